@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "util/span.h"
+
+#include <string.h>
+
+size_t span_total(const struct span *s, unsigned n)
+{
+	size_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += s[i].len;
+	return sum;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+size_t span_copy(const struct span *dst, unsigned ndst, const struct span *src, unsigned nsrc,
+		 size_t skip, size_t len)
+{
+	size_t done = 0, at = 0;
+
+	while (nsrc > 0 && skip >= src->len) {
+		skip -= src->len;
+		src++;
+		nsrc--;
+	}
+	while (done < len && ndst > 0 && nsrc > 0) {
+		size_t n = min3(len - done, dst->len - at, src->len - skip);
+
+		if (n > 0)
+			memmove(dst->p + at, src->p + skip, n);
+		done += n;
+		at += n;
+		skip += n;
+		if (at == dst->len) {
+			dst++;
+			ndst--;
+			at = 0;
+		}
+		if (skip == src->len) {
+			src++;
+			nsrc--;
+			skip = 0;
+		}
+	}
+	return done;
+}
