@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/wire.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "util/be.h"
+
+/* DDP control byte, RFC 5041 4.1: T, L, four reserved bits, DV. */
+enum { DDP_T = 0x80, DDP_L = 0x40, DDP_DV = 0x03 };
+
+/* RDMAP control byte, RFC 5040 4.1: RV, two reserved bits, opcode. */
+enum { RDMAP_RV_SHIFT = 6, RDMAP_RV = 0x03, RDMAP_OPCODE = 0x0f };
+
+/* Terminate control, RFC 5040 4.8: the bits of its third byte; the rest is reserved. */
+enum { TERM_M = 0x80, TERM_D = 0x40, TERM_R = 0x20, TERM_CTRL_LEN = 4, TERM_SEGLEN_LEN = 2 };
+
+static_assert(WIRE_TERM_MAX ==
+		      TERM_CTRL_LEN + TERM_SEGLEN_LEN + WIRE_UNTAGGED_LEN + WIRE_READ_REQ_LEN,
+	      "the longest Terminate copies an untagged header and a Read Request");
+
+size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h)
+{
+	p[0] = (uint8_t)((h->tagged ? DDP_T : 0) | (h->last ? DDP_L : 0) | (h->dv & DDP_DV));
+	p[1] = (uint8_t)((h->rv & RDMAP_RV) << RDMAP_RV_SHIFT | (h->opcode & RDMAP_OPCODE));
+	if (h->tagged) {
+		be_put32(p + 2, h->stag);
+		be_put64(p + 6, h->to);
+		return WIRE_TAGGED_LEN;
+	}
+	be_put32(p + 2, h->inv_stag);
+	be_put32(p + 6, h->qn);
+	be_put32(p + 10, h->msn);
+	be_put32(p + 14, h->mo);
+	return WIRE_UNTAGGED_LEN;
+}
+
+/* The T bit of a header's first byte tells its length. */
+static size_t ddp_len(uint8_t ctrl)
+{
+	return ctrl & DDP_T ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN;
+}
+
+size_t wire_ddp_get(const uint8_t *p, size_t len, struct wire_ddp *ret)
+{
+	if (len == 0 || len < ddp_len(p[0]))
+		return 0;
+	*ret = (struct wire_ddp){
+		.tagged = p[0] & DDP_T,
+		.last = p[0] & DDP_L,
+		.dv = p[0] & DDP_DV,
+		.rv = p[1] >> RDMAP_RV_SHIFT,
+		.opcode = p[1] & RDMAP_OPCODE,
+	};
+	if (ret->tagged) {
+		ret->stag = be_get32(p + 2);
+		ret->to = be_get64(p + 6);
+		return WIRE_TAGGED_LEN;
+	}
+	ret->inv_stag = be_get32(p + 2);
+	ret->qn = be_get32(p + 6);
+	ret->msn = be_get32(p + 10);
+	ret->mo = be_get32(p + 14);
+	return WIRE_UNTAGGED_LEN;
+}
+
+void wire_read_req_put(uint8_t p[WIRE_READ_REQ_LEN], const struct wire_read_req *r)
+{
+	be_put32(p, r->sink_stag);
+	be_put64(p + 4, r->sink_to);
+	be_put32(p + 12, r->size);
+	be_put32(p + 16, r->src_stag);
+	be_put64(p + 20, r->src_to);
+}
+
+void wire_read_req_get(const uint8_t p[WIRE_READ_REQ_LEN], struct wire_read_req *ret)
+{
+	ret->sink_stag = be_get32(p);
+	ret->sink_to = be_get64(p + 4);
+	ret->size = be_get32(p + 12);
+	ret->src_stag = be_get32(p + 16);
+	ret->src_to = be_get64(p + 20);
+}
+
+size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t)
+{
+	size_t n = TERM_CTRL_LEN;
+
+	p[0] = (uint8_t)((t->layer & 0x0f) << 4 | (t->etype & 0x0f));
+	p[1] = t->code;
+	p[2] = (uint8_t)((t->has_len ? TERM_M : 0) | (t->has_ddp ? TERM_D : 0) |
+			 (t->has_read ? TERM_R : 0));
+	p[3] = 0;
+	if (t->has_len || t->has_ddp) {
+		be_put16(p + n, t->has_len ? t->seg_len : 0);
+		n += TERM_SEGLEN_LEN;
+	}
+	if (t->has_ddp) {
+		assert(t->ddp_len == ddp_len(t->ddp[0]));
+		memcpy(p + n, t->ddp, t->ddp_len);
+		n += t->ddp_len;
+	}
+	if (t->has_read) {
+		memcpy(p + n, t->read, WIRE_READ_REQ_LEN);
+		n += WIRE_READ_REQ_LEN;
+	}
+	return n;
+}
+
+/* A part that is not whole hides all that follows it, because nothing tells where that begins. */
+static void term_parts(const uint8_t *p, size_t len, uint8_t bits, struct wire_term *ret)
+{
+	if (bits & (TERM_M | TERM_D)) {
+		if (len < TERM_SEGLEN_LEN)
+			return;
+		ret->has_len = bits & TERM_M;
+		ret->seg_len = ret->has_len ? be_get16(p) : 0;
+		p += TERM_SEGLEN_LEN;
+		len -= TERM_SEGLEN_LEN;
+	}
+	if (bits & TERM_D) {
+		if (len == 0 || len < ddp_len(p[0]))
+			return;
+		ret->has_ddp = true;
+		ret->ddp_len = (uint8_t)ddp_len(p[0]);
+		memcpy(ret->ddp, p, ret->ddp_len);
+		p += ret->ddp_len;
+		len -= ret->ddp_len;
+	}
+	if (bits & TERM_R && len >= WIRE_READ_REQ_LEN) {
+		ret->has_read = true;
+		memcpy(ret->read, p, WIRE_READ_REQ_LEN);
+	}
+}
+
+bool wire_term_get(const uint8_t *p, size_t len, struct wire_term *ret)
+{
+	if (len < TERM_CTRL_LEN)
+		return false;
+	*ret = (struct wire_term){
+		.layer = p[0] >> 4,
+		.etype = p[0] & 0x0f,
+		.code = p[1],
+	};
+	term_parts(p + TERM_CTRL_LEN, len - TERM_CTRL_LEN, p[2], ret);
+	return true;
+}
+
+const char *wire_func_str(unsigned func)
+{
+	static const char *const name[] = {
+		[WIRE_INITIATE] = "Initiate",
+		[WIRE_ACCEPT] = "Accept",
+		[WIRE_REJECT] = "Reject",
+		[WIRE_TERMINATE] = "Terminate",
+		[WIRE_ENH_INITIATE] = "Enhanced Initiate",
+		[WIRE_ENH_ACCEPT] = "Enhanced Accept",
+		[WIRE_ENH_REJECT] = "Enhanced Reject",
+	};
+
+	if (func >= sizeof(name) / sizeof(name[0]) || !name[func])
+		return "unassigned";
+	return name[func];
+}
+
+const char *wire_opcode_str(unsigned opcode)
+{
+	static const char *const name[] = {
+		[WIRE_OP_WRITE] = "RDMA Write",
+		[WIRE_OP_READ_REQ] = "RDMA Read Request",
+		[WIRE_OP_READ_RESP] = "RDMA Read Response",
+		[WIRE_OP_SEND] = "Send",
+		[WIRE_OP_SEND_INV] = "Send with Invalidate",
+		[WIRE_OP_SEND_SE] = "Send with Solicited Event",
+		[WIRE_OP_SEND_SE_INV] = "Send with Solicited Event and Invalidate",
+		[WIRE_OP_TERMINATE] = "Terminate",
+		[WIRE_OP_IMM] = "Immediate Data",
+		[WIRE_OP_IMM_SE] = "Immediate Data with Solicited Event",
+		[WIRE_OP_ATOMIC_REQ] = "Atomic Request",
+		[WIRE_OP_ATOMIC_RESP] = "Atomic Response",
+	};
+
+	if (opcode >= sizeof(name) / sizeof(name[0]))
+		return "unassigned";
+	return name[opcode];
+}

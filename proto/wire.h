@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every header that travels in an SCTP user message: RFC 5043 (DDP-SSN, session
+ * control), RFC 5041 (DDP), RFC 5040 (RDMAP), RFC 7306 (atomics, immediate data).
+ * Encode and decode only; what is legal when is decided elsewhere.
+ *
+ * A user message is   DDP-SSN:16 | DDP segment                  with PPID 16
+ *                or   DDP-SSN:16 | function:16 | private data   with PPID 17
+ * Offsets below are those inside the DDP segment, behind the DDP-SSN.
+ */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	WIRE_ADAPTATION = 1,    /* adaptation layer code point of DDP, RFC 5043 5.1 */
+	WIRE_PPID_SEGMENT = 16, /* RFC 5043 5.2 */
+	WIRE_PPID_CONTROL = 17,
+
+	WIRE_SSN_LEN = 2,
+	WIRE_CONTROL_LEN = 4,     /* DDP-SSN and function code */
+	WIRE_PRIVATE_MAX = 512,   /* RFC 5043 5.2.3 */
+	WIRE_TAGGED_LEN = 14,     /* RFC 5041 4.2 */
+	WIRE_UNTAGGED_LEN = 18,   /* RFC 5041 4.3 */
+	WIRE_READ_REQ_LEN = 28,   /* RFC 5040 4.4 */
+	WIRE_TERM_MAX = 52,       /* RFC 5040 4.8: control, length, DDP header, read request */
+	WIRE_IMM_LEN = 8,         /* RFC 7306 6 */
+	WIRE_ATOMIC_REQ_LEN = 52, /* RFC 7306 5.2.1 */
+	WIRE_ATOMIC_RESP_LEN = 12,
+
+	/* The longest run of header bytes in front of payload, DDP-SSN included. */
+	WIRE_HEAD_MAX = WIRE_SSN_LEN + WIRE_UNTAGGED_LEN + WIRE_TERM_MAX,
+
+	WIRE_MULPDU_MIN = 516,   /* RFC 5043 9: smallest legal maximum segment */
+	WIRE_MULPDU_MAX = 65535, /* the Terminate header counts segments in 16 bits */
+};
+
+/* Session control function codes, RFC 5043 5.2.3 and RFC 6581 7. */
+enum wire_func {
+	WIRE_INITIATE = 1,
+	WIRE_ACCEPT = 2,
+	WIRE_REJECT = 3,
+	WIRE_TERMINATE = 4,
+	WIRE_ENH_INITIATE = 5,
+	WIRE_ENH_ACCEPT = 6,
+	WIRE_ENH_REJECT = 7,
+};
+
+/* RDMAP opcodes, RFC 5040 4.3 and RFC 7306 4.1. */
+enum wire_opcode {
+	WIRE_OP_WRITE = 0x0,
+	WIRE_OP_READ_REQ = 0x1,
+	WIRE_OP_READ_RESP = 0x2,
+	WIRE_OP_SEND = 0x3,
+	WIRE_OP_SEND_INV = 0x4,
+	WIRE_OP_SEND_SE = 0x5,
+	WIRE_OP_SEND_SE_INV = 0x6,
+	WIRE_OP_TERMINATE = 0x7,
+	WIRE_OP_IMM = 0x8,
+	WIRE_OP_IMM_SE = 0x9,
+	WIRE_OP_ATOMIC_REQ = 0xa,
+	WIRE_OP_ATOMIC_RESP = 0xb,
+};
+
+/* DDP queue numbers that RDMAP uses, RFC 5040 4.1 and RFC 7306 5.2. */
+enum wire_qn {
+	WIRE_QN_SEND = 0,
+	WIRE_QN_READ_REQ = 1,
+	WIRE_QN_TERMINATE = 2,
+	WIRE_QN_ATOMIC_RESP = 3,
+};
+
+/* A DDP header with the RDMAP control byte that rides in it. */
+struct wire_ddp {
+	bool tagged;       /* T */
+	bool last;         /* L */
+	uint8_t dv;        /* DDP version, 1 is the only legal one */
+	uint8_t rv;        /* RDMAP version: 1; 0 is the dialect of the RDMA Consortium */
+	uint8_t opcode;    /* enum wire_opcode, or an unassigned value up to 15 */
+	uint32_t inv_stag; /* untagged: RsvdULP[8:39], the Invalidate STag */
+	uint32_t stag;     /* tagged */
+	uint64_t to;       /* tagged: offset of the first payload byte */
+	uint32_t qn;       /* untagged */
+	uint32_t msn;
+	uint32_t mo;
+};
+
+/* Writes the header, DDP-SSN not included. Returns its length, 14 or 18. */
+size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h);
+
+/* Reads a header. Returns its length, or 0 if len is too short for the one that T announces. */
+size_t wire_ddp_get(const uint8_t *p, size_t len, struct wire_ddp *ret);
+
+/* Read Request header, RFC 5040 4.4. */
+struct wire_read_req {
+	uint32_t sink_stag;
+	uint64_t sink_to;
+	uint32_t size;
+	uint32_t src_stag;
+	uint64_t src_to;
+};
+
+/* Writes all WIRE_READ_REQ_LEN bytes. */
+void wire_read_req_put(uint8_t p[WIRE_READ_REQ_LEN], const struct wire_read_req *r);
+
+/* Reads all WIRE_READ_REQ_LEN bytes; any bytes are a header. */
+void wire_read_req_get(const uint8_t p[WIRE_READ_REQ_LEN], struct wire_read_req *ret);
+
+/* Terminate header, RFC 5040 4.8. */
+struct wire_term {
+	uint8_t layer;
+	uint8_t etype;
+	uint8_t code;
+	bool has_len;     /* M: seg_len is valid */
+	bool has_ddp;     /* D: a DDP header is copied */
+	bool has_read;    /* R: a Read Request header is copied */
+	uint16_t seg_len; /* DDP segment length of the offender, DDP-SSN not counted */
+	uint8_t ddp[WIRE_UNTAGGED_LEN]; /* header as it came */
+	uint8_t ddp_len;                /* 14 or 18 */
+	uint8_t read[WIRE_READ_REQ_LEN];
+};
+
+/* layer, etype and code as one number for people and APIs: 0x1101 is layer 1, etype 1, code 1. */
+#define WIRE_TERM_WORD(layer, etype, code)                                                         \
+	((uint16_t)((unsigned)(layer) << 12 | (unsigned)(etype) << 8 | (unsigned)(code)))
+
+/* Returns the length, 4 to WIRE_TERM_MAX. */
+size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t);
+
+/*
+ * Parses by the bits M, D and R and ignores surplus bytes. Where the message
+ * ends early, the parts that are not whole are reported absent. Returns false
+ * if not even the first four bytes are there.
+ */
+bool wire_term_get(const uint8_t *p, size_t len, struct wire_term *ret);
+
+/* "Initiate", "RDMA Write" and so on; "unassigned" for what has no name. */
+const char *wire_func_str(unsigned func);
+const char *wire_opcode_str(unsigned opcode);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "proto/ssn.h"
+
+static struct ssn_store *store_for(uint32_t max)
+{
+	void *mem = calloc(1, ssn_store_size(max));
+
+	cr_assert_not_null(mem);
+	return ssn_store_init(mem, max);
+}
+
+static struct ssn_rec *add(struct ssn_store *s, uint16_t sid, unsigned ssn)
+{
+	struct ssn_rec *r = ssn_store_add(s, sid, (uint16_t)ssn);
+
+	cr_assert_not_null(r);
+	cr_assert_eq(r->sid, sid);
+	cr_assert_eq(r->ssn, (uint16_t)ssn);
+	return r;
+}
+
+/* ---- serial numbers ---- */
+
+Test(ssn, zero_follows_65535)
+{
+	cr_expect_eq(ssn_diff(0, 65535), 1);
+	cr_expect_eq(ssn_diff(65535, 0), -1);
+	cr_expect_eq(ssn_diff(10, 65530), 16);
+	cr_expect_eq(ssn_diff(7, 7), 0);
+}
+
+Test(ssn, window_is_the_half_of_the_numbers_that_is_ahead)
+{
+	for (unsigned at = 0; at <= UINT16_MAX; at++) {
+		cr_assert_eq(ssn_diff((uint16_t)(at + SSN_WINDOW - 1), (uint16_t)at),
+			     SSN_WINDOW - 1);
+		cr_assert_lt(ssn_diff((uint16_t)(at + SSN_WINDOW), (uint16_t)at), 0);
+	}
+}
+
+/* ---- the store ---- */
+
+Test(ssn, record_is_found_by_stream_and_number)
+{
+	struct ssn_store *s = store_for(8);
+	struct ssn_rec *a = add(s, 3, 10), *b = add(s, 4, 10), *c = add(s, 3, 11);
+
+	cr_expect_eq(ssn_store_find(s, 3, 10), a);
+	cr_expect_eq(ssn_store_find(s, 4, 10), b);
+	cr_expect_eq(ssn_store_find(s, 3, 11), c);
+	cr_expect_null(ssn_store_find(s, 4, 11));
+	cr_expect_null(ssn_store_find(s, 10, 3));
+	cr_expect_eq(ssn_store_used(s), 3);
+	free(s);
+}
+
+Test(ssn, deleted_record_is_found_no_more)
+{
+	struct ssn_store *s = store_for(8);
+	struct ssn_rec *a = add(s, 3, 10);
+
+	add(s, 3, 11);
+	ssn_store_del(s, a);
+	cr_expect_null(ssn_store_find(s, 3, 10));
+	cr_expect_not_null(ssn_store_find(s, 3, 11));
+	cr_expect_eq(ssn_store_used(s), 1);
+	free(s);
+}
+
+Test(ssn, store_takes_max_records_and_not_one_more)
+{
+	static const uint32_t sizes[] = {0, 1, 2, 100, 32768, 32769, 65535};
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct ssn_store *s = store_for(sizes[i]);
+
+		for (uint32_t n = 0; n < sizes[i]; n++)
+			add(s, (uint16_t)(n >> 14), n & 0x3fff);
+		cr_expect_null(ssn_store_add(s, 9, 0));
+		cr_expect_eq(ssn_store_used(s), sizes[i]);
+		for (uint32_t n = 0; n < sizes[i]; n++)
+			cr_assert_not_null(
+				ssn_store_find(s, (uint16_t)(n >> 14), (uint16_t)(n & 0x3fff)));
+		free(s);
+	}
+}
+
+Test(ssn, room_of_a_deleted_record_is_used_again_and_comes_back_clean)
+{
+	struct ssn_store *s = store_for(2);
+	struct ssn_rec *a = add(s, 1, 1), *b;
+
+	add(s, 1, 2);
+	memset(&a->ddp, 0xff, sizeof(a->ddp));
+	a->len = 99;
+	a->func = 4;
+	a->hlen = 18;
+	a->perr = PERR_MO;
+	ssn_store_del(s, a);
+	b = add(s, 1, 3);
+	cr_expect_eq(b->len, 0);
+	cr_expect_eq(b->func, 0);
+	cr_expect_eq(b->hlen, 0);
+	cr_expect_eq(b->perr, PERR_NONE);
+	cr_expect_eq(b->ddp.msn, 0);
+	cr_expect_not(b->ddp.tagged);
+	cr_expect_null(ssn_store_add(s, 1, 4));
+	free(s);
+}
+
+/* The last two share all buckets with the first two in a store of up to 32768 records. */
+static const uint16_t streams[] = {0, 1, 77, 32768, 32769};
+
+enum { STREAMS = sizeof(streams) / sizeof(streams[0]) };
+
+enum { NUMBERS = 1024, STEPS = 40000, MODEL_MAX = 600 };
+
+static uint64_t seed = 5043;
+
+static uint32_t draw(uint32_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 13) % below;
+}
+
+/* Numbers 256 apart, so that small tables would have them collide. */
+static uint16_t spread(unsigned n)
+{
+	return (uint16_t)(n * 256 + n / 256);
+}
+
+Test(ssn, any_order_of_adding_and_deleting_keeps_each_record_apart)
+{
+	static struct ssn_rec *model[STREAMS][NUMBERS];
+	struct ssn_store *s = store_for(MODEL_MAX);
+	uint32_t used = 0;
+
+	for (unsigned step = 0; step < STEPS; step++) {
+		unsigned i = draw(STREAMS), n = draw(NUMBERS);
+		uint16_t sid = streams[i];
+		struct ssn_rec **r = &model[i][n];
+
+		cr_assert_eq(ssn_store_find(s, sid, spread(n)), *r);
+		if (*r) {
+			ssn_store_del(s, *r);
+			*r = NULL;
+			used--;
+		} else if (used < MODEL_MAX) {
+			*r = add(s, sid, spread(n));
+			(*r)->len = (uint16_t)n;
+			used++;
+		} else {
+			cr_assert_null(ssn_store_add(s, sid, spread(n)));
+		}
+		cr_assert_eq(ssn_store_used(s), used);
+		if (*r)
+			cr_assert_eq((*r)->len, n);
+	}
+	free(s);
+}
+
+Test(ssn, store_that_ran_empty_is_as_good_as_new)
+{
+	struct ssn_store *s = store_for(100);
+
+	for (unsigned round = 0; round < 50; round++) {
+		for (unsigned i = 0; i < 100; i++)
+			add(s, 2, round * 1000 + i);
+		cr_assert_null(ssn_store_add(s, 2, 60000));
+		for (unsigned i = 100; i-- > 0;)
+			ssn_store_del(s, ssn_store_find(s, 2, (uint16_t)(round * 1000 + i)));
+		cr_assert_eq(ssn_store_used(s), 0);
+	}
+	free(s);
+}
+
+/* A drop looks at all records below the highest one used: a past burst must not raise that. */
+Test(ssn, store_that_ran_empty_uses_its_first_record_again)
+{
+	struct ssn_store *s = store_for(8);
+	struct ssn_rec *a = add(s, 1, 1), *b = add(s, 1, 2);
+
+	ssn_store_del(s, a);
+	ssn_store_del(s, b);
+	cr_expect_eq(add(s, 1, 3), a);
+	cr_expect_eq(add(s, 1, 4), b);
+	free(s);
+}
+
+/*
+ * The upper bound of every search: the number of streams. Whatever numbers of its window
+ * a peer picks, and however small the store, no record of a stream is chained to another
+ * of the same stream. The chain is the store's own affair; it is looked at here because
+ * nothing else but time would show it.
+ */
+Test(ssn, numbers_picked_by_a_peer_never_collide_within_their_stream)
+{
+	static const uint32_t sizes[] = {16, 1000, 32768, 65535};
+
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint32_t step = sizes[i] < SSN_WINDOW ? SSN_WINDOW / sizes[i] : 1;
+		struct ssn_store *s = store_for(sizes[i]);
+		unsigned n = sizes[i] < SSN_WINDOW ? sizes[i] : SSN_WINDOW;
+
+		for (unsigned k = 0; k < n; k++) {
+			struct ssn_rec *r = add(s, 77, 50000 + k * step);
+
+			cr_assert_eq(r->next & UINT16_MAX, 0, "record %u is chained", k);
+		}
+		free(s);
+	}
+}
+
+/* ---- dropping a stream ---- */
+
+Test(ssn, drop_takes_the_whole_window_of_one_stream_and_nothing_else)
+{
+	struct ssn_store *s = store_for(64);
+
+	for (unsigned i = 0; i < 10; i++) {
+		add(s, 1, 65530 + i);
+		add(s, 2, 65530 + i);
+	}
+	add(s, 1, 65530 + SSN_WINDOW - 1);
+	ssn_store_drop(s, 1, 65530);
+	cr_expect_eq(ssn_store_used(s), 10);
+	for (unsigned i = 0; i < 10; i++) {
+		cr_expect_null(ssn_store_find(s, 1, (uint16_t)(65530 + i)));
+		cr_expect_not_null(ssn_store_find(s, 2, (uint16_t)(65530 + i)));
+	}
+	cr_expect_null(ssn_store_find(s, 1, (uint16_t)(65530 + SSN_WINDOW - 1)));
+	free(s);
+}
+
+Test(ssn, drop_on_an_empty_store_or_of_an_unknown_stream_does_nothing)
+{
+	struct ssn_store *s = store_for(4);
+
+	ssn_store_drop(s, 1, 0);
+	cr_expect_eq(ssn_store_used(s), 0);
+	add(s, 2, 5);
+	ssn_store_drop(s, 1, 0);
+	cr_expect_eq(ssn_store_used(s), 1);
+	cr_expect_not_null(ssn_store_find(s, 2, 5));
+	free(s);
+}
+
+Test(ssn, dropped_room_is_used_again)
+{
+	struct ssn_store *s = store_for(100);
+
+	for (unsigned round = 0; round < 20; round++) {
+		for (unsigned i = ssn_store_used(s); i < 100; i++)
+			add(s, (uint16_t)(i & 1), round * 100 + i);
+		ssn_store_drop(s, (uint16_t)(round & 1), (uint16_t)(round * 100));
+		cr_assert_lt(ssn_store_used(s), 100);
+		ssn_store_drop(s, 0, 0);
+		ssn_store_drop(s, 1, 0);
+		cr_assert_eq(ssn_store_used(s), 0);
+	}
+	free(s);
+}
+
+/* ---- memory ---- */
+
+static size_t resident(void *mem, size_t len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
+	static unsigned char in[4096];
+
+	cr_assert_leq(len / page, sizeof(in));
+	cr_assert_eq(mincore(mem, len, in), 0);
+	for (size_t i = 0; i < len / page; i++)
+		n += in[i] & 1;
+	return n;
+}
+
+Test(ssn, memory_that_no_record_needs_is_never_touched)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t len = (ssn_store_size(65535) + page - 1) / page * page;
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ssn_store *s;
+
+	cr_assert_neq(mem, MAP_FAILED);
+	madvise(mem, len, MADV_NOHUGEPAGE);
+	s = ssn_store_init(mem, 65535);
+	cr_expect_leq(resident(mem, len), 1);
+	/* 60000 messages, two of them ahead at any time: one page of records, the buckets. */
+	for (unsigned i = 0; i < 60000; i++) {
+		struct ssn_rec *r = ssn_store_find(s, 1, (uint16_t)(i - 2));
+
+		if (r)
+			ssn_store_del(s, r);
+		add(s, 1, i);
+	}
+	cr_expect_leq(resident(mem, len), 1 + 65536 * sizeof(uint16_t) / page + 2);
+	munmap(mem, len);
+}
