@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/assoc.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "proto/assoc_impl.h"
+#include "util/checked.h"
+
+enum { ALIGN = 64 };
+
+/* ---- memory ---- */
+
+static size_t streams_size(const struct assoc_cfg *cfg)
+{
+	return checked_round_up(cfg->streams * sizeof(struct assoc_stream), ALIGN);
+}
+
+static size_t store_size(const struct assoc_cfg *cfg)
+{
+	return checked_round_up(ssn_store_size(cfg->records_max), ALIGN);
+}
+
+size_t assoc_size(const struct assoc_cfg *cfg)
+{
+	return checked_round_up(sizeof(struct assoc), ALIGN) + streams_size(cfg) + store_size(cfg) +
+	       cfg->stash_max;
+}
+
+struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
+{
+	uint8_t *at = (uint8_t *)mem + checked_round_up(sizeof(struct assoc), ALIGN);
+	struct assoc *a = mem;
+
+	a->cfg = *cfg;
+	a->stream = (struct assoc_stream *)(void *)at;
+	at += streams_size(cfg);
+	a->store = ssn_store_init(at, cfg->records_max);
+	at += store_size(cfg);
+	stash_init(&a->stash, at, cfg->stash_max);
+	list_init(&a->ready);
+	list_init(&a->waiting);
+	list_init(&a->later);
+	list_init(&a->deciding);
+	list_init(&a->closing);
+	list_init(&a->quarantine);
+	list_init(&a->news);
+	return a;
+}
+
+struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
+{
+	struct assoc_stream *s = &a->stream[sid];
+
+	if (s->session.trace)
+		return s;
+	s->session.sid = sid;
+	s->session.trace = &a->trace;
+	list_init(&s->send);
+	list_init(&s->timer);
+	list_init(&s->news);
+	if (a->touched <= sid)
+		a->touched = sid + 1U;
+	return s;
+}
+
+/* ---- events ---- */
+
+static void tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
+{
+	s->events |= (uint8_t)(1U << type);
+	if (!list_linked(&s->news))
+		list_add_tail(&a->news, &s->news);
+}
+
+static void untell(struct assoc_stream *s, unsigned types)
+{
+	s->events &= (uint8_t)~types;
+	if (s->events == 0)
+		list_del(&s->news);
+}
+
+/* What ends comes before what begins: a stream may be at its next session already. */
+static enum assoc_ev_type oldest(const struct assoc_stream *s)
+{
+	static const enum assoc_ev_type order[] = {
+		ASSOC_EV_ACCEPTED,  ASSOC_EV_REJECTED, ASSOC_EV_REFUSED,
+		ASSOC_EV_WITHDRAWN, ASSOC_EV_CLOSED,   ASSOC_EV_REQUEST,
+	};
+	unsigned i = 0;
+
+	while (!(s->events & 1U << order[i]))
+		i++;
+	return order[i];
+}
+
+bool assoc_event(struct assoc *a, struct assoc_event *ret)
+{
+	struct assoc_stream *s;
+
+	if (list_empty(&a->news))
+		return false;
+	s = list_entry(a->news.next, struct assoc_stream, news);
+	*ret = (struct assoc_event){.type = oldest(s), .sid = s->session.sid};
+	untell(s, 1U << ret->type);
+	if (ret->type != ASSOC_EV_REQUEST && ret->type != ASSOC_EV_WITHDRAWN)
+		ret->ep = s->told;
+	if (ret->type == ASSOC_EV_REQUEST || ret->type == ASSOC_EV_ACCEPTED ||
+	    ret->type == ASSOC_EV_REJECTED) {
+		ret->priv = s->priv;
+		ret->priv_len = s->priv_len;
+	}
+	if (ret->type == ASSOC_EV_CLOSED) {
+		ret->why = s->why;
+		ret->at = s->at;
+	}
+	if (ret->ep && ret->type != ASSOC_EV_ACCEPTED)
+		ret->ep->stream = NULL;
+	return true;
+}
+
+/* ---- what a session orders ---- */
+
+void assoc_why(struct assoc_stream *s, enum assoc_why why, const struct perr_at *at)
+{
+	if (s->why_known)
+		return;
+	s->why_known = true;
+	s->why = why;
+	if (at)
+		s->at = *at;
+}
+
+/* Lets go of the endpoint and tells why. */
+static void release(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
+{
+	if (!s->ep)
+		return;
+	rdmap_unbind(s->ep);
+	s->ep = NULL;
+	tell(a, s, type);
+}
+
+static void withdraw(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->events & 1U << ASSOC_EV_REQUEST)
+		untell(s, 1U << ASSOC_EV_REQUEST); /* nobody has heard of it yet */
+	else
+		tell(a, s, ASSOC_EV_WITHDRAWN);
+}
+
+static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
+{
+	if (s->ep && todo & (SESSION_DO_OPEN | SESSION_DO_ACCEPT))
+		rdmap_bind(s->ep);
+	if (s->ep && todo & SESSION_DO_STOP)
+		rdmap_stop(s->ep);
+	if (s->ep && todo & SESSION_DO_FAIL)
+		rdmap_abort(s->ep);
+	if (todo & SESSION_DO_OPEN) {
+		s->proven = true; /* the answer proves that our Initiate arrived */
+		tell(a, s, ASSOC_EV_ACCEPTED);
+	}
+	if (todo & SESSION_DO_REJECTED)
+		release(a, s, ASSOC_EV_REJECTED);
+	if (todo & SESSION_DO_REFUSED)
+		release(a, s, ASSOC_EV_REFUSED);
+	if (todo & SESSION_DO_END)
+		release(a, s, ASSOC_EV_CLOSED);
+}
+
+static void do_control(struct assoc *a, struct assoc_stream *s, unsigned todo)
+{
+	if (todo & SESSION_DO_INITIATE)
+		s->first = WIRE_INITIATE;
+	if (todo & SESSION_DO_ACCEPT)
+		s->first = WIRE_ACCEPT;
+	if (todo & SESSION_DO_REJECT)
+		s->first = WIRE_REJECT;
+	if (todo & SESSION_DO_TERMINATE)
+		s->end = true;
+	if (todo & SESSION_DO_REQUEST)
+		tell(a, s, ASSOC_EV_REQUEST);
+	if (todo & SESSION_DO_WITHDRAW)
+		withdraw(a, s);
+	if (todo & (SESSION_DO_OPEN | SESSION_DO_INITIATE | SESSION_DO_ACCEPT | SESSION_DO_REJECT |
+		    SESSION_DO_TERMINATE))
+		assoc_ready(a, s);
+}
+
+static bool is_session(enum session_state state)
+{
+	switch (state) {
+	case SESSION_IDLE:
+	case SESSION_QUARANTINE:
+	case SESSION_DEAD:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* Puts the stream on the list of its new state and starts that state's clock. */
+static void enlist(struct assoc *a, struct assoc_stream *s)
+{
+	list_del(&s->timer);
+	switch (s->session.state) {
+	case SESSION_PENDING:
+		s->deadline = a->now + a->cfg.answer_ms;
+		list_add_tail(&a->deciding, &s->timer);
+		break;
+	case SESSION_ENDING:
+	case SESSION_LOCAL_ENDED:
+	case SESSION_PEER_ENDED:
+		s->deadline = a->now + a->cfg.close_ms;
+		list_add_tail(&a->closing, &s->timer);
+		break;
+	case SESSION_QUARANTINE:
+		list_add_tail(&a->quarantine, &s->timer);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What has come ahead of its turn is forgotten when no turn will come any more. */
+static void forget_arrivals(struct assoc *a, struct assoc_stream *s)
+{
+	uint32_t stashed = stash_drop(&a->stash, s->session.sid);
+
+	if (s->ahead > 0)
+		ssn_store_drop(a->store, s->session.sid, s->rx_ssn);
+	a->count.rx_violations += stashed;
+	a->count.rx_dropped += stashed + s->ahead;
+	s->ahead = 0;
+}
+
+static void settle(struct assoc *a, struct assoc_stream *s, enum session_state old)
+{
+	enum session_state now = s->session.state;
+
+	if (now == old)
+		return;
+	a->sessions = (uint16_t)(a->sessions + is_session(now) - is_session(old));
+	a->deciding_count += (now == SESSION_PENDING) - (old == SESSION_PENDING);
+	enlist(a, s);
+	if (now == SESSION_OPEN || now == SESSION_ENDING)
+		stash_release(&a->stash, s->session.sid);
+	if (!is_session(now) || now == SESSION_LAST_CHUNK)
+		forget_arrivals(a, s);
+	if (!is_session(now) && !s->end)
+		list_del(&s->send);
+}
+
+/* A new session: both directions begin at 0 (RFC 5043 6.1). */
+static void begin(struct assoc_stream *s)
+{
+	s->tx_ssn = 0;
+	s->spoken = false;
+	s->rx_ssn = 0;
+	s->first = 0;
+	s->end = false;
+	s->early = false;
+	s->proven = false;
+	s->unacked = 0;
+}
+
+unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_event ev)
+{
+	enum session_state old = s->session.state;
+	unsigned todo = session_event(&s->session, ev);
+
+	if (!is_session(old) && is_session(s->session.state))
+		begin(s);
+	do_endpoint(a, s, todo);
+	do_control(a, s, todo);
+	settle(a, s, old);
+	return todo;
+}
+
+void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why)
+{
+	assoc_why(s, why, &s->ep->at);
+	assoc_session(a, s, SESSION_CLOSE);
+	assoc_ready(a, s);
+}
+
+/* ---- calls ---- */
+
+static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
+{
+	assert(!ep->stream);
+	ep->stream = s;
+	s->ep = ep;
+	s->told = ep;
+	s->why_known = false;
+	s->at = (struct perr_at){0};
+}
+
+static void set_priv(struct assoc_stream *s, const void *priv, size_t len)
+{
+	assert(len <= WIRE_PRIVATE_MAX);
+	if (len > 0)
+		memmove(s->priv, priv, len);
+	s->priv_len = (uint16_t)len;
+}
+
+/* The lowest free stream of our parity. What it has to tell must have been heard. */
+static struct assoc_stream *find_free(struct assoc *a)
+{
+	for (uint32_t sid = a->cfg.opener ? 0 : 1; sid < a->cfg.streams; sid += 2) {
+		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)sid);
+
+		if (s->session.state == SESSION_IDLE && s->events == 0)
+			return s;
+	}
+	return NULL;
+}
+
+int assoc_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
+		  uint16_t *ret_sid)
+{
+	struct assoc_stream *s = a->lost ? NULL : find_free(a);
+
+	if (!s)
+		return ASSOC_E_NO_STREAM;
+	bind_ep(s, ep);
+	assoc_session(a, s, SESSION_CONNECT);
+	set_priv(s, priv, len);
+	*ret_sid = s->session.sid;
+	return ASSOC_E_OK;
+}
+
+/* The stream if its Initiate waits for a decision, or NULL. */
+static struct assoc_stream *find_pending(struct assoc *a, uint16_t sid)
+{
+	struct assoc_stream *s = sid < a->cfg.streams ? assoc_stream_get(a, sid) : NULL;
+
+	return s && s->session.state == SESSION_PENDING ? s : NULL;
+}
+
+int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv, size_t len)
+{
+	struct assoc_stream *s = find_pending(a, sid);
+
+	if (!s)
+		return ASSOC_E_STATE;
+	bind_ep(s, ep);
+	set_priv(s, priv, len);
+	assoc_session(a, s, SESSION_ACCEPT);
+	return ASSOC_E_OK;
+}
+
+int assoc_reject(struct assoc *a, uint16_t sid, const void *priv, size_t len)
+{
+	struct assoc_stream *s = find_pending(a, sid);
+
+	if (!s)
+		return ASSOC_E_STATE;
+	set_priv(s, priv, len);
+	assoc_session(a, s, SESSION_REJECT);
+	return ASSOC_E_OK;
+}
+
+int assoc_refuse(struct assoc *a, uint16_t sid)
+{
+	struct assoc_stream *s = find_pending(a, sid);
+
+	if (!s)
+		return ASSOC_E_STATE;
+	assoc_session(a, s, SESSION_REFUSE);
+	return ASSOC_E_OK;
+}
+
+void assoc_close(struct assoc *a, struct rdmap *ep)
+{
+	struct assoc_stream *s = ep->stream;
+
+	if (!s || s->ep != ep)
+		return;
+	assoc_why(s, ASSOC_WHY_LOCAL, NULL);
+	assoc_session(a, s, SESSION_CLOSE);
+}
+
+void assoc_unbind(struct assoc *a, struct rdmap *ep)
+{
+	struct assoc_stream *s = ep->stream;
+
+	if (!s)
+		return;
+	ep->stream = NULL;
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_UNBIND);
+	untell(s, 1U << ASSOC_EV_ACCEPTED | 1U << ASSOC_EV_REJECTED | 1U << ASSOC_EV_REFUSED |
+			  1U << ASSOC_EV_CLOSED);
+	if (s->ep != ep)
+		return;
+	s->ep = NULL;
+	assoc_session(a, s, SESSION_CLOSE);
+	assoc_ready(a, s); /* a Terminate may have waited for the end of a message */
+}
+
+void assoc_lost(struct assoc *a)
+{
+	const struct perr_at at = {.perr = PERR_LLP_LOST, .term = perr_term(PERR_LLP_LOST)};
+
+	a->lost = true;
+	a->out.stream = NULL;
+	for (uint32_t i = 0; i < a->touched; i++) {
+		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)i);
+
+		assoc_why(s, ASSOC_WHY_LOST, &at);
+		assoc_session(a, s, SESSION_LOST);
+	}
+}
+
+uint16_t assoc_sessions(const struct assoc *a)
+{
+	return a->sessions;
+}
+
+bool assoc_idle(const struct assoc *a)
+{
+	return a->sessions == 0 && list_empty(&a->ready) && list_empty(&a->waiting) &&
+	       list_empty(&a->later) && list_empty(&a->quarantine);
+}
+
+/* ---- time ---- */
+
+void assoc_progress(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->session.state == SESSION_ENDING || s->session.state == SESSION_PEER_ENDED)
+		enlist(a, s);
+}
+
+/* A list's deadlines are in order, because all its streams have the same time limit. */
+static struct assoc_stream *due(const struct list *by_deadline, uint64_t now)
+{
+	struct assoc_stream *s;
+
+	if (list_empty(by_deadline))
+		return NULL;
+	s = list_entry(by_deadline->next, struct assoc_stream, timer);
+	return s->deadline <= now ? s : NULL;
+}
+
+void assoc_tick(struct assoc *a, uint64_t now_ms)
+{
+	struct assoc_stream *s;
+
+	a->now = now_ms;
+	while ((s = due(&a->deciding, now_ms)))
+		assoc_session(a, s, SESSION_TIMEOUT);
+	while ((s = due(&a->closing, now_ms)))
+		assoc_session(a, s, SESSION_TIMEOUT);
+}
+
+uint64_t assoc_expiry(const struct assoc *a)
+{
+	const struct assoc_stream *d = due(&a->deciding, UINT64_MAX);
+	const struct assoc_stream *c = due(&a->closing, UINT64_MAX);
+	uint64_t at = d ? d->deadline : UINT64_MAX;
+
+	return c && c->deadline < at ? c->deadline : at;
+}
+
+/* ---- looking at it ---- */
+
+bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream_info *ret)
+{
+	for (; *pos < a->touched; (*pos)++) {
+		const struct assoc_stream *s = &a->stream[*pos];
+
+		if (s->session.state == SESSION_IDLE)
+			continue;
+		*ret = (struct assoc_stream_info){
+			.sid = s->session.sid,
+			.state = session_state_str(s->session.state),
+			.ep = s->ep,
+			.tx_ssn = s->tx_ssn,
+			.rx_ssn = s->rx_ssn,
+			.unacked = s->unacked_dry == a->dry ? s->unacked : 0,
+			.ahead = s->ahead,
+		};
+		(*pos)++;
+		return true;
+	}
+	return false;
+}
+
+const struct assoc_counters *assoc_counters(const struct assoc *a)
+{
+	return &a->count;
+}
+
+void assoc_set_trace(struct assoc *a, assoc_trace_fn *fn, void *user)
+{
+	a->trace.fn = fn;
+	a->trace.user = user;
+}

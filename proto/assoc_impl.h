@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside of an association, for assoc*.c alone. assoc.c: calls, events, time, and what a
+ * session orders; assoc_tx.c: what is sent next; assoc_rx.c: what an arriving message is.
+ */
+#ifndef PROTO_ASSOC_IMPL_H
+#define PROTO_ASSOC_IMPL_H
+
+#include "proto/assoc.h"
+#include "proto/rdmap_ep.h"
+#include "proto/session.h"
+#include "proto/ssn.h"
+#include "proto/stash.h"
+#include "util/list.h"
+
+enum {
+	/* RFC 5043 10: chunks of one stream without acknowledgement. Two are kept for the ends. */
+	ASSOC_UNACKED_MAX = 32767,
+	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
+};
+
+/* One stream pair. All zero until it is first used. */
+struct assoc_stream {
+	struct session session;
+	struct rdmap *ep;  /* bound endpoint, or NULL */
+	struct list send;  /* in assoc.ready, .waiting or .later */
+	struct list timer; /* in assoc.deciding, .closing or .quarantine, as the state is */
+	struct list news;  /* in assoc.news while events is not 0 */
+	uint64_t deadline;
+
+	/* way out */
+	uint16_t tx_ssn;
+	bool spoken;        /* the transport took a chunk of this session */
+	uint8_t first;      /* Initiate, Accept or Reject to be sent, with priv; or 0 */
+	bool end;           /* a Terminate is to be sent */
+	bool early;         /* the peer does not wait for our Accept: its segments prove nothing */
+	bool proven;        /* the peer has our first control message */
+	uint32_t first_dry; /* assoc.dry when the transport took it */
+	uint32_t unacked;   /* chunks taken by the transport, while dry is unchanged */
+	uint32_t unacked_dry;
+
+	/* way in */
+	uint16_t rx_ssn; /* next in order */
+	uint32_t ahead;  /* records in the store */
+
+	/* to be told */
+	uint8_t events; /* set of 1 << enum assoc_ev_type */
+	bool why_known;
+	enum assoc_why why;
+	struct perr_at at;
+	struct rdmap *told; /* the endpoint that the events are about */
+
+	uint16_t priv_len; /* private data: to be sent with `first`, or received and to be told */
+	uint8_t priv[WIRE_PRIVATE_MAX];
+};
+
+/* The message between assoc_rx() and assoc_rx_placed(). */
+struct assoc_arrival {
+	enum {
+		ASSOC_IGNORE,    /* belongs to no session */
+		ASSOC_VIOLATION, /* in no legal pattern */
+		ASSOC_STASHED,   /* before the Accept */
+		ASSOC_AHEAD,     /* before its turn */
+		ASSOC_DELIVER,   /* in its turn */
+	} verdict;
+	struct assoc_stream *stream;
+	struct ssn_rec chunk;
+};
+
+/* What assoc_tx_next() made, to be committed by assoc_tx_accepted(). */
+struct assoc_departure {
+	struct assoc_stream *stream; /* NULL: nothing */
+	enum {
+		ASSOC_FIRST,
+		ASSOC_SEGMENT,
+		ASSOC_END,
+	} what;
+};
+
+struct assoc {
+	struct assoc_cfg cfg;
+	struct assoc_stream *stream; /* cfg.streams of them */
+	uint32_t touched;            /* streams at and above this one were never used */
+	struct ssn_store *store;
+	struct stash stash;
+	struct session_trace trace;
+	struct assoc_counters count;
+	uint64_t now;
+	bool lost;
+	uint32_t dry; /* times that everything was acknowledged */
+
+	uint16_t sessions;
+	uint16_t deciding_count;
+	struct list ready;    /* streams that may have something to send, fair order */
+	struct list waiting;  /* streams that may go on when everything is acknowledged */
+	struct list later;    /* streams to be asked again at the next assoc_tx_next() */
+	struct list deciding; /* by deadline */
+	struct list closing;  /* by deadline */
+	struct list quarantine;
+	struct list news;
+
+	struct assoc_arrival in;
+	struct assoc_departure out;
+};
+
+/* The stream, made usable if it was never used. sid is less than cfg.streams. */
+struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
+
+/* Moves the session on and does what it orders. Returns the same set of SESSION_DO_ values. */
+unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_event ev);
+
+/* The first reason for the end of a session is the one that is told. at: may be NULL. */
+void assoc_why(struct assoc_stream *s, enum assoc_why why, const struct perr_at *at);
+
+/* The endpoint found an error, or got a Terminate: tells why and ends the session. */
+void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why);
+
+/* The stream may have something to send. */
+void assoc_ready(struct assoc *a, struct assoc_stream *s);
+
+/* The time limit on an ending session starts anew: there was progress. */
+void assoc_progress(struct assoc *a, struct assoc_stream *s);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "proto/assoc_impl.h"
+#include "proto/rdmap_rx.h"
+#include "util/be.h"
+
+enum { FUNC_UNKNOWN = 0xff }; /* ssn_rec.func of a code that has no meaning here */
+
+/* ---- reading the message ---- */
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool parse_control(const struct assoc_msg *m, struct ssn_rec *c)
+{
+	uint16_t func;
+
+	if (m->len < WIRE_CONTROL_LEN || m->head_len < m->len)
+		return false;
+	func = be_get16(m->head + WIRE_SSN_LEN);
+	c->func = func >= WIRE_INITIATE && func <= WIRE_ENH_REJECT ? (uint8_t)func : FUNC_UNKNOWN;
+	return true;
+}
+
+static bool parse_segment(const struct assoc_msg *m, struct ssn_rec *c)
+{
+	const uint8_t *p = m->head + WIRE_SSN_LEN;
+
+	if (m->len < WIRE_SSN_LEN + WIRE_TAGGED_LEN || m->head_len < min32(m->len, WIRE_HEAD_MAX))
+		return false;
+	c->hlen = (uint8_t)wire_ddp_get(p, m->head_len - WIRE_SSN_LEN, &c->ddp);
+	memcpy(c->ctl, p, sizeof(c->ctl));
+	return c->hlen > 0;
+}
+
+/* False for what is no DDP message: too short, too long, or a foreign PPID. */
+static bool parse(const struct assoc_msg *m, struct ssn_rec *ret)
+{
+	struct ssn_rec c = {.sid = m->sid};
+
+	if (m->len < WIRE_SSN_LEN || m->head_len < WIRE_SSN_LEN ||
+	    m->len - WIRE_SSN_LEN > WIRE_MULPDU_MAX)
+		return false;
+	c.ssn = be_get16(m->head);
+	c.len = (uint16_t)(m->len - WIRE_SSN_LEN);
+	if (m->ppid == WIRE_PPID_CONTROL ? !parse_control(m, &c)
+					 : m->ppid != WIRE_PPID_SEGMENT || !parse_segment(m, &c))
+		return false;
+	*ret = c;
+	return true;
+}
+
+/* RFC 5043 5.2.3: what a chunk is to the session. */
+static enum session_event event_of(const struct ssn_rec *c)
+{
+	uint32_t priv = c->func ? c->len - (WIRE_CONTROL_LEN - WIRE_SSN_LEN) : 0;
+
+	switch (c->func) {
+	case 0:
+		return SESSION_RX_SEGMENT;
+	case WIRE_INITIATE:
+		return priv <= WIRE_PRIVATE_MAX ? SESSION_RX_INITIATE : SESSION_RX_UNWANTED;
+	case WIRE_ACCEPT:
+		return priv <= WIRE_PRIVATE_MAX ? SESSION_RX_ACCEPT : SESSION_RX_VIOLATION;
+	case WIRE_REJECT:
+		return priv <= WIRE_PRIVATE_MAX ? SESSION_RX_REJECT : SESSION_RX_VIOLATION;
+	case WIRE_TERMINATE: /* bytes behind it are ignored, and told to nobody */
+		return SESSION_RX_TERMINATE;
+	case WIRE_ENH_INITIATE: /* RFC 6581 would be spoken here, and by the two codes after it */
+		return SESSION_RX_UNWANTED;
+	default:
+		return SESSION_RX_VIOLATION;
+	}
+}
+
+/* ---- examining it ---- */
+
+/* RFC 5043 6.1: without a session only an Initiate with DDP-SSN 0 means anything. */
+static int judge_first(const struct ssn_rec *c)
+{
+	enum session_event ev = event_of(c);
+	bool initiate = ev == SESSION_RX_INITIATE || ev == SESSION_RX_UNWANTED;
+
+	return initiate && c->ssn == 0 ? ASSOC_DELIVER : ASSOC_IGNORE;
+}
+
+/* Keeps a message for the time after the Accept. */
+static int stash_it(struct assoc *a, const struct assoc_msg *m, struct assoc_place *ret)
+{
+	uint8_t *p = stash_add(&a->stash, m->sid, m->ppid, m->len);
+
+	if (!p)
+		return ASSOC_VIOLATION;
+	ret->skip = 0;
+	ret->len = m->len;
+	ret->dst[0] = (struct span){p, m->len};
+	ret->ndst = 1;
+	return ASSOC_STASHED;
+}
+
+/* The session has no endpoint yet. Segments may overtake the Accept of either side. */
+static int judge_early(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+		       struct assoc_place *ret)
+{
+	const struct ssn_rec *c = &a->in.chunk;
+	int ahead = ssn_diff(c->ssn, s->rx_ssn);
+
+	if (ahead < 0)
+		return ASSOC_VIOLATION;
+	if (s->session.state != SESSION_PENDING) {
+		if (ahead > 0)
+			return stash_it(a, m, ret);
+		return s->first ? ASSOC_VIOLATION : ASSOC_DELIVER; /* answered before asked */
+	}
+	if (c->func)
+		return ASSOC_DELIVER;
+	s->early = true;
+	return stash_it(a, m, ret);
+}
+
+/* RFC 5043 10: a number behind, or one that was there, is no gap that reordering explains. */
+static bool in_window(struct assoc *a, const struct assoc_stream *s, const struct ssn_rec *c)
+{
+	int ahead = ssn_diff(c->ssn, s->rx_ssn);
+
+	if (ahead < 0)
+		return false;
+	return ahead == 0 || s->ahead == 0 || !ssn_store_find(a->store, c->sid, c->ssn);
+}
+
+/* A record for a chunk that is ahead of its turn, or NULL if the store is full. */
+static struct ssn_rec *remember(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
+{
+	struct ssn_rec *r = ssn_store_add(a->store, c->sid, c->ssn);
+
+	if (!r)
+		return NULL;
+	r->len = c->len;
+	r->func = c->func;
+	r->hlen = c->hlen;
+	r->ddp = c->ddp;
+	memcpy(r->ctl, c->ctl, sizeof(r->ctl));
+	s->ahead++;
+	a->count.rx_ahead++;
+	return r;
+}
+
+/* Places a segment at once, and remembers what is ahead of its turn. */
+static int judge_live(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+		      struct assoc_place *ret)
+{
+	uint32_t skip = WIRE_SSN_LEN + a->in.chunk.hlen;
+	struct ssn_rec *c = &a->in.chunk;
+
+	if (!in_window(a, s, c))
+		return ASSOC_VIOLATION;
+	if (c->ssn != s->rx_ssn)
+		c = remember(a, s, c);
+	if (!c)
+		return ASSOC_VIOLATION;
+	if (!c->func && s->ep && rdmap_fsm_may_receive(s->ep->state)) {
+		ret->skip = skip;
+		ret->len = ddp_rx_payload(c);
+		c->perr = (uint16_t)rdmap_rx_place(s->ep, c, m->head + skip, m->head_len - skip,
+						   ret->dst, &ret->ndst);
+	}
+	return c == &a->in.chunk ? ASSOC_DELIVER : ASSOC_AHEAD;
+}
+
+static int judge(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+		 struct assoc_place *ret)
+{
+	bool readable = parse(m, &a->in.chunk);
+
+	switch (s->session.state) {
+	case SESSION_IDLE:
+	case SESSION_QUARANTINE:
+		return readable ? judge_first(&a->in.chunk) : ASSOC_IGNORE;
+	case SESSION_REQUESTING:
+	case SESSION_CANCELLED:
+	case SESSION_PENDING:
+		return readable ? judge_early(a, s, m, ret) : ASSOC_VIOLATION;
+	case SESSION_OPEN:
+	case SESSION_ENDING:
+	case SESSION_LOCAL_ENDED:
+		return readable ? judge_live(a, s, m, ret) : ASSOC_VIOLATION;
+	case SESSION_PEER_ENDED: /* behind the peer's own Terminate */
+		return ASSOC_VIOLATION;
+	default:
+		return ASSOC_IGNORE;
+	}
+}
+
+/* RFC 5043 6.4: the number of undecided requests is limited. */
+static bool may_ask(const struct assoc *a, const struct assoc_stream *s)
+{
+	/* Of an earlier session on this stream, private data may still be to be told. */
+	return a->deciding_count < a->cfg.pending_max && !(s->events & 1U << ASSOC_EV_REJECTED);
+}
+
+/* Private data of a control message that is going to be told. */
+static void keep_private(const struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m)
+{
+	enum session_event ev = event_of(&a->in.chunk);
+	enum session_state state = s->session.state;
+	bool initiate = ev == SESSION_RX_INITIATE &&
+			(state == SESSION_IDLE || state == SESSION_QUARANTINE) && may_ask(a, s);
+	bool answer =
+		(ev == SESSION_RX_ACCEPT || ev == SESSION_RX_REJECT) && state == SESSION_REQUESTING;
+
+	if (!initiate && !answer)
+		return;
+	s->priv_len = (uint16_t)(m->len - WIRE_CONTROL_LEN);
+	memcpy(s->priv, m->head + WIRE_CONTROL_LEN, s->priv_len);
+}
+
+static void count(struct assoc *a, const struct assoc_msg *m)
+{
+	if (a->in.verdict == ASSOC_STASHED)
+		a->count.rx_stashed++; /* and as what it is when it comes back */
+	else if (m->ppid == WIRE_PPID_CONTROL)
+		a->count.rx_control++;
+	else
+		a->count.rx_segments++;
+}
+
+int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *ret)
+{
+	ret->ndst = 0;
+	a->in = (struct assoc_arrival){.verdict = ASSOC_IGNORE};
+	if (!a->lost && msg->sid < a->cfg.streams) {
+		struct assoc_stream *s = assoc_stream_get(a, msg->sid);
+
+		a->in.stream = s;
+		a->in.verdict = judge(a, s, msg, ret);
+		if (a->in.verdict == ASSOC_DELIVER)
+			keep_private(a, s, msg);
+	}
+	count(a, msg);
+	return ret->ndst > 0 ? ASSOC_RX_PLACE : ASSOC_RX_DONE;
+}
+
+bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret)
+{
+	uint8_t *p;
+
+	if (!stash_take(&a->stash, &ret->sid, &ret->ppid, &p, &ret->len))
+		return false;
+	ret->head = p;
+	ret->head_len = ret->len;
+	return true;
+}
+
+/* ---- delivering it, in order of DDP-SSN ---- */
+
+/* Gives the chunk to the session. Returns what is left to do with it. */
+static unsigned tell_session(struct assoc *a, struct assoc_stream *s, enum session_event ev)
+{
+	bool ended = s->session.state == SESSION_PEER_ENDED;
+	unsigned todo = assoc_session(a, s, ev);
+
+	if (ev == SESSION_RX_TERMINATE)
+		assoc_why(s, s->ahead ? ASSOC_WHY_VIOLATION : ASSOC_WHY_PEER, NULL);
+	if (todo & SESSION_DO_BAD) {
+		a->count.rx_violations++;
+		a->count.rx_dropped++;
+		if (ended && s->why == ASSOC_WHY_PEER)
+			s->why = ASSOC_WHY_VIOLATION; /* no orderly end: RFC 5041 6.2.1 */
+		assoc_why(s, ASSOC_WHY_VIOLATION, NULL);
+	}
+	return todo;
+}
+
+/*
+ * RFC 5043 6.6: what the peer says after our first control message proves that it came,
+ * unless the peer is one that does not wait for it.
+ */
+static void note_proof(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->first)
+		s->early = true;
+	if (s->proven || s->early)
+		return;
+	s->proven = true;
+	if (s->end)
+		assoc_ready(a, s);
+}
+
+static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
+{
+	if (!s->ep || !rdmap_fsm_may_receive(s->ep->state)) {
+		a->count.rx_dropped++; /* behind the first error, or nobody's any more */
+		return;
+	}
+	switch (rdmap_rx_deliver(s->ep, c)) {
+	case RDMAP_RX_NEWS:
+		assoc_ready(a, s);
+		break;
+	case RDMAP_RX_FAILED:
+		assoc_failed(a, s, ASSOC_WHY_ERROR);
+		break;
+	case RDMAP_RX_TERMINATED:
+		assoc_failed(a, s, ASSOC_WHY_REMOTE);
+		break;
+	default:
+		break;
+	}
+}
+
+static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
+{
+	enum session_event ev = event_of(c);
+	unsigned todo;
+
+	if (ev == SESSION_RX_INITIATE && !may_ask(a, s))
+		ev = SESSION_RX_UNWANTED;
+	if (s->session.state == SESSION_OPEN || s->session.state == SESSION_ENDING)
+		note_proof(a, s);
+	todo = tell_session(a, s, ev);
+	s->rx_ssn = (uint16_t)(c->ssn + 1);
+	if (todo & SESSION_DO_DELIVER)
+		deliver_segment(a, s, c);
+}
+
+/* What was ahead of its turn and is not any more. */
+static void deliver_remembered(struct assoc *a, struct assoc_stream *s)
+{
+	while (s->ahead > 0) {
+		struct ssn_rec *r = ssn_store_find(a->store, s->session.sid, s->rx_ssn);
+		struct ssn_rec c;
+
+		if (!r)
+			return;
+		c = *r;
+		ssn_store_del(a->store, r);
+		s->ahead--;
+		deliver(a, s, &c);
+	}
+}
+
+void assoc_rx_placed(struct assoc *a)
+{
+	struct assoc_stream *s = a->in.stream;
+
+	switch (a->in.verdict) {
+	case ASSOC_IGNORE:
+		a->count.rx_violations++;
+		a->count.rx_dropped++;
+		break;
+	case ASSOC_VIOLATION:
+		tell_session(a, s, SESSION_RX_VIOLATION);
+		break;
+	case ASSOC_STASHED:
+	case ASSOC_AHEAD:
+		break;
+	case ASSOC_DELIVER:
+		deliver(a, s, &a->in.chunk);
+		deliver_remembered(a, s);
+		break;
+	}
+}

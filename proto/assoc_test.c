@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/assoc_test.h"
+
+#include <assert.h>
+
+#include "proto/assoc_impl.h"
+
+void assoc_test_preset(struct assoc *a, uint16_t sid, uint16_t tx_ssn, uint16_t rx_ssn)
+{
+	struct assoc_stream *s = assoc_stream_get(a, sid);
+
+	assert(s->ahead == 0);
+	s->tx_ssn = tx_ssn;
+	s->rx_ssn = rx_ssn;
+}
+
+void assoc_test_preset_msn(struct rdmap *ep, uint32_t qn, uint32_t tx_msn, uint32_t rx_msn)
+{
+	assert(qn == WIRE_QN_SEND || qn == WIRE_QN_READ_REQ);
+	assert(ep->rq.open == 0 && ep->ird.busy == 0);
+	ep->tx.msn[qn] = tx_msn;
+	if (qn == WIRE_QN_SEND)
+		ep->rq.msn = rx_msn;
+	else
+		ep->ird.msn = rx_msn;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <string.h>
+
+#include "proto/assoc_impl.h"
+#include "proto/rdmap_tx.h"
+#include "util/be.h"
+
+/* Result of asking a stream. */
+enum answer {
+	NOTHING, /* until assoc_ready() */
+	SEGMENT,
+	NOT_YET,   /* until everything is acknowledged */
+	ASK_LATER, /* by the next assoc_tx_next(): it has had its share of this one */
+};
+
+void assoc_ready(struct assoc *a, struct assoc_stream *s)
+{
+	list_del(&s->send);
+	list_add_tail(&a->ready, &s->send);
+}
+
+static void move_all(struct list *to, struct list *from)
+{
+	struct list *l;
+
+	while ((l = list_pop(from)))
+		list_add_tail(to, l);
+}
+
+/* ---- what may go ---- */
+
+static uint32_t unacked(const struct assoc *a, const struct assoc_stream *s)
+{
+	return s->unacked_dry == a->dry ? s->unacked : 0;
+}
+
+/*
+ * RFC 5043 6.6: a control message may not overtake an earlier one of its session. Our
+ * first one has arrived if the peer spoke in a way that only it permits, or if all was
+ * acknowledged since.
+ */
+static bool first_has_arrived(const struct assoc *a, const struct assoc_stream *s)
+{
+	return !s->spoken || s->proven || s->first_dry != a->dry;
+}
+
+/* ---- making messages ---- */
+
+static void make_control(const struct assoc_stream *s, uint16_t func, struct assoc_seg *ret)
+{
+	ret->ppid = WIRE_PPID_CONTROL;
+	be_put16(ret->head + WIRE_SSN_LEN, func);
+	ret->head_len = WIRE_CONTROL_LEN;
+	ret->nbody = 0;
+	ret->len = WIRE_CONTROL_LEN;
+	ret->urgent = true;
+	if (func != WIRE_TERMINATE && s->priv_len > 0) {
+		ret->body[0] = (struct span){(uint8_t *)s->priv, s->priv_len};
+		ret->nbody = 1;
+		ret->len += s->priv_len;
+	}
+}
+
+static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
+			struct assoc_seg *ret)
+{
+	struct rdmap_seg seg = {.head = ret->head + WIRE_SSN_LEN, .body = ret->body};
+	int r = rdmap_tx_next(s->ep, mulpdu, &seg);
+
+	if (r == RDMAP_TX_FAILED) {
+		assoc_failed(a, s, ASSOC_WHY_ERROR);
+		r = rdmap_tx_next(s->ep, mulpdu, &seg); /* the Terminate */
+	}
+	if (r != RDMAP_TX_SEGMENT)
+		return r;
+	assert(seg.len <= mulpdu); /* RFC 5043 9 */
+	ret->ppid = WIRE_PPID_SEGMENT;
+	ret->head_len = (uint16_t)(WIRE_SSN_LEN + seg.head_len);
+	ret->nbody = seg.nbody;
+	ret->len = WIRE_SSN_LEN + seg.len;
+	ret->urgent = seg.last;
+	return r;
+}
+
+/* A segment of the stream's endpoint, if there is one and it may go. */
+static enum answer ask_endpoint(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
+				struct assoc_seg *ret)
+{
+	uint32_t room = ASSOC_UNACKED_MAX - unacked(a, s);
+
+	if (!s->ep || s->session.state == SESSION_LOCAL_ENDED)
+		return NOTHING;
+	if (room <= ASSOC_UNACKED_ENDS && !rdmap_tx_ending(s->ep))
+		return s->end && !rdmap_tx_busy(s->ep) ? NOTHING : NOT_YET;
+	switch (make_segment(a, s, mulpdu, ret)) {
+	case RDMAP_TX_SEGMENT:
+		return SEGMENT;
+	case RDMAP_TX_LATER:
+		return ASK_LATER;
+	default:
+		return NOTHING;
+	}
+}
+
+/* The next message of a stream: first control message, segments, Terminate. */
+static enum answer ask(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
+		       struct assoc_seg *ret)
+{
+	enum answer r;
+
+	a->out = (struct assoc_departure){.stream = s};
+	ret->sid = s->session.sid;
+	be_put16(ret->head, s->tx_ssn);
+	if (s->first) {
+		a->out.what = ASSOC_FIRST;
+		make_control(s, s->first, ret);
+		return SEGMENT;
+	}
+	a->out.what = ASSOC_SEGMENT;
+	r = ask_endpoint(a, s, mulpdu, ret);
+	if (r != NOTHING || !s->end)
+		return r;
+	if (!first_has_arrived(a, s))
+		return NOT_YET;
+	a->out.what = ASSOC_END;
+	make_control(s, WIRE_TERMINATE, ret);
+	return SEGMENT;
+}
+
+bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
+{
+	move_all(&a->ready, &a->later);
+	while (!a->lost && !list_empty(&a->ready)) {
+		struct assoc_stream *s = list_entry(a->ready.next, struct assoc_stream, send);
+		enum answer r = ask(a, s, mulpdu, ret);
+
+		if (r == SEGMENT)
+			return true;
+		list_del(&s->send);
+		if (r == NOT_YET)
+			list_add_tail(&a->waiting, &s->send);
+		if (r == ASK_LATER)
+			list_add_tail(&a->later, &s->send);
+	}
+	a->out.stream = NULL;
+	return false;
+}
+
+/* ---- the transport's answers ---- */
+
+void assoc_tx_accepted(struct assoc *a)
+{
+	struct assoc_stream *s = a->out.stream;
+
+	if (!s)
+		return; /* the association was lost while the transport took it */
+	a->out.stream = NULL;
+	s->unacked = unacked(a, s) + 1;
+	s->unacked_dry = a->dry;
+	s->tx_ssn++;
+	s->spoken = true;
+	assoc_progress(a, s);
+	assoc_ready(a, s); /* to the end of the list: every stream has its turn */
+	switch (a->out.what) {
+	case ASSOC_FIRST:
+		a->count.tx_control++;
+		s->first_dry = a->dry;
+		if (s->first == WIRE_REJECT)
+			assoc_session(a, s, SESSION_LAST_SENT);
+		s->first = 0;
+		break;
+	case ASSOC_SEGMENT:
+		a->count.tx_segments++;
+		rdmap_tx_taken(s->ep);
+		break;
+	case ASSOC_END:
+		a->count.tx_control++;
+		a->count.tx_terminates++;
+		s->end = false;
+		assoc_session(a, s, SESSION_LAST_SENT);
+		break;
+	}
+}
+
+void assoc_tx_acked(struct assoc *a)
+{
+	a->dry++;
+	move_all(&a->ready, &a->waiting);
+	while (!list_empty(&a->quarantine))
+		assoc_session(a, list_entry(a->quarantine.next, struct assoc_stream, timer),
+			      SESSION_ACKED);
+}
+
+void assoc_tx_wake(struct assoc *a, struct rdmap *ep)
+{
+	if (ep->stream && ep->stream->ep == ep)
+		assoc_ready(a, ep->stream);
+}

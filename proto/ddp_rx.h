@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The checks that RFC 5041 7.1 asks of an arriving segment, one function for each kind,
+ * and the gathering of segments to messages. Results are PERR_NONE or the error to raise.
+ */
+#ifndef PROTO_DDP_RX_H
+#define PROTO_DDP_RX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/perr.h"
+#include "proto/ssn.h"
+#include "proto/stag.h"
+#include "proto/wire.h"
+
+/* Bytes behind the DDP header of a segment. */
+static inline uint32_t ddp_rx_payload(const struct ssn_rec *c)
+{
+	return (uint32_t)c->len - c->hlen;
+}
+
+/* DDP version and queue number. queues: queue numbers 0 .. queues - 1 exist. */
+enum perr ddp_rx_header(const struct wire_ddp *h, uint32_t queues);
+
+/*
+ * The access check of tagged placement: len bytes at to in the region, with the rights
+ * asked for. *ret_p is where they go, for use at once. Zero bytes: STag and TO mean
+ * nothing (5.2) and *ret_p stays as it is.
+ */
+enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_who *who, uint32_t rights,
+			uint32_t stag, uint64_t to, uint32_t len, uint8_t **ret_p);
+
+/*
+ * Which buffer a message number selects: next is the oldest message not delivered and
+ * buffers of them, from next on, have a buffer.
+ */
+enum perr ddp_rx_msn(uint32_t msn, uint32_t next, uint32_t buffers);
+
+/* Whether bytes [mo, mo + len) fit a buffer of size bytes. */
+enum perr ddp_rx_offset(uint32_t mo, uint32_t len, uint64_t size);
+
+/* A message whose segments are being delivered. Zeroed before its first. */
+struct ddp_gather {
+	uint64_t got;   /* payload so far */
+	uint8_t opcode; /* of the first segment */
+	bool begun;
+};
+
+/*
+ * Adds a segment of an untagged message in its turn. *ret_whole: it was the last one, and
+ * the segments add up to the message's length (PERR_MO if not; RFC 5041 5.2 leaves that
+ * check to us). A message does not change its opcode (PERR_OPCODE).
+ */
+enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret_whole);
+
+#endif

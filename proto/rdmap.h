@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An RDMAP endpoint (RFC 5040): the protocol's half of a queue pair. It holds what
+ * is in flight and nothing else: work still waiting stays in the client's rings and is
+ * taken through struct rdmap_ops when the wire can have it.
+ */
+#ifndef PROTO_RDMAP_H
+#define PROTO_RDMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/perr.h"
+#include "proto/sgl.h"
+#include "proto/stag.h"
+
+enum { RDMAP_INLINE_MAX = 256 };
+
+enum rdmap_op {
+	RDMAP_SEND,
+	RDMAP_SEND_INV,
+	RDMAP_WRITE,
+	RDMAP_READ,
+	RDMAP_RECV, /* in completions only */
+	RDMAP_OP_COUNT,
+};
+
+enum {
+	RDMAP_SIGNALED = 1,  /* report success too; failure is always reported */
+	RDMAP_FENCE = 2,     /* begin only when all earlier Reads have completed */
+	RDMAP_SOLICITED = 4, /* Sends: Solicited Event */
+	RDMAP_INLINE = 8,    /* payload is inl[0..len), not sge */
+};
+
+/* How a work request ended. The client's API has the same values. */
+enum rdmap_status {
+	RDMAP_OK,
+	RDMAP_LOC_LEN,       /* length or inline length out of range */
+	RDMAP_LOC_OP,        /* unknown opcode or flags */
+	RDMAP_LOC_SGE,       /* too many elements */
+	RDMAP_LOC_STAG,      /* lkey: no such STag */
+	RDMAP_LOC_SCOPE,     /* lkey: another protection domain */
+	RDMAP_LOC_RIGHTS,    /* lkey: no local write right */
+	RDMAP_LOC_BOUNDS,    /* lkey: outside the region, or offset plus length wraps */
+	RDMAP_REM_ACCESS,    /* the peer terminated: protection error of a Write or Read */
+	RDMAP_REM_OP,        /* the peer terminated: any other error */
+	RDMAP_FLUSHED,       /* the session ended first; outcome unknown for Writes and Reads in flight */
+	RDMAP_STATUS_COUNT,
+};
+
+/* A send-side work request, copied out of a ring. */
+struct rdmap_wr {
+	uint64_t cookie;   /* given back in the completion */
+	uint8_t op;        /* enum rdmap_op */
+	uint8_t flags;     /* RDMAP_SIGNALED ... */
+	uint8_t nsge;      /* Read: exactly 1, the sink */
+	uint8_t status;    /* not RDMAP_OK: the taker found it bad; completes so in its turn, unsent */
+	uint32_t len;      /* bytes in inl, with RDMAP_INLINE */
+	uint32_t inv_stag; /* RDMAP_SEND_INV */
+	uint32_t rstag;    /* Write: sink; Read: source */
+	uint64_t rto;
+	struct sgl_elem sge[SGL_MAX];
+	uint8_t inl[RDMAP_INLINE_MAX];
+};
+
+/* A receive, copied out of a ring. */
+struct rdmap_recv {
+	uint64_t cookie;
+	uint8_t status; /* as in rdmap_wr: a bad receive completes and the next is taken */
+	uint8_t nsge;
+	struct sgl_elem sge[SGL_MAX];
+};
+
+/* The end of a work request. Each one taken ends exactly once. */
+struct rdmap_done {
+	uint64_t cookie;
+	uint8_t op;         /* enum rdmap_op */
+	uint8_t status;     /* enum rdmap_status */
+	bool signaled;      /* what the request asked for; true for receives */
+	bool solicited;     /* receive: the Send had the SE bit */
+	bool invalidated;   /* receive: inv_stag was invalidated by the Send */
+	uint32_t len;       /* receive, Read: bytes placed */
+	uint32_t inv_stag;
+	struct perr_at at;  /* where it failed */
+};
+
+/*
+ * What the owner of an endpoint supplies. None of these may call back into proto.
+ */
+struct rdmap_ops {
+	/* Takes the oldest send-side request out of the ring. False if there is none, or no
+	 * room to complete it: call assoc_tx_wake() when that has changed. */
+	bool (*take_send)(void *user, struct rdmap_wr *ret);
+	/* Takes the oldest receive. False if there is none. */
+	bool (*take_recv)(void *user, struct rdmap_recv *ret);
+	/* Reports the end of a request, in the order in which requests were taken, sends
+	 * and receives each for themselves. */
+	void (*complete)(void *user, const struct rdmap_done *done);
+};
+
+struct rdmap_cfg {
+	struct stag_table *stags;
+	struct stag_who who;    /* protection domain and this endpoint's scope, unique and not 0 */
+	uint16_t ord;           /* Reads of ours outstanding at one time */
+	uint16_t ird;           /* Reads of the peer that we hold */
+	uint16_t sq_depth;      /* requests in flight, a power of two */
+	uint16_t rq_depth;      /* receives in flight, a power of two */
+	uint8_t max_recv_sge;   /* elements of a receive, 1 .. SGL_MAX */
+};
+
+struct rdmap;
+
+/* Bytes of memory for an endpoint. */
+size_t rdmap_size(const struct rdmap_cfg *cfg);
+
+/* Makes an endpoint in zeroed memory of that size; the memory stays the caller's. */
+struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rdmap_ops *ops,
+			 void *user);
+
+/* The user pointer given at init. */
+void *rdmap_user(const struct rdmap *ep);
+
+/* Snapshot for ddpctl. */
+struct rdmap_info {
+	uint16_t ord, ird;
+	uint16_t reads_out; /* our Reads outstanding */
+	uint16_t reads_in;  /* the peer's Reads being answered */
+	uint32_t in_flight; /* send-side requests taken and not completed */
+	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes; /* payload */
+};
+
+void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret);
+
+const char *rdmap_op_str(unsigned op);
+const char *rdmap_status_str(unsigned status);
+
+#endif

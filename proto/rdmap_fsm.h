@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * States of an RDMAP stream as its endpoint sees them (RFC 5040 6.2, RFC 5041 7.1), and
+ * what each state permits.
+ */
+#ifndef PROTO_RDMAP_FSM_H
+#define PROTO_RDMAP_FSM_H
+
+#include <stdbool.h>
+
+enum rdmap_state {
+	RDMAP_UNBOUND, /* no stream */
+	RDMAP_OPEN,
+	RDMAP_STOPPING, /* one side has ended: the message being sent is finished, no other begins
+			 */
+	RDMAP_FAILED,   /* error or Terminate: nothing is placed or delivered any more, and
+			   nothing is sent but our Terminate */
+	RDMAP_STATE_COUNT,
+};
+
+enum rdmap_event {
+	RDMAP_BIND,
+	RDMAP_STOP,   /* session closed by us or by the peer */
+	RDMAP_FAIL,   /* first error in sequence, or the peer's Terminate */
+	RDMAP_UNBIND, /* the session is over */
+	RDMAP_EVENT_COUNT,
+};
+
+/* The state that follows. */
+enum rdmap_state rdmap_fsm_next(enum rdmap_state state, enum rdmap_event ev);
+
+/* May a message be begun? */
+static inline bool rdmap_fsm_may_begin(enum rdmap_state state)
+{
+	return state == RDMAP_OPEN;
+}
+
+/* May a message that was begun go on? */
+static inline bool rdmap_fsm_may_send(enum rdmap_state state)
+{
+	return state == RDMAP_OPEN || state == RDMAP_STOPPING;
+}
+
+/* May segments be placed and delivered? */
+static inline bool rdmap_fsm_may_receive(enum rdmap_state state)
+{
+	return state == RDMAP_OPEN || state == RDMAP_STOPPING;
+}
+
+#endif

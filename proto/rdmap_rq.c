@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "proto/rdmap_ep.h"
+
+static struct rdmap_rq_slot *slot_at(const struct rdmap_rq *q, uint32_t pos)
+{
+	return (struct rdmap_rq_slot *)(void *)(q->slot + (size_t)(pos & q->mask) * q->stride);
+}
+
+/* Completes the oldest one and gives its slot back. */
+static void report(struct rdmap *ep, struct rdmap_done *done)
+{
+	struct rdmap_rq *q = &ep->rq;
+
+	done->cookie = slot_at(q, q->head)->cookie;
+	done->op = RDMAP_RECV;
+	done->signaled = true;
+	q->head++;
+	ep->ops->complete(ep->user, done);
+}
+
+/* Bad receives wait until those before them have completed. */
+static void report_bad(struct rdmap *ep)
+{
+	struct rdmap_rq *q = &ep->rq;
+
+	while (q->head != q->tail && slot_at(q, q->head)->status != RDMAP_OK) {
+		struct rdmap_done done = {.status = slot_at(q, q->head)->status};
+
+		report(ep, &done);
+	}
+}
+
+static uint8_t judge(const struct rdmap *ep, const struct rdmap_recv *r)
+{
+	const struct sgl_elem *bad;
+
+	if (r->status != RDMAP_OK)
+		return r->status;
+	if (r->nsge > ep->max_recv_sge)
+		return RDMAP_LOC_SGE;
+	return (uint8_t)rdmap_status_of_stag(
+		sgl_check(r->sge, r->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, &bad));
+}
+
+/* No message is longer, however large its buffer (RFC 5041 5.2). */
+static uint64_t at_most_4g(uint64_t size)
+{
+	return size < UINT32_MAX ? size : UINT32_MAX;
+}
+
+/* Takes one receive from the owner. False if there is none, or no slot for it. */
+static bool take(struct rdmap *ep)
+{
+	struct rdmap_rq *q = &ep->rq;
+	struct rdmap_rq_slot *s;
+	struct rdmap_recv r;
+
+	if (q->tail - q->head > q->mask || !ep->ops->take_recv(ep->user, &r))
+		return false;
+	s = slot_at(q, q->tail);
+	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = judge(ep, &r)};
+	if (s->status == RDMAP_OK) {
+		s->nsge = r.nsge;
+		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
+		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
+		q->of_msn[(q->msn + q->open) & q->mask] = q->tail;
+		q->open++;
+	}
+	q->tail++;
+	report_bad(ep);
+	return true;
+}
+
+enum perr rdmap_rq_reach(struct rdmap *ep, uint32_t msn, struct rdmap_rq_slot **ret_slot)
+{
+	struct rdmap_rq *q = &ep->rq;
+	enum perr perr = ddp_rx_msn(msn, q->msn, q->open);
+
+	/* Bounded: an owner that supplies bad ones without end gets no more than a window's worth.
+	 */
+	for (uint32_t i = 0; perr == PERR_NO_BUFFER && i <= q->mask && take(ep); i++)
+		perr = ddp_rx_msn(msn, q->msn, q->open);
+	if (perr == PERR_NONE)
+		*ret_slot = rdmap_rq_find(q, msn);
+	return perr;
+}
+
+struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn)
+{
+	if (msn - q->msn >= q->open)
+		return NULL;
+	return slot_at(q, q->of_msn[msn & q->mask]);
+}
+
+void rdmap_rq_complete(struct rdmap *ep, struct rdmap_done *done)
+{
+	ep->rq.msn++;
+	ep->rq.open--;
+	report(ep, done);
+	report_bad(ep);
+}
+
+void rdmap_rq_flush(struct rdmap *ep)
+{
+	struct rdmap_rq *q = &ep->rq;
+
+	while (q->head != q->tail) {
+		uint8_t status = slot_at(q, q->head)->status;
+		struct rdmap_done done = {.status = status ? status : RDMAP_FLUSHED};
+
+		report(ep, &done);
+	}
+	q->open = 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "proto/rdmap_ep.h"
+#include "util/checked.h"
+
+void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr)
+{
+	q->rec[q->tail++ & q->mask] = (struct rdmap_rec){
+		.cookie = wr->cookie,
+		.rto = wr->rto,
+		.rstag = wr->rstag,
+		.op = wr->op,
+		.flags = wr->flags,
+	};
+}
+
+void rdmap_sq_read_sent(struct rdmap_sq *q)
+{
+	q->read[(q->read_head + q->reads) % q->ord] = q->tail - 1;
+	q->reads++;
+}
+
+struct rdmap_rec *rdmap_sq_read(const struct rdmap_sq *q, unsigned i)
+{
+	if (i >= q->reads)
+		return NULL;
+	return &q->rec[q->read[(q->read_head + i) % q->ord] & q->mask];
+}
+
+void rdmap_sq_read_ended(struct rdmap_sq *q)
+{
+	rdmap_sq_read(q, 0)->ended = true;
+	q->read_head = (uint16_t)((q->read_head + 1) % q->ord);
+	q->reads--;
+	q->read_got = 0;
+}
+
+static void report(const struct rdmap *ep, const struct rdmap_rec *r)
+{
+	struct rdmap_done done = {
+		.cookie = r->cookie,
+		.op = r->op,
+		.status = r->status,
+		.signaled = r->flags & RDMAP_SIGNALED,
+		.len = r->op == RDMAP_READ && r->status == RDMAP_OK ? r->len : 0,
+		.at = r->at,
+	};
+
+	ep->ops->complete(ep->user, &done);
+}
+
+void rdmap_sq_report(struct rdmap *ep)
+{
+	struct rdmap_sq *q = &ep->sq;
+
+	while (q->head != q->tail && q->rec[q->head & q->mask].ended)
+		report(ep, &q->rec[q->head++ & q->mask]);
+}
+
+void rdmap_sq_flush(struct rdmap *ep)
+{
+	struct rdmap_sq *q = &ep->sq;
+
+	for (; q->head != q->tail; q->head++) {
+		struct rdmap_rec *r = &q->rec[q->head & q->mask];
+
+		if (r->status == RDMAP_OK)
+			r->status = RDMAP_FLUSHED;
+		report(ep, r);
+	}
+	q->reads = 0;
+	q->read_got = 0;
+}
+
+/* True if the header that a Terminate copied is of a segment of this request. */
+static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
+{
+	if (h->tagged)
+		return h->opcode == WIRE_OP_WRITE && r->op == RDMAP_WRITE && r->rstag == h->stag &&
+		       h->to >= r->rto && checked_range(h->to - r->rto, 1, r->len);
+	if (h->qn == WIRE_QN_SEND)
+		return (r->op == RDMAP_SEND || r->op == RDMAP_SEND_INV) && r->msn == h->msn;
+	return h->qn == WIRE_QN_READ_REQ && r->op == RDMAP_READ && r->msn == h->msn;
+}
+
+static enum rdmap_status status_of(const struct wire_term *t)
+{
+	/* Protection: RDMAP's error type 1 for a Read's source, DDP's for tagged buffers. */
+	return t->layer <= 1 && t->etype == 1 ? RDMAP_REM_ACCESS : RDMAP_REM_OP;
+}
+
+void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t)
+{
+	struct wire_ddp h;
+
+	if (!t->has_ddp || wire_ddp_get(t->ddp, t->ddp_len, &h) == 0)
+		return;
+	for (uint32_t i = q->head; i != q->tail; i++) {
+		struct rdmap_rec *r = &q->rec[i & q->mask];
+
+		/* Only what has left us can be meant: a request not sent has no number yet. */
+		if (r->status == RDMAP_OK && r->sent && sent_by(r, &h))
+			r->status = (uint8_t)status_of(t);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an endpoint sends: its own requests, answers to Reads, a Terminate; one message at a
+ * time, one segment for each question.
+ */
+#ifndef PROTO_RDMAP_TX_H
+#define PROTO_RDMAP_TX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/rdmap_ep.h"
+
+struct rdmap_seg {
+	uint8_t *head; /* in: room for WIRE_HEAD_MAX - WIRE_SSN_LEN bytes */
+	size_t head_len;
+	struct span *body; /* in: room for SGL_MAX */
+	unsigned nbody;
+	uint32_t len; /* head and body */
+	bool last;    /* of its message */
+};
+
+enum {
+	RDMAP_TX_NONE,
+	RDMAP_TX_SEGMENT,
+	RDMAP_TX_LATER,  /* so many bad requests were taken that others should have a turn */
+	RDMAP_TX_FAILED, /* memory vanished under a message that is partly out: see ep->at */
+};
+
+/* Makes the next segment, the same one until rdmap_tx_taken(). Returns an RDMAP_TX_ value. */
+int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg);
+
+/* The transport took that segment. */
+void rdmap_tx_taken(struct rdmap *ep);
+
+/* True while a message of a stopped endpoint is partly out. */
+bool rdmap_tx_busy(const struct rdmap *ep);
+
+/* True if what rdmap_tx_next() makes next is a Terminate. */
+bool rdmap_tx_ending(const struct rdmap *ep);
+
+#endif

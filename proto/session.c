@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/session.h"
+
+static const char *const state_name[SESSION_STATE_COUNT] = {
+	[SESSION_IDLE] = "idle",
+	[SESSION_REQUESTING] = "requesting",
+	[SESSION_CANCELLED] = "cancelled",
+	[SESSION_PENDING] = "pending",
+	[SESSION_OPEN] = "open",
+	[SESSION_ENDING] = "ending",
+	[SESSION_LOCAL_ENDED] = "local-ended",
+	[SESSION_PEER_ENDED] = "peer-ended",
+	[SESSION_LAST_CHUNK] = "last-chunk",
+	[SESSION_QUARANTINE] = "quarantine",
+	[SESSION_DEAD] = "dead",
+};
+
+static const char *const event_name[SESSION_EVENT_COUNT] = {
+	[SESSION_CONNECT] = "connect",
+	[SESSION_ACCEPT] = "accept",
+	[SESSION_REJECT] = "reject",
+	[SESSION_REFUSE] = "refuse",
+	[SESSION_CLOSE] = "close",
+	[SESSION_RX_INITIATE] = "rx Initiate",
+	[SESSION_RX_UNWANTED] = "rx unwanted Initiate",
+	[SESSION_RX_ACCEPT] = "rx Accept",
+	[SESSION_RX_REJECT] = "rx Reject",
+	[SESSION_RX_TERMINATE] = "rx Terminate",
+	[SESSION_RX_SEGMENT] = "rx segment",
+	[SESSION_RX_VIOLATION] = "rx violation",
+	[SESSION_LAST_SENT] = "last chunk sent",
+	[SESSION_ACKED] = "all acknowledged",
+	[SESSION_TIMEOUT] = "time-out",
+	[SESSION_LOST] = "association lost",
+};
+
+const char *session_state_str(enum session_state state)
+{
+	return state < SESSION_STATE_COUNT ? state_name[state] : "?";
+}
+
+const char *session_event_str(enum session_event ev)
+{
+	return ev < SESSION_EVENT_COUNT ? event_name[ev] : "?";
+}
+
+/* The only place that changes the state. Returns todo, so that a change reads as one line. */
+static unsigned go(struct session *s, enum session_event ev, enum session_state to, unsigned todo)
+{
+	enum session_state from = s->state;
+
+	s->state = to;
+	if (s->trace->fn)
+		s->trace->fn(s->trace->user, s->sid, state_name[from], state_name[to],
+			     event_name[ev]);
+	return todo;
+}
+
+/* No session, and nothing of an old one is outstanding. */
+static unsigned idle(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_CONNECT: /* 6.2: the active side sends an Initiate */
+		return go(s, ev, SESSION_REQUESTING, SESSION_DO_INITIATE);
+	case SESSION_RX_INITIATE: /* 6.4: the decision is the ULP's */
+		return go(s, ev, SESSION_PENDING, SESSION_DO_REQUEST);
+	case SESSION_RX_UNWANTED: /* 6.4: a refusal that is not the ULP's is a Terminate */
+		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
+	case SESSION_ACKED:
+	case SESSION_TIMEOUT:
+	case SESSION_LOST:
+		return 0;
+	default: /* there is no session that could be terminated */
+		return SESSION_DO_BAD;
+	}
+}
+
+static unsigned requesting(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_RX_ACCEPT: /* 6.2 */
+		return go(s, ev, SESSION_OPEN, SESSION_DO_OPEN);
+	case SESSION_RX_REJECT: /* 6.3: both sides have said their last */
+		return go(s, ev, SESSION_IDLE, SESSION_DO_REJECTED);
+	case SESSION_RX_TERMINATE: /* 6.4 */
+		return go(s, ev, SESSION_IDLE, SESSION_DO_REFUSED);
+	case SESSION_CLOSE: /* 6.2 to 6.4: no pattern lets us speak before the answer */
+		return go(s, ev, SESSION_CANCELLED, SESSION_DO_END);
+	case SESSION_RX_INITIATE: /* 6.1: both sides active is no legal pattern */
+	case SESSION_RX_UNWANTED:
+	case SESSION_RX_SEGMENT:
+	case SESSION_RX_VIOLATION:
+		return go(s, ev, SESSION_ENDING,
+			  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+	case SESSION_ACKED:
+	case SESSION_TIMEOUT:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+static unsigned cancelled(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_RX_ACCEPT: /* 6.2: at least one side sends a Terminate */
+		return go(s, ev, SESSION_ENDING, SESSION_DO_TERMINATE);
+	case SESSION_RX_REJECT:
+	case SESSION_RX_TERMINATE:
+		return go(s, ev, SESSION_IDLE, 0);
+	case SESSION_RX_INITIATE: /* 6.1 */
+	case SESSION_RX_UNWANTED:
+	case SESSION_RX_SEGMENT:
+	case SESSION_RX_VIOLATION:
+		return go(s, ev, SESSION_ENDING, SESSION_DO_BAD | SESSION_DO_TERMINATE);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, 0);
+	case SESSION_CLOSE:
+	case SESSION_ACKED:
+	case SESSION_TIMEOUT:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+static unsigned pending(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_ACCEPT: /* 6.2 */
+		return go(s, ev, SESSION_OPEN, SESSION_DO_ACCEPT);
+	case SESSION_REJECT: /* 6.3 */
+		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_REJECT);
+	case SESSION_REFUSE: /* 6.4 */
+		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
+	case SESSION_TIMEOUT: /* 6.3: no Reject without the ULP's order */
+		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
+	case SESSION_RX_INITIATE: /* 6.1: the active side has nothing to say before the answer */
+	case SESSION_RX_UNWANTED:
+	case SESSION_RX_ACCEPT:
+	case SESSION_RX_REJECT:
+	case SESSION_RX_TERMINATE:
+	case SESSION_RX_SEGMENT:
+	case SESSION_RX_VIOLATION:
+		return go(s, ev, SESSION_LAST_CHUNK,
+			  SESSION_DO_BAD | SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, SESSION_DO_WITHDRAW);
+	case SESSION_ACKED:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+static unsigned open_session(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_RX_SEGMENT: /* 6.2 */
+		return SESSION_DO_DELIVER;
+	case SESSION_RX_TERMINATE: /* 6.2: always answered, so that both sides know the end */
+		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+	case SESSION_CLOSE:
+		return go(s, ev, SESSION_ENDING, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+	case SESSION_RX_INITIATE: /* 6.1 */
+	case SESSION_RX_UNWANTED:
+	case SESSION_RX_ACCEPT:
+	case SESSION_RX_REJECT:
+	case SESSION_RX_VIOLATION:
+		return go(s, ev, SESSION_ENDING,
+			  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+	case SESSION_ACKED:
+	case SESSION_TIMEOUT:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+/* One end of ours is decided; what the peer sent before it ends is still received. */
+static unsigned half_ended(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_RX_SEGMENT:
+		return SESSION_DO_DELIVER;
+	case SESSION_RX_TERMINATE:
+		if (s->state == SESSION_ENDING)
+			return go(s, ev, SESSION_PEER_ENDED, 0);
+		return go(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
+	case SESSION_LAST_SENT:
+		if (s->state == SESSION_ENDING)
+			return go(s, ev, SESSION_LOCAL_ENDED, 0);
+		return SESSION_DO_BAD;
+	case SESSION_RX_INITIATE: /* 6.1: the Terminate that this calls for is on its way */
+	case SESSION_RX_UNWANTED:
+	case SESSION_RX_ACCEPT:
+	case SESSION_RX_REJECT:
+	case SESSION_RX_VIOLATION:
+		return SESSION_DO_BAD | SESSION_DO_FAIL;
+	case SESSION_TIMEOUT: /* 6.6: chunks of the peer may be outstanding for ever */
+		return go(s, ev, SESSION_DEAD, SESSION_DO_END);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+	case SESSION_CLOSE:
+	case SESSION_ACKED:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+static unsigned peer_ended(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_LAST_SENT:
+		return go(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
+	case SESSION_TIMEOUT: /* the transport takes nothing; nobody needs to wait for that */
+		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_END);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+	case SESSION_CLOSE:
+	case SESSION_ACKED:
+		return 0;
+	default: /* 6.2: the Terminate was the peer's final chunk */
+		return SESSION_DO_BAD;
+	}
+}
+
+static unsigned over(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_LAST_SENT:
+		if (s->state == SESSION_LAST_CHUNK)
+			return go(s, ev, SESSION_QUARANTINE, 0);
+		return 0;
+	case SESSION_ACKED:
+		if (s->state == SESSION_QUARANTINE)
+			return go(s, ev, SESSION_IDLE, 0);
+		return 0;
+	case SESSION_RX_INITIATE: /* 6.6: who may begin a new session has seen our last chunk */
+	case SESSION_RX_UNWANTED:
+		if (s->state != SESSION_QUARANTINE)
+			return SESSION_DO_BAD;
+		go(s, ev, SESSION_IDLE, 0);
+		return idle(s, ev);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, 0);
+	case SESSION_CLOSE:
+	case SESSION_TIMEOUT:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+unsigned session_event(struct session *s, enum session_event ev)
+{
+	switch (s->state) {
+	case SESSION_IDLE:
+		return idle(s, ev);
+	case SESSION_REQUESTING:
+		return requesting(s, ev);
+	case SESSION_CANCELLED:
+		return cancelled(s, ev);
+	case SESSION_PENDING:
+		return pending(s, ev);
+	case SESSION_OPEN:
+		return open_session(s, ev);
+	case SESSION_ENDING:
+	case SESSION_LOCAL_ENDED:
+		return half_ended(s, ev);
+	case SESSION_PEER_ENDED:
+		return peer_ended(s, ev);
+	case SESSION_LAST_CHUNK:
+	case SESSION_QUARANTINE:
+	case SESSION_DEAD:
+		return over(s, ev);
+	case SESSION_STATE_COUNT:
+		break;
+	}
+	return SESSION_DO_BAD;
+}
