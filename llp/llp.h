@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lower-layer transports: associations that carry whole unordered messages on numbered
+ * streams. The only folder that knows SCTP, and it knows nothing of DDP but the value of
+ * the adaptation indication that it is told to send and to expect.
+ *
+ * A transport has no thread and no event loop. Its owner polls llp_fds(), and once per
+ * turn calls llp_input(), llp_tick() and, last, llp_flush(). Upcalls of struct llp_events
+ * are made from within these three and from llp_send() of the loop transport, never from
+ * any other call. Everything runs on the owner's one thread.
+ */
+#ifndef LLP_LLP_H
+#define LLP_LLP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "util/span.h"
+
+struct llp;          /* a transport */
+struct llp_listener; /* one SCTP port that waits for associations */
+struct llp_conn;     /* an association */
+
+enum {
+	LLP_MAX_SPANS = 17, /* headers and one scatter/gather list */
+	LLP_MAX_ADDRS = 8,
+	LLP_MAX_FDS = 8,
+};
+
+/*
+ * One message. Out: the spans may be reused as soon as llp_send() returns. In: they are good
+ * until the next llp_recv() on the same transport or the end of the upcall, and the
+ * first span holds at least the sender's first span, or the whole of a message of up to 640 bytes.
+ */
+struct llp_msg {
+	uint16_t sid;
+	uint32_t ppid;  /* host byte order */
+	uint32_t len;   /* sum of the spans */
+	bool urgent;    /* out: ask the peer for a prompt acknowledgement */
+	bool ordered;   /* in: the peer failed to set the U bit */
+	unsigned n;
+	struct span part[LLP_MAX_SPANS];
+};
+
+struct llp_events {
+	/* An association to a listener is up. Returns the user pointer of its further upcalls,
+	 * or NULL to have it aborted. */
+	void *(*incoming)(void *listener_user, struct llp_conn *c);
+	/* An association that llp_connect() began is up, its indication verified. */
+	void (*up)(void *user);
+	/* The association is gone or never came to be; err: errno value, 0 for an orderly
+	 * shutdown by either side; why: a sentence. The owner calls llp_conn_free(), now or later. */
+	void (*down)(void *user, int err, const char *why);
+	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it is
+	 * then called again in the next turn. The loop transport needs at least one taken. */
+	bool (*readable)(void *user);
+	/* llp_send() would now take a message after it had refused one. */
+	void (*writable)(void *user);
+	/* Everything that was ever sent on the association has been acknowledged. */
+	void (*acked)(void *user);
+};
+
+enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
+
+struct llp_config {
+	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
+	unsigned naddrs;
+	uint16_t udp_port;       /* user: ours, and the peers' unless they send from another */
+	uint16_t streams;        /* asked for in both directions */
+	uint32_t adaptation;     /* indication to send and to require */
+	uint32_t buffer;         /* bytes of send and of receive buffer an association */
+	uint32_t mtu;            /* user: IP packet size limit, 0 = that of the route */
+	enum llp_gso gso;        /* user: UDP_SEGMENT */
+	unsigned sack_packets;   /* acknowledge every so many packets ... */
+	unsigned sack_ms;        /* ... or after this time */
+	unsigned rto_min_ms, rto_max_ms;
+	unsigned heartbeat_ms;   /* 0 = none */
+	unsigned path_max_retrans;
+	unsigned init_ms;        /* give up connecting after this time */
+};
+
+/* Addresses and state of an association, for ddpctl and for the choice of MULPDU. */
+struct llp_info {
+	const char *backend;     /* "user", "loop", ... */
+	struct sockaddr_storage local, remote; /* SCTP ports */
+	uint16_t remote_udp_port;  /* 0 without encapsulation */
+	bool gso;                /* batches are sent with UDP_SEGMENT */
+	uint16_t streams;        /* usable in both directions */
+	uint32_t max_message;    /* largest message that travels in one chunk */
+	uint32_t mtu;            /* of the path */
+	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
+};
+
+/* Counters of a transport. */
+struct llp_stats {
+	uint64_t tx_packets, rx_packets, tx_batches, rx_batches, tx_bytes, rx_bytes;
+	uint64_t bad_crc, bad_packets, tx_errors;
+	uint64_t retransmits; /* DATA chunks sent again */
+};
+
+/* Outcomes of llp_send(), llp_recv(). */
+enum {
+	LLP_E_OK,
+	LLP_E_AGAIN,    /* send: no room, writable() will tell. recv: no message */
+	LLP_E_TOO_LONG, /* send: longer than max_message; the limit may just have shrunk */
+	LLP_E_DOWN,     /* the association is not up */
+};
+
+/*
+ * Opens a transport. cfg is copied. Returns 0 or -errno, with a sentence that names the
+ * address or the option at fault in ret_why (at most len bytes).
+ */
+int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
+		  char *ret_why, size_t len);
+int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret);
+
+/* Aborts what is left and frees everything, conns included. NULL is fine. */
+struct llp *llp_close(struct llp *t);
+
+/* ---- drive ---- */
+
+/* Descriptors to poll for input; returns how many, at most LLP_MAX_FDS. */
+unsigned llp_fds(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
+
+/* Reads what has arrived, within a budget of packets. True if there was anything. */
+bool llp_input(struct llp *t, unsigned budget);
+
+/* Runs timers. now_ms: monotonic milliseconds. */
+void llp_tick(struct llp *t, uint64_t now_ms);
+
+/* When llp_tick() is next needed, in the same milliseconds, or UINT64_MAX. */
+uint64_t llp_expiry(const struct llp *t);
+
+/* Hands what was sent to the kernel. */
+void llp_flush(struct llp *t);
+
+/* ---- associations ---- */
+
+/* Waits for associations at an SCTP port of all local addresses (addr NULL), or of one. 0 or -errno:
+ * EADDRINUSE, EADDRNOTAVAIL. */
+int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
+	       struct llp_listener **ret);
+struct llp_listener *llp_unlisten(struct llp_listener *l);
+
+/* Begins an association with an SCTP port of a peer; up() or down() follows. 0 or -errno. */
+int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret);
+
+/* LLP_E_ values or -errno. */
+int llp_send(struct llp_conn *c, const struct llp_msg *m);
+int llp_recv(struct llp_conn *c, struct llp_msg *ret);
+
+void llp_info(const struct llp_conn *c, struct llp_info *ret);
+void llp_stats(const struct llp *t, struct llp_stats *ret);
+
+/* Ends the association after all that was sent is acknowledged; down() follows. */
+void llp_shutdown(struct llp_conn *c);
+
+/* Ends it now; the peer gets an ABORT with the sentence. No upcall follows. */
+void llp_abort(struct llp_conn *c, const char *why);
+
+/* Frees the handle, aborting an association that is still up. No upcall follows. NULL is fine. */
+struct llp_conn *llp_conn_free(struct llp_conn *c);
+
+/* ---- for backends ---- */
+
+struct llp_ops {
+	const char *name;
+	void (*close)(struct llp *t);
+	unsigned (*fds)(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
+	bool (*input)(struct llp *t, unsigned budget);
+	void (*tick)(struct llp *t, uint64_t now_ms);
+	uint64_t (*expiry)(const struct llp *t);
+	void (*flush)(struct llp *t);
+	int (*listen)(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
+		      struct llp_listener **ret);
+	void (*unlisten)(struct llp_listener *l);
+	int (*connect)(struct llp *t, const struct sockaddr *peer, void *user,
+		       struct llp_conn **ret);
+	int (*send)(struct llp_conn *c, const struct llp_msg *m);
+	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
+	void (*info)(const struct llp_conn *c, struct llp_info *ret);
+	void (*stats)(const struct llp *t, struct llp_stats *ret);
+	void (*shutdown)(struct llp_conn *c);
+	void (*abort)(struct llp_conn *c, const char *why);
+	void (*conn_free)(struct llp_conn *c);
+};
+
+/* First members of a backend's own structures. */
+struct llp {
+	const struct llp_ops *ops;
+	const struct llp_events *ev;
+};
+
+struct llp_listener {
+	struct llp *llp;
+	void *user;
+};
+
+struct llp_conn {
+	struct llp *llp;
+	void *user;
+};
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Associations whose two ends are conns of this one transport. A message never rests here:
+ * llp_send() offers the sender's own spans to the peer's readable() and returns when they
+ * are taken, so that the receiver's copy is the only one.
+ *
+ * Changes of state are only noted when they happen and told by the next llp_tick(). While
+ * one message is on offer every further llp_send() is refused: a receiver that answers
+ * from within readable() would otherwise run its peer while that is still sending.
+ */
+#include "llp/llp.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/list.h"
+
+enum {
+	MAX_MESSAGE = 65476, /* as the largest chunk of the user transport */
+	MTU = 65536,
+	SMALL = 640, /* up to here a message is handed over in one piece */
+	WHY_LEN = 96,
+	FIRST_PORT = 49152, /* of the connecting ends, for show */
+};
+
+enum state {
+	CONNECTING,
+	UP,
+	LOST, /* down() is due */
+	OVER,
+};
+
+struct loop {
+	struct llp llp;
+	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
+	unsigned naddrs; /* 0: any address is ours */
+	uint16_t streams;
+	uint16_t ports; /* given to connecting ends */
+	bool sending;
+	uint64_t now_ms;
+	struct llp_stats stats;
+	struct list listeners;
+	struct list conns;
+	struct list due;  /* conns with news for llp_tick() */
+	struct list dead; /* conns that are freed when no upcall can be using them */
+};
+
+struct listener {
+	struct llp_listener l;
+	struct list link;
+	struct sockaddr_storage addr; /* AF_UNSPEC: all of ours */
+	uint16_t port;
+};
+
+struct conn {
+	struct llp_conn c;
+	struct list link;
+	struct list due;
+	struct conn *peer;
+	enum state state;
+	bool freed;   /* waits in `dead` */
+	bool sent;    /* since acked() was last called */
+	bool refused; /* llp_send() said LLP_E_AGAIN */
+	int err;
+	char why[WHY_LEN];
+	struct sockaddr_storage local, remote;
+	const struct llp_msg *slot; /* the message on offer, NULL if none */
+	struct llp_msg whole;       /* a small one, joined in buf */
+	uint8_t buf[SMALL];
+};
+
+static struct loop *loop_of(const struct llp *t)
+{
+	return list_entry(t, struct loop, llp);
+}
+
+static struct conn *conn_of(const struct llp_conn *c)
+{
+	return list_entry(c, struct conn, c);
+}
+
+/* ---- addresses ---- */
+
+static uint16_t port_of(const struct sockaddr_storage *ss)
+{
+	if (ss->ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)ss)->sin6_port);
+	return ntohs(((const struct sockaddr_in *)ss)->sin_port);
+}
+
+static void set_port(struct sockaddr_storage *ss, uint16_t port)
+{
+	if (ss->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)ss)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)ss)->sin_port = htons(port);
+}
+
+static int copy_addr(struct sockaddr_storage *dst, const struct sockaddr *src)
+{
+	memset(dst, 0, sizeof(*dst));
+	if (src->sa_family == AF_INET)
+		memcpy(dst, src, sizeof(struct sockaddr_in));
+	else if (src->sa_family == AF_INET6)
+		memcpy(dst, src, sizeof(struct sockaddr_in6));
+	else
+		return -EAFNOSUPPORT;
+	return 0;
+}
+
+static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+			      &((const struct sockaddr_in6 *)b)->sin6_addr,
+			      sizeof(struct in6_addr)) == 0;
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+static bool is_any(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)a)->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+static bool is_ours(const struct loop *t, const struct sockaddr_storage *a)
+{
+	for (unsigned i = 0; i < t->naddrs; i++) {
+		if (same_host(&t->addrs[i], a))
+			return true;
+		if (is_any(&t->addrs[i]) && t->addrs[i].ss_family == a->ss_family)
+			return true;
+	}
+	return t->naddrs == 0;
+}
+
+/* ---- listeners ---- */
+
+static struct listener *listener_at(const struct loop *t, const struct sockaddr_storage *peer)
+{
+	list_foreach(it, &t->listeners)
+	{
+		struct listener *l = list_entry(it, struct listener, link);
+
+		if (l->port != port_of(peer))
+			continue;
+		if (l->addr.ss_family == AF_UNSPEC ? is_ours(t, peer) : same_host(&l->addr, peer))
+			return l;
+	}
+	return NULL;
+}
+
+static bool port_taken(const struct loop *t, const struct sockaddr_storage *addr, uint16_t port)
+{
+	list_foreach(it, &t->listeners)
+	{
+		struct listener *l = list_entry(it, struct listener, link);
+
+		if (l->port != port)
+			continue;
+		if (l->addr.ss_family == AF_UNSPEC || addr->ss_family == AF_UNSPEC ||
+		    same_host(&l->addr, addr))
+			return true;
+	}
+	return false;
+}
+
+static int loop_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port, void *user,
+		       struct llp_listener **ret)
+{
+	struct loop *t = loop_of(llp);
+	struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
+	struct listener *l;
+	int r;
+
+	if (port == 0)
+		return -EINVAL;
+	if (addr) {
+		r = copy_addr(&ss, addr);
+		if (r)
+			return r;
+		if (!is_ours(t, &ss))
+			return -EADDRNOTAVAIL;
+	}
+	if (port_taken(t, &ss, port))
+		return -EADDRINUSE;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->l = (struct llp_listener){.llp = llp, .user = user};
+	l->addr = ss;
+	l->port = port;
+	list_add_tail(&t->listeners, &l->link);
+	*ret = &l->l;
+	return 0;
+}
+
+static void loop_unlisten(struct llp_listener *ll)
+{
+	struct listener *l = list_entry(ll, struct listener, l);
+
+	list_del(&l->link);
+	free(l);
+}
+
+/* ---- life of a conn ---- */
+
+static struct conn *conn_new(struct loop *t, void *user)
+{
+	struct conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->c = (struct llp_conn){.llp = &t->llp, .user = user};
+	list_init(&c->due);
+	list_add_tail(&t->conns, &c->link);
+	return c;
+}
+
+static void make_due(struct conn *c)
+{
+	if (!list_linked(&c->due))
+		list_add_tail(&loop_of(c->c.llp)->due, &c->due);
+}
+
+static void lose(struct conn *c, int err, const char *why)
+{
+	if (c->peer)
+		c->peer->peer = NULL;
+	c->peer = NULL;
+	c->slot = NULL;
+	c->state = LOST;
+	c->err = err;
+	snprintf(c->why, sizeof(c->why), "%s", why);
+	make_due(c);
+}
+
+static void loop_abort(struct llp_conn *llc, const char *why)
+{
+	struct conn *c = conn_of(llc);
+
+	if (c->peer)
+		lose(c->peer, ECONNRESET, why);
+	c->state = OVER;
+	c->slot = NULL;
+	list_del(&c->due);
+}
+
+static void loop_conn_free(struct llp_conn *llc)
+{
+	struct conn *c = conn_of(llc);
+
+	loop_abort(llc, "the peer closed the association");
+	c->freed = true;
+	list_del(&c->link);
+	list_add_tail(&loop_of(llc->llp)->dead, &c->link);
+}
+
+static void loop_shutdown(struct llp_conn *llc)
+{
+	struct conn *c = conn_of(llc);
+	struct conn *peer = c->peer;
+
+	if (c->state != UP && c->state != CONNECTING)
+		return;
+	lose(c, 0, "shut down");
+	if (peer)
+		lose(peer, 0, "shut down by the peer");
+}
+
+static int loop_connect(struct llp *llp, const struct sockaddr *peer, void *user,
+			struct llp_conn **ret)
+{
+	struct loop *t = loop_of(llp);
+	struct sockaddr_storage remote;
+	struct conn *c;
+	int r;
+
+	r = copy_addr(&remote, peer);
+	if (r)
+		return r;
+	c = conn_new(t, user);
+	if (!c)
+		return -ENOMEM;
+	c->remote = remote;
+	c->local = remote; /* one host: both ends have the address that was called */
+	set_port(&c->local, (uint16_t)(FIRST_PORT + t->ports++ % (65536 - FIRST_PORT)));
+	make_due(c);
+	*ret = &c->c;
+	return 0;
+}
+
+/* ---- messages ---- */
+
+static int refuse(struct conn *c)
+{
+	c->refused = true;
+	make_due(c);
+	return LLP_E_AGAIN;
+}
+
+static void offer(struct conn *to, const struct llp_msg *m)
+{
+	struct span one = {to->buf, sizeof(to->buf)};
+
+	to->slot = m;
+	if (m->len > SMALL || m->n == 1)
+		return;
+	one.len = span_copy(&one, 1, m->part, m->n, 0, m->len);
+	to->whole = (struct llp_msg){
+		.sid = m->sid, .ppid = m->ppid, .len = m->len, .n = 1, .part = {one}};
+	to->slot = &to->whole;
+}
+
+static int loop_send(struct llp_conn *llc, const struct llp_msg *m)
+{
+	struct conn *c = conn_of(llc);
+	struct conn *to = c->peer;
+	struct loop *t = loop_of(llc->llp);
+	bool taken;
+
+	if (c->state != UP)
+		return LLP_E_DOWN;
+	if (m->sid >= t->streams)
+		return -EINVAL;
+	if (m->len > MAX_MESSAGE)
+		return LLP_E_TOO_LONG;
+	if (t->sending || to->state != UP)
+		return refuse(c);
+
+	offer(to, m);
+	t->sending = true;
+	t->llp.ev->readable(to->c.user);
+	t->sending = false;
+	taken = !to->slot;
+	to->slot = NULL;
+
+	if (c->state != UP)
+		return LLP_E_DOWN; /* the upcall ended it */
+	if (!taken)
+		return refuse(c);
+	t->stats.tx_packets++;
+	t->stats.rx_packets++;
+	t->stats.tx_bytes += m->len;
+	c->sent = true;
+	make_due(c);
+	return LLP_E_OK;
+}
+
+static int loop_recv(struct llp_conn *llc, struct llp_msg *ret)
+{
+	struct conn *c = conn_of(llc);
+
+	if (!c->slot)
+		return c->state == UP ? LLP_E_AGAIN : LLP_E_DOWN;
+	*ret = *c->slot;
+	ret->urgent = false;
+	ret->ordered = false;
+	c->slot = NULL;
+	return LLP_E_OK;
+}
+
+/* ---- drive ---- */
+
+static void establish(struct loop *t, struct conn *c)
+{
+	struct listener *l = listener_at(t, &c->remote);
+	struct conn *in;
+	void *user;
+
+	if (!l) {
+		lose(c, ECONNREFUSED, "nobody listens there");
+		return;
+	}
+	in = conn_new(t, NULL);
+	if (!in) {
+		lose(c, ENOMEM, "out of memory");
+		return;
+	}
+	in->local = c->remote;
+	in->remote = c->local;
+	in->peer = c;
+	in->state = UP;
+	c->peer = in;
+
+	user = t->llp.ev->incoming(l->l.user, &in->c);
+	if (!user) {
+		if (c->peer)
+			lose(c, ECONNREFUSED, "the listener turned it down");
+		if (!in->freed)
+			loop_conn_free(&in->c);
+		return;
+	}
+	in->c.user = user;
+	if (!c->peer)
+		return; /* either end was closed in the upcall */
+	c->state = UP;
+	t->llp.ev->up(c->c.user);
+}
+
+static void tell_news(struct loop *t, struct conn *c)
+{
+	bool sent = c->sent, refused = c->refused;
+
+	c->sent = false;
+	c->refused = false;
+	if (sent)
+		t->llp.ev->acked(c->c.user);
+	if (refused && c->state == UP)
+		t->llp.ev->writable(c->c.user);
+}
+
+static void turn(struct loop *t, struct conn *c)
+{
+	if (c->state == CONNECTING)
+		establish(t, c);
+	else if (c->state == UP)
+		tell_news(t, c);
+	if (c->state == LOST) {
+		list_del(&c->due);
+		c->state = OVER;
+		t->llp.ev->down(c->c.user, c->err, c->why);
+	}
+}
+
+static void bury(struct list *dead)
+{
+	struct list *it;
+
+	while ((it = list_pop(dead)))
+		free(list_entry(it, struct conn, link));
+}
+
+static void loop_tick(struct llp *llp, uint64_t now_ms)
+{
+	struct loop *t = loop_of(llp);
+	struct list batch = LIST_INIT(batch);
+	struct list *it;
+
+	t->now_ms = now_ms;
+	while ((it = list_pop(&t->due)))
+		list_add_tail(&batch, it);
+	while ((it = list_pop(&batch)))
+		turn(t, list_entry(it, struct conn, due));
+	bury(&t->dead);
+}
+
+static uint64_t loop_expiry(const struct llp *llp)
+{
+	const struct loop *t = loop_of(llp);
+
+	return list_empty(&t->due) && list_empty(&t->dead) ? UINT64_MAX : t->now_ms;
+}
+
+static bool loop_input(struct llp *llp, unsigned budget)
+{
+	(void)llp;
+	(void)budget;
+	return false;
+}
+
+static void loop_flush(struct llp *llp)
+{
+	(void)llp;
+}
+
+static unsigned loop_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
+{
+	(void)llp;
+	(void)ret_fds;
+	return 0;
+}
+
+/* ---- looking at it ---- */
+
+static void loop_info(const struct llp_conn *llc, struct llp_info *ret)
+{
+	const struct conn *c = conn_of(llc);
+
+	*ret = (struct llp_info){
+		.backend = "loop",
+		.local = c->local,
+		.remote = c->remote,
+		.streams = loop_of(llc->llp)->streams,
+		.max_message = MAX_MESSAGE,
+		.mtu = MTU,
+		.cwnd = MAX_MESSAGE,
+		.peer_rwnd = MAX_MESSAGE,
+	};
+}
+
+static void loop_stats(const struct llp *llp, struct llp_stats *ret)
+{
+	*ret = loop_of(llp)->stats;
+}
+
+static void loop_close(struct llp *llp)
+{
+	struct loop *t = loop_of(llp);
+
+	while (!list_empty(&t->listeners))
+		loop_unlisten(&list_entry(t->listeners.next, struct listener, link)->l);
+	bury(&t->conns);
+	bury(&t->dead);
+	free(t);
+}
+
+static const struct llp_ops loop_ops = {
+	.name = "loop",
+	.close = loop_close,
+	.fds = loop_fds,
+	.input = loop_input,
+	.tick = loop_tick,
+	.expiry = loop_expiry,
+	.flush = loop_flush,
+	.listen = loop_listen,
+	.unlisten = loop_unlisten,
+	.connect = loop_connect,
+	.send = loop_send,
+	.recv = loop_recv,
+	.info = loop_info,
+	.stats = loop_stats,
+	.shutdown = loop_shutdown,
+	.abort = loop_abort,
+	.conn_free = loop_conn_free,
+};
+
+int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret)
+{
+	struct loop *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->llp = (struct llp){.ops = &loop_ops, .ev = ev};
+	t->naddrs = cfg->naddrs < LLP_MAX_ADDRS ? cfg->naddrs : LLP_MAX_ADDRS;
+	for (unsigned i = 0; i < t->naddrs; i++)
+		t->addrs[i] = cfg->addrs[i];
+	t->streams = cfg->streams;
+	list_init(&t->listeners);
+	list_init(&t->conns);
+	list_init(&t->due);
+	list_init(&t->dead);
+	*ret = &t->llp;
+	return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "llp/route.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "llp/udp.h"
+#include "util/cleanup.h"
+
+/* A connected socket knows its route; no packet is sent. */
+static int scratch(const struct sockaddr_storage *local, const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage src, dst = *to;
+	autoclose int fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (local) {
+		src = *local;
+		udp_set_port(&src, 0);
+		if (bind(fd, (struct sockaddr *)&src, udp_addrlen(&src)))
+			return -errno;
+	}
+	udp_set_port(&dst, 9); /* any but 0 */
+	if (connect(fd, (struct sockaddr *)&dst, udp_addrlen(&dst)))
+		return -errno;
+	return take_fd(&fd);
+}
+
+/* An address that can be bound is one of ours. */
+static bool is_local(const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage a = *to;
+	autoclose int fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	udp_set_port(&a, 0);
+	return fd >= 0 && bind(fd, (struct sockaddr *)&a, udp_addrlen(&a)) == 0;
+}
+
+static bool kernel_has_tunnel(void)
+{
+	char text[16] = "";
+	autoclose int fd = open("/proc/sys/net/sctp/udp_port", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	return read(fd, text, sizeof(text) - 1) <= 0 || atoi(text) != 0;
+}
+
+/* The device that has the source address is the one that the packets leave through. */
+static bool is_hardware(const struct sockaddr_storage *src)
+{
+	struct ifaddrs *list;
+	bool hardware = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+		struct sockaddr_storage a = {0};
+		char path[PATH_MAX];
+
+		if (!i->ifa_addr || i->ifa_addr->sa_family != src->ss_family)
+			continue;
+		a.ss_family = src->ss_family;
+		memcpy(&a, i->ifa_addr, udp_addrlen(&a));
+		if (!udp_same_addr(&a, src))
+			continue;
+		snprintf(path, sizeof(path), "/sys/class/net/%s/device", i->ifa_name);
+		hardware = access(path, F_OK) == 0;
+		break;
+	}
+	freeifaddrs(list);
+	return hardware;
+}
+
+int route_find(const struct sockaddr_storage *local, const struct sockaddr_storage *to,
+	       struct route *ret)
+{
+	bool v6 = to->ss_family == AF_INET6;
+	struct route r = {0};
+	socklen_t len = sizeof(r.src);
+	int mtu = 0;
+	autoclose int fd = scratch(local, to);
+
+	if (fd < 0)
+		return fd;
+	if (getsockname(fd, (struct sockaddr *)&r.src, &len))
+		return -errno;
+	len = sizeof(mtu);
+	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len))
+		return -errno;
+	udp_set_port(&r.src, 0);
+	r.mtu = (uint32_t)mtu;
+	r.gso_safe = is_local(to) ? !kernel_has_tunnel() : is_hardware(&r.src);
+	*ret = r;
+	return 0;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The transport as a whole: opening, driving and closing it. */
+#include "llp/user.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "llp/crc32c.h"
+
+enum {
+	TICK_MS = 10,         /* granularity of usrsctp's timers */
+	REFUSALS = 100,       /* answers to packets out of the blue, a tick */
+	FINISH_MS = 5000,     /* of simulated time for usrsctp to let go of everything */
+	MAX_CHUNKS = 16384,   /* queued on an association; RFC 5043 allows 32767 a stream */
+	INITIAL_CWND = 32,
+};
+
+/* usrsctp is one per process and its output callback has no argument that could lead back here. */
+static struct user *the_user;
+static bool stack_up;
+
+static int output(void *addr, void *buffer, size_t len, uint8_t tos, uint8_t set_df)
+{
+	struct user_peer *p = the_user ? llp_user_peer_by_token(the_user, addr) : NULL;
+
+	(void)tos;
+	(void)set_df;
+	if (!p || len < 12 || len > UDP_MAX_PACKET)
+		return 0;
+	crc32c_seal(buffer, len);
+	udp_send(p->sock, &p->flow, buffer, len);
+	return 0;
+}
+
+/* ---- open ---- */
+
+static void set_sysctls(const struct user *t)
+{
+	/* Nothing that RFC 5041 section 3 does not want of its transport, and no multihoming. */
+	usrsctp_sysctl_set_sctp_pr_enable(0);
+	usrsctp_sysctl_set_sctp_auth_enable(0);
+	usrsctp_sysctl_set_sctp_asconf_enable(0);
+	usrsctp_sysctl_set_sctp_auto_asconf(0);
+	usrsctp_sysctl_set_sctp_reconfig_enable(0);
+	usrsctp_sysctl_set_sctp_nrsack_enable(0);
+	usrsctp_sysctl_set_sctp_pktdrop_enable(0);
+	usrsctp_sysctl_set_sctp_ecn_enable(0);
+	usrsctp_sysctl_set_sctp_max_burst_default(0);
+	usrsctp_sysctl_set_sctp_fr_max_burst_default(0);
+	usrsctp_sysctl_set_sctp_initial_cwnd(INITIAL_CWND);
+	usrsctp_sysctl_set_sctp_max_chunks_on_queue(MAX_CHUNKS);
+	usrsctp_sysctl_set_sctp_sendspace(t->buffer);
+	usrsctp_sysctl_set_sctp_recvspace(t->buffer);
+}
+
+/* usrsctp starts a thread that only waits; it must not be the one that takes our signals. */
+static void start_stack(void)
+{
+	sigset_t all, old;
+
+	if (stack_up)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	usrsctp_init_nothreads(0, output, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	usrsctp_enable_crc32c_offload();
+	stack_up = true;
+}
+
+static bool is_wildcard(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)a)->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_why, size_t len)
+{
+	char text[UDP_ADDRSTRLEN];
+	int r;
+
+	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
+		snprintf(ret_why, len, "address family %d is neither IPv4 nor IPv6", a->ss_family);
+		return -EAFNOSUPPORT;
+	}
+	udp_addrstr(a, text);
+	if (is_wildcard(a)) {
+		/* Answers have to leave from the address that was asked. */
+		snprintf(ret_why, len, "address %s is a wildcard: name the address itself", text);
+		return -EINVAL;
+	}
+	r = udp_open(a, t->cfg.udp_port, 4 * t->buffer, &t->sock[t->nsocks]);
+	if (r == -EADDRINUSE)
+		snprintf(ret_why, len, "UDP port %u of %s is in use", t->cfg.udp_port, text);
+	else if (r == -EADDRNOTAVAIL)
+		snprintf(ret_why, len, "%s is not an address of this host", text);
+	else if (r < 0)
+		snprintf(ret_why, len, "UDP port %u of %s: %s", t->cfg.udp_port, text,
+			 strerror(-r));
+	else
+		t->nsocks++;
+	return r;
+}
+
+static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
+{
+	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
+		snprintf(ret_why, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
+			 LLP_MAX_ADDRS);
+		return -EINVAL;
+	}
+	if (cfg->streams == 0) {
+		snprintf(ret_why, len, "an association needs at least one stream");
+		return -EINVAL;
+	}
+	if (cfg->mtu != 0 && cfg->mtu < USER_MIN_MTU) {
+		snprintf(ret_why, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
+		return -EINVAL;
+	}
+	if (cfg->rto_min_ms > cfg->rto_max_ms) {
+		snprintf(ret_why, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
+			 cfg->rto_max_ms);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What the kernel will not hold for us cannot be in flight to us. */
+static void clamp_buffer(struct user *t)
+{
+	uint32_t least = 8 * 65536;
+
+	for (unsigned i = 0; i < t->nsocks; i++)
+		if (udp_rcvbuf(t->sock[i]) / 2 < t->buffer)
+			t->buffer = udp_rcvbuf(t->sock[i]) / 2;
+	if (t->buffer < least)
+		t->buffer = least;
+}
+
+static const struct llp_ops ops;
+
+static struct user *alloc_user(const struct llp_config *cfg, const struct llp_events *ev)
+{
+	struct user *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->peer = calloc(USER_MAX_PEERS, sizeof(t->peer[0]));
+	if (!t->peer ||
+	    getrandom(t->hash_key, sizeof(t->hash_key), 0) != sizeof(t->hash_key)) {
+		free(t->peer);
+		free(t);
+		return NULL;
+	}
+	t->base.ops = &ops;
+	t->base.ev = ev;
+	t->cfg = *cfg;
+	memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
+	t->cfg.addrs = t->addrs;
+	t->buffer = cfg->buffer;
+	t->refusals = REFUSALS;
+	list_init(&t->embryos);
+	list_init(&t->conns);
+	list_init(&t->ready);
+	list_init(&t->ports);
+	for (unsigned i = 0; i < USER_BUCKETS; i++)
+		list_init(&t->bucket[i]);
+	return t;
+}
+
+static void free_user(struct user *t)
+{
+	for (unsigned i = 0; i < t->nsocks; i++)
+		udp_close(t->sock[i]);
+	free(t->peer);
+	free(t);
+}
+
+static uint32_t retransmits(void)
+{
+	struct sctpstat st;
+
+	usrsctp_get_stat(&st);
+	return st.sctps_sendretransdata;
+}
+
+int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
+		  char *ret_why, size_t len)
+{
+	struct user *t;
+	int r;
+
+	if (the_user) {
+		snprintf(ret_why, len, "the user transport is already open in this process");
+		return -EBUSY;
+	}
+	r = check_config(cfg, ret_why, len);
+	if (r < 0)
+		return r;
+	t = alloc_user(cfg, ev);
+	if (!t) {
+		snprintf(ret_why, len, "no memory");
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
+		r = open_sock(t, &t->addrs[i], ret_why, len);
+	if (r < 0) {
+		free_user(t);
+		return r;
+	}
+	clamp_buffer(t);
+	start_stack();
+	set_sysctls(t);
+	t->retransmits_base = retransmits();
+	the_user = t;
+	*ret = &t->base;
+	return 0;
+}
+
+/* ---- close ---- */
+
+static void close_all(struct user *t)
+{
+	while (!list_empty(&t->ports)) {
+		struct user_port *p = list_entry(t->ports.next, struct user_port, all);
+
+		/* The last one takes the port with it. */
+		llp_user_unlisten(&list_entry(p->listeners.next, struct user_listener, all)->base);
+	}
+	list_foreach_safe(it, &t->conns) {
+		llp_user_conn_free(&list_entry(it, struct user_conn, all)->base);
+	}
+}
+
+static void user_close(struct llp *llp)
+{
+	struct user *t = (struct user *)llp;
+
+	close_all(t);
+	for (unsigned i = 0; i < t->nsocks; i++)
+		udp_flush(t->sock[i]);
+	/* Timers hold what was closed a moment ago. Nothing leaves any more from here on. */
+	the_user = NULL;
+	for (int ms = 0; stack_up && ms < FINISH_MS; ms += TICK_MS) {
+		if (usrsctp_finish() == 0)
+			stack_up = false;
+		else
+			usrsctp_handle_timers(TICK_MS);
+	}
+	llp_user_peer_free_all(t);
+	free_user(t);
+}
+
+/* ---- drive ---- */
+
+static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
+{
+	const struct user *t = (const struct user *)llp;
+
+	for (unsigned i = 0; i < t->nsocks; i++)
+		ret_fds[i] = udp_fd(t->sock[i]);
+	return t->nsocks;
+}
+
+static bool user_input(struct llp *llp, unsigned budget)
+{
+	struct user *t = (struct user *)llp;
+	bool any = !list_empty(&t->ready);
+
+	for (unsigned i = 0; i < t->nsocks; i++) {
+		struct user_rx rx = {t, t->sock[i]};
+
+		if (udp_recv(rx.sock, budget, llp_user_packet, &rx))
+			any = true;
+		udp_errors(rx.sock, llp_user_icmp, &rx);
+	}
+	llp_user_dispatch(t);
+	return any;
+}
+
+static void advance(struct user *t)
+{
+	uint64_t ms = t->now_ms - t->tick_ms;
+
+	if (ms < TICK_MS)
+		return;
+	t->tick_ms = t->now_ms;
+	t->refusals = REFUSALS;
+	usrsctp_handle_timers(ms > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)ms);
+	llp_user_peer_expire(t);
+	llp_user_conn_expire(t);
+}
+
+static void user_tick(struct llp *llp, uint64_t now_ms)
+{
+	struct user *t = (struct user *)llp;
+
+	if (!t->ticked) {
+		t->ticked = true;
+		t->base_ms = now_ms;
+	}
+	if (now_ms - t->base_ms > t->now_ms)
+		t->now_ms = now_ms - t->base_ms;
+	advance(t);
+	llp_user_dispatch(t);
+}
+
+static uint64_t user_expiry(const struct llp *llp)
+{
+	const struct user *t = (const struct user *)llp;
+
+	if (!list_empty(&t->ready))
+		return t->base_ms + t->now_ms;
+	if (t->nconns || t->nembryos || t->now_ms < t->linger_ms)
+		return t->base_ms + t->tick_ms + TICK_MS;
+	return UINT64_MAX;
+}
+
+static void user_flush(struct llp *llp)
+{
+	struct user *t = (struct user *)llp;
+
+	for (unsigned i = 0; i < t->nsocks; i++)
+		udp_flush(t->sock[i]);
+}
+
+static void user_stats(const struct llp *llp, struct llp_stats *ret)
+{
+	const struct user *t = (const struct user *)llp;
+	struct llp_stats st = {.bad_crc = t->bad_crc, .bad_packets = t->bad_packets};
+
+	for (unsigned i = 0; i < t->nsocks; i++) {
+		struct udp_stats u;
+
+		udp_stats(t->sock[i], &u);
+		st.tx_packets += u.tx_packets;
+		st.tx_batches += u.tx_batches;
+		st.tx_bytes += u.tx_bytes;
+		st.tx_errors += u.tx_errors;
+		st.rx_packets += u.rx_packets;
+		st.rx_batches += u.rx_batches;
+		st.rx_bytes += u.rx_bytes;
+		st.bad_packets += u.rx_cut;
+	}
+	st.retransmits = retransmits() - t->retransmits_base;
+	*ret = st;
+}
+
+static const struct llp_ops ops = {
+	.name = "user",
+	.close = user_close,
+	.fds = user_fds,
+	.input = user_input,
+	.tick = user_tick,
+	.expiry = user_expiry,
+	.flush = user_flush,
+	.listen = llp_user_listen,
+	.unlisten = llp_user_unlisten,
+	.connect = llp_user_connect,
+	.send = llp_user_send,
+	.recv = llp_user_recv,
+	.info = llp_user_info,
+	.stats = user_stats,
+	.shutdown = llp_user_shutdown,
+	.abort = llp_user_abort,
+	.conn_free = llp_user_conn_free,
+};
