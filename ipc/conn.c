@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipc/conn.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* The kernel fills up the padding of the last control message: one descriptor more than asked for.
+ */
+union control {
+	struct cmsghdr align;
+	char buf[CMSG_SPACE(MSG_MAX_FDS * sizeof(int))];
+};
+
+enum { CONTROL_FDS = CMSG_SPACE(MSG_MAX_FDS * sizeof(int)) / sizeof(int) };
+
+/* What sendmsg() and recvmsg() left in errno. */
+static int outcome(int err)
+{
+	switch (err) {
+	case EAGAIN:
+		return CONN_E_AGAIN;
+	case EPIPE:
+	case ECONNRESET:
+		return CONN_E_CLOSED;
+	default:
+		return -err;
+	}
+}
+
+static void put_fds(struct msghdr *m, union control *c, const int *fds, unsigned nfds)
+{
+	struct cmsghdr *h;
+
+	memset(c, 0, sizeof(*c));
+	m->msg_control = c->buf;
+	m->msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+	h = CMSG_FIRSTHDR(m);
+	h->cmsg_level = SOL_SOCKET;
+	h->cmsg_type = SCM_RIGHTS;
+	h->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+	memcpy(CMSG_DATA(h), fds, nfds * sizeof(int));
+}
+
+int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds)
+{
+	struct iovec iov = {.iov_base = (void *)rec, .iov_len = len};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control c;
+	ssize_t n;
+
+	/* An empty record could not be told from the end. */
+	if (len == 0 || nfds > MSG_MAX_FDS)
+		return -EINVAL;
+	if (nfds > 0)
+		put_fds(&m, &c, fds, nfds);
+	do {
+		n = sendmsg(fd, &m, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? outcome(errno) : 0;
+}
+
+/* All descriptors that came, more than MSG_MAX_FDS among them. */
+static unsigned get_fds(struct msghdr *m, int fds[CONTROL_FDS])
+{
+	unsigned n = 0;
+
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+		size_t bytes = h->cmsg_len - CMSG_LEN(0);
+
+		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
+			continue;
+		memcpy(fds + n, CMSG_DATA(h), bytes);
+		n += (unsigned)(bytes / sizeof(int));
+	}
+	return n;
+}
+
+int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
+	      unsigned *ret_nfds)
+{
+	struct iovec iov = {.iov_base = buf, .iov_len = cap};
+	union control c;
+	struct msghdr m = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = c.buf,
+			   .msg_controllen = sizeof(c.buf)};
+	int fds[CONTROL_FDS];
+	unsigned nfds;
+	ssize_t n;
+
+	do {
+		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return outcome(errno);
+	nfds = get_fds(&m, fds);
+	if (n == 0 || (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || nfds > MSG_MAX_FDS) {
+		for (unsigned i = 0; i < nfds; i++)
+			close(fds[i]);
+		return n == 0 ? CONN_E_CLOSED : CONN_E_TRUNCATED;
+	}
+	memcpy(ret_fds, fds, nfds * sizeof(int));
+	*ret_nfds = nfds;
+	*ret_len = (size_t)n;
+	return 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records of the admin side: ddpctl asks on the client socket for the objects of one kind and
+ * gets a MSG_CTL_RECORD each, then MSG_CTL_END. The daemon sends records, the tool formats them.
+ */
+#ifndef IPC_CTL_H
+#define IPC_CTL_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "ipc/msg.h"
+
+enum ctl_object {
+	CTL_STATUS = 1,
+	CTL_ASSOC,
+	CTL_SESSION,
+	CTL_QP,
+	CTL_MR,
+	CTL_CQ,
+	CTL_CLIENT,
+	CTL_LISTENER,
+	CTL_OBJECT_COUNT,
+};
+
+struct ctl_show {
+	struct msg_hdr hdr;
+	uint32_t object; /* enum ctl_object */
+	uint32_t pad;
+};
+
+struct ctl_end {
+	struct msg_hdr hdr;
+	uint32_t records; /* sent */
+	uint32_t hidden;  /* left out because they are another user's */
+};
+
+struct ctl_status {
+	char version[16];
+	char transport[16];
+	char transport_why[128]; /* why this one */
+	uint64_t uptime_ms;
+	uint64_t pid;
+	uint32_t clients, qps, cqs, mrs, pds, assocs, sessions, listeners;
+	uint64_t mr_bytes;
+	uint64_t tx_packets, rx_packets, tx_bytes, rx_bytes, retransmits, bad_crc, bad_packets;
+	uint32_t naddrs;
+	uint16_t udp_port; /* 0 without encapsulation */
+	uint16_t gso;
+	struct sockaddr_storage addr[2]; /* the first two local addresses */
+};
+
+struct ctl_assoc {
+	uint32_t id;
+	uint32_t sessions;
+	char backend[16];
+	char state[16];
+	struct sockaddr_storage local, remote;
+	uint16_t udp_port, streams;
+	uint16_t opener, gso;
+	uint32_t max_message, mtu, srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
+	uint64_t tx_segments, rx_segments, tx_control, rx_control;
+	uint64_t tx_terminates, rx_ahead, rx_stashed, rx_dropped, rx_violations;
+};
+
+struct ctl_session {
+	uint32_t assoc;
+	uint16_t stream, pad;
+	char state[16];
+	uint32_t qp_num, client;
+	uint16_t tx_ssn, rx_ssn;
+	uint32_t unacked, ahead;
+};
+
+struct ctl_qp {
+	uint32_t qp_num, client, pid, uid;
+	char comm[32];
+	char state[16];
+	uint32_t assoc;
+	uint16_t stream, ord, ird, reads_out, reads_in, pad;
+	uint32_t sq_entries, rq_entries, sq_waiting, rq_posted, in_flight;
+	uint32_t pd, send_cq, recv_cq;
+	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
+	struct sockaddr_storage remote;
+};
+
+struct ctl_mr {
+	uint32_t handle, client, pid, uid;
+	uint32_t stag, pd, access;
+	char mode[8]; /* "shared" */
+	uint64_t iova, len;
+};
+
+struct ctl_cq {
+	uint32_t handle, client, pid, uid;
+	uint32_t entries, waiting, qps;
+	uint64_t completions, bells;
+};
+
+struct ctl_client {
+	uint32_t id, pid, uid, gid;
+	char comm[32];
+	uint32_t pds, mrs, cqs, qps, listeners, requests;
+	uint64_t mr_bytes, connected_ms;
+};
+
+struct ctl_listener {
+	uint32_t handle, client, pid, uid;
+	struct sockaddr_storage addr; /* AF_UNSPEC: all addresses */
+	uint32_t port, backlog, waiting;
+	uint64_t requests;
+};
+
+struct ctl_record {
+	struct msg_hdr hdr; /* MSG_CTL_RECORD */
+	uint32_t object;
+	uint32_t pad;
+	union {
+		struct ctl_status status;
+		struct ctl_assoc assoc;
+		struct ctl_session session;
+		struct ctl_qp qp;
+		struct ctl_mr mr;
+		struct ctl_cq cq;
+		struct ctl_client client;
+		struct ctl_listener listener;
+	};
+};
+
+_Static_assert(sizeof(struct ctl_record) <= MSG_MAX, "records fit");
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records of the client socket (UNIX, SOCK_SEQPACKET): one record is one request, reply or
+ * event, of exactly the size that its type has, with exactly the descriptors that it
+ * needs. A client sends one request at a time and waits for the reply of the same opcode and
+ * seq. Events arrive on a socket of their own, which the reply to HELLO carries, so that it can
+ * be polled. Whatever does not fit is answered with MSG_ERROR and the connection ends.
+ *
+ * Host byte order; layout held by tests/abi. Strings are NUL-terminated within their array.
+ */
+#ifndef IPC_MSG_H
+#define IPC_MSG_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+enum {
+	MSG_PRIVATE_MAX = 512,
+	MSG_REASON_MAX = 232,
+	MSG_MAX = 1024, /* no record is longer */
+	MSG_MAX_FDS = 3,
+	MSG_DEFAULT_PORT = 5043, /* SCTP port of the tools */
+};
+
+/* Requests of a client, answered by a reply with the same opcode. */
+enum msg_op {
+	MSG_HELLO = 1,  /* hello -> hello_reply, fds: event socket, bell page, ringing end of the
+			   daemon's bell */
+	MSG_QUERY,      /* hdr -> caps */
+	MSG_ALLOC_PD,   /* hdr -> handle */
+	MSG_DEALLOC_PD, /* handle -> hdr */
+	MSG_REG_MR,     /* reg_mr, fd: memfd -> mr */
+	MSG_BIND_MR,    /* bind_mr -> mr, with a new STag */
+	MSG_DEREG_MR,   /* handle -> hdr, when no access to it is possible any more */
+	MSG_CREATE_CQ,  /* create_cq -> cq, fds: ring, waiting end of its bell (evfd.h) */
+	MSG_DESTROY_CQ, /* handle -> hdr */
+	MSG_CREATE_QP,  /* create_qp -> qp, fd: rings */
+	MSG_DESTROY_QP, /* handle -> hdr */
+	MSG_QUERY_QP,   /* handle -> qp_state */
+	MSG_LISTEN,     /* listen -> listener */
+	MSG_UNLISTEN,   /* handle -> hdr */
+	MSG_CONNECT,    /* connect -> hdr; EV_ESTABLISHED or EV_FAILED, EV_REJECTED follows */
+	MSG_ACCEPT,     /* accept -> hdr; EV_ESTABLISHED follows */
+	MSG_REJECT,     /* reject -> hdr */
+	MSG_DISCONNECT, /* handle (qp) -> hdr; EV_DISCONNECTED follows */
+	MSG_CTL_SHOW,   /* ctl_show of ctl.h -> records of ctl.h, the last one MSG_CTL_END */
+	MSG_OP_COUNT,
+
+	MSG_ERROR = 0x100, /* reply: error */
+	MSG_EVENT,         /* on the event socket: event */
+	MSG_CTL_RECORD,
+	MSG_CTL_END,
+};
+
+struct msg_hdr {
+	uint32_t op;
+	uint32_t seq; /* chosen by the client, returned in the reply */
+};
+
+/* The request failed and changed nothing. */
+struct msg_error {
+	struct msg_hdr hdr;
+	int32_t err;                 /* errno value */
+	uint32_t fatal;              /* 1: the connection ends */
+	char reason[MSG_REASON_MAX]; /* a sentence: object, limit, value */
+};
+
+struct msg_hello {
+	struct msg_hdr hdr;
+	uint16_t major;
+	uint16_t minor;
+	uint32_t pad;
+	char comm[32]; /* name of the program, for ddpctl */
+};
+
+struct msg_hello_reply {
+	struct msg_hdr hdr;
+	uint16_t major;
+	uint16_t minor;
+	uint32_t client;  /* number of this client, as ddpctl shows it */
+	uint32_t poll_us; /* advice: spin so long before sleeping */
+	uint32_t pad;
+};
+
+struct msg_caps {
+	struct msg_hdr hdr;
+	uint32_t max_qp, max_cq, max_mr, max_pd; /* of this client */
+	uint32_t max_qp_wr, max_cqe, max_sge, max_inline;
+	uint32_t max_ird, max_ord, max_private, poll_us;
+	uint64_t max_mr_bytes;
+	uint64_t retransmits; /* of the daemon's transport since it started */
+	char transport[16];
+	char version[16];
+};
+
+struct msg_handle {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t pad;
+};
+
+struct msg_reg_mr {
+	struct msg_hdr hdr;
+	uint32_t pd;
+	uint32_t access; /* DDP_ACCESS_* */
+	uint64_t offset; /* into the memfd, any */
+	uint64_t len;
+	uint64_t iova; /* tagged offset of the first byte */
+};
+
+struct msg_bind_mr {
+	struct msg_hdr hdr;
+	uint32_t mr;
+	uint32_t qp; /* 0: the whole protection domain */
+};
+
+struct msg_mr {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t stag; /* lkey and rkey */
+};
+
+struct msg_create_cq {
+	struct msg_hdr hdr;
+	uint32_t entries; /* a power of two */
+	uint32_t pad;
+};
+
+struct msg_cq {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t entries;
+	uint64_t bytes; /* of the ring's memfd */
+};
+
+struct msg_create_qp {
+	struct msg_hdr hdr;
+	uint32_t pd;
+	uint32_t send_cq, recv_cq;
+	uint32_t sq_entries, rq_entries; /* powers of two */
+	uint32_t max_send_sge, max_recv_sge, max_inline;
+	uint16_t ord, ird;
+	uint32_t sq_sig_all; /* 1: every send request is signaled */
+};
+
+/* The memfd holds the send ring at 0 and the receive ring at rq_offset. */
+struct msg_qp {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t qp_num;
+	uint32_t slot;     /* bit in the bell page */
+	uint32_t sq_entry; /* bytes of an entry */
+	uint32_t rq_entry;
+	uint32_t pad;
+	uint64_t rq_offset;
+	uint64_t bytes;
+};
+
+struct msg_qp_state {
+	struct msg_hdr hdr;
+	uint32_t state;      /* enum ddp_qp_state */
+	uint32_t max_tagged; /* payload bytes of one segment now, 0 without a session */
+	uint32_t max_untagged;
+	uint16_t ord, ird;
+	uint16_t stream;
+	uint16_t pad;
+	uint32_t assoc;
+	struct sockaddr_storage local, remote;
+};
+
+struct msg_listen {
+	struct msg_hdr hdr;
+	uint32_t backlog;             /* requests that may wait, 0 = the daemon's default */
+	uint32_t cookie;              /* returned in events */
+	struct sockaddr_storage addr; /* family AF_UNSPEC: all addresses of the daemon; the port,
+					 where struct sockaddr_in has it, counts */
+};
+
+struct msg_listener {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t port;
+};
+
+struct msg_connect {
+	struct msg_hdr hdr;
+	uint32_t qp;
+	uint32_t cookie;
+	uint32_t timeout_ms; /* 0 = the daemon's default */
+	uint16_t private_len;
+	uint16_t pad;
+	struct sockaddr_storage peer; /* SCTP port */
+	uint8_t private_data[MSG_PRIVATE_MAX];
+};
+
+struct msg_accept {
+	struct msg_hdr hdr;
+	uint32_t request; /* from EV_REQUEST */
+	uint32_t qp;
+	uint32_t cookie;
+	uint16_t private_len;
+	uint16_t pad;
+	uint8_t private_data[MSG_PRIVATE_MAX];
+};
+
+struct msg_reject {
+	struct msg_hdr hdr;
+	uint32_t request;
+	uint16_t private_len;
+	uint16_t pad;
+	uint8_t private_data[MSG_PRIVATE_MAX];
+};
+
+/* Values are those of enum ddp_cm_event_type. */
+enum msg_event_type {
+	MSG_EV_REQUEST = 1,  /* cookie of the listener, request */
+	MSG_EV_ESTABLISHED,  /* cookie of the connect or accept */
+	MSG_EV_REJECTED,     /* by the peer's program */
+	MSG_EV_FAILED,       /* connect: err and reason */
+	MSG_EV_DISCONNECTED, /* err 0: in order; else err and reason */
+	MSG_EV_WITHDRAWN,    /* request is gone: err and reason */
+};
+
+struct msg_event {
+	struct msg_hdr hdr;
+	uint32_t type;
+	uint32_t cookie;
+	uint32_t request;
+	uint32_t qp;   /* handle, 0 for requests */
+	int32_t err;   /* errno value */
+	uint16_t term; /* layer, error type, code of RFC 5040, if one was sent or received */
+	uint16_t private_len;
+	uint32_t assoc;
+	uint16_t stream;
+	uint16_t pad;
+	struct sockaddr_storage peer;
+	char reason[MSG_REASON_MAX];
+	uint8_t private_data[MSG_PRIVATE_MAX];
+};
+
+_Static_assert(sizeof(struct msg_event) <= MSG_MAX, "records fit");
+_Static_assert(sizeof(struct msg_connect) <= MSG_MAX, "records fit");
+
+/* Name of an opcode, "?" for one that is none. */
+const char *msg_op_str(uint32_t op);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Version of the local protocol: the records of msg.h and ctl.h and the layouts of ring.h
+ * and wqe.h. Client and daemon must have the same major number; a larger minor number only
+ * adds record types.
+ */
+#ifndef IPC_VERSION_H
+#define IPC_VERSION_H
+
+enum {
+	IPC_VERSION_MAJOR = 1,
+	IPC_VERSION_MINOR = 0,
+};
+
+#define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"
+#define IPC_SOCKET_ENV "DDP_SOCKET"
+
+#endif

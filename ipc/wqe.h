@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Entries of the rings, as they lie in shared memory. Host byte order; the layout is
+ * part of the local protocol (version.h) and held by tests/abi.
+ */
+#ifndef IPC_WQE_H
+#define IPC_WQE_H
+
+#include <stdint.h>
+
+enum {
+	WQE_MAX_SGE = 16,
+	WQE_MAX_INLINE = 256,
+	WQE_ALIGN = 64, /* entry sizes are multiples of it */
+};
+
+struct wqe_sge {
+	uint64_t addr; /* tagged offset inside the region lkey */
+	uint32_t len;
+	uint32_t lkey;
+};
+
+/* Opcodes and flags have the values of enum ddp_wr_opcode and DDP_SEND_* in <ddp/ddp.h>. */
+struct wqe_send {
+	uint64_t wr_id;
+	uint8_t opcode;
+	uint8_t flags;
+	uint8_t num_sge;
+	uint8_t pad;
+	uint32_t inline_len; /* with the inline flag: bytes in data */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t inv_rkey;
+	uint64_t reserved[4]; /* operands of atomics and binds */
+	union {
+		struct wqe_sge sge[WQE_MAX_SGE];
+		uint8_t data[WQE_MAX_INLINE];
+	};
+};
+
+struct wqe_recv {
+	uint64_t wr_id;
+	uint8_t num_sge;
+	uint8_t pad[7];
+	struct wqe_sge sge[WQE_MAX_SGE];
+};
+
+enum { WQE_SEND_HEAD = 64, WQE_RECV_HEAD = 16 };
+
+/* Bytes of one entry with room for so much; a multiple of WQE_ALIGN. */
+static inline uint32_t wqe_send_size(uint32_t max_sge, uint32_t max_inline)
+{
+	uint32_t sge = max_sge * (uint32_t)sizeof(struct wqe_sge);
+	uint32_t tail = sge > max_inline ? sge : max_inline;
+
+	return (WQE_SEND_HEAD + tail + WQE_ALIGN - 1) & ~(uint32_t)(WQE_ALIGN - 1);
+}
+
+static inline uint32_t wqe_recv_size(uint32_t max_sge)
+{
+	uint32_t n = WQE_RECV_HEAD + max_sge * (uint32_t)sizeof(struct wqe_sge);
+
+	return (n + WQE_ALIGN - 1) & ~(uint32_t)(WQE_ALIGN - 1);
+}
+
+/* A completion: 64 bytes. Fields below err_ say where a failed request went wrong. */
+struct wqe_cqe {
+	uint64_t wr_id;
+	uint32_t qp_num;
+	uint8_t status; /* enum ddp_wc_status */
+	uint8_t opcode; /* enum ddp_wc_opcode */
+	uint8_t flags;  /* DDP_WC_* */
+	uint8_t pad;
+	uint64_t imm;
+	uint32_t byte_len;
+	uint32_t inv_rkey;
+	uint16_t err_perr; /* row of the error table, 0 if none */
+	uint16_t err_term; /* layer, error type, code */
+	uint32_t err_stag;
+	uint64_t err_to;
+	uint32_t err_len;
+	uint32_t pad2;
+	uint64_t pad3;
+};
+
+_Static_assert(sizeof(struct wqe_sge) == 16, "shared layout");
+_Static_assert(sizeof(struct wqe_send) == WQE_SEND_HEAD + WQE_MAX_INLINE, "shared layout");
+_Static_assert(sizeof(struct wqe_recv) == WQE_RECV_HEAD + WQE_MAX_SGE * 16, "shared layout");
+_Static_assert(sizeof(struct wqe_cqe) == 64, "shared layout");
+
+#endif
