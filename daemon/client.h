@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One client program: its sockets, its credentials, its bell page, and the tables of all
+ * that it has. What it names by handle is looked up here and nowhere else, so that no client can
+ * name what is another's.
+ */
+#ifndef DAEMON_CLIENT_H
+#define DAEMON_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/acct.h"
+#include "daemon/daemon.h"
+#include "daemon/outq.h"
+#include "daemon/reply.h"
+#include "ipc/msg.h"
+#include "ipc/ring.h"
+#include "util/idtab.h"
+#include "util/list.h"
+
+struct qp;
+
+struct client {
+	struct daemon *daemon;
+	uint32_t id;     /* for people: counts up from 1 */
+	uint32_t handle; /* in daemon.clients */
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	char comm[32];
+	bool hello;   /* said hello: everything else needs it */
+	int fd;       /* requests and replies */
+	int event_fd; /* events */
+	struct loop_watch *watch;
+	struct outq replies, events;
+	int bell; /* eventfd: the client rings, the daemon sleeps on it */
+	struct loop_watch *bell_watch;
+	struct bell_page *page;
+	struct idtab pds, mrs, cqs, qps, listeners, requests;
+	struct acct_charge charge;
+	uint64_t mr_bytes; /* in its regions */
+	uint64_t since_ms;
+	struct list faulty; /* in daemon.faulty: to be ended */
+	char fault[MSG_REASON_MAX];
+};
+
+/* A client on a connected socket, which it takes over even on failure. 0 or -errno. */
+int client_new(struct daemon *d, int fd);
+
+/* Ends the client and all it has: sessions with Terminate, registrations, queues. */
+void client_free(struct client *c);
+
+/* Marks the client to be told the reason and ended after this turn. The first fault counts. */
+void client_fault(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Ends all marked clients. True if there was any. */
+bool client_end_faulty(struct daemon *d);
+
+/* Charges the client's uid, or refuses with the limit's name, value and use. */
+int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
+		  struct reply *rep);
+
+/* Answers HELLO: makes bell page and event socket. 0 or a refusal. */
+int client_hello(struct client *c, const struct msg_hello *req, struct reply *rep);
+
+/* Queues an event; hdr is filled in here. */
+void client_event(struct client *c, struct msg_event *ev);
+
+/* Takes the client's bells: each queue pair with news is woken. True if there was any. */
+bool client_take_bells(struct client *c);
+
+/* Says that the daemon is about to sleep; false if the client has rung meanwhile. */
+bool client_sleep(struct client *c);
+void client_awake(struct client *c);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/addr.h"
+#include "daemon/client.h"
+#include "daemon/cq.h"
+#include "daemon/log.h"
+#include "daemon/peer.h"
+#include "daemon/qp.h"
+#include "daemon/sdnotify.h"
+#include "daemon/server.h"
+#include "daemon/version.h"
+#include "proto/stag.h"
+#include "proto/wire.h"
+
+enum {
+	MAX_CLIENTS = 4096,
+	MAX_PEERS = 65535,
+	MAX_REGIONS = 1 << 20,
+	RX_BUDGET = 512, /* packets a turn */
+};
+
+uint32_t daemon_draw_stag(struct daemon *d)
+{
+	uint32_t v;
+
+	do {
+		if (d->random_left == 0) {
+			if (getrandom(d->random, sizeof(d->random), 0) != sizeof(d->random))
+				continue;
+			d->random_left = sizeof(d->random) / sizeof(d->random[0]);
+		}
+		v = d->random[--d->random_left];
+	} while (v == 0);
+	return v;
+}
+
+/* ---- the turn ---- */
+
+static bool take_bells(struct daemon *d)
+{
+	uint32_t pos = 0;
+	struct client *c;
+	bool any = false;
+
+	while ((c = idtab_next(&d->clients, &pos)))
+		any |= client_take_bells(c);
+	return any;
+}
+
+static void timers(struct daemon *d)
+{
+	llp_tick(d->net, d->now_ms);
+	llp_tick(d->self, d->now_ms);
+	qp_expire_connects(d);
+	peer_tick_all(d);
+	if (d->accept_again_ms && d->now_ms >= d->accept_again_ms) {
+		d->accept_again_ms = 0;
+		if (!d->stopping)
+			server_resume(d->server);
+	}
+	if (d->watchdog_ms && d->now_ms >= d->watchdog_at_ms) {
+		sdnotify_alive();
+		d->watchdog_at_ms = d->now_ms + d->watchdog_ms;
+	}
+}
+
+static void check_stop(struct daemon *d)
+{
+	if (d->stopping && (d->peers.used == 0 || d->now_ms >= d->stop_by_ms))
+		loop_stop(d->loop);
+}
+
+static bool turn(void *user, uint64_t now_ms)
+{
+	struct daemon *d = user;
+	bool any;
+
+	/* 1. What clients have posted. */
+	any = take_bells(d);
+
+	/* 2. What the network brought: placed and delivered within the transports' upcalls. */
+	any |= llp_input(d->net, RX_BUDGET);
+	any |= llp_input(d->self, RX_BUDGET);
+
+	/* 3. What is due. */
+	if (now_ms != d->now_ms) {
+		d->now_ms = now_ms;
+		timers(d);
+		check_stop(d);
+	}
+
+	/* 4. What can be sent. */
+	any |= peer_send_all(d);
+	llp_flush(d->net);
+
+	/* 5. Tell the clients; part with those that are at fault. */
+	any |= cq_ring_bells(d);
+	any |= client_end_faulty(d);
+	return any;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t expiry(void *user)
+{
+	struct daemon *d = user;
+	uint64_t next = earlier(llp_expiry(d->net), llp_expiry(d->self));
+
+	next = earlier(next, qp_connect_expiry(d));
+	next = earlier(next, peer_expiry(d));
+	if (d->accept_again_ms)
+		next = earlier(next, d->accept_again_ms);
+	if (d->watchdog_ms)
+		next = earlier(next, d->watchdog_at_ms);
+	if (d->stopping)
+		next = earlier(next, d->stop_by_ms);
+	return next;
+}
+
+static bool about_to_sleep(void *user)
+{
+	struct daemon *d = user;
+	uint32_t pos = 0;
+	struct client *c;
+	bool quiet = list_empty(&d->active);
+
+	while ((c = idtab_next(&d->clients, &pos)))
+		quiet &= client_sleep(c);
+	return quiet;
+}
+
+static void awake(void *user)
+{
+	struct daemon *d = user;
+	uint32_t pos = 0;
+	struct client *c;
+
+	while ((c = idtab_next(&d->clients, &pos)))
+		client_awake(c);
+}
+
+static const struct loop_hooks hooks = {
+	.turn = turn,
+	.expiry = expiry,
+	.sleep = about_to_sleep,
+	.awake = awake,
+};
+
+/* ---- start ---- */
+
+static struct llp_config transport_config(const struct config *cfg)
+{
+	return (struct llp_config){
+		.addrs = cfg->listen,
+		.naddrs = cfg->naddrs,
+		.udp_port = (uint16_t)cfg->user.udp_port,
+		.streams = (uint16_t)cfg->sctp.streams,
+		.adaptation = WIRE_ADAPTATION,
+		.buffer = (uint32_t)cfg->user.buffer,
+		.mtu = cfg->user.mtu,
+		.gso = (enum llp_gso)cfg->user.gso,
+		.sack_packets = cfg->sctp.sack_packets,
+		.sack_ms = cfg->sctp.sack_ms,
+		.rto_min_ms = cfg->sctp.rto_min_ms,
+		.rto_max_ms = cfg->sctp.rto_max_ms,
+		.heartbeat_ms = cfg->sctp.heartbeat_ms,
+		.path_max_retrans = cfg->sctp.path_max_retrans,
+		.init_ms = cfg->sctp.init_ms,
+	};
+}
+
+/* Which transport, and why. The kernel's own SCTP is only asked whether it is there. */
+static void explain_transport(struct daemon *d)
+{
+	int fd;
+
+	snprintf(d->transport, sizeof(d->transport), "user");
+	if (d->cfg.transport == CONFIG_TRANSPORT_USER) {
+		snprintf(d->transport_why, sizeof(d->transport_why), "the configuration says so");
+		return;
+	}
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
+	if (fd < 0)
+		snprintf(d->transport_why, sizeof(d->transport_why),
+			 "auto: this kernel has no SCTP (%s)", strerror(errno));
+	else
+		snprintf(d->transport_why, sizeof(d->transport_why),
+			 "auto: this build has no transport for the kernel's SCTP");
+	if (fd >= 0)
+		close(fd);
+}
+
+static int open_transports(struct daemon *d)
+{
+	struct llp_config cfg = transport_config(&d->cfg);
+	char why[256] = "";
+	int r;
+
+	explain_transport(d);
+	r = llp_user_open(&cfg, &peer_events, &d->net, why, sizeof(why));
+	if (r) {
+		log_err("transport user: %s", why[0] ? why : strerror(-r));
+		return -1;
+	}
+	r = llp_loop_open(&cfg, &peer_events, &d->self);
+	if (r) {
+		log_err("transport loop: %s", strerror(-r));
+		return -1;
+	}
+	log_info("transport %s: %s", d->transport, d->transport_why);
+	return 0;
+}
+
+static int watch_transports(struct daemon *d)
+{
+	int fds[LLP_MAX_FDS];
+	unsigned n = llp_fds(d->net, fds);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (loop_watch(d->loop, fds[i], LOOP_READ, NULL, NULL, &d->net_watch[i])) {
+			log_err("transport %s: its socket cannot be watched", d->transport);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int make_tables(struct daemon *d)
+{
+	void *mem = calloc(1, stag_table_size(MAX_REGIONS));
+
+	idtab_init(&d->clients, MAX_CLIENTS);
+	idtab_init(&d->peers, MAX_PEERS);
+	list_init(&d->active);
+	list_init(&d->connecting);
+	list_init(&d->dirty);
+	list_init(&d->faulty);
+	if (mem)
+		d->stags = stag_table_init(mem, MAX_REGIONS);
+	if (!mem || acct_new(&d->cfg.limits, &d->acct) ||
+	    loop_new(&hooks, d, d->cfg.polling.budget_us, &d->loop)) {
+		log_err("out of memory at start");
+		return -1;
+	}
+	return 0;
+}
+
+int daemon_start(struct daemon *d, const struct config *cfg)
+{
+	char text[ADDR_TEXT_MAX];
+
+	*d = (struct daemon){.cfg = *cfg};
+	if (make_tables(d) || open_transports(d) || watch_transports(d) ||
+	    server_open(d, &d->server))
+		return -1;
+	d->now_ms = d->started_ms = loop_now_ms(d->loop);
+	d->watchdog_ms = sdnotify_watchdog_ms();
+	log_info("ddpsctpd %s: clients at %s, peers at %s%s, UDP port %u", DAEMON_VERSION,
+		 cfg->socket.path, addr_text(&cfg->listen[0], text),
+		 cfg->naddrs > 1 ? " and more" : "", cfg->user.udp_port);
+	sdnotify_ready();
+	return 0;
+}
+
+int daemon_run(struct daemon *d)
+{
+	return loop_run(d->loop);
+}
+
+/* ---- stop ---- */
+
+static void disconnect_all(struct daemon *d)
+{
+	uint32_t cpos = 0;
+	struct client *c;
+
+	while ((c = idtab_next(&d->clients, &cpos))) {
+		uint32_t pos = 0;
+		struct qp *qp;
+
+		while ((qp = idtab_next(&c->qps, &pos)))
+			qp_disconnect(qp);
+	}
+}
+
+void daemon_stop(struct daemon *d)
+{
+	if (d->stopping) {
+		loop_stop(d->loop);
+		return;
+	}
+	log_info("ending: %u associations have %u ms to end in order", d->peers.used,
+		 d->cfg.session.close_ms);
+	sdnotify_stopping();
+	d->stopping = true;
+	d->stop_by_ms = loop_now_ms(d->loop) + d->cfg.session.close_ms;
+	server_stop(d->server);
+	disconnect_all(d);
+}
+
+void daemon_free(struct daemon *d)
+{
+	uint32_t pos = 0;
+	struct client *c;
+	struct peer *p;
+
+	while ((c = idtab_next(&d->clients, &pos)))
+		client_free(c);
+	pos = 0;
+	while ((p = idtab_next(&d->peers, &pos)))
+		peer_free(p);
+	server_close(d->server);
+	for (unsigned i = 0; i < LLP_MAX_FDS; i++)
+		loop_unwatch(d->net_watch[i]);
+	llp_close(d->self);
+	llp_close(d->net);
+	loop_free(d->loop);
+	acct_free(d->acct);
+	free(d->stags);
+	idtab_deinit(&d->clients);
+	idtab_deinit(&d->peers);
+}

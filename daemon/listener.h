@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who waits for sessions at an SCTP port, and the requests that wait for its client's answer.
+ */
+#ifndef DAEMON_LISTENER_H
+#define DAEMON_LISTENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/acct.h"
+#include "daemon/reply.h"
+
+struct assoc_event;
+struct client;
+struct daemon;
+struct llp_listener;
+struct peer;
+struct qp;
+
+struct listener {
+	struct client *client;
+	uint32_t handle;
+	uint32_t cookie;
+	uint32_t backlog;
+	uint32_t waiting; /* requests handed to the client and not answered */
+	uint16_t port;
+	struct sockaddr_storage addr;
+	struct llp_listener *net, *self; /* at either transport */
+	struct acct_charge charge;
+	uint64_t requests;
+};
+
+/* An Initiate that the client has to answer. */
+struct request {
+	struct client *client;
+	uint32_t handle;
+	struct listener *listener; /* closing it refuses the request */
+	struct peer *peer;
+	uint16_t sid;
+};
+
+/* The daemon that it belongs to. */
+struct daemon *listener_daemon(const struct listener *l);
+
+int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep);
+
+/* Refuses what waits. NULL is fine; returns NULL. */
+struct listener *listener_free(struct listener *l);
+
+/* An Initiate came in on an association of a listener, or of none (NULL): asks the client, or
+ * refuses with a Terminate (RFC 5043 6.4). */
+void listener_request(struct listener *l, struct peer *p, const struct assoc_event *ev);
+
+/* The request that waits on this stream is void; its client is told. */
+void listener_withdrawn(struct peer *p, uint16_t sid);
+
+/* The peer is about to be freed: forgets its requests. */
+void listener_peer_gone(struct daemon *d, struct peer *p);
+
+/* Answers of the client. 0 or a refusal. */
+int listener_accept(struct client *c, const struct msg_accept *req, struct reply *rep);
+int listener_reject(struct client *c, const struct msg_reject *req, struct reply *rep);
+
+/* Refuses the request with a Terminate and frees it. NULL is fine; returns NULL. */
+struct request *listener_request_free(struct request *r);
+
+#endif

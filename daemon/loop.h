@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The event loop and the clock: the only file that knows libevent, and the only one that
+ * asks what time it is. One thread.
+ *
+ * A turn does all that can be done without blocking. While turns find work they follow each
+ * other, and descriptors are looked at every few of them. After poll_us without work the
+ * clients are told that they must ring, and the loop blocks until a descriptor, a signal or the
+ * expiry. Polling yields the CPU between turns: on two CPUs the client that is to give
+ * us work may well wait for this one.
+ */
+#ifndef DAEMON_LOOP_H
+#define DAEMON_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+struct loop_watch;
+
+struct loop_hooks {
+	/* Does what can be done without blocking. True if it did anything; a timer that
+	 * merely ran does not count, or a quiet association would keep the loop polling. */
+	bool (*turn)(void *user, uint64_t now_ms);
+	/* When the next turn is needed at the latest, in the milliseconds of now_ms;
+	 * UINT64_MAX: never. */
+	uint64_t (*expiry)(void *user);
+	/* About to block: tells the clients, then looks again. False if there is work after all. */
+	bool (*sleep)(void *user);
+	/* Follows each sleep(), whatever it returned, before any callback. */
+	void (*awake)(void *user);
+};
+
+enum {
+	LOOP_READ = 1,
+	LOOP_WRITE = 2,
+};
+
+/* what: which of LOOP_READ and LOOP_WRITE is the case. A hang-up counts as both. */
+typedef void loop_watch_fn(void *user, unsigned what);
+typedef void loop_signal_fn(void *user, int signo);
+
+/*
+ * A loop. hooks is kept, not copied. poll_us: how long to poll before blocking; 0: not at
+ * all, which is also what is done where this process has one CPU. Returns 0 or -ENOMEM.
+ */
+int loop_new(const struct loop_hooks *hooks, void *user, uint32_t poll_us, struct loop **ret);
+
+/* Frees the loop with its signals. Every watch must be gone. NULL is fine. */
+struct loop *loop_free(struct loop *l);
+
+/* Runs until loop_stop(). Returns 0, or -EIO if waiting for events failed. */
+int loop_run(struct loop *l);
+
+/* Ends loop_run(), or the next one before its first turn: soon, after the hook or callback that
+ * calls it and the callbacks that are due together with it. */
+void loop_stop(struct loop *l);
+
+/* Monotonic milliseconds, as of the beginning of this turn or of this round of callbacks. */
+uint64_t loop_now_ms(const struct loop *l);
+
+/* What poll_us came to. */
+uint32_t loop_poll_us(const struct loop *l);
+
+/*
+ * Calls cb(user) whenever the descriptor is ready, level-triggered, not from within this call. cb
+ * NULL: the descriptor only ends a sleep; the turn is expected to drain it. what may be 0 for
+ * now. Returns 0, -ENOMEM, or -EINVAL if the descriptor cannot be watched.
+ */
+int loop_watch(struct loop *l, int fd, unsigned what, loop_watch_fn *cb, void *user,
+	       struct loop_watch **ret);
+
+/* Changes what is waited for. 0: nothing for now. Returns 0 or -ENOMEM. */
+int loop_watch_set(struct loop_watch *w, unsigned what);
+
+/*
+ * Ends the watch, from anywhere, its own callback included; cb is not called again. Call it before
+ * the descriptor is closed. Returns NULL; NULL is fine.
+ */
+struct loop_watch *loop_unwatch(struct loop_watch *w);
+
+/* Calls cb for a signal, from the loop. At most once for each signo. 0, -ENOMEM or -EINVAL. */
+int loop_signal(struct loop *l, int signo, loop_signal_fn *cb, void *user);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ddpsctpd: options, signals, and the exit status. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/config.h"
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/version.h"
+
+struct options {
+	const char *config; /* NULL: the default one, which may be absent */
+	const char *socket; /* instead of the configuration's */
+	bool check;
+	unsigned verbose;
+};
+
+static const char usage[] =
+	"usage: ddpsctpd [-f] [-n [-v]] [-c FILE] [-s PATH]\n"
+	"  -c, --config FILE   read this configuration, not " CONFIG_PATH "\n"
+	"  -s, --socket PATH   listen for clients there, not where the configuration says\n"
+	"  -f, --foreground    stay in the foreground, which is always done\n"
+	"  -n, --check         check the configuration and exit\n"
+	"  -v, --verbose       log more; with -n print the effective configuration\n"
+	"      --help, --version\n";
+
+/* Returns -1 to go on, or the exit status. */
+static int parse(int argc, char **argv, struct options *ret)
+{
+	static const struct option longs[] = {
+		{"config", required_argument, NULL, 'c'}, {"socket", required_argument, NULL, 's'},
+		{"foreground", no_argument, NULL, 'f'},   {"check", no_argument, NULL, 'n'},
+		{"verbose", no_argument, NULL, 'v'},      {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+	};
+	int o;
+
+	while ((o = getopt_long(argc, argv, "c:s:fnvhV", longs, NULL)) != -1) {
+		switch (o) {
+		case 'c':
+			ret->config = optarg;
+			break;
+		case 's':
+			ret->socket = optarg;
+			break;
+		case 'f':
+			break;
+		case 'n':
+			ret->check = true;
+			break;
+		case 'v':
+			ret->verbose++;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		case 'V':
+			puts("ddpsctpd " DAEMON_VERSION);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 1;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	fprintf(stderr, "ddpsctpd: unexpected argument '%s'\n%s", argv[optind], usage);
+	return 1;
+}
+
+static int configure(const struct options *o, struct config *ret)
+{
+	char err[CONFIG_ERR_MAX];
+
+	if (config_load(o->config, ret, err, sizeof(err))) {
+		log_err("%s", err);
+		return -1;
+	}
+	if (o->socket) {
+		if (strlen(o->socket) >= sizeof(ret->socket.path)) {
+			log_err("--socket: a path of %zu bytes: at most %zu are possible",
+				strlen(o->socket), sizeof(ret->socket.path) - 1);
+			return -1;
+		}
+		strcpy(ret->socket.path, o->socket);
+	}
+	if (o->verbose && !o->check)
+		ret->log.level = LOG_LEVEL_DEBUG;
+	log_set_level((enum log_level)ret->log.level);
+	return 0;
+}
+
+static void on_signal(void *user, int signo)
+{
+	log_info("signal: %s", strsignal(signo));
+	daemon_stop(user);
+}
+
+static int serve(struct daemon *d, const struct config *cfg)
+{
+	int r = daemon_start(d, cfg);
+
+	if (!r)
+		r = loop_signal(d->loop, SIGTERM, on_signal, d);
+	if (!r)
+		r = loop_signal(d->loop, SIGINT, on_signal, d);
+	if (!r)
+		r = daemon_run(d);
+	daemon_free(d);
+	return r ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d;
+	struct options o = {0};
+	struct config cfg;
+	int status = parse(argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	signal(SIGPIPE, SIG_IGN);
+	log_open(LOG_TARGET_AUTO);
+	if (configure(&o, &cfg))
+		return EXIT_FAILURE;
+	if (o.check) {
+		if (o.verbose)
+			config_print(&cfg, stdout);
+		return EXIT_SUCCESS;
+	}
+	return serve(&d, &cfg);
+}

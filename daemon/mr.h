@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory regions: a client's memfd mapped here, and its row in the STag table. The table is
+ * asked for every access and pointers are not kept, so a region is out of reach
+ * when its row is gone, and can be unmapped at once.
+ */
+#ifndef DAEMON_MR_H
+#define DAEMON_MR_H
+
+#include <stdint.h>
+
+#include "daemon/acct.h"
+#include "daemon/reply.h"
+#include "ipc/memfd.h"
+
+struct client;
+struct pd;
+struct qp;
+
+struct mr {
+	struct client *client;
+	uint32_t handle;
+	struct pd *pd;
+	uint32_t stag;
+	uint32_t access; /* STAG_* */
+	uint64_t iova, len;
+	struct memfd_map map;
+	struct acct_charge charge, bytes;
+};
+
+/* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
+int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
+
+/* Ties the region to one queue pair, or to the domain if qp is NULL, under a new STag. */
+int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep);
+
+/* Revokes and unmaps. NULL is fine; returns NULL. */
+struct mr *mr_free(struct mr *mr);
+
+#endif

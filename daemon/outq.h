@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records on their way to a client that does not read fast enough. Bounded: a client that
+ * never reads loses its own connection, nobody waits for it.
+ */
+#ifndef DAEMON_OUTQ_H
+#define DAEMON_OUTQ_H
+
+#include <stddef.h>
+
+#include "daemon/loop.h"
+#include "util/list.h"
+
+struct outq {
+	int fd; /* the owner's */
+	struct loop *loop;
+	struct loop_watch *watch; /* for room, while records wait */
+	struct list waiting;
+	unsigned count, max;
+	void (*failed)(void *user, const char *why); /* the connection is of no more use */
+	void *user;
+};
+
+void outq_init(struct outq *q, struct loop *loop, int fd, unsigned max,
+	       void (*failed)(void *user, const char *why), void *user);
+void outq_deinit(struct outq *q);
+
+/*
+ * Sends the record, or keeps a copy until there is room. Descriptors cannot wait: a record with
+ * some is sent at once or not at all. On failure failed() is called, once; the caller goes on.
+ */
+void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Protection domains: what may use a region together (RFC 5041 8.2). */
+#ifndef DAEMON_PD_H
+#define DAEMON_PD_H
+
+#include <stdint.h>
+
+#include "daemon/acct.h"
+#include "daemon/reply.h"
+
+struct client;
+
+struct pd {
+	struct client *client;
+	uint32_t handle;
+	uint64_t number; /* unique in the daemon, as the STag table knows it */
+	unsigned users;  /* regions and queue pairs */
+	struct acct_charge charge;
+};
+
+int pd_alloc(struct client *c, struct reply *rep);
+
+/* -EBUSY while it is used, in words. */
+int pd_dealloc(struct pd *pd, struct reply *rep);
+
+/* Frees it. NULL is fine; returns NULL. */
+struct pd *pd_free(struct pd *pd);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A queue pair: two rings of a client, the protocol's endpoint that works them off, and the
+ * session that the endpoint is bound to. The wire side is proto/rdmap; entries are
+ * translated in wr.
+ */
+#ifndef DAEMON_QP_H
+#define DAEMON_QP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/acct.h"
+#include "daemon/reply.h"
+#include "ipc/ring.h"
+#include "util/list.h"
+
+struct client;
+struct cq;
+struct daemon;
+struct pd;
+struct peer;
+struct rdmap;
+
+enum { QP_DEFAULT_READS = 16, QP_MAX_READS = 128 }; /* of ORD and IRD */
+
+enum qp_state { /* values of enum ddp_qp_state */
+		QP_IDLE,
+		QP_CONNECTING,
+		QP_RTS,
+		QP_CLOSING,
+		QP_ERROR, /* the session is over: whatever is posted is flushed */
+};
+
+struct qp {
+	struct client *client;
+	uint32_t handle;
+	uint32_t num;   /* for people and completions: unique in the daemon */
+	uint64_t scope; /* of STags that only this endpoint may use, never 0 */
+	struct pd *pd;
+	struct cq *send_cq, *recv_cq;
+	uint32_t max_send_sge, max_recv_sge, max_inline;
+	bool sig_all;
+	void *map;
+	size_t bytes;
+	struct ring sq, rq;
+	struct rdmap *ep;
+	uint32_t taken_send, taken_recv; /* in the endpoint's hands; each has an entry reserved */
+
+	enum qp_state state;
+	uint32_t cookie;   /* of the client's connect or accept */
+	struct peer *peer; /* the association, while there is a session or one is tried */
+	uint16_t sid;
+	struct list waiting;    /* in peer.waiting: until the association is up */
+	struct list connecting; /* in daemon.connecting: until the session is */
+	uint64_t deadline_ms;
+	uint16_t private_len; /* of the Initiate that waits */
+	uint8_t private_data[MSG_PRIVATE_MAX];
+	struct acct_charge charge;
+};
+
+int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep);
+
+/* Ends its session, if any, with a Terminate, and frees it. NULL is fine; returns NULL. */
+struct qp *qp_free(struct qp *qp);
+
+/* Begins a session with a peer: an event follows. 0 or a refusal. */
+int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep);
+
+/* Begins to end the session; an event follows if there was one. */
+void qp_disconnect(struct qp *qp);
+
+void qp_query(struct qp *qp, struct msg_qp_state *ret);
+
+/* The client rang: there is work, or room to complete it. */
+void qp_wake(struct qp *qp);
+
+/* The association is up: the Initiate can go. */
+void qp_initiate(struct qp *qp);
+
+/* The session is there: by accept of the peer, or by ours of request `req`. */
+void qp_established(struct qp *qp, const void *private_data, size_t len);
+
+/* The session never came to be. type: MSG_EV_FAILED or MSG_EV_REJECTED. */
+void qp_failed(struct qp *qp, enum msg_event_type type, int err, const char *reason,
+	       const void *private_data, size_t len);
+
+/* The session is over: err 0 if in order. */
+void qp_closed(struct qp *qp, int err, uint16_t term, const char *reason);
+
+/* Gives up the connects whose time is over. */
+void qp_expire_connects(struct daemon *d);
+
+/* When that is next needed, or UINT64_MAX. */
+uint64_t qp_connect_expiry(const struct daemon *d);
+
+const char *qp_state_str(enum qp_state s);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The daemon's end of a client's send and receive rings. An entry is copied to private
+ * memory before anything in it is looked at, and its slot released at once.
+ */
+#ifndef DAEMON_QUEUE_H
+#define DAEMON_QUEUE_H
+
+#include "ipc/ring.h"
+#include "ipc/wqe.h"
+
+enum {
+	QUEUE_E_OK,
+	QUEUE_E_EMPTY,
+	QUEUE_E_BROKEN, /* the client's index is out of range: the client is at fault */
+};
+
+/* Bytes behind the entry's size are left as they were. */
+int queue_pop_send(struct ring *sq, struct wqe_send *ret);
+int queue_pop_recv(struct ring *rq, struct wqe_recv *ret);
+
+#endif

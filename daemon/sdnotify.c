@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only file that knows libsystemd. */
+#include "daemon/sdnotify.h"
+
+#ifdef HAVE_LIBSYSTEMD
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+
+void sdnotify_ready(void)
+{
+	sd_notify(0, "READY=1");
+}
+
+void sdnotify_stopping(void)
+{
+	sd_notify(0, "STOPPING=1");
+}
+
+void sdnotify_status(const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	sd_notifyf(0, "STATUS=%s", text);
+}
+
+uint64_t sdnotify_watchdog_ms(void)
+{
+	uint64_t usec;
+
+	if (sd_watchdog_enabled(0, &usec) <= 0)
+		return 0;
+	return usec >= 2000 ? usec / 2000 : 1;
+}
+
+void sdnotify_alive(void)
+{
+	sd_notify(0, "WATCHDOG=1");
+}
+
+int sdnotify_socket(int *ret_fd)
+{
+	int n = sd_listen_fds(1);
+
+	if (n <= 0)
+		return n < 0 ? n : SDNOTIFY_E_NONE;
+	if (n > 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0)
+		return -EINVAL;
+	*ret_fd = SD_LISTEN_FDS_START;
+	return SDNOTIFY_E_OK;
+}
+
+#else
+
+void sdnotify_ready(void)
+{
+}
+
+void sdnotify_stopping(void)
+{
+}
+
+void sdnotify_status(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+uint64_t sdnotify_watchdog_ms(void)
+{
+	return 0;
+}
+
+void sdnotify_alive(void)
+{
+}
+
+int sdnotify_socket(int *ret_fd)
+{
+	(void)ret_fd;
+	return SDNOTIFY_E_NONE;
+}
+
+#endif

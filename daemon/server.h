@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The UNIX socket that clients attach to. */
+#ifndef DAEMON_SERVER_H
+#define DAEMON_SERVER_H
+
+struct daemon;
+struct server;
+
+/* Makes and watches the socket, or takes the one that systemd passed. 0, or -1 after a line of log.
+ */
+int server_open(struct daemon *d, struct server **ret);
+
+/* Accepts again, after a pause for want of descriptors. */
+void server_resume(struct server *s);
+
+/* Stops accepting. Clients that are there stay. */
+void server_stop(struct server *s);
+
+/* Closes and removes the socket. NULL is fine; returns NULL. */
+struct server *server_close(struct server *s);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/show.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/client.h"
+#include "daemon/cq.h"
+#include "daemon/listener.h"
+#include "daemon/mr.h"
+#include "daemon/pd.h"
+#include "daemon/peer.h"
+#include "daemon/qp.h"
+#include "daemon/reply.h"
+#include "daemon/version.h"
+
+/* One answer under way. */
+struct show {
+	struct client *to;
+	struct daemon *d;
+	struct ctl_record rec;
+	struct ctl_end end;
+};
+
+static void put_string(char *ret, size_t len, const char *s)
+{
+	snprintf(ret, len, "%s", s);
+}
+
+static void send_record(struct show *s)
+{
+	outq_send(&s->to->replies, &s->rec, sizeof(s->rec), NULL, 0);
+	s->end.records++;
+	memset(&s->rec.status, 0, sizeof(s->rec) - offsetof(struct ctl_record, status));
+}
+
+/* Root sees all, others what is theirs. */
+static bool may_see(const struct show *s, const struct client *owner)
+{
+	return s->to->uid == 0 || s->to->uid == owner->uid;
+}
+
+/* Calls fn for each object of one table of each client that may be seen. */
+static void for_each(struct show *s, size_t table, void (*fn)(struct show *s, void *obj))
+{
+	uint32_t cpos = 0;
+	struct client *c;
+
+	while ((c = idtab_next(&s->d->clients, &cpos))) {
+		const struct idtab *t = (const struct idtab *)((const char *)c + table);
+		uint32_t pos = 0;
+		void *obj;
+
+		if (!may_see(s, c)) {
+			s->end.hidden += t->used;
+			continue;
+		}
+		while ((obj = idtab_next(t, &pos)))
+			fn(s, obj);
+	}
+}
+
+/* ---- one object each ---- */
+
+static void count_clients(struct show *s, struct ctl_status *r)
+{
+	uint32_t pos = 0;
+	const struct client *c;
+
+	while ((c = idtab_next(&s->d->clients, &pos))) {
+		r->qps += c->qps.used;
+		r->cqs += c->cqs.used;
+		r->mrs += c->mrs.used;
+		r->pds += c->pds.used;
+		r->listeners += c->listeners.used;
+		r->mr_bytes += c->mr_bytes;
+	}
+}
+
+static void show_status(struct show *s)
+{
+	struct ctl_status *r = &s->rec.status;
+	struct daemon *d = s->d;
+	struct llp_stats st;
+	const struct peer *p;
+	uint32_t pos = 0;
+
+	put_string(r->version, sizeof(r->version), DAEMON_VERSION);
+	put_string(r->transport, sizeof(r->transport), d->transport);
+	put_string(r->transport_why, sizeof(r->transport_why), d->transport_why);
+	r->uptime_ms = d->now_ms - d->started_ms;
+	r->pid = (uint64_t)getpid();
+	r->clients = d->clients.used;
+	r->assocs = d->peers.used;
+	count_clients(s, r);
+	while ((p = idtab_next(&d->peers, &pos)))
+		r->sessions += p->assoc ? assoc_sessions(p->assoc) : 0;
+	llp_stats(d->net, &st);
+	r->tx_packets = st.tx_packets;
+	r->rx_packets = st.rx_packets;
+	r->tx_bytes = st.tx_bytes;
+	r->rx_bytes = st.rx_bytes;
+	r->retransmits = st.retransmits;
+	r->bad_crc = st.bad_crc;
+	r->bad_packets = st.bad_packets;
+	r->naddrs = d->cfg.naddrs;
+	r->udp_port = (uint16_t)d->cfg.user.udp_port;
+	r->gso = d->cfg.user.gso != LLP_GSO_OFF;
+	for (unsigned i = 0; i < 2 && i < d->cfg.naddrs; i++)
+		r->addr[i] = d->cfg.listen[i];
+	send_record(s);
+}
+
+static void put_link(struct ctl_assoc *r, const struct llp_info *info)
+{
+	put_string(r->backend, sizeof(r->backend), info->backend);
+	r->local = info->local;
+	r->udp_port = info->remote_udp_port;
+	r->streams = info->streams;
+	r->gso = info->gso;
+	r->max_message = info->max_message;
+	r->mtu = info->mtu;
+	r->srtt_us = info->srtt_us;
+	r->rto_ms = info->rto_ms;
+	r->cwnd = info->cwnd;
+	r->peer_rwnd = info->peer_rwnd;
+	r->unacked = info->unacked;
+}
+
+static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
+{
+	r->tx_segments = n->tx_segments;
+	r->rx_segments = n->rx_segments;
+	r->tx_control = n->tx_control;
+	r->rx_control = n->rx_control;
+	r->tx_terminates = n->tx_terminates;
+	r->rx_ahead = n->rx_ahead;
+	r->rx_stashed = n->rx_stashed;
+	r->rx_dropped = n->rx_dropped;
+	r->rx_violations = n->rx_violations;
+}
+
+static void show_assocs(struct show *s)
+{
+	uint32_t pos = 0;
+	const struct peer *p;
+
+	while ((p = idtab_next(&s->d->peers, &pos))) {
+		struct ctl_assoc *r = &s->rec.assoc;
+		struct llp_info info;
+
+		r->id = p->id;
+		put_string(r->state, sizeof(r->state), peer_state_str(p->state));
+		r->opener = p->opener;
+		r->remote = p->remote;
+		if (p->assoc) {
+			llp_info(p->conn, &info);
+			put_link(r, &info);
+			r->sessions = assoc_sessions(p->assoc);
+			put_counters(r, assoc_counters(p->assoc));
+		}
+		send_record(s);
+	}
+}
+
+static void show_streams(struct show *s, const struct peer *p)
+{
+	struct assoc_stream_info info;
+	uint32_t pos = 0;
+
+	while (assoc_stream_next(p->assoc, &pos, &info)) {
+		struct ctl_session *r = &s->rec.session;
+		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
+
+		if (qp && !may_see(s, qp->client)) {
+			s->end.hidden++;
+			continue;
+		}
+		r->assoc = p->id;
+		r->stream = info.sid;
+		put_string(r->state, sizeof(r->state), info.state);
+		r->qp_num = qp ? qp->num : 0;
+		r->client = qp ? qp->client->id : 0;
+		r->tx_ssn = info.tx_ssn;
+		r->rx_ssn = info.rx_ssn;
+		r->unacked = info.unacked;
+		r->ahead = info.ahead;
+		send_record(s);
+	}
+}
+
+static void show_sessions(struct show *s)
+{
+	uint32_t pos = 0;
+	const struct peer *p;
+
+	while ((p = idtab_next(&s->d->peers, &pos)))
+		if (p->assoc)
+			show_streams(s, p);
+}
+
+static uint32_t waiting(struct ring *r)
+{
+	int n = ring_avail(r);
+
+	return n > 0 ? (uint32_t)n : 0;
+}
+
+static void show_qp(struct show *s, void *obj)
+{
+	struct ctl_qp *r = &s->rec.qp;
+	struct qp *qp = obj;
+	struct rdmap_info info;
+
+	rdmap_query(qp->ep, &info);
+	r->qp_num = qp->num;
+	r->client = qp->client->id;
+	r->pid = (uint32_t)qp->client->pid;
+	r->uid = qp->client->uid;
+	memcpy(r->comm, qp->client->comm, sizeof(r->comm));
+	put_string(r->state, sizeof(r->state), qp_state_str(qp->state));
+	if (qp->peer) {
+		r->assoc = qp->peer->id;
+		r->stream = qp->sid;
+		r->remote = qp->peer->remote;
+	}
+	r->ord = info.ord;
+	r->ird = info.ird;
+	r->reads_out = info.reads_out;
+	r->reads_in = info.reads_in;
+	r->sq_entries = qp->sq.size;
+	r->rq_entries = qp->rq.size;
+	r->sq_waiting = waiting(&qp->sq);
+	r->rq_posted = waiting(&qp->rq);
+	r->in_flight = info.in_flight;
+	r->pd = qp->pd->handle & 0xffff;
+	r->send_cq = qp->send_cq->handle & 0xffff;
+	r->recv_cq = qp->recv_cq->handle & 0xffff;
+	r->tx_msgs = info.tx_msgs;
+	r->rx_msgs = info.rx_msgs;
+	r->tx_bytes = info.tx_bytes;
+	r->rx_bytes = info.rx_bytes;
+	send_record(s);
+}
+
+static void show_mr(struct show *s, void *obj)
+{
+	struct ctl_mr *r = &s->rec.mr;
+	const struct mr *mr = obj;
+
+	r->handle = mr->handle & 0xffff;
+	r->client = mr->client->id;
+	r->pid = (uint32_t)mr->client->pid;
+	r->uid = mr->client->uid;
+	r->stag = mr->stag;
+	r->pd = mr->pd->handle & 0xffff;
+	r->access = mr->access;
+	put_string(r->mode, sizeof(r->mode), "shared");
+	r->iova = mr->iova;
+	r->len = mr->len;
+	send_record(s);
+}
+
+static void show_cq(struct show *s, void *obj)
+{
+	struct ctl_cq *r = &s->rec.cq;
+	struct cq *cq = obj;
+	int room = ring_room(&cq->ring, cq->ring.size);
+
+	r->handle = cq->handle & 0xffff;
+	r->client = cq->client->id;
+	r->pid = (uint32_t)cq->client->pid;
+	r->uid = cq->client->uid;
+	r->entries = cq->ring.size;
+	r->waiting = room < 0 ? 0 : cq->ring.size - (uint32_t)room;
+	r->qps = cq->users;
+	r->completions = cq->completions;
+	r->bells = cq->bells;
+	send_record(s);
+}
+
+static void show_client(struct show *s, const struct client *c)
+{
+	struct ctl_client *r = &s->rec.client;
+
+	r->id = c->id;
+	r->pid = (uint32_t)c->pid;
+	r->uid = c->uid;
+	r->gid = c->gid;
+	memcpy(r->comm, c->comm, sizeof(r->comm));
+	r->pds = c->pds.used;
+	r->mrs = c->mrs.used;
+	r->cqs = c->cqs.used;
+	r->qps = c->qps.used;
+	r->listeners = c->listeners.used;
+	r->requests = c->requests.used;
+	r->mr_bytes = c->mr_bytes;
+	r->connected_ms = s->d->now_ms - c->since_ms;
+	send_record(s);
+}
+
+static void show_clients(struct show *s)
+{
+	uint32_t pos = 0;
+	const struct client *c;
+
+	while ((c = idtab_next(&s->d->clients, &pos))) {
+		if (may_see(s, c))
+			show_client(s, c);
+		else
+			s->end.hidden++;
+	}
+}
+
+static void show_listener(struct show *s, void *obj)
+{
+	struct ctl_listener *r = &s->rec.listener;
+	const struct listener *l = obj;
+
+	r->handle = l->handle & 0xffff;
+	r->client = l->client->id;
+	r->pid = (uint32_t)l->client->pid;
+	r->uid = l->client->uid;
+	r->addr = l->addr;
+	r->port = l->port;
+	r->backlog = l->backlog;
+	r->waiting = l->waiting;
+	r->requests = l->requests;
+	send_record(s);
+}
+
+/* ---- the request ---- */
+
+static bool show_kind(struct show *s, uint32_t object)
+{
+	switch (object) {
+	case CTL_STATUS:
+		show_status(s);
+		return true;
+	case CTL_ASSOC:
+		show_assocs(s);
+		return true;
+	case CTL_SESSION:
+		show_sessions(s);
+		return true;
+	case CTL_QP:
+		for_each(s, offsetof(struct client, qps), show_qp);
+		return true;
+	case CTL_MR:
+		for_each(s, offsetof(struct client, mrs), show_mr);
+		return true;
+	case CTL_CQ:
+		for_each(s, offsetof(struct client, cqs), show_cq);
+		return true;
+	case CTL_CLIENT:
+		show_clients(s);
+		return true;
+	case CTL_LISTENER:
+		for_each(s, offsetof(struct client, listeners), show_listener);
+		return true;
+	default:
+		return false;
+	}
+}
+
+int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep)
+{
+	struct show s = {.to = c, .d = c->daemon};
+
+	s.rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
+	s.rec.object = req->object;
+	s.end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};
+	if (!show_kind(&s, req->object))
+		return reply_violation(rep, EINVAL, "show: there is no object of number %u",
+				       req->object);
+	outq_send(&c->replies, &s.end, sizeof(s.end), NULL, 0);
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/why.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "proto/assoc.h"
+
+/* "tagged segment: outside the region: STag 0x12345678, offset 0x5000, 8 bytes (Terminate 1/1/01)"
+ */
+static void explain(const char *who, const struct perr_at *at, char *ret, size_t len)
+{
+	char where[96] = "";
+
+	if (at->stag)
+		snprintf(where, sizeof(where), ": STag 0x%08x, offset 0x%llx, %u bytes", at->stag,
+			 (unsigned long long)at->to, at->len);
+	else if (at->msn)
+		snprintf(where, sizeof(where), ": message %u, offset %llu, %u bytes", at->msn,
+			 (unsigned long long)at->to, at->len);
+	snprintf(ret, len, "%s: %s%s (Terminate %u/%u/%02x)", who, perr_text(at->perr), where,
+		 at->term >> 12, at->term >> 8 & 15, at->term & 0xff);
+}
+
+int why_closed(const struct assoc_event *ev, char *ret, size_t len)
+{
+	switch (ev->why) {
+	case ASSOC_WHY_LOCAL:
+		snprintf(ret, len, "%s", "");
+		return 0;
+	case ASSOC_WHY_PEER:
+		snprintf(ret, len, "ended by the peer");
+		return 0;
+	case ASSOC_WHY_ERROR:
+		explain("this side refused what the peer sent", &ev->at, ret, len);
+		return EPROTO;
+	case ASSOC_WHY_REMOTE:
+		explain("the peer refused what this side sent", &ev->at, ret, len);
+		return EREMOTEIO;
+	case ASSOC_WHY_VIOLATION:
+		snprintf(ret, len, "the peer left the message sequences of RFC 5043 section 6");
+		return EPROTO;
+	case ASSOC_WHY_LOST:
+		break;
+	}
+	snprintf(ret, len, "the association was lost");
+	return ECONNRESET;
+}

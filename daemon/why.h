@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Why a session ended, in words and as an errno value. */
+#ifndef DAEMON_WHY_H
+#define DAEMON_WHY_H
+
+#include <stddef.h>
+
+struct assoc_event;
+
+/* Writes the sentence for a CLOSED event, "" for an end in order by this side. Returns the errno
+ * value, 0 for an end in order. */
+int why_closed(const struct assoc_event *ev, char *ret, size_t len);
+
+#endif
