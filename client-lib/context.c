@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client-lib/attr.h"
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+#include "ipc/conn.h"
+#include "ipc/evfd.h"
+#include "ipc/version.h"
+#include "util/cleanup.h"
+
+enum { MAX_IDS = 65535 };
+
+/* ---- requests ---- */
+
+int context_gone(const char *call)
+{
+	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
+}
+
+/* What does not follow the protocol is not talked to any more. Both sockets are shut, so that
+ * whoever waits wakes up. */
+static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
+{
+	shutdown(ctx->fd, SHUT_RDWR);
+	if (ctx->event_fd >= 0)
+		shutdown(ctx->event_fd, SHUT_RDWR);
+	return reason_fail(-EPROTO, "%s: the daemon's reply %s", call, what);
+}
+
+static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
+{
+	if (e->err <= 0 || e->err > 4095)
+		return violation(ctx, call, "has an errno value out of range");
+	e->reason[MSG_REASON_MAX - 1] = '\0';
+	if (e->reason[0] == '\0')
+		return reason_errno(-e->err, call, "refused by the daemon");
+	return reason_fail(-e->err, "%s: %s", call, e->reason);
+}
+
+/* The reply of len bytes and nfds descriptors, if it is the one that was asked for. */
+static int check_reply(struct ddp_ctx *ctx, const struct request *r, void *buf, size_t len,
+		       unsigned nfds)
+{
+	const struct msg_hdr *h = buf;
+
+	if (len < sizeof(*h) || h->seq != r->rec->seq)
+		return violation(ctx, r->call, "answers something else");
+	if (h->op == MSG_ERROR) {
+		if (len != sizeof(struct msg_error) || nfds != 0)
+			return violation(ctx, r->call, "has the wrong size");
+		return refusal(ctx, r->call, buf);
+	}
+	if (h->op != r->rec->op)
+		return violation(ctx, r->call, "answers something else");
+	if (len != r->reply_len)
+		return violation(ctx, r->call, "has the wrong size");
+	if (nfds != r->nfds)
+		return violation(ctx, r->call, "has the wrong number of descriptors");
+	return 0;
+}
+
+static int receive(struct ddp_ctx *ctx, const struct request *r)
+{
+	_Alignas(8) uint8_t buf[MSG_MAX];
+	int fds[MSG_MAX_FDS];
+	unsigned nfds = 0;
+	size_t len;
+	int e = conn_recv(ctx->fd, buf, sizeof(buf), &len, fds, &nfds);
+
+	if (e == CONN_E_CLOSED)
+		return context_gone(r->call);
+	if (e == CONN_E_TRUNCATED)
+		return violation(ctx, r->call,
+				 "is too long, or its descriptors could not be taken");
+	if (e)
+		return reason_errno(e < 0 ? e : -EAGAIN, r->call, "waiting for the daemon");
+	e = check_reply(ctx, r, buf, len, nfds);
+	if (e) {
+		for (unsigned i = 0; i < nfds; i++)
+			close(fds[i]);
+		return e;
+	}
+	memcpy(r->reply, buf, len);
+	for (unsigned i = 0; i < nfds; i++)
+		r->ret_fds[i] = fds[i];
+	return 0;
+}
+
+int context_request(struct ddp_ctx *ctx, const struct request *r)
+{
+	int e;
+
+	pthread_mutex_lock(&ctx->requests);
+	r->rec->seq = ++ctx->seq;
+	e = conn_send(ctx->fd, r->rec, r->len, &r->fd, r->send_fd ? 1 : 0);
+	if (e == 0)
+		e = receive(ctx, r);
+	else if (e == CONN_E_CLOSED)
+		e = context_gone(r->call);
+	else
+		e = reason_errno(e < 0 ? e : -EAGAIN, r->call, "asking the daemon");
+	pthread_mutex_unlock(&ctx->requests);
+	return e;
+}
+
+int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+{
+	struct msg_handle req = {.hdr.op = op, .handle = handle};
+	struct msg_hdr reply;
+
+	return context_request(ctx, &(struct request){
+					    .call = call,
+					    .rec = &req.hdr,
+					    .len = sizeof(req),
+					    .reply = &reply,
+					    .reply_len = sizeof(reply),
+				    });
+}
+
+int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+{
+	int r = context_handle(ctx, call, op, handle);
+
+	return r == -EPIPE || r == -EPROTO ? 0 : r;
+}
+
+int context_alive(struct ddp_ctx *ctx, const char *call)
+{
+	struct pollfd p = {.fd = ctx->event_fd}; /* a hang-up is told unasked */
+
+	return poll(&p, 1, 0) > 0 ? context_gone(call) : 0;
+}
+
+int context_wake(struct ddp_ctx *ctx, const char *call)
+{
+	int r = evfd_signal(ctx->bell);
+
+	return r == -EPIPE ? context_gone(call) : 0;
+}
+
+void context_use(struct ddp_ctx *ctx, unsigned *uses, int change)
+{
+	pthread_mutex_lock(&ctx->lock);
+	*uses += (unsigned)change;
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&ctx->lock);
+	n = *uses;
+	pthread_mutex_unlock(&ctx->lock);
+	return n;
+}
+
+/* ---- opening and closing ---- */
+
+/* The most frequent obstacle: who may open it is a matter of a group, so name the group. */
+static int no_access(const char *path)
+{
+	struct group grp, *found = NULL;
+	struct stat st;
+	char buf[1024];
+
+	if (stat(path, &st) < 0)
+		return reason_fail(-EACCES, "ddp_open: %s: this user may not look there", path);
+	getgrgid_r(st.st_gid, &grp, buf, sizeof(buf), &found);
+	if (!found)
+		return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %u", path,
+				   (unsigned)st.st_gid);
+	return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %s", path,
+			   found->gr_name);
+}
+
+static int connect_to(struct ddp_ctx *ctx, const char *path)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int r;
+
+	if (strlen(path) >= sizeof(sun.sun_path))
+		return reason_fail(-ENAMETOOLONG, "ddp_open: %s: longer than %zu characters", path,
+				   sizeof(sun.sun_path) - 1);
+	strcpy(sun.sun_path, path);
+	ctx->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (ctx->fd < 0)
+		return reason_errno(-errno, "ddp_open", "socket");
+	do {
+		r = connect(ctx->fd, (struct sockaddr *)&sun, sizeof(sun));
+	} while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return 0;
+	switch (errno) {
+	case EACCES:
+		return no_access(path);
+	case ENOENT:
+	case ECONNREFUSED:
+		return reason_fail(-errno, "ddp_open: %s: no daemon there; is ddpsctpd running?",
+				   path);
+	default:
+		return reason_errno(-errno, "ddp_open", path);
+	}
+}
+
+static bool has_one_cpu(void)
+{
+	cpu_set_t set;
+
+	/* A set too small for this machine means that there are many. */
+	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
+/* Takes over the reply's three descriptors. */
+static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
+{
+	autoclose int page = fds[1];
+	int r;
+
+	ctx->event_fd = fds[0];
+	ctx->bell = fds[2];
+	if (reply->major != IPC_VERSION_MAJOR)
+		return reason_fail(
+			-EPROTO,
+			"ddp_open: the daemon speaks version %u.%u of the local protocol, "
+			"this library %u.%u",
+			reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
+	r = memfd_map_client(page, 0, sizeof(struct bell_page), true, &ctx->page);
+	if (r > 0)
+		return reason_fail(-EPROTO, "ddp_open: the daemon's bell page: %s",
+				   memfd_reason(r));
+	if (r < 0)
+		return reason_errno(r, "ddp_open", "mapping the bell page");
+	if (fcntl(ctx->event_fd, F_SETFL, O_NONBLOCK) < 0)
+		return reason_errno(-errno, "ddp_open", "event socket");
+	ctx->one_cpu = has_one_cpu();
+	ctx->poll_us = ctx->one_cpu ? 0 : reply->poll_us;
+	return 0;
+}
+
+static int hello(struct ddp_ctx *ctx)
+{
+	struct msg_hello req = {
+		.hdr.op = MSG_HELLO,
+		.major = IPC_VERSION_MAJOR,
+		.minor = IPC_VERSION_MINOR,
+	};
+	struct msg_hello_reply reply;
+	int fds[3];
+	int r;
+
+	strncpy(req.comm, program_invocation_short_name, sizeof(req.comm) - 1);
+	r = context_request(ctx, &(struct request){
+					 .call = "ddp_open",
+					 .rec = &req.hdr,
+					 .len = sizeof(req),
+					 .reply = &reply.hdr,
+					 .reply_len = sizeof(reply),
+					 .ret_fds = fds,
+					 .nfds = 3,
+				 });
+	return r ? r : attach(ctx, &reply, fds);
+}
+
+static void free_context(struct ddp_ctx *ctx)
+{
+	cleanup_close(&ctx->fd);
+	cleanup_close(&ctx->event_fd);
+	cleanup_close(&ctx->bell);
+	memfd_unmap(&ctx->page);
+	idtab_deinit(&ctx->ids);
+	pthread_mutex_destroy(&ctx->requests);
+	pthread_mutex_destroy(&ctx->events);
+	pthread_mutex_destroy(&ctx->lock);
+	free(ctx);
+}
+
+static const char *socket_path(const struct ddp_open_attr *attr)
+{
+	const char *env = secure_getenv(IPC_SOCKET_ENV);
+
+	if (attr->socket)
+		return attr->socket;
+	return env && *env ? env : IPC_DEFAULT_SOCKET;
+}
+
+int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
+{
+	struct ddp_open_attr a = {0};
+	struct ddp_ctx *ctx;
+	int r = attr ? attr_read("ddp_open", &a, sizeof(a), attr) : 0;
+
+	if (r)
+		return r;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return reason_fail(-ENOMEM, "ddp_open: out of memory");
+	ctx->fd = ctx->event_fd = ctx->bell = -1;
+	pthread_mutex_init(&ctx->requests, NULL);
+	pthread_mutex_init(&ctx->events, NULL);
+	pthread_mutex_init(&ctx->lock, NULL);
+	idtab_init(&ctx->ids, MAX_IDS);
+	r = connect_to(ctx, socket_path(&a));
+	if (r == 0)
+		r = hello(ctx);
+	if (r) {
+		free_context(ctx);
+		return r;
+	}
+	*ret = ctx;
+	return 0;
+}
+
+int ddp_close(struct ddp_ctx *ctx)
+{
+	unsigned uses;
+
+	if (!ctx)
+		return 0;
+	uses = context_uses(ctx, &ctx->uses);
+	if (uses)
+		return reason_fail(-EBUSY, "ddp_close: the context still has %u objects", uses);
+	free_context(ctx);
+	return 0;
+}
+
+int ddp_fd(struct ddp_ctx *ctx)
+{
+	return ctx->event_fd;
+}
+
+int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
+{
+	struct msg_hdr req = {.op = MSG_QUERY};
+	struct msg_caps m;
+	struct ddp_caps c = {0};
+	int r = attr_check("ddp_query", caps);
+
+	if (r == 0)
+		r = context_request(ctx, &(struct request){
+						 .call = "ddp_query",
+						 .rec = &req,
+						 .len = sizeof(req),
+						 .reply = &m.hdr,
+						 .reply_len = sizeof(m),
+					 });
+	if (r)
+		return r;
+	c.max_qp = m.max_qp;
+	c.max_cq = m.max_cq;
+	c.max_mr = m.max_mr;
+	c.max_pd = m.max_pd;
+	c.max_qp_wr = m.max_qp_wr;
+	c.max_cqe = m.max_cqe;
+	c.max_sge = m.max_sge;
+	c.max_inline = m.max_inline;
+	c.max_ird = m.max_ird;
+	c.max_ord = m.max_ord;
+	c.max_private = m.max_private;
+	c.poll_us = m.poll_us;
+	c.max_mr_bytes = m.max_mr_bytes;
+	c.retransmits = m.retransmits;
+	memcpy(c.transport, m.transport, sizeof(c.transport) - 1);
+	memcpy(c.version, m.version, sizeof(c.version) - 1);
+	attr_write(caps, &c, sizeof(c));
+	return 0;
+}

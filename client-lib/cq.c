@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "client-lib/attr.h"
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+#include "ipc/wqe.h"
+#include "util/checked.h"
+#include "util/cleanup.h"
+
+static void init_locks(struct ddp_cq *cq)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&cq->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&cq->turn, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Gives back all that the CQ has in this process. */
+static void free_cq(struct ddp_cq *cq)
+{
+	memfd_unmap(&cq->map);
+	cleanup_close(&cq->bell);
+	pthread_cond_destroy(&cq->turn);
+	pthread_mutex_destroy(&cq->lock);
+	free(cq);
+}
+
+/* Maps the ring that the daemon made. */
+static int attach(struct ddp_cq *cq, const struct msg_cq *reply, int memfd)
+{
+	int r;
+
+	if (!checked_pow2(reply->entries) || reply->entries > RING_MAX_ENTRIES ||
+	    ring_bytes(reply->entries, sizeof(struct wqe_cqe)) > reply->bytes)
+		return reason_fail(-EPROTO,
+				   "ddp_create_cq: the daemon made %u entries in %llu bytes",
+				   reply->entries, (unsigned long long)reply->bytes);
+	r = memfd_map_client(memfd, 0, reply->bytes, true, &cq->map);
+	if (r > 0)
+		return reason_fail(-EPROTO, "ddp_create_cq: the daemon's memfd: %s",
+				   memfd_reason(r));
+	if (r < 0)
+		return reason_errno(r, "ddp_create_cq", "mapping the queue");
+	ring_init(&cq->ring, cq->map.addr, reply->entries, sizeof(struct wqe_cqe));
+	return 0;
+}
+
+static int ask(struct ddp_cq *cq, uint32_t entries)
+{
+	struct msg_create_cq req = {.hdr.op = MSG_CREATE_CQ, .entries = entries};
+	struct msg_cq reply;
+	int fds[2];
+	int r = context_request(cq->ctx, &(struct request){
+						 .call = "ddp_create_cq",
+						 .rec = &req.hdr,
+						 .len = sizeof(req),
+						 .reply = &reply.hdr,
+						 .reply_len = sizeof(reply),
+						 .ret_fds = fds,
+						 .nfds = 2,
+					 });
+
+	if (r)
+		return r;
+	cq->handle = reply.handle;
+	cq->bell = fds[1];
+	r = attach(cq, &reply, fds[0]);
+	close(fds[0]);
+	if (r)
+		context_release(cq->ctx, "ddp_create_cq", MSG_DESTROY_CQ, cq->handle);
+	return r;
+}
+
+/* How long to spin before sleeping. Where there is one CPU, spinning only keeps the daemon off it.
+ */
+static uint32_t spin(const struct ddp_ctx *ctx, int32_t wanted)
+{
+	if (ctx->one_cpu)
+		return 0;
+	return wanted < 0 ? ctx->poll_us : (uint32_t)wanted;
+}
+
+int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct ddp_cq **ret)
+{
+	struct ddp_cq_attr a;
+	struct ddp_cq *cq;
+	int r = attr_read("ddp_create_cq", &a, sizeof(a), attr);
+
+	if (r)
+		return r;
+	if (a.entries == 0 || a.entries > RING_MAX_ENTRIES)
+		return reason_fail(-EINVAL, "ddp_create_cq: %u entries: 1 to %u are possible",
+				   a.entries, RING_MAX_ENTRIES);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return reason_fail(-ENOMEM, "ddp_create_cq: out of memory");
+	cq->ctx = ctx;
+	cq->bell = -1;
+	cq->spin_us = spin(ctx, a.spin_us);
+	list_init(&cq->users);
+	init_locks(cq);
+	r = ask(cq, ddp_pow2(a.entries));
+	if (r) {
+		free_cq(cq);
+		return r;
+	}
+	context_use(ctx, &ctx->uses, 1);
+	*ret = cq;
+	return 0;
+}
+
+int ddp_destroy_cq(struct ddp_cq *cq)
+{
+	struct ddp_ctx *ctx;
+	int r;
+
+	if (!cq)
+		return 0;
+	ctx = cq->ctx;
+	if (context_uses(ctx, &cq->uses))
+		return reason_fail(-EBUSY, "ddp_destroy_cq: QPs use the queue");
+	r = context_release(ctx, "ddp_destroy_cq", MSG_DESTROY_CQ, cq->handle);
+	if (r)
+		return r;
+	context_use(ctx, &ctx->uses, -1);
+	free_cq(cq);
+	return 0;
+}
+
+void cq_add_user(struct ddp_cq *cq, struct cq_user *user, uint32_t slot)
+{
+	user->slot = slot;
+	pthread_mutex_lock(&cq->lock);
+	list_add_tail(&cq->users, &user->link);
+	pthread_mutex_unlock(&cq->lock);
+	context_use(cq->ctx, &cq->uses, 1);
+}
+
+void cq_del_user(struct ddp_cq *cq, struct cq_user *user)
+{
+	pthread_mutex_lock(&cq->lock);
+	list_del(&user->link);
+	pthread_mutex_unlock(&cq->lock);
+	context_use(cq->ctx, &cq->uses, -1);
+}
+
+int ddp_cq_fd(struct ddp_cq *cq)
+{
+	return cq->bell;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+#include "ipc/conn.h"
+#include "util/cleanup.h"
+
+_Static_assert((int)DDP_CM_CONNECT_REQUEST == MSG_EV_REQUEST &&
+		       (int)DDP_CM_ESTABLISHED == MSG_EV_ESTABLISHED &&
+		       (int)DDP_CM_REJECTED == MSG_EV_REJECTED &&
+		       (int)DDP_CM_CONNECT_ERROR == MSG_EV_FAILED &&
+		       (int)DDP_CM_DISCONNECTED == MSG_EV_DISCONNECTED &&
+		       (int)DDP_CM_REQUEST_GONE == MSG_EV_WITHDRAWN,
+	       "events keep their numbers");
+
+enum { E_NOBODY = 1 }; /* the event is for an id that has been destroyed meanwhile */
+
+/* What the program sees, and the record that it points into. */
+struct event {
+	struct ddp_cm_event pub;
+	struct msg_event rec;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static int protocol(const char *what)
+{
+	return reason_fail(-EPROTO, "ddp_get_cm_event: the daemon's event %s", what);
+}
+
+/* One record, if there is one: 0, -EAGAIN or another failure. */
+static int receive(struct ddp_ctx *ctx, struct msg_event *rec)
+{
+	int fds[MSG_MAX_FDS];
+	unsigned nfds = 0;
+	size_t len;
+	int r = conn_recv(ctx->event_fd, rec, sizeof(*rec), &len, fds, &nfds);
+
+	if (r == CONN_E_AGAIN)
+		return -EAGAIN;
+	if (r == CONN_E_CLOSED)
+		return context_gone("ddp_get_cm_event");
+	if (r < 0)
+		return reason_errno(r, "ddp_get_cm_event", "event socket");
+	for (unsigned i = 0; i < nfds; i++)
+		cleanup_close(&fds[i]);
+	if (r || nfds || len != sizeof(*rec) || rec->hdr.op != MSG_EVENT)
+		return protocol("has the wrong size");
+	if (rec->type < MSG_EV_REQUEST || rec->type > MSG_EV_WITHDRAWN || rec->err < 0 ||
+	    rec->err > 4095 || rec->private_len > MSG_PRIVATE_MAX)
+		return protocol("has values out of range");
+	rec->reason[MSG_REASON_MAX - 1] = '\0';
+	return 0;
+}
+
+/* The id that waits for an answer to this request. The lock is held. */
+static struct ddp_id *find_request(struct ddp_ctx *ctx, uint32_t request)
+{
+	struct ddp_id *id;
+	uint32_t pos = 0;
+
+	while ((id = idtab_next(&ctx->ids, &pos))) {
+		if (id->kind == ID_REQUEST && id->handle == request)
+			return id;
+	}
+	return NULL;
+}
+
+/* Whom it is for; counts it there. NULL if that has been destroyed meanwhile. */
+static struct ddp_id *addressee(struct ddp_ctx *ctx, const struct msg_event *rec)
+{
+	struct ddp_id *id;
+
+	pthread_mutex_lock(&ctx->lock);
+	if (rec->type == MSG_EV_WITHDRAWN)
+		id = find_request(ctx, rec->request);
+	else
+		id = idtab_get(&ctx->ids, rec->cookie);
+	if (id)
+		id->events++;
+	/* Whoever accepts it meanwhile learns from the daemon that it is void. */
+	if (id && rec->type == MSG_EV_WITHDRAWN)
+		id->kind = ID_VOID;
+	pthread_mutex_unlock(&ctx->lock);
+	return id;
+}
+
+/* The event of a request comes with an id of its own. */
+static int new_request(struct ddp_ctx *ctx, struct event *ev)
+{
+	struct ddp_id *id = id_new(ctx, "ddp_get_cm_event", NULL);
+
+	if (!id) {
+		id_refuse(ctx, ev->rec.request);
+		context_use(ctx, &ev->pub.id->events, -1);
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&ctx->lock);
+	id->kind = ID_REQUEST;
+	id->handle = ev->rec.request;
+	id->events++;
+	pthread_mutex_unlock(&ctx->lock);
+	ev->pub.listener = ev->pub.id;
+	ev->pub.id = id;
+	return 0;
+}
+
+/* Fills in what the program sees. 0, -ENOMEM, or E_NOBODY. */
+static int deliver(struct ddp_ctx *ctx, struct event *ev)
+{
+	const struct msg_event *rec = &ev->rec;
+
+	ev->pub = (struct ddp_cm_event){
+		.type = (enum ddp_cm_event_type)rec->type,
+		.id = addressee(ctx, rec),
+		.err = -rec->err,
+		.term = rec->term,
+		.stream = rec->stream,
+		.assoc = rec->assoc,
+		.private_data = rec->private_data,
+		.private_len = rec->private_len,
+		.peer = rec->peer,
+		.reason = rec->reason,
+	};
+	if (!ev->pub.id)
+		return E_NOBODY;
+	return rec->type == MSG_EV_REQUEST ? new_request(ctx, ev) : 0;
+}
+
+/* Waits until the event socket is readable or hangs up: 0, -EAGAIN when the time is over. */
+static int wait_readable(struct ddp_ctx *ctx, uint64_t deadline)
+{
+	struct pollfd p = {.fd = ctx->event_fd, .events = POLLIN};
+	uint64_t now = now_ms();
+	int left = -1;
+
+	if (deadline != UINT64_MAX)
+		left = now >= deadline ? 0 : (int)(deadline - now);
+	if (poll(&p, 1, left) == 0 || left == 0)
+		return reason_fail(-EAGAIN, "ddp_get_cm_event: no event in time");
+	return 0;
+}
+
+/* The next event that is there and has somebody to go to: 0, -EAGAIN if there is none. */
+static int next_event(struct ddp_ctx *ctx, struct event *ev)
+{
+	int r;
+
+	pthread_mutex_lock(&ctx->events);
+	do {
+		r = receive(ctx, &ev->rec);
+		if (r)
+			break;
+		r = deliver(ctx, ev);
+	} while (r == E_NOBODY);
+	pthread_mutex_unlock(&ctx->events);
+	return r;
+}
+
+int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout_ms)
+{
+	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_ms() + (uint64_t)timeout_ms;
+	struct event *ev =
+		malloc(sizeof(*ev)); /* now, so that no event is lost for want of memory */
+	int r;
+
+	if (!ev)
+		return reason_fail(-ENOMEM, "ddp_get_cm_event: out of memory");
+	while ((r = next_event(ctx, ev)) == -EAGAIN) {
+		r = wait_readable(ctx, deadline);
+		if (r)
+			break;
+	}
+	if (r) {
+		free(ev);
+		return r;
+	}
+	*ret = &ev->pub;
+	return 0;
+}
+
+void ddp_ack_cm_event(struct ddp_cm_event *pub)
+{
+	struct ddp_ctx *ctx;
+
+	if (!pub)
+		return;
+	ctx = pub->id->ctx;
+	pthread_mutex_lock(&ctx->lock);
+	pub->id->events--;
+	if (pub->listener)
+		pub->listener->events--;
+	pthread_mutex_unlock(&ctx->lock);
+	free((struct event *)pub);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/attr.h"
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+
+struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user)
+{
+	struct ddp_id *id = calloc(1, sizeof(*id));
+	int r = -ENOMEM;
+
+	if (id) {
+		id->ctx = ctx;
+		id->user = user;
+		pthread_mutex_lock(&ctx->lock);
+		r = idtab_add(&ctx->ids, id, &id->cookie);
+		if (r == 0)
+			ctx->uses++;
+		pthread_mutex_unlock(&ctx->lock);
+	}
+	if (r == 0)
+		return id;
+	free(id);
+	reason_fail(-ENOMEM, "%s: %s", call, r > 0 ? "65535 ids are there" : "out of memory");
+	return NULL;
+}
+
+int ddp_create_id(struct ddp_ctx *ctx, void *user, struct ddp_id **ret)
+{
+	struct ddp_id *id = id_new(ctx, "ddp_create_id", user);
+
+	if (!id)
+		return -ENOMEM;
+	*ret = id;
+	return 0;
+}
+
+/* Takes the id out of the table, so that no event finds it any more. */
+static int forget(struct ddp_id *id)
+{
+	struct ddp_ctx *ctx = id->ctx;
+	unsigned events;
+
+	if (id->qp)
+		return reason_fail(-EBUSY, "ddp_destroy_id: the id has QP %u", id->qp->num);
+	pthread_mutex_lock(&ctx->lock);
+	events = id->events;
+	if (events == 0) {
+		idtab_del(&ctx->ids, id->cookie);
+		ctx->uses--;
+	}
+	pthread_mutex_unlock(&ctx->lock);
+	if (events)
+		return reason_fail(-EBUSY, "ddp_destroy_id: %u events are not acknowledged",
+				   events);
+	return 0;
+}
+
+int ddp_destroy_id(struct ddp_id *id)
+{
+	int r;
+
+	if (!id)
+		return 0;
+	r = forget(id);
+	if (r)
+		return r;
+	if (id->kind == ID_LISTENER)
+		context_handle(id->ctx, "ddp_destroy_id", MSG_UNLISTEN, id->handle);
+	else if (id->kind == ID_REQUEST)
+		id_refuse(id->ctx, id->handle);
+	free(id);
+	return 0;
+}
+
+void *ddp_id_user(const struct ddp_id *id)
+{
+	return id->user;
+}
+
+void ddp_id_set_user(struct ddp_id *id, void *user)
+{
+	id->user = user;
+}
+
+struct ddp_qp *ddp_id_qp(const struct ddp_id *id)
+{
+	return id->qp;
+}
+
+/* Events look at the kind as well. */
+static enum id_kind kind_of(struct ddp_id *id)
+{
+	enum id_kind kind;
+
+	pthread_mutex_lock(&id->ctx->lock);
+	kind = id->kind;
+	pthread_mutex_unlock(&id->ctx->lock);
+	return kind;
+}
+
+static void set_kind(struct ddp_id *id, enum id_kind kind)
+{
+	pthread_mutex_lock(&id->ctx->lock);
+	id->kind = kind;
+	pthread_mutex_unlock(&id->ctx->lock);
+}
+
+/* ---- requests with addresses and private data ---- */
+
+static int copy_address(const char *call, const struct sockaddr *addr, struct sockaddr_storage *ret)
+{
+	switch (addr->sa_family) {
+	case AF_INET:
+		memcpy(ret, addr, sizeof(struct sockaddr_in));
+		return 0;
+	case AF_INET6:
+		memcpy(ret, addr, sizeof(struct sockaddr_in6));
+		return 0;
+	default:
+		return reason_fail(-EAFNOSUPPORT, "%s: address family %d: only IPv4 and IPv6", call,
+				   addr->sa_family);
+	}
+}
+
+/* The port lies at the same place in both kinds of address. */
+static void set_port(struct sockaddr_storage *ss, uint16_t port)
+{
+	((struct sockaddr_in *)ss)->sin_port = htons(port);
+}
+
+static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t *ret_len,
+			const void *src, size_t len)
+{
+	if (len > MSG_PRIVATE_MAX)
+		return reason_fail(-EINVAL, "%s: %zu bytes of private data: at most %u", call, len,
+				   MSG_PRIVATE_MAX);
+	if (len > 0)
+		memcpy(dst, src, len);
+	*ret_len = (uint16_t)len;
+	return 0;
+}
+
+/* A request with an empty reply. */
+static int ask(struct ddp_ctx *ctx, const char *call, struct msg_hdr *rec, size_t len)
+{
+	struct msg_hdr reply;
+
+	return context_request(ctx, &(struct request){
+					    .call = call,
+					    .rec = rec,
+					    .len = len,
+					    .reply = &reply,
+					    .reply_len = sizeof(reply),
+				    });
+}
+
+int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog)
+{
+	struct msg_listen req = {.hdr.op = MSG_LISTEN, .cookie = id->cookie};
+	struct msg_listener reply;
+	int r;
+
+	if (kind_of(id) != ID_FRESH || id->qp)
+		return reason_fail(-EINVAL, "ddp_listen: the id is in use already");
+	if (backlog < 0)
+		return reason_fail(-EINVAL, "ddp_listen: backlog %d is negative", backlog);
+	req.backlog = (uint32_t)backlog;
+	if (addr && addr->sa_family != AF_UNSPEC) {
+		r = copy_address("ddp_listen", addr, &req.addr);
+		if (r)
+			return r;
+	}
+	if (port || !addr)
+		set_port(&req.addr, port);
+	r = context_request(id->ctx, &(struct request){
+					     .call = "ddp_listen",
+					     .rec = &req.hdr,
+					     .len = sizeof(req),
+					     .reply = &reply.hdr,
+					     .reply_len = sizeof(reply),
+				     });
+	if (r)
+		return r;
+	id->handle = reply.handle;
+	set_kind(id, ID_LISTENER);
+	return 0;
+}
+
+/* The caller's parameters, or none. */
+static int read_param(const char *call, const struct ddp_conn_param *param,
+		      struct ddp_conn_param *ret)
+{
+	int r;
+
+	*ret = (struct ddp_conn_param){0};
+	if (!param)
+		return 0;
+	r = attr_read(call, ret, sizeof(*ret), param);
+	if (r)
+		return r;
+	if (ret->timeout_ms < 0)
+		return reason_fail(-EINVAL, "%s: timeout_ms %d is negative", call, ret->timeout_ms);
+	return 0;
+}
+
+static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr *peer,
+		      const struct ddp_conn_param *param)
+{
+	struct msg_connect req = {.hdr.op = MSG_CONNECT, .cookie = id->cookie};
+	struct ddp_conn_param p;
+	int r;
+
+	if (kind_of(id) != ID_FRESH)
+		return reason_fail(-EINVAL, "%s: the id is a listener, or a request of the peer",
+				   call);
+	if (!id->qp)
+		return reason_fail(-EINVAL, "%s: the id has no QP", call);
+	r = read_param(call, param, &p);
+	if (r == 0)
+		r = copy_private(call, req.private_data, &req.private_len, p.private_data,
+				 p.private_len);
+	if (r == 0)
+		r = copy_address(call, peer, &req.peer);
+	if (r)
+		return r;
+	req.qp = id->qp->handle;
+	req.timeout_ms = (uint32_t)p.timeout_ms;
+	return ask(id->ctx, call, &req.hdr, sizeof(req));
+}
+
+int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp_conn_param *param)
+{
+	return connect_to("ddp_connect", id, peer, param);
+}
+
+static int lookup(const char *node, struct addrinfo **ret)
+{
+	/* Any one type of socket will do: it only keeps addresses from coming several times. */
+	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+	int e = getaddrinfo(node, NULL, &hints, ret);
+	int err = errno;
+
+	if (e == 0)
+		return 0;
+	if (e == EAI_SYSTEM)
+		return reason_errno(-err, "ddp_connect_name", node);
+	return reason_fail(e == EAI_AGAIN    ? -EAGAIN
+			   : e == EAI_MEMORY ? -ENOMEM
+					     : -EADDRNOTAVAIL,
+			   "ddp_connect_name: %s: %s", node, gai_strerror(e));
+}
+
+int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
+		     const struct ddp_conn_param *param)
+{
+	struct addrinfo *list;
+	int r = lookup(node, &list);
+
+	if (r)
+		return r;
+	/* The next address is for what fails at once; what fails later is told by an event. */
+	for (const struct addrinfo *ai = list; ai; ai = ai->ai_next) {
+		struct sockaddr_storage ss = {0};
+
+		if (ai->ai_addrlen > sizeof(ss))
+			continue;
+		memcpy(&ss, ai->ai_addr, ai->ai_addrlen);
+		set_port(&ss, port);
+		r = connect_to("ddp_connect_name", id, (struct sockaddr *)&ss, param);
+		if (r == 0 || r == -EPIPE || r == -EPROTO)
+			break;
+	}
+	freeaddrinfo(list);
+	return r;
+}
+
+int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
+{
+	struct msg_accept req = {.hdr.op = MSG_ACCEPT, .cookie = id->cookie};
+	struct ddp_conn_param p;
+	int r;
+
+	if (kind_of(id) != ID_REQUEST)
+		return reason_fail(-EINVAL, "ddp_accept: the id is no request that waits");
+	if (!id->qp)
+		return reason_fail(-EINVAL, "ddp_accept: the id has no QP");
+	r = read_param("ddp_accept", param, &p);
+	if (r == 0)
+		r = copy_private("ddp_accept", req.private_data, &req.private_len, p.private_data,
+				 p.private_len);
+	if (r)
+		return r;
+	req.request = id->handle;
+	req.qp = id->qp->handle;
+	r = ask(id->ctx, "ddp_accept", &req.hdr, sizeof(req));
+	if (r == 0)
+		set_kind(id, ID_FRESH);
+	return r;
+}
+
+int ddp_reject(struct ddp_id *id, const void *private_data, size_t private_len)
+{
+	struct msg_reject req = {.hdr.op = MSG_REJECT, .request = id->handle};
+	int r;
+
+	if (kind_of(id) != ID_REQUEST)
+		return reason_fail(-EINVAL, "ddp_reject: the id is no request that waits");
+	r = copy_private("ddp_reject", req.private_data, &req.private_len, private_data,
+			 private_len);
+	if (r == 0)
+		r = ask(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
+	if (r == 0)
+		set_kind(id, ID_VOID);
+	return r;
+}
+
+void id_refuse(struct ddp_ctx *ctx, uint32_t request)
+{
+	struct msg_reject req = {.hdr.op = MSG_REJECT, .request = request};
+
+	ask(ctx, "ddp_reject", &req.hdr, sizeof(req));
+}
+
+int ddp_disconnect(struct ddp_id *id)
+{
+	if (!id->qp)
+		return reason_fail(-ENOTCONN, "ddp_disconnect: the id has no QP");
+	return context_handle(id->ctx, "ddp_disconnect", MSG_DISCONNECT, id->qp->handle);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+#include "util/checked.h"
+#include "util/cleanup.h"
+
+enum { WRITES = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE };
+
+/* Asks the daemon to map [offset, offset + pub.length) of the fd. */
+static int enlist(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
+{
+	struct ddp_pd *pd = mr->pub.pd;
+	struct msg_reg_mr req = {
+		.hdr.op = MSG_REG_MR,
+		.pd = pd->handle,
+		.access = access,
+		.offset = offset,
+		.len = mr->pub.length,
+		.iova = mr->pub.iova,
+	};
+	struct msg_mr reply;
+	int r = context_request(pd->ctx, &(struct request){
+						 .call = call,
+						 .rec = &req.hdr,
+						 .len = sizeof(req),
+						 .fd = fd,
+						 .send_fd = true,
+						 .reply = &reply.hdr,
+						 .reply_len = sizeof(reply),
+					 });
+
+	if (r)
+		return r;
+	mr->handle = reply.handle;
+	mr->pub.lkey = mr->pub.rkey = reply.stag;
+	context_use(pd->ctx, &pd->uses, 1);
+	return 0;
+}
+
+static void free_mr(struct mr *mr)
+{
+	if (mr->mapped)
+		munmap(mr->pub.addr, mr->mapped);
+	cleanup_close(&mr->pub.memfd);
+	free(mr);
+}
+
+/* Memory of whole pages, as long as the MR and as fits. */
+static int make_memory(struct mr *mr, size_t length)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int r;
+
+	if (length == 0 || length > SIZE_MAX - page)
+		return reason_fail(-EINVAL, "ddp_alloc_mr: length %zu is not possible", length);
+	length = checked_round_up(length, page);
+	r = memfd_create_mapped("ddp-mr", length, &mr->pub.memfd, &mr->pub.addr);
+	if (r)
+		return reason_fail(r, "ddp_alloc_mr: no memory for %zu bytes", length);
+	mr->mapped = length;
+	mr->pub.iova = (uintptr_t)mr->pub.addr;
+	return 0;
+}
+
+int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_mr **ret)
+{
+	struct mr *mr = malloc(sizeof(*mr));
+	int r;
+
+	if (!mr)
+		return reason_fail(-ENOMEM, "ddp_alloc_mr: out of memory");
+	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};
+	r = make_memory(mr, length);
+	if (r == 0)
+		r = enlist(mr, "ddp_alloc_mr", mr->pub.memfd, 0, access);
+	if (r) {
+		free_mr(mr);
+		return r;
+	}
+	*ret = &mr->pub;
+	return 0;
+}
+
+/* The daemon checks the same; here the sentence is about the caller's own descriptor. */
+static int check_memfd(int fd, off_t offset, size_t length, unsigned access)
+{
+	int r;
+
+	if (offset < 0)
+		return reason_fail(-EINVAL, "ddp_reg_memfd: offset %lld is negative",
+				   (long long)offset);
+	r = memfd_verify(fd, (uint64_t)offset, length, access & WRITES);
+	if (r > 0)
+		return reason_fail(-memfd_errno(r), "ddp_reg_memfd: fd %d, %zu bytes at %lld: %s",
+				   fd, length, (long long)offset, memfd_reason(r));
+	return r ? reason_errno(r, "ddp_reg_memfd", "memfd") : 0;
+}
+
+int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *addr, uint64_t iova,
+		  unsigned access, struct ddp_mr **ret)
+{
+	int r = check_memfd(fd, offset, length, access);
+	struct mr *mr;
+
+	if (r)
+		return r;
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return reason_fail(-ENOMEM, "ddp_reg_memfd: out of memory");
+	*mr = (struct mr){
+		.pub = {.addr = addr, .length = length, .iova = iova, .pd = pd, .memfd = -1},
+	};
+	r = enlist(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
+	if (r) {
+		free_mr(mr);
+		return r;
+	}
+	*ret = &mr->pub;
+	return 0;
+}
+
+int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
+{
+	struct mr *mr = (struct mr *)pub;
+	struct msg_bind_mr req = {
+		.hdr.op = MSG_BIND_MR,
+		.mr = mr->handle,
+		.qp = qp ? qp->handle : 0,
+	};
+	struct msg_mr reply;
+	int r;
+
+	if (qp && qp->pd != pub->pd)
+		return reason_fail(-EINVAL, "ddp_bind_mr: the MR and QP %u have not the same PD",
+				   qp->num);
+	r = context_request(pub->pd->ctx, &(struct request){
+						  .call = "ddp_bind_mr",
+						  .rec = &req.hdr,
+						  .len = sizeof(req),
+						  .reply = &reply.hdr,
+						  .reply_len = sizeof(reply),
+					  });
+	if (r)
+		return r;
+	pub->lkey = pub->rkey = reply.stag;
+	return 0;
+}
+
+int ddp_dereg_mr(struct ddp_mr *pub)
+{
+	struct mr *mr = (struct mr *)pub;
+	int r;
+
+	if (!pub)
+		return 0;
+	r = context_release(pub->pd->ctx, "ddp_dereg_mr", MSG_DEREG_MR, mr->handle);
+	if (r)
+		return r;
+	context_use(pub->pd->ctx, &pub->pd->uses, -1);
+	free_mr(mr);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+
+int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret)
+{
+	struct msg_hdr req = {.op = MSG_ALLOC_PD};
+	struct msg_handle reply;
+	struct ddp_pd *pd = malloc(sizeof(*pd));
+	int r;
+
+	if (!pd)
+		return reason_fail(-ENOMEM, "ddp_alloc_pd: out of memory");
+	r = context_request(ctx, &(struct request){
+					 .call = "ddp_alloc_pd",
+					 .rec = &req,
+					 .len = sizeof(req),
+					 .reply = &reply.hdr,
+					 .reply_len = sizeof(reply),
+				 });
+	if (r) {
+		free(pd);
+		return r;
+	}
+	*pd = (struct ddp_pd){.ctx = ctx, .handle = reply.handle};
+	context_use(ctx, &ctx->uses, 1);
+	*ret = pd;
+	return 0;
+}
+
+int ddp_dealloc_pd(struct ddp_pd *pd)
+{
+	struct ddp_ctx *ctx;
+	unsigned uses;
+	int r;
+
+	if (!pd)
+		return 0;
+	ctx = pd->ctx;
+	uses = context_uses(ctx, &pd->uses);
+	if (uses)
+		return reason_fail(-EBUSY, "ddp_dealloc_pd: %u MRs and QPs use the domain", uses);
+	r = context_release(ctx, "ddp_dealloc_pd", MSG_DEALLOC_PD, pd->handle);
+	if (r)
+		return r;
+	context_use(ctx, &ctx->uses, -1);
+	free(pd);
+	return 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Taking completions out of a CQ, and waiting for them. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+#include "ipc/evfd.h"
+#include "ipc/wqe.h"
+
+enum {
+	IDLE_LOOKS = 1024
+}; /* after so many a program that only polls learns that the daemon is gone */
+
+_Static_assert(DDP_WC_FLUSH_ERR <= UINT8_MAX && DDP_WC_RECV <= UINT8_MAX, "they fit an entry");
+
+/* False if the daemon wrote what no completion is. */
+static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
+{
+	struct wqe_cqe e = *entry;
+
+	*wc = (struct ddp_wc){
+		.wr_id = e.wr_id,
+		.status = (enum ddp_wc_status)e.status,
+		.opcode = (enum ddp_wc_opcode)e.opcode,
+		.byte_len = e.byte_len,
+		.qp_num = e.qp_num,
+		.wc_flags = e.flags,
+		.invalidated_rkey = e.inv_rkey,
+		.term = e.err_term,
+		.err_kind = e.err_perr,
+		.err_stag = e.err_stag,
+		.err_to = e.err_to,
+		.err_len = e.err_len,
+	};
+	return wc->status <= DDP_WC_FLUSH_ERR && wc->opcode <= DDP_WC_RECV;
+}
+
+/* Room again: wakes each QP that may have waited for it. */
+static void tell_users(struct ddp_cq *cq)
+{
+	bool wake = false;
+
+	list_foreach (it, &cq->users)
+		wake |= bell_ring((struct bell_page *)cq->ctx->page.addr,
+				  list_entry(it, struct cq_user, link)->slot);
+	if (wake)
+		context_wake(cq->ctx, "ddp_poll_cq");
+}
+
+/* Takes up to n entries. Returns how many, or -EPROTO once there are only broken ones. */
+static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+{
+	int got = 0;
+
+	while (got < n && !cq->broken) {
+		int avail = ring_avail(&cq->ring);
+
+		if (avail == 0)
+			break;
+		if (avail == RING_BROKEN || !translate(ring_peek(&cq->ring), &wc[got])) {
+			cq->broken = true;
+			break;
+		}
+		ring_release(&cq->ring, 1);
+		got++;
+	}
+	if (got > 0 && ring_unblock(&cq->ring))
+		tell_users(cq);
+	if (got == 0 && n > 0 && cq->broken)
+		return reason_fail(-EPROTO,
+				   "ddp_poll_cq: the daemon wrote nonsense into the queue");
+	return got;
+}
+
+/*
+ * Asks for the bell. True if it will ring; else there are entries already. While the flag is set
+ * the daemon has not seen it, and asking again costs nothing; once it has cleared the flag, another
+ * ring will follow.
+ */
+static bool arm(struct ddp_cq *cq, uint32_t what)
+{
+	if (ring_sleeper(&cq->ring) == RING_RUNS)
+		cq->owed++;
+	return ring_sleep(&cq->ring, what);
+}
+
+/* Empties the bell if it was rung, so that the descriptor is not readable any more. -EPIPE if
+ * nobody will ring it again. The flag in the ring saves the system call where no ring can be there
+ * yet. */
+static int hush(struct ddp_cq *cq)
+{
+	unsigned to_come = ring_sleeper(&cq->ring) != RING_RUNS;
+	int rings;
+
+	if (cq->owed <= to_come)
+		return 0;
+	rings = evfd_drain(cq->bell);
+	if (rings > 0)
+		cq->owed -= (unsigned)rings < cq->owed ? (unsigned)rings : cq->owed;
+	return rings == -EPIPE ? -EPIPE : 0;
+}
+
+/* Looks once. When it finds nothing and the daemon is gone, -EPIPE. */
+static int look(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+{
+	int got = take(cq, n, wc);
+	int last;
+
+	if (!cq->sleeper && hush(cq) < 0)
+		cq->hung_up = true;
+	if (got != 0 || n == 0) {
+		cq->idle = 0;
+		return got;
+	}
+	if (++cq->idle % IDLE_LOOKS == 0 && context_alive(cq->ctx, "ddp_poll_cq") < 0)
+		cq->hung_up = true;
+	if (!cq->hung_up)
+		return 0;
+	last = take(cq, n, wc); /* what it wrote before it ended counts */
+	return last ? last : context_gone("ddp_poll_cq");
+}
+
+int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+{
+	int got;
+
+	if (n < 0)
+		return reason_fail(-EINVAL, "ddp_poll_cq: %d completions", n);
+	pthread_mutex_lock(&cq->lock);
+	got = look(cq, n, wc);
+	pthread_mutex_unlock(&cq->lock);
+	return got;
+}
+
+int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only)
+{
+	uint32_t what = solicited_only ? RING_SLEEPS_SOLICITED : RING_SLEEPS;
+	int avail;
+
+	pthread_mutex_lock(&cq->lock);
+	arm(cq, cq->sleeper ? RING_SLEEPS : what);
+	avail = ring_avail(&cq->ring);
+	pthread_mutex_unlock(&cq->lock);
+	if (avail == RING_BROKEN)
+		return reason_fail(-EPROTO,
+				   "ddp_req_notify_cq: the daemon's index is out of range");
+	return avail > 0;
+}
+
+/* ---- waiting ---- */
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Milliseconds for poll(), rounded up; -1: for ever. */
+static int left_ms(uint64_t deadline, uint64_t now)
+{
+	uint64_t ms;
+
+	if (deadline == UINT64_MAX)
+		return -1;
+	ms = deadline > now ? (deadline - now + 999) / 1000 : 0;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Sleeps on the bell. The lock is held before and after. */
+static void sleep_on_bell(struct ddp_cq *cq, uint64_t deadline)
+{
+	struct pollfd p[2] = {
+		{.fd = cq->bell, .events = POLLIN},
+		{.fd = cq->ctx->event_fd}, /* hangs up when the daemon ends */
+	};
+
+	if (!arm(cq, RING_SLEEPS))
+		return;
+	cq->sleeper = true;
+	pthread_mutex_unlock(&cq->lock);
+	poll(p, 2, left_ms(deadline, now_us()));
+	pthread_mutex_lock(&cq->lock);
+	cq->sleeper = false;
+	if ((p[0].revents & ~POLLIN) || p[1].revents)
+		cq->hung_up = true;
+}
+
+/* Another thread sleeps on the bell: it will say when it wakes up. The lock is held. */
+static void sleep_for_turn(struct ddp_cq *cq, uint64_t deadline)
+{
+	struct timespec t = {
+		.tv_sec = (time_t)(deadline / 1000000),
+		.tv_nsec = (long)(deadline % 1000000) * 1000,
+	};
+
+	if (deadline == UINT64_MAX)
+		pthread_cond_wait(&cq->turn, &cq->lock);
+	else
+		pthread_cond_timedwait(&cq->turn, &cq->lock, &t);
+}
+
+int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
+{
+	uint64_t start = now_us(), now = start;
+	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
+	int got;
+
+	if (n <= 0)
+		return reason_fail(-EINVAL, "ddp_wait_cq: %d completions", n);
+	pthread_mutex_lock(&cq->lock);
+	for (;;) {
+		got = look(cq, n, wc);
+		if (got != 0 || now >= deadline)
+			break;
+		if (now - start < cq->spin_us) {
+			pthread_mutex_unlock(&cq->lock);
+			sched_yield();
+			pthread_mutex_lock(&cq->lock);
+		} else if (cq->sleeper) {
+			sleep_for_turn(cq, deadline);
+		} else {
+			sleep_on_bell(cq, deadline);
+		}
+		now = now_us();
+	}
+	/* Who waits for a turn takes over: entries may be left, and somebody must hear the bell. */
+	if (!cq->sleeper)
+		pthread_cond_broadcast(&cq->turn);
+	pthread_mutex_unlock(&cq->lock);
+	return got;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "client-lib/ddp_impl.h"
+
+enum { VERSION = 0 << 16 | 1 << 8 | 0 };
+
+uint32_t ddp_version(void)
+{
+	return VERSION;
+}
+
+static const char *const statuses[] = {
+	[DDP_WC_SUCCESS] = "success",
+	[DDP_WC_LOC_LEN_ERR] = "length error",
+	[DDP_WC_LOC_OP_ERR] = "operation error",
+	[DDP_WC_LOC_SGE_ERR] = "sge count error",
+	[DDP_WC_LOC_KEY_ERR] = "lkey error",
+	[DDP_WC_LOC_PD_ERR] = "domain error",
+	[DDP_WC_LOC_ACCESS_ERR] = "access error",
+	[DDP_WC_LOC_BOUNDS_ERR] = "bounds error",
+	[DDP_WC_REM_ACCESS_ERR] = "remote access error",
+	[DDP_WC_REM_OP_ERR] = "remote operation error",
+	[DDP_WC_FLUSH_ERR] = "flushed",
+};
+
+static const char *const opcodes[] = {
+	[DDP_WC_SEND] = "Send",
+	[DDP_WC_SEND_INV] = "Send with Invalidate",
+	[DDP_WC_RDMA_WRITE] = "RDMA Write",
+	[DDP_WC_RDMA_READ] = "RDMA Read",
+	[DDP_WC_RECV] = "receive",
+};
+
+static const char *const events[] = {
+	[DDP_CM_CONNECT_REQUEST] = "connect request",
+	[DDP_CM_ESTABLISHED] = "established",
+	[DDP_CM_REJECTED] = "rejected",
+	[DDP_CM_CONNECT_ERROR] = "connect error",
+	[DDP_CM_DISCONNECTED] = "disconnected",
+	[DDP_CM_REQUEST_GONE] = "request gone",
+};
+
+#define WORD(table, i) (i < sizeof(table) / sizeof(table[0]) && table[i] ? table[i] : "?")
+
+const char *ddp_wc_status_str(enum ddp_wc_status status)
+{
+	return WORD(statuses, (unsigned)status);
+}
+
+const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode)
+{
+	return WORD(opcodes, (unsigned)opcode);
+}
+
+const char *ddp_event_str(enum ddp_cm_event_type type)
+{
+	return WORD(events, (unsigned)type);
+}
+
+/* ---- ddp_explain() ---- */
+
+/* What of err_stag, err_to, err_len a cause speaks of. */
+enum place { NOWHERE, STAG, RANGE };
+
+struct cause {
+	uint16_t key; /* of the table: term, or status */
+	enum place place;
+	const char *words;
+};
+
+/* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2). */
+static const struct cause terms[] = {
+	{0x0100, STAG, "is no region of the peer"},
+	{0x0101, RANGE, "is outside the region"},
+	{0x0102, STAG, "does not allow to be read"},
+	{0x0103, STAG, "belongs to another stream or domain"},
+	{0x0104, RANGE, "passes 2^64"},
+	{0x0109, STAG, "of another stream or domain cannot be invalidated"},
+	{0x0205, NOWHERE, "that version of RDMAP is not supported"},
+	{0x0206, NOWHERE, "the RDMAP opcode was not expected"},
+	{0x0207, NOWHERE, "this stream cannot go on"},
+	{0x0209, STAG, "cannot be invalidated"},
+	{0x02ff, NOWHERE, "the RDMAP message has the wrong length"},
+	{0x1000, NOWHERE, "DDP cannot go on"},
+	{0x1100, STAG, "is no region of the peer, or does not allow to be written"},
+	{0x1101, RANGE, "is outside the region"},
+	{0x1102, STAG, "belongs to another stream or domain"},
+	{0x1103, RANGE, "passes 2^64"},
+	{0x1104, NOWHERE, "that version of DDP is not supported"},
+	{0x1201, NOWHERE, "there is no such queue"},
+	{0x1202, NOWHERE, "no receive was posted for the message"},
+	{0x1203, NOWHERE, "the message number is out of range"},
+	{0x1204, NOWHERE, "the message offset is wrong"},
+	{0x1205, NOWHERE, "the message is longer than the receive that was posted for it"},
+	{0x1206, NOWHERE, "that version of DDP is not supported"},
+	{0x2000, NOWHERE, "the association was lost"},
+};
+
+/* What was found on this side. */
+static const struct cause locals[] = {
+	{DDP_WC_LOC_LEN_ERR, NOWHERE, "the length is out of range"},
+	{DDP_WC_LOC_OP_ERR, NOWHERE, "the opcode or the flags are unknown"},
+	{DDP_WC_LOC_SGE_ERR, NOWHERE, "num_sge is out of range"},
+	{DDP_WC_LOC_KEY_ERR, STAG, "is no region"},
+	{DDP_WC_LOC_PD_ERR, STAG, "belongs to another protection domain"},
+	{DDP_WC_LOC_ACCESS_ERR, STAG, "lacks DDP_ACCESS_LOCAL_WRITE"},
+	{DDP_WC_LOC_BOUNDS_ERR, RANGE, "is outside the region"},
+};
+
+#define FIND(table, key) find(table, sizeof(table) / sizeof(table[0]), key)
+
+static const struct cause *find(const struct cause *table, size_t n, unsigned key)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (table[i].key == key)
+			return &table[i];
+	}
+	return NULL;
+}
+
+/* Like snprintf() in pieces: len counts on behind the end of the buffer. */
+struct text {
+	char *buf;
+	size_t size, len;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
+{
+	size_t at = t->len < t->size ? t->len : t->size;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->size > at ? t->buf + at : NULL, t->size - at, fmt, ap);
+	va_end(ap);
+	t->len += n > 0 ? (size_t)n : 0;
+}
+
+static void add_cause(struct text *t, const struct ddp_wc *wc, const struct cause *c)
+{
+	if (c->place != NOWHERE)
+		add(t, ": %s 0x%08x", wc->status >= DDP_WC_REM_ACCESS_ERR ? "STag" : "lkey",
+		    wc->err_stag);
+	/* Offsets that count from 0 read well as numbers, addresses do not. */
+	if (c->place == RANGE)
+		add(t, wc->err_to >> 32 ? ": offset 0x%llx + %u bytes" : ": offset %llu + %u bytes",
+		    (unsigned long long)wc->err_to, wc->err_len);
+	add(t, "%s %s", c->place == NOWHERE ? ":" : "", c->words);
+}
+
+static void add_success(struct text *t, const struct ddp_wc *wc)
+{
+	add(t, "%s completed", ddp_wc_opcode_str(wc->opcode));
+	if (wc->opcode == DDP_WC_RECV || wc->opcode == DDP_WC_RDMA_READ)
+		add(t, ": %u bytes", wc->byte_len);
+	if (wc->wc_flags & DDP_WC_WITH_INV)
+		add(t, "; STag 0x%08x was invalidated", wc->invalidated_rkey);
+}
+
+static void add_failure(struct text *t, const struct ddp_wc *wc)
+{
+	const struct cause *c = NULL;
+
+	add(t, "%s ", ddp_wc_opcode_str(wc->opcode));
+	if (wc->status == DDP_WC_FLUSH_ERR)
+		add(t, "was not done: the session ended first");
+	else if (wc->status >= DDP_WC_REM_ACCESS_ERR)
+		add(t, "refused by the peer");
+	else
+		add(t, "failed on this side");
+	if (wc->term)
+		c = FIND(terms, wc->term);
+	if (!c)
+		c = FIND(locals, (unsigned)wc->status);
+	/* What was flushed is not where the fault was found. */
+	if (c && (wc->status != DDP_WC_FLUSH_ERR || c->place == NOWHERE))
+		add_cause(t, wc, c);
+	if (wc->term)
+		add(t, " (layer %u, type %u, code %02x)", wc->term >> 12, wc->term >> 8 & 15,
+		    wc->term & 255);
+}
+
+int ddp_explain(const struct ddp_wc *wc, char *buf, size_t len)
+{
+	struct text t = {.buf = buf, .size = len};
+
+	if (wc->status == DDP_WC_SUCCESS)
+		add_success(&t, wc);
+	else
+		add_failure(&t, wc);
+	return (int)t.len;
+}
