@@ -157,10 +157,8 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 		rdmap_stop(s->ep);
 	if (s->ep && todo & SESSION_DO_FAIL)
 		rdmap_abort(s->ep);
-	if (todo & SESSION_DO_OPEN) {
-		s->proven = true; /* the answer proves that our Initiate arrived */
+	if (todo & SESSION_DO_OPEN)
 		tell(a, s, ASSOC_EV_ACCEPTED);
-	}
 	if (todo & SESSION_DO_REJECTED)
 		release(a, s, ASSOC_EV_REJECTED);
 	if (todo & SESSION_DO_REFUSED)
@@ -275,6 +273,9 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	do_endpoint(a, s, todo);
 	do_control(a, s, todo);
 	settle(a, s, old);
+	/* All had arrived before the end was known: nobody will say so again. */
+	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
+		assoc_session(a, s, SESSION_ACKED);
 	return todo;
 }
 
@@ -329,6 +330,11 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t le
 	set_priv(s, priv, len);
 	*ret_sid = s->session.sid;
 	return ASSOC_E_OK;
+}
+
+bool assoc_full(struct assoc *a)
+{
+	return a->lost || !find_free(a);
 }
 
 /* The stream if its Initiate waits for a decision, or NULL. */
@@ -410,6 +416,9 @@ void assoc_lost(struct assoc *a)
 
 		assoc_why(s, ASSOC_WHY_LOST, &at);
 		assoc_session(a, s, SESSION_LOST);
+		s->first = 0; /* nothing is sent any more */
+		s->end = false;
+		list_del(&s->send);
 	}
 }
 
@@ -460,6 +469,8 @@ uint64_t assoc_expiry(const struct assoc *a)
 	const struct assoc_stream *c = due(&a->closing, UINT64_MAX);
 	uint64_t at = d ? d->deadline : UINT64_MAX;
 
+	if (!list_empty(&a->later))
+		return a->now;
 	return c && c->deadline < at ? c->deadline : at;
 }
 
@@ -478,7 +489,7 @@ bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream
 			.ep = s->ep,
 			.tx_ssn = s->tx_ssn,
 			.rx_ssn = s->rx_ssn,
-			.unacked = s->unacked_dry == a->dry ? s->unacked : 0,
+			.unacked = assoc_unacked(a, s),
 			.ahead = s->ahead,
 		};
 		(*pos)++;

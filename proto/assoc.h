@@ -7,7 +7,8 @@
  *
  *   down:  while (assoc_tx_next(a, mulpdu, &seg) && transport takes seg) assoc_tx_accepted(a);
  *   up:    if (assoc_rx(a, &msg, &place) == ASSOC_RX_PLACE) move the bytes;  assoc_rx_placed(a);
- *          then the same for every message that assoc_rx_unstash() hands back;
+ *          then the same for every message that assoc_rx_unstash() hands back
+ *          (after assoc_accept() as well);
  *          then assoc_event() until it is empty.
  */
 #ifndef PROTO_ASSOC_H
@@ -55,6 +56,9 @@ enum {
  */
 int assoc_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
 		  uint16_t *ret_sid);
+
+/* True if assoc_connect() would find no stream. */
+bool assoc_full(struct assoc *a);
 
 /* Answers a pending Initiate with Accept and binds the endpoint. ASSOC_E_OK or ASSOC_E_STATE. */
 int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv, size_t len);
@@ -197,7 +201,10 @@ bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret);
 /* Tells the time in milliseconds and acts on what is due. Call it once per turn. */
 void assoc_tick(struct assoc *a, uint64_t now_ms);
 
-/* When assoc_tick() is next needed, or UINT64_MAX. */
+/*
+ * When the next turn is needed, or UINT64_MAX: when assoc_tick() has something to do, or at
+ * once if assoc_tx_next() left work undone so that one endpoint's bad requests hold up no other.
+ */
 uint64_t assoc_expiry(const struct assoc *a);
 
 /* ---- looking at it ---- */
@@ -220,11 +227,14 @@ struct assoc_counters {
 	uint64_t tx_segments, tx_control, tx_terminates;
 };
 
+/* They only grow. */
 const struct assoc_counters *assoc_counters(const struct assoc *a);
 
-/* Told of every change of a stream's state: for the log and for tests. May be NULL. */
+/* Told of every change of a stream's state: for the log and for tests. */
 typedef void assoc_trace_fn(void *user, uint16_t sid, const char *from, const char *to,
 			    const char *event);
+
+/* From now on. fn may be NULL. */
 void assoc_set_trace(struct assoc *a, assoc_trace_fn *fn, void *user);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 struct assoc_stream {
 	struct session session;
 	struct rdmap *ep;  /* bound endpoint, or NULL */
-	struct list send;  /* in assoc.ready, .waiting or .later */
+	struct list send;  /* in assoc.ready, or else in .waiting or .later */
 	struct list timer; /* in assoc.deciding, .closing or .quarantine, as the state is */
 	struct list news;  /* in assoc.news while events is not 0 */
 	uint64_t deadline;
@@ -33,6 +33,7 @@ struct assoc_stream {
 	bool spoken;        /* the transport took a chunk of this session */
 	uint8_t first;      /* Initiate, Accept or Reject to be sent, with priv; or 0 */
 	bool end;           /* a Terminate is to be sent */
+	bool parked;        /* send is linked, but not in assoc.ready */
 	bool early;         /* the peer does not wait for our Accept: its segments prove nothing */
 	bool proven;        /* the peer has our first control message */
 	uint32_t first_dry; /* assoc.dry when the transport took it */
@@ -106,6 +107,12 @@ struct assoc {
 /* The stream, made usable if it was never used. sid is less than cfg.streams. */
 struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
 
+/* Chunks that the transport took and that are not known to have arrived. */
+static inline uint32_t assoc_unacked(const struct assoc *a, const struct assoc_stream *s)
+{
+	return s->unacked_dry == a->dry ? s->unacked : 0;
+}
+
 /* Moves the session on and does what it orders. Returns the same set of SESSION_DO_ values. */
 unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_event ev);
 
@@ -115,7 +122,7 @@ void assoc_why(struct assoc_stream *s, enum assoc_why why, const struct perr_at 
 /* The endpoint found an error, or got a Terminate: tells why and ends the session. */
 void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why);
 
-/* The stream may have something to send. */
+/* The stream may have something to send. One that waits for its turn keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);
 
 /* The time limit on an ending session starts anew: there was progress. */

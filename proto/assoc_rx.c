@@ -9,11 +9,6 @@ enum { FUNC_UNKNOWN = 0xff }; /* ssn_rec.func of a code that has no meaning here
 
 /* ---- reading the message ---- */
 
-static uint32_t min32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static bool parse_control(const struct assoc_msg *m, struct ssn_rec *c)
 {
 	uint16_t func;
@@ -29,7 +24,7 @@ static bool parse_segment(const struct assoc_msg *m, struct ssn_rec *c)
 {
 	const uint8_t *p = m->head + WIRE_SSN_LEN;
 
-	if (m->len < WIRE_SSN_LEN + WIRE_TAGGED_LEN || m->head_len < min32(m->len, WIRE_HEAD_MAX))
+	if (m->head_len < WIRE_SSN_LEN + WIRE_TAGGED_LEN || m->head_len > m->len)
 		return false;
 	c->hlen = (uint8_t)wire_ddp_get(p, m->head_len - WIRE_SSN_LEN, &c->ddp);
 	memcpy(c->ctl, p, sizeof(c->ctl));
@@ -278,14 +273,17 @@ static unsigned tell_session(struct assoc *a, struct assoc_stream *s, enum sessi
  * RFC 5043 6.6: what the peer says after our first control message proves that it came,
  * unless the peer is one that does not wait for it.
  */
-static void note_proof(struct assoc *a, struct assoc_stream *s)
+static void note_proof(struct assoc *a, struct assoc_stream *s, enum session_event ev)
 {
-	if (s->first)
-		s->early = true;
-	if (s->proven || s->early)
+	bool answer = ev == SESSION_RX_ACCEPT;
+
+	if (!answer && s->session.state != SESSION_OPEN && s->session.state != SESSION_ENDING)
 		return;
-	s->proven = true;
-	if (s->end)
+	if (s->first)
+		s->early = true; /* it cannot have come yet */
+	else if (answer || !s->early)
+		s->proven = true;
+	if (s->proven && s->end)
 		assoc_ready(a, s);
 }
 
@@ -317,8 +315,7 @@ static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_re
 
 	if (ev == SESSION_RX_INITIATE && !may_ask(a, s))
 		ev = SESSION_RX_UNWANTED;
-	if (s->session.state == SESSION_OPEN || s->session.state == SESSION_ENDING)
-		note_proof(a, s);
+	note_proof(a, s, ev);
 	todo = tell_session(a, s, ev);
 	s->rx_ssn = (uint16_t)(c->ssn + 1);
 	if (todo & SESSION_DO_DELIVER)

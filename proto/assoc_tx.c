@@ -16,24 +16,26 @@ enum answer {
 
 void assoc_ready(struct assoc *a, struct assoc_stream *s)
 {
+	if (list_linked(&s->send) && !s->parked)
+		return;
 	list_del(&s->send);
 	list_add_tail(&a->ready, &s->send);
+	s->parked = false;
 }
 
-static void move_all(struct list *to, struct list *from)
+static void park(struct assoc_stream *s, struct list *where)
 {
-	struct list *l;
+	list_add_tail(where, &s->send);
+	s->parked = true;
+}
 
-	while ((l = list_pop(from)))
-		list_add_tail(to, l);
+static void unpark(struct assoc *a, const struct list *where)
+{
+	while (!list_empty(where))
+		assoc_ready(a, list_entry(where->next, struct assoc_stream, send));
 }
 
 /* ---- what may go ---- */
-
-static uint32_t unacked(const struct assoc *a, const struct assoc_stream *s)
-{
-	return s->unacked_dry == a->dry ? s->unacked : 0;
-}
 
 /*
  * RFC 5043 6.6: a control message may not overtake an earlier one of its session. Our
@@ -87,7 +89,7 @@ static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu
 static enum answer ask_endpoint(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
 				struct assoc_seg *ret)
 {
-	uint32_t room = ASSOC_UNACKED_MAX - unacked(a, s);
+	uint32_t room = ASSOC_UNACKED_MAX - assoc_unacked(a, s);
 
 	if (!s->ep || s->session.state == SESSION_LOCAL_ENDED)
 		return NOTHING;
@@ -130,7 +132,7 @@ static enum answer ask(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
 
 bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 {
-	move_all(&a->ready, &a->later);
+	unpark(a, &a->later);
 	while (!a->lost && !list_empty(&a->ready)) {
 		struct assoc_stream *s = list_entry(a->ready.next, struct assoc_stream, send);
 		enum answer r = ask(a, s, mulpdu, ret);
@@ -139,9 +141,9 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 			return true;
 		list_del(&s->send);
 		if (r == NOT_YET)
-			list_add_tail(&a->waiting, &s->send);
+			park(s, &a->waiting);
 		if (r == ASK_LATER)
-			list_add_tail(&a->later, &s->send);
+			park(s, &a->later);
 	}
 	a->out.stream = NULL;
 	return false;
@@ -156,12 +158,13 @@ void assoc_tx_accepted(struct assoc *a)
 	if (!s)
 		return; /* the association was lost while the transport took it */
 	a->out.stream = NULL;
-	s->unacked = unacked(a, s) + 1;
+	s->unacked = assoc_unacked(a, s) + 1;
 	s->unacked_dry = a->dry;
 	s->tx_ssn++;
 	s->spoken = true;
 	assoc_progress(a, s);
-	assoc_ready(a, s); /* to the end of the list: every stream has its turn */
+	list_del(&s->send);
+	assoc_ready(a, s); /* at the end of the list: every stream has its turn */
 	switch (a->out.what) {
 	case ASSOC_FIRST:
 		a->count.tx_control++;
@@ -186,7 +189,7 @@ void assoc_tx_accepted(struct assoc *a)
 void assoc_tx_acked(struct assoc *a)
 {
 	a->dry++;
-	move_all(&a->ready, &a->waiting);
+	unpark(a, &a->waiting);
 	while (!list_empty(&a->quarantine))
 		assoc_session(a, list_entry(a->quarantine.next, struct assoc_stream, timer),
 			      SESSION_ACKED);

@@ -86,6 +86,11 @@ void *rdmap_user(const struct rdmap *ep)
 
 void rdmap_bind(struct rdmap *ep)
 {
+	ep->sq.tail = ep->sq.head;
+	ep->sq.reads = 0;
+	ep->sq.read_got = 0;
+	ep->rq.tail = ep->rq.head;
+	ep->rq.open = 0;
 	ep->rq.msn = RDMAP_MSN_FIRST;
 	ep->ird.msn = RDMAP_MSN_FIRST;
 	ep->ird.head = 0;

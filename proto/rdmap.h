@@ -36,27 +36,27 @@ enum {
 /* How a work request ended. The client's API has the same values. */
 enum rdmap_status {
 	RDMAP_OK,
-	RDMAP_LOC_LEN,       /* length or inline length out of range */
-	RDMAP_LOC_OP,        /* unknown opcode or flags */
-	RDMAP_LOC_SGE,       /* too many elements */
-	RDMAP_LOC_STAG,      /* lkey: no such STag */
-	RDMAP_LOC_SCOPE,     /* lkey: another protection domain */
-	RDMAP_LOC_RIGHTS,    /* lkey: no local write right */
-	RDMAP_LOC_BOUNDS,    /* lkey: outside the region, or offset plus length wraps */
-	RDMAP_REM_ACCESS,    /* the peer terminated: protection error of a Write or Read */
-	RDMAP_REM_OP,        /* the peer terminated: any other error */
-	RDMAP_FLUSHED,       /* the session ended first; outcome unknown for Writes and Reads in flight */
+	RDMAP_LOC_LEN,    /* length or inline length out of range */
+	RDMAP_LOC_OP,     /* unknown opcode or flags */
+	RDMAP_LOC_SGE,    /* too many elements */
+	RDMAP_LOC_STAG,   /* lkey: no such STag */
+	RDMAP_LOC_SCOPE,  /* lkey: another protection domain */
+	RDMAP_LOC_RIGHTS, /* lkey: no local write right */
+	RDMAP_LOC_BOUNDS, /* lkey: outside the region, or offset plus length wraps */
+	RDMAP_REM_ACCESS, /* the peer terminated: protection error of a Write or Read */
+	RDMAP_REM_OP,     /* the peer terminated: any other error */
+	RDMAP_FLUSHED, /* the session ended first; outcome unknown for Writes and Reads in flight */
 	RDMAP_STATUS_COUNT,
 };
 
 /* A send-side work request, copied out of a ring. */
 struct rdmap_wr {
-	uint64_t cookie;   /* given back in the completion */
-	uint8_t op;        /* enum rdmap_op */
-	uint8_t flags;     /* RDMAP_SIGNALED ... */
-	uint8_t nsge;      /* Read: exactly 1, the sink */
-	uint8_t status;    /* not RDMAP_OK: the taker found it bad; completes so in its turn, unsent */
-	uint32_t len;      /* bytes in inl, with RDMAP_INLINE */
+	uint64_t cookie; /* given back in the completion */
+	uint8_t op;      /* enum rdmap_op */
+	uint8_t flags;   /* RDMAP_SIGNALED ... */
+	uint8_t nsge;    /* Read: exactly 1, the sink */
+	uint8_t status; /* not RDMAP_OK: the taker found it bad; completes so in its turn, unsent */
+	uint32_t len;   /* bytes in inl, with RDMAP_INLINE */
 	uint32_t inv_stag; /* RDMAP_SEND_INV */
 	uint32_t rstag;    /* Write: sink; Read: source */
 	uint64_t rto;
@@ -75,14 +75,14 @@ struct rdmap_recv {
 /* The end of a work request. Each one taken ends exactly once. */
 struct rdmap_done {
 	uint64_t cookie;
-	uint8_t op;         /* enum rdmap_op */
-	uint8_t status;     /* enum rdmap_status */
-	bool signaled;      /* what the request asked for; true for receives */
-	bool solicited;     /* receive: the Send had the SE bit */
-	bool invalidated;   /* receive: inv_stag was invalidated by the Send */
-	uint32_t len;       /* receive, Read: bytes placed */
+	uint8_t op;       /* enum rdmap_op */
+	uint8_t status;   /* enum rdmap_status */
+	bool signaled;    /* what the request asked for; true for receives */
+	bool solicited;   /* receive: the Send had the SE bit */
+	bool invalidated; /* receive: inv_stag was invalidated by the Send */
+	uint32_t len;     /* receive, Read: bytes placed */
 	uint32_t inv_stag;
-	struct perr_at at;  /* where it failed */
+	struct perr_at at; /* where it failed */
 };
 
 /*
@@ -101,12 +101,12 @@ struct rdmap_ops {
 
 struct rdmap_cfg {
 	struct stag_table *stags;
-	struct stag_who who;    /* protection domain and this endpoint's scope, unique and not 0 */
-	uint16_t ord;           /* Reads of ours outstanding at one time */
-	uint16_t ird;           /* Reads of the peer that we hold */
-	uint16_t sq_depth;      /* requests in flight, a power of two */
-	uint16_t rq_depth;      /* receives in flight, a power of two */
-	uint8_t max_recv_sge;   /* elements of a receive, 1 .. SGL_MAX */
+	struct stag_who who;  /* protection domain and this endpoint's scope, unique and not 0 */
+	uint16_t ord;         /* Reads of ours outstanding at one time */
+	uint16_t ird;         /* Reads of the peer that we hold */
+	uint16_t sq_depth;    /* requests in flight, a power of two */
+	uint16_t rq_depth;    /* receives in flight, a power of two */
+	uint8_t max_recv_sge; /* elements of a receive, 1 .. SGL_MAX */
 };
 
 struct rdmap;
@@ -130,9 +130,13 @@ struct rdmap_info {
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes; /* payload */
 };
 
+/* Takes it. */
 void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret);
 
+/* "write", "read" and so on; "?" for what is none. */
 const char *rdmap_op_str(unsigned op);
+
+/* "success", "flushed" and so on; "?" for what is none. */
 const char *rdmap_status_str(unsigned status);
 
 #endif

@@ -8,6 +8,9 @@
  *   tx   the message being cut into segments                              rdmap_tx.c
  *   in   arriving segments: one row per opcode                            rdmap_rx.c
  *   the end, orderly or with a Terminate on QN 2                          rdmap_term.c
+ *
+ * An endpoint in raw DDP mode would be one with another table in rdmap_rx.c, whose rows are
+ * queue numbers of the ULP, and with the ULP's RsvdULP in the headers that rdmap_tx.c begins.
  */
 #ifndef PROTO_RDMAP_EP_H
 #define PROTO_RDMAP_EP_H
