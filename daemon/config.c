@@ -223,6 +223,14 @@ static int check_rto(struct reader *r)
 
 /* ---- the file ---- */
 
+/* The one mistake that everybody makes: [::1]. */
+static const char *yaml_hint(const char *problem)
+{
+	return strcmp(problem, "did not find expected node content") == 0
+		       ? " (an IPv6 address needs quotes here)"
+		       : "";
+}
+
 static int fail_yaml(struct reader *r, const yaml_parser_t *p)
 {
 	if (p->error == YAML_MEMORY_ERROR)
@@ -232,7 +240,7 @@ static int fail_yaml(struct reader *r, const yaml_parser_t *p)
 			 p->problem, p->problem_offset);
 		return -EINVAL;
 	}
-	return fail_at(r, p->problem_mark, "not YAML: %s", p->problem);
+	return fail_at(r, p->problem_mark, "not YAML: %s%s", p->problem, yaml_hint(p->problem));
 }
 
 static int load_document(struct reader *r)
@@ -304,17 +312,4 @@ int config_load(const char *path, struct config *ret, char *err, size_t errlen)
 	if (res == 0)
 		memcpy(ret, &r.cfg, sizeof(*ret));
 	return res;
-}
-
-int config_set(struct config *c, const char *section, const char *name, const char *text, char *err,
-	       size_t errlen)
-{
-	const struct config_key *k = config_key_find(section, name);
-	char why[CONFIG_WHY_MAX];
-
-	assert(k && k->type != CONFIG_TYPE_ADDRS);
-	if (config_value_parse(k, text, c, why))
-		return 0;
-	snprintf(err, errlen, "%s%s%s: %s", section, dot(section), name, why);
-	return -EINVAL;
 }

@@ -104,13 +104,6 @@ void config_default(struct config *ret);
  */
 int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 
-/*
- * Sets one value, not a list, as a file would: for options of the command line. section and
- * name must be known. Returns 0, or -EINVAL with a sentence in err and *c untouched.
- */
-int config_set(struct config *c, const char *section, const char *name, const char *text, char *err,
-	       size_t errlen);
-
 /* Prints a file with every key, which config_load() reads back to the same. */
 void config_print(const struct config *c, FILE *f);
 

@@ -96,8 +96,8 @@ static bool turn(void *user, uint64_t now_ms)
 	if (now_ms != d->now_ms) {
 		d->now_ms = now_ms;
 		timers(d);
-		check_stop(d);
 	}
+	check_stop(d);
 
 	/* 4. What can be sent. */
 	any |= peer_send_all(d);
@@ -203,14 +203,31 @@ static void explain_transport(struct daemon *d)
 		close(fd);
 }
 
+/* The default addresses are for a trial: where there is no IPv6, the IPv4 one will do. */
+static bool drop_ipv6(struct daemon *d, int err)
+{
+	struct config def;
+
+	config_default(&def);
+	if ((err != -EADDRNOTAVAIL && err != -EAFNOSUPPORT) || d->cfg.naddrs != def.naddrs ||
+	    memcmp(d->cfg.listen, def.listen, sizeof(def.listen)) != 0)
+		return false;
+	log_info("listen: this host has no ::1: peers at 127.0.0.1 only");
+	d->cfg.naddrs = 1;
+	return true;
+}
+
 static int open_transports(struct daemon *d)
 {
-	struct llp_config cfg = transport_config(&d->cfg);
+	struct llp_config cfg;
 	char why[256] = "";
 	int r;
 
 	explain_transport(d);
-	r = llp_user_open(&cfg, &peer_events, &d->net, why, sizeof(why));
+	do {
+		cfg = transport_config(&d->cfg);
+		r = llp_user_open(&cfg, &peer_events, &d->net, why, sizeof(why));
+	} while (r && drop_ipv6(d, r));
 	if (r) {
 		log_err("transport user: %s", why[0] ? why : strerror(-r));
 		return -1;
@@ -271,6 +288,7 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 	log_info("ddpsctpd %s: clients at %s, peers at %s%s, UDP port %u", DAEMON_VERSION,
 		 cfg->socket.path, addr_text(&cfg->listen[0], text),
 		 cfg->naddrs > 1 ? " and more" : "", cfg->user.udp_port);
+	sdnotify_status("clients at %s, transport %s", cfg->socket.path, d->transport);
 	sdnotify_ready();
 	return 0;
 }

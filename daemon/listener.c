@@ -33,6 +33,25 @@ static int listen_both(struct listener *l, struct reply *rep)
 	return 0;
 }
 
+/* A program that was started again takes over the associations that came to its predecessor: peers
+ * go on using them. */
+static void adopt(struct listener *l)
+{
+	struct daemon *d = l->client->daemon;
+	struct llp_info info;
+	uint32_t pos = 0;
+	struct peer *p;
+
+	while ((p = idtab_next(&d->peers, &pos))) {
+		if (p->opener || p->listener || p->state != PEER_UP)
+			continue;
+		llp_info(p->conn, &info);
+		if (addr_port(&info.local) == l->port &&
+		    (addr_any(&l->addr) || addr_same_host(&info.local, &l->addr)))
+			p->listener = l;
+	}
+}
+
 int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep)
 {
 	struct listener *l;
@@ -59,6 +78,7 @@ int listener_create(struct client *c, const struct msg_listen *req, struct reply
 		listener_free(l);
 		return r;
 	}
+	adopt(l);
 	rep->listener.handle = l->handle;
 	rep->listener.port = l->port;
 	return 0;

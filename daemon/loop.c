@@ -29,6 +29,8 @@ struct loop {
 	uint32_t poll_us;
 	bool stop;
 	bool asleep;            /* the clients were told, awake() is due */
+	bool blocking;          /* within the wait: descriptors only wake */
+	bool due;               /* one of them has a callback, which comes after the next turn */
 	bool called;            /* a callback ran */
 	bool idle;              /* the last turn found nothing ... */
 	uint64_t idle_since_us; /* ... and this was the first such turn */
@@ -64,7 +66,7 @@ static void read_clock(struct loop *l)
 	l->now_us = (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* The end of a sleep: before the first callback, or after the wait if there was none. */
+/* The end of a sleep: before the first signal's callback, or after the wait. */
 static void wake(struct loop *l)
 {
 	if (!l->asleep)
@@ -163,10 +165,16 @@ struct loop *loop_free(struct loop *l)
  */
 static int serve(struct loop *l, int flags)
 {
+	int r;
+
 	l->called = false;
-	if (event_base_loop(l->base, flags | EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY) < 0)
-		return -EIO;
+	l->due = false;
+	l->blocking = !(flags & EVLOOP_NONBLOCK);
+	r = event_base_loop(l->base, flags | EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+	l->blocking = false;
 	wake(l);
+	if (r < 0)
+		return -EIO;
 	if (l->called)
 		l->idle = false;
 	l->served_us = l->now_us;
@@ -223,6 +231,8 @@ static int turn(struct loop *l)
 	note_turn(l, l->hooks->turn(l->user, l->now_us / 1000));
 	if (l->stop)
 		return 0;
+	if (l->due)
+		return serve(l, EVLOOP_NONBLOCK);
 	if (l->idle && l->now_us - l->idle_since_us >= l->poll_us)
 		return block(l);
 	if (l->turns >= SERVE_TURNS || l->now_us - l->served_us >= SERVE_US)
@@ -260,16 +270,25 @@ uint32_t loop_poll_us(const struct loop *l)
 
 /* ---- descriptors ---- */
 
-/* The callback may end its own watch, so nothing is touched after it. */
+/*
+ * After a wait the turn comes first, so that a callback never finds its owner in the time before
+ * the sleep; the level is still there then. A callback may end its own watch, so nothing is
+ * touched after it.
+ */
 static void on_fd(evutil_socket_t fd, short what, void *user)
 {
 	struct loop_watch *w = user;
+	struct loop *l = w->loop;
 
 	(void)fd;
-	wake(w->loop);
+	wake(l);
 	if (!w->cb)
 		return;
-	w->loop->called = true;
+	if (l->blocking) {
+		l->due = true;
+		return;
+	}
+	l->called = true;
 	w->cb(w->user, (what & EV_READ ? LOOP_READ : 0) | (what & EV_WRITE ? LOOP_WRITE : 0));
 }
 

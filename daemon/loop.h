@@ -6,8 +6,9 @@
  * A turn does all that can be done without blocking. While turns find work they follow each
  * other, and descriptors are looked at every few of them. After poll_us without work the
  * clients are told that they must ring, and the loop blocks until a descriptor, a signal or the
- * expiry. Polling yields the CPU between turns: on two CPUs the client that is to give
- * us work may well wait for this one.
+ * expiry. What woke it is handled after the next turn, so that callbacks of
+ * descriptors always find the time of a turn that has just been. Polling yields the CPU between
+ * turns: on two CPUs the client that is to give us work may well wait for this one.
  */
 #ifndef DAEMON_LOOP_H
 #define DAEMON_LOOP_H
@@ -27,7 +28,7 @@ struct loop_hooks {
 	uint64_t (*expiry)(void *user);
 	/* About to block: tells the clients, then looks again. False if there is work after all. */
 	bool (*sleep)(void *user);
-	/* Follows each sleep(), whatever it returned, before any callback. */
+	/* Follows each sleep(), whatever it returned, before anything else is called. */
 	void (*awake)(void *user);
 };
 
@@ -56,7 +57,7 @@ int loop_run(struct loop *l);
  * calls it and the callbacks that are due together with it. */
 void loop_stop(struct loop *l);
 
-/* Monotonic milliseconds, as of the beginning of this turn or of this round of callbacks. */
+/* Monotonic milliseconds, as of the beginning of this turn, or of the end of a sleep. */
 uint64_t loop_now_ms(const struct loop *l);
 
 /* What poll_us came to. */
@@ -79,7 +80,10 @@ int loop_watch_set(struct loop_watch *w, unsigned what);
  */
 struct loop_watch *loop_unwatch(struct loop_watch *w);
 
-/* Calls cb for a signal, from the loop. At most once for each signo. 0, -ENOMEM or -EINVAL. */
+/*
+ * Calls cb for a signal, from the loop; it may come before the first turn after a sleep. At most
+ * once for each signo. Returns 0, -ENOMEM or -EINVAL.
+ */
 int loop_signal(struct loop *l, int signo, loop_signal_fn *cb, void *user);
 
 #endif

@@ -101,6 +101,13 @@ static void on_signal(void *user, int signo)
 	daemon_stop(user);
 }
 
+static void on_hangup(void *user, int signo)
+{
+	(void)user;
+	(void)signo;
+	log_info("signal: Hangup: the configuration is read at the start only");
+}
+
 static int serve(struct daemon *d, const struct config *cfg)
 {
 	int r = daemon_start(d, cfg);
@@ -109,6 +116,8 @@ static int serve(struct daemon *d, const struct config *cfg)
 		r = loop_signal(d->loop, SIGTERM, on_signal, d);
 	if (!r)
 		r = loop_signal(d->loop, SIGINT, on_signal, d);
+	if (!r)
+		r = loop_signal(d->loop, SIGHUP, on_hangup, d);
 	if (!r)
 		r = daemon_run(d);
 	daemon_free(d);

@@ -97,7 +97,8 @@ struct peer *peer_free(struct peer *p)
 
 static bool usable(const struct peer *p, const struct sockaddr_storage *remote)
 {
-	return p->opener && p->state <= PEER_UP && addr_same(&p->remote, remote);
+	return p->opener && p->state <= PEER_UP && addr_same(&p->remote, remote) &&
+	       !(p->assoc && assoc_full(p->assoc));
 }
 
 static struct llp *transport_to(const struct daemon *d, const struct sockaddr_storage *remote)

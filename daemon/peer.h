@@ -42,8 +42,8 @@ struct peer {
 extern const struct llp_events peer_events;
 
 /*
- * The association to use for a session with this address and port: one that we opened and
- * that is up or on its way, else a new one. 0 or -errno.
+ * The association to use for a session with this address and port: one that we opened, that is
+ * up or on its way and has a stream left, else a new one. 0 or -errno.
  */
 int peer_get(struct daemon *d, const struct sockaddr_storage *remote, struct peer **ret);
 

@@ -276,15 +276,27 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	return 0;
 }
 
+/* More waited for the association than it has streams: on with the next one. */
+static void initiate_elsewhere(struct qp *qp)
+{
+	const struct peer *full = qp->peer;
+	struct peer *p;
+	int r = peer_get(qp->client->daemon, &full->remote, &p);
+
+	if (r)
+		qp_failed(qp, MSG_EV_FAILED, -r, "no further association can be made", NULL, 0);
+	else
+		peer_initiate(p, qp);
+}
+
 void qp_initiate(struct qp *qp)
 {
 	struct peer *p = qp->peer;
-	int r = assoc_connect(p->assoc, qp->ep, qp->private_data, qp->private_len, &qp->sid);
 
-	if (r)
-		qp_failed(qp, MSG_EV_FAILED, ENOSPC,
-			  "every stream of the association is in use or not yet reusable", NULL, 0);
-	peer_activate(p);
+	if (assoc_connect(p->assoc, qp->ep, qp->private_data, qp->private_len, &qp->sid))
+		initiate_elsewhere(qp);
+	else
+		peer_activate(p);
 }
 
 void qp_established(struct qp *qp, const void *private_data, size_t len)

@@ -5,6 +5,7 @@
 #ifdef HAVE_LIBSYSTEMD
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -48,11 +49,15 @@ void sdnotify_alive(void)
 int sdnotify_socket(int *ret_fd)
 {
 	int n = sd_listen_fds(1);
+	int flags;
 
 	if (n <= 0)
 		return n < 0 ? n : SDNOTIFY_E_NONE;
 	if (n > 1 || sd_is_socket_unix(SD_LISTEN_FDS_START, SOCK_SEQPACKET, 1, NULL, 0) <= 0)
 		return -EINVAL;
+	flags = fcntl(SD_LISTEN_FDS_START, F_GETFL);
+	if (flags < 0 || fcntl(SD_LISTEN_FDS_START, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -errno;
 	*ret_fd = SD_LISTEN_FDS_START;
 	return SDNOTIFY_E_OK;
 }

@@ -33,8 +33,8 @@ enum {
 
 /*
  * The socket that the manager listens on for us. Returns 0 and the descriptor, which is the
- * caller's and is closed on exec; SDNOTIFY_E_NONE; or -EINVAL if it passed anything but one
- * listening UNIX socket of type SOCK_SEQPACKET. To be called once.
+ * caller's, does not block and is closed on exec; SDNOTIFY_E_NONE; -EINVAL if it passed anything
+ * but one listening UNIX socket of type SOCK_SEQPACKET; or -errno. To be called once.
  */
 int sdnotify_socket(int *ret_fd);
 

@@ -113,6 +113,21 @@ void server_resume(struct server *s)
 	loop_watch_set(s->watch, LOOP_READ);
 }
 
+/* The socket that the service manager holds for us, or one of our own. */
+static int take_socket(struct server *s)
+{
+	int r = sdnotify_socket(&s->fd);
+
+	s->passed = r == SDNOTIFY_E_OK;
+	if (r == SDNOTIFY_E_NONE)
+		return bind_socket(s);
+	if (r < 0)
+		log_err("the service manager passed something else than one listening UNIX socket "
+			"of type "
+			"SOCK_SEQPACKET");
+	return r;
+}
+
 int server_open(struct daemon *d, struct server **ret)
 {
 	struct server *s = calloc(1, sizeof(*s));
@@ -123,8 +138,7 @@ int server_open(struct daemon *d, struct server **ret)
 	}
 	s->daemon = d;
 	s->fd = -1;
-	s->passed = sdnotify_socket(&s->fd) == SDNOTIFY_E_OK;
-	if (!s->passed && bind_socket(s)) {
+	if (take_socket(s)) {
 		if (s->fd >= 0)
 			close(s->fd);
 		free(s);

@@ -3,10 +3,6 @@
 #ifndef DAEMON_VERSION_H
 #define DAEMON_VERSION_H
 
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0"
 #endif

@@ -26,7 +26,7 @@
 #endif
 
 enum {
-	TX_BATCHES = 16, /* open or full, until the next flush */
+	TX_BATCHES = 16,  /* open or full, until the next flush */
 	TX_SEGMENTS = 64, /* kernels before 6.9 take no more in one send */
 	TX_MSGS = 64,
 	RX_MSGS = 8,
@@ -239,7 +239,8 @@ static void put_msg(struct udp *u, struct udp_flow *f, uint8_t *p, size_t len, s
 	}
 }
 
-/* An ICMP message to an earlier packet shows as the error of a send that has nothing to do with it. */
+/* An ICMP message to an earlier packet shows as the error of a send that has nothing to do with it.
+ */
 static bool is_icmp(int err)
 {
 	return err == ECONNREFUSED || err == EHOSTUNREACH || err == ENETUNREACH ||
@@ -363,7 +364,8 @@ static struct udp_batch *begin_batch(struct udp *u, struct udp_flow *f, size_t l
 	return b;
 }
 
-/* A packet that nothing could follow in its batch needs no copy: what is before it leaves, then it. */
+/* A packet that nothing could follow in its batch needs no copy: what is before it leaves, then it.
+ */
 static void send_big(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
 {
 	struct iovec v = {(void *)(uintptr_t)pkt, len};

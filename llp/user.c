@@ -13,11 +13,12 @@
 #include "llp/crc32c.h"
 
 enum {
-	TICK_MS = 10,         /* granularity of usrsctp's timers */
-	REFUSALS = 100,       /* answers to packets out of the blue, a tick */
-	FINISH_MS = 5000,     /* of simulated time for usrsctp to let go of everything */
-	MAX_CHUNKS = 16384,   /* queued on an association; RFC 5043 allows 32767 a stream */
+	TICK_MS = 10,       /* granularity of usrsctp's timers */
+	REFUSALS = 100,     /* answers to packets out of the blue, a tick */
+	FINISH_MS = 5000,   /* of simulated time for usrsctp to let go of everything */
+	MAX_CHUNKS = 16384, /* queued on an association; RFC 5043 allows 32767 a stream */
 	INITIAL_CWND = 32,
+	MAX_BUFFER = 1 << 28,
 };
 
 /* usrsctp is one per process and its output callback has no argument that could lead back here. */
@@ -152,8 +153,7 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	if (!t)
 		return NULL;
 	t->peer = calloc(USER_MAX_PEERS, sizeof(t->peer[0]));
-	if (!t->peer ||
-	    getrandom(t->hash_key, sizeof(t->hash_key), 0) != sizeof(t->hash_key)) {
+	if (!t->peer || getrandom(t->hash_key, sizeof(t->hash_key), 0) != sizeof(t->hash_key)) {
 		free(t->peer);
 		free(t);
 		return NULL;
@@ -163,7 +163,7 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	t->cfg = *cfg;
 	memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
 	t->cfg.addrs = t->addrs;
-	t->buffer = cfg->buffer;
+	t->buffer = cfg->buffer < MAX_BUFFER ? cfg->buffer : MAX_BUFFER;
 	t->refusals = REFUSALS;
 	list_init(&t->embryos);
 	list_init(&t->conns);
@@ -233,7 +233,7 @@ static void close_all(struct user *t)
 		/* The last one takes the port with it. */
 		llp_user_unlisten(&list_entry(p->listeners.next, struct user_listener, all)->base);
 	}
-	list_foreach_safe(it, &t->conns) {
+	list_foreach_safe (it, &t->conns) {
 		llp_user_conn_free(&list_entry(it, struct user_conn, all)->base);
 	}
 }

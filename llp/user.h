@@ -22,9 +22,9 @@
 #include "util/list.h"
 
 enum {
-	USER_MAX_PEERS = 16384,    /* remote UDP addresses */
-	USER_MAX_EMBRYOS = 1024,   /* of which so many may be without an association */
-	USER_EMBRYO_MS = 10000,    /* for so long */
+	USER_MAX_PEERS = 16384,  /* remote UDP addresses */
+	USER_MAX_EMBRYOS = 1024, /* of which so many may be without an association */
+	USER_EMBRYO_MS = 10000,  /* for so long */
 	USER_BUCKETS = 4096,
 	USER_MAX_CONNS = 16384,
 	USER_MAX_CHUNK = 65476,    /* most data in one DATA chunk, by usrsctp's arithmetic */
@@ -49,7 +49,7 @@ enum user_state {
 	USER_CONNECTING,
 	USER_VERIFYING, /* up, but the adaptation indication was not seen yet */
 	USER_UP,
-	USER_CLOSING,   /* we asked for the end */
+	USER_CLOSING, /* we asked for the end */
 	USER_DOWN,
 };
 
@@ -98,9 +98,9 @@ struct user {
 	struct udp *sock[LLP_MAX_ADDRS];
 	uint32_t buffer; /* of an association, each way */
 
-	struct user_peer **peer; /* by token - 1 */
-	uint32_t npeers;         /* tokens in use or used before */
-	uint32_t free_low;       /* no index below this one is free */
+	struct user_peer **peer;    /* by token - 1 */
+	uint32_t npeers;            /* tokens in use or used before */
+	uint32_t free_low;          /* no index below this one is free */
 	bool known[USER_MAX_PEERS]; /* tokens that usrsctp was told of */
 	unsigned nembryos;
 	struct list embryos; /* oldest first */
@@ -128,9 +128,9 @@ struct user {
 
 /* The peer at an address, made if need be. -errno: ENOSPC, ENOMEM. */
 int llp_user_peer_get(struct user *t, struct udp *sock, const struct sockaddr_storage *to,
-		  struct user_peer **ret);
+		      struct user_peer **ret);
 struct user_peer *llp_user_peer_find(struct user *t, const struct udp *sock,
-				 const struct sockaddr_storage *to);
+				     const struct sockaddr_storage *to);
 
 /* An association begins or ends. ref() can fail: ENETUNREACH and others of the route. */
 int llp_user_peer_ref(struct user *t, struct user_peer *p);
@@ -176,11 +176,11 @@ bool llp_user_sock_status(struct socket *so, struct sctp_status *ret);
 
 /* ---- user_conn.c ---- */
 
-int llp_user_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port, void *listener_user,
-		struct llp_listener **ret);
+int llp_user_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port,
+		    void *listener_user, struct llp_listener **ret);
 void llp_user_unlisten(struct llp_listener *l);
 int llp_user_connect(struct llp *llp, const struct sockaddr *peer, void *conn_user,
-		 struct llp_conn **ret);
+		     struct llp_conn **ret);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
 void llp_user_shutdown(struct llp_conn *lc);
 void llp_user_abort(struct llp_conn *lc, const char *why);
@@ -191,7 +191,7 @@ void llp_user_accept(struct user *t);
 
 /* The listener that an SCTP port has at a local address, or NULL. */
 struct user_listener *llp_user_listener_find(const struct user *t, const struct udp *sock,
-					 uint16_t port);
+					     uint16_t port);
 
 /* Remembers the end of an association for the next dispatch; the first one counts. */
 void llp_user_conn_end(struct user_conn *c, int err, const char *why, ...)

@@ -110,7 +110,7 @@ void llp_user_conn_measure(struct user_conn *c)
 
 static struct user_port *find_port(const struct user *t, uint16_t port)
 {
-	list_foreach(it, &t->ports) {
+	list_foreach (it, &t->ports) {
 		struct user_port *p = list_entry(it, struct user_port, all);
 
 		if (p->port == port)
@@ -120,14 +120,14 @@ static struct user_port *find_port(const struct user *t, uint16_t port)
 }
 
 struct user_listener *llp_user_listener_find(const struct user *t, const struct udp *sock,
-					 uint16_t port)
+					     uint16_t port)
 {
 	struct user_port *p = find_port(t, port);
 	struct user_listener *any = NULL;
 
 	if (!p)
 		return NULL;
-	list_foreach(it, &p->listeners) {
+	list_foreach (it, &p->listeners) {
 		struct user_listener *l = list_entry(it, struct user_listener, all);
 
 		if (l->sock == sock)
@@ -215,8 +215,8 @@ static void put_port(struct user_port *p)
 	free(p);
 }
 
-int llp_user_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port, void *listener_user,
-		struct llp_listener **ret)
+int llp_user_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port,
+		    void *listener_user, struct llp_listener **ret)
 {
 	struct user *t = (struct user *)llp;
 	struct user_listener *l;
@@ -286,7 +286,7 @@ static void accept_one(struct user *t, const struct user_port *port, struct sock
 void llp_user_accept(struct user *t)
 {
 	t->accepting = false;
-	list_foreach(it, &t->ports) {
+	list_foreach (it, &t->ports) {
 		struct user_port *p = list_entry(it, struct user_port, all);
 
 		for (;;) {
@@ -340,7 +340,7 @@ static void learn_local_port(struct user_conn *c)
 }
 
 int llp_user_connect(struct llp *llp, const struct sockaddr *peer, void *conn_user,
-		 struct llp_conn **ret)
+		     struct llp_conn **ret)
 {
 	struct user *t = (struct user *)llp;
 	struct sockaddr_storage to;
@@ -383,14 +383,15 @@ int llp_user_connect(struct llp *llp, const struct sockaddr *peer, void *conn_us
 
 void llp_user_conn_expire(struct user *t)
 {
-	list_foreach(it, &t->conns) {
+	list_foreach (it, &t->conns) {
 		struct user_conn *c = list_entry(it, struct user_conn, all);
 		char text[UDP_ADDRSTRLEN];
 
 		if (c->state == USER_CONNECTING && t->now_ms >= c->deadline_ms)
-			llp_user_conn_end(c, ETIMEDOUT, "%s does not answer on UDP port %u within %u ms",
-				      udp_addrstr(&c->peer->flow.to, text),
-				      udp_port(&c->peer->flow.to), t->cfg.init_ms);
+			llp_user_conn_end(c, ETIMEDOUT,
+					  "%s does not answer on UDP port %u within %u ms",
+					  udp_addrstr(&c->peer->flow.to, text),
+					  udp_port(&c->peer->flow.to), t->cfg.init_ms);
 	}
 }
 
@@ -403,7 +404,7 @@ static void shrink(struct user *t, struct user_peer *p, uint32_t mtu)
 	if (mtu >= p->mtu)
 		return;
 	p->mtu = mtu;
-	list_foreach(it, &t->conns) {
+	list_foreach (it, &t->conns) {
 		struct user_conn *c = list_entry(it, struct user_conn, all);
 
 		if (c->peer != p || !c->so)
@@ -419,14 +420,14 @@ static void unreachable(struct user *t, const struct user_peer *p, int err)
 	char text[UDP_ADDRSTRLEN];
 
 	udp_addrstr(&p->flow.to, text);
-	list_foreach(it, &t->conns) {
+	list_foreach (it, &t->conns) {
 		struct user_conn *c = list_entry(it, struct user_conn, all);
 
 		if (c->peer != p || c->state != USER_CONNECTING)
 			continue;
 		if (err == ECONNREFUSED)
 			llp_user_conn_end(c, err, "nothing listens on UDP port %u of %s",
-				      udp_port(&p->flow.to), text);
+					  udp_port(&p->flow.to), text);
 		else
 			llp_user_conn_end(c, err, "%s: %s", text, strerror(err));
 	}

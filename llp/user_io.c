@@ -34,9 +34,8 @@ static const uint8_t *gather(struct user *t, const struct llp_msg *m)
 int llp_user_send(struct llp_conn *lc, const struct llp_msg *m)
 {
 	struct user_conn *c = (struct user_conn *)lc;
-	struct sctp_sndinfo info = {.snd_sid = m->sid,
-				    .snd_flags = SCTP_UNORDERED,
-				    .snd_ppid = htonl(m->ppid)};
+	struct sctp_sndinfo info = {
+		.snd_sid = m->sid, .snd_flags = SCTP_UNORDERED, .snd_ppid = htonl(m->ppid)};
 
 	if (c->state != USER_UP || c->ended)
 		return LLP_E_DOWN;
@@ -99,7 +98,7 @@ static void on_lost(struct user_conn *c, const struct sctp_assoc_change *a, size
 		llp_user_conn_end(c, ECONNRESET, "%s aborted the association: %s", addr, text);
 	else if (by_peer)
 		llp_user_conn_end(c, ECONNRESET, "%s aborted the association (cause %u)", addr,
-			      a->sac_error);
+				  a->sac_error);
 	else if (c->path_failed)
 		llp_user_conn_end(c, ETIMEDOUT, "%s does not answer any more", addr);
 	else
@@ -113,10 +112,10 @@ static void on_refused(struct user_conn *c, size_t len)
 	udp_addrstr(&c->peer->flow.to, addr);
 	if (len > sizeof(struct sctp_assoc_change))
 		llp_user_conn_end(c, ECONNREFUSED, "%s refuses associations to SCTP port %u", addr,
-			      c->remote_port);
+				  c->remote_port);
 	else
 		llp_user_conn_end(c, ETIMEDOUT, "%s does not answer on UDP port %u", addr,
-			      udp_port(&c->peer->flow.to));
+				  udp_port(&c->peer->flow.to));
 }
 
 static void on_assoc_change(struct user_conn *c, const struct sctp_assoc_change *a, size_t len)
@@ -151,9 +150,10 @@ static void on_indication(struct user_conn *c, uint32_t got)
 	if (got == want)
 		c->state = USER_UP;
 	else
-		llp_user_conn_end(c, EPROTONOSUPPORT,
-			      "the peer speaks no DDP: its adaptation indication is 0x%x, not 0x%x",
-			      got, want);
+		llp_user_conn_end(
+			c, EPROTONOSUPPORT,
+			"the peer speaks no DDP: its adaptation indication is 0x%x, not 0x%x", got,
+			want);
 }
 
 static void on_partial(struct user_conn *c)
@@ -204,7 +204,7 @@ static int add_piece(struct user_conn *c, uint32_t n, bool last, uint32_t *ret_l
 
 	if (n > sizeof(t->rx_stage) - c->part_len) {
 		llp_user_conn_end(c, EMSGSIZE, "the peer sent a message of more than %d bytes",
-			      USER_MAX_MESSAGE);
+				  USER_MAX_MESSAGE);
 		return PULLED_NOTHING;
 	}
 	if (last) {
@@ -288,7 +288,8 @@ int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret)
 
 /* ---- upcalls ---- */
 
-/* The indication is the event right behind COMM_UP: anything else, or nothing, means there is none. */
+/* The indication is the event right behind COMM_UP: anything else, or nothing, means there is none.
+ */
 static void verify(struct user_conn *c)
 {
 	struct sctp_rcvinfo info;
@@ -304,13 +305,14 @@ static void verify(struct user_conn *c)
 	(void)pull(c, &info, &len);
 	if (c->state == USER_VERIFYING)
 		llp_user_conn_end(c, EPROTONOSUPPORT,
-			      "the peer speaks no DDP: no adaptation indication");
+				  "the peer speaks no DDP: no adaptation indication");
 }
 
 /* False if the association did not come to be; it may be freed then. */
 static bool announce(struct user *t, struct user_conn *c)
 {
 	struct user_listener *l;
+	void *owner;
 
 	llp_user_conn_measure(c);
 	if (!c->passive) {
@@ -318,10 +320,11 @@ static bool announce(struct user *t, struct user_conn *c)
 		return t->current == c;
 	}
 	l = llp_user_listener_find(t, c->peer->sock, c->local_port);
-	c->base.user = l ? t->base.ev->incoming(l->base.user, &c->base) : NULL;
+	owner = l ? t->base.ev->incoming(l->base.user, &c->base) : NULL;
 	if (t->current != c)
 		return false;
-	if (c->base.user)
+	c->base.user = owner;
+	if (owner)
 		return true;
 	llp_user_abort(&c->base, "not wanted");
 	llp_user_conn_free(&c->base);

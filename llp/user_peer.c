@@ -15,12 +15,12 @@
 #include "util/be.h"
 
 enum {
-	HEADER = 12,       /* common header: ports, verification tag, checksum */
-	CHUNK = HEADER,    /* type, flags, length */
+	HEADER = 12,    /* common header: ports, verification tag, checksum */
+	CHUNK = HEADER, /* type, flags, length */
 	MIN_PACKET = HEADER + 4,
 	INIT_TAG = CHUNK + 4,
-	MIN_INIT = 20,     /* length of the chunk without options */
-	FLAG_T = 1,        /* the tag is the one of the packet that is answered */
+	MIN_INIT = 20, /* length of the chunk without options */
+	FLAG_T = 1,    /* the tag is the one of the packet that is answered */
 };
 
 /* ---- table ---- */
@@ -50,14 +50,14 @@ static bool same(const struct user_peer *p, const struct udp *sock,
 }
 
 struct user_peer *llp_user_peer_find(struct user *t, const struct udp *sock,
-				 const struct sockaddr_storage *to)
+				     const struct sockaddr_storage *to)
 {
 	const struct list *head;
 
 	if (t->last && same(t->last, sock, to))
 		return t->last;
 	head = &t->bucket[hash(t, to)];
-	list_foreach(it, head) {
+	list_foreach (it, head) {
 		struct user_peer *p = list_entry(it, struct user_peer, bucket);
 
 		if (same(p, sock, to))
@@ -102,7 +102,7 @@ static int take_token(struct user *t, struct user_peer *p)
 }
 
 int llp_user_peer_get(struct user *t, struct udp *sock, const struct sockaddr_storage *to,
-		  struct user_peer **ret)
+		      struct user_peer **ret)
 {
 	struct user_peer *p = llp_user_peer_find(t, sock, to);
 	int r;
@@ -279,8 +279,8 @@ static struct user_peer *sender(struct user_rx *rx, const struct sockaddr_storag
 			return NULL;
 		}
 		if (!llp_user_listener_find(t, rx->sock, be_get16(p + 2))) {
-			answer(t, rx->sock, from, p, be_get32(p + INIT_TAG),
-			       SCTP_ABORT_ASSOCIATION, 0);
+			answer(t, rx->sock, from, p, be_get32(p + INIT_TAG), SCTP_ABORT_ASSOCIATION,
+			       0);
 			return NULL;
 		}
 		if (!peer && llp_user_peer_get(t, rx->sock, from, &peer) < 0)

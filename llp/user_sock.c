@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	HEADER = 12,     /* AF_CONN adds the common header to what is set as path MTU */
+	HEADER = 12,      /* AF_CONN adds the common header to what is set as path MTU */
 	INIT_TRIES = 100, /* llp's own timer ends the attempt */
 	INIT_RTO_MS = 1000,
 	PARTIAL_POINT = USER_MAX_MESSAGE,
