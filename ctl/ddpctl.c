@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ddpctl: shows the daemon's objects. See ddpctl(8). */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/print.h"
+#include "ctl/request.h"
+#include "ipc/version.h"
+
+enum {
+	OPT_SOCKET = 256,
+	OPT_TIMEOUT,
+	TIMEOUT_MS = 5000,
+};
+
+struct ddpctl {
+	struct print_opts print;
+	const char *socket;
+	int timeout_ms;
+	const struct field_object *obj;
+	struct print_filter filters[PRINT_MAX_FILTERS];
+	unsigned nfilters;
+	bool by_id; /* one object was named */
+};
+
+static const struct option longopts[] = {
+	{"json", no_argument, NULL, 'j'},
+	{"pretty", no_argument, NULL, 'p'},
+	{"oneline", no_argument, NULL, 'o'},
+	{"numeric", no_argument, NULL, 'n'},
+	{"details", no_argument, NULL, 'd'},
+	{"stats", no_argument, NULL, 's'},
+	{"socket", required_argument, NULL, OPT_SOCKET},
+	{"timeout", required_argument, NULL, OPT_TIMEOUT},
+	{"version", no_argument, NULL, 'V'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static void print_objects(FILE *out, const char *between)
+{
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? between : "", objs[i].name);
+}
+
+static enum ctl_exit help(void)
+{
+	printf("Usage: ddpctl [OPTION]... OBJECT [show] [ID | KEY VALUE]...\n"
+	       "Shows objects of ddpsctpd: ");
+	print_objects(stdout, ", ");
+	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n\n"
+	       "  -j, --json             a JSON array of objects, with all fields\n"
+	       "  -p, --pretty           JSON for human eyes\n"
+	       "  -o, --oneline          each object on a line of its own\n"
+	       "  -n, --numeric          no names, no rounded figures\n"
+	       "  -d, --details          more fields\n"
+	       "  -s, --stats            counters\n"
+	       "      --socket PATH      of the daemon [$" IPC_SOCKET_ENV ", or " IPC_DEFAULT_SOCKET
+	       "]\n"
+	       "      --timeout SECONDS  for an answer [5]\n"
+	       "  -V, --version          version\n"
+	       "  -h, --help             this text\n");
+	return CTL_EXIT_OK;
+}
+
+static enum ctl_exit usage_hint(void)
+{
+	fputs("Try 'ddpctl --help'.\n", stderr);
+	return CTL_EXIT_USAGE;
+}
+
+static enum ctl_exit parse_timeout(struct ddpctl *c, const char *arg)
+{
+	char *end;
+	double v = strtod(arg, &end);
+
+	if (end == arg || *end || !(v > 0 && v <= 3600)) {
+		request_error("--timeout: '%s' is no time of up to 3600 s", arg);
+		return usage_hint();
+	}
+	c->timeout_ms = v < 0.001 ? 1 : (int)(v * 1000);
+	return CTL_EXIT_OK;
+}
+
+/* Sets *ret_end where nothing else is to be done. */
+static enum ctl_exit set_option(struct ddpctl *c, int opt, const char *arg, bool *ret_end)
+{
+	*ret_end = opt == 'V' || opt == 'h';
+	switch (opt) {
+	case 'p':
+		c->print.pretty = true;
+		/* fallthrough */
+	case 'j':
+		c->print.json = true;
+		return CTL_EXIT_OK;
+	case 'o':
+		c->print.oneline = true;
+		return CTL_EXIT_OK;
+	case 'n':
+		c->print.numeric = true;
+		return CTL_EXIT_OK;
+	case 'd':
+		c->print.details = true;
+		return CTL_EXIT_OK;
+	case 's':
+		c->print.stats = true;
+		return CTL_EXIT_OK;
+	case OPT_SOCKET:
+		c->socket = arg;
+		return CTL_EXIT_OK;
+	case OPT_TIMEOUT:
+		return parse_timeout(c, arg);
+	case 'V':
+		printf("ddpctl " PACKAGE_VERSION "\n");
+		return CTL_EXIT_OK;
+	case 'h':
+		return help();
+	default:
+		return usage_hint();
+	}
+}
+
+/* The object of that name, or the only one that begins with it. */
+static enum ctl_exit find_object(struct ddpctl *c, const char *name)
+{
+	const struct field_object *objs;
+	unsigned n, found = 0;
+
+	objs = field_objects(&n);
+	for (unsigned i = 0; i < n; i++) {
+		if (strncmp(objs[i].name, name, strlen(name)) != 0)
+			continue;
+		c->obj = &objs[i];
+		found++;
+		if (!strcmp(objs[i].name, name))
+			return CTL_EXIT_OK;
+	}
+	if (found == 1)
+		return CTL_EXIT_OK;
+	request_error(found ? "object '%s' is ambiguous" : "there is no object '%s'", name);
+	fputs("Objects: ", stderr);
+	print_objects(stderr, ", ");
+	fputs(".\n", stderr);
+	return CTL_EXIT_USAGE;
+}
+
+static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *value)
+{
+	const struct field *f = field_find(c->obj, key);
+
+	if (!f) {
+		request_error("%s has no key '%s'", c->obj->name, key);
+		fputs("Keys:", stderr);
+		for (unsigned i = 0; i < c->obj->nfields; i++)
+			fprintf(stderr, " %s", c->obj->fields[i].key);
+		fputs(".\n", stderr);
+		return CTL_EXIT_USAGE;
+	}
+	if (!field_valid(f, value)) {
+		request_error("'%s' is no value of %s", value, key);
+		return usage_hint();
+	}
+	if (c->nfilters == PRINT_MAX_FILTERS) {
+		request_error("at most %d filters", PRINT_MAX_FILTERS);
+		return usage_hint();
+	}
+	c->filters[c->nfilters++] = (struct print_filter){f, value};
+	return CTL_EXIT_OK;
+}
+
+/* OBJECT [show] [ID] [KEY VALUE]... */
+static enum ctl_exit parse_words(struct ddpctl *c, int n, char **words)
+{
+	enum ctl_exit e;
+	int i = 1;
+
+	if (n == 0) {
+		request_error("which object?");
+		return usage_hint();
+	}
+	e = find_object(c, words[0]);
+	if (e == CTL_EXIT_OK && n > 1 && !strcmp(words[1], "show"))
+		i++;
+	if (e == CTL_EXIT_OK && (n - i) % 2) {
+		if (!c->obj->id || !field_valid(field_find(c->obj, c->obj->id), words[i])) {
+			request_error("'%s' is neither an id nor a key with a value", words[i]);
+			return usage_hint();
+		}
+		c->by_id = true;
+		e = add_filter(c, c->obj->id, words[i++]);
+	}
+	for (; e == CTL_EXIT_OK && i < n; i += 2)
+		e = add_filter(c, words[i], words[i + 1]);
+	return e;
+}
+
+static enum ctl_exit run(const struct ddpctl *c)
+{
+	struct request_answer a;
+	enum ctl_exit e = request_show(c->socket, c->timeout_ms, c->obj->number, &a);
+	size_t n = 0;
+
+	if (e != CTL_EXIT_OK)
+		return e;
+	for (size_t i = 0; i < a.n; i++)
+		if (print_takes(c->filters, c->nfilters, &a.recs[i]))
+			a.recs[n++] = a.recs[i];
+	if (print_records(stdout, c->obj, a.recs, n, &c->print) < 0) {
+		request_error("out of memory");
+		e = CTL_EXIT_FAILED;
+	}
+	free(a.recs);
+	if (a.hidden)
+		request_error("%u objects of other users are not shown", a.hidden);
+	if (e == CTL_EXIT_OK && c->by_id && n == 0) {
+		request_error("there is no such %s", c->obj->name);
+		e = CTL_EXIT_NO_OBJECT;
+	}
+	return e;
+}
+
+int main(int argc, char **argv)
+{
+	struct ddpctl c = {.timeout_ms = TIMEOUT_MS};
+	const char *env = getenv(IPC_SOCKET_ENV);
+	enum ctl_exit e;
+	bool end;
+	int opt;
+
+	c.socket = env && *env ? env : IPC_DEFAULT_SOCKET;
+	while ((opt = getopt_long(argc, argv, "jpondsVh", longopts, NULL)) != -1) {
+		e = set_option(&c, opt, optarg, &end);
+		if (e != CTL_EXIT_OK || end)
+			return e;
+	}
+	e = parse_words(&c, argc - optind, argv + optind);
+	if (e == CTL_EXIT_OK)
+		e = run(&c);
+	if (fflush(stdout) != 0 && e == CTL_EXIT_OK) {
+		request_error("stdout: %s", strerror(errno));
+		e = CTL_EXIT_FAILED;
+	}
+	return e;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of field.h: which fields each object has, in the order of printing. */
+#include <string.h>
+
+#include "ctl/field.h"
+
+#define SIZE(obj, member) sizeof(((struct ctl_##obj *)NULL)->member)
+#define FIELD(obj, key, member, type, unit, level)                                                 \
+	{                                                                                          \
+		key, FIELD_##type, offsetof(struct ctl_##obj, member), SIZE(obj, member), unit,    \
+			FIELD_##level                                                              \
+	}
+/* The key is the member's name, and says the unit if there is one. */
+#define F(obj, member, type, level) FIELD(obj, #member, member, type, NULL, level)
+
+static const struct field status_fields[] = {
+	F(status, version, STRING, BASIC),
+	F(status, pid, NUM, BASIC),
+	F(status, uptime_ms, MSEC, BASIC),
+	F(status, transport, STRING, BASIC),
+	F(status, transport_why, STRING, BASIC),
+	F(status, udp_port, NUM, BASIC),
+	F(status, gso, BOOL, DETAIL),
+	F(status, naddrs, NUM, DETAIL),
+	FIELD(status, "addr1", addr[0], ADDR, NULL, BASIC),
+	FIELD(status, "addr2", addr[1], ADDR, NULL, BASIC),
+	F(status, clients, NUM, BASIC),
+	F(status, assocs, NUM, BASIC),
+	F(status, sessions, NUM, BASIC),
+	F(status, listeners, NUM, BASIC),
+	F(status, pds, NUM, BASIC),
+	F(status, mrs, NUM, BASIC),
+	F(status, mr_bytes, BYTES, BASIC),
+	F(status, cqs, NUM, BASIC),
+	F(status, qps, NUM, BASIC),
+	F(status, tx_packets, NUM, BASIC),
+	F(status, rx_packets, NUM, BASIC),
+	F(status, tx_bytes, BYTES, BASIC),
+	F(status, rx_bytes, BYTES, BASIC),
+	F(status, retransmits, NUM, BASIC),
+	F(status, bad_crc, NUM, BASIC),
+	F(status, bad_packets, NUM, BASIC),
+};
+
+static const struct field assoc_fields[] = {
+	F(assoc, id, NUM, BASIC),
+	F(assoc, state, STRING, BASIC),
+	F(assoc, backend, STRING, BASIC),
+	F(assoc, local, ADDR, BASIC),
+	F(assoc, remote, ADDR, BASIC),
+	F(assoc, sessions, NUM, BASIC),
+	F(assoc, streams, NUM, BASIC),
+	F(assoc, mtu, BYTES, BASIC),
+	F(assoc, srtt_us, NUM, BASIC),
+	F(assoc, opener, BOOL, DETAIL),
+	F(assoc, udp_port, NUM, DETAIL),
+	F(assoc, gso, BOOL, DETAIL),
+	F(assoc, max_message, BYTES, DETAIL),
+	F(assoc, rto_ms, NUM, DETAIL),
+	F(assoc, cwnd, BYTES, DETAIL),
+	F(assoc, peer_rwnd, BYTES, DETAIL),
+	FIELD(assoc, "unacked", unacked, NUM, "chunks", DETAIL),
+	F(assoc, tx_segments, NUM, STATS),
+	F(assoc, rx_segments, NUM, STATS),
+	F(assoc, tx_control, NUM, STATS),
+	F(assoc, rx_control, NUM, STATS),
+	F(assoc, tx_terminates, NUM, STATS),
+	F(assoc, rx_ahead, NUM, STATS),
+	F(assoc, rx_stashed, NUM, STATS),
+	F(assoc, rx_dropped, NUM, STATS),
+	F(assoc, rx_violations, NUM, STATS),
+};
+
+static const struct field session_fields[] = {
+	F(session, assoc, NUM, BASIC),
+	F(session, stream, NUM, BASIC),
+	F(session, state, STRING, BASIC),
+	F(session, qp_num, NUM, BASIC),
+	F(session, client, NUM, BASIC),
+	F(session, tx_ssn, NUM, BASIC),
+	F(session, rx_ssn, NUM, BASIC),
+	FIELD(session, "unacked", unacked, NUM, "segments", BASIC),
+	FIELD(session, "ahead", ahead, NUM, "segments", BASIC),
+};
+
+static const struct field qp_fields[] = {
+	F(qp, qp_num, NUM, BASIC),      F(qp, state, STRING, BASIC),
+	F(qp, client, NUM, BASIC),      F(qp, pid, NUM, BASIC),
+	F(qp, comm, STRING, BASIC),     F(qp, assoc, NUM, BASIC),
+	F(qp, stream, NUM, BASIC),      F(qp, remote, ADDR, BASIC),
+	F(qp, uid, UID, DETAIL),        F(qp, pd, NUM, DETAIL),
+	F(qp, send_cq, NUM, DETAIL),    F(qp, recv_cq, NUM, DETAIL),
+	F(qp, sq_entries, NUM, DETAIL), F(qp, sq_waiting, NUM, DETAIL),
+	F(qp, rq_entries, NUM, DETAIL), F(qp, rq_posted, NUM, DETAIL),
+	F(qp, in_flight, NUM, DETAIL),  F(qp, ord, NUM, DETAIL),
+	F(qp, ird, NUM, DETAIL),        F(qp, reads_out, NUM, DETAIL),
+	F(qp, reads_in, NUM, DETAIL),   F(qp, tx_msgs, NUM, STATS),
+	F(qp, rx_msgs, NUM, STATS),     F(qp, tx_bytes, BYTES, STATS),
+	F(qp, rx_bytes, BYTES, STATS),
+};
+
+static const struct field mr_fields[] = {
+	F(mr, stag, STAG, BASIC),     F(mr, handle, NUM, BASIC), F(mr, client, NUM, BASIC),
+	F(mr, pid, NUM, BASIC),       F(mr, uid, UID, DETAIL),   F(mr, pd, NUM, BASIC),
+	F(mr, len, BYTES, BASIC),     F(mr, iova, NUM, DETAIL),  F(mr, mode, STRING, BASIC),
+	F(mr, access, ACCESS, BASIC),
+};
+
+static const struct field cq_fields[] = {
+	F(cq, handle, NUM, BASIC), F(cq, client, NUM, BASIC),      F(cq, pid, NUM, BASIC),
+	F(cq, uid, UID, DETAIL),   F(cq, entries, NUM, BASIC),     F(cq, waiting, NUM, BASIC),
+	F(cq, qps, NUM, BASIC),    F(cq, completions, NUM, STATS), F(cq, bells, NUM, STATS),
+};
+
+static const struct field client_fields[] = {
+	F(client, id, NUM, BASIC),
+	F(client, pid, NUM, BASIC),
+	F(client, uid, UID, BASIC),
+	F(client, gid, NUM, DETAIL),
+	F(client, comm, STRING, BASIC),
+	F(client, pds, NUM, BASIC),
+	F(client, mrs, NUM, BASIC),
+	F(client, mr_bytes, BYTES, BASIC),
+	F(client, cqs, NUM, BASIC),
+	F(client, qps, NUM, BASIC),
+	F(client, listeners, NUM, BASIC),
+	F(client, requests, NUM, DETAIL),
+	F(client, connected_ms, MSEC, DETAIL),
+};
+
+static const struct field listener_fields[] = {
+	F(listener, handle, NUM, BASIC),    F(listener, client, NUM, BASIC),
+	F(listener, pid, NUM, BASIC),       F(listener, uid, UID, DETAIL),
+	F(listener, addr, ANY_ADDR, BASIC), F(listener, port, NUM, BASIC),
+	F(listener, backlog, NUM, BASIC),   F(listener, waiting, NUM, BASIC),
+	F(listener, requests, NUM, STATS),
+};
+
+#define OBJECT(name, number, id)                                                                   \
+	{                                                                                          \
+#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), id \
+	}
+
+static const struct field_object objects[] = {
+	OBJECT(status, CTL_STATUS, NULL),   OBJECT(assoc, CTL_ASSOC, "id"),
+	OBJECT(session, CTL_SESSION, NULL), OBJECT(qp, CTL_QP, "qp_num"),
+	OBJECT(mr, CTL_MR, "stag"),         OBJECT(cq, CTL_CQ, "handle"),
+	OBJECT(client, CTL_CLIENT, "id"),   OBJECT(listener, CTL_LISTENER, "handle"),
+};
+
+_Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");
+
+const struct field_object *field_objects(unsigned *ret_n)
+{
+	*ret_n = sizeof(objects) / sizeof(objects[0]);
+	return objects;
+}
+
+const struct field *field_find(const struct field_object *obj, const char *key)
+{
+	for (unsigned i = 0; i < obj->nfields; i++)
+		if (!strcmp(obj->fields[i].key, key))
+			return &obj->fields[i];
+	return NULL;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/print.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The object's own struct in a record: all of them begin at the same place. */
+static const void *body(const struct ctl_record *rec)
+{
+	return &rec->status;
+}
+
+bool print_takes(const struct print_filter *filters, unsigned n, const struct ctl_record *rec)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!field_match(filters[i].field, body(rec), filters[i].value))
+			return false;
+	return true;
+}
+
+/* ---- JSON ---- */
+
+static struct json_object *json_record(const struct field_object *obj, const struct ctl_record *rec,
+				       bool numeric)
+{
+	struct json_object *o = json_object_new_object();
+
+	for (unsigned i = 0; o && i < obj->nfields; i++) {
+		const struct field *f = &obj->fields[i];
+
+		if (json_object_object_add(o, f->key, field_json(f, body(rec), numeric)) < 0) {
+			json_object_put(o);
+			return NULL;
+		}
+	}
+	return o;
+}
+
+static int print_json(FILE *out, const struct field_object *obj, const struct ctl_record *recs,
+		      size_t n, const struct print_opts *o)
+{
+	int flags = o->pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN;
+	struct json_object *array = json_object_new_array();
+	const char *text = NULL;
+	int r = array ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct json_object *rec = json_record(obj, &recs[i], o->numeric);
+
+		if (!rec || json_object_array_add(array, rec) < 0)
+			r = -ENOMEM;
+	}
+	if (r == 0)
+		text = json_object_to_json_string_ext(array,
+						      flags | JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		fprintf(out, "%s\n", text);
+	json_object_put(array);
+	return text ? 0 : -ENOMEM;
+}
+
+/* ---- text ---- */
+
+static bool shown(const struct field *f, const struct print_opts *o)
+{
+	switch (f->level) {
+	case FIELD_DETAIL:
+		return o->details;
+	case FIELD_STATS:
+		return o->stats;
+	default:
+		return true;
+	}
+}
+
+/* `key value` for each field. */
+static void print_line(FILE *out, const struct field_object *obj, const struct ctl_record *rec,
+		       const struct print_opts *o)
+{
+	char text[FIELD_TEXT];
+
+	fputs(obj->name, out);
+	for (unsigned i = 0; i < obj->nfields; i++) {
+		const struct field *f = &obj->fields[i];
+
+		if (!shown(f, o))
+			continue;
+		field_text(f, body(rec), o->numeric, text);
+		fprintf(out, " %s %s", f->key, text);
+	}
+	putc('\n', out);
+}
+
+/* A field on each line, with a note. */
+static void print_block(FILE *out, const struct field_object *obj, const struct ctl_record *rec,
+			const struct print_opts *o)
+{
+	char text[FIELD_TEXT], note[FIELD_TEXT];
+	int width = 0;
+
+	for (unsigned i = 0; i < obj->nfields; i++)
+		if (shown(&obj->fields[i], o) && (int)strlen(obj->fields[i].key) > width)
+			width = (int)strlen(obj->fields[i].key);
+	for (unsigned i = 0; i < obj->nfields; i++) {
+		const struct field *f = &obj->fields[i];
+
+		if (!shown(f, o))
+			continue;
+		field_text(f, body(rec), o->numeric, text);
+		field_note(f, body(rec), note);
+		if (*note && !o->numeric)
+			fprintf(out, "%-*s  %s (%s)\n", width, f->key, text, note);
+		else
+			fprintf(out, "%-*s  %s\n", width, f->key, text);
+	}
+}
+
+/* Width of a column with its heading. */
+static int column(const struct field *f, const struct ctl_record *recs, size_t n,
+		  const struct print_opts *o)
+{
+	size_t width = strlen(f->key);
+	char text[FIELD_TEXT];
+
+	for (size_t i = 0; i < n; i++) {
+		field_text(f, body(&recs[i]), o->numeric, text);
+		if (strlen(text) > width)
+			width = strlen(text);
+	}
+	return (int)width;
+}
+
+/* One row; rec NULL is the heading. The last column is not filled up. */
+static void print_row(FILE *out, const struct field_object *obj, const int *widths,
+		      const struct ctl_record *rec, const struct print_opts *o)
+{
+	const char *gap = "", *text;
+	char value[FIELD_TEXT];
+	int pad = 0;
+
+	for (unsigned i = 0; i < obj->nfields; i++) {
+		const struct field *f = &obj->fields[i];
+
+		if (!shown(f, o))
+			continue;
+		text = f->key;
+		if (rec) {
+			field_text(f, body(rec), o->numeric, value);
+			text = value;
+		}
+		fprintf(out, "%*s%s", pad, "", gap);
+		pad = widths[i] - (int)strlen(text);
+		if (field_right(f)) {
+			fprintf(out, "%*s", pad, "");
+			pad = 0;
+		}
+		fputs(text, out);
+		gap = "  ";
+	}
+	putc('\n', out);
+}
+
+static void print_table(FILE *out, const struct field_object *obj, const struct ctl_record *recs,
+			size_t n, const struct print_opts *o)
+{
+	int widths[64] = {0};
+
+	for (unsigned i = 0; i < obj->nfields; i++)
+		widths[i] = column(&obj->fields[i], recs, n, o);
+	print_row(out, obj, widths, NULL, o);
+	for (size_t i = 0; i < n; i++)
+		print_row(out, obj, widths, &recs[i], o);
+}
+
+int print_records(FILE *out, const struct field_object *obj, const struct ctl_record *recs,
+		  size_t n, const struct print_opts *o)
+{
+	bool blocks = o->details || o->stats || obj->number == CTL_STATUS;
+
+	if (o->json)
+		return print_json(out, obj, recs, n, o);
+	if (!o->oneline && !blocks) {
+		if (n)
+			print_table(out, obj, recs, n, o);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (o->oneline) {
+			print_line(out, obj, &recs[i], o);
+			continue;
+		}
+		if (i)
+			putc('\n', out);
+		print_block(out, obj, &recs[i], o);
+	}
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/request.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "ipc/conn.h"
+#include "ipc/version.h"
+#include "util/cleanup.h"
+
+struct request {
+	const char *path;
+	int fd;
+	int timeout_ms;
+	uint32_t seq;
+	/* the record received last */
+	_Alignas(8) uint8_t buf[MSG_MAX];
+	size_t len;
+};
+
+void request_error(const char *fmt, ...)
+{
+	char raw[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	va_end(ap);
+	for (char *c = raw; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+			*c = '?';
+	fprintf(stderr, "ddpctl: %s\n", raw);
+}
+
+static enum ctl_exit late(const struct request *q)
+{
+	request_error("%s: no answer within %g s", q->path, q->timeout_ms / 1000.0);
+	return CTL_EXIT_TIMEOUT;
+}
+
+/* connect() and send() of a socket whose owner is stuck would wait for ever. */
+static int limit_waiting(const struct request *q)
+{
+	struct timeval tv = {
+		.tv_sec = q->timeout_ms / 1000,
+		.tv_usec = (q->timeout_ms % 1000) * 1000,
+	};
+
+	return setsockopt(q->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+}
+
+static enum ctl_exit cannot_connect(const struct request *q, int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ECONNREFUSED:
+		request_error("%s: no daemon there; is ddpsctpd running?", q->path);
+		return CTL_EXIT_NO_DAEMON;
+	case EACCES:
+	case EPERM:
+		request_error("%s: permission denied; are you a member of the socket's group?",
+			      q->path);
+		return CTL_EXIT_PERMISSION;
+	case EAGAIN:
+		return late(q);
+	default:
+		request_error("%s: %s", q->path, strerror(err));
+		return CTL_EXIT_NO_DAEMON;
+	}
+}
+
+static enum ctl_exit connect_daemon(struct request *q)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+
+	if (strlen(q->path) >= sizeof(sun.sun_path)) {
+		request_error("%s: a path of a socket has at most %zu characters", q->path,
+			      sizeof(sun.sun_path) - 1);
+		return CTL_EXIT_USAGE;
+	}
+	strcpy(sun.sun_path, q->path);
+	q->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (q->fd < 0 || limit_waiting(q) < 0) {
+		request_error("socket: %s", strerror(errno));
+		return CTL_EXIT_FAILED;
+	}
+	if (connect(q->fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
+		return cannot_connect(q, errno);
+	return CTL_EXIT_OK;
+}
+
+static enum ctl_exit send_record(struct request *q, struct msg_hdr *hdr, size_t len)
+{
+	int r;
+
+	hdr->seq = ++q->seq;
+	r = conn_send(q->fd, hdr, len, NULL, 0);
+	if (r == 0)
+		return CTL_EXIT_OK;
+	if (r == CONN_E_AGAIN)
+		return late(q);
+	request_error("%s: %s", q->path, r < 0 ? strerror(-r) : "the daemon is gone");
+	return CTL_EXIT_NO_DAEMON;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Waits until the socket is readable. */
+static enum ctl_exit await(const struct request *q)
+{
+	uint64_t end = now_ms() + (uint64_t)q->timeout_ms;
+	struct pollfd p = {.fd = q->fd, .events = POLLIN};
+
+	for (;;) {
+		uint64_t now = now_ms();
+		int r = poll(&p, 1, now < end ? (int)(end - now) : 0);
+
+		if (r > 0)
+			return CTL_EXIT_OK;
+		if (r == 0)
+			return late(q);
+		if (errno != EINTR) {
+			request_error("poll: %s", strerror(errno));
+			return CTL_EXIT_FAILED;
+		}
+	}
+}
+
+static enum ctl_exit nonsense(const struct request *q)
+{
+	request_error("%s: the daemon answers what ddpctl does not understand", q->path);
+	return CTL_EXIT_VERSION;
+}
+
+/* The next record. Descriptors that come with it are of no use here. */
+static enum ctl_exit receive(struct request *q)
+{
+	int fds[MSG_MAX_FDS], r;
+	enum ctl_exit e = await(q);
+	unsigned nfds = 0;
+
+	if (e != CTL_EXIT_OK)
+		return e;
+	r = conn_recv(q->fd, q->buf, sizeof(q->buf), &q->len, fds, &nfds);
+	for (unsigned i = 0; r == 0 && i < nfds; i++)
+		close(fds[i]);
+	if (r == 0 && q->len >= sizeof(struct msg_hdr))
+		return CTL_EXIT_OK;
+	if (r == CONN_E_CLOSED) {
+		request_error("%s: the daemon closed the connection", q->path);
+		return CTL_EXIT_NO_DAEMON;
+	}
+	if (r < 0) {
+		request_error("%s: %s", q->path, strerror(-r));
+		return CTL_EXIT_FAILED;
+	}
+	return nonsense(q);
+}
+
+static enum ctl_exit refused(struct request *q)
+{
+	struct msg_error *e = (struct msg_error *)q->buf;
+
+	if (q->len != sizeof(*e))
+		return nonsense(q);
+	e->reason[MSG_REASON_MAX - 1] = '\0';
+	request_error("%s", *e->reason ? e->reason : strerror(e->err));
+	switch (e->err) {
+	case EACCES:
+	case EPERM:
+		return CTL_EXIT_PERMISSION;
+	case EPROTO:
+	case EPROTONOSUPPORT:
+		return CTL_EXIT_VERSION;
+	default:
+		return CTL_EXIT_FAILED;
+	}
+}
+
+/* A record with this opcode, that size, and the number of the request. */
+static enum ctl_exit receive_one_of(struct request *q, uint32_t op, size_t len, uint32_t other,
+				    size_t other_len)
+{
+	const struct msg_hdr *hdr = (const struct msg_hdr *)q->buf;
+	enum ctl_exit e = receive(q);
+
+	if (e != CTL_EXIT_OK)
+		return e;
+	if (hdr->op == MSG_ERROR)
+		return refused(q);
+	if (hdr->seq != q->seq)
+		return nonsense(q);
+	if ((hdr->op == op && q->len == len) || (hdr->op == other && q->len == other_len))
+		return CTL_EXIT_OK;
+	return nonsense(q);
+}
+
+static enum ctl_exit say_hello(struct request *q)
+{
+	struct msg_hello hello = {
+		.hdr.op = MSG_HELLO,
+		.major = IPC_VERSION_MAJOR,
+		.minor = IPC_VERSION_MINOR,
+		.comm = "ddpctl",
+	};
+	const struct msg_hello_reply *reply = (const struct msg_hello_reply *)q->buf;
+	enum ctl_exit e = send_record(q, &hello.hdr, sizeof(hello));
+
+	if (e == CTL_EXIT_OK)
+		e = receive_one_of(q, MSG_HELLO, sizeof(*reply), MSG_HELLO, sizeof(*reply));
+	if (e != CTL_EXIT_OK)
+		return e;
+	if (reply->major == IPC_VERSION_MAJOR)
+		return CTL_EXIT_OK;
+	request_error("the daemon speaks version %u.%u of the local protocol, ddpctl %d.%d",
+		      reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
+	return CTL_EXIT_VERSION;
+}
+
+static enum ctl_exit keep(struct request_answer *a, const struct ctl_record *rec, size_t *room)
+{
+	if (a->n == *room) {
+		size_t more = *room ? 2 * *room : 64;
+		struct ctl_record *bigger = reallocarray(a->recs, more, sizeof(*bigger));
+
+		if (!bigger) {
+			request_error("out of memory");
+			return CTL_EXIT_FAILED;
+		}
+		a->recs = bigger;
+		*room = more;
+	}
+	a->recs[a->n++] = *rec;
+	return CTL_EXIT_OK;
+}
+
+static enum ctl_exit take_records(struct request *q, enum ctl_object object,
+				  struct request_answer *a)
+{
+	const struct ctl_record *rec = (const struct ctl_record *)q->buf;
+	const struct ctl_end *end = (const struct ctl_end *)q->buf;
+	size_t room = 0;
+
+	for (;;) {
+		enum ctl_exit e =
+			receive_one_of(q, MSG_CTL_RECORD, sizeof(*rec), MSG_CTL_END, sizeof(*end));
+
+		if (e != CTL_EXIT_OK)
+			return e;
+		if (rec->hdr.op == MSG_CTL_END)
+			break;
+		if (rec->object != (uint32_t)object)
+			return nonsense(q);
+		e = keep(a, rec, &room);
+		if (e != CTL_EXIT_OK)
+			return e;
+	}
+	a->hidden = end->hidden;
+	return end->records == a->n ? CTL_EXIT_OK : nonsense(q);
+}
+
+enum ctl_exit request_show(const char *socket, int timeout_ms, enum ctl_object object,
+			   struct request_answer *ret)
+{
+	struct request q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	struct ctl_show show = {.hdr.op = MSG_CTL_SHOW, .object = (uint32_t)object};
+	struct request_answer a = {0};
+	enum ctl_exit e = connect_daemon(&q);
+
+	if (e == CTL_EXIT_OK)
+		e = say_hello(&q);
+	if (e == CTL_EXIT_OK)
+		e = send_record(&q, &show.hdr, sizeof(show));
+	if (e == CTL_EXIT_OK)
+		e = take_records(&q, object, &a);
+	cleanup_close(&q.fd);
+	if (e == CTL_EXIT_OK)
+		*ret = a;
+	else
+		free(a.recs);
+	return e;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/common.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { SECOND_NS = 1000000000 };
+
+static const char *tool = "";
+static volatile sig_atomic_t stopped;
+static char last_error[1024];
+static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Who asks twice within a moment, as timeout(1) does, means it once. Later it means now. */
+static void on_signal(int sig)
+{
+	static uint64_t asked;
+	uint64_t now = common_now_ns();
+
+	if (stopped && now - asked > SECOND_NS) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	if (!stopped)
+		asked = now;
+	stopped = 1;
+}
+
+void common_start(const char *name)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	tool = name;
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+const char *common_tool(void)
+{
+	return tool;
+}
+
+bool common_stopped(void)
+{
+	return stopped != 0;
+}
+
+/* One write for the whole line, so that lines of threads do not mix. */
+static void complain(const char *fmt, va_list ap, const char *hint)
+{
+	char raw[1024], line[1024];
+
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	common_clean(line, sizeof(line), raw, strlen(raw));
+	pthread_mutex_lock(&last_error_lock);
+	snprintf(last_error, sizeof(last_error), "%s", line);
+	pthread_mutex_unlock(&last_error_lock);
+	fprintf(stderr, "%s: %s\n%s%s%s", tool, line, hint ? "Try '" : "", hint ? tool : "",
+		hint ? hint : "");
+}
+
+const char *common_last_error(void)
+{
+	return last_error;
+}
+
+void common_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(fmt, ap, NULL);
+	va_end(ap);
+}
+
+int common_usage(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(fmt, ap, " --help'.\n");
+	va_end(ap);
+	return COMMON_USAGE;
+}
+
+void common_version(uint32_t library)
+{
+	printf("%s " PACKAGE_VERSION " (libddpclient %u.%u.%u)\n", tool, library >> 16,
+	       library >> 8 & 0xff, library & 0xff);
+}
+
+const char *common_strerror(int err)
+{
+	static _Thread_local char buf[128];
+	const char *text = strerror_r(err < 0 ? -err : err, buf, sizeof(buf));
+
+	if (text != buf)
+		snprintf(buf, sizeof(buf), "%s", text);
+	/* "Connection refused" becomes lower case, "I/O error" does not. */
+	if (buf[0] && islower((unsigned char)buf[1]))
+		buf[0] = (char)tolower((unsigned char)buf[0]);
+	return buf;
+}
+
+void common_clean(char *out, size_t size, const void *text, size_t len)
+{
+	const unsigned char *in = text;
+	size_t n = 0;
+
+	while (n + 1 < size && n < len && in[n]) {
+		out[n] = in[n] >= 0x20 && in[n] < 0x7f ? (char)in[n] : '?';
+		n++;
+	}
+	out[n] = '\0';
+}
+
+/* Bits to shift by for a unit; -1 for one that is none. */
+static int unit_shift(const char *unit)
+{
+	if (!*unit)
+		return 0;
+	if (unit[1])
+		return -1;
+	switch (toupper((unsigned char)*unit)) {
+	case 'K':
+		return 10;
+	case 'M':
+		return 20;
+	case 'G':
+		return 30;
+	default:
+		return -1;
+	}
+}
+
+int common_parse_num(const char *text, bool units, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	char *end;
+	uint64_t v;
+	int shift;
+
+	if (!isdigit((unsigned char)*text)) /* strtoull takes blanks and signs */
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno)
+		return -ERANGE;
+	shift = unit_shift(end);
+	if (shift < 0 || (shift > 0 && !units))
+		return -EINVAL;
+	if (v > UINT64_MAX >> shift)
+		return -ERANGE;
+	v <<= shift;
+	if (v < min || v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+int common_parse_seconds(const char *text, double max, double *ret)
+{
+	char *end;
+	double v;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return -EINVAL;
+	if (strspn(text, "0123456789.") != strlen(text)) /* nor hexadecimal, nor exponents */
+		return -EINVAL;
+	v = strtod(text, &end);
+	if (end == text || *end)
+		return -EINVAL;
+	if (v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+uint64_t common_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void common_cpu(double *ret_user, double *ret_system)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	*ret_user = (double)ru.ru_utime.tv_sec + (double)ru.ru_utime.tv_usec / 1e6;
+	*ret_system = (double)ru.ru_stime.tv_sec + (double)ru.ru_stime.tv_usec / 1e6;
+}
+
+int common_samples_add(struct common_samples *s, double v)
+{
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 1024;
+		double *bigger = reallocarray(s->v, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		s->v = bigger;
+		s->room = room;
+	}
+	s->v[s->n++] = v;
+	return 0;
+}
+
+void common_samples_free(struct common_samples *s)
+{
+	free(s->v);
+	*s = (struct common_samples){0};
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void common_samples_stats(struct common_samples *s, struct common_stats *ret)
+{
+	double sum = 0;
+
+	*ret = (struct common_stats){.n = s->n};
+	if (!s->n)
+		return;
+	qsort(s->v, s->n, sizeof(*s->v), by_value);
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->v[i];
+	ret->min = s->v[0];
+	ret->max = s->v[s->n - 1];
+	ret->mean = sum / (double)s->n;
+	ret->median = (s->v[(s->n - 1) / 2] + s->v[s->n / 2]) / 2;
+	ret->p99 = s->v[s->n - 1 - s->n / 100];
+}
+
+void common_json_str(FILE *f, const char *s)
+{
+	putc('"', f);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			fprintf(f, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(f, "\\u%04x", c);
+		else
+			putc(c < 0x80 ? c : '?', f);
+	}
+	putc('"', f);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/ddpcp_link.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common.h"
+
+enum {
+	POLL = 16,
+	LINGER_MS = 5000,
+};
+
+const struct session_need ddpcp_link_need = {
+	.send_wr = DDPCP_LINK_SENDS,
+	.recv_wr = DDPCP_RECVS,
+};
+
+static uint64_t recv_off(uint32_t slot)
+{
+	return (uint64_t)slot * DDPCP_REC_MAX;
+}
+
+static uint64_t send_off(uint32_t n)
+{
+	return (uint64_t)(DDPCP_RECVS + n % DDPCP_RECVS) * DDPCP_REC_MAX;
+}
+
+int ddpcp_link_init(struct ddpcp_link *l, struct session *s)
+{
+	size_t len = (size_t)2 * DDPCP_RECVS * DDPCP_REC_MAX;
+	int r;
+
+	*l = (struct ddpcp_link){.s = s};
+	r = session_alloc(s, len, DDP_ACCESS_LOCAL_WRITE, &l->recs);
+	for (uint32_t i = 0; r == 0 && i < DDPCP_RECVS; i++)
+		r = session_post_recv(s, l->recs, recv_off(i), DDPCP_REC_MAX, i);
+	return r;
+}
+
+int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
+{
+	char text[DDPCP_TEXT_MAX + 1];
+	va_list ap;
+
+	if (*l->why)
+		return err;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	common_clean(l->why, sizeof(l->why), text, strlen(text));
+	return err;
+}
+
+static int on_completion(struct ddpcp_link *l, const struct ddp_wc *wc)
+{
+	uint32_t at = (l->first + l->count) % DDPCP_RECVS;
+
+	if (wc->status != DDP_WC_SUCCESS) {
+		l->told = true; /* nothing reaches the peer any more */
+		return session_wc_fail(l->s, "copy", wc);
+	}
+	if (wc->opcode == DDP_WC_SEND)
+		l->sent++;
+	if (wc->opcode != DDP_WC_RECV)
+		return 0;
+	l->fifo[at].slot = (uint32_t)wc->wr_id;
+	l->fifo[at].len = wc->byte_len;
+	l->count++;
+	return 0;
+}
+
+/* Takes what is complete; waits for the first. */
+static int pump(struct ddpcp_link *l, int timeout_ms)
+{
+	struct ddp_wc wc[POLL];
+	int n = session_wait(l->s, POLL, wc, timeout_ms), r = 0;
+
+	if (n == 0)
+		return ddpcp_link_fail(l, -ETIMEDOUT, "nothing was heard for %d s",
+				       timeout_ms / 1000);
+	if (n == -EINTR)
+		return ddpcp_link_fail(l, n, "interrupted");
+	for (int i = 0; i < n && r == 0; i++)
+		r = on_completion(l, &wc[i]);
+	return n < 0 ? n : r;
+}
+
+int ddpcp_link_write(struct ddpcp_link *l, const struct ddp_mr *mr, uint64_t off, uint32_t len,
+		     uint64_t to, uint32_t stag)
+{
+	struct ddp_sge sge = {mr->iova + off, len, mr->lkey};
+	struct ddp_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = DDP_WR_RDMA_WRITE,
+		.rdma = {to, stag},
+	};
+	int r = ddp_post_send(l->s->qp, &wr, NULL);
+
+	return r < 0 ? session_fail("post a write", r) : 0;
+}
+
+int ddpcp_link_send(struct ddpcp_link *l, const struct ddpcp_rec *rec)
+{
+	uint64_t off = send_off(l->sends);
+	size_t len;
+	int r = 0;
+
+	while (r == 0 && l->sends - l->sent >= DDPCP_RECVS)
+		r = pump(l, DDPCP_WAIT_MS);
+	if (r < 0)
+		return r;
+	len = ddpcp_rec_put((uint8_t *)l->recs->addr + off, rec);
+	l->sends++;
+	return session_post_send(l->s, l->recs, off, (uint32_t)len, 0, DDP_SEND_SIGNALED);
+}
+
+/* The oldest record, whose slot is posted again. */
+static int next(struct ddpcp_link *l, struct ddpcp_rec *ret)
+{
+	uint32_t slot = l->fifo[l->first].slot, len = l->fifo[l->first].len;
+	int r;
+
+	l->first = (l->first + 1) % DDPCP_RECVS;
+	l->count--;
+	r = ddpcp_rec_get((uint8_t *)l->recs->addr + recv_off(slot), len, ret);
+	if (r < 0)
+		return ddpcp_link_fail(l, r, "a record that is none was received");
+	return session_post_recv(l->s, l->recs, recv_off(slot), DDPCP_REC_MAX, slot);
+}
+
+int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct ddpcp_rec *ret)
+{
+	int r = 0;
+
+	while (r == 0 && !l->count)
+		r = pump(l, timeout_ms);
+	if (r == 0)
+		r = next(l, ret);
+	if (r < 0)
+		return r;
+	if (ret->kind == DDPCP_RESULT && ret->status != DDPCP_OK) {
+		l->told = true;
+		return ddpcp_link_fail(l, -EREMOTEIO, "%s: %s", l->s->peer, ret->text);
+	}
+	if (kinds & DDPCP_LINK_KIND(ret->kind))
+		return 0;
+	return ddpcp_link_fail(l, -EPROTO, "a record of kind %d came out of turn", (int)ret->kind);
+}
+
+int ddpcp_link_tell(struct ddpcp_link *l)
+{
+	struct ddpcp_rec rec = {.kind = DDPCP_RESULT};
+	int r;
+
+	if (l->told)
+		return 0;
+	l->told = true;
+	rec.status = *l->why ? DDPCP_FAILED : DDPCP_OK;
+	strcpy(rec.text, l->why);
+	r = ddpcp_link_send(l, &rec);
+	while (r == 0 && l->sent != l->sends)
+		r = pump(l, DDPCP_WAIT_MS);
+	return r;
+}
+
+void ddpcp_link_linger(struct ddpcp_link *l)
+{
+	struct ddp_wc wc;
+
+	/* The end of the session flushes the receives. */
+	while (session_wait(l->s, 1, &wc, LINGER_MS) > 0)
+		if (wc.status != DDP_WC_SUCCESS)
+			return;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records over a session, and why a copy failed. Functions return 0 or a negative errno value; the
+ * first failure leaves its words in `why`, unless they were printed.
+ */
+#ifndef TOOLS_DDPCP_LINK_H
+#define TOOLS_DDPCP_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/ddpcp_proto.h"
+#include "tools/session.h"
+
+struct ddpcp_link {
+	struct session *s;
+	struct ddp_mr *recs; /* DDPCP_RECVS to receive, then as many to send */
+	/* received and not yet looked at: slots in the order of arrival */
+	struct {
+		uint32_t slot, len;
+	} fifo[DDPCP_RECVS];
+	uint32_t first, count;
+	uint32_t sends, sent; /* posted; completed */
+	bool told;            /* the peer knows, or said itself, that it failed */
+	char why[DDPCP_TEXT_MAX + 1];
+};
+
+enum {
+	DDPCP_LINK_SENDS = 64,  /* entries of the send queue: chunks, records, and some room */
+	DDPCP_WAIT_MS = 60000,  /* for the next record */
+	DDPCP_LAST_MS = 600000, /* for the result: the file is written to disk */
+};
+
+/* What the queue pair needs. */
+extern const struct session_need ddpcp_link_need;
+
+/* Memory and receives for a session with a queue pair. */
+int ddpcp_link_init(struct ddpcp_link *l, struct session *s);
+
+/* Writes to the peer's memory; the record that is sent next arrives after it. */
+int ddpcp_link_write(struct ddpcp_link *l, const struct ddp_mr *mr, uint64_t off, uint32_t len,
+		     uint64_t to, uint32_t stag);
+
+/* Sends a record. Waits while DDPCP_RECVS of them are not complete. */
+int ddpcp_link_send(struct ddpcp_link *l, const struct ddpcp_rec *rec);
+
+/* Waits for a record of one of the kinds, a set of DDPCP_LINK_KIND(). A RESULT that says failed is
+ * a failure with the peer's words. */
+int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct ddpcp_rec *ret);
+
+#define DDPCP_LINK_KIND(kind) (1u << (kind))
+
+/* Keeps the words of the first failure. Returns err. */
+int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Tells the peer the result, unless it knows: DDPCP_OK if why is empty. On return it is out, so
+ * that the session can be ended. */
+int ddpcp_link_tell(struct ddpcp_link *l);
+
+/* Waits until the peer has ended the session. */
+void ddpcp_link_linger(struct ddpcp_link *l);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names of files on the other side of ddpcp. */
+#ifndef TOOLS_DDPCP_NAME_H
+#define TOOLS_DDPCP_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Files in the making begin with this; no name may. */
+#define DDPCP_NAME_TEMP ".ddpcp-"
+
+/*
+ * Whether a name stays within the root that it is looked up from, symbolic links aside: not empty,
+ * not too long, not absolute, no component that is empty, "." or "..", and none that is a file in
+ * the making. What is wrong is said in words; NULL if nothing is.
+ */
+const char *ddpcp_name_fault(const char *name);
+
+/*
+ * Opens the directory in which a name lies, one component after the other and never through a
+ * symbolic link: it cannot be outside of root. ret_base points into name. Returns 0, or a negative
+ * errno value: -EINVAL for a name with a fault.
+ */
+int ddpcp_name_open_dir(int root, const char *name, int *ret_dir, const char **ret_base);
+
+/*
+ * HOST:NAME, where an IPv6 address stands in brackets. NAME may be empty and points into arg.
+ * Returns 0, or -EINVAL: no colon, no host, or a host longer than size - 1.
+ */
+int ddpcp_name_split(const char *arg, char *ret_host, size_t size, const char **ret_name);
+
+/* The part behind the last slash. */
+const char *ddpcp_name_base(const char *path);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A line on stderr that shows how far a copy is, if stderr is a terminal. */
+#ifndef TOOLS_DDPCP_PROGRESS_H
+#define TOOLS_DDPCP_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ddpcp_progress {
+	const char *name;
+	uint64_t size;
+	uint64_t began, shown; /* ns */
+	bool on;
+};
+
+/* A copy of size bytes begins. name must stay. */
+void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size, bool quiet);
+
+/* arg is a struct ddpcp_progress. Draws at most ten times a second, and at the end. */
+void ddpcp_progress_step(void *arg, uint64_t done);
+
+/* Clears the line. */
+void ddpcp_progress_end(struct ddpcp_progress *p);
+
+/* The line without its carriage return, for `done` bytes after that many seconds. */
+void ddpcp_progress_line(char *buf, size_t len, const struct ddpcp_progress *p, uint64_t done,
+			 double seconds);
+
+#endif

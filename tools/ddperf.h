@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of ddperf. */
+#ifndef TOOLS_DDPERF_H
+#define TOOLS_DDPERF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/common.h"
+#include "tools/ddperf_proto.h"
+#include "tools/session.h"
+
+struct ddperf_opts {
+	const char *socket; /* of the daemon, NULL for the usual one */
+	const char *host;   /* NULL: serve */
+	uint16_t port;
+	enum ddperf_op op;
+	enum ddperf_metric metric;
+	uint32_t size, depth; /* 0: the metric's default */
+	double seconds;       /* how long to measure, if count is 0 */
+	uint64_t count;       /* messages to measure */
+	double warm_up;       /* seconds */
+	uint32_t interval_ms; /* of bandwidth and rate samples */
+	bool inline_data, json, once;
+};
+
+/* What was measured. */
+struct ddperf_result {
+	uint64_t messages;
+	double elapsed;                /* seconds, until the last message had arrived */
+	struct common_samples samples; /* us, MB/s or messages/s */
+	double user, system;           /* CPU seconds of this process */
+	uint64_t retransmits;          /* of the daemon here, meanwhile */
+};
+
+/* A client in the middle of a test. */
+struct ddperf_run {
+	const struct ddperf_opts *o;
+	struct session s;
+	struct ddp_caps caps;
+	struct ddperf_answer peer;
+	struct ddp_mr *out; /* what is written or sent, and read into */
+	struct ddp_mr *in;  /* what the server writes or sends to */
+	uint32_t batch;     /* requests posted with one completion */
+	uint32_t credits;   /* Sends that the server can still take */
+	uint32_t credited;  /* the last credit received */
+	uint64_t posted, completed;
+	uint32_t turn; /* latency: rounds so far */
+	/* the phase that is running */
+	uint64_t deadline;         /* ns, or */
+	uint64_t limit;            /* messages to post */
+	struct ddperf_result *res; /* NULL while warming up */
+};
+
+/* The words of the command line. */
+const char *ddperf_op_str(enum ddperf_op op);
+const char *ddperf_metric_str(enum ddperf_metric metric);
+
+/* Exit statuses. */
+int ddperf_client(const struct ddperf_opts *o);
+int ddperf_server(const struct ddperf_opts *o);
+
+/* One phase: bandwidth and rate, or latency. 0, -EINTR, or a failure that was printed. On return
+ * nothing is in flight. */
+int ddperf_stream(struct ddperf_run *run);
+int ddperf_pingpong(struct ddperf_run *run);
+
+/* Receives for credits, before connecting. */
+int ddperf_post_credit_recvs(struct ddperf_run *run);
+
+/* The report on stdout. */
+void ddperf_report(const struct ddperf_run *run, struct ddperf_result *res);
+
+/* Memory as the other side writes it. */
+static inline uint8_t ddperf_load(const uint8_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+/* The mark of a round; never what fresh memory holds. */
+static inline uint8_t ddperf_mark(uint32_t turn)
+{
+	return (uint8_t)(turn % 255 + 1);
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One session of a tool and all that belongs to it. Failures are printed where they happen,
+ * with what was tried, the errno value's words and the reason that the library or the daemon gave;
+ * callers only pass the negative errno value on.
+ */
+#ifndef TOOLS_SESSION_H
+#define TOOLS_SESSION_H
+
+#include <ddp/ddp.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SESSION_PRIVATE = 512, /* bytes of private data */
+	SESSION_MRS = 8,
+	SESSION_PEER = 64,
+};
+
+struct session {
+	struct ddp_ctx *ctx;
+	struct ddp_pd *pd;
+	struct ddp_cq *cq; /* of both queues */
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+	struct ddp_mr *mr[SESSION_MRS];
+	unsigned nmrs;
+	bool own_ctx;   /* a client; the server's sessions share one context */
+	atomic_bool up; /* established and not disconnected */
+	char peer[SESSION_PEER];
+	uint8_t reply[SESSION_PRIVATE]; /* the acceptor's private data */
+	size_t reply_len;
+	void *user;
+};
+
+struct session_need {
+	uint32_t send_wr, recv_wr;
+	uint32_t max_inline;
+	uint16_t reads; /* in flight, out and in; 0 = the daemon's default */
+};
+
+/* Where a client connects to. */
+struct session_target {
+	const char *socket; /* of the daemon, NULL for the usual one */
+	const char *host;
+	uint16_t port;
+	const void *hello; /* private data */
+	size_t hello_len;
+};
+
+/* A context and its protection domain. */
+int session_open(struct session *s, const char *socket);
+
+/* Completion queue and queue pair; the id too, where there is none yet. */
+int session_make_qp(struct session *s, const struct session_need *need);
+
+/* Memory that lives until session_close(). At most SESSION_MRS. */
+int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret);
+
+/* Connects and waits until that is decided. */
+int session_connect(struct session *s, const struct session_target *t);
+
+/* Ends the session in order if it is up, and frees everything. Not opened, or twice: nothing
+ * happens. */
+void session_close(struct session *s);
+
+/* Work on len bytes at mr's byte off. Sends and Writes: flags as in struct ddp_send_wr. */
+int session_post_recv(struct session *s, const struct ddp_mr *mr, uint64_t off, uint32_t len,
+		      uint64_t wr_id);
+int session_post_send(struct session *s, const struct ddp_mr *mr, uint64_t off, uint32_t len,
+		      uint64_t wr_id, unsigned flags);
+
+/*
+ * Waits for completions. Returns their number, 0 after timeout_ms (< 0: never), -EINTR when the
+ * program was asked to stop, or another negative errno value, which was printed.
+ */
+int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms);
+
+/* Prints that something failed: "what: words: reason". Returns err. */
+int session_fail(const char *what, int err);
+
+/* Prints why a request did not succeed; for one that was flushed, why the session ended. Returns
+ * a negative errno value. */
+int session_wc_fail(struct session *s, const char *what, const struct ddp_wc *wc);
+
+/* Address and port as text: "127.0.0.2 port 5043". */
+void session_addr_str(const struct sockaddr_storage *sa, char *buf, size_t len);
+
+#endif
