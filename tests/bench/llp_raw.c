@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Throughput of the transport `user` alone, between two processes on loopback: the figure
+ * that the datapath is measured against. The parent sends, a forked child receives and
+ * counts. A message above the largest chunk travels as several of nearly equal size.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "llp/llp.h"
+
+enum {
+	SCTP_PORT = 5043,
+	HEAD = 16, /* first span of each chunk, as a segment's header would be */
+	STREAMS = 16,
+	SEND_BUDGET = 256,
+	RECV_BUDGET = 256,
+};
+
+struct side {
+	struct llp *llp;
+	struct llp_conn *conn;
+	bool up, down, full;
+	uint64_t bytes, chunks;
+};
+
+static struct {
+	uint32_t size, mtu, buffer;
+	unsigned seconds, sack_packets, sack_ms, port;
+	enum llp_gso gso;
+	bool json, verbose, v6;
+} opt = {.size = 65536,
+	 .buffer = 2 << 20,
+	 .seconds = 3,
+	 .sack_packets = 4,
+	 .sack_ms = 20,
+	 .port = 19899,
+	 .gso = LLP_GSO_AUTO};
+
+static struct side me;
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void *incoming(void *user, struct llp_conn *c)
+{
+	(void)user;
+	me.conn = c;
+	me.up = true;
+	return &me;
+}
+
+static void up(void *user)
+{
+	(void)user;
+	me.up = true;
+}
+
+static void down(void *user, int err, const char *why)
+{
+	(void)user;
+	if (err)
+		fprintf(stderr, "llp_raw: %s\n", why);
+	me.down = true;
+	me.up = false;
+}
+
+static bool readable(void *user)
+{
+	struct llp_msg m;
+
+	(void)user;
+	for (int i = 0; i < RECV_BUDGET; i++) {
+		if (llp_recv(me.conn, &m) != LLP_E_OK)
+			return false;
+		me.bytes += m.len;
+		me.chunks++;
+	}
+	return true;
+}
+
+static void writable(void *user)
+{
+	(void)user;
+	me.full = false;
+}
+
+static void acked(void *user)
+{
+	(void)user;
+}
+
+static const struct llp_events events = {incoming, up, down, readable, writable, acked};
+
+static void address(const char *v4, const char *v6, uint16_t port, struct sockaddr_storage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (opt.v6) {
+		struct sockaddr_in6 *a = (void *)ret;
+
+		a->sin6_family = AF_INET6;
+		a->sin6_port = htons(port);
+		inet_pton(AF_INET6, v6, &a->sin6_addr);
+	} else {
+		struct sockaddr_in *a = (void *)ret;
+
+		a->sin_family = AF_INET;
+		a->sin_port = htons(port);
+		inet_pton(AF_INET, v4, &a->sin_addr);
+	}
+}
+
+static void open_side(const char *v4)
+{
+	struct sockaddr_storage a;
+	struct llp_config cfg = {
+		.addrs = &a,
+		.naddrs = 1,
+		.udp_port = (uint16_t)opt.port,
+		.streams = STREAMS,
+		.adaptation = 1,
+		.buffer = opt.buffer,
+		.mtu = opt.mtu,
+		.gso = opt.gso,
+		.sack_packets = opt.sack_packets,
+		.sack_ms = opt.sack_ms,
+		.rto_min_ms = 200,
+		.rto_max_ms = 5000,
+		.path_max_retrans = 5,
+		.init_ms = 5000,
+	};
+	char why[256];
+
+	address(v4, "::1", 0, &a);
+	if (llp_user_open(&cfg, &events, &me.llp, why, sizeof(why)) < 0) {
+		fprintf(stderr, "llp_raw: %s\n", why);
+		exit(1);
+	}
+}
+
+/* One chunk of n bytes, built of a head and a body like a segment. */
+static int send_chunk(const uint8_t *head, const uint8_t *body, uint32_t n, uint16_t sid)
+{
+	struct llp_msg m = {.sid = sid, .ppid = 16, .len = n, .n = 1};
+	uint32_t h = n < HEAD ? n : HEAD;
+
+	m.part[0] = (struct span){(uint8_t *)(uintptr_t)head, h};
+	if (n > h) {
+		m.part[1] = (struct span){(uint8_t *)(uintptr_t)body, n - h};
+		m.n = 2;
+	}
+	return llp_send(me.conn, &m);
+}
+
+static void send_some(const uint8_t *head, const uint8_t *body, uint32_t chunk, uint64_t *total)
+{
+	for (int i = 0; i < SEND_BUDGET && !me.full; i++) {
+		int r = send_chunk(head, body, chunk, (uint16_t)(i % STREAMS));
+
+		if (r == LLP_E_AGAIN) {
+			me.full = true;
+		} else if (r != LLP_E_OK) {
+			fprintf(stderr, "llp_raw: send: %d\n", r);
+			exit(1);
+		} else {
+			(*total)++;
+		}
+	}
+}
+
+static bool turn(void)
+{
+	bool any = llp_input(me.llp, 256);
+
+	llp_tick(me.llp, now_us() / 1000);
+	return any;
+}
+
+static void print_stats(const char *who)
+{
+	struct llp_stats s;
+	struct llp_info i;
+
+	llp_stats(me.llp, &s);
+	llp_info(me.conn, &i);
+	fprintf(stderr,
+		"%s: tx %llu packets %llu batches, rx %llu packets %llu batches, %llu again, "
+		"%llu errors, bad crc %llu, max_message %u, gso %d, srtt %u us, rto %u, cwnd %u, "
+		"rwnd "
+		"%u\n",
+		who, (unsigned long long)s.tx_packets, (unsigned long long)s.tx_batches,
+		(unsigned long long)s.rx_packets, (unsigned long long)s.rx_batches,
+		(unsigned long long)s.retransmits, (unsigned long long)s.tx_errors,
+		(unsigned long long)s.bad_crc, i.max_message, i.gso, i.srtt_us, i.rto_ms, i.cwnd,
+		i.peer_rwnd);
+}
+
+/* The receiver writes its counters to the pipe when the sender has gone. */
+static void receive(int out)
+{
+	struct llp_listener *l;
+	uint64_t count[2];
+
+	alarm(opt.seconds + 20); /* the parent may have failed */
+	open_side("127.0.0.2");
+	if (llp_listen(me.llp, NULL, SCTP_PORT, &me, &l) < 0)
+		exit(1);
+	if (write(out, "r", 1) != 1)
+		exit(1);
+	while (!me.down) {
+		if (!turn())
+			sched_yield();
+		llp_flush(me.llp);
+	}
+	count[0] = me.bytes;
+	count[1] = me.chunks;
+	if (opt.verbose)
+		print_stats("receiver");
+	if (write(out, count, sizeof(count)) != sizeof(count))
+		exit(1);
+	llp_close(me.llp);
+	exit(0);
+}
+
+/* Time from the first chunk to the end of the orderly shutdown, which waits for the last one. */
+static double send_for(uint32_t *ret_chunk)
+{
+	static uint8_t head[HEAD], body[1 << 17];
+	struct llp_info info;
+	uint64_t total = 0, start, end;
+	uint32_t n;
+
+	while (!me.up && !me.down) {
+		turn();
+		llp_flush(me.llp);
+		sched_yield();
+	}
+	if (me.down)
+		exit(1);
+	llp_info(me.conn, &info);
+	n = (opt.size + info.max_message - 1) / info.max_message;
+	*ret_chunk = (opt.size / n + 3) & ~3u;
+	if (*ret_chunk > info.max_message || opt.size < 4)
+		*ret_chunk = opt.size / n;
+	start = now_us();
+	end = start + (uint64_t)opt.seconds * 1000000;
+	while (now_us() < end && !me.down) {
+		bool any = turn();
+
+		send_some(head, body, *ret_chunk, &total);
+		llp_flush(me.llp);
+		if (!any && me.full)
+			sched_yield();
+	}
+	if (opt.verbose)
+		print_stats("sender");
+	llp_shutdown(me.conn);
+	while (!me.down) {
+		if (!turn())
+			sched_yield();
+		llp_flush(me.llp);
+	}
+	return (double)(now_us() - start) / 1e6;
+}
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: llp_raw [-s bytes] [-m mtu] [-t seconds] [-b buffer] [-k packets] "
+			"[-d ms] [-p udp port] [-g auto|on|off] [-6] [-v] [-j]\n");
+	exit(2);
+}
+
+static void options(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "s:m:t:b:k:d:p:g:6vj")) != -1) {
+		unsigned long v = optarg ? strtoul(optarg, NULL, 0) : 0;
+
+		switch (c) {
+		case 's':
+			opt.size = (uint32_t)v;
+			break;
+		case 'm':
+			opt.mtu = (uint32_t)v;
+			break;
+		case 't':
+			opt.seconds = (unsigned)v;
+			break;
+		case 'b':
+			opt.buffer = (uint32_t)v;
+			break;
+		case 'k':
+			opt.sack_packets = (unsigned)v;
+			break;
+		case 'd':
+			opt.sack_ms = (unsigned)v;
+			break;
+		case 'p':
+			opt.port = (unsigned)v;
+			break;
+		case '6':
+			opt.v6 = true;
+			break;
+		case 'v':
+			opt.verbose = true;
+			break;
+		case 'j':
+			opt.json = true;
+			break;
+		case 'g':
+			opt.gso = strcmp(optarg, "on") == 0    ? LLP_GSO_ON
+				  : strcmp(optarg, "off") == 0 ? LLP_GSO_OFF
+							       : LLP_GSO_AUTO;
+			break;
+		default:
+			usage();
+		}
+	}
+	if (opt.size == 0 || optind != argc)
+		usage();
+}
+
+int main(int argc, char **argv)
+{
+	int fds[2], status;
+	uint64_t count[2] = {0};
+	uint32_t chunk;
+	double s, mb, msgs;
+	char ready;
+	pid_t pid;
+	struct sockaddr_storage to;
+
+	options(argc, argv);
+	if (pipe(fds))
+		return 1;
+	pid = fork();
+	if (pid == 0)
+		receive(fds[1]);
+	close(fds[1]);
+	if (pid < 0 || read(fds[0], &ready, 1) != 1)
+		return 1;
+	open_side("127.0.0.1");
+	address("127.0.0.2", "::1", SCTP_PORT, &to);
+	if (llp_connect(me.llp, (struct sockaddr *)&to, &me, &me.conn) < 0)
+		return 1;
+	s = send_for(&chunk);
+	if (read(fds[0], count, sizeof(count)) != sizeof(count))
+		return 1;
+	waitpid(pid, &status, 0);
+	mb = (double)count[0] / s / 1e6;
+	msgs = (double)count[0] / opt.size / s;
+	if (opt.json)
+		printf("{\"bench\":\"raw\",\"size\":%u,\"mtu\":%u,\"chunk\":%u,\"mb_per_s\":%.1f,"
+		       "\"msgs_per_s\":%.0f}\n",
+		       opt.size, opt.mtu, chunk, mb, msgs);
+	else
+		printf("%u bytes in chunks of %u, mtu %u: %.1f MB/s, %.0f messages/s\n", opt.size,
+		       chunk, opt.mtu, mb, msgs);
+	llp_close(me.llp);
+	return status != 0;
+}

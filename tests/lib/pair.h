@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two associations back to back in memory, and what stands around them in a test: regions,
+ * work queues, completions, the messages on the wire. A test that plays the peer itself
+ * uses one node, pulls what it sends and pushes what it is to receive.
+ * Misuse ends the program.
+ */
+#ifndef TESTS_LIB_PAIR_H
+#define TESTS_LIB_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/assoc.h"
+
+enum {
+	PAIR_MSG_MAX = 4096,
+	PAIR_QUEUE = 128, /* requests, receives, completions in the life of a queue pair */
+	PAIR_QPS = 16,
+	PAIR_REGIONS = 32,
+	PAIR_PD = 7,
+	PAIR_DEPTH = 8, /* sq_depth and rq_depth */
+	PAIR_READS = 2, /* ord and ird */
+	PAIR_ANSWER_MS = 1000,
+	PAIR_CLOSE_MS = 500,
+};
+
+/* A message on the wire. */
+struct pair_msg {
+	uint16_t sid;
+	uint32_t ppid;
+	uint32_t len;
+	bool urgent;
+	uint8_t b[PAIR_MSG_MAX];
+};
+
+struct pair_node;
+
+/* An endpoint with its rings. */
+struct pair_qp {
+	struct pair_node *node;
+	struct rdmap *ep;
+	uint64_t scope;
+	struct rdmap_wr send[PAIR_QUEUE];
+	unsigned posted, taken; /* of send */
+	struct rdmap_recv recv[PAIR_QUEUE];
+	unsigned recv_posted, recv_taken;
+	struct rdmap_done done[PAIR_QUEUE]; /* sends and receives as they completed */
+	unsigned ndone, nseen;              /* nseen: handed out by pair_done() */
+	bool no_room;                       /* take_send finds no room to complete */
+};
+
+/* One side. */
+struct pair_node {
+	struct assoc *assoc;
+	struct stag_table *stags;
+	uint32_t mulpdu;
+	struct pair_qp *qp[PAIR_QPS];
+	unsigned nqps;
+	uint8_t *region[PAIR_REGIONS];
+	unsigned nregions;
+	uint8_t priv[WIRE_PRIVATE_MAX]; /* of the last event */
+};
+
+/* A configuration with room for everything that small tests do. */
+struct assoc_cfg pair_cfg(bool opener);
+
+void pair_init(struct pair_node *n, const struct assoc_cfg *cfg);
+void pair_deinit(struct pair_node *n);
+
+/* ---- what stands around it ---- */
+
+/* A new endpoint. Endpoint number i of a node, from 0, has scope 100 + i. */
+struct pair_qp *pair_qp(struct pair_node *n);
+
+/* Zeroed memory of len bytes, registered with the STag. scope: 0 for the whole domain. */
+uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,
+		     uint64_t scope);
+
+void pair_post(struct pair_qp *qp, const struct rdmap_wr *wr);
+
+/* A receive of one element, or of none if len is 0. */
+void pair_post_recv(struct pair_qp *qp, uint64_t cookie, uint32_t stag, uint64_t to, uint32_t len);
+
+/* The next completion; one of cookie 0 and status RDMAP_STATUS_COUNT if there is none. */
+struct rdmap_done pair_done(struct pair_qp *qp);
+
+/* ---- the wire ---- */
+
+/* The next message that the node sends; the transport takes it. False if there is none. */
+bool pair_pull(struct pair_node *n, struct pair_msg *ret);
+
+/* A session control message, a segment: as a peer would send them, for pair_push(). */
+struct pair_msg pair_control(uint16_t sid, uint16_t ssn, uint16_t func, const void *priv,
+			     uint32_t len);
+struct pair_msg pair_segment(uint16_t sid, uint16_t ssn, const struct wire_ddp *h,
+			     const void *payload, uint32_t len);
+
+/* The node receives a message. */
+void pair_push(struct pair_node *n, const struct pair_msg *m);
+
+/* The session is established from a peer that the test plays: the stream is sid. */
+void pair_fake_connect(struct pair_node *n, struct pair_qp *qp, uint16_t sid);
+
+/* Carries messages both ways until there are none. */
+void pair_pump(struct pair_node *a, struct pair_node *b);
+
+/* The next event, its private data copied to n->priv. False if there is none. */
+bool pair_event(struct pair_node *n, struct assoc_event *ret);
+
+/* Establishes a session from a to b. Returns its stream. */
+uint16_t pair_connect(struct pair_node *a, struct pair_qp *qa, struct pair_node *b,
+		      struct pair_qp *qb);
+
+#endif

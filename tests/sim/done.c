@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completions against what the model knows: each one once, in order, and true. */
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+static bool is_local_status(unsigned status)
+{
+	return status >= RDMAP_LOC_LEN && status <= RDMAP_LOC_BOUNDS;
+}
+
+/* May the op have failed by itself so? */
+static bool fits(const struct op *op, unsigned status)
+{
+	if (op->local == RDMAP_OK)
+		return op->shaky && is_local_status(status);
+	return status == op->local || (op->ep->sess->shaky && is_local_status(status));
+}
+
+static void put_local(struct op *op)
+{
+	for (unsigned i = 0; i < op->nlocal; i++)
+		op->local_mem[i] = slice_put(op->local_mem[i]);
+}
+
+/* The op that this completion is of: the oldest one taken. */
+static struct op *oldest(struct ep *ep, const struct rdmap_done *d)
+{
+	bool recv = d->op == RDMAP_RECV;
+	unsigned done = recv ? ep->rq_done : ep->sq_done;
+	struct op *op;
+
+	if (done == (recv ? ep->rq_taken : ep->sq_taken))
+		fail(ep->w, "ep%u: %s completes, but none was taken", ep->id, rdmap_op_str(d->op));
+	op = recv ? ep->rq[ep->rq_done++] : ep->sq[ep->sq_done++];
+	if (op->cookie != d->cookie || op->kind != d->op)
+		fail(ep->w, "ep%u: %s #%llu completes before %s #%llu", ep->id, rdmap_op_str(d->op),
+		     (unsigned long long)d->cookie, rdmap_op_str(op->kind),
+		     (unsigned long long)op->cookie);
+	return op;
+}
+
+/* ---- receives ---- */
+
+static const struct op *first_wrong(const struct ep *ep)
+{
+	for (unsigned i = 0; i < ep->sq_n; i++)
+		if (ep->sq[i]->must && ep->sq[i]->sent)
+			return ep->sq[i];
+	return NULL;
+}
+
+static void check_filled(struct op *recv, const struct op *send)
+{
+	uint32_t at = 0;
+
+	for (unsigned i = 0; i < recv->nlocal; i++) {
+		struct slice *s = recv->local_mem[i];
+		uint32_t n = send->len - at < s->len ? send->len - at : s->len;
+
+		if (!content_is(slice_mem(s), send->cid, send->from + at, n))
+			fail(recv->ep->w,
+			     "ep%u: receive #%llu, bytes %u to %u are not Send #%llu's",
+			     recv->ep->id, (unsigned long long)recv->cookie, at, at + n,
+			     (unsigned long long)send->cookie);
+		slice_settle(s);
+		at += n;
+	}
+}
+
+static void check_invalidation(struct ep *ep, const struct op *send, const struct rdmap_done *d)
+{
+	const struct stag_region *r;
+	bool inv = send->kind == RDMAP_SEND_INV;
+
+	if (d->invalidated != inv || (inv && d->inv_stag != send->wr.inv_stag))
+		fail(ep->w, "ep%u: wrong invalidation of 0x%08x", ep->id, d->inv_stag);
+	if (!inv)
+		return;
+	r = stag_find(ep->node->stags, d->inv_stag);
+	if (r && r->valid)
+		fail(ep->w, "ep%u: STag 0x%08x is valid after its invalidation", ep->id,
+		     d->inv_stag);
+	ep->w->sum.invalidated++;
+	if (send->inv)
+		region_revoke(send->inv, false);
+}
+
+static void received(struct ep *ep, struct op *recv, const struct rdmap_done *d)
+{
+	struct ep *other = ep_other(ep);
+	const struct op *wrong;
+	struct op *send;
+
+	if (!other || ep->good_done >= other->sent_n)
+		fail(ep->w, "ep%u: a message was received that was never sent", ep->id);
+	send = other->sent[ep->good_done];
+	wrong = first_wrong(other);
+	if (!send->sent || send->delivered)
+		fail(ep->w, "ep%u: Send #%llu is delivered %s", ep->id,
+		     (unsigned long long)send->cookie, send->sent ? "twice" : "before its end");
+	if (wrong && wrong->at < send->at)
+		fail(ep->w, "ep%u: Send #%llu is delivered in spite of an error before it", ep->id,
+		     (unsigned long long)send->cookie);
+	if (d->len != send->len || d->solicited != !!(send->wr.flags & RDMAP_SOLICITED))
+		fail(ep->w, "ep%u: Send #%llu of %u bytes arrives with %u bytes, solicited %d",
+		     ep->id, (unsigned long long)send->cookie, send->len, d->len, d->solicited);
+	send->delivered = true;
+	check_filled(recv, send);
+	ep->good_done++;
+	ep_sweep(other, send->at, true);
+	check_invalidation(ep, send, d);
+}
+
+static void recv_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
+{
+	if (d->status == RDMAP_FLUSHED) {
+		ep->flushed = true;
+		return;
+	}
+	if (fits(op, d->status))
+		return;
+	if (d->status == RDMAP_LOC_LEN &&
+	    (ep->sess->shaky || (ep_errors(ep_other(ep)) & perr_bit(PERR_TOO_LONG))))
+		return;
+	fail(ep->w, "ep%u: receive #%llu ends with %s", ep->id, (unsigned long long)op->cookie,
+	     rdmap_status_str(d->status));
+}
+
+static void recv_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
+{
+	if (!d->signaled)
+		fail(ep->w, "ep%u: a receive is not signaled", ep->id);
+	if (d->status != RDMAP_OK)
+		recv_failed(ep, op, d);
+	else if (op->local != RDMAP_OK)
+		fail(ep->w, "ep%u: bad receive #%llu took a message", ep->id,
+		     (unsigned long long)op->cookie);
+	else
+		received(ep, op, d);
+	if (d->status == RDMAP_OK)
+		put_local(op); /* the others may be half filled: until the session ends */
+}
+
+/* ---- requests ---- */
+
+static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
+{
+	struct slice *sink = op->local_mem[0];
+
+	if (op->must || !op->answered)
+		fail(ep->w, "ep%u: Read #%llu completes %s", ep->id, (unsigned long long)op->cookie,
+		     op->must ? "in spite of its error" : "before it was answered");
+	if (d->len != op->len)
+		fail(ep->w, "ep%u: Read #%llu of %u bytes reports %u", ep->id,
+		     (unsigned long long)op->cookie, op->len, d->len);
+	if (op_known(op) && !content_is(slice_mem(sink), op->cid, op->from, op->len))
+		fail(ep->w, "ep%u: Read #%llu has not the bytes of its source", ep->id,
+		     (unsigned long long)op->cookie);
+	slice_settle(sink);
+	ep_sweep(ep, op->at, true);
+}
+
+static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
+{
+	if (op->local != RDMAP_OK)
+		fail(ep->w, "ep%u: bad %s #%llu succeeds", ep->id, rdmap_op_str(op->kind),
+		     (unsigned long long)op->cookie);
+	if (!op->sent)
+		fail(ep->w, "ep%u: %s #%llu completes before it was sent", ep->id,
+		     rdmap_op_str(op->kind), (unsigned long long)op->cookie);
+	if (op->kind == RDMAP_READ)
+		read_back(ep, op, d);
+	put_local(op);
+	if (op->kind != RDMAP_WRITE)
+		op->target = slice_put(op->target);
+}
+
+static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
+{
+	if (d->status == RDMAP_FLUSHED) {
+		ep->flushed = true;
+	} else if (d->status == RDMAP_REM_ACCESS || d->status == RDMAP_REM_OP) {
+		ep->blamed = true;
+	} else if (!fits(op, d->status)) {
+		fail(ep->w, "ep%u: %s #%llu ends with %s", ep->id, rdmap_op_str(op->kind),
+		     (unsigned long long)op->cookie, rdmap_status_str(d->status));
+	}
+	if (op->local != RDMAP_OK && op->begun)
+		fail(ep->w, "ep%u: bad %s #%llu was sent", ep->id, rdmap_op_str(op->kind),
+		     (unsigned long long)op->cookie);
+	ep->w->sum.flushed += d->status == RDMAP_FLUSHED;
+	ep->w->sum.local_errors += is_local_status(d->status);
+}
+
+static void request_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
+{
+	if (d->signaled != !!(op->wr.flags & RDMAP_SIGNALED))
+		fail(ep->w, "ep%u: %s #%llu: signaled is %d", ep->id, rdmap_op_str(op->kind),
+		     (unsigned long long)op->cookie, d->signaled);
+	if (op->kind == RDMAP_READ && op->sent)
+		ep->reads_out--;
+	if (d->status == RDMAP_OK)
+		succeeded(ep, op, d);
+	else
+		request_failed(ep, op, d);
+}
+
+void done_check(struct ep *ep, const struct rdmap_done *d)
+{
+	struct op *op = oldest(ep, d);
+
+	trace(ep->w, "ep%u %s #%llu done: %s len %u", ep->id, rdmap_op_str(d->op),
+	      (unsigned long long)d->cookie, rdmap_status_str(d->status), d->len);
+	op->state = OP_DONE;
+	op->status = d->status;
+	if (d->op == RDMAP_RECV)
+		recv_done(ep, op, d);
+	else
+		request_done(ep, op, d);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints: their rings, and what their owner does when protocol asks for work. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+/* The protocol may know of the peer's Accept before its event is read. */
+static bool has_session(const struct ep *ep)
+{
+	if (ep->state == EP_CONNECTING)
+		return ep->sess->answer == ANS_ACCEPT;
+	return ep->state == EP_OPEN || ep->state == EP_CLOSING;
+}
+
+static bool take_send(void *user, struct rdmap_wr *ret)
+{
+	struct ep *ep = user;
+	struct op *op;
+
+	if (!has_session(ep))
+		fail(ep->w, "ep%u: asked for work without a session", ep->id);
+	if (ep->sq_taken == ep->sq_n || ep->cq_room == 0)
+		return false;
+	if (ep->state == EP_CLOSING)
+		fail(ep->w, "ep%u: work was taken after the close", ep->id);
+	op = ep->sq[ep->sq_taken++];
+	if (ep->sq_taken - ep->sq_done > ep->cfg.sq_depth)
+		fail(ep->w, "ep%u: more requests taken than its depth", ep->id);
+	ep->cq_room--;
+	op->state = OP_TAKEN;
+	*ret = op->wr;
+	trace(ep->w, "ep%u takes %s #%llu len %u flags %x", ep->id, rdmap_op_str(op->kind),
+	      (unsigned long long)op->cookie, op->len, op->wr.flags);
+	return true;
+}
+
+static bool take_recv(void *user, struct rdmap_recv *ret)
+{
+	struct ep *ep = user;
+	struct op *op;
+
+	if (!has_session(ep))
+		fail(ep->w, "ep%u: asked for a receive without a session", ep->id);
+	if (ep->rq_taken == ep->rq_n)
+		return false;
+	op = ep->rq[ep->rq_taken++];
+	if (ep->rq_taken - ep->rq_done > ep->cfg.rq_depth)
+		fail(ep->w, "ep%u: more receives taken than its depth", ep->id);
+	op->state = OP_TAKEN;
+	*ret = op->recv;
+	return true;
+}
+
+static void drain(void *obj, void *arg)
+{
+	struct ep *ep = obj;
+
+	(void)arg;
+	ep->cq_room++;
+	if (ep->state != EP_OPEN)
+		return;
+	assoc_tx_wake(ep->peer->assoc, ep->r);
+	peer_wake(ep->peer);
+}
+
+static void complete(void *user, const struct rdmap_done *done)
+{
+	struct ep *ep = user;
+
+	if (!has_session(ep))
+		fail(ep->w, "ep%u: completion without a session", ep->id);
+	done_check(ep, done);
+	if (done->op != RDMAP_RECV)
+		simclock_after(ep->w->clock, below(ep->w, ep->w->plan.drain_us + 1), drain, ep,
+			       NULL);
+}
+
+static const struct rdmap_ops ops = {
+	.take_send = take_send,
+	.take_recv = take_recv,
+	.complete = complete,
+};
+
+static uint16_t draw_reads(struct world *w)
+{
+	static const uint16_t choice[] = {0, 1, 1, 2, 2, 4, 8, 16};
+
+	return choice[below(w, sizeof(choice) / sizeof(choice[0]))];
+}
+
+static void draw_cfg(struct ep *ep)
+{
+	struct world *w = ep->w;
+
+	ep->cfg = (struct rdmap_cfg){
+		.stags = ep->node->stags,
+		.who = {.pd = 1 + below(w, 2), .scope = ep->id + 1},
+		.ord = draw_reads(w),
+		.ird = draw_reads(w),
+		.sq_depth = (uint16_t)(1u << below(w, 7)),
+		.rq_depth = (uint16_t)(1u << below(w, 7)),
+		.max_recv_sge = (uint8_t)(1 + below(w, SGL_MAX)),
+	};
+	ep->cq_room = 1 + (unsigned)below(w, 32);
+}
+
+static bool draw_memory(struct ep *ep)
+{
+	enum { ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ };
+	struct node *n = ep->node;
+	uint32_t len = 2 * ep->w->plan.len_max + 1024;
+	uint64_t pd = ep->cfg.who.pd;
+
+	ep->mine = region_new(n, ep, pd, 0, STAG_LOCAL_WRITE, 2 * len);
+	ep->open = region_new(n, ep, pd, 0, ALL, len);
+	ep->alone = region_new(n, ep, pd, ep->cfg.who.scope, ALL, len / 2);
+	return ep->mine && ep->open && ep->alone;
+}
+
+static void free_memory(struct ep *ep)
+{
+	list_foreach_safe (it, &ep->node->regions) {
+		struct region *rg = list_entry(it, struct region, link);
+
+		if (rg->owner == ep)
+			region_free(rg);
+	}
+	ep->mine = ep->open = ep->alone = NULL;
+	free(ep->r);
+	ep->r = NULL;
+}
+
+struct ep *ep_new(struct node *n)
+{
+	struct ep *ep = get(sizeof(*ep));
+
+	ep->w = n->w;
+	ep->node = n;
+	ep->id = n->w->neps++;
+	list_add_tail(&n->eps, &ep->link);
+	draw_cfg(ep);
+	if (!draw_memory(ep)) {
+		ep->state = EP_OVER;
+		free_memory(ep);
+		return NULL;
+	}
+	ep->r = rdmap_init(get(rdmap_size(&ep->cfg)), &ep->cfg, &ops, ep);
+	trace(ep->w, "n%u ep%u pd %llu ord %u ird %u sq %u rq %u sge %u room %u", n->id, ep->id,
+	      (unsigned long long)ep->cfg.who.pd, ep->cfg.ord, ep->cfg.ird, ep->cfg.sq_depth,
+	      ep->cfg.rq_depth, ep->cfg.max_recv_sge, ep->cq_room);
+	return ep;
+}
+
+bool ep_post_room(const struct ep *ep)
+{
+	return ep->sq_n + 2 < OPS_MAX && ep->sq_n - ep->sq_done < 64;
+}
+
+static void count_op(struct world *w, const struct op *op)
+{
+	w->sum.sends += op->kind == RDMAP_SEND || op->kind == RDMAP_SEND_INV;
+	w->sum.writes += op->kind == RDMAP_WRITE;
+	w->sum.reads += op->kind == RDMAP_READ;
+	w->sum.inlined += (op->wr.flags & RDMAP_INLINE) != 0;
+	w->sum.fenced += (op->wr.flags & RDMAP_FENCE) != 0;
+}
+
+void ep_post(struct op *op)
+{
+	struct ep *ep = op->ep;
+
+	op->at = ep->sq_n;
+	ep->sq[ep->sq_n++] = op;
+	if ((op->kind == RDMAP_SEND || op->kind == RDMAP_SEND_INV) && op->local == RDMAP_OK)
+		ep->sends++;
+	count_op(ep->w, op);
+	trace(ep->w, "ep%u posts %s #%llu len %u flags %x%s%s", ep->id, rdmap_op_str(op->kind),
+	      (unsigned long long)op->cookie, op->len, op->wr.flags, op->local ? " bad" : "",
+	      op->must ? " wrong" : "");
+	if (ep->state != EP_OPEN)
+		return;
+	assoc_tx_wake(ep->peer->assoc, ep->r);
+	peer_wake(ep->peer);
+}
+
+void ep_post_recv(struct op *op)
+{
+	struct ep *ep = op->ep;
+
+	op->at = ep->rq_n;
+	ep->rq[ep->rq_n++] = op;
+	if (op->local == RDMAP_OK)
+		ep->good[ep->good_n++] = op;
+	trace(ep->w, "ep%u posts receive #%llu len %u%s", ep->id, (unsigned long long)op->cookie,
+	      op->len, op->local ? " bad" : "");
+}
+
+static void release(struct op *op)
+{
+	for (unsigned i = 0; i < op->nlocal; i++) {
+		if (op->local_mem[i])
+			slice_settle(op->local_mem[i]);
+		op->local_mem[i] = slice_put(op->local_mem[i]);
+	}
+}
+
+/* Nothing is placed in this endpoint's memory any more. */
+static void release_targets(struct ep *other)
+{
+	for (unsigned i = 0; other && i < other->sq_n; i++) {
+		struct op *op = other->sq[i];
+
+		if (op->target)
+			slice_settle(op->target);
+		op->target = slice_put(op->target);
+	}
+}
+
+void ep_over(struct ep *ep)
+{
+	ep->state = EP_OVER;
+	for (unsigned i = 0; i < ep->sq_n; i++)
+		release(ep->sq[i]);
+	for (unsigned i = 0; i < ep->rq_n; i++)
+		release(ep->rq[i]);
+	release_targets(ep_other(ep));
+	free_memory(ep);
+	if (ep->sess)
+		ep->sess->over[ep->side] = true;
+}
+
+void ep_sweep(struct ep *ep, unsigned before, bool all)
+{
+	for (unsigned i = 0; i < before; i++) {
+		struct op *op = ep->sq[i];
+
+		if (op->kind != RDMAP_WRITE || !op->target || !op->sent)
+			continue;
+		if (slice_landed(op->target))
+			op->target = slice_put(op->target);
+		else if (all && !op->shaky)
+			fail(ep->w, "ep%u: Write #%llu was overtaken by what follows it", ep->id,
+			     (unsigned long long)op->cookie);
+	}
+}
+
+uint32_t ep_errors(const struct ep *ep)
+{
+	uint32_t bits = 0;
+
+	if (!ep)
+		return 0;
+	for (unsigned i = 0; i < ep->sq_n; i++) {
+		const struct op *op = ep->sq[i];
+
+		if (op->local != RDMAP_OK)
+			continue;
+		bits |= op->may;
+		if (op->must && op->sent)
+			break;
+	}
+	return bits;
+}

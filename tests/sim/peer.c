@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Associations: a transport's conn and a struct assoc, joined by the daemon's datapath. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+enum { PORT = 4711, EARLY_MAX = 1000 };
+
+static void on_event(void *user, const struct assoc_event *ev)
+{
+	sess_event(user, ev);
+}
+
+static void on_trace(void *user, uint16_t sid, const char *from, const char *to, const char *event)
+{
+	struct peer *p = user;
+
+	trace(p->node->w, "n%u c%u stream %u: %s -> %s on %s", p->node->id, sim_conn_id(p->conn),
+	      sid, from, to, event);
+	if (strcmp(to, "dead") == 0 && !p->gone)
+		fail(p->node->w, "node %u: stream %u: the peer did not end the session",
+		     p->node->id, sid);
+}
+
+static struct peer *peer_new(struct node *n, bool opener)
+{
+	struct world *w = n->w;
+	struct assoc_cfg cfg = {
+		.streams = w->plan.streams,
+		.opener = opener,
+		.pending_max = w->plan.pending_max,
+		.records_max = 65535,
+		.stash_max = 1 << 20,
+		.answer_ms = w->plan.answer_ms,
+		.close_ms = 60000,
+	};
+	struct peer *p = get(sizeof(*p));
+
+	p->node = n;
+	p->opener = opener;
+	p->timer_us = UINT64_MAX;
+	p->assoc = assoc_init(get(assoc_size(&cfg)), &cfg);
+	assoc_set_trace(p->assoc, on_trace, p);
+	p->dp = (struct datapath){.assoc = p->assoc, .on_event = on_event, .user = p};
+	list_add_tail(&n->peers, &p->link);
+	return p;
+}
+
+static void peer_up(struct peer *p)
+{
+	p->up = true;
+	p->dp.conn = p->conn;
+	dp_update_mulpdu(&p->dp);
+	trace(p->node->w, "n%u c%u up, mulpdu %u", p->node->id, sim_conn_id(p->conn), p->dp.mulpdu);
+}
+
+/* ---- turns ---- */
+
+static void turn(void *obj, void *arg);
+
+void peer_wake(struct peer *p)
+{
+	struct world *w = p->node->w;
+
+	if (p->turn_due || p->gone)
+		return;
+	p->turn_due = true;
+	simclock_after(w->clock, below(w, w->plan.turn_us + 1), turn, p, NULL);
+}
+
+static void timer(void *obj, void *arg)
+{
+	struct peer *p = obj;
+
+	(void)arg;
+	if (simclock_now(p->node->w->clock) >= p->timer_us)
+		p->timer_us = UINT64_MAX;
+	peer_wake(p);
+}
+
+static void plan_timer(struct peer *p)
+{
+	struct world *w = p->node->w;
+	uint64_t now = simclock_now(w->clock), due = assoc_expiry(p->assoc);
+
+	if (due == UINT64_MAX)
+		return;
+	p->early = due * 1000 <= now ? p->early + 1 : 0;
+	if (p->early > EARLY_MAX)
+		fail(w, "node %u: assoc_expiry() stays in the past", p->node->id);
+	due = due * 1000 <= now ? now + 1 : due * 1000;
+	if (due >= p->timer_us)
+		return;
+	p->timer_us = due;
+	simclock_after(w->clock, due - now, timer, p, NULL);
+}
+
+void peer_tick(struct peer *p)
+{
+	assoc_tick(p->assoc, simclock_now(p->node->w->clock) / 1000);
+	dp_events(&p->dp);
+}
+
+static void turn(void *obj, void *arg)
+{
+	struct peer *p = obj;
+	struct world *w = p->node->w;
+	bool more = false;
+
+	(void)arg;
+	p->turn_due = false;
+	if (p->gone || !p->up)
+		return;
+	peer_tick(p);
+	if (p->readable)
+		p->readable = more = dp_rx(&p->dp, 1 + (unsigned)below(w, 16));
+	dp_events(&p->dp);
+	more |= dp_tx(&p->dp, 1 + (unsigned)below(w, 16));
+	dp_events(&p->dp);
+	if (more)
+		peer_wake(p);
+	plan_timer(p);
+}
+
+/* ---- upcalls of the transport ---- */
+
+static void *on_incoming(void *user, struct llp_conn *c)
+{
+	struct peer *p = peer_new(user, false);
+	struct peer *other = sim_conn_peer(c)->user;
+
+	p->conn = c;
+	p->other = other->node;
+	peer_up(p);
+	return p;
+}
+
+static void on_up(void *user)
+{
+	struct peer *p = user;
+
+	peer_up(p);
+	peer_wake(p);
+}
+
+static void on_down(void *user, int err, const char *why)
+{
+	struct peer *p = user;
+
+	trace(p->node->w, "n%u c%u down: %d %s", p->node->id, sim_conn_id(p->conn), err, why);
+	peer_lost(p);
+}
+
+static bool on_readable(void *user)
+{
+	struct peer *p = user;
+
+	p->readable = true;
+	peer_wake(p);
+	return false;
+}
+
+static void on_writable(void *user)
+{
+	peer_wake(user);
+}
+
+static void on_acked(void *user)
+{
+	struct peer *p = user;
+
+	trace(p->node->w, "n%u c%u all acked", p->node->id, sim_conn_id(p->conn));
+	assoc_tx_acked(p->assoc);
+	peer_wake(p);
+}
+
+const struct llp_events peer_events = {
+	.incoming = on_incoming,
+	.up = on_up,
+	.down = on_down,
+	.readable = on_readable,
+	.writable = on_writable,
+	.acked = on_acked,
+};
+
+/* ---- beginning and end ---- */
+
+struct peer *peer_connect(struct node *from, struct node *to)
+{
+	struct peer *p = peer_new(from, true);
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+
+	p->other = to;
+	in.sin_addr.s_addr = htonl(to->id + 1);
+	if (llp_connect(from->llp, (struct sockaddr *)&in, p, &p->conn) != 0)
+		fail(from->w, "node %u: llp_connect() failed", from->id);
+	return p;
+}
+
+static void check_no_session(struct peer *p)
+{
+	list_foreach (it, &p->node->eps) {
+		struct ep *ep = list_entry(it, struct ep, link);
+
+		if (ep->peer == p && ep->state != EP_OVER)
+			fail(p->node->w, "ep%u: not told that the association is lost", ep->id);
+	}
+	if (p->pending > 0)
+		fail(p->node->w, "node %u: %u requests outlive their association", p->node->id,
+		     p->pending);
+}
+
+static void count(const struct peer *p)
+{
+	const struct assoc_counters *c = assoc_counters(p->assoc);
+
+	p->node->w->sum.ahead += (unsigned)c->rx_ahead;
+	p->node->w->sum.stashed += (unsigned)c->rx_stashed;
+}
+
+void peer_lost(struct peer *p)
+{
+	if (p->gone)
+		return;
+	p->gone = true;
+	p->up = false;
+	assoc_lost(p->assoc);
+	dp_events(&p->dp);
+	check_no_session(p);
+	if (!assoc_idle(p->assoc) || assoc_sessions(p->assoc) != 0)
+		fail(p->node->w, "node %u: a lost association is not idle", p->node->id);
+	count(p);
+	llp_conn_free(p->conn);
+	free(p->assoc);
+	p->assoc = NULL;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The random program: what clients, operators and networks do to a daemon. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+enum { EPS_MAX = 5 }; /* live ones of a node */
+
+static unsigned live_eps(const struct node *n)
+{
+	unsigned live = 0;
+
+	list_foreach (it, &n->eps)
+		live += list_entry(it, struct ep, link)->state != EP_OVER;
+	return live;
+}
+
+static struct ep *random_ep(struct node *n)
+{
+	uint64_t k = below(n->w, live_eps(n));
+
+	list_foreach (it, &n->eps) {
+		struct ep *ep = list_entry(it, struct ep, link);
+
+		if (ep->state != EP_OVER && k-- == 0)
+			return ep;
+	}
+	return NULL;
+}
+
+static struct peer *random_peer(struct node *n)
+{
+	struct peer *found = NULL;
+	unsigned seen = 0;
+
+	list_foreach (it, &n->peers) {
+		struct peer *p = list_entry(it, struct peer, link);
+
+		if (p->up && below(n->w, ++seen) == 0)
+			found = p;
+	}
+	return found;
+}
+
+static void new_association(struct node *n)
+{
+	struct world *w = n->w;
+	unsigned to = (n->id + 1 + (unsigned)below(w, w->nnodes - 1)) % w->nnodes;
+
+	peer_connect(n, &w->node[to]);
+}
+
+static void new_session(struct node *n)
+{
+	struct peer *p = random_peer(n);
+	struct ep *ep;
+	struct sess *s;
+
+	if (!p || live_eps(n) >= EPS_MAX)
+		return;
+	ep = ep_new(n);
+	if (!ep)
+		return;
+	s = sess_new(ep);
+	s->peer[0] = p;
+	s->peer[1] = sim_conn_peer(p->conn)->user;
+	ep->peer = p;
+	op_post_recvs(ep, (unsigned)below(n->w, 20));
+	peer_tick(p);
+	if (assoc_connect(p->assoc, ep->r, s->priv[0], s->priv_len[0], &s->sid) == ASSOC_E_OK) {
+		ep->sid = s->sid;
+		ep->state = EP_CONNECTING;
+		trace(n->w, "n%u ep%u connects session %u on c%u stream %u", n->id, ep->id, s->id,
+		      sim_conn_id(p->conn), s->sid);
+		peer_wake(p);
+		return;
+	}
+	trace(n->w, "n%u ep%u: no stream", n->id, ep->id);
+	list_del(&s->link);
+	free(s);
+	ep->sess = NULL;
+	ep_over(ep);
+}
+
+static void work(struct node *n)
+{
+	struct ep *ep = random_ep(n);
+	uint64_t count = 1 + below(n->w, 8);
+
+	if (!ep)
+		return;
+	if (chance(n->w, 4000))
+		op_post_recvs(ep, (unsigned)count);
+	while (count-- > 0 && ep->state != EP_CLOSING)
+		op_post_random(ep);
+}
+
+static void close_ep(struct ep *ep)
+{
+	peer_tick(ep->peer);
+	if (ep->state == EP_OVER)
+		return;
+	trace(ep->w, "n%u ep%u closes", ep->node->id, ep->id);
+	ep->asked_close = true;
+	ep->state = EP_CLOSING;
+	assoc_close(ep->peer->assoc, ep->r);
+	peer_wake(ep->peer);
+}
+
+static void close_some(struct node *n)
+{
+	struct ep *ep = random_ep(n);
+
+	if (ep && ep->state != EP_CLOSING)
+		close_ep(ep);
+}
+
+static void unbind_some(struct node *n)
+{
+	struct ep *ep = random_ep(n);
+
+	if (!ep)
+		return;
+	peer_tick(ep->peer);
+	if (ep->state == EP_OVER)
+		return;
+	trace(n->w, "n%u ep%u vanishes", n->id, ep->id);
+	ep->sess->vanished[ep->side] = true;
+	ep->unbound = true;
+	ep->state = EP_OVER;
+	assoc_unbind(ep->peer->assoc, ep->r);
+	ep_over(ep);
+	peer_wake(ep->peer);
+}
+
+static void revoke_some(struct node *n)
+{
+	struct ep *ep = random_ep(n);
+	struct region *rg;
+
+	if (!ep)
+		return;
+	rg = (struct region *[]){ep->mine, ep->open, ep->alone}[below(n->w, 3)];
+	if (!rg->dead)
+		region_revoke(rg, true);
+}
+
+static void crash_some(struct node *n)
+{
+	struct peer *p = random_peer(n);
+
+	if (!p)
+		return;
+	if (chance(n->w, 5000)) {
+		trace(n->w, "n%u c%u breaks", n->id, sim_conn_id(p->conn));
+		sim_break(p->conn, chance(n->w, 5000));
+		return;
+	}
+	trace(n->w, "n%u c%u is aborted", n->id, sim_conn_id(p->conn));
+	llp_abort(p->conn, "the test says so");
+	peer_lost(p);
+}
+
+static void act(struct world *w)
+{
+	struct node *n = &w->node[below(w, w->nnodes)];
+
+	if (chance(w, w->plan.close))
+		close_some(n);
+	else if (chance(w, w->plan.unbind))
+		unbind_some(n);
+	else if (chance(w, w->plan.revoke))
+		revoke_some(n);
+	else if (chance(w, w->plan.crash))
+		crash_some(n);
+	else if (!random_peer(n))
+		chance(w, 2000) ? new_association(n) : (void)0;
+	else if (chance(w, live_eps(n) ? 1200 : 6000))
+		new_session(n);
+	else
+		work(n);
+}
+
+static void action(void *obj, void *arg)
+{
+	struct world *w = obj;
+
+	(void)arg;
+	act(w);
+	if (--w->actions_left > 0)
+		simclock_after(w->clock, below(w, w->plan.gap_us + 1), action, w, NULL);
+}
+
+void program_begin(struct world *w)
+{
+	w->actions_left = w->plan.actions;
+	for (unsigned i = 0; i < w->nnodes; i++)
+		if (i == 0 || chance(w, 5000))
+			new_association(&w->node[i]);
+	simclock_after(w->clock, 0, action, w, NULL);
+}
+
+void program_end(struct world *w)
+{
+	w->finishing = true;
+	for (unsigned i = 0; i < w->nnodes; i++) {
+		list_foreach (it, &w->node[i].eps) {
+			struct ep *ep = list_entry(it, struct ep, link);
+
+			if (ep->state == EP_OPEN && (ep->side == 0 || chance(w, 5000)))
+				close_ep(ep);
+		}
+	}
+}

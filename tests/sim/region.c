@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A node's memory: all of it known byte for byte, parts of it registered. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+uint8_t arena_canary(uint32_t off)
+{
+	return (uint8_t)(0xa5 ^ off * 37 ^ off >> 8);
+}
+
+static void wipe(struct node *n, uint32_t off, uint32_t len)
+{
+	for (uint32_t i = off; i < off + len; i++)
+		n->mem[i] = n->want[i] = arena_canary(i);
+}
+
+void arena_init(struct node *n)
+{
+	n->mem = get(ARENA);
+	n->want = get(ARENA);
+	wipe(n, 0, ARENA);
+	n->stag_mem = get(stag_table_size(STAGS_MAX));
+	n->stags = stag_table_init(n->stag_mem, STAGS_MAX);
+	list_init(&n->regions);
+}
+
+void arena_deinit(struct node *n)
+{
+	list_foreach_safe (it, &n->regions)
+		region_free(list_entry(it, struct region, link));
+	free(n->mem);
+	free(n->want);
+	free(n->stag_mem);
+}
+
+static const char *place_name(const struct node *n, uint32_t off, char *buf, size_t size)
+{
+	list_foreach (it, &n->regions) {
+		struct region *rg = list_entry(it, struct region, link);
+
+		if (off >= rg->off && off < rg->off + rg->len) {
+			snprintf(buf, size, "region 0x%08x%s offset %u", rg->stag,
+				 rg->dead ? " (revoked)" : "", off - rg->off);
+			return buf;
+		}
+	}
+	return "no region";
+}
+
+void arena_check(struct node *n)
+{
+	uint32_t i = 0;
+	char buf[80];
+
+	while (i < ARENA) {
+		struct slice *s;
+
+		if (i % UNIT == 0 && memcmp(n->mem + i, n->want + i, UNIT) == 0) {
+			i += UNIT;
+			continue;
+		}
+		s = n->unit[i / UNIT];
+		if (n->mem[i] == n->want[i]) {
+			i++;
+		} else if (s && s->landing && i >= s->off && i < s->off + s->len) {
+			slice_check(s);
+			i = s->off + s->len;
+		} else {
+			fail(n->w, "node %u: byte %u (%s) is %02x and should be %02x", n->id, i,
+			     place_name(n, i, buf, sizeof(buf)), n->mem[i], n->want[i]);
+		}
+	}
+}
+
+/* A run of free units, searched from a random place; UNITS if there is none. */
+static uint32_t find_units(struct node *n, uint32_t count)
+{
+	uint32_t start = (uint32_t)below(n->w, UNITS), run = 0;
+
+	for (uint32_t k = 0; k < UNITS + count; k++) {
+		uint32_t i = (start + k) % UNITS;
+
+		if (i == 0)
+			run = 0;
+		run = n->taken[i] ? 0 : run + 1;
+		if (run == count)
+			return i + 1 - count;
+	}
+	return UNITS;
+}
+
+/* Bases are odd on purpose: small, beyond 2^32, and as high as they can be. */
+static uint64_t draw_base(struct world *w, uint32_t len)
+{
+	switch (below(w, 4)) {
+	case 0:
+		return 0;
+	case 1:
+		return below(w, 100000);
+	case 2:
+		return simclock_random(w->clock) >> 8;
+	default:
+		return UINT64_MAX - len - below(w, 50);
+	}
+}
+
+static void add(struct region *rg)
+{
+	struct stag_region r = {
+		.rights = rg->rights,
+		.pd = rg->pd,
+		.scope = rg->scope,
+		.to = rg->to,
+		.len = rg->len,
+		.base = rg->node->mem + rg->off,
+	};
+	int e;
+
+	do {
+		r.stag = (uint32_t)simclock_random(rg->node->w->clock) | 1;
+		e = stag_add(rg->node->stags, &r);
+	} while (e == STAG_ADD_E_TAKEN);
+	if (e != STAG_ADD_OK)
+		fail(rg->node->w, "node %u: the STag table is full", rg->node->id);
+	rg->stag = r.stag;
+}
+
+struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_t scope,
+			  uint32_t rights, uint32_t len)
+{
+	uint32_t count = (len + UNIT - 1) / UNIT;
+	uint32_t first = find_units(n, count);
+	struct region *rg;
+
+	if (first == UNITS)
+		return NULL;
+	rg = get(sizeof(*rg));
+	*rg = (struct region){
+		.node = n,
+		.owner = owner,
+		.off = first * UNIT,
+		.len = count * UNIT,
+		.rights = rights,
+		.pd = pd,
+		.scope = scope,
+	};
+	rg->to = draw_base(n->w, rg->len);
+	memset(n->taken + first, 1, count);
+	add(rg);
+	list_add_tail(&n->regions, &rg->link);
+	return rg;
+}
+
+static void op_shaken(struct op *op, bool own)
+{
+	if (op->state == OP_DONE && op->kind != RDMAP_WRITE)
+		return;
+	op->shaky = true;
+	op->late |= op->state == OP_POSTED && own;
+	if (op->ep->sess)
+		op->ep->sess->shaky = true;
+	if (op->kind == RDMAP_RECV)
+		op->ep->shaky = true;
+}
+
+static bool lies_in(const struct op *op, const struct region *rg)
+{
+	for (unsigned i = 0; i < op->nlocal; i++)
+		if (op->local_mem[i] && op->local_mem[i]->rg == rg)
+			return true;
+	return false;
+}
+
+static void shake_op(struct op *op, const struct region *rg)
+{
+	bool own = lies_in(op, rg);
+
+	if (own || (op->target && op->target->rg == rg))
+		op_shaken(op, own);
+}
+
+/* All that is under way with the region may fail now. */
+static void shake(struct world *w, struct region *rg)
+{
+	for (unsigned i = 0; i < w->nnodes; i++) {
+		list_foreach (it, &w->node[i].eps) {
+			struct ep *ep = list_entry(it, struct ep, link);
+
+			for (unsigned k = 0; k < ep->sq_n; k++)
+				shake_op(ep->sq[k], rg);
+			for (unsigned k = 0; k < ep->rq_n; k++)
+				shake_op(ep->rq[k], rg);
+		}
+	}
+}
+
+void region_revoke(struct region *rg, bool remove)
+{
+	struct node *n = rg->node;
+
+	trace(n->w, "n%u region 0x%08x %s", n->id, rg->stag, remove ? "revoked" : "invalidated");
+	if (remove && !stag_remove(n->stags, rg->stag))
+		fail(n->w, "node %u: STag 0x%08x was not in the table", n->id, rg->stag);
+	if (rg->dead)
+		return;
+	rg->dead = true;
+	shake(n->w, rg);
+	if (remove && rg->owner && rg->owner->sess)
+		rg->owner->sess->shaky = true;
+	for (uint32_t u = rg->off / UNIT; u < (rg->off + rg->len) / UNIT; u++)
+		if (n->unit[u])
+			slice_settle(n->unit[u]);
+}
+
+void region_free(struct region *rg)
+{
+	struct node *n = rg->node;
+
+	for (uint32_t u = rg->off / UNIT; u < (rg->off + rg->len) / UNIT; u++) {
+		if (n->unit[u])
+			fail(n->w, "simulator: node %u: a slice is left in region 0x%08x", n->id,
+			     rg->stag);
+		n->taken[u] = 0;
+	}
+	if (memcmp(n->mem + rg->off, n->want + rg->off, rg->len) != 0)
+		arena_check(n);
+	wipe(n, rg->off, rg->len);
+	stag_remove(n->stags, rg->stag);
+	list_del(&rg->link);
+	free(rg);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sessions: who asked, what was answered, why it ended, and whether that can be. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/assoc_test.h"
+#include "tests/sim/world.h"
+#include "util/be.h"
+
+static const char *why_str(enum assoc_why why)
+{
+	static const char *const names[] = {"local",  "peer",      "error",
+					    "remote", "violation", "lost"};
+
+	return names[why];
+}
+
+struct sess *sess_new(struct ep *ep)
+{
+	struct world *w = ep->w;
+	struct sess *s = get(sizeof(*s));
+
+	s->id = w->nsessions++;
+	s->ep[0] = ep;
+	s->born_us = simclock_now(w->clock);
+	list_add_tail(&w->sessions, &s->link);
+	ep->sess = s;
+	ep->side = 0;
+	sess_private(s, 0);
+	return s;
+}
+
+void sess_private(struct sess *s, unsigned which)
+{
+	struct world *w = s->ep[0]->w;
+	static const uint16_t lens[] = {4, 5, 100, WIRE_PRIVATE_MAX};
+	uint16_t len = lens[below(w, 4)];
+
+	if (which == 1 && chance(w, 3000))
+		len = 0;
+	s->priv_len[which] = len;
+	content_fill(s->priv[which], ++w->contents, 0, len);
+	if (which == 0)
+		be_put32(s->priv[0], s->id);
+}
+
+static void check_private(struct world *w, const struct sess *s, unsigned which,
+			  const struct assoc_event *ev)
+{
+	if (ev->priv_len != s->priv_len[which] ||
+	    memcmp(ev->priv, s->priv[which], ev->priv_len) != 0)
+		fail(w, "session %u: private data of the %s is not what was given", s->id,
+		     which ? "answer" : "Initiate");
+}
+
+/* ---- the passive side decides ---- */
+
+static struct sess *find(struct world *w, const struct assoc_event *ev)
+{
+	uint32_t id = ev->priv_len >= 4 ? be_get32(ev->priv) : UINT32_MAX;
+
+	list_foreach (it, &w->sessions) {
+		struct sess *s = list_entry(it, struct sess, link);
+
+		if (s->id == id)
+			return s;
+	}
+	fail(w, "a request on stream %u that nobody made", ev->sid);
+}
+
+static void accept_session(struct pend *d, struct ep *ep)
+{
+	struct sess *s = d->sess;
+	struct peer *p = d->peer;
+
+	s->ep[1] = ep;
+	s->answer = ANS_ACCEPT;
+	ep->sess = s;
+	ep->side = 1;
+	ep->peer = p;
+	ep->sid = s->sid;
+	ep->state = EP_OPEN;
+	op_post_recvs(ep, (unsigned)below(ep->w, 20));
+	if (assoc_accept(p->assoc, s->sid, ep->r, s->priv[1], s->priv_len[1]) != ASSOC_E_OK)
+		fail(ep->w, "session %u: cannot be accepted", s->id);
+	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
+}
+
+static void less_pending(struct peer *p)
+{
+	if (p->pending-- == p->node->w->plan.pending_max)
+		p->full_us = simclock_now(p->node->w->clock);
+}
+
+static void answer(struct pend *d)
+{
+	struct world *w = d->peer->node->w;
+	struct assoc *a = d->peer->assoc;
+	struct sess *s = d->sess;
+	uint64_t r = below(w, 100);
+	struct ep *ep = r < 80 ? ep_new(d->peer->node) : NULL;
+	int e;
+
+	sess_private(s, 1);
+	less_pending(d->peer);
+	if (ep) {
+		accept_session(d, ep);
+		return;
+	}
+	s->answer = r < 90 ? ANS_REJECT : ANS_REFUSE;
+	trace(w, "n%u %s session %u", d->peer->node->id,
+	      s->answer == ANS_REJECT ? "rejects" : "refuses", s->id);
+	if (s->answer == ANS_REJECT)
+		e = assoc_reject(a, s->sid, s->priv[1], s->priv_len[1]);
+	else
+		e = assoc_refuse(a, s->sid);
+	if (e != ASSOC_E_OK)
+		fail(w, "session %u: cannot be turned down", s->id);
+}
+
+void sess_decide(struct pend *d)
+{
+	if (!d->gone) {
+		answer(d);
+		peer_wake(d->peer);
+	}
+	list_del(&d->link);
+	free(d);
+}
+
+static void decide_later(void *obj, void *arg)
+{
+	struct pend *d = obj;
+
+	(void)arg;
+	if (!d->gone)
+		peer_tick(d->peer); /* which may withdraw it */
+	sess_decide(d);
+}
+
+void sess_request(struct peer *p, const struct assoc_event *ev)
+{
+	struct world *w = p->node->w;
+	struct sess *s = find(w, ev);
+	struct pend *d = get(sizeof(*d));
+
+	check_private(w, s, 0, ev);
+	if (s->requested || s->sid != ev->sid || ev->ep)
+		fail(w, "session %u: asked for twice, or on the wrong stream", s->id);
+	s->requested = true;
+	*d = (struct pend){.peer = p, .sess = s};
+	list_add_tail(&w->pends, &d->link);
+	p->pending++;
+	if (p->pending > w->plan.pending_max)
+		fail(w, "node %u: %u requests wait, the limit is %u", p->node->id, p->pending,
+		     w->plan.pending_max);
+	trace(w, "n%u request for session %u", p->node->id, s->id);
+	if (chance(w, 3000))
+		sess_decide(d);
+	else
+		simclock_after(w->clock, below(w, w->plan.decide_us), decide_later, d, NULL);
+}
+
+static void withdrawn(struct peer *p, const struct assoc_event *ev)
+{
+	struct world *w = p->node->w;
+
+	list_foreach (it, &w->pends) {
+		struct pend *d = list_entry(it, struct pend, link);
+
+		if (d->peer != p || d->sess->sid != ev->sid || d->gone)
+			continue;
+		d->gone = true;
+		d->sess->withdrawn = true;
+		less_pending(p);
+		w->sum.withdrawn++;
+		trace(w, "n%u session %u is withdrawn", p->node->id, d->sess->id);
+		return;
+	}
+	fail(w, "node %u: stream %u: withdrawn, but nothing was asked", p->node->id, ev->sid);
+}
+
+/* ---- the end ---- */
+
+static void check_delivered(struct ep *ep)
+{
+	struct ep *other = ep_other(ep);
+
+	if (ep->asked_close || ep->shaky || ep->sess->shaky || !other || ep_errors(other))
+		return;
+	for (unsigned i = 0; i < other->sent_n; i++)
+		if (other->sent[i]->sent && !other->sent[i]->delivered)
+			fail(ep->w, "ep%u: the session ends without Send #%llu", ep->id,
+			     (unsigned long long)other->sent[i]->cookie);
+}
+
+static bool found(uint32_t bits, unsigned perr)
+{
+	return perr != PERR_NONE && perr < 32 && (bits >> perr & 1);
+}
+
+static bool may_end(struct ep *ep, const struct assoc_event *ev)
+{
+	struct ep *other = ep_other(ep);
+	struct sess *s = ep->sess;
+
+	switch (ev->why) {
+	case ASSOC_WHY_LOCAL:
+		return ep->asked_close;
+	case ASSOC_WHY_PEER:
+		return other &&
+		       (other->asked_close || s->vanished[!ep->side] || s->over[!ep->side]);
+	case ASSOC_WHY_ERROR:
+		return s->shaky || found(ep_errors(other), ev->at.perr);
+	case ASSOC_WHY_REMOTE:
+		return s->shaky || found(ep_errors(ep), ev->at.perr);
+	case ASSOC_WHY_LOST:
+		return ep->peer->gone;
+	default:
+		return false;
+	}
+}
+
+static void closed(struct ep *ep, const struct assoc_event *ev)
+{
+	struct world *w = ep->w;
+
+	trace(w, "ep%u session %u closed: %s, %s", ep->id, ep->sess->id, why_str(ev->why),
+	      perr_name(ev->at.perr));
+	if (!may_end(ep, ev))
+		fail(w,
+		     "ep%u: session %u cannot end with \"%s\", %s, stag 0x%08x to 0x%llx len %u "
+		     "msn %u",
+		     ep->id, ep->sess->id, why_str(ev->why), perr_name(ev->at.perr), ev->at.stag,
+		     (unsigned long long)ev->at.to, ev->at.len, ev->at.msn);
+	if (ep->sq_taken != ep->sq_done || ep->rq_taken != ep->rq_done)
+		fail(w, "ep%u: the session is over, %u requests and %u receives are not completed",
+		     ep->id, ep->sq_taken - ep->sq_done, ep->rq_taken - ep->rq_done);
+	if (ep->blamed && ev->why != ASSOC_WHY_REMOTE && !ep->asked_close)
+		fail(w, "ep%u: a request blames the peer, the session does not", ep->id);
+	if (ev->why == ASSOC_WHY_PEER)
+		check_delivered(ep);
+	w->sum.lost += ev->why == ASSOC_WHY_LOST;
+	w->sum.errors += ev->why == ASSOC_WHY_ERROR;
+	ep->sess->why[ep->side] = ev->why;
+	ep_over(ep);
+}
+
+/* ---- the active side learns the answer ---- */
+
+static bool nothing_taken(const struct ep *ep)
+{
+	return ep->state == EP_OPEN && ep->sq_taken == 0 && ep->rq_taken == 0;
+}
+
+/* Both sides begin with numbers that wrap after a few messages. */
+static void wrap_soon(struct sess *s)
+{
+	struct world *w = s->ep[0]->w;
+	uint16_t ssn[2];
+	uint32_t send[2], read[2];
+
+	if (!nothing_taken(s->ep[0]) || !nothing_taken(s->ep[1]) || !wire_fresh(s->peer[0], s->sid))
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		ssn[i] = (uint16_t)((chance(w, 5000) ? 65536 : 32768) - 1 - below(w, 6));
+		send[i] = UINT32_MAX - (uint32_t)below(w, 6);
+		read[i] = UINT32_MAX - (uint32_t)below(w, 6);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		assoc_test_preset(s->peer[i]->assoc, s->sid, ssn[i], ssn[!i]);
+		assoc_test_preset_msn(s->ep[i]->r, WIRE_QN_SEND, send[i], send[!i]);
+		assoc_test_preset_msn(s->ep[i]->r, WIRE_QN_READ_REQ, read[i], read[!i]);
+		wire_preset(s->peer[i], s->sid, ssn[i], send[i], read[i]);
+	}
+	w->sum.wrapped++;
+}
+
+static void accepted(struct ep *ep, const struct assoc_event *ev)
+{
+	struct sess *s = ep->sess;
+
+	if (ep->state != EP_CONNECTING || s->answer != ANS_ACCEPT)
+		fail(ep->w, "ep%u: session %u was not accepted", ep->id, s->id);
+	check_private(ep->w, s, 1, ev);
+	trace(ep->w, "ep%u session %u is established", ep->id, s->id);
+	ep->state = EP_OPEN;
+	s->established = true;
+	ep->w->sum.sessions++;
+	if (chance(ep->w, ep->w->plan.wrap))
+		wrap_soon(s);
+}
+
+static void turned_down(struct ep *ep, const struct assoc_event *ev)
+{
+	struct world *w = ep->w;
+	struct sess *s = ep->sess;
+	const struct peer *asked = s->peer[1];
+	bool full = asked->full_us >= s->born_us || asked->pending == w->plan.pending_max;
+
+	trace(w, "ep%u session %u is %s", ep->id, s->id,
+	      ev->type == ASSOC_EV_REJECTED ? "rejected" : "refused");
+	if (ep->state != EP_CONNECTING)
+		fail(w, "ep%u: session %u is not waiting for an answer", ep->id, s->id);
+	if (ev->type == ASSOC_EV_REJECTED) {
+		if (s->answer != ANS_REJECT)
+			fail(w, "ep%u: session %u was not rejected", ep->id, s->id);
+		check_private(w, s, 1, ev);
+		w->sum.rejected++;
+	} else if (s->answer == ANS_REFUSE || s->withdrawn) {
+		w->sum.refused++;
+	} else if (!s->requested && full) {
+		w->sum.overflow++;
+	} else {
+		fail(w, "ep%u: session %u was refused without a reason", ep->id, s->id);
+	}
+	ep_over(ep);
+}
+
+void sess_event(struct peer *p, const struct assoc_event *ev)
+{
+	struct ep *ep = ev->ep ? rdmap_user(ev->ep) : NULL;
+
+	if (ev->type == ASSOC_EV_REQUEST) {
+		sess_request(p, ev);
+		return;
+	}
+	if (ev->type == ASSOC_EV_WITHDRAWN) {
+		withdrawn(p, ev);
+		return;
+	}
+	if (!ep || ep->state == EP_OVER || ep->peer != p || ep->sid != ev->sid)
+		fail(p->node->w, "node %u: an event for no session on stream %u", p->node->id,
+		     ev->sid);
+	if (ev->type == ASSOC_EV_ACCEPTED)
+		accepted(ep, ev);
+	else if (ev->type == ASSOC_EV_CLOSED)
+		closed(ep, ev);
+	else
+		turned_down(ep, ev);
+}

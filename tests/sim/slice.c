@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Pieces of memory that operations read and fill, and what is to be found in them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+static uint64_t word_of(uint64_t cid, uint32_t i)
+{
+	uint64_t z = cid * 0x9e3779b97f4a7c15u + (uint64_t)i * 0xd1342543de82ef95u;
+
+	z ^= z >> 32;
+	z *= 0xbf58476d1ce4e5b9u;
+	return z ^ z >> 29;
+}
+
+static uint8_t byte_of(uint64_t cid, uint32_t i)
+{
+	return (uint8_t)(word_of(cid, i / 8) >> i % 8 * 8);
+}
+
+void content_fill(uint8_t *p, uint64_t cid, uint32_t from, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		p[i] = byte_of(cid, from + i);
+}
+
+bool content_is(const uint8_t *p, uint64_t cid, uint32_t from, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++)
+		if (p[i] != byte_of(cid, from + i))
+			return false;
+	return true;
+}
+
+static struct node *node_of(const struct slice *s)
+{
+	return s->rg->node;
+}
+
+uint8_t *slice_mem(const struct slice *s)
+{
+	return node_of(s)->mem + s->off;
+}
+
+uint64_t slice_to(const struct slice *s)
+{
+	return s->rg->to + (s->off - s->rg->off);
+}
+
+static void mark(struct slice *s, struct slice *who)
+{
+	uint32_t last = (s->off + (s->len ? s->len : 1) - 1) / UNIT;
+
+	for (uint32_t u = s->off / UNIT; u <= last; u++)
+		node_of(s)->unit[u] = who;
+}
+
+struct slice *slice_new(struct region *rg, uint32_t len)
+{
+	struct world *w = rg->node->w;
+	uint32_t lead = (uint32_t)below(w, 16), units = (lead + (len ? len : 1) + UNIT - 1) / UNIT;
+	uint32_t first = rg->off / UNIT, count = rg->len / UNIT, run = 0;
+	struct slice *s;
+
+	for (uint32_t u = 0; u < count; u++) {
+		run = rg->node->unit[first + u] ? 0 : run + 1;
+		if (run < units)
+			continue;
+		s = get(sizeof(*s));
+		*s = (struct slice){.rg = rg, .len = len, .pins = 1};
+		s->off = (first + u + 1 - units) * UNIT + lead;
+		mark(s, s);
+		return s;
+	}
+	return NULL;
+}
+
+struct slice *slice_pin(struct slice *s)
+{
+	s->pins++;
+	return s;
+}
+
+void slice_fill(struct slice *s, uint64_t cid, uint32_t from)
+{
+	content_fill(slice_mem(s), cid, from, s->len);
+	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
+}
+
+void slice_land(struct slice *s, struct op *op, uint64_t cid, uint32_t from)
+{
+	s->landing = true;
+	s->op = op;
+	s->cid = cid;
+	s->from = from;
+}
+
+/* What the slice is to be filled with, and how much of it; false if nothing, or not known. */
+static bool coming(const struct slice *s, uint64_t *ret_cid, uint32_t *ret_from, uint32_t *ret_len)
+{
+	const struct op *op = s->op, *send;
+	const struct ep *other;
+	unsigned k;
+
+	*ret_cid = s->cid;
+	*ret_from = s->from;
+	*ret_len = s->len;
+	if (op->kind == RDMAP_WRITE)
+		return op->begun;
+	if (op->kind != RDMAP_RECV)
+		return op->begun;
+	other = ep_other(op->ep);
+	for (k = op->ep->good_done; k < op->ep->good_n && op->ep->good[k] != op; k++)
+		;
+	if (!other || k >= other->sent_n)
+		return false;
+	send = other->sent[k];
+	*ret_cid = send->cid;
+	*ret_from = send->from + s->from;
+	*ret_len = send->len <= s->from ? 0 : send->len - s->from;
+	if (*ret_len > s->len)
+		*ret_len = s->len;
+	return true;
+}
+
+void slice_check(struct slice *s)
+{
+	const uint8_t *p = slice_mem(s), *want = node_of(s)->want + s->off;
+	uint32_t from, len;
+	uint64_t cid;
+	bool any;
+
+	if (!op_known(s->op) || (s->op->kind == RDMAP_RECV && s->op->ep->shaky))
+		return;
+	any = coming(s, &cid, &from, &len);
+	for (uint32_t i = 0; i < s->len; i++) {
+		if (p[i] == want[i] || (any && i < len && p[i] == byte_of(cid, from + i)))
+			continue;
+		fail(s->rg->node->w,
+		     "node %u: region 0x%08x offset %u, for %s %llu: byte %u is %02x",
+		     node_of(s)->id, s->rg->stag, s->off - s->rg->off, rdmap_op_str(s->op->kind),
+		     (unsigned long long)s->op->cookie, i, p[i]);
+	}
+}
+
+bool slice_landed(struct slice *s)
+{
+	if (!s->landing)
+		return true;
+	if (!content_is(slice_mem(s), s->cid, s->from, s->len))
+		return false;
+	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
+	s->landing = false;
+	return true;
+}
+
+void slice_settle(struct slice *s)
+{
+	if (!s->landing)
+		return;
+	slice_check(s);
+	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
+	s->landing = false;
+}
+
+struct slice *slice_put(struct slice *s)
+{
+	struct node *n;
+
+	if (!s || --s->pins > 0)
+		return NULL;
+	n = node_of(s);
+	slice_settle(s);
+	if (memcmp(slice_mem(s), n->want + s->off, s->len) != 0)
+		fail(n->w, "node %u: region 0x%08x offset %u: %u bytes were changed", n->id,
+		     s->rg->stag, s->off - s->rg->off, s->len);
+	mark(s, NULL);
+	if (!s->rg->dead) {
+		uint8_t *clean = n->want + s->off;
+
+		for (uint32_t i = 0; i < s->len; i++)
+			clean[i] = arena_canary(s->off + i);
+		memcpy(slice_mem(s), clean, s->len);
+	}
+	free(s);
+	return NULL;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One run: drawn from the seed, played to its end, and looked over when nothing moves. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+enum {
+	PORT = 4711,
+	STEPS_MAX = 3000000,
+	CHECK_EVERY = 256, /* steps between two looks at all memory */
+};
+
+static uint32_t pick(struct world *w, const uint32_t *choice, unsigned n)
+{
+	return choice[below(w, n)];
+}
+
+#define PICK(w, ...)                                                                               \
+	pick(w, (const uint32_t[]){__VA_ARGS__},                                                   \
+	     sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+static void draw_faults(struct world *w)
+{
+	struct sim_faults *f = &w->plan.faults;
+
+	f->delay_us = PICK(w, 5, 50, 500);
+	f->jitter_us = PICK(w, 0, 20, 500, 5000);
+	f->lose = PICK(w, 0, 0, 50, 500, 2000);
+	f->rto_us = PICK(w, 1000, 10000, 50000);
+	f->ack_us = PICK(w, 0, 1000, 20000);
+	f->read_us = PICK(w, 0, 100, 1000);
+	f->window = PICK(w, 0, 1, 2, 8, 64);
+	f->again = PICK(w, 0, 0, 100, 3000);
+	f->resize = PICK(w, 0, 0, 300);
+	f->message_min = PICK(w, 518, 518, 1000, 1452, 9000);
+	f->message_max = f->resize || chance(w, 3000) ? PICK(w, 520, 1452, 65476) : f->message_min;
+	f->refuse = PICK(w, 0, 0, 2000);
+	f->breaks = PICK(w, 0, 0, 0, 5000);
+	f->break_us = PICK(w, 1000, 50000, 500000);
+}
+
+static void draw_plan(struct world *w)
+{
+	struct plan *p = &w->plan;
+
+	draw_faults(w);
+	p->nodes = 2 + (unsigned)below(w, NODES_MAX - 1);
+	p->actions = 20 + (unsigned)below(w, 600);
+	p->gap_us = PICK(w, 10, 300, 3000);
+	p->turn_us = PICK(w, 0, 20, 500);
+	p->drain_us = PICK(w, 0, 100, 5000);
+	p->len_max = PICK(w, 64, 600, 3000, 12000);
+	p->streams = (uint16_t)PICK(w, 1, 2, 3, 8);
+	p->pending_max = (uint16_t)PICK(w, 1, 2, 4);
+	p->answer_ms = PICK(w, 5, 100, 2000);
+	p->decide_us = PICK(w, 1, 1000, 150000);
+	p->reckless = chance(w, 2000);
+	p->mishap = PICK(w, 0, 0, 50, 300);
+	p->close = PICK(w, 0, 50, 300);
+	p->unbind = PICK(w, 0, 0, 100);
+	p->revoke = PICK(w, 0, 0, 100);
+	p->crash = PICK(w, 0, 0, 0, 100);
+	p->wrap = PICK(w, 0, 5000);
+	trace(w, "seed %llu nodes %u actions %u streams %u len %u reckless %d mishap %u",
+	      (unsigned long long)w->seed, p->nodes, p->actions, p->streams, p->len_max,
+	      p->reckless, p->mishap);
+}
+
+static void node_init(struct world *w, unsigned id)
+{
+	enum { ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ };
+	struct node *n = &w->node[id];
+	struct sockaddr_storage ss = {0};
+	struct sockaddr_in *in = (struct sockaddr_in *)&ss;
+	struct llp_config cfg = {.addrs = &ss, .naddrs = 1, .streams = w->plan.streams};
+
+	n->w = w;
+	n->id = id;
+	list_init(&n->peers);
+	list_init(&n->eps);
+	arena_init(n);
+	for (unsigned d = 0; d < 2; d++) {
+		n->shared[d] = region_new(n, NULL, d + 1, 0, ALL, 8192);
+		n->bare[d] = region_new(n, NULL, d + 1, 0, 0, UNIT);
+	}
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(id + 1);
+	if (llp_sim_open(w->net, &cfg, &peer_events, &n->llp) != 0 ||
+	    llp_listen(n->llp, NULL, PORT, n, &n->listener) != 0)
+		fail(w, "node %u: no transport", id);
+}
+
+static void free_ops(struct op **ops, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		free(ops[i]);
+}
+
+static void node_deinit(struct node *n)
+{
+	struct list *it;
+
+	llp_close(n->llp);
+	while ((it = list_pop(&n->eps))) {
+		struct ep *ep = list_entry(it, struct ep, link);
+
+		free_ops(ep->sq, ep->sq_n);
+		free_ops(ep->rq, ep->rq_n);
+		free(ep);
+	}
+	while ((it = list_pop(&n->peers)))
+		free(list_entry(it, struct peer, link));
+	arena_check(n);
+	arena_deinit(n);
+}
+
+static void check_memory(struct world *w)
+{
+	for (unsigned i = 0; i < w->nnodes; i++)
+		arena_check(&w->node[i]);
+}
+
+/* Goes on until nothing moves any more. */
+static void settle(struct world *w)
+{
+	unsigned steps = 0;
+
+	while (sim_step(w->net)) {
+		if (++steps > STEPS_MAX)
+			fail(w, "no rest after %u steps", STEPS_MAX);
+		if (steps % CHECK_EVERY == 0)
+			check_memory(w);
+	}
+	check_memory(w);
+	trace(w, "at rest after %u steps", steps);
+}
+
+/* ---- when nothing moves ---- */
+
+static void check_open(struct ep *ep)
+{
+	struct ep *other = ep_other(ep);
+
+	if (!other || other->state != EP_OPEN)
+		fail(ep->w, "stall: ep%u is open, the other end is not", ep->id);
+	if (ep->sq_done != ep->sq_n)
+		fail(ep->w, "stall: ep%u: %u of %u requests completed, %u taken", ep->id,
+		     ep->sq_done, ep->sq_n, ep->sq_taken);
+	if (ep->flushed || ep->blamed)
+		fail(ep->w, "stall: ep%u was flushed and its session goes on", ep->id);
+	for (unsigned i = 0; i < ep->sq_n; i++)
+		if (ep->sq[i]->must && ep->sq[i]->sent)
+			fail(ep->w, "ep%u: wrong request #%llu had no consequence", ep->id,
+			     (unsigned long long)ep->sq[i]->cookie);
+	for (unsigned i = 0; i < ep->sent_n; i++)
+		if (!ep->sent[i]->delivered)
+			fail(ep->w, "stall: ep%u: Send #%llu was not delivered", ep->id,
+			     (unsigned long long)ep->sent[i]->cookie);
+	ep_sweep(ep, ep->sq_n, true);
+}
+
+static void each_ep(struct world *w, void (*fn)(struct ep *ep))
+{
+	for (unsigned i = 0; i < w->nnodes; i++)
+		list_foreach (it, &w->node[i].eps)
+			fn(list_entry(it, struct ep, link));
+}
+
+static void check_stall(struct ep *ep)
+{
+	static const char *const names[] = {"new", "connecting", "open", "closing", "over"};
+
+	if (ep->state == EP_OPEN)
+		check_open(ep);
+	else if (ep->state != EP_OVER)
+		fail(ep->w, "stall: ep%u is %s", ep->id, names[ep->state]);
+}
+
+static void check_over(struct ep *ep)
+{
+	if (ep->state != EP_OVER)
+		fail(ep->w, "stall: ep%u did not end", ep->id);
+}
+
+static void check_nothing_left(struct peer *p)
+{
+	struct assoc_stream_info info;
+	uint32_t pos = 0;
+
+	if (p->gone)
+		return;
+	if (assoc_stream_next(p->assoc, &pos, &info))
+		fail(p->node->w, "node %u c%u: stream %u is %s, %u ahead, %u unacked", p->node->id,
+		     sim_conn_id(p->conn), info.sid, info.state, info.ahead, info.unacked);
+	if (!assoc_idle(p->assoc) || assoc_sessions(p->assoc) != 0)
+		fail(p->node->w, "node %u c%u: not idle, %u sessions", p->node->id,
+		     sim_conn_id(p->conn), assoc_sessions(p->assoc));
+	if (assoc_counters(p->assoc)->rx_violations != 0)
+		fail(p->node->w, "node %u c%u: %llu violations among legal peers", p->node->id,
+		     sim_conn_id(p->conn),
+		     (unsigned long long)assoc_counters(p->assoc)->rx_violations);
+}
+
+static void each_peer(struct world *w, void (*fn)(struct peer *p))
+{
+	for (unsigned i = 0; i < w->nnodes; i++)
+		list_foreach (it, &w->node[i].peers)
+			fn(list_entry(it, struct peer, link));
+}
+
+static void shut_down(struct peer *p)
+{
+	if (!p->gone)
+		llp_shutdown(p->conn);
+}
+
+static void check_gone(struct peer *p)
+{
+	if (!p->gone)
+		fail(p->node->w, "node %u c%u: not shut down", p->node->id, sim_conn_id(p->conn));
+}
+
+static void free_all(struct world *w)
+{
+	struct list *it;
+
+	if (!list_empty(&w->pends))
+		fail(w, "a request is still undecided");
+	for (unsigned i = 0; i < w->nnodes; i++)
+		node_deinit(&w->node[i]);
+	while ((it = list_pop(&w->sessions)))
+		free(list_entry(it, struct sess, link));
+	w->net = sim_world_free(w->net);
+}
+
+void world_run(struct world *w)
+{
+	struct sim_faults calm = {0};
+
+	w->net = sim_world_new(w->seed, &calm);
+	w->clock = sim_clock(w->net);
+	list_init(&w->sessions);
+	list_init(&w->pends);
+	draw_plan(w);
+	sim_set_faults(w->net, &w->plan.faults);
+	sim_observe(w->net, wire_observe, NULL);
+	w->nnodes = w->plan.nodes;
+	for (unsigned i = 0; i < w->nnodes; i++)
+		node_init(w, i);
+	program_begin(w);
+	settle(w);
+	each_ep(w, check_stall);
+	program_end(w);
+	settle(w);
+	each_ep(w, check_over);
+	each_peer(w, check_nothing_left);
+	each_peer(w, shut_down);
+	settle(w);
+	each_peer(w, check_gone);
+	w->hash ^= sim_hash(w->net);
+	free_all(w);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bell_stress [NEWS [SEED]]
+ *
+ * Promise: of all news that clients ring for on the bell page none is forgotten: the daemon looks
+ * only at queues whose bit it took, sleeps without a limit, and still gets everything. Each
+ * client goes on only when its last news was taken, so nobody's later ring makes up for a lost
+ * one: that lets the watchdog end the program.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ipc/evfd.h"
+#include "ipc/ring.h"
+
+enum { WATCHDOG_S = 300, CLIENTS = 3, LOOKS = 4 };
+
+static struct bell_page page;
+static _Atomic uint32_t news[BELL_QUEUES]; /* as the indices of the queues' rings would say */
+static int ring_fd, wait_fd;
+
+struct client {
+	pthread_t thread;
+	uint32_t number;
+	uint64_t todo, rng, rings;
+};
+
+static uint32_t draw(uint64_t *rng, uint32_t n)
+{
+	*rng ^= *rng << 13;
+	*rng ^= *rng >> 7;
+	*rng ^= *rng << 17;
+	return (uint32_t)(*rng >> 32) % n;
+}
+
+/* Passes a little time, so that going to sleep meets ringing in every possible order: sometimes
+ * about as long as waking up takes. */
+static void dawdle(uint64_t *rng)
+{
+	for (volatile uint32_t n = draw(rng, draw(rng, 2) ? 300 : 20000); n > 0; n--)
+		;
+}
+
+/* Its own queues, in words of its own and in one that all share. */
+static uint32_t pick(struct client *c)
+{
+	return (draw(&c->rng, 2) ? 0 : 64 * (1 + draw(&c->rng, BELL_WORDS - 1))) + c->number;
+}
+
+static void *ring_for_news(void *arg)
+{
+	struct client *c = arg;
+
+	while (c->todo-- > 0) {
+		uint32_t q = pick(c);
+
+		dawdle(&c->rng);
+		atomic_fetch_add_explicit(&news[q], 1, memory_order_release);
+		if (bell_ring(&page, q)) {
+			evfd_signal(ring_fd);
+			c->rings++;
+		}
+		while (atomic_load_explicit(&news[q], memory_order_acquire) != 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static uint64_t take_word(unsigned w)
+{
+	uint64_t bits = bell_take_word(&page, w);
+	uint64_t got = 0;
+
+	for (; bits; bits &= bits - 1)
+		got += atomic_exchange_explicit(&news[w * 64 + (unsigned)__builtin_ctzll(bits)], 0,
+						memory_order_acquire);
+	return got;
+}
+
+static uint64_t take(void)
+{
+	uint64_t words = bell_any(&page) ? bell_take(&page) : 0;
+	uint64_t got = 0;
+
+	for (; words; words &= words - 1)
+		got += take_word((unsigned)__builtin_ctzll(words));
+	return got;
+}
+
+/* Returns how often it slept. */
+static uint64_t serve(uint64_t total)
+{
+	struct pollfd p = {.fd = wait_fd, .events = POLLIN};
+	uint64_t got = 0, naps = 0, rng = 77;
+	unsigned looks = 0;
+
+	while (got < total) {
+		uint64_t n = take();
+
+		got += n;
+		looks = n ? 0 : looks + 1;
+		if (looks < LOOKS)
+			continue;
+		dawdle(&rng);
+		if (bell_sleep(&page)) {
+			naps++;
+			poll(&p, 1, -1);
+			evfd_drain(wait_fd);
+		}
+		bell_awake(&page);
+		looks = 0;
+	}
+	if (got > total) {
+		fprintf(stderr, "FAILED: %" PRIu64 " news of %" PRIu64 "\n", got, total);
+		exit(1);
+	}
+	return naps;
+}
+
+/* To the n-th CPU that we may use: see ring_stress.c. */
+static void pin(pthread_t thread, unsigned n)
+{
+	cpu_set_t all, one;
+
+	CPU_ZERO(&all);
+	CPU_ZERO(&one);
+	sched_getaffinity(0, sizeof(all), &all);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all) && n-- == 0)
+			CPU_SET(cpu, &one);
+	}
+	pthread_setaffinity_np(thread, sizeof(one), &one);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t each = argc > 1 ? strtoull(argv[1], NULL, 0) : 50000;
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
+	struct client clients[CLIENTS];
+	uint64_t naps, rings = 0;
+
+	alarm(WATCHDOG_S);
+	printf("seed %" PRIu64 "\n", seed);
+	if (evfd_create(&ring_fd, &wait_fd))
+		return 1;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		clients[i] = (struct client){.number = i, .todo = each, .rng = seed + i};
+		pthread_create(&clients[i].thread, NULL, ring_for_news, &clients[i]);
+		pin(clients[i].thread, 1);
+	}
+	pin(pthread_self(), 0);
+	naps = serve(each * CLIENTS);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		pthread_join(clients[i].thread, NULL);
+		rings += clients[i].rings;
+	}
+	printf("%" PRIu64 " news, %" PRIu64 " rings, %" PRIu64 " naps\n", each * CLIENTS, rings,
+	       naps);
+	return 0;
+}

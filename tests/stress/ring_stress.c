@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ring_stress [ENTRIES [SEED]]
+ *
+ * Promise: of millions of entries none is lost, doubled, reordered or torn, and neither side sleeps
+ * for ever: each waits without a limit for the other's bell, and a lost one lets the watchdog
+ * end the program. Small rings make both sides sleep often.
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ipc/evfd.h"
+#include "ipc/memfd.h"
+#include "ipc/ring.h"
+
+enum { WATCHDOG_S = 300, ENTRY = 64, WORDS = ENTRY / 8 };
+
+struct end {
+	struct ring ring;
+	int ring_fd; /* wakes the other end */
+	int wait_fd; /* the other end wakes us */
+	uint64_t entries, rng, naps;
+};
+
+static void fail(const char *what, uint64_t at)
+{
+	fprintf(stderr, "FAILED: %s at entry %" PRIu64 "\n", what, at);
+	exit(1);
+}
+
+/* xorshift64 */
+static uint32_t draw(struct end *e, uint32_t n)
+{
+	e->rng ^= e->rng << 13;
+	e->rng ^= e->rng >> 7;
+	e->rng ^= e->rng << 17;
+	return (uint32_t)(e->rng >> 32) % n;
+}
+
+/* Passes a little time, so that one side's going to sleep meets the other's publishing in every
+ * possible order: sometimes about as long as waking up takes. */
+static void dawdle(struct end *e)
+{
+	for (volatile uint32_t n = draw(e, draw(e, 2) ? 300 : 20000); n > 0; n--)
+		;
+}
+
+static void nap(struct end *e)
+{
+	struct pollfd p = {.fd = e->wait_fd, .events = POLLIN};
+
+	e->naps++;
+	poll(&p, 1, -1);
+	evfd_drain(e->wait_fd);
+}
+
+static void fill(uint64_t *slot, uint64_t n)
+{
+	for (unsigned i = 0; i < WORDS; i++)
+		slot[i] = n * 0x9e3779b97f4a7c15u + i;
+}
+
+static void check(const uint64_t *slot, uint64_t n)
+{
+	for (unsigned i = 0; i < WORDS; i++) {
+		if (slot[i] != n * 0x9e3779b97f4a7c15u + i)
+			fail("wrong contents", n);
+	}
+}
+
+static void wait_for_room(struct end *e, uint64_t at)
+{
+	while (ring_room(&e->ring, 1) == 0) {
+		dawdle(e);
+		if (ring_room(&e->ring, 1) != 0)
+			break;
+		ring_block(&e->ring);
+		if (ring_room(&e->ring, 1) == 0)
+			nap(e);
+	}
+	if (ring_room(&e->ring, 1) < 0)
+		fail("the producer sees a broken ring", at);
+}
+
+static void *produce(void *arg)
+{
+	struct end *e = arg;
+	uint64_t n = 0;
+
+	while (n < e->entries) {
+		uint32_t batch = 1 + draw(e, e->ring.size);
+
+		wait_for_room(e, n);
+		while (batch-- > 0 && n < e->entries && ring_room(&e->ring, 1) > 0)
+			fill(ring_reserve(&e->ring), n++);
+		dawdle(e);
+		ring_submit(&e->ring);
+		if (ring_sleeper(&e->ring) != RING_RUNS) {
+			ring_awake(&e->ring);
+			evfd_signal(e->ring_fd);
+		}
+	}
+	return NULL;
+}
+
+static void *consume(void *arg)
+{
+	struct end *e = arg;
+	uint64_t n = 0;
+
+	while (n < e->entries) {
+		int avail = ring_avail(&e->ring);
+		uint32_t batch;
+
+		if (avail < 0)
+			fail("the consumer sees a broken ring", n);
+		if (avail == 0) {
+			dawdle(e);
+			if (ring_avail(&e->ring) == 0 && ring_sleep(&e->ring, RING_SLEEPS))
+				nap(e);
+			continue;
+		}
+		batch = 1 + draw(e, (uint32_t)avail);
+		for (uint32_t i = 0; i < batch; i++)
+			check(ring_slot(&e->ring, e->ring.mine + i), n++);
+		ring_release(&e->ring, batch);
+		if (ring_unblock(&e->ring))
+			evfd_signal(e->ring_fd);
+	}
+	return NULL;
+}
+
+/* A view that begins short before its index wraps. */
+static void view(struct ring *r, void *mem, uint32_t size)
+{
+	const uint32_t start = UINT32_MAX - 1000;
+
+	ring_init(r, mem, size, ENTRY);
+	r->mine = r->theirs = start;
+	atomic_store(&r->sh->head, start);
+	atomic_store(&r->sh->tail, start);
+}
+
+/* To the n-th CPU that we may use. Threads that wake each other are else drawn to the same CPU,
+ * where nothing happens at the same time. */
+static void pin(pthread_t thread, unsigned n)
+{
+	cpu_set_t all, one;
+
+	CPU_ZERO(&all);
+	CPU_ZERO(&one);
+	sched_getaffinity(0, sizeof(all), &all);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all) && n-- == 0)
+			CPU_SET(cpu, &one);
+	}
+	pthread_setaffinity_np(thread, sizeof(one), &one);
+}
+
+static void run(uint32_t size, uint64_t entries, uint64_t seed)
+{
+	struct end producer = {.entries = entries, .rng = seed};
+	struct end consumer = {.entries = entries, .rng = seed + 1};
+	size_t bytes = (size_t)ring_bytes(size, ENTRY);
+	pthread_t a, b;
+	void *mem;
+	int fd;
+
+	if (memfd_create_mapped("ring-stress", bytes, &fd, &mem) ||
+	    evfd_create(&producer.ring_fd, &consumer.wait_fd) ||
+	    evfd_create(&consumer.ring_fd, &producer.wait_fd))
+		fail("set-up", 0);
+	view(&producer.ring, mem, size);
+	view(&consumer.ring, mem, size);
+	pthread_create(&a, NULL, produce, &producer);
+	pthread_create(&b, NULL, consume, &consumer);
+	pin(a, 0);
+	pin(b, 1);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	if (ring_avail(&consumer.ring) != 0)
+		fail("more than was sent", entries);
+	printf("ring of %4u: %" PRIu64 " entries; slept: producer %" PRIu64 ", consumer %" PRIu64
+	       "\n",
+	       size, entries, producer.naps, consumer.naps);
+	munmap(mem, bytes);
+	close(fd);
+	close(producer.ring_fd);
+	close(producer.wait_fd);
+	close(consumer.ring_fd);
+	close(consumer.wait_fd);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t entries = argc > 1 ? strtoull(argv[1], NULL, 0) : 200000;
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
+
+	alarm(WATCHDOG_S);
+	printf("seed %" PRIu64 "\n", seed);
+	run(1, entries / 4, seed);
+	run(2, entries / 2, seed);
+	run(8, entries, seed);
+	run(256, entries, seed);
+	return 0;
+}

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: a client that sends malformed records is told why and disconnected; nobody else notices.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl python3
+
+daemon a "$(address 0)"
+"$bin/tests/system/bad_client" "$(socket_of a)" || fail 'bad_client'
+eventually 10 none_of a qp mr cq || fail 'objects are left'
+stop a || fail "daemon: exit status $?"

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: faulty work completes with the status that says which fault, and the work around it goes on,
+# between two daemons and inside one.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl python3
+
+a=$(address 0) b=$(address 1)
+daemon a "$a"
+daemon b "$b"
+"$bin/tests/system/bad_work" "$(socket_of a)" "$(socket_of b)" "$b" 6000 || fail 'between two daemons'
+"$bin/tests/system/bad_work" "$(socket_of a)" "$(socket_of a)" "$a" 6000 || fail 'inside one daemon'
+eventually 10 none_of a qp mr cq listener || fail 'objects are left'
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"

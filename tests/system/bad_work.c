@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posts faulty work through the library to a running daemon and sees how it ends. Promise: a faulty
+ * request completes with the status that says what was wrong, in its turn, and the ones
+ * around it are not touched; only what the peer refuses ends the session, and then
+ * everything posted is flushed.
+ *
+ *   bad_work SOCKET SOCKET2 ADDRESS PORT
+ *
+ * One end is a client at SOCKET, the other listens at SOCKET2, which may be the same, whose
+ * daemon has ADDRESS. Exit status 0 if all held.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ddp/ddp.h>
+
+enum { SIZE = 4096, DEPTH = 16 };
+
+struct end {
+	struct ddp_ctx *ctx;
+	struct ddp_id *id;
+	struct ddp_pd *pd;
+	struct ddp_cq *scq, *rcq;
+	struct ddp_qp *qp;
+	struct ddp_mr *mr;
+};
+
+static unsigned failed;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "bad_work: %s: %s\n", what, ddp_last_reason());
+	exit(2);
+}
+
+#define MUST(call)                                                                                 \
+	do {                                                                                       \
+		if ((call) < 0)                                                                    \
+			die(#call);                                                                \
+	} while (0)
+
+static void check(const char *name, int ok)
+{
+	printf("%s %s\n", ok ? "ok  " : "FAIL", name);
+	failed += !ok;
+}
+
+/* ---- the two ends ---- */
+
+static void make_end(struct end *e)
+{
+	struct ddp_cq_attr cq = DDP_INIT(ddp_cq_attr);
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	cq.entries = 4 * DEPTH;
+	cq.spin_us = -1;
+	MUST(ddp_alloc_pd(e->ctx, &e->pd));
+	MUST(ddp_create_cq(e->ctx, &cq, &e->scq));
+	MUST(ddp_create_cq(e->ctx, &cq, &e->rcq));
+	init.send_cq = e->scq;
+	init.recv_cq = e->rcq;
+	init.max_send_wr = init.max_recv_wr = DEPTH;
+	init.max_send_sge = init.max_recv_sge = 2;
+	MUST(ddp_create_qp(e->id, e->pd, &init, &e->qp));
+	MUST(ddp_alloc_mr(e->pd, SIZE, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ, &e->mr));
+}
+
+/* The next event, which must be of this type. Returns its id. */
+static struct ddp_id *expect(struct end *e, enum ddp_cm_event_type type, uint16_t *ret_term)
+{
+	struct ddp_cm_event *ev;
+	struct ddp_id *id;
+
+	MUST(ddp_get_cm_event(e->ctx, &ev, 10000));
+	if (ev->type != type) {
+		fprintf(stderr, "bad_work: event %s: %s\n", ddp_event_str(ev->type), ev->reason);
+		exit(2);
+	}
+	if (ev->reason[0])
+		printf("      %s: %s\n", ddp_event_str(ev->type), ev->reason);
+	if (ret_term)
+		*ret_term = ev->term;
+	id = ev->id;
+	ddp_ack_cm_event(ev);
+	return id;
+}
+
+static void connect_both(struct end *active, struct end *passive, const char *addr, uint16_t port)
+{
+	MUST(ddp_create_id(active->ctx, NULL, &active->id));
+	make_end(active);
+	MUST(ddp_connect_name(active->id, addr, port, NULL));
+	passive->id = expect(passive, DDP_CM_CONNECT_REQUEST, NULL);
+	make_end(passive);
+	MUST(ddp_accept(passive->id, NULL));
+	expect(passive, DDP_CM_ESTABLISHED, NULL);
+	expect(active, DDP_CM_ESTABLISHED, NULL);
+}
+
+static enum ddp_wc_status wait_one(struct ddp_cq *cq, uint64_t wr_id)
+{
+	struct ddp_wc wc;
+	char text[256];
+
+	if (ddp_wait_cq(cq, 1, &wc, 10000) != 1)
+		die("no completion");
+	if (wc.wr_id != wr_id) {
+		fprintf(stderr, "bad_work: completion of %llu, not %llu\n",
+			(unsigned long long)wc.wr_id, (unsigned long long)wr_id);
+		exit(2);
+	}
+	if (wc.status != DDP_WC_SUCCESS) {
+		ddp_explain(&wc, text, sizeof(text));
+		printf("      %s\n", text);
+	}
+	return wc.status;
+}
+
+/* ---- faults of the requester ---- */
+
+/* Posts the request between two good Writes and compares how the three end. */
+static void try_send(struct end *a, const struct end *b, const char *name, struct ddp_send_wr bad,
+		     enum ddp_wc_status want)
+{
+	struct ddp_sge sge = {(uintptr_t)a->mr->addr, 64, a->mr->lkey};
+	struct ddp_send_wr good = {.wr_id = 1, .sg_list = &sge, .num_sge = 1};
+	struct ddp_send_wr after = good;
+	enum ddp_wc_status st[3];
+
+	good.opcode = after.opcode = DDP_WR_RDMA_WRITE;
+	good.send_flags = after.send_flags = DDP_SEND_SIGNALED;
+	good.rdma.remote_addr = after.rdma.remote_addr = b->mr->iova;
+	good.rdma.rkey = after.rdma.rkey = b->mr->rkey;
+	after.wr_id = 3;
+	bad.wr_id = 2;
+	bad.send_flags |= DDP_SEND_SIGNALED;
+	good.next = &bad;
+	bad.next = &after;
+	MUST(ddp_post_send(a->qp, &good, NULL));
+	for (int i = 0; i < 3; i++)
+		st[i] = wait_one(a->scq, (uint64_t)i + 1);
+	check(name, st[0] == DDP_WC_SUCCESS && st[1] == want && st[2] == DDP_WC_SUCCESS);
+}
+
+static void requester_faults(struct end *a, struct end *b)
+{
+	uint64_t base = (uintptr_t)a->mr->addr;
+	struct ddp_sge sge[2] = {{base, 64, a->mr->lkey}, {base, 64, a->mr->lkey}};
+	struct ddp_send_wr wr = {.sg_list = sge, .num_sge = 1, .opcode = DDP_WR_RDMA_WRITE};
+	struct ddp_mr *readonly, *foreign;
+	struct ddp_pd *other;
+
+	wr.rdma.remote_addr = b->mr->iova;
+	wr.rdma.rkey = b->mr->rkey;
+	sge[0].lkey ^= 0x5a5a5a5a;
+	try_send(a, b, "an lkey that is none", wr, DDP_WC_LOC_KEY_ERR);
+	MUST(ddp_alloc_pd(a->ctx, &other));
+	MUST(ddp_alloc_mr(other, SIZE, 0, &foreign));
+	sge[0].lkey = foreign->lkey;
+	try_send(a, b, "an lkey of another domain", wr, DDP_WC_LOC_PD_ERR);
+	MUST(ddp_dereg_mr(foreign));
+	MUST(ddp_dealloc_pd(other));
+	sge[0] = (struct ddp_sge){base + SIZE - 63, 64, a->mr->lkey};
+	try_send(a, b, "one byte beyond the region", wr, DDP_WC_LOC_BOUNDS_ERR);
+	sge[0] = (struct ddp_sge){UINT64_MAX - 3, 64, a->mr->lkey};
+	try_send(a, b, "an address that wraps", wr, DDP_WC_LOC_BOUNDS_ERR);
+	sge[0] = (struct ddp_sge){base, UINT32_MAX, a->mr->lkey};
+	wr.num_sge = 2;
+	try_send(a, b, "more than 4 GiB", wr, DDP_WC_LOC_LEN_ERR);
+	sge[0] = (struct ddp_sge){base, 64, a->mr->lkey};
+	wr.opcode = DDP_WR_RDMA_READ;
+	try_send(a, b, "a Read into two elements", wr, DDP_WC_LOC_SGE_ERR);
+	wr.num_sge = 1;
+	wr.opcode = (enum ddp_wr_opcode)99;
+	try_send(a, b, "an opcode that is none", wr, DDP_WC_LOC_OP_ERR);
+	wr.opcode = DDP_WR_RDMA_WRITE;
+	wr.send_flags = 0x80;
+	try_send(a, b, "a flag that is none", wr, DDP_WC_LOC_OP_ERR);
+	wr.send_flags = 0;
+	MUST(ddp_alloc_mr(a->pd, SIZE, DDP_ACCESS_REMOTE_READ, &readonly));
+	sge[0] = (struct ddp_sge){(uintptr_t)readonly->addr, 64, readonly->lkey};
+	wr.opcode = DDP_WR_RDMA_READ;
+	try_send(a, b, "a Read into memory not to be written", wr, DDP_WC_LOC_ACCESS_ERR);
+	MUST(ddp_dereg_mr(readonly));
+	wr.num_sge = 3;
+	check("three elements where two are possible",
+	      ddp_post_send(a->qp, &wr, NULL) < 0 && strstr(ddp_last_reason(), "at most 2"));
+}
+
+static void receiver_fault(struct end *a, struct end *b)
+{
+	struct ddp_sge bad = {b->mr->iova, 64, b->mr->lkey ^ 1}, good = bad, from = {0};
+	struct ddp_recv_wr second = {.wr_id = 2, .sg_list = &good, .num_sge = 1};
+	struct ddp_recv_wr first = {.wr_id = 1, .next = &second, .sg_list = &bad, .num_sge = 1};
+	struct ddp_send_wr send = {.wr_id = 3, .sg_list = &from, .num_sge = 1};
+	enum ddp_wc_status st;
+
+	good.lkey = b->mr->lkey;
+	from = (struct ddp_sge){a->mr->iova, 64, a->mr->lkey};
+	send.opcode = DDP_WR_SEND;
+	send.send_flags = DDP_SEND_SIGNALED;
+	MUST(ddp_post_recv(b->qp, &first, NULL));
+	MUST(ddp_post_send(a->qp, &send, NULL));
+	st = wait_one(b->rcq, 1);
+	check("a receive with an lkey that is none",
+	      st == DDP_WC_LOC_KEY_ERR && wait_one(b->rcq, 2) == DDP_WC_SUCCESS &&
+		      wait_one(a->scq, 3) == DDP_WC_SUCCESS);
+}
+
+/* ---- faults that the peer refuses ---- */
+
+static void peer_refuses(struct end *a, struct end *b)
+{
+	struct ddp_sge sge = {a->mr->iova, 64, a->mr->lkey};
+	struct ddp_recv_wr recv = {.wr_id = 7};
+	struct ddp_send_wr wr = {.wr_id = 8, .sg_list = &sge, .num_sge = 1};
+	uint16_t term[2] = {0, 0};
+
+	wr.opcode = DDP_WR_RDMA_WRITE;
+	wr.send_flags = DDP_SEND_SIGNALED;
+	wr.rdma.remote_addr = b->mr->iova + SIZE - 63;
+	wr.rdma.rkey = b->mr->rkey;
+	MUST(ddp_post_recv(a->qp, &recv, NULL));
+	MUST(ddp_post_send(a->qp, &wr, NULL));
+	/* A Write is done when the transport has it: how this one completes is not told. */
+	wait_one(a->scq, 8);
+	expect(a, DDP_CM_DISCONNECTED, &term[0]);
+	expect(b, DDP_CM_DISCONNECTED, &term[1]);
+	check("a Write beyond the peer's region ends both with Terminate 1/1/01",
+	      term[0] == 0x1101 && term[1] == 0x1101);
+	check("what was posted is flushed", wait_one(a->rcq, 7) == DDP_WC_FLUSH_ERR);
+	recv.wr_id = 9;
+	MUST(ddp_post_recv(a->qp, &recv, NULL));
+	check("and a receive that is posted later", wait_one(a->rcq, 9) == DDP_WC_FLUSH_ERR);
+	wr.wr_id = 10;
+	MUST(ddp_post_send(a->qp, &wr, NULL));
+	check("and a send", wait_one(a->scq, 10) == DDP_WC_FLUSH_ERR);
+}
+
+static void free_end(struct end *e)
+{
+	MUST(ddp_destroy_qp(e->qp));
+	MUST(ddp_dereg_mr(e->mr));
+	MUST(ddp_destroy_cq(e->scq));
+	MUST(ddp_destroy_cq(e->rcq));
+	MUST(ddp_dealloc_pd(e->pd));
+	MUST(ddp_destroy_id(e->id));
+}
+
+static void open_end(struct end *e, const char *socket)
+{
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+
+	attr.socket = socket;
+	MUST(ddp_open(&attr, &e->ctx));
+}
+
+int main(int argc, char **argv)
+{
+	struct end a = {0}, b = {0};
+	struct ddp_id *listener;
+	uint16_t port;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: bad_work SOCKET SOCKET2 ADDRESS PORT\n");
+		return 2;
+	}
+	alarm(60);
+	port = (uint16_t)atoi(argv[4]);
+	open_end(&a, argv[1]);
+	open_end(&b, argv[2]);
+	MUST(ddp_create_id(b.ctx, NULL, &listener));
+	MUST(ddp_listen(listener, NULL, port, 0));
+	connect_both(&a, &b, argv[3], port);
+	requester_faults(&a, &b);
+	receiver_fault(&a, &b);
+	peer_refuses(&a, &b);
+	free_end(&a);
+	free_end(&b);
+	MUST(ddp_destroy_id(listener));
+	check("nothing is left", ddp_close(a.ctx) == 0 && ddp_close(b.ctx) == 0);
+	printf("%u failed\n", failed);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: what two daemons send each other is what RFC 5043 says, in the eyes of a dissector that is not
+# ours: adaptation indication 1 in INIT and INIT ACK, only unordered, unfragmented DATA with payload
+# protocol 16 or 17, nothing malformed, right checksums, every kind of message that ddping needs.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+[ "$(id -u)" -eq 0 ] || skip 'needs root, to capture on loopback'
+needs ddpsctpd ddpctl ddping tshark python3
+
+a=$(address 0) b=$(address 1)
+# A batch of UDP_SEGMENT is one giant datagram in a capture on loopback, which no dissector can read.
+plain='user:
+  gso: off'
+daemon a "$a" "$plain"
+daemon b "$b" "$plain"
+
+capture=$tmp/ddp.pcapng
+background tshark tshark -Q -n -i lo -w "$capture" -f "udp port 9899 and host $a and host $b" -a duration:120
+tshark_runs() { [ -s "$capture" ] || gone "$(pid_of tshark)"; }
+eventually 30 tshark_runs
+[ -s "$capture" ] || skip "cannot capture: $(tail -n 1 "$tmp/tshark.log")"
+
+# The capture has begun when it shows a packet of ours: an association comes to be in each round.
+server pong b "$ddping" -s --socket "$(socket_of b)"
+"$ddping" --socket "$(socket_of a)" -c 10 -i 0 -q -S 64 "$b" >"$tmp/ping.log" 2>&1 || fail ddping
+"$ddping" --socket "$(socket_of a)" -c 3 -i 0 -q -S 200000 "$b" >>"$tmp/ping.log" 2>&1 || fail 'ddping of 200000 bytes'
+stop pong
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"
+
+# read FILTER FIELD...: a line per packet.
+dissect() {
+	local filter=$1 fields=() f
+	shift
+	for f in "$@"; do fields+=(-e "$f"); done
+	tshark -Q -n -r "$capture" -X "lua_script:$top_srcdir/tests/system/ddp_sctp.lua" \
+		--disable-heuristic rpcrdma_iwarp -o sctp.reassembly:FALSE \
+		-d udp.port==9899,sctp -Y "$filter" -T fields -E occurrence=a "${fields[@]}" 2>>"$tmp/dissect.log"
+}
+closed() { dissect 'sctp.chunk_type == 14' frame.number | grep -q .; }
+eventually 10 closed || fail 'the capture does not show the end of the association'
+stop tshark INT
+
+packets=$(dissect 'sctp' frame.number | wc -l)
+[ "$packets" -ge 60 ] || fail "only $packets packets"
+
+# The set-up.
+for type in 1 2; do
+	got=$(dissect "sctp.chunk_type == $type" sctp.adaptation_layer_indication | sort -u)
+	[ "$got" = 0x00000001 ] || fail "adaptation indication '$got' in chunks of type $type"
+done
+
+# DATA: one line per chunk, from the columns of packets with several.
+dissect 'sctp.chunk_type == 0' sctp.data_payload_proto_id sctp.data_u_bit sctp.data_b_bit sctp.data_e_bit |
+	python3 -c '
+import sys
+kinds = {}
+for line in sys.stdin:
+    columns = [c.split(",") for c in line.rstrip("\n").split("\t")]
+    for chunk in zip(*columns, strict=True):
+        kinds[chunk] = kinds.get(chunk, 0) + 1
+print(kinds)
+assert {k[0] for k in kinds} == {"16", "17"}, "other payload protocols"
+assert all(k[1:] in (("1", "1", "1"), ("True", "True", "True")) for k in kinds), "ordered or fragmented"
+' || fail 'DATA chunks'
+
+bad=$(dissect '_ws.malformed || _ws.expert.severity >= 8388608 || sctp.checksum.status == 0' frame.number _ws.expert.message)
+[ -z "$bad" ] || fail "malformed: $bad"
+
+# Session control, and each kind of message that a round is made of.
+got=$(dissect ddp_session ddp_session.function | tr ',' '\n' | sort -u | tr '\n' ' ')
+[ "$got" = '1 2 4 ' ] || fail "session control functions $got"
+got=$(dissect iwarp_ddp_rdmap iwarp_rdma.opcode | tr ',' '\n' | sort -u | tr '\n' ' ')
+for opcode in 0x00 0x01 0x02 0x03; do
+	case $got in *$opcode*) ;; *) fail "opcodes $got: no $opcode" ;; esac
+done
+
+echo "$packets packets, no malformed one; opcodes $got"

@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: the example programs do what they say, with the two daemons of a user, and say why when there is
+# nobody at the other end.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl python3
+
+b=$(address 1)
+daemon a "$(address 0)"
+daemon b "$b"
+
+for client in hello_client tiny_client; do
+	DDP_SOCKET=$(socket_of b) server hello b "$bin/examples/hello_server" "$b"
+	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1 ||
+		fail "$client: exit status $?"
+	[ -s "$tmp/$client.log" ] || fail "$client says nothing"
+	eventually 10 gone "$(pid_of hello)" || stop hello
+done
+
+for client in hello_client tiny_client; do
+	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
+	[ $? -eq 1 ] || fail "$client without a server"
+	[ -s "$tmp/$client.log" ] || fail "$client does not say why"
+done
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# What the system tests share: daemons with a configuration, a socket and addresses of their own, so that
+# tests can run at the same time. Sourced by bash scripts that run in the build folder (make check says
+# where it is). Everything that was started is stopped by its process id when the test ends.
+
+set -u
+export LC_ALL=C
+top_builddir=${top_builddir:-.}
+top_srcdir=${top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+DDP_SANITIZERS=${DDP_SANITIZERS:-none}
+
+bin=$(cd "$top_builddir" && pwd)
+ddpsctpd=$bin/ddpsctpd
+ddpctl=$bin/ddpctl
+# shellcheck disable=SC2034 # used by the tests
+ddping=$bin/ddping ddperf=$bin/ddperf ddpcp=$bin/ddpcp
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/ddp.XXXXXX")
+children=
+
+# gone PID: the process has ended, whether or not somebody has waited for it.
+gone() {
+	local state
+	state=$(sed -n 's/^State:[ \t]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
+	[ -z "$state" ] || [ "$state" = Z ]
+}
+
+# eventually SECONDS COMMAND...: tries until it is true; false when the time is over.
+eventually() {
+	local tries=$(($1 * 20))
+	shift
+	while [ $tries -gt 0 ]; do
+		if "$@"; then return 0; fi
+		sleep 0.05
+		tries=$((tries - 1))
+	done
+	"$@"
+}
+
+cleanup() {
+	local pid
+	for pid in $children; do
+		gone "$pid" || kill -TERM "$pid" 2>/dev/null
+	done
+	for pid in $children; do
+		eventually 5 gone "$pid" || kill -KILL "$pid" 2>/dev/null
+	done
+	wait
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM HUP
+
+# The last line of a log is what scripts/check shows.
+skip() {
+	echo "$*"
+	exit 77
+}
+
+fail() {
+	local log
+	echo "FAILED: $*"
+	for log in "$tmp"/*.log; do
+		[ ! -s "$log" ] || sed "s,^,  ${log##*/}: ," "$log" | tail -n 30
+	done
+	exit 1
+}
+
+# needs PROGRAM...: of the build, or of the machine.
+needs() {
+	local p
+	for p in "$@"; do
+		case $p in
+		ddpsctpd | ddpctl | ddping | ddperf | ddpcp) [ -x "$bin/$p" ] || skip "needs $p, which is not built" ;;
+		*) command -v "$p" >/dev/null || skip "needs $p" ;;
+		esac
+	done
+}
+
+# background NAME COMMAND...: its output goes to NAME.log; its process id to the variable pid.
+background() {
+	local name=$1
+	shift
+	"$@" >"$tmp/$name.log" 2>&1 </dev/null &
+	pid=$!
+	children="$children $pid"
+	echo $pid >"$tmp/$name.pid"
+}
+
+pid_of() { cat "$tmp/$1.pid"; }
+
+# address N (0..3): a loopback address that no other running test has.
+address() {
+	local n=$((($$ * 4 + $1) % 16777216))
+	echo "127.$((n >> 16)).$((n >> 8 & 255)).$((n & 255))"
+}
+
+socket_of() { echo "$tmp/$1.sock"; }
+
+# configure NAME ADDRESS [LINE...]: writes NAME.yaml; further lines of YAML are taken as they are.
+configure() {
+	local name=$1 addr=$2
+	shift 2
+	{
+		printf 'listen: [%s]\nsocket:\n  path: %s\n  mode: 0600\n' "$addr" "$(socket_of "$name")"
+		[ $# -eq 0 ] || printf '%s\n' "$@"
+	} >"$tmp/$name.yaml"
+}
+
+answers() { "$ddpctl" --socket "$(socket_of "$1")" status >/dev/null 2>&1; }
+answers_or_gone() { answers "$1" || gone "$(pid_of "$1")"; }
+
+# daemon NAME ADDRESS [LINE...]: starts one and waits until it answers.
+daemon() {
+	configure "$@"
+	background "$1" "$ddpsctpd" --foreground --config "$tmp/$1.yaml"
+	eventually 20 answers_or_gone "$1"
+	answers "$1" || fail "daemon $1 does not answer"
+}
+
+# stop NAME [SIGNAL]: ends it and returns its exit status.
+stop() {
+	local p
+	p=$(pid_of "$1")
+	kill "-${2:-TERM}" "$p" 2>/dev/null
+	if ! eventually 15 gone "$p"; then
+		kill -KILL "$p"
+		fail "$1 did not stop within 15 s"
+	fi
+	wait "$p"
+}
+
+# ctl NAME ARGUMENT...
+ctl() {
+	local name=$1
+	shift
+	"$ddpctl" --socket "$(socket_of "$name")" "$@"
+}
+
+# count NAME OBJECT: how many of them the daemon has, by ddpctl's JSON; ddpctl itself is no client.
+count() {
+	ctl "$1" -j "$2" | python3 -c '
+import json, sys
+print(sum(o.get("comm") != "ddpctl" for o in json.load(sys.stdin)))'
+}
+
+none_of() {
+	local name=$1 object
+	shift
+	for object in "$@"; do
+		[ "$(count "$name" "$object")" = 0 ] || return 1
+	done
+}
+
+# server NAME DAEMON COMMAND...: starts a tool that listens, and waits until its listener is there.
+server() {
+	local name=$1 at=$2 before
+	shift 2
+	before=$(count "$at" listener)
+	background "$name" "$@"
+	eventually 10 more_listeners "$at" "$before" || fail "$name does not listen"
+}
+more_listeners() { [ "$(count "$1" listener)" -gt "$2" ]; }

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: two daemons on one machine carry pings and a file that arrives byte for byte, ddpctl shows both
+# ends, and both daemons end in order.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping ddpcp python3
+
+a=$(address 0) b=$(address 1)
+daemon a "$a"
+daemon b "$b"
+
+server pong b "$ddping" -s --socket "$(socket_of b)"
+"$ddping" --socket "$(socket_of a)" -c 20 -i 0 -S 4096 "$b" >"$tmp/ping.log" 2>&1 || fail 'ddping'
+"$ddping" --socket "$(socket_of a)" -c 2 -i 0 -S 1M -q "$b" >>"$tmp/ping.log" 2>&1 || fail 'ddping with 1 MiB'
+[ "$(grep -c 'bytes from' "$tmp/ping.log")" -eq 20 ] || fail 'ddping did not report 20 rounds'
+
+ctl a -j assoc | python3 -c '
+import json, sys
+(assoc,) = json.load(sys.stdin)
+text = json.dumps(assoc)
+assert sys.argv[1] in text and sys.argv[2] in text, text' "$a" "$b" || fail 'ddpctl assoc'
+
+head -c 5000001 /dev/urandom >"$tmp/sent"
+mkdir "$tmp/in"
+server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"
+"$ddpcp" --socket "$(socket_of a)" put "$tmp/sent" "$b:received" >"$tmp/cp.log" 2>&1 || fail 'ddpcp'
+cmp "$tmp/sent" "$tmp/in/received" || fail 'the file differs'
+
+for name in pong copy; do stop $name; done
+eventually 10 none_of b qp mr client || fail 'objects are left'
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"

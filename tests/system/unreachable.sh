@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: a peer that cannot be reached, one without a listener, and no daemon at all are each told in a
+# sentence, soon, with a status that is not 0.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping
+
+quick='sctp:
+  init_ms: 1000'
+daemon a "$(address 0)" "$quick"
+daemon b "$(address 1)"
+
+# told WORDS -- COMMAND...
+told() {
+	local words=() word status
+	while [ "$1" != -- ]; do
+		words+=("$1")
+		shift
+	done
+	shift
+	timeout 20 "$@" >"$tmp/told.log" 2>&1
+	status=$?
+	[ $status -ne 124 ] || fail "$* took more than 20 s"
+	[ $status -eq 1 ] || fail "$* : exit status $status"
+	for word in "${words[@]}"; do
+		grep -qE -- "$word" "$tmp/told.log" || fail "$* does not tell $word"
+	done
+}
+
+ping="$ddping --socket $(socket_of a) -c 1"
+# shellcheck disable=SC2086
+told "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2)"
+# shellcheck disable=SC2086
+told "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
+told "$tmp/nobody.sock" 'running|No such file' -- "$ddping" --socket "$tmp/nobody.sock" -c 1 "$(address 1)"
+
+"$ddpctl" --socket "$tmp/nobody.sock" status >"$tmp/told.log" 2>&1
+[ $? -eq 3 ] || fail 'ddpctl without a daemon: not status 3'
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"

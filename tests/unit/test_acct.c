@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+
+#include "daemon/acct.h"
+
+static const struct config_limits limits = {
+	.clients = 2,
+	.pds = 3,
+	.mrs = 4,
+	.mr_bytes = 1000,
+	.cqs = 5,
+	.qps = 6,
+	.listeners = 0,
+};
+
+static struct acct *a;
+static char why[ACCT_WHY_MAX];
+
+static void setup(void)
+{
+	cr_assert_eq(acct_new(&limits, &a), 0);
+}
+
+static void teardown(void)
+{
+	a = acct_free(a);
+}
+
+TestSuite(acct, .init = setup, .fini = teardown);
+
+static int charge(uid_t uid, enum acct_kind kind, uint64_t amount, struct acct_charge *ret)
+{
+	return acct_charge(a, uid, kind, amount, ret, why, sizeof(why));
+}
+
+Test(acct, each_kind_has_the_limit_of_its_key)
+{
+	cr_expect_eq(acct_limit(a, ACCT_CLIENTS), 2);
+	cr_expect_eq(acct_limit(a, ACCT_PDS), 3);
+	cr_expect_eq(acct_limit(a, ACCT_MRS), 4);
+	cr_expect_eq(acct_limit(a, ACCT_MR_BYTES), 1000);
+	cr_expect_eq(acct_limit(a, ACCT_CQS), 5);
+	cr_expect_eq(acct_limit(a, ACCT_QPS), 6);
+	cr_expect_eq(acct_limit(a, ACCT_LISTENERS), 0);
+}
+
+Test(acct, the_refusal_names_use_limit_and_key)
+{
+	struct acct_charge c[5] = {0};
+
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(charge(1000, ACCT_MRS, 1, &c[i]), ACCT_E_OK);
+	cr_assert_eq(charge(1000, ACCT_MRS, 1, &c[4]), ACCT_E_LIMIT);
+	cr_expect_str_eq(why, "uid 1000 has 4 of 4 memory regions (limits.mrs)");
+	cr_expect_null(c[4].user, "a refused charge charges nothing");
+	cr_expect_eq(acct_used(a, 1000, ACCT_MRS), 4);
+	for (int i = 0; i < 4; i++)
+		acct_release(&c[i]);
+}
+
+Test(acct, the_refusal_of_an_amount_says_how_much_was_asked_for)
+{
+	struct acct_charge c = {0}, more = {0};
+
+	cr_assert_eq(charge(7, ACCT_MR_BYTES, 600, &c), ACCT_E_OK);
+	cr_assert_eq(charge(7, ACCT_MR_BYTES, 401, &more), ACCT_E_LIMIT);
+	cr_expect_str_eq(why, "uid 7 has 600 of 1000 bytes of registered memory and asks for 401 "
+			      "more (limits.mr_bytes)");
+	cr_expect_eq(charge(7, ACCT_MR_BYTES, 400, &more), ACCT_E_OK);
+	acct_release(&c);
+	acct_release(&more);
+}
+
+Test(acct, amounts_whose_sum_wraps_are_refused)
+{
+	struct acct_charge c = {0}, more = {0};
+
+	cr_assert_eq(charge(7, ACCT_MR_BYTES, 1, &c), ACCT_E_OK);
+	cr_expect_eq(charge(7, ACCT_MR_BYTES, UINT64_MAX, &more), ACCT_E_LIMIT);
+	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 1);
+	acct_release(&c);
+}
+
+Test(acct, one_uid_at_its_limit_does_not_hurt_another)
+{
+	struct acct_charge c[3] = {0}, other = {0};
+
+	cr_assert_eq(charge(1, ACCT_CLIENTS, 1, &c[0]), ACCT_E_OK);
+	cr_assert_eq(charge(1, ACCT_CLIENTS, 1, &c[1]), ACCT_E_OK);
+	cr_expect_eq(charge(1, ACCT_CLIENTS, 1, &c[2]), ACCT_E_LIMIT);
+	cr_expect_eq(charge(2, ACCT_CLIENTS, 1, &other), ACCT_E_OK);
+	cr_expect_eq(acct_used(a, 1, ACCT_CLIENTS), 2);
+	cr_expect_eq(acct_used(a, 2, ACCT_CLIENTS), 1);
+	acct_release(&c[0]);
+	acct_release(&c[1]);
+	acct_release(&other);
+}
+
+Test(acct, kinds_are_counted_apart)
+{
+	struct acct_charge pd = {0}, qp = {0};
+
+	cr_assert_eq(charge(1, ACCT_PDS, 1, &pd), ACCT_E_OK);
+	cr_assert_eq(charge(1, ACCT_QPS, 1, &qp), ACCT_E_OK);
+	acct_release(&pd);
+	cr_expect_eq(acct_used(a, 1, ACCT_PDS), 0);
+	cr_expect_eq(acct_used(a, 1, ACCT_QPS), 1);
+	acct_release(&qp);
+}
+
+Test(acct, what_is_released_can_be_had_again)
+{
+	struct acct_charge c = {0};
+
+	for (int i = 0; i < 100; i++) {
+		cr_assert_eq(charge(1, ACCT_MR_BYTES, 1000, &c), ACCT_E_OK);
+		acct_release(&c);
+	}
+	cr_expect_eq(acct_used(a, 1, ACCT_MR_BYTES), 0);
+}
+
+Test(acct, releasing_twice_or_nothing_does_nothing)
+{
+	struct acct_charge c = {0}, kept = {0}, never = {0};
+
+	cr_assert_eq(charge(1, ACCT_PDS, 1, &c), ACCT_E_OK);
+	cr_assert_eq(charge(1, ACCT_PDS, 1, &kept), ACCT_E_OK);
+	acct_release(&c);
+	acct_release(&c);
+	acct_release(&never);
+	cr_expect_eq(acct_used(a, 1, ACCT_PDS), 1);
+	acct_release(&kept);
+}
+
+Test(acct, an_empty_charge_outlives_the_full_ones)
+{
+	struct acct_charge none = {0}, some = {0};
+
+	cr_assert_eq(charge(1, ACCT_MR_BYTES, 0, &none), ACCT_E_OK);
+	cr_assert_eq(charge(1, ACCT_MR_BYTES, 10, &some), ACCT_E_OK);
+	acct_release(&some);
+	acct_release(&none);
+	cr_expect_eq(acct_used(a, 1, ACCT_MR_BYTES), 0);
+}
+
+Test(acct, a_limit_of_zero_refuses_everything)
+{
+	struct acct_charge c = {0};
+
+	cr_assert_eq(charge(0, ACCT_LISTENERS, 1, &c), ACCT_E_LIMIT);
+	cr_expect_str_eq(why, "uid 0 has 0 of 0 listeners (limits.listeners)");
+}

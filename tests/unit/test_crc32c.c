@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "llp/crc32c.h"
+
+enum { MAX = 70000 };
+
+static uint8_t buf[MAX + 16];
+
+/* RFC 3720 appendix B.4 prints its values as they lie in memory, least significant byte first. */
+static void expect(const char *what, const void *p, size_t len, uint32_t want)
+{
+	unsigned n;
+	const struct crc32c_impl *impls = crc32c_impls(&n);
+
+	cr_assert_eq(crc32c(p, len), want, "%s: %08x", what, crc32c(p, len));
+	for (unsigned i = 0; i < n; i++)
+		if (impls[i].usable())
+			cr_assert_eq(impls[i].crc(p, len), want, "%s by %s: %08x", what,
+				     impls[i].name, impls[i].crc(p, len));
+}
+
+Test(crc32c, has_the_known_values)
+{
+	uint8_t a[32];
+
+	expect("check value", "123456789", 9, 0xe3069283);
+	expect("nothing", "", 0, 0);
+	memset(a, 0, sizeof(a));
+	expect("32 bytes of 00", a, sizeof(a), 0x8a9136aa);
+	memset(a, 0xff, sizeof(a));
+	expect("32 bytes of ff", a, sizeof(a), 0x62a8ab43);
+	for (int i = 0; i < 32; i++)
+		a[i] = (uint8_t)i;
+	expect("00 to 1f", a, sizeof(a), 0x46dd794e);
+	for (int i = 0; i < 32; i++)
+		a[i] = (uint8_t)(31 - i);
+	expect("1f to 00", a, sizeof(a), 0x113fdb5c);
+}
+
+Test(crc32c, of_an_iscsi_read_command_is_the_known_one)
+{
+	uint8_t pdu[48] = {[0] = 0x01,  [1] = 0xc0,  [16] = 0x14, [22] = 0x04,
+			   [27] = 0x14, [31] = 0x18, [32] = 0x28, [40] = 0x02};
+
+	expect("iSCSI read", pdu, sizeof(pdu), 0xd9963a56);
+}
+
+Test(crc32c, is_the_same_by_every_implementation_at_any_length_and_alignment)
+{
+	unsigned n;
+	const struct crc32c_impl *impls = crc32c_impls(&n);
+	const struct crc32c_impl *table = &impls[n - 1];
+
+	srand(1);
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (uint8_t)rand();
+	for (int round = 0; round < 2000; round++) {
+		size_t len = (size_t)rand() % (round % 10 ? 300 : MAX);
+		const uint8_t *p = buf + rand() % 16;
+		uint32_t want = table->crc(p, len);
+
+		for (unsigned i = 0; i + 1 < n; i++)
+			if (impls[i].usable())
+				cr_assert_eq(impls[i].crc(p, len), want, "%s, %zu bytes",
+					     impls[i].name, len);
+	}
+}
+
+Test(crc32c, ends_with_the_table_which_needs_no_special_processor)
+{
+	unsigned n;
+	const struct crc32c_impl *impls = crc32c_impls(&n);
+
+	cr_assert_str_eq(impls[n - 1].name, "table");
+	cr_assert(impls[n - 1].usable());
+}
+
+Test(crc32c, is_stored_least_significant_byte_first_over_a_zeroed_field)
+{
+	uint8_t pkt[16] = {0x13, 0xb3, 0x13, 0xb3, 1, 2, 3, 4, 0xde, 0xad, 0xbe, 0xef, 11, 0, 0, 4};
+	uint8_t zeroed[16];
+	uint32_t c;
+
+	memcpy(zeroed, pkt, sizeof(pkt));
+	memset(zeroed + 8, 0, 4);
+	c = crc32c(zeroed, sizeof(zeroed));
+	crc32c_seal(pkt, sizeof(pkt));
+	cr_assert_eq(pkt[8], (uint8_t)c);
+	cr_assert_eq(pkt[9], (uint8_t)(c >> 8));
+	cr_assert_eq(pkt[10], (uint8_t)(c >> 16));
+	cr_assert_eq(pkt[11], (uint8_t)(c >> 24));
+}
+
+Test(crc32c, catches_every_single_bit_that_flipped)
+{
+	uint8_t good[40], pkt[40];
+
+	for (size_t i = 0; i < sizeof(good); i++)
+		good[i] = (uint8_t)(i * 7);
+	crc32c_seal(good, sizeof(good));
+	memcpy(pkt, good, sizeof(pkt));
+	cr_assert(crc32c_check(pkt, sizeof(pkt)));
+	for (unsigned bit = 0; bit < 8 * sizeof(good); bit++) {
+		memcpy(pkt, good, sizeof(pkt));
+		pkt[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		cr_assert_not(crc32c_check(pkt, sizeof(pkt)), "bit %u", bit);
+	}
+}

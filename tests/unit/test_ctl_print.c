@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The printer table of ddpctl: every field in text and JSON, aligned, filtered, valid. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/print.h"
+
+static const struct field_object *object(const char *name)
+{
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(objs[i].name, name))
+			return &objs[i];
+	cr_assert_fail("no object %s", name);
+	return NULL;
+}
+
+static void set_addr(struct sockaddr_storage *ss, const char *host, uint16_t port)
+{
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	memset(ss, 0, sizeof(*ss));
+	if (inet_pton(AF_INET, host, &in.sin_addr) == 1) {
+		memcpy(ss, &in, sizeof(in));
+		return;
+	}
+	cr_assert_eq(inet_pton(AF_INET6, host, &in6.sin6_addr), 1);
+	memcpy(ss, &in6, sizeof(in6));
+}
+
+static char *printed(const char *name, const struct ctl_record *recs, size_t n,
+		     const struct print_opts *o)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	cr_assert_eq(print_records(f, object(name), recs, n, o), 0);
+	fclose(f);
+	return text;
+}
+
+static const struct print_opts json = {.json = true}, text_opts = {0};
+
+static struct json_object *parsed(const char *name, const struct ctl_record *recs, size_t n,
+				  const struct print_opts *o)
+{
+	char *text = printed(name, recs, n, o);
+	enum json_tokener_error err;
+	struct json_object *j = json_tokener_parse_verbose(text, &err);
+
+	cr_assert_eq(err, json_tokener_success, "%s: %s", json_tokener_error_desc(err), text);
+	cr_assert(json_object_is_type(j, json_type_array));
+	cr_assert_eq(json_object_array_length(j), n);
+	free(text);
+	return j;
+}
+
+static struct json_object *member(struct json_object *array, size_t i, const char *key)
+{
+	struct json_object *v = NULL;
+
+	cr_assert(json_object_object_get_ex(json_object_array_get_idx(array, i), key, &v),
+		  "no key %s", key);
+	return v;
+}
+
+/* Records whose bytes are all the same: every field has a value, also a hostile one. */
+static struct ctl_record filled(int byte)
+{
+	struct ctl_record rec;
+
+	memset(&rec, byte, sizeof(rec));
+	return rec;
+}
+
+/* ---- JSON ---- */
+
+Test(print, json_of_nothing_is_an_empty_array)
+{
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		char *text = printed(objs[i].name, NULL, 0, &json);
+
+		cr_expect_str_eq(text, "[]\n");
+		free(text);
+	}
+}
+
+Test(print, json_is_valid_whatever_the_daemon_sends)
+{
+	static const int bytes[] = {0, 0x22, 0x5c, 0x0a, 0x1b, 0x7f, 0xc3, 0xff, 'a', 2, 10};
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		for (size_t b = 0; b < sizeof(bytes) / sizeof(bytes[0]); b++) {
+			struct ctl_record recs[2] = {filled(bytes[b]), filled(0)};
+			struct json_object *j = parsed(objs[i].name, recs, 2, &json);
+
+			cr_expect_eq(json_object_object_length(json_object_array_get_idx(j, 0)),
+				     (int)objs[i].nfields, "%s: two fields have one key",
+				     objs[i].name);
+			json_object_put(j);
+		}
+	}
+}
+
+Test(print, numbers_are_numbers_and_stags_are_hex_strings)
+{
+	struct ctl_record rec = filled(0);
+	struct json_object *j;
+
+	rec.mr.stag = 0x00ab12cd;
+	rec.mr.len = UINT64_MAX;
+	rec.mr.iova = UINT64_C(1) << 63;
+	rec.mr.access = 5;
+	strcpy(rec.mr.mode, "shared");
+	j = parsed("mr", &rec, 1, &json);
+	cr_expect_str_eq(json_object_get_string(member(j, 0, "stag")), "0x00ab12cd");
+	cr_expect(json_object_is_type(member(j, 0, "stag"), json_type_string));
+	cr_expect(json_object_is_type(member(j, 0, "len"), json_type_int));
+	cr_expect_eq(json_object_get_uint64(member(j, 0, "len")), UINT64_MAX);
+	cr_expect_eq(json_object_get_uint64(member(j, 0, "iova")), UINT64_C(1) << 63);
+	cr_expect_str_eq(json_object_get_string(member(j, 0, "access")), "local_write,remote_read");
+	json_object_put(j);
+	j = parsed("mr", &rec, 1, &(struct print_opts){.json = true, .numeric = true});
+	cr_expect(json_object_is_type(member(j, 0, "access"), json_type_int));
+	json_object_put(j);
+}
+
+Test(print, addresses_are_strings_with_port)
+{
+	struct ctl_record recs[3] = {filled(0), filled(0), filled(0)};
+	struct json_object *j;
+
+	set_addr(&recs[0].qp.remote, "127.0.0.2", 5043);
+	set_addr(&recs[1].qp.remote, "::1", 5044);
+	j = parsed("qp", recs, 3, &json);
+	cr_expect_str_eq(json_object_get_string(member(j, 0, "remote")), "127.0.0.2:5043");
+	cr_expect_str_eq(json_object_get_string(member(j, 1, "remote")), "[::1]:5044");
+	cr_expect_null(member(j, 2, "remote"));
+	json_object_put(j);
+	j = parsed("listener", recs, 1, &json);
+	cr_expect_str_eq(json_object_get_string(member(j, 0, "addr")), "*");
+	json_object_put(j);
+}
+
+Test(print, pretty_json_is_the_same_json)
+{
+	struct ctl_record rec = filled('a');
+	struct json_object *a = parsed("client", &rec, 1, &json);
+	struct json_object *b =
+		parsed("client", &rec, 1, &(struct print_opts){.json = true, .pretty = true});
+
+	cr_expect(json_object_equal(a, b));
+	json_object_put(a);
+	json_object_put(b);
+}
+
+/* ---- text ---- */
+
+Test(print, every_field_is_in_the_detailed_text)
+{
+	const struct print_opts all = {.details = true, .stats = true};
+	const struct print_opts line = {.details = true, .stats = true, .oneline = true};
+	struct ctl_record rec = filled(1);
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		char *block = printed(objs[i].name, &rec, 1, &all);
+		char *one = printed(objs[i].name, &rec, 1, &line);
+
+		for (unsigned k = 0; k < objs[i].nfields; k++) {
+			char key[64];
+
+			snprintf(key, sizeof(key), " %s ", objs[i].fields[k].key);
+			cr_expect_not_null(strstr(one, key), "%s: %s", objs[i].name, key);
+			key[strlen(key) - 1] = '\0';
+			cr_expect_not_null(strstr(block, key + 1), "%s: %s", objs[i].name, key);
+		}
+		cr_expect_eq(strchr(one, '\n'), one + strlen(one) - 1, "not one line");
+		free(block);
+		free(one);
+	}
+}
+
+Test(print, a_table_is_aligned)
+{
+	struct ctl_record recs[2] = {filled(0), filled(0)};
+	char *text;
+
+	recs[0].cq.handle = 7;
+	recs[0].cq.pid = 123456;
+	recs[0].cq.entries = 64;
+	recs[1].cq.handle = 1234567;
+	recs[1].cq.client = 2;
+	text = printed("cq", recs, 2, &text_opts);
+	cr_expect_str_eq(text, " handle  client     pid  entries  waiting  qps\n"
+			       "      7       0  123456       64        0    0\n"
+			       "1234567       2       0        0        0    0\n");
+	free(text);
+}
+
+Test(print, words_are_aligned_left_and_no_line_ends_in_blanks)
+{
+	struct ctl_record recs[2] = {filled(0), filled(0)};
+	char *text;
+
+	strcpy(recs[0].mr.mode, "shared");
+	recs[1].mr.access = 7;
+	text = printed("mr", recs, 2, &text_opts);
+	cr_expect_str_eq(text, "stag        handle  client  pid  pd  len  mode    access\n"
+			       "0x00000000       0       0    0   0    0  shared  none\n"
+			       "0x00000000       0       0    0   0    0  -       "
+			       "local_write,remote_write,remote_read\n");
+	free(text);
+}
+
+Test(print, a_table_of_nothing_is_empty)
+{
+	char *text = printed("qp", NULL, 0, &text_opts);
+
+	cr_expect_str_eq(text, "");
+	free(text);
+}
+
+Test(print, names_of_programs_cannot_steer_a_terminal)
+{
+	struct ctl_record rec = filled(0);
+	char *text;
+
+	memcpy(rec.client.comm, "a\033[2Jb\xff", 7);
+	text = printed("client", &rec, 1, &(struct print_opts){.oneline = true});
+	cr_expect_not_null(strstr(text, " comm a?[2Jb? "), "%s", text);
+	free(text);
+	/* A name that does not end is cut at the end of its array. */
+	memset(rec.client.comm, 'x', sizeof(rec.client.comm));
+	rec.client.pds = 0x78787878;
+	text = printed("client", &rec, 1, &(struct print_opts){.oneline = true});
+	cr_expect_not_null(strstr(text, " comm xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx "), "%s", text);
+	free(text);
+}
+
+Test(print, levels_choose_what_is_shown)
+{
+	struct ctl_record rec = filled(1);
+	const char *const keys[] = {"qp_num", "sq_entries", "tx_msgs"};
+
+	for (int i = 0; i < 4; i++) {
+		struct print_opts o = {.oneline = true, .details = i & 1, .stats = i & 2};
+		char *text = printed("qp", &rec, 1, &o);
+
+		cr_expect_not_null(strstr(text, keys[0]));
+		cr_expect_eq(strstr(text, keys[1]) != NULL, o.details);
+		cr_expect_eq(strstr(text, keys[2]) != NULL, o.stats);
+		free(text);
+	}
+}
+
+Test(print, the_status_rounds_figures_unless_numbers_are_wanted)
+{
+	struct ctl_record rec = filled(0);
+	char *text;
+
+	rec.status.uptime_ms = 2 * 3600000 + 3 * 60000;
+	rec.status.mr_bytes = 3 << 19;
+	text = printed("status", &rec, 1, &text_opts);
+	cr_expect_not_null(strstr(text, "7380000 (2 h 3 min)\n"), "%s", text);
+	cr_expect_not_null(strstr(text, "1572864 (1.5 MiB)\n"), "%s", text);
+	free(text);
+	text = printed("status", &rec, 1, &(struct print_opts){.numeric = true});
+	cr_expect_null(strchr(text, '('), "%s", text);
+	free(text);
+}
+
+/* ---- filters ---- */
+
+static bool takes(const char *name, const char *key, const char *value,
+		  const struct ctl_record *rec)
+{
+	const struct print_filter f = {field_find(object(name), key), value};
+
+	cr_assert_not_null(f.field, "%s has no %s", name, key);
+	cr_assert(field_valid(f.field, value), "%s is no value of %s", value, key);
+	return print_takes(&f, 1, rec);
+}
+
+Test(filter, matches_numbers_words_stags_and_rights)
+{
+	struct ctl_record rec = filled(0);
+
+	rec.qp.pid = 4711;
+	strcpy(rec.qp.state, "error");
+	cr_expect(takes("qp", "pid", "4711", &rec));
+	cr_expect(takes("qp", "pid", "0x1267", &rec));
+	cr_expect_not(takes("qp", "pid", "471", &rec));
+	cr_expect(takes("qp", "state", "error", &rec));
+	cr_expect(takes("qp", "state", "ERROR", &rec));
+	cr_expect_not(takes("qp", "state", "err", &rec));
+	cr_expect(takes("qp", "uid", "root", &rec));
+	cr_expect(takes("qp", "uid", "0", &rec));
+	rec = filled(0);
+	rec.mr.stag = 0xab12;
+	rec.mr.access = 6;
+	cr_expect(takes("mr", "stag", "0xab12", &rec));
+	cr_expect(takes("mr", "stag", "0x0000AB12", &rec));
+	cr_expect(takes("mr", "access", "remote_read", &rec));
+	cr_expect(takes("mr", "access", "6", &rec));
+	cr_expect_not(takes("mr", "access", "local_write", &rec));
+	cr_expect_not(takes("mr", "access", "none", &rec));
+}
+
+Test(filter, matches_addresses_with_and_without_port)
+{
+	struct ctl_record rec = filled(0);
+
+	set_addr(&rec.assoc.remote, "10.0.0.2", 5043);
+	cr_expect(takes("assoc", "remote", "10.0.0.2", &rec));
+	cr_expect(takes("assoc", "remote", "10.0.0.2:5043", &rec));
+	cr_expect_not(takes("assoc", "remote", "10.0.0.2:5044", &rec));
+	cr_expect_not(takes("assoc", "remote", "10.0.0.20", &rec));
+	cr_expect(takes("assoc", "local", "-", &rec));
+}
+
+Test(filter, all_filters_must_match)
+{
+	struct ctl_record rec = filled(0);
+	struct print_filter f[2] = {
+		{field_find(object("qp"), "pid"), "0"},
+		{field_find(object("qp"), "qp_num"), "1"},
+	};
+
+	cr_expect(print_takes(f, 0, &rec));
+	cr_expect(print_takes(f, 1, &rec));
+	cr_expect_not(print_takes(f, 2, &rec));
+	rec.qp.qp_num = 1;
+	cr_expect(print_takes(f, 2, &rec));
+}
+
+Test(filter, values_that_a_field_cannot_have_are_refused)
+{
+	const struct field *pid = field_find(object("qp"), "pid");
+	const struct field *opener = field_find(object("assoc"), "opener");
+
+	cr_expect_not(field_valid(pid, ""));
+	cr_expect_not(field_valid(pid, "x"));
+	cr_expect_not(field_valid(pid, "1x"));
+	cr_expect_not(field_valid(pid, "-1"));
+	cr_expect_not(field_valid(pid, "0x"));
+	cr_expect_not(field_valid(pid, "18446744073709551616"));
+	cr_expect(field_valid(opener, "yes"));
+	cr_expect_not(field_valid(opener, "1"));
+	cr_expect_not(field_valid(field_find(object("mr"), "access"), "write"));
+	cr_expect_null(field_find(object("qp"), "nonsense"));
+}
+
+/* ---- the table ---- */
+
+Test(table, ids_are_keys_and_fields_lie_within_their_records)
+{
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		cr_expect(!objs[i].id || field_find(&objs[i], objs[i].id), "%s", objs[i].name);
+		for (unsigned k = 0; k < objs[i].nfields; k++) {
+			const struct field *f = &objs[i].fields[k];
+			size_t body =
+				sizeof(struct ctl_record) - offsetof(struct ctl_record, status);
+			bool number = f->type != FIELD_STRING && f->type != FIELD_ADDR &&
+				      f->type != FIELD_ANY_ADDR;
+
+			cr_expect_leq((size_t)f->offset + f->size, body, "%s", f->key);
+			cr_expect(!number || f->size == 2 || f->size == 4 || f->size == 8, "%s %s",
+				  objs[i].name, f->key);
+			cr_expect_eq(field_find(&objs[i], f->key), f, "%s twice", f->key);
+		}
+	}
+}

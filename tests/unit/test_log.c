@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+
+static int out = -1, stderr_copy = -1;
+static char text[8192];
+
+static void setup(void)
+{
+	out = memfd_create("log", 0);
+	stderr_copy = dup(STDERR_FILENO);
+	cr_assert(out >= 0 && stderr_copy >= 0);
+	cr_assert_geq(dup2(out, STDERR_FILENO), 0);
+}
+
+static void teardown(void)
+{
+	dup2(stderr_copy, STDERR_FILENO);
+	close(stderr_copy);
+	close(out);
+}
+
+TestSuite(log, .init = setup, .fini = teardown);
+
+/* All that was logged until now. */
+static const char *logged(void)
+{
+	ssize_t n = pread(out, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static unsigned lines(void)
+{
+	unsigned n = 0;
+
+	for (const char *p = logged(); *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+Test(log, a_plain_line_says_program_level_and_message)
+{
+	log_open(LOG_TARGET_STDERR);
+	log_warn("peer %s: %d", "::1", 7);
+	cr_expect_str_eq(logged(), "ddpsctpd: warning: peer ::1: 7\n");
+}
+
+Test(log, the_journal_gets_priorities)
+{
+	log_open(LOG_TARGET_JOURNAL);
+	log_set_level(LOG_LEVEL_DEBUG);
+	log_err("a");
+	log_warn("b");
+	log_info("c");
+	log_debug("d");
+	cr_expect_str_eq(logged(), "<3>a\n<4>b\n<6>c\n<7>d\n");
+}
+
+Test(log, the_journal_is_chosen_when_it_holds_standard_error)
+{
+	char stream[64];
+	struct stat st;
+
+	cr_assert_eq(fstat(STDERR_FILENO, &st), 0);
+	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	setenv("JOURNAL_STREAM", stream, 1);
+	log_open(LOG_TARGET_AUTO);
+	log_info("x");
+	cr_expect_str_eq(logged(), "<6>x\n");
+}
+
+Test(log, another_stream_nonsense_or_none_means_plain)
+{
+	static const char *const streams[] = {"1:1", "", "journal", "8:99999999999999999999999x"};
+
+	for (unsigned i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		setenv("JOURNAL_STREAM", streams[i], 1);
+		log_open(LOG_TARGET_AUTO);
+		log_info("x");
+	}
+	unsetenv("JOURNAL_STREAM");
+	log_open(LOG_TARGET_AUTO);
+	log_info("x");
+	cr_expect_null(strchr(logged(), '<'));
+	cr_expect_eq(lines(), 5);
+}
+
+Test(log, only_the_level_and_worse_is_shown)
+{
+	for (int level = 0; level < LOG_LEVELS; level++) {
+		unsigned before = lines();
+
+		log_set_level((enum log_level)level);
+		log_err("e");
+		log_warn("w");
+		log_info("i");
+		log_debug("d");
+		cr_expect_eq(lines() - before, (unsigned)level + 1);
+	}
+}
+
+Test(log, every_level_is_found_by_its_name)
+{
+	enum log_level level = LOG_LEVEL_DEBUG;
+
+	for (int i = 0; i < LOG_LEVELS; i++) {
+		cr_expect(log_level_parse(log_level_name((enum log_level)i), &level));
+		cr_expect_eq((int)level, i);
+	}
+	level = LOG_LEVEL_INFO;
+	cr_expect_not(log_level_parse("loud", &level));
+	cr_expect_eq(level, LOG_LEVEL_INFO, "untouched");
+}
+
+Test(log, a_message_cannot_begin_a_line_or_steer_a_terminal)
+{
+	log_info("client \"%s\"", "a\nddpsctpd: error: forged\x1b[2J\x7f");
+	cr_expect_str_eq(logged(), "ddpsctpd: info: client \"a?ddpsctpd: error: forged?[2J?\"\n");
+}
+
+Test(log, a_long_message_is_cut_and_says_so)
+{
+	char *longest = malloc(5001);
+
+	cr_assert(longest);
+	memset(longest, 'x', 5000);
+	longest[5000] = '\0';
+	log_info("%s", longest);
+	free(longest);
+	cr_expect_eq(strlen(logged()), strlen("ddpsctpd: info: ") + 1000 + 1);
+	cr_expect_str_eq(text + strlen(text) - 5, "x...\n");
+}
+
+Test(log, errno_is_kept)
+{
+	errno = EBADMSG;
+	close(STDERR_FILENO);
+	log_err("into the void");
+	cr_expect_eq(errno, EBADMSG);
+}
+
+Test(log, a_burst_is_limited_and_the_rest_counted)
+{
+	struct log_limit limit = {0};
+	uint64_t t = 500;
+
+	for (int i = 0; i < LOG_BURST + 5; i++)
+		log_limited(&limit, t, LOG_LEVEL_WARN, "bad packet %d", i);
+	cr_expect_eq(lines(), LOG_BURST);
+	cr_expect_null(strstr(text, "more"));
+
+	log_limited(&limit, t + LOG_INTERVAL_MS - 1, LOG_LEVEL_WARN, "too early");
+	cr_expect_eq(lines(), LOG_BURST);
+
+	log_limited(&limit, t + LOG_INTERVAL_MS, LOG_LEVEL_WARN, "again");
+	cr_expect(strstr(logged(), "ddpsctpd: warning: again (and 6 more)\n"));
+	log_limited(&limit, t + LOG_INTERVAL_MS, LOG_LEVEL_WARN, "next");
+	cr_expect(strstr(logged(), "ddpsctpd: warning: next\n"), "the count is told once");
+}
+
+Test(log, what_is_not_shown_uses_up_nothing)
+{
+	struct log_limit limit = {0};
+
+	for (int i = 0; i < 2 * LOG_BURST; i++)
+		log_limited(&limit, 1, LOG_LEVEL_DEBUG, "hidden");
+	log_limited(&limit, 1, LOG_LEVEL_INFO, "shown");
+	cr_expect_str_eq(logged(), "ddpsctpd: info: shown\n");
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the service manager passes is at descriptor 3, which the test framework may be using: each
+ * test asks in a child process and gets the answer as its exit status.
+ */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/sdnotify.h"
+
+enum {
+	USABLE, /* one descriptor, which neither blocks nor outlives an exec */
+	NONE,
+	REFUSED,
+	OTHER,
+};
+
+static void setup(void)
+{
+#ifndef HAVE_LIBSYSTEMD
+	cr_skip_test("built without libsystemd");
+#endif
+}
+
+TestSuite(sdnotify, .init = setup, .timeout = 30);
+
+static int ask(void)
+{
+	int fd = -1, r = sdnotify_socket(&fd);
+
+	if (r == SDNOTIFY_E_NONE)
+		return fd == -1 ? NONE : OTHER;
+	if (r == -EINVAL)
+		return fd == -1 ? REFUSED : OTHER;
+	return r == SDNOTIFY_E_OK && (fcntl(fd, F_GETFL) & O_NONBLOCK) &&
+			       (fcntl(fd, F_GETFD) & FD_CLOEXEC)
+		       ? USABLE
+		       : OTHER;
+}
+
+static int pass(int fd, const char *count)
+{
+	char pid[16];
+	int status;
+	pid_t child = fork();
+
+	cr_assert_geq(child, 0);
+	if (child == 0) {
+		snprintf(pid, sizeof(pid), "%d", (int)getpid());
+		setenv("LISTEN_PID", pid, 1);
+		if (count)
+			setenv("LISTEN_FDS", count, 1);
+		if (fd >= 0 && (dup2(fd, 3) < 0 || dup2(fd, 4) < 0))
+			_exit(OTHER);
+		_exit(ask());
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : OTHER;
+}
+
+/* A UNIX socket that listens, at an abstract address of the kernel's choice. */
+static int listener(int type)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&sun, sizeof(sa_family_t)), 0);
+	cr_assert_eq(listen(fd, 1), 0);
+	return fd;
+}
+
+Test(sdnotify, a_passed_socket_is_taken_and_made_not_to_block)
+{
+	int fd = listener(SOCK_SEQPACKET);
+
+	cr_assert_not(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	cr_expect_eq(pass(fd, "1"), USABLE);
+	close(fd);
+}
+
+Test(sdnotify, without_a_passed_socket_there_is_none)
+{
+	cr_expect_eq(pass(-1, NULL), NONE);
+}
+
+Test(sdnotify, anything_but_one_listening_seqpacket_socket_is_refused)
+{
+	int stream = listener(SOCK_STREAM), good = listener(SOCK_SEQPACKET);
+	int deaf = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	cr_expect_eq(pass(stream, "1"), REFUSED);
+	cr_expect_eq(pass(deaf, "1"), REFUSED);
+	cr_expect_eq(pass(good, "2"), REFUSED);
+	close(stream);
+	close(good);
+	close(deaf);
+}
+
+Test(sdnotify, the_manager_is_told)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	socklen_t len = sizeof(sun);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char name[sizeof(sun.sun_path) + 1] = "@", text[64];
+	static const char *const expected[] = {"READY=1", "STATUS=3 clients", "WATCHDOG=1",
+					       "STOPPING=1"};
+
+	cr_assert_eq(bind(fd, (struct sockaddr *)&sun, sizeof(sa_family_t)), 0);
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&sun, &len), 0);
+	memcpy(name + 1, sun.sun_path + 1, len - offsetof(struct sockaddr_un, sun_path) - 1);
+	setenv("NOTIFY_SOCKET", name, 1);
+	sdnotify_ready();
+	sdnotify_status("%d clients", 3);
+	sdnotify_alive();
+	sdnotify_stopping();
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		ssize_t n = recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+
+		cr_assert_gt(n, 0);
+		text[n] = '\0';
+		cr_expect_str_eq(text, expected[i]);
+	}
+	close(fd);
+}
+
+Test(sdnotify, half_of_what_the_watchdog_waits_for_is_told)
+{
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("WATCHDOG_PID", pid, 1);
+	setenv("WATCHDOG_USEC", "3000000", 1);
+	cr_expect_eq(sdnotify_watchdog_ms(), 1500);
+	setenv("WATCHDOG_USEC", "1000", 1);
+	cr_expect_eq(sdnotify_watchdog_ms(), 1, "0 would mean that nobody watches");
+	unsetenv("WATCHDOG_USEC");
+	cr_expect_eq(sdnotify_watchdog_ms(), 0);
+}

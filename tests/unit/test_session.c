@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The state machine of RFC 5043 section 6, every state with every event: what the table
+ * below names happens, and what it does not name changes nothing and is found bad.
+ */
+#include <criterion/criterion.h>
+
+#include "proto/session.h"
+
+enum {
+	BAD = SESSION_DO_BAD,
+	INITIATE = SESSION_DO_INITIATE,
+	ACCEPT = SESSION_DO_ACCEPT,
+	REJECT = SESSION_DO_REJECT,
+	TERMINATE = SESSION_DO_TERMINATE,
+	REQUEST = SESSION_DO_REQUEST,
+	WITHDRAW = SESSION_DO_WITHDRAW,
+	OPEN = SESSION_DO_OPEN,
+	REJECTED = SESSION_DO_REJECTED,
+	REFUSED = SESSION_DO_REFUSED,
+	DELIVER = SESSION_DO_DELIVER,
+	STOP = SESSION_DO_STOP,
+	FAIL = SESSION_DO_FAIL,
+	END = SESSION_DO_END,
+};
+
+struct row {
+	enum session_state from;
+	enum session_event ev;
+	enum session_state to;
+	unsigned todo;
+	const char *why; /* section of RFC 5043, or the reason */
+};
+
+#define STAY(state, ev, todo, why)                                                                 \
+	{                                                                                          \
+		SESSION_##state, SESSION_##ev, SESSION_##state, todo, why                          \
+	}
+#define GO(from, ev, to, todo, why)                                                                \
+	{                                                                                          \
+		SESSION_##from, SESSION_##ev, SESSION_##to, todo, why                              \
+	}
+
+static const struct row table[] = {
+	GO(IDLE, CONNECT, REQUESTING, INITIATE, "6.2"),
+	GO(IDLE, RX_INITIATE, PENDING, REQUEST, "6.4"),
+	GO(IDLE, RX_UNWANTED, LAST_CHUNK, TERMINATE, "6.4"),
+	STAY(IDLE, ACKED, 0, "nothing is outstanding"),
+	STAY(IDLE, TIMEOUT, 0, "no clock runs"),
+	STAY(IDLE, LOST, 0, "no session"),
+
+	GO(REQUESTING, CLOSE, CANCELLED, END, "6.2: nothing may be said before the answer"),
+	GO(REQUESTING, RX_ACCEPT, OPEN, OPEN, "6.2"),
+	GO(REQUESTING, RX_REJECT, IDLE, REJECTED, "6.3"),
+	GO(REQUESTING, RX_TERMINATE, IDLE, REFUSED, "6.4"),
+	GO(REQUESTING, RX_INITIATE, ENDING, BAD | FAIL | TERMINATE, "6.1: glare"),
+	GO(REQUESTING, RX_UNWANTED, ENDING, BAD | FAIL | TERMINATE, "6.1: glare"),
+	GO(REQUESTING, RX_SEGMENT, ENDING, BAD | FAIL | TERMINATE, "6.1: no answer"),
+	GO(REQUESTING, RX_VIOLATION, ENDING, BAD | FAIL | TERMINATE, "6.1"),
+	STAY(REQUESTING, ACKED, 0, "only the answer counts"),
+	STAY(REQUESTING, TIMEOUT, 0, "no clock runs"),
+	GO(REQUESTING, LOST, IDLE, END, "11.3"),
+
+	STAY(CANCELLED, CLOSE, 0, "closed already"),
+	GO(CANCELLED, RX_ACCEPT, ENDING, TERMINATE, "6.2: one side must"),
+	GO(CANCELLED, RX_REJECT, IDLE, 0, "6.3"),
+	GO(CANCELLED, RX_TERMINATE, IDLE, 0, "6.4"),
+	GO(CANCELLED, RX_INITIATE, ENDING, BAD | TERMINATE, "6.1: glare"),
+	GO(CANCELLED, RX_UNWANTED, ENDING, BAD | TERMINATE, "6.1: glare"),
+	GO(CANCELLED, RX_SEGMENT, ENDING, BAD | TERMINATE, "6.1: no answer"),
+	GO(CANCELLED, RX_VIOLATION, ENDING, BAD | TERMINATE, "6.1"),
+	STAY(CANCELLED, ACKED, 0, "only the answer counts"),
+	STAY(CANCELLED, TIMEOUT, 0, "no clock runs"),
+	GO(CANCELLED, LOST, IDLE, 0, "11.3"),
+
+	GO(PENDING, ACCEPT, OPEN, ACCEPT, "6.2"),
+	GO(PENDING, REJECT, LAST_CHUNK, REJECT, "6.3"),
+	GO(PENDING, REFUSE, LAST_CHUNK, TERMINATE, "6.4"),
+	GO(PENDING, TIMEOUT, LAST_CHUNK, WITHDRAW | TERMINATE, "6.3: no Reject but the ULP's"),
+	GO(PENDING, RX_INITIATE, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
+	GO(PENDING, RX_UNWANTED, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
+	GO(PENDING, RX_ACCEPT, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
+	GO(PENDING, RX_REJECT, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
+	GO(PENDING, RX_TERMINATE, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1: no cancel"),
+	GO(PENDING, RX_SEGMENT, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
+	GO(PENDING, RX_VIOLATION, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
+	STAY(PENDING, ACKED, 0, "we have said nothing"),
+	GO(PENDING, LOST, IDLE, WITHDRAW, "11.3"),
+
+	STAY(OPEN, RX_SEGMENT, DELIVER, "6.2"),
+	GO(OPEN, RX_TERMINATE, PEER_ENDED, STOP | TERMINATE, "6.2"),
+	GO(OPEN, CLOSE, ENDING, STOP | TERMINATE, "6.2"),
+	GO(OPEN, RX_INITIATE, ENDING, BAD | FAIL | TERMINATE, "6.1"),
+	GO(OPEN, RX_UNWANTED, ENDING, BAD | FAIL | TERMINATE, "6.1"),
+	GO(OPEN, RX_ACCEPT, ENDING, BAD | FAIL | TERMINATE, "6.1"),
+	GO(OPEN, RX_REJECT, ENDING, BAD | FAIL | TERMINATE, "6.1"),
+	GO(OPEN, RX_VIOLATION, ENDING, BAD | FAIL | TERMINATE, "6.1"),
+	STAY(OPEN, ACKED, 0, "nothing waits for it"),
+	STAY(OPEN, TIMEOUT, 0, "no clock runs"),
+	GO(OPEN, LOST, IDLE, END, "11.3"),
+
+	STAY(ENDING, RX_SEGMENT, DELIVER, "6.2: the peer has not ended"),
+	GO(ENDING, RX_TERMINATE, PEER_ENDED, 0, "6.2"),
+	GO(ENDING, LAST_SENT, LOCAL_ENDED, 0, "6.2"),
+	STAY(ENDING, CLOSE, 0, "closed already"),
+	STAY(ENDING, RX_INITIATE, BAD | FAIL, "6.1: a Terminate is on its way"),
+	STAY(ENDING, RX_UNWANTED, BAD | FAIL, "6.1"),
+	STAY(ENDING, RX_ACCEPT, BAD | FAIL, "6.1"),
+	STAY(ENDING, RX_REJECT, BAD | FAIL, "6.1"),
+	STAY(ENDING, RX_VIOLATION, BAD | FAIL, "6.1"),
+	STAY(ENDING, ACKED, 0, "nothing waits for it"),
+	GO(ENDING, TIMEOUT, DEAD, END, "6.6: chunks of the peer may be outstanding"),
+	GO(ENDING, LOST, IDLE, END, "11.3"),
+
+	STAY(LOCAL_ENDED, RX_SEGMENT, DELIVER, "6.2: the peer has not ended"),
+	GO(LOCAL_ENDED, RX_TERMINATE, QUARANTINE, END, "6.2, 6.6"),
+	STAY(LOCAL_ENDED, CLOSE, 0, "closed already"),
+	STAY(LOCAL_ENDED, RX_INITIATE, BAD | FAIL, "6.1: the Terminate was sent"),
+	STAY(LOCAL_ENDED, RX_UNWANTED, BAD | FAIL, "6.1"),
+	STAY(LOCAL_ENDED, RX_ACCEPT, BAD | FAIL, "6.1"),
+	STAY(LOCAL_ENDED, RX_REJECT, BAD | FAIL, "6.1"),
+	STAY(LOCAL_ENDED, RX_VIOLATION, BAD | FAIL, "6.1"),
+	STAY(LOCAL_ENDED, ACKED, 0, "the peer's end counts"),
+	GO(LOCAL_ENDED, TIMEOUT, DEAD, END, "6.6: chunks of the peer may be outstanding"),
+	GO(LOCAL_ENDED, LOST, IDLE, END, "11.3"),
+
+	GO(PEER_ENDED, LAST_SENT, QUARANTINE, END, "6.2, 6.6"),
+	STAY(PEER_ENDED, CLOSE, 0, "closed already"),
+	STAY(PEER_ENDED, ACKED, 0, "our end counts"),
+	GO(PEER_ENDED, TIMEOUT, LAST_CHUNK, END, "the Terminate goes out when it can"),
+	GO(PEER_ENDED, LOST, IDLE, END, "11.3"),
+
+	GO(LAST_CHUNK, LAST_SENT, QUARANTINE, 0, "6.6"),
+	STAY(LAST_CHUNK, CLOSE, 0, "over"),
+	STAY(LAST_CHUNK, ACKED, 0, "not sent yet"),
+	STAY(LAST_CHUNK, TIMEOUT, 0, "no clock runs"),
+	GO(LAST_CHUNK, LOST, IDLE, 0, "11.3"),
+
+	STAY(QUARANTINE, LAST_SENT, 0, "sent already"),
+	GO(QUARANTINE, ACKED, IDLE, 0, "6.6"),
+	GO(QUARANTINE, RX_INITIATE, PENDING, REQUEST, "6.6: the peer has all of ours"),
+	GO(QUARANTINE, RX_UNWANTED, LAST_CHUNK, TERMINATE, "6.6, 6.4"),
+	STAY(QUARANTINE, CLOSE, 0, "over"),
+	STAY(QUARANTINE, TIMEOUT, 0, "no clock runs"),
+	GO(QUARANTINE, LOST, IDLE, 0, "11.3"),
+
+	STAY(DEAD, LAST_SENT, 0, "a late Terminate"),
+	STAY(DEAD, CLOSE, 0, "over"),
+	STAY(DEAD, ACKED, 0, "the peer's chunks are what is feared"),
+	STAY(DEAD, TIMEOUT, 0, "no clock runs"),
+	GO(DEAD, LOST, IDLE, 0, "11.3"),
+};
+
+static const struct row *find(enum session_state from, enum session_event ev)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].from == from && table[i].ev == ev)
+			return &table[i];
+	return NULL;
+}
+
+static const struct session_trace quiet;
+
+Test(session, every_state_with_every_event)
+{
+	for (int st = 0; st < SESSION_STATE_COUNT; st++) {
+		for (int ev = 0; ev < SESSION_EVENT_COUNT; ev++) {
+			struct session s = {.state = st, .trace = &quiet};
+			const struct row *r = find(st, ev);
+			unsigned todo = session_event(&s, ev);
+
+			cr_expect_eq(s.state, r ? r->to : (enum session_state)st,
+				     "%s, %s (%s): now %s", session_state_str(st),
+				     session_event_str(ev), r ? r->why : "no pattern",
+				     session_state_str(s.state));
+			cr_expect_eq(todo, r ? r->todo : BAD, "%s, %s (%s): %#x is to be done",
+				     session_state_str(st), session_event_str(ev),
+				     r ? r->why : "no pattern", todo);
+		}
+	}
+}
+
+Test(session, the_table_has_each_pair_once)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect_eq(find(table[i].from, table[i].ev), &table[i]);
+}
+
+Test(session, names_are_complete)
+{
+	for (int st = 0; st < SESSION_STATE_COUNT; st++)
+		cr_expect_not_null(session_state_str(st));
+	for (int ev = 0; ev < SESSION_EVENT_COUNT; ev++)
+		cr_expect_not_null(session_event_str(ev));
+	cr_expect_str_eq(session_state_str(SESSION_STATE_COUNT), "?");
+	cr_expect_str_eq(session_event_str(SESSION_EVENT_COUNT), "?");
+}
+
+struct line {
+	unsigned n;
+	uint16_t sid;
+	const char *from, *to, *event;
+};
+
+static void note(void *user, uint16_t sid, const char *from, const char *to, const char *event)
+{
+	struct line *l = user;
+
+	*l = (struct line){l->n + 1, sid, from, to, event};
+}
+
+Test(session, a_change_is_traced_and_nothing_else_is)
+{
+	struct line l = {0};
+	struct session_trace trace = {note, &l};
+	struct session s = {.sid = 5, .trace = &trace};
+
+	session_event(&s, SESSION_RX_SEGMENT);
+	cr_expect_eq(l.n, 0);
+	session_event(&s, SESSION_CONNECT);
+	cr_assert_eq(l.n, 1);
+	cr_expect_eq(l.sid, 5);
+	cr_expect_str_eq(l.from, "idle");
+	cr_expect_str_eq(l.to, "requesting");
+	cr_expect_str_eq(l.event, "connect");
+}

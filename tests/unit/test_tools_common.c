@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tools share: numbers of the command line, statistics, text for terminals and JSON. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common.h"
+
+static uint64_t parsed(const char *text, bool units)
+{
+	uint64_t v = 4711;
+
+	cr_assert_eq(common_parse_num(text, units, 0, UINT64_MAX, &v), 0, "%s", text);
+	return v;
+}
+
+static void refused(const char *text, bool units, uint64_t min, uint64_t max, int err)
+{
+	uint64_t v = 4711;
+
+	cr_expect_eq(common_parse_num(text, units, min, max, &v), err, "%s", text);
+	cr_expect_eq(v, 4711, "'%s' touched the output", text);
+}
+
+Test(common, units_are_powers_of_1024_in_either_case)
+{
+	cr_expect_eq(parsed("0", true), 0);
+	cr_expect_eq(parsed("64", true), 64);
+	cr_expect_eq(parsed("4k", true), 4096);
+	cr_expect_eq(parsed("4K", true), 4096);
+	cr_expect_eq(parsed("1M", true), 1048576);
+	cr_expect_eq(parsed("3g", true), UINT64_C(3) << 30);
+	cr_expect_eq(parsed("18446744073709551615", true), UINT64_MAX);
+	cr_expect_eq(parsed("17179869183G", true), UINT64_C(17179869183) << 30);
+}
+
+Test(common, what_is_no_number_is_refused)
+{
+	const char *const wrong[] = {"",    " 1", "-1",   "+1",  "1 ",  "K",
+				     "1KB", "1x", "0x10", "1.5", "1e3", "1KK"};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		refused(wrong[i], true, 0, UINT64_MAX, -EINVAL);
+	refused("1K", false, 0, UINT64_MAX, -EINVAL);
+}
+
+Test(common, numbers_that_do_not_fit_are_refused_and_do_not_wrap)
+{
+	refused("18446744073709551616", true, 0, UINT64_MAX, -ERANGE);
+	refused("17179869184G", true, 0, UINT64_MAX, -ERANGE);
+	refused("18014398509481984K", true, 0, UINT64_MAX, -ERANGE);
+	refused("0", true, 1, 10, -ERANGE);
+	refused("11", true, 1, 10, -ERANGE);
+	refused("1K", true, 1, 1023, -ERANGE);
+}
+
+Test(common, seconds_have_decimals_and_an_upper_limit)
+{
+	double v = 7;
+
+	cr_expect_eq(common_parse_seconds("0.25", 60, &v), 0);
+	cr_expect_float_eq(v, 0.25, 1e-12);
+	cr_expect_eq(common_parse_seconds(".5", 60, &v), 0);
+	cr_expect_eq(common_parse_seconds("60", 60, &v), 0);
+	cr_expect_eq(common_parse_seconds("60.01", 60, &v), -ERANGE);
+	for (const char *const *w = (const char *const[]){"", ".", "-1", "1s", "inf", "nan", "0x1",
+							  "1e1", "1.2.3", NULL};
+	     *w; w++)
+		cr_expect_eq(common_parse_seconds(*w, 60, &v), -EINVAL, "%s", *w);
+	cr_expect_float_eq(v, 60, 1e-12);
+}
+
+static struct common_stats stats_of(const double *v, size_t n)
+{
+	struct common_samples s = {0};
+	struct common_stats st;
+
+	for (size_t i = 0; i < n; i++)
+		cr_assert_eq(common_samples_add(&s, v[i]), 0);
+	common_samples_stats(&s, &st);
+	common_samples_free(&s);
+	return st;
+}
+
+Test(common, the_median_of_an_odd_number_is_in_the_middle)
+{
+	struct common_stats st = stats_of((double[]){9, 1, 5}, 3);
+
+	cr_expect_eq(st.n, 3);
+	cr_expect_float_eq(st.min, 1, 1e-12);
+	cr_expect_float_eq(st.median, 5, 1e-12);
+	cr_expect_float_eq(st.mean, 5, 1e-12);
+	cr_expect_float_eq(st.max, 9, 1e-12);
+}
+
+Test(common, the_median_of_an_even_number_lies_between_two)
+{
+	struct common_stats st = stats_of((double[]){10, 2, 4, 100}, 4);
+
+	cr_expect_float_eq(st.median, 7, 1e-12);
+	cr_expect_float_eq(st.mean, 29, 1e-12);
+}
+
+Test(common, one_sample_is_all_figures_and_none_is_zero)
+{
+	struct common_stats one = stats_of((double[]){3.5}, 1), none = stats_of(NULL, 0);
+
+	cr_expect_float_eq(one.min, 3.5, 1e-12);
+	cr_expect_float_eq(one.median, 3.5, 1e-12);
+	cr_expect_float_eq(one.p99, 3.5, 1e-12);
+	cr_expect_eq(none.n, 0);
+	cr_expect_float_eq(none.median, 0, 1e-12);
+}
+
+Test(common, p99_is_exceeded_by_one_in_a_hundred)
+{
+	double v[200];
+
+	for (int i = 0; i < 200; i++)
+		v[i] = 200 - i;
+	cr_expect_float_eq(stats_of(v, 200).p99, 198, 1e-12);
+	cr_expect_float_eq(stats_of(v, 99).p99, 200, 1e-12);
+}
+
+Test(common, samples_grow_beyond_their_first_room)
+{
+	struct common_samples s = {0};
+	struct common_stats st;
+
+	for (int i = 0; i < 5000; i++)
+		cr_assert_eq(common_samples_add(&s, i), 0);
+	common_samples_stats(&s, &st);
+	cr_expect_eq(st.n, 5000);
+	cr_expect_float_eq(st.max, 4999, 1e-12);
+	common_samples_free(&s);
+	cr_expect_eq(s.n, 0);
+}
+
+Test(common, text_of_others_cannot_steer_a_terminal)
+{
+	char out[8];
+
+	common_clean(out, sizeof(out), "a\033[2J\xff", 6);
+	cr_expect_str_eq(out, "a?[2J?");
+	common_clean(out, sizeof(out), "0123456789", 10);
+	cr_expect_str_eq(out, "0123456");
+	common_clean(out, sizeof(out), "ab\0cd", 5);
+	cr_expect_str_eq(out, "ab");
+	common_clean(out, sizeof(out), "abc", 2);
+	cr_expect_str_eq(out, "ab");
+}
+
+Test(common, json_strings_are_quoted)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	common_json_str(f, "a\"b\\c\n\x7f\xc3\xa4");
+	fclose(f);
+	cr_expect_str_eq(text, "\"a\\\"b\\\\c\\u000a\\u007f??\"");
+	free(text);
+}
+
+Test(common, errno_words_begin_in_lower_case)
+{
+	cr_expect_str_eq(common_strerror(ECONNREFUSED), "connection refused");
+	cr_expect_str_eq(common_strerror(-ECONNREFUSED), "connection refused");
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The records that tools send each other: what is put is what is got, and nothing else is taken. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "tools/ddpcp_proto.h"
+#include "tools/ddperf_proto.h"
+#include "tools/ddping_proto.h"
+#include "tools/rec.h"
+
+/* ---- ddping ---- */
+
+Test(ddping, a_hello_survives)
+{
+	uint8_t buf[DDPING_HELLO_LEN];
+	uint32_t size = 0;
+
+	ddping_hello_put(buf, DDPING_MAX_SIZE);
+	cr_assert_eq(ddping_hello_get(buf, sizeof(buf), &size), 0);
+	cr_expect_eq(size, DDPING_MAX_SIZE);
+}
+
+Test(ddping, hellos_of_wrong_length_version_and_size_are_refused)
+{
+	uint8_t buf[DDPING_HELLO_LEN + 1] = {0};
+	uint32_t size;
+
+	ddping_hello_put(buf, 64);
+	for (size_t len = 0; len <= sizeof(buf); len++)
+		if (len != DDPING_HELLO_LEN)
+			cr_expect_eq(ddping_hello_get(buf, len, &size), -EPROTO, "%zu", len);
+	ddping_hello_put(buf, 0);
+	cr_expect_eq(ddping_hello_get(buf, DDPING_HELLO_LEN, &size), -ERANGE);
+	ddping_hello_put(buf, DDPING_MAX_SIZE + 1);
+	cr_expect_eq(ddping_hello_get(buf, DDPING_HELLO_LEN, &size), -ERANGE);
+	ddping_hello_put(buf, 64);
+	buf[5]++;
+	cr_expect_eq(ddping_hello_get(buf, DDPING_HELLO_LEN, &size), -EPROTONOSUPPORT);
+	buf[0]++;
+	cr_expect_eq(ddping_hello_get(buf, DDPING_HELLO_LEN, &size), -EPROTO);
+}
+
+Test(ddping, a_ping_survives_and_is_no_pong)
+{
+	const struct ddping_rec ping = {
+		.kind = DDPING_PING,
+		.seq = 7,
+		.len = 4096,
+		.src_stag = 0x11223344,
+		.sink_stag = 0x55667788,
+		.src_to = UINT64_C(0x0102030405060708),
+		.sink_to = UINT64_MAX,
+	};
+	uint8_t buf[DDPING_REC_LEN];
+	struct ddping_rec got;
+
+	ddping_rec_put(buf, &ping);
+	cr_assert_eq(ddping_rec_get(buf, sizeof(buf), DDPING_PING, &got), 0);
+	cr_expect_eq(got.seq, ping.seq);
+	cr_expect_eq(got.len, ping.len);
+	cr_expect_eq(got.src_stag, ping.src_stag);
+	cr_expect_eq(got.sink_stag, ping.sink_stag);
+	cr_expect_eq(got.src_to, ping.src_to);
+	cr_expect_eq(got.sink_to, ping.sink_to);
+	cr_expect_eq(ddping_rec_get(buf, sizeof(buf), DDPING_PONG, &got), -EPROTO);
+	cr_expect_eq(ddping_rec_get(buf, sizeof(buf) - 1, DDPING_PING, &got), -EPROTO);
+}
+
+/* ---- ddperf ---- */
+
+Test(ddperf, hello_and_answer_survive)
+{
+	const struct ddperf_hello h = {DDPERF_SEND, DDPERF_RATE, 64, 256, 0xdeadbeef, 1u << 31};
+	const struct ddperf_answer a = {0xcafe, 512, UINT64_C(1) << 40};
+	uint8_t buf[DDPERF_HELLO_LEN];
+	struct ddperf_answer got_a;
+	struct ddperf_hello got;
+
+	ddperf_hello_put(buf, &h);
+	cr_assert_eq(ddperf_hello_get(buf, sizeof(buf), &got), 0);
+	cr_expect_eq(got.op, h.op);
+	cr_expect_eq(got.metric, h.metric);
+	cr_expect_eq(got.size, h.size);
+	cr_expect_eq(got.depth, h.depth);
+	cr_expect_eq(got.stag, h.stag);
+	cr_expect_eq(got.to, h.to);
+	ddperf_answer_put(buf, &a);
+	cr_assert_eq(ddperf_answer_get(buf, DDPERF_ANSWER_LEN, &got_a), 0);
+	cr_expect_eq(got_a.stag, a.stag);
+	cr_expect_eq(got_a.credits, a.credits);
+	cr_expect_eq(got_a.to, a.to);
+}
+
+Test(ddperf, tests_that_do_not_exist_are_refused)
+{
+	const struct ddperf_hello wrong[] = {
+		{DDPERF_OPS, DDPERF_BW, 64, 1, 0, 0},
+		{DDPERF_WRITE, DDPERF_METRICS, 64, 1, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 0, 1, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, DDPERF_MAX_SIZE + 1, 1, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 64, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 64, DDPERF_MAX_DEPTH + 1, 0, 0},
+	};
+	uint8_t buf[DDPERF_HELLO_LEN];
+	struct ddperf_hello got;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ddperf_hello_put(buf, &wrong[i]);
+		cr_expect_eq(ddperf_hello_get(buf, sizeof(buf), &got), -ERANGE, "%zu", i);
+	}
+	cr_expect_eq(ddperf_hello_get(buf, 0, &got), -EPROTO);
+}
+
+Test(ddperf, an_answer_without_credits_is_none)
+{
+	uint8_t buf[DDPERF_ANSWER_LEN];
+	struct ddperf_answer got;
+
+	ddperf_answer_put(buf, &(struct ddperf_answer){1, 0, 0});
+	cr_expect_eq(ddperf_answer_get(buf, sizeof(buf), &got), -EPROTO);
+}
+
+/* ---- ddpcp ---- */
+
+/* A good record of each kind. */
+static struct ddpcp_rec sample(enum ddpcp_kind kind)
+{
+	struct ddpcp_rec rec = {.kind = kind};
+
+	if (kind == DDPCP_PUT || kind == DDPCP_META) {
+		rec.size = INT64_MAX;
+		rec.mode = 0754;
+	}
+	if (kind == DDPCP_PUT || kind == DDPCP_GET) {
+		memset(rec.name, 'n', DDPCP_NAME_MAX);
+		rec.name[3] = '/';
+	}
+	if (kind == DDPCP_WINDOW)
+		rec.window = (struct ddpcp_window){UINT64_MAX, 0xabcdef01, DDPCP_MAX_CHUNK,
+						   DDPCP_MAX_SLOTS};
+	if (kind == DDPCP_CHUNK || kind == DDPCP_ACK)
+		rec.seq = UINT64_C(1) << 50;
+	if (kind == DDPCP_CHUNK)
+		rec.len = DDPCP_MAX_CHUNK;
+	if (kind == DDPCP_DONE)
+		memset(rec.sha256, 0xa5, sizeof(rec.sha256));
+	if (kind == DDPCP_RESULT) {
+		rec.status = DDPCP_FAILED;
+		memset(rec.text, 't', DDPCP_TEXT_MAX);
+	}
+	return rec;
+}
+
+static void expect_same(const struct ddpcp_rec *a, const struct ddpcp_rec *b)
+{
+	cr_expect_eq(a->kind, b->kind);
+	cr_expect_eq(a->size, b->size);
+	cr_expect_eq(a->mode, b->mode);
+	cr_expect_str_eq(a->name, b->name);
+	cr_expect_eq(a->window.to, b->window.to);
+	cr_expect_eq(a->window.stag, b->window.stag);
+	cr_expect_eq(a->window.chunk, b->window.chunk);
+	cr_expect_eq(a->window.slots, b->window.slots);
+	cr_expect_eq(a->seq, b->seq);
+	cr_expect_eq(a->len, b->len);
+	cr_expect_arr_eq(a->sha256, b->sha256, DDPCP_SHA_LEN);
+	cr_expect_eq(a->status, b->status);
+	cr_expect_str_eq(a->text, b->text);
+}
+
+Test(ddpcp, records_of_all_kinds_survive)
+{
+	for (int kind = DDPCP_PUT; kind < DDPCP_KINDS; kind++) {
+		struct ddpcp_rec rec = sample(kind), got;
+		uint8_t buf[DDPCP_REC_MAX];
+		size_t len = ddpcp_rec_put(buf, &rec);
+
+		cr_assert_leq(len, DDPCP_REC_MAX);
+		cr_assert_eq(ddpcp_rec_get(buf, len, &got), 0, "kind %d", kind);
+		expect_same(&rec, &got);
+	}
+}
+
+Test(ddpcp, a_record_has_the_length_of_its_kind_and_no_other)
+{
+	for (int kind = DDPCP_PUT; kind < DDPCP_KINDS; kind++) {
+		struct ddpcp_rec rec = sample(kind), got;
+		uint8_t buf[DDPCP_REC_MAX];
+		size_t right = ddpcp_rec_put(buf, &rec);
+
+		for (size_t len = 0; len <= DDPCP_REC_MAX; len++)
+			if (len != right)
+				cr_assert_eq(ddpcp_rec_get(buf, len, &got), -EPROTO, "%d %zu", kind,
+					     len);
+	}
+}
+
+/* Puts a good record, changes a 4-byte member, and expects that it is refused. */
+static void refused_with(enum ddpcp_kind kind, size_t off, uint32_t v)
+{
+	struct ddpcp_rec rec = sample(kind), got = {.seq = 4711};
+	uint8_t buf[DDPCP_REC_MAX];
+	size_t len = ddpcp_rec_put(buf, &rec);
+
+	rec_put32(buf + off, v);
+	cr_expect_eq(ddpcp_rec_get(buf, len, &got), -EPROTO, "kind %d at %zu: %x", (int)kind, off,
+		     v);
+	cr_expect_eq(got.seq, 4711, "the output was touched");
+}
+
+Test(ddpcp, members_out_of_range_are_refused)
+{
+	refused_with(DDPCP_PUT, 0, 0x12345678);             /* magic */
+	refused_with(DDPCP_PUT, 4, 2u << 16 | DDPCP_PUT);   /* version */
+	refused_with(DDPCP_ACK, 4, 1u << 16);               /* kind 0 */
+	refused_with(DDPCP_ACK, 4, 1u << 16 | DDPCP_KINDS); /* kind */
+	refused_with(DDPCP_PUT, 8, 0x80000000);             /* size beyond INT64_MAX */
+	refused_with(DDPCP_PUT, 16, 04755);                 /* mode with set-user-id */
+	refused_with(DDPCP_META, 16, 0x1000);               /* mode */
+	refused_with(DDPCP_WINDOW, 20, 0);                  /* chunk */
+	refused_with(DDPCP_WINDOW, 20, DDPCP_MIN_CHUNK - 1);
+	refused_with(DDPCP_WINDOW, 20, DDPCP_MAX_CHUNK + 1);
+	refused_with(DDPCP_WINDOW, 24, 0); /* slots */
+	refused_with(DDPCP_WINDOW, 24, DDPCP_MAX_SLOTS + 1);
+	refused_with(DDPCP_CHUNK, 16, 0); /* len */
+	refused_with(DDPCP_CHUNK, 16, DDPCP_MAX_CHUNK + 1);
+	refused_with(DDPCP_ACK, 16, 1);
+	refused_with(DDPCP_RESULT, 8, 2); /* status */
+}
+
+Test(ddpcp, strings_must_end)
+{
+	struct ddpcp_rec rec = sample(DDPCP_GET), got;
+	uint8_t buf[DDPCP_REC_MAX];
+	size_t len = ddpcp_rec_put(buf, &rec);
+
+	buf[len - 1] = 'n';
+	cr_expect_eq(ddpcp_rec_get(buf, len, &got), -EPROTO);
+	rec = sample(DDPCP_RESULT);
+	len = ddpcp_rec_put(buf, &rec);
+	buf[len - 1] = 't';
+	cr_expect_eq(ddpcp_rec_get(buf, len, &got), -EPROTO);
+}
+
+Test(ddpcp, hellos_of_others_are_refused)
+{
+	uint8_t buf[DDPCP_HELLO_LEN];
+
+	ddpcp_hello_put(buf);
+	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), 0);
+	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf) - 1), -EPROTO);
+	cr_expect_eq(ddpcp_hello_get(buf, 0), -EPROTO);
+	buf[5]++;
+	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), -EPROTONOSUPPORT);
+	buf[0]++;
+	cr_expect_eq(ddpcp_hello_get(buf, sizeof(buf)), -EPROTO);
+}
+
+/* The chunks of a file cover it without gap or overlap. */
+static void expect_cover(uint64_t size)
+{
+	struct ddpcp_window w = ddpcp_window_for(size);
+	uint64_t chunks = ddpcp_chunks(size, w.chunk), sum = 0;
+
+	cr_assert(w.chunk >= DDPCP_MIN_CHUNK && w.chunk <= DDPCP_MAX_CHUNK, "%lu", size);
+	cr_assert(w.slots >= 1 && w.slots <= DDPCP_MAX_SLOTS);
+	cr_expect(w.slots <= chunks || w.slots == 1);
+	for (uint64_t i = 0; i < chunks; i++) {
+		uint32_t len = ddpcp_chunk_len(size, w.chunk, i);
+
+		cr_assert(len >= 1 && len <= w.chunk, "size %lu chunk %lu: %u", size, i, len);
+		sum += len;
+	}
+	cr_expect_eq(sum, size);
+}
+
+Test(ddpcp, chunks_cover_files_of_all_sizes)
+{
+	const uint64_t max = DDPCP_MAX_CHUNK;
+	const uint64_t sizes[] = {0,       1,           4095,          4096,    4097,
+				  max - 1, max,         max + 1,       2 * max, 8 * max - 1,
+				  8 * max, 8 * max + 1, 100 * max + 17};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		expect_cover(sizes[i]);
+	cr_expect_eq(ddpcp_window_for(0).chunk, DDPCP_MIN_CHUNK);
+	cr_expect_eq(ddpcp_window_for(INT64_MAX).slots, DDPCP_MAX_SLOTS);
+	cr_expect_eq(ddpcp_chunks(INT64_MAX, DDPCP_MAX_CHUNK), UINT64_C(1) << 41);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The transport `user` between two processes that both behave. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "llp/udp.h"
+#include "user_rig.h"
+
+static struct sockaddr_storage addr[2];
+static struct rig_conn rc, acceptor;
+static uint16_t port;
+
+static struct llp *open_here(void)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, &addr[0]);
+
+	return rig_open(&cfg);
+}
+
+static void begin(void)
+{
+	port = rig_free_port();
+}
+
+static void listen_here(struct llp *t)
+{
+	struct llp_listener *l;
+
+	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
+}
+
+static void assert_why(const struct rig_conn *c, int err, const char *part)
+{
+	cr_assert_eq(c->down, 1);
+	cr_assert_eq(c->err, err, "%d: %s", c->err, c->why);
+	cr_assert(strstr(c->why, part), "\"%s\" does not say \"%s\"", c->why, part);
+}
+
+/* ---- coming up, carrying messages ---- */
+
+Test(user, connects_and_gets_back_what_it_sent, .init = begin)
+{
+	static const uint32_t sizes[] = {1, 2, 3, 4, 17, 64, 639, 641, 1400, 4096, 30001, 65476};
+	struct rig_child peer = rig_echo_server(port);
+	struct llp *t = open_here();
+
+	rig_connect(t, "127.0.0.2", &rc);
+	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		rig_send(t, &rc, (uint16_t)(i % 8), sizes[i], (uint8_t)i);
+		rig_until(t, &rc.msgs, i + 1);
+		cr_assert(rig_last_is(&rc, sizes[i], (uint8_t)i), "%u bytes", sizes[i]);
+		cr_assert_eq(rc.last.sid, i % 8);
+		cr_assert_eq(rc.last.ppid, 16);
+		cr_assert_not(rc.last.ordered);
+	}
+	llp_shutdown(rc.c);
+	rig_until(t, &rc.down, 1);
+	cr_assert_eq(rc.err, 0, "%s", rc.why);
+	cr_assert_eq(rig_wait(&peer), 0);
+	llp_close(t);
+}
+
+Test(user, loses_nothing_of_many_messages, .init = begin)
+{
+	struct rig_child peer = rig_echo_server(port);
+	struct llp *t = open_here();
+	struct llp_stats st;
+
+	rig_connect(t, "127.0.0.2", &rc);
+	for (unsigned i = 0; i < 5000; i++) {
+		rig_send(t, &rc, 0, 1 + i % 3000, (uint8_t)i);
+		if (i % 32 == 31)
+			rig_until(t, &rc.msgs, i - 31);
+	}
+	rig_until(t, &rc.msgs, 5000);
+	llp_stats(t, &st);
+	cr_assert_eq(st.bad_crc, 0);
+	llp_shutdown(rc.c);
+	rig_until(t, &rc.down, 1);
+	cr_assert_eq(rig_wait(&peer), 0);
+	llp_close(t);
+}
+
+Test(user, tells_the_facts_of_an_association, .init = begin)
+{
+	struct rig_child peer = rig_echo_server(port);
+	struct llp *t = open_here();
+	struct llp_info info;
+	char text[UDP_ADDRSTRLEN];
+
+	rig_connect(t, "127.0.0.2", &rc);
+	llp_info(rc.c, &info);
+	cr_assert_str_eq(info.backend, "user");
+	cr_assert_str_eq(udp_addrstr(&info.local, text), "127.0.0.1");
+	cr_assert_neq(udp_port(&info.local), 0);
+	cr_assert_str_eq(udp_addrstr(&info.remote, text), "127.0.0.2");
+	cr_assert_eq(udp_port(&info.remote), RIG_SCTP_PORT);
+	cr_assert_eq(info.remote_udp_port, port);
+	cr_assert_eq(info.streams, 8);
+	cr_assert_eq(info.max_message, 65476);
+	cr_assert_geq(info.mtu, 65535);
+	rig_kill(&peer);
+	llp_close(t);
+}
+
+Test(user, sends_the_largest_message_in_one_packet_and_refuses_a_larger_one, .init = begin)
+{
+	static uint8_t buf[70000];
+	struct rig_child peer = rig_echo_server(port);
+	struct sockaddr_storage a;
+	struct llp_config cfg = rig_config("127.0.0.1", port, &a);
+	struct llp_stats before, after;
+	struct llp_info info;
+	struct llp_msg m = {.n = 1};
+	struct llp *t;
+
+	cfg.mtu = 1500;
+	t = rig_open(&cfg);
+	rig_connect(t, "127.0.0.2", &rc);
+	llp_info(rc.c, &info);
+	cr_assert_eq(info.max_message, 1500 - 20 - 8 - 12 - 16);
+	llp_stats(t, &before);
+	m.len = info.max_message;
+	m.part[0] = (struct span){buf, m.len};
+	cr_assert_eq(llp_send(rc.c, &m), LLP_E_OK);
+	llp_stats(t, &after);
+	cr_assert_eq(after.tx_packets, before.tx_packets + 1);
+	cr_assert_eq(after.tx_bytes, before.tx_bytes + info.max_message + 28);
+	m.part[0].len = ++m.len;
+	cr_assert_eq(llp_send(rc.c, &m), LLP_E_TOO_LONG);
+	rig_kill(&peer);
+	llp_close(t);
+}
+
+Test(user, says_when_everything_was_acknowledged, .init = begin)
+{
+	struct rig_child peer = rig_echo_server(port);
+	struct llp *t = open_here();
+	struct llp_info info;
+
+	rig_connect(t, "127.0.0.2", &rc);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned had = rc.acked;
+
+		rig_send(t, &rc, 1, 5000, 0);
+		llp_info(rc.c, &info);
+		cr_assert_eq(info.unacked, 1);
+		rig_until(t, &rc.acked, had + 1);
+		llp_info(rc.c, &info);
+		cr_assert_eq(info.unacked, 0);
+	}
+	rig_kill(&peer);
+	llp_close(t);
+}
+
+/* A listener cannot know yet how large the packets to a peer may be. */
+Test(user, limits_the_packets_of_accepted_associations_too, .init = begin)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
+	struct llp_stats before, after;
+	struct llp_info info;
+	struct llp *t;
+
+	cfg.mtu = 1500;
+	t = rig_open(&cfg);
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &acceptor.incoming, 1);
+	llp_info(acceptor.c, &info);
+	cr_assert_eq(info.mtu, 1500);
+	cr_assert_eq(info.max_message, 1500 - 20 - 8 - 12 - 16);
+	llp_stats(t, &before);
+	rig_send(t, &acceptor, 0, info.max_message, 5);
+	llp_stats(t, &after);
+	cr_assert_eq(after.tx_packets, before.tx_packets + 1);
+	rig_until(t, &rc.msgs, 1);
+	cr_assert(rig_last_is(&rc, info.max_message, 5));
+	llp_close(t);
+}
+
+/* The other side of the same process does not read: everything has to stop, and to go on. */
+Test(user, refuses_to_send_without_room_and_tells_when_there_is_room, .init = begin)
+{
+	static uint8_t buf[60000];
+	struct llp *t = open_here();
+	struct llp_msg m = {.len = sizeof(buf), .n = 1, .part[0] = {buf, sizeof(buf)}};
+	unsigned sent = 0, turns = 0;
+
+	listen_here(t);
+	acceptor.stopped = true;
+	rig_connect(t, "127.0.0.1", &rc);
+	while (turns < 20) {
+		int r = llp_send(rc.c, &m);
+
+		cr_assert(r == LLP_E_OK || r == LLP_E_AGAIN);
+		sent += r == LLP_E_OK;
+		turns += r == LLP_E_AGAIN;
+		rig_turn(t);
+		cr_assert_lt(sent, 100, "no end to it");
+	}
+	rc.writable = 0;
+	acceptor.stopped = false;
+	rig_until(t, &acceptor.msgs, sent);
+	rig_until(t, &rc.writable, 1);
+	cr_assert_eq(llp_send(rc.c, &m), LLP_E_OK);
+	rig_until(t, &acceptor.msgs, sent + 1);
+	llp_close(t);
+}
+
+Test(user, works_over_ipv6, .init = begin)
+{
+	struct llp_config cfg = rig_config("::1", port, &addr[0]);
+	struct llp *t = rig_open(&cfg);
+	struct llp_info info;
+
+	listen_here(t);
+	rig_connect(t, "::1", &rc);
+	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	rig_until(t, &acceptor.incoming, 1);
+	llp_info(rc.c, &info);
+	cr_assert_eq(info.max_message, 65536 - 40 - 8 - 12 - 16);
+	rig_send(t, &rc, 3, info.max_message, 9);
+	rig_until(t, &acceptor.msgs, 1);
+	cr_assert(rig_last_is(&acceptor, info.max_message, 9));
+	llp_close(t);
+}
+
+/* ---- not coming up ---- */
+
+Test(user, is_refused_by_a_transport_without_a_listener, .init = begin)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
+	struct llp *t;
+
+	/* Ours is the one without a listener. */
+	t = rig_open(&cfg);
+	rig_connect(t, "127.0.0.1", &rc);
+	assert_why(&rc, ECONNREFUSED, "127.0.0.1 refuses associations to SCTP port 5043");
+	llp_close(t);
+}
+
+Test(user, is_refused_where_no_daemon_is, .init = begin)
+{
+	struct llp *t = open_here();
+
+	rig_connect(t, "127.0.0.2", &rc);
+	assert_why(&rc, ECONNREFUSED, "nothing listens on UDP port");
+	llp_close(t);
+}
+
+Test(user, times_out_when_nobody_answers, .init = begin)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
+	struct udp *silent;
+	struct llp *t;
+
+	cfg.init_ms = 100;
+	rig_address("127.0.0.3", 0, &addr[1]);
+	cr_assert_eq(udp_open(&addr[1], port, 65536, &silent), 0);
+	t = rig_open(&cfg);
+	rig_connect(t, "127.0.0.3", &rc);
+	assert_why(&rc, ETIMEDOUT, "127.0.0.3 does not answer");
+	udp_close(silent);
+	llp_close(t);
+}
+
+Test(user, an_association_that_nobody_wants_is_aborted, .init = begin)
+{
+	struct llp *t = open_here();
+
+	listen_here(t);
+	acceptor.refuse = true;
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &rc.down, 1);
+	assert_why(&rc, ECONNRESET, "not wanted");
+	cr_assert_eq(acceptor.incoming, 1);
+	cr_assert_eq(acceptor.down, 0);
+	llp_close(t);
+}
+
+/* ---- ending ---- */
+
+Test(user, delivers_all_before_an_orderly_end, .init = begin)
+{
+	struct llp *t = open_here();
+
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	for (unsigned i = 0; i < 20; i++)
+		rig_send(t, &rc, 0, 40000, (uint8_t)i);
+	llp_shutdown(rc.c);
+	rig_until(t, &acceptor.down, 1);
+	cr_assert_eq(acceptor.msgs, 20);
+	cr_assert_eq(acceptor.err, 0, "%s", acceptor.why);
+	rig_until(t, &rc.down, 1);
+	cr_assert_eq(rc.err, 0, "%s", rc.why);
+	llp_close(t);
+}
+
+Test(user, tells_the_peer_why_it_aborts, .init = begin)
+{
+	struct llp *t = open_here();
+	struct llp_msg m;
+
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &acceptor.incoming, 1);
+	llp_abort(rc.c, "the cat sat on it");
+	cr_assert_eq(llp_send(rc.c, &(struct llp_msg){.n = 0}), LLP_E_DOWN);
+	cr_assert_eq(llp_recv(rc.c, &m), LLP_E_DOWN);
+	rig_until(t, &acceptor.down, 1);
+	assert_why(&acceptor, ECONNRESET, "the cat sat on it");
+	cr_assert_eq(rc.down, 0, "an abort is its own answer");
+	llp_close(t);
+}
+
+Test(user, a_freed_association_ends_for_the_peer, .init = begin)
+{
+	struct llp *t = open_here();
+
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &acceptor.incoming, 1);
+	llp_conn_free(rc.c);
+	rig_until(t, &acceptor.down, 1);
+	cr_assert_eq(acceptor.err, ECONNRESET);
+	llp_close(t);
+}
+
+/* The new process answers what it does not know with ABORT. */
+Test(user, learns_that_the_peer_was_replaced, .init = begin)
+{
+	struct rig_child peer = rig_reborn_server(port);
+	struct llp *t = open_here();
+
+	rig_connect(t, "127.0.0.2", &rc);
+	rig_rebirth(&peer);
+	rig_send(t, &rc, 0, 100, 0);
+	rig_until(t, &rc.down, 1);
+	cr_assert_eq(rc.err, ECONNRESET, "%s", rc.why);
+	rig_kill(&peer);
+	llp_close(t);
+}
+
+Test(user, gives_up_a_peer_that_stopped_answering, .init = begin)
+{
+	struct rig_child peer = rig_echo_server(port);
+	struct llp *t = open_here();
+
+	rig_connect(t, "127.0.0.2", &rc);
+	kill(peer.pid, SIGSTOP);
+	rig_send(t, &rc, 0, 100, 0);
+	rig_until(t, &rc.down, 1);
+	assert_why(&rc, ETIMEDOUT, "does not answer any more");
+	rig_kill(&peer);
+	llp_close(t);
+}
+
+static void connect_and_free(struct llp *t, unsigned i)
+{
+	rc.up = rc.down = acceptor.down = acceptor.incoming = 0;
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &acceptor.incoming, 1);
+	rig_send(t, &rc, 0, 1000, 0);
+	if (i % 2) {
+		llp_shutdown(rc.c);
+		rig_until(t, &rc.down, 1);
+	}
+	llp_conn_free(rc.c);
+	rig_until(t, &acceptor.down, 1);
+	llp_conn_free(acceptor.c);
+}
+
+/* RIG_ROUNDS may ask for more. */
+Test(user, keeps_nothing_of_associations_that_are_gone, .init = begin, .timeout = 300)
+{
+	const char *more = getenv("RIG_ROUNDS");
+	unsigned rounds = more ? (unsigned)atoi(more) : 100;
+	struct llp *t = open_here();
+	size_t half = 0, grown;
+
+	listen_here(t);
+	for (unsigned i = 0; i < rounds; i++) {
+		if (i == rounds / 2)
+			half = mallinfo2().uordblks;
+		connect_and_free(t, i);
+	}
+	grown = mallinfo2().uordblks - half;
+	/* usrsctp remembers tags for a minute, 12 bytes each, in blocks. */
+	cr_assert(grown > SIZE_MAX / 2 || grown < 65536 + rounds * 40, "%zu bytes", grown);
+	llp_close(t);
+}
+
+/* ---- opening and listening ---- */
+
+static void assert_open_fails(const struct llp_config *cfg, int err, const char *part)
+{
+	static const struct llp_events none;
+	char why[256] = "";
+	struct llp *t = NULL;
+
+	cr_assert_eq(llp_user_open(cfg, &none, &t, why, sizeof(why)), err);
+	cr_assert_null(t);
+	cr_assert(strstr(why, part), "\"%s\" does not say \"%s\"", why, part);
+}
+
+Test(user, opens_once_in_a_process_at_a_time, .init = begin)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
+	struct llp *t = rig_open(&cfg);
+
+	assert_open_fails(&cfg, -EBUSY, "already open");
+	llp_close(t);
+	t = rig_open(&cfg);
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	llp_close(t);
+}
+
+Test(user, names_the_address_that_it_cannot_have, .init = begin)
+{
+	struct llp_config cfg = rig_config("203.0.113.77", port, addr);
+	struct udp *taken;
+
+	assert_open_fails(&cfg, -EADDRNOTAVAIL, "203.0.113.77 is not an address of this host");
+	cfg = rig_config("0.0.0.0", port, addr);
+	assert_open_fails(&cfg, -EINVAL, "0.0.0.0 is a wildcard");
+	cfg = rig_config("127.0.0.1", port, addr);
+	cr_assert_eq(udp_open(addr, port, 65536, &taken), 0);
+	assert_open_fails(&cfg, -EADDRINUSE, "of 127.0.0.1 is in use");
+	udp_close(taken);
+}
+
+Test(user, listens_where_it_was_told_to, .init = begin)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
+	struct sockaddr_storage other;
+	struct llp_listener *l, *l2;
+	struct llp *t;
+
+	rig_address("127.0.0.3", 0, &addr[1]);
+	rig_address("127.0.0.2", 0, &other);
+	cfg.naddrs = 2;
+	t = rig_open(&cfg);
+	cr_assert_eq(llp_listen(t, (struct sockaddr *)&other, RIG_SCTP_PORT, &acceptor, &l),
+		     -EADDRNOTAVAIL);
+	cr_assert_eq(llp_listen(t, (struct sockaddr *)&addr[1], RIG_SCTP_PORT, &acceptor, &l), 0);
+	cr_assert_eq(llp_listen(t, (struct sockaddr *)&addr[1], RIG_SCTP_PORT, &acceptor, &l2),
+		     -EADDRINUSE);
+	rig_connect(t, "127.0.0.1", &rc);
+	cr_assert_eq(rc.err, ECONNREFUSED, "%s", rc.why);
+	llp_conn_free(rc.c);
+	rc.down = 0;
+	rig_connect(t, "127.0.0.3", &rc);
+	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	llp_unlisten(l);
+	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
+	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l2), -EADDRINUSE);
+	llp_close(t);
+}
