@@ -37,7 +37,7 @@ AC_DEFUN([DDP_SANITIZER],
 # DDP_COMPILER_FLAGS
 # The flags of every file of the project, in DDP_CFLAGS and DDP_LDFLAGS.
 AC_DEFUN([DDP_COMPILER_FLAGS],
-	[DDP_CFLAGS="-std=gnu11"
+	[DDP_CFLAGS="-std=gnu11 -pthread"
 	DDP_LDFLAGS=
 	ddp_sanitizers=none
 	m4_foreach_w([ddp_flag],
