@@ -53,7 +53,8 @@ static int check_reply(struct ddp_ctx *ctx, const struct request *r, void *buf, 
 {
 	const struct msg_hdr *h = buf;
 
-	if (len < sizeof(*h) || h->seq != r->rec->seq)
+	/* A refusal with seq 0 is of the whole connection. */
+	if (len < sizeof(*h) || (h->seq != r->rec->seq && (h->op != MSG_ERROR || h->seq != 0)))
 		return violation(ctx, r->call, "answers something else");
 	if (h->op == MSG_ERROR) {
 		if (len != sizeof(struct msg_error) || nfds != 0)
@@ -103,10 +104,8 @@ int context_request(struct ddp_ctx *ctx, const struct request *r)
 	pthread_mutex_lock(&ctx->requests);
 	r->rec->seq = ++ctx->seq;
 	e = conn_send(ctx->fd, r->rec, r->len, &r->fd, r->send_fd ? 1 : 0);
-	if (e == 0)
-		e = receive(ctx, r);
-	else if (e == CONN_E_CLOSED)
-		e = context_gone(r->call);
+	if (e == 0 || e == CONN_E_CLOSED)
+		e = receive(ctx, r); /* if it is closed, perhaps the reason waits there */
 	else
 		e = reason_errno(e < 0 ? e : -EAGAIN, r->call, "asking the daemon");
 	pthread_mutex_unlock(&ctx->requests);

@@ -44,7 +44,9 @@ void client_fault(struct client *c, const char *fmt, ...)
 
 static void tell_fault(struct client *c)
 {
-	struct msg_error e = {.hdr = {.op = MSG_ERROR}, .err = EPROTO, .fatal = 1};
+	struct msg_error e = {.hdr = {MSG_ERROR, c->fault_seq},
+			      .err = c->fault_err ? c->fault_err : EPROTO,
+			      .fatal = 1};
 
 	memcpy(e.reason, c->fault, sizeof(e.reason));
 	conn_send(c->fd, &e, sizeof(e), NULL, 0); /* it may be gone: then nobody needs to know */
@@ -147,6 +149,7 @@ static int attach(struct client *c)
 	r = acct_charge(d->acct, c->uid, ACCT_CLIENTS, 1, &c->charge, why, sizeof(why));
 	if (r > 0) {
 		snprintf(c->fault, sizeof(c->fault), "%s", why);
+		c->fault_err = EDQUOT;
 		tell_fault(c);
 		log_info("client of pid %d refused: %s", (int)c->pid, why);
 		return -EDQUOT;

@@ -44,6 +44,8 @@ struct client {
 	uint64_t since_ms;
 	struct list faulty; /* in daemon.faulty: to be ended */
 	char fault[MSG_REASON_MAX];
+	uint32_t fault_seq; /* of the request at fault, 0 if it was none */
+	int fault_err;      /* errno value */
 };
 
 /* A client on a connected socket, which it takes over even on failure. 0 or -errno. */

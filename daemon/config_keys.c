@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/config.h"
+#include "daemon/qp.h"
 #include "ipc/ring.h"
 
 #define KIB 1024ull
@@ -95,7 +96,7 @@ static const struct config_key keys[] = {
 	 .help = "queue pairs of a uid"},
 	{"limits", "listeners", NUMBER(0, 65535, "64"), AT(limits.listeners),
 	 .help = "listeners of a uid; 0: nobody may listen"},
-	{"limits", "qp_wr", NUMBER(1, RING_MAX_ENTRIES, "16384"), AT(limits.qp_wr),
+	{"limits", "qp_wr", NUMBER(1, QP_MAX_WR, "16384"), AT(limits.qp_wr),
 	 .help = "entries of a send or receive queue"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe),
 	 .help = "entries of a completion queue"},

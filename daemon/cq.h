@@ -2,7 +2,7 @@
 /*
  * A completion queue: a ring that the daemon writes and the client reads. Room is reserved before
  * work is taken, so a completion always finds its place and a queue never overflows: a full one
- * holds back the work instead.
+ * holds back sends, and a message that needs a receive finds no buffer.
  */
 #ifndef DAEMON_CQ_H
 #define DAEMON_CQ_H

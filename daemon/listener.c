@@ -249,8 +249,8 @@ int listener_accept(struct client *c, const struct msg_accept *req, struct reply
 	if (!qp)
 		return reply_violation(rep, ENOENT, "accept: no queue pair 0x%x", req->qp);
 	if (qp->state != QP_IDLE)
-		return reply_violation(rep, EISCONN, "queue pair %u: accept while it is %s",
-				       qp->num, qp_state_str(qp->state));
+		return reply_refuse(rep, EISCONN, "queue pair %u: accept while it is %s", qp->num,
+				    qp_state_str(qp->state));
 	r = answered(c, req->request, req->private_len, rep, &err);
 	if (!r)
 		return err;

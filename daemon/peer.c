@@ -15,8 +15,9 @@
 #include "daemon/why.h"
 
 enum {
-	RX_BUDGET = 256, /* messages of one association in a row */
-	TX_BUDGET = 256, /* segments, likewise */
+	RX_BUDGET = 256,          /* messages of one association in a row */
+	TX_BUDGET = 256,          /* segments, likewise */
+	ACCEPTOR_WAITS_MS = 3000, /* longer than the opener of an association without sessions */
 };
 
 /* ---- making and freeing ---- */
@@ -314,9 +315,13 @@ bool peer_send_all(struct daemon *d)
 	return any;
 }
 
-static uint32_t idle_ms(const struct daemon *d)
+/* Sessions begin at the opener. Were the other side to shut down at the same time, it would cut the
+ * next one off; so it waits longer. */
+static uint32_t idle_ms(const struct peer *p)
 {
-	return d->stopping ? 0 : d->cfg.session.idle_ms;
+	if (p->daemon->stopping)
+		return 0;
+	return p->daemon->cfg.session.idle_ms + (p->opener ? 0 : ACCEPTOR_WAITS_MS);
 }
 
 /* An association without sessions is kept a while for the next one, then shut down. */
@@ -328,7 +333,7 @@ static void retire(struct peer *p)
 		p->idle_since_ms = 0;
 	} else if (p->idle_since_ms == 0) {
 		p->idle_since_ms = now ? now : 1;
-	} else if (now - p->idle_since_ms >= idle_ms(p->daemon)) {
+	} else if (now - p->idle_since_ms >= idle_ms(p)) {
 		p->state = PEER_ENDING;
 		llp_shutdown(p->conn);
 	}
@@ -365,7 +370,7 @@ uint64_t peer_expiry(const struct daemon *d)
 		if (p->state == PEER_DOWN)
 			return d->now_ms;
 		if (p->idle_since_ms)
-			at = p->idle_since_ms + idle_ms(d);
+			at = p->idle_since_ms + idle_ms(p);
 		if (p->state == PEER_UP && assoc_expiry(p->assoc) < at)
 			at = assoc_expiry(p->assoc);
 		if (at < next)

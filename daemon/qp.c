@@ -251,8 +251,8 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	int r;
 
 	if (qp->state != QP_IDLE)
-		return reply_violation(rep, EISCONN, "queue pair %u: connect while it is %s",
-				       qp->num, qp_state_str(qp->state));
+		return reply_refuse(rep, EISCONN, "queue pair %u: connect while it is %s", qp->num,
+				    qp_state_str(qp->state));
 	if (req->private_len > MSG_PRIVATE_MAX)
 		return reply_violation(rep, EINVAL,
 				       "queue pair %u: %u bytes of private data: at most %d",

@@ -23,7 +23,11 @@ struct pd;
 struct peer;
 struct rdmap;
 
-enum { QP_DEFAULT_READS = 16, QP_MAX_READS = 128 }; /* of ORD and IRD */
+enum {
+	QP_DEFAULT_READS = 16, /* ORD and IRD */
+	QP_MAX_READS = 128,
+	QP_MAX_WR = 32768, /* entries of a ring: struct rdmap_cfg counts them in 16 bits */
+};
 
 enum qp_state { /* values of enum ddp_qp_state */
 		QP_IDLE,

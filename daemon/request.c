@@ -269,10 +269,13 @@ static void send_error(struct client *c, uint32_t seq, int err, const struct rep
 		.hdr = {.op = MSG_ERROR, .seq = seq}, .err = -err, .fatal = rep->fatal};
 
 	memcpy(e.reason, rep->reason, sizeof(e.reason));
-	if (!rep->fatal)
+	if (!rep->fatal) {
 		outq_send(&c->replies, &e, sizeof(e), NULL, 0);
-	else
-		client_fault(c, "%s", rep->reason);
+		return;
+	}
+	c->fault_seq = seq;
+	c->fault_err = -err;
+	client_fault(c, "%s", rep->reason);
 }
 
 static void dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)

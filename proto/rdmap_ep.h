@@ -182,7 +182,7 @@ void rdmap_sq_report(struct rdmap *ep);
 void rdmap_sq_flush(struct rdmap *ep);
 
 /* Gives the requests that a Terminate of the peer names their status. */
-void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t);
+void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at);
 
 /* ---- rdmap_rq.c ---- */
 

@@ -13,7 +13,12 @@ static void report(struct rdmap *ep, struct rdmap_done *done)
 {
 	struct rdmap_rq *q = &ep->rq;
 
-	done->cookie = slot_at(q, q->head)->cookie;
+	const struct rdmap_rq_slot *s = slot_at(q, q->head);
+
+	done->cookie = s->cookie;
+	if (done->status >= RDMAP_LOC_STAG && done->status <= RDMAP_LOC_BOUNDS)
+		done->at = (struct perr_at){
+			.stag = s->sge[0].stag, .to = s->sge[0].to, .len = s->sge[0].len};
 	done->op = RDMAP_RECV;
 	done->signaled = true;
 	q->head++;
@@ -32,16 +37,17 @@ static void report_bad(struct rdmap *ep)
 	}
 }
 
-static uint8_t judge(const struct rdmap *ep, const struct rdmap_recv *r)
+/* Of a bad receive *ret_bad names the element at fault, if there is one. */
+static uint8_t judge(const struct rdmap *ep, const struct rdmap_recv *r,
+		     const struct sgl_elem **ret_bad)
 {
-	const struct sgl_elem *bad;
 
 	if (r->status != RDMAP_OK)
 		return r->status;
 	if (r->nsge > ep->max_recv_sge)
 		return RDMAP_LOC_SGE;
 	return (uint8_t)rdmap_status_of_stag(
-		sgl_check(r->sge, r->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, &bad));
+		sgl_check(r->sge, r->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, ret_bad));
 }
 
 /* No message is longer, however large its buffer (RFC 5041 5.2). */
@@ -54,19 +60,22 @@ static uint64_t at_most_4g(uint64_t size)
 static bool take(struct rdmap *ep)
 {
 	struct rdmap_rq *q = &ep->rq;
+	const struct sgl_elem *bad = NULL;
 	struct rdmap_rq_slot *s;
 	struct rdmap_recv r;
 
 	if (q->tail - q->head > q->mask || !ep->ops->take_recv(ep->user, &r))
 		return false;
 	s = slot_at(q, q->tail);
-	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = judge(ep, &r)};
+	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = judge(ep, &r, &bad)};
 	if (s->status == RDMAP_OK) {
 		s->nsge = r.nsge;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
 		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
 		q->of_msn[(q->msn + q->open) & q->mask] = q->tail;
 		q->open++;
+	} else if (bad) {
+		s->sge[0] = *bad;
 	}
 	q->tail++;
 	report_bad(ep);

@@ -90,7 +90,7 @@ static enum rdmap_status status_of(const struct wire_term *t)
 	return t->layer <= 1 && t->etype == 1 ? RDMAP_REM_ACCESS : RDMAP_REM_OP;
 }
 
-void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t)
+void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at)
 {
 	struct wire_ddp h;
 
@@ -100,7 +100,9 @@ void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t)
 		struct rdmap_rec *r = &q->rec[i & q->mask];
 
 		/* Only what has left us can be meant: a request not sent has no number yet. */
-		if (r->status == RDMAP_OK && r->sent && sent_by(r, &h))
+		if (r->status == RDMAP_OK && r->sent && sent_by(r, &h)) {
 			r->status = (uint8_t)status_of(t);
+			r->at = *at;
+		}
 	}
 }

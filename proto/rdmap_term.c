@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { LAYER_LLP = 2, ETYPE_CATASTROPHIC = 0, ETYPE_PROTECTION = 1 };
+enum { LAYER_LLP = 2, ETYPE_CATASTROPHIC = 0 };
 
 /* Which copies go with which error: RFC 5040 figure 10 and 7.1. */
 static uint8_t build(uint8_t out[WIRE_TERM_MAX], enum perr perr, const struct ssn_rec *c,
@@ -23,7 +23,7 @@ static uint8_t build(uint8_t out[WIRE_TERM_MAX], enum perr perr, const struct ss
 		t.ddp_len = (uint8_t)wire_ddp_put(t.ddp, &c->ddp);
 		memcpy(t.ddp, c->ctl, sizeof(c->ctl));
 	}
-	if (t.has_ddp && read && t.layer == 0 && t.etype == ETYPE_PROTECTION) {
+	if (t.has_ddp && read) {
 		t.has_read = true;
 		memcpy(t.read, read, WIRE_READ_REQ_LEN);
 	}
@@ -56,11 +56,14 @@ static void blame_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec
 
 	if (c->ddp.tagged || c->ddp.qn != WIRE_QN_SEND || !s)
 		return;
-	if (perr == PERR_TOO_LONG)
+	if (perr == PERR_TOO_LONG) {
 		s->status = RDMAP_LOC_LEN;
-	else if (perr == PERR_CATASTROPHIC)
+	} else if (perr == PERR_CATASTROPHIC) {
 		s->status = (uint8_t)rdmap_status_of_stag(
 			sgl_check(s->sge, s->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, &bad));
+		if (s->status != RDMAP_OK)
+			s->sge[0] = *bad;
+	}
 }
 
 static bool is_terminate(const struct ssn_rec *c)
@@ -98,7 +101,7 @@ enum perr rdmap_term_received(struct rdmap *ep, uint32_t len)
 		locate_segment(&ep->at, &h, t.seg_len > t.ddp_len ? t.seg_len - t.ddp_len : 0);
 	if (t.has_read)
 		locate_read(&ep->at, t.read);
-	rdmap_sq_blame(&ep->sq, &t);
+	rdmap_sq_blame(&ep->sq, &t, &ep->at);
 	rdmap_abort(ep);
 	return PERR_NONE;
 }

@@ -14,7 +14,8 @@
 
 /*
  * An error of ours or of the peer, to be told with a Terminate. c: the segment to blame,
- * or NULL. read: header of the Read Request to blame, WIRE_READ_REQ_LEN bytes, or NULL.
+ * or NULL. read: header of the Read Request to blame, WIRE_READ_REQ_LEN bytes, for the
+ * protection errors of its source alone, else NULL.
  * A Terminate is never answered with one. Sets ep->at. Later errors change nothing.
  */
 void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,

@@ -76,8 +76,9 @@ static int finish(struct copy *c, int r)
 	ddpcp_progress_end(&c->progress);
 	if (r < 0 && *c->link.why)
 		common_error("%s %s: %s", c->verb, c->file, c->link.why);
-	if (r < 0 && atomic_load(&c->s.up) && r != -EINTR)
-		ddpcp_link_tell(&c->link);
+	if (r < 0 && !c->link.told && atomic_load(&c->s.up) && r != -EINTR &&
+	    ddpcp_link_tell(&c->link) == 0)
+		ddpcp_link_flush(&c->link);
 	if (r == 0 && !c->o->quiet)
 		summary(c);
 	session_close(&c->s);
@@ -176,7 +177,9 @@ static int receive_file(struct copy *c, struct ddpcp_file *f)
 		if (r < 0)
 			ddpcp_link_fail(&c->link, r, "%s", common_strerror(r));
 	}
-	return r == 0 ? ddpcp_link_tell(&c->link) : r;
+	if (r == 0)
+		r = ddpcp_link_tell(&c->link);
+	return r == 0 ? ddpcp_link_flush(&c->link) : r;
 }
 
 int ddpcp_get(const struct ddpcp_opts *o, const char *remote, const char *file)

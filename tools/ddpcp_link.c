@@ -54,38 +54,44 @@ int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 	return err;
 }
 
-static int on_completion(struct ddpcp_link *l, const struct ddp_wc *wc)
+static void on_completion(struct ddpcp_link *l, const struct ddp_wc *wc)
 {
 	uint32_t at = (l->first + l->count) % DDPCP_RECVS;
 
+	if (l->over)
+		return;
 	if (wc->status != DDP_WC_SUCCESS) {
-		l->told = true; /* nothing reaches the peer any more */
-		return session_wc_fail(l->s, "copy", wc);
-	}
-	if (wc->opcode == DDP_WC_SEND)
+		l->over = true;
+		l->end = *wc;
+	} else if (wc->opcode == DDP_WC_SEND) {
 		l->sent++;
-	if (wc->opcode != DDP_WC_RECV)
-		return 0;
-	l->fifo[at].slot = (uint32_t)wc->wr_id;
-	l->fifo[at].len = wc->byte_len;
-	l->count++;
-	return 0;
+	} else if (wc->opcode == DDP_WC_RECV) {
+		l->fifo[at].slot = (uint32_t)wc->wr_id;
+		l->fifo[at].len = wc->byte_len;
+		l->count++;
+	}
 }
 
-/* Takes what is complete; waits for the first. */
+/* Takes what is complete; waits for the first. The end of the session is a failure only when
+ * more is wanted than what came before it. */
 static int pump(struct ddpcp_link *l, int timeout_ms)
 {
 	struct ddp_wc wc[POLL];
-	int n = session_wait(l->s, POLL, wc, timeout_ms), r = 0;
+	int n;
 
+	if (l->over) {
+		l->told = true; /* nothing reaches the peer any more */
+		return session_wc_fail(l->s, "copy", &l->end);
+	}
+	n = session_wait(l->s, POLL, wc, timeout_ms);
 	if (n == 0)
 		return ddpcp_link_fail(l, -ETIMEDOUT, "nothing was heard for %d s",
 				       timeout_ms / 1000);
-	if (n == -EINTR)
-		return ddpcp_link_fail(l, n, "interrupted");
-	for (int i = 0; i < n && r == 0; i++)
-		r = on_completion(l, &wc[i]);
-	return n < 0 ? n : r;
+	if (n == -EINTR || common_stopped())
+		return ddpcp_link_fail(l, -EINTR, "interrupted");
+	for (int i = 0; i < n; i++)
+		on_completion(l, &wc[i]);
+	return n < 0 ? n : 0;
 }
 
 int ddpcp_link_write(struct ddpcp_link *l, const struct ddp_mr *mr, uint64_t off, uint32_t len,
@@ -129,6 +135,8 @@ static int next(struct ddpcp_link *l, struct ddpcp_rec *ret)
 	r = ddpcp_rec_get((uint8_t *)l->recs->addr + recv_off(slot), len, ret);
 	if (r < 0)
 		return ddpcp_link_fail(l, r, "a record that is none was received");
+	if (l->over)
+		return 0;
 	return session_post_recv(l->s, l->recs, recv_off(slot), DDPCP_REC_MAX, slot);
 }
 
@@ -154,14 +162,19 @@ int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct
 int ddpcp_link_tell(struct ddpcp_link *l)
 {
 	struct ddpcp_rec rec = {.kind = DDPCP_RESULT};
-	int r;
 
 	if (l->told)
 		return 0;
 	l->told = true;
 	rec.status = *l->why ? DDPCP_FAILED : DDPCP_OK;
 	strcpy(rec.text, l->why);
-	r = ddpcp_link_send(l, &rec);
+	return ddpcp_link_send(l, &rec);
+}
+
+int ddpcp_link_flush(struct ddpcp_link *l)
+{
+	int r = 0;
+
 	while (r == 0 && l->sent != l->sends)
 		r = pump(l, DDPCP_WAIT_MS);
 	return r;
@@ -172,7 +185,7 @@ void ddpcp_link_linger(struct ddpcp_link *l)
 	struct ddp_wc wc;
 
 	/* The end of the session flushes the receives. */
-	while (session_wait(l->s, 1, &wc, LINGER_MS) > 0)
+	while (!l->over && session_wait(l->s, 1, &wc, LINGER_MS) > 0)
 		if (wc.status != DDP_WC_SUCCESS)
 			return;
 }

@@ -21,7 +21,9 @@ struct ddpcp_link {
 	} fifo[DDPCP_RECVS];
 	uint32_t first, count;
 	uint32_t sends, sent; /* posted; completed */
-	bool told;            /* the peer knows, or said itself, that it failed */
+	bool over;            /* a completion failed: `end` */
+	struct ddp_wc end;
+	bool told; /* the peer knows, or said itself, that it failed */
 	char why[DDPCP_TEXT_MAX + 1];
 };
 
@@ -54,9 +56,11 @@ int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct
 int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Tells the peer the result, unless it knows: DDPCP_OK if why is empty. On return it is out, so
- * that the session can be ended. */
+/* Tells the peer the result, unless it knows: DDPCP_OK if why is empty. */
 int ddpcp_link_tell(struct ddpcp_link *l);
+
+/* Waits until what was sent is complete, so that the session can be ended. */
+int ddpcp_link_flush(struct ddpcp_link *l);
 
 /* Waits until the peer has ended the session. */
 void ddpcp_link_linger(struct ddpcp_link *l);

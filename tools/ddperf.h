@@ -31,6 +31,7 @@ struct ddperf_result {
 	struct common_samples samples; /* us, MB/s or messages/s */
 	double user, system;           /* CPU seconds of this process */
 	uint64_t retransmits;          /* of the daemon here, meanwhile */
+	bool interrupted;              /* what was in flight then is not counted */
 };
 
 /* A client in the middle of a test. */
@@ -60,7 +61,7 @@ const char *ddperf_metric_str(enum ddperf_metric metric);
 int ddperf_client(const struct ddperf_opts *o);
 int ddperf_server(const struct ddperf_opts *o);
 
-/* One phase: bandwidth and rate, or latency. 0, -EINTR, or a failure that was printed. On return
+/* One phase: bandwidth and rate, or latency. 0, -EINTR, or a failure that was printed. After 0
  * nothing is in flight. */
 int ddperf_stream(struct ddperf_run *run);
 int ddperf_pingpong(struct ddperf_run *run);

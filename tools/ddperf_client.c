@@ -121,9 +121,10 @@ static int measure(struct ddperf_run *run, struct ddperf_result *res)
 	res->user -= user;
 	res->system -= system;
 	res->retransmits = retransmits(run) - before;
+	res->interrupted = r == -EINTR;
 	if (run->o->metric != DDPERF_LAT)
 		res->messages = run->completed;
-	return r;
+	return res->interrupted && res->messages ? 0 : r;
 }
 
 int ddperf_client(const struct ddperf_opts *o)
@@ -141,7 +142,7 @@ int ddperf_client(const struct ddperf_opts *o)
 		r = phase(&run, o->warm_up, 0, NULL);
 	if (r == 0)
 		r = measure(&run, &res);
-	if (r == 0 || (r == -EINTR && res.messages))
+	if (r == 0)
 		ddperf_report(&run, &res);
 	session_close(&run.s);
 	common_samples_free(&res.samples);

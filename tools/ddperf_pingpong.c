@@ -138,5 +138,5 @@ int ddperf_pingpong(struct ddperf_run *run)
 	}
 	if (run->res)
 		run->res->messages = rounds;
-	return r;
+	return r == 0 && common_stopped() ? -EINTR : r;
 }

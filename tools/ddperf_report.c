@@ -97,9 +97,9 @@ static void report_json(const struct ddperf_run *run, const struct ddperf_result
 	const struct words *w = &words[o->metric];
 
 	json_head(run);
-	printf(",\n \"messages\": %llu, \"bytes\": %llu, \"elapsed_s\": %.6f",
+	printf(",\n \"messages\": %llu, \"bytes\": %llu, \"elapsed_s\": %.6f, \"interrupted\": %s",
 	       (unsigned long long)res->messages, (unsigned long long)res->messages * o->size,
-	       res->elapsed);
+	       res->elapsed, res->interrupted ? "true" : "false");
 	printf(",\n \"samples\": %zu", st->n);
 	if (o->metric != DDPERF_LAT)
 		printf(", \"sample_interval_ms\": %u", o->interval_ms);
@@ -123,9 +123,10 @@ static void report_text(const struct ddperf_run *run, const struct ddperf_result
 	printf("%s %s to %s (%s), transport %s\n", ddperf_op_str(o->op),
 	       ddperf_metric_str(o->metric), o->host, run->s.peer, run->caps.transport);
 	printf("  %-12s%s\n", "measured", meaning(o));
-	printf("  %-12s%llu of %u bytes, depth %u%s, in %.3f s\n", "messages",
+	printf("  %-12s%llu of %u bytes, depth %u%s, in %.3f s%s\n", "messages",
 	       (unsigned long long)res->messages, o->size, o->depth,
-	       o->inline_data ? ", inline" : "", res->elapsed);
+	       o->inline_data ? ", inline" : "", res->elapsed,
+	       res->interrupted ? ", interrupted" : "");
 	printf("  %-12s%.3f %s\n", w->name, mean(o, res, st), w->unit);
 	if (st->n)
 		printf("  %-12smin %.3f, median %.3f, max %.3f %s of %zu samples\n", "", st->min,

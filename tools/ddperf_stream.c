@@ -171,7 +171,10 @@ int ddperf_stream(struct ddperf_run *run)
 		if (r == 0)
 			r = sample(run, &iv, now);
 	}
-	while (r == 0 && run->posted > run->completed)
+	/* What is in flight can be a lot: who wants to stop does not wait for it. */
+	while (r == 0 && run->posted > run->completed && !common_stopped())
 		r = take(run);
+	if (r == 0 && common_stopped())
+		return -EINTR;
 	return r == 0 ? synchronise(run) : r;
 }

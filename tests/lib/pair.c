@@ -89,13 +89,18 @@ static void complete(void *user, const struct rdmap_done *done)
 
 struct pair_qp *pair_qp(struct pair_node *n)
 {
+	return pair_qp_reads(n, PAIR_READS, PAIR_READS);
+}
+
+struct pair_qp *pair_qp_reads(struct pair_node *n, uint16_t ord, uint16_t ird)
+{
 	static const struct rdmap_ops ops = {take_send, take_recv, complete};
 	struct pair_qp *qp = zeroed(sizeof(*qp));
 	struct rdmap_cfg cfg = {
 		.stags = n->stags,
 		.who = {.pd = PAIR_PD, .scope = 100 + n->nqps},
-		.ord = PAIR_READS,
-		.ird = PAIR_READS,
+		.ord = ord,
+		.ird = ird,
 		.sq_depth = PAIR_DEPTH,
 		.rq_depth = PAIR_DEPTH,
 		.max_recv_sge = 2,

@@ -74,6 +74,9 @@ void pair_deinit(struct pair_node *n);
 /* A new endpoint. Endpoint number i of a node, from 0, has scope 100 + i. */
 struct pair_qp *pair_qp(struct pair_node *n);
 
+/* The same, with limits of its own on Reads. */
+struct pair_qp *pair_qp_reads(struct pair_node *n, uint16_t ord, uint16_t ird);
+
 /* Zeroed memory of len bytes, registered with the STag. scope: 0 for the whole domain. */
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,
 		     uint64_t scope);

@@ -31,8 +31,8 @@ static struct peer *peer_new(struct node *n, bool opener)
 		.streams = w->plan.streams,
 		.opener = opener,
 		.pending_max = w->plan.pending_max,
-		.records_max = 65535,
-		.stash_max = 1 << 20,
+		.records_max = w->plan.records_max,
+		.stash_max = w->plan.stash_max,
 		.answer_ms = w->plan.answer_ms,
 		.close_ms = 60000,
 	};

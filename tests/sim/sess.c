@@ -186,7 +186,8 @@ static void check_delivered(struct ep *ep)
 {
 	struct ep *other = ep_other(ep);
 
-	if (ep->asked_close || ep->shaky || ep->sess->shaky || !other || ep_errors(other))
+	if (ep->w->plan.tight || ep->asked_close || ep->shaky || ep->sess->shaky || !other ||
+	    ep_errors(other))
 		return;
 	for (unsigned i = 0; i < other->sent_n; i++)
 		if (other->sent[i]->sent && !other->sent[i]->delivered)
@@ -208,6 +209,8 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	case ASSOC_WHY_LOCAL:
 		return ep->asked_close;
 	case ASSOC_WHY_PEER:
+		if (ep->w->plan.tight)
+			return true;
 		return other &&
 		       (other->asked_close || s->vanished[!ep->side] || s->over[!ep->side]);
 	case ASSOC_WHY_ERROR:
@@ -217,7 +220,7 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	case ASSOC_WHY_LOST:
 		return ep->peer->gone;
 	default:
-		return false;
+		return ep->w->plan.tight;
 	}
 }
 

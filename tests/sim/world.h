@@ -40,6 +40,9 @@ struct plan {
 	uint32_t len_max;  /* payload of an operation */
 	uint16_t streams;
 	uint16_t pending_max;
+	uint32_t records_max;
+	uint32_t stash_max;
+	bool tight; /* one of these is so small that it may end a session */
 	uint32_t answer_ms;
 	uint32_t decide_us; /* how long programs think about an Initiate, at most */
 	bool reckless;      /* Sends are posted without regard to the receiver's buffers */

@@ -118,7 +118,7 @@ static const char other[] =
 	"  stash: 128 KiB\n"
 	"  idle_ms: 0\n"
 	"polling: {budget_us: 0}\n"
-	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 65536}\n"
+	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 32768}\n"
 	"log: {level: debug}\n";
 
 Test(config, what_the_file_says_is_taken)

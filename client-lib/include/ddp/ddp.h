@@ -143,8 +143,11 @@ int ddp_dereg_mr(struct ddp_mr *mr);
 
 struct ddp_cq_attr {
 	size_t struct_size;
-	uint32_t entries; /* rounded up to a power of two */
-	int32_t spin_us;  /* ddp_wait_cq() spins so long; -1: the daemon's advice; 0: never */
+	/* Rounded up to a power of two. While the queue is full, send requests wait; a message that
+	 * arrives for a receive of a full queue counts as one without a buffer, and ends the
+	 * session. */
+	uint32_t entries;
+	int32_t spin_us; /* ddp_wait_cq() spins so long; -1: the daemon's advice; 0: never */
 };
 
 enum ddp_wc_status {
@@ -235,7 +238,7 @@ struct ddp_cm_event {
 	const void *private_data; /* good until the event is acknowledged */
 	size_t private_len;
 	struct sockaddr_storage peer;
-	const char *reason; /* a sentence, "" if all is well */
+	const char *reason; /* a sentence; "" where there is nothing to say */
 };
 
 /* For one listener or one session. user: returned by ddp_id_user(). */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One node, and a peer that the test plays message by message. The node has accepted a
+ * session; the peer's segments begin at DDP-SSN 1, the node's next message has 1 as well.
+ * What begins with fake_expect_ is a Criterion assertion about the node.
+ */
+#ifndef TESTS_LIB_FAKE_H
+#define TESTS_LIB_FAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tests/lib/pair.h"
+
+enum {
+	FAKE_SID = 2,
+	FAKE_STAG = 0x12345678,
+	FAKE_BASE = 0x4000, /* TO of the region's first byte */
+	FAKE_MEM = 4096,
+	FAKE_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ,
+};
+
+struct fake {
+	struct pair_node node;
+	struct pair_qp *qp;
+	uint8_t *mem; /* the region FAKE_STAG, all rights, no scope */
+};
+
+extern struct fake fake;
+
+void fake_setup(void);
+void fake_teardown(void);
+
+/* ---- what the peer says ---- */
+
+/* A header with L set, versions 1, everything else 0. */
+struct wire_ddp fake_header(uint8_t opcode);
+
+struct pair_msg fake_send(uint16_t ssn, uint32_t msn, uint32_t mo, bool last, const char *text);
+struct pair_msg fake_write(uint16_t ssn, uint64_t to, const char *text);
+struct pair_msg fake_read(uint16_t ssn, uint32_t msn, uint32_t src, uint64_t to, uint32_t size);
+struct pair_msg fake_response(uint16_t ssn, uint32_t stag, uint64_t to, bool last,
+			      const char *text);
+
+/* The RDMAP message, and the one that ends the session. */
+struct pair_msg fake_rdmap_terminate(uint16_t ssn, const void *body, uint32_t len);
+struct pair_msg fake_end(uint16_t ssn);
+
+void fake_push(struct pair_msg m);
+
+/* A golden message, with another DDP-SSN. */
+void fake_push_vector(const char *id, uint16_t ssn);
+
+/* ---- what the node does ---- */
+
+/* Receives with cookies from 0, one behind the other in the region. */
+void fake_post_recvs(unsigned count, uint32_t len);
+
+/* A Read into the region; its request is taken off the wire. */
+void fake_post_read(uint64_t cookie, uint64_t off, uint32_t len);
+
+void fake_expect_done(uint64_t cookie, enum rdmap_status status, uint32_t len);
+void fake_expect_none(void);
+
+/* Nothing is sent. */
+void fake_expect_silence(void);
+
+/* A session Terminate is sent, and nothing behind it. */
+void fake_expect_end(uint16_t ssn);
+
+/* Both Terminates are sent, with consecutive numbers. Returns what the first one says. */
+struct wire_term fake_expect_terminate(enum perr perr);
+
+/* The same, and the first one is the golden message but for its DDP-SSN. */
+void fake_expect_vector(const char *id, uint16_t ssn);
+
+void fake_expect_closed(enum assoc_why why, enum perr perr);
+void fake_expect_open(void);
+
+#endif

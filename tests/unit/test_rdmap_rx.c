@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an endpoint makes of arriving segments: each check of RFC 5041 7.1 and RFC 5040 7.2
+ * with the Terminate that it leads to, and what is delivered.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "proto/assoc_test.h"
+#include "tests/lib/fake.h"
+#include "tests/lib/vector.h"
+#include "util/be.h"
+
+enum { SCOPED = 0x0badcafe }; /* a region of the endpoint alone */
+
+TestSuite(rdmap_rx, .init = fake_setup, .fini = fake_teardown);
+
+/* ---- errors and their Terminates ---- */
+
+Test(rdmap_rx, write_outside_the_region_is_answered_with_v19)
+{
+	fake_push_vector("V18", 1);
+	fake_expect_vector("V19", 1);
+	fake_push(fake_end(2));
+	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+}
+
+Test(rdmap_rx, read_outside_the_region_is_answered_with_v21)
+{
+	struct vector v = vector_get("V20");
+
+	assoc_test_preset_msn(fake.qp->ep, WIRE_QN_READ_REQ, 1, 3);
+	fake_push_vector("V20", 1);
+	(void)v;
+	fake_expect_vector("V21", 1);
+	fake_push(fake_end(2));
+	fake_expect_closed(ASSOC_WHY_ERROR, PERR_READ_BOUNDS);
+}
+
+Test(rdmap_rx, reserved_bits_are_ignored_and_come_back_in_the_terminate)
+{
+	struct pair_msg m = fake_write(1, FAKE_BASE, "fine");
+	struct wire_term t;
+
+	m.b[2] |= 0x3c;
+	m.b[3] |= 0x30;
+	fake_push(m);
+	cr_expect_arr_eq(fake.mem, "fine", 4);
+	for (unsigned ahead = 0; ahead < 2; ahead++) {
+		fake_teardown();
+		fake_setup();
+		m = fake_write(1 + ahead, FAKE_BASE - 1, "bad");
+		m.b[2] |= 0x3c;
+		m.b[3] |= 0x30;
+		fake_push(m);
+		if (ahead)
+			fake_push(fake_write(1, FAKE_BASE, "good"));
+		t = fake_expect_terminate(PERR_TAGGED_BOUNDS);
+		cr_expect_eq(t.seg_len, 14 + 3);
+		cr_expect_eq(t.ddp_len, 14);
+		cr_expect_arr_eq(t.ddp, m.b + 2, 14);
+		cr_expect_not(t.has_read);
+	}
+}
+
+/* RFC 5041 7.1: the first error in sequence counts, and nothing behind it. */
+Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
+{
+	fake_post_recvs(2, 100);
+	fake_push(fake_write(3, FAKE_BASE + FAKE_MEM, "bad"));
+	fake_push(fake_send(4, 2, 0, true, "behind"));
+	fake_push(fake_write(2, FAKE_BASE + FAKE_MEM + 9, "first"));
+	fake_expect_silence();
+	fake_push(fake_send(1, 1, 0, true, "before"));
+	cr_expect_eq(be_get64(fake_expect_terminate(PERR_TAGGED_BOUNDS).ddp + 6),
+		     FAKE_BASE + FAKE_MEM + 9);
+	fake_expect_done(0, RDMAP_OK, 6);
+	fake_expect_done(1, RDMAP_FLUSHED, 0);
+	fake_push(fake_write(5, FAKE_BASE + 500, "good"));
+	cr_expect_eq(fake.mem[500], 0, "dropped");
+	fake_expect_silence();
+	fake_push(fake_end(6));
+	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+}
+
+Test(rdmap_rx, error_event_tells_the_place)
+{
+	struct assoc_event ev;
+
+	fake_push(fake_write(1, FAKE_BASE + FAKE_MEM - 2, "bad"));
+	fake_expect_terminate(PERR_TAGGED_BOUNDS);
+	fake_push(fake_end(2));
+	cr_assert(pair_event(&fake.node, &ev));
+	cr_expect_eq(ev.at.stag, FAKE_STAG);
+	cr_expect_eq(ev.at.to, FAKE_BASE + FAKE_MEM - 2);
+	cr_expect_eq(ev.at.len, 3);
+	cr_expect_eq(ev.at.term, 0x1101);
+}
+
+Test(rdmap_rx, tagged_placement_is_byte_exact)
+{
+	static const struct {
+		uint32_t stag;
+		uint64_t to;
+		enum perr want;
+	} row[] = {
+		{FAKE_STAG, FAKE_BASE, PERR_NONE},
+		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 8, PERR_NONE},
+		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 7, PERR_TAGGED_BOUNDS},
+		{FAKE_STAG, FAKE_BASE - 1, PERR_TAGGED_BOUNDS},
+		{FAKE_STAG, UINT64_MAX - 7, PERR_TAGGED_WRAP},
+		{FAKE_STAG, UINT64_MAX - 3, PERR_TAGGED_WRAP},
+		{FAKE_STAG, UINT64_MAX - 8, PERR_TAGGED_BOUNDS},
+		{99, FAKE_BASE, PERR_TAGGED_STAG},
+		{5, FAKE_BASE, PERR_TAGGED_STAG},  /* no remote write right */
+		{6, FAKE_BASE, PERR_TAGGED_SCOPE}, /* another endpoint's */
+		{SCOPED, FAKE_BASE, PERR_NONE},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct pair_msg m;
+
+		fake_teardown();
+		fake_setup();
+		pair_region(&fake.node, 5, FAKE_BASE, 64, STAG_LOCAL_WRITE | STAG_REMOTE_READ, 0);
+		pair_region(&fake.node, 6, FAKE_BASE, 64, FAKE_ALL, 999);
+		pair_region(&fake.node, SCOPED, FAKE_BASE, 64, FAKE_ALL, fake.qp->scope);
+		m = fake_write(1, row[i].to, "8 bytes!");
+		be_put32(m.b + 4, row[i].stag);
+		fake_push(m);
+		if (row[i].want)
+			fake_expect_terminate(row[i].want);
+		else
+			fake_expect_silence();
+	}
+}
+
+Test(rdmap_rx, empty_tagged_messages_name_nothing)
+{
+	struct vector v = vector_get("V09");
+	struct pair_msg m = {.sid = FAKE_SID, .ppid = 16, .len = (uint32_t)v.len};
+
+	memcpy(m.b, v.b, v.len);
+	be_put16(m.b, 1);
+	memset(m.b + 4, 0xff, 12);
+	fake_push(m);
+	fake_expect_silence();
+	fake_expect_open();
+}
+
+Test(rdmap_rx, versions_are_checked_before_all_else)
+{
+	for (unsigned dv = 0; dv < 4; dv++) {
+		for (unsigned tagged = 0; tagged < 2; tagged++) {
+			struct wire_ddp h = {.tagged = tagged,
+					     .last = true,
+					     .dv = (uint8_t)dv,
+					     .rv = 2,
+					     .opcode = 0xf,
+					     .qn = 9};
+
+			fake_teardown();
+			fake_setup();
+			fake_push(pair_segment(FAKE_SID, 1, &h, NULL, 0));
+			if (dv != 1)
+				fake_expect_terminate(tagged ? PERR_TAGGED_VERSION
+							     : PERR_UNTAGGED_VERSION);
+			else
+				fake_expect_terminate(tagged ? PERR_RDMAP_VERSION : PERR_QN);
+		}
+	}
+	for (uint8_t rv = 0; rv < 4; rv++) {
+		struct wire_ddp h = fake_header(WIRE_OP_WRITE);
+
+		fake_teardown();
+		fake_setup();
+		h.tagged = true;
+		h.rv = rv;
+		fake_push(pair_segment(FAKE_SID, 1, &h, NULL, 0));
+		if (rv > 1)
+			fake_expect_terminate(PERR_RDMAP_VERSION);
+		else
+			fake_expect_silence();
+	}
+}
+
+static enum perr want_for(unsigned opcode, bool tagged, uint32_t qn)
+{
+	static const int right_qn[] = {-1, 1, -1, 0, 0, 0, 0, 2}; /* -1: tagged */
+
+	if (!tagged && qn > 2)
+		return PERR_QN;
+	if (opcode > 7 || (right_qn[opcode] < 0) != tagged ||
+	    (!tagged && right_qn[opcode] != (int)qn))
+		return PERR_OPCODE;
+	return PERR_NONE;
+}
+
+/* RFC 5040 figure 4; the opcodes of RFC 7306 are not spoken. */
+Test(rdmap_rx, opcodes_belong_to_their_kind_of_segment_and_queue)
+{
+	for (unsigned i = 0; i < 16 * 6; i++) {
+		struct wire_ddp h = fake_header((uint8_t)(i / 6));
+		enum perr want;
+
+		h.tagged = i % 6 == 5;
+		h.qn = i % 6;
+		h.msn = 1;
+		want = want_for(h.opcode, h.tagged, h.qn);
+		if (want == PERR_NONE)
+			continue; /* legal: other tests */
+		fake_teardown();
+		fake_setup();
+		fake_post_recvs(1, 100);
+		fake_push(pair_segment(FAKE_SID, 1, &h, NULL, 0));
+		fake_expect_terminate(want);
+	}
+}
+
+/* ---- queue 0 ---- */
+
+Test(rdmap_rx, untagged_segments_are_checked_against_their_buffer)
+{
+	static const struct {
+		uint32_t msn, mo;
+		bool last;
+		enum perr want;
+	} row[] = {
+		{1, 0, true, PERR_NONE},          {1, 4, false, PERR_NONE},
+		{1, 5, false, PERR_TOO_LONG},     {1, 8, false, PERR_TOO_LONG},
+		{1, 9, false, PERR_MO},           {1, UINT32_MAX, false, PERR_MO},
+		{0, 0, true, PERR_MSN_RANGE},     {2, 0, false, PERR_NONE},
+		{2, 0, true, PERR_MSN_RANGE}, /* the message before it was not finished */
+		{3, 0, true, PERR_NO_BUFFER},     {32768, 0, true, PERR_NO_BUFFER},
+		{32769, 0, true, PERR_MSN_RANGE},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		fake_teardown();
+		fake_setup();
+		fake_post_recvs(2, 8);
+		fake_push(fake_send(1, row[i].msn, row[i].mo, row[i].last, "four"));
+		if (row[i].want)
+			fake_expect_terminate(row[i].want);
+		else
+			fake_expect_silence();
+	}
+}
+
+Test(rdmap_rx, empty_send_takes_a_buffer)
+{
+	fake_post_recvs(1, 8);
+	fake_push(fake_send(1, 1, 0, true, ""));
+	fake_expect_done(0, RDMAP_OK, 0);
+	fake_push(fake_send(2, 2, 0, true, ""));
+	fake_expect_terminate(PERR_NO_BUFFER);
+}
+
+Test(rdmap_rx, opcode_does_not_change_within_a_message)
+{
+	struct pair_msg m = fake_send(2, 1, 4, true, "four");
+
+	fake_post_recvs(1, 8);
+	m.b[3] = 0x45;
+	fake_push(fake_send(1, 1, 0, false, "four"));
+	fake_push(m);
+	fake_expect_terminate(PERR_OPCODE);
+}
+
+Test(rdmap_rx, segment_of_a_message_that_is_over_is_refused)
+{
+	fake_post_recvs(2, 8);
+	fake_push(fake_send(2, 1, 0, true, "bad"));
+	fake_push(fake_send(1, 1, 0, true, "one"));
+	fake_expect_terminate(PERR_MSN_RANGE);
+	fake_expect_done(0, RDMAP_OK, 3);
+}
+
+Test(rdmap_rx, receives_are_taken_no_earlier_than_needed)
+{
+	fake_post_recvs(5, 8);
+	fake_expect_open();
+	cr_expect_eq(fake.qp->recv_taken, 0);
+	fake_push(fake_send(2, 3, 0, false, "two"));
+	cr_expect_eq(fake.qp->recv_taken, 3);
+}
+
+Test(rdmap_rx, more_open_receives_than_the_window_has_are_not_taken)
+{
+	fake_post_recvs(PAIR_DEPTH + 1, 8);
+	fake_push(fake_send(1, PAIR_DEPTH + 1, 0, false, "x"));
+	fake_expect_terminate(PERR_NO_BUFFER);
+	cr_expect_eq(fake.qp->recv_taken, PAIR_DEPTH);
+	for (unsigned i = 0; i < PAIR_DEPTH; i++)
+		fake_expect_done(i, RDMAP_FLUSHED, 0);
+}
+
+static struct pair_msg invalidate_msg(uint16_t ssn, uint32_t msn, uint32_t stag)
+{
+	struct wire_ddp h = fake_header(WIRE_OP_SEND_INV);
+
+	h.msn = msn;
+	h.inv_stag = stag;
+	return pair_segment(FAKE_SID, ssn, &h, "done", 4);
+}
+
+Test(rdmap_rx, stag_is_invalid_from_delivery_on)
+{
+	struct pair_msg m = fake_write(3, FAKE_BASE, "late");
+
+	pair_region(&fake.node, SCOPED, FAKE_BASE, 64, FAKE_ALL, fake.qp->scope);
+	fake_post_recvs(1, 8);
+	be_put32(m.b + 4, SCOPED);
+	fake_push(invalidate_msg(2, 1, SCOPED));
+	cr_expect(stag_find(fake.node.stags, SCOPED)->valid, "not before its turn");
+	fake_push(fake_write(1, FAKE_BASE, "one"));
+	cr_expect_not(stag_find(fake.node.stags, SCOPED)->valid);
+	cr_expect_eq(fake.qp->done[0].inv_stag, SCOPED);
+	fake_push(m);
+	fake_expect_terminate(PERR_TAGGED_STAG);
+}
+
+Test(rdmap_rx, invalidate_field_of_a_plain_send_means_nothing)
+{
+	struct pair_msg m = fake_send(1, 1, 0, true, "plain");
+
+	pair_region(&fake.node, SCOPED, FAKE_BASE, 64, FAKE_ALL, fake.qp->scope);
+	fake_post_recvs(1, 8);
+	be_put32(m.b + 4, SCOPED);
+	fake_push(m);
+	cr_expect(stag_find(fake.node.stags, SCOPED)->valid);
+	cr_expect_not(pair_done(fake.qp).invalidated);
+}
+
+/* ---- queue 1 ---- */
+
+Test(rdmap_rx, read_is_answered_with_its_sink_fields_unread)
+{
+	struct vector v15 = vector_get("V15");
+	struct pair_msg m;
+
+	memcpy(fake.mem, "\xa0\xa1\xa2\xa3\xa4\xa5", 6);
+	fake_push_vector("V14", 1);
+	cr_assert(pair_pull(&fake.node, &m));
+	cr_assert_eq(m.len, v15.len);
+	cr_expect_arr_eq(m.b, v15.b, v15.len);
+	fake_expect_none();
+}
+
+Test(rdmap_rx, empty_read_is_answered_whatever_its_source)
+{
+	struct vector v17 = vector_get("V17");
+	struct pair_msg m;
+
+	assoc_test_preset_msn(fake.qp->ep, WIRE_QN_READ_REQ, 1, 2);
+	assoc_test_preset(fake.node.assoc, FAKE_SID, 2, 1);
+	fake_push_vector("V16", 1);
+	cr_assert(pair_pull(&fake.node, &m));
+	cr_assert_eq(m.len, v17.len);
+	cr_expect_arr_eq(m.b, v17.b, v17.len);
+}
+
+Test(rdmap_rx, source_of_a_read_is_checked)
+{
+	static const struct {
+		uint32_t stag;
+		uint64_t to;
+		enum perr want;
+	} row[] = {
+		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 8, PERR_NONE},
+		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 7, PERR_READ_BOUNDS},
+		{FAKE_STAG, FAKE_BASE - 1, PERR_READ_BOUNDS},
+		{FAKE_STAG, UINT64_MAX - 7, PERR_READ_WRAP},
+		{99, FAKE_BASE, PERR_READ_STAG},
+		{5, FAKE_BASE, PERR_READ_RIGHTS},
+		{6, FAKE_BASE, PERR_READ_SCOPE},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct pair_msg m = fake_read(1, 1, row[i].stag, row[i].to, 8);
+		struct wire_term t;
+
+		fake_teardown();
+		fake_setup();
+		pair_region(&fake.node, 5, FAKE_BASE, 64, STAG_LOCAL_WRITE | STAG_REMOTE_WRITE, 0);
+		pair_region(&fake.node, 6, FAKE_BASE, 64, FAKE_ALL, 999);
+		fake_push(m);
+		if (row[i].want == PERR_NONE) {
+			cr_assert(pair_pull(&fake.node, &m));
+			cr_expect_eq(m.len, 16 + 8);
+			continue;
+		}
+		t = fake_expect_terminate(row[i].want);
+		cr_expect(t.has_len && t.has_ddp && t.has_read);
+		cr_expect_eq(t.seg_len, 46);
+		cr_expect_arr_eq(t.ddp, m.b + 2, 18);
+		cr_expect_arr_eq(t.read, m.b + 20, 28);
+	}
+}
+
+Test(rdmap_rx, read_requests_have_28_bytes)
+{
+	for (uint32_t len = 26; len <= 30; len++) {
+		struct pair_msg m = fake_read(1, 1, FAKE_STAG, FAKE_BASE, 8);
+
+		fake_teardown();
+		fake_setup();
+		m.len = 20 + len;
+		fake_push(m);
+		if (len != 28)
+			cr_expect_not(fake_expect_terminate(PERR_RDMAP_LENGTH).has_read);
+	}
+}
+
+Test(rdmap_rx, read_request_may_come_in_two_parts)
+{
+	struct pair_msg whole = fake_read(1, 1, FAKE_STAG, FAKE_BASE, 8), one = whole, two = whole;
+
+	fake.mem[7] = 0x77;
+	one.len = 20 + 14;
+	one.b[2] = 0x01;
+	be_put16(two.b, 2);
+	be_put32(two.b + 16, 14);
+	memmove(two.b + 20, two.b + 34, 14);
+	two.len = 20 + 14;
+	fake_push(two);
+	fake_push(one);
+	cr_assert(pair_pull(&fake.node, &whole));
+	cr_expect_eq(whole.len, 16 + 8);
+	cr_expect_eq(whole.b[16 + 7], 0x77);
+}
+
+Test(rdmap_rx, more_reads_than_we_hold_are_refused)
+{
+	for (uint16_t i = 1; i <= PAIR_READS; i++)
+		fake_push(fake_read(i, i, FAKE_STAG, FAKE_BASE, 8));
+	fake_push(fake_read(PAIR_READS + 1, PAIR_READS + 1, FAKE_STAG, FAKE_BASE, 8));
+	fake_expect_terminate(PERR_NO_BUFFER);
+}
+
+Test(rdmap_rx, read_waits_for_what_was_sent_before_it)
+{
+	struct pair_msg m;
+
+	fake_push(fake_read(2, 1, FAKE_STAG, FAKE_BASE, 4));
+	fake_expect_silence();
+	fake_push(fake_write(1, FAKE_BASE, "new!"));
+	cr_assert(pair_pull(&fake.node, &m));
+	cr_expect_arr_eq(m.b + 16, "new!", 4);
+}
+
+/* ---- Read Responses ---- */
+
+Test(rdmap_rx, response_that_nobody_asked_for_is_refused)
+{
+	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, true, "data"));
+	fake_expect_terminate(PERR_OPCODE);
+	cr_expect_eq(fake.mem[0], 0);
+}
+
+Test(rdmap_rx, response_must_be_what_was_asked_for)
+{
+	static const struct {
+		uint32_t stag;
+		uint64_t to;
+		const char *text;
+		enum perr want;
+	} row[] = {
+		{FAKE_STAG, FAKE_BASE + 8, "8 bytes!", PERR_NONE},
+		{FAKE_STAG, FAKE_BASE + 8, "9 bytes !", PERR_TAGGED_BOUNDS},
+		{FAKE_STAG, FAKE_BASE + 7, "8 bytes!", PERR_TAGGED_BOUNDS},
+		{FAKE_STAG, FAKE_BASE + 9, "8 bytes!", PERR_TAGGED_BOUNDS},
+		{FAKE_STAG, FAKE_BASE + 8, "7 bytes", PERR_RDMAP_LENGTH},
+		{FAKE_STAG, FAKE_BASE + 8, "", PERR_RDMAP_LENGTH},
+		{FAKE_STAG, UINT64_MAX - 3, "8 bytes!", PERR_TAGGED_WRAP},
+		{SCOPED, FAKE_BASE + 8, "8 bytes!", PERR_TAGGED_STAG},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		fake_teardown();
+		fake_setup();
+		pair_region(&fake.node, SCOPED, FAKE_BASE, 64, FAKE_ALL, 0);
+		fake_post_read(1, 8, 8);
+		fake_push(fake_response(1, row[i].stag, row[i].to, true, row[i].text));
+		if (row[i].want) {
+			fake_expect_terminate(row[i].want);
+			fake_expect_done(1, RDMAP_FLUSHED, 0);
+		} else {
+			fake_expect_done(1, RDMAP_OK, 8);
+		}
+	}
+}
+
+Test(rdmap_rx, responses_come_in_the_order_of_the_requests)
+{
+	fake_post_read(1, 0, 8);
+	fake_post_read(2, 100, 8);
+	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE + 100, true, "8 bytes!"));
+	fake_expect_terminate(PERR_TAGGED_BOUNDS);
+}
+
+Test(rdmap_rx, response_ahead_of_its_turn_is_placed_for_a_later_read)
+{
+	fake_post_read(1, 0, 8);
+	fake_post_read(2, 100, 8);
+	fake_push(fake_response(3, FAKE_STAG, FAKE_BASE + 100, true, "8 bytes!"));
+	cr_expect_arr_eq(fake.mem + 100, "8 bytes!", 8);
+	fake_push(fake_response(2, FAKE_STAG, FAKE_BASE + 4, true, "tes!"));
+	fake_expect_none();
+	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, false, "8 by"));
+	fake_expect_done(1, RDMAP_OK, 8);
+	fake_expect_done(2, RDMAP_OK, 8);
+	cr_expect_arr_eq(fake.mem, "8 bytes!", 8);
+}
+
+Test(rdmap_rx, response_to_an_empty_read_may_name_anything)
+{
+	fake_post_read(1, 0, 0);
+	fake_push(fake_response(1, 0xdeadbeef, UINT64_MAX, true, ""));
+	fake_expect_done(1, RDMAP_OK, 0);
+}
+
+Test(rdmap_rx, sink_that_vanished_is_not_written)
+{
+	fake_post_read(1, 0, 8);
+	stag_remove(fake.node.stags, FAKE_STAG);
+	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, true, "8 bytes!"));
+	fake_expect_terminate(PERR_TAGGED_STAG);
+	cr_expect_eq(fake.mem[0], 0);
+}
+
+/* ---- queue 2 ---- */
+
+Test(rdmap_rx, terminate_is_heard_and_not_answered_with_one)
+{
+	static uint8_t body[200];
+	static const uint32_t len[] = {4, 6, 20, 24, 52, 53, 200};
+
+	be_put32(body, 0x1101c000);
+	be_put16(body + 4, 0x16);
+	body[6] = 0xc1;
+	body[7] = 0x40;
+	be_put32(body + 8, 0x99);
+	be_put64(body + 12, 0x5000);
+	for (unsigned i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		struct assoc_event ev;
+
+		fake_teardown();
+		fake_setup();
+		fake_post_recvs(1, 8);
+		fake_push(fake_send(1, 1, 0, false, "half"));
+		fake_push(fake_rdmap_terminate(2, body, len[i]));
+		fake_expect_done(0, RDMAP_FLUSHED, 0);
+		fake_expect_end(1);
+		fake_push(fake_end(3));
+		cr_assert(pair_event(&fake.node, &ev));
+		cr_expect_eq(ev.why, ASSOC_WHY_REMOTE);
+		cr_expect_eq(ev.at.perr, PERR_TAGGED_BOUNDS);
+		cr_expect_eq(ev.at.term, 0x1101);
+		cr_expect_eq(ev.at.stag, len[i] >= 20 ? 0x99 : 0, "%u bytes", len[i]);
+		cr_expect_eq(ev.at.to, len[i] >= 20 ? 0x5000 : 0);
+		cr_expect_eq(ev.at.len, len[i] >= 20 ? 8 : 0);
+	}
+}
+
+Test(rdmap_rx, terminate_that_is_no_good_is_not_answered_with_one)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct pair_msg m = fake_rdmap_terminate(1, "\x11\x01\x00", i ? 4 : 3);
+
+		fake_teardown();
+		fake_setup();
+		be_put32(m.b + 12, i ? 2 : 1);
+		fake_push(m);
+		fake_expect_end(1);
+		fake_push(fake_end(2));
+		fake_expect_closed(ASSOC_WHY_ERROR, i ? PERR_NO_BUFFER : PERR_RDMAP_LENGTH);
+	}
+}
+
+Test(rdmap_rx, unknown_terminate_code_is_passed_on)
+{
+	struct assoc_event ev;
+
+	fake_push(fake_rdmap_terminate(1, "\x2f\x42\x1f\xff", 4));
+	fake_push(fake_end(2));
+	fake_expect_end(1);
+	cr_assert(pair_event(&fake.node, &ev));
+	cr_expect_eq(ev.why, ASSOC_WHY_REMOTE);
+	cr_expect_eq(ev.at.perr, PERR_NONE);
+	cr_expect_eq(ev.at.term, 0x2f42);
+}
+
+Test(rdmap_rx, terminate_that_overtakes_a_segment_waits_for_it)
+{
+	fake_post_recvs(1, 8);
+	fake_push(fake_end(3));
+	fake_push(fake_rdmap_terminate(2, "\0\0\0\0", 4));
+	fake_expect_silence();
+	fake_push(fake_send(1, 1, 0, true, "first"));
+	fake_expect_done(0, RDMAP_OK, 5);
+	fake_expect_end(1);
+	fake_expect_closed(ASSOC_WHY_REMOTE, PERR_CATASTROPHIC);
+}
+
+Test(rdmap_rx, error_behind_our_own_end_is_not_told_any_more)
+{
+	struct pair_msg m;
+
+	fake_push(fake_write(1, FAKE_BASE, "proof"));
+	assoc_close(fake.node.assoc, fake.qp->ep);
+	cr_assert(pair_pull(&fake.node, &m));
+	fake_push(fake_write(2, FAKE_BASE + FAKE_MEM, "bad"));
+	fake_expect_silence();
+	fake_push(fake_end(3));
+	fake_expect_closed(ASSOC_WHY_LOCAL, PERR_NONE);
+	fake_expect_silence();
+}
+
+/* ---- what is at the edges ---- */
+
+Test(rdmap_rx, read_request_bytes_beyond_its_header_are_refused)
+{
+	static const uint32_t mo[] = {1, 28, 29, 100, UINT32_MAX};
+
+	for (unsigned i = 0; i < sizeof(mo) / sizeof(mo[0]); i++) {
+		struct pair_msg m = fake_read(1, 1, FAKE_STAG, FAKE_BASE, 8);
+
+		fake_teardown();
+		fake_setup();
+		be_put32(m.b + 16, mo[i]);
+		fake_push(m);
+		fake_expect_terminate(PERR_RDMAP_LENGTH);
+	}
+}
+
+Test(rdmap_rx, reads_are_asked_for_in_order)
+{
+	fake_push(fake_read(1, 2, FAKE_STAG, FAKE_BASE, 8));
+	fake_expect_terminate(PERR_MSN_RANGE);
+}
+
+Test(rdmap_rx, slot_of_an_answered_read_serves_the_next)
+{
+	for (uint16_t i = 1; i <= 3 * PAIR_READS; i++) {
+		struct pair_msg m;
+
+		fake_push(fake_read(i, i, FAKE_STAG, FAKE_BASE, 8));
+		cr_assert(pair_pull(&fake.node, &m));
+		cr_expect_eq(m.len, 16 + 8);
+	}
+	fake_expect_open();
+}
+
+Test(rdmap_rx, window_full_of_open_receives_takes_no_more)
+{
+	fake_post_recvs(2 * PAIR_DEPTH, 8);
+	fake_push(fake_send(1, PAIR_DEPTH, 0, false, "x"));
+	cr_expect_eq(fake.qp->recv_taken, PAIR_DEPTH);
+	fake_push(fake_send(2, PAIR_DEPTH + 1, 0, false, "x"));
+	cr_expect_eq(fake.qp->recv_taken, PAIR_DEPTH);
+	fake_expect_terminate(PERR_NO_BUFFER);
+}
+
+Test(rdmap_rx, bad_receives_are_reported_as_soon_as_they_are_the_oldest)
+{
+	fake_post_recvs(1, 8);
+	pair_post_recv(fake.qp, 1, 99, 0, 8);
+	fake.qp->recv[fake.qp->recv_posted++] = (struct rdmap_recv){
+		.cookie = 2,
+		.status = RDMAP_LOC_OP,
+		.nsge = 1,
+		.sge = {{FAKE_BASE, 8, FAKE_STAG}},
+	};
+	pair_post_recv(fake.qp, 3, FAKE_STAG, FAKE_BASE, 8);
+	fake_push(fake_send(2, 2, 0, false, "two"));
+	fake_expect_none();
+	fake_push(fake_send(1, 1, 0, true, "one"));
+	fake_expect_done(0, RDMAP_OK, 3);
+	fake_expect_done(1, RDMAP_LOC_STAG, 0);
+	fake_expect_done(2, RDMAP_LOC_OP, 0);
+	fake_expect_none();
+}
+
+/* RFC 5041 5.2: a message is shorter than 2^32 bytes, however long its buffer. */
+Test(rdmap_rx, no_message_passes_4_gigabytes)
+{
+	const struct stag_region huge = {
+		.stag = 5,
+		.rights = FAKE_ALL,
+		.pd = PAIR_PD,
+		.len = UINT64_C(1) << 33,
+		.base = fake.mem,
+	};
+
+	cr_assert_eq(stag_add(fake.node.stags, &huge), STAG_ADD_OK);
+	fake.qp->recv[fake.qp->recv_posted++] = (struct rdmap_recv){
+		.nsge = 2,
+		.sge = {{0, UINT32_MAX, 5}, {0, UINT32_MAX, 5}},
+	};
+	fake_push(fake_send(1, 1, UINT32_MAX - 3, false, "5byte"));
+	fake_expect_terminate(PERR_TOO_LONG);
+}
+
+Test(rdmap_rx, response_outside_its_sink_is_told_so_whatever_other_reads_there_are)
+{
+	static const uint32_t stag[] = {FAKE_STAG, 5};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct rdmap_wr second;
+		struct pair_msg m;
+
+		fake_teardown();
+		fake_setup();
+		pair_region(&fake.node, 5, FAKE_BASE, 64, FAKE_ALL, 0);
+		fake_post_read(1, 0, 8);
+		second = fake.qp->send[0];
+		second.sge[0].stag = 5;
+		pair_post(fake.qp, &second);
+		cr_assert(pair_pull(&fake.node, &m));
+		fake_push(fake_response(2, stag[i], FAKE_BASE + 60, true, "8 bytes!"));
+		fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, true, "8 bytes!"));
+		fake_expect_terminate(PERR_TAGGED_BOUNDS);
+	}
+}
+
+Test(rdmap_rx, terminate_names_nothing_that_was_not_sent)
+{
+	struct rdmap_wr held = {.cookie = 2, .op = RDMAP_SEND, .flags = RDMAP_FENCE};
+	uint8_t body[24] = {0x12, 0x02, 0xc0, 0x00, 0, 18, 0x41, 0x43};
+
+	fake_post_read(1, 0, 8);
+	pair_post(fake.qp, &held);
+	fake_expect_silence();
+	fake_push(fake_rdmap_terminate(1, body, sizeof(body))); /* of QN 0, MSN 0 */
+	fake_expect_done(1, RDMAP_FLUSHED, 0);
+	fake_expect_done(2, RDMAP_FLUSHED, 0);
+}
