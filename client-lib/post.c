@@ -153,8 +153,8 @@ int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr 
 	}
 	if (qp->rq.ring.mine != before) {
 		ring_submit(&qp->rq.ring);
-		/* The daemon looks when a message arrives. Only where none will, because the session is
-		 * over, does it wait for the bell, to flush. */
+		/* The daemon looks when a message arrives. Only where none will, because the
+		 * session is over, does it wait for the bell, to flush. */
 		if (ring_sleeper(&qp->rq.ring) != RING_RUNS &&
 		    bell_ring((struct bell_page *)qp->id->ctx->page.addr, qp->slot))
 			evfd_signal(qp->id->ctx->bell);

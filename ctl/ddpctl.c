@@ -217,7 +217,8 @@ static enum ctl_exit run(const struct ddpctl *c)
 	}
 	free(a.recs);
 	if (a.hidden)
-		request_error("%u objects of other users are not shown", a.hidden);
+		request_error("%u object%s of other users not shown", a.hidden,
+			      a.hidden == 1 ? "" : "s");
 	if (e == CTL_EXIT_OK && c->by_id && n == 0) {
 		request_error("there is no such %s", c->obj->name);
 		e = CTL_EXIT_NO_OBJECT;

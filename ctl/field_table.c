@@ -79,8 +79,8 @@ static const struct field session_fields[] = {
 	F(session, client, NUM, BASIC),
 	F(session, tx_ssn, NUM, BASIC),
 	F(session, rx_ssn, NUM, BASIC),
-	FIELD(session, "unacked", unacked, NUM, "segments", BASIC),
-	FIELD(session, "ahead", ahead, NUM, "segments", BASIC),
+	FIELD(session, "unacked", unacked, NUM, "messages", BASIC),
+	FIELD(session, "ahead", ahead, NUM, "messages", BASIC),
 };
 
 static const struct field qp_fields[] = {

@@ -43,6 +43,8 @@ struct request {
 /* The daemon that it belongs to. */
 struct daemon *listener_daemon(const struct listener *l);
 
+/* Listens at both transports, and takes over associations that came to an earlier listener of the
+ * port. 0 or a refusal. */
 int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep);
 
 /* Refuses what waits. NULL is fine; returns NULL. */

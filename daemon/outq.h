@@ -21,6 +21,7 @@ struct outq {
 	void *user;
 };
 
+/* A queue of at most max records for fd, which stays the caller's. deinit drops what is left. */
 void outq_init(struct outq *q, struct loop *loop, int fd, unsigned max,
 	       void (*failed)(void *user, const char *why), void *user);
 void outq_deinit(struct outq *q);

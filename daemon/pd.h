@@ -18,6 +18,7 @@ struct pd {
 	struct acct_charge charge;
 };
 
+/* Charged to the client's uid; the handle goes to the reply. 0 or a refusal. */
 int pd_alloc(struct client *c, struct reply *rep);
 
 /* -EBUSY while it is used, in words. */

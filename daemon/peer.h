@@ -65,6 +65,7 @@ uint64_t peer_expiry(const struct daemon *d);
 /* Aborts and frees. NULL is fine; returns NULL. */
 struct peer *peer_free(struct peer *p);
 
+/* As ddpctl shows it. */
 const char *peer_state_str(enum peer_state s);
 
 #endif

@@ -64,6 +64,7 @@ struct qp {
 	struct acct_charge charge;
 };
 
+/* Makes the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal. */
 int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep);
 
 /* Ends its session, if any, with a Terminate, and frees it. NULL is fine; returns NULL. */
@@ -75,6 +76,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep);
 /* Begins to end the session; an event follows if there was one. */
 void qp_disconnect(struct qp *qp);
 
+/* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(struct qp *qp, struct msg_qp_state *ret);
 
 /* The client rang: there is work, or room to complete it. */
@@ -99,6 +101,7 @@ void qp_expire_connects(struct daemon *d);
 /* When that is next needed, or UINT64_MAX. */
 uint64_t qp_connect_expiry(const struct daemon *d);
 
+/* As ddpctl shows it. */
 const char *qp_state_str(enum qp_state s);
 
 #endif

@@ -36,10 +36,10 @@ enum {
  */
 struct llp_msg {
 	uint16_t sid;
-	uint32_t ppid;  /* host byte order */
-	uint32_t len;   /* sum of the spans */
-	bool urgent;    /* out: ask the peer for a prompt acknowledgement */
-	bool ordered;   /* in: the peer failed to set the U bit */
+	uint32_t ppid; /* host byte order */
+	uint32_t len;  /* sum of the spans */
+	bool urgent;   /* out: ask the peer for a prompt acknowledgement */
+	bool ordered;  /* in: the peer failed to set the U bit */
 	unsigned n;
 	struct span part[LLP_MAX_SPANS];
 };
@@ -51,10 +51,11 @@ struct llp_events {
 	/* An association that llp_connect() began is up, its indication verified. */
 	void (*up)(void *user);
 	/* The association is gone or never came to be; err: errno value, 0 for an orderly
-	 * shutdown by either side; why: a sentence. The owner calls llp_conn_free(), now or later. */
+	 * shutdown by either side; why: a sentence. The owner calls llp_conn_free(), now or later.
+	 */
 	void (*down)(void *user, int err, const char *why);
-	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it is
-	 * then called again in the next turn. The loop transport needs at least one taken. */
+	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it
+	 * is then called again in the next turn. The loop transport needs at least one taken. */
 	bool (*readable)(void *user);
 	/* llp_send() would now take a message after it had refused one. */
 	void (*writable)(void *user);
@@ -67,29 +68,29 @@ enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;
-	uint16_t udp_port;       /* user: ours, and the peers' unless they send from another */
-	uint16_t streams;        /* asked for in both directions */
-	uint32_t adaptation;     /* indication to send and to require */
-	uint32_t buffer;         /* bytes of send and of receive buffer an association */
-	uint32_t mtu;            /* user: IP packet size limit, 0 = that of the route */
-	enum llp_gso gso;        /* user: UDP_SEGMENT */
-	unsigned sack_packets;   /* acknowledge every so many packets ... */
-	unsigned sack_ms;        /* ... or after this time */
+	uint16_t udp_port;     /* user: ours, and the peers' unless they send from another */
+	uint16_t streams;      /* asked for in both directions */
+	uint32_t adaptation;   /* indication to send and to require */
+	uint32_t buffer;       /* bytes of send and of receive buffer an association */
+	uint32_t mtu;          /* user: IP packet size limit, 0 = that of the route */
+	enum llp_gso gso;      /* user: UDP_SEGMENT */
+	unsigned sack_packets; /* acknowledge every so many packets ... */
+	unsigned sack_ms;      /* ... or after this time */
 	unsigned rto_min_ms, rto_max_ms;
-	unsigned heartbeat_ms;   /* 0 = none */
+	unsigned heartbeat_ms; /* 0 = none */
 	unsigned path_max_retrans;
-	unsigned init_ms;        /* give up connecting after this time */
+	unsigned init_ms; /* give up connecting after this time */
 };
 
 /* Addresses and state of an association, for ddpctl and for the choice of MULPDU. */
 struct llp_info {
-	const char *backend;     /* "user", "loop", ... */
+	const char *backend;                   /* "user", "loop", ... */
 	struct sockaddr_storage local, remote; /* SCTP ports */
-	uint16_t remote_udp_port;  /* 0 without encapsulation */
-	bool gso;                /* batches are sent with UDP_SEGMENT */
-	uint16_t streams;        /* usable in both directions */
-	uint32_t max_message;    /* largest message that travels in one chunk */
-	uint32_t mtu;            /* of the path */
+	uint16_t remote_udp_port;              /* 0 without encapsulation */
+	bool gso;                              /* batches are sent with UDP_SEGMENT */
+	uint16_t streams;                      /* usable in both directions */
+	uint32_t max_message;                  /* largest message that travels in one chunk */
+	uint32_t mtu;                          /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 };
 
@@ -138,8 +139,8 @@ void llp_flush(struct llp *t);
 
 /* ---- associations ---- */
 
-/* Waits for associations at an SCTP port of all local addresses (addr NULL), or of one. 0 or -errno:
- * EADDRINUSE, EADDRNOTAVAIL. */
+/* Waits for associations at an SCTP port of all local addresses (addr NULL), or of one. 0 or
+ * -errno: EADDRINUSE, EADDRNOTAVAIL. */
 int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
 	       struct llp_listener **ret);
 struct llp_listener *llp_unlisten(struct llp_listener *l);
@@ -151,6 +152,7 @@ int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct l
 int llp_send(struct llp_conn *c, const struct llp_msg *m);
 int llp_recv(struct llp_conn *c, struct llp_msg *ret);
 
+/* What is so now; counters of the whole transport. */
 void llp_info(const struct llp_conn *c, struct llp_info *ret);
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 

@@ -145,8 +145,7 @@ static bool is_ours(const struct loop *t, const struct sockaddr_storage *a)
 
 static struct listener *listener_at(const struct loop *t, const struct sockaddr_storage *peer)
 {
-	list_foreach(it, &t->listeners)
-	{
+	list_foreach (it, &t->listeners) {
 		struct listener *l = list_entry(it, struct listener, link);
 
 		if (l->port != port_of(peer))
@@ -159,8 +158,7 @@ static struct listener *listener_at(const struct loop *t, const struct sockaddr_
 
 static bool port_taken(const struct loop *t, const struct sockaddr_storage *addr, uint16_t port)
 {
-	list_foreach(it, &t->listeners)
-	{
+	list_foreach (it, &t->listeners) {
 		struct listener *l = list_entry(it, struct listener, link);
 
 		if (l->port != port)

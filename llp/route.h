@@ -22,7 +22,8 @@ struct route {
  * SCTP-in-UDP tunnel (6.1.176, over loopback and over veth). So it is safe
  * - to an address of this very network namespace, if the kernel ends no such tunnel here
  *   (no net.sctp.udp_port, or 0): whoever answers is a program like ours;
- * - through a device backed by hardware, which segments before the packets reach another host.
+ * - through a device backed by hardware (a virtual machine's network card counts), which segments
+ *   before the packets reach another host.
  * It is not taken to be safe through veth, bridges and other software devices, behind which
  * another namespace of this host may have the tunnel on.
  */

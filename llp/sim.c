@@ -67,8 +67,9 @@ static int sim_listen(struct llp *llp, const struct sockaddr *addr, uint16_t por
 		return -EINVAL;
 	if (addr && (copy_addr(&ss, addr) || !has_addr(n, &ss)))
 		return -EADDRNOTAVAIL;
-	list_foreach(it, &n->listeners) if (list_entry(it, struct listener, link)->port ==
-					    port) return -EADDRINUSE;
+	list_foreach (it, &n->listeners)
+		if (list_entry(it, struct listener, link)->port == port)
+			return -EADDRINUSE;
 	l = get(sizeof(*l));
 	l->l = (struct llp_listener){.llp = llp, .user = user};
 	l->addr = ss;
@@ -88,14 +89,12 @@ static void sim_unlisten(struct llp_listener *ll)
 
 static struct listener *find_listener(struct sim_world *w, const struct sockaddr_storage *peer)
 {
-	list_foreach(it, &w->nodes)
-	{
+	list_foreach (it, &w->nodes) {
 		struct simnode *n = list_entry(it, struct simnode, link);
 
 		if (!has_addr(n, peer))
 			continue;
-		list_foreach(jt, &n->listeners)
-		{
+		list_foreach (jt, &n->listeners) {
 			struct listener *l = list_entry(jt, struct listener, link);
 
 			if (l->port == port_of(peer) &&
@@ -235,8 +234,7 @@ static void sim_close(struct llp *llp)
 {
 	struct simnode *n = simnode_of(llp);
 
-	list_foreach(it, &n->world->conns)
-	{
+	list_foreach (it, &n->world->conns) {
 		struct simconn *c = list_entry(it, struct simconn, link);
 
 		if (c->c.llp == llp && c->state != SIMCONN_FREED)

@@ -42,6 +42,7 @@ int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer
 /* Drops what was not flushed. NULL is fine. */
 struct udp *udp_close(struct udp *u);
 
+/* To poll for input; and the address that it is bound to. */
 int udp_fd(const struct udp *u);
 const struct sockaddr_storage *udp_local(const struct udp *u);
 
@@ -72,6 +73,7 @@ typedef void udp_error_fn(void *arg, const struct sockaddr_storage *to, int err,
 /* Tells of the ICMP messages that have arrived. */
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg);
 
+/* Since it was opened. */
 void udp_stats(const struct udp *u, struct udp_stats *ret);
 
 /* ---- addresses ---- */

@@ -116,6 +116,10 @@ static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
 			 LLP_MAX_ADDRS);
 		return -EINVAL;
 	}
+	if (cfg->udp_port == 0) {
+		snprintf(ret_why, len, "UDP port 0: the peers have to know the port");
+		return -EINVAL;
+	}
 	if (cfg->streams == 0) {
 		snprintf(ret_why, len, "an association needs at least one stream");
 		return -EINVAL;

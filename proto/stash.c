@@ -34,10 +34,8 @@ static void bury(struct stash *s, struct entry *e)
 	if (e->state == READY)
 		s->ready--;
 	e->state = DEAD;
-	if (--s->live == 0) {
+	if (--s->live == 0)
 		s->used = 0;
-		s->scan = 0;
-	}
 }
 
 /* Moves the live entries together. */

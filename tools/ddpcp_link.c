@@ -81,7 +81,9 @@ static int pump(struct ddpcp_link *l, int timeout_ms)
 
 	if (l->over) {
 		l->told = true; /* nothing reaches the peer any more */
-		return session_wc_fail(l->s, "copy", &l->end);
+		if (l->s->own_ctx)
+			return session_wc_fail(l->s, "copy", &l->end);
+		return ddpcp_link_fail(l, -ECONNRESET, "the session ended");
 	}
 	n = session_wait(l->s, POLL, wc, timeout_ms);
 	if (n == 0)

@@ -130,7 +130,7 @@ static int do_get(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 static void log_copy(const struct session *s, const struct ddpcp_rec *req, const char *why, int r,
 		     uint64_t size)
 {
-	const char *verb = req->kind == DDPCP_PUT ? "put" : "get";
+	const char *verb = req->kind == DDPCP_PUT ? "put" : req->kind ? "get" : "request";
 	char name[DDPCP_NAME_MAX + 1];
 
 	common_clean(name, sizeof(name), req->name, strlen(req->name));

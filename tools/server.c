@@ -97,12 +97,15 @@ static void slot_free(struct slot *slot)
 	sv->active--;
 }
 
-static void reap(struct server *sv)
+/* Frees the slots whose threads are done; with wait, also those whose session is over, which makes
+ * their threads end. */
+static void reap(struct server *sv, bool wait)
 {
 	for (unsigned i = 0; i < sv->conf->max_sessions; i++) {
 		struct slot *slot = &sv->slots[i];
+		bool done = atomic_load(&slot->done) || (wait && !atomic_load(&slot->s.up));
 
-		if (slot->state != SLOT_RUNNING || !atomic_load(&slot->done))
+		if (slot->state != SLOT_RUNNING || !done)
 			continue;
 		pthread_join(slot->thread, NULL);
 		sv->status = slot->status;
@@ -147,9 +150,15 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 {
 	struct server_answer a = {.len = 0};
 	struct ddp_id *id = ev->id;
-	struct slot *slot = sv->conf->once && sv->served ? NULL : free_slot(sv);
+	struct slot *slot = free_slot(sv);
 	int r = SERVER_REJECT;
 
+	if (!slot) { /* who comes right after another is not to find its place taken */
+		reap(sv, true);
+		slot = free_slot(sv);
+	}
+	if (sv->conf->once && sv->served)
+		slot = NULL;
 	if (!slot) {
 		server_refuse(&a, "busy: %u of %u sessions are in use", sv->active,
 			      sv->conf->max_sessions);
@@ -254,7 +263,7 @@ static int loop(struct server *sv)
 		r = drain_events(sv);
 		if (r < 0)
 			return r;
-		reap(sv);
+		reap(sv, false);
 	}
 	return 0;
 }

@@ -39,7 +39,7 @@ static struct {
 	enum llp_gso gso;
 	bool json, verbose, v6;
 } opt = {.size = 65536,
-	 .buffer = 2 << 20,
+	 .buffer = 1 << 20,
 	 .seconds = 3,
 	 .sack_packets = 4,
 	 .sack_ms = 20,

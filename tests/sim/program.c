@@ -208,7 +208,8 @@ void program_end(struct world *w)
 		list_foreach (it, &w->node[i].eps) {
 			struct ep *ep = list_entry(it, struct ep, link);
 
-			if (ep->state == EP_OPEN && (ep->side == 0 || chance(w, 5000)))
+			if (ep->state == EP_CONNECTING ||
+			    (ep->state == EP_OPEN && (ep->side == 0 || chance(w, 5000))))
 				close_ep(ep);
 		}
 	}

@@ -127,7 +127,7 @@ static void terminate(struct flow *f, struct flow *r, uint32_t len)
 		f->begun = f->refusal = true;
 		return;
 	}
-	if (f->side == 0 ? !r->first_arrived : !f->first_arrived)
+	if ((!f->first_arrived || !r->first_arrived) && !world_of(f)->plan.tight)
 		BAD(f, "Terminate could overtake the %s", f->side ? "Accept" : "Initiate");
 	if (f->in_msg && !world_of(f)->plan.tight && !s->shaky && !s->vanished[f->side] &&
 	    !ep_errors(ep) && !ep_errors(other))
@@ -211,14 +211,24 @@ static bool unsendable(const struct op *op)
 	return op->late || op->local != RDMAP_OK;
 }
 
+static uint8_t send_opcode(const struct op *op)
+{
+	bool inv = op->kind == RDMAP_SEND_INV, se = op->wr.flags & RDMAP_SOLICITED;
+
+	return (uint8_t)(WIRE_OP_SEND + inv + 2 * se);
+}
+
 /* Whether the segment can be the first one of the request. */
 static bool resembles(const struct op *op, const struct seg *s)
 {
 	if (op->kind != op_of(s->opcode))
 		return false;
+	if (op->kind != RDMAP_READ && (s->last ? s->len != op->len : s->len >= op->len))
+		return false;
 	if (s->tagged)
 		return s->stag == op->wr.rstag && s->to == op->wr.rto;
-	return s->opcode == WIRE_OP_READ_REQ || content_is(s->data, op->cid, op->from, s->len);
+	return s->opcode == WIRE_OP_READ_REQ ||
+	       (s->opcode == send_opcode(op) && content_is(s->data, op->cid, op->from, s->len));
 }
 
 /* The request that a message begins to carry out: the next in the order of posting. */
@@ -300,10 +310,10 @@ static void check_read_request(struct flow *f, const struct seg *s)
 static void check_untagged(struct flow *f, const struct seg *s)
 {
 	const struct op *op = f->op;
-	bool inv = op->kind == RDMAP_SEND_INV, se = op->wr.flags & RDMAP_SOLICITED;
-	uint8_t opcode = (uint8_t)(WIRE_OP_SEND + inv + 2 * se);
+	bool inv = op->kind == RDMAP_SEND_INV;
 
-	if (s->opcode != opcode || s->inv != (inv ? op->wr.inv_stag : 0) || s->mo != f->off)
+	if (s->opcode != send_opcode(op) || s->inv != (inv ? op->wr.inv_stag : 0) ||
+	    s->mo != f->off)
 		BAD(f, "Send #%llu: opcode %u, invalidates %08x, offset %u",
 		    (unsigned long long)op->cookie, s->opcode, s->inv, s->mo);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Preloaded into the daemon: counts calls of malloc, calloc and realloc, and writes the number to the
- * file that NOALLOC_FILE names when the process exits. The daemon has one thread.
+ * Preloaded into the daemon: counts calls of malloc, calloc and realloc, and writes the number to
+ * the file that NOALLOC_FILE names when the process exits. The daemon has one thread.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -138,6 +138,8 @@ Test(assoc, accepted_with_private_data_both_ways)
 		cr_expect_eq(assoc_sessions(a.assoc), 1);
 		send_recv(qa, qb, STAG_B);
 		send_recv(qb, qa, STAG_A);
+		assoc_close(a.assoc, qa->ep);
+		expect_control(&a, sid, 2, WIRE_TERMINATE);
 	}
 }
 

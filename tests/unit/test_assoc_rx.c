@@ -531,10 +531,10 @@ Test(assoc_rx, what_was_ahead_in_one_session_is_gone_in_the_next)
 	end_and_begin_again(1);
 	assoc_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
 	cr_assert(pair_pull(&fake.node, &m));
+	fake_push(fake_write(4, FAKE_BASE + 400, "four"));
 	fake_push(fake_write(3, FAKE_BASE + 100, "three"));
 	fake_push(fake_write(2, FAKE_BASE + 200, "two"));
 	fake_push(fake_write(1, FAKE_BASE + 300, "one"));
-	fake_push(fake_write(4, FAKE_BASE + 400, "four"));
 	cr_expect_eq(fake.mem[400], 'f');
 	fake_expect_open();
 }

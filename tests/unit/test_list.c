@@ -26,7 +26,8 @@ static int members(void)
 {
 	int ahead = 1, back = 0, unit = 1;
 
-	list_foreach(it, &head) ahead = ahead * 10 + list_entry(it, struct item, link)->n;
+	list_foreach (it, &head)
+		ahead = ahead * 10 + list_entry(it, struct item, link)->n;
 	for (struct list *it = head.prev; it != &head; it = it->prev) {
 		back += unit * list_entry(it, struct item, link)->n;
 		unit *= 10;
@@ -44,7 +45,8 @@ Test(list, initialised_list_is_empty)
 	cr_expect(list_empty(&l));
 	cr_expect(list_empty(&fixed));
 	cr_expect_null(list_pop(&l));
-	list_foreach(it, &l) cr_expect(false, "an empty list has no members");
+	list_foreach (it, &l)
+		cr_expect(false, "an empty list has no members");
 }
 
 Test(list, members_keep_the_order_in_which_they_were_added)
@@ -124,8 +126,7 @@ Test(list, safe_walk_may_free_the_current_member)
 		it->n = i;
 		list_add_tail(&head, &it->link);
 	}
-	list_foreach_safe(it, &head)
-	{
+	list_foreach_safe (it, &head) {
 		sum = sum * 10 + list_entry(it, struct item, link)->n;
 		list_del(it);
 		free(list_entry(it, struct item, link));

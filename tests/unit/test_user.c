@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "llp/udp.h"
+#include "llp/user.h"
 #include "user_rig.h"
 
 static struct sockaddr_storage addr[2];
@@ -182,6 +182,38 @@ Test(user, limits_the_packets_of_accepted_associations_too, .init = begin)
 	cr_assert_eq(after.tx_packets, before.tx_packets + 1);
 	rig_until(t, &rc.msgs, 1);
 	cr_assert(rig_last_is(&rc, info.max_message, 5));
+	llp_close(t);
+}
+
+/* As if an ICMP message had come that a packet was too big on its way. */
+Test(user, shrinks_its_packets_when_the_path_asks_for_it, .init = begin)
+{
+	struct llp *t = open_here();
+	struct user *u = (struct user *)t;
+	struct user_rx rx = {u, u->sock[0]};
+	struct sockaddr_storage to;
+	struct llp_info info;
+	struct llp_msg m = {.n = 1};
+	static uint8_t buf[65476];
+
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &acceptor.incoming, 1);
+	rig_address("127.0.0.1", port, &to);
+	llp_user_icmp(&rx, &to, EMSGSIZE, 1400);
+	llp_info(rc.c, &info);
+	cr_assert_eq(info.mtu, 1400);
+	cr_assert_eq(info.max_message, 1400 - 20 - 8 - 12 - 16);
+	m.len = 65476;
+	m.part[0] = (struct span){buf, m.len};
+	cr_assert_eq(llp_send(rc.c, &m), LLP_E_TOO_LONG);
+	rig_send(t, &rc, 0, info.max_message, 8);
+	rig_until(t, &acceptor.msgs, 1);
+	cr_assert(rig_last_is(&acceptor, info.max_message, 8));
+	/* Who forges such a message cannot make packets useless. */
+	llp_user_icmp(&rx, &to, EMSGSIZE, 1);
+	llp_info(rc.c, &info);
+	cr_assert_eq(info.mtu, USER_MIN_MTU);
 	llp_close(t);
 }
 

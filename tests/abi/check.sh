@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: what separately built programs agree on does not change by accident: layouts and values, the
+# exported symbols, and a public header that compiles alone as C11 and C++17.
+set -u
+export LC_ALL=C
+top_builddir=${top_builddir:-.}
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+CC=${CC:-cc} CXX=${CXX:-c++}
+header=$top_srcdir/client-lib/include/ddp/ddp.h
+map=$top_srcdir/client-lib/libddpclient.map
+golden=$top_srcdir/tests/abi/abi.golden
+library=${DDP_LIBRARY:-$top_builddir/.libs/libddpclient.so}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+status=0
+failed() {
+	echo "FAILED: $*"
+	status=1
+}
+
+"$top_builddir/tests/abi/abi" >"$tmp/abi" || exit 1
+grep -qx 'sizeof(void \*) 8' "$tmp/abi" || { echo 'the golden layout is that of 64-bit machines' && exit 77; }
+diff -u "$golden" "$tmp/abi" ||
+	failed 'layout or values changed; if that is meant, change the version and run tests/abi/abi >tests/abi/abi.golden'
+
+# Every struct of the headers is in the golden file, but for ring's private view.
+sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$top_srcdir"/ipc/{ring,wqe,msg,ctl}.h | grep -vx ring | sort >"$tmp/structs"
+sed -n 's/^struct \([a-z_]*\):.*/\1/p' "$golden" | sort >"$tmp/known"
+diff "$tmp/structs" "$tmp/known" || failed 'structs of the headers (<) and of the golden file (>) differ'
+
+# Library, map and header name the same calls.
+sed -n 's/^[ \t]*\(ddp_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$tmp/map"
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$tmp/exported"
+$CC -E -P "$header" | grep -o '\<ddp_[a-z0-9_]* *(' | tr -d ' (' | sort -u >"$tmp/prototypes"
+[ -s "$tmp/map" ] || failed 'the map is empty'
+diff "$tmp/map" "$tmp/exported" || failed 'map (<) and exported symbols (>) differ'
+diff "$tmp/map" "$tmp/prototypes" || failed 'map (<) and prototypes (>) differ'
+
+# The header needs nothing before it, and nothing but standard C.
+echo '#include <ddp/ddp.h>' >"$tmp/alone.c"
+cp "$tmp/alone.c" "$tmp/alone.cc"
+flags="-pedantic -Wall -Wextra -Werror -fsyntax-only -I$top_srcdir/client-lib/include"
+# shellcheck disable=SC2086
+$CC -std=c11 $flags "$tmp/alone.c" || failed 'the header as C11'
+if command -v "${CXX%% *}" >/dev/null; then
+	# shellcheck disable=SC2086
+	$CXX -std=c++17 $flags "$tmp/alone.cc" || failed 'the header as C++17'
+fi
+
+[ $status -ne 0 ] || echo "$(wc -l <"$tmp/known") structs, $(wc -l <"$tmp/map") calls, as they were"
+exit $status

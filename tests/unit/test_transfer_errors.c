@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Work requests that are no good, that lose their memory on the way, or that the peer
+ * refuses: how they end, and what the other side hears.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/lib/two.h"
+#include "util/be.h"
+
+enum { OWN_B = 0x0badcafe };
+
+TestSuite(transfer_errors, .init = two_setup, .fini = two_teardown);
+
+/* ---- requests that are no good ---- */
+
+Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
+{
+	struct rdmap_wr wr[10];
+	static const enum rdmap_status want[10] = {
+		RDMAP_OK,       RDMAP_LOC_OP,     RDMAP_LOC_LEN,    RDMAP_LOC_SGE,   RDMAP_LOC_SGE,
+		RDMAP_LOC_STAG, RDMAP_LOC_BOUNDS, RDMAP_LOC_RIGHTS, RDMAP_LOC_SCOPE, RDMAP_OK,
+	};
+	unsigned sent = 0;
+
+	pair_region(&two.a, 1, TWO_TO, 64, 0, 0);
+	pair_region(&two.a, 2, TWO_TO, 64, TWO_ALL, 999);
+	for (unsigned i = 0; i < 10; i++) {
+		wr[i] = two_request(RDMAP_WRITE, i, 0, 8);
+		wr[i].flags = 0; /* failure is always reported */
+	}
+	wr[1].op = RDMAP_RECV;
+	wr[2].flags = RDMAP_INLINE;
+	wr[2].len = RDMAP_INLINE_MAX + 1;
+	wr[3].nsge = SGL_MAX + 1;
+	wr[4].op = RDMAP_READ;
+	wr[4].nsge = 0;
+	wr[5].sge[0].stag = 77;
+	wr[6].sge[0].len = TWO_MEM + 1;
+	wr[7].op = RDMAP_READ;
+	wr[7].sge[0].stag = 1;
+	wr[8].sge[0].stag = 2;
+	for (unsigned i = 0; i < 10; i++)
+		two_post(two.qa, wr[i]);
+	while (two_move(&two.a, &two.b) ||
+	       two_move(&two.a, &two.b)) /* it may take two questions to get past so many */
+		sent++;
+	cr_expect_eq(sent, 2);
+	for (unsigned i = 0; i < 10; i++)
+		two_expect_done(two.qa, i, want[i]);
+	cr_expect_eq(two.qa->done[6].at.stag, TWO_STAG_A);
+	cr_expect_eq(two.qa->done[6].at.len, TWO_MEM + 1);
+}
+
+Test(transfer_errors, taker_that_found_a_request_bad_has_its_status_reported)
+{
+	struct rdmap_wr wr = two_request(RDMAP_SEND, 2, 0, 8);
+
+	wr.status = RDMAP_LOC_OP;
+	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
+	two_post(two.qa, wr);
+	while (two_move(&two.a, &two.b))
+		;
+	two_expect_none(two.qa);
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 2, RDMAP_LOC_OP);
+}
+
+Test(transfer_errors, more_than_4_gigabytes_are_refused)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, UINT32_MAX);
+
+	wr.nsge = 2;
+	wr.sge[1] = (struct sgl_elem){TWO_TO, 1, TWO_STAG_A};
+	two_post(two.qa, wr);
+	cr_expect_not(two_move(&two.a, &two.b));
+	two_expect_done(two.qa, 1, RDMAP_LOC_LEN);
+}
+
+Test(transfer_errors, owner_full_of_bad_requests_does_not_hold_up_other_streams)
+{
+	struct pair_qp *qc = pair_qp(&two.a), *qd = pair_qp(&two.b);
+	struct rdmap_wr bad = two_request(RDMAP_RECV, 0, 0, 8);
+	uint16_t other = pair_connect(&two.a, qc, &two.b, qd);
+	struct pair_msg m;
+
+	for (unsigned i = 0; i < 5 * PAIR_DEPTH; i++)
+		two_post(two.qa, bad);
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 8));
+	two_post(qc, two_request(RDMAP_WRITE, 1, 0, 8));
+	cr_assert(pair_pull(&two.a, &m));
+	cr_expect_eq(m.sid, other);
+	cr_expect_leq(two.qa->taken, PAIR_DEPTH);
+	cr_expect_eq(assoc_expiry(two.a.assoc), 0, "another turn is asked for");
+	for (unsigned i = 0; i < 6 && two.qa->taken < two.qa->posted; i++)
+		if (pair_pull(&two.a, &m))
+			cr_expect_eq(m.sid, two.sid);
+	cr_expect_eq(two.qa->taken, two.qa->posted, "each question takes some more");
+	cr_expect_not(pair_pull(&two.a, &m));
+	cr_expect_eq(assoc_expiry(two.a.assoc), UINT64_MAX);
+}
+
+Test(transfer_errors, bad_receives_complete_in_their_turn_and_the_next_is_used)
+{
+	pair_region(&two.b, 1, TWO_TO, 64, STAG_REMOTE_WRITE, 0);
+	pair_post_recv(two.qb, 1, 77, TWO_TO, 64);
+	pair_post_recv(two.qb, 2, TWO_STAG_B, TWO_TO, 64);
+	pair_post_recv(two.qb, 3, TWO_STAG_B, TWO_TO, TWO_MEM + 1);
+	two.qb->recv[two.qb->recv_posted++] = (struct rdmap_recv){.cookie = 4, .nsge = 3};
+	pair_post_recv(two.qb, 5, 1, TWO_TO, 64);
+	pair_post_recv(two.qb, 6, TWO_STAG_B, TWO_TO + 64, 64);
+	two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 20));
+	two_post(two.qa, two_request(RDMAP_SEND, 2, 20, 20));
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qb, 1, RDMAP_LOC_STAG);
+	two_expect_done(two.qb, 2, RDMAP_OK);
+	two_expect_done(two.qb, 3, RDMAP_LOC_BOUNDS);
+	two_expect_done(two.qb, 4, RDMAP_LOC_SGE);
+	two_expect_done(two.qb, 5, RDMAP_LOC_RIGHTS);
+	two_expect_done(two.qb, 6, RDMAP_OK);
+	cr_expect_arr_eq(two.mb + 64, two.ma + 20, 20);
+}
+
+/* ---- memory that vanishes ---- */
+
+Test(transfer_errors, memory_that_vanishes_under_a_message_ends_the_stream)
+{
+	struct pair_msg m;
+
+	pair_region(&two.a, 5, TWO_TO, TWO_MEM, TWO_ALL, 0);
+	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
+	two_post(two.qa,
+		 (struct rdmap_wr){
+			 .cookie = 2, .op = RDMAP_SEND, .nsge = 1, .sge = {{TWO_TO, 4000, 5}}});
+	two_post(two.qa, two_request(RDMAP_WRITE, 3, 0, 8));
+	cr_assert(pair_pull(&two.a, &m));
+	cr_assert(pair_pull(&two.a, &m));
+	stag_remove(two.a.stags, 5);
+	two_expect_vector(&two.a, "V22", 3);
+	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 2, RDMAP_LOC_STAG);
+	two_expect_none(two.qa);
+	cr_assert(pair_pull(&two.a, &m));
+	cr_expect_eq(be_get16(m.b), 4);
+	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
+	m = pair_control(two.sid, 1, WIRE_TERMINATE, NULL, 0);
+	pair_push(&two.a, &m);
+	two_expect_closed(&two.a, ASSOC_WHY_ERROR, PERR_CATASTROPHIC);
+}
+
+Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_request_alone)
+{
+	struct assoc_seg seg;
+
+	pair_region(&two.a, 5, TWO_TO, TWO_MEM, TWO_ALL, 0);
+	two_post(two.qa,
+		 (struct rdmap_wr){
+			 .cookie = 2, .op = RDMAP_WRITE, .nsge = 1, .sge = {{TWO_TO, 4000, 5}}});
+	two_post(two.qa, two_request(RDMAP_WRITE, 3, 0, 8));
+	cr_assert(assoc_tx_next(two.a.assoc, 1450, &seg));
+	stag_remove(two.a.stags, 5);
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 2, RDMAP_LOC_STAG);
+	two_expect_done(two.qa, 3, RDMAP_OK);
+}
+
+/* RFC 5040 4.8: the Read Request comes back advanced by what was sent. */
+Test(transfer_errors, source_that_vanishes_under_a_response_is_told_from_where_on)
+{
+	struct wire_read_req req;
+	struct wire_term t;
+	struct pair_msg m;
+
+	two.b.mulpdu = 1014;
+	two_post(two.qa, two_request(RDMAP_READ, 1, 100, 3000));
+	cr_expect(two_move(&two.a, &two.b));
+	cr_expect(two_move(&two.b, &two.a));
+	stag_remove(two.b.stags, TWO_STAG_B);
+	cr_assert(pair_pull(&two.b, &m));
+	cr_assert(wire_term_get(m.b + 20, m.len - 20, &t));
+	cr_expect_eq(WIRE_TERM_WORD(t.layer, t.etype, t.code), perr_term(PERR_READ_STAG));
+	cr_assert(t.has_len && t.has_ddp && t.has_read);
+	cr_expect_eq(t.seg_len, 46);
+	wire_read_req_get(t.read, &req);
+	cr_expect_eq(req.sink_to, TWO_TO + 100 + 1000);
+	cr_expect_eq(req.src_to, TWO_TO + 1000);
+	cr_expect_eq(req.size, 2000);
+	pair_push(&two.a, &m);
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS);
+	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_READ_STAG);
+	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_READ_STAG);
+}
+
+Test(transfer_errors, receive_that_vanishes_under_a_message_ends_the_stream)
+{
+	pair_region(&two.b, 5, TWO_TO, TWO_MEM, TWO_ALL, 0);
+	pair_post_recv(two.qb, 1, 5, TWO_TO, 4000);
+	pair_post_recv(two.qb, 2, 5, TWO_TO, 4000);
+	two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 4000));
+	cr_expect(two_move(&two.a, &two.b));
+	stag_remove(two.b.stags, 5);
+	cr_expect(two_move(&two.a, &two.b));
+	two_expect_vector(&two.b, "V22", 1);
+	two_expect_done(two.qb, 1, RDMAP_LOC_STAG);
+	two_expect_none(two.qb);
+}
+
+/* ---- errors that the peer finds ---- */
+
+Test(transfer_errors, write_that_the_peer_refuses_is_named)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 2, 0, 8);
+
+	wr.rto = TWO_TO + TWO_MEM - 4;
+	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
+	two_post(two.qa, wr);
+	two_post(two.qa, two_request(RDMAP_WRITE, 3, 0, 8));
+	while (two_move(&two.a, &two.b))
+		;
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS);
+	two_expect_done(two.qa, 3, RDMAP_FLUSHED);
+	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_TAGGED_BOUNDS);
+	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+}
+
+Test(transfer_errors, send_without_a_receive_is_named)
+{
+	pair_post_recv(two.qb, 9, TWO_STAG_B, TWO_TO, 8);
+	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
+	two_post(two.qa, two_request(RDMAP_SEND, 2, 0, 8));
+	two_post(two.qa, two_request(RDMAP_SEND, 3, 0, 8));
+	while (two_move(&two.a, &two.b))
+		;
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 2, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 3, RDMAP_REM_OP);
+	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_NO_BUFFER);
+}
+
+Test(transfer_errors, send_longer_than_its_receive_fails_both)
+{
+	pair_post_recv(two.qb, 7, TWO_STAG_B, TWO_TO, 99);
+	pair_post_recv(two.qb, 8, TWO_STAG_B, TWO_TO, 99);
+	two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 100));
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qb, 7, RDMAP_LOC_LEN);
+	two_expect_none(two.qb);
+	cr_expect_eq(two.mb[0], 0, "nothing of the bad segment is placed");
+	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_TOO_LONG);
+	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_TOO_LONG);
+}
+
+Test(transfer_errors, invalidating_what_is_not_the_streams_alone_fails)
+{
+	static const uint32_t stag[] = {TWO_STAG_B, 99, OWN_B};
+	static const enum perr want[] = {PERR_INV_SCOPE, PERR_INV_STAG, PERR_INV_SCOPE};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rdmap_wr wr = two_request(RDMAP_SEND_INV, 1, 0, 8);
+
+		two_teardown();
+		two_setup();
+		pair_region(&two.b, OWN_B, TWO_TO, 64, TWO_ALL, 555);
+		wr.inv_stag = stag[i];
+		pair_post_recv(two.qb, 7, TWO_STAG_B, TWO_TO, 99);
+		two_post(two.qa, wr);
+		pair_pump(&two.a, &two.b);
+		two_expect_done(two.qb, 7, RDMAP_FLUSHED);
+		two_expect_closed(&two.b, ASSOC_WHY_ERROR, want[i]);
+		cr_expect(stag_find(two.b.stags, TWO_STAG_B)->valid);
+		cr_expect(stag_find(two.b.stags, OWN_B)->valid);
+	}
+}
+
+Test(transfer_errors, everything_outstanding_is_flushed_once_and_in_order)
+{
+	struct rdmap_wr bad = two_request(RDMAP_WRITE, 3, 0, 8);
+
+	bad.sge[0].stag = TWO_STAG_B;
+	bad.rstag = 99;
+	for (unsigned i = 0; i < 3; i++) {
+		two_post(two.qa, two_request(RDMAP_READ, i, 0, 8));
+		pair_post_recv(two.qa, 70 + i, TWO_STAG_A, TWO_TO, 8);
+	}
+	two_post(two.qb, (struct rdmap_wr){.op = RDMAP_SEND});
+	two_post(two.qb, (struct rdmap_wr){.op = RDMAP_SEND});
+	two_post(two.qb, bad);
+	pair_pump(&two.b, &two.a);
+	two_expect_done(two.qa, 70, RDMAP_OK);
+	two_expect_done(two.qa, 71, RDMAP_OK);
+	two_expect_closed(&two.a, ASSOC_WHY_ERROR, PERR_TAGGED_STAG);
+	cr_expect_eq(two.qa->taken, 0);
+	cr_expect_eq(two.qa->recv_taken, 2);
+	two_expect_none(two.qa);
+}
+
+Test(transfer_errors, unknown_flags_and_impossible_reads_are_refused)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 4);
+	struct pair_qp *qc = pair_qp_reads(&two.a, 0, 1), *qd = pair_qp(&two.b);
+
+	pair_connect(&two.a, qc, &two.b, qd);
+	wr.flags |= 0x10;
+	two_post(two.qa, wr);
+	two_post(qc, two_request(RDMAP_READ, 2, 0, 4));
+	cr_expect_not(two_move(&two.a, &two.b));
+	two_expect_done(two.qa, 1, RDMAP_LOC_OP);
+	two_expect_done(qc, 2, RDMAP_LOC_OP);
+}
+
+Test(transfer_errors, endpoint_that_holds_no_reads_refuses_them)
+{
+	struct pair_qp *qc = pair_qp(&two.a), *qd = pair_qp_reads(&two.b, 1, 0);
+
+	pair_connect(&two.a, qc, &two.b, qd);
+	two_post(qc, two_request(RDMAP_READ, 2, 0, 0));
+	pair_pump(&two.a, &two.b);
+	two_expect_done(qc, 2, RDMAP_REM_OP);
+	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_NO_BUFFER);
+}
+
+Test(transfer_errors, terminate_names_one_request_among_several)
+{
+	struct rdmap_wr bad = two_request(RDMAP_READ, 2, 0, 8);
+
+	bad.rto = TWO_TO + TWO_MEM;
+	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
+	two_post(two.qa, bad);
+	while (two_move(&two.a, &two.b))
+		;
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS);
+}
+
+Test(transfer_errors, terminate_names_the_write_to_that_stag)
+{
+	struct rdmap_wr bad = two_request(RDMAP_WRITE, 3, 0, 8);
+
+	bad.rstag = 99;
+	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
+	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 8));
+	two_post(two.qa, bad);
+	while (two_move(&two.a, &two.b))
+		;
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 2, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 3, RDMAP_REM_ACCESS);
+}
