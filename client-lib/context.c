@@ -47,21 +47,24 @@ static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
 	return reason_fail(-e->err, "%s: %s", call, e->reason);
 }
 
-/* The reply of len bytes and nfds descriptors, if it is the one that was asked for. */
-static int check_reply(struct ddp_ctx *ctx, const struct request *r, void *buf, size_t len,
-		       unsigned nfds)
-{
-	const struct msg_hdr *h = buf;
+union any_reply {
+	struct msg_hdr hdr;
+	struct msg_error error;
+	uint8_t bytes[MSG_MAX];
+};
 
-	/* A refusal with seq 0 is of the whole connection. */
-	if (len < sizeof(*h) || (h->seq != r->rec->seq && (h->op != MSG_ERROR || h->seq != 0)))
+/* Whether the reply of len bytes and nfds descriptors is the one that was asked for. */
+static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_reply *reply,
+		       size_t len, unsigned nfds)
+{
+	if (len < sizeof(reply->hdr) || reply->hdr.seq != r->rec->seq)
 		return violation(ctx, r->call, "answers something else");
-	if (h->op == MSG_ERROR) {
-		if (len != sizeof(struct msg_error) || nfds != 0)
+	if (reply->hdr.op == MSG_ERROR) {
+		if (len != sizeof(reply->error) || nfds != 0)
 			return violation(ctx, r->call, "has the wrong size");
-		return refusal(ctx, r->call, buf);
+		return refusal(ctx, r->call, &reply->error);
 	}
-	if (h->op != r->rec->op)
+	if (reply->hdr.op != r->rec->op)
 		return violation(ctx, r->call, "answers something else");
 	if (len != r->reply_len)
 		return violation(ctx, r->call, "has the wrong size");
@@ -72,11 +75,11 @@ static int check_reply(struct ddp_ctx *ctx, const struct request *r, void *buf, 
 
 static int receive(struct ddp_ctx *ctx, const struct request *r)
 {
-	_Alignas(8) uint8_t buf[MSG_MAX];
+	union any_reply reply;
 	int fds[MSG_MAX_FDS];
 	unsigned nfds = 0;
 	size_t len;
-	int e = conn_recv(ctx->fd, buf, sizeof(buf), &len, fds, &nfds);
+	int e = conn_recv(ctx->fd, &reply, sizeof(reply), &len, fds, &nfds);
 
 	if (e == CONN_E_CLOSED)
 		return context_gone(r->call);
@@ -85,13 +88,13 @@ static int receive(struct ddp_ctx *ctx, const struct request *r)
 				 "is too long, or its descriptors could not be taken");
 	if (e)
 		return reason_errno(e < 0 ? e : -EAGAIN, r->call, "waiting for the daemon");
-	e = check_reply(ctx, r, buf, len, nfds);
+	e = check_reply(ctx, r, &reply, len, nfds);
 	if (e) {
 		for (unsigned i = 0; i < nfds; i++)
 			close(fds[i]);
 		return e;
 	}
-	memcpy(r->reply, buf, len);
+	memcpy(r->reply, &reply, len);
 	for (unsigned i = 0; i < nfds; i++)
 		r->ret_fds[i] = fds[i];
 	return 0;

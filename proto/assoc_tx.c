@@ -175,7 +175,8 @@ void assoc_tx_accepted(struct assoc *a)
 		break;
 	case ASSOC_SEGMENT:
 		a->count.tx_segments++;
-		rdmap_tx_taken(s->ep);
+		if (s->ep)
+			rdmap_tx_taken(s->ep);
 		break;
 	case ASSOC_END:
 		a->count.tx_control++;

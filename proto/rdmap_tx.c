@@ -313,6 +313,8 @@ void rdmap_tx_taken(struct rdmap *ep)
 	bool read = tx->kind == RDMAP_WORK && tx->wr.op == RDMAP_READ;
 	bool last = ddp_tx_last(&tx->msg);
 
+	if (tx->kind == RDMAP_NOTHING)
+		return; /* given up while the transport took it: the stream failed or was stopped */
 	if (tx->msg.off == 0) {
 		if (!tx->msg.ddp.tagged)
 			tx->msn[tx->msg.ddp.qn]++;

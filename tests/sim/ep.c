@@ -20,7 +20,8 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 
 	if (!has_session(ep))
 		fail(ep->w, "ep%u: asked for work without a session", ep->id);
-	if (ep->sq_taken == ep->sq_n || ep->cq_room == 0)
+	ep->hungry = ep->sq_taken == ep->sq_n || ep->cq_room == 0;
+	if (ep->hungry)
 		return false;
 	if (ep->state == EP_CLOSING)
 		fail(ep->w, "ep%u: work was taken after the close", ep->id);
@@ -52,16 +53,24 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
+/* No more wakes than the contract asks for: one that is not needed would hide one forgotten. */
+static void wake(struct ep *ep)
+{
+	if (ep->state != EP_OPEN || !ep->hungry)
+		return;
+	ep->hungry = false;
+	assoc_tx_wake(ep->peer->assoc, ep->r);
+	peer_wake(ep->peer);
+}
+
 static void drain(void *obj, void *arg)
 {
 	struct ep *ep = obj;
 
 	(void)arg;
 	ep->cq_room++;
-	if (ep->state != EP_OPEN)
-		return;
-	assoc_tx_wake(ep->peer->assoc, ep->r);
-	peer_wake(ep->peer);
+	if (ep->sq_taken < ep->sq_n)
+		wake(ep);
 }
 
 static void complete(void *user, const struct rdmap_done *done)
@@ -178,10 +187,8 @@ void ep_post(struct op *op)
 	trace(ep->w, "ep%u posts %s #%llu len %u flags %x%s%s", ep->id, rdmap_op_str(op->kind),
 	      (unsigned long long)op->cookie, op->len, op->wr.flags, op->local ? " bad" : "",
 	      op->must ? " wrong" : "");
-	if (ep->state != EP_OPEN)
-		return;
-	assoc_tx_wake(ep->peer->assoc, ep->r);
-	peer_wake(ep->peer);
+	if (ep->cq_room > 0)
+		wake(ep);
 }
 
 void ep_post_recv(struct op *op)

@@ -5,6 +5,8 @@
 
 #include "tests/sim/world.h"
 
+enum { ONE_SEGMENT = 400 };
+
 static struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len)
 {
 	struct world *w = ep->w;
@@ -232,15 +234,17 @@ static void spoil_target(struct op *op)
 
 	op->target = slice_put(op->target);
 	switch (below(op->ep->w, 4)) {
-	case 0:
-		op->wr.rstag ^= 0x80000000u + (uint32_t)below(op->ep->w, 1000) * 2;
-		spoil(op, PERR_TAGGED_STAG, PERR_READ_STAG);
-		break;
-	case 1:
+	case 0: /* one byte too far; what is within is not to be touched, so in one segment */
 		op->wr.rstag = open->stag;
-		op->wr.rto = open->to + open->len;
+		op->wr.rto = open->to + open->len + 1 - op->len;
+		if (op->len > ONE_SEGMENT && !read)
+			op->wr.rto = open->to + open->len;
 		spoil(op, read ? PERR_READ_BOUNDS : PERR_TAGGED_BOUNDS,
 		      read ? PERR_READ_WRAP : PERR_TAGGED_WRAP);
+		break;
+	case 1:
+		op->wr.rstag ^= 0x80000000u + (uint32_t)below(op->ep->w, 1000) * 2;
+		spoil(op, PERR_TAGGED_STAG, PERR_READ_STAG);
 		break;
 	case 2:
 		op->wr.rstag = strange->stag;

@@ -72,6 +72,7 @@ static void accept_session(struct pend *d, struct ep *ep)
 {
 	struct sess *s = d->sess;
 	struct peer *p = d->peer;
+	uint64_t eager = chance(ep->w, 5000) ? below(ep->w, 8) : 0;
 
 	s->ep[1] = ep;
 	s->answer = ANS_ACCEPT;
@@ -84,6 +85,8 @@ static void accept_session(struct pend *d, struct ep *ep)
 	if (assoc_accept(p->assoc, s->sid, ep->r, s->priv[1], s->priv_len[1]) != ASSOC_E_OK)
 		fail(ep->w, "session %u: cannot be accepted", s->id);
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
+	while (eager-- > 0)
+		op_post_random(ep); /* what is sent now may overtake the Accept */
 }
 
 static void less_pending(struct peer *p)

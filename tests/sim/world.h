@@ -152,6 +152,7 @@ struct ep {
 	unsigned sends;     /* posted, that will reach the wire */
 	unsigned reads_out; /* Read Requests sent and not completed */
 	unsigned cq_room;
+	bool hungry;  /* take_send() had nothing to give: a wake is due when that changes */
 	bool shaky;   /* receives may have failed: which one takes what is uncertain */
 	bool flushed; /* something ended RDMAP_FLUSHED: the end must follow */
 	bool blamed;  /* something ended RDMAP_REM_...: the peer's error must follow */

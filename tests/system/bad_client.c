@@ -26,7 +26,7 @@
 struct bad {
 	const char *path;
 	int fd;
-	unsigned char rec[MSG_MAX];
+	_Alignas(8) unsigned char rec[MSG_MAX];
 	size_t len;
 	int fds[MSG_MAX_FDS];
 	unsigned nfds;

@@ -354,3 +354,34 @@ Test(transfer_errors, terminate_names_the_write_to_that_stag)
 	two_expect_done(two.qa, 2, RDMAP_FLUSHED);
 	two_expect_done(two.qa, 3, RDMAP_REM_ACCESS);
 }
+
+/* A transport may hand up what came in while it takes a segment. */
+Test(transfer_errors, stream_may_end_while_the_transport_takes_a_segment)
+{
+	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 99};
+	struct pair_msg bad = pair_segment(two.sid, 1, &h, "bad", 3);
+
+	for (unsigned unbind = 0; unbind < 2; unbind++) {
+		struct assoc_seg seg;
+		struct pair_msg m;
+
+		two_teardown();
+		two_setup();
+		two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 4000));
+		cr_assert(assoc_tx_next(two.a.assoc, 1450, &seg));
+		if (unbind)
+			assoc_unbind(two.a.assoc, two.qa->ep);
+		else
+			pair_push(&two.a, &bad);
+		assoc_tx_accepted(two.a.assoc);
+		if (!unbind) {
+			two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+			cr_assert(pair_pull(&two.a, &m));
+			cr_expect_eq(m.b[3], 0x47);
+		}
+		two_expect_none(two.qa);
+		cr_assert(pair_pull(&two.a, &m));
+		cr_expect_eq(be_get16(m.b), unbind ? 2 : 3);
+		cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
+	}
+}

@@ -160,6 +160,34 @@ Test(user, says_when_everything_was_acknowledged, .init = begin)
 	llp_close(t);
 }
 
+/* The event waits behind a message that is not read while something else is sent. */
+Test(user, does_not_take_an_old_acknowledgement_for_a_new_one, .init = begin)
+{
+	struct llp *t = open_here();
+	struct llp_info info;
+
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	rig_until(t, &acceptor.incoming, 1);
+	rc.stopped = true;
+	rig_send(t, &acceptor, 0, 100, 1);
+	rig_until(t, &acceptor.acked, 1);
+	rig_send(t, &rc, 0, 100, 2);
+	do {
+		rig_turn(t);
+		llp_info(rc.c, &info);
+	} while (info.unacked);
+	rc.acked = 0;
+	rig_send(t, &rc, 0, 100, 3);
+	rc.stopped = false;
+	llp_input(t, 0);
+	cr_assert_eq(rc.msgs, 1);
+	cr_assert_eq(rc.acked, 0);
+	rig_until(t, &rc.acked, 1);
+	cr_assert_eq(acceptor.msgs, 2);
+	llp_close(t);
+}
+
 /* A listener cannot know yet how large the packets to a peer may be. */
 Test(user, limits_the_packets_of_accepted_associations_too, .init = begin)
 {
@@ -330,6 +358,7 @@ Test(user, delivers_all_before_an_orderly_end, .init = begin)
 	llp_shutdown(rc.c);
 	rig_until(t, &acceptor.down, 1);
 	cr_assert_eq(acceptor.msgs, 20);
+	cr_assert_eq(acceptor.last.ppid, 16);
 	cr_assert_eq(acceptor.err, 0, "%s", acceptor.why);
 	rig_until(t, &rc.down, 1);
 	cr_assert_eq(rc.err, 0, "%s", rc.why);

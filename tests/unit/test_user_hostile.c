@@ -154,6 +154,8 @@ Test(user_hostile, a_fragmented_message_comes_out_whole, .init = begin)
 {
 	raw_sends(100000);
 	cr_assert_eq(acceptor.msgs, 1);
+	cr_assert_eq(acceptor.last.ppid, 16);
+	cr_assert_eq(acceptor.last.sid, 1);
 	cr_assert(rig_last_is(&acceptor, 100000, 7));
 }
 

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/ipc/fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ipc/conn.h"
+#include "ipc/evfd.h"
+#include "ipc/version.h"
+#include "util/checked.h"
+
+#define MUST(x)                                                                                    \
+	do {                                                                                       \
+		if (!(x)) {                                                                        \
+			perror("fake daemon: " #x);                                                \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static void say_hello(struct fake *f, struct fake_reply *r)
+{
+	int sv[2];
+	void *map;
+
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) == 0);
+	f->event_fd = sv[0];
+	r->fds[0] = sv[1];
+	MUST(memfd_create_mapped("fake-page", sizeof(*f->page), &r->fds[1], &map) == 0);
+	f->page = map;
+	MUST(evfd_create(&r->fds[2], &f->bell) == 0);
+	r->nfds = 3;
+	r->len = sizeof(r->hello);
+	r->hello.major = IPC_VERSION_MAJOR;
+	r->hello.minor = IPC_VERSION_MINOR;
+	r->hello.client = 1;
+	r->hello.poll_us = 10;
+}
+
+static void make_cq(struct fake *f, const struct msg_create_cq *req, struct fake_reply *r)
+{
+	struct fake_cq *cq = &f->cq[f->ncq++];
+	void *map;
+
+	r->cq.handle = f->ncq;
+	r->cq.entries = req->entries;
+	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
+	MUST(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
+	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
+	MUST(evfd_create(&cq->bell, &r->fds[1]) == 0);
+	r->nfds = 2;
+	r->len = sizeof(r->cq);
+}
+
+static void make_qp(struct fake *f, const struct msg_create_qp *req, struct fake_reply *r)
+{
+	struct fake_qp *qp = &f->qp[f->nqp++];
+	struct msg_qp *m = &r->qp;
+	void *map;
+
+	m->handle = f->nqp;
+	m->qp_num = 100 + f->nqp;
+	m->slot = qp->slot = 70 * f->nqp;
+	m->sq_entry = wqe_send_size(req->max_send_sge, req->max_inline);
+	m->rq_entry = wqe_recv_size(req->max_recv_sge);
+	m->rq_offset = checked_round_up(ring_bytes(req->sq_entries, m->sq_entry), RING_LINE);
+	m->bytes = m->rq_offset + ring_bytes(req->rq_entries, m->rq_entry);
+	MUST(memfd_create_mapped("fake-qp", m->bytes, &r->fds[0], &map) == 0);
+	ring_init(&qp->sq, map, req->sq_entries, m->sq_entry);
+	ring_init(&qp->rq, (uint8_t *)map + m->rq_offset, req->rq_entries, m->rq_entry);
+	r->nfds = 1;
+	r->len = sizeof(*m);
+}
+
+static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct fake_reply *r)
+{
+	MUST(memfd_map_client(fd, req->offset, req->len, req->access != 4, &f->mr) == 0);
+	r->mr.handle = 7;
+	r->mr.stag = 0x1a2b3c00 + f->nrec;
+	r->len = sizeof(r->mr);
+}
+
+/* What a daemon that has nothing to object to would answer. */
+static void answer(struct fake *f, const union fake_record *req, int fd, struct fake_reply *r)
+{
+	r->len = sizeof(r->hdr);
+	switch (req->hdr.op) {
+	case MSG_HELLO:
+		say_hello(f, r);
+		break;
+	case MSG_QUERY:
+		r->caps.max_qp = 11;
+		r->caps.retransmits = 12;
+		memset(r->caps.transport, 'x', sizeof(r->caps.transport)); /* no NUL */
+		r->len = sizeof(r->caps);
+		break;
+	case MSG_ALLOC_PD:
+		r->handle.handle = f->nrec;
+		r->len = sizeof(r->handle);
+		break;
+	case MSG_REG_MR:
+		make_mr(f, &req->reg_mr, fd, r);
+		break;
+	case MSG_BIND_MR:
+		r->mr.stag = 0x1a2b3c00 + f->nrec;
+		r->len = sizeof(r->mr);
+		break;
+	case MSG_CREATE_CQ:
+		make_cq(f, &req->create_cq, r);
+		break;
+	case MSG_CREATE_QP:
+		make_qp(f, &req->create_qp, r);
+		break;
+	case MSG_QUERY_QP:
+		r->qp_state.state = 2;
+		r->qp_state.max_tagged = 1400;
+		r->len = sizeof(r->qp_state);
+		break;
+	case MSG_LISTEN:
+		r->listener.handle = 5;
+		r->listener.port = 5043;
+		r->len = sizeof(r->listener);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Serves one request. False when the client is gone, or the script wants an end. */
+static bool serve(struct fake *f)
+{
+	union fake_record *req = &f->rec[f->nrec];
+	struct fake_reply r = {0};
+	int fds[MSG_MAX_FDS] = {-1};
+	unsigned nfds = 0;
+	size_t len;
+
+	memset(req, 0, sizeof(*req));
+	if (conn_recv(f->fd, req, sizeof(*req), &len, fds, &nfds))
+		return false;
+	if (req->hdr.op == MSG_HELLO)
+		f->hello = req->hello;
+	else
+		f->nrec++;
+	MUST(f->nrec < FAKE_RECORDS);
+	r.hdr = req->hdr;
+	answer(f, req, fds[0], &r);
+	for (unsigned i = 0; i < nfds; i++)
+		close(fds[i]);
+	if (f->script)
+		f->script(f, &r);
+	if (!r.silent)
+		conn_send(f->fd, r.bytes, r.len, r.fds, r.nfds);
+	for (unsigned i = 0; i < r.nfds; i++)
+		close(r.fds[i]);
+	return !r.silent;
+}
+
+static void close_all(struct fake *f)
+{
+	close(f->fd);
+	if (f->event_fd >= 0)
+		close(f->event_fd);
+	if (f->bell >= 0)
+		close(f->bell);
+	for (unsigned i = 0; i < f->ncq; i++)
+		close(f->cq[i].bell);
+	f->fd = -1;
+}
+
+static void *run(void *arg)
+{
+	struct fake *f = arg;
+
+	f->fd = accept(f->listen_fd, NULL, NULL);
+	if (f->fd < 0)
+		return NULL;
+	while (serve(f))
+		;
+	close_all(f);
+	return NULL;
+}
+
+void fake_start(struct fake *f)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+
+	f->fd = f->event_fd = f->bell = -1;
+	strcpy(f->dir, "/tmp/ddp-fake-XXXXXX");
+	MUST(mkdtemp(f->dir));
+	MUST(chmod(f->dir, 0755) == 0);
+	snprintf(f->path, sizeof(f->path), "%s/sock", f->dir);
+	strcpy(sun.sun_path, f->path);
+	f->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	MUST(bind(f->listen_fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
+	MUST(listen(f->listen_fd, 1) == 0);
+	setenv("DDP_SOCKET", f->path, 1);
+	MUST(pthread_create(&f->thread, NULL, run, f) == 0);
+}
+
+void fake_die(struct fake *f)
+{
+	if (f->listen_fd < 0)
+		return;
+	shutdown(f->listen_fd, SHUT_RDWR);
+	if (f->fd >= 0)
+		shutdown(f->fd, SHUT_RDWR);
+	pthread_join(f->thread, NULL);
+	close(f->listen_fd);
+	f->listen_fd = -1;
+}
+
+void fake_stop(struct fake *f)
+{
+	fake_die(f);
+	unlink(f->path);
+	rmdir(f->dir);
+}
+
+const union fake_record *fake_last(const struct fake *f, uint32_t op)
+{
+	const union fake_record *req = &f->rec[f->nrec - 1];
+
+	if (f->nrec == 0 || req->hdr.op != op) {
+		fprintf(stderr, "fake daemon: the last request is %s, not %s\n",
+			f->nrec ? msg_op_str(req->hdr.op) : "none", msg_op_str(op));
+		abort();
+	}
+	return req;
+}
+
+void fake_refuse(struct fake_reply *r, int err, const char *reason)
+{
+	struct msg_hdr hdr = r->hdr;
+
+	for (unsigned i = 0; i < r->nfds; i++)
+		close(r->fds[i]);
+	r->nfds = 0;
+	memset(r->bytes, 0, sizeof(r->bytes));
+	r->hdr = hdr;
+	r->hdr.op = MSG_ERROR;
+	r->error.err = err;
+	snprintf(r->error.reason, MSG_REASON_MAX, "%s", reason);
+	r->len = sizeof(r->error);
+}
+
+void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited)
+{
+	uint32_t sleeper;
+
+	MUST(ring_room(&cq->ring, 1) > 0);
+	memcpy(ring_reserve(&cq->ring), e, sizeof(*e));
+	ring_submit(&cq->ring);
+	sleeper = ring_sleeper(&cq->ring);
+	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
+		return;
+	ring_awake(&cq->ring);
+	evfd_signal(cq->bell);
+}
+
+void fake_event(struct fake *f, struct msg_event ev)
+{
+	ev.hdr.op = MSG_EVENT;
+	MUST(conn_send(f->event_fd, &ev, sizeof(ev), NULL, 0) == 0);
+}

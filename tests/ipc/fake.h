@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A daemon that speaks the local protocol and does nothing else, in a thread of the test. It
+ * answers well unless a script says otherwise; rings and bells are in the test's hands.
+ */
+#ifndef TESTS_IPC_FAKE_H
+#define TESTS_IPC_FAKE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ipc/memfd.h"
+#include "ipc/msg.h"
+#include "ipc/ring.h"
+#include "ipc/wqe.h"
+
+enum { FAKE_OBJECTS = 8, FAKE_RECORDS = 64 };
+
+struct fake_cq {
+	struct ring ring;
+	int bell; /* the ringing end */
+};
+
+struct fake_qp {
+	struct ring sq, rq;
+	uint32_t slot;
+};
+
+/* What is about to be sent. */
+struct fake_reply {
+	union {
+		struct msg_hdr hdr;
+		struct msg_error error;
+		struct msg_hello_reply hello;
+		struct msg_caps caps;
+		struct msg_handle handle;
+		struct msg_mr mr;
+		struct msg_cq cq;
+		struct msg_qp qp;
+		struct msg_qp_state qp_state;
+		struct msg_listener listener;
+		uint8_t bytes[MSG_MAX];
+	};
+	size_t len;
+	int fds[MSG_MAX_FDS];
+	unsigned nfds;
+	bool silent; /* send nothing, and end */
+};
+
+/* A request as it came. */
+union fake_record {
+	struct msg_hdr hdr;
+	struct msg_hello hello;
+	struct msg_reg_mr reg_mr;
+	struct msg_bind_mr bind_mr;
+	struct msg_create_cq create_cq;
+	struct msg_create_qp create_qp;
+	struct msg_handle handle;
+	struct msg_listen listen;
+	struct msg_connect connect;
+	struct msg_accept accept;
+	struct msg_reject reject;
+	uint8_t bytes[MSG_MAX];
+};
+
+struct fake {
+	char dir[32], path[64];
+	int listen_fd, fd, event_fd;
+	pthread_t thread;
+	void (*script)(struct fake *f, struct fake_reply *r); /* NULL, or changes replies */
+
+	struct bell_page *page;
+	int bell; /* the waiting end */
+	struct fake_cq cq[FAKE_OBJECTS];
+	struct fake_qp qp[FAKE_OBJECTS];
+	struct memfd_map mr; /* the last one registered */
+	unsigned ncq, nqp;
+
+	struct msg_hello hello;
+	union fake_record rec[FAKE_RECORDS]; /* all requests after it, in order */
+	unsigned nrec;
+};
+
+/* Listens, and points $DDP_SOCKET there. */
+void fake_start(struct fake *f);
+
+/* Ends as a daemon that was killed does. */
+void fake_die(struct fake *f);
+
+/* Removes the socket; ends it if it has not. */
+void fake_stop(struct fake *f);
+
+/* The last request; it is checked to be this one. */
+const union fake_record *fake_last(const struct fake *f, uint32_t op);
+
+/* For scripts: turns the reply into a refusal. */
+void fake_refuse(struct fake_reply *r, int err, const char *reason);
+
+/* Writes a completion as the daemon does, and rings if the reader sleeps for it. */
+void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited);
+
+/* Sends an event; hdr is filled in. */
+void fake_event(struct fake *f, struct msg_event ev);
+
+#endif

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Opening, requests and their failures, memory, attribute structs: the library against a fake
+ * daemon. */
+#include <criterion/criterion.h>
+#include <ddp/ddp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ipc/version.h"
+#include "tests/ipc/fake.h"
+
+static struct fake fake;
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd;
+static struct ddp_mr
+	*mr; /* what a test leaves behind stays reachable, so that leaks of the library show */
+static struct ddp_pd *other;
+static struct ddp_cq *cq;
+
+static void start(void)
+{
+	fake_start(&fake);
+}
+
+static void start_open(void)
+{
+	fake_start(&fake);
+	cr_assert_eq(ddp_open(NULL, &ctx), 0, "%s", ddp_last_reason());
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd), 0);
+}
+
+static void stop(void)
+{
+	fake_stop(&fake);
+}
+
+static bool says(const char *part)
+{
+	if (strstr(ddp_last_reason(), part))
+		return true;
+	fprintf(stderr, "reason is: %s\n", ddp_last_reason());
+	return false;
+}
+
+static unsigned open_fds(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* ---- opening ---- */
+
+TestSuite(open, .init = start, .fini = stop, .timeout = 20);
+
+Test(open, greets_with_the_version_and_the_name_of_the_program)
+{
+	cr_assert_eq(ddp_open(NULL, &ctx), 0);
+	cr_assert_eq(fake.hello.major, IPC_VERSION_MAJOR);
+	cr_assert_eq(fake.hello.minor, IPC_VERSION_MINOR);
+	cr_assert_gt(strlen(fake.hello.comm), 0);
+	cr_assert_eq(ddp_close(ctx), 0);
+}
+
+Test(open, closing_leaves_no_descriptor)
+{
+	unsigned before = open_fds();
+
+	cr_assert_eq(ddp_open(NULL, &ctx), 0);
+	cr_assert_eq(ddp_close(ctx), 0);
+	fake_die(&fake);
+	cr_assert_eq(open_fds(), before - 1, "but the fake daemon's listening socket");
+}
+
+Test(open, the_socket_of_the_attributes_comes_before_that_of_the_environment)
+{
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+
+	setenv("DDP_SOCKET", "/nowhere", 1);
+	attr.socket = fake.path;
+	cr_assert_eq(ddp_open(&attr, &ctx), 0);
+}
+
+Test(open, without_a_daemon_it_says_where_it_looked)
+{
+	setenv("DDP_SOCKET", "/nowhere/at/all", 1);
+	cr_assert_eq(ddp_open(NULL, &ctx), -ENOENT);
+	cr_assert(says("/nowhere/at/all"));
+	setenv("DDP_SOCKET", fake.path, 1);
+	fake_die(&fake);
+	cr_assert_eq(ddp_open(NULL, &ctx), -ECONNREFUSED);
+	cr_assert(says(fake.path));
+}
+
+Test(open, a_path_that_is_too_long_is_an_error)
+{
+	char path[200];
+
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	setenv("DDP_SOCKET", path, 1);
+	cr_assert_eq(ddp_open(NULL, &ctx), -ENAMETOOLONG);
+}
+
+Test(open, without_permission_it_names_the_group)
+{
+	cr_assert_eq(chmod(fake.path, 0), 0);
+	if (geteuid() == 0)
+		cr_assert_eq(seteuid(65534), 0);
+	cr_assert_eq(ddp_open(NULL, &ctx), -EACCES);
+	cr_assert(says("is not in group"));
+	if (geteuid() != getuid())
+		cr_assert_eq(seteuid(getuid()), 0);
+}
+
+static void other_version(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->hello.major = IPC_VERSION_MAJOR + 1;
+	r->hello.minor = 3;
+}
+
+Test(open, another_major_version_is_a_protocol_error_that_names_both)
+{
+	unsigned before = open_fds();
+
+	fake.script = other_version;
+	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
+	cr_assert(says("version 2.3"));
+	cr_assert(says("library 1.0"));
+	fake_die(&fake);
+	cr_assert_eq(open_fds(), before - 1);
+}
+
+static void refuse_version(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, EPROTO, "version 1 is not spoken here");
+}
+
+Test(open, a_daemon_that_refuses_the_version_is_quoted)
+{
+	fake.script = refuse_version;
+	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
+	cr_assert(says("version 1 is not spoken here"));
+}
+
+static void too_few_fds(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	close(r->fds[--r->nfds]);
+}
+
+static void short_page(struct fake *f, struct fake_reply *r)
+{
+	void *map;
+
+	(void)f;
+	close(r->fds[1]);
+	cr_assert_eq(memfd_create_mapped("short", 100, &r->fds[1], &map), 0);
+}
+
+Test(open, a_greeting_that_is_not_whole_is_a_protocol_error)
+{
+	unsigned before = open_fds();
+
+	fake.script = too_few_fds;
+	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
+	fake_stop(&fake);
+	fake_start(&fake);
+	fake.script = short_page;
+	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
+	cr_assert(says("it ends before that"));
+	fake_die(&fake);
+	cr_assert_eq(open_fds(), before - 1);
+}
+
+/* ---- requests ---- */
+
+TestSuite(request, .init = start_open, .fini = stop, .timeout = 20);
+
+static void refuse(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, EDQUOT, "protection domain: user 1000 has 16 of at most 16");
+}
+
+Test(request, a_refusal_becomes_errno_and_sentence)
+{
+	other = (void *)&fake;
+	fake.script = refuse;
+	cr_assert_eq(ddp_alloc_pd(ctx, &other), -EDQUOT);
+	cr_assert_str_eq(ddp_last_reason(),
+			 "ddp_alloc_pd: protection domain: user 1000 has 16 of at most 16");
+	cr_assert_eq(other, (void *)&fake, "untouched on failure");
+	fake.script = NULL;
+	cr_assert_eq(ddp_alloc_pd(ctx, &other), 0, "the connection goes on");
+}
+
+static void unterminated(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, EINVAL, "");
+	memset(r->error.reason, 'x', MSG_REASON_MAX);
+}
+
+Test(request, a_sentence_without_an_end_is_ended)
+{
+	fake.script = unterminated;
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd), -EINVAL);
+	cr_assert_lt(strlen(ddp_last_reason()), MSG_REASON_MAX + 16);
+}
+
+static void *fail_elsewhere(void *arg)
+{
+	(void)arg;
+	cr_assert_str_eq(ddp_last_reason(), "");
+	ddp_dealloc_pd(NULL);
+	ddp_open(&(struct ddp_open_attr){0}, &ctx);
+	cr_assert(says("struct_size"));
+	return NULL;
+}
+
+Test(request, each_thread_has_its_own_sentence)
+{
+	pthread_t t;
+
+	fake.script = refuse;
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd), -EDQUOT);
+	pthread_create(&t, NULL, fail_elsewhere, NULL);
+	pthread_join(t, NULL);
+	cr_assert(says("16 of at most 16"));
+}
+
+static void wrong_seq(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->hdr.seq++;
+}
+
+static void wrong_op(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->hdr.op = MSG_QUERY;
+}
+
+static void wrong_size(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->len -= 4;
+}
+
+static void tiny(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->len = 3;
+}
+
+static void unasked_fd(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->fds[r->nfds++] = dup(0);
+}
+
+static void no_errno(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, 0, "nothing is wrong");
+}
+
+static void negative_errno(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, -EINVAL, "twice negative");
+}
+
+static void short_error(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, EINVAL, "");
+	r->len -= 8;
+}
+
+Test(request, a_reply_that_makes_no_sense_is_a_protocol_error_and_ends_the_connection)
+{
+	void (*const scripts[])(struct fake *, struct fake_reply *) = {
+		wrong_seq,  wrong_op, wrong_size,     tiny,
+		unasked_fd, no_errno, negative_errno, short_error,
+	};
+
+	for (unsigned i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		struct ddp_cm_event *ev;
+		struct ddp_pd *none;
+
+		fake.script = scripts[i];
+		cr_assert_eq(ddp_alloc_pd(ctx, &none), -EPROTO, "script %u", i);
+		cr_assert_eq(ddp_alloc_pd(ctx, &none), -EPIPE, "script %u", i);
+		cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), -EPIPE, "script %u", i);
+		cr_assert_eq(ddp_dealloc_pd(pd), 0);
+		cr_assert_eq(ddp_close(ctx), 0);
+		fake_stop(&fake);
+		fake.script = NULL;
+		start_open();
+	}
+}
+
+Test(request, unasked_descriptors_are_closed)
+{
+	unsigned before = open_fds();
+	struct ddp_pd *none;
+
+	fake.script = unasked_fd;
+	cr_assert_eq(ddp_alloc_pd(ctx, &none), -EPROTO);
+	fake_die(&fake);
+	cr_assert_leq(open_fds(), before);
+}
+
+static void die(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->silent = true;
+}
+
+Test(request, a_daemon_that_dies_before_it_answers_is_a_broken_pipe)
+{
+	fake.script = die;
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd), -EPIPE);
+	cr_assert(says("ddp_alloc_pd: the daemon has ended"));
+}
+
+Test(request, after_the_daemon_died_everything_can_be_freed)
+{
+	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_id *id, *listener;
+	struct ddp_qp *qp;
+
+	cr_assert_eq(ddp_alloc_mr(pd, 100, 1, &mr), 0);
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), 0);
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	cr_assert_eq(ddp_create_id(ctx, NULL, &listener), 0);
+	cr_assert_eq(ddp_listen(listener, NULL, 5043, 0), 0);
+	init.send_cq = init.recv_cq = cq;
+	cr_assert_eq(ddp_create_qp(id, pd, &init, &qp), 0);
+	fake_die(&fake);
+	cr_assert_eq(ddp_destroy_qp(qp), 0);
+	cr_assert_eq(ddp_destroy_id(id), 0);
+	cr_assert_eq(ddp_destroy_id(listener), 0);
+	cr_assert_eq(ddp_destroy_cq(cq), 0);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), 0);
+	cr_assert_eq(ddp_close(ctx), 0);
+}
+
+Test(request, what_others_depend_on_is_busy)
+{
+	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+
+	cr_assert_eq(ddp_close(ctx), -EBUSY);
+	cr_assert_eq(ddp_alloc_mr(pd, 100, 1, &mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), -EBUSY);
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), 0);
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	init.send_cq = init.recv_cq = cq;
+	cr_assert_eq(ddp_create_qp(id, pd, &init, &qp), 0);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), -EBUSY);
+	cr_assert_eq(ddp_destroy_cq(cq), -EBUSY);
+	cr_assert_eq(ddp_destroy_id(id), -EBUSY);
+	cr_assert_eq(ddp_destroy_qp(qp), 0);
+	cr_assert_eq(ddp_destroy_cq(cq), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), 0);
+	cr_assert_eq(ddp_close(ctx), -EBUSY, "the id is left");
+	cr_assert_eq(ddp_destroy_id(id), 0);
+	cr_assert_eq(ddp_close(ctx), 0);
+}
+
+Test(request, nothing_is_freed_when_the_daemon_refuses)
+{
+	fake.script = refuse;
+	cr_assert_eq(ddp_dealloc_pd(pd), -EDQUOT);
+	fake.script = NULL;
+	cr_assert_eq(ddp_dealloc_pd(pd), 0);
+}
+
+Test(request, destroying_nothing_is_fine)
+{
+	cr_assert_eq(ddp_dealloc_pd(NULL), 0);
+	cr_assert_eq(ddp_dereg_mr(NULL), 0);
+	cr_assert_eq(ddp_destroy_cq(NULL), 0);
+	cr_assert_eq(ddp_destroy_qp(NULL), 0);
+	cr_assert_eq(ddp_destroy_id(NULL), 0);
+	cr_assert_eq(ddp_close(NULL), 0);
+	ddp_ack_cm_event(NULL);
+}
+
+/* ---- attribute structs ---- */
+
+TestSuite(attr, .init = start_open, .fini = stop, .timeout = 20);
+
+Test(attr, a_size_that_was_not_set_is_refused)
+{
+	struct ddp_cq_attr attr = {0, 8, 0};
+	struct ddp_caps caps = {.struct_size = 0};
+
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), -EINVAL);
+	cr_assert(says("struct_size is 0"));
+	attr.struct_size = 3;
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), -EINVAL);
+	attr.struct_size = (size_t)-1;
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), -EINVAL);
+	cr_assert_eq(ddp_query(ctx, &caps), -EINVAL);
+}
+
+Test(attr, members_that_an_older_program_does_not_have_are_0)
+{
+	struct {
+		size_t struct_size;
+		uint32_t entries;
+		int32_t not_ours;
+	} old = {offsetof(struct ddp_cq_attr, spin_us), 8, 123456789};
+
+	cr_assert_eq(ddp_create_cq(ctx, (struct ddp_cq_attr *)&old, &cq), 0);
+	cr_assert_eq(fake_last(&fake, MSG_CREATE_CQ)->create_cq.entries, 8);
+}
+
+Test(attr, a_newer_program_may_leave_what_we_do_not_know_at_0)
+{
+	struct {
+		struct ddp_cq_attr known;
+		uint64_t later;
+	} new = {{sizeof(new), 8, 0}, 0};
+
+	cr_assert_eq(ddp_create_cq(ctx, &new.known, &cq), 0);
+	new.later = 1;
+	cr_assert_eq(ddp_create_cq(ctx, &new.known, &cq), -E2BIG);
+}
+
+Test(attr, results_are_cut_for_an_older_program)
+{
+	struct ddp_caps caps;
+
+	memset(&caps, 0xaa, sizeof(caps));
+	caps.struct_size = offsetof(struct ddp_caps, max_cq);
+	cr_assert_eq(ddp_query(ctx, &caps), 0);
+	cr_assert_eq(caps.struct_size, offsetof(struct ddp_caps, max_cq));
+	cr_assert_eq(caps.max_qp, 11);
+	cr_assert_eq(caps.max_cq, 0xaaaaaaaa, "behind its end");
+}
+
+Test(attr, results_that_we_do_not_know_are_0_for_a_newer_program)
+{
+	struct {
+		struct ddp_caps known;
+		uint64_t later;
+	} new;
+
+	memset(&new, 0xaa, sizeof(new));
+	new.known.struct_size = sizeof(new);
+	cr_assert_eq(ddp_query(ctx, &new.known), 0);
+	cr_assert_eq(new.known.retransmits, 12);
+	cr_assert_eq(new.later, 0);
+	cr_assert_eq(strlen(new.known.transport), sizeof(new.known.transport) - 1, "ended");
+}
+
+/* ---- memory ---- */
+
+TestSuite(memory, .init = start_open, .fini = stop, .timeout = 20);
+
+Test(memory, made_memory_is_the_daemons_as_well)
+{
+
+	cr_assert_eq(ddp_alloc_mr(pd, 5000, DDP_ACCESS_REMOTE_WRITE, &mr), 0);
+	cr_assert_eq(mr->length, 5000, "as asked");
+	cr_assert_eq(mr->iova, (uintptr_t)mr->addr);
+	cr_assert_eq(fake_last(&fake, MSG_REG_MR)->reg_mr.len, 5000);
+	cr_assert_eq(fake_last(&fake, MSG_REG_MR)->reg_mr.iova, mr->iova);
+	cr_assert_eq(fake_last(&fake, MSG_REG_MR)->reg_mr.access, DDP_ACCESS_REMOTE_WRITE);
+	cr_assert_eq(mr->lkey, mr->rkey);
+	memcpy(mr->addr, "seen", 4);
+	cr_assert_arr_eq(fake.mr.addr, "seen", 4);
+	fake.mr.addr[4999] = 9;
+	cr_assert_eq(((uint8_t *)mr->addr)[4999], 9);
+	cr_assert_eq(ftruncate(mr->memfd, 0), -1, "sealed");
+}
+
+Test(memory, a_registration_that_is_refused_leaves_nothing)
+{
+	unsigned before = open_fds();
+
+	fake.script = refuse;
+	cr_assert_eq(ddp_alloc_mr(pd, 5000, 1, &mr), -EDQUOT);
+	cr_assert_eq(open_fds(), before);
+	fake.script = NULL;
+	cr_assert_eq(ddp_dealloc_pd(pd), 0);
+}
+
+Test(memory, impossible_lengths_are_refused)
+{
+
+	cr_assert_eq(ddp_alloc_mr(pd, 0, 1, &mr), -EINVAL);
+	cr_assert_eq(ddp_alloc_mr(pd, SIZE_MAX, 1, &mr), -EINVAL);
+	cr_assert_lt(ddp_alloc_mr(pd, SIZE_MAX / 4, 1, &mr), 0);
+}
+
+static int memfd(unsigned flags, off_t size)
+{
+	int fd = memfd_create("test", flags);
+
+	cr_assert_eq(ftruncate(fd, size), 0);
+	return fd;
+}
+
+Test(memory, a_memfd_of_the_program_is_taken_at_any_offset)
+{
+	int fd = memfd(MFD_ALLOW_SEALING, 10000);
+
+	cr_assert_eq(ddp_reg_memfd(pd, fd, 4999, 5001, NULL, 77, 1, &mr), 0);
+	cr_assert_eq(pwrite(fd, "x", 1, 4999), 1);
+	cr_assert_eq(fake.mr.addr[0], 'x');
+	cr_assert_eq(mr->iova, 77);
+	cr_assert_null(mr->addr);
+	cr_assert_eq(mr->memfd, -1);
+	close(fd);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+}
+
+Test(memory, memfds_that_could_do_harm_are_refused_before_they_are_sent)
+{
+	int fd = memfd(MFD_ALLOW_SEALING, 10000);
+	unsigned asked = fake.nrec;
+	char path[40];
+
+	cr_assert_eq(ddp_reg_memfd(pd, memfd(0, 10000), 0, 10000, NULL, 0, 1, &mr), -EPERM);
+	cr_assert(says("not sealed against shrinking"));
+	cr_assert_eq(ddp_reg_memfd(pd, fd, 1, 10000, NULL, 0, 1, &mr), -EINVAL);
+	cr_assert_eq(ddp_reg_memfd(pd, fd, -1, 1, NULL, 0, 1, &mr), -EINVAL);
+	cr_assert_eq(ddp_reg_memfd(pd, fd, 0, 0, NULL, 0, 1, &mr), -EINVAL);
+	cr_assert_eq(ddp_reg_memfd(pd, 0, 0, 10, NULL, 0, 1, &mr), -EINVAL);
+	cr_assert_eq(ddp_reg_memfd(pd, -1, 0, 10, NULL, 0, 1, &mr), -EBADF);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fd = open(path, O_RDONLY);
+	cr_assert_eq(ddp_reg_memfd(pd, fd, 0, 10000, NULL, 0, DDP_ACCESS_REMOTE_WRITE, &mr),
+		     -EPERM);
+	cr_assert_eq(fake.nrec, asked);
+	cr_assert_eq(ddp_reg_memfd(pd, fd, 0, 10000, NULL, 0, DDP_ACCESS_REMOTE_READ, &mr), 0);
+}
+
+Test(memory, binding_gives_new_keys)
+{
+	uint32_t before;
+
+	cr_assert_eq(ddp_alloc_mr(pd, 100, 1, &mr), 0);
+	before = mr->rkey;
+	cr_assert_eq(ddp_bind_mr(mr, NULL), 0);
+	cr_assert_neq(mr->rkey, before);
+	cr_assert_eq(mr->lkey, mr->rkey);
+	cr_assert_eq(fake_last(&fake, MSG_BIND_MR)->bind_mr.mr, 7);
+	cr_assert_eq(fake_last(&fake, MSG_BIND_MR)->bind_mr.qp, 0);
+}

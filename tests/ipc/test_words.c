@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is told to people. */
+#include <criterion/criterion.h>
+#include <ddp/ddp.h>
+#include <string.h>
+
+static const char *explain(struct ddp_wc wc)
+{
+	static char buf[256];
+	int n = ddp_explain(&wc, buf, sizeof(buf));
+
+	cr_assert_eq((size_t)n, strlen(buf));
+	return buf;
+}
+
+Test(words, a_refusal_names_key_offset_length_and_cause)
+{
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_REM_ACCESS_ERR,
+						 .opcode = DDP_WC_RDMA_WRITE,
+						 .term = 0x1101,
+						 .err_stag = 0x1a2b3c4d,
+						 .err_to = 8190,
+						 .err_len = 16}),
+			 "RDMA Write refused by the peer: STag 0x1a2b3c4d: offset 8190 + 16 bytes "
+			 "is outside the region (layer 1, type 1, code 01)");
+}
+
+Test(words, addresses_are_hexadecimal)
+{
+	cr_assert(strstr(explain((struct ddp_wc){.status = DDP_WC_REM_ACCESS_ERR,
+						 .opcode = DDP_WC_RDMA_READ,
+						 .term = 0x0101,
+						 .err_to = 0x7f0012345678,
+						 .err_len = 1}),
+			 "offset 0x7f0012345678 + 1 bytes"));
+}
+
+Test(words, faults_of_this_side_name_the_lkey)
+{
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_LOC_KEY_ERR,
+						 .opcode = DDP_WC_SEND,
+						 .err_stag = 0xff}),
+			 "Send failed on this side: lkey 0x000000ff is no region");
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_LOC_SGE_ERR}),
+			 "Send failed on this side: num_sge is out of range");
+}
+
+Test(words, what_was_flushed_is_no_fault_of_its_own)
+{
+	cr_assert_str_eq(
+		explain((struct ddp_wc){.status = DDP_WC_FLUSH_ERR, .opcode = DDP_WC_RECV}),
+		"receive was not done: the session ended first");
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_FLUSH_ERR, .term = 0x1101}),
+			 "Send was not done: the session ended first (layer 1, type 1, code 01)");
+}
+
+Test(words, success_tells_what_came)
+{
+	cr_assert_str_eq(explain((struct ddp_wc){.opcode = DDP_WC_RECV,
+						 .byte_len = 42,
+						 .wc_flags = DDP_WC_WITH_INV,
+						 .invalidated_rkey = 1}),
+			 "receive completed: 42 bytes; STag 0x00000001 was invalidated");
+	cr_assert_str_eq(explain((struct ddp_wc){.opcode = DDP_WC_RDMA_WRITE}),
+			 "RDMA Write completed");
+}
+
+Test(words, terminates_that_nobody_knows_are_still_told)
+{
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_REM_OP_ERR, .term = 0x3fee}),
+			 "Send refused by the peer (layer 3, type 15, code ee)");
+}
+
+Test(words, a_short_buffer_is_cut_and_the_length_told)
+{
+	struct ddp_wc wc = {.status = DDP_WC_REM_OP_ERR, .term = 0x1202};
+	char buf[300];
+	int n = ddp_explain(&wc, NULL, 0);
+
+	for (int i = 1; i <= n + 1; i++) {
+		memset(buf, 'x', sizeof(buf));
+		cr_assert_eq(ddp_explain(&wc, buf, (size_t)i), n);
+		cr_assert_eq(strlen(buf), (size_t)i - 1);
+		cr_assert_eq(buf[i], 'x');
+	}
+}
+
+Test(words, every_value_has_a_word)
+{
+	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_FLUSH_ERR; i++)
+		cr_assert_str_neq(ddp_wc_status_str((enum ddp_wc_status)i), "?");
+	for (int i = DDP_WC_SEND; i <= DDP_WC_RECV; i++)
+		cr_assert_str_neq(ddp_wc_opcode_str((enum ddp_wc_opcode)i), "?");
+	for (int i = DDP_CM_CONNECT_REQUEST; i <= DDP_CM_REQUEST_GONE; i++)
+		cr_assert_str_neq(ddp_event_str((enum ddp_cm_event_type)i), "?");
+	cr_assert_str_eq(ddp_wc_status_str((enum ddp_wc_status)99), "?");
+	cr_assert_str_eq(ddp_wc_opcode_str((enum ddp_wc_opcode) - 1), "?");
+	cr_assert_str_eq(ddp_event_str((enum ddp_cm_event_type)0), "?");
+}
+
+Test(words, the_version_is_known)
+{
+	cr_assert_eq(ddp_version(), 0x000100);
+}
