@@ -73,7 +73,7 @@ static void examine(struct datapath *dp, const struct assoc_msg *in, const struc
 	assoc_rx_placed(dp->assoc);
 }
 
-/* 5. What waited for its session's Accept has its turn now. */
+/* 5. What waited for its session's Accept has its turn. */
 static void examine_stashed(struct datapath *dp)
 {
 	struct assoc_msg in;
@@ -109,6 +109,12 @@ bool dp_rx(struct datapath *dp, unsigned budget)
 		dp_events(dp);
 	}
 	return true;
+}
+
+void dp_accepted(struct datapath *dp)
+{
+	examine_stashed(dp);
+	dp_events(dp);
 }
 
 void dp_events(struct datapath *dp)

@@ -32,6 +32,9 @@ bool dp_tx(struct datapath *dp, unsigned budget);
 /* Receives at most budget messages. True if there may be more. */
 bool dp_rx(struct datapath *dp, unsigned budget);
 
+/* A session was accepted by this side: examines what its peer may have sent already. */
+void dp_accepted(struct datapath *dp);
+
 /* Hands waiting session events to on_event. */
 void dp_events(struct datapath *dp);
 

@@ -261,6 +261,7 @@ int listener_accept(struct client *c, const struct msg_accept *req, struct reply
 	qp->sid = r->sid;
 	drop(r);
 	qp_established(qp, NULL, 0);
+	dp_accepted(&qp->peer->dp);
 	return 0;
 }
 
