@@ -45,6 +45,7 @@ struct daemon *listener_daemon(const struct listener *l);
 
 /* Listens at both transports, and takes over associations that came to an earlier listener of the
  * port. 0 or a refusal. */
+/* Listens at both transports for the client. 0 or a refusal: port taken, address not ours. */
 int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep);
 
 /* Refuses what waits. NULL is fine; returns NULL. */

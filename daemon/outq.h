@@ -22,8 +22,10 @@ struct outq {
 };
 
 /* A queue of at most max records for fd, which stays the caller's. deinit drops what is left. */
+/* A queue for at most max records that wait for room in fd, which stays the caller's. */
 void outq_init(struct outq *q, struct loop *loop, int fd, unsigned max,
 	       void (*failed)(void *user, const char *why), void *user);
+/* Frees what waits. A queue that is all zero is fine. */
 void outq_deinit(struct outq *q);
 
 /*

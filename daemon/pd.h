@@ -19,6 +19,7 @@ struct pd {
 };
 
 /* Charged to the client's uid; the handle goes to the reply. 0 or a refusal. */
+/* Makes a domain for the client. 0 or a refusal. */
 int pd_alloc(struct client *c, struct reply *rep);
 
 /* -EBUSY while it is used, in words. */

@@ -66,6 +66,7 @@ uint64_t peer_expiry(const struct daemon *d);
 struct peer *peer_free(struct peer *p);
 
 /* As ddpctl shows it. */
+/* "connecting", "up", "ending", "down" */
 const char *peer_state_str(enum peer_state s);
 
 #endif

@@ -65,6 +65,7 @@ struct qp {
 };
 
 /* Makes the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal. */
+/* Makes rings and endpoint as the client asks. 0 or a refusal that names limit and value. */
 int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep);
 
 /* Ends its session, if any, with a Terminate, and frees it. NULL is fine; returns NULL. */
@@ -77,6 +78,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep);
 void qp_disconnect(struct qp *qp);
 
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
+/* State, session and segment sizes of now. */
 void qp_query(struct qp *qp, struct msg_qp_state *ret);
 
 /* The client rang: there is work, or room to complete it. */
@@ -102,6 +104,7 @@ void qp_expire_connects(struct daemon *d);
 uint64_t qp_connect_expiry(const struct daemon *d);
 
 /* As ddpctl shows it. */
+/* "idle", "connecting", "rts", "closing", "error" */
 const char *qp_state_str(enum qp_state s);
 
 #endif

@@ -153,7 +153,9 @@ int llp_send(struct llp_conn *c, const struct llp_msg *m);
 int llp_recv(struct llp_conn *c, struct llp_msg *ret);
 
 /* What is so now; counters of the whole transport. */
+/* State of an association that is or was up. */
 void llp_info(const struct llp_conn *c, struct llp_info *ret);
+/* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 
 /* Ends the association after all that was sent is acknowledged; down() follows. */

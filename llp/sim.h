@@ -65,7 +65,7 @@ int llp_sim_open(struct sim_world *w, const struct llp_config *cfg, const struct
 
 /* Ends an association as the network would: what is in flight is lost, and each end learns of
  * it in its own time. restart: this end knows it at once, as if its host had started anew. */
-void sim_break(struct llp_conn *c, bool restart);
+void simconn_break(struct llp_conn *c, bool restart);
 
 enum sim_what {
 	SIM_SENT,    /* llp_send() took the message */

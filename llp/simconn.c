@@ -149,7 +149,7 @@ void simconn_ev_cut(void *obj, void *arg)
 		      restart ? &restarted : &timed_out);
 }
 
-void sim_break(struct llp_conn *llc, bool restart)
+void simconn_break(struct llp_conn *llc, bool restart)
 {
 	struct simconn *c = simconn_of(llc);
 

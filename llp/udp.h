@@ -42,8 +42,10 @@ int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer
 /* Drops what was not flushed. NULL is fine. */
 struct udp *udp_close(struct udp *u);
 
-/* To poll for input; and the address that it is bound to. */
+/* To poll for input. */
 int udp_fd(const struct udp *u);
+
+/* The address that it is bound to. */
 const struct sockaddr_storage *udp_local(const struct udp *u);
 
 /* Bytes of packets that the kernel will hold for us. */

@@ -132,6 +132,16 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 	}
 }
 
+static void close_all(struct fake *f)
+{
+	close(f->fd);
+	close(f->event_fd);
+	close(f->bell);
+	for (unsigned i = 0; i < f->ncq; i++)
+		close(f->cq[i].bell);
+	f->closed = true;
+}
+
 /* Serves one request. False when the client is gone, or the script wants an end. */
 static bool serve(struct fake *f)
 {
@@ -155,23 +165,13 @@ static bool serve(struct fake *f)
 		close(fds[i]);
 	if (f->script)
 		f->script(f, &r);
-	if (!r.silent)
+	if (r.silent)
+		close_all(f);
+	else
 		conn_send(f->fd, r.bytes, r.len, r.fds, r.nfds);
 	for (unsigned i = 0; i < r.nfds; i++)
 		close(r.fds[i]);
 	return !r.silent;
-}
-
-static void close_all(struct fake *f)
-{
-	close(f->fd);
-	if (f->event_fd >= 0)
-		close(f->event_fd);
-	if (f->bell >= 0)
-		close(f->bell);
-	for (unsigned i = 0; i < f->ncq; i++)
-		close(f->cq[i].bell);
-	f->fd = -1;
 }
 
 static void *run(void *arg)
@@ -183,7 +183,6 @@ static void *run(void *arg)
 		return NULL;
 	while (serve(f))
 		;
-	close_all(f);
 	return NULL;
 }
 
@@ -191,7 +190,7 @@ void fake_start(struct fake *f)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 
-	f->fd = f->event_fd = f->bell = -1;
+	*f = (struct fake){.fd = -1, .event_fd = -1, .bell = -1};
 	strcpy(f->dir, "/tmp/ddp-fake-XXXXXX");
 	MUST(mkdtemp(f->dir));
 	MUST(chmod(f->dir, 0755) == 0);
@@ -212,6 +211,8 @@ void fake_die(struct fake *f)
 	if (f->fd >= 0)
 		shutdown(f->fd, SHUT_RDWR);
 	pthread_join(f->thread, NULL);
+	if (!f->closed)
+		close_all(f);
 	close(f->listen_fd);
 	f->listen_fd = -1;
 }

@@ -68,6 +68,7 @@ union fake_record {
 struct fake {
 	char dir[32], path[64];
 	int listen_fd, fd, event_fd;
+	bool closed;
 	pthread_t thread;
 	void (*script)(struct fake *f, struct fake_reply *r); /* NULL, or changes replies */
 

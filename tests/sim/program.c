@@ -154,7 +154,7 @@ static void crash_some(struct node *n)
 		return;
 	if (chance(n->w, 5000)) {
 		trace(n->w, "n%u c%u breaks", n->id, sim_conn_id(p->conn));
-		sim_break(p->conn, chance(n->w, 5000));
+		simconn_break(p->conn, chance(n->w, 5000));
 		return;
 	}
 	trace(n->w, "n%u c%u is aborted", n->id, sim_conn_id(p->conn));

@@ -298,7 +298,7 @@ Test(sim, broken_association_goes_down_at_both_ends)
 	while (client.up == 0)
 		cr_assert(sim_step(world));
 	push(&client, COUNT);
-	sim_break(client.conn, false);
+	simconn_break(client.conn, false);
 	run();
 	cr_assert_eq(client.down, 1);
 	cr_assert_eq(server.down, 1);
@@ -312,7 +312,7 @@ Test(sim, end_that_starts_anew_knows_it_first)
 	begin(1, &rough);
 	while (client.up == 0)
 		cr_assert(sim_step(world));
-	sim_break(client.conn, true);
+	simconn_break(client.conn, true);
 	cr_assert(sim_step(world));
 	cr_assert_eq(client.down, 1);
 	cr_assert_eq(server.down, 0);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * wait_stress [COMPLETIONS]
+ *
+ * Promise: however many threads wait for and poll one completion queue, each completion is taken
+ * once, nobody sleeps while there are some, a daemon that waits for room is told, and the
+ * daemon's end wakes everybody. The same for one thread that sleeps on the descriptor. Sleepers
+ * wait without a limit: a lost wake-up lets the watchdog end the program.
+ */
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ipc/evfd.h"
+#include "tests/ipc/fake.h"
+
+enum { WATCHDOG_S = 300, ENTRIES = 8, BATCH = 3, WAITERS = 3, TAKERS = WAITERS + 1 };
+
+static struct fake fake;
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd;
+static struct ddp_cq *cq;
+static struct ddp_id *id;
+static struct ddp_qp *qp;
+
+struct taker {
+	pthread_t thread;
+	uint64_t count, sum, sleeps;
+	int end;
+};
+
+static void must(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "FAILED: %s: %s\n", what, ddp_last_reason());
+	exit(1);
+}
+
+static void set_up(int32_t spin_us)
+{
+	struct ddp_cq_attr attr = {sizeof(attr), ENTRIES, spin_us};
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	fake_start(&fake);
+	must(ddp_open(NULL, &ctx) == 0, "open");
+	must(ddp_alloc_pd(ctx, &pd) == 0, "alloc_pd");
+	must(ddp_create_cq(ctx, &attr, &cq) == 0, "create_cq");
+	must(ddp_create_id(ctx, NULL, &id) == 0, "create_id");
+	init.send_cq = init.recv_cq = cq;
+	must(ddp_create_qp(id, pd, &init, &qp) == 0, "create_qp");
+}
+
+static void tear_down(void)
+{
+	must(ddp_destroy_qp(qp) == 0, "destroy_qp");
+	must(ddp_destroy_id(id) == 0, "destroy_id");
+	must(ddp_destroy_cq(cq) == 0, "destroy_cq");
+	must(ddp_dealloc_pd(pd) == 0, "dealloc_pd");
+	must(ddp_close(ctx) == 0, "close");
+	fake_stop(&fake);
+}
+
+static void count(struct taker *t, const struct ddp_wc *wc, int n)
+{
+	for (int i = 0; i < n; i++) {
+		t->count++;
+		t->sum += wc[i].wr_id;
+	}
+}
+
+static void *wait_loop(void *arg)
+{
+	struct taker *t = arg;
+	struct ddp_wc wc[BATCH];
+
+	while ((t->end = ddp_wait_cq(cq, 1 + (int)(t->count % BATCH), wc, -1)) > 0)
+		count(t, wc, t->end);
+	return NULL;
+}
+
+static void *poll_loop(void *arg)
+{
+	struct taker *t = arg;
+	struct ddp_wc wc[BATCH];
+
+	while ((t->end = ddp_poll_cq(cq, BATCH, wc)) >= 0) {
+		count(t, wc, t->end);
+		sched_yield();
+	}
+	return NULL;
+}
+
+/* As the manual tells: ask, look again, sleep on the descriptor, poll until there is nothing. */
+static void *notify_loop(void *arg)
+{
+	struct pollfd p = {.fd = ddp_cq_fd(cq), .events = POLLIN};
+	struct taker *t = arg;
+	struct ddp_wc wc[BATCH];
+
+	for (;;) {
+		while ((t->end = ddp_poll_cq(cq, BATCH, wc)) > 0)
+			count(t, wc, t->end);
+		if (t->end < 0)
+			return NULL;
+		if (ddp_req_notify_cq(cq, 0) == 0) {
+			t->sleeps++;
+			poll(&p, 1, -1);
+		}
+	}
+}
+
+/* Sleeps until a queue pair of the completion queue is rung for. */
+static void await_room(struct ring *r)
+{
+	struct pollfd p = {.fd = fake.bell, .events = POLLIN};
+
+	while (ring_room(r, 1) == 0) {
+		ring_block(r);
+		if (ring_room(r, 1) > 0)
+			break;
+		if (bell_sleep(fake.page)) {
+			poll(&p, 1, -1);
+			evfd_drain(fake.bell);
+		}
+		bell_awake(fake.page);
+		bell_take(fake.page);
+	}
+}
+
+static void produce(uint64_t total)
+{
+	struct fake_cq *f = &fake.cq[0];
+
+	for (uint64_t n = 1; n <= total; n++) {
+		await_room(&f->ring);
+		fake_complete(f, &(struct wqe_cqe){.wr_id = n}, false);
+		if (n % 97 == 0)
+			sched_yield();
+	}
+}
+
+static void *(*const many[TAKERS])(void *) = {wait_loop, wait_loop, wait_loop, poll_loop};
+static void *(*const one[1])(void *) = {notify_loop};
+
+static void run(const char *name, uint64_t total, unsigned n, void *(*const fn[])(void *))
+{
+	struct taker t[TAKERS] = {0};
+	uint64_t got = 0, sum = 0, sleeps = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		pthread_create(&t[i].thread, NULL, fn[i], &t[i]);
+	produce(total);
+	fake_die(&fake);
+	for (unsigned i = 0; i < n; i++) {
+		pthread_join(t[i].thread, NULL);
+		must(t[i].end == -EPIPE, "the daemon's end");
+		got += t[i].count;
+		sum += t[i].sum;
+		sleeps += t[i].sleeps;
+	}
+	must(got == total && sum == total * (total + 1) / 2, "each completion once");
+	printf("%s: %" PRIu64 " completions, %" PRIu64 " sleeps on the descriptor\n", name, got,
+	       sleeps);
+	tear_down();
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t total = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
+
+	alarm(WATCHDOG_S);
+	set_up(0);
+	run("three wait, one polls", total, TAKERS, many);
+	set_up(0);
+	run("three wait", total, WAITERS, many);
+	set_up(20);
+	run("three spin and wait", total, WAITERS, many);
+	set_up(0);
+	run("one sleeps on the descriptor", total, 1, one);
+	return 0;
+}
