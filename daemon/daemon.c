@@ -85,19 +85,19 @@ static bool turn(void *user, uint64_t now_ms)
 	struct daemon *d = user;
 	bool any;
 
-	/* 1. What clients have posted. */
-	any = take_bells(d);
-
-	/* 2. What the network brought: placed and delivered within the transports' upcalls. */
-	any |= llp_input(d->net, RX_BUDGET);
-	any |= llp_input(d->self, RX_BUDGET);
-
-	/* 3. What is due. */
+	/* 1. What is due. First of all, so that nothing below works with the time before a sleep. */
 	if (now_ms != d->now_ms) {
 		d->now_ms = now_ms;
 		timers(d);
 	}
 	check_stop(d);
+
+	/* 2. What clients have posted. */
+	any = take_bells(d);
+
+	/* 3. What the network brought: placed and delivered within the transports' upcalls. */
+	any |= llp_input(d->net, RX_BUDGET);
+	any |= llp_input(d->self, RX_BUDGET);
 
 	/* 4. What can be sent. */
 	any |= peer_send_all(d);

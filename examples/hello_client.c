@@ -25,6 +25,14 @@ struct memory {
 	char copy[256];
 };
 
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd;
+static struct ddp_cq *cq;
+static struct ddp_id *id;
+static struct ddp_qp *qp;
+static struct ddp_mr *mr;
+static struct memory *mem;
+
 static void fail(const char *what, const char *why)
 {
 	fprintf(stderr, "hello_client: %s: %s\n", what, why);
@@ -39,7 +47,7 @@ static void check(int r)
 }
 
 /* Waits for the next event, which must be of this type. */
-static void expect(struct ddp_ctx *ctx, enum ddp_cm_event_type type)
+static void expect(enum ddp_cm_event_type type)
 {
 	struct ddp_cm_event *ev;
 
@@ -50,7 +58,7 @@ static void expect(struct ddp_ctx *ctx, enum ddp_cm_event_type type)
 }
 
 /* Waits for one completion, which must be a success. */
-static void complete(struct ddp_cq *cq)
+static void complete(void)
 {
 	struct ddp_wc wc;
 	char why[256];
@@ -63,87 +71,93 @@ static void complete(struct ddp_cq *cq)
 }
 
 /* Address of something in our memory, as work requests know it. */
-static uint64_t at(const struct ddp_mr *mr, const void *p)
+static uint64_t at(const void *p)
 {
 	return mr->iova + (uint64_t)((const char *)p - (const char *)mr->addr);
 }
 
-int main(int argc, char **argv)
+/* 1. The daemon, and what we need from it. */
+static void set_up(void)
 {
-	const char *address = argc > 1 ? argv[1] : "127.0.0.1";
-	uint16_t port = (uint16_t)(argc > 2 ? atoi(argv[2]) : 5043);
-	struct ddp_cq_attr cq_attr = DDP_INIT(ddp_cq_attr);
-	struct ddp_qp_init qp_init = DDP_INIT(ddp_qp_init);
-	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
-	struct ddp_ctx *ctx;
-	struct ddp_pd *pd;
-	struct ddp_cq *cq;
-	struct ddp_id *id;
-	struct ddp_qp *qp;
-	struct ddp_mr *mr;
-	struct memory *mem;
+	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
 
-	/* 1. The daemon, and what we need from it. */
 	check(ddp_open(NULL, &ctx));
 	check(ddp_alloc_pd(ctx, &pd));
-	cq_attr.entries = 16;
-	cq_attr.spin_us = -1;
-	check(ddp_create_cq(ctx, &cq_attr, &cq));
+	attr.entries = 16;
+	attr.spin_us = -1;
+	check(ddp_create_cq(ctx, &attr, &cq));
 	check(ddp_alloc_mr(pd, sizeof(*mem), DDP_ACCESS_LOCAL_WRITE, &mr));
 	mem = mr->addr;
+}
 
-	/* 2. A queue pair, with a receive for the invitation before it can come. */
-	check(ddp_create_id(ctx, NULL, &id));
-	qp_init.send_cq = qp_init.recv_cq = cq;
-	qp_init.max_send_wr = qp_init.max_recv_wr = 4;
-	qp_init.max_inline = 64;
-	check(ddp_create_qp(id, pd, &qp_init, &qp));
-	struct ddp_sge sge = {at(mr, &mem->inv), sizeof(mem->inv), mr->lkey};
+/* 2. A queue pair, with a receive for the invitation before it can come. Then connect, with a few
+ * words for whoever decides there. */
+static void connect_to(const char *address, uint16_t port)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct ddp_sge sge = {at(&mem->inv), sizeof(mem->inv), mr->lkey};
 	struct ddp_recv_wr recv = {.sg_list = &sge, .num_sge = 1};
-	check(ddp_post_recv(qp, &recv, NULL));
 
-	/* 3. Connect, with a few words for whoever decides there, and wait for the invitation. */
+	check(ddp_create_id(ctx, NULL, &id));
+	init.send_cq = init.recv_cq = cq;
+	init.max_send_wr = init.max_recv_wr = 4;
+	init.max_inline = 64;
+	check(ddp_create_qp(id, pd, &init, &qp));
+	check(ddp_post_recv(qp, &recv, NULL));
 	param.private_data = "somebody who reads examples";
 	param.private_len = strlen(param.private_data);
 	check(ddp_connect_name(id, address, port, &param));
-	expect(ctx, DDP_CM_ESTABLISHED);
-	complete(cq);
+	expect(DDP_CM_ESTABLISHED);
+	complete();
+}
 
-	/* 4. Write into the server's memory: it does not notice. */
-	strcpy(mem->text, "Hello, memory of another program!");
-	sge = (struct ddp_sge){at(mr, mem->text), (uint32_t)strlen(mem->text) + 1, mr->lkey};
+/* Posts one request and waits until it is done. */
+static void work(enum ddp_wr_opcode opcode, unsigned flags, struct ddp_sge sge)
+{
 	struct ddp_send_wr wr = {
 		.sg_list = &sge,
 		.num_sge = 1,
-		.opcode = DDP_WR_RDMA_WRITE,
-		.send_flags = DDP_SEND_SIGNALED,
-		.rdma = {mem->inv.addr, mem->inv.rkey},
+		.opcode = opcode,
+		.send_flags = DDP_SEND_SIGNALED | flags,
+		.rdma = {mem->inv.addr, mem->inv.rkey}, /* Sends do not look at it */
 	};
-	check(ddp_post_send(qp, &wr, NULL));
-	complete(cq);
 
-	/* 5. Read it back. Reads find what Writes before them have left. */
-	sge.addr = at(mr, mem->copy);
-	wr.opcode = DDP_WR_RDMA_READ;
 	check(ddp_post_send(qp, &wr, NULL));
-	complete(cq);
-	printf("the server's memory holds: %s\n", mem->copy);
+	complete();
+}
 
-	/* 6. Say so. With INLINE the data is copied at once and may be anywhere. */
-	sge = (struct ddp_sge){(uintptr_t) "done", 5, 0};
-	wr.opcode = DDP_WR_SEND;
-	wr.send_flags = DDP_SEND_SIGNALED | DDP_SEND_INLINE;
-	check(ddp_post_send(qp, &wr, NULL));
-	complete(cq);
-
-	/* 7. Disconnect. What was completed arrives. */
-	check(ddp_disconnect(id));
-	expect(ctx, DDP_CM_DISCONNECTED);
+/* 6. Everything goes in the reverse order of its making. */
+static void tear_down(void)
+{
 	check(ddp_destroy_qp(qp));
 	check(ddp_destroy_id(id));
 	check(ddp_dereg_mr(mr));
 	check(ddp_destroy_cq(cq));
 	check(ddp_dealloc_pd(pd));
 	check(ddp_close(ctx));
+}
+
+int main(int argc, char **argv)
+{
+	static const char hello[] = "Hello, memory of another program!";
+
+	set_up();
+	connect_to(argc > 1 ? argv[1] : "127.0.0.1", argc > 2 ? (uint16_t)atoi(argv[2]) : 5043);
+
+	/* 3. Write into the server's memory: it does not notice. */
+	memcpy(mem->text, hello, sizeof(hello));
+	work(DDP_WR_RDMA_WRITE, 0, (struct ddp_sge){at(mem->text), sizeof(hello), mr->lkey});
+
+	/* 4. Read it back. Reads find what Writes before them have left. */
+	work(DDP_WR_RDMA_READ, 0, (struct ddp_sge){at(mem->copy), sizeof(hello), mr->lkey});
+	printf("the server's memory holds: %s\n", mem->copy);
+
+	/* 5. Say so, and disconnect. With INLINE the data is copied at once and may be anywhere. */
+	work(DDP_WR_SEND, DDP_SEND_INLINE, (struct ddp_sge){(uintptr_t) "done", 5, 0});
+	check(ddp_disconnect(id));
+	expect(DDP_CM_DISCONNECTED);
+
+	tear_down();
 	return 0;
 }

@@ -11,7 +11,6 @@
 #include <ddp/ddp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What the client must know to reach our memory. It travels in an ordinary message; both sides
  * of this example have the same byte order. */
@@ -22,6 +21,13 @@ struct invitation {
 };
 
 enum { BUFFER = 4096 };
+
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd;
+static struct ddp_cq *cq;
+static struct ddp_id *listener, *id;
+static struct ddp_qp *qp;
+static struct ddp_mr *shared, *message;
 
 static void fail(const char *what, const char *why)
 {
@@ -37,7 +43,7 @@ static void check(int r)
 }
 
 /* Waits for the next event, which must be of this type. */
-static struct ddp_cm_event *expect(struct ddp_ctx *ctx, enum ddp_cm_event_type type)
+static struct ddp_cm_event *expect(enum ddp_cm_event_type type)
 {
 	struct ddp_cm_event *ev;
 
@@ -48,7 +54,7 @@ static struct ddp_cm_event *expect(struct ddp_ctx *ctx, enum ddp_cm_event_type t
 }
 
 /* Waits for one completion, which must be a success. */
-static void complete(struct ddp_cq *cq)
+static void complete(void)
 {
 	struct ddp_wc wc;
 	char why[256];
@@ -59,84 +65,84 @@ static void complete(struct ddp_cq *cq)
 		fail(ddp_wc_status_str(wc.status), why);
 }
 
-static void listen_at(struct ddp_id *id, const char *address, uint16_t port)
+static void listen_at(const char *address, uint16_t port)
 {
 	struct sockaddr_in in4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
 
 	if (inet_pton(AF_INET, address, &in4.sin_addr) == 1)
-		check(ddp_listen(id, (struct sockaddr *)&in4, port, 0));
+		check(ddp_listen(listener, (struct sockaddr *)&in4, port, 0));
 	else if (inet_pton(AF_INET6, address, &in6.sin6_addr) == 1)
-		check(ddp_listen(id, (struct sockaddr *)&in6, port, 0));
+		check(ddp_listen(listener, (struct sockaddr *)&in6, port, 0));
 	else
 		fail("no address", address);
 }
 
-int main(int argc, char **argv)
+/* 1. The daemon, what we need from it, and memory: one piece for the client, one for messages,
+ * which nobody else can reach. */
+static void set_up(void)
 {
-	const char *address = argc > 1 ? argv[1] : "127.0.0.1";
-	uint16_t port = (uint16_t)(argc > 2 ? atoi(argv[2]) : 5043);
-	struct ddp_cq_attr cq_attr = DDP_INIT(ddp_cq_attr);
-	struct ddp_qp_init qp_init = DDP_INIT(ddp_qp_init);
-	struct ddp_cm_event *ev;
-	struct ddp_id *listener, *id;
-	struct ddp_ctx *ctx;
-	struct ddp_pd *pd;
-	struct ddp_cq *cq;
-	struct ddp_qp *qp;
-	struct ddp_mr *shared, *message;
+	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
 
-	/* 1. The daemon, and what we need from it. */
 	check(ddp_open(NULL, &ctx));
 	check(ddp_alloc_pd(ctx, &pd));
-	cq_attr.entries = 16;
-	cq_attr.spin_us = -1;
-	check(ddp_create_cq(ctx, &cq_attr, &cq));
-
-	/* 2. Memory: one piece for the client, one for messages, which nobody else can reach. */
+	attr.entries = 16;
+	attr.spin_us = -1;
+	check(ddp_create_cq(ctx, &attr, &cq));
 	check(ddp_alloc_mr(pd, BUFFER, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ, &shared));
 	check(ddp_alloc_mr(pd, BUFFER, DDP_ACCESS_LOCAL_WRITE, &message));
+}
 
-	/* 3. Wait for a client. The request comes with an id of its own. */
+/* 2. Wait for a client. The request comes with an id of its own. */
+static void await_client(const char *address, uint16_t port)
+{
+	struct ddp_cm_event *ev;
+
 	check(ddp_create_id(ctx, NULL, &listener));
-	listen_at(listener, address, port);
+	listen_at(address, port);
 	printf("waiting at %s, port %u\n", address, port);
 	fflush(stdout);
-	ev = expect(ctx, DDP_CM_CONNECT_REQUEST);
+	ev = expect(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
 	printf("a client connects: %.*s\n", (int)ev->private_len, (const char *)ev->private_data);
 	ddp_ack_cm_event(ev);
+}
 
-	/* 4. A queue pair for it, and a receive for its message before it can send one. */
-	qp_init.send_cq = qp_init.recv_cq = cq;
-	qp_init.max_send_wr = qp_init.max_recv_wr = 4;
-	check(ddp_create_qp(id, pd, &qp_init, &qp));
-	struct ddp_sge in = {message->iova, BUFFER, message->lkey};
-	struct ddp_recv_wr recv = {.sg_list = &in, .num_sge = 1};
+/* 3. A queue pair for it, and a receive for its message before it can send one. */
+static void accept_client(void)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_sge sge = {message->iova, BUFFER, message->lkey};
+	struct ddp_recv_wr recv = {.sg_list = &sge, .num_sge = 1};
+
+	init.send_cq = init.recv_cq = cq;
+	init.max_send_wr = init.max_recv_wr = 4;
+	init.max_inline = sizeof(struct invitation);
+	check(ddp_create_qp(id, pd, &init, &qp));
 	check(ddp_post_recv(qp, &recv, NULL));
 	check(ddp_accept(id, NULL));
-	ddp_ack_cm_event(expect(ctx, DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(expect(DDP_CM_ESTABLISHED));
+}
 
-	/* 5. Invite it. The second half of the message buffer is free for that. */
-	struct invitation *inv = (void *)((char *)message->addr + BUFFER / 2);
-	*inv = (struct invitation){shared->iova, shared->length, shared->rkey};
-	struct ddp_sge out = {message->iova + BUFFER / 2, sizeof(*inv), message->lkey};
+/* 4. Invite it. With INLINE the data is copied at once and may be anywhere. */
+static void invite(void)
+{
+	struct invitation inv = {shared->iova, shared->length, shared->rkey};
+	struct ddp_sge sge = {(uintptr_t)&inv, sizeof(inv), 0};
 	struct ddp_send_wr send = {
-		.sg_list = &out,
+		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = DDP_WR_SEND,
-		.send_flags = DDP_SEND_SIGNALED,
+		.send_flags = DDP_SEND_SIGNALED | DDP_SEND_INLINE,
 	};
+
 	check(ddp_post_send(qp, &send, NULL));
-	complete(cq);
+	complete();
+}
 
-	/* 6. Its "done" comes behind its Write, so what it wrote is there now. */
-	complete(cq);
-	printf("the client wrote: %.*s\n", BUFFER, (char *)shared->addr);
-	printf("the client says: %.*s\n", BUFFER / 2, (char *)message->addr);
-
-	/* 7. It disconnects. Everything goes in the reverse order of its making. */
-	ddp_ack_cm_event(expect(ctx, DDP_CM_DISCONNECTED));
+/* 6. Everything goes in the reverse order of its making. */
+static void tear_down(void)
+{
 	check(ddp_destroy_qp(qp));
 	check(ddp_destroy_id(id));
 	check(ddp_destroy_id(listener));
@@ -145,5 +151,21 @@ int main(int argc, char **argv)
 	check(ddp_destroy_cq(cq));
 	check(ddp_dealloc_pd(pd));
 	check(ddp_close(ctx));
+}
+
+int main(int argc, char **argv)
+{
+	set_up();
+	await_client(argc > 1 ? argv[1] : "127.0.0.1", argc > 2 ? (uint16_t)atoi(argv[2]) : 5043);
+	accept_client();
+	invite();
+
+	/* 5. Its "done" comes behind its Write, so what it wrote is there now. */
+	complete();
+	printf("the client wrote: %.*s\n", BUFFER, (char *)shared->addr);
+	printf("the client says: %.*s\n", BUFFER, (char *)message->addr);
+	ddp_ack_cm_event(expect(DDP_CM_DISCONNECTED));
+
+	tear_down();
 	return 0;
 }

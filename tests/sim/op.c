@@ -325,15 +325,28 @@ static struct op *long_send(struct ep *ep)
 	return op;
 }
 
+/* Requests that the taker found bad, many in a row: they must hold up nobody. */
+static void post_bad_run(struct ep *ep)
+{
+	uint64_t n = 1 + below(ep->w, 20);
+
+	while (n-- > 0 && ep_post_room(ep)) {
+		struct op *op = op_new(ep, RDMAP_WRITE, 0);
+
+		op->wr.status = op->local = RDMAP_LOC_OP;
+		ep_post(op);
+	}
+}
+
 /* ---- choosing ---- */
 
 static void post(struct op *op)
 {
-	if (op && op->ep->w->plan.mishap && chance(op->ep->w, op->ep->w->plan.mishap) &&
-	    !op->ep->w->finishing)
+	if (!op)
+		return;
+	if (chance(op->ep->w, op->ep->w->plan.mishap))
 		mishap(op);
-	if (op)
-		ep_post(op);
+	ep_post(op);
 }
 
 /* Write, then read the same memory back: the Read sees the Write. */
@@ -436,7 +449,9 @@ void op_post_random(struct ep *ep)
 		post(good_write(ep, draw_len(w, w->plan.len_max)));
 	else if (r < 64)
 		post_invalidation(ep);
-	else if (r < 65 && w->plan.mishap && !w->finishing)
+	else if (r < 65 && w->plan.mishap && chance(w, 5000))
+		post_bad_run(ep);
+	else if (r < 65 && w->plan.mishap)
 		post(long_send(ep));
 	else if (!reads)
 		post(good_write(ep, draw_len(w, 100)));

@@ -51,6 +51,18 @@ static void new_association(struct node *n)
 	peer_connect(n, &w->node[to]);
 }
 
+void program_close(struct ep *ep)
+{
+	peer_tick(ep->peer);
+	if (ep->state == EP_OVER)
+		return;
+	trace(ep->w, "n%u ep%u closes", ep->node->id, ep->id);
+	ep->asked_close = true;
+	ep->state = EP_CLOSING;
+	assoc_close(ep->peer->assoc, ep->r);
+	peer_wake(ep->peer);
+}
+
 static void new_session(struct node *n)
 {
 	struct peer *p = random_peer(n);
@@ -74,6 +86,8 @@ static void new_session(struct node *n)
 		trace(n->w, "n%u ep%u connects session %u on c%u stream %u", n->id, ep->id, s->id,
 		      sim_conn_id(p->conn), s->sid);
 		peer_wake(p);
+		if (chance(n->w, n->w->plan.close))
+			program_close(ep);
 		return;
 	}
 	trace(n->w, "n%u ep%u: no stream", n->id, ep->id);
@@ -96,24 +110,12 @@ static void work(struct node *n)
 		op_post_random(ep);
 }
 
-static void close_ep(struct ep *ep)
-{
-	peer_tick(ep->peer);
-	if (ep->state == EP_OVER)
-		return;
-	trace(ep->w, "n%u ep%u closes", ep->node->id, ep->id);
-	ep->asked_close = true;
-	ep->state = EP_CLOSING;
-	assoc_close(ep->peer->assoc, ep->r);
-	peer_wake(ep->peer);
-}
-
 static void close_some(struct node *n)
 {
 	struct ep *ep = random_ep(n);
 
 	if (ep && ep->state != EP_CLOSING)
-		close_ep(ep);
+		program_close(ep);
 }
 
 static void unbind_some(struct node *n)
@@ -174,8 +176,8 @@ static void act(struct world *w)
 		revoke_some(n);
 	else if (chance(w, w->plan.crash))
 		crash_some(n);
-	else if (!random_peer(n))
-		chance(w, 2000) ? new_association(n) : (void)0;
+	else if (chance(w, random_peer(n) ? 20 : 2000))
+		new_association(n);
 	else if (chance(w, live_eps(n) ? 1200 : 6000))
 		new_session(n);
 	else
@@ -203,14 +205,13 @@ void program_begin(struct world *w)
 
 void program_end(struct world *w)
 {
-	w->finishing = true;
 	for (unsigned i = 0; i < w->nnodes; i++) {
 		list_foreach (it, &w->node[i].eps) {
 			struct ep *ep = list_entry(it, struct ep, link);
 
 			if (ep->state == EP_CONNECTING ||
 			    (ep->state == EP_OPEN && (ep->side == 0 || chance(w, 5000))))
-				close_ep(ep);
+				program_close(ep);
 		}
 	}
 }

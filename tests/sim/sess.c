@@ -87,6 +87,8 @@ static void accept_session(struct pend *d, struct ep *ep)
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
 	while (eager-- > 0)
 		op_post_random(ep); /* what is sent now may overtake the Accept */
+	if (chance(ep->w, ep->w->plan.close))
+		program_close(ep); /* and a Terminate must not */
 }
 
 static void less_pending(struct peer *p)

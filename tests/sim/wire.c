@@ -218,17 +218,27 @@ static uint8_t send_opcode(const struct op *op)
 	return (uint8_t)(WIRE_OP_SEND + inv + 2 * se);
 }
 
+static bool asks_for(const struct seg *s, const struct op *op)
+{
+	const struct sgl_elem *sink = &op->wr.sge[0];
+
+	return s->len == 28 && s->last && be_get32(s->data) == sink->stag &&
+	       be_get64(s->data + 4) == sink->to && be_get32(s->data + 12) == op->len &&
+	       be_get32(s->data + 16) == op->wr.rstag && be_get64(s->data + 20) == op->wr.rto;
+}
+
 /* Whether the segment can be the first one of the request. */
 static bool resembles(const struct op *op, const struct seg *s)
 {
 	if (op->kind != op_of(s->opcode))
 		return false;
-	if (op->kind != RDMAP_READ && (s->last ? s->len != op->len : s->len >= op->len))
+	if (op->kind == RDMAP_READ)
+		return asks_for(s, op);
+	if (s->last ? s->len != op->len : s->len >= op->len)
 		return false;
 	if (s->tagged)
 		return s->stag == op->wr.rstag && s->to == op->wr.rto;
-	return s->opcode == WIRE_OP_READ_REQ ||
-	       (s->opcode == send_opcode(op) && content_is(s->data, op->cid, op->from, s->len));
+	return s->opcode == send_opcode(op) && content_is(s->data, op->cid, op->from, s->len);
 }
 
 /* The request that a message begins to carry out: the next in the order of posting. */
@@ -294,14 +304,9 @@ static void begin(struct flow *f, const struct seg *s)
 static void check_read_request(struct flow *f, const struct seg *s)
 {
 	const struct op *op = f->op;
-	const struct sgl_elem *sink = &op->wr.sge[0];
 	struct ep *ep = sender(f);
 
-	if (s->len != 28 || !s->last)
-		BAD(f, "a Read Request of %u bytes", s->len);
-	if (be_get32(s->data) != sink->stag || be_get64(s->data + 4) != sink->to ||
-	    be_get32(s->data + 12) != op->len || be_get32(s->data + 16) != op->wr.rstag ||
-	    be_get64(s->data + 20) != op->wr.rto)
+	if (!asks_for(s, op))
 		BAD(f, "Read Request #%llu has wrong fields", (unsigned long long)op->cookie);
 	if (++ep->reads_out > ep->cfg.ord)
 		BAD(f, "%u Reads are outstanding, ORD is %u", ep->reads_out, ep->cfg.ord);
@@ -416,7 +421,8 @@ static void segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t l
 		f->in_msg = false; /* the message is given up */
 	if (!f->in_msg)
 		begin(f, &s);
-	else if (s.opcode != f->opcode || (!s.tagged && s.msn != f->msn[s.qn] - 1))
+	else if (s.opcode != f->opcode ||
+		 (!s.tagged && (s.qn > WIRE_QN_TERMINATE || s.msn != f->msn[s.qn] - 1)))
 		BAD(f, "messages are mixed");
 	if (s.opcode == WIRE_OP_TERMINATE)
 		check_terminate(f, &s);

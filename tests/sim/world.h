@@ -266,7 +266,6 @@ struct world {
 	unsigned nsessions, neps, ops_under_way;
 	uint64_t cookies, contents;
 	unsigned actions_left;
-	bool finishing;
 	uint8_t flat[70000]; /* a message in one piece */
 	struct totals sum;
 	char (*lines)[TRACE_WIDTH];
@@ -417,6 +416,9 @@ void wire_observe(void *user, enum sim_what what, const struct llp_conn *c,
 /* ---- program.c ---- */
 
 void program_begin(struct world *w);
+
+/* Closes the endpoint's session, as its client would. */
+void program_close(struct ep *ep);
 
 /* Closes every session that is left. */
 void program_end(struct world *w);
