@@ -291,8 +291,10 @@ static void readable(void *user, unsigned what)
 		if (r == CONN_E_OK)
 			request_handle(c, rec, len, fds, nfds);
 		else if (r == CONN_E_TRUNCATED)
-			client_fault(c, "a record of more than %d bytes or %d descriptors", MSG_MAX,
-				     MSG_MAX_FDS);
+			client_fault(c,
+				     "a record of more than %d bytes or %d descriptors, or this "
+				     "daemon may open no more of them",
+				     MSG_MAX, MSG_MAX_FDS);
 		else
 			client_fault(c, "%s", ""); /* gone: there is nobody to tell */
 	}
@@ -316,6 +318,11 @@ static void wake_queues(struct client *c, unsigned word, uint64_t bits)
 		if (qp)
 			qp_wake(qp);
 	}
+}
+
+void client_ring(struct client *c, const struct qp *qp)
+{
+	bell_ring(c->page, (qp->handle & 0xffff) - 1);
 }
 
 bool client_take_bells(struct client *c)

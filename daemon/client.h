@@ -35,7 +35,7 @@ struct client {
 	int event_fd; /* events */
 	struct loop_watch *watch;
 	struct outq replies, events;
-	int bell; /* eventfd: the client rings, the daemon sleeps on it */
+	int bell; /* our end: the client rings the other while we sleep */
 	struct loop_watch *bell_watch;
 	struct bell_page *page;
 	struct idtab pds, mrs, cqs, qps, listeners, requests;
@@ -69,6 +69,9 @@ int client_hello(struct client *c, const struct msg_hello *req, struct reply *re
 
 /* Queues an event; hdr is filled in here. */
 void client_event(struct client *c, struct msg_event *ev);
+
+/* Rings the bell of a queue pair in the client's place: it is looked at in the next turn. */
+void client_ring(struct client *c, const struct qp *qp);
 
 /* Takes the client's bells: each queue pair with news is woken. True if there was any. */
 bool client_take_bells(struct client *c);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/client.h"
+#include "daemon/qp.h"
 #include "ipc/evfd.h"
 #include "ipc/memfd.h"
 #include "util/checked.h"
@@ -100,7 +101,7 @@ static bool has_room(struct cq *cq)
 {
 	int room = ring_room(&cq->ring, cq->reserved + 1);
 
-	if (room == RING_BROKEN) {
+	if (room < 0) {
 		client_fault(cq->client, "completion queue %u: its index is out of range",
 			     cq->handle & 0xffff);
 		return false;
@@ -112,16 +113,33 @@ bool cq_reserve(struct cq *cq)
 {
 	if (!has_room(cq)) {
 		ring_block(&cq->ring);
-		if (!has_room(cq))
+		if (!has_room(cq)) {
+			cq->starved = true;
 			return false;
+		}
 	}
 	cq->reserved++;
 	return true;
 }
 
+/* Rings for the client: the room is not of its making, so it will not. */
+static void wake_users(const struct cq *cq)
+{
+	uint32_t pos = 0;
+	const struct qp *qp;
+
+	while ((qp = idtab_next(&cq->client->qps, &pos)))
+		if (qp->send_cq == cq || qp->recv_cq == cq)
+			client_ring(cq->client, qp);
+}
+
 void cq_unreserve(struct cq *cq, uint32_t n)
 {
 	cq->reserved -= n;
+	if (n == 0 || !cq->starved)
+		return;
+	cq->starved = false;
+	wake_users(cq);
 }
 
 void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)

@@ -25,6 +25,7 @@ struct cq {
 	uint32_t handle;
 	uint32_t reserved; /* entries promised to work that was taken */
 	unsigned users;    /* queue pairs */
+	bool starved;      /* work was held back for want of room */
 	bool solicited;    /* one of the new entries asked for an event, or failed */
 	int bell;          /* our end; the client has the other */
 	void *map;
@@ -47,7 +48,7 @@ struct cq *cq_free(struct cq *cq);
 /* Promises room for one entry. False if there is none: the client will ring when it made some. */
 bool cq_reserve(struct cq *cq);
 
-/* Gives n promises back unused. */
+/* Gives n promises back unused; work that was held back is looked at again. */
 void cq_unreserve(struct cq *cq, uint32_t n);
 
 /* Writes the entry that room was reserved for. */

@@ -85,7 +85,8 @@ static bool turn(void *user, uint64_t now_ms)
 	struct daemon *d = user;
 	bool any;
 
-	/* 1. What is due. First of all, so that nothing below works with the time before a sleep. */
+	/* 1. What is due. First of all, so that nothing below works with the time before a sleep.
+	 */
 	if (now_ms != d->now_ms) {
 		d->now_ms = now_ms;
 		timers(d);

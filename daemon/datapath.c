@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void dp_update_mulpdu(struct datapath *dp)
+bool dp_update_mulpdu(struct datapath *dp)
 {
 	struct llp_info info;
 	uint32_t max;
@@ -14,7 +14,10 @@ void dp_update_mulpdu(struct datapath *dp)
 		max = WIRE_MULPDU_MAX;
 	if (max < WIRE_MULPDU_MIN)
 		max = WIRE_MULPDU_MIN;
+	if (max == dp->mulpdu)
+		return false;
 	dp->mulpdu = max;
+	return true;
 }
 
 static void message_of(const struct assoc_seg *seg, struct llp_msg *ret)
@@ -44,12 +47,11 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 		/* 2. To the transport, as one unordered message. */
 		message_of(&seg, &msg);
 		r = llp_send(dp->conn, &msg);
-		if (r == LLP_E_TOO_LONG && seg.len > WIRE_MULPDU_MIN + WIRE_SSN_LEN) {
-			dp_update_mulpdu(dp);
+		if (r == LLP_E_TOO_LONG && dp_update_mulpdu(dp))
 			continue;
-		}
+		dp->broken = r < 0 || r == LLP_E_TOO_LONG;
 		if (r != LLP_E_OK)
-			return false; /* writable() or down() comes */
+			return false; /* else writable() or down() comes */
 
 		/* 3. Only now is the DDP-SSN spent, and a message whose last segment it was done.
 		 */

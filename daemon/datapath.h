@@ -18,13 +18,15 @@ struct datapath {
 	struct llp_conn *conn;
 	uint32_t mulpdu; /* largest DDP segment now */
 	uint64_t sent;   /* segments so far */
+	bool broken;     /* the transport refuses what it must take: of no more use */
 	/* Session events, in order. May call assoc_ functions, must not free the association. */
 	void (*on_event)(void *user, const struct assoc_event *ev);
 	void *user;
 };
 
-/* Reads the transport's largest message again. Call it when the association is up. */
-void dp_update_mulpdu(struct datapath *dp);
+/* Reads the transport's largest message again: when the association is up, and when a message was
+ * too long. True if it is another one. */
+bool dp_update_mulpdu(struct datapath *dp);
 
 /* Sends at most budget segments. True if there may be more that the transport would take. */
 bool dp_tx(struct datapath *dp, unsigned budget);

@@ -152,12 +152,22 @@ struct request *listener_request_free(struct request *r)
 	return NULL;
 }
 
+/*
+ * A peer can ask and withdraw as often as it likes, and each time is two events. While a client is
+ * slow to hear them it is asked nothing more; the rest of its queue is for what its own
+ * sessions have to say.
+ */
+static bool has_ears(const struct client *c)
+{
+	return c->events.count < c->events.max / 2;
+}
+
 void listener_request(struct listener *l, struct peer *p, const struct assoc_event *ev)
 {
 	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len};
 	struct request *r = NULL;
 
-	if (l && !l->client->daemon->stopping && l->waiting < l->backlog)
+	if (l && !l->client->daemon->stopping && l->waiting < l->backlog && has_ears(l->client))
 		r = request_new(l, p, ev->sid);
 	if (!r) {
 		assoc_refuse(p->assoc, ev->sid);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ddpsctpd: options, signals, and the exit status. */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "daemon/config.h"
@@ -108,6 +110,18 @@ static void on_hangup(void *user, int signo)
 	log_info("signal: Hangup: the configuration is read at the start only");
 }
 
+/* Each client has three descriptors and each completion queue one: take what we may have. */
+static void raise_descriptors(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &l) < 0)
+		log_warn("descriptors: the limit cannot be raised: %s", strerror(errno));
+}
+
 static int serve(struct daemon *d, const struct config *cfg)
 {
 	int r = daemon_start(d, cfg);
@@ -142,5 +156,6 @@ int main(int argc, char **argv)
 			config_print(&cfg, stdout);
 		return EXIT_SUCCESS;
 	}
+	raise_descriptors();
 	return serve(&d, &cfg);
 }

@@ -294,6 +294,14 @@ void peer_activate(struct peer *p)
 		list_add_tail(&p->daemon->active, &p->active);
 }
 
+static void give_up(struct peer *p)
+{
+	static const char why[] = "the transport refuses a segment that it announced to take";
+
+	llp_abort(p->conn, why);
+	down(p, EIO, why);
+}
+
 bool peer_send_all(struct daemon *d)
 {
 	struct list turn, *l;
@@ -310,6 +318,8 @@ bool peer_send_all(struct daemon *d)
 		if (dp_tx(&p->dp, TX_BUDGET))
 			peer_activate(p);
 		dp_events(&p->dp);
+		if (p->dp.broken)
+			give_up(p);
 		any |= p->dp.sent != before;
 	}
 	return any;
@@ -317,6 +327,12 @@ bool peer_send_all(struct daemon *d)
 
 /* Sessions begin at the opener. Were the other side to shut down at the same time, it would cut the
  * next one off; so it waits longer. */
+/* Whoever wanted the association has given up, or it is gone. */
+static bool unwanted(const struct peer *p)
+{
+	return p->state == PEER_DOWN || (p->state == PEER_CONNECTING && list_empty(&p->waiting));
+}
+
 static uint32_t idle_ms(const struct peer *p)
 {
 	if (p->daemon->stopping)
@@ -345,7 +361,7 @@ void peer_tick_all(struct daemon *d)
 	struct peer *p;
 
 	while ((p = idtab_next(&d->peers, &pos))) {
-		if (p->state == PEER_DOWN) {
+		if (unwanted(p)) {
 			peer_free(p);
 			continue;
 		}
@@ -367,7 +383,7 @@ uint64_t peer_expiry(const struct daemon *d)
 	while ((p = idtab_next(&d->peers, &pos))) {
 		uint64_t at = UINT64_MAX;
 
-		if (p->state == PEER_DOWN)
+		if (unwanted(p))
 			return d->now_ms;
 		if (p->idle_since_ms)
 			at = p->idle_since_ms + idle_ms(p);

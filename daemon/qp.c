@@ -337,12 +337,16 @@ void qp_closed(struct qp *qp, int err, uint16_t term, const char *reason)
 
 static void time_out(struct qp *qp)
 {
-	if (bound(qp))
+	bool up = bound(qp);
+
+	if (up)
 		assoc_unbind(qp->peer->assoc, qp->ep);
 	if (qp->peer)
 		peer_activate(qp->peer);
 	qp_failed(qp, MSG_EV_FAILED, ETIMEDOUT,
-		  "no answer in time: the peer's program did not accept or reject", NULL, 0);
+		  up ? "no answer in time: the peer's program did not accept or reject"
+		     : "no answer in time: the association with the peer's daemon did not come up",
+		  NULL, 0);
 }
 
 void qp_expire_connects(struct daemon *d)

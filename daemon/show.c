@@ -369,6 +369,8 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 {
 	struct show s = {.to = c, .d = c->daemon};
 
+	if (c->replies.count > 0)
+		return reply_refuse(rep, EBUSY, "show: the answer to the last one is not read yet");
 	s.rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
 	s.rec.object = req->object;
 	s.end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};

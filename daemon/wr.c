@@ -159,20 +159,40 @@ const struct rdmap_ops wr_ops = {
 	.complete = complete,
 };
 
-void wr_flush(struct qp *qp)
+/* At most a ring's worth: the client may post as fast as it is flushed. */
+static bool flush_sends(struct qp *qp)
 {
 	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true};
-	struct wqe_send s;
-	struct wqe_recv r;
+	struct wqe_send e;
 
-	while (pop_send(qp, &s) == QUEUE_E_OK) {
-		done.cookie = s.wr_id;
-		done.op = s.opcode <= RDMAP_READ ? s.opcode : RDMAP_SEND;
+	for (uint32_t i = 0; i < qp->sq.size; i++) {
+		if (pop_send(qp, &e))
+			return false;
+		done.cookie = e.wr_id;
+		done.op = e.opcode <= RDMAP_READ ? e.opcode : RDMAP_SEND;
 		complete(qp, &done);
 	}
-	done.op = RDMAP_RECV;
-	while (pop_recv(qp, &r) == QUEUE_E_OK) {
-		done.cookie = r.wr_id;
+	return true;
+}
+
+static bool flush_recvs(struct qp *qp)
+{
+	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true, .op = RDMAP_RECV};
+	struct wqe_recv e;
+
+	for (uint32_t i = 0; i < qp->rq.size; i++) {
+		if (pop_recv(qp, &e))
+			return false;
+		done.cookie = e.wr_id;
 		complete(qp, &done);
 	}
+	return true;
+}
+
+void wr_flush(struct qp *qp)
+{
+	bool more = flush_sends(qp);
+
+	if (flush_recvs(qp) || more)
+		client_ring(qp->client, qp);
 }

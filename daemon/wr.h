@@ -14,7 +14,8 @@ struct qp;
 /* The user pointer of these is the struct qp. */
 extern const struct rdmap_ops wr_ops;
 
-/* Takes all that is posted and completes it as flushed, as far as there is room to say so. */
+/* Takes what is posted and completes it as flushed, as far as there is room to say so; the rest of
+ * a long queue in the next turn. */
 void wr_flush(struct qp *qp);
 
 #endif

@@ -100,7 +100,8 @@ static inline int ring_room(struct ring *r, uint32_t want)
 	if (r->size - (r->mine - r->theirs) < want) {
 		/* pairs with the release in ring_release(): the consumer is done with the slots */
 		head = atomic_load_explicit(&r->sh->head, memory_order_acquire);
-		if (r->mine - head > r->size)
+		/* A consumer passes neither the producer nor where it was before. */
+		if (head - r->theirs > r->mine - r->theirs)
 			return RING_BROKEN;
 		r->theirs = head;
 	}

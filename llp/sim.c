@@ -121,10 +121,12 @@ static void plan_break(struct simconn *c)
 {
 	const struct sim_faults *f = &simconn_world(c)->faults;
 	struct simclock *k = simconn_world(c)->clock;
+	uint64_t when;
 
-	if (simclock_chance(k, f->breaks))
-		simconn_after(c, simclock_below(k, (uint64_t)f->break_us + 1), simconn_ev_cut,
-			      simclock_chance(k, 5000) ? c : NULL);
+	if (!simclock_chance(k, f->breaks))
+		return;
+	when = simclock_below(k, (uint64_t)f->break_us + 1);
+	simconn_after(c, when, simconn_ev_cut, simclock_chance(k, 5000) ? c : NULL);
 }
 
 static struct simconn_bye refused = {ECONNREFUSED, "the peer refused the association"};

@@ -270,6 +270,7 @@ static void ev_arrive(void *obj, void *arg)
 	struct simconn *c = obj;
 	struct simmsg *m = arg;
 	struct llp_msg v;
+	uint64_t back;
 
 	if (c->cut || (c->state != SIMCONN_UP && c->state != SIMCONN_CONNECTING)) {
 		simmsg_free(m);
@@ -279,8 +280,9 @@ static void ev_arrive(void *obj, void *arg)
 	simconn_note(c, SIM_ARRIVED, &v);
 	list_del(&m->link);
 	list_add_tail(&c->inbox, &m->link);
-	simconn_after(c->peer, simconn_journey(c) + up_to(c, simconn_world(c)->faults.ack_us),
-		      ev_ack, NULL);
+	back = simconn_journey(c);
+	back += up_to(c, simconn_world(c)->faults.ack_us);
+	simconn_after(c->peer, back, ev_ack, NULL);
 	plan_readable(c);
 }
 

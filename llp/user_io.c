@@ -51,6 +51,8 @@ int llp_user_send(struct llp_conn *lc, const struct llp_msg *m)
 		return LLP_E_OK;
 	switch (errno) {
 	case EAGAIN:
+	case ENOBUFS:
+	case ENOMEM:
 		c->write_wanted = true;
 		return LLP_E_AGAIN;
 	case EMSGSIZE:

@@ -457,6 +457,7 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 	struct assoc_stream *s;
 
 	a->now = now_ms;
+	assoc_ask_later(a);
 	while ((s = due(&a->deciding, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->closing, now_ms)))

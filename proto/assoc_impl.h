@@ -94,7 +94,7 @@ struct assoc {
 	uint16_t deciding_count;
 	struct list ready;    /* streams that may have something to send, fair order */
 	struct list waiting;  /* streams that may go on when everything is acknowledged */
-	struct list later;    /* streams to be asked again at the next assoc_tx_next() */
+	struct list later;    /* streams to be asked again after the next assoc_tick() */
 	struct list deciding; /* by deadline */
 	struct list closing;  /* by deadline */
 	struct list quarantine;
@@ -124,6 +124,9 @@ void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why);
 
 /* The stream may have something to send. One that waits for its turn keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);
+
+/* Streams that had their share since the last tick may be asked again. */
+void assoc_ask_later(struct assoc *a);
 
 /* The time limit on an ending session starts anew: there was progress. */
 void assoc_progress(struct assoc *a, struct assoc_stream *s);

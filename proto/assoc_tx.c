@@ -11,7 +11,7 @@ enum answer {
 	NOTHING, /* until assoc_ready() */
 	SEGMENT,
 	NOT_YET,   /* until everything is acknowledged */
-	ASK_LATER, /* by the next assoc_tx_next(): it has had its share of this one */
+	ASK_LATER, /* after the next assoc_tick(): it has had its share */
 };
 
 void assoc_ready(struct assoc *a, struct assoc_stream *s)
@@ -132,7 +132,6 @@ static enum answer ask(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
 
 bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 {
-	unpark(a, &a->later);
 	while (!a->lost && !list_empty(&a->ready)) {
 		struct assoc_stream *s = list_entry(a->ready.next, struct assoc_stream, send);
 		enum answer r = ask(a, s, mulpdu, ret);
@@ -185,6 +184,11 @@ void assoc_tx_accepted(struct assoc *a)
 		assoc_session(a, s, SESSION_LAST_SENT);
 		break;
 	}
+}
+
+void assoc_ask_later(struct assoc *a)
+{
+	unpark(a, &a->later);
 }
 
 void assoc_tx_acked(struct assoc *a)

@@ -7,6 +7,7 @@
 
 enum {
 	RESPONSE_BURST = 4, /* responses in a row while requests of our own wait */
+	BAD_BURST = 32,     /* bad requests in a row before others have their turn */
 	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE,
 };
 
@@ -89,9 +90,7 @@ static bool has_to_wait(const struct rdmap *ep)
 /* Finds a request that can begin now, and ends those that never can. */
 static bool find_work(struct rdmap *ep)
 {
-	/* Bounded: an owner that supplies bad ones without end gets no more than a window's worth.
-	 */
-	for (uint32_t i = 0; i <= ep->sq.mask; i++) {
+	for (int i = 0; i < BAD_BURST; i++) {
 		enum rdmap_status status;
 
 		if (!ep->tx.held && !take_work(ep))

@@ -102,15 +102,15 @@ static void draw_cfg(struct ep *ep)
 {
 	struct world *w = ep->w;
 
-	ep->cfg = (struct rdmap_cfg){
-		.stags = ep->node->stags,
-		.who = {.pd = 1 + below(w, 2), .scope = ep->id + 1},
-		.ord = draw_reads(w),
-		.ird = draw_reads(w),
-		.sq_depth = (uint16_t)(1u << below(w, 7)),
-		.rq_depth = (uint16_t)(1u << below(w, 7)),
-		.max_recv_sge = (uint8_t)(1 + below(w, SGL_MAX)),
-	};
+	/* One draw a statement: the order within an expression is the compiler's. */
+	ep->cfg.stags = ep->node->stags;
+	ep->cfg.who.pd = 1 + below(w, 2);
+	ep->cfg.who.scope = ep->id + 1;
+	ep->cfg.ord = draw_reads(w);
+	ep->cfg.ird = draw_reads(w);
+	ep->cfg.sq_depth = (uint16_t)(1u << below(w, 7));
+	ep->cfg.rq_depth = (uint16_t)(1u << below(w, 7));
+	ep->cfg.max_recv_sge = (uint8_t)(1 + below(w, SGL_MAX));
 	ep->cq_room = 1 + (unsigned)below(w, 32);
 }
 

@@ -271,7 +271,8 @@ static void wrap_soon(struct sess *s)
 	if (!nothing_taken(s->ep[0]) || !nothing_taken(s->ep[1]) || !wire_fresh(s->peer[0], s->sid))
 		return;
 	for (unsigned i = 0; i < 2; i++) {
-		ssn[i] = (uint16_t)((chance(w, 5000) ? 65536 : 32768) - 1 - below(w, 6));
+		ssn[i] = chance(w, 5000) ? 65535 : 32767;
+		ssn[i] = (uint16_t)(ssn[i] - below(w, 6));
 		send[i] = UINT32_MAX - (uint32_t)below(w, 6);
 		read[i] = UINT32_MAX - (uint32_t)below(w, 6);
 	}

@@ -29,14 +29,14 @@ stop pong
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
 
-# read FILTER FIELD...: a line per packet.
+# dissect FILTER FIELD...: a line per packet.
 dissect() {
 	local filter=$1 fields=() f
 	shift
 	for f in "$@"; do fields+=(-e "$f"); done
 	tshark -Q -n -r "$capture" -X "lua_script:$top_srcdir/tests/system/ddp_sctp.lua" \
 		--disable-heuristic rpcrdma_iwarp -o sctp.reassembly:FALSE \
-		-d udp.port==9899,sctp -Y "$filter" -T fields -E occurrence=a "${fields[@]}" 2>>"$tmp/dissect.log"
+		-o 'sctp.checksum:CRC 32c' -d udp.port==9899,sctp -Y "$filter" -T fields -E occurrence=a "${fields[@]}" 2>>"$tmp/dissect.log"
 }
 closed() { dissect 'sctp.chunk_type == 14' frame.number | grep -q .; }
 eventually 10 closed || fail 'the capture does not show the end of the association'
@@ -67,6 +67,9 @@ assert all(k[1:] in (("1", "1", "1"), ("True", "True", "True")) for k in kinds),
 
 bad=$(dissect '_ws.malformed || _ws.expert.severity >= 8388608 || sctp.checksum.status == 0' frame.number _ws.expert.message)
 [ -z "$bad" ] || fail "malformed: $bad"
+
+good=$(dissect 'sctp.checksum.status == 1' frame.number | wc -l)
+[ "$good" -eq "$packets" ] || fail "$good of $packets checksums are right"
 
 # Session control, and each kind of message that a round is made of.
 got=$(dissect ddp_session ddp_session.function | tr ',' '\n' | sort -u | tr '\n' ' ')
