@@ -136,7 +136,7 @@ struct assoc_seg {
 	uint16_t head_len;
 	uint32_t ppid;
 	uint32_t len; /* of the whole message, head and body */
-	bool urgent;  /* ends a message or is control: ask for a prompt SACK */
+	bool urgent;  /* control: sessions wait for its SACK. Segments wait for none */
 	unsigned nbody;
 	uint8_t head[WIRE_HEAD_MAX]; /* DDP-SSN and headers */
 	struct span body[SGL_MAX];   /* payload where it lies, or private data */

@@ -81,7 +81,7 @@ static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu
 	ret->head_len = (uint16_t)(WIRE_SSN_LEN + seg.head_len);
 	ret->nbody = seg.nbody;
 	ret->len = WIRE_SSN_LEN + seg.len;
-	ret->urgent = seg.last;
+	ret->urgent = false;
 	return r;
 }
 

@@ -281,7 +281,6 @@ static int make(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 	ddp_tx_cut(m, mulpdu);
 	seg->head_len = ddp_tx_head(m, seg->head);
 	seg->len = (uint32_t)seg->head_len + m->now;
-	seg->last = ddp_tx_last(m);
 	seg->nbody = 0;
 	switch (ep->tx.kind) {
 	case RDMAP_WORK:

@@ -18,7 +18,6 @@ struct rdmap_seg {
 	struct span *body; /* in: room for SGL_MAX */
 	unsigned nbody;
 	uint32_t len; /* head and body */
-	bool last;    /* of its message */
 };
 
 enum {
