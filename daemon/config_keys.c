@@ -74,7 +74,7 @@ static const struct config_key keys[] = {
 	 .help = "shut an association without sessions down after this time"},
 	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms),
 	 .help = "give up connecting a queue pair after this time"},
-	{"session", "records", NUMBER(64, 1048576, "32768"), AT(session.records),
+	{"session", "records", NUMBER(64, 65535, "32768"), AT(session.records),
 	 .help = "messages of an association that may be ahead of their turn"},
 	{"session", "stash", SIZE(64 * KIB, GIB, "1MiB"), AT(session.stash),
 	 .help = "memory for messages that overtook their session's Accept"},

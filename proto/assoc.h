@@ -198,7 +198,8 @@ bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret);
 
 /* ---- time ---- */
 
-/* Tells the time in milliseconds and acts on what is due. Call it once per turn. */
+/* Tells the time in milliseconds and acts on what is due. Call it once per turn, before any other
+ * call: deadlines count from the last tick. */
 void assoc_tick(struct assoc *a, uint64_t now_ms);
 
 /*

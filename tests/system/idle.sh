@@ -15,6 +15,7 @@ daemon b "$b"
 
 anonymous() { sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$(pid_of "$1")/status"; }
 # shellcheck disable=SC2034 # by name, below
+# shellcheck disable=SC2034 # used by name below
 before_a=$(anonymous a) before_b=$(anonymous b)
 
 # Not a race: what is tested is the length of the sleep.
