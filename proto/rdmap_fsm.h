@@ -35,12 +35,6 @@ static inline bool rdmap_fsm_may_begin(enum rdmap_state state)
 	return state == RDMAP_OPEN;
 }
 
-/* May a message that was begun go on? */
-static inline bool rdmap_fsm_may_send(enum rdmap_state state)
-{
-	return state == RDMAP_OPEN || state == RDMAP_STOPPING;
-}
-
 /* May segments be placed and delivered? */
 static inline bool rdmap_fsm_may_receive(enum rdmap_state state)
 {
