@@ -115,18 +115,25 @@ int context_request(struct ddp_ctx *ctx, const struct request *r)
 	return e;
 }
 
-int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
+		  struct msg_hdr *reply, size_t reply_len)
 {
 	struct msg_handle req = {.hdr.op = op, .handle = handle};
-	struct msg_hdr reply;
 
 	return context_request(ctx, &(struct request){
 					    .call = call,
 					    .rec = &req.hdr,
 					    .len = sizeof(req),
-					    .reply = &reply,
-					    .reply_len = sizeof(reply),
+					    .reply = reply,
+					    .reply_len = reply_len,
 				    });
+}
+
+int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+{
+	struct msg_hdr reply;
+
+	return context_query(ctx, call, op, handle, &reply, sizeof(reply));
 }
 
 int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
@@ -281,6 +288,7 @@ static void free_context(struct ddp_ctx *ctx)
 	cleanup_close(&ctx->bell);
 	memfd_unmap(&ctx->page);
 	idtab_deinit(&ctx->ids);
+	idtab_deinit(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->requests);
 	pthread_mutex_destroy(&ctx->events);
 	pthread_mutex_destroy(&ctx->lock);
@@ -312,6 +320,7 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	pthread_mutex_init(&ctx->events, NULL);
 	pthread_mutex_init(&ctx->lock, NULL);
 	idtab_init(&ctx->ids, MAX_IDS);
+	idtab_init(&ctx->srqs, MAX_IDS);
 	r = connect_to(ctx, socket_path(&a));
 	if (r == 0)
 		r = hello(ctx);
@@ -340,6 +349,10 @@ int ddp_fd(struct ddp_ctx *ctx)
 {
 	return ctx->event_fd;
 }
+
+_Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED == MSG_CAP_ENHANCED &&
+		       (int)DDP_CAP_RAW == MSG_CAP_RAW,
+	       "features keep their bits");
 
 int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
 {
@@ -374,6 +387,10 @@ int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
 	c.retransmits = m.retransmits;
 	memcpy(c.transport, m.transport, sizeof(c.transport) - 1);
 	memcpy(c.version, m.version, sizeof(c.version) - 1);
+	c.max_srq = m.max_srq;
+	c.max_mw = m.max_mw;
+	c.features = m.features;
+	c.max_raw_queues = m.max_raw_queues;
 	attr_write(caps, &c, sizeof(c));
 	return 0;
 }

@@ -150,6 +150,26 @@ void cq_del_user(struct ddp_cq *cq, struct cq_user *user)
 	context_use(cq->ctx, &cq->uses, -1);
 }
 
+int ddp_query_cq(struct ddp_cq *cq, struct ddp_cq_state *state)
+{
+	struct msg_cq_state m;
+	struct ddp_cq_state s = {0};
+	int r = attr_check("ddp_query_cq", state);
+
+	if (r == 0)
+		r = context_query(cq->ctx, "ddp_query_cq", MSG_QUERY_CQ, cq->handle, &m.hdr,
+				  sizeof(m));
+	if (r)
+		return r;
+	s.entries = m.entries;
+	s.waiting = m.waiting;
+	s.reserved = m.reserved;
+	s.qps = m.qps;
+	s.completions = m.completions;
+	attr_write(state, &s, sizeof(s));
+	return 0;
+}
+
 int ddp_cq_fd(struct ddp_cq *cq)
 {
 	return cq->bell;

@@ -38,19 +38,27 @@ struct ddp_ctx {
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
 	struct idtab ids;     /* by cookie */
+	struct idtab srqs;    /* by cookie, which is a number of its own */
 };
 
 struct ddp_pd {
 	struct ddp_ctx *ctx;
 	uint32_t handle;
-	unsigned uses; /* MRs and QPs */
+	unsigned uses; /* MRs, windows, QPs and SRQs */
 };
 
 /* Behind struct ddp_mr. */
 struct mr {
 	struct ddp_mr pub;
 	uint32_t handle;
+	unsigned access;
 	size_t mapped; /* bytes at pub.addr that the library mapped, 0 if it did not */
+};
+
+/* Behind struct ddp_mw. */
+struct mw {
+	struct ddp_mw pub;
+	uint32_t handle;
 };
 
 /* The place of a QP in the list of one of its CQs. */
@@ -91,15 +99,31 @@ struct ddp_id {
 	uint32_t cookie;
 	enum id_kind kind;
 	uint32_t handle; /* of the listener, or of the request */
+	bool enhanced;   /* requests: it came as an enhanced message, with ... */
+	uint16_t peer_ird;
 	struct ddp_qp *qp;
 	unsigned events; /* not acknowledged */
 };
 
-/* One direction of a QP. */
+/* What work is posted to: one direction of a QP, or an SRQ. */
 struct queue {
 	pthread_mutex_t lock;
 	struct ring ring;
+	struct ddp_ctx *ctx;
 	uint32_t max_sge;
+	uint32_t qns;   /* receives: the queue numbers below this can be named, */
+	bool tagged;    /* and DDP_QN_TAGGED */
+	char owner[16]; /* "QP 101", for sentences */
+};
+
+struct ddp_srq {
+	struct ddp_pd *pd;
+	void *user;
+	uint32_t handle;
+	uint32_t cookie;
+	unsigned uses; /* QPs */
+	struct memfd_map map;
+	struct queue rq;
 };
 
 struct ddp_qp {
@@ -107,11 +131,13 @@ struct ddp_qp {
 	struct ddp_pd *pd;
 	struct ddp_cq *send_cq, *recv_cq;
 	struct cq_user send_user, recv_user;
+	struct ddp_srq *srq; /* NULL: rq is its own */
 	struct memfd_map map;
 	uint32_t handle;
 	uint32_t num;
 	uint32_t slot;
 	uint32_t max_inline;
+	bool raw;
 	struct queue sq, rq;
 };
 
@@ -133,7 +159,11 @@ struct request {
  * values, with the sentence set; the reply and ret_fds are then untouched. */
 int context_request(struct ddp_ctx *ctx, const struct request *r);
 
-/* The request that names one handle and gets an empty reply. */
+/* The request that names one handle and gets a reply of its own kind. */
+int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
+		  struct msg_hdr *reply, size_t reply_len);
+
+/* The same with an empty reply. */
 int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
 
 /* The same for an object to be destroyed: 0 also when the daemon, and so the object, is gone. */
@@ -169,6 +199,9 @@ static inline uint32_t ddp_pow2(uint32_t n)
 /* A QP begins or ends to use the CQ; its slot is rung when there is room again. */
 void cq_add_user(struct ddp_cq *cq, struct cq_user *user, uint32_t slot);
 void cq_del_user(struct ddp_cq *cq, struct cq_user *user);
+
+/* What the daemon says of the QP. */
+int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret);
 
 /* A fresh id in the table, counted. NULL: no memory, with the sentence set. */
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user);

@@ -16,10 +16,14 @@ _Static_assert((int)DDP_CM_CONNECT_REQUEST == MSG_EV_REQUEST &&
 		       (int)DDP_CM_REJECTED == MSG_EV_REJECTED &&
 		       (int)DDP_CM_CONNECT_ERROR == MSG_EV_FAILED &&
 		       (int)DDP_CM_DISCONNECTED == MSG_EV_DISCONNECTED &&
-		       (int)DDP_CM_REQUEST_GONE == MSG_EV_WITHDRAWN,
+		       (int)DDP_CM_REQUEST_GONE == MSG_EV_WITHDRAWN &&
+		       (int)DDP_CM_ERROR == MSG_EV_ERROR &&
+		       (int)DDP_CM_HALF_CLOSED == MSG_EV_HALF_CLOSED &&
+		       (int)DDP_CM_SRQ_LIMIT == MSG_EV_SRQ_LIMIT,
 	       "events keep their numbers");
+_Static_assert((int)DDP_READS_UNCHANGED == MSG_READS_UNCHANGED, "depths keep their numbers");
 
-enum { E_NOBODY = 1 }; /* the event is for an id that has been destroyed meanwhile */
+enum { E_NOBODY = 1 }; /* the event is for an object that has been destroyed meanwhile */
 
 /* What the program sees, and the record that it points into. */
 struct event {
@@ -58,8 +62,8 @@ static int receive(struct ddp_ctx *ctx, struct msg_event *rec)
 		cleanup_close(&fds[i]);
 	if (r || nfds || len != sizeof(*rec) || rec->hdr.op != MSG_EVENT)
 		return protocol("has the wrong size");
-	if (rec->type < MSG_EV_REQUEST || rec->type > MSG_EV_WITHDRAWN || rec->err < 0 ||
-	    rec->err > 4095 || rec->private_len > MSG_PRIVATE_MAX)
+	if (rec->type < MSG_EV_REQUEST || rec->type > MSG_EV_SRQ_LIMIT || rec->err < 0 ||
+	    rec->err > 4095 || rec->private_len > MSG_PRIVATE_MAX || rec->header_len > MSG_TERM_MAX)
 		return protocol("has values out of range");
 	rec->reason[MSG_REASON_MAX - 1] = '\0';
 	return 0;
@@ -110,6 +114,8 @@ static int new_request(struct ddp_ctx *ctx, struct event *ev)
 	pthread_mutex_lock(&ctx->lock);
 	id->kind = ID_REQUEST;
 	id->handle = ev->rec.request;
+	id->enhanced = ev->pub.conn_flags & DDP_CONN_NEGOTIATE;
+	id->peer_ird = ev->pub.peer_ird;
 	id->events++;
 	pthread_mutex_unlock(&ctx->lock);
 	ev->pub.listener = ev->pub.id;
@@ -117,14 +123,27 @@ static int new_request(struct ddp_ctx *ctx, struct event *ev)
 	return 0;
 }
 
-/* Fills in what the program sees. 0, -ENOMEM, or E_NOBODY. */
-static int deliver(struct ddp_ctx *ctx, struct event *ev)
+/* The event of an SRQ has nobody to hold: it carries what the program gave for it. */
+static int srq_event(struct ddp_ctx *ctx, struct event *ev)
+{
+	struct ddp_srq *srq;
+
+	pthread_mutex_lock(&ctx->lock);
+	srq = idtab_get(&ctx->srqs, ev->rec.cookie);
+	if (srq)
+		ev->pub.srq_user = srq->user;
+	pthread_mutex_unlock(&ctx->lock);
+	return srq ? 0 : E_NOBODY;
+}
+
+/* What the program sees, but for whom it is for. */
+static void translate(struct event *ev)
 {
 	const struct msg_event *rec = &ev->rec;
+	bool enhanced = rec->flags & MSG_CONN_NEGOTIATE;
 
 	ev->pub = (struct ddp_cm_event){
 		.type = (enum ddp_cm_event_type)rec->type,
-		.id = addressee(ctx, rec),
 		.err = -rec->err,
 		.term = rec->term,
 		.stream = rec->stream,
@@ -133,10 +152,25 @@ static int deliver(struct ddp_ctx *ctx, struct event *ev)
 		.private_len = rec->private_len,
 		.peer = rec->peer,
 		.reason = rec->reason,
+		.conn_flags = rec->flags,
+		.peer_ird = enhanced ? rec->peer_ird : DDP_READS_UNCHANGED,
+		.peer_ord = enhanced ? rec->peer_ord : DDP_READS_UNCHANGED,
+		.header = rec->header,
+		.header_len = rec->header_len,
+		.segment_len = rec->seg_len,
 	};
+}
+
+/* 0, -ENOMEM, or E_NOBODY. */
+static int deliver(struct ddp_ctx *ctx, struct event *ev)
+{
+	translate(ev);
+	if (ev->rec.type == MSG_EV_SRQ_LIMIT)
+		return srq_event(ctx, ev);
+	ev->pub.id = addressee(ctx, &ev->rec);
 	if (!ev->pub.id)
 		return E_NOBODY;
-	return rec->type == MSG_EV_REQUEST ? new_request(ctx, ev) : 0;
+	return ev->rec.type == MSG_EV_REQUEST ? new_request(ctx, ev) : 0;
 }
 
 /* Waits until the event socket is readable or hangs up: 0, -EAGAIN when the time is over. */
@@ -197,11 +231,13 @@ void ddp_ack_cm_event(struct ddp_cm_event *pub)
 
 	if (!pub)
 		return;
-	ctx = pub->id->ctx;
-	pthread_mutex_lock(&ctx->lock);
-	pub->id->events--;
-	if (pub->listener)
-		pub->listener->events--;
-	pthread_mutex_unlock(&ctx->lock);
+	if (pub->id) {
+		ctx = pub->id->ctx;
+		pthread_mutex_lock(&ctx->lock);
+		pub->id->events--;
+		if (pub->listener)
+			pub->listener->events--;
+		pthread_mutex_unlock(&ctx->lock);
+	}
 	free((struct event *)pub);
 }

@@ -111,7 +111,22 @@ static void set_kind(struct ddp_id *id, enum id_kind kind)
 	pthread_mutex_unlock(&id->ctx->lock);
 }
 
-/* ---- requests with addresses and private data ---- */
+/* ---- requests with addresses, private data and wishes ---- */
+
+_Static_assert((int)DDP_CONN_NEGOTIATE == MSG_CONN_NEGOTIATE &&
+		       (int)DDP_CONN_PEER_TO_PEER == MSG_CONN_PEER_TO_PEER &&
+		       (int)DDP_CONN_RTR_SEND == MSG_CONN_RTR_SEND &&
+		       (int)DDP_CONN_RTR_WRITE == MSG_CONN_RTR_WRITE &&
+		       (int)DDP_CONN_RTR_READ == MSG_CONN_RTR_READ &&
+		       (int)DDP_CONN_RETRY_PLAIN == MSG_CONN_RETRY_PLAIN,
+	       "flags keep their bits");
+
+enum {
+	RTR_FLAGS = DDP_CONN_RTR_SEND | DDP_CONN_RTR_WRITE | DDP_CONN_RTR_READ,
+	CONNECT_FLAGS =
+		DDP_CONN_NEGOTIATE | DDP_CONN_PEER_TO_PEER | RTR_FLAGS | DDP_CONN_RETRY_PLAIN,
+	ENHANCED_WORDS = 4, /* bytes in front of the private data of an enhanced message */
+};
 
 static int copy_address(const char *call, const struct sockaddr *addr, struct sockaddr_storage *ret)
 {
@@ -135,14 +150,16 @@ static void set_port(struct sockaddr_storage *ss, uint16_t port)
 }
 
 static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t *ret_len,
-			const void *src, size_t len)
+			const struct ddp_conn_param *p, bool enhanced)
 {
-	if (len > MSG_PRIVATE_MAX)
-		return reason_fail(-EINVAL, "%s: %zu bytes of private data: at most %u", call, len,
-				   MSG_PRIVATE_MAX);
-	if (len > 0)
-		memcpy(dst, src, len);
-	*ret_len = (uint16_t)len;
+	size_t most = enhanced ? MSG_PRIVATE_MAX - ENHANCED_WORDS : MSG_PRIVATE_MAX;
+
+	if (p->private_len > most)
+		return reason_fail(-EINVAL, "%s: %zu bytes of private data: at most %zu%s", call,
+				   p->private_len, most, enhanced ? " in an enhanced message" : "");
+	if (p->private_len > 0)
+		memcpy(dst, p->private_data, p->private_len);
+	*ret_len = (uint16_t)p->private_len;
 	return 0;
 }
 
@@ -192,8 +209,21 @@ int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, in
 	return 0;
 }
 
+static int check_flags(const char *call, unsigned flags, unsigned known)
+{
+	if (flags & ~known)
+		return reason_fail(-EINVAL, "%s: flags 0x%x: only 0x%x are possible", call, flags,
+				   known);
+	if (flags && !(flags & DDP_CONN_NEGOTIATE))
+		return reason_fail(-EINVAL, "%s: flags 0x%x need DDP_CONN_NEGOTIATE", call, flags);
+	if (flags & RTR_FLAGS && !(flags & DDP_CONN_PEER_TO_PEER))
+		return reason_fail(-EINVAL, "%s: flags 0x%x need DDP_CONN_PEER_TO_PEER", call,
+				   flags);
+	return 0;
+}
+
 /* The caller's parameters, or none. */
-static int read_param(const char *call, const struct ddp_conn_param *param,
+static int read_param(const char *call, const struct ddp_conn_param *param, unsigned known,
 		      struct ddp_conn_param *ret)
 {
 	int r;
@@ -206,6 +236,40 @@ static int read_param(const char *call, const struct ddp_conn_param *param,
 		return r;
 	if (ret->timeout_ms < 0)
 		return reason_fail(-EINVAL, "%s: timeout_ms %d is negative", call, ret->timeout_ms);
+	return check_flags(call, ret->flags, known);
+}
+
+/* A depth as the daemon takes it. max is what DDP_READS_MAX stands for. */
+static uint16_t depth(uint16_t wish, uint16_t max)
+{
+	switch (wish) {
+	case DDP_READS_MAX:
+		return max;
+	case DDP_READS_NONE:
+		return 0;
+	default:
+		return wish;
+	}
+}
+
+/* The depths of *p as the daemon takes them. What the program leaves to us is what the QP was made
+ * for, but no more Reads than the peer can take. */
+static int map_depths(const char *call, struct ddp_qp *qp, uint16_t peer_ird,
+		      struct ddp_conn_param *p)
+{
+	struct msg_qp_state m = {0};
+	int r = 0;
+
+	if (!(p->flags & DDP_CONN_NEGOTIATE)) {
+		p->ird = p->ord = MSG_READS_UNCHANGED;
+		return 0;
+	}
+	if (p->ird == DDP_READS_MAX || p->ord == DDP_READS_MAX)
+		r = qp_query(qp, call, &m);
+	if (r)
+		return r;
+	p->ird = depth(p->ird, m.max_ird);
+	p->ord = depth(p->ord, m.max_ord < peer_ird ? m.max_ord : peer_ird);
 	return 0;
 }
 
@@ -221,16 +285,21 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 				   call);
 	if (!id->qp)
 		return reason_fail(-EINVAL, "%s: the id has no QP", call);
-	r = read_param(call, param, &p);
+	r = read_param(call, param, CONNECT_FLAGS, &p);
 	if (r == 0)
-		r = copy_private(call, req.private_data, &req.private_len, p.private_data,
-				 p.private_len);
+		r = copy_private(call, req.private_data, &req.private_len, &p,
+				 p.flags & DDP_CONN_NEGOTIATE);
 	if (r == 0)
 		r = copy_address(call, peer, &req.peer);
+	if (r == 0)
+		r = map_depths(call, id->qp, UINT16_MAX, &p);
 	if (r)
 		return r;
 	req.qp = id->qp->handle;
 	req.timeout_ms = (uint32_t)p.timeout_ms;
+	req.flags = (uint16_t)p.flags;
+	req.ird = p.ird;
+	req.ord = p.ord;
 	return ask(id->ctx, call, &req.hdr, sizeof(req));
 }
 
@@ -290,31 +359,43 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 		return reason_fail(-EINVAL, "ddp_accept: the id is no request that waits");
 	if (!id->qp)
 		return reason_fail(-EINVAL, "ddp_accept: the id has no QP");
-	r = read_param("ddp_accept", param, &p);
+	r = read_param("ddp_accept", param, DDP_CONN_NEGOTIATE, &p);
 	if (r == 0)
-		r = copy_private("ddp_accept", req.private_data, &req.private_len, p.private_data,
-				 p.private_len);
+		r = copy_private("ddp_accept", req.private_data, &req.private_len, &p,
+				 id->enhanced);
+	if (r == 0)
+		r = map_depths("ddp_accept", id->qp, id->peer_ird, &p);
 	if (r)
 		return r;
 	req.request = id->handle;
 	req.qp = id->qp->handle;
+	req.flags = (uint16_t)p.flags;
+	req.ird = p.ird;
+	req.ord = p.ord;
 	r = ask(id->ctx, "ddp_accept", &req.hdr, sizeof(req));
 	if (r == 0)
 		set_kind(id, ID_FRESH);
 	return r;
 }
 
-int ddp_reject(struct ddp_id *id, const void *private_data, size_t private_len)
+int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 {
 	struct msg_reject req = {.hdr.op = MSG_REJECT, .request = id->handle};
+	struct ddp_conn_param p;
 	int r;
 
 	if (kind_of(id) != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_reject: the id is no request that waits");
-	r = copy_private("ddp_reject", req.private_data, &req.private_len, private_data,
-			 private_len);
+	r = read_param("ddp_reject", param, DDP_CONN_NEGOTIATE, &p);
 	if (r == 0)
-		r = ask(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
+		r = copy_private("ddp_reject", req.private_data, &req.private_len, &p,
+				 id->enhanced);
+	if (r)
+		return r;
+	req.flags = (uint16_t)p.flags;
+	req.ird = depth(p.ird, MSG_READS_UNCHANGED);
+	req.ord = depth(p.ord, MSG_READS_UNCHANGED);
+	r = ask(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
 	if (r == 0)
 		set_kind(id, ID_VOID);
 	return r;
@@ -322,7 +403,12 @@ int ddp_reject(struct ddp_id *id, const void *private_data, size_t private_len)
 
 void id_refuse(struct ddp_ctx *ctx, uint32_t request)
 {
-	struct msg_reject req = {.hdr.op = MSG_REJECT, .request = request};
+	struct msg_reject req = {
+		.hdr.op = MSG_REJECT,
+		.request = request,
+		.ird = MSG_READS_UNCHANGED,
+		.ord = MSG_READS_UNCHANGED,
+	};
 
 	ask(ctx, "ddp_reject", &req.hdr, sizeof(req));
 }

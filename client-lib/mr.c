@@ -4,12 +4,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
 #include "util/checked.h"
 #include "util/cleanup.h"
 
-enum { WRITES = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE };
+enum {
+	WRITES = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_ATOMIC,
+	REREGS = DDP_REREG_TRANSLATION | DDP_REREG_PD | DDP_REREG_ACCESS,
+};
+
+_Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
+		       (int)DDP_REREG_PD == MSG_REREG_PD &&
+		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS,
+	       "changes keep their bits");
 
 /* Asks the daemon to map [offset, offset + pub.length) of the fd. */
 static int enlist(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
@@ -37,16 +46,25 @@ static int enlist(struct mr *mr, const char *call, int fd, uint64_t offset, unsi
 	if (r)
 		return r;
 	mr->handle = reply.handle;
+	mr->access = access;
 	mr->pub.lkey = mr->pub.rkey = reply.stag;
 	context_use(pd->ctx, &pd->uses, 1);
 	return 0;
 }
 
-static void free_mr(struct mr *mr)
+/* Gives back what make_memory() made, if it did. */
+static void free_memory(struct mr *mr)
 {
 	if (mr->mapped)
 		munmap(mr->pub.addr, mr->mapped);
+	mr->mapped = 0;
 	cleanup_close(&mr->pub.memfd);
+	mr->pub.memfd = -1;
+}
+
+static void free_mr(struct mr *mr)
+{
+	free_memory(mr);
 	free(mr);
 }
 
@@ -87,24 +105,23 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 }
 
 /* The daemon checks the same; here the sentence is about the caller's own descriptor. */
-static int check_memfd(int fd, off_t offset, size_t length, unsigned access)
+static int check_memfd(const char *call, int fd, off_t offset, size_t length, unsigned access)
 {
 	int r;
 
 	if (offset < 0)
-		return reason_fail(-EINVAL, "ddp_reg_memfd: offset %lld is negative",
-				   (long long)offset);
+		return reason_fail(-EINVAL, "%s: offset %lld is negative", call, (long long)offset);
 	r = memfd_verify(fd, (uint64_t)offset, length, access & WRITES);
 	if (r > 0)
-		return reason_fail(-memfd_errno(r), "ddp_reg_memfd: fd %d, %zu bytes at %lld: %s",
-				   fd, length, (long long)offset, memfd_reason(r));
-	return r ? reason_errno(r, "ddp_reg_memfd", "memfd") : 0;
+		return reason_fail(-memfd_errno(r), "%s: fd %d, %zu bytes at %lld: %s", call, fd,
+				   length, (long long)offset, memfd_reason(r));
+	return r ? reason_errno(r, call, "memfd") : 0;
 }
 
 int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *addr, uint64_t iova,
 		  unsigned access, struct ddp_mr **ret)
 {
-	int r = check_memfd(fd, offset, length, access);
+	int r = check_memfd("ddp_reg_memfd", fd, offset, length, access);
 	struct mr *mr;
 
 	if (r)
@@ -148,6 +165,100 @@ int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 	if (r)
 		return r;
 	pub->lkey = pub->rkey = reply.stag;
+	return 0;
+}
+
+/* What the new registration needs is there: 0, or a failure with its sentence. */
+static int check_rereg(const struct mr *mr, unsigned what, const struct ddp_rereg_attr *a)
+{
+	unsigned access = what & DDP_REREG_ACCESS ? a->access : mr->access;
+
+	if (what == 0 || what & ~(unsigned)REREGS)
+		return reason_fail(-EINVAL, "ddp_rereg_mr: what 0x%x: no set of DDP_REREG_", what);
+	if (what & DDP_REREG_PD && !a->pd)
+		return reason_fail(-EINVAL, "ddp_rereg_mr: the new PD is not set");
+	if (what & DDP_REREG_PD && a->pd->ctx != mr->pub.pd->ctx)
+		return reason_fail(-EINVAL, "ddp_rereg_mr: MR and PD are of several contexts");
+	if (what & DDP_REREG_TRANSLATION)
+		return check_memfd("ddp_rereg_mr", a->fd, a->offset, a->length, access);
+	return 0;
+}
+
+/* The daemon has done it. */
+static void renew(struct mr *mr, unsigned what, const struct ddp_rereg_attr *a, uint32_t stag)
+{
+	struct ddp_mr *pub = &mr->pub;
+
+	pub->lkey = pub->rkey = stag;
+	if (what & DDP_REREG_ACCESS)
+		mr->access = a->access;
+	if (what & DDP_REREG_PD) {
+		context_use(pub->pd->ctx, &pub->pd->uses, -1);
+		context_use(a->pd->ctx, &a->pd->uses, 1);
+		pub->pd = a->pd;
+	}
+	if (what & DDP_REREG_TRANSLATION) {
+		free_memory(mr);
+		pub->addr = a->addr;
+		pub->length = a->length;
+		pub->iova = a->iova;
+	}
+}
+
+int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr *attr)
+{
+	struct mr *mr = (struct mr *)pub;
+	bool remap = what & DDP_REREG_TRANSLATION;
+	struct ddp_rereg_attr a;
+	struct msg_rereg_mr req = {.mr = mr->handle, .what = what};
+	struct msg_mr reply;
+	int r = attr_read("ddp_rereg_mr", &a, sizeof(a), attr);
+
+	if (r == 0)
+		r = check_rereg(mr, what, &a);
+	if (r)
+		return r;
+	req.hdr.op = remap ? MSG_REMAP_MR : MSG_REREG_MR;
+	req.pd = what & DDP_REREG_PD ? a.pd->handle : 0;
+	req.access = what & DDP_REREG_ACCESS ? a.access : 0;
+	if (remap) {
+		req.offset = (uint64_t)a.offset;
+		req.len = a.length;
+		req.iova = a.iova;
+	}
+	r = context_request(pub->pd->ctx, &(struct request){
+						  .call = "ddp_rereg_mr",
+						  .rec = &req.hdr,
+						  .len = sizeof(req),
+						  .fd = a.fd,
+						  .send_fd = remap,
+						  .reply = &reply.hdr,
+						  .reply_len = sizeof(reply),
+					  });
+	if (r == 0)
+		renew(mr, what, &a, reply.stag);
+	return r;
+}
+
+int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr)
+{
+	struct msg_mr_state m;
+	struct ddp_mr_attr a = {0};
+	int r = attr_check("ddp_query_mr", attr);
+
+	if (r == 0)
+		r = context_query(mr->pd->ctx, "ddp_query_mr", MSG_QUERY_MR,
+				  ((struct mr *)mr)->handle, &m.hdr, sizeof(m));
+	if (r)
+		return r;
+	a.rkey = m.stag;
+	a.access = m.access;
+	a.iova = m.iova;
+	a.length = m.len;
+	a.qp_num = m.qp_num;
+	a.windows = m.windows;
+	a.valid = m.valid != 0;
+	attr_write(attr, &a, sizeof(a));
 	return 0;
 }
 

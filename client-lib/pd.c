@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
 
@@ -42,11 +43,30 @@ int ddp_dealloc_pd(struct ddp_pd *pd)
 	ctx = pd->ctx;
 	uses = context_uses(ctx, &pd->uses);
 	if (uses)
-		return reason_fail(-EBUSY, "ddp_dealloc_pd: %u MRs and QPs use the domain", uses);
+		return reason_fail(-EBUSY, "ddp_dealloc_pd: %u objects use the domain", uses);
 	r = context_release(ctx, "ddp_dealloc_pd", MSG_DEALLOC_PD, pd->handle);
 	if (r)
 		return r;
 	context_use(ctx, &ctx->uses, -1);
 	free(pd);
+	return 0;
+}
+
+int ddp_query_pd(struct ddp_pd *pd, struct ddp_pd_attr *attr)
+{
+	struct msg_pd_state m;
+	struct ddp_pd_attr a = {0};
+	int r = attr_check("ddp_query_pd", attr);
+
+	if (r == 0)
+		r = context_query(pd->ctx, "ddp_query_pd", MSG_QUERY_PD, pd->handle, &m.hdr,
+				  sizeof(m));
+	if (r)
+		return r;
+	a.mrs = m.mrs;
+	a.mws = m.mws;
+	a.qps = m.qps;
+	a.srqs = m.srqs;
+	attr_write(attr, &a, sizeof(a));
 	return 0;
 }

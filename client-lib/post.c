@@ -12,35 +12,166 @@ _Static_assert(sizeof(struct ddp_sge) == sizeof(struct wqe_sge), "copied as they
 _Static_assert(offsetof(struct ddp_sge, lkey) == offsetof(struct wqe_sge, lkey),
 	       "copied as they are");
 
+_Static_assert(DDP_QN_TAGGED == WQE_QN_TAGGED, "copied as it is");
+/* What is asked for and what completes have the same numbers, but for what is masked. */
+_Static_assert((int)DDP_WR_SEND == DDP_WC_SEND && (int)DDP_WR_SEND_WITH_INV == DDP_WC_SEND_INV &&
+		       (int)DDP_WR_RDMA_WRITE == DDP_WC_RDMA_WRITE &&
+		       (int)DDP_WR_RDMA_READ == DDP_WC_RDMA_READ &&
+		       (int)DDP_WR_IMM_DATA == DDP_WC_IMM_DATA &&
+		       (int)DDP_WR_ATOMIC_FETCH_AND_ADD == DDP_WC_FETCH_ADD &&
+		       (int)DDP_WR_ATOMIC_CMP_AND_SWP == DDP_WC_CMP_SWAP &&
+		       (int)DDP_WR_BIND_MW == DDP_WC_BIND_MW &&
+		       (int)DDP_WR_LOCAL_INV == DDP_WC_LOCAL_INV,
+	       "the daemon takes them as they are");
+
+enum {
+	KEY_BITS = 8, /* of an rkey, which a bind may change */
+	CELL = 8,     /* bytes that an atomic works on */
+	REMOTE = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC,
+};
+
 /* A value that does not fit the entry's byte becomes one that the daemon refuses. */
 static uint8_t byte_of(unsigned v)
 {
 	return v <= UINT8_MAX ? (uint8_t)v : UINT8_MAX;
 }
 
-static int check_sges(const char *call, int num_sge, uint32_t max)
+/* What lies in the ring as an atomic is told by its masks. */
+static uint8_t ring_opcode(enum ddp_wr_opcode op)
 {
-	if (num_sge < 0 || (uint32_t)num_sge > max)
-		return reason_fail(-EINVAL, "%s: num_sge %d: this QP was made for at most %u", call,
-				   num_sge, max);
+	switch (op) {
+	case DDP_WR_MASKED_FETCH_AND_ADD:
+		return DDP_WC_FETCH_ADD;
+	case DDP_WR_MASKED_CMP_AND_SWP:
+		return DDP_WC_CMP_SWAP;
+	default:
+		return byte_of(op);
+	}
+}
+
+static int check_sges(const struct queue *q, const char *call, int num_sge)
+{
+	if (num_sge < 0 || (uint32_t)num_sge > q->max_sge)
+		return reason_fail(-EINVAL, "%s: num_sge %d: %s was made for at most %u", call,
+				   num_sge, q->owner, q->max_sge);
 	return 0;
 }
 
 /* 0 if there is room for one more entry. */
-static int check_room(struct ddp_qp *qp, struct queue *q, const char *call)
+static int check_room(struct queue *q, const char *call)
 {
 	int room = ring_room(&q->ring, 1);
 
 	if (room == RING_BROKEN)
-		return reason_fail(-EPROTO, "%s: the daemon's index of QP %u is out of range", call,
-				   qp->num);
+		return reason_fail(-EPROTO, "%s: the daemon's index of %s is out of range", call,
+				   q->owner);
 	if (room > 0)
 		return 0;
-	if (context_alive(qp->id->ctx, call) < 0)
+	if (context_alive(q->ctx, call) < 0)
 		return -EPIPE;
-	return reason_fail(-ENOMEM, "%s: QP %u: all %u entries of the queue are in use", call,
-			   qp->num, q->ring.size);
+	return reason_fail(-ENOMEM, "%s: %s: all %u entries of the queue are in use", call,
+			   q->owner, q->ring.size);
 }
+
+/* ---- what can be known to be wrong with a request before it is posted ---- */
+
+/* A request that moves no memory of this side. */
+static int check_bare(const struct ddp_send_wr *wr)
+{
+	if (wr->num_sge != 0 || wr->send_flags & DDP_SEND_INLINE)
+		return reason_fail(-EINVAL, "ddp_post_send: %s takes no sge and no inline data",
+				   ddp_wc_opcode_str((enum ddp_wc_opcode)wr->opcode));
+	return 0;
+}
+
+static int check_atomic(const struct ddp_send_wr *wr)
+{
+	if (wr->send_flags & DDP_SEND_INLINE)
+		return reason_fail(-EINVAL, "ddp_post_send: an atomic has no inline data");
+	if (wr->num_sge > 1)
+		return reason_fail(-EINVAL, "ddp_post_send: num_sge %d: an atomic has at most 1",
+				   wr->num_sge);
+	if (wr->num_sge == 1 && wr->sg_list[0].length != CELL)
+		return reason_fail(-EINVAL, "ddp_post_send: sge of %u bytes: the old value has %d",
+				   wr->sg_list[0].length, CELL);
+	return 0;
+}
+
+static int check_bind(const struct ddp_send_wr *wr)
+{
+	const struct ddp_mw *mw = wr->bind.mw;
+	int r = check_bare(wr);
+
+	if (r)
+		return r;
+	if (!mw || !wr->bind.mr)
+		return reason_fail(-EINVAL, "ddp_post_send: bind.mw or bind.mr is not set");
+	if (mw->type != DDP_MW_TYPE_2)
+		return reason_fail(-EINVAL,
+				   "ddp_post_send: a window of type 1 is bound by ddp_bind_mw()");
+	if ((wr->bind.rkey ^ mw->rkey) >> KEY_BITS)
+		return reason_fail(
+			-EINVAL,
+			"ddp_post_send: bind.rkey 0x%08x: only the last %d bits may differ "
+			"from the window's 0x%08x",
+			wr->bind.rkey, KEY_BITS, mw->rkey);
+	if (wr->bind.access & ~(unsigned)REMOTE)
+		return reason_fail(-EINVAL,
+				   "ddp_post_send: bind.access 0x%x: no set of DDP_ACCESS_REMOTE_",
+				   wr->bind.access);
+	return 0;
+}
+
+static int check_raw(const struct ddp_qp *qp, const struct ddp_send_wr *wr)
+{
+	unsigned bits = wr->opcode == DDP_WR_SEND ? 40 : 8;
+
+	if (wr->opcode != DDP_WR_SEND && wr->opcode != DDP_WR_RDMA_WRITE)
+		return reason_fail(-EINVAL,
+				   "ddp_post_send: QP %u is raw: it has DDP_WR_SEND and "
+				   "DDP_WR_RDMA_WRITE only",
+				   qp->num);
+	if (wr->raw.rsvd >> bits)
+		return reason_fail(-EINVAL, "ddp_post_send: raw.rsvd 0x%llx: it has %u bits",
+				   (unsigned long long)wr->raw.rsvd, bits);
+	return 0;
+}
+
+static int check_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
+{
+	int r = check_room(&qp->sq, "ddp_post_send");
+
+	if (r == 0)
+		r = check_sges(&qp->sq, "ddp_post_send", wr->num_sge);
+	if (r)
+		return r;
+	if (qp->raw)
+		return check_raw(qp, wr);
+	switch (wr->opcode) {
+	case DDP_WR_IMM_DATA:
+	case DDP_WR_LOCAL_INV:
+		return check_bare(wr);
+	case DDP_WR_BIND_MW:
+		return check_bind(wr);
+	case DDP_WR_ATOMIC_FETCH_AND_ADD:
+	case DDP_WR_ATOMIC_CMP_AND_SWP:
+	case DDP_WR_MASKED_FETCH_AND_ADD:
+	case DDP_WR_MASKED_CMP_AND_SWP:
+		return check_atomic(wr);
+	default:
+		return 0;
+	}
+}
+
+static int check_qn(const struct queue *q, const char *call, uint32_t qn)
+{
+	if (qn < q->qns || (qn == DDP_QN_TAGGED && q->tagged))
+		return 0;
+	return reason_fail(-EINVAL, "%s: qn %u: the queues of %s are 0 to %u", call, qn, q->owner,
+			   q->qns - 1);
+}
+
+/* ---- entries ---- */
 
 /* Copies the data of an inline request behind the entry's head. */
 static int put_inline(struct ddp_qp *qp, struct wqe_send *e, const struct ddp_send_wr *wr)
@@ -62,19 +193,66 @@ static int put_inline(struct ddp_qp *qp, struct wqe_send *e, const struct ddp_se
 	return 0;
 }
 
+/* An atomic without masks is one whose masks change nothing. */
+static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr *wr)
+{
+	bool masked = wr->opcode == DDP_WR_MASKED_FETCH_AND_ADD ||
+		      wr->opcode == DDP_WR_MASKED_CMP_AND_SWP;
+
+	if (op == DDP_WC_FETCH_ADD) {
+		e->atomic.data = wr->atomic.compare_add;
+		e->atomic.mask = masked ? wr->atomic.add_mask : 0;
+		e->atomic.compare_mask = UINT64_MAX;
+		return;
+	}
+	e->atomic.data = wr->atomic.swap;
+	e->atomic.mask = masked ? wr->atomic.swap_mask : UINT64_MAX;
+	e->atomic.compare = wr->atomic.compare_add;
+	e->atomic.compare_mask = masked ? wr->atomic.compare_mask : UINT64_MAX;
+}
+
+/* What only some requests have. */
+static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op,
+			 const struct ddp_send_wr *wr)
+{
+	memset(e->operand, 0, sizeof(e->operand));
+	if (qp->raw) {
+		e->raw.rsvd = wr->raw.rsvd;
+		e->raw.qn = wr->opcode == DDP_WR_SEND ? wr->raw.qn : 0;
+		return;
+	}
+	switch (op) {
+	case DDP_WC_IMM_DATA:
+		e->imm = wr->imm_data;
+		break;
+	case DDP_WC_FETCH_ADD:
+	case DDP_WC_CMP_SWAP:
+		put_atomic(e, op, wr);
+		break;
+	case DDP_WC_BIND_MW:
+		e->remote_addr = wr->bind.addr;
+		e->rkey = wr->bind.rkey;
+		e->bind.region = wr->bind.mr->rkey;
+		e->bind.access = wr->bind.access;
+		e->bind.length = wr->bind.length;
+		break;
+	default:
+		break;
+	}
+}
+
 /* Writes the entry into the next free slot, which is taken only if all is well. */
 static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 {
 	struct ring *ring = &qp->sq.ring;
 	struct wqe_send *e = ring_slot(ring, ring->mine);
-	int r = check_room(qp, &qp->sq, "ddp_post_send");
+	uint8_t op = ring_opcode(wr->opcode);
+	int r = check_send(qp, wr);
 
-	if (r == 0)
-		r = check_sges("ddp_post_send", wr->num_sge, qp->sq.max_sge);
 	if (r)
 		return r;
 	e->wr_id = wr->wr_id;
-	e->opcode = byte_of(wr->opcode);
+	e->opcode = op;
 	e->flags = byte_of(wr->send_flags);
 	e->num_sge = 0;
 	e->pad = 0;
@@ -82,7 +260,7 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	e->remote_addr = wr->rdma.remote_addr;
 	e->rkey = wr->rdma.rkey;
 	e->inv_rkey = wr->invalidate_rkey;
-	memset(e->reserved, 0, sizeof(e->reserved));
+	put_operands(qp, e, op, wr);
 	if (wr->send_flags & DDP_SEND_INLINE) {
 		r = put_inline(qp, e, wr);
 		if (r)
@@ -92,25 +270,29 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 		memcpy(e->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
 	}
 	ring_reserve(ring);
+	if (op == DDP_WC_BIND_MW)
+		wr->bind.mw->rkey = wr->bind.rkey;
 	return 0;
 }
 
-static int put_recv(struct ddp_qp *qp, const struct ddp_recv_wr *wr)
+static int put_recv(struct queue *q, const char *call, const struct ddp_recv_wr *wr)
 {
-	struct ring *ring = &qp->rq.ring;
-	struct wqe_recv *e = ring_slot(ring, ring->mine);
-	int r = check_room(qp, &qp->rq, "ddp_post_recv");
+	struct wqe_recv *e = ring_slot(&q->ring, q->ring.mine);
+	int r = check_room(q, call);
 
 	if (r == 0)
-		r = check_sges("ddp_post_recv", wr->num_sge, qp->rq.max_sge);
+		r = check_sges(q, call, wr->num_sge);
+	if (r == 0)
+		r = check_qn(q, call, wr->qn);
 	if (r)
 		return r;
 	e->wr_id = wr->wr_id;
 	e->num_sge = (uint8_t)wr->num_sge;
 	memset(e->pad, 0, sizeof(e->pad));
+	e->qn = wr->qn;
 	if (wr->num_sge > 0)
 		memcpy(e->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
-	ring_reserve(ring);
+	ring_reserve(&q->ring);
 	return 0;
 }
 
@@ -139,27 +321,54 @@ int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr 
 	return r;
 }
 
-int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad)
+/* Posts the list up to the first that cannot be posted, *wr then. The lock is held. True if the
+ * daemon waits for some. */
+static bool put_recvs(struct queue *q, const char *call, struct ddp_recv_wr **wr, int *ret)
 {
-	uint32_t before;
-	int r = 0;
+	uint32_t before = q->ring.mine;
 
-	pthread_mutex_lock(&qp->rq.lock);
-	before = qp->rq.ring.mine;
-	for (; wr; wr = wr->next) {
-		r = put_recv(qp, wr);
-		if (r)
+	for (; *wr; *wr = (*wr)->next) {
+		*ret = put_recv(q, call, *wr);
+		if (*ret)
 			break;
 	}
-	if (qp->rq.ring.mine != before) {
-		ring_submit(&qp->rq.ring);
+	if (q->ring.mine == before)
+		return false;
+	ring_submit(&q->ring);
+	return ring_sleeper(&q->ring) != RING_RUNS;
+}
+
+int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad)
+{
+	struct bell_page *page = (struct bell_page *)qp->id->ctx->page.addr;
+	int r = 0;
+
+	if (qp->srq) {
+		r = reason_fail(-EINVAL,
+				"ddp_post_recv: QP %u takes its receives from a shared queue: "
+				"ddp_post_srq_recv()",
+				qp->num);
+	} else {
+		pthread_mutex_lock(&qp->rq.lock);
 		/* The daemon looks when a message arrives. Only where none will, because the
 		 * session is over, does it wait for the bell, to flush. */
-		if (ring_sleeper(&qp->rq.ring) != RING_RUNS &&
-		    bell_ring((struct bell_page *)qp->id->ctx->page.addr, qp->slot))
+		if (put_recvs(&qp->rq, "ddp_post_recv", &wr, &r) && bell_ring(page, qp->slot))
 			evfd_signal(qp->id->ctx->bell);
+		pthread_mutex_unlock(&qp->rq.lock);
 	}
-	pthread_mutex_unlock(&qp->rq.lock);
+	if (r && bad)
+		*bad = wr;
+	return r;
+}
+
+int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&srq->rq.lock);
+	/* No session that ends flushes them, so nobody waits for a bell. */
+	put_recvs(&srq->rq, "ddp_post_srq_recv", &wr, &r);
+	pthread_mutex_unlock(&srq->rq.lock);
 	if (r && bad)
 		*bad = wr;
 	return r;

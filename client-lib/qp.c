@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -8,6 +9,29 @@
 #include "client-lib/reason.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
+
+_Static_assert((int)DDP_QP_RDMAP == MSG_QP_RDMAP && (int)DDP_QP_RAW == MSG_QP_RAW,
+	       "types keep their numbers");
+
+/* What kind of QP it is to be, and where its receives come from. */
+static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
+{
+	if (init->qp_type != DDP_QP_RDMAP && init->qp_type != DDP_QP_RAW)
+		return reason_fail(-EINVAL, "ddp_create_qp: there is no qp_type %d",
+				   (int)init->qp_type);
+	if (init->qp_type != DDP_QP_RAW && (init->raw_queues || init->raw_notify))
+		return reason_fail(-EINVAL,
+				   "ddp_create_qp: raw_queues and raw_notify are for DDP_QP_RAW");
+	if (init->qp_type == DDP_QP_RAW && init->raw_queues == 0)
+		init->raw_queues = 1;
+	if (!init->srq)
+		return 0;
+	if (init->srq->pd != pd)
+		return reason_fail(-EINVAL, "ddp_create_qp: SRQ and QP have not the same PD");
+	init->max_recv_wr = 0;
+	init->max_recv_sge = init->srq->rq.max_sge;
+	return 0;
+}
 
 /* What the local protocol can carry; the daemon's limits may be lower. */
 static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
@@ -41,17 +65,35 @@ static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct d
 	return 0;
 }
 
-/* True if both rings, with entries for what was asked, lie one behind the other in the memfd. */
+/* True if the rings, with entries for what was asked, lie one behind the other in the memfd. */
 static bool layout_fits(const struct msg_create_qp *req, const struct msg_qp *m)
 {
 	uint64_t sq = ring_bytes(req->sq_entries, m->sq_entry);
 	uint64_t rq = ring_bytes(req->rq_entries, m->rq_entry);
 
-	return m->slot < BELL_QUEUES && m->sq_entry % WQE_ALIGN == 0 &&
-	       m->rq_entry % WQE_ALIGN == 0 &&
-	       m->sq_entry >= wqe_send_size(req->max_send_sge, req->max_inline) &&
-	       m->rq_entry >= wqe_recv_size(req->max_recv_sge) && m->rq_offset % RING_LINE == 0 &&
-	       sq <= m->rq_offset && checked_range(m->rq_offset, rq, m->bytes);
+	if (m->slot >= BELL_QUEUES || m->sq_entry % WQE_ALIGN != 0 ||
+	    m->sq_entry < wqe_send_size(req->max_send_sge, req->max_inline))
+		return false;
+	if (req->srq)
+		return sq <= m->bytes;
+	return m->rq_entry % WQE_ALIGN == 0 && m->rq_entry >= wqe_recv_size(req->max_recv_sge) &&
+	       m->rq_offset % RING_LINE == 0 && sq <= m->rq_offset &&
+	       checked_range(m->rq_offset, rq, m->bytes);
+}
+
+/* The queues as the program posts to them. */
+static void init_queues(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m)
+{
+	ring_init(&qp->sq.ring, qp->map.addr, req->sq_entries, m->sq_entry);
+	qp->sq.max_sge = req->max_send_sge;
+	snprintf(qp->sq.owner, sizeof(qp->sq.owner), "QP %u", m->qp_num);
+	if (qp->srq)
+		return;
+	ring_init(&qp->rq.ring, qp->map.addr + m->rq_offset, req->rq_entries, m->rq_entry);
+	qp->rq.max_sge = req->max_recv_sge;
+	qp->rq.qns = qp->raw ? req->raw_queues : 1;
+	qp->rq.tagged = qp->raw;
+	snprintf(qp->rq.owner, sizeof(qp->rq.owner), "QP %u", m->qp_num);
 }
 
 static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m,
@@ -68,10 +110,7 @@ static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const stru
 				   memfd_reason(r));
 	if (r < 0)
 		return reason_errno(r, "ddp_create_qp", "mapping the rings");
-	ring_init(&qp->sq.ring, qp->map.addr, req->sq_entries, m->sq_entry);
-	ring_init(&qp->rq.ring, qp->map.addr + m->rq_offset, req->rq_entries, m->rq_entry);
-	qp->sq.max_sge = req->max_send_sge;
-	qp->rq.max_sge = req->max_recv_sge;
+	init_queues(qp, req, m);
 	qp->max_inline = req->max_inline;
 	qp->num = m->qp_num;
 	qp->slot = m->slot;
@@ -87,13 +126,17 @@ static int ask(struct ddp_qp *qp, const struct ddp_qp_init *init)
 		.send_cq = init->send_cq->handle,
 		.recv_cq = init->recv_cq->handle,
 		.sq_entries = ddp_pow2(init->max_send_wr),
-		.rq_entries = ddp_pow2(init->max_recv_wr),
+		.rq_entries = init->srq ? 0 : ddp_pow2(init->max_recv_wr),
 		.max_send_sge = init->max_send_sge,
 		.max_recv_sge = init->max_recv_sge,
 		.max_inline = init->max_inline,
 		.ord = init->max_ord,
 		.ird = init->max_ird,
 		.sq_sig_all = init->sq_sig_all != 0,
+		.type = init->qp_type,
+		.srq = init->srq ? init->srq->handle : 0,
+		.raw_queues = init->raw_queues,
+		.raw_notify = init->raw_notify,
 	};
 	struct msg_qp reply;
 	int memfd;
@@ -125,6 +168,24 @@ static void free_qp(struct ddp_qp *qp)
 	free(qp);
 }
 
+static struct ddp_qp *new_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *a)
+{
+	struct ddp_qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->id = id;
+	qp->pd = pd;
+	qp->send_cq = a->send_cq;
+	qp->recv_cq = a->recv_cq;
+	qp->srq = a->srq;
+	qp->raw = a->qp_type == DDP_QP_RAW;
+	qp->sq.ctx = qp->rq.ctx = id->ctx;
+	pthread_mutex_init(&qp->sq.lock, NULL);
+	pthread_mutex_init(&qp->rq.lock, NULL);
+	return qp;
+}
+
 int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
 		  struct ddp_qp **ret)
 {
@@ -133,18 +194,14 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	int r = attr_read("ddp_create_qp", &a, sizeof(a), init);
 
 	if (r == 0)
+		r = check_kind(pd, &a);
+	if (r == 0)
 		r = check_init(id, pd, &a);
 	if (r)
 		return r;
-	qp = calloc(1, sizeof(*qp));
+	qp = new_qp(id, pd, &a);
 	if (!qp)
 		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
-	qp->id = id;
-	qp->pd = pd;
-	qp->send_cq = a.send_cq;
-	qp->recv_cq = a.recv_cq;
-	pthread_mutex_init(&qp->sq.lock, NULL);
-	pthread_mutex_init(&qp->rq.lock, NULL);
 	r = ask(qp, &a);
 	if (r) {
 		free_qp(qp);
@@ -153,6 +210,8 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	cq_add_user(qp->send_cq, &qp->send_user, qp->slot);
 	cq_add_user(qp->recv_cq, &qp->recv_user, qp->slot);
 	context_use(id->ctx, &pd->uses, 1);
+	if (qp->srq)
+		context_use(id->ctx, &qp->srq->uses, 1);
 	id->qp = qp;
 	*ret = qp;
 	return 0;
@@ -170,30 +229,35 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 	cq_del_user(qp->send_cq, &qp->send_user);
 	cq_del_user(qp->recv_cq, &qp->recv_user);
 	context_use(qp->id->ctx, &qp->pd->uses, -1);
+	if (qp->srq)
+		context_use(qp->id->ctx, &qp->srq->uses, -1);
 	qp->id->qp = NULL;
 	free_qp(qp);
 	return 0;
 }
 
+int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret)
+{
+	int r = context_query(qp->id->ctx, call, MSG_QUERY_QP, qp->handle, &ret->hdr, sizeof(*ret));
+
+	if (r)
+		return r;
+	if (ret->state > DDP_QP_ERROR || ret->type > DDP_QP_RAW)
+		return reason_fail(-EPROTO, "%s: the daemon says state %u, type %u", call,
+				   ret->state, ret->type);
+	return 0;
+}
+
 int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 {
-	struct msg_handle req = {.hdr.op = MSG_QUERY_QP, .handle = qp->handle};
 	struct msg_qp_state m;
 	struct ddp_qp_attr a = {0};
 	int r = attr_check("ddp_query_qp", attr);
 
 	if (r == 0)
-		r = context_request(qp->id->ctx, &(struct request){
-							 .call = "ddp_query_qp",
-							 .rec = &req.hdr,
-							 .len = sizeof(req),
-							 .reply = &m.hdr,
-							 .reply_len = sizeof(m),
-						 });
+		r = qp_query(qp, "ddp_query_qp", &m);
 	if (r)
 		return r;
-	if (m.state > DDP_QP_ERROR)
-		return reason_fail(-EPROTO, "ddp_query_qp: the daemon says state %u", m.state);
 	a.state = (enum ddp_qp_state)m.state;
 	a.qp_num = qp->num;
 	a.max_tagged = m.max_tagged;
@@ -204,6 +268,18 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 	a.assoc = m.assoc;
 	a.local = m.local;
 	a.remote = m.remote;
+	a.max_ord = m.max_ord;
+	a.max_ird = m.max_ird;
+	a.peer_ird = m.peer_ird;
+	a.peer_ord = m.peer_ord;
+	a.qp_type = (enum ddp_qp_type)m.type;
+	a.max_send_wr = m.sq_entries;
+	a.max_recv_wr = m.rq_entries;
+	a.max_send_sge = m.max_send_sge;
+	a.max_recv_sge = m.max_recv_sge;
+	a.max_inline = m.max_inline;
+	a.srq_held = m.srq_held;
+	a.srq_taken = m.srq_taken;
 	attr_write(attr, &a, sizeof(a));
 	return 0;
 }

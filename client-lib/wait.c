@@ -16,12 +16,14 @@ enum {
 	IDLE_LOOKS = 1024
 }; /* after so many a program that only polls learns that the daemon is gone */
 
-_Static_assert(DDP_WC_FLUSH_ERR <= UINT8_MAX && DDP_WC_RECV <= UINT8_MAX, "they fit an entry");
+_Static_assert(DDP_WC_MW_BIND_ERR <= UINT8_MAX && DDP_WC_RECV_TAGGED <= UINT8_MAX,
+	       "they fit an entry");
 
 /* False if the daemon wrote what no completion is. */
 static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 {
 	struct wqe_cqe e = *entry;
+	bool tagged = e.opcode == DDP_WC_RECV_TAGGED;
 
 	*wc = (struct ddp_wc){
 		.wr_id = e.wr_id,
@@ -30,14 +32,17 @@ static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 		.byte_len = e.byte_len,
 		.qp_num = e.qp_num,
 		.wc_flags = e.flags,
-		.invalidated_rkey = e.inv_rkey,
+		.invalidated_rkey = tagged ? 0 : e.inv_rkey,
 		.term = e.err_term,
 		.err_kind = e.err_perr,
 		.err_stag = e.err_stag,
 		.err_to = e.err_to,
 		.err_len = e.err_len,
+		.imm_data = e.imm,
+		.qn = e.qn,
+		.stag = tagged ? e.inv_rkey : 0,
 	};
-	return wc->status <= DDP_WC_FLUSH_ERR && wc->opcode <= DDP_WC_RECV;
+	return wc->status <= DDP_WC_MW_BIND_ERR && wc->opcode <= DDP_WC_RECV_TAGGED;
 }
 
 /* Room again: wakes each QP that may have waited for it. */

@@ -23,6 +23,7 @@ static const char *const statuses[] = {
 	[DDP_WC_REM_ACCESS_ERR] = "remote access error",
 	[DDP_WC_REM_OP_ERR] = "remote operation error",
 	[DDP_WC_FLUSH_ERR] = "flushed",
+	[DDP_WC_MW_BIND_ERR] = "bind error",
 };
 
 static const char *const opcodes[] = {
@@ -30,7 +31,13 @@ static const char *const opcodes[] = {
 	[DDP_WC_SEND_INV] = "Send with Invalidate",
 	[DDP_WC_RDMA_WRITE] = "RDMA Write",
 	[DDP_WC_RDMA_READ] = "RDMA Read",
+	[DDP_WC_IMM_DATA] = "Immediate Data",
+	[DDP_WC_FETCH_ADD] = "FetchAdd",
+	[DDP_WC_CMP_SWAP] = "CmpSwap",
+	[DDP_WC_BIND_MW] = "bind",
+	[DDP_WC_LOCAL_INV] = "invalidation",
 	[DDP_WC_RECV] = "receive",
+	[DDP_WC_RECV_TAGGED] = "tagged notice",
 };
 
 static const char *const events[] = {
@@ -40,6 +47,9 @@ static const char *const events[] = {
 	[DDP_CM_CONNECT_ERROR] = "connect error",
 	[DDP_CM_DISCONNECTED] = "disconnected",
 	[DDP_CM_REQUEST_GONE] = "request gone",
+	[DDP_CM_ERROR] = "error",
+	[DDP_CM_HALF_CLOSED] = "half closed",
+	[DDP_CM_SRQ_LIMIT] = "SRQ limit",
 };
 
 #define WORD(table, i) (i < sizeof(table) / sizeof(table[0]) && table[i] ? table[i] : "?")
@@ -70,17 +80,18 @@ struct cause {
 	const char *words;
 };
 
-/* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2). */
+/* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2, RFC 7306 8, RFC 6581 9). A row for each one of
+ * PERR_TABLE. */
 static const struct cause terms[] = {
 	{0x0100, STAG, "is no region of the peer"},
 	{0x0101, RANGE, "is outside the region"},
-	{0x0102, STAG, "does not allow to be read"},
+	{0x0102, STAG, "does not allow to be read, or to be used by atomics"},
 	{0x0103, STAG, "belongs to another stream or domain"},
 	{0x0104, RANGE, "passes 2^64"},
 	{0x0109, STAG, "of another stream or domain cannot be invalidated"},
 	{0x0205, NOWHERE, "that version of RDMAP is not supported"},
 	{0x0206, NOWHERE, "the RDMAP opcode was not expected"},
-	{0x0207, NOWHERE, "this stream cannot go on"},
+	{0x0207, NOWHERE, "this stream cannot go on, or the target of an atomic is not aligned"},
 	{0x0209, STAG, "cannot be invalidated"},
 	{0x02ff, NOWHERE, "the RDMAP message has the wrong length"},
 	{0x1000, NOWHERE, "DDP cannot go on"},
@@ -96,6 +107,9 @@ static const struct cause terms[] = {
 	{0x1205, NOWHERE, "the message is longer than the receive that was posted for it"},
 	{0x1206, NOWHERE, "that version of DDP is not supported"},
 	{0x2000, NOWHERE, "the association was lost"},
+	{0x2005, NOWHERE, "the session could not be established"},
+	{0x2006, NOWHERE, "more inbound Reads were asked for than there is room for"},
+	{0x2007, NOWHERE, "both sides have no ready-to-receive message in common"},
 };
 
 /* What was found on this side. */
@@ -107,6 +121,13 @@ static const struct cause locals[] = {
 	{DDP_WC_LOC_PD_ERR, STAG, "belongs to another protection domain"},
 	{DDP_WC_LOC_ACCESS_ERR, STAG, "lacks DDP_ACCESS_LOCAL_WRITE"},
 	{DDP_WC_LOC_BOUNDS_ERR, RANGE, "is outside the region"},
+	{DDP_WC_MW_BIND_ERR, STAG, "cannot be bound: window, region, rights or bounds do not fit"},
+};
+
+/* The same for an STag that was to be invalidated. */
+static const struct cause invalidations[] = {
+	{DDP_WC_LOC_KEY_ERR, STAG, "is neither a window nor a region, or no longer valid"},
+	{DDP_WC_LOC_PD_ERR, STAG, "does not belong to this QP"},
 };
 
 #define FIND(table, key) find(table, sizeof(table) / sizeof(table[0]), key)
@@ -138,11 +159,18 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 	t->len += n > 0 ? (size_t)n : 0;
 }
 
+/* What was found on this side is about an lkey, but for requests whose matter is an STag. */
+static const char *key_word(const struct ddp_wc *wc)
+{
+	if (wc->status >= DDP_WC_REM_ACCESS_ERR || wc->opcode == DDP_WC_LOCAL_INV)
+		return "STag";
+	return "lkey";
+}
+
 static void add_cause(struct text *t, const struct ddp_wc *wc, const struct cause *c)
 {
 	if (c->place != NOWHERE)
-		add(t, ": %s 0x%08x", wc->status >= DDP_WC_REM_ACCESS_ERR ? "STag" : "lkey",
-		    wc->err_stag);
+		add(t, ": %s 0x%08x", key_word(wc), wc->err_stag);
 	/* Offsets that count from 0 read well as numbers, addresses do not. */
 	if (c->place == RANGE)
 		add(t, wc->err_to >> 32 ? ": offset 0x%llx + %u bytes" : ": offset %llu + %u bytes",
@@ -152,9 +180,17 @@ static void add_cause(struct text *t, const struct ddp_wc *wc, const struct caus
 
 static void add_success(struct text *t, const struct ddp_wc *wc)
 {
+	unsigned long long imm = wc->imm_data;
+
 	add(t, "%s completed", ddp_wc_opcode_str(wc->opcode));
-	if (wc->opcode == DDP_WC_RECV || wc->opcode == DDP_WC_RDMA_READ)
+	if (wc->wc_flags & DDP_WC_WITH_IMM)
+		add(t, ": Immediate Data 0x%016llx", imm);
+	else if (wc->opcode == DDP_WC_RECV || wc->opcode == DDP_WC_RDMA_READ)
 		add(t, ": %u bytes", wc->byte_len);
+	else if (wc->opcode == DDP_WC_RECV_TAGGED)
+		add(t, ": %u bytes to STag 0x%08x", wc->byte_len, wc->stag);
+	else if (wc->opcode == DDP_WC_FETCH_ADD || wc->opcode == DDP_WC_CMP_SWAP)
+		add(t, ": the old value was %llu", imm);
 	if (wc->wc_flags & DDP_WC_WITH_INV)
 		add(t, "; STag 0x%08x was invalidated", wc->invalidated_rkey);
 }
@@ -166,12 +202,14 @@ static void add_failure(struct text *t, const struct ddp_wc *wc)
 	add(t, "%s ", ddp_wc_opcode_str(wc->opcode));
 	if (wc->status == DDP_WC_FLUSH_ERR)
 		add(t, "was not done: the session ended first");
-	else if (wc->status >= DDP_WC_REM_ACCESS_ERR)
+	else if (wc->status == DDP_WC_REM_ACCESS_ERR || wc->status == DDP_WC_REM_OP_ERR)
 		add(t, "refused by the peer");
 	else
 		add(t, "failed on this side");
 	if (wc->term)
 		c = FIND(terms, wc->term);
+	if (!c && wc->opcode == DDP_WC_LOCAL_INV)
+		c = FIND(invalidations, (unsigned)wc->status);
 	if (!c)
 		c = FIND(locals, (unsigned)wc->status);
 	/* What was flushed is not where the fault was found. */

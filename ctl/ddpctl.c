@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctl/explain.h"
 #include "ctl/print.h"
 #include "ctl/request.h"
 #include "ipc/version.h"
@@ -52,9 +53,11 @@ static void print_objects(FILE *out, const char *between)
 static enum ctl_exit help(void)
 {
 	printf("Usage: ddpctl [OPTION]... OBJECT [show] [ID | KEY VALUE]...\n"
+	       "       ddpctl [OPTION]... explain [CODE]\n"
 	       "Shows objects of ddpsctpd: ");
 	print_objects(stdout, ", ");
-	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n\n"
+	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n"
+	       "explain: what the CODE of a Terminate means: 0x1101, 1/1/01 or TAGGED_BOUNDS.\n\n"
 	       "  -j, --json             a JSON array of objects, with all fields\n"
 	       "  -p, --pretty           JSON for human eyes\n"
 	       "  -o, --oneline          each object on a line of its own\n"
@@ -200,7 +203,43 @@ static enum ctl_exit parse_words(struct ddpctl *c, int n, char **words)
 	return e;
 }
 
-static enum ctl_exit run(const struct ddpctl *c)
+/* Prints the first n records of the answer, and frees it. */
+static enum ctl_exit print(const struct field_object *obj, struct request_answer *a, size_t n,
+			   const struct print_opts *o)
+{
+	int r = print_records(stdout, obj, a->recs, n, o);
+
+	free(a->recs);
+	if (r == 0)
+		return CTL_EXIT_OK;
+	request_error("out of memory");
+	return CTL_EXIT_FAILED;
+}
+
+static bool is_explain(const char *word)
+{
+	return *word && !strncmp("explain", word, strlen(word));
+}
+
+/* explain [CODE] */
+static enum ctl_exit explain(struct ddpctl *c, int n, char **words)
+{
+	struct request_answer a;
+	enum ctl_exit e;
+
+	if (n > 2) {
+		request_error("explain takes one code");
+		return usage_hint();
+	}
+	e = explain_code(n == 2 ? words[1] : NULL, &a);
+	if (e != CTL_EXIT_OK)
+		return e;
+	if (n == 2)
+		c->print.details = true;
+	return print(&explain_object, &a, a.n, &c->print);
+}
+
+static enum ctl_exit show(const struct ddpctl *c)
 {
 	struct request_answer a;
 	enum ctl_exit e = request_show(c->socket, c->timeout_ms, c->obj->number, &a);
@@ -211,11 +250,7 @@ static enum ctl_exit run(const struct ddpctl *c)
 	for (size_t i = 0; i < a.n; i++)
 		if (print_takes(c->filters, c->nfilters, &a.recs[i]))
 			a.recs[n++] = a.recs[i];
-	if (print_records(stdout, c->obj, a.recs, n, &c->print) < 0) {
-		request_error("out of memory");
-		e = CTL_EXIT_FAILED;
-	}
-	free(a.recs);
+	e = print(c->obj, &a, n, &c->print);
 	if (a.hidden)
 		request_error("%u object%s of other users not shown", a.hidden,
 			      a.hidden == 1 ? "" : "s");
@@ -224,6 +259,16 @@ static enum ctl_exit run(const struct ddpctl *c)
 		e = CTL_EXIT_NO_OBJECT;
 	}
 	return e;
+}
+
+static enum ctl_exit run(struct ddpctl *c, int n, char **words)
+{
+	enum ctl_exit e;
+
+	if (n > 0 && is_explain(words[0]))
+		return explain(c, n, words);
+	e = parse_words(c, n, words);
+	return e == CTL_EXIT_OK ? show(c) : e;
 }
 
 int main(int argc, char **argv)
@@ -240,9 +285,7 @@ int main(int argc, char **argv)
 		if (e != CTL_EXIT_OK || end)
 			return e;
 	}
-	e = parse_words(&c, argc - optind, argv + optind);
-	if (e == CTL_EXIT_OK)
-		e = run(&c);
+	e = run(&c, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 && e == CTL_EXIT_OK) {
 		request_error("stdout: %s", strerror(errno));
 		e = CTL_EXIT_FAILED;

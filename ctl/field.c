@@ -43,7 +43,8 @@ static void string(const struct field *f, const void *rec, char buf[FIELD_TEXT])
 	buf[n] = '\0';
 }
 
-static const char *const rights[] = {"local_write", "remote_write", "remote_read"};
+static const char *const rights[] = {"local_write", "remote_write", "remote_read", "remote_atomic",
+				     "mw_bind"};
 
 enum { RIGHTS = sizeof(rights) / sizeof(rights[0]) };
 

@@ -36,14 +36,14 @@ enum field_level {
 struct field {
 	const char *key;
 	enum field_type type;
-	uint16_t offset, size; /* in the object's struct of ipc/ctl.h */
+	uint16_t offset, size; /* in the object's struct: of ipc/ctl.h, or of explain.c */
 	const char *unit;      /* where the key does not say it, else NULL */
 	enum field_level level;
 };
 
 struct field_object {
 	const char *name;
-	enum ctl_object number;
+	enum ctl_object number; /* 0 where the daemon is not asked */
 	const struct field *fields;
 	unsigned nfields;
 	const char *id; /* key that `ddpctl OBJECT ID` means, NULL if there is none */

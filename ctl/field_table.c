@@ -84,32 +84,57 @@ static const struct field session_fields[] = {
 };
 
 static const struct field qp_fields[] = {
-	F(qp, qp_num, NUM, BASIC),      F(qp, state, STRING, BASIC),
-	F(qp, client, NUM, BASIC),      F(qp, pid, NUM, BASIC),
-	F(qp, comm, STRING, BASIC),     F(qp, assoc, NUM, BASIC),
-	F(qp, stream, NUM, BASIC),      F(qp, remote, ADDR, BASIC),
-	F(qp, uid, UID, DETAIL),        F(qp, pd, NUM, DETAIL),
-	F(qp, send_cq, NUM, DETAIL),    F(qp, recv_cq, NUM, DETAIL),
-	F(qp, sq_entries, NUM, DETAIL), F(qp, sq_waiting, NUM, DETAIL),
-	F(qp, rq_entries, NUM, DETAIL), F(qp, rq_posted, NUM, DETAIL),
-	F(qp, in_flight, NUM, DETAIL),  F(qp, ord, NUM, DETAIL),
-	F(qp, ird, NUM, DETAIL),        F(qp, reads_out, NUM, DETAIL),
-	F(qp, reads_in, NUM, DETAIL),   F(qp, tx_msgs, NUM, STATS),
-	F(qp, rx_msgs, NUM, STATS),     F(qp, tx_bytes, BYTES, STATS),
-	F(qp, rx_bytes, BYTES, STATS),
+	F(qp, qp_num, NUM, BASIC),      F(qp, type, STRING, BASIC),
+	F(qp, state, STRING, BASIC),    F(qp, client, NUM, BASIC),
+	F(qp, pid, NUM, BASIC),         F(qp, comm, STRING, BASIC),
+	F(qp, assoc, NUM, BASIC),       F(qp, stream, NUM, BASIC),
+	F(qp, remote, ADDR, BASIC),     F(qp, uid, UID, DETAIL),
+	F(qp, pd, NUM, DETAIL),         F(qp, send_cq, NUM, DETAIL),
+	F(qp, recv_cq, NUM, DETAIL),    F(qp, sq_entries, NUM, DETAIL),
+	F(qp, sq_waiting, NUM, DETAIL), F(qp, rq_entries, NUM, DETAIL),
+	F(qp, rq_posted, NUM, DETAIL),  F(qp, srq, NUM, DETAIL),
+	F(qp, srq_held, NUM, DETAIL),   F(qp, in_flight, NUM, DETAIL),
+	F(qp, ord, NUM, DETAIL),        F(qp, ird, NUM, DETAIL),
+	F(qp, reads_out, NUM, DETAIL),  F(qp, reads_in, NUM, DETAIL),
+	F(qp, tx_msgs, NUM, STATS),     F(qp, rx_msgs, NUM, STATS),
+	F(qp, tx_bytes, BYTES, STATS),  F(qp, rx_bytes, BYTES, STATS),
+	F(qp, srq_taken, NUM, STATS),
 };
 
 static const struct field mr_fields[] = {
 	F(mr, stag, STAG, BASIC),     F(mr, handle, NUM, BASIC), F(mr, client, NUM, BASIC),
 	F(mr, pid, NUM, BASIC),       F(mr, uid, UID, DETAIL),   F(mr, pd, NUM, BASIC),
-	F(mr, len, BYTES, BASIC),     F(mr, iova, NUM, DETAIL),  F(mr, mode, STRING, BASIC),
+	F(mr, qp_num, NUM, DETAIL),   F(mr, len, BYTES, BASIC),  F(mr, iova, NUM, DETAIL),
+	F(mr, mode, STRING, BASIC),   F(mr, valid, BOOL, BASIC), F(mr, windows, NUM, DETAIL),
 	F(mr, access, ACCESS, BASIC),
+};
+
+static const struct field mw_fields[] = {
+	F(mw, stag, STAG, BASIC),     F(mw, handle, NUM, BASIC), F(mw, client, NUM, BASIC),
+	F(mw, pid, NUM, BASIC),       F(mw, uid, UID, DETAIL),   F(mw, pd, NUM, BASIC),
+	F(mw, type, NUM, BASIC),      F(mw, valid, BOOL, BASIC), F(mw, mr_stag, STAG, BASIC),
+	F(mw, qp_num, NUM, BASIC),    F(mw, addr, NUM, DETAIL),  F(mw, len, BYTES, BASIC),
+	F(mw, access, ACCESS, BASIC),
+};
+
+static const struct field pd_fields[] = {
+	F(pd, handle, NUM, BASIC), F(pd, client, NUM, BASIC), F(pd, pid, NUM, BASIC),
+	F(pd, uid, UID, DETAIL),   F(pd, mrs, NUM, BASIC),    F(pd, mws, NUM, BASIC),
+	F(pd, qps, NUM, BASIC),    F(pd, srqs, NUM, BASIC),
 };
 
 static const struct field cq_fields[] = {
 	F(cq, handle, NUM, BASIC), F(cq, client, NUM, BASIC),      F(cq, pid, NUM, BASIC),
 	F(cq, uid, UID, DETAIL),   F(cq, entries, NUM, BASIC),     F(cq, waiting, NUM, BASIC),
 	F(cq, qps, NUM, BASIC),    F(cq, completions, NUM, STATS), F(cq, bells, NUM, STATS),
+};
+
+static const struct field srq_fields[] = {
+	F(srq, handle, NUM, BASIC),   F(srq, client, NUM, BASIC), F(srq, pid, NUM, BASIC),
+	F(srq, uid, UID, DETAIL),     F(srq, pd, NUM, BASIC),     F(srq, entries, NUM, BASIC),
+	F(srq, posted, NUM, BASIC),   F(srq, held, NUM, BASIC),   F(srq, qps, NUM, BASIC),
+	F(srq, max_sge, NUM, DETAIL), F(srq, limit, NUM, DETAIL), F(srq, per_qp, NUM, DETAIL),
+	F(srq, taken, NUM, STATS),
 };
 
 static const struct field client_fields[] = {
@@ -121,8 +146,10 @@ static const struct field client_fields[] = {
 	F(client, pds, NUM, BASIC),
 	F(client, mrs, NUM, BASIC),
 	F(client, mr_bytes, BYTES, BASIC),
+	F(client, mws, NUM, BASIC),
 	F(client, cqs, NUM, BASIC),
 	F(client, qps, NUM, BASIC),
+	F(client, srqs, NUM, BASIC),
 	F(client, listeners, NUM, BASIC),
 	F(client, requests, NUM, DETAIL),
 	F(client, connected_ms, MSEC, DETAIL),
@@ -142,10 +169,17 @@ static const struct field listener_fields[] = {
 	}
 
 static const struct field_object objects[] = {
-	OBJECT(status, CTL_STATUS, NULL),   OBJECT(assoc, CTL_ASSOC, "id"),
-	OBJECT(session, CTL_SESSION, NULL), OBJECT(qp, CTL_QP, "qp_num"),
-	OBJECT(mr, CTL_MR, "stag"),         OBJECT(cq, CTL_CQ, "handle"),
-	OBJECT(client, CTL_CLIENT, "id"),   OBJECT(listener, CTL_LISTENER, "handle"),
+	OBJECT(status, CTL_STATUS, NULL),
+	OBJECT(assoc, CTL_ASSOC, "id"),
+	OBJECT(session, CTL_SESSION, NULL),
+	OBJECT(qp, CTL_QP, "qp_num"),
+	OBJECT(srq, CTL_SRQ, "handle"),
+	OBJECT(cq, CTL_CQ, "handle"),
+	OBJECT(mr, CTL_MR, "stag"),
+	OBJECT(mw, CTL_MW, "stag"),
+	OBJECT(pd, CTL_PD, "handle"),
+	OBJECT(client, CTL_CLIENT, "id"),
+	OBJECT(listener, CTL_LISTENER, "handle"),
 };
 
 _Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");

@@ -33,6 +33,8 @@ static const struct {
 	[ACCT_CQS] = {"completion queues", "cqs"},
 	[ACCT_QPS] = {"queue pairs", "qps"},
 	[ACCT_LISTENERS] = {"listeners", "listeners"},
+	[ACCT_SRQS] = {"shared receive queues", "srqs"},
+	[ACCT_MWS] = {"memory windows", "mws"},
 };
 
 int acct_new(const struct config_limits *limits, struct acct **ret)
@@ -49,6 +51,8 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 	a->max[ACCT_CQS] = limits->cqs;
 	a->max[ACCT_QPS] = limits->qps;
 	a->max[ACCT_LISTENERS] = limits->listeners;
+	a->max[ACCT_SRQS] = limits->srqs;
+	a->max[ACCT_MWS] = limits->mws;
 	*ret = a;
 	return 0;
 }
@@ -112,6 +116,21 @@ int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 	u->used[kind] += amount;
 	u->charges++;
 	*ret = (struct acct_charge){u, kind, amount};
+	return ACCT_E_OK;
+}
+
+int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_why,
+		size_t whylen)
+{
+	struct acct_user *u = c->user;
+	uint64_t others = u->used[c->kind] - c->amount;
+
+	if (!checked_range(others, amount, a->max[c->kind])) {
+		explain(u->uid, c->kind, others, a->max[c->kind], amount, ret_why, whylen);
+		return ACCT_E_LIMIT;
+	}
+	u->used[c->kind] = others + amount;
+	c->amount = amount;
 	return ACCT_E_OK;
 }
 

@@ -24,6 +24,8 @@ enum acct_kind {
 	ACCT_CQS,
 	ACCT_QPS,
 	ACCT_LISTENERS,
+	ACCT_SRQS,
+	ACCT_MWS,
 	ACCT_KINDS,
 };
 
@@ -55,6 +57,13 @@ struct acct *acct_free(struct acct *a);
  */
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_why, size_t whylen);
+
+/*
+ * Changes the amount of a charge that charges something. Returns 0, or ACCT_E_LIMIT as above and
+ * the charge is what it was. Going back to the amount before always succeeds.
+ */
+int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_why,
+		size_t whylen);
 
 /* Gives back what was charged, and clears the charge: a second call does nothing. */
 void acct_release(struct acct_charge *c);

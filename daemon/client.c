@@ -14,9 +14,11 @@
 #include "daemon/listener.h"
 #include "daemon/log.h"
 #include "daemon/mr.h"
+#include "daemon/mw.h"
 #include "daemon/pd.h"
 #include "daemon/qp.h"
 #include "daemon/request.h"
+#include "daemon/srq.h"
 #include "ipc/conn.h"
 #include "ipc/evfd.h"
 #include "ipc/memfd.h"
@@ -87,6 +89,8 @@ static void free_objects(struct client *c)
 	FREE_ALL(c->listeners, listener, listener_free);
 	FREE_ALL(c->requests, request, listener_request_free);
 	FREE_ALL(c->qps, qp, qp_free);
+	FREE_ALL(c->srqs, srq, srq_free);
+	FREE_ALL(c->mws, mw, mw_free);
 	FREE_ALL(c->mrs, mr, mr_free);
 	FREE_ALL(c->cqs, cq, cq_free);
 	FREE_ALL(c->pds, pd, pd_free);
@@ -180,8 +184,10 @@ int client_new(struct daemon *d, int fd)
 	list_init(&c->faulty);
 	idtab_init(&c->pds, d->cfg.limits.pds);
 	idtab_init(&c->mrs, d->cfg.limits.mrs);
+	idtab_init(&c->mws, d->cfg.limits.mws);
 	idtab_init(&c->cqs, d->cfg.limits.cqs);
 	idtab_init(&c->qps, qps);
+	idtab_init(&c->srqs, d->cfg.limits.srqs);
 	idtab_init(&c->listeners, d->cfg.limits.listeners);
 	idtab_init(&c->requests, d->cfg.session.pending_max * d->cfg.limits.listeners);
 	r = attach(c);
@@ -199,6 +205,16 @@ int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct
 	if (r > 0)
 		return reply_refuse(rep, EDQUOT, "%s", why);
 	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
+}
+
+int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
+		  struct reply *rep)
+{
+	char why[ACCT_WHY_MAX];
+
+	if (acct_change(c->daemon->acct, charge, amount, why, sizeof(why)))
+		return reply_refuse(rep, EDQUOT, "%s", why);
+	return 0;
 }
 
 /* ---- hello ---- */

@@ -38,7 +38,7 @@ struct client {
 	int bell; /* our end: the client rings the other while we sleep */
 	struct loop_watch *bell_watch;
 	struct bell_page *page;
-	struct idtab pds, mrs, cqs, qps, listeners, requests;
+	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
 	struct acct_charge charge;
 	uint64_t mr_bytes; /* in its regions */
 	uint64_t since_ms;
@@ -62,6 +62,10 @@ bool client_end_faulty(struct daemon *d);
 
 /* Charges the client's uid, or refuses with the limit's name, value and use. */
 int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
+		  struct reply *rep);
+
+/* Charges another amount in place of the one that was; if it refuses, nothing has changed. */
+int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
 		  struct reply *rep);
 
 /* Answers HELLO: makes bell page and event socket. 0 or a refusal. */

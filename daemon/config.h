@@ -52,7 +52,10 @@ struct config_sctp {
 	uint32_t heartbeat_ms;           /* 0: none */
 	uint32_t path_max_retrans;
 	uint32_t init_ms;
+	uint32_t adaptation; /* indication to send and to require */
 };
+
+enum config_switch { CONFIG_ON, CONFIG_OFF };
 
 struct config_session {
 	uint32_t pending_max;
@@ -60,19 +63,21 @@ struct config_session {
 	uint32_t idle_ms;    /* an association without sessions is shut down after this time */
 	uint32_t connect_ms; /* from MSG_CONNECT to the answer of the peer */
 	uint32_t records;
-	uint64_t stash; /* bytes */
+	uint64_t stash;      /* bytes */
+	uint32_t enhanced;   /* enum config_switch: RFC 6581 */
+	uint32_t extensions; /* enum config_switch: RFC 7306 */
 };
 
 struct config_polling {
 	uint32_t budget_us; /* as written; loop_new() takes it as 0 where there is one CPU */
 };
 
-/* The first seven are per uid, and are what acct counts. */
+/* Those before qp_wr are per uid, and are what acct counts. */
 struct config_limits {
 	uint32_t clients, pds, mrs;
 	uint64_t mr_bytes;
-	uint32_t cqs, qps, listeners;
-	uint32_t qp_wr;  /* entries of one work queue */
+	uint32_t mws, cqs, qps, srqs, listeners;
+	uint32_t qp_wr;  /* entries of one work queue, shared or not */
 	uint32_t cqe;    /* entries of one completion queue */
 	uint32_t events; /* undelivered events of one client */
 };

@@ -63,6 +63,8 @@ static const struct config_key keys[] = {
 	 .help = "give a peer up after so many unanswered tries"},
 	{"sctp", "init_ms", NUMBER(100, 600000, "5000"), AT(sctp.init_ms),
 	 .help = "give up opening an association after this time"},
+	{"sctp", "adaptation", NUMBER(0, UINT32_MAX, "1"), AT(sctp.adaptation),
+	 .help = "adaptation indication: peers must send the same"},
 
 	{"session", "pending_max", NUMBER(1, 1024, "64"), AT(session.pending_max),
 	 .help = "requests of a peer that may wait for an answer"},
@@ -78,6 +80,10 @@ static const struct config_key keys[] = {
 	 .help = "messages of an association that may be ahead of their turn"},
 	{"session", "stash", SIZE(64 * KIB, GIB, "1MiB"), AT(session.stash),
 	 .help = "memory for messages that overtook their session's Accept"},
+	{"session", "enhanced", CHOICE("on", "on", "off"), AT(session.enhanced),
+	 .help = "agree on Read depths and first messages with peers (RFC 6581)"},
+	{"session", "extensions", CHOICE("on", "on", "off"), AT(session.extensions),
+	 .help = "Immediate Data and atomics (RFC 7306)"},
 
 	{"polling", "budget_us", NUMBER(0, 10000, "50"), AT(polling.budget_us),
 	 .help = "look for work so long before going to sleep"},
@@ -90,14 +96,18 @@ static const struct config_key keys[] = {
 	 .help = "memory regions of a uid"},
 	{"limits", "mr_bytes", SIZE(4 * KIB, 65536 * GIB, "64GiB"), AT(limits.mr_bytes),
 	 .help = "registered memory of a uid"},
+	{"limits", "mws", NUMBER(1, 65535, "4096"), AT(limits.mws),
+	 .help = "memory windows of a uid"},
 	{"limits", "cqs", NUMBER(1, 65535, "1024"), AT(limits.cqs),
 	 .help = "completion queues of a uid"},
 	{"limits", "qps", NUMBER(1, 65535, "1024"), AT(limits.qps),
 	 .help = "queue pairs of a uid"},
+	{"limits", "srqs", NUMBER(1, 65535, "256"), AT(limits.srqs),
+	 .help = "shared receive queues of a uid"},
 	{"limits", "listeners", NUMBER(0, 65535, "64"), AT(limits.listeners),
 	 .help = "listeners of a uid; 0: nobody may listen"},
 	{"limits", "qp_wr", NUMBER(1, QP_MAX_WR, "16384"), AT(limits.qp_wr),
-	 .help = "entries of a send or receive queue"},
+	 .help = "entries of a send or receive queue, shared or not"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe),
 	 .help = "entries of a completion queue"},
 	{"limits", "events", NUMBER(16, 65536, "256"), AT(limits.events),
@@ -112,6 +122,7 @@ enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
 
 _Static_assert((int)NKEYS <= (int)CONFIG_MAX_KEYS, "readers have room for every key");
 _Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order of user.gso");
+_Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
 _Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1, "order of transport");
 _Static_assert(LOG_LEVEL_ERR == 0 && LOG_LEVEL_WARN == 1 && LOG_LEVEL_INFO == 2 &&
 		       LOG_LEVEL_DEBUG == 3,

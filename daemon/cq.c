@@ -73,6 +73,19 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 	return 0;
 }
 
+void cq_query(const struct cq *cq, struct msg_cq_state *ret)
+{
+	struct ring now = cq->ring;
+	int room = ring_room(&now, now.size);
+
+	ret->entries = now.size;
+	ret->waiting = room < 0 ? 0 : now.size - (uint32_t)room;
+	ret->reserved = cq->reserved;
+	ret->qps = cq->users;
+	ret->completions = cq->completions;
+	ret->bells = cq->bells;
+}
+
 int cq_destroy(struct cq *cq, struct reply *rep)
 {
 	if (cq->users > 0)

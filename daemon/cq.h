@@ -24,7 +24,7 @@ struct cq {
 	struct client *client;
 	uint32_t handle;
 	uint32_t reserved; /* entries promised to work that was taken */
-	unsigned users;    /* queue pairs */
+	unsigned users;    /* queue pairs, each once */
 	bool starved;      /* work was held back for want of room */
 	bool solicited;    /* one of the new entries asked for an event, or failed */
 	int bell;          /* our end; the client has the other */
@@ -38,6 +38,9 @@ struct cq {
 
 /* Makes the queue that the client asks for. 0 or a refusal. */
 int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep);
+
+/* All but hdr. */
+void cq_query(const struct cq *cq, struct msg_cq_state *ret);
 
 /* -EBUSY while queue pairs use it, in words. */
 int cq_destroy(struct cq *cq, struct reply *rep);

@@ -18,9 +18,9 @@
 #include "daemon/qp.h"
 #include "daemon/sdnotify.h"
 #include "daemon/server.h"
+#include "daemon/srq.h"
 #include "daemon/version.h"
 #include "proto/stag.h"
-#include "proto/wire.h"
 
 enum {
 	MAX_CLIENTS = 4096,
@@ -29,7 +29,8 @@ enum {
 	RX_BUDGET = 512, /* packets a turn */
 };
 
-uint32_t daemon_draw_stag(struct daemon *d)
+/* Not below 256: whoever owns it may change its key, and no value may become 0. */
+static uint32_t draw_stag(struct daemon *d)
 {
 	uint32_t v;
 
@@ -40,8 +41,23 @@ uint32_t daemon_draw_stag(struct daemon *d)
 			d->random_left = sizeof(d->random) / sizeof(d->random[0]);
 		}
 		v = d->random[--d->random_left];
-	} while (v == 0);
+	} while (v <= STAG_KEY);
 	return v;
+}
+
+int daemon_add_stag(struct daemon *d, struct stag_region *r)
+{
+	struct stag_region added = *r;
+	int e;
+
+	do {
+		added.stag = draw_stag(d);
+		e = stag_add(d->stags, &added);
+	} while (e == STAG_ADD_E_TAKEN);
+	if (e)
+		return -ENOSPC;
+	r->stag = added.stag;
+	return 0;
 }
 
 /* ---- the turn ---- */
@@ -106,6 +122,7 @@ static bool turn(void *user, uint64_t now_ms)
 
 	/* 5. Tell the clients; part with those that are at fault. */
 	any |= cq_ring_bells(d);
+	any |= srq_tell_low(d);
 	any |= client_end_faulty(d);
 	return any;
 }
@@ -169,7 +186,7 @@ static struct llp_config transport_config(const struct config *cfg)
 		.naddrs = cfg->naddrs,
 		.udp_port = (uint16_t)cfg->user.udp_port,
 		.streams = (uint16_t)cfg->sctp.streams,
-		.adaptation = WIRE_ADAPTATION,
+		.adaptation = cfg->sctp.adaptation,
 		.buffer = (uint32_t)cfg->user.buffer,
 		.mtu = cfg->user.mtu,
 		.gso = (enum llp_gso)cfg->user.gso,
@@ -265,6 +282,7 @@ static int make_tables(struct daemon *d)
 	list_init(&d->active);
 	list_init(&d->connecting);
 	list_init(&d->dirty);
+	list_init(&d->low);
 	list_init(&d->faulty);
 	if (mem)
 		d->stags = stag_table_init(mem, MAX_REGIONS);

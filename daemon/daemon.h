@@ -17,6 +17,7 @@
 #include "util/list.h"
 
 struct server;
+struct stag_region;
 struct stag_table;
 
 struct daemon {
@@ -29,13 +30,14 @@ struct daemon {
 	struct loop_watch *net_watch[LLP_MAX_FDS];
 	char transport[16]; /* name of net, and why it was chosen */
 	char transport_why[128];
-	struct stag_table *stags; /* every region of every client */
+	struct stag_table *stags; /* every region and window of every client */
 
 	struct idtab clients;
 	struct idtab peers;     /* associations */
 	struct list active;     /* peers that may have something to send */
 	struct list connecting; /* queue pairs that wait for their session */
 	struct list dirty;      /* completion queues with news in this turn */
+	struct list low;        /* shared receive queues that reached their limit in this turn */
 	struct list faulty;     /* clients to be ended after this turn */
 
 	uint64_t last_pd, last_scope; /* numbers given out */
@@ -62,7 +64,10 @@ void daemon_stop(struct daemon *d);
 /* Frees everything, in the reverse order of start. */
 void daemon_free(struct daemon *d);
 
-/* A fresh random STag (RFC 5040 8.1.1 item 8), never 0. May be taken already. */
-uint32_t daemon_draw_stag(struct daemon *d);
+/*
+ * Enters a region or window into the STag table under a fresh random value (RFC 5040 8.1.1 item 8)
+ * that is 0 with no key. Returns 0 with r->stag set, or -ENOSPC: the table is full.
+ */
+int daemon_add_stag(struct daemon *d, struct stag_region *r);
 
 #endif

@@ -3,13 +3,18 @@
 
 #include <string.h>
 
+/* RFC 5043 9: below the limit by so much that a SACK fits into the packet as well. */
+enum { CONTROL_MARGIN = 16 };
+
 bool dp_update_mulpdu(struct datapath *dp)
 {
 	struct llp_info info;
 	uint32_t max;
 
 	llp_info(dp->conn, &info);
-	max = info.max_message > WIRE_SSN_LEN ? info.max_message - WIRE_SSN_LEN : 0;
+	max = info.max_message > WIRE_SSN_LEN + CONTROL_MARGIN
+		      ? info.max_message - WIRE_SSN_LEN - CONTROL_MARGIN
+		      : 0;
 	if (max > WIRE_MULPDU_MAX)
 		max = WIRE_MULPDU_MAX;
 	if (max < WIRE_MULPDU_MIN)

@@ -7,6 +7,7 @@
 
 #include "daemon/addr.h"
 #include "daemon/client.h"
+#include "daemon/offer.h"
 #include "daemon/peer.h"
 #include "daemon/qp.h"
 
@@ -115,7 +116,7 @@ struct listener *listener_free(struct listener *l)
 
 /* ---- requests ---- */
 
-static struct request *request_new(struct listener *l, struct peer *p, uint16_t sid)
+static struct request *request_new(struct listener *l, struct peer *p, const struct assoc_event *ev)
 {
 	struct request *r = calloc(1, sizeof(*r));
 
@@ -124,7 +125,9 @@ static struct request *request_new(struct listener *l, struct peer *p, uint16_t 
 	r->client = l->client;
 	r->listener = l;
 	r->peer = p;
-	r->sid = sid;
+	r->sid = ev->sid;
+	r->enhanced = ev->enhanced;
+	r->enh = ev->enh;
 	if (idtab_add(&l->client->requests, r, &r->handle)) {
 		free(r);
 		return NULL;
@@ -168,7 +171,7 @@ void listener_request(struct listener *l, struct peer *p, const struct assoc_eve
 	struct request *r = NULL;
 
 	if (l && !l->client->daemon->stopping && l->waiting < l->backlog && has_ears(l->client))
-		r = request_new(l, p, ev->sid);
+		r = request_new(l, p, ev);
 	if (!r) {
 		assoc_refuse(p->assoc, ev->sid);
 		peer_activate(p);
@@ -179,6 +182,7 @@ void listener_request(struct listener *l, struct peer *p, const struct assoc_eve
 	out.assoc = p->id;
 	out.stream = ev->sid;
 	out.peer = p->remote;
+	offer_tell(ev->enhanced ? &ev->enh : NULL, &out);
 	if (ev->priv_len > 0)
 		memcpy(out.private_data, ev->priv, ev->priv_len);
 	client_event(l->client, &out);
@@ -230,60 +234,129 @@ void listener_peer_gone(struct daemon *d, struct peer *p)
 
 /* ---- answers ---- */
 
-/* A request may have become void while its answer was on the way: that is nobody's fault. */
-static struct request *answered(struct client *c, uint32_t handle, uint16_t private_len,
-				struct reply *rep, int *ret_err)
+static int gone(const struct offer *o, struct reply *rep)
 {
-	struct request *r = idtab_get(&c->requests, handle);
+	return reply_refuse(
+		rep, ECONNABORTED,
+		"%s: the request is gone: it was not answered in time, or its peer gave "
+		"up",
+		o->what);
+}
 
-	if (private_len > MSG_PRIVATE_MAX)
-		*ret_err =
-			reply_violation(rep, EINVAL, "answer: %u bytes of private data: at most %d",
-					private_len, MSG_PRIVATE_MAX);
-	else if (!r)
-		*ret_err = reply_refuse(
-			rep, ECONNABORTED,
-			"answer: the request is gone: it was not answered in time, or its "
-			"peer gave up");
-	else
+/*
+ * Looks the request up for an answer that this queue pair can give, or NULL to reject. A request
+ * may have become void while its answer was on the way: that is nobody's fault.
+ */
+static int answered(struct client *c, uint32_t handle, const struct qp *qp, const struct offer *o,
+		    struct reply *rep, struct request **ret)
+{
+	int r = offer_check(c->daemon, qp, o, rep);
+
+	if (r)
 		return r;
-	return NULL;
+	*ret = idtab_get(&c->requests, handle);
+	return *ret ? 0 : gone(o, rep);
+}
+
+/* In words, why the association does not take the answer. */
+static int refuse_answer(int outcome, const struct offer *o, struct reply *rep)
+{
+	return outcome == ASSOC_E_LEN ? offer_too_long(o, rep) : gone(o, rep);
+}
+
+/* An enhanced request asks about Reads: can this queue pair have them as the program wants? */
+static int check_enhanced(const struct request *r, const struct qp *qp, const struct offer *o,
+			  struct reply *rep)
+{
+	if (!r->enhanced)
+		return 0;
+	if (qp->raw)
+		return reply_refuse(rep, EOPNOTSUPP,
+				    "accept: the request negotiates Reads: queue pair %u is raw",
+				    qp->num);
+	if (o->flags & MSG_CONN_NEGOTIATE && o->ord != MSG_READS_UNCHANGED && o->ord > r->enh.ird)
+		return reply_refuse(rep, ERANGE, "accept: ord of %u: the peer's ird is %u", o->ord,
+				    r->enh.ird);
+	return 0;
+}
+
+/* The session is this queue pair's from now on. */
+static void hand_over(struct request *r, struct qp *qp, uint32_t cookie)
+{
+	struct wire_enh enh = r->enh;
+	struct qp_news news = {.enh = r->enhanced ? &enh : NULL};
+
+	qp->cookie = cookie;
+	qp->peer = r->peer;
+	qp->sid = r->sid;
+	drop(r);
+	qp_established(qp, &news);
+	dp_accepted(&qp->peer->dp);
+}
+
+static int accept_with(struct client *c, struct qp *qp, const struct msg_accept *req,
+		       const struct offer *offer, struct reply *rep)
+{
+	struct assoc_offer words = {.priv = req->private_data, .len = req->private_len};
+	struct wire_enh enh;
+	struct request *r;
+	int e = answered(c, req->request, qp, offer, rep, &r);
+
+	if (!e)
+		e = check_enhanced(r, qp, offer, rep);
+	if (e)
+		return e;
+	if (offer_words(offer, &enh))
+		words.enh = &enh;
+	e = assoc_accept(r->peer->assoc, r->sid, qp->ep, &words);
+	if (e)
+		return refuse_answer(e, offer, rep);
+	hand_over(r, qp, req->cookie);
+	return 0;
 }
 
 int listener_accept(struct client *c, const struct msg_accept *req, struct reply *rep)
 {
 	struct qp *qp = idtab_get(&c->qps, req->qp);
-	struct request *r;
-	int err;
+	const struct offer offer = {
+		.what = "accept",
+		.known = OFFER_ANSWER,
+		.private_len = req->private_len,
+		.flags = req->flags,
+		.ird = req->ird,
+		.ord = req->ord,
+	};
 
 	if (!qp)
 		return reply_violation(rep, ENOENT, "accept: no queue pair 0x%x", req->qp);
 	if (qp->state != QP_IDLE)
 		return reply_refuse(rep, EISCONN, "queue pair %u: accept while it is %s", qp->num,
 				    qp_state_str(qp->state));
-	r = answered(c, req->request, req->private_len, rep, &err);
-	if (!r)
-		return err;
-	if (assoc_accept(r->peer->assoc, r->sid, qp->ep, req->private_data, req->private_len))
-		return reply_refuse(rep, ECONNABORTED, "accept: the request is void");
-	qp->cookie = req->cookie;
-	qp->peer = r->peer;
-	qp->sid = r->sid;
-	drop(r);
-	qp_established(qp, NULL, 0);
-	dp_accepted(&qp->peer->dp);
-	return 0;
+	return accept_with(c, qp, req, &offer, rep);
 }
 
 int listener_reject(struct client *c, const struct msg_reject *req, struct reply *rep)
 {
+	struct assoc_offer words = {.priv = req->private_data, .len = req->private_len};
+	const struct offer offer = {
+		.what = "reject",
+		.known = OFFER_ANSWER,
+		.private_len = req->private_len,
+		.flags = req->flags,
+		.ird = req->ird,
+		.ord = req->ord,
+	};
+	struct wire_enh enh;
 	struct request *r;
-	int err;
+	int e = answered(c, req->request, NULL, &offer, rep, &r);
 
-	r = answered(c, req->request, req->private_len, rep, &err);
-	if (!r)
-		return err;
-	assoc_reject(r->peer->assoc, r->sid, req->private_data, req->private_len);
+	if (e)
+		return e;
+	if (offer_words(&offer, &enh))
+		words.enh = &enh;
+	e = assoc_reject(r->peer->assoc, r->sid, &words);
+	if (e)
+		return refuse_answer(e, &offer, rep);
 	peer_activate(r->peer);
 	drop(r);
 	return 0;

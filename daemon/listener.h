@@ -10,6 +10,7 @@
 
 #include "daemon/acct.h"
 #include "daemon/reply.h"
+#include "proto/wire.h"
 
 struct assoc_event;
 struct client;
@@ -38,14 +39,15 @@ struct request {
 	struct listener *listener; /* closing it refuses the request */
 	struct peer *peer;
 	uint16_t sid;
+	bool enhanced;       /* an enhanced one, that said ... */
+	struct wire_enh enh; /* ... this */
 };
 
 /* The daemon that it belongs to. */
 struct daemon *listener_daemon(const struct listener *l);
 
-/* Listens at both transports, and takes over associations that came to an earlier listener of the
- * port. 0 or a refusal. */
-/* Listens at both transports for the client. 0 or a refusal: port taken, address not ours. */
+/* Listens at both transports for the client, and takes over associations that came to an earlier
+ * listener of the port. 0 or a refusal: port taken, address not ours. */
 int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep);
 
 /* Refuses what waits. NULL is fine; returns NULL. */

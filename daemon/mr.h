@@ -31,10 +31,24 @@ struct mr {
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
 int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
 
-/* Ties the region to one queue pair, or to the domain if qp is NULL, under a new STag. */
+/* Ties the region to one queue pair, or to the domain if qp is NULL, under a new STag. -EBUSY while
+ * windows are bound to it, in words. */
 int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep);
 
-/* Revokes and unmaps. NULL is fine; returns NULL. */
+/*
+ * Registers anew what the request names, under a new STag, for the whole domain: 0, or a refusal
+ * and the region is what it was. fd: with MSG_REREG_TRANSLATION, stays the caller's; else -1.
+ * -EBUSY as above.
+ */
+int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep);
+
+/* All but hdr. */
+void mr_query(const struct mr *mr, struct msg_mr_state *ret);
+
+/* Ends the registration. -EBUSY as above. */
+int mr_dereg(struct mr *mr, struct reply *rep);
+
+/* Revokes and unmaps; no window is bound to it. NULL is fine; returns NULL. */
 struct mr *mr_free(struct mr *mr);
 
 #endif

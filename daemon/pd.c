@@ -26,12 +26,21 @@ int pd_alloc(struct client *c, struct reply *rep)
 	return 0;
 }
 
+void pd_query(const struct pd *pd, struct msg_pd_state *ret)
+{
+	ret->mrs = pd->mrs;
+	ret->mws = pd->mws;
+	ret->qps = pd->qps;
+	ret->srqs = pd->srqs;
+}
+
 int pd_dealloc(struct pd *pd, struct reply *rep)
 {
-	if (pd->users > 0)
+	if (pd->mrs || pd->mws || pd->qps || pd->srqs)
 		return reply_refuse(rep, EBUSY,
-				    "protection domain %u: %u regions and queue pairs use it",
-				    pd->handle & 0xffff, pd->users);
+				    "protection domain %u: %u regions, %u windows, %u queue pairs "
+				    "and %u shared receive queues use it",
+				    pd->handle & 0xffff, pd->mrs, pd->mws, pd->qps, pd->srqs);
 	pd_free(pd);
 	return 0;
 }

@@ -14,13 +14,15 @@ struct pd {
 	struct client *client;
 	uint32_t handle;
 	uint64_t number; /* unique in the daemon, as the STag table knows it */
-	unsigned users;  /* regions and queue pairs */
+	unsigned mrs, mws, qps, srqs; /* that belong to it */
 	struct acct_charge charge;
 };
 
-/* Charged to the client's uid; the handle goes to the reply. 0 or a refusal. */
 /* Makes a domain for the client. 0 or a refusal. */
 int pd_alloc(struct client *c, struct reply *rep);
+
+/* All but hdr. */
+void pd_query(const struct pd *pd, struct msg_pd_state *ret);
 
 /* -EBUSY while it is used, in words. */
 int pd_dealloc(struct pd *pd, struct reply *rep);

@@ -66,6 +66,7 @@ static int make_assoc(struct peer *p)
 		.stash_max = (uint32_t)s->stash,
 		.answer_ms = s->answer_ms,
 		.close_ms = s->close_ms,
+		.plain_only = s->enhanced != CONFIG_ON,
 	};
 	mem = calloc(1, assoc_size(&cfg));
 	if (!mem)
@@ -169,10 +170,11 @@ static void *incoming(void *listener_user, struct llp_conn *c)
 
 static void fail_waiting(struct peer *p, int err, const char *why)
 {
+	struct qp_news news = {.err = err, .reason = why};
 	struct list *l;
 
 	while ((l = list_pop(&p->waiting)))
-		qp_failed(list_entry(l, struct qp, waiting), MSG_EV_FAILED, err, why, NULL, 0);
+		qp_failed(list_entry(l, struct qp, waiting), MSG_EV_FAILED, &news);
 }
 
 static void up(void *user)
@@ -246,14 +248,54 @@ static void session_closed(struct peer *p, const struct assoc_event *ev)
 {
 	struct qp *qp = rdmap_user(ev->ep);
 	char why[MSG_REASON_MAX];
-	int err = why_closed(ev, why, sizeof(why));
+	struct qp_news news = {
+		.err = why_closed(ev, why, sizeof(why)),
+		.reason = why,
+		.term = ev->at.term,
+		.blamed = ev->term,
+	};
 
 	if (ev->why == ASSOC_WHY_VIOLATION || ev->why == ASSOC_WHY_ERROR)
 		log_info("assoc %u stream %u: session ended: %s", p->id, ev->sid, why);
-	if (qp->state == QP_CONNECTING)
-		qp_failed(qp, MSG_EV_FAILED, err ? err : ECONNRESET, why, NULL, 0);
-	else
-		qp_closed(qp, err, ev->at.term, why);
+	if (qp->state != QP_CONNECTING) {
+		qp_closed(qp, &news);
+		return;
+	}
+	if (!news.err)
+		news.err = ECONNRESET;
+	qp_failed(qp, MSG_EV_FAILED, &news);
+}
+
+static void stream_error(struct peer *p, const struct assoc_event *ev)
+{
+	char why[MSG_REASON_MAX];
+	struct qp_news news = {
+		.err = why_error(ev, why, sizeof(why)),
+		.reason = why,
+		.term = ev->at.term,
+		.blamed = ev->term,
+	};
+
+	log_info("assoc %u stream %u: %s", p->id, ev->sid, why);
+	qp_error(rdmap_user(ev->ep), &news);
+}
+
+/* Events that tell a queue pair what its peer said. */
+static void answered(struct qp *qp, const struct assoc_event *ev)
+{
+	struct qp_news news = {
+		.enh = ev->enhanced ? &ev->enh : NULL,
+		.private_data = ev->priv,
+		.private_len = ev->priv_len,
+	};
+
+	if (ev->type == ASSOC_EV_ACCEPTED) {
+		qp_established(qp, &news);
+		return;
+	}
+	news.err = ECONNREFUSED;
+	news.reason = "the peer's program rejected the session";
+	qp_failed(qp, MSG_EV_REJECTED, &news);
 }
 
 static void on_event(void *user, const struct assoc_event *ev)
@@ -268,20 +310,20 @@ static void on_event(void *user, const struct assoc_event *ev)
 		listener_withdrawn(p, ev->sid);
 		break;
 	case ASSOC_EV_ACCEPTED:
-		qp_established(rdmap_user(ev->ep), ev->priv, ev->priv_len);
-		break;
 	case ASSOC_EV_REJECTED:
-		qp_failed(rdmap_user(ev->ep), MSG_EV_REJECTED, ECONNREFUSED,
-			  "the peer's program rejected the session", ev->priv, ev->priv_len);
+		answered(rdmap_user(ev->ep), ev);
 		break;
 	case ASSOC_EV_REFUSED:
-		qp_failed(rdmap_user(ev->ep), MSG_EV_FAILED, ECONNREFUSED,
-			  "the peer's daemon refused: nobody listens, or too many requests wait "
-			  "there",
-			  NULL, 0);
+		qp_refused(rdmap_user(ev->ep));
 		break;
 	case ASSOC_EV_CLOSED:
 		session_closed(p, ev);
+		break;
+	case ASSOC_EV_ERROR:
+		stream_error(p, ev);
+		break;
+	case ASSOC_EV_HALF_CLOSED:
+		qp_half_closed(rdmap_user(ev->ep));
 		break;
 	}
 }

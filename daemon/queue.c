@@ -25,3 +25,13 @@ int queue_pop_recv(struct ring *rq, struct wqe_recv *ret)
 {
 	return pop(rq, ret, sizeof(*ret));
 }
+
+uint32_t queue_waiting(const struct ring *r)
+{
+	struct ring now = *r;
+	int n;
+
+	now.theirs = now.mine;
+	n = ring_avail(&now);
+	return n > 0 ? (uint32_t)n : 0;
+}

@@ -19,4 +19,8 @@ enum {
 int queue_pop_send(struct ring *sq, struct wqe_send *ret);
 int queue_pop_recv(struct ring *rq, struct wqe_recv *ret);
 
+/* Entries that lie in the ring now; 0 if its index is out of range. The ring's own view may be
+ * older: it looks only when it must. */
+uint32_t queue_waiting(const struct ring *r);
+
 #endif

@@ -21,6 +21,12 @@ struct reply {
 		struct msg_qp qp;
 		struct msg_qp_state qp_state;
 		struct msg_listener listener;
+		struct msg_pd_state pd_state;
+		struct msg_mr_state mr_state;
+		struct msg_mw_state mw_state;
+		struct msg_cq_state cq_state;
+		struct msg_srq srq;
+		struct msg_srq_state srq_state;
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply is sent, or was refused */
 	unsigned nfds;

@@ -10,10 +10,12 @@
 #include "daemon/cq.h"
 #include "daemon/listener.h"
 #include "daemon/mr.h"
+#include "daemon/mw.h"
 #include "daemon/pd.h"
 #include "daemon/peer.h"
 #include "daemon/qp.h"
 #include "daemon/reply.h"
+#include "daemon/srq.h"
 #include "daemon/version.h"
 
 /* One answer under way. */
@@ -34,6 +36,12 @@ static void send_record(struct show *s)
 	outq_send(&s->to->replies, &s->rec, sizeof(s->rec), NULL, 0);
 	s->end.records++;
 	memset(&s->rec.status, 0, sizeof(s->rec) - offsetof(struct ctl_record, status));
+}
+
+/* A handle as people see it: without its generation. */
+static uint32_t number(uint32_t handle)
+{
+	return handle & 0xffff;
 }
 
 /* Root sees all, others what is theirs. */
@@ -201,47 +209,93 @@ static void show_sessions(struct show *s)
 			show_streams(s, p);
 }
 
-static uint32_t waiting(struct ring *r)
+/* Entries that the daemon has not taken. Its own view may be older: it looks only when it must. */
+static uint32_t waiting(const struct ring *r)
 {
-	int n = ring_avail(r);
+	struct ring now = *r;
+	int n;
 
+	now.theirs = now.mine;
+	n = ring_avail(&now);
 	return n > 0 ? (uint32_t)n : 0;
+}
+
+/* What has been posted to it. Receives are its own, or those of a shared queue. */
+static void put_queues(struct ctl_qp *r, const struct qp *qp)
+{
+	r->sq_entries = qp->sq.size;
+	r->sq_waiting = waiting(&qp->sq);
+	if (qp->srq) {
+		r->srq = number(qp->srq->handle);
+		r->srq_held = qp->taken_recv;
+		r->srq_taken = qp->srq_taken;
+	} else {
+		r->rq_entries = qp->rq.size;
+		r->rq_posted = waiting(&qp->rq);
+	}
+}
+
+static void put_endpoint(struct ctl_qp *r, const struct rdmap *ep)
+{
+	struct rdmap_info info;
+
+	rdmap_query(ep, &info);
+	r->ord = info.ord;
+	r->ird = info.ird;
+	r->reads_out = info.reads_out;
+	r->reads_in = info.reads_in;
+	r->in_flight = info.in_flight;
+	r->tx_msgs = info.tx_msgs;
+	r->rx_msgs = info.rx_msgs;
+	r->tx_bytes = info.tx_bytes;
+	r->rx_bytes = info.rx_bytes;
 }
 
 static void show_qp(struct show *s, void *obj)
 {
 	struct ctl_qp *r = &s->rec.qp;
-	struct qp *qp = obj;
-	struct rdmap_info info;
+	const struct qp *qp = obj;
 
-	rdmap_query(qp->ep, &info);
 	r->qp_num = qp->num;
 	r->client = qp->client->id;
 	r->pid = (uint32_t)qp->client->pid;
 	r->uid = qp->client->uid;
 	memcpy(r->comm, qp->client->comm, sizeof(r->comm));
+	put_string(r->type, sizeof(r->type), qp->raw ? "raw" : "rdmap");
 	put_string(r->state, sizeof(r->state), qp_state_str(qp->state));
 	if (qp->peer) {
 		r->assoc = qp->peer->id;
 		r->stream = qp->sid;
 		r->remote = qp->peer->remote;
 	}
-	r->ord = info.ord;
-	r->ird = info.ird;
-	r->reads_out = info.reads_out;
-	r->reads_in = info.reads_in;
-	r->sq_entries = qp->sq.size;
-	r->rq_entries = qp->rq.size;
-	r->sq_waiting = waiting(&qp->sq);
-	r->rq_posted = waiting(&qp->rq);
-	r->in_flight = info.in_flight;
-	r->pd = qp->pd->handle & 0xffff;
-	r->send_cq = qp->send_cq->handle & 0xffff;
-	r->recv_cq = qp->recv_cq->handle & 0xffff;
-	r->tx_msgs = info.tx_msgs;
-	r->rx_msgs = info.rx_msgs;
-	r->tx_bytes = info.tx_bytes;
-	r->rx_bytes = info.rx_bytes;
+	put_queues(r, qp);
+	put_endpoint(r, qp->ep);
+	r->pd = number(qp->pd->handle);
+	r->send_cq = number(qp->send_cq->handle);
+	r->recv_cq = number(qp->recv_cq->handle);
+	send_record(s);
+}
+
+static void show_srq(struct show *s, void *obj)
+{
+	struct ctl_srq *r = &s->rec.srq;
+	const struct srq *srq = obj;
+	struct msg_srq_state st = {0};
+
+	srq_query(srq, &st);
+	r->handle = number(srq->handle);
+	r->client = srq->client->id;
+	r->pid = (uint32_t)srq->client->pid;
+	r->uid = srq->client->uid;
+	r->pd = number(st.pd);
+	r->entries = st.entries;
+	r->max_sge = st.max_sge;
+	r->limit = st.limit;
+	r->per_qp = st.per_qp;
+	r->posted = st.posted;
+	r->held = st.held;
+	r->qps = st.qps;
+	r->taken = st.taken;
 	send_record(s);
 }
 
@@ -249,35 +303,82 @@ static void show_mr(struct show *s, void *obj)
 {
 	struct ctl_mr *r = &s->rec.mr;
 	const struct mr *mr = obj;
+	struct msg_mr_state st = {0};
 
-	r->handle = mr->handle & 0xffff;
+	mr_query(mr, &st);
+	r->handle = number(mr->handle);
 	r->client = mr->client->id;
 	r->pid = (uint32_t)mr->client->pid;
 	r->uid = mr->client->uid;
-	r->stag = mr->stag;
-	r->pd = mr->pd->handle & 0xffff;
-	r->access = mr->access;
+	r->stag = st.stag;
+	r->pd = number(st.pd);
+	r->access = st.access;
 	put_string(r->mode, sizeof(r->mode), "shared");
-	r->iova = mr->iova;
-	r->len = mr->len;
+	r->iova = st.iova;
+	r->len = st.len;
+	r->qp_num = st.qp_num;
+	r->windows = st.windows;
+	r->valid = st.valid;
+	send_record(s);
+}
+
+static void show_mw(struct show *s, void *obj)
+{
+	struct ctl_mw *r = &s->rec.mw;
+	const struct mw *mw = obj;
+	struct msg_mw_state st = {0};
+
+	mw_query(mw, &st);
+	r->handle = number(mw->handle);
+	r->client = mw->client->id;
+	r->pid = (uint32_t)mw->client->pid;
+	r->uid = mw->client->uid;
+	r->pd = number(st.pd);
+	r->type = st.type;
+	r->stag = st.stag;
+	r->valid = st.valid;
+	r->access = st.access;
+	r->mr_stag = st.mr_stag;
+	r->qp_num = st.qp_num;
+	r->addr = st.addr;
+	r->len = st.len;
+	send_record(s);
+}
+
+static void show_pd(struct show *s, void *obj)
+{
+	struct ctl_pd *r = &s->rec.pd;
+	const struct pd *pd = obj;
+	struct msg_pd_state st = {0};
+
+	pd_query(pd, &st);
+	r->handle = number(pd->handle);
+	r->client = pd->client->id;
+	r->pid = (uint32_t)pd->client->pid;
+	r->uid = pd->client->uid;
+	r->mrs = st.mrs;
+	r->mws = st.mws;
+	r->qps = st.qps;
+	r->srqs = st.srqs;
 	send_record(s);
 }
 
 static void show_cq(struct show *s, void *obj)
 {
 	struct ctl_cq *r = &s->rec.cq;
-	struct cq *cq = obj;
-	int room = ring_room(&cq->ring, cq->ring.size);
+	const struct cq *cq = obj;
+	struct msg_cq_state st = {0};
 
-	r->handle = cq->handle & 0xffff;
+	cq_query(cq, &st);
+	r->handle = number(cq->handle);
 	r->client = cq->client->id;
 	r->pid = (uint32_t)cq->client->pid;
 	r->uid = cq->client->uid;
-	r->entries = cq->ring.size;
-	r->waiting = room < 0 ? 0 : cq->ring.size - (uint32_t)room;
-	r->qps = cq->users;
-	r->completions = cq->completions;
-	r->bells = cq->bells;
+	r->entries = st.entries;
+	r->waiting = st.waiting;
+	r->qps = st.qps;
+	r->completions = st.completions;
+	r->bells = st.bells;
 	send_record(s);
 }
 
@@ -292,8 +393,10 @@ static void show_client(struct show *s, const struct client *c)
 	memcpy(r->comm, c->comm, sizeof(r->comm));
 	r->pds = c->pds.used;
 	r->mrs = c->mrs.used;
+	r->mws = c->mws.used;
 	r->cqs = c->cqs.used;
 	r->qps = c->qps.used;
+	r->srqs = c->srqs.used;
 	r->listeners = c->listeners.used;
 	r->requests = c->requests.used;
 	r->mr_bytes = c->mr_bytes;
@@ -319,7 +422,7 @@ static void show_listener(struct show *s, void *obj)
 	struct ctl_listener *r = &s->rec.listener;
 	const struct listener *l = obj;
 
-	r->handle = l->handle & 0xffff;
+	r->handle = number(l->handle);
 	r->client = l->client->id;
 	r->pid = (uint32_t)l->client->pid;
 	r->uid = l->client->uid;
@@ -359,6 +462,15 @@ static bool show_kind(struct show *s, uint32_t object)
 		return true;
 	case CTL_LISTENER:
 		for_each(s, offsetof(struct client, listeners), show_listener);
+		return true;
+	case CTL_SRQ:
+		for_each(s, offsetof(struct client, srqs), show_srq);
+		return true;
+	case CTL_MW:
+		for_each(s, offsetof(struct client, mws), show_mw);
+		return true;
+	case CTL_PD:
+		for_each(s, offsetof(struct client, pds), show_pd);
 		return true;
 	default:
 		return false;

@@ -22,6 +22,18 @@ static void explain(const char *who, const struct perr_at *at, char *ret, size_t
 		 at->term >> 12, at->term >> 8 & 15, at->term & 0xff);
 }
 
+/* Errors of the answer to an enhanced Initiate (RFC 6581): nobody refused a message. */
+static bool of_agreement(const struct perr_at *at)
+{
+	return at->perr == PERR_ENH_LOCAL || at->perr == PERR_ENH_IRD || at->perr == PERR_ENH_RTR;
+}
+
+int why_error(const struct assoc_event *ev, char *ret, size_t len)
+{
+	explain("what the peer sent is wrong", &ev->at, ret, len);
+	return EPROTO;
+}
+
 int why_closed(const struct assoc_event *ev, char *ret, size_t len)
 {
 	switch (ev->why) {
@@ -32,10 +44,14 @@ int why_closed(const struct assoc_event *ev, char *ret, size_t len)
 		snprintf(ret, len, "ended by the peer");
 		return 0;
 	case ASSOC_WHY_ERROR:
-		explain("this side refused what the peer sent", &ev->at, ret, len);
+		explain(of_agreement(&ev->at) ? "this side did not agree to the peer's answer"
+					      : "this side refused what the peer sent",
+			&ev->at, ret, len);
 		return EPROTO;
 	case ASSOC_WHY_REMOTE:
-		explain("the peer refused what this side sent", &ev->at, ret, len);
+		explain(of_agreement(&ev->at) ? "the peer did not agree to this side's answer"
+					      : "the peer refused what this side sent",
+			&ev->at, ret, len);
 		return EREMOTEIO;
 	case ASSOC_WHY_VIOLATION:
 		snprintf(ret, len, "the peer left the message sequences of RFC 5043 section 6");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a session ended, in words and as an errno value. */
+/* Why a session ended, or what went wrong on its stream, in words and as an errno value. */
 #ifndef DAEMON_WHY_H
 #define DAEMON_WHY_H
 
@@ -10,5 +10,8 @@ struct assoc_event;
 /* Writes the sentence for a CLOSED event, "" for an end in order by this side. Returns the errno
  * value, 0 for an end in order. */
 int why_closed(const struct assoc_event *ev, char *ret, size_t len);
+
+/* The same for an ERROR event of a raw queue pair. */
+int why_error(const struct assoc_event *ev, char *ret, size_t len);
 
 #endif

@@ -7,8 +7,54 @@
 #include "daemon/cq.h"
 #include "daemon/qp.h"
 #include "daemon/queue.h"
+#include "daemon/srq.h"
 
-enum { FLAGS_ALL = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE };
+/* ---- the form of entries ---- */
+
+/* Whether their STags hold is for the protocol to see, in their turn. */
+
+enum {
+	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED,
+	WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC,
+	CELL = 8,            /* bytes that an atomic works on */
+	RSVD_SEND_BITS = 40, /* RsvdULP of an untagged segment */
+	RSVD_WRITE_BITS = 8, /* ... of a tagged one */
+	ANY = WQE_MAX_SGE,
+};
+
+/* What an entry of each opcode may have. */
+static const struct form {
+	uint8_t flags;
+	uint8_t min_sge, max_sge; /* within those of the queue pair */
+	bool raw;                 /* raw queue pairs know it */
+	bool extension;           /* RFC 7306 */
+} forms[] = {
+	[RDMAP_SEND] = {.flags = FLAGS | RDMAP_INLINE, .max_sge = ANY, .raw = true},
+	[RDMAP_SEND_INV] = {.flags = FLAGS | RDMAP_INLINE, .max_sge = ANY},
+	[RDMAP_WRITE] = {.flags = FLAGS | RDMAP_INLINE, .max_sge = ANY, .raw = true},
+	[RDMAP_READ] = {.flags = FLAGS, .min_sge = 1, .max_sge = 1},
+	[RDMAP_IMM] = {.flags = FLAGS, .extension = true},
+	[RDMAP_FETCH_ADD] = {.flags = FLAGS, .max_sge = 1, .extension = true},
+	[RDMAP_CMP_SWAP] = {.flags = FLAGS, .max_sge = 1, .extension = true},
+	[RDMAP_BIND] = {.flags = FLAGS},
+	[RDMAP_LOCAL_INV] = {.flags = FLAGS},
+};
+
+enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
+
+_Static_assert((int)FORMS == (int)RDMAP_RECV, "a form for each request");
+
+/* The form of the opcode, or NULL if this queue pair has none of it. */
+static const struct form *form_of(const struct qp *qp, uint8_t opcode)
+{
+	const struct form *f = opcode < FORMS ? &forms[opcode] : NULL;
+
+	if (!f || (qp->raw && !f->raw))
+		return NULL;
+	if (f->extension && qp->client->daemon->cfg.session.extensions != CONFIG_ON)
+		return NULL;
+	return f;
+}
 
 static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *ret)
 {
@@ -21,31 +67,91 @@ static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *r
 	return total <= UINT32_MAX;
 }
 
-/* The form of a send entry. Whether its STags hold is for the protocol to see, in its turn. */
-static enum rdmap_status check_send(const struct qp *qp, const struct wqe_send *e,
-				    struct rdmap_wr *ret)
+/* The payload: inline, or elements. */
+static enum rdmap_status payload_of(const struct qp *qp, const struct form *f,
+				    const struct wqe_send *e, struct rdmap_wr *ret)
 {
-	if (e->opcode > RDMAP_READ || (e->flags & ~FLAGS_ALL))
-		return RDMAP_LOC_OP;
 	if (e->flags & RDMAP_INLINE) {
-		if (e->opcode == RDMAP_READ)
-			return RDMAP_LOC_OP;
 		if (e->inline_len > qp->max_inline)
 			return RDMAP_LOC_LEN;
 		ret->len = e->inline_len;
 		memcpy(ret->inl, e->data, e->inline_len);
 		return RDMAP_OK;
 	}
-	if (e->num_sge > qp->max_send_sge || (e->opcode == RDMAP_READ && e->num_sge != 1))
+	if (e->num_sge > qp->max_send_sge || e->num_sge < f->min_sge || e->num_sge > f->max_sge)
 		return RDMAP_LOC_SGE;
 	ret->nsge = e->num_sge;
 	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
 }
 
+static enum rdmap_status atomic_of(const struct wqe_send *e, struct rdmap_wr *ret)
+{
+	ret->atomic.data = e->atomic.data;
+	ret->atomic.mask = e->atomic.mask;
+	ret->atomic.compare = e->atomic.compare;
+	ret->atomic.compare_mask = e->atomic.compare_mask;
+	return e->num_sge == 0 || e->sge[0].len == CELL ? RDMAP_OK : RDMAP_LOC_LEN;
+}
+
+static enum rdmap_status bind_of(const struct wqe_send *e, struct rdmap_wr *ret)
+{
+	ret->bind.region = e->bind.region;
+	ret->bind.rights = e->bind.access;
+	ret->bind.len = e->bind.length;
+	return e->bind.access & ~(uint32_t)WINDOW_RIGHTS ? RDMAP_BIND_FAILED : RDMAP_OK;
+}
+
+static enum rdmap_status raw_of(const struct wqe_send *e, struct rdmap_wr *ret)
+{
+	unsigned bits = e->opcode == RDMAP_SEND ? RSVD_SEND_BITS : RSVD_WRITE_BITS;
+
+	ret->raw.rsvd = e->raw.rsvd;
+	ret->raw.qn = e->opcode == RDMAP_SEND ? e->raw.qn : 0;
+	return e->raw.rsvd >> bits || ret->raw.qn >= RDMAP_RAW_QUEUES ? RDMAP_LOC_OP : RDMAP_OK;
+}
+
+/* What the opcode needs besides. */
+static enum rdmap_status operands_of(const struct qp *qp, const struct wqe_send *e,
+				     struct rdmap_wr *ret)
+{
+	if (qp->raw)
+		return raw_of(e, ret);
+	switch (e->opcode) {
+	case RDMAP_IMM:
+		ret->imm = e->imm;
+		return RDMAP_OK;
+	case RDMAP_FETCH_ADD:
+	case RDMAP_CMP_SWAP:
+		return atomic_of(e, ret);
+	case RDMAP_BIND:
+		return bind_of(e, ret);
+	default:
+		return RDMAP_OK;
+	}
+}
+
+static enum rdmap_status check_send(const struct qp *qp, const struct wqe_send *e,
+				    struct rdmap_wr *ret)
+{
+	const struct form *f = form_of(qp, e->opcode);
+	enum rdmap_status status;
+
+	if (!f || (e->flags & ~f->flags))
+		return RDMAP_LOC_OP;
+	status = payload_of(qp, f, e, ret);
+	return status == RDMAP_OK ? operands_of(qp, e, ret) : status;
+}
+
+/* An opcode that is none completes as a Send that never was. */
+static uint8_t op_of(const struct wqe_send *e)
+{
+	return e->opcode < FORMS ? e->opcode : RDMAP_SEND;
+}
+
 static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
 {
 	ret->cookie = e->wr_id;
-	ret->op = e->opcode;
+	ret->op = op_of(e);
 	ret->flags = e->flags;
 	if (qp->sig_all)
 		ret->flags |= RDMAP_SIGNALED;
@@ -55,11 +161,34 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	ret->rstag = e->rkey;
 	ret->rto = e->remote_addr;
 	ret->status = (uint8_t)check_send(qp, e, ret);
-	if (ret->op > RDMAP_READ)
-		ret->op = RDMAP_SEND; /* an unknown opcode completes as a Send that never was */
 }
 
-/* Takes an entry with room for its completion. QUEUE_E_*, of which BROKEN ends the client. */
+/* The queue of a receive. False if this queue pair has none of that number. */
+static bool queue_of(const struct qp *qp, const struct wqe_recv *e, uint8_t *ret)
+{
+	if (qp->raw && e->qn == WQE_QN_TAGGED)
+		*ret = RDMAP_QN_TAGGED;
+	else if (e->qn < (qp->raw ? qp->raw_queues : 1U))
+		*ret = (uint8_t)e->qn;
+	else
+		return false;
+	return true;
+}
+
+static enum rdmap_status check_recv(const struct qp *qp, const struct wqe_recv *e,
+				    struct rdmap_recv *ret)
+{
+	if (!queue_of(qp, e, &ret->qn))
+		return RDMAP_LOC_OP;
+	if (e->num_sge > qp->max_recv_sge)
+		return RDMAP_LOC_SGE;
+	ret->nsge = e->num_sge;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
+}
+
+/* ---- taking, each time with room for the completion ---- */
+
+/* QUEUE_E_*, of which BROKEN ends the client. */
 static int pop_send(struct qp *qp, struct wqe_send *ret)
 {
 	int r;
@@ -77,13 +206,27 @@ static int pop_send(struct qp *qp, struct wqe_send *ret)
 	return r;
 }
 
+static bool recv_waits(struct qp *qp)
+{
+	return qp->srq ? srq_offers(qp->srq, qp->taken_recv) : ring_avail(&qp->rq) != 0;
+}
+
+static void count_recv(struct qp *qp)
+{
+	qp->taken_recv++;
+	if (!qp->srq)
+		return;
+	qp->srq_taken++;
+	srq_taken(qp->srq);
+}
+
 static int pop_recv(struct qp *qp, struct wqe_recv *ret)
 {
 	int r;
 
-	if (ring_avail(&qp->rq) == 0 || !cq_reserve(qp->recv_cq))
+	if (!recv_waits(qp) || !cq_reserve(qp->recv_cq))
 		return QUEUE_E_EMPTY;
-	r = queue_pop_recv(&qp->rq, ret);
+	r = queue_pop_recv(qp->srq ? &qp->srq->ring : &qp->rq, ret);
 	if (r == QUEUE_E_BROKEN)
 		client_fault(qp->client,
 			     "queue pair %u: the index of its receive ring is out of range",
@@ -91,7 +234,7 @@ static int pop_recv(struct qp *qp, struct wqe_recv *ret)
 	if (r)
 		cq_unreserve(qp->recv_cq, 1);
 	else
-		qp->taken_recv++;
+		count_recv(qp);
 	return r;
 }
 
@@ -100,7 +243,8 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	struct qp *qp = user;
 	struct wqe_send e;
 
-	if (pop_send(qp, &e))
+	wr_flush_doomed(qp);
+	if (qp->doomed > 0 || pop_send(qp, &e))
 		return false;
 	request_of(qp, &e, ret);
 	return true;
@@ -115,25 +259,22 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 		return false;
 	ret->cookie = e.wr_id;
 	ret->nsge = 0;
-	ret->status = RDMAP_LOC_SGE;
-	if (e.num_sge <= qp->max_recv_sge) {
-		ret->nsge = e.num_sge;
-		ret->status = elements_of(e.sge, e.num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
-	}
+	ret->qn = 0;
+	ret->status = (uint8_t)check_recv(qp, &e, ret);
 	return true;
 }
 
-static void complete(void *user, const struct rdmap_done *done)
+/* ---- completing ---- */
+
+static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *done)
 {
-	struct qp *qp = user;
-	bool recv = done->op == RDMAP_RECV;
-	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
-	struct wqe_cqe e = {
+	return (struct wqe_cqe){
 		.wr_id = done->cookie,
 		.qp_num = qp->num,
 		.status = done->status,
 		.opcode = done->op,
-		.flags = (uint8_t)(done->invalidated | done->solicited << 1),
+		.flags = (uint8_t)(done->invalidated | done->solicited << 1 | done->immediate << 2),
+		.imm = done->imm,
 		.byte_len = done->len,
 		.inv_rkey = done->inv_stag,
 		.err_perr = done->at.perr,
@@ -141,12 +282,23 @@ static void complete(void *user, const struct rdmap_done *done)
 		.err_stag = done->at.stag,
 		.err_to = done->at.to,
 		.err_len = done->at.len,
+		.qn = done->qn,
 	};
+}
+
+static void complete(void *user, const struct rdmap_done *done)
+{
+	struct qp *qp = user;
+	bool recv = done->op >= RDMAP_RECV;
+	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
+	struct wqe_cqe e = entry_of(qp, done);
 
 	if (recv)
 		qp->taken_recv--;
 	else
 		qp->taken_send--;
+	if (recv && qp->srq)
+		srq_done(qp->srq, 1);
 	if (done->status == RDMAP_OK && !done->signaled)
 		cq_unreserve(cq, 1);
 	else
@@ -159,33 +311,54 @@ const struct rdmap_ops wr_ops = {
 	.complete = complete,
 };
 
-/* At most a ring's worth: the client may post as fast as it is flushed. */
-static bool flush_sends(struct qp *qp)
+/* ---- flushing ---- */
+
+static bool flush_send(struct qp *qp)
 {
 	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true};
 	struct wqe_send e;
 
-	for (uint32_t i = 0; i < qp->sq.size; i++) {
-		if (pop_send(qp, &e))
-			return false;
-		done.cookie = e.wr_id;
-		done.op = e.opcode <= RDMAP_READ ? e.opcode : RDMAP_SEND;
-		complete(qp, &done);
+	if (pop_send(qp, &e))
+		return false;
+	done.cookie = e.wr_id;
+	done.op = op_of(&e);
+	complete(qp, &done);
+	return true;
+}
+
+static bool flush_recv(struct qp *qp)
+{
+	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true, .op = RDMAP_RECV};
+	struct wqe_recv e;
+
+	if (pop_recv(qp, &e))
+		return false;
+	done.cookie = e.wr_id;
+	if (queue_of(qp, &e, &done.qn) && done.qn == RDMAP_QN_TAGGED) {
+		done.op = RDMAP_RECV_TAGGED;
+		done.qn = 0;
 	}
+	complete(qp, &done);
+	return true;
+}
+
+/* At most a ring's worth: the client may post as fast as it is flushed. True if all of that was
+ * there. */
+static bool flush_sends(struct qp *qp)
+{
+	for (uint32_t i = 0; i < qp->sq.size; i++)
+		if (!flush_send(qp))
+			return false;
 	return true;
 }
 
 static bool flush_recvs(struct qp *qp)
 {
-	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true, .op = RDMAP_RECV};
-	struct wqe_recv e;
-
-	for (uint32_t i = 0; i < qp->rq.size; i++) {
-		if (pop_recv(qp, &e))
+	if (qp->srq)
+		return false;
+	for (uint32_t i = 0; i < qp->rq.size; i++)
+		if (!flush_recv(qp))
 			return false;
-		done.cookie = e.wr_id;
-		complete(qp, &done);
-	}
 	return true;
 }
 
@@ -195,4 +368,17 @@ void wr_flush(struct qp *qp)
 
 	if (flush_recvs(qp) || more)
 		client_ring(qp->client, qp);
+}
+
+void wr_flush_doomed(struct qp *qp)
+{
+	while (qp->doomed > 0 && flush_send(qp))
+		qp->doomed--;
+}
+
+void wr_doom(struct qp *qp)
+{
+	qp->doomed = queue_waiting(&qp->sq);
+	wr_flush_doomed(qp);
+	flush_recvs(qp);
 }

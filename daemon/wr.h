@@ -15,7 +15,13 @@ struct qp;
 extern const struct rdmap_ops wr_ops;
 
 /* Takes what is posted and completes it as flushed, as far as there is room to say so; the rest of
- * a long queue in the next turn. */
+ * a long queue in the next turn. Receives of a shared queue stay: they are for others, too. */
 void wr_flush(struct qp *qp);
+
+/* The same, once, for what is posted now: what is posted later is taken as ever. */
+void wr_doom(struct qp *qp);
+
+/* Goes on with that, where there was no room to say so. */
+void wr_flush_doomed(struct qp *qp);
 
 #endif

@@ -20,6 +20,9 @@ enum ctl_object {
 	CTL_CQ,
 	CTL_CLIENT,
 	CTL_LISTENER,
+	CTL_SRQ,
+	CTL_MW,
+	CTL_PD,
 	CTL_OBJECT_COUNT,
 };
 
@@ -76,11 +79,15 @@ struct ctl_qp {
 	uint32_t qp_num, client, pid, uid;
 	char comm[32];
 	char state[16];
+	char type[8]; /* "rdmap", "raw" */
 	uint32_t assoc;
 	uint16_t stream, ord, ird, reads_out, reads_in, pad;
 	uint32_t sq_entries, rq_entries, sq_waiting, rq_posted, in_flight;
 	uint32_t pd, send_cq, recv_cq;
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
+	uint32_t srq; /* handle, 0 if it has receives of its own */
+	uint32_t srq_held;
+	uint64_t srq_taken;
 	struct sockaddr_storage remote;
 };
 
@@ -89,6 +96,9 @@ struct ctl_mr {
 	uint32_t stag, pd, access;
 	char mode[8]; /* "shared" */
 	uint64_t iova, len;
+	uint32_t qp_num;  /* that it is tied to, 0 if to none */
+	uint32_t windows; /* bound to it */
+	uint32_t valid, pad;
 };
 
 struct ctl_cq {
@@ -97,10 +107,27 @@ struct ctl_cq {
 	uint64_t completions, bells;
 };
 
+struct ctl_srq {
+	uint32_t handle, client, pid, uid;
+	uint32_t pd, entries, max_sge, limit, per_qp, posted, held, qps;
+	uint64_t taken;
+};
+
+struct ctl_mw {
+	uint32_t handle, client, pid, uid;
+	uint32_t pd, type, stag, valid, access, mr_stag, qp_num, pad;
+	uint64_t addr, len;
+};
+
+struct ctl_pd {
+	uint32_t handle, client, pid, uid;
+	uint32_t mrs, mws, qps, srqs;
+};
+
 struct ctl_client {
 	uint32_t id, pid, uid, gid;
 	char comm[32];
-	uint32_t pds, mrs, cqs, qps, listeners, requests;
+	uint32_t pds, mrs, mws, cqs, qps, srqs, listeners, requests;
 	uint64_t mr_bytes, connected_ms;
 };
 
@@ -124,6 +151,9 @@ struct ctl_record {
 		struct ctl_cq cq;
 		struct ctl_client client;
 		struct ctl_listener listener;
+		struct ctl_srq srq;
+		struct ctl_mw mw;
+		struct ctl_pd pd;
 	};
 };
 

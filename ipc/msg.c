@@ -13,7 +13,13 @@ static const char *const requests[MSG_OP_COUNT] = {
 	[MSG_LISTEN] = "LISTEN",         [MSG_UNLISTEN] = "UNLISTEN",
 	[MSG_CONNECT] = "CONNECT",       [MSG_ACCEPT] = "ACCEPT",
 	[MSG_REJECT] = "REJECT",         [MSG_DISCONNECT] = "DISCONNECT",
-	[MSG_CTL_SHOW] = "CTL_SHOW",
+	[MSG_CTL_SHOW] = "CTL_SHOW",     [MSG_QUERY_PD] = "QUERY_PD",
+	[MSG_QUERY_MR] = "QUERY_MR",     [MSG_QUERY_CQ] = "QUERY_CQ",
+	[MSG_REREG_MR] = "REREG_MR",     [MSG_REMAP_MR] = "REMAP_MR",
+	[MSG_ALLOC_MW] = "ALLOC_MW",     [MSG_BIND_MW] = "BIND_MW",
+	[MSG_QUERY_MW] = "QUERY_MW",     [MSG_DEALLOC_MW] = "DEALLOC_MW",
+	[MSG_CREATE_SRQ] = "CREATE_SRQ", [MSG_MODIFY_SRQ] = "MODIFY_SRQ",
+	[MSG_QUERY_SRQ] = "QUERY_SRQ",   [MSG_DESTROY_SRQ] = "DESTROY_SRQ",
 };
 
 const char *msg_op_str(uint32_t op)

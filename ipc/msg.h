@@ -20,30 +20,45 @@ enum {
 	MSG_MAX = 1024, /* no record is longer */
 	MSG_MAX_FDS = 3,
 	MSG_DEFAULT_PORT = 5043, /* SCTP port of the tools */
+	MSG_TERM_MAX = 46,       /* DDP header and Read Request header that an error is about */
+	MSG_READS_UNCHANGED = 0xffff, /* IRD or ORD that is not negotiated */
 };
 
 /* Requests of a client, answered by a reply with the same opcode. */
 enum msg_op {
-	MSG_HELLO = 1,  /* hello -> hello_reply, fds: event socket, bell page, ringing end of the
-			   daemon's bell */
-	MSG_QUERY,      /* hdr -> caps */
-	MSG_ALLOC_PD,   /* hdr -> handle */
-	MSG_DEALLOC_PD, /* handle -> hdr */
-	MSG_REG_MR,     /* reg_mr, fd: memfd -> mr */
-	MSG_BIND_MR,    /* bind_mr -> mr, with a new STag */
-	MSG_DEREG_MR,   /* handle -> hdr, when no access to it is possible any more */
-	MSG_CREATE_CQ,  /* create_cq -> cq, fds: ring, waiting end of its bell (evfd.h) */
-	MSG_DESTROY_CQ, /* handle -> hdr */
-	MSG_CREATE_QP,  /* create_qp -> qp, fd: rings */
-	MSG_DESTROY_QP, /* handle -> hdr */
-	MSG_QUERY_QP,   /* handle -> qp_state */
-	MSG_LISTEN,     /* listen -> listener */
-	MSG_UNLISTEN,   /* handle -> hdr */
-	MSG_CONNECT,    /* connect -> hdr; EV_ESTABLISHED or EV_FAILED, EV_REJECTED follows */
-	MSG_ACCEPT,     /* accept -> hdr; EV_ESTABLISHED follows */
-	MSG_REJECT,     /* reject -> hdr */
-	MSG_DISCONNECT, /* handle (qp) -> hdr; EV_DISCONNECTED follows */
-	MSG_CTL_SHOW,   /* ctl_show of ctl.h -> records of ctl.h, the last one MSG_CTL_END */
+	MSG_HELLO = 1,   /* hello -> hello_reply, fds: event socket, bell page, ringing end of the
+			    daemon's bell */
+	MSG_QUERY,       /* hdr -> caps */
+	MSG_ALLOC_PD,    /* hdr -> handle */
+	MSG_DEALLOC_PD,  /* handle -> hdr */
+	MSG_REG_MR,      /* reg_mr, fd: memfd -> mr */
+	MSG_BIND_MR,     /* bind_mr -> mr, with a new STag */
+	MSG_DEREG_MR,    /* handle -> hdr, when no access to it is possible any more */
+	MSG_CREATE_CQ,   /* create_cq -> cq, fds: ring, waiting end of its bell (evfd.h) */
+	MSG_DESTROY_CQ,  /* handle -> hdr */
+	MSG_CREATE_QP,   /* create_qp -> qp, fd: rings */
+	MSG_DESTROY_QP,  /* handle -> hdr */
+	MSG_QUERY_QP,    /* handle -> qp_state */
+	MSG_LISTEN,      /* listen -> listener */
+	MSG_UNLISTEN,    /* handle -> hdr */
+	MSG_CONNECT,     /* connect -> hdr; EV_ESTABLISHED or EV_FAILED, EV_REJECTED follows */
+	MSG_ACCEPT,      /* accept -> hdr; EV_ESTABLISHED follows */
+	MSG_REJECT,      /* reject -> hdr */
+	MSG_DISCONNECT,  /* handle (qp) -> hdr; EV_DISCONNECTED follows */
+	MSG_CTL_SHOW,    /* ctl_show of ctl.h -> records of ctl.h, the last one MSG_CTL_END */
+	MSG_QUERY_PD,    /* handle -> pd_state */
+	MSG_QUERY_MR,    /* handle -> mr_state */
+	MSG_QUERY_CQ,    /* handle -> cq_state */
+	MSG_REREG_MR,    /* rereg_mr -> mr, with a new STag */
+	MSG_REMAP_MR,    /* rereg_mr, fd: memfd -> mr, likewise */
+	MSG_ALLOC_MW,    /* alloc_mw -> mr: handle and value of the window, which is not bound */
+	MSG_BIND_MW,     /* bind_mw: a type 1 window -> mr, with a new value */
+	MSG_QUERY_MW,    /* handle -> mw_state */
+	MSG_DEALLOC_MW,  /* handle -> hdr */
+	MSG_CREATE_SRQ,  /* create_srq -> srq, fd: ring */
+	MSG_MODIFY_SRQ,  /* modify_srq -> hdr */
+	MSG_QUERY_SRQ,   /* handle -> srq_state */
+	MSG_DESTROY_SRQ, /* handle -> hdr */
 	MSG_OP_COUNT,
 
 	MSG_ERROR = 0x100, /* reply: error */
@@ -91,6 +106,16 @@ struct msg_caps {
 	uint64_t retransmits; /* of the daemon's transport since it started */
 	char transport[16];
 	char version[16];
+	uint32_t max_srq, max_mw;
+	uint32_t features; /* set of MSG_CAP_ */
+	uint32_t max_raw_queues;
+};
+
+/* Values of enum ddp_features. */
+enum {
+	MSG_CAP_ATOMIC = 1,   /* RFC 7306: Immediate Data and atomics */
+	MSG_CAP_ENHANCED = 2, /* RFC 6581 */
+	MSG_CAP_RAW = 4,      /* DDP without RDMAP */
 };
 
 struct msg_handle {
@@ -120,6 +145,65 @@ struct msg_mr {
 	uint32_t stag; /* lkey and rkey */
 };
 
+/* Values of enum ddp_rereg. */
+enum { MSG_REREG_TRANSLATION = 1, MSG_REREG_PD = 2, MSG_REREG_ACCESS = 4 };
+
+struct msg_rereg_mr {
+	struct msg_hdr hdr;
+	uint32_t mr;
+	uint32_t what;   /* set of MSG_REREG_; TRANSLATION if and only if it is MSG_REMAP_MR */
+	uint32_t pd;     /* with PD */
+	uint32_t access; /* with ACCESS */
+	uint64_t offset, len, iova; /* with TRANSLATION */
+};
+
+struct msg_pd_state {
+	struct msg_hdr hdr;
+	uint32_t mrs, mws, qps, srqs; /* that belong to it */
+};
+
+struct msg_mr_state {
+	struct msg_hdr hdr;
+	uint32_t stag;
+	uint32_t access;
+	uint64_t iova, len;
+	uint32_t pd;      /* handle */
+	uint32_t qp_num;  /* of the queue pair that it is tied to, or 0 */
+	uint32_t valid;   /* 0: invalidated */
+	uint32_t windows; /* bound to it */
+};
+
+/* Values of enum ddp_mw_type. */
+enum { MSG_MW_TYPE_1 = 1, MSG_MW_TYPE_2 = 2 };
+
+struct msg_alloc_mw {
+	struct msg_hdr hdr;
+	uint32_t pd;
+	uint32_t type; /* MSG_MW_TYPE_ */
+};
+
+struct msg_bind_mw {
+	struct msg_hdr hdr;
+	uint32_t mw;
+	uint32_t mr;     /* 0: unbind */
+	uint32_t access; /* DDP_ACCESS_REMOTE_* */
+	uint32_t pad;
+	uint64_t addr, len; /* in the region, counted from its iova */
+};
+
+struct msg_mw_state {
+	struct msg_hdr hdr;
+	uint32_t type;
+	uint32_t stag;
+	uint32_t valid; /* 1: bound */
+	uint32_t access;
+	uint64_t addr, len;
+	uint32_t mr_stag; /* of the region */
+	uint32_t qp_num;  /* type 2: that bound it */
+	uint32_t pd;      /* handle */
+	uint32_t pad;
+};
+
 struct msg_create_cq {
 	struct msg_hdr hdr;
 	uint32_t entries; /* a power of two */
@@ -133,6 +217,57 @@ struct msg_cq {
 	uint64_t bytes; /* of the ring's memfd */
 };
 
+struct msg_cq_state {
+	struct msg_hdr hdr;
+	uint32_t entries;
+	uint32_t waiting;  /* completions not polled */
+	uint32_t reserved; /* room kept for work in flight */
+	uint32_t qps;      /* that use it */
+	uint64_t completions, bells;
+};
+
+struct msg_create_srq {
+	struct msg_hdr hdr;
+	uint32_t pd;
+	uint32_t entries; /* a power of two */
+	uint32_t max_sge;
+	uint32_t limit;  /* EV_SRQ_LIMIT when fewer receives than this are left; 0: none */
+	uint32_t per_qp; /* receives that one queue pair may hold at a time; 0: all */
+	uint32_t cookie; /* returned in events */
+};
+
+struct msg_srq {
+	struct msg_hdr hdr;
+	uint32_t handle;
+	uint32_t entry; /* bytes of an entry */
+	uint64_t bytes; /* of the ring's memfd */
+};
+
+enum { MSG_SRQ_LIMIT = 1, MSG_SRQ_PER_QP = 2 };
+
+struct msg_modify_srq {
+	struct msg_hdr hdr;
+	uint32_t srq;
+	uint32_t what; /* set of MSG_SRQ_ */
+	uint32_t limit;
+	uint32_t per_qp;
+};
+
+struct msg_srq_state {
+	struct msg_hdr hdr;
+	uint32_t entries, max_sge;
+	uint32_t limit; /* 0: not armed */
+	uint32_t per_qp;
+	uint32_t posted; /* receives in the ring */
+	uint32_t held;   /* taken by queue pairs and not completed */
+	uint32_t qps;    /* that use it */
+	uint32_t pd;     /* handle */
+	uint64_t taken;  /* since it was made */
+};
+
+/* Values of enum ddp_qp_type. */
+enum { MSG_QP_RDMAP, MSG_QP_RAW };
+
 struct msg_create_qp {
 	struct msg_hdr hdr;
 	uint32_t pd;
@@ -141,9 +276,13 @@ struct msg_create_qp {
 	uint32_t max_send_sge, max_recv_sge, max_inline;
 	uint16_t ord, ird;
 	uint32_t sq_sig_all; /* 1: every send request is signaled */
+	uint32_t type;       /* MSG_QP_ */
+	uint32_t srq;        /* 0: a receive ring of its own; else rq_entries is 0 */
+	uint16_t raw_queues; /* RAW */
+	uint16_t raw_notify; /* RAW: mask of RsvdULP */
 };
 
-/* The memfd holds the send ring at 0 and the receive ring at rq_offset. */
+/* The memfd holds the send ring at 0 and the receive ring, if it has one, at rq_offset. */
 struct msg_qp {
 	struct msg_hdr hdr;
 	uint32_t handle;
@@ -161,11 +300,17 @@ struct msg_qp_state {
 	uint32_t state;      /* enum ddp_qp_state */
 	uint32_t max_tagged; /* payload bytes of one segment now, 0 without a session */
 	uint32_t max_untagged;
-	uint16_t ord, ird;
+	uint16_t ord, ird; /* in force */
 	uint16_t stream;
-	uint16_t pad;
+	uint16_t max_ord; /* what it was made for */
 	uint32_t assoc;
 	struct sockaddr_storage local, remote;
+	uint16_t max_ird;
+	uint16_t peer_ird, peer_ord; /* as the peer said; MSG_READS_UNCHANGED if it did not */
+	uint16_t type;               /* MSG_QP_ */
+	uint32_t sq_entries, rq_entries, max_send_sge, max_recv_sge, max_inline;
+	uint32_t srq_held; /* receives of its shared queue that it holds */
+	uint64_t srq_taken;
 };
 
 struct msg_listen {
@@ -182,13 +327,25 @@ struct msg_listener {
 	uint32_t port;
 };
 
+/* Values of enum ddp_conn_flags. */
+enum {
+	MSG_CONN_NEGOTIATE = 1,
+	MSG_CONN_PEER_TO_PEER = 2,
+	MSG_CONN_RTR_SEND = 4,
+	MSG_CONN_RTR_WRITE = 8,
+	MSG_CONN_RTR_READ = 16,
+	MSG_CONN_RETRY_PLAIN = 32,
+};
+
 struct msg_connect {
 	struct msg_hdr hdr;
 	uint32_t qp;
 	uint32_t cookie;
 	uint32_t timeout_ms; /* 0 = the daemon's default */
 	uint16_t private_len;
-	uint16_t pad;
+	uint16_t flags;    /* set of MSG_CONN_ */
+	uint16_t ird, ord; /* with NEGOTIATE: MSG_READS_UNCHANGED, or at most those of the qp */
+	uint32_t pad;
 	struct sockaddr_storage peer; /* SCTP port */
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
@@ -199,7 +356,8 @@ struct msg_accept {
 	uint32_t qp;
 	uint32_t cookie;
 	uint16_t private_len;
-	uint16_t pad;
+	uint16_t flags;    /* MSG_CONN_NEGOTIATE: ird and ord are wishes */
+	uint16_t ird, ord; /* as in msg_connect */
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
 
@@ -207,7 +365,8 @@ struct msg_reject {
 	struct msg_hdr hdr;
 	uint32_t request;
 	uint16_t private_len;
-	uint16_t pad;
+	uint16_t flags;    /* MSG_CONN_NEGOTIATE: ird and ord are what it would take */
+	uint16_t ird, ord; /* MSG_READS_UNCHANGED, or any depth */
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
 
@@ -219,6 +378,9 @@ enum msg_event_type {
 	MSG_EV_FAILED,       /* connect: err and reason */
 	MSG_EV_DISCONNECTED, /* err 0: in order; else err and reason */
 	MSG_EV_WITHDRAWN,    /* request is gone: err and reason */
+	MSG_EV_ERROR,        /* raw: what arrives is not taken any more: err, reason, header */
+	MSG_EV_HALF_CLOSED,  /* raw: the peer has ended its half */
+	MSG_EV_SRQ_LIMIT,    /* cookie of the shared receive queue */
 };
 
 struct msg_event {
@@ -232,9 +394,15 @@ struct msg_event {
 	uint16_t private_len;
 	uint32_t assoc;
 	uint16_t stream;
-	uint16_t pad;
+	uint16_t flags; /* REQUEST, ESTABLISHED, REJECTED: MSG_CONN_NEGOTIATE and what else the
+			   peer said in an enhanced message */
+	uint16_t peer_ird, peer_ord; /* with NEGOTIATE; MSG_READS_UNCHANGED for "not negotiated" */
+	uint16_t seg_len;            /* DDP segment that an error is about, 0 if none */
+	uint16_t header_len;         /* of header */
 	struct sockaddr_storage peer;
 	char reason[MSG_REASON_MAX];
+	uint8_t header[MSG_TERM_MAX]; /* its DDP header, and its Read Request header */
+	uint8_t pad[2];
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
 

@@ -14,6 +14,8 @@ enum {
 	WQE_ALIGN = 64, /* entry sizes are multiples of it */
 };
 
+#define WQE_QN_TAGGED UINT32_MAX /* a receive for notices of tagged messages */
+
 struct wqe_sge {
 	uint64_t addr; /* tagged offset inside the region lkey */
 	uint32_t len;
@@ -29,9 +31,24 @@ struct wqe_send {
 	uint8_t pad;
 	uint32_t inline_len; /* with the inline flag: bytes in data */
 	uint64_t remote_addr;
-	uint32_t rkey;
-	uint32_t inv_rkey;
-	uint64_t reserved[4]; /* operands of atomics and binds */
+	uint32_t rkey;     /* Bind: the window's new value */
+	uint32_t inv_rkey; /* Send with Invalidate, local invalidation */
+	union {
+		uint64_t imm; /* Immediate Data */
+		struct {
+			uint64_t data, mask, compare, compare_mask; /* as in struct rdmap_wr */
+		} atomic;
+		struct {
+			uint32_t region; /* STag */
+			uint32_t access; /* DDP_ACCESS_REMOTE_* */
+			uint64_t length; /* from remote_addr on */
+		} bind;
+		struct {
+			uint64_t rsvd; /* RsvdULP: 40 bits of a Send, 8 bits of a Write */
+			uint32_t qn;
+		} raw;
+		uint64_t operand[4];
+	};
 	union {
 		struct wqe_sge sge[WQE_MAX_SGE];
 		uint8_t data[WQE_MAX_INLINE];
@@ -41,7 +58,8 @@ struct wqe_send {
 struct wqe_recv {
 	uint64_t wr_id;
 	uint8_t num_sge;
-	uint8_t pad[7];
+	uint8_t pad[3];
+	uint32_t qn; /* raw queue pairs: the queue, or WQE_QN_TAGGED; else 0 */
 	struct wqe_sge sge[WQE_MAX_SGE];
 };
 
@@ -71,16 +89,16 @@ struct wqe_cqe {
 	uint8_t opcode; /* enum ddp_wc_opcode */
 	uint8_t flags;  /* DDP_WC_* */
 	uint8_t pad;
-	uint64_t imm;
+	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP */
 	uint32_t byte_len;
-	uint32_t inv_rkey;
+	uint32_t inv_rkey; /* raw, notice of a tagged message: its STag */
 	uint16_t err_perr; /* row of the error table, 0 if none */
 	uint16_t err_term; /* layer, error type, code */
 	uint32_t err_stag;
 	uint64_t err_to;
 	uint32_t err_len;
-	uint32_t pad2;
-	uint64_t pad3;
+	uint32_t qn; /* raw */
+	uint64_t pad2;
 };
 
 _Static_assert(sizeof(struct wqe_sge) == 16, "shared layout");

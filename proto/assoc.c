@@ -42,6 +42,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->waiting);
 	list_init(&a->later);
 	list_init(&a->deciding);
+	list_init(&a->grace);
 	list_init(&a->closing);
 	list_init(&a->quarantine);
 	list_init(&a->news);
@@ -66,14 +67,14 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 
 /* ---- events ---- */
 
-static void tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
+void assoc_tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
 {
 	s->events |= (uint8_t)(1U << type);
 	if (!list_linked(&s->news))
 		list_add_tail(&a->news, &s->news);
 }
 
-static void untell(struct assoc_stream *s, unsigned types)
+void assoc_untell(struct assoc_stream *s, unsigned types)
 {
 	s->events &= (uint8_t)~types;
 	if (s->events == 0)
@@ -84,14 +85,42 @@ static void untell(struct assoc_stream *s, unsigned types)
 static enum assoc_ev_type oldest(const struct assoc_stream *s)
 {
 	static const enum assoc_ev_type order[] = {
-		ASSOC_EV_ACCEPTED,  ASSOC_EV_REJECTED, ASSOC_EV_REFUSED,
-		ASSOC_EV_WITHDRAWN, ASSOC_EV_CLOSED,   ASSOC_EV_REQUEST,
+		ASSOC_EV_ACCEPTED, ASSOC_EV_ERROR,     ASSOC_EV_HALF_CLOSED, ASSOC_EV_REJECTED,
+		ASSOC_EV_REFUSED,  ASSOC_EV_WITHDRAWN, ASSOC_EV_CLOSED,      ASSOC_EV_REQUEST,
 	};
 	unsigned i = 0;
 
 	while (!(s->events & 1U << order[i]))
 		i++;
 	return order[i];
+}
+
+/* The session's opening, and what was said in it. */
+static bool is_opening(enum assoc_ev_type type)
+{
+	return type == ASSOC_EV_REQUEST || type == ASSOC_EV_ACCEPTED || type == ASSOC_EV_REJECTED;
+}
+
+/* The endpoint stays bound. */
+static bool goes_on(enum assoc_ev_type type)
+{
+	return type == ASSOC_EV_ACCEPTED || type == ASSOC_EV_ERROR || type == ASSOC_EV_HALF_CLOSED;
+}
+
+static void describe_opening(const struct assoc_stream *s, struct assoc_event *ret)
+{
+	ret->priv = s->priv;
+	ret->priv_len = s->priv_len;
+	ret->enhanced = s->enhanced;
+	ret->enh = s->theirs;
+}
+
+static void describe_end(const struct assoc_stream *s, struct assoc_event *ret)
+{
+	ret->why = s->why;
+	ret->at = s->at;
+	if (ret->why == ASSOC_WHY_ERROR || ret->why == ASSOC_WHY_REMOTE)
+		ret->term = &ret->ep->why;
 }
 
 bool assoc_event(struct assoc *a, struct assoc_event *ret)
@@ -102,19 +131,14 @@ bool assoc_event(struct assoc *a, struct assoc_event *ret)
 		return false;
 	s = list_entry(a->news.next, struct assoc_stream, news);
 	*ret = (struct assoc_event){.type = oldest(s), .sid = s->session.sid};
-	untell(s, 1U << ret->type);
+	assoc_untell(s, 1U << ret->type);
 	if (ret->type != ASSOC_EV_REQUEST && ret->type != ASSOC_EV_WITHDRAWN)
 		ret->ep = s->told;
-	if (ret->type == ASSOC_EV_REQUEST || ret->type == ASSOC_EV_ACCEPTED ||
-	    ret->type == ASSOC_EV_REJECTED) {
-		ret->priv = s->priv;
-		ret->priv_len = s->priv_len;
-	}
-	if (ret->type == ASSOC_EV_CLOSED) {
-		ret->why = s->why;
-		ret->at = s->at;
-	}
-	if (ret->ep && ret->type != ASSOC_EV_ACCEPTED)
+	if (is_opening(ret->type))
+		describe_opening(s, ret);
+	if (ret->type == ASSOC_EV_CLOSED || ret->type == ASSOC_EV_ERROR)
+		describe_end(s, ret);
+	if (ret->ep && !goes_on(ret->type))
 		ret->ep->stream = NULL;
 	return true;
 }
@@ -138,27 +162,29 @@ static void release(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type 
 		return;
 	rdmap_unbind(s->ep);
 	s->ep = NULL;
-	tell(a, s, type);
+	assoc_tell(a, s, type);
 }
 
 static void withdraw(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->events & 1U << ASSOC_EV_REQUEST)
-		untell(s, 1U << ASSOC_EV_REQUEST); /* nobody has heard of it yet */
+		assoc_untell(s, 1U << ASSOC_EV_REQUEST); /* nobody has heard of it yet */
 	else
-		tell(a, s, ASSOC_EV_WITHDRAWN);
+		assoc_tell(a, s, ASSOC_EV_WITHDRAWN);
 }
 
 static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 {
 	if (s->ep && todo & (SESSION_DO_OPEN | SESSION_DO_ACCEPT))
-		rdmap_bind(s->ep);
+		rdmap_bind(s->ep, &s->terms);
 	if (s->ep && todo & SESSION_DO_STOP)
 		rdmap_stop(s->ep);
 	if (s->ep && todo & SESSION_DO_FAIL)
 		rdmap_abort(s->ep);
 	if (todo & SESSION_DO_OPEN)
-		tell(a, s, ASSOC_EV_ACCEPTED);
+		assoc_tell(a, s, ASSOC_EV_ACCEPTED);
+	if (todo & SESSION_DO_TELL_HALF)
+		assoc_tell(a, s, ASSOC_EV_HALF_CLOSED);
 	if (todo & SESSION_DO_REJECTED)
 		release(a, s, ASSOC_EV_REJECTED);
 	if (todo & SESSION_DO_REFUSED)
@@ -167,18 +193,24 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 		release(a, s, ASSOC_EV_CLOSED);
 }
 
+/* RFC 6581 10: a session is enhanced from its Initiate to its answer, or not at all. */
+static uint8_t in_kind(const struct assoc_stream *s, enum wire_func plain, enum wire_func enhanced)
+{
+	return (uint8_t)(s->enhanced ? enhanced : plain);
+}
+
 static void do_control(struct assoc *a, struct assoc_stream *s, unsigned todo)
 {
 	if (todo & SESSION_DO_INITIATE)
-		s->first = WIRE_INITIATE;
+		s->first = in_kind(s, WIRE_INITIATE, WIRE_ENH_INITIATE);
 	if (todo & SESSION_DO_ACCEPT)
-		s->first = WIRE_ACCEPT;
+		s->first = in_kind(s, WIRE_ACCEPT, WIRE_ENH_ACCEPT);
 	if (todo & SESSION_DO_REJECT)
-		s->first = WIRE_REJECT;
+		s->first = in_kind(s, WIRE_REJECT, WIRE_ENH_REJECT);
 	if (todo & SESSION_DO_TERMINATE)
 		s->end = true;
 	if (todo & SESSION_DO_REQUEST)
-		tell(a, s, ASSOC_EV_REQUEST);
+		assoc_tell(a, s, ASSOC_EV_REQUEST);
 	if (todo & SESSION_DO_WITHDRAW)
 		withdraw(a, s);
 	if (todo & (SESSION_DO_OPEN | SESSION_DO_INITIATE | SESSION_DO_ACCEPT | SESSION_DO_REJECT |
@@ -198,6 +230,13 @@ static bool is_session(enum session_state state)
 	}
 }
 
+void assoc_grace(struct assoc *a, struct assoc_stream *s)
+{
+	list_del(&s->timer);
+	s->deadline = a->now + a->cfg.close_ms / 2;
+	list_add_tail(&a->grace, &s->timer);
+}
+
 /* Puts the stream on the list of its new state and starts that state's clock. */
 static void enlist(struct assoc *a, struct assoc_stream *s)
 {
@@ -206,6 +245,9 @@ static void enlist(struct assoc *a, struct assoc_stream *s)
 	case SESSION_PENDING:
 		s->deadline = a->now + a->cfg.answer_ms;
 		list_add_tail(&a->deciding, &s->timer);
+		break;
+	case SESSION_HALF_CLOSED:
+		assoc_grace(a, s);
 		break;
 	case SESSION_ENDING:
 	case SESSION_LOCAL_ENDED:
@@ -233,6 +275,14 @@ static void forget_arrivals(struct assoc *a, struct assoc_stream *s)
 	s->ahead = 0;
 }
 
+void assoc_release_stash(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->ep && s->ep->wait)
+		stash_release_ssn(&a->stash, s->session.sid, s->rx_ssn);
+	else
+		stash_release(&a->stash, s->session.sid);
+}
+
 static void settle(struct assoc *a, struct assoc_stream *s, enum session_state old)
 {
 	enum session_state now = s->session.state;
@@ -243,7 +293,7 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 	a->deciding_count += (now == SESSION_PENDING) - (old == SESSION_PENDING);
 	enlist(a, s);
 	if (now == SESSION_OPEN || now == SESSION_ENDING)
-		stash_release(&a->stash, s->session.sid);
+		assoc_release_stash(a, s);
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		forget_arrivals(a, s);
 	if (!is_session(now) && !s->end)
@@ -298,12 +348,36 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 	s->at = (struct perr_at){0};
 }
 
-static void set_priv(struct assoc_stream *s, const void *priv, size_t len)
+/* RFC 6581 7: the words count as private data. */
+static bool has_room(const struct assoc_stream *s, size_t len)
 {
-	assert(len <= WIRE_PRIVATE_MAX);
-	if (len > 0)
-		memmove(s->priv, priv, len);
-	s->priv_len = (uint16_t)len;
+	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U);
+}
+
+static void set_priv(struct assoc_stream *s, const struct assoc_offer *o)
+{
+	if (o->len > 0)
+		memmove(s->priv, o->priv, o->len);
+	s->priv_len = (uint16_t)o->len;
+}
+
+static struct wire_enh wish_of(const struct assoc_offer *o)
+{
+	return o->enh ? *o->enh
+		      : (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
+}
+
+/* The words of an Accept, and what the endpoint begins with. */
+static void agree(struct assoc_stream *s, const struct rdmap *ep, const struct assoc_offer *o)
+{
+	struct enh_terms have = rdmap_terms(ep);
+	struct wire_enh want = wish_of(o);
+
+	s->terms = have;
+	if (!s->enhanced)
+		return;
+	enh_answer(&s->theirs, &have, &want, &s->mine, &s->terms);
+	s->terms.wait = s->terms.wait && !ep->raw; /* raw has no ready-to-receive message */
 }
 
 /* The lowest free stream of our parity. What it has to tell must have been heard. */
@@ -318,7 +392,7 @@ static struct assoc_stream *find_free(struct assoc *a)
 	return NULL;
 }
 
-int assoc_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
+int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_offer *offer,
 		  uint16_t *ret_sid)
 {
 	struct assoc_stream *s = a->lost ? NULL : find_free(a);
@@ -326,8 +400,12 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t le
 	if (!s)
 		return ASSOC_E_NO_STREAM;
 	bind_ep(s, ep);
+	s->terms = rdmap_terms(ep);
+	s->mine = wish_of(offer);
+	s->enhanced = offer->enh;
+	assert(has_room(s, offer->len));
+	set_priv(s, offer);
 	assoc_session(a, s, SESSION_CONNECT);
-	set_priv(s, priv, len);
 	*ret_sid = s->session.sid;
 	return ASSOC_E_OK;
 }
@@ -345,25 +423,32 @@ static struct assoc_stream *find_pending(struct assoc *a, uint16_t sid)
 	return s && s->session.state == SESSION_PENDING ? s : NULL;
 }
 
-int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv, size_t len)
+int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_offer *offer)
 {
 	struct assoc_stream *s = find_pending(a, sid);
 
 	if (!s)
 		return ASSOC_E_STATE;
+	if (!has_room(s, offer->len))
+		return ASSOC_E_LEN;
 	bind_ep(s, ep);
-	set_priv(s, priv, len);
+	agree(s, ep, offer);
+	set_priv(s, offer);
 	assoc_session(a, s, SESSION_ACCEPT);
 	return ASSOC_E_OK;
 }
 
-int assoc_reject(struct assoc *a, uint16_t sid, const void *priv, size_t len)
+int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_offer *offer)
 {
 	struct assoc_stream *s = find_pending(a, sid);
+	struct wire_enh want = wish_of(offer);
 
 	if (!s)
 		return ASSOC_E_STATE;
-	set_priv(s, priv, len);
+	if (!has_room(s, offer->len))
+		return ASSOC_E_LEN;
+	enh_reject(&s->theirs, &want, &s->mine);
+	set_priv(s, offer);
 	assoc_session(a, s, SESSION_REJECT);
 	return ASSOC_E_OK;
 }
@@ -395,9 +480,10 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 	if (!s)
 		return;
 	ep->stream = NULL;
-	ep->state = rdmap_fsm_next(ep->state, RDMAP_UNBIND);
-	untell(s, 1U << ASSOC_EV_ACCEPTED | 1U << ASSOC_EV_REJECTED | 1U << ASSOC_EV_REFUSED |
-			  1U << ASSOC_EV_CLOSED);
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_UNBIND);
+	assoc_untell(s, 1U << ASSOC_EV_ACCEPTED | 1U << ASSOC_EV_REJECTED | 1U << ASSOC_EV_REFUSED |
+				1U << ASSOC_EV_CLOSED | 1U << ASSOC_EV_ERROR |
+				1U << ASSOC_EV_HALF_CLOSED);
 	if (s->ep != ep)
 		return;
 	s->ep = NULL;
@@ -460,19 +546,24 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 	assoc_ask_later(a);
 	while ((s = due(&a->deciding, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
+	while ((s = due(&a->grace, now_ms)))
+		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->closing, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 }
 
+static uint64_t earliest(const struct list *by_deadline, uint64_t at)
+{
+	const struct assoc_stream *s = due(by_deadline, UINT64_MAX);
+
+	return s && s->deadline < at ? s->deadline : at;
+}
+
 uint64_t assoc_expiry(const struct assoc *a)
 {
-	const struct assoc_stream *d = due(&a->deciding, UINT64_MAX);
-	const struct assoc_stream *c = due(&a->closing, UINT64_MAX);
-	uint64_t at = d ? d->deadline : UINT64_MAX;
-
 	if (!list_empty(&a->later))
 		return a->now;
-	return c && c->deadline < at ? c->deadline : at;
+	return earliest(&a->deciding, earliest(&a->grace, earliest(&a->closing, UINT64_MAX)));
 }
 
 /* ---- looking at it ---- */

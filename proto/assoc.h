@@ -32,7 +32,9 @@ struct assoc_cfg {
 	uint32_t records_max; /* messages ahead of their turn, all streams together */
 	uint32_t stash_max;   /* bytes of messages that overtook their session's Accept */
 	uint32_t answer_ms;   /* a pending Initiate is refused after this time */
-	uint32_t close_ms;    /* after our Terminate, wait this long for the peer's */
+	uint32_t close_ms;    /* after our Terminate, wait this long for the peer's; half of it is
+				 what a raw endpoint has for its last words */
+	bool plain_only;      /* RFC 6581 is not spoken: its function codes are unknown ones */
 };
 
 /* Bytes of memory for an association. Most of it is never touched. */
@@ -47,24 +49,41 @@ enum {
 	ASSOC_E_OK,
 	ASSOC_E_NO_STREAM, /* every stream id of ours is in use or not yet reusable */
 	ASSOC_E_STATE,     /* the stream is not in the state that this call needs */
+	ASSOC_E_LEN,       /* no room for so much private data */
+};
+
+/* What goes with an Initiate, an Accept or a Reject. Copied at the call. */
+struct assoc_offer {
+	const void *priv; /* private data */
+	size_t len;       /* at most WIRE_PRIVATE_MAX, less WIRE_ENH_LEN in an enhanced message */
+	/*
+	 * Initiate: NULL for a plain one; else the words of an enhanced one. ird and ord are at
+	 * most what the endpoint was made for, or WIRE_ENH_UNCHANGED.
+	 * Accept, Reject: wishes of the ULP, used if the request was an enhanced one: ird and ord
+	 * at most what the endpoint was made for; WIRE_ENH_UNCHANGED, or enh NULL: no wish.
+	 */
+	const struct wire_enh *enh;
 };
 
 /*
- * Starts a session for the endpoint on a free stream: an Initiate with len bytes of
- * private data, at most WIRE_PRIVATE_MAX. Returns ASSOC_E_OK with *ret_sid, or
- * ASSOC_E_NO_STREAM. The endpoint is bound until ASSOC_EV_CLOSED or assoc_unbind().
+ * Starts a session for the endpoint on a free stream: an Initiate. Returns ASSOC_E_OK
+ * with *ret_sid, or ASSOC_E_NO_STREAM. The endpoint is bound until ASSOC_EV_CLOSED or
+ * assoc_unbind().
  */
-int assoc_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
+int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_offer *offer,
 		  uint16_t *ret_sid);
 
 /* True if assoc_connect() would find no stream. */
 bool assoc_full(struct assoc *a);
 
-/* Answers a pending Initiate with Accept and binds the endpoint. ASSOC_E_OK or ASSOC_E_STATE. */
-int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv, size_t len);
+/*
+ * Answers a pending Initiate with Accept, in kind, and binds the endpoint. ASSOC_E_OK,
+ * ASSOC_E_STATE, or ASSOC_E_LEN if the request was an enhanced one and private data too long.
+ */
+int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_offer *offer);
 
-/* Answers a pending Initiate with Reject, on the ULP's order only (RFC 5043 6.4). */
-int assoc_reject(struct assoc *a, uint16_t sid, const void *priv, size_t len);
+/* Answers a pending Initiate with Reject, on the ULP's order only (RFC 5043 6.4). As above. */
+int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_offer *offer);
 
 /* Answers a pending Initiate with Terminate: every refusal that is not the ULP's. */
 int assoc_refuse(struct assoc *a, uint16_t sid);
@@ -104,6 +123,9 @@ enum assoc_ev_type {
 	ASSOC_EV_REJECTED,  /* ... rejected by the peer's ULP. The endpoint is unbound */
 	ASSOC_EV_REFUSED,   /* ... answered with Terminate. The endpoint is unbound */
 	ASSOC_EV_CLOSED,    /* the session is over, all that was taken is completed; unbound */
+	ASSOC_EV_ERROR, /* raw: an error, `at` and `term`. Nothing is received any more, what was
+			   taken is completed; one more message may be sent, then close */
+	ASSOC_EV_HALF_CLOSED, /* raw: the peer has ended its half; close when all is sent */
 };
 
 /* Why a session ended. */
@@ -122,8 +144,12 @@ struct assoc_event {
 	struct rdmap *ep;
 	const uint8_t *priv; /* REQUEST, ACCEPTED, REJECTED: good until the next assoc_ call */
 	uint16_t priv_len;
-	enum assoc_why why; /* CLOSED */
-	struct perr_at at;  /* CLOSED with ERROR or REMOTE */
+	bool enhanced;       /* REQUEST, ACCEPTED, REJECTED: an enhanced message, and ... */
+	struct wire_enh enh; /* ... what the peer said in it */
+	enum assoc_why why;  /* CLOSED */
+	struct perr_at at;   /* ERROR; CLOSED with ERROR or REMOTE */
+	const struct wire_term *term; /* the same: the Terminate with the headers that it copies;
+					 good until the next assoc_ call. NULL without any */
 };
 
 /* Takes the oldest event. False if there is none. */

@@ -24,16 +24,19 @@ struct assoc_stream {
 	struct session session;
 	struct rdmap *ep;  /* bound endpoint, or NULL */
 	struct list send;  /* in assoc.ready, or else in .waiting or .later */
-	struct list timer; /* in assoc.deciding, .closing or .quarantine, as the state is */
+	struct list timer; /* in assoc.deciding, .grace, .closing or .quarantine, as the state is */
 	struct list news;  /* in assoc.news while events is not 0 */
 	uint64_t deadline;
 
 	/* way out */
 	uint16_t tx_ssn;
-	bool spoken;        /* the transport took a chunk of this session */
-	uint8_t first;      /* Initiate, Accept or Reject to be sent, with priv; or 0 */
-	bool end;           /* a Terminate is to be sent */
-	bool parked;        /* send is linked, but not in assoc.ready */
+	bool spoken;                  /* the transport took a chunk of this session */
+	uint8_t first;                /* Initiate, Accept or Reject to be sent, with priv; or 0 */
+	bool enhanced;                /* the session's Initiate is an enhanced one (RFC 6581) */
+	struct wire_enh mine, theirs; /* what was said in its messages */
+	struct enh_terms terms;       /* what an endpoint is bound with */
+	bool end;                     /* a Terminate is to be sent */
+	bool parked;                  /* send is linked, but not in assoc.ready */
 	bool early;         /* the peer does not wait for our Accept: its segments prove nothing */
 	bool proven;        /* the peer has our first control message */
 	uint32_t first_dry; /* assoc.dry when the transport took it */
@@ -96,6 +99,7 @@ struct assoc {
 	struct list waiting;  /* streams that may go on when everything is acknowledged */
 	struct list later;    /* streams to be asked again after the next assoc_tick() */
 	struct list deciding; /* by deadline */
+	struct list grace;    /* by deadline: raw, the ULP's last words */
 	struct list closing;  /* by deadline */
 	struct list quarantine;
 	struct list news;
@@ -121,6 +125,19 @@ void assoc_why(struct assoc_stream *s, enum assoc_why why, const struct perr_at 
 
 /* The endpoint found an error, or got a Terminate: tells why and ends the session. */
 void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why);
+
+/* An event to be told. */
+void assoc_tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type);
+
+/* Events, as a set of 1 << type, that are not to be told. */
+void assoc_untell(struct assoc_stream *s, unsigned types);
+
+/* Raw: from now on the ULP has half the time of a close for its last words. */
+void assoc_grace(struct assoc *a, struct assoc_stream *s);
+
+/* What came before its session could take it may be examined; while the endpoint waits for the
+ * peer's first message, that one alone. */
+void assoc_release_stash(struct assoc *a, struct assoc_stream *s);
 
 /* The stream may have something to send. One that waits for its turn keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);

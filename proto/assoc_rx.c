@@ -3,6 +3,7 @@
 
 #include "proto/assoc_impl.h"
 #include "proto/rdmap_rx.h"
+#include "proto/rdmap_term.h"
 #include "util/be.h"
 
 enum { FUNC_UNKNOWN = 0xff }; /* ssn_rec.func of a code that has no meaning here */
@@ -48,24 +49,50 @@ static bool parse(const struct assoc_msg *m, struct ssn_rec *ret)
 	return true;
 }
 
-/* RFC 5043 5.2.3: what a chunk is to the session. */
-static enum session_event event_of(const struct ssn_rec *c)
+/* Bytes behind the function code: private data, and the words of RFC 6581 before it. */
+static uint32_t behind_code(const struct ssn_rec *c)
 {
-	uint32_t priv = c->func ? c->len - (WIRE_CONTROL_LEN - WIRE_SSN_LEN) : 0;
+	return c->func ? c->len - (WIRE_CONTROL_LEN - WIRE_SSN_LEN) : 0;
+}
 
+static bool fits(const struct ssn_rec *c, uint32_t least)
+{
+	return behind_code(c) >= least && behind_code(c) <= WIRE_PRIVATE_MAX;
+}
+
+/* RFC 6581 7, 10: an answer is of the kind that was asked; a plain Reject is tolerated, because
+ * the refusal is clear. */
+static enum session_event answer_of(const struct assoc_stream *s, const struct ssn_rec *c)
+{
+	bool enhanced = wire_func_enhanced(c->func);
+	bool accept = c->func == WIRE_ACCEPT || c->func == WIRE_ENH_ACCEPT;
+
+	if (enhanced != s->enhanced && c->func != WIRE_REJECT)
+		return SESSION_RX_VIOLATION;
+	if (!fits(c, c->func == WIRE_ENH_ACCEPT ? WIRE_ENH_LEN : 0))
+		return SESSION_RX_VIOLATION;
+	return accept ? SESSION_RX_ACCEPT : SESSION_RX_REJECT;
+}
+
+/* RFC 5043 5.2.3, RFC 6581 7: what a chunk is to the session. */
+static enum session_event event_of(const struct assoc *a, const struct assoc_stream *s,
+				   const struct ssn_rec *c)
+{
 	switch (c->func) {
 	case 0:
 		return SESSION_RX_SEGMENT;
 	case WIRE_INITIATE:
-		return priv <= WIRE_PRIVATE_MAX ? SESSION_RX_INITIATE : SESSION_RX_UNWANTED;
+		return fits(c, 0) ? SESSION_RX_INITIATE : SESSION_RX_UNWANTED;
+	case WIRE_ENH_INITIATE:
+		return fits(c, WIRE_ENH_LEN) && !a->cfg.plain_only ? SESSION_RX_INITIATE
+								   : SESSION_RX_UNWANTED;
 	case WIRE_ACCEPT:
-		return priv <= WIRE_PRIVATE_MAX ? SESSION_RX_ACCEPT : SESSION_RX_VIOLATION;
 	case WIRE_REJECT:
-		return priv <= WIRE_PRIVATE_MAX ? SESSION_RX_REJECT : SESSION_RX_VIOLATION;
+	case WIRE_ENH_ACCEPT:
+	case WIRE_ENH_REJECT:
+		return answer_of(s, c);
 	case WIRE_TERMINATE: /* bytes behind it are ignored, and told to nobody */
 		return SESSION_RX_TERMINATE;
-	case WIRE_ENH_INITIATE: /* RFC 6581 would be spoken here, and by the two codes after it */
-		return SESSION_RX_UNWANTED;
 	default:
 		return SESSION_RX_VIOLATION;
 	}
@@ -76,8 +103,7 @@ static enum session_event event_of(const struct ssn_rec *c)
 /* RFC 5043 6.1: without a session only an Initiate with DDP-SSN 0 means anything. */
 static int judge_first(const struct ssn_rec *c)
 {
-	enum session_event ev = event_of(c);
-	bool initiate = ev == SESSION_RX_INITIATE || ev == SESSION_RX_UNWANTED;
+	bool initiate = c->func == WIRE_INITIATE || c->func == WIRE_ENH_INITIATE;
 
 	return initiate && c->ssn == 0 ? ASSOC_DELIVER : ASSOC_IGNORE;
 }
@@ -152,6 +178,8 @@ static int judge_live(struct assoc *a, struct assoc_stream *s, const struct asso
 
 	if (!in_window(a, s, c))
 		return ASSOC_VIOLATION;
+	if (c->ssn != s->rx_ssn && s->ep && s->ep->wait)
+		return stash_it(a, m, ret); /* behind the ready-to-receive message */
 	if (c->ssn != s->rx_ssn)
 		c = remember(a, s, c);
 	if (!c)
@@ -182,7 +210,8 @@ static int judge(struct assoc *a, struct assoc_stream *s, const struct assoc_msg
 	case SESSION_ENDING:
 	case SESSION_LOCAL_ENDED:
 		return readable ? judge_live(a, s, m, ret) : ASSOC_VIOLATION;
-	case SESSION_PEER_ENDED: /* behind the peer's own Terminate */
+	case SESSION_HALF_CLOSED: /* behind the peer's own Terminate */
+	case SESSION_PEER_ENDED:
 		return ASSOC_VIOLATION;
 	default:
 		return ASSOC_IGNORE;
@@ -196,10 +225,26 @@ static bool may_ask(const struct assoc *a, const struct assoc_stream *s)
 	return a->deciding_count < a->cfg.pending_max && !(s->events & 1U << ASSOC_EV_REJECTED);
 }
 
-/* Private data of a control message that is going to be told. */
+/* The words of an enhanced message, and the private data. A Reject may come without words. */
+static void keep_words(struct assoc_stream *s, const struct ssn_rec *c, const uint8_t *p)
+{
+	uint32_t len = behind_code(c);
+
+	s->theirs = (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
+	if (wire_func_enhanced(c->func) && len >= WIRE_ENH_LEN) {
+		wire_enh_get(p, &s->theirs);
+		p += WIRE_ENH_LEN;
+		len -= WIRE_ENH_LEN;
+	}
+	s->priv_len = (uint16_t)len;
+	memcpy(s->priv, p, len);
+}
+
+/* Keeps of a control message what is going to be told. */
 static void keep_private(const struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m)
 {
-	enum session_event ev = event_of(&a->in.chunk);
+	const struct ssn_rec *c = &a->in.chunk;
+	enum session_event ev = event_of(a, s, c);
 	enum session_state state = s->session.state;
 	bool initiate = ev == SESSION_RX_INITIATE &&
 			(state == SESSION_IDLE || state == SESSION_QUARANTINE) && may_ask(a, s);
@@ -208,8 +253,9 @@ static void keep_private(const struct assoc *a, struct assoc_stream *s, const st
 
 	if (!initiate && !answer)
 		return;
-	s->priv_len = (uint16_t)(m->len - WIRE_CONTROL_LEN);
-	memcpy(s->priv, m->head + WIRE_CONTROL_LEN, s->priv_len);
+	if (initiate)
+		s->enhanced = c->func == WIRE_ENH_INITIATE;
+	keep_words(s, c, m->head + WIRE_CONTROL_LEN);
 }
 
 static void count(struct assoc *a, const struct assoc_msg *m)
@@ -254,10 +300,11 @@ bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret)
 /* Gives the chunk to the session. Returns what is left to do with it. */
 static unsigned tell_session(struct assoc *a, struct assoc_stream *s, enum session_event ev)
 {
-	bool ended = s->session.state == SESSION_PEER_ENDED;
+	bool ended =
+		s->session.state == SESSION_PEER_ENDED || s->session.state == SESSION_HALF_CLOSED;
 	unsigned todo = assoc_session(a, s, ev);
 
-	if (ev == SESSION_RX_TERMINATE)
+	if (ev == SESSION_RX_TERMINATE || ev == SESSION_RX_HALF_CLOSE)
 		assoc_why(s, s->ahead ? ASSOC_WHY_VIOLATION : ASSOC_WHY_PEER, NULL);
 	if (todo & SESSION_DO_BAD) {
 		a->count.rx_violations++;
@@ -287,8 +334,20 @@ static void note_proof(struct assoc *a, struct assoc_stream *s, enum session_eve
 		assoc_ready(a, s);
 }
 
+/* Raw: an error is the ULP's to act on, in its time (RFC 5041 6.2). */
+static void report_error(struct assoc *a, struct assoc_stream *s)
+{
+	assoc_why(s, ASSOC_WHY_ERROR, &s->ep->at);
+	assoc_tell(a, s, ASSOC_EV_ERROR);
+	if (s->session.state == SESSION_OPEN)
+		assoc_grace(a, s);
+	assoc_ready(a, s);
+}
+
 static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {
+	bool waited = s->ep && s->ep->wait;
+
 	if (!s->ep || !rdmap_fsm_may_receive(s->ep->state)) {
 		a->count.rx_dropped++; /* behind the first error, or nobody's any more */
 		return;
@@ -303,23 +362,62 @@ static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struc
 	case RDMAP_RX_TERMINATED:
 		assoc_failed(a, s, ASSOC_WHY_REMOTE);
 		break;
+	case RDMAP_RX_REPORTED:
+		report_error(a, s);
+		break;
 	default:
 		break;
 	}
+	if (waited && !s->ep->wait)
+		assoc_release_stash(a, s);
+}
+
+/*
+ * RFC 6581 9: what the Accept says is to be agreed with before the endpoint begins; where that
+ * cannot be, it begins only to say so.
+ */
+static enum perr settle_terms(struct assoc_stream *s)
+{
+	struct enh_terms have;
+
+	if (!s->ep || !s->enhanced)
+		return PERR_NONE;
+	have = rdmap_terms(s->ep);
+	return enh_settle(&s->mine, &have, &s->theirs, &s->terms);
+}
+
+static void give_up_opening(struct assoc *a, struct assoc_stream *s, enum perr perr)
+{
+	assoc_untell(s, 1U << ASSOC_EV_ACCEPTED);
+	rdmap_term_fail(s->ep, perr, NULL, NULL);
+	assoc_failed(a, s, ASSOC_WHY_ERROR);
+}
+
+/* Who decides when a Terminate is answered. */
+static bool ulp_answers(const struct assoc_stream *s)
+{
+	return s->ep && s->ep->raw && s->session.state == SESSION_OPEN;
 }
 
 static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {
-	enum session_event ev = event_of(c);
+	enum session_event ev = event_of(a, s, c);
+	enum perr perr = PERR_NONE;
 	unsigned todo;
 
 	if (ev == SESSION_RX_INITIATE && !may_ask(a, s))
 		ev = SESSION_RX_UNWANTED;
+	if (ev == SESSION_RX_TERMINATE && ulp_answers(s))
+		ev = SESSION_RX_HALF_CLOSE;
+	if (ev == SESSION_RX_ACCEPT && s->session.state == SESSION_REQUESTING)
+		perr = settle_terms(s);
 	note_proof(a, s, ev);
 	todo = tell_session(a, s, ev);
 	s->rx_ssn = (uint16_t)(c->ssn + 1);
 	if (todo & SESSION_DO_DELIVER)
 		deliver_segment(a, s, c);
+	if (perr != PERR_NONE)
+		give_up_opening(a, s, perr);
 }
 
 /* What was ahead of its turn and is not any more. */

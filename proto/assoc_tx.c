@@ -54,8 +54,12 @@ static void make_control(const struct assoc_stream *s, uint16_t func, struct ass
 	ret->ppid = WIRE_PPID_CONTROL;
 	be_put16(ret->head + WIRE_SSN_LEN, func);
 	ret->head_len = WIRE_CONTROL_LEN;
+	if (wire_func_enhanced(func)) {
+		wire_enh_put(ret->head + WIRE_CONTROL_LEN, &s->mine);
+		ret->head_len += WIRE_ENH_LEN;
+	}
 	ret->nbody = 0;
-	ret->len = WIRE_CONTROL_LEN;
+	ret->len = ret->head_len;
 	ret->urgent = true;
 	if (func != WIRE_TERMINATE && s->priv_len > 0) {
 		ret->body[0] = (struct span){(uint8_t *)s->priv, s->priv_len};
@@ -168,7 +172,7 @@ void assoc_tx_accepted(struct assoc *a)
 	case ASSOC_FIRST:
 		a->count.tx_control++;
 		s->first_dry = a->dry;
-		if (s->first == WIRE_REJECT)
+		if (s->first == WIRE_REJECT || s->first == WIRE_ENH_REJECT)
 			assoc_session(a, s, SESSION_LAST_SENT);
 		s->first = 0;
 		break;

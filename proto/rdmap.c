@@ -11,7 +11,8 @@ enum { ALIGN = 16 };
 /* Where the parts of an endpoint lie in its memory. */
 struct layout {
 	size_t rec;
-	size_t read;
+	size_t ask;
+	size_t rq;
 	size_t slot;
 	size_t of_msn;
 	size_t ird;
@@ -34,15 +35,21 @@ static size_t append(struct layout *l, size_t n, size_t size)
 	return at;
 }
 
+static unsigned rq_count(const struct rdmap_cfg *cfg)
+{
+	return cfg->raw ? cfg->queues + 1U : 1;
+}
+
 static struct layout lay_out(const struct rdmap_cfg *cfg)
 {
 	struct layout l = {0};
 
 	append(&l, 1, sizeof(struct rdmap));
 	l.rec = append(&l, cfg->sq_depth, sizeof(struct rdmap_rec));
-	l.read = append(&l, cfg->ord, sizeof(uint32_t));
-	l.slot = append(&l, cfg->rq_depth, rq_stride(cfg));
-	l.of_msn = append(&l, cfg->rq_depth, sizeof(uint32_t));
+	l.ask = append(&l, cfg->ord, sizeof(struct rdmap_ask));
+	l.rq = append(&l, rq_count(cfg), sizeof(struct rdmap_rq));
+	l.slot = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, rq_stride(cfg));
+	l.of_msn = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, sizeof(uint32_t));
 	l.ird = append(&l, cfg->ird, sizeof(struct rdmap_ird_slot));
 	return l;
 }
@@ -50,6 +57,28 @@ static struct layout lay_out(const struct rdmap_cfg *cfg)
 size_t rdmap_size(const struct rdmap_cfg *cfg)
 {
 	return lay_out(cfg).size;
+}
+
+static void init_queues(struct rdmap *ep, const struct rdmap_cfg *cfg, uint8_t *slot,
+			uint8_t *of_msn)
+{
+	uint32_t stride = rq_stride(cfg);
+
+	for (unsigned i = 0; i < rq_count(cfg); i++) {
+		struct rdmap_rq *q = &ep->rq[i];
+
+		q->slot = slot + (size_t)i * cfg->rq_depth * stride;
+		q->stride = stride;
+		q->mask = cfg->rq_depth - 1U;
+		q->of_msn = (uint32_t *)(void *)of_msn + (size_t)i * cfg->rq_depth;
+	}
+}
+
+static uint8_t queues_of(const struct rdmap_cfg *cfg)
+{
+	if (cfg->raw)
+		return cfg->queues;
+	return cfg->plain_rdmap ? RDMAP_QUEUES - 1 : RDMAP_QUEUES;
 }
 
 struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rdmap_ops *ops,
@@ -61,6 +90,7 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 
 	assert(checked_pow2(cfg->sq_depth) && checked_pow2(cfg->rq_depth));
 	assert(cfg->max_recv_sge >= 1 && cfg->max_recv_sge <= SGL_MAX);
+	assert(!cfg->raw || (cfg->queues >= 1 && cfg->queues <= RDMAP_RAW_QUEUES));
 	ep->stags = cfg->stags;
 	ep->who = cfg->who;
 	ep->ops = ops;
@@ -68,14 +98,16 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	ep->max_recv_sge = cfg->max_recv_sge;
 	ep->sq.rec = (struct rdmap_rec *)(void *)(base + l.rec);
 	ep->sq.mask = cfg->sq_depth - 1U;
-	ep->sq.read = (uint32_t *)(void *)(base + l.read);
-	ep->sq.ord = cfg->ord;
-	ep->rq.slot = base + l.slot;
-	ep->rq.stride = rq_stride(cfg);
-	ep->rq.mask = cfg->rq_depth - 1U;
-	ep->rq.of_msn = (uint32_t *)(void *)(base + l.of_msn);
+	ep->plain = cfg->plain_rdmap;
+	ep->raw = cfg->raw;
+	ep->queues = queues_of(cfg);
+	ep->notify_mask = cfg->notify_mask;
+	ep->sq.ask = (struct rdmap_ask *)(void *)(base + l.ask);
+	ep->sq.size = ep->sq.ord = cfg->ord;
+	ep->rq = (struct rdmap_rq *)(void *)(base + l.rq);
+	init_queues(ep, cfg, base + l.slot, base + l.of_msn);
 	ep->ird.slot = (struct rdmap_ird_slot *)(void *)(base + l.ird);
-	ep->ird.size = cfg->ird;
+	ep->ird.size = ep->ird.limit = cfg->ird;
 	return ep;
 }
 
@@ -84,54 +116,108 @@ void *rdmap_user(const struct rdmap *ep)
 	return ep->user;
 }
 
-void rdmap_bind(struct rdmap *ep)
+struct enh_terms rdmap_terms(const struct rdmap *ep)
 {
-	ep->sq.tail = ep->sq.head;
-	ep->sq.reads = 0;
-	ep->sq.read_got = 0;
-	ep->rq.tail = ep->rq.head;
-	ep->rq.open = 0;
-	ep->rq.msn = RDMAP_MSN_FIRST;
-	ep->ird.msn = RDMAP_MSN_FIRST;
-	ep->ird.head = 0;
-	ep->ird.busy = 0;
-	for (unsigned i = 0; i < ep->ird.size; i++)
-		ep->ird.slot[i].in = (struct ddp_gather){0};
-	for (unsigned qn = 0; qn < RDMAP_QUEUES; qn++)
-		ep->tx.msn[qn] = RDMAP_MSN_FIRST;
-	ep->tx.kind = RDMAP_NOTHING;
-	ep->tx.held = false;
-	ep->tx.burst = 0;
-	ep->tx.term_len = 0;
+	return (struct enh_terms){.ird = ep->ird.size, .ord = ep->sq.size};
+}
+
+static void begin_sq(struct rdmap_sq *q, uint16_t ord)
+{
+	q->tail = q->head;
+	q->ord = ord;
+	q->asks = 0;
+	q->read_got = 0;
+	q->resp_msn = RDMAP_MSN_FIRST;
+}
+
+static void begin_rq(struct rdmap *ep)
+{
+	for (unsigned i = 0; i < rdmap_rqs(ep); i++) {
+		ep->rq[i].tail = ep->rq[i].head;
+		ep->rq[i].open = 0;
+		ep->rq[i].msn = RDMAP_MSN_FIRST;
+	}
+	ep->rq_taken = 0;
+}
+
+static void begin_ird(struct rdmap_ird *q, uint16_t ird)
+{
+	q->msn = RDMAP_MSN_FIRST;
+	q->limit = ird;
+	q->head = 0;
+	q->busy = 0;
+	for (unsigned i = 0; i < q->size; i++) {
+		q->slot[i].in = (struct ddp_gather){0};
+		q->slot[i].executed = false;
+	}
+}
+
+static void begin_tx(struct rdmap_tx *tx, uint8_t rtr)
+{
+	for (unsigned qn = 0; qn < RDMAP_RAW_QUEUES; qn++)
+		tx->msn[qn] = RDMAP_MSN_FIRST;
+	tx->kind = RDMAP_NOTHING;
+	tx->held = false;
+	tx->finishing = false;
+	tx->burst = 0;
+	tx->rtr = rtr;
+	tx->term_len = 0;
+}
+
+void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
+{
+	assert(terms->ord <= ep->sq.size && terms->ird <= ep->ird.size);
+	begin_sq(&ep->sq, terms->ord);
+	begin_rq(ep);
+	begin_ird(&ep->ird, terms->ird);
+	begin_tx(&ep->tx, terms->rtr);
+	ep->wait = terms->wait ? terms->wait_rtr : 0;
 	ep->term_gather = (struct ddp_gather){0};
+	ep->tagged = (struct ddp_gather){0};
 	ep->at = (struct perr_at){0};
-	ep->state = rdmap_fsm_next(ep->state, RDMAP_BIND);
+	ep->why = (struct wire_term){0};
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_BIND);
 }
 
 void rdmap_stop(struct rdmap *ep)
 {
 	if (ep->tx.kind != RDMAP_TERMINATE && ep->tx.msg.off == 0)
 		ep->tx.kind = RDMAP_NOTHING; /* chosen, but no byte of it has left */
-	ep->state = rdmap_fsm_next(ep->state, RDMAP_STOP);
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_STOP);
 }
 
 static void flush(struct rdmap *ep)
 {
 	ep->tx.kind = RDMAP_NOTHING;
 	ep->tx.held = false;
-	rdmap_sq_flush(ep);
+	ep->tx.finishing = false;
+	rdmap_sq_flush(ep, 0);
 	rdmap_rq_flush(ep);
 }
 
 void rdmap_abort(struct rdmap *ep)
 {
-	ep->state = rdmap_fsm_next(ep->state, RDMAP_FAIL);
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_FAIL);
 	flush(ep);
+}
+
+void rdmap_report(struct rdmap *ep)
+{
+	struct rdmap_tx *tx = &ep->tx;
+
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_REPORT);
+	if (ep->state != RDMAP_LAST_WORDS || tx->kind == RDMAP_NOTHING || tx->msg.off == 0) {
+		flush(ep);
+		return;
+	}
+	tx->finishing = true; /* half a message would be an error of ours */
+	rdmap_sq_flush(ep, 1);
+	rdmap_rq_flush(ep);
 }
 
 void rdmap_unbind(struct rdmap *ep)
 {
-	ep->state = rdmap_fsm_next(ep->state, RDMAP_UNBIND);
+	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_UNBIND);
 	ep->tx.term_len = 0;
 	flush(ep);
 }
@@ -140,8 +226,8 @@ void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret)
 {
 	*ret = (struct rdmap_info){
 		.ord = ep->sq.ord,
-		.ird = ep->ird.size,
-		.reads_out = ep->sq.reads,
+		.ird = ep->ird.limit,
+		.reads_out = ep->sq.asks,
 		.reads_in = ep->ird.busy,
 		.in_flight = ep->sq.tail - ep->sq.head,
 		.tx_msgs = ep->tx_msgs,
@@ -171,8 +257,17 @@ enum rdmap_status rdmap_status_of_stag(int outcome)
 const char *rdmap_op_str(unsigned op)
 {
 	static const char *const name[RDMAP_OP_COUNT] = {
-		[RDMAP_SEND] = "send", [RDMAP_SEND_INV] = "send-inv", [RDMAP_WRITE] = "write",
-		[RDMAP_READ] = "read", [RDMAP_RECV] = "recv",
+		[RDMAP_SEND] = "send",
+		[RDMAP_SEND_INV] = "send-inv",
+		[RDMAP_WRITE] = "write",
+		[RDMAP_READ] = "read",
+		[RDMAP_IMM] = "immediate",
+		[RDMAP_FETCH_ADD] = "fetch-add",
+		[RDMAP_CMP_SWAP] = "cmp-swap",
+		[RDMAP_BIND] = "bind",
+		[RDMAP_LOCAL_INV] = "local-inv",
+		[RDMAP_RECV] = "recv",
+		[RDMAP_RECV_TAGGED] = "recv-tagged",
 	};
 
 	return op < RDMAP_OP_COUNT ? name[op] : "?";
@@ -192,6 +287,7 @@ const char *rdmap_status_str(unsigned status)
 		[RDMAP_REM_ACCESS] = "remote access error",
 		[RDMAP_REM_OP] = "remote operation error",
 		[RDMAP_FLUSHED] = "flushed",
+		[RDMAP_BIND_FAILED] = "window cannot be bound",
 	};
 
 	return status < RDMAP_STATUS_COUNT ? name[status] : "?";

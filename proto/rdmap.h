@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An RDMAP endpoint (RFC 5040): the protocol's half of a queue pair. It holds what
+ * An RDMAP endpoint (RFC 5040, RFC 7306): the protocol's half of a queue pair. It holds what
  * is in flight and nothing else: work still waiting stays in the client's rings and is
  * taken through struct rdmap_ops when the wire can have it.
+ *
+ * In raw mode it is a DDP endpoint without RDMAP (RFC 5041 alone): the ULP has queues and
+ * RsvdULP fields of its own and only Sends and Writes; an error is reported, and then the stream
+ * is the ULP's to end (RFC 5041 6.2).
  */
 #ifndef PROTO_RDMAP_H
 #define PROTO_RDMAP_H
@@ -15,21 +19,27 @@
 #include "proto/sgl.h"
 #include "proto/stag.h"
 
-enum { RDMAP_INLINE_MAX = 256 };
+enum { RDMAP_INLINE_MAX = 256, RDMAP_RAW_QUEUES = 8 };
 
 enum rdmap_op {
 	RDMAP_SEND,
 	RDMAP_SEND_INV,
 	RDMAP_WRITE,
 	RDMAP_READ,
-	RDMAP_RECV, /* in completions only */
+	RDMAP_IMM,         /* RFC 7306 6 */
+	RDMAP_FETCH_ADD,   /* RFC 7306 5.1.1 */
+	RDMAP_CMP_SWAP,    /* RFC 7306 5.1.2 */
+	RDMAP_BIND,        /* stays here: stag_bind() in its turn */
+	RDMAP_LOCAL_INV,   /* stays here: stag_invalidate() in its turn */
+	RDMAP_RECV,        /* this and what follows in completions only */
+	RDMAP_RECV_TAGGED, /* raw: a tagged message that asked for a notice */
 	RDMAP_OP_COUNT,
 };
 
 enum {
 	RDMAP_SIGNALED = 1,  /* report success too; failure is always reported */
-	RDMAP_FENCE = 2,     /* begin only when all earlier Reads have completed */
-	RDMAP_SOLICITED = 4, /* Sends: Solicited Event */
+	RDMAP_FENCE = 2,     /* begin only when all earlier Reads and atomics have completed */
+	RDMAP_SOLICITED = 4, /* Sends and Immediate Data: Solicited Event */
 	RDMAP_INLINE = 8,    /* payload is inl[0..len), not sge */
 };
 
@@ -46,6 +56,7 @@ enum rdmap_status {
 	RDMAP_REM_ACCESS, /* the peer terminated: protection error of a Write or Read */
 	RDMAP_REM_OP,     /* the peer terminated: any other error */
 	RDMAP_FLUSHED, /* the session ended first; outcome unknown for Writes and Reads in flight */
+	RDMAP_BIND_FAILED, /* Bind: window, region, rights or bounds do not fit */
 	RDMAP_STATUS_COUNT,
 };
 
@@ -54,34 +65,57 @@ struct rdmap_wr {
 	uint64_t cookie; /* given back in the completion */
 	uint8_t op;      /* enum rdmap_op */
 	uint8_t flags;   /* RDMAP_SIGNALED ... */
-	uint8_t nsge;    /* Read: exactly 1, the sink */
+	uint8_t nsge;   /* Read: exactly 1, the sink; atomics: 0, or 1 of 8 bytes for the old value;
+			   Immediate Data, Bind, invalidation: 0 */
 	uint8_t status; /* not RDMAP_OK: the taker found it bad; completes so in its turn, unsent */
 	uint32_t len;   /* bytes in inl, with RDMAP_INLINE */
-	uint32_t inv_stag; /* RDMAP_SEND_INV */
-	uint32_t rstag;    /* Write: sink; Read: source */
-	uint64_t rto;
+	uint32_t inv_stag; /* RDMAP_SEND_INV, RDMAP_LOCAL_INV */
+	uint32_t rstag; /* Write: sink; Read: source; atomics: target; Bind: the window's new value
+			 */
+	uint64_t rto;   /* in it; Bind: where the window begins */
+	union {
+		uint64_t imm; /* RDMAP_IMM: its 8 bytes as a number, sent big-endian */
+		struct {
+			uint64_t data, mask, compare, compare_mask; /* as in wire_atomic_req */
+		} atomic;
+		struct {
+			uint32_t region; /* STag */
+			uint32_t rights; /* STAG_REMOTE_ */
+			uint64_t len;
+		} bind;
+		struct {
+			uint64_t rsvd; /* RsvdULP: 40 bits of a Send, 8 bits of a Write */
+			uint32_t qn;   /* Send */
+		} raw;
+	};
 	struct sgl_elem sge[SGL_MAX];
 	uint8_t inl[RDMAP_INLINE_MAX];
 };
+
+enum { RDMAP_QN_TAGGED = 0xff }; /* rdmap_recv.qn of a receive for notices of tagged messages */
 
 /* A receive, copied out of a ring. */
 struct rdmap_recv {
 	uint64_t cookie;
 	uint8_t status; /* as in rdmap_wr: a bad receive completes and the next is taken */
 	uint8_t nsge;
+	uint8_t qn; /* raw: the queue, or RDMAP_QN_TAGGED; else 0 */
 	struct sgl_elem sge[SGL_MAX];
 };
 
 /* The end of a work request. Each one taken ends exactly once. */
 struct rdmap_done {
 	uint64_t cookie;
-	uint8_t op;       /* enum rdmap_op */
-	uint8_t status;   /* enum rdmap_status */
-	bool signaled;    /* what the request asked for; true for receives */
-	bool solicited;   /* receive: the Send had the SE bit */
-	bool invalidated; /* receive: inv_stag was invalidated by the Send */
-	uint32_t len;     /* receive, Read: bytes placed */
-	uint32_t inv_stag;
+	uint8_t op;        /* enum rdmap_op */
+	uint8_t status;    /* enum rdmap_status */
+	bool signaled;     /* what the request asked for; true for receives */
+	bool solicited;    /* receive: the Send had the SE bit */
+	bool invalidated;  /* receive: inv_stag was invalidated by the Send */
+	bool immediate;    /* receive: it was Immediate Data, imm */
+	uint8_t qn;        /* raw receive: its queue */
+	uint32_t len;      /* receive, Read: bytes placed */
+	uint32_t inv_stag; /* and raw tagged notice: the STag */
+	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP of the last segment */
 	struct perr_at at; /* where it failed */
 };
 
@@ -102,11 +136,16 @@ struct rdmap_ops {
 struct rdmap_cfg {
 	struct stag_table *stags;
 	struct stag_who who;  /* protection domain and this endpoint's scope, unique and not 0 */
-	uint16_t ord;         /* Reads of ours outstanding at one time */
-	uint16_t ird;         /* Reads of the peer that we hold */
+	uint16_t ord;         /* Reads and atomics of ours outstanding at one time, at most */
+	uint16_t ird;         /* Reads and atomics of the peer that we hold, at most */
 	uint16_t sq_depth;    /* requests in flight, a power of two */
 	uint16_t rq_depth;    /* receives in flight, a power of two */
 	uint8_t max_recv_sge; /* elements of a receive, 1 .. SGL_MAX */
+	bool plain_rdmap;     /* no RFC 7306: opcodes 8 to B are unexpected (7306 1.1) */
+	bool raw;             /* DDP without RDMAP */
+	uint8_t queues;       /* raw: queue numbers 0 .. queues - 1 exist, 1 .. RDMAP_RAW_QUEUES */
+	uint8_t notify_mask;  /* raw: a tagged message whose RsvdULP has one of these bits takes a
+				 receive of RDMAP_QN_TAGGED when it is delivered */
 };
 
 struct rdmap;
@@ -123,7 +162,7 @@ void *rdmap_user(const struct rdmap *ep);
 
 /* Snapshot for ddpctl. */
 struct rdmap_info {
-	uint16_t ord, ird;
+	uint16_t ord, ird;  /* in force: of this session or the last one, else of the endpoint */
 	uint16_t reads_out; /* our Reads outstanding */
 	uint16_t reads_in;  /* the peer's Reads being answered */
 	uint32_t in_flight; /* send-side requests taken and not completed */

@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto/rdmap_fsm.h"
 
+static enum rdmap_state open_stream(enum rdmap_event ev)
+{
+	switch (ev) {
+	case RDMAP_EV_STOP:
+		return RDMAP_STOPPING;
+	case RDMAP_EV_FAIL:
+		return RDMAP_FAILED;
+	case RDMAP_EV_REPORT:
+		return RDMAP_LAST_WORDS;
+	default:
+		return RDMAP_OPEN;
+	}
+}
+
 enum rdmap_state rdmap_fsm_next(enum rdmap_state state, enum rdmap_event ev)
 {
-	if (ev == RDMAP_UNBIND)
+	if (ev == RDMAP_EV_UNBIND)
 		return RDMAP_UNBOUND;
 	switch (state) {
 	case RDMAP_UNBOUND:
-		return ev == RDMAP_BIND ? RDMAP_OPEN : state;
+		return ev == RDMAP_EV_BIND ? RDMAP_OPEN : state;
 	case RDMAP_OPEN:
-		if (ev == RDMAP_STOP)
-			return RDMAP_STOPPING;
-		return ev == RDMAP_FAIL ? RDMAP_FAILED : state;
+		return open_stream(ev);
 	case RDMAP_STOPPING:
-		return ev == RDMAP_FAIL ? RDMAP_FAILED : state;
+		return ev == RDMAP_EV_FAIL || ev == RDMAP_EV_REPORT ? RDMAP_FAILED : state;
+	case RDMAP_LAST_WORDS:
+		return ev == RDMAP_EV_FAIL || ev == RDMAP_EV_STOP || ev == RDMAP_EV_SAID
+			       ? RDMAP_FAILED
+			       : state;
 	default:
-		return state; /* only RDMAP_UNBIND leads out of RDMAP_FAILED */
+		return state; /* only RDMAP_EV_UNBIND leads out of RDMAP_FAILED */
 	}
 }

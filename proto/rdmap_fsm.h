@@ -11,19 +11,23 @@
 enum rdmap_state {
 	RDMAP_UNBOUND, /* no stream */
 	RDMAP_OPEN,
-	RDMAP_STOPPING, /* one side has ended: the message being sent is finished, no other begins
-			 */
-	RDMAP_FAILED,   /* error or Terminate: nothing is placed or delivered any more, and
-			   nothing is sent but our Terminate */
+	RDMAP_STOPPING,   /* one side has ended: the message being sent is finished, no other begins
+			   */
+	RDMAP_LAST_WORDS, /* raw: an error was reported; nothing is placed or delivered any more,
+			     one more message may be sent (RFC 5041 7.1) */
+	RDMAP_FAILED,     /* error or Terminate: nothing is placed or delivered any more, and
+			     nothing is sent but our Terminate */
 	RDMAP_STATE_COUNT,
 };
 
 enum rdmap_event {
-	RDMAP_BIND,
-	RDMAP_STOP,   /* session closed by us or by the peer */
-	RDMAP_FAIL,   /* first error in sequence, or the peer's Terminate */
-	RDMAP_UNBIND, /* the session is over */
-	RDMAP_EVENT_COUNT,
+	RDMAP_EV_BIND,
+	RDMAP_EV_STOP,   /* session closed by us or by the peer */
+	RDMAP_EV_FAIL,   /* first error in sequence, or the peer's Terminate */
+	RDMAP_EV_REPORT, /* raw: first error in sequence */
+	RDMAP_EV_SAID,   /* a message is out */
+	RDMAP_EV_UNBIND, /* the session is over */
+	RDMAP_EV_EVENT_COUNT,
 };
 
 /* The state that follows. */
@@ -32,7 +36,7 @@ enum rdmap_state rdmap_fsm_next(enum rdmap_state state, enum rdmap_event ev);
 /* May a message be begun? */
 static inline bool rdmap_fsm_may_begin(enum rdmap_state state)
 {
-	return state == RDMAP_OPEN;
+	return state == RDMAP_OPEN || state == RDMAP_LAST_WORDS;
 }
 
 /* May segments be placed and delivered? */

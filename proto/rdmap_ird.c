@@ -3,7 +3,7 @@
 
 enum perr rdmap_ird_slot(struct rdmap_ird *q, uint32_t msn, struct rdmap_ird_slot **ret_slot)
 {
-	enum perr perr = ddp_rx_msn(msn, q->msn, (uint32_t)q->size - q->busy);
+	enum perr perr = ddp_rx_msn(msn, q->msn, (uint32_t)q->limit - q->busy);
 
 	if (perr == PERR_NONE)
 		*ret_slot = &q->slot[(q->head + q->busy + (msn - q->msn)) % q->size];
@@ -24,27 +24,28 @@ struct rdmap_ird_slot *rdmap_ird_oldest(const struct rdmap_ird *q)
 void rdmap_ird_answered(struct rdmap_ird *q)
 {
 	q->slot[q->head].in = (struct ddp_gather){0};
+	q->slot[q->head].executed = false;
 	q->head = (uint16_t)((q->head + 1) % q->size);
 	q->busy--;
 }
 
-enum perr rdmap_ird_source(const struct rdmap *ep, uint32_t stag, uint64_t to, uint32_t size,
-			   uint8_t **ret_p)
+enum perr rdmap_ird_access(const struct rdmap *ep, uint32_t rights, uint32_t stag, uint64_t to,
+			   uint32_t size, uint8_t **ret_p)
 {
 	if (size == 0)
 		return PERR_NONE;
-	switch (stag_check(ep->stags, stag, &ep->who, STAG_REMOTE_READ, to, size, ret_p)) {
+	switch (stag_check(ep->stags, stag, &ep->who, rights, to, size, ret_p)) {
 	case STAG_E_OK:
 		return PERR_NONE;
 	case STAG_E_SCOPE:
-		return PERR_READ_SCOPE;
+		return PERR_ACCESS_SCOPE;
 	case STAG_E_RIGHTS:
-		return PERR_READ_RIGHTS;
+		return PERR_ACCESS_RIGHTS;
 	case STAG_E_WRAP:
-		return PERR_READ_WRAP;
+		return PERR_ACCESS_WRAP;
 	case STAG_E_BOUNDS:
-		return PERR_READ_BOUNDS;
+		return PERR_ACCESS_BOUNDS;
 	default:
-		return PERR_READ_STAG;
+		return PERR_ACCESS_STAG;
 	}
 }

@@ -8,32 +8,36 @@ static struct rdmap_rq_slot *slot_at(const struct rdmap_rq *q, uint32_t pos)
 	return (struct rdmap_rq_slot *)(void *)(q->slot + (size_t)(pos & q->mask) * q->stride);
 }
 
-/* Completes the oldest one and gives its slot back. */
-static void report(struct rdmap *ep, struct rdmap_done *done)
+/* Raw endpoints: notices of tagged messages have a queue behind those that have numbers. */
+static bool is_notices(const struct rdmap *ep, const struct rdmap_rq *q)
 {
-	struct rdmap_rq *q = &ep->rq;
+	return ep->raw && q == &ep->rq[ep->queues];
+}
 
+/* Completes the oldest one and gives its slot back. */
+static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
+{
 	const struct rdmap_rq_slot *s = slot_at(q, q->head);
 
 	done->cookie = s->cookie;
 	if (done->status >= RDMAP_LOC_STAG && done->status <= RDMAP_LOC_BOUNDS)
 		done->at = (struct perr_at){
 			.stag = s->sge[0].stag, .to = s->sge[0].to, .len = s->sge[0].len};
-	done->op = RDMAP_RECV;
+	done->op = is_notices(ep, q) ? RDMAP_RECV_TAGGED : RDMAP_RECV;
+	done->qn = is_notices(ep, q) ? 0 : (uint8_t)(q - ep->rq);
 	done->signaled = true;
 	q->head++;
+	ep->rq_taken--;
 	ep->ops->complete(ep->user, done);
 }
 
 /* Bad receives wait until those before them have completed. */
-static void report_bad(struct rdmap *ep)
+static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 {
-	struct rdmap_rq *q = &ep->rq;
-
 	while (q->head != q->tail && slot_at(q, q->head)->status != RDMAP_OK) {
 		struct rdmap_done done = {.status = slot_at(q, q->head)->status};
 
-		report(ep, &done);
+		report(ep, q, &done);
 	}
 }
 
@@ -56,16 +60,34 @@ static uint64_t at_most_4g(uint64_t size)
 	return size < UINT32_MAX ? size : UINT32_MAX;
 }
 
-/* Takes one receive from the owner. False if there is none, or no slot for it. */
+/* The queue of a receive; one that names none will complete as a bad one of the first. */
+static struct rdmap_rq *queue_of(struct rdmap *ep, struct rdmap_recv *r)
+{
+	if (!ep->raw)
+		return ep->rq;
+	if (r->qn == RDMAP_QN_TAGGED)
+		return &ep->rq[ep->queues];
+	if (r->qn < ep->queues)
+		return &ep->rq[r->qn];
+	r->status = r->status ? r->status : RDMAP_LOC_OP;
+	return ep->rq;
+}
+
+/*
+ * Takes one receive from the owner. False if there is none, or no slot for it: all queues
+ * together hold no more than one of them can.
+ */
 static bool take(struct rdmap *ep)
 {
-	struct rdmap_rq *q = &ep->rq;
 	const struct sgl_elem *bad = NULL;
 	struct rdmap_rq_slot *s;
 	struct rdmap_recv r;
+	struct rdmap_rq *q;
 
-	if (q->tail - q->head > q->mask || !ep->ops->take_recv(ep->user, &r))
+	if (ep->rq_taken > ep->rq->mask || !ep->ops->take_recv(ep->user, &r))
 		return false;
+	ep->rq_taken++;
+	q = queue_of(ep, &r);
 	s = slot_at(q, q->tail);
 	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = judge(ep, &r, &bad)};
 	if (s->status == RDMAP_OK) {
@@ -78,13 +100,13 @@ static bool take(struct rdmap *ep)
 		s->sge[0] = *bad;
 	}
 	q->tail++;
-	report_bad(ep);
+	report_bad(ep, q);
 	return true;
 }
 
-enum perr rdmap_rq_reach(struct rdmap *ep, uint32_t msn, struct rdmap_rq_slot **ret_slot)
+enum perr rdmap_rq_reach(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
+			 struct rdmap_rq_slot **ret_slot)
 {
-	struct rdmap_rq *q = &ep->rq;
 	enum perr perr = ddp_rx_msn(msn, q->msn, q->open);
 
 	/* Bounded: an owner that supplies bad ones without end gets no more than a window's worth.
@@ -96,6 +118,28 @@ enum perr rdmap_rq_reach(struct rdmap *ep, uint32_t msn, struct rdmap_rq_slot **
 	return perr;
 }
 
+enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_rec *c,
+			 struct span *dst, unsigned *ret_n)
+{
+	uint32_t len = ddp_rx_payload(c);
+	const struct sgl_elem *bad;
+	struct rdmap_rq_slot *s;
+	enum perr perr;
+	int n, why;
+
+	perr = rdmap_rq_reach(ep, q, c->ddp.msn, &s);
+	if (perr == PERR_NONE)
+		perr = ddp_rx_offset(c->ddp.mo, len, s->size);
+	if (perr != PERR_NONE)
+		return perr;
+	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->who, STAG_LOCAL_WRITE, dst,
+			&bad, &why);
+	if (n < 0)
+		return PERR_CATASTROPHIC; /* our receive's memory is gone; not the peer's fault */
+	*ret_n = (unsigned)n;
+	return PERR_NONE;
+}
+
 struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn)
 {
 	if (msn - q->msn >= q->open)
@@ -103,23 +147,27 @@ struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn)
 	return slot_at(q, q->of_msn[msn & q->mask]);
 }
 
-void rdmap_rq_complete(struct rdmap *ep, struct rdmap_done *done)
+void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
 {
-	ep->rq.msn++;
-	ep->rq.open--;
-	report(ep, done);
-	report_bad(ep);
+	q->msn++;
+	q->open--;
+	report(ep, q, done);
+	report_bad(ep, q);
 }
 
-void rdmap_rq_flush(struct rdmap *ep)
+static void flush(struct rdmap *ep, struct rdmap_rq *q)
 {
-	struct rdmap_rq *q = &ep->rq;
-
 	while (q->head != q->tail) {
 		uint8_t status = slot_at(q, q->head)->status;
 		struct rdmap_done done = {.status = status ? status : RDMAP_FLUSHED};
 
-		report(ep, &done);
+		report(ep, q, &done);
 	}
 	q->open = 0;
+}
+
+void rdmap_rq_flush(struct rdmap *ep)
+{
+	for (unsigned i = 0; i < rdmap_rqs(ep); i++)
+		flush(ep, &ep->rq[i]);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "proto/rdmap_atomic.h"
+#include "proto/rdmap_raw.h"
 #include "proto/rdmap_term.h"
 #include "util/checked.h"
 
@@ -54,6 +56,8 @@ static enum perr in_sink(const struct rdmap_rec *r, const struct ssn_rec *c)
 {
 	uint32_t len = ddp_rx_payload(c);
 
+	if (r->op != RDMAP_READ)
+		return PERR_OPCODE;
 	if (len == 0)
 		return PERR_NONE;
 	if (c->ddp.stag != r->sink.stag)
@@ -68,11 +72,11 @@ static enum perr in_sink(const struct rdmap_rec *r, const struct ssn_rec *c)
 /* Any outstanding Read will do while segments may come ahead of their turn. */
 static enum perr in_some_sink(const struct rdmap_sq *q, const struct ssn_rec *c)
 {
-	const struct rdmap_rec *r = rdmap_sq_read(q, 0);
 	enum perr perr = PERR_OPCODE; /* unasked for */
+	const struct rdmap_ask *a;
 
-	for (unsigned i = 0; r; r = rdmap_sq_read(q, ++i)) {
-		enum perr here = in_sink(r, c);
+	for (unsigned i = 0; (a = rdmap_sq_ask(q, i)); i++) {
+		enum perr here = in_sink(rdmap_sq_rec(q, a), c);
 
 		if (here == PERR_NONE)
 			return here;
@@ -98,7 +102,8 @@ static enum perr place_read_resp(struct rdmap *ep, const struct ssn_rec *c, stru
 
 static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
 {
-	const struct rdmap_rec *r = rdmap_sq_read(&ep->sq, 0);
+	const struct rdmap_ask *a = rdmap_sq_ask(&ep->sq, 0);
+	const struct rdmap_rec *r = a ? rdmap_sq_rec(&ep->sq, a) : NULL;
 	enum perr perr = r ? in_sink(r, c) : PERR_OPCODE;
 
 	if (perr != PERR_NONE)
@@ -108,7 +113,7 @@ static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bo
 		return PERR_NONE;
 	if (ep->sq.read_got != r->len)
 		return PERR_RDMAP_LENGTH;
-	rdmap_sq_read_ended(&ep->sq);
+	rdmap_sq_answered(&ep->sq);
 	rdmap_sq_report(ep);
 	*ret_news = true; /* a fence, the limit on Reads or a full window may have opened */
 	return PERR_NONE;
@@ -118,23 +123,7 @@ static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bo
 
 static enum perr place_send(struct rdmap *ep, const struct ssn_rec *c, struct target *t)
 {
-	uint32_t len = ddp_rx_payload(c);
-	const struct sgl_elem *bad;
-	struct rdmap_rq_slot *s;
-	enum perr perr;
-	int n, why;
-
-	perr = rdmap_rq_reach(ep, c->ddp.msn, &s);
-	if (perr == PERR_NONE)
-		perr = ddp_rx_offset(c->ddp.mo, len, s->size);
-	if (perr != PERR_NONE)
-		return perr;
-	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->who, STAG_LOCAL_WRITE,
-			t->dst, &bad, &why);
-	if (n < 0)
-		return PERR_CATASTROPHIC; /* our receive's memory is gone; not the peer's fault */
-	t->n = (unsigned)n;
-	return PERR_NONE;
+	return rdmap_rq_place(ep, ep->rq, c, t->dst, &t->n);
 }
 
 /* RFC 5040 5.3: part of delivery, and refused for what is not this stream's alone. */
@@ -158,7 +147,7 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 		.invalidated = op == WIRE_OP_SEND_INV || op == WIRE_OP_SEND_SE_INV,
 		.len = c->ddp.mo + ddp_rx_payload(c),
 	};
-	struct rdmap_rq_slot *s = rdmap_rq_find(&ep->rq, c->ddp.msn);
+	struct rdmap_rq_slot *s = rdmap_rq_find(ep->rq, c->ddp.msn);
 	bool whole = false;
 	enum perr perr;
 
@@ -166,7 +155,7 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 	perr = s ? ddp_rx_gather(&s->in, c, &whole) : PERR_MSN_RANGE;
 	if (perr != PERR_NONE || !whole)
 		return perr;
-	if (c->ddp.msn != ep->rq.msn)
+	if (c->ddp.msn != ep->rq->msn)
 		return PERR_MSN_RANGE; /* an earlier message was never finished */
 	if (done.invalidated) {
 		done.inv_stag = c->ddp.inv_stag;
@@ -174,13 +163,18 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 		if (perr != PERR_NONE)
 			return perr;
 	}
-	rdmap_rq_complete(ep, &done);
+	rdmap_rq_complete(ep, ep->rq, &done);
 	return PERR_NONE;
 }
 
-/* ---- Read Request ---- */
+/* ---- Read Request and Atomic Request ---- */
 
-static enum perr place_read_req(struct rdmap *ep, const struct ssn_rec *c, struct target *t)
+static uint32_t request_len(const struct ssn_rec *c)
+{
+	return c->ddp.opcode == WIRE_OP_READ_REQ ? WIRE_READ_REQ_LEN : WIRE_ATOMIC_REQ_LEN;
+}
+
+static enum perr place_request(struct rdmap *ep, const struct ssn_rec *c, struct target *t)
 {
 	uint32_t len = ddp_rx_payload(c);
 	struct rdmap_ird_slot *s;
@@ -188,19 +182,29 @@ static enum perr place_read_req(struct rdmap *ep, const struct ssn_rec *c, struc
 
 	if (perr != PERR_NONE)
 		return perr;
-	if (!checked_range(c->ddp.mo, len, WIRE_READ_REQ_LEN) || len > t->avail)
+	if (!checked_range(c->ddp.mo, len, request_len(c)) || len > t->avail)
 		return PERR_RDMAP_LENGTH;
 	memcpy(s->body + c->ddp.mo, t->body, len);
 	return PERR_NONE;
 }
 
-static enum perr deliver_read_req(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+/* RFC 5040 7.2, RFC 7306 8.2. Memory may change until the answer: it is checked again then. */
+static enum perr check_request(const struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body)
+{
+	struct wire_read_req req;
+	uint8_t *p;
+
+	if (c->ddp.opcode == WIRE_OP_ATOMIC_REQ)
+		return rdmap_atomic_check(ep, body);
+	wire_read_req_get(body, &req);
+	return rdmap_ird_access(ep, STAG_REMOTE_READ, req.src_stag, req.src_to, req.size, &p);
+}
+
+static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
 {
 	struct rdmap_ird_slot *s;
-	struct wire_read_req req;
 	bool whole = false;
 	enum perr perr;
-	uint8_t *p;
 
 	perr = rdmap_ird_slot(&ep->ird, c->ddp.msn, &s);
 	if (perr == PERR_NONE)
@@ -209,10 +213,9 @@ static enum perr deliver_read_req(struct rdmap *ep, const struct ssn_rec *c, boo
 		return perr;
 	if (c->ddp.msn != ep->ird.msn)
 		return PERR_MSN_RANGE;
-	if (c->ddp.mo + ddp_rx_payload(c) != WIRE_READ_REQ_LEN)
+	if (s->in.got != request_len(c))
 		return PERR_RDMAP_LENGTH;
-	wire_read_req_get(s->body, &req);
-	perr = rdmap_ird_source(ep, req.src_stag, req.src_to, req.size, &p);
+	perr = check_request(ep, c, s->body);
 	if (perr != PERR_NONE) {
 		rdmap_term_fail(ep, perr, c, s->body);
 		return perr;
@@ -221,6 +224,24 @@ static enum perr deliver_read_req(struct rdmap *ep, const struct ssn_rec *c, boo
 	rdmap_ird_deliver(&ep->ird);
 	*ret_news = true;
 	return PERR_NONE;
+}
+
+/* ---- the other messages of RFC 7306 ---- */
+
+static enum perr place_imm(struct rdmap *ep, const struct ssn_rec *c, struct target *t)
+{
+	return rdmap_atomic_place_imm(ep, c, t->body, t->avail);
+}
+
+static enum perr deliver_imm(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+{
+	(void)ret_news;
+	return rdmap_atomic_deliver_imm(ep, c);
+}
+
+static enum perr place_atomic_resp(struct rdmap *ep, const struct ssn_rec *c, struct target *t)
+{
+	return rdmap_atomic_place_resp(ep, c, t->body, t->avail);
 }
 
 /* ---- Terminate ---- */
@@ -251,7 +272,7 @@ static enum perr deliver_terminate(struct rdmap *ep, const struct ssn_rec *c, bo
 	return rdmap_term_received(ep, c->ddp.mo + ddp_rx_payload(c));
 }
 
-/* ---- the table, RFC 5040 figure 4 ---- */
+/* ---- the table, RFC 5040 figure 4 and RFC 7306 4.1 ---- */
 
 struct row {
 	bool tagged;
@@ -263,44 +284,101 @@ struct row {
 
 static const struct row rows[] = {
 	[WIRE_OP_WRITE] = {true, true, 0, place_write, deliver_write},
-	[WIRE_OP_READ_REQ] = {false, false, WIRE_QN_READ_REQ, place_read_req, deliver_read_req},
+	[WIRE_OP_READ_REQ] = {false, false, WIRE_QN_READ_REQ, place_request, deliver_request},
 	[WIRE_OP_READ_RESP] = {true, true, 0, place_read_resp, deliver_read_resp},
 	[WIRE_OP_SEND] = {false, true, WIRE_QN_SEND, place_send, deliver_send},
 	[WIRE_OP_SEND_INV] = {false, true, WIRE_QN_SEND, place_send, deliver_send},
 	[WIRE_OP_SEND_SE] = {false, true, WIRE_QN_SEND, place_send, deliver_send},
 	[WIRE_OP_SEND_SE_INV] = {false, true, WIRE_QN_SEND, place_send, deliver_send},
 	[WIRE_OP_TERMINATE] = {false, false, WIRE_QN_TERMINATE, place_terminate, deliver_terminate},
-	/* RFC 7306, opcodes 8 to B, would stand here; without rows they are PERR_OPCODE. */
+	[WIRE_OP_IMM] = {false, false, WIRE_QN_SEND, place_imm, deliver_imm},
+	[WIRE_OP_IMM_SE] = {false, false, WIRE_QN_SEND, place_imm, deliver_imm},
+	[WIRE_OP_ATOMIC_REQ] = {false, false, WIRE_QN_READ_REQ, place_request, deliver_request},
+	[WIRE_OP_ATOMIC_RESP] = {false, false, WIRE_QN_ATOMIC_RESP, place_atomic_resp,
+				 rdmap_atomic_deliver_resp},
 };
 
-static const struct row *row_of(unsigned opcode)
+/* Opcodes without a row, or without RFC 7306, are unexpected ones. */
+static const struct row *row_of(const struct rdmap *ep, const struct wire_ddp *h)
 {
-	return opcode < sizeof(rows) / sizeof(rows[0]) ? &rows[opcode] : NULL;
+	unsigned n = ep->plain ? WIRE_OP_IMM : sizeof(rows) / sizeof(rows[0]);
+	const struct row *row = h->opcode < n ? &rows[h->opcode] : NULL;
+
+	if (!row || row->tagged != h->tagged || (!row->tagged && row->qn != h->qn))
+		return NULL;
+	return row;
 }
 
-/* RFC 5040 4.1: 1, or 0 for the older dialect. */
+/* RFC 5040 4.1: 1, or 0 for the older dialect, which never had the messages of RFC 7306. */
 static bool version_is_known(const struct wire_ddp *h)
 {
-	return h->rv <= 1;
+	return h->rv == 1 || (h->rv == 0 && h->opcode < WIRE_OP_IMM);
 }
+
+/* ---- the ready-to-receive message, RFC 6581 9.2 ---- */
+
+/* A Write or a Read of nothing is invisible by itself; a Send would take a receive. */
+static bool is_rtr_send(const struct rdmap *ep, const struct ssn_rec *c)
+{
+	return ep->wait & WIRE_RTR_SEND && !c->ddp.tagged && c->ddp.opcode == WIRE_OP_SEND &&
+	       c->ddp.qn == WIRE_QN_SEND && c->ddp.msn == RDMAP_MSN_FIRST && c->ddp.mo == 0 &&
+	       c->ddp.last && ddp_rx_payload(c) == 0;
+}
+
+/* The peer's first message: from now on we may speak. True if it was for nothing else. */
+static bool end_wait(struct rdmap *ep, const struct ssn_rec *c)
+{
+	bool swallow = is_rtr_send(ep, c);
+
+	if (swallow)
+		ep->rq->msn++;
+	ep->wait = 0;
+	return swallow;
+}
+
+/* ---- any segment ---- */
 
 enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 			 uint32_t avail, struct span dst[SGL_MAX], unsigned *ret_n)
 {
 	struct target t = {.body = body, .avail = avail, .dst = dst};
-	const struct row *row = row_of(c->ddp.opcode);
-	enum perr perr = ddp_rx_header(&c->ddp, RDMAP_QUEUES);
+	enum perr perr = ddp_rx_header(&c->ddp, ep->queues);
+	const struct row *row;
 
 	if (perr != PERR_NONE)
 		return perr;
+	if (ep->raw)
+		return rdmap_raw_place(ep, c, dst, ret_n);
 	if (!version_is_known(&c->ddp))
 		return PERR_RDMAP_VERSION;
-	if (!row || row->tagged != c->ddp.tagged || (!row->tagged && row->qn != c->ddp.qn))
+	row = row_of(ep, &c->ddp);
+	if (!row)
 		return PERR_OPCODE;
+	if (is_rtr_send(ep, c))
+		return PERR_NONE;
 	perr = row->place(ep, c, &t);
 	if (perr == PERR_NONE)
 		*ret_n = t.n;
 	return perr;
+}
+
+static enum perr deliver(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+{
+	const struct row *row;
+
+	ep->rx_msgs += c->ddp.last;
+	if (ep->raw) {
+		ep->rx_bytes += ddp_rx_payload(c);
+		return rdmap_raw_deliver(ep, c);
+	}
+	row = row_of(ep, &c->ddp);
+	ep->rx_bytes += row->payload ? ddp_rx_payload(c) : 0;
+	if (ep->wait) {
+		*ret_news = true;
+		if (end_wait(ep, c))
+			return PERR_NONE;
+	}
+	return row->deliver(ep, c, ret_news);
 }
 
 int rdmap_rx_deliver(struct rdmap *ep, const struct ssn_rec *c)
@@ -310,16 +388,11 @@ int rdmap_rx_deliver(struct rdmap *ep, const struct ssn_rec *c)
 
 	if (!rdmap_fsm_may_receive(ep->state))
 		return RDMAP_RX_DONE;
-	if (perr == PERR_NONE) {
-		const struct row *row = row_of(c->ddp.opcode);
-
-		ep->rx_msgs += c->ddp.last;
-		ep->rx_bytes += row->payload ? ddp_rx_payload(c) : 0;
-		perr = row->deliver(ep, c, &news);
-	}
+	if (perr == PERR_NONE)
+		perr = deliver(ep, c, &news);
 	if (perr != PERR_NONE) {
 		rdmap_term_fail(ep, perr, c, NULL);
-		return RDMAP_RX_FAILED;
+		return ep->raw ? RDMAP_RX_REPORTED : RDMAP_RX_FAILED;
 	}
 	if (ep->state == RDMAP_FAILED)
 		return RDMAP_RX_TERMINATED;

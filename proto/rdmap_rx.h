@@ -25,6 +25,7 @@ enum {
 	RDMAP_RX_NEWS,       /* there may be something to send now that could not be before */
 	RDMAP_RX_FAILED,     /* the first error: ep->at tells it, a Terminate may wait to be sent */
 	RDMAP_RX_TERMINATED, /* the peer's Terminate: ep->at tells it */
+	RDMAP_RX_REPORTED,   /* raw: the first error: ep->at tells it, the ULP decides */
 };
 
 /* The turn of a segment that was placed, or found wrong (c->perr). Returns an RDMAP_RX_ value. */

@@ -15,24 +15,22 @@ void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr)
 	};
 }
 
-void rdmap_sq_read_sent(struct rdmap_sq *q)
+void rdmap_sq_asked(struct rdmap_sq *q)
 {
-	q->read[(q->read_head + q->reads) % q->ord] = q->tail - 1;
-	q->reads++;
+	q->ask[(q->ask_head + q->asks) % q->size] = (struct rdmap_ask){.pos = q->tail - 1};
+	q->asks++;
 }
 
-struct rdmap_rec *rdmap_sq_read(const struct rdmap_sq *q, unsigned i)
+struct rdmap_ask *rdmap_sq_ask(const struct rdmap_sq *q, unsigned i)
 {
-	if (i >= q->reads)
-		return NULL;
-	return &q->rec[q->read[(q->read_head + i) % q->ord] & q->mask];
+	return i < q->asks ? &q->ask[(q->ask_head + i) % q->size] : NULL;
 }
 
-void rdmap_sq_read_ended(struct rdmap_sq *q)
+void rdmap_sq_answered(struct rdmap_sq *q)
 {
-	rdmap_sq_read(q, 0)->ended = true;
-	q->read_head = (uint16_t)((q->read_head + 1) % q->ord);
-	q->reads--;
+	rdmap_sq_rec(q, rdmap_sq_ask(q, 0))->ended = true;
+	q->ask_head = (uint16_t)((q->ask_head + 1) % q->size);
+	q->asks--;
 	q->read_got = 0;
 }
 
@@ -44,10 +42,12 @@ static void report(const struct rdmap *ep, const struct rdmap_rec *r)
 		.status = r->status,
 		.signaled = r->flags & RDMAP_SIGNALED,
 		.len = r->op == RDMAP_READ && r->status == RDMAP_OK ? r->len : 0,
+		.imm = r->old,
 		.at = r->at,
 	};
 
-	ep->ops->complete(ep->user, &done);
+	if (!r->hidden)
+		ep->ops->complete(ep->user, &done);
 }
 
 void rdmap_sq_report(struct rdmap *ep)
@@ -58,18 +58,18 @@ void rdmap_sq_report(struct rdmap *ep)
 		report(ep, &q->rec[q->head++ & q->mask]);
 }
 
-void rdmap_sq_flush(struct rdmap *ep)
+void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 {
 	struct rdmap_sq *q = &ep->sq;
 
-	for (; q->head != q->tail; q->head++) {
+	for (; q->tail - q->head > keep; q->head++) {
 		struct rdmap_rec *r = &q->rec[q->head & q->mask];
 
 		if (r->status == RDMAP_OK)
 			r->status = RDMAP_FLUSHED;
 		report(ep, r);
 	}
-	q->reads = 0;
+	q->asks = 0;
 	q->read_got = 0;
 }
 
@@ -80,8 +80,9 @@ static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 		return h->opcode == WIRE_OP_WRITE && r->op == RDMAP_WRITE && r->rstag == h->stag &&
 		       h->to >= r->rto && checked_range(h->to - r->rto, 1, r->len);
 	if (h->qn == WIRE_QN_SEND)
-		return (r->op == RDMAP_SEND || r->op == RDMAP_SEND_INV) && r->msn == h->msn;
-	return h->qn == WIRE_QN_READ_REQ && r->op == RDMAP_READ && r->msn == h->msn;
+		return (r->op == RDMAP_SEND || r->op == RDMAP_SEND_INV || r->op == RDMAP_IMM) &&
+		       r->msn == h->msn;
+	return h->qn == WIRE_QN_READ_REQ && rdmap_op_asks(r->op) && r->msn == h->msn;
 }
 
 static enum rdmap_status status_of(const struct wire_term *t)

@@ -5,9 +5,15 @@
 
 enum { LAYER_LLP = 2, ETYPE_CATASTROPHIC = 0 };
 
+/* The RDMA header is copied for Read Requests alone (RFC 5040 4.8, RFC 7306 8.1), and not for
+ * errors of the operation itself (figure 10). */
+static bool copies_request(const struct ssn_rec *c, enum perr perr)
+{
+	return c->ddp.opcode == WIRE_OP_READ_REQ && perr_term(perr) >> 8 == 1;
+}
+
 /* Which copies go with which error: RFC 5040 figure 10 and 7.1. */
-static uint8_t build(uint8_t out[WIRE_TERM_MAX], enum perr perr, const struct ssn_rec *c,
-		     const uint8_t *read)
+static struct wire_term describe(enum perr perr, const struct ssn_rec *c, const uint8_t *request)
 {
 	uint16_t word = perr_term(perr);
 	struct wire_term t = {
@@ -23,11 +29,11 @@ static uint8_t build(uint8_t out[WIRE_TERM_MAX], enum perr perr, const struct ss
 		t.ddp_len = (uint8_t)wire_ddp_put(t.ddp, &c->ddp);
 		memcpy(t.ddp, c->ctl, sizeof(c->ctl));
 	}
-	if (t.has_ddp && read) {
+	if (t.has_ddp && request && copies_request(c, perr)) {
 		t.has_read = true;
-		memcpy(t.read, read, WIRE_READ_REQ_LEN);
+		memcpy(t.read, request, WIRE_READ_REQ_LEN);
 	}
-	return (uint8_t)wire_term_put(out, &t);
+	return t;
 }
 
 static void locate_segment(struct perr_at *at, const struct wire_ddp *h, uint32_t len)
@@ -48,13 +54,36 @@ static void locate_read(struct perr_at *at, const uint8_t *read)
 	at->len = r.size;
 }
 
+static void locate_atomic(struct perr_at *at, const uint8_t *request)
+{
+	struct wire_atomic_req r;
+
+	wire_atomic_req_get(request, &r);
+	at->stag = r.stag;
+	at->to = r.to;
+	at->len = sizeof(uint64_t);
+}
+
+static void locate(struct perr_at *at, const struct ssn_rec *c, const uint8_t *request)
+{
+	locate_segment(at, &c->ddp, ddp_rx_payload(c));
+	if (request && c->ddp.opcode == WIRE_OP_READ_REQ)
+		locate_read(at, request);
+	else if (request)
+		locate_atomic(at, request);
+}
+
 /* The receive that a failing Send was for tells what was wrong with it. */
 static void blame_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec *c)
 {
-	struct rdmap_rq_slot *s = rdmap_rq_find(&ep->rq, c->ddp.msn);
+	unsigned qn = ep->raw ? c->ddp.qn : WIRE_QN_SEND;
 	const struct sgl_elem *bad;
+	struct rdmap_rq_slot *s;
 
-	if (c->ddp.tagged || c->ddp.qn != WIRE_QN_SEND || !s)
+	if (c->ddp.tagged || c->ddp.qn != qn || qn >= ep->queues)
+		return;
+	s = rdmap_rq_find(&ep->rq[qn], c->ddp.msn);
+	if (!s)
 		return;
 	if (perr == PERR_TOO_LONG) {
 		s->status = RDMAP_LOC_LEN;
@@ -72,20 +101,23 @@ static bool is_terminate(const struct ssn_rec *c)
 	       c->ddp.opcode == WIRE_OP_TERMINATE;
 }
 
-void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c, const uint8_t *read)
+void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,
+		     const uint8_t *request)
 {
-	if (ep->state == RDMAP_FAILED)
+	if (ep->state == RDMAP_FAILED || ep->state == RDMAP_LAST_WORDS)
 		return;
 	ep->at = (struct perr_at){.perr = (uint16_t)perr, .term = perr_term(perr)};
 	if (c) {
-		locate_segment(&ep->at, &c->ddp, ddp_rx_payload(c));
+		locate(&ep->at, c, request);
 		blame_receive(ep, perr, c);
 	}
-	if (read)
-		locate_read(&ep->at, read);
-	if (!c || !is_terminate(c))
-		ep->tx.term_len = build(ep->tx.term, perr, c, read);
-	rdmap_abort(ep);
+	ep->why = describe(perr, c, request);
+	if (!ep->raw && (!c || !is_terminate(c)))
+		ep->tx.term_len = (uint8_t)wire_term_put(ep->tx.term, &ep->why);
+	if (ep->raw && c)
+		rdmap_report(ep);
+	else
+		rdmap_abort(ep);
 }
 
 enum perr rdmap_term_received(struct rdmap *ep, uint32_t len)
@@ -97,6 +129,7 @@ enum perr rdmap_term_received(struct rdmap *ep, uint32_t len)
 		return PERR_RDMAP_LENGTH;
 	ep->at = (struct perr_at){.term = WIRE_TERM_WORD(t.layer, t.etype, t.code)};
 	ep->at.perr = (uint16_t)perr_of_term(ep->at.term);
+	ep->why = t;
 	if (t.has_ddp && wire_ddp_get(t.ddp, t.ddp_len, &h) > 0)
 		locate_segment(&ep->at, &h, t.seg_len > t.ddp_len ? t.seg_len - t.ddp_len : 0);
 	if (t.has_read)

@@ -9,6 +9,7 @@ static const char *const state_name[SESSION_STATE_COUNT] = {
 	[SESSION_OPEN] = "open",
 	[SESSION_ENDING] = "ending",
 	[SESSION_LOCAL_ENDED] = "local-ended",
+	[SESSION_HALF_CLOSED] = "half-closed",
 	[SESSION_PEER_ENDED] = "peer-ended",
 	[SESSION_LAST_CHUNK] = "last-chunk",
 	[SESSION_QUARANTINE] = "quarantine",
@@ -26,6 +27,7 @@ static const char *const event_name[SESSION_EVENT_COUNT] = {
 	[SESSION_RX_ACCEPT] = "rx Accept",
 	[SESSION_RX_REJECT] = "rx Reject",
 	[SESSION_RX_TERMINATE] = "rx Terminate",
+	[SESSION_RX_HALF_CLOSE] = "rx Terminate of one half",
 	[SESSION_RX_SEGMENT] = "rx segment",
 	[SESSION_RX_VIOLATION] = "rx violation",
 	[SESSION_LAST_SENT] = "last chunk sent",
@@ -162,7 +164,10 @@ static unsigned open_session(struct session *s, enum session_event ev)
 		return SESSION_DO_DELIVER;
 	case SESSION_RX_TERMINATE: /* 6.2: always answered, so that both sides know the end */
 		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+	case SESSION_RX_HALF_CLOSE: /* RFC 5041 6.2.1 */
+		return go(s, ev, SESSION_HALF_CLOSED, SESSION_DO_TELL_HALF);
 	case SESSION_CLOSE:
+	case SESSION_TIMEOUT: /* a ULP that was told of an error has not closed */
 		return go(s, ev, SESSION_ENDING, SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_RX_INITIATE: /* 6.1 */
 	case SESSION_RX_UNWANTED:
@@ -174,7 +179,32 @@ static unsigned open_session(struct session *s, enum session_event ev)
 	case SESSION_LOST:
 		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
 	case SESSION_ACKED:
+		return 0;
+	default:
+		return SESSION_DO_BAD;
+	}
+}
+
+/* The peer has said its last; the ULP has not. */
+static unsigned half_closed(struct session *s, enum session_event ev)
+{
+	switch (ev) {
+	case SESSION_CLOSE: /* RFC 5041 6.2.1: then the other half ends gracefully */
 	case SESSION_TIMEOUT:
+		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+	case SESSION_LOST:
+		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+	case SESSION_RX_INITIATE: /* RFC 5041 6.2.1: nothing may come behind the end */
+	case SESSION_RX_UNWANTED:
+	case SESSION_RX_ACCEPT:
+	case SESSION_RX_REJECT:
+	case SESSION_RX_TERMINATE:
+	case SESSION_RX_HALF_CLOSE:
+	case SESSION_RX_SEGMENT:
+	case SESSION_RX_VIOLATION:
+		return go(s, ev, SESSION_PEER_ENDED,
+			  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
+	case SESSION_ACKED:
 		return 0;
 	default:
 		return SESSION_DO_BAD;
@@ -273,6 +303,8 @@ unsigned session_event(struct session *s, enum session_event ev)
 	case SESSION_ENDING:
 	case SESSION_LOCAL_ENDED:
 		return half_ended(s, ev);
+	case SESSION_HALF_CLOSED:
+		return half_closed(s, ev);
 	case SESSION_PEER_ENDED:
 		return peer_ended(s, ev);
 	case SESSION_LAST_CHUNK:

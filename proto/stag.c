@@ -8,7 +8,7 @@
 
 enum { LINE = 64 };
 
-/* One region on a cache line of its own. region.stag 0 marks a free slot. */
+/* One entry on a cache line of its own. region.stag 0 marks a free slot. */
 struct slot {
 	_Alignas(LINE) struct stag_region region;
 };
@@ -56,30 +56,44 @@ struct stag_table *stag_table_init(void *mem, uint32_t max)
 	return t;
 }
 
+/* A value without its key: what an entry is found by, and what none shares with another. */
+static uint32_t index_of(uint32_t stag)
+{
+	return stag / (STAG_KEY + 1);
+}
+
 /*
- * Values are random, so any bits would do; the multiplication keeps probes short for
- * values that are not.
+ * Indices are random, so any bits would do; the multiplication keeps probes short for
+ * indices that are not.
  */
 static uint32_t home(const struct stag_table *t, uint32_t stag)
 {
-	return (stag * UINT32_C(0x9e3779b1)) >> t->shift;
+	return (index_of(stag) * UINT32_C(0x9e3779b1)) >> t->shift;
 }
 
-/* The region's slot, or the free one that ends the search for it. */
+/* The slot of the value's index, or the free one that ends the search for it. */
 static struct slot *probe(const struct stag_table *t, uint32_t stag)
 {
 	uint32_t i = home(t, stag);
 
-	while (t->slots[i].region.stag != stag && t->slots[i].region.stag != 0)
+	while (t->slots[i].region.stag != 0 && index_of(t->slots[i].region.stag) != index_of(stag))
 		i = (i + 1) & t->mask;
 	return &t->slots[i];
 }
 
-static struct stag_region *find(const struct stag_table *t, uint32_t stag)
+/* The entry of the value's index, whatever its key. */
+static struct stag_region *find_any_key(const struct stag_table *t, uint32_t stag)
 {
 	struct stag_region *r = &probe(t, stag)->region;
 
 	return r->stag ? r : NULL;
+}
+
+static struct stag_region *find(const struct stag_table *t, uint32_t stag)
+{
+	struct stag_region *r = find_any_key(t, stag);
+
+	return r && r->stag == stag ? r : NULL;
 }
 
 int stag_add(struct stag_table *t, const struct stag_region *r)
@@ -94,19 +108,27 @@ int stag_add(struct stag_table *t, const struct stag_region *r)
 	if (s->region.stag)
 		return STAG_ADD_E_TAKEN;
 	s->region = *r;
-	s->region.valid = true;
+	s->region.valid = r->kind == STAG_REGION;
+	s->region.windows = 0;
 	t->used++;
 	return STAG_ADD_OK;
 }
 
-bool stag_remove(struct stag_table *t, uint32_t stag)
+/* Ends what the entry shows. */
+static void end(const struct stag_table *t, struct stag_region *r)
 {
-	struct slot *s = probe(t, stag);
-	uint32_t hole = (uint32_t)(s - t->slots);
+	if (r->valid && r->kind != STAG_REGION) {
+		struct stag_region *parent = find(t, r->parent);
 
-	if (s->region.stag == 0)
-		return false;
-	/* Whoever was pushed past the hole by a collision moves back into it. */
+		assert(parent && parent->windows > 0);
+		parent->windows--;
+	}
+	r->valid = false;
+}
+
+/* Frees the slot. Whoever was pushed past it by a collision moves back into it. */
+static void vacate(struct stag_table *t, uint32_t hole)
+{
 	for (uint32_t i = (hole + 1) & t->mask; t->slots[i].region.stag; i = (i + 1) & t->mask) {
 		uint32_t from_home = (i - home(t, t->slots[i].region.stag)) & t->mask;
 		uint32_t from_hole = (i - hole) & t->mask;
@@ -118,12 +140,28 @@ bool stag_remove(struct stag_table *t, uint32_t stag)
 	}
 	memset(&t->slots[hole], 0, sizeof(t->slots[hole]));
 	t->used--;
+}
+
+bool stag_remove(struct stag_table *t, uint32_t stag)
+{
+	struct slot *s = probe(t, stag);
+
+	if (stag == 0 || s->region.stag != stag)
+		return false;
+	assert(s->region.windows == 0);
+	end(t, &s->region);
+	vacate(t, (uint32_t)(s - t->slots));
 	return true;
 }
 
 const struct stag_region *stag_find(const struct stag_table *t, uint32_t stag)
 {
 	return find(t, stag);
+}
+
+const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t stag)
+{
+	return find_any_key(t, stag);
 }
 
 int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_who *who,
@@ -153,6 +191,68 @@ int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_who *
 		return STAG_E_INVALID;
 	if (r->scope == 0 || r->scope != who->scope || r->pd != who->pd)
 		return STAG_E_SCOPE;
-	r->valid = false;
+	end(t, r);
 	return STAG_E_OK;
+}
+
+enum { WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
+
+/* The window that the value is for, if this asker may bind it now. */
+static struct stag_region *bindable(const struct stag_table *t, uint32_t stag,
+				    const struct stag_who *who)
+{
+	struct stag_region *w = find_any_key(t, stag);
+
+	if (stag == 0 || !w || w->kind == STAG_REGION || w->pd != who->pd)
+		return NULL;
+	if (w->kind == STAG_WINDOW_PD)
+		return who->scope == 0 ? w : NULL;
+	return who->scope != 0 && !w->valid ? w : NULL;
+}
+
+/* Whether the region can lend what the window is to show: a STAG_BIND_ value. */
+static int lends(const struct stag_region *r, const struct stag_bind *b, uint64_t pd)
+{
+	uint32_t needs = STAG_BIND_WINDOWS;
+
+	if (b->rights & (STAG_REMOTE_WRITE | STAG_REMOTE_ATOMIC))
+		needs |= STAG_LOCAL_WRITE;
+	if (!r || !r->valid || r->kind != STAG_REGION || r->pd != pd || r->scope != 0)
+		return STAG_BIND_E_REGION;
+	if ((b->rights & ~(uint32_t)WINDOW_RIGHTS) || (r->rights & needs) != needs)
+		return STAG_BIND_E_RIGHTS;
+	if (b->len == 0 || b->to < r->to || !checked_range(b->to - r->to, b->len, r->len))
+		return STAG_BIND_E_BOUNDS;
+	return STAG_BIND_OK;
+}
+
+/* The window leads to its part of the region from now on, in one lookup. */
+static void show(struct stag_region *w, struct stag_region *r, const struct stag_bind *b,
+		 uint64_t scope)
+{
+	w->rights = b->rights;
+	w->scope = scope;
+	w->to = b->to;
+	w->len = b->len;
+	w->base = r->base + (b->to - r->to);
+	w->parent = r->stag;
+	w->valid = true;
+	r->windows++;
+}
+
+int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag_who *who)
+{
+	struct stag_region *w = bindable(t, b->window, who), *r = find(t, b->region);
+	bool unbind = w && w->kind == STAG_WINDOW_PD && b->len == 0;
+	int e = unbind ? STAG_BIND_OK : lends(r, b, who->pd);
+
+	if (!w)
+		return STAG_BIND_E_WINDOW;
+	if (e)
+		return e;
+	end(t, w);
+	w->stag = b->window;
+	if (!unbind)
+		show(w, r, b, who->scope);
+	return STAG_BIND_OK;
 }

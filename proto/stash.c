@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "util/be.h"
 #include "util/checked.h"
 
 enum entry_state { WAITING, READY, DEAD };
@@ -72,17 +73,32 @@ uint8_t *stash_add(struct stash *s, uint16_t sid, uint32_t ppid, uint32_t len)
 	return (uint8_t *)(e + 1);
 }
 
-void stash_release(struct stash *s, uint16_t sid)
+/* Makes entries of the stream ready: all, or the first one that begins with *ssn. */
+static void release(struct stash *s, uint16_t sid, const uint16_t *ssn)
 {
+	s->scan = 0;
 	for (uint32_t at = 0; at < s->used; at += entry_at(s, at)->room) {
 		struct entry *e = entry_at(s, at);
 
-		if (e->sid == sid && e->state == WAITING) {
-			e->state = READY;
-			s->ready++;
-		}
+		if (e->sid != sid || e->state != WAITING)
+			continue;
+		if (ssn && be_get16((const uint8_t *)(e + 1)) != *ssn)
+			continue;
+		e->state = READY;
+		s->ready++;
+		if (ssn)
+			return;
 	}
-	s->scan = 0;
+}
+
+void stash_release(struct stash *s, uint16_t sid)
+{
+	release(s, sid, NULL);
+}
+
+void stash_release_ssn(struct stash *s, uint16_t sid, uint16_t ssn)
+{
+	release(s, sid, &ssn);
 }
 
 uint32_t stash_drop(struct stash *s, uint16_t sid)

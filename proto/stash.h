@@ -27,6 +27,9 @@ uint8_t *stash_add(struct stash *s, uint16_t sid, uint32_t ppid, uint32_t len);
 /* The messages of a stream may be taken. */
 void stash_release(struct stash *s, uint16_t sid);
 
+/* Of those, the first one that begins with the 16-bit number ssn alone, if there is one. */
+void stash_release_ssn(struct stash *s, uint16_t sid, uint16_t ssn);
+
 /* Forgets the messages of a stream. Returns how many there were. */
 uint32_t stash_drop(struct stash *s, uint16_t sid);
 

@@ -10,7 +10,19 @@
 enum { DDP_T = 0x80, DDP_L = 0x40, DDP_DV = 0x03 };
 
 /* RDMAP control byte, RFC 5040 4.1: RV, two reserved bits, opcode. */
-enum { RDMAP_RV_SHIFT = 6, RDMAP_RV = 0x03, RDMAP_OPCODE = 0x0f };
+enum {
+	RDMAP_RV_SHIFT = 6,
+	RDMAP_RV = 0x03,
+	RDMAP_RSV_SHIFT = 4,
+	RDMAP_RSV = 0x03,
+	RDMAP_OPCODE = 0x0f,
+};
+
+/* Atomic Request, RFC 7306 5.2.1: the last four bits of its first word. */
+enum { ATOMIC_AOP = 0x0f };
+
+/* Enhanced words, RFC 6581 9: two flags and 14 bits, twice. */
+enum { ENH_FIRST = 0x8000, ENH_SECOND = 0x4000, ENH_DEPTH = 0x3fff };
 
 /* Terminate control, RFC 5040 4.8: the bits of its third byte; the rest is reserved. */
 enum { TERM_M = 0x80, TERM_D = 0x40, TERM_R = 0x20, TERM_CTRL_LEN = 4, TERM_SEGLEN_LEN = 2 };
@@ -22,7 +34,8 @@ static_assert(WIRE_TERM_MAX ==
 size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h)
 {
 	p[0] = (uint8_t)((h->tagged ? DDP_T : 0) | (h->last ? DDP_L : 0) | (h->dv & DDP_DV));
-	p[1] = (uint8_t)((h->rv & RDMAP_RV) << RDMAP_RV_SHIFT | (h->opcode & RDMAP_OPCODE));
+	p[1] = (uint8_t)((h->rv & RDMAP_RV) << RDMAP_RV_SHIFT |
+			 (h->rsv & RDMAP_RSV) << RDMAP_RSV_SHIFT | (h->opcode & RDMAP_OPCODE));
 	if (h->tagged) {
 		be_put32(p + 2, h->stag);
 		be_put64(p + 6, h->to);
@@ -50,6 +63,7 @@ size_t wire_ddp_get(const uint8_t *p, size_t len, struct wire_ddp *ret)
 		.last = p[0] & DDP_L,
 		.dv = p[0] & DDP_DV,
 		.rv = p[1] >> RDMAP_RV_SHIFT,
+		.rsv = p[1] >> RDMAP_RSV_SHIFT & RDMAP_RSV,
 		.opcode = p[1] & RDMAP_OPCODE,
 	};
 	if (ret->tagged) {
@@ -80,6 +94,70 @@ void wire_read_req_get(const uint8_t p[WIRE_READ_REQ_LEN], struct wire_read_req 
 	ret->size = be_get32(p + 12);
 	ret->src_stag = be_get32(p + 16);
 	ret->src_to = be_get64(p + 20);
+}
+
+void wire_atomic_req_put(uint8_t p[WIRE_ATOMIC_REQ_LEN], const struct wire_atomic_req *r)
+{
+	bool swap = r->aop == WIRE_CMP_SWAP;
+
+	be_put32(p, r->aop & ATOMIC_AOP);
+	be_put32(p + 4, r->id);
+	be_put32(p + 8, r->stag);
+	be_put64(p + 12, r->to);
+	be_put64(p + 20, r->data);
+	be_put64(p + 28, r->mask);
+	be_put64(p + 36, swap ? r->compare : 0);
+	be_put64(p + 44, swap ? r->compare_mask : UINT64_MAX);
+}
+
+void wire_atomic_req_get(const uint8_t p[WIRE_ATOMIC_REQ_LEN], struct wire_atomic_req *ret)
+{
+	*ret = (struct wire_atomic_req){
+		.aop = p[3] & ATOMIC_AOP,
+		.id = be_get32(p + 4),
+		.stag = be_get32(p + 8),
+		.to = be_get64(p + 12),
+		.data = be_get64(p + 20),
+		.mask = be_get64(p + 28),
+		.compare = be_get64(p + 36),
+		.compare_mask = be_get64(p + 44),
+	};
+}
+
+void wire_atomic_resp_put(uint8_t p[WIRE_ATOMIC_RESP_LEN], const struct wire_atomic_resp *r)
+{
+	be_put32(p, r->id);
+	be_put64(p + 4, r->value);
+}
+
+void wire_atomic_resp_get(const uint8_t p[WIRE_ATOMIC_RESP_LEN], struct wire_atomic_resp *ret)
+{
+	ret->id = be_get32(p);
+	ret->value = be_get64(p + 4);
+}
+
+void wire_enh_put(uint8_t p[WIRE_ENH_LEN], const struct wire_enh *e)
+{
+	bool b = e->rtr & WIRE_RTR_SEND, c = e->rtr & WIRE_RTR_WRITE, d = e->rtr & WIRE_RTR_READ;
+
+	be_put16(p, (uint16_t)((e->p2p ? ENH_FIRST : 0) | (b ? ENH_SECOND : 0) |
+			       (e->ird & ENH_DEPTH)));
+	be_put16(p + 2,
+		 (uint16_t)((c ? ENH_FIRST : 0) | (d ? ENH_SECOND : 0) | (e->ord & ENH_DEPTH)));
+}
+
+void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret)
+{
+	uint16_t one = be_get16(p), two = be_get16(p + 2);
+
+	*ret = (struct wire_enh){
+		.p2p = one & ENH_FIRST,
+		.rtr = (uint8_t)((one & ENH_SECOND ? WIRE_RTR_SEND : 0) |
+				 (two & ENH_FIRST ? WIRE_RTR_WRITE : 0) |
+				 (two & ENH_SECOND ? WIRE_RTR_READ : 0)),
+		.ird = one & ENH_DEPTH,
+		.ord = two & ENH_DEPTH,
+	};
 }
 
 size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t)

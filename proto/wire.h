@@ -30,6 +30,8 @@ enum {
 	WIRE_IMM_LEN = 8,         /* RFC 7306 6 */
 	WIRE_ATOMIC_REQ_LEN = 52, /* RFC 7306 5.2.1 */
 	WIRE_ATOMIC_RESP_LEN = 12,
+	WIRE_ENH_LEN = 4, /* RFC 6581 9: in front of an enhanced message's private data */
+	WIRE_ENH_UNCHANGED = 0x3fff, /* RFC 6581 9.1: IRD or ORD is not negotiated */
 
 	/* The longest run of header bytes in front of payload, DDP-SSN included. */
 	WIRE_HEAD_MAX = WIRE_SSN_LEN + WIRE_UNTAGGED_LEN + WIRE_TERM_MAX,
@@ -48,6 +50,12 @@ enum wire_func {
 	WIRE_ENH_ACCEPT = 6,
 	WIRE_ENH_REJECT = 7,
 };
+
+/* The codes of RFC 6581. */
+static inline bool wire_func_enhanced(unsigned func)
+{
+	return func >= WIRE_ENH_INITIATE && func <= WIRE_ENH_REJECT;
+}
 
 /* RDMAP opcodes, RFC 5040 4.3 and RFC 7306 4.1. */
 enum wire_opcode {
@@ -79,6 +87,7 @@ struct wire_ddp {
 	bool last;         /* L */
 	uint8_t dv;        /* DDP version, 1 is the only legal one */
 	uint8_t rv;        /* RDMAP version: 1; 0 is the dialect of the RDMA Consortium */
+	uint8_t rsv;       /* the two bits between: 0 from RDMAP, the ULP's in raw DDP mode */
 	uint8_t opcode;    /* enum wire_opcode, or an unassigned value up to 15 */
 	uint32_t inv_stag; /* untagged: RsvdULP[8:39], the Invalidate STag */
 	uint32_t stag;     /* tagged */
@@ -108,6 +117,51 @@ void wire_read_req_put(uint8_t p[WIRE_READ_REQ_LEN], const struct wire_read_req 
 
 /* Reads all WIRE_READ_REQ_LEN bytes; any bytes are a header. */
 void wire_read_req_get(const uint8_t p[WIRE_READ_REQ_LEN], struct wire_read_req *ret);
+
+/* Atomic operation codes, RFC 7306 5.2.1. */
+enum wire_aop { WIRE_FETCH_ADD = 0, WIRE_CMP_SWAP = 2 };
+
+/* Atomic Request header, RFC 7306 5.2.1. */
+struct wire_atomic_req {
+	uint8_t aop; /* enum wire_aop, or an unassigned value up to 15 */
+	uint32_t id; /* chosen by the requester, returned in the response */
+	uint32_t stag;
+	uint64_t to;
+	uint64_t data;         /* addend, or new value */
+	uint64_t mask;         /* FetchAdd: carries out of these bits are dropped; CmpSwap: bits
+				  replaced */
+	uint64_t compare;      /* CmpSwap */
+	uint64_t compare_mask; /* CmpSwap: bits compared */
+};
+
+/* Writes all WIRE_ATOMIC_REQ_LEN bytes. FetchAdd: compare 0, compare_mask all ones. */
+void wire_atomic_req_put(uint8_t p[WIRE_ATOMIC_REQ_LEN], const struct wire_atomic_req *r);
+
+/* Reads all WIRE_ATOMIC_REQ_LEN bytes; reserved bits are ignored. */
+void wire_atomic_req_get(const uint8_t p[WIRE_ATOMIC_REQ_LEN], struct wire_atomic_req *ret);
+
+/* Atomic Response header, RFC 7306 5.2.2: 12 bytes, whatever section 4 says. */
+struct wire_atomic_resp {
+	uint32_t id;
+	uint64_t value; /* before the operation */
+};
+
+/* Writes and reads all WIRE_ATOMIC_RESP_LEN bytes. */
+void wire_atomic_resp_put(uint8_t p[WIRE_ATOMIC_RESP_LEN], const struct wire_atomic_resp *r);
+void wire_atomic_resp_get(const uint8_t p[WIRE_ATOMIC_RESP_LEN], struct wire_atomic_resp *ret);
+
+/* The 32 bits of enhanced session establishment, RFC 6581 9. */
+enum { WIRE_RTR_SEND = 1, WIRE_RTR_WRITE = 2, WIRE_RTR_READ = 4 }; /* flags B, C, D */
+
+struct wire_enh {
+	bool p2p;          /* A: the initiator sends a ready-to-receive message first */
+	uint8_t rtr;       /* set of WIRE_RTR_ */
+	uint16_t ird, ord; /* 0 .. 0x3ffe, or WIRE_ENH_UNCHANGED */
+};
+
+/* Writes and reads all WIRE_ENH_LEN bytes. put: ird and ord fit 14 bits. */
+void wire_enh_put(uint8_t p[WIRE_ENH_LEN], const struct wire_enh *e);
+void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret);
 
 /* Terminate header, RFC 5040 4.8. */
 struct wire_term {

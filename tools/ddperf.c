@@ -34,6 +34,7 @@ static const struct option longopts[] = {
 static int help(void)
 {
 	printf("Usage: ddperf [OPTION]... HOST write|read|send bw|lat|rate\n"
+	       "       ddperf [OPTION]... HOST fetch-add lat|rate\n"
 	       "       ddperf -s [--once] [OPTION]...\n"
 	       "Measures bandwidth, latency or messages per second between here and HOST.\n\n"
 	       "  -s, --server            serve\n"
@@ -123,6 +124,23 @@ static int set_option(struct ddperf_opts *o, int opt, const char *arg, bool *ret
 	}
 }
 
+/* What an operation has not. Negative after a message. */
+static int check_test(struct ddperf_opts *o)
+{
+	if (o->inline_data && ddperf_asks(o->op)) {
+		common_usage("a %s has no inline data", ddperf_op_str(o->op));
+		return -1;
+	}
+	if (o->op != DDPERF_FETCH_ADD)
+		return 0;
+	if (o->metric == DDPERF_BW || (o->size && o->size != DDPERF_CELL)) {
+		common_usage("fetch-add has no bandwidth, and no size but %d", DDPERF_CELL);
+		return -1;
+	}
+	o->size = DDPERF_CELL;
+	return 0;
+}
+
 /* HOST OPERATION METRIC. Negative after a message. */
 static int set_test(struct ddperf_opts *o, char *const *arg)
 {
@@ -139,16 +157,14 @@ static int set_test(struct ddperf_opts *o, char *const *arg)
 	o->host = arg[0];
 	o->op = op;
 	o->metric = metric;
+	if (check_test(o) < 0)
+		return -1;
 	if (!o->size)
 		o->size = metric == DDPERF_BW ? 64 << 10 : 64;
 	if (metric == DDPERF_LAT)
 		o->depth = 1;
 	else if (!o->depth)
 		o->depth = metric == DDPERF_BW ? 64 : 256;
-	if (o->inline_data && op == DDPERF_READ) {
-		common_usage("a Read has no inline data");
-		return -1;
-	}
 	return 0;
 }
 

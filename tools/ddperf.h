@@ -72,6 +72,12 @@ int ddperf_post_credit_recvs(struct ddperf_run *run);
 /* The report on stdout. */
 void ddperf_report(const struct ddperf_run *run, struct ddperf_result *res);
 
+/* Whether the server's daemon answers it, without its program. */
+static inline bool ddperf_asks(enum ddperf_op op)
+{
+	return op == DDPERF_READ || op == DDPERF_FETCH_ADD;
+}
+
 /* Memory as the other side writes it. */
 static inline uint8_t ddperf_load(const uint8_t *p)
 {

@@ -15,7 +15,7 @@ static uint16_t reads(const struct ddperf_run *run)
 {
 	uint32_t n = run->o->depth;
 
-	if (run->o->op != DDPERF_READ)
+	if (!ddperf_asks(run->o->op))
 		return 0;
 	n = n < run->caps.max_ord ? n : run->caps.max_ord;
 	n = n < run->caps.max_ird ? n : run->caps.max_ird;
@@ -76,6 +76,10 @@ static int set_up(struct ddperf_run *run)
 		r = ddp_query(run->s.ctx, &run->caps);
 	if (r < 0)
 		return r;
+	if (run->o->op == DDPERF_FETCH_ADD && !(run->caps.features & DDP_CAP_ATOMIC)) {
+		common_error("fetch-add: the daemon here has no atomics");
+		return -EOPNOTSUPP;
+	}
 	need.reads = reads(run);
 	need.max_inline = run->o->inline_data ? run->o->size : 0;
 	if (need.max_inline > run->caps.max_inline) {

@@ -56,6 +56,7 @@ static int post(struct ddperf_run *run, enum ddp_wr_opcode op, unsigned flags)
 		.opcode = op,
 		.send_flags = flags,
 		.rdma = {run->peer.to, run->peer.stag},
+		.atomic = {.compare_add = 1},
 	};
 	int r;
 
@@ -106,11 +107,20 @@ static int read_round(struct ddperf_run *run)
 	return r == 0 ? await(run, DDP_WC_RDMA_READ) : r;
 }
 
+static int add_round(struct ddperf_run *run)
+{
+	int r = post(run, DDP_WR_ATOMIC_FETCH_AND_ADD, DDP_SEND_SIGNALED);
+
+	return r == 0 ? await(run, DDP_WC_FETCH_ADD) : r;
+}
+
 static int one_round(struct ddperf_run *run)
 {
 	switch (run->o->op) {
 	case DDPERF_READ:
 		return read_round(run);
+	case DDPERF_FETCH_ADD:
+		return add_round(run);
 	case DDPERF_SEND:
 		return send_round(run);
 	default:
@@ -120,7 +130,7 @@ static int one_round(struct ddperf_run *run)
 
 int ddperf_pingpong(struct ddperf_run *run)
 {
-	double ways = run->o->op == DDPERF_READ ? 1 : 2; /* a Read is measured there and back */
+	double ways = ddperf_asks(run->o->op) ? 1 : 2; /* a Read is measured there and back */
 	uint64_t rounds = 0, t0 = common_now_ns();
 	int r = 0;
 

@@ -20,9 +20,10 @@ enum {
 	DDPERF_HELLO_LEN = 40,
 	DDPERF_ANSWER_LEN = 24,
 	DDPERF_CREDIT_LEN = 8,
+	DDPERF_CELL = 8, /* bytes of an atomic */
 };
 
-enum ddperf_op { DDPERF_WRITE, DDPERF_READ, DDPERF_SEND, DDPERF_OPS };
+enum ddperf_op { DDPERF_WRITE, DDPERF_READ, DDPERF_SEND, DDPERF_FETCH_ADD, DDPERF_OPS };
 enum ddperf_metric { DDPERF_BW, DDPERF_LAT, DDPERF_RATE, DDPERF_METRICS };
 
 struct ddperf_hello {
@@ -35,7 +36,7 @@ struct ddperf_hello {
 };
 
 struct ddperf_answer {
-	uint32_t stag;    /* where the client writes and reads */
+	uint32_t stag;    /* where the client writes, reads and adds */
 	uint32_t credits; /* Sends that the server takes before the first credit */
 	uint64_t to;
 };

@@ -3,7 +3,7 @@
 
 #include "tools/ddperf.h"
 
-static const char *const ops[] = {"write", "read", "send"};
+static const char *const ops[] = {"write", "read", "send", "fetch-add"};
 static const char *const metrics[] = {"bw", "lat", "rate"};
 
 struct words {
@@ -31,12 +31,13 @@ const char *ddperf_metric_str(enum ddperf_metric metric)
 /* What exactly the figures are. */
 static const char *meaning(const struct ddperf_opts *o)
 {
-	if (o->metric != DDPERF_LAT && o->op == DDPERF_READ)
+	if (o->metric != DDPERF_LAT && ddperf_asks(o->op))
 		return "from the first post until the last data had come";
 	if (o->metric != DDPERF_LAT)
 		return "from the first post until the server had the last message";
 	switch (o->op) {
 	case DDPERF_READ:
+	case DDPERF_FETCH_ADD:
 		return "there and back: post to completion";
 	case DDPERF_SEND:
 		return "one way: half of a round of two Sends, each awaited on its CQ";

@@ -20,7 +20,7 @@ enum {
 
 struct served {
 	struct ddperf_hello hello;
-	struct ddp_mr *in;  /* what the client writes, sends and reads */
+	struct ddp_mr *in;  /* what the client writes, sends, reads and adds to */
 	struct ddp_mr *out; /* what is sent and written back */
 	uint32_t recvs;     /* posted */
 	uint32_t taken;     /* Sends so far */
@@ -52,6 +52,13 @@ static int post_recvs(struct session *s, const struct served *p, uint32_t n)
 	return 0;
 }
 
+static unsigned rights(enum ddperf_op op)
+{
+	if (op == DDPERF_FETCH_ADD)
+		return DDP_ACCESS_REMOTE_ATOMIC;
+	return DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ;
+}
+
 static int set_up(struct session *s, struct served *p)
 {
 	size_t len = p->hello.size > MIN_BUF ? p->hello.size : MIN_BUF;
@@ -64,12 +71,12 @@ static int set_up(struct session *s, struct served *p)
 	p->recvs = p->hello.op == DDPERF_SEND ? 2 * p->hello.depth : 0;
 	p->recvs = p->recvs < MIN_RECVS ? MIN_RECVS : p->recvs;
 	need.recv_wr = p->recvs;
-	if (p->hello.op == DDPERF_READ)
+	if (ddperf_asks(p->hello.op))
 		need.reads =
 			(uint16_t)(p->hello.depth < caps.max_ird ? p->hello.depth : caps.max_ird);
 	r = session_make_qp(s, &need);
 	if (r == 0)
-		r = session_alloc(s, len, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ, &p->in);
+		r = session_alloc(s, len, rights(p->hello.op), &p->in);
 	if (r == 0)
 		r = session_alloc(s, len, 0, &p->out);
 	if (r == 0)
@@ -136,7 +143,7 @@ static int check(struct session *s, const struct ddp_wc *wc)
 	return wc->status == DDP_WC_FLUSH_ERR ? 1 : session_wc_fail(s, s->peer, wc);
 }
 
-/* Bandwidth and rate, and Reads: takes Sends and credits them. */
+/* Bandwidth and rate, Reads and atomics: takes Sends and credits them. */
 static int serve_stream(struct session *s, struct served *p)
 {
 	struct ddp_wc wc[POLL];
@@ -237,7 +244,7 @@ static int serve(struct session *s)
 {
 	struct served *p = s->user;
 
-	if (p->hello.metric != DDPERF_LAT || p->hello.op == DDPERF_READ)
+	if (p->hello.metric != DDPERF_LAT || ddperf_asks(p->hello.op))
 		return serve_stream(s, p);
 	return p->hello.op == DDPERF_SEND ? serve_send_lat(s, p) : serve_write_lat(s, p);
 }

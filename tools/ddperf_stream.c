@@ -74,6 +74,8 @@ static enum ddp_wr_opcode opcode(const struct ddperf_run *run)
 		return DDP_WR_RDMA_READ;
 	case DDPERF_SEND:
 		return DDP_WR_SEND;
+	case DDPERF_FETCH_ADD:
+		return DDP_WR_ATOMIC_FETCH_AND_ADD;
 	default:
 		return DDP_WR_RDMA_WRITE;
 	}
@@ -96,6 +98,7 @@ static int post(struct ddperf_run *run, uint32_t n)
 			.opcode = opcode(run),
 			.send_flags = flags | (i + 1 < n ? 0 : DDP_SEND_SIGNALED),
 			.rdma = {run->peer.to, run->peer.stag},
+			.atomic = {.compare_add = 1},
 		};
 	r = ddp_post_send(run->s.qp, wr, NULL);
 	if (r < 0)

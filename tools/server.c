@@ -148,6 +148,7 @@ static int try_accept(struct slot *slot, const struct ddp_cm_event *ev, struct s
 
 static void on_request(struct server *sv, struct ddp_cm_event *ev)
 {
+	struct ddp_conn_param no = DDP_INIT(ddp_conn_param);
 	struct server_answer a = {.len = 0};
 	struct ddp_id *id = ev->id;
 	struct slot *slot = free_slot(sv);
@@ -172,7 +173,9 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 	} else {
 		if (!a.len)
 			server_refuse(&a, "the server cannot take a session now");
-		ddp_reject(id, a.data, a.len);
+		no.private_data = a.data;
+		no.private_len = a.len;
+		ddp_reject(id, &no);
 	}
 	ddp_ack_cm_event(ev);
 	if (r == 0)

@@ -13,143 +13,55 @@
 #include "ipc/ring.h"
 #include "ipc/version.h"
 #include "ipc/wqe.h"
-
-struct value {
-	const char *name;
-	long long value;
-};
+#include "tests/abi/values.h"
 
 struct member {
 	const char *name;
 	size_t offset, size;
 };
 
-#define V(v)                                                                                       \
-	{                                                                                          \
-#v, (long long)(v)                                                                 \
-	}
 #define M(s, m)                                                                                    \
 	{                                                                                          \
 #m, offsetof(struct s, m), sizeof(((struct s *)0)->m)                              \
 	}
-
-static const struct value values[] = {V(sizeof(void *)),
-				      V(IPC_VERSION_MAJOR),
-				      V(IPC_VERSION_MINOR),
-				      V(RING_LINE),
-				      V(RING_MAX_ENTRIES),
-				      V(RING_RUNS),
-				      V(RING_SLEEPS),
-				      V(RING_SLEEPS_SOLICITED),
-				      V(BELL_WORDS),
-				      V(BELL_QUEUES),
-				      V(WQE_MAX_SGE),
-				      V(WQE_MAX_INLINE),
-				      V(WQE_ALIGN),
-				      V(WQE_SEND_HEAD),
-				      V(WQE_RECV_HEAD),
-				      V(MSG_PRIVATE_MAX),
-				      V(MSG_REASON_MAX),
-				      V(MSG_MAX),
-				      V(MSG_MAX_FDS),
-				      V(MSG_DEFAULT_PORT),
-				      V(MSG_HELLO),
-				      V(MSG_QUERY),
-				      V(MSG_ALLOC_PD),
-				      V(MSG_DEALLOC_PD),
-				      V(MSG_REG_MR),
-				      V(MSG_BIND_MR),
-				      V(MSG_DEREG_MR),
-				      V(MSG_CREATE_CQ),
-				      V(MSG_DESTROY_CQ),
-				      V(MSG_CREATE_QP),
-				      V(MSG_DESTROY_QP),
-				      V(MSG_QUERY_QP),
-				      V(MSG_LISTEN),
-				      V(MSG_UNLISTEN),
-				      V(MSG_CONNECT),
-				      V(MSG_ACCEPT),
-				      V(MSG_REJECT),
-				      V(MSG_DISCONNECT),
-				      V(MSG_CTL_SHOW),
-				      V(MSG_OP_COUNT),
-				      V(MSG_ERROR),
-				      V(MSG_EVENT),
-				      V(MSG_CTL_RECORD),
-				      V(MSG_CTL_END),
-				      V(MSG_EV_REQUEST),
-				      V(MSG_EV_ESTABLISHED),
-				      V(MSG_EV_REJECTED),
-				      V(MSG_EV_FAILED),
-				      V(MSG_EV_DISCONNECTED),
-				      V(MSG_EV_WITHDRAWN),
-				      V(CTL_STATUS),
-				      V(CTL_ASSOC),
-				      V(CTL_SESSION),
-				      V(CTL_QP),
-				      V(CTL_MR),
-				      V(CTL_CQ),
-				      V(CTL_CLIENT),
-				      V(CTL_LISTENER),
-				      V(CTL_OBJECT_COUNT),
-				      V(DDP_ACCESS_LOCAL_WRITE),
-				      V(DDP_ACCESS_REMOTE_WRITE),
-				      V(DDP_ACCESS_REMOTE_READ),
-				      V(DDP_WC_SUCCESS),
-				      V(DDP_WC_LOC_LEN_ERR),
-				      V(DDP_WC_LOC_OP_ERR),
-				      V(DDP_WC_LOC_SGE_ERR),
-				      V(DDP_WC_LOC_KEY_ERR),
-				      V(DDP_WC_LOC_PD_ERR),
-				      V(DDP_WC_LOC_ACCESS_ERR),
-				      V(DDP_WC_LOC_BOUNDS_ERR),
-				      V(DDP_WC_REM_ACCESS_ERR),
-				      V(DDP_WC_REM_OP_ERR),
-				      V(DDP_WC_FLUSH_ERR),
-				      V(DDP_WC_SEND),
-				      V(DDP_WC_SEND_INV),
-				      V(DDP_WC_RDMA_WRITE),
-				      V(DDP_WC_RDMA_READ),
-				      V(DDP_WC_RECV),
-				      V(DDP_WC_WITH_INV),
-				      V(DDP_WC_SOLICITED),
-				      V(DDP_CM_CONNECT_REQUEST),
-				      V(DDP_CM_ESTABLISHED),
-				      V(DDP_CM_REJECTED),
-				      V(DDP_CM_CONNECT_ERROR),
-				      V(DDP_CM_DISCONNECTED),
-				      V(DDP_CM_REQUEST_GONE),
-				      V(DDP_QP_IDLE),
-				      V(DDP_QP_CONNECTING),
-				      V(DDP_QP_RTS),
-				      V(DDP_QP_CLOSING),
-				      V(DDP_QP_ERROR),
-				      V(DDP_WR_SEND),
-				      V(DDP_WR_SEND_WITH_INV),
-				      V(DDP_WR_RDMA_WRITE),
-				      V(DDP_WR_RDMA_READ),
-				      V(DDP_SEND_SIGNALED),
-				      V(DDP_SEND_FENCE),
-				      V(DDP_SEND_SOLICITED),
-				      V(DDP_SEND_INLINE)};
 
 static const struct member m_ring_shared[] = {M(ring_shared, tail), M(ring_shared, blocked),
 					      M(ring_shared, head), M(ring_shared, sleeping)};
 static const struct member m_bell_page[] = {M(bell_page, summary), M(bell_page, word),
 					    M(bell_page, sleeping)};
 static const struct member m_wqe_sge[] = {M(wqe_sge, addr), M(wqe_sge, len), M(wqe_sge, lkey)};
-static const struct member m_wqe_send[] = {
-	M(wqe_send, wr_id),       M(wqe_send, opcode), M(wqe_send, flags),
-	M(wqe_send, num_sge),     M(wqe_send, pad),    M(wqe_send, inline_len),
-	M(wqe_send, remote_addr), M(wqe_send, rkey),   M(wqe_send, inv_rkey),
-	M(wqe_send, reserved),    M(wqe_send, sge),    M(wqe_send, data)};
+static const struct member m_wqe_send[] = {M(wqe_send, wr_id),
+					   M(wqe_send, opcode),
+					   M(wqe_send, flags),
+					   M(wqe_send, num_sge),
+					   M(wqe_send, pad),
+					   M(wqe_send, inline_len),
+					   M(wqe_send, remote_addr),
+					   M(wqe_send, rkey),
+					   M(wqe_send, inv_rkey),
+					   M(wqe_send, imm),
+					   M(wqe_send, atomic),
+					   M(wqe_send, atomic.data),
+					   M(wqe_send, atomic.mask),
+					   M(wqe_send, atomic.compare),
+					   M(wqe_send, atomic.compare_mask),
+					   M(wqe_send, bind),
+					   M(wqe_send, bind.region),
+					   M(wqe_send, bind.access),
+					   M(wqe_send, bind.length),
+					   M(wqe_send, raw),
+					   M(wqe_send, raw.rsvd),
+					   M(wqe_send, raw.qn),
+					   M(wqe_send, operand),
+					   M(wqe_send, sge),
+					   M(wqe_send, data)};
 static const struct member m_wqe_recv[] = {M(wqe_recv, wr_id), M(wqe_recv, num_sge),
-					   M(wqe_recv, pad), M(wqe_recv, sge)};
+					   M(wqe_recv, pad), M(wqe_recv, qn), M(wqe_recv, sge)};
 static const struct member m_wqe_cqe[] = {
 	M(wqe_cqe, wr_id),    M(wqe_cqe, qp_num),   M(wqe_cqe, status),   M(wqe_cqe, opcode),
 	M(wqe_cqe, flags),    M(wqe_cqe, pad),      M(wqe_cqe, imm),      M(wqe_cqe, byte_len),
 	M(wqe_cqe, inv_rkey), M(wqe_cqe, err_perr), M(wqe_cqe, err_term), M(wqe_cqe, err_stag),
-	M(wqe_cqe, err_to),   M(wqe_cqe, err_len),  M(wqe_cqe, pad2),     M(wqe_cqe, pad3)};
+	M(wqe_cqe, err_to),   M(wqe_cqe, err_len),  M(wqe_cqe, qn),       M(wqe_cqe, pad2)};
 static const struct member m_msg_hdr[] = {M(msg_hdr, op), M(msg_hdr, seq)};
 static const struct member m_msg_error[] = {M(msg_error, hdr), M(msg_error, err),
 					    M(msg_error, fatal), M(msg_error, reason)};
@@ -165,7 +77,8 @@ static const struct member m_msg_caps[] = {
 	M(msg_caps, max_cqe),   M(msg_caps, max_sge),      M(msg_caps, max_inline),
 	M(msg_caps, max_ird),   M(msg_caps, max_ord),      M(msg_caps, max_private),
 	M(msg_caps, poll_us),   M(msg_caps, max_mr_bytes), M(msg_caps, retransmits),
-	M(msg_caps, transport), M(msg_caps, version)};
+	M(msg_caps, transport), M(msg_caps, version),      M(msg_caps, max_srq),
+	M(msg_caps, max_mw),    M(msg_caps, features),     M(msg_caps, max_raw_queues)};
 static const struct member m_msg_handle[] = {M(msg_handle, hdr), M(msg_handle, handle),
 					     M(msg_handle, pad)};
 static const struct member m_msg_reg_mr[] = {M(msg_reg_mr, hdr),    M(msg_reg_mr, pd),
@@ -174,46 +87,95 @@ static const struct member m_msg_reg_mr[] = {M(msg_reg_mr, hdr),    M(msg_reg_mr
 static const struct member m_msg_bind_mr[] = {M(msg_bind_mr, hdr), M(msg_bind_mr, mr),
 					      M(msg_bind_mr, qp)};
 static const struct member m_msg_mr[] = {M(msg_mr, hdr), M(msg_mr, handle), M(msg_mr, stag)};
+static const struct member m_msg_rereg_mr[] = {M(msg_rereg_mr, hdr),    M(msg_rereg_mr, mr),
+					       M(msg_rereg_mr, what),   M(msg_rereg_mr, pd),
+					       M(msg_rereg_mr, access), M(msg_rereg_mr, offset),
+					       M(msg_rereg_mr, len),    M(msg_rereg_mr, iova)};
+static const struct member m_msg_pd_state[] = {M(msg_pd_state, hdr), M(msg_pd_state, mrs),
+					       M(msg_pd_state, mws), M(msg_pd_state, qps),
+					       M(msg_pd_state, srqs)};
+static const struct member m_msg_mr_state[] = {
+	M(msg_mr_state, hdr),    M(msg_mr_state, stag),  M(msg_mr_state, access),
+	M(msg_mr_state, iova),   M(msg_mr_state, len),   M(msg_mr_state, pd),
+	M(msg_mr_state, qp_num), M(msg_mr_state, valid), M(msg_mr_state, windows)};
+static const struct member m_msg_alloc_mw[] = {M(msg_alloc_mw, hdr), M(msg_alloc_mw, pd),
+					       M(msg_alloc_mw, type)};
+static const struct member m_msg_bind_mw[] = {
+	M(msg_bind_mw, hdr), M(msg_bind_mw, mw),   M(msg_bind_mw, mr), M(msg_bind_mw, access),
+	M(msg_bind_mw, pad), M(msg_bind_mw, addr), M(msg_bind_mw, len)};
+static const struct member m_msg_mw_state[] = {
+	M(msg_mw_state, hdr),   M(msg_mw_state, type),    M(msg_mw_state, stag),
+	M(msg_mw_state, valid), M(msg_mw_state, access),  M(msg_mw_state, addr),
+	M(msg_mw_state, len),   M(msg_mw_state, mr_stag), M(msg_mw_state, qp_num),
+	M(msg_mw_state, pd),    M(msg_mw_state, pad)};
 static const struct member m_msg_create_cq[] = {M(msg_create_cq, hdr), M(msg_create_cq, entries),
 						M(msg_create_cq, pad)};
 static const struct member m_msg_cq[] = {M(msg_cq, hdr), M(msg_cq, handle), M(msg_cq, entries),
 					 M(msg_cq, bytes)};
+static const struct member m_msg_cq_state[] = {
+	M(msg_cq_state, hdr),      M(msg_cq_state, entries), M(msg_cq_state, waiting),
+	M(msg_cq_state, reserved), M(msg_cq_state, qps),     M(msg_cq_state, completions),
+	M(msg_cq_state, bells)};
+static const struct member m_msg_create_srq[] = {
+	M(msg_create_srq, hdr),     M(msg_create_srq, pd),    M(msg_create_srq, entries),
+	M(msg_create_srq, max_sge), M(msg_create_srq, limit), M(msg_create_srq, per_qp),
+	M(msg_create_srq, cookie)};
+static const struct member m_msg_srq[] = {M(msg_srq, hdr), M(msg_srq, handle), M(msg_srq, entry),
+					  M(msg_srq, bytes)};
+static const struct member m_msg_modify_srq[] = {M(msg_modify_srq, hdr), M(msg_modify_srq, srq),
+						 M(msg_modify_srq, what), M(msg_modify_srq, limit),
+						 M(msg_modify_srq, per_qp)};
+static const struct member m_msg_srq_state[] = {
+	M(msg_srq_state, hdr),   M(msg_srq_state, entries), M(msg_srq_state, max_sge),
+	M(msg_srq_state, limit), M(msg_srq_state, per_qp),  M(msg_srq_state, posted),
+	M(msg_srq_state, held),  M(msg_srq_state, qps),     M(msg_srq_state, pd),
+	M(msg_srq_state, taken)};
 static const struct member m_msg_create_qp[] = {
 	M(msg_create_qp, hdr),          M(msg_create_qp, pd),
 	M(msg_create_qp, send_cq),      M(msg_create_qp, recv_cq),
 	M(msg_create_qp, sq_entries),   M(msg_create_qp, rq_entries),
 	M(msg_create_qp, max_send_sge), M(msg_create_qp, max_recv_sge),
 	M(msg_create_qp, max_inline),   M(msg_create_qp, ord),
-	M(msg_create_qp, ird),          M(msg_create_qp, sq_sig_all)};
+	M(msg_create_qp, ird),          M(msg_create_qp, sq_sig_all),
+	M(msg_create_qp, type),         M(msg_create_qp, srq),
+	M(msg_create_qp, raw_queues),   M(msg_create_qp, raw_notify)};
 static const struct member m_msg_qp[] = {M(msg_qp, hdr),  M(msg_qp, handle),    M(msg_qp, qp_num),
 					 M(msg_qp, slot), M(msg_qp, sq_entry),  M(msg_qp, rq_entry),
 					 M(msg_qp, pad),  M(msg_qp, rq_offset), M(msg_qp, bytes)};
 static const struct member m_msg_qp_state[] = {
-	M(msg_qp_state, hdr),          M(msg_qp_state, state), M(msg_qp_state, max_tagged),
-	M(msg_qp_state, max_untagged), M(msg_qp_state, ord),   M(msg_qp_state, ird),
-	M(msg_qp_state, stream),       M(msg_qp_state, pad),   M(msg_qp_state, assoc),
-	M(msg_qp_state, local),        M(msg_qp_state, remote)};
+	M(msg_qp_state, hdr),          M(msg_qp_state, state),      M(msg_qp_state, max_tagged),
+	M(msg_qp_state, max_untagged), M(msg_qp_state, ord),        M(msg_qp_state, ird),
+	M(msg_qp_state, stream),       M(msg_qp_state, max_ord),    M(msg_qp_state, assoc),
+	M(msg_qp_state, local),        M(msg_qp_state, remote),     M(msg_qp_state, max_ird),
+	M(msg_qp_state, peer_ird),     M(msg_qp_state, peer_ord),   M(msg_qp_state, type),
+	M(msg_qp_state, sq_entries),   M(msg_qp_state, rq_entries), M(msg_qp_state, max_send_sge),
+	M(msg_qp_state, max_recv_sge), M(msg_qp_state, max_inline), M(msg_qp_state, srq_held),
+	M(msg_qp_state, srq_taken)};
 static const struct member m_msg_listen[] = {M(msg_listen, hdr), M(msg_listen, backlog),
 					     M(msg_listen, cookie), M(msg_listen, addr)};
 static const struct member m_msg_listener[] = {M(msg_listener, hdr), M(msg_listener, handle),
 					       M(msg_listener, port)};
 static const struct member m_msg_connect[] = {
 	M(msg_connect, hdr),        M(msg_connect, qp),          M(msg_connect, cookie),
-	M(msg_connect, timeout_ms), M(msg_connect, private_len), M(msg_connect, pad),
+	M(msg_connect, timeout_ms), M(msg_connect, private_len), M(msg_connect, flags),
+	M(msg_connect, ird),        M(msg_connect, ord),         M(msg_connect, pad),
 	M(msg_connect, peer),       M(msg_connect, private_data)};
-static const struct member m_msg_accept[] = {M(msg_accept, hdr),         M(msg_accept, request),
-					     M(msg_accept, qp),          M(msg_accept, cookie),
-					     M(msg_accept, private_len), M(msg_accept, pad),
-					     M(msg_accept, private_data)};
-static const struct member m_msg_reject[] = {M(msg_reject, hdr), M(msg_reject, request),
-					     M(msg_reject, private_len), M(msg_reject, pad),
+static const struct member m_msg_accept[] = {
+	M(msg_accept, hdr),    M(msg_accept, request),     M(msg_accept, qp),
+	M(msg_accept, cookie), M(msg_accept, private_len), M(msg_accept, flags),
+	M(msg_accept, ird),    M(msg_accept, ord),         M(msg_accept, private_data)};
+static const struct member m_msg_reject[] = {M(msg_reject, hdr),         M(msg_reject, request),
+					     M(msg_reject, private_len), M(msg_reject, flags),
+					     M(msg_reject, ird),         M(msg_reject, ord),
 					     M(msg_reject, private_data)};
 static const struct member m_msg_event[] = {
-	M(msg_event, hdr),     M(msg_event, type),        M(msg_event, cookie),
-	M(msg_event, request), M(msg_event, qp),          M(msg_event, err),
-	M(msg_event, term),    M(msg_event, private_len), M(msg_event, assoc),
-	M(msg_event, stream),  M(msg_event, pad),         M(msg_event, peer),
-	M(msg_event, reason),  M(msg_event, private_data)};
+	M(msg_event, hdr),      M(msg_event, type),        M(msg_event, cookie),
+	M(msg_event, request),  M(msg_event, qp),          M(msg_event, err),
+	M(msg_event, term),     M(msg_event, private_len), M(msg_event, assoc),
+	M(msg_event, stream),   M(msg_event, flags),       M(msg_event, peer_ird),
+	M(msg_event, peer_ord), M(msg_event, seg_len),     M(msg_event, header_len),
+	M(msg_event, peer),     M(msg_event, reason),      M(msg_event, header),
+	M(msg_event, pad),      M(msg_event, private_data)};
 static const struct member m_ctl_show[] = {M(ctl_show, hdr), M(ctl_show, object), M(ctl_show, pad)};
 static const struct member m_ctl_end[] = {M(ctl_end, hdr), M(ctl_end, records), M(ctl_end, hidden)};
 static const struct member m_ctl_status[] = {
@@ -245,34 +207,51 @@ static const struct member m_ctl_session[] = {M(ctl_session, assoc),   M(ctl_ses
 					      M(ctl_session, tx_ssn),  M(ctl_session, rx_ssn),
 					      M(ctl_session, unacked), M(ctl_session, ahead)};
 static const struct member m_ctl_qp[] = {
-	M(ctl_qp, qp_num),    M(ctl_qp, client),     M(ctl_qp, pid),        M(ctl_qp, uid),
-	M(ctl_qp, comm),      M(ctl_qp, state),      M(ctl_qp, assoc),      M(ctl_qp, stream),
-	M(ctl_qp, ord),       M(ctl_qp, ird),        M(ctl_qp, reads_out),  M(ctl_qp, reads_in),
-	M(ctl_qp, pad),       M(ctl_qp, sq_entries), M(ctl_qp, rq_entries), M(ctl_qp, sq_waiting),
-	M(ctl_qp, rq_posted), M(ctl_qp, in_flight),  M(ctl_qp, pd),         M(ctl_qp, send_cq),
-	M(ctl_qp, recv_cq),   M(ctl_qp, tx_msgs),    M(ctl_qp, rx_msgs),    M(ctl_qp, tx_bytes),
-	M(ctl_qp, rx_bytes),  M(ctl_qp, remote)};
+	M(ctl_qp, qp_num),     M(ctl_qp, client),    M(ctl_qp, pid),        M(ctl_qp, uid),
+	M(ctl_qp, comm),       M(ctl_qp, state),     M(ctl_qp, type),       M(ctl_qp, assoc),
+	M(ctl_qp, stream),     M(ctl_qp, ord),       M(ctl_qp, ird),        M(ctl_qp, reads_out),
+	M(ctl_qp, reads_in),   M(ctl_qp, pad),       M(ctl_qp, sq_entries), M(ctl_qp, rq_entries),
+	M(ctl_qp, sq_waiting), M(ctl_qp, rq_posted), M(ctl_qp, in_flight),  M(ctl_qp, pd),
+	M(ctl_qp, send_cq),    M(ctl_qp, recv_cq),   M(ctl_qp, tx_msgs),    M(ctl_qp, rx_msgs),
+	M(ctl_qp, tx_bytes),   M(ctl_qp, rx_bytes),  M(ctl_qp, srq),        M(ctl_qp, srq_held),
+	M(ctl_qp, srq_taken),  M(ctl_qp, remote)};
 static const struct member m_ctl_mr[] = {
-	M(ctl_mr, handle), M(ctl_mr, client), M(ctl_mr, pid),  M(ctl_mr, uid),  M(ctl_mr, stag),
-	M(ctl_mr, pd),     M(ctl_mr, access), M(ctl_mr, mode), M(ctl_mr, iova), M(ctl_mr, len)};
+	M(ctl_mr, handle), M(ctl_mr, client),  M(ctl_mr, pid),   M(ctl_mr, uid),  M(ctl_mr, stag),
+	M(ctl_mr, pd),     M(ctl_mr, access),  M(ctl_mr, mode),  M(ctl_mr, iova), M(ctl_mr, len),
+	M(ctl_mr, qp_num), M(ctl_mr, windows), M(ctl_mr, valid), M(ctl_mr, pad)};
 static const struct member m_ctl_cq[] = {
 	M(ctl_cq, handle), M(ctl_cq, client),      M(ctl_cq, pid),
 	M(ctl_cq, uid),    M(ctl_cq, entries),     M(ctl_cq, waiting),
 	M(ctl_cq, qps),    M(ctl_cq, completions), M(ctl_cq, bells)};
+static const struct member m_ctl_srq[] = {
+	M(ctl_srq, handle), M(ctl_srq, client),  M(ctl_srq, pid),     M(ctl_srq, uid),
+	M(ctl_srq, pd),     M(ctl_srq, entries), M(ctl_srq, max_sge), M(ctl_srq, limit),
+	M(ctl_srq, per_qp), M(ctl_srq, posted),  M(ctl_srq, held),    M(ctl_srq, qps),
+	M(ctl_srq, taken)};
+static const struct member m_ctl_mw[] = {M(ctl_mw, handle),  M(ctl_mw, client), M(ctl_mw, pid),
+					 M(ctl_mw, uid),     M(ctl_mw, pd),     M(ctl_mw, type),
+					 M(ctl_mw, stag),    M(ctl_mw, valid),  M(ctl_mw, access),
+					 M(ctl_mw, mr_stag), M(ctl_mw, qp_num), M(ctl_mw, pad),
+					 M(ctl_mw, addr),    M(ctl_mw, len)};
+static const struct member m_ctl_pd[] = {M(ctl_pd, handle), M(ctl_pd, client), M(ctl_pd, pid),
+					 M(ctl_pd, uid),    M(ctl_pd, mrs),    M(ctl_pd, mws),
+					 M(ctl_pd, qps),    M(ctl_pd, srqs)};
 static const struct member m_ctl_client[] = {
-	M(ctl_client, id),          M(ctl_client, pid),      M(ctl_client, uid),
-	M(ctl_client, gid),         M(ctl_client, comm),     M(ctl_client, pds),
-	M(ctl_client, mrs),         M(ctl_client, cqs),      M(ctl_client, qps),
-	M(ctl_client, listeners),   M(ctl_client, requests), M(ctl_client, mr_bytes),
-	M(ctl_client, connected_ms)};
+	M(ctl_client, id),       M(ctl_client, pid),      M(ctl_client, uid),
+	M(ctl_client, gid),      M(ctl_client, comm),     M(ctl_client, pds),
+	M(ctl_client, mrs),      M(ctl_client, mws),      M(ctl_client, cqs),
+	M(ctl_client, qps),      M(ctl_client, srqs),     M(ctl_client, listeners),
+	M(ctl_client, requests), M(ctl_client, mr_bytes), M(ctl_client, connected_ms)};
 static const struct member m_ctl_listener[] = {
 	M(ctl_listener, handle),  M(ctl_listener, client),  M(ctl_listener, pid),
 	M(ctl_listener, uid),     M(ctl_listener, addr),    M(ctl_listener, port),
 	M(ctl_listener, backlog), M(ctl_listener, waiting), M(ctl_listener, requests)};
 static const struct member m_ctl_record[] = {
-	M(ctl_record, hdr),   M(ctl_record, object),  M(ctl_record, pad),     M(ctl_record, status),
-	M(ctl_record, assoc), M(ctl_record, session), M(ctl_record, qp),      M(ctl_record, mr),
-	M(ctl_record, cq),    M(ctl_record, client),  M(ctl_record, listener)};
+	M(ctl_record, hdr),    M(ctl_record, object),   M(ctl_record, pad),
+	M(ctl_record, status), M(ctl_record, assoc),    M(ctl_record, session),
+	M(ctl_record, qp),     M(ctl_record, mr),       M(ctl_record, cq),
+	M(ctl_record, client), M(ctl_record, listener), M(ctl_record, srq),
+	M(ctl_record, mw),     M(ctl_record, pd)};
 static const struct member m_ddp_open_attr[] = {M(ddp_open_attr, struct_size),
 						M(ddp_open_attr, socket)};
 static const struct member m_ddp_caps[] = {
@@ -281,42 +260,112 @@ static const struct member m_ddp_caps[] = {
 	M(ddp_caps, max_cqe),     M(ddp_caps, max_sge),      M(ddp_caps, max_inline),
 	M(ddp_caps, max_ird),     M(ddp_caps, max_ord),      M(ddp_caps, max_private),
 	M(ddp_caps, poll_us),     M(ddp_caps, max_mr_bytes), M(ddp_caps, retransmits),
-	M(ddp_caps, transport),   M(ddp_caps, version)};
+	M(ddp_caps, transport),   M(ddp_caps, version),      M(ddp_caps, max_srq),
+	M(ddp_caps, max_mw),      M(ddp_caps, features),     M(ddp_caps, max_raw_queues)};
+static const struct member m_ddp_pd_attr[] = {M(ddp_pd_attr, struct_size), M(ddp_pd_attr, mrs),
+					      M(ddp_pd_attr, mws), M(ddp_pd_attr, qps),
+					      M(ddp_pd_attr, srqs)};
 static const struct member m_ddp_mr[] = {M(ddp_mr, addr), M(ddp_mr, length), M(ddp_mr, iova),
 					 M(ddp_mr, lkey), M(ddp_mr, rkey),   M(ddp_mr, pd),
 					 M(ddp_mr, memfd)};
+static const struct member m_ddp_rereg_attr[] = {
+	M(ddp_rereg_attr, struct_size), M(ddp_rereg_attr, fd),    M(ddp_rereg_attr, offset),
+	M(ddp_rereg_attr, length),      M(ddp_rereg_attr, addr),  M(ddp_rereg_attr, iova),
+	M(ddp_rereg_attr, pd),          M(ddp_rereg_attr, access)};
+static const struct member m_ddp_mr_attr[] = {M(ddp_mr_attr, struct_size), M(ddp_mr_attr, rkey),
+					      M(ddp_mr_attr, access),      M(ddp_mr_attr, iova),
+					      M(ddp_mr_attr, length),      M(ddp_mr_attr, qp_num),
+					      M(ddp_mr_attr, windows),     M(ddp_mr_attr, valid)};
+static const struct member m_ddp_mw[] = {M(ddp_mw, rkey), M(ddp_mw, type), M(ddp_mw, pd)};
+static const struct member m_ddp_mw_attr[] = {M(ddp_mw_attr, struct_size), M(ddp_mw_attr, rkey),
+					      M(ddp_mw_attr, bound),       M(ddp_mw_attr, access),
+					      M(ddp_mw_attr, addr),        M(ddp_mw_attr, length),
+					      M(ddp_mw_attr, mr_rkey),     M(ddp_mw_attr, qp_num)};
 static const struct member m_ddp_cq_attr[] = {M(ddp_cq_attr, struct_size), M(ddp_cq_attr, entries),
 					      M(ddp_cq_attr, spin_us)};
-static const struct member m_ddp_wc[] = {
-	M(ddp_wc, wr_id),    M(ddp_wc, status),   M(ddp_wc, opcode),           M(ddp_wc, byte_len),
-	M(ddp_wc, qp_num),   M(ddp_wc, wc_flags), M(ddp_wc, invalidated_rkey), M(ddp_wc, term),
-	M(ddp_wc, err_kind), M(ddp_wc, err_stag), M(ddp_wc, err_to),           M(ddp_wc, err_len)};
+static const struct member m_ddp_wc[] = {M(ddp_wc, wr_id),
+					 M(ddp_wc, status),
+					 M(ddp_wc, opcode),
+					 M(ddp_wc, byte_len),
+					 M(ddp_wc, qp_num),
+					 M(ddp_wc, wc_flags),
+					 M(ddp_wc, invalidated_rkey),
+					 M(ddp_wc, term),
+					 M(ddp_wc, err_kind),
+					 M(ddp_wc, err_stag),
+					 M(ddp_wc, err_to),
+					 M(ddp_wc, err_len),
+					 M(ddp_wc, imm_data),
+					 M(ddp_wc, qn),
+					 M(ddp_wc, stag)};
+static const struct member m_ddp_cq_state[] = {
+	M(ddp_cq_state, struct_size), M(ddp_cq_state, entries), M(ddp_cq_state, waiting),
+	M(ddp_cq_state, reserved),    M(ddp_cq_state, qps),     M(ddp_cq_state, completions)};
+static const struct member m_ddp_srq_attr[] = {
+	M(ddp_srq_attr, struct_size), M(ddp_srq_attr, max_wr),     M(ddp_srq_attr, max_sge),
+	M(ddp_srq_attr, limit),       M(ddp_srq_attr, max_per_qp), M(ddp_srq_attr, user)};
+static const struct member m_ddp_srq_state[] = {
+	M(ddp_srq_state, struct_size), M(ddp_srq_state, max_wr),     M(ddp_srq_state, max_sge),
+	M(ddp_srq_state, limit),       M(ddp_srq_state, max_per_qp), M(ddp_srq_state, posted),
+	M(ddp_srq_state, held),        M(ddp_srq_state, qps),        M(ddp_srq_state, taken)};
 static const struct member m_ddp_cm_event[] = {
-	M(ddp_cm_event, type),  M(ddp_cm_event, id),           M(ddp_cm_event, listener),
-	M(ddp_cm_event, err),   M(ddp_cm_event, term),         M(ddp_cm_event, stream),
-	M(ddp_cm_event, assoc), M(ddp_cm_event, private_data), M(ddp_cm_event, private_len),
-	M(ddp_cm_event, peer),  M(ddp_cm_event, reason)};
+	M(ddp_cm_event, type),       M(ddp_cm_event, id),           M(ddp_cm_event, listener),
+	M(ddp_cm_event, err),        M(ddp_cm_event, term),         M(ddp_cm_event, stream),
+	M(ddp_cm_event, assoc),      M(ddp_cm_event, private_data), M(ddp_cm_event, private_len),
+	M(ddp_cm_event, peer),       M(ddp_cm_event, reason),       M(ddp_cm_event, conn_flags),
+	M(ddp_cm_event, peer_ird),   M(ddp_cm_event, peer_ord),     M(ddp_cm_event, header),
+	M(ddp_cm_event, header_len), M(ddp_cm_event, segment_len),  M(ddp_cm_event, srq_user)};
 static const struct member m_ddp_conn_param[] = {
 	M(ddp_conn_param, struct_size), M(ddp_conn_param, private_data),
-	M(ddp_conn_param, private_len), M(ddp_conn_param, timeout_ms)};
+	M(ddp_conn_param, private_len), M(ddp_conn_param, timeout_ms),
+	M(ddp_conn_param, flags),       M(ddp_conn_param, ird),
+	M(ddp_conn_param, ord)};
 static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, struct_size),  M(ddp_qp_init, send_cq),     M(ddp_qp_init, recv_cq),
 	M(ddp_qp_init, max_send_wr),  M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
 	M(ddp_qp_init, max_recv_sge), M(ddp_qp_init, max_inline),  M(ddp_qp_init, max_ord),
-	M(ddp_qp_init, max_ird),      M(ddp_qp_init, sq_sig_all)};
+	M(ddp_qp_init, max_ird),      M(ddp_qp_init, sq_sig_all),  M(ddp_qp_init, srq),
+	M(ddp_qp_init, qp_type),      M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify)};
 static const struct member m_ddp_qp_attr[] = {
-	M(ddp_qp_attr, struct_size), M(ddp_qp_attr, state),        M(ddp_qp_attr, qp_num),
-	M(ddp_qp_attr, max_tagged),  M(ddp_qp_attr, max_untagged), M(ddp_qp_attr, ord),
-	M(ddp_qp_attr, ird),         M(ddp_qp_attr, stream),       M(ddp_qp_attr, assoc),
-	M(ddp_qp_attr, local),       M(ddp_qp_attr, remote)};
+	M(ddp_qp_attr, struct_size),  M(ddp_qp_attr, state),        M(ddp_qp_attr, qp_num),
+	M(ddp_qp_attr, max_tagged),   M(ddp_qp_attr, max_untagged), M(ddp_qp_attr, ord),
+	M(ddp_qp_attr, ird),          M(ddp_qp_attr, stream),       M(ddp_qp_attr, assoc),
+	M(ddp_qp_attr, local),        M(ddp_qp_attr, remote),       M(ddp_qp_attr, max_ord),
+	M(ddp_qp_attr, max_ird),      M(ddp_qp_attr, peer_ird),     M(ddp_qp_attr, peer_ord),
+	M(ddp_qp_attr, qp_type),      M(ddp_qp_attr, max_send_wr),  M(ddp_qp_attr, max_recv_wr),
+	M(ddp_qp_attr, max_send_sge), M(ddp_qp_attr, max_recv_sge), M(ddp_qp_attr, max_inline),
+	M(ddp_qp_attr, srq_held),     M(ddp_qp_attr, srq_taken)};
 static const struct member m_ddp_sge[] = {M(ddp_sge, addr), M(ddp_sge, length), M(ddp_sge, lkey)};
-static const struct member m_ddp_send_wr[] = {
-	M(ddp_send_wr, wr_id),           M(ddp_send_wr, next),   M(ddp_send_wr, sg_list),
-	M(ddp_send_wr, num_sge),         M(ddp_send_wr, opcode), M(ddp_send_wr, send_flags),
-	M(ddp_send_wr, invalidate_rkey), M(ddp_send_wr, rdma),   M(ddp_send_wr, rdma.remote_addr),
-	M(ddp_send_wr, rdma.rkey)};
+static const struct member m_ddp_send_wr[] = {M(ddp_send_wr, wr_id),
+					      M(ddp_send_wr, next),
+					      M(ddp_send_wr, sg_list),
+					      M(ddp_send_wr, num_sge),
+					      M(ddp_send_wr, opcode),
+					      M(ddp_send_wr, send_flags),
+					      M(ddp_send_wr, invalidate_rkey),
+					      M(ddp_send_wr, rdma),
+					      M(ddp_send_wr, rdma.remote_addr),
+					      M(ddp_send_wr, rdma.rkey),
+					      M(ddp_send_wr, imm_data),
+					      M(ddp_send_wr, atomic),
+					      M(ddp_send_wr, atomic.compare_add),
+					      M(ddp_send_wr, atomic.swap),
+					      M(ddp_send_wr, atomic.add_mask),
+					      M(ddp_send_wr, atomic.compare_mask),
+					      M(ddp_send_wr, atomic.swap_mask),
+					      M(ddp_send_wr, bind),
+					      M(ddp_send_wr, bind.mw),
+					      M(ddp_send_wr, bind.rkey),
+					      M(ddp_send_wr, bind.mr),
+					      M(ddp_send_wr, bind.addr),
+					      M(ddp_send_wr, bind.length),
+					      M(ddp_send_wr, bind.access),
+					      M(ddp_send_wr, raw),
+					      M(ddp_send_wr, raw.qn),
+					      M(ddp_send_wr, raw.rsvd)};
 static const struct member m_ddp_recv_wr[] = {M(ddp_recv_wr, wr_id), M(ddp_recv_wr, next),
-					      M(ddp_recv_wr, sg_list), M(ddp_recv_wr, num_sge)};
+					      M(ddp_recv_wr, sg_list), M(ddp_recv_wr, num_sge),
+					      M(ddp_recv_wr, qn)};
 
 #define S(s)                                                                                       \
 	{                                                                                          \
@@ -328,17 +377,24 @@ static const struct {
 	size_t size, align;
 	const struct member *members;
 	size_t count;
-} structs[] = {
-	S(ring_shared),   S(bell_page),    S(wqe_sge),       S(wqe_send),       S(wqe_recv),
-	S(wqe_cqe),       S(msg_hdr),      S(msg_error),     S(msg_hello),      S(msg_hello_reply),
-	S(msg_caps),      S(msg_handle),   S(msg_reg_mr),    S(msg_bind_mr),    S(msg_mr),
-	S(msg_create_cq), S(msg_cq),       S(msg_create_qp), S(msg_qp),         S(msg_qp_state),
-	S(msg_listen),    S(msg_listener), S(msg_connect),   S(msg_accept),     S(msg_reject),
-	S(msg_event),     S(ctl_show),     S(ctl_end),       S(ctl_status),     S(ctl_assoc),
-	S(ctl_session),   S(ctl_qp),       S(ctl_mr),        S(ctl_cq),         S(ctl_client),
-	S(ctl_listener),  S(ctl_record),   S(ddp_open_attr), S(ddp_caps),       S(ddp_mr),
-	S(ddp_cq_attr),   S(ddp_wc),       S(ddp_cm_event),  S(ddp_conn_param), S(ddp_qp_init),
-	S(ddp_qp_attr),   S(ddp_sge),      S(ddp_send_wr),   S(ddp_recv_wr)};
+} structs[] = {S(ring_shared),    S(bell_page),       S(wqe_sge),        S(wqe_send),
+	       S(wqe_recv),       S(wqe_cqe),         S(msg_hdr),        S(msg_error),
+	       S(msg_hello),      S(msg_hello_reply), S(msg_caps),       S(msg_handle),
+	       S(msg_reg_mr),     S(msg_bind_mr),     S(msg_mr),         S(msg_rereg_mr),
+	       S(msg_pd_state),   S(msg_mr_state),    S(msg_alloc_mw),   S(msg_bind_mw),
+	       S(msg_mw_state),   S(msg_create_cq),   S(msg_cq),         S(msg_cq_state),
+	       S(msg_create_srq), S(msg_srq),         S(msg_modify_srq), S(msg_srq_state),
+	       S(msg_create_qp),  S(msg_qp),          S(msg_qp_state),   S(msg_listen),
+	       S(msg_listener),   S(msg_connect),     S(msg_accept),     S(msg_reject),
+	       S(msg_event),      S(ctl_show),        S(ctl_end),        S(ctl_status),
+	       S(ctl_assoc),      S(ctl_session),     S(ctl_qp),         S(ctl_mr),
+	       S(ctl_cq),         S(ctl_srq),         S(ctl_mw),         S(ctl_pd),
+	       S(ctl_client),     S(ctl_listener),    S(ctl_record),     S(ddp_open_attr),
+	       S(ddp_caps),       S(ddp_pd_attr),     S(ddp_mr),         S(ddp_rereg_attr),
+	       S(ddp_mr_attr),    S(ddp_mw),          S(ddp_mw_attr),    S(ddp_cq_attr),
+	       S(ddp_wc),         S(ddp_cq_state),    S(ddp_srq_attr),   S(ddp_srq_state),
+	       S(ddp_cm_event),   S(ddp_conn_param),  S(ddp_qp_init),    S(ddp_qp_attr),
+	       S(ddp_sge),        S(ddp_send_wr),     S(ddp_recv_wr)};
 
 int main(void)
 {

@@ -68,14 +68,31 @@ static void make_qp(struct fake *f, const struct msg_create_qp *req, struct fake
 	m->qp_num = 100 + f->nqp;
 	m->slot = qp->slot = 70 * f->nqp;
 	m->sq_entry = wqe_send_size(req->max_send_sge, req->max_inline);
-	m->rq_entry = wqe_recv_size(req->max_recv_sge);
-	m->rq_offset = checked_round_up(ring_bytes(req->sq_entries, m->sq_entry), RING_LINE);
-	m->bytes = m->rq_offset + ring_bytes(req->rq_entries, m->rq_entry);
+	m->bytes = ring_bytes(req->sq_entries, m->sq_entry);
+	if (!req->srq) {
+		m->rq_entry = wqe_recv_size(req->max_recv_sge);
+		m->rq_offset = checked_round_up(m->bytes, RING_LINE);
+		m->bytes = m->rq_offset + ring_bytes(req->rq_entries, m->rq_entry);
+	}
 	MUST(memfd_create_mapped("fake-qp", m->bytes, &r->fds[0], &map) == 0);
 	ring_init(&qp->sq, map, req->sq_entries, m->sq_entry);
-	ring_init(&qp->rq, (uint8_t *)map + m->rq_offset, req->rq_entries, m->rq_entry);
+	if (!req->srq)
+		ring_init(&qp->rq, (uint8_t *)map + m->rq_offset, req->rq_entries, m->rq_entry);
 	r->nfds = 1;
 	r->len = sizeof(*m);
+}
+
+static void make_srq(struct fake *f, const struct msg_create_srq *req, struct fake_reply *r)
+{
+	void *map;
+
+	r->srq.handle = 9;
+	r->srq.entry = wqe_recv_size(req->max_sge);
+	r->srq.bytes = ring_bytes(req->entries, r->srq.entry);
+	MUST(memfd_create_mapped("fake-srq", r->srq.bytes, &r->fds[0], &map) == 0);
+	ring_init(&f->srq, map, req->entries, r->srq.entry);
+	r->nfds = 1;
+	r->len = sizeof(r->srq);
 }
 
 static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct fake_reply *r)
@@ -86,6 +103,60 @@ static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct
 	r->len = sizeof(r->mr);
 }
 
+static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, struct fake_reply *r)
+{
+	memfd_unmap(&f->mr);
+	MUST(memfd_map_client(fd, req->offset, req->len, true, &f->mr) == 0);
+	r->mr.stag = 0x1a2b3c00 + f->nrec;
+	r->len = sizeof(r->mr);
+}
+
+/* Numbers to recognise the members by. */
+static void tell(const union fake_record *req, struct fake_reply *r)
+{
+	switch (req->hdr.op) {
+	case MSG_QUERY:
+		r->caps.max_qp = 11;
+		r->caps.retransmits = 12;
+		r->caps.max_srq = 13;
+		r->caps.max_mw = 14;
+		r->caps.features = MSG_CAP_ATOMIC | MSG_CAP_RAW;
+		r->caps.max_raw_queues = 15;
+		memset(r->caps.transport, 'x', sizeof(r->caps.transport)); /* no NUL */
+		r->len = sizeof(r->caps);
+		break;
+	case MSG_QUERY_QP:
+		r->qp_state.state = 2;
+		r->qp_state.max_tagged = 1400;
+		r->qp_state.max_ord = 12;
+		r->qp_state.max_ird = 34;
+		r->len = sizeof(r->qp_state);
+		break;
+	case MSG_QUERY_PD:
+		r->pd_state = (struct msg_pd_state){r->hdr, 1, 2, 3, 4};
+		r->len = sizeof(r->pd_state);
+		break;
+	case MSG_QUERY_MR:
+		r->mr_state = (struct msg_mr_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8};
+		r->len = sizeof(r->mr_state);
+		break;
+	case MSG_QUERY_MW:
+		r->mw_state = (struct msg_mw_state){r->hdr, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0};
+		r->len = sizeof(r->mw_state);
+		break;
+	case MSG_QUERY_CQ:
+		r->cq_state = (struct msg_cq_state){r->hdr, 1, 2, 3, 4, 5, 6};
+		r->len = sizeof(r->cq_state);
+		break;
+	case MSG_QUERY_SRQ:
+		r->srq_state = (struct msg_srq_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+		r->len = sizeof(r->srq_state);
+		break;
+	default:
+		break;
+	}
+}
+
 /* What a daemon that has nothing to object to would answer. */
 static void answer(struct fake *f, const union fake_record *req, int fd, struct fake_reply *r)
 {
@@ -93,12 +164,6 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 	switch (req->hdr.op) {
 	case MSG_HELLO:
 		say_hello(f, r);
-		break;
-	case MSG_QUERY:
-		r->caps.max_qp = 11;
-		r->caps.retransmits = 12;
-		memset(r->caps.transport, 'x', sizeof(r->caps.transport)); /* no NUL */
-		r->len = sizeof(r->caps);
 		break;
 	case MSG_ALLOC_PD:
 		r->handle.handle = f->nrec;
@@ -117,10 +182,21 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 	case MSG_CREATE_QP:
 		make_qp(f, &req->create_qp, r);
 		break;
-	case MSG_QUERY_QP:
-		r->qp_state.state = 2;
-		r->qp_state.max_tagged = 1400;
-		r->len = sizeof(r->qp_state);
+	case MSG_REREG_MR:
+		r->mr.stag = 0x1a2b3c00 + f->nrec;
+		r->len = sizeof(r->mr);
+		break;
+	case MSG_REMAP_MR:
+		remap_mr(f, &req->rereg_mr, fd, r);
+		break;
+	case MSG_ALLOC_MW:
+	case MSG_BIND_MW:
+		r->mr.handle = 8;
+		r->mr.stag = 0x4d5e6f00 + f->nrec;
+		r->len = sizeof(r->mr);
+		break;
+	case MSG_CREATE_SRQ:
+		make_srq(f, &req->create_srq, r);
 		break;
 	case MSG_LISTEN:
 		r->listener.handle = 5;
@@ -128,6 +204,7 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		r->len = sizeof(r->listener);
 		break;
 	default:
+		tell(req, r);
 		break;
 	}
 }

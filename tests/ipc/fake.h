@@ -41,6 +41,12 @@ struct fake_reply {
 		struct msg_qp qp;
 		struct msg_qp_state qp_state;
 		struct msg_listener listener;
+		struct msg_pd_state pd_state;
+		struct msg_mr_state mr_state;
+		struct msg_mw_state mw_state;
+		struct msg_cq_state cq_state;
+		struct msg_srq srq;
+		struct msg_srq_state srq_state;
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -62,6 +68,11 @@ union fake_record {
 	struct msg_connect connect;
 	struct msg_accept accept;
 	struct msg_reject reject;
+	struct msg_rereg_mr rereg_mr;
+	struct msg_alloc_mw alloc_mw;
+	struct msg_bind_mw bind_mw;
+	struct msg_create_srq create_srq;
+	struct msg_modify_srq modify_srq;
 	uint8_t bytes[MSG_MAX];
 };
 
@@ -76,7 +87,8 @@ struct fake {
 	int bell; /* the waiting end */
 	struct fake_cq cq[FAKE_OBJECTS];
 	struct fake_qp qp[FAKE_OBJECTS];
-	struct memfd_map mr; /* the last one registered */
+	struct ring srq;     /* the last one made */
+	struct memfd_map mr; /* the last one registered, as it is now */
 	unsigned ncq, nqp;
 
 	struct msg_hello hello;

@@ -540,6 +540,7 @@ Test(memory, a_memfd_of_the_program_is_taken_at_any_offset)
 	cr_assert_eq(ddp_dereg_mr(mr), 0);
 }
 
+/* rows: 5041-8.3-04 */
 Test(memory, memfds_that_could_do_harm_are_refused_before_they_are_sent)
 {
 	int fd = memfd(MFD_ALLOW_SEALING, 10000);

@@ -127,6 +127,13 @@ static void many(int fd, const struct msg_hdr *show)
 	send_end(fd, show, 200, 3);
 }
 
+/* One record of whatever is asked for. */
+static void one_of_it(int fd, const struct msg_hdr *show)
+{
+	send_qp(fd, show, ((const struct ctl_show *)show)->object, 1);
+	send_end(fd, show, 1, 0);
+}
+
 static void none(int fd, const struct msg_hdr *show)
 {
 	send_end(fd, show, 0, 0);
@@ -214,6 +221,22 @@ Test(ctl, all_records_arrive_in_order_and_the_hidden_are_counted)
 	for (uint32_t i = 0; i < 200; i++)
 		cr_assert_eq(a.recs[i].qp.qp_num, i);
 	free(a.recs);
+}
+
+Test(ctl, the_daemon_is_asked_for_each_kind_of_object)
+{
+	for (int object = CTL_STATUS; object < CTL_OBJECT_COUNT; object++) {
+		struct fake f = {.script = one_of_it};
+		struct request_answer a = {0};
+
+		start(&f);
+		cr_assert_eq(request_show(f.path, PATIENT_MS, (enum ctl_object)object, &a),
+			     CTL_EXIT_OK);
+		stop(&f);
+		cr_expect_eq(a.n, 1);
+		cr_expect_eq(a.recs[0].object, (uint32_t)object);
+		free(a.recs);
+	}
 }
 
 Test(ctl, no_objects_is_no_failure)

@@ -168,12 +168,16 @@ Test(events, accepting_names_request_and_queue_pair)
 
 Test(events, rejecting_leaves_an_id_that_can_only_be_destroyed)
 {
+	struct ddp_conn_param no = DDP_INIT(ddp_conn_param);
 	struct ddp_id *id = request(9);
 
-	cr_assert_eq(ddp_reject(id, "no", 2), 0);
+	no.private_data = "no";
+	no.private_len = 2;
+	cr_assert_eq(ddp_reject(id, &no), 0);
 	cr_assert_eq(fake_last(&fake, MSG_REJECT)->reject.request, 9);
 	cr_assert_eq(fake_last(&fake, MSG_REJECT)->reject.private_len, 2);
-	cr_assert_eq(ddp_reject(id, NULL, 0), -EINVAL);
+	cr_assert_arr_eq(fake_last(&fake, MSG_REJECT)->reject.private_data, "no", 2);
+	cr_assert_eq(ddp_reject(id, NULL), -EINVAL);
 	cr_assert_eq(ddp_accept(id, NULL), -EINVAL);
 	cr_assert_eq(ddp_destroy_id(id), 0);
 	fake_last(&fake, MSG_REJECT);
@@ -228,6 +232,7 @@ Test(events, events_of_destroyed_ids_are_skipped)
 	cr_assert_eq(ddp_get_cm_event(ctx, &ev, 0), -EAGAIN);
 }
 
+/* rows: 5043-5.2.3-04 6581-10-03 */
 Test(events, connecting_names_peer_and_queue_pair)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
@@ -248,6 +253,7 @@ Test(events, connecting_names_peer_and_queue_pair)
 	cr_assert_eq(m->qp, 1);
 	cr_assert_eq(m->timeout_ms, 1234);
 	cr_assert_eq(m->private_len, 512);
+	cr_assert_eq(m->flags, 0, "nothing enhanced unless it is asked for");
 	cr_assert_arr_eq(&m->peer, &in, sizeof(in));
 	cr_assert_eq(ddp_disconnect(id), 0);
 	cr_assert_eq(fake_last(&fake, MSG_DISCONNECT)->handle.handle, 1);
@@ -350,7 +356,8 @@ Test(events, events_that_make_no_sense_are_protocol_errors)
 {
 	struct msg_event bad[] = {
 		{.type = 0},
-		{.type = MSG_EV_WITHDRAWN + 1},
+		{.type = MSG_EV_SRQ_LIMIT + 1},
+		{.type = MSG_EV_ERROR, .header_len = MSG_TERM_MAX + 1},
 		{.type = MSG_EV_REQUEST, .private_len = MSG_PRIVATE_MAX + 1},
 		{.type = MSG_EV_REQUEST, .err = -1},
 	};
@@ -372,4 +379,41 @@ Test(events, a_sentence_without_an_end_is_ended)
 	fake_event(&fake, rec);
 	cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), 0);
 	cr_assert_eq(strlen(ev->reason), MSG_REASON_MAX - 1);
+}
+
+/* ---- raw sessions ---- */
+
+Test(events, an_error_comes_with_the_header_that_it_is_about)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(1)};
+	struct ddp_id *id = make_id();
+	struct msg_event rec = {
+		.type = MSG_EV_ERROR,
+		.err = EPROTO,
+		.term = 0x1202,
+		.seg_len = 100,
+		.header_len = MSG_TERM_MAX,
+		.reason = "no buffer",
+	};
+
+	cr_assert_eq(ddp_connect(id, (struct sockaddr *)&in, NULL), 0);
+	rec.cookie = fake_last(&fake, MSG_CONNECT)->connect.cookie;
+	memset(rec.header, 0xab, sizeof(rec.header));
+	fake_event(&fake, rec);
+	cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), 0);
+	cr_assert_eq(ev->type, DDP_CM_ERROR);
+	cr_assert_eq(ev->id, id);
+	cr_assert_eq(ev->err, -EPROTO);
+	cr_assert_eq(ev->term, 0x1202);
+	cr_assert_eq(ev->segment_len, 100);
+	cr_assert_eq(ev->header_len, MSG_TERM_MAX);
+	cr_assert_arr_eq(ev->header, rec.header, MSG_TERM_MAX);
+	cr_assert_str_eq(ev->reason, "no buffer");
+	ddp_ack_cm_event(ev);
+	rec = (struct msg_event){.type = MSG_EV_HALF_CLOSED, .cookie = rec.cookie};
+	fake_event(&fake, rec);
+	cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), 0);
+	cr_assert_eq(ev->type, DDP_CM_HALF_CLOSED);
+	cr_assert_eq(ev->id, id);
+	cr_assert_eq(ev->header_len, 0);
 }

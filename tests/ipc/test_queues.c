@@ -87,6 +87,8 @@ Test(cq, a_completion_arrives_with_all_its_fields)
 		.err_stag = 6,
 		.err_to = 1ull << 40,
 		.err_len = 8,
+		.imm = 1ull << 39,
+		.qn = 7,
 	};
 
 	fake_complete(&fake.cq[0], &e, false);
@@ -103,6 +105,9 @@ Test(cq, a_completion_arrives_with_all_its_fields)
 	cr_assert_eq(wc->err_stag, 6);
 	cr_assert_eq(wc->err_to, 1ull << 40);
 	cr_assert_eq(wc->err_len, 8);
+	cr_assert_eq(wc->imm_data, 1ull << 39);
+	cr_assert_eq(wc->qn, 7);
+	cr_assert_eq(wc->stag, 0);
 }
 
 Test(cq, a_full_queue_is_taken_in_parts_and_in_order)
@@ -360,14 +365,14 @@ Test(cq, an_index_that_runs_backwards_is_a_protocol_error)
 Test(cq, an_entry_that_is_none_is_a_protocol_error_after_those_before_it)
 {
 	fake_complete(&fake.cq[0], &done, false);
-	fake_complete(&fake.cq[0], &(struct wqe_cqe){.status = DDP_WC_FLUSH_ERR + 1}, false);
+	fake_complete(&fake.cq[0], &(struct wqe_cqe){.status = DDP_WC_MW_BIND_ERR + 1}, false);
 	cr_assert_eq(ddp_poll_cq(cq, ENTRIES, wc), 1);
 	cr_assert_eq(ddp_poll_cq(cq, ENTRIES, wc), -EPROTO);
 }
 
 Test(cq, an_opcode_that_is_none_is_a_protocol_error)
 {
-	fake_complete(&fake.cq[0], &(struct wqe_cqe){.opcode = DDP_WC_RECV + 1}, false);
+	fake_complete(&fake.cq[0], &(struct wqe_cqe){.opcode = DDP_WC_RECV_TAGGED + 1}, false);
 	cr_assert_eq(ddp_wait_cq(cq, ENTRIES, wc, -1), -EPROTO);
 }
 
@@ -388,6 +393,7 @@ static const struct wqe_send *sent(void)
 	return e;
 }
 
+/* rows: 5041-5.2-06 */
 Test(post, a_request_is_in_the_ring_with_all_its_fields)
 {
 	struct ddp_send_wr wr = {
@@ -479,6 +485,7 @@ Test(post, receives_are_in_their_ring_and_ring_nobody)
 	e = ring_peek(r);
 	cr_assert_eq(e->wr_id, 8);
 	cr_assert_eq(e->num_sge, 1);
+	cr_assert_eq(e->qn, 0);
 	cr_assert_arr_eq(e->sge, sges, sizeof(sges[0]));
 	cr_assert_eq(bell_take(fake.page), 0);
 	cr_assert_eq(evfd_drain(fake.bell), 0);
@@ -630,6 +637,8 @@ Test(post, a_query_tells_the_state)
 	cr_assert_eq(attr.state, DDP_QP_RTS);
 	cr_assert_eq(attr.max_tagged, 1400);
 	cr_assert_eq(attr.qp_num, ddp_qp_num(qp));
+	cr_assert_eq(attr.max_ord, 12);
+	cr_assert_eq(attr.max_ird, 34);
 	fake.script = state_out_of_range;
 	cr_assert_eq(ddp_query_qp(qp, &attr), -EPROTO);
 }

@@ -4,6 +4,8 @@
 #include <ddp/ddp.h>
 #include <string.h>
 
+#include "util/perr_table.h"
+
 static const char *explain(struct ddp_wc wc)
 {
 	static char buf[256];
@@ -65,6 +67,53 @@ Test(words, success_tells_what_came)
 			 "RDMA Write completed");
 }
 
+Test(words, success_tells_the_number_that_came)
+{
+	cr_assert_str_eq(explain((struct ddp_wc){.opcode = DDP_WC_RECV,
+						 .wc_flags = DDP_WC_WITH_IMM,
+						 .imm_data = 0x102030405060708}),
+			 "receive completed: Immediate Data 0x0102030405060708");
+	cr_assert_str_eq(explain((struct ddp_wc){.opcode = DDP_WC_FETCH_ADD, .imm_data = 41}),
+			 "FetchAdd completed: the old value was 41");
+	cr_assert_str_eq(explain((struct ddp_wc){
+				 .opcode = DDP_WC_RECV_TAGGED, .byte_len = 9, .stag = 0x1a2b3c4d}),
+			 "tagged notice completed: 9 bytes to STag 0x1a2b3c4d");
+}
+
+Test(words, what_windows_fail_of_is_an_STag)
+{
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_MW_BIND_ERR,
+						 .opcode = DDP_WC_BIND_MW,
+						 .err_stag = 0x1a2b3c4d}),
+			 "bind failed on this side: STag 0x1a2b3c4d cannot be bound: window, "
+			 "region, rights or bounds do not fit");
+	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_LOC_PD_ERR,
+						 .opcode = DDP_WC_LOCAL_INV,
+						 .err_stag = 0x1a2b3c4d}),
+			 "invalidation failed on this side: STag 0x1a2b3c4d does not belong to "
+			 "this QP");
+}
+
+/* All that there is a Terminate for; word 0 stands for none. */
+Test(words, every_error_of_the_protocol_has_a_sentence)
+{
+	static const struct {
+		const char *name;
+		uint16_t term;
+	} rows[] = {
+#define X(name, layer, etype, code, text) {#name, (layer) << 12 | (etype) << 8 | (code)},
+		PERR_TABLE(X)
+#undef X
+	};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ddp_wc wc = {.status = DDP_WC_REM_OP_ERR, .term = rows[i].term};
+
+		if (rows[i].term)
+			cr_assert_null(strstr(explain(wc), "by the peer ("), "%s", rows[i].name);
+	}
+}
+
 Test(words, terminates_that_nobody_knows_are_still_told)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_REM_OP_ERR, .term = 0x3fee}),
@@ -87,11 +136,11 @@ Test(words, a_short_buffer_is_cut_and_the_length_told)
 
 Test(words, every_value_has_a_word)
 {
-	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_FLUSH_ERR; i++)
+	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_MW_BIND_ERR; i++)
 		cr_assert_str_neq(ddp_wc_status_str((enum ddp_wc_status)i), "?");
-	for (int i = DDP_WC_SEND; i <= DDP_WC_RECV; i++)
+	for (int i = DDP_WC_SEND; i <= DDP_WC_RECV_TAGGED; i++)
 		cr_assert_str_neq(ddp_wc_opcode_str((enum ddp_wc_opcode)i), "?");
-	for (int i = DDP_CM_CONNECT_REQUEST; i <= DDP_CM_REQUEST_GONE; i++)
+	for (int i = DDP_CM_CONNECT_REQUEST; i <= DDP_CM_SRQ_LIMIT; i++)
 		cr_assert_str_neq(ddp_event_str((enum ddp_cm_event_type)i), "?");
 	cr_assert_str_eq(ddp_wc_status_str((enum ddp_wc_status)99), "?");
 	cr_assert_str_eq(ddp_wc_opcode_str((enum ddp_wc_opcode) - 1), "?");

@@ -11,10 +11,17 @@ struct fake fake;
 
 void fake_setup(void)
 {
+	const struct rdmap_cfg cfg = {.ord = PAIR_READS, .ird = PAIR_READS};
+
+	fake_setup_as(&cfg);
+}
+
+void fake_setup_as(const struct rdmap_cfg *like)
+{
 	struct assoc_cfg cfg = pair_cfg(false);
 
 	pair_init(&fake.node, &cfg);
-	fake.qp = pair_qp(&fake.node);
+	fake.qp = pair_qp_as(&fake.node, like);
 	fake.mem = pair_region(&fake.node, FAKE_STAG, FAKE_BASE, FAKE_MEM, FAKE_ALL, 0);
 	pair_fake_connect(&fake.node, fake.qp, FAKE_SID);
 	assoc_tx_acked(fake.node.assoc); /* the Accept has arrived */

@@ -17,7 +17,7 @@ enum {
 	FAKE_STAG = 0x12345678,
 	FAKE_BASE = 0x4000, /* TO of the region's first byte */
 	FAKE_MEM = 4096,
-	FAKE_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ,
+	FAKE_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC,
 };
 
 struct fake {
@@ -30,6 +30,9 @@ extern struct fake fake;
 
 void fake_setup(void);
 void fake_teardown(void);
+
+/* The same with an endpoint of another kind: what cfg says beside its queues' depths. */
+void fake_setup_as(const struct rdmap_cfg *cfg);
 
 /* ---- what the peer says ---- */
 

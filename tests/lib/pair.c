@@ -94,18 +94,22 @@ struct pair_qp *pair_qp(struct pair_node *n)
 
 struct pair_qp *pair_qp_reads(struct pair_node *n, uint16_t ord, uint16_t ird)
 {
+	const struct rdmap_cfg like = {.ord = ord, .ird = ird};
+
+	return pair_qp_as(n, &like);
+}
+
+struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
+{
 	static const struct rdmap_ops ops = {take_send, take_recv, complete};
 	struct pair_qp *qp = zeroed(sizeof(*qp));
-	struct rdmap_cfg cfg = {
-		.stags = n->stags,
-		.who = {.pd = PAIR_PD, .scope = 100 + n->nqps},
-		.ord = ord,
-		.ird = ird,
-		.sq_depth = PAIR_DEPTH,
-		.rq_depth = PAIR_DEPTH,
-		.max_recv_sge = 2,
-	};
+	struct rdmap_cfg cfg = *like;
 
+	cfg.stags = n->stags;
+	cfg.who = (struct stag_who){.pd = PAIR_PD, .scope = 100 + n->nqps};
+	cfg.sq_depth = cfg.sq_depth ? cfg.sq_depth : PAIR_DEPTH;
+	cfg.rq_depth = cfg.rq_depth ? cfg.rq_depth : PAIR_DEPTH;
+	cfg.max_recv_sge = 2;
 	must(n->nqps < PAIR_QPS);
 	qp->node = n;
 	qp->scope = cfg.who.scope;
@@ -259,7 +263,7 @@ void pair_fake_connect(struct pair_node *n, struct pair_qp *qp, uint16_t sid)
 
 	pair_push(n, &m);
 	must(pair_event(n, &ev) && ev.type == ASSOC_EV_REQUEST && ev.sid == sid);
-	must(assoc_accept(n->assoc, sid, qp->ep, NULL, 0) == ASSOC_E_OK);
+	must(pair_plain_accept(n->assoc, sid, qp->ep, NULL, 0) == ASSOC_E_OK);
 	must(pair_pull(n, &m) && m.ppid == WIRE_PPID_CONTROL && m.sid == sid);
 }
 
@@ -273,16 +277,38 @@ bool pair_event(struct pair_node *n, struct assoc_event *ret)
 	return true;
 }
 
+int pair_plain_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
+		       uint16_t *ret_sid)
+{
+	struct assoc_offer o = {.priv = priv, .len = len};
+
+	return assoc_connect(a, ep, &o, ret_sid);
+}
+
+int pair_plain_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv, size_t len)
+{
+	struct assoc_offer o = {.priv = priv, .len = len};
+
+	return assoc_accept(a, sid, ep, &o);
+}
+
+int pair_plain_reject(struct assoc *a, uint16_t sid, const void *priv, size_t len)
+{
+	struct assoc_offer o = {.priv = priv, .len = len};
+
+	return assoc_reject(a, sid, &o);
+}
+
 uint16_t pair_connect(struct pair_node *a, struct pair_qp *qa, struct pair_node *b,
 		      struct pair_qp *qb)
 {
 	struct assoc_event ev;
 	uint16_t sid;
 
-	must(assoc_connect(a->assoc, qa->ep, NULL, 0, &sid) == ASSOC_E_OK);
+	must(pair_plain_connect(a->assoc, qa->ep, NULL, 0, &sid) == ASSOC_E_OK);
 	pair_pump(a, b);
 	must(pair_event(b, &ev) && ev.type == ASSOC_EV_REQUEST && ev.sid == sid);
-	must(assoc_accept(b->assoc, sid, qb->ep, NULL, 0) == ASSOC_E_OK);
+	must(pair_plain_accept(b->assoc, sid, qb->ep, NULL, 0) == ASSOC_E_OK);
 	pair_pump(a, b);
 	must(pair_event(a, &ev) && ev.type == ASSOC_EV_ACCEPTED && ev.ep == qa->ep);
 	return sid;

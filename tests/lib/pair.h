@@ -77,6 +77,9 @@ struct pair_qp *pair_qp(struct pair_node *n);
 /* The same, with limits of its own on Reads. */
 struct pair_qp *pair_qp_reads(struct pair_node *n, uint16_t ord, uint16_t ird);
 
+/* The same, of another kind: domain, scope and elements are filled in, depths where they are 0. */
+struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like);
+
 /* Zeroed memory of len bytes, registered with the STag. scope: 0 for the whole domain. */
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,
 		     uint64_t scope);
@@ -111,6 +114,13 @@ void pair_pump(struct pair_node *a, struct pair_node *b);
 
 /* The next event, its private data copied to n->priv. False if there is none. */
 bool pair_event(struct pair_node *n, struct assoc_event *ret);
+
+/* The calls of assoc.h with private data alone, for sessions that nobody negotiates. */
+int pair_plain_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
+		       uint16_t *ret_sid);
+int pair_plain_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv,
+		      size_t len);
+int pair_plain_reject(struct assoc *a, uint16_t sid, const void *priv, size_t len);
 
 /* Establishes a session from a to b. Returns its stream. */
 uint16_t pair_connect(struct pair_node *a, struct pair_qp *qa, struct pair_node *b,

@@ -10,12 +10,19 @@ struct two two;
 
 void two_setup(void)
 {
+	const struct rdmap_cfg cfg = {.ord = PAIR_READS, .ird = PAIR_READS};
+
+	two_setup_as(&cfg);
+}
+
+void two_setup_as(const struct rdmap_cfg *cfg)
+{
 	struct assoc_cfg opener = pair_cfg(true), acceptor = pair_cfg(false);
 
 	pair_init(&two.a, &opener);
 	pair_init(&two.b, &acceptor);
-	two.qa = pair_qp(&two.a);
-	two.qb = pair_qp(&two.b);
+	two.qa = pair_qp_as(&two.a, cfg);
+	two.qb = pair_qp_as(&two.b, cfg);
 	two.ma = pair_region(&two.a, TWO_STAG_A, TWO_TO, TWO_MEM, TWO_ALL, 0);
 	two.mb = pair_region(&two.b, TWO_STAG_B, TWO_TO, TWO_MEM, TWO_ALL, 0);
 	for (unsigned i = 0; i < TWO_MEM; i++)

@@ -15,7 +15,8 @@ enum {
 	TWO_STAG_A = 0x00c0ffee, /* the regions: all rights, no scope */
 	TWO_STAG_B = 0x12345678,
 	TWO_MEM = 16384,
-	TWO_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ,
+	TWO_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC |
+		  STAG_BIND_WINDOWS,
 };
 
 #define TWO_TO UINT64_C(0x4000) /* of the first byte of both */
@@ -30,6 +31,10 @@ struct two {
 extern struct two two;
 
 void two_setup(void);
+
+/* The same with endpoints of another kind: what cfg says beside its queues' depths. */
+void two_setup_as(const struct rdmap_cfg *cfg);
+
 void two_teardown(void);
 
 /*

@@ -239,25 +239,25 @@ static void spoil_target(struct op *op)
 		op->wr.rto = open->to + open->len + 1 - op->len;
 		if (op->len > ONE_SEGMENT && !read)
 			op->wr.rto = open->to + open->len;
-		spoil(op, read ? PERR_READ_BOUNDS : PERR_TAGGED_BOUNDS,
-		      read ? PERR_READ_WRAP : PERR_TAGGED_WRAP);
+		spoil(op, read ? PERR_ACCESS_BOUNDS : PERR_TAGGED_BOUNDS,
+		      read ? PERR_ACCESS_WRAP : PERR_TAGGED_WRAP);
 		break;
 	case 1:
 		op->wr.rstag ^= 0x80000000u + (uint32_t)below(op->ep->w, 1000) * 2;
-		spoil(op, PERR_TAGGED_STAG, PERR_READ_STAG);
+		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_STAG);
 		break;
 	case 2:
 		op->wr.rstag = strange->stag;
 		op->wr.rto = strange->to;
-		spoil(op, PERR_TAGGED_SCOPE, PERR_READ_SCOPE);
+		spoil(op, PERR_TAGGED_SCOPE, PERR_ACCESS_SCOPE);
 		break;
 	default:
 		op->wr.rstag = other->mine->stag;
 		op->wr.rto = other->mine->to;
-		spoil(op, PERR_TAGGED_STAG, PERR_READ_RIGHTS);
+		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_RIGHTS);
 	}
 	if (open->dead || other->mine->dead || strange->dead)
-		spoil(op, PERR_TAGGED_STAG, PERR_READ_STAG);
+		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_STAG);
 }
 
 /* A bad address of our own, for the first element. */

@@ -66,6 +66,7 @@ void program_close(struct ep *ep)
 static void new_session(struct node *n)
 {
 	struct peer *p = random_peer(n);
+	struct assoc_offer offer;
 	struct ep *ep;
 	struct sess *s;
 
@@ -80,7 +81,8 @@ static void new_session(struct node *n)
 	ep->peer = p;
 	op_post_recvs(ep, (unsigned)below(n->w, 20));
 	peer_tick(p);
-	if (assoc_connect(p->assoc, ep->r, s->priv[0], s->priv_len[0], &s->sid) == ASSOC_E_OK) {
+	offer = sess_offer(s, 0);
+	if (assoc_connect(p->assoc, ep->r, &offer, &s->sid) == ASSOC_E_OK) {
 		ep->sid = s->sid;
 		ep->state = EP_CONNECTING;
 		trace(n->w, "n%u ep%u connects session %u on c%u stream %u", n->id, ep->id, s->id,

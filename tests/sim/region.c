@@ -207,6 +207,7 @@ void region_revoke(struct region *rg, bool remove)
 	if (rg->dead)
 		return;
 	rg->dead = true;
+	n->w->sum.revoked++;
 	shake(n->w, rg);
 	if (remove && rg->owner && rg->owner->sess)
 		rg->owner->sess->shaky = true;

@@ -44,6 +44,11 @@ void sess_private(struct sess *s, unsigned which)
 		be_put32(s->priv[0], s->id);
 }
 
+struct assoc_offer sess_offer(const struct sess *s, unsigned which)
+{
+	return (struct assoc_offer){.priv = s->priv[which], .len = s->priv_len[which]};
+}
+
 static void check_private(struct world *w, const struct sess *s, unsigned which,
 			  const struct assoc_event *ev)
 {
@@ -72,6 +77,7 @@ static void accept_session(struct pend *d, struct ep *ep)
 {
 	struct sess *s = d->sess;
 	struct peer *p = d->peer;
+	struct assoc_offer offer = sess_offer(s, 1);
 	uint64_t eager = chance(ep->w, 5000) ? below(ep->w, 8) : 0;
 
 	s->ep[1] = ep;
@@ -82,7 +88,7 @@ static void accept_session(struct pend *d, struct ep *ep)
 	ep->sid = s->sid;
 	ep->state = EP_OPEN;
 	op_post_recvs(ep, (unsigned)below(ep->w, 20));
-	if (assoc_accept(p->assoc, s->sid, ep->r, s->priv[1], s->priv_len[1]) != ASSOC_E_OK)
+	if (assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_OK)
 		fail(ep->w, "session %u: cannot be accepted", s->id);
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
 	while (eager-- > 0)
@@ -102,6 +108,7 @@ static void answer(struct pend *d)
 	struct world *w = d->peer->node->w;
 	struct assoc *a = d->peer->assoc;
 	struct sess *s = d->sess;
+	struct assoc_offer offer;
 	uint64_t r = below(w, 100);
 	struct ep *ep = r < 80 ? ep_new(d->peer->node) : NULL;
 	int e;
@@ -113,10 +120,11 @@ static void answer(struct pend *d)
 		return;
 	}
 	s->answer = r < 90 ? ANS_REJECT : ANS_REFUSE;
+	offer = sess_offer(s, 1);
 	trace(w, "n%u %s session %u", d->peer->node->id,
 	      s->answer == ANS_REJECT ? "rejects" : "refuses", s->id);
 	if (s->answer == ANS_REJECT)
-		e = assoc_reject(a, s->sid, s->priv[1], s->priv_len[1]);
+		e = assoc_reject(a, s->sid, &offer);
 	else
 		e = assoc_refuse(a, s->sid);
 	if (e != ASSOC_E_OK)
@@ -229,6 +237,23 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	}
 }
 
+/* For rows.c. */
+static void count_closed(const struct ep *ep, const struct assoc_event *ev)
+{
+	const struct ep *other = ep_other(ep);
+	struct totals *sum = &ep->w->sum;
+	bool here = ep->sq_wire > 0, there = other && other->sq_wire > 0;
+
+	sum->lost += ev->why == ASSOC_WHY_LOST;
+	sum->mute += ep->sess->established && !here && !there;
+	sum->oneway += here != there;
+	if (ev->why != ASSOC_WHY_ERROR)
+		return;
+	sum->errors++;
+	sum->found[ev->at.perr]++;
+	sum->survived += assoc_sessions(ep->peer->assoc) > 0;
+}
+
 static void closed(struct ep *ep, const struct assoc_event *ev)
 {
 	struct world *w = ep->w;
@@ -248,8 +273,9 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 		fail(w, "ep%u: a request blames the peer, the session does not", ep->id);
 	if (ev->why == ASSOC_WHY_PEER)
 		check_delivered(ep);
-	w->sum.lost += ev->why == ASSOC_WHY_LOST;
-	w->sum.errors += ev->why == ASSOC_WHY_ERROR;
+	if (!ep->peer->gone && ep->sess->established && ep->sess->terminates == 0)
+		fail(w, "ep%u: session %u ends without a Terminate", ep->id, ep->sess->id);
+	count_closed(ep, ev);
 	ep->sess->why[ep->side] = ev->why;
 	ep_over(ep);
 }

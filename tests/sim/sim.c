@@ -100,5 +100,6 @@ int main(int argc, char **argv)
 	       t.wrapped);
 	printf("ended by error %u, by loss %u; flushed %u, failed locally %u\n", t.errors, t.lost,
 	       t.flushed, t.local_errors);
+	rows_print(&t);
 	return 0;
 }

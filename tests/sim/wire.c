@@ -90,6 +90,7 @@ static void initiate(struct peer *p, uint16_t sid, const uint8_t *priv, uint32_t
 		BAD(f, "the stream is initiated again while its session lasts");
 	if (f->sent != f->arrived || r->sent != r->arrived)
 		BAD(f, "the stream is initiated again while old messages are under way");
+	w->sum.reused += f->sess != NULL;
 	start_flow(f, session_of(w, priv, len), 0);
 	start_flow(r, f->sess, 1);
 	r->begun = false;
@@ -121,6 +122,8 @@ static void terminate(struct flow *f, struct flow *r, uint32_t len)
 	if (len != 0)
 		BAD(f, "Terminate with private data");
 	f->ended = true;
+	f->sess->terminates++;
+	world_of(f)->sum.terminates++;
 	if (f->side == 1 && !f->begun) { /* a refusal */
 		if (!r->first_arrived || s->answer == ANS_ACCEPT || s->answer == ANS_REJECT)
 			BAD(f, "Terminate answers what it must not");
@@ -291,6 +294,7 @@ static void begin(struct flow *f, const struct seg *s)
 	if (!s->tagged && s->msn != f->msn[s->qn]++)
 		BAD(f, "message number %u on queue %u", s->msn, s->qn);
 	f->opcode = s->opcode;
+	f->qn = s->qn;
 	f->off = 0;
 	f->in_msg = true;
 	if (s->opcode == WIRE_OP_READ_RESP)
@@ -417,12 +421,14 @@ static void segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t l
 	if (f->terminated)
 		BAD(f, "a segment behind the RDMAP Terminate");
 	parse(f, m, len, &s);
+	world_of(f)->sum.passive_first += !f->sess->spoken && f->side == 1;
+	f->sess->spoken = true;
 	if (f->in_msg && s.opcode == WIRE_OP_TERMINATE)
 		f->in_msg = false; /* the message is given up */
 	if (!f->in_msg)
 		begin(f, &s);
 	else if (s.opcode != f->opcode ||
-		 (!s.tagged && (s.qn > WIRE_QN_TERMINATE || s.msn != f->msn[s.qn] - 1)))
+		 (!s.tagged && (s.qn != f->qn || s.msn != f->msn[s.qn] - 1)))
 		BAD(f, "messages are mixed");
 	if (s.opcode == WIRE_OP_TERMINATE)
 		check_terminate(f, &s);

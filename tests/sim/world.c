@@ -66,6 +66,10 @@ static void draw_plan(struct world *w)
 	p->revoke = PICK(w, 0, 0, 100);
 	p->crash = PICK(w, 0, 0, 0, 100);
 	p->wrap = PICK(w, 0, 5000);
+	w->sum.lossy += p->faults.lose > 0;
+	w->sum.busy += p->faults.again > 0;
+	w->sum.resized += p->faults.resize > 0;
+	w->sum.narrow += p->faults.message_max < 600;
 	trace(w, "seed %llu nodes %u actions %u streams %u len %u reckless %d mishap %u",
 	      (unsigned long long)w->seed, p->nodes, p->actions, p->streams, p->len_max,
 	      p->reckless, p->mishap);

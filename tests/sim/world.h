@@ -183,6 +183,8 @@ struct sess {
 	bool vanished[2]; /* that side was let go without a word */
 	bool over[2];
 	enum assoc_why why[2];
+	bool spoken;         /* a segment was sent */
+	unsigned terminates; /* sent */
 };
 
 /* One direction of a stream, as seen on the wire. */
@@ -198,6 +200,7 @@ struct flow {
 	bool terminated; /* RDMAP Terminate was sent */
 	bool in_msg;     /* between first and last segment */
 	uint8_t opcode;
+	uint32_t qn;
 	struct op *op;
 	uint32_t off;
 };
@@ -251,6 +254,12 @@ struct totals {
 	unsigned rejected, refused, overflow, withdrawn, lost, errors, flushed, local_errors;
 	unsigned messages, wrapped;
 	unsigned ahead, stashed; /* messages that overtook others, or the Accept */
+	/* For rows.c: sessions of a stream that had one before, without segments, with some one way
+	 * only, that the passive side began to use, that went on beside one with an error. */
+	unsigned reused, mute, oneway, passive_first, survived;
+	unsigned terminates, revoked;
+	unsigned lossy, busy, resized, narrow; /* runs with these faults */
+	unsigned found[PERR_COUNT];            /* errors that ended sessions */
 };
 
 struct world {
@@ -391,6 +400,9 @@ void sess_decide(struct pend *d);
 /* A run of private data for an Initiate (0) or its answer (1). */
 void sess_private(struct sess *s, unsigned which);
 
+/* As the protocol wants it. */
+struct assoc_offer sess_offer(const struct sess *s, unsigned which);
+
 /* ---- peer.c ---- */
 
 extern const struct llp_events peer_events;
@@ -422,6 +434,11 @@ void program_close(struct ep *ep);
 
 /* Closes every session that is left. */
 void program_end(struct world *w);
+
+/* ---- rows.c ---- */
+
+/* Prints what runs with these totals have shown. */
+void rows_print(const struct totals *t);
 
 /* ---- world.c ---- */
 

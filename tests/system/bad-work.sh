@@ -11,6 +11,9 @@ daemon a "$a"
 daemon b "$b"
 "$bin/tests/system/bad_work" "$(socket_of a)" "$(socket_of b)" "$b" 6000 || fail 'between two daemons'
 "$bin/tests/system/bad_work" "$(socket_of a)" "$(socket_of a)" "$a" 6000 || fail 'inside one daemon'
+row 5041-3-10 5040-7-01: requests that are posted behind the end of a stream are flushed
+row 5040-3.2-05: a Write that fails tells both ends, with the same Terminate
+"$bin/tests/system/bad_entries" "$(socket_of a)" "$a" 6001 || fail 'entries that no correct library writes'
 eventually 10 none_of a qp mr cq listener || fail 'objects are left'
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

@@ -5,128 +5,13 @@
  *
  *   bad_client SOCKET      exit status 0 if every case held
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "ipc/conn.h"
 #include "ipc/ctl.h"
-#include "ipc/msg.h"
-#include "ipc/ring.h"
 #include "ipc/version.h"
-#include "ipc/wqe.h"
-
-struct bad {
-	const char *path;
-	int fd;
-	_Alignas(8) unsigned char rec[MSG_MAX];
-	size_t len;
-	int fds[MSG_MAX_FDS];
-	unsigned nfds;
-};
-
-static void die(const char *what)
-{
-	fprintf(stderr, "bad_client: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
-
-static int attach(const char *path)
-{
-	struct sockaddr_un sun = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	strncpy(sun.sun_path, path, sizeof(sun.sun_path) - 1);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
-		die(path);
-	return fd;
-}
-
-static void drop_fds(struct bad *b)
-{
-	while (b->nfds > 0)
-		close(b->fds[--b->nfds]);
-}
-
-static void put(struct bad *b, const void *rec, size_t len, const int *fds, unsigned nfds)
-{
-	if (conn_send(b->fd, rec, len, fds, nfds))
-		die("send");
-}
-
-/* The reply; false if the connection is closed. */
-static bool get(struct bad *b)
-{
-	drop_fds(b);
-	return conn_recv(b->fd, b->rec, sizeof(b->rec), &b->len, b->fds, &b->nfds) == CONN_E_OK;
-}
-
-/* A request that must succeed. */
-static const void *call(struct bad *b, const void *rec, size_t len, const int *fds, unsigned nfds)
-{
-	const struct msg_hdr *hdr = (const void *)b->rec;
-	const struct msg_hdr *req = rec;
-
-	put(b, rec, len, fds, nfds);
-	if (!get(b) || hdr->op != req->op)
-		die("a correct request failed");
-	return b->rec;
-}
-
-static void hello(struct bad *b)
-{
-	struct msg_hello m = {
-		.hdr = {MSG_HELLO, 1}, .major = IPC_VERSION_MAJOR, .comm = "bad_client"};
-
-	call(b, &m, sizeof(m), NULL, 0);
-	b->nfds = 0; /* the event socket and the bell stay open to the end */
-}
-
-static uint32_t make_pd(struct bad *b)
-{
-	struct msg_hdr m = {MSG_ALLOC_PD, 2};
-	const struct msg_handle *h = call(b, &m, sizeof(m), NULL, 0);
-
-	return h->handle;
-}
-
-static uint32_t make_cq(struct bad *b)
-{
-	struct msg_create_cq m = {.hdr = {MSG_CREATE_CQ, 3}, .entries = 16};
-	const struct msg_cq *cq = call(b, &m, sizeof(m), NULL, 0);
-
-	return cq->handle;
-}
-
-/* A queue pair and its send ring. */
-static struct msg_qp make_qp(struct bad *b, struct ring *ret_sq)
-{
-	struct msg_create_qp m = {
-		.hdr = {MSG_CREATE_QP, 4},
-		.pd = make_pd(b),
-		.sq_entries = 16,
-		.rq_entries = 16,
-		.max_send_sge = 1,
-		.max_recv_sge = 1,
-	};
-	struct msg_qp qp;
-	void *map;
-
-	m.send_cq = m.recv_cq = make_cq(b);
-	qp = *(const struct msg_qp *)call(b, &m, sizeof(m), NULL, 0);
-	map = mmap(NULL, qp.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, b->fds[0], 0);
-	if (map == MAP_FAILED)
-		die("mmap");
-	ring_init(ret_sq, map, 16, qp.sq_entry);
-	return qp;
-}
+#include "tests/system/bad_rig.h"
 
 /* ---- cases: each does its worst on a fresh connection ---- */
 
@@ -245,6 +130,107 @@ static void private_data_too_long(struct bad *b)
 	put(b, &m, sizeof(m), NULL, 0);
 }
 
+static void srq_without_domain(struct bad *b)
+{
+	struct msg_create_srq m = {.hdr = {MSG_CREATE_SRQ, 1}, .entries = 16, .max_sge = 1};
+
+	hello(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void modify_no_srq(struct bad *b)
+{
+	struct msg_modify_srq m = {.hdr = {MSG_MODIFY_SRQ, 1}, .what = MSG_SRQ_LIMIT};
+
+	hello(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void stale_srq(struct bad *b)
+{
+	struct msg_handle m = {.hdr = {MSG_DESTROY_SRQ, 1}};
+
+	hello(b);
+	m.handle = make_srq(b, make_pd(b));
+	call(b, &m, sizeof(m), NULL, 0);
+	m.hdr.op = MSG_QUERY_SRQ;
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void qp_with_no_srq(struct bad *b)
+{
+	struct msg_create_qp m = {.hdr = {MSG_CREATE_QP, 1}, .sq_entries = 16, .srq = 0x00070001};
+
+	hello(b);
+	m.pd = make_pd(b);
+	m.send_cq = m.recv_cq = make_cq(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void window_without_domain(struct bad *b)
+{
+	struct msg_alloc_mw m = {.hdr = {MSG_ALLOC_MW, 1}, .type = MSG_MW_TYPE_1};
+
+	hello(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void bind_to_nothing_known(struct bad *b)
+{
+	struct msg_bind_mw m = {.hdr = {MSG_BIND_MW, 1}, .mr = 0x00030004, .len = 1};
+
+	hello(b);
+	m.mw = make_mw(b, make_pd(b), MSG_MW_TYPE_1);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void query_another_kind(struct bad *b)
+{
+	struct msg_handle m = {.hdr = {MSG_QUERY_MW, 1}};
+
+	hello(b);
+	m.handle = make_mr(b, make_pd(b), 0);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void rereg_without_memory(struct bad *b)
+{
+	struct msg_rereg_mr m = {
+		.hdr = {MSG_REREG_MR, 1}, .what = MSG_REREG_TRANSLATION, .len = 4096};
+
+	hello(b);
+	m.mr = make_mr(b, make_pd(b), 0);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void remap_of_rights(struct bad *b)
+{
+	struct msg_rereg_mr m = {.hdr = {MSG_REMAP_MR, 1}, .what = MSG_REREG_ACCESS};
+	int fd = make_memfd(4096);
+
+	hello(b);
+	m.mr = make_mr(b, make_pd(b), 0);
+	put(b, &m, sizeof(m), &fd, 1);
+	close(fd);
+}
+
+static void remap_without_descriptor(struct bad *b)
+{
+	struct msg_rereg_mr m = {.hdr = {MSG_REMAP_MR, 1}, .what = MSG_REREG_TRANSLATION};
+
+	hello(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void rereg_to_no_domain(struct bad *b)
+{
+	struct msg_rereg_mr m = {.hdr = {MSG_REREG_MR, 1}, .what = MSG_REREG_PD, .pd = 0x99};
+
+	hello(b);
+	m.mr = make_mr(b, make_pd(b), 0);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
 static void unknown_object(struct bad *b)
 {
 	struct ctl_show m = {.hdr = {MSG_CTL_SHOW, 1}, .object = 99};
@@ -273,6 +259,17 @@ static const struct {
 	{"hello twice", hello_twice, "said already"},
 	{"513 bytes of private data", private_data_too_long, "513 bytes"},
 	{"an unknown admin object", unknown_object, "number 99"},
+	{"a shared queue without a domain", srq_without_domain, "no protection domain 0x0"},
+	{"modify of no shared queue", modify_no_srq, "no shared receive queue 0x0"},
+	{"a stale shared queue", stale_srq, "none of that handle"},
+	{"a queue pair with no such shared queue", qp_with_no_srq, "shared receive queue 0x70001"},
+	{"a window without a domain", window_without_domain, "no protection domain 0x0"},
+	{"a bind to no region", bind_to_nothing_known, "memory region 0x30004"},
+	{"a window's query with a region's handle", query_another_kind, "none of that handle"},
+	{"new memory without a descriptor", rereg_without_memory, "rereg 0x1 with 0 descriptors"},
+	{"a descriptor for new rights", remap_of_rights, "rereg 0x4 with 1 descriptors"},
+	{"remap without a descriptor", remap_without_descriptor, "0 descriptors, 1 are right"},
+	{"rereg to no domain", rereg_to_no_domain, "no protection domain 0x99"},
 };
 
 static bool ended_with(struct bad *b, const char *words)
@@ -286,14 +283,6 @@ static bool ended_with(struct bad *b, const char *words)
 		return false;
 	}
 	return !get(b);
-}
-
-static bool bystander_lives(struct bad *by)
-{
-	struct msg_hdr m = {MSG_QUERY, 9};
-
-	put(by, &m, sizeof(m), NULL, 0);
-	return get(by) && by->len == sizeof(struct msg_caps);
 }
 
 static unsigned run_fatal(const char *path, struct bad *by)
@@ -314,47 +303,24 @@ static unsigned run_fatal(const char *path, struct bad *by)
 	return failed;
 }
 
-/* ---- requests that are refused without further harm ---- */
-
-static int refused(struct bad *b, const void *rec, size_t len, const int *fds, unsigned nfds)
+/* A record of 9 bytes fits no request. */
+static unsigned run_sizes(const char *path, struct bad *by)
 {
-	const struct msg_error *e = (const void *)b->rec;
-
-	put(b, rec, len, fds, nfds);
-	if (!get(b) || e->hdr.op != MSG_ERROR || e->fatal)
-		return -1;
-	printf("      refused: %s\n", e->reason);
-	return e->err;
-}
-
-static bool check(const char *name, bool ok)
-{
-	printf("%s %s\n", ok ? "ok  " : "FAIL", name);
-	return ok;
-}
-
-static unsigned run_refusals(struct bad *b)
-{
-	struct msg_create_cq cq = {.hdr = {MSG_CREATE_CQ, 1}, .entries = 17};
-	struct msg_reg_mr mr = {.hdr = {MSG_REG_MR, 1}, .len = 8192, .access = 7};
-	int plain = open("/dev/null", 2), memfd = memfd_create("short", MFD_ALLOW_SEALING);
 	unsigned failed = 0;
 
-	if (plain < 0 || memfd < 0 || ftruncate(memfd, 4096) < 0)
-		die("preparation");
-	mr.pd = make_pd(b);
-	failed += !check("a queue of 17 entries", refused(b, &cq, sizeof(cq), NULL, 0) == EINVAL);
-	failed += !check("a device as memory", refused(b, &mr, sizeof(mr), &plain, 1) == EINVAL);
-	failed +=
-		!check("beyond the memfd's end", refused(b, &mr, sizeof(mr), &memfd, 1) == EINVAL);
-	mr.iova = UINT64_MAX - 100;
-	failed += !check("iova that wraps", refused(b, &mr, sizeof(mr), &memfd, 1) == EINVAL);
-	mr.iova = 0;
-	mr.access = 64;
-	failed += !check("unknown access flags", refused(b, &mr, sizeof(mr), &memfd, 1) == EINVAL);
-	failed += !check("and it goes on", bystander_lives(b));
-	close(plain);
-	close(memfd);
+	for (uint32_t op = MSG_QUERY; op < MSG_OP_COUNT; op++) {
+		struct bad b = {.path = path, .fd = attach(path)};
+		struct msg_hdr m[2] = {{op, 1}, {0, 0}};
+		bool ok;
+
+		hello(&b);
+		put(&b, m, sizeof(m[0]) + 1, NULL, 0);
+		ok = ended_with(&b, "9 bytes") && bystander_lives(by);
+		printf("%s %s of 9 bytes\n", ok ? "ok  " : "FAIL", msg_op_str(op));
+		failed += !ok;
+		drop_fds(&b);
+		close(b.fd);
+	}
 	return failed;
 }
 
@@ -371,7 +337,9 @@ int main(int argc, char **argv)
 	by.fd = attach(argv[1]);
 	hello(&by);
 	failed = run_fatal(argv[1], &by);
+	failed += run_sizes(argv[1], &by);
 	failed += run_refusals(&by);
+	failed += !check("and it goes on after all that", bystander_lives(&by));
 	printf("%u failed\n", failed);
 	return failed ? 1 : 0;
 }

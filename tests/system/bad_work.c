@@ -10,6 +10,7 @@
  * One end is a client at SOCKET, the other listens at SOCKET2, which may be the same, whose
  * daemon has ADDRESS. Exit status 0 if all held.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct end {
 	struct ddp_id *id;
 	struct ddp_pd *pd;
 	struct ddp_cq *scq, *rcq;
+	struct ddp_srq *srq;
 	struct ddp_qp *qp;
 	struct ddp_mr *mr;
 };
@@ -190,6 +192,45 @@ static void requester_faults(struct end *a, struct end *b)
 	      ddp_post_send(a->qp, &wr, NULL) < 0 && strstr(ddp_last_reason(), "at most 2"));
 }
 
+/* A window of type 2, and regions that it cannot, or can no longer, be bound to. */
+static void window_faults(struct end *a, struct end *b)
+{
+	struct ddp_send_wr bind = {.opcode = DDP_WR_BIND_MW};
+	struct ddp_send_wr inv = {.opcode = DDP_WR_LOCAL_INV};
+	struct ddp_mr *mr;
+	struct ddp_mw *mw;
+
+	MUST(ddp_alloc_mr(a->pd, SIZE, DDP_ACCESS_REMOTE_READ | DDP_ACCESS_MW_BIND, &mr));
+	MUST(ddp_alloc_mw(a->pd, DDP_MW_TYPE_2, &mw));
+	bind.bind.mw = mw;
+	bind.bind.mr = a->mr;
+	bind.bind.rkey = ddp_inc_rkey(mw->rkey);
+	bind.bind.addr = a->mr->iova;
+	bind.bind.length = 8;
+	bind.bind.access = DDP_ACCESS_REMOTE_READ;
+	try_send(a, b, "a bind to a region not for windows", bind, DDP_WC_MW_BIND_ERR);
+	bind.bind.mr = mr;
+	bind.bind.addr = mr->iova + SIZE - 7;
+	try_send(a, b, "a bind beyond the region", bind, DDP_WC_MW_BIND_ERR);
+	bind.bind.addr = UINT64_MAX - 3;
+	try_send(a, b, "a bind that wraps", bind, DDP_WC_MW_BIND_ERR);
+	bind.bind.addr = mr->iova;
+	bind.bind.access = DDP_ACCESS_REMOTE_WRITE;
+	try_send(a, b, "a bind to write what is not to be written", bind, DDP_WC_MW_BIND_ERR);
+	bind.bind.access = DDP_ACCESS_REMOTE_READ;
+	try_send(a, b, "a bind as it should be", bind, DDP_WC_SUCCESS);
+	try_send(a, b, "a bind of what is bound", bind, DDP_WC_MW_BIND_ERR);
+	check("the end of a region under a window", ddp_dereg_mr(mr) == -EBUSY);
+	check("a new tie of it", ddp_bind_mr(mr, a->qp) == -EBUSY);
+	inv.invalidate_rkey = mr->rkey;
+	try_send(a, b, "an invalidation of a region that is not tied", inv, DDP_WC_LOC_PD_ERR);
+	inv.invalidate_rkey = bind.bind.rkey;
+	try_send(a, b, "an invalidation of the window", inv, DDP_WC_SUCCESS);
+	try_send(a, b, "an invalidation of what is void", inv, DDP_WC_LOC_KEY_ERR);
+	MUST(ddp_dereg_mr(mr));
+	MUST(ddp_dealloc_mw(mw));
+}
+
 static void receiver_fault(struct end *a, struct end *b)
 {
 	struct ddp_sge bad = {b->mr->iova, 64, b->mr->lkey ^ 1}, good = bad, from = {0};
@@ -240,14 +281,98 @@ static void peer_refuses(struct end *a, struct end *b)
 	check("and a send", wait_one(a->scq, 10) == DDP_WC_FLUSH_ERR);
 }
 
+/* ---- a shared queue whose queue pairs may each hold one receive ---- */
+
+static void make_shared(struct end *e)
+{
+	struct ddp_srq_attr srq = DDP_INIT(ddp_srq_attr);
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_cq_attr cq = DDP_INIT(ddp_cq_attr);
+
+	cq.entries = 4 * DEPTH;
+	MUST(ddp_alloc_pd(e->ctx, &e->pd));
+	MUST(ddp_create_cq(e->ctx, &cq, &e->scq));
+	MUST(ddp_create_cq(e->ctx, &cq, &e->rcq));
+	srq.max_wr = DEPTH;
+	srq.limit = DEPTH;
+	srq.max_per_qp = 1;
+	MUST(ddp_create_srq(e->pd, &srq, &e->srq));
+	init.send_cq = e->scq;
+	init.recv_cq = e->rcq;
+	init.max_send_wr = DEPTH;
+	init.srq = e->srq;
+	MUST(ddp_create_qp(e->id, e->pd, &init, &e->qp));
+	MUST(ddp_alloc_mr(e->pd, SIZE, DDP_ACCESS_LOCAL_WRITE, &e->mr));
+}
+
+/* Reads are negotiated meanwhile, and not as either end likes. */
+static void connect_shared(struct end *active, struct end *passive, const char *addr, uint16_t port)
+{
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+
+	param.flags = DDP_CONN_NEGOTIATE;
+	param.ird = 4;
+	MUST(ddp_create_id(active->ctx, NULL, &active->id));
+	make_end(active);
+	MUST(ddp_connect_name(active->id, addr, port, &param));
+	passive->id = expect(passive, DDP_CM_CONNECT_REQUEST, NULL);
+	make_shared(passive);
+	param.ord = 5;
+	check("an accept with more Reads than the peer can take",
+	      ddp_accept(passive->id, &param) == -ERANGE);
+	param.ord = 4;
+	MUST(ddp_accept(passive->id, &param));
+	expect(passive, DDP_CM_ESTABLISHED, NULL);
+	expect(active, DDP_CM_ESTABLISHED, NULL);
+}
+
+static void post_shared(struct end *e, uint64_t wr_id)
+{
+	struct ddp_sge sge = {e->mr->iova, 64, e->mr->lkey};
+	struct ddp_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1};
+
+	MUST(ddp_post_srq_recv(e->srq, &wr, NULL));
+}
+
+static void shared_faults(struct end *a, struct end *b)
+{
+	struct ddp_srq_attr srq = DDP_INIT(ddp_srq_attr);
+	struct ddp_srq_state state = DDP_INIT(ddp_srq_state);
+	struct ddp_sge sge = {a->mr->iova, 64, a->mr->lkey};
+	struct ddp_send_wr wr = {.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_SEND};
+
+	for (uint64_t i = 0; i < DEPTH; i++)
+		post_shared(b, i);
+	MUST(ddp_post_send(a->qp, &wr, NULL));
+	check("a message within the cap", wait_one(b->rcq, 0) == DDP_WC_SUCCESS);
+	expect(b, DDP_CM_SRQ_LIMIT, NULL);
+	srq.limit = DEPTH + 1;
+	check("a limit beyond the queue", ddp_modify_srq(b->srq, &srq, DDP_SRQ_LIMIT) == -EINVAL);
+	MUST(ddp_query_srq(b->srq, &state));
+	check("the limit is told once",
+	      state.limit == 0 && state.posted == DEPTH - 1 && state.held == 0 && state.taken == 1);
+	srq.limit = DEPTH;
+	MUST(ddp_modify_srq(b->srq, &srq, DDP_SRQ_LIMIT));
+	expect(b, DDP_CM_SRQ_LIMIT, NULL);
+	check("the end of a queue in use", ddp_destroy_srq(b->srq) == -EBUSY);
+	ddp_disconnect(a->id);
+	expect(a, DDP_CM_DISCONNECTED, NULL);
+	expect(b, DDP_CM_DISCONNECTED, NULL);
+	MUST(ddp_query_srq(b->srq, &state));
+	check("the end of a session leaves the receives to the others",
+	      state.posted == DEPTH - 1 && state.held == 0);
+}
+
 static void free_end(struct end *e)
 {
 	MUST(ddp_destroy_qp(e->qp));
+	MUST(ddp_destroy_srq(e->srq));
 	MUST(ddp_dereg_mr(e->mr));
 	MUST(ddp_destroy_cq(e->scq));
 	MUST(ddp_destroy_cq(e->rcq));
 	MUST(ddp_dealloc_pd(e->pd));
 	MUST(ddp_destroy_id(e->id));
+	*e = (struct end){.ctx = e->ctx};
 }
 
 static void open_end(struct end *e, const char *socket)
@@ -276,8 +401,13 @@ int main(int argc, char **argv)
 	MUST(ddp_listen(listener, NULL, port, 0));
 	connect_both(&a, &b, argv[3], port);
 	requester_faults(&a, &b);
+	window_faults(&a, &b);
 	receiver_fault(&a, &b);
 	peer_refuses(&a, &b);
+	free_end(&a);
+	free_end(&b);
+	connect_shared(&a, &b, argv[3], port);
+	shared_faults(&a, &b);
 	free_end(&a);
 	free_end(&b);
 	MUST(ddp_destroy_id(listener));

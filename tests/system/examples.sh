@@ -21,7 +21,13 @@ for client in hello_client tiny_client; do
 	eventually 10 gone "$(pid_of hello)" || stop hello
 done
 
-for client in hello_client tiny_client; do
+DDP_SOCKET=$(socket_of b) server counter b "$bin/examples/atomic_counter" -s
+DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/atomic_counter" "$b" >"$tmp/atomic_counter.log" 2>&1 ||
+	fail "atomic_counter: exit status $?"
+eventually 10 gone "$(pid_of counter)" || stop counter
+wait "$(pid_of counter)" || fail "atomic_counter -s: exit status $?"
+
+for client in atomic_counter hello_client tiny_client; do
 	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
 	[ $? -eq 1 ] || fail "$client without a server"
 	[ -s "$tmp/$client.log" ] || fail "$client does not say why"

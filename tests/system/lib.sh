@@ -67,6 +67,10 @@ fail() {
 	exit 1
 }
 
+# row ID...: WORDS: what the checks before it have shown, by rows of tests/conformance/rows.tsv. The words
+# stand in docs/conformance.md, so they are the same each time.
+row() { echo "row $*"; }
+
 # needs PROGRAM...: of the build, or of the machine.
 needs() {
 	local p

@@ -66,4 +66,6 @@ compare a "$before_a" "$few associations"
 compare b "$before_b" "$few associations"
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
+row 4296-2.1.2-07: Writes to what a registration returned, round after round
+row 5041-6.2-02: without idle time an association ends with its last session
 echo "$many rounds and $few associations leave nothing"

@@ -26,6 +26,7 @@ mkdir "$tmp/in"
 server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"
 "$ddpcp" --socket "$(socket_of a)" put "$tmp/sent" "$b:received" >"$tmp/cp.log" 2>&1 || fail 'ddpcp'
 cmp "$tmp/sent" "$tmp/in/received" || fail 'the file differs'
+row 5043-7.2-01: daemons that are given one address each
 
 for name in pong copy; do stop $name; done
 eventually 10 none_of b qp mr client || fail 'objects are left'

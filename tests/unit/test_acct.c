@@ -11,6 +11,8 @@ static const struct config_limits limits = {
 	.cqs = 5,
 	.qps = 6,
 	.listeners = 0,
+	.srqs = 7,
+	.mws = 8,
 };
 
 static struct acct *a;
@@ -42,8 +44,11 @@ Test(acct, each_kind_has_the_limit_of_its_key)
 	cr_expect_eq(acct_limit(a, ACCT_CQS), 5);
 	cr_expect_eq(acct_limit(a, ACCT_QPS), 6);
 	cr_expect_eq(acct_limit(a, ACCT_LISTENERS), 0);
+	cr_expect_eq(acct_limit(a, ACCT_SRQS), 7);
+	cr_expect_eq(acct_limit(a, ACCT_MWS), 8);
 }
 
+/* rows: 5041-8.3.2-05 */
 Test(acct, the_refusal_names_use_limit_and_key)
 {
 	struct acct_charge c[5] = {0};
@@ -71,6 +76,25 @@ Test(acct, the_refusal_of_an_amount_says_how_much_was_asked_for)
 	acct_release(&more);
 }
 
+Test(acct, a_charge_changes_within_the_limit_and_stays_what_it_was_beyond_it)
+{
+	struct acct_charge c = {0}, other = {0};
+
+	cr_assert_eq(charge(7, ACCT_MR_BYTES, 600, &c), ACCT_E_OK);
+	cr_assert_eq(charge(7, ACCT_MR_BYTES, 300, &other), ACCT_E_OK);
+	cr_expect_eq(acct_change(a, &c, 701, why, sizeof(why)), ACCT_E_LIMIT);
+	cr_expect_str_eq(why, "uid 7 has 300 of 1000 bytes of registered memory and asks for 701 "
+			      "more (limits.mr_bytes)");
+	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 900);
+	cr_expect_eq(acct_change(a, &c, UINT64_MAX, why, sizeof(why)), ACCT_E_LIMIT);
+	cr_expect_eq(acct_change(a, &c, 700, why, sizeof(why)), ACCT_E_OK);
+	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 1000);
+	cr_expect_eq(acct_change(a, &c, 1, why, sizeof(why)), ACCT_E_OK);
+	acct_release(&c);
+	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 300, "what is released is the new amount");
+	acct_release(&other);
+}
+
 Test(acct, amounts_whose_sum_wraps_are_refused)
 {
 	struct acct_charge c = {0}, more = {0};
@@ -81,6 +105,7 @@ Test(acct, amounts_whose_sum_wraps_are_refused)
 	acct_release(&c);
 }
 
+/* rows: 5041-8.3.2-05 5040-8.1.2-04 */
 Test(acct, one_uid_at_its_limit_does_not_hurt_another)
 {
 	struct acct_charge c[3] = {0}, other = {0};

@@ -109,6 +109,8 @@ static void send_recv(struct pair_qp *from, struct pair_qp *to, uint32_t to_stag
 
 /* ---- beginnings ---- */
 
+/* rows: 5043-5.2.3-02 5043-5.2.3-03 5043-5.2.3-04 5043-5.2.3-06 5043-5.2.3-07 5043-6.4-02 */
+/* rows: 5043-6-06 5041-6.1-01 6581-10-04 */
 Test(assoc, accepted_with_private_data_both_ways)
 {
 	static const size_t sizes[] = {0, 1, 512};
@@ -122,14 +124,14 @@ Test(assoc, accepted_with_private_data_both_ways)
 		setup();
 		memset(out, 0x5a, sizeof(out));
 		memset(back, 0xc3, sizeof(back));
-		cr_assert_eq(assoc_connect(a.assoc, qa->ep, out, sizes[i], &sid), ASSOC_E_OK);
+		cr_assert_eq(pair_plain_connect(a.assoc, qa->ep, out, sizes[i], &sid), ASSOC_E_OK);
 		pair_pump(&a, &b);
 		ev = expect_event(&b, ASSOC_EV_REQUEST);
 		cr_expect_eq(ev.sid, sid);
 		cr_expect_null(ev.ep);
 		cr_expect_eq(ev.priv_len, sizes[i]);
 		cr_expect_arr_eq(ev.priv, out, sizes[i]);
-		cr_assert_eq(assoc_accept(b.assoc, sid, qb->ep, back, sizes[i]), ASSOC_E_OK);
+		cr_assert_eq(pair_plain_accept(b.assoc, sid, qb->ep, back, sizes[i]), ASSOC_E_OK);
 		pair_pump(&a, &b);
 		ev = expect_event(&a, ASSOC_EV_ACCEPTED);
 		cr_expect_eq(ev.ep, qa->ep);
@@ -154,19 +156,20 @@ static void expect_vector(struct pair_node *n, const char *id)
 	cr_expect_arr_eq(m.b, v.b, v.len, "%s", id);
 }
 
+/* rows: 5043-5.2.3-01 5043-5.2.3-02 5043-5.2.3-03 5043-6.3-02 6581-10-02 6581-10-03 */
 Test(assoc, control_messages_are_the_golden_ones)
 {
 	struct pair_msg m = pair_control(3, 0, WIRE_INITIATE, NULL, 0);
 	uint16_t sid;
 
-	assoc_connect(a.assoc, qa->ep, "\xde\xad\xbe\xef", 4, &sid);
+	pair_plain_connect(a.assoc, qa->ep, "\xde\xad\xbe\xef", 4, &sid);
 	expect_vector(&a, "V02");
 	pair_push(&b, &m);
-	cr_assert_eq(assoc_accept(b.assoc, 3, qb->ep, NULL, 0), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_accept(b.assoc, 3, qb->ep, NULL, 0), ASSOC_E_OK);
 	expect_vector(&b, "V03");
 	m.sid = 4;
 	pair_push(&b, &m);
-	cr_assert_eq(assoc_reject(b.assoc, 4, "no", 2), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_reject(b.assoc, 4, "no", 2), ASSOC_E_OK);
 	expect_vector(&b, "V04");
 	m.sid = 5;
 	pair_push(&b, &m);
@@ -174,15 +177,16 @@ Test(assoc, control_messages_are_the_golden_ones)
 	expect_vector(&b, "V06");
 }
 
+/* rows: 5043-5.2.3-02 5043-5.2.3-06 5043-6.3-02 5043-6.3-03 */
 Test(assoc, rejected_with_private_data_and_the_stream_is_free_again)
 {
 	struct assoc_event ev;
 	uint16_t sid;
 
-	assoc_connect(a.assoc, qa->ep, NULL, 0, &sid);
+	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid);
 	pair_pump(&a, &b);
 	expect_event(&b, ASSOC_EV_REQUEST);
-	cr_assert_eq(assoc_reject(b.assoc, sid, "never", 5), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_reject(b.assoc, sid, "never", 5), ASSOC_E_OK);
 	pair_pump(&a, &b);
 	ev = expect_event(&a, ASSOC_EV_REJECTED);
 	cr_expect_eq(ev.ep, qa->ep);
@@ -195,15 +199,16 @@ Test(assoc, rejected_with_private_data_and_the_stream_is_free_again)
 	send_recv(qa, qb, STAG_B);
 }
 
+/* rows: 5043-5.2.3-06 */
 Test(assoc, refused_with_a_terminate)
 {
 	uint16_t sid;
 
-	assoc_connect(a.assoc, qa->ep, NULL, 0, &sid);
+	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid);
 	pair_pump(&a, &b);
 	expect_event(&b, ASSOC_EV_REQUEST);
 	cr_assert_eq(assoc_refuse(b.assoc, sid), ASSOC_E_OK);
-	cr_expect_eq(assoc_accept(b.assoc, sid, qb->ep, NULL, 0), ASSOC_E_STATE);
+	cr_expect_eq(pair_plain_accept(b.assoc, sid, qb->ep, NULL, 0), ASSOC_E_STATE);
 	pair_pump(&a, &b);
 	cr_expect_eq(expect_event(&a, ASSOC_EV_REFUSED).ep, qa->ep);
 	expect_no_event(&b);
@@ -215,14 +220,17 @@ Test(assoc, opener_takes_even_streams_acceptor_odd_ones)
 	uint16_t sid;
 
 	for (unsigned i = 0; i < 4; i++) {
-		cr_expect_eq(assoc_connect(a.assoc, pair_qp(&a)->ep, NULL, 0, &sid), ASSOC_E_OK);
+		cr_expect_eq(pair_plain_connect(a.assoc, pair_qp(&a)->ep, NULL, 0, &sid),
+			     ASSOC_E_OK);
 		cr_expect_eq(sid, 2 * i);
-		cr_expect_eq(assoc_connect(b.assoc, pair_qp(&b)->ep, NULL, 0, &sid), ASSOC_E_OK);
+		cr_expect_eq(pair_plain_connect(b.assoc, pair_qp(&b)->ep, NULL, 0, &sid),
+			     ASSOC_E_OK);
 		cr_expect_eq(sid, 2 * i + 1);
 	}
-	cr_expect_eq(assoc_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_NO_STREAM);
+	cr_expect_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_NO_STREAM);
 }
 
+/* rows: 5043-5.2.3-08 5043-5.2.3-09 5043-6-01 5043-6.4-03 5043-6.4-04 */
 Test(assoc, requests_beyond_the_limit_are_terminated_and_the_others_live)
 {
 	struct pair_msg m;
@@ -272,14 +280,14 @@ Test(assoc, cancelled_request_ends_with_its_answer)
 {
 	uint16_t sid;
 
-	assoc_connect(a.assoc, qa->ep, NULL, 0, &sid);
+	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid);
 	pair_pump(&a, &b);
 	assoc_close(a.assoc, qa->ep);
 	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
 	expect_silence(&a);
 	cr_expect_str_eq(state_of(&a, sid), "cancelled");
 	expect_event(&b, ASSOC_EV_REQUEST);
-	assoc_accept(b.assoc, sid, qb->ep, NULL, 0);
+	pair_plain_accept(b.assoc, sid, qb->ep, NULL, 0);
 	pair_pump(&a, &b);
 	expect_no_event(&a);
 	expect_closed(&b, qb, ASSOC_WHY_PEER);
@@ -287,12 +295,13 @@ Test(assoc, cancelled_request_ends_with_its_answer)
 	cr_expect(assoc_idle(a.assoc));
 }
 
+/* rows: 5043-6.1-04 5043-6.6-03 */
 Test(assoc, glare_ends_both_sessions_with_terminates)
 {
 	struct pair_msg m = pair_control(0, 0, WIRE_INITIATE, NULL, 0);
 	uint16_t sid;
 
-	assoc_connect(a.assoc, qa->ep, NULL, 0, &sid);
+	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid);
 	expect_control(&a, sid, 0, WIRE_INITIATE);
 	pair_push(&a, &m);
 	expect_no_event(&a);
@@ -315,6 +324,7 @@ Test(assoc, stream_of_the_wrong_parity_is_accepted_from_the_peer)
 
 /* ---- ends ---- */
 
+/* rows: 5043-5.2.3-06 5041-3-11 */
 Test(assoc, close_ends_both_sides_in_order)
 {
 	uint16_t sid = pair_connect(&a, qa, &b, qb);
@@ -370,6 +380,7 @@ static struct rdmap_wr write_of(uint64_t cookie, uint32_t len)
 	};
 }
 
+/* rows: 5041-6.2.1-01 */
 Test(assoc, close_finishes_the_message_being_sent_and_flushes_the_rest)
 {
 	struct rdmap_wr one = write_of(1, 4000), two = write_of(2, 4000);
@@ -394,6 +405,7 @@ Test(assoc, close_finishes_the_message_being_sent_and_flushes_the_rest)
 }
 
 /* RFC 5041 6.2.1: what the peer sent before its own end still arrives. */
+/* rows: 5041-6.2.1-06 5040-6.2-01 */
 Test(assoc, reception_goes_on_behind_our_terminate)
 {
 	struct pair_msg m;
@@ -419,13 +431,14 @@ Test(assoc, reception_goes_on_behind_our_terminate)
 	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSHED);
 }
 
+/* rows: 5043-6.6-01 */
 Test(assoc, terminate_waits_until_the_accept_is_known_to_have_arrived)
 {
 	struct pair_msg m = pair_control(2, 0, WIRE_INITIATE, NULL, 0);
 
 	pair_push(&b, &m);
 	expect_event(&b, ASSOC_EV_REQUEST);
-	assoc_accept(b.assoc, 2, qb->ep, NULL, 0);
+	pair_plain_accept(b.assoc, 2, qb->ep, NULL, 0);
 	assoc_close(b.assoc, qb->ep);
 	expect_control(&b, 2, 0, WIRE_ACCEPT);
 	expect_silence(&b);
@@ -433,6 +446,7 @@ Test(assoc, terminate_waits_until_the_accept_is_known_to_have_arrived)
 	expect_control(&b, 2, 1, WIRE_TERMINATE);
 }
 
+/* rows: 5043-6.6-01 */
 Test(assoc, a_chunk_behind_the_accept_proves_that_it_arrived)
 {
 	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1};
@@ -455,7 +469,7 @@ Test(assoc, peer_that_sends_before_the_accept_proves_nothing_with_it)
 	m = pair_segment(2, 1, &h, NULL, 0);
 	pair_push(&b, &m);
 	expect_event(&b, ASSOC_EV_REQUEST);
-	assoc_accept(b.assoc, 2, qb->ep, NULL, 0);
+	pair_plain_accept(b.assoc, 2, qb->ep, NULL, 0);
 	expect_control(&b, 2, 0, WIRE_ACCEPT);
 	m = pair_segment(2, 2, &h, NULL, 0);
 	pair_push(&b, &m);
@@ -466,6 +480,7 @@ Test(assoc, peer_that_sends_before_the_accept_proves_nothing_with_it)
 	cr_expect_eq(assoc_counters(b.assoc)->rx_violations, 0);
 }
 
+/* rows: 5043-6.6-04 */
 Test(assoc, stream_is_not_used_again_before_all_is_acknowledged)
 {
 	uint16_t sid = pair_connect(&a, qa, &b, qb);
@@ -475,10 +490,10 @@ Test(assoc, stream_is_not_used_again_before_all_is_acknowledged)
 	pair_pump(&a, &b);
 	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
 	expect_closed(&b, qb, ASSOC_WHY_PEER);
-	cr_assert_eq(assoc_connect(a.assoc, qa->ep, NULL, 0, &next), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &next), ASSOC_E_OK);
 	cr_expect_neq(next, sid);
 	assoc_tx_acked(a.assoc);
-	cr_assert_eq(assoc_connect(a.assoc, pair_qp(&a)->ep, NULL, 0, &next), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_connect(a.assoc, pair_qp(&a)->ep, NULL, 0, &next), ASSOC_E_OK);
 	cr_expect_eq(next, sid);
 }
 
@@ -498,6 +513,7 @@ Test(assoc, a_stream_carries_one_session_after_the_other_from_zero)
 	cr_expect_eq(assoc_counters(b.assoc)->rx_violations, 0);
 }
 
+/* rows: 5041-3-09 5040-7-01 */
 Test(assoc, peer_that_never_ends_is_given_up_and_its_stream_with_it)
 {
 	uint16_t sid = pair_connect(&a, qa, &b, qb);
@@ -514,10 +530,11 @@ Test(assoc, peer_that_never_ends_is_given_up_and_its_stream_with_it)
 	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
 	assoc_tx_acked(a.assoc);
 	cr_expect_str_eq(state_of(&a, sid), "dead");
-	assoc_connect(a.assoc, qa->ep, NULL, 0, &next);
+	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &next);
 	cr_expect_neq(next, sid);
 }
 
+/* rows: 5041-6.2.1-01 */
 Test(assoc, a_long_message_may_take_longer_than_the_time_limit)
 {
 	struct rdmap_wr wr = write_of(1, 8000);
@@ -566,6 +583,7 @@ Test(assoc, unbinding_takes_back_an_event_that_was_not_heard)
 	assoc_unbind(a.assoc, qa->ep);
 }
 
+/* rows: 5043-11.3-01 5043-11.3-02 5043-11.3-03 5041-3-03 5041-6.2.2-01 5041-6.2.2-02 */
 Test(assoc, loss_of_the_association_ends_everything)
 {
 	const uint16_t pending = 6, requesting = 2;
@@ -578,7 +596,7 @@ Test(assoc, loss_of_the_association_ends_everything)
 	pair_connect(&a, qa, &b, qb);
 	pair_post(qa, &wr);
 	cr_assert(pair_pull(&a, &m));
-	cr_assert_eq(assoc_connect(a.assoc, other->ep, NULL, 0, &sid), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_connect(a.assoc, other->ep, NULL, 0, &sid), ASSOC_E_OK);
 	cr_expect_eq(sid, requesting);
 	m = pair_control(pending, 0, WIRE_INITIATE, NULL, 0);
 	pair_push(&a, &m);
@@ -594,7 +612,7 @@ Test(assoc, loss_of_the_association_ends_everything)
 	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSHED);
 	expect_silence(&a);
 	cr_expect(assoc_idle(a.assoc));
-	cr_expect_eq(assoc_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_NO_STREAM);
+	cr_expect_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_NO_STREAM);
 	pair_push(&a, &m);
 	expect_no_event(&a);
 }

@@ -28,6 +28,7 @@ static void permute(unsigned *order, unsigned count, unsigned number)
 }
 
 /* RFC 5043 6.1: only the DDP-SSN counts. Write, Send in two parts, Send, Terminate. */
+/* rows: 5043-6.1-02 5043-10-02 5041-3-06 5041-5.4-02 5041-5.4-03 */
 Test(assoc_rx, every_permutation_has_the_outcome_of_the_sorted_order)
 {
 	for (unsigned number = 0; number < 120; number++) {
@@ -56,6 +57,7 @@ Test(assoc_rx, every_permutation_has_the_outcome_of_the_sorted_order)
 	}
 }
 
+/* rows: 5041-3-06 5041-4.1-07 5041-5.3-06 5040-5.3-05 4296-2.1.3-01 */
 Test(assoc_rx, placed_at_once_delivered_in_turn)
 {
 	fake_post_recvs(2, 100);
@@ -69,6 +71,7 @@ Test(assoc_rx, placed_at_once_delivered_in_turn)
 	fake_expect_done(1, RDMAP_OK, 3);
 }
 
+/* rows: 5041-5.4-03 */
 Test(assoc_rx, parts_of_a_message_may_come_in_any_order_of_offset)
 {
 	fake_post_recvs(1, 100);
@@ -122,6 +125,7 @@ static void expect_violation(void)
 	fake_expect_end(1);
 }
 
+/* rows: 5043-10-07 5041-3-14 */
 Test(assoc_rx, duplicate_of_a_delivered_number_ends_the_session)
 {
 	fake_post_recvs(2, 100);
@@ -135,6 +139,7 @@ Test(assoc_rx, duplicate_of_a_delivered_number_ends_the_session)
 	fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
 }
 
+/* rows: 5041-3-14 */
 Test(assoc_rx, duplicate_of_a_number_ahead_ends_the_session)
 {
 	fake_push(fake_write(3, FAKE_BASE, "three"));
@@ -148,6 +153,7 @@ Test(assoc_rx, duplicate_of_a_number_ahead_ends_the_session)
 	fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
 }
 
+/* rows: 5043-10-05 5043-10-07 */
 Test(assoc_rx, number_out_of_the_window_ends_the_session)
 {
 	fake_push(fake_write(40000, FAKE_BASE, "far"));
@@ -155,6 +161,7 @@ Test(assoc_rx, number_out_of_the_window_ends_the_session)
 	cr_expect_eq(fake.mem[0], 0);
 }
 
+/* rows: 5043-10-05 */
 Test(assoc_rx, farthest_number_of_the_window_is_kept)
 {
 	fake_push(fake_write(SSN_WINDOW, FAKE_BASE, "far"));
@@ -162,6 +169,7 @@ Test(assoc_rx, farthest_number_of_the_window_is_kept)
 	fake_expect_open();
 }
 
+/* rows: 5043-10-06 */
 Test(assoc_rx, full_store_ends_the_session_that_wants_more)
 {
 	struct pair_qp *other = pair_qp(&fake.node);
@@ -178,6 +186,7 @@ Test(assoc_rx, full_store_ends_the_session_that_wants_more)
 
 /* ---- messages that are none (RFC 5043 5.1, 6.1) ---- */
 
+/* rows: 5043-5.1-02 5041-4.4-01 */
 Test(assoc_rx, runts_and_foreign_messages_end_the_session)
 {
 	static const struct {
@@ -204,6 +213,7 @@ Test(assoc_rx, runts_and_foreign_messages_end_the_session)
 	}
 }
 
+/* rows: 5043-6.1-04 5043-6.5-02 */
 Test(assoc_rx, control_messages_out_of_place_end_the_session)
 {
 	static const uint16_t func[] = {0, 1, 2, 3, 5, 6, 7, 8, 0x0100, 0x0104, 0xffff};
@@ -225,6 +235,7 @@ Test(assoc_rx, bytes_behind_a_terminate_are_told_to_nobody)
 	fake_expect_closed(ASSOC_WHY_PEER, PERR_NONE);
 }
 
+/* rows: 5043-6-04 */
 Test(assoc_rx, stray_messages_on_an_idle_stream_are_dropped)
 {
 	const uint64_t before = assoc_counters(fake.node.assoc)->rx_violations;
@@ -243,12 +254,13 @@ Test(assoc_rx, stray_messages_on_an_idle_stream_are_dropped)
 	cr_expect_eq(assoc_sessions(fake.node.assoc), 1);
 }
 
+/* rows: 5043-5.2.3-04 */
 Test(assoc_rx, initiates_that_are_not_understood_are_answered_with_terminate)
 {
 	static uint8_t priv[513];
 
 	fake_push(pair_control(6, 0, WIRE_INITIATE, priv, 513));
-	fake_push(pair_control(7, 0, WIRE_ENH_INITIATE, "\xc0\x10\x40\x08", 4));
+	fake_push(pair_control(7, 0, WIRE_ENH_INITIATE, "\xc0\x10\x40", 3));
 	for (unsigned i = 0; i < 2; i++) {
 		struct assoc_event ev;
 		struct pair_msg m;
@@ -261,6 +273,7 @@ Test(assoc_rx, initiates_that_are_not_understood_are_answered_with_terminate)
 	}
 }
 
+/* rows: 5043-6.1-04 */
 Test(assoc_rx, active_side_that_speaks_before_the_answer_is_refused)
 {
 	static const uint16_t func[] = {WIRE_INITIATE, WIRE_TERMINATE, 0x99};
@@ -281,6 +294,7 @@ Test(assoc_rx, active_side_that_speaks_before_the_answer_is_refused)
 }
 
 /* RFC 5041 6.2.1: nothing comes behind the end. */
+/* rows: 5041-6.2.1-03 */
 Test(assoc_rx, segment_behind_the_peers_terminate_is_no_orderly_end)
 {
 	for (unsigned early = 0; early < 2; early++) {
@@ -315,7 +329,7 @@ static uint16_t begin_connect(struct pair_qp *q)
 	struct pair_msg m;
 	uint16_t sid;
 
-	cr_assert_eq(assoc_connect(fake.node.assoc, q->ep, NULL, 0, &sid), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_connect(fake.node.assoc, q->ep, NULL, 0, &sid), ASSOC_E_OK);
 	cr_assert(pair_pull(&fake.node, &m));
 	return sid;
 }
@@ -385,7 +399,7 @@ Test(assoc_rx, what_the_active_side_sends_early_waits_for_our_accept)
 	fake_push(m);
 	cr_expect_not(pair_event(&fake.node, &ev));
 	cr_expect_not(assoc_rx_unstash(fake.node.assoc, &in));
-	assoc_accept(fake.node.assoc, 4, q->ep, NULL, 0);
+	pair_plain_accept(fake.node.assoc, 4, q->ep, NULL, 0);
 	cr_assert(assoc_rx_unstash(fake.node.assoc, &in));
 	cr_expect_eq(in.sid, 4);
 	cr_expect_eq(in.len, m.len);
@@ -450,12 +464,13 @@ Test(assoc_rx, answer_before_the_question_is_none)
 	struct assoc_event ev;
 	uint16_t sid;
 
-	cr_assert_eq(assoc_connect(fake.node.assoc, q->ep, "ask", 3, &sid), ASSOC_E_OK);
+	cr_assert_eq(pair_plain_connect(fake.node.assoc, q->ep, "ask", 3, &sid), ASSOC_E_OK);
 	fake_push(pair_control(sid, 0, WIRE_ACCEPT, "oracle", 6));
 	cr_expect_not(pair_event(&fake.node, &ev));
 	cr_expect_eq(assoc_counters(fake.node.assoc)->rx_violations, 1);
 }
 
+/* rows: 5043-6.1-04 */
 Test(assoc_rx, first_chunk_of_the_answering_side_is_a_control_message)
 {
 	struct pair_msg m = fake_write(0, FAKE_BASE, "x");
@@ -469,6 +484,7 @@ Test(assoc_rx, first_chunk_of_the_answering_side_is_a_control_message)
 	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
 }
 
+/* rows: 5041-6.2.1-03 */
 Test(assoc_rx, gap_behind_the_peers_terminate_is_no_orderly_end)
 {
 	fake_push(fake_write(3, FAKE_BASE, "late"));
@@ -498,7 +514,7 @@ Test(assoc_rx, what_comes_before_the_accept_has_left_proves_nothing)
 	m.sid = 4;
 	fake_push(pair_control(4, 0, WIRE_INITIATE, NULL, 0));
 	cr_assert(pair_event(&fake.node, &ev));
-	assoc_accept(fake.node.assoc, 4, q->ep, NULL, 0);
+	pair_plain_accept(fake.node.assoc, 4, q->ep, NULL, 0);
 	fake_push(m);
 	cr_assert(pair_pull(&fake.node, &m));
 	assoc_close(fake.node.assoc, q->ep);
@@ -523,13 +539,14 @@ static void end_and_begin_again(uint16_t ssn)
 	cr_assert_eq(ev.type, ASSOC_EV_REQUEST);
 }
 
+/* rows: 5043-6-04 */
 Test(assoc_rx, what_was_ahead_in_one_session_is_gone_in_the_next)
 {
 	struct pair_msg m;
 
 	fake_push(fake_write(3, FAKE_BASE, "late"));
 	end_and_begin_again(1);
-	assoc_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
+	pair_plain_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
 	cr_assert(pair_pull(&fake.node, &m));
 	fake_push(fake_write(4, FAKE_BASE + 400, "four"));
 	fake_push(fake_write(3, FAKE_BASE + 100, "three"));
@@ -545,7 +562,7 @@ Test(assoc_rx, proof_of_one_session_is_none_in_the_next)
 
 	fake_push(fake_write(1, FAKE_BASE, "proof"));
 	end_and_begin_again(2);
-	assoc_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
+	pair_plain_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	cr_assert(pair_pull(&fake.node, &m));
 	cr_expect_eq(be_get16(m.b + 2), WIRE_ACCEPT);
@@ -565,12 +582,12 @@ Test(assoc_rx, peer_that_was_early_once_may_wait_the_next_time)
 
 	end_and_begin_again(1);
 	fake_push(m);
-	assoc_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
+	pair_plain_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
 	cr_assert(pair_pull(&fake.node, &m));
 	fake_push(fake_write(2, FAKE_BASE, "and"));
 	assoc_tx_acked(fake.node.assoc);
 	end_and_begin_again(3);
-	assoc_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
+	pair_plain_accept(fake.node.assoc, FAKE_SID, fake.qp->ep, NULL, 0);
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	cr_assert(pair_pull(&fake.node, &m));
 	fake_push(fake_write(1, FAKE_BASE, "proof"));
@@ -590,7 +607,7 @@ Test(assoc_rx, private_data_not_heard_yet_is_not_overwritten)
 	cr_assert(pair_pull(&fake.node, &m));
 	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
 	assoc_tx_acked(fake.node.assoc);
-	cr_assert_eq(assoc_connect(fake.node.assoc, pair_qp(&fake.node)->ep, "x", 1, &next),
+	cr_assert_eq(pair_plain_connect(fake.node.assoc, pair_qp(&fake.node)->ep, "x", 1, &next),
 		     ASSOC_E_OK);
 	cr_expect_neq(next, sid);
 	cr_assert(pair_event(&fake.node, &ev));

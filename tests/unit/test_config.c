@@ -74,6 +74,7 @@ static char *read_all(const char *name)
 
 /* ---- good files ---- */
 
+/* rows: 5043-7.1-02 */
 Test(config, defaults_are_what_the_table_says)
 {
 	struct config c;
@@ -90,6 +91,11 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_eq(c.user.buffer, 2 << 20);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(64) << 30);
 	cr_expect_eq(c.log.level, LOG_LEVEL_INFO);
+	cr_expect_eq(c.sctp.adaptation, 1);
+	cr_expect_eq(c.session.enhanced, CONFIG_ON);
+	cr_expect_eq(c.session.extensions, CONFIG_ON);
+	cr_expect_eq(c.limits.srqs, 256);
+	cr_expect_eq(c.limits.mws, 4096);
 }
 
 Test(config, an_empty_file_means_the_defaults)
@@ -113,14 +119,17 @@ static const char other[] =
 	"  gso: off\n"
 	"  mtu: 1400\n"
 	"  buffer: 524289\n"
-	"sctp: {heartbeat_ms: 0, rto_min_ms: 200, rto_max_ms: 200}\n"
+	"sctp: {heartbeat_ms: 0, rto_min_ms: 200, rto_max_ms: 200, adaptation: 4294967295}\n"
 	"session:\n"
 	"  stash: 128 KiB\n"
 	"  idle_ms: 0\n"
+	"  enhanced: off\n"
+	"  extensions: off\n"
 	"polling: {budget_us: 0}\n"
-	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 32768}\n"
+	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 32768, srqs: 1, mws: 65535}\n"
 	"log: {level: debug}\n";
 
+/* rows: 5043-7.1-01 */
 Test(config, what_the_file_says_is_taken)
 {
 	char text[INET6_ADDRSTRLEN];
@@ -143,6 +152,11 @@ Test(config, what_the_file_says_is_taken)
 	cr_expect_eq(c.session.stash, 128 << 10);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(65536) << 30);
 	cr_expect_eq(c.limits.listeners, 0);
+	cr_expect_eq(c.sctp.adaptation, UINT32_MAX);
+	cr_expect_eq(c.session.enhanced, CONFIG_OFF);
+	cr_expect_eq(c.session.extensions, CONFIG_OFF);
+	cr_expect_eq(c.limits.srqs, 1);
+	cr_expect_eq(c.limits.mws, 65535);
 	cr_expect_eq(c.log.level, LOG_LEVEL_DEBUG);
 	cr_expect_eq(c.session.close_ms, 5000, "what it does not say has its default");
 }
@@ -241,6 +255,12 @@ static const struct {
 	{"user: {buffer: 100}", "1:16: user.buffer: 100 is too small: 512KiB to 256MiB"},
 	{"user: {buffer: 18446744073709551615GiB}",
 	 "1:16: user.buffer: 18446744073709551615GiB is too large: 512KiB to 256MiB"},
+	{"sctp: {adaptation: 4294967296}",
+	 "1:20: sctp.adaptation: 4294967296 is too large: 0 to 4294967295"},
+	{"session: {enhanced: yes}", "1:21: session.enhanced: yes is unknown: on or off"},
+	{"session: {extensions: 0}", "1:23: session.extensions: 0 is unknown: on or off"},
+	{"limits: {srqs: 0}", "1:16: limits.srqs: 0 is too small: 1 to 65535"},
+	{"limits: {mws: 65536}", "1:15: limits.mws: 65536 is too large: 1 to 65535"},
 	{"user: {gso: yes}", "1:13: user.gso: yes is unknown: auto, on or off"},
 	{"transport: kernel\n", "1:12: transport: kernel is not part of this build: auto or user"},
 	{"log: {level: loud}", "1:14: log.level: loud is unknown: error, warning, info or debug"},
@@ -445,6 +465,7 @@ Test(config, the_shipped_file_has_every_key_under_a_comment_with_its_range)
 	free(text);
 }
 
+/* rows: 5043-7.1-02 */
 Test(config, the_manual_page_has_every_key_with_range_and_default)
 {
 	char *text = read_all(MANUAL);

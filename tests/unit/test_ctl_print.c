@@ -218,13 +218,49 @@ Test(print, words_are_aligned_left_and_no_line_ends_in_blanks)
 	char *text;
 
 	strcpy(recs[0].mr.mode, "shared");
+	recs[0].mr.valid = 1;
 	recs[1].mr.access = 7;
 	text = printed("mr", recs, 2, &text_opts);
-	cr_expect_str_eq(text, "stag        handle  client  pid  pd  len  mode    access\n"
-			       "0x00000000       0       0    0   0    0  shared  none\n"
-			       "0x00000000       0       0    0   0    0  -       "
+	cr_expect_str_eq(text, "stag        handle  client  pid  pd  len  mode    valid  access\n"
+			       "0x00000000       0       0    0   0    0  shared  yes    none\n"
+			       "0x00000000       0       0    0   0    0  -       no     "
 			       "local_write,remote_write,remote_read\n");
 	free(text);
+}
+
+Test(print, a_window_names_its_region_and_its_rights)
+{
+	struct ctl_record rec = filled(0);
+	char *text;
+
+	rec.mw.stag = 0x1a2b3c01;
+	rec.mw.mr_stag = 0x00ab1200;
+	rec.mw.type = 2;
+	rec.mw.valid = 1;
+	rec.mw.qp_num = 9;
+	rec.mw.len = 4096;
+	rec.mw.access = 8 | 4;
+	text = printed("mw", &rec, 1, &(struct print_opts){.oneline = true});
+	cr_expect_str_eq(text, "mw stag 0x1a2b3c01 handle 0 client 0 pid 0 pd 0 type 2 valid yes "
+			       "mr_stag 0x00ab1200 qp_num 9 len 4096 access "
+			       "remote_read,remote_atomic\n");
+	free(text);
+}
+
+Test(print, all_rights_have_names_and_unknown_ones_a_number)
+{
+	struct ctl_record rec = filled(0);
+	struct json_object *j;
+
+	rec.mr.access = 31;
+	j = parsed("mr", &rec, 1, &json);
+	cr_expect_str_eq(json_object_get_string(member(j, 0, "access")),
+			 "local_write,remote_write,remote_read,remote_atomic,mw_bind");
+	json_object_put(j);
+	rec.mr.access = 0x80000010;
+	j = parsed("mr", &rec, 1, &json);
+	cr_expect_str_eq(json_object_get_string(member(j, 0, "access")), "mw_bind,0x80000000");
+	json_object_put(j);
 }
 
 Test(print, a_table_of_nothing_is_empty)
@@ -319,6 +355,13 @@ Test(filter, matches_numbers_words_stags_and_rights)
 	cr_expect(takes("mr", "access", "6", &rec));
 	cr_expect_not(takes("mr", "access", "local_write", &rec));
 	cr_expect_not(takes("mr", "access", "none", &rec));
+	rec = filled(0);
+	rec.mw.valid = 1;
+	rec.mw.access = 8;
+	cr_expect(takes("mw", "valid", "yes", &rec));
+	cr_expect_not(takes("mw", "valid", "no", &rec));
+	cr_expect(takes("mw", "access", "remote_atomic", &rec));
+	cr_expect_not(takes("mw", "access", "mw_bind", &rec));
 }
 
 Test(filter, matches_addresses_with_and_without_port)
@@ -366,6 +409,20 @@ Test(filter, values_that_a_field_cannot_have_are_refused)
 }
 
 /* ---- the table ---- */
+
+Test(table, each_object_of_the_protocol_has_one)
+{
+	bool seen[CTL_OBJECT_COUNT] = {false};
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		cr_assert(objs[i].number > 0 && objs[i].number < CTL_OBJECT_COUNT);
+		cr_expect_not(seen[objs[i].number], "%s", objs[i].name);
+		seen[objs[i].number] = true;
+	}
+	cr_expect_eq(n, CTL_OBJECT_COUNT - 1);
+}
 
 Test(table, ids_are_keys_and_fields_lie_within_their_records)
 {

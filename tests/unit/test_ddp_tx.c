@@ -36,6 +36,8 @@ static unsigned cut_all(bool tagged, uint32_t len, uint32_t mulpdu)
 	return n;
 }
 
+/* rows: 5041-4.1-03 5041-4.1-04 5041-4.1-06 5041-5.2-01 5041-5.2-03 5041-5.2-05 5041-5.2-07 */
+/* rows: 5041-5.3-02 */
 Test(ddp_tx, every_length_around_the_limits)
 {
 	for (uint32_t mulpdu = WIRE_MULPDU_MIN; mulpdu < WIRE_MULPDU_MIN + 8; mulpdu++) {
@@ -50,12 +52,14 @@ Test(ddp_tx, every_length_around_the_limits)
 	}
 }
 
+/* rows: 5041-5.2-05 5041-5.2-07 */
 Test(ddp_tx, the_example_of_rfc_5041)
 {
 	cr_expect_eq(cut_all(false, 2048, 1500), 2);
 	cr_expect_eq(cut_all(true, 2048, 1500), 2);
 }
 
+/* rows: 5040-4.4-05 */
 Test(ddp_tx, longest_message)
 {
 	const uint32_t max = WIRE_MULPDU_MAX - WIRE_TAGGED_LEN;

@@ -100,6 +100,7 @@ Test(memfd, the_missing_seal_is_added)
 	cr_assert_eq(ftruncate(fd, 8192), 0, "it may still grow");
 }
 
+/* rows: 5041-8.3.2-04 */
 Test(memfd, one_that_cannot_be_sealed_is_refused)
 {
 	cr_assert_eq(memfd_verify(make(0, 4096, 0), 0, 4096, true), MEMFD_E_UNSEALED);
@@ -153,6 +154,7 @@ Test(memfd, the_range_is_judged_by_what_the_file_says)
 	cr_assert_eq(memfd_verify(fd, 0, 0, true), MEMFD_E_RANGE, "nothing is no range");
 }
 
+/* rows: 5041-8.3.2-04 5041-8.3-04 */
 Test(memfd, the_mode_of_the_descriptor_counts)
 {
 	int fd = sealed(4096);
@@ -163,6 +165,7 @@ Test(memfd, the_mode_of_the_descriptor_counts)
 	cr_assert_eq(memfd_verify(reopen(fd, O_WRONLY), 0, 4096, true), MEMFD_E_ACCESS);
 }
 
+/* rows: 5041-8.3.2-04 5041-8.3-04 */
 Test(memfd, seals_against_writing_count_where_writing_is_wanted)
 {
 	int w = make(MFD_ALLOW_SEALING, 4096, F_SEAL_SHRINK | F_SEAL_WRITE);
@@ -220,6 +223,7 @@ Test(memfd, what_is_refused_is_not_mapped)
 	cr_assert_eq(m.map_len, 7, "untouched on failure");
 }
 
+/* rows: 5041-8.3.1-03 */
 Test(memfd, memory_stays_readable_after_the_client_tried_to_take_it_away)
 {
 	int fd = sealed(8192);

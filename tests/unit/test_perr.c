@@ -5,17 +5,17 @@
 #include "proto/perr.h"
 #include "proto/wire.h"
 
-/* The numbers of RFC 5040 4.8, RFC 5041 7.2 and RFC 7306 8, written down a second time. */
+/* The numbers of RFC 5040 4.8, 5041 7.2, 6581 8 and 7306 8, written down a second time. */
 static const struct {
 	enum perr perr;
 	uint16_t term;
 } numbers[] = {
 	{PERR_CATASTROPHIC, 0x0000},
-	{PERR_READ_STAG, 0x0100},
-	{PERR_READ_BOUNDS, 0x0101},
-	{PERR_READ_RIGHTS, 0x0102},
-	{PERR_READ_SCOPE, 0x0103},
-	{PERR_READ_WRAP, 0x0104},
+	{PERR_ACCESS_STAG, 0x0100},
+	{PERR_ACCESS_BOUNDS, 0x0101},
+	{PERR_ACCESS_RIGHTS, 0x0102},
+	{PERR_ACCESS_SCOPE, 0x0103},
+	{PERR_ACCESS_WRAP, 0x0104},
 	{PERR_INV_SCOPE, 0x0109},
 	{PERR_RDMAP_VERSION, 0x0205},
 	{PERR_OPCODE, 0x0206},
@@ -34,6 +34,9 @@ static const struct {
 	{PERR_MO, 0x1204},
 	{PERR_TOO_LONG, 0x1205},
 	{PERR_UNTAGGED_VERSION, 0x1206},
+	{PERR_ENH_LOCAL, 0x2005},
+	{PERR_ENH_IRD, 0x2006},
+	{PERR_ENH_RTR, 0x2007},
 	{PERR_LLP_LOST, 0x2000},
 };
 
@@ -84,8 +87,8 @@ Test(perr, no_terminate_of_a_peer_means_no_error_at_all)
 
 Test(perr, numbers_without_a_row_are_not_guessed)
 {
-	static const uint16_t unknown[] = {0x01ff, 0x0208, 0x0300, 0x1001, 0x1105,
-					   0x1200, 0x1300, 0x2006, 0x3000, 0xffff};
+	static const uint16_t unknown[] = {0x01ff, 0x0208, 0x0300, 0x1001, 0x1105, 0x1200,
+					   0x1300, 0x2004, 0x2008, 0x3000, 0xffff};
 
 	for (unsigned i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
 		cr_expect_eq(perr_of_term(unknown[i]), PERR_NONE, "%04x", unknown[i]);

@@ -17,6 +17,10 @@ TestSuite(rdmap_rx, .init = fake_setup, .fini = fake_teardown);
 
 /* ---- errors and their Terminates ---- */
 
+/* rows: 5043-6.2-05 5043-11.3-04 5041-6.2.2-03 5041-6.2.2-05 5041-7.1-16 5041-7.1-18 5040-3.1-05 */
+/* rows: 5040-4.1-04 5040-4.1-05 5040-4.1-10 5040-4.8-01 5040-4.8-02 5040-4.8-03 5040-4.8-04 */
+/* rows: 5040-4.8-06 5040-4.8-07 5040-4.8-08 5040-5.1-03 5040-5.4-01 5040-5.4-02 5040-5.4-08 */
+/* rows: 5040-6.2.1-01 5040-6.2.1-03 5040-7.1-03 */
 Test(rdmap_rx, write_outside_the_region_is_answered_with_v19)
 {
 	fake_push_vector("V18", 1);
@@ -25,6 +29,8 @@ Test(rdmap_rx, write_outside_the_region_is_answered_with_v19)
 	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
 }
 
+/* rows: 5040-3.2-08 5040-4.8-02 5040-4.8-03 5040-4.8-04 5040-4.8-09 5040-4.8-10 5040-5.2.1-05 */
+/* rows: 5040-7.1-04 */
 Test(rdmap_rx, read_outside_the_region_is_answered_with_v21)
 {
 	struct vector v = vector_get("V20");
@@ -34,9 +40,10 @@ Test(rdmap_rx, read_outside_the_region_is_answered_with_v21)
 	(void)v;
 	fake_expect_vector("V21", 1);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_ERROR, PERR_READ_BOUNDS);
+	fake_expect_closed(ASSOC_WHY_ERROR, PERR_ACCESS_BOUNDS);
 }
 
+/* rows: 5041-4.1-09 5040-4.1-09 5040-4.8-06 5040-7.1-03 */
 Test(rdmap_rx, reserved_bits_are_ignored_and_come_back_in_the_terminate)
 {
 	struct pair_msg m = fake_write(1, FAKE_BASE, "fine");
@@ -64,6 +71,7 @@ Test(rdmap_rx, reserved_bits_are_ignored_and_come_back_in_the_terminate)
 }
 
 /* RFC 5041 7.1: the first error in sequence counts, and nothing behind it. */
+/* rows: 5041-3-10 5041-6.2.2-04 5041-7.1-17 5040-3.1-06 5040-7.1-05 5040-7-02 */
 Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
 {
 	fake_post_recvs(2, 100);
@@ -83,6 +91,7 @@ Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
 	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
 }
 
+/* rows: 5041-6.2.2-03 5041-8.3-05 5040-7.1-01 4296-2.1.2-14 */
 Test(rdmap_rx, error_event_tells_the_place)
 {
 	struct assoc_event ev;
@@ -97,6 +106,9 @@ Test(rdmap_rx, error_event_tells_the_place)
 	cr_expect_eq(ev.at.term, 0x1101);
 }
 
+/* rows: 5041-4.2-05 5041-7.1-10 5041-7.1-11 5041-7.1-12 5041-7.1-13 5041-7.1-14 5041-7.2-01 */
+/* rows: 5041-8.3.1-02 5041-8.3.1-05 5040-7.2-01 4296-2.1.2-14 4296-2.1.3-03 4296-2.2.1-06 */
+/* rows: 4296-2.2.1-09 4296-3-02 4296-3.2-01 */
 Test(rdmap_rx, tagged_placement_is_byte_exact)
 {
 	static const struct {
@@ -112,8 +124,8 @@ Test(rdmap_rx, tagged_placement_is_byte_exact)
 		{FAKE_STAG, UINT64_MAX - 3, PERR_TAGGED_WRAP},
 		{FAKE_STAG, UINT64_MAX - 8, PERR_TAGGED_BOUNDS},
 		{99, FAKE_BASE, PERR_TAGGED_STAG},
-		{5, FAKE_BASE, PERR_TAGGED_STAG},  /* no remote write right */
-		{6, FAKE_BASE, PERR_TAGGED_SCOPE}, /* another endpoint's */
+		{0x500, FAKE_BASE, PERR_TAGGED_STAG},  /* no remote write right */
+		{0x600, FAKE_BASE, PERR_TAGGED_SCOPE}, /* another endpoint's */
 		{SCOPED, FAKE_BASE, PERR_NONE},
 	};
 
@@ -122,8 +134,9 @@ Test(rdmap_rx, tagged_placement_is_byte_exact)
 
 		fake_teardown();
 		fake_setup();
-		pair_region(&fake.node, 5, FAKE_BASE, 64, STAG_LOCAL_WRITE | STAG_REMOTE_READ, 0);
-		pair_region(&fake.node, 6, FAKE_BASE, 64, FAKE_ALL, 999);
+		pair_region(&fake.node, 0x500, FAKE_BASE, 64, STAG_LOCAL_WRITE | STAG_REMOTE_READ,
+			    0);
+		pair_region(&fake.node, 0x600, FAKE_BASE, 64, FAKE_ALL, 999);
 		pair_region(&fake.node, SCOPED, FAKE_BASE, 64, FAKE_ALL, fake.qp->scope);
 		m = fake_write(1, row[i].to, "8 bytes!");
 		be_put32(m.b + 4, row[i].stag);
@@ -135,6 +148,7 @@ Test(rdmap_rx, tagged_placement_is_byte_exact)
 	}
 }
 
+/* rows: 5041-5.2-09 5041-5.2-10 */
 Test(rdmap_rx, empty_tagged_messages_name_nothing)
 {
 	struct vector v = vector_get("V09");
@@ -148,6 +162,7 @@ Test(rdmap_rx, empty_tagged_messages_name_nothing)
 	fake_expect_open();
 }
 
+/* rows: 5041-4.1-11 5041-7.2-01 5040-4.1-07 5040-7.2-01 5040-7.2-03 4296-3.2-01 */
 Test(rdmap_rx, versions_are_checked_before_all_else)
 {
 	for (unsigned dv = 0; dv < 4; dv++) {
@@ -186,17 +201,18 @@ Test(rdmap_rx, versions_are_checked_before_all_else)
 
 static enum perr want_for(unsigned opcode, bool tagged, uint32_t qn)
 {
-	static const int right_qn[] = {-1, 1, -1, 0, 0, 0, 0, 2}; /* -1: tagged */
+	static const int right_qn[] = {-1, 1, -1, 0, 0, 0, 0, 2, 0, 0, 1, 3}; /* -1: tagged */
 
-	if (!tagged && qn > 2)
+	if (!tagged && qn > 3)
 		return PERR_QN;
-	if (opcode > 7 || (right_qn[opcode] < 0) != tagged ||
+	if (opcode > 11 || (right_qn[opcode] < 0) != tagged ||
 	    (!tagged && right_qn[opcode] != (int)qn))
 		return PERR_OPCODE;
 	return PERR_NONE;
 }
 
-/* RFC 5040 figure 4; the opcodes of RFC 7306 are not spoken. */
+/* RFC 5040 figure 4, RFC 7306 4.1. */
+/* rows: 5041-7.1-01 5041-7.2-01 5040-7.2-01 5040-7.2-02 4296-3.2-01 */
 Test(rdmap_rx, opcodes_belong_to_their_kind_of_segment_and_queue)
 {
 	for (unsigned i = 0; i < 16 * 6; i++) {
@@ -219,6 +235,8 @@ Test(rdmap_rx, opcodes_belong_to_their_kind_of_segment_and_queue)
 
 /* ---- queue 0 ---- */
 
+/* rows: 5041-7.1-02 5041-7.1-03 5041-7.1-04 5041-7.1-05 5041-7.2-01 5040-5.3-04 5040-5.3-07 */
+/* rows: 5040-7.2-01 4296-3.2-01 */
 Test(rdmap_rx, untagged_segments_are_checked_against_their_buffer)
 {
 	static const struct {
@@ -247,6 +265,7 @@ Test(rdmap_rx, untagged_segments_are_checked_against_their_buffer)
 	}
 }
 
+/* rows: 5041-7.1-02 5041-7.1-08 5040-5.3-02 5040-5.3-11 */
 Test(rdmap_rx, empty_send_takes_a_buffer)
 {
 	fake_post_recvs(1, 8);
@@ -267,6 +286,7 @@ Test(rdmap_rx, opcode_does_not_change_within_a_message)
 	fake_expect_terminate(PERR_OPCODE);
 }
 
+/* rows: 5041-7.1-05 */
 Test(rdmap_rx, segment_of_a_message_that_is_over_is_refused)
 {
 	fake_post_recvs(2, 8);
@@ -304,6 +324,7 @@ static struct pair_msg invalidate_msg(uint16_t ssn, uint32_t msn, uint32_t stag)
 	return pair_segment(FAKE_SID, ssn, &h, "done", 4);
 }
 
+/* rows: 5041-7.1-11 5040-5.3-14 */
 Test(rdmap_rx, stag_is_invalid_from_delivery_on)
 {
 	struct pair_msg m = fake_write(3, FAKE_BASE, "late");
@@ -320,6 +341,7 @@ Test(rdmap_rx, stag_is_invalid_from_delivery_on)
 	fake_expect_terminate(PERR_TAGGED_STAG);
 }
 
+/* rows: 5040-4.1-11 */
 Test(rdmap_rx, invalidate_field_of_a_plain_send_means_nothing)
 {
 	struct pair_msg m = fake_send(1, 1, 0, true, "plain");
@@ -334,6 +356,8 @@ Test(rdmap_rx, invalidate_field_of_a_plain_send_means_nothing)
 
 /* ---- queue 1 ---- */
 
+/* rows: 5041-4.2-01 5040-4.1-04 5040-4.1-05 5040-4.4-02 5040-4.4-03 5040-5.2.1-03 5040-5.2.1-04 */
+/* rows: 5040-5.2.1-11 5040-5.2.2-01 */
 Test(rdmap_rx, read_is_answered_with_its_sink_fields_unread)
 {
 	struct vector v15 = vector_get("V15");
@@ -347,6 +371,7 @@ Test(rdmap_rx, read_is_answered_with_its_sink_fields_unread)
 	fake_expect_none();
 }
 
+/* rows: 5040-5.2.1-14 5040-5.2.1-15 */
 Test(rdmap_rx, empty_read_is_answered_whatever_its_source)
 {
 	struct vector v17 = vector_get("V17");
@@ -360,6 +385,9 @@ Test(rdmap_rx, empty_read_is_answered_whatever_its_source)
 	cr_expect_arr_eq(m.b, v17.b, v17.len);
 }
 
+/* rows: 5041-8.3.1-02 5041-8.3.1-05 5040-4.8-08 5040-4.8-09 5040-5.2.1-13 5040-7.1-04 */
+/* rows: 5040-7.2-06 5040-7.2-07 5040-7.2-08 5040-7.2-09 5040-7.2-10 5040-8.1.1-07 4296-2.2.1-06 */
+/* rows: 4296-2.2.1-09 4296-3-02 4296-3.2-01 */
 Test(rdmap_rx, source_of_a_read_is_checked)
 {
 	static const struct {
@@ -368,12 +396,12 @@ Test(rdmap_rx, source_of_a_read_is_checked)
 		enum perr want;
 	} row[] = {
 		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 8, PERR_NONE},
-		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 7, PERR_READ_BOUNDS},
-		{FAKE_STAG, FAKE_BASE - 1, PERR_READ_BOUNDS},
-		{FAKE_STAG, UINT64_MAX - 7, PERR_READ_WRAP},
-		{99, FAKE_BASE, PERR_READ_STAG},
-		{5, FAKE_BASE, PERR_READ_RIGHTS},
-		{6, FAKE_BASE, PERR_READ_SCOPE},
+		{FAKE_STAG, FAKE_BASE + FAKE_MEM - 7, PERR_ACCESS_BOUNDS},
+		{FAKE_STAG, FAKE_BASE - 1, PERR_ACCESS_BOUNDS},
+		{FAKE_STAG, UINT64_MAX - 7, PERR_ACCESS_WRAP},
+		{99, FAKE_BASE, PERR_ACCESS_STAG},
+		{0x500, FAKE_BASE, PERR_ACCESS_RIGHTS},
+		{0x600, FAKE_BASE, PERR_ACCESS_SCOPE},
 	};
 
 	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -382,8 +410,9 @@ Test(rdmap_rx, source_of_a_read_is_checked)
 
 		fake_teardown();
 		fake_setup();
-		pair_region(&fake.node, 5, FAKE_BASE, 64, STAG_LOCAL_WRITE | STAG_REMOTE_WRITE, 0);
-		pair_region(&fake.node, 6, FAKE_BASE, 64, FAKE_ALL, 999);
+		pair_region(&fake.node, 0x500, FAKE_BASE, 64, STAG_LOCAL_WRITE | STAG_REMOTE_WRITE,
+			    0);
+		pair_region(&fake.node, 0x600, FAKE_BASE, 64, FAKE_ALL, 999);
 		fake_push(m);
 		if (row[i].want == PERR_NONE) {
 			cr_assert(pair_pull(&fake.node, &m));
@@ -398,6 +427,7 @@ Test(rdmap_rx, source_of_a_read_is_checked)
 	}
 }
 
+/* rows: 5040-4.8-03 5040-4.8-09 */
 Test(rdmap_rx, read_requests_have_28_bytes)
 {
 	for (uint32_t len = 26; len <= 30; len++) {
@@ -430,6 +460,7 @@ Test(rdmap_rx, read_request_may_come_in_two_parts)
 	cr_expect_eq(whole.b[16 + 7], 0x77);
 }
 
+/* rows: 5040-5.2.1-02 5040-6.1-05 */
 Test(rdmap_rx, more_reads_than_we_hold_are_refused)
 {
 	for (uint16_t i = 1; i <= PAIR_READS; i++)
@@ -438,6 +469,7 @@ Test(rdmap_rx, more_reads_than_we_hold_are_refused)
 	fake_expect_terminate(PERR_NO_BUFFER);
 }
 
+/* rows: 5040-5.5-06 5040-5.5-13 */
 Test(rdmap_rx, read_waits_for_what_was_sent_before_it)
 {
 	struct pair_msg m;
@@ -451,6 +483,7 @@ Test(rdmap_rx, read_waits_for_what_was_sent_before_it)
 
 /* ---- Read Responses ---- */
 
+/* rows: 5040-5.2.2-06 */
 Test(rdmap_rx, response_that_nobody_asked_for_is_refused)
 {
 	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, true, "data"));
@@ -458,6 +491,7 @@ Test(rdmap_rx, response_that_nobody_asked_for_is_refused)
 	cr_expect_eq(fake.mem[0], 0);
 }
 
+/* rows: 5040-5.2.2-04 5040-5.2.2-06 */
 Test(rdmap_rx, response_must_be_what_was_asked_for)
 {
 	static const struct {
@@ -499,6 +533,7 @@ Test(rdmap_rx, responses_come_in_the_order_of_the_requests)
 	fake_expect_terminate(PERR_TAGGED_BOUNDS);
 }
 
+/* rows: 5040-5.5-05 */
 Test(rdmap_rx, response_ahead_of_its_turn_is_placed_for_a_later_read)
 {
 	fake_post_read(1, 0, 8);
@@ -531,6 +566,7 @@ Test(rdmap_rx, sink_that_vanished_is_not_written)
 
 /* ---- queue 2 ---- */
 
+/* rows: 5040-3.2-10 5040-5.4-05 */
 Test(rdmap_rx, terminate_is_heard_and_not_answered_with_one)
 {
 	static uint8_t body[200];
@@ -563,6 +599,7 @@ Test(rdmap_rx, terminate_is_heard_and_not_answered_with_one)
 	}
 }
 
+/* rows: 5040-5.4-03 5040-5.4-06 */
 Test(rdmap_rx, terminate_that_is_no_good_is_not_answered_with_one)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -578,6 +615,7 @@ Test(rdmap_rx, terminate_that_is_no_good_is_not_answered_with_one)
 	}
 }
 
+/* rows: 5040-4.8-05 5040-5.4-04 */
 Test(rdmap_rx, unknown_terminate_code_is_passed_on)
 {
 	struct assoc_event ev;
@@ -640,6 +678,7 @@ Test(rdmap_rx, reads_are_asked_for_in_order)
 	fake_expect_terminate(PERR_MSN_RANGE);
 }
 
+/* rows: 5040-5.2.1-02 */
 Test(rdmap_rx, slot_of_an_answered_read_serves_the_next)
 {
 	for (uint16_t i = 1; i <= 3 * PAIR_READS; i++) {
@@ -686,7 +725,7 @@ Test(rdmap_rx, bad_receives_are_reported_as_soon_as_they_are_the_oldest)
 Test(rdmap_rx, no_message_passes_4_gigabytes)
 {
 	const struct stag_region huge = {
-		.stag = 5,
+		.stag = 0x500,
 		.rights = FAKE_ALL,
 		.pd = PAIR_PD,
 		.len = UINT64_C(1) << 33,
@@ -696,7 +735,7 @@ Test(rdmap_rx, no_message_passes_4_gigabytes)
 	cr_assert_eq(stag_add(fake.node.stags, &huge), STAG_ADD_OK);
 	fake.qp->recv[fake.qp->recv_posted++] = (struct rdmap_recv){
 		.nsge = 2,
-		.sge = {{0, UINT32_MAX, 5}, {0, UINT32_MAX, 5}},
+		.sge = {{0, UINT32_MAX, 0x500}, {0, UINT32_MAX, 0x500}},
 	};
 	fake_push(fake_send(1, 1, UINT32_MAX - 3, false, "5byte"));
 	fake_expect_terminate(PERR_TOO_LONG);
@@ -704,7 +743,7 @@ Test(rdmap_rx, no_message_passes_4_gigabytes)
 
 Test(rdmap_rx, response_outside_its_sink_is_told_so_whatever_other_reads_there_are)
 {
-	static const uint32_t stag[] = {FAKE_STAG, 5};
+	static const uint32_t stag[] = {FAKE_STAG, 0x500};
 
 	for (unsigned i = 0; i < 2; i++) {
 		struct rdmap_wr second;
@@ -712,10 +751,10 @@ Test(rdmap_rx, response_outside_its_sink_is_told_so_whatever_other_reads_there_a
 
 		fake_teardown();
 		fake_setup();
-		pair_region(&fake.node, 5, FAKE_BASE, 64, FAKE_ALL, 0);
+		pair_region(&fake.node, 0x500, FAKE_BASE, 64, FAKE_ALL, 0);
 		fake_post_read(1, 0, 8);
 		second = fake.qp->send[0];
-		second.sge[0].stag = 5;
+		second.sge[0].stag = 0x500;
 		pair_post(fake.qp, &second);
 		cr_assert(pair_pull(&fake.node, &m));
 		fake_push(fake_response(2, stag[i], FAKE_BASE + 60, true, "8 bytes!"));
@@ -724,6 +763,7 @@ Test(rdmap_rx, response_outside_its_sink_is_told_so_whatever_other_reads_there_a
 	}
 }
 
+/* rows: 5040-5.4-07 */
 Test(rdmap_rx, terminate_names_nothing_that_was_not_sent)
 {
 	struct rdmap_wr held = {.cookie = 2, .op = RDMAP_SEND, .flags = RDMAP_FENCE};

@@ -22,6 +22,7 @@ enum {
 	STOP = SESSION_DO_STOP,
 	FAIL = SESSION_DO_FAIL,
 	END = SESSION_DO_END,
+	TELL_HALF = SESSION_DO_TELL_HALF,
 };
 
 struct row {
@@ -96,7 +97,8 @@ static const struct row table[] = {
 	GO(OPEN, RX_REJECT, ENDING, BAD | FAIL | TERMINATE, "6.1"),
 	GO(OPEN, RX_VIOLATION, ENDING, BAD | FAIL | TERMINATE, "6.1"),
 	STAY(OPEN, ACKED, 0, "nothing waits for it"),
-	STAY(OPEN, TIMEOUT, 0, "no clock runs"),
+	GO(OPEN, RX_HALF_CLOSE, HALF_CLOSED, TELL_HALF, "RFC 5041 6.2.1"),
+	GO(OPEN, TIMEOUT, ENDING, STOP | TERMINATE, "RFC 5041 6.2.2: told of an error, long ago"),
 	GO(OPEN, LOST, IDLE, END, "11.3"),
 
 	STAY(ENDING, RX_SEGMENT, DELIVER, "6.2: the peer has not ended"),
@@ -123,6 +125,19 @@ static const struct row table[] = {
 	STAY(LOCAL_ENDED, ACKED, 0, "the peer's end counts"),
 	GO(LOCAL_ENDED, TIMEOUT, DEAD, END, "6.6: chunks of the peer may be outstanding"),
 	GO(LOCAL_ENDED, LOST, IDLE, END, "11.3"),
+
+	GO(HALF_CLOSED, CLOSE, PEER_ENDED, STOP | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, TIMEOUT, PEER_ENDED, STOP | TERMINATE, "nobody waits for ever"),
+	GO(HALF_CLOSED, RX_INITIATE, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_UNWANTED, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_ACCEPT, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_REJECT, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_TERMINATE, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_HALF_CLOSE, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_SEGMENT, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	GO(HALF_CLOSED, RX_VIOLATION, PEER_ENDED, BAD | FAIL | TERMINATE, "RFC 5041 6.2.1"),
+	STAY(HALF_CLOSED, ACKED, 0, "the ULP decides"),
+	GO(HALF_CLOSED, LOST, IDLE, END, "11.3"),
 
 	GO(PEER_ENDED, LAST_SENT, QUARANTINE, END, "6.2, 6.6"),
 	STAY(PEER_ENDED, CLOSE, 0, "closed already"),
@@ -161,6 +176,7 @@ static const struct row *find(enum session_state from, enum session_event ev)
 
 static const struct session_trace quiet;
 
+/* rows: 5043-6.1-04 5043-6.5-02 */
 Test(session, every_state_with_every_event)
 {
 	for (int st = 0; st < SESSION_STATE_COUNT; st++) {

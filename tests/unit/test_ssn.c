@@ -76,6 +76,7 @@ Test(ssn, deleted_record_is_found_no_more)
 	free(s);
 }
 
+/* rows: 5043-10-06 */
 Test(ssn, store_takes_max_records_and_not_one_more)
 {
 	static const uint32_t sizes[] = {0, 1, 2, 100, 32768, 32769, 65535};
@@ -286,6 +287,7 @@ static size_t resident(void *mem, size_t len)
 	return n;
 }
 
+/* rows: 5043-10-06 */
 Test(ssn, memory_that_no_record_needs_is_never_touched)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -8,7 +8,8 @@
 enum {
 	STAG = 0x12345678,
 	PD = 7,
-	EP = 40, /* an endpoint's scope */
+	EP = 40,             /* an endpoint's scope */
+	NEXT = STAG_KEY + 1, /* from one index to the next */
 	SIZE = 4096,
 };
 
@@ -99,6 +100,68 @@ Test(stag, value_in_use_cannot_be_added_again)
 	free(t);
 }
 
+Test(stag, index_in_use_cannot_be_added_under_another_key)
+{
+	struct stag_table *t = table_of(region(STAG));
+
+	for (uint32_t key = 0; key <= STAG_KEY; key++) {
+		struct stag_region r = region((STAG & ~(uint32_t)STAG_KEY) | key);
+
+		cr_expect_eq(stag_add(t, &r), STAG_ADD_E_TAKEN, "key %#x", key);
+	}
+	free(t);
+}
+
+Test(stag, whole_value_must_match)
+{
+	struct stag_region r = region(STAG);
+	struct stag_table *t;
+	uint8_t *p;
+
+	r.scope = EP;
+	t = table_of(r);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		uint32_t other = STAG ^ UINT32_C(1) << bit;
+
+		cr_expect_null(stag_find(t, other), "bit %u", bit);
+		cr_expect_eq(stag_check(t, other, &owner, 0, BASE_TO, 1, &p), STAG_E_INVALID);
+		cr_expect_eq(stag_invalidate(t, other, &owner), STAG_E_INVALID);
+		cr_expect_not(stag_remove(t, other));
+	}
+	cr_expect_eq(stag_check(t, STAG, &owner, 0, BASE_TO, 1, &p), STAG_E_OK);
+	free(t);
+}
+
+Test(stag, entry_can_be_found_by_its_index_alone)
+{
+	struct stag_table *t = table_of(region(STAG));
+
+	for (uint32_t key = 0; key <= STAG_KEY; key++)
+		cr_expect_eq(stag_find_any_key(t, (STAG & ~(uint32_t)STAG_KEY) | key),
+			     stag_find(t, STAG));
+	cr_expect_null(stag_find_any_key(t, STAG + NEXT));
+	cr_expect_null(stag_find_any_key(t, 0));
+	free(t);
+}
+
+Test(stag, index_0_is_like_any_other_but_value_0_is_none)
+{
+	struct stag_region r = region(0x45);
+	struct stag_table *t = table_of(r);
+	uint8_t *p;
+
+	cr_expect_not_null(stag_find(t, 0x45));
+	cr_expect_null(stag_find(t, 0));
+	cr_expect_eq(stag_check(t, 0, &owner, 0, BASE_TO, 1, &p), STAG_E_INVALID);
+	cr_expect_eq(stag_check(t, 0x45, &owner, 0, BASE_TO, 1, &p), STAG_E_OK);
+	cr_expect_not(stag_remove(t, 0));
+	r.stag = 0x46;
+	cr_expect_eq(stag_add(t, &r), STAG_ADD_E_TAKEN);
+	cr_expect(stag_remove(t, 0x45));
+	cr_expect_eq(stag_add(t, &r), STAG_ADD_OK);
+	free(t);
+}
+
 Test(stag, value_0_cannot_be_added)
 {
 	struct stag_table *t = table_for(4);
@@ -113,12 +176,12 @@ Test(stag, table_takes_max_regions_and_not_one_more)
 {
 	for (uint32_t max = 0; max <= 33; max++) {
 		struct stag_table *t = table_for(max);
-		struct stag_region r = region(1);
+		struct stag_region r = region(NEXT);
 
-		for (; r.stag <= max; r.stag++)
+		for (; r.stag <= max * NEXT; r.stag += NEXT)
 			cr_expect_eq(stag_add(t, &r), STAG_ADD_OK);
 		cr_expect_eq(stag_add(t, &r), STAG_ADD_E_FULL);
-		for (uint32_t stag = 1; stag <= max; stag++)
+		for (uint32_t stag = NEXT; stag <= max * NEXT; stag += NEXT)
 			cr_expect(stag_remove(t, stag));
 		cr_expect_eq(stag_add(t, &r), max ? STAG_ADD_OK : STAG_ADD_E_FULL);
 		free(t);
@@ -130,9 +193,9 @@ Test(stag, table_works_at_any_address_that_malloc_may_return)
 	for (size_t off = 0; off < 64; off += 16) {
 		char *mem = calloc(1, stag_table_size(16) + off);
 		struct stag_table *t = stag_table_init(mem + off, 16);
-		struct stag_region r = region(1);
+		struct stag_region r = region(NEXT);
 
-		for (; r.stag <= 16; r.stag++)
+		for (; r.stag <= 16 * NEXT; r.stag += NEXT)
 			cr_expect_eq(stag_add(t, &r), STAG_ADD_OK);
 		free(mem);
 	}
@@ -170,7 +233,7 @@ Test(stag, any_order_of_adding_and_removing_loses_no_region_and_keeps_no_removed
 		bool in[VALUES] = {false};
 
 		for (unsigned i = 0; i < VALUES; i++)
-			value[i] = draw() | 1;
+			value[i] = (draw() << 13) | i * NEXT | 1; /* no two indices are alike */
 		for (unsigned step = 0; step < 200; step++) {
 			unsigned i = draw() % VALUES;
 			struct stag_region r = region(value[i]);
@@ -206,6 +269,7 @@ Test(stag, access_returns_the_address_of_its_first_byte)
 	free(t);
 }
 
+/* rows: 5041-7.1-12 5041-7.1-13 */
 Test(stag, bounds_are_exact_to_the_byte)
 {
 	struct stag_table *t = table_of(region(STAG));
@@ -235,6 +299,7 @@ Test(stag, length_0_is_checked_like_any_other)
 	free(t);
 }
 
+/* rows: 5041-7.1-14 */
 Test(stag, sum_past_2_64_is_a_wrap_not_a_bounds_error)
 {
 	struct stag_table *t = table_of(region(STAG));
@@ -284,13 +349,13 @@ Test(stag, empty_region_has_no_bytes)
 
 Test(stag, all_rights_that_are_asked_for_are_needed)
 {
-	for (uint32_t has = 0; has < 16; has++) {
+	for (uint32_t has = 0; has < 32; has++) {
 		struct stag_region r = region(STAG);
 		struct stag_table *t;
 
 		r.rights = has;
 		t = table_of(r);
-		for (uint32_t want = 0; want < 16; want++) {
+		for (uint32_t want = 0; want < 32; want++) {
 			uint8_t *p;
 			int e = stag_check(t, STAG, &owner, want, BASE_TO, 1, &p);
 
@@ -311,6 +376,7 @@ static int check_as(struct stag_region r, uint64_t pd, uint64_t scope)
 	return e;
 }
 
+/* rows: 5041-8.3.1-01 */
 Test(stag, region_of_a_domain_serves_all_its_endpoints_and_no_other_domain)
 {
 	cr_expect_eq(check_as(region(STAG), PD, EP), STAG_E_OK);
@@ -319,6 +385,7 @@ Test(stag, region_of_a_domain_serves_all_its_endpoints_and_no_other_domain)
 	cr_expect_eq(check_as(region(STAG), PD + (UINT64_C(1) << 32), EP), STAG_E_SCOPE);
 }
 
+/* rows: 5041-8.3.1-02 */
 Test(stag, region_of_an_endpoint_serves_that_endpoint_alone)
 {
 	struct stag_region r = region(STAG);
@@ -409,6 +476,7 @@ Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 	free(t);
 }
 
+/* rows: 5040-8.1.1-01 */
 Test(stag, region_of_a_whole_domain_cannot_be_invalidated_remotely)
 {
 	struct stag_table *t = table_of(region(STAG));
@@ -423,11 +491,11 @@ Test(stag, region_of_a_whole_domain_cannot_be_invalidated_remotely)
 Test(stag, invalidation_leaves_other_regions_of_the_same_memory_alone)
 {
 	struct stag_table *t = scoped_table();
-	struct stag_region twin = region(STAG + 1);
+	struct stag_region twin = region(STAG + NEXT);
 	uint8_t *p;
 
 	cr_assert_eq(stag_add(t, &twin), STAG_ADD_OK);
 	cr_expect_eq(stag_invalidate(t, STAG, &owner), STAG_E_OK);
-	cr_expect_eq(stag_check(t, STAG + 1, &owner, 0, BASE_TO, 1, &p), STAG_E_OK);
+	cr_expect_eq(stag_check(t, STAG + NEXT, &owner, 0, BASE_TO, 1, &p), STAG_E_OK);
 	free(t);
 }

@@ -17,14 +17,16 @@ TestSuite(transfer, .init = two_setup, .fini = two_teardown);
 
 /* ---- Sends ---- */
 
+/* rows: 5041-3-08 5041-4.1-02 5041-4.3-03 5041-5.4-04 5040-3.2-01 5040-3.2-02 5040-5.3-03 */
+/* rows: 4296-2.1.2-03 4296-2.1.2-15 */
 Test(transfer, sends_of_all_four_kinds)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		struct rdmap_wr wr = two_request(i & 1 ? RDMAP_SEND_INV : RDMAP_SEND, i, 0, 100);
 		struct rdmap_done d;
 
-		wr.inv_stag = OWN_B + i;
-		pair_region(&two.b, OWN_B + i, TWO_TO, 64, TWO_ALL, two.qb->scope);
+		wr.inv_stag = OWN_B + (i << 8);
+		pair_region(&two.b, OWN_B + (i << 8), TWO_TO, 64, TWO_ALL, two.qb->scope);
 		if (i & 2)
 			wr.flags |= RDMAP_SOLICITED;
 		pair_post_recv(two.qb, 70 + i, TWO_STAG_B, TWO_TO + 1000 * i, 200);
@@ -39,13 +41,16 @@ Test(transfer, sends_of_all_four_kinds)
 		cr_expect_eq(d.len, 100);
 		cr_expect_eq(d.solicited, (i & 2) != 0);
 		cr_expect_eq(d.invalidated, (i & 1) != 0);
-		cr_expect_eq(d.inv_stag, i & 1 ? OWN_B + i : 0);
-		cr_expect_eq(stag_find(two.b.stags, OWN_B + i)->valid, (i & 1) == 0);
+		cr_expect_eq(d.inv_stag, i & 1 ? OWN_B + (i << 8) : 0);
+		cr_expect_eq(stag_find(two.b.stags, OWN_B + (i << 8))->valid, (i & 1) == 0);
 		cr_expect_arr_eq(two.mb + 1000 * i, two.ma, 100);
 	}
 }
 
 /* The messages of the golden vectors, as a client would have them sent. */
+/* rows: 5043-5.2.2-01 5041-4.3-01 5041-4.3-07 5040-3.1-04 5040-4.1-01 5040-4.1-02 5040-4.1-04 */
+/* rows: 5040-4.1-05 5040-4.1-10 5040-4.4-01 5040-5.2.1-06 5040-5.2.1-12 5040-5.3-01 5040-5.3-08 */
+/* rows: 5040-5.3-10 5040-5.3-12 4296-2.2.1-01 */
 Test(transfer, segments_are_the_golden_ones)
 {
 	static const char *const id[] = {"V10", "V11", "V12", "V13", "V14", "V16"};
@@ -82,6 +87,8 @@ Test(transfer, segments_are_the_golden_ones)
 	}
 }
 
+/* rows: 5043-5.2.2-01 5041-4.1-03 5041-4.1-04 5041-4.1-05 5041-4.1-06 5041-4.2-06 5041-4.3-09 */
+/* rows: 5041-4.3-10 5041-5.2-01 5041-5.4-01 5040-5.5-10 */
 Test(transfer, long_messages_are_cut_into_equal_segments)
 {
 	uint32_t off = 0, len;
@@ -111,6 +118,7 @@ Test(transfer, long_messages_are_cut_into_equal_segments)
 }
 
 /* RFC 5041 3 items 1, 2: only what is not cut yet follows a new limit. */
+/* rows: 5041-3-01 5041-3-02 */
 Test(transfer, limit_that_shrinks_in_a_message_holds_for_its_rest)
 {
 	uint32_t sum = 0, len;
@@ -130,6 +138,7 @@ Test(transfer, limit_that_shrinks_in_a_message_holds_for_its_rest)
 	two_expect_done(two.qa, 1, RDMAP_OK);
 }
 
+/* rows: 5041-5.4-01 5040-5.5-10 */
 Test(transfer, segment_that_was_not_taken_is_made_anew)
 {
 	struct assoc_seg first, second;
@@ -168,6 +177,7 @@ Test(transfer, payload_is_gathered_and_scattered)
 				     two.ma[512 * i + j]);
 }
 
+/* rows: 5041-5.2-08 5040-5.1-09 5040-5.2.1-12 5040-5.3-10 5040-5.5-18 */
 Test(transfer, zero_length_messages_are_one_segment_each)
 {
 	struct rdmap_wr read = two_request(RDMAP_READ, 3, 0, 0);
@@ -193,6 +203,7 @@ Test(transfer, zero_length_messages_are_one_segment_each)
 
 /* ---- Write and Read ---- */
 
+/* rows: 5041-4.1-01 5040-3.2-04 5040-5.1-02 5040-5.1-04 5040-5.1-05 */
 Test(transfer, write_is_placed_and_silent)
 {
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 100, 10000));
@@ -203,6 +214,7 @@ Test(transfer, write_is_placed_and_silent)
 	cr_expect_eq(two.mb[10000], 0);
 }
 
+/* rows: 5040-3.2-06 5040-3.2-07 5040-5.2.1-04 5040-5.2.1-10 5040-5.2.2-03 4296-2.2.1-03 */
 Test(transfer, read_brings_what_was_written_before_it)
 {
 	struct rdmap_done d;
@@ -232,6 +244,7 @@ Test(transfer, read_needs_no_remote_right_to_its_sink)
 	cr_expect_eq(sink[15], 0x77);
 }
 
+/* rows: 5040-5.2.2-02 5040-6.1-04 */
 Test(transfer, outstanding_reads_are_limited_and_hold_back_what_is_behind_them)
 {
 	struct rdmap_info info;
@@ -254,6 +267,7 @@ Test(transfer, outstanding_reads_are_limited_and_hold_back_what_is_behind_them)
 		two_expect_done(two.qa, i, RDMAP_OK);
 }
 
+/* rows: 5040-5.5-07 5040-5.5-11 5040-5.5-14 4296-2.2.1-10 */
 Test(transfer, completions_keep_the_order_of_submission)
 {
 	struct rdmap_wr quiet = two_request(RDMAP_WRITE, 2, 0, 10);
@@ -274,6 +288,7 @@ Test(transfer, completions_keep_the_order_of_submission)
 	two_expect_done(two.qa, 3, RDMAP_OK);
 }
 
+/* rows: 5040-5.5-08 */
 Test(transfer, fence_waits_for_the_reads_before_it)
 {
 	struct rdmap_wr wr = two_request(RDMAP_WRITE, 2, 5000, 10);
@@ -355,6 +370,7 @@ Test(transfer, messages_of_a_stream_are_not_interleaved_and_streams_are)
 
 /* ---- long lives ---- */
 
+/* rows: 5041-4.3-08 */
 Test(transfer, numbers_wrap)
 {
 	struct rdmap_wr wr = two_request(RDMAP_SEND, 0, 0, 3);
@@ -380,6 +396,7 @@ Test(transfer, numbers_wrap)
 }
 
 /* RFC 5043 10: at most 32767 chunks of a stream are out, and its end must still fit. */
+/* rows: 5043-10-03 5043-10-04 */
 Test(transfer, sender_stops_at_the_limit_of_unacknowledged_chunks)
 {
 	struct assoc_stream_info info;
@@ -497,6 +514,7 @@ Test(transfer, messages_are_numbered_once_each_however_many_segments_they_have)
 	}
 }
 
+/* rows: 5040-4.1-10 */
 Test(transfer, invalidate_field_is_zero_in_plain_sends)
 {
 	struct rdmap_wr wr = two_request(RDMAP_SEND, 1, 0, 4);
@@ -554,6 +572,7 @@ Test(transfer, segments_are_not_urgent)
 }
 
 /* Everything of the old session is gone: numbers, slots, errors. */
+/* rows: 5040-6.2.1-04 */
 Test(transfer, endpoint_serves_one_session_after_the_other)
 {
 	struct assoc_event ev;

@@ -24,8 +24,8 @@ Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
 	};
 	unsigned sent = 0;
 
-	pair_region(&two.a, 1, TWO_TO, 64, 0, 0);
-	pair_region(&two.a, 2, TWO_TO, 64, TWO_ALL, 999);
+	pair_region(&two.a, 0x100, TWO_TO, 64, 0, 0);
+	pair_region(&two.a, 0x200, TWO_TO, 64, TWO_ALL, 999);
 	for (unsigned i = 0; i < 10; i++) {
 		wr[i] = two_request(RDMAP_WRITE, i, 0, 8);
 		wr[i].flags = 0; /* failure is always reported */
@@ -39,8 +39,8 @@ Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
 	wr[5].sge[0].stag = 77;
 	wr[6].sge[0].len = TWO_MEM + 1;
 	wr[7].op = RDMAP_READ;
-	wr[7].sge[0].stag = 1;
-	wr[8].sge[0].stag = 2;
+	wr[7].sge[0].stag = 0x100;
+	wr[8].sge[0].stag = 0x200;
 	for (unsigned i = 0; i < 10; i++)
 		two_post(two.qa, wr[i]);
 	while (two_move(&two.a, &two.b) ||
@@ -68,6 +68,7 @@ Test(transfer_errors, taker_that_found_a_request_bad_has_its_status_reported)
 	two_expect_done(two.qa, 2, RDMAP_LOC_OP);
 }
 
+/* rows: 5041-5.2-02 */
 Test(transfer_errors, more_than_4_gigabytes_are_refused)
 {
 	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, UINT32_MAX);
@@ -107,12 +108,12 @@ Test(transfer_errors, owner_full_of_bad_requests_does_not_hold_up_other_streams)
 
 Test(transfer_errors, bad_receives_complete_in_their_turn_and_the_next_is_used)
 {
-	pair_region(&two.b, 1, TWO_TO, 64, STAG_REMOTE_WRITE, 0);
+	pair_region(&two.b, 0x100, TWO_TO, 64, STAG_REMOTE_WRITE, 0);
 	pair_post_recv(two.qb, 1, 77, TWO_TO, 64);
 	pair_post_recv(two.qb, 2, TWO_STAG_B, TWO_TO, 64);
 	pair_post_recv(two.qb, 3, TWO_STAG_B, TWO_TO, TWO_MEM + 1);
 	two.qb->recv[two.qb->recv_posted++] = (struct rdmap_recv){.cookie = 4, .nsge = 3};
-	pair_post_recv(two.qb, 5, 1, TWO_TO, 64);
+	pair_post_recv(two.qb, 5, 0x100, TWO_TO, 64);
 	pair_post_recv(two.qb, 6, TWO_STAG_B, TWO_TO + 64, 64);
 	two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 20));
 	two_post(two.qa, two_request(RDMAP_SEND, 2, 20, 20));
@@ -128,6 +129,7 @@ Test(transfer_errors, bad_receives_complete_in_their_turn_and_the_next_is_used)
 
 /* ---- memory that vanishes ---- */
 
+/* rows: 5040-4.8-03 5040-4.8-08 5040-7.1-02 */
 Test(transfer_errors, memory_that_vanishes_under_a_message_ends_the_stream)
 {
 	struct pair_msg m;
@@ -170,6 +172,7 @@ Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_reque
 }
 
 /* RFC 5040 4.8: the Read Request comes back advanced by what was sent. */
+/* rows: 5040-3.2-08 5040-4.8-10 */
 Test(transfer_errors, source_that_vanishes_under_a_response_is_told_from_where_on)
 {
 	struct wire_read_req req;
@@ -183,7 +186,7 @@ Test(transfer_errors, source_that_vanishes_under_a_response_is_told_from_where_o
 	stag_remove(two.b.stags, TWO_STAG_B);
 	cr_assert(pair_pull(&two.b, &m));
 	cr_assert(wire_term_get(m.b + 20, m.len - 20, &t));
-	cr_expect_eq(WIRE_TERM_WORD(t.layer, t.etype, t.code), perr_term(PERR_READ_STAG));
+	cr_expect_eq(WIRE_TERM_WORD(t.layer, t.etype, t.code), perr_term(PERR_ACCESS_STAG));
 	cr_assert(t.has_len && t.has_ddp && t.has_read);
 	cr_expect_eq(t.seg_len, 46);
 	wire_read_req_get(t.read, &req);
@@ -193,10 +196,11 @@ Test(transfer_errors, source_that_vanishes_under_a_response_is_told_from_where_o
 	pair_push(&two.a, &m);
 	pair_pump(&two.a, &two.b);
 	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS);
-	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_READ_STAG);
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_READ_STAG);
+	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_ACCESS_STAG);
+	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_ACCESS_STAG);
 }
 
+/* rows: 5040-7.1-02 */
 Test(transfer_errors, receive_that_vanishes_under_a_message_ends_the_stream)
 {
 	pair_region(&two.b, 5, TWO_TO, TWO_MEM, TWO_ALL, 0);
@@ -213,6 +217,7 @@ Test(transfer_errors, receive_that_vanishes_under_a_message_ends_the_stream)
 
 /* ---- errors that the peer finds ---- */
 
+/* rows: 5041-6.2.2-04 5040-3.2-05 5040-5.4-09 5040-6.2.1-02 */
 Test(transfer_errors, write_that_the_peer_refuses_is_named)
 {
 	struct rdmap_wr wr = two_request(RDMAP_WRITE, 2, 0, 8);
@@ -246,6 +251,7 @@ Test(transfer_errors, send_without_a_receive_is_named)
 	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_NO_BUFFER);
 }
 
+/* rows: 5041-7.1-04 5041-7.1-15 5040-3.2-03 5040-5.3-04 5040-5.3-07 */
 Test(transfer_errors, send_longer_than_its_receive_fails_both)
 {
 	pair_post_recv(two.qb, 7, TWO_STAG_B, TWO_TO, 99);
@@ -259,6 +265,7 @@ Test(transfer_errors, send_longer_than_its_receive_fails_both)
 	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_TOO_LONG);
 }
 
+/* rows: 5040-5.3-13 5040-5.3-15 5040-7.2-04 5040-7.2-05 5040-8.1.1-01 */
 Test(transfer_errors, invalidating_what_is_not_the_streams_alone_fails)
 {
 	static const uint32_t stag[] = {TWO_STAG_B, 99, OWN_B};
@@ -317,6 +324,7 @@ Test(transfer_errors, unknown_flags_and_impossible_reads_are_refused)
 	two_expect_done(qc, 2, RDMAP_LOC_OP);
 }
 
+/* rows: 5040-8.1.1-06 */
 Test(transfer_errors, endpoint_that_holds_no_reads_refuses_them)
 {
 	struct pair_qp *qc = pair_qp(&two.a), *qd = pair_qp_reads(&two.b, 1, 0);

@@ -44,6 +44,7 @@ static void assert_why(const struct rig_conn *c, int err, const char *part)
 
 /* ---- coming up, carrying messages ---- */
 
+/* rows: 5041-3-04 4296-2.1.1-01 4296-2.1.1-02 */
 Test(user, connects_and_gets_back_what_it_sent, .init = begin)
 {
 	static const uint32_t sizes[] = {1, 2, 3, 4, 17, 64, 639, 641, 1400, 4096, 30001, 65476};
@@ -110,6 +111,7 @@ Test(user, tells_the_facts_of_an_association, .init = begin)
 	llp_close(t);
 }
 
+/* rows: 5043-9-01 5043-9-02 5043-9-06 5043-11.2-01 6951-5.6-01 */
 Test(user, sends_the_largest_message_in_one_packet_and_refuses_a_larger_one, .init = begin)
 {
 	static uint8_t buf[70000];
@@ -135,6 +137,11 @@ Test(user, sends_the_largest_message_in_one_packet_and_refuses_a_larger_one, .in
 	cr_assert_eq(after.tx_bytes, before.tx_bytes + info.max_message + 28);
 	m.part[0].len = ++m.len;
 	cr_assert_eq(llp_send(rc.c, &m), LLP_E_TOO_LONG);
+	/* A small one does not wait for the acknowledgement of that. */
+	m.part[0].len = m.len = 10;
+	cr_assert_eq(llp_send(rc.c, &m), LLP_E_OK);
+	llp_stats(t, &after);
+	cr_assert_eq(after.tx_packets, before.tx_packets + 2);
 	rig_kill(&peer);
 	llp_close(t);
 }
@@ -214,6 +221,7 @@ Test(user, limits_the_packets_of_accepted_associations_too, .init = begin)
 }
 
 /* As if an ICMP message had come that a packet was too big on its way. */
+/* rows: 5043-9-02 5041-3-01 4296-2.1.1-03 */
 Test(user, shrinks_its_packets_when_the_path_asks_for_it, .init = begin)
 {
 	struct llp *t = open_here();
@@ -242,6 +250,7 @@ Test(user, shrinks_its_packets_when_the_path_asks_for_it, .init = begin)
 	llp_user_icmp(&rx, &to, EMSGSIZE, 1);
 	llp_info(rc.c, &info);
 	cr_assert_eq(info.mtu, USER_MIN_MTU);
+	cr_assert_geq(info.max_message, 518, "segments of 516 bytes at least");
 	llp_close(t);
 }
 
@@ -365,6 +374,7 @@ Test(user, delivers_all_before_an_orderly_end, .init = begin)
 	llp_close(t);
 }
 
+/* rows: 5041-6.2.2-01 5041-7-01 */
 Test(user, tells_the_peer_why_it_aborts, .init = begin)
 {
 	struct llp *t = open_here();
@@ -396,6 +406,7 @@ Test(user, a_freed_association_ends_for_the_peer, .init = begin)
 }
 
 /* The new process answers what it does not know with ABORT. */
+/* rows: 5041-6.2.2-01 */
 Test(user, learns_that_the_peer_was_replaced, .init = begin)
 {
 	struct rig_child peer = rig_reborn_server(port);
@@ -410,6 +421,7 @@ Test(user, learns_that_the_peer_was_replaced, .init = begin)
 	llp_close(t);
 }
 
+/* rows: 5041-6.2.2-01 5041-7-01 */
 Test(user, gives_up_a_peer_that_stopped_answering, .init = begin)
 {
 	struct rig_child peer = rig_echo_server(port);

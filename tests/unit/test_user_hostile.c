@@ -68,6 +68,7 @@ static void connect_to_raw(int adaptation, const char *part)
 	llp_close(t);
 }
 
+/* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-03 */
 Test(user_hostile, a_peer_without_an_indication_is_refused, .init = begin)
 {
 	connect_to_raw(-1, "no adaptation indication");
@@ -78,6 +79,7 @@ Test(user_hostile, a_peer_with_indication_0_is_refused, .init = begin)
 	connect_to_raw(0, "indication is 0x0,");
 }
 
+/* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-05 */
 Test(user_hostile, a_peer_with_another_indication_is_refused, .init = begin)
 {
 	connect_to_raw(2, "indication is 0x2,");
@@ -110,21 +112,25 @@ static void raw_connects(int adaptation, uint32_t send_len)
 	llp_close(t);
 }
 
+/* rows: 5043-11.1-02 5043-11.1-04 */
 Test(user_hostile, who_comes_with_the_indication_is_let_in, .init = begin)
 {
 	raw_connects(1, 0);
 }
 
+/* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-03 */
 Test(user_hostile, who_comes_without_an_indication_is_aborted_unseen, .init = begin)
 {
 	raw_connects(-1, 0);
 }
 
+/* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-05 */
 Test(user_hostile, who_comes_with_another_indication_is_aborted_unseen, .init = begin)
 {
 	raw_connects(7, 0);
 }
 
+/* rows: 5043-11.1-03 */
 Test(user_hostile, early_data_does_not_replace_an_indication, .init = begin)
 {
 	raw_connects(-1, 100);
@@ -150,6 +156,7 @@ static void raw_sends(uint32_t n)
 	llp_close(t);
 }
 
+/* rows: 5041-3-04 */
 Test(user_hostile, a_fragmented_message_comes_out_whole, .init = begin)
 {
 	raw_sends(100000);
@@ -467,6 +474,23 @@ static void capture(void *arg, const struct sockaddr_storage *from, uint8_t *p, 
 	memcpy(c->p, p, len);
 }
 
+/* At two addresses, of which the packets must not tell. */
+static struct llp *open_at_two(uint32_t adaptation)
+{
+	static struct sockaddr_storage two[2];
+	struct llp_config cfg = rig_config("127.0.0.1", port, two);
+	struct llp_listener *l;
+	struct llp *t;
+
+	rig_address("127.0.0.3", 0, &two[1]);
+	cfg.naddrs = 2;
+	cfg.adaptation = adaptation;
+	t = rig_open(&cfg);
+	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
+	rig_turn(t);
+	return t;
+}
+
 /* The parameter of an INIT or INIT ACK, or NULL. */
 static const uint8_t *parameter(const struct captured *c, uint16_t type)
 {
@@ -480,9 +504,9 @@ static const uint8_t *parameter(const struct captured *c, uint16_t type)
 	return NULL;
 }
 
-static void assert_start(const struct captured *c, uint8_t type)
+static void assert_start(const struct captured *c, uint8_t type, uint8_t adaptation)
 {
-	static const uint8_t indication[] = {0xc0, 0x06, 0x00, 0x08, 0x00, 0x00, 0x00, 0x01};
+	const uint8_t indication[] = {0xc0, 0x06, 0x00, 0x08, 0x00, 0x00, 0x00, adaptation};
 	static const uint16_t unwanted[] = {
 		0x0005, 0x0006,         /* addresses */
 		0x8000,                 /* ECN */
@@ -494,6 +518,7 @@ static void assert_start(const struct captured *c, uint8_t type)
 
 	cr_assert_geq(c->len, INIT_LEN);
 	cr_assert_eq(c->p[12], type);
+	cr_assert_geq(be_get32(c->p + 20), 256 << 10, "receive window");
 	cr_assert_eq(be_get16(c->p + 24), 8, "outbound streams");
 	cr_assert_eq(be_get16(c->p + 26), 8, "inbound streams");
 	cr_assert_not_null(parameter(c, 0xc006));
@@ -503,10 +528,10 @@ static void assert_start(const struct captured *c, uint8_t type)
 	cr_assert(!extensions || be_get16(extensions + 2) == 4, "extensions are announced");
 }
 
-Test(user_hostile, asks_with_the_indication_and_without_extensions, .init = begin)
+static void ask(uint8_t adaptation)
 {
 	static struct captured c;
-	struct llp *t = open_and_listen();
+	struct llp *t = open_at_two(adaptation);
 	struct sockaddr_storage a;
 	struct llp_conn *conn;
 
@@ -517,14 +542,27 @@ Test(user_hostile, asks_with_the_indication_and_without_extensions, .init = begi
 	llp_flush(t);
 	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
 	cr_assert(crc32c_check(c.p, c.len));
-	assert_start(&c, INIT);
+	assert_start(&c, INIT, adaptation);
 	llp_close(t);
 }
 
+/* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
+Test(user_hostile, asks_with_the_indication_and_without_extensions, .init = begin)
+{
+	ask(1);
+}
+
+/* rows: 5043-7.1-01 */
+Test(user_hostile, asks_with_the_indication_that_it_was_given, .init = begin)
+{
+	ask(7);
+}
+
+/* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
 Test(user_hostile, answers_with_the_indication_and_without_extensions, .init = begin)
 {
 	static struct captured c;
-	struct llp *t = open_and_listen();
+	struct llp *t = open_at_two(1);
 	uint8_t p[INIT_LEN];
 
 	open_stranger("127.0.0.2");
@@ -535,6 +573,6 @@ Test(user_hostile, answers_with_the_indication_and_without_extensions, .init = b
 	llp_input(t, 64);
 	llp_flush(t);
 	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
-	assert_start(&c, INIT_ACK);
+	assert_start(&c, INIT_ACK, 1);
 	llp_close(t);
 }

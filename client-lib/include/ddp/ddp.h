@@ -14,7 +14,8 @@
  * it, and what is then destroyed is just freed.
  *
  * Lifetimes: an object must be destroyed before what it was made from, else -EBUSY: QPs before
- * their CQs and PD, MRs before their PD. The memory of an MR must stay until its work is complete.
+ * their CQs, SRQ and PD, MRs, windows and SRQs before their PD, an MR after the windows bound to
+ * it. The memory of an MR must stay until its work is complete.
  *
  * After fork() the memory of MRs is shared with the child, and Writes of the peer appear in both;
  * the child must not use the context or anything made from it, nor destroy it.
@@ -49,6 +50,7 @@ struct ddp_pd;  /* protection domain */
 struct ddp_cq;  /* completion queue */
 struct ddp_id;  /* a listener, or one end of a session */
 struct ddp_qp;  /* queue pair */
+struct ddp_srq; /* shared receive queue */
 
 /* ---- context ---- */
 
@@ -64,6 +66,12 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret);
 /* Closes the context. -EBUSY while objects are left. NULL is fine. */
 int ddp_close(struct ddp_ctx *ctx);
 
+enum ddp_features {
+	DDP_CAP_ATOMIC = 1,   /* atomics and Immediate Data (RFC 7306): all of them or none */
+	DDP_CAP_ENHANCED = 2, /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
+	DDP_CAP_RAW = 4       /* DDP_QP_RAW */
+};
+
 struct ddp_caps {
 	size_t struct_size;
 	uint32_t max_qp, max_cq, max_mr, max_pd; /* of this client */
@@ -78,6 +86,9 @@ struct ddp_caps {
 	uint64_t retransmits; /* by the daemon's transport since it started */
 	char transport[16];   /* "user" */
 	char version[16];     /* of the daemon */
+	uint32_t max_srq, max_mw;
+	uint32_t features; /* set of DDP_CAP_; the peer's may differ: see ddp_post_send(3) */
+	uint32_t max_raw_queues;
 };
 
 /* What this client may have, and what the daemon is. Set caps->struct_size. */
@@ -98,10 +109,20 @@ uint32_t ddp_version(void);
 int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret);
 int ddp_dealloc_pd(struct ddp_pd *pd);
 
+struct ddp_pd_attr {
+	size_t struct_size;
+	uint32_t mrs, mws, qps, srqs; /* that belong to it */
+};
+
+/* Set attr->struct_size. */
+int ddp_query_pd(struct ddp_pd *pd, struct ddp_pd_attr *attr);
+
 enum ddp_access {
 	DDP_ACCESS_LOCAL_WRITE = 1, /* receives and Read sinks; implied by REMOTE_WRITE */
 	DDP_ACCESS_REMOTE_WRITE = 2,
-	DDP_ACCESS_REMOTE_READ = 4
+	DDP_ACCESS_REMOTE_READ = 4,
+	DDP_ACCESS_REMOTE_ATOMIC = 8, /* implies LOCAL_WRITE, too */
+	DDP_ACCESS_MW_BIND = 16       /* memory windows may be bound to it */
 };
 
 /* Registered memory. The members are for reading. */
@@ -136,8 +157,86 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
  */
 int ddp_bind_mr(struct ddp_mr *mr, struct ddp_qp *qp);
 
-/* Ends the registration: when it returns, nobody can reach the memory through it any more. */
+/* Ends the registration: when it returns, nobody can reach the memory through it any more. -EBUSY
+ * while a window is bound to it. */
 int ddp_dereg_mr(struct ddp_mr *mr);
+
+/* What ddp_rereg_mr() is to change. */
+enum ddp_rereg { DDP_REREG_TRANSLATION = 1, DDP_REREG_PD = 2, DDP_REREG_ACCESS = 4 };
+
+struct ddp_rereg_attr {
+	size_t struct_size;
+	int fd; /* TRANSLATION: as for ddp_reg_memfd() */
+	off_t offset;
+	size_t length;
+	void *addr;
+	uint64_t iova;
+	struct ddp_pd *pd; /* PD */
+	unsigned access;   /* ACCESS */
+};
+
+/*
+ * Registers the region anew, in one step and under a new lkey and rkey: what: a set of
+ * DDP_REREG_. On failure it is what it was. Its tie to a QP ends. -EBUSY while a window is bound
+ * to it. With TRANSLATION the memory that ddp_alloc_mr() made is given back.
+ */
+int ddp_rereg_mr(struct ddp_mr *mr, unsigned what, const struct ddp_rereg_attr *attr);
+
+struct ddp_mr_attr {
+	size_t struct_size;
+	uint32_t rkey;
+	unsigned access;
+	uint64_t iova, length;
+	uint32_t qp_num;  /* that it is tied to, 0 if to none */
+	uint32_t windows; /* bound to it */
+	int valid;        /* 0: the peer invalidated it */
+};
+
+/* Set attr->struct_size. */
+int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr);
+
+/* ---- memory windows ---- */
+
+enum ddp_mw_type {
+	DDP_MW_TYPE_1 = 1, /* bound by ddp_bind_mw(), for every session of its domain */
+	DDP_MW_TYPE_2 = 2  /* bound by DDP_WR_BIND_MW, for the session of that QP; ended by
+			      DDP_WR_LOCAL_INV or by the peer's Send with Invalidate */
+};
+
+/* A right to part of a region, given and taken without registering anew. */
+struct ddp_mw {
+	uint32_t rkey; /* the STag. Type 2: of the last bind that was posted */
+	enum ddp_mw_type type;
+	struct ddp_pd *pd;
+};
+
+/* Not bound at first. Dealloc ends what it shows. */
+int ddp_alloc_mw(struct ddp_pd *pd, enum ddp_mw_type type, struct ddp_mw **ret);
+int ddp_dealloc_mw(struct ddp_mw *mw);
+
+/*
+ * Binds a type 1 window to length bytes at addr (counted from the region's iova) of a region with
+ * DDP_ACCESS_MW_BIND, or to nothing (mr NULL). access: a set of DDP_ACCESS_REMOTE_. On return
+ * the old rkey is void and mw->rkey is the new one.
+ */
+int ddp_bind_mw(struct ddp_mw *mw, struct ddp_mr *mr, uint64_t addr, size_t length,
+		unsigned access);
+
+/* The next rkey for a bind of a type 2 window: its last 8 bits count on. */
+uint32_t ddp_inc_rkey(uint32_t rkey);
+
+struct ddp_mw_attr {
+	size_t struct_size;
+	uint32_t rkey;
+	int bound;
+	unsigned access;
+	uint64_t addr, length;
+	uint32_t mr_rkey;
+	uint32_t qp_num; /* type 2 */
+};
+
+/* Set attr->struct_size. */
+int ddp_query_mw(struct ddp_mw *mw, struct ddp_mw_attr *attr);
 
 /* ---- completion queues ---- */
 
@@ -161,7 +260,8 @@ enum ddp_wc_status {
 	DDP_WC_LOC_BOUNDS_ERR, /* sge outside its region */
 	DDP_WC_REM_ACCESS_ERR, /* the peer refused: key, bounds or right */
 	DDP_WC_REM_OP_ERR,     /* the peer refused for another reason */
-	DDP_WC_FLUSH_ERR       /* the session ended first; see the DISCONNECTED event for why */
+	DDP_WC_FLUSH_ERR,      /* the session ended first; see the DISCONNECTED event for why */
+	DDP_WC_MW_BIND_ERR     /* window, region, rights or bounds of a bind do not fit */
 };
 
 enum ddp_wc_opcode {
@@ -169,12 +269,19 @@ enum ddp_wc_opcode {
 	DDP_WC_SEND_INV,
 	DDP_WC_RDMA_WRITE,
 	DDP_WC_RDMA_READ,
-	DDP_WC_RECV
+	DDP_WC_IMM_DATA,
+	DDP_WC_FETCH_ADD,
+	DDP_WC_CMP_SWAP,
+	DDP_WC_BIND_MW,
+	DDP_WC_LOCAL_INV,
+	DDP_WC_RECV,       /* with DDP_WC_WITH_IMM: of Immediate Data */
+	DDP_WC_RECV_TAGGED /* raw: notice of a tagged message */
 };
 
 enum ddp_wc_flags {
-	DDP_WC_WITH_INV = 1, /* invalidated_rkey was revoked by the Send */
-	DDP_WC_SOLICITED = 2 /* the Send asked for an event */
+	DDP_WC_WITH_INV = 1,  /* invalidated_rkey was revoked by the Send */
+	DDP_WC_SOLICITED = 2, /* the Send asked for an event */
+	DDP_WC_WITH_IMM = 4   /* imm_data came instead of bytes in the buffer */
 };
 
 struct ddp_wc {
@@ -192,6 +299,10 @@ struct ddp_wc {
 	uint32_t err_stag;
 	uint64_t err_to;
 	uint32_t err_len;
+	/* Immediate Data; the old value of an atomic; raw: RsvdULP, 40 or 8 bits. */
+	uint64_t imm_data;
+	uint32_t qn;   /* raw RECV: the queue number */
+	uint32_t stag; /* raw RECV_TAGGED: where the message went */
 };
 
 /* A full CQ loses nothing: the daemon holds work back until there is room. Destroy: -EBUSY while
@@ -216,6 +327,57 @@ int ddp_cq_fd(struct ddp_cq *cq);
  * Returns 0 when the time is over. Any number of threads may wait; goes on after signals. */
 int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms);
 
+struct ddp_cq_state {
+	size_t struct_size;
+	uint32_t entries;
+	uint32_t waiting;  /* completions to be polled */
+	uint32_t reserved; /* room that the daemon keeps for work in flight */
+	uint32_t qps;      /* that use it */
+	uint64_t completions;
+};
+
+/* Set state->struct_size. */
+int ddp_query_cq(struct ddp_cq *cq, struct ddp_cq_state *state);
+
+/* ---- shared receive queues ---- */
+
+struct ddp_srq_attr {
+	size_t struct_size;
+	uint32_t max_wr;  /* rounded up to a power of two */
+	uint32_t max_sge; /* 0 = 1 */
+	/* DDP_CM_SRQ_LIMIT comes once when fewer receives than this are left; ddp_modify_srq() arms
+	 * it again. 0: never. */
+	uint32_t limit;
+	/* Receives that one session may hold at a time, so that none takes them all from the
+	 * others: a message beyond that counts as one without a buffer. 0: no such limit. */
+	uint32_t max_per_qp;
+	void *user; /* of the event */
+};
+
+/* Receives for all QPs that are made with it, in any order among them. They go into the CQ of the
+ * QP that used them. Destroy: -EBUSY while QPs use it. */
+int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct ddp_srq **ret);
+int ddp_destroy_srq(struct ddp_srq *srq);
+
+enum ddp_srq_mask { DDP_SRQ_LIMIT = 1, DDP_SRQ_MAX_PER_QP = 2 };
+
+/* Changes limit, max_per_qp or both. */
+int ddp_modify_srq(struct ddp_srq *srq, const struct ddp_srq_attr *attr, unsigned mask);
+
+struct ddp_srq_state {
+	size_t struct_size;
+	uint32_t max_wr, max_sge;
+	uint32_t limit; /* 0: none, or it was reached */
+	uint32_t max_per_qp;
+	uint32_t posted; /* receives waiting in it */
+	uint32_t held;   /* taken by QPs and not complete */
+	uint32_t qps;
+	uint64_t taken; /* since it was made */
+};
+
+/* Set state->struct_size. ddp_query_qp() has the part of each QP. */
+int ddp_query_srq(struct ddp_srq *srq, struct ddp_srq_state *state);
+
 /* ---- sessions ---- */
 
 enum ddp_cm_event_type {
@@ -224,7 +386,12 @@ enum ddp_cm_event_type {
 	DDP_CM_REJECTED,      /* the peer's program rejected, with private data */
 	DDP_CM_CONNECT_ERROR, /* unreachable, refused, no DDP there: err and reason */
 	DDP_CM_DISCONNECTED,  /* err 0: ended in order; else err and reason */
-	DDP_CM_REQUEST_GONE   /* a request that waited for an answer is void */
+	DDP_CM_REQUEST_GONE,  /* a request that waited for an answer is void */
+	DDP_CM_ERROR, /* raw: what arrives is wrong and not taken any more: err, reason, header.
+			 What was posted is flushed; one more message may be sent, then
+			 ddp_disconnect() */
+	DDP_CM_HALF_CLOSED, /* raw: the peer has ended its half; ddp_disconnect() ends the other */
+	DDP_CM_SRQ_LIMIT    /* srq_user: fewer receives than the limit are left */
 };
 
 struct ddp_cm_event {
@@ -239,6 +406,18 @@ struct ddp_cm_event {
 	size_t private_len;
 	struct sockaddr_storage peer;
 	const char *reason; /* a sentence; "" where there is nothing to say */
+	/* CONNECT_REQUEST, ESTABLISHED, REJECTED: what the peer said in an enhanced message
+	 * (RFC 6581): DDP_CONN_NEGOTIATE and so on, with its depths or DDP_READS_UNCHANGED. Flags
+	 * are 0 if it was a plain one. */
+	unsigned conn_flags;
+	uint16_t peer_ird, peer_ord;
+	/* ERROR, DISCONNECTED: the DDP header, and the Read Request header behind it, that the
+	 * error is about, as the peer had sent it or as it sent it back, and the length of that
+	 * segment. */
+	const void *header;
+	size_t header_len;
+	uint16_t segment_len;
+	void *srq_user; /* SRQ_LIMIT; id is NULL then */
 };
 
 /* For one listener or one session. user: returned by ddp_id_user(). */
@@ -259,11 +438,30 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id);
  * -EADDRNOTAVAIL. */
 int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog);
 
+enum ddp_conn_flags {
+	DDP_CONN_NEGOTIATE = 1,    /* agree on Read depths with the peer (RFC 6581) */
+	DDP_CONN_PEER_TO_PEER = 2, /* the first message is a ready-to-receive message of ours, which
+				      no program sees. Needs NEGOTIATE */
+	DDP_CONN_RTR_SEND = 4,     /* which one it may be; none of them: all three */
+	DDP_CONN_RTR_WRITE = 8,
+	DDP_CONN_RTR_READ = 16,
+	DDP_CONN_RETRY_PLAIN = 32 /* if the peer refuses, try again without all this */
+};
+
+enum {
+	DDP_READS_MAX = 0,           /* what the QP was made for */
+	DDP_READS_NONE = 0xfffe,     /* no Reads and no atomics */
+	DDP_READS_UNCHANGED = 0xffff /* not to be negotiated: each side knows by itself */
+};
+
 struct ddp_conn_param {
 	size_t struct_size;
-	const void *private_data; /* at most 512 bytes */
+	const void *private_data; /* at most 512 bytes; 508 in an enhanced message */
 	size_t private_len;
 	int timeout_ms; /* connect: 0 = the daemon's default */
+	unsigned flags; /* connect: DDP_CONN_. accept, reject: DDP_CONN_NEGOTIATE if ird and ord are
+			   wishes; the answer to a plain request is plain whatever they are */
+	uint16_t ird, ord; /* with NEGOTIATE */
 };
 
 /* The id has a QP. Returns when the daemon has begun; ESTABLISHED, REJECTED or CONNECT_ERROR
@@ -274,9 +472,10 @@ int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp
 int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 		     const struct ddp_conn_param *param);
 
-/* Accept: the id has a QP; ESTABLISHED follows. Reject: the id can then only be destroyed. */
+/* Accept: the id has a QP; ESTABLISHED follows. -ERANGE: param->ord is more than the peer can take
+ * (its ird in the request). Reject: the id can then only be destroyed. param may be NULL. */
 int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param);
-int ddp_reject(struct ddp_id *id, const void *private_data, size_t private_len);
+int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param);
 
 /* Ends the session: what was completed arrives, the rest is flushed. DISCONNECTED follows. */
 int ddp_disconnect(struct ddp_id *id);
@@ -288,14 +487,24 @@ void ddp_ack_cm_event(struct ddp_cm_event *ev);
 
 /* ---- queue pairs ---- */
 
+enum ddp_qp_type {
+	DDP_QP_RDMAP, /* Sends, Writes, Reads, atomics: RFC 5040 and RFC 7306 */
+	DDP_QP_RAW    /* DDP alone, RFC 5041: untagged and tagged messages, see ddp_raw(7) */
+};
+
 struct ddp_qp_init {
 	size_t struct_size;
 	struct ddp_cq *send_cq, *recv_cq;
 	uint32_t max_send_wr, max_recv_wr;   /* rounded up to a power of two */
 	uint32_t max_send_sge, max_recv_sge; /* 0 = 1 */
 	uint32_t max_inline;
-	uint16_t max_ord, max_ird; /* Reads in flight out and in; 0 = default */
+	uint16_t max_ord, max_ird; /* Reads and atomics in flight out and in; 0 = default */
 	int sq_sig_all;
+	struct ddp_srq *srq; /* receives come from it; max_recv_wr and max_recv_sge are not used */
+	enum ddp_qp_type qp_type;
+	uint8_t raw_queues; /* RAW: queue numbers 0 .. raw_queues - 1 exist; 0 = 1 */
+	uint8_t raw_notify; /* RAW: a tagged message whose RsvdULP has one of these bits set
+			       completes a receive of DDP_QN_TAGGED; 0: none does */
 };
 
 enum ddp_qp_state { DDP_QP_IDLE, DDP_QP_CONNECTING, DDP_QP_RTS, DDP_QP_CLOSING, DDP_QP_ERROR };
@@ -306,9 +515,16 @@ struct ddp_qp_attr {
 	uint32_t qp_num;
 	uint32_t max_tagged,
 		max_untagged; /* payload bytes of one segment now (RFC 4296 ddp_max_msizes) */
-	uint16_t ord, ird, stream;
+	uint16_t ord, ird;    /* in force */
+	uint16_t stream;
 	uint32_t assoc;
 	struct sockaddr_storage local, remote;
+	uint16_t max_ord, max_ird;   /* what it was made for */
+	uint16_t peer_ird, peer_ord; /* as the peer said, DDP_READS_UNCHANGED if it did not */
+	enum ddp_qp_type qp_type;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+	uint32_t srq_held; /* receives of its shared queue that it holds now */
+	uint64_t srq_taken;
 };
 
 /* The one QP of an id that is no listener. Receives may be posted from now on, so that they are
@@ -333,12 +549,24 @@ struct ddp_sge {
 	uint32_t lkey;
 };
 
-enum ddp_wr_opcode { DDP_WR_SEND, DDP_WR_SEND_WITH_INV, DDP_WR_RDMA_WRITE, DDP_WR_RDMA_READ };
+enum ddp_wr_opcode {
+	DDP_WR_SEND, /* raw: an untagged message */
+	DDP_WR_SEND_WITH_INV,
+	DDP_WR_RDMA_WRITE, /* raw: a tagged message */
+	DDP_WR_RDMA_READ,
+	DDP_WR_IMM_DATA, /* 8 bytes, no memory; takes a receive of the peer */
+	DDP_WR_ATOMIC_FETCH_AND_ADD,
+	DDP_WR_ATOMIC_CMP_AND_SWP,
+	DDP_WR_BIND_MW,   /* a type 2 window */
+	DDP_WR_LOCAL_INV, /* a type 2 window, or an MR tied to this QP */
+	DDP_WR_MASKED_FETCH_AND_ADD,
+	DDP_WR_MASKED_CMP_AND_SWP
+};
 
 enum ddp_send_flags {
 	DDP_SEND_SIGNALED = 1,
-	DDP_SEND_FENCE = 2,     /* wait for earlier Reads */
-	DDP_SEND_SOLICITED = 4, /* Sends */
+	DDP_SEND_FENCE = 2,     /* wait for earlier Reads and atomics */
+	DDP_SEND_SOLICITED = 4, /* Sends and Immediate Data */
 	DDP_SEND_INLINE = 8 /* the data is copied now: addr are plain pointers, lkey is not used */
 };
 
@@ -349,18 +577,47 @@ struct ddp_send_wr {
 	int num_sge;
 	enum ddp_wr_opcode opcode;
 	unsigned send_flags;
-	uint32_t invalidate_rkey; /* DDP_WR_SEND_WITH_INV */
+	uint32_t invalidate_rkey; /* DDP_WR_SEND_WITH_INV, DDP_WR_LOCAL_INV */
 	struct {
 		uint64_t remote_addr;
 		uint32_t rkey;
-	} rdma;
+	} rdma;            /* atomics: the cell, 8 bytes at a multiple of 8 of the peer's memory */
+	uint64_t imm_data; /* DDP_WR_IMM_DATA: arrives as the same number */
+	/* Atomics: the old value comes with the completion, and into sg_list (8 bytes, host order)
+	 * if there is one. Masks are those of RFC 7306 5.1, and count in the MASKED_ ones alone:
+	 * bits of add_mask end an adder, swap_mask says what is replaced. */
+	struct {
+		uint64_t compare_add; /* to be added, or to be compared with */
+		uint64_t swap;        /* the new value */
+		uint64_t add_mask;
+		uint64_t compare_mask, swap_mask;
+	} atomic;
+	/* Of a type 2 window that is not bound. rkey: ddp_inc_rkey(mw->rkey); from now on the
+	 * window's. */
+	struct {
+		struct ddp_mw *mw;
+		uint32_t rkey;
+		struct ddp_mr *mr;
+		uint64_t addr; /* counted from the region's iova */
+		uint64_t length;
+		unsigned access; /* set of DDP_ACCESS_REMOTE_ */
+	} bind;
+	/* Raw QPs. */
+	struct {
+		uint32_t qn;   /* DDP_WR_SEND */
+		uint64_t rsvd; /* RsvdULP: 40 bits of an untagged, 8 bits of a tagged message */
+	} raw;
 };
+
+/* A receive of a raw QP that takes the notice of a tagged message. */
+#define DDP_QN_TAGGED UINT32_MAX
 
 struct ddp_recv_wr {
 	uint64_t wr_id;
 	struct ddp_recv_wr *next;
 	struct ddp_sge *sg_list;
 	int num_sge;
+	uint32_t qn; /* raw QPs: the queue, or DDP_QN_TAGGED; else 0 */
 };
 
 /*
@@ -372,6 +629,7 @@ struct ddp_recv_wr {
  */
 int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr **bad);
 int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad);
+int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad);
 
 /* ---- words ---- */
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the codes of Terminates mean: `ddpctl explain`. The rows are made into records like those of
+ * the daemon, so that they are printed in the same ways; the daemon is not asked.
+ */
+#ifndef CTL_EXPLAIN_H
+#define CTL_EXPLAIN_H
+
+#include "ctl/field.h"
+#include "ctl/request.h"
+
+/* The fields of a row, for print_records(). */
+extern const struct field_object explain_object;
+
+/*
+ * The row that code names: "0x1101", "1/1/01" (layer, error type, code in hexadecimal), or a name
+ * like "TAGGED_BOUNDS" in either case; NULL: all rows. Failures are printed here:
+ * CTL_EXIT_USAGE for what is none of that, CTL_EXIT_NO_OBJECT for a code that means
+ * nothing. On failure ret is untouched.
+ */
+enum ctl_exit explain_code(const char *code, struct request_answer *ret);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/rdmap_atomic.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "util/be.h"
+#include "util/checked.h"
+
+enum { TRIES = 100000 }; /* against a program that changes the cell without end */
+
+static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "a lock would not be shared");
+
+/* ---- responder ---- */
+
+/* 5.1.1: a carry out of a bit that is set in the mask goes nowhere. */
+static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t mask)
+{
+	/* Without the top bit of each field no carry can leave it; those bits are added alone. */
+	return ((a & ~mask) + (b & ~mask)) ^ ((a ^ b) & mask);
+}
+
+/* 5.1.2: the new value, which is the old one where the comparison fails. */
+static uint64_t masked_swap(uint64_t old, const struct wire_atomic_req *r)
+{
+	if ((r->compare ^ old) & r->compare_mask)
+		return old;
+	return (old & ~r->mask) | (r->data & r->mask);
+}
+
+static uint64_t result_of(uint64_t old, const struct wire_atomic_req *r)
+{
+	return r->aop == WIRE_CMP_SWAP ? masked_swap(old, r) : masked_add(old, r->data, r->mask);
+}
+
+enum perr rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint64_t *ret_old)
+{
+	uint64_t old = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t new = result_of(old, r);
+
+		if (__atomic_compare_exchange_n(cell, &old, new, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+			*ret_old = old;
+			return PERR_NONE;
+		}
+	}
+	return PERR_STREAM_CATASTROPHIC;
+}
+
+/* The cell of a request. RFC 7306 8.2: aligned as memory is, whatever its tagged offset. */
+static enum perr find_cell(const struct rdmap *ep, const struct wire_atomic_req *r,
+			   uint64_t **ret_cell)
+{
+	uint8_t *p = NULL;
+	enum perr perr;
+
+	if (r->aop != WIRE_FETCH_ADD && r->aop != WIRE_CMP_SWAP)
+		return PERR_OPCODE;
+	perr = rdmap_ird_access(ep, STAG_REMOTE_ATOMIC, r->stag, r->to, sizeof(uint64_t), &p);
+	if (perr != PERR_NONE)
+		return perr;
+	if ((uintptr_t)p % sizeof(uint64_t) != 0)
+		return PERR_STREAM_CATASTROPHIC;
+	*ret_cell = (uint64_t *)(void *)p;
+	return PERR_NONE;
+}
+
+enum perr rdmap_atomic_check(const struct rdmap *ep, const uint8_t body[WIRE_ATOMIC_REQ_LEN])
+{
+	struct wire_atomic_req r;
+	uint64_t *cell;
+
+	wire_atomic_req_get(body, &r);
+	return find_cell(ep, &r, &cell);
+}
+
+enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
+{
+	struct wire_atomic_req r;
+	uint64_t *cell;
+	enum perr perr;
+
+	if (s->executed)
+		return PERR_NONE;
+	wire_atomic_req_get(s->body, &r);
+	perr = find_cell(ep, &r, &cell);
+	if (perr == PERR_NONE)
+		perr = rdmap_atomic_apply(cell, &r, &s->old);
+	s->executed = perr == PERR_NONE;
+	return perr;
+}
+
+void rdmap_atomic_answer(const struct rdmap_ird_slot *s, uint8_t p[WIRE_ATOMIC_RESP_LEN])
+{
+	struct wire_atomic_req r;
+	struct wire_atomic_resp resp;
+
+	wire_atomic_req_get(s->body, &r);
+	resp = (struct wire_atomic_resp){.id = r.id, .value = s->old};
+	wire_atomic_resp_put(p, &resp);
+}
+
+/* ---- requester ---- */
+
+static bool is_atomic(const struct rdmap_rec *r)
+{
+	return r->op == RDMAP_FETCH_ADD || r->op == RDMAP_CMP_SWAP;
+}
+
+/*
+ * RFC 7306 5.2.2: QN 3 has a buffer for each atomic that is out, in their order. Reads are
+ * out as well, but answered elsewhere.
+ */
+static enum perr find_ask(const struct rdmap_sq *q, uint32_t msn, struct rdmap_ask **ret_ask)
+{
+	uint32_t ahead = msn - q->resp_msn, n = 0;
+	struct rdmap_ask *a;
+
+	for (unsigned i = 0; (a = rdmap_sq_ask(q, i)); i++) {
+		if (is_atomic(rdmap_sq_rec(q, a)) && n++ == ahead) {
+			*ret_ask = a;
+			return PERR_NONE;
+		}
+	}
+	return ddp_rx_msn(msn, q->resp_msn, n);
+}
+
+/* Copies a piece of a body of fixed size. */
+static enum perr gather_body(uint8_t *to, uint32_t size, const struct ssn_rec *c,
+			     const uint8_t *body, uint32_t avail)
+{
+	uint32_t len = ddp_rx_payload(c);
+
+	if (!checked_range(c->ddp.mo, len, size) || len > avail)
+		return PERR_RDMAP_LENGTH;
+	memcpy(to + c->ddp.mo, body, len);
+	return PERR_NONE;
+}
+
+enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
+				  uint32_t avail)
+{
+	struct rdmap_ask *a;
+	enum perr perr = find_ask(&ep->sq, c->ddp.msn, &a);
+
+	if (perr != PERR_NONE)
+		return perr;
+	return gather_body(a->body, sizeof(a->body), c, body, avail);
+}
+
+/* The old value, in the order of bytes of this machine, to where the request wants it. */
+static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
+{
+	uint8_t *p;
+	int why;
+
+	if (r->sink.len == 0)
+		return;
+	why = stag_check(ep->stags, r->sink.stag, &ep->who, STAG_LOCAL_WRITE, r->sink.to,
+			 sizeof(r->old), &p);
+	if (why == STAG_E_OK)
+		memcpy(p, &r->old, sizeof(r->old));
+	else
+		r->status = (uint8_t)rdmap_status_of_stag(why);
+}
+
+enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+{
+	struct rdmap_ask *oldest = rdmap_sq_ask(&ep->sq, 0), *a;
+	enum perr perr = find_ask(&ep->sq, c->ddp.msn, &a);
+	struct wire_atomic_resp resp;
+	struct rdmap_rec *r;
+	bool whole = false;
+
+	if (perr == PERR_NONE)
+		perr = ddp_rx_gather(&a->in, c, &whole);
+	if (perr != PERR_NONE || !whole)
+		return perr;
+	if (a->in.got != WIRE_ATOMIC_RESP_LEN)
+		return PERR_RDMAP_LENGTH;
+	wire_atomic_resp_get(a->body, &resp);
+	if (a != oldest || resp.id != a->pos)
+		return PERR_OPCODE; /* answers come in the order of requests, each with its name */
+	r = rdmap_sq_rec(&ep->sq, a);
+	r->old = resp.value;
+	store_old(ep, r);
+	ep->sq.resp_msn++;
+	rdmap_sq_answered(&ep->sq);
+	rdmap_sq_report(ep);
+	*ret_news = true;
+	return PERR_NONE;
+}
+
+/* ---- Immediate Data ---- */
+
+enum perr rdmap_atomic_place_imm(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
+				 uint32_t avail)
+{
+	struct rdmap_rq_slot *s;
+	enum perr perr = rdmap_rq_reach(ep, ep->rq, c->ddp.msn, &s);
+
+	return perr == PERR_NONE ? gather_body(s->imm, sizeof(s->imm), c, body, avail) : perr;
+}
+
+enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c)
+{
+	struct rdmap_rq_slot *s = rdmap_rq_find(ep->rq, c->ddp.msn);
+	struct rdmap_done done = {.immediate = true, .solicited = c->ddp.opcode == WIRE_OP_IMM_SE};
+	bool whole = false;
+	enum perr perr = s ? ddp_rx_gather(&s->in, c, &whole) : PERR_MSN_RANGE;
+
+	if (perr != PERR_NONE || !whole)
+		return perr;
+	if (c->ddp.msn != ep->rq->msn)
+		return PERR_MSN_RANGE;
+	if (s->in.got != WIRE_IMM_LEN)
+		return PERR_RDMAP_LENGTH;
+	done.imm = be_get64(s->imm);
+	rdmap_rq_complete(ep, ep->rq, &done);
+	return PERR_NONE;
+}

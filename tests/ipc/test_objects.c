@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Objects beyond the plain ones: regions registered anew, memory windows, shared receive queues,
+ * and what can be asked of all of them. */
+#include <criterion/criterion.h>
+#include <ddp/ddp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/ipc/fake.h"
+
+enum { ALL = DDP_REREG_TRANSLATION | DDP_REREG_PD | DDP_REREG_ACCESS };
+
+static struct fake fake;
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd, *pd2;
+static struct ddp_cq *cq;
+static struct ddp_mr *mr;
+static struct ddp_mw *mw;
+static struct ddp_srq *srq;
+
+static void start(void)
+{
+	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+
+	fake_start(&fake);
+	cr_assert_eq(ddp_open(NULL, &ctx), 0, "%s", ddp_last_reason());
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd), 0);
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd2), 0);
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), 0);
+	cr_assert_eq(ddp_alloc_mr(pd, 5000, DDP_ACCESS_LOCAL_WRITE, &mr), 0);
+}
+
+static void stop(void)
+{
+	fake_stop(&fake);
+}
+
+static bool says(const char *part)
+{
+	if (strstr(ddp_last_reason(), part))
+		return true;
+	fprintf(stderr, "reason is: %s\n", ddp_last_reason());
+	return false;
+}
+
+static void refuse(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	fake_refuse(r, EBUSY, "a window is bound to it");
+}
+
+static unsigned open_fds(void)
+{
+	unsigned n = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* ---- regions ---- */
+
+TestSuite(region, .init = start, .fini = stop, .timeout = 20);
+
+static int memfd(off_t size)
+{
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	cr_assert_eq(ftruncate(fd, size), 0);
+	return fd;
+}
+
+/* rows: 5041-8.3-01 4296-2.1.2-12 */
+Test(region, new_memory_takes_the_place_of_the_old)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	const struct msg_rereg_mr *m;
+	uint32_t before = mr->rkey;
+	unsigned fds = open_fds();
+	char here;
+
+	attr.fd = memfd(10000);
+	attr.offset = 4999;
+	attr.length = 5001;
+	attr.addr = &here;
+	attr.iova = 77;
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr), 0);
+	m = &fake_last(&fake, MSG_REMAP_MR)->rereg_mr;
+	cr_assert_eq(m->mr, 7);
+	cr_assert_eq(m->what, MSG_REREG_TRANSLATION);
+	cr_assert_eq(m->offset, 4999);
+	cr_assert_eq(m->len, 5001);
+	cr_assert_eq(m->iova, 77);
+	cr_assert_eq(m->pd, 0);
+	cr_assert_eq(m->access, 0);
+	cr_assert_eq(pwrite(attr.fd, "x", 1, 4999), 1);
+	cr_assert_eq(fake.mr.addr[0], 'x');
+	cr_assert_neq(mr->rkey, before);
+	cr_assert_eq(mr->lkey, mr->rkey);
+	cr_assert_eq(mr->addr, &here);
+	cr_assert_eq(mr->length, 5001);
+	cr_assert_eq(mr->iova, 77);
+	cr_assert_eq(mr->memfd, -1, "the library's memory is given back");
+	close(attr.fd);
+	cr_assert_eq(open_fds(), fds - 1);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+}
+
+Test(region, rights_and_domain_change_without_a_descriptor)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	const struct msg_rereg_mr *m;
+	void *addr = mr->addr;
+
+	attr.pd = pd2;
+	attr.access = DDP_ACCESS_REMOTE_ATOMIC;
+	attr.length = 1;
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_PD | DDP_REREG_ACCESS, &attr), 0);
+	m = &fake_last(&fake, MSG_REREG_MR)->rereg_mr;
+	cr_assert_eq(m->what, MSG_REREG_PD | MSG_REREG_ACCESS);
+	cr_assert_eq(m->pd, 2, "handle of the other domain");
+	cr_assert_eq(m->access, DDP_ACCESS_REMOTE_ATOMIC);
+	cr_assert_eq(m->len, 0);
+	cr_assert_eq(mr->pd, pd2);
+	cr_assert_eq(mr->addr, addr);
+	cr_assert_eq(mr->length, 5000, "only what was asked for");
+	memcpy(mr->addr, "still mapped", 12);
+	cr_assert_eq(ddp_dealloc_pd(pd2), -EBUSY);
+	cr_assert_eq(ddp_dealloc_pd(pd), 0, "it has moved");
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd2), 0);
+}
+
+Test(region, what_is_refused_stays_as_it_was)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	struct ddp_mr before = *mr;
+
+	attr.fd = memfd(10000);
+	attr.length = 10000;
+	attr.pd = pd2;
+	fake.script = refuse;
+	cr_assert_eq(ddp_rereg_mr(mr, ALL, &attr), -EBUSY);
+	cr_assert(says("ddp_rereg_mr: a window is bound to it"));
+	cr_assert_eq(memcmp(mr, &before, sizeof(before)), 0);
+	memcpy(mr->addr, "still mapped", 12);
+	fake.script = NULL;
+	cr_assert_eq(ddp_dealloc_pd(pd2), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd), -EBUSY);
+	close(attr.fd);
+}
+
+Test(region, nonsense_is_not_sent)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	unsigned asked = fake.nrec;
+
+	attr.fd = memfd(100);
+	attr.length = 101;
+	cr_assert_eq(ddp_rereg_mr(mr, 0, &attr), -EINVAL);
+	cr_assert_eq(ddp_rereg_mr(mr, 8, &attr), -EINVAL);
+	cr_assert(says("what 0x8"));
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_PD, &attr), -EINVAL);
+	cr_assert(says("the new PD is not set"));
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr), -EINVAL);
+	cr_assert(says("101 bytes at 0"));
+	attr.struct_size = 0;
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_ACCESS, &attr), -EINVAL);
+	cr_assert_eq(fake.nrec, asked);
+	close(attr.fd);
+}
+
+Test(region, the_rights_that_it_keeps_decide_what_memory_will_do)
+{
+	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
+	int fd = memfd(100);
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	attr.fd = open(path, O_RDONLY);
+	attr.length = 100;
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr), -EPERM);
+	attr.access = DDP_ACCESS_REMOTE_ATOMIC;
+	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION | DDP_REREG_ACCESS, &attr), -EPERM,
+		     "atomics write");
+	close(attr.fd);
+	close(fd);
+}
+
+/* rows: 5041-8.3-03 4296-2.1.2-11 */
+Test(region, a_tie_names_the_queue_pair_and_the_daemon_the_key)
+{
+	struct ddp_qp_init init = {.struct_size = sizeof(init), .send_cq = cq, .recv_cq = cq};
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	cr_assert_eq(ddp_create_qp(id, pd, &init, &qp), 0);
+	cr_assert_eq(ddp_bind_mr(mr, qp), 0);
+	cr_assert_eq(fake_last(&fake, MSG_BIND_MR)->bind_mr.qp, 1);
+	cr_assert_eq(mr->rkey, 0x1a2b3c00 + fake.nrec, "as the daemon chose");
+}
+
+/* ---- questions ---- */
+
+TestSuite(query, .init = start, .fini = stop, .timeout = 20);
+
+/* rows: 7306-1.1-02 */
+Test(query, the_capabilities_tell_what_is_spoken)
+{
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+
+	cr_assert_eq(ddp_query(ctx, &caps), 0);
+	cr_assert_eq(caps.max_srq, 13);
+	cr_assert_eq(caps.max_mw, 14);
+	cr_assert_eq(caps.features, DDP_CAP_ATOMIC | DDP_CAP_RAW);
+	cr_assert_eq(caps.max_raw_queues, 15);
+}
+
+Test(query, a_domain_counts_what_belongs_to_it)
+{
+	struct ddp_pd_attr a = DDP_INIT(ddp_pd_attr);
+
+	cr_assert_eq(ddp_query_pd(pd2, &a), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_PD)->handle.handle, 2);
+	cr_assert_eq(a.mrs, 1);
+	cr_assert_eq(a.mws, 2);
+	cr_assert_eq(a.qps, 3);
+	cr_assert_eq(a.srqs, 4);
+}
+
+Test(query, a_region_tells_what_it_allows_and_to_whom)
+{
+	struct ddp_mr_attr a = DDP_INIT(ddp_mr_attr);
+
+	cr_assert_eq(ddp_query_mr(mr, &a), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_MR)->handle.handle, 7);
+	cr_assert_eq(a.rkey, 1);
+	cr_assert_eq(a.access, 2);
+	cr_assert_eq(a.iova, 3);
+	cr_assert_eq(a.length, 4);
+	cr_assert_eq(a.qp_num, 6);
+	cr_assert_eq(a.valid, 1, "whatever the daemon's number for it is");
+	cr_assert_eq(a.windows, 8);
+}
+
+Test(query, a_window_tells_where_it_is_bound)
+{
+	struct ddp_mw_attr a = DDP_INIT(ddp_mw_attr);
+
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_2, &mw), 0);
+	cr_assert_eq(ddp_query_mw(mw, &a), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_MW)->handle.handle, 8);
+	cr_assert_eq(a.rkey, 3);
+	cr_assert_eq(a.bound, 1);
+	cr_assert_eq(a.access, 5);
+	cr_assert_eq(a.addr, 6);
+	cr_assert_eq(a.length, 7);
+	cr_assert_eq(a.mr_rkey, 8);
+	cr_assert_eq(a.qp_num, 9);
+}
+
+Test(query, a_completion_queue_tells_how_full_it_is)
+{
+	struct ddp_cq_state s = DDP_INIT(ddp_cq_state);
+
+	cr_assert_eq(ddp_query_cq(cq, &s), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_CQ)->handle.handle, 1);
+	cr_assert_eq(s.entries, 1);
+	cr_assert_eq(s.waiting, 2);
+	cr_assert_eq(s.reserved, 3);
+	cr_assert_eq(s.qps, 4);
+	cr_assert_eq(s.completions, 5);
+}
+
+static void make_srq(struct ddp_srq **ret)
+{
+	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
+
+	attr.max_wr = 3;
+	attr.max_sge = 2;
+	attr.limit = 2;
+	attr.max_per_qp = 1;
+	attr.user = &fake;
+	cr_assert_eq(ddp_create_srq(pd, &attr, ret), 0, "%s", ddp_last_reason());
+}
+
+Test(query, a_shared_queue_tells_what_is_left)
+{
+	struct ddp_srq_state s = DDP_INIT(ddp_srq_state);
+
+	make_srq(&srq);
+	cr_assert_eq(ddp_query_srq(srq, &s), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_SRQ)->handle.handle, 9);
+	cr_assert_eq(s.max_wr, 1);
+	cr_assert_eq(s.max_sge, 2);
+	cr_assert_eq(s.limit, 3);
+	cr_assert_eq(s.max_per_qp, 4);
+	cr_assert_eq(s.posted, 5);
+	cr_assert_eq(s.held, 6);
+	cr_assert_eq(s.qps, 7);
+	cr_assert_eq(s.taken, 9);
+}
+
+/* The calls of this suite, by number. None of them may touch the result when it fails. */
+static int ask(unsigned what, void *attr)
+{
+	switch (what) {
+	case 0:
+		return ddp_query_pd(pd, attr);
+	case 1:
+		return ddp_query_mr(mr, attr);
+	case 2:
+		return ddp_query_mw(mw, attr);
+	case 3:
+		return ddp_query_cq(cq, attr);
+	default:
+		return ddp_query_srq(srq, attr);
+	}
+}
+
+Test(query, a_question_that_fails_leaves_the_answer_alone)
+{
+	size_t attr[16], before[16];
+
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &mw), 0);
+	make_srq(&srq);
+	memset(attr, 0xaa, sizeof(attr));
+	fake.script = refuse;
+	for (unsigned i = 0; i < 5; i++) {
+		attr[0] = 0;
+		cr_assert_eq(ask(i, attr), -EINVAL, "call %u", i);
+		attr[0] = sizeof(attr);
+		memcpy(before, attr, sizeof(attr));
+		cr_assert_eq(ask(i, attr), -EBUSY, "call %u", i);
+		cr_assert_arr_eq(attr, before, sizeof(attr));
+	}
+	fake_die(&fake);
+	for (unsigned i = 0; i < 5; i++)
+		cr_assert_eq(ask(i, attr), -EPIPE, "call %u", i);
+}
+
+/* ---- windows ---- */
+
+TestSuite(window, .init = start, .fini = stop, .timeout = 20);
+
+Test(window, a_new_one_is_of_its_type_and_shows_nothing)
+{
+	cr_assert_eq(ddp_alloc_mw(pd2, DDP_MW_TYPE_2, &mw), 0);
+	cr_assert_eq(fake_last(&fake, MSG_ALLOC_MW)->alloc_mw.pd, 2);
+	cr_assert_eq(fake_last(&fake, MSG_ALLOC_MW)->alloc_mw.type, MSG_MW_TYPE_2);
+	cr_assert_eq(mw->type, DDP_MW_TYPE_2);
+	cr_assert_eq(mw->pd, pd2);
+	cr_assert_eq(mw->rkey, 0x4d5e6f00 + fake.nrec, "as the daemon chose");
+	cr_assert_eq(ddp_alloc_mw(pd, (enum ddp_mw_type)0, &mw), -EINVAL);
+	cr_assert_eq(ddp_alloc_mw(pd, (enum ddp_mw_type)3, &mw), -EINVAL);
+	cr_assert(says("no type 3"));
+}
+
+Test(window, type_1_is_bound_by_a_request)
+{
+	const struct msg_bind_mw *m;
+	uint32_t before;
+
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &mw), 0);
+	before = mw->rkey;
+	cr_assert_eq(ddp_bind_mw(mw, mr, mr->iova + 8, 16, DDP_ACCESS_REMOTE_READ), 0);
+	m = &fake_last(&fake, MSG_BIND_MW)->bind_mw;
+	cr_assert_eq(m->mw, 8);
+	cr_assert_eq(m->mr, 7);
+	cr_assert_eq(m->addr, mr->iova + 8);
+	cr_assert_eq(m->len, 16);
+	cr_assert_eq(m->access, DDP_ACCESS_REMOTE_READ);
+	cr_assert_neq(mw->rkey, before);
+}
+
+Test(window, type_1_is_unbound_without_a_region)
+{
+	const struct msg_bind_mw *m;
+
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &mw), 0);
+	cr_assert_eq(ddp_bind_mw(mw, NULL, 1, 2, 4), 0);
+	m = &fake_last(&fake, MSG_BIND_MW)->bind_mw;
+	cr_assert_eq(m->mr, 0);
+	cr_assert_eq(m->addr, 0);
+	cr_assert_eq(m->len, 0);
+	cr_assert_eq(m->access, 0);
+}
+
+Test(window, what_cannot_be_bound_is_not_asked_for)
+{
+	struct ddp_mw *two;
+	unsigned asked;
+
+	cr_assert_eq(ddp_alloc_mw(pd2, DDP_MW_TYPE_1, &mw), 0);
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_2, &two), 0);
+	asked = fake.nrec;
+	cr_assert_eq(ddp_bind_mw(two, mr, mr->iova, 8, 4), -EINVAL);
+	cr_assert(says("DDP_WR_BIND_MW"));
+	cr_assert_eq(ddp_bind_mw(mw, mr, mr->iova, 8, 4), -EINVAL);
+	cr_assert(says("have not the same PD"));
+	cr_assert_eq(fake.nrec, asked);
+	cr_assert_eq(ddp_dealloc_mw(two), 0);
+}
+
+Test(window, a_bind_that_is_refused_changes_nothing)
+{
+	uint32_t before;
+
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &mw), 0);
+	before = mw->rkey;
+	fake.script = refuse;
+	cr_assert_eq(ddp_bind_mw(mw, mr, mr->iova, 8, 4), -EBUSY);
+	cr_assert_eq(mw->rkey, before);
+	cr_assert_eq(ddp_dereg_mr(mr), -EBUSY);
+	cr_assert(says("ddp_dereg_mr: a window is bound to it"));
+	cr_assert_eq(ddp_dealloc_mw(mw), -EBUSY, "and it is still there");
+	fake.script = NULL;
+	cr_assert_eq(ddp_dealloc_mw(mw), 0);
+	cr_assert_eq(fake_last(&fake, MSG_DEALLOC_MW)->handle.handle, 8);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+}
+
+Test(window, a_domain_with_windows_is_busy)
+{
+	cr_assert_eq(ddp_alloc_mw(pd2, DDP_MW_TYPE_2, &mw), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd2), -EBUSY);
+	cr_assert_eq(ddp_dealloc_mw(mw), 0);
+	cr_assert_eq(ddp_dealloc_pd(pd2), 0);
+	cr_assert_eq(ddp_dealloc_mw(NULL), 0);
+}
+
+Test(window, the_next_key_counts_in_the_last_8_bits)
+{
+	cr_assert_eq(ddp_inc_rkey(0x12345600), 0x12345601);
+	cr_assert_eq(ddp_inc_rkey(0x123456ff), 0x12345600);
+	cr_assert_eq(ddp_inc_rkey(0xffffffff), 0xffffff00);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Work beyond Send, Write and Read: Immediate Data, atomics, windows, raw queue pairs. What is in
+ * the ring, what is refused before it gets there, and what its completions tell. */
+#include <criterion/criterion.h>
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/ipc/fake.h"
+
+static struct fake fake;
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd;
+static struct ddp_cq *cq;
+static struct ddp_qp *qp; /* number 101 */
+static struct ddp_qp *raw;
+static struct ddp_mr *mr;
+static struct ddp_mw *mw;
+static struct ddp_mw *one; /* of type 1 */
+static struct ddp_sge sge = {4000, 8, 7};
+
+static struct ddp_qp *make_qp(struct ddp_qp_init *init, int want)
+{
+	struct ddp_qp *ret = NULL;
+	struct ddp_id *id;
+
+	init->send_cq = init->recv_cq = cq;
+	init->max_send_wr = init->max_recv_wr = 4;
+	init->max_send_sge = 2;
+	init->max_inline = 32;
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	cr_assert_eq(ddp_create_qp(id, pd, init, &ret), want, "%s", ddp_last_reason());
+	return ret;
+}
+
+static void start(void)
+{
+	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	fake_start(&fake);
+	cr_assert_eq(ddp_open(NULL, &ctx), 0, "%s", ddp_last_reason());
+	cr_assert_eq(ddp_alloc_pd(ctx, &pd), 0);
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), 0);
+	qp = make_qp(&init, 0);
+	init.qp_type = DDP_QP_RAW;
+	init.raw_queues = 3;
+	init.raw_notify = 0x80;
+	raw = make_qp(&init, 0);
+	cr_assert_eq(ddp_alloc_mr(pd, 4096, DDP_ACCESS_MW_BIND, &mr), 0);
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_2, &mw), 0);
+}
+
+static void stop(void)
+{
+	fake_stop(&fake);
+}
+
+static bool says(const char *part)
+{
+	if (strstr(ddp_last_reason(), part))
+		return true;
+	fprintf(stderr, "reason is: %s\n", ddp_last_reason());
+	return false;
+}
+
+/* Posts it; its entry. */
+static const struct wqe_send *post(struct ddp_qp *to, struct ddp_send_wr wr)
+{
+	struct ring *r = &fake.qp[to == raw].sq;
+	const struct wqe_send *e;
+
+	cr_assert_eq(ddp_post_send(to, &wr, NULL), 0, "%s", ddp_last_reason());
+	cr_assert_eq(ring_avail(r), 1);
+	e = ring_peek(r);
+	ring_release(r, 1);
+	return e;
+}
+
+/* It cannot be posted, for this reason, and leaves nothing in the ring. */
+static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *why)
+{
+	struct ddp_send_wr *bad = NULL;
+
+	cr_assert_eq(ddp_post_send(to, &wr, &bad), -EINVAL, "%s", why);
+	cr_assert_eq(bad, &wr);
+	cr_assert(says(why), "%s", why);
+	cr_assert_eq(ring_avail(&fake.qp[to == raw].sq), 0);
+}
+
+/* ---- Immediate Data ---- */
+
+TestSuite(imm, .init = start, .fini = stop, .timeout = 20);
+
+Test(imm, the_number_is_in_the_ring_and_no_memory)
+{
+	const struct wqe_send *e = post(qp, (struct ddp_send_wr){
+						    .wr_id = 5,
+						    .opcode = DDP_WR_IMM_DATA,
+						    .send_flags = DDP_SEND_SOLICITED,
+						    .imm_data = 0x0102030405060708,
+					    });
+
+	cr_assert_eq(e->wr_id, 5);
+	cr_assert_eq(e->opcode, 4);
+	cr_assert_eq(e->flags, DDP_SEND_SOLICITED);
+	cr_assert_eq(e->imm, 0x0102030405060708);
+	cr_assert_eq(e->num_sge, 0);
+	cr_assert_eq(e->operand[1], 0);
+}
+
+Test(imm, memory_with_it_is_refused)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_IMM_DATA, .sg_list = &sge, .num_sge = 1};
+
+	refused(qp, wr, "Immediate Data takes no sge and no inline data");
+	wr.num_sge = 0;
+	wr.send_flags = DDP_SEND_INLINE;
+	refused(qp, wr, "Immediate Data takes no sge and no inline data");
+}
+
+Test(imm, a_receive_tells_it_apart_from_a_Send)
+{
+	struct wqe_cqe e = {.opcode = 9, .flags = 4, .imm = 0x0102030405060708};
+	struct ddp_wc wc;
+
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(ddp_poll_cq(cq, 1, &wc), 1);
+	cr_assert_eq(wc.opcode, DDP_WC_RECV);
+	cr_assert_eq(wc.wc_flags, DDP_WC_WITH_IMM);
+	cr_assert_eq(wc.imm_data, 0x0102030405060708);
+	cr_assert_eq(wc.byte_len, 0);
+}
+
+/* ---- atomics ---- */
+
+TestSuite(atomic, .init = start, .fini = stop, .timeout = 20);
+
+/* All operands are set, so that what does not count shows. */
+static struct ddp_send_wr operation(enum ddp_wr_opcode op)
+{
+	return (struct ddp_send_wr){
+		.wr_id = 6,
+		.opcode = op,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.rdma = {0x1234, 0x99},
+		.atomic = {1, 2, 3, 4, 5},
+	};
+}
+
+Test(atomic, an_addition_without_a_mask_has_no_fields)
+{
+	const struct wqe_send *e = post(qp, operation(DDP_WR_ATOMIC_FETCH_AND_ADD));
+
+	cr_assert_eq(e->opcode, 5);
+	cr_assert_eq(e->remote_addr, 0x1234);
+	cr_assert_eq(e->rkey, 0x99);
+	cr_assert_eq(e->num_sge, 1);
+	cr_assert_arr_eq(e->sge, &sge, sizeof(sge));
+	cr_assert_eq(e->atomic.data, 1);
+	cr_assert_eq(e->atomic.mask, 0);
+	cr_assert_eq(e->atomic.compare, 0);
+	cr_assert_eq(e->atomic.compare_mask, UINT64_MAX);
+}
+
+Test(atomic, a_masked_addition_has_its_mask)
+{
+	const struct wqe_send *e = post(qp, operation(DDP_WR_MASKED_FETCH_AND_ADD));
+
+	cr_assert_eq(e->opcode, 5);
+	cr_assert_eq(e->atomic.data, 1);
+	cr_assert_eq(e->atomic.mask, 3);
+	cr_assert_eq(e->atomic.compare, 0);
+	cr_assert_eq(e->atomic.compare_mask, UINT64_MAX);
+}
+
+Test(atomic, a_swap_without_masks_compares_and_replaces_all)
+{
+	const struct wqe_send *e = post(qp, operation(DDP_WR_ATOMIC_CMP_AND_SWP));
+
+	cr_assert_eq(e->opcode, 6);
+	cr_assert_eq(e->atomic.data, 2, "the new value");
+	cr_assert_eq(e->atomic.mask, UINT64_MAX);
+	cr_assert_eq(e->atomic.compare, 1);
+	cr_assert_eq(e->atomic.compare_mask, UINT64_MAX);
+}
+
+Test(atomic, a_masked_swap_has_both_masks)
+{
+	const struct wqe_send *e = post(qp, operation(DDP_WR_MASKED_CMP_AND_SWP));
+
+	cr_assert_eq(e->opcode, 6);
+	cr_assert_eq(e->atomic.data, 2);
+	cr_assert_eq(e->atomic.mask, 5, "what is replaced");
+	cr_assert_eq(e->atomic.compare, 1);
+	cr_assert_eq(e->atomic.compare_mask, 4);
+}
+
+Test(atomic, the_old_value_needs_no_memory)
+{
+	struct ddp_send_wr wr = operation(DDP_WR_ATOMIC_FETCH_AND_ADD);
+
+	wr.num_sge = 0;
+	cr_assert_eq(post(qp, wr)->num_sge, 0);
+}
+
+Test(atomic, memory_that_is_no_cell_is_refused)
+{
+	const enum ddp_wr_opcode ops[] = {
+		DDP_WR_ATOMIC_FETCH_AND_ADD,
+		DDP_WR_ATOMIC_CMP_AND_SWP,
+		DDP_WR_MASKED_FETCH_AND_ADD,
+		DDP_WR_MASKED_CMP_AND_SWP,
+	};
+	struct ddp_sge two[2] = {{0, 8, 1}, {8, 8, 1}};
+
+	for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct ddp_send_wr wr = operation(ops[i]);
+
+		wr.send_flags = DDP_SEND_INLINE;
+		refused(qp, wr, "an atomic has no inline data");
+		wr.send_flags = 0;
+		wr.sg_list = two;
+		wr.num_sge = 2;
+		refused(qp, wr, "num_sge 2: an atomic has at most 1");
+		wr.num_sge = 1;
+		two[0].length = 4;
+		refused(qp, wr, "sge of 4 bytes");
+		two[0].length = 16;
+		refused(qp, wr, "sge of 16 bytes");
+		two[0].length = 8;
+	}
+}
+
+Test(atomic, an_address_is_not_judged_here)
+{
+	struct ddp_send_wr wr = operation(DDP_WR_ATOMIC_FETCH_AND_ADD);
+
+	wr.rdma.remote_addr = 3;
+	cr_assert_eq(post(qp, wr)->remote_addr, 3, "the offset of a cell may be any");
+}
+
+Test(atomic, the_completion_has_the_old_value)
+{
+	struct wqe_cqe e = {.opcode = 6, .imm = 0xffffffffffffffff, .byte_len = 8};
+	struct ddp_wc wc;
+
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(ddp_poll_cq(cq, 1, &wc), 1);
+	cr_assert_eq(wc.opcode, DDP_WC_CMP_SWAP);
+	cr_assert_eq(wc.imm_data, 0xffffffffffffffff);
+}
+
+/* ---- windows ---- */
+
+TestSuite(bind, .init = start, .fini = stop, .timeout = 20);
+
+static struct ddp_send_wr binding(void)
+{
+	struct ddp_send_wr wr = {.wr_id = 7, .opcode = DDP_WR_BIND_MW, .rdma = {1, 2}};
+
+	wr.bind.mw = mw;
+	wr.bind.rkey = ddp_inc_rkey(mw->rkey);
+	wr.bind.mr = mr;
+	wr.bind.addr = mr->iova + 16;
+	wr.bind.length = 1ull << 33;
+	wr.bind.access = DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC;
+	return wr;
+}
+
+Test(bind, a_window_has_its_new_key_when_the_bind_is_posted)
+{
+	struct ddp_send_wr wr = binding();
+	const struct wqe_send *e = post(qp, wr);
+
+	cr_assert_eq(e->opcode, 7);
+	cr_assert_eq(e->rkey, wr.bind.rkey);
+	cr_assert_eq(e->remote_addr, mr->iova + 16);
+	cr_assert_eq(e->bind.region, mr->rkey);
+	cr_assert_eq(e->bind.access, DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC);
+	cr_assert_eq(e->bind.length, 1ull << 33);
+	cr_assert_eq(e->num_sge, 0);
+	cr_assert_eq(mw->rkey, wr.bind.rkey);
+}
+
+Test(bind, a_list_can_bind_anew_what_it_invalidates)
+{
+	struct ddp_send_wr first = binding(), inv = {.opcode = DDP_WR_LOCAL_INV};
+	struct ddp_send_wr second = binding();
+
+	first.next = &inv;
+	inv.invalidate_rkey = first.bind.rkey;
+	inv.next = &second;
+	second.bind.rkey = ddp_inc_rkey(first.bind.rkey);
+	cr_assert_eq(ddp_post_send(qp, &first, NULL), 0);
+	cr_assert_eq(mw->rkey, second.bind.rkey);
+	cr_assert_eq(ring_avail(&fake.qp[0].sq), 3);
+	ring_release(&fake.qp[0].sq, 1);
+	cr_assert_eq(((const struct wqe_send *)ring_peek(&fake.qp[0].sq))->opcode, 8);
+	cr_assert_eq(((const struct wqe_send *)ring_peek(&fake.qp[0].sq))->inv_rkey,
+		     first.bind.rkey);
+}
+
+Test(bind, what_is_not_posted_leaves_the_window_its_key)
+{
+	struct ddp_send_wr good = binding(), wr = good;
+	uint32_t before = mw->rkey;
+
+	wr.bind.mw = NULL;
+	refused(qp, wr, "bind.mw or bind.mr is not set");
+	wr = good;
+	wr.bind.mr = NULL;
+	refused(qp, wr, "bind.mw or bind.mr is not set");
+	wr = good;
+	wr.bind.rkey = before + 0x100;
+	refused(qp, wr, "only the last 8 bits may differ");
+	wr = good;
+	wr.bind.access = DDP_ACCESS_LOCAL_WRITE;
+	refused(qp, wr, "no set of DDP_ACCESS_REMOTE_");
+	wr = good;
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	refused(qp, wr, "bind takes no sge");
+	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &one), 0);
+	wr = good;
+	wr.bind.mw = one;
+	wr.bind.rkey = one->rkey;
+	refused(qp, wr, "bound by ddp_bind_mw()");
+	cr_assert_eq(mw->rkey, before);
+	for (unsigned i = 0; i < 4; i++)
+		cr_assert_eq(ddp_post_send(qp, &(struct ddp_send_wr){.wr_id = i}, NULL), 0);
+	cr_assert_eq(ddp_post_send(qp, &good, NULL), -ENOMEM);
+	cr_assert_eq(mw->rkey, before);
+}
+
+Test(bind, an_invalidation_takes_no_memory)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_LOCAL_INV, .sg_list = &sge, .num_sge = 1};
+
+	refused(qp, wr, "invalidation takes no sge");
+}
+
+Test(bind, a_failed_bind_is_a_completion)
+{
+	struct wqe_cqe e = {.opcode = 7, .status = 11, .err_stag = 0x4d5e6f01};
+	struct ddp_wc wc;
+
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(ddp_poll_cq(cq, 1, &wc), 1);
+	cr_assert_eq(wc.opcode, DDP_WC_BIND_MW);
+	cr_assert_eq(wc.status, DDP_WC_MW_BIND_ERR);
+	cr_assert_eq(wc.err_stag, 0x4d5e6f01);
+}
+
+/* ---- raw ---- */
+
+TestSuite(raw, .init = start, .fini = stop, .timeout = 20);
+
+Test(raw, the_daemon_learns_queues_and_notice_bits)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	const struct msg_create_qp *m = &fake.rec[3].create_qp;
+
+	cr_assert_eq(m->hdr.op, MSG_CREATE_QP);
+	cr_assert_eq(m->type, MSG_QP_RAW);
+	cr_assert_eq(m->raw_queues, 3);
+	cr_assert_eq(m->raw_notify, 0x80);
+	init.qp_type = DDP_QP_RAW;
+	make_qp(&init, 0);
+	cr_assert_eq(fake_last(&fake, MSG_CREATE_QP)->create_qp.raw_queues, 1, "at least");
+	init.qp_type = DDP_QP_RDMAP;
+	init.raw_queues = 1;
+	make_qp(&init, -EINVAL);
+	init.raw_queues = 0;
+	init.raw_notify = 1;
+	make_qp(&init, -EINVAL);
+	cr_assert(says("are for DDP_QP_RAW"));
+	init.qp_type = (enum ddp_qp_type)2;
+	make_qp(&init, -EINVAL);
+	cr_assert(says("no qp_type 2"));
+}
+
+Test(raw, a_message_has_its_queue_and_its_bits)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {77, 0xffffffffff}};
+	const struct wqe_send *e = post(raw, wr);
+
+	cr_assert_eq(e->opcode, 0);
+	cr_assert_eq(e->raw.qn, 77, "whatever queues the peer has");
+	cr_assert_eq(e->raw.rsvd, 0xffffffffff);
+	wr.opcode = DDP_WR_RDMA_WRITE;
+	wr.raw.rsvd = 0xff;
+	wr.rdma.remote_addr = 5;
+	wr.rdma.rkey = 6;
+	e = post(raw, wr);
+	cr_assert_eq(e->opcode, 2);
+	cr_assert_eq(e->raw.qn, 0, "a tagged message has none");
+	cr_assert_eq(e->raw.rsvd, 0xff);
+	cr_assert_eq(e->remote_addr, 5);
+	cr_assert_eq(e->rkey, 6);
+}
+
+Test(raw, bits_and_requests_that_it_has_not_are_refused)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {0, 1ull << 40}};
+
+	refused(raw, wr, "it has 40 bits");
+	wr.opcode = DDP_WR_RDMA_WRITE;
+	wr.raw.rsvd = 0x100;
+	refused(raw, wr, "raw.rsvd 0x100: it has 8 bits");
+	wr.raw.rsvd = 0;
+	for (int op = 0; op <= DDP_WR_MASKED_CMP_AND_SWP + 1; op++) {
+		wr.opcode = (enum ddp_wr_opcode)op;
+		if (op != DDP_WR_SEND && op != DDP_WR_RDMA_WRITE)
+			refused(raw, wr, "QP 102 is raw");
+	}
+}
+
+Test(raw, its_members_mean_nothing_elsewhere)
+{
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {77, UINT64_MAX}};
+	const struct wqe_send *e = post(qp, wr);
+
+	for (unsigned i = 0; i < 4; i++)
+		cr_assert_eq(e->operand[i], 0);
+}
+
+Test(raw, a_receive_names_its_queue)
+{
+	struct ddp_recv_wr wr = {.qn = 2}, *bad = NULL;
+	const struct wqe_recv *e;
+
+	cr_assert_eq(ddp_post_recv(raw, &wr, NULL), 0);
+	wr.qn = DDP_QN_TAGGED;
+	cr_assert_eq(ddp_post_recv(raw, &wr, NULL), 0);
+	e = ring_peek(&fake.qp[1].rq);
+	cr_assert_eq(e->qn, 2);
+	ring_release(&fake.qp[1].rq, 1);
+	e = ring_peek(&fake.qp[1].rq);
+	cr_assert_eq(e->qn, WQE_QN_TAGGED);
+	wr.qn = 3;
+	cr_assert_eq(ddp_post_recv(raw, &wr, &bad), -EINVAL);
+	cr_assert_eq(bad, &wr);
+	cr_assert(says("qn 3: the queues of QP 102 are 0 to 2"));
+	wr.qn = 1;
+	cr_assert_eq(ddp_post_recv(qp, &wr, NULL), -EINVAL);
+	wr.qn = DDP_QN_TAGGED;
+	cr_assert_eq(ddp_post_recv(qp, &wr, NULL), -EINVAL);
+}
+
+Test(raw, a_receive_tells_queue_and_bits)
+{
+	struct wqe_cqe e = {.opcode = 9, .qn = 2, .imm = 0xffffffffff, .byte_len = 100};
+	struct ddp_wc wc;
+
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(ddp_poll_cq(cq, 1, &wc), 1);
+	cr_assert_eq(wc.opcode, DDP_WC_RECV);
+	cr_assert_eq(wc.qn, 2);
+	cr_assert_eq(wc.imm_data, 0xffffffffff);
+	cr_assert_eq(wc.byte_len, 100);
+}
+
+Test(raw, a_notice_tells_where_the_message_went)
+{
+	struct wqe_cqe e = {.opcode = 10, .inv_rkey = 0x1a2b3c4d, .imm = 0x81, .byte_len = 100};
+	struct ddp_wc wc;
+
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(ddp_poll_cq(cq, 1, &wc), 1);
+	cr_assert_eq(wc.opcode, DDP_WC_RECV_TAGGED);
+	cr_assert_eq(wc.stag, 0x1a2b3c4d);
+	cr_assert_eq(wc.invalidated_rkey, 0);
+	cr_assert_eq(wc.imm_data, 0x81);
+}

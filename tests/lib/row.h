@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For plain programs: how a check says which rows of tests/conformance/rows.tsv it has shown. */
+#ifndef TESTS_LIB_ROW_H
+#define TESTS_LIB_ROW_H
+
+#include <stdio.h>
+
+/*
+ * The check has passed. ids: with a blank between them; seen: a few words, the same each time. Both
+ * must come to the log of the test; they count if the whole test passes.
+ */
+static inline void row(const char *ids, const char *seen)
+{
+	printf("row %s: %s\n", ids, seen);
+	fflush(stdout);
+}
+
+#endif

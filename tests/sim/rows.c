@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rows of tests/conformance/rows.tsv that a run without a complaint has shown. What wire.c,
+ * done.c, sess.c and region.c judge is judged of each message, completion and byte; a row counts
+ * only if what it is about has come up in the run.
+ */
+#include <stdio.h>
+
+#include "tests/sim/world.h"
+
+struct row {
+	const char *ids;
+	const char *seen;
+	unsigned often; /* how often it came up */
+	unsigned more;  /* and the other thing that had to */
+};
+
+static void print(const struct row *row, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (row[i].often && row[i].more)
+			printf("row %s: %s\n", row[i].ids, row[i].seen);
+}
+
+#define PRINT(rows) print(rows, sizeof(rows) / sizeof((rows)[0]))
+
+static void sessions(const struct totals *t)
+{
+	const struct row rows[] = {
+		{"5043-2-01 5043-6.6-02",
+		 "no segment before the Accept was sent, or received by the active side",
+		 t->sessions, t->ahead},
+		{"5043-5.2.1-01 5043-5.2.2-01",
+		 "each message begins with the DDP-SSN that its turn has, then comes the header",
+		 t->sessions, t->messages},
+		{"5043-5.2.1-02", "the DDP-SSN goes on with 0 behind 65535", t->wrapped,
+		 t->messages},
+		{"5043-5.2.3-05", "a Terminate has 4 bytes", t->sessions, t->terminates},
+		{"5043-6-01", "answers come on the stream of their Initiate", t->sessions,
+		 t->rejected},
+		{"5043-6-02", "no gap, whatever the transport refused", t->busy, t->resized},
+		{"5043-6-03 5043-6.1-01",
+		 "a stream serves other endpoints in the next session, from 0 in both directions",
+		 t->reused, t->sessions},
+		{"5043-6.1-03", "each session is one of the legal sequences", t->rejected,
+		 t->refused},
+		{"5043-6.2-01", "Initiate, then Accept", t->sessions, 1},
+		{"5043-6.2-02",
+		 "sessions without a segment, with some one way only, and of passive sides first",
+		 t->mute && t->oneway, t->passive_first},
+		{"5043-6.2-03 5043-6.2-04",
+		 "a session ended with a Terminate, the last message of its direction", t->sessions,
+		 t->terminates},
+		{"5043-6.4-01", "no answer but the program's, a timeout's or the limit's",
+		 t->sessions, t->withdrawn},
+		{"5043-6.4-03", "never more undecided requests than the limit", t->overflow, 1},
+		{"5043-6.6-01", "no Terminate that could overtake its Accept or Initiate", t->ahead,
+		 t->terminates},
+		{"5043-6.6-04", "no Initiate while messages of the session before are under way",
+		 t->reused, t->lossy},
+		{"5043-9-03", "512 bytes of private data where messages have at most 518",
+		 t->narrow, t->sessions},
+		{"5043-10-02", "what overtakes others changes nothing", t->ahead, t->stashed},
+		{"5043-11.3-05", "sessions went on beside one that ended with an error",
+		 t->survived, 1},
+		{"5041-3-03 5041-6.2.2-01", "lost associations end everything that was under way",
+		 t->lost, t->flushed},
+	};
+
+	PRINT(rows);
+}
+
+static void segments(const struct totals *t)
+{
+	const struct row rows[] = {
+		{"5041-3-02", "data posted before the limit shrank arrive whole", t->resized, 1},
+		{"5041-4.1-03 5041-4.1-04 5041-4.1-05 5041-4.1-06 5041-5.2-03 5041-5.3-02",
+		 "segments of a message follow each other, offsets grow, L is the last one's",
+		 t->writes, t->sends},
+		{"5041-4.1-08 5041-4.1-10 5040-4.1-06 5040-4.1-08",
+		 "versions are 1, reserved bits 0", t->messages, 1},
+		{"5041-4.2-04 5041-4.2-06 5040-5.1-08 5040-5.2.2-07",
+		 "all segments of a tagged message have its control byte and its STag", t->writes,
+		 t->reads},
+		{"5041-4.2-08 5040-4.4-04 5040-4.4-06 4296-2.1.2-12",
+		 "any tagged offset, in regions of any base", t->writes, t->reads},
+		{"5041-4.3-02", "the STag to be invalidated is in all segments", t->invalidated, 1},
+		{"5041-4.3-05 5041-4.3-09 5041-4.3-10",
+		 "queue and message number stay in a message, offsets begin with 0", t->sends,
+		 t->reads},
+		{"5041-4.3-06 5041-4.3-07", "message numbers from 1, queue by queue", t->sends,
+		 t->reads},
+		{"5041-4.3-08", "message number 0 follows 4294967295", t->wrapped, t->sends},
+		{"5041-4.4-01", "no message without a whole header", t->messages, 1},
+		{"5041-5.2-04", "all bytes are where they belong, and nowhere else", t->writes,
+		 t->sends},
+		{"5041-5.3-01 5040-5.1-06 5040-5.2.1-07 5040-5.3-09 5040-5.5-09",
+		 "messages in the order of their requests", t->writes && t->sends, t->reads},
+		{"5041-5.3-05", "each Send once, although packets were lost", t->lossy, t->sends},
+		{"5041-5.3-06 5040-5.3-05 5040-5.5-04", "Sends in their order", t->ahead, t->sends},
+		{"5041-6.2.2-04", "everything outstanding ends once", t->errors, t->flushed},
+	};
+
+	PRINT(rows);
+}
+
+static void rdmap(const struct totals *t)
+{
+	const struct row rows[] = {
+		{"5040-3.1-01 5040-3.1-02 5040-3.1-04 5040-4.1-01 5040-4.1-03 5040-5.1-01 "
+		 "5040-5.2.1-01 5040-5.2.1-06 5040-5.2.2-01 5040-5.3-01 5040-5.3-08 5040-6.1-01",
+		 "every segment has an opcode of RDMAP, tagged or on the queue that goes with it",
+		 t->writes && t->sends, t->reads},
+		{"5040-3.1-03 5040-5.2-01", "one message for one RDMA message, two for a Read",
+		 t->writes && t->sends, t->reads},
+		{"5040-4.1-10", "no STag to be invalidated where none is", t->sends, 1},
+		{"5040-4.2-01 5040-4.4-01 5040-5.2.1-09",
+		 "Read Requests of 28 bytes, for one source", t->reads, t->errors},
+		{"5040-4.4-05", "Reads of no byte, one and many", t->reads, 1},
+		{"5040-5.1-07", "the Writes before a Send are whole when it arrives", t->ahead,
+		 t->sends},
+		{"5040-5.5-12", "no Send arrives before its last segment", t->ahead, t->sends},
+		{"5040-5.2.1-08 5040-5.2.2-05 5040-5.5-16",
+		 "responses in the order of the requests", t->reads, t->ahead},
+		{"5040-5.4-08", "nothing behind a Terminate of RDMAP", t->errors, 1},
+		{"5040-5.5-05 5040-5.5-15",
+		 "Reads complete in order and not before their last byte", t->reads, t->ahead},
+		{"5040-5.5-08", "nothing passes its fence", t->fenced, t->reads},
+		{"5040-5.5-10", "nothing completes before the transport has it", t->writes,
+		 t->busy},
+		{"5040-6.1-04", "no more Reads outstanding than ORD", t->reads, 1},
+		{"5040-8.1.2-02", "no Read refused because of the Reads of others", t->reads, 1},
+		{"4296-2.1.2-04 4296-2.2.1-04", "receives complete in the order of posting",
+		 t->sends, 1},
+		{"4296-2.2.2-01", "Sends, Writes and Reads in the order of RFC 5040 5.5",
+		 t->writes && t->sends, t->reads},
+	};
+
+	PRINT(rows);
+}
+
+static void memory(const struct totals *t)
+{
+	const unsigned *found = t->found;
+	const struct row rows[] = {
+		{"5041-7.1-11", "what must not be written is not", found[PERR_TAGGED_STAG], 1},
+		{"5041-7.1-15 5041-8.3.1-03 4296-3-01", "no byte outside a region changes",
+		 found[PERR_TAGGED_BOUNDS], 1},
+		{"5041-8.2-01 5041-8.3.1-01 5040-8.1.1-07",
+		 "no byte of another domain changes or is told", found[PERR_TAGGED_SCOPE],
+		 found[PERR_ACCESS_SCOPE]},
+		{"5041-8.3.1-06 4296-3-03", "no byte of a revoked region changes any more",
+		 t->revoked, t->writes},
+	};
+
+	PRINT(rows);
+}
+
+void rows_print(const struct totals *t)
+{
+	sessions(t);
+	segments(t);
+	rdmap(t);
+	memory(t);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes ring entries that no correct library would write. Promise: each completes with the status
+ * that says what was wrong, in its turn, and the ones around it are not touched; an index out
+ * of range ends the client, whichever ring it is of.
+ *
+ *   bad_entries SOCKET ADDRESS PORT
+ *
+ * Both ends of the sessions are queue pairs of one client of the daemon at SOCKET, which has
+ * ADDRESS. Exit status 0 if all held.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ipc/conn.h"
+#include "ipc/evfd.h"
+#include "ipc/wqe.h"
+#include "tests/system/bad_rig.h"
+
+enum { DEPTH = 16, PAGE = 4096, IOVA = 0x10000, WAIT_MS = 10000 };
+
+/* Values of enums that this side of the local protocol has no names for. */
+enum { SEND, SEND_INV, WRITE, READ, IMM, FETCH_ADD, CMP_SWAP, BIND, LOCAL_INV, RECV };
+enum { SIGNALED = 1, INLINE = 8 };
+enum { OK, LOC_LEN, LOC_OP, LOC_SGE, LOC_STAG, BIND_FAILED = 11 };
+
+struct side {
+	uint32_t qp, slot;
+	struct ring sq, rq;
+};
+
+struct rig {
+	struct bad b;
+	struct sockaddr_in at;
+	uint32_t pd, cq, stag;
+	struct ring done;
+	int done_bell;
+	struct side from, to; /* requests go this way */
+};
+
+static void wait_for(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (poll(&p, 1, WAIT_MS) != 1)
+		die("nothing comes");
+}
+
+static void *map(int fd, size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
+/* ---- objects and sessions ---- */
+
+static void make_objects(struct rig *r)
+{
+	struct msg_reg_mr mr = {.hdr = {MSG_REG_MR, 1}, .access = 2 | 4, .len = PAGE, .iova = IOVA};
+	struct msg_create_cq cq = {.hdr = {MSG_CREATE_CQ, 2}, .entries = 4 * DEPTH};
+	const struct msg_cq *made;
+	int fd = make_memfd(PAGE);
+
+	r->pd = mr.pd = make_pd(&r->b);
+	r->stag = ((const struct msg_mr *)call(&r->b, &mr, sizeof(mr), &fd, 1))->stag;
+	close(fd);
+	made = call(&r->b, &cq, sizeof(cq), NULL, 0);
+	r->cq = made->handle;
+	ring_init(&r->done, map(r->b.fds[0], made->bytes), made->entries, sizeof(struct wqe_cqe));
+	r->done_bell = r->b.fds[1];
+	r->b.nfds = 0; /* they stay open to the end */
+}
+
+static struct side make_side(struct rig *r, uint32_t type, uint32_t srq)
+{
+	struct msg_create_qp m = {
+		.hdr = {MSG_CREATE_QP, 3},
+		.pd = r->pd,
+		.send_cq = r->cq,
+		.recv_cq = r->cq,
+		.sq_entries = DEPTH,
+		.rq_entries = srq ? 0 : DEPTH,
+		.max_send_sge = 2,
+		.max_recv_sge = 2,
+		.max_inline = 32,
+		.type = type,
+		.srq = srq,
+		.raw_queues = type == MSG_QP_RAW ? 2 : 0,
+	};
+	const struct msg_qp *qp = call(&r->b, &m, sizeof(m), NULL, 0);
+	struct side s = {.qp = qp->handle, .slot = qp->slot};
+	uint8_t *base = map(r->b.fds[0], qp->bytes);
+
+	ring_init(&s.sq, base, DEPTH, qp->sq_entry);
+	if (!srq)
+		ring_init(&s.rq, base + qp->rq_offset, DEPTH, qp->rq_entry);
+	return s;
+}
+
+static struct msg_event next_event(struct rig *r, uint32_t type)
+{
+	struct msg_event ev;
+	int fds[MSG_MAX_FDS];
+	unsigned nfds;
+	size_t len;
+
+	wait_for(r->b.event_fd);
+	if (conn_recv(r->b.event_fd, &ev, sizeof(ev), &len, fds, &nfds) || len != sizeof(ev) ||
+	    ev.type != type) {
+		fprintf(stderr, "bad_entries: event %u: %s\n", ev.type, ev.reason);
+		die("another event");
+	}
+	return ev;
+}
+
+static void connect_sides(struct rig *r)
+{
+	struct msg_connect con = {.hdr = {MSG_CONNECT, 4}, .qp = r->from.qp};
+	struct msg_accept acc = {.hdr = {MSG_ACCEPT, 5}, .qp = r->to.qp};
+
+	memcpy(&con.peer, &r->at, sizeof(r->at));
+	call(&r->b, &con, sizeof(con), NULL, 0);
+	acc.request = next_event(r, MSG_EV_REQUEST).request;
+	call(&r->b, &acc, sizeof(acc), NULL, 0);
+	next_event(r, MSG_EV_ESTABLISHED);
+	next_event(r, MSG_EV_ESTABLISHED);
+}
+
+static void begin(struct rig *r, uint32_t type, uint32_t srq)
+{
+	r->from = make_side(r, type, 0);
+	r->to = make_side(r, type, srq);
+	connect_sides(r);
+}
+
+/* What the other end is told depends on its type. */
+static void end(struct rig *r, enum msg_event_type told)
+{
+	struct msg_handle m = {.hdr = {MSG_DESTROY_QP, 6}, .handle = r->from.qp};
+
+	call(&r->b, &m, sizeof(m), NULL, 0);
+	next_event(r, told);
+	m.handle = r->to.qp;
+	call(&r->b, &m, sizeof(m), NULL, 0);
+}
+
+/* ---- work ---- */
+
+static void post(struct ring *q, const void *entry, size_t len)
+{
+	memcpy(ring_reserve(q), entry, len < q->entry_size ? len : q->entry_size);
+	ring_submit(q);
+}
+
+static void ring_for(struct rig *r, const struct side *s)
+{
+	if (bell_ring(r->b.page, s->slot))
+		evfd_signal(r->b.bell);
+}
+
+static struct wqe_cqe completion(struct rig *r)
+{
+	struct wqe_cqe e;
+
+	while (ring_sleep(&r->done, RING_SLEEPS)) {
+		wait_for(r->done_bell);
+		evfd_drain(r->done_bell);
+	}
+	ring_awake(&r->done);
+	memcpy(&e, ring_peek(&r->done), sizeof(e));
+	ring_release(&r->done, 1);
+	return e;
+}
+
+static struct wqe_send good_write(const struct rig *r, uint64_t wr_id)
+{
+	struct wqe_send e = {
+		.wr_id = wr_id, .opcode = WRITE, .flags = SIGNALED, .num_sge = 1, .rkey = r->stag};
+
+	e.remote_addr = IOVA;
+	e.sge[0] = (struct wqe_sge){IOVA, 64, r->stag};
+	return e;
+}
+
+/* The entry between two good ones. */
+static unsigned try(struct rig *r, const char *name, const struct wqe_send *bad, unsigned want)
+{
+	struct wqe_send before = good_write(r, 1), after = good_write(r, 3), e = *bad;
+	struct wqe_cqe c[3];
+	bool ok;
+
+	e.wr_id = 2;
+	post(&r->from.sq, &before, sizeof(before));
+	post(&r->from.sq, &e, sizeof(e));
+	post(&r->from.sq, &after, sizeof(after));
+	ring_for(r, &r->from);
+	for (unsigned i = 0; i < 3; i++)
+		c[i] = completion(r);
+	ok = c[0].wr_id == 1 && c[1].wr_id == 2 && c[2].wr_id == 3 && c[0].status == OK &&
+	     c[1].status == want && c[2].status == OK;
+	if (c[1].status != want)
+		fprintf(stderr, "bad_entries: status %u, not %u\n", c[1].status, want);
+	return !check(name, ok);
+}
+
+static unsigned strange_forms(struct rig *r)
+{
+	static const uint8_t none[] = {RECV, RECV + 1, 99, 255};
+	static const uint8_t never_inline[] = {READ, IMM, FETCH_ADD, CMP_SWAP, BIND, LOCAL_INV};
+	static const uint8_t no_sge[] = {IMM, BIND, LOCAL_INV};
+	unsigned failed = 0;
+
+	for (unsigned i = 0; i < sizeof(none); i++) {
+		struct wqe_send e = {.opcode = none[i]};
+
+		failed += try(r, "an opcode that is none", &e, LOC_OP);
+	}
+	for (unsigned i = 0; i < sizeof(never_inline); i++) {
+		struct wqe_send e = {.opcode = never_inline[i], .flags = INLINE, .inline_len = 8};
+
+		failed += try(r, "inline data where there can be none", &e, LOC_OP);
+	}
+	for (unsigned i = 0; i < sizeof(no_sge); i++) {
+		struct wqe_send e = {.opcode = no_sge[i], .num_sge = 1};
+
+		failed += try(r, "an element where there can be none", &e, LOC_SGE);
+	}
+	for (uint8_t op = SEND; op < RECV; op++) {
+		struct wqe_send e = {.opcode = op, .flags = 0x40};
+
+		failed += try(r, "a flag that is none", &e, LOC_OP);
+		e.flags = 0;
+		e.num_sge = 255;
+		failed += try(r, "255 elements", &e, LOC_SGE);
+	}
+	return failed;
+}
+
+static unsigned strange_operands(struct rig *r)
+{
+	struct wqe_send e = {.opcode = WRITE, .flags = INLINE, .inline_len = 33};
+	unsigned failed = try(r, "inline data beyond the most", &e, LOC_LEN);
+
+	e.inline_len = UINT32_MAX;
+	failed += try(r, "4 GiB of inline data", &e, LOC_LEN);
+	for (uint8_t op = FETCH_ADD; op <= CMP_SWAP; op++) {
+		e = (struct wqe_send){.opcode = op, .num_sge = 2};
+		failed += try(r, "an atomic with two elements", &e, LOC_SGE);
+		e.num_sge = 1;
+		e.sge[0] = (struct wqe_sge){IOVA, 7, r->stag};
+		failed += try(r, "an atomic with 7 bytes for the old value", &e, LOC_LEN);
+		e.sge[0] = (struct wqe_sge){IOVA, 8, r->stag ^ 0x5a5a00};
+		failed += try(r, "an atomic with an lkey that is none", &e, LOC_STAG);
+	}
+	e = (struct wqe_send){.opcode = BIND, .bind = {r->stag, 1, 8}};
+	failed += try(r, "a bind of a local right", &e, BIND_FAILED);
+	e = (struct wqe_send){.opcode = BIND, .rkey = r->stag, .bind = {r->stag, 4, 8}};
+	failed += try(r, "a bind of a region", &e, BIND_FAILED);
+	e = (struct wqe_send){.opcode = BIND, .rkey = 0, .bind = {0, UINT32_MAX, UINT64_MAX}};
+	failed += try(r, "a bind of nothing to nothing", &e, BIND_FAILED);
+	e = (struct wqe_send){.opcode = LOCAL_INV, .inv_rkey = 0};
+	failed += try(r, "an invalidation of STag 0", &e, LOC_STAG);
+	return failed;
+}
+
+static unsigned strange_raw(struct rig *r)
+{
+	struct wqe_send e = {.opcode = SEND, .raw = {.rsvd = UINT64_C(1) << 40}};
+	unsigned failed = try(r, "raw: a Send with 41 bits of RsvdULP", &e, LOC_OP);
+
+	e.raw.rsvd = 0;
+	e.raw.qn = 8;
+	failed += try(r, "raw: queue 8", &e, LOC_OP);
+	e.raw.qn = UINT32_MAX;
+	failed += try(r, "raw: queue 2^32 - 1", &e, LOC_OP);
+	e = (struct wqe_send){.opcode = WRITE, .raw = {.rsvd = 256}};
+	failed += try(r, "raw: a Write with 9 bits of RsvdULP", &e, LOC_OP);
+	for (uint8_t op = SEND_INV; op < RECV; op++) {
+		e = (struct wqe_send){.opcode = op, .num_sge = op == READ};
+		if (op != WRITE)
+			failed += try(r, "raw: a request of RDMAP", &e, LOC_OP);
+	}
+	return failed;
+}
+
+/* ---- receives ---- */
+
+/* A message meets the bad receive first, then a good one. */
+static unsigned receive(struct rig *r, struct ring *q, const char *name, const struct wqe_recv *bad,
+			unsigned want)
+{
+	struct wqe_recv first = *bad, second = {.wr_id = 12};
+	struct wqe_send send = {.wr_id = 13, .opcode = SEND};
+	struct wqe_cqe c[2];
+
+	first.wr_id = 11;
+	post(q, &first, sizeof(first));
+	post(q, &second, sizeof(second));
+	post(&r->from.sq, &send, sizeof(send));
+	ring_for(r, &r->from);
+	c[0] = completion(r);
+	c[1] = completion(r);
+	return !check(name, c[0].wr_id == 11 && c[0].status == want && c[0].opcode == RECV &&
+				    c[1].wr_id == 12 && c[1].status == OK);
+}
+
+static unsigned strange_receives(struct rig *r, struct ring *q, uint32_t qns)
+{
+	struct wqe_recv e = {.qn = qns};
+	unsigned failed = receive(r, q, "a receive of a queue too many", &e, LOC_OP);
+
+	e.qn = 0x100;
+	failed += receive(r, q, "a receive of queue 256", &e, LOC_OP);
+	e.qn = 0;
+	e.num_sge = 3;
+	failed += receive(r, q, "a receive with an element too many", &e, LOC_SGE);
+	e.num_sge = 255;
+	failed += receive(r, q, "a receive with 255 elements", &e, LOC_SGE);
+	if (qns == 1) {
+		e = (struct wqe_recv){.qn = WQE_QN_TAGGED};
+		failed += receive(r, q, "a receive for notices that never come", &e, LOC_OP);
+	}
+	return failed;
+}
+
+/* ---- a shared queue ---- */
+
+static uint32_t make_shared(struct rig *r, struct ring *ret)
+{
+	struct msg_create_srq m = {
+		.hdr = {MSG_CREATE_SRQ, 7}, .pd = r->pd, .entries = DEPTH, .max_sge = 2};
+	const struct msg_srq *srq = call(&r->b, &m, sizeof(m), NULL, 0);
+
+	ring_init(ret, map(r->b.fds[0], srq->bytes), DEPTH, srq->entry);
+	return srq->handle;
+}
+
+static unsigned broken_index(struct rig *r, struct ring *q)
+{
+	struct wqe_send send = {.opcode = SEND};
+	const struct msg_error *e = (const void *)r->b.rec;
+	bool ok;
+
+	q->mine += DEPTH + 1;
+	ring_submit(q);
+	post(&r->from.sq, &send, sizeof(send));
+	ring_for(r, &r->from);
+	ok = get(&r->b) && e->hdr.op == MSG_ERROR && e->fatal &&
+	     strstr(e->reason, "receive ring is out of range") && !get(&r->b);
+	return !check("a shared queue with its index out of range ends the client", ok);
+}
+
+static unsigned shared_receives(struct rig *r)
+{
+	struct ring q;
+	uint32_t srq = make_shared(r, &q);
+	unsigned failed;
+
+	begin(r, MSG_QP_RDMAP, srq);
+	failed = strange_receives(r, &q, 1);
+	return failed + broken_index(r, &q);
+}
+
+int main(int argc, char **argv)
+{
+	static struct rig r;
+	struct msg_listen m = {.hdr = {MSG_LISTEN, 8}};
+	unsigned failed;
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: bad_entries SOCKET ADDRESS PORT\n");
+		return 2;
+	}
+	alarm(60);
+	r.at = (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_port = htons(atoi(argv[3]) & 0xffff)};
+	if (inet_pton(AF_INET, argv[2], &r.at.sin_addr) != 1)
+		die(argv[2]);
+	r.b.fd = attach(argv[1]);
+	hello(&r.b);
+	make_objects(&r);
+	memcpy(&m.addr, &r.at, sizeof(r.at));
+	call(&r.b, &m, sizeof(m), NULL, 0);
+	begin(&r, MSG_QP_RDMAP, 0);
+	failed = strange_forms(&r) + strange_operands(&r) + strange_receives(&r, &r.to.rq, 1);
+	end(&r, MSG_EV_DISCONNECTED);
+	begin(&r, MSG_QP_RAW, 0);
+	failed += strange_raw(&r) + strange_receives(&r, &r.to.rq, 2);
+	end(&r, MSG_EV_HALF_CLOSED);
+	failed += shared_receives(&r);
+	printf("%u failed\n", failed);
+	return failed ? 1 : 0;
+}

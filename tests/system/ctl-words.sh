@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: what ddpctl(8) explains and what bash completes is what ddpctl knows: objects, keys, options and
+# errors; a code is explained without a daemon, in each way to write it.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpctl python3
+page=$top_srcdir/man/ddpctl.8
+
+# No daemon is asked in this test.
+export DDP_SOCKET=$tmp/none.sock
+
+# completed WORDS...: what bash offers for the last word, sorted.
+completed() {
+	bash -uc '
+		source "$0"
+		COMP_WORDS=(ddpctl "$@")
+		COMP_CWORD=$#
+		_ddpctl
+		[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}" | sort' \
+		"$top_srcdir/etc/ddpctl.bash-completion" "$@"
+}
+
+# same WHAT FILE FILE
+same() { diff "$2" "$3" >"$tmp/diff" || fail "$1 differ: $(cat "$tmp/diff")"; }
+
+# listed AFTER: the words behind "AFTER:" in what ddpctl says when it does not understand.
+listed() { sed -n "s/^$1: \(.*\)\.\$/\1/p" "$tmp/said" | tr -d , | tr ' ' '\n'; }
+
+# keys_of_page SECTION: the keys that the page has there, in order.
+keys_of_page() {
+	awk -v want="$1" '
+		/^\.S[SH]/ { in_it = $1 == ".SS" && $2 == want }
+		in_it && key && /^\.B / { print $2 }
+		{ key = /^\.TP/ }' "$page"
+}
+
+"$ddpctl" nonsense 2>"$tmp/said"
+[ $? -eq 2 ] || fail 'an unknown object: not status 2'
+listed Objects >"$tmp/objects"
+[ "$(wc -l <"$tmp/objects")" -gt 10 ] || fail "too few objects: $(cat "$tmp/said")"
+(cat "$tmp/objects" && echo explain) | sort >"$tmp/want"
+completed '' >"$tmp/got"
+same 'objects, and those that bash completes' "$tmp/want" "$tmp/got"
+
+while read -r object; do
+	"$ddpctl" "$object" nonsense 1 2>"$tmp/said"
+	listed Keys >"$tmp/keys"
+	[ -s "$tmp/keys" ] || fail "$object has no keys: $(cat "$tmp/said")"
+	keys_of_page "$object" >"$tmp/page"
+	sort "$tmp/keys" >"$tmp/want"
+	sort "$tmp/page" >"$tmp/got"
+	same "keys of $object, and those of the manual page" "$tmp/want" "$tmp/got"
+	(cat "$tmp/keys" && echo show) | sort >"$tmp/want"
+	completed "$object" '' >"$tmp/got"
+	same "keys of $object, and those that bash completes" "$tmp/want" "$tmp/got"
+done <"$tmp/objects"
+
+"$ddpctl" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z]+' | tr -d ' ' | tr , '\n' | sort >"$tmp/want"
+completed - >"$tmp/got"
+same 'options, and those that bash completes' "$tmp/want" "$tmp/got"
+
+"$ddpctl" -j explain >"$tmp/json" || fail 'explain'
+python3 -c '
+import json, sys
+print("\n".join(sorted(e["name"] for e in json.load(sys.stdin) if e["name"])))' <"$tmp/json" | LC_ALL=C sort >"$tmp/want"
+completed explain '' >"$tmp/got"
+same 'errors, and those that bash completes' "$tmp/want" "$tmp/got"
+python3 -c '
+import json, sys
+print("\n".join(json.load(sys.stdin)[0]))' <"$tmp/json" | sort >"$tmp/want"
+keys_of_page error | sort >"$tmp/got"
+same 'keys of an error, and those of the manual page' "$tmp/want" "$tmp/got"
+
+# Behind a key come its values, behind those the keys again; arguments of options are no objects.
+[ "$(completed mw valid '')" = $'no\nyes' ] || fail 'values of valid'
+[ "$(completed mw 5 valid y)" = yes ] || fail 'values behind an id'
+[ "$(completed mw valid yes mr_)" = mr_stag ] || fail 'keys behind a value'
+[ "$(completed --socket cq qp ird)" = ird ] || fail 'keys behind --socket'
+[ "$(completed --timeout = 3 -j qp ird)" = ird ] || fail 'keys behind --timeout='
+[ "$(completed --socket "$tmp/sai")" = "$tmp/said" ] || fail 'the path of --socket'
+[ "$(completed --socket = "$tmp/sai")" = "$tmp/said" ] || fail 'the path of --socket='
+
+"$ddpctl" explain 0x1101 >"$tmp/want" || fail 'explain 0x1101'
+grep -q '^layer_name  DDP$' "$tmp/want" || fail "the layer is not told: $(cat "$tmp/want")"
+for code in 1/1/01 1/1/1 TAGGED_BOUNDS tagged_bounds; do
+	"$ddpctl" exp $code >"$tmp/got" || fail "explain $code"
+	same "0x1101 and $code" "$tmp/want" "$tmp/got"
+done
+"$ddpctl" explain 1/1/77 2>"$tmp/said"
+[ $? -eq 5 ] || fail 'a code that means nothing: not status 5'
+grep -q 'layer 1 (DDP)' "$tmp/said" || fail "$(cat "$tmp/said")"
+"$ddpctl" explain nonsense 2>/dev/null
+[ $? -eq 2 ] || fail 'what is no code: not status 2'
+"$ddpctl" explain 0x1101 0x1102 2>/dev/null
+[ $? -eq 2 ] || fail 'two codes: not status 2'
+"$ddpctl" qp 2>/dev/null
+[ $? -eq 3 ] || fail 'an object without a daemon: not status 3'

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ddpctl explain: every code that the protocol has, in each way to write it, and nothing else. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/explain.h"
+#include "ctl/print.h"
+#include "proto/perr.h"
+
+/* The value of a key of the row that code names. */
+static const char *told(const char *code, const char *key)
+{
+	static char text[FIELD_TEXT];
+	struct request_answer a = {0};
+
+	cr_assert_eq(explain_code(code, &a), CTL_EXIT_OK, "%s", code);
+	cr_assert_eq(a.n, 1);
+	field_text(field_find(&explain_object, key), &a.recs[0].status, false, text);
+	free(a.recs);
+	return text;
+}
+
+static void refused(const char *code, enum ctl_exit want)
+{
+	struct request_answer a = {.n = 4711};
+
+	cr_expect_eq(explain_code(code, &a), want, "'%s'", code);
+	cr_expect_eq(a.n, 4711, "the output was touched");
+}
+
+Test(explain, each_error_is_found_by_its_number_in_both_ways_and_by_its_name)
+{
+	for (unsigned p = PERR_NONE + 1; p < PERR_COUNT; p++) {
+		unsigned term = perr_term(p);
+		char hex[16], path[16];
+
+		snprintf(hex, sizeof(hex), "0x%04x", term);
+		snprintf(path, sizeof(path), "%u/%u/%02x", term >> 12, term >> 8 & 15, term & 0xff);
+		cr_expect_str_eq(told(hex, "name"), perr_name(p));
+		cr_expect_str_eq(told(path, "name"), perr_name(p));
+		cr_expect_str_eq(told(path, "term"), hex);
+		cr_expect_str_eq(told(perr_name(p), "term"), hex);
+		cr_expect_str_eq(told(perr_name(p), "text"), perr_text(p));
+	}
+}
+
+Test(explain, layer_type_and_code_are_told_with_the_words_of_the_rfcs)
+{
+	cr_expect_str_eq(told("TAGGED_BOUNDS", "layer"), "1");
+	cr_expect_str_eq(told("TAGGED_BOUNDS", "layer_name"), "DDP");
+	cr_expect_str_eq(told("TAGGED_BOUNDS", "type"), "1");
+	cr_expect_str_eq(told("TAGGED_BOUNDS", "type_name"), "tagged buffer");
+	cr_expect_str_eq(told("TAGGED_BOUNDS", "code"), "1");
+	cr_expect_str_eq(told("NO_BUFFER", "type_name"), "untagged buffer");
+	cr_expect_str_eq(told("ACCESS_STAG", "layer_name"), "RDMAP");
+	cr_expect_str_eq(told("ACCESS_STAG", "type_name"), "remote protection");
+	cr_expect_str_eq(told("OPCODE", "type_name"), "remote operation");
+	cr_expect_str_eq(told("CATASTROPHIC", "type_name"), "local catastrophic");
+	cr_expect_str_eq(told("DDP_CATASTROPHIC", "type_name"), "local catastrophic");
+	cr_expect_str_eq(told("ENH_IRD", "layer_name"), "LLP");
+}
+
+Test(explain, case_and_leading_zeros_do_not_count)
+{
+	cr_expect_str_eq(told("0X11", "name"), "CATASTROPHIC");
+	cr_expect_str_eq(told("0x2FF", "name"), "RDMAP_LENGTH");
+	cr_expect_str_eq(told("00/02/Ff", "name"), "RDMAP_LENGTH");
+	cr_expect_str_eq(told("1/1/1", "name"), "TAGGED_BOUNDS");
+	cr_expect_str_eq(told("tagged_Bounds", "term"), "0x1101");
+}
+
+Test(explain, codes_that_only_others_send_have_a_sentence)
+{
+	cr_expect_str_eq(told("0/2/08", "text"), "catastrophic error of all streams");
+	cr_expect_str_eq(told("0x01ff", "name"), "-");
+}
+
+Test(explain, a_code_that_means_nothing_is_5)
+{
+	static const char *const codes[] = {"0x1105", "1/1/05", "0x3fee", "15/15/ff", "0xffff"};
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		refused(codes[i], CTL_EXIT_NO_OBJECT);
+}
+
+Test(explain, what_is_no_code_is_2)
+{
+	static const char *const codes[] = {
+		"",       "1101",    "0x",     "0x12345", "0x11g1",  "-1",    "1/1",
+		"1/1/",   "/1/01",   "16/1/1", "1/16/01", "1/1/101", "1/1/g", "1/1/01/",
+		" 1/1/1", "+1/1/01", "NONE",   "TAGGED",  "-",       "1//01", "100000000000/1/1",
+	};
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		refused(codes[i], CTL_EXIT_USAGE);
+}
+
+Test(explain, without_a_code_all_are_told_once_and_in_full)
+{
+	const struct print_opts json = {.json = true};
+	struct request_answer a;
+	struct json_object *all;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	cr_assert_eq(explain_code(NULL, &a), CTL_EXIT_OK);
+	cr_assert_geq(a.n, PERR_COUNT - 1);
+	cr_assert_eq(print_records(f, &explain_object, a.recs, a.n, &json), 0);
+	fclose(f);
+	all = json_tokener_parse(text);
+	cr_assert_eq(json_object_array_length(all), a.n);
+	for (size_t i = 0; i < a.n; i++) {
+		struct json_object *term, *other, *type;
+		struct json_object *row = json_object_array_get_idx(all, i);
+
+		cr_assert(json_object_object_get_ex(row, "term", &term));
+		cr_assert(json_object_object_get_ex(row, "type_name", &type));
+		cr_expect_str_neq(json_object_get_string(type), "unknown");
+		for (size_t k = 0; k < i; k++) {
+			json_object_object_get_ex(json_object_array_get_idx(all, k), "term",
+						  &other);
+			cr_expect_not(json_object_equal(term, other));
+		}
+	}
+	json_object_put(all);
+	free(text);
+	free(a.recs);
+}
