@@ -207,8 +207,7 @@ int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct
 	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
 }
 
-int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
-		  struct reply *rep)
+int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep)
 {
 	char why[ACCT_WHY_MAX];
 

@@ -65,8 +65,7 @@ int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct
 		  struct reply *rep);
 
 /* Charges another amount in place of the one that was; if it refuses, nothing has changed. */
-int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
-		  struct reply *rep);
+int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep);
 
 /* Answers HELLO: makes bell page and event socket. 0 or a refusal. */
 int client_hello(struct client *c, const struct msg_hello *req, struct reply *rep);

@@ -32,7 +32,7 @@ enum {
 /* Not below 256: whoever owns it may change its key, and no value may become 0. */
 static uint32_t draw_stag(struct daemon *d)
 {
-	uint32_t v;
+	uint32_t v = 0;
 
 	do {
 		if (d->random_left == 0) {

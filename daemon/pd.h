@@ -13,7 +13,7 @@ struct client;
 struct pd {
 	struct client *client;
 	uint32_t handle;
-	uint64_t number; /* unique in the daemon, as the STag table knows it */
+	uint64_t number;              /* unique in the daemon, as the STag table knows it */
 	unsigned mrs, mws, qps, srqs; /* that belong to it */
 	struct acct_charge charge;
 };

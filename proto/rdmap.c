@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "proto/rdmap_atomic.h"
 #include "proto/rdmap_ep.h"
 #include "util/checked.h"
 
@@ -108,6 +109,7 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	init_queues(ep, cfg, base + l.slot, base + l.of_msn);
 	ep->ird.slot = (struct rdmap_ird_slot *)(void *)(base + l.ird);
 	ep->ird.size = ep->ird.limit = cfg->ird;
+	ep->tries = RDMAP_ATOMIC_TRIES;
 	return ep;
 }
 

@@ -7,8 +7,6 @@
 #include "util/be.h"
 #include "util/checked.h"
 
-enum { TRIES = 100000 }; /* against a program that changes the cell without end */
-
 static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "a lock would not be shared");
 
 /* ---- responder ---- */
@@ -33,20 +31,21 @@ static uint64_t result_of(uint64_t old, const struct wire_atomic_req *r)
 	return r->aop == WIRE_CMP_SWAP ? masked_swap(old, r) : masked_add(old, r->data, r->mask);
 }
 
-enum perr rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint64_t *ret_old)
+bool rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint32_t tries,
+			uint64_t *ret_old)
 {
 	uint64_t old = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
 
-	for (int i = 0; i < TRIES; i++) {
+	while (tries-- > 0) {
 		uint64_t new = result_of(old, r);
 
 		if (__atomic_compare_exchange_n(cell, &old, new, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE)) {
 			*ret_old = old;
-			return PERR_NONE;
+			return true;
 		}
 	}
-	return PERR_STREAM_CATASTROPHIC;
+	return false;
 }
 
 /* The cell of a request. RFC 7306 8.2: aligned as memory is, whatever its tagged offset. */
@@ -86,8 +85,8 @@ enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
 		return PERR_NONE;
 	wire_atomic_req_get(s->body, &r);
 	perr = find_cell(ep, &r, &cell);
-	if (perr == PERR_NONE)
-		perr = rdmap_atomic_apply(cell, &r, &s->old);
+	if (perr == PERR_NONE && !rdmap_atomic_apply(cell, &r, ep->tries, &s->old))
+		perr = PERR_CATASTROPHIC;
 	s->executed = perr == PERR_NONE;
 	return perr;
 }

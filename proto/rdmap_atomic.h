@@ -16,9 +16,11 @@
 /* An Atomic Request, whole and in its turn: opcode, access, alignment. PERR_NONE or an error. */
 enum perr rdmap_atomic_check(const struct rdmap *ep, const uint8_t body[WIRE_ATOMIC_REQ_LEN]);
 
+enum { RDMAP_ATOMIC_TRIES = 100000 }; /* against a program that changes the cell without end */
+
 /*
  * Carries out the request in the slot, unless that was done, after checking it anew.
- * PERR_NONE, or an error with memory unchanged.
+ * PERR_NONE; or an error with memory unchanged: PERR_CATASTROPHIC if others never let us.
  */
 enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s);
 
@@ -26,10 +28,11 @@ enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
 void rdmap_atomic_answer(const struct rdmap_ird_slot *s, uint8_t p[WIRE_ATOMIC_RESP_LEN]);
 
 /*
- * One operation on the cell: *ret_old is what was there before. PERR_STREAM_CATASTROPHIC
- * if others change it all the time.
+ * One operation on the cell: *ret_old is what was there before. False if others changed it
+ * each time it was tried, `tries` times.
  */
-enum perr rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint64_t *ret_old);
+bool rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint32_t tries,
+			uint64_t *ret_old);
 
 /* An Atomic Response for one of our requests: placed ahead of its turn, delivered in it. */
 enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,

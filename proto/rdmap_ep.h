@@ -152,6 +152,7 @@ struct rdmap {
 	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, and one for notices behind them */
 	uint32_t rq_taken;   /* receives taken and not completed, all queues together */
 	struct rdmap_ird ird;
+	uint32_t tries; /* to carry out an atomic */
 	struct rdmap_tx tx;
 	uint8_t term_in[WIRE_TERM_MAX]; /* QN 2: the peer's Terminate */
 	struct ddp_gather term_gather;

@@ -5,13 +5,6 @@
 
 enum { LAYER_LLP = 2, ETYPE_CATASTROPHIC = 0 };
 
-/* The RDMA header is copied for Read Requests alone (RFC 5040 4.8, RFC 7306 8.1), and not for
- * errors of the operation itself (figure 10). */
-static bool copies_request(const struct ssn_rec *c, enum perr perr)
-{
-	return c->ddp.opcode == WIRE_OP_READ_REQ && perr_term(perr) >> 8 == 1;
-}
-
 /* Which copies go with which error: RFC 5040 figure 10 and 7.1. */
 static struct wire_term describe(enum perr perr, const struct ssn_rec *c, const uint8_t *request)
 {
@@ -29,7 +22,8 @@ static struct wire_term describe(enum perr perr, const struct ssn_rec *c, const 
 		t.ddp_len = (uint8_t)wire_ddp_put(t.ddp, &c->ddp);
 		memcpy(t.ddp, c->ctl, sizeof(c->ctl));
 	}
-	if (t.has_ddp && request && copies_request(c, perr)) {
+	/* The RDMA header is copied for Read Requests alone: RFC 7306 8.1. */
+	if (t.has_ddp && request && c->ddp.opcode == WIRE_OP_READ_REQ) {
 		t.has_read = true;
 		memcpy(t.read, request, WIRE_READ_REQ_LEN);
 	}

@@ -429,7 +429,8 @@ static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, stru
 	enum perr perr = rdmap_atomic_execute(ep, s);
 
 	if (perr != PERR_NONE) {
-		rdmap_term_fail(ep, perr, &s->seg, s->body);
+		/* Of an error that is ours alone nothing is copied (RFC 7306 8.1). */
+		rdmap_term_fail(ep, perr, perr == PERR_CATASTROPHIC ? NULL : &s->seg, s->body);
 		return RDMAP_TX_FAILED;
 	}
 	rdmap_atomic_answer(s, seg->head + seg->head_len);

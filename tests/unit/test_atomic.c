@@ -10,6 +10,7 @@
 
 #include "proto/assoc_test.h"
 #include "proto/rdmap_atomic.h"
+#include "proto/rdmap_ep.h"
 #include "tests/lib/fake.h"
 #include "tests/lib/two.h"
 #include "tests/lib/vector.h"
@@ -58,7 +59,7 @@ Test(atomic, masks_cut_carries_and_choose_bits)
 		struct wire_atomic_req r = request_of(&effects[i]);
 		uint64_t cell = effects[i].old, old = 0;
 
-		cr_expect_eq(rdmap_atomic_apply(&cell, &r, &old), PERR_NONE);
+		cr_expect(rdmap_atomic_apply(&cell, &r, 1, &old));
 		cr_expect_eq(cell, effects[i].want, "row %u: %lx", i, (unsigned long)cell);
 		cr_expect_eq(old, effects[i].old);
 	}
@@ -97,7 +98,7 @@ Test(atomic, any_mask_adds_as_a_ripple_adder_does)
 		cell = v[0];
 		r.data = v[1];
 		r.mask = i % 3 ? v[2] : v[2] & v[1];
-		cr_assert_eq(rdmap_atomic_apply(&cell, &r, &old), PERR_NONE);
+		cr_assert(rdmap_atomic_apply(&cell, &r, 1, &old));
 		cr_assert_eq(cell, ripple(v[0], v[1], r.mask));
 	}
 }
@@ -118,7 +119,7 @@ static void *add(void *arg)
 	for (unsigned i = 0; i < ADDS; i++) {
 		if (a->local)
 			__atomic_fetch_add(a->cell, 1, __ATOMIC_RELAXED);
-		else if (rdmap_atomic_apply(a->cell, &one, &old) != PERR_NONE)
+		else if (!rdmap_atomic_apply(a->cell, &one, RDMAP_ATOMIC_TRIES, &old))
 			return a;
 	}
 	return NULL;
@@ -373,6 +374,48 @@ Test(atomic, runs_once_however_often_its_answer_is_made)
 	pair_pump(&two.a, &two.b);
 	cr_expect_eq(get_cell(two.mb), 1);
 	two_expect_done(two.qa, 1, RDMAP_OK);
+}
+
+/* rows: 7306-8.1-01 */
+Test(atomic, error_of_our_own_copies_no_header)
+{
+	struct wire_term t;
+	struct pair_msg m;
+
+	two.qb->ep->tries = 0; /* a local program that never lets us */
+	two_post(two.qa, atomic_request(RDMAP_FETCH_ADD, 1, 0));
+	while (two_move(&two.a, &two.b))
+		;
+	cr_assert(pair_pull(&two.b, &m));
+	cr_expect_eq(m.len, 2 + 18 + 4);
+	cr_assert(wire_term_get(m.b + 20, m.len - 20, &t));
+	cr_expect_eq(WIRE_TERM_WORD(t.layer, t.etype, t.code), perr_term(PERR_CATASTROPHIC));
+	pair_push(&two.a, &m);
+	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+}
+
+/* What rdma_recv() of RFC 4296 gives: messages, the end of a Write, an error. */
+/* rows: 4296-2.2.1-05 */
+Test(atomic, receives_tell_of_messages_of_writes_and_of_errors)
+{
+	struct rdmap_wr write = two_request(RDMAP_WRITE, 1, 0, 16);
+	struct rdmap_wr imm = {.cookie = 2, .op = RDMAP_IMM, .imm = 0xabc};
+	struct rdmap_done d;
+
+	for (unsigned i = 0; i < 3; i++)
+		pair_post_recv(two.qb, i, TWO_STAG_B, TWO_TO + 4096 + 64 * i, 64);
+	two_post(two.qa, two_request(RDMAP_SEND, 0, 0, 5));
+	two_post(two.qa, write);
+	two_post(two.qa, imm);
+	write.rto = 0;
+	two_post(two.qa, write);
+	pair_pump(&two.a, &two.b);
+	d = pair_done(two.qb);
+	cr_expect(d.status == RDMAP_OK && !d.immediate && d.len == 5);
+	d = pair_done(two.qb);
+	cr_expect(d.status == RDMAP_OK && d.immediate && d.imm == 0xabc);
+	cr_expect_arr_eq(two.mb, two.ma, 16);
+	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 /* QN 1 and QN 3 wrap each in its own place. */

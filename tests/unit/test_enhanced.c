@@ -139,6 +139,37 @@ Test(enhanced, both_sides_agree_on_depths_and_hear_what_the_other_said)
 	expect_depths(qa, 3, 4);
 }
 
+/* rows: 6581-9.1-07 5040-6.1-02 5040-6.1-03 5040-6.1-04 5040-6.1-05 */
+Test(enhanced, agreed_depths_bound_what_is_sent_and_what_is_taken)
+{
+	const struct wire_enh words = {.ird = 8, .ord = 3};
+	struct wire_ddp h = {.last = true, .dv = 1, .rv = 1, .opcode = WIRE_OP_READ_REQ, .qn = 1};
+	static const uint8_t nothing[WIRE_READ_REQ_LEN];
+	struct pair_msg m;
+	unsigned out = 0;
+	uint16_t sid;
+
+	ask(&words, "", &sid);
+	answer(sid, &(struct wire_enh){.ird = 3, .ord = 8});
+	pair_pump(&a, &b);
+	for (uint64_t i = 0; i < 6; i++) {
+		struct rdmap_wr wr = request(RDMAP_READ, i);
+
+		pair_post(qa, &wr);
+	}
+	while (pair_pull(&a, &m)) {
+		out++;
+		pair_push(&b, &m);
+	}
+	cr_expect_eq(out, 3, "%u Reads are out", out);
+	h.msn = 4; /* one more than b agreed to hold, all of them unanswered */
+	m = pair_segment(sid, 4, &h, nothing, sizeof(nothing));
+	pair_push(&b, &m);
+	while (pair_pull(&b, &m) && opcode_of(&m) != WIRE_OP_TERMINATE)
+		;
+	cr_expect_eq(be_get16(m.b + 20), 0x1202, "no buffer for it, not %04x", be_get16(m.b + 20));
+}
+
 /* rows: 6581-7-01 6581-9.1-10 6581-9.1-11 6581-9.1-12 6581-9.1-13 */
 Test(enhanced, what_is_not_negotiated_stays_as_it_was)
 {
@@ -540,4 +571,75 @@ Test(enhanced, flags_mean_nothing_without_the_peer_to_peer_model)
 	pair_post(qb, &back);
 	m = pull(&b);
 	cr_expect_eq(opcode_of(&m), WIRE_OP_SEND, "it need not wait");
+}
+
+/* ---- the life of a session, as that of a plain one ---- */
+
+/* rows: 6581-7-03 6581-7-11 6581-7-12 */
+Test(enhanced, session_follows_the_rules_of_a_plain_one)
+{
+	struct assoc_offer o = {.enh = &unchanged};
+	struct pair_msg m;
+	uint16_t sid;
+
+	/* refused without the program's order: a Terminate */
+	ask(&unchanged, "", &sid);
+	cr_assert_eq(assoc_refuse(b.assoc, sid), ASSOC_E_OK);
+	m = pull(&b);
+	cr_expect_eq(be_get32(m.b), WIRE_TERMINATE);
+	pair_push(&a, &m);
+	expect_event(&a, ASSOC_EV_REFUSED);
+	assoc_tx_acked(a.assoc);
+	assoc_tx_acked(b.assoc);
+
+	/* the stream's next session, from number 0; cancelled: nothing before the answer */
+	cr_assert_eq(assoc_connect(a.assoc, qa->ep, &o, &sid), ASSOC_E_OK);
+	m = pull(&a);
+	cr_expect_eq(be_get32(m.b), WIRE_ENH_INITIATE);
+	pair_push(&b, &m);
+	expect_event(&b, ASSOC_EV_REQUEST);
+	assoc_close(a.assoc, qa->ep);
+	expect_silence(&a);
+	cr_expect_eq(expect_event(&a, ASSOC_EV_CLOSED).why, ASSOC_WHY_LOCAL);
+	answer(sid, NULL);
+	pair_pump(&a, &b);
+	assoc_tx_acked(a.assoc);
+	assoc_tx_acked(b.assoc);
+	pair_pump(&a, &b);
+	expect_event(&b, ASSOC_EV_CLOSED);
+
+	/* not answered in time: a Terminate */
+	assoc_tx_acked(a.assoc);
+	assoc_tx_acked(b.assoc);
+	ask(&unchanged, "", &sid);
+	assoc_tick(b.assoc, PAIR_ANSWER_MS);
+	m = pull(&b);
+	cr_expect_eq(be_get32(m.b), WIRE_TERMINATE);
+}
+
+/* rows: 6581-7-03 */
+Test(enhanced, requests_beyond_the_limit_are_refused_and_glare_ends_both)
+{
+	static const char words[] = "\x3f\xff\x3f\xff";
+	unsigned asked_for = 0, refused = 0;
+	struct assoc_event ev;
+	struct pair_msg m;
+	uint16_t sid;
+
+	for (uint16_t i = 0; i < pair_cfg(false).pending_max + 2; i++) {
+		m = pair_control(i, 0, WIRE_ENH_INITIATE, words, 4);
+		pair_push(&b, &m);
+	}
+	while (pair_event(&b, &ev))
+		asked_for++;
+	while (pair_pull(&b, &m))
+		refused += be_get16(m.b + 2) == WIRE_TERMINATE;
+	cr_expect_eq(asked_for, pair_cfg(false).pending_max);
+	cr_expect_eq(refused, 2);
+
+	sid = asked(&unchanged);
+	m = pair_control(sid, 0, WIRE_ENH_INITIATE, words, 4);
+	pair_push(&a, &m);
+	assoc_tx_acked(a.assoc);
+	cr_expect_eq(be_get16(pull(&a).b + 2), WIRE_TERMINATE);
 }

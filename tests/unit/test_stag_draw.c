@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* STag values are hard to predict, spread over all 32 bits, and not given again soon. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "daemon/daemon.h"
+#include "proto/stag.h"
+
+enum { DRAWS = 10000, BITS = 32, NIBBLES = 16 };
+
+static struct daemon d;
+static uint32_t drawn[DRAWS];
+
+/* Registers and deregisters, so that a freed value could be given again at once. */
+static void setup(void)
+{
+	d.stags = stag_table_init(calloc(1, stag_table_size(64)), 64);
+	for (unsigned i = 0; i < DRAWS; i++) {
+		struct stag_region r = {.len = 1};
+
+		cr_assert_eq(daemon_add_stag(&d, &r), 0);
+		drawn[i] = r.stag;
+		cr_assert(stag_remove(d.stags, r.stag));
+	}
+}
+
+static void teardown(void)
+{
+	free(d.stags);
+}
+
+TestSuite(stag_draw, .init = setup, .fini = teardown);
+
+/* rows: 5040-8.1.1-02 5040-8.1.1-03 */
+Test(stag_draw, every_bit_is_as_often_set_as_not)
+{
+	for (unsigned b = 0; b < BITS; b++) {
+		unsigned set = 0, turned = 0;
+
+		for (unsigned i = 0; i < DRAWS; i++) {
+			set += drawn[i] >> b & 1;
+			turned += i > 0 && ((drawn[i] ^ drawn[i - 1]) >> b & 1);
+		}
+		/* Ten standard deviations: never by chance. */
+		cr_expect(set > DRAWS / 2 - 500 && set < DRAWS / 2 + 500, "bit %u: %u", b, set);
+		cr_expect(turned > DRAWS / 2 - 500 && turned < DRAWS / 2 + 500,
+			  "bit %u turns %u times from one value to the next", b, turned);
+	}
+}
+
+/* rows: 5040-8.1.1-03 */
+Test(stag_draw, values_are_spread_over_the_whole_range)
+{
+	unsigned in[NIBBLES] = {0};
+
+	for (unsigned i = 0; i < DRAWS; i++)
+		in[drawn[i] >> 28]++;
+	for (unsigned i = 0; i < NIBBLES; i++)
+		cr_expect(in[i] > DRAWS / NIBBLES - 250 && in[i] < DRAWS / NIBBLES + 250,
+			  "values %xxxxxxxx: %u", i, in[i]);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Values come by chance from all there are: among so many one could be seen twice, not three. */
+/* rows: 5042-6.1.1-02 */
+Test(stag_draw, freed_values_do_not_come_back_soon)
+{
+	unsigned again = 0;
+
+	qsort(drawn, DRAWS, sizeof(drawn[0]), compare);
+	for (unsigned i = 1; i < DRAWS; i++)
+		again += drawn[i] == drawn[i - 1];
+	cr_expect_lt(again, 3);
+}
+
+/* Whoever owns a value may change its key, and none may become 0 by that. */
+Test(stag_draw, no_value_is_0_with_any_key)
+{
+	for (unsigned i = 0; i < DRAWS; i++)
+		cr_expect_gt(drawn[i], STAG_KEY);
+}
