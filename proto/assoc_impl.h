@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of an association, for assoc*.c alone. assoc.c: calls, events, time, and what a
- * session orders; assoc_tx.c: what is sent next; assoc_rx.c: what an arriving message is.
+ * Inside of an association, for assoc*.c alone. assoc.c: calls, time, and what a session
+ * orders; assoc_event.c: what it has to tell; assoc_tx.c: what is sent next; assoc_rx.c: what an
+ * arriving message is.
  */
 #ifndef PROTO_ASSOC_IMPL_H
 #define PROTO_ASSOC_IMPL_H

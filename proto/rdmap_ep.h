@@ -5,6 +5,7 @@
  *   sq   send-side requests from taking to completion, in order          rdmap_sq.c
  *   rq   receives taken from the owner, QN 0                              rdmap_rq.c
  *   ird  the peer's Read and Atomic Requests, QN 1                        rdmap_ird.c
+ *   work requests of our own, judged and begun                            rdmap_work.c
  *   tx   the message being cut into segments                              rdmap_tx.c
  *   rx   arriving segments: one row per opcode                            rdmap_rx.c
  *   RFC 7306: what an atomic does, and its two messages                   rdmap_atomic.c

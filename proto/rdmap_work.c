@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/rdmap_work.h"
+
+#include "proto/rdmap_raw.h"
+#include "proto/rdmap_term.h"
+#include "util/be.h"
+
+enum {
+	IDLE_BURST = 32, /* requests in a row that send nothing before others have their turn */
+	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE,
+};
+
+/* ---- is it any good? ---- */
+
+static uint64_t payload_of(const struct rdmap_wr *wr)
+{
+	return wr->flags & RDMAP_INLINE ? wr->len : sgl_total(wr->sge, wr->nsge);
+}
+
+/* What each kind of request may look like. */
+static const struct form {
+	uint8_t min_sge, max_sge;
+	bool payload; /* its elements are what is sent, so they may come inline */
+	bool ext;     /* RFC 7306 */
+	bool local;   /* nothing of it is sent */
+} forms[] = {
+	[RDMAP_SEND] = {0, SGL_MAX, .payload = true},
+	[RDMAP_SEND_INV] = {0, SGL_MAX, .payload = true},
+	[RDMAP_WRITE] = {0, SGL_MAX, .payload = true},
+	[RDMAP_READ] = {1, 1},
+	[RDMAP_IMM] = {0, 0, .ext = true},
+	[RDMAP_FETCH_ADD] = {0, 1, .ext = true},
+	[RDMAP_CMP_SWAP] = {0, 1, .ext = true},
+	[RDMAP_BIND] = {0, 0, .local = true},
+	[RDMAP_LOCAL_INV] = {0, 0, .local = true},
+};
+
+static bool is_atomic(const struct rdmap_wr *wr)
+{
+	return wr->op == RDMAP_FETCH_ADD || wr->op == RDMAP_CMP_SWAP;
+}
+
+static enum rdmap_status judge_op(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	if (wr->op >= sizeof(forms) / sizeof(forms[0]) || (wr->flags & ~FLAGS))
+		return RDMAP_LOC_OP;
+	if (wr->flags & RDMAP_INLINE && !forms[wr->op].payload)
+		return RDMAP_LOC_OP;
+	if (forms[wr->op].ext && ep->plain)
+		return RDMAP_LOC_OP;
+	if (rdmap_op_asks(wr->op) && ep->sq.ord == 0)
+		return RDMAP_LOC_OP;
+	return ep->raw ? rdmap_raw_judge(wr) : RDMAP_OK;
+}
+
+/* Everything about a request that can be judged without looking at memory. */
+static enum rdmap_status judge_form(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	enum rdmap_status status = wr->status != RDMAP_OK ? wr->status : judge_op(ep, wr);
+
+	if (status != RDMAP_OK)
+		return status;
+	if (wr->flags & RDMAP_INLINE)
+		return wr->len <= RDMAP_INLINE_MAX ? RDMAP_OK : RDMAP_LOC_LEN;
+	if (wr->nsge < forms[wr->op].min_sge || wr->nsge > forms[wr->op].max_sge)
+		return RDMAP_LOC_SGE;
+	if (is_atomic(wr) && wr->nsge == 1 && wr->sge[0].len != sizeof(uint64_t))
+		return RDMAP_LOC_LEN;
+	return payload_of(wr) <= UINT32_MAX ? RDMAP_OK : RDMAP_LOC_LEN;
+}
+
+static void locate(struct perr_at *at, const struct sgl_elem *bad)
+{
+	*at = (struct perr_at){.stag = bad->stag, .to = bad->to, .len = bad->len};
+}
+
+/* All memory of a request is checked before its first byte leaves. */
+static enum rdmap_status judge_memory(struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	const struct sgl_elem *bad;
+	int why;
+
+	if (wr->flags & RDMAP_INLINE)
+		return RDMAP_OK;
+	why = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->who,
+			rdmap_op_asks(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
+	if (why != STAG_E_OK)
+		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
+	return rdmap_status_of_stag(why);
+}
+
+/* ---- which one is next ---- */
+
+void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
+{
+	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
+
+	r->status = (uint8_t)status;
+	r->ended = true;
+	ep->tx.held = false;
+	rdmap_sq_report(ep);
+}
+
+/* Takes the next request to tx.wr. False if there is none or no room for it. */
+static bool take_work(struct rdmap *ep)
+{
+	if (rdmap_sq_full(&ep->sq) || !ep->ops->take_send(ep->user, &ep->tx.wr))
+		return false;
+	ep->tx.held = true;
+	rdmap_sq_add(&ep->sq, &ep->tx.wr);
+	return true;
+}
+
+/* A fence, or the limit on outstanding Reads, holds the request and all behind it. */
+static bool has_to_wait(const struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = &ep->tx.wr;
+
+	if (wr->flags & RDMAP_FENCE && ep->sq.asks > 0)
+		return true;
+	return rdmap_op_asks(wr->op) && ep->sq.asks == ep->sq.ord;
+}
+
+static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	struct stag_bind b = {
+		.window = wr->rstag,
+		.region = wr->bind.region,
+		.rights = wr->bind.rights,
+		.to = wr->rto,
+		.len = wr->bind.len,
+	};
+
+	if (stag_bind(ep->stags, &b, &ep->who) == STAG_BIND_OK)
+		return RDMAP_OK;
+	rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = b.window, .to = b.to};
+	return RDMAP_BIND_FAILED;
+}
+
+/* A request that sends nothing is done at once, in its turn. */
+static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	int why;
+
+	if (wr->op == RDMAP_BIND)
+		return bind_window(ep, wr);
+	why = stag_invalidate(ep->stags, wr->inv_stag, &ep->who);
+	if (why != STAG_E_OK)
+		rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = wr->inv_stag};
+	return rdmap_status_of_stag(why);
+}
+
+/* Finds a request that can begin now, and ends those that send nothing or never can. */
+static bool find_work(struct rdmap *ep)
+{
+	for (int i = 0; i < IDLE_BURST; i++) {
+		const struct rdmap_wr *wr = &ep->tx.wr;
+		enum rdmap_status status;
+
+		if (!ep->tx.held && !take_work(ep))
+			return false;
+		status = judge_form(ep, wr);
+		if (status == RDMAP_OK) {
+			if (has_to_wait(ep))
+				return false;
+			status = judge_memory(ep, wr);
+		}
+		if (status == RDMAP_OK && !forms[wr->op].local)
+			return true;
+		rdmap_work_end(ep, status == RDMAP_OK ? do_local(ep, wr) : status);
+	}
+	ep->tx.tired = true;
+	return false;
+}
+
+/* ---- its message ---- */
+
+static uint8_t send_opcode(const struct rdmap_wr *wr)
+{
+	if (wr->op == RDMAP_SEND_INV)
+		return wr->flags & RDMAP_SOLICITED ? WIRE_OP_SEND_SE_INV : WIRE_OP_SEND_INV;
+	return wr->flags & RDMAP_SOLICITED ? WIRE_OP_SEND_SE : WIRE_OP_SEND;
+}
+
+/* Opcode, queue or buffer of a request's message, RFC 5040 figure 4 and RFC 7306 4.1. */
+static void address(const struct rdmap_wr *wr, struct wire_ddp *h)
+{
+	switch (wr->op) {
+	case RDMAP_WRITE:
+		h->opcode = WIRE_OP_WRITE;
+		h->tagged = true;
+		h->stag = wr->rstag;
+		h->to = wr->rto;
+		break;
+	case RDMAP_READ:
+	case RDMAP_FETCH_ADD:
+	case RDMAP_CMP_SWAP:
+		h->opcode = wr->op == RDMAP_READ ? WIRE_OP_READ_REQ : WIRE_OP_ATOMIC_REQ;
+		h->qn = WIRE_QN_READ_REQ;
+		break;
+	case RDMAP_IMM:
+		h->opcode = wr->flags & RDMAP_SOLICITED ? WIRE_OP_IMM_SE : WIRE_OP_IMM;
+		h->qn = WIRE_QN_SEND;
+		break;
+	default:
+		h->opcode = send_opcode(wr);
+		h->inv_stag = wr->op == RDMAP_SEND_INV ? wr->inv_stag : 0;
+		h->qn = WIRE_QN_SEND;
+		break;
+	}
+}
+
+uint32_t rdmap_work_header(const struct rdmap_wr *wr)
+{
+	switch (wr->op) {
+	case RDMAP_READ:
+		return WIRE_READ_REQ_LEN;
+	case RDMAP_IMM:
+		return WIRE_IMM_LEN;
+	case RDMAP_FETCH_ADD:
+	case RDMAP_CMP_SWAP:
+		return WIRE_ATOMIC_REQ_LEN;
+	default:
+		return 0;
+	}
+}
+
+static void begin_work(struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = &ep->tx.wr;
+	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
+	uint32_t header = rdmap_work_header(wr);
+	struct wire_ddp h = {.dv = 1, .rv = 1};
+
+	r->len = (uint32_t)payload_of(wr);
+	if (rdmap_op_asks(wr->op) && wr->nsge > 0)
+		r->sink = wr->sge[0];
+	if (ep->raw)
+		rdmap_raw_address(wr, &h);
+	else
+		address(wr, &h);
+	if (!h.tagged)
+		r->msn = h.msn = ep->tx.msn[h.qn];
+	ddp_tx_begin(&ep->tx.msg, &h, header ? header : r->len);
+	ep->tx.kind = RDMAP_WORK;
+	ep->tx.burst = 0;
+}
+
+/*
+ * RFC 6581 9.2: an empty message that tells the responder to go ahead. It is a request of
+ * nobody's, so it completes to nobody.
+ */
+static void begin_rtr(struct rdmap *ep)
+{
+	uint8_t rtr = ep->tx.rtr;
+
+	ep->tx.rtr = 0;
+	ep->tx.wr = (struct rdmap_wr){
+		.op = rtr == WIRE_RTR_SEND    ? RDMAP_SEND
+		      : rtr == WIRE_RTR_WRITE ? RDMAP_WRITE
+					      : RDMAP_READ,
+	};
+	ep->tx.held = true;
+	rdmap_sq_add(&ep->sq, &ep->tx.wr);
+	rdmap_sq_youngest(&ep->sq)->hidden = true;
+	begin_work(ep);
+}
+
+bool rdmap_work_begin(struct rdmap *ep)
+{
+	if (ep->tx.rtr) {
+		begin_rtr(ep);
+		return true;
+	}
+	if (!find_work(ep))
+		return false;
+	begin_work(ep);
+	return true;
+}
+
+/* ---- its segments ---- */
+
+static void put_read_req(const struct rdmap_wr *wr, uint8_t *p)
+{
+	struct wire_read_req req = {wr->sge[0].stag, wr->sge[0].to, wr->sge[0].len, wr->rstag,
+				    wr->rto};
+
+	wire_read_req_put(p, &req);
+}
+
+/* The request's number serves as its identifier: unique among those outstanding. */
+static void put_atomic_req(const struct rdmap_wr *wr, uint32_t id, uint8_t *p)
+{
+	struct wire_atomic_req req = {
+		.aop = wr->op == RDMAP_CMP_SWAP ? WIRE_CMP_SWAP : WIRE_FETCH_ADD,
+		.id = id,
+		.stag = wr->rstag,
+		.to = wr->rto,
+		.data = wr->atomic.data,
+		.mask = wr->atomic.mask,
+		.compare = wr->atomic.compare,
+		.compare_mask = wr->atomic.compare_mask,
+	};
+
+	wire_atomic_req_put(p, &req);
+}
+
+static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
+{
+	const struct rdmap_wr *wr = &ep->tx.wr;
+	uint8_t *p = seg->head + seg->head_len;
+
+	if (wr->op == RDMAP_READ)
+		put_read_req(wr, p);
+	else if (wr->op == RDMAP_IMM)
+		be_put64(p, wr->imm);
+	else
+		put_atomic_req(wr, ep->sq.tail - 1, p);
+	seg->head_len += rdmap_work_header(wr);
+}
+
+/* Payload of a segment of our own request. Its memory may be gone since the last one. */
+int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
+{
+	const struct rdmap_wr *wr = &ep->tx.wr;
+	const struct ddp_tx *m = &ep->tx.msg;
+	const struct sgl_elem *bad;
+	enum rdmap_status status;
+	int n, why;
+
+	if (rdmap_work_header(wr)) {
+		header_body(ep, seg);
+		return RDMAP_TX_SEGMENT;
+	}
+	if (wr->flags & RDMAP_INLINE) {
+		seg->body[0] = (struct span){(uint8_t *)wr->inl + m->off, m->now};
+		seg->nbody = m->now > 0;
+		return RDMAP_TX_SEGMENT;
+	}
+	n = sgl_resolve(wr->sge, wr->nsge, m->off, m->now, ep->stags, &ep->who, 0, seg->body, &bad,
+			&why);
+	if (n >= 0) {
+		seg->nbody = (unsigned)n;
+		return RDMAP_TX_SEGMENT;
+	}
+	locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
+	status = rdmap_status_of_stag(why);
+	if (m->off == 0) {
+		ep->tx.kind = RDMAP_NOTHING;
+		rdmap_work_end(ep, status);
+		return RDMAP_TX_NONE;
+	}
+	rdmap_sq_youngest(&ep->sq)->status = (uint8_t)status;
+	rdmap_term_fail(ep, PERR_CATASTROPHIC, NULL, NULL);
+	return RDMAP_TX_FAILED;
+}
