@@ -46,7 +46,7 @@ static void describe_opening(const struct assoc_stream *s, struct assoc_event *r
 {
 	ret->priv = s->priv;
 	ret->priv_len = s->priv_len;
-	ret->enhanced = s->enhanced;
+	ret->enhanced = s->worded;
 	ret->enh = s->theirs;
 }
 

@@ -34,6 +34,7 @@ struct assoc_stream {
 	bool spoken;                  /* the transport took a chunk of this session */
 	uint8_t first;                /* Initiate, Accept or Reject to be sent, with priv; or 0 */
 	bool enhanced;                /* the session's Initiate is an enhanced one (RFC 6581) */
+	bool worded;                  /* the peer's message that opens or answers is one, too */
 	struct wire_enh mine, theirs; /* what was said in its messages */
 	struct enh_terms terms;       /* what an endpoint is bound with */
 	bool end;                     /* a Terminate is to be sent */

@@ -231,8 +231,11 @@ static void keep_words(struct assoc_stream *s, const struct ssn_rec *c, const ui
 	uint32_t len = behind_code(c);
 
 	s->theirs = (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
-	if (wire_func_enhanced(c->func) && len >= WIRE_ENH_LEN) {
+	s->worded = wire_func_enhanced(c->func);
+	if (s->worded && len >= WIRE_ENH_LEN) {
 		wire_enh_get(p, &s->theirs);
+		if (!s->theirs.p2p)
+			s->theirs.rtr = 0; /* ignored, RFC 6581 9.2 */
 		p += WIRE_ENH_LEN;
 		len -= WIRE_ENH_LEN;
 	}

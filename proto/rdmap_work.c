@@ -24,15 +24,15 @@ static const struct form {
 	bool ext;     /* RFC 7306 */
 	bool local;   /* nothing of it is sent */
 } forms[] = {
-	[RDMAP_SEND] = {0, SGL_MAX, .payload = true},
-	[RDMAP_SEND_INV] = {0, SGL_MAX, .payload = true},
-	[RDMAP_WRITE] = {0, SGL_MAX, .payload = true},
-	[RDMAP_READ] = {1, 1},
-	[RDMAP_IMM] = {0, 0, .ext = true},
-	[RDMAP_FETCH_ADD] = {0, 1, .ext = true},
-	[RDMAP_CMP_SWAP] = {0, 1, .ext = true},
-	[RDMAP_BIND] = {0, 0, .local = true},
-	[RDMAP_LOCAL_INV] = {0, 0, .local = true},
+	[RDMAP_SEND] = {.max_sge = SGL_MAX, .payload = true},
+	[RDMAP_SEND_INV] = {.max_sge = SGL_MAX, .payload = true},
+	[RDMAP_WRITE] = {.max_sge = SGL_MAX, .payload = true},
+	[RDMAP_READ] = {.min_sge = 1, .max_sge = 1},
+	[RDMAP_IMM] = {.ext = true},
+	[RDMAP_FETCH_ADD] = {.max_sge = 1, .ext = true},
+	[RDMAP_CMP_SWAP] = {.max_sge = 1, .ext = true},
+	[RDMAP_BIND] = {.local = true},
+	[RDMAP_LOCAL_INV] = {.local = true},
 };
 
 static bool is_atomic(const struct rdmap_wr *wr)

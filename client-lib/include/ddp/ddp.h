@@ -423,8 +423,8 @@ struct ddp_cm_event {
 /* For one listener or one session. user: returned by ddp_id_user(). */
 int ddp_create_id(struct ddp_ctx *ctx, void *user, struct ddp_id **ret);
 
-/* Ends what it has: listener, unanswered request, session. -EBUSY while it has a QP or events that
- * are not acknowledged. */
+/* Ends what it has: listener (the requests that wait at it are refused, without an event),
+ * unanswered request, session. -EBUSY while it has a QP or events that are not acknowledged. */
 int ddp_destroy_id(struct ddp_id *id);
 
 /* The caller's pointer; an id from CONNECT_REQUEST begins with NULL. The QP: NULL if it has none.

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RFC 6581 7, 9: we ask with an Enhanced Initiate, the daemon answers. */
+#include <errno.h>
+#include <string.h>
+
+#include "tests/raw/case.h"
+#include "tests/raw/pair.h"
+#include "tests/raw/stage.h"
+#include "tests/raw/whole.h"
+#include "util/be.h"
+
+#define OK(call)                                                                                   \
+	do {                                                                                       \
+		int r_ = (call);                                                                   \
+		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
+	} while (0)
+
+enum { DEPTH = 0x3fff, IRD = 16, ORD = 8, RTR_1 = RAW_A | RAW_B, RTR_2 = RAW_C | RAW_D };
+
+static const struct victim_opts opts = {.recvs = 4, .size = 64, .ird = IRD, .ord = ORD};
+
+/* The event's word for what a message said. */
+static uint16_t told(uint16_t word)
+{
+	return (word & DEPTH) == RAW_KEEP ? DDP_READS_UNCHANGED : word & DEPTH;
+}
+
+static unsigned flags(uint16_t first, uint16_t second)
+{
+	unsigned f = DDP_CONN_NEGOTIATE;
+
+	if (first & RAW_A)
+		f |= DDP_CONN_PEER_TO_PEER | (first & RAW_B ? DDP_CONN_RTR_SEND : 0) |
+		     (second & RAW_C ? DDP_CONN_RTR_WRITE : 0) |
+		     (second & RAW_D ? DDP_CONN_RTR_READ : 0);
+	return f;
+}
+
+/* Sends the Enhanced Initiate; the victim is told all that it says. */
+static struct ddp_id *request(struct pair *p, uint16_t first, uint16_t second, const void *priv,
+			      size_t n)
+{
+	struct raw_msg m = raw_enhanced(RAW_E_INITIATE, first, second, priv, n);
+	struct ddp_cm_event *ev;
+	struct ddp_id *id;
+
+	p->opts = opts;
+	p->msn = 1;
+	link_begin(p->l, p->sid, false);
+	link_send(p->l, p->sid, &m);
+	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	id = ev->id;
+	MUST(ev->conn_flags == flags(first, second) && ev->peer_ird == told(first) &&
+		     ev->peer_ord == told(second),
+	     "flags %x, ird %x, ord %x", ev->conn_flags, ev->peer_ird, ev->peer_ord);
+	MUST(ev->private_len == n && memcmp(n ? ev->private_data : "", n ? priv : "", n) == 0,
+	     "%zu bytes of private data", ev->private_len);
+	ddp_ack_cm_event(ev);
+	return id;
+}
+
+/* The words of the Enhanced Accept, whose private data must be these. */
+static void answer(struct pair *p, const void *priv, size_t n, uint16_t ret[2])
+{
+	struct raw_msg m = link_take(p->l, p->sid), want;
+
+	ret[0] = be_get16(m.b + 4);
+	ret[1] = be_get16(m.b + 6);
+	want = raw_enhanced(RAW_E_ACCEPT, ret[0], ret[1], priv, n);
+	if (m.len >= 8 && raw_same(&m, &want))
+		return;
+	stage_hex("came", m.b, m.len);
+	stage_fail("not an Enhanced Accept with %zu bytes of private data", n);
+}
+
+static void accept_with(struct pair *p, struct ddp_id *id, const struct ddp_conn_param *param,
+			uint16_t ret[2])
+{
+	p->v = victim_end(id, &opts);
+	OK(ddp_accept(id, param));
+	answer(p, param ? param->private_data : NULL, param ? param->private_len : 0, ret);
+	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+}
+
+/* What RFC 6581 9.1 and 9.2 demand of the answer to these words, and that it is what holds. */
+static void check(struct pair *p, uint16_t first, uint16_t second, const uint16_t got[2])
+{
+	struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
+	uint16_t ird = got[0] & DEPTH, ord = got[1] & DEPTH;
+
+	OK(ddp_query_qp(p->v.qp, &attr));
+	if ((second & DEPTH) == RAW_KEEP)
+		MUST(ird == RAW_KEEP && attr.ird == IRD, "IRD %x, %u holds", ird, attr.ird);
+	else
+		MUST(ird == attr.ird && ird <= IRD && (ird >= (second & DEPTH) || ird == IRD),
+		     "IRD %x, %u holds", ird, attr.ird);
+	if ((first & DEPTH) == RAW_KEEP)
+		MUST(ord == RAW_KEEP && attr.ord == ORD, "ORD %x, %u holds", ord, attr.ord);
+	else
+		MUST(ord == attr.ord && ord <= ORD && ord <= (first & DEPTH), "ORD %x, %u holds",
+		     ord, attr.ord);
+	MUST(attr.peer_ird == told(first) && attr.peer_ord == told(second), "the peer's depths");
+	MUST((got[0] & RAW_A) == (first & RAW_A), "A is not echoed");
+	if (!(first & RAW_A)) {
+		MUST(!(got[0] & RAW_B) && !(got[1] & RTR_2), "B, C or D without A");
+		return;
+	}
+	MUST(got[0] & RAW_B || got[1] & RTR_2, "no ready-to-receive message is offered");
+	MUST((got[0] & first & RAW_B) == (first & RAW_B) &&
+		     (got[1] & second & RTR_2) == (second & RTR_2),
+	     "not all that was asked for is offered");
+	MUST(!(got[1] & RAW_D) || ird == RAW_KEEP || ird >= 1, "D with IRD 0");
+}
+
+static void words(void)
+{
+	static const uint16_t w[][2] = {
+		{RTR_1 | 16, RAW_D | 8}, /* V24 */
+		{RAW_KEEP, RAW_KEEP},    /* V26 */
+		{16, 8},                 /* */
+		{2, 3},                  /* */
+		{0, 0},                  /* */
+		{0x3ffe, 0x3ffe},        /* absurd */
+		{RAW_KEEP, 4},           /* */
+		{4, RAW_KEEP},           /* */
+		{RAW_B | 4, RTR_2 | 4},  /* B, C and D without A */
+		{RAW_A | 4, 4},          /* A without any of them */
+		{RAW_A, RAW_D},          /* a Read, and no Reads */
+		{RAW_A | 1, RAW_C | 1},  /* */
+		{RTR_1 | 1, 1},          /* */
+		{RTR_1 | RAW_KEEP, RTR_2 | RAW_KEEP},
+	};
+	struct pair p = {.l = pair_listener(0)};
+
+	for (unsigned i = 0; i < sizeof(w) / sizeof(w[0]); i++) {
+		struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+		uint16_t got[2];
+
+		param.private_data = "back";
+		param.private_len = i % 5;
+		accept_with(&p, request(&p, w[i][0], w[i][1], "hi!", i % 4), &param, got);
+		check(&p, w[i][0], w[i][1], got);
+		pair_end(&p);
+		p.sid += 2;
+	}
+}
+
+/* The program wants less than there is. */
+static void wishes(void)
+{
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct pair p = {.l = pair_listener(0)};
+	uint16_t got[2];
+	struct ddp_id *id;
+
+	param.flags = DDP_CONN_NEGOTIATE;
+	param.ird = 3;
+	param.ord = 2;
+	accept_with(&p, request(&p, 10, 3, NULL, 0), &param, got);
+	check(&p, 10, 3, got);
+	MUST(got[0] == 3 && got[1] == 2, "%04x %04x", got[0], got[1]);
+	pair_end(&p);
+	p.sid = 2;
+	param.ird = param.ord = DDP_READS_NONE;
+	accept_with(&p, request(&p, 10, 0, NULL, 0), &param, got);
+	MUST(got[0] == 0 && got[1] == 0, "%04x %04x", got[0], got[1]);
+	pair_end(&p);
+	p.sid = 4;
+	param.ord = 5; /* more than we take */
+	param.ird = DDP_READS_MAX;
+	id = request(&p, 4, 4, NULL, 0);
+	p.v = victim_end(id, &opts);
+	MUST(ddp_accept(id, &param) == -ERANGE, "ORD 5 was accepted");
+	param.ord = 4;
+	OK(ddp_accept(id, &param));
+	answer(&p, NULL, 0, got);
+	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	MUST((got[1] & DEPTH) == 4, "ORD %u", got[1] & DEPTH);
+	pair_end(&p);
+}
+
+/* The depths that were agreed on hold: one more has no buffer. */
+static void depth_holds(void)
+{
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct pair p = {.l = pair_listener(0)};
+	struct victim_region r = victim_region(victim_pd(), 16 << 20, 0, DDP_ACCESS_REMOTE_READ);
+	struct raw_read big = {1, 2, 16 << 20, r.mr->rkey, 0}, none = {1, 2, 0, 0, 0};
+	struct raw_msg third = raw_read(3, none), want, end = raw_control(RAW_END, NULL, 0);
+	uint16_t got[2];
+	struct whole w;
+
+	param.flags = DDP_CONN_NEGOTIATE;
+	param.ird = 2;
+	param.ord = DDP_READS_MAX;
+	accept_with(&p, request(&p, 4, 2, NULL, 0), &param, got);
+	pair_tx(&p, raw_read(1, big));
+	pair_tx(&p, raw_read(2, none));
+	pair_tx(&p, third);
+	w = whole_take(p.l, p.sid);
+	want = raw_terminate_for(RAW_ERR(1, 2, 2), &third);
+	MUST(w.cut && raw_same(&w.term, &want), "Terminate %04x", raw_error(&w.term));
+	link_expect(p.l, p.sid, &end, "Session Terminate");
+	pair_tx(&p, end);
+	pair_disconnected(&p, true, RAW_ERR(1, 2, 2));
+}
+
+/* ---- private data ---- */
+
+static const uint8_t bytes[513] = "private data behind the words";
+
+static void private_data(void)
+{
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct pair p = {.l = pair_listener(0)};
+	struct raw_msg end = raw_control(RAW_END, NULL, 0);
+	uint16_t got[2];
+	struct ddp_id *id;
+
+	param.private_data = bytes;
+	param.private_len = 508;
+	accept_with(&p, request(&p, 1, 1, bytes, 508), &param, got);
+	pair_end(&p);
+	p.sid += 2;
+	id = request(&p, 1, 1, bytes, 1);
+	p.v = victim_end(id, &opts);
+	param.private_len = 509;
+	MUST(ddp_accept(id, &param) < 0, "509 bytes were taken");
+	param.private_len = 0;
+	OK(ddp_accept(id, &param));
+	answer(&p, NULL, 0, got);
+	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	pair_end(&p);
+	/* Too short for the words, or too long. */
+	for (unsigned n = 0; n < 5; n++) {
+		struct raw_msg m = raw_control(RAW_E_INITIATE, bytes, n < 4 ? n : 513);
+
+		p.sid += 2;
+		link_begin(p.l, p.sid, false);
+		link_send(p.l, p.sid, &m);
+		link_expect(p.l, p.sid, &end, "Session Terminate");
+	}
+	pair_marker(p.l);
+	link_nothing_left(p.l);
+}
+
+static void rejected(void)
+{
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct pair p = {.l = pair_listener(0)};
+	struct raw_msg m;
+	struct ddp_id *id;
+
+	for (unsigned n = 0; n < 3; n++) {
+		id = request(&p, RTR_1 | 2, RTR_2 | 2, "x", 1);
+		param.private_data = bytes;
+		param.private_len = n == 2 ? 508 : n;
+		param.flags = n ? DDP_CONN_NEGOTIATE : 0;
+		param.ird = 5;
+		param.ord = 6;
+		OK(ddp_reject(id, &param));
+		OK(ddp_destroy_id(id));
+		m = link_take(p.l, p.sid);
+		MUST(m.ppid == RAW_CONTROL && raw_code(&m) == RAW_E_REJECT &&
+			     m.len == 8 + param.private_len &&
+			     memcmp(m.b + 8, bytes, param.private_len) == 0,
+		     "no Enhanced Reject with words and %zu bytes", param.private_len);
+		MUST(n == 0 ||
+			     ((be_get16(m.b + 4) & DEPTH) == 5 && (be_get16(m.b + 6) & DEPTH) == 6),
+		     "words %04x %04x", be_get16(m.b + 4), be_get16(m.b + 6));
+		p.sid += 2;
+	}
+	pair_marker(p.l);
+	link_nothing_left(p.l);
+}
+
+/* Nobody decides: the answer is Terminate, as ever. */
+static void refused(void)
+{
+	struct pair p = {0};
+	struct raw_msg m = raw_enhanced(RAW_E_INITIATE, 1, 1, NULL, 0);
+	struct raw_msg end = raw_control(RAW_END, NULL, 0);
+	struct ddp_id *listener, *id;
+
+	victim_open(0);
+	listener = victim_listen(1);
+	p.l = link_to(stage.daemon[0].addr, stage.port);
+	id = request(&p, 1, 1, NULL, 0);
+	link_send(p.l, 2, &m);
+	link_expect(p.l, 2, &end, "Session Terminate");
+	OK(ddp_destroy_id(listener));
+	link_expect(p.l, 0, &end, "Session Terminate");
+	OK(ddp_destroy_id(id));
+	link_send(p.l, 4, &m);
+	link_expect(p.l, 4, &end, "Session Terminate");
+}
+
+/* Plain is answered plainly, next to enhanced ones. */
+static void in_kind(void)
+{
+	struct pair p = pair_new(&opts), q = {.l = p.l, .sid = 2};
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct raw_msg m = raw_control(RAW_INITIATE, bytes, 512), no;
+	struct ddp_cm_event *ev;
+	struct ddp_id *id;
+	uint16_t got[2];
+
+	accept_with(&q, request(&q, 1, 1, NULL, 0), NULL, got);
+	pair_alive(&q);
+	link_begin(p.l, 4, false);
+	link_send(p.l, 4, &m);
+	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	id = ev->id;
+	MUST(ev->conn_flags == 0 && ev->private_len == 512, "flags %x", ev->conn_flags);
+	ddp_ack_cm_event(ev);
+	param.flags = DDP_CONN_NEGOTIATE;
+	OK(ddp_reject(id, &param));
+	no = raw_control(RAW_REJECT, NULL, 0);
+	link_expect(p.l, 4, &no, "a plain Reject");
+	pair_alive(&p);
+}
+
+/* ---- ready to receive ---- */
+
+static void expect_send(struct pair *p)
+{
+	struct raw_msg want = raw_send(1, "waiting", 7);
+
+	link_expect(p->l, p->sid, &want, "the Send that was held back");
+}
+
+/* A peer-to-peer session with these ready-to-receive messages, in which the victim has something to
+ * say at once. */
+static void eager_with(struct pair *p, uint16_t first, uint16_t second)
+{
+	struct ddp_sge sge = {(uintptr_t) "waiting", 7, 0};
+	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_SEND};
+	uint16_t got[2];
+
+	accept_with(p, request(p, RAW_A | first | 4, second | 4, NULL, 0), NULL, got);
+	wr.send_flags = DDP_SEND_INLINE;
+	victim_post(&p->v, wr);
+	pair_marker(p->l);
+	MUST(link_waiting(p->l, p->sid) == 0, "it does not wait for us");
+}
+
+static void eager(struct pair *p)
+{
+	eager_with(p, RAW_B, RTR_2);
+}
+
+static void ready(void)
+{
+	struct pair p = {.l = pair_listener(0)};
+	struct raw_read none = {5, 6, 0, UINT32_MAX, UINT64_MAX};
+	struct raw_msg want = raw_response(5, 6, NULL, 0);
+
+	eager(&p);
+	pair_tx(&p, raw_write(UINT32_MAX, UINT64_MAX, NULL, 0));
+	expect_send(&p);
+	pair_alive(&p);
+	pair_end(&p);
+
+	p.sid = 2;
+	eager(&p);
+	pair_tx(&p, raw_read(1, none));
+	{
+		/* The answer and the Send, in this order or the other. */
+		struct raw_msg a = link_take(p.l, p.sid), b = link_take(p.l, p.sid);
+		struct raw_msg send = raw_send(1, "waiting", 7);
+
+		MUST((raw_same(&a, &want) && raw_same(&b, &send)) ||
+			     (raw_same(&b, &want) && raw_same(&a, &send)),
+		     "not the Read Response and the Send");
+	}
+	pair_tx(&p, raw_read(2, none));
+	link_expect(p.l, p.sid, &want, "the Read Response");
+	pair_alive(&p);
+	pair_end(&p);
+
+	/* An empty Send takes no receive of the program, whatever else it might have been. */
+	for (unsigned i = 0; i < 2; i++) {
+		p.sid = (uint16_t)(4 + 2 * i);
+		eager_with(&p, RAW_B, i ? RTR_2 : 0);
+		pair_tx(&p, raw_send(1, NULL, 0));
+		p.msn = 2;
+		expect_send(&p);
+		pair_alive(&p);
+		pair_end(&p);
+	}
+
+	p.sid = 8;
+	eager(&p);
+	pair_alive(&p); /* data instead */
+	expect_send(&p);
+	pair_alive(&p);
+	pair_end(&p);
+}
+
+/* Without A nothing is waited for and an empty Send is the program's. */
+static void client_server(void)
+{
+	struct pair p = {.l = pair_listener(0)};
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
+	struct raw_msg want = raw_send(1, NULL, 0);
+	uint16_t got[2];
+
+	accept_with(&p, request(&p, RAW_B | 4, RTR_2 | 4, NULL, 0), NULL, got);
+	victim_post(&p.v, wr);
+	link_expect(p.l, p.sid, &want, "the Send");
+	pair_tx(&p, raw_send(1, NULL, 0));
+	victim_received(&p.v, 0, 0);
+	p.msn = 2;
+	pair_alive(&p);
+	pair_end(&p);
+}
+
+/* A peer that ends it before it was ready. */
+static void never_ready(void)
+{
+	struct pair p = {.l = pair_listener(0)};
+	struct raw_msg end = raw_control(RAW_END, NULL, 0);
+
+	eager(&p);
+	pair_tx(&p, end);
+	link_expect(p.l, p.sid, &end, "Session Terminate");
+	MUST(victim_wc(p.v.scq).status == DDP_WC_FLUSH_ERR, "the Send was completed");
+	pair_disconnected(&p, false, 0);
+}
+
+/* ---- switched off ---- */
+
+static void off(void)
+{
+	struct raw_msg m = raw_enhanced(RAW_E_INITIATE, RAW_KEEP, RAW_KEEP, NULL, 0);
+	struct raw_msg end = raw_control(RAW_END, NULL, 0);
+	struct pair p;
+
+	stage.daemon[0] = stage.daemon[1];
+	p = pair_new(NULL);
+	link_send(p.l, 2, &m);
+	link_expect(p.l, 2, &end, "Session Terminate");
+	victim_no_event();
+	pair_alive(&p);
+}
+
+const struct raw_case case_enh_passive[] = {
+	{"enh-words",
+	 "6581-7-01 6581-7-04 6581-7-05 6581-7-08 6581-7-09 6581-7-11 6581-7-12 6581-9-01 "
+	 "6581-9-02 6581-9.1-01 6581-9.1-02 6581-9.1-03 6581-9.1-04 6581-9.1-10 6581-9.1-12 "
+	 "6581-9.2-01 6581-9.2-03 6581-9.2-04 6581-9.2-05 6581-9.2-06 6581-9.2-07 6581-9.2-08 "
+	 "6581-9.2-11 6581-9.2-12 6581-10-01 6581-12-01",
+	 words},
+	{"enh-wishes", "6581-9.1-02 6581-9.1-04", wishes},
+	{"enh-depth-holds", "6581-9.1-01 5040-6.1-05", depth_holds},
+	{"enh-private", "6581-7-04 6581-7-06 6581-12-01", private_data},
+	{"enh-rejected", "6581-7-01 6581-7-02 6581-7-04 6581-9.1-05 6581-10-01", rejected},
+	{"enh-refused", "6581-7-07 6581-7-03 6581-10-01", refused},
+	{"enh-in-kind", "6581-10-02 6581-10-04", in_kind},
+	{"enh-ready", "6581-9.2-03 6581-5-01", ready},
+	{"enh-client-server", "6581-9.2-12", client_server},
+	{"enh-never-ready", "6581-7-11", never_ready},
+	{"enh-off", "5043-6.1-04 6581-10-05", off},
+	{0},
+};

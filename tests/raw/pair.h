@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A session between the raw peer and the daemon's client, how it begins and how it ends: what
+ * nearly every case is about.
+ */
+#ifndef TESTS_RAW_PAIR_H
+#define TESTS_RAW_PAIR_H
+
+#include "tests/raw/link.h"
+#include "tests/raw/raw.h"
+#include "tests/raw/victim.h"
+
+/* Streams of cases begin here; MARKER is pair_marker()'s. */
+enum { PAIR_FIRST = 0, PAIR_MARKER = 254 };
+
+struct pair {
+	struct link *l;
+	uint16_t sid;
+	struct victim_end v;
+	struct victim_opts opts;
+	uint32_t msn; /* of our next Send: counts itself only in pair_send() */
+};
+
+/* The victim attached to daemon 0 listens, and there is an association to it. */
+struct link *pair_listener(int backlog);
+
+/* A session that we begin on the stream and the victim accepts. */
+struct pair pair_passive(struct link *l, uint16_t sid, const struct victim_opts *o);
+
+/* All of it: daemon, listener, association, session on stream 0. o may be NULL. */
+struct pair pair_new(const struct victim_opts *o);
+
+/* After a session is over: a new one like it on the stream after the last one, or the same. */
+void pair_next(struct pair *p);
+
+/* A session that the victim begins and we accept; pair_requested() does not answer. */
+struct pair pair_active(const struct victim_opts *o);
+struct pair pair_requested(const struct victim_opts *o);
+
+/* Another one of the same association. */
+void pair_again(struct pair *p);
+
+/* Sends under the next DDP-SSN. */
+void pair_tx(struct pair *p, struct raw_msg m);
+
+/* Sends a few bytes as a Send, and requires that they are received by the next receive. */
+void pair_alive(struct pair *p);
+
+/* Both sides end the session in order. */
+void pair_end(struct pair *p);
+
+/* The daemon must answer the message with the Terminate that says `err`, and with a Session
+ * Terminate, and tell the victim. The rest of the session is then over. */
+void pair_refused(struct pair *p, uint16_t err, const struct raw_msg *culprit);
+
+/* The same for one out of n errors. */
+void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n,
+		      const struct raw_msg *culprit);
+
+/* The daemon must answer what is in no legal pattern with a Session Terminate alone, and tell the
+ * victim an error. */
+void pair_violated(struct pair *p);
+
+/* Waits for DISCONNECTED with an error (or without) and this Terminate, and flushes. */
+void pair_disconnected(struct pair *p, bool error, uint16_t term);
+
+/* Everything that was sent before was handled, and whatever it caused was said: a session on
+ * another stream is asked for and refused. */
+void pair_marker(struct link *l);
+
+#endif

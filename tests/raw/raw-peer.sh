@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: whatever a peer sends over an association, the daemon does what RFC 5043, 5041, 5040, 7306 and
+# 6581 say. The raw peer is written from these texts alone; its cases are listed by raw_peer -l.
+# Usage: raw-peer.sh [CASE...]
+# shellcheck source=tests/system/lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl
+
+raw=$bin/tests/raw/raw_peer
+[ -x "$raw" ] || skip 'needs tests/raw/raw_peer, which is not built'
+
+# Packets small enough that a message of some kilobytes has several segments, and waits short enough for cases
+# that see them end.
+user='user: {mtu: 1500}'
+quick='session: {pending_max: 8, close_ms: 2000'
+
+a=$(address 0) b=$(address 1)
+daemon a "$a" "$user" "$quick}"
+daemon b "$b" "$user" "$quick, answer_ms: 200, extensions: off, enhanced: off}"
+"$raw" "$(socket_of a)" "$a" "$(socket_of b)" "$b" "$(address 2)" "$@" || fail 'the raw peer'
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"

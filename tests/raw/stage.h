@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a case runs on: where the daemons are, turns of the loop, and how a case fails. One process
+ * runs one case, so that a case which fails leaves nothing behind for the next one.
+ */
+#ifndef TESTS_RAW_STAGE_H
+#define TESTS_RAW_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STAGE_WAIT_MS = 10000 }; /* a case that waits longer for something has failed */
+
+struct stage_daemon {
+	const char *socket, *addr;
+};
+
+/* Of this process. */
+struct stage {
+	const char *name;              /* of the case */
+	const char *detail;            /* what it is at, or NULL */
+	uint16_t port;                 /* SCTP port that no other case uses */
+	const char *addr;              /* of the raw peer */
+	struct stage_daemon daemon[2]; /* the second one has all options switched off */
+};
+extern struct stage stage;
+
+/* Says what was expected and what came, and ends the process. */
+_Noreturn void stage_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#define MUST(cond, ...)                                                                            \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			stage_fail(__VA_ARGS__);                                                   \
+	} while (0)
+
+/* Monotonic milliseconds. */
+uint64_t stage_now_ms(void);
+
+/* Whose turns they are: link_turn() unless said otherwise. */
+void stage_use(void (*turn)(int fd));
+
+/* One turn of the transport; sleeps until there is something to do, also on fd if it is not
+ * negative. After `end` the case fails: it has waited too long for `what`. */
+void stage_turn(int fd, uint64_t end, const char *what);
+
+/* Turns until the condition holds. */
+#define UNTIL(cond, fd, what)                                                                      \
+	for (uint64_t until_ = stage_now_ms() + STAGE_WAIT_MS; !(cond);)                           \
+	stage_turn(fd, until_, what)
+
+/* Prints bytes as hex. */
+void stage_hex(const char *title, const void *p, uint32_t n);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/raw/victim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/raw/stage.h"
+
+enum { INBOX = 1 << 18, DEPTH = 64, BIG_DEPTH = 4096 };
+
+static struct ddp_ctx *ctx;
+static struct ddp_pd *pd;
+static struct victim_region inbox;
+
+#define OK(call)                                                                                   \
+	do {                                                                                       \
+		int r_ = (call);                                                                   \
+		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
+	} while (0)
+
+void victim_open(unsigned daemon)
+{
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+
+	attr.socket = stage.daemon[daemon].socket;
+	OK(ddp_open(&attr, &ctx));
+	OK(ddp_alloc_pd(ctx, &pd));
+	inbox = victim_region(pd, INBOX, 0x100000, DDP_ACCESS_LOCAL_WRITE);
+}
+
+struct ddp_pd *victim_pd(void)
+{
+	return pd;
+}
+
+struct ddp_ctx *victim_ctx(void)
+{
+	return ctx;
+}
+
+struct ddp_id *victim_listen(int backlog)
+{
+	struct ddp_id *id;
+
+	OK(ddp_create_id(ctx, NULL, &id));
+	OK(ddp_listen(id, NULL, stage.port, backlog));
+	return id;
+}
+
+/* ---- events ---- */
+
+struct ddp_cm_event *victim_event(enum ddp_cm_event_type type)
+{
+	struct ddp_cm_event *ev = NULL;
+	int r;
+
+	UNTIL((r = ddp_get_cm_event(ctx, &ev, 0)) != -EAGAIN, ddp_fd(ctx), ddp_event_str(type));
+	OK(r);
+	MUST(ev->type == type, "expected event %s, %s came: err %d, term %04x: %s",
+	     ddp_event_str(type), ddp_event_str(ev->type), ev->err, ev->term, ev->reason);
+	return ev;
+}
+
+void victim_no_event(void)
+{
+	struct ddp_cm_event *ev;
+	int r = ddp_get_cm_event(ctx, &ev, 0);
+
+	MUST(r == -EAGAIN, "expected no event, %s came: err %d, term %04x: %s",
+	     ddp_event_str(ev->type), ev->err, ev->term, ev->reason);
+}
+
+void victim_dump(void)
+{
+	struct ddp_cm_event *ev;
+
+	while (ctx && ddp_get_cm_event(ctx, &ev, 0) == 0)
+		printf("  event left: %s: err %d, term %04x: %s\n", ddp_event_str(ev->type),
+		       ev->err, ev->term, ev->reason);
+}
+
+/* ---- ends ---- */
+
+static struct ddp_cq *make_cq(uint32_t entries)
+{
+	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
+	struct ddp_cq *cq;
+
+	attr.entries = entries;
+	OK(ddp_create_cq(ctx, &attr, &cq));
+	return cq;
+}
+
+static void post_recvs(struct victim_end *e, const struct victim_opts *o)
+{
+	MUST((uint64_t)o->recvs * o->size <= INBOX, "the inbox is too small");
+	for (unsigned i = 0; i < o->recvs; i++) {
+		struct ddp_sge sge = {inbox.mr->iova + (uint64_t)i * o->size, o->size,
+				      inbox.mr->lkey};
+		struct ddp_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = o->size > 0};
+
+		OK(ddp_post_recv(e->qp, &wr, NULL));
+	}
+	e->posted = o->recvs;
+}
+
+struct victim_end victim_end(struct ddp_id *id, const struct victim_opts *o)
+{
+	static const struct victim_opts none;
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct victim_end e = {.id = id};
+	uint32_t depth;
+
+	o = o ? o : &none;
+	depth = o->recvs > DEPTH ? BIG_DEPTH : DEPTH;
+	if (!e.id)
+		OK(ddp_create_id(ctx, NULL, &e.id));
+	e.scq = make_cq(2 * DEPTH);
+	e.rcq = make_cq(2 * depth);
+	init.send_cq = e.scq;
+	init.recv_cq = e.rcq;
+	init.max_send_wr = DEPTH;
+	init.max_recv_wr = depth;
+	init.max_inline = 128;
+	init.max_ird = o->ird;
+	init.max_ord = o->ord;
+	OK(ddp_create_qp(e.id, pd, &init, &e.qp));
+	if (o->recvs) {
+		memset(inbox.p, VICTIM_FILL, inbox.len);
+		post_recvs(&e, o);
+	}
+	return e;
+}
+
+void victim_end_free(struct victim_end *e)
+{
+	OK(ddp_destroy_qp(e->qp));
+	OK(ddp_destroy_id(e->id));
+	OK(ddp_destroy_cq(e->scq));
+	OK(ddp_destroy_cq(e->rcq));
+	*e = (struct victim_end){0};
+}
+
+const uint8_t *victim_inbox(const struct victim_opts *o, unsigned i)
+{
+	return inbox.p + (size_t)i * o->size;
+}
+
+/* ---- work ---- */
+
+static int poll_one(struct ddp_cq *cq, struct ddp_wc *ret)
+{
+	int r = ddp_poll_cq(cq, 1, ret);
+
+	if (r == 0 && ddp_req_notify_cq(cq, 0) == 1)
+		r = ddp_poll_cq(cq, 1, ret);
+	OK(r);
+	return r;
+}
+
+struct ddp_wc victim_wc(struct ddp_cq *cq)
+{
+	struct ddp_wc wc;
+
+	UNTIL(poll_one(cq, &wc) == 1, ddp_cq_fd(cq), "a completion");
+	return wc;
+}
+
+struct ddp_wc victim_received(struct victim_end *e, uint64_t wr_id, uint32_t len)
+{
+	struct ddp_wc wc = victim_wc(e->rcq);
+
+	e->posted--;
+	MUST(wc.status == DDP_WC_SUCCESS && wc.opcode == DDP_WC_RECV && wc.wr_id == wr_id &&
+		     wc.byte_len == len,
+	     "receive %u of %u bytes expected, %s of %u: %u bytes, %s came", (unsigned)wr_id, len,
+	     ddp_wc_opcode_str(wc.opcode), (unsigned)wc.wr_id, wc.byte_len,
+	     ddp_wc_status_str(wc.status));
+	return wc;
+}
+
+void victim_idle(struct ddp_cq *cq)
+{
+	struct ddp_wc wc = {0};
+
+	MUST(ddp_poll_cq(cq, 1, &wc) == 0, "completion of %s %u, %s: none was expected",
+	     ddp_wc_opcode_str(wc.opcode), (unsigned)wc.wr_id, ddp_wc_status_str(wc.status));
+}
+
+void victim_flushed(struct victim_end *e)
+{
+	for (; e->posted; e->posted--) {
+		struct ddp_wc wc = victim_wc(e->rcq);
+
+		MUST(wc.status == DDP_WC_FLUSH_ERR || wc.status == DDP_WC_REM_OP_ERR ||
+			     wc.status == DDP_WC_LOC_LEN_ERR,
+		     "receive %u should be flushed: %s", (unsigned)wc.wr_id,
+		     ddp_wc_status_str(wc.status));
+	}
+	victim_idle(e->rcq);
+}
+
+void victim_post(struct victim_end *e, struct ddp_send_wr wr)
+{
+	wr.send_flags |= DDP_SEND_SIGNALED;
+	OK(ddp_post_send(e->qp, &wr, NULL));
+}
+
+/* ---- memory ---- */
+
+struct victim_region victim_region(struct ddp_pd *domain, size_t len, uint64_t iova,
+				   unsigned access)
+{
+	struct victim_region r = {.len = len};
+	size_t whole = len + 2 * VICTIM_GUARD;
+	int fd = memfd_create("region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint8_t *p;
+
+	MUST(fd >= 0 && ftruncate(fd, (off_t)whole) == 0, "memfd: %s", strerror(errno));
+	p = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	MUST(p != MAP_FAILED, "mmap: %s", strerror(errno));
+	memset(p, VICTIM_WALL, whole);
+	r.p = p + VICTIM_GUARD;
+	memset(r.p, VICTIM_FILL, len);
+	OK(ddp_reg_memfd(domain, fd, VICTIM_GUARD, len, r.p, iova, access, &r.mr));
+	close(fd);
+	return r;
+}
+
+void victim_guards(const struct victim_region *r)
+{
+	for (unsigned i = 0; i < VICTIM_GUARD; i++) {
+		MUST(r->p[-1 - (int)i] == VICTIM_WALL, "byte -%u of the region was written", i + 1);
+		MUST(r->p[r->len + i] == VICTIM_WALL, "byte %u behind the region was written", i);
+	}
+}
+
+void victim_untouched(const struct victim_region *r, size_t from, size_t n)
+{
+	victim_guards(r);
+	for (size_t i = 0; i < r->len; i++)
+		MUST((i >= from && i < from + n) || r->p[i] == VICTIM_FILL,
+		     "byte %zu of the region was written: %02x", i, r->p[i]);
+}
