@@ -53,11 +53,14 @@ union any_reply {
 	uint8_t bytes[MSG_MAX];
 };
 
-/* Whether the reply of len bytes and nfds descriptors is the one that was asked for. */
+/* Whether the reply of len bytes and nfds descriptors is the one that was asked for. An error of
+ * seq 0 ends the connection, whatever was asked. */
 static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_reply *reply,
 		       size_t len, unsigned nfds)
 {
-	if (len < sizeof(reply->hdr) || reply->hdr.seq != r->rec->seq)
+	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
+
+	if (len < sizeof(reply->hdr) || (reply->hdr.seq != r->rec->seq && !any))
 		return violation(ctx, r->call, "answers something else");
 	if (reply->hdr.op == MSG_ERROR) {
 		if (len != sizeof(reply->error) || nfds != 0)

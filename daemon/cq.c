@@ -54,7 +54,8 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 
 	if (!checked_pow2(req->entries) || req->entries > max)
 		return reply_refuse(rep, EINVAL,
-				    "completion queue of %u entries: not a power of two up to %u",
+				    "completion queue of %u entries: not a power of two up to %u "
+				    "(limits.cqe)",
 				    req->entries, max);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
@@ -171,10 +172,12 @@ void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)
 static void ring_bell(struct cq *cq)
 {
 	uint32_t sleeper = ring_sleeper(&cq->ring);
+	bool solicited = cq->solicited;
 
-	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !cq->solicited))
-		return;
+	/* Of this turn alone: who goes to sleep later looks at what is there before. */
 	cq->solicited = false;
+	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
+		return;
 	ring_awake(&cq->ring);
 	evfd_signal(cq->bell);
 	cq->bells++;

@@ -268,8 +268,9 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 		return map(&e, next->access, fd, &next->map, rep);
 	if (!(next->access & ~mr->access & STAG_LOCAL_WRITE))
 		return 0;
-	if (mprotect(next->map.map, next->map.map_len, PROT_READ | PROT_WRITE) < 0)
-		return reply_refuse(rep, errno,
+	if (next->map.is_private ||
+	    mprotect(next->map.map, next->map.map_len, PROT_READ | PROT_WRITE) < 0)
+		return reply_refuse(rep, EACCES,
 				    "memory region 0x%08x: its descriptor was not opened for "
 				    "writing, or is sealed against it",
 				    mr->stag);

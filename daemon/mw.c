@@ -178,6 +178,17 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 	return 0;
 }
 
+void mw_release(struct client *c, uint64_t pd, uint64_t scope)
+{
+	struct stag_who who = {.pd = pd, .scope = scope};
+	uint32_t pos = 0;
+	const struct mw *mw;
+
+	while ((mw = idtab_next(&c->mws, &pos)))
+		if (mw->type == MSG_MW_TYPE_2)
+			stag_invalidate(c->daemon->stags, row(mw)->stag, &who);
+}
+
 /* ---- looking at it ---- */
 
 void mw_query(const struct mw *mw, struct msg_mw_state *ret)

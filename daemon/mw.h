@@ -31,6 +31,9 @@ int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep
 /* Binds a type 1 window, under a new value: to mr, or to nothing (NULL). 0 or a refusal. */
 int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep);
 
+/* Type 2 windows that are bound to the endpoint of that scope are not any more: it has ended. */
+void mw_release(struct client *c, uint64_t pd, uint64_t scope);
+
 /* All but hdr. */
 void mw_query(const struct mw *mw, struct msg_mw_state *ret);
 

@@ -367,14 +367,14 @@ bool peer_send_all(struct daemon *d)
 	return any;
 }
 
-/* Sessions begin at the opener. Were the other side to shut down at the same time, it would cut the
- * next one off; so it waits longer. */
 /* Whoever wanted the association has given up, or it is gone. */
 static bool unwanted(const struct peer *p)
 {
 	return p->state == PEER_DOWN || (p->state == PEER_CONNECTING && list_empty(&p->waiting));
 }
 
+/* Sessions begin at the opener. Were the other side to shut down at the same time, it would cut the
+ * next one off; so it waits longer. */
 static uint32_t idle_ms(const struct peer *p)
 {
 	if (p->daemon->stopping)

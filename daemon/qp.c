@@ -8,6 +8,7 @@
 
 #include "daemon/client.h"
 #include "daemon/cq.h"
+#include "daemon/mw.h"
 #include "daemon/pd.h"
 #include "daemon/peer.h"
 #include "daemon/srq.h"
@@ -23,8 +24,9 @@ static int check_depth(const char *what, uint32_t n, uint32_t max, struct reply 
 	if (checked_pow2(n) && n <= max)
 		return 0;
 	return reply_refuse(rep, EINVAL,
-			    "queue pair: %s ring of %u entries: not a power of two up to %u", what,
-			    n, max);
+			    "queue pair: %s ring of %u entries: not a power of two up to %u "
+			    "(limits.qp_wr)",
+			    what, n, max);
 }
 
 static int check_max(const char *what, uint32_t n, uint32_t min, uint32_t max, struct reply *rep)
@@ -62,6 +64,19 @@ static int check_type(const struct msg_create_qp *req, struct reply *rep)
 	return r ? r : check_max("raw_notify", req->raw_notify, 0, UINT8_MAX, rep);
 }
 
+/* Each queue of a raw one, and the notices, have room for all its receives. */
+static int check_room(const struct client *c, const struct msg_create_qp *req, struct reply *rep)
+{
+	uint32_t max = c->daemon->cfg.limits.qp_wr, queues = req->raw_queues + 1U;
+
+	if (req->type != MSG_QP_RAW || (uint64_t)req->rq_entries * queues <= max)
+		return 0;
+	return reply_refuse(rep, EINVAL,
+			    "queue pair: receive ring of %u entries for %u raw queues and notices: "
+			    "%u times %u is more than %u (limits.qp_wr)",
+			    req->rq_entries, req->raw_queues, req->rq_entries, queues, max);
+}
+
 static int check_init(const struct client *c, const struct msg_create_qp *req, struct reply *rep)
 {
 	int r = check_type(req, rep);
@@ -70,6 +85,8 @@ static int check_init(const struct client *c, const struct msg_create_qp *req, s
 		r = check_depth("send", req->sq_entries, c->daemon->cfg.limits.qp_wr, rep);
 	if (!r)
 		r = check_receives(c, req, rep);
+	if (!r)
+		r = check_room(c, req, rep);
 	if (!r)
 		r = check_max("max_send_sge", req->max_send_sge, 1, WQE_MAX_SGE, rep);
 	if (!r)
@@ -275,6 +292,7 @@ struct qp *qp_free(struct qp *qp)
 	if (!qp)
 		return NULL;
 	qp_abandon(qp);
+	mw_release(qp->client, qp->pd->number, qp->scope);
 	idtab_del(&qp->client->qps, qp->handle);
 	release_parts(qp);
 	if (qp->map)
@@ -347,7 +365,7 @@ uint32_t qp_number(const struct client *c, uint64_t scope)
 	uint32_t pos = 0;
 	const struct qp *qp;
 
-	while ((qp = idtab_next(&c->qps, &pos)))
+	while (scope != 0 && (qp = idtab_next(&c->qps, &pos)))
 		if (qp->scope == scope)
 			return qp->num;
 	return 0;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "daemon/client.h"
+#include "daemon/mw.h"
 #include "daemon/offer.h"
+#include "daemon/pd.h"
 #include "daemon/peer.h"
 #include "daemon/qp.h"
 #include "daemon/wr.h"
@@ -89,6 +91,7 @@ static void enter_error(struct qp *qp)
 {
 	detach(qp);
 	qp->state = QP_ERROR;
+	mw_release(qp->client, qp->pd->number, qp->scope);
 	if (!qp->srq)
 		ring_sleep(&qp->rq, RING_SLEEPS); /* receives ring too from now on */
 	wr_flush(qp);

@@ -128,7 +128,6 @@ static void put_link(struct ctl_assoc *r, const struct llp_info *info)
 	r->udp_port = info->remote_udp_port;
 	r->streams = info->streams;
 	r->gso = info->gso;
-	r->max_message = info->max_message;
 	r->mtu = info->mtu;
 	r->srtt_us = info->srtt_us;
 	r->rto_ms = info->rto_ms;
@@ -166,6 +165,7 @@ static void show_assocs(struct show *s)
 		if (p->assoc) {
 			llp_info(p->conn, &info);
 			put_link(r, &info);
+			r->max_message = p->dp.mulpdu;
 			r->sessions = assoc_sessions(p->assoc);
 			put_counters(r, assoc_counters(p->assoc));
 		}

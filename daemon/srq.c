@@ -31,7 +31,7 @@ static int check(const struct client *c, const struct msg_create_srq *req, struc
 	if (!checked_pow2(req->entries) || req->entries > max)
 		return reply_refuse(rep, EINVAL,
 				    "shared receive queue of %u entries: not a power of two up "
-				    "to %u",
+				    "to %u (limits.qp_wr)",
 				    req->entries, max);
 	if (req->max_sge < 1 || req->max_sge > WQE_MAX_SGE)
 		return reply_refuse(rep, EINVAL,

@@ -9,52 +9,12 @@
 #include "daemon/queue.h"
 #include "daemon/srq.h"
 
-/* ---- the form of entries ---- */
+/* ---- what entries say ---- */
 
-/* Whether their STags hold is for the protocol to see, in their turn. */
-
-enum {
-	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED,
-	WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC,
-	CELL = 8,            /* bytes that an atomic works on */
-	RSVD_SEND_BITS = 40, /* RsvdULP of an untagged segment */
-	RSVD_WRITE_BITS = 8, /* ... of a tagged one */
-	ANY = WQE_MAX_SGE,
-};
-
-/* What an entry of each opcode may have. */
-static const struct form {
-	uint8_t flags;
-	uint8_t min_sge, max_sge; /* within those of the queue pair */
-	bool raw;                 /* raw queue pairs know it */
-	bool extension;           /* RFC 7306 */
-} forms[] = {
-	[RDMAP_SEND] = {.flags = FLAGS | RDMAP_INLINE, .max_sge = ANY, .raw = true},
-	[RDMAP_SEND_INV] = {.flags = FLAGS | RDMAP_INLINE, .max_sge = ANY},
-	[RDMAP_WRITE] = {.flags = FLAGS | RDMAP_INLINE, .max_sge = ANY, .raw = true},
-	[RDMAP_READ] = {.flags = FLAGS, .min_sge = 1, .max_sge = 1},
-	[RDMAP_IMM] = {.flags = FLAGS, .extension = true},
-	[RDMAP_FETCH_ADD] = {.flags = FLAGS, .max_sge = 1, .extension = true},
-	[RDMAP_CMP_SWAP] = {.flags = FLAGS, .max_sge = 1, .extension = true},
-	[RDMAP_BIND] = {.flags = FLAGS},
-	[RDMAP_LOCAL_INV] = {.flags = FLAGS},
-};
-
-enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
-
-_Static_assert((int)FORMS == (int)RDMAP_RECV, "a form for each request");
-
-/* The form of the opcode, or NULL if this queue pair has none of it. */
-static const struct form *form_of(const struct qp *qp, uint8_t opcode)
-{
-	const struct form *f = opcode < FORMS ? &forms[opcode] : NULL;
-
-	if (!f || (qp->raw && !f->raw))
-		return NULL;
-	if (f->extension && qp->client->daemon->cfg.session.extensions != CONFIG_ON)
-		return NULL;
-	return f;
-}
+/*
+ * Counts are judged here, so that no more is copied than there is room for; all else is for the
+ * protocol to judge in its turn (proto/rdmap_work.c).
+ */
 
 static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *ret)
 {
@@ -68,8 +28,8 @@ static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *r
 }
 
 /* The payload: inline, or elements. */
-static enum rdmap_status payload_of(const struct qp *qp, const struct form *f,
-				    const struct wqe_send *e, struct rdmap_wr *ret)
+static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *e,
+				    struct rdmap_wr *ret)
 {
 	if (e->flags & RDMAP_INLINE) {
 		if (e->inline_len > qp->max_inline)
@@ -78,74 +38,45 @@ static enum rdmap_status payload_of(const struct qp *qp, const struct form *f,
 		memcpy(ret->inl, e->data, e->inline_len);
 		return RDMAP_OK;
 	}
-	if (e->num_sge > qp->max_send_sge || e->num_sge < f->min_sge || e->num_sge > f->max_sge)
+	if (e->num_sge > qp->max_send_sge)
 		return RDMAP_LOC_SGE;
 	ret->nsge = e->num_sge;
 	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
 }
 
-static enum rdmap_status atomic_of(const struct wqe_send *e, struct rdmap_wr *ret)
-{
-	ret->atomic.data = e->atomic.data;
-	ret->atomic.mask = e->atomic.mask;
-	ret->atomic.compare = e->atomic.compare;
-	ret->atomic.compare_mask = e->atomic.compare_mask;
-	return e->num_sge == 0 || e->sge[0].len == CELL ? RDMAP_OK : RDMAP_LOC_LEN;
-}
-
-static enum rdmap_status bind_of(const struct wqe_send *e, struct rdmap_wr *ret)
-{
-	ret->bind.region = e->bind.region;
-	ret->bind.rights = e->bind.access;
-	ret->bind.len = e->bind.length;
-	return e->bind.access & ~(uint32_t)WINDOW_RIGHTS ? RDMAP_BIND_FAILED : RDMAP_OK;
-}
-
-static enum rdmap_status raw_of(const struct wqe_send *e, struct rdmap_wr *ret)
-{
-	unsigned bits = e->opcode == RDMAP_SEND ? RSVD_SEND_BITS : RSVD_WRITE_BITS;
-
-	ret->raw.rsvd = e->raw.rsvd;
-	ret->raw.qn = e->opcode == RDMAP_SEND ? e->raw.qn : 0;
-	return e->raw.rsvd >> bits || ret->raw.qn >= RDMAP_RAW_QUEUES ? RDMAP_LOC_OP : RDMAP_OK;
-}
-
 /* What the opcode needs besides. */
-static enum rdmap_status operands_of(const struct qp *qp, const struct wqe_send *e,
-				     struct rdmap_wr *ret)
+static void operands_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
 {
-	if (qp->raw)
-		return raw_of(e, ret);
+	if (qp->raw) {
+		ret->raw.rsvd = e->raw.rsvd;
+		ret->raw.qn = e->raw.qn;
+		return;
+	}
 	switch (e->opcode) {
 	case RDMAP_IMM:
 		ret->imm = e->imm;
-		return RDMAP_OK;
+		break;
 	case RDMAP_FETCH_ADD:
 	case RDMAP_CMP_SWAP:
-		return atomic_of(e, ret);
+		ret->atomic.data = e->atomic.data;
+		ret->atomic.mask = e->atomic.mask;
+		ret->atomic.compare = e->atomic.compare;
+		ret->atomic.compare_mask = e->atomic.compare_mask;
+		break;
 	case RDMAP_BIND:
-		return bind_of(e, ret);
+		ret->bind.region = e->bind.region;
+		ret->bind.rights = e->bind.access;
+		ret->bind.len = e->bind.length;
+		break;
 	default:
-		return RDMAP_OK;
+		break;
 	}
-}
-
-static enum rdmap_status check_send(const struct qp *qp, const struct wqe_send *e,
-				    struct rdmap_wr *ret)
-{
-	const struct form *f = form_of(qp, e->opcode);
-	enum rdmap_status status;
-
-	if (!f || (e->flags & ~f->flags))
-		return RDMAP_LOC_OP;
-	status = payload_of(qp, f, e, ret);
-	return status == RDMAP_OK ? operands_of(qp, e, ret) : status;
 }
 
 /* An opcode that is none completes as a Send that never was. */
 static uint8_t op_of(const struct wqe_send *e)
 {
-	return e->opcode < FORMS ? e->opcode : RDMAP_SEND;
+	return e->opcode < RDMAP_RECV ? e->opcode : RDMAP_SEND;
 }
 
 static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
@@ -160,7 +91,8 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	ret->inv_stag = e->inv_rkey;
 	ret->rstag = e->rkey;
 	ret->rto = e->remote_addr;
-	ret->status = (uint8_t)check_send(qp, e, ret);
+	ret->status = (uint8_t)(e->opcode < RDMAP_RECV ? payload_of(qp, e, ret) : RDMAP_LOC_OP);
+	operands_of(qp, e, ret);
 }
 
 /* The queue of a receive. False if this queue pair has none of that number. */
@@ -372,7 +304,8 @@ void wr_flush(struct qp *qp)
 
 void wr_flush_doomed(struct qp *qp)
 {
-	while (qp->doomed > 0 && flush_send(qp))
+	/* Behind a message that is still being finished: completions come in the order posted. */
+	while (qp->doomed > 0 && qp->taken_send == 0 && flush_send(qp))
 		qp->doomed--;
 }
 

@@ -78,6 +78,16 @@ static unsigned get_fds(struct msghdr *m, int fds[CONTROL_FDS])
 	return n;
 }
 
+static ssize_t receive(int fd, struct msghdr *m)
+{
+	ssize_t n;
+
+	do {
+		n = recvmsg(fd, m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
 int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
 	      unsigned *ret_nfds)
 {
@@ -91,9 +101,11 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	unsigned nfds;
 	ssize_t n;
 
-	do {
-		n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-	} while (n < 0 && errno == EINTR);
+	n = receive(fd, &m);
+	/* A peer that closed with a record of ours unread: that is told first, and once. What it
+	 * sent before is still there, such as why it closed. */
+	if (n < 0 && errno == ECONNRESET)
+		n = receive(fd, &m);
 	if (n < 0)
 		return outcome(errno);
 	nfds = get_fds(&m, fds);

@@ -128,6 +128,7 @@ int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct m
 	uint64_t skip = offset & ((uint64_t)sysconf(_SC_PAGESIZE) - 1);
 	int prot = write ? PROT_READ | PROT_WRITE : PROT_READ;
 	off_t start = (off_t)(offset - skip);
+	bool is_private = false;
 	size_t map_len;
 	void *map;
 	int r;
@@ -141,11 +142,13 @@ int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct m
 	map = mmap(NULL, map_len, prot, MAP_SHARED, fd, start);
 	/* Kernels before 6.7 do not share a write-sealed file; unwritten private pages are its own.
 	 */
-	if (map == MAP_FAILED && errno == EPERM && !write)
+	if (map == MAP_FAILED && errno == EPERM && !write) {
 		map = mmap(NULL, map_len, prot, MAP_PRIVATE, fd, start);
+		is_private = true;
+	}
 	if (map == MAP_FAILED)
 		return -errno;
-	*ret = (struct memfd_map){(uint8_t *)map + skip, map, map_len};
+	*ret = (struct memfd_map){(uint8_t *)map + skip, map, map_len, is_private};
 	return 0;
 }
 

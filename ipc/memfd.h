@@ -27,6 +27,7 @@ struct memfd_map {
 	uint8_t *addr; /* its first byte */
 	void *map;     /* the pages that it lies in, NULL if nothing is mapped */
 	size_t map_len;
+	bool is_private; /* read-only, of a file that nobody can write: not to be made writable */
 };
 
 /*

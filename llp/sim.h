@@ -73,9 +73,10 @@ enum sim_what {
 	SIM_ACKED,   /* the upcall acked() is about to be made */
 	SIM_UP,
 	SIM_DOWN,
+	SIM_OFFERED, /* llp_send() is asked to take the message, and may refuse */
 };
 
-/* Told of what happens as it happens; m is NULL but for the first two. */
+/* Told of what happens as it happens; m is NULL where there is none. */
 typedef void sim_observer(void *user, enum sim_what what, const struct llp_conn *conn,
 			  const struct llp_msg *m);
 void sim_observe(struct sim_world *w, sim_observer *fn, void *user);

@@ -308,6 +308,7 @@ int simconn_send(struct llp_conn *llc, const struct llp_msg *src)
 	struct sim_world *w = simconn_world(c);
 	struct simmsg *m;
 
+	simconn_note(c, SIM_OFFERED, src);
 	if (c->state != SIMCONN_UP || c->closing)
 		return LLP_E_DOWN;
 	if (src->sid >= simnode_of(llc->llp)->streams)

@@ -245,6 +245,8 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	do_endpoint(a, s, todo);
 	do_control(a, s, todo);
 	settle(a, s, old);
+	if (todo & SESSION_DO_FAIL)
+		assoc_release_stash(a, s); /* nobody waits for a first message any more */
 	/* All had arrived before the end was known: nobody will say so again. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
@@ -410,6 +412,7 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 		return;
 	s->ep = NULL;
 	assoc_session(a, s, SESSION_CLOSE);
+	assoc_release_stash(a, s);
 	assoc_ready(a, s); /* a Terminate may have waited for the end of a message */
 }
 
@@ -445,8 +448,12 @@ bool assoc_idle(const struct assoc *a)
 
 void assoc_progress(struct assoc *a, struct assoc_stream *s)
 {
+	bool grace = s->session.state == SESSION_OPEN && list_linked(&s->timer);
+
 	if (s->session.state == SESSION_ENDING || s->session.state == SESSION_PEER_ENDED)
 		enlist(a, s);
+	else if (grace || s->session.state == SESSION_HALF_CLOSED)
+		assoc_grace(a, s);
 }
 
 /* A list's deadlines are in order, because all its streams have the same time limit. */

@@ -30,7 +30,8 @@ struct assoc_cfg {
 	bool opener;      /* we opened the association: sessions of ours get even ids, else odd */
 	uint16_t pending_max; /* Initiates that may wait for a decision, RFC 5043 6.4 */
 	uint32_t records_max; /* messages ahead of their turn, all streams together */
-	uint32_t stash_max;   /* bytes of messages that overtook their session's Accept */
+	uint32_t stash_max;   /* bytes of messages that overtook their session's Accept, or its
+				 ready-to-receive message */
 	uint32_t answer_ms;   /* a pending Initiate is refused after this time */
 	uint32_t close_ms;    /* after our Terminate, wait this long for the peer's; half of it is
 				 what a raw endpoint has for its last words */
@@ -59,8 +60,9 @@ struct assoc_offer {
 	/*
 	 * Initiate: NULL for a plain one; else the words of an enhanced one. ird and ord are at
 	 * most what the endpoint was made for, or WIRE_ENH_UNCHANGED.
-	 * Accept, Reject: wishes of the ULP, used if the request was an enhanced one: ird and ord
-	 * at most what the endpoint was made for; WIRE_ENH_UNCHANGED, or enh NULL: no wish.
+	 * Accept, Reject: wishes of the ULP, used if the request was an enhanced one: ird and ord,
+	 * of an Accept at most what the endpoint was made for; WIRE_ENH_UNCHANGED, or enh NULL: no
+	 * wish.
 	 */
 	const struct wire_enh *enh;
 };
@@ -217,7 +219,8 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 void assoc_rx_placed(struct assoc *a);
 
 /*
- * A message that had to wait for its session's Accept and may now be examined: pass it to
+ * A message that had to wait for its session's Accept, or ready-to-receive message, and may now be
+ * examined: pass it to
  * assoc_rx() like a fresh one. False if there is none.
  */
 bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret);

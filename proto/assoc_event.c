@@ -50,6 +50,13 @@ static void describe_opening(const struct assoc_stream *s, struct assoc_event *r
 	ret->enh = s->theirs;
 }
 
+/* Raw: the endpoint knows, although a close that came before may be why the session ends. */
+static void describe_error(struct assoc_event *ret)
+{
+	ret->at = ret->ep->at;
+	ret->term = &ret->ep->why;
+}
+
 static void describe_end(const struct assoc_stream *s, struct assoc_event *ret)
 {
 	ret->why = s->why;
@@ -71,7 +78,9 @@ bool assoc_event(struct assoc *a, struct assoc_event *ret)
 		ret->ep = s->told;
 	if (is_opening(ret->type))
 		describe_opening(s, ret);
-	if (ret->type == ASSOC_EV_CLOSED || ret->type == ASSOC_EV_ERROR)
+	if (ret->type == ASSOC_EV_ERROR)
+		describe_error(ret);
+	if (ret->type == ASSOC_EV_CLOSED)
 		describe_end(s, ret);
 	if (ret->ep && !goes_on(ret->type))
 		ret->ep->stream = NULL;

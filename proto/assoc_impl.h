@@ -134,7 +134,8 @@ void assoc_tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type
 /* Events, as a set of 1 << type, that are not to be told. */
 void assoc_untell(struct assoc_stream *s, unsigned types);
 
-/* Raw: from now on the ULP has half the time of a close for its last words. */
+/* Raw: from now on the ULP has half the time of a close for its last words. In SESSION_OPEN no
+ * other clock runs. */
 void assoc_grace(struct assoc *a, struct assoc_stream *s);
 
 /* What came before its session could take it may be examined; while the endpoint waits for the

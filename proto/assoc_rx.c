@@ -169,6 +169,16 @@ static struct ssn_rec *remember(struct assoc *a, struct assoc_stream *s, const s
 	return r;
 }
 
+/*
+ * A ready-to-receive message that is a Send takes a message number but no receive. Until it is
+ * known whether it is one, nobody can say where the Sends behind it go.
+ */
+static bool is_renumbered(const struct assoc_stream *s, const struct ssn_rec *c)
+{
+	return s->ep && s->ep->wait & WIRE_RTR_SEND && !c->func && !c->ddp.tagged &&
+	       c->ddp.qn == WIRE_QN_SEND;
+}
+
 /* Places a segment at once, and remembers what is ahead of its turn. */
 static int judge_live(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 		      struct assoc_place *ret)
@@ -178,8 +188,8 @@ static int judge_live(struct assoc *a, struct assoc_stream *s, const struct asso
 
 	if (!in_window(a, s, c))
 		return ASSOC_VIOLATION;
-	if (c->ssn != s->rx_ssn && s->ep && s->ep->wait)
-		return stash_it(a, m, ret); /* behind the ready-to-receive message */
+	if (c->ssn != s->rx_ssn && is_renumbered(s, c))
+		return stash_it(a, m, ret);
 	if (c->ssn != s->rx_ssn)
 		c = remember(a, s, c);
 	if (!c)
@@ -340,10 +350,11 @@ static void note_proof(struct assoc *a, struct assoc_stream *s, enum session_eve
 /* Raw: an error is the ULP's to act on, in its time (RFC 5041 6.2). */
 static void report_error(struct assoc *a, struct assoc_stream *s)
 {
+	if (s->session.state != SESSION_OPEN)
+		return; /* the ULP has said its last word already */
 	assoc_why(s, ASSOC_WHY_ERROR, &s->ep->at);
 	assoc_tell(a, s, ASSOC_EV_ERROR);
-	if (s->session.state == SESSION_OPEN)
-		assoc_grace(a, s);
+	assoc_grace(a, s);
 	assoc_ready(a, s);
 }
 

@@ -193,6 +193,7 @@ static void flush(struct rdmap *ep)
 	ep->tx.kind = RDMAP_NOTHING;
 	ep->tx.held = false;
 	ep->tx.finishing = false;
+	ep->wait = 0; /* for nobody */
 	rdmap_sq_flush(ep, 0);
 	rdmap_rq_flush(ep);
 }

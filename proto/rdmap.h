@@ -129,7 +129,7 @@ struct rdmap_ops {
 	/* Takes the oldest receive. False if there is none. */
 	bool (*take_recv)(void *user, struct rdmap_recv *ret);
 	/* Reports the end of a request, in the order in which requests were taken, sends
-	 * and receives each for themselves. */
+	 * and receives each for themselves, and receives of a raw endpoint queue by queue. */
 	void (*complete)(void *user, const struct rdmap_done *done);
 };
 

@@ -8,7 +8,7 @@
  *   work requests of our own, judged and begun                            rdmap_work.c
  *   tx   the message being cut into segments                              rdmap_tx.c
  *   rx   arriving segments: one row per opcode                            rdmap_rx.c
- *   RFC 7306: what an atomic does, and its two messages                   rdmap_atomic.c
+ *   RFC 7306: atomics at both ends, Immediate Data                        rdmap_atomic.c
  *   the end, orderly or with a Terminate on QN 2                          rdmap_term.c
  *   raw DDP mode: other rows, the ULP's queues and RsvdULP                rdmap_raw.c
  */

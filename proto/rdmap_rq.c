@@ -45,7 +45,6 @@ static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 static uint8_t judge(const struct rdmap *ep, const struct rdmap_recv *r,
 		     const struct sgl_elem **ret_bad)
 {
-
 	if (r->status != RDMAP_OK)
 		return r->status;
 	if (r->nsge > ep->max_recv_sge)

@@ -317,7 +317,8 @@ static bool version_is_known(const struct wire_ddp *h)
 
 /* ---- the ready-to-receive message, RFC 6581 9.2 ---- */
 
-/* A Write or a Read of nothing is invisible by itself; a Send would take a receive. */
+/* A Write or a Read of nothing is invisible by itself; a Send would take a receive. The answer is
+ * the same when it is placed and when it is delivered, because no Send is placed before it. */
 static bool is_rtr_send(const struct rdmap *ep, const struct ssn_rec *c)
 {
 	return ep->wait & WIRE_RTR_SEND && !c->ddp.tagged && c->ddp.opcode == WIRE_OP_SEND &&

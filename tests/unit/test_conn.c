@@ -48,6 +48,17 @@ static int receive(size_t cap)
 	return conn_recv(b, buf, cap, &len, fds, &nfds);
 }
 
+Test(conn, last_words_of_a_peer_that_did_not_listen_arrive)
+{
+	cr_assert_eq(conn_send(b, "question", 8, NULL, 0), 0);
+	cr_assert_eq(conn_send(a, "go away", 7, NULL, 0), 0);
+	cr_assert_eq(close(a), 0);
+	cr_assert_eq(receive(sizeof(buf)), 0);
+	cr_expect_eq(len, 7);
+	cr_expect_arr_eq(buf, "go away", 7);
+	cr_expect_eq(receive(sizeof(buf)), CONN_E_CLOSED);
+}
+
 /* Sends past conn_send(), with as many descriptors as wanted. */
 static void send_raw(const void *rec, size_t n, unsigned count)
 {

@@ -521,6 +521,93 @@ Test(enhanced, first_message_may_come_before_the_program_accepts)
 	cr_expect_arr_eq(mb, "after", 5);
 }
 
+/* b has accepted a peer that the test plays, and waits for its first message. */
+static void accept_p2p(uint16_t sid)
+{
+	struct pair_msg m = pair_control(sid, 0, WIRE_ENH_INITIATE, "\xc0\x04\xc0\x04", 4);
+
+	pair_push(&b, &m);
+	expect_event(&b, ASSOC_EV_REQUEST);
+	answer(sid, NULL);
+	pull(&b);
+	assoc_tx_acked(b.assoc);
+}
+
+static void push_send(uint16_t sid, uint16_t ssn, uint32_t qn, uint32_t msn, const char *text)
+{
+	struct wire_ddp h = {.last = true, .dv = 1, .rv = 1, .opcode = WIRE_OP_SEND, .qn = qn};
+	struct pair_msg m;
+
+	h.msn = msn;
+	m = pair_segment(sid, ssn, &h, text, (uint32_t)strlen(text));
+	pair_push(&b, &m);
+}
+
+static void push_end(uint16_t sid, uint16_t ssn)
+{
+	struct pair_msg m = pair_control(sid, ssn, WIRE_TERMINATE, NULL, 0);
+
+	pair_push(&b, &m);
+}
+
+/* All that b has to say is said and has arrived: its stream is free again. */
+static void expect_free(void)
+{
+	struct assoc_stream_info info;
+	uint32_t pos = 0;
+	struct pair_msg m;
+
+	while (pair_pull(&b, &m))
+		;
+	assoc_tx_acked(b.assoc);
+	while (pair_pull(&b, &m))
+		;
+	assoc_tx_acked(b.assoc);
+	cr_expect_not(assoc_stream_next(b.assoc, &pos, &info), "it is %s", info.state);
+}
+
+Test(enhanced, first_message_that_is_wrong_lets_those_behind_it_go)
+{
+	accept_p2p(2);
+	push_send(2, 2, 0, 1, "two");
+	push_send(2, 3, 0, 2, "three");
+	push_end(2, 4);
+	push_send(2, 1, 9, 1, "no such queue");
+	expect_free();
+}
+
+Test(enhanced, session_whose_endpoint_goes_while_it_waits_ends_like_any_other)
+{
+	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1};
+	struct pair_msg m;
+
+	accept_p2p(2);
+	push_send(2, 2, 0, 1, "two");
+	push_end(2, 3);
+	assoc_close(b.assoc, qb->ep);
+	assoc_unbind(b.assoc, qb->ep);
+	m = pair_segment(2, 1, &h, NULL, 0);
+	pair_push(&b, &m);
+	expect_free();
+}
+
+/* Only where a Send might be the first message is there doubt, and only about Sends. */
+Test(enhanced, what_needs_no_receive_does_not_wait_for_the_first_message)
+{
+	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = STAG_B};
+	const struct assoc_counters *n = assoc_counters(b.assoc);
+	struct pair_msg m;
+
+	accept_p2p(2);
+	h.to = TO;
+	m = pair_segment(2, 2, &h, "data", 4);
+	pair_push(&b, &m);
+	cr_expect_arr_eq(mb, "data", 4);
+	cr_expect_eq(n->rx_stashed, 0);
+	push_send(2, 3, 0, 1, "doubt");
+	cr_expect_eq(n->rx_stashed, 1);
+}
+
 /* rows: 6581-9.1-03 */
 Test(enhanced, read_as_first_message_works_where_no_reads_are_wanted)
 {

@@ -330,6 +330,45 @@ Test(raw_rx, each_failure_has_its_code)
 	}
 }
 
+/* Whoever has closed has said its last word, and is told the end alone. */
+Test(raw_rx, error_behind_the_own_end_is_no_event_of_its_own)
+{
+	struct assoc_event ev;
+
+	assoc_close(fake.node.assoc, fake.qp->ep);
+	fake_push(bad_write(1));
+	cr_expect_not(pair_event(&fake.node, &ev));
+	fake_expect_end(1);
+	fake_push(fake_end(2));
+	fake_expect_closed(ASSOC_WHY_LOCAL, PERR_NONE);
+}
+
+/* The time for the last words counts from the last progress. */
+Test(raw_rx, last_words_have_time_while_they_move)
+{
+	struct rdmap_wr wr = {.cookie = 1,
+			      .op = RDMAP_SEND,
+			      .flags = RDMAP_SIGNALED,
+			      .nsge = 1,
+			      .sge = {{FAKE_BASE, 1000, FAKE_STAG}}};
+	struct assoc_event ev;
+	struct pair_msg m;
+
+	fake.node.mulpdu = WIRE_MULPDU_MIN;
+	assoc_tick(fake.node.assoc, 1000);
+	fake_push(fake_end(1));
+	cr_assert(pair_event(&fake.node, &ev));
+	pair_post(fake.qp, &wr);
+	for (unsigned i = 1; i <= 2; i++) {
+		assoc_tick(fake.node.assoc, 1000 + i * (PAIR_CLOSE_MS / 2 - 1));
+		cr_assert(pair_pull(&fake.node, &m));
+		cr_expect_eq(m.ppid, WIRE_PPID_SEGMENT);
+	}
+	assoc_tick(fake.node.assoc, 1000 + 3 * (PAIR_CLOSE_MS / 2 - 1));
+	cr_assert(pair_pull(&fake.node, &m));
+	fake_expect_done(1, RDMAP_OK, 0);
+}
+
 Test(raw_rx, notice_without_a_receive_is_a_missing_buffer)
 {
 	struct pair_msg m = fake_write(1, FAKE_BASE, "tell");

@@ -7,8 +7,12 @@
  * untouched on failure. ddp_last_reason() has a sentence for the last failure of the calling
  * thread. Attribute structs begin with struct_size: set it to sizeof the struct (DDP_INIT
  * does); members that an older program does not know are taken as 0, and what a newer
- * program asks of an older library is refused with -E2BIG. Calls on different
- * objects may run at the same time; calls on one object are serialised by the library.
+ * program asks of an older library is refused with -E2BIG. Work requests, completions and events
+ * have no struct_size: where they change, so does the soname.
+ *
+ * Calls on different objects may run at the same time; calls on one object are serialised by the
+ * library. But MRs and windows have members for reading, which a bind or ddp_rereg_mr() changes:
+ * while one thread does that, no other may use the object.
  *
  * A daemon that ends takes all objects with it: calls return -EPIPE, those that wait wake up with
  * it, and what is then destroyed is just freed.
@@ -388,8 +392,8 @@ enum ddp_cm_event_type {
 	DDP_CM_DISCONNECTED,  /* err 0: ended in order; else err and reason */
 	DDP_CM_REQUEST_GONE,  /* a request that waited for an answer is void */
 	DDP_CM_ERROR, /* raw: what arrives is wrong and not taken any more: err, reason, header.
-			 What was posted is flushed; one more message may be sent, then
-			 ddp_disconnect() */
+			 What was posted is flushed; one more message may be sent, and when that is
+			 complete ddp_disconnect() ends the stream */
 	DDP_CM_HALF_CLOSED, /* raw: the peer has ended its half; ddp_disconnect() ends the other */
 	DDP_CM_SRQ_LIMIT    /* srq_user: fewer receives than the limit are left */
 };
