@@ -204,7 +204,8 @@ int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr);
 enum ddp_mw_type {
 	DDP_MW_TYPE_1 = 1, /* bound by ddp_bind_mw(), for every session of its domain */
 	DDP_MW_TYPE_2 = 2  /* bound by DDP_WR_BIND_MW, for the session of that QP; ended by
-			      DDP_WR_LOCAL_INV or by the peer's Send with Invalidate */
+			      DDP_WR_LOCAL_INV, by the peer's Send with Invalidate, or with the
+			      session */
 };
 
 /* A right to part of a region, given and taken without registering anew. */
