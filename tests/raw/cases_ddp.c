@@ -173,6 +173,39 @@ static void no_buffer(void)
 	pair_alive(&f.p);
 }
 
+/* A session that begins messages and does not end them holds its share of a pool, and no more. */
+static void share(void)
+{
+	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
+	struct ddp_srq_state pool = DDP_INIT(ddp_srq_state);
+	struct raw_queue q = {.msn = 1};
+	struct victim_opts o = {0};
+	struct pair greedy, modest;
+	struct ddp_recv_wr wr = {0};
+	struct raw_msg m;
+
+	attr.max_wr = 8;
+	attr.max_per_qp = 2;
+	greedy.l = pair_listener(0);
+	MUST(ddp_create_srq(victim_pd(), &attr, &o.srq) == 0, "%s", ddp_last_reason());
+	for (unsigned i = 0; i < 6; i++)
+		MUST(ddp_post_srq_recv(o.srq, &wr, NULL) == 0, "%s", ddp_last_reason());
+	greedy = pair_passive(greedy.l, 0, &o);
+	modest = pair_passive(greedy.l, 2, &o);
+	for (; q.msn <= 2; q.msn++)
+		pair_tx(&greedy, raw_untagged(0x01, RAW_SEND, q, NULL, 0));
+	greedy.v.posted = 2; /* that it holds, to be flushed */
+	m = raw_untagged(0x41, RAW_SEND, q, NULL, 0);
+	pair_tx(&greedy, m);
+	pair_refused(&greedy, U_BUFFER, &m);
+	q.msn = 1;
+	pair_tx(&modest, raw_untagged(0x41, RAW_SEND, q, NULL, 0));
+	MUST(victim_wc(modest.v.rcq).status == DDP_WC_SUCCESS, "the other session has no receive");
+	MUST(ddp_query_srq(o.srq, &pool) == 0, "%s", ddp_last_reason());
+	MUST(pool.taken == 3 && pool.held == 0 && pool.posted == 3, "%u taken, %u held, %u posted",
+	     (unsigned)pool.taken, pool.held, pool.posted);
+}
+
 /* Each session has received MSN 1 of 4 before. */
 static void numbers(void)
 {
@@ -284,6 +317,7 @@ const struct raw_case case_ddp[] = {
 	{"scopes", ROWS "5041-7.1-10 5041-8.2-02 5041-8.2-04 5041-8.3.1-02 5041-8.3-03", scopes},
 	{"queues", ROWS "5041-7.1-01", queues},
 	{"no-buffer", ROWS "5041-7.1-02 5040-5.3-11", no_buffer},
+	{"share", "5041-8.3.2-06", share},
 	{"message-numbers", ROWS "5041-7.1-05", numbers},
 	{"message-offsets", ROWS "5041-7.1-03", offsets},
 	{"too-long", ROWS "5041-7.1-04 5040-5.3-04 5040-5.3-07", too_long},

@@ -128,6 +128,7 @@ struct victim_end victim_end(struct ddp_id *id, const struct victim_opts *o)
 	init.max_inline = 128;
 	init.max_ird = o->ird;
 	init.max_ord = o->ord;
+	init.srq = o->srq;
 	OK(ddp_create_qp(e.id, pd, &init, &e.qp));
 	if (o->recvs) {
 		memset(inbox.p, VICTIM_FILL, inbox.len);

@@ -44,6 +44,7 @@ struct victim_opts {
 	unsigned recvs; /* that are posted at once ... */
 	uint32_t size;  /* ... of so many bytes each, side by side in the inbox */
 	uint16_t ird, ord;
+	struct ddp_srq *srq; /* receives come from it */
 };
 
 /* With the id of a request, or NULL for a new one. */

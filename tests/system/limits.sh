@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: every key of limits holds what it says, for each user by itself, and hurts nothing else.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl python3
+# The program leaves its session to the end of the process.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+
+# The numbers of limits.c.
+a=$(address 0)
+daemon a "$a" 'limits:' '  clients: 5' '  pds: 3' '  mrs: 5' '  mr_bytes: 2MiB' '  mws: 3' '  cqs: 4' '  qps: 4' \
+	'  srqs: 2' '  listeners: 2' '  qp_wr: 64' '  cqe: 256'
+# For another user.
+chmod 0711 "$tmp"
+chmod 0666 "$(socket_of a)"
+"$bin/tests/system/limits" "$(socket_of a)" "$a" || fail limits
+eventually 10 none_of a client pd mr mw cq qp srq listener || fail 'objects are left'
+stop a || fail "daemon: exit status $?"

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every operation, end to end, through the daemons that it is given: two that speak SCTP, or the
+ * same one twice, whose programs reach each other over the loop transport.
+ *
+ *   whole SOCKET-A SOCKET-B ADDRESS-B [PLAIN-SOCKET PLAIN-ADDRESS]
+ *
+ * PLAIN is a third daemon, with session.enhanced and session.extensions off.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/system/whole.h"
+
+static const struct {
+	const char *name;
+	void (*run)(struct whole *w);
+} parts[] = {
+	{"Sends", whole_sends},
+	{"Writes and Reads", whole_writes_and_reads},
+	{"Immediate Data", whole_immediate},
+	{"atomics", whole_atomics},
+	{"a sum of many", whole_sum},
+	{"windows of type 1", whole_windows_1},
+	{"windows of type 2", whole_windows_2},
+	{"regions", whole_regions},
+	{"regions registered anew", whole_rereg},
+	{"a shared receive queue", whole_srq},
+	{"shares of it", whole_srq_share},
+	{"enhanced sessions", whole_enhanced},
+	{"the first message", whole_first_message},
+	{"refused sessions", whole_refused},
+	{"raw queue pairs", whole_raw},
+	{"errors of raw queue pairs", whole_raw_error},
+};
+
+int main(int argc, char **argv)
+{
+	struct whole w = {0};
+
+	if (argc > 1 && strcmp(argv[1], "add") == 0)
+		return whole_adder(argv + 2);
+	if (argc != 4 && argc != 6) {
+		fprintf(stderr, "usage: whole SOCKET-A SOCKET-B ADDRESS-B [PLAIN-SOCKET "
+				"PLAIN-ADDRESS]\n");
+		return 2;
+	}
+	alarm(120);
+	w.address = argv[3];
+	if (argc == 6) {
+		w.plain_socket = argv[4];
+		w.plain_address = argv[5];
+	}
+	end_open(&w.a, "a", argv[1]);
+	end_open(&w.b, "b", argv[2]);
+	end_listen(&w.b);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		printf("-- %s\n", parts[i].name);
+		parts[i].run(&w);
+	}
+	end_close(&w.a);
+	end_close(&w.b);
+	ok("nothing is left");
+	return 0;
+}
