@@ -20,6 +20,7 @@ enum {
 	MIN_PACKET = HEADER + 4,
 	INIT_TAG = CHUNK + 4,
 	MIN_INIT = 20, /* length of the chunk without options */
+	PARAMETER = 4, /* shortest option: type, length */
 	FLAG_T = 1,    /* the tag is the one of the packet that is answered */
 };
 
@@ -257,13 +258,36 @@ static void out_of_the_blue(struct user *t, struct udp *sock, const struct socka
 	}
 }
 
+static size_t padded(size_t len)
+{
+	return (len + 3) & ~(size_t)3;
+}
+
+/* usrsctp walks over the parameters of a second INIT for ever if one has length 0. */
+static bool parameters_are_whole(const uint8_t *p, size_t len)
+{
+	while (len >= PARAMETER) {
+		size_t n = be_get16(p + 2);
+
+		if (n < PARAMETER || n > len)
+			return false;
+		if (padded(n) >= len)
+			return true;
+		p += padded(n);
+		len -= padded(n);
+	}
+	return len == 0;
+}
+
 static bool is_init(const uint8_t *p, size_t len)
 {
 	size_t chunk = be_get16(p + CHUNK + 2);
 
 	/* An INIT travels alone, with tag 0 in the header and another one within. */
 	return p[CHUNK] == SCTP_INITIATION && be_get32(p + 4) == 0 && chunk >= MIN_INIT &&
-	       chunk <= len - HEADER && be_get32(p + INIT_TAG) != 0;
+	       chunk <= len - HEADER && padded(chunk) >= len - HEADER &&
+	       be_get32(p + INIT_TAG) != 0 &&
+	       parameters_are_whole(p + CHUNK + MIN_INIT, chunk - MIN_INIT);
 }
 
 /* The peer that a good packet came from, or NULL if the packet has been dealt with. */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the target `assoc` knows of its association, and the promises that it watches. */
+#ifndef TESTS_FUZZ_ASSOC_CHECK_H
+#define TESTS_FUZZ_ASSOC_CHECK_H
+
+#include "proto/assoc.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/lib/pair.h"
+
+enum {
+	EPS = 3,
+	STREAMS = 8, /* of pair_cfg() */
+	QNS = 8,
+
+	RO = 3,   /* the region that may only be read */
+	OURS = 4, /* regions; those behind them are for nobody here */
+	REGIONS = 6,
+	WINDOW = 0x00000501, /* of type 2 */
+};
+
+/* What the peer may know. The first two are those of tests/unit/vectors.json. */
+extern const struct stag_region check_regions[REGIONS];
+
+/* A place for an endpoint. */
+struct slot {
+	struct pair_qp *qp; /* NULL: could not be had any more */
+	bool bound;
+	unsigned seen, sends, recvs; /* completions looked at */
+};
+
+/* All of one input. */
+struct world {
+	struct input in;
+	struct pair_node node;
+	struct rdmap_cfg like;
+	struct slot ep[EPS];
+	uint64_t now;
+	bool held; /* the transport takes nothing */
+	uint16_t tx_ssn[STREAMS];
+	uint32_t tx_msn[STREAMS][QNS], rx_msn[STREAMS][QNS];
+};
+
+extern struct world w;
+
+/* For assoc_set_trace(). */
+assoc_trace_fn check_trace;
+
+/* The endpoint after a step; a place without one is fine. */
+void check_slot(struct slot *s);
+
+/* A message that the transport takes. */
+void check_message(const struct pair_msg *m);
+
+/* Takes and judges all events; endpoints are let go of. */
+void check_events(void);
+
+/* Makes the regions and a window, takes one away (OURS: the window), takes away and judges all. */
+void check_memory_begin(void);
+void check_memory_revoke(unsigned n);
+void check_memory_end(void);
+
+#endif

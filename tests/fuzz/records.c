@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Hostile clients against a daemon without a network: the input is a sequence of records, of
+ * entries and scribbles in the shared rings, and of turns; sessions go from one client to the
+ * other, or to itself. When the clients are gone, so is all that they had.
+ */
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/client.h"
+#include "daemon/cq.h"
+#include "daemon/handle.h"
+#include "daemon/peer.h"
+#include "daemon/qp.h"
+#include "daemon/request.h"
+#include "daemon/srq.h"
+#include "ipc/conn.h"
+#include "ipc/version.h"
+#include "proto/stag.h"
+#include "tests/fuzz/fuzz.h"
+
+enum {
+	PROGRAMS = 2,
+	STEPS = 250, /* of one input */
+	BEGINS = 6,  /* programs in it, one after the other */
+	STAGS = 256,
+	MEM = 16384, /* bytes of the memory that clients register */
+	FDS = 3,     /* kinds of descriptors that they send */
+	DRAWN = 8,   /* STag values at a time */
+};
+
+/* A client's own side. */
+struct program {
+	uint32_t handle; /* in daemon.clients, 0: not begun */
+	int fd, event_fd;
+};
+
+static struct daemon d;
+static struct program program[PROGRAMS];
+static int fds[FDS]; /* memfd, memfd that cannot be sealed, no memfd */
+static void *mem;
+static uint32_t drawn; /* STags in this input */
+static struct input in;
+static unsigned begins;
+
+/* ---- the daemon ---- */
+
+static void limit(struct config *cfg)
+{
+	config_default(cfg);
+	cfg->session.pending_max = 3;
+	cfg->session.records = 32;
+	cfg->session.stash = 4096;
+	cfg->limits = (struct config_limits){
+		.clients = PROGRAMS,
+		.pds = 4,
+		.mrs = 6,
+		.mr_bytes = UINT64_C(4) * MEM,
+		.mws = 6,
+		.cqs = 6,
+		.qps = 6,
+		.srqs = 3,
+		.listeners = 3,
+		.qp_wr = 64,
+		.cqe = 64,
+		.events = 16,
+	};
+}
+
+static void start_daemon(void)
+{
+	static const struct loop_hooks never_run;
+	struct llp_config net = {.addrs = d.cfg.listen, .streams = 8};
+
+	must(llp_loop_open(&net, &peer_events, &d.net) == 0);
+	net.naddrs = d.cfg.naddrs;
+	must(llp_loop_open(&net, &peer_events, &d.self) == 0);
+	must(acct_new(&d.cfg.limits, &d.acct) == 0);
+	must(loop_new(&never_run, &d, 0, &d.loop) == 0);
+	d.stags = stag_table_init(calloc(1, stag_table_size(STAGS)), STAGS);
+	idtab_init(&d.clients, PROGRAMS);
+	idtab_init(&d.peers, 16);
+	list_init(&d.active);
+	list_init(&d.connecting);
+	list_init(&d.dirty);
+	list_init(&d.low);
+	list_init(&d.faulty);
+}
+
+static void start(void)
+{
+	if (d.loop)
+		return;
+	signal(SIGPIPE, SIG_IGN);
+	log_set_level(LOG_LEVEL_ERR);
+	limit(&d.cfg);
+	start_daemon();
+	fds[0] = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	fds[1] = memfd_create("unsealed", MFD_CLOEXEC);
+	fds[2] = dup(STDERR_FILENO);
+	must(fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0);
+	must(ftruncate(fds[0], MEM) == 0 && ftruncate(fds[1], MEM) == 0);
+	mem = mmap(NULL, MEM, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+	must(mem != MAP_FAILED);
+}
+
+/* An input draws the same values each time: 0x100, 0x200 and so on. */
+static void preset_stags(void)
+{
+	if (d.random_left > 0)
+		return;
+	for (unsigned i = DRAWN; i > 0; i--)
+		d.random[i - 1] = ++drawn << 8;
+	d.random_left = DRAWN;
+}
+
+/* As in daemon.c. */
+static void turn(uint64_t ms)
+{
+	uint32_t pos = 0;
+	struct client *c;
+
+	d.now_ms += ms;
+	llp_tick(d.net, d.now_ms);
+	llp_tick(d.self, d.now_ms);
+	qp_expire_connects(&d);
+	peer_tick_all(&d);
+	while ((c = idtab_next(&d.clients, &pos)))
+		client_take_bells(c);
+	peer_send_all(&d);
+	cq_ring_bells(&d);
+	srq_tell_low(&d);
+	client_end_faulty(&d);
+}
+
+/* ---- clients ---- */
+
+static struct client *client_of(const struct program *p)
+{
+	return idtab_get(&d.clients, p->handle);
+}
+
+/* Reads all that came; the socket for events is kept. */
+static void drain(struct program *p, int fd)
+{
+	_Alignas(8) uint8_t rec[MSG_MAX];
+	int got[MSG_MAX_FDS];
+	struct msg_hdr hdr;
+	unsigned n;
+	size_t len;
+
+	while (fd >= 0 && conn_recv(fd, rec, sizeof(rec), &len, got, &n) == CONN_E_OK) {
+		must(len >= sizeof(hdr));
+		memcpy(&hdr, rec, sizeof(hdr));
+		for (unsigned i = 0; i < n; i++) {
+			if (i == 0 && hdr.op == MSG_HELLO && p->event_fd < 0)
+				p->event_fd = got[i];
+			else
+				close(got[i]);
+		}
+	}
+}
+
+static void ask(struct program *p, const void *rec, size_t len, unsigned nfds, unsigned kind)
+{
+	uint8_t *exact = malloc(len);
+	int given[MSG_MAX_FDS];
+
+	must(exact && len > 0);
+	memcpy(exact, rec, len);
+	for (unsigned i = 0; i < nfds; i++)
+		given[i] = dup(fds[kind % FDS]);
+	preset_stags();
+	request_handle(client_of(p), exact, len, given, nfds);
+	free(exact);
+	client_end_faulty(&d);
+	drain(p, p->fd);
+}
+
+static void end(struct program *p)
+{
+	if (client_of(p))
+		client_free(client_of(p));
+	if (p->handle)
+		close(p->fd);
+	if (p->event_fd >= 0)
+		close(p->event_fd);
+	*p = (struct program){.event_fd = -1};
+}
+
+static void begin(struct program *p, bool hello)
+{
+	const struct msg_hello rec = {
+		.hdr = {MSG_HELLO, 1}, .major = IPC_VERSION_MAJOR, .comm = "fuzz"};
+	struct client *c;
+	uint32_t pos = 0;
+	int pair[2];
+
+	end(p);
+	begins++;
+	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
+	must(client_new(&d, pair[0]) == 0);
+	while ((c = idtab_next(&d.clients, &pos)))
+		if (c->fd == pair[0])
+			p->handle = c->handle;
+	p->fd = pair[1];
+	if (hello)
+		ask(p, &rec, sizeof(rec), 0, 0);
+}
+
+static struct program *some_program(void)
+{
+	struct program *p = &program[in_8(&in) % PROGRAMS];
+
+	if (!client_of(p))
+		begin(p, true);
+	return p;
+}
+
+/* ---- what they do ---- */
+
+/*
+ * Opcode; what is not as it should be; so many bytes, which follow the header. The rest of the
+ * record is zeros, but for an address of this host where one is usual.
+ */
+static void record(struct program *p)
+{
+	_Alignas(8) uint8_t rec[MSG_MAX] = {0};
+	struct msg_hdr hdr = {.op = in_8(&in), .seq = 7};
+	const struct handle_row *row = handle_row(hdr.op);
+	uint8_t wrong = in_8(&in), n = in_8(&in);
+	const struct sockaddr_in here = {.sin_family = AF_INET,
+					 .sin_port = htons(5043),
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	size_t len = row ? row->len : sizeof(hdr);
+
+	memcpy(rec, &hdr, sizeof(hdr));
+	if (hdr.op == MSG_CONNECT)
+		memcpy(rec + offsetof(struct msg_connect, peer), &here, sizeof(here));
+	if (hdr.op == MSG_LISTEN)
+		memcpy(rec + offsetof(struct msg_listen, addr), &here, sizeof(here));
+	in_copy(&in, rec + sizeof(hdr), n);
+	if (wrong & 1)
+		len = 1 + in_16(&in) % MSG_MAX;
+	if (wrong & 2)
+		ask(p, rec, len, in_8(&in) % (MSG_MAX_FDS + 1), wrong >> 4);
+	else
+		ask(p, rec, len, row ? row->nfds : 0, wrong >> 4);
+}
+
+static struct ring *some_ring(struct client *c, uint8_t kind, struct qp *qp)
+{
+	struct srq *srq = idtab_at(&c->srqs, kind >> 4);
+
+	if (kind % 4 == 2)
+		return srq ? &srq->ring : NULL;
+	if (!qp || (kind % 4 == 1 && qp->srq))
+		return NULL;
+	return kind % 4 == 1 ? &qp->rq : &qp->sq;
+}
+
+/* Writes the next entry of a ring, publishes it and rings. */
+static void post(struct program *p)
+{
+	struct client *c = client_of(p);
+	uint8_t kind = in_8(&in), steps = in_8(&in), n = in_8(&in);
+	struct qp *qp = idtab_at(&c->qps, kind >> 2 & 3);
+	struct ring *r = some_ring(c, kind, qp);
+	uint32_t tail;
+
+	if (!r)
+		return;
+	tail = atomic_load(&r->sh->tail);
+	in_copy(&in, ring_slot(r, tail), n < r->entry_size ? n : r->entry_size);
+	atomic_store(&r->sh->tail, tail + 1 + steps);
+	if (qp)
+		client_ring(c, qp);
+}
+
+/* Reads all events, and all completions of a queue. */
+static void poll(struct program *p)
+{
+	struct cq *cq = idtab_at(&client_of(p)->cqs, in_8(&in) % 8);
+
+	drain(p, p->event_fd);
+	if (cq)
+		atomic_store(&cq->ring.sh->head, atomic_load(&cq->ring.sh->tail));
+}
+
+/* Any bytes anywhere in what is shared. */
+static void scribble(struct program *p)
+{
+	struct client *c = client_of(p);
+	uint8_t kind = in_8(&in), n = in_8(&in);
+	uint16_t at = in_16(&in);
+	const struct cq *cq = idtab_at(&c->cqs, kind >> 2 & 7);
+	const struct qp *qp = idtab_at(&c->qps, kind >> 2 & 7);
+	const struct srq *srq = idtab_at(&c->srqs, kind >> 2 & 7);
+	struct span m = {0};
+
+	if (kind % 4 == 0 && cq)
+		m = (struct span){cq->map, cq->bytes};
+	else if (kind % 4 == 1 && qp)
+		m = (struct span){qp->map, qp->bytes};
+	else if (kind % 4 == 2 && srq)
+		m = (struct span){srq->map, srq->bytes};
+	else if (kind % 4 == 3 && c->page)
+		m = (struct span){(uint8_t *)c->page, sizeof(*c->page)};
+	if (m.len == 0)
+		return;
+	at = (uint16_t)(at % m.len);
+	in_copy(&in, m.p + at, n < m.len - at ? n : m.len - at);
+}
+
+static void step(void)
+{
+	uint8_t what = in_8(&in);
+	struct program *p = some_program();
+
+	switch (what % 8) {
+	case 0:
+	case 1:
+		record(p);
+		break;
+	case 2:
+	case 3:
+		post(p);
+		break;
+	case 4:
+		poll(p);
+		break;
+	case 5:
+		scribble(p);
+		break;
+	case 6:
+		turn(UINT64_C(1) << in_8(&in) % 16);
+		break;
+	default:
+		if (what >> 3 == 1)
+			end(p);
+		else if (what >> 3 == 2)
+			begin(p, false);
+	}
+	turn(1);
+}
+
+/* ---- one input ---- */
+
+/* Nothing is left of clients that are gone, but associations for the next ones. */
+static void finish(int fd)
+{
+	uint32_t pos = 0;
+	struct peer *peer;
+
+	for (unsigned i = 0; i < PROGRAMS; i++)
+		end(&program[i]);
+	must(d.clients.used == 0 && list_empty(&d.faulty));
+	must(list_empty(&d.connecting) && list_empty(&d.dirty) && list_empty(&d.low));
+	for (unsigned k = 0; k < ACCT_KINDS; k++)
+		must(acct_used(d.acct, getuid(), (enum acct_kind)k) == 0);
+	for (uint32_t v = 0; v <= drawn; v++)
+		must(!stag_find_any_key(d.stags, v << 8));
+	turn(1);
+	while ((peer = idtab_next(&d.peers, &pos)))
+		peer_free(peer);
+	must(d.peers.used == 0 && list_empty(&d.active));
+	turn(1);
+	must(dup(fds[0]) == fd); /* no descriptor was lost */
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd;
+
+	start();
+	in = (struct input){data, size};
+	fd = dup(fds[0]);
+	close(fd);
+	memset(mem, 0, MEM);
+	drawn = begins = 0;
+	d.random_left = 0;
+	d.last_pd = d.last_scope = d.last_qp = d.last_client = d.last_peer = 0;
+	d.now_ms = 1;
+	for (unsigned i = 0; i < PROGRAMS; i++)
+		program[i] = (struct program){.event_fd = -1};
+	for (unsigned i = 0; i < STEPS && in.left > 0 && begins < BEGINS; i++)
+		step();
+	finish(fd);
+	return 0;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Headers: what was decoded and encoded again is what came, but for bits that mean nothing.
+ * The first byte chooses the header.
+ */
+#include "proto/enh.h"
+#include "proto/perr.h"
+#include "proto/wire.h"
+#include "tests/fuzz/fuzz.h"
+
+enum {
+	DDP_BITS = 0xc3, /* T, L and DV; the four bits between are reserved */
+	TERM_BITS = 0xe0,
+	DEPTH_MAX = 128, /* Reads that an endpoint is made for */
+};
+
+static void ddp(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_UNTAGGED_LEN];
+	struct wire_ddp h;
+	size_t len = wire_ddp_get(p, n, &h);
+
+	if (len == 0) {
+		must(n < WIRE_TAGGED_LEN || (!(p[0] & 0x80) && n < WIRE_UNTAGGED_LEN));
+		return;
+	}
+	must(len == (h.tagged ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN) && len <= n);
+	must(wire_ddp_put(again, &h) == len);
+	must(again[0] == (p[0] & DDP_BITS) && !memcmp(again + 1, p + 1, len - 1));
+	must(*wire_opcode_str(h.opcode));
+}
+
+static void read_request(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_READ_REQ_LEN];
+	struct wire_read_req r;
+
+	if (n < sizeof(again))
+		return;
+	wire_read_req_get(p, &r);
+	wire_read_req_put(again, &r);
+	must(!memcmp(again, p, sizeof(again)));
+}
+
+static void atomic_request(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_ATOMIC_REQ_LEN];
+	struct wire_atomic_req r;
+	size_t same = sizeof(again);
+
+	if (n < sizeof(again))
+		return;
+	wire_atomic_req_get(p, &r);
+	wire_atomic_req_put(again, &r);
+	if (r.aop != WIRE_CMP_SWAP)
+		same -= sizeof(r.compare) + sizeof(r.compare_mask);
+	must(again[3] == (p[3] & 0x0f) && !memcmp(again + 4, p + 4, same - 4));
+}
+
+static void atomic_response(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_ATOMIC_RESP_LEN];
+	struct wire_atomic_resp r;
+
+	if (n < sizeof(again))
+		return;
+	wire_atomic_resp_get(p, &r);
+	wire_atomic_resp_put(again, &r);
+	must(!memcmp(again, p, sizeof(again)));
+}
+
+/* A Terminate may end anywhere, and copies headers that may be anything. */
+static void terminate(const uint8_t *p, size_t n)
+{
+	uint8_t again[WIRE_TERM_MAX];
+	struct wire_term t, t2;
+	size_t len;
+
+	memset(&t, 0, sizeof(t));
+	memset(&t2, 0, sizeof(t2));
+	if (!wire_term_get(p, n, &t)) {
+		must(n < 4);
+		return;
+	}
+	must(!t.has_ddp || t.ddp_len == WIRE_TAGGED_LEN || t.ddp_len == WIRE_UNTAGGED_LEN);
+	len = wire_term_put(again, &t);
+	must(len >= 4 && len <= sizeof(again) && len <= n);
+	must(again[0] == p[0] && again[1] == p[1] && !(again[2] & ~p[2] & TERM_BITS));
+	must(wire_term_get(again, len, &t2));
+	must(t2.has_len == t.has_len && t2.has_ddp == t.has_ddp && t2.has_read == t.has_read);
+	must(t2.seg_len == t.seg_len && t2.ddp_len == t.ddp_len);
+	must(!memcmp(t2.ddp, t.ddp, sizeof(t.ddp)) && !memcmp(t2.read, t.read, sizeof(t.read)));
+}
+
+/* The row of the table that a Terminate names says the same. */
+static void term_word(const uint8_t *p, size_t n)
+{
+	struct input in = {p, n};
+	uint16_t word = in_16(&in);
+	enum perr perr = perr_of_term(word);
+
+	must(perr < PERR_COUNT);
+	if (word >> 8 == 0) /* it has no codes */
+		must(perr == PERR_CATASTROPHIC);
+	else
+		must(perr == PERR_NONE || perr_term(perr) == word);
+	must(*perr_name(in_8(&in)) && *wire_func_str(in_16(&in)));
+}
+
+static struct wire_enh words(struct input *in)
+{
+	uint8_t p[WIRE_ENH_LEN], again[WIRE_ENH_LEN];
+	struct wire_enh e;
+
+	in_fill(in, p, sizeof(p));
+	wire_enh_get(p, &e);
+	wire_enh_put(again, &e);
+	must(!memcmp(again, p, sizeof(p)));
+	return e;
+}
+
+static uint16_t depth(struct input *in)
+{
+	return (uint16_t)(in_8(in) % (DEPTH_MAX + 1));
+}
+
+/* Neither end has more than it was made for, nor more than the other can take. */
+static void negotiation(const uint8_t *p, size_t n)
+{
+	struct input in = {p, n};
+	struct wire_enh init = words(&in), want = words(&in), reply = words(&in), rejected, answer;
+	struct enh_terms theirs = {.ird = depth(&in), .ord = depth(&in)}, passive = theirs;
+	struct enh_terms ours = {.ird = depth(&in), .ord = depth(&in)}, active = ours;
+
+	if (want.ird != WIRE_ENH_UNCHANGED && want.ird > theirs.ird)
+		want.ird = theirs.ird;
+	if (want.ord != WIRE_ENH_UNCHANGED && want.ord > theirs.ord)
+		want.ord = theirs.ord;
+	if (init.ird != WIRE_ENH_UNCHANGED && init.ird > ours.ird)
+		init.ird = ours.ird;
+	if (init.ord != WIRE_ENH_UNCHANGED && init.ord > ours.ord)
+		init.ord = ours.ord;
+	enh_reject(&init, &want, &rejected);
+	enh_answer(&init, &theirs, &want, &answer, &passive);
+	must(passive.ird <= theirs.ird && passive.ord <= theirs.ord);
+	must(init.ird == WIRE_ENH_UNCHANGED || answer.ord <= init.ird);
+	if (enh_settle(&init, &ours, &reply, &active) == PERR_NONE)
+		must(active.ird <= ours.ird && active.ord <= ours.ord);
+	active = ours;
+	if (enh_settle(&init, &ours, &answer, &active) == PERR_NONE) {
+		must(active.ird <= ours.ird && active.ord <= ours.ord);
+		must(init.ord == WIRE_ENH_UNCHANGED || active.ord <= passive.ird || active.rtr);
+		must(init.ird == WIRE_ENH_UNCHANGED || passive.ord <= active.ird);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const headers[])(const uint8_t *p, size_t n) = {
+		ddp,       read_request, atomic_request, atomic_response,
+		terminate, term_word,    negotiation,
+	};
+
+	if (size > 0)
+		headers[data[0] % (sizeof(headers) / sizeof(headers[0]))](data + 1, size - 1);
+	return 0;
+}
