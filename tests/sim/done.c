@@ -13,8 +13,10 @@ static bool is_local_status(unsigned status)
 static bool fits(const struct op *op, unsigned status)
 {
 	if (op->local == RDMAP_OK)
-		return op->shaky && is_local_status(status);
-	return status == op->local || (op->ep->sess->shaky && is_local_status(status));
+		return op->shaky && (is_local_status(status) ||
+				     (op->kind == RDMAP_BIND && status == RDMAP_BIND_FAILED));
+	return status == op->local ||
+	       ((op->shaky || op->ep->sess->shaky) && is_local_status(status));
 }
 
 static void put_local(struct op *op)
@@ -23,17 +25,36 @@ static void put_local(struct op *op)
 		op->local_mem[i] = slice_put(op->local_mem[i]);
 }
 
+static bool is_receive(const struct rdmap_done *d)
+{
+	return d->op == RDMAP_RECV || d->op == RDMAP_RECV_TAGGED;
+}
+
+/* Its queue says which is the oldest one. */
+static struct op *oldest_receive(struct ep *ep, const struct rdmap_done *d)
+{
+	unsigned i = d->op == RDMAP_RECV_TAGGED ? LANE_TAGGED : d->qn;
+	struct lane *l = &ep->lane[i < LANES ? i : 0];
+
+	if (i >= LANES || l->done == l->n)
+		return NULL;
+	ep->rq_done++;
+	return l->all[l->done++];
+}
+
 /* The op that this completion is of: the oldest one taken. */
 static struct op *oldest(struct ep *ep, const struct rdmap_done *d)
 {
-	bool recv = d->op == RDMAP_RECV;
-	unsigned done = recv ? ep->rq_done : ep->sq_done;
-	struct op *op;
+	bool recv = is_receive(d);
+	struct op *op = NULL;
 
-	if (done == (recv ? ep->rq_taken : ep->sq_taken))
+	if (recv)
+		op = oldest_receive(ep, d);
+	else if (ep->sq_done < ep->sq_n)
+		op = ep->sq[ep->sq_done++];
+	if (!op || op->state != OP_TAKEN)
 		fail(ep->w, "ep%u: %s completes, but none was taken", ep->id, rdmap_op_str(d->op));
-	op = recv ? ep->rq[ep->rq_done++] : ep->sq[ep->sq_done++];
-	if (op->cookie != d->cookie || op->kind != d->op)
+	if (op->cookie != d->cookie || (!recv && op->kind != d->op))
 		fail(ep->w, "ep%u: %s #%llu completes before %s #%llu", ep->id, rdmap_op_str(d->op),
 		     (unsigned long long)d->cookie, rdmap_op_str(op->kind),
 		     (unsigned long long)op->cookie);
@@ -73,6 +94,8 @@ static void check_invalidation(struct ep *ep, const struct op *send, const struc
 	const struct stag_region *r;
 	bool inv = send->kind == RDMAP_SEND_INV;
 
+	if (send->ep->cfg.raw)
+		return;
 	if (d->invalidated != inv || (inv && d->inv_stag != send->wr.inv_stag))
 		fail(ep->w, "ep%u: wrong invalidation of 0x%08x", ep->id, d->inv_stag);
 	if (!inv)
@@ -84,17 +107,54 @@ static void check_invalidation(struct ep *ep, const struct op *send, const struc
 	ep->w->sum.invalidated++;
 	if (send->inv)
 		region_revoke(send->inv, false);
+	if (send->grant && !send->shaky)
+		window_over(send->grant);
+}
+
+/* What the message says beside its bytes. */
+static void check_words(struct ep *ep, const struct op *send, const struct rdmap_done *d)
+{
+	bool imm = send->kind == RDMAP_IMM, notice = d->op == RDMAP_RECV_TAGGED;
+
+	if (d->len != send->len || d->solicited != !!(send->wr.flags & RDMAP_SOLICITED))
+		fail(ep->w, "ep%u: Send #%llu of %u bytes arrives with %u bytes, solicited %d",
+		     ep->id, (unsigned long long)send->cookie, send->len, d->len, d->solicited);
+	if (d->immediate != imm || (imm && d->imm != send->wr.imm))
+		fail(ep->w, "ep%u: #%llu is %sImmediate Data, %016llx", ep->id,
+		     (unsigned long long)send->cookie, d->immediate ? "" : "no ",
+		     (unsigned long long)d->imm);
+	if (ep->cfg.raw && d->imm != send->wr.raw.rsvd)
+		fail(ep->w, "ep%u: RsvdULP of #%llu is %llx and arrives as %llx", ep->id,
+		     (unsigned long long)send->cookie, (unsigned long long)send->wr.raw.rsvd,
+		     (unsigned long long)d->imm);
+	if (notice && d->inv_stag != send->wr.rstag)
+		fail(ep->w, "ep%u: the notice of #%llu names STag %08x", ep->id,
+		     (unsigned long long)send->cookie, d->inv_stag);
+	ep->w->sum.notices += notice;
+	ep->w->sum.raw_sends += ep->cfg.raw && !notice;
+}
+
+/* Nothing is filled by what comes with a notice. */
+static void check_order(struct ep *ep, const struct op *send)
+{
+	struct ep *other = send->ep;
+
+	if (send->at < other->heard)
+		fail(ep->w, "ep%u: #%llu is delivered behind what was sent after it", ep->id,
+		     (unsigned long long)send->cookie);
+	other->heard = send->at + 1;
 }
 
 static void received(struct ep *ep, struct op *recv, const struct rdmap_done *d)
 {
+	struct lane *l = &ep->lane[recv->lane];
 	struct ep *other = ep_other(ep);
 	const struct op *wrong;
 	struct op *send;
 
-	if (!other || ep->good_done >= other->sent_n)
+	if (!other || l->good_done >= other->lane[recv->lane].sent_n)
 		fail(ep->w, "ep%u: a message was received that was never sent", ep->id);
-	send = other->sent[ep->good_done];
+	send = other->lane[recv->lane].sent[l->good_done];
 	wrong = first_wrong(other);
 	if (!send->sent || send->delivered)
 		fail(ep->w, "ep%u: Send #%llu is delivered %s", ep->id,
@@ -102,14 +162,15 @@ static void received(struct ep *ep, struct op *recv, const struct rdmap_done *d)
 	if (wrong && wrong->at < send->at && !ep->sess->shaky)
 		fail(ep->w, "ep%u: Send #%llu is delivered in spite of an error before it", ep->id,
 		     (unsigned long long)send->cookie);
-	if (d->len != send->len || d->solicited != !!(send->wr.flags & RDMAP_SOLICITED))
-		fail(ep->w, "ep%u: Send #%llu of %u bytes arrives with %u bytes, solicited %d",
-		     ep->id, (unsigned long long)send->cookie, send->len, d->len, d->solicited);
+	check_words(ep, send, d);
+	check_order(ep, send);
 	send->delivered = true;
-	check_filled(recv, send);
-	ep->good_done++;
-	ep_sweep(other, send->at, true);
+	if (recv->lane != LANE_TAGGED)
+		check_filled(recv, send);
+	l->good_done++;
+	ep_sweep(other, send->at + 1, true);
 	check_invalidation(ep, send, d);
+	window_heard(other, send);
 }
 
 static void recv_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
@@ -131,6 +192,8 @@ static void recv_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
 	if (!d->signaled)
 		fail(ep->w, "ep%u: a receive is not signaled", ep->id);
+	if (ep->errored)
+		fail(ep->w, "ep%u: a receive completes after the error", ep->id);
 	if (d->status != RDMAP_OK)
 		recv_failed(ep, op, d);
 	else if (op->local != RDMAP_OK)
@@ -154,7 +217,7 @@ static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
 	if (d->len != op->len)
 		fail(ep->w, "ep%u: Read #%llu of %u bytes reports %u", ep->id,
 		     (unsigned long long)op->cookie, op->len, d->len);
-	if (op_known(op) && !content_is(slice_mem(sink), op->cid, op->from, op->len))
+	if (op_known(op) && !content_of(op, slice_mem(sink), 0, op->len))
 		fail(ep->w, "ep%u: Read #%llu has not the bytes of its source", ep->id,
 		     (unsigned long long)op->cookie);
 	slice_settle(sink);
@@ -163,17 +226,34 @@ static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
 
 static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
+	bool local = op_is_local(op->kind);
+
 	if (op->local != RDMAP_OK)
 		fail(ep->w, "ep%u: bad %s #%llu succeeds", ep->id, rdmap_op_str(op->kind),
 		     (unsigned long long)op->cookie);
-	if (!op->sent)
+	if (!op->sent && !local)
 		fail(ep->w, "ep%u: %s #%llu completes before it was sent", ep->id,
 		     rdmap_op_str(op->kind), (unsigned long long)op->cookie);
 	if (op->kind == RDMAP_READ)
 		read_back(ep, op, d);
+	if (op_is_atomic(op->kind))
+		atomic_done(ep, op, d);
+	if (op_asks(op->kind))
+		window_check_fence(ep, op);
+	if (local)
+		window_done(op);
 	put_local(op);
 	if (op->kind != RDMAP_WRITE)
 		op->target = slice_put(op->target);
+}
+
+/* Nothing has changed. */
+static void bind_failed(struct ep *ep, const struct op *op)
+{
+	if (stag_find(ep->node->stags, op->wr.rstag))
+		fail(ep->w, "ep%u: a bind failed and 0x%08x is in use", ep->id, op->wr.rstag);
+	if (op->grant)
+		op->grant->held--;
 }
 
 static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
@@ -186,6 +266,8 @@ static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done
 		fail(ep->w, "ep%u: %s #%llu ends with %s", ep->id, rdmap_op_str(op->kind),
 		     (unsigned long long)op->cookie, rdmap_status_str(d->status));
 	}
+	if (op->kind == RDMAP_BIND && op->local == RDMAP_BIND_FAILED)
+		bind_failed(ep, op);
 	if (op->local != RDMAP_OK && op->begun)
 		fail(ep->w, "ep%u: bad %s #%llu was sent", ep->id, rdmap_op_str(op->kind),
 		     (unsigned long long)op->cookie);
@@ -198,7 +280,7 @@ static void request_done(struct ep *ep, struct op *op, const struct rdmap_done *
 	if (d->signaled != !!(op->wr.flags & RDMAP_SIGNALED))
 		fail(ep->w, "ep%u: %s #%llu: signaled is %d", ep->id, rdmap_op_str(op->kind),
 		     (unsigned long long)op->cookie, d->signaled);
-	if (op->kind == RDMAP_READ && op->sent)
+	if (op_asks(op->kind) && op->sent)
 		ep->reads_out--;
 	if (d->status == RDMAP_OK)
 		succeeded(ep, op, d);
@@ -214,7 +296,7 @@ void done_check(struct ep *ep, const struct rdmap_done *d)
 	      (unsigned long long)d->cookie, rdmap_status_str(d->status), d->len);
 	op->state = OP_DONE;
 	op->status = d->status;
-	if (d->op == RDMAP_RECV)
+	if (is_receive(d))
 		recv_done(ep, op, d);
 	else
 		request_done(ep, op, d);

@@ -43,6 +43,8 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 
 	if (!has_session(ep))
 		fail(ep->w, "ep%u: asked for a receive without a session", ep->id);
+	if (ep->errored)
+		fail(ep->w, "ep%u: asked for a receive after the error", ep->id);
 	if (ep->rq_taken == ep->rq_n)
 		return false;
 	op = ep->rq[ep->rq_taken++];
@@ -80,7 +82,7 @@ static void complete(void *user, const struct rdmap_done *done)
 	if (!has_session(ep))
 		fail(ep->w, "ep%u: completion without a session", ep->id);
 	done_check(ep, done);
-	if (done->op != RDMAP_RECV)
+	if (done->op != RDMAP_RECV && done->op != RDMAP_RECV_TAGGED)
 		simclock_after(ep->w->clock, below(ep->w, ep->w->plan.drain_us + 1), drain, ep,
 			       NULL);
 }
@@ -98,7 +100,14 @@ static uint16_t draw_reads(struct world *w)
 	return choice[below(w, sizeof(choice) / sizeof(choice[0]))];
 }
 
-static void draw_cfg(struct ep *ep)
+static void draw_raw(struct rdmap_cfg *cfg, struct world *w)
+{
+	cfg->raw = true;
+	cfg->queues = (uint8_t)(1 + below(w, RDMAP_RAW_QUEUES));
+	cfg->notify_mask = (uint8_t)simclock_random(w->clock);
+}
+
+static void draw_cfg(struct ep *ep, bool raw)
 {
 	struct world *w = ep->w;
 
@@ -112,35 +121,60 @@ static void draw_cfg(struct ep *ep)
 	ep->cfg.rq_depth = (uint16_t)(1u << below(w, 7));
 	ep->cfg.max_recv_sge = (uint8_t)(1 + below(w, SGL_MAX));
 	ep->cq_room = 1 + (unsigned)below(w, 32);
+	if (raw)
+		draw_raw(&ep->cfg, w);
+	else
+		ep->cfg.plain_rdmap = chance(w, w->plan.old_ep);
 }
 
 static bool draw_memory(struct ep *ep)
 {
-	enum { ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ };
+	enum {
+		HIDDEN = STAG_LOCAL_WRITE | STAG_BIND_WINDOWS,
+		MOST = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ,
+		ALL = MOST | STAG_REMOTE_ATOMIC | STAG_BIND_WINDOWS,
+	};
 	struct node *n = ep->node;
 	uint32_t len = 2 * ep->w->plan.len_max + 1024;
 	uint64_t pd = ep->cfg.who.pd;
 
 	ep->mine = region_new(n, ep, pd, 0, STAG_LOCAL_WRITE, 2 * len);
 	ep->open = region_new(n, ep, pd, 0, ALL, len);
-	ep->alone = region_new(n, ep, pd, ep->cfg.who.scope, ALL, len / 2);
-	return ep->mine && ep->open && ep->alone;
+	ep->alone = region_new(n, ep, pd, ep->cfg.who.scope, MOST, len / 2);
+	ep->back = region_new(n, ep, pd, 0, HIDDEN, len / 2);
+	if (!ep->mine || !ep->open || !ep->alone || !ep->back)
+		return false;
+	window_init(ep);
+	return true;
 }
 
 static void free_memory(struct ep *ep)
 {
+	window_deinit(ep);
 	list_foreach_safe (it, &ep->node->regions) {
 		struct region *rg = list_entry(it, struct region, link);
 
 		if (rg->owner == ep)
 			region_free(rg);
 	}
-	ep->mine = ep->open = ep->alone = NULL;
+	ep->mine = ep->open = ep->alone = ep->back = NULL;
 	free(ep->r);
 	ep->r = NULL;
 }
 
-struct ep *ep_new(struct node *n)
+struct lane *ep_lane(struct ep *ep, unsigned i)
+{
+	struct lane *l = &ep->lane[i];
+
+	if (!l->all) {
+		l->all = get(OPS_MAX * sizeof(*l->all));
+		l->good = get(OPS_MAX * sizeof(*l->good));
+		l->sent = get(OPS_MAX * sizeof(*l->sent));
+	}
+	return l;
+}
+
+struct ep *ep_new(struct node *n, bool raw)
 {
 	struct ep *ep = get(sizeof(*ep));
 
@@ -148,16 +182,18 @@ struct ep *ep_new(struct node *n)
 	ep->node = n;
 	ep->id = n->w->neps++;
 	list_add_tail(&n->eps, &ep->link);
-	draw_cfg(ep);
+	list_init(&ep->grants);
+	draw_cfg(ep, raw);
 	if (!draw_memory(ep)) {
 		ep->state = EP_OVER;
 		free_memory(ep);
 		return NULL;
 	}
 	ep->r = rdmap_init(get(rdmap_size(&ep->cfg)), &ep->cfg, &ops, ep);
-	trace(ep->w, "n%u ep%u pd %llu ord %u ird %u sq %u rq %u sge %u room %u", n->id, ep->id,
+	trace(ep->w, "n%u ep%u pd %llu ord %u ird %u sq %u rq %u sge %u room %u%s%s", n->id, ep->id,
 	      (unsigned long long)ep->cfg.who.pd, ep->cfg.ord, ep->cfg.ird, ep->cfg.sq_depth,
-	      ep->cfg.rq_depth, ep->cfg.max_recv_sge, ep->cq_room);
+	      ep->cfg.rq_depth, ep->cfg.max_recv_sge, ep->cq_room, raw ? " raw" : "",
+	      ep->cfg.plain_rdmap ? " plain" : "");
 	return ep;
 }
 
@@ -173,6 +209,9 @@ static void count_op(struct world *w, const struct op *op)
 	w->sum.reads += op->kind == RDMAP_READ;
 	w->sum.inlined += (op->wr.flags & RDMAP_INLINE) != 0;
 	w->sum.fenced += (op->wr.flags & RDMAP_FENCE) != 0;
+	w->sum.imms += op->kind == RDMAP_IMM;
+	w->sum.atomics += op_is_atomic(op->kind);
+	w->sum.windowed += op->via != NULL;
 }
 
 void ep_post(struct op *op)
@@ -181,12 +220,12 @@ void ep_post(struct op *op)
 
 	op->at = ep->sq_n;
 	ep->sq[ep->sq_n++] = op;
-	if ((op->kind == RDMAP_SEND || op->kind == RDMAP_SEND_INV) && op->local == RDMAP_OK)
-		ep->sends++;
+	if (op->lane >= 0 && op->local == RDMAP_OK)
+		ep_lane(ep, (unsigned)op->lane)->posted++;
 	count_op(ep->w, op);
-	trace(ep->w, "ep%u posts %s #%llu len %u flags %x%s%s", ep->id, rdmap_op_str(op->kind),
-	      (unsigned long long)op->cookie, op->len, op->wr.flags, op->local ? " bad" : "",
-	      op->must ? " wrong" : "");
+	trace(ep->w, "ep%u posts %s #%llu len %u flags %x stag %08x inv %08x%s%s", ep->id,
+	      rdmap_op_str(op->kind), (unsigned long long)op->cookie, op->len, op->wr.flags,
+	      op->wr.rstag, op->wr.inv_stag, op->local ? " bad" : "", op->must ? " wrong" : "");
 	if (ep->cq_room > 0)
 		wake(ep);
 }
@@ -194,13 +233,15 @@ void ep_post(struct op *op)
 void ep_post_recv(struct op *op)
 {
 	struct ep *ep = op->ep;
+	struct lane *l = ep_lane(ep, (unsigned)op->lane);
 
 	op->at = ep->rq_n;
 	ep->rq[ep->rq_n++] = op;
+	l->all[l->n++] = op;
 	if (op->local == RDMAP_OK)
-		ep->good[ep->good_n++] = op;
-	trace(ep->w, "ep%u posts receive #%llu len %u%s", ep->id, (unsigned long long)op->cookie,
-	      op->len, op->local ? " bad" : "");
+		l->good[l->good_n++] = op;
+	trace(ep->w, "ep%u posts receive #%llu queue %d len %u%s", ep->id,
+	      (unsigned long long)op->cookie, op->lane, op->len, op->local ? " bad" : "");
 }
 
 static void release(struct op *op)
@@ -252,8 +293,18 @@ void ep_sweep(struct ep *ep, unsigned before, bool all)
 	}
 }
 
+const struct op *ep_undelivered(const struct ep *ep)
+{
+	for (unsigned l = 0; l < LANES; l++)
+		for (unsigned i = 0; i < ep->lane[l].sent_n; i++)
+			if (ep->lane[l].sent[i]->sent && !ep->lane[l].sent[i]->delivered)
+				return ep->lane[l].sent[i];
+	return NULL;
+}
+
 uint32_t ep_errors(const struct ep *ep)
 {
+	const struct ep *other = ep ? ep_other(ep) : NULL;
 	uint32_t bits = 0;
 
 	if (!ep)
@@ -264,6 +315,8 @@ uint32_t ep_errors(const struct ep *ep)
 		if (op->local != RDMAP_OK)
 			continue;
 		bits |= op->may;
+		if (op_asks(op->kind) && other && ep->ord > other->ird)
+			bits |= perr_bit(PERR_NO_BUFFER);
 		if (op->must && op->sent)
 			break;
 	}

@@ -5,9 +5,7 @@
 
 #include "tests/sim/world.h"
 
-enum { ONE_SEGMENT = 400 };
-
-static struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len)
+struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len)
 {
 	struct world *w = ep->w;
 	struct op *op = get(sizeof(*op));
@@ -17,18 +15,19 @@ static struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len)
 	op->kind = kind;
 	op->cid = ++w->contents;
 	op->len = len;
+	op->lane = op_delivers(kind) && !ep->cfg.raw ? 0 : -1;
 	op->wr.cookie = op->recv.cookie = op->cookie;
 	op->wr.op = (uint8_t)kind;
 	if (chance(w, 7000))
 		op->wr.flags |= RDMAP_SIGNALED;
 	if (chance(w, 1000))
 		op->wr.flags |= RDMAP_FENCE;
-	if ((kind == RDMAP_SEND || kind == RDMAP_SEND_INV) && chance(w, 3000))
+	if (op->lane == 0 && chance(w, 3000))
 		op->wr.flags |= RDMAP_SOLICITED;
 	return op;
 }
 
-static void op_drop(struct op *op)
+void op_drop(struct op *op)
 {
 	for (unsigned i = 0; i < op->nlocal; i++)
 		slice_put(op->local_mem[i]);
@@ -36,7 +35,7 @@ static void op_drop(struct op *op)
 	free(op);
 }
 
-static uint32_t draw_len(struct world *w, uint32_t max)
+uint32_t op_draw_len(struct world *w, uint32_t max)
 {
 	uint64_t r = below(w, 100);
 
@@ -89,7 +88,7 @@ static bool gather(struct op *op, struct sgl_elem *sge, uint32_t len, unsigned m
 	return true;
 }
 
-static bool source(struct op *op)
+bool op_source(struct op *op)
 {
 	uint32_t at = 0;
 
@@ -109,9 +108,9 @@ static bool source(struct op *op)
 	return true;
 }
 
-static bool sink(struct op *op)
+bool op_sink(struct op *op, uint32_t len)
 {
-	struct slice *s = local_slice(op->ep, op->len);
+	struct slice *s = local_slice(op->ep, len);
 
 	if (!s)
 		return false;
@@ -121,226 +120,144 @@ static bool sink(struct op *op)
 	return true;
 }
 
-static bool target_alive(const struct ep *ep)
+bool op_aimable(const struct ep *ep)
 {
 	const struct ep *other = ep_other(ep);
 
 	return other && other->state != EP_OVER;
 }
 
-static struct slice *remote_slice(struct ep *ep, uint32_t len)
+/* Of the peer's memory that has the right, without a window. */
+static struct region *remote_region(struct ep *ep, uint32_t right)
 {
 	struct ep *other = ep_other(ep);
 	struct region *choice[] = {other->open, other->alone, other->node->shared[domain(other)]};
 	struct region *rg = choice[below(ep->w, 3)];
 
-	return rg && !rg->dead && !rg->doomed ? slice_new(rg, len) : NULL;
+	return rg && !rg->dead && !rg->doomed && (rg->rights & right) == right ? rg : NULL;
 }
 
-static void aim(struct op *op, struct slice *s)
+struct slice *op_remote_slice(struct ep *ep, uint32_t len, uint32_t right, uint32_t align,
+			      struct grant **ret_via)
+{
+	struct grant *g = chance(ep->w, 5000) ? window_pick(ep_other(ep), right, len) : NULL;
+	struct region *rg = g ? NULL : remote_region(ep, right);
+	struct slice *s = NULL;
+
+	if (g)
+		s = window_slice(g, len, align);
+	else if (rg)
+		s = slice_new_in(rg, rg->off, rg->len, len, align);
+	*ret_via = s ? g : NULL;
+	return s;
+}
+
+void op_aim(struct op *op, struct slice *s)
 {
 	op->target = s;
-	op->wr.rstag = s->rg->stag;
+	op->wr.rstag = op->via ? op->via->stag : s->rg->stag;
 	op->wr.rto = slice_to(s);
 }
 
 /* ---- requests that are right ---- */
 
-static struct op *good_write(struct ep *ep, uint32_t len)
+struct op *op_good_write(struct ep *ep, uint32_t len)
 {
 	struct op *op = op_new(ep, RDMAP_WRITE, len);
-	struct slice *s = len ? remote_slice(ep, len) : NULL;
+	struct slice *s = NULL;
+
+	if (len)
+		s = op_remote_slice(ep, len, STAG_REMOTE_WRITE, 1, &op->via);
 
 	if (s) {
-		aim(op, s);
+		op_aim(op, s);
 		slice_land(s, op, op->cid, op->from);
 	} else if (len == 0) {
 		op->wr.rstag = (uint32_t)simclock_random(ep->w->clock);
 		op->wr.rto = simclock_random(ep->w->clock);
 	}
-	if ((len && !s) || !source(op)) {
+	if ((len && !s) || !op_source(op)) {
 		op_drop(op);
 		return NULL;
 	}
 	return op;
 }
 
-static void mind_ird(struct op *op)
-{
-	if (op->ep->cfg.ord > ep_other(op->ep)->cfg.ird)
-		op->may |= perr_bit(PERR_NO_BUFFER);
-}
-
-static struct op *good_read(struct ep *ep, uint32_t len)
+struct op *op_good_read(struct ep *ep, uint32_t len)
 {
 	struct op *op = op_new(ep, RDMAP_READ, len);
-	struct slice *s = len ? remote_slice(ep, len) : NULL;
+	struct slice *s = NULL;
+
+	if (len)
+		s = op_remote_slice(ep, len, STAG_REMOTE_READ, 1, &op->via);
 
 	if (s) {
-		aim(op, s);
+		op_aim(op, s);
 		slice_fill(s, op->cid, op->from);
 	} else {
 		op->wr.rstag = (uint32_t)simclock_random(ep->w->clock);
 		op->wr.rto = simclock_random(ep->w->clock);
 	}
-	if ((len && !s) || !sink(op)) {
+	if ((len && !s) || !op_sink(op, len)) {
 		op_drop(op);
 		return NULL;
 	}
-	mind_ird(op);
 	return op;
 }
 
-/* What the Send will find: its receive, or NULL if that is not posted yet. */
-static const struct op *partner(const struct ep *ep)
+const struct op *op_partner(const struct ep *ep, unsigned lane)
+{
+	const struct ep *other = ep_other(ep);
+	unsigned n = ep->lane[lane].posted;
+
+	return other && n < other->lane[lane].good_n ? other->lane[lane].good[n] : NULL;
+}
+
+/* Raw: a queue of the peer. */
+static unsigned draw_lane(struct ep *ep)
 {
 	const struct ep *other = ep_other(ep);
 
-	return other && ep->sends < other->good_n ? other->good[ep->sends] : NULL;
+	return ep->cfg.raw ? (unsigned)below(ep->w, (other ? other : ep)->cfg.queues) : 0;
 }
 
-static struct op *good_send(struct ep *ep)
+static struct op *send_op(struct ep *ep, enum rdmap_op kind, uint32_t len, unsigned lane)
 {
-	const struct op *recv = partner(ep);
+	struct op *op = op_new(ep, kind, len);
+
+	op->lane = (int)lane;
+	if (ep->cfg.raw) {
+		op->wr.raw.qn = lane;
+		op->wr.raw.rsvd = simclock_random(ep->w->clock) >> 24;
+	} else if (kind == RDMAP_IMM) {
+		op->wr.imm = simclock_random(ep->w->clock);
+	}
+	return op;
+}
+
+struct op *op_good_send(struct ep *ep, enum rdmap_op kind)
+{
+	unsigned lane = draw_lane(ep);
+	const struct op *recv = op_partner(ep, lane);
 	struct world *w = ep->w;
+	uint32_t max = recv ? recv->len : w->plan.len_max;
 	struct op *op;
 
 	if (!recv && !w->plan.reckless)
 		return NULL;
-	op = op_new(ep, RDMAP_SEND, draw_len(w, recv ? recv->len : w->plan.len_max));
+	op = send_op(ep, kind, kind == RDMAP_IMM ? 0 : op_draw_len(w, max), lane);
 	if (!recv)
-		op->may |= perr_bit(PERR_NO_BUFFER) | perr_bit(PERR_TOO_LONG);
-	if (!source(op)) {
+		op->may |= perr_bit(PERR_NO_BUFFER) | perr_bit(PERR_TOO_LONG) | perr_bit(PERR_QN);
+	if (kind != RDMAP_IMM && !op_source(op)) {
 		op_drop(op);
 		return NULL;
 	}
 	return op;
-}
-
-/* ---- requests that are wrong ---- */
-
-static void spoil(struct op *op, enum perr a, enum perr b)
-{
-	op->may |= perr_bit(a) | perr_bit(b);
-	op->must = true;
-}
-
-/* An address at the peer that a Write must not reach; a Read must not either. */
-static void spoil_target(struct op *op)
-{
-	struct ep *other = ep_other(op->ep);
-	struct region *open = other->open, *strange = other->node->shared[!domain(other)];
-	bool read = op->kind == RDMAP_READ;
-
-	op->target = slice_put(op->target);
-	switch (below(op->ep->w, 4)) {
-	case 0: /* one byte too far; what is within is not to be touched, so in one segment */
-		op->wr.rstag = open->stag;
-		op->wr.rto = open->to + open->len + 1 - op->len;
-		if (op->len > ONE_SEGMENT && !read)
-			op->wr.rto = open->to + open->len;
-		spoil(op, read ? PERR_ACCESS_BOUNDS : PERR_TAGGED_BOUNDS,
-		      read ? PERR_ACCESS_WRAP : PERR_TAGGED_WRAP);
-		break;
-	case 1:
-		op->wr.rstag ^= 0x80000000u + (uint32_t)below(op->ep->w, 1000) * 2;
-		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_STAG);
-		break;
-	case 2:
-		op->wr.rstag = strange->stag;
-		op->wr.rto = strange->to;
-		spoil(op, PERR_TAGGED_SCOPE, PERR_ACCESS_SCOPE);
-		break;
-	default:
-		op->wr.rstag = other->mine->stag;
-		op->wr.rto = other->mine->to;
-		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_RIGHTS);
-	}
-	if (open->dead || other->mine->dead || strange->dead)
-		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_STAG);
-}
-
-/* A bad address of our own, for the first element. */
-static void spoil_local(struct op *op, struct sgl_elem *e, bool fills)
-{
-	struct ep *ep = op->ep;
-	struct region *strange = ep->node->shared[!domain(ep)], *bare = ep->node->bare[domain(ep)];
-
-	switch (below(ep->w, fills ? 4 : 3)) {
-	case 0:
-		e->stag = 0;
-		op->local = RDMAP_LOC_STAG;
-		break;
-	case 1:
-		e->stag = strange->stag;
-		e->to = strange->to;
-		op->local = strange->dead ? RDMAP_LOC_STAG : RDMAP_LOC_SCOPE;
-		break;
-	case 2:
-		e->to = ep->open->to - 1;
-		e->stag = ep->open->stag;
-		op->local = ep->open->dead ? RDMAP_LOC_STAG : RDMAP_LOC_BOUNDS;
-		break;
-	default:
-		e->stag = bare->stag;
-		e->to = bare->to;
-		op->local = RDMAP_LOC_RIGHTS;
-	}
-}
-
-static void mishap(struct op *op)
-{
-	struct world *w = op->ep->w;
-
-	if (chance(w, 3000)) {
-		op->wr.status = op->local = (uint8_t)(RDMAP_LOC_LEN + below(w, 3));
-	} else if (op->nlocal > 0 && op->local_mem[0]->len > 0 && chance(w, 4000)) {
-		spoil_local(op, &op->wr.sge[0], op->kind == RDMAP_READ);
-	} else if (op->len > 0 && (op->kind == RDMAP_WRITE || op->kind == RDMAP_READ)) {
-		spoil_target(op);
-	} else if (op->kind == RDMAP_SEND) {
-		op->kind = RDMAP_SEND_INV;
-		op->wr.op = RDMAP_SEND_INV;
-		op->wr.inv_stag = (uint32_t)simclock_random(w->clock);
-		if (target_alive(op->ep) && chance(w, 5000))
-			op->wr.inv_stag = ep_other(op->ep)->open->stag;
-		spoil(op, PERR_INV_STAG, PERR_INV_SCOPE);
-	}
-}
-
-/* A Send one byte longer than the receive that waits for it. */
-static struct op *long_send(struct ep *ep)
-{
-	const struct op *recv = partner(ep);
-	struct op *op;
-
-	if (!recv)
-		return NULL;
-	op = op_new(ep, RDMAP_SEND, recv->len + 1);
-	spoil(op, PERR_TOO_LONG, PERR_TOO_LONG);
-	if (!source(op)) {
-		op_drop(op);
-		return NULL;
-	}
-	return op;
-}
-
-/* Requests that the taker found bad, many in a row: they must hold up nobody. */
-static void post_bad_run(struct ep *ep)
-{
-	uint64_t n = 1 + below(ep->w, 20);
-
-	while (n-- > 0 && ep_post_room(ep)) {
-		struct op *op = op_new(ep, RDMAP_WRITE, 0);
-
-		op->wr.status = op->local = RDMAP_LOC_OP;
-		ep_post(op);
-	}
 }
 
 /* ---- choosing ---- */
 
-static void post(struct op *op)
+void op_post(struct op *op)
 {
 	if (!op)
 		return;
@@ -352,17 +269,21 @@ static void post(struct op *op)
 /* Write, then read the same memory back: the Read sees the Write. */
 static void post_read_back(struct ep *ep)
 {
-	struct op *wr = good_write(ep, 1 + draw_len(ep->w, ep->w->plan.len_max - 1)), *rd;
+	struct op *wr = op_good_write(ep, 1 + op_draw_len(ep->w, ep->w->plan.len_max - 1)), *rd;
 
 	if (!wr)
 		return;
+	if (wr->via && !(wr->via->rights & STAG_REMOTE_READ)) {
+		ep_post(wr);
+		return;
+	}
 	rd = op_new(ep, RDMAP_READ, wr->len);
 	rd->cid = wr->cid;
 	rd->needs = wr;
-	aim(rd, slice_pin(wr->target));
+	rd->via = wr->via;
+	op_aim(rd, slice_pin(wr->target));
 	ep_post(wr);
-	mind_ird(rd);
-	if (sink(rd))
+	if (op_sink(rd, rd->len))
 		ep_post(rd);
 	else
 		op_drop(rd);
@@ -371,15 +292,20 @@ static void post_read_back(struct ep *ep)
 /* Read, then behind a fence write to where it reads: the Read sees what was there before. */
 static void post_read_then_write(struct ep *ep)
 {
-	struct op *rd = good_read(ep, 1 + draw_len(ep->w, ep->w->plan.len_max - 1)), *wr;
+	struct op *rd = op_good_read(ep, 1 + op_draw_len(ep->w, ep->w->plan.len_max - 1)), *wr;
 
 	if (!rd)
 		return;
+	if (rd->via && !(rd->via->rights & STAG_REMOTE_WRITE)) {
+		ep_post(rd);
+		return;
+	}
 	wr = op_new(ep, RDMAP_WRITE, rd->len);
 	wr->wr.flags |= RDMAP_FENCE;
-	aim(wr, slice_pin(rd->target));
+	wr->via = rd->via;
+	op_aim(wr, slice_pin(rd->target));
 	ep_post(rd);
-	if (source(wr)) {
+	if (op_source(wr)) {
 		slice_land(wr->target, wr, wr->cid, wr->from);
 		ep_post(wr);
 	} else {
@@ -390,12 +316,12 @@ static void post_read_then_write(struct ep *ep)
 /* Read, then behind a fence send what was read. */
 static void post_read_then_send(struct ep *ep)
 {
-	const struct op *recv = partner(ep);
+	const struct op *recv = op_partner(ep, 0);
 	struct op *rd, *send;
 
 	if (!recv || recv->len == 0)
 		return;
-	rd = good_read(ep, 1 + draw_len(ep->w, recv->len - 1));
+	rd = op_good_read(ep, 1 + op_draw_len(ep->w, recv->len - 1));
 	if (!rd)
 		return;
 	send = op_new(ep, RDMAP_SEND, rd->len);
@@ -407,56 +333,79 @@ static void post_read_then_send(struct ep *ep)
 	ep_post(send);
 }
 
-static bool reads_from(const struct ep *ep, const struct region *rg)
+bool op_asks_from(const struct ep *ep, uint32_t stag)
 {
 	for (unsigned i = ep->sq_done; i < ep->sq_n; i++)
-		if (ep->sq[i]->kind == RDMAP_READ && ep->sq[i]->wr.rstag == rg->stag)
+		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->wr.rstag == stag)
 			return true;
 	return false;
 }
 
+/* The peer's region for this stream alone, or a window of it, is not needed any more. */
 static void post_invalidation(struct ep *ep)
 {
+	struct grant *g = chance(ep->w, 5000) ? window_pick(ep_other(ep), 0, 0) : NULL;
 	struct region *rg = ep_other(ep)->alone;
 	struct op *op;
 
-	if (rg->dead || rg->doomed)
+	if (!g && (rg->dead || rg->doomed))
 		return;
-	op = good_send(ep);
+	op = op_good_send(ep, RDMAP_SEND);
 	if (!op)
 		return;
 	op->kind = RDMAP_SEND_INV;
 	op->wr.op = RDMAP_SEND_INV;
-	op->wr.inv_stag = rg->stag;
-	op->inv = rg;
-	rg->doomed = true;
-	if (reads_from(ep, rg))
+	op->wr.inv_stag = g ? g->stag : rg->stag;
+	op->grant = g;
+	if (g) {
+		g->state = GRANT_CLOSING;
+	} else {
+		op->inv = rg;
+		rg->doomed = true;
+	}
+	if (op_asks_from(ep, op->wr.inv_stag))
 		op->wr.flags |= RDMAP_FENCE;
 	ep_post(op);
 }
 
-void op_post_random(struct ep *ep)
+/* What RFC 7306 adds, and windows. */
+static void post_extension(struct ep *ep)
+{
+	bool peer_old = !op_aimable(ep) || ep_other(ep)->cfg.plain_rdmap;
+	uint64_t r = below(ep->w, 100);
+
+	if (r < 25)
+		window_post(ep);
+	else if (ep->cfg.plain_rdmap || peer_old)
+		return;
+	else if (r < 50)
+		op_post(op_good_send(ep, RDMAP_IMM));
+	else if (ep->ord == 0)
+		return;
+	else if (r < 85)
+		atomic_post(ep);
+	else
+		atomic_post_pair(ep);
+}
+
+static void post_plain(struct ep *ep)
 {
 	struct world *w = ep->w;
-	bool reads = ep->cfg.ord > 0, aimed = target_alive(ep);
+	bool reads = ep->ord > 0, aimed = op_aimable(ep);
 	uint64_t r = below(w, 100);
 
-	if (!ep_post_room(ep))
-		return;
 	if (r < 35 || !aimed)
-		post(good_send(ep));
+		op_post(op_good_send(ep, RDMAP_SEND));
 	else if (r < 60)
-		post(good_write(ep, draw_len(w, w->plan.len_max)));
+		op_post(op_good_write(ep, op_draw_len(w, w->plan.len_max)));
 	else if (r < 64)
 		post_invalidation(ep);
-	else if (r < 65 && w->plan.mishap && chance(w, 5000))
-		post_bad_run(ep);
 	else if (r < 65 && w->plan.mishap)
-		post(long_send(ep));
+		mishap_post(ep);
 	else if (!reads)
-		post(good_write(ep, draw_len(w, 100)));
+		op_post(op_good_write(ep, op_draw_len(w, 100)));
 	else if (r < 85)
-		post(good_read(ep, draw_len(w, w->plan.len_max)));
+		op_post(op_good_read(ep, op_draw_len(w, w->plan.len_max)));
 	else if (r < 90)
 		post_read_back(ep);
 	else if (r < 95)
@@ -465,27 +414,57 @@ void op_post_random(struct ep *ep)
 		post_read_then_send(ep);
 }
 
+void op_post_random(struct ep *ep)
+{
+	if (!ep_post_room(ep))
+		return;
+	if (ep->cfg.raw)
+		raw_post(ep);
+	else if (below(ep->w, 100) < ep->w->plan.extensions)
+		post_extension(ep);
+	else
+		post_plain(ep);
+}
+
+/* Raw: which queue the receive is for. */
+static void draw_queue(struct op *op)
+{
+	uint8_t queues = op->ep->cfg.queues;
+	unsigned q = (unsigned)below(op->ep->w, queues + 1U);
+
+	op->lane = q == queues ? LANE_TAGGED : (int)q;
+	op->recv.qn = q == queues ? RDMAP_QN_TAGGED : (uint8_t)q;
+}
+
 static struct op *receive(struct ep *ep)
 {
 	struct world *w = ep->w;
-	struct op *op = op_new(ep, RDMAP_RECV, draw_len(w, w->plan.len_max));
+	struct op *op = op_new(ep, RDMAP_RECV, op_draw_len(w, w->plan.len_max));
 	uint32_t at = 0;
 
+	op->lane = 0;
 	if (!gather(op, op->recv.sge, op->len, ep->cfg.max_recv_sge)) {
 		op_drop(op);
 		return NULL;
 	}
 	op->recv.nsge = (uint8_t)op->nlocal;
+	if (ep->cfg.raw)
+		draw_queue(op);
 	for (unsigned i = 0; i < op->nlocal; i++) {
 		slice_land(op->local_mem[i], op, 0, at);
 		at += op->local_mem[i]->len;
 	}
 	if (!chance(w, w->plan.mishap))
 		return op;
-	if (op->nlocal > 0 && op->local_mem[0]->len > 0 && chance(w, 5000))
-		spoil_local(op, &op->recv.sge[0], true);
-	else
+	if (op->nlocal > 0 && op->local_mem[0]->len > 0 && chance(w, 5000)) {
+		mishap_local(op, &op->recv.sge[0], true);
+	} else if (ep->cfg.raw && ep->cfg.queues < RDMAP_RAW_QUEUES && chance(w, 5000)) {
+		op->recv.qn = ep->cfg.queues; /* no such queue: a bad one of the first */
+		op->lane = 0;
+		op->local = RDMAP_LOC_OP;
+	} else {
 		op->recv.status = op->local = RDMAP_LOC_SGE;
+	}
 	return op;
 }
 

@@ -35,6 +35,7 @@ static struct peer *peer_new(struct node *n, bool opener)
 		.stash_max = w->plan.stash_max,
 		.answer_ms = w->plan.answer_ms,
 		.close_ms = 60000,
+		.plain_only = n->plain_only,
 	};
 	struct peer *p = get(sizeof(*p));
 

@@ -72,10 +72,12 @@ static void new_session(struct node *n)
 
 	if (!p || live_eps(n) >= EPS_MAX)
 		return;
-	ep = ep_new(n);
+	ep = ep_new(n, chance(n->w, n->w->plan.raw));
 	if (!ep)
 		return;
 	s = sess_new(ep);
+	ep->ord = s->enhanced ? 0 : ep->cfg.ord;
+	ep->ird = s->enhanced ? 0 : ep->cfg.ird;
 	s->peer[0] = p;
 	s->peer[1] = sim_conn_peer(p->conn)->user;
 	ep->peer = p;
@@ -120,22 +122,26 @@ static void close_some(struct node *n)
 		program_close(ep);
 }
 
-static void unbind_some(struct node *n)
+void program_vanish(struct ep *ep)
 {
-	struct ep *ep = random_ep(n);
-
-	if (!ep)
-		return;
 	peer_tick(ep->peer);
 	if (ep->state == EP_OVER)
 		return;
-	trace(n->w, "n%u ep%u vanishes", n->id, ep->id);
+	trace(ep->w, "n%u ep%u vanishes", ep->node->id, ep->id);
 	ep->sess->vanished[ep->side] = true;
 	ep->unbound = true;
 	ep->state = EP_OVER;
 	assoc_unbind(ep->peer->assoc, ep->r);
 	ep_over(ep);
 	peer_wake(ep->peer);
+}
+
+static void unbind_some(struct node *n)
+{
+	struct ep *ep = random_ep(n);
+
+	if (ep)
+		program_vanish(ep);
 }
 
 static void revoke_some(struct node *n)
@@ -145,7 +151,7 @@ static void revoke_some(struct node *n)
 
 	if (!ep)
 		return;
-	rg = (struct region *[]){ep->mine, ep->open, ep->alone}[below(n->w, 3)];
+	rg = (struct region *[]){ep->mine, ep->open, ep->alone, ep->back}[below(n->w, 4)];
 	if (!rg->dead)
 		region_revoke(rg, true);
 }
@@ -178,6 +184,8 @@ static void act(struct world *w)
 		revoke_some(n);
 	else if (chance(w, w->plan.crash))
 		crash_some(n);
+	else if (w->plan.extensions && chance(w, 300))
+		atomic_local(n);
 	else if (chance(w, random_peer(n) ? 20 : 2000))
 		new_association(n);
 	else if (chance(w, live_eps(n) ? 1200 : 6000))

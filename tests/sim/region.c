@@ -107,6 +107,60 @@ static uint64_t draw_base(struct world *w, uint32_t len)
 	}
 }
 
+void region_bury(struct node *n, uint32_t stag, bool removed)
+{
+	n->buried[n->nburied++ % BURIED] = stag;
+	if (removed && n->nvacant < BURIED)
+		n->vacant[n->nvacant++] = stag;
+}
+
+uint32_t region_buried(struct node *n)
+{
+	unsigned count = n->nburied < BURIED ? n->nburied : BURIED;
+
+	return count ? n->buried[below(n->w, count)] : 0;
+}
+
+/* Takes an index that is free under another key than it had, or any. */
+static uint32_t draw_stag(struct node *n)
+{
+	uint32_t v;
+
+	if (n->nvacant > 0 && chance(n->w, 5000)) {
+		v = n->vacant[--n->nvacant];
+		n->w->sum.reused_stags++;
+		return (v & ~(uint32_t)STAG_KEY) | ((v + 1) & STAG_KEY);
+	}
+	do
+		v = (uint32_t)simclock_random(n->w->clock);
+	while (v <= STAG_KEY);
+	return v;
+}
+
+/* An index that is in use is so under any key. */
+static void try_taken(struct node *n, const struct stag_region *r)
+{
+	struct stag_region twin = *r;
+
+	twin.stag ^= 1 + (uint32_t)below(n->w, STAG_KEY);
+	if (stag_add(n->stags, &twin) != STAG_ADD_E_TAKEN)
+		fail(n->w, "node %u: two entries have the index of 0x%08x", n->id, r->stag);
+}
+
+void region_enter(struct node *n, struct stag_region *r)
+{
+	int e;
+
+	do {
+		r->stag = draw_stag(n);
+		e = stag_add(n->stags, r);
+	} while (e == STAG_ADD_E_TAKEN);
+	if (e != STAG_ADD_OK)
+		fail(n->w, "node %u: the STag table is full", n->id);
+	if (chance(n->w, 500))
+		try_taken(n, r);
+}
+
 static void add(struct region *rg)
 {
 	struct stag_region r = {
@@ -117,14 +171,8 @@ static void add(struct region *rg)
 		.len = rg->len,
 		.base = rg->node->mem + rg->off,
 	};
-	int e;
 
-	do {
-		r.stag = (uint32_t)simclock_random(rg->node->w->clock) | 1;
-		e = stag_add(rg->node->stags, &r);
-	} while (e == STAG_ADD_E_TAKEN);
-	if (e != STAG_ADD_OK)
-		fail(rg->node->w, "node %u: the STag table is full", rg->node->id);
+	region_enter(rg->node, &r);
 	rg->stag = r.stag;
 }
 
@@ -154,7 +202,7 @@ struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_
 	return rg;
 }
 
-static void op_shaken(struct op *op, bool own)
+void region_shake_op(struct op *op, bool own)
 {
 	if (op->state == OP_DONE && op->kind != RDMAP_WRITE)
 		return;
@@ -163,7 +211,7 @@ static void op_shaken(struct op *op, bool own)
 	if (op->ep->sess)
 		op->ep->sess->shaky = true;
 	if (op->kind == RDMAP_RECV)
-		op->ep->shaky = true;
+		op->ep->shaky = true; /* which message it takes is uncertain, and those behind it */
 }
 
 static bool lies_in(const struct op *op, const struct region *rg)
@@ -176,10 +224,11 @@ static bool lies_in(const struct op *op, const struct region *rg)
 
 static void shake_op(struct op *op, const struct region *rg)
 {
-	bool own = lies_in(op, rg);
+	bool ends = op->grant && op->grant->rg == rg;
+	bool own = lies_in(op, rg) || (ends && op_is_local(op->kind));
 
-	if (own || (op->target && op->target->rg == rg))
-		op_shaken(op, own);
+	if (own || ends || (op->target && op->target->rg == rg) || op->cell_in == rg)
+		region_shake_op(op, own);
 }
 
 /* All that is under way with the region may fail now. */
@@ -202,8 +251,12 @@ void region_revoke(struct region *rg, bool remove)
 	struct node *n = rg->node;
 
 	trace(n->w, "n%u region 0x%08x %s", n->id, rg->stag, remove ? "revoked" : "invalidated");
-	if (remove && !stag_remove(n->stags, rg->stag))
-		fail(n->w, "node %u: STag 0x%08x was not in the table", n->id, rg->stag);
+	if (remove) {
+		window_revoke(rg);
+		if (!stag_remove(n->stags, rg->stag))
+			fail(n->w, "node %u: STag 0x%08x was not in the table", n->id, rg->stag);
+	}
+	region_bury(n, rg->stag, remove);
 	if (rg->dead)
 		return;
 	rg->dead = true;
@@ -229,7 +282,8 @@ void region_free(struct region *rg)
 	if (memcmp(n->mem + rg->off, n->want + rg->off, rg->len) != 0)
 		arena_check(n);
 	wipe(n, rg->off, rg->len);
-	stag_remove(n->stags, rg->stag);
+	if (stag_remove(n->stags, rg->stag))
+		region_bury(n, rg->stag, true);
 	list_del(&rg->link);
 	free(rg);
 }

@@ -139,6 +139,95 @@ static void rdmap(const struct totals *t)
 	PRINT(rows);
 }
 
+static void extensions(const struct totals *t)
+{
+	const struct row rows[] = {
+		{"7306-4.1-01 7306-4.1-02 7306-4.1-03 7306-4.2-01 7306-5.2-01 7306-5.2.1-03 "
+		 "7306-5.2.2-01 7306-5-05 7306-6.3-01 7306-6.3-04",
+		 "opcodes 8 to B on queues 0, 1 and 3, with nothing but their headers", t->imms,
+		 t->atomics},
+		{"7306-5-01 7306-5.3-01",
+		 "atomics of many streams on the same cells come one after the other", t->cells,
+		 t->swapped},
+		{"7306-5-03 7306-5.1.1-05 7306-5.1.1-06 7306-5.1.2-01",
+		 "each leaves in memory what the text computes bit by bit, under any masks",
+		 t->swapped, t->unswapped},
+		{"7306-5.1.1-03 7306-5.1.1-04 7306-5.1.2-03 7306-5.1.2-04",
+		 "misaligned cells do not change and end the session with 0/2/07",
+		 t->found[PERR_STREAM_CATASTROPHIC], 1},
+		{"7306-5.2.1-02", "aligned cells at any tagged offset", t->atomics, 1},
+		{"7306-5.2.1-04 7306-5.2.2-02 7306-5.2.2-03",
+		 "atomics and Reads share ORD and IRD; within them none is refused", t->atomics,
+		 t->reads},
+		{"7306-5.2.1-06 7306-5.2.1-10 7306-5.2.2-04",
+		 "an atomic completes once, with the old value, and only where it was asked for",
+		 t->atomics, 1},
+		{"7306-5.2.1-08 7306-5.2.1-09 7306-5.2.2-06 7306-5.4-07 7306-7-03",
+		 "requests and answers in the order of posting, Reads and atomics alike",
+		 t->swapped, t->ahead},
+		{"7306-5.4-02 7306-5.4-04", "an atomic finds what the Write before it has left",
+		 t->atomics, t->ahead},
+		{"7306-5.4-01 7306-5.4-06", "no atomic completes before its answer", t->atomics, 1},
+		{"7306-6.3-02 7306-6.3-03 7306-6.3-05 7306-6.4-01",
+		 "Immediate Data takes a receive, in the order of Sends and behind its Writes",
+		 t->imms, t->ahead},
+	};
+
+	PRINT(rows);
+}
+
+static void enhanced(const struct totals *t)
+{
+	const unsigned *rtr = t->rtr;
+	const struct row rows[] = {
+		{"6581-7-01 6581-7-04 6581-7-05 6581-9-01 6581-9-02",
+		 "codes 5 to 7, the words, then private data", t->enhanced, t->enh_rejected},
+		{"6581-7-03 6581-7-07 6581-7-11 6581-7-12",
+		 "enhanced sessions are accepted, rejected, refused and ended like others",
+		 t->enh_rejected, t->unheard},
+		{"6581-7-06", "508 bytes with the words, and no more", t->enhanced, t->sessions},
+		{"6581-7-08 6581-7-09 6581-9.1-01 6581-9.1-09",
+		 "programs are told words and private data as they were sent", t->enh_rejected,
+		 t->enhanced},
+		{"6581-9.1-02 6581-9.1-04 6581-9.1-07 6581-9.1-10 6581-9.1-11 6581-9.1-12 "
+		 "6581-9.1-13",
+		 "no ORD above the other's IRD, but where a side leaves them unchanged",
+		 t->dropped_ord, t->enhanced},
+		{"6581-9.2-01 6581-9.2-03 6581-9.2-04 6581-9.2-05 6581-9.2-06 6581-9.2-11",
+		 "bit A is echoed, B, C and D go with it", t->enhanced, rtr[WIRE_RTR_SEND]},
+		{"6581-9.2-09 6581-5-01",
+		 "the first segment is a message that both named, and nobody hears of it",
+		 rtr[WIRE_RTR_SEND] && rtr[WIRE_RTR_WRITE], rtr[WIRE_RTR_READ]},
+		{"6581-9.2-08 6581-9.2-10", "no message that both can: 2/0/07", t->no_rtr, 1},
+		{"6581-10-01 6581-10-02 6581-10-03 6581-10-04",
+		 "answers in kind, and no words where nobody asked for them", t->enhanced,
+		 t->sessions},
+	};
+
+	PRINT(rows);
+}
+
+static void raw(const struct totals *t)
+{
+	const struct row rows[] = {
+		{"5041-4.2-02 5041-4.2-03 5041-4.2-07 5041-4.3-03 5041-5.4-04",
+		 "RsvdULP, and the STag of a notice, arrive as they were given", t->raw_sends,
+		 t->notices},
+		{"5041-5.4-03", "messages arrive with their length", t->raw_sends, t->notices},
+		{"5041-6.2-01 5041-6.2.2-06",
+		 "a stream lasts until its program closes or its time is over", t->raw_errors,
+		 t->raw_timeouts},
+		{"5041-6.2.1-04 5041-6.2.1-05 5041-6.2.1-06",
+		 "half a stream goes on until its program ends it, and is heard", t->half_closed,
+		 t->raw_sends},
+		{"5041-6.2.2-05 5041-7.1-18", "one message, and no other, behind an error",
+		 t->raw_errors, t->last_words},
+		{"5041-7.1-17", "nothing is received behind an error", t->raw_errors, 1},
+	};
+
+	PRINT(rows);
+}
+
 static void memory(const struct totals *t)
 {
 	const unsigned *found = t->found;
@@ -162,4 +251,7 @@ void rows_print(const struct totals *t)
 	segments(t);
 	rdmap(t);
 	memory(t);
+	extensions(t);
+	enhanced(t);
+	raw(t);
 }

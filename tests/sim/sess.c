@@ -26,6 +26,8 @@ struct sess *sess_new(struct ep *ep)
 	list_add_tail(&w->sessions, &s->link);
 	ep->sess = s;
 	ep->side = 0;
+	s->raw = ep->cfg.raw;
+	words_draw(s);
 	sess_private(s, 0);
 	return s;
 }
@@ -35,6 +37,9 @@ void sess_private(struct sess *s, unsigned which)
 	struct world *w = s->ep[0]->w;
 	static const uint16_t lens[] = {4, 5, 100, WIRE_PRIVATE_MAX};
 	uint16_t len = lens[below(w, 4)];
+
+	if (s->enhanced && len == WIRE_PRIVATE_MAX)
+		len -= WIRE_ENH_LEN;
 
 	if (which == 1 && chance(w, 3000))
 		len = 0;
@@ -46,7 +51,14 @@ void sess_private(struct sess *s, unsigned which)
 
 struct assoc_offer sess_offer(const struct sess *s, unsigned which)
 {
-	return (struct assoc_offer){.priv = s->priv[which], .len = s->priv_len[which]};
+	const struct wire_enh *e = &s->said[which];
+	bool wishes = e->ird != WIRE_ENH_UNCHANGED || e->ord != WIRE_ENH_UNCHANGED;
+
+	return (struct assoc_offer){
+		.priv = s->priv[which],
+		.len = s->priv_len[which],
+		.enh = (which ? wishes : s->enhanced) ? e : NULL,
+	};
 }
 
 static void check_private(struct world *w, const struct sess *s, unsigned which,
@@ -56,6 +68,7 @@ static void check_private(struct world *w, const struct sess *s, unsigned which,
 	    memcmp(ev->priv, s->priv[which], ev->priv_len) != 0)
 		fail(w, "session %u: private data of the %s is not what was given", s->id,
 		     which ? "answer" : "Initiate");
+	words_told(w, s, which, ev);
 }
 
 /* ---- the passive side decides ---- */
@@ -73,12 +86,46 @@ static struct sess *find(struct world *w, const struct assoc_event *ev)
 	fail(w, "a request on stream %u that nobody made", ev->sid);
 }
 
+static void vanish(void *obj, void *arg);
+
+/* About when the peer hears of the Accept, or when what it says then comes. */
+static void vanish_soon(struct ep *ep)
+{
+	const struct sim_faults *f = &ep->w->plan.faults;
+	uint64_t journey = f->delay_us + f->jitter_us;
+
+	simclock_after(ep->w->clock, below(ep->w, 3 * journey), vanish, ep, NULL);
+}
+
+static void vanish(void *obj, void *arg)
+{
+	struct ep *ep = obj;
+
+	(void)arg;
+	if (ep->state == EP_OPEN && chance(ep->w, 5000)) {
+		program_close(ep);
+		vanish_soon(ep);
+	} else if (ep->state != EP_OVER) {
+		program_vanish(ep);
+	}
+}
+
+/* The words of RFC 6581 count as private data. */
+static void check_too_long(struct peer *p, const struct sess *s, struct ep *ep)
+{
+	struct assoc_offer offer = {.priv = s->priv[1], .len = WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1};
+
+	if (s->enhanced && assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_LEN)
+		fail(ep->w, "session %u: private data too long for its words", s->id);
+}
+
 static void accept_session(struct pend *d, struct ep *ep)
 {
 	struct sess *s = d->sess;
 	struct peer *p = d->peer;
 	struct assoc_offer offer = sess_offer(s, 1);
 	uint64_t eager = chance(ep->w, 5000) ? below(ep->w, 8) : 0;
+	struct rdmap_info info;
 
 	s->ep[1] = ep;
 	s->answer = ANS_ACCEPT;
@@ -88,13 +135,19 @@ static void accept_session(struct pend *d, struct ep *ep)
 	ep->sid = s->sid;
 	ep->state = EP_OPEN;
 	op_post_recvs(ep, (unsigned)below(ep->w, 20));
+	check_too_long(p, s, ep);
 	if (assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_OK)
 		fail(ep->w, "session %u: cannot be accepted", s->id);
+	rdmap_query(ep->r, &info);
+	ep->ord = info.ord; /* words.c judges them when the Accept goes out */
+	ep->ird = info.ird;
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
 	while (eager-- > 0)
 		op_post_random(ep); /* what is sent now may overtake the Accept */
 	if (chance(ep->w, ep->w->plan.close))
 		program_close(ep); /* and a Terminate must not */
+	else if (chance(ep->w, ep->w->plan.unbind * 20))
+		vanish_soon(ep);
 }
 
 static void less_pending(struct peer *p)
@@ -110,9 +163,10 @@ static void answer(struct pend *d)
 	struct sess *s = d->sess;
 	struct assoc_offer offer;
 	uint64_t r = below(w, 100);
-	struct ep *ep = r < 80 ? ep_new(d->peer->node) : NULL;
+	struct ep *ep = r < 80 ? ep_new(d->peer->node, s->raw) : NULL;
 	int e;
 
+	words_wish(s, ep);
 	sess_private(s, 1);
 	less_pending(d->peer);
 	if (ep) {
@@ -199,13 +253,14 @@ static void check_delivered(struct ep *ep)
 {
 	struct ep *other = ep_other(ep);
 
-	if (ep->w->plan.tight || ep->asked_close || ep->shaky || ep->sess->shaky || !other ||
-	    ep_errors(other))
+	if (ep->w->plan.tight || ep->shaky || ep->sess->shaky || ep->errored || !other ||
+	    ep_errors(other) || words_disagree(ep->sess))
 		return;
-	for (unsigned i = 0; i < other->sent_n; i++)
-		if (other->sent[i]->sent && !other->sent[i]->delivered)
-			fail(ep->w, "ep%u: the session ends without Send #%llu", ep->id,
-			     (unsigned long long)other->sent[i]->cookie);
+	if (ep->side == 0 && !ep->sess->established)
+		return; /* it did not wait for the answer */
+	if (ep_undelivered(other))
+		fail(ep->w, "ep%u: the session ends without Send #%llu", ep->id,
+		     (unsigned long long)ep_undelivered(other)->cookie);
 }
 
 static bool found(uint32_t bits, unsigned perr)
@@ -218,14 +273,17 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	struct ep *other = ep_other(ep);
 	struct sess *s = ep->sess;
 
+	if (words_disagree(s) && ev->at.perr == PERR_ENH_RTR)
+		return ev->why == (ep->side ? ASSOC_WHY_REMOTE : ASSOC_WHY_ERROR);
 	switch (ev->why) {
 	case ASSOC_WHY_LOCAL:
 		return ep->asked_close;
 	case ASSOC_WHY_PEER:
 		if (ep->w->plan.tight)
 			return true;
-		return other &&
-		       (other->asked_close || s->vanished[!ep->side] || s->over[!ep->side]);
+		return other && (other->asked_close || other->errored || s->vanished[!ep->side] ||
+				 s->over[!ep->side] ||
+				 (s->raw && s->shaky)); /* its message could not be finished */
 	case ASSOC_WHY_ERROR:
 		return s->shaky || found(ep_errors(other), ev->at.perr);
 	case ASSOC_WHY_REMOTE:
@@ -250,13 +308,16 @@ static void count_closed(const struct ep *ep, const struct assoc_event *ev)
 	if (ev->why != ASSOC_WHY_ERROR)
 		return;
 	sum->errors++;
-	sum->found[ev->at.perr]++;
+	if (!ep->errored)
+		sum->found[ev->at.perr]++;
 	sum->survived += assoc_sessions(ep->peer->assoc) > 0;
 }
 
 static void closed(struct ep *ep, const struct assoc_event *ev)
 {
 	struct world *w = ep->w;
+
+	w->sum.no_rtr += ev->at.perr == PERR_ENH_RTR && ep->side == 0;
 
 	trace(w, "ep%u session %u closed: %s, %s", ep->id, ep->sess->id, why_str(ev->why),
 	      perr_name(ev->at.perr));
@@ -269,9 +330,12 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 	if (ep->sq_taken != ep->sq_done || ep->rq_taken != ep->rq_done)
 		fail(w, "ep%u: the session is over, %u requests and %u receives are not completed",
 		     ep->id, ep->sq_taken - ep->sq_done, ep->rq_taken - ep->rq_done);
+	if (words_disagree(ep->sess) && ep->side == 0 && !ep->asked_close &&
+	    ev->at.perr != PERR_ENH_RTR && !ep->peer->gone)
+		fail(w, "ep%u: there is no ready-to-receive message, and nobody is told", ep->id);
 	if (ep->blamed && ev->why != ASSOC_WHY_REMOTE && !ep->asked_close)
 		fail(w, "ep%u: a request blames the peer, the session does not", ep->id);
-	if (ev->why == ASSOC_WHY_PEER)
+	if (!ep->peer->gone && (ev->why == ASSOC_WHY_PEER || ev->why == ASSOC_WHY_LOCAL))
 		check_delivered(ep);
 	if (!ep->peer->gone && ep->sess->established && ep->sess->terminates == 0)
 		fail(w, "ep%u: session %u ends without a Terminate", ep->id, ep->sess->id);
@@ -291,24 +355,42 @@ static bool nothing_taken(const struct ep *ep)
 static void wrap_soon(struct sess *s)
 {
 	struct world *w = s->ep[0]->w;
+	bool rtr = s->enhanced && s->word[0].p2p;
+	unsigned queues = s->raw ? RDMAP_RAW_QUEUES : WIRE_QN_ATOMIC_RESP + 1;
+	uint32_t msn[2][RDMAP_RAW_QUEUES];
 	uint16_t ssn[2];
-	uint32_t send[2], read[2];
 
 	if (!nothing_taken(s->ep[0]) || !nothing_taken(s->ep[1]) || !wire_fresh(s->peer[0], s->sid))
 		return;
 	for (unsigned i = 0; i < 2; i++) {
 		ssn[i] = chance(w, 5000) ? 65535 : 32767;
 		ssn[i] = (uint16_t)(ssn[i] - below(w, 6));
-		send[i] = UINT32_MAX - (uint32_t)below(w, 6);
-		read[i] = UINT32_MAX - (uint32_t)below(w, 6);
+		for (unsigned q = 0; q < queues; q++)
+			msn[i][q] = UINT32_MAX - (uint32_t)below(w, 6);
+		if (rtr)
+			msn[i][WIRE_QN_SEND] = 1; /* what is to be recognized has this number */
+		if (!s->raw)
+			msn[i][WIRE_QN_TERMINATE] = 1;
 	}
 	for (unsigned i = 0; i < 2; i++) {
 		assoc_test_preset(s->peer[i]->assoc, s->sid, ssn[i], ssn[!i]);
-		assoc_test_preset_msn(s->ep[i]->r, WIRE_QN_SEND, send[i], send[!i]);
-		assoc_test_preset_msn(s->ep[i]->r, WIRE_QN_READ_REQ, read[i], read[!i]);
-		wire_preset(s->peer[i], s->sid, ssn[i], send[i], read[i]);
+		for (unsigned q = 0; q < queues; q++)
+			assoc_test_preset_msn(s->ep[i]->r, q, msn[i][q], msn[!i][q]);
+		wire_preset(s->peer[i], s->sid, ssn[i], msn[i]);
 	}
 	w->sum.wrapped++;
+}
+
+/* For rows.c: both kinds of endpoints at the same time. */
+static bool has_both(const struct ep *ep)
+{
+	list_foreach (it, &ep->node->eps) {
+		const struct ep *e = list_entry(it, struct ep, link);
+
+		if (e->peer == ep->peer && e->state == EP_OPEN && e->cfg.raw != ep->cfg.raw)
+			return true;
+	}
+	return false;
 }
 
 static void accepted(struct ep *ep, const struct assoc_event *ev)
@@ -321,7 +403,10 @@ static void accepted(struct ep *ep, const struct assoc_event *ev)
 	trace(ep->w, "ep%u session %u is established", ep->id, s->id);
 	ep->state = EP_OPEN;
 	s->established = true;
+	words_in_force(ep);
 	ep->w->sum.sessions++;
+	ep->w->sum.raws += s->raw;
+	ep->w->sum.mixed += has_both(ep);
 	if (chance(ep->w, ep->w->plan.wrap))
 		wrap_soon(s);
 }
@@ -342,8 +427,11 @@ static void turned_down(struct ep *ep, const struct assoc_event *ev)
 			fail(w, "ep%u: session %u was not rejected", ep->id, s->id);
 		check_private(w, s, 1, ev);
 		w->sum.rejected++;
+		w->sum.enh_rejected += s->enhanced;
 	} else if (s->answer == ANS_REFUSE || s->withdrawn) {
 		w->sum.refused++;
+	} else if (!s->requested && s->enhanced && asked->node->plain_only) {
+		w->sum.unheard++;
 	} else if (!s->requested && full) {
 		w->sum.overflow++;
 	} else {
@@ -369,6 +457,8 @@ void sess_event(struct peer *p, const struct assoc_event *ev)
 		     ev->sid);
 	if (ev->type == ASSOC_EV_ACCEPTED)
 		accepted(ep, ev);
+	else if (ev->type == ASSOC_EV_ERROR || ev->type == ASSOC_EV_HALF_CLOSED)
+		raw_event(ep, ev);
 	else if (ev->type == ASSOC_EV_CLOSED)
 		closed(ep, ev);
 	else

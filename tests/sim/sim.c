@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sim [--seed N] [--seeds FROM COUNT] [--verbose]: runs seeds until one fails. */
+/*
+ * sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--verbose]: runs seeds until one fails, on so
+ * many processors.
+ */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/sim/world.h"
 
-enum { DEFAULT_COUNT = 500 };
+enum { DEFAULT_COUNT = 500, JOBS_MAX = 64 };
 
 struct options {
 	uint64_t from, count;
+	unsigned jobs;
 	bool verbose;
 };
 
 static void usage(void)
 {
-	fputs("usage: sim [--seed N] [--seeds FROM COUNT] [--verbose]\n", stderr);
+	fputs("usage: sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--verbose]\n", stderr);
 	exit(2);
 }
 
@@ -35,9 +42,18 @@ static uint64_t number(const char *s)
 	return v;
 }
 
+static unsigned jobs(const char *s)
+{
+	uint64_t n = number(s);
+
+	if (n < 1 || n > JOBS_MAX)
+		usage();
+	return (unsigned)n;
+}
+
 static struct options parse(char **argv)
 {
-	struct options o = {.from = 1, .count = DEFAULT_COUNT};
+	struct options o = {.from = 1, .count = DEFAULT_COUNT, .jobs = 1};
 
 	while (*++argv) {
 		if (strcmp(*argv, "--verbose") == 0) {
@@ -48,6 +64,8 @@ static struct options parse(char **argv)
 		} else if (strcmp(*argv, "--seeds") == 0) {
 			o.from = number(*++argv);
 			o.count = number(*++argv);
+		} else if (strcmp(*argv, "--jobs") == 0) {
+			o.jobs = jobs(*++argv);
 		} else {
 			usage();
 		}
@@ -81,25 +99,122 @@ static uint64_t run(uint64_t seed, const struct options *o, struct totals *sum)
 	return hash;
 }
 
+/* What a run of several seeds comes to: the same whoever runs which of them. */
+struct result {
+	struct totals sum;
+	uint64_t hash;
+};
+
+/* Every seed of one job: the first, and then every jobs-th. */
+static struct result run_share(const struct options *o, unsigned job)
+{
+	struct result r = {0};
+
+	for (uint64_t i = job; i < o->count; i += o->jobs)
+		r.hash += run(o->from + i, o, &r.sum) * (2 * i + 1);
+	return r;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* Runs a share in a process of its own. Returns where its result is to be read. */
+static int start_job(const struct options *o, unsigned job, pid_t *ret_pid)
+{
+	struct result r;
+	int fd[2];
+
+	if (pipe(fd) < 0)
+		die("pipe");
+	fflush(stdout);
+	*ret_pid = fork();
+	if (*ret_pid < 0)
+		die("fork");
+	if (*ret_pid > 0) {
+		close(fd[1]);
+		return fd[0];
+	}
+	close(fd[0]);
+	r = run_share(o, job);
+	if (write(fd[1], &r, sizeof(r)) != sizeof(r))
+		die("write");
+	exit(0);
+}
+
+/* The result of a job. One that failed has said why: the others are ended. */
+static void finish_job(int fd, pid_t pid, struct result *sum, bool *ret_failed)
+{
+	struct result r = {0};
+	bool got = false;
+	int status;
+
+	if (*ret_failed)
+		kill(pid, SIGTERM);
+	else
+		got = read(fd, &r, sizeof(r)) == sizeof(r);
+	close(fd);
+	if (waitpid(pid, &status, 0) != pid || status != 0 || !got)
+		*ret_failed = true;
+	add(&sum->sum, &r.sum);
+	sum->hash += r.hash;
+}
+
+static struct result run_jobs(const struct options *o)
+{
+	struct result sum = {0};
+	pid_t pid[JOBS_MAX];
+	bool failed = false;
+	int fd[JOBS_MAX];
+
+	if (o->jobs == 1)
+		return run_share(o, 0);
+	for (unsigned i = 0; i < o->jobs; i++)
+		fd[i] = start_job(o, i, &pid[i]);
+	for (unsigned i = 0; i < o->jobs; i++)
+		finish_job(fd[i], pid[i], &sum, &failed);
+	if (failed)
+		exit(1);
+	return sum;
+}
+
+static void print(const struct totals *t)
+{
+	printf("%u messages, %u sessions (rejected %u, refused %u, overflow %u, withdrawn %u)\n",
+	       t->messages, t->sessions, t->rejected, t->refused, t->overflow, t->withdrawn);
+	printf("sends %u writes %u reads %u inline %u fenced %u invalidations %u\n", t->sends,
+	       t->writes, t->reads, t->inlined, t->fenced, t->invalidated);
+	printf("immediate %u atomics %u (on shared cells %u, swapped %u, not %u)\n", t->imms,
+	       t->atomics, t->cells, t->swapped, t->unswapped);
+	printf("binds %u local invalidations %u through windows %u dead STags tried %u used again "
+	       "%u\n",
+	       t->binds, t->unbinds, t->windowed, t->old_keys, t->reused_stags);
+	printf("enhanced %u (rejected %u, unheard %u, ORD lowered %u), first a Send %u Write %u "
+	       "Read %u, none %u\n",
+	       t->enhanced, t->enh_rejected, t->unheard, t->dropped_ord, t->rtr[WIRE_RTR_SEND],
+	       t->rtr[WIRE_RTR_WRITE], t->rtr[WIRE_RTR_READ], t->no_rtr);
+	printf("raw %u (beside others %u) received %u notices %u errors %u last words %u "
+	       "half-closed %u timed out %u\n",
+	       t->raws, t->mixed, t->raw_sends, t->notices, t->raw_errors, t->last_words,
+	       t->half_closed, t->raw_timeouts);
+	printf("overtaken %u, stashed %u; sessions near a wrap %u\n", t->ahead, t->stashed,
+	       t->wrapped);
+	printf("ended by error %u, by loss %u; flushed %u, failed locally %u\n", t->errors, t->lost,
+	       t->flushed, t->local_errors);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = parse(argv);
-	struct totals t = {0};
-	uint64_t hash = 0;
+	struct result r;
 
 	(void)argc;
-	for (uint64_t i = 0; i < o.count; i++)
-		hash = (hash ^ run(o.from + i, &o, &t)) * 0x100000001b3u;
+	r = run_jobs(&o);
 	printf("%" PRIu64 " seeds from %" PRIu64 ": all well, trace %016" PRIx64 "\n", o.count,
-	       o.from, hash);
-	printf("%u messages, %u sessions (rejected %u, refused %u, overflow %u, withdrawn %u)\n",
-	       t.messages, t.sessions, t.rejected, t.refused, t.overflow, t.withdrawn);
-	printf("sends %u writes %u reads %u inline %u fenced %u invalidations %u\n", t.sends,
-	       t.writes, t.reads, t.inlined, t.fenced, t.invalidated);
-	printf("overtaken %u, stashed %u; sessions near a wrap %u\n", t.ahead, t.stashed,
-	       t.wrapped);
-	printf("ended by error %u, by loss %u; flushed %u, failed locally %u\n", t.errors, t.lost,
-	       t.flushed, t.local_errors);
-	rows_print(&t);
+	       o.from, r.hash);
+	print(&r.sum);
+	rows_print(&r.sum);
 	return 0;
 }

@@ -58,9 +58,16 @@ static void mark(struct slice *s, struct slice *who)
 
 struct slice *slice_new(struct region *rg, uint32_t len)
 {
+	return slice_new_in(rg, rg->off, rg->len, len, 1);
+}
+
+struct slice *slice_new_in(struct region *rg, uint32_t off, uint32_t room, uint32_t len,
+			   uint32_t align)
+{
 	struct world *w = rg->node->w;
-	uint32_t lead = (uint32_t)below(w, 16), units = (lead + (len ? len : 1) + UNIT - 1) / UNIT;
-	uint32_t first = rg->off / UNIT, count = rg->len / UNIT, run = 0;
+	uint32_t lead = (uint32_t)below(w, 16) & ~(align - 1);
+	uint32_t units = (lead + (len ? len : 1) + UNIT - 1) / UNIT;
+	uint32_t first = off / UNIT, count = room / UNIT, run = 0;
 	struct slice *s;
 
 	for (uint32_t u = 0; u < count; u++) {
@@ -96,46 +103,74 @@ void slice_land(struct slice *s, struct op *op, uint64_t cid, uint32_t from)
 	s->from = from;
 }
 
-/* What the slice is to be filled with, and how much of it; false if nothing, or not known. */
-static bool coming(const struct slice *s, uint64_t *ret_cid, uint32_t *ret_from, uint32_t *ret_len)
+bool content_of(const struct op *op, const uint8_t *p, uint32_t at, uint32_t len)
+{
+	if (op->after)
+		return memcmp(p, (const uint8_t *)&op->after->new + at, len) == 0;
+	return content_is(p, op->cid, op->from + at, len);
+}
+
+/* What a slice is to be filled with, and how much of it. */
+struct coming {
+	const uint8_t *bytes; /* these, or content */
+	uint64_t cid;
+	uint32_t from, len;
+};
+
+/* The message that a receive is going to take. */
+static bool coming_for_receive(const struct slice *s, struct coming *ret)
 {
 	const struct op *op = s->op, *send;
-	const struct ep *other;
-	unsigned k;
+	const struct ep *other = ep_other(op->ep);
+	const struct lane *l = &op->ep->lane[op->lane];
+	unsigned k = l->good_done;
 
-	*ret_cid = s->cid;
-	*ret_from = s->from;
-	*ret_len = s->len;
-	if (op->kind == RDMAP_WRITE)
-		return op->begun;
-	if (op->kind != RDMAP_RECV)
-		return op->begun;
-	other = ep_other(op->ep);
-	for (k = op->ep->good_done; k < op->ep->good_n && op->ep->good[k] != op; k++)
-		;
-	if (!other || k >= other->sent_n)
+	while (k < l->good_n && l->good[k] != op)
+		k++;
+	if (!other || k >= other->lane[op->lane].sent_n || op->lane == LANE_TAGGED)
 		return false;
-	send = other->sent[k];
-	*ret_cid = send->cid;
-	*ret_from = send->from + s->from;
-	*ret_len = send->len <= s->from ? 0 : send->len - s->from;
-	if (*ret_len > s->len)
-		*ret_len = s->len;
+	send = other->lane[op->lane].sent[k];
+	ret->cid = send->cid;
+	ret->from = send->from + s->from;
+	ret->len = send->len <= s->from ? 0 : send->len - s->from;
+	if (ret->len > s->len)
+		ret->len = s->len;
 	return true;
+}
+
+/* False if nothing comes, or it is not known what. */
+static bool coming(const struct slice *s, struct coming *ret)
+{
+	const struct op *op = s->op;
+
+	*ret = (struct coming){.cid = s->cid, .from = s->from, .len = s->len};
+	if (op->kind == RDMAP_RECV)
+		return coming_for_receive(s, ret);
+	if (op_is_atomic(op->kind)) {
+		ret->bytes = (const uint8_t *)&op->old;
+		return op->executed;
+	}
+	if (op->after)
+		ret->bytes = (const uint8_t *)&op->after->new;
+	return op->begun;
+}
+
+static uint8_t coming_byte(const struct coming *c, uint32_t i)
+{
+	return c->bytes ? c->bytes[i] : byte_of(c->cid, c->from + i);
 }
 
 void slice_check(struct slice *s)
 {
 	const uint8_t *p = slice_mem(s), *want = node_of(s)->want + s->off;
-	uint32_t from, len;
-	uint64_t cid;
+	struct coming c;
 	bool any;
 
 	if (!op_known(s->op) || (s->op->kind == RDMAP_RECV && s->op->ep->shaky))
 		return;
-	any = coming(s, &cid, &from, &len);
+	any = coming(s, &c);
 	for (uint32_t i = 0; i < s->len; i++) {
-		if (p[i] == want[i] || (any && i < len && p[i] == byte_of(cid, from + i)))
+		if (p[i] == want[i] || (any && i < c.len && p[i] == coming_byte(&c, i)))
 			continue;
 		fail(s->rg->node->w,
 		     "node %u: region 0x%08x offset %u, for %s %llu: byte %u is %02x",
@@ -153,6 +188,13 @@ bool slice_landed(struct slice *s)
 	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
 	s->landing = false;
 	return true;
+}
+
+void slice_overlaid(struct slice *s)
+{
+	if (s->landing)
+		content_fill(node_of(s)->want + s->off, s->cid, s->from, s->len);
+	s->landing = false;
 }
 
 void slice_settle(struct slice *s)

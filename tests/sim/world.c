@@ -47,7 +47,7 @@ static void draw_plan(struct world *w)
 
 	draw_faults(w);
 	p->nodes = 2 + (unsigned)below(w, NODES_MAX - 1);
-	p->actions = 20 + (unsigned)below(w, 600);
+	p->actions = 20 + (unsigned)below(w, 1200);
 	p->gap_us = PICK(w, 10, 300, 3000);
 	p->turn_us = PICK(w, 0, 20, 500);
 	p->drain_us = PICK(w, 0, 100, 5000);
@@ -66,6 +66,11 @@ static void draw_plan(struct world *w)
 	p->revoke = PICK(w, 0, 0, 100);
 	p->crash = PICK(w, 0, 0, 0, 100);
 	p->wrap = PICK(w, 0, 5000);
+	p->negotiate = PICK(w, 0, 3000, 9000);
+	p->raw = PICK(w, 0, 0, 0, 2000, 10000);
+	p->extensions = PICK(w, 0, 20, 50);
+	p->old_node = PICK(w, 0, 0, 5000);
+	p->old_ep = PICK(w, 0, 0, 2000);
 	w->sum.lossy += p->faults.lose > 0;
 	w->sum.busy += p->faults.again > 0;
 	w->sum.resized += p->faults.resize > 0;
@@ -77,7 +82,10 @@ static void draw_plan(struct world *w)
 
 static void node_init(struct world *w, unsigned id)
 {
-	enum { ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ };
+	enum {
+		ALL = STAG_LOCAL_WRITE | STAG_REMOTE_WRITE | STAG_REMOTE_READ,
+		ATOMIC = STAG_LOCAL_WRITE | STAG_REMOTE_ATOMIC,
+	};
 	struct node *n = &w->node[id];
 	struct sockaddr_storage ss = {0};
 	struct sockaddr_in *in = (struct sockaddr_in *)&ss;
@@ -85,12 +93,14 @@ static void node_init(struct world *w, unsigned id)
 
 	n->w = w;
 	n->id = id;
+	n->plain_only = chance(w, w->plan.old_node);
 	list_init(&n->peers);
 	list_init(&n->eps);
 	arena_init(n);
 	for (unsigned d = 0; d < 2; d++) {
 		n->shared[d] = region_new(n, NULL, d + 1, 0, ALL, 8192);
-		n->bare[d] = region_new(n, NULL, d + 1, 0, 0, UNIT);
+		n->bare[d] = region_new(n, NULL, d + 1, 0, STAG_BIND_WINDOWS, UNIT);
+		n->cells[d] = region_new(n, NULL, d + 1, 0, ATOMIC, UNIT);
 	}
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(id + 1);
@@ -105,6 +115,15 @@ static void free_ops(struct op **ops, unsigned n)
 		free(ops[i]);
 }
 
+static void free_lanes(struct ep *ep)
+{
+	for (unsigned i = 0; i < LANES; i++) {
+		free(ep->lane[i].all);
+		free(ep->lane[i].good);
+		free(ep->lane[i].sent);
+	}
+}
+
 static void node_deinit(struct node *n)
 {
 	struct list *it;
@@ -115,6 +134,8 @@ static void node_deinit(struct node *n)
 
 		free_ops(ep->sq, ep->sq_n);
 		free_ops(ep->rq, ep->rq_n);
+		free_lanes(ep);
+		window_free(ep);
 		free(ep);
 	}
 	while ((it = list_pop(&n->peers)))
@@ -155,16 +176,15 @@ static void check_open(struct ep *ep)
 	if (ep->sq_done != ep->sq_n)
 		fail(ep->w, "stall: ep%u: %u of %u requests completed, %u taken", ep->id,
 		     ep->sq_done, ep->sq_n, ep->sq_taken);
-	if (ep->flushed || ep->blamed)
+	if (ep->flushed || ep->blamed || ep->errored || ep->half_closed)
 		fail(ep->w, "stall: ep%u was flushed and its session goes on", ep->id);
 	for (unsigned i = 0; i < ep->sq_n; i++)
 		if (ep->sq[i]->must && ep->sq[i]->sent && !ep->sess->shaky)
 			fail(ep->w, "ep%u: wrong request #%llu had no consequence", ep->id,
 			     (unsigned long long)ep->sq[i]->cookie);
-	for (unsigned i = 0; i < ep->sent_n; i++)
-		if (!ep->sent[i]->delivered)
-			fail(ep->w, "stall: ep%u: Send #%llu was not delivered", ep->id,
-			     (unsigned long long)ep->sent[i]->cookie);
+	if (ep_undelivered(ep))
+		fail(ep->w, "stall: ep%u: Send #%llu was not delivered", ep->id,
+		     (unsigned long long)ep_undelivered(ep)->cookie);
 	ep_sweep(ep, ep->sq_n, true);
 }
 

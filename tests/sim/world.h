@@ -24,7 +24,12 @@ enum {
 	UNIT = 64,          /* they are given out in such pieces */
 	UNITS = ARENA / UNIT,
 	STAGS_MAX = 256,
-	OPS_MAX = 1024, /* requests, and receives, in the life of an endpoint */
+	OPS_MAX = 1024,                 /* requests, and receives, in the life of an endpoint */
+	LANE_TAGGED = RDMAP_RAW_QUEUES, /* receives for notices of tagged messages */
+	LANES,
+	CELLS = 4,   /* of 8 bytes for atomics, in each protection domain of a node */
+	WINDOWS = 2, /* of an endpoint */
+	BURIED = 16, /* STags that meant something once, in a node */
 	TRACE_LINES = 160,
 	TRACE_WIDTH = 160,
 };
@@ -51,7 +56,12 @@ struct plan {
 	unsigned close;
 	unsigned unbind;
 	unsigned crash;
-	unsigned wrap; /* chance of a session to begin with numbers that are about to wrap */
+	unsigned wrap;       /* chance of a session to begin with numbers that are about to wrap */
+	unsigned negotiate;  /* ... to be enhanced (RFC 6581) */
+	unsigned raw;        /* ... to be without RDMAP */
+	unsigned extensions; /* share of RFC 7306 in what is posted */
+	unsigned old_node;   /* chance of a node to speak no RFC 6581 */
+	unsigned old_ep;     /* chance of an endpoint to speak no RFC 7306 */
 };
 
 /* ---- memory ---- */
@@ -84,6 +94,30 @@ struct slice {
 	struct op *op; /* who fills it: a Write or Read by content, a receive by what is sent */
 };
 
+/*
+ * What a bind of a window shows, from posting on. The peer's program hears of it when the bind
+ * has completed, or from a Send behind it.
+ */
+struct grant {
+	struct list link;
+	struct ep *owner;
+	uint32_t stag;
+	struct region *rg;
+	uint32_t off, len; /* in the arena */
+	uint32_t rights;
+	struct op *bind;
+	enum { GRANT_POSTED, GRANT_OPEN, GRANT_CLOSING, GRANT_OVER } state;
+	bool by_owner; /* CLOSING: the owner's own request ends it */
+	unsigned held; /* binds that must fail because it is open are under way */
+};
+
+/* A window of type 2: one entry of the STag table for all of its grants. */
+struct window {
+	uint32_t stag;       /* the latest value */
+	struct grant *grant; /* the latest, or NULL */
+	bool gone;           /* not in the table any more */
+};
+
 /* ---- work ---- */
 
 enum op_state { OP_POSTED, OP_TAKEN, OP_DONE };
@@ -99,26 +133,57 @@ struct op {
 	uint64_t cid; /* the payload is content cid, from here on */
 	uint32_t from;
 	uint32_t len;
-	uint8_t local;    /* not RDMAP_OK: must end so, unsent */
-	uint32_t may;     /* errors, as bits, that the peer may find with it ... */
-	bool must;        /* ... and one of them it must find, if it gets there */
-	bool shaky;       /* its memory was revoked meanwhile: may fail anywhere */
-	bool late;        /* that was before it was taken: it cannot be sent */
-	bool begun, sent; /* its first, its last segment was accepted by the transport */
-	bool answered;    /* Read: the response was sent */
-	bool delivered;   /* Send */
+	uint8_t local;          /* not RDMAP_OK: must end so, unsent */
+	uint32_t may;           /* errors, as bits, that the peer may find with it ... */
+	bool must;              /* ... and one of them it must find, if it gets there */
+	bool shaky;             /* its memory was revoked meanwhile: may fail anywhere */
+	bool late;              /* that was before it was taken: it cannot be sent */
+	bool begun, sent;       /* its first, its last segment was accepted by the transport */
+	bool answered;          /* Read, atomic: the response was sent */
+	bool delivered;         /* Send */
+	int lane;               /* of the receive that it takes, or is; -1: none */
+	uint32_t cell;          /* atomic: where, in the arena of ... */
+	struct region *cell_in; /* ... this region's node */
+	uint64_t id, old, new;  /* atomic: its identifier on the wire; before and after it */
+	bool executed;
+	struct op *after; /* Read of a cell: it sees what this atomic left */
 	uint8_t status;   /* OP_DONE */
 	unsigned nlocal;
 	struct slice *local_mem[SGL_MAX];
 	struct slice *target; /* Write, Read: the peer's memory */
 	struct region *inv;
-	struct op *needs; /* it reads what that one writes */
+	struct grant *grant; /* Bind, invalidation: what it begins or ends */
+	struct grant *via;   /* the target is reached through it */
+	struct op *needs;    /* it reads what that one writes */
 };
+
+/* Takes a receive. */
+static inline bool op_delivers(enum rdmap_op kind)
+{
+	return kind == RDMAP_SEND || kind == RDMAP_SEND_INV || kind == RDMAP_IMM;
+}
+
+static inline bool op_is_atomic(enum rdmap_op kind)
+{
+	return kind == RDMAP_FETCH_ADD || kind == RDMAP_CMP_SWAP;
+}
+
+/* Has a response, counts against ORD. */
+static inline bool op_asks(enum rdmap_op kind)
+{
+	return kind == RDMAP_READ || op_is_atomic(kind);
+}
+
+/* Nothing of it is seen on the wire. */
+static inline bool op_is_local(enum rdmap_op kind)
+{
+	return kind == RDMAP_BIND || kind == RDMAP_LOCAL_INV;
+}
 
 /* False if it is uncertain what it is to carry. */
 static inline bool op_known(const struct op *op)
 {
-	return !op->needs || !op->needs->shaky;
+	return !(op->needs && op->needs->shaky) && !(op->after && op->after->shaky);
 }
 
 enum ep_state {
@@ -129,6 +194,17 @@ enum ep_state {
 	EP_OVER,
 };
 
+/* Receives of a queue, and what was sent to the peer's. RDMAP has one. */
+struct lane {
+	struct op **all; /* receives in the order of posting */
+	unsigned n, done;
+	struct op **good; /* those that will take a message */
+	unsigned good_n, good_done;
+	struct op **sent; /* by their number on the wire */
+	unsigned sent_n;
+	unsigned posted; /* that will reach the wire */
+};
+
 struct ep {
 	struct world *w;
 	struct node *node;
@@ -137,6 +213,7 @@ struct ep {
 	enum ep_state state;
 	struct rdmap *r;
 	struct rdmap_cfg cfg;
+	uint16_t ord, ird; /* in force; 0 while that is being negotiated */
 	struct peer *peer;
 	uint16_t sid;
 	struct sess *sess;
@@ -145,21 +222,27 @@ struct ep {
 	unsigned sq_n, sq_taken, sq_done, sq_wire; /* posted, taken, done, seen on the wire */
 	struct op *rq[OPS_MAX];
 	unsigned rq_n, rq_taken, rq_done;
-	struct op *good[OPS_MAX]; /* receives that will take a message, in order */
-	unsigned good_n, good_done;
-	struct op *sent[OPS_MAX]; /* Sends by their number on the wire */
-	unsigned sent_n;
-	unsigned sends;     /* posted, that will reach the wire */
-	unsigned reads_out; /* Read Requests sent and not completed */
+	struct lane lane[LANES];
+	unsigned heard;     /* requests of ours before this one were delivered, if they are to be */
+	unsigned answered;  /* requests before this one have an answer, if they are to have one */
+	unsigned reads_out; /* Read and Atomic Requests sent and not completed */
 	unsigned cq_room;
 	bool hungry;  /* take_send() had nothing to give: a wake is due when that changes */
 	bool shaky;   /* receives may have failed: which one takes what is uncertain */
 	bool flushed; /* something ended RDMAP_FLUSHED: the end must follow */
 	bool blamed;  /* something ended RDMAP_REM_...: the peer's error must follow */
 	bool asked_close, unbound;
+	bool errored;         /* raw: an error was reported ... */
+	bool finishing;       /* ... while a message was half sent */
+	unsigned last_words;  /* messages begun since then */
+	bool half_closed;     /* raw: the peer has ended its half */
+	uint64_t since_us;    /* when the latest of them was told, or something was sent since */
 	struct region *mine;  /* local use only */
 	struct region *open;  /* all rights */
-	struct region *alone; /* all rights, only for this endpoint's stream */
+	struct region *alone; /* for this endpoint's stream, all rights but for atomics */
+	struct region *back;  /* to be seen through windows alone */
+	struct window window[WINDOWS];
+	struct list grants;
 };
 
 /* ---- sessions ---- */
@@ -179,8 +262,13 @@ struct sess {
 	bool established;     /* the active side knows */
 	uint16_t priv_len[2]; /* of Initiate, of its answer */
 	uint8_t priv[2][WIRE_PRIVATE_MAX];
-	bool shaky;       /* memory was revoked: any error may end it */
-	bool vanished[2]; /* that side was let go without a word */
+	bool raw;                /* endpoints without RDMAP */
+	bool enhanced;           /* RFC 6581 */
+	struct wire_enh said[2]; /* words given with the Initiate, and with the answer */
+	struct wire_enh word[2]; /* words on the wire */
+	uint8_t rtr;             /* ready-to-receive messages that both sides named */
+	bool shaky;              /* memory was revoked: any error may end it */
+	bool vanished[2];        /* that side was let go without a word */
 	bool over[2];
 	enum assoc_why why[2];
 	bool spoken;         /* a segment was sent */
@@ -196,9 +284,17 @@ struct flow {
 	bool first_arrived;     /* its Initiate or Accept came to the other end */
 	uint16_t ssn;           /* the next one */
 	uint32_t sent, arrived; /* messages of all sessions */
-	uint32_t msn[3];
-	bool terminated; /* RDMAP Terminate was sent */
-	bool in_msg;     /* between first and last segment */
+	uint32_t msn[RDMAP_RAW_QUEUES];
+	bool rtr_due; /* the next segment is a ready-to-receive message */
+	bool rtr_sent;
+	bool rtr_read;                /* it was a Read, whose response ... */
+	bool rtr_answered;            /* ... was sent the other way */
+	bool rtr_arrived;             /* it came to the other end */
+	bool answer_arrived;          /* and that came */
+	uint16_t rtr_ssn, answer_ssn; /* their numbers */
+	bool terminated;              /* RDMAP Terminate was sent */
+	bool in_msg;                  /* between first and last segment */
+	bool tagged;                  /* it, and ... */
 	uint8_t opcode;
 	uint32_t qn;
 	struct op *op;
@@ -246,14 +342,26 @@ struct node {
 	struct list peers;
 	struct list eps;
 	struct region *shared[2]; /* all rights, one for each protection domain */
-	struct region *bare[2];   /* no rights */
+	struct region *bare[2];   /* no rights but for windows */
+	struct region *cells[2];  /* for atomics alone */
+	uint32_t buried[BURIED];  /* values that are not to work any more */
+	unsigned nburied;
+	uint32_t vacant[BURIED]; /* values whose indexes are free */
+	unsigned nvacant;
+	bool plain_only; /* no RFC 6581 */
 };
 
 struct totals {
 	unsigned sessions, sends, writes, reads, inlined, fenced, invalidated;
 	unsigned rejected, refused, overflow, withdrawn, lost, errors, flushed, local_errors;
 	unsigned messages, wrapped;
-	unsigned ahead, stashed; /* messages that overtook others, or the Accept */
+	unsigned imms, atomics, swapped, unswapped, cells; /* cells: on those that are shared */
+	unsigned binds, unbinds, windowed,
+		old_keys; /* ... operations through windows, with dead STags */
+	unsigned enhanced, enh_rejected, unheard, rtr[5], no_rtr, dropped_ord;
+	unsigned raws, raw_sends, notices, raw_errors, last_words, half_closed, raw_timeouts;
+	unsigned reused_stags, mixed; /* mixed: associations with both kinds of endpoints */
+	unsigned ahead, stashed;      /* messages that overtook others, or the Accept */
 	/* For rows.c: sessions of a stream that had one before, without segments, with some one way
 	 * only, that the passive side began to use, that went on beside one with an error. */
 	unsigned reused, mute, oneway, passive_first, survived;
@@ -325,8 +433,21 @@ void arena_check(struct node *n);
 struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_t scope,
 			  uint32_t rights, uint32_t len);
 
-/* Nothing may touch it from now on. removed: take it out of the table as well. */
+/* Nothing may touch it from now on. removed: take it out of the table as well, and windows on it
+ * before. */
 void region_revoke(struct region *rg, bool remove);
+
+/* An index for the entry, at times one that had another life, and its place in the table. */
+void region_enter(struct node *n, struct stag_region *r);
+
+/* The value is not to work any more; its index may be used again if the entry is removed. */
+void region_bury(struct node *n, uint32_t stag, bool removed);
+
+/* A value that is not to work any more, or 0. */
+uint32_t region_buried(struct node *n);
+
+/* Its outcome is uncertain from now on. own: because of its own memory. */
+void region_shake_op(struct op *op, bool own);
 
 /* Frees it. Nothing has a slice of it any more. */
 void region_free(struct region *rg);
@@ -338,6 +459,10 @@ bool content_is(const uint8_t *p, uint64_t cid, uint32_t from, uint32_t len);
 
 /* A free piece of the region with one pin; NULL if there is none. */
 struct slice *slice_new(struct region *rg, uint32_t len);
+
+/* The same within [off, off + room) of the arena. align: of its first byte, a power of two. */
+struct slice *slice_new_in(struct region *rg, uint32_t off, uint32_t room, uint32_t len,
+			   uint32_t align);
 
 /* One user more, one less. Without users it is checked, wiped and given back. */
 struct slice *slice_pin(struct slice *s);
@@ -352,6 +477,9 @@ void slice_land(struct slice *s, struct op *op, uint64_t cid, uint32_t from);
 /* The content is all there: it has landed. False if it is not. */
 bool slice_landed(struct slice *s);
 
+/* The content must have landed, for something else has been put over it. */
+void slice_overlaid(struct slice *s);
+
 /* A landing slice is left as it is, and from now on must stay so. */
 void slice_settle(struct slice *s);
 
@@ -362,7 +490,46 @@ void slice_check(struct slice *s);
 uint8_t *slice_mem(const struct slice *s);
 uint64_t slice_to(const struct slice *s);
 
+/* True if p has what the payload of op has from its byte `at` on. */
+bool content_of(const struct op *op, const uint8_t *p, uint32_t at, uint32_t len);
+
 /* ---- op.c: building requests ---- */
+
+struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len);
+
+/* Frees what was not posted. */
+void op_drop(struct op *op);
+
+/* A random length, at most max. */
+uint32_t op_draw_len(struct world *w, uint32_t max);
+
+/* The peer can be aimed at. */
+bool op_aimable(const struct ep *ep);
+
+/* Memory of its own for what it sends (filled), or for what comes back. False without memory. */
+bool op_source(struct op *op);
+bool op_sink(struct op *op, uint32_t len);
+
+/* Gives the request the slice as its target. */
+void op_aim(struct op *op, struct slice *s);
+
+/* A piece of the peer's memory that these rights reach; *ret_via is the grant, or NULL. */
+struct slice *op_remote_slice(struct ep *ep, uint32_t len, uint32_t right, uint32_t align,
+			      struct grant **ret_via);
+
+/* The receive that the next message to this lane of the peer will find, or NULL. */
+const struct op *op_partner(const struct ep *ep, unsigned lane);
+
+/* A request that waits for its turn or its answer names the STag. */
+bool op_asks_from(const struct ep *ep, uint32_t stag);
+
+/* Right ones of some kind, or NULL. */
+struct op *op_good_send(struct ep *ep, enum rdmap_op kind);
+struct op *op_good_write(struct ep *ep, uint32_t len);
+struct op *op_good_read(struct ep *ep, uint32_t len);
+
+/* Posts it, after a mishap perhaps. NULL: nothing. */
+void op_post(struct op *op);
 
 /* Posts something random that suits the state of the endpoint. */
 void op_post_random(struct ep *ep);
@@ -370,9 +537,114 @@ void op_post_random(struct ep *ep);
 /* Posts up to n receives. */
 void op_post_recvs(struct ep *ep, unsigned n);
 
+/* ---- mishap.c: making requests wrong ---- */
+
+/* One of the two is found with the request, if it gets there. */
+void mishap_spoil(struct op *op, enum perr a, enum perr b);
+
+/* Something is wrong with it. */
+void mishap(struct op *op);
+
+/* A bad address of our own, for the first element. fills: it is written to. */
+void mishap_local(struct op *op, struct sgl_elem *e, bool fills);
+
+/* Wrong from the beginning: a message too long, a run of bad requests, an operation that the
+ * endpoint or its peer has not. */
+void mishap_post(struct ep *ep);
+
+/* ---- atomic.c: RFC 7306 ---- */
+
+/* An atomic on a cell that all share, or on one of its own. */
+void atomic_post(struct ep *ep);
+
+/* Pairs of which one shows that the other was carried out. */
+void atomic_post_pair(struct ep *ep);
+
+/* The atomic is carried out now: its answer is offered to the transport. */
+void atomic_execute(struct op *op, uint64_t told);
+
+/* A program of the node works on a cell itself. */
+void atomic_local(struct node *n);
+
+/* The completion, and where the old value went. */
+void atomic_done(struct ep *ep, struct op *op, const struct rdmap_done *d);
+
+/* ---- window.c ---- */
+
+void window_init(struct ep *ep);
+
+/* Takes them out of the table. */
+void window_deinit(struct ep *ep);
+
+/* Frees the grants. */
+void window_free(struct ep *ep);
+
+/* Posts a bind, right or wrong, or an invalidation of the endpoint's own. */
+void window_post(struct ep *ep);
+
+/* An open grant of the endpoint with that right and so much room, or NULL. */
+struct grant *window_pick(struct ep *owner, uint32_t right, uint32_t len);
+
+/* One of another endpoint in the node, and in the domain, or NULL. */
+struct grant *window_of_others(const struct ep *ep);
+
+/* A piece of what it shows. */
+struct slice *window_slice(struct grant *g, uint32_t len, uint32_t align);
+
+/* The peer may use what was bound before the request, which it has heard of. */
+void window_heard(struct ep *owner, const struct op *op);
+
+/* A Bind or invalidation has completed well. */
+void window_done(struct op *op);
+
+/* Nothing may be reached through it any more. */
+void window_over(struct grant *g);
+
+/* The windows on a region are taken away, because it is. */
+void window_revoke(struct region *rg);
+
+/* Nothing that stands behind a fence has happened. `before` is the request that has an answer. */
+void window_check_fence(const struct ep *ep, const struct op *before);
+
+/* ---- words.c: RFC 6581 ---- */
+
+/* Decides what the active side says. */
+void words_draw(struct sess *s);
+
+/* What the passive side wishes. */
+void words_wish(struct sess *s, const struct ep *ep);
+
+/* What goes over the wire is what was said, and an answer to it. */
+void words_sent(struct sess *s, unsigned which, const struct wire_enh *e);
+
+/* What is told is what went over the wire. */
+void words_told(struct world *w, const struct sess *s, unsigned which,
+		const struct assoc_event *ev);
+
+/* The depths in force are those that the words agree on. */
+void words_in_force(struct ep *ep);
+
+/* The active side must fail: there is no ready-to-receive message. */
+bool words_disagree(const struct sess *s);
+
+/* ---- raw.c: streams without RDMAP ---- */
+
+void raw_init(struct ep *ep);
+void raw_post(struct ep *ep);
+void raw_event(struct ep *ep, const struct assoc_event *ev);
+
+/* Its Terminate is sent: its program has closed, or the time that it had is over (RFC 5041 6.2). */
+void raw_check_end(const struct ep *ep);
+
+/* A message is begun. False if there was one too many since the error. */
+bool raw_may_begin(struct ep *ep);
+
 /* ---- ep.c ---- */
 
-struct ep *ep_new(struct node *n);
+struct ep *ep_new(struct node *n, bool raw);
+
+/* The lane's arrays exist. */
+struct lane *ep_lane(struct ep *ep, unsigned i);
 bool ep_post_room(const struct ep *ep);
 void ep_post(struct op *op);
 void ep_post_recv(struct op *op);
@@ -382,6 +654,9 @@ void ep_over(struct ep *ep);
 
 /* Writes of the endpoint whose bytes are all there. all: all that were sent must be. */
 void ep_sweep(struct ep *ep, unsigned before, bool all);
+
+/* A message that was sent whole and is not delivered, or NULL. */
+const struct op *ep_undelivered(const struct ep *ep);
 
 /* Errors, as bits, that the other end may find with what this endpoint sent. */
 uint32_t ep_errors(const struct ep *ep);
@@ -420,7 +695,7 @@ void peer_lost(struct peer *p);
 bool wire_fresh(const struct peer *p, uint16_t sid);
 
 /* What the numbers of one direction are now. */
-void wire_preset(struct peer *p, uint16_t sid, uint16_t ssn, uint32_t send_msn, uint32_t read_msn);
+void wire_preset(struct peer *p, uint16_t sid, uint16_t ssn, const uint32_t msn[RDMAP_RAW_QUEUES]);
 
 void wire_observe(void *user, enum sim_what what, const struct llp_conn *c,
 		  const struct llp_msg *m);
@@ -431,6 +706,9 @@ void program_begin(struct world *w);
 
 /* Closes the endpoint's session, as its client would. */
 void program_close(struct ep *ep);
+
+/* Lets go of the endpoint at once, as for a client that was killed. */
+void program_vanish(struct ep *ep);
 
 /* Closes every session that is left. */
 void program_end(struct world *w);

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Segments: each message on the wire is what its request, or the peer's, asks for. */
+#include <string.h>
+
+#include "tests/sim/wire.h"
+#include "util/be.h"
+
+/* A DDP header as RFC 5041 4, RFC 5040 4 and RFC 7306 4 draw it. */
+struct seg {
+	bool tagged, last;
+	uint8_t octet;  /* behind the first one: raw, the program's */
+	uint8_t opcode; /* else */
+	uint32_t inv, stag, qn, msn, mo;
+	uint64_t to;
+	const uint8_t *data;
+	uint32_t len;
+};
+
+static void parse(struct flow *f, const uint8_t *m, uint32_t len, struct seg *ret)
+{
+	uint32_t hlen = len > 2 && (m[2] & 0x80) ? 16 : 20;
+
+	if (len < hlen || len > 2 + WIRE_MULPDU_MAX)
+		BAD(f, "a segment message of %u bytes", len);
+	if ((m[2] & 0x3f) != 0x01 || (!f->sess->raw && (m[3] & 0xf0) != 0x40))
+		BAD(f, "control bytes %02x %02x", m[2], m[3]);
+	*ret = (struct seg){
+		.tagged = hlen == 16,
+		.last = m[2] & 0x40,
+		.octet = m[3],
+		.opcode = m[3] & 0x0f,
+		.data = m + hlen,
+		.len = len - hlen,
+	};
+	if (ret->tagged) {
+		ret->stag = be_get32(m + 4);
+		ret->to = be_get64(m + 8);
+	} else {
+		ret->inv = be_get32(m + 4);
+		ret->qn = be_get32(m + 8);
+		ret->msn = be_get32(m + 12);
+		ret->mo = be_get32(m + 16);
+	}
+}
+
+/* ---- which request it is of ---- */
+
+static enum rdmap_op kind_of(const struct flow *f, const struct seg *s)
+{
+	if (f->sess->raw)
+		return s->tagged ? RDMAP_WRITE : RDMAP_SEND;
+	switch (s->opcode) {
+	case WIRE_OP_WRITE:
+		return RDMAP_WRITE;
+	case WIRE_OP_READ_REQ:
+		return RDMAP_READ;
+	case WIRE_OP_SEND_INV:
+	case WIRE_OP_SEND_SE_INV:
+		return RDMAP_SEND_INV;
+	case WIRE_OP_IMM:
+	case WIRE_OP_IMM_SE:
+		return RDMAP_IMM;
+	case WIRE_OP_ATOMIC_REQ:
+		if (s->len != 52)
+			BAD(f, "an Atomic Request of %u bytes", s->len);
+		return be_get32(s->data) == 2 ? RDMAP_CMP_SWAP : RDMAP_FETCH_ADD;
+	default:
+		return RDMAP_SEND;
+	}
+}
+
+static uint8_t opcode_of(const struct op *op)
+{
+	bool se = op->wr.flags & RDMAP_SOLICITED;
+
+	if (op->kind == RDMAP_IMM)
+		return (uint8_t)(WIRE_OP_IMM + se);
+	return (uint8_t)(WIRE_OP_SEND + (op->kind == RDMAP_SEND_INV) + 2 * se);
+}
+
+/* A Read Request, RFC 5040 4.4. */
+static bool reads(const struct seg *s, const struct op *op)
+{
+	const struct sgl_elem *sink = &op->wr.sge[0];
+
+	return s->len == 28 && s->last && s->mo == 0 && s->inv == 0 &&
+	       be_get32(s->data) == sink->stag && be_get64(s->data + 4) == sink->to &&
+	       be_get32(s->data + 12) == op->len && be_get32(s->data + 16) == op->wr.rstag &&
+	       be_get64(s->data + 20) == op->wr.rto;
+}
+
+/* An Atomic Request, RFC 7306 5.2.1; any identifier. FetchAdd compares nothing, with all bits. */
+static bool operates(const struct seg *s, const struct op *op)
+{
+	bool swap = op->kind == RDMAP_CMP_SWAP;
+	uint64_t compare = swap ? op->wr.atomic.compare : 0;
+	uint64_t compare_mask = swap ? op->wr.atomic.compare_mask : UINT64_MAX;
+
+	return s->len == 52 && s->last && s->mo == 0 && s->inv == 0 &&
+	       be_get32(s->data) == (swap ? 2 : 0) && be_get32(s->data + 8) == op->wr.rstag &&
+	       be_get64(s->data + 12) == op->wr.rto &&
+	       be_get64(s->data + 20) == op->wr.atomic.data &&
+	       be_get64(s->data + 28) == op->wr.atomic.mask && be_get64(s->data + 36) == compare &&
+	       be_get64(s->data + 44) == compare_mask;
+}
+
+/* Immediate Data, RFC 7306 6. */
+static bool tells(const struct seg *s, const struct op *op)
+{
+	return s->len == 8 && s->last && s->mo == 0 && s->inv == 0 && s->opcode == opcode_of(op) &&
+	       be_get64(s->data) == op->wr.imm;
+}
+
+/* Raw: the program's queue and its RsvdULP, in every segment of the message. */
+static bool bears_marks(const struct seg *s, const struct op *op)
+{
+	if (s->tagged)
+		return s->octet == op->wr.raw.rsvd;
+	return s->qn == op->wr.raw.qn && ((uint64_t)s->octet << 32 | s->inv) == op->wr.raw.rsvd;
+}
+
+/* Whether the segment can be the first one of the request. */
+static bool resembles(const struct flow *f, const struct op *op, const struct seg *s)
+{
+	if (op->kind != kind_of(f, s))
+		return false;
+	if (op->kind == RDMAP_READ)
+		return reads(s, op);
+	if (op_is_atomic(op->kind))
+		return operates(s, op);
+	if (op->kind == RDMAP_IMM)
+		return tells(s, op);
+	if (s->last ? s->len != op->len : s->len >= op->len)
+		return false;
+	if (f->sess->raw ? !bears_marks(s, op) : !s->tagged && s->opcode != opcode_of(op))
+		return false;
+	if (s->tagged)
+		return s->stag == op->wr.rstag && s->to == op->wr.rto;
+	return content_is(s->data, op->cid, op->from, s->len);
+}
+
+/* It cannot be sent: nothing of it ever is, or it was wrong from the beginning, or its own memory
+ * was revoked before it was taken. */
+static bool unsendable(const struct op *op)
+{
+	return op_is_local(op->kind) || op->late || op->local != RDMAP_OK;
+}
+
+static bool rtr_outstanding(const struct flow *f)
+{
+	return f->rtr_read && !f->answer_arrived;
+}
+
+static bool asks_outstanding(const struct flow *f, const struct ep *ep, unsigned before)
+{
+	for (unsigned i = ep->sq_done; i < before; i++)
+		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->sent)
+			return true;
+	return rtr_outstanding(f);
+}
+
+/* The request that a message begins to carry out: the next in the order of posting. */
+static struct op *next_request(struct flow *f, const struct seg *s)
+{
+	struct ep *ep = wire_sender(f);
+	struct lane *l;
+	struct op *op;
+
+	while (ep->sq_wire < ep->sq_n && ep->sq[ep->sq_wire]->state == OP_DONE)
+		ep->sq_wire++; /* it failed before it was sent */
+	if (ep->sq_wire == ep->sq_n || ep->sq[ep->sq_wire]->state != OP_TAKEN)
+		BAD(f, "a message that no request asked for");
+	op = ep->sq[ep->sq_wire];
+	while ((unsendable(op) || (op->shaky && !resembles(f, op, s))) &&
+	       ep->sq_wire + 1 < ep->sq_taken)
+		op = ep->sq[++ep->sq_wire];
+	if (op->kind != kind_of(f, s))
+		BAD(f, "a %s message for %s #%llu", wire_opcode_str(s->opcode),
+		    rdmap_op_str(op->kind), (unsigned long long)op->cookie);
+	if (unsendable(op))
+		BAD(f, "bad request #%llu is sent", (unsigned long long)op->cookie);
+	if ((op->wr.flags & RDMAP_FENCE) && asks_outstanding(f, ep, op->at))
+		BAD(f, "#%llu passes its fence", (unsigned long long)op->cookie);
+	ep->sq_wire++;
+	op->begun = true;
+	if (op->lane >= 0) {
+		l = ep_lane(ep, (unsigned)op->lane);
+		l->sent[l->sent_n++] = op;
+	}
+	return op;
+}
+
+/* The Read or atomic of the other side that has its answer next: the oldest one without. */
+static struct op *next_ask(struct flow *f, const struct flow *r)
+{
+	struct ep *ep = f->sess->ep[!f->side];
+
+	if (r->rtr_read && !r->rtr_answered)
+		BAD(f, "an answer before that to the ready-to-receive message");
+	for (unsigned i = ep ? ep->answered : 0; ep && i < ep->sq_wire; i++)
+		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->sent && !ep->sq[i]->answered)
+			return ep->sq[i];
+	BAD(f, "an answer without a request");
+}
+
+void wire_atomic_offered(struct peer *p, struct flow *f, uint64_t old)
+{
+	struct op *op = next_ask(f, wire_opposite(p, (uint16_t)(f - p->tx)));
+
+	if (!op_is_atomic(op->kind))
+		BAD(f, "an Atomic Response for %s #%llu", rdmap_op_str(op->kind),
+		    (unsigned long long)op->cookie);
+	atomic_execute(op, old);
+}
+
+/* ---- the first segment of a message ---- */
+
+static void number(struct flow *f, const struct seg *s)
+{
+	if (!s->tagged && s->msn != f->msn[s->qn]++)
+		BAD(f, "message number %u on queue %u", s->msn, s->qn);
+	f->opcode = s->opcode;
+	f->tagged = s->tagged;
+	f->qn = s->qn;
+	f->off = 0;
+	f->in_msg = true;
+}
+
+static void begin_raw(struct flow *f, const struct seg *s)
+{
+	if (!s->tagged && s->qn >= RDMAP_RAW_QUEUES)
+		BAD(f, "queue %u", s->qn);
+	number(f, s);
+	f->op = next_request(f, s);
+	if (!raw_may_begin(wire_sender(f)))
+		BAD(f, "a second message behind the error");
+}
+
+static void begin(struct flow *f, const struct flow *r, const struct seg *s)
+{
+	enum { TAGGED = 9 };
+	static const uint8_t qn_of[] = {TAGGED, 1, TAGGED, 0, 0, 0, 0, 2, 0, 0, 1, 3};
+
+	if (s->opcode > WIRE_OP_ATOMIC_RESP)
+		BAD(f, "opcode %u", s->opcode);
+	if (s->tagged != (qn_of[s->opcode] == TAGGED) || (!s->tagged && s->qn != qn_of[s->opcode]))
+		BAD(f, "opcode %u in the wrong kind of segment", s->opcode);
+	number(f, s);
+	if (s->opcode == WIRE_OP_READ_RESP || s->opcode == WIRE_OP_ATOMIC_RESP)
+		f->op = next_ask(f, r);
+	else if (s->opcode == WIRE_OP_TERMINATE)
+		f->op = NULL;
+	else
+		f->op = next_request(f, s);
+}
+
+/* ---- each of its segments ---- */
+
+static void check_depth(struct flow *f)
+{
+	struct ep *ep = wire_sender(f);
+
+	if (++ep->reads_out + rtr_outstanding(f) > ep->ord)
+		BAD(f, "%u Reads and atomics are outstanding, ORD is %u",
+		    ep->reads_out + rtr_outstanding(f), ep->ord);
+}
+
+static void check_ask(struct flow *f, const struct seg *s)
+{
+	struct op *op = f->op;
+	struct ep *ep = op->ep;
+
+	if (op->kind == RDMAP_READ ? !reads(s, op) : !operates(s, op))
+		BAD(f, "the request of %s #%llu has wrong fields", rdmap_op_str(op->kind),
+		    (unsigned long long)op->cookie);
+	check_depth(f);
+	if (op->kind == RDMAP_READ)
+		return;
+	op->id = be_get32(s->data + 4);
+	for (unsigned i = ep->sq_done; i < op->at; i++)
+		if (op_is_atomic(ep->sq[i]->kind) && ep->sq[i]->sent && ep->sq[i]->id == op->id)
+			BAD(f, "identifier %llu is in use", (unsigned long long)op->id);
+}
+
+static void check_untagged(struct flow *f, const struct seg *s)
+{
+	const struct op *op = f->op;
+	bool inv = op->kind == RDMAP_SEND_INV;
+
+	if (s->opcode != opcode_of(op) || s->inv != (inv ? op->wr.inv_stag : 0) || s->mo != f->off)
+		BAD(f, "Send #%llu: opcode %u, invalidates %08x, offset %u",
+		    (unsigned long long)op->cookie, s->opcode, s->inv, s->mo);
+}
+
+static void check_tagged(struct flow *f, const struct seg *s, bool resp)
+{
+	const struct op *op = f->op;
+	uint32_t stag = resp ? op->wr.sge[0].stag : op->wr.rstag;
+	uint64_t to = resp ? op->wr.sge[0].to : op->wr.rto;
+
+	if (s->stag != stag || s->to != to + f->off)
+		BAD(f, "%s #%llu: STag %08x and offset are wrong", wire_opcode_str(s->opcode),
+		    (unsigned long long)op->cookie, s->stag);
+	if (resp && op->kind != RDMAP_READ)
+		BAD(f, "a Read Response for %s #%llu", rdmap_op_str(op->kind),
+		    (unsigned long long)op->cookie);
+}
+
+static bool out_of_reach(const struct op *op)
+{
+	return op->target && (op->target->rg->dead || (op->via && op->via->state == GRANT_OVER));
+}
+
+/* Not a byte leaves memory that was revoked. */
+static void check_source(struct flow *f, const struct seg *s, bool resp)
+{
+	const struct op *op = f->op;
+	uint32_t at = 0;
+
+	if (resp) {
+		if (s->len > 0 && out_of_reach(op))
+			BAD(f, "Read #%llu is answered from memory out of reach",
+			    (unsigned long long)op->cookie);
+		return;
+	}
+	for (unsigned i = 0; i < op->nlocal; i++) {
+		const struct slice *m = op->local_mem[i];
+
+		if (m->rg->dead && at < f->off + s->len && f->off < at + m->len)
+			BAD(f, "#%llu is sent from revoked memory", (unsigned long long)op->cookie);
+		at += m->len;
+	}
+}
+
+static void check_payload(struct flow *f, const struct seg *s, bool resp)
+{
+	struct op *op = f->op;
+
+	if (s->len > op->len - f->off || (!s->last && s->len == 0))
+		BAD(f, "#%llu: %u bytes at %u of %u", (unsigned long long)op->cookie, s->len,
+		    f->off, op->len);
+	check_source(f, s, resp);
+	if (op->after && !op->after->executed && !op->after->shaky)
+		BAD(f, "Read #%llu passes an atomic", (unsigned long long)op->cookie);
+	if (op_known(op) && !content_of(op, s->data, f->off, s->len))
+		BAD(f, "#%llu: wrong bytes at %u", (unsigned long long)op->cookie, f->off);
+	f->off += s->len;
+	if (s->last && f->off != op->len)
+		BAD(f, "#%llu ends at %u of %u bytes", (unsigned long long)op->cookie, f->off,
+		    op->len);
+}
+
+static void check_atomic_response(struct flow *f, const struct seg *s)
+{
+	const struct op *op = f->op;
+
+	if (!op_is_atomic(op->kind) || !op->executed)
+		BAD(f, "an Atomic Response for %s #%llu", rdmap_op_str(op->kind),
+		    (unsigned long long)op->cookie);
+	if (s->len != 12 || !s->last || s->mo != 0 || s->inv != 0 || be_get32(s->data) != op->id ||
+	    be_get64(s->data + 4) != op->old)
+		BAD(f, "the answer to atomic #%llu is wrong", (unsigned long long)op->cookie);
+}
+
+static void check_terminate(struct flow *f, const struct seg *s)
+{
+	const struct sess *ss = f->sess;
+	bool disagree = words_disagree(ss) && f->side == 0;
+
+	if (s->mo != 0 || !s->last || s->len < 4 || s->len > WIRE_TERM_MAX)
+		BAD(f, "a Terminate of %u bytes", s->len);
+	if (disagree && be_get16(s->data) != 0x2007)
+		BAD(f, "no ready-to-receive message is told as %04x", be_get16(s->data));
+	if (!disagree && !ss->shaky && !ep_errors(ss->ep[!f->side]) && !ep_errors(wire_sender(f)))
+		BAD(f, "a Terminate without an error: %08x", be_get32(s->data));
+	f->terminated = true;
+	f->in_msg = false;
+}
+
+static void check_rdmap(struct flow *f, const struct seg *s)
+{
+	bool resp = s->opcode == WIRE_OP_READ_RESP;
+
+	if (s->opcode == WIRE_OP_READ_REQ || s->opcode == WIRE_OP_ATOMIC_REQ) {
+		check_ask(f, s);
+	} else if (s->opcode == WIRE_OP_ATOMIC_RESP) {
+		check_atomic_response(f, s);
+	} else if (f->op->kind == RDMAP_IMM) {
+		if (!tells(s, f->op))
+			BAD(f, "Immediate Data #%llu is wrong", (unsigned long long)f->op->cookie);
+	} else {
+		if (s->tagged)
+			check_tagged(f, s, resp);
+		else
+			check_untagged(f, s);
+		check_payload(f, s, resp);
+	}
+}
+
+static void check_raw(struct flow *f, const struct seg *s)
+{
+	if (!bears_marks(s, f->op))
+		BAD(f, "#%llu: RsvdULP or queue is not the program's",
+		    (unsigned long long)f->op->cookie);
+	if (s->tagged)
+		check_tagged(f, s, false);
+	else if (s->mo != f->off)
+		BAD(f, "Send #%llu: offset %u", (unsigned long long)f->op->cookie, s->mo);
+	check_payload(f, s, false);
+}
+
+/* ---- RFC 6581: who speaks first ---- */
+
+static unsigned rtr_of(const struct seg *s)
+{
+	switch (s->opcode) {
+	case WIRE_OP_SEND:
+		return s->len == 0 ? WIRE_RTR_SEND : 0;
+	case WIRE_OP_WRITE:
+		return s->len == 0 ? WIRE_RTR_WRITE : 0;
+	case WIRE_OP_READ_REQ:
+		return s->len == 28 && be_get32(s->data + 12) == 0 ? WIRE_RTR_READ : 0;
+	default:
+		return 0;
+	}
+}
+
+/* The first message of the active side is one that both named; nobody hears of it. */
+static void check_rtr(struct flow *f, const struct seg *s)
+{
+	unsigned kind = rtr_of(s);
+
+	if (!(kind & f->sess->rtr) || !s->last || s->mo != 0 || s->inv != 0)
+		BAD(f, "opcode %u, %u bytes, is no ready-to-receive message that was agreed on",
+		    s->opcode, s->len);
+	if (kind == WIRE_RTR_READ && wire_sender(f)->ord == 0)
+		BAD(f, "a ready-to-receive Read where ORD is 0");
+	number(f, s);
+	f->in_msg = false;
+	f->rtr_due = false;
+	f->rtr_sent = true;
+	f->rtr_read = kind == WIRE_RTR_READ;
+	f->rtr_ssn = f->ssn;
+	wire_world(f)->sum.rtr[kind]++;
+}
+
+/* The response to a Read of nothing. */
+static void check_rtr_answer(struct flow *f, struct flow *r, const struct seg *s)
+{
+	if (s->opcode != WIRE_OP_READ_RESP || s->len != 0 || !s->last)
+		BAD(f, "opcode %u, %u bytes, for the ready-to-receive Read", s->opcode, s->len);
+	r->rtr_answered = true;
+	r->answer_ssn = f->ssn;
+}
+
+/* True if the segment is of no request. */
+static bool opening(struct flow *f, struct flow *r, const struct seg *s)
+{
+	const struct sess *ss = f->sess;
+
+	if (!ss->enhanced || !ss->word[0].p2p)
+		return false;
+	if (f->side == 1 && !r->rtr_arrived)
+		BAD(f, "a segment before the ready-to-receive message came");
+	if (s->opcode == WIRE_OP_TERMINATE)
+		return false;
+	if (f->rtr_due) {
+		check_rtr(f, s);
+		return true;
+	}
+	if (f->in_msg || s->opcode != WIRE_OP_READ_RESP || !r->rtr_read || r->rtr_answered)
+		return false;
+	check_rtr_answer(f, r, s);
+	return true;
+}
+
+/* ---- any segment ---- */
+
+static void check_turn(struct flow *f, const struct flow *r)
+{
+	if (!f->begun || f->ended)
+		BAD(f, "a segment without a session");
+	if (f->side == 0 && !r->first_arrived)
+		BAD(f, "a segment before the Accept was received");
+	if (f->terminated)
+		BAD(f, "a segment behind the RDMAP Terminate");
+}
+
+static bool goes_on(const struct flow *f, const struct seg *s)
+{
+	if (s->tagged != f->tagged || (!f->sess->raw && s->opcode != f->opcode))
+		return false;
+	return s->tagged || (s->qn == f->qn && s->msn == f->msn[s->qn] - 1);
+}
+
+static void message(struct flow *f, const struct flow *r, const struct seg *s)
+{
+	bool raw = f->sess->raw, terminate = !raw && s->opcode == WIRE_OP_TERMINATE;
+
+	if (f->in_msg && terminate)
+		f->in_msg = false; /* the message is given up */
+	if (f->in_msg && !goes_on(f, s))
+		BAD(f, "messages are mixed");
+	if (!f->in_msg && raw)
+		begin_raw(f, s);
+	else if (!f->in_msg)
+		begin(f, r, s);
+	if (terminate) {
+		check_terminate(f, s);
+		return;
+	}
+	if (raw)
+		check_raw(f, s);
+	else
+		check_rdmap(f, s);
+	if (!s->last)
+		return;
+	f->in_msg = false;
+	if (f->op->ep == wire_sender(f)) {
+		f->op->sent = true;
+		return;
+	}
+	f->op->answered = true;
+	f->op->ep->answered = f->op->at + 1;
+}
+
+void wire_segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len)
+{
+	struct flow *r = wire_opposite(p, (uint16_t)(f - p->tx));
+	struct seg s;
+
+	if (!f->sess)
+		fail(p->node->w, "wire: a segment on stream %d, which nobody has begun",
+		     (int)(f - p->tx));
+	check_turn(f, r);
+	parse(f, m, len, &s);
+	wire_world(f)->sum.passive_first += !f->sess->spoken && f->side == 1;
+	f->sess->spoken = true;
+	if (!opening(f, r, &s))
+		message(f, r, &s);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Memory windows of type 2: bound and invalidated in the send queue, or invalidated by the peer. */
+#include <stdlib.h>
+
+#include "tests/sim/world.h"
+
+enum { REMOTE = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
+
+void window_init(struct ep *ep)
+{
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct stag_region r = {.kind = STAG_WINDOW_STREAM, .pd = ep->cfg.who.pd};
+
+		region_enter(ep->node, &r);
+		ep->window[i] = (struct window){.stag = r.stag};
+		region_bury(ep->node, r.stag, false); /* it shows nothing yet */
+	}
+}
+
+/* The entry is there under one of the values that it was given. reuse: no request that may still
+ * be carried out names its index. */
+static void remove_window(struct ep *ep, struct window *w, bool reuse)
+{
+	const struct stag_region *r = stag_find_any_key(ep->node->stags, w->stag);
+	uint32_t stag = r ? r->stag : 0;
+
+	if (!r || r->kind != STAG_WINDOW_STREAM || !stag_remove(ep->node->stags, stag))
+		fail(ep->w, "ep%u: window 0x%08x is not in the table", ep->id, w->stag);
+	region_bury(ep->node, w->stag, reuse);
+	w->gone = true;
+}
+
+void window_deinit(struct ep *ep)
+{
+	for (unsigned i = 0; i < WINDOWS; i++)
+		if (ep->window[i].stag && !ep->window[i].gone)
+			remove_window(ep, &ep->window[i], true);
+	list_foreach (it, &ep->grants) {
+		struct grant *g = list_entry(it, struct grant, link);
+
+		g->state = GRANT_OVER;
+		g->rg = NULL;
+	}
+}
+
+void window_free(struct ep *ep)
+{
+	struct list *it;
+
+	while ((it = list_pop(&ep->grants)))
+		free(list_entry(it, struct grant, link));
+}
+
+/* ---- what the peer sees of them ---- */
+
+static bool usable(const struct grant *g, uint32_t right, uint32_t len)
+{
+	if (g->state != GRANT_OPEN || g->rg->dead || g->rg->doomed)
+		return false;
+	return (g->rights & right) == right && g->len >= len && !(len == 0 && g->held);
+}
+
+struct grant *window_pick(struct ep *owner, uint32_t right, uint32_t len)
+{
+	struct grant *found = NULL;
+	unsigned seen = 0;
+
+	if (owner->state != EP_OPEN)
+		return NULL;
+	list_foreach (it, &owner->grants) {
+		struct grant *g = list_entry(it, struct grant, link);
+
+		if (usable(g, right, len) && below(owner->w, ++seen) == 0)
+			found = g;
+	}
+	return found;
+}
+
+struct grant *window_of_others(const struct ep *ep)
+{
+	list_foreach (it, &ep->node->eps) {
+		struct ep *e = list_entry(it, struct ep, link);
+		struct grant *g = e == ep ? NULL : window_pick(e, 0, 0);
+
+		if (g && e->cfg.who.pd == ep->cfg.who.pd)
+			return g;
+	}
+	return NULL;
+}
+
+struct slice *window_slice(struct grant *g, uint32_t len, uint32_t align)
+{
+	return slice_new_in(g->rg, g->off, g->len, len, align);
+}
+
+void window_heard(struct ep *owner, const struct op *op)
+{
+	list_foreach (it, &owner->grants) {
+		struct grant *g = list_entry(it, struct grant, link);
+
+		if (g->state == GRANT_POSTED && g->bind->at < op->at && !g->bind->shaky)
+			g->state = GRANT_OPEN;
+	}
+}
+
+/* Requests of the peer that reach memory through it. */
+static bool in_use(const struct grant *g)
+{
+	struct ep *peer = ep_other(g->owner);
+
+	if (!peer)
+		return false;
+	ep_sweep(peer, peer->sq_n, false);
+	for (unsigned i = 0; i < peer->sq_n; i++)
+		if (peer->sq[i]->via == g && peer->sq[i]->target)
+			return true;
+	return false;
+}
+
+static void shake_users(const struct grant *g)
+{
+	struct ep *peer = ep_other(g->owner);
+
+	for (unsigned i = 0; peer && i < peer->sq_n; i++)
+		if (peer->sq[i]->via == g && peer->sq[i]->target)
+			region_shake_op(peer->sq[i], false);
+}
+
+void window_over(struct grant *g)
+{
+	struct ep *peer = ep_other(g->owner);
+
+	if (g->state == GRANT_OVER)
+		return;
+	g->state = GRANT_OVER;
+	region_bury(g->owner->node, g->stag, false);
+	for (unsigned i = 0; peer && i < peer->sq_n; i++)
+		if (peer->sq[i]->via == g && peer->sq[i]->target)
+			slice_settle(peer->sq[i]->target);
+}
+
+/* ---- requests of the owner ---- */
+
+static struct region *draw_region(struct ep *ep)
+{
+	struct region *rg = chance(ep->w, 7000) ? ep->back : ep->open;
+
+	return rg->dead || rg->doomed ? NULL : rg;
+}
+
+static struct op *bind_op(struct ep *ep, const struct window *w, const struct region *rg)
+{
+	uint32_t units = rg->len / UNIT, first = (uint32_t)below(ep->w, units);
+	struct op *op = op_new(ep, RDMAP_BIND, 0);
+
+	op->wr.rstag = (w->stag & ~(uint32_t)STAG_KEY) | ((w->stag + 1) & STAG_KEY);
+	op->wr.bind.region = rg->stag;
+	op->wr.bind.rights = chance(ep->w, 5000) ? REMOTE : (uint32_t)below(ep->w, 8) * 2;
+	op->wr.rto = rg->to + (uint64_t)first * UNIT;
+	op->wr.bind.len = (1 + below(ep->w, units - first)) * UNIT;
+	return op;
+}
+
+static void post_bind(struct ep *ep, struct window *w)
+{
+	struct region *rg = draw_region(ep);
+	struct grant *g;
+	struct op *op;
+
+	if (!rg)
+		return;
+	op = bind_op(ep, w, rg);
+	g = get(sizeof(*g));
+	*g = (struct grant){
+		.owner = ep,
+		.stag = op->wr.rstag,
+		.rg = rg,
+		.off = rg->off + (uint32_t)(op->wr.rto - rg->to),
+		.len = (uint32_t)op->wr.bind.len,
+		.rights = op->wr.bind.rights,
+		.bind = op,
+	};
+	list_add_tail(&ep->grants, &g->link);
+	w->stag = g->stag;
+	w->grant = g;
+	op->grant = g;
+	ep_post(op);
+}
+
+/* One thing is wrong with it, and then nothing changes. */
+static void spoil_bind(struct op *op)
+{
+	struct ep *ep = op->ep;
+	struct region *strange = ep->node->shared[2 - ep->cfg.who.pd];
+	struct region *bare = ep->node->bare[ep->cfg.who.pd - 1];
+
+	switch (below(ep->w, 7)) {
+	case 6: /* writing through a window needs the local right as well */
+		op->wr.bind.region = bare->stag;
+		op->wr.bind.rights |= STAG_REMOTE_WRITE;
+		op->wr.rto = bare->to;
+		op->wr.bind.len = bare->len;
+		break;
+	case 0:
+		op->wr.bind.region = strange->stag;
+		break;
+	case 1: /* it has a scope of its own */
+		op->wr.bind.region = ep->alone->stag;
+		break;
+	case 2:
+		op->wr.bind.region = ep->mine->stag; /* and may not be seen through windows */
+		op->wr.rto = ep->mine->to;
+		break;
+	case 3:
+		op->wr.bind.rights |= STAG_LOCAL_WRITE;
+		break;
+	case 4:
+		op->wr.bind.len = ep->mine->len * UINT64_C(2);
+		break;
+	default:
+		op->wr.bind.len = 0;
+	}
+}
+
+/* The window of one of these is open, so it cannot be bound; or something else is wrong. */
+static void post_bad_bind(struct ep *ep, struct window *w)
+{
+	bool open = w->grant && w->grant->state == GRANT_OPEN && w->grant->bind->state == OP_DONE;
+	struct region *rg = draw_region(ep);
+	struct op *op;
+
+	if (!rg)
+		return;
+	op = bind_op(ep, w, rg);
+	op->local = RDMAP_BIND_FAILED;
+	w->stag = op->wr.rstag; /* a key that is not used again */
+	if (open) {
+		op->grant = w->grant;
+		w->grant->held++;
+	} else {
+		spoil_bind(op);
+	}
+	ep_post(op);
+}
+
+static void post_local_inv(struct ep *ep, struct grant *g)
+{
+	bool rude = ep->w->plan.revoke > 0 && chance(ep->w, 2000);
+	struct op *op;
+
+	if ((g->state != GRANT_OPEN && g->state != GRANT_POSTED) || g->held || g->bind->shaky)
+		return;
+	if (!rude && in_use(g))
+		return;
+	if (rude)
+		shake_users(g);
+	op = op_new(ep, RDMAP_LOCAL_INV, 0);
+	op->wr.inv_stag = g->stag;
+	op->grant = g;
+	g->state = GRANT_CLOSING;
+	g->by_owner = true;
+	ep_post(op);
+}
+
+static void post_bad_inv(struct ep *ep)
+{
+	const struct region *rg = ep->node->shared[ep->cfg.who.pd - 1];
+	const struct grant *g = window_of_others(ep);
+	struct op *op = op_new(ep, RDMAP_LOCAL_INV, 0);
+	bool scope = chance(ep->w, 5000);
+
+	op->wr.inv_stag = scope ? rg->stag : region_buried(ep->node);
+	if (g && !scope && chance(ep->w, 5000)) { /* it ends before, or not: the same to us */
+		op->wr.inv_stag = g->stag;
+		op->shaky = true;
+		op->grant = NULL;
+	}
+	op->local = scope ? RDMAP_LOC_SCOPE : RDMAP_LOC_STAG;
+	ep_post(op);
+}
+
+void window_post(struct ep *ep)
+{
+	struct window *w = &ep->window[below(ep->w, WINDOWS)];
+	struct grant *g = w->grant;
+
+	if (ep->cfg.raw || w->gone)
+		return;
+	if (chance(ep->w, ep->w->plan.mishap))
+		post_bad_inv(ep);
+	else if (chance(ep->w, ep->w->plan.mishap * 2))
+		post_bad_bind(ep, w);
+	else if (!g || g->state == GRANT_OVER || (g->state == GRANT_CLOSING && g->by_owner))
+		post_bind(ep, w);
+	else if (chance(ep->w, g->state == GRANT_OPEN ? 4000 : 500))
+		post_local_inv(ep, g);
+}
+
+/* ---- what becomes of them ---- */
+
+static void check_bound(const struct grant *g)
+{
+	const struct ep *ep = g->owner;
+	const struct stag_region *r = stag_find(ep->node->stags, g->stag);
+	uint64_t to = g->rg->to + (g->off - g->rg->off);
+
+	if (!r || !r->valid || r->rights != g->rights || r->scope != ep->cfg.who.scope ||
+	    r->pd != ep->cfg.who.pd || r->to != to || r->len != g->len ||
+	    r->base != ep->node->mem + g->off)
+		fail(ep->w, "ep%u: window 0x%08x does not show what it was bound to", ep->id,
+		     g->stag);
+}
+
+static void check_old_keys(const struct grant *g)
+{
+	const struct ep *ep = g->owner;
+
+	list_foreach (it, &ep->grants) {
+		const struct grant *old = list_entry(it, struct grant, link);
+
+		if (old == g)
+			return;
+		if ((old->stag ^ g->stag) <= STAG_KEY && stag_find(ep->node->stags, old->stag))
+			fail(ep->w, "ep%u: window 0x%08x has its old key as well", ep->id,
+			     old->stag);
+	}
+}
+
+void window_done(struct op *op)
+{
+	struct grant *g = op->grant;
+	const struct stag_region *r;
+	struct ep *ep = op->ep;
+
+	if (op->shaky)
+		return;
+	if (op->kind == RDMAP_BIND) {
+		if (g->state == GRANT_POSTED || (g->state == GRANT_OPEN && !g->by_owner))
+			check_bound(g);
+		check_old_keys(g);
+		if (g->state == GRANT_POSTED)
+			g->state = GRANT_OPEN;
+		ep->w->sum.binds++;
+		return;
+	}
+	r = stag_find(ep->node->stags, g->stag);
+	if (r && r->valid)
+		fail(ep->w, "ep%u: window 0x%08x is valid after its invalidation", ep->id, g->stag);
+	window_over(g);
+	ep->w->sum.unbinds++;
+}
+
+void window_revoke(struct region *rg)
+{
+	struct ep *ep = rg->owner;
+
+	for (unsigned i = 0; ep && i < WINDOWS; i++) {
+		struct window *w = &ep->window[i];
+		const struct stag_region *r = stag_find_any_key(ep->node->stags, w->stag);
+
+		if (w->gone || !r || !r->valid || r->parent != rg->stag)
+			continue;
+		list_foreach (it, &ep->grants) {
+			struct grant *g = list_entry(it, struct grant, link);
+
+			if ((g->stag ^ w->stag) > STAG_KEY)
+				continue;
+			shake_users(g);
+			window_over(g);
+		}
+		for (unsigned k = ep->sq_done; k < ep->sq_n; k++)
+			if (op_is_local(ep->sq[k]->kind))
+				region_shake_op(ep->sq[k], true);
+		remove_window(ep, w, false);
+	}
+}
+
+/* ---- fences ---- */
+
+static bool has_happened(const struct op *op)
+{
+	const struct grant *g = op->grant;
+	const struct stag_region *r = stag_find(op->ep->node->stags, g->stag);
+
+	if (op->kind == RDMAP_BIND)
+		return r && r->valid;
+	return g->bind->status == RDMAP_OK && g->bind->state == OP_DONE && (!r || !r->valid);
+}
+
+void window_check_fence(const struct ep *ep, const struct op *before)
+{
+	for (unsigned i = before->at + 1; i < ep->sq_taken; i++) {
+		const struct op *op = ep->sq[i];
+
+		if (!op_is_local(op->kind) || !(op->wr.flags & RDMAP_FENCE))
+			continue;
+		if (!op->local && !op->shaky && has_happened(op))
+			fail(ep->w, "ep%u: %s #%llu passes its fence", ep->id,
+			     rdmap_op_str(op->kind), (unsigned long long)op->cookie);
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What goes over the wire, looked at by somebody who has read the RFCs and not the code. wire.c:
+ * sessions and numbers; segment.c: DDP messages.
+ */
+#ifndef TESTS_SIM_WIRE_H
+#define TESTS_SIM_WIRE_H
+
+#include "tests/sim/world.h"
+
+#define BAD(f, ...) wire_bad(__LINE__, f, __VA_ARGS__)
+
+__attribute__((format(printf, 3, 4), noreturn)) void wire_bad(int line, const struct flow *f,
+							      const char *fmt, ...);
+
+static inline struct world *wire_world(const struct flow *f)
+{
+	return f->sess->ep[0]->w;
+}
+
+static inline struct ep *wire_sender(const struct flow *f)
+{
+	return f->sess->ep[f->side];
+}
+
+/* The stream's other direction. */
+struct flow *wire_opposite(const struct peer *p, uint16_t sid);
+
+/* A message with PPID 16 was sent. */
+void wire_segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len);
+
+/* The answer to the oldest atomic that has none is offered to the transport. */
+void wire_atomic_offered(struct peer *p, struct flow *f, uint64_t old);
+
+#endif

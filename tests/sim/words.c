@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Enhanced sessions, RFC 6581: what is said, what may be answered, and what comes of it. */
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+enum { ALL_RTR = WIRE_RTR_SEND | WIRE_RTR_WRITE | WIRE_RTR_READ };
+
+static uint16_t draw_depth(struct world *w, uint16_t max, unsigned unchanged)
+{
+	if (chance(w, unchanged))
+		return WIRE_ENH_UNCHANGED;
+	return (uint16_t)below(w, max + 1U);
+}
+
+void words_draw(struct sess *s)
+{
+	const struct ep *ep = s->ep[0];
+	struct wire_enh *e = &s->said[0];
+	struct world *w = ep->w;
+
+	if (ep->cfg.raw || !chance(w, w->plan.negotiate))
+		return;
+	s->enhanced = true;
+	e->p2p = chance(w, 6000);
+	e->rtr = e->p2p ? (uint8_t)(1 + below(w, ALL_RTR)) : 0;
+	e->ird = draw_depth(w, ep->cfg.ird, 2500);
+	e->ord = draw_depth(w, ep->cfg.ord, 2500);
+}
+
+void words_wish(struct sess *s, const struct ep *ep)
+{
+	struct world *w = s->ep[0]->w;
+
+	s->said[1].ird = draw_depth(w, ep ? ep->cfg.ird : WIRE_ENH_UNCHANGED - 1, 5000);
+	s->said[1].ord = draw_depth(w, ep ? ep->cfg.ord : WIRE_ENH_UNCHANGED - 1, 5000);
+}
+
+static bool same(const struct wire_enh *a, const struct wire_enh *b)
+{
+	return a->p2p == b->p2p && a->rtr == b->rtr && a->ird == b->ird && a->ord == b->ord;
+}
+
+static void check(const struct sess *s, bool good, const char *what)
+{
+	const struct wire_enh *i = &s->word[0], *r = &s->word[1];
+
+	if (!good)
+		fail(s->ep[0]->w,
+		     "session %u: %s (A %d BCD %u IRD %u ORD %u; answer A %d BCD %u IRD %u ORD %u)",
+		     s->id, what, i->p2p, i->rtr, i->ird, i->ord, r->p2p, r->rtr, r->ird, r->ord);
+}
+
+/* RFC 6581 9.1: one pair of depths, the responder's side of it. */
+static void check_depth(const struct sess *s, uint16_t mirror, uint16_t depth, uint16_t wish,
+			uint16_t have, bool raised)
+{
+	if (mirror == WIRE_ENH_UNCHANGED) {
+		check(s, depth == WIRE_ENH_UNCHANGED, "a depth is negotiated that must not be");
+		return;
+	}
+	check(s, depth <= have, "more than the responder has");
+	if (wish != WIRE_ENH_UNCHANGED && !raised)
+		check(s, depth <= wish, "more than the responder wants");
+}
+
+static void check_accept(struct sess *s)
+{
+	const struct wire_enh *i = &s->word[0], *r = &s->word[1];
+	const struct rdmap_cfg *cfg = &s->ep[1]->cfg;
+	uint8_t can = cfg->ird > 0 ? ALL_RTR : ALL_RTR & ~WIRE_RTR_READ;
+	bool raised = r->rtr & WIRE_RTR_READ && r->ird == 1;
+
+	check(s, r->p2p == i->p2p, "bit A is not echoed");
+	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not go with A");
+	check(s, !r->p2p || (r->rtr & i->rtr & can) == (i->rtr & can), "an RTR kind is missing");
+	check(s, (r->rtr & can) == r->rtr, "an RTR kind that the responder has not");
+	check_depth(s, i->ord, r->ird, s->said[1].ird, cfg->ird, raised);
+	check_depth(s, i->ird, r->ord, s->said[1].ord, cfg->ord, false);
+	check(s, i->ird == WIRE_ENH_UNCHANGED || r->ord <= i->ird, "ORD is above IRD");
+	s->rtr = i->rtr & r->rtr;
+	if (s->ep[0]->cfg.ord == 0 || r->ird == 0)
+		s->rtr &= (uint8_t)~WIRE_RTR_READ;
+}
+
+static void check_reject(const struct sess *s)
+{
+	const struct wire_enh *i = &s->word[0], *r = &s->word[1];
+	const struct wire_enh *wish = &s->said[1];
+
+	check(s, r->p2p == i->p2p, "bit A is not echoed");
+	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not go with A");
+	check(s, r->ird == (i->ord == WIRE_ENH_UNCHANGED ? WIRE_ENH_UNCHANGED : wish->ird),
+	      "another IRD than the program wants");
+	check(s, r->ord == (i->ird == WIRE_ENH_UNCHANGED ? WIRE_ENH_UNCHANGED : wish->ord),
+	      "another ORD than the program wants");
+}
+
+void words_sent(struct sess *s, unsigned which, const struct wire_enh *e)
+{
+	s->word[which] = *e;
+	s->ep[0]->w->sum.enhanced += which == 0;
+	if (which == 0)
+		check(s, same(e, &s->said[0]), "the Initiate says something else");
+	else if (s->answer == ANS_ACCEPT)
+		check_accept(s);
+	else
+		check_reject(s);
+}
+
+void words_told(struct world *w, const struct sess *s, unsigned which, const struct assoc_event *ev)
+{
+	if (ev->enhanced != s->enhanced)
+		fail(w, "session %u: told to be %senhanced", s->id, ev->enhanced ? "" : "not ");
+	if (s->enhanced && !same(&ev->enh, &s->word[which]))
+		fail(w, "session %u: other words are told than went over the wire", s->id);
+}
+
+/* What one side begins with in one pair: `mine` is its word, `theirs` the other's. */
+static uint16_t agreed(uint16_t mine, uint16_t theirs, uint16_t have)
+{
+	if (mine == WIRE_ENH_UNCHANGED)
+		mine = have;
+	return theirs < mine ? theirs : mine;
+}
+
+/* RFC 6581 9.1: nobody has more Reads outstanding than the other holds, where they said so. */
+static void check_pair(const struct sess *s, uint16_t word, uint16_t ord, uint16_t ird)
+{
+	check(s, !s->enhanced || word == WIRE_ENH_UNCHANGED || ord <= ird,
+	      "more Reads of one side than the other holds");
+}
+
+void words_in_force(struct ep *ep)
+{
+	const struct sess *s = ep->sess;
+	const struct wire_enh *mine = &s->word[ep->side], *theirs = &s->word[!ep->side];
+	uint16_t ird = ep->cfg.ird, ord = ep->cfg.ord;
+	struct rdmap_info info;
+
+	rdmap_query(ep->r, &info);
+	if (s->enhanced) {
+		ird = agreed(mine->ird, WIRE_ENH_UNCHANGED, ird);
+		ord = agreed(mine->ord, ep->side == 0 ? theirs->ird : WIRE_ENH_UNCHANGED, ord);
+		if (ep->side == 0 && ord == 0 && info.ord == 1 && s->rtr & WIRE_RTR_READ)
+			ord = 1; /* or there could be no ready-to-receive message */
+		ep->w->sum.dropped_ord += ord < ep->cfg.ord;
+	}
+	if (info.ird != ird || info.ord != ord)
+		fail(ep->w, "ep%u: IRD %u ORD %u are in force, not %u and %u", ep->id, info.ird,
+		     info.ord, ird, ord);
+	ep->ird = ird;
+	ep->ord = ord;
+	if (ep->side == 1 || !s->ep[1] || s->ep[1]->state == EP_OVER)
+		return;
+	check_pair(s, s->word[0].ord, ord, s->ep[1]->ird);
+	check_pair(s, s->word[0].ird, s->ep[1]->ord, ird);
+}
+
+bool words_disagree(const struct sess *s)
+{
+	return s->enhanced && s->word[0].p2p && s->answer == ANS_ACCEPT && s->rtr == 0;
+}
