@@ -139,6 +139,21 @@ static void rdmap(const struct totals *t)
 	PRINT(rows);
 }
 
+static void limits(const struct totals *t)
+{
+	const struct row rows[] = {
+		{"5043-10-03 5043-10-04",
+		 "never more than 32767 messages without acknowledgement, in a Write of 2^32 - 1 "
+		 "bytes",
+		 t->far, 1},
+		{"5041-5.2-05 5041-5.2-07",
+		 "offsets in messages up to 2^32 - 2, tagged ones up to 2^64 - 2", t->far,
+		 t->sends},
+	};
+
+	PRINT(rows);
+}
+
 static void extensions(const struct totals *t)
 {
 	const struct row rows[] = {
@@ -251,6 +266,7 @@ void rows_print(const struct totals *t)
 	segments(t);
 	rdmap(t);
 	memory(t);
+	limits(t);
 	extensions(t);
 	enhanced(t);
 	raw(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--verbose]: runs seeds until one fails, on so
- * many processors.
+ * sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--far] [--verbose]: runs seeds until one fails,
+ * on so many processors, and then what needs no seed, far.c. --far: that alone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,12 +19,14 @@ enum { DEFAULT_COUNT = 500, JOBS_MAX = 64 };
 struct options {
 	uint64_t from, count;
 	unsigned jobs;
+	bool far;
 	bool verbose;
 };
 
 static void usage(void)
 {
-	fputs("usage: sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--verbose]\n", stderr);
+	fputs("usage: sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--far] [--verbose]\n",
+	      stderr);
 	exit(2);
 }
 
@@ -53,14 +55,17 @@ static unsigned jobs(const char *s)
 
 static struct options parse(char **argv)
 {
-	struct options o = {.from = 1, .count = DEFAULT_COUNT, .jobs = 1};
+	struct options o = {.from = 1, .count = DEFAULT_COUNT, .jobs = 1, .far = true};
 
 	while (*++argv) {
 		if (strcmp(*argv, "--verbose") == 0) {
 			o.verbose = true;
+		} else if (strcmp(*argv, "--far") == 0) {
+			o.count = 0;
 		} else if (strcmp(*argv, "--seed") == 0) {
 			o.from = number(*++argv);
 			o.count = 1;
+			o.far = false;
 		} else if (strcmp(*argv, "--seeds") == 0) {
 			o.from = number(*++argv);
 			o.count = number(*++argv);
@@ -212,6 +217,8 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	r = run_jobs(&o);
+	if (o.far)
+		r.sum.far = far_run();
 	printf("%" PRIu64 " seeds from %" PRIu64 ": all well, trace %016" PRIx64 "\n", o.count,
 	       o.from, r.hash);
 	print(&r.sum);

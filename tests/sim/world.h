@@ -360,6 +360,7 @@ struct totals {
 		old_keys; /* ... operations through windows, with dead STags */
 	unsigned enhanced, enh_rejected, unheard, rtr[5], no_rtr, dropped_ord;
 	unsigned raws, raw_sends, notices, raw_errors, last_words, half_closed, raw_timeouts;
+	unsigned far;                 /* segments of messages as long as there can be */
 	unsigned reused_stags, mixed; /* mixed: associations with both kinds of endpoints */
 	unsigned ahead, stashed;      /* messages that overtook others, or the Accept */
 	/* For rows.c: sessions of a stream that had one before, without segments, with some one way
@@ -712,6 +713,12 @@ void program_vanish(struct ep *ep);
 
 /* Closes every session that is left. */
 void program_end(struct world *w);
+
+/* ---- far.c ---- */
+
+/* Offsets and message lengths as far as they go: the number of segments. Does not return if
+ * something is wrong. */
+unsigned far_run(void);
 
 /* ---- rows.c ---- */
 
