@@ -146,7 +146,7 @@ static void accept_session(struct pend *d, struct ep *ep)
 		op_post_random(ep); /* what is sent now may overtake the Accept */
 	if (chance(ep->w, ep->w->plan.close))
 		program_close(ep); /* and a Terminate must not */
-	else if (chance(ep->w, ep->w->plan.unbind * 20))
+	else if (chance(ep->w, ep->w->plan.unbind * 40))
 		vanish_soon(ep);
 }
 
@@ -393,6 +393,13 @@ static bool has_both(const struct ep *ep)
 	return false;
 }
 
+/* What follows a ready-to-receive message so closely may overtake it. */
+static void post_at_once(struct ep *ep)
+{
+	for (uint64_t n = below(ep->w, 8); n > 0; n--)
+		op_post_random(ep);
+}
+
 static void accepted(struct ep *ep, const struct assoc_event *ev)
 {
 	struct sess *s = ep->sess;
@@ -409,6 +416,8 @@ static void accepted(struct ep *ep, const struct assoc_event *ev)
 	ep->w->sum.mixed += has_both(ep);
 	if (chance(ep->w, ep->w->plan.wrap))
 		wrap_soon(s);
+	if (chance(ep->w, 5000))
+		post_at_once(ep);
 }
 
 static void turned_down(struct ep *ep, const struct assoc_event *ev)
