@@ -14,6 +14,7 @@
 #include "daemon/pd.h"
 #include "daemon/peer.h"
 #include "daemon/qp.h"
+#include "daemon/queue.h"
 #include "daemon/reply.h"
 #include "daemon/srq.h"
 #include "daemon/version.h"
@@ -209,29 +210,18 @@ static void show_sessions(struct show *s)
 			show_streams(s, p);
 }
 
-/* Entries that the daemon has not taken. Its own view may be older: it looks only when it must. */
-static uint32_t waiting(const struct ring *r)
-{
-	struct ring now = *r;
-	int n;
-
-	now.theirs = now.mine;
-	n = ring_avail(&now);
-	return n > 0 ? (uint32_t)n : 0;
-}
-
 /* What has been posted to it. Receives are its own, or those of a shared queue. */
 static void put_queues(struct ctl_qp *r, const struct qp *qp)
 {
 	r->sq_entries = qp->sq.size;
-	r->sq_waiting = waiting(&qp->sq);
+	r->sq_waiting = queue_waiting(&qp->sq);
 	if (qp->srq) {
 		r->srq = number(qp->srq->handle);
 		r->srq_held = qp->taken_recv;
 		r->srq_taken = qp->srq_taken;
 	} else {
 		r->rq_entries = qp->rq.size;
-		r->rq_posted = waiting(&qp->rq);
+		r->rq_posted = queue_waiting(&qp->rq);
 	}
 }
 

@@ -22,7 +22,8 @@ struct wqe_sge {
 	uint32_t lkey;
 };
 
-/* Opcodes and flags have the values of enum ddp_wr_opcode and DDP_SEND_* in <ddp/ddp.h>. */
+/* Opcodes and flags have the values of enum ddp_wr_opcode, up to DDP_WR_LOCAL_INV, and DDP_SEND_*
+ * in <ddp/ddp.h>. Masked atomics are those without the name: masks are always here. */
 struct wqe_send {
 	uint64_t wr_id;
 	uint8_t opcode;

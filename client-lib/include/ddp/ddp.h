@@ -320,7 +320,8 @@ int ddp_destroy_cq(struct ddp_cq *cq);
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc);
 
 /* Makes ddp_cq_fd() readable once at the next completion: any, or only solicited and failed
- * ones. Then poll the CQ again before blocking. Returns 1 if completions are there already. */
+ * ones. After 0 it is safe to block. 1: completions are there already, which it will not ring for;
+ * poll them and call it again. */
 int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only);
 
 /* For poll and epoll: readable after ddp_req_notify_cq(), or hung up when the daemon is gone.
