@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/addr.h"
+#include "util/addr.h"
 #include "daemon/client.h"
 #include "daemon/cq.h"
 #include "daemon/log.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/addr.h"
+#include "util/addr.h"
 #include "daemon/client.h"
 #include "daemon/offer.h"
 #include "daemon/peer.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/addr.h"
+#include "util/addr.h"
 #include "daemon/daemon.h"
 #include "daemon/listener.h"
 #include "daemon/log.h"

@@ -2,6 +2,10 @@
 /* The calls of llp.h, each handed to the backend that the object belongs to. */
 #include "llp/llp.h"
 
+#include <errno.h>
+
+#include "util/addr.h"
+
 struct llp *llp_close(struct llp *t)
 {
 	if (t)
@@ -34,10 +38,22 @@ void llp_flush(struct llp *t)
 	t->ops->flush(t);
 }
 
+int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
+		  struct llp_listener **ret)
+{
+	if (port == 0 || at->n > LLP_MAX_ADDRS)
+		return -EINVAL;
+	return t->ops->listen(t, at, port, user, ret);
+}
+
 int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
 	       struct llp_listener **ret)
 {
-	return t->ops->listen(t, addr, port, user, ret);
+	struct sockaddr_storage one;
+	struct llp_addrs at = {&one, addr ? 1 : 0};
+	int r = addr ? addr_copy(&one, addr) : 0;
+
+	return r ? r : llp_listen_at(t, &at, port, user, ret);
 }
 
 struct llp_listener *llp_unlisten(struct llp_listener *l)
@@ -47,9 +63,21 @@ struct llp_listener *llp_unlisten(struct llp_listener *l)
 	return NULL;
 }
 
+int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
+		   const struct llp_addrs *from, void *user, struct llp_conn **ret)
+{
+	if (port == 0 || peer->n == 0 || peer->n > LLP_MAX_ADDRS || from->n > LLP_MAX_ADDRS)
+		return -EINVAL;
+	return t->ops->connect(t, peer, port, from, user, ret);
+}
+
 int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret)
 {
-	return t->ops->connect(t, peer, user, ret);
+	struct sockaddr_storage one;
+	const struct llp_addrs to = {&one, 1}, from = {NULL, 0};
+	int r = addr_copy(&one, peer);
+
+	return r ? r : llp_connect_at(t, &to, addr_port(&one), &from, user, ret);
 }
 
 int llp_send(struct llp_conn *c, const struct llp_msg *m)
@@ -65,6 +93,42 @@ int llp_recv(struct llp_conn *c, struct llp_msg *ret)
 void llp_info(const struct llp_conn *c, struct llp_info *ret)
 {
 	c->llp->ops->info(c, ret);
+}
+
+static unsigned one_path(const struct llp_conn *c, struct llp_path *ret)
+{
+	struct llp_info info;
+
+	llp_info(c, &info);
+	*ret = (struct llp_path){
+		.remote = info.remote,
+		.state = LLP_PATH_ACTIVE,
+		.primary = true,
+		.srtt_us = info.srtt_us,
+		.rto_ms = info.rto_ms,
+		.cwnd = info.cwnd,
+		.mtu = info.mtu,
+	};
+	return 1;
+}
+
+unsigned llp_paths(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS])
+{
+	return c->llp->ops->paths ? c->llp->ops->paths(c, ret) : one_path(c, ret);
+}
+
+int llp_set_primary(struct llp_conn *c, const struct sockaddr *remote)
+{
+	struct sockaddr_storage a;
+	struct llp_path only;
+	int r = addr_copy(&a, remote);
+
+	if (r)
+		return r;
+	if (c->llp->ops->set_primary)
+		return c->llp->ops->set_primary(c, &a);
+	one_path(c, &only);
+	return addr_same_host(&only.remote, &a) ? 0 : -ENOENT;
 }
 
 void llp_stats(const struct llp *t, struct llp_stats *ret)

@@ -25,7 +25,8 @@ struct llp_conn;     /* an association */
 
 enum {
 	LLP_MAX_SPANS = 17, /* headers and one scatter/gather list */
-	LLP_MAX_ADDRS = 8,
+	LLP_MAX_ADDRS = 8,  /* of this end of an association, and of a list that names the peer */
+	LLP_MAX_PATHS = 16, /* a peer may announce more addresses than we were told */
 	LLP_MAX_FDS = 8,
 };
 
@@ -42,6 +43,22 @@ struct llp_msg {
 	bool ordered;  /* in: the peer failed to set the U bit */
 	unsigned n;
 	struct span part[LLP_MAX_SPANS];
+};
+
+enum llp_path_state {
+	LLP_PATH_UNCONFIRMED, /* the peer announced the address, but was not heard from there yet */
+	LLP_PATH_ACTIVE,
+	LLP_PATH_FAILING, /* something was lost on it: others are preferred (RFC 7829) */
+	LLP_PATH_INACTIVE,
+};
+
+/* A way to the peer: one of its addresses. What is sent goes to the primary one while that is
+ * active (RFC 5043 7.2: fault tolerance, not load balancing). */
+struct llp_path {
+	struct sockaddr_storage remote; /* with the SCTP port */
+	enum llp_path_state state;
+	bool primary;
+	uint32_t srtt_us, rto_ms, cwnd, mtu;
 };
 
 struct llp_events {
@@ -61,6 +78,9 @@ struct llp_events {
 	void (*writable)(void *user);
 	/* Everything that was ever sent on the association has been acknowledged. */
 	void (*acked)(void *user);
+	/* A path of an association that has several changed its state, or became the primary one.
+	 * what: half a sentence that tells it. NULL: nobody wants to know. */
+	void (*path)(void *user, const struct llp_path *p, const char *what);
 };
 
 enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
@@ -68,7 +88,8 @@ enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;
-	uint16_t udp_port;     /* user: ours, and the peers' unless they send from another */
+	uint16_t udp_port;     /* user: ours, and the peers' unless they send from another.
+				  kernel: the peers', 0 without UDP */
 	uint16_t streams;      /* asked for in both directions */
 	uint32_t adaptation;   /* indication to send and to require */
 	uint32_t buffer;       /* bytes of send and of receive buffer an association */
@@ -79,7 +100,8 @@ struct llp_config {
 	unsigned rto_min_ms, rto_max_ms;
 	unsigned heartbeat_ms; /* 0 = none */
 	unsigned path_max_retrans;
-	unsigned init_ms; /* give up connecting after this time */
+	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
+	unsigned init_ms;           /* give up connecting after this time */
 };
 
 /* Addresses and state of an association, for ddpctl and for the choice of MULPDU. */
@@ -115,6 +137,8 @@ enum {
  */
 int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
 		  char *ret_why, size_t len);
+int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
+		    char *ret_why, size_t len);
 int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret);
 
 /* Aborts what is left and frees everything, conns included. NULL is fine. */
@@ -139,22 +163,48 @@ void llp_flush(struct llp *t);
 
 /* ---- associations ---- */
 
-/* Waits for associations at an SCTP port of all local addresses (addr NULL), or of one. 0 or
- * -errno: EADDRINUSE, EADDRNOTAVAIL. */
+/* Addresses of one end of an association: n of them, ports are ignored. */
+struct llp_addrs {
+	const struct sockaddr_storage *a;
+	unsigned n; /* 0 .. LLP_MAX_ADDRS */
+};
+
+/*
+ * Waits for associations at an SCTP port. at: empty: of each local address, where an association
+ * has the one address that it came to; of one address; or of several, which all its associations
+ * then have together. 0 or -errno: EADDRINUSE; EADDRNOTAVAIL: not of this transport; EOPNOTSUPP:
+ * several, where the transport has one path.
+ */
+int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
+		  struct llp_listener **ret);
+/* ... of one address, or of each (addr NULL). */
 int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
 	       struct llp_listener **ret);
 struct llp_listener *llp_unlisten(struct llp_listener *l);
 
-/* Begins an association with an SCTP port of a peer; up() or down() follows. 0 or -errno. */
+/*
+ * Begins an association with an SCTP port of a peer that has these addresses, the first of which
+ * is to be the primary path; up() or down() follows. from: our addresses; empty: the one that
+ * the route to the first address takes. 0 or -errno, as above.
+ */
+int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
+		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
+/* ... that has one address and port, from one of ours. */
 int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret);
 
 /* LLP_E_ values or -errno. */
 int llp_send(struct llp_conn *c, const struct llp_msg *m);
 int llp_recv(struct llp_conn *c, struct llp_msg *ret);
 
-/* What is so now; counters of the whole transport. */
 /* State of an association that is or was up. */
 void llp_info(const struct llp_conn *c, struct llp_info *ret);
+/* Its paths, the primary one first; returns how many there are, of which the first LLP_MAX_PATHS
+ * are in ret. */
+unsigned llp_paths(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
+/* Makes the path to an address of the peer the primary one. 0, -ENOENT: the peer has no such
+ * address; -EHOSTDOWN: that path is not active; -ENOTCONN: the association is not up; or what the
+ * transport says. */
+int llp_set_primary(struct llp_conn *c, const struct sockaddr *remote);
 /* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 
@@ -177,14 +227,17 @@ struct llp_ops {
 	void (*tick)(struct llp *t, uint64_t now_ms);
 	uint64_t (*expiry)(const struct llp *t);
 	void (*flush)(struct llp *t);
-	int (*listen)(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
+	int (*listen)(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
 		      struct llp_listener **ret);
 	void (*unlisten)(struct llp_listener *l);
-	int (*connect)(struct llp *t, const struct sockaddr *peer, void *user,
-		       struct llp_conn **ret);
+	int (*connect)(struct llp *t, const struct llp_addrs *peer, uint16_t port,
+		       const struct llp_addrs *from, void *user, struct llp_conn **ret);
 	int (*send)(struct llp_conn *c, const struct llp_msg *m);
 	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);
+	/* NULL: one path, which llp_info() tells of. */
+	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
+	int (*set_primary)(struct llp_conn *c, const struct sockaddr_storage *remote);
 	void (*stats)(const struct llp *t, struct llp_stats *ret);
 	void (*shutdown)(struct llp_conn *c);
 	void (*abort)(struct llp_conn *c, const char *why);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/addr.h"
 #include "util/list.h"
 
 enum {
@@ -51,7 +52,8 @@ struct loop {
 struct listener {
 	struct llp_listener l;
 	struct list link;
-	struct sockaddr_storage addr; /* AF_UNSPEC: all of ours */
+	struct sockaddr_storage addr[LLP_MAX_ADDRS];
+	unsigned naddrs; /* 0: all of ours */
 	uint16_t port;
 };
 
@@ -84,58 +86,12 @@ static struct conn *conn_of(const struct llp_conn *c)
 
 /* ---- addresses ---- */
 
-static uint16_t port_of(const struct sockaddr_storage *ss)
-{
-	if (ss->ss_family == AF_INET6)
-		return ntohs(((const struct sockaddr_in6 *)ss)->sin6_port);
-	return ntohs(((const struct sockaddr_in *)ss)->sin_port);
-}
-
-static void set_port(struct sockaddr_storage *ss, uint16_t port)
-{
-	if (ss->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)ss)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)ss)->sin_port = htons(port);
-}
-
-static int copy_addr(struct sockaddr_storage *dst, const struct sockaddr *src)
-{
-	memset(dst, 0, sizeof(*dst));
-	if (src->sa_family == AF_INET)
-		memcpy(dst, src, sizeof(struct sockaddr_in));
-	else if (src->sa_family == AF_INET6)
-		memcpy(dst, src, sizeof(struct sockaddr_in6));
-	else
-		return -EAFNOSUPPORT;
-	return 0;
-}
-
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET6)
-		return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-			      &((const struct sockaddr_in6 *)b)->sin6_addr,
-			      sizeof(struct in6_addr)) == 0;
-	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
-
-static bool is_any(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)a)->sin6_addr);
-	return ((const struct sockaddr_in *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
-}
-
 static bool is_ours(const struct loop *t, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < t->naddrs; i++) {
-		if (same_host(&t->addrs[i], a))
+		if (addr_same_host(&t->addrs[i], a))
 			return true;
-		if (is_any(&t->addrs[i]) && t->addrs[i].ss_family == a->ss_family)
+		if (addr_any(&t->addrs[i]) && t->addrs[i].ss_family == a->ss_family)
 			return true;
 	}
 	return t->naddrs == 0;
@@ -143,57 +99,64 @@ static bool is_ours(const struct loop *t, const struct sockaddr_storage *a)
 
 /* ---- listeners ---- */
 
+static bool listens_at(const struct loop *t, const struct listener *l,
+		       const struct sockaddr_storage *a)
+{
+	for (unsigned i = 0; i < l->naddrs; i++)
+		if (addr_same_host(&l->addr[i], a))
+			return true;
+	return l->naddrs == 0 && is_ours(t, a);
+}
+
 static struct listener *listener_at(const struct loop *t, const struct sockaddr_storage *peer)
 {
 	list_foreach (it, &t->listeners) {
 		struct listener *l = list_entry(it, struct listener, link);
 
-		if (l->port != port_of(peer))
-			continue;
-		if (l->addr.ss_family == AF_UNSPEC ? is_ours(t, peer) : same_host(&l->addr, peer))
+		if (l->port == addr_port(peer) && listens_at(t, l, peer))
 			return l;
 	}
 	return NULL;
 }
 
-static bool port_taken(const struct loop *t, const struct sockaddr_storage *addr, uint16_t port)
+static bool overlaps(const struct loop *t, const struct listener *l, const struct llp_addrs *at)
 {
-	list_foreach (it, &t->listeners) {
-		struct listener *l = list_entry(it, struct listener, link);
-
-		if (l->port != port)
-			continue;
-		if (l->addr.ss_family == AF_UNSPEC || addr->ss_family == AF_UNSPEC ||
-		    same_host(&l->addr, addr))
+	for (unsigned i = 0; i < at->n; i++)
+		if (listens_at(t, l, &at->a[i]))
 			return true;
-	}
-	return false;
+	return at->n == 0;
 }
 
-static int loop_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port, void *user,
+static int check_listen(const struct loop *t, const struct llp_addrs *at, uint16_t port)
+{
+	for (unsigned i = 0; i < at->n; i++)
+		if (!is_ours(t, &at->a[i]))
+			return -EADDRNOTAVAIL;
+	list_foreach (it, &t->listeners) {
+		const struct listener *l = list_entry(it, struct listener, link);
+
+		if (l->port == port && overlaps(t, l, at))
+			return -EADDRINUSE;
+	}
+	return 0;
+}
+
+static int loop_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *user,
 		       struct llp_listener **ret)
 {
 	struct loop *t = loop_of(llp);
-	struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
 	struct listener *l;
-	int r;
+	int r = check_listen(t, at, port);
 
-	if (port == 0)
-		return -EINVAL;
-	if (addr) {
-		r = copy_addr(&ss, addr);
-		if (r)
-			return r;
-		if (!is_ours(t, &ss))
-			return -EADDRNOTAVAIL;
-	}
-	if (port_taken(t, &ss, port))
-		return -EADDRINUSE;
+	if (r)
+		return r;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
 	l->l = (struct llp_listener){.llp = llp, .user = user};
-	l->addr = ss;
+	for (unsigned i = 0; i < at->n; i++)
+		l->addr[i] = at->a[i];
+	l->naddrs = at->n;
 	l->port = port;
 	list_add_tail(&t->listeners, &l->link);
 	*ret = &l->l;
@@ -273,23 +236,20 @@ static void loop_shutdown(struct llp_conn *llc)
 		lose(peer, 0, "shut down by the peer");
 }
 
-static int loop_connect(struct llp *llp, const struct sockaddr *peer, void *user,
-			struct llp_conn **ret)
+/* There is nothing between the ends that could fail: the first address will do. */
+static int loop_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
+			const struct llp_addrs *from, void *user, struct llp_conn **ret)
 {
 	struct loop *t = loop_of(llp);
-	struct sockaddr_storage remote;
-	struct conn *c;
-	int r;
+	struct conn *c = conn_new(t, user);
 
-	r = copy_addr(&remote, peer);
-	if (r)
-		return r;
-	c = conn_new(t, user);
+	(void)from;
 	if (!c)
 		return -ENOMEM;
-	c->remote = remote;
-	c->local = remote; /* one host: both ends have the address that was called */
-	set_port(&c->local, (uint16_t)(FIRST_PORT + t->ports++ % (65536 - FIRST_PORT)));
+	c->remote = peer->a[0];
+	addr_set_port(&c->remote, port);
+	c->local = c->remote; /* one host: both ends have the address that was called */
+	addr_set_port(&c->local, (uint16_t)(FIRST_PORT + t->ports++ % (65536 - FIRST_PORT)));
 	make_due(c);
 	*ret = &c->c;
 	return 0;

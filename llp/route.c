@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "llp/udp.h"
+#include "util/addr.h"
 #include "util/cleanup.h"
 
 /* A connected socket knows its route; no packet is sent. */
@@ -24,12 +25,12 @@ static int scratch(const struct sockaddr_storage *local, const struct sockaddr_s
 		return -errno;
 	if (local) {
 		src = *local;
-		udp_set_port(&src, 0);
-		if (bind(fd, (struct sockaddr *)&src, udp_addrlen(&src)))
+		addr_set_port(&src, 0);
+		if (bind(fd, (struct sockaddr *)&src, addr_len(&src)))
 			return -errno;
 	}
-	udp_set_port(&dst, 9); /* any but 0 */
-	if (connect(fd, (struct sockaddr *)&dst, udp_addrlen(&dst)))
+	addr_set_port(&dst, 9); /* any but 0 */
+	if (connect(fd, (struct sockaddr *)&dst, addr_len(&dst)))
 		return -errno;
 	return take_fd(&fd);
 }
@@ -40,8 +41,8 @@ static bool is_local(const struct sockaddr_storage *to)
 	struct sockaddr_storage a = *to;
 	autoclose int fd = socket(to->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	udp_set_port(&a, 0);
-	return fd >= 0 && bind(fd, (struct sockaddr *)&a, udp_addrlen(&a)) == 0;
+	addr_set_port(&a, 0);
+	return fd >= 0 && bind(fd, (struct sockaddr *)&a, addr_len(&a)) == 0;
 }
 
 static bool kernel_has_tunnel(void)
@@ -69,8 +70,8 @@ static bool is_hardware(const struct sockaddr_storage *src)
 		if (!i->ifa_addr || i->ifa_addr->sa_family != src->ss_family)
 			continue;
 		a.ss_family = src->ss_family;
-		memcpy(&a, i->ifa_addr, udp_addrlen(&a));
-		if (!udp_same_addr(&a, src))
+		memcpy(&a, i->ifa_addr, addr_len(&a));
+		if (!addr_same_host(&a, src))
 			continue;
 		snprintf(path, sizeof(path), "/sys/class/net/%s/device", i->ifa_name);
 		hardware = access(path, F_OK) == 0;
@@ -96,7 +97,7 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 	len = sizeof(mtu);
 	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len))
 		return -errno;
-	udp_set_port(&r.src, 0);
+	addr_set_port(&r.src, 0);
 	r.mtu = (uint32_t)mtu;
 	r.gso_safe = is_local(to) ? !kernel_has_tunnel() : is_hardware(&r.src);
 	*ret = r;

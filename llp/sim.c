@@ -8,6 +8,7 @@
 
 #include "llp/simconn.h"
 #include "llp/simmsg.h"
+#include "util/addr.h"
 
 struct listener {
 	struct llp_listener l;
@@ -27,52 +28,31 @@ static void *get(size_t len)
 
 /* ---- listening and connecting ---- */
 
-static int copy_addr(struct sockaddr_storage *dst, const struct sockaddr *src)
-{
-	memset(dst, 0, sizeof(*dst));
-	if (src->sa_family != AF_INET)
-		return -EAFNOSUPPORT; /* one family is enough here */
-	memcpy(dst, src, sizeof(struct sockaddr_in));
-	return 0;
-}
-
-static uint16_t port_of(const struct sockaddr_storage *a)
-{
-	return ntohs(((const struct sockaddr_in *)a)->sin_port);
-}
-
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	return a->ss_family == b->ss_family &&
-	       ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
-
 static bool has_addr(const struct simnode *n, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < n->naddrs; i++)
-		if (same_host(&n->addrs[i], a))
+		if (addr_same_host(&n->addrs[i], a))
 			return true;
 	return false;
 }
 
-static int sim_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port, void *user,
+static int sim_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *user,
 		      struct llp_listener **ret)
 {
 	struct simnode *n = simnode_of(llp);
-	struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
 	struct listener *l;
 
-	if (port == 0)
-		return -EINVAL;
-	if (addr && (copy_addr(&ss, addr) || !has_addr(n, &ss)))
+	if (at->n > 1)
+		return -EOPNOTSUPP;
+	if (at->n == 1 && !has_addr(n, &at->a[0]))
 		return -EADDRNOTAVAIL;
 	list_foreach (it, &n->listeners)
 		if (list_entry(it, struct listener, link)->port == port)
 			return -EADDRINUSE;
 	l = get(sizeof(*l));
 	l->l = (struct llp_listener){.llp = llp, .user = user};
-	l->addr = ss;
+	if (at->n == 1)
+		l->addr = at->a[0];
 	l->port = port;
 	list_add_tail(&n->listeners, &l->link);
 	*ret = &l->l;
@@ -97,8 +77,8 @@ static struct listener *find_listener(struct sim_world *w, const struct sockaddr
 		list_foreach (jt, &n->listeners) {
 			struct listener *l = list_entry(jt, struct listener, link);
 
-			if (l->port == port_of(peer) &&
-			    (l->addr.ss_family == AF_UNSPEC || same_host(&l->addr, peer)))
+			if (l->port == addr_port(peer) &&
+			    (l->addr.ss_family == AF_UNSPEC || addr_same_host(&l->addr, peer)))
 				return l;
 		}
 	}
@@ -159,19 +139,17 @@ static void ev_connect(void *obj, void *arg)
 	plan_break(simclock_chance(w->clock, 5000) ? c : in);
 }
 
-static int sim_connect(struct llp *llp, const struct sockaddr *peer, void *user,
-		       struct llp_conn **ret)
+static int sim_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
+		       const struct llp_addrs *from, void *user, struct llp_conn **ret)
 {
 	struct simnode *n = simnode_of(llp);
-	struct sockaddr_storage remote;
 	struct simconn *c;
-	int r;
 
-	r = copy_addr(&remote, peer);
-	if (r)
-		return r;
+	if (peer->n > 1 || from->n > 1)
+		return -EOPNOTSUPP;
 	c = conn_new(n, user);
-	c->remote = remote;
+	c->remote = peer->a[0];
+	addr_set_port(&c->remote, port);
 	c->local = n->addrs[0];
 	simconn_after(c, simconn_journey(c), ev_connect, NULL);
 	*ret = &c->c;

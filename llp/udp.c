@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/addr.h"
 #include "util/cleanup.h"
 
 #ifndef UDP_SEGMENT
@@ -117,8 +118,8 @@ static int make_socket(const struct sockaddr_storage *addr, uint16_t port, uint3
 		return -errno;
 	if (v6)
 		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-	udp_set_port(&a, port);
-	if (bind(fd, (struct sockaddr *)&a, udp_addrlen(&a)))
+	addr_set_port(&a, port);
+	if (bind(fd, (struct sockaddr *)&a, addr_len(&a)))
 		return -errno;
 	set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer);
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer);
@@ -515,55 +516,4 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 		else
 			take_error(&m, &to, fn, arg);
 	}
-}
-
-/* ---- addresses ---- */
-
-socklen_t udp_addrlen(const struct sockaddr_storage *a)
-{
-	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-}
-
-uint16_t udp_port(const struct sockaddr_storage *a)
-{
-	return ntohs(a->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)a)->sin6_port
-					      : ((const struct sockaddr_in *)a)->sin_port);
-}
-
-void udp_set_port(struct sockaddr_storage *a, uint16_t port)
-{
-	if (a->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)a)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)a)->sin_port = htons(port);
-}
-
-bool udp_same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family != AF_INET6)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return memcmp(&a6->sin6_addr, &b6->sin6_addr, 16) == 0 &&
-	       a6->sin6_scope_id == b6->sin6_scope_id;
-}
-
-const char *udp_addrstr(const struct sockaddr_storage *a, char ret[UDP_ADDRSTRLEN])
-{
-	const struct sockaddr_in6 *a6 = (const void *)a;
-
-	if (a->ss_family != AF_INET6) {
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, ret, UDP_ADDRSTRLEN);
-		return ret;
-	}
-	inet_ntop(AF_INET6, &a6->sin6_addr, ret, UDP_ADDRSTRLEN);
-	if (a6->sin6_scope_id) {
-		size_t n = strlen(ret);
-
-		snprintf(ret + n, UDP_ADDRSTRLEN - n, "%%%u", (unsigned)a6->sin6_scope_id);
-	}
-	return ret;
 }

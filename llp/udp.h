@@ -78,18 +78,4 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg);
 /* Since it was opened. */
 void udp_stats(const struct udp *u, struct udp_stats *ret);
 
-/* ---- addresses ---- */
-
-socklen_t udp_addrlen(const struct sockaddr_storage *a);
-uint16_t udp_port(const struct sockaddr_storage *a);
-void udp_set_port(struct sockaddr_storage *a, uint16_t port);
-
-/* Same family, address and scope; ports are not compared. */
-bool udp_same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
-
-enum { UDP_ADDRSTRLEN = 64 };
-
-/* The address in digits, without the port. */
-const char *udp_addrstr(const struct sockaddr_storage *a, char ret[UDP_ADDRSTRLEN]);
-
 #endif

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "llp/crc32c.h"
+#include "util/addr.h"
 
 enum {
 	TICK_MS = 10,       /* granularity of usrsctp's timers */
@@ -83,14 +84,14 @@ static bool is_wildcard(const struct sockaddr_storage *a)
 
 static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_why, size_t len)
 {
-	char text[UDP_ADDRSTRLEN];
+	char text[ADDR_TEXT_MAX];
 	int r;
 
 	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
 		snprintf(ret_why, len, "address family %d is neither IPv4 nor IPv6", a->ss_family);
 		return -EAFNOSUPPORT;
 	}
-	udp_addrstr(a, text);
+	addr_host_text(a, text);
 	if (is_wildcard(a)) {
 		/* Answers have to leave from the address that was asked. */
 		snprintf(ret_why, len, "address %s is a wildcard: name the address itself", text);

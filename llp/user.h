@@ -176,11 +176,11 @@ bool llp_user_sock_status(struct socket *so, struct sctp_status *ret);
 
 /* ---- user_conn.c ---- */
 
-int llp_user_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port,
-		    void *listener_user, struct llp_listener **ret);
+int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *listener_user,
+		    struct llp_listener **ret);
 void llp_user_unlisten(struct llp_listener *l);
-int llp_user_connect(struct llp *llp, const struct sockaddr *peer, void *conn_user,
-		     struct llp_conn **ret);
+int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
+		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
 void llp_user_shutdown(struct llp_conn *lc);
 void llp_user_abort(struct llp_conn *lc, const char *why);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "llp/route.h"
+#include "util/addr.h"
 
 enum {
 	BACKLOG = 512,
@@ -141,16 +142,9 @@ struct user_listener *llp_user_listener_find(const struct user *t, const struct 
 static struct udp *find_sock(const struct user *t, const struct sockaddr_storage *addr)
 {
 	for (unsigned i = 0; i < t->nsocks; i++)
-		if (udp_same_addr(udp_local(t->sock[i]), addr))
+		if (addr_same_host(udp_local(t->sock[i]), addr))
 			return t->sock[i];
 	return NULL;
-}
-
-static void copy_addr(struct sockaddr_storage *dst, const struct sockaddr *src)
-{
-	memset(dst, 0, sizeof(*dst));
-	dst->ss_family = src->sa_family;
-	memcpy(dst, src, udp_addrlen(dst));
 }
 
 static void port_upcall(struct socket *so, void *arg, int flags)
@@ -215,21 +209,18 @@ static void put_port(struct user_port *p)
 	free(p);
 }
 
-int llp_user_listen(struct llp *llp, const struct sockaddr *addr, uint16_t port,
-		    void *listener_user, struct llp_listener **ret)
+int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *listener_user,
+		    struct llp_listener **ret)
 {
 	struct user *t = (struct user *)llp;
 	struct user_listener *l;
 	const struct udp *sock = NULL;
 	int r;
 
-	if (port == 0)
-		return -EINVAL;
-	if (addr) {
-		struct sockaddr_storage a;
-
-		copy_addr(&a, addr);
-		sock = find_sock(t, &a);
+	if (at->n > 1)
+		return -EOPNOTSUPP;
+	if (at->n == 1) {
+		sock = find_sock(t, &at->a[0]);
 		if (!sock)
 			return -EADDRNOTAVAIL;
 	}
@@ -339,25 +330,34 @@ static void learn_local_port(struct user_conn *c)
 	usrsctp_freeladdrs(list);
 }
 
-int llp_user_connect(struct llp *llp, const struct sockaddr *peer, void *conn_user,
-		     struct llp_conn **ret)
+/* The peer, as seen from the address of ours that is asked for. One path: usrsctp knows peers by
+ * tokens, not by addresses. */
+static int find_ends(struct user *t, const struct llp_addrs *peer, const struct llp_addrs *from,
+		     struct user_peer **ret)
+{
+	struct sockaddr_storage to = peer->a[0];
+	struct udp *sock;
+
+	if (peer->n > 1 || from->n > 1)
+		return -EOPNOTSUPP;
+	sock = from->n ? find_sock(t, &from->a[0]) : choose_sock(t, &to);
+	if (!sock)
+		return from->n ? -EADDRNOTAVAIL : -EAFNOSUPPORT;
+	if (udp_local(sock)->ss_family != to.ss_family)
+		return -EAFNOSUPPORT;
+	addr_set_port(&to, t->cfg.udp_port);
+	return llp_user_peer_get(t, sock, &to, ret);
+}
+
+int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
+		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret)
 {
 	struct user *t = (struct user *)llp;
-	struct sockaddr_storage to;
 	struct user_peer *p;
 	struct user_conn *c;
-	struct udp *sock;
 	struct socket *so;
-	int r;
+	int r = find_ends(t, peer, from, &p);
 
-	copy_addr(&to, peer);
-	if (udp_port(&to) == 0)
-		return -EINVAL;
-	sock = choose_sock(t, &to);
-	if (!sock)
-		return -EAFNOSUPPORT;
-	udp_set_port(&to, t->cfg.udp_port);
-	r = llp_user_peer_get(t, sock, &to, &p);
 	if (r < 0)
 		return r;
 	so = llp_user_sock_new(t, UDP_MAX_PACKET & ~3u);
@@ -368,7 +368,7 @@ int llp_user_connect(struct llp *llp, const struct sockaddr *peer, void *conn_us
 		return r;
 	llp_user_sock_limit(c->so, llp_user_peer_packet(p));
 	c->base.user = conn_user;
-	c->remote_port = udp_port((const struct sockaddr_storage *)(const void *)peer);
+	c->remote_port = port;
 	c->state = USER_CONNECTING;
 	c->deadline_ms = t->now_ms + t->cfg.init_ms;
 	r = begin(c);
@@ -385,13 +385,13 @@ void llp_user_conn_expire(struct user *t)
 {
 	list_foreach (it, &t->conns) {
 		struct user_conn *c = list_entry(it, struct user_conn, all);
-		char text[UDP_ADDRSTRLEN];
+		char text[ADDR_TEXT_MAX];
 
 		if (c->state == USER_CONNECTING && t->now_ms >= c->deadline_ms)
 			llp_user_conn_end(c, ETIMEDOUT,
 					  "%s does not answer on UDP port %u within %u ms",
-					  udp_addrstr(&c->peer->flow.to, text),
-					  udp_port(&c->peer->flow.to), t->cfg.init_ms);
+					  addr_host_text(&c->peer->flow.to, text),
+					  addr_port(&c->peer->flow.to), t->cfg.init_ms);
 	}
 }
 
@@ -417,9 +417,9 @@ static void shrink(struct user *t, struct user_peer *p, uint32_t mtu)
 /* Only who has no association yet believes it: later it may be forged, or pass. */
 static void unreachable(struct user *t, const struct user_peer *p, int err)
 {
-	char text[UDP_ADDRSTRLEN];
+	char text[ADDR_TEXT_MAX];
 
-	udp_addrstr(&p->flow.to, text);
+	addr_host_text(&p->flow.to, text);
 	list_foreach (it, &t->conns) {
 		struct user_conn *c = list_entry(it, struct user_conn, all);
 
@@ -427,7 +427,7 @@ static void unreachable(struct user *t, const struct user_peer *p, int err)
 			continue;
 		if (err == ECONNREFUSED)
 			llp_user_conn_end(c, err, "nothing listens on UDP port %u of %s",
-					  udp_port(&p->flow.to), text);
+					  addr_port(&p->flow.to), text);
 		else
 			llp_user_conn_end(c, err, "%s: %s", text, strerror(err));
 	}
@@ -496,13 +496,13 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 		.backend = "user",
 		.local = *udp_local(c->peer->sock),
 		.remote = c->peer->flow.to,
-		.remote_udp_port = udp_port(&c->peer->flow.to),
+		.remote_udp_port = addr_port(&c->peer->flow.to),
 		.gso = c->peer->flow.gso,
 		.streams = c->streams,
 		.max_message = c->max_message,
 		.mtu = c->peer->mtu,
 	};
-	udp_set_port(&ret->local, c->local_port);
-	udp_set_port(&ret->remote, c->remote_port);
+	addr_set_port(&ret->local, c->local_port);
+	addr_set_port(&ret->remote, c->remote_port);
 	fill_status(c, ret);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages, usrsctp's notifications, and the upcalls that follow from them. */
 #include "llp/user.h"
+#include "util/addr.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -91,10 +92,10 @@ static const char *abort_text(const struct sctp_assoc_change *a, size_t len, cha
 
 static void on_lost(struct user_conn *c, const struct sctp_assoc_change *a, size_t len)
 {
-	char text[128], addr[UDP_ADDRSTRLEN];
+	char text[128], addr[ADDR_TEXT_MAX];
 	bool by_peer = len > sizeof(*a); /* the event has the peer's ABORT in it */
 
-	udp_addrstr(&c->peer->flow.to, addr);
+	addr_host_text(&c->peer->flow.to, addr);
 	abort_text(a, len, text, sizeof(text));
 	if (by_peer && text[0])
 		llp_user_conn_end(c, ECONNRESET, "%s aborted the association: %s", addr, text);
@@ -109,15 +110,15 @@ static void on_lost(struct user_conn *c, const struct sctp_assoc_change *a, size
 
 static void on_refused(struct user_conn *c, size_t len)
 {
-	char addr[UDP_ADDRSTRLEN];
+	char addr[ADDR_TEXT_MAX];
 
-	udp_addrstr(&c->peer->flow.to, addr);
+	addr_host_text(&c->peer->flow.to, addr);
 	if (len > sizeof(struct sctp_assoc_change))
 		llp_user_conn_end(c, ECONNREFUSED, "%s refuses associations to SCTP port %u", addr,
 				  c->remote_port);
 	else
 		llp_user_conn_end(c, ETIMEDOUT, "%s does not answer on UDP port %u", addr,
-				  udp_port(&c->peer->flow.to));
+				  addr_port(&c->peer->flow.to));
 }
 
 static void on_assoc_change(struct user_conn *c, const struct sctp_assoc_change *a, size_t len)

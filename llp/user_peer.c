@@ -12,6 +12,7 @@
 
 #include "llp/crc32c.h"
 #include "llp/route.h"
+#include "util/addr.h"
 #include "util/be.h"
 
 enum {
@@ -32,7 +33,7 @@ static unsigned hash(const struct user *t, const struct sockaddr_storage *a)
 	const struct sockaddr_in6 *a6 = (const void *)a;
 	const struct sockaddr_in *a4 = (const void *)a;
 	uint64_t w[2] = {0};
-	uint64_t h = (uint64_t)udp_port(a) * (t->hash_key[0] | 1);
+	uint64_t h = (uint64_t)addr_port(a) * (t->hash_key[0] | 1);
 
 	if (a->ss_family == AF_INET6)
 		memcpy(w, &a6->sin6_addr, sizeof(w));
@@ -46,8 +47,8 @@ static unsigned hash(const struct user *t, const struct sockaddr_storage *a)
 static bool same(const struct user_peer *p, const struct udp *sock,
 		 const struct sockaddr_storage *to)
 {
-	return p->sock == sock && udp_port(&p->flow.to) == udp_port(to) &&
-	       udp_same_addr(&p->flow.to, to);
+	return p->sock == sock && addr_port(&p->flow.to) == addr_port(to) &&
+	       addr_same_host(&p->flow.to, to);
 }
 
 struct user_peer *llp_user_peer_find(struct user *t, const struct udp *sock,
@@ -124,7 +125,7 @@ int llp_user_peer_get(struct user *t, struct udp *sock, const struct sockaddr_st
 	}
 	p->sock = sock;
 	p->flow.to = *to;
-	p->flow.tolen = udp_addrlen(to);
+	p->flow.tolen = addr_len(to);
 	p->born_ms = t->now_ms;
 	list_init(&p->embryo);
 	list_init(&p->bucket);
@@ -220,7 +221,7 @@ uint32_t llp_user_peer_packet(const struct user_peer *p)
 static void answer(struct user *t, struct udp *sock, const struct sockaddr_storage *to,
 		   const uint8_t *pkt, uint32_t tag, uint8_t type, uint8_t flags)
 {
-	struct udp_flow f = {.to = *to, .tolen = udp_addrlen(to)};
+	struct udp_flow f = {.to = *to, .tolen = addr_len(to)};
 	uint8_t out[MIN_PACKET] = {0};
 
 	if (!t->refusals)

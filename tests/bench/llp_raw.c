@@ -104,7 +104,7 @@ static void acked(void *user)
 	(void)user;
 }
 
-static const struct llp_events events = {incoming, up, down, readable, writable, acked};
+static const struct llp_events events = {incoming, up, down, readable, writable, acked, NULL};
 
 static void address(const char *v4, const char *v6, uint16_t port, struct sockaddr_storage *ret)
 {

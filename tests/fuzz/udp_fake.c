@@ -7,6 +7,7 @@
 
 #include "llp/route.h"
 #include "tests/fuzz/fuzz.h"
+#include "util/addr.h"
 
 enum { QUEUE = 8, PACKET = 4096 };
 
@@ -53,7 +54,7 @@ int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer
 	(void)buffer;
 	must(u && !udp_fake);
 	u->local = *addr;
-	udp_set_port(&u->local, port);
+	addr_set_port(&u->local, port);
 	*ret = udp_fake = u;
 	return 0;
 }
@@ -91,7 +92,7 @@ bool udp_can_gso(const struct udp *u)
 
 void udp_send(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
 {
-	must(u == udp_fake && f->tolen == udp_addrlen(&f->to) && len > 0 && len <= UDP_MAX_PACKET);
+	must(u == udp_fake && f->tolen == addr_len(&f->to) && len > 0 && len <= UDP_MAX_PACKET);
 	udp_fake_sent(&f->to, pkt, len);
 }
 
@@ -138,37 +139,6 @@ void udp_stats(const struct udp *u, struct udp_stats *ret)
 	*ret = (struct udp_stats){0};
 }
 
-/* IPv4 is all that there is. */
-socklen_t udp_addrlen(const struct sockaddr_storage *a)
-{
-	must(a->ss_family == AF_INET);
-	return sizeof(struct sockaddr_in);
-}
-
-uint16_t udp_port(const struct sockaddr_storage *a)
-{
-	return ntohs(((const struct sockaddr_in *)a)->sin_port);
-}
-
-void udp_set_port(struct sockaddr_storage *a, uint16_t port)
-{
-	((struct sockaddr_in *)a)->sin_port = htons(port);
-}
-
-bool udp_same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-}
-
-const char *udp_addrstr(const struct sockaddr_storage *a, char ret[UDP_ADDRSTRLEN])
-{
-	inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, ret, UDP_ADDRSTRLEN);
-	return ret;
-}
-
-/* ---- llp/route.h ---- */
-
 int route_find(const struct sockaddr_storage *local, const struct sockaddr_storage *to,
 	       struct route *ret)
 {
@@ -178,6 +148,6 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 		ret->src = *local;
 	else if (udp_fake)
 		ret->src = udp_fake->local;
-	udp_set_port(&ret->src, 0);
+	addr_set_port(&ret->src, 0);
 	return 0;
 }

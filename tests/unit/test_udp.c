@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "llp/udp.h"
+#include "util/addr.h"
 
 enum { MAX_SEEN = 512, BUFFER = 1 << 20 };
 
@@ -47,7 +48,7 @@ static void aim(struct udp_flow *f, const struct udp *at, bool gso)
 {
 	memset(f, 0, sizeof(*f));
 	f->to = *udp_local(at);
-	f->tolen = udp_addrlen(&f->to);
+	f->tolen = addr_len(&f->to);
 	f->gso = gso;
 }
 
@@ -212,8 +213,8 @@ Test(udp, works_over_ipv6)
 
 	pair("::1", "::1", true);
 	exchange(sizes, 4, 2);
-	cr_assert(udp_same_addr(&seen.from, udp_local(tx)));
-	cr_assert_eq(udp_port(&seen.from), udp_port(udp_local(tx)));
+	cr_assert(addr_same_host(&seen.from, udp_local(tx)));
+	cr_assert_eq(addr_port(&seen.from), addr_port(udp_local(tx)));
 	unpair();
 }
 
@@ -277,7 +278,7 @@ Test(udp, takes_over_a_port_only_when_it_is_free)
 	struct sockaddr_storage a;
 
 	address("127.0.0.1", &a);
-	cr_assert_eq(udp_open(&a, udp_port(udp_local(u)), BUFFER, &v), -EADDRINUSE);
+	cr_assert_eq(udp_open(&a, addr_port(udp_local(u)), BUFFER, &v), -EADDRINUSE);
 	address("203.0.113.77", &a);
 	cr_assert_eq(udp_open(&a, 0, BUFFER, &v), -EADDRNOTAVAIL);
 	cr_assert_null(v);
@@ -297,7 +298,7 @@ static void note_error(void *arg, const struct sockaddr_storage *to, int err, ui
 	(void)mtu;
 	i->n++;
 	i->err = err;
-	i->port = udp_port(to);
+	i->port = addr_port(to);
 }
 
 Test(udp, tells_which_address_nobody_listens_at)
@@ -307,7 +308,7 @@ Test(udp, tells_which_address_nobody_listens_at)
 	uint16_t dead;
 
 	pair("127.0.0.1", "127.0.0.2", true);
-	dead = udp_port(udp_local(rx));
+	dead = addr_port(udp_local(rx));
 	rx = udp_close(rx);
 	send_sizes(tx, &flow, sizes, 1);
 	udp_flush(tx);

@@ -11,6 +11,7 @@
 
 #include "llp/user.h"
 #include "user_rig.h"
+#include "util/addr.h"
 
 static struct sockaddr_storage addr[2];
 static struct rig_conn rc, acceptor;
@@ -94,15 +95,15 @@ Test(user, tells_the_facts_of_an_association, .init = begin)
 	struct rig_child peer = rig_echo_server(port);
 	struct llp *t = open_here();
 	struct llp_info info;
-	char text[UDP_ADDRSTRLEN];
+	char text[ADDR_TEXT_MAX];
 
 	rig_connect(t, "127.0.0.2", &rc);
 	llp_info(rc.c, &info);
 	cr_assert_str_eq(info.backend, "user");
-	cr_assert_str_eq(udp_addrstr(&info.local, text), "127.0.0.1");
-	cr_assert_neq(udp_port(&info.local), 0);
-	cr_assert_str_eq(udp_addrstr(&info.remote, text), "127.0.0.2");
-	cr_assert_eq(udp_port(&info.remote), RIG_SCTP_PORT);
+	cr_assert_str_eq(addr_host_text(&info.local, text), "127.0.0.1");
+	cr_assert_neq(addr_port(&info.local), 0);
+	cr_assert_str_eq(addr_host_text(&info.remote, text), "127.0.0.2");
+	cr_assert_eq(addr_port(&info.remote), RIG_SCTP_PORT);
 	cr_assert_eq(info.remote_udp_port, port);
 	cr_assert_eq(info.streams, 8);
 	cr_assert_eq(info.max_message, 65476);

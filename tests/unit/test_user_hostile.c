@@ -12,6 +12,7 @@
 #include "llp/crc32c.h"
 #include "llp/udp.h"
 #include "user_rig.h"
+#include "util/addr.h"
 #include "util/be.h"
 
 enum {
@@ -443,7 +444,7 @@ Test(user_hostile, an_association_survives_forged_packets, .init = begin)
 		mutate(p, &len);
 		if (len < 12)
 			continue;
-		be_put16(p, udp_port(&info.local));
+		be_put16(p, addr_port(&info.local));
 		be_put32(p + 4, (uint32_t)rand());
 		crc32c_seal(p, len);
 		udp_send(stranger, &to_us, p, len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Socket addresses: comparing them, and as text. */
-#ifndef DAEMON_ADDR_H
-#define DAEMON_ADDR_H
+/* IPv4 and IPv6 socket addresses: comparing and copying them, and as text. */
+#ifndef UTIL_ADDR_H
+#define UTIL_ADDR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 enum { ADDR_TEXT_MAX = 80 };
 
-/* Same family and address, whatever the port. */
+/* Same family, address and scope, whatever the port. */
 bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* ... and the same port. */
@@ -20,6 +20,16 @@ bool addr_any(const struct sockaddr_storage *a);
 
 /* Host byte order. AF_UNSPEC: where AF_INET has it. */
 uint16_t addr_port(const struct sockaddr_storage *a);
+void addr_set_port(struct sockaddr_storage *a, uint16_t port);
+
+/* Bytes of the address, as system calls want them. */
+socklen_t addr_len(const struct sockaddr_storage *a);
+
+/* Bytes behind the address become 0. Returns 0 or -EAFNOSUPPORT. */
+int addr_copy(struct sockaddr_storage *ret, const struct sockaddr *a);
+
+/* "192.0.2.1", "2001:db8::1", "fe80::1%2"; "any" for no address. Returns ret. */
+const char *addr_host_text(const struct sockaddr_storage *a, char ret[ADDR_TEXT_MAX]);
 
 /* "192.0.2.1:5043", "[2001:db8::1]:5043"; without a port if that is 0. Returns ret. */
 const char *addr_text(const struct sockaddr_storage *a, char ret[ADDR_TEXT_MAX]);

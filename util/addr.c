@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "daemon/addr.h"
+#include "util/addr.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,18 +48,56 @@ uint16_t addr_port(const struct sockaddr_storage *a)
 	return ntohs(a->ss_family == AF_INET6 ? v6(a)->sin6_port : v4(a)->sin_port);
 }
 
-const char *addr_text(const struct sockaddr_storage *a, char ret[ADDR_TEXT_MAX])
+void addr_set_port(struct sockaddr_storage *a, uint16_t port)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)a)->sin_port = htons(port);
+}
+
+socklen_t addr_len(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
+int addr_copy(struct sockaddr_storage *ret, const struct sockaddr *a)
+{
+	if (a->sa_family != AF_INET && a->sa_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	memset(ret, 0, sizeof(*ret));
+	ret->ss_family = a->sa_family;
+	memcpy(ret, a, addr_len(ret));
+	return 0;
+}
+
+const char *addr_host_text(const struct sockaddr_storage *a, char ret[ADDR_TEXT_MAX])
 {
 	char host[INET6_ADDRSTRLEN] = "any";
 	bool six = a->ss_family == AF_INET6;
-	const void *p = six ? (const void *)&v6(a)->sin6_addr : (const void *)&v4(a)->sin_addr;
+
+	if (six)
+		inet_ntop(AF_INET6, &v6(a)->sin6_addr, host, sizeof(host));
+	else if (a->ss_family == AF_INET)
+		inet_ntop(AF_INET, &v4(a)->sin_addr, host, sizeof(host));
+	if (six && v6(a)->sin6_scope_id)
+		snprintf(ret, ADDR_TEXT_MAX, "%s%%%u", host, (unsigned)v6(a)->sin6_scope_id);
+	else
+		snprintf(ret, ADDR_TEXT_MAX, "%s", host);
+	return ret;
+}
+
+const char *addr_text(const struct sockaddr_storage *a, char ret[ADDR_TEXT_MAX])
+{
+	char host[ADDR_TEXT_MAX - 8];
+	char all[ADDR_TEXT_MAX];
 	unsigned port = addr_port(a);
 
-	if (six || a->ss_family == AF_INET)
-		inet_ntop(a->ss_family, p, host, sizeof(host));
+	snprintf(host, sizeof(host), "%s", addr_host_text(a, all));
 	if (port == 0)
 		snprintf(ret, ADDR_TEXT_MAX, "%s", host);
 	else
-		snprintf(ret, ADDR_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", host, port);
+		snprintf(ret, ADDR_TEXT_MAX, a->ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
+			 port);
 	return ret;
 }
