@@ -102,12 +102,14 @@ address() {
 
 socket_of() { echo "$tmp/$1.sock"; }
 
-# configure NAME ADDRESS [LINE...]: writes NAME.yaml; further lines of YAML are taken as they are.
+# configure NAME ADDRESS [LINE...]: writes NAME.yaml; further lines of YAML are taken as they are. All daemons have the
+# transport DDP_TRANSPORT, if it is set.
 configure() {
 	local name=$1 addr=$2
 	shift 2
 	{
 		printf 'listen: [%s]\nsocket:\n  path: %s\n  mode: 0600\n' "$addr" "$(socket_of "$name")"
+		[ -z "${DDP_TRANSPORT:-}" ] || echo "transport: $DDP_TRANSPORT"
 		[ $# -eq 0 ] || printf '%s\n' "$@"
 	} >"$tmp/$name.yaml"
 }
@@ -142,11 +144,14 @@ ctl() {
 	"$ddpctl" --socket "$(socket_of "$name")" "$@"
 }
 
-# count NAME OBJECT: how many of them the daemon has, by ddpctl's JSON; ddpctl itself is no client.
+# count NAME OBJECT: how many of them the daemon has; ddpctl itself is no client.
 count() {
-	ctl "$1" -j "$2" | python3 -c '
-import json, sys
-print(sum(o.get("comm") != "ddpctl" for o in json.load(sys.stdin)))'
+	local shown line n=0
+	shown=$(ctl "$1" -o "$2") || return
+	while read -r line; do
+		case $line in '' | *' comm ddpctl '*) ;; *) n=$((n + 1)) ;; esac
+	done <<<"$shown"
+	echo $n
 }
 
 none_of() {
