@@ -37,13 +37,8 @@ static const struct {
 	[ACCT_MWS] = {"memory windows", "mws"},
 };
 
-int acct_new(const struct config_limits *limits, struct acct **ret)
+void acct_set_limits(struct acct *a, const struct config_limits *limits)
 {
-	struct acct *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		return -ENOMEM;
-	list_init(&a->users);
 	a->max[ACCT_CLIENTS] = limits->clients;
 	a->max[ACCT_PDS] = limits->pds;
 	a->max[ACCT_MRS] = limits->mrs;
@@ -53,6 +48,16 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 	a->max[ACCT_LISTENERS] = limits->listeners;
 	a->max[ACCT_SRQS] = limits->srqs;
 	a->max[ACCT_MWS] = limits->mws;
+}
+
+int acct_new(const struct config_limits *limits, struct acct **ret)
+{
+	struct acct *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	list_init(&a->users);
+	acct_set_limits(a, limits);
 	*ret = a;
 	return 0;
 }
@@ -125,7 +130,7 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 	struct acct_user *u = c->user;
 	uint64_t others = u->used[c->kind] - c->amount;
 
-	if (!checked_range(others, amount, a->max[c->kind])) {
+	if (amount > c->amount && !checked_range(others, amount, a->max[c->kind])) {
 		explain(u->uid, c->kind, others, a->max[c->kind], amount, ret_why, whylen);
 		return ACCT_E_LIMIT;
 	}

@@ -48,6 +48,11 @@ struct acct_charge {
 /* Takes the limits; they are copied. Returns 0 or -ENOMEM. */
 int acct_new(const struct config_limits *limits, struct acct **ret);
 
+/*
+ * Other limits from now on. Who has more than a new one allows keeps it, and is refused more.
+ */
+void acct_set_limits(struct acct *a, const struct config_limits *limits);
+
 /* Every charge must have been released. NULL is fine. */
 struct acct *acct_free(struct acct *a);
 
@@ -60,7 +65,7 @@ int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 
 /*
  * Changes the amount of a charge that charges something. Returns 0, or ACCT_E_LIMIT as above and
- * the charge is what it was. Going back to the amount before always succeeds.
+ * the charge is what it was. Going down always succeeds, and so does going back up at once.
  */
 int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_why,
 		size_t whylen);

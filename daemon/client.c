@@ -166,9 +166,23 @@ static int attach(struct client *c)
 	return loop_watch(d->loop, c->fd, LOOP_READ, readable, c, &c->watch);
 }
 
+void client_allow(struct client *c)
+{
+	const struct config *cfg = &c->daemon->cfg;
+	const struct config_limits *l = &cfg->limits;
+
+	idtab_allow(&c->pds, l->pds);
+	idtab_allow(&c->mrs, l->mrs);
+	idtab_allow(&c->mws, l->mws);
+	idtab_allow(&c->cqs, l->cqs);
+	idtab_allow(&c->qps, l->qps < BELL_QUEUES ? l->qps : BELL_QUEUES);
+	idtab_allow(&c->srqs, l->srqs);
+	idtab_allow(&c->listeners, l->listeners);
+	idtab_allow(&c->requests, cfg->session.pending_max * l->listeners);
+}
+
 int client_new(struct daemon *d, int fd)
 {
-	uint32_t qps = d->cfg.limits.qps < BELL_QUEUES ? d->cfg.limits.qps : BELL_QUEUES;
 	struct client *c = calloc(1, sizeof(*c));
 	int r;
 
@@ -182,14 +196,7 @@ int client_new(struct daemon *d, int fd)
 	c->id = ++d->last_client;
 	c->since_ms = d->now_ms;
 	list_init(&c->faulty);
-	idtab_init(&c->pds, d->cfg.limits.pds);
-	idtab_init(&c->mrs, d->cfg.limits.mrs);
-	idtab_init(&c->mws, d->cfg.limits.mws);
-	idtab_init(&c->cqs, d->cfg.limits.cqs);
-	idtab_init(&c->qps, qps);
-	idtab_init(&c->srqs, d->cfg.limits.srqs);
-	idtab_init(&c->listeners, d->cfg.limits.listeners);
-	idtab_init(&c->requests, d->cfg.session.pending_max * d->cfg.limits.listeners);
+	client_allow(c);
 	r = attach(c);
 	if (r)
 		client_free(c);

@@ -51,6 +51,9 @@ struct client {
 /* A client on a connected socket, which it takes over even on failure. 0 or -errno. */
 int client_new(struct daemon *d, int fd);
 
+/* Gives its tables room for what the limits allow by now. They do not shrink: acct refuses. */
+void client_allow(struct client *c);
+
 /* Ends the client and all it has: sessions with Terminate, registrations, queues. */
 void client_free(struct client *c);
 

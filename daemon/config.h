@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The configuration file, read once at start. The structure is plain data: it may be copied,
- * and needs no freeing. Members are nested and named as in the file, which ddpsctpd.yaml(5)
+ * The configuration file, read at start and by reload.c. The structure is plain data: it may be
+ * copied, and needs no freeing. Members are nested and named as in the file, which ddpsctpd.yaml(5)
  * explains; the table behind both is in config_keys.c.
  */
 #ifndef DAEMON_CONFIG_H

@@ -18,9 +18,13 @@
 
 #define NUMBER(lo, hi, text) .type = CONFIG_TYPE_NUMBER, .min = (lo), .max = (hi), .def = (text)
 #define SIZE(lo, hi, text) .type = CONFIG_TYPE_SIZE, .min = (lo), .max = (hi), .def = (text)
+#define AT_ONCE .effect = CONFIG_AT_ONCE
+#define NEW_ASSOCS .effect = CONFIG_NEW_ASSOCS
+#define NEW_PROGRAMS .effect = CONFIG_NEW_PROGRAMS
 #define CHOICE(text, ...) .type = CONFIG_TYPE_CHOICE, .choices = {__VA_ARGS__}, .def = (text)
 
 /* clang-format off */
+/* A row that does not say when it takes effect does so at a restart. */
 static const struct config_key keys[] = {
 	{"", "transport", CHOICE("auto", "auto", "user"), .reserved = "kernel", AT(transport),
 	 .help = "what carries the associations"},
@@ -31,10 +35,10 @@ static const struct config_key keys[] = {
 	{"socket", "path", CONFIG_TYPE_PATH, .max = ROOM(socket.path),
 	 .def = "/run/ddpsctpd/ddp.sock", AT(socket.path),
 	 .help = "where clients connect"},
-	{"socket", "mode", CONFIG_TYPE_OCTAL, .max = 0777, .def = "0660", AT(socket.mode),
+	{"socket", "mode", CONFIG_TYPE_OCTAL, .max = 0777, .def = "0660", AT(socket.mode), AT_ONCE,
 	 .help = "permission bits of the socket"},
 	{"socket", "group", CONFIG_TYPE_GROUP, .max = ROOM(socket.group), .def = "",
-	 AT(socket.group),
+	 AT(socket.group), AT_ONCE,
 	 .help = "group of the socket"},
 
 	{"user", "udp_port", NUMBER(1, 65535, "9899"), AT(user.udp_port),
@@ -66,54 +70,54 @@ static const struct config_key keys[] = {
 	{"sctp", "adaptation", NUMBER(0, UINT32_MAX, "1"), AT(sctp.adaptation),
 	 .help = "adaptation indication: peers must send the same"},
 
-	{"session", "pending_max", NUMBER(1, 1024, "64"), AT(session.pending_max),
+	{"session", "pending_max", NUMBER(1, 1024, "64"), AT(session.pending_max), NEW_ASSOCS,
 	 .help = "requests of a peer that may wait for an answer"},
-	{"session", "answer_ms", NUMBER(100, 600000, "30000"), AT(session.answer_ms),
+	{"session", "answer_ms", NUMBER(100, 600000, "30000"), AT(session.answer_ms), NEW_ASSOCS,
 	 .help = "refuse a request that is not answered in this time"},
-	{"session", "close_ms", NUMBER(100, 600000, "5000"), AT(session.close_ms),
+	{"session", "close_ms", NUMBER(100, 600000, "5000"), AT(session.close_ms), NEW_ASSOCS,
 	 .help = "wait so long for the peer's end of a session"},
-	{"session", "idle_ms", NUMBER(0, 600000, "2000"), AT(session.idle_ms),
+	{"session", "idle_ms", NUMBER(0, 600000, "2000"), AT(session.idle_ms), AT_ONCE,
 	 .help = "shut an association without sessions down after this time"},
-	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms),
+	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms), AT_ONCE,
 	 .help = "give up connecting a queue pair after this time"},
-	{"session", "records", NUMBER(64, 65535, "32768"), AT(session.records),
+	{"session", "records", NUMBER(64, 65535, "32768"), AT(session.records), NEW_ASSOCS,
 	 .help = "messages of an association that may be ahead of their turn"},
-	{"session", "stash", SIZE(64 * KIB, GIB, "1MiB"), AT(session.stash),
+	{"session", "stash", SIZE(64 * KIB, GIB, "1MiB"), AT(session.stash), NEW_ASSOCS,
 	 .help = "memory for messages that overtook their session's Accept"},
 	{"session", "enhanced", CHOICE("on", "on", "off"), AT(session.enhanced),
 	 .help = "agree on Read depths and first messages with peers (RFC 6581)"},
 	{"session", "extensions", CHOICE("on", "on", "off"), AT(session.extensions),
 	 .help = "Immediate Data and atomics (RFC 7306)"},
 
-	{"polling", "budget_us", NUMBER(0, 10000, "50"), AT(polling.budget_us),
+	{"polling", "budget_us", NUMBER(0, 10000, "50"), AT(polling.budget_us), AT_ONCE,
 	 .help = "look for work so long before going to sleep"},
 
-	{"limits", "clients", NUMBER(1, 65535, "64"), AT(limits.clients),
+	{"limits", "clients", NUMBER(1, 65535, "64"), AT(limits.clients), AT_ONCE,
 	 .help = "connections of a uid"},
-	{"limits", "pds", NUMBER(1, 65535, "256"), AT(limits.pds),
+	{"limits", "pds", NUMBER(1, 65535, "256"), AT(limits.pds), AT_ONCE,
 	 .help = "protection domains of a uid"},
-	{"limits", "mrs", NUMBER(1, 65535, "4096"), AT(limits.mrs),
+	{"limits", "mrs", NUMBER(1, 65535, "4096"), AT(limits.mrs), AT_ONCE,
 	 .help = "memory regions of a uid"},
-	{"limits", "mr_bytes", SIZE(4 * KIB, 65536 * GIB, "64GiB"), AT(limits.mr_bytes),
+	{"limits", "mr_bytes", SIZE(4 * KIB, 65536 * GIB, "64GiB"), AT(limits.mr_bytes), AT_ONCE,
 	 .help = "registered memory of a uid"},
-	{"limits", "mws", NUMBER(1, 65535, "4096"), AT(limits.mws),
+	{"limits", "mws", NUMBER(1, 65535, "4096"), AT(limits.mws), AT_ONCE,
 	 .help = "memory windows of a uid"},
-	{"limits", "cqs", NUMBER(1, 65535, "1024"), AT(limits.cqs),
+	{"limits", "cqs", NUMBER(1, 65535, "1024"), AT(limits.cqs), AT_ONCE,
 	 .help = "completion queues of a uid"},
-	{"limits", "qps", NUMBER(1, 65535, "1024"), AT(limits.qps),
+	{"limits", "qps", NUMBER(1, 65535, "1024"), AT(limits.qps), AT_ONCE,
 	 .help = "queue pairs of a uid"},
-	{"limits", "srqs", NUMBER(1, 65535, "256"), AT(limits.srqs),
+	{"limits", "srqs", NUMBER(1, 65535, "256"), AT(limits.srqs), AT_ONCE,
 	 .help = "shared receive queues of a uid"},
-	{"limits", "listeners", NUMBER(0, 65535, "64"), AT(limits.listeners),
+	{"limits", "listeners", NUMBER(0, 65535, "64"), AT(limits.listeners), AT_ONCE,
 	 .help = "listeners of a uid; 0: nobody may listen"},
-	{"limits", "qp_wr", NUMBER(1, QP_MAX_WR, "16384"), AT(limits.qp_wr),
+	{"limits", "qp_wr", NUMBER(1, QP_MAX_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
 	 .help = "entries of a send or receive queue, shared or not"},
-	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe),
+	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,
 	 .help = "entries of a completion queue"},
-	{"limits", "events", NUMBER(16, 65536, "256"), AT(limits.events),
+	{"limits", "events", NUMBER(16, 65536, "256"), AT(limits.events), NEW_PROGRAMS,
 	 .help = "events that a client may leave unread"},
 
-	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level),
+	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,
 	 .help = "what is logged: this and all that is worse"},
 };
 /* clang-format on */
@@ -136,6 +140,18 @@ const struct config_key *config_key_at(size_t i)
 size_t config_key_index(const struct config_key *k)
 {
 	return (size_t)(k - keys);
+}
+
+const char *config_key_effect(const struct config_key *k)
+{
+	static const char *const text[] = {
+		[CONFIG_AT_RESTART] = "",
+		[CONFIG_AT_ONCE] = "; at once",
+		[CONFIG_NEW_ASSOCS] = "; for new associations",
+		[CONFIG_NEW_PROGRAMS] = "; for new programs",
+	};
+
+	return text[k->effect];
 }
 
 const struct config_key *config_key_find(const char *section, const char *name)

@@ -25,6 +25,14 @@ enum config_type {                     /* and what the member is: */
 		   CONFIG_TYPE_ADDRS,  /* struct sockaddr_storage[max], with naddrs */
 };
 
+/* When a value that was changed in the file takes effect. */
+enum config_effect {
+	CONFIG_AT_RESTART,
+	CONFIG_AT_ONCE,      /* by a reload, for all that begins from then on */
+	CONFIG_NEW_ASSOCS,   /* by a reload, for associations that begin from then on */
+	CONFIG_NEW_PROGRAMS, /* by a reload, for programs that attach from then on */
+};
+
 struct config_key {
 	const char *section; /* "" at the top level */
 	const char *name;
@@ -33,8 +41,9 @@ struct config_key {
 	bool or_zero;                            /* 0 is allowed although min is more */
 	const char *choices[CONFIG_MAX_CHOICES]; /* NULL after the last */
 	const char *reserved;                    /* a choice of other builds, or NULL */
-	const char *def;  /* default, as a file would say it; of a list: with ", " in between */
-	size_t offset;    /* of the member in struct config */
+	const char *def; /* default, as a file would say it; of a list: with ", " in between */
+	size_t offset;   /* of the member in struct config */
+	enum config_effect effect;
 	const char *help; /* half a line */
 };
 
@@ -43,6 +52,9 @@ const struct config_key *config_key_at(size_t i);
 
 /* The key of that name in that section, or NULL. */
 const struct config_key *config_key_find(const char *section, const char *name);
+
+/* How the documents tell its effect, behind what it takes: "; at once", or "" for a restart. */
+const char *config_key_effect(const struct config_key *k);
 
 /* The key's place in the table. */
 size_t config_key_index(const struct config_key *k);

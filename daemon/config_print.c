@@ -17,7 +17,8 @@ void config_print(const struct config *c, FILE *f)
 			fprintf(f, "\n%s:\n", k->section);
 		section = k->section;
 		config_value_range(k, range);
-		fprintf(f, "%s# %s (%s)\n%s%s: ", indent, k->help, range, indent, k->name);
+		fprintf(f, "%s# %s (%s%s)\n%s%s: ", indent, k->help, range, config_key_effect(k),
+			indent, k->name);
 		config_value_print(k, c, f);
 		fputc('\n', f);
 	}

@@ -50,6 +50,40 @@ static void set_integer(const struct config_key *k, struct config *c, uint64_t v
 		memcpy(member(k, c), &v32, sizeof(v32));
 }
 
+static size_t member_size(const struct config_key *k)
+{
+	switch (k->type) {
+	case CONFIG_TYPE_PATH:
+	case CONFIG_TYPE_GROUP:
+		return k->max + 1;
+	case CONFIG_TYPE_SIZE:
+		return sizeof(uint64_t);
+	case CONFIG_TYPE_ADDRS:
+		return k->max * sizeof(struct sockaddr_storage);
+	default:
+		return sizeof(uint32_t);
+	}
+}
+
+/* ---- comparing and copying ---- */
+
+bool config_value_same(const struct config_key *k, const struct config *a, const struct config *b)
+{
+	if (memcmp(member_const(k, a), member_const(k, b), member_size(k)) != 0)
+		return false;
+	/* What was made of the text may have changed although the text has not. */
+	return k->type != CONFIG_TYPE_GROUP || a->socket.gid == b->socket.gid;
+}
+
+void config_value_copy(const struct config_key *k, const struct config *from, struct config *to)
+{
+	memcpy(member(k, to), member_const(k, from), member_size(k));
+	if (k->type == CONFIG_TYPE_GROUP)
+		to->socket.gid = from->socket.gid;
+	if (k->type == CONFIG_TYPE_ADDRS)
+		to->naddrs = from->naddrs;
+}
+
 /* ---- what a key takes ---- */
 
 /* The largest unit that divides it. */

@@ -25,6 +25,12 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 /* Empties a list; other values are left alone. */
 void config_value_clear(const struct config_key *k, struct config *c);
 
+/* Whether both have the same value. */
+bool config_value_same(const struct config_key *k, const struct config *a, const struct config *b);
+
+/* Copies the value. */
+void config_value_copy(const struct config_key *k, const struct config *from, struct config *to);
+
 /* Prints the value as YAML, in one line without its end. */
 void config_value_print(const struct config_key *k, const struct config *c, FILE *f);
 

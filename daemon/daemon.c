@@ -298,18 +298,23 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 {
 	char text[ADDR_TEXT_MAX];
 
-	*d = (struct daemon){.cfg = *cfg};
+	*d = (struct daemon){.cfg = *cfg, .said = *cfg};
 	if (make_tables(d) || open_transports(d) || watch_transports(d) ||
 	    server_open(d, &d->server))
 		return -1;
 	d->now_ms = d->started_ms = loop_now_ms(d->loop);
 	d->watchdog_ms = sdnotify_watchdog_ms();
 	log_info("ddpsctpd %s: clients at %s, peers at %s%s, UDP port %u", DAEMON_VERSION,
-		 cfg->socket.path, addr_text(&cfg->listen[0], text),
+		 d->cfg.socket.path, addr_text(&cfg->listen[0], text),
 		 cfg->naddrs > 1 ? " and more" : "", cfg->user.udp_port);
-	sdnotify_status("clients at %s, transport %s", cfg->socket.path, d->transport);
+	daemon_tell_status(d, "");
 	sdnotify_ready();
 	return 0;
+}
+
+void daemon_tell_status(const struct daemon *d, const char *more)
+{
+	sdnotify_status("clients at %s, transport %s%s", d->cfg.socket.path, d->transport, more);
 }
 
 int daemon_run(struct daemon *d)

@@ -21,7 +21,8 @@ struct stag_region;
 struct stag_table;
 
 struct daemon {
-	struct config cfg;
+	struct config cfg;  /* in effect */
+	struct config said; /* ... and as it was given: reloads compare with that */
 	struct loop *loop;
 	struct acct *acct;
 	struct server *server;
@@ -54,6 +55,9 @@ struct daemon {
 /* Opens all that the configuration asks for. 0, or -1 after one line of log that says what failed.
  */
 int daemon_start(struct daemon *d, const struct config *cfg);
+
+/* One line for `systemctl status`; more goes behind it. */
+void daemon_tell_status(const struct daemon *d, const char *more);
 
 /* Serves until daemon_stop(). Returns 0, or -errno. */
 int daemon_run(struct daemon *d);

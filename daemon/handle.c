@@ -58,7 +58,7 @@ static int do_query(struct client *c, const void *rec, const int *fds, struct re
 	(void)rec;
 	(void)fds;
 	llp_stats(c->daemon->net, &stats);
-	rep->caps.max_qp = c->qps.max;
+	rep->caps.max_qp = l->qps < c->qps.max ? l->qps : c->qps.max;
 	rep->caps.max_cq = l->cqs;
 	rep->caps.max_mr = l->mrs;
 	rep->caps.max_pd = l->pds;

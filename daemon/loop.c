@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only file that knows libevent, and the only one that asks what time it is. */
+/* The only file that knows libevent, and the clock of all others. */
 #include "daemon/loop.h"
 
 #include <assert.h>
@@ -132,7 +132,7 @@ int loop_new(const struct loop_hooks *hooks, void *user, uint32_t poll_us, struc
 		return -ENOMEM;
 	l->hooks = hooks;
 	l->user = user;
-	l->poll_us = one_cpu() ? 0 : poll_us;
+	loop_set_poll_us(l, poll_us);
 	list_init(&l->signals);
 	evtimer_assign(&l->timer, l->base, on_timer, l);
 	read_clock(l);
@@ -261,6 +261,11 @@ void loop_stop(struct loop *l)
 uint64_t loop_now_ms(const struct loop *l)
 {
 	return l->now_us / 1000;
+}
+
+void loop_set_poll_us(struct loop *l, uint32_t poll_us)
+{
+	l->poll_us = one_cpu() ? 0 : poll_us;
 }
 
 uint32_t loop_poll_us(const struct loop *l)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The event loop and the clock: the only file that knows libevent, and the only one that
- * asks what time it is. One thread.
+ * asks what time it is, but for what systemd wants to be told. One thread.
  *
  * A turn does all that can be done without blocking. While turns find work they follow each
  * other, and descriptors are looked at every few of them. After poll_us without work the
@@ -59,6 +59,9 @@ void loop_stop(struct loop *l);
 
 /* Monotonic milliseconds, as of the beginning of this turn, or of the end of a sleep. */
 uint64_t loop_now_ms(const struct loop *l);
+
+/* Polls for another time from now on; as for loop_new(). */
+void loop_set_poll_us(struct loop *l, uint32_t poll_us);
 
 /* What poll_us came to. */
 uint32_t loop_poll_us(const struct loop *l);

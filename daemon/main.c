@@ -13,6 +13,7 @@
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/reload.h"
 #include "daemon/version.h"
 
 struct options {
@@ -20,6 +21,11 @@ struct options {
 	const char *socket; /* instead of the configuration's */
 	bool check;
 	unsigned verbose;
+};
+
+struct service {
+	struct daemon daemon;
+	struct options options;
 };
 
 static const char usage[] =
@@ -93,21 +99,27 @@ static int configure(const struct options *o, struct config *ret)
 	}
 	if (o->verbose && !o->check)
 		ret->log.level = LOG_LEVEL_DEBUG;
-	log_set_level((enum log_level)ret->log.level);
 	return 0;
 }
 
 static void on_signal(void *user, int signo)
 {
+	struct service *s = user;
+
 	log_info("signal: %s", strsignal(signo));
-	daemon_stop(user);
+	daemon_stop(&s->daemon);
 }
 
 static void on_hangup(void *user, int signo)
 {
-	(void)user;
-	(void)signo;
-	log_info("signal: Hangup: the configuration is read at the start only");
+	struct service *s = user;
+	struct config cfg;
+
+	log_info("signal: %s", strsignal(signo));
+	if (s->daemon.stopping)
+		return;
+	reload_begin();
+	reload_end(&s->daemon, configure(&s->options, &cfg) ? NULL : &cfg);
 }
 
 /* Each client has three descriptors and each completion queue one: take what we may have. */
@@ -122,16 +134,17 @@ static void raise_descriptors(void)
 		log_warn("descriptors: the limit cannot be raised: %s", strerror(errno));
 }
 
-static int serve(struct daemon *d, const struct config *cfg)
+static int serve(struct service *s, const struct config *cfg)
 {
+	struct daemon *d = &s->daemon;
 	int r = daemon_start(d, cfg);
 
 	if (!r)
-		r = loop_signal(d->loop, SIGTERM, on_signal, d);
+		r = loop_signal(d->loop, SIGTERM, on_signal, s);
 	if (!r)
-		r = loop_signal(d->loop, SIGINT, on_signal, d);
+		r = loop_signal(d->loop, SIGINT, on_signal, s);
 	if (!r)
-		r = loop_signal(d->loop, SIGHUP, on_hangup, d);
+		r = loop_signal(d->loop, SIGHUP, on_hangup, s);
 	if (!r)
 		r = daemon_run(d);
 	daemon_free(d);
@@ -140,22 +153,23 @@ static int serve(struct daemon *d, const struct config *cfg)
 
 int main(int argc, char **argv)
 {
-	struct daemon d;
-	struct options o = {0};
+	struct service s = {0};
+	const struct options *o = &s.options;
 	struct config cfg;
-	int status = parse(argc, argv, &o);
+	int status = parse(argc, argv, &s.options);
 
 	if (status >= 0)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	log_open(LOG_TARGET_AUTO);
-	if (configure(&o, &cfg))
+	if (configure(o, &cfg))
 		return EXIT_FAILURE;
-	if (o.check) {
-		if (o.verbose)
+	if (o->check) {
+		if (o->verbose)
 			config_print(&cfg, stdout);
 		return EXIT_SUCCESS;
 	}
+	log_set_level((enum log_level)cfg.log.level);
 	raise_descriptors();
-	return serve(&d, &cfg);
+	return serve(&s, &cfg);
 }

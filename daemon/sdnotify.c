@@ -6,14 +6,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
 
 void sdnotify_ready(void)
 {
 	sd_notify(0, "READY=1");
+}
+
+/* The manager tells this reload from an earlier one by the time. */
+void sdnotify_reloading(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+		   (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000);
 }
 
 void sdnotify_stopping(void)
@@ -65,6 +77,10 @@ int sdnotify_socket(int *ret_fd)
 #else
 
 void sdnotify_ready(void)
+{
+}
+
+void sdnotify_reloading(void)
 {
 }
 

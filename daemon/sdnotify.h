@@ -11,6 +11,9 @@
 /* The socket accepts clients. */
 void sdnotify_ready(void);
 
+/* The configuration is being read anew; sdnotify_ready() tells the end of it. */
+void sdnotify_reloading(void);
+
 /* The daemon is about to end. */
 void sdnotify_stopping(void);
 

@@ -59,6 +59,34 @@ static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
 	return unlink(sun->sun_path) < 0 ? fail(d, "cannot remove the old one") : 0;
 }
 
+static int set_group(const struct daemon *d, gid_t gid)
+{
+	return lchown(d->cfg.socket.path, (uid_t)-1, gid) < 0
+		       ? fail(d, "cannot give it to its group")
+		       : 0;
+}
+
+static int set_mode(const struct daemon *d)
+{
+	return chmod(d->cfg.socket.path, d->cfg.socket.mode) < 0 ? fail(d, "cannot set its mode")
+								 : 0;
+}
+
+int server_set_access(struct server *s)
+{
+	const struct daemon *d = s->daemon;
+	gid_t gid = d->cfg.socket.gid;
+
+	if (s->passed) {
+		log_info("socket %s: mode and group are those of the service manager",
+			 d->cfg.socket.path);
+		return 0;
+	}
+	if (set_group(d, gid == (gid_t)-1 ? getegid() : gid))
+		return -1;
+	return set_mode(d);
+}
+
 static int bind_socket(struct server *s)
 {
 	const struct daemon *d = s->daemon;
@@ -77,11 +105,10 @@ static int bind_socket(struct server *s)
 	umask(old);
 	if (r < 0)
 		return fail(d, "cannot bind");
-	if (d->cfg.socket.gid != (gid_t)-1 &&
-	    lchown(sun.sun_path, (uid_t)-1, d->cfg.socket.gid) < 0)
-		return fail(d, "cannot give it to its group");
-	if (chmod(sun.sun_path, d->cfg.socket.mode) < 0)
-		return fail(d, "cannot set its mode");
+	if (d->cfg.socket.gid != (gid_t)-1 && set_group(d, d->cfg.socket.gid))
+		return -1;
+	if (set_mode(d))
+		return -1;
 	return listen(s->fd, BACKLOG) < 0 ? fail(d, "cannot listen") : 0;
 }
 
@@ -113,6 +140,21 @@ void server_resume(struct server *s)
 	loop_watch_set(s->watch, LOOP_READ);
 }
 
+/* The path of the configuration is not that of a socket which others made. */
+static void note_path(struct server *s)
+{
+	struct config_socket *cfg = &s->daemon->cfg.socket;
+	struct sockaddr_un sun = {0};
+	socklen_t len = sizeof(sun);
+
+	if (getsockname(s->fd, (struct sockaddr *)&sun, &len) < 0 || sun.sun_path[0] != '/' ||
+	    strncmp(sun.sun_path, cfg->path, sizeof(sun.sun_path)) == 0)
+		return;
+	log_warn("socket %s: not made: the service manager listens at %.*s", cfg->path,
+		 (int)sizeof(sun.sun_path), sun.sun_path);
+	snprintf(cfg->path, sizeof(cfg->path), "%.*s", (int)sizeof(cfg->path) - 1, sun.sun_path);
+}
+
 /* The socket that the service manager holds for us, or one of our own. */
 static int take_socket(struct server *s)
 {
@@ -121,10 +163,11 @@ static int take_socket(struct server *s)
 	s->passed = r == SDNOTIFY_E_OK;
 	if (r == SDNOTIFY_E_NONE)
 		return bind_socket(s);
-	if (r < 0)
+	if (s->passed)
+		note_path(s);
+	else
 		log_err("the service manager passed something else than one listening UNIX socket "
-			"of type "
-			"SOCK_SEQPACKET");
+			"of type SOCK_SEQPACKET");
 	return r;
 }
 

@@ -21,6 +21,14 @@ void idtab_init(struct idtab *t, uint32_t max)
 	*t = (struct idtab){.max = max < 65535 ? max : 65535};
 }
 
+void idtab_allow(struct idtab *t, uint32_t max)
+{
+	if (max > 65535)
+		max = 65535;
+	if (max > t->max)
+		t->max = max;
+}
+
 void idtab_deinit(struct idtab *t)
 {
 	free(t->slots);

@@ -27,6 +27,9 @@ enum {
 /* An empty table for at most max objects. Allocates nothing. */
 void idtab_init(struct idtab *t, uint32_t max);
 
+/* Allows more objects from now on. What allows fewer than before changes nothing. */
+void idtab_allow(struct idtab *t, uint32_t max);
+
 /* Frees the table, not the objects. */
 void idtab_deinit(struct idtab *t);
 

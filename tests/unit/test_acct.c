@@ -121,6 +121,27 @@ Test(acct, one_uid_at_its_limit_does_not_hurt_another)
 	acct_release(&other);
 }
 
+Test(acct, a_lower_limit_takes_nothing_away_and_refuses_more)
+{
+	struct config_limits other = limits;
+	struct acct_charge c = {0}, more = {0};
+
+	cr_assert_eq(charge(7, ACCT_MR_BYTES, 800, &c), ACCT_E_OK);
+	other.mr_bytes = 100;
+	other.pds = 9;
+	acct_set_limits(a, &other);
+	cr_expect_eq(acct_limit(a, ACCT_MR_BYTES), 100);
+	cr_expect_eq(acct_limit(a, ACCT_PDS), 9);
+	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 800);
+	cr_expect_eq(charge(7, ACCT_MR_BYTES, 1, &more), ACCT_E_LIMIT);
+	cr_expect_str_eq(why, "uid 7 has 800 of 100 bytes of registered memory (limits.mr_bytes)");
+	cr_expect_eq(acct_change(a, &c, 801, why, sizeof(why)), ACCT_E_LIMIT);
+	cr_expect_eq(acct_change(a, &c, 700, why, sizeof(why)), ACCT_E_OK, "less is fine");
+	cr_expect_eq(charge(8, ACCT_MR_BYTES, 100, &more), ACCT_E_OK, "others have theirs");
+	acct_release(&c);
+	acct_release(&more);
+}
+
 Test(acct, kinds_are_counted_apart)
 {
 	struct acct_charge pd = {0}, qp = {0};

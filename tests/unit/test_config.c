@@ -455,7 +455,8 @@ Test(config, the_shipped_file_has_every_key_under_a_comment_with_its_range)
 		const char *at = section_of(text, k->section), *found, *end;
 
 		config_value_range(k, range);
-		snprintf(want, sizeof(want), "\n%s# (%s)\n%s%s: ", indent, range, indent, k->name);
+		snprintf(want, sizeof(want), "\n%s# (%s%s)\n%s%s: ", indent, range,
+			 config_key_effect(k), indent, k->name);
 		cr_assert(at, "section %s", k->section);
 		found = strstr(at, want);
 		end = *k->section ? strstr(at, "\n\n#") : NULL; /* of the section */
@@ -480,8 +481,8 @@ Test(config, the_manual_page_has_every_key_with_range_and_default)
 		at = strstr(text, want);
 		cr_assert(at, "section %s", k->section);
 		end = strstr(at + 1, "\n.S");
-		snprintf(want, sizeof(want), "\n.TP\n.BR %s \" (%s; default %s)\"\n", k->name,
-			 range, *k->def ? k->def : "empty");
+		snprintf(want, sizeof(want), "\n.TP\n.BR %s \" (%s; default %s%s)\"\n", k->name,
+			 range, *k->def ? k->def : "empty", config_key_effect(k));
 		found = strstr(at, want);
 		cr_expect(found && found < end, "%s.%s: not found:%s", k->section, k->name, want);
 	}

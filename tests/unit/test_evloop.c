@@ -201,6 +201,20 @@ Test(evloop, within_the_polling_budget_it_does_not_sleep)
 	cr_expect_eq(sleeps, 0);
 }
 
+Test(evloop, the_polling_budget_can_be_changed)
+{
+	begin(0);
+	loop_set_poll_us(l, 1000000);
+	if (loop_poll_us(l) == 0)
+		cr_skip_test("one CPU: polling is off");
+	cr_expect_eq(loop_poll_us(l), 1000000);
+	stop_after = 10;
+	cr_expect_eq(loop_run(l), 0);
+	cr_expect_eq(sleeps, 0);
+	loop_set_poll_us(l, 0);
+	cr_expect_eq(loop_poll_us(l), 0);
+}
+
 Test(evloop, after_the_polling_budget_it_sleeps)
 {
 	begin(50);

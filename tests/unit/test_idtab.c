@@ -47,6 +47,23 @@ Test(idtab, objects_are_found_by_their_ids_across_growth)
 		cr_expect_eq(idtab_get(&tab, id[i]), &objs[i]);
 }
 
+Test(idtab, more_may_be_allowed_later_and_fewer_may_not)
+{
+	uint32_t id = 0;
+
+	idtab_init(&tab, 2);
+	add(&objs[0]);
+	add(&objs[1]);
+	cr_expect_eq(idtab_add(&tab, &objs[2], &id), IDTAB_E_FULL);
+	idtab_allow(&tab, 1);
+	cr_expect_eq(tab.max, 2);
+	idtab_allow(&tab, 3);
+	add(&objs[2]);
+	cr_expect_eq(idtab_add(&tab, &objs[3], &id), IDTAB_E_FULL);
+	idtab_allow(&tab, UINT32_MAX);
+	cr_expect_eq(tab.max, 65535, "what ids have room for");
+}
+
 Test(idtab, table_takes_max_objects_and_not_one_more)
 {
 	static const uint32_t sizes[] = {0, 1, 15, 16, 17, 33};

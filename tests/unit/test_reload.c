@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A configuration that is taken over by a daemon that serves. The daemon here has accounts, a
+ * loop and a socket, but no transport: no key that a reload takes over reaches one.
+ */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "daemon/client.h"
+#include "daemon/config_value.h"
+#include "daemon/daemon.h"
+#include "daemon/loop.h"
+#include "daemon/reload.h"
+#include "daemon/server.h"
+
+static struct daemon d;
+static struct config next;
+static char dir[] = "/tmp/test_reload.XXXXXX";
+static char text[65536];
+static int out = -1, stderr_copy = -1, manager = -1;
+
+static bool turn(void *user, uint64_t now_ms)
+{
+	(void)user;
+	(void)now_ms;
+	return false;
+}
+
+static uint64_t expiry(void *user)
+{
+	(void)user;
+	return UINT64_MAX;
+}
+
+static bool go_to_sleep(void *user)
+{
+	(void)user;
+	return true;
+}
+
+static void awake(void *user)
+{
+	(void)user;
+}
+
+static const struct loop_hooks hooks = {turn, expiry, go_to_sleep, awake};
+
+/* The service manager's end of sd_notify(3). */
+static void open_manager(void)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	socklen_t len = sizeof(sun);
+	char name[sizeof(sun.sun_path) + 1] = "@";
+
+	manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(bind(manager, (struct sockaddr *)&sun, sizeof(sa_family_t)), 0);
+	cr_assert_eq(getsockname(manager, (struct sockaddr *)&sun, &len), 0);
+	memcpy(name + 1, sun.sun_path + 1, len - offsetof(struct sockaddr_un, sun_path) - 1);
+	setenv("NOTIFY_SOCKET", name, 1);
+}
+
+static void setup(void)
+{
+	cr_assert(mkdtemp(dir));
+	config_default(&next);
+	snprintf(next.socket.path, sizeof(next.socket.path), "%s/sock", dir);
+	d.cfg = d.said = next;
+	snprintf(d.transport, sizeof(d.transport), "user");
+	idtab_init(&d.clients, 10);
+	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
+	cr_assert_eq(loop_new(&hooks, &d, d.cfg.polling.budget_us, &d.loop), 0);
+	cr_assert_eq(server_open(&d, &d.server), 0);
+	unsetenv("NOTIFY_SOCKET");
+	out = memfd_create("log", 0);
+	stderr_copy = dup(STDERR_FILENO);
+	cr_assert_geq(dup2(out, STDERR_FILENO), 0);
+}
+
+static void teardown(void)
+{
+	dup2(stderr_copy, STDERR_FILENO);
+	server_close(d.server);
+	loop_free(d.loop);
+	acct_free(d.acct);
+	idtab_deinit(&d.clients);
+	rmdir(dir);
+	if (manager >= 0)
+		close(manager);
+}
+
+TestSuite(reload, .init = setup, .fini = teardown, .timeout = 30);
+
+static void reload(const struct config *cfg)
+{
+	reload_begin();
+	reload_end(&d, cfg);
+}
+
+/* All that was logged until now. */
+static const char *logged(void)
+{
+	ssize_t n = pread(out, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static void expect_logged(const char *line)
+{
+	char want[1024];
+
+	snprintf(want, sizeof(want), "ddpsctpd: %s\n", line);
+	cr_expect(strstr(logged(), want), "not logged: %sbut:\n%s", want, text);
+}
+
+static mode_t mode_of_socket(void)
+{
+	struct stat st;
+
+	cr_assert_eq(stat(d.cfg.socket.path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+/* Another value than the default that the key takes. */
+static void change(const struct config_key *k, struct config *c)
+{
+	static const char *const other[] = {"4242", "1MiB", "4MiB",  "on",
+					    "off",  "user", "debug", "root"};
+	char why[CONFIG_WHY_MAX];
+
+	if (k->type == CONFIG_TYPE_OCTAL) {
+		cr_assert(config_value_parse(k, "0600", c, why), "%s", why);
+		return;
+	}
+	if (k->type == CONFIG_TYPE_PATH) {
+		cr_assert(config_value_parse(k, "/elsewhere", c, why), "%s", why);
+		return;
+	}
+	if (k->type == CONFIG_TYPE_ADDRS) {
+		config_value_clear(k, c);
+		cr_assert(config_value_parse(k, "192.0.2.1", c, why), "%s", why);
+		return;
+	}
+	if (k->type == CONFIG_TYPE_NUMBER) {
+		char number[32];
+
+		snprintf(number, sizeof(number), "%ju",
+			 (uintmax_t)(strtoull(k->def, NULL, 10) == k->max ? k->min : k->max));
+		cr_assert(config_value_parse(k, number, c, why), "%s", why);
+		return;
+	}
+	for (unsigned i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		if (strcmp(other[i], k->def) != 0 && config_value_parse(k, other[i], c, why) &&
+		    !config_value_same(k, c, &d.said))
+			return;
+	}
+	cr_assert_fail("%s.%s: no other value", k->section, k->name);
+}
+
+Test(reload, every_key_is_taken_over_or_waits_as_the_table_says)
+{
+	const struct config_key *k;
+
+	for (size_t i = 0; (k = config_key_at(i)); i++) {
+		struct config before = d.cfg, expected = d.cfg;
+
+		if (k->type == CONFIG_TYPE_GROUP && getuid() != 0)
+			continue;
+		next = d.said;
+		change(k, &next);
+		if (k->effect != CONFIG_AT_RESTART)
+			config_value_copy(k, &next, &expected);
+		log_set_level(LOG_LEVEL_INFO);
+		reload(&next);
+		cr_expect(memcmp(&d.cfg, &expected, sizeof(expected)) == 0, "%s.%s", k->section,
+			  k->name);
+		cr_expect(k->effect == CONFIG_AT_RESTART || !config_value_same(k, &before, &d.cfg));
+		cr_expect(config_value_same(k, &d.said, &d.cfg), "%s.%s", k->section, k->name);
+	}
+}
+
+Test(reload, a_change_is_told_with_both_values)
+{
+	next.limits.mr_bytes = 1 << 20;
+	next.session.answer_ms = 1000;
+	next.limits.events = 16;
+	reload(&next);
+	expect_logged("info: reload: limits.mr_bytes: 1MiB, was 64GiB; at once");
+	expect_logged("info: reload: session.answer_ms: 1000, was 30000; for new associations");
+	expect_logged("info: reload: limits.events: 16, was 256; for new programs");
+	expect_logged("info: reload: done, values that wait for a restart: 0");
+}
+
+Test(reload, what_needs_a_restart_keeps_its_value_and_is_warned_of_each_time)
+{
+	struct config before = d.cfg;
+
+	next.user.udp_port = 4;
+	next.naddrs = 1;
+	memset(&next.listen[1], 0, sizeof(next.listen[1]));
+	for (int i = 0; i < 2; i++) {
+		reload(&next);
+		expect_logged(
+			"warning: reload: user.udp_port: stays 9899: a restart is needed for 4");
+		expect_logged("warning: reload: listen: stays [127.0.0.1, \"::1\"]: a restart is "
+			      "needed for [127.0.0.1]");
+		expect_logged("info: reload: done, values that wait for a restart: 2");
+		cr_expect(memcmp(&d.cfg, &before, sizeof(before)) == 0);
+		cr_assert_eq(ftruncate(out, 0), 0);
+		lseek(out, 0, SEEK_SET);
+	}
+	reload(&d.said);
+	expect_logged("info: reload: done, values that wait for a restart: 0");
+}
+
+/* The start drops ::1 where there is no IPv6; the file has not changed by that. */
+Test(reload, what_the_start_made_of_a_value_is_no_change)
+{
+	d.cfg.naddrs = 1;
+	reload(&next);
+	expect_logged("info: reload: done, values that wait for a restart: 0");
+	cr_expect_eq(d.cfg.naddrs, 1);
+}
+
+Test(reload, a_refused_file_changes_nothing)
+{
+	struct config before = d.cfg;
+
+	reload(NULL);
+	expect_logged("error: reload: refused: the configuration stays as it was");
+	cr_expect(memcmp(&d.cfg, &before, sizeof(before)) == 0);
+	cr_expect(memcmp(&d.said, &before, sizeof(before)) == 0);
+}
+
+Test(reload, limits_hold_from_then_on_and_take_nothing_away)
+{
+	struct client c = {.daemon = &d, .uid = 7};
+	struct acct_charge one = {0}, two = {0};
+	char why[ACCT_WHY_MAX];
+	uint32_t handle;
+
+	client_allow(&c);
+	cr_assert_eq(idtab_add(&d.clients, &c, &handle), 0);
+	cr_assert_eq(acct_charge(d.acct, 7, ACCT_MRS, 5, &one, why, sizeof(why)), 0);
+	next.limits.mrs = 4;
+	reload(&next);
+	cr_expect_eq(acct_used(d.acct, 7, ACCT_MRS), 5);
+	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, why, sizeof(why)), ACCT_E_LIMIT);
+	cr_expect_eq(c.mrs.max, 4096, "handles that are there stay");
+	next.limits.mrs = 5000;
+	reload(&next);
+	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, why, sizeof(why)), ACCT_E_OK);
+	cr_expect_eq(c.mrs.max, 5000, "programs that are there have room for more");
+	acct_release(&one);
+	acct_release(&two);
+	idtab_del(&d.clients, handle);
+}
+
+Test(reload, the_log_level_is_that_of_the_file)
+{
+	next.log.level = LOG_LEVEL_WARN;
+	reload(&next);
+	log_info("quiet");
+	cr_expect_not(strstr(logged(), "quiet"));
+	next.log.level = LOG_LEVEL_DEBUG;
+	reload(&next);
+	expect_logged("info: reload: log.level: debug, was warning; at once");
+	log_debug("loud");
+	expect_logged("debug: loud");
+}
+
+Test(reload, the_socket_gets_its_mode)
+{
+	cr_assert_eq(mode_of_socket(), 0660);
+	next.socket.mode = 0600;
+	reload(&next);
+	cr_expect_eq(mode_of_socket(), 0600);
+}
+
+Test(reload, a_socket_that_cannot_be_changed_leaves_its_keys_as_they_were)
+{
+	next.socket.mode = 0600;
+	cr_assert_eq(unlink(d.cfg.socket.path), 0);
+	reload(&next);
+	cr_expect(strstr(logged(), "cannot give it to its group"), "%s", text);
+	expect_logged("warning: reload: socket.mode, socket.group: stay as they were");
+	cr_expect_eq(d.cfg.socket.mode, 0660);
+	cr_expect_eq(d.said.socket.mode, 0660, "so that the next reload tries again");
+}
+
+static void expect_told(const char *want)
+{
+	char got[512];
+	ssize_t n = recv(manager, got, sizeof(got) - 1, MSG_DONTWAIT);
+
+	cr_assert_gt(n, 0, "%s", want);
+	got[n] = '\0';
+	cr_expect(strncmp(got, want, strlen(want)) == 0, "%s, not %s", got, want);
+}
+
+Test(reload, the_service_manager_is_told)
+{
+#ifndef HAVE_LIBSYSTEMD
+	cr_skip_test("built without libsystemd");
+#endif
+	open_manager();
+	next.user.udp_port = 4;
+	reload(&next);
+	expect_told("RELOADING=1\nMONOTONIC_USEC=");
+	expect_told("STATUS=clients at /tmp/test_reload.");
+	expect_told("READY=1");
+	reload(NULL);
+	expect_told("RELOADING=1\nMONOTONIC_USEC=");
+	expect_told("STATUS=clients at ");
+	expect_told("READY=1");
+}
