@@ -106,7 +106,7 @@ struct llp_config {
 
 /* Addresses and state of an association, for ddpctl and for the choice of MULPDU. */
 struct llp_info {
-	const char *backend;                   /* "user", "loop", ... */
+	const char *backend;                   /* "user", "kernel", "loop", ... */
 	struct sockaddr_storage local, remote; /* SCTP ports */
 	uint16_t remote_udp_port;              /* 0 without encapsulation */
 	bool gso;                              /* batches are sent with UDP_SEGMENT */
@@ -133,7 +133,11 @@ enum {
 
 /*
  * Opens a transport. cfg is copied. Returns 0 or -errno, with a sentence that names the
- * address or the option at fault in ret_why (at most len bytes).
+ * address or the option at fault in ret_why (at most len bytes). On success that is "", or what an
+ * administrator should know all the same: that buffers are smaller than was asked for.
+ *
+ * kernel: only where the build has libsctp. -EPROTONOSUPPORT, -ESOCKTNOSUPPORT: Linux has no SCTP
+ * here. No indication of 0, which Linux does not tell from none. An ABORT carries no sentence.
  */
 int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
 		  char *ret_why, size_t len);

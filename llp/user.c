@@ -201,6 +201,7 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	struct user *t;
 	int r;
 
+	*ret_why = 0;
 	if (the_user) {
 		snprintf(ret_why, len, "the user transport is already open in this process");
 		return -EBUSY;

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The transport as a whole: opening, driving and closing it. */
+#include "llp/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/addr.h"
+#include "util/cleanup.h"
+
+enum {
+	EVENTS = 256,      /* descriptors that are looked at in one turn */
+	MEASURE_MS = 1000, /* how often the paths of associations in use are measured */
+	MAX_BUFFER = 1 << 28,
+};
+
+/* ---- open ---- */
+
+static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
+{
+	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
+		snprintf(ret_why, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
+			 LLP_MAX_ADDRS);
+		return -EINVAL;
+	}
+	if (cfg->streams == 0) {
+		snprintf(ret_why, len, "an association needs at least one stream");
+		return -EINVAL;
+	}
+	if (cfg->adaptation == 0) {
+		snprintf(ret_why, len,
+			 "adaptation indication 0: Linux cannot tell it from none; take another");
+		return -EINVAL;
+	}
+	if (cfg->rto_min_ms > cfg->rto_max_ms) {
+		snprintf(ret_why, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
+			 cfg->rto_max_ms);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* The kernel takes SCTP out of UDP packets at one port of the whole network namespace. */
+static int check_tunnel(const struct llp_config *cfg, char *ret_why, size_t len)
+{
+	static const char path[] = "/proc/sys/net/sctp/udp_port";
+	char text[16] = "";
+	autoclose int fd = cfg->udp_port ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (cfg->udp_port == 0)
+		return 0;
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0) {
+		snprintf(ret_why, len, "UDP port %u: %s cannot be read: %s", cfg->udp_port, path,
+			 strerror(errno));
+		return -EOPNOTSUPP;
+	}
+	if (strtoul(text, NULL, 10) == cfg->udp_port)
+		return 0;
+	snprintf(ret_why, len,
+		 "UDP port %u: the kernel receives at %lu: set the sysctl net.sctp.udp_port to %u",
+		 cfg->udp_port, strtoul(text, NULL, 10), cfg->udp_port);
+	return -EOPNOTSUPP;
+}
+
+static int check_addr(const struct sockaddr_storage *a, char *ret_why, size_t len)
+{
+	char text[ADDR_TEXT_MAX];
+
+	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
+		snprintf(ret_why, len, "address family %d is neither IPv4 nor IPv6", a->ss_family);
+		return -EAFNOSUPPORT;
+	}
+	if (addr_any(a)) {
+		/* It would put every address of the host into each association. */
+		snprintf(ret_why, len, "address %s is a wildcard: name the address itself",
+			 addr_host_text(a, text));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* A socket that is bound to each of the addresses, as those of associations will be. */
+static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t *ret_buffer,
+		    char *ret_why, size_t len)
+{
+	const char *what;
+	char text[ADDR_TEXT_MAX];
+	int fd, r = check_addr(a, ret_why, len);
+
+	if (r)
+		return r;
+	fd = kernel_sock_new(t, &(struct llp_addrs){a, 1}, 0, &what);
+	addr_host_text(a, text);
+	if (fd == -EPROTONOSUPPORT || fd == -ESOCKTNOSUPPORT || fd == -EAFNOSUPPORT)
+		snprintf(ret_why, len, "this kernel has no SCTP (%s)", strerror(-fd));
+	else if (fd == -EADDRNOTAVAIL)
+		snprintf(ret_why, len, "%s is not an address of this host", text);
+	else if (fd < 0)
+		snprintf(ret_why, len, "a socket at %s: %s: %s", text, what, strerror(-fd));
+	if (fd < 0)
+		return fd;
+	*ret_buffer = kernel_sock_buffer(fd);
+	close(fd);
+	return 0;
+}
+
+static int try_addrs(struct kernel *t, char *ret_why, size_t len)
+{
+	uint32_t buffer = 0;
+
+	for (unsigned i = 0; i < t->cfg.naddrs; i++) {
+		int r = try_addr(t, &t->addrs[i], &buffer, ret_why, len);
+
+		if (r)
+			return r;
+	}
+	if (buffer < t->cfg.buffer)
+		snprintf(ret_why, len,
+			 "buffers are of %u bytes, not %u: net.core.rmem_max and net.core.wmem_max "
+			 "allow no more to a process without CAP_NET_ADMIN",
+			 buffer, t->cfg.buffer);
+	return 0;
+}
+
+static const struct llp_ops ops;
+
+static struct kernel *alloc_kernel(const struct llp_config *cfg, const struct llp_events *ev)
+{
+	struct kernel *t = calloc(1, sizeof(*t));
+	struct timespec res = {0};
+
+	if (!t)
+		return NULL;
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll < 0 || kernel_rx_init(t) < 0) {
+		if (t->epoll >= 0)
+			close(t->epoll);
+		free(t);
+		return NULL;
+	}
+	t->base.ops = &ops;
+	t->base.ev = ev;
+	t->cfg = *cfg;
+	memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
+	t->cfg.addrs = t->addrs;
+	if (t->cfg.buffer > MAX_BUFFER)
+		t->cfg.buffer = MAX_BUFFER;
+	clock_getres(CLOCK_MONOTONIC_COARSE, &res);
+	t->tick_ns = (uint64_t)res.tv_nsec;
+	list_init(&t->conns);
+	list_init(&t->ready);
+	list_init(&t->connecting);
+	list_init(&t->dirty);
+	list_init(&t->doors);
+	list_init(&t->listeners);
+	return t;
+}
+
+static void free_kernel(struct kernel *t)
+{
+	close(t->epoll);
+	free(t->rx_mem);
+	free(t);
+}
+
+int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
+		    char *ret_why, size_t len)
+{
+	struct kernel *t;
+	int r;
+
+	*ret_why = 0;
+	r = check_config(cfg, ret_why, len);
+	if (r)
+		return r;
+	t = alloc_kernel(cfg, ev);
+	if (!t) {
+		snprintf(ret_why, len, "no memory");
+		return -ENOMEM;
+	}
+	r = try_addrs(t, ret_why, len);
+	if (r == 0)
+		r = check_tunnel(cfg, ret_why, len);
+	if (r) {
+		free_kernel(t);
+		return r;
+	}
+	*ret = &t->base;
+	return 0;
+}
+
+static void kernel_close(struct llp *llp)
+{
+	struct kernel *t = (struct kernel *)llp;
+
+	list_foreach_safe (it, &t->listeners) {
+		kernel_unlisten(&list_entry(it, struct kernel_listener, all)->base);
+	}
+	list_foreach_safe (it, &t->conns) {
+		kernel_conn_free(&list_entry(it, struct kernel_conn, all)->base);
+	}
+	free_kernel(t);
+}
+
+/* ---- drive ---- */
+
+static unsigned kernel_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
+{
+	ret_fds[0] = ((const struct kernel *)llp)->epoll;
+	return 1;
+}
+
+/* Nothing is freed here, so that every event still has what it belongs to. */
+static void note_event(struct kernel *t, struct kernel_watch *w, uint32_t events)
+{
+	struct kernel_conn *c;
+
+	if (w->door) {
+		kernel_door_accept(t, list_entry(w, struct kernel_door, watch));
+		return;
+	}
+	c = list_entry(w, struct kernel_conn, watch);
+	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+		c->readable = true;
+	if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+		c->writable = true;
+	kernel_conn_touch(c);
+}
+
+static bool kernel_input(struct llp *llp, unsigned budget)
+{
+	struct kernel *t = (struct kernel *)llp;
+	struct epoll_event events[EVENTS];
+	int n = epoll_wait(t->epoll, events, EVENTS, 0);
+	bool any = n > 0 || !list_empty(&t->ready);
+
+	for (int i = 0; i < n; i++)
+		note_event(t, events[i].data.ptr, events[i].events);
+	kernel_dispatch(t, budget);
+	return any;
+}
+
+/* A path may have become wider, of which nothing tells. */
+static void measure(struct kernel *t)
+{
+	if (t->now_ms < t->measure_ms)
+		return;
+	t->measure_ms = t->now_ms + MEASURE_MS;
+	list_foreach (it, &t->conns) {
+		struct kernel_conn *c = list_entry(it, struct kernel_conn, all);
+
+		if (c->used)
+			kernel_conn_measure(c);
+		c->used = false;
+	}
+}
+
+static void kernel_tick(struct llp *llp, uint64_t now_ms)
+{
+	struct kernel *t = (struct kernel *)llp;
+
+	t->now_ms = now_ms;
+	kernel_conn_expire(t);
+	kernel_door_expire(t);
+	measure(t);
+	kernel_dispatch(t, EVENTS);
+}
+
+static uint64_t kernel_expiry(const struct llp *llp)
+{
+	const struct kernel *t = (const struct kernel *)llp;
+	uint64_t next = UINT64_MAX;
+
+	if (!list_empty(&t->ready))
+		return t->now_ms;
+	if (!list_empty(&t->connecting))
+		next = list_entry(t->connecting.next, struct kernel_conn, connecting)->deadline_ms;
+	list_foreach (it, &t->doors) {
+		const struct kernel_door *d = list_entry(it, struct kernel_door, all);
+
+		if (d->shut_until_ms && d->shut_until_ms < next)
+			next = d->shut_until_ms;
+	}
+	return next;
+}
+
+static void kernel_stats(const struct llp *llp, struct llp_stats *ret)
+{
+	const struct kernel *t = (const struct kernel *)llp;
+
+	*ret = t->stats;
+	list_foreach (it, &t->conns) {
+		struct kernel_conn *c = list_entry(it, struct kernel_conn, all);
+		struct kernel_count now = c->count;
+
+		if (c->watch.fd < 0)
+			continue;
+		(void)kernel_sock_count(c->watch.fd, &now);
+		ret->tx_packets += now.tx_packets;
+		ret->rx_packets += now.rx_packets;
+		ret->retransmits += now.retransmits;
+	}
+}
+
+static const struct llp_ops ops = {
+	.name = "kernel",
+	.close = kernel_close,
+	.fds = kernel_fds,
+	.input = kernel_input,
+	.tick = kernel_tick,
+	.expiry = kernel_expiry,
+	.flush = kernel_flush,
+	.listen = kernel_listen,
+	.unlisten = kernel_unlisten,
+	.connect = kernel_connect,
+	.send = kernel_send,
+	.recv = kernel_recv,
+	.info = kernel_info,
+	.paths = kernel_paths,
+	.set_primary = kernel_set_primary,
+	.stats = kernel_stats,
+	.shutdown = kernel_shutdown,
+	.abort = kernel_abort,
+	.conn_free = kernel_conn_free,
+};

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages on their way out: staged by llp_send(), handed to the kernel in batches. */
+#include "llp/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* One message as sendmmsg() wants it. */
+union control {
+	struct cmsghdr align;
+	uint8_t room[CMSG_SPACE(sizeof(struct sctp_sndinfo))];
+};
+
+int kernel_tx_init(struct kernel_conn *c)
+{
+	struct kernel_tx *tx = &c->tx;
+
+	tx->size = KERNEL_BATCH * c->max_message;
+	if (tx->size < KERNEL_MIN_STAGE)
+		tx->size = KERNEL_MIN_STAGE;
+	if (tx->size > KERNEL_MAX_STAGE)
+		tx->size = KERNEL_MAX_STAGE;
+	tx->stage = malloc(tx->size);
+	return tx->stage ? 0 : -ENOMEM;
+}
+
+static void empty(struct kernel_tx *tx)
+{
+	tx->head = tx->n = tx->used = 0;
+	tx->blocked = false;
+	list_del(&tx->dirty);
+}
+
+/* ---- to the kernel ---- */
+
+/* One system call: how many it took, or -errno. */
+static int send_batch(struct kernel_conn *c)
+{
+	struct kernel_tx *tx = &c->tx;
+	struct mmsghdr msgs[KERNEL_BATCH];
+	struct iovec iov[KERNEL_BATCH];
+	union control control[KERNEL_BATCH];
+	unsigned n = tx->n - tx->head;
+	int r;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct kernel_out *o = &tx->out[tx->head + i];
+		struct cmsghdr *cm = &control[i].align;
+
+		*cm = (struct cmsghdr){.cmsg_level = IPPROTO_SCTP,
+				       .cmsg_type = SCTP_SNDINFO,
+				       .cmsg_len = CMSG_LEN(sizeof(o->info))};
+		memcpy(CMSG_DATA(cm), &o->info, sizeof(o->info));
+		iov[i] = (struct iovec){tx->stage + o->at, o->len};
+		msgs[i].msg_hdr = (struct msghdr){.msg_iov = &iov[i],
+						  .msg_iovlen = 1,
+						  .msg_control = cm,
+						  .msg_controllen = sizeof(control[i])};
+	}
+	r = sendmmsg(c->watch.fd, msgs, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return r < 0 ? -errno : r;
+}
+
+/* 0 when nothing is left, or -errno of the first message that was not taken. */
+static int send_all(struct kernel_conn *c)
+{
+	struct kernel_tx *tx = &c->tx;
+	struct kernel *t = kernel_of(c);
+
+	while (!kernel_tx_empty(tx)) {
+		int r = send_batch(c);
+
+		t->stats.tx_batches++;
+		if (r == -EINTR)
+			continue;
+		if (r < 0)
+			return r;
+		for (int i = 0; i < r; i++)
+			t->stats.tx_bytes += tx->out[tx->head++].len;
+	}
+	empty(tx);
+	return 0;
+}
+
+static uint32_t longest(const struct kernel_tx *tx)
+{
+	uint32_t len = 0;
+
+	for (unsigned i = tx->head; i < tx->n; i++)
+		if (tx->out[i].len > len)
+			len = tx->out[i].len;
+	return len;
+}
+
+/* The path became narrower behind what was staged, whose numbers are given out: each of it goes
+ * in one chunk all the same, and IP cuts the packet. */
+static int send_too_long(struct kernel_conn *c)
+{
+	int r;
+
+	kernel_sock_widen(c->watch.fd, longest(&c->tx));
+	r = send_all(c);
+	kernel_sock_widen(c->watch.fd, 0);
+	kernel_conn_measure(c);
+	return r;
+}
+
+/* The event that says why is in the socket's queue, or the error itself. */
+static void lost(struct kernel_conn *c)
+{
+	empty(&c->tx);
+	c->readable = true;
+	kernel_conn_touch(c);
+}
+
+void kernel_tx_push(struct kernel_conn *c)
+{
+	struct kernel_tx *tx = &c->tx;
+	int r = send_all(c);
+
+	if (r == -EMSGSIZE)
+		r = send_too_long(c);
+	switch (-r) {
+	case 0:
+		break;
+	case EAGAIN:
+	case ENOBUFS:
+	case ENOMEM:
+		tx->blocked = true;
+		list_del(&tx->dirty);
+		break;
+	case EPIPE:
+	case ENOTCONN:
+	case ESHUTDOWN:
+	case ECONNRESET:
+	case ECONNABORTED:
+	case ETIMEDOUT:
+		lost(c);
+		break;
+	default:
+		kernel_of(c)->stats.tx_errors++;
+		empty(tx);
+		kernel_conn_end(c, -r, "sending: %s", strerror(-r));
+		break;
+	}
+	kernel_conn_watch(c, tx->blocked);
+}
+
+void kernel_flush(struct llp *llp)
+{
+	struct kernel *t = (struct kernel *)llp;
+	struct list *link;
+
+	while ((link = list_pop(&t->dirty)))
+		kernel_tx_push(list_entry(link, struct kernel_conn, tx.dirty));
+}
+
+/* ---- from the owner ---- */
+
+static bool has_room(const struct kernel_tx *tx, uint32_t len)
+{
+	return tx->n < KERNEL_BATCH && len <= tx->size - tx->used;
+}
+
+static void stage(struct kernel_conn *c, const struct llp_msg *m)
+{
+	struct kernel_tx *tx = &c->tx;
+	struct kernel_out *o = &tx->out[tx->n++];
+	uint8_t *p = tx->stage + tx->used;
+
+	*o = (struct kernel_out){.at = tx->used, .len = m->len};
+	o->info.snd_sid = m->sid;
+	o->info.snd_flags = SCTP_UNORDERED | (m->urgent ? SCTP_SACK_IMMEDIATELY : 0);
+	o->info.snd_ppid = htonl(m->ppid);
+	for (unsigned i = 0; i < m->n; i++) {
+		memcpy(p, m->part[i].p, m->part[i].len);
+		p += m->part[i].len;
+	}
+	/* The next one begins where copying is fastest. */
+	tx->used += (m->len + 63) & ~63u;
+	if (tx->used > tx->size)
+		tx->used = tx->size;
+	c->used = true;
+	if (!tx->blocked && !list_linked(&tx->dirty))
+		list_add_tail(&kernel_of(c)->dirty, &tx->dirty);
+}
+
+int kernel_send(struct llp_conn *lc, const struct llp_msg *m)
+{
+	struct kernel_conn *c = (struct kernel_conn *)lc;
+	struct kernel_tx *tx = &c->tx;
+
+	if (c->state != KERNEL_UP || c->ended || c->eof)
+		return LLP_E_DOWN;
+	if (m->len > c->max_message)
+		return LLP_E_TOO_LONG;
+	if (m->sid >= c->streams || m->len == 0 || m->len != span_total(m->part, m->n))
+		return -EINVAL;
+	if (!has_room(tx, m->len) && !tx->blocked)
+		kernel_tx_push(c);
+	if (c->ended)
+		return LLP_E_DOWN;
+	/* The path may just have become narrower. */
+	if (m->len > c->max_message)
+		return LLP_E_TOO_LONG;
+	if (!has_room(tx, m->len)) {
+		tx->wanted = true;
+		return LLP_E_AGAIN;
+	}
+	stage(c, m);
+	return LLP_E_OK;
+}
