@@ -29,6 +29,7 @@ enum {
 enum config_transport {
 	CONFIG_TRANSPORT_AUTO,
 	CONFIG_TRANSPORT_USER,
+	CONFIG_TRANSPORT_KERNEL,
 };
 
 struct config_socket {
@@ -45,12 +46,18 @@ struct config_user {
 	uint64_t buffer; /* bytes */
 };
 
+struct config_kernel {
+	uint32_t udp_port; /* 0: SCTP without UDP */
+	uint64_t buffer;   /* bytes */
+};
+
 struct config_sctp {
 	uint32_t streams;
 	uint32_t sack_packets, sack_ms;
 	uint32_t rto_min_ms, rto_max_ms; /* min <= max */
 	uint32_t heartbeat_ms;           /* 0: none */
 	uint32_t path_max_retrans;
+	uint32_t assoc_max_retrans; /* 0: path_max_retrans for each path */
 	uint32_t init_ms;
 	uint32_t adaptation; /* indication to send and to require */
 };
@@ -92,6 +99,7 @@ struct config {
 	uint32_t naddrs;                                  /* 1 .. CONFIG_MAX_ADDRS */
 	struct sockaddr_storage listen[CONFIG_MAX_ADDRS]; /* ports are 0 */
 	struct config_user user;
+	struct config_kernel kernel;
 	struct config_sctp sctp;
 	struct config_session session;
 	struct config_polling polling;

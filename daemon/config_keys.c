@@ -26,7 +26,7 @@
 /* clang-format off */
 /* A row that does not say when it takes effect does so at a restart. */
 static const struct config_key keys[] = {
-	{"", "transport", CHOICE("auto", "auto", "user"), .reserved = "kernel", AT(transport),
+	{"", "transport", CHOICE("auto", "auto", "user", "kernel"), AT(transport),
 	 .help = "what carries the associations"},
 	{"", "listen", CONFIG_TYPE_ADDRS, .min = 1, .max = CONFIG_MAX_ADDRS,
 	 .def = "127.0.0.1, ::1", AT(listen),
@@ -50,6 +50,11 @@ static const struct config_key keys[] = {
 	{"user", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(user.buffer),
 	 .help = "send and receive buffer of an association, each"},
 
+	{"kernel", "udp_port", NUMBER(0, 65535, "0"), AT(kernel.udp_port),
+	 .help = "UDP port that carries SCTP, also of the peers; 0: no UDP"},
+	{"kernel", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(kernel.buffer),
+	 .help = "send and receive buffer of an association, each"},
+
 	{"sctp", "streams", NUMBER(2, 65535, "256"), AT(sctp.streams),
 	 .help = "streams of an association: sessions that it can carry"},
 	{"sctp", "sack_packets", NUMBER(1, 16, "4"), AT(sctp.sack_packets),
@@ -64,7 +69,9 @@ static const struct config_key keys[] = {
 	 AT(sctp.heartbeat_ms),
 	 .help = "ask silent peers so often whether they live; 0: never"},
 	{"sctp", "path_max_retrans", NUMBER(1, 20, "5"), AT(sctp.path_max_retrans),
-	 .help = "give a peer up after so many unanswered tries"},
+	 .help = "give a path to a peer up after so many unanswered tries"},
+	{"sctp", "assoc_max_retrans", NUMBER(0, 200, "0"), AT(sctp.assoc_max_retrans),
+	 .help = "give the peer up likewise; 0: path_max_retrans for each path"},
 	{"sctp", "init_ms", NUMBER(100, 600000, "5000"), AT(sctp.init_ms),
 	 .help = "give up opening an association after this time"},
 	{"sctp", "adaptation", NUMBER(0, UINT32_MAX, "1"), AT(sctp.adaptation),
@@ -127,7 +134,9 @@ enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
 _Static_assert((int)NKEYS <= (int)CONFIG_MAX_KEYS, "readers have room for every key");
 _Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order of user.gso");
 _Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
-_Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1, "order of transport");
+_Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1 &&
+		       CONFIG_TRANSPORT_KERNEL == 2,
+	       "order of transport");
 _Static_assert(LOG_LEVEL_ERR == 0 && LOG_LEVEL_WARN == 1 && LOG_LEVEL_INFO == 2 &&
 		       LOG_LEVEL_DEBUG == 3,
 	       "order of log.level");

@@ -40,7 +40,6 @@ struct config_key {
 	uint64_t min, max;
 	bool or_zero;                            /* 0 is allowed although min is more */
 	const char *choices[CONFIG_MAX_CHOICES]; /* NULL after the last */
-	const char *reserved;                    /* a choice of other builds, or NULL */
 	const char *def; /* default, as a file would say it; of a list: with ", " in between */
 	size_t offset;   /* of the member in struct config */
 	enum config_effect effect;

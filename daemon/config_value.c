@@ -257,8 +257,6 @@ static bool parse_choice(const struct config_key *k, const char *text, struct co
 			return true;
 		}
 	}
-	if (k->reserved && strcmp(text, k->reserved) == 0)
-		return refuse(k, ret_why, text, "is not part of this build");
 	return refuse(k, ret_why, text, "is unknown");
 }
 

@@ -2,13 +2,10 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "util/addr.h"
 #include "daemon/client.h"
@@ -184,10 +181,8 @@ static struct llp_config transport_config(const struct config *cfg)
 	return (struct llp_config){
 		.addrs = cfg->listen,
 		.naddrs = cfg->naddrs,
-		.udp_port = (uint16_t)cfg->user.udp_port,
 		.streams = (uint16_t)cfg->sctp.streams,
 		.adaptation = cfg->sctp.adaptation,
-		.buffer = (uint32_t)cfg->user.buffer,
 		.mtu = cfg->user.mtu,
 		.gso = (enum llp_gso)cfg->user.gso,
 		.sack_packets = cfg->sctp.sack_packets,
@@ -196,29 +191,9 @@ static struct llp_config transport_config(const struct config *cfg)
 		.rto_max_ms = cfg->sctp.rto_max_ms,
 		.heartbeat_ms = cfg->sctp.heartbeat_ms,
 		.path_max_retrans = cfg->sctp.path_max_retrans,
+		.assoc_max_retrans = cfg->sctp.assoc_max_retrans,
 		.init_ms = cfg->sctp.init_ms,
 	};
-}
-
-/* Which transport, and why. The kernel's own SCTP is only asked whether it is there. */
-static void explain_transport(struct daemon *d)
-{
-	int fd;
-
-	snprintf(d->transport, sizeof(d->transport), "user");
-	if (d->cfg.transport == CONFIG_TRANSPORT_USER) {
-		snprintf(d->transport_why, sizeof(d->transport_why), "the configuration says so");
-		return;
-	}
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
-	if (fd < 0)
-		snprintf(d->transport_why, sizeof(d->transport_why),
-			 "auto: this kernel has no SCTP (%s)", strerror(errno));
-	else
-		snprintf(d->transport_why, sizeof(d->transport_why),
-			 "auto: this build has no transport for the kernel's SCTP");
-	if (fd >= 0)
-		close(fd);
 }
 
 /* The default addresses are for a trial: where there is no IPv6, the IPv4 one will do. */
@@ -235,21 +210,82 @@ static bool drop_ipv6(struct daemon *d, int err)
 	return true;
 }
 
+static int open_user(struct daemon *d, char *ret_why, size_t len)
+{
+	struct llp_config cfg = transport_config(&d->cfg);
+
+	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
+	cfg.buffer = (uint32_t)d->cfg.user.buffer;
+	d->udp_port = cfg.udp_port;
+	d->gso = cfg.gso != LLP_GSO_OFF;
+	return llp_user_open(&cfg, &peer_events, &d->net, ret_why, len);
+}
+
+static int open_kernel(struct daemon *d, char *ret_why, size_t len)
+{
+#ifdef HAVE_LIBSCTP
+	struct llp_config cfg = transport_config(&d->cfg);
+
+	cfg.udp_port = (uint16_t)d->cfg.kernel.udp_port;
+	cfg.buffer = (uint32_t)d->cfg.kernel.buffer;
+	d->udp_port = cfg.udp_port;
+	d->gso = false;
+	return llp_kernel_open(&cfg, &peer_events, &d->net, ret_why, len);
+#else
+	(void)d;
+	snprintf(ret_why, len, "this build has no transport for the kernel's SCTP");
+	return -EOPNOTSUPP;
+#endif
+}
+
+static int open_net(struct daemon *d, const char *name,
+		    int (*open)(struct daemon *d, char *ret_why, size_t len), char *ret_why,
+		    size_t len)
+{
+	int r;
+
+	snprintf(d->transport, sizeof(d->transport), "%s", name);
+	do {
+		*ret_why = 0;
+		r = open(d, ret_why, len);
+	} while (r && drop_ipv6(d, r));
+	if (r && !*ret_why)
+		snprintf(ret_why, len, "%s", strerror(-r));
+	if (r == 0 && *ret_why)
+		log_warn("transport %s: %s", name, ret_why);
+	return r;
+}
+
+/* The kernel's own SCTP goes before ours, where there is one. */
+static int choose_net(struct daemon *d)
+{
+	uint32_t asked = d->cfg.transport;
+	char why[256];
+	int r = -1;
+
+	if (asked == CONFIG_TRANSPORT_AUTO)
+		snprintf(d->transport_why, sizeof(d->transport_why), "auto: this kernel has SCTP");
+	else
+		snprintf(d->transport_why, sizeof(d->transport_why), "the configuration says so");
+	if (asked != CONFIG_TRANSPORT_USER)
+		r = open_net(d, "kernel", open_kernel, why, sizeof(why));
+	if (r && asked == CONFIG_TRANSPORT_AUTO)
+		snprintf(d->transport_why, sizeof(d->transport_why), "auto: %.120s", why);
+	if (r && asked != CONFIG_TRANSPORT_KERNEL)
+		r = open_net(d, "user", open_user, why, sizeof(why));
+	if (r)
+		log_err("transport %s: %s", d->transport, why);
+	return r;
+}
+
 static int open_transports(struct daemon *d)
 {
 	struct llp_config cfg;
-	char why[256] = "";
 	int r;
 
-	explain_transport(d);
-	do {
-		cfg = transport_config(&d->cfg);
-		r = llp_user_open(&cfg, &peer_events, &d->net, why, sizeof(why));
-	} while (r && drop_ipv6(d, r));
-	if (r) {
-		log_err("transport user: %s", why[0] ? why : strerror(-r));
+	if (choose_net(d))
 		return -1;
-	}
+	cfg = transport_config(&d->cfg);
 	r = llp_loop_open(&cfg, &peer_events, &d->self);
 	if (r) {
 		log_err("transport loop: %s", strerror(-r));
@@ -294,19 +330,26 @@ static int make_tables(struct daemon *d)
 	return 0;
 }
 
+static void log_started(const struct daemon *d)
+{
+	const struct config *cfg = &d->cfg;
+	char text[ADDR_TEXT_MAX], port[32] = "";
+
+	if (d->udp_port)
+		snprintf(port, sizeof(port), ", UDP port %u", d->udp_port);
+	log_info("ddpsctpd %s: clients at %s, peers at %s%s%s", DAEMON_VERSION, cfg->socket.path,
+		 addr_text(&cfg->listen[0], text), cfg->naddrs > 1 ? " and more" : "", port);
+}
+
 int daemon_start(struct daemon *d, const struct config *cfg)
 {
-	char text[ADDR_TEXT_MAX];
-
 	*d = (struct daemon){.cfg = *cfg, .said = *cfg};
 	if (make_tables(d) || open_transports(d) || watch_transports(d) ||
 	    server_open(d, &d->server))
 		return -1;
 	d->now_ms = d->started_ms = loop_now_ms(d->loop);
 	d->watchdog_ms = sdnotify_watchdog_ms();
-	log_info("ddpsctpd %s: clients at %s, peers at %s%s, UDP port %u", DAEMON_VERSION,
-		 d->cfg.socket.path, addr_text(&cfg->listen[0], text),
-		 cfg->naddrs > 1 ? " and more" : "", cfg->user.udp_port);
+	log_started(d);
 	daemon_tell_status(d, "");
 	sdnotify_ready();
 	return 0;

@@ -31,6 +31,8 @@ struct daemon {
 	struct loop_watch *net_watch[LLP_MAX_FDS];
 	char transport[16]; /* name of net, and why it was chosen */
 	char transport_why[128];
+	uint16_t udp_port;        /* that it uses; 0: none */
+	bool gso;                 /* it may use UDP_SEGMENT */
 	struct stag_table *stags; /* every region and window of every client */
 
 	struct idtab clients;

@@ -115,8 +115,8 @@ static void show_status(struct show *s)
 	r->bad_crc = st.bad_crc;
 	r->bad_packets = st.bad_packets;
 	r->naddrs = d->cfg.naddrs;
-	r->udp_port = (uint16_t)d->cfg.user.udp_port;
-	r->gso = d->cfg.user.gso != LLP_GSO_OFF;
+	r->udp_port = d->udp_port;
+	r->gso = d->gso;
 	for (unsigned i = 0; i < 2 && i < d->cfg.naddrs; i++)
 		r->addr[i] = d->cfg.listen[i];
 	send_record(s);

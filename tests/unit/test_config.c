@@ -262,7 +262,7 @@ static const struct {
 	{"limits: {srqs: 0}", "1:16: limits.srqs: 0 is too small: 1 to 65535"},
 	{"limits: {mws: 65536}", "1:15: limits.mws: 65536 is too large: 1 to 65535"},
 	{"user: {gso: yes}", "1:13: user.gso: yes is unknown: auto, on or off"},
-	{"transport: kernel\n", "1:12: transport: kernel is not part of this build: auto or user"},
+	{"transport: tcp\n", "1:12: transport: tcp is unknown: auto, user or kernel"},
 	{"log: {level: loud}", "1:14: log.level: loud is unknown: error, warning, info or debug"},
 	{"socket: {mode: 0888}", "1:16: socket.mode: 0888 is not an octal number: 0000 to 0777"},
 	{"socket: {mode: 4755}", "1:16: socket.mode: 4755 is too large: 0000 to 0777"},
@@ -310,8 +310,8 @@ static const struct {
 	{"user: {colour: red}",
 	 "1:8: user.colour: unknown key: known here: udp_port gso mtu buffer"},
 	{"colour: red",
-	 "1:1: colour: unknown key: known here: transport listen socket user sctp session "
-	 "polling limits log"},
+	 "1:1: colour: unknown key: known here: transport listen socket user kernel sctp "
+	 "session polling limits log"},
 	{"log: {level: info, level: info}", "1:20: log.level: given twice, first in line 1"},
 	{"log: {level: info}\nuser: {}\nlog: {}\n", "3:1: log: given twice, first in line 1"},
 	{"? [a]\n: 1\n", "1:3: a key must be a word"},
