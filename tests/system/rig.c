@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/system/posted.h"
+
 /* ---- checks ---- */
 
 void ok(const char *fmt, ...)
@@ -211,6 +213,8 @@ void session_ask(struct session *s, struct end *a, struct end *b, const char *ad
 		 const struct how *how)
 {
 	*s = (struct session){.end = {a, b}};
+	s->number = posted_session(a->socket, b->socket, how ? how->ask : NULL,
+				   how ? &how->init[0] : NULL);
 	MUST(ddp_create_id(a->ctx, NULL, &s->id[0]));
 	session_make_qp(s, 0, how);
 	MUST(ddp_connect_name(s->id[0], address, b->port, how ? how->ask : NULL));
@@ -272,6 +276,7 @@ void session_close(struct session *s, int side)
 
 void session_broken(struct session *s, int refuses, uint16_t term)
 {
+	posted_refusal(s->number, refuses, term);
 	over(s, refuses, EPROTO, term);
 	over(s, !refuses, EREMOTEIO, term);
 	session_free(s);
@@ -280,6 +285,7 @@ void session_broken(struct session *s, int refuses, uint16_t term)
 void session_post(const struct session *s, int side, struct ddp_send_wr wr)
 {
 	wr.send_flags |= DDP_SEND_SIGNALED;
+	posted_work(s->number, side, &wr);
 	MUST(ddp_post_send(s->qp[side], &wr, NULL));
 }
 

@@ -95,6 +95,7 @@ struct session {
 	struct end *end[2];
 	struct ddp_id *id[2];
 	struct ddp_qp *qp[2];
+	unsigned number; /* of posted_session() */
 };
 
 /* One side's queue pair, and the beginning of the session; both steps of session_open(). */

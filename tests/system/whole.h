@@ -25,7 +25,8 @@ void whole_immediate(struct whole *w);
 /* whole_atomics.c */
 void whole_atomics(struct whole *w);
 void whole_sum(struct whole *w);
-/* Another process's share of the sum; its exit status. Arguments: SOCKET ADDRESS PORT ROUNDS */
+/* Another process's share of the sum; its exit status. Arguments: SOCKET ADDRESS PORT ROUNDS
+ * NUMBER-OF-THE-SESSION */
 int whole_adder(char **argv);
 /* whole_windows.c */
 void whole_windows_1(struct whole *w);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/lib/row.h"
+#include "tests/system/posted.h"
 #include "tests/system/whole.h"
 
 static uint64_t *cell(const struct end *e, unsigned i)
@@ -114,19 +115,16 @@ struct place {
 	uint32_t rkey;
 };
 
-static pid_t start_adder(struct whole *w, const char *socket)
+static pid_t start_adder(struct whole *w, const char *socket, unsigned number)
 {
-	char port[8], rounds[8], *const argv[] = {"whole",
-						  "add",
-						  (char *)socket,
-						  (char *)w->address,
-						  port,
-						  rounds,
-						  NULL};
+	char port[8], rounds[8], session[12];
+	char *const argv[] = {"whole", "add",  (char *)socket, (char *)w->address,
+			      port,    rounds, session,        NULL};
 	pid_t pid;
 
 	snprintf(port, sizeof(port), "%u", w->b.port);
 	snprintf(rounds, sizeof(rounds), "%d", ROUNDS);
+	snprintf(session, sizeof(session), "%u", number);
 	pid = MUST(fork());
 	if (pid == 0) {
 		execv("/proc/self/exe", argv);
@@ -149,12 +147,12 @@ static pid_t start_local(const struct whole *w)
 }
 
 /* The owner's side of an adder's session. */
-static void admit(struct whole *w, struct session *s)
+static void admit(struct whole *w, struct session *s, unsigned number)
 {
 	struct place place = {w->b.mr->iova, w->b.mr->rkey};
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
 
-	*s = (struct session){.end = {NULL, &w->b}};
+	*s = (struct session){.end = {NULL, &w->b}, .number = number};
 	ddp_ack_cm_event(session_request(s));
 	session_make_qp(s, 1, NULL);
 	param.private_data = &place;
@@ -179,8 +177,11 @@ void whole_sum(struct whole *w)
 
 	*cell(&w->b, 8) = *cell(&w->b, 9) = 0;
 	for (int i = 0; i < ADDERS; i++) {
-		pid[i] = start_adder(w, i % 2 ? w->b.socket : w->a.socket);
-		admit(w, &s[i]);
+		const char *socket = i % 2 ? w->b.socket : w->a.socket;
+		unsigned number = posted_session(socket, w->b.socket, NULL, NULL);
+
+		pid[i] = start_adder(w, socket, number);
+		admit(w, &s[i], number);
 	}
 	local = start_local(w);
 	for (int i = 0; i < ADDERS; i++)
@@ -204,17 +205,17 @@ void whole_sum(struct whole *w)
 
 /* ---- one of the many ---- */
 
-static struct ddp_wc run(struct end *e, struct ddp_qp *qp, struct ddp_send_wr wr)
+static struct ddp_wc run(const struct session *s, struct ddp_send_wr wr)
 {
-	wr.send_flags = DDP_SEND_SIGNALED;
-	MUST(ddp_post_send(qp, &wr, NULL));
-	return end_done(
-		e, wr.opcode == DDP_WR_ATOMIC_FETCH_AND_ADD ? DDP_WC_FETCH_ADD : DDP_WC_CMP_SWAP,
-		DDP_WC_SUCCESS);
+	session_post(s, 0, wr);
+	return end_done(s->end[0],
+			wr.opcode == DDP_WR_ATOMIC_FETCH_AND_ADD ? DDP_WC_FETCH_ADD
+								 : DDP_WC_CMP_SWAP,
+			DDP_WC_SUCCESS);
 }
 
 /* FetchAdd of 1 to one cell, and to the next one the same by CmpSwap. */
-static void add(struct end *e, struct ddp_qp *qp, struct place p, int rounds)
+static void add(const struct session *s, struct place p, int rounds)
 {
 	struct ddp_send_wr fetch = {.opcode = DDP_WR_ATOMIC_FETCH_AND_ADD,
 				    .rdma = {p.iova + 64, p.rkey}};
@@ -225,14 +226,14 @@ static void add(struct end *e, struct ddp_qp *qp, struct place p, int rounds)
 	fetch.atomic.compare_add = 1;
 	swap.atomic.swap = 1;
 	for (int i = 0; i < rounds; i++) {
-		uint64_t old = run(e, qp, fetch).imm_data;
+		uint64_t old = run(s, fetch).imm_data;
 
 		if (i > 0 && old <= last)
 			fail("the sum went from %" PRIu64 " to %" PRIu64, last, old);
 		last = old;
 	}
 	for (int left = rounds / 4; left > 0;) {
-		uint64_t old = run(e, qp, swap).imm_data;
+		uint64_t old = run(s, swap).imm_data;
 
 		left -= old == swap.atomic.compare_add;
 		swap.atomic.compare_add = old == swap.atomic.compare_add ? swap.atomic.swap : old;
@@ -250,6 +251,7 @@ int whole_adder(char **argv)
 	alarm(60);
 	end_open(&e, "adder", argv[0]);
 	s.end[0] = &e;
+	s.number = (unsigned)atoi(argv[4]);
 	MUST(ddp_create_id(e.ctx, NULL, &s.id[0]));
 	session_make_qp(&s, 0, NULL);
 	session_recv(&s, 0, 0, 0);
@@ -260,7 +262,7 @@ int whole_adder(char **argv)
 	memcpy(&place, ev->private_data, sizeof(place));
 	ddp_ack_cm_event(ev);
 	end_done(&e, DDP_WC_RECV, DDP_WC_SUCCESS);
-	add(&e, s.qp[0], place, atoi(argv[3]));
+	add(&s, place, atoi(argv[3]));
 	MUST(ddp_disconnect(s.id[0]));
 	end_expect(&e, DDP_CM_DISCONNECTED);
 	session_free(&s);
