@@ -1,14 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges what tests/system/whole sends, as tshark dissects it: PDML on standard input, rows and counts to
-standard output. Headers are Wireshark's view; DDP-SSNs, control messages, lengths and what Wireshark has no
-field for (the 8 octets of Immediate Data, messages of raw queue pairs) are that of ddp_sctp.lua."""
+"""Judges a capture of what two daemons send each other, as tshark dissects it: rows and counts to standard output.
+Headers are Wireshark's view; DDP-SSNs, session control, lengths, Immediate Data and the copies in a Terminate are that of
+etc/wireshark/ddp_sctp.lua.
+
+Usage: capture.py DDP_SCTP.LUA CAPTURE TRANSPORT LOG ping
+       capture.py DDP_SCTP.LUA CAPTURE TRANSPORT LOG whole LEDGER
+  ping     of ddping: no enhanced sessions, no errors
+  whole    of tests/system/whole; LEDGER has what its programs posted (posted.h)"""
 import collections
+import itertools
 import sys
-import xml.etree.ElementTree as ET
+
+import pdml
 
 INITIATE, ACCEPT, REJECT, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = range(1, 8)
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERM, IMM, IMM_SE, ATOMIC, ATOMIC_RSP = range(12)
+DATA, INIT, INIT_ACK = range(3)
+# What is posted, in the order of enum ddp_wr_opcode.
+(WR_SEND, WR_SEND_INV, WR_WRITE, WR_READ, WR_IMM, WR_ADD, WR_SWAP, WR_BIND, WR_LOCAL_INV, WR_MASKED_ADD,
+ WR_MASKED_SWAP) = range(11)
 
 TAGGED = {WRITE, READ_RESPONSE}
 QUEUE = {READ_REQUEST: 1, SEND: 0, SEND_INV: 0, SEND_SE: 0, SEND_SE_INV: 0, TERM: 2, IMM: 0, IMM_SE: 0, ATOMIC: 1,
@@ -21,77 +32,52 @@ def must(holds, *words):
         sys.exit('FAILED: ' + ' '.join(map(str, words)))
 
 
-class Message:
-    """One DATA chunk, and what is in it: numbers by the name of their field."""
-
-    def __init__(self, frame, path, chunk):
-        self.frame, self.path = frame, path
-        self.fields = number_fields(chunk)
-        self.tsn, self.sid = self['sctp.data_tsn_raw'], self['sctp.data_sid']
-
-    def add(self, proto):
-        self.fields.update(number_fields(proto))
-        for f in proto.iter('field'):
-            if f.get('name') in ('ddp_sctp.octets', 'ddp_session.private'):
-                self.fields[f.get('name')] = bytes.fromhex(f.get('value'))
-            elif f.get('name') == 'ddp_sctp.len':
-                self.fields['ddp_sctp.len'] = int(f.get('size'))
-
-    def __getitem__(self, name):
-        must(name in self.fields, f'frame {self.frame}: no {name}')
-        return self.fields[name]
-
-    def has(self, name):
-        return name in self.fields
-
-    def __str__(self):
-        return f'frame {self.frame}, stream {self.sid}'
+def row(ids, words):
+    print(f'row {ids}: {words}')
 
 
-def number_fields(element):
-    return {f.get('name'): int(f.get('value'), 16) for f in element.iter('field')
-            if f.get('value') and len(f.get('value')) <= 16 and f.get('name')}
+# ---- packets ----------------------------------------------------------------------------------
 
 
-def chunks_of(sctp):
-    for c in sctp:
-        if any(f.get('name') == 'sctp.data_tsn_raw' for f in c):
-            yield c
+def check_checksums(packets, transport):
+    """A device that computes checksums itself, as the loopback device does for the kernel, leaves 0 in what we see."""
+    computed = [p for p in packets if transport != 'kernel' or p.checksum]
+    for p in computed:
+        must(p.checksum_status == 1, f'frame {p.frame}: wrong checksum', hex(p.checksum))
+    if len(computed) == len(packets):
+        row('5041-3-07', 'every packet has the right CRC32c')
+    else:
+        print(f'{len(computed)} of {len(packets)} packets have a checksum, the right one')
 
 
-def read_packet(packet, seen):
-    frame = path = None
-    chunks, contents = [], []
-    for proto in packet:
-        name = proto.get('name')
-        if name == 'geninfo':
-            frame = int(proto.find("field[@name='num']").get('show'))
-        elif name == 'ip':
-            hosts = [proto.find(f"field[@name='ip.{e}']").get('show') for e in ('src', 'dst')]
-        elif name == 'sctp':
-            ports = [int(proto.find(f"field[@name='sctp.{e}port']").get('show')) for e in ('src', 'dst')]
-            path = tuple(zip(hosts, ports))
-            chunks += [Message(frame, path, c) for c in chunks_of(proto)]
-        elif name in ('ddp_sctp', 'ddp_session'):
-            contents.append([proto])
-        elif name == 'iwarp_ddp_rdmap':
-            contents[-1].append(proto)
-    new = [c for c in chunks if (c.path, c.tsn) not in seen]
-    # What is sent again may or may not be dissected again.
-    for chunk, protos in zip(chunks if len(contents) == len(chunks) else new, contents, strict=True):
-        for p in protos:
-            chunk.add(p)
-    seen.update((c.path, c.tsn) for c in new)
-    return new
+def check_packets(packets, transport):
+    check_checksums(packets, transport)
+    for p in packets:
+        wrong = [text for severity, name, text in p.experts
+                 if name.startswith('ddp_sctp.') or severity >= pdml.ERROR and name != 'sctp.checksum_bad.expert']
+        must(not p.malformed and not wrong, f'frame {p.frame}: malformed', wrong)
+    hosts = {tuple(host for host, _ in p.path) for p in packets}
+    must(len(hosts) == 2, 'pairs of source and destination:', hosts)
+    row('5043-7.2-04', 'one source and one destination each way, although both daemons have two addresses')
+    for kind in INIT, INIT_ACK:
+        seen = {(tuple(p.indications), p.adaptation) for p in packets if kind in p.types}
+        must(seen == {((1,), 1)}, 'adaptation indications in chunks of type', kind, seen)
+    row('5043-5.1-01 5043-11.1-01', 'the indication is 1 in INIT and in INIT ACK')
+    must(not any(p.indications for p in packets if not {INIT, INIT_ACK} & set(p.types)), 'an indication elsewhere')
+    row('5061-4.2.6-01', 'the indication is in no other chunk')
 
 
-def read_messages(file):
-    seen, messages = set(), []
-    for _, element in ET.iterparse(file):
-        if element.tag == 'packet':
-            messages += read_packet(element, seen)
-            element.clear()
-    return messages
+def check_chunks(messages):
+    must({m['sctp.data_payload_proto_id'] for m in messages} == {16, 17}, 'other payload protocols')
+    row('5043-5.1-02 5043-5.2-01', 'payload protocols 16 and 17 and no other')
+    for m in messages:
+        must(m['sctp.data_u_bit'] and m['sctp.data_b_bit'] and m['sctp.data_e_bit'], m, 'is ordered or in pieces')
+    row('5043-8-03 5043-9-04 5043-10-01', 'all DATA unordered and in one piece')
+    for m in messages:
+        control = m['sctp.data_payload_proto_id'] == 17
+        must(m.layers == ['ddp_sctp'] if control else m.layers == ['ddp_sctp', 'iwarp_ddp_rdmap'], m, m.layers)
+        must(control == ('ddp_sctp.function' in m), m, 'function')
+    row('5043-4-01', 'one DDP header in each message, one message for each segment')
 
 
 # ---- sessions ---------------------------------------------------------------------------------
@@ -103,18 +89,18 @@ class Session:
 
     @property
     def raw(self):
-        return self.half[0][0].fields.get('ddp_session.private') == b'raw'
+        return self.half[0][0].get('ddp_sctp.private') == b'raw'
 
 
 def function(m):
-    return m.fields.get('ddp_session.function')
+    return m.get('ddp_sctp.function')
 
 
 def split(stream):
     """Messages of one stream and direction, by session."""
     sessions = []
     for m in stream:
-        ssn = m['ddp_session.ssn'] if m.has('ddp_session.ssn') else m['ddp_sctp.ssn']
+        ssn = m['ddp_sctp.ssn']
         if ssn == 0 and function(m):
             sessions.append([])
         must(sessions and ssn == len(sessions[-1]), m, 'DDP-SSN', ssn)
@@ -166,7 +152,12 @@ def opcode(m):
 
 
 def payload(m):
-    return m['ddp_sctp.len'] - (14 if m['iwarp_ddp.tagged_flag'] else 18)
+    return m['ddp_sctp.payload_length']
+
+
+def invalidated(m):
+    """The Invalidate STag, or what is in its place."""
+    return int.from_bytes(m['iwarp_ddp.rsvdulp'][1:], 'big')
 
 
 def whole_messages(half):
@@ -185,8 +176,7 @@ def whole_messages(half):
 
 def check_offsets(segments, start):
     for m in segments:
-        must(m['iwarp_ddp.tagged_offset' if 'iwarp_ddp.tagged_offset' in m.fields else 'iwarp_ddp.mo'] == start, m,
-             'offset')
+        must(m['iwarp_ddp.tagged_offset' if m['iwarp_ddp.tagged_flag'] else 'iwarp_ddp.mo'] == start, m, 'offset')
         start += payload(m)
 
 
@@ -209,9 +199,8 @@ def check_message(segments, msns, counts):
     for m in segments:
         must(m['iwarp_ddp.qn'] == QUEUE[op], m, 'QN of opcode', op)
         must(m['iwarp_ddp.msn'] == msns[QUEUE[op]], m, 'MSN', m['iwarp_ddp.msn'], 'for', msns[QUEUE[op]])
-        stag = int.from_bytes(m['ddp_sctp.octets'][2:6], 'big')
-        must(bool(stag) == invalidates, m, 'Invalidate STag of opcode', op)
-        must(m.fields.get('iwarp_rdma.inval_stag', 0) == stag, m, 'the Invalidate STag that Wireshark sees')
+        must(bool(invalidated(m)) == invalidates, m, 'Invalidate STag of opcode', op)
+        must(m.get('iwarp_rdma.inval_stag', 0) == invalidated(m), m, 'the Invalidate STag that Wireshark sees')
     check_offsets(segments, 0)
     must(op not in LENGTH or size == LENGTH[op], first, 'opcode', op, 'with', size, 'octets')
 
@@ -244,18 +233,11 @@ def check_answers(asks, answers):
     must(failed or len(responses) == len(requests), 'requests without a response')
 
 
-def check_immediate(segments):
-    m = segments[0]
-    if opcode(m) in (IMM, IMM_SE):
-        number = int.from_bytes(m['ddp_sctp.octets'][18:], 'big')
-        must(number in (0, 0x0123456789abcdef), m, 'Immediate Data', hex(number))
-
-
 # ---- RFC 6581 ---------------------------------------------------------------------------------
 
 
 def words(m):
-    return tuple(m['ddp_session.' + k] for k in ('a', 'b', 'c', 'd', 'ird', 'ord'))
+    return tuple(m['ddp_sctp.' + k] for k in ('p2p', 'rtr.send', 'rtr.write', 'rtr.read', 'ird', 'ord'))
 
 
 def check_first(s):
@@ -289,45 +271,199 @@ def check_enhanced(sessions):
     must({(7, 5), (2, 1), (0, 0), (0x3fff, 0x3fff), (4, 0x3fff)} <= asked, 'depths', asked)
     (reject,) = (s.half[1][0] for s in enhanced if function(s.half[1][0]) == E_REJECT)
     must(words(reject)[4:] == (3, 2), 'depths of the Enhanced Reject', words(reject))
-    must(len(reject['ddp_session.private']) == 512, 'length of its private data')
+    must(reject['ddp_sctp.private_length'] == 508, 'length of its private data')
+
+
+# ---- what was posted --------------------------------------------------------------------------
+
+
+class Asked:
+    """A session that a program asked for, and what was posted on both sides."""
+
+    def __init__(self, line):
+        self.line, self.work, self.refusal = line, ([], []), None
+
+    def number(self, name):
+        return int(self.line[name])
+
+
+def read_ledger(path):
+    """The sessions between two daemons, in the order in which they were asked for."""
+    asked = {}
+    with open(path, encoding='ascii') as f:
+        for text in f:
+            kind, *pairs = text.split()
+            line = dict(p.split('=') for p in pairs)
+            if kind == 'session':
+                asked[line['number']] = Asked(line)
+            elif kind == 'work':
+                line = {k: int(v) for k, v in line.items()}
+                asked[str(line['number'])].work[line['side']].append(line)
+            else:
+                asked[line['number']].refusal = int(line['side']), int(line['term'])
+    return [a for a in asked.values() if a.line['from'] != a.line['to']]
+
+
+def check_ask(asked, m):
+    must((m.get('ddp_sctp.private') or b'').hex() == asked.line['private'], m, 'private data')
+    must((function(m) == E_INITIATE) == ('ird' in asked.line), m, 'function', function(m))
+    if 'ird' in asked.line:
+        want = tuple(asked.number(k) for k in ('p2p', 'send', 'write', 'read', 'ird', 'ord'))
+        must(words(m) == want, m, 'asks for', words(m), 'instead of', want)
+
+
+def atomic_of(w):
+    """Operation, data, mask, compared data and mask, as RFC 7306 5.2.1 has them."""
+    if w['opcode'] in (WR_ADD, WR_MASKED_ADD):
+        return 0, w['compare_add'], w['add_mask'] if w['opcode'] == WR_MASKED_ADD else 0
+    full, masked = 2**64 - 1, w['opcode'] == WR_MASKED_SWAP
+    return (2, w['swap'], w['swap_mask'] if masked else full, w['compare_add'],
+            w['compare_mask'] if masked else full)
+
+
+def posted(w):
+    """What a request of the program must look like, for seen()."""
+    op = w['opcode']
+    if op == WR_SEND:
+        return SEND_SE if w['solicited'] else SEND, 0, w['length']
+    if op == WR_SEND_INV:
+        return SEND_SE_INV if w['solicited'] else SEND_INV, w['invalidate'], w['length']
+    if op == WR_WRITE:
+        return WRITE, w['stag'], w['to'], w['length']
+    if op == WR_READ:
+        return READ_REQUEST, w['sink_stag'], w['sink_to'], w['length'], w['stag'], w['to']
+    if op == WR_IMM:
+        return IMM_SE if w['solicited'] else IMM, w['immediate']
+    return ATOMIC, w['stag'], w['to'], *atomic_of(w)
+
+
+def seen(segments):
+    """What a message looks like."""
+    first = segments[0]
+    op, size = opcode(first), sum(map(payload, segments))
+    rdma = [first.get('iwarp_rdma.' + k) for k in ('sinkstag', 'sinkto', 'rdmardsz', 'srcstag', 'srcto')]
+    atomic = {k: first.get('iwarp_rdma.atomic.' + k) for k in
+              ('opcode', 'remote_stag', 'remote_tagged_offset', 'add_data', 'add_mask', 'swap_data', 'swap_mask',
+               'compare_data', 'compare_mask')}
+    if op == WRITE:
+        return op, first['iwarp_ddp.stag'], first['iwarp_ddp.tagged_offset'], size
+    if op == READ_REQUEST:
+        return op, *rdma
+    if op in (IMM, IMM_SE):
+        return op, first['ddp_sctp.immediate']
+    if op == ATOMIC:
+        kind = ('add_data', 'add_mask') if atomic['opcode'] == 0 else ('swap_data', 'swap_mask', 'compare_data', 'compare_mask')
+        return op, atomic['remote_stag'], atomic['remote_tagged_offset'], atomic['opcode'], *(atomic[k] for k in kind)
+    return op, invalidated(first), size
+
+
+def raw_posted(w):
+    if w['opcode'] == WR_SEND:
+        return w['qn'], w['rsvd'], w['length']
+    return w['stag'], w['to'], w['rsvd'], w['length']
+
+
+def raw_seen(segments):
+    first, size = segments[0], sum(map(payload, segments))
+    if not first['iwarp_ddp.tagged_flag']:
+        return first['iwarp_ddp.qn'], int.from_bytes(first['iwarp_ddp.rsvdulp'], 'big'), size
+    rsvd = first['iwarp_rdma.version'] << 6 | first['iwarp_rdma.rsv'] << 4 | opcode(first)
+    return first['iwarp_ddp.stag'], first['iwarp_ddp.tagged_offset'], rsvd, size
+
+
+def check_work(work, messages, see, expect, short):
+    """Messages are what was posted, in its order; short: the last ones may have been flushed."""
+    work = [w for w in work if w['opcode'] not in (WR_BIND, WR_LOCAL_INV)]
+    for m, w in itertools.zip_longest(messages, work):
+        must(w is not None, m and m[0], 'was not posted')
+        must(m is not None or short, 'posted, but not sent:', w)
+        if m is None:
+            return
+        must(see(m) == expect(w), m[0], 'is', see(m), 'and was posted as', expect(w))
+
+
+def own_work(half, messages):
+    """Without answers, Terminates, and the first message of a session from peer to peer."""
+    own = [m for m in messages if opcode(m[0]) not in (READ_RESPONSE, ATOMIC_RSP, TERM)]
+    return own[1:] if half[0].get('ddp_sctp.p2p') and function(half[0]) == E_INITIATE else own
+
+
+def header(m):
+    """The DDP header of a segment, put together again."""
+    rdmap = m['iwarp_rdma.version'] << 6 | m['iwarp_rdma.rsv'] << 4 | opcode(m)
+    flags = m['iwarp_ddp.tagged_flag'] << 7 | m['iwarp_ddp.last_flag'] << 6 | m['iwarp_ddp.rsvd'] << 2 | m['iwarp_ddp.dv']
+    if m['iwarp_ddp.tagged_flag']:
+        return (bytes((flags, rdmap)) + m['iwarp_ddp.stag'].to_bytes(4, 'big') +
+                m['iwarp_ddp.tagged_offset'].to_bytes(8, 'big'))
+    return bytes((flags,)) + m['iwarp_ddp.rsvdulp'] + b''.join(m['iwarp_ddp.' + k].to_bytes(4, 'big') for k in
+                                                              ('qn', 'msn', 'mo'))
+
+
+def read_request(m):
+    sizes = {'sinkstag': 4, 'sinkto': 8, 'rdmardsz': 4, 'srcstag': 4, 'srcto': 8}
+    return b''.join(m['iwarp_rdma.' + k].to_bytes(n, 'big') for k, n in sizes.items())
+
+
+def check_refusal(asked, session, halves):
+    """The RDMAP Terminate: from the side that refuses, with its code, and with the header of a segment that came."""
+    terms = [(side, m[0]) for side, half in enumerate(halves) for m in half if opcode(m[0]) == TERM]
+    codes = [(side, t['ddp_sctp.term']) for side, t in terms]
+    must(codes == ([asked.refusal] if asked.refusal else []), session.half[0][0], 'sides and codes of Terminates:', codes,
+         'expected:', asked.refusal)
+    for side, t in terms:
+        must('ddp_sctp.term.ddp_header' in t, t, 'names no segment')
+        blamed = [m for m in session.half[not side] if not function(m) and m['ddp_sctp.length'] ==
+                  t['ddp_sctp.term.segment_length'] and header(m) == t['ddp_sctp.term.ddp_header']]
+        must(blamed, t, 'has the header of no segment that came')
+        copy = t.get('ddp_sctp.term.read_request')
+        must(copy is None or copy == read_request(blamed[0]), t, 'has another Read Request than came')
+    return len(terms)
 
 
 # ---- all of it --------------------------------------------------------------------------------
 
 
-def row(ids, words):
-    print(f'row {ids}: {words}')
+def check_rdmap(asked, session, counts):
+    halves = [check_half(h, counts) for h in session.half]
+    check_answers(*halves)
+    check_answers(*halves[::-1])
+    refused = check_refusal(asked, session, halves)
+    for work, half, messages in zip(asked.work, session.half, halves):
+        check_work(work, own_work(half, messages), seen, posted, bool(refused))
+    return refused
 
 
-def check_raw(sessions):
+def check_raw(asked, session):
     """Messages of raw queue pairs: their headers are DDP's, and RsvdULP is the program's."""
-    octets = [m['ddp_sctp.octets'] for s in sessions for h in s.half for m in h if not function(m)]
-    must({o[0] & 3 for o in octets} == {1}, 'DDP versions of raw sessions')
-    untagged = {(o[1:6].hex(), int.from_bytes(o[6:10], 'big')) for o in octets if not o[0] & 0x80}
-    must({(f'{0x89abcdef01 + q:010x}', q) for q in range(3)} <= untagged, 'RsvdULP and queues', untagged)
-    must({o[1] for o in octets if o[0] & 0x80} == {0x7f, 0x95}, 'RsvdULP of tagged messages')
+    for work, half in zip(asked.work, session.half):
+        messages = whole_messages(half)
+        for segments in messages:
+            for m in segments:
+                must(m['iwarp_ddp.dv'] == 1, m, 'DDP version')
+                must(raw_seen([m])[-2] == raw_seen(segments)[-2], m, 'RsvdULP changes')
+            check_offsets(segments, segments[0]['iwarp_ddp.tagged_offset'] if segments[0]['iwarp_ddp.tagged_flag'] else 0)
+        check_work(work, messages, raw_seen, raw_posted, True)
 
 
-def main():
-    messages = read_messages(sys.stdin.buffer)
+def judge_whole(messages, ledger):
     sessions, counts, functions = sessions_of(messages), collections.Counter(), collections.Counter()
     for m in messages:
         functions[function(m)] += 1
     for s in sessions:
         check_pattern(s)
     row('5043-6-02 5043-6.1-01 5043-6.1-03', 'DDP-SSNs from 0 on without gaps, each session in one of the patterns')
-    raw = [s for s in sessions if s.raw]
-    must(len(raw) == 3, len(raw), 'raw sessions')
-    check_raw(raw)
-    row('5041-4.2-02 5041-4.2-04', 'RsvdULP of raw messages is that of the program in all segments')
-    for s in sessions:
+    asked, refused = read_ledger(ledger), 0
+    sessions.sort(key=lambda s: s.half[0][0].frame)
+    must(len(asked) == len(sessions), len(sessions), 'sessions, asked for:', len(asked))
+    must(sum(s.raw for s in sessions) == 3, 'raw sessions')
+    for a, s in zip(asked, sessions):
+        check_ask(a, s.half[0][0])
+        must(a.number('raw') == s.raw, s.half[0][0], 'raw or not')
         if s.raw:
-            continue
-        halves = [check_half(h, counts) for h in s.half]
-        check_answers(*halves)
-        check_answers(*halves[::-1])
-        for segments in halves[0] + halves[1]:
-            check_immediate(segments)
+            check_raw(a, s)
+        else:
+            refused += check_rdmap(a, s, counts)
+    row('5041-4.2-02 5041-4.2-04', 'RsvdULP of raw messages is that of the program in all segments')
     must(set(counts) == set(range(12)), 'opcodes', counts)
     row('5040-4.1-01 5040-4.1-02 5040-4.1-03 5040-4.1-04 5040-4.1-05',
         'every opcode with its T, QN, MSN, offsets and Invalidate STag')
@@ -337,7 +473,40 @@ def main():
     check_enhanced(sessions)
     row('6581-7-01 6581-9-01 6581-9-02 6581-9.2-01 6581-9.2-04 6581-9.2-09 6581-9.2-11 6581-5-01',
         'functions 5 to 7 with their words, and the first message that they agree on')
-    print(f'{len(messages)} messages, {len(sessions)} sessions; opcodes', *(f'{o:x}:{n}' for o, n in sorted(counts.items())))
+    print(f'{len(messages)} messages as posted, {len(sessions)} sessions, {refused} RDMAP Terminates; opcodes',
+          *(f'{o:x}:{n}' for o, n in sorted(counts.items())))
+
+
+def judge_ping(packets, messages):
+    must(len(packets) >= 60, 'only', len(packets), 'packets')
+    must(not any(function(m) == TERMINATE and m['ddp_sctp.private_length'] for m in messages), 'a talkative Terminate')
+    row('5043-5.2.3-05', 'no Terminate with private data')
+    must({function(m) for m in messages} == {None, INITIATE, ACCEPT, TERMINATE}, 'functions')
+    row('6581-10-03', 'no enhanced message where nobody asked for one')
+    control = [(function(m), m['ddp_sctp.ssn']) for m in messages if function(m)]
+    must(control[:2] == [(INITIATE, 0), (ACCEPT, 0)], 'the first control messages and their DDP-SSNs are', control[:2])
+    row('5043-6.2-01', 'an Initiate, answered by an Accept')
+    counts = collections.Counter()
+    for s in sessions_of(messages):
+        check_pattern(s)
+        halves = [check_half(h, counts) for h in s.half]
+        check_answers(*halves)
+        check_answers(*halves[::-1])
+    must({WRITE, READ_REQUEST, READ_RESPONSE, SEND} <= set(counts), 'opcodes', counts)
+    print(f'{len(messages)} messages; opcodes', *(f'{o:x}:{n}' for o, n in sorted(counts.items())))
+
+
+def main():
+    lua, capture, transport, log, kind, *ledger = sys.argv[1:]
+    packets, taken = list(pdml.read_packets(lua, capture, log)), set()
+    check_packets(packets, transport)
+    messages = [m for p in packets for m in p.new_messages(taken)]
+    check_chunks(messages)
+    if kind == 'ping':
+        judge_ping(packets, messages)
+    else:
+        judge_whole(messages, *ledger)
+    print(f'{len(packets)} packets of {kind}, no malformed one')
 
 
 main()
