@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Throughput of the transport `user` alone, between two processes on loopback: the figure
- * that the datapath is measured against. The parent sends, a forked child receives and
- * counts. A message above the largest chunk travels as several of nearly equal size.
+ * Throughput of a transport alone, between two processes on loopback: the figure that the
+ * datapath is measured against. The parent sends, a forked child receives and counts. A
+ * message above the largest chunk travels as several of nearly equal size.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static struct {
 	uint32_t size, mtu, buffer;
 	unsigned seconds, sack_packets, sack_ms, port;
 	enum llp_gso gso;
-	bool json, verbose, v6;
+	bool kernel, json, verbose, v6;
 } opt = {.size = 65536,
 	 .buffer = 1 << 20,
 	 .seconds = 3,
@@ -124,13 +124,22 @@ static void address(const char *v4, const char *v6, uint16_t port, struct sockad
 	}
 }
 
+static int open_transport(const struct llp_config *cfg, char *why, size_t len)
+{
+#ifdef HAVE_LIBSCTP
+	if (opt.kernel)
+		return llp_kernel_open(cfg, &events, &me.llp, why, len);
+#endif
+	return llp_user_open(cfg, &events, &me.llp, why, len);
+}
+
 static void open_side(const char *v4)
 {
 	struct sockaddr_storage a;
 	struct llp_config cfg = {
 		.addrs = &a,
 		.naddrs = 1,
-		.udp_port = (uint16_t)opt.port,
+		.udp_port = opt.kernel ? 0 : (uint16_t)opt.port,
 		.streams = STREAMS,
 		.adaptation = 1,
 		.buffer = opt.buffer,
@@ -146,7 +155,7 @@ static void open_side(const char *v4)
 	char why[256];
 
 	address(v4, "::1", 0, &a);
-	if (llp_user_open(&cfg, &events, &me.llp, why, sizeof(why)) < 0) {
+	if (open_transport(&cfg, why, sizeof(why)) < 0) {
 		fprintf(stderr, "llp_raw: %s\n", why);
 		exit(1);
 	}
@@ -190,6 +199,23 @@ static bool turn(void)
 	return any;
 }
 
+/* The kernel works on while we wait, usrsctp only when it is called. */
+static void idle(void)
+{
+	struct pollfd p[LLP_MAX_FDS];
+	int fds[LLP_MAX_FDS];
+	unsigned n;
+
+	if (!opt.kernel) {
+		sched_yield();
+		return;
+	}
+	n = llp_fds(me.llp, fds);
+	for (unsigned i = 0; i < n; i++)
+		p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+	(void)poll(p, n, 10);
+}
+
 static void print_stats(const char *who)
 {
 	struct llp_stats s;
@@ -223,7 +249,7 @@ static void receive(int out)
 		exit(1);
 	while (!me.down) {
 		if (!turn())
-			sched_yield();
+			idle();
 		llp_flush(me.llp);
 	}
 	count[0] = me.bytes;
@@ -247,7 +273,7 @@ static double send_for(uint32_t *ret_chunk)
 	while (!me.up && !me.down) {
 		turn();
 		llp_flush(me.llp);
-		sched_yield();
+		idle();
 	}
 	if (me.down)
 		exit(1);
@@ -264,14 +290,14 @@ static double send_for(uint32_t *ret_chunk)
 		send_some(head, body, *ret_chunk, &total);
 		llp_flush(me.llp);
 		if (!any && me.full)
-			sched_yield();
+			idle();
 	}
 	if (opt.verbose)
 		print_stats("sender");
 	llp_shutdown(me.conn);
 	while (!me.down) {
 		if (!turn())
-			sched_yield();
+			idle();
 		llp_flush(me.llp);
 	}
 	return (double)(now_us() - start) / 1e6;
@@ -279,8 +305,9 @@ static double send_for(uint32_t *ret_chunk)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: llp_raw [-s bytes] [-m mtu] [-t seconds] [-b buffer] [-k packets] "
-			"[-d ms] [-p udp port] [-g auto|on|off] [-6] [-v] [-j]\n");
+	fprintf(stderr,
+		"usage: llp_raw [-K] [-s bytes] [-m mtu] [-t seconds] [-b buffer] [-k packets] "
+		"[-d ms] [-p udp port] [-g auto|on|off] [-6] [-v] [-j]\n");
 	exit(2);
 }
 
@@ -288,10 +315,13 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:m:t:b:k:d:p:g:6vj")) != -1) {
+	while ((c = getopt(argc, argv, "Ks:m:t:b:k:d:p:g:6vj")) != -1) {
 		unsigned long v = optarg ? strtoul(optarg, NULL, 0) : 0;
 
 		switch (c) {
+		case 'K':
+			opt.kernel = true;
+			break;
 		case 's':
 			opt.size = (uint32_t)v;
 			break;
