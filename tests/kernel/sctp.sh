@@ -1,18 +1,63 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: the guest's kernel has SCTP, and two of its sockets talk.
-# shellcheck source=../system/lib.sh
-. "${top_srcdir:-.}/tests/system/lib.sh"
+# Promise: the guest's kernel has SCTP, and links that are what the tests behind this one take them for: a link that is
+# down carries nothing and the other goes on; what a link spoils is noticed by SCTP's checksum.
+# shellcheck source=net.sh
+. "${top_srcdir:-.}/tests/kernel/net.sh"
 needs python3
-python3 - <<'END' || fail 'SCTP sockets'
-import socket
+hosts 2
 
-server, client = (socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP) for _ in range(2))
-server.bind(("127.0.0.1", 5000))
-server.listen()
-client.connect(("127.0.0.1", 5000))
-peer, _ = server.accept()
-client.send(b"hello")
-assert peer.recv(10) == b"hello"
-END
-echo "Linux $(uname -r)"
+# One that listens at all addresses and says how many bytes came, and what they were.
+background listener ip netns exec b python3 -u -c '
+import hashlib, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+s.bind(("0.0.0.0", 5000))
+s.listen()
+print("listening")
+while True:
+    peer, _ = s.accept()
+    digest = hashlib.sha256()
+    while data := peer.recv(1 << 16):
+        digest.update(data)
+    print(digest.hexdigest())'
+listens() { grep -q listening "$tmp/listener.log"; }
+eventually 20 listens || fail 'nobody listens'
+
+# send LINK BYTES: from host a; the digest goes to the variable sent.
+send() {
+	sent=$(at a timeout 30 python3 -c '
+import hashlib, random, socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)
+s.settimeout(3)
+try:
+    s.connect((sys.argv[1], 5000))
+except OSError as e:
+    sys.exit(f"not connected: {e}")
+s.settimeout(30)
+data = random.Random(1).randbytes(int(sys.argv[2]))
+for i in range(0, len(data), 8000):
+    s.send(data[i:i + 8000])
+s.shutdown(socket.SHUT_WR)
+print(hashlib.sha256(data).hexdigest())' "$(addr b "$1")" "$2" 2>>"$tmp/send.log")
+}
+arrived() { grep -q "$sent" "$tmp/listener.log"; }
+
+send 1 1000 && eventually 10 arrived || fail 'link 1'
+link 1 down
+send 1 1001 && fail 'a link that is down'
+send 2 1002 && eventually 10 arrived || fail 'link 2'
+link 1 up
+send 1 1003 && eventually 10 arrived || fail 'link 1 again'
+
+disturb 1 corrupt 3%
+send 1 1000000 && eventually 20 arrived || fail 'a link that spoils what it carries'
+spoiled=$(($(counter a sctp/snmp SctpChecksumErrors) + $(counter b sctp/snmp SctpChecksumErrors)))
+[ $spoiled -gt 0 ] || fail 'no packet had a wrong checksum'
+[ "$(counter b sctp/snmp SctpInSCTPPacks)" -gt $((10 * spoiled)) ] || fail "too many wrong checksums: $spoiled"
+disturb 1 loss 100%
+send 1 1004 && fail 'a link that loses everything'
+[ "$(lost 1)" -gt 0 ] || fail 'nothing was lost'
+disturb 1
+send 1 1005 && eventually 10 arrived || fail 'a link that is quiet again'
+echo "Linux $(uname -r), $spoiled packets with wrong checksums"

@@ -117,10 +117,11 @@ configure() {
 answers() { "$ddpctl" --socket "$(socket_of "$1")" status >/dev/null 2>&1; }
 answers_or_gone() { answers "$1" || gone "$(pid_of "$1")"; }
 
-# daemon NAME ADDRESS [LINE...]: starts one and waits until it answers.
+# daemon NAME ADDRESS [LINE...]: starts one and waits until it answers. The words of daemon_in come before its command.
+daemon_in=()
 daemon() {
 	configure "$@"
-	background "$1" "$ddpsctpd" --foreground --config "$tmp/$1.yaml"
+	background "$1" "${daemon_in[@]}" "$ddpsctpd" --foreground --config "$tmp/$1.yaml"
 	eventually 20 answers_or_gone "$1"
 	answers "$1" || fail "daemon $1 does not answer"
 }

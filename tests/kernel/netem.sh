@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: whatever a link does to the packets that it carries, in both directions, the data of two daemons arrive,
+# byte for byte.
+# Usage: netem.sh WORD...   as tc-netem(8) has them
+# shellcheck source=net.sh
+. "${top_srcdir:-.}/tests/kernel/net.sh"
+needs ddpsctpd ddpctl ddping ddpcp
+hosts
+daemon_at a "$(addr a)"
+daemon_at b "$(addr b)"
+disturb 1 "$@"
+
+server pong b "$ddping" -s --socket "$(socket_of b)"
+"$ddping" --socket "$(socket_of a)" -c 20 -i 0 -S 20000 -W 60 -q "$(addr b)" >"$tmp/ping.log" 2>&1 || fail ddping
+head -c 1000001 /dev/urandom >"$tmp/sent"
+mkdir "$tmp/in"
+server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"
+"$ddpcp" --socket "$(socket_of a)" put "$tmp/sent" "$(addr b):received" >"$tmp/cp.log" 2>&1 || fail 'ddpcp put'
+cmp "$tmp/sent" "$tmp/in/received" || fail 'the file differs'
+"$ddpcp" --socket "$(socket_of a)" get "$(addr b):received" "$tmp/back" >>"$tmp/cp.log" 2>&1 || fail 'ddpcp get'
+cmp "$tmp/sent" "$tmp/back" || fail 'the file differs on its way back'
+
+# And the link has done it.
+udp=$(($(counter a snmp Udp:InCsumErrors) + $(counter b snmp Udp:InCsumErrors)))
+sctp=$(($(counter a sctp/snmp SctpChecksumErrors) + $(counter b sctp/snmp SctpChecksumErrors)))
+case $1 in
+loss) [ "$(lost 1)" -gt 0 ] || fail 'nothing was lost' ;;
+corrupt) [ $((udp + sctp)) -gt 0 ] || fail 'nothing was spoiled' ;;
+esac
+echo "$*: lost $(lost 1), wrong checksums $udp of UDP and $sctp of SCTP; $(grep rtt "$tmp/ping.log")"
+stop pong
+stop copy
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"
