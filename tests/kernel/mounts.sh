@@ -25,7 +25,7 @@ mount_all() {
 	setpriv --no-new-privs mount -t hostfs -o remount,ro,nosuid hostfs / || return
 	mount -t proc proc /proc && mount -t sysfs sysfs /sys || return
 	mountpoint -q /dev || mount -t devtmpfs devtmpfs /dev || return
-	mkdir -p /dev/shm /dev/pts
+	mkdir -p /dev/shm /dev/pts && ln -sfn /proc/self/fd /dev/fd || return
 	mount -t devpts devpts /dev/pts && mount -t tmpfs tmpfs /dev/shm || return
 	mount -t tmpfs -o mode=0755 tmpfs /run && mkdir /run/guest && mount -t hostfs -o "ro,$DDP_GUEST" hostfs /run/guest || return
 	for folder in /tmp /root /var; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: 10 000 rounds of connect, transfer and disconnect leave no descriptor, no mapping and no memory
+# Promise: 10 000 rounds (or ROUNDS) of connect, transfer and disconnect leave no descriptor, no mapping and no memory
 # behind in either daemon; neither do rounds that each make an association of their own.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
@@ -8,7 +8,8 @@ needs ddpsctpd ddpctl python3
 rounds=$bin/tests/system/rounds
 [ -x "$rounds" ] || skip 'needs tests/system/rounds, which is not built'
 
-many=10000 few=300
+many=${ROUNDS:-10000} few=300 warm=500
+[ "$many" -ge $few ] || few=$many warm=$many
 [ "$DDP_SANITIZERS" = none ] || many=1000 few=50
 
 daemon a "$(address 0)"
@@ -46,7 +47,7 @@ compare() { # DAEMON, BEFORE, WHAT
 	[ "$rss_now" -le $((rss + 8192)) ] || fail "daemon $1: memory is left"
 }
 
-run 500 "$(address 1)"
+run $warm "$(address 1)"
 before_a=$(holds a) before_b=$(holds b)
 run $many "$(address 1)"
 compare a "$before_a" "$many rounds"
