@@ -265,7 +265,11 @@ static void kernel_tick(struct llp *llp, uint64_t now_ms)
 {
 	struct kernel *t = (struct kernel *)llp;
 
-	t->now_ms = now_ms;
+	if (!t->ticked) {
+		t->ticked = true;
+		t->base_ms = now_ms;
+	}
+	t->now_ms = now_ms - t->base_ms;
 	kernel_conn_expire(t);
 	kernel_door_expire(t);
 	measure(t);
@@ -278,7 +282,7 @@ static uint64_t kernel_expiry(const struct llp *llp)
 	uint64_t next = UINT64_MAX;
 
 	if (!list_empty(&t->ready))
-		return t->now_ms;
+		return t->base_ms + t->now_ms;
 	if (!list_empty(&t->connecting))
 		next = list_entry(t->connecting.next, struct kernel_conn, connecting)->deadline_ms;
 	list_foreach (it, &t->doors) {
@@ -287,7 +291,7 @@ static uint64_t kernel_expiry(const struct llp *llp)
 		if (d->shut_until_ms && d->shut_until_ms < next)
 			next = d->shut_until_ms;
 	}
-	return next;
+	return next == UINT64_MAX ? next : t->base_ms + next;
 }
 
 static void kernel_stats(const struct llp *llp, struct llp_stats *ret)

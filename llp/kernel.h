@@ -153,6 +153,7 @@ struct kernel {
 	uint8_t *rx_mem;
 
 	bool ticked;
+	uint64_t base_ms; /* the owner's time at the first tick; all others count from there */
 	uint64_t now_ms, measure_ms;
 
 	struct llp_stats stats; /* messages' bytes, system calls, and packets of the past */

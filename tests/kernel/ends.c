@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Associations of the transport `kernel`: how they begin, with whom not, and how they end. */
+#include "tests/kernel/rig.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/addr.h"
+
+static struct llp *a, *b;
+static struct rig_side one, two;
+
+static void begin(void)
+{
+	memset(&one, 0, sizeof(one));
+	memset(&two, 0, sizeof(two));
+	a = rig_open("127.0.0.2", NULL);
+	b = rig_open("127.0.0.3", NULL);
+	rig_listen(b, NULL, &two);
+}
+
+static void begin_pair(void)
+{
+	begin();
+	rig_pair(a, &one, "127.0.0.3", &two);
+}
+
+static void end(const char *promise)
+{
+	printf("kept: %s\n", promise);
+	rig_close_all();
+}
+
+/* ---- beginnings ---- */
+
+static void refused(void)
+{
+	begin();
+	rig_connect(a, "127.0.0.4", &one);
+	CHECK(one.up == 0 && one.down == 1 && one.err == ECONNREFUSED);
+	CHECK(strcmp(one.why, "127.0.0.4 refuses associations to SCTP port 5043") == 0);
+	end("nobody listens: refused, at once");
+}
+
+static void unwanted(void)
+{
+	begin();
+	two.refuse = true;
+	rig_connect(a, "127.0.0.3", &one);
+	rig_until(&one.down, 1);
+	CHECK(one.err == ECONNRESET && two.incoming == 1 && two.down == 0);
+	end("an association that nobody wants is aborted");
+}
+
+static void no_answer(void)
+{
+	begin();
+	rig_shell("ip link add hole type dummy && ip addr add 192.0.2.1/24 dev hole && "
+		  "ip link set hole up");
+	rig_close_all();
+	a = rig_open("192.0.2.1", NULL);
+	rig_connect(a, "192.0.2.2", &one);
+	CHECK(one.up == 0 && one.err == ETIMEDOUT);
+	CHECK(strcmp(one.why, "192.0.2.2 does not answer within 2000 ms") == 0);
+	rig_shell("ip link del hole");
+	end("no answer: given up when the time is over");
+}
+
+static void addresses_that_are_not_ours(void)
+{
+	struct sockaddr_storage at[2];
+	struct llp_listener *l;
+	struct llp_conn *c;
+
+	begin();
+	rig_address("127.0.0.9", 0, &at[0]);
+	rig_address("127.0.0.4", RIG_PORT, &at[1]);
+	CHECK(llp_listen_at(b, &(struct llp_addrs){at, 1}, 6000, NULL, &l) == -EADDRNOTAVAIL);
+	CHECK(llp_connect_at(a, &(struct llp_addrs){at + 1, 1}, RIG_PORT,
+			     &(struct llp_addrs){at, 1}, NULL, &c) == -EADDRNOTAVAIL);
+	CHECK(llp_listen_at(b, &(struct llp_addrs){NULL, 0}, RIG_PORT, NULL, &l) == -EADDRINUSE);
+	end("addresses that are not the transport's are refused, and a port that is taken");
+}
+
+/* ---- the adaptation indication ---- */
+
+static void indication(uint32_t value, const char *why)
+{
+	int fd;
+
+	/* A peer that connects: nothing is told. */
+	begin();
+	fd = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", value);
+	rig_settle();
+	CHECK(two.incoming == 0 && list_empty(&((struct kernel *)b)->conns));
+	close(fd);
+	/* One that listens. */
+	fd = rig_raw("127.0.0.4", RIG_PORT, SOCK_STREAM, value);
+	CHECK(listen(fd, 5) == 0);
+	rig_connect(a, "127.0.0.4", &one);
+	CHECK(one.up == 0 && one.err == EPROTONOSUPPORT && strcmp(one.why, why) == 0);
+	close(fd);
+	end(why);
+}
+
+/* Data that comes with the COOKIE ECHO does not pass for an indication. */
+static void data_instead_of_an_indication(void)
+{
+	int fd;
+
+	begin();
+	fd = rig_raw("127.0.0.4", 0, SOCK_SEQPACKET, 0);
+	{
+		struct sockaddr_storage to;
+
+		rig_address("127.0.0.3", RIG_PORT, &to);
+		CHECK(sctp_sendmsg(fd, "hello", 5, (struct sockaddr *)&to, addr_len(&to), 0, 0, 0,
+				   0, 0) == 5);
+	}
+	rig_settle();
+	CHECK(two.incoming == 0 && two.msgs == 0);
+	CHECK(list_empty(&((struct kernel *)b)->conns));
+	close(fd);
+	end("data without an indication before it opens nothing");
+}
+
+static void right_indication_of_a_stranger(void)
+{
+	struct sctp_adaptation_event e;
+	struct sctp_event on = {.se_type = SCTP_ADAPTATION_INDICATION, .se_on = 1};
+	struct sockaddr_storage to;
+	int fd;
+
+	begin();
+	fd = rig_raw("127.0.0.4", 0, SOCK_STREAM, 1);
+	CHECK(setsockopt(fd, SOL_SCTP, SCTP_EVENT, &on, sizeof(on)) == 0);
+	rig_address("127.0.0.3", RIG_PORT, &to);
+	CHECK(connect(fd, (struct sockaddr *)&to, addr_len(&to)) == 0);
+	rig_until(&two.incoming, 1);
+	for (;;) {
+		union sctp_notification n;
+		ssize_t r = recv(fd, &n, sizeof(n), 0);
+
+		CHECK(r > 0);
+		if (n.sn_header.sn_type != SCTP_ADAPTATION_INDICATION)
+			continue;
+		e = n.sn_adaptation_event;
+		break;
+	}
+	CHECK(e.sai_adaptation_ind == 1);
+	close(fd);
+	end("both sides tell their indication");
+}
+
+static void zero(struct llp_config *cfg)
+{
+	cfg->adaptation = 0;
+}
+
+static void indication_zero_is_refused(void)
+{
+	struct sockaddr_storage at;
+	struct llp_config cfg = {
+		.addrs = &at, .naddrs = 1, .streams = 1, .rto_min_ms = 1, .rto_max_ms = 1};
+	struct llp *t;
+	char why[256];
+
+	zero(&cfg);
+	rig_address("127.0.0.2", 0, &at);
+	CHECK(llp_kernel_open(&cfg, NULL, &t, why, sizeof(why)) == -EINVAL);
+	CHECK(strstr(why, "adaptation indication 0"));
+	end("an indication of 0 is refused at the start");
+}
+
+/* ---- ends ---- */
+
+static void shutdown_of(struct rig_side *s, const char *promise)
+{
+	begin_pair();
+	two.numbered = true;
+	for (unsigned i = 0; i < 200; i++)
+		rig_send_all(&one, 0, 1000, i);
+	llp_shutdown(s->c);
+	rig_until(&one.down, 1);
+	rig_until(&two.down, 1);
+	CHECK(one.err == 0 && two.err == 0);
+	if (s == &one)
+		CHECK(two.msgs == 200);
+	CHECK(llp_send(one.c, &(struct llp_msg){.len = 1, .n = 0}) == LLP_E_DOWN);
+	end(promise);
+}
+
+static void shutdown_of_both(void)
+{
+	begin_pair();
+	llp_shutdown(one.c);
+	llp_shutdown(two.c);
+	rig_until(&one.down, 1);
+	rig_until(&two.down, 1);
+	CHECK(one.err == 0 && two.err == 0);
+	end("both shut down at the same time: an orderly end");
+}
+
+static void aborted(void)
+{
+	begin_pair();
+	llp_abort(one.c, "enough");
+	rig_until(&two.down, 1);
+	rig_settle();
+	CHECK(one.down == 0 && two.down == 1 && two.err == ECONNRESET);
+	CHECK(strcmp(two.why, "127.0.0.2 aborted the association (cause 12)") == 0);
+	CHECK(rig_send(&one, 0, 10, 0) == LLP_E_DOWN);
+	end("an abort ends both sides, and the other one hears of it");
+}
+
+/* A one-to-many socket may send a text with its ABORT. */
+static void aborted_with_words(void)
+{
+	struct sctp_sndrcvinfo info = {.sinfo_flags = SCTP_ABORT};
+	struct sctp_setadaptation ind = {.ssb_adaptation_ind = 1};
+	union sctp_notification n;
+	int fd;
+
+	begin();
+	fd = rig_raw("127.0.0.4", RIG_PORT, SOCK_SEQPACKET, 1);
+	CHECK(setsockopt(fd, SOL_SCTP, SCTP_ADAPTATION_LAYER, &ind, sizeof(ind)) == 0);
+	CHECK(listen(fd, 5) == 0);
+	rig_connect(a, "127.0.0.4", &one);
+	CHECK(one.up == 1);
+	CHECK(recv(fd, &n, sizeof(n), 0) > 0);
+	CHECK(n.sn_assoc_change.sac_state == SCTP_COMM_UP);
+	info.sinfo_assoc_id = n.sn_assoc_change.sac_assoc_id;
+	CHECK(sctp_send(fd, "no\x01more", 7, &info, 0) >= 0);
+	rig_until(&one.down, 1);
+	CHECK(one.err == ECONNRESET);
+	CHECK(strcmp(one.why, "127.0.0.4 aborted the association: no?more") == 0);
+	close(fd);
+	end("the text of an abort is told, made printable");
+}
+
+static void freed(void)
+{
+	begin_pair();
+	one.c = llp_conn_free(one.c);
+	rig_until(&two.down, 1);
+	CHECK(two.err == ECONNRESET && one.down == 0);
+	end("an association that is freed is aborted");
+}
+
+/* What the peer's host does when it crashes and comes back: no ABORT, and a new INIT from the same
+ * port. */
+static void restart(void)
+{
+	int fd;
+
+	begin();
+	fd = rig_raw_connect("127.0.0.4", 6000, "127.0.0.3", 1);
+	rig_until(&two.incoming, 1);
+	rig_shell("ip link set lo down");
+	close(fd);
+	rig_shell("ip link set lo up");
+	CHECK(two.down == 0);
+	fd = rig_raw_connect("127.0.0.4", 6000, "127.0.0.3", 1);
+	rig_until(&two.down, 1);
+	CHECK(two.err == ECONNRESET && strcmp(two.why, "the peer restarted") == 0);
+	close(fd);
+	end("a peer that starts anew ends the association");
+}
+
+/* The peer's host vanishes: bounded by the retransmissions that the configuration allows. */
+static void vanished(void)
+{
+	begin_pair();
+	rig_send_all(&one, 0, 1000, 0);
+	rig_until(&two.msgs, 1);
+	rig_shell("ip link set lo down");
+	rig_send_all(&one, 0, 1000, 1);
+	rig_until(&one.down, 1);
+	rig_shell("ip link set lo up");
+	CHECK(one.err == ETIMEDOUT);
+	CHECK(strcmp(one.why, "127.0.0.3 does not answer any more") == 0);
+	end("a peer that vanished is given up");
+}
+
+int main(void)
+{
+	rig_shell("ip link set lo up");
+	refused();
+	unwanted();
+	no_answer();
+	addresses_that_are_not_ours();
+	indication(0, "the peer speaks no DDP: no adaptation indication");
+	indication(7, "the peer speaks no DDP: its adaptation indication is 0x7, not 0x1");
+	data_instead_of_an_indication();
+	right_indication_of_a_stranger();
+	indication_zero_is_refused();
+	shutdown_of(&one, "who sends shuts down: all that was sent arrives first");
+	shutdown_of(&two, "who receives shuts down: an orderly end at both sides");
+	shutdown_of_both();
+	aborted();
+	aborted_with_words();
+	freed();
+	restart();
+	vanished();
+	printf("ends: all promises were kept\n");
+	return 0;
+}
