@@ -108,6 +108,7 @@ struct kernel_conn {
 	bool dry;                /* an event said that all was acknowledged */
 	bool ended;              /* `err` and `why` are to be told */
 	int err;
+	int sock_err; /* the socket's error, which is told only once; 0 = none yet */
 	char why[KERNEL_WHY];
 	struct kernel_tx tx;
 	struct kernel_batch *kept; /* what was read for it, but not taken in its turn */
@@ -189,7 +190,7 @@ bool kernel_sock_acked(int fd);
  * longer. */
 void kernel_sock_widen(int fd, uint32_t len);
 
-/* The error that waits at the socket, or 0. */
+/* The error that waits at the socket, or 0; it is told once. */
 int kernel_sock_error(int fd);
 
 /* ---- kernel_conn.c ---- */

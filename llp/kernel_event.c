@@ -29,9 +29,14 @@ static const char *abort_text(const struct sctp_assoc_change *a, size_t len, cha
 	return ret;
 }
 
+static int error_of(const struct kernel_conn *c)
+{
+	return c->sock_err ? c->sock_err : kernel_sock_error(c->watch.fd);
+}
+
 static void on_lost(struct kernel_conn *c, const struct sctp_assoc_change *a, size_t len)
 {
-	int err = kernel_sock_error(c->watch.fd);
+	int err = error_of(c);
 	char text[128], addr[ADDR_TEXT_MAX];
 
 	addr_host_text(&c->remote, addr);
@@ -49,7 +54,7 @@ static void on_lost(struct kernel_conn *c, const struct sctp_assoc_change *a, si
 
 static void on_refused(struct kernel_conn *c)
 {
-	int err = kernel_sock_error(c->watch.fd);
+	int err = error_of(c);
 	char addr[ADDR_TEXT_MAX];
 
 	addr_host_text(&c->remote, addr);

@@ -124,6 +124,17 @@ static void end_of_input(struct kernel_conn *c)
 	}
 }
 
+/* recvmmsg() tells the socket's error before the event that explains it. */
+static bool note_error(struct kernel_conn *c, int err)
+{
+	if (err == EINTR)
+		return true;
+	if (err == EAGAIN || c->sock_err)
+		return false;
+	c->sock_err = err;
+	return true;
+}
+
 /* False if there was nothing, or not in this turn. */
 static bool refill(struct kernel_conn *c)
 {
@@ -135,10 +146,10 @@ static bool refill(struct kernel_conn *c)
 	c->rx_left--;
 	do
 		n = receive(t, c->watch.fd);
-	while (n == -EINTR);
+	while (n < 0 && note_error(c, -n));
 	if (n < 0) {
 		c->drained = true;
-		return n == -EAGAIN ? false : gone(c, -n);
+		return c->sock_err ? gone(c, c->sock_err) : false;
 	}
 	/* Short of a full batch there was no more; epoll tells when there is. */
 	c->drained = n < KERNEL_BATCH && c->state >= KERNEL_UP;

@@ -109,8 +109,10 @@ static int send_too_long(struct kernel_conn *c)
 }
 
 /* The event that says why is in the socket's queue, or the error itself. */
-static void lost(struct kernel_conn *c)
+static void lost(struct kernel_conn *c, int err)
 {
+	if (err != EPIPE && err != ENOTCONN && err != ESHUTDOWN)
+		c->sock_err = err;
 	empty(&c->tx);
 	c->readable = true;
 	kernel_conn_touch(c);
@@ -138,7 +140,7 @@ void kernel_tx_push(struct kernel_conn *c)
 	case ECONNRESET:
 	case ECONNABORTED:
 	case ETIMEDOUT:
-		lost(c);
+		lost(c, -r);
 		break;
 	default:
 		kernel_of(c)->stats.tx_errors++;

@@ -259,7 +259,7 @@ static void restart(void)
 	fd = rig_raw_connect("127.0.0.4", 6000, "127.0.0.3", 1);
 	rig_until(&two.incoming, 1);
 	rig_shell("ip link set lo down");
-	close(fd);
+	kernel_sock_abort(fd);
 	rig_shell("ip link set lo up");
 	CHECK(two.down == 0);
 	fd = rig_raw_connect("127.0.0.4", 6000, "127.0.0.3", 1);
