@@ -24,8 +24,8 @@ struct datapath {
 	void *user;
 };
 
-/* Reads the transport's largest message again: when the association is up, and when a message was
- * too long. True if it is another one. */
+/* Reads the transport's largest message again: when the association is up, when a message was too
+ * long, and now and then. True if it is another one. */
 bool dp_update_mulpdu(struct datapath *dp);
 
 /* Sends at most budget segments. True if there may be more that the transport would take. */

@@ -17,6 +17,7 @@
 enum {
 	RX_BUDGET = 256,          /* messages of one association in a row */
 	TX_BUDGET = 256,          /* segments, likewise */
+	MEASURE_MS = 1000,        /* how often the largest message of an association is looked at */
 	ACCEPTOR_WAITS_MS = 3000, /* longer than the opener of an association without sessions */
 };
 
@@ -397,6 +398,18 @@ static void retire(struct peer *p)
 	}
 }
 
+/* A segment that is too long for the path tells that it became narrower; nothing tells that it
+ * became wider, as it does when the primary path answers again. */
+static void follow_path(struct peer *p)
+{
+	uint64_t now = p->daemon->now_ms;
+
+	if (now - p->measured_ms < MEASURE_MS)
+		return;
+	p->measured_ms = now;
+	dp_update_mulpdu(&p->dp);
+}
+
 void peer_tick_all(struct daemon *d)
 {
 	uint32_t pos = 0;
@@ -410,6 +423,7 @@ void peer_tick_all(struct daemon *d)
 		if (p->state == PEER_UP) {
 			assoc_tick(p->assoc, d->now_ms);
 			dp_events(&p->dp);
+			follow_path(p);
 			peer_activate(p);
 		}
 		retire(p);

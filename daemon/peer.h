@@ -35,6 +35,7 @@ struct peer {
 	struct list waiting;       /* queue pairs to be initiated when it is up */
 	struct list active;        /* in daemon.active */
 	uint64_t idle_since_ms;    /* 0: in use */
+	uint64_t measured_ms;      /* when the largest message was looked at */
 	struct sockaddr_storage remote;
 };
 

@@ -5,6 +5,7 @@
 # shellcheck source=../system/lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddperf strace python3 ip
+export DDP_TRANSPORT=kernel
 here=$(address 0) there=$(address 1)
 bytes=$((64 << 20))
 
