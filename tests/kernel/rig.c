@@ -53,6 +53,17 @@ static void down(void *user, int err, const char *why)
 	snprintf(s->why, sizeof(s->why), "%s", why);
 }
 
+/* A path that fails has some overtake others; none may come twice. */
+static void take_any(struct rig_side *s)
+{
+	uint32_t seed;
+
+	memcpy(&seed, s->data, sizeof(seed));
+	CHECK(s->last.len >= sizeof(seed) && seed < RIG_MAX_SEEDS && !s->seen[seed]);
+	CHECK(rig_last_is(s, s->last.len, seed));
+	s->seen[seed] = true;
+}
+
 static void take(struct rig_side *s, const struct llp_msg *m)
 {
 	uint8_t *p = s->data;
@@ -65,6 +76,8 @@ static void take(struct rig_side *s, const struct llp_msg *m)
 	s->last = *m;
 	if (s->numbered)
 		CHECK(rig_last_is(s, m->len, s->msgs));
+	if (s->shuffled)
+		take_any(s);
 	s->msgs++;
 	s->bytes += m->len;
 }
@@ -97,10 +110,12 @@ static void acked(void *user)
 static void path(void *user, const struct llp_path *p, const char *what)
 {
 	struct rig_side *s = user;
+	size_t n = strlen(s->news);
+	char addr[ADDR_TEXT_MAX];
 
 	s->paths++;
-	s->path = *p;
-	snprintf(s->what, sizeof(s->what), "%s", what);
+	snprintf(s->news + n, sizeof(s->news) - n, "%s %s%s\n", addr_host_text(&p->remote, addr),
+		 what, p->primary ? ", primary" : "");
 }
 
 static const struct llp_events events = {incoming, up, down, readable, writable, acked, path};
@@ -262,6 +277,8 @@ void rig_fill(uint8_t *p, uint32_t n, uint32_t seed)
 {
 	for (uint32_t i = 0; i < n; i++)
 		p[i] = (uint8_t)((seed + i) * 2654435761u >> 24);
+	if (n >= sizeof(seed))
+		memcpy(p, &seed, sizeof(seed));
 }
 
 static int send_one(struct rig_side *s, uint16_t sid, uint32_t n, uint32_t seed, bool urgent)

@@ -18,6 +18,7 @@ enum {
 	RIG_PORT = 5043,
 	RIG_WAIT_MS = 20000, /* a test that waits longer has failed */
 	RIG_PPID = 16,
+	RIG_MAX_SEEDS = 1 << 14,
 };
 
 #define CHECK(cond) rig_check((cond), __FILE__, __LINE__, #cond)
@@ -31,13 +32,14 @@ struct rig_side {
 	char why[256];
 	unsigned msgs;
 	uint64_t bytes;
-	struct llp_msg last;   /* its bytes are in `data` */
-	struct llp_path path;  /* of the last event */
-	char what[64];
-	bool refuse;           /* incoming() returns NULL */
-	bool stopped;          /* does not read */
-	unsigned takes;        /* messages that are taken at once; 0: all */
-	bool numbered;         /* all messages are of rig_send() with seeds that count from 0 */
+	struct llp_msg last; /* its bytes are in `data` */
+	char news[4096];     /* of paths: a line each */
+	bool refuse;         /* incoming() returns NULL */
+	bool stopped;        /* does not read */
+	unsigned takes;      /* messages that are taken at once; 0: all */
+	bool numbered;       /* all messages are of rig_send() with seeds that count from 0 ... */
+	bool shuffled;       /* ... or come in any order, none twice */
+	bool seen[RIG_MAX_SEEDS]; /* which of these came */
 	uint8_t data[1 << 17];
 };
 
