@@ -13,6 +13,13 @@ AC_DEFUN([DDP_OPTIONAL],
 		[have_$1=$($PKG_CONFIG --modversion "$2" | sed 's/ .*//')],
 		[have_$1=no])])
 
+# DDP_FOLDER(VAR, WHAT, DEFAULT)
+# An option --with-VAR=DIR for where WHAT; the default is under the prefix.
+AC_DEFUN([DDP_FOLDER],
+	[AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1=DIR], [where $2 @<:@PREFIX/$3@:>@])],
+		[], [with_$1='${prefix}/$3'])
+	AC_SUBST([$1], [$with_$1])])
+
 # DDP_ADD_CFLAG(FLAG)
 # Adds a flag to DDP_CFLAGS if the compiler knows it.
 AC_DEFUN([DDP_ADD_CFLAG],

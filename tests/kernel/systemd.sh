@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: on a host with systemd, what "make install" installs is a service that starts with and without its
+# socket unit, moves data, comes back when it is killed or hangs, reads its configuration again, and stops; and
+# its sandbox is as closed as systemd/README.md says. Boots user-mode Linux with a real systemd.
+# Runs in the build folder, as all tests do.
+set -u
+export LC_ALL=C
+top_builddir=${top_builddir:-.}
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+
+# shellcheck source=boot.sh
+. "$top_srcdir/tests/kernel/boot.sh"
+
+guest_needs || exit 77
+for file in /lib/systemd/systemd /usr/bin/dbus-daemon; do
+	[ -x $file ] || { echo "needs $file" && exit 77; }
+done
+
+out=$(mktemp) || exit 1
+trap 'guest_forget; rm -f "$out"' EXIT
+trap 'exit 1' INT TERM HUP
+guest_prepare || exit 1
+make -s -C "$top_builddir" install DESTDIR="$guest_dir/installed" >"$out" 2>&1 || { cat "$out" && exit 1; }
+cp "$top_srcdir/tests/system/lib.sh" "$top_srcdir/tests/kernel/systemd-test" "$guest_dir/" || exit 1
+chmod -R u+w,a+rX "$guest_dir"
+
+guest_boot "$top_srcdir/tests/kernel/systemd-init" "${GUEST_SECONDS:-600}" systemd.show_status=0 | tee "$out"
+grep -q '^guest: passed$' "$out" || { echo 'FAILED: the guest did not pass' && exit 1; }
+grep '^score: ' "$out"
