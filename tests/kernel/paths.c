@@ -249,7 +249,8 @@ static void all_paths_fail(void)
 	end("when all paths fail, both sides hear of it");
 }
 
-/* A private IPv4 address would not be told to a peer at a global one, as which Linux sees fd00::. */
+/* A private IPv4 address would not be told to a peer at a global one, as which Linux sees fd00::.
+ */
 static void families(void)
 {
 	struct llp_path p[LLP_MAX_PATHS];
