@@ -145,7 +145,7 @@ end
 -- other one takes, as Wireshark's dissector has not said what it is.
 local function be_first(tvb, pinfo, tree)
 	taker = function() end
-	DissectorTable.try_heuristics("iwarp_ddp_rdmap", tvb, pinfo, tree)
+	pcall(DissectorTable.try_heuristics, "iwarp_ddp_rdmap", tvb, pinfo, tree)
 	taker = nil
 end
 
@@ -177,7 +177,8 @@ local function rdmap(tvb)
 	return nil
 end
 
--- RFC 5040 4.8. Wireshark takes each error type 1 for one of a tagged segment: here the copied header itself says.
+-- RFC 5040 4.8; what it says, for the column. Wireshark takes each error of type 1 for one of a tagged segment: here
+-- the header that was copied says what it is.
 local function add_terminate(t, body)
 	local at = 4
 	local function part(field, len)
@@ -189,7 +190,10 @@ local function add_terminate(t, body)
 		t:add(field, body(at, len))
 		at = at + len
 	end
-	if body:len() < at then return t:add_proto_expert_info(wrong.short_terminate) end
+	if body:len() < at then
+		t:add_proto_expert_info(wrong.short_terminate)
+		return ""
+	end
 	t:add(f.term, body(0, 2))
 	local m, d, r = body(2, 1):bitfield(0) == 1, body(2, 1):bitfield(1) == 1, body(2, 1):bitfield(2) == 1
 	if m or d then part(f.term_length, 2) end
@@ -218,7 +222,7 @@ function ddp.dissector(tvb, pinfo, tree)
 	elseif (op == IMMEDIATE or op == IMMEDIATE_SE) and segment:len() >= head + 8 then
 		t:add(f.immediate, segment(head, 8))
 	elseif op == RDMAP_TERMINATE and segment:len() > head then
-		name = name .. (add_terminate(t, segment(head):tvb()) or "")
+		name = name .. add_terminate(t, segment(head):tvb())
 	end
 	dissect_segment(segment, pinfo, tree)
 	say(pinfo, string.format("%s %s, %s%s", name or "DDP segment", place(segment, tagged), bytes(body),

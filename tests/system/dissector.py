@@ -4,6 +4,7 @@
 Usage: dissector.py DDP_SCTP.LUA VECTORS.JSON FOLDER-FOR-FILES"""
 import json
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -204,7 +205,7 @@ WRONG = [
 ]
 
 # What Wireshark itself cannot read to the end.
-CUT = {'a Read Request of 27 octets', 'a Terminate without the header that it announces'}
+CUT = {'a Read Request of 27 octets', 'a Terminate of 2 octets', 'a Terminate without the header that it announces'}
 
 
 def compare(what, message, expected, expert=None):
@@ -215,6 +216,10 @@ def compare(what, message, expected, expert=None):
     check(f'{what}: layers', message.layers[:1], ['ddp_sctp'])
     # No layer of another protocol, least of all RPC over RDMA.
     check(f'{what}: layers', set(message.layers) <= {'ddp_sctp', 'iwarp_ddp_rdmap'}, True)
+
+
+def lua_errors(packet):
+    return [text for _, _, text in packet.experts if 'Lua' in text]
 
 
 def single_messages():
@@ -231,6 +236,7 @@ def single_messages():
             what = f'{name}: {what}'
             check(f'{what}: malformed', p.malformed, what.split(': ')[1] in CUT)
             check(f'{what}: checksum', p.checksum_status, 1)
+            check(f'{what}: errors of the script', lua_errors(p), [])
             if len(octets) > 0:  # else Wireshark calls nobody
                 compare(what, p.messages[0], expected, expert)
             if expected.get('ddp_sctp.payload_length') is not None:
@@ -302,6 +308,23 @@ def sends():
     check('Sends that are joined', done.stdout.split(), expected)
 
 
+def anything():
+    """Messages of chance, in packets that may be cut: the script itself never fails."""
+    chance, packets = random.Random(5043), []
+    for tsn in range(0, 3000, 3):
+        chunks = []
+        for i in range(chance.randint(1, 3)):
+            message = bytearray(chance.randbytes(chance.choice((1, 2, 3, 4, 5, 8, 16, 19, 20, 21, 24, 28, 40, 72, 600))))
+            if len(message) > 3 and chance.random() < 0.9:
+                message[2:4] = chance.choice((0x41, 0xc1, 1, 0x81, 0)), chance.choice((0x40, 0)) + chance.randrange(16)
+            ppid, flags = chance.choice((SEGMENT, CONTROL)), chance.choice((7, 3, 2, 1))
+            chunks.append(data_chunk(tsn + i, ppid, bytes(message), flags))
+        whole = packet(chunks, chance.choice((UDP, PLAIN)))
+        packets.append(whole[:len(whole) if chance.random() < 0.9 else chance.randint(40, len(whole))])
+    found = dissect('anything.pcap', packets)
+    check('errors of the script', [e for p in found for e in lua_errors(p)], [])
+
+
 # ---- other protocols --------------------------------------------------------------------------
 
 RPC_OVER_RDMA = struct.pack('>IIIIIIII', 7, 1, 32, 0, 0, 0, 0, 7) + struct.pack('>IIIIIIIIII', 0, 2, 100003, 4, 0, 0, 0,
@@ -336,7 +359,7 @@ def others():
 
 def main():
     messages = single_messages()
-    for part in bundles, fragments, associations, no_checksum, sends, others:
+    for part in bundles, fragments, associations, no_checksum, sends, anything, others:
         part()
     for f in failures:
         print(f'FAILED: {f}')

@@ -3,7 +3,7 @@
 import subprocess
 import xml.etree.ElementTree as ET
 
-LAYERS = 'ip udp sctp ddp_sctp iwarp_ddp_rdmap rpcordma _ws.malformed'
+LAYERS = 'ip udp sctp ddp_sctp iwarp_ddp_rdmap rpcordma _ws.malformed text'  # text: Lua errors
 OCTETS = {'ddp_sctp.private', 'ddp_sctp.term.ddp_header', 'ddp_sctp.term.read_request', 'iwarp_ddp.rsvdulp'}
 ERROR = 0x800000  # severity
 
