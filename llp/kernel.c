@@ -255,8 +255,8 @@ static void measure(struct kernel *t)
 	list_foreach (it, &t->conns) {
 		struct kernel_conn *c = list_entry(it, struct kernel_conn, all);
 
-		if (c->used)
-			kernel_conn_measure(c);
+		if (c->used && kernel_conn_measure(c))
+			(void)kernel_sock_count(c->watch.fd, &c->count);
 		c->used = false;
 	}
 }

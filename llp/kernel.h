@@ -23,7 +23,7 @@ enum {
 	KERNEL_MAX_CHUNK = 65536,     /* more than any DATA chunk carries */
 	KERNEL_MAX_MESSAGE = 131072,  /* that we collect from fragments */
 	KERNEL_MIN_STAGE = 128 << 10, /* holds two of the longest messages at least */
-	KERNEL_MAX_STAGE = 512 << 10, /* more would leave the processor's cache */
+	KERNEL_MAX_STAGE = 1 << 20,   /* more would leave the processor's cache */
 	KERNEL_NEWS = 16,             /* of paths, that wait to be told */
 	KERNEL_WHY = 192,
 };
@@ -97,7 +97,7 @@ struct kernel_conn {
 	struct sockaddr_storage local, remote; /* the first of each end; SCTP ports */
 	uint16_t streams;
 	unsigned npaths;
-	uint32_t max_message;
+	uint32_t max_message, cwnd; /* as of when it was measured */
 	uint64_t deadline_ms;
 	uint32_t watching;       /* events of epoll */
 	bool readable, writable; /* epoll says so */

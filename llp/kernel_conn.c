@@ -120,7 +120,7 @@ bool kernel_conn_measure(struct kernel_conn *c)
 		return false;
 	c->streams = st.sstat_instrms < st.sstat_outstrms ? st.sstat_instrms : st.sstat_outstrms;
 	c->max_message = st.sstat_fragmentation_point;
-	(void)kernel_sock_count(c->watch.fd, &c->count);
+	c->cwnd = st.sstat_primary.spinfo_cwnd;
 	return true;
 }
 
@@ -357,10 +357,11 @@ static bool serve_input(struct kernel *t, struct kernel_conn *c)
 
 static bool serve_output(struct kernel *t, struct kernel_conn *c)
 {
-	if (c->writable && c->tx.blocked) {
-		c->writable = false;
+	if (c->writable && c->tx.blocked)
 		kernel_tx_push(c);
-	}
+	else if (c->writable)
+		kernel_conn_watch(c, false);
+	c->writable = false;
 	if (!kernel_tx_empty(&c->tx))
 		return true;
 	if (c->state == KERNEL_CLOSING)

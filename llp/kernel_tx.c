@@ -64,25 +64,45 @@ static int send_batch(struct kernel_conn *c)
 	return r < 0 ? -errno : r;
 }
 
-/* 0 when nothing is left, or -errno of the first message that was not taken. */
+/* 0 when nothing is left; -EAGAIN when something is, and may be tried again when there is room; or
+ * -errno of the first message. */
 static int send_all(struct kernel_conn *c)
 {
 	struct kernel_tx *tx = &c->tx;
 	struct kernel *t = kernel_of(c);
+	int r;
 
-	while (!kernel_tx_empty(tx)) {
-		int r = send_batch(c);
-
+	if (kernel_tx_empty(tx))
+		return 0;
+	do {
+		r = send_batch(c);
 		t->stats.tx_batches++;
-		if (r == -EINTR)
-			continue;
-		if (r < 0)
-			return r;
-		for (int i = 0; i < r; i++)
-			t->stats.tx_bytes += tx->out[tx->head++].len;
-	}
+	} while (r == -EINTR);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < r; i++)
+		t->stats.tx_bytes += tx->out[tx->head++].len;
+	if (!kernel_tx_empty(tx))
+		return -EAGAIN;
 	empty(tx);
 	return 0;
+}
+
+/*
+ * A peer that acknowledges every fourth packet waits in vain for it where the window lets out
+ * fewer, which it does at first. Every second message then asks for its acknowledgement.
+ */
+static void mind_window(struct kernel_conn *c)
+{
+	struct kernel_tx *tx = &c->tx;
+	uint32_t bytes = tx->used - tx->out[tx->head].at;
+
+	if (bytes >= c->cwnd)
+		(void)kernel_conn_measure(c);
+	if (bytes < c->cwnd)
+		return;
+	for (unsigned i = tx->head + 1; i < tx->n; i += 2)
+		tx->out[i].info.snd_flags |= SCTP_SACK_IMMEDIATELY;
 }
 
 static uint32_t longest(const struct kernel_tx *tx)
@@ -121,8 +141,11 @@ static void lost(struct kernel_conn *c, int err)
 void kernel_tx_push(struct kernel_conn *c)
 {
 	struct kernel_tx *tx = &c->tx;
-	int r = send_all(c);
+	int r;
 
+	if (tx->n - tx->head > 1)
+		mind_window(c);
+	r = send_all(c);
 	if (r == -EMSGSIZE)
 		r = send_too_long(c);
 	switch (-r) {
@@ -148,7 +171,9 @@ void kernel_tx_push(struct kernel_conn *c)
 		kernel_conn_end(c, -r, "sending: %s", strerror(-r));
 		break;
 	}
-	kernel_conn_watch(c, tx->blocked);
+	/* What it is watched for goes on until room is told that nobody waits for. */
+	if (tx->blocked)
+		kernel_conn_watch(c, true);
 }
 
 void kernel_flush(struct llp *llp)
