@@ -86,6 +86,6 @@ guest_boot() {
 	timeout -s KILL "$seconds" "${guest_apart[@]}" sh -c '"$@"; exit $?' guest "${guest_user[@]}" \
 		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$guest_dir/home" \
 		linux.uml mem="$guest_memory" rootfstype=hostfs rootflags=/ ro init="$guest_dir/init" con=null con0=fd:0,fd:1 \
-		quiet oops=panic DDP_GUEST="$guest_dir" "$@" </dev/null 2>&1 | tr -d '\r'
+		quiet oops=panic DDP_GUEST="$guest_dir" "$@" </dev/null 2>&1 | sed -u 's/\r*$//'
 	return "${PIPESTATUS[0]}"
 }
