@@ -7,13 +7,13 @@
 needs ddpsctpd ddpctl
 hosts
 
-# The kernel ends tunnels, and begins them, where its transport is in use.
+# Whoever has the kernel's transport tells the kernel to end tunnels, too.
 DDP_TRANSPORT=
 for host in a b; do
 	transport=$1
 	shift
-	[ "$transport" != kernel ] || at $host sysctl -q net.sctp.udp_port=9899 net.sctp.encap_port=9899 || fail 'no tunnel'
-	daemon_at $host "$(addr $host)" "transport: $transport"
+	[ "$transport" != kernel ] || at $host sysctl -q net.sctp.udp_port=9899 || fail 'no tunnel'
+	daemon_at $host "$(addr $host)" "transport: $transport" 'kernel: {udp_port: 9899}'
 done
 "$bin/tests/system/whole" "$(socket_of a)" "$(socket_of b)" "$(addr b)" || fail whole
 for name in a b; do

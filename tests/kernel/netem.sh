@@ -7,8 +7,10 @@
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddping ddpcp
 hosts
-daemon_at a "$(addr a)"
-daemon_at b "$(addr b)"
+# A fifth of all packets may be lost, and the same packet several times in a row.
+patient=('sctp: {init_ms: 60000, path_max_retrans: 20, rto_max_ms: 1000}' 'session: {connect_ms: 60000, answer_ms: 60000}')
+daemon_at a "$(addr a)" "${patient[@]}"
+daemon_at b "$(addr b)" "${patient[@]}"
 disturb 1 "$@"
 
 server pong b "$ddping" -s --socket "$(socket_of b)"
