@@ -73,7 +73,9 @@ guest_prepare() {
 	done
 }
 
+# Ends a guest that still runs, too: killing what keeps its processes apart ends them all.
 guest_forget() {
+	[ ! -s "$guest_dir/process" ] || kill -KILL "$(cat "$guest_dir/process")"
 	case $guest_dir in /var/tmp/ddp-guest.*) rm -rf "$guest_dir" ;; esac
 	guest_dir=
 }
@@ -83,9 +85,11 @@ guest_boot() {
 	local init=$1 seconds=$2
 	shift 2
 	cp "$init" "$guest_dir/init" && chmod 0755 "$guest_dir/init" || return 125
-	timeout -s KILL "$seconds" "${guest_apart[@]}" sh -c '"$@"; exit $?' guest "${guest_user[@]}" \
+	timeout -s KILL "$seconds" sh -c 'echo $$ >"$0/process" && exec "$@"' "$guest_dir" "${guest_apart[@]}" sh -c '"$@"; exit $?' guest "${guest_user[@]}" \
 		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$guest_dir/home" \
 		linux.uml mem="$guest_memory" rootfstype=hostfs rootflags=/ ro init="$guest_dir/init" con=null con0=fd:0,fd:1 \
 		quiet oops=panic DDP_GUEST="$guest_dir" "$@" </dev/null 2>&1 | sed -u 's/\r*$//'
-	return "${PIPESTATUS[0]}"
+	set -- "${PIPESTATUS[0]}"
+	rm -f "$guest_dir/process"
+	return "$1"
 }
