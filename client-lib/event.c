@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "client-lib/ddp_impl.h"
+#include "client-lib/path.h"
 #include "client-lib/reason.h"
 #include "ipc/conn.h"
 #include "util/cleanup.h"
@@ -19,7 +20,7 @@ _Static_assert((int)DDP_CM_CONNECT_REQUEST == MSG_EV_REQUEST &&
 		       (int)DDP_CM_REQUEST_GONE == MSG_EV_WITHDRAWN &&
 		       (int)DDP_CM_ERROR == MSG_EV_ERROR &&
 		       (int)DDP_CM_HALF_CLOSED == MSG_EV_HALF_CLOSED &&
-		       (int)DDP_CM_SRQ_LIMIT == MSG_EV_SRQ_LIMIT,
+		       (int)DDP_CM_SRQ_LIMIT == MSG_EV_SRQ_LIMIT && (int)DDP_CM_PATH == MSG_EV_PATH,
 	       "events keep their numbers");
 _Static_assert((int)DDP_READS_UNCHANGED == MSG_READS_UNCHANGED, "depths keep their numbers");
 
@@ -62,7 +63,7 @@ static int receive(struct ddp_ctx *ctx, struct msg_event *rec)
 		cleanup_close(&fds[i]);
 	if (r || nfds || len != sizeof(*rec) || rec->hdr.op != MSG_EVENT)
 		return protocol("has the wrong size");
-	if (rec->type < MSG_EV_REQUEST || rec->type > MSG_EV_SRQ_LIMIT || rec->err < 0 ||
+	if (rec->type < MSG_EV_REQUEST || rec->type > MSG_EV_PATH || rec->err < 0 ||
 	    rec->err > 4095 || rec->private_len > MSG_PRIVATE_MAX || rec->header_len > MSG_TERM_MAX)
 		return protocol("has values out of range");
 	rec->reason[MSG_REASON_MAX - 1] = '\0';
@@ -136,8 +137,8 @@ static int srq_event(struct ddp_ctx *ctx, struct event *ev)
 	return srq ? 0 : E_NOBODY;
 }
 
-/* What the program sees, but for whom it is for. */
-static void translate(struct event *ev)
+/* What the program sees, but for whom it is for. 0 or -EPROTO. */
+static int translate(struct event *ev)
 {
 	const struct msg_event *rec = &ev->rec;
 	bool enhanced = rec->flags & MSG_CONN_NEGOTIATE;
@@ -159,12 +160,18 @@ static void translate(struct event *ev)
 		.header_len = rec->header_len,
 		.segment_len = rec->seg_len,
 	};
+	if (rec->type == MSG_EV_PATH && path_read(&rec->path, &ev->pub.path))
+		return protocol("tells of a path that is none");
+	return 0;
 }
 
-/* 0, -ENOMEM, or E_NOBODY. */
+/* 0, -ENOMEM, -EPROTO, or E_NOBODY. */
 static int deliver(struct ddp_ctx *ctx, struct event *ev)
 {
-	translate(ev);
+	int r = translate(ev);
+
+	if (r)
+		return r;
 	if (ev->rec.type == MSG_EV_SRQ_LIMIT)
 		return srq_event(ctx, ev);
 	ev->pub.id = addressee(ctx, &ev->rec);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-lib/addrs.h"
 #include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
+#include "util/addr.h"
 
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user)
 {
@@ -128,27 +130,6 @@ enum {
 	ENHANCED_WORDS = 4, /* bytes in front of the private data of an enhanced message */
 };
 
-static int copy_address(const char *call, const struct sockaddr *addr, struct sockaddr_storage *ret)
-{
-	switch (addr->sa_family) {
-	case AF_INET:
-		memcpy(ret, addr, sizeof(struct sockaddr_in));
-		return 0;
-	case AF_INET6:
-		memcpy(ret, addr, sizeof(struct sockaddr_in6));
-		return 0;
-	default:
-		return reason_fail(-EAFNOSUPPORT, "%s: address family %d: only IPv4 and IPv6", call,
-				   addr->sa_family);
-	}
-}
-
-/* The port lies at the same place in both kinds of address. */
-static void set_port(struct sockaddr_storage *ss, uint16_t port)
-{
-	((struct sockaddr_in *)ss)->sin_port = htons(port);
-}
-
 static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t *ret_len,
 			const struct ddp_conn_param *p, bool enhanced)
 {
@@ -177,26 +158,18 @@ static int ask(struct ddp_ctx *ctx, const char *call, struct msg_hdr *rec, size_
 				    });
 }
 
-int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog)
+static int listen_at(const char *call, struct ddp_id *id, const struct addrs *at, uint16_t port,
+		     int backlog)
 {
-	struct msg_listen req = {.hdr.op = MSG_LISTEN, .cookie = id->cookie};
+	struct msg_listen req = {.hdr.op = MSG_LISTEN, .cookie = id->cookie, .port = port};
 	struct msg_listener reply;
 	int r;
 
-	if (kind_of(id) != ID_FRESH || id->qp)
-		return reason_fail(-EINVAL, "ddp_listen: the id is in use already");
-	if (backlog < 0)
-		return reason_fail(-EINVAL, "ddp_listen: backlog %d is negative", backlog);
 	req.backlog = (uint32_t)backlog;
-	if (addr && addr->sa_family != AF_UNSPEC) {
-		r = copy_address("ddp_listen", addr, &req.addr);
-		if (r)
-			return r;
-	}
-	if (port || !addr)
-		set_port(&req.addr, port);
+	req.naddrs = (uint16_t)at->n;
+	memcpy(req.addrs, at->a, sizeof(req.addrs));
 	r = context_request(id->ctx, &(struct request){
-					     .call = "ddp_listen",
+					     .call = call,
 					     .rec = &req.hdr,
 					     .len = sizeof(req),
 					     .reply = &reply.hdr,
@@ -207,6 +180,65 @@ int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, in
 	id->handle = reply.handle;
 	set_kind(id, ID_LISTENER);
 	return 0;
+}
+
+static int check_listen(const char *call, struct ddp_id *id, int backlog)
+{
+	if (kind_of(id) != ID_FRESH || id->qp)
+		return reason_fail(-EINVAL, "%s: the id is in use already", call);
+	if (backlog < 0)
+		return reason_fail(-EINVAL, "%s: backlog %d is negative", call, backlog);
+	return 0;
+}
+
+/* The port lies at the same place in all kinds of address, AF_UNSPEC included. */
+static uint16_t port_of(const struct sockaddr *addr)
+{
+	struct sockaddr_in in = {.sin_port = 0};
+
+	if (addr)
+		memcpy(&in, addr, sizeof(in));
+	return ntohs(in.sin_port);
+}
+
+/* The port that is given counts, whatever the address has. */
+static int add_with_port(struct addrs *at, const char *call, const struct sockaddr *addr,
+			 uint16_t port)
+{
+	struct sockaddr_storage ss;
+
+	if (addr_copy(&ss, addr))
+		return addrs_add(at, call, "to listen at", port, addr);
+	addr_set_port(&ss, port);
+	return addrs_add(at, call, "to listen at", port, (struct sockaddr *)&ss);
+}
+
+int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog)
+{
+	struct addrs at = {.n = 0};
+	int r = check_listen("ddp_listen", id, backlog);
+
+	if (r)
+		return r;
+	if (port == 0)
+		port = port_of(addr);
+	if (addr && addr->sa_family != AF_UNSPEC)
+		r = add_with_port(&at, "ddp_listen", addr, port);
+	return r ? r : listen_at("ddp_listen", id, &at, port, backlog);
+}
+
+int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, unsigned n,
+		     uint16_t port, int backlog)
+{
+	struct addrs at = {.n = 0};
+	int r = check_listen("ddp_listen_addrs", id, backlog);
+
+	if (r)
+		return r;
+	if (port == 0 && n > 0)
+		port = addrs_port((const struct sockaddr *)addrs);
+	r = addrs_add_list(&at, "ddp_listen_addrs", "to listen at", port, addrs, n);
+	return r ? r : listen_at("ddp_listen_addrs", id, &at, port, backlog);
 }
 
 static int check_flags(const char *call, unsigned flags, unsigned known)
@@ -237,6 +269,17 @@ static int read_param(const char *call, const struct ddp_conn_param *param, unsi
 	if (ret->timeout_ms < 0)
 		return reason_fail(-EINVAL, "%s: timeout_ms %d is negative", call, ret->timeout_ms);
 	return check_flags(call, ret->flags, known);
+}
+
+/* ... of an answer, which goes back on the association of the request. */
+static int read_answer(const char *call, const struct ddp_conn_param *param,
+		       struct ddp_conn_param *ret)
+{
+	int r = read_param(call, param, DDP_CONN_NEGOTIATE, ret);
+
+	if (r == 0 && (ret->num_peer_addrs || ret->num_local_addrs))
+		return reason_fail(-EINVAL, "%s: addresses are for ddp_connect()", call);
+	return r;
 }
 
 /* A depth as the daemon takes it. max is what DDP_READS_MAX stands for. */
@@ -273,6 +316,29 @@ static int map_depths(const char *call, struct ddp_qp *qp, uint16_t peer_ird,
 	return 0;
 }
 
+/* The addresses of both ends. */
+static int put_ends(const char *call, struct msg_connect *req, const struct sockaddr *peer,
+		    const struct ddp_conn_param *p)
+{
+	struct addrs to = {.n = 0}, from = {.n = 0};
+	uint16_t port = addrs_port(peer);
+	int r = addrs_add(&to, call, "of the peer", port, peer);
+
+	if (r == 0)
+		r = addrs_add_list(&to, call, "of the peer", port, p->peer_addrs,
+				   p->num_peer_addrs);
+	if (r == 0)
+		r = addrs_add_list(&from, call, "of this side", 0, p->local_addrs,
+				   p->num_local_addrs);
+	if (r)
+		return r;
+	req->npeers = (uint16_t)to.n;
+	req->nlocals = (uint16_t)from.n;
+	memcpy(req->peers, to.a, sizeof(req->peers));
+	memcpy(req->locals, from.a, sizeof(req->locals));
+	return 0;
+}
+
 static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr *peer,
 		      const struct ddp_conn_param *param)
 {
@@ -290,7 +356,7 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 		r = copy_private(call, req.private_data, &req.private_len, &p,
 				 p.flags & DDP_CONN_NEGOTIATE);
 	if (r == 0)
-		r = copy_address(call, peer, &req.peer);
+		r = put_ends(call, &req, peer, &p);
 	if (r == 0)
 		r = map_depths(call, id->qp, UINT16_MAX, &p);
 	if (r)
@@ -340,7 +406,7 @@ int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 		if (ai->ai_addrlen > sizeof(ss))
 			continue;
 		memcpy(&ss, ai->ai_addr, ai->ai_addrlen);
-		set_port(&ss, port);
+		addr_set_port(&ss, port);
 		r = connect_to("ddp_connect_name", id, (struct sockaddr *)&ss, param);
 		if (r == 0 || r == -EPIPE || r == -EPROTO)
 			break;
@@ -359,7 +425,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 		return reason_fail(-EINVAL, "ddp_accept: the id is no request that waits");
 	if (!id->qp)
 		return reason_fail(-EINVAL, "ddp_accept: the id has no QP");
-	r = read_param("ddp_accept", param, DDP_CONN_NEGOTIATE, &p);
+	r = read_answer("ddp_accept", param, &p);
 	if (r == 0)
 		r = copy_private("ddp_accept", req.private_data, &req.private_len, &p,
 				 id->enhanced);
@@ -386,7 +452,7 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 
 	if (kind_of(id) != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_reject: the id is no request that waits");
-	r = read_param("ddp_reject", param, DDP_CONN_NEGOTIATE, &p);
+	r = read_answer("ddp_reject", param, &p);
 	if (r == 0)
 		r = copy_private("ddp_reject", req.private_data, &req.private_len, &p,
 				 id->enhanced);

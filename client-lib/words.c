@@ -50,6 +50,14 @@ static const char *const events[] = {
 	[DDP_CM_ERROR] = "error",
 	[DDP_CM_HALF_CLOSED] = "half closed",
 	[DDP_CM_SRQ_LIMIT] = "SRQ limit",
+	[DDP_CM_PATH] = "path",
+};
+
+static const char *const path_states[] = {
+	[DDP_PATH_UNCONFIRMED] = "unconfirmed",
+	[DDP_PATH_ACTIVE] = "active",
+	[DDP_PATH_FAILING] = "failing",
+	[DDP_PATH_INACTIVE] = "inactive",
 };
 
 #define WORD(table, i) (i < sizeof(table) / sizeof(table[0]) && table[i] ? table[i] : "?")
@@ -67,6 +75,11 @@ const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode)
 const char *ddp_event_str(enum ddp_cm_event_type type)
 {
 	return WORD(events, (unsigned)type);
+}
+
+const char *ddp_path_state_str(enum ddp_path_state state)
+{
+	return WORD(path_states, (unsigned)state);
 }
 
 /* ---- ddp_explain() ---- */

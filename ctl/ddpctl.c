@@ -2,6 +2,7 @@
 /* ddpctl: shows the daemon's objects. See ddpctl(8). */
 #include <errno.h>
 #include <getopt.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "ctl/explain.h"
 #include "ctl/print.h"
 #include "ctl/request.h"
+#include "ipc/msg_addr.h"
 #include "ipc/version.h"
 
 enum {
@@ -53,10 +55,12 @@ static void print_objects(FILE *out, const char *between)
 static enum ctl_exit help(void)
 {
 	printf("Usage: ddpctl [OPTION]... OBJECT [show] [ID | KEY VALUE]...\n"
+	       "       ddpctl [OPTION]... path set-primary ASSOC ADDRESS\n"
 	       "       ddpctl [OPTION]... explain [CODE]\n"
 	       "Shows objects of ddpsctpd: ");
 	print_objects(stdout, ", ");
 	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n"
+	       "set-primary: data goes to this ADDRESS of the peer while its path is active.\n"
 	       "explain: what the CODE of a Terminate means: 0x1101, 1/1/01 or TAGGED_BOUNDS.\n\n"
 	       "  -j, --json             a JSON array of objects, with all fields\n"
 	       "  -p, --pretty           JSON for human eyes\n"
@@ -163,6 +167,8 @@ static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *v
 		for (unsigned i = 0; i < c->obj->nfields; i++)
 			fprintf(stderr, " %s", c->obj->fields[i].key);
 		fputs(".\n", stderr);
+		if (c->obj->command)
+			fprintf(stderr, "Commands: show %s.\n", c->obj->command);
 		return CTL_EXIT_USAGE;
 	}
 	if (!field_valid(f, value)) {
@@ -177,20 +183,15 @@ static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *v
 	return CTL_EXIT_OK;
 }
 
-/* OBJECT [show] [ID] [KEY VALUE]... */
+/* OBJECT [show] [ID] [KEY VALUE]..., of which the object is known. */
 static enum ctl_exit parse_words(struct ddpctl *c, int n, char **words)
 {
-	enum ctl_exit e;
+	enum ctl_exit e = CTL_EXIT_OK;
 	int i = 1;
 
-	if (n == 0) {
-		request_error("which object?");
-		return usage_hint();
-	}
-	e = find_object(c, words[0]);
-	if (e == CTL_EXIT_OK && n > 1 && !strcmp(words[1], "show"))
+	if (n > 1 && !strcmp(words[1], "show"))
 		i++;
-	if (e == CTL_EXIT_OK && (n - i) % 2) {
+	if ((n - i) % 2) {
 		if (!c->obj->id || !field_valid(field_find(c->obj, c->obj->id), words[i])) {
 			request_error("'%s' is neither an id nor a key with a value", words[i]);
 			return usage_hint();
@@ -261,13 +262,57 @@ static enum ctl_exit show(const struct ddpctl *c)
 	return e;
 }
 
+static bool parse_address(const char *text, struct msg_addr *ret)
+{
+	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};
+	struct sockaddr_storage ss = {0};
+	struct addrinfo *ai;
+
+	if (getaddrinfo(text, NULL, &hints, &ai) != 0)
+		return false;
+	if (ai->ai_addrlen <= sizeof(ss))
+		memcpy(&ss, ai->ai_addr, ai->ai_addrlen);
+	freeaddrinfo(ai);
+	return msg_addr_put(ret, &ss) == 0;
+}
+
+/* path set-primary ASSOC ADDRESS */
+static enum ctl_exit set_primary(const struct ddpctl *c, int n, char **words)
+{
+	const struct field *assoc = field_find(c->obj, "assoc");
+	struct msg_addr remote;
+
+	if (n != 4) {
+		request_error("set-primary takes the number of an association and an address");
+		return usage_hint();
+	}
+	if (!field_valid(assoc, words[2]) || strtoull(words[2], NULL, 0) > UINT32_MAX) {
+		request_error("'%s' is no number of an association", words[2]);
+		return usage_hint();
+	}
+	if (!parse_address(words[3], &remote)) {
+		request_error("'%s' is neither an IPv4 nor an IPv6 address", words[3]);
+		return usage_hint();
+	}
+	return request_set_primary(c->socket, c->timeout_ms, (uint32_t)strtoull(words[2], NULL, 0),
+				   &remote);
+}
+
 static enum ctl_exit run(struct ddpctl *c, int n, char **words)
 {
 	enum ctl_exit e;
 
-	if (n > 0 && is_explain(words[0]))
+	if (n == 0) {
+		request_error("which object?");
+		return usage_hint();
+	}
+	if (is_explain(words[0]))
 		return explain(c, n, words);
-	e = parse_words(c, n, words);
+	e = find_object(c, words[0]);
+	if (e == CTL_EXIT_OK && n > 1 && c->obj->command && !strcmp(words[1], c->obj->command))
+		return set_primary(c, n, words);
+	if (e == CTL_EXIT_OK)
+		e = parse_words(c, n, words);
 	return e == CTL_EXIT_OK ? show(c) : e;
 }
 

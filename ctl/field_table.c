@@ -71,6 +71,13 @@ static const struct field assoc_fields[] = {
 	F(assoc, rx_violations, NUM, STATS),
 };
 
+static const struct field path_fields[] = {
+	F(path, assoc, NUM, BASIC),    FIELD(path, "address", remote, ADDR, NULL, BASIC),
+	F(path, state, STRING, BASIC), F(path, primary, BOOL, BASIC),
+	F(path, srtt_us, NUM, BASIC),  F(path, rto_ms, NUM, BASIC),
+	F(path, cwnd, BYTES, BASIC),   F(path, mtu, BYTES, BASIC),
+};
+
 static const struct field session_fields[] = {
 	F(session, assoc, NUM, BASIC),
 	F(session, stream, NUM, BASIC),
@@ -158,19 +165,24 @@ static const struct field client_fields[] = {
 static const struct field listener_fields[] = {
 	F(listener, handle, NUM, BASIC),    F(listener, client, NUM, BASIC),
 	F(listener, pid, NUM, BASIC),       F(listener, uid, UID, DETAIL),
-	F(listener, addr, ANY_ADDR, BASIC), F(listener, port, NUM, BASIC),
+	F(listener, addr, ANY_ADDR, BASIC), F(listener, addr2, ADDR, DETAIL),
+	F(listener, naddrs, NUM, DETAIL),   F(listener, port, NUM, BASIC),
 	F(listener, backlog, NUM, BASIC),   F(listener, waiting, NUM, BASIC),
 	F(listener, requests, NUM, STATS),
 };
 
-#define OBJECT(name, number, id)                                                                   \
+/* An object, and one that has a command of its own. */
+#define OBJECT(name, number, id) OBJECT_WITH(name, number, id, NULL)
+#define OBJECT_WITH(name, number, id, command)                                                     \
 	{                                                                                          \
-#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), id \
+#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]),    \
+			id, command                                                                \
 	}
 
 static const struct field_object objects[] = {
 	OBJECT(status, CTL_STATUS, NULL),
 	OBJECT(assoc, CTL_ASSOC, "id"),
+	OBJECT_WITH(path, CTL_PATH, NULL, "set-primary"),
 	OBJECT(session, CTL_SESSION, NULL),
 	OBJECT(qp, CTL_QP, "qp_num"),
 	OBJECT(srq, CTL_SRQ, "handle"),

@@ -183,6 +183,8 @@ static enum ctl_exit refused(struct request *q)
 	case EACCES:
 	case EPERM:
 		return CTL_EXIT_PERMISSION;
+	case ENOENT:
+		return CTL_EXIT_NO_OBJECT;
 	case EPROTO:
 	case EPROTONOSUPPORT:
 		return CTL_EXIT_VERSION;
@@ -273,16 +275,38 @@ static enum ctl_exit take_records(struct request *q, enum ctl_object object,
 	return end->records == a->n ? CTL_EXIT_OK : nonsense(q);
 }
 
+/* Connects and says hello. */
+static enum ctl_exit attach(struct request *q)
+{
+	enum ctl_exit e = connect_daemon(q);
+
+	return e == CTL_EXIT_OK ? say_hello(q) : e;
+}
+
+enum ctl_exit request_set_primary(const char *socket, int timeout_ms, uint32_t assoc,
+				  const struct msg_addr *remote)
+{
+	struct request q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	struct msg_set_primary set = {.hdr.op = MSG_SET_PRIMARY, .assoc = assoc, .remote = *remote};
+	enum ctl_exit e = attach(&q);
+
+	if (e == CTL_EXIT_OK)
+		e = send_record(&q, &set.hdr, sizeof(set));
+	if (e == CTL_EXIT_OK)
+		e = receive_one_of(&q, MSG_SET_PRIMARY, sizeof(struct msg_hdr), MSG_SET_PRIMARY,
+				   sizeof(struct msg_hdr));
+	cleanup_close(&q.fd);
+	return e;
+}
+
 enum ctl_exit request_show(const char *socket, int timeout_ms, enum ctl_object object,
 			   struct request_answer *ret)
 {
 	struct request q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
 	struct ctl_show show = {.hdr.op = MSG_CTL_SHOW, .object = (uint32_t)object};
 	struct request_answer a = {0};
-	enum ctl_exit e = connect_daemon(&q);
+	enum ctl_exit e = attach(&q);
 
-	if (e == CTL_EXIT_OK)
-		e = say_hello(&q);
 	if (e == CTL_EXIT_OK)
 		e = send_record(&q, &show.hdr, sizeof(show));
 	if (e == CTL_EXIT_OK)

@@ -18,6 +18,10 @@ struct request_answer {
 /* "ddpctl: text" and a newline on stderr. */
 void request_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Makes the path of the association to that address the primary one. */
+enum ctl_exit request_set_primary(const char *socket, int timeout_ms, uint32_t assoc,
+				  const struct msg_addr *remote);
+
 /* All objects of one kind. timeout_ms: for each record of the daemon. On failure ret is untouched.
  */
 enum ctl_exit request_show(const char *socket, int timeout_ms, enum ctl_object object,

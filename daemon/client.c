@@ -322,6 +322,11 @@ static void readable(void *user, unsigned what)
 	}
 }
 
+bool client_has_ears(const struct client *c)
+{
+	return c->events.count < c->events.max / 2;
+}
+
 void client_event(struct client *c, struct msg_event *ev)
 {
 	ev->hdr.op = MSG_EVENT;

@@ -73,6 +73,13 @@ int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
 /* Answers HELLO: makes bell page and event socket. 0 or a refusal. */
 int client_hello(struct client *c, const struct msg_hello *req, struct reply *rep);
 
+/*
+ * Whether it may be told of what does not end with its own sessions: peers can ask and withdraw,
+ * and paths come and go, as often as they like. While a client is slow to hear of that it is
+ * told no more; the rest of its queue is for what its own sessions have to say.
+ */
+bool client_has_ears(const struct client *c);
+
 /* Queues an event; hdr is filled in here. */
 void client_event(struct client *c, struct msg_event *ev);
 

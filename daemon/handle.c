@@ -9,6 +9,7 @@
 #include "daemon/listener.h"
 #include "daemon/mr.h"
 #include "daemon/mw.h"
+#include "daemon/path.h"
 #include "daemon/pd.h"
 #include "daemon/qp.h"
 #include "daemon/reply.h"
@@ -39,10 +40,13 @@ static int do_hello(struct client *c, const void *rec, const int *fds, struct re
 	return client_hello(c, rec, rep);
 }
 
-static uint32_t features(const struct config_session *s)
+static uint32_t features(const struct daemon *d)
 {
+	const struct config_session *s = &d->cfg.session;
 	uint32_t set = MSG_CAP_RAW;
 
+	if (llp_has_paths(d->net))
+		set |= MSG_CAP_MULTIHOMED;
 	if (s->extensions == CONFIG_ON)
 		set |= MSG_CAP_ATOMIC;
 	if (s->enhanced == CONFIG_ON)
@@ -71,7 +75,7 @@ static int do_query(struct client *c, const void *rec, const int *fds, struct re
 	rep->caps.max_srq = l->srqs;
 	rep->caps.max_mw = l->mws;
 	rep->caps.max_raw_queues = RDMAP_RAW_QUEUES;
-	rep->caps.features = features(&c->daemon->cfg.session);
+	rep->caps.features = features(c->daemon);
 	rep->caps.poll_us = loop_poll_us(c->daemon->loop);
 	rep->caps.max_mr_bytes = l->mr_bytes;
 	rep->caps.retransmits = stats.retransmits;
@@ -357,6 +361,26 @@ static int do_disconnect(struct client *c, const void *rec, const int *fds, stru
 	return 0;
 }
 
+static int do_query_paths(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct qp *qp = named(&c->qps, rec, "queue pair", rep);
+
+	(void)fds;
+	if (!qp)
+		return -ENOENT;
+	if (!qp->peer)
+		return reply_refuse(rep, ENOTCONN, "paths: queue pair %u has no association",
+				    qp->num);
+	path_query(qp->peer, &rep->paths);
+	return 0;
+}
+
+static int do_set_primary(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return path_set_primary(c, rec, rep);
+}
+
 static int do_show(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	(void)fds;
@@ -399,6 +423,8 @@ static const struct handle_row table[MSG_OP_COUNT] = {
 	[MSG_ACCEPT] = {SIZE(accept), 0, do_accept, SIZE(hdr)},
 	[MSG_REJECT] = {SIZE(reject), 0, do_reject, SIZE(hdr)},
 	[MSG_DISCONNECT] = {SIZE(handle), 0, do_disconnect, SIZE(hdr)},
+	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths)},
+	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr)},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0},
 };
 

@@ -21,16 +21,17 @@ struct daemon *listener_daemon(const struct listener *l)
 static int listen_both(struct listener *l, struct reply *rep)
 {
 	struct daemon *d = l->client->daemon;
-	const struct sockaddr *addr =
-		l->addr.ss_family == AF_UNSPEC ? NULL : (const struct sockaddr *)&l->addr;
+	const struct llp_addrs at = ends_addrs(&l->at);
+	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
 	char text[ADDR_TEXT_MAX];
-	int r = llp_listen(d->net, addr, l->port, l, &l->net);
+	int r = llp_listen_at(d->net, &at, l->port, l, &l->net);
 
 	if (!r)
-		r = llp_listen(d->self, addr, l->port, l, &l->self);
+		r = llp_listen_at(d->self, &at, l->port, l, &l->self);
 	if (r)
-		return reply_refuse(rep, -r, "listen at %s port %u: %s", addr_text(&l->addr, text),
-				    l->port, strerror(-r));
+		return reply_refuse(rep, -r, "listen at %s%s port %u: %s",
+				    addr_host_text(at.n ? &at.a[0] : &any, text),
+				    at.n > 1 ? " and others" : "", l->port, strerror(-r));
 	return 0;
 }
 
@@ -48,7 +49,7 @@ static void adopt(struct listener *l)
 			continue;
 		llp_info(p->conn, &info);
 		if (addr_port(&info.local) == l->port &&
-		    (addr_any(&l->addr) || addr_same_host(&info.local, &l->addr)))
+		    (l->at.n == 0 || ends_has(&l->at, &info.local)))
 			p->listener = l;
 	}
 }
@@ -56,20 +57,22 @@ static void adopt(struct listener *l)
 int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep)
 {
 	struct listener *l;
+	struct ends_list at;
 	int r;
 
-	if (addr_port(&req->addr) == 0)
+	if (req->port == 0)
 		return reply_refuse(rep, EINVAL, "listen: port 0");
+	r = ends_read_listen(c->daemon, req, &at, rep);
+	if (r)
+		return r;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return reply_refuse(rep, ENOMEM, "listen: out of memory");
 	l->client = c;
 	l->cookie = req->cookie;
 	l->backlog = req->backlog ? req->backlog : c->daemon->cfg.session.pending_max;
-	l->addr = req->addr;
-	l->port = addr_port(&req->addr);
-	if (addr_any(&l->addr))
-		memset(&l->addr, 0, sizeof(l->addr));
+	l->at = at;
+	l->port = req->port;
 	r = client_charge(c, ACCT_LISTENERS, 1, &l->charge, rep);
 	if (!r)
 		r = listen_both(l, rep);
@@ -155,22 +158,13 @@ struct request *listener_request_free(struct request *r)
 	return NULL;
 }
 
-/*
- * A peer can ask and withdraw as often as it likes, and each time is two events. While a client is
- * slow to hear them it is asked nothing more; the rest of its queue is for what its own
- * sessions have to say.
- */
-static bool has_ears(const struct client *c)
-{
-	return c->events.count < c->events.max / 2;
-}
-
 void listener_request(struct listener *l, struct peer *p, const struct assoc_event *ev)
 {
 	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len};
 	struct request *r = NULL;
 
-	if (l && !l->client->daemon->stopping && l->waiting < l->backlog && has_ears(l->client))
+	if (l && !l->client->daemon->stopping && l->waiting < l->backlog &&
+	    client_has_ears(l->client))
 		r = request_new(l, p, ev);
 	if (!r) {
 		assoc_refuse(p->assoc, ev->sid);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "daemon/acct.h"
+#include "daemon/ends.h"
 #include "daemon/reply.h"
 #include "proto/wire.h"
 
@@ -26,7 +27,7 @@ struct listener {
 	uint32_t backlog;
 	uint32_t waiting; /* requests handed to the client and not answered */
 	uint16_t port;
-	struct sockaddr_storage addr;
+	struct ends_list at;             /* empty: all addresses */
 	struct llp_listener *net, *self; /* at either transport */
 	struct acct_charge charge;
 	uint64_t requests;

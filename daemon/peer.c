@@ -11,6 +11,7 @@
 #include "daemon/daemon.h"
 #include "daemon/listener.h"
 #include "daemon/log.h"
+#include "daemon/path.h"
 #include "daemon/qp.h"
 #include "daemon/why.h"
 
@@ -98,28 +99,30 @@ struct peer *peer_free(struct peer *p)
 
 /* ---- sessions that programs of ours begin ---- */
 
-static bool usable(const struct peer *p, const struct sockaddr_storage *remote)
+static bool usable(const struct peer *p, const struct ends *ends)
 {
-	return p->opener && p->state <= PEER_UP && addr_same(&p->remote, remote) &&
+	return p->opener && p->state <= PEER_UP && ends_same(&p->ends, ends) &&
 	       !(p->assoc && assoc_full(p->assoc));
 }
 
-static struct llp *transport_to(const struct daemon *d, const struct sockaddr_storage *remote)
+static int open_assoc(struct peer *p, const struct ends *ends)
 {
-	for (unsigned i = 0; i < d->cfg.naddrs; i++)
-		if (addr_same_host(&d->cfg.listen[i], remote))
-			return d->self;
-	return d->net;
+	const struct llp_addrs to = ends_addrs(&ends->peer), from = ends_addrs(&ends->local);
+	struct llp *t = ends_transport(p->daemon, &ends->peer);
+
+	p->ends = *ends;
+	p->remote = ends->peer.a[0];
+	return llp_connect_at(t, &to, ends->port, &from, p, &p->conn);
 }
 
-int peer_get(struct daemon *d, const struct sockaddr_storage *remote, struct peer **ret)
+int peer_get(struct daemon *d, const struct ends *ends, struct peer **ret)
 {
 	uint32_t pos = 0;
 	struct peer *p;
 	int r;
 
 	while ((p = idtab_next(&d->peers, &pos))) {
-		if (usable(p, remote)) {
+		if (usable(p, ends)) {
 			*ret = p;
 			return 0;
 		}
@@ -127,8 +130,7 @@ int peer_get(struct daemon *d, const struct sockaddr_storage *remote, struct pee
 	p = peer_new(d, true);
 	if (!p)
 		return -ENOMEM;
-	p->remote = *remote;
-	r = llp_connect(transport_to(d, remote), (const struct sockaddr *)remote, p, &p->conn);
+	r = open_assoc(p, ends);
 	if (r) {
 		peer_free(p);
 		return r;
@@ -203,6 +205,7 @@ static void down(void *user, int err, const char *why)
 	if (p->assoc || err == 0)
 		log_info("assoc %u: down, %s: %s", p->id, addr_text(&p->remote, text), why);
 	p->state = PEER_DOWN;
+	p->lost_err = err;
 	fail_waiting(p, err ? err : ECONNRESET, why);
 	if (p->assoc) {
 		assoc_lost(p->assoc);
@@ -234,6 +237,11 @@ static void acked(void *user)
 	}
 }
 
+static void path(void *user, const struct llp_path *path, const char *what)
+{
+	path_changed(user, path, what);
+}
+
 const struct llp_events peer_events = {
 	.incoming = incoming,
 	.up = up,
@@ -241,6 +249,7 @@ const struct llp_events peer_events = {
 	.readable = readable,
 	.writable = writable,
 	.acked = acked,
+	.path = path,
 };
 
 /* ---- events of the protocol ---- */
@@ -250,7 +259,7 @@ static void session_closed(struct peer *p, const struct assoc_event *ev)
 	struct qp *qp = rdmap_user(ev->ep);
 	char why[MSG_REASON_MAX];
 	struct qp_news news = {
-		.err = why_closed(ev, why, sizeof(why)),
+		.err = why_closed(ev, p->lost_err, why, sizeof(why)),
 		.reason = why,
 		.term = ev->at.term,
 		.blamed = ev->term,

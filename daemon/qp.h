@@ -85,6 +85,7 @@ struct qp_news {
 	const struct wire_enh *enh;     /* what the peer said in an enhanced message */
 	const void *private_data;
 	size_t private_len;
+	const struct msg_path *path;
 };
 
 /* Makes the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal that names
@@ -123,6 +124,10 @@ void qp_error(struct qp *qp, const struct qp_news *news);
 
 /* Raw: the peer has ended its half. */
 void qp_half_closed(struct qp *qp);
+
+/* A path of the session's association has changed, which why tells: an event, if the client has
+ * ears for it. */
+void qp_path(struct qp *qp, const struct msg_path *path, const char *why);
 
 /* The session is over. */
 void qp_closed(struct qp *qp, const struct qp_news *news);

@@ -82,6 +82,8 @@ static void send_event(struct qp *qp, enum msg_event_type type, const struct qp_
 		memcpy(ev.private_data, news->private_data, news->private_len);
 	if (news->blamed)
 		put_headers(news->blamed, &ev);
+	if (news->path)
+		ev.path = *news->path;
 	offer_tell(news->enh, &ev);
 	client_event(qp->client, &ev);
 }
@@ -111,8 +113,7 @@ static struct offer offer_of(const struct msg_connect *req)
 	};
 }
 
-static int check_connect(const struct qp *qp, const struct msg_connect *req,
-			 const struct offer *offer, struct reply *rep)
+static int check_connect(const struct qp *qp, const struct offer *offer, struct reply *rep)
 {
 	int r;
 
@@ -125,23 +126,31 @@ static int check_connect(const struct qp *qp, const struct msg_connect *req,
 	if (offer->flags & MSG_CONN_NEGOTIATE &&
 	    offer->private_len > WIRE_PRIVATE_MAX - WIRE_ENH_LEN)
 		return offer_too_long(offer, rep);
-	if (req->peer.ss_family != AF_INET && req->peer.ss_family != AF_INET6)
-		return reply_refuse(rep, EAFNOSUPPORT,
-				    "queue pair %u: address family %u of the peer", qp->num,
-				    req->peer.ss_family);
 	return 0;
+}
+
+static int read_ends(const struct qp *qp, const struct msg_connect *req, struct ends *ret,
+		     struct reply *rep)
+{
+	char what[48];
+
+	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
+	return ends_read(qp->client->daemon, what, req, ret, rep);
 }
 
 int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 {
 	struct daemon *d = qp->client->daemon;
 	struct offer offer = offer_of(req);
+	struct ends ends;
 	struct peer *p;
-	int r = check_connect(qp, req, &offer, rep);
+	int r = check_connect(qp, &offer, rep);
 
+	if (!r)
+		r = read_ends(qp, req, &ends, rep);
 	if (r)
 		return r;
-	r = peer_get(d, &req->peer, &p);
+	r = peer_get(d, &ends, &p);
 	if (r)
 		return reply_refuse(rep, -r, "queue pair %u: no association can be made: %s",
 				    qp->num, strerror(-r));
@@ -163,7 +172,7 @@ static void initiate_elsewhere(struct qp *qp)
 {
 	const struct peer *full = qp->peer;
 	struct peer *p;
-	int r = peer_get(qp->client->daemon, &full->remote, &p);
+	int r = peer_get(qp->client->daemon, &full->ends, &p);
 
 	if (r)
 		qp_failed(qp, MSG_EV_FAILED,
@@ -292,4 +301,12 @@ void qp_half_closed(struct qp *qp)
 {
 	send_event(qp, MSG_EV_HALF_CLOSED,
 		   &(struct qp_news){.reason = "the peer has ended its half of the stream"});
+}
+
+void qp_path(struct qp *qp, const struct msg_path *path, const char *why)
+{
+	bool session = qp->state == QP_RTS || qp->state == QP_CLOSING;
+
+	if (session && client_has_ears(qp->client))
+		send_event(qp, MSG_EV_PATH, &(struct qp_news){.reason = why, .path = path});
 }

@@ -27,6 +27,7 @@ struct reply {
 		struct msg_cq_state cq_state;
 		struct msg_srq srq;
 		struct msg_srq_state srq_state;
+		struct msg_paths paths;
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply is sent, or was refused */
 	unsigned nfds;

@@ -11,6 +11,7 @@
 #include "daemon/listener.h"
 #include "daemon/mr.h"
 #include "daemon/mw.h"
+#include "daemon/path.h"
 #include "daemon/pd.h"
 #include "daemon/peer.h"
 #include "daemon/qp.h"
@@ -171,6 +172,35 @@ static void show_assocs(struct show *s)
 			put_counters(r, assoc_counters(p->assoc));
 		}
 		send_record(s);
+	}
+}
+
+static void show_path(struct show *s, uint32_t assoc, const struct llp_path *path)
+{
+	struct ctl_path *r = &s->rec.path;
+
+	r->assoc = assoc;
+	r->remote = path->remote;
+	put_string(r->state, sizeof(r->state), path_state_str(path->state));
+	r->primary = path->primary;
+	r->srtt_us = path->srtt_us;
+	r->rto_ms = path->rto_ms;
+	r->cwnd = path->cwnd;
+	r->mtu = path->mtu;
+	send_record(s);
+}
+
+static void show_paths(struct show *s)
+{
+	struct llp_path paths[LLP_MAX_PATHS];
+	uint32_t pos = 0;
+	const struct peer *p;
+
+	while ((p = idtab_next(&s->d->peers, &pos))) {
+		unsigned n = p->assoc ? llp_paths(p->conn, paths) : 0;
+
+		for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
+			show_path(s, p->id, &paths[i]);
 	}
 }
 
@@ -416,7 +446,11 @@ static void show_listener(struct show *s, void *obj)
 	r->client = l->client->id;
 	r->pid = (uint32_t)l->client->pid;
 	r->uid = l->client->uid;
-	r->addr = l->addr;
+	r->naddrs = l->at.n;
+	if (l->at.n > 0)
+		r->addr = l->at.a[0];
+	if (l->at.n > 1)
+		r->addr2 = l->at.a[1];
 	r->port = l->port;
 	r->backlog = l->backlog;
 	r->waiting = l->waiting;
@@ -461,6 +495,9 @@ static bool show_kind(struct show *s, uint32_t object)
 		return true;
 	case CTL_PD:
 		for_each(s, offsetof(struct client, pds), show_pd);
+		return true;
+	case CTL_PATH:
+		show_paths(s);
 		return true;
 	default:
 		return false;

@@ -34,7 +34,7 @@ int why_error(const struct assoc_event *ev, char *ret, size_t len)
 	return EPROTO;
 }
 
-int why_closed(const struct assoc_event *ev, char *ret, size_t len)
+int why_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t len)
 {
 	switch (ev->why) {
 	case ASSOC_WHY_LOCAL:
@@ -58,6 +58,11 @@ int why_closed(const struct assoc_event *ev, char *ret, size_t len)
 		return EPROTO;
 	case ASSOC_WHY_LOST:
 		break;
+	}
+	if (lost_err == ETIMEDOUT) {
+		snprintf(ret, len,
+			 "the association was lost: the peer does not answer on any path");
+		return ETIMEDOUT;
 	}
 	snprintf(ret, len, "the association was lost");
 	return ECONNRESET;

@@ -7,9 +7,10 @@
 
 struct assoc_event;
 
-/* Writes the sentence for a CLOSED event, "" for an end in order by this side. Returns the errno
- * value, 0 for an end in order. */
-int why_closed(const struct assoc_event *ev, char *ret, size_t len);
+/* Writes the sentence for a CLOSED event, "" for an end in order by this side. lost_err: the errno
+ * value with which the association was lost, if it was. Returns the errno value, 0 for an end in
+ * order. */
+int why_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t len);
 
 /* The same for an ERROR event of a raw queue pair. */
 int why_error(const struct assoc_event *ev, char *ret, size_t len);

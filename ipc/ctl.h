@@ -23,6 +23,7 @@ enum ctl_object {
 	CTL_SRQ,
 	CTL_MW,
 	CTL_PD,
+	CTL_PATH,
 	CTL_OBJECT_COUNT,
 };
 
@@ -136,6 +137,16 @@ struct ctl_listener {
 	struct sockaddr_storage addr; /* AF_UNSPEC: all addresses */
 	uint32_t port, backlog, waiting;
 	uint64_t requests;
+	uint32_t naddrs, pad; /* 0: all addresses; several: all of them together */
+	struct sockaddr_storage addr2;
+};
+
+struct ctl_path {
+	uint32_t assoc;
+	uint32_t primary;
+	struct sockaddr_storage remote;
+	char state[16];
+	uint32_t srtt_us, rto_ms, cwnd, mtu;
 };
 
 struct ctl_record {
@@ -154,6 +165,7 @@ struct ctl_record {
 		struct ctl_srq srq;
 		struct ctl_mw mw;
 		struct ctl_pd pd;
+		struct ctl_path path;
 	};
 };
 

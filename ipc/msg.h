@@ -22,6 +22,8 @@ enum {
 	MSG_DEFAULT_PORT = 5043, /* SCTP port of the tools */
 	MSG_TERM_MAX = 46,       /* DDP header and Read Request header that an error is about */
 	MSG_READS_UNCHANGED = 0xffff, /* IRD or ORD that is not negotiated */
+	MSG_MAX_ADDRS = 8,            /* of one end of an association */
+	MSG_MAX_PATHS = 16,           /* in one reply */
 };
 
 /* Requests of a client, answered by a reply with the same opcode. */
@@ -59,6 +61,8 @@ enum msg_op {
 	MSG_MODIFY_SRQ,  /* modify_srq -> hdr */
 	MSG_QUERY_SRQ,   /* handle -> srq_state */
 	MSG_DESTROY_SRQ, /* handle -> hdr */
+	MSG_QUERY_PATHS, /* handle (qp) -> paths */
+	MSG_SET_PRIMARY, /* set_primary -> hdr */
 	MSG_OP_COUNT,
 
 	MSG_ERROR = 0x100, /* reply: error */
@@ -70,6 +74,14 @@ enum msg_op {
 struct msg_hdr {
 	uint32_t op;
 	uint32_t seq; /* chosen by the client, returned in the reply */
+};
+
+/* An IPv4 or IPv6 address and a port: msg_addr.h. All zero: none. */
+struct msg_addr {
+	uint16_t family;   /* AF_INET, AF_INET6 */
+	uint16_t port;     /* host byte order */
+	uint32_t scope;    /* IPv6: interface of an address that needs one */
+	uint8_t bytes[16]; /* IPv4: the first 4, the others are 0 */
 };
 
 /* The request failed and changed nothing. */
@@ -113,9 +125,10 @@ struct msg_caps {
 
 /* Values of enum ddp_features. */
 enum {
-	MSG_CAP_ATOMIC = 1,   /* RFC 7306: Immediate Data and atomics */
-	MSG_CAP_ENHANCED = 2, /* RFC 6581 */
-	MSG_CAP_RAW = 4,      /* DDP without RDMAP */
+	MSG_CAP_ATOMIC = 1,     /* RFC 7306: Immediate Data and atomics */
+	MSG_CAP_ENHANCED = 2,   /* RFC 6581 */
+	MSG_CAP_RAW = 4,        /* DDP without RDMAP */
+	MSG_CAP_MULTIHOMED = 8, /* associations may have several addresses at each end */
 };
 
 struct msg_handle {
@@ -315,10 +328,12 @@ struct msg_qp_state {
 
 struct msg_listen {
 	struct msg_hdr hdr;
-	uint32_t backlog;             /* requests that may wait, 0 = the daemon's default */
-	uint32_t cookie;              /* returned in events */
-	struct sockaddr_storage addr; /* family AF_UNSPEC: all addresses of the daemon; the port,
-					 where struct sockaddr_in has it, counts */
+	uint32_t backlog; /* requests that may wait, 0 = the daemon's default */
+	uint32_t cookie;  /* returned in events */
+	uint16_t port;    /* SCTP; not 0 */
+	uint16_t naddrs;  /* 0: every address of the daemon; several: all of them together */
+	uint32_t pad;
+	struct msg_addr addrs[MSG_MAX_ADDRS]; /* all with this port */
 };
 
 struct msg_listener {
@@ -345,8 +360,11 @@ struct msg_connect {
 	uint16_t private_len;
 	uint16_t flags;    /* set of MSG_CONN_ */
 	uint16_t ird, ord; /* with NEGOTIATE: MSG_READS_UNCHANGED, or at most those of the qp */
-	uint32_t pad;
-	struct sockaddr_storage peer; /* SCTP port */
+	uint16_t npeers;   /* 1 .. MSG_MAX_ADDRS */
+	uint16_t nlocals;  /* 0: the address that the route takes */
+	struct msg_addr peers[MSG_MAX_ADDRS];  /* all with the SCTP port; the first one is tried
+						  first, and is the primary path */
+	struct msg_addr locals[MSG_MAX_ADDRS]; /* without a port */
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
 
@@ -370,6 +388,30 @@ struct msg_reject {
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
 
+/* Values of enum ddp_path_state. */
+enum { MSG_PATH_UNCONFIRMED, MSG_PATH_ACTIVE, MSG_PATH_FAILING, MSG_PATH_INACTIVE };
+
+struct msg_path {
+	struct msg_addr remote; /* with the SCTP port */
+	uint16_t state;         /* MSG_PATH_ */
+	uint16_t primary;       /* 1: what is sent goes here while it is active */
+	uint32_t srtt_us, rto_ms, cwnd, mtu;
+};
+
+struct msg_paths {
+	struct msg_hdr hdr;
+	uint32_t n;     /* in path */
+	uint32_t total; /* that there are */
+	struct msg_path path[MSG_MAX_PATHS];
+};
+
+struct msg_set_primary {
+	struct msg_hdr hdr;
+	uint32_t qp;            /* that has a session on the association; 0: */
+	uint32_t assoc;         /* its number, for an administrator */
+	struct msg_addr remote; /* without a port, or with the SCTP port */
+};
+
 /* Values are those of enum ddp_cm_event_type. */
 enum msg_event_type {
 	MSG_EV_REQUEST = 1,  /* cookie of the listener, request */
@@ -381,6 +423,7 @@ enum msg_event_type {
 	MSG_EV_ERROR,        /* raw: what arrives is not taken any more: err, reason, header */
 	MSG_EV_HALF_CLOSED,  /* raw: the peer has ended its half */
 	MSG_EV_SRQ_LIMIT,    /* cookie of the shared receive queue */
+	MSG_EV_PATH,         /* cookie of the connect or accept: path and reason */
 };
 
 struct msg_event {
@@ -404,9 +447,11 @@ struct msg_event {
 	uint8_t header[MSG_TERM_MAX]; /* its DDP header, and its Read Request header */
 	uint8_t pad[2];
 	uint8_t private_data[MSG_PRIVATE_MAX];
+	struct msg_path path; /* PATH */
 };
 
 _Static_assert(sizeof(struct msg_event) <= MSG_MAX, "records fit");
+_Static_assert(sizeof(struct msg_paths) <= MSG_MAX, "records fit");
 _Static_assert(sizeof(struct msg_connect) <= MSG_MAX, "records fit");
 
 /* Name of an opcode, "?" for one that is none. */

@@ -8,7 +8,7 @@
 #define IPC_VERSION_H
 
 enum {
-	IPC_VERSION_MAJOR = 2,
+	IPC_VERSION_MAJOR = 3,
 	IPC_VERSION_MINOR = 0,
 };
 

@@ -131,6 +131,11 @@ int llp_set_primary(struct llp_conn *c, const struct sockaddr *remote)
 	return addr_same_host(&only.remote, &a) ? 0 : -ENOENT;
 }
 
+bool llp_has_paths(const struct llp *t)
+{
+	return t->ops->paths != NULL;
+}
+
 void llp_stats(const struct llp *t, struct llp_stats *ret)
 {
 	t->ops->stats(t, ret);

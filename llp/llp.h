@@ -79,7 +79,8 @@ struct llp_events {
 	/* Everything that was ever sent on the association has been acknowledged. */
 	void (*acked)(void *user);
 	/* A path of an association that has several changed its state, or became the primary one.
-	 * what: half a sentence that tells it. NULL: nobody wants to know. */
+	 * what: the rest of a sentence that begins with the path: "does not answer any more". NULL:
+	 * nobody wants to know. */
 	void (*path)(void *user, const struct llp_path *p, const char *what);
 };
 
@@ -209,6 +210,8 @@ unsigned llp_paths(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS])
  * address; -EHOSTDOWN: that path is not active; -ENOTCONN: the association is not up; or what the
  * transport says. */
 int llp_set_primary(struct llp_conn *c, const struct sockaddr *remote);
+/* Whether its associations may have several addresses at each end. */
+bool llp_has_paths(const struct llp *t);
 /* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 

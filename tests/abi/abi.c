@@ -151,15 +151,27 @@ static const struct member m_msg_qp_state[] = {
 	M(msg_qp_state, sq_entries),   M(msg_qp_state, rq_entries), M(msg_qp_state, max_send_sge),
 	M(msg_qp_state, max_recv_sge), M(msg_qp_state, max_inline), M(msg_qp_state, srq_held),
 	M(msg_qp_state, srq_taken)};
-static const struct member m_msg_listen[] = {M(msg_listen, hdr), M(msg_listen, backlog),
-					     M(msg_listen, cookie), M(msg_listen, addr)};
+static const struct member m_msg_addr[] = {M(msg_addr, family), M(msg_addr, port),
+					   M(msg_addr, scope), M(msg_addr, bytes)};
+static const struct member m_msg_path[] = {
+	M(msg_path, remote), M(msg_path, state), M(msg_path, primary), M(msg_path, srtt_us),
+	M(msg_path, rto_ms), M(msg_path, cwnd),  M(msg_path, mtu)};
+static const struct member m_msg_paths[] = {M(msg_paths, hdr), M(msg_paths, n), M(msg_paths, total),
+					    M(msg_paths, path)};
+static const struct member m_msg_set_primary[] = {M(msg_set_primary, hdr), M(msg_set_primary, qp),
+						  M(msg_set_primary, assoc),
+						  M(msg_set_primary, remote)};
+static const struct member m_msg_listen[] = {
+	M(msg_listen, hdr),    M(msg_listen, backlog), M(msg_listen, cookie), M(msg_listen, port),
+	M(msg_listen, naddrs), M(msg_listen, pad),     M(msg_listen, addrs)};
 static const struct member m_msg_listener[] = {M(msg_listener, hdr), M(msg_listener, handle),
 					       M(msg_listener, port)};
 static const struct member m_msg_connect[] = {
-	M(msg_connect, hdr),        M(msg_connect, qp),          M(msg_connect, cookie),
-	M(msg_connect, timeout_ms), M(msg_connect, private_len), M(msg_connect, flags),
-	M(msg_connect, ird),        M(msg_connect, ord),         M(msg_connect, pad),
-	M(msg_connect, peer),       M(msg_connect, private_data)};
+	M(msg_connect, hdr),         M(msg_connect, qp),          M(msg_connect, cookie),
+	M(msg_connect, timeout_ms),  M(msg_connect, private_len), M(msg_connect, flags),
+	M(msg_connect, ird),         M(msg_connect, ord),         M(msg_connect, npeers),
+	M(msg_connect, nlocals),     M(msg_connect, peers),       M(msg_connect, locals),
+	M(msg_connect, private_data)};
 static const struct member m_msg_accept[] = {
 	M(msg_accept, hdr),    M(msg_accept, request),     M(msg_accept, qp),
 	M(msg_accept, cookie), M(msg_accept, private_len), M(msg_accept, flags),
@@ -245,13 +257,17 @@ static const struct member m_ctl_client[] = {
 static const struct member m_ctl_listener[] = {
 	M(ctl_listener, handle),  M(ctl_listener, client),  M(ctl_listener, pid),
 	M(ctl_listener, uid),     M(ctl_listener, addr),    M(ctl_listener, port),
-	M(ctl_listener, backlog), M(ctl_listener, waiting), M(ctl_listener, requests)};
+	M(ctl_listener, backlog), M(ctl_listener, waiting), M(ctl_listener, requests),
+	M(ctl_listener, naddrs),  M(ctl_listener, pad),     M(ctl_listener, addr2)};
+static const struct member m_ctl_path[] = {
+	M(ctl_path, assoc),   M(ctl_path, primary), M(ctl_path, remote), M(ctl_path, state),
+	M(ctl_path, srtt_us), M(ctl_path, rto_ms),  M(ctl_path, cwnd),   M(ctl_path, mtu)};
 static const struct member m_ctl_record[] = {
 	M(ctl_record, hdr),    M(ctl_record, object),   M(ctl_record, pad),
 	M(ctl_record, status), M(ctl_record, assoc),    M(ctl_record, session),
 	M(ctl_record, qp),     M(ctl_record, mr),       M(ctl_record, cq),
 	M(ctl_record, client), M(ctl_record, listener), M(ctl_record, srq),
-	M(ctl_record, mw),     M(ctl_record, pd)};
+	M(ctl_record, mw),     M(ctl_record, pd),       M(ctl_record, path)};
 static const struct member m_ddp_open_attr[] = {M(ddp_open_attr, struct_size),
 						M(ddp_open_attr, socket)};
 static const struct member m_ddp_caps[] = {
@@ -308,18 +324,28 @@ static const struct member m_ddp_srq_state[] = {
 	M(ddp_srq_state, struct_size), M(ddp_srq_state, max_wr),     M(ddp_srq_state, max_sge),
 	M(ddp_srq_state, limit),       M(ddp_srq_state, max_per_qp), M(ddp_srq_state, posted),
 	M(ddp_srq_state, held),        M(ddp_srq_state, qps),        M(ddp_srq_state, taken)};
+static const struct member m_ddp_path[] = {
+	M(ddp_path, remote), M(ddp_path, state), M(ddp_path, primary), M(ddp_path, srtt_us),
+	M(ddp_path, rto_ms), M(ddp_path, cwnd),  M(ddp_path, mtu)};
 static const struct member m_ddp_cm_event[] = {
 	M(ddp_cm_event, type),       M(ddp_cm_event, id),           M(ddp_cm_event, listener),
 	M(ddp_cm_event, err),        M(ddp_cm_event, term),         M(ddp_cm_event, stream),
 	M(ddp_cm_event, assoc),      M(ddp_cm_event, private_data), M(ddp_cm_event, private_len),
 	M(ddp_cm_event, peer),       M(ddp_cm_event, reason),       M(ddp_cm_event, conn_flags),
 	M(ddp_cm_event, peer_ird),   M(ddp_cm_event, peer_ord),     M(ddp_cm_event, header),
-	M(ddp_cm_event, header_len), M(ddp_cm_event, segment_len),  M(ddp_cm_event, srq_user)};
-static const struct member m_ddp_conn_param[] = {
-	M(ddp_conn_param, struct_size), M(ddp_conn_param, private_data),
-	M(ddp_conn_param, private_len), M(ddp_conn_param, timeout_ms),
-	M(ddp_conn_param, flags),       M(ddp_conn_param, ird),
-	M(ddp_conn_param, ord)};
+	M(ddp_cm_event, header_len), M(ddp_cm_event, segment_len),  M(ddp_cm_event, srq_user),
+	M(ddp_cm_event, path)};
+static const struct member m_ddp_conn_param[] = {M(ddp_conn_param, struct_size),
+						 M(ddp_conn_param, private_data),
+						 M(ddp_conn_param, private_len),
+						 M(ddp_conn_param, timeout_ms),
+						 M(ddp_conn_param, flags),
+						 M(ddp_conn_param, ird),
+						 M(ddp_conn_param, ord),
+						 M(ddp_conn_param, peer_addrs),
+						 M(ddp_conn_param, num_peer_addrs),
+						 M(ddp_conn_param, local_addrs),
+						 M(ddp_conn_param, num_local_addrs)};
 static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, struct_size),  M(ddp_qp_init, send_cq),     M(ddp_qp_init, recv_cq),
 	M(ddp_qp_init, max_send_wr),  M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
@@ -385,16 +411,18 @@ static const struct {
 	       S(msg_mw_state),   S(msg_create_cq),   S(msg_cq),         S(msg_cq_state),
 	       S(msg_create_srq), S(msg_srq),         S(msg_modify_srq), S(msg_srq_state),
 	       S(msg_create_qp),  S(msg_qp),          S(msg_qp_state),   S(msg_listen),
+	       S(msg_addr),       S(msg_path),        S(msg_paths),      S(msg_set_primary),
 	       S(msg_listener),   S(msg_connect),     S(msg_accept),     S(msg_reject),
 	       S(msg_event),      S(ctl_show),        S(ctl_end),        S(ctl_status),
 	       S(ctl_assoc),      S(ctl_session),     S(ctl_qp),         S(ctl_mr),
 	       S(ctl_cq),         S(ctl_srq),         S(ctl_mw),         S(ctl_pd),
-	       S(ctl_client),     S(ctl_listener),    S(ctl_record),     S(ddp_open_attr),
-	       S(ddp_caps),       S(ddp_pd_attr),     S(ddp_mr),         S(ddp_rereg_attr),
-	       S(ddp_mr_attr),    S(ddp_mw),          S(ddp_mw_attr),    S(ddp_cq_attr),
-	       S(ddp_wc),         S(ddp_cq_state),    S(ddp_srq_attr),   S(ddp_srq_state),
-	       S(ddp_cm_event),   S(ddp_conn_param),  S(ddp_qp_init),    S(ddp_qp_attr),
-	       S(ddp_sge),        S(ddp_send_wr),     S(ddp_recv_wr)};
+	       S(ctl_client),     S(ctl_listener),    S(ctl_record),     S(ctl_path),
+	       S(ddp_open_attr),  S(ddp_caps),        S(ddp_pd_attr),    S(ddp_mr),
+	       S(ddp_rereg_attr), S(ddp_mr_attr),     S(ddp_mw),         S(ddp_mw_attr),
+	       S(ddp_cq_attr),    S(ddp_wc),          S(ddp_cq_state),   S(ddp_srq_attr),
+	       S(ddp_srq_state),  S(ddp_cm_event),    S(ddp_path),       S(ddp_conn_param),
+	       S(ddp_qp_init),    S(ddp_qp_attr),     S(ddp_sge),        S(ddp_send_wr),
+	       S(ddp_recv_wr)};
 
 int main(void)
 {

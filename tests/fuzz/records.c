@@ -231,16 +231,22 @@ static void record(struct program *p)
 	struct msg_hdr hdr = {.op = in_8(&in), .seq = 7};
 	const struct handle_row *row = handle_row(hdr.op);
 	uint8_t wrong = in_8(&in), n = in_8(&in);
-	const struct sockaddr_in here = {.sin_family = AF_INET,
-					 .sin_port = htons(5043),
-					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct msg_addr here = {.family = AF_INET, .port = 5043, .bytes = {127, 0, 0, 1}};
+	const uint16_t port = here.port, one = 1;
 	size_t len = row ? row->len : sizeof(hdr);
 
 	memcpy(rec, &hdr, sizeof(hdr));
-	if (hdr.op == MSG_CONNECT)
-		memcpy(rec + offsetof(struct msg_connect, peer), &here, sizeof(here));
-	if (hdr.op == MSG_LISTEN)
-		memcpy(rec + offsetof(struct msg_listen, addr), &here, sizeof(here));
+	if (hdr.op == MSG_CONNECT) {
+		memcpy(rec + offsetof(struct msg_connect, npeers), &one, sizeof(one));
+		memcpy(rec + offsetof(struct msg_connect, peers), &here, sizeof(here));
+	}
+	if (hdr.op == MSG_LISTEN) {
+		memcpy(rec + offsetof(struct msg_listen, port), &port, sizeof(port));
+		memcpy(rec + offsetof(struct msg_listen, naddrs), &one, sizeof(one));
+		memcpy(rec + offsetof(struct msg_listen, addrs), &here, sizeof(here));
+	}
+	if (hdr.op == MSG_SET_PRIMARY)
+		memcpy(rec + offsetof(struct msg_set_primary, remote), &here, sizeof(here));
 	in_copy(&in, rec + sizeof(hdr), n);
 	if (wrong & 1)
 		len = 1 + in_16(&in) % MSG_MAX;

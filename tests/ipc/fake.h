@@ -47,6 +47,7 @@ struct fake_reply {
 		struct msg_cq_state cq_state;
 		struct msg_srq srq;
 		struct msg_srq_state srq_state;
+		struct msg_paths paths;
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -73,6 +74,7 @@ union fake_record {
 	struct msg_bind_mw bind_mw;
 	struct msg_create_srq create_srq;
 	struct msg_modify_srq modify_srq;
+	struct msg_set_primary set_primary;
 	uint8_t bytes[MSG_MAX];
 };
 

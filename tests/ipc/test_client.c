@@ -138,8 +138,8 @@ Test(open, another_major_version_is_a_protocol_error_that_names_both)
 
 	fake.script = other_version;
 	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
-	cr_assert(says("version 3.3"));
-	cr_assert(says("library 2.0"));
+	cr_assert(says("version 4.3"));
+	cr_assert(says("library 3.0"));
 	fake_die(&fake);
 	cr_assert_eq(open_fds(), before - 1);
 }

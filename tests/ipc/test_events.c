@@ -23,8 +23,8 @@ Test(events, listening_tells_the_daemon_where)
 	struct ddp_id *id;
 
 	cr_assert_eq(m->backlog, 7);
-	cr_assert_eq(m->addr.ss_family, AF_UNSPEC);
-	cr_assert_eq(((const struct sockaddr_in *)&m->addr)->sin_port, htons(5043));
+	cr_assert_eq(m->naddrs, 0);
+	cr_assert_eq(m->port, 5043);
 	cr_assert_eq(ddp_listen(listener, NULL, 5043, 7), -EINVAL, "it listens already");
 	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
 	cr_assert_eq(ddp_listen(id, NULL, 5043, -1), -EINVAL);
@@ -32,7 +32,11 @@ Test(events, listening_tells_the_daemon_where)
 	in6.sin6_port = htons(99);
 	cr_assert_eq(ddp_listen(id, (struct sockaddr *)&in6, 0, 0), 0);
 	m = &fake_last(&fake, MSG_LISTEN)->listen;
-	cr_assert_arr_eq(&m->addr, &in6, sizeof(in6));
+	cr_assert_eq(m->port, 99);
+	cr_assert_eq(m->naddrs, 1);
+	cr_assert_eq(m->addrs[0].family, AF_INET6);
+	cr_assert_eq(m->addrs[0].port, 99);
+	cr_assert_arr_eq(m->addrs[0].bytes, &in6.sin6_addr, 16);
 }
 
 Test(events, a_request_comes_with_a_new_id_and_private_data)
@@ -186,7 +190,11 @@ Test(events, connecting_names_peer_and_queue_pair)
 	cr_assert_eq(m->timeout_ms, 1234);
 	cr_assert_eq(m->private_len, 512);
 	cr_assert_eq(m->flags, 0, "nothing enhanced unless it is asked for");
-	cr_assert_arr_eq(&m->peer, &in, sizeof(in));
+	cr_assert_eq(m->npeers, 1);
+	cr_assert_eq(m->nlocals, 0, "one address here, unless it is asked for more");
+	cr_assert_eq(m->peers[0].family, AF_INET);
+	cr_assert_eq(m->peers[0].port, 99);
+	cr_assert_arr_eq(m->peers[0].bytes, &in.sin_addr, 4);
 	cr_assert_eq(ddp_disconnect(id), 0);
 	cr_assert_eq(fake_last(&fake, MSG_DISCONNECT)->handle.handle, 1);
 }
@@ -211,13 +219,10 @@ Test(events, what_cannot_connect_is_refused)
 Test(events, a_numeric_address_is_a_name)
 {
 	struct ddp_id *id = make_id();
-	const struct sockaddr_in *in;
+	const struct msg_addr want = {.family = AF_INET, .port = 5044, .bytes = {127, 0, 0, 9}};
 
 	cr_assert_eq(ddp_connect_name(id, "127.0.0.9", 5044, NULL), 0);
-	in = (const struct sockaddr_in *)&fake_last(&fake, MSG_CONNECT)->connect.peer;
-	cr_assert_eq(in->sin_family, AF_INET);
-	cr_assert_eq(in->sin_port, htons(5044));
-	cr_assert_eq(in->sin_addr.s_addr, htonl(0x7f000009));
+	cr_assert_arr_eq(fake_last(&fake, MSG_CONNECT)->connect.peers, &want, sizeof(want));
 }
 
 static void refuse_connects(struct fake *f, struct fake_reply *r)

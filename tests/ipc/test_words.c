@@ -140,8 +140,11 @@ Test(words, every_value_has_a_word)
 		cr_assert_str_neq(ddp_wc_status_str((enum ddp_wc_status)i), "?");
 	for (int i = DDP_WC_SEND; i <= DDP_WC_RECV_TAGGED; i++)
 		cr_assert_str_neq(ddp_wc_opcode_str((enum ddp_wc_opcode)i), "?");
-	for (int i = DDP_CM_CONNECT_REQUEST; i <= DDP_CM_SRQ_LIMIT; i++)
+	for (int i = DDP_CM_CONNECT_REQUEST; i <= DDP_CM_PATH; i++)
 		cr_assert_str_neq(ddp_event_str((enum ddp_cm_event_type)i), "?");
+	for (int i = DDP_PATH_UNCONFIRMED; i <= DDP_PATH_INACTIVE; i++)
+		cr_assert_str_neq(ddp_path_state_str((enum ddp_path_state)i), "?");
+	cr_assert_str_eq(ddp_path_state_str((enum ddp_path_state)99), "?");
 	cr_assert_str_eq(ddp_wc_status_str((enum ddp_wc_status)99), "?");
 	cr_assert_str_eq(ddp_wc_opcode_str((enum ddp_wc_opcode) - 1), "?");
 	cr_assert_str_eq(ddp_event_str((enum ddp_cm_event_type)0), "?");

@@ -126,7 +126,8 @@ static void private_data_too_long(struct bad *b)
 
 	hello(b);
 	m.qp = make_qp(b, &sq).handle;
-	m.peer.ss_family = AF_INET;
+	m.npeers = 1;
+	m.peers[0].family = AF_INET;
 	put(b, &m, sizeof(m), NULL, 0);
 }
 

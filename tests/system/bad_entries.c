@@ -37,7 +37,7 @@ struct side {
 
 struct rig {
 	struct bad b;
-	struct sockaddr_in at;
+	struct msg_addr at;
 	uint32_t pd, cq, stag;
 	struct ring done;
 	int done_bell;
@@ -127,7 +127,8 @@ static void connect_sides(struct rig *r)
 	struct msg_connect con = {.hdr = {MSG_CONNECT, 4}, .qp = r->from.qp};
 	struct msg_accept acc = {.hdr = {MSG_ACCEPT, 5}, .qp = r->to.qp};
 
-	memcpy(&con.peer, &r->at, sizeof(r->at));
+	con.npeers = 1;
+	con.peers[0] = r->at;
 	call(&r->b, &con, sizeof(con), NULL, 0);
 	acc.request = next_event(r, MSG_EV_REQUEST).request;
 	call(&r->b, &acc, sizeof(acc), NULL, 0);
@@ -381,14 +382,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	alarm(60);
-	r.at = (struct sockaddr_in){.sin_family = AF_INET,
-				    .sin_port = htons(atoi(argv[3]) & 0xffff)};
-	if (inet_pton(AF_INET, argv[2], &r.at.sin_addr) != 1)
+	r.at = (struct msg_addr){.family = AF_INET, .port = (uint16_t)atoi(argv[3])};
+	if (inet_pton(AF_INET, argv[2], r.at.bytes) != 1)
 		die(argv[2]);
 	r.b.fd = attach(argv[1]);
 	hello(&r.b);
 	make_objects(&r);
-	memcpy(&m.addr, &r.at, sizeof(r.at));
+	m.port = r.at.port;
+	m.naddrs = 1;
+	m.addrs[0] = r.at;
 	call(&r.b, &m, sizeof(m), NULL, 0);
 	begin(&r, MSG_QP_RDMAP, 0);
 	failed = strange_forms(&r) + strange_operands(&r) + strange_receives(&r, &r.to.rq, 1);

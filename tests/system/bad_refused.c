@@ -228,7 +228,8 @@ static unsigned refuse_offers(struct bad *b)
 	unsigned failed = 0;
 
 	m.qp = acc.qp = make_qp(b, &sq).handle;
-	m.peer.ss_family = AF_INET;
+	m.npeers = 1;
+	m.peers[0] = (struct msg_addr){.family = AF_INET, .port = 1, .bytes = {127, 0, 0, 1}};
 	failed += !REFUSED("an unknown flag", b, m, EINVAL);
 	m.flags = MSG_CONN_PEER_TO_PEER;
 	failed += !REFUSED("peer to peer alone", b, m, EINVAL);

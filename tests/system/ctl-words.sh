@@ -51,7 +51,9 @@ while read -r object; do
 	sort "$tmp/keys" >"$tmp/want"
 	sort "$tmp/page" >"$tmp/got"
 	same "keys of $object, and those of the manual page" "$tmp/want" "$tmp/got"
-	(cat "$tmp/keys" && echo show) | sort >"$tmp/want"
+	listed Commands >"$tmp/commands"
+	[ -s "$tmp/commands" ] || echo show >"$tmp/commands"
+	cat "$tmp/keys" "$tmp/commands" | sort >"$tmp/want"
 	completed "$object" '' >"$tmp/got"
 	same "keys of $object, and those that bash completes" "$tmp/want" "$tmp/got"
 done <"$tmp/objects"
@@ -73,6 +75,7 @@ keys_of_page error | sort >"$tmp/got"
 same 'keys of an error, and those of the manual page' "$tmp/want" "$tmp/got"
 
 # Behind a key come its values, behind those the keys again; arguments of options are no objects.
+[ "$(completed path set)" = set-primary ] || fail 'a command of its own'
 [ "$(completed mw valid '')" = $'no\nyes' ] || fail 'values of valid'
 [ "$(completed mw 5 valid y)" = yes ] || fail 'values behind an id'
 [ "$(completed mw valid yes mr_)" = mr_stag ] || fail 'keys behind a value'
@@ -96,3 +99,12 @@ grep -q 'layer 1 (DDP)' "$tmp/said" || fail "$(cat "$tmp/said")"
 [ $? -eq 2 ] || fail 'two codes: not status 2'
 "$ddpctl" qp 2>/dev/null
 [ $? -eq 3 ] || fail 'an object without a daemon: not status 3'
+
+# A command with words that cannot be right asks no daemon either.
+for words in '' 1 '1 127.0.0.1 2' 'x 127.0.0.1' '1 nonsense' '-1 127.0.0.1' '4294967296 127.0.0.1'; do
+	# shellcheck disable=SC2086
+	"$ddpctl" path set-primary $words 2>/dev/null
+	[ $? -eq 2 ] || fail "path set-primary $words: not status 2"
+done
+"$ddpctl" path set-primary 1 ::1 2>/dev/null
+[ $? -eq 3 ] || fail 'set-primary without a daemon: not status 3'

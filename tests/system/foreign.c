@@ -51,6 +51,9 @@ static const struct {
 	{"the end of a queue pair", QP, MSG_DESTROY_QP, sizeof(struct msg_handle), false},
 	{"query of a queue pair", QP, MSG_QUERY_QP, sizeof(struct msg_handle), false},
 	{"disconnect of a queue pair", QP, MSG_DISCONNECT, sizeof(struct msg_handle), false},
+	{"paths of a queue pair", QP, MSG_QUERY_PATHS, sizeof(struct msg_handle), false},
+	{"primary path of a queue pair", QP, MSG_SET_PRIMARY, sizeof(struct msg_set_primary),
+	 false},
 	{"connect of a queue pair", QP, MSG_CONNECT, sizeof(struct msg_connect), false},
 	{"the end of a shared queue", SRQ, MSG_DESTROY_SRQ, sizeof(struct msg_handle), false},
 	{"query of a shared queue", SRQ, MSG_QUERY_SRQ, sizeof(struct msg_handle), false},
@@ -64,16 +67,13 @@ static const struct {
 
 /* ---- the owner ---- */
 
-static struct sockaddr_storage at(const char *address, uint16_t port)
+static struct msg_addr at(const char *address, uint16_t port)
 {
-	struct sockaddr_storage ss = {0};
-	struct sockaddr_in *sin = (void *)&ss;
+	struct msg_addr m = {.family = AF_INET, .port = port};
 
-	sin->sin_family = AF_INET;
-	sin->sin_port = htons(port);
-	if (inet_pton(AF_INET, address, &sin->sin_addr) != 1)
+	if (inet_pton(AF_INET, address, m.bytes) != 1)
 		die(address);
-	return ss;
+	return m;
 }
 
 /* Connects its own queue pair to its own listener: the request waits. */
@@ -91,13 +91,16 @@ static void make_request(struct owner *o, const char *address)
 	int fds[MSG_MAX_FDS];
 
 	for (int i = 0; i < MANY; i++) {
-		listen.addr = at(address, (uint16_t)(port + i));
+		listen.port = (uint16_t)(port + i);
+		listen.addrs[0] = at(address, listen.port);
+		listen.naddrs = 1;
 		o->has[LISTENER] = ((const struct msg_listener *)call(&o->conn, &listen,
 								      sizeof(listen), NULL, 0))
 					   ->handle;
 	}
 	conn.qp = make_qp(&o->conn, &sq).handle;
-	conn.peer = listen.addr;
+	conn.peers[0] = listen.addrs[0];
+	conn.npeers = 1;
 	call(&o->conn, &conn, sizeof(conn), NULL, 0);
 	if (poll(&told, 1, 20000) != 1 ||
 	    conn_recv(o->conn.event_fd, rec, sizeof(rec), &len, fds, &nfds) != CONN_E_OK ||

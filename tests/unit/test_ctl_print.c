@@ -445,3 +445,21 @@ Test(table, ids_are_keys_and_fields_lie_within_their_records)
 		}
 	}
 }
+
+Test(table, a_path_is_told_and_found_by_its_address)
+{
+	struct ctl_record rec = {.object = CTL_PATH};
+	const struct field *address = field_find(object("path"), "address");
+	char *text;
+
+	rec.path = (struct ctl_path){.assoc = 3, .state = "inactive", .srtt_us = 70, .mtu = 1500};
+	set_addr(&rec.path.remote, "10.2.0.2", 5043);
+	text = printed("path", &rec, 1, &json);
+	cr_assert_str_eq(text, "[{\"assoc\":3,\"address\":\"10.2.0.2:5043\",\"state\":"
+			       "\"inactive\",\"primary\":false,\"srtt_us\":70,\"rto_ms\":0,"
+			       "\"cwnd\":0,\"mtu\":1500}]\n");
+	free(text);
+	cr_assert(field_match(address, &rec.path, "10.2.0.2"));
+	cr_assert_not(field_match(address, &rec.path, "10.2.0.1"));
+	cr_assert_str_eq(object("path")->command, "set-primary");
+}

@@ -71,9 +71,10 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret);
 int ddp_close(struct ddp_ctx *ctx);
 
 enum ddp_features {
-	DDP_CAP_ATOMIC = 1,   /* atomics and Immediate Data (RFC 7306): all of them or none */
-	DDP_CAP_ENHANCED = 2, /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
-	DDP_CAP_RAW = 4       /* DDP_QP_RAW */
+	DDP_CAP_ATOMIC = 1,    /* atomics and Immediate Data (RFC 7306): all of them or none */
+	DDP_CAP_ENHANCED = 2,  /* DDP_CONN_NEGOTIATE and DDP_CONN_PEER_TO_PEER (RFC 6581) */
+	DDP_CAP_RAW = 4,       /* DDP_QP_RAW */
+	DDP_CAP_MULTIHOMED = 8 /* several addresses at each end: see ddp_multihoming(7) */
 };
 
 struct ddp_caps {
@@ -397,7 +398,24 @@ enum ddp_cm_event_type {
 			 What was posted is flushed; one more message may be sent, and when that is
 			 complete ddp_disconnect() ends the stream */
 	DDP_CM_HALF_CLOSED, /* raw: the peer has ended its half; ddp_disconnect() ends the other */
-	DDP_CM_SRQ_LIMIT    /* srq_user: fewer receives than the limit are left */
+	DDP_CM_SRQ_LIMIT,   /* srq_user: fewer receives than the limit are left */
+	DDP_CM_PATH         /* a path has changed: path and reason. The session goes on, there is
+			       nothing that must be done. More types may come: ignore unknown ones */
+};
+
+enum ddp_path_state {
+	DDP_PATH_UNCONFIRMED, /* the peer named the address, but was not heard from there yet */
+	DDP_PATH_ACTIVE,
+	DDP_PATH_FAILING, /* something was lost on it: others are preferred (RFC 7829) */
+	DDP_PATH_INACTIVE
+};
+
+/* A way to the peer: one of its addresses. */
+struct ddp_path {
+	struct sockaddr_storage remote; /* with the SCTP port */
+	enum ddp_path_state state;
+	int primary; /* what is sent goes here while it is active */
+	uint32_t srtt_us, rto_ms, cwnd, mtu;
 };
 
 struct ddp_cm_event {
@@ -423,7 +441,8 @@ struct ddp_cm_event {
 	const void *header;
 	size_t header_len;
 	uint16_t segment_len;
-	void *srq_user; /* SRQ_LIMIT; id is NULL then */
+	void *srq_user;       /* SRQ_LIMIT; id is NULL then */
+	struct ddp_path path; /* PATH */
 };
 
 /* For one listener or one session. user: returned by ddp_id_user(). */
@@ -443,6 +462,11 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id);
  * port), or of one. backlog: unanswered requests; 0: the daemon's default. -EADDRINUSE,
  * -EADDRNOTAVAIL. */
 int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog);
+
+/* The same at n addresses of the daemon, at most 8, which each association then has together; 0: at
+ * each one, apart. -EOPNOTSUPP: several, but no DDP_CAP_MULTIHOMED. */
+int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, unsigned n,
+		     uint16_t port, int backlog);
 
 enum ddp_conn_flags {
 	DDP_CONN_NEGOTIATE = 1,    /* agree on Read depths with the peer (RFC 6581) */
@@ -468,6 +492,12 @@ struct ddp_conn_param {
 	unsigned flags; /* connect: DDP_CONN_. accept, reject: DDP_CONN_NEGOTIATE if ird and ord are
 			   wishes; the answer to a plain request is plain whatever they are */
 	uint16_t ird, ord; /* with NEGOTIATE */
+	/* connect: further addresses of the peer, besides the one that the call names, and the ones
+	 * of the daemon to use; none: the one that the route takes. At most 8 of each end. */
+	const struct sockaddr_storage *peer_addrs;
+	unsigned num_peer_addrs;
+	const struct sockaddr_storage *local_addrs;
+	unsigned num_local_addrs;
 };
 
 /* The id has a QP. Returns when the daemon has begun; ESTABLISHED, REJECTED or CONNECT_ERROR
@@ -482,6 +512,15 @@ int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
  * (its ird in the request). Reject: the id can then only be destroyed. param may be NULL. */
 int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param);
 int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param);
+
+/* The paths of the session's association, the primary one first: up to n into ret. Returns how many
+ * there are, 0 before the association is up; -ENOTCONN. */
+int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n);
+
+/* Makes the path to an address of the peer the primary one, for all sessions on the association.
+ * -ENOENT: no such address; -EHOSTDOWN: it is not active; -EPERM: other users have sessions there,
+ * too; -ENOTCONN. */
+int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr);
 
 /* Ends the session: what was completed arrives, the rest is flushed. DISCONNECTED follows. */
 int ddp_disconnect(struct ddp_id *id);
@@ -643,6 +682,7 @@ int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_re
 const char *ddp_wc_status_str(enum ddp_wc_status status);
 const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode);
 const char *ddp_event_str(enum ddp_cm_event_type type);
+const char *ddp_path_state_str(enum ddp_path_state state);
 
 /* A sentence about a completion, naming STag, offset, length. Returns its length like snprintf. */
 int ddp_explain(const struct ddp_wc *wc, char *buf, size_t len);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lists of addresses that programs give, put into records. */
+#ifndef DDP_ADDRS_H
+#define DDP_ADDRS_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "ipc/msg.h"
+
+/* Addresses in a record. */
+struct addrs {
+	struct msg_addr a[MSG_MAX_ADDRS];
+	unsigned n;
+};
+
+/*
+ * Adds an address to *l. port: which all have, in host byte order; what the address has itself must
+ * be that, or 0. call and whose ("of the peer") are for the sentence. 0; -EAFNOSUPPORT; -EINVAL:
+ * another port, or there are MSG_MAX_ADDRS already.
+ */
+int addrs_add(struct addrs *l, const char *call, const char *whose, uint16_t port,
+	      const struct sockaddr *a);
+
+/* Adds a program's list of n. */
+int addrs_add_list(struct addrs *l, const char *call, const char *whose, uint16_t port,
+		   const struct sockaddr_storage *a, unsigned n);
+
+/* The port of an address, 0 for one that is neither IPv4 nor IPv6. */
+uint16_t addrs_port(const struct sockaddr *a);
+
+#endif

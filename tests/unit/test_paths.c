@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ends and paths in the daemon, without a network: which addresses it takes, who shares an
+ * association, who may choose its primary path, and who hears of its paths. Sessions go over the
+ * loop transport, which also stands in for a transport with one path per association.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/client.h"
+#include "daemon/cq.h"
+#include "daemon/ends.h"
+#include "daemon/path.h"
+#include "daemon/peer.h"
+#include "daemon/qp.h"
+#include "daemon/request.h"
+#include "daemon/srq.h"
+#include "ipc/conn.h"
+#include "ipc/msg_addr.h"
+#include "ipc/version.h"
+#include "proto/stag.h"
+#include "util/addr.h"
+
+enum { STAGS = 64, PORT = 5043, ALICE = 4711, BOB = 4712 };
+
+/* A client program's own side. */
+struct program {
+	struct client *c;
+	int fd, event_fd;
+	uint32_t qp;
+	_Alignas(8) uint8_t rec[MSG_MAX];
+};
+
+static struct daemon d;
+static struct reply rep;
+
+static struct msg_addr at(uint8_t last, uint16_t port)
+{
+	return (struct msg_addr){.family = AF_INET, .port = port, .bytes = {127, 0, 0, last}};
+}
+
+static void start(void)
+{
+	static const struct loop_hooks never_run;
+	struct llp_config net = {.streams = 8};
+
+	log_set_level(LOG_LEVEL_ERR);
+	config_default(&d.cfg);
+	d.cfg.naddrs = 3;
+	d.cfg.limits.events = 16;
+	for (uint8_t i = 0; i < d.cfg.naddrs; i++) {
+		const struct msg_addr own = at(i + 1, 0);
+
+		cr_assert_eq(msg_addr_get(&own, &d.cfg.listen[i]), 0);
+	}
+	strcpy(d.transport, "user");
+	cr_assert_eq(llp_loop_open(&net, &peer_events, &d.net), 0);
+	net.addrs = d.cfg.listen;
+	net.naddrs = d.cfg.naddrs;
+	cr_assert_eq(llp_loop_open(&net, &peer_events, &d.self), 0);
+	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
+	cr_assert_eq(loop_new(&never_run, &d, 0, &d.loop), 0);
+	d.stags = stag_table_init(calloc(1, stag_table_size(STAGS)), STAGS);
+	idtab_init(&d.clients, 8);
+	idtab_init(&d.peers, 64);
+	list_init(&d.active);
+	list_init(&d.connecting);
+	list_init(&d.dirty);
+	list_init(&d.low);
+	list_init(&d.faulty);
+	d.now_ms = 1;
+}
+
+TestSuite(ends, .init = start);
+TestSuite(paths, .init = start);
+
+/* As in daemon.c. */
+static void turn(void)
+{
+	d.now_ms++;
+	llp_tick(d.net, d.now_ms);
+	llp_tick(d.self, d.now_ms);
+	peer_tick_all(&d);
+	peer_send_all(&d);
+	client_end_faulty(&d);
+}
+
+/* ---- what is taken ---- */
+
+static struct msg_connect to(unsigned n, ...)
+{
+	struct msg_connect m = {.npeers = (uint16_t)n};
+	va_list ap;
+
+	va_start(ap, n);
+	for (unsigned i = 0; i < n; i++)
+		m.peers[i] = at((uint8_t)va_arg(ap, int), PORT);
+	va_end(ap);
+	return m;
+}
+
+/* Reads them: 0 or the refusal's errno value, whose words are checked. */
+static int read_ends(const struct msg_connect *m, struct ends *e, const char *words)
+{
+	int r;
+
+	memset(&rep, 0, sizeof(rep));
+	r = ends_read(&d, "connect", m, e, &rep);
+	cr_assert(!words || strstr(rep.reason, words), "%s", rep.reason);
+	return -r;
+}
+
+static struct ends ends_of(struct msg_connect m)
+{
+	struct ends e = {.port = 0};
+
+	cr_assert_eq(read_ends(&m, &e, NULL), 0, "%s", rep.reason);
+	return e;
+}
+
+Test(ends, a_list_is_taken_as_it_is)
+{
+	struct msg_connect m = to(3, 1, 9, 8);
+	struct ends e;
+
+	m.nlocals = 2;
+	m.locals[0] = at(1, 0);
+	m.locals[1] = at(3, 0);
+	e = ends_of(m);
+	cr_assert_eq(e.port, PORT);
+	cr_assert_eq(e.peer.n, 3);
+	cr_assert_eq(addr_port(&e.peer.a[2]), PORT);
+	cr_assert_eq(e.local.n, 2);
+	cr_assert_eq(ends_transport(&d, &e.peer), d.self, "the first address is ours");
+	e = ends_of(to(1, 9));
+	cr_assert_eq(e.local.n, 0);
+	cr_assert_eq(ends_transport(&d, &e.peer), d.net);
+}
+
+Test(ends, lists_that_make_no_sense_are_refused_in_words)
+{
+	struct ends e = {.port = 77};
+	struct msg_connect m = to(2, 1, 1);
+
+	cr_assert_eq(read_ends(&m, &e, "127.0.0.1 is given twice"), EINVAL);
+	m = to(2, 1, 2);
+	m.peers[1].port = 99;
+	cr_assert_eq(read_ends(&m, &e, "127.0.0.2:99: all addresses have one port, here 5043"),
+		     EINVAL);
+	m.peers[1] = (struct msg_addr){.family = AF_INET, .port = PORT};
+	cr_assert_eq(read_ends(&m, &e, "0.0.0.0 in a list"), EINVAL);
+	m.peers[1].family = AF_UNIX;
+	cr_assert_eq(read_ends(&m, &e, "address family 1"), EAFNOSUPPORT);
+	m = to(1, 1);
+	m.peers[0].port = 0;
+	cr_assert_eq(read_ends(&m, &e, "port 0"), EINVAL);
+	m = to(1, 1);
+	m.nlocals = 1;
+	m.locals[0] = at(9, 0);
+	cr_assert_eq(read_ends(&m, &e, "127.0.0.9 is none of the daemon's addresses (listen)"),
+		     EADDRNOTAVAIL);
+	cr_assert_not(rep.fatal);
+	m = to(0);
+	cr_assert_eq(read_ends(&m, &e, "no address"), EINVAL);
+	cr_assert(rep.fatal, "no library sends that");
+	m = to(1, 1);
+	m.nlocals = 9;
+	cr_assert_eq(read_ends(&m, &e, "9 addresses: at most 8"), EINVAL);
+	cr_assert(rep.fatal);
+	cr_assert_eq(e.port, 77);
+}
+
+Test(ends, several_addresses_need_a_transport_that_has_paths)
+{
+	struct msg_connect m = to(2, 9, 8);
+	struct msg_listen l = {.port = PORT, .naddrs = 2, .addrs = {at(1, PORT), at(2, PORT)}};
+	struct ends_list at_list;
+	struct ends e;
+
+	cr_assert_eq(read_ends(&m, &e,
+			       "transport user has one path per association: 2 addresses were "
+			       "given; transport kernel has several"),
+		     EOPNOTSUPP);
+	m = to(1, 9);
+	m.nlocals = 3;
+	for (uint8_t i = 0; i < 3; i++)
+		m.locals[i] = at(i + 1, 0);
+	cr_assert_eq(read_ends(&m, &e, "3 addresses were given"), EOPNOTSUPP);
+	cr_assert_eq(ends_read_listen(&d, &l, &at_list, &rep), -EOPNOTSUPP);
+	l.naddrs = 1;
+	cr_assert_eq(ends_read_listen(&d, &l, &at_list, &rep), 0);
+	cr_assert_eq(at_list.n, 1);
+	l.addrs[0] = (struct msg_addr){.family = AF_INET6, .port = PORT};
+	d.cfg.listen[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
+	cr_assert_eq(ends_read_listen(&d, &l, &at_list, &rep), 0);
+	cr_assert_eq(at_list.n, 0, "the wildcard is all of them");
+}
+
+Test(ends, an_association_is_shared_by_those_who_asked_for_the_same_ends)
+{
+	struct msg_connect two = to(3, 1, 9, 8), same = to(3, 1, 8, 9), first = to(3, 9, 1, 8);
+	struct msg_connect one = to(1, 1), fewer = to(2, 1, 9), port = to(1, 1), from = to(1, 1);
+	struct ends e = ends_of(two);
+	struct peer *p, *q;
+
+	cr_assert_eq(peer_get(&d, &e, &p), 0);
+	e = ends_of(same);
+	cr_assert_eq(peer_get(&d, &e, &q), 0);
+	cr_assert_eq(p, q, "the order of the others does not matter");
+	port.peers[0].port = PORT + 1;
+	from.nlocals = 1;
+	from.locals[0] = at(2, 0);
+	struct msg_connect others[] = {one, fewer, port, from};
+	for (unsigned i = 0; i < 4; i++) {
+		struct peer *r;
+
+		e = ends_of(others[i]);
+		cr_assert_eq(peer_get(&d, &e, &q), 0);
+		cr_assert_neq(q, p, "%u", i);
+		cr_assert_eq(peer_get(&d, &e, &r), 0);
+		cr_assert_eq(q, r, "%u", i);
+	}
+	cr_assert_eq(d.peers.used, 5);
+	d.cfg.listen[2] = ends_of(to(1, 9)).peer.a[0];
+	e = ends_of(first);
+	cr_assert_eq(peer_get(&d, &e, &q), 0);
+	cr_assert_neq(p, q, "the same addresses with another one first");
+}
+
+/* ---- clients ---- */
+
+static const void *answer(struct program *p)
+{
+	int fds[MSG_MAX_FDS];
+	unsigned n = 0;
+	size_t len;
+
+	cr_assert_eq(conn_recv(p->fd, p->rec, sizeof(p->rec), &len, fds, &n), CONN_E_OK);
+	if (n > 0 && ((struct msg_hdr *)p->rec)->op == MSG_HELLO)
+		p->event_fd = fds[0];
+	else if (n > 0)
+		close(fds[0]);
+	for (unsigned i = 1; i < n; i++)
+		close(fds[i]);
+	return p->rec;
+}
+
+static const void *ask(struct program *p, const void *rec, size_t len)
+{
+	request_handle(p->c, rec, len, NULL, 0);
+	return answer(p);
+}
+
+static uint32_t made(struct program *p, const void *rec, size_t len)
+{
+	const struct msg_handle *h = ask(p, rec, len);
+
+	cr_assert_eq(h->hdr.op, ((const struct msg_hdr *)rec)->op);
+	return h->handle;
+}
+
+static void begin(struct program *p, uid_t uid)
+{
+	const struct msg_hello hello = {.hdr = {MSG_HELLO, 1}, .major = IPC_VERSION_MAJOR};
+	const struct msg_hdr pd = {MSG_ALLOC_PD, 1};
+	struct msg_create_cq cq = {.hdr = {MSG_CREATE_CQ, 1}, .entries = 16};
+	struct msg_create_qp qp = {.hdr = {MSG_CREATE_QP, 1},
+				   .sq_entries = 8,
+				   .rq_entries = 8,
+				   .max_send_sge = 1,
+				   .max_recv_sge = 1};
+	struct client *c;
+	uint32_t pos = 0;
+	int pair[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	cr_assert_eq(client_new(&d, pair[0]), 0);
+	*p = (struct program){.fd = pair[1]};
+	while ((c = idtab_next(&d.clients, &pos)))
+		if (c->fd == pair[0])
+			p->c = c;
+	p->c->uid = uid;
+	ask(p, &hello, sizeof(hello));
+	qp.pd = made(p, &pd, sizeof(pd));
+	qp.send_cq = qp.recv_cq = made(p, &cq, sizeof(cq));
+	p->qp = made(p, &qp, sizeof(qp));
+}
+
+static bool next_event(struct program *p, struct msg_event *ret)
+{
+	int fds[MSG_MAX_FDS];
+	unsigned n;
+	size_t len;
+
+	return conn_recv(p->event_fd, ret, sizeof(*ret), &len, fds, &n) == CONN_E_OK;
+}
+
+static void expect(struct program *p, enum msg_event_type type, struct msg_event *ret)
+{
+	cr_assert(next_event(p, ret), "an event of type %d", (int)type);
+	cr_assert_eq(ret->type, type);
+}
+
+/* A session from one program's queue pair to that of another, which listens. */
+static void join(struct program *from, struct program *to_whom)
+{
+	struct msg_connect con = to(1, 1);
+	struct msg_accept acc = {.hdr = {MSG_ACCEPT, 1}, .qp = to_whom->qp};
+	struct msg_event ev;
+
+	con.hdr = (struct msg_hdr){MSG_CONNECT, 1};
+	con.qp = from->qp;
+	made(from, &con, sizeof(con));
+	for (int i = 0; i < 4; i++)
+		turn();
+	expect(to_whom, MSG_EV_REQUEST, &ev);
+	acc.request = ev.request;
+	made(to_whom, &acc, sizeof(acc));
+	for (int i = 0; i < 4; i++)
+		turn();
+	expect(to_whom, MSG_EV_ESTABLISHED, &ev);
+	expect(from, MSG_EV_ESTABLISHED, &ev);
+}
+
+static struct program alice, bob, server[2];
+
+/* Alice and, on the same association, somebody else. */
+static struct peer *two_sessions(uid_t other)
+{
+	struct msg_listen l = {
+		.hdr = {MSG_LISTEN, 1}, .port = PORT, .naddrs = 1, .addrs = {at(1, PORT)}};
+	uint32_t pos = 0;
+	struct peer *p;
+
+	begin(&server[0], BOB);
+	begin(&server[1], BOB);
+	begin(&alice, ALICE);
+	begin(&bob, other);
+	made(&server[0], &l, sizeof(l));
+	join(&alice, &server[0]);
+	/* The second queue pair of the listening program. */
+	struct msg_create_qp qp = {.hdr = {MSG_CREATE_QP, 1},
+				   .pd = 1,
+				   .send_cq = 1,
+				   .recv_cq = 1,
+				   .sq_entries = 8,
+				   .rq_entries = 8,
+				   .max_send_sge = 1,
+				   .max_recv_sge = 1};
+	server[0].qp = made(&server[0], &qp, sizeof(qp));
+	join(&bob, &server[0]);
+	while ((p = idtab_next(&d.peers, &pos)))
+		if (p->opener)
+			return p;
+	cr_assert_fail("no association");
+	return NULL;
+}
+
+static int set_primary(struct program *p, uint32_t qp, uint32_t assoc, uint8_t last)
+{
+	const struct msg_set_primary m = {
+		.hdr = {MSG_SET_PRIMARY, 1}, .qp = qp, .assoc = assoc, .remote = at(last, 0)};
+	const struct msg_error *e = ask(p, &m, sizeof(m));
+
+	return e->hdr.op == MSG_ERROR ? e->err : 0;
+}
+
+Test(paths, who_has_all_the_sessions_chooses_for_them)
+{
+	two_sessions(ALICE);
+	cr_assert_eq(set_primary(&alice, alice.qp, 0, 1), 0);
+	cr_assert_eq(set_primary(&bob, bob.qp, 0, 1), 0);
+	cr_assert_eq(set_primary(&alice, alice.qp, 0, 9), ENOENT);
+	cr_assert(strstr(((struct msg_error *)alice.rec)->reason, "no path to 127.0.0.9"));
+}
+
+Test(paths, nobody_chooses_for_another_user)
+{
+	struct peer *p = two_sessions(BOB);
+
+	cr_assert_eq(set_primary(&alice, alice.qp, 0, 1), EPERM);
+	cr_assert(strstr(((struct msg_error *)alice.rec)->reason, "sessions of other users"));
+	cr_assert_eq(set_primary(&bob, bob.qp, 0, 1), EPERM);
+	cr_assert_eq(set_primary(&alice, 0, p->id, 1), EPERM, "numbers are for administrators");
+	cr_assert_eq(set_primary(&alice, 0, 99, 1), EPERM, "and tell nothing");
+}
+
+Test(paths, root_and_the_daemons_own_user_choose_for_all)
+{
+	struct peer *p = two_sessions(BOB);
+
+	alice.c->uid = 0;
+	cr_assert_eq(set_primary(&alice, 0, p->id, 1), 0);
+	cr_assert_eq(set_primary(&alice, alice.qp, 0, 1), 0);
+	alice.c->uid = geteuid();
+	cr_assert_eq(set_primary(&alice, 0, p->id, 1), 0);
+	cr_assert_eq(set_primary(&alice, 0, p->id, 9), ENOENT);
+	cr_assert_eq(set_primary(&alice, 0, 99, 1), ENOENT);
+	cr_assert(strstr(((struct msg_error *)alice.rec)->reason, "no association 99"));
+	cr_assert_eq(set_primary(&server[1], server[1].qp, 0, 1), ENOTCONN);
+}
+
+Test(paths, the_paths_of_a_session_can_be_asked_for)
+{
+	struct msg_handle m = {.hdr = {MSG_QUERY_PATHS, 1}};
+	const struct msg_paths *got;
+	const struct msg_addr want = at(1, PORT);
+
+	two_sessions(BOB);
+	m.handle = alice.qp;
+	got = ask(&alice, &m, sizeof(m));
+	cr_assert_eq(got->hdr.op, MSG_QUERY_PATHS);
+	cr_assert_eq(got->n, 1);
+	cr_assert_eq(got->total, 1);
+	cr_assert_arr_eq(&got->path[0].remote, &want, sizeof(want));
+	cr_assert_eq(got->path[0].state, MSG_PATH_ACTIVE);
+	cr_assert_eq(got->path[0].primary, 1);
+	m.handle = server[1].qp;
+	cr_assert_eq(((const struct msg_error *)ask(&server[1], &m, sizeof(m)))->err, ENOTCONN);
+}
+
+static void change(struct peer *p, const char *what)
+{
+	struct llp_path path[LLP_MAX_PATHS];
+
+	cr_assert_eq(llp_paths(p->conn, path), 1);
+	path[0].state = LLP_PATH_INACTIVE;
+	peer_events.path(p, &path[0], what);
+}
+
+Test(paths, each_session_on_the_association_is_told)
+{
+	struct peer *p = two_sessions(BOB);
+	struct msg_event ev;
+
+	change(p, "does not answer any more");
+	expect(&alice, MSG_EV_PATH, &ev);
+	cr_assert_eq(ev.qp, alice.qp);
+	cr_assert_eq(ev.assoc, p->id);
+	cr_assert_eq(ev.err, 0);
+	cr_assert_eq(ev.path.state, MSG_PATH_INACTIVE);
+	cr_assert_str_eq(ev.reason, "path to 127.0.0.1 does not answer any more; 1 of 1 paths is "
+				    "active");
+	expect(&bob, MSG_EV_PATH, &ev);
+	cr_assert_not(next_event(&server[0], &ev), "the other end has paths of its own");
+	cr_assert_not(next_event(&server[1], &ev));
+}
+
+Test(paths, who_does_not_listen_is_told_no_more_but_keeps_its_session_and_hears_its_end)
+{
+	struct peer *p = two_sessions(BOB);
+	struct msg_handle m = {.hdr = {MSG_DISCONNECT, 1}};
+	struct msg_event ev;
+	unsigned told = 0;
+
+	/* More than sockets and queues hold together. */
+	for (int i = 0; i < 5000; i++)
+		change(p, "may have failed");
+	turn();
+	cr_assert_eq(d.clients.used, 4, "nobody was ended for it");
+	m.handle = alice.qp;
+	made(&alice, &m, sizeof(m));
+	for (int i = 0; i < 4; i++)
+		turn();
+	while (next_event(&alice, &ev) && ev.type == MSG_EV_PATH)
+		told++;
+	cr_assert_gt(told, 0);
+	cr_assert_lt(told, 5000);
+	cr_assert_geq(alice.c->events.count, 1, "what did not fit into the socket waits");
+	cr_assert_leq(alice.c->events.count, 9, "and half of the queue is for the end");
+}
