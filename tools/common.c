@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { SECOND_NS = 1000000000 };
+enum { SECOND_NS = 1000000000, LINE_MAX_LEN = 1024 };
 
 static const char *tool = "";
 static volatile sig_atomic_t stopped;
-static char last_error[1024];
+static char last_error[LINE_MAX_LEN];
 static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Who asks twice within a moment, as timeout(1) does, means it once. Later it means now. */
@@ -53,13 +53,31 @@ bool common_stopped(void)
 	return stopped != 0;
 }
 
+static void format_line(char line[LINE_MAX_LEN], const char *fmt, va_list ap)
+{
+	char raw[LINE_MAX_LEN];
+
+	vsnprintf(raw, sizeof(raw), fmt, ap);
+	common_clean(line, LINE_MAX_LEN, raw, strlen(raw));
+}
+
+void common_note(const char *fmt, ...)
+{
+	char line[LINE_MAX_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	format_line(line, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "%s: %s\n", tool, line);
+}
+
 /* One write for the whole line, so that lines of threads do not mix. */
 static void complain(const char *fmt, va_list ap, const char *hint)
 {
-	char raw[1024], line[1024];
+	char line[LINE_MAX_LEN];
 
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	common_clean(line, sizeof(line), raw, strlen(raw));
+	format_line(line, fmt, ap);
 	pthread_mutex_lock(&last_error_lock);
 	snprintf(last_error, sizeof(last_error), "%s", line);
 	pthread_mutex_unlock(&last_error_lock);

@@ -32,7 +32,10 @@ bool common_stopped(void);
 /* "tool: text" and a newline on stderr, with bytes that a terminal might obey made harmless. */
 void common_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The last such text of any thread; "" if there was none. For a program about to end. */
+/* The same for what is no failure: not kept as the last error. */
+void common_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The last such error of any thread; "" if there was none. For a program about to end. */
 const char *common_last_error(void);
 
 /* The same as common_error() with a hint at --help. Returns COMMON_USAGE. */

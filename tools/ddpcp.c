@@ -12,6 +12,7 @@
 
 enum {
 	OPT_SOCKET = 256,
+	OPT_BIND,
 	OPT_ROOT,
 	OPT_READ_ONLY,
 	OPT_VERSION,
@@ -22,6 +23,7 @@ static const struct option longopts[] = {
 	{"read-only", no_argument, NULL, OPT_READ_ONLY},
 	{"port", required_argument, NULL, 'p'},
 	{"quiet", no_argument, NULL, 'q'},
+	{"bind", required_argument, NULL, OPT_BIND},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -33,11 +35,13 @@ static int help(void)
 	printf("Usage: ddpcp [OPTION]... put FILE HOST:[NAME]\n"
 	       "       ddpcp [OPTION]... get HOST:NAME [FILE]\n"
 	       "       ddpcp [OPTION]... serve --root DIR [--read-only]\n"
-	       "Copies a file by RDMA Writes and compares its SHA-256.\n\n"
+	       "Copies a file by RDMA Writes and compares its SHA-256. HOST may be several\n"
+	       "addresses of it, with commas: paths that stand in for each other.\n\n"
 	       "      --root DIR      serve: names are looked up here and nowhere else\n"
 	       "      --read-only     serve: no put\n"
 	       "  -p, --port PORT     SCTP port [%d]\n"
 	       "  -q, --quiet         nothing but errors\n"
+	       "      --bind ADDR,... addresses here: to listen at, or to come from\n"
 	       "      --socket PATH   of the daemon [$DDP_SOCKET]\n"
 	       "  -h, --help          this text\n"
 	       "      --version       versions of tool and library\n",
@@ -59,6 +63,9 @@ static int set_option(struct ddpcp_opts *o, int opt, const char *arg)
 		return 0;
 	case 'q':
 		o->quiet = true;
+		return 0;
+	case OPT_BIND:
+		o->bind = arg;
 		return 0;
 	case OPT_SOCKET:
 		o->socket = arg;

@@ -15,7 +15,7 @@
 struct copy {
 	const struct ddpcp_opts *o;
 	const char *verb;
-	char host[256];
+	char host[512];   /* or several addresses of it */
 	const char *name; /* there */
 	const char *file; /* here */
 	struct session s;
@@ -25,12 +25,22 @@ struct copy {
 	uint64_t began;
 };
 
+/* In place of the progress, which is then drawn anew. */
+static void note_path(const char *sentence)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	session_note_path(sentence);
+}
+
 static int connect_server(struct copy *c)
 {
 	uint8_t hello[DDPCP_HELLO_LEN];
 	const struct session_target target = {
 		.host = c->host,
 		.port = c->o->port,
+		.bind = c->o->bind,
+		.on_path = c->o->quiet ? NULL : note_path,
 		.hello = hello,
 		.hello_len = sizeof(hello),
 	};

@@ -169,6 +169,7 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 	const struct server_conf conf = {
 		.socket = o->socket,
 		.port = o->port,
+		.bind = o->bind,
 		.max_sessions = SESSIONS,
 		.quiet = o->quiet,
 		.user = &root,

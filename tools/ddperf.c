@@ -8,6 +8,7 @@
 
 enum {
 	OPT_SOCKET = 256,
+	OPT_BIND,
 	OPT_ONCE,
 	OPT_VERSION,
 	MAX_SECONDS = 86400,
@@ -25,6 +26,7 @@ static const struct option longopts[] = {
 	{"inline", no_argument, NULL, 'I'},
 	{"port", required_argument, NULL, 'p'},
 	{"json", no_argument, NULL, 'j'},
+	{"bind", required_argument, NULL, OPT_BIND},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -36,7 +38,9 @@ static int help(void)
 	printf("Usage: ddperf [OPTION]... HOST write|read|send bw|lat|rate\n"
 	       "       ddperf [OPTION]... HOST fetch-add lat|rate\n"
 	       "       ddperf -s [--once] [OPTION]...\n"
-	       "Measures bandwidth, latency or messages per second between here and HOST.\n\n"
+	       "Measures bandwidth, latency or messages per second between here and HOST, which "
+	       "may\n"
+	       "be several addresses of it, with commas: paths that stand in for each other.\n\n"
 	       "  -s, --server            serve\n"
 	       "      --once              end after one client\n"
 	       "  -S, --size BYTES        of a message; K and M are understood [bw 64K, else 64]\n"
@@ -48,6 +52,7 @@ static int help(void)
 	       "  -I, --inline            data rides in the work request\n"
 	       "  -p, --port PORT         SCTP port [%d]\n"
 	       "  -j, --json              one JSON object\n"
+	       "      --bind ADDR[,...]   addresses here: to listen at, or to come from\n"
 	       "      --socket PATH       of the daemon [$DDP_SOCKET]\n"
 	       "  -h, --help              this text\n"
 	       "      --version           versions of tool and library\n",
@@ -108,6 +113,9 @@ static int set_option(struct ddperf_opts *o, int opt, const char *arg, bool *ret
 		return 0;
 	case 'j':
 		o->json = true;
+		return 0;
+	case OPT_BIND:
+		o->bind = arg;
 		return 0;
 	case OPT_SOCKET:
 		o->socket = arg;

@@ -12,6 +12,7 @@
 
 struct ddperf_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
+	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
 	const char *host;   /* NULL: serve */
 	uint16_t port;
 	enum ddperf_op op;

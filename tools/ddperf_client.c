@@ -50,6 +50,8 @@ static int connect_server(struct ddperf_run *run)
 	const struct session_target target = {
 		.host = run->o->host,
 		.port = run->o->port,
+		.bind = run->o->bind,
+		.on_path = session_note_path,
 		.hello = buf,
 		.hello_len = sizeof(buf),
 	};

@@ -254,6 +254,7 @@ int ddperf_server(const struct ddperf_opts *o)
 	const struct server_conf conf = {
 		.socket = o->socket,
 		.port = o->port,
+		.bind = o->bind,
 		.max_sessions = 1,
 		.once = o->once,
 		.request = on_request,

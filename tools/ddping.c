@@ -11,6 +11,7 @@
 
 enum {
 	OPT_SOCKET = 256,
+	OPT_BIND,
 	OPT_NO_VERIFY,
 	OPT_VERSION,
 	MAX_SECONDS = 60, /* of interval and waiting time: the server waits longer */
@@ -27,6 +28,7 @@ static const struct option longopts[] = {
 	{"port", required_argument, NULL, 'p'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"json", no_argument, NULL, 'j'},
+	{"bind", required_argument, NULL, OPT_BIND},
 	{"socket", required_argument, NULL, OPT_SOCKET},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, OPT_VERSION},
@@ -38,7 +40,8 @@ static int help(void)
 	printf("Usage: ddping [OPTION]... HOST\n"
 	       "       ddping -s [OPTION]...\n"
 	       "In each round the server at HOST reads memory of this program and writes it "
-	       "back.\n\n"
+	       "back.\nHOST may be several addresses of it, with commas: paths that stand in for "
+	       "each other.\n\n"
 	       "  -s, --server            serve\n"
 	       "  -c, -C, --count N       stop after N rounds\n"
 	       "  -S, --size BYTES        of each round, 1 to 16M; K and M are understood [64]\n"
@@ -49,6 +52,7 @@ static int help(void)
 	       "  -p, --port PORT         SCTP port [%d]\n"
 	       "  -q, --quiet             only the summary\n"
 	       "  -j, --json              one JSON object\n"
+	       "      --bind ADDR[,...]   addresses here: to listen at, or to come from\n"
 	       "      --socket PATH       of the daemon [$DDP_SOCKET]\n"
 	       "  -h, --help              this text\n"
 	       "      --version           versions of tool and library\n",
@@ -103,6 +107,9 @@ static int set_option(struct ddping_opts *o, int opt, const char *arg, bool *ret
 		return 0;
 	case 'j':
 		o->json = true;
+		return 0;
+	case OPT_BIND:
+		o->bind = arg;
 		return 0;
 	case OPT_SOCKET:
 		o->socket = arg;

@@ -8,6 +8,7 @@
 
 struct ddping_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
+	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
 	const char *host;   /* NULL: serve */
 	uint16_t port;
 	uint64_t count; /* rounds, 0 = until stopped */

@@ -34,6 +34,13 @@ static void fill(uint8_t *buf, uint32_t len, uint32_t seq)
 		buf[i] = pattern(seq, i);
 }
 
+/* A line among those of the rounds: "path to ..." */
+static void print_path(const char *sentence)
+{
+	printf("%s\n", sentence);
+	fflush(stdout);
+}
+
 static int set_up(struct pinger *p)
 {
 	const struct session_need need = {.send_wr = 8, .recv_wr = 2};
@@ -42,6 +49,10 @@ static int set_up(struct pinger *p)
 		.socket = p->o->socket,
 		.host = p->o->host,
 		.port = p->o->port,
+		.bind = p->o->bind,
+		.on_path = p->o->quiet  ? NULL
+			   : p->o->json ? session_note_path
+					: print_path,
 		.hello = hello,
 		.hello_len = sizeof(hello),
 	};

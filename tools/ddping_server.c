@@ -125,6 +125,7 @@ int ddping_server(const struct ddping_opts *o)
 	const struct server_conf conf = {
 		.socket = o->socket,
 		.port = o->port,
+		.bind = o->bind,
 		.max_sessions = SESSIONS,
 		.quiet = o->quiet,
 		.request = on_request,

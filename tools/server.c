@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tools/addrs.h"
 #include "tools/common.h"
 
 enum { LOOK_MS = 200 }; /* how often the loop looks whether the program shall stop */
@@ -227,10 +228,17 @@ static void on_event(struct server *sv, struct ddp_cm_event *ev)
 	ddp_ack_cm_event(ev);
 	if (!slot)
 		return;
-	if (type == DDP_CM_ESTABLISHED)
+	switch (type) {
+	case DDP_CM_ESTABLISHED:
 		on_established(slot);
-	else
+		break;
+	case DDP_CM_PATH:
+		if (!sv->conf->quiet)
+			common_note("%s: %s", slot->s.peer, reason);
+		break;
+	default:
 		on_end(slot, reason, err);
+	}
 }
 
 static int drain_events(struct server *sv)
@@ -271,10 +279,24 @@ static int loop(struct server *sv)
 	return 0;
 }
 
+static int listen_at(struct server *sv)
+{
+	struct addrs at = {.n = 0};
+	char what[64];
+	int r = 0;
+
+	snprintf(what, sizeof(what), "listen at port %u", sv->conf->port);
+	if (sv->conf->bind)
+		r = addrs_parse("--bind", sv->conf->bind, sv->conf->port, &at);
+	if (r < 0)
+		return r;
+	r = ddp_listen_addrs(sv->listener, at.a, at.n, sv->conf->port, 0);
+	return r < 0 ? session_fail(what, r) : r;
+}
+
 static int start(struct server *sv)
 {
 	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
-	char what[64];
 	int r;
 
 	attr.socket = sv->conf->socket;
@@ -284,10 +306,9 @@ static int start(struct server *sv)
 	r = ddp_create_id(sv->ctx, NULL, &sv->listener);
 	if (r < 0)
 		return session_fail("create a listener", r);
-	snprintf(what, sizeof(what), "listen at port %u", sv->conf->port);
-	r = ddp_listen(sv->listener, NULL, sv->conf->port, 0);
+	r = listen_at(sv);
 	if (r < 0)
-		return session_fail(what, r);
+		return r;
 	sv->done_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sv->slots = calloc(sv->conf->max_sessions, sizeof(*sv->slots));
 	if (sv->done_event < 0 || !sv->slots)

@@ -24,9 +24,10 @@ enum { SERVER_REJECT = 1 };
 struct server_conf {
 	const char *socket; /* of the daemon, NULL for the usual one */
 	uint16_t port;
+	const char *bind;      /* addresses of the daemon, with commas; NULL: each one */
 	unsigned max_sessions; /* requests beyond are rejected, saying so */
 	bool once;             /* end after the first session */
-	bool quiet;            /* no line about listening */
+	bool quiet;            /* no line about listening, nor about paths */
 	void *user;            /* becomes session.user */
 
 	/*

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/addrs.h"
 #include "tools/common.h"
 
 enum {
-	SLICE_MS = 100,  /* how often a wait looks whether the program shall stop */
-	PART_MS = 2000,  /* how long the end of a session may take */
+	SLICE_MS = 100, /* how often a wait looks whether the program shall stop */
+	PART_MS = 2000, /* how long the end of a session may take */
+	MS_NS = 1000000,
 	REASON_MS = 500, /* how long the reason of a failure may lag behind it */
 };
 
@@ -98,13 +100,44 @@ int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr 
 	return 0;
 }
 
+/* An event that is not about paths, which only those hear of who wanted to. */
+static int get_event(struct session *s, int timeout_ms, struct ddp_cm_event **ret)
+{
+	int r;
+
+	while ((r = ddp_get_cm_event(s->ctx, ret, timeout_ms)) == 0 &&
+	       (*ret)->type == DDP_CM_PATH) {
+		if (s->on_path)
+			s->on_path((*ret)->reason);
+		ddp_ack_cm_event(*ret);
+	}
+	return r;
+}
+
+/* News of paths while the program works. Whatever else has come is kept for who looks for it. */
+static void look_for_news(struct session *s)
+{
+	uint64_t now = common_now_ns();
+
+	if (!s->own_ctx || !s->on_path || s->end || now - s->looked < (uint64_t)SLICE_MS * MS_NS)
+		return;
+	s->looked = now;
+	if (get_event(s, 0, &s->end) != 0)
+		s->end = NULL;
+}
+
 /* The next event of a client, which the caller acknowledges. -EAGAIN after timeout_ms (< 0: never),
  * -EINTR when the program shall stop. */
 static int next_event(struct session *s, int timeout_ms, struct ddp_cm_event **ret)
 {
+	if (s->end) {
+		*ret = s->end;
+		s->end = NULL;
+		return 0;
+	}
 	for (int left = timeout_ms;; left -= SLICE_MS) {
 		int slice = timeout_ms >= 0 && left < SLICE_MS ? left : SLICE_MS;
-		int r = ddp_get_cm_event(s->ctx, ret, slice < 0 ? 0 : slice);
+		int r = get_event(s, slice < 0 ? 0 : slice, ret);
 
 		if (r != -EAGAIN && r != -EINTR)
 			return r;
@@ -140,19 +173,44 @@ static int established(struct session *s, const struct ddp_cm_event *ev)
 	return 0;
 }
 
-int session_connect(struct session *s, const struct session_target *t)
+/* By name; several addresses of the peer are one list for the daemon. */
+static int begin(struct session *s, const struct session_target *t, const char *what)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct addrs to = {.n = 0}, from = {.n = 0};
+	int r = 0;
+
+	param.private_data = t->hello;
+	param.private_len = t->hello_len;
+	if (t->bind)
+		r = addrs_parse("--bind", t->bind, 0, &from);
+	if (r == 0 && addrs_several(t->host))
+		r = addrs_parse("HOST", t->host, t->port, &to);
+	if (r < 0)
+		return r;
+	param.local_addrs = from.a;
+	param.num_local_addrs = from.n;
+	if (to.n > 1) {
+		param.peer_addrs = to.a + 1;
+		param.num_peer_addrs = to.n - 1;
+		r = ddp_connect(s->id, (struct sockaddr *)&to.a[0], &param);
+	} else {
+		r = ddp_connect_name(s->id, t->host, t->port, &param);
+	}
+	return r < 0 ? session_fail(what, r) : r;
+}
+
+int session_connect(struct session *s, const struct session_target *t)
+{
 	struct ddp_cm_event *ev;
 	char what[320];
 	int r;
 
 	snprintf(what, sizeof(what), "connect %s port %u", t->host, t->port);
-	param.private_data = t->hello;
-	param.private_len = t->hello_len;
-	r = ddp_connect_name(s->id, t->host, t->port, &param);
+	s->on_path = t->on_path;
+	r = begin(s, t, what);
 	if (r < 0)
-		return session_fail(what, r);
+		return r;
 	r = next_event(s, -1, &ev);
 	if (r == -EINTR)
 		return r;
@@ -177,10 +235,12 @@ static void await_end(struct session *s)
 
 void session_close(struct session *s)
 {
+	s->on_path = NULL;
 	if (s->qp && atomic_exchange(&s->up, false) && ddp_disconnect(s->id) == 0 && s->own_ctx)
 		await_end(s);
 	if (s->qp)
 		ddp_destroy_qp(s->qp);
+	ddp_ack_cm_event(s->end);
 	if (s->id)
 		ddp_destroy_id(s->id);
 	if (s->cq)
@@ -224,8 +284,10 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 {
 	for (int left = timeout_ms;; left -= SLICE_MS) {
 		int slice = timeout_ms >= 0 && left < SLICE_MS ? left : SLICE_MS;
-		int r = ddp_wait_cq(s->cq, n, wc, slice < 0 ? 0 : slice);
+		int r;
 
+		look_for_news(s);
+		r = ddp_wait_cq(s->cq, n, wc, slice < 0 ? 0 : slice);
 		if (r > 0)
 			return r;
 		if (r < 0 && r != -EINTR)
@@ -235,6 +297,11 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 		if (timeout_ms >= 0 && left <= SLICE_MS)
 			return 0;
 	}
+}
+
+void session_note_path(const char *sentence)
+{
+	common_note("%s", sentence);
 }
 
 /* A client asks the event why its session ended. A server's events are read elsewhere. */

@@ -27,8 +27,11 @@ struct session {
 	struct ddp_qp *qp;
 	struct ddp_mr *mr[SESSION_MRS];
 	unsigned nmrs;
-	bool own_ctx;   /* a client; the server's sessions share one context */
-	atomic_bool up; /* established and not disconnected */
+	bool own_ctx;             /* a client; the server's sessions share one context */
+	atomic_bool up;           /* established and not disconnected */
+	struct ddp_cm_event *end; /* a client's, if it was seen before it was looked for */
+	void (*on_path)(const char *sentence);
+	uint64_t looked; /* for such news, ns */
 	char peer[SESSION_PEER];
 	uint8_t reply[SESSION_PRIVATE]; /* the acceptor's private data */
 	size_t reply_len;
@@ -44,10 +47,13 @@ struct session_need {
 /* Where a client connects to. */
 struct session_target {
 	const char *socket; /* of the daemon, NULL for the usual one */
-	const char *host;
+	const char *host;   /* or several addresses of it, with commas */
 	uint16_t port;
+	const char *bind;  /* addresses of this daemon to come from, NULL: that of the route */
 	const void *hello; /* private data */
 	size_t hello_len;
+	/* A path of the session has changed, and the session goes on. NULL: not told. */
+	void (*on_path)(const char *sentence);
 };
 
 /* A context and its protection domain. */
@@ -77,6 +83,9 @@ int session_post_send(struct session *s, const struct ddp_mr *mr, uint64_t off, 
  * program was asked to stop, or another negative errno value, which was printed.
  */
 int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms);
+
+/* For on_path: the sentence on stderr. */
+void session_note_path(const char *sentence);
 
 /* Prints that something failed: "what: words: reason". Returns err. */
 int session_fail(const char *what, int err);

@@ -2,9 +2,11 @@
 /* What the tools share: numbers of the command line, statistics, text for terminals and JSON. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/addrs.h"
 #include "tools/common.h"
 
 static uint64_t parsed(const char *text, bool units)
@@ -167,4 +169,36 @@ Test(common, errno_words_begin_in_lower_case)
 {
 	cr_expect_str_eq(common_strerror(ECONNREFUSED), "connection refused");
 	cr_expect_str_eq(common_strerror(-ECONNREFUSED), "connection refused");
+}
+
+Test(addrs, a_list_is_split_at_commas)
+{
+	const struct sockaddr_in *in;
+	struct addrs l;
+
+	cr_assert(addrs_several("10.1.0.2,10.2.0.2"));
+	cr_assert_not(addrs_several("10.1.0.2"));
+	cr_assert_eq(addrs_parse("HOST", "10.1.0.2,::1,10.2.0.2", 5043, &l), 0);
+	cr_assert_eq(l.n, 3);
+	cr_assert_eq(l.a[1].ss_family, AF_INET6);
+	in = (const struct sockaddr_in *)&l.a[2];
+	cr_assert_eq(in->sin_family, AF_INET);
+	cr_assert_eq(in->sin_port, htons(5043));
+	cr_assert_eq(in->sin_addr.s_addr, htonl(0x0a020002));
+}
+
+Test(addrs, what_is_no_list_is_refused)
+{
+	struct addrs l = {.n = 77};
+
+	cr_assert_eq(addrs_parse("--bind", "", 0, &l), -EINVAL);
+	cr_assert_eq(addrs_parse("--bind", "10.1.0.2,", 0, &l), -EINVAL);
+	cr_assert_eq(addrs_parse("--bind", "10.1.0.2,,10.1.0.3", 0, &l), -EINVAL);
+	cr_assert_eq(addrs_parse("--bind",
+				 "1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5,1.1.1.6,"
+				 "1.1.1.7,1.1.1.8,1.1.1.9",
+				 0, &l),
+		     -EINVAL);
+	cr_assert(strstr(common_last_error(), "at most 8"));
+	cr_assert_eq(l.n, 77);
 }
