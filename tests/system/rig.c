@@ -132,6 +132,12 @@ struct ddp_cm_event *end_event(struct end *e, enum ddp_cm_event_type type)
 	struct ddp_cm_event *ev;
 	int r = ddp_get_cm_event(e->ctx, &ev, RIG_WAIT_MS);
 
+	while (r == 0 && ev->type == DDP_CM_PATH) {
+		printf("path %s: %s: %s\n", e->name, ddp_path_state_str(ev->path.state),
+		       ev->reason);
+		ddp_ack_cm_event(ev);
+		r = ddp_get_cm_event(e->ctx, &ev, RIG_WAIT_MS);
+	}
 	if (r)
 		fail("%s: event %s was expected: %s", e->name, ddp_event_str(type), strerror(-r));
 	if (ev->type != type)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes from one host to another over an association with several paths, without an end, while a
+ * script does to the paths what it likes. Every byte is looked at where it arrives. One process is
+ * the client of both daemons.
+ *
+ *   path_write SOCKET SOCKET HERE[,HERE...] THERE[,THERE...]
+ *
+ * Prints "at N" for each N MiB that have arrived and were right, "path SIDE: ..." for each event
+ * about a path, and at the end "lost SIDE: ..." if the session was lost, which is status 3. Reads
+ * commands: "primary ADDRESS" chooses the path, "end" ends the session in order.
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/system/rig.h"
+
+enum {
+	ADDRS = 8,
+	PORT = 5043,
+	MIB = 1 << 20,
+	STEP = 16,       /* MiB */
+	PATIENT_S = 120, /* all that fails is told much earlier */
+	LOST = 3,
+};
+
+struct addrs {
+	struct sockaddr_storage a[ADDRS];
+	unsigned n;
+};
+
+static struct end side[2];
+static struct session s;
+static bool over[2]; /* this side has heard that the session is lost */
+
+/* ---- addresses ---- */
+
+static struct sockaddr_storage address(const char *text)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_storage ss = {0};
+
+	if (inet_pton(AF_INET, text, &in.sin_addr) != 1)
+		fail("%s is no address", text);
+	memcpy(&ss, &in, sizeof(in));
+	return ss;
+}
+
+static struct addrs list(char *text)
+{
+	struct addrs l = {.n = 0};
+
+	for (char *at = strtok(text, ","); at && l.n < ADDRS; at = strtok(NULL, ","))
+		l.a[l.n++] = address(at);
+	return l;
+}
+
+/* ---- the session ---- */
+
+static void open_session(char *here, char *there)
+{
+	struct ddp_conn_param ask = DDP_INIT(ddp_conn_param);
+	struct addrs from = list(here), to = list(there);
+	char first[INET_ADDRSTRLEN];
+	const struct how how = {.ask = &ask};
+
+	inet_ntop(AF_INET, &((struct sockaddr_in *)to.a)->sin_addr, first, sizeof(first));
+	ask.peer_addrs = to.a + 1;
+	ask.num_peer_addrs = to.n - 1;
+	ask.local_addrs = from.a;
+	ask.num_local_addrs = from.n;
+	side[1].port = PORT;
+	MUST(ddp_create_id(side[1].ctx, NULL, &side[1].listener));
+	MUST(ddp_listen_addrs(side[1].listener, to.a, to.n, PORT, 0));
+	session_open(&s, &side[0], &side[1], first, &how);
+}
+
+/* What has happened: paths, or the end of the session. */
+static void take_events(void)
+{
+	struct ddp_cm_event *ev;
+
+	for (int i = 0; i < 2; i++) {
+		while (ddp_get_cm_event(side[i].ctx, &ev, 0) == 0) {
+			bool end = ev->type == DDP_CM_DISCONNECTED;
+
+			printf("%s %s: %s: %s\n", end ? "lost" : "path", side[i].name,
+			       end ? strerror(-ev->err) : ddp_path_state_str(ev->path.state),
+			       ev->reason);
+			ddp_ack_cm_event(ev);
+			over[i] |= end;
+		}
+	}
+	fflush(stdout);
+}
+
+/* A completion; false if the session is lost. */
+static bool done(struct end *e)
+{
+	struct ddp_wc wc;
+	int n = 0;
+
+	for (int i = 0; i < PATIENT_S && n == 0; i++) {
+		n = MUST(ddp_wait_cq(e->cq, 1, &wc, 1000));
+		take_events();
+	}
+	if (n == 0)
+		fail("%s: nothing completed in %d s", e->name, PATIENT_S);
+	if (wc.status == DDP_WC_FLUSH_ERR)
+		return false;
+	if (wc.status != DDP_WC_SUCCESS)
+		fail("%s: %s: %s", e->name, ddp_wc_opcode_str(wc.opcode),
+		     ddp_wc_status_str(wc.status));
+	return true;
+}
+
+/* Writes half of the memory, says so, and looks at it there. Always to the same STag. */
+static bool write_block(unsigned seq)
+{
+	size_t at = seq % 2 * (size_t)RIG_HALF;
+	const struct ddp_send_wr write = {
+		.opcode = DDP_WR_RDMA_WRITE,
+		.rdma = {side[1].mr->iova + at, side[1].mr->rkey},
+	};
+
+	end_fill(&side[0], at, RIG_HALF, seq);
+	session_recv(&s, 1, at, 0);
+	session_send(&s, 0, write, at, RIG_HALF);
+	session_send(&s, 0, (struct ddp_send_wr){.opcode = DDP_WR_SEND}, at, 0);
+	if (!done(&side[0]) || !done(&side[0]) || !done(&side[1]))
+		return false;
+	if (memcmp(end_at(&side[1], at), end_at(&side[0], at), RIG_HALF) != 0)
+		fail("block %u arrived with other bytes", seq);
+	return true;
+}
+
+/* ---- commands ---- */
+
+/* False: end. */
+static bool command(void)
+{
+	struct pollfd p = {.fd = 0, .events = POLLIN};
+	struct sockaddr_storage to;
+	char line[64];
+
+	if (poll(&p, 1, 0) == 0)
+		return true;
+	if (!fgets(line, sizeof(line), stdin))
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "primary ", 8) != 0)
+		return strcmp(line, "end") != 0;
+	to = address(line + 8);
+	MUST(ddp_set_primary(s.id[0], (struct sockaddr *)&to));
+	ok("%s", line);
+	return true;
+}
+
+/* False: the session is lost. */
+static bool run(void)
+{
+	const unsigned blocks = MIB / RIG_HALF;
+
+	for (unsigned seq = 0; command(); seq++) {
+		if (!write_block(seq))
+			return false;
+		if ((seq + 1) % (STEP * blocks) == 0)
+			printf("at %u\n", (seq + 1) / blocks);
+		fflush(stdout);
+	}
+	return true;
+}
+
+/* Both sides hear of it, each in its own time. */
+static int hear_the_end(void)
+{
+	struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLIN}};
+
+	for (int i = 0; i < PATIENT_S && !(over[0] && over[1]); i++) {
+		for (int k = 0; k < 2; k++)
+			p[k].fd = ddp_fd(side[k].ctx);
+		poll(p, 2, 1000);
+		take_events();
+	}
+	return over[0] && over[1] ? LOST : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 5) {
+		fprintf(stderr, "usage: path_write SOCKET SOCKET HERE[,HERE...] "
+				"THERE[,THERE...]\n");
+		return 2;
+	}
+	setvbuf(stdin, NULL, _IONBF, 0); /* what poll() sees is all there is */
+	end_open(&side[0], "a", argv[1]);
+	end_open(&side[1], "b", argv[2]);
+	open_session(argv[3], argv[4]);
+	printf("at 0\n");
+	if (!run())
+		return hear_the_end();
+	session_close(&s, 0);
+	for (int i = 0; i < 2; i++)
+		end_close(&side[i]);
+	return 0;
+}

@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: an association has one address at each end unless programs name several. Of several paths one carries the
+# data; when it fails in the middle of 1 GiB of Writes, another one does, and no byte and no session is lost; it
+# comes back by itself. The primary path can be chosen by ddpctl and by programs. When no path is left, programs
+# hear it.
+# shellcheck source=net.sh
+. "${top_srcdir:-.}/tests/kernel/net.sh"
+needs ddpsctpd ddpctl ddping
+[ "${DDP_TRANSPORT:-}" = kernel ] || skip 'needs the transport kernel'
+
+# Short, so that a test need not wait. P and A as in ddp_multihoming(7).
+rto_max_ms=400 heartbeat_ms=500 P=2
+A=$((2 * P)) # with two paths
+hosts 2
+for host in a b; do
+	daemon_at $host "$(addr $host 1), $(addr $host 2)" "sctp:
+  rto_min_ms: 100
+  rto_max_ms: $rto_max_ms
+  heartbeat_ms: $heartbeat_ms
+  path_max_retrans: $P"
+done
+a1=$(addr a 1) a2=$(addr a 2) b1=$(addr b 1) b2=$(addr b 2)
+
+# A process takes long in the guest, so waiting needs few of them.
+
+# paths_are N NAME [KEY VALUE]...: so many paths are like that.
+paths_are() {
+	local lines
+	mapfile -t lines < <(ctl "$2" -o path "${@:3}")
+	[ "${#lines[@]}" -eq "$1" ]
+}
+# soon WORDS... -- COMMAND...: within a time that is much longer than any that is configured here.
+soon() {
+	local words=
+	while [ "$1" != -- ]; do
+		words="$words $1"
+		shift
+	done
+	shift
+	eventually 60 "$@" || fail "not within 60 s:$words: $(ctl a path; ctl b path)"
+}
+
+# --- one address, though there are two ---
+
+server pong b "$ddping" -s --socket "$(socket_of b)"
+background ping "$ddping" --socket "$(socket_of a)" -i 0.1 "$b1"
+soon a session with b -- paths_are 1 b state active
+paths_are 1 a || fail "a: $(ctl a path)"
+paths_are 1 a address "$b1" || fail "a goes elsewhere: $(ctl a path)"
+# What b knows of a stood in a's INIT, as what a knows of b stood in the INIT ACK.
+paths_are 1 b || fail "b was told more than one address: $(ctl b path)"
+row 5043-7.2-02: hosts with two addresses each: either end of an association by default knows one of the other
+stop ping INT || fail "ddping: $(cat "$tmp/ping.log")"
+stop pong
+none_left() { paths_are 0 a && paths_are 0 b; }
+soon no association is left -- none_left
+
+# --- two paths ---
+
+mkfifo "$tmp/commands"
+background writer sh -c "exec '$bin/tests/kernel/path_write' '$(socket_of a)' '$(socket_of b)' $a1,$a2 $b1,$b2 <'$tmp/commands'"
+writer=$pid
+exec 9>"$tmp/commands"
+log=$tmp/writer.log
+# said WORDS: a line of it begins so.
+said() { [[ $'\n'$(<"$log") == *$'\n'"$1"* ]]; }
+# mib: how far it is.
+mib() {
+	local line n=0
+	while read -r line; do
+		case $line in 'at '*) n=${line#at } ;; esac
+	done <"$log"
+	echo $n
+}
+reached() { [ "$(mib)" -ge "$1" ] || gone "$writer"; }
+# more N: so many MiB later, all of them compared.
+more() {
+	local to=$(($(mib) + $1))
+	soon "the writer reaches $to MiB" -- reached $to
+	[ "$(mib)" -ge $to ] || fail "the writer has ended at $(mib) MiB"
+}
+sessions_live() { [ "$(count a session)" = 1 ] && [ "$(count b session)" = 1 ]; }
+
+soon the writer begins -- said 'at 0'
+for host in a b; do
+	soon "two active paths at $host" -- paths_are 2 $host state active
+	paths_are 1 $host primary yes || fail "$host: $(ctl $host path)"
+done
+paths_are 1 a primary yes address "$b1" || fail "the first address is not the primary one: $(ctl a path)"
+assoc=$(ctl a -o path primary yes | sed 's/^path assoc \([0-9]*\) .*/\1/')
+
+# sent N: bytes that host a has sent over the link.
+sent() { at a awk -v link="link$1:" '$1 == link { print $10 }' /proc/net/dev; }
+# carries N OTHER: link N has all the data, and the other one nothing but what asks whether it works.
+carries() {
+	local on off
+	on=$(sent "$1") off=$(sent "$2")
+	more 64
+	on=$(($(sent "$1") - on)) off=$(($(sent "$2") - off))
+	echo "64 MiB: $on bytes over link $1, $off over link $2"
+	[ $on -ge $((64 << 20)) ] || fail "link $1 had $on bytes of 64 MiB"
+	[ $off -lt $((1 << 20)) ] || fail "link $2 had $off bytes"
+}
+carries 1 2
+
+# --- the primary one fails in the middle ---
+
+more 16
+link 1 down
+echo "link 1 goes down at $(mib) MiB"
+soon the writer hears it -- said "path a: inactive: path to $b1 does not answer any more; 1 of 2 paths is active"
+paths_are 1 a state inactive address "$b1" || fail "ddpctl: $(ctl a path)"
+paths_are 1 a state active address "$b2" || fail "ddpctl: $(ctl a path)"
+carries 2 1
+sessions_live || fail 'a session was lost'
+link 1 up
+soon the path is back -- paths_are 2 a state active
+soon the writer hears that, too -- said "path a: active: path to $b1 "
+more 64
+sessions_live || fail 'a session was lost'
+
+# --- who is primary ---
+
+ctl a path set-primary "$assoc" "$b2" || fail "set-primary: exit status $?"
+paths_are 1 a primary yes address "$b2" || fail "ddpctl: $(ctl a path)"
+more 16
+carries 2 1
+echo "primary $b1" >&9
+soon the writer has chosen -- said "ok primary $b1"
+paths_are 1 a primary yes address "$b1" || fail "ddpctl: $(ctl a path)"
+more 16
+carries 1 2
+ctl a path set-primary "$assoc" 10.9.9.9 2>/dev/null
+[ $? -eq 5 ] || fail 'an address that the peer has not: not status 5'
+link 2 down
+soon the other path is inactive -- paths_are 1 a state inactive address "$b2"
+ctl a path set-primary "$assoc" "$b2" 2>"$tmp/inactive.log"
+[ $? -eq 1 ] || fail 'an inactive path: not status 1'
+grep -q 'is not active' "$tmp/inactive.log" || fail "an inactive path: $(cat "$tmp/inactive.log")"
+link 2 up
+soon both paths work -- paths_are 2 a state active
+
+[ "$(mib)" -ge 1024 ] || more $((1024 - $(mib)))
+echo "$(mib) MiB written and compared over both paths"
+row 5043-7.2-05: a path fails in the middle of 1 GiB of Writes and another carries on without loss, while both work one carries all
+row 4296-2.1.3-02: Writes to one STag reach the same memory before, while and after the path changes
+
+# --- no path is left ---
+
+more 16
+began=$(at a sed 's/ .*//; s/\.//' /proc/uptime)
+disturb 1 loss 100%
+disturb 2 loss 100%
+over() { gone "$writer"; }
+soon the writer hears that no path is left -- over
+now=$(at a sed 's/ .*//; s/\.//' /proc/uptime)
+wait "$writer"
+status=$?
+[ $status -eq 3 ] || fail "the writer: exit status $status"
+said 'lost a: Connection timed out: the association was lost' || fail "a: $(grep lost "$log")"
+echo "no path is left: heard after $(((now - began) * 10)) ms; configured: $(((A + 1) * rto_max_ms)) ms and what is under way"
+soon no session is left -- none_of a session
+soon no session is left at b -- none_of b session
+exec 9>&-
+disturb 1
+disturb 2
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"
