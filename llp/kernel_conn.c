@@ -287,6 +287,7 @@ static void look_for_end(struct kernel_conn *c)
 {
 	struct kernel_in in;
 
+	c->drained = false;
 	while (!c->ended && kernel_pull(c, &in) != KERNEL_PULLED_NOTHING)
 		;
 	kernel_conn_end(c, ECONNRESET, "the peer ended the association at once");

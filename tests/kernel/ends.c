@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "util/addr.h"
@@ -82,6 +83,35 @@ static void addresses_that_are_not_ours(void)
 			     &(struct llp_addrs){at, 1}, NULL, &c) == -EADDRNOTAVAIL);
 	CHECK(llp_listen_at(b, &(struct llp_addrs){NULL, 0}, RIG_PORT, NULL, &l) == -EADDRINUSE);
 	end("addresses that are not the transport's are refused, and a port that is taken");
+}
+
+/* All descriptors are in use when an association comes: it waits until some are free. */
+static void no_descriptors(void)
+{
+	struct rlimit old, now;
+	struct sockaddr_storage to;
+	int fd, used[64];
+	unsigned n = 0;
+
+	begin();
+	fd = rig_raw("127.0.0.4", 0, SOCK_STREAM, 1);
+	rig_address("127.0.0.3", RIG_PORT, &to);
+	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
+	now = (struct rlimit){.rlim_cur = (rlim_t)fd + 1, .rlim_max = old.rlim_max};
+	CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
+	while (n < 64 && (used[n] = dup(0)) >= 0)
+		n++;
+	CHECK(connect(fd, (struct sockaddr *)&to, addr_len(&to)) == 0);
+	rig_until(&((struct kernel *)b)->shut_doors, 1);
+	rig_settle();
+	CHECK(two.incoming == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
+	rig_until(&two.incoming, 1);
+	CHECK(((struct kernel *)b)->shut_doors == 0);
+	while (n > 0)
+		close(used[--n]);
+	close(fd);
+	end("without a free descriptor an association waits, and nothing spins");
 }
 
 /* ---- the adaptation indication ---- */
@@ -291,6 +321,7 @@ int main(void)
 	unwanted();
 	no_answer();
 	addresses_that_are_not_ours();
+	no_descriptors();
 	indication(0, "the peer speaks no DDP: no adaptation indication");
 	indication(7, "the peer speaks no DDP: its adaptation indication is 0x7, not 0x1");
 	data_instead_of_an_indication();

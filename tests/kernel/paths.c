@@ -290,8 +290,9 @@ static void over_udp(void)
 	cfg.addrs = &addr;
 	cfg.naddrs = 1;
 	cfg.udp_port = 9899;
-	CHECK(llp_kernel_open(&cfg, NULL, &t, why, sizeof(why)) == -EINVAL ||
-	      strstr(why, "net.sctp.udp_port"));
+	CHECK(llp_kernel_open(&cfg, NULL, &t, why, sizeof(why)) == -EOPNOTSUPP);
+	CHECK(strcmp(why, "UDP port 9899: the kernel receives at 0: set the sysctl "
+			  "net.sctp.udp_port to 9899") == 0);
 	begin("10.0.1.1", "10.0.1.2", NULL);
 	listen_far("");
 	connect_to("10.0.1.2", "");
