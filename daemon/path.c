@@ -140,12 +140,12 @@ int path_set_primary(struct client *c, const struct msg_set_primary *req, struct
 	struct peer *p = NULL;
 	int r;
 
-	if (msg_addr_get(&req->remote, &a))
-		return reply_refuse(rep, EAFNOSUPPORT,
-				    "set primary: neither an IPv4 nor an IPv6 address");
 	r = find(c, req, &p, rep);
 	if (r)
 		return r;
+	if (msg_addr_get(&req->remote, &a))
+		return reply_refuse(rep, EAFNOSUPPORT,
+				    "set primary: neither an IPv4 nor an IPv6 address");
 	r = llp_set_primary(p->conn, (const struct sockaddr *)&a);
 	if (r)
 		return refuse(-r, p, &a, rep);

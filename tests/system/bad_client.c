@@ -232,6 +232,51 @@ static void rereg_to_no_domain(struct bad *b)
 	put(b, &m, sizeof(m), NULL, 0);
 }
 
+static void primary_of_no_qp(struct bad *b)
+{
+	struct msg_set_primary m = {.hdr = {MSG_SET_PRIMARY, 1}, .qp = 0x00070001};
+
+	hello(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void paths_of_no_qp(struct bad *b)
+{
+	struct msg_handle m = {.hdr = {MSG_QUERY_PATHS, 1}};
+
+	hello(b);
+	m.handle = make_cq(b) + 0x10000;
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void paths_with_descriptor(struct bad *b)
+{
+	struct msg_handle m = {.hdr = {MSG_QUERY_PATHS, 1}};
+	int fd = 0;
+
+	hello(b);
+	put(b, &m, sizeof(m), &fd, 1);
+}
+
+static void nine_addresses(struct bad *b)
+{
+	struct msg_connect m = {.hdr = {MSG_CONNECT, 1}, .npeers = MSG_MAX_ADDRS + 1};
+	struct ring sq;
+
+	hello(b);
+	m.qp = make_qp(b, &sq).handle;
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
+static void longer_than_ipv4(struct bad *b)
+{
+	struct msg_listen m = {.hdr = {MSG_LISTEN, 1}, .port = 1, .naddrs = 1};
+
+	hello(b);
+	m.addrs[0] = (struct msg_addr){.family = AF_INET, .port = 1, .bytes = {[4] = 1}};
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
 static void unknown_object(struct bad *b)
 {
 	struct ctl_show m = {.hdr = {MSG_CTL_SHOW, 1}, .object = 99};
@@ -270,6 +315,11 @@ static const struct {
 	{"new memory without a descriptor", rereg_without_memory, "rereg 0x1 with 0 descriptors"},
 	{"a descriptor for new rights", remap_of_rights, "rereg 0x4 with 1 descriptors"},
 	{"remap without a descriptor", remap_without_descriptor, "0 descriptors, 1 are right"},
+	{"a primary path of no queue pair", primary_of_no_qp, "no queue pair 0x70001"},
+	{"paths of no queue pair", paths_of_no_qp, "none of that handle"},
+	{"paths with a descriptor", paths_with_descriptor, "1 descriptors, 0 are right"},
+	{"nine addresses of the peer", nine_addresses, "9 addresses: at most 8"},
+	{"an IPv4 address of five bytes", longer_than_ipv4, "longer than an IPv4 address"},
 	{"rereg to no domain", rereg_to_no_domain, "no protection domain 0x99"},
 };
 
