@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/system/rig.h"
@@ -35,7 +36,8 @@ struct addrs {
 
 static struct end side[2];
 static struct session s;
-static bool over[2]; /* this side has heard that the session is lost */
+static uint64_t completed_ms; /* when something last was */
+static bool over[2];          /* this side has heard that the session is lost */
 
 /* ---- addresses ---- */
 
@@ -79,6 +81,14 @@ static void open_session(char *here, char *there)
 	session_open(&s, &side[0], &side[1], first, &how);
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 /* What has happened: paths, or the end of the session. */
 static void take_events(void)
 {
@@ -91,6 +101,9 @@ static void take_events(void)
 			printf("%s %s: %s: %s\n", end ? "lost" : "path", side[i].name,
 			       end ? strerror(-ev->err) : ddp_path_state_str(ev->path.state),
 			       ev->reason);
+			if (end)
+				printf("%s: %llu ms after the last completion\n", side[i].name,
+				       (unsigned long long)(now_ms() - completed_ms));
 			ddp_ack_cm_event(ev);
 			over[i] |= end;
 		}
@@ -115,6 +128,7 @@ static bool done(struct end *e)
 	if (wc.status != DDP_WC_SUCCESS)
 		fail("%s: %s: %s", e->name, ddp_wc_opcode_str(wc.opcode),
 		     ddp_wc_status_str(wc.status));
+	completed_ms = now_ms();
 	return true;
 }
 
