@@ -3,7 +3,7 @@
 # Promise: on a host with systemd, what "make install" installs is a service that starts with and without its
 # socket unit, moves data, comes back when it is killed or hangs, reads its configuration again, and stops; and
 # its sandbox is as closed as systemd/README.md says. Boots user-mode Linux with a real systemd.
-# Runs in the build folder, as all tests do.
+# Runs on the host, in the build folder.
 set -u
 export LC_ALL=C
 top_builddir=${top_builddir:-.}
@@ -26,5 +26,8 @@ cp "$top_srcdir/tests/system/lib.sh" "$top_srcdir/tests/kernel/systemd-test" "$g
 chmod -R u+w,a+rX "$guest_dir"
 
 guest_boot "$top_srcdir/tests/kernel/systemd-init" "${GUEST_SECONDS:-600}" systemd.show_status=0 | tee "$out"
-grep -q '^guest: passed$' "$out" || { echo 'FAILED: the guest did not pass' && exit 1; }
+if ! grep -q '^guest: passed$' "$out"; then
+	grep '^FAILED: ' "$out" || echo 'FAILED: the guest ended before the test'
+	exit 1
+fi
 grep '^score: ' "$out"
