@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "util/addr.h"
 #include "daemon/client.h"
 #include "daemon/cq.h"
 #include "daemon/log.h"
@@ -18,6 +17,7 @@
 #include "daemon/srq.h"
 #include "daemon/version.h"
 #include "proto/stag.h"
+#include "util/addr.h"
 
 enum {
 	MAX_CLIENTS = 4096,

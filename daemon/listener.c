@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/addr.h"
 #include "daemon/client.h"
 #include "daemon/offer.h"
 #include "daemon/peer.h"
 #include "daemon/qp.h"
+#include "util/addr.h"
 
 struct daemon *listener_daemon(const struct listener *l)
 {

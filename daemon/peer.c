@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/addr.h"
 #include "daemon/daemon.h"
 #include "daemon/listener.h"
 #include "daemon/log.h"
 #include "daemon/path.h"
 #include "daemon/qp.h"
 #include "daemon/why.h"
+#include "util/addr.h"
 
 enum {
 	RX_BUDGET = 256,          /* messages of one association in a row */
