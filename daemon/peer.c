@@ -361,8 +361,7 @@ bool peer_send_all(struct daemon *d)
 
 	/* Those that become active meanwhile have their turn next time. */
 	list_init(&turn);
-	while ((l = list_pop(&d->active)))
-		list_add_tail(&turn, l);
+	list_splice_tail(&turn, &d->active);
 	while ((l = list_pop(&turn))) {
 		struct peer *p = list_entry(l, struct peer, active);
 		uint64_t before = p->dp.sent;

@@ -24,26 +24,12 @@ enum {
 
 static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
 {
-	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
-		snprintf(ret_why, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
-			 LLP_MAX_ADDRS);
-		return -EINVAL;
-	}
-	if (cfg->streams == 0) {
-		snprintf(ret_why, len, "an association needs at least one stream");
-		return -EINVAL;
-	}
 	if (cfg->adaptation == 0) {
 		snprintf(ret_why, len,
 			 "adaptation indication 0: Linux cannot tell it from none; take another");
 		return -EINVAL;
 	}
-	if (cfg->rto_min_ms > cfg->rto_max_ms) {
-		snprintf(ret_why, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
-			 cfg->rto_max_ms);
-		return -EINVAL;
-	}
-	return 0;
+	return llp_check_config(cfg, ret_why, len);
 }
 
 /* The kernel takes SCTP out of UDP packets at one port of the whole network namespace. */

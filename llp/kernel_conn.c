@@ -419,19 +419,13 @@ void kernel_dispatch(struct kernel *t, unsigned budget)
 	/* Those that become ready meanwhile have their turn in the next round, and those that the
 	 * budget leaves out are the first in it. */
 	list_init(&now);
-	if (!list_empty(&t->ready)) {
-		now = t->ready;
-		now.next->prev = now.prev->next = &now;
-		list_init(&t->ready);
-	}
+	list_splice_tail(&now, &t->ready);
 	while (!list_empty(&now) && t->stats.rx_batches < limit) {
 		struct list *link = list_pop(&now);
 
 		dispatch(t, list_entry(link, struct kernel_conn, ready));
 	}
 	t->current = NULL;
-	while (!list_empty(&t->ready))
-		list_add_tail(&now, list_pop(&t->ready));
-	while (!list_empty(&now))
-		list_add_tail(&t->ready, list_pop(&now));
+	list_splice_tail(&now, &t->ready);
+	list_splice_tail(&t->ready, &now);
 }

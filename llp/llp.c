@@ -3,6 +3,7 @@
 #include "llp/llp.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "util/addr.h"
 
@@ -156,4 +157,25 @@ struct llp_conn *llp_conn_free(struct llp_conn *c)
 	if (c)
 		c->llp->ops->conn_free(c);
 	return NULL;
+}
+
+/* ---- for backends ---- */
+
+int llp_check_config(const struct llp_config *cfg, char *ret_why, size_t len)
+{
+	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
+		snprintf(ret_why, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
+			 LLP_MAX_ADDRS);
+		return -EINVAL;
+	}
+	if (cfg->streams == 0) {
+		snprintf(ret_why, len, "an association needs at least one stream");
+		return -EINVAL;
+	}
+	if (cfg->rto_min_ms > cfg->rto_max_ms) {
+		snprintf(ret_why, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
+			 cfg->rto_max_ms);
+		return -EINVAL;
+	}
+	return 0;
 }

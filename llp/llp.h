@@ -218,13 +218,17 @@ void llp_stats(const struct llp *t, struct llp_stats *ret);
 /* Ends the association after all that was sent is acknowledged; down() follows. */
 void llp_shutdown(struct llp_conn *c);
 
-/* Ends it now; the peer gets an ABORT with the sentence. No upcall follows. */
+/* Ends it now; the peer gets an ABORT, with the sentence where the transport can send one (kernel:
+ * it cannot). No upcall follows. */
 void llp_abort(struct llp_conn *c, const char *why);
 
 /* Frees the handle, aborting an association that is still up. No upcall follows. NULL is fine. */
 struct llp_conn *llp_conn_free(struct llp_conn *c);
 
 /* ---- for backends ---- */
+
+/* What any transport over a network wants of its configuration. 0, or -EINVAL with a sentence. */
+int llp_check_config(const struct llp_config *cfg, char *ret_why, size_t len);
 
 struct llp_ops {
 	const char *name;

@@ -112,29 +112,15 @@ static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret
 
 static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
 {
-	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
-		snprintf(ret_why, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
-			 LLP_MAX_ADDRS);
-		return -EINVAL;
-	}
 	if (cfg->udp_port == 0) {
 		snprintf(ret_why, len, "UDP port 0: the peers have to know the port");
-		return -EINVAL;
-	}
-	if (cfg->streams == 0) {
-		snprintf(ret_why, len, "an association needs at least one stream");
 		return -EINVAL;
 	}
 	if (cfg->mtu != 0 && cfg->mtu < USER_MIN_MTU) {
 		snprintf(ret_why, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
 		return -EINVAL;
 	}
-	if (cfg->rto_min_ms > cfg->rto_max_ms) {
-		snprintf(ret_why, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
-			 cfg->rto_max_ms);
-		return -EINVAL;
-	}
-	return 0;
+	return llp_check_config(cfg, ret_why, len);
 }
 
 /* What the kernel will not hold for us cannot be in flight to us. */

@@ -404,11 +404,7 @@ void llp_user_dispatch(struct user *t)
 
 	/* Those that become ready meanwhile have their turn in the next round. */
 	list_init(&now);
-	if (!list_empty(&t->ready)) {
-		now = t->ready;
-		now.next->prev = now.prev->next = &now;
-		list_init(&t->ready);
-	}
+	list_splice_tail(&now, &t->ready);
 	while (!list_empty(&now)) {
 		struct list *link = list_pop(&now);
 

@@ -72,4 +72,16 @@ static inline struct list *list_pop(struct list *head)
 	return link;
 }
 
+/* Moves all links of a list behind those of another one. */
+static inline void list_splice_tail(struct list *head, struct list *from)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = head->prev;
+	head->prev->next = from->next;
+	from->prev->next = head;
+	head->prev = from->prev;
+	list_init(from);
+}
+
 #endif

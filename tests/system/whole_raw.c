@@ -65,9 +65,12 @@ static void tagged(struct session *s, uint32_t len)
 
 	end_fill(a, 0, len, len);
 	receive(s, 1, DDP_QN_TAGGED, 0, 0);
+	/* Of two messages to one place either may be placed last: they have the same bytes there. */
 	wr.raw.rsvd = 0x7f;
+	wr.rdma.remote_addr++;
 	session_send(s, 0, wr, 1, len - 1);
 	wr.raw.rsvd = NOTIFY | 0x15;
+	wr.rdma.remote_addr--;
 	session_send(s, 0, wr, 0, len);
 	wc = end_done(b, DDP_WC_RECV_TAGGED, DDP_WC_SUCCESS);
 	is("the key that the notice names", wc.stag, b->mr->rkey);

@@ -104,6 +104,25 @@ Test(list, pop_hands_out_the_oldest_and_unlinks_it)
 	cr_expect(list_empty(&head));
 }
 
+Test(list, splicing_moves_all_behind_what_is_there)
+{
+	struct item items[5];
+	struct list from;
+
+	fill(items, 5);
+	list_init(&from);
+	for (int i = 0; i < 3; i++)
+		list_add_tail(&from, list_pop(&head));
+	list_splice_tail(&head, &from);
+	cr_expect_eq(members(), 134012);
+	cr_expect(list_empty(&from));
+	list_splice_tail(&head, &from);
+	cr_expect_eq(members(), 134012, "an empty list adds nothing");
+	list_splice_tail(&from, &head);
+	cr_expect(list_empty(&head));
+	cr_expect_eq(list_pop(&from), &items[3].link);
+}
+
 Test(list, removed_member_can_be_added_again)
 {
 	struct item items[3];
