@@ -6,10 +6,11 @@
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddpcp python3
+DDP_TRANSPORT=user
 
 a=$(address 0) b=$(address 1) c=$(address 2)
-daemon a "$a" 'transport: user'
-daemon b "$b, $c" 'transport: user'
+daemon a "$a"
+daemon b "$b, $c"
 server pong b "$ddping" -s --socket "$(socket_of b)"
 background ping "$ddping" --socket "$(socket_of a)" -i 0.1 "$b"
 has_session() { [ "$(count a session)" = 1 ]; }
