@@ -147,6 +147,7 @@ struct kernel {
 
 	struct list conns, ready, connecting, dirty, doors, listeners;
 	unsigned nconns;
+	unsigned embryos; /* of nconns: accepted, but not looked at yet */
 	unsigned shut_doors;
 	struct kernel_conn *current; /* in whose upcall we are; NULL if it was freed there */
 	struct kernel_conn *reader;  /* whose messages are in `batch` */

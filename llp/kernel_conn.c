@@ -399,6 +399,8 @@ static void dispatch(struct kernel *t, struct kernel_conn *c)
 	bool fresh = c->state < KERNEL_UP;
 
 	t->current = c;
+	/* One look decides of an association that came in. */
+	t->embryos -= fresh && c->passive;
 	if (fresh && !c->ended)
 		verify(c);
 	if (fresh && c->state == KERNEL_UP)

@@ -12,7 +12,7 @@
 
 enum {
 	BACKLOG = 512,
-	ACCEPTS = 64,  /* of one door, a turn */
+	EMBRYOS = 64,  /* so many wait to be looked at; all others stay in the kernel */
 	SHUT_MS = 100, /* so long a door is left alone when there are no descriptors */
 };
 
@@ -236,7 +236,7 @@ void kernel_door_expire(struct kernel *t)
 
 void kernel_door_accept(struct kernel *t, struct kernel_door *d)
 {
-	for (unsigned i = 0; i < ACCEPTS; i++) {
+	while (t->embryos < EMBRYOS) {
 		struct sockaddr_storage from = {0};
 		socklen_t len = sizeof(from);
 		struct kernel_conn *c;
@@ -252,8 +252,9 @@ void kernel_door_accept(struct kernel *t, struct kernel_door *d)
 		kernel_sock_adopt(t, fd);
 		c = kernel_conn_new(t, fd);
 		if (!c)
-			continue;
+			return;
 		c->passive = true;
+		t->embryos++;
 		c->listener = listener_of(t, d);
 		c->remote = from;
 		c->local = d->addr[0];

@@ -184,6 +184,26 @@ static void right_indication_of_a_stranger(void)
 	end("both sides tell their indication");
 }
 
+/* Peers that come faster than they are looked at wait in the kernel, not here. */
+static void many_at_once(void)
+{
+	enum { PEERS = 200, NOT_LOOKED_AT = 64 };
+	const struct kernel *t;
+	int fd[PEERS];
+
+	begin();
+	t = (const struct kernel *)b;
+	for (unsigned i = 0; i < PEERS; i++)
+		fd[i] = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", 1);
+	for (unsigned turns = 0; two.incoming < PEERS; turns++) {
+		rig_turn();
+		CHECK(t->nconns - two.incoming <= NOT_LOOKED_AT && turns < 10 * PEERS);
+	}
+	for (unsigned i = 0; i < PEERS; i++)
+		close(fd[i]);
+	end("of many who come at once, few are taken at a time, but all in the end");
+}
+
 static void zero(struct llp_config *cfg)
 {
 	cfg->adaptation = 0;
@@ -326,6 +346,7 @@ int main(void)
 	indication(7, "the peer speaks no DDP: its adaptation indication is 0x7, not 0x1");
 	data_instead_of_an_indication();
 	right_indication_of_a_stranger();
+	many_at_once();
 	indication_zero_is_refused();
 	shutdown_of(&one, "who sends shuts down: all that was sent arrives first");
 	shutdown_of(&two, "who receives shuts down: an orderly end at both sides");
