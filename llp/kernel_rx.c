@@ -6,6 +6,7 @@
 #include "llp/kernel.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -71,6 +72,12 @@ static int receive(struct kernel *t, int fd)
 	return n;
 }
 
+/* Notifications are structures, and begin where such may lie. */
+static size_t aligned(size_t len)
+{
+	return (len + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
+}
+
 /* Copies what its reader has left in the shared batch. */
 static void keep(struct kernel_conn *c, const struct kernel_batch *b)
 {
@@ -78,18 +85,18 @@ static void keep(struct kernel_conn *c, const struct kernel_batch *b)
 	uint8_t *p;
 
 	for (unsigned i = b->head; i < b->n; i++)
-		size += b->in[i].len;
-	c->kept = malloc(sizeof(*c->kept) + size);
+		size += aligned(b->in[i].len);
+	c->kept = malloc(aligned(sizeof(*c->kept)) + size);
 	if (!c->kept) {
 		kernel_conn_end(c, ENOMEM, "no memory for messages that wait to be taken");
 		return;
 	}
 	*c->kept = *b;
-	p = (uint8_t *)(c->kept + 1);
+	p = (uint8_t *)c->kept + aligned(sizeof(*c->kept));
 	for (unsigned i = b->head; i < b->n; i++) {
 		memcpy(p, b->in[i].p, b->in[i].len);
 		c->kept->in[i].p = p;
-		p += b->in[i].len;
+		p += aligned(b->in[i].len);
 	}
 }
 
