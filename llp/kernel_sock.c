@@ -11,7 +11,7 @@
 #include "util/addr.h"
 
 enum {
-	INIT_TRIES = 100, /* llp's own timer ends the attempt */
+	INIT_TRIES = 1000, /* llp's own timer ends the attempt, after 10 minutes at most */
 	INIT_RTO_MS = 1000,
 	PACKET_HEADERS = 80, /* IPv6, UDP, SCTP's own, the chunk's, and rounding up */
 	EXPOSE_FAILING = 2,  /* of SCTP_EXPOSE_POTENTIALLY_FAILED_STATE */
@@ -233,7 +233,8 @@ uint32_t kernel_sock_buffer(int fd)
 
 void kernel_sock_patience(const struct kernel *t, int fd, unsigned npaths)
 {
-	unsigned sum = npaths * t->cfg.path_max_retrans;
+	/* A peer that announces more addresses than anybody looks at is not waited for longer. */
+	unsigned sum = (npaths < LLP_MAX_PATHS ? npaths : LLP_MAX_PATHS) * t->cfg.path_max_retrans;
 	unsigned tries = t->cfg.assoc_max_retrans;
 	struct sctp_assocparams a;
 
