@@ -73,23 +73,26 @@ guest_prepare() {
 	done
 }
 
-# Ends a guest that still runs, too: killing what keeps its processes apart ends them all.
+# Ends guests that still run, too: killing what keeps the processes of one apart ends them all.
 guest_forget() {
-	[ ! -s "$guest_dir/process" ] || kill -KILL "$(cat "$guest_dir/process")"
+	local process
+	for process in "$guest_dir"/boot.*/process; do
+		[ ! -s "$process" ] || kill -KILL "$(cat "$process")"
+	done
 	case $guest_dir in /var/tmp/ddp-guest.*) rm -rf "$guest_dir" ;; esac
 	guest_dir=
 }
 
 # The kernel has its memory in a file without a name in /dev/shm or /tmp, and its control socket in HOME.
 guest_boot() {
-	local init=$1 seconds=$2
+	local init=$1 seconds=$2 boot
 	shift 2
-	cp "$init" "$guest_dir/init" && chmod 0755 "$guest_dir/init" || return 125
-	timeout -s KILL "$seconds" sh -c 'echo $$ >"$0/process" && exec "$@"' "$guest_dir" "${guest_apart[@]}" sh -c '"$@"; exit $?' guest "${guest_user[@]}" \
+	boot=$(mktemp -d "$guest_dir/boot.XXXXXX") && cp "$init" "$boot/init" && chmod 0755 "$boot" "$boot/init" || return 125
+	timeout -s KILL "$seconds" sh -c 'echo $$ >"$0/process" && exec "$@"' "$boot" "${guest_apart[@]}" sh -c '"$@"; exit $?' guest "${guest_user[@]}" \
 		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$guest_dir/home" \
-		linux.uml mem="$guest_memory" rootfstype=hostfs rootflags=/ ro init="$guest_dir/init" con=null con0=fd:0,fd:1 \
+		linux.uml mem="$guest_memory" rootfstype=hostfs rootflags=/ ro init="$boot/init" con=null con0=fd:0,fd:1 \
 		quiet oops=panic DDP_GUEST="$guest_dir" "$@" </dev/null 2>&1 | sed -u 's/\r*$//'
 	set -- "${PIPESTATUS[0]}"
-	rm -f "$guest_dir/process"
+	rm -rf "$boot"
 	return "$1"
 }
