@@ -96,17 +96,19 @@ struct listing {
 static void list_one(void *arg, const struct sockaddr_storage *a)
 {
 	struct listing *l = arg;
+	bool primary = addr_same_host(&l->primary, a);
 	struct llp_path p;
 
-	if (path_at(l->c, a, &p))
+	/* A peer may have thousands, and whenever one changes they are listed. */
+	if ((l->n == LLP_MAX_PATHS && !primary) || path_at(l->c, a, &p))
 		return;
-	p.primary = addr_same_host(&l->primary, a);
-	if (p.primary && l->n > 0) {
+	p.primary = primary;
+	if (primary && l->n > 0) {
 		/* The primary one is the first, and is never left out. */
 		if (l->n < LLP_MAX_PATHS)
 			l->ret[l->n++] = l->ret[0];
 		l->ret[0] = p;
-	} else if (l->n < LLP_MAX_PATHS) {
+	} else {
 		l->ret[l->n++] = p;
 	}
 }
