@@ -204,6 +204,37 @@ static void many_at_once(void)
 	end("of many who come at once, few are taken at a time, but all in the end");
 }
 
+/* All are counted, the first of them told; and they do not make a dead peer live on. */
+static void many_addresses_of_a_peer(void)
+{
+	enum { ADDRESSES = 40, PATH_MAX_RETRANS = 3 };
+	struct sctp_assocparams patience = {0};
+	struct llp_path p[LLP_MAX_PATHS];
+	socklen_t len = sizeof(patience);
+	struct sockaddr_storage at;
+	char text[16];
+	int fd;
+
+	begin();
+	fd = rig_raw("127.0.5.1", 0, SOCK_STREAM, 1);
+	for (unsigned i = 2; i <= ADDRESSES; i++) {
+		snprintf(text, sizeof(text), "127.0.5.%u", i);
+		rig_address(text, 0, &at);
+		CHECK(sctp_bindx(fd, (struct sockaddr *)&at, 1, SCTP_BINDX_ADD_ADDR) == 0);
+	}
+	rig_address("127.0.0.3", RIG_PORT, &at);
+	CHECK(connect(fd, (struct sockaddr *)&at, addr_len(&at)) == 0);
+	rig_until(&two.incoming, 1);
+	CHECK(llp_paths(two.c, p) == ADDRESSES && p[0].primary);
+	for (unsigned i = 1; i < LLP_MAX_PATHS; i++)
+		CHECK(!p[i].primary && !addr_same_host(&p[i].remote, &p[i - 1].remote));
+	CHECK(getsockopt(((struct kernel_conn *)two.c)->watch.fd, SOL_SCTP, SCTP_ASSOCINFO,
+			 &patience, &len) == 0);
+	CHECK(patience.sasoc_asocmaxrxt == LLP_MAX_PATHS * PATH_MAX_RETRANS);
+	close(fd);
+	end("a peer may have more addresses than are looked at");
+}
+
 static void zero(struct llp_config *cfg)
 {
 	cfg->adaptation = 0;
@@ -347,6 +378,7 @@ int main(void)
 	data_instead_of_an_indication();
 	right_indication_of_a_stranger();
 	many_at_once();
+	many_addresses_of_a_peer();
 	indication_zero_is_refused();
 	shutdown_of(&one, "who sends shuts down: all that was sent arrives first");
 	shutdown_of(&two, "who receives shuts down: an orderly end at both sides");
