@@ -25,7 +25,8 @@ make -s -C "$top_builddir" install DESTDIR="$guest_dir/installed" >"$out" 2>&1 |
 cp "$top_srcdir/tests/system/lib.sh" "$top_srcdir/tests/kernel/systemd-test" "$guest_dir/" || exit 1
 chmod -R u+w,a+rX "$guest_dir"
 
-guest_boot "$top_srcdir/tests/kernel/systemd-init" "${GUEST_SECONDS:-600}" systemd.show_status=0 | tee "$out"
+guest_boot "$top_srcdir/tests/kernel/systemd-init" "${GUEST_SECONDS:-600}" systemd.show_status=0 | tee "$out" &
+wait $! # and heed signals meanwhile
 if ! grep -q '^guest: passed$' "$out"; then
 	grep '^FAILED: ' "$out" || echo 'FAILED: the guest ended before the test'
 	exit 1
