@@ -374,13 +374,14 @@ static bool serve_output(struct kernel *t, struct kernel_conn *c)
 	return still(t, c);
 }
 
-/* An event may be older than what was sent since; then there will be another one. */
+/* An event may be older than what was sent since; then there will be another one. Where the
+ * association ended, what is not acknowledged is gone as well. */
 static bool serve_acked(struct kernel *t, struct kernel_conn *c)
 {
 	if (!c->dry)
 		return true;
 	c->dry = false;
-	if (kernel_tx_empty(&c->tx) && kernel_sock_acked(c->watch.fd))
+	if (!c->ended && kernel_tx_empty(&c->tx) && kernel_sock_acked(c->watch.fd))
 		t->base.ev->acked(c->base.user);
 	return still(t, c);
 }

@@ -321,6 +321,30 @@ static void aborted_with_words(void)
 	end("the text of an abort is told, made printable");
 }
 
+/* What is not acknowledged is thrown away with the association, and then nothing is left of it. */
+static void aborted_is_not_acknowledged(void)
+{
+	unsigned before;
+	int fd;
+
+	begin();
+	fd = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", 1);
+	rig_until(&two.incoming, 1);
+	rig_settle();
+	before = two.acked;
+	/* The first message is acknowledged at once, of which an event waits then; the second is
+	 * not. */
+	for (unsigned i = 0; i < 2; i++) {
+		CHECK(rig_send(&two, 0, 1000, i) == LLP_E_OK);
+		llp_flush(b);
+	}
+	CHECK(!kernel_sock_acked(((struct kernel_conn *)two.c)->watch.fd));
+	kernel_sock_abort(fd);
+	rig_until(&two.down, 1);
+	CHECK(two.err == ECONNRESET && two.acked == before);
+	end("what an abort threw away is not told as acknowledged");
+}
+
 static void freed(void)
 {
 	begin_pair();
@@ -385,6 +409,7 @@ int main(void)
 	shutdown_of_both();
 	aborted();
 	aborted_with_words();
+	aborted_is_not_acknowledged();
 	freed();
 	restart();
 	vanished();
