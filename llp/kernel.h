@@ -69,6 +69,7 @@ struct kernel_tx {
 	unsigned head, n; /* out[head .. n) are not sent yet */
 	bool blocked;     /* the kernel takes no more for now */
 	bool wanted;      /* llp_send() was refused */
+	bool dropped;     /* what it took was thrown away, for the association ends */
 	struct kernel_out out[KERNEL_BATCH];
 };
 

@@ -381,7 +381,8 @@ static bool serve_acked(struct kernel *t, struct kernel_conn *c)
 	if (!c->dry)
 		return true;
 	c->dry = false;
-	if (!c->ended && kernel_tx_empty(&c->tx) && kernel_sock_acked(c->watch.fd))
+	if (!c->ended && !c->tx.dropped && kernel_tx_empty(&c->tx) &&
+	    kernel_sock_acked(c->watch.fd))
 		t->base.ev->acked(c->base.user);
 	return still(t, c);
 }

@@ -133,6 +133,7 @@ static void lost(struct kernel_conn *c, int err)
 {
 	if (err != EPIPE && err != ENOTCONN && err != ESHUTDOWN)
 		c->sock_err = err;
+	c->tx.dropped |= !kernel_tx_empty(&c->tx);
 	empty(&c->tx);
 	c->readable = true;
 	kernel_conn_touch(c);
