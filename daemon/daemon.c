@@ -350,8 +350,6 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 	d->now_ms = d->started_ms = loop_now_ms(d->loop);
 	d->watchdog_ms = sdnotify_watchdog_ms();
 	log_started(d);
-	daemon_tell_status(d, "");
-	sdnotify_ready();
 	return 0;
 }
 
@@ -362,6 +360,8 @@ void daemon_tell_status(const struct daemon *d, const char *more)
 
 int daemon_run(struct daemon *d)
 {
+	daemon_tell_status(d, "");
+	sdnotify_ready();
 	return loop_run(d->loop);
 }
 

@@ -61,7 +61,8 @@ int daemon_start(struct daemon *d, const struct config *cfg);
 /* One line for `systemctl status`; more goes behind it. */
 void daemon_tell_status(const struct daemon *d, const char *more);
 
-/* Serves until daemon_stop(). Returns 0, or -errno. */
+/* Serves until daemon_stop(), from now on known to the service manager: signals should be handled
+ * by then. Returns 0, or -errno. */
 int daemon_run(struct daemon *d);
 
 /* Begins to end: no new clients, sessions end in order, then daemon_run() returns. */

@@ -99,6 +99,8 @@ static int set_tunnel(int fd, const struct llp_config *cfg)
 	struct sctp_udpencaps e = {.sue_port = htons(cfg->udp_port)};
 
 	e.sue_address.ss_family = AF_UNSPEC;
+	if (cfg->udp_port == 0)
+		return 0; /* so it is, and kernels before 5.11 know no other way */
 	return set(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, &e, sizeof(e));
 }
 

@@ -65,7 +65,7 @@ static void tagged(struct session *s, uint32_t len)
 
 	end_fill(a, 0, len, len);
 	receive(s, 1, DDP_QN_TAGGED, 0, 0);
-	/* Of two messages to one place either may be placed last: they have the same bytes there. */
+	/* Of two messages to one place either may be placed last: both have the same bytes. */
 	wr.raw.rsvd = 0x7f;
 	wr.rdma.remote_addr++;
 	session_send(s, 0, wr, 1, len - 1);
