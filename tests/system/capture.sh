@@ -12,7 +12,7 @@ needs ddpsctpd ddpctl ddping dumpcap tshark python3
 # Whatever the user of this machine has set up in Wireshark.
 export HOME=$tmp/home PYTHONDONTWRITEBYTECODE=1
 
-transport=${DDP_TRANSPORT:-user}
+transport=$DDP_TRANSPORT
 lua=$top_srcdir/etc/wireshark/ddp_sctp.lua
 a=$(address 0) b=$(address 1) a2=$(address 2) b2=$(address 3)
 case $transport in

@@ -9,6 +9,8 @@ export LC_ALL=C
 top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 DDP_SANITIZERS=${DDP_SANITIZERS:-none}
+# Of all daemons, so that tests are the same whatever this host's kernel has; empty: as in the configuration.
+DDP_TRANSPORT=${DDP_TRANSPORT-user}
 
 bin=$(cd "$top_builddir" && pwd)
 ddpsctpd=$bin/ddpsctpd
@@ -103,13 +105,13 @@ address() {
 socket_of() { echo "$tmp/$1.sock"; }
 
 # configure NAME ADDRESS [LINE...]: writes NAME.yaml; further lines of YAML are taken as they are. All daemons have the
-# transport DDP_TRANSPORT, if it is set.
+# transport DDP_TRANSPORT, unless that is empty.
 configure() {
 	local name=$1 addr=$2
 	shift 2
 	{
 		printf 'listen: [%s]\nsocket:\n  path: %s\n  mode: 0600\n' "$addr" "$(socket_of "$name")"
-		[ -z "${DDP_TRANSPORT:-}" ] || echo "transport: $DDP_TRANSPORT"
+		[ -z "$DDP_TRANSPORT" ] || echo "transport: $DDP_TRANSPORT"
 		[ $# -eq 0 ] || printf '%s\n' "$@"
 	} >"$tmp/$name.yaml"
 }
