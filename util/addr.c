@@ -29,11 +29,6 @@ bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_stor
 	       v6(a)->sin6_scope_id == v6(b)->sin6_scope_id;
 }
 
-bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	return addr_same_host(a, b) && addr_port(a) == addr_port(b);
-}
-
 bool addr_any(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET)

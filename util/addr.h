@@ -12,9 +12,6 @@ enum { ADDR_TEXT_MAX = 80 };
 /* Same family, address and scope, whatever the port. */
 bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
-/* ... and the same port. */
-bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
-
 /* True for no address, 0.0.0.0 and ::. */
 bool addr_any(const struct sockaddr_storage *a);
 
