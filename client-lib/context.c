@@ -14,7 +14,7 @@
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
 #include "ipc/conn.h"
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/version.h"
 #include "util/cleanup.h"
 
@@ -155,7 +155,7 @@ int context_alive(struct ddp_ctx *ctx, const char *call)
 
 int context_wake(struct ddp_ctx *ctx, const char *call)
 {
-	int r = evfd_signal(ctx->bell);
+	int r = doorbell_ring(ctx->bell);
 
 	return r == -EPIPE ? context_gone(call) : 0;
 }

@@ -5,7 +5,7 @@
 
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 
 _Static_assert(sizeof(struct ddp_sge) == sizeof(struct wqe_sge), "copied as they are");
@@ -313,7 +313,7 @@ int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr 
 		ring_submit(&qp->sq.ring);
 		/* That the daemon has ended is for the next call to tell: this work is posted. */
 		if (bell_ring(page, qp->slot))
-			evfd_signal(qp->id->ctx->bell);
+			doorbell_ring(qp->id->ctx->bell);
 	}
 	pthread_mutex_unlock(&qp->sq.lock);
 	if (r && bad)
@@ -353,7 +353,7 @@ int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr 
 		/* The daemon looks when a message arrives. Only where none will, because the
 		 * session is over, does it wait for the bell, to flush. */
 		if (put_recvs(&qp->rq, "ddp_post_recv", &wr, &r) && bell_ring(page, qp->slot))
-			evfd_signal(qp->id->ctx->bell);
+			doorbell_ring(qp->id->ctx->bell);
 		pthread_mutex_unlock(&qp->rq.lock);
 	}
 	if (r && bad)

@@ -9,7 +9,7 @@
 
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 
 enum {
@@ -104,7 +104,7 @@ static int hush(struct ddp_cq *cq)
 
 	if (cq->owed <= to_come)
 		return 0;
-	rings = evfd_drain(cq->bell);
+	rings = doorbell_drain(cq->bell);
 	if (rings > 0)
 		cq->owed -= (unsigned)rings < cq->owed ? (unsigned)rings : cq->owed;
 	return rings == -EPIPE ? -EPIPE : 0;

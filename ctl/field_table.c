@@ -18,7 +18,7 @@ static const struct field status_fields[] = {
 	F(status, pid, NUM, BASIC),
 	F(status, uptime_ms, MSEC, BASIC),
 	F(status, transport, STRING, BASIC),
-	F(status, transport_why, STRING, BASIC),
+	F(status, transport_reason, STRING, BASIC),
 	F(status, udp_port, NUM, BASIC),
 	F(status, gso, BOOL, DETAIL),
 	F(status, naddrs, NUM, DETAIL),
@@ -66,7 +66,7 @@ static const struct field assoc_fields[] = {
 	F(assoc, rx_control, NUM, STATS),
 	F(assoc, tx_terminates, NUM, STATS),
 	F(assoc, rx_ahead, NUM, STATS),
-	F(assoc, rx_stashed, NUM, STATS),
+	F(assoc, rx_early, NUM, STATS),
 	F(assoc, rx_dropped, NUM, STATS),
 	F(assoc, rx_violations, NUM, STATS),
 };

@@ -7,21 +7,21 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "daemon/client.h"
-#include "daemon/cq.h"
-#include "daemon/log.h"
-#include "daemon/peer.h"
-#include "daemon/qp.h"
-#include "daemon/sdnotify.h"
-#include "daemon/server.h"
-#include "daemon/srq.h"
-#include "daemon/version.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/base/log.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/qp.h"
+#include "daemon/base/sdnotify.h"
+#include "daemon/service/server.h"
+#include "daemon/objects/srq.h"
+#include "daemon/base/version.h"
 #include "proto/stag.h"
 #include "util/addr.h"
 
 enum {
 	MAX_CLIENTS = 4096,
-	MAX_PEERS = 65535,
+	MAX_ASSOCS = 65535,
 	MAX_REGIONS = 1 << 20,
 	RX_BUDGET = 512, /* packets a turn */
 };
@@ -75,7 +75,7 @@ static void timers(struct daemon *d)
 	llp_tick(d->net, d->now_ms);
 	llp_tick(d->self, d->now_ms);
 	qp_expire_connects(d);
-	peer_tick_all(d);
+	association_tick_all(d);
 	if (d->accept_again_ms && d->now_ms >= d->accept_again_ms) {
 		d->accept_again_ms = 0;
 		if (!d->stopping)
@@ -89,8 +89,8 @@ static void timers(struct daemon *d)
 
 static void check_stop(struct daemon *d)
 {
-	if (d->stopping && (d->peers.used == 0 || d->now_ms >= d->stop_by_ms))
-		loop_stop(d->loop);
+	if (d->stopping && (d->assocs.used == 0 || d->now_ms >= d->stop_by_ms))
+		event_loop_stop(d->loop);
 }
 
 static bool turn(void *user, uint64_t now_ms)
@@ -114,12 +114,12 @@ static bool turn(void *user, uint64_t now_ms)
 	any |= llp_input(d->self, RX_BUDGET);
 
 	/* 4. What can be sent. */
-	any |= peer_send_all(d);
+	any |= association_send_all(d);
 	llp_flush(d->net);
 
 	/* 5. Tell the clients; part with those that are at fault. */
 	any |= cq_ring_bells(d);
-	any |= srq_tell_low(d);
+	any |= srq_queue_low_events(d);
 	any |= client_end_faulty(d);
 	return any;
 }
@@ -135,7 +135,7 @@ static uint64_t expiry(void *user)
 	uint64_t next = earlier(llp_expiry(d->net), llp_expiry(d->self));
 
 	next = earlier(next, qp_connect_expiry(d));
-	next = earlier(next, peer_expiry(d));
+	next = earlier(next, association_expiry(d));
 	if (d->accept_again_ms)
 		next = earlier(next, d->accept_again_ms);
 	if (d->watchdog_ms)
@@ -167,7 +167,7 @@ static void awake(void *user)
 		client_awake(c);
 }
 
-static const struct loop_hooks hooks = {
+static const struct event_loop_hooks hooks = {
 	.turn = turn,
 	.expiry = expiry,
 	.sleep = about_to_sleep,
@@ -210,7 +210,7 @@ static bool drop_ipv6(struct daemon *d, int err)
 	return true;
 }
 
-static int open_user(struct daemon *d, char *ret_why, size_t len)
+static int open_user(struct daemon *d, char *ret_reason, size_t len)
 {
 	struct llp_config cfg = transport_config(&d->cfg);
 
@@ -218,10 +218,10 @@ static int open_user(struct daemon *d, char *ret_why, size_t len)
 	cfg.buffer = (uint32_t)d->cfg.user.buffer;
 	d->udp_port = cfg.udp_port;
 	d->gso = cfg.gso != LLP_GSO_OFF;
-	return llp_user_open(&cfg, &peer_events, &d->net, ret_why, len);
+	return llp_user_open(&cfg, &association_llp_events, &d->net, ret_reason, len);
 }
 
-static int open_kernel(struct daemon *d, char *ret_why, size_t len)
+static int open_kernel(struct daemon *d, char *ret_reason, size_t len)
 {
 #ifdef HAVE_LIBSCTP
 	struct llp_config cfg = transport_config(&d->cfg);
@@ -230,29 +230,29 @@ static int open_kernel(struct daemon *d, char *ret_why, size_t len)
 	cfg.buffer = (uint32_t)d->cfg.kernel.buffer;
 	d->udp_port = cfg.udp_port;
 	d->gso = false;
-	return llp_kernel_open(&cfg, &peer_events, &d->net, ret_why, len);
+	return llp_kernel_open(&cfg, &association_llp_events, &d->net, ret_reason, len);
 #else
 	(void)d;
-	snprintf(ret_why, len, "this build has no transport for the kernel's SCTP");
+	snprintf(ret_reason, len, "this build has no transport for the kernel's SCTP");
 	return -EOPNOTSUPP;
 #endif
 }
 
 static int open_net(struct daemon *d, const char *name,
-		    int (*open)(struct daemon *d, char *ret_why, size_t len), char *ret_why,
+		    int (*open)(struct daemon *d, char *ret_reason, size_t len), char *ret_reason,
 		    size_t len)
 {
 	int r;
 
 	snprintf(d->transport, sizeof(d->transport), "%s", name);
 	do {
-		*ret_why = 0;
-		r = open(d, ret_why, len);
+		*ret_reason = 0;
+		r = open(d, ret_reason, len);
 	} while (r && drop_ipv6(d, r));
-	if (r && !*ret_why)
-		snprintf(ret_why, len, "%s", strerror(-r));
-	if (r == 0 && *ret_why)
-		log_warn("transport %s: %s", name, ret_why);
+	if (r && !*ret_reason)
+		snprintf(ret_reason, len, "%s", strerror(-r));
+	if (r == 0 && *ret_reason)
+		log_warn("transport %s: %s", name, ret_reason);
 	return r;
 }
 
@@ -260,21 +260,23 @@ static int open_net(struct daemon *d, const char *name,
 static int choose_net(struct daemon *d)
 {
 	uint32_t asked = d->cfg.transport;
-	char why[256];
+	char reason[256];
 	int r = -1;
 
 	if (asked == CONFIG_TRANSPORT_AUTO)
-		snprintf(d->transport_why, sizeof(d->transport_why), "auto: this kernel has SCTP");
+		snprintf(d->transport_reason, sizeof(d->transport_reason),
+			 "auto: this kernel has SCTP");
 	else
-		snprintf(d->transport_why, sizeof(d->transport_why), "the configuration says so");
+		snprintf(d->transport_reason, sizeof(d->transport_reason),
+			 "the configuration says so");
 	if (asked != CONFIG_TRANSPORT_USER)
-		r = open_net(d, "kernel", open_kernel, why, sizeof(why));
+		r = open_net(d, "kernel", open_kernel, reason, sizeof(reason));
 	if (r && asked == CONFIG_TRANSPORT_AUTO)
-		snprintf(d->transport_why, sizeof(d->transport_why), "auto: %.120s", why);
+		snprintf(d->transport_reason, sizeof(d->transport_reason), "auto: %.120s", reason);
 	if (r && asked != CONFIG_TRANSPORT_KERNEL)
-		r = open_net(d, "user", open_user, why, sizeof(why));
+		r = open_net(d, "user", open_user, reason, sizeof(reason));
 	if (r)
-		log_err("transport %s: %s", d->transport, why);
+		log_err("transport %s: %s", d->transport, reason);
 	return r;
 }
 
@@ -286,12 +288,12 @@ static int open_transports(struct daemon *d)
 	if (choose_net(d))
 		return -1;
 	cfg = transport_config(&d->cfg);
-	r = llp_loop_open(&cfg, &peer_events, &d->self);
+	r = llp_loop_open(&cfg, &association_llp_events, &d->self);
 	if (r) {
 		log_err("transport loop: %s", strerror(-r));
 		return -1;
 	}
-	log_info("transport %s: %s", d->transport, d->transport_why);
+	log_info("transport %s: %s", d->transport, d->transport_reason);
 	return 0;
 }
 
@@ -301,7 +303,8 @@ static int watch_transports(struct daemon *d)
 	unsigned n = llp_fds(d->net, fds);
 
 	for (unsigned i = 0; i < n; i++) {
-		if (loop_watch(d->loop, fds[i], LOOP_READ, NULL, NULL, &d->net_watch[i])) {
+		if (event_loop_watch(d->loop, fds[i], EVENT_LOOP_READ, NULL, NULL,
+				     &d->net_watch[i])) {
 			log_err("transport %s: its socket cannot be watched", d->transport);
 			return -1;
 		}
@@ -314,7 +317,7 @@ static int make_tables(struct daemon *d)
 	void *mem = calloc(1, stag_table_size(MAX_REGIONS));
 
 	idtab_init(&d->clients, MAX_CLIENTS);
-	idtab_init(&d->peers, MAX_PEERS);
+	idtab_init(&d->assocs, MAX_ASSOCS);
 	list_init(&d->active);
 	list_init(&d->connecting);
 	list_init(&d->dirty);
@@ -323,7 +326,7 @@ static int make_tables(struct daemon *d)
 	if (mem)
 		d->stags = stag_table_init(mem, MAX_REGIONS);
 	if (!mem || acct_new(&d->cfg.limits, &d->acct) ||
-	    loop_new(&hooks, d, d->cfg.polling.budget_us, &d->loop)) {
+	    event_loop_new(&hooks, d, d->cfg.polling.budget_us, &d->loop)) {
 		log_err("out of memory at start");
 		return -1;
 	}
@@ -347,22 +350,22 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 	if (make_tables(d) || open_transports(d) || watch_transports(d) ||
 	    server_open(d, &d->server))
 		return -1;
-	d->now_ms = d->started_ms = loop_now_ms(d->loop);
+	d->now_ms = d->started_ms = event_loop_now_ms(d->loop);
 	d->watchdog_ms = sdnotify_watchdog_ms();
 	log_started(d);
 	return 0;
 }
 
-void daemon_tell_status(const struct daemon *d, const char *more)
+void daemon_report_status(const struct daemon *d, const char *more)
 {
 	sdnotify_status("clients at %s, transport %s%s", d->cfg.socket.path, d->transport, more);
 }
 
 int daemon_run(struct daemon *d)
 {
-	daemon_tell_status(d, "");
+	daemon_report_status(d, "");
 	sdnotify_ready();
-	return loop_run(d->loop);
+	return event_loop_run(d->loop);
 }
 
 /* ---- stop ---- */
@@ -384,14 +387,14 @@ static void disconnect_all(struct daemon *d)
 void daemon_stop(struct daemon *d)
 {
 	if (d->stopping) {
-		loop_stop(d->loop);
+		event_loop_stop(d->loop);
 		return;
 	}
-	log_info("ending: %u associations have %u ms to end in order", d->peers.used,
+	log_info("ending: %u associations have %u ms to end in order", d->assocs.used,
 		 d->cfg.session.close_ms);
 	sdnotify_stopping();
 	d->stopping = true;
-	d->stop_by_ms = loop_now_ms(d->loop) + d->cfg.session.close_ms;
+	d->stop_by_ms = event_loop_now_ms(d->loop) + d->cfg.session.close_ms;
 	server_stop(d->server);
 	disconnect_all(d);
 }
@@ -400,21 +403,21 @@ void daemon_free(struct daemon *d)
 {
 	uint32_t pos = 0;
 	struct client *c;
-	struct peer *p;
+	struct association *assoc;
 
 	while ((c = idtab_next(&d->clients, &pos)))
 		client_free(c);
 	pos = 0;
-	while ((p = idtab_next(&d->peers, &pos)))
-		peer_free(p);
+	while ((assoc = idtab_next(&d->assocs, &pos)))
+		association_free(assoc);
 	server_close(d->server);
 	for (unsigned i = 0; i < LLP_MAX_FDS; i++)
-		loop_unwatch(d->net_watch[i]);
+		event_loop_unwatch(d->net_watch[i]);
 	llp_close(d->self);
 	llp_close(d->net);
-	loop_free(d->loop);
+	event_loop_free(d->loop);
 	acct_free(d->acct);
 	free(d->stags);
 	idtab_deinit(&d->clients);
-	idtab_deinit(&d->peers);
+	idtab_deinit(&d->assocs);
 }

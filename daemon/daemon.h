@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/acct.h"
-#include "daemon/config.h"
-#include "daemon/loop.h"
+#include "daemon/base/acct.h"
+#include "daemon/base/config.h"
+#include "daemon/base/event_loop.h"
 #include "llp/llp.h"
 #include "util/idtab.h"
 #include "util/list.h"
@@ -23,20 +23,20 @@ struct stag_table;
 struct daemon {
 	struct config cfg;  /* in effect */
 	struct config said; /* ... and as it was given: reloads compare with that */
-	struct loop *loop;
+	struct event_loop *loop;
 	struct acct *acct;
 	struct server *server;
 	struct llp *net;  /* associations with other daemons */
 	struct llp *self; /* ... with clients of this one */
-	struct loop_watch *net_watch[LLP_MAX_FDS];
+	struct event_loop_watch *net_watch[LLP_MAX_FDS];
 	char transport[16]; /* name of net, and why it was chosen */
-	char transport_why[128];
+	char transport_reason[128];
 	uint16_t udp_port;        /* that it uses; 0: none */
 	bool gso;                 /* it may use UDP_SEGMENT */
 	struct stag_table *stags; /* every region and window of every client */
 
 	struct idtab clients;
-	struct idtab peers;     /* associations */
+	struct idtab assocs;    /* associations */
 	struct list active;     /* peers that may have something to send */
 	struct list connecting; /* queue pairs that wait for their session */
 	struct list dirty;      /* completion queues with news in this turn */
@@ -44,7 +44,7 @@ struct daemon {
 	struct list faulty;     /* clients to be ended after this turn */
 
 	uint64_t last_pd, last_scope; /* numbers given out */
-	uint32_t last_qp, last_client, last_peer;
+	uint32_t last_qp, last_client, last_assoc;
 	uint64_t now_ms, started_ms;
 	uint64_t watchdog_ms, watchdog_at_ms;
 	uint32_t random[64]; /* for STags, drawn in one go */
@@ -59,7 +59,7 @@ struct daemon {
 int daemon_start(struct daemon *d, const struct config *cfg);
 
 /* One line for `systemctl status`; more goes behind it. */
-void daemon_tell_status(const struct daemon *d, const char *more);
+void daemon_report_status(const struct daemon *d, const char *more);
 
 /* Serves until daemon_stop(), from now on known to the service manager: signals should be handled
  * by then. Returns 0, or -errno. */

@@ -9,12 +9,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "daemon/config.h"
+#include "daemon/base/config.h"
 #include "daemon/daemon.h"
-#include "daemon/log.h"
-#include "daemon/loop.h"
+#include "daemon/base/log.h"
+#include "daemon/base/event_loop.h"
 #include "daemon/reload.h"
-#include "daemon/version.h"
+#include "daemon/base/version.h"
 
 struct options {
 	const char *config; /* NULL: the default one, which may be absent */
@@ -140,11 +140,11 @@ static int serve(struct service *s, const struct config *cfg)
 	int r = daemon_start(d, cfg);
 
 	if (!r)
-		r = loop_signal(d->loop, SIGTERM, on_signal, s);
+		r = event_loop_signal(d->loop, SIGTERM, on_signal, s);
 	if (!r)
-		r = loop_signal(d->loop, SIGINT, on_signal, s);
+		r = event_loop_signal(d->loop, SIGINT, on_signal, s);
 	if (!r)
-		r = loop_signal(d->loop, SIGHUP, on_hangup, s);
+		r = event_loop_signal(d->loop, SIGHUP, on_hangup, s);
 	if (!r)
 		r = daemon_run(d);
 	daemon_free(d);

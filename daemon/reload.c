@@ -3,13 +3,13 @@
 
 #include <stdio.h>
 
-#include "daemon/client.h"
-#include "daemon/config_value.h"
+#include "daemon/objects/client.h"
+#include "daemon/base/config_value.h"
 #include "daemon/daemon.h"
-#include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/sdnotify.h"
-#include "daemon/server.h"
+#include "daemon/base/log.h"
+#include "daemon/base/event_loop.h"
+#include "daemon/base/sdnotify.h"
+#include "daemon/service/server.h"
 
 enum { VALUE_MAX = 480 }; /* the longest list of addresses; two fit into a line of log */
 
@@ -26,8 +26,8 @@ static void value_text(const struct config_key *k, const struct config *c, char 
 	ret[VALUE_MAX - 1] = '\0';
 }
 
-static void tell_change(const struct config_key *k, const struct config *old,
-			const struct config *new)
+static void log_change(const struct config_key *k, const struct config *old,
+		       const struct config *new)
 {
 	const char *dot = *k->section ? "." : "";
 	char from[VALUE_MAX], to[VALUE_MAX];
@@ -49,7 +49,7 @@ static void enforce(struct daemon *d)
 	struct client *c;
 
 	acct_set_limits(d->acct, &d->cfg.limits);
-	loop_set_poll_us(d->loop, d->cfg.polling.budget_us);
+	event_loop_set_poll_us(d->loop, d->cfg.polling.budget_us);
 	while ((c = idtab_next(&d->clients, &pos)))
 		client_allow(c);
 }
@@ -79,7 +79,7 @@ static unsigned take_over(struct daemon *d, const struct config *cfg)
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
 		if (config_value_same(k, &d->said, cfg))
 			continue;
-		tell_change(k, &d->said, cfg);
+		log_change(k, &d->said, cfg);
 		if (k->effect == CONFIG_AT_RESTART) {
 			waiting++;
 			continue;
@@ -110,6 +110,6 @@ void reload_end(struct daemon *d, const struct config *cfg)
 		snprintf(more, sizeof(more), "; changed values that wait for a restart: %u",
 			 waiting);
 	}
-	daemon_tell_status(d, more);
+	daemon_report_status(d, more);
 	sdnotify_ready();
 }

@@ -6,7 +6,7 @@
 #ifndef DAEMON_RELOAD_H
 #define DAEMON_RELOAD_H
 
-#include "daemon/config.h"
+#include "daemon/base/config.h"
 
 struct daemon;
 

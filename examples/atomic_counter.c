@@ -29,9 +29,9 @@ static struct ddp_id *id;
 static struct ddp_qp *qp;
 static struct ddp_mr *mr; /* the owner's */
 
-static void fail(const char *what, const char *why)
+static void fail(const char *what, const char *reason)
 {
-	fprintf(stderr, "atomic_counter: %s: %s\n", what, why);
+	fprintf(stderr, "atomic_counter: %s: %s\n", what, reason);
 	exit(1);
 }
 
@@ -61,11 +61,11 @@ static struct ddp_cm_event *expect(enum ddp_cm_event_type type)
 /* What has completed must be a success. */
 static void good(const struct ddp_wc *wc)
 {
-	char why[256];
+	char reason[256];
 
-	ddp_explain(wc, why, sizeof(why));
+	ddp_explain(wc, reason, sizeof(reason));
 	if (wc->status != DDP_WC_SUCCESS)
-		fail(ddp_wc_status_str(wc->status), why);
+		fail(ddp_wc_status_str(wc->status), reason);
 }
 
 /* 1. The daemon, and what both sides need from it. Atomics may be switched off. */

@@ -33,9 +33,9 @@ static struct ddp_qp *qp;
 static struct ddp_mr *mr;
 static struct memory *mem;
 
-static void fail(const char *what, const char *why)
+static void fail(const char *what, const char *reason)
 {
-	fprintf(stderr, "hello_client: %s: %s\n", what, why);
+	fprintf(stderr, "hello_client: %s: %s\n", what, reason);
 	exit(1);
 }
 
@@ -65,13 +65,13 @@ static void expect(enum ddp_cm_event_type type)
 static void complete(void)
 {
 	struct ddp_wc wc;
-	char why[256];
+	char reason[256];
 
 	check(ddp_wait_cq(cq, 1, &wc, -1));
-	ddp_explain(&wc, why, sizeof(why));
+	ddp_explain(&wc, reason, sizeof(reason));
 	if (wc.status != DDP_WC_SUCCESS)
-		fail(ddp_wc_status_str(wc.status), why);
-	printf("%s\n", why);
+		fail(ddp_wc_status_str(wc.status), reason);
+	printf("%s\n", reason);
 }
 
 /* Address of something in our memory, as work requests know it. */

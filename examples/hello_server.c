@@ -29,9 +29,9 @@ static struct ddp_id *listener, *id;
 static struct ddp_qp *qp;
 static struct ddp_mr *shared, *message;
 
-static void fail(const char *what, const char *why)
+static void fail(const char *what, const char *reason)
 {
-	fprintf(stderr, "hello_server: %s: %s\n", what, why);
+	fprintf(stderr, "hello_server: %s: %s\n", what, reason);
 	exit(1);
 }
 
@@ -61,12 +61,12 @@ static struct ddp_cm_event *expect(enum ddp_cm_event_type type)
 static void complete(void)
 {
 	struct ddp_wc wc;
-	char why[256];
+	char reason[256];
 
 	check(ddp_wait_cq(cq, 1, &wc, -1));
-	ddp_explain(&wc, why, sizeof(why));
+	ddp_explain(&wc, reason, sizeof(reason));
 	if (wc.status != DDP_WC_SUCCESS)
-		fail(ddp_wc_status_str(wc.status), why);
+		fail(ddp_wc_status_str(wc.status), reason);
 }
 
 static void listen_at(const char *address, uint16_t port)

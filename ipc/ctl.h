@@ -42,7 +42,7 @@ struct ctl_end {
 struct ctl_status {
 	char version[16];
 	char transport[16];
-	char transport_why[128]; /* why this one */
+	char transport_reason[128]; /* why this one */
 	uint64_t uptime_ms;
 	uint64_t pid;
 	uint32_t clients, qps, cqs, mrs, pds, assocs, sessions, listeners;
@@ -64,7 +64,7 @@ struct ctl_assoc {
 	uint16_t opener, gso;
 	uint32_t max_message, mtu, srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 	uint64_t tx_segments, rx_segments, tx_control, rx_control;
-	uint64_t tx_terminates, rx_ahead, rx_stashed, rx_dropped, rx_violations;
+	uint64_t tx_terminates, rx_ahead, rx_early, rx_dropped, rx_violations;
 };
 
 struct ctl_session {

@@ -36,7 +36,7 @@ enum msg_op {
 	MSG_REG_MR,      /* reg_mr, fd: memfd -> mr */
 	MSG_BIND_MR,     /* bind_mr -> mr, with a new STag */
 	MSG_DEREG_MR,    /* handle -> hdr, when no access to it is possible any more */
-	MSG_CREATE_CQ,   /* create_cq -> cq, fds: ring, waiting end of its bell (evfd.h) */
+	MSG_CREATE_CQ,   /* create_cq -> cq, fds: ring, waiting end of its bell (doorbell.h) */
 	MSG_DESTROY_CQ,  /* handle -> hdr */
 	MSG_CREATE_QP,   /* create_qp -> qp, fd: rings */
 	MSG_DESTROY_QP,  /* handle -> hdr */

@@ -22,18 +22,18 @@ enum {
 
 /* ---- open ---- */
 
-static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
+static int check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	if (cfg->adaptation == 0) {
-		snprintf(ret_why, len,
+		snprintf(ret_reason, len,
 			 "adaptation indication 0: Linux cannot tell it from none; take another");
 		return -EINVAL;
 	}
-	return llp_check_config(cfg, ret_why, len);
+	return llp_check_config(cfg, ret_reason, len);
 }
 
 /* The kernel takes SCTP out of UDP packets at one port of the whole network namespace. */
-static int check_tunnel(const struct llp_config *cfg, char *ret_why, size_t len)
+static int check_tunnel(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	static const char path[] = "/proc/sys/net/sctp/udp_port";
 	char text[16] = "";
@@ -42,29 +42,30 @@ static int check_tunnel(const struct llp_config *cfg, char *ret_why, size_t len)
 	if (cfg->udp_port == 0)
 		return 0;
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0) {
-		snprintf(ret_why, len, "UDP port %u: %s cannot be read: %s", cfg->udp_port, path,
+		snprintf(ret_reason, len, "UDP port %u: %s cannot be read: %s", cfg->udp_port, path,
 			 strerror(errno));
 		return -EOPNOTSUPP;
 	}
 	if (strtoul(text, NULL, 10) == cfg->udp_port)
 		return 0;
-	snprintf(ret_why, len,
+	snprintf(ret_reason, len,
 		 "UDP port %u: the kernel receives at %lu: set the sysctl net.sctp.udp_port to %u",
 		 cfg->udp_port, strtoul(text, NULL, 10), cfg->udp_port);
 	return -EOPNOTSUPP;
 }
 
-static int check_addr(const struct sockaddr_storage *a, char *ret_why, size_t len)
+static int check_addr(const struct sockaddr_storage *a, char *ret_reason, size_t len)
 {
 	char text[ADDR_TEXT_MAX];
 
 	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
-		snprintf(ret_why, len, "address family %d is neither IPv4 nor IPv6", a->ss_family);
+		snprintf(ret_reason, len, "address family %d is neither IPv4 nor IPv6",
+			 a->ss_family);
 		return -EAFNOSUPPORT;
 	}
 	if (addr_any(a)) {
 		/* It would put every address of the host into each association. */
-		snprintf(ret_why, len, "address %s is a wildcard: name the address itself",
+		snprintf(ret_reason, len, "address %s is a wildcard: name the address itself",
 			 addr_host_text(a, text));
 		return -EINVAL;
 	}
@@ -73,22 +74,22 @@ static int check_addr(const struct sockaddr_storage *a, char *ret_why, size_t le
 
 /* A socket that is bound to each of the addresses, as those of associations will be. */
 static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t *ret_buffer,
-		    char *ret_why, size_t len)
+		    char *ret_reason, size_t len)
 {
 	const char *what;
 	char text[ADDR_TEXT_MAX];
-	int fd, r = check_addr(a, ret_why, len);
+	int fd, r = check_addr(a, ret_reason, len);
 
 	if (r)
 		return r;
 	fd = kernel_sock_new(t, &(struct llp_addrs){a, 1}, 0, &what);
 	addr_host_text(a, text);
 	if (fd == -EPROTONOSUPPORT || fd == -ESOCKTNOSUPPORT || fd == -EAFNOSUPPORT)
-		snprintf(ret_why, len, "this kernel has no SCTP (%s)", strerror(-fd));
+		snprintf(ret_reason, len, "this kernel has no SCTP (%s)", strerror(-fd));
 	else if (fd == -EADDRNOTAVAIL)
-		snprintf(ret_why, len, "%s is not an address of this host", text);
+		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (fd < 0)
-		snprintf(ret_why, len, "a socket at %s: %s: %s", text, what, strerror(-fd));
+		snprintf(ret_reason, len, "a socket at %s: %s: %s", text, what, strerror(-fd));
 	if (fd < 0)
 		return fd;
 	*ret_buffer = kernel_sock_buffer(fd);
@@ -96,18 +97,18 @@ static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t
 	return 0;
 }
 
-static int try_addrs(struct kernel *t, char *ret_why, size_t len)
+static int try_addrs(struct kernel *t, char *ret_reason, size_t len)
 {
 	uint32_t buffer = 0;
 
 	for (unsigned i = 0; i < t->cfg.naddrs; i++) {
-		int r = try_addr(t, &t->addrs[i], &buffer, ret_why, len);
+		int r = try_addr(t, &t->addrs[i], &buffer, ret_reason, len);
 
 		if (r)
 			return r;
 	}
 	if (buffer < t->cfg.buffer)
-		snprintf(ret_why, len,
+		snprintf(ret_reason, len,
 			 "buffers are of %u bytes, not %u: net.core.rmem_max and net.core.wmem_max "
 			 "allow no more to a process without CAP_NET_ADMIN",
 			 buffer, t->cfg.buffer);
@@ -156,23 +157,23 @@ static void free_kernel(struct kernel *t)
 }
 
 int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
-		    char *ret_why, size_t len)
+		    char *ret_reason, size_t len)
 {
 	struct kernel *t;
 	int r;
 
-	*ret_why = 0;
-	r = check_config(cfg, ret_why, len);
+	*ret_reason = 0;
+	r = check_config(cfg, ret_reason, len);
 	if (r)
 		return r;
 	t = alloc_kernel(cfg, ev);
 	if (!t) {
-		snprintf(ret_why, len, "no memory");
+		snprintf(ret_reason, len, "no memory");
 		return -ENOMEM;
 	}
-	r = try_addrs(t, ret_why, len);
+	r = try_addrs(t, ret_reason, len);
 	if (r == 0)
-		r = check_tunnel(cfg, ret_why, len);
+		r = check_tunnel(cfg, ret_reason, len);
 	if (r) {
 		free_kernel(t);
 		return r;

@@ -25,7 +25,7 @@ enum {
 	KERNEL_MIN_STAGE = 128 << 10, /* holds two of the longest messages at least */
 	KERNEL_MAX_STAGE = 1 << 20,   /* more would leave the processor's cache */
 	KERNEL_NEWS = 16,             /* of paths, that wait to be told */
-	KERNEL_WHY = 192,
+	KERNEL_REASON = 192,
 };
 
 /* What a descriptor in the epoll set belongs to. */
@@ -110,7 +110,7 @@ struct kernel_conn {
 	bool ended;              /* `err` and `why` are to be told */
 	int err;
 	int sock_err; /* the socket's error, which is told only once; 0 = none yet */
-	char why[KERNEL_WHY];
+	char reason[KERNEL_REASON];
 	struct kernel_tx tx;
 	struct kernel_batch *kept; /* what was read for it, but not taken in its turn */
 	uint8_t *part;             /* a message in pieces; NULL until there was one */
@@ -200,14 +200,14 @@ int kernel_sock_error(int fd);
 int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
 void kernel_shutdown(struct llp_conn *lc);
-void kernel_abort(struct llp_conn *lc, const char *why);
+void kernel_abort(struct llp_conn *lc, const char *reason);
 void kernel_conn_free(struct llp_conn *lc);
 
 /* The record of an association; takes the socket over, also when it fails (NULL). */
 struct kernel_conn *kernel_conn_new(struct kernel *t, int fd);
 
 /* Remembers the end of an association for the next dispatch; the first one counts. */
-void kernel_conn_end(struct kernel_conn *c, int err, const char *why, ...)
+void kernel_conn_end(struct kernel_conn *c, int err, const char *reason, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Something may have happened to it. */

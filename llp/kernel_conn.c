@@ -98,7 +98,7 @@ void kernel_conn_free(struct llp_conn *lc)
 	free(c);
 }
 
-void kernel_conn_end(struct kernel_conn *c, int err, const char *why, ...)
+void kernel_conn_end(struct kernel_conn *c, int err, const char *reason, ...)
 {
 	va_list ap;
 
@@ -107,8 +107,8 @@ void kernel_conn_end(struct kernel_conn *c, int err, const char *why, ...)
 		return;
 	c->ended = true;
 	c->err = err;
-	va_start(ap, why);
-	vsnprintf(c->why, sizeof(c->why), why, ap);
+	va_start(ap, reason);
+	vsnprintf(c->reason, sizeof(c->reason), reason, ap);
 	va_end(ap);
 }
 
@@ -251,11 +251,11 @@ void kernel_shutdown(struct llp_conn *lc)
 }
 
 /* Linux sends no text with the ABORT of a one-to-one socket. */
-void kernel_abort(struct llp_conn *lc, const char *why)
+void kernel_abort(struct llp_conn *lc, const char *reason)
 {
 	struct kernel_conn *c = (struct kernel_conn *)lc;
 
-	(void)why;
+	(void)reason;
 	kernel_conn_release(c);
 	list_del(&c->ready);
 }
@@ -335,7 +335,7 @@ static void tell_end(struct kernel *t, struct kernel_conn *c)
 	if (silent)
 		kernel_conn_free(&c->base);
 	else
-		t->base.ev->down(c->base.user, c->err, c->why);
+		t->base.ev->down(c->base.user, c->err, c->reason);
 }
 
 /* True while the association may be worked with further. */

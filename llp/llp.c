@@ -147,9 +147,9 @@ void llp_shutdown(struct llp_conn *c)
 	c->llp->ops->shutdown(c);
 }
 
-void llp_abort(struct llp_conn *c, const char *why)
+void llp_abort(struct llp_conn *c, const char *reason)
 {
-	c->llp->ops->abort(c, why);
+	c->llp->ops->abort(c, reason);
 }
 
 struct llp_conn *llp_conn_free(struct llp_conn *c)
@@ -161,19 +161,19 @@ struct llp_conn *llp_conn_free(struct llp_conn *c)
 
 /* ---- for backends ---- */
 
-int llp_check_config(const struct llp_config *cfg, char *ret_why, size_t len)
+int llp_check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
-		snprintf(ret_why, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
+		snprintf(ret_reason, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
 			 LLP_MAX_ADDRS);
 		return -EINVAL;
 	}
 	if (cfg->streams == 0) {
-		snprintf(ret_why, len, "an association needs at least one stream");
+		snprintf(ret_reason, len, "an association needs at least one stream");
 		return -EINVAL;
 	}
 	if (cfg->rto_min_ms > cfg->rto_max_ms) {
-		snprintf(ret_why, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
+		snprintf(ret_reason, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
 			 cfg->rto_max_ms);
 		return -EINVAL;
 	}

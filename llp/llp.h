@@ -70,7 +70,7 @@ struct llp_events {
 	/* The association is gone or never came to be; err: errno value, 0 for an orderly
 	 * shutdown by either side; why: a sentence. The owner calls llp_conn_free(), now or later.
 	 */
-	void (*down)(void *user, int err, const char *why);
+	void (*down)(void *user, int err, const char *reason);
 	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it
 	 * is then called again in the next turn. The loop transport needs at least one taken. */
 	bool (*readable)(void *user);
@@ -141,9 +141,9 @@ enum {
  * here. No indication of 0, which Linux does not tell from none. An ABORT carries no sentence.
  */
 int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
-		  char *ret_why, size_t len);
+		  char *ret_reason, size_t len);
 int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
-		    char *ret_why, size_t len);
+		    char *ret_reason, size_t len);
 int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret);
 
 /* Aborts what is left and frees everything, conns included. NULL is fine. */
@@ -220,7 +220,7 @@ void llp_shutdown(struct llp_conn *c);
 
 /* Ends it now; the peer gets an ABORT, with the sentence where the transport can send one (kernel:
  * it cannot). No upcall follows. */
-void llp_abort(struct llp_conn *c, const char *why);
+void llp_abort(struct llp_conn *c, const char *reason);
 
 /* Frees the handle, aborting an association that is still up. No upcall follows. NULL is fine. */
 struct llp_conn *llp_conn_free(struct llp_conn *c);
@@ -228,7 +228,7 @@ struct llp_conn *llp_conn_free(struct llp_conn *c);
 /* ---- for backends ---- */
 
 /* What any transport over a network wants of its configuration. 0, or -EINVAL with a sentence. */
-int llp_check_config(const struct llp_config *cfg, char *ret_why, size_t len);
+int llp_check_config(const struct llp_config *cfg, char *ret_reason, size_t len);
 
 struct llp_ops {
 	const char *name;
@@ -251,7 +251,7 @@ struct llp_ops {
 	int (*set_primary)(struct llp_conn *c, const struct sockaddr_storage *remote);
 	void (*stats)(const struct llp *t, struct llp_stats *ret);
 	void (*shutdown)(struct llp_conn *c);
-	void (*abort)(struct llp_conn *c, const char *why);
+	void (*abort)(struct llp_conn *c, const char *reason);
 	void (*conn_free)(struct llp_conn *c);
 };
 

@@ -23,7 +23,7 @@ enum {
 	MAX_MESSAGE = 65476, /* as the largest chunk of the user transport */
 	MTU = 65536,
 	SMALL = 640, /* up to here a message is handed over in one piece */
-	WHY_LEN = 96,
+	REASON_LEN = 96,
 	FIRST_PORT = 49152, /* of the connecting ends, for show */
 };
 
@@ -67,7 +67,7 @@ struct conn {
 	bool sent;    /* since acked() was last called */
 	bool refused; /* llp_send() said LLP_E_AGAIN */
 	int err;
-	char why[WHY_LEN];
+	char reason[REASON_LEN];
 	struct sockaddr_storage local, remote;
 	const struct llp_msg *slot; /* the message on offer, NULL if none */
 	struct llp_msg whole;       /* a small one, joined in buf */
@@ -191,7 +191,7 @@ static void make_due(struct conn *c)
 		list_add_tail(&loop_of(c->c.llp)->due, &c->due);
 }
 
-static void lose(struct conn *c, int err, const char *why)
+static void lose(struct conn *c, int err, const char *reason)
 {
 	if (c->peer)
 		c->peer->peer = NULL;
@@ -199,16 +199,16 @@ static void lose(struct conn *c, int err, const char *why)
 	c->slot = NULL;
 	c->state = LOST;
 	c->err = err;
-	snprintf(c->why, sizeof(c->why), "%s", why);
+	snprintf(c->reason, sizeof(c->reason), "%s", reason);
 	make_due(c);
 }
 
-static void loop_abort(struct llp_conn *llc, const char *why)
+static void loop_abort(struct llp_conn *llc, const char *reason)
 {
 	struct conn *c = conn_of(llc);
 
 	if (c->peer)
-		lose(c->peer, ECONNRESET, why);
+		lose(c->peer, ECONNRESET, reason);
 	c->state = OVER;
 	c->slot = NULL;
 	list_del(&c->due);
@@ -384,7 +384,7 @@ static void turn(struct loop *t, struct conn *c)
 	if (c->state == LOST) {
 		list_del(&c->due);
 		c->state = OVER;
-		t->llp.ev->down(c->c.user, c->err, c->why);
+		t->llp.ev->down(c->c.user, c->err, c->reason);
 	}
 }
 

@@ -82,45 +82,47 @@ static bool is_wildcard(const struct sockaddr_storage *a)
 	return ((const struct sockaddr_in *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_why, size_t len)
+static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_reason, size_t len)
 {
 	char text[ADDR_TEXT_MAX];
 	int r;
 
 	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
-		snprintf(ret_why, len, "address family %d is neither IPv4 nor IPv6", a->ss_family);
+		snprintf(ret_reason, len, "address family %d is neither IPv4 nor IPv6",
+			 a->ss_family);
 		return -EAFNOSUPPORT;
 	}
 	addr_host_text(a, text);
 	if (is_wildcard(a)) {
 		/* Answers have to leave from the address that was asked. */
-		snprintf(ret_why, len, "address %s is a wildcard: name the address itself", text);
+		snprintf(ret_reason, len, "address %s is a wildcard: name the address itself",
+			 text);
 		return -EINVAL;
 	}
 	r = udp_open(a, t->cfg.udp_port, 4 * t->buffer, &t->sock[t->nsocks]);
 	if (r == -EADDRINUSE)
-		snprintf(ret_why, len, "UDP port %u of %s is in use", t->cfg.udp_port, text);
+		snprintf(ret_reason, len, "UDP port %u of %s is in use", t->cfg.udp_port, text);
 	else if (r == -EADDRNOTAVAIL)
-		snprintf(ret_why, len, "%s is not an address of this host", text);
+		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (r < 0)
-		snprintf(ret_why, len, "UDP port %u of %s: %s", t->cfg.udp_port, text,
+		snprintf(ret_reason, len, "UDP port %u of %s: %s", t->cfg.udp_port, text,
 			 strerror(-r));
 	else
 		t->nsocks++;
 	return r;
 }
 
-static int check_config(const struct llp_config *cfg, char *ret_why, size_t len)
+static int check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	if (cfg->udp_port == 0) {
-		snprintf(ret_why, len, "UDP port 0: the peers have to know the port");
+		snprintf(ret_reason, len, "UDP port 0: the peers have to know the port");
 		return -EINVAL;
 	}
 	if (cfg->mtu != 0 && cfg->mtu < USER_MIN_MTU) {
-		snprintf(ret_why, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
+		snprintf(ret_reason, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
 		return -EINVAL;
 	}
-	return llp_check_config(cfg, ret_why, len);
+	return llp_check_config(cfg, ret_reason, len);
 }
 
 /* What the kernel will not hold for us cannot be in flight to us. */
@@ -182,26 +184,26 @@ static uint32_t retransmits(void)
 }
 
 int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
-		  char *ret_why, size_t len)
+		  char *ret_reason, size_t len)
 {
 	struct user *t;
 	int r;
 
-	*ret_why = 0;
+	*ret_reason = 0;
 	if (the_user) {
-		snprintf(ret_why, len, "the user transport is already open in this process");
+		snprintf(ret_reason, len, "the user transport is already open in this process");
 		return -EBUSY;
 	}
-	r = check_config(cfg, ret_why, len);
+	r = check_config(cfg, ret_reason, len);
 	if (r < 0)
 		return r;
 	t = alloc_user(cfg, ev);
 	if (!t) {
-		snprintf(ret_why, len, "no memory");
+		snprintf(ret_reason, len, "no memory");
 		return -ENOMEM;
 	}
 	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
-		r = open_sock(t, &t->addrs[i], ret_why, len);
+		r = open_sock(t, &t->addrs[i], ret_reason, len);
 	if (r < 0) {
 		free_user(t);
 		return r;

@@ -30,7 +30,7 @@ enum {
 	USER_MAX_CHUNK = 65476,    /* most data in one DATA chunk, by usrsctp's arithmetic */
 	USER_MAX_MESSAGE = 131072, /* that we collect from fragments */
 	USER_MIN_MTU = 576,
-	USER_WHY = 192,
+	USER_REASON = 192,
 };
 
 /* A remote UDP address as seen from one of our sockets. */
@@ -70,7 +70,7 @@ struct user_conn {
 	bool dry;             /* an event said that all was acknowledged */
 	bool ended;           /* `err` and `why` are to be told */
 	int err;
-	char why[USER_WHY];
+	char reason[USER_REASON];
 	uint8_t *part; /* the beginning of a message whose end did not come yet */
 	uint32_t part_len;
 };
@@ -183,7 +183,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
 void llp_user_shutdown(struct llp_conn *lc);
-void llp_user_abort(struct llp_conn *lc, const char *why);
+void llp_user_abort(struct llp_conn *lc, const char *reason);
 void llp_user_conn_free(struct llp_conn *lc);
 
 /* Takes associations that came up; they are announced after their indication was seen. */
@@ -194,7 +194,7 @@ struct user_listener *llp_user_listener_find(const struct user *t, const struct 
 					     uint16_t port);
 
 /* Remembers the end of an association for the next dispatch; the first one counts. */
-void llp_user_conn_end(struct user_conn *c, int err, const char *why, ...)
+void llp_user_conn_end(struct user_conn *c, int err, const char *reason, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Something may have happened to it. */

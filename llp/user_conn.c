@@ -81,7 +81,7 @@ void llp_user_conn_free(struct llp_conn *lc)
 	free(c);
 }
 
-void llp_user_conn_end(struct user_conn *c, int err, const char *why, ...)
+void llp_user_conn_end(struct user_conn *c, int err, const char *reason, ...)
 {
 	va_list ap;
 
@@ -90,8 +90,8 @@ void llp_user_conn_end(struct user_conn *c, int err, const char *why, ...)
 		return;
 	c->ended = true;
 	c->err = err;
-	va_start(ap, why);
-	vsnprintf(c->why, sizeof(c->why), why, ap);
+	va_start(ap, reason);
+	vsnprintf(c->reason, sizeof(c->reason), reason, ap);
 	va_end(ap);
 }
 
@@ -458,7 +458,7 @@ void llp_user_shutdown(struct llp_conn *lc)
 		llp_user_conn_end(c, 0, "closed before it was up");
 }
 
-void llp_user_abort(struct llp_conn *lc, const char *why)
+void llp_user_abort(struct llp_conn *lc, const char *reason)
 {
 	struct user_conn *c = (struct user_conn *)lc;
 	struct sctp_sndinfo info = {.snd_flags = SCTP_ABORT};
@@ -467,7 +467,7 @@ void llp_user_abort(struct llp_conn *lc, const char *why)
 		return;
 	/* Before it is up the text cannot travel, and closing is enough. */
 	if (c->state != USER_CONNECTING)
-		(void)usrsctp_sendv(c->so, why, strlen(why), NULL, 0, &info, sizeof(info),
+		(void)usrsctp_sendv(c->so, reason, strlen(reason), NULL, 0, &info, sizeof(info),
 				    SCTP_SENDV_SNDINFO, 0);
 	llp_user_conn_release(c);
 	list_del(&c->ready);

@@ -339,13 +339,13 @@ static void tell_end(struct user *t, struct user_conn *c)
 	bool silent = c->passive && !c->base.user;
 
 	if (c->err)
-		llp_user_abort(&c->base, c->why);
+		llp_user_abort(&c->base, c->reason);
 	llp_user_conn_release(c);
 	list_del(&c->ready);
 	if (silent)
 		llp_user_conn_free(&c->base);
 	else
-		t->base.ev->down(c->base.user, c->err, c->why);
+		t->base.ev->down(c->base.user, c->err, c->reason);
 }
 
 /* An event may be older than what was sent since; then there will be another one. */

@@ -24,7 +24,7 @@ static size_t store_size(const struct assoc_cfg *cfg)
 size_t assoc_size(const struct assoc_cfg *cfg)
 {
 	return checked_round_up(sizeof(struct assoc), ALIGN) + streams_size(cfg) + store_size(cfg) +
-	       cfg->stash_max;
+	       cfg->early_max;
 }
 
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
@@ -37,7 +37,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	at += streams_size(cfg);
 	a->store = ssn_store_init(at, cfg->records_max);
 	at += store_size(cfg);
-	stash_init(&a->stash, at, cfg->stash_max);
+	early_queue_init(&a->early, at, cfg->early_max);
 	list_init(&a->ready);
 	list_init(&a->waiting);
 	list_init(&a->later);
@@ -67,12 +67,12 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 
 /* ---- what a session orders ---- */
 
-void assoc_why(struct assoc_stream *s, enum assoc_why why, const struct perr_at *at)
+void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct perr_at *at)
 {
-	if (s->why_known)
+	if (s->reason_known)
 		return;
-	s->why_known = true;
-	s->why = why;
+	s->reason_known = true;
+	s->reason = reason;
 	if (at)
 		s->at = *at;
 }
@@ -188,21 +188,21 @@ static void enlist(struct assoc *a, struct assoc_stream *s)
 /* What has come ahead of its turn is forgotten when no turn will come any more. */
 static void forget_arrivals(struct assoc *a, struct assoc_stream *s)
 {
-	uint32_t stashed = stash_drop(&a->stash, s->session.sid);
+	uint32_t early = early_queue_drop(&a->early, s->session.sid);
 
 	if (s->ahead > 0)
 		ssn_store_drop(a->store, s->session.sid, s->rx_ssn);
-	a->count.rx_violations += stashed;
-	a->count.rx_dropped += stashed + s->ahead;
+	a->count.rx_violations += early;
+	a->count.rx_dropped += early + s->ahead;
 	s->ahead = 0;
 }
 
-void assoc_release_stash(struct assoc *a, struct assoc_stream *s)
+void assoc_release_early(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->ep && s->ep->wait)
-		stash_release_ssn(&a->stash, s->session.sid, s->rx_ssn);
+		early_queue_release_ssn(&a->early, s->session.sid, s->rx_ssn);
 	else
-		stash_release(&a->stash, s->session.sid);
+		early_queue_release(&a->early, s->session.sid);
 }
 
 static void settle(struct assoc *a, struct assoc_stream *s, enum session_state old)
@@ -215,7 +215,7 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 	a->deciding_count += (now == SESSION_PENDING) - (old == SESSION_PENDING);
 	enlist(a, s);
 	if (now == SESSION_OPEN || now == SESSION_ENDING)
-		assoc_release_stash(a, s);
+		assoc_release_early(a, s);
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		forget_arrivals(a, s);
 	if (!is_session(now) && !s->end)
@@ -246,16 +246,16 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	do_control(a, s, todo);
 	settle(a, s, old);
 	if (todo & SESSION_DO_FAIL)
-		assoc_release_stash(a, s); /* nobody waits for a first message any more */
+		assoc_release_early(a, s); /* nobody waits for a first message any more */
 	/* All had arrived before the end was known: nobody will say so again. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
 	return todo;
 }
 
-void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why)
+void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason reason)
 {
-	assoc_why(s, why, &s->ep->at);
+	assoc_reason(s, reason, &s->ep->at);
 	assoc_session(a, s, SESSION_CLOSE);
 	assoc_ready(a, s);
 }
@@ -268,7 +268,7 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 	ep->stream = s;
 	s->ep = ep;
 	s->told = ep;
-	s->why_known = false;
+	s->reason_known = false;
 	s->at = (struct perr_at){0};
 }
 
@@ -278,21 +278,21 @@ static bool has_room(const struct assoc_stream *s, size_t len)
 	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U);
 }
 
-static void set_priv(struct assoc_stream *s, const struct assoc_offer *o)
+static void set_priv(struct assoc_stream *s, const struct assoc_params *o)
 {
 	if (o->len > 0)
 		memmove(s->priv, o->priv, o->len);
 	s->priv_len = (uint16_t)o->len;
 }
 
-static struct wire_enh wish_of(const struct assoc_offer *o)
+static struct wire_enh wish_of(const struct assoc_params *o)
 {
 	return o->enh ? *o->enh
 		      : (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
 }
 
 /* The words of an Accept, and what the endpoint begins with. */
-static void agree(struct assoc_stream *s, const struct rdmap *ep, const struct assoc_offer *o)
+static void agree(struct assoc_stream *s, const struct rdmap *ep, const struct assoc_params *o)
 {
 	struct enh_terms have = rdmap_terms(ep);
 	struct wire_enh want = wish_of(o);
@@ -316,7 +316,7 @@ static struct assoc_stream *find_free(struct assoc *a)
 	return NULL;
 }
 
-int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_offer *offer,
+int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *offer,
 		  uint16_t *ret_sid)
 {
 	struct assoc_stream *s = a->lost ? NULL : find_free(a);
@@ -347,7 +347,7 @@ static struct assoc_stream *find_pending(struct assoc *a, uint16_t sid)
 	return s && s->session.state == SESSION_PENDING ? s : NULL;
 }
 
-int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_offer *offer)
+int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_params *offer)
 {
 	struct assoc_stream *s = find_pending(a, sid);
 
@@ -362,7 +362,7 @@ int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct a
 	return ASSOC_E_OK;
 }
 
-int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_offer *offer)
+int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *offer)
 {
 	struct assoc_stream *s = find_pending(a, sid);
 	struct wire_enh want = wish_of(offer);
@@ -393,7 +393,7 @@ void assoc_close(struct assoc *a, struct rdmap *ep)
 
 	if (!s || s->ep != ep)
 		return;
-	assoc_why(s, ASSOC_WHY_LOCAL, NULL);
+	assoc_reason(s, ASSOC_REASON_LOCAL, NULL);
 	assoc_session(a, s, SESSION_CLOSE);
 }
 
@@ -412,7 +412,7 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 		return;
 	s->ep = NULL;
 	assoc_session(a, s, SESSION_CLOSE);
-	assoc_release_stash(a, s);
+	assoc_release_early(a, s);
 	assoc_ready(a, s); /* a Terminate may have waited for the end of a message */
 }
 
@@ -425,7 +425,7 @@ void assoc_lost(struct assoc *a)
 	for (uint32_t i = 0; i < a->touched; i++) {
 		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)i);
 
-		assoc_why(s, ASSOC_WHY_LOST, &at);
+		assoc_reason(s, ASSOC_REASON_LOST, &at);
 		assoc_session(a, s, SESSION_LOST);
 		s->first = 0; /* nothing is sent any more */
 		s->end = false;

@@ -7,7 +7,7 @@
  *
  *   down:  while (assoc_tx_next(a, mulpdu, &seg) && transport takes seg) assoc_tx_accepted(a);
  *   up:    if (assoc_rx(a, &msg, &place) == ASSOC_RX_PLACE) move the bytes;  assoc_rx_placed(a);
- *          then the same for every message that assoc_rx_unstash() hands back
+ *          then the same for every message that assoc_rx_early() hands back
  *          (after assoc_accept() as well);
  *          then assoc_event() until it is empty.
  */
@@ -30,7 +30,7 @@ struct assoc_cfg {
 	bool opener;      /* we opened the association: sessions of ours get even ids, else odd */
 	uint16_t pending_max; /* Initiates that may wait for a decision, RFC 5043 6.4 */
 	uint32_t records_max; /* messages ahead of their turn, all streams together */
-	uint32_t stash_max;   /* bytes of messages that overtook their session's Accept, or its
+	uint32_t early_max;   /* bytes of messages that overtook their session's Accept, or its
 				 ready-to-receive message */
 	uint32_t answer_ms;   /* a pending Initiate is refused after this time */
 	uint32_t close_ms;    /* after our Terminate, wait this long for the peer's; half of it is
@@ -54,7 +54,7 @@ enum {
 };
 
 /* What goes with an Initiate, an Accept or a Reject. Copied at the call. */
-struct assoc_offer {
+struct assoc_params {
 	const void *priv; /* private data */
 	size_t len;       /* at most WIRE_PRIVATE_MAX, less WIRE_ENH_LEN in an enhanced message */
 	/*
@@ -72,7 +72,7 @@ struct assoc_offer {
  * with *ret_sid, or ASSOC_E_NO_STREAM. The endpoint is bound until ASSOC_EV_CLOSED or
  * assoc_unbind().
  */
-int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_offer *offer,
+int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *offer,
 		  uint16_t *ret_sid);
 
 /* True if assoc_connect() would find no stream. */
@@ -82,10 +82,10 @@ bool assoc_full(struct assoc *a);
  * Answers a pending Initiate with Accept, in kind, and binds the endpoint. ASSOC_E_OK,
  * ASSOC_E_STATE, or ASSOC_E_LEN if the request was an enhanced one and private data too long.
  */
-int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_offer *offer);
+int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_params *offer);
 
 /* Answers a pending Initiate with Reject, on the ULP's order only (RFC 5043 6.4). As above. */
-int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_offer *offer);
+int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *offer);
 
 /* Answers a pending Initiate with Terminate: every refusal that is not the ULP's. */
 int assoc_refuse(struct assoc *a, uint16_t sid);
@@ -131,13 +131,13 @@ enum assoc_ev_type {
 };
 
 /* Why a session ended. */
-enum assoc_why {
-	ASSOC_WHY_LOCAL,     /* assoc_close() */
-	ASSOC_WHY_PEER,      /* the peer sent a Terminate in order */
-	ASSOC_WHY_ERROR,     /* we found an error: `at` tells it, the peer was told */
-	ASSOC_WHY_REMOTE,    /* the peer found an error and sent an RDMAP Terminate: `at` */
-	ASSOC_WHY_VIOLATION, /* the peer left the legal patterns of RFC 5043 6 */
-	ASSOC_WHY_LOST,      /* the association is gone */
+enum assoc_reason {
+	ASSOC_REASON_LOCAL,     /* assoc_close() */
+	ASSOC_REASON_PEER,      /* the peer sent a Terminate in order */
+	ASSOC_REASON_ERROR,     /* we found an error: `at` tells it, the peer was told */
+	ASSOC_REASON_REMOTE,    /* the peer found an error and sent an RDMAP Terminate: `at` */
+	ASSOC_REASON_VIOLATION, /* the peer left the legal patterns of RFC 5043 6 */
+	ASSOC_REASON_LOST,      /* the association is gone */
 };
 
 struct assoc_event {
@@ -146,10 +146,10 @@ struct assoc_event {
 	struct rdmap *ep;
 	const uint8_t *priv; /* REQUEST, ACCEPTED, REJECTED: good until the next assoc_ call */
 	uint16_t priv_len;
-	bool enhanced;       /* REQUEST, ACCEPTED, REJECTED: an enhanced message, and ... */
-	struct wire_enh enh; /* ... what the peer said in it */
-	enum assoc_why why;  /* CLOSED */
-	struct perr_at at;   /* ERROR; CLOSED with ERROR or REMOTE */
+	bool enhanced;            /* REQUEST, ACCEPTED, REJECTED: an enhanced message, and ... */
+	struct wire_enh enh;      /* ... what the peer said in it */
+	enum assoc_reason reason; /* CLOSED */
+	struct perr_at at;        /* ERROR; CLOSED with ERROR or REMOTE */
 	const struct wire_term *term; /* the same: the Terminate with the headers that it copies;
 					 good until the next assoc_ call. NULL without any */
 };
@@ -223,7 +223,7 @@ void assoc_rx_placed(struct assoc *a);
  * examined: pass it to
  * assoc_rx() like a fresh one. False if there is none.
  */
-bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret);
+bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret);
 
 /* ---- time ---- */
 
@@ -253,7 +253,7 @@ struct assoc_stream_info {
 bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream_info *ret);
 
 struct assoc_counters {
-	uint64_t rx_segments, rx_control, rx_ahead, rx_stashed, rx_dropped, rx_violations;
+	uint64_t rx_segments, rx_control, rx_ahead, rx_early, rx_dropped, rx_violations;
 	uint64_t tx_segments, tx_control, tx_terminates;
 };
 

@@ -54,15 +54,15 @@ static void describe_opening(const struct assoc_stream *s, struct assoc_event *r
 static void describe_error(struct assoc_event *ret)
 {
 	ret->at = ret->ep->at;
-	ret->term = &ret->ep->why;
+	ret->term = &ret->ep->reason;
 }
 
 static void describe_end(const struct assoc_stream *s, struct assoc_event *ret)
 {
-	ret->why = s->why;
+	ret->reason = s->reason;
 	ret->at = s->at;
-	if (ret->why == ASSOC_WHY_ERROR || ret->why == ASSOC_WHY_REMOTE)
-		ret->term = &ret->ep->why;
+	if (ret->reason == ASSOC_REASON_ERROR || ret->reason == ASSOC_REASON_REMOTE)
+		ret->term = &ret->ep->reason;
 }
 
 bool assoc_event(struct assoc *a, struct assoc_event *ret)

@@ -11,7 +11,7 @@
 #include "proto/rdmap_ep.h"
 #include "proto/session.h"
 #include "proto/ssn.h"
-#include "proto/stash.h"
+#include "proto/early_queue.h"
 #include "util/list.h"
 
 enum {
@@ -51,8 +51,8 @@ struct assoc_stream {
 
 	/* to be told */
 	uint8_t events; /* set of 1 << enum assoc_ev_type */
-	bool why_known;
-	enum assoc_why why;
+	bool reason_known;
+	enum assoc_reason reason;
 	struct perr_at at;
 	struct rdmap *told; /* the endpoint that the events are about */
 
@@ -65,7 +65,7 @@ struct assoc_arrival {
 	enum {
 		ASSOC_IGNORE,    /* belongs to no session */
 		ASSOC_VIOLATION, /* in no legal pattern */
-		ASSOC_STASHED,   /* before the Accept */
+		ASSOC_EARLY,     /* before the Accept */
 		ASSOC_AHEAD,     /* before its turn */
 		ASSOC_DELIVER,   /* in its turn */
 	} verdict;
@@ -88,7 +88,7 @@ struct assoc {
 	struct assoc_stream *stream; /* cfg.streams of them */
 	uint32_t touched;            /* streams at and above this one were never used */
 	struct ssn_store *store;
-	struct stash stash;
+	struct early_queue early;
 	struct session_trace trace;
 	struct assoc_counters count;
 	uint64_t now;
@@ -123,10 +123,10 @@ static inline uint32_t assoc_unacked(const struct assoc *a, const struct assoc_s
 unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_event ev);
 
 /* The first reason for the end of a session is the one that is told. at: may be NULL. */
-void assoc_why(struct assoc_stream *s, enum assoc_why why, const struct perr_at *at);
+void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct perr_at *at);
 
 /* The endpoint found an error, or got a Terminate: tells why and ends the session. */
-void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_why why);
+void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason reason);
 
 /* An event to be told. */
 void assoc_tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type);
@@ -140,7 +140,7 @@ void assoc_grace(struct assoc *a, struct assoc_stream *s);
 
 /* What came before its session could take it may be examined; while the endpoint waits for the
  * peer's first message, that one alone. */
-void assoc_release_stash(struct assoc *a, struct assoc_stream *s);
+void assoc_release_early(struct assoc *a, struct assoc_stream *s);
 
 /* The stream may have something to send. One that waits for its turn keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);

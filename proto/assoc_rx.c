@@ -109,9 +109,9 @@ static int judge_first(const struct ssn_rec *c)
 }
 
 /* Keeps a message for the time after the Accept. */
-static int stash_it(struct assoc *a, const struct assoc_msg *m, struct assoc_place *ret)
+static int keep_early(struct assoc *a, const struct assoc_msg *m, struct assoc_place *ret)
 {
-	uint8_t *p = stash_add(&a->stash, m->sid, m->ppid, m->len);
+	uint8_t *p = early_queue_add(&a->early, m->sid, m->ppid, m->len);
 
 	if (!p)
 		return ASSOC_VIOLATION;
@@ -119,7 +119,7 @@ static int stash_it(struct assoc *a, const struct assoc_msg *m, struct assoc_pla
 	ret->len = m->len;
 	ret->dst[0] = (struct span){p, m->len};
 	ret->ndst = 1;
-	return ASSOC_STASHED;
+	return ASSOC_EARLY;
 }
 
 /* The session has no endpoint yet. Segments may overtake the Accept of either side. */
@@ -133,13 +133,13 @@ static int judge_early(struct assoc *a, struct assoc_stream *s, const struct ass
 		return ASSOC_VIOLATION;
 	if (s->session.state != SESSION_PENDING) {
 		if (ahead > 0)
-			return stash_it(a, m, ret);
+			return keep_early(a, m, ret);
 		return s->first ? ASSOC_VIOLATION : ASSOC_DELIVER; /* answered before asked */
 	}
 	if (c->func)
 		return ASSOC_DELIVER;
 	s->early = true;
-	return stash_it(a, m, ret);
+	return keep_early(a, m, ret);
 }
 
 /* RFC 5043 10: a number behind, or one that was there, is no gap that reordering explains. */
@@ -189,7 +189,7 @@ static int judge_live(struct assoc *a, struct assoc_stream *s, const struct asso
 	if (!in_window(a, s, c))
 		return ASSOC_VIOLATION;
 	if (c->ssn != s->rx_ssn && is_renumbered(s, c))
-		return stash_it(a, m, ret);
+		return keep_early(a, m, ret);
 	if (c->ssn != s->rx_ssn)
 		c = remember(a, s, c);
 	if (!c)
@@ -273,8 +273,8 @@ static void keep_private(const struct assoc *a, struct assoc_stream *s, const st
 
 static void count(struct assoc *a, const struct assoc_msg *m)
 {
-	if (a->in.verdict == ASSOC_STASHED)
-		a->count.rx_stashed++; /* and as what it is when it comes back */
+	if (a->in.verdict == ASSOC_EARLY)
+		a->count.rx_early++; /* and as what it is when it comes back */
 	else if (m->ppid == WIRE_PPID_CONTROL)
 		a->count.rx_control++;
 	else
@@ -297,11 +297,11 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 	return ret->ndst > 0 ? ASSOC_RX_PLACE : ASSOC_RX_DONE;
 }
 
-bool assoc_rx_unstash(struct assoc *a, struct assoc_msg *ret)
+bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret)
 {
 	uint8_t *p;
 
-	if (!stash_take(&a->stash, &ret->sid, &ret->ppid, &p, &ret->len))
+	if (!early_queue_take(&a->early, &ret->sid, &ret->ppid, &p, &ret->len))
 		return false;
 	ret->head = p;
 	ret->head_len = ret->len;
@@ -318,13 +318,13 @@ static unsigned tell_session(struct assoc *a, struct assoc_stream *s, enum sessi
 	unsigned todo = assoc_session(a, s, ev);
 
 	if (ev == SESSION_RX_TERMINATE || ev == SESSION_RX_HALF_CLOSE)
-		assoc_why(s, s->ahead ? ASSOC_WHY_VIOLATION : ASSOC_WHY_PEER, NULL);
+		assoc_reason(s, s->ahead ? ASSOC_REASON_VIOLATION : ASSOC_REASON_PEER, NULL);
 	if (todo & SESSION_DO_BAD) {
 		a->count.rx_violations++;
 		a->count.rx_dropped++;
-		if (ended && s->why == ASSOC_WHY_PEER)
-			s->why = ASSOC_WHY_VIOLATION; /* no orderly end: RFC 5041 6.2.1 */
-		assoc_why(s, ASSOC_WHY_VIOLATION, NULL);
+		if (ended && s->reason == ASSOC_REASON_PEER)
+			s->reason = ASSOC_REASON_VIOLATION; /* no orderly end: RFC 5041 6.2.1 */
+		assoc_reason(s, ASSOC_REASON_VIOLATION, NULL);
 	}
 	return todo;
 }
@@ -352,7 +352,7 @@ static void report_error(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->session.state != SESSION_OPEN)
 		return; /* the ULP has said its last word already */
-	assoc_why(s, ASSOC_WHY_ERROR, &s->ep->at);
+	assoc_reason(s, ASSOC_REASON_ERROR, &s->ep->at);
 	assoc_tell(a, s, ASSOC_EV_ERROR);
 	assoc_grace(a, s);
 	assoc_ready(a, s);
@@ -371,10 +371,10 @@ static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struc
 		assoc_ready(a, s);
 		break;
 	case RDMAP_RX_FAILED:
-		assoc_failed(a, s, ASSOC_WHY_ERROR);
+		assoc_failed(a, s, ASSOC_REASON_ERROR);
 		break;
 	case RDMAP_RX_TERMINATED:
-		assoc_failed(a, s, ASSOC_WHY_REMOTE);
+		assoc_failed(a, s, ASSOC_REASON_REMOTE);
 		break;
 	case RDMAP_RX_REPORTED:
 		report_error(a, s);
@@ -383,7 +383,7 @@ static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struc
 		break;
 	}
 	if (waited && !s->ep->wait)
-		assoc_release_stash(a, s);
+		assoc_release_early(a, s);
 }
 
 /*
@@ -404,7 +404,7 @@ static void give_up_opening(struct assoc *a, struct assoc_stream *s, enum perr p
 {
 	assoc_untell(s, 1U << ASSOC_EV_ACCEPTED);
 	rdmap_term_fail(s->ep, perr, NULL, NULL);
-	assoc_failed(a, s, ASSOC_WHY_ERROR);
+	assoc_failed(a, s, ASSOC_REASON_ERROR);
 }
 
 /* Who decides when a Terminate is answered. */
@@ -462,7 +462,7 @@ void assoc_rx_placed(struct assoc *a)
 	case ASSOC_VIOLATION:
 		tell_session(a, s, SESSION_RX_VIOLATION);
 		break;
-	case ASSOC_STASHED:
+	case ASSOC_EARLY:
 	case ASSOC_AHEAD:
 		break;
 	case ASSOC_DELIVER:

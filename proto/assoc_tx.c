@@ -75,7 +75,7 @@ static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu
 	int r = rdmap_tx_next(s->ep, mulpdu, &seg);
 
 	if (r == RDMAP_TX_FAILED) {
-		assoc_failed(a, s, ASSOC_WHY_ERROR);
+		assoc_failed(a, s, ASSOC_REASON_ERROR);
 		r = rdmap_tx_next(s->ep, mulpdu, &seg); /* the Terminate */
 	}
 	if (r != RDMAP_TX_SEGMENT)

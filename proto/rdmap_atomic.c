@@ -153,16 +153,16 @@ enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, con
 static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
 {
 	uint8_t *p;
-	int why;
+	int reason;
 
 	if (r->sink.len == 0)
 		return;
-	why = stag_check(ep->stags, r->sink.stag, &ep->who, STAG_LOCAL_WRITE, r->sink.to,
-			 sizeof(r->old), &p);
-	if (why == STAG_E_OK)
+	reason = stag_check(ep->stags, r->sink.stag, &ep->who, STAG_LOCAL_WRITE, r->sink.to,
+			    sizeof(r->old), &p);
+	if (reason == STAG_E_OK)
 		memcpy(p, &r->old, sizeof(r->old));
 	else
-		r->status = (uint8_t)rdmap_status_of_stag(why);
+		r->status = (uint8_t)rdmap_status_of_stag(reason);
 }
 
 enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)

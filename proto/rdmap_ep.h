@@ -159,7 +159,7 @@ struct rdmap {
 	struct ddp_gather term_gather;
 	struct ddp_gather tagged; /* raw: the tagged message being delivered */
 	struct perr_at at;        /* RDMAP_FAILED, RDMAP_LAST_WORDS: why */
-	struct wire_term why;     /* the same for the wire: what we told, or were told */
+	struct wire_term reason;  /* the same for the wire: what we told, or were told */
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 

@@ -124,7 +124,7 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 	const struct sgl_elem *bad;
 	struct rdmap_rq_slot *s;
 	enum perr perr;
-	int n, why;
+	int n, reason;
 
 	perr = rdmap_rq_reach(ep, q, c->ddp.msn, &s);
 	if (perr == PERR_NONE)
@@ -132,7 +132,7 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 	if (perr != PERR_NONE)
 		return perr;
 	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->who, STAG_LOCAL_WRITE, dst,
-			&bad, &why);
+			&bad, &reason);
 	if (n < 0)
 		return PERR_CATASTROPHIC; /* our receive's memory is gone; not the peer's fault */
 	*ret_n = (unsigned)n;

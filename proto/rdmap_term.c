@@ -105,9 +105,9 @@ void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,
 		locate(&ep->at, c, request);
 		blame_receive(ep, perr, c);
 	}
-	ep->why = describe(perr, c, request);
+	ep->reason = describe(perr, c, request);
 	if (!ep->raw && (!c || !is_terminate(c)))
-		ep->tx.term_len = (uint8_t)wire_term_put(ep->tx.term, &ep->why);
+		ep->tx.term_len = (uint8_t)wire_term_put(ep->tx.term, &ep->reason);
 	if (ep->raw && c)
 		rdmap_report(ep);
 	else
@@ -123,7 +123,7 @@ enum perr rdmap_term_received(struct rdmap *ep, uint32_t len)
 		return PERR_RDMAP_LENGTH;
 	ep->at = (struct perr_at){.term = WIRE_TERM_WORD(t.layer, t.etype, t.code)};
 	ep->at.perr = (uint16_t)perr_of_term(ep->at.term);
-	ep->why = t;
+	ep->reason = t;
 	if (t.has_ddp && wire_ddp_get(t.ddp, t.ddp_len, &h) > 0)
 		locate_segment(&ep->at, &h, t.seg_len > t.ddp_len ? t.seg_len - t.ddp_len : 0);
 	if (t.has_read)

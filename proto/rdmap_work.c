@@ -78,15 +78,15 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 static enum rdmap_status judge_memory(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	const struct sgl_elem *bad;
-	int why;
+	int reason;
 
 	if (wr->flags & RDMAP_INLINE)
 		return RDMAP_OK;
-	why = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->who,
-			rdmap_op_asks(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
-	if (why != STAG_E_OK)
+	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->who,
+			   rdmap_op_asks(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
+	if (reason != STAG_E_OK)
 		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
-	return rdmap_status_of_stag(why);
+	return rdmap_status_of_stag(reason);
 }
 
 /* ---- which one is next ---- */
@@ -140,14 +140,14 @@ static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr
 /* A request that sends nothing is done at once, in its turn. */
 static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 {
-	int why;
+	int reason;
 
 	if (wr->op == RDMAP_BIND)
 		return bind_window(ep, wr);
-	why = stag_invalidate(ep->stags, wr->inv_stag, &ep->who);
-	if (why != STAG_E_OK)
+	reason = stag_invalidate(ep->stags, wr->inv_stag, &ep->who);
+	if (reason != STAG_E_OK)
 		rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = wr->inv_stag};
-	return rdmap_status_of_stag(why);
+	return rdmap_status_of_stag(reason);
 }
 
 /* Finds a request that can begin now, and ends those that send nothing or never can. */
@@ -326,7 +326,7 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 	const struct ddp_tx *m = &ep->tx.msg;
 	const struct sgl_elem *bad;
 	enum rdmap_status status;
-	int n, why;
+	int n, reason;
 
 	if (rdmap_work_header(wr)) {
 		header_body(ep, seg);
@@ -338,13 +338,13 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 		return RDMAP_TX_SEGMENT;
 	}
 	n = sgl_resolve(wr->sge, wr->nsge, m->off, m->now, ep->stags, &ep->who, 0, seg->body, &bad,
-			&why);
+			&reason);
 	if (n >= 0) {
 		seg->nbody = (unsigned)n;
 		return RDMAP_TX_SEGMENT;
 	}
 	locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
-	status = rdmap_status_of_stag(why);
+	status = rdmap_status_of_stag(reason);
 	if (m->off == 0) {
 		ep->tx.kind = RDMAP_NOTHING;
 		rdmap_work_end(ep, status);

@@ -27,7 +27,7 @@ static int check(const struct sgl_elem *e, uint64_t skip, uint32_t len, const st
 
 int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
 		const struct stag_table *t, const struct stag_who *who, uint32_t rights,
-		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_why)
+		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason)
 {
 	struct span out[SGL_MAX];
 	int nout = 0;
@@ -37,16 +37,16 @@ int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len
 		off -= e->len;
 	for (; n > 0 && len > 0; e++, n--) {
 		uint32_t part = e->len - (uint32_t)off;
-		int why;
+		int reason;
 
 		if (part > len)
 			part = len;
 		if (part == 0)
 			continue;
-		why = check(e, off, part, t, who, rights, &out[nout].p);
-		if (why != STAG_E_OK) {
+		reason = check(e, off, part, t, who, rights, &out[nout].p);
+		if (reason != STAG_E_OK) {
 			*ret_bad = e;
-			*ret_why = why;
+			*ret_reason = reason;
 			return -1;
 		}
 		out[nout++].len = part;
@@ -64,14 +64,14 @@ int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
 	uint8_t *p;
 
 	for (unsigned i = 0; i < n; i++) {
-		int why;
+		int reason;
 
 		if (e[i].len == 0)
 			continue;
-		why = check(&e[i], 0, e[i].len, t, who, rights, &p);
-		if (why != STAG_E_OK) {
+		reason = check(&e[i], 0, e[i].len, t, who, rights, &p);
+		if (reason != STAG_E_OK) {
 			*ret_bad = &e[i];
-			return why;
+			return reason;
 		}
 	}
 	return STAG_E_OK;

@@ -31,7 +31,7 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n);
  */
 int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
 		const struct stag_table *t, const struct stag_who *who, uint32_t rights,
-		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_why);
+		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason);
 
 /* Checks every element over its whole length. Returns STAG_E_OK, or the outcome with *ret_bad. */
 int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,

@@ -84,8 +84,8 @@ static void summary(const struct copy *c)
 static int finish(struct copy *c, int r)
 {
 	ddpcp_progress_end(&c->progress);
-	if (r < 0 && *c->link.why)
-		common_error("%s %s: %s", c->verb, c->file, c->link.why);
+	if (r < 0 && *c->link.reason)
+		common_error("%s %s: %s", c->verb, c->file, c->link.reason);
 	if (r < 0 && !c->link.told && atomic_load(&c->s.up) && r != -EINTR &&
 	    ddpcp_link_tell(&c->link) == 0)
 		ddpcp_link_flush(&c->link);

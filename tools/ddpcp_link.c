@@ -45,12 +45,12 @@ int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 	char text[DDPCP_TEXT_MAX + 1];
 	va_list ap;
 
-	if (*l->why)
+	if (*l->reason)
 		return err;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	common_clean(l->why, sizeof(l->why), text, strlen(text));
+	common_clean(l->reason, sizeof(l->reason), text, strlen(text));
 	return err;
 }
 
@@ -168,8 +168,8 @@ int ddpcp_link_tell(struct ddpcp_link *l)
 	if (l->told)
 		return 0;
 	l->told = true;
-	rec.status = *l->why ? DDPCP_FAILED : DDPCP_OK;
-	strcpy(rec.text, l->why);
+	rec.status = *l->reason ? DDPCP_FAILED : DDPCP_OK;
+	strcpy(rec.text, l->reason);
 	return ddpcp_link_send(l, &rec);
 }
 

@@ -24,7 +24,7 @@ struct ddpcp_link {
 	bool over;            /* a completion failed: `end` */
 	struct ddp_wc end;
 	bool told; /* the peer knows, or said itself, that it failed */
-	char why[DDPCP_TEXT_MAX + 1];
+	char reason[DDPCP_TEXT_MAX + 1];
 };
 
 enum {

@@ -127,15 +127,16 @@ static int do_get(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	return r;
 }
 
-static void log_copy(const struct session *s, const struct ddpcp_rec *req, const char *why, int r,
-		     uint64_t size)
+static void log_copy(const struct session *s, const struct ddpcp_rec *req, const char *reason,
+		     int r, uint64_t size)
 {
 	const char *verb = req->kind == DDPCP_PUT ? "put" : req->kind ? "get" : "request";
 	char name[DDPCP_NAME_MAX + 1];
 
 	common_clean(name, sizeof(name), req->name, strlen(req->name));
 	if (r < 0) {
-		common_error("%s: %s %s: %s", s->peer, verb, name, *why ? why : common_strerror(r));
+		common_error("%s: %s %s: %s", s->peer, verb, name,
+			     *reason ? reason : common_strerror(r));
 		return;
 	}
 	printf("%s: %s %s: %llu bytes\n", s->peer, verb, name, (unsigned long long)size);
@@ -155,7 +156,7 @@ static int serve(struct session *s)
 		r = req.kind == DDPCP_PUT ? do_put(p, &req, &x) : do_get(p, &req, &x);
 	if (r < 0)
 		ddpcp_link_fail(l, r, "%s", common_strerror(r));
-	log_copy(s, &req, l->why, r, x.size);
+	log_copy(s, &req, l->reason, r, x.size);
 	if (!l->told || r == 0) {
 		ddpcp_link_tell(l);
 		ddpcp_link_linger(l);

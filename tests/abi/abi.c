@@ -191,7 +191,7 @@ static const struct member m_msg_event[] = {
 static const struct member m_ctl_show[] = {M(ctl_show, hdr), M(ctl_show, object), M(ctl_show, pad)};
 static const struct member m_ctl_end[] = {M(ctl_end, hdr), M(ctl_end, records), M(ctl_end, hidden)};
 static const struct member m_ctl_status[] = {
-	M(ctl_status, version),     M(ctl_status, transport), M(ctl_status, transport_why),
+	M(ctl_status, version),     M(ctl_status, transport), M(ctl_status, transport_reason),
 	M(ctl_status, uptime_ms),   M(ctl_status, pid),       M(ctl_status, clients),
 	M(ctl_status, qps),         M(ctl_status, cqs),       M(ctl_status, mrs),
 	M(ctl_status, pds),         M(ctl_status, assocs),    M(ctl_status, sessions),
@@ -211,7 +211,7 @@ static const struct member m_ctl_assoc[] = {M(ctl_assoc, id),          M(ctl_ass
 					    M(ctl_assoc, unacked),     M(ctl_assoc, tx_segments),
 					    M(ctl_assoc, rx_segments), M(ctl_assoc, tx_control),
 					    M(ctl_assoc, rx_control),  M(ctl_assoc, tx_terminates),
-					    M(ctl_assoc, rx_ahead),    M(ctl_assoc, rx_stashed),
+					    M(ctl_assoc, rx_ahead),    M(ctl_assoc, rx_early),
 					    M(ctl_assoc, rx_dropped),  M(ctl_assoc, rx_violations)};
 static const struct member m_ctl_session[] = {M(ctl_session, assoc),   M(ctl_session, stream),
 					      M(ctl_session, pad),     M(ctl_session, state),

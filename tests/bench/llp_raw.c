@@ -70,11 +70,11 @@ static void up(void *user)
 	me.up = true;
 }
 
-static void down(void *user, int err, const char *why)
+static void down(void *user, int err, const char *reason)
 {
 	(void)user;
 	if (err)
-		fprintf(stderr, "llp_raw: %s\n", why);
+		fprintf(stderr, "llp_raw: %s\n", reason);
 	me.down = true;
 	me.up = false;
 }
@@ -124,13 +124,13 @@ static void address(const char *v4, const char *v6, uint16_t port, struct sockad
 	}
 }
 
-static int open_transport(const struct llp_config *cfg, char *why, size_t len)
+static int open_transport(const struct llp_config *cfg, char *reason, size_t len)
 {
 #ifdef HAVE_LIBSCTP
 	if (opt.kernel)
-		return llp_kernel_open(cfg, &events, &me.llp, why, len);
+		return llp_kernel_open(cfg, &events, &me.llp, reason, len);
 #endif
-	return llp_user_open(cfg, &events, &me.llp, why, len);
+	return llp_user_open(cfg, &events, &me.llp, reason, len);
 }
 
 static void open_side(const char *v4)
@@ -152,11 +152,11 @@ static void open_side(const char *v4)
 		.path_max_retrans = 5,
 		.init_ms = 5000,
 	};
-	char why[256];
+	char reason[256];
 
 	address(v4, "::1", 0, &a);
-	if (open_transport(&cfg, why, sizeof(why)) < 0) {
-		fprintf(stderr, "llp_raw: %s\n", why);
+	if (open_transport(&cfg, reason, sizeof(reason)) < 0) {
+		fprintf(stderr, "llp_raw: %s\n", reason);
 		exit(1);
 	}
 }

@@ -86,11 +86,11 @@ static uint16_t depth(uint16_t have)
 	return v > have ? WIRE_ENH_UNCHANGED : v;
 }
 
-static struct assoc_offer offer(struct wire_enh *enh)
+static struct assoc_params offer(struct wire_enh *enh)
 {
 	static uint8_t priv[WIRE_PRIVATE_MAX];
 	uint8_t bits = in_8(&w.in);
-	struct assoc_offer o = {.priv = priv, .len = bits & 4 ? in_16(&w.in) : in_8(&w.in)};
+	struct assoc_params o = {.priv = priv, .len = bits & 4 ? in_16(&w.in) : in_8(&w.in)};
 
 	o.len %= WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1;
 	if (!(bits & 1) || w.like.raw)
@@ -107,7 +107,7 @@ static void connect_one(void)
 {
 	struct slot *s = some_slot();
 	struct wire_enh enh = {0};
-	struct assoc_offer o = offer(&enh);
+	struct assoc_params o = offer(&enh);
 	bool full = assoc_full(w.node.assoc);
 	uint16_t sid;
 
@@ -123,7 +123,7 @@ static void answer(void)
 	uint8_t how = in_8(&w.in);
 	uint16_t sid = how >> 4;
 	struct wire_enh enh = {0};
-	struct assoc_offer o = offer(&enh);
+	struct assoc_params o = offer(&enh);
 
 	if (how % 4 == 0)
 		assoc_reject(w.node.assoc, sid, &o);
@@ -175,7 +175,7 @@ static unsigned elements(unsigned max, struct sgl_elem *ret)
 	return n;
 }
 
-/* What each operation carries besides: the same as daemon/wr.c lets pass. */
+/* What each operation carries besides: the same as daemon/objects/wr.c lets pass. */
 static void operands(struct rdmap_wr *wr)
 {
 	switch (wr->op) {

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/config.h"
+#include "daemon/base/config.h"
 #include "tests/fuzz/fuzz.h"
 
 static char path[64];

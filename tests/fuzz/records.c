@@ -9,13 +9,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/client.h"
-#include "daemon/cq.h"
-#include "daemon/handle.h"
-#include "daemon/peer.h"
-#include "daemon/qp.h"
-#include "daemon/request.h"
-#include "daemon/srq.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/service/handlers.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/qp.h"
+#include "daemon/service/record.h"
+#include "daemon/objects/srq.h"
 #include "ipc/conn.h"
 #include "ipc/version.h"
 #include "proto/stag.h"
@@ -52,7 +52,7 @@ static void limit(struct config *cfg)
 	config_default(cfg);
 	cfg->session.pending_max = 3;
 	cfg->session.records = 32;
-	cfg->session.stash = 4096;
+	cfg->session.early_bytes = 4096;
 	cfg->limits = (struct config_limits){
 		.clients = PROGRAMS,
 		.pds = 4,
@@ -71,17 +71,17 @@ static void limit(struct config *cfg)
 
 static void start_daemon(void)
 {
-	static const struct loop_hooks never_run;
+	static const struct event_loop_hooks never_run;
 	struct llp_config net = {.addrs = d.cfg.listen, .streams = 8};
 
-	must(llp_loop_open(&net, &peer_events, &d.net) == 0);
+	must(llp_loop_open(&net, &association_llp_events, &d.net) == 0);
 	net.naddrs = d.cfg.naddrs;
-	must(llp_loop_open(&net, &peer_events, &d.self) == 0);
+	must(llp_loop_open(&net, &association_llp_events, &d.self) == 0);
 	must(acct_new(&d.cfg.limits, &d.acct) == 0);
-	must(loop_new(&never_run, &d, 0, &d.loop) == 0);
+	must(event_loop_new(&never_run, &d, 0, &d.loop) == 0);
 	d.stags = stag_table_init(calloc(1, stag_table_size(STAGS)), STAGS);
 	idtab_init(&d.clients, PROGRAMS);
-	idtab_init(&d.peers, 16);
+	idtab_init(&d.assocs, 16);
 	list_init(&d.active);
 	list_init(&d.connecting);
 	list_init(&d.dirty);
@@ -126,12 +126,12 @@ static void turn(uint64_t ms)
 	llp_tick(d.net, d.now_ms);
 	llp_tick(d.self, d.now_ms);
 	qp_expire_connects(&d);
-	peer_tick_all(&d);
+	association_tick_all(&d);
 	while ((c = idtab_next(&d.clients, &pos)))
 		client_take_bells(c);
-	peer_send_all(&d);
+	association_send_all(&d);
 	cq_ring_bells(&d);
-	srq_tell_low(&d);
+	srq_queue_low_events(&d);
 	client_end_faulty(&d);
 }
 
@@ -173,7 +173,7 @@ static void ask(struct program *p, const void *rec, size_t len, unsigned nfds, u
 	for (unsigned i = 0; i < nfds; i++)
 		given[i] = dup(fds[kind % FDS]);
 	preset_stags();
-	request_handle(client_of(p), exact, len, given, nfds);
+	record_handle(client_of(p), exact, len, given, nfds);
 	free(exact);
 	client_end_faulty(&d);
 	drain(p, p->fd);
@@ -229,7 +229,7 @@ static void record(struct program *p)
 {
 	_Alignas(8) uint8_t rec[MSG_MAX] = {0};
 	struct msg_hdr hdr = {.op = in_8(&in), .seq = 7};
-	const struct handle_row *row = handle_row(hdr.op);
+	const struct handlers_row *row = handlers_row(hdr.op);
 	uint8_t wrong = in_8(&in), n = in_8(&in);
 	const struct msg_addr here = {.family = AF_INET, .port = 5043, .bytes = {127, 0, 0, 1}};
 	const uint16_t port = here.port, one = 1;
@@ -358,7 +358,7 @@ static void step(void)
 static void finish(int fd)
 {
 	uint32_t pos = 0;
-	struct peer *peer;
+	struct association *peer;
 
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		end(&program[i]);
@@ -369,9 +369,9 @@ static void finish(int fd)
 	for (uint32_t v = 0; v <= drawn; v++)
 		must(!stag_find_any_key(d.stags, v << 8));
 	turn(1);
-	while ((peer = idtab_next(&d.peers, &pos)))
-		peer_free(peer);
-	must(d.peers.used == 0 && list_empty(&d.active));
+	while ((peer = idtab_next(&d.assocs, &pos)))
+		association_free(peer);
+	must(d.assocs.used == 0 && list_empty(&d.active));
 	turn(1);
 	must(dup(fds[0]) == fd); /* no descriptor was lost */
 	close(fd);
@@ -388,7 +388,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(mem, 0, MEM);
 	drawn = begins = 0;
 	d.random_left = 0;
-	d.last_pd = d.last_scope = d.last_qp = d.last_client = d.last_peer = 0;
+	d.last_pd = d.last_scope = d.last_qp = d.last_client = d.last_assoc = 0;
 	d.now_ms = 1;
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		program[i] = (struct program){.event_fd = -1};

@@ -79,11 +79,11 @@ static void on_up(void *user)
 	e->up = true;
 }
 
-static void on_down(void *user, int err, const char *why)
+static void on_down(void *user, int err, const char *reason)
 {
 	struct end *e = user;
 
-	must(e->c && !e->over && err >= 0 && *why);
+	must(e->c && !e->over && err >= 0 && *reason);
 	e->over = true;
 }
 
@@ -364,13 +364,13 @@ static void start(void)
 		.path_max_retrans = 2,
 		.init_ms = 2000,
 	};
-	char why[USER_WHY];
+	char reason[USER_REASON];
 
 	memcpy(&ours, &a, sizeof(a));
 	a.sin_addr.s_addr = inet_addr("10.0.0.2");
 	a.sin_port = htons(9899);
 	memcpy(&other, &a, sizeof(a));
-	must(llp_user_open(&cfg, &events, &t, why, sizeof(why)) == 0);
+	must(llp_user_open(&cfg, &events, &t, reason, sizeof(reason)) == 0);
 	must(llp_listen(t, NULL, PORT, &listener, &listener) == 0);
 	turn(1);
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "ipc/conn.h"
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/version.h"
 #include "util/checked.h"
 
@@ -34,7 +34,7 @@ static void say_hello(struct fake *f, struct fake_reply *r)
 	r->fds[0] = sv[1];
 	MUST(memfd_create_mapped("fake-page", sizeof(*f->page), &r->fds[1], &map) == 0);
 	f->page = map;
-	MUST(evfd_create(&r->fds[2], &f->bell) == 0);
+	MUST(doorbell_create(&r->fds[2], &f->bell) == 0);
 	r->nfds = 3;
 	r->len = sizeof(r->hello);
 	r->hello.major = IPC_VERSION_MAJOR;
@@ -53,7 +53,7 @@ static void make_cq(struct fake *f, const struct msg_create_cq *req, struct fake
 	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
 	MUST(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
 	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
-	MUST(evfd_create(&cq->bell, &r->fds[1]) == 0);
+	MUST(doorbell_create(&cq->bell, &r->fds[1]) == 0);
 	r->nfds = 2;
 	r->len = sizeof(r->cq);
 }
@@ -339,7 +339,7 @@ void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited)
 	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
 		return;
 	ring_awake(&cq->ring);
-	evfd_signal(cq->bell);
+	doorbell_ring(cq->bell);
 }
 
 void fake_event(struct fake *f, struct msg_event ev)

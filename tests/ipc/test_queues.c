@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "tests/ipc/fake.h"
 
 enum { ENTRIES = 8 };
@@ -152,7 +152,7 @@ Test(cq, a_late_ring_is_emptied_by_the_next_poll)
 	ring_awake(&f->ring);
 	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 0);
 	ddp_req_notify_cq(cq, 0);
-	evfd_signal(f->bell);
+	doorbell_ring(f->bell);
 	cr_assert_eq(readable(ddp_cq_fd(cq)), POLLIN);
 	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 0);
 	cr_assert_eq(readable(ddp_cq_fd(cq)), 0);
@@ -282,7 +282,7 @@ Test(cq, room_is_told_to_a_daemon_that_waits_for_it)
 	cr_assert_eq(bell_take(fake.page), 1ull << (fake.qp[0].slot / 64));
 	cr_assert_eq(bell_take_word(fake.page, fake.qp[0].slot / 64),
 		     1ull << (fake.qp[0].slot % 64));
-	cr_assert_gt(evfd_drain(fake.bell), 0, "it slept");
+	cr_assert_gt(doorbell_drain(fake.bell), 0, "it slept");
 }
 
 static void reply_entries_5(struct fake *f, struct fake_reply *r)
@@ -488,7 +488,7 @@ Test(post, receives_are_in_their_ring_and_ring_nobody)
 	cr_assert_eq(e->qn, 0);
 	cr_assert_arr_eq(e->sge, sges, sizeof(sges[0]));
 	cr_assert_eq(bell_take(fake.page), 0);
-	cr_assert_eq(evfd_drain(fake.bell), 0);
+	cr_assert_eq(doorbell_drain(fake.bell), 0);
 }
 
 Test(post, the_daemon_is_rung_only_when_it_sleeps)
@@ -496,12 +496,12 @@ Test(post, the_daemon_is_rung_only_when_it_sleeps)
 	struct ddp_send_wr wr = {.num_sge = 0};
 
 	cr_assert_eq(ddp_post_send(qp, &wr, NULL), 0);
-	cr_assert_eq(evfd_drain(fake.bell), 0);
+	cr_assert_eq(doorbell_drain(fake.bell), 0);
 	cr_assert_eq(bell_take(fake.page), 1ull << (fake.qp[0].slot / 64));
 	bell_take_word(fake.page, fake.qp[0].slot / 64);
 	cr_assert(bell_sleep(fake.page));
 	cr_assert_eq(ddp_post_send(qp, &wr, NULL), 0);
-	cr_assert_eq(evfd_drain(fake.bell), 1);
+	cr_assert_eq(doorbell_drain(fake.bell), 1);
 }
 
 Test(post, values_that_do_not_fit_stay_wrong)

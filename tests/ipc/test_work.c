@@ -79,13 +79,13 @@ static const struct wqe_send *post(struct ddp_qp *to, struct ddp_send_wr wr)
 }
 
 /* It cannot be posted, for this reason, and leaves nothing in the ring. */
-static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *why)
+static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *reason)
 {
 	struct ddp_send_wr *bad = NULL;
 
-	cr_assert_eq(ddp_post_send(to, &wr, &bad), -EINVAL, "%s", why);
+	cr_assert_eq(ddp_post_send(to, &wr, &bad), -EINVAL, "%s", reason);
 	cr_assert_eq(bad, &wr);
-	cr_assert(says(why), "%s", why);
+	cr_assert(says(reason), "%s", reason);
 	cr_assert_eq(ring_avail(&fake.qp[to == raw].sq), 0);
 }
 

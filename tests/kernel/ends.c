@@ -41,7 +41,7 @@ static void refused(void)
 	begin();
 	rig_connect(a, "127.0.0.4", &one);
 	CHECK(one.up == 0 && one.down == 1 && one.err == ECONNREFUSED);
-	CHECK(strcmp(one.why, "127.0.0.4 refuses associations to SCTP port 5043") == 0);
+	CHECK(strcmp(one.reason, "127.0.0.4 refuses associations to SCTP port 5043") == 0);
 	end("nobody listens: refused, at once");
 }
 
@@ -64,7 +64,7 @@ static void no_answer(void)
 	a = rig_open("192.0.2.1", NULL);
 	rig_connect(a, "192.0.2.2", &one);
 	CHECK(one.up == 0 && one.err == ETIMEDOUT);
-	CHECK(strcmp(one.why, "192.0.2.2 does not answer within 2000 ms") == 0);
+	CHECK(strcmp(one.reason, "192.0.2.2 does not answer within 2000 ms") == 0);
 	rig_shell("ip link del hole");
 	end("no answer: given up when the time is over");
 }
@@ -116,7 +116,7 @@ static void no_descriptors(void)
 
 /* ---- the adaptation indication ---- */
 
-static void indication(uint32_t value, const char *why)
+static void indication(uint32_t value, const char *reason)
 {
 	int fd;
 
@@ -130,9 +130,9 @@ static void indication(uint32_t value, const char *why)
 	fd = rig_raw("127.0.0.4", RIG_PORT, SOCK_STREAM, value);
 	CHECK(listen(fd, 5) == 0);
 	rig_connect(a, "127.0.0.4", &one);
-	CHECK(one.up == 0 && one.err == EPROTONOSUPPORT && strcmp(one.why, why) == 0);
+	CHECK(one.up == 0 && one.err == EPROTONOSUPPORT && strcmp(one.reason, reason) == 0);
 	close(fd);
-	end(why);
+	end(reason);
 }
 
 /* Data that comes with the COOKIE ECHO does not pass for an indication. */
@@ -246,12 +246,12 @@ static void indication_zero_is_refused(void)
 	struct llp_config cfg = {
 		.addrs = &at, .naddrs = 1, .streams = 1, .rto_min_ms = 1, .rto_max_ms = 1};
 	struct llp *t;
-	char why[256];
+	char reason[256];
 
 	zero(&cfg);
 	rig_address("127.0.0.2", 0, &at);
-	CHECK(llp_kernel_open(&cfg, NULL, &t, why, sizeof(why)) == -EINVAL);
-	CHECK(strstr(why, "adaptation indication 0"));
+	CHECK(llp_kernel_open(&cfg, NULL, &t, reason, sizeof(reason)) == -EINVAL);
+	CHECK(strstr(reason, "adaptation indication 0"));
 	end("an indication of 0 is refused at the start");
 }
 
@@ -291,7 +291,7 @@ static void aborted(void)
 	rig_until(&two.down, 1);
 	rig_settle();
 	CHECK(one.down == 0 && two.down == 1 && two.err == ECONNRESET);
-	CHECK(strcmp(two.why, "127.0.0.2 aborted the association (cause 12)") == 0);
+	CHECK(strcmp(two.reason, "127.0.0.2 aborted the association (cause 12)") == 0);
 	CHECK(rig_send(&one, 0, 10, 0) == LLP_E_DOWN);
 	end("an abort ends both sides, and the other one hears of it");
 }
@@ -316,7 +316,7 @@ static void aborted_with_words(void)
 	CHECK(sctp_send(fd, "no\x01more", 7, &info, 0) >= 0);
 	rig_until(&one.down, 1);
 	CHECK(one.err == ECONNRESET);
-	CHECK(strcmp(one.why, "127.0.0.4 aborted the association: no?more") == 0);
+	CHECK(strcmp(one.reason, "127.0.0.4 aborted the association: no?more") == 0);
 	close(fd);
 	end("the text of an abort is told, made printable");
 }
@@ -369,7 +369,7 @@ static void restart(void)
 	CHECK(two.down == 0);
 	fd = rig_raw_connect("127.0.0.4", 6000, "127.0.0.3", 1);
 	rig_until(&two.down, 1);
-	CHECK(two.err == ECONNRESET && strcmp(two.why, "the peer restarted") == 0);
+	CHECK(two.err == ECONNRESET && strcmp(two.reason, "the peer restarted") == 0);
 	close(fd);
 	end("a peer that starts anew ends the association");
 }
@@ -385,7 +385,7 @@ static void vanished(void)
 	rig_until(&one.down, 1);
 	rig_shell("ip link set lo up");
 	CHECK(one.err == ETIMEDOUT);
-	CHECK(strcmp(one.why, "127.0.0.3 does not answer any more") == 0);
+	CHECK(strcmp(one.reason, "127.0.0.3 does not answer any more") == 0);
 	end("a peer that vanished is given up");
 }
 

@@ -248,7 +248,7 @@ static void fragments(void)
 	}
 	raw_send(fd, bytes, KERNEL_MAX_MESSAGE + 1, 0);
 	rig_until(&two.down, 1);
-	CHECK(two.err == EMSGSIZE && strstr(two.why, "131072") && two.msgs == 5);
+	CHECK(two.err == EMSGSIZE && strstr(two.reason, "131072") && two.msgs == 5);
 	close(fd);
 	end("fragments of a peer are put together, up to a bound");
 }

@@ -283,16 +283,16 @@ static void over_udp(void)
 	struct llp_config cfg = {.streams = 1, .adaptation = 1, .buffer = 1 << 20};
 	struct sockaddr_storage addr;
 	struct llp_info plain, info;
-	char why[256];
+	char reason[256];
 	struct llp *t;
 
 	rig_address("10.0.1.1", 0, &addr);
 	cfg.addrs = &addr;
 	cfg.naddrs = 1;
 	cfg.udp_port = 9899;
-	CHECK(llp_kernel_open(&cfg, NULL, &t, why, sizeof(why)) == -EOPNOTSUPP);
-	CHECK(strcmp(why, "UDP port 9899: the kernel receives at 0: set the sysctl "
-			  "net.sctp.udp_port to 9899") == 0);
+	CHECK(llp_kernel_open(&cfg, NULL, &t, reason, sizeof(reason)) == -EOPNOTSUPP);
+	CHECK(strcmp(reason, "UDP port 9899: the kernel receives at 0: set the sysctl "
+			     "net.sctp.udp_port to 9899") == 0);
 	begin("10.0.1.1", "10.0.1.2", NULL);
 	listen_far("");
 	connect_to("10.0.1.2", "");
@@ -327,13 +327,14 @@ static int open_unprivileged(void)
 				 .buffer = 64 << 20,
 				 .path_max_retrans = 1};
 	struct llp *t;
-	char why[256] = "";
+	char reason[256] = "";
 
 	rig_address("10.0.1.1", 0, &addr);
-	if (setresuid(65534, 65534, 65534) || llp_kernel_open(&cfg, NULL, &t, why, sizeof(why)))
+	if (setresuid(65534, 65534, 65534) ||
+	    llp_kernel_open(&cfg, NULL, &t, reason, sizeof(reason)))
 		return 1;
 	llp_close(t);
-	return strstr(why, "net.core.rmem_max") && strstr(why, "67108864") ? 0 : 2;
+	return strstr(reason, "net.core.rmem_max") && strstr(reason, "67108864") ? 0 : 2;
 }
 
 static void smaller_buffers_are_told(void)

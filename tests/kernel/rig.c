@@ -44,13 +44,13 @@ static void up(void *user)
 	((struct rig_side *)user)->up++;
 }
 
-static void down(void *user, int err, const char *why)
+static void down(void *user, int err, const char *reason)
 {
 	struct rig_side *s = user;
 
 	s->down++;
 	s->err = err;
-	snprintf(s->why, sizeof(s->why), "%s", why);
+	snprintf(s->reason, sizeof(s->reason), "%s", reason);
 }
 
 /* A path that fails has some overtake others; none may come twice. */
@@ -153,7 +153,7 @@ struct llp *rig_open(const char *addrs, void (*fn)(struct llp_config *cfg))
 		.path_max_retrans = 3,
 		.init_ms = 2000,
 	};
-	char words[256], why[256], *save = NULL;
+	char words[256], reason[256], *save = NULL;
 	unsigned i = 0;
 	int r;
 
@@ -165,9 +165,9 @@ struct llp *rig_open(const char *addrs, void (*fn)(struct llp_config *cfg))
 	while (transports[i])
 		i++;
 	CHECK(i < MAX_TRANSPORTS);
-	r = llp_kernel_open(&cfg, &events, &transports[i], why, sizeof(why));
+	r = llp_kernel_open(&cfg, &events, &transports[i], reason, sizeof(reason));
 	if (r)
-		fprintf(stderr, "%s: %s\n", addrs, why);
+		fprintf(stderr, "%s: %s\n", addrs, reason);
 	CHECK(r == 0);
 	return transports[i];
 }
@@ -266,7 +266,7 @@ void rig_pair(struct llp *t, struct rig_side *a, const char *to, struct rig_side
 
 	rig_connect(t, to, a);
 	if (!a->up)
-		fprintf(stderr, "%s\n", a->why);
+		fprintf(stderr, "%s\n", a->reason);
 	CHECK(a->up == 1);
 	rig_until(&b->incoming, n + 1);
 }

@@ -29,7 +29,7 @@ struct rig_side {
 	struct llp_conn *c;
 	unsigned incoming, up, down, acked, writable, paths;
 	int err;
-	char why[256];
+	char reason[256];
 	unsigned msgs;
 	uint64_t bytes;
 	struct llp_msg last; /* its bytes are in `data` */

@@ -165,14 +165,14 @@ struct wire_term fake_expect_terminate(enum perr perr)
 	return t;
 }
 
-void fake_expect_closed(enum assoc_why why, enum perr perr)
+void fake_expect_closed(enum assoc_reason reason, enum perr perr)
 {
 	struct assoc_event ev;
 
 	cr_assert(pair_event(&fake.node, &ev), "the session is closed");
 	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
 	cr_expect_eq(ev.ep, fake.qp->ep);
-	cr_expect_eq(ev.why, why, "why %d, not %d", ev.why, why);
+	cr_expect_eq(ev.reason, reason, "why %d, not %d", ev.reason, reason);
 	cr_expect_eq(ev.at.perr, perr, "%s, not %s", perr_name(ev.at.perr), perr_name(perr));
 	cr_expect_not(pair_event(&fake.node, &ev), "once");
 }

@@ -77,7 +77,7 @@ struct wire_term fake_expect_terminate(enum perr perr);
 /* The same, and the first one is the golden message but for its DDP-SSN. */
 void fake_expect_vector(const char *id, uint16_t ssn);
 
-void fake_expect_closed(enum assoc_why why, enum perr perr);
+void fake_expect_closed(enum assoc_reason reason, enum perr perr);
 void fake_expect_open(void);
 
 #endif

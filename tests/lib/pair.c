@@ -31,7 +31,7 @@ struct assoc_cfg pair_cfg(bool opener)
 		.opener = opener,
 		.pending_max = 4,
 		.records_max = 64,
-		.stash_max = 8192,
+		.early_max = 8192,
 		.answer_ms = PAIR_ANSWER_MS,
 		.close_ms = PAIR_CLOSE_MS,
 	};
@@ -234,7 +234,7 @@ void pair_push(struct pair_node *n, const struct pair_msg *m)
 	memcpy(exact + 1, m->b, m->len);
 	examine(n, &in);
 	free(exact);
-	while (assoc_rx_unstash(n->assoc, &in))
+	while (assoc_rx_early(n->assoc, &in))
 		examine(n, &in);
 }
 
@@ -280,21 +280,21 @@ bool pair_event(struct pair_node *n, struct assoc_event *ret)
 int pair_plain_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
 		       uint16_t *ret_sid)
 {
-	struct assoc_offer o = {.priv = priv, .len = len};
+	struct assoc_params o = {.priv = priv, .len = len};
 
 	return assoc_connect(a, ep, &o, ret_sid);
 }
 
 int pair_plain_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv, size_t len)
 {
-	struct assoc_offer o = {.priv = priv, .len = len};
+	struct assoc_params o = {.priv = priv, .len = len};
 
 	return assoc_accept(a, sid, ep, &o);
 }
 
 int pair_plain_reject(struct assoc *a, uint16_t sid, const void *priv, size_t len)
 {
-	struct assoc_offer o = {.priv = priv, .len = len};
+	struct assoc_params o = {.priv = priv, .len = len};
 
 	return assoc_reject(a, sid, &o);
 }

@@ -92,13 +92,13 @@ bool two_move(struct pair_node *from, struct pair_node *to)
 	return true;
 }
 
-void two_expect_closed(struct pair_node *n, enum assoc_why why, enum perr perr)
+void two_expect_closed(struct pair_node *n, enum assoc_reason reason, enum perr perr)
 {
 	struct assoc_event ev;
 
 	cr_assert(pair_event(n, &ev));
 	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
-	cr_expect_eq(ev.why, why, "why %d", ev.why);
+	cr_expect_eq(ev.reason, reason, "why %d", ev.reason);
 	cr_expect_eq(ev.at.perr, perr, "%s", perr_name(ev.at.perr));
 	cr_expect_eq(ev.at.term, perr_term(perr));
 }

@@ -53,7 +53,7 @@ struct wire_ddp two_pull_header(struct pair_node *n, uint32_t *ret_payload);
 
 void two_expect_done(struct pair_qp *qp, uint64_t cookie, enum rdmap_status status);
 void two_expect_none(struct pair_qp *qp);
-void two_expect_closed(struct pair_node *n, enum assoc_why why, enum perr perr);
+void two_expect_closed(struct pair_node *n, enum assoc_reason reason, enum perr perr);
 
 /* The node sends the golden message, but for its DDP-SSN. */
 void two_expect_vector(struct pair_node *n, const char *id, uint16_t ssn);

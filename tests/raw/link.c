@@ -23,7 +23,7 @@ struct got {
 struct link {
 	struct llp_conn *c;
 	bool up, down, paused, fresh, busy;
-	char why[256];
+	char reason[256];
 	uint16_t tx[LINK_STREAMS], rx[LINK_STREAMS];
 	bool terminated[LINK_STREAMS];
 	struct got *first, **last;
@@ -60,12 +60,12 @@ static void on_up(void *user)
 	((struct link *)user)->up = true;
 }
 
-static void on_down(void *user, int err, const char *why)
+static void on_down(void *user, int err, const char *reason)
 {
 	struct link *l = user;
 
 	l->down = true;
-	snprintf(l->why, sizeof(l->why), "%d: %s", err, why);
+	snprintf(l->reason, sizeof(l->reason), "%d: %s", err, reason);
 }
 
 static void keep(struct link *l, const struct llp_msg *m)
@@ -119,7 +119,7 @@ static void address(const char *text, uint16_t port, struct sockaddr_storage *re
 static void open_llp(void)
 {
 	struct sockaddr_storage a;
-	char why[256] = "";
+	char reason[256] = "";
 	struct llp_config cfg = {
 		.addrs = &a,
 		.naddrs = 1,
@@ -140,7 +140,8 @@ static void open_llp(void)
 	if (llp)
 		return;
 	address(stage.addr, 0, &a);
-	MUST(llp_user_open(&cfg, &events, &llp, why, sizeof(why)) == 0, "transport: %s", why);
+	MUST(llp_user_open(&cfg, &events, &llp, reason, sizeof(reason)) == 0, "transport: %s",
+	     reason);
 	llp_tick(llp, stage_now_ms());
 }
 
@@ -177,7 +178,7 @@ struct link *link_to(const char *addr, uint16_t port)
 	address(addr, port, &a);
 	MUST(llp_connect(llp, (struct sockaddr *)&a, l, &l->c) == 0, "connect to %s", addr);
 	UNTIL(l->up || l->down, -1, "the association");
-	MUST(l->up, "no association: %s", l->why);
+	MUST(l->up, "no association: %s", l->reason);
 	return l;
 }
 
@@ -249,7 +250,7 @@ void link_send_bytes(struct link *l, uint16_t sid, uint32_t ppid, const void *p,
 	m.part[0] = (struct span){(uint8_t *)(uintptr_t)p, n};
 	l->busy = true;
 	UNTIL((r = llp_send(l->c, &m)) != LLP_E_AGAIN, -1, "room to send");
-	MUST(r == LLP_E_OK, "stream %u: sending %u bytes: %d: %s", sid, n, r, l->why);
+	MUST(r == LLP_E_OK, "stream %u: sending %u bytes: %d: %s", sid, n, r, l->reason);
 }
 
 void link_send_as(struct link *l, uint16_t sid, uint16_t ssn, const struct raw_msg *m)
@@ -358,7 +359,7 @@ void link_dump(void)
 
 	for (unsigned i = 0; i < nlinks; i++) {
 		if (links[i]->down)
-			printf("  association %u is down: %s\n", i, links[i]->why);
+			printf("  association %u is down: %s\n", i, links[i]->reason);
 		for (const struct got *g = links[i]->first; g; g = g->next) {
 			snprintf(title, sizeof(title), "left: stream %u, PPID %u", g->sid,
 				 g->m.ppid);

@@ -168,7 +168,7 @@ static bool speak(struct end *from, struct end *to)
 
 static void tell(struct end *e)
 {
-	struct assoc_offer none = {0};
+	struct assoc_params none = {0};
 	struct assoc_event ev;
 
 	while (assoc_event(e->assoc, &ev)) {
@@ -195,7 +195,7 @@ static void set_up(struct end *e, bool opener)
 		.opener = opener,
 		.pending_max = 1,
 		.records_max = UINT16_MAX,
-		.stash_max = 4096,
+		.early_max = 4096,
 		.answer_ms = 1000,
 		.close_ms = 1000,
 	};
@@ -222,7 +222,7 @@ static void set_up(struct end *e, bool opener)
 
 unsigned far_run(void)
 {
-	struct assoc_offer none = {0};
+	struct assoc_params none = {0};
 	uint16_t sid;
 	bool more;
 

@@ -32,7 +32,7 @@ static struct peer *peer_new(struct node *n, bool opener)
 		.opener = opener,
 		.pending_max = w->plan.pending_max,
 		.records_max = w->plan.records_max,
-		.stash_max = w->plan.stash_max,
+		.early_max = w->plan.early_max,
 		.answer_ms = w->plan.answer_ms,
 		.close_ms = 60000,
 		.plain_only = n->plain_only,
@@ -44,7 +44,7 @@ static struct peer *peer_new(struct node *n, bool opener)
 	p->timer_us = UINT64_MAX;
 	p->assoc = assoc_init(get(assoc_size(&cfg)), &cfg);
 	assoc_set_trace(p->assoc, on_trace, p);
-	p->dp = (struct datapath){.assoc = p->assoc, .on_event = on_event, .user = p};
+	p->dp = (struct datapath){.ddp = p->assoc, .on_event = on_event, .user = p};
 	list_add_tail(&n->peers, &p->link);
 	return p;
 }
@@ -146,11 +146,11 @@ static void on_up(void *user)
 	peer_wake(p);
 }
 
-static void on_down(void *user, int err, const char *why)
+static void on_down(void *user, int err, const char *reason)
 {
 	struct peer *p = user;
 
-	trace(p->node->w, "n%u c%u down: %d %s", p->node->id, sim_conn_id(p->conn), err, why);
+	trace(p->node->w, "n%u c%u down: %d %s", p->node->id, sim_conn_id(p->conn), err, reason);
 	peer_lost(p);
 }
 
@@ -218,7 +218,7 @@ static void count(const struct peer *p)
 	const struct assoc_counters *c = assoc_counters(p->assoc);
 
 	p->node->w->sum.ahead += (unsigned)c->rx_ahead;
-	p->node->w->sum.stashed += (unsigned)c->rx_stashed;
+	p->node->w->sum.early += (unsigned)c->rx_early;
 }
 
 void peer_lost(struct peer *p)

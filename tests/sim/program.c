@@ -66,7 +66,7 @@ void program_close(struct ep *ep)
 static void new_session(struct node *n)
 {
 	struct peer *p = random_peer(n);
-	struct assoc_offer offer;
+	struct assoc_params offer;
 	struct ep *ep;
 	struct sess *s;
 

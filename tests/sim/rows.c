@@ -60,7 +60,7 @@ static void sessions(const struct totals *t)
 		 t->reused, t->lossy},
 		{"5043-9-03", "512 bytes of private data where messages have at most 518",
 		 t->narrow, t->sessions},
-		{"5043-10-02", "what overtakes others changes nothing", t->ahead, t->stashed},
+		{"5043-10-02", "what overtakes others changes nothing", t->ahead, t->early},
 		{"5043-11.3-05", "sessions went on beside one that ended with an error",
 		 t->survived, 1},
 		{"5041-3-03 5041-6.2.2-01", "lost associations end everything that was under way",

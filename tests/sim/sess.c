@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/assoc_test.h"
+#include "tests/lib/assoc_test.h"
 #include "tests/sim/world.h"
 #include "util/be.h"
 
-static const char *why_str(enum assoc_why why)
+static const char *reason_str(enum assoc_reason reason)
 {
 	static const char *const names[] = {"local",  "peer",      "error",
 					    "remote", "violation", "lost"};
 
-	return names[why];
+	return names[reason];
 }
 
 struct sess *sess_new(struct ep *ep)
@@ -49,12 +49,12 @@ void sess_private(struct sess *s, unsigned which)
 		be_put32(s->priv[0], s->id);
 }
 
-struct assoc_offer sess_offer(const struct sess *s, unsigned which)
+struct assoc_params sess_offer(const struct sess *s, unsigned which)
 {
 	const struct wire_enh *e = &s->said[which];
 	bool wishes = e->ird != WIRE_ENH_UNCHANGED || e->ord != WIRE_ENH_UNCHANGED;
 
-	return (struct assoc_offer){
+	return (struct assoc_params){
 		.priv = s->priv[which],
 		.len = s->priv_len[which],
 		.enh = (which ? wishes : s->enhanced) ? e : NULL,
@@ -113,7 +113,8 @@ static void vanish(void *obj, void *arg)
 /* The words of RFC 6581 count as private data. */
 static void check_too_long(struct peer *p, const struct sess *s, struct ep *ep)
 {
-	struct assoc_offer offer = {.priv = s->priv[1], .len = WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1};
+	struct assoc_params offer = {.priv = s->priv[1],
+				     .len = WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1};
 
 	if (s->enhanced && assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_LEN)
 		fail(ep->w, "session %u: private data too long for its words", s->id);
@@ -123,7 +124,7 @@ static void accept_session(struct pend *d, struct ep *ep)
 {
 	struct sess *s = d->sess;
 	struct peer *p = d->peer;
-	struct assoc_offer offer = sess_offer(s, 1);
+	struct assoc_params offer = sess_offer(s, 1);
 	uint64_t eager = chance(ep->w, 5000) ? below(ep->w, 8) : 0;
 	struct rdmap_info info;
 
@@ -161,7 +162,7 @@ static void answer(struct pend *d)
 	struct world *w = d->peer->node->w;
 	struct assoc *a = d->peer->assoc;
 	struct sess *s = d->sess;
-	struct assoc_offer offer;
+	struct assoc_params offer;
 	uint64_t r = below(w, 100);
 	struct ep *ep = r < 80 ? ep_new(d->peer->node, s->raw) : NULL;
 	int e;
@@ -274,21 +275,21 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	struct sess *s = ep->sess;
 
 	if (words_disagree(s) && ev->at.perr == PERR_ENH_RTR)
-		return ev->why == (ep->side ? ASSOC_WHY_REMOTE : ASSOC_WHY_ERROR);
-	switch (ev->why) {
-	case ASSOC_WHY_LOCAL:
+		return ev->reason == (ep->side ? ASSOC_REASON_REMOTE : ASSOC_REASON_ERROR);
+	switch (ev->reason) {
+	case ASSOC_REASON_LOCAL:
 		return ep->asked_close;
-	case ASSOC_WHY_PEER:
+	case ASSOC_REASON_PEER:
 		if (ep->w->plan.tight)
 			return true;
 		return other && (other->asked_close || other->errored || s->vanished[!ep->side] ||
 				 s->over[!ep->side] ||
 				 (s->raw && s->shaky)); /* its message could not be finished */
-	case ASSOC_WHY_ERROR:
+	case ASSOC_REASON_ERROR:
 		return s->shaky || found(ep_errors(other), ev->at.perr);
-	case ASSOC_WHY_REMOTE:
+	case ASSOC_REASON_REMOTE:
 		return s->shaky || found(ep_errors(ep), ev->at.perr);
-	case ASSOC_WHY_LOST:
+	case ASSOC_REASON_LOST:
 		return ep->peer->gone;
 	default:
 		return ep->w->plan.tight;
@@ -302,10 +303,10 @@ static void count_closed(const struct ep *ep, const struct assoc_event *ev)
 	struct totals *sum = &ep->w->sum;
 	bool here = ep->sq_wire > 0, there = other && other->sq_wire > 0;
 
-	sum->lost += ev->why == ASSOC_WHY_LOST;
+	sum->lost += ev->reason == ASSOC_REASON_LOST;
 	sum->mute += ep->sess->established && !here && !there;
 	sum->oneway += here != there;
-	if (ev->why != ASSOC_WHY_ERROR)
+	if (ev->reason != ASSOC_REASON_ERROR)
 		return;
 	sum->errors++;
 	if (!ep->errored)
@@ -319,28 +320,29 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 
 	w->sum.no_rtr += ev->at.perr == PERR_ENH_RTR && ep->side == 0;
 
-	trace(w, "ep%u session %u closed: %s, %s", ep->id, ep->sess->id, why_str(ev->why),
+	trace(w, "ep%u session %u closed: %s, %s", ep->id, ep->sess->id, reason_str(ev->reason),
 	      perr_name(ev->at.perr));
 	if (!may_end(ep, ev))
 		fail(w,
 		     "ep%u: session %u cannot end with \"%s\", %s, stag 0x%08x to 0x%llx len %u "
 		     "msn %u",
-		     ep->id, ep->sess->id, why_str(ev->why), perr_name(ev->at.perr), ev->at.stag,
-		     (unsigned long long)ev->at.to, ev->at.len, ev->at.msn);
+		     ep->id, ep->sess->id, reason_str(ev->reason), perr_name(ev->at.perr),
+		     ev->at.stag, (unsigned long long)ev->at.to, ev->at.len, ev->at.msn);
 	if (ep->sq_taken != ep->sq_done || ep->rq_taken != ep->rq_done)
 		fail(w, "ep%u: the session is over, %u requests and %u receives are not completed",
 		     ep->id, ep->sq_taken - ep->sq_done, ep->rq_taken - ep->rq_done);
 	if (words_disagree(ep->sess) && ep->side == 0 && !ep->asked_close &&
 	    ev->at.perr != PERR_ENH_RTR && !ep->peer->gone)
 		fail(w, "ep%u: there is no ready-to-receive message, and nobody is told", ep->id);
-	if (ep->blamed && ev->why != ASSOC_WHY_REMOTE && !ep->asked_close)
+	if (ep->blamed && ev->reason != ASSOC_REASON_REMOTE && !ep->asked_close)
 		fail(w, "ep%u: a request blames the peer, the session does not", ep->id);
-	if (!ep->peer->gone && (ev->why == ASSOC_WHY_PEER || ev->why == ASSOC_WHY_LOCAL))
+	if (!ep->peer->gone &&
+	    (ev->reason == ASSOC_REASON_PEER || ev->reason == ASSOC_REASON_LOCAL))
 		check_delivered(ep);
 	if (!ep->peer->gone && ep->sess->established && ep->sess->terminates == 0)
 		fail(w, "ep%u: session %u ends without a Terminate", ep->id, ep->sess->id);
 	count_closed(ep, ev);
-	ep->sess->why[ep->side] = ev->why;
+	ep->sess->reason[ep->side] = ev->reason;
 	ep_over(ep);
 }
 

@@ -204,8 +204,7 @@ static void print(const struct totals *t)
 	       "half-closed %u timed out %u\n",
 	       t->raws, t->mixed, t->raw_sends, t->notices, t->raw_errors, t->last_words,
 	       t->half_closed, t->raw_timeouts);
-	printf("overtaken %u, stashed %u; sessions near a wrap %u\n", t->ahead, t->stashed,
-	       t->wrapped);
+	printf("overtaken %u, early %u; sessions near a wrap %u\n", t->ahead, t->early, t->wrapped);
 	printf("ended by error %u, by loss %u; flushed %u, failed locally %u\n", t->errors, t->lost,
 	       t->flushed, t->local_errors);
 }

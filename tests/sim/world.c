@@ -55,8 +55,8 @@ static void draw_plan(struct world *w)
 	p->streams = (uint16_t)PICK(w, 1, 2, 3, 8);
 	p->pending_max = (uint16_t)PICK(w, 1, 2, 4);
 	p->records_max = PICK(w, 65535, 65535, 65535, 4, 20);
-	p->stash_max = PICK(w, 1 << 20, 1 << 20, 1 << 20, 600, 2000, 8000);
-	p->tight = p->records_max < 65535 || p->stash_max < 1 << 20;
+	p->early_max = PICK(w, 1 << 20, 1 << 20, 1 << 20, 600, 2000, 8000);
+	p->tight = p->records_max < 65535 || p->early_max < 1 << 20;
 	p->answer_ms = PICK(w, 5, 100, 2000);
 	p->decide_us = PICK(w, 1, 1000, 150000);
 	p->reckless = chance(w, 2000);

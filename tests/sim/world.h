@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/datapath.h"
-#include "llp/sim.h"
+#include "daemon/net/datapath.h"
+#include "tests/lib/sim.h"
 #include "proto/assoc.h"
 #include "util/list.h"
 
@@ -46,7 +46,7 @@ struct plan {
 	uint16_t streams;
 	uint16_t pending_max;
 	uint32_t records_max;
-	uint32_t stash_max;
+	uint32_t early_max;
 	bool tight; /* one of these is so small that it may end a session */
 	uint32_t answer_ms;
 	uint32_t decide_us; /* how long programs think about an Initiate, at most */
@@ -270,7 +270,7 @@ struct sess {
 	bool shaky;              /* memory was revoked: any error may end it */
 	bool vanished[2];        /* that side was let go without a word */
 	bool over[2];
-	enum assoc_why why[2];
+	enum assoc_reason reason[2];
 	bool spoken;         /* a segment was sent */
 	unsigned terminates; /* sent */
 };
@@ -362,7 +362,7 @@ struct totals {
 	unsigned raws, raw_sends, notices, raw_errors, last_words, half_closed, raw_timeouts;
 	unsigned far;                 /* segments of messages as long as there can be */
 	unsigned reused_stags, mixed; /* mixed: associations with both kinds of endpoints */
-	unsigned ahead, stashed;      /* messages that overtook others, or the Accept */
+	unsigned ahead, early;        /* messages that overtook others, or the Accept */
 	/* For rows.c: sessions of a stream that had one before, without segments, with some one way
 	 * only, that the passive side began to use, that went on beside one with an error. */
 	unsigned reused, mute, oneway, passive_first, survived;
@@ -677,7 +677,7 @@ void sess_decide(struct pend *d);
 void sess_private(struct sess *s, unsigned which);
 
 /* As the protocol wants it. */
-struct assoc_offer sess_offer(const struct sess *s, unsigned which);
+struct assoc_params sess_offer(const struct sess *s, unsigned which);
 
 /* ---- peer.c ---- */
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/ring.h"
 
 enum { WATCHDOG_S = 300, MAX_CLIENTS = 3, LOOKS = 3000, POLLS = 20000 };
@@ -71,7 +71,7 @@ static void *ring_for_news(void *arg)
 		dawdle(&c->rng);
 		atomic_fetch_add_explicit(&news[q], 1, memory_order_release);
 		if (bell_ring(&page, q)) {
-			evfd_signal(ring_fd);
+			doorbell_ring(ring_fd);
 			c->rings++;
 		}
 		await_taken(q);
@@ -110,7 +110,7 @@ static uint64_t nap(uint64_t *rng)
 	sleeps = bell_sleep(&page);
 	if (sleeps) {
 		poll(&p, 1, -1);
-		evfd_drain(wait_fd);
+		doorbell_drain(wait_fd);
 	}
 	bell_awake(&page);
 	return sleeps;
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 
 	alarm(WATCHDOG_S);
 	printf("seed %" PRIu64 "\n", seed);
-	if (evfd_create(&ring_fd, &wait_fd))
+	if (doorbell_create(&ring_fd, &wait_fd))
 		return 1;
 	sched_getaffinity(0, sizeof(cpus), &cpus);
 	pin(pthread_self(), 0);

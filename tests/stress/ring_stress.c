@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/memfd.h"
 #include "ipc/ring.h"
 
@@ -58,7 +58,7 @@ static void nap(struct end *e)
 
 	e->naps++;
 	poll(&p, 1, -1);
-	evfd_drain(e->wait_fd);
+	doorbell_drain(e->wait_fd);
 }
 
 static void fill(uint64_t *slot, uint64_t n)
@@ -104,7 +104,7 @@ static void *produce(void *arg)
 		ring_submit(&e->ring);
 		if (ring_sleeper(&e->ring) != RING_RUNS) {
 			ring_awake(&e->ring);
-			evfd_signal(e->ring_fd);
+			doorbell_ring(e->ring_fd);
 		}
 	}
 	return NULL;
@@ -132,7 +132,7 @@ static void *consume(void *arg)
 			check(ring_slot(&e->ring, e->ring.mine + i), n++);
 		ring_release(&e->ring, batch);
 		if (ring_unblock(&e->ring))
-			evfd_signal(e->ring_fd);
+			doorbell_ring(e->ring_fd);
 	}
 	return NULL;
 }
@@ -174,8 +174,8 @@ static void run(uint32_t size, uint64_t entries, uint64_t seed)
 	int fd;
 
 	if (memfd_create_mapped("ring-stress", bytes, &fd, &mem) ||
-	    evfd_create(&producer.ring_fd, &consumer.wait_fd) ||
-	    evfd_create(&consumer.ring_fd, &producer.wait_fd))
+	    doorbell_create(&producer.ring_fd, &consumer.wait_fd) ||
+	    doorbell_create(&consumer.ring_fd, &producer.wait_fd))
 		fail("set-up", 0);
 	view(&producer.ring, mem, size);
 	view(&consumer.ring, mem, size);

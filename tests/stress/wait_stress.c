@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "tests/ipc/fake.h"
 
 enum { WATCHDOG_S = 300, ENTRIES = 8, BATCH = 3, WAITERS = 3, TAKERS = WAITERS + 1 };
@@ -126,7 +126,7 @@ static void await_room(struct ring *r)
 			break;
 		if (bell_sleep(fake.page)) {
 			poll(&p, 1, -1);
-			evfd_drain(fake.bell);
+			doorbell_drain(fake.bell);
 		}
 		bell_awake(fake.page);
 		bell_take(fake.page);

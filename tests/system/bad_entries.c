@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "ipc/conn.h"
-#include "ipc/evfd.h"
+#include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 #include "tests/system/bad_rig.h"
 
@@ -165,7 +165,7 @@ static void post(struct ring *q, const void *entry, size_t len)
 static void ring_for(struct rig *r, const struct side *s)
 {
 	if (bell_ring(r->b.page, s->slot))
-		evfd_signal(r->b.bell);
+		doorbell_ring(r->b.bell);
 }
 
 static struct wqe_cqe completion(struct rig *r)
@@ -174,7 +174,7 @@ static struct wqe_cqe completion(struct rig *r)
 
 	while (ring_sleep(&r->done, RING_SLEEPS)) {
 		wait_for(r->done_bell);
-		evfd_drain(r->done_bell);
+		doorbell_drain(r->done_bell);
 	}
 	ring_awake(&r->done);
 	memcpy(&e, ring_peek(&r->done), sizeof(e));

@@ -159,17 +159,17 @@ struct ddp_id *end_expect(struct end *e, enum ddp_cm_event_type type)
 struct ddp_wc end_done(struct end *e, enum ddp_wc_opcode opcode, enum ddp_wc_status status)
 {
 	struct ddp_wc wc;
-	char why[256];
+	char reason[256];
 	int n = ddp_wait_cq(e->cq, 1, &wc, RIG_WAIT_MS);
 
 	if (n != 1)
 		fail("%s: completion of %s was expected, %d came", e->name,
 		     ddp_wc_opcode_str(opcode), n);
-	ddp_explain(&wc, why, sizeof(why));
+	ddp_explain(&wc, reason, sizeof(reason));
 	if (wc.opcode != opcode || wc.status != status)
 		fail("%s: %s, %s was expected, %s, %s came: %s", e->name, ddp_wc_opcode_str(opcode),
 		     ddp_wc_status_str(status), ddp_wc_opcode_str(wc.opcode),
-		     ddp_wc_status_str(wc.status), why);
+		     ddp_wc_status_str(wc.status), reason);
 	return wc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <criterion/criterion.h>
 
-#include "daemon/acct.h"
+#include "daemon/base/acct.h"
 
 static const struct config_limits limits = {
 	.clients = 2,
@@ -16,7 +16,7 @@ static const struct config_limits limits = {
 };
 
 static struct acct *a;
-static char why[ACCT_WHY_MAX];
+static char reason[ACCT_REASON_MAX];
 
 static void setup(void)
 {
@@ -32,7 +32,7 @@ TestSuite(acct, .init = setup, .fini = teardown);
 
 static int charge(uid_t uid, enum acct_kind kind, uint64_t amount, struct acct_charge *ret)
 {
-	return acct_charge(a, uid, kind, amount, ret, why, sizeof(why));
+	return acct_charge(a, uid, kind, amount, ret, reason, sizeof(reason));
 }
 
 Test(acct, each_kind_has_the_limit_of_its_key)
@@ -56,7 +56,7 @@ Test(acct, the_refusal_names_use_limit_and_key)
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(charge(1000, ACCT_MRS, 1, &c[i]), ACCT_E_OK);
 	cr_assert_eq(charge(1000, ACCT_MRS, 1, &c[4]), ACCT_E_LIMIT);
-	cr_expect_str_eq(why, "uid 1000 has 4 of 4 memory regions (limits.mrs)");
+	cr_expect_str_eq(reason, "uid 1000 has 4 of 4 memory regions (limits.mrs)");
 	cr_expect_null(c[4].user, "a refused charge charges nothing");
 	cr_expect_eq(acct_used(a, 1000, ACCT_MRS), 4);
 	for (int i = 0; i < 4; i++)
@@ -69,8 +69,9 @@ Test(acct, the_refusal_of_an_amount_says_how_much_was_asked_for)
 
 	cr_assert_eq(charge(7, ACCT_MR_BYTES, 600, &c), ACCT_E_OK);
 	cr_assert_eq(charge(7, ACCT_MR_BYTES, 401, &more), ACCT_E_LIMIT);
-	cr_expect_str_eq(why, "uid 7 has 600 of 1000 bytes of registered memory and asks for 401 "
-			      "more (limits.mr_bytes)");
+	cr_expect_str_eq(reason,
+			 "uid 7 has 600 of 1000 bytes of registered memory and asks for 401 "
+			 "more (limits.mr_bytes)");
 	cr_expect_eq(charge(7, ACCT_MR_BYTES, 400, &more), ACCT_E_OK);
 	acct_release(&c);
 	acct_release(&more);
@@ -82,14 +83,15 @@ Test(acct, a_charge_changes_within_the_limit_and_stays_what_it_was_beyond_it)
 
 	cr_assert_eq(charge(7, ACCT_MR_BYTES, 600, &c), ACCT_E_OK);
 	cr_assert_eq(charge(7, ACCT_MR_BYTES, 300, &other), ACCT_E_OK);
-	cr_expect_eq(acct_change(a, &c, 701, why, sizeof(why)), ACCT_E_LIMIT);
-	cr_expect_str_eq(why, "uid 7 has 300 of 1000 bytes of registered memory and asks for 701 "
-			      "more (limits.mr_bytes)");
+	cr_expect_eq(acct_change(a, &c, 701, reason, sizeof(reason)), ACCT_E_LIMIT);
+	cr_expect_str_eq(reason,
+			 "uid 7 has 300 of 1000 bytes of registered memory and asks for 701 "
+			 "more (limits.mr_bytes)");
 	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 900);
-	cr_expect_eq(acct_change(a, &c, UINT64_MAX, why, sizeof(why)), ACCT_E_LIMIT);
-	cr_expect_eq(acct_change(a, &c, 700, why, sizeof(why)), ACCT_E_OK);
+	cr_expect_eq(acct_change(a, &c, UINT64_MAX, reason, sizeof(reason)), ACCT_E_LIMIT);
+	cr_expect_eq(acct_change(a, &c, 700, reason, sizeof(reason)), ACCT_E_OK);
 	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 1000);
-	cr_expect_eq(acct_change(a, &c, 1, why, sizeof(why)), ACCT_E_OK);
+	cr_expect_eq(acct_change(a, &c, 1, reason, sizeof(reason)), ACCT_E_OK);
 	acct_release(&c);
 	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 300, "what is released is the new amount");
 	acct_release(&other);
@@ -134,9 +136,10 @@ Test(acct, a_lower_limit_takes_nothing_away_and_refuses_more)
 	cr_expect_eq(acct_limit(a, ACCT_PDS), 9);
 	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 800);
 	cr_expect_eq(charge(7, ACCT_MR_BYTES, 1, &more), ACCT_E_LIMIT);
-	cr_expect_str_eq(why, "uid 7 has 800 of 100 bytes of registered memory (limits.mr_bytes)");
-	cr_expect_eq(acct_change(a, &c, 801, why, sizeof(why)), ACCT_E_LIMIT);
-	cr_expect_eq(acct_change(a, &c, 700, why, sizeof(why)), ACCT_E_OK, "less is fine");
+	cr_expect_str_eq(reason,
+			 "uid 7 has 800 of 100 bytes of registered memory (limits.mr_bytes)");
+	cr_expect_eq(acct_change(a, &c, 801, reason, sizeof(reason)), ACCT_E_LIMIT);
+	cr_expect_eq(acct_change(a, &c, 700, reason, sizeof(reason)), ACCT_E_OK, "less is fine");
 	cr_expect_eq(charge(8, ACCT_MR_BYTES, 100, &more), ACCT_E_OK, "others have theirs");
 	acct_release(&c);
 	acct_release(&more);
@@ -194,5 +197,5 @@ Test(acct, a_limit_of_zero_refuses_everything)
 	struct acct_charge c = {0};
 
 	cr_assert_eq(charge(0, ACCT_LISTENERS, 1, &c), ACCT_E_LIMIT);
-	cr_expect_str_eq(why, "uid 0 has 0 of 0 listeners (limits.listeners)");
+	cr_expect_str_eq(reason, "uid 0 has 0 of 0 listeners (limits.listeners)");
 }

@@ -58,12 +58,12 @@ static void expect_no_event(struct pair_node *n)
 	cr_expect_not(pair_event(n, &ev), "event %d", ev.type);
 }
 
-static void expect_closed(struct pair_node *n, const struct pair_qp *qp, enum assoc_why why)
+static void expect_closed(struct pair_node *n, const struct pair_qp *qp, enum assoc_reason reason)
 {
 	struct assoc_event ev = expect_event(n, ASSOC_EV_CLOSED);
 
 	cr_expect_eq(ev.ep, qp->ep);
-	cr_expect_eq(ev.why, why, "why %d, not %d", ev.why, why);
+	cr_expect_eq(ev.reason, reason, "why %d, not %d", ev.reason, reason);
 }
 
 static const char *state_of(const struct pair_node *n, uint16_t sid)
@@ -283,14 +283,14 @@ Test(assoc, cancelled_request_ends_with_its_answer)
 	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid);
 	pair_pump(&a, &b);
 	assoc_close(a.assoc, qa->ep);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
 	expect_silence(&a);
 	cr_expect_str_eq(state_of(&a, sid), "cancelled");
 	expect_event(&b, ASSOC_EV_REQUEST);
 	pair_plain_accept(b.assoc, sid, qb->ep, NULL, 0);
 	pair_pump(&a, &b);
 	expect_no_event(&a);
-	expect_closed(&b, qb, ASSOC_WHY_PEER);
+	expect_closed(&b, qb, ASSOC_REASON_PEER);
 	assoc_tx_acked(a.assoc);
 	cr_expect(assoc_idle(a.assoc));
 }
@@ -310,7 +310,7 @@ Test(assoc, glare_ends_both_sessions_with_terminates)
 	expect_control(&a, sid, 1, WIRE_TERMINATE);
 	m = pair_control(0, 1, WIRE_TERMINATE, NULL, 0);
 	pair_push(&a, &m);
-	expect_closed(&a, qa, ASSOC_WHY_VIOLATION);
+	expect_closed(&a, qa, ASSOC_REASON_VIOLATION);
 	cr_expect_gt(assoc_counters(a.assoc)->rx_violations, 0);
 }
 
@@ -335,8 +335,8 @@ Test(assoc, close_ends_both_sides_in_order)
 	assoc_close(a.assoc, qa->ep);
 	expect_no_event(&a);
 	pair_pump(&a, &b);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
-	expect_closed(&b, qb, ASSOC_WHY_PEER);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
+	expect_closed(&b, qb, ASSOC_REASON_PEER);
 	expect_no_event(&a);
 	expect_no_event(&b);
 	cr_expect_str_eq(state_of(&a, sid), "quarantine");
@@ -361,8 +361,8 @@ Test(assoc, both_sides_close_at_once)
 	cr_assert(pair_pull(&b, &mb));
 	pair_push(&a, &mb);
 	pair_push(&b, &ma);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
-	expect_closed(&b, qb, ASSOC_WHY_LOCAL);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
+	expect_closed(&b, qb, ASSOC_REASON_LOCAL);
 	expect_silence(&a);
 	expect_silence(&b);
 }
@@ -426,7 +426,7 @@ Test(assoc, reception_goes_on_behind_our_terminate)
 	expect_no_event(&a);
 	m = pair_control(sid, 3, WIRE_TERMINATE, NULL, 0);
 	pair_push(&a, &m);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
 	cr_expect_eq(pair_done(qa).len, 4);
 	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSHED);
 }
@@ -488,8 +488,8 @@ Test(assoc, stream_is_not_used_again_before_all_is_acknowledged)
 
 	assoc_close(a.assoc, qa->ep);
 	pair_pump(&a, &b);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
-	expect_closed(&b, qb, ASSOC_WHY_PEER);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
+	expect_closed(&b, qb, ASSOC_REASON_PEER);
 	cr_assert_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &next), ASSOC_E_OK);
 	cr_expect_neq(next, sid);
 	assoc_tx_acked(a.assoc);
@@ -527,7 +527,7 @@ Test(assoc, peer_that_never_ends_is_given_up_and_its_stream_with_it)
 	assoc_tick(a.assoc, 99 + PAIR_CLOSE_MS);
 	expect_no_event(&a);
 	assoc_tick(a.assoc, 100 + PAIR_CLOSE_MS);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
 	assoc_tx_acked(a.assoc);
 	cr_expect_str_eq(state_of(&a, sid), "dead");
 	pair_plain_connect(a.assoc, qa->ep, NULL, 0, &next);
@@ -552,7 +552,7 @@ Test(assoc, a_long_message_may_take_longer_than_the_time_limit)
 	expect_no_event(&a);
 	pair_push(&b, &m);
 	pair_pump(&a, &b);
-	expect_closed(&a, qa, ASSOC_WHY_LOCAL);
+	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
 }
 
 Test(assoc, unbound_endpoint_hears_nothing_and_the_peer_is_told)
@@ -568,7 +568,7 @@ Test(assoc, unbound_endpoint_hears_nothing_and_the_peer_is_told)
 	pair_pump(&a, &b);
 	expect_no_event(&a);
 	cr_expect_eq(qa->ndone, 0);
-	expect_closed(&b, qb, ASSOC_WHY_PEER);
+	expect_closed(&b, qb, ASSOC_REASON_PEER);
 	cr_expect_eq(assoc_sessions(a.assoc), 0);
 }
 
@@ -605,7 +605,7 @@ Test(assoc, loss_of_the_association_ends_everything)
 	for (unsigned i = 0; i < 2; i++) {
 		ev = expect_event(&a, ASSOC_EV_CLOSED);
 		cr_expect_eq(ev.ep, i == 0 ? qa->ep : other->ep);
-		cr_expect_eq(ev.why, ASSOC_WHY_LOST);
+		cr_expect_eq(ev.reason, ASSOC_REASON_LOST);
 		cr_expect_eq(ev.at.perr, PERR_LLP_LOST);
 	}
 	cr_expect_eq(expect_event(&a, ASSOC_EV_WITHDRAWN).sid, pending);

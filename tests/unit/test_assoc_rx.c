@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/assoc_test.h"
+#include "tests/lib/assoc_test.h"
 #include "proto/ssn.h"
 #include "tests/lib/fake.h"
 #include "util/be.h"
@@ -52,7 +52,7 @@ Test(assoc_rx, every_permutation_has_the_outcome_of_the_sorted_order)
 		cr_expect_arr_eq(fake.mem + 100, "again", 5);
 		cr_expect_arr_eq(fake.mem + 1000, "written", 7);
 		fake_expect_end(1);
-		fake_expect_closed(ASSOC_WHY_PEER, PERR_NONE);
+		fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
 		cr_expect_eq(assoc_counters(fake.node.assoc)->rx_violations, 0);
 	}
 }
@@ -136,7 +136,7 @@ Test(assoc_rx, duplicate_of_a_delivered_number_ends_the_session)
 	fake_expect_none();
 	cr_expect_eq(fake.mem[100], 0);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 }
 
 /* rows: 5041-3-14 */
@@ -150,7 +150,7 @@ Test(assoc_rx, duplicate_of_a_number_ahead_ends_the_session)
 	fake_push(fake_write(2, FAKE_BASE, "late"));
 	cr_expect_arr_eq(fake.mem, "three", 5, "nothing is placed any more");
 	fake_push(fake_end(4));
-	fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 }
 
 /* rows: 5043-10-05 5043-10-07 */
@@ -209,7 +209,7 @@ Test(assoc_rx, runts_and_foreign_messages_end_the_session)
 		fake_push(m);
 		fake_expect_end(1);
 		fake_push(fake_end(1));
-		fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+		fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 	}
 }
 
@@ -224,7 +224,7 @@ Test(assoc_rx, control_messages_out_of_place_end_the_session)
 		fake_push(pair_control(FAKE_SID, 1, func[i], NULL, 0));
 		fake_expect_end(1);
 		fake_push(fake_end(2));
-		fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+		fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 	}
 }
 
@@ -232,7 +232,7 @@ Test(assoc_rx, bytes_behind_a_terminate_are_told_to_nobody)
 {
 	fake_push(pair_control(FAKE_SID, 1, WIRE_TERMINATE, "bye", 3));
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_PEER, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
 }
 
 /* rows: 5043-6-04 */
@@ -306,7 +306,7 @@ Test(assoc_rx, segment_behind_the_peers_terminate_is_no_orderly_end)
 		if (!early)
 			fake_push(fake_write(2, FAKE_BASE, "late"));
 		fake_expect_end(1);
-		fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+		fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 		cr_expect_gt(assoc_counters(fake.node.assoc)->rx_violations, 0);
 	}
 }
@@ -319,7 +319,7 @@ Test(assoc_rx, terminate_that_overtakes_waits_for_its_turn)
 	fake_push(fake_send(1, 1, 0, true, "last"));
 	fake_expect_done(0, RDMAP_OK, 4);
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_PEER, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
 }
 
 /* ---- before the Accept (RFC 5043 6.2, 6.6) ---- */
@@ -349,7 +349,7 @@ Test(assoc_rx, what_overtakes_the_accept_waits_for_it)
 	m.sid = sid;
 	fake_push(m);
 	cr_expect_eq(fake.mem[0] | fake.mem[50], 0, "no endpoint, no placement");
-	cr_expect_eq(assoc_counters(fake.node.assoc)->rx_stashed, 3);
+	cr_expect_eq(assoc_counters(fake.node.assoc)->rx_early, 3);
 	fake_push(pair_control(sid, 0, WIRE_ACCEPT, "yes", 3));
 	cr_assert(pair_event(&fake.node, &ev));
 	cr_expect_eq(ev.type, ASSOC_EV_ACCEPTED);
@@ -361,7 +361,7 @@ Test(assoc_rx, what_overtakes_the_accept_waits_for_it)
 	fake_expect_end(1);
 	cr_assert(pair_event(&fake.node, &ev));
 	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
-	cr_expect_eq(ev.why, ASSOC_WHY_PEER);
+	cr_expect_eq(ev.reason, ASSOC_REASON_PEER);
 }
 
 Test(assoc_rx, what_came_before_a_refusal_is_dropped)
@@ -398,9 +398,9 @@ Test(assoc_rx, what_the_active_side_sends_early_waits_for_our_accept)
 	cr_assert(pair_event(&fake.node, &ev));
 	fake_push(m);
 	cr_expect_not(pair_event(&fake.node, &ev));
-	cr_expect_not(assoc_rx_unstash(fake.node.assoc, &in));
+	cr_expect_not(assoc_rx_early(fake.node.assoc, &in));
 	pair_plain_accept(fake.node.assoc, 4, q->ep, NULL, 0);
-	cr_assert(assoc_rx_unstash(fake.node.assoc, &in));
+	cr_assert(assoc_rx_early(fake.node.assoc, &in));
 	cr_expect_eq(in.sid, 4);
 	cr_expect_eq(in.len, m.len);
 	cr_expect_arr_eq(in.head, m.b, m.len);
@@ -490,7 +490,7 @@ Test(assoc_rx, gap_behind_the_peers_terminate_is_no_orderly_end)
 	fake_push(fake_write(3, FAKE_BASE, "late"));
 	fake_push(fake_end(1));
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 }
 
 Test(assoc_rx, our_own_reason_to_end_comes_first)
@@ -502,7 +502,7 @@ Test(assoc_rx, our_own_reason_to_end_comes_first)
 	fake_push(fake_end(1));
 	fake_push(fake_write(2, FAKE_BASE, "late"));
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_LOCAL, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_LOCAL, PERR_NONE);
 }
 
 Test(assoc_rx, what_comes_before_the_accept_has_left_proves_nothing)

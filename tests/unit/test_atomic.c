@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "proto/assoc_test.h"
+#include "tests/lib/assoc_test.h"
 #include "proto/rdmap_atomic.h"
 #include "proto/rdmap_ep.h"
 #include "tests/lib/fake.h"
@@ -415,7 +415,7 @@ Test(atomic, receives_tell_of_messages_of_writes_and_of_errors)
 	d = pair_done(two.qb);
 	cr_expect(d.status == RDMAP_OK && d.immediate && d.imm == 0xabc);
 	cr_expect_arr_eq(two.mb, two.ma, 16);
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 /* QN 1 and QN 3 wrap each in its own place. */
@@ -760,6 +760,6 @@ Test(atomic, error_of_the_peer_is_told_with_the_request_it_was)
 	two_post(two.qa, wr);
 	pair_pump(&two.a, &two.b);
 	two_expect_done(two.qa, 1, RDMAP_REM_OP);
-	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_STREAM_CATASTROPHIC);
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_STREAM_CATASTROPHIC);
+	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_STREAM_CATASTROPHIC);
+	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_STREAM_CATASTROPHIC);
 }

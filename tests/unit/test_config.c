@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/config.h"
-#include "daemon/config_value.h"
+#include "daemon/base/config.h"
+#include "daemon/base/config_value.h"
 
 #define TOP TEST_DATA_DIR "/../.."
 #define SHIPPED TOP "/etc/ddpsctpd.yaml"
@@ -121,7 +121,7 @@ static const char other[] =
 	"  buffer: 524289\n"
 	"sctp: {heartbeat_ms: 0, rto_min_ms: 200, rto_max_ms: 200, adaptation: 4294967295}\n"
 	"session:\n"
-	"  stash: 128 KiB\n"
+	"  early_bytes: 128 KiB\n"
 	"  idle_ms: 0\n"
 	"  enhanced: off\n"
 	"  extensions: off\n"
@@ -149,7 +149,7 @@ Test(config, what_the_file_says_is_taken)
 	cr_expect_eq(c.user.mtu, 1400);
 	cr_expect_eq(c.user.buffer, 524289);
 	cr_expect_eq(c.sctp.heartbeat_ms, 0);
-	cr_expect_eq(c.session.stash, 128 << 10);
+	cr_expect_eq(c.session.early_bytes, 128 << 10);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(65536) << 30);
 	cr_expect_eq(c.limits.listeners, 0);
 	cr_expect_eq(c.sctp.adaptation, UINT32_MAX);
@@ -207,7 +207,7 @@ Test(config, what_is_printed_parses_back_to_the_same)
 Test(config, the_ends_of_every_range_are_taken_and_printed)
 {
 	const struct config_key *k;
-	char range[CONFIG_RANGE_MAX], why[CONFIG_WHY_MAX], min[32], max[32];
+	char range[CONFIG_RANGE_MAX], reason[CONFIG_REASON_MAX], min[32], max[32];
 
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
 		struct config c;
@@ -222,11 +222,11 @@ Test(config, the_ends_of_every_range_are_taken_and_printed)
 			c.sctp.rto_max_ms = 60000;
 		if (strcmp(k->name, "rto_max_ms") == 0)
 			c.sctp.rto_min_ms = 20;
-		cr_expect(config_value_parse(k, min, &c, why), "%s: %s", k->name, why);
+		cr_expect(config_value_parse(k, min, &c, reason), "%s: %s", k->name, reason);
 		expect_round_trip(&c);
-		cr_expect(config_value_parse(k, max, &c, why), "%s: %s", k->name, why);
+		cr_expect(config_value_parse(k, max, &c, reason), "%s: %s", k->name, reason);
 		expect_round_trip(&c);
-		cr_expect(!k->or_zero || config_value_parse(k, "0", &c, why), "%s", k->name);
+		cr_expect(!k->or_zero || config_value_parse(k, "0", &c, reason), "%s", k->name);
 	}
 }
 

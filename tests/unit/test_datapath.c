@@ -2,7 +2,7 @@
 /* The largest DDP segment that follows from what the transport can take, RFC 5043 9. */
 #include <criterion/criterion.h>
 
-#include "daemon/datapath.h"
+#include "daemon/net/datapath.h"
 #include "proto/wire.h"
 
 static uint32_t max_message;

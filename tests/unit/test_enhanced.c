@@ -52,7 +52,7 @@ static struct assoc_event expect_event(struct pair_node *n, enum assoc_ev_type t
 /* a asks, b hears it. Returns what b is told. */
 static struct assoc_event ask(const struct wire_enh *words, const char *priv, uint16_t *ret_sid)
 {
-	struct assoc_offer o = {.priv = priv, .len = strlen(priv), .enh = words};
+	struct assoc_params o = {.priv = priv, .len = strlen(priv), .enh = words};
 
 	cr_assert_eq(assoc_connect(a.assoc, qa->ep, &o, ret_sid), ASSOC_E_OK);
 	pair_pump(&a, &b);
@@ -61,7 +61,7 @@ static struct assoc_event ask(const struct wire_enh *words, const char *priv, ui
 
 static void answer(uint16_t sid, const struct wire_enh *wish)
 {
-	struct assoc_offer o = {.enh = wish};
+	struct assoc_params o = {.enh = wish};
 
 	cr_assert_eq(assoc_accept(b.assoc, sid, qb->ep, &o), ASSOC_E_OK);
 }
@@ -186,7 +186,7 @@ Test(enhanced, what_is_not_negotiated_stays_as_it_was)
 /* rows: 6581-10-02 6581-10-03 6581-10-04 */
 Test(enhanced, plain_request_has_a_plain_answer)
 {
-	const struct assoc_offer none = {0};
+	const struct assoc_params none = {0};
 	struct assoc_event ev;
 	struct pair_msg m;
 	uint16_t sid;
@@ -207,7 +207,7 @@ Test(enhanced, plain_request_has_a_plain_answer)
 Test(enhanced, words_count_as_private_data)
 {
 	static uint8_t priv[WIRE_PRIVATE_MAX];
-	struct assoc_offer o = {.priv = priv, .len = 508, .enh = &unchanged};
+	struct assoc_params o = {.priv = priv, .len = 508, .enh = &unchanged};
 	struct pair_msg m;
 	uint16_t sid;
 
@@ -234,7 +234,7 @@ Test(enhanced, reject_says_what_would_be_needed)
 {
 	const struct wire_enh words = {.ird = 1, .ord = 1};
 	const struct wire_enh need = {.ird = WIRE_ENH_UNCHANGED, .ord = 6};
-	struct assoc_offer o = {.priv = "more", .len = 4, .enh = &need};
+	struct assoc_params o = {.priv = "more", .len = 4, .enh = &need};
 	struct assoc_event ev;
 	struct pair_msg m;
 	uint16_t sid;
@@ -259,7 +259,7 @@ Test(enhanced, reject_says_what_would_be_needed)
 /* a has asked with these words, and the message is off the wire. */
 static uint16_t asked(const struct wire_enh *words)
 {
-	struct assoc_offer o = {.enh = words};
+	struct assoc_params o = {.enh = words};
 	uint16_t sid;
 
 	cr_assert_eq(assoc_connect(a.assoc, qa->ep, &o, &sid), ASSOC_E_OK);
@@ -494,7 +494,7 @@ Test(enhanced, first_message_may_come_before_the_program_accepts)
 {
 	const struct wire_enh words = {.p2p = true, .rtr = WIRE_RTR_SEND, .ird = 2, .ord = 2};
 	struct wire_ddp h = {.last = true, .dv = 1, .rv = 1, .opcode = WIRE_OP_SEND, .msn = 2};
-	struct assoc_offer none = {0};
+	struct assoc_params none = {0};
 	uint8_t w[WIRE_ENH_LEN];
 	struct pair_msg m;
 	struct assoc_msg in;
@@ -510,7 +510,7 @@ Test(enhanced, first_message_may_come_before_the_program_accepts)
 	pair_push(&b, &m);
 	expect_event(&b, ASSOC_EV_REQUEST);
 	cr_assert_eq(assoc_accept(b.assoc, 2, qb->ep, &none), ASSOC_E_OK);
-	while (assoc_rx_unstash(b.assoc, &in)) {
+	while (assoc_rx_early(b.assoc, &in)) {
 		struct pair_msg again = {.sid = in.sid, .ppid = in.ppid, .len = in.len};
 
 		memcpy(again.b, in.head, in.len);
@@ -603,9 +603,9 @@ Test(enhanced, what_needs_no_receive_does_not_wait_for_the_first_message)
 	m = pair_segment(2, 2, &h, "data", 4);
 	pair_push(&b, &m);
 	cr_expect_arr_eq(mb, "data", 4);
-	cr_expect_eq(n->rx_stashed, 0);
+	cr_expect_eq(n->rx_early, 0);
 	push_send(2, 3, 0, 1, "doubt");
-	cr_expect_eq(n->rx_stashed, 1);
+	cr_expect_eq(n->rx_early, 1);
 }
 
 /* rows: 6581-9.1-03 */
@@ -626,7 +626,7 @@ Test(enhanced, read_as_first_message_works_where_no_reads_are_wanted)
 	assoc_close(a.assoc, qa->ep);
 	pair_pump(&a, &b);
 	expect_event(&a, ASSOC_EV_ACCEPTED);
-	cr_expect_eq(expect_event(&a, ASSOC_EV_CLOSED).why, ASSOC_WHY_LOCAL);
+	cr_expect_eq(expect_event(&a, ASSOC_EV_CLOSED).reason, ASSOC_REASON_LOCAL);
 }
 
 /* rows: 6581-9.2-07 6581-9.2-08 */
@@ -665,7 +665,7 @@ Test(enhanced, flags_mean_nothing_without_the_peer_to_peer_model)
 /* rows: 6581-7-03 6581-7-11 6581-7-12 */
 Test(enhanced, session_follows_the_rules_of_a_plain_one)
 {
-	struct assoc_offer o = {.enh = &unchanged};
+	struct assoc_params o = {.enh = &unchanged};
 	struct pair_msg m;
 	uint16_t sid;
 
@@ -687,7 +687,7 @@ Test(enhanced, session_follows_the_rules_of_a_plain_one)
 	expect_event(&b, ASSOC_EV_REQUEST);
 	assoc_close(a.assoc, qa->ep);
 	expect_silence(&a);
-	cr_expect_eq(expect_event(&a, ASSOC_EV_CLOSED).why, ASSOC_WHY_LOCAL);
+	cr_expect_eq(expect_event(&a, ASSOC_EV_CLOSED).reason, ASSOC_REASON_LOCAL);
 	answer(sid, NULL);
 	pair_pump(&a, &b);
 	assoc_tx_acked(a.assoc);

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/loop.h"
+#include "daemon/base/event_loop.h"
 
-static struct loop *l;
+static struct event_loop *l;
 static char trace[256];
 static uint64_t now, expiry, awake_ms;
 static unsigned turns, sleeps, awakes;
@@ -24,7 +24,7 @@ static bool busy;              /* every turn finds work */
 static bool (*on_sleep)(void); /* instead of: go on sleeping */
 static void (*on_turn)(void);
 static int fd = -1, fd2 = -1;
-static struct loop_watch *w, *w2;
+static struct event_loop_watch *w, *w2;
 static unsigned calls;
 
 static void note(char c)
@@ -39,13 +39,13 @@ static bool turn(void *user, uint64_t now_ms)
 {
 	cr_assert_eq(user, &turns);
 	cr_assert_geq(now_ms, now, "time does not go back");
-	cr_assert_eq(now_ms, loop_now_ms(l));
+	cr_assert_eq(now_ms, event_loop_now_ms(l));
 	now = now_ms;
 	note('t');
 	if (on_turn)
 		on_turn();
 	if (++turns == stop_after)
-		loop_stop(l);
+		event_loop_stop(l);
 	return busy;
 }
 
@@ -68,15 +68,15 @@ static void awake(void *user)
 {
 	cr_assert_eq(user, &turns);
 	awakes++;
-	awake_ms = loop_now_ms(l);
+	awake_ms = event_loop_now_ms(l);
 	note('a');
 }
 
-static const struct loop_hooks hooks = {turn, next_expiry, go_to_sleep, awake};
+static const struct event_loop_hooks hooks = {turn, next_expiry, go_to_sleep, awake};
 
 static void begin(uint32_t poll_us)
 {
-	cr_assert_eq(loop_new(&hooks, &turns, poll_us, &l), 0);
+	cr_assert_eq(event_loop_new(&hooks, &turns, poll_us, &l), 0);
 }
 
 static void setup(void)
@@ -89,9 +89,9 @@ static void setup(void)
 
 static void teardown(void)
 {
-	w = loop_unwatch(w);
-	w2 = loop_unwatch(w2);
-	l = loop_free(l);
+	w = event_loop_unwatch(w);
+	w2 = event_loop_unwatch(w2);
+	l = event_loop_free(l);
 	close(fd);
 	close(fd2);
 	cr_expect_eq(sleeps, awakes, "each sleep is followed by one awake");
@@ -120,7 +120,7 @@ static bool ring_and_sleep(void)
 static void count_and_drain(void *user, unsigned what)
 {
 	cr_assert_eq(user, &calls);
-	cr_assert_eq(what, LOOP_READ);
+	cr_assert_eq(what, EVENT_LOOP_READ);
 	calls++;
 	note('c');
 	drain(fd);
@@ -132,7 +132,7 @@ static void count_and_stop(void *user, unsigned what)
 	(void)what;
 	calls++;
 	note('c');
-	loop_stop(l);
+	event_loop_stop(l);
 }
 
 /* ---- sleeping ---- */
@@ -142,8 +142,8 @@ Test(evloop, a_bell_rung_during_sleep_wakes_and_a_turn_comes_before_the_callback
 	begin(0);
 	on_sleep = ring_and_sleep;
 	stop_after = 3;
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, count_and_drain, &calls, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_drain, &calls, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsatct");
 }
 
@@ -157,7 +157,7 @@ Test(evloop, a_refused_sleep_is_followed_by_awake_and_a_turn)
 	begin(0);
 	on_sleep = refuse_sleep;
 	stop_after = 3;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsatsat");
 }
 
@@ -166,19 +166,19 @@ Test(evloop, descriptors_are_served_while_sleep_is_refused)
 	begin(0);
 	on_sleep = refuse_sleep;
 	ring(fd);
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, count_and_stop, NULL, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 1);
 }
 
 Test(evloop, without_a_polling_budget_the_first_empty_turn_sleeps)
 {
 	begin(0);
-	cr_expect_eq(loop_poll_us(l), 0);
+	cr_expect_eq(event_loop_poll_us(l), 0);
 	on_sleep = ring_and_sleep;
 	stop_after = 5;
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, count_and_drain, &calls, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_drain, &calls, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsatctsatct");
 }
 
@@ -187,7 +187,7 @@ Test(evloop, a_busy_loop_never_sleeps)
 	begin(0);
 	busy = true;
 	stop_after = 1000;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(sleeps, 0);
 }
 
@@ -195,39 +195,39 @@ Test(evloop, within_the_polling_budget_it_does_not_sleep)
 {
 	begin(20000000);
 	stop_after = 100;
-	if (loop_poll_us(l) == 0)
+	if (event_loop_poll_us(l) == 0)
 		cr_skip_test("one CPU: polling is off");
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(sleeps, 0);
 }
 
 Test(evloop, the_polling_budget_can_be_changed)
 {
 	begin(0);
-	loop_set_poll_us(l, 1000000);
-	if (loop_poll_us(l) == 0)
+	event_loop_set_poll_us(l, 1000000);
+	if (event_loop_poll_us(l) == 0)
 		cr_skip_test("one CPU: polling is off");
-	cr_expect_eq(loop_poll_us(l), 1000000);
+	cr_expect_eq(event_loop_poll_us(l), 1000000);
 	stop_after = 10;
-	cr_expect_eq(loop_run(l), 0);
+	cr_expect_eq(event_loop_run(l), 0);
 	cr_expect_eq(sleeps, 0);
-	loop_set_poll_us(l, 0);
-	cr_expect_eq(loop_poll_us(l), 0);
+	event_loop_set_poll_us(l, 0);
+	cr_expect_eq(event_loop_poll_us(l), 0);
 }
 
 Test(evloop, after_the_polling_budget_it_sleeps)
 {
 	begin(50);
 	on_sleep = ring_and_sleep;
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, count_and_stop, NULL, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(sleeps, 1);
 	cr_expect_str_eq(trace + strlen(trace) - 4, "satc");
 }
 
 static bool stop_in_sleep(void)
 {
-	loop_stop(l);
+	event_loop_stop(l);
 	return true;
 }
 
@@ -235,18 +235,18 @@ Test(evloop, it_can_be_stopped_from_the_sleep_hook)
 {
 	begin(0);
 	on_sleep = stop_in_sleep;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsa");
 }
 
 Test(evloop, a_stop_before_the_run_is_not_lost_and_counts_once)
 {
 	begin(0);
-	loop_stop(l);
-	cr_assert_eq(loop_run(l), 0);
+	event_loop_stop(l);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "");
 	stop_after = 1;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "t");
 }
 
@@ -255,16 +255,16 @@ Test(evloop, a_stop_before_the_run_is_not_lost_and_counts_once)
 static void stop_when_due(void)
 {
 	if (expiry == UINT64_MAX)
-		expiry = loop_now_ms(l) + 30;
-	else if (loop_now_ms(l) >= expiry)
-		loop_stop(l);
+		expiry = event_loop_now_ms(l) + 30;
+	else if (event_loop_now_ms(l) >= expiry)
+		event_loop_stop(l);
 }
 
 Test(evloop, it_sleeps_until_the_expiry_and_no_longer)
 {
 	begin(0);
 	on_turn = stop_when_due;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_geq(now, expiry);
 	cr_expect_leq(sleeps, 5, "it slept in few pieces, it did not spin");
 }
@@ -274,7 +274,7 @@ Test(evloop, an_expiry_in_the_past_does_not_block)
 	begin(0);
 	expiry = 0;
 	stop_after = 3;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsatsat");
 }
 
@@ -282,7 +282,7 @@ Test(evloop, the_clock_is_read_again_after_a_sleep)
 {
 	begin(0);
 	on_turn = stop_when_due;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_geq(awake_ms, expiry, "awake() and callbacks do not see the time of the turn");
 }
 
@@ -293,8 +293,8 @@ Test(evloop, descriptors_are_served_while_every_turn_finds_work)
 	begin(0);
 	busy = true;
 	ring(fd);
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, count_and_stop, NULL, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 1);
 	cr_expect_leq(turns, 16);
 }
@@ -313,8 +313,8 @@ Test(evloop, a_watch_without_a_callback_only_wakes)
 	on_sleep = ring_and_sleep;
 	on_turn = drain_in_turn;
 	stop_after = 2;
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, NULL, NULL, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsatd");
 }
 
@@ -323,8 +323,8 @@ static void unwatch_all(void *user, unsigned what)
 	(void)user;
 	(void)what;
 	calls++;
-	w = loop_unwatch(w);
-	w2 = loop_unwatch(w2);
+	w = event_loop_unwatch(w);
+	w2 = event_loop_unwatch(w2);
 }
 
 Test(evloop, a_callback_may_end_its_own_watch_and_one_that_is_due)
@@ -332,11 +332,11 @@ Test(evloop, a_callback_may_end_its_own_watch_and_one_that_is_due)
 	begin(0);
 	ring(fd);
 	ring(fd2);
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, unwatch_all, NULL, &w), 0);
-	cr_assert_eq(loop_watch(l, fd2, LOOP_READ, unwatch_all, NULL, &w2), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, unwatch_all, NULL, &w), 0);
+	cr_assert_eq(event_loop_watch(l, fd2, EVENT_LOOP_READ, unwatch_all, NULL, &w2), 0);
 	expiry = 0; /* nothing is left that could wake it */
 	stop_after = 50;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 1, "neither is called again");
 }
 
@@ -344,16 +344,16 @@ Test(evloop, a_level_that_is_not_drained_calls_again)
 {
 	begin(0);
 	ring(fd);
-	cr_assert_eq(loop_watch(l, fd, LOOP_READ, NULL, NULL, &w), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
 	stop_after = 10;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(turns, 10);
 }
 
 static void see_what(void *user, unsigned what)
 {
 	*(unsigned *)user = what;
-	loop_stop(l);
+	event_loop_stop(l);
 }
 
 Test(evloop, what_is_watched_can_be_changed)
@@ -362,38 +362,38 @@ Test(evloop, what_is_watched_can_be_changed)
 
 	begin(0);
 	ring(fd);
-	cr_assert_eq(loop_watch(l, fd, 0, see_what, &what, &w), 0);
+	cr_assert_eq(event_loop_watch(l, fd, 0, see_what, &what, &w), 0);
 	expiry = 0;
 	stop_after = 20;
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(what, 0, "nothing is waited for");
 
 	stop_after = 0;
-	cr_assert_eq(loop_watch_set(w, LOOP_WRITE), 0);
-	cr_assert_eq(loop_run(l), 0);
-	cr_expect_eq(what, LOOP_WRITE);
+	cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_WRITE), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(what, EVENT_LOOP_WRITE);
 
-	cr_assert_eq(loop_watch_set(w, LOOP_READ | LOOP_WRITE), 0);
-	cr_assert_eq(loop_run(l), 0);
-	cr_expect_eq(what, LOOP_READ | LOOP_WRITE);
+	cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_READ | EVENT_LOOP_WRITE), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(what, EVENT_LOOP_READ | EVENT_LOOP_WRITE);
 }
 
 static void change_own(void *user, unsigned what)
 {
 	(void)user;
 	calls++;
-	if (what == LOOP_WRITE)
-		cr_assert_eq(loop_watch_set(w, LOOP_READ), 0);
+	if (what == EVENT_LOOP_WRITE)
+		cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_READ), 0);
 	else
-		loop_stop(l);
+		event_loop_stop(l);
 }
 
 Test(evloop, a_callback_may_change_its_own_watch)
 {
 	begin(0);
 	ring(fd);
-	cr_assert_eq(loop_watch(l, fd, LOOP_WRITE, change_own, NULL, &w), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_WRITE, change_own, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 2);
 }
 
@@ -404,11 +404,11 @@ Test(evloop, the_end_of_a_pipe_counts_as_readable)
 
 	begin(0);
 	cr_assert_eq(pipe2(p, O_CLOEXEC), 0);
-	cr_assert_eq(loop_watch(l, p[0], LOOP_READ, see_what, &what, &w), 0);
+	cr_assert_eq(event_loop_watch(l, p[0], EVENT_LOOP_READ, see_what, &what, &w), 0);
 	close(p[1]);
-	cr_assert_eq(loop_run(l), 0);
-	cr_expect(what & LOOP_READ);
-	w = loop_unwatch(w);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect(what & EVENT_LOOP_READ);
+	w = event_loop_unwatch(w);
 	close(p[0]);
 }
 
@@ -417,7 +417,7 @@ Test(evloop, what_cannot_be_watched_is_refused)
 	int file = memfd_create("file", MFD_CLOEXEC);
 
 	begin(0);
-	cr_expect_eq(loop_watch(l, file, LOOP_READ, count_and_stop, NULL, &w), -EINVAL);
+	cr_expect_eq(event_loop_watch(l, file, EVENT_LOOP_READ, count_and_stop, NULL, &w), -EINVAL);
 	cr_expect_null(w, "untouched");
 	close(file);
 }
@@ -429,7 +429,7 @@ static void on_usr1(void *user, int signo)
 	cr_expect_eq(user, &calls);
 	cr_expect_eq(signo, SIGUSR1);
 	note('u');
-	loop_stop(l);
+	event_loop_stop(l);
 }
 
 static bool raise_and_sleep(void)
@@ -442,7 +442,7 @@ Test(evloop, a_signal_wakes_and_calls_from_the_loop)
 {
 	begin(0);
 	on_sleep = raise_and_sleep;
-	cr_assert_eq(loop_signal(l, SIGUSR1, on_usr1, &calls), 0);
-	cr_assert_eq(loop_run(l), 0);
+	cr_assert_eq(event_loop_signal(l, SIGUSR1, on_usr1, &calls), 0);
+	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsau");
 }

@@ -15,7 +15,7 @@ struct end {
 	struct llp_conn *conn;
 	unsigned up, down, readable, writable, acked;
 	int err;
-	char why[128];
+	char reason[128];
 	bool ignore;       /* readable() takes nothing */
 	bool answer;       /* readable() sends, too */
 	bool free_self;    /* readable() frees its own conn */
@@ -57,13 +57,13 @@ static void on_up(void *user)
 	((struct end *)user)->up++;
 }
 
-static void on_down(void *user, int err, const char *why)
+static void on_down(void *user, int err, const char *reason)
 {
 	struct end *e = user;
 
 	e->down++;
 	e->err = err;
-	snprintf(e->why, sizeof(e->why), "%s", why);
+	snprintf(e->reason, sizeof(e->reason), "%s", reason);
 }
 
 static void take(struct end *e)
@@ -353,7 +353,7 @@ Test(loop, abort_tells_the_peer_alone)
 	cr_assert_eq(client.down, 0);
 	cr_assert_eq(server.down, 1);
 	cr_assert_eq(server.err, ECONNRESET);
-	cr_assert_str_eq(server.why, "tired of it");
+	cr_assert_str_eq(server.reason, "tired of it");
 }
 
 Test(loop, receiver_may_free_itself_while_it_receives)

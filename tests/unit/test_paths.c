@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/client.h"
-#include "daemon/cq.h"
-#include "daemon/ends.h"
-#include "daemon/path.h"
-#include "daemon/peer.h"
-#include "daemon/qp.h"
-#include "daemon/request.h"
-#include "daemon/srq.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/net/endpoint_addrs.h"
+#include "daemon/net/path.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/qp.h"
+#include "daemon/service/record.h"
+#include "daemon/objects/srq.h"
 #include "ipc/conn.h"
 #include "ipc/msg_addr.h"
 #include "ipc/version.h"
@@ -45,7 +45,7 @@ static struct msg_addr at(uint8_t last, uint16_t port)
 
 static void start(void)
 {
-	static const struct loop_hooks never_run;
+	static const struct event_loop_hooks never_run;
 	struct llp_config net = {.streams = 8};
 
 	log_set_level(LOG_LEVEL_ERR);
@@ -58,15 +58,15 @@ static void start(void)
 		cr_assert_eq(msg_addr_get(&own, &d.cfg.listen[i]), 0);
 	}
 	strcpy(d.transport, "user");
-	cr_assert_eq(llp_loop_open(&net, &peer_events, &d.net), 0);
+	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &d.net), 0);
 	net.addrs = d.cfg.listen;
 	net.naddrs = d.cfg.naddrs;
-	cr_assert_eq(llp_loop_open(&net, &peer_events, &d.self), 0);
+	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &d.self), 0);
 	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
-	cr_assert_eq(loop_new(&never_run, &d, 0, &d.loop), 0);
+	cr_assert_eq(event_loop_new(&never_run, &d, 0, &d.loop), 0);
 	d.stags = stag_table_init(calloc(1, stag_table_size(STAGS)), STAGS);
 	idtab_init(&d.clients, 8);
-	idtab_init(&d.peers, 64);
+	idtab_init(&d.assocs, 64);
 	list_init(&d.active);
 	list_init(&d.connecting);
 	list_init(&d.dirty);
@@ -75,7 +75,7 @@ static void start(void)
 	d.now_ms = 1;
 }
 
-TestSuite(ends, .init = start);
+TestSuite(addrs, .init = start);
 TestSuite(paths, .init = start);
 
 /* As in daemon.c. */
@@ -84,8 +84,8 @@ static void turn(void)
 	d.now_ms++;
 	llp_tick(d.net, d.now_ms);
 	llp_tick(d.self, d.now_ms);
-	peer_tick_all(&d);
-	peer_send_all(&d);
+	association_tick_all(&d);
+	association_send_all(&d);
 	client_end_faulty(&d);
 }
 
@@ -104,28 +104,28 @@ static struct msg_connect to(unsigned n, ...)
 }
 
 /* Reads them: 0 or the refusal's errno value, whose words are checked. */
-static int read_ends(const struct msg_connect *m, struct ends *e, const char *words)
+static int read_addrs(const struct msg_connect *m, struct endpoint_addrs *e, const char *words)
 {
 	int r;
 
 	memset(&rep, 0, sizeof(rep));
-	r = ends_read(&d, "connect", m, e, &rep);
+	r = endpoint_addrs_read(&d, "connect", m, e, &rep);
 	cr_assert(!words || strstr(rep.reason, words), "%s", rep.reason);
 	return -r;
 }
 
-static struct ends ends_of(struct msg_connect m)
+static struct endpoint_addrs ends_of(struct msg_connect m)
 {
-	struct ends e = {.port = 0};
+	struct endpoint_addrs e = {.port = 0};
 
-	cr_assert_eq(read_ends(&m, &e, NULL), 0, "%s", rep.reason);
+	cr_assert_eq(read_addrs(&m, &e, NULL), 0, "%s", rep.reason);
 	return e;
 }
 
-Test(ends, a_list_is_taken_as_it_is)
+Test(addrs, a_list_is_taken_as_it_is)
 {
 	struct msg_connect m = to(3, 1, 9, 8);
-	struct ends e;
+	struct endpoint_addrs e;
 
 	m.nlocals = 2;
 	m.locals[0] = at(1, 0);
@@ -135,99 +135,99 @@ Test(ends, a_list_is_taken_as_it_is)
 	cr_assert_eq(e.peer.n, 3);
 	cr_assert_eq(addr_port(&e.peer.a[2]), PORT);
 	cr_assert_eq(e.local.n, 2);
-	cr_assert_eq(ends_transport(&d, &e.peer), d.self, "the first address is ours");
+	cr_assert_eq(endpoint_addrs_transport(&d, &e.peer), d.self, "the first address is ours");
 	e = ends_of(to(1, 9));
 	cr_assert_eq(e.local.n, 0);
-	cr_assert_eq(ends_transport(&d, &e.peer), d.net);
+	cr_assert_eq(endpoint_addrs_transport(&d, &e.peer), d.net);
 }
 
-Test(ends, lists_that_make_no_sense_are_refused_in_words)
+Test(addrs, lists_that_make_no_sense_are_refused_in_words)
 {
-	struct ends e = {.port = 77};
+	struct endpoint_addrs e = {.port = 77};
 	struct msg_connect m = to(2, 1, 1);
 
-	cr_assert_eq(read_ends(&m, &e, "127.0.0.1 is given twice"), EINVAL);
+	cr_assert_eq(read_addrs(&m, &e, "127.0.0.1 is given twice"), EINVAL);
 	m = to(2, 1, 2);
 	m.peers[1].port = 99;
-	cr_assert_eq(read_ends(&m, &e, "127.0.0.2:99: all addresses have one port, here 5043"),
+	cr_assert_eq(read_addrs(&m, &e, "127.0.0.2:99: all addresses have one port, here 5043"),
 		     EINVAL);
 	m.peers[1] = (struct msg_addr){.family = AF_INET, .port = PORT};
-	cr_assert_eq(read_ends(&m, &e, "0.0.0.0 in a list"), EINVAL);
+	cr_assert_eq(read_addrs(&m, &e, "0.0.0.0 in a list"), EINVAL);
 	m.peers[1].family = AF_UNIX;
-	cr_assert_eq(read_ends(&m, &e, "address family 1"), EAFNOSUPPORT);
+	cr_assert_eq(read_addrs(&m, &e, "address family 1"), EAFNOSUPPORT);
 	m = to(1, 1);
 	m.peers[0].port = 0;
-	cr_assert_eq(read_ends(&m, &e, "port 0"), EINVAL);
+	cr_assert_eq(read_addrs(&m, &e, "port 0"), EINVAL);
 	m = to(1, 1);
 	m.nlocals = 1;
 	m.locals[0] = at(9, 0);
-	cr_assert_eq(read_ends(&m, &e, "127.0.0.9 is none of the daemon's addresses (listen)"),
+	cr_assert_eq(read_addrs(&m, &e, "127.0.0.9 is none of the daemon's addresses (listen)"),
 		     EADDRNOTAVAIL);
 	cr_assert_not(rep.fatal);
 	m = to(0);
-	cr_assert_eq(read_ends(&m, &e, "no address"), EINVAL);
+	cr_assert_eq(read_addrs(&m, &e, "no address"), EINVAL);
 	cr_assert(rep.fatal, "no library sends that");
 	m = to(1, 1);
 	m.nlocals = 9;
-	cr_assert_eq(read_ends(&m, &e, "9 addresses: at most 8"), EINVAL);
+	cr_assert_eq(read_addrs(&m, &e, "9 addresses: at most 8"), EINVAL);
 	cr_assert(rep.fatal);
 	cr_assert_eq(e.port, 77);
 }
 
-Test(ends, several_addresses_need_a_transport_that_has_paths)
+Test(addrs, several_addresses_need_a_transport_that_has_paths)
 {
 	struct msg_connect m = to(2, 9, 8);
 	struct msg_listen l = {.port = PORT, .naddrs = 2, .addrs = {at(1, PORT), at(2, PORT)}};
-	struct ends_list at_list;
-	struct ends e;
+	struct addr_set at_list;
+	struct endpoint_addrs e;
 
-	cr_assert_eq(read_ends(&m, &e,
-			       "transport user has one path per association: 2 addresses were "
-			       "given; transport kernel has several"),
+	cr_assert_eq(read_addrs(&m, &e,
+				"transport user has one path per association: 2 addresses were "
+				"given; transport kernel has several"),
 		     EOPNOTSUPP);
 	m = to(1, 9);
 	m.nlocals = 3;
 	for (uint8_t i = 0; i < 3; i++)
 		m.locals[i] = at(i + 1, 0);
-	cr_assert_eq(read_ends(&m, &e, "3 addresses were given"), EOPNOTSUPP);
-	cr_assert_eq(ends_read_listen(&d, &l, &at_list, &rep), -EOPNOTSUPP);
+	cr_assert_eq(read_addrs(&m, &e, "3 addresses were given"), EOPNOTSUPP);
+	cr_assert_eq(endpoint_addrs_read_listen(&d, &l, &at_list, &rep), -EOPNOTSUPP);
 	l.naddrs = 1;
-	cr_assert_eq(ends_read_listen(&d, &l, &at_list, &rep), 0);
+	cr_assert_eq(endpoint_addrs_read_listen(&d, &l, &at_list, &rep), 0);
 	cr_assert_eq(at_list.n, 1);
 	l.addrs[0] = (struct msg_addr){.family = AF_INET6, .port = PORT};
 	d.cfg.listen[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
-	cr_assert_eq(ends_read_listen(&d, &l, &at_list, &rep), 0);
+	cr_assert_eq(endpoint_addrs_read_listen(&d, &l, &at_list, &rep), 0);
 	cr_assert_eq(at_list.n, 0, "the wildcard is all of them");
 }
 
-Test(ends, an_association_is_shared_by_those_who_asked_for_the_same_ends)
+Test(addrs, an_association_is_shared_by_those_who_asked_for_the_same_ends)
 {
 	struct msg_connect two = to(3, 1, 9, 8), same = to(3, 1, 8, 9), first = to(3, 9, 1, 8);
 	struct msg_connect one = to(1, 1), fewer = to(2, 1, 9), port = to(1, 1), from = to(1, 1);
-	struct ends e = ends_of(two);
-	struct peer *p, *q;
+	struct endpoint_addrs e = ends_of(two);
+	struct association *p, *q;
 
-	cr_assert_eq(peer_get(&d, &e, &p), 0);
+	cr_assert_eq(association_get(&d, &e, &p), 0);
 	e = ends_of(same);
-	cr_assert_eq(peer_get(&d, &e, &q), 0);
+	cr_assert_eq(association_get(&d, &e, &q), 0);
 	cr_assert_eq(p, q, "the order of the others does not matter");
 	port.peers[0].port = PORT + 1;
 	from.nlocals = 1;
 	from.locals[0] = at(2, 0);
 	struct msg_connect others[] = {one, fewer, port, from};
 	for (unsigned i = 0; i < 4; i++) {
-		struct peer *r;
+		struct association *r;
 
 		e = ends_of(others[i]);
-		cr_assert_eq(peer_get(&d, &e, &q), 0);
+		cr_assert_eq(association_get(&d, &e, &q), 0);
 		cr_assert_neq(q, p, "%u", i);
-		cr_assert_eq(peer_get(&d, &e, &r), 0);
+		cr_assert_eq(association_get(&d, &e, &r), 0);
 		cr_assert_eq(q, r, "%u", i);
 	}
-	cr_assert_eq(d.peers.used, 5);
+	cr_assert_eq(d.assocs.used, 5);
 	d.cfg.listen[2] = ends_of(to(1, 9)).peer.a[0];
 	e = ends_of(first);
-	cr_assert_eq(peer_get(&d, &e, &q), 0);
+	cr_assert_eq(association_get(&d, &e, &q), 0);
 	cr_assert_neq(p, q, "the same addresses with another one first");
 }
 
@@ -251,7 +251,7 @@ static const void *answer(struct program *p)
 
 static const void *ask(struct program *p, const void *rec, size_t len)
 {
-	request_handle(p->c, rec, len, NULL, 0);
+	record_handle(p->c, rec, len, NULL, 0);
 	return answer(p);
 }
 
@@ -329,12 +329,12 @@ static void join(struct program *from, struct program *to_whom)
 static struct program alice, bob, server[2];
 
 /* Alice and, on the same association, somebody else. */
-static struct peer *two_sessions(uid_t other)
+static struct association *two_sessions(uid_t other)
 {
 	struct msg_listen l = {
 		.hdr = {MSG_LISTEN, 1}, .port = PORT, .naddrs = 1, .addrs = {at(1, PORT)}};
 	uint32_t pos = 0;
-	struct peer *p;
+	struct association *p;
 
 	begin(&server[0], BOB);
 	begin(&server[1], BOB);
@@ -353,7 +353,7 @@ static struct peer *two_sessions(uid_t other)
 				   .max_recv_sge = 1};
 	server[0].qp = made(&server[0], &qp, sizeof(qp));
 	join(&bob, &server[0]);
-	while ((p = idtab_next(&d.peers, &pos)))
+	while ((p = idtab_next(&d.assocs, &pos)))
 		if (p->opener)
 			return p;
 	cr_assert_fail("no association");
@@ -380,7 +380,7 @@ Test(paths, who_has_all_the_sessions_chooses_for_them)
 
 Test(paths, nobody_chooses_for_another_user)
 {
-	struct peer *p = two_sessions(BOB);
+	struct association *p = two_sessions(BOB);
 
 	cr_assert_eq(set_primary(&alice, alice.qp, 0, 1), EPERM);
 	cr_assert(strstr(((struct msg_error *)alice.rec)->reason, "sessions of other users"));
@@ -391,7 +391,7 @@ Test(paths, nobody_chooses_for_another_user)
 
 Test(paths, root_and_the_daemons_own_user_choose_for_all)
 {
-	struct peer *p = two_sessions(BOB);
+	struct association *p = two_sessions(BOB);
 
 	alice.c->uid = 0;
 	cr_assert_eq(set_primary(&alice, 0, p->id, 1), 0);
@@ -423,18 +423,18 @@ Test(paths, the_paths_of_a_session_can_be_asked_for)
 	cr_assert_eq(((const struct msg_error *)ask(&server[1], &m, sizeof(m)))->err, ENOTCONN);
 }
 
-static void change(struct peer *p, const char *what)
+static void change(struct association *p, const char *what)
 {
 	struct llp_path path[LLP_MAX_PATHS];
 
 	cr_assert_eq(llp_paths(p->conn, path), 1);
 	path[0].state = LLP_PATH_INACTIVE;
-	peer_events.path(p, &path[0], what);
+	association_llp_events.path(p, &path[0], what);
 }
 
 Test(paths, each_session_on_the_association_is_told)
 {
-	struct peer *p = two_sessions(BOB);
+	struct association *p = two_sessions(BOB);
 	struct msg_event ev;
 
 	change(p, "does not answer any more");
@@ -452,7 +452,7 @@ Test(paths, each_session_on_the_association_is_told)
 
 Test(paths, who_does_not_listen_is_told_no_more_but_keeps_its_session_and_hears_its_end)
 {
-	struct peer *p = two_sessions(BOB);
+	struct association *p = two_sessions(BOB);
 	struct msg_handle m = {.hdr = {MSG_DISCONNECT, 1}};
 	struct msg_event ev;
 	unsigned told = 0;

@@ -252,7 +252,7 @@ Test(raw_rx, one_more_message_may_be_sent_and_no_other)
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	fake_expect_end(2);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+	fake_expect_closed(ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 Test(raw_rx, message_that_was_being_sent_is_finished_and_is_not_the_last_word)
@@ -295,7 +295,7 @@ Test(raw_rx, ulp_that_does_not_close_after_an_error_is_closed_in_time)
 	assoc_tick(fake.node.assoc, 1000 + PAIR_CLOSE_MS / 2);
 	fake_expect_end(1);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+	fake_expect_closed(ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 /* rows: 5041-7.1-01 5041-7.1-02 5041-7.1-04 5041-6.2.2-03 */
@@ -340,7 +340,7 @@ Test(raw_rx, error_behind_the_own_end_is_no_event_of_its_own)
 	cr_expect_not(pair_event(&fake.node, &ev));
 	fake_expect_end(1);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_LOCAL, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_LOCAL, PERR_NONE);
 }
 
 /* The time for the last words counts from the last progress. */
@@ -397,7 +397,7 @@ Test(raw_rx, peer_ends_its_half_and_the_ulp_may_go_on)
 	fake_expect_done(1, RDMAP_OK, 0);
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	fake_expect_end(2);
-	fake_expect_closed(ASSOC_WHY_PEER, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
 }
 
 /* rows: 5041-6.2.1-03 */
@@ -410,7 +410,7 @@ Test(raw_rx, data_behind_the_end_of_a_half_aborts_the_stream)
 	fake_push(fake_write(2, FAKE_BASE, "late"));
 	cr_expect_eq(fake.mem[0], 0);
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_VIOLATION, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_VIOLATION, PERR_NONE);
 }
 
 /* rows: 5041-6.2.1-04 */
@@ -425,7 +425,7 @@ Test(raw_rx, half_closed_stream_is_closed_in_time)
 	fake_expect_silence();
 	assoc_tick(fake.node.assoc, 1000 + PAIR_CLOSE_MS / 2);
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_PEER, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
 }
 
 /* rows: 5041-6.2.1-06 5041-6.2.1-02 */
@@ -447,8 +447,8 @@ Test(raw, own_end_leaves_reception_enabled)
 	two_expect_done(two.qb, 1, RDMAP_OK);
 	assoc_close(two.a.assoc, two.qa->ep);
 	pair_pump(&two.a, &two.b);
-	two_expect_closed(&two.a, ASSOC_WHY_PEER, PERR_NONE);
-	two_expect_closed(&two.b, ASSOC_WHY_LOCAL, PERR_NONE);
+	two_expect_closed(&two.a, ASSOC_REASON_PEER, PERR_NONE);
+	two_expect_closed(&two.b, ASSOC_REASON_LOCAL, PERR_NONE);
 	cr_expect_eq(two.qb->taken, 0, "nothing is begun after the close");
 }
 

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/assoc_test.h"
+#include "tests/lib/assoc_test.h"
 #include "tests/lib/fake.h"
 #include "tests/lib/vector.h"
 #include "util/be.h"
@@ -26,7 +26,7 @@ Test(rdmap_rx, write_outside_the_region_is_answered_with_v19)
 	fake_push_vector("V18", 1);
 	fake_expect_vector("V19", 1);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+	fake_expect_closed(ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 /* rows: 5040-3.2-08 5040-4.8-02 5040-4.8-03 5040-4.8-04 5040-4.8-09 5040-4.8-10 5040-5.2.1-05 */
@@ -40,7 +40,7 @@ Test(rdmap_rx, read_outside_the_region_is_answered_with_v21)
 	(void)v;
 	fake_expect_vector("V21", 1);
 	fake_push(fake_end(2));
-	fake_expect_closed(ASSOC_WHY_ERROR, PERR_ACCESS_BOUNDS);
+	fake_expect_closed(ASSOC_REASON_ERROR, PERR_ACCESS_BOUNDS);
 }
 
 /* rows: 5041-4.1-09 5040-4.1-09 5040-4.8-06 5040-7.1-03 */
@@ -88,7 +88,7 @@ Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
 	cr_expect_eq(fake.mem[500], 0, "dropped");
 	fake_expect_silence();
 	fake_push(fake_end(6));
-	fake_expect_closed(ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+	fake_expect_closed(ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 /* rows: 5041-6.2.2-03 5041-8.3-05 5040-7.1-01 4296-2.1.2-14 */
@@ -590,7 +590,7 @@ Test(rdmap_rx, terminate_is_heard_and_not_answered_with_one)
 		fake_expect_end(1);
 		fake_push(fake_end(3));
 		cr_assert(pair_event(&fake.node, &ev));
-		cr_expect_eq(ev.why, ASSOC_WHY_REMOTE);
+		cr_expect_eq(ev.reason, ASSOC_REASON_REMOTE);
 		cr_expect_eq(ev.at.perr, PERR_TAGGED_BOUNDS);
 		cr_expect_eq(ev.at.term, 0x1101);
 		cr_expect_eq(ev.at.stag, len[i] >= 20 ? 0x99 : 0, "%u bytes", len[i]);
@@ -611,7 +611,7 @@ Test(rdmap_rx, terminate_that_is_no_good_is_not_answered_with_one)
 		fake_push(m);
 		fake_expect_end(1);
 		fake_push(fake_end(2));
-		fake_expect_closed(ASSOC_WHY_ERROR, i ? PERR_NO_BUFFER : PERR_RDMAP_LENGTH);
+		fake_expect_closed(ASSOC_REASON_ERROR, i ? PERR_NO_BUFFER : PERR_RDMAP_LENGTH);
 	}
 }
 
@@ -624,7 +624,7 @@ Test(rdmap_rx, unknown_terminate_code_is_passed_on)
 	fake_push(fake_end(2));
 	fake_expect_end(1);
 	cr_assert(pair_event(&fake.node, &ev));
-	cr_expect_eq(ev.why, ASSOC_WHY_REMOTE);
+	cr_expect_eq(ev.reason, ASSOC_REASON_REMOTE);
 	cr_expect_eq(ev.at.perr, PERR_NONE);
 	cr_expect_eq(ev.at.term, 0x2f42);
 }
@@ -638,7 +638,7 @@ Test(rdmap_rx, terminate_that_overtakes_a_segment_waits_for_it)
 	fake_push(fake_send(1, 1, 0, true, "first"));
 	fake_expect_done(0, RDMAP_OK, 5);
 	fake_expect_end(1);
-	fake_expect_closed(ASSOC_WHY_REMOTE, PERR_CATASTROPHIC);
+	fake_expect_closed(ASSOC_REASON_REMOTE, PERR_CATASTROPHIC);
 }
 
 Test(rdmap_rx, error_behind_our_own_end_is_not_told_any_more)
@@ -651,7 +651,7 @@ Test(rdmap_rx, error_behind_our_own_end_is_not_told_any_more)
 	fake_push(fake_write(2, FAKE_BASE + FAKE_MEM, "bad"));
 	fake_expect_silence();
 	fake_push(fake_end(3));
-	fake_expect_closed(ASSOC_WHY_LOCAL, PERR_NONE);
+	fake_expect_closed(ASSOC_REASON_LOCAL, PERR_NONE);
 	fake_expect_silence();
 }
 

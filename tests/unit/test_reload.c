@@ -14,12 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "daemon/client.h"
-#include "daemon/config_value.h"
+#include "daemon/objects/client.h"
+#include "daemon/base/config_value.h"
 #include "daemon/daemon.h"
-#include "daemon/loop.h"
+#include "daemon/base/event_loop.h"
 #include "daemon/reload.h"
-#include "daemon/server.h"
+#include "daemon/service/server.h"
 
 static struct daemon d;
 static struct config next;
@@ -51,7 +51,7 @@ static void awake(void *user)
 	(void)user;
 }
 
-static const struct loop_hooks hooks = {turn, expiry, go_to_sleep, awake};
+static const struct event_loop_hooks hooks = {turn, expiry, go_to_sleep, awake};
 
 /* The service manager's end of sd_notify(3). */
 static void open_manager(void)
@@ -76,7 +76,7 @@ static void setup(void)
 	snprintf(d.transport, sizeof(d.transport), "user");
 	idtab_init(&d.clients, 10);
 	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
-	cr_assert_eq(loop_new(&hooks, &d, d.cfg.polling.budget_us, &d.loop), 0);
+	cr_assert_eq(event_loop_new(&hooks, &d, d.cfg.polling.budget_us, &d.loop), 0);
 	cr_assert_eq(server_open(&d, &d.server), 0);
 	unsetenv("NOTIFY_SOCKET");
 	out = memfd_create("log", 0);
@@ -88,7 +88,7 @@ static void teardown(void)
 {
 	dup2(stderr_copy, STDERR_FILENO);
 	server_close(d.server);
-	loop_free(d.loop);
+	event_loop_free(d.loop);
 	acct_free(d.acct);
 	idtab_deinit(&d.clients);
 	rmdir(dir);
@@ -134,19 +134,19 @@ static void change(const struct config_key *k, struct config *c)
 {
 	static const char *const other[] = {"4242", "1MiB", "4MiB",  "on",
 					    "off",  "user", "debug", "root"};
-	char why[CONFIG_WHY_MAX];
+	char reason[CONFIG_REASON_MAX];
 
 	if (k->type == CONFIG_TYPE_OCTAL) {
-		cr_assert(config_value_parse(k, "0600", c, why), "%s", why);
+		cr_assert(config_value_parse(k, "0600", c, reason), "%s", reason);
 		return;
 	}
 	if (k->type == CONFIG_TYPE_PATH) {
-		cr_assert(config_value_parse(k, "/elsewhere", c, why), "%s", why);
+		cr_assert(config_value_parse(k, "/elsewhere", c, reason), "%s", reason);
 		return;
 	}
 	if (k->type == CONFIG_TYPE_ADDRS) {
 		config_value_clear(k, c);
-		cr_assert(config_value_parse(k, "192.0.2.1", c, why), "%s", why);
+		cr_assert(config_value_parse(k, "192.0.2.1", c, reason), "%s", reason);
 		return;
 	}
 	if (k->type == CONFIG_TYPE_NUMBER) {
@@ -154,11 +154,11 @@ static void change(const struct config_key *k, struct config *c)
 
 		snprintf(number, sizeof(number), "%ju",
 			 (uintmax_t)(strtoull(k->def, NULL, 10) == k->max ? k->min : k->max));
-		cr_assert(config_value_parse(k, number, c, why), "%s", why);
+		cr_assert(config_value_parse(k, number, c, reason), "%s", reason);
 		return;
 	}
 	for (unsigned i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
-		if (strcmp(other[i], k->def) != 0 && config_value_parse(k, other[i], c, why) &&
+		if (strcmp(other[i], k->def) != 0 && config_value_parse(k, other[i], c, reason) &&
 		    !config_value_same(k, c, &d.said))
 			return;
 	}
@@ -244,20 +244,21 @@ Test(reload, limits_hold_from_then_on_and_take_nothing_away)
 {
 	struct client c = {.daemon = &d, .uid = 7};
 	struct acct_charge one = {0}, two = {0};
-	char why[ACCT_WHY_MAX];
+	char reason[ACCT_REASON_MAX];
 	uint32_t handle;
 
 	client_allow(&c);
 	cr_assert_eq(idtab_add(&d.clients, &c, &handle), 0);
-	cr_assert_eq(acct_charge(d.acct, 7, ACCT_MRS, 5, &one, why, sizeof(why)), 0);
+	cr_assert_eq(acct_charge(d.acct, 7, ACCT_MRS, 5, &one, reason, sizeof(reason)), 0);
 	next.limits.mrs = 4;
 	reload(&next);
 	cr_expect_eq(acct_used(d.acct, 7, ACCT_MRS), 5);
-	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, why, sizeof(why)), ACCT_E_LIMIT);
+	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)),
+		     ACCT_E_LIMIT);
 	cr_expect_eq(c.mrs.max, 4096, "handles that are there stay");
 	next.limits.mrs = 5000;
 	reload(&next);
-	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, why, sizeof(why)), ACCT_E_OK);
+	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)), ACCT_E_OK);
 	cr_expect_eq(c.mrs.max, 5000, "programs that are there have room for more");
 	acct_release(&one);
 	acct_release(&two);

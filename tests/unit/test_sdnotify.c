@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/sdnotify.h"
+#include "daemon/base/sdnotify.h"
 
 enum {
 	USABLE, /* one descriptor, which neither blocks nor outlives an exec */

@@ -30,16 +30,16 @@ struct row {
 	enum session_event ev;
 	enum session_state to;
 	unsigned todo;
-	const char *why; /* section of RFC 5043, or the reason */
+	const char *reason; /* section of RFC 5043, or the reason */
 };
 
-#define STAY(state, ev, todo, why)                                                                 \
+#define STAY(state, ev, todo, reason)                                                              \
 	{                                                                                          \
-		SESSION_##state, SESSION_##ev, SESSION_##state, todo, why                          \
+		SESSION_##state, SESSION_##ev, SESSION_##state, todo, reason                       \
 	}
-#define GO(from, ev, to, todo, why)                                                                \
+#define GO(from, ev, to, todo, reason)                                                             \
 	{                                                                                          \
-		SESSION_##from, SESSION_##ev, SESSION_##to, todo, why                              \
+		SESSION_##from, SESSION_##ev, SESSION_##to, todo, reason                           \
 	}
 
 static const struct row table[] = {
@@ -187,11 +187,11 @@ Test(session, every_state_with_every_event)
 
 			cr_expect_eq(s.state, r ? r->to : (enum session_state)st,
 				     "%s, %s (%s): now %s", session_state_str(st),
-				     session_event_str(ev), r ? r->why : "no pattern",
+				     session_event_str(ev), r ? r->reason : "no pattern",
 				     session_state_str(s.state));
 			cr_expect_eq(todo, r ? r->todo : BAD, "%s, %s (%s): %#x is to be done",
 				     session_state_str(st), session_event_str(ev),
-				     r ? r->why : "no pattern", todo);
+				     r ? r->reason : "no pattern", todo);
 		}
 	}
 }

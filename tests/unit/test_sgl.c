@@ -42,14 +42,14 @@ static void teardown(void)
 TestSuite(sgl, .init = setup, .fini = teardown);
 
 static const struct sgl_elem *bad;
-static int why;
+static int reason;
 static struct span out[SGL_MAX];
 
 static int resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len)
 {
 	bad = NULL;
-	why = -1;
-	return sgl_resolve(e, n, off, len, table, &who, 0, out, &bad, &why);
+	reason = -1;
+	return sgl_resolve(e, n, off, len, table, &who, 0, out, &bad, &reason);
 }
 
 /* ---- totals ---- */
@@ -146,7 +146,7 @@ static void expect_fault(const struct sgl_elem *e, unsigned n, uint64_t off, uin
 {
 	cr_expect_eq(resolve(e, n, off, len), -1);
 	cr_expect_eq(bad, &e[at]);
-	cr_expect_eq(why, outcome);
+	cr_expect_eq(reason, outcome);
 }
 
 Test(sgl, fault_names_the_element_and_the_outcome)
@@ -185,9 +185,10 @@ Test(sgl, filling_needs_the_right_and_reading_does_not)
 	const struct sgl_elem e[] = {{TO_A, 4, A}, {TO_B, 4, B}};
 
 	cr_expect_eq(resolve(e, 2, 0, 8), 2);
-	cr_expect_eq(sgl_resolve(e, 2, 0, 8, table, &who, STAG_LOCAL_WRITE, out, &bad, &why), -1);
+	cr_expect_eq(sgl_resolve(e, 2, 0, 8, table, &who, STAG_LOCAL_WRITE, out, &bad, &reason),
+		     -1);
 	cr_expect_eq(bad, &e[1]);
-	cr_expect_eq(why, STAG_E_RIGHTS);
+	cr_expect_eq(reason, STAG_E_RIGHTS);
 }
 
 Test(sgl, other_domains_elements_are_out_of_reach)
@@ -195,8 +196,8 @@ Test(sgl, other_domains_elements_are_out_of_reach)
 	const struct sgl_elem e = {TO_A, 4, A};
 	const struct stag_who stranger = {.pd = PD + 1, .scope = 1};
 
-	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &stranger, 0, out, &bad, &why), -1);
-	cr_expect_eq(why, STAG_E_SCOPE);
+	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &stranger, 0, out, &bad, &reason), -1);
+	cr_expect_eq(reason, STAG_E_SCOPE);
 	cr_expect_eq(sgl_check(&e, 1, table, &stranger, 0, &bad), STAG_E_SCOPE);
 }
 

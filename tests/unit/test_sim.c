@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "llp/sim.h"
+#include "tests/lib/sim.h"
 #include "util/be.h"
 
 enum { PORT = 5000, STREAMS = 8, COUNT = 400 };
@@ -67,11 +67,11 @@ static void on_up(void *user)
 	((struct end *)user)->up++;
 }
 
-static void on_down(void *user, int err, const char *why)
+static void on_down(void *user, int err, const char *reason)
 {
 	struct end *e = user;
 
-	cr_assert_not_null(why);
+	cr_assert_not_null(reason);
 	e->down++;
 	e->err = err;
 }

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/assoc_test.h"
+#include "tests/lib/assoc_test.h"
 #include "tests/lib/two.h"
 #include "tests/lib/vector.h"
 #include "util/be.h"
@@ -596,10 +596,10 @@ Test(transfer, endpoint_serves_one_session_after_the_other)
 		if (!(i & 1))
 			two_expect_done(two.qa, 3, RDMAP_OK); /* it left us in good order */
 		cr_assert(pair_event(&two.a, &ev));
-		cr_expect_eq(ev.why, i & 1 ? ASSOC_WHY_LOCAL : ASSOC_WHY_REMOTE);
+		cr_expect_eq(ev.reason, i & 1 ? ASSOC_REASON_LOCAL : ASSOC_REASON_REMOTE);
 		cr_expect_eq(ev.at.perr, i & 1 ? PERR_NONE : PERR_TAGGED_STAG);
 		cr_assert(pair_event(&two.b, &ev));
-		cr_expect_eq(ev.why, i & 1 ? ASSOC_WHY_PEER : ASSOC_WHY_ERROR);
+		cr_expect_eq(ev.reason, i & 1 ? ASSOC_REASON_PEER : ASSOC_REASON_ERROR);
 		assoc_tx_acked(two.a.assoc);
 		pair_connect(&two.a, two.qa, &two.b, two.qb);
 	}

@@ -152,7 +152,7 @@ Test(transfer_errors, memory_that_vanishes_under_a_message_ends_the_stream)
 	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
 	m = pair_control(two.sid, 1, WIRE_TERMINATE, NULL, 0);
 	pair_push(&two.a, &m);
-	two_expect_closed(&two.a, ASSOC_WHY_ERROR, PERR_CATASTROPHIC);
+	two_expect_closed(&two.a, ASSOC_REASON_ERROR, PERR_CATASTROPHIC);
 }
 
 Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_request_alone)
@@ -196,8 +196,8 @@ Test(transfer_errors, source_that_vanishes_under_a_response_is_told_from_where_o
 	pair_push(&two.a, &m);
 	pair_pump(&two.a, &two.b);
 	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS);
-	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_ACCESS_STAG);
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_ACCESS_STAG);
+	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_ACCESS_STAG);
+	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_ACCESS_STAG);
 }
 
 /* rows: 5040-7.1-02 */
@@ -232,8 +232,8 @@ Test(transfer_errors, write_that_the_peer_refuses_is_named)
 	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
 	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS);
 	two_expect_done(two.qa, 3, RDMAP_FLUSHED);
-	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_TAGGED_BOUNDS);
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_TAGGED_BOUNDS);
+	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_TAGGED_BOUNDS);
+	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
 Test(transfer_errors, send_without_a_receive_is_named)
@@ -248,7 +248,7 @@ Test(transfer_errors, send_without_a_receive_is_named)
 	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
 	two_expect_done(two.qa, 2, RDMAP_FLUSHED);
 	two_expect_done(two.qa, 3, RDMAP_REM_OP);
-	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_NO_BUFFER);
+	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_NO_BUFFER);
 }
 
 /* rows: 5041-7.1-04 5041-7.1-15 5040-3.2-03 5040-5.3-04 5040-5.3-07 */
@@ -261,8 +261,8 @@ Test(transfer_errors, send_longer_than_its_receive_fails_both)
 	two_expect_done(two.qb, 7, RDMAP_LOC_LEN);
 	two_expect_none(two.qb);
 	cr_expect_eq(two.mb[0], 0, "nothing of the bad segment is placed");
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_TOO_LONG);
-	two_expect_closed(&two.a, ASSOC_WHY_REMOTE, PERR_TOO_LONG);
+	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_TOO_LONG);
+	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_TOO_LONG);
 }
 
 /* rows: 5040-5.3-13 5040-5.3-15 5040-7.2-04 5040-7.2-05 5040-8.1.1-01 */
@@ -282,7 +282,7 @@ Test(transfer_errors, invalidating_what_is_not_the_streams_alone_fails)
 		two_post(two.qa, wr);
 		pair_pump(&two.a, &two.b);
 		two_expect_done(two.qb, 7, RDMAP_FLUSHED);
-		two_expect_closed(&two.b, ASSOC_WHY_ERROR, want[i]);
+		two_expect_closed(&two.b, ASSOC_REASON_ERROR, want[i]);
 		cr_expect(stag_find(two.b.stags, TWO_STAG_B)->valid);
 		cr_expect(stag_find(two.b.stags, OWN_B)->valid);
 	}
@@ -304,7 +304,7 @@ Test(transfer_errors, everything_outstanding_is_flushed_once_and_in_order)
 	pair_pump(&two.b, &two.a);
 	two_expect_done(two.qa, 70, RDMAP_OK);
 	two_expect_done(two.qa, 71, RDMAP_OK);
-	two_expect_closed(&two.a, ASSOC_WHY_ERROR, PERR_TAGGED_STAG);
+	two_expect_closed(&two.a, ASSOC_REASON_ERROR, PERR_TAGGED_STAG);
 	cr_expect_eq(two.qa->taken, 0);
 	cr_expect_eq(two.qa->recv_taken, 2);
 	two_expect_none(two.qa);
@@ -333,7 +333,7 @@ Test(transfer_errors, endpoint_that_holds_no_reads_refuses_them)
 	two_post(qc, two_request(RDMAP_READ, 2, 0, 0));
 	pair_pump(&two.a, &two.b);
 	two_expect_done(qc, 2, RDMAP_REM_OP);
-	two_expect_closed(&two.b, ASSOC_WHY_ERROR, PERR_NO_BUFFER);
+	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_NO_BUFFER);
 }
 
 Test(transfer_errors, terminate_names_one_request_among_several)

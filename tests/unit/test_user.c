@@ -36,11 +36,11 @@ static void listen_here(struct llp *t)
 	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
 }
 
-static void assert_why(const struct rig_conn *c, int err, const char *part)
+static void assert_reason(const struct rig_conn *c, int err, const char *part)
 {
 	cr_assert_eq(c->down, 1);
-	cr_assert_eq(c->err, err, "%d: %s", c->err, c->why);
-	cr_assert(strstr(c->why, part), "\"%s\" does not say \"%s\"", c->why, part);
+	cr_assert_eq(c->err, err, "%d: %s", c->err, c->reason);
+	cr_assert(strstr(c->reason, part), "\"%s\" does not say \"%s\"", c->reason, part);
 }
 
 /* ---- coming up, carrying messages ---- */
@@ -53,7 +53,7 @@ Test(user, connects_and_gets_back_what_it_sent, .init = begin)
 	struct llp *t = open_here();
 
 	rig_connect(t, "127.0.0.2", &rc);
-	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	cr_assert_eq(rc.up, 1, "%s", rc.reason);
 	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		rig_send(t, &rc, (uint16_t)(i % 8), sizes[i], (uint8_t)i);
 		rig_until(t, &rc.msgs, i + 1);
@@ -64,7 +64,7 @@ Test(user, connects_and_gets_back_what_it_sent, .init = begin)
 	}
 	llp_shutdown(rc.c);
 	rig_until(t, &rc.down, 1);
-	cr_assert_eq(rc.err, 0, "%s", rc.why);
+	cr_assert_eq(rc.err, 0, "%s", rc.reason);
 	cr_assert_eq(rig_wait(&peer), 0);
 	llp_close(t);
 }
@@ -292,7 +292,7 @@ Test(user, works_over_ipv6, .init = begin)
 
 	listen_here(t);
 	rig_connect(t, "::1", &rc);
-	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	cr_assert_eq(rc.up, 1, "%s", rc.reason);
 	rig_until(t, &acceptor.incoming, 1);
 	llp_info(rc.c, &info);
 	cr_assert_eq(info.max_message, 65536 - 40 - 8 - 12 - 16);
@@ -312,7 +312,7 @@ Test(user, is_refused_by_a_transport_without_a_listener, .init = begin)
 	/* Ours is the one without a listener. */
 	t = rig_open(&cfg);
 	rig_connect(t, "127.0.0.1", &rc);
-	assert_why(&rc, ECONNREFUSED, "127.0.0.1 refuses associations to SCTP port 5043");
+	assert_reason(&rc, ECONNREFUSED, "127.0.0.1 refuses associations to SCTP port 5043");
 	llp_close(t);
 }
 
@@ -321,7 +321,7 @@ Test(user, is_refused_where_no_daemon_is, .init = begin)
 	struct llp *t = open_here();
 
 	rig_connect(t, "127.0.0.2", &rc);
-	assert_why(&rc, ECONNREFUSED, "nothing listens on UDP port");
+	assert_reason(&rc, ECONNREFUSED, "nothing listens on UDP port");
 	llp_close(t);
 }
 
@@ -336,7 +336,7 @@ Test(user, times_out_when_nobody_answers, .init = begin)
 	cr_assert_eq(udp_open(&addr[1], port, 65536, &silent), 0);
 	t = rig_open(&cfg);
 	rig_connect(t, "127.0.0.3", &rc);
-	assert_why(&rc, ETIMEDOUT, "127.0.0.3 does not answer");
+	assert_reason(&rc, ETIMEDOUT, "127.0.0.3 does not answer");
 	udp_close(silent);
 	llp_close(t);
 }
@@ -349,7 +349,7 @@ Test(user, an_association_that_nobody_wants_is_aborted, .init = begin)
 	acceptor.refuse = true;
 	rig_connect(t, "127.0.0.1", &rc);
 	rig_until(t, &rc.down, 1);
-	assert_why(&rc, ECONNRESET, "not wanted");
+	assert_reason(&rc, ECONNRESET, "not wanted");
 	cr_assert_eq(acceptor.incoming, 1);
 	cr_assert_eq(acceptor.down, 0);
 	llp_close(t);
@@ -369,9 +369,9 @@ Test(user, delivers_all_before_an_orderly_end, .init = begin)
 	rig_until(t, &acceptor.down, 1);
 	cr_assert_eq(acceptor.msgs, 20);
 	cr_assert_eq(acceptor.last.ppid, 16);
-	cr_assert_eq(acceptor.err, 0, "%s", acceptor.why);
+	cr_assert_eq(acceptor.err, 0, "%s", acceptor.reason);
 	rig_until(t, &rc.down, 1);
-	cr_assert_eq(rc.err, 0, "%s", rc.why);
+	cr_assert_eq(rc.err, 0, "%s", rc.reason);
 	llp_close(t);
 }
 
@@ -388,7 +388,7 @@ Test(user, tells_the_peer_why_it_aborts, .init = begin)
 	cr_assert_eq(llp_send(rc.c, &(struct llp_msg){.n = 0}), LLP_E_DOWN);
 	cr_assert_eq(llp_recv(rc.c, &m), LLP_E_DOWN);
 	rig_until(t, &acceptor.down, 1);
-	assert_why(&acceptor, ECONNRESET, "the cat sat on it");
+	assert_reason(&acceptor, ECONNRESET, "the cat sat on it");
 	cr_assert_eq(rc.down, 0, "an abort is its own answer");
 	llp_close(t);
 }
@@ -417,7 +417,7 @@ Test(user, learns_that_the_peer_was_replaced, .init = begin)
 	rig_rebirth(&peer);
 	rig_send(t, &rc, 0, 100, 0);
 	rig_until(t, &rc.down, 1);
-	cr_assert_eq(rc.err, ECONNRESET, "%s", rc.why);
+	cr_assert_eq(rc.err, ECONNRESET, "%s", rc.reason);
 	rig_kill(&peer);
 	llp_close(t);
 }
@@ -432,7 +432,7 @@ Test(user, gives_up_a_peer_that_stopped_answering, .init = begin)
 	kill(peer.pid, SIGSTOP);
 	rig_send(t, &rc, 0, 100, 0);
 	rig_until(t, &rc.down, 1);
-	assert_why(&rc, ETIMEDOUT, "does not answer any more");
+	assert_reason(&rc, ETIMEDOUT, "does not answer any more");
 	rig_kill(&peer);
 	llp_close(t);
 }
@@ -477,12 +477,12 @@ Test(user, keeps_nothing_of_associations_that_are_gone, .init = begin, .timeout 
 static void assert_open_fails(const struct llp_config *cfg, int err, const char *part)
 {
 	static const struct llp_events none;
-	char why[256] = "";
+	char reason[256] = "";
 	struct llp *t = NULL;
 
-	cr_assert_eq(llp_user_open(cfg, &none, &t, why, sizeof(why)), err);
+	cr_assert_eq(llp_user_open(cfg, &none, &t, reason, sizeof(reason)), err);
 	cr_assert_null(t);
-	cr_assert(strstr(why, part), "\"%s\" does not say \"%s\"", why, part);
+	cr_assert(strstr(reason, part), "\"%s\" does not say \"%s\"", reason, part);
 }
 
 Test(user, opens_once_in_a_process_at_a_time, .init = begin)
@@ -495,7 +495,7 @@ Test(user, opens_once_in_a_process_at_a_time, .init = begin)
 	t = rig_open(&cfg);
 	listen_here(t);
 	rig_connect(t, "127.0.0.1", &rc);
-	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	cr_assert_eq(rc.up, 1, "%s", rc.reason);
 	llp_close(t);
 }
 
@@ -530,11 +530,11 @@ Test(user, listens_where_it_was_told_to, .init = begin)
 	cr_assert_eq(llp_listen(t, (struct sockaddr *)&addr[1], RIG_SCTP_PORT, &acceptor, &l2),
 		     -EADDRINUSE);
 	rig_connect(t, "127.0.0.1", &rc);
-	cr_assert_eq(rc.err, ECONNREFUSED, "%s", rc.why);
+	cr_assert_eq(rc.err, ECONNREFUSED, "%s", rc.reason);
 	llp_conn_free(rc.c);
 	rc.down = 0;
 	rig_connect(t, "127.0.0.3", &rc);
-	cr_assert_eq(rc.up, 1, "%s", rc.why);
+	cr_assert_eq(rc.up, 1, "%s", rc.reason);
 	llp_unlisten(l);
 	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
 	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l2), -EADDRINUSE);

@@ -63,8 +63,8 @@ static void connect_to_raw(int adaptation, const char *part)
 
 	rig_connect(t, "127.0.0.2", &rc);
 	cr_assert_eq(rc.up, 0);
-	cr_assert_eq(rc.err, EPROTONOSUPPORT, "%s", rc.why);
-	cr_assert(strstr(rc.why, part), "%s", rc.why);
+	cr_assert_eq(rc.err, EPROTONOSUPPORT, "%s", rc.reason);
+	cr_assert(strstr(rc.reason, part), "%s", rc.reason);
 	cr_assert_eq(rig_wait(&peer), 0, "the peer was not told");
 	llp_close(t);
 }
@@ -171,7 +171,7 @@ Test(user_hostile, a_message_without_bounds_ends_the_association, .init = begin)
 {
 	raw_sends(400000);
 	cr_assert_eq(acceptor.msgs, 0);
-	cr_assert_eq(acceptor.err, EMSGSIZE, "%s", acceptor.why);
+	cr_assert_eq(acceptor.err, EMSGSIZE, "%s", acceptor.reason);
 }
 
 Test(user_hostile, ipv6_peers_may_use_any_udp_port, .init = begin)

@@ -110,13 +110,13 @@ static void on_up(void *user)
 	((struct rig_conn *)user)->up++;
 }
 
-static void on_down(void *user, int err, const char *why)
+static void on_down(void *user, int err, const char *reason)
 {
 	struct rig_conn *rc = user;
 
 	rc->down++;
 	rc->err = err;
-	snprintf(rc->why, sizeof(rc->why), "%s", why);
+	snprintf(rc->reason, sizeof(rc->reason), "%s", reason);
 }
 
 static bool on_readable(void *user)
@@ -178,11 +178,11 @@ struct llp_config rig_config(const char *text, uint16_t udp_port, struct sockadd
 
 struct llp *rig_open(const struct llp_config *cfg)
 {
-	char why[256] = "";
+	char reason[256] = "";
 	struct llp *t = NULL;
-	int r = llp_user_open(cfg, &events, &t, why, sizeof(why));
+	int r = llp_user_open(cfg, &events, &t, reason, sizeof(reason));
 
-	cr_assert_eq(r, 0, "open: %d: %s", r, why);
+	cr_assert_eq(r, 0, "open: %d: %s", r, reason);
 	return t;
 }
 
@@ -320,7 +320,7 @@ static void echo_server(void *arg, int fd)
 	struct llp_listener *l;
 	struct llp *t;
 
-	if (llp_user_open(&cfg, &events, &t, rc.why, sizeof(rc.why)) ||
+	if (llp_user_open(&cfg, &events, &t, rc.reason, sizeof(rc.reason)) ||
 	    llp_listen(t, NULL, RIG_SCTP_PORT, &rc, &l))
 		_exit(98);
 	ready(fd);

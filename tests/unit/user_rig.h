@@ -24,7 +24,7 @@ struct rig_conn {
 	struct llp_conn *c;
 	unsigned incoming, up, down, acked, writable;
 	int err;
-	char why[256];
+	char reason[256];
 	unsigned msgs;
 	uint64_t bytes;
 	struct llp_msg last; /* of the last message; its bytes are in `data` */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/base/acct.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/checked.h"
+#include "util/list.h"
+
+struct acct {
+	struct list users; /* those with a charge: few */
+	uint64_t max[ACCT_KINDS];
+};
+
+struct acct_user {
+	struct list link;
+	uid_t uid;
+	uint64_t charges; /* that point here, empty ones included */
+	uint64_t used[ACCT_KINDS];
+};
+
+static const struct {
+	const char *what;
+	const char *key; /* in the configuration */
+} kinds[ACCT_KINDS] = {
+	[ACCT_CLIENTS] = {"clients", "clients"},
+	[ACCT_PDS] = {"protection domains", "pds"},
+	[ACCT_MRS] = {"memory regions", "mrs"},
+	[ACCT_MR_BYTES] = {"bytes of registered memory", "mr_bytes"},
+	[ACCT_CQS] = {"completion queues", "cqs"},
+	[ACCT_QPS] = {"queue pairs", "qps"},
+	[ACCT_LISTENERS] = {"listeners", "listeners"},
+	[ACCT_SRQS] = {"shared receive queues", "srqs"},
+	[ACCT_MWS] = {"memory windows", "mws"},
+};
+
+void acct_set_limits(struct acct *a, const struct config_limits *limits)
+{
+	a->max[ACCT_CLIENTS] = limits->clients;
+	a->max[ACCT_PDS] = limits->pds;
+	a->max[ACCT_MRS] = limits->mrs;
+	a->max[ACCT_MR_BYTES] = limits->mr_bytes;
+	a->max[ACCT_CQS] = limits->cqs;
+	a->max[ACCT_QPS] = limits->qps;
+	a->max[ACCT_LISTENERS] = limits->listeners;
+	a->max[ACCT_SRQS] = limits->srqs;
+	a->max[ACCT_MWS] = limits->mws;
+}
+
+int acct_new(const struct config_limits *limits, struct acct **ret)
+{
+	struct acct *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	list_init(&a->users);
+	acct_set_limits(a, limits);
+	*ret = a;
+	return 0;
+}
+
+struct acct *acct_free(struct acct *a)
+{
+	assert(!a || list_empty(&a->users));
+	free(a);
+	return NULL;
+}
+
+static struct acct_user *find(const struct acct *a, uid_t uid)
+{
+	list_foreach (it, &a->users) {
+		struct acct_user *u = list_entry(it, struct acct_user, link);
+
+		if (u->uid == uid)
+			return u;
+	}
+	return NULL;
+}
+
+static struct acct_user *find_or_add(struct acct *a, uid_t uid)
+{
+	struct acct_user *u = find(a, uid);
+
+	if (u)
+		return u;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->uid = uid;
+	list_add_tail(&a->users, &u->link);
+	return u;
+}
+
+static void explain(uid_t uid, enum acct_kind kind, uint64_t used, uint64_t max, uint64_t amount,
+		    char *ret_reason, size_t len)
+{
+	char more[48] = "";
+
+	if (amount != 1)
+		snprintf(more, sizeof(more), " and asks for %" PRIu64 " more", amount);
+	snprintf(ret_reason, len, "uid %ju has %" PRIu64 " of %" PRIu64 " %s%s (limits.%s)",
+		 (uintmax_t)uid, used, max, kinds[kind].what, more, kinds[kind].key);
+}
+
+int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
+		struct acct_charge *ret, char *ret_reason, size_t reason_len)
+{
+	uint64_t used = acct_used(a, uid, kind);
+	struct acct_user *u;
+
+	if (!checked_range(used, amount, a->max[kind])) {
+		explain(uid, kind, used, a->max[kind], amount, ret_reason, reason_len);
+		return ACCT_E_LIMIT;
+	}
+	u = find_or_add(a, uid);
+	if (!u)
+		return -ENOMEM;
+	u->used[kind] += amount;
+	u->charges++;
+	*ret = (struct acct_charge){u, kind, amount};
+	return ACCT_E_OK;
+}
+
+int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_reason,
+		size_t reason_len)
+{
+	struct acct_user *u = c->user;
+	uint64_t others = u->used[c->kind] - c->amount;
+
+	if (amount > c->amount && !checked_range(others, amount, a->max[c->kind])) {
+		explain(u->uid, c->kind, others, a->max[c->kind], amount, ret_reason, reason_len);
+		return ACCT_E_LIMIT;
+	}
+	u->used[c->kind] = others + amount;
+	c->amount = amount;
+	return ACCT_E_OK;
+}
+
+void acct_release(struct acct_charge *c)
+{
+	struct acct_user *u = c->user;
+
+	if (!u)
+		return;
+	u->used[c->kind] -= c->amount;
+	if (--u->charges == 0) {
+		list_del(&u->link);
+		free(u);
+	}
+	*c = (struct acct_charge){0};
+}
+
+uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind)
+{
+	const struct acct_user *u = find(a, uid);
+
+	return u ? u->used[kind] : 0;
+}
+
+uint64_t acct_limit(const struct acct *a, enum acct_kind kind)
+{
+	return a->max[kind];
+}

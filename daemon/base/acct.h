@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each uid has of the daemon, and may have. Every object that a client causes is charged
+ * before it exists; the charge lives inside the object and is released with it. Crossing
+ * a limit hurts that uid alone, and the refusal names limit, value and use.
+ */
+#ifndef DAEMON_BASE_ACCT_H
+#define DAEMON_BASE_ACCT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/base/config.h"
+
+struct acct;
+struct acct_user;
+
+enum acct_kind {
+	ACCT_CLIENTS,
+	ACCT_PDS,
+	ACCT_MRS,
+	ACCT_MR_BYTES,
+	ACCT_CQS,
+	ACCT_QPS,
+	ACCT_LISTENERS,
+	ACCT_SRQS,
+	ACCT_MWS,
+	ACCT_KINDS,
+};
+
+enum {
+	ACCT_E_OK,
+	ACCT_E_LIMIT, /* it would be more than the uid may have */
+};
+
+enum {
+	ACCT_REASON_MAX = 160, /* a sentence always fits */
+};
+
+/* All zero: charges nothing. Not to be copied while it does. */
+struct acct_charge {
+	struct acct_user *user;
+	enum acct_kind kind;
+	uint64_t amount;
+};
+
+/* Takes the limits; they are copied. Returns 0 or -ENOMEM. */
+int acct_new(const struct config_limits *limits, struct acct **ret);
+
+/*
+ * Other limits from now on. Who has more than a new one allows keeps it, and is refused more.
+ */
+void acct_set_limits(struct acct *a, const struct config_limits *limits);
+
+/* Every charge must have been released. NULL is fine. */
+struct acct *acct_free(struct acct *a);
+
+/*
+ * Charges the uid. Returns 0; ACCT_E_LIMIT with a sentence in ret_why ("uid 1000 has 4096 of 4096
+ * memory regions (limits.mrs)"); or -ENOMEM.
+ */
+int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
+		struct acct_charge *ret, char *ret_reason, size_t reason_len);
+
+/*
+ * Changes the amount of a charge that charges something. Returns 0, or ACCT_E_LIMIT as above and
+ * the charge is what it was. Going down always succeeds, and so does going back up at once.
+ */
+int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_reason,
+		size_t reason_len);
+
+/* Gives back what was charged, and clears the charge: a second call does nothing. */
+void acct_release(struct acct_charge *c);
+
+/* How much the uid has. */
+uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
+
+/* How much every uid may have. */
+uint64_t acct_limit(const struct acct *a, enum acct_kind kind);
+
+#endif

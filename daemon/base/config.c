@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/base/config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <yaml.h>
+
+#include "daemon/base/config_keys.h"
+#include "daemon/base/config_value.h"
+#include "util/cleanup.h"
+
+/* A file being read. */
+struct reader {
+	const char *path;
+	char *err;
+	size_t errlen;
+	yaml_document_t doc;
+	struct config cfg;
+	const yaml_node_t *given[CONFIG_MAX_KEYS]; /* values that the file has */
+};
+
+/* ---- defaults, single values ---- */
+
+static bool set_words(const struct config_key *k, const char *text, struct config *c,
+		      char *ret_reason)
+{
+	char words[128], *save = NULL;
+
+	snprintf(words, sizeof(words), "%s", text);
+	for (char *w = strtok_r(words, ", ", &save); w; w = strtok_r(NULL, ", ", &save)) {
+		if (!config_value_parse(k, w, c, ret_reason))
+			return false;
+	}
+	return true;
+}
+
+void config_default(struct config *ret)
+{
+	const struct config_key *k;
+	char reason[CONFIG_REASON_MAX];
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; (k = config_key_at(i)); i++) {
+		bool ok = k->type == CONFIG_TYPE_ADDRS ? set_words(k, k->def, ret, reason)
+						       : config_value_parse(k, k->def, ret, reason);
+
+		assert(ok);
+		(void)ok;
+	}
+}
+
+/* ---- errors ---- */
+
+static int fail_at(struct reader *r, yaml_mark_t at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int fail_at(struct reader *r, yaml_mark_t at, const char *fmt, ...)
+{
+	char what[CONFIG_ERR_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	snprintf(r->err, r->errlen, "%s:%zu:%zu: %s", r->path, at.line + 1, at.column + 1, what);
+	return -EINVAL;
+}
+
+static const char *dot(const char *section)
+{
+	return *section ? "." : "";
+}
+
+static int fail_key(struct reader *r, const yaml_node_t *at, const struct config_key *k,
+		    const char *what)
+{
+	return fail_at(r, at->start_mark, "%s%s%s: %s", k->section, dot(k->section), k->name, what);
+}
+
+static int fail_file(struct reader *r, int err)
+{
+	snprintf(r->err, r->errlen, "%s: cannot be read: %s", r->path, strerror(err));
+	return -err;
+}
+
+/* ---- the tree ---- */
+
+/* NULL if it is not a scalar. */
+static const char *text_of(const yaml_node_t *n)
+{
+	return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+}
+
+/* "section:" with nothing behind it, or with comments only. */
+static bool is_nothing(const yaml_node_t *n)
+{
+	return n->type == YAML_SCALAR_NODE && n->data.scalar.length == 0;
+}
+
+static int load_one(struct reader *r, const struct config_key *k, const yaml_node_t *n)
+{
+	const char *text = text_of(n);
+	char reason[CONFIG_REASON_MAX];
+
+	if (!text || strlen(text) != n->data.scalar.length) {
+		char range[CONFIG_RANGE_MAX];
+
+		config_value_range(k, range);
+		snprintf(reason, sizeof(reason), "one value is needed: %s", range);
+		return fail_key(r, n, k, reason);
+	}
+	return config_value_parse(k, text, &r->cfg, reason) ? 0 : fail_key(r, n, k, reason);
+}
+
+static int load_list(struct reader *r, const struct config_key *k, const yaml_node_t *n)
+{
+	yaml_node_item_t *it;
+	int res = 0;
+
+	if (n->type != YAML_SEQUENCE_NODE)
+		return fail_key(r, n, k, "a list is needed, such as [127.0.0.1, \"::1\"]");
+	config_value_clear(k, &r->cfg);
+	it = n->data.sequence.items.start;
+	if (it == n->data.sequence.items.top)
+		return fail_key(r, n, k, "the list is empty");
+	for (; res == 0 && it < n->data.sequence.items.top; it++)
+		res = load_one(r, k, yaml_document_get_node(&r->doc, *it));
+	return res;
+}
+
+static int load_value(struct reader *r, const struct config_key *k, const yaml_node_t *n)
+{
+	r->given[config_key_index(k)] = n;
+	return k->type == CONFIG_TYPE_ADDRS ? load_list(r, k, n) : load_one(r, k, n);
+}
+
+static int load_map(struct reader *r, const char *section, const yaml_node_t *map);
+
+static int load_entry(struct reader *r, const char *section, const yaml_node_t *key,
+		      const yaml_node_t *value)
+{
+	const char *name = text_of(key);
+	const struct config_key *k = config_key_find(section, name);
+	char hint[CONFIG_REASON_MAX];
+
+	if (k)
+		return load_value(r, k, value);
+	if (*section == '\0' && config_key_section(name))
+		return load_map(r, name, value);
+	config_key_suggest(section, name, hint, sizeof(hint));
+	return fail_at(r, key->start_mark, "%s%s%.80s: unknown key: %s", section, dot(section),
+		       name, hint);
+}
+
+/* The same key further up in the mapping, or NULL. */
+static const yaml_node_t *earlier(struct reader *r, const yaml_node_t *map,
+				  const yaml_node_pair_t *pair)
+{
+	const char *name = text_of(yaml_document_get_node(&r->doc, pair->key));
+
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < pair; p++) {
+		const yaml_node_t *key = yaml_document_get_node(&r->doc, p->key);
+
+		if (strcmp(text_of(key), name) == 0)
+			return key;
+	}
+	return NULL;
+}
+
+static int load_pair(struct reader *r, const char *section, const yaml_node_t *map,
+		     const yaml_node_pair_t *pair)
+{
+	const yaml_node_t *key = yaml_document_get_node(&r->doc, pair->key);
+	const yaml_node_t *first;
+
+	if (!text_of(key))
+		return fail_at(r, key->start_mark, "a key must be a word");
+	first = earlier(r, map, pair);
+	if (first)
+		return fail_at(r, key->start_mark, "%s%s%.80s: given twice, first in line %zu",
+			       section, dot(section), text_of(key), first->start_mark.line + 1);
+	return load_entry(r, section, key, yaml_document_get_node(&r->doc, pair->value));
+}
+
+/* A section, or the whole file with section "". */
+static int load_map(struct reader *r, const char *section, const yaml_node_t *map)
+{
+	int res = 0;
+
+	if (is_nothing(map))
+		return 0;
+	if (map->type != YAML_MAPPING_NODE)
+		return fail_at(r, map->start_mark, "%s%skeys with values are needed", section,
+			       *section ? ": " : "");
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start;
+	     res == 0 && p < map->data.mapping.pairs.top; p++)
+		res = load_pair(r, section, map, p);
+	return res;
+}
+
+/* ---- what must fit together ---- */
+
+static int check_rto(struct reader *r)
+{
+	const struct config_key *min = config_key_find("sctp", "rto_min_ms");
+	const struct config_key *max = config_key_find("sctp", "rto_max_ms");
+	const yaml_node_t *at = r->given[config_key_index(min)];
+	char reason[CONFIG_REASON_MAX];
+
+	if (r->cfg.sctp.rto_min_ms <= r->cfg.sctp.rto_max_ms)
+		return 0;
+	if (at) {
+		snprintf(reason, sizeof(reason), "%u is more than sctp.rto_max_ms: at most %u",
+			 r->cfg.sctp.rto_min_ms, r->cfg.sctp.rto_max_ms);
+		return fail_key(r, at, min, reason);
+	}
+	snprintf(reason, sizeof(reason), "%u is less than sctp.rto_min_ms: at least %u",
+		 r->cfg.sctp.rto_max_ms, r->cfg.sctp.rto_min_ms);
+	return fail_key(r, r->given[config_key_index(max)], max, reason);
+}
+
+/* ---- the file ---- */
+
+/* The one mistake that everybody makes: [::1]. */
+static const char *yaml_hint(const char *problem)
+{
+	return strcmp(problem, "did not find expected node content") == 0
+		       ? " (an IPv6 address needs quotes here)"
+		       : "";
+}
+
+static int fail_yaml(struct reader *r, const yaml_parser_t *p)
+{
+	if (p->error == YAML_MEMORY_ERROR)
+		return fail_file(r, ENOMEM);
+	if (p->error == YAML_READER_ERROR) {
+		snprintf(r->err, r->errlen, "%s: not UTF-8 text: %s at byte %zu", r->path,
+			 p->problem, p->problem_offset);
+		return -EINVAL;
+	}
+	return fail_at(r, p->problem_mark, "not YAML: %s%s", p->problem, yaml_hint(p->problem));
+}
+
+static int load_document(struct reader *r)
+{
+	yaml_node_t *root = yaml_document_get_root_node(&r->doc);
+	int res = root ? load_map(r, "", root) : 0;
+
+	return res != 0 ? res : check_rto(r);
+}
+
+/* Only one document may be in the file. */
+static int load_rest(struct reader *r, yaml_parser_t *p)
+{
+	yaml_node_t *root;
+	int res = 0;
+
+	if (!yaml_parser_load(p, &r->doc))
+		return fail_yaml(r, p);
+	root = yaml_document_get_root_node(&r->doc);
+	if (root)
+		res = fail_at(r, root->start_mark, "a second document: one is enough");
+	yaml_document_delete(&r->doc);
+	return res;
+}
+
+static int load_stream(struct reader *r, yaml_parser_t *p)
+{
+	int res;
+
+	if (!yaml_parser_load(p, &r->doc))
+		return fail_yaml(r, p);
+	res = load_document(r);
+	yaml_document_delete(&r->doc);
+	return res != 0 ? res : load_rest(r, p);
+}
+
+static int load_file(struct reader *r, FILE *f)
+{
+	yaml_parser_t p;
+	int res;
+
+	if (!yaml_parser_initialize(&p))
+		return fail_file(r, ENOMEM);
+	yaml_parser_set_input_file(&p, f);
+	res = load_stream(r, &p);
+	yaml_parser_delete(&p);
+	return res;
+}
+
+static void close_file(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+int config_load(const char *path, struct config *ret, char *err, size_t errlen)
+{
+	struct reader r = {.path = path ? path : CONFIG_PATH, .err = err, .errlen = errlen};
+	cleanup(close_file) FILE *f = fopen(r.path, "re");
+	struct stat st;
+	int res;
+
+	config_default(&r.cfg);
+	if (!f && (path || errno != ENOENT))
+		return fail_file(&r, errno);
+	if (f && fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode))
+		return fail_file(&r, EISDIR);
+	res = f ? load_file(&r, f) : 0;
+	if (res == 0)
+		memcpy(ret, &r.cfg, sizeof(*ret));
+	return res;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The configuration file, read at start and by reload.c. The structure is plain data: it may be
+ * copied, and needs no freeing. Members are nested and named as in the file, which ddpsctpd.yaml(5)
+ * explains; the table behind both is in config_keys.c.
+ */
+#ifndef DAEMON_BASE_CONFIG_H
+#define DAEMON_BASE_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "daemon/base/log.h"
+#include "llp/llp.h"
+
+#ifndef SYSCONFDIR
+#define SYSCONFDIR "/etc"
+#endif
+#define CONFIG_PATH SYSCONFDIR "/ddpsctpd.yaml"
+
+enum {
+	CONFIG_MAX_ADDRS = LLP_MAX_ADDRS,
+	CONFIG_ERR_MAX = 512, /* room for a sentence; longer ones are cut */
+};
+
+enum config_transport {
+	CONFIG_TRANSPORT_AUTO,
+	CONFIG_TRANSPORT_USER,
+	CONFIG_TRANSPORT_KERNEL,
+};
+
+struct config_socket {
+	char path[108]; /* of sun_path: absolute, ends in a NUL */
+	uint32_t mode;  /* permission bits */
+	char group[64]; /* as written, "" for none */
+	gid_t gid;      /* of the group; (gid_t)-1: leave the group alone */
+};
+
+struct config_user {
+	uint32_t udp_port;
+	uint32_t gso;    /* enum llp_gso */
+	uint32_t mtu;    /* 0: that of the route */
+	uint64_t buffer; /* bytes */
+};
+
+struct config_kernel {
+	uint32_t udp_port; /* 0: SCTP without UDP */
+	uint64_t buffer;   /* bytes */
+};
+
+struct config_sctp {
+	uint32_t streams;
+	uint32_t sack_packets, sack_ms;
+	uint32_t rto_min_ms, rto_max_ms; /* min <= max */
+	uint32_t heartbeat_ms;           /* 0: none */
+	uint32_t path_max_retrans;
+	uint32_t assoc_max_retrans; /* 0: path_max_retrans for each path */
+	uint32_t init_ms;
+	uint32_t adaptation; /* indication to send and to require */
+};
+
+enum config_switch { CONFIG_ON, CONFIG_OFF };
+
+struct config_session {
+	uint32_t pending_max;
+	uint32_t answer_ms, close_ms;
+	uint32_t idle_ms;    /* an association without sessions is shut down after this time */
+	uint32_t connect_ms; /* from MSG_CONNECT to the answer of the peer */
+	uint32_t records;
+	uint64_t early_bytes; /* bytes */
+	uint32_t enhanced;    /* enum config_switch: RFC 6581 */
+	uint32_t extensions;  /* enum config_switch: RFC 7306 */
+};
+
+struct config_polling {
+	uint32_t budget_us; /* as written; event_loop_new() takes it as 0 where there is one CPU */
+};
+
+/* Those before qp_wr are per uid, and are what acct counts. */
+struct config_limits {
+	uint32_t clients, pds, mrs;
+	uint64_t mr_bytes;
+	uint32_t mws, cqs, qps, srqs, listeners;
+	uint32_t qp_wr;  /* entries of one work queue, shared or not */
+	uint32_t cqe;    /* entries of one completion queue */
+	uint32_t events; /* undelivered events of one client */
+};
+
+struct config_log {
+	uint32_t level; /* enum log_level */
+};
+
+struct config {
+	struct config_socket socket;
+	uint32_t transport;                               /* enum config_transport */
+	uint32_t naddrs;                                  /* 1 .. CONFIG_MAX_ADDRS */
+	struct sockaddr_storage listen[CONFIG_MAX_ADDRS]; /* ports are 0 */
+	struct config_user user;
+	struct config_kernel kernel;
+	struct config_sctp sctp;
+	struct config_session session;
+	struct config_polling polling;
+	struct config_limits limits;
+	struct config_log log;
+};
+
+/* The configuration without a file. Every byte is set, so that two can be compared. */
+void config_default(struct config *ret);
+
+/*
+ * Reads a file over the defaults. path NULL: CONFIG_PATH, which may be absent. Returns 0; or
+ * -errno if the file cannot be read, -EINVAL if something in it is wrong, with a
+ * sentence in err (FILE:LINE:COLUMN: KEY: what is wrong: what would be right) and *ret untouched.
+ */
+int config_load(const char *path, struct config *ret, char *err, size_t errlen);
+
+/* Prints a file with every key, which config_load() reads back to the same. */
+void config_print(const struct config *c, FILE *f);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/base/config_keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/base/config.h"
+#include "daemon/objects/qp.h"
+#include "ipc/ring.h"
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+
+/* Text of an array whose last byte is the NUL's. */
+#define ROOM(member) (sizeof(((struct config *)0)->member) - 1)
+#define AT(member) .offset = offsetof(struct config, member)
+
+#define NUMBER(lo, hi, text) .type = CONFIG_TYPE_NUMBER, .min = (lo), .max = (hi), .def = (text)
+#define SIZE(lo, hi, text) .type = CONFIG_TYPE_SIZE, .min = (lo), .max = (hi), .def = (text)
+#define AT_ONCE .effect = CONFIG_AT_ONCE
+#define NEW_ASSOCS .effect = CONFIG_NEW_ASSOCS
+#define NEW_PROGRAMS .effect = CONFIG_NEW_PROGRAMS
+#define CHOICE(text, ...) .type = CONFIG_TYPE_CHOICE, .choices = {__VA_ARGS__}, .def = (text)
+
+/* clang-format off */
+/* A row that does not say when it takes effect does so at a restart. */
+static const struct config_key keys[] = {
+	{"", "transport", CHOICE("auto", "auto", "user", "kernel"), AT(transport),
+	 .help = "what carries the associations"},
+	{"", "listen", CONFIG_TYPE_ADDRS, .min = 1, .max = CONFIG_MAX_ADDRS,
+	 .def = "127.0.0.1, ::1", AT(listen),
+	 .help = "local addresses of all associations"},
+
+	{"socket", "path", CONFIG_TYPE_PATH, .max = ROOM(socket.path),
+	 .def = "/run/ddpsctpd/ddp.sock", AT(socket.path),
+	 .help = "where clients connect"},
+	{"socket", "mode", CONFIG_TYPE_OCTAL, .max = 0777, .def = "0660", AT(socket.mode), AT_ONCE,
+	 .help = "permission bits of the socket"},
+	{"socket", "group", CONFIG_TYPE_GROUP, .max = ROOM(socket.group), .def = "",
+	 AT(socket.group), AT_ONCE,
+	 .help = "group of the socket"},
+
+	{"user", "udp_port", NUMBER(1, 65535, "9899"), AT(user.udp_port),
+	 .help = "UDP port that carries SCTP"},
+	{"user", "gso", CHOICE("auto", "auto", "on", "off"), AT(user.gso),
+	 .help = "let the kernel cut batches of packets"},
+	{"user", "mtu", NUMBER(576, 65536, "0"), .or_zero = true, AT(user.mtu),
+	 .help = "largest IP packet; 0: what the route takes"},
+	{"user", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(user.buffer),
+	 .help = "send and receive buffer of an association, each"},
+
+	{"kernel", "udp_port", NUMBER(0, 65535, "0"), AT(kernel.udp_port),
+	 .help = "UDP port that carries SCTP, also of the peers; 0: no UDP"},
+	{"kernel", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(kernel.buffer),
+	 .help = "send and receive buffer of an association, each"},
+
+	{"sctp", "streams", NUMBER(2, 65535, "256"), AT(sctp.streams),
+	 .help = "streams of an association: sessions that it can carry"},
+	{"sctp", "sack_packets", NUMBER(1, 16, "4"), AT(sctp.sack_packets),
+	 .help = "acknowledge every so many packets"},
+	{"sctp", "sack_ms", NUMBER(10, 500, "20"), AT(sctp.sack_ms),
+	 .help = "acknowledge after this time at the latest"},
+	{"sctp", "rto_min_ms", NUMBER(20, 60000, "100"), AT(sctp.rto_min_ms),
+	 .help = "shortest time before a retransmission"},
+	{"sctp", "rto_max_ms", NUMBER(20, 60000, "5000"), AT(sctp.rto_max_ms),
+	 .help = "longest time before a retransmission"},
+	{"sctp", "heartbeat_ms", NUMBER(100, 600000, "5000"), .or_zero = true,
+	 AT(sctp.heartbeat_ms),
+	 .help = "ask silent peers so often whether they live; 0: never"},
+	{"sctp", "path_max_retrans", NUMBER(1, 20, "5"), AT(sctp.path_max_retrans),
+	 .help = "give a path to a peer up after so many unanswered tries"},
+	{"sctp", "assoc_max_retrans", NUMBER(0, 200, "0"), AT(sctp.assoc_max_retrans),
+	 .help = "give the peer up likewise; 0: path_max_retrans for each path"},
+	{"sctp", "init_ms", NUMBER(100, 600000, "5000"), AT(sctp.init_ms),
+	 .help = "give up opening an association after this time"},
+	{"sctp", "adaptation", NUMBER(0, UINT32_MAX, "1"), AT(sctp.adaptation),
+	 .help = "adaptation indication: peers must send the same"},
+
+	{"session", "pending_max", NUMBER(1, 1024, "64"), AT(session.pending_max), NEW_ASSOCS,
+	 .help = "requests of a peer that may wait for an answer"},
+	{"session", "answer_ms", NUMBER(100, 600000, "30000"), AT(session.answer_ms), NEW_ASSOCS,
+	 .help = "refuse a request that is not answered in this time"},
+	{"session", "close_ms", NUMBER(100, 600000, "5000"), AT(session.close_ms), NEW_ASSOCS,
+	 .help = "wait so long for the peer's end of a session"},
+	{"session", "idle_ms", NUMBER(0, 600000, "2000"), AT(session.idle_ms), AT_ONCE,
+	 .help = "shut an association without sessions down after this time"},
+	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms), AT_ONCE,
+	 .help = "give up connecting a queue pair after this time"},
+	{"session", "records", NUMBER(64, 65535, "32768"), AT(session.records), NEW_ASSOCS,
+	 .help = "messages of an association that may be ahead of their turn"},
+	{"session", "early_bytes", SIZE(64 * KIB, GIB, "1MiB"), AT(session.early_bytes), NEW_ASSOCS,
+	 .help = "memory for messages that overtook their session's Accept"},
+	{"session", "enhanced", CHOICE("on", "on", "off"), AT(session.enhanced),
+	 .help = "agree on Read depths and first messages with peers (RFC 6581)"},
+	{"session", "extensions", CHOICE("on", "on", "off"), AT(session.extensions),
+	 .help = "Immediate Data and atomics (RFC 7306)"},
+
+	{"polling", "budget_us", NUMBER(0, 10000, "50"), AT(polling.budget_us), AT_ONCE,
+	 .help = "look for work so long before going to sleep"},
+
+	{"limits", "clients", NUMBER(1, 65535, "64"), AT(limits.clients), AT_ONCE,
+	 .help = "connections of a uid"},
+	{"limits", "pds", NUMBER(1, 65535, "256"), AT(limits.pds), AT_ONCE,
+	 .help = "protection domains of a uid"},
+	{"limits", "mrs", NUMBER(1, 65535, "4096"), AT(limits.mrs), AT_ONCE,
+	 .help = "memory regions of a uid"},
+	{"limits", "mr_bytes", SIZE(4 * KIB, 65536 * GIB, "64GiB"), AT(limits.mr_bytes), AT_ONCE,
+	 .help = "registered memory of a uid"},
+	{"limits", "mws", NUMBER(1, 65535, "4096"), AT(limits.mws), AT_ONCE,
+	 .help = "memory windows of a uid"},
+	{"limits", "cqs", NUMBER(1, 65535, "1024"), AT(limits.cqs), AT_ONCE,
+	 .help = "completion queues of a uid"},
+	{"limits", "qps", NUMBER(1, 65535, "1024"), AT(limits.qps), AT_ONCE,
+	 .help = "queue pairs of a uid"},
+	{"limits", "srqs", NUMBER(1, 65535, "256"), AT(limits.srqs), AT_ONCE,
+	 .help = "shared receive queues of a uid"},
+	{"limits", "listeners", NUMBER(0, 65535, "64"), AT(limits.listeners), AT_ONCE,
+	 .help = "listeners of a uid; 0: nobody may listen"},
+	{"limits", "qp_wr", NUMBER(1, QP_MAX_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
+	 .help = "entries of a send or receive queue, shared or not"},
+	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,
+	 .help = "entries of a completion queue"},
+	{"limits", "events", NUMBER(16, 65536, "256"), AT(limits.events), NEW_PROGRAMS,
+	 .help = "events that a client may leave unread"},
+
+	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,
+	 .help = "what is logged: this and all that is worse"},
+};
+/* clang-format on */
+
+enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
+
+_Static_assert((int)NKEYS <= (int)CONFIG_MAX_KEYS, "readers have room for every key");
+_Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order of user.gso");
+_Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
+_Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1 &&
+		       CONFIG_TRANSPORT_KERNEL == 2,
+	       "order of transport");
+_Static_assert(LOG_LEVEL_ERR == 0 && LOG_LEVEL_WARN == 1 && LOG_LEVEL_INFO == 2 &&
+		       LOG_LEVEL_DEBUG == 3,
+	       "order of log.level");
+
+const struct config_key *config_key_at(size_t i)
+{
+	return i < NKEYS ? &keys[i] : NULL;
+}
+
+size_t config_key_index(const struct config_key *k)
+{
+	return (size_t)(k - keys);
+}
+
+const char *config_key_effect(const struct config_key *k)
+{
+	static const char *const text[] = {
+		[CONFIG_AT_RESTART] = "",
+		[CONFIG_AT_ONCE] = "; at once",
+		[CONFIG_NEW_ASSOCS] = "; for new associations",
+		[CONFIG_NEW_PROGRAMS] = "; for new programs",
+	};
+
+	return text[k->effect];
+}
+
+const struct config_key *config_key_find(const char *section, const char *name)
+{
+	for (size_t i = 0; i < NKEYS; i++) {
+		if (strcmp(keys[i].section, section) == 0 && strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	}
+	return NULL;
+}
+
+bool config_key_section(const char *section)
+{
+	if (*section == '\0')
+		return false;
+	for (size_t i = 0; i < NKEYS; i++) {
+		if (strcmp(keys[i].section, section) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- suggestions ---- */
+
+enum { NAME_MAX_LEN = 32 };
+
+static unsigned least(unsigned a, unsigned b, unsigned c)
+{
+	unsigned m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Letters to change, add or drop to make one word the other. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[NAME_MAX_LEN + 1];
+	size_t n = strlen(b);
+
+	if (strlen(a) > NAME_MAX_LEN || n > NAME_MAX_LEN)
+		return NAME_MAX_LEN;
+	for (unsigned j = 0; j <= n; j++)
+		row[j] = j;
+	for (unsigned i = 1; a[i - 1]; i++) {
+		unsigned corner = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= n; j++) {
+			unsigned above = row[j];
+
+			row[j] = least(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
+			corner = above;
+		}
+	}
+	return row[n];
+}
+
+/* What may stand in a section: its keys; at the top level also the sections' names. NULL: nothing
+ * that the key before did not give as well. */
+static const char *known_by(const struct config_key *k, const char *section)
+{
+	if (strcmp(k->section, section) == 0)
+		return k->name;
+	if (*section != '\0' || *k->section == '\0')
+		return NULL;
+	return k == keys || strcmp(k[-1].section, k->section) != 0 ? k->section : NULL;
+}
+
+static const char *nearest(const char *section, const char *name)
+{
+	unsigned best = (unsigned)strlen(name) / 3 + 1;
+	const char *ret = NULL;
+
+	for (size_t i = 0; i < NKEYS; i++) {
+		const char *known = known_by(&keys[i], section);
+		unsigned d = known ? distance(name, known) : NAME_MAX_LEN;
+
+		if (d <= best && (d < best || !ret)) {
+			best = d;
+			ret = known;
+		}
+	}
+	return ret;
+}
+
+static const struct config_key *elsewhere(const char *name)
+{
+	for (size_t i = 0; i < NKEYS; i++) {
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+	}
+	return NULL;
+}
+
+static void list_known(const char *section, char *ret, size_t len)
+{
+	int n = snprintf(ret, len, "known here:");
+
+	for (size_t i = 0; i < NKEYS && (size_t)n < len; i++) {
+		const char *known = known_by(&keys[i], section);
+
+		if (known)
+			n += snprintf(ret + n, len - (size_t)n, " %s", known);
+	}
+}
+
+void config_key_suggest(const char *section, const char *name, char *ret, size_t len)
+{
+	const struct config_key *k = elsewhere(name);
+	const char *near = nearest(section, name);
+
+	if (near)
+		snprintf(ret, len, "did you mean %s?", near);
+	else if (k && *k->section)
+		snprintf(ret, len, "did you mean %s.%s?", k->section, name);
+	else if (k)
+		snprintf(ret, len, "%s belongs to the top level", name);
+	else
+		list_known(section, ret, len);
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/base/config_value.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	unsigned shift;
+} units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"", 0}};
+
+enum { UNITS = sizeof(units) / sizeof(units[0]) };
+
+static void *member(const struct config_key *k, struct config *c)
+{
+	return (char *)c + k->offset;
+}
+
+static const void *member_const(const struct config_key *k, const struct config *c)
+{
+	return (const char *)c + k->offset;
+}
+
+static uint64_t get_integer(const struct config_key *k, const struct config *c)
+{
+	uint64_t v64;
+	uint32_t v32;
+
+	if (k->type == CONFIG_TYPE_SIZE) {
+		memcpy(&v64, member_const(k, c), sizeof(v64));
+		return v64;
+	}
+	memcpy(&v32, member_const(k, c), sizeof(v32));
+	return v32;
+}
+
+static void set_integer(const struct config_key *k, struct config *c, uint64_t v)
+{
+	uint32_t v32 = (uint32_t)v;
+
+	if (k->type == CONFIG_TYPE_SIZE)
+		memcpy(member(k, c), &v, sizeof(v));
+	else
+		memcpy(member(k, c), &v32, sizeof(v32));
+}
+
+static size_t member_size(const struct config_key *k)
+{
+	switch (k->type) {
+	case CONFIG_TYPE_PATH:
+	case CONFIG_TYPE_GROUP:
+		return k->max + 1;
+	case CONFIG_TYPE_SIZE:
+		return sizeof(uint64_t);
+	case CONFIG_TYPE_ADDRS:
+		return k->max * sizeof(struct sockaddr_storage);
+	default:
+		return sizeof(uint32_t);
+	}
+}
+
+/* ---- comparing and copying ---- */
+
+bool config_value_same(const struct config_key *k, const struct config *a, const struct config *b)
+{
+	if (memcmp(member_const(k, a), member_const(k, b), member_size(k)) != 0)
+		return false;
+	/* What was made of the text may have changed although the text has not. */
+	return k->type != CONFIG_TYPE_GROUP || a->socket.gid == b->socket.gid;
+}
+
+void config_value_copy(const struct config_key *k, const struct config *from, struct config *to)
+{
+	memcpy(member(k, to), member_const(k, from), member_size(k));
+	if (k->type == CONFIG_TYPE_GROUP)
+		to->socket.gid = from->socket.gid;
+	if (k->type == CONFIG_TYPE_ADDRS)
+		to->naddrs = from->naddrs;
+}
+
+/* ---- what a key takes ---- */
+
+/* The largest unit that divides it. */
+static void size_text(uint64_t v, char *ret, size_t len)
+{
+	unsigned u = 0;
+
+	while (u < UNITS - 1 && (v == 0 || v % (UINT64_C(1) << units[u].shift) != 0))
+		u++;
+	snprintf(ret, len, "%" PRIu64 "%s", v >> units[u].shift, units[u].name);
+}
+
+static void choices_text(const struct config_key *k, char *ret, size_t len)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < CONFIG_MAX_CHOICES && k->choices[i] && n < len; i++) {
+		bool last = i + 1 == CONFIG_MAX_CHOICES || !k->choices[i + 1];
+		const char *glue = i == 0 ? "" : last ? " or " : ", ";
+
+		n += (size_t)snprintf(ret + n, len - n, "%s%s", glue, k->choices[i]);
+	}
+}
+
+void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
+{
+	const char *zero = k->or_zero ? "0, or " : "";
+	char min[32], max[32];
+
+	switch (k->type) {
+	case CONFIG_TYPE_PATH:
+		snprintf(ret, CONFIG_RANGE_MAX, "an absolute path of at most %" PRIu64 " bytes",
+			 k->max);
+		break;
+	case CONFIG_TYPE_GROUP:
+		snprintf(ret, CONFIG_RANGE_MAX, "the name of a group, or empty");
+		break;
+	case CONFIG_TYPE_OCTAL:
+		snprintf(ret, CONFIG_RANGE_MAX, "%04" PRIo64 " to %04" PRIo64, k->min, k->max);
+		break;
+	case CONFIG_TYPE_NUMBER:
+		snprintf(ret, CONFIG_RANGE_MAX, "%s%" PRIu64 " to %" PRIu64, zero, k->min, k->max);
+		break;
+	case CONFIG_TYPE_SIZE:
+		size_text(k->min, min, sizeof(min));
+		size_text(k->max, max, sizeof(max));
+		snprintf(ret, CONFIG_RANGE_MAX, "%s%s to %s", zero, min, max);
+		break;
+	case CONFIG_TYPE_CHOICE:
+		choices_text(k, ret, CONFIG_RANGE_MAX);
+		break;
+	case CONFIG_TYPE_ADDRS:
+		snprintf(ret, CONFIG_RANGE_MAX, "%" PRIu64 " to %" PRIu64 " numeric addresses",
+			 k->min, k->max);
+		break;
+	}
+}
+
+/* ---- reading ---- */
+
+/* Says what is wrong with the text, then what would be right. */
+static bool refuse(const struct config_key *k, char *ret_reason, const char *text, const char *fmt,
+		   ...) __attribute__((format(printf, 4, 5)));
+
+static bool refuse(const struct config_key *k, char *ret_reason, const char *text, const char *fmt,
+		   ...)
+{
+	char range[CONFIG_RANGE_MAX], wrong[CONFIG_REASON_MAX / 2];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(wrong, sizeof(wrong), fmt, ap);
+	va_end(ap);
+	config_value_range(k, range);
+	if (*text == '\0')
+		snprintf(ret_reason, CONFIG_REASON_MAX, "it is empty: %s", range);
+	else
+		snprintf(ret_reason, CONFIG_REASON_MAX, "%.80s %s: %s", text, wrong, range);
+	return false;
+}
+
+/* Digits of a base; *ret_end is behind them. False if there are none or they pass 64 bits. */
+static bool digits(const char *text, unsigned base, uint64_t *ret, const char **ret_end)
+{
+	const char *p = text;
+	uint64_t v = 0;
+
+	for (; *p >= '0' && *p < (char)('0' + base); p++) {
+		unsigned d = (unsigned)(*p - '0');
+
+		if (v > (UINT64_MAX - d) / base)
+			return false;
+		v = v * base + d;
+	}
+	*ret = v;
+	*ret_end = p;
+	return p != text;
+}
+
+static bool in_range(const struct config_key *k, const char *text, uint64_t v, char *ret_reason)
+{
+	if (v == 0 && k->or_zero)
+		return true;
+	if (v < k->min)
+		return refuse(k, ret_reason, text, "is too small");
+	if (v > k->max)
+		return refuse(k, ret_reason, text, "is too large");
+	return true;
+}
+
+static bool parse_number(const struct config_key *k, const char *text, struct config *c,
+			 char *ret_reason)
+{
+	const char *end;
+	uint64_t v;
+
+	if (!digits(text, 10, &v, &end) || *end != '\0')
+		return refuse(k, ret_reason, text, "is not a number");
+	if (!in_range(k, text, v, ret_reason))
+		return false;
+	set_integer(k, c, v);
+	return true;
+}
+
+/* Octal with or without the 0 or 0o that YAML 1.1 and 1.2 ask for. */
+static bool parse_octal(const struct config_key *k, const char *text, struct config *c,
+			char *ret_reason)
+{
+	const char *number = strncmp(text, "0o", 2) == 0 ? text + 2 : text;
+	const char *end;
+	uint64_t v;
+
+	if (!digits(number, 8, &v, &end) || *end != '\0')
+		return refuse(k, ret_reason, text, "is not an octal number");
+	if (!in_range(k, text, v, ret_reason))
+		return false;
+	set_integer(k, c, v);
+	return true;
+}
+
+static bool parse_size(const struct config_key *k, const char *text, struct config *c,
+		       char *ret_reason)
+{
+	unsigned u = 0;
+	const char *end;
+	uint64_t v;
+
+	if (!digits(text, 10, &v, &end))
+		return refuse(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
+	while (*end == ' ')
+		end++;
+	while (u < UNITS && strcmp(end, units[u].name) != 0)
+		u++;
+	if (u == UNITS)
+		return refuse(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
+	if (v > UINT64_MAX >> units[u].shift)
+		return refuse(k, ret_reason, text, "is too large");
+	v <<= units[u].shift;
+	if (!in_range(k, text, v, ret_reason))
+		return false;
+	set_integer(k, c, v);
+	return true;
+}
+
+static bool parse_choice(const struct config_key *k, const char *text, struct config *c,
+			 char *ret_reason)
+{
+	for (unsigned i = 0; i < CONFIG_MAX_CHOICES && k->choices[i]; i++) {
+		if (strcmp(text, k->choices[i]) == 0) {
+			set_integer(k, c, i);
+			return true;
+		}
+	}
+	return refuse(k, ret_reason, text, "is unknown");
+}
+
+static void set_text(const struct config_key *k, struct config *c, const char *text)
+{
+	char *p = member(k, c);
+
+	/* Every byte, so that two configurations can be compared. */
+	memset(p, 0, k->max + 1);
+	memcpy(p, text, strlen(text));
+}
+
+static bool parse_path(const struct config_key *k, const char *text, struct config *c,
+		       char *ret_reason)
+{
+	if (*text != '/')
+		return refuse(k, ret_reason, text, "is not absolute");
+	if (strlen(text) > k->max)
+		return refuse(k, ret_reason, text, "has %zu bytes", strlen(text));
+	set_text(k, c, text);
+	return true;
+}
+
+static bool parse_group(const struct config_key *k, const char *text, struct config *c,
+			char *ret_reason)
+{
+	const struct group *gr = NULL;
+
+	if (strlen(text) > k->max)
+		return refuse(k, ret_reason, text, "has %zu bytes", strlen(text));
+	if (*text != '\0' && !(gr = getgrnam(text)))
+		return refuse(k, ret_reason, text, "is not a group of this system");
+	set_text(k, c, text);
+	c->socket.gid = gr ? gr->gr_gid : (gid_t)-1;
+	return true;
+}
+
+/* ---- addresses ---- */
+
+static bool read_in(const char *text, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET};
+
+	if (inet_pton(AF_INET, text, &sin.sin_addr) != 1)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, &sin, sizeof(sin));
+	return true;
+}
+
+/* With %interface behind a link-local address. */
+static bool read_in6(const char *text, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in6 sin6 = {.sin6_family = AF_INET6};
+	const char *scope = strchr(text, '%');
+	char number[INET6_ADDRSTRLEN];
+	int n = scope ? (int)(scope - text) : (int)strlen(text);
+
+	if (n >= (int)sizeof(number))
+		return false;
+	snprintf(number, sizeof(number), "%.*s", n, text);
+	if (inet_pton(AF_INET6, number, &sin6.sin6_addr) != 1)
+		return false;
+	if (scope) {
+		sin6.sin6_scope_id = if_nametoindex(scope + 1);
+		if (sin6.sin6_scope_id == 0)
+			return false;
+	}
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, &sin6, sizeof(sin6));
+	return true;
+}
+
+/* Answers have to leave from the address that was asked, so a wildcard will not do. */
+static const char wildcard[] = "is a wildcard, name the addresses themselves";
+static const char multicast[] = "is no address of one host";
+
+static const char *unfit_in(uint32_t a)
+{
+	if (a == INADDR_ANY)
+		return wildcard;
+	return IN_MULTICAST(a) || a == INADDR_BROADCAST ? multicast : NULL;
+}
+
+/* Why no association can have the address here; NULL if it is fine. */
+static const char *unfit(const struct sockaddr_storage *ss)
+{
+	const struct in6_addr *a6 = &((const struct sockaddr_in6 *)ss)->sin6_addr;
+
+	if (ss->ss_family == AF_INET)
+		return unfit_in(ntohl(((const struct sockaddr_in *)ss)->sin_addr.s_addr));
+	if (IN6_IS_ADDR_UNSPECIFIED(a6))
+		return wildcard;
+	if (IN6_IS_ADDR_MULTICAST(a6))
+		return multicast;
+	if (IN6_IS_ADDR_V4MAPPED(a6))
+		return "must be written as an IPv4 address";
+	if (IN6_IS_ADDR_LINKLOCAL(a6) && ((const struct sockaddr_in6 *)ss)->sin6_scope_id == 0)
+		return "needs its interface, as in fe80::1%eth0";
+	return NULL;
+}
+
+static bool parse_addr(const struct config_key *k, const char *text, struct config *c,
+		       char *ret_reason)
+{
+	struct sockaddr_storage ss;
+	const char *wrong;
+
+	if (!read_in(text, &ss) && !read_in6(text, &ss))
+		return refuse(k, ret_reason, text, "is not a numeric address of this system");
+	wrong = unfit(&ss);
+	if (wrong)
+		return refuse(k, ret_reason, text, "%s", wrong);
+	for (unsigned i = 0; i < c->naddrs; i++) {
+		if (memcmp(&c->listen[i], &ss, sizeof(ss)) == 0)
+			return refuse(k, ret_reason, text, "stands there twice");
+	}
+	if (c->naddrs == k->max)
+		return refuse(k, ret_reason, text, "is one too many");
+	c->listen[c->naddrs++] = ss;
+	return true;
+}
+
+void config_value_clear(const struct config_key *k, struct config *c)
+{
+	if (k->type != CONFIG_TYPE_ADDRS)
+		return;
+	memset(c->listen, 0, sizeof(c->listen));
+	c->naddrs = 0;
+}
+
+bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
+			char ret_reason[CONFIG_REASON_MAX])
+{
+	static bool (*const parse[])(const struct config_key *, const char *, struct config *,
+				     char *) = {
+		[CONFIG_TYPE_PATH] = parse_path,   [CONFIG_TYPE_GROUP] = parse_group,
+		[CONFIG_TYPE_OCTAL] = parse_octal, [CONFIG_TYPE_NUMBER] = parse_number,
+		[CONFIG_TYPE_SIZE] = parse_size,   [CONFIG_TYPE_CHOICE] = parse_choice,
+		[CONFIG_TYPE_ADDRS] = parse_addr,
+	};
+
+	return parse[k->type](k, text, c, ret_reason);
+}
+
+/* ---- printing ---- */
+
+/* Plain where YAML cannot misread it, else in double quotes. */
+static void print_text(const char *s, FILE *f)
+{
+	size_t plain = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789/._-");
+
+	if (*s != '\0' && s[plain] == '\0' && *s != '-') {
+		fputs(s, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else if (iscntrl((unsigned char)*s))
+			fprintf(f, "\\x%02X", (unsigned)(unsigned char)*s);
+		else
+			fputc(*s, f);
+	}
+	fputc('"', f);
+}
+
+static void print_addr(const struct sockaddr_storage *ss, FILE *f)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
+	char text[INET6_ADDRSTRLEN], ifname[IF_NAMESIZE];
+
+	if (ss->ss_family == AF_INET) {
+		fputs(inet_ntop(AF_INET, &sin->sin_addr, text, sizeof(text)), f);
+		return;
+	}
+	/* In quotes: a colon may end a word of YAML. */
+	fprintf(f, "\"%s", inet_ntop(AF_INET6, &sin6->sin6_addr, text, sizeof(text)));
+	if (sin6->sin6_scope_id != 0 && if_indextoname(sin6->sin6_scope_id, ifname))
+		fprintf(f, "%%%s", ifname);
+	fputc('"', f);
+}
+
+static void print_addrs(const struct config *c, FILE *f)
+{
+	fputc('[', f);
+	for (unsigned i = 0; i < c->naddrs; i++) {
+		if (i > 0)
+			fputs(", ", f);
+		print_addr(&c->listen[i], f);
+	}
+	fputc(']', f);
+}
+
+void config_value_print(const struct config_key *k, const struct config *c, FILE *f)
+{
+	char size[32];
+
+	switch (k->type) {
+	case CONFIG_TYPE_PATH:
+	case CONFIG_TYPE_GROUP:
+		print_text(member_const(k, c), f);
+		break;
+	case CONFIG_TYPE_OCTAL:
+		fprintf(f, "%04" PRIo64, get_integer(k, c));
+		break;
+	case CONFIG_TYPE_NUMBER:
+		fprintf(f, "%" PRIu64, get_integer(k, c));
+		break;
+	case CONFIG_TYPE_SIZE:
+		size_text(get_integer(k, c), size, sizeof(size));
+		fputs(size, f);
+		break;
+	case CONFIG_TYPE_CHOICE:
+		fputs(k->choices[get_integer(k, c)], f);
+		break;
+	case CONFIG_TYPE_ADDRS:
+		print_addrs(c, f);
+		break;
+	}
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only file that knows libevent, and the clock of all others. */
+#include "daemon/base/event_loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "daemon/base/log.h"
+#include "util/cleanup.h"
+#include "util/list.h"
+
+enum {
+	/* How long a busy or polling loop may leave its descriptors unserved. Looking at them costs
+	 * a system call, some ten times an empty turn. */
+	SERVE_TURNS = 16,
+	SERVE_US = 200,
+};
+
+struct event_loop {
+	struct event_base *base;
+	struct event timer;
+	const struct event_loop_hooks *hooks;
+	void *user;
+	uint32_t poll_us;
+	bool stop;
+	bool asleep;            /* the clients were told, awake() is due */
+	bool blocking;          /* within the wait: descriptors only wake */
+	bool due;               /* one of them has a callback, which comes after the next turn */
+	bool called;            /* a callback ran */
+	bool idle;              /* the last turn found nothing ... */
+	uint64_t idle_since_us; /* ... and this was the first such turn */
+	uint64_t now_us;
+	uint64_t served_us; /* when descriptors were last looked at ... */
+	unsigned turns;     /* ... and how many turns ago */
+	unsigned watches;
+	struct list signals;
+};
+
+struct event_loop_watch {
+	struct event ev;
+	struct event_loop *loop;
+	int fd;
+	unsigned what;
+	event_loop_watch_fn *cb;
+	void *user;
+};
+
+struct event_loop_sig {
+	struct list link;
+	struct event ev;
+	struct event_loop *loop;
+	event_loop_signal_fn *cb;
+	void *user;
+};
+
+static void read_clock(struct event_loop *l)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	l->now_us = (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* The end of a sleep: before the first signal's callback, or after the wait. */
+static void wake(struct event_loop *l)
+{
+	if (!l->asleep)
+		return;
+	l->asleep = false;
+	read_clock(l);
+	l->hooks->awake(l->user);
+}
+
+/* ---- making and freeing ---- */
+
+static void on_libevent_log(int severity, const char *msg)
+{
+	static const enum log_level levels[] = {
+		[EVENT_LOG_DEBUG] = LOG_LEVEL_DEBUG,
+		[EVENT_LOG_MSG] = LOG_LEVEL_INFO,
+		[EVENT_LOG_WARN] = LOG_LEVEL_WARN,
+		[EVENT_LOG_ERR] = LOG_LEVEL_ERR,
+	};
+
+	log_at(levels[severity & 3], "libevent: %s", msg);
+}
+
+static struct event_base *new_base(void)
+{
+	struct event_config *cfg = event_config_new();
+	struct event_base *base = NULL;
+
+	if (!cfg)
+		return NULL;
+	/* The coarse clock would end sleeps some milliseconds before their time. */
+	event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NOLOCK |
+					   EVENT_BASE_FLAG_IGNORE_ENV);
+	base = event_base_new_with_config(cfg);
+	event_config_free(cfg);
+	return base;
+}
+
+/* On one CPU whoever is to give us work cannot run while we poll. */
+static bool one_cpu(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *user)
+{
+	(void)fd;
+	(void)what;
+	wake(user);
+}
+
+int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t poll_us,
+		   struct event_loop **ret)
+{
+	autofree struct event_loop *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	event_set_log_callback(on_libevent_log);
+	l->base = new_base();
+	if (!l->base)
+		return -ENOMEM;
+	l->hooks = hooks;
+	l->user = user;
+	event_loop_set_poll_us(l, poll_us);
+	list_init(&l->signals);
+	evtimer_assign(&l->timer, l->base, on_timer, l);
+	read_clock(l);
+	*ret = take_ptr(l);
+	return 0;
+}
+
+struct event_loop *event_loop_free(struct event_loop *l)
+{
+	if (!l)
+		return NULL;
+	assert(l->watches == 0);
+	list_foreach_safe (it, &l->signals) {
+		struct event_loop_sig *s = list_entry(it, struct event_loop_sig, link);
+
+		event_del(&s->ev);
+		free(s);
+	}
+	event_del(&l->timer);
+	event_base_free(l->base);
+	free(l);
+	return NULL;
+}
+
+/* ---- running ---- */
+
+/*
+ * Calls what is ready, and waits for it unless flags say EVLOOP_NONBLOCK. EVLOOP_ONCE with either:
+ * without it libevent would go on as long as a descriptor is left undrained.
+ */
+static int serve(struct event_loop *l, int flags)
+{
+	int r;
+
+	l->called = false;
+	l->due = false;
+	l->blocking = !(flags & EVLOOP_NONBLOCK);
+	r = event_base_loop(l->base, flags | EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+	l->blocking = false;
+	wake(l);
+	if (r < 0)
+		return -EIO;
+	if (l->called)
+		l->idle = false;
+	l->served_us = l->now_us;
+	l->turns = 0;
+	return 0;
+}
+
+static void set_timer(struct event_loop *l, uint64_t expiry_us)
+{
+	uint64_t us = expiry_us - l->now_us;
+	struct timeval tv = {.tv_sec = (time_t)(us / 1000000),
+			     .tv_usec = (suseconds_t)(us % 1000000)};
+
+	/* Without a timer the wait might have no end: look again soon instead. */
+	if (evtimer_add(&l->timer, &tv) < 0)
+		event_active(&l->timer, EV_TIMEOUT, 0);
+}
+
+static int block(struct event_loop *l)
+{
+	uint64_t ms;
+	int r;
+
+	l->asleep = true;
+	if (!l->hooks->sleep(l->user) || l->stop) {
+		wake(l);
+		return serve(l, EVLOOP_NONBLOCK);
+	}
+	ms = l->hooks->expiry(l->user);
+	if (ms <= l->now_us / 1000) {
+		wake(l);
+		return serve(l, EVLOOP_NONBLOCK);
+	}
+	if (ms < UINT64_MAX / 1000)
+		set_timer(l, ms * 1000);
+	r = serve(l, 0);
+	event_del(&l->timer);
+	return r;
+}
+
+static void note_turn(struct event_loop *l, bool did)
+{
+	l->turns++;
+	if (!did && !l->idle)
+		l->idle_since_us = l->now_us;
+	l->idle = !did;
+}
+
+static int turn(struct event_loop *l)
+{
+	int r = 0;
+
+	read_clock(l);
+	note_turn(l, l->hooks->turn(l->user, l->now_us / 1000));
+	if (l->stop)
+		return 0;
+	if (l->due)
+		return serve(l, EVLOOP_NONBLOCK);
+	if (l->idle && l->now_us - l->idle_since_us >= l->poll_us)
+		return block(l);
+	if (l->turns >= SERVE_TURNS || l->now_us - l->served_us >= SERVE_US)
+		r = serve(l, EVLOOP_NONBLOCK);
+	if (l->idle)
+		sched_yield();
+	return r;
+}
+
+int event_loop_run(struct event_loop *l)
+{
+	int r = 0;
+
+	l->idle = false;
+	while (r == 0 && !l->stop)
+		r = turn(l);
+	l->stop = false;
+	return r;
+}
+
+void event_loop_stop(struct event_loop *l)
+{
+	l->stop = true;
+}
+
+uint64_t event_loop_now_ms(const struct event_loop *l)
+{
+	return l->now_us / 1000;
+}
+
+void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us)
+{
+	l->poll_us = one_cpu() ? 0 : poll_us;
+}
+
+uint32_t event_loop_poll_us(const struct event_loop *l)
+{
+	return l->poll_us;
+}
+
+/* ---- descriptors ---- */
+
+/*
+ * After a wait the turn comes first, so that a callback never finds its owner in the time before
+ * the sleep; the level is still there then. A callback may end its own watch, so nothing is
+ * touched after it.
+ */
+static void on_fd(evutil_socket_t fd, short what, void *user)
+{
+	struct event_loop_watch *w = user;
+	struct event_loop *l = w->loop;
+
+	(void)fd;
+	wake(l);
+	if (!w->cb)
+		return;
+	if (l->blocking) {
+		l->due = true;
+		return;
+	}
+	l->called = true;
+	w->cb(w->user,
+	      (what & EV_READ ? EVENT_LOOP_READ : 0) | (what & EV_WRITE ? EVENT_LOOP_WRITE : 0));
+}
+
+static int begin(struct event_loop_watch *w)
+{
+	short what = EV_PERSIST;
+
+	if (w->what & EVENT_LOOP_READ)
+		what |= EV_READ;
+	if (w->what & EVENT_LOOP_WRITE)
+		what |= EV_WRITE;
+	if (event_assign(&w->ev, w->loop->base, w->fd, what, on_fd, w) < 0)
+		return -EINVAL;
+	if (w->what != 0 && event_add(&w->ev, NULL) < 0)
+		return errno == ENOMEM ? -ENOMEM : -EINVAL;
+	return 0;
+}
+
+int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_watch_fn *cb,
+		     void *user, struct event_loop_watch **ret)
+{
+	autofree struct event_loop_watch *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	w->loop = l;
+	w->fd = fd;
+	w->what = what;
+	w->cb = cb;
+	w->user = user;
+	r = begin(w);
+	if (r != 0)
+		return r;
+	l->watches++;
+	*ret = take_ptr(w);
+	return 0;
+}
+
+int event_loop_watch_set(struct event_loop_watch *w, unsigned what)
+{
+	if (w->what == what)
+		return 0;
+	event_del(&w->ev);
+	w->what = what;
+	return begin(w);
+}
+
+struct event_loop_watch *event_loop_unwatch(struct event_loop_watch *w)
+{
+	if (!w)
+		return NULL;
+	event_del(&w->ev);
+	w->loop->watches--;
+	free(w);
+	return NULL;
+}
+
+/* ---- signals ---- */
+
+static void on_signal(evutil_socket_t signo, short what, void *user)
+{
+	struct event_loop_sig *s = user;
+
+	(void)what;
+	wake(s->loop);
+	s->loop->called = true;
+	s->cb(s->user, signo);
+}
+
+int event_loop_signal(struct event_loop *l, int signo, event_loop_signal_fn *cb, void *user)
+{
+	autofree struct event_loop_sig *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->loop = l;
+	s->cb = cb;
+	s->user = user;
+	if (evsignal_assign(&s->ev, l->base, signo, on_signal, s) < 0)
+		return -EINVAL;
+	if (evsignal_add(&s->ev, NULL) < 0)
+		return errno == ENOMEM ? -ENOMEM : -EINVAL;
+	list_add_tail(&l->signals, &s->link);
+	take_ptr(s);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The event loop and the clock: the only file that knows libevent, and the only one that
+ * asks what time it is, but for what systemd wants to be told. One thread.
+ *
+ * A turn does all that can be done without blocking. While turns find work they follow each
+ * other, and descriptors are looked at every few of them. After poll_us without work the
+ * clients are told that they must ring, and the loop blocks until a descriptor, a signal or the
+ * expiry. What woke it is handled after the next turn, so that callbacks of
+ * descriptors always find the time of a turn that has just been. Polling yields the CPU between
+ * turns: on two CPUs the client that is to give us work may well wait for this one.
+ */
+#ifndef DAEMON_BASE_EVENT_LOOP_H
+#define DAEMON_BASE_EVENT_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_loop;
+struct event_loop_watch;
+
+struct event_loop_hooks {
+	/* Does what can be done without blocking. True if it did anything; a timer that
+	 * merely ran does not count, or a quiet association would keep the loop polling. */
+	bool (*turn)(void *user, uint64_t now_ms);
+	/* When the next turn is needed at the latest, in the milliseconds of now_ms;
+	 * UINT64_MAX: never. */
+	uint64_t (*expiry)(void *user);
+	/* About to block: tells the clients, then looks again. False if there is work after all. */
+	bool (*sleep)(void *user);
+	/* Follows each sleep(), whatever it returned, before anything else is called. */
+	void (*awake)(void *user);
+};
+
+enum {
+	EVENT_LOOP_READ = 1,
+	EVENT_LOOP_WRITE = 2,
+};
+
+/* what: which of EVENT_LOOP_READ and EVENT_LOOP_WRITE is the case. A hang-up counts as both. */
+typedef void event_loop_watch_fn(void *user, unsigned what);
+typedef void event_loop_signal_fn(void *user, int signo);
+
+/*
+ * A loop. hooks is kept, not copied. poll_us: how long to poll before blocking; 0: not at
+ * all, which is also what is done where this process has one CPU. Returns 0 or -ENOMEM.
+ */
+int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t poll_us,
+		   struct event_loop **ret);
+
+/* Frees the loop with its signals. Every watch must be gone. NULL is fine. */
+struct event_loop *event_loop_free(struct event_loop *l);
+
+/* Runs until event_loop_stop(). Returns 0, or -EIO if waiting for events failed. */
+int event_loop_run(struct event_loop *l);
+
+/* Ends event_loop_run(), or the next one before its first turn: soon, after the hook or callback
+ * that calls it and the callbacks that are due together with it. */
+void event_loop_stop(struct event_loop *l);
+
+/* Monotonic milliseconds, as of the beginning of this turn, or of the end of a sleep. */
+uint64_t event_loop_now_ms(const struct event_loop *l);
+
+/* Polls for another time from now on; as for event_loop_new(). */
+void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us);
+
+/* What poll_us came to. */
+uint32_t event_loop_poll_us(const struct event_loop *l);
+
+/*
+ * Calls cb(user) whenever the descriptor is ready, level-triggered, not from within this call. cb
+ * NULL: the descriptor only ends a sleep; the turn is expected to drain it. what may be 0 for
+ * now. Returns 0, -ENOMEM, or -EINVAL if the descriptor cannot be watched.
+ */
+int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_watch_fn *cb,
+		     void *user, struct event_loop_watch **ret);
+
+/* Changes what is waited for. 0: nothing for now. Returns 0 or -ENOMEM. */
+int event_loop_watch_set(struct event_loop_watch *w, unsigned what);
+
+/*
+ * Ends the watch, from anywhere, its own callback included; cb is not called again. Call it before
+ * the descriptor is closed. Returns NULL; NULL is fine.
+ */
+struct event_loop_watch *event_loop_unwatch(struct event_loop_watch *w);
+
+/*
+ * Calls cb for a signal, from the loop; it may come before the first turn after a sleep. At most
+ * once for each signo. Returns 0, -ENOMEM or -EINVAL.
+ */
+int event_loop_signal(struct event_loop *l, int signo, event_loop_signal_fn *cb, void *user);
+
+#endif

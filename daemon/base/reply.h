@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a request handler produces: a record with descriptors, or a refusal in words.
+ */
+#ifndef DAEMON_BASE_REPLY_H
+#define DAEMON_BASE_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ipc/msg.h"
+
+struct reply {
+	union {
+		struct msg_hdr hdr;
+		struct msg_hello_reply hello;
+		struct msg_caps caps;
+		struct msg_handle handle;
+		struct msg_mr mr;
+		struct msg_cq cq;
+		struct msg_qp qp;
+		struct msg_qp_state qp_state;
+		struct msg_listener listener;
+		struct msg_pd_state pd_state;
+		struct msg_mr_state mr_state;
+		struct msg_mw_state mw_state;
+		struct msg_cq_state cq_state;
+		struct msg_srq srq;
+		struct msg_srq_state srq_state;
+		struct msg_paths paths;
+	};
+	int fds[MSG_MAX_FDS]; /* closed after the reply is sent, or was refused */
+	unsigned nfds;
+	bool fatal; /* the refusal ends the client */
+	char reason[MSG_REASON_MAX];
+};
+
+/* Refuses the request: returns -err, for the handler to return. The client goes on. */
+int reply_refuse(struct reply *rep, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Refuses and ends the client: what it asked cannot come from a correct library. */
+int reply_violation(struct reply *rep, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Adds a descriptor to the reply, which takes it over. */
+void reply_add_fd(struct reply *rep, int fd);
+
+/* Closes the descriptors. */
+void reply_close_fds(struct reply *rep);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The version of the daemon, for people. Of the local protocol: ipc/version.h. */
+#ifndef DAEMON_BASE_VERSION_H
+#define DAEMON_BASE_VERSION_H
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0"
+#endif
+
+#define DAEMON_VERSION PACKAGE_VERSION
+
+#endif

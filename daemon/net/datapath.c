@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/net/datapath.h"
+
+#include <string.h>
+
+/* RFC 5043 9: below the limit by so much that a SACK fits into the packet as well. */
+enum { CONTROL_MARGIN = 16 };
+
+bool dp_update_mulpdu(struct datapath *dp)
+{
+	struct llp_info info;
+	uint32_t max;
+
+	llp_info(dp->conn, &info);
+	max = info.max_message > WIRE_SSN_LEN + CONTROL_MARGIN
+		      ? info.max_message - WIRE_SSN_LEN - CONTROL_MARGIN
+		      : 0;
+	if (max > WIRE_MULPDU_MAX)
+		max = WIRE_MULPDU_MAX;
+	if (max < WIRE_MULPDU_MIN)
+		max = WIRE_MULPDU_MIN;
+	if (max == dp->mulpdu)
+		return false;
+	dp->mulpdu = max;
+	return true;
+}
+
+static void message_of(const struct assoc_seg *seg, struct llp_msg *ret)
+{
+	ret->sid = seg->sid;
+	ret->ppid = seg->ppid;
+	ret->len = seg->len;
+	ret->urgent = seg->urgent;
+	ret->part[0] = (struct span){(uint8_t *)seg->head, seg->head_len};
+	memcpy(ret->part + 1, seg->body, seg->nbody * sizeof(seg->body[0]));
+	ret->n = 1 + seg->nbody;
+}
+
+bool dp_tx(struct datapath *dp, unsigned budget)
+{
+	struct assoc_seg seg;
+	struct llp_msg msg;
+
+	while (budget-- > 0) {
+		int r;
+
+		/* 1. The next segment: a fair choice of stream, which takes work from its client's
+		 *    ring when it has none under way; headers, and where the payload lies. */
+		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg))
+			return false;
+
+		/* 2. To the transport, as one unordered message. */
+		message_of(&seg, &msg);
+		r = llp_send(dp->conn, &msg);
+		if (r == LLP_E_TOO_LONG && dp_update_mulpdu(dp))
+			continue;
+		dp->broken = r < 0 || r == LLP_E_TOO_LONG;
+		if (r != LLP_E_OK)
+			return false; /* else writable() or down() comes */
+
+		/* 3. Only now is the DDP-SSN spent, and a message whose last segment it was done.
+		 */
+		assoc_tx_accepted(dp->ddp);
+		dp->sent++;
+	}
+	return true;
+}
+
+static void examine(struct datapath *dp, const struct assoc_msg *in, const struct span *src,
+		    unsigned nsrc)
+{
+	struct assoc_place place;
+
+	/* 2. Window, headers, STag or queue, bounds: a target for the payload, or none. */
+	if (assoc_rx(dp->ddp, in, &place) == ASSOC_RX_PLACE)
+		/* 3. Placement: the bytes move, whatever their order. */
+		span_copy(place.dst, place.ndst, src, nsrc, place.skip, place.len);
+
+	/* 4. Delivery of all that is now complete and in order. */
+	assoc_rx_placed(dp->ddp);
+}
+
+/* 5. What waited for its session's Accept has its turn. */
+static void examine_early(struct datapath *dp)
+{
+	struct assoc_msg in;
+
+	while (assoc_rx_early(dp->ddp, &in)) {
+		struct span whole = {(uint8_t *)in.head, in.head_len};
+
+		examine(dp, &in, &whole, 1);
+	}
+}
+
+bool dp_rx(struct datapath *dp, unsigned budget)
+{
+	struct llp_msg msg;
+
+	while (budget-- > 0) {
+		struct assoc_msg in;
+
+		/* 1. One message from the transport. */
+		if (llp_recv(dp->conn, &msg) != LLP_E_OK)
+			return false;
+		in = (struct assoc_msg){
+			.sid = msg.sid,
+			.ppid = msg.ppid,
+			.len = msg.len,
+			.head = msg.part[0].p,
+			.head_len = (uint32_t)msg.part[0].len,
+		};
+		examine(dp, &in, msg.part, msg.n);
+		examine_early(dp);
+
+		/* 6. Sessions that began or ended with it. */
+		dp_events(dp);
+	}
+	return true;
+}
+
+void dp_accepted(struct datapath *dp)
+{
+	examine_early(dp);
+	dp_events(dp);
+}
+
+void dp_events(struct datapath *dp)
+{
+	struct assoc_event ev;
+
+	while (assoc_event(dp->ddp, &ev))
+		dp->on_event(dp->user, &ev);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/net/endpoint_addrs.h"
+
+#include <errno.h>
+
+#include "daemon/daemon.h"
+#include "ipc/msg_addr.h"
+#include "util/addr.h"
+
+bool addr_set_has(const struct addr_set *l, const struct sockaddr_storage *a)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (addr_same_host(&l->a[i], a))
+			return true;
+	return false;
+}
+
+/* Lists have no address twice, so the same number of them is enough. */
+static bool same_set(const struct addr_set *a, const struct addr_set *b)
+{
+	for (unsigned i = 0; i < a->n; i++)
+		if (!addr_set_has(b, &a->a[i]))
+			return false;
+	return a->n == b->n;
+}
+
+bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b)
+{
+	return a->port == b->port && addr_same_host(&a->peer.a[0], &b->peer.a[0]) &&
+	       same_set(&a->peer, &b->peer) && same_set(&a->local, &b->local);
+}
+
+struct llp *endpoint_addrs_transport(const struct daemon *d, const struct addr_set *peer)
+{
+	for (unsigned i = 0; i < d->cfg.naddrs; i++)
+		if (addr_same_host(&d->cfg.listen[i], &peer->a[0]))
+			return d->self;
+	return d->net;
+}
+
+struct llp_addrs addr_set_llp(const struct addr_set *l)
+{
+	return (struct llp_addrs){l->a, l->n};
+}
+
+/* ---- lists of records ---- */
+
+/* What a list is for. */
+struct source {
+	const char *what;
+	const struct msg_addr *addrs;
+	unsigned n;
+	uint16_t port; /* that all must have */
+};
+
+static int read_one(const struct source *src, unsigned i, struct addr_set *l, struct reply *rep)
+{
+	char text[ADDR_TEXT_MAX];
+	struct sockaddr_storage a;
+	int r = msg_addr_get(&src->addrs[i], &a);
+
+	if (r == -EAFNOSUPPORT)
+		return reply_refuse(rep, EAFNOSUPPORT,
+				    "%s: address family %u: 2 (IPv4) or 10 "
+				    "(IPv6) are possible",
+				    src->what, src->addrs[i].family);
+	if (r)
+		return reply_violation(rep, -r, "%s: address %u is longer than an IPv4 address",
+				       src->what, i + 1);
+	if (src->addrs[i].port != src->port)
+		return reply_refuse(rep, EINVAL, "%s: %s: all addresses have one port, here %u",
+				    src->what, addr_text(&a, text), src->port);
+	if (addr_set_has(l, &a))
+		return reply_refuse(rep, EINVAL, "%s: %s is given twice", src->what,
+				    addr_host_text(&a, text));
+	if (addr_any(&a) && src->n > 1)
+		return reply_refuse(rep, EINVAL, "%s: %s in a list of several addresses", src->what,
+				    addr_host_text(&a, text));
+	l->a[l->n++] = a;
+	return 0;
+}
+
+static int read_list(const struct source *src, struct addr_set *ret, struct reply *rep)
+{
+	struct addr_set l = {.n = 0};
+	int r = 0;
+
+	if (src->n > LLP_MAX_ADDRS)
+		return reply_violation(rep, EINVAL, "%s: %u addresses: at most %d", src->what,
+				       src->n, LLP_MAX_ADDRS);
+	for (unsigned i = 0; r == 0 && i < src->n; i++)
+		r = read_one(src, i, &l, rep);
+	if (r == 0)
+		*ret = l;
+	return r;
+}
+
+/* Whether it is one that the daemon may use. */
+static bool is_ours(const struct daemon *d, const struct sockaddr_storage *a)
+{
+	for (unsigned i = 0; i < d->cfg.naddrs; i++) {
+		const struct sockaddr_storage *own = &d->cfg.listen[i];
+
+		if (addr_same_host(own, a) || (addr_any(own) && own->ss_family == a->ss_family))
+			return true;
+	}
+	return false;
+}
+
+static int check_ours(const struct daemon *d, const char *what, const struct addr_set *l,
+		      struct reply *rep)
+{
+	char text[ADDR_TEXT_MAX];
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (!is_ours(d, &l->a[i]))
+			return reply_refuse(rep, EADDRNOTAVAIL,
+					    "%s: %s is none of the daemon's addresses (listen)",
+					    what, addr_host_text(&l->a[i], text));
+	return 0;
+}
+
+static int check_several(const struct daemon *d, const char *what, unsigned n, struct reply *rep)
+{
+	if (n < 2 || llp_has_paths(d->net))
+		return 0;
+	return reply_refuse(rep, EOPNOTSUPP,
+			    "%s: transport %s has one path per association: %u addresses were "
+			    "given; transport kernel has several",
+			    what, d->transport, n);
+}
+
+int endpoint_addrs_read(const struct daemon *d, const char *what, const struct msg_connect *req,
+			struct endpoint_addrs *ret, struct reply *rep)
+{
+	const struct source peer = {what, req->peers, req->npeers, req->peers[0].port};
+	const struct source local = {what, req->locals, req->nlocals, 0};
+	struct endpoint_addrs e = {.port = peer.port};
+	int r;
+
+	if (req->npeers == 0)
+		return reply_violation(rep, EINVAL, "%s: no address of the peer", what);
+	r = read_list(&peer, &e.peer, rep);
+	if (!r)
+		r = read_list(&local, &e.local, rep);
+	if (!r && e.port == 0)
+		r = reply_refuse(rep, EINVAL, "%s: port 0", what);
+	if (!r)
+		r = check_ours(d, what, &e.local, rep);
+	if (!r && endpoint_addrs_transport(d, &e.peer) == d->net)
+		r = check_several(d, what, e.peer.n > e.local.n ? e.peer.n : e.local.n, rep);
+	if (!r)
+		*ret = e;
+	return r;
+}
+
+int endpoint_addrs_read_listen(const struct daemon *d, const struct msg_listen *req,
+			       struct addr_set *ret, struct reply *rep)
+{
+	const struct source src = {"listen", req->addrs, req->naddrs, req->port};
+	struct addr_set l;
+	int r = read_list(&src, &l, rep);
+
+	if (!r && l.n == 1 && addr_any(&l.a[0]))
+		l.n = 0;
+	if (!r)
+		r = check_ours(d, "listen", &l, rep);
+	if (!r)
+		r = check_several(d, "listen", l.n, rep);
+	if (!r)
+		*ret = l;
+	return r;
+}

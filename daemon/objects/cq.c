@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/qp.h"
+#include "ipc/doorbell.h"
+#include "ipc/memfd.h"
+#include "util/checked.h"
+
+static int make_ring(struct cq *cq, uint32_t entries, struct reply *rep)
+{
+	int memfd, wait, r;
+
+	cq->bytes = ring_bytes(entries, sizeof(struct wqe_cqe));
+	r = memfd_create_mapped("ddp-cq", cq->bytes, &memfd, &cq->map);
+	if (r < 0)
+		return r;
+	reply_add_fd(rep, memfd);
+	ring_init(&cq->ring, cq->map, entries, sizeof(struct wqe_cqe));
+	r = doorbell_create(&cq->bell, &wait);
+	if (r < 0)
+		return r;
+	reply_add_fd(rep, wait);
+	return 0;
+}
+
+static int build(struct cq *cq, uint32_t entries, struct reply *rep)
+{
+	struct client *c = cq->client;
+	int r = client_charge(c, ACCT_CQS, 1, &cq->charge, rep);
+
+	if (r)
+		return r;
+	r = make_ring(cq, entries, rep);
+	if (!r && idtab_add(&c->cqs, cq, &cq->handle))
+		r = -ENOMEM;
+	if (r)
+		return reply_refuse(rep, -r, "completion queue of %u entries: %s", entries,
+				    strerror(-r));
+	return 0;
+}
+
+int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep)
+{
+	uint32_t max = c->daemon->cfg.limits.cqe;
+	struct cq *cq;
+	int r;
+
+	if (!checked_pow2(req->entries) || req->entries > max)
+		return reply_refuse(rep, EINVAL,
+				    "completion queue of %u entries: not a power of two up to %u "
+				    "(limits.cqe)",
+				    req->entries, max);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return reply_refuse(rep, ENOMEM, "completion queue: out of memory");
+	cq->client = c;
+	cq->bell = -1;
+	list_init(&cq->dirty);
+	r = build(cq, req->entries, rep);
+	if (r) {
+		cq_free(cq);
+		return r;
+	}
+	rep->cq.handle = cq->handle;
+	rep->cq.entries = req->entries;
+	rep->cq.bytes = cq->bytes;
+	return 0;
+}
+
+void cq_query(const struct cq *cq, struct msg_cq_state *ret)
+{
+	struct ring now = cq->ring;
+	int room = ring_room(&now, now.size);
+
+	ret->entries = now.size;
+	ret->waiting = room < 0 ? 0 : now.size - (uint32_t)room;
+	ret->reserved = cq->reserved;
+	ret->qps = cq->users;
+	ret->completions = cq->completions;
+	ret->bells = cq->bells;
+}
+
+int cq_destroy(struct cq *cq, struct reply *rep)
+{
+	if (cq->users > 0)
+		return reply_refuse(rep, EBUSY, "completion queue %u: %u queue pairs use it",
+				    cq->handle & 0xffff, cq->users);
+	cq_free(cq);
+	return 0;
+}
+
+struct cq *cq_free(struct cq *cq)
+{
+	if (!cq)
+		return NULL;
+	idtab_del(&cq->client->cqs, cq->handle);
+	list_del(&cq->dirty);
+	if (cq->map)
+		munmap(cq->map, cq->bytes);
+	if (cq->bell >= 0)
+		close(cq->bell);
+	acct_release(&cq->charge);
+	free(cq);
+	return NULL;
+}
+
+static bool has_room(struct cq *cq)
+{
+	int room = ring_room(&cq->ring, cq->reserved + 1);
+
+	if (room < 0) {
+		client_fault(cq->client, "completion queue %u: its index is out of range",
+			     cq->handle & 0xffff);
+		return false;
+	}
+	return (uint32_t)room > cq->reserved;
+}
+
+bool cq_reserve(struct cq *cq)
+{
+	if (!has_room(cq)) {
+		ring_block(&cq->ring);
+		if (!has_room(cq)) {
+			cq->starved = true;
+			return false;
+		}
+	}
+	cq->reserved++;
+	return true;
+}
+
+/* Rings for the client: the room is not of its making, so it will not. */
+static void wake_users(const struct cq *cq)
+{
+	uint32_t pos = 0;
+	const struct qp *qp;
+
+	while ((qp = idtab_next(&cq->client->qps, &pos)))
+		if (qp->send_cq == cq || qp->recv_cq == cq)
+			client_ring(cq->client, qp);
+}
+
+void cq_unreserve(struct cq *cq, uint32_t n)
+{
+	cq->reserved -= n;
+	if (n == 0 || !cq->starved)
+		return;
+	cq->starved = false;
+	wake_users(cq);
+}
+
+void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)
+{
+	struct wqe_cqe *slot = ring_reserve(&cq->ring);
+
+	*slot = *e;
+	ring_submit(&cq->ring);
+	cq->reserved--;
+	cq->completions++;
+	cq->solicited |= solicited;
+	if (!list_linked(&cq->dirty))
+		list_add_tail(&cq->client->daemon->dirty, &cq->dirty);
+}
+
+static void ring_bell(struct cq *cq)
+{
+	uint32_t sleeper = ring_sleeper(&cq->ring);
+	bool solicited = cq->solicited;
+
+	/* Of this turn alone: who goes to sleep later looks at what is there before. */
+	cq->solicited = false;
+	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
+		return;
+	ring_awake(&cq->ring);
+	doorbell_ring(cq->bell);
+	cq->bells++;
+}
+
+bool cq_ring_bells(struct daemon *d)
+{
+	struct list *l;
+	bool any = false;
+
+	while ((l = list_pop(&d->dirty))) {
+		ring_bell(list_entry(l, struct cq, dirty));
+		any = true;
+	}
+	return any;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A completion queue: a ring that the daemon writes and the client reads. Room is reserved before
+ * work is taken, so a completion always finds its place and a queue never overflows: a full one
+ * holds back sends, and a message that needs a receive finds no buffer.
+ */
+#ifndef DAEMON_OBJECTS_CQ_H
+#define DAEMON_OBJECTS_CQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/base/acct.h"
+#include "daemon/base/reply.h"
+#include "ipc/ring.h"
+#include "ipc/wqe.h"
+#include "util/list.h"
+
+struct client;
+struct daemon;
+
+struct cq {
+	struct client *client;
+	uint32_t handle;
+	uint32_t reserved; /* entries promised to work that was taken */
+	unsigned users;    /* queue pairs, each once */
+	bool starved;      /* work was held back for want of room */
+	bool solicited;    /* one of the new entries asked for an event, or failed */
+	int bell;          /* our end; the client has the other */
+	void *map;
+	size_t bytes;
+	struct ring ring;
+	struct list dirty; /* in daemon.dirty while entries are new */
+	struct acct_charge charge;
+	uint64_t completions, bells;
+};
+
+/* Makes the queue that the client asks for. 0 or a refusal. */
+int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep);
+
+/* All but hdr. */
+void cq_query(const struct cq *cq, struct msg_cq_state *ret);
+
+/* -EBUSY while queue pairs use it, in words. */
+int cq_destroy(struct cq *cq, struct reply *rep);
+
+/* Frees it, whatever uses it. NULL is fine; returns NULL. */
+struct cq *cq_free(struct cq *cq);
+
+/* Promises room for one entry. False if there is none: the client will ring when it made some. */
+bool cq_reserve(struct cq *cq);
+
+/* Gives n promises back unused; work that was held back is looked at again. */
+void cq_unreserve(struct cq *cq, uint32_t n);
+
+/* Writes the entry that room was reserved for. */
+void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited);
+
+/* Rings each queue that has new entries and a sleeping reader, once. True if there was any. */
+bool cq_ring_bells(struct daemon *d);
+
+#endif

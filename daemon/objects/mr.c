@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/mr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/pd.h"
+#include "daemon/objects/qp.h"
+#include "proto/stag.h"
+#include "util/checked.h"
+
+enum {
+	WRITES = STAG_REMOTE_WRITE | STAG_REMOTE_ATOMIC, /* these need the local right, too */
+	ACCESS_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_READ | WRITES | STAG_BIND_WINDOWS,
+};
+
+/* A memfd's part that is to be a region, or is. */
+struct extent {
+	uint64_t offset, len, iova;
+};
+
+static int check_access(uint32_t access, struct reply *rep)
+{
+	if (access & ~(uint32_t)ACCESS_ALL)
+		return reply_refuse(rep, EINVAL, "memory region: unknown access flags 0x%x",
+				    access & ~(uint32_t)ACCESS_ALL);
+	return 0;
+}
+
+static int check_extent(const struct extent *e, struct reply *rep)
+{
+	if (e->len == 0)
+		return reply_refuse(rep, EINVAL, "memory region: its length is 0");
+	if (checked_add_wraps(e->iova, e->len))
+		return reply_refuse(rep, EINVAL,
+				    "memory region: iova 0x%llx plus %llu bytes passes 2^64",
+				    (unsigned long long)e->iova, (unsigned long long)e->len);
+	return 0;
+}
+
+static uint32_t with_implied(uint32_t access)
+{
+	return access & WRITES ? access | STAG_LOCAL_WRITE : access;
+}
+
+static int map(const struct extent *e, uint32_t access, int fd, struct memfd_map *ret,
+	       struct reply *rep)
+{
+	int r = memfd_map_client(fd, e->offset, e->len, access & STAG_LOCAL_WRITE, ret);
+
+	if (r > 0)
+		return reply_refuse(rep, memfd_errno(r),
+				    "memory region of %llu bytes at %llu of the descriptor: %s",
+				    (unsigned long long)e->len, (unsigned long long)e->offset,
+				    memfd_reason(r));
+	if (r < 0)
+		return reply_refuse(rep, -r, "memory region of %llu bytes: cannot be mapped",
+				    (unsigned long long)e->len);
+	return 0;
+}
+
+/* Enters the region into the STag table under a value not in use, which becomes its STag. */
+static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
+{
+	struct stag_region region = {
+		.rights = mr->access,
+		.pd = mr->pd->number,
+		.scope = scope,
+		.to = mr->iova,
+		.len = mr->len,
+		.base = mr->map.addr,
+	};
+	int r = daemon_add_stag(mr->client->daemon, &region);
+
+	if (r)
+		return reply_refuse(rep, -r, "memory region: the daemon's table of STags is full");
+	mr->stag = region.stag;
+	return 0;
+}
+
+static const struct stag_region *row(const struct mr *mr)
+{
+	return stag_find(mr->client->daemon->stags, mr->stag);
+}
+
+static int check_windows(const struct mr *mr, struct reply *rep)
+{
+	uint32_t n = row(mr)->windows;
+
+	if (n == 0)
+		return 0;
+	return reply_refuse(rep, EBUSY, "memory region 0x%08x: %u windows are bound to it",
+			    mr->stag, n);
+}
+
+static void answer(const struct mr *mr, struct reply *rep)
+{
+	rep->mr.handle = mr->handle;
+	rep->mr.stag = mr->stag;
+}
+
+/* ---- life ---- */
+
+static int build(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
+{
+	struct client *c = mr->client;
+	int r = client_charge(c, ACCT_MRS, 1, &mr->charge, rep);
+
+	if (!r)
+		r = client_charge(c, ACCT_MR_BYTES, e->len, &mr->bytes, rep);
+	if (!r)
+		r = map(e, mr->access, fd, &mr->map, rep);
+	if (!r)
+		r = publish(mr, 0, rep);
+	if (!r && idtab_add(&c->mrs, mr, &mr->handle))
+		r = reply_refuse(rep, ENOMEM, "memory region: no room in the client's table");
+	if (!r)
+		c->mr_bytes += mr->len;
+	return r;
+}
+
+int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep)
+{
+	struct extent e = {req->offset, req->len, req->iova};
+	struct pd *pd = idtab_get(&c->pds, req->pd);
+	struct mr *mr;
+	int r;
+
+	if (!pd)
+		return reply_violation(rep, ENOENT, "memory region: no protection domain 0x%x",
+				       req->pd);
+	r = check_access(req->access, rep);
+	if (!r)
+		r = check_extent(&e, rep);
+	if (r)
+		return r;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
+	mr->client = c;
+	mr->pd = pd;
+	pd->mrs++;
+	mr->iova = e.iova;
+	mr->len = e.len;
+	mr->access = with_implied(req->access);
+	r = build(mr, &e, fd, rep);
+	if (r) {
+		mr_free(mr);
+		return r;
+	}
+	answer(mr, rep);
+	return 0;
+}
+
+int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep)
+{
+	uint32_t old = mr->stag;
+	int r;
+
+	if (qp && qp->pd != mr->pd)
+		return reply_refuse(rep, EINVAL,
+				    "memory region 0x%08x and queue pair %u: not the same domain",
+				    mr->stag, qp->num);
+	r = check_windows(mr, rep);
+	if (!r)
+		r = publish(mr, qp ? qp->scope : 0, rep);
+	if (r)
+		return r;
+	stag_remove(mr->client->daemon->stags, old);
+	answer(mr, rep);
+	return 0;
+}
+
+int mr_dereg(struct mr *mr, struct reply *rep)
+{
+	int r = check_windows(mr, rep);
+
+	if (!r)
+		mr_free(mr);
+	return r;
+}
+
+struct mr *mr_free(struct mr *mr)
+{
+	if (!mr)
+		return NULL;
+	if (idtab_del(&mr->client->mrs, mr->handle))
+		mr->client->mr_bytes -= mr->len;
+	if (mr->stag)
+		stag_remove(mr->client->daemon->stags, mr->stag);
+	memfd_unmap(&mr->map);
+	mr->pd->mrs--;
+	acct_release(&mr->bytes);
+	acct_release(&mr->charge);
+	free(mr);
+	return NULL;
+}
+
+void mr_query(const struct mr *mr, struct msg_mr_state *ret)
+{
+	const struct stag_region *region = row(mr);
+
+	ret->stag = mr->stag;
+	ret->access = mr->access;
+	ret->iova = mr->iova;
+	ret->len = mr->len;
+	ret->pd = mr->pd->handle;
+	ret->qp_num = qp_number(mr->client, region->scope);
+	ret->valid = region->valid;
+	ret->windows = region->windows;
+}
+
+/* ---- anew ---- */
+
+static int check_rereg(const struct mr *mr, const struct msg_rereg_mr *req, struct reply *rep)
+{
+	const uint32_t all = MSG_REREG_TRANSLATION | MSG_REREG_PD | MSG_REREG_ACCESS;
+	struct extent e = {req->offset, req->len, req->iova};
+	int r = 0;
+
+	if (req->what == 0 || (req->what & ~all))
+		return reply_refuse(rep, EINVAL,
+				    "memory region 0x%08x: rereg 0x%x: a set of 0x%x is possible",
+				    mr->stag, req->what, all);
+	if (req->what & MSG_REREG_PD && !idtab_get(&mr->client->pds, req->pd))
+		return reply_violation(rep, ENOENT, "memory region: no protection domain 0x%x",
+				       req->pd);
+	if (req->what & MSG_REREG_ACCESS)
+		r = check_access(req->access, rep);
+	if (!r && req->what & MSG_REREG_TRANSLATION)
+		r = check_extent(&e, rep);
+	return r ? r : check_windows(mr, rep);
+}
+
+/* What the region will be, but for its memory and its STag. */
+static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
+{
+	struct mr next = {
+		.client = mr->client,
+		.pd = mr->pd,
+		.access = mr->access,
+		.iova = mr->iova,
+		.len = mr->len,
+		.map = mr->map,
+	};
+
+	if (req->what & MSG_REREG_PD)
+		next.pd = idtab_get(&mr->client->pds, req->pd);
+	if (req->what & MSG_REREG_ACCESS)
+		next.access = with_implied(req->access);
+	if (req->what & MSG_REREG_TRANSLATION) {
+		next.iova = req->iova;
+		next.len = req->len;
+	}
+	return next;
+}
+
+/* New memory; or the same, that is to be written from now on. */
+static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr *req, int fd,
+		 struct reply *rep)
+{
+	struct extent e = {req->offset, req->len, req->iova};
+
+	if (req->what & MSG_REREG_TRANSLATION)
+		return map(&e, next->access, fd, &next->map, rep);
+	if (!(next->access & ~mr->access & STAG_LOCAL_WRITE))
+		return 0;
+	if (next->map.is_private ||
+	    mprotect(next->map.map, next->map.map_len, PROT_READ | PROT_WRITE) < 0)
+		return reply_refuse(rep, EACCES,
+				    "memory region 0x%08x: its descriptor was not opened for "
+				    "writing, or is sealed against it",
+				    mr->stag);
+	return 0;
+}
+
+/* The region is what was planned. */
+static void become(struct mr *mr, const struct mr *next)
+{
+	stag_remove(mr->client->daemon->stags, mr->stag);
+	if (next->map.map != mr->map.map)
+		memfd_unmap(&mr->map);
+	mr->client->mr_bytes += next->len - mr->len;
+	mr->pd->mrs--;
+	next->pd->mrs++;
+	mr->pd = next->pd;
+	mr->stag = next->stag;
+	mr->access = next->access;
+	mr->iova = next->iova;
+	mr->len = next->len;
+	mr->map = next->map;
+}
+
+int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep)
+{
+	struct mr next;
+	int r = check_rereg(mr, req, rep);
+
+	if (!r)
+		r = client_change(mr->client, &mr->bytes,
+				  req->what & MSG_REREG_TRANSLATION ? req->len : mr->len, rep);
+	if (r)
+		return r;
+	next = planned(mr, req);
+	r = remap(mr, &next, req, fd, rep);
+	if (!r)
+		r = publish(&next, 0, rep);
+	if (r) {
+		if (next.map.map != mr->map.map)
+			memfd_unmap(&next.map);
+		acct_change(mr->client->daemon->acct, &mr->bytes, mr->len, NULL, 0);
+		return r;
+	}
+	become(mr, &next);
+	answer(mr, rep);
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory regions: a client's memfd mapped here, and its row in the STag table. The table is
+ * asked for every access and pointers are not kept, so a region is out of reach
+ * when its row is gone, and can be unmapped at once.
+ */
+#ifndef DAEMON_OBJECTS_MR_H
+#define DAEMON_OBJECTS_MR_H
+
+#include <stdint.h>
+
+#include "daemon/base/acct.h"
+#include "daemon/base/reply.h"
+#include "ipc/memfd.h"
+
+struct client;
+struct pd;
+struct qp;
+
+struct mr {
+	struct client *client;
+	uint32_t handle;
+	struct pd *pd;
+	uint32_t stag;
+	uint32_t access; /* STAG_* */
+	uint64_t iova, len;
+	struct memfd_map map;
+	struct acct_charge charge, bytes;
+};
+
+/* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
+int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
+
+/* Ties the region to one queue pair, or to the domain if qp is NULL, under a new STag. -EBUSY while
+ * windows are bound to it, in words. */
+int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep);
+
+/*
+ * Registers anew what the request names, under a new STag, for the whole domain: 0, or a refusal
+ * and the region is what it was. fd: with MSG_REREG_TRANSLATION, stays the caller's; else -1.
+ * -EBUSY as above.
+ */
+int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep);
+
+/* All but hdr. */
+void mr_query(const struct mr *mr, struct msg_mr_state *ret);
+
+/* Ends the registration. -EBUSY as above. */
+int mr_dereg(struct mr *mr, struct reply *rep);
+
+/* Revokes and unmaps; no window is bound to it. NULL is fine; returns NULL. */
+struct mr *mr_free(struct mr *mr);
+
+#endif

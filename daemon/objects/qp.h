@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A queue pair: two rings of a client, the protocol's endpoint that works them off, and the
+ * session that the endpoint is bound to. The wire side is proto/rdmap; entries are
+ * translated in wr.
+ */
+#ifndef DAEMON_OBJECTS_QP_H
+#define DAEMON_OBJECTS_QP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/base/acct.h"
+#include "daemon/base/reply.h"
+#include "ipc/ring.h"
+#include "proto/wire.h"
+#include "util/list.h"
+
+struct client;
+struct cq;
+struct daemon;
+struct pd;
+struct association;
+struct rdmap;
+struct srq;
+
+enum {
+	QP_DEFAULT_READS = 16, /* ORD and IRD */
+	QP_MAX_READS = 128,
+	QP_MAX_WR = 32768, /* entries of a ring: struct rdmap_cfg counts them in 16 bits */
+};
+
+enum qp_state { /* values of enum ddp_qp_state */
+		QP_IDLE,
+		QP_CONNECTING,
+		QP_RTS,
+		QP_CLOSING,
+		QP_ERROR, /* the session is over: whatever is posted is flushed */
+};
+
+struct qp {
+	struct client *client;
+	uint32_t handle;
+	uint32_t num;   /* for people and completions: unique in the daemon */
+	uint64_t scope; /* of STags that only this endpoint may use, never 0 */
+	struct pd *pd;
+	struct cq *send_cq, *recv_cq;
+	struct srq *srq; /* that receives come from, or NULL */
+	bool raw;        /* DDP without RDMAP */
+	uint8_t raw_queues;
+	uint16_t max_ord, max_ird; /* that it was made for */
+	uint32_t max_send_sge, max_recv_sge, max_inline;
+	bool sig_all;
+	void *map;
+	size_t bytes;
+	struct ring sq, rq; /* rq: all zero with an srq */
+	struct rdmap *ep;
+	uint32_t taken_send, taken_recv; /* in the endpoint's hands; each has an entry reserved */
+	uint64_t srq_taken;              /* receives of the srq, so far */
+	uint32_t flush_pending;          /* oldest entries of sq, to be flushed though it is RTS */
+
+	enum qp_state state;
+	uint32_t cookie;           /* of the client's connect or accept */
+	struct association *assoc; /* the association, while there is a session or one is tried */
+	uint16_t sid;
+	struct list waiting;    /* in peer.waiting: until the association is up */
+	struct list connecting; /* in daemon.connecting: until the session is */
+	uint64_t deadline_ms;
+	uint16_t peer_ird, peer_ord; /* as the peer said, or MSG_READS_UNCHANGED */
+	bool enhanced;               /* the Initiate that waits is an enhanced one: enh */
+	bool retry_plain;            /* if it is refused, try a plain one */
+	struct wire_enh enh;
+	uint16_t private_len;
+	uint8_t private_data[MSG_PRIVATE_MAX];
+	struct acct_charge charge;
+};
+
+/* What an event of a session tells. Members that do not apply are 0 or NULL. */
+struct session_event {
+	int err;            /* errno value, 0: in order */
+	const char *reason; /* a sentence */
+	uint16_t term;
+	const struct wire_term *blamed; /* with the headers that an error is about */
+	const struct wire_enh *enh;     /* what the peer said in an enhanced message */
+	const void *private_data;
+	size_t private_len;
+	const struct msg_path *path;
+};
+
+/* Makes the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal that names
+ * limit and value. */
+int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep);
+
+/* Ends its session, if any, with a Terminate, and frees it. NULL is fine; returns NULL. */
+struct qp *qp_free(struct qp *qp);
+
+/* Begins a session with a peer: an event follows. 0 or a refusal. */
+int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep);
+
+/* Begins to end the session; an event follows if there was one. */
+void qp_disconnect(struct qp *qp);
+
+/* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
+void qp_query(const struct qp *qp, struct msg_qp_state *ret);
+
+/* The client rang: there is work, or room to complete it. */
+void qp_wake(struct qp *qp);
+
+/* The association is up: the Initiate can go. */
+void qp_initiate(struct qp *qp);
+
+/* The session is there: by accept of the peer, or by ours. */
+void qp_established(struct qp *qp, const struct session_event *event);
+
+/* The session never came to be. type: MSG_EV_FAILED or MSG_EV_REJECTED. */
+void qp_failed(struct qp *qp, enum msg_event_type type, const struct session_event *event);
+
+/* The peer's daemon refused the Initiate: another try, or MSG_EV_FAILED. */
+void qp_refused(struct qp *qp);
+
+/* Raw: nothing is received any more. What is posted is flushed, one more message may be sent. */
+void qp_error(struct qp *qp, const struct session_event *event);
+
+/* Raw: the peer has ended its half. */
+void qp_half_closed(struct qp *qp);
+
+/* A path of the session's association has changed, which why tells: an event, if the client has
+ * ears for it. */
+void qp_path(struct qp *qp, const struct msg_path *path, const char *reason);
+
+/* The session is over. */
+void qp_closed(struct qp *qp, const struct session_event *event);
+
+/* Lets go of association and stream at once, without an event. */
+void qp_abandon(struct qp *qp);
+
+/* Gives up the connects whose time is over. */
+void qp_expire_connects(struct daemon *d);
+
+/* When that is next needed, or UINT64_MAX. */
+uint64_t qp_connect_expiry(const struct daemon *d);
+
+/* Number of the client's queue pair whose scope it is, or 0. */
+uint32_t qp_number(const struct client *c, uint64_t scope);
+
+/* "idle", "connecting", "rts", "closing", "error" */
+const char *qp_state_str(enum qp_state s);
+
+#endif

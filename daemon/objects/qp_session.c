@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs: their session, from connect or accept to its end, and the events that tell of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/mw.h"
+#include "daemon/objects/conn_params.h"
+#include "daemon/objects/pd.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/qp.h"
+#include "daemon/objects/wr.h"
+
+/* ---- association and stream ---- */
+
+/* True if the endpoint is bound to a stream, or may be. */
+static bool bound(const struct qp *qp)
+{
+	return qp->assoc && qp->assoc->ddp && !list_linked(&qp->waiting);
+}
+
+static void unbind(struct qp *qp)
+{
+	if (bound(qp))
+		assoc_unbind(qp->assoc->ddp, qp->ep);
+	if (qp->assoc)
+		association_activate(qp->assoc);
+}
+
+static void detach(struct qp *qp)
+{
+	list_del(&qp->waiting);
+	list_del(&qp->connecting);
+	qp->assoc = NULL;
+}
+
+void qp_abandon(struct qp *qp)
+{
+	unbind(qp);
+	detach(qp);
+}
+
+/* ---- events ---- */
+
+/* The headers that an error is about, and how long the segment with them was. */
+static void put_headers(const struct wire_term *t, struct msg_event *ret)
+{
+	_Static_assert(WIRE_UNTAGGED_LEN + WIRE_READ_REQ_LEN == MSG_TERM_MAX, "both always fit");
+
+	if (t->has_len)
+		ret->seg_len = t->seg_len;
+	if (t->has_ddp) {
+		memcpy(ret->header, t->ddp, t->ddp_len);
+		ret->header_len = t->ddp_len;
+	}
+	if (t->has_ddp && t->has_read) {
+		memcpy(ret->header + ret->header_len, t->read, sizeof(t->read));
+		ret->header_len += sizeof(t->read);
+	}
+}
+
+static void send_event(struct qp *qp, enum msg_event_type type, const struct session_event *event)
+{
+	struct msg_event ev = {
+		.type = type,
+		.cookie = qp->cookie,
+		.qp = qp->handle,
+		.err = event->err,
+		.term = event->term,
+		.private_len = (uint16_t)event->private_len,
+	};
+
+	if (qp->assoc) {
+		ev.assoc = qp->assoc->id;
+		ev.stream = qp->sid;
+		ev.peer = qp->assoc->remote;
+	}
+	if (event->reason)
+		snprintf(ev.reason, sizeof(ev.reason), "%s", event->reason);
+	if (event->private_len > 0)
+		memcpy(ev.private_data, event->private_data, event->private_len);
+	if (event->blamed)
+		put_headers(event->blamed, &ev);
+	if (event->path)
+		ev.path = *event->path;
+	conn_params_to_event(event->enh, &ev);
+	client_event(qp->client, &ev);
+}
+
+/* The session is over or never was: whatever is and will be posted is flushed. */
+static void enter_error(struct qp *qp)
+{
+	detach(qp);
+	qp->state = QP_ERROR;
+	mw_release(qp->client, qp->pd->number, qp->scope);
+	if (!qp->srq)
+		ring_sleep(&qp->rq, RING_SLEEPS); /* receives ring too from now on */
+	wr_flush(qp);
+}
+
+/* ---- beginning ---- */
+
+static struct conn_params params_of(const struct msg_connect *req)
+{
+	return (struct conn_params){
+		.what = "connect",
+		.known = CONN_PARAMS_CONNECT,
+		.private_len = req->private_len,
+		.flags = req->flags,
+		.ird = req->ird,
+		.ord = req->ord,
+	};
+}
+
+static int check_connect(const struct qp *qp, const struct conn_params *params, struct reply *rep)
+{
+	int r;
+
+	if (qp->state != QP_IDLE)
+		return reply_refuse(rep, EISCONN, "queue pair %u: connect while it is %s", qp->num,
+				    qp_state_str(qp->state));
+	r = conn_params_check(qp->client->daemon, qp, params, rep);
+	if (r)
+		return r;
+	if (params->flags & MSG_CONN_NEGOTIATE &&
+	    params->private_len > WIRE_PRIVATE_MAX - WIRE_ENH_LEN)
+		return conn_params_too_long(params, rep);
+	return 0;
+}
+
+static int read_addrs(const struct qp *qp, const struct msg_connect *req,
+		      struct endpoint_addrs *ret, struct reply *rep)
+{
+	char what[48];
+
+	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
+	return endpoint_addrs_read(qp->client->daemon, what, req, ret, rep);
+}
+
+int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
+{
+	struct daemon *d = qp->client->daemon;
+	struct conn_params params = params_of(req);
+	struct endpoint_addrs addrs;
+	struct association *assoc;
+	int r = check_connect(qp, &params, rep);
+
+	if (!r)
+		r = read_addrs(qp, req, &addrs, rep);
+	if (r)
+		return r;
+	r = association_get(d, &addrs, &assoc);
+	if (r)
+		return reply_refuse(rep, -r, "queue pair %u: no association can be made: %s",
+				    qp->num, strerror(-r));
+	qp->cookie = req->cookie;
+	qp->enhanced = conn_params_to_wire(&params, &qp->enh);
+	qp->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;
+	qp->private_len = req->private_len;
+	memcpy(qp->private_data, req->private_data, req->private_len);
+	qp->deadline_ms =
+		d->now_ms + (req->timeout_ms ? req->timeout_ms : d->cfg.session.connect_ms);
+	qp->state = QP_CONNECTING;
+	list_add_tail(&d->connecting, &qp->connecting);
+	association_initiate(assoc, qp);
+	return 0;
+}
+
+/* More waited for the association than it has streams: on with the next one. */
+static void initiate_elsewhere(struct qp *qp)
+{
+	const struct association *full = qp->assoc;
+	struct association *assoc;
+	int r = association_get(qp->client->daemon, &full->addrs, &assoc);
+
+	if (r)
+		qp_failed(qp, MSG_EV_FAILED,
+			  &(struct session_event){.err = -r,
+						  .reason = "no further association can be made"});
+	else
+		association_initiate(assoc, qp);
+}
+
+void qp_initiate(struct qp *qp)
+{
+	struct association *assoc = qp->assoc;
+	struct assoc_params params = {
+		.priv = qp->private_data,
+		.len = qp->private_len,
+		.enh = qp->enhanced ? &qp->enh : NULL,
+	};
+
+	if (assoc_connect(assoc->ddp, qp->ep, &params, &qp->sid))
+		initiate_elsewhere(qp);
+	else
+		association_activate(assoc);
+}
+
+void qp_established(struct qp *qp, const struct session_event *event)
+{
+	list_del(&qp->connecting);
+	qp->state = QP_RTS;
+	if (event->enh) {
+		qp->peer_ird = conn_params_depth(event->enh->ird);
+		qp->peer_ord = conn_params_depth(event->enh->ord);
+	}
+	send_event(qp, MSG_EV_ESTABLISHED, event);
+	qp_wake(qp);
+}
+
+void qp_failed(struct qp *qp, enum msg_event_type type, const struct session_event *event)
+{
+	send_event(qp, type, event);
+	enter_error(qp);
+}
+
+void qp_refused(struct qp *qp)
+{
+	struct session_event event = {
+		.err = ECONNREFUSED,
+		.reason = qp->enhanced ? "the peer's daemon refused: nobody listens, too many "
+					 "requests wait there, or it does not negotiate (RFC 6581)"
+				       : "the peer's daemon refused: nobody listens, or too many "
+					 "requests wait there",
+	};
+
+	/* One more try, within the same time limit. */
+	if (qp->enhanced && qp->retry_plain) {
+		qp->enhanced = false;
+		qp_initiate(qp);
+	} else {
+		qp_failed(qp, MSG_EV_FAILED, &event);
+	}
+}
+
+static void time_out(struct qp *qp)
+{
+	const char *reason =
+		bound(qp)
+			? "no answer in time: the peer's program did not accept or reject"
+			: "no answer in time: the association with the peer's daemon did not come "
+			  "up";
+
+	unbind(qp);
+	qp_failed(qp, MSG_EV_FAILED, &(struct session_event){.err = ETIMEDOUT, .reason = reason});
+}
+
+void qp_expire_connects(struct daemon *d)
+{
+	list_foreach_safe (l, &d->connecting) {
+		struct qp *qp = list_entry(l, struct qp, connecting);
+
+		if (d->now_ms >= qp->deadline_ms)
+			time_out(qp);
+	}
+}
+
+uint64_t qp_connect_expiry(const struct daemon *d)
+{
+	uint64_t next = UINT64_MAX;
+
+	list_foreach (l, &d->connecting) {
+		const struct qp *qp = list_entry(l, struct qp, connecting);
+
+		if (qp->deadline_ms < next)
+			next = qp->deadline_ms;
+	}
+	return next;
+}
+
+/* ---- ending ---- */
+
+void qp_disconnect(struct qp *qp)
+{
+	if (qp->state == QP_CONNECTING) {
+		unbind(qp);
+		qp_failed(qp, MSG_EV_FAILED,
+			  &(struct session_event){.err = ECANCELED,
+						  .reason = "given up by this program"});
+	} else if (qp->state == QP_RTS) {
+		qp->state = QP_CLOSING;
+		assoc_close(qp->assoc->ddp, qp->ep);
+		association_activate(qp->assoc);
+	}
+}
+
+void qp_closed(struct qp *qp, const struct session_event *event)
+{
+	send_event(qp, MSG_EV_DISCONNECTED, event);
+	enter_error(qp);
+}
+
+void qp_error(struct qp *qp, const struct session_event *event)
+{
+	wr_mark_flush(qp);
+	send_event(qp, MSG_EV_ERROR, event);
+}
+
+void qp_half_closed(struct qp *qp)
+{
+	send_event(qp, MSG_EV_HALF_CLOSED,
+		   &(struct session_event){.reason = "the peer has ended its half of the stream"});
+}
+
+void qp_path(struct qp *qp, const struct msg_path *path, const char *reason)
+{
+	bool session = qp->state == QP_RTS || qp->state == QP_CLOSING;
+
+	if (session && client_event_quota_ok(qp->client))
+		send_event(qp, MSG_EV_PATH,
+			   &(struct session_event){.reason = reason, .path = path});
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/wr.h"
+
+#include <string.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/objects/qp.h"
+#include "daemon/base/queue.h"
+#include "daemon/objects/srq.h"
+
+/* ---- what entries say ---- */
+
+/*
+ * Counts are judged here, so that no more is copied than there is room for; all else is for the
+ * protocol to judge in its turn (proto/rdmap_work.c).
+ */
+
+static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *ret)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		ret[i] = (struct sgl_elem){in[i].addr, in[i].len, in[i].lkey};
+		total += in[i].len;
+	}
+	return total <= UINT32_MAX;
+}
+
+/* The payload: inline, or elements. */
+static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *e,
+				    struct rdmap_wr *ret)
+{
+	if (e->flags & RDMAP_INLINE) {
+		if (e->inline_len > qp->max_inline)
+			return RDMAP_LOC_LEN;
+		ret->len = e->inline_len;
+		memcpy(ret->inl, e->data, e->inline_len);
+		return RDMAP_OK;
+	}
+	if (e->num_sge > qp->max_send_sge)
+		return RDMAP_LOC_SGE;
+	ret->nsge = e->num_sge;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
+}
+
+/* What the opcode needs besides. */
+static void operands_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
+{
+	if (qp->raw) {
+		ret->raw.rsvd = e->raw.rsvd;
+		ret->raw.qn = e->raw.qn;
+		return;
+	}
+	switch (e->opcode) {
+	case RDMAP_IMM:
+		ret->imm = e->imm;
+		break;
+	case RDMAP_FETCH_ADD:
+	case RDMAP_CMP_SWAP:
+		ret->atomic.data = e->atomic.data;
+		ret->atomic.mask = e->atomic.mask;
+		ret->atomic.compare = e->atomic.compare;
+		ret->atomic.compare_mask = e->atomic.compare_mask;
+		break;
+	case RDMAP_BIND:
+		ret->bind.region = e->bind.region;
+		ret->bind.rights = e->bind.access;
+		ret->bind.len = e->bind.length;
+		break;
+	default:
+		break;
+	}
+}
+
+/* An opcode that is none completes as a Send that never was. */
+static uint8_t op_of(const struct wqe_send *e)
+{
+	return e->opcode < RDMAP_RECV ? e->opcode : RDMAP_SEND;
+}
+
+static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
+{
+	ret->cookie = e->wr_id;
+	ret->op = op_of(e);
+	ret->flags = e->flags;
+	if (qp->sig_all)
+		ret->flags |= RDMAP_SIGNALED;
+	ret->nsge = 0;
+	ret->len = 0;
+	ret->inv_stag = e->inv_rkey;
+	ret->rstag = e->rkey;
+	ret->rto = e->remote_addr;
+	ret->status = (uint8_t)(e->opcode < RDMAP_RECV ? payload_of(qp, e, ret) : RDMAP_LOC_OP);
+	operands_of(qp, e, ret);
+}
+
+/* The queue of a receive. False if this queue pair has none of that number. */
+static bool queue_of(const struct qp *qp, const struct wqe_recv *e, uint8_t *ret)
+{
+	if (qp->raw && e->qn == WQE_QN_TAGGED)
+		*ret = RDMAP_QN_TAGGED;
+	else if (e->qn < (qp->raw ? qp->raw_queues : 1U))
+		*ret = (uint8_t)e->qn;
+	else
+		return false;
+	return true;
+}
+
+static enum rdmap_status check_recv(const struct qp *qp, const struct wqe_recv *e,
+				    struct rdmap_recv *ret)
+{
+	if (!queue_of(qp, e, &ret->qn))
+		return RDMAP_LOC_OP;
+	if (e->num_sge > qp->max_recv_sge)
+		return RDMAP_LOC_SGE;
+	ret->nsge = e->num_sge;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
+}
+
+/* ---- taking, each time with room for the completion ---- */
+
+/* QUEUE_E_*, of which BROKEN ends the client. */
+static int pop_send(struct qp *qp, struct wqe_send *ret)
+{
+	int r;
+
+	if (ring_avail(&qp->sq) == 0 || !cq_reserve(qp->send_cq))
+		return QUEUE_E_EMPTY;
+	r = queue_pop_send(&qp->sq, ret);
+	if (r == QUEUE_E_BROKEN)
+		client_fault(qp->client,
+			     "queue pair %u: the index of its send ring is out of range", qp->num);
+	if (r)
+		cq_unreserve(qp->send_cq, 1);
+	else
+		qp->taken_send++;
+	return r;
+}
+
+static bool recv_waits(struct qp *qp)
+{
+	return qp->srq ? srq_offers(qp->srq, qp->taken_recv) : ring_avail(&qp->rq) != 0;
+}
+
+static void count_recv(struct qp *qp)
+{
+	qp->taken_recv++;
+	if (!qp->srq)
+		return;
+	qp->srq_taken++;
+	srq_taken(qp->srq);
+}
+
+static int pop_recv(struct qp *qp, struct wqe_recv *ret)
+{
+	int r;
+
+	if (!recv_waits(qp) || !cq_reserve(qp->recv_cq))
+		return QUEUE_E_EMPTY;
+	r = queue_pop_recv(qp->srq ? &qp->srq->ring : &qp->rq, ret);
+	if (r == QUEUE_E_BROKEN)
+		client_fault(qp->client,
+			     "queue pair %u: the index of its receive ring is out of range",
+			     qp->num);
+	if (r)
+		cq_unreserve(qp->recv_cq, 1);
+	else
+		count_recv(qp);
+	return r;
+}
+
+static bool take_send(void *user, struct rdmap_wr *ret)
+{
+	struct qp *qp = user;
+	struct wqe_send e;
+
+	wr_flush_pending(qp);
+	if (qp->flush_pending > 0 || pop_send(qp, &e))
+		return false;
+	request_of(qp, &e, ret);
+	return true;
+}
+
+static bool take_recv(void *user, struct rdmap_recv *ret)
+{
+	struct qp *qp = user;
+	struct wqe_recv e;
+
+	if (pop_recv(qp, &e))
+		return false;
+	ret->cookie = e.wr_id;
+	ret->nsge = 0;
+	ret->qn = 0;
+	ret->status = (uint8_t)check_recv(qp, &e, ret);
+	return true;
+}
+
+/* ---- completing ---- */
+
+static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *done)
+{
+	return (struct wqe_cqe){
+		.wr_id = done->cookie,
+		.qp_num = qp->num,
+		.status = done->status,
+		.opcode = done->op,
+		.flags = (uint8_t)(done->invalidated | done->solicited << 1 | done->immediate << 2),
+		.imm = done->imm,
+		.byte_len = done->len,
+		.inv_rkey = done->inv_stag,
+		.err_perr = done->at.perr,
+		.err_term = done->at.term,
+		.err_stag = done->at.stag,
+		.err_to = done->at.to,
+		.err_len = done->at.len,
+		.qn = done->qn,
+	};
+}
+
+static void complete(void *user, const struct rdmap_done *done)
+{
+	struct qp *qp = user;
+	bool recv = done->op >= RDMAP_RECV;
+	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
+	struct wqe_cqe e = entry_of(qp, done);
+
+	if (recv)
+		qp->taken_recv--;
+	else
+		qp->taken_send--;
+	if (recv && qp->srq)
+		srq_done(qp->srq, 1);
+	if (done->status == RDMAP_OK && !done->signaled)
+		cq_unreserve(cq, 1);
+	else
+		cq_push(cq, &e, done->solicited || done->status != RDMAP_OK);
+}
+
+const struct rdmap_ops wr_ops = {
+	.take_send = take_send,
+	.take_recv = take_recv,
+	.complete = complete,
+};
+
+/* ---- flushing ---- */
+
+static bool flush_send(struct qp *qp)
+{
+	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true};
+	struct wqe_send e;
+
+	if (pop_send(qp, &e))
+		return false;
+	done.cookie = e.wr_id;
+	done.op = op_of(&e);
+	complete(qp, &done);
+	return true;
+}
+
+static bool flush_recv(struct qp *qp)
+{
+	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true, .op = RDMAP_RECV};
+	struct wqe_recv e;
+
+	if (pop_recv(qp, &e))
+		return false;
+	done.cookie = e.wr_id;
+	if (queue_of(qp, &e, &done.qn) && done.qn == RDMAP_QN_TAGGED) {
+		done.op = RDMAP_RECV_TAGGED;
+		done.qn = 0;
+	}
+	complete(qp, &done);
+	return true;
+}
+
+/* At most a ring's worth: the client may post as fast as it is flushed. True if all of that was
+ * there. */
+static bool flush_sends(struct qp *qp)
+{
+	for (uint32_t i = 0; i < qp->sq.size; i++)
+		if (!flush_send(qp))
+			return false;
+	return true;
+}
+
+static bool flush_recvs(struct qp *qp)
+{
+	if (qp->srq)
+		return false;
+	for (uint32_t i = 0; i < qp->rq.size; i++)
+		if (!flush_recv(qp))
+			return false;
+	return true;
+}
+
+void wr_flush(struct qp *qp)
+{
+	bool more = flush_sends(qp);
+
+	if (flush_recvs(qp) || more)
+		client_ring(qp->client, qp);
+}
+
+void wr_flush_pending(struct qp *qp)
+{
+	/* Behind a message that is still being finished: completions come in the order posted. */
+	while (qp->flush_pending > 0 && qp->taken_send == 0 && flush_send(qp))
+		qp->flush_pending--;
+}
+
+void wr_mark_flush(struct qp *qp)
+{
+	qp->flush_pending = queue_waiting(&qp->sq);
+	wr_flush_pending(qp);
+	flush_recvs(qp);
+}

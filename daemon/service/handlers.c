@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/service/handlers.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/objects/listener.h"
+#include "daemon/objects/mr.h"
+#include "daemon/objects/mw.h"
+#include "daemon/net/path.h"
+#include "daemon/objects/pd.h"
+#include "daemon/objects/qp.h"
+#include "daemon/base/reply.h"
+#include "daemon/service/show.h"
+#include "daemon/objects/srq.h"
+#include "daemon/base/version.h"
+#include "ipc/wqe.h"
+#include "llp/llp.h"
+#include "proto/rdmap.h"
+
+/* ---- the client itself, and domains ---- */
+
+/* Looks the object up that the record names; what a client has not got, it cannot name. */
+static void *named(struct idtab *t, const void *rec, const char *what, struct reply *rep)
+{
+	const struct msg_handle *h = rec;
+	void *obj = idtab_get(t, h->handle);
+
+	if (!obj)
+		reply_violation(rep, ENOENT, "%s 0x%x: this client has none of that handle", what,
+				h->handle);
+	return obj;
+}
+
+static int do_hello(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return client_hello(c, rec, rep);
+}
+
+static uint32_t features(const struct daemon *d)
+{
+	const struct config_session *s = &d->cfg.session;
+	uint32_t set = MSG_CAP_RAW;
+
+	if (llp_has_paths(d->net))
+		set |= MSG_CAP_MULTIHOMED;
+	if (s->extensions == CONFIG_ON)
+		set |= MSG_CAP_ATOMIC;
+	if (s->enhanced == CONFIG_ON)
+		set |= MSG_CAP_ENHANCED;
+	return set;
+}
+
+static int do_query(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct config_limits *l = &c->daemon->cfg.limits;
+	struct llp_stats stats;
+
+	(void)rec;
+	(void)fds;
+	llp_stats(c->daemon->net, &stats);
+	rep->caps.max_qp = l->qps < c->qps.max ? l->qps : c->qps.max;
+	rep->caps.max_cq = l->cqs;
+	rep->caps.max_mr = l->mrs;
+	rep->caps.max_pd = l->pds;
+	rep->caps.max_qp_wr = l->qp_wr;
+	rep->caps.max_cqe = l->cqe;
+	rep->caps.max_sge = WQE_MAX_SGE;
+	rep->caps.max_inline = WQE_MAX_INLINE;
+	rep->caps.max_ird = rep->caps.max_ord = QP_MAX_READS;
+	rep->caps.max_private = MSG_PRIVATE_MAX;
+	rep->caps.max_srq = l->srqs;
+	rep->caps.max_mw = l->mws;
+	rep->caps.max_raw_queues = RDMAP_RAW_QUEUES;
+	rep->caps.features = features(c->daemon);
+	rep->caps.poll_us = event_loop_poll_us(c->daemon->loop);
+	rep->caps.max_mr_bytes = l->mr_bytes;
+	rep->caps.retransmits = stats.retransmits;
+	snprintf(rep->caps.transport, sizeof(rep->caps.transport), "%s", c->daemon->transport);
+	snprintf(rep->caps.version, sizeof(rep->caps.version), "%s", DAEMON_VERSION);
+	return 0;
+}
+
+static int do_alloc_pd(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)rec;
+	(void)fds;
+	return pd_alloc(c, rep);
+}
+
+static int do_dealloc_pd(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct pd *pd = named(&c->pds, rec, "protection domain", rep);
+
+	(void)fds;
+	return pd ? pd_dealloc(pd, rep) : -ENOENT;
+}
+
+static int do_query_pd(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct pd *pd = named(&c->pds, rec, "protection domain", rep);
+
+	(void)fds;
+	if (!pd)
+		return -ENOENT;
+	pd_query(pd, &rep->pd_state);
+	return 0;
+}
+
+/* ---- memory ---- */
+
+static int do_reg_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	return mr_register(c, rec, fds[0], rep);
+}
+
+static int do_bind_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_bind_mr *req = rec;
+	struct mr *mr = idtab_get(&c->mrs, req->mr);
+	struct qp *qp = idtab_get(&c->qps, req->qp);
+
+	(void)fds;
+	if (!mr || (req->qp && !qp))
+		return reply_violation(rep, ENOENT,
+				       "bind: no memory region 0x%x or queue pair 0x%x", req->mr,
+				       req->qp);
+	return mr_bind(mr, qp, rep);
+}
+
+static int do_dereg_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct mr *mr = named(&c->mrs, rec, "memory region", rep);
+
+	(void)fds;
+	return mr ? mr_dereg(mr, rep) : -ENOENT;
+}
+
+static int do_query_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct mr *mr = named(&c->mrs, rec, "memory region", rep);
+
+	(void)fds;
+	if (!mr)
+		return -ENOENT;
+	mr_query(mr, &rep->mr_state);
+	return 0;
+}
+
+/* A descriptor comes if and only if there is memory to be mapped. */
+static int rereg(struct client *c, const struct msg_rereg_mr *req, int fd, struct reply *rep)
+{
+	struct mr *mr = idtab_get(&c->mrs, req->mr);
+
+	if (!mr)
+		return reply_violation(rep, ENOENT, "rereg: no memory region 0x%x", req->mr);
+	if (!(req->what & MSG_REREG_TRANSLATION) != (fd < 0))
+		return reply_violation(rep, EINVAL, "rereg 0x%x with %d descriptors", req->what,
+				       fd >= 0);
+	return mr_rereg(mr, req, fd, rep);
+}
+
+static int do_rereg_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return rereg(c, rec, -1, rep);
+}
+
+static int do_remap_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	return rereg(c, rec, fds[0], rep);
+}
+
+static int do_alloc_mw(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return mw_alloc(c, rec, rep);
+}
+
+static int do_bind_mw(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_bind_mw *req = rec;
+	struct mw *mw = idtab_get(&c->mws, req->mw);
+	const struct mr *mr = idtab_get(&c->mrs, req->mr);
+
+	(void)fds;
+	if (!mw || (req->mr && !mr))
+		return reply_violation(rep, ENOENT,
+				       "bind: no memory window 0x%x or memory region 0x%x", req->mw,
+				       req->mr);
+	return mw_bind(mw, mr, req, rep);
+}
+
+static int do_query_mw(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct mw *mw = named(&c->mws, rec, "memory window", rep);
+
+	(void)fds;
+	if (!mw)
+		return -ENOENT;
+	mw_query(mw, &rep->mw_state);
+	return 0;
+}
+
+static int do_dealloc_mw(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct mw *mw = named(&c->mws, rec, "memory window", rep);
+
+	(void)fds;
+	if (!mw)
+		return -ENOENT;
+	mw_free(mw);
+	return 0;
+}
+
+/* ---- queues ---- */
+
+static int do_create_cq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return cq_create(c, rec, rep);
+}
+
+static int do_destroy_cq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct cq *cq = named(&c->cqs, rec, "completion queue", rep);
+
+	(void)fds;
+	return cq ? cq_destroy(cq, rep) : -ENOENT;
+}
+
+static int do_query_cq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct cq *cq = named(&c->cqs, rec, "completion queue", rep);
+
+	(void)fds;
+	if (!cq)
+		return -ENOENT;
+	cq_query(cq, &rep->cq_state);
+	return 0;
+}
+
+static int do_create_srq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return srq_create(c, rec, rep);
+}
+
+static int do_modify_srq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_modify_srq *req = rec;
+	struct srq *srq = idtab_get(&c->srqs, req->srq);
+
+	(void)fds;
+	if (!srq)
+		return reply_violation(rep, ENOENT, "modify: no shared receive queue 0x%x",
+				       req->srq);
+	return srq_modify(srq, req, rep);
+}
+
+static int do_query_srq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct srq *srq = named(&c->srqs, rec, "shared receive queue", rep);
+
+	(void)fds;
+	if (!srq)
+		return -ENOENT;
+	srq_query(srq, &rep->srq_state);
+	return 0;
+}
+
+static int do_destroy_srq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct srq *srq = named(&c->srqs, rec, "shared receive queue", rep);
+
+	(void)fds;
+	return srq ? srq_destroy(srq, rep) : -ENOENT;
+}
+
+static int do_create_qp(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return qp_create(c, rec, rep);
+}
+
+static int do_destroy_qp(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct qp *qp = named(&c->qps, rec, "queue pair", rep);
+
+	(void)fds;
+	if (!qp)
+		return -ENOENT;
+	qp_free(qp);
+	return 0;
+}
+
+static int do_query_qp(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct qp *qp = named(&c->qps, rec, "queue pair", rep);
+
+	(void)fds;
+	if (!qp)
+		return -ENOENT;
+	qp_query(qp, &rep->qp_state);
+	return 0;
+}
+
+/* ---- sessions ---- */
+
+static int do_listen(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return listener_create(c, rec, rep);
+}
+
+static int do_unlisten(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct listener *l = named(&c->listeners, rec, "listener", rep);
+
+	(void)fds;
+	if (!l)
+		return -ENOENT;
+	listener_free(l);
+	return 0;
+}
+
+static int do_connect(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_connect *req = rec;
+	struct qp *qp = idtab_get(&c->qps, req->qp);
+
+	(void)fds;
+	if (!qp)
+		return reply_violation(rep, ENOENT, "connect: no queue pair 0x%x", req->qp);
+	return qp_connect(qp, req, rep);
+}
+
+static int do_accept(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return listener_accept(c, rec, rep);
+}
+
+static int do_reject(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return listener_reject(c, rec, rep);
+}
+
+static int do_disconnect(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct qp *qp = named(&c->qps, rec, "queue pair", rep);
+
+	(void)fds;
+	if (!qp)
+		return -ENOENT;
+	qp_disconnect(qp);
+	return 0;
+}
+
+static int do_query_paths(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct qp *qp = named(&c->qps, rec, "queue pair", rep);
+
+	(void)fds;
+	if (!qp)
+		return -ENOENT;
+	if (!qp->assoc)
+		return reply_refuse(rep, ENOTCONN, "paths: queue pair %u has no association",
+				    qp->num);
+	path_query(qp->assoc, &rep->paths);
+	return 0;
+}
+
+static int do_set_primary(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return path_set_primary(c, rec, rep);
+}
+
+static int do_show(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return show_objects(c, rec, rep);
+}
+
+/* ---- the table ---- */
+
+#define SIZE(type) sizeof(struct msg_##type)
+
+static const struct handlers_row table[MSG_OP_COUNT] = {
+	[MSG_HELLO] = {SIZE(hello), 0, do_hello, SIZE(hello_reply)},
+	[MSG_QUERY] = {SIZE(hdr), 0, do_query, SIZE(caps)},
+	[MSG_ALLOC_PD] = {SIZE(hdr), 0, do_alloc_pd, SIZE(handle)},
+	[MSG_DEALLOC_PD] = {SIZE(handle), 0, do_dealloc_pd, SIZE(hdr)},
+	[MSG_QUERY_PD] = {SIZE(handle), 0, do_query_pd, SIZE(pd_state)},
+	[MSG_REG_MR] = {SIZE(reg_mr), 1, do_reg_mr, SIZE(mr)},
+	[MSG_BIND_MR] = {SIZE(bind_mr), 0, do_bind_mr, SIZE(mr)},
+	[MSG_REREG_MR] = {SIZE(rereg_mr), 0, do_rereg_mr, SIZE(mr)},
+	[MSG_REMAP_MR] = {SIZE(rereg_mr), 1, do_remap_mr, SIZE(mr)},
+	[MSG_QUERY_MR] = {SIZE(handle), 0, do_query_mr, SIZE(mr_state)},
+	[MSG_DEREG_MR] = {SIZE(handle), 0, do_dereg_mr, SIZE(hdr)},
+	[MSG_ALLOC_MW] = {SIZE(alloc_mw), 0, do_alloc_mw, SIZE(mr)},
+	[MSG_BIND_MW] = {SIZE(bind_mw), 0, do_bind_mw, SIZE(mr)},
+	[MSG_QUERY_MW] = {SIZE(handle), 0, do_query_mw, SIZE(mw_state)},
+	[MSG_DEALLOC_MW] = {SIZE(handle), 0, do_dealloc_mw, SIZE(hdr)},
+	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq)},
+	[MSG_QUERY_CQ] = {SIZE(handle), 0, do_query_cq, SIZE(cq_state)},
+	[MSG_DESTROY_CQ] = {SIZE(handle), 0, do_destroy_cq, SIZE(hdr)},
+	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq)},
+	[MSG_MODIFY_SRQ] = {SIZE(modify_srq), 0, do_modify_srq, SIZE(hdr)},
+	[MSG_QUERY_SRQ] = {SIZE(handle), 0, do_query_srq, SIZE(srq_state)},
+	[MSG_DESTROY_SRQ] = {SIZE(handle), 0, do_destroy_srq, SIZE(hdr)},
+	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp)},
+	[MSG_QUERY_QP] = {SIZE(handle), 0, do_query_qp, SIZE(qp_state)},
+	[MSG_DESTROY_QP] = {SIZE(handle), 0, do_destroy_qp, SIZE(hdr)},
+	[MSG_LISTEN] = {SIZE(listen), 0, do_listen, SIZE(listener)},
+	[MSG_UNLISTEN] = {SIZE(handle), 0, do_unlisten, SIZE(hdr)},
+	[MSG_CONNECT] = {SIZE(connect), 0, do_connect, SIZE(hdr)},
+	[MSG_ACCEPT] = {SIZE(accept), 0, do_accept, SIZE(hdr)},
+	[MSG_REJECT] = {SIZE(reject), 0, do_reject, SIZE(hdr)},
+	[MSG_DISCONNECT] = {SIZE(handle), 0, do_disconnect, SIZE(hdr)},
+	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths)},
+	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr)},
+	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0},
+};
+
+const struct handlers_row *handlers_row(uint32_t op)
+{
+	return op < MSG_OP_COUNT && table[op].fn ? &table[op] : NULL;
+}

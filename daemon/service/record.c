@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/service/record.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/service/handlers.h"
+#include "daemon/base/log.h"
+#include "daemon/base/reply.h"
+
+/* The row for the record, or NULL with the violation in words. */
+static const struct handlers_row *check(const struct client *c, const struct msg_hdr *hdr,
+					size_t len, unsigned nfds, struct reply *rep)
+{
+	const struct handlers_row *row = handlers_row(hdr->op);
+
+	if (!row) {
+		reply_violation(rep, EPROTO, "request %u: there is none of that number", hdr->op);
+		return NULL;
+	}
+	if (len != row->len)
+		reply_violation(rep, EPROTO, "%s: %zu bytes, %zu are right", msg_op_str(hdr->op),
+				len, row->len);
+	else if (nfds != row->nfds)
+		reply_violation(rep, EPROTO, "%s: %u descriptors, %u are right",
+				msg_op_str(hdr->op), nfds, row->nfds);
+	else if (!c->hello && hdr->op != MSG_HELLO)
+		reply_violation(rep, EPROTO, "%s: hello comes first", msg_op_str(hdr->op));
+	else
+		return row;
+	return NULL;
+}
+
+static void send_error(struct client *c, uint32_t seq, int err, const struct reply *rep)
+{
+	struct msg_error e = {
+		.hdr = {.op = MSG_ERROR, .seq = seq}, .err = -err, .fatal = rep->fatal};
+
+	memcpy(e.reason, rep->reason, sizeof(e.reason));
+	if (!rep->fatal) {
+		outq_send(&c->replies, &e, sizeof(e), NULL, 0);
+		return;
+	}
+	c->fault_seq = seq;
+	c->fault_err = -err;
+	client_fault(c, "%s", rep->reason);
+}
+
+static void dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)
+{
+	struct msg_hdr hdr = {0, 0};
+	struct reply rep;
+	const struct handlers_row *row;
+	int r = -EPROTO;
+
+	memset(&rep, 0, sizeof(rep));
+	memcpy(&hdr, rec, len < sizeof(hdr) ? len : sizeof(hdr));
+	row = check(c, &hdr, len, nfds, &rep);
+	if (row) {
+		log_debug("client %u: %s", c->id, msg_op_str(hdr.op));
+		r = row->fn(c, rec, fds, &rep);
+	}
+	if (r) {
+		send_error(c, hdr.seq, r, &rep);
+	} else if (row->reply_len > 0) {
+		rep.hdr = hdr;
+		outq_send(&c->replies, &rep.hdr, row->reply_len, rep.fds, rep.nfds);
+	}
+	reply_close_fds(&rep);
+}
+
+void record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds)
+{
+	dispatch(c, rec, len, fds, nfds);
+	while (nfds > 0)
+		close(fds[--nfds]);
+}

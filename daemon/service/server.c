@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/service/server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/daemon.h"
+#include "daemon/base/log.h"
+#include "daemon/base/event_loop.h"
+#include "daemon/base/sdnotify.h"
+
+enum {
+	BACKLOG = 64,
+	ACCEPTS_PER_WAKE = 16,
+	PAUSE_MS = 1000, /* without descriptors: do not ask again before */
+};
+
+struct server {
+	struct daemon *daemon;
+	int fd;
+	bool passed; /* by systemd: it is not ours to remove */
+	struct event_loop_watch *watch;
+	struct log_limit limit;
+};
+
+static int fail(const struct daemon *d, const char *what)
+{
+	log_err("socket %s: %s: %s", d->cfg.socket.path, what, strerror(errno));
+	return -1;
+}
+
+/* A socket file that nobody listens on is left over from a daemon that was killed. */
+static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
+{
+	struct stat st;
+	int fd, r;
+
+	if (lstat(sun->sun_path, &st) < 0)
+		return errno == ENOENT ? 0 : fail(d, "cannot be looked at");
+	if (!S_ISSOCK(st.st_mode)) {
+		log_err("socket %s: there is a file of that name that is no socket", sun->sun_path);
+		return -1;
+	}
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fail(d, "cannot make a socket");
+	r = connect(fd, (const struct sockaddr *)sun, sizeof(*sun));
+	close(fd);
+	if (r == 0) {
+		log_err("socket %s: another daemon listens there", sun->sun_path);
+		return -1;
+	}
+	return unlink(sun->sun_path) < 0 ? fail(d, "cannot remove the old one") : 0;
+}
+
+static int set_group(const struct daemon *d, gid_t gid)
+{
+	return lchown(d->cfg.socket.path, (uid_t)-1, gid) < 0
+		       ? fail(d, "cannot give it to its group")
+		       : 0;
+}
+
+static int set_mode(const struct daemon *d)
+{
+	return chmod(d->cfg.socket.path, d->cfg.socket.mode) < 0 ? fail(d, "cannot set its mode")
+								 : 0;
+}
+
+int server_set_access(struct server *s)
+{
+	const struct daemon *d = s->daemon;
+	gid_t gid = d->cfg.socket.gid;
+
+	if (s->passed) {
+		log_info("socket %s: mode and group are those of the service manager",
+			 d->cfg.socket.path);
+		return 0;
+	}
+	if (set_group(d, gid == (gid_t)-1 ? getegid() : gid))
+		return -1;
+	return set_mode(d);
+}
+
+static int bind_socket(struct server *s)
+{
+	const struct daemon *d = s->daemon;
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	mode_t old;
+	int r;
+
+	memcpy(sun.sun_path, d->cfg.socket.path, sizeof(sun.sun_path));
+	if (remove_stale(d, &sun))
+		return -1;
+	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->fd < 0)
+		return fail(d, "cannot make a socket");
+	old = umask(0777); /* nobody comes in before mode and group are right */
+	r = bind(s->fd, (struct sockaddr *)&sun, sizeof(sun));
+	umask(old);
+	if (r < 0)
+		return fail(d, "cannot bind");
+	if (d->cfg.socket.gid != (gid_t)-1 && set_group(d, d->cfg.socket.gid))
+		return -1;
+	if (set_mode(d))
+		return -1;
+	return listen(s->fd, BACKLOG) < 0 ? fail(d, "cannot listen") : 0;
+}
+
+static void incoming(void *user, unsigned what)
+{
+	struct server *s = user;
+	struct daemon *d = s->daemon;
+
+	(void)what;
+	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
+		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			client_new(d, fd);
+		} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+			log_limited(&s->limit, d->now_ms, LOG_LEVEL_WARN, "socket %s: accept: %s",
+				    d->cfg.socket.path, strerror(errno));
+			event_loop_watch_set(s->watch, 0);
+			d->accept_again_ms = d->now_ms + PAUSE_MS;
+			return;
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			return;
+		}
+	}
+}
+
+void server_resume(struct server *s)
+{
+	event_loop_watch_set(s->watch, EVENT_LOOP_READ);
+}
+
+/* The path of the configuration is not that of a socket which others made. */
+static void note_path(struct server *s)
+{
+	struct config_socket *cfg = &s->daemon->cfg.socket;
+	struct sockaddr_un sun = {0};
+	socklen_t len = sizeof(sun);
+
+	if (getsockname(s->fd, (struct sockaddr *)&sun, &len) < 0 || sun.sun_path[0] != '/' ||
+	    strncmp(sun.sun_path, cfg->path, sizeof(sun.sun_path)) == 0)
+		return;
+	log_warn("socket %s: not made: the service manager listens at %.*s", cfg->path,
+		 (int)sizeof(sun.sun_path), sun.sun_path);
+	snprintf(cfg->path, sizeof(cfg->path), "%.*s", (int)sizeof(cfg->path) - 1, sun.sun_path);
+}
+
+/* The socket that the service manager holds for us, or one of our own. */
+static int take_socket(struct server *s)
+{
+	int r = sdnotify_socket(&s->fd);
+
+	s->passed = r == SDNOTIFY_E_OK;
+	if (r == SDNOTIFY_E_NONE)
+		return bind_socket(s);
+	if (s->passed)
+		note_path(s);
+	else
+		log_err("the service manager passed something else than one listening UNIX socket "
+			"of type SOCK_SEQPACKET");
+	return r;
+}
+
+int server_open(struct daemon *d, struct server **ret)
+{
+	struct server *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		log_err("socket %s: out of memory", d->cfg.socket.path);
+		return -1;
+	}
+	s->daemon = d;
+	s->fd = -1;
+	if (take_socket(s)) {
+		if (s->fd >= 0)
+			close(s->fd);
+		free(s);
+		return -1;
+	}
+	if (event_loop_watch(d->loop, s->fd, EVENT_LOOP_READ, incoming, s, &s->watch)) {
+		log_err("socket %s: cannot be watched", d->cfg.socket.path);
+		server_close(s);
+		return -1;
+	}
+	*ret = s;
+	return 0;
+}
+
+void server_stop(struct server *s)
+{
+	event_loop_watch_set(s->watch, 0);
+}
+
+struct server *server_close(struct server *s)
+{
+	if (!s)
+		return NULL;
+	event_loop_unwatch(s->watch);
+	close(s->fd);
+	if (!s->passed)
+		unlink(s->daemon->cfg.socket.path);
+	free(s);
+	return NULL;
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/service/show.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/objects/listener.h"
+#include "daemon/objects/mr.h"
+#include "daemon/objects/mw.h"
+#include "daemon/net/path.h"
+#include "daemon/objects/pd.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/qp.h"
+#include "daemon/base/queue.h"
+#include "daemon/base/reply.h"
+#include "daemon/objects/srq.h"
+#include "daemon/base/version.h"
+
+/* One answer under way. */
+struct show {
+	struct client *to;
+	struct daemon *d;
+	struct ctl_record rec;
+	struct ctl_end end;
+};
+
+static void put_string(char *ret, size_t len, const char *s)
+{
+	snprintf(ret, len, "%s", s);
+}
+
+static void send_record(struct show *s)
+{
+	outq_send(&s->to->replies, &s->rec, sizeof(s->rec), NULL, 0);
+	s->end.records++;
+	memset(&s->rec.status, 0, sizeof(s->rec) - offsetof(struct ctl_record, status));
+}
+
+/* A handle as people see it: without its generation. */
+static uint32_t number(uint32_t handle)
+{
+	return handle & 0xffff;
+}
+
+/* Root sees all, others what is theirs. */
+static bool may_see(const struct show *s, const struct client *owner)
+{
+	return s->to->uid == 0 || s->to->uid == owner->uid;
+}
+
+/* Calls fn for each object of one table of each client that may be seen. */
+static void for_each(struct show *s, size_t table, void (*fn)(struct show *s, void *obj))
+{
+	uint32_t cpos = 0;
+	struct client *c;
+
+	while ((c = idtab_next(&s->d->clients, &cpos))) {
+		const struct idtab *t = (const struct idtab *)((const char *)c + table);
+		uint32_t pos = 0;
+		void *obj;
+
+		if (!may_see(s, c)) {
+			s->end.hidden += t->used;
+			continue;
+		}
+		while ((obj = idtab_next(t, &pos)))
+			fn(s, obj);
+	}
+}
+
+/* ---- one object each ---- */
+
+static void count_clients(struct show *s, struct ctl_status *r)
+{
+	uint32_t pos = 0;
+	const struct client *c;
+
+	while ((c = idtab_next(&s->d->clients, &pos))) {
+		r->qps += c->qps.used;
+		r->cqs += c->cqs.used;
+		r->mrs += c->mrs.used;
+		r->pds += c->pds.used;
+		r->listeners += c->listeners.used;
+		r->mr_bytes += c->mr_bytes;
+	}
+}
+
+static void show_status(struct show *s)
+{
+	struct ctl_status *r = &s->rec.status;
+	struct daemon *d = s->d;
+	struct llp_stats st;
+	const struct association *assoc;
+	uint32_t pos = 0;
+
+	put_string(r->version, sizeof(r->version), DAEMON_VERSION);
+	put_string(r->transport, sizeof(r->transport), d->transport);
+	put_string(r->transport_reason, sizeof(r->transport_reason), d->transport_reason);
+	r->uptime_ms = d->now_ms - d->started_ms;
+	r->pid = (uint64_t)getpid();
+	r->clients = d->clients.used;
+	r->assocs = d->assocs.used;
+	count_clients(s, r);
+	while ((assoc = idtab_next(&d->assocs, &pos)))
+		r->sessions += assoc->ddp ? assoc_sessions(assoc->ddp) : 0;
+	llp_stats(d->net, &st);
+	r->tx_packets = st.tx_packets;
+	r->rx_packets = st.rx_packets;
+	r->tx_bytes = st.tx_bytes;
+	r->rx_bytes = st.rx_bytes;
+	r->retransmits = st.retransmits;
+	r->bad_crc = st.bad_crc;
+	r->bad_packets = st.bad_packets;
+	r->naddrs = d->cfg.naddrs;
+	r->udp_port = d->udp_port;
+	r->gso = d->gso;
+	for (unsigned i = 0; i < 2 && i < d->cfg.naddrs; i++)
+		r->addr[i] = d->cfg.listen[i];
+	send_record(s);
+}
+
+static void put_link(struct ctl_assoc *r, const struct llp_info *info)
+{
+	put_string(r->backend, sizeof(r->backend), info->backend);
+	r->local = info->local;
+	r->udp_port = info->remote_udp_port;
+	r->streams = info->streams;
+	r->gso = info->gso;
+	r->mtu = info->mtu;
+	r->srtt_us = info->srtt_us;
+	r->rto_ms = info->rto_ms;
+	r->cwnd = info->cwnd;
+	r->peer_rwnd = info->peer_rwnd;
+	r->unacked = info->unacked;
+}
+
+static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
+{
+	r->tx_segments = n->tx_segments;
+	r->rx_segments = n->rx_segments;
+	r->tx_control = n->tx_control;
+	r->rx_control = n->rx_control;
+	r->tx_terminates = n->tx_terminates;
+	r->rx_ahead = n->rx_ahead;
+	r->rx_early = n->rx_early;
+	r->rx_dropped = n->rx_dropped;
+	r->rx_violations = n->rx_violations;
+}
+
+static void show_assocs(struct show *s)
+{
+	uint32_t pos = 0;
+	const struct association *assoc;
+
+	while ((assoc = idtab_next(&s->d->assocs, &pos))) {
+		struct ctl_assoc *r = &s->rec.assoc;
+		struct llp_info info;
+
+		r->id = assoc->id;
+		put_string(r->state, sizeof(r->state), association_state_str(assoc->state));
+		r->opener = assoc->opener;
+		r->remote = assoc->remote;
+		if (assoc->ddp) {
+			llp_info(assoc->conn, &info);
+			put_link(r, &info);
+			r->max_message = assoc->dp.mulpdu;
+			r->sessions = assoc_sessions(assoc->ddp);
+			put_counters(r, assoc_counters(assoc->ddp));
+		}
+		send_record(s);
+	}
+}
+
+static void show_path(struct show *s, uint32_t assoc, const struct llp_path *path)
+{
+	struct ctl_path *r = &s->rec.path;
+
+	r->assoc = assoc;
+	r->remote = path->remote;
+	put_string(r->state, sizeof(r->state), path_state_str(path->state));
+	r->primary = path->primary;
+	r->srtt_us = path->srtt_us;
+	r->rto_ms = path->rto_ms;
+	r->cwnd = path->cwnd;
+	r->mtu = path->mtu;
+	send_record(s);
+}
+
+static void show_paths(struct show *s)
+{
+	struct llp_path paths[LLP_MAX_PATHS];
+	uint32_t pos = 0;
+	const struct association *assoc;
+
+	while ((assoc = idtab_next(&s->d->assocs, &pos))) {
+		unsigned n = assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
+
+		for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
+			show_path(s, assoc->id, &paths[i]);
+	}
+}
+
+static void show_streams(struct show *s, const struct association *assoc)
+{
+	struct assoc_stream_info info;
+	uint32_t pos = 0;
+
+	while (assoc_stream_next(assoc->ddp, &pos, &info)) {
+		struct ctl_session *r = &s->rec.session;
+		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
+
+		if (qp && !may_see(s, qp->client)) {
+			s->end.hidden++;
+			continue;
+		}
+		r->assoc = assoc->id;
+		r->stream = info.sid;
+		put_string(r->state, sizeof(r->state), info.state);
+		r->qp_num = qp ? qp->num : 0;
+		r->client = qp ? qp->client->id : 0;
+		r->tx_ssn = info.tx_ssn;
+		r->rx_ssn = info.rx_ssn;
+		r->unacked = info.unacked;
+		r->ahead = info.ahead;
+		send_record(s);
+	}
+}
+
+static void show_sessions(struct show *s)
+{
+	uint32_t pos = 0;
+	const struct association *assoc;
+
+	while ((assoc = idtab_next(&s->d->assocs, &pos)))
+		if (assoc->ddp)
+			show_streams(s, assoc);
+}
+
+/* What has been posted to it. Receives are its own, or those of a shared queue. */
+static void put_queues(struct ctl_qp *r, const struct qp *qp)
+{
+	r->sq_entries = qp->sq.size;
+	r->sq_waiting = queue_waiting(&qp->sq);
+	if (qp->srq) {
+		r->srq = number(qp->srq->handle);
+		r->srq_held = qp->taken_recv;
+		r->srq_taken = qp->srq_taken;
+	} else {
+		r->rq_entries = qp->rq.size;
+		r->rq_posted = queue_waiting(&qp->rq);
+	}
+}
+
+static void put_endpoint(struct ctl_qp *r, const struct rdmap *ep)
+{
+	struct rdmap_info info;
+
+	rdmap_query(ep, &info);
+	r->ord = info.ord;
+	r->ird = info.ird;
+	r->reads_out = info.reads_out;
+	r->reads_in = info.reads_in;
+	r->in_flight = info.in_flight;
+	r->tx_msgs = info.tx_msgs;
+	r->rx_msgs = info.rx_msgs;
+	r->tx_bytes = info.tx_bytes;
+	r->rx_bytes = info.rx_bytes;
+}
+
+static void show_qp(struct show *s, void *obj)
+{
+	struct ctl_qp *r = &s->rec.qp;
+	const struct qp *qp = obj;
+
+	r->qp_num = qp->num;
+	r->client = qp->client->id;
+	r->pid = (uint32_t)qp->client->pid;
+	r->uid = qp->client->uid;
+	memcpy(r->comm, qp->client->comm, sizeof(r->comm));
+	put_string(r->type, sizeof(r->type), qp->raw ? "raw" : "rdmap");
+	put_string(r->state, sizeof(r->state), qp_state_str(qp->state));
+	if (qp->assoc) {
+		r->assoc = qp->assoc->id;
+		r->stream = qp->sid;
+		r->remote = qp->assoc->remote;
+	}
+	put_queues(r, qp);
+	put_endpoint(r, qp->ep);
+	r->pd = number(qp->pd->handle);
+	r->send_cq = number(qp->send_cq->handle);
+	r->recv_cq = number(qp->recv_cq->handle);
+	send_record(s);
+}
+
+static void show_srq(struct show *s, void *obj)
+{
+	struct ctl_srq *r = &s->rec.srq;
+	const struct srq *srq = obj;
+	struct msg_srq_state st = {0};
+
+	srq_query(srq, &st);
+	r->handle = number(srq->handle);
+	r->client = srq->client->id;
+	r->pid = (uint32_t)srq->client->pid;
+	r->uid = srq->client->uid;
+	r->pd = number(st.pd);
+	r->entries = st.entries;
+	r->max_sge = st.max_sge;
+	r->limit = st.limit;
+	r->per_qp = st.per_qp;
+	r->posted = st.posted;
+	r->held = st.held;
+	r->qps = st.qps;
+	r->taken = st.taken;
+	send_record(s);
+}
+
+static void show_mr(struct show *s, void *obj)
+{
+	struct ctl_mr *r = &s->rec.mr;
+	const struct mr *mr = obj;
+	struct msg_mr_state st = {0};
+
+	mr_query(mr, &st);
+	r->handle = number(mr->handle);
+	r->client = mr->client->id;
+	r->pid = (uint32_t)mr->client->pid;
+	r->uid = mr->client->uid;
+	r->stag = st.stag;
+	r->pd = number(st.pd);
+	r->access = st.access;
+	put_string(r->mode, sizeof(r->mode), "shared");
+	r->iova = st.iova;
+	r->len = st.len;
+	r->qp_num = st.qp_num;
+	r->windows = st.windows;
+	r->valid = st.valid;
+	send_record(s);
+}
+
+static void show_mw(struct show *s, void *obj)
+{
+	struct ctl_mw *r = &s->rec.mw;
+	const struct mw *mw = obj;
+	struct msg_mw_state st = {0};
+
+	mw_query(mw, &st);
+	r->handle = number(mw->handle);
+	r->client = mw->client->id;
+	r->pid = (uint32_t)mw->client->pid;
+	r->uid = mw->client->uid;
+	r->pd = number(st.pd);
+	r->type = st.type;
+	r->stag = st.stag;
+	r->valid = st.valid;
+	r->access = st.access;
+	r->mr_stag = st.mr_stag;
+	r->qp_num = st.qp_num;
+	r->addr = st.addr;
+	r->len = st.len;
+	send_record(s);
+}
+
+static void show_pd(struct show *s, void *obj)
+{
+	struct ctl_pd *r = &s->rec.pd;
+	const struct pd *pd = obj;
+	struct msg_pd_state st = {0};
+
+	pd_query(pd, &st);
+	r->handle = number(pd->handle);
+	r->client = pd->client->id;
+	r->pid = (uint32_t)pd->client->pid;
+	r->uid = pd->client->uid;
+	r->mrs = st.mrs;
+	r->mws = st.mws;
+	r->qps = st.qps;
+	r->srqs = st.srqs;
+	send_record(s);
+}
+
+static void show_cq(struct show *s, void *obj)
+{
+	struct ctl_cq *r = &s->rec.cq;
+	const struct cq *cq = obj;
+	struct msg_cq_state st = {0};
+
+	cq_query(cq, &st);
+	r->handle = number(cq->handle);
+	r->client = cq->client->id;
+	r->pid = (uint32_t)cq->client->pid;
+	r->uid = cq->client->uid;
+	r->entries = st.entries;
+	r->waiting = st.waiting;
+	r->qps = st.qps;
+	r->completions = st.completions;
+	r->bells = st.bells;
+	send_record(s);
+}
+
+static void show_client(struct show *s, const struct client *c)
+{
+	struct ctl_client *r = &s->rec.client;
+
+	r->id = c->id;
+	r->pid = (uint32_t)c->pid;
+	r->uid = c->uid;
+	r->gid = c->gid;
+	memcpy(r->comm, c->comm, sizeof(r->comm));
+	r->pds = c->pds.used;
+	r->mrs = c->mrs.used;
+	r->mws = c->mws.used;
+	r->cqs = c->cqs.used;
+	r->qps = c->qps.used;
+	r->srqs = c->srqs.used;
+	r->listeners = c->listeners.used;
+	r->requests = c->requests.used;
+	r->mr_bytes = c->mr_bytes;
+	r->connected_ms = s->d->now_ms - c->since_ms;
+	send_record(s);
+}
+
+static void show_clients(struct show *s)
+{
+	uint32_t pos = 0;
+	const struct client *c;
+
+	while ((c = idtab_next(&s->d->clients, &pos))) {
+		if (may_see(s, c))
+			show_client(s, c);
+		else
+			s->end.hidden++;
+	}
+}
+
+static void show_listener(struct show *s, void *obj)
+{
+	struct ctl_listener *r = &s->rec.listener;
+	const struct listener *l = obj;
+
+	r->handle = number(l->handle);
+	r->client = l->client->id;
+	r->pid = (uint32_t)l->client->pid;
+	r->uid = l->client->uid;
+	r->naddrs = l->at.n;
+	if (l->at.n > 0)
+		r->addr = l->at.a[0];
+	if (l->at.n > 1)
+		r->addr2 = l->at.a[1];
+	r->port = l->port;
+	r->backlog = l->backlog;
+	r->waiting = l->waiting;
+	r->requests = l->requests;
+	send_record(s);
+}
+
+/* ---- the request ---- */
+
+static bool show_kind(struct show *s, uint32_t object)
+{
+	switch (object) {
+	case CTL_STATUS:
+		show_status(s);
+		return true;
+	case CTL_ASSOC:
+		show_assocs(s);
+		return true;
+	case CTL_SESSION:
+		show_sessions(s);
+		return true;
+	case CTL_QP:
+		for_each(s, offsetof(struct client, qps), show_qp);
+		return true;
+	case CTL_MR:
+		for_each(s, offsetof(struct client, mrs), show_mr);
+		return true;
+	case CTL_CQ:
+		for_each(s, offsetof(struct client, cqs), show_cq);
+		return true;
+	case CTL_CLIENT:
+		show_clients(s);
+		return true;
+	case CTL_LISTENER:
+		for_each(s, offsetof(struct client, listeners), show_listener);
+		return true;
+	case CTL_SRQ:
+		for_each(s, offsetof(struct client, srqs), show_srq);
+		return true;
+	case CTL_MW:
+		for_each(s, offsetof(struct client, mws), show_mw);
+		return true;
+	case CTL_PD:
+		for_each(s, offsetof(struct client, pds), show_pd);
+		return true;
+	case CTL_PATH:
+		show_paths(s);
+		return true;
+	default:
+		return false;
+	}
+}
+
+int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep)
+{
+	struct show s = {.to = c, .d = c->daemon};
+
+	if (c->replies.count > 0)
+		return reply_refuse(rep, EBUSY, "show: the answer to the last one is not read yet");
+	s.rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
+	s.rec.object = req->object;
+	s.end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};
+	if (!show_kind(&s, req->object))
+		return reply_violation(rep, EINVAL, "show: there is no object of number %u",
+				       req->object);
+	outq_send(&c->replies, &s.end, sizeof(s.end), NULL, 0);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A virtual clock in microseconds with a queue of what is to happen, and the random
+ * numbers of one run. Time stands still but for simclock_step(). The same seed and the
+ * same calls give the same run on every machine.
+ */
+#ifndef TESTS_LIB_SIMCLOCK_H
+#define TESTS_LIB_SIMCLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct simclock;
+
+/* Something that is due: called with the two pointers it was scheduled with. */
+typedef void simclock_fn(void *obj, void *arg);
+
+/* NULL when there is no memory. */
+struct simclock *simclock_new(uint64_t seed);
+
+/* Drops what is still scheduled. NULL is fine. */
+struct simclock *simclock_free(struct simclock *k);
+
+/* Microseconds since the run began. */
+uint64_t simclock_now(const struct simclock *k);
+
+/* Schedules a call. Calls of the same microsecond are made in the order of scheduling. */
+void simclock_after(struct simclock *k, uint64_t us, simclock_fn *fn, void *obj, void *arg);
+
+/* Goes to the next call and makes it. False if nothing is scheduled. */
+bool simclock_step(struct simclock *k);
+
+/* Sixty-four random bits. */
+uint64_t simclock_random(struct simclock *k);
+
+/* A random number below n; 0 for n = 0. */
+uint64_t simclock_below(struct simclock *k, uint64_t n);
+
+/* True in so many of 10 000 cases. Draws nothing for 0. */
+bool simclock_chance(struct simclock *k, unsigned of_10000);
+
+#endif

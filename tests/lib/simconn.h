@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of the simulated network (tests/lib/sim.h): a conn's messages, acks and end are
+ * in simconn.c, the world with its nodes and listeners is in sim.c.
+ */
+#ifndef TESTS_LIB_SIMCONN_H
+#define TESTS_LIB_SIMCONN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "tests/lib/sim.h"
+#include "util/list.h"
+
+enum {
+	SIM_MAX_MESSAGE = 65476,
+	SIM_REASON_LEN = 96,
+};
+
+struct sim_world {
+	struct simclock *clock;
+	struct sim_faults faults;
+	struct list nodes;
+	struct list conns; /* all there ever were */
+	struct list msgs;  /* under way */
+	unsigned nconns;
+	uint64_t hash;
+	sim_observer *observer;
+	void *observer_user;
+};
+
+struct simnode {
+	struct llp llp;
+	struct list link;
+	struct sim_world *world;
+	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
+	unsigned naddrs;
+	uint16_t streams;
+	struct list listeners;
+	struct llp_stats stats;
+	struct simmsg *current; /* the one that llp_recv() gave out last */
+};
+
+enum simconn_state {
+	SIMCONN_CONNECTING,
+	SIMCONN_UP,
+	SIMCONN_OVER,
+	SIMCONN_FREED,
+};
+
+/* What down() will say. */
+struct simconn_bye {
+	int err;
+	char reason[SIM_REASON_LEN];
+};
+
+struct simconn {
+	struct llp_conn c;
+	struct list link;
+	struct simconn *peer;
+	unsigned id;
+	enum simconn_state state;
+	bool cut;       /* the network between the ends is gone */
+	bool closing;   /* shut down by this end or the other: takes no more messages */
+	bool told_peer; /* that we have nothing more to say */
+	bool heard_fin; /* that the peer has nothing more to say */
+	bool refused;   /* llp_send() said LLP_E_AGAIN */
+	bool readable;  /* an upcall is scheduled */
+	uint32_t max_message;
+	uint32_t unacked;
+	struct list inbox;
+	struct sockaddr_storage local, remote;
+	struct simconn_bye bye;
+};
+
+static inline struct simnode *simnode_of(const struct llp *t)
+{
+	return list_entry(t, struct simnode, llp);
+}
+
+static inline struct sim_world *simconn_world(const struct simconn *c)
+{
+	return simnode_of(c->c.llp)->world;
+}
+
+/* The conn of a handle that was not freed. */
+struct simconn *simconn_of(const struct llp_conn *c);
+
+/* Adds to the digest and tells the observer. */
+void simconn_note(struct simconn *c, enum sim_what what, const struct llp_msg *m);
+
+/* A random max_message within the bounds. */
+uint32_t simconn_draw_limit(struct sim_world *w);
+
+/* How long a message that is sent now will travel. */
+uint64_t simconn_journey(struct simconn *c);
+
+/* Schedules a call for the conn. */
+void simconn_after(struct simconn *c, uint64_t us, simclock_fn *fn, void *arg);
+
+/* Things that happen to a conn (the first pointer). */
+void simconn_ev_down(void *c, void *bye);    /* bye: struct simconn_bye */
+void simconn_ev_cut(void *c, void *restart); /* restart: not NULL means yes */
+void simconn_ev_up(void *c, void *unused);
+
+/* The operations of struct llp_ops. */
+int simconn_send(struct llp_conn *c, const struct llp_msg *m);
+int simconn_recv(struct llp_conn *c, struct llp_msg *ret);
+void simconn_shutdown(struct llp_conn *c);
+void simconn_abort(struct llp_conn *c, const char *reason);
+void simconn_free(struct llp_conn *c);
+
+#endif

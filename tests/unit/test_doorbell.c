@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A bell: heard until drained, and nobody at the other end can make it block. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/doorbell.h"
+
+static int ring_fd = -1, wait_fd = -1;
+
+static void setup(void)
+{
+	cr_assert_eq(doorbell_create(&ring_fd, &wait_fd), 0);
+}
+
+TestSuite(doorbell, .init = setup);
+
+static int ready(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1 ? p.revents : 0;
+}
+
+Test(doorbell, a_fresh_bell_is_silent)
+{
+	cr_assert_eq(ready(wait_fd), 0);
+	cr_assert_eq(doorbell_drain(wait_fd), 0);
+}
+
+Test(doorbell, a_ring_is_heard_until_it_is_drained)
+{
+	cr_assert_eq(doorbell_ring(ring_fd), 0);
+	cr_assert_eq(ready(wait_fd), POLLIN);
+	cr_assert_eq(ready(wait_fd), POLLIN);
+	cr_assert_eq(doorbell_drain(wait_fd), 1);
+	cr_assert_eq(ready(wait_fd), 0);
+}
+
+Test(doorbell, a_few_rings_are_counted)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(doorbell_ring(ring_fd), 0);
+	cr_assert_eq(doorbell_drain(wait_fd), 3);
+	cr_assert_eq(doorbell_drain(wait_fd), 0);
+}
+
+Test(doorbell, rings_that_nobody_drains_cost_nothing_and_are_heard)
+{
+	for (int i = 0; i < 100000; i++)
+		cr_assert_eq(doorbell_ring(ring_fd), 0);
+	cr_assert_gt(doorbell_drain(wait_fd), 0);
+	while (doorbell_drain(wait_fd) > 0)
+		;
+	cr_assert_eq(ready(wait_fd), 0);
+	cr_assert_eq(doorbell_ring(ring_fd), 0);
+	cr_assert_eq(ready(wait_fd), POLLIN, "rings again after it was full");
+}
+
+/* The end of the test's time-out is what fails it. */
+Test(doorbell, the_waiting_side_cannot_make_a_ring_block, .timeout = 10)
+{
+	cr_assert_eq(fcntl(wait_fd, F_SETFL, 0), 0);
+	for (int i = 0; i < 100000; i++)
+		cr_assert_eq(doorbell_ring(ring_fd), 0);
+}
+
+Test(doorbell, the_ringing_side_cannot_make_a_drain_block, .timeout = 10)
+{
+	cr_assert_eq(fcntl(ring_fd, F_SETFL, 0), 0);
+	cr_assert_eq(doorbell_drain(wait_fd), 0);
+}
+
+Test(doorbell, neither_end_blocks_even_where_its_own_flag_was_cleared, .timeout = 10)
+{
+	cr_assert_eq(fcntl(ring_fd, F_SETFL, 0), 0);
+	cr_assert_eq(fcntl(wait_fd, F_SETFL, 0), 0);
+	cr_assert_eq(doorbell_drain(wait_fd), 0);
+	for (int i = 0; i < 100000; i++)
+		cr_assert_eq(doorbell_ring(ring_fd), 0);
+}
+
+Test(doorbell, the_end_of_the_ringing_side_is_heard_after_its_last_ring)
+{
+	cr_assert_eq(doorbell_ring(ring_fd), 0);
+	close(ring_fd);
+	cr_assert(ready(wait_fd) & POLLHUP);
+	cr_assert_eq(doorbell_drain(wait_fd), 1);
+	cr_assert_eq(doorbell_drain(wait_fd), -EPIPE);
+}
+
+Test(doorbell, ringing_nobody_fails_without_a_signal)
+{
+	close(wait_fd);
+	cr_assert_eq(doorbell_ring(ring_fd), -EPIPE);
+}
+
+Test(doorbell, ringing_one_who_ended_with_rings_undrained_fails_the_same)
+{
+	cr_assert_eq(doorbell_ring(ring_fd), 0);
+	close(wait_fd);
+	cr_assert_eq(doorbell_ring(ring_fd), -EPIPE);
+}
+
+Test(doorbell, the_waiting_side_can_write_back_without_harm)
+{
+	cr_assert_eq(send(wait_fd, "x", 1, MSG_NOSIGNAL), 1);
+	cr_assert_eq(doorbell_ring(ring_fd), 0);
+	cr_assert_eq(doorbell_drain(wait_fd), 1);
+}
+
+Test(doorbell, both_ends_are_closed_on_exec)
+{
+	cr_assert(fcntl(ring_fd, F_GETFD) & FD_CLOEXEC);
+	cr_assert(fcntl(wait_fd, F_GETFD) & FD_CLOEXEC);
+}
+
+Test(doorbell, other_failures_are_forwarded)
+{
+	cr_assert_eq(doorbell_ring(-1), -EBADF);
+	cr_assert_eq(doorbell_drain(-1), -EBADF);
+}

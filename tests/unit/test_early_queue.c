@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Early messages are kept by stream, handed out in order of arrival, and never overlap. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "proto/early_queue.h"
+
+enum { SIZE = 1024, LEN = 100 };
+
+static _Alignas(8) uint8_t memory[SIZE];
+static struct early_queue early;
+
+static void setup(void)
+{
+	early_queue_init(&early, memory, SIZE);
+}
+
+TestSuite(early, .init = setup);
+
+static bool add(uint16_t sid, char c)
+{
+	uint8_t *p = early_queue_add(&early, sid, 16, LEN);
+
+	if (p)
+		memset(p, c, LEN);
+	return p != NULL;
+}
+
+/* The next message's letter, or 0. */
+static char take(uint16_t *ret_sid)
+{
+	uint32_t ppid, len;
+	uint8_t *p;
+
+	if (!early_queue_take(&early, ret_sid, &ppid, &p, &len))
+		return 0;
+	cr_expect_eq(ppid, 16);
+	cr_expect_eq(len, LEN);
+	for (unsigned i = 0; i < LEN; i++)
+		cr_assert_eq(p[i], p[0]);
+	return (char)p[0];
+}
+
+static unsigned fill(uint16_t sid)
+{
+	unsigned n = 0;
+
+	while (add(sid, 'x'))
+		n++;
+	return n;
+}
+
+Test(early, only_what_was_released_is_handed_out_and_in_order)
+{
+	uint16_t sid;
+
+	add(1, 'a');
+	add(2, 'b');
+	add(1, 'c');
+	cr_expect_eq(take(&sid), 0);
+	early_queue_release(&early, 1);
+	add(1, 'd'); /* came after the release */
+	cr_expect_eq(take(&sid), 'a');
+	cr_expect_eq(sid, 1);
+	cr_expect_eq(take(&sid), 'c');
+	cr_expect_eq(take(&sid), 0);
+	early_queue_release(&early, 2);
+	cr_expect_eq(take(&sid), 'b');
+	cr_expect_eq(sid, 2);
+	early_queue_release(&early, 1);
+	cr_expect_eq(take(&sid), 'd');
+}
+
+Test(early, dropping_a_stream_leaves_the_others)
+{
+	uint16_t sid;
+
+	add(1, 'a');
+	add(2, 'b');
+	add(1, 'c');
+	early_queue_release(&early, 1);
+	cr_expect_eq(early_queue_drop(&early, 1), 2);
+	cr_expect_eq(early_queue_drop(&early, 1), 0);
+	cr_expect_eq(take(&sid), 0);
+	early_queue_release(&early, 2);
+	cr_expect_eq(take(&sid), 'b');
+	cr_expect_eq(sid, 2);
+}
+
+Test(early, room_of_what_is_gone_is_used_again)
+{
+	unsigned n = fill(1);
+	uint16_t sid;
+
+	cr_expect_eq(n, SIZE / 120);
+	cr_expect_eq(early_queue_drop(&early, 1), n);
+	cr_expect_eq(fill(1), n, "all of it");
+	early_queue_release(&early, 1);
+	cr_expect_eq(take(&sid), 'x');
+	cr_expect_eq(take(&sid), 'x');
+	cr_expect_eq(fill(2), 2, "in the middle");
+	for (unsigned i = 2; i < n; i++)
+		cr_expect_eq(take(&sid), 'x');
+	cr_expect_eq(take(&sid), 0);
+	early_queue_release(&early, 2);
+	cr_expect_eq(take(&sid), 'x');
+	cr_expect_eq(sid, 2);
+}
+
+Test(early, messages_stay_whole_when_others_before_them_go)
+{
+	uint16_t sid;
+
+	for (char c = 'a'; add(c & 1, c); c++)
+		;
+	early_queue_drop(&early, 1); /* a, c, e, g */
+	cr_expect(add(0, 'z'));
+	early_queue_release(&early, 0);
+	for (char c = 'b'; c < 'a' + SIZE / 120; c += 2)
+		cr_expect_eq(take(&sid), c);
+	cr_expect_eq(take(&sid), 'z');
+	cr_expect_eq(take(&sid), 0);
+}
+
+Test(early, what_does_not_fit_at_all_is_refused)
+{
+	cr_expect_null(early_queue_add(&early, 1, 16, SIZE - 15));
+	cr_expect_null(early_queue_add(&early, 1, 16, UINT32_MAX));
+	cr_expect_not_null(early_queue_add(&early, 1, 16, SIZE - 16));
+}
