@@ -472,7 +472,7 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 	struct assoc_stream *s;
 
 	a->now = now_ms;
-	assoc_ask_later(a);
+	assoc_unpark_all(a, &a->later);
 	while ((s = due(&a->deciding, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->grace, now_ms)))

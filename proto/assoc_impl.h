@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside of an association, for assoc*.c alone. assoc.c: calls, time, and what a session
- * orders; assoc_event.c: what it has to tell; assoc_tx.c: what is sent next; assoc_rx.c: what an
- * arriving message is.
+ * orders; assoc_event.c: what it has to tell; assoc_sched.c: which streams may send; assoc_tx.c:
+ * what is sent next; assoc_rx.c: what an arriving message is.
  */
 #ifndef PROTO_ASSOC_IMPL_H
 #define PROTO_ASSOC_IMPL_H
@@ -145,8 +145,11 @@ void assoc_release_early(struct assoc *a, struct assoc_stream *s);
 /* The stream may have something to send. One that waits for its turn keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);
 
-/* Streams that had their share since the last tick may be asked again. */
-void assoc_ask_later(struct assoc *a);
+/* The stream waits on this list, assoc.waiting or assoc.later, until assoc_unpark_all(). */
+void assoc_park(struct assoc_stream *s, struct list *where);
+
+/* All streams of the list may have something to send again. */
+void assoc_unpark_all(struct assoc *a, const struct list *parked);
 
 /* The time limit on an ending session starts anew: there was progress. */
 void assoc_progress(struct assoc *a, struct assoc_stream *s);

@@ -14,27 +14,6 @@ enum answer {
 	ASK_LATER, /* after the next assoc_tick(): it has had its share */
 };
 
-void assoc_ready(struct assoc *a, struct assoc_stream *s)
-{
-	if (list_linked(&s->send) && !s->parked)
-		return;
-	list_del(&s->send);
-	list_add_tail(&a->ready, &s->send);
-	s->parked = false;
-}
-
-static void park(struct assoc_stream *s, struct list *where)
-{
-	list_add_tail(where, &s->send);
-	s->parked = true;
-}
-
-static void unpark(struct assoc *a, const struct list *where)
-{
-	while (!list_empty(where))
-		assoc_ready(a, list_entry(where->next, struct assoc_stream, send));
-}
-
 /* ---- what may go ---- */
 
 /*
@@ -142,11 +121,12 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 
 		if (r == SEGMENT)
 			return true;
-		list_del(&s->send);
 		if (r == NOT_YET)
-			park(s, &a->waiting);
-		if (r == ASK_LATER)
-			park(s, &a->later);
+			assoc_park(s, &a->waiting);
+		else if (r == ASK_LATER)
+			assoc_park(s, &a->later);
+		else
+			list_del(&s->send);
 	}
 	a->out.stream = NULL;
 	return false;
@@ -190,15 +170,10 @@ void assoc_tx_accepted(struct assoc *a)
 	}
 }
 
-void assoc_ask_later(struct assoc *a)
-{
-	unpark(a, &a->later);
-}
-
 void assoc_tx_acked(struct assoc *a)
 {
 	a->dry++;
-	unpark(a, &a->waiting);
+	assoc_unpark_all(a, &a->waiting);
 	while (!list_empty(&a->quarantine))
 		assoc_session(a, list_entry(a->quarantine.next, struct assoc_stream, timer),
 			      SESSION_ACKED);

@@ -4,22 +4,16 @@
 #include "proto/wire.h"
 
 struct row {
-	const char *name;
 	const char *text;
 	uint16_t term;
 };
 
 static const struct row table[PERR_COUNT] = {
 #define X(name, layer, etype, code, text)                                                          \
-	[PERR_##name] = {#name, text, WIRE_TERM_WORD(layer, etype, code)},
+	[PERR_##name] = {text, WIRE_TERM_WORD(layer, etype, code)},
 	PERR_TABLE(X)
 #undef X
 };
-
-const char *perr_name(unsigned perr)
-{
-	return perr < PERR_COUNT ? table[perr].name : "?";
-}
 
 const char *perr_text(unsigned perr)
 {

@@ -27,9 +27,6 @@ struct perr_at {
 	uint32_t msn; /* untagged: message number */
 };
 
-/* "TAGGED_BOUNDS"; "?" for a value outside the table. */
-const char *perr_name(unsigned perr);
-
 /* The sentence of the table. */
 const char *perr_text(unsigned perr);
 

@@ -172,10 +172,4 @@ struct rdmap_info {
 /* Takes it. */
 void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret);
 
-/* "write", "read" and so on; "?" for what is none. */
-const char *rdmap_op_str(unsigned op);
-
-/* "success", "flushed" and so on; "?" for what is none. */
-const char *rdmap_status_str(unsigned status);
-
 #endif

@@ -11,6 +11,7 @@
  *   RFC 7306: atomics at both ends, Immediate Data                        rdmap_atomic.c
  *   the end, orderly or with a Terminate on QN 2                          rdmap_term.c
  *   raw DDP mode: other rows, the ULP's queues and RsvdULP                rdmap_raw.c
+ *   completion statuses                                                   rdmap_status.c
  */
 #ifndef PROTO_RDMAP_EP_H
 #define PROTO_RDMAP_EP_H
@@ -163,6 +164,11 @@ struct rdmap {
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 
+/* ---- rdmap_status.c ---- */
+
+/* The RDMAP_LOC_ status for a STAG_E_ outcome of a check of our own memory. */
+enum rdmap_status rdmap_status_of_stag(int outcome);
+
 /* ---- rdmap.c: life ---- */
 
 /* What the endpoint was made for: the terms of a session that nobody negotiated. */
@@ -183,9 +189,6 @@ void rdmap_report(struct rdmap *ep);
 
 /* The session is over: all that was taken completes, RDMAP_UNBOUND. */
 void rdmap_unbind(struct rdmap *ep);
-
-/* The RDMAP_LOC_ status for a STAG_E_ outcome of a check of our own memory. */
-enum rdmap_status rdmap_status_of_stag(int outcome);
 
 /* Requests of ours that wait for a response: they count against ORD. */
 static inline bool rdmap_op_asks(unsigned op)

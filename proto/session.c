@@ -41,11 +41,6 @@ const char *session_state_str(enum session_state state)
 	return state < SESSION_STATE_COUNT ? state_name[state] : "?";
 }
 
-const char *session_event_str(enum session_event ev)
-{
-	return ev < SESSION_EVENT_COUNT ? event_name[ev] : "?";
-}
-
 /* The only place that changes the state. Returns todo, so that a change reads as one line. */
 static unsigned go(struct session *s, enum session_event ev, enum session_state to, unsigned todo)
 {

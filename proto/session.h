@@ -89,6 +89,5 @@ unsigned session_event(struct session *s, enum session_event ev);
 
 /* "idle", "local-ended" and so on. */
 const char *session_state_str(enum session_state state);
-const char *session_event_str(enum session_event ev);
 
 #endif

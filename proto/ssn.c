@@ -138,8 +138,3 @@ void ssn_store_drop(struct ssn_store *s, uint16_t sid, uint16_t first)
 			ssn_store_del(s, r);
 	}
 }
-
-uint32_t ssn_store_used(const struct ssn_store *s)
-{
-	return s->used;
-}

@@ -61,7 +61,4 @@ void ssn_store_del(struct ssn_store *s, struct ssn_rec *r);
 /* Gives back all records of a stream: those numbered first .. first + SSN_WINDOW - 1. */
 void ssn_store_drop(struct ssn_store *s, uint16_t sid, uint16_t first);
 
-/* Records in use, all streams together. */
-uint32_t ssn_store_used(const struct ssn_store *s);
-
 #endif

@@ -191,8 +191,4 @@ size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t);
  */
 bool wire_term_get(const uint8_t *p, size_t len, struct wire_term *ret);
 
-/* "Initiate", "RDMA Write" and so on; "unassigned" for what has no name. */
-const char *wire_func_str(unsigned func);
-const char *wire_opcode_str(unsigned opcode);
-
 #endif

@@ -27,7 +27,6 @@ static void ddp(const uint8_t *p, size_t n)
 	must(len == (h.tagged ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN) && len <= n);
 	must(wire_ddp_put(again, &h) == len);
 	must(again[0] == (p[0] & DDP_BITS) && !memcmp(again + 1, p + 1, len - 1));
-	must(*wire_opcode_str(h.opcode));
 }
 
 static void read_request(const uint8_t *p, size_t n)
@@ -104,7 +103,6 @@ static void term_word(const uint8_t *p, size_t n)
 		must(perr == PERR_CATASTROPHIC);
 	else
 		must(perr == PERR_NONE || perr_term(perr) == word);
-	must(*perr_name(in_8(&in)) && *wire_func_str(in_16(&in)));
 }
 
 static struct wire_enh words(struct input *in)

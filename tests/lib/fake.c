@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tests/lib/names.h"
 #include "tests/lib/vector.h"
 #include "util/be.h"
 
@@ -113,8 +114,7 @@ void fake_expect_done(uint64_t cookie, enum rdmap_status status, uint32_t len)
 {
 	struct rdmap_done d = pair_done(fake.qp);
 
-	cr_expect_eq(d.status, status, "cookie %u: %s", (unsigned)d.cookie,
-		     rdmap_status_str(d.status));
+	cr_expect_eq(d.status, status, "cookie %u: %s", (unsigned)d.cookie, names_status(d.status));
 	cr_expect_eq(d.cookie, cookie);
 	cr_expect_eq(d.len, len);
 }
@@ -124,7 +124,7 @@ void fake_expect_none(void)
 	struct rdmap_done d = pair_done(fake.qp);
 
 	cr_expect_eq(d.status, RDMAP_STATUS_COUNT, "cookie %u: %s", (unsigned)d.cookie,
-		     rdmap_status_str(d.status));
+		     names_status(d.status));
 }
 
 void fake_expect_silence(void)
@@ -151,8 +151,8 @@ struct wire_term fake_expect_terminate(enum perr perr)
 	struct wire_ddp h;
 	struct pair_msg m;
 
-	cr_assert(pair_pull(&fake.node, &m), "%s: a Terminate is sent", perr_name(perr));
-	cr_assert_eq(m.ppid, WIRE_PPID_SEGMENT, "%s: a Terminate is sent", perr_name(perr));
+	cr_assert(pair_pull(&fake.node, &m), "%s: a Terminate is sent", names_perr(perr));
+	cr_assert_eq(m.ppid, WIRE_PPID_SEGMENT, "%s: a Terminate is sent", names_perr(perr));
 	cr_assert_eq(wire_ddp_get(m.b + 2, m.len - 2, &h), WIRE_UNTAGGED_LEN);
 	cr_expect_eq(h.opcode, WIRE_OP_TERMINATE);
 	cr_expect_eq(h.qn, WIRE_QN_TERMINATE);
@@ -160,7 +160,7 @@ struct wire_term fake_expect_terminate(enum perr perr)
 	cr_expect(h.last);
 	cr_assert(wire_term_get(m.b + 20, m.len - 20, &t));
 	cr_expect_eq(WIRE_TERM_WORD(t.layer, t.etype, t.code), perr_term(perr),
-		     "%s, not %x/%x/%02x", perr_name(perr), t.layer, t.etype, t.code);
+		     "%s, not %x/%x/%02x", names_perr(perr), t.layer, t.etype, t.code);
 	fake_expect_end((uint16_t)(be_get16(m.b) + 1));
 	return t;
 }
@@ -173,7 +173,7 @@ void fake_expect_closed(enum assoc_reason reason, enum perr perr)
 	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
 	cr_expect_eq(ev.ep, fake.qp->ep);
 	cr_expect_eq(ev.reason, reason, "why %d, not %d", ev.reason, reason);
-	cr_expect_eq(ev.at.perr, perr, "%s, not %s", perr_name(ev.at.perr), perr_name(perr));
+	cr_expect_eq(ev.at.perr, perr, "%s, not %s", names_perr(ev.at.perr), names_perr(perr));
 	cr_expect_not(pair_event(&fake.node, &ev), "once");
 }
 

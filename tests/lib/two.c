@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 
+#include "tests/lib/names.h"
 #include "tests/lib/vector.h"
 #include "util/be.h"
 
@@ -58,8 +59,7 @@ void two_expect_done(struct pair_qp *qp, uint64_t cookie, enum rdmap_status stat
 {
 	struct rdmap_done d = pair_done(qp);
 
-	cr_expect_eq(d.status, status, "cookie %u: %s", (unsigned)d.cookie,
-		     rdmap_status_str(d.status));
+	cr_expect_eq(d.status, status, "cookie %u: %s", (unsigned)d.cookie, names_status(d.status));
 	cr_expect_eq(d.cookie, cookie, "cookie %u, not %u", (unsigned)d.cookie, (unsigned)cookie);
 }
 
@@ -68,7 +68,7 @@ void two_expect_none(struct pair_qp *qp)
 	struct rdmap_done d = pair_done(qp);
 
 	cr_expect_eq(d.status, RDMAP_STATUS_COUNT, "cookie %u: %s", (unsigned)d.cookie,
-		     rdmap_status_str(d.status));
+		     names_status(d.status));
 }
 
 struct wire_ddp two_pull_header(struct pair_node *n, uint32_t *ret_payload)
@@ -99,7 +99,7 @@ void two_expect_closed(struct pair_node *n, enum assoc_reason reason, enum perr 
 	cr_assert(pair_event(n, &ev));
 	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
 	cr_expect_eq(ev.reason, reason, "why %d", ev.reason);
-	cr_expect_eq(ev.at.perr, perr, "%s", perr_name(ev.at.perr));
+	cr_expect_eq(ev.at.perr, perr, "%s", names_perr(ev.at.perr));
 	cr_expect_eq(ev.at.term, perr_term(perr));
 }
 

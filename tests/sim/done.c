@@ -2,6 +2,7 @@
 /* Completions against what the model knows: each one once, in order, and true. */
 #include <string.h>
 
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
 static bool is_local_status(unsigned status)
@@ -53,10 +54,10 @@ static struct op *oldest(struct ep *ep, const struct rdmap_done *d)
 	else if (ep->sq_done < ep->sq_n)
 		op = ep->sq[ep->sq_done++];
 	if (!op || op->state != OP_TAKEN)
-		fail(ep->w, "ep%u: %s completes, but none was taken", ep->id, rdmap_op_str(d->op));
+		fail(ep->w, "ep%u: %s completes, but none was taken", ep->id, names_op(d->op));
 	if (op->cookie != d->cookie || (!recv && op->kind != d->op))
-		fail(ep->w, "ep%u: %s #%llu completes before %s #%llu", ep->id, rdmap_op_str(d->op),
-		     (unsigned long long)d->cookie, rdmap_op_str(op->kind),
+		fail(ep->w, "ep%u: %s #%llu completes before %s #%llu", ep->id, names_op(d->op),
+		     (unsigned long long)d->cookie, names_op(op->kind),
 		     (unsigned long long)op->cookie);
 	return op;
 }
@@ -185,7 +186,7 @@ static void recv_failed(struct ep *ep, struct op *op, const struct rdmap_done *d
 	    (ep->sess->shaky || (ep_errors(ep_other(ep)) & perr_bit(PERR_TOO_LONG))))
 		return;
 	fail(ep->w, "ep%u: receive #%llu ends with %s", ep->id, (unsigned long long)op->cookie,
-	     rdmap_status_str(d->status));
+	     names_status(d->status));
 }
 
 static void recv_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
@@ -229,11 +230,11 @@ static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
 	bool local = op_is_local(op->kind);
 
 	if (op->local != RDMAP_OK)
-		fail(ep->w, "ep%u: bad %s #%llu succeeds", ep->id, rdmap_op_str(op->kind),
+		fail(ep->w, "ep%u: bad %s #%llu succeeds", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie);
 	if (!op->sent && !local)
 		fail(ep->w, "ep%u: %s #%llu completes before it was sent", ep->id,
-		     rdmap_op_str(op->kind), (unsigned long long)op->cookie);
+		     names_op(op->kind), (unsigned long long)op->cookie);
 	if (op->kind == RDMAP_READ)
 		read_back(ep, op, d);
 	if (op_is_atomic(op->kind))
@@ -263,13 +264,13 @@ static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done
 	} else if (d->status == RDMAP_REM_ACCESS || d->status == RDMAP_REM_OP) {
 		ep->blamed = true;
 	} else if (!fits(op, d->status)) {
-		fail(ep->w, "ep%u: %s #%llu ends with %s", ep->id, rdmap_op_str(op->kind),
-		     (unsigned long long)op->cookie, rdmap_status_str(d->status));
+		fail(ep->w, "ep%u: %s #%llu ends with %s", ep->id, names_op(op->kind),
+		     (unsigned long long)op->cookie, names_status(d->status));
 	}
 	if (op->kind == RDMAP_BIND && op->local == RDMAP_BIND_FAILED)
 		bind_failed(ep, op);
 	if (op->local != RDMAP_OK && op->begun)
-		fail(ep->w, "ep%u: bad %s #%llu was sent", ep->id, rdmap_op_str(op->kind),
+		fail(ep->w, "ep%u: bad %s #%llu was sent", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie);
 	ep->w->sum.flushed += d->status == RDMAP_FLUSHED;
 	ep->w->sum.local_errors += is_local_status(d->status);
@@ -278,7 +279,7 @@ static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done
 static void request_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
 	if (d->signaled != !!(op->wr.flags & RDMAP_SIGNALED))
-		fail(ep->w, "ep%u: %s #%llu: signaled is %d", ep->id, rdmap_op_str(op->kind),
+		fail(ep->w, "ep%u: %s #%llu: signaled is %d", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie, d->signaled);
 	if (op_asks(op->kind) && op->sent)
 		ep->reads_out--;
@@ -292,8 +293,8 @@ void done_check(struct ep *ep, const struct rdmap_done *d)
 {
 	struct op *op = oldest(ep, d);
 
-	trace(ep->w, "ep%u %s #%llu done: %s len %u", ep->id, rdmap_op_str(d->op),
-	      (unsigned long long)d->cookie, rdmap_status_str(d->status), d->len);
+	trace(ep->w, "ep%u %s #%llu done: %s len %u", ep->id, names_op(d->op),
+	      (unsigned long long)d->cookie, names_status(d->status), d->len);
 	op->state = OP_DONE;
 	op->status = d->status;
 	if (is_receive(d))

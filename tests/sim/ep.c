@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
 /* The protocol may know of the peer's Accept before its event is read. */
@@ -31,7 +32,7 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	ep->cq_room--;
 	op->state = OP_TAKEN;
 	*ret = op->wr;
-	trace(ep->w, "ep%u takes %s #%llu len %u flags %x", ep->id, rdmap_op_str(op->kind),
+	trace(ep->w, "ep%u takes %s #%llu len %u flags %x", ep->id, names_op(op->kind),
 	      (unsigned long long)op->cookie, op->len, op->wr.flags);
 	return true;
 }
@@ -224,7 +225,7 @@ void ep_post(struct op *op)
 		ep_lane(ep, (unsigned)op->lane)->posted++;
 	count_op(ep->w, op);
 	trace(ep->w, "ep%u posts %s #%llu len %u flags %x stag %08x inv %08x%s%s", ep->id,
-	      rdmap_op_str(op->kind), (unsigned long long)op->cookie, op->len, op->wr.flags,
+	      names_op(op->kind), (unsigned long long)op->cookie, op->len, op->wr.flags,
 	      op->wr.rstag, op->wr.inv_stag, op->local ? " bad" : "", op->must ? " wrong" : "");
 	if (ep->cq_room > 0)
 		wake(ep);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
 enum {
@@ -92,7 +93,7 @@ static void complete(void *user, const struct rdmap_done *done)
 	struct end *e = user;
 
 	if (done->status != RDMAP_OK)
-		die(rdmap_status_str(done->status));
+		die(names_status(done->status));
 	if ((done->op == RDMAP_RECV || done->op == RDMAP_READ) && done->len != UINT32_MAX)
 		die("its completion has another length");
 	e->done++;

@@ -3,6 +3,7 @@
  * Streams without RDMAP: queues and RsvdULP are the programs', an error is told to the program,
  * which may say one thing more, and the two halves end each by its own (RFC 5041 6.2).
  */
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
 enum {
@@ -105,12 +106,12 @@ static void failed(struct ep *ep, const struct assoc_event *ev)
 {
 	struct ep *other = ep_other(ep);
 
-	trace(ep->w, "ep%u is told of %s", ep->id, perr_name(ev->at.perr));
+	trace(ep->w, "ep%u is told of %s", ep->id, names_perr(ev->at.perr));
 	if (ep->errored || ep->half_closed || ep->state != EP_OPEN)
 		fail(ep->w, "ep%u: an error where nothing is received any more", ep->id);
 	if (!ep->sess->shaky && !(ep_errors(other) & perr_bit(ev->at.perr)))
 		fail(ep->w, "ep%u: its peer has not made the error %s", ep->id,
-		     perr_name(ev->at.perr));
+		     names_perr(ev->at.perr));
 	if (!ev->term || WIRE_TERM_WORD(ev->term->layer, ev->term->etype, ev->term->code) !=
 				 perr_term(ev->at.perr))
 		fail(ep->w, "ep%u: the error and its words differ", ep->id);

@@ -2,6 +2,7 @@
 /* Segments: each message on the wire is what its request, or the peer's, asks for. */
 #include <string.h>
 
+#include "tests/lib/names.h"
 #include "tests/sim/wire.h"
 #include "util/be.h"
 
@@ -175,8 +176,8 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 	       ep->sq_wire + 1 < ep->sq_taken)
 		op = ep->sq[++ep->sq_wire];
 	if (op->kind != kind_of(f, s))
-		BAD(f, "a %s message for %s #%llu", wire_opcode_str(s->opcode),
-		    rdmap_op_str(op->kind), (unsigned long long)op->cookie);
+		BAD(f, "a %s message for %s #%llu", names_opcode(s->opcode), names_op(op->kind),
+		    (unsigned long long)op->cookie);
 	if (unsendable(op))
 		BAD(f, "bad request #%llu is sent", (unsigned long long)op->cookie);
 	if ((op->wr.flags & RDMAP_FENCE) && asks_outstanding(f, ep, op->at))
@@ -208,7 +209,7 @@ void wire_atomic_offered(struct peer *p, struct flow *f, uint64_t old)
 	struct op *op = next_ask(f, wire_opposite(p, (uint16_t)(f - p->tx)));
 
 	if (!op_is_atomic(op->kind))
-		BAD(f, "an Atomic Response for %s #%llu", rdmap_op_str(op->kind),
+		BAD(f, "an Atomic Response for %s #%llu", names_op(op->kind),
 		    (unsigned long long)op->cookie);
 	atomic_execute(op, old);
 }
@@ -271,7 +272,7 @@ static void check_ask(struct flow *f, const struct seg *s)
 	struct ep *ep = op->ep;
 
 	if (op->kind == RDMAP_READ ? !reads(s, op) : !operates(s, op))
-		BAD(f, "the request of %s #%llu has wrong fields", rdmap_op_str(op->kind),
+		BAD(f, "the request of %s #%llu has wrong fields", names_op(op->kind),
 		    (unsigned long long)op->cookie);
 	check_depth(f);
 	if (op->kind == RDMAP_READ)
@@ -299,10 +300,10 @@ static void check_tagged(struct flow *f, const struct seg *s, bool resp)
 	uint64_t to = resp ? op->wr.sge[0].to : op->wr.rto;
 
 	if (s->stag != stag || s->to != to + f->off)
-		BAD(f, "%s #%llu: STag %08x and offset are wrong", wire_opcode_str(s->opcode),
+		BAD(f, "%s #%llu: STag %08x and offset are wrong", names_opcode(s->opcode),
 		    (unsigned long long)op->cookie, s->stag);
 	if (resp && op->kind != RDMAP_READ)
-		BAD(f, "a Read Response for %s #%llu", rdmap_op_str(op->kind),
+		BAD(f, "a Read Response for %s #%llu", names_op(op->kind),
 		    (unsigned long long)op->cookie);
 }
 
@@ -355,7 +356,7 @@ static void check_atomic_response(struct flow *f, const struct seg *s)
 	const struct op *op = f->op;
 
 	if (!op_is_atomic(op->kind) || !op->executed)
-		BAD(f, "an Atomic Response for %s #%llu", rdmap_op_str(op->kind),
+		BAD(f, "an Atomic Response for %s #%llu", names_op(op->kind),
 		    (unsigned long long)op->cookie);
 	if (s->len != 12 || !s->last || s->mo != 0 || s->inv != 0 || be_get32(s->data) != op->id ||
 	    be_get64(s->data + 4) != op->old)

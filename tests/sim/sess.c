@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/lib/assoc_test.h"
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 #include "util/be.h"
 
@@ -321,12 +322,12 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 	w->sum.no_rtr += ev->at.perr == PERR_ENH_RTR && ep->side == 0;
 
 	trace(w, "ep%u session %u closed: %s, %s", ep->id, ep->sess->id, reason_str(ev->reason),
-	      perr_name(ev->at.perr));
+	      names_perr(ev->at.perr));
 	if (!may_end(ep, ev))
 		fail(w,
 		     "ep%u: session %u cannot end with \"%s\", %s, stag 0x%08x to 0x%llx len %u "
 		     "msn %u",
-		     ep->id, ep->sess->id, reason_str(ev->reason), perr_name(ev->at.perr),
+		     ep->id, ep->sess->id, reason_str(ev->reason), names_perr(ev->at.perr),
 		     ev->at.stag, (unsigned long long)ev->at.to, ev->at.len, ev->at.msn);
 	if (ep->sq_taken != ep->sq_done || ep->rq_taken != ep->rq_done)
 		fail(w, "ep%u: the session is over, %u requests and %u receives are not completed",

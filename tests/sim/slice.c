@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
 static uint64_t word_of(uint64_t cid, uint32_t i)
@@ -174,7 +175,7 @@ void slice_check(struct slice *s)
 			continue;
 		fail(s->rg->node->w,
 		     "node %u: region 0x%08x offset %u, for %s %llu: byte %u is %02x",
-		     node_of(s)->id, s->rg->stag, s->off - s->rg->off, rdmap_op_str(s->op->kind),
+		     node_of(s)->id, s->rg->stag, s->off - s->rg->off, names_op(s->op->kind),
 		     (unsigned long long)s->op->cookie, i, p[i]);
 	}
 }

@@ -2,6 +2,7 @@
 /* Memory windows of type 2: bound and invalidated in the send queue, or invalidated by the peer. */
 #include <stdlib.h>
 
+#include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
 enum { REMOTE = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
@@ -395,7 +396,7 @@ void window_check_fence(const struct ep *ep, const struct op *before)
 		if (!op_is_local(op->kind) || !(op->wr.flags & RDMAP_FENCE))
 			continue;
 		if (!op->local && !op->shaky && has_happened(op))
-			fail(ep->w, "ep%u: %s #%llu passes its fence", ep->id,
-			     rdmap_op_str(op->kind), (unsigned long long)op->cookie);
+			fail(ep->w, "ep%u: %s #%llu passes its fence", ep->id, names_op(op->kind),
+			     (unsigned long long)op->cookie);
 	}
 }

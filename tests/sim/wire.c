@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/sim/wire.h"
+#include "tests/lib/names.h"
 #include "util/be.h"
 
 __attribute__((noreturn)) void wire_bad(int line, const struct flow *f, const char *fmt, ...)
@@ -116,9 +117,9 @@ static void answer(struct flow *f, struct flow *r, unsigned func, const uint8_t 
 	const struct sess *s = f->sess;
 
 	if (f->side != 1 || f->begun || f->ssn != 0 || !r->first_arrived)
-		BAD(f, "%s is no answer here", wire_func_str(func));
+		BAD(f, "%s is no answer here", names_func(func));
 	if (s->answer != (accept ? ANS_ACCEPT : ANS_REJECT))
-		BAD(f, "%s is not what the program said", wire_func_str(func));
+		BAD(f, "%s is not what the program said", names_func(func));
 	take_words(f, 1, func >= WIRE_ENH_INITIATE, &priv, &len);
 	if (len != s->priv_len[1] || memcmp(priv, s->priv[1], len) != 0)
 		BAD(f, "wrong private data");
@@ -168,7 +169,7 @@ static void control(struct peer *p, struct flow *f, const uint8_t *m, uint32_t l
 		return;
 	}
 	if (!f->sess || f->ended || (f->side == 0 && !f->begun))
-		fail(w, "wire: %s on stream %d without a session", wire_func_str(func),
+		fail(w, "wire: %s on stream %d without a session", names_func(func),
 		     (int)(f - p->tx));
 	if (func == WIRE_ACCEPT || func == WIRE_REJECT || func == WIRE_ENH_ACCEPT ||
 	    func == WIRE_ENH_REJECT)
@@ -204,8 +205,8 @@ static void describe(struct world *w, const struct peer *p, const char *verb, ui
 	const char *name = "?";
 
 	if (len >= 4)
-		name = ppid == WIRE_PPID_CONTROL ? wire_func_str(be_get16(m + 2))
-						 : wire_opcode_str(m[3] & 0x0f);
+		name = ppid == WIRE_PPID_CONTROL ? names_func(be_get16(m + 2))
+						 : names_opcode(m[3] & 0x0f);
 	trace(w, "n%u c%u %s stream %u ssn %u %s%s len %u", p->node->id, sim_conn_id(p->conn), verb,
 	      sid, len >= 2 ? be_get16(m) : 0, name,
 	      ppid == WIRE_PPID_SEGMENT && len > 2 && (m[2] & 0x40) ? " last" : "", len);

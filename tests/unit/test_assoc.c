@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tests/lib/names.h"
 #include "tests/lib/pair.h"
 #include "tests/lib/vector.h"
 #include "util/be.h"
@@ -79,7 +80,7 @@ static void expect_control(struct pair_node *n, uint16_t sid, uint16_t ssn, uint
 {
 	struct pair_msg m;
 
-	cr_assert(pair_pull(n, &m), "%s is sent", wire_func_str(func));
+	cr_assert(pair_pull(n, &m), "%s is sent", names_func(func));
 	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL);
 	cr_expect_eq(m.sid, sid);
 	cr_expect_eq(be_get16(m.b), ssn);

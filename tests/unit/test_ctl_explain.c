@@ -8,6 +8,7 @@
 #include "ctl/explain.h"
 #include "ctl/print.h"
 #include "proto/perr.h"
+#include "tests/lib/names.h"
 
 /* The value of a key of the row that code names. */
 static const char *told(const char *code, const char *key)
@@ -38,11 +39,11 @@ Test(explain, each_error_is_found_by_its_number_in_both_ways_and_by_its_name)
 
 		snprintf(hex, sizeof(hex), "0x%04x", term);
 		snprintf(path, sizeof(path), "%u/%u/%02x", term >> 12, term >> 8 & 15, term & 0xff);
-		cr_expect_str_eq(told(hex, "name"), perr_name(p));
-		cr_expect_str_eq(told(path, "name"), perr_name(p));
+		cr_expect_str_eq(told(hex, "name"), names_perr(p));
+		cr_expect_str_eq(told(path, "name"), names_perr(p));
 		cr_expect_str_eq(told(path, "term"), hex);
-		cr_expect_str_eq(told(perr_name(p), "term"), hex);
-		cr_expect_str_eq(told(perr_name(p), "text"), perr_text(p));
+		cr_expect_str_eq(told(names_perr(p), "term"), hex);
+		cr_expect_str_eq(told(names_perr(p), "text"), perr_text(p));
 	}
 }
 

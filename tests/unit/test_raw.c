@@ -9,6 +9,7 @@
 
 #include "proto/rdmap_fsm.h"
 #include "tests/lib/fake.h"
+#include "tests/lib/names.h"
 #include "tests/lib/two.h"
 #include "util/be.h"
 
@@ -180,9 +181,9 @@ Test(raw_rx, octets_may_differ_between_segments)
 
 static void expect_error(enum perr perr, struct assoc_event *ret)
 {
-	cr_assert(pair_event(&fake.node, ret), "%s is reported", perr_name(perr));
+	cr_assert(pair_event(&fake.node, ret), "%s is reported", names_perr(perr));
 	cr_expect_eq(ret->type, ASSOC_EV_ERROR);
-	cr_expect_eq(ret->at.perr, perr, "%s, not %s", perr_name(ret->at.perr), perr_name(perr));
+	cr_expect_eq(ret->at.perr, perr, "%s, not %s", names_perr(ret->at.perr), names_perr(perr));
 	cr_expect_eq(ret->ep, fake.qp->ep);
 }
 

@@ -174,24 +174,31 @@ static const struct row *find(enum session_state from, enum session_event ev)
 	return NULL;
 }
 
-static const struct session_trace quiet;
+static void expect_names(void *user, uint16_t sid, const char *from, const char *to,
+			 const char *event)
+{
+	(void)user;
+	(void)sid;
+	cr_expect(from && to && event);
+}
+
+static const struct session_trace named = {.fn = expect_names};
 
 /* rows: 5043-6.1-04 5043-6.5-02 */
 Test(session, every_state_with_every_event)
 {
 	for (int st = 0; st < SESSION_STATE_COUNT; st++) {
 		for (int ev = 0; ev < SESSION_EVENT_COUNT; ev++) {
-			struct session s = {.state = st, .trace = &quiet};
+			struct session s = {.state = st, .trace = &named};
 			const struct row *r = find(st, ev);
 			unsigned todo = session_event(&s, ev);
 
 			cr_expect_eq(s.state, r ? r->to : (enum session_state)st,
-				     "%s, %s (%s): now %s", session_state_str(st),
-				     session_event_str(ev), r ? r->reason : "no pattern",
-				     session_state_str(s.state));
-			cr_expect_eq(todo, r ? r->todo : BAD, "%s, %s (%s): %#x is to be done",
-				     session_state_str(st), session_event_str(ev),
-				     r ? r->reason : "no pattern", todo);
+				     "%s, event %d (%s): now %s", session_state_str(st), ev,
+				     r ? r->reason : "no pattern", session_state_str(s.state));
+			cr_expect_eq(todo, r ? r->todo : BAD,
+				     "%s, event %d (%s): %#x is to be done", session_state_str(st),
+				     ev, r ? r->reason : "no pattern", todo);
 		}
 	}
 }
@@ -202,14 +209,11 @@ Test(session, the_table_has_each_pair_once)
 		cr_expect_eq(find(table[i].from, table[i].ev), &table[i]);
 }
 
-Test(session, names_are_complete)
+Test(session, every_state_has_a_name)
 {
 	for (int st = 0; st < SESSION_STATE_COUNT; st++)
 		cr_expect_not_null(session_state_str(st));
-	for (int ev = 0; ev < SESSION_EVENT_COUNT; ev++)
-		cr_expect_not_null(session_event_str(ev));
 	cr_expect_str_eq(session_state_str(SESSION_STATE_COUNT), "?");
-	cr_expect_str_eq(session_event_str(SESSION_EVENT_COUNT), "?");
 }
 
 struct line {
