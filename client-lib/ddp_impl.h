@@ -81,8 +81,8 @@ struct ddp_cq {
 	bool broken;          /* the daemon's index or an entry made no sense */
 	bool hung_up;         /* the daemon is gone: what is in the ring is the last */
 	struct ring ring;
-	unsigned owed; /* times that we asked for the bell and did not hear it yet */
-	unsigned idle; /* looks that found nothing */
+	unsigned unread_rings; /* asked for and not yet read from the bell */
+	unsigned idle;         /* looks that found nothing */
 	struct list users;
 };
 

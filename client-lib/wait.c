@@ -82,31 +82,28 @@ static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	return got;
 }
 
-/*
- * Asks for the bell. True if it will ring; else there are entries already. While the flag is set
- * the daemon has not seen it, and asking again costs nothing; once it has cleared the flag, another
- * ring will follow.
- */
-static bool arm(struct ddp_cq *cq, uint32_t what)
+/* Asks the daemon to ring, and counts the ring unless one is due already. Returns ring_avail(). */
+static int arm(struct ddp_cq *cq, uint32_t what)
 {
-	if (ring_sleeper(&cq->ring) == RING_RUNS)
-		cq->owed++;
-	return ring_sleep(&cq->ring, what);
+	if (ring_sleep(&cq->ring, what) == RING_RUNS)
+		cq->unread_rings++;
+	return ring_avail(&cq->ring);
 }
 
-/* Empties the bell if it was rung, so that the descriptor is not readable any more. -EPIPE if
- * nobody will ring it again. The flag in the ring saves the system call where no ring can be there
- * yet. */
-static int hush(struct ddp_cq *cq)
+/* Reads the rings that have come, so that the descriptor is not readable any more. While the flag
+ * in the ring is set, one of the unread rings has not come yet; this saves the system call when it
+ * is the only one. Returns 0, or -EPIPE if the daemon cannot ring any more. */
+static int drain_rings(struct ddp_cq *cq)
 {
 	unsigned to_come = ring_sleeper(&cq->ring) != RING_RUNS;
 	int rings;
 
-	if (cq->owed <= to_come)
+	if (cq->unread_rings <= to_come)
 		return 0;
 	rings = doorbell_drain(cq->bell);
 	if (rings > 0)
-		cq->owed -= (unsigned)rings < cq->owed ? (unsigned)rings : cq->owed;
+		cq->unread_rings -=
+			(unsigned)rings < cq->unread_rings ? (unsigned)rings : cq->unread_rings;
 	return rings == -EPIPE ? -EPIPE : 0;
 }
 
@@ -116,7 +113,7 @@ static int look(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	int got = take(cq, n, wc);
 	int last;
 
-	if (!cq->sleeper && hush(cq) < 0)
+	if (!cq->sleeper && drain_rings(cq) < 0)
 		cq->hung_up = true;
 	if (got != 0 || n == 0) {
 		cq->idle = 0;
@@ -148,8 +145,7 @@ int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only)
 	int avail;
 
 	pthread_mutex_lock(&cq->lock);
-	arm(cq, cq->sleeper ? RING_SLEEPS : what);
-	avail = ring_avail(&cq->ring);
+	avail = arm(cq, cq->sleeper ? RING_SLEEPS : what);
 	pthread_mutex_unlock(&cq->lock);
 	if (avail == RING_BROKEN)
 		return reason_fail(-EPROTO,
@@ -186,7 +182,7 @@ static void sleep_on_bell(struct ddp_cq *cq, uint64_t deadline)
 		{.fd = cq->ctx->event_fd}, /* hangs up when the daemon ends */
 	};
 
-	if (!arm(cq, RING_SLEEPS))
+	if (arm(cq, RING_SLEEPS) != 0)
 		return;
 	cq->sleeper = true;
 	pthread_mutex_unlock(&cq->lock);

@@ -121,12 +121,25 @@ static inline void ring_submit(struct ring *r)
 	atomic_store_explicit(&r->sh->tail, r->mine, memory_order_release);
 }
 
-/* Whether and for what the consumer sleeps, RING_*; a value that it made up counts as
- * RING_SLEEPS. Call it after ring_submit(), and ring_awake() before ringing. */
+/* Whether and for what the consumer sleeps, RING_*; an unknown value counts as RING_SLEEPS. The
+ * producer calls it after ring_submit(). */
 static inline uint32_t ring_sleeper(struct ring *r)
 {
 	ring_fence(); /* pairs with the fence in ring_sleep() */
 	return atomic_load_explicit(&r->sh->sleeping, memory_order_relaxed);
+}
+
+/* True if the producer must ring now. solicited: a solicited completion or a failure was published
+ * since the last call. Each ring_sleep() that returned RING_RUNS is answered once. Call it after
+ * ring_submit(). */
+static inline bool ring_wake(struct ring *r, bool solicited)
+{
+	uint32_t sleeper = ring_sleeper(r);
+
+	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
+		return false;
+	return atomic_exchange_explicit(&r->sh->sleeping, RING_RUNS, memory_order_relaxed) !=
+	       RING_RUNS;
 }
 
 /* Says that the producer waits for room; look at ring_room() once more afterwards. */
@@ -172,18 +185,25 @@ static inline bool ring_unblock(struct ring *r)
 	return atomic_exchange_explicit(&r->sh->blocked, 0, memory_order_relaxed) != 0;
 }
 
-/* Before blocking: true if the ring is still empty and the producer will ring, once. */
-static inline bool ring_sleep(struct ring *r, uint32_t what)
+/*
+ * Before blocking: asks the producer to ring. Look at ring_avail() once more afterwards. Returns
+ * what the ring was asked for before, RING_*: after RING_RUNS the producer will ring once more than
+ * before; after the others this call replaces one that it has not answered yet, and the same ring
+ * answers both. This is one exchange: if the value were read first and stored later, the producer
+ * could ring in between, and the consumer would count one ring where two come.
+ */
+static inline uint32_t ring_sleep(struct ring *r, uint32_t what)
 {
-	atomic_store_explicit(&r->sh->sleeping, what, memory_order_relaxed);
+	uint32_t before = atomic_exchange_explicit(&r->sh->sleeping, what, memory_order_relaxed);
+
 	ring_fence(); /* pairs with the fence in ring_sleeper() */
-	return ring_avail(r) == 0;
+	return before;
 }
 
-/* Either side: the consumer is awake, or is about to be. */
+/* The consumer is awake. A ring may still be under way. */
 static inline void ring_awake(struct ring *r)
 {
-	atomic_store_explicit(&r->sh->sleeping, 0, memory_order_relaxed);
+	atomic_store_explicit(&r->sh->sleeping, RING_RUNS, memory_order_relaxed);
 }
 
 /* ---- the bell page ---- */

@@ -171,14 +171,12 @@ void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)
 
 static void ring_bell(struct cq *cq)
 {
-	uint32_t sleeper = ring_sleeper(&cq->ring);
 	bool solicited = cq->solicited;
 
 	/* Of this turn alone: who goes to sleep later looks at what is there before. */
 	cq->solicited = false;
-	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
+	if (!ring_wake(&cq->ring, solicited))
 		return;
-	ring_awake(&cq->ring);
 	doorbell_ring(cq->bell);
 	cq->bells++;
 }

@@ -330,16 +330,11 @@ void fake_refuse(struct fake_reply *r, int err, const char *reason)
 
 void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited)
 {
-	uint32_t sleeper;
-
 	MUST(ring_room(&cq->ring, 1) > 0);
 	memcpy(ring_reserve(&cq->ring), e, sizeof(*e));
 	ring_submit(&cq->ring);
-	sleeper = ring_sleeper(&cq->ring);
-	if (sleeper == RING_RUNS || (sleeper == RING_SLEEPS_SOLICITED && !solicited))
-		return;
-	ring_awake(&cq->ring);
-	doorbell_ring(cq->bell);
+	if (ring_wake(&cq->ring, solicited))
+		doorbell_ring(cq->bell);
 }
 
 void fake_event(struct fake *f, struct msg_event ev)

@@ -17,6 +17,7 @@
 
 #include "ipc/doorbell.h"
 #include "ipc/ring.h"
+#include "tests/stress/pace.h"
 
 enum { WATCHDOG_S = 300, MAX_CLIENTS = 3, LOOKS = 3000, POLLS = 20000 };
 
@@ -30,26 +31,11 @@ struct client {
 	uint64_t todo, rng, rings;
 };
 
-static uint32_t draw(uint64_t *rng, uint32_t n)
-{
-	*rng ^= *rng << 13;
-	*rng ^= *rng >> 7;
-	*rng ^= *rng << 17;
-	return (uint32_t)(*rng >> 32) % n;
-}
-
-/* Passes a little time, so that going to sleep meets ringing in every possible order: sometimes
- * about as long as waking up takes. */
-static void dawdle(uint64_t *rng)
-{
-	for (volatile uint32_t n = draw(rng, draw(rng, 2) ? 300 : 20000); n > 0; n--)
-		;
-}
-
 /* Its own queues, in words of its own and in one that all share. */
 static uint32_t pick(struct client *c)
 {
-	return (draw(&c->rng, 2) ? 0 : 64 * (1 + draw(&c->rng, BELL_WORDS - 1))) + c->number;
+	return (pace_draw(&c->rng, 2) ? 0 : 64 * (1 + pace_draw(&c->rng, BELL_WORDS - 1))) +
+	       c->number;
 }
 
 /* Polls first: whoever yields on a busy machine comes back when the daemon sleeps long since. */
@@ -68,7 +54,7 @@ static void *ring_for_news(void *arg)
 	while (c->todo-- > 0) {
 		uint32_t q = pick(c);
 
-		dawdle(&c->rng);
+		pace_dawdle(&c->rng);
 		atomic_fetch_add_explicit(&news[q], 1, memory_order_release);
 		if (bell_ring(&page, q)) {
 			doorbell_ring(ring_fd);
@@ -105,8 +91,8 @@ static uint64_t nap(uint64_t *rng)
 	struct pollfd p = {.fd = wait_fd, .events = POLLIN};
 	bool sleeps;
 
-	if (draw(rng, 2))
-		dawdle(rng);
+	if (pace_draw(rng, 2))
+		pace_dawdle(rng);
 	sleeps = bell_sleep(&page);
 	if (sleeps) {
 		poll(&p, 1, -1);
@@ -127,7 +113,7 @@ static uint64_t serve(uint64_t total)
 
 		got += n;
 		if (n) {
-			looks = draw(&rng, LOOKS);
+			looks = pace_draw(&rng, LOOKS);
 		} else if (looks > 0) {
 			looks--;
 		} else {
@@ -141,21 +127,6 @@ static uint64_t serve(uint64_t total)
 	return naps;
 }
 
-static cpu_set_t cpus; /* that we may use */
-
-/* To the n-th of them: see ring_stress.c. */
-static void pin(pthread_t thread, unsigned n)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (CPU_ISSET(cpu, &cpus) && n-- == 0)
-			CPU_SET(cpu, &one);
-	}
-	pthread_setaffinity_np(thread, sizeof(one), &one);
-}
-
 static void run(unsigned nclients, uint64_t each, uint64_t seed)
 {
 	struct client clients[MAX_CLIENTS];
@@ -164,7 +135,7 @@ static void run(unsigned nclients, uint64_t each, uint64_t seed)
 	for (unsigned i = 0; i < nclients; i++) {
 		clients[i] = (struct client){.number = i, .todo = each, .rng = seed + i};
 		pthread_create(&clients[i].thread, NULL, ring_for_news, &clients[i]);
-		pin(clients[i].thread, 1);
+		pace_pin(clients[i].thread, 1);
 	}
 	naps = serve(each * nclients);
 	for (unsigned i = 0; i < nclients; i++) {
@@ -184,8 +155,7 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 "\n", seed);
 	if (doorbell_create(&ring_fd, &wait_fd))
 		return 1;
-	sched_getaffinity(0, sizeof(cpus), &cpus);
-	pin(pthread_self(), 0);
+	pace_pin(pthread_self(), 0);
 	run(1, news_each, seed);
 	run(MAX_CLIENTS, news_each / 4, seed);
 	return 0;

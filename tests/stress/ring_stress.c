@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "ipc/doorbell.h"
 #include "ipc/memfd.h"
 #include "ipc/ring.h"
+#include "tests/stress/pace.h"
 
 enum { WATCHDOG_S = 300, ENTRY = 64, WORDS = ENTRY / 8 };
 
@@ -33,23 +33,6 @@ static void fail(const char *what, uint64_t at)
 {
 	fprintf(stderr, "FAILED: %s at entry %" PRIu64 "\n", what, at);
 	exit(1);
-}
-
-/* xorshift64 */
-static uint32_t draw(struct end *e, uint32_t n)
-{
-	e->rng ^= e->rng << 13;
-	e->rng ^= e->rng >> 7;
-	e->rng ^= e->rng << 17;
-	return (uint32_t)(e->rng >> 32) % n;
-}
-
-/* Passes a little time, so that one side's going to sleep meets the other's publishing in every
- * possible order: sometimes about as long as waking up takes. */
-static void dawdle(struct end *e)
-{
-	for (volatile uint32_t n = draw(e, draw(e, 2) ? 300 : 20000); n > 0; n--)
-		;
 }
 
 static void nap(struct end *e)
@@ -78,7 +61,7 @@ static void check(const uint64_t *slot, uint64_t n)
 static void wait_for_room(struct end *e, uint64_t at)
 {
 	while (ring_room(&e->ring, 1) == 0) {
-		dawdle(e);
+		pace_dawdle(&e->rng);
 		if (ring_room(&e->ring, 1) != 0)
 			break;
 		ring_block(&e->ring);
@@ -95,17 +78,15 @@ static void *produce(void *arg)
 	uint64_t n = 0;
 
 	while (n < e->entries) {
-		uint32_t batch = 1 + draw(e, e->ring.size);
+		uint32_t batch = 1 + pace_draw(&e->rng, e->ring.size);
 
 		wait_for_room(e, n);
 		while (batch-- > 0 && n < e->entries && ring_room(&e->ring, 1) > 0)
 			fill(ring_reserve(&e->ring), n++);
-		dawdle(e);
+		pace_dawdle(&e->rng);
 		ring_submit(&e->ring);
-		if (ring_sleeper(&e->ring) != RING_RUNS) {
-			ring_awake(&e->ring);
+		if (ring_wake(&e->ring, false))
 			doorbell_ring(e->ring_fd);
-		}
 	}
 	return NULL;
 }
@@ -122,12 +103,15 @@ static void *consume(void *arg)
 		if (avail < 0)
 			fail("the consumer sees a broken ring", n);
 		if (avail == 0) {
-			dawdle(e);
-			if (ring_avail(&e->ring) == 0 && ring_sleep(&e->ring, RING_SLEEPS))
-				nap(e);
+			pace_dawdle(&e->rng);
+			if (ring_avail(&e->ring) == 0) {
+				ring_sleep(&e->ring, RING_SLEEPS);
+				if (ring_avail(&e->ring) == 0)
+					nap(e);
+			}
 			continue;
 		}
-		batch = 1 + draw(e, (uint32_t)avail);
+		batch = 1 + pace_draw(&e->rng, (uint32_t)avail);
 		for (uint32_t i = 0; i < batch; i++)
 			check(ring_slot(&e->ring, e->ring.mine + i), n++);
 		ring_release(&e->ring, batch);
@@ -148,22 +132,6 @@ static void view(struct ring *r, void *mem, uint32_t size)
 	atomic_store(&r->sh->tail, start);
 }
 
-/* To the n-th CPU that we may use. Threads that wake each other are else drawn to the same CPU,
- * where nothing happens at the same time. */
-static void pin(pthread_t thread, unsigned n)
-{
-	cpu_set_t all, one;
-
-	CPU_ZERO(&all);
-	CPU_ZERO(&one);
-	sched_getaffinity(0, sizeof(all), &all);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (CPU_ISSET(cpu, &all) && n-- == 0)
-			CPU_SET(cpu, &one);
-	}
-	pthread_setaffinity_np(thread, sizeof(one), &one);
-}
-
 static void run(uint32_t size, uint64_t entries, uint64_t seed)
 {
 	struct end producer = {.entries = entries, .rng = seed};
@@ -181,8 +149,8 @@ static void run(uint32_t size, uint64_t entries, uint64_t seed)
 	view(&consumer.ring, mem, size);
 	pthread_create(&a, NULL, produce, &producer);
 	pthread_create(&b, NULL, consume, &consumer);
-	pin(a, 0);
-	pin(b, 1);
+	pace_pin(a, 0);
+	pace_pin(b, 1);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	if (ring_avail(&consumer.ring) != 0)

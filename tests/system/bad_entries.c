@@ -172,9 +172,11 @@ static struct wqe_cqe completion(struct rig *r)
 {
 	struct wqe_cqe e;
 
-	while (ring_sleep(&r->done, RING_SLEEPS)) {
+	ring_sleep(&r->done, RING_SLEEPS);
+	while (ring_avail(&r->done) == 0) {
 		wait_for(r->done_bell);
 		doorbell_drain(r->done_bell);
+		ring_sleep(&r->done, RING_SLEEPS);
 	}
 	ring_awake(&r->done);
 	memcpy(&e, ring_peek(&r->done), sizeof(e));

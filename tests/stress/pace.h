@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the threads of a stress test meet in every possible order: pseudo-random pauses, and a CPU
+ * for each thread. */
+#ifndef TESTS_STRESS_PACE_H
+#define TESTS_STRESS_PACE_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+
+/* A number below n, and the next state of the generator (xorshift64; never 0). */
+static inline uint32_t pace_draw(uint64_t *rng, uint32_t n)
+{
+	*rng ^= *rng << 13;
+	*rng ^= *rng >> 7;
+	*rng ^= *rng << 17;
+	return (uint32_t)(*rng >> 32) % n;
+}
+
+/* Passes fewer than `most` steps of a loop. */
+static inline void pace_pause(uint64_t *rng, uint32_t most)
+{
+	for (volatile uint32_t n = pace_draw(rng, most); n > 0; n--)
+		;
+}
+
+/* Passes a little time: sometimes about as long as waking up takes. */
+static inline void pace_dawdle(uint64_t *rng)
+{
+	pace_pause(rng, pace_draw(rng, 2) ? 300 : 20000);
+}
+
+/* Binds the thread to the n-th CPU that the process may use; with fewer CPUs, it stays where it is.
+ * Otherwise the scheduler draws threads that wake each other to the same CPU, where nothing
+ * happens at the same time. */
+static inline void pace_pin(pthread_t thread, unsigned n)
+{
+	static cpu_set_t all; /* before the first thread was bound */
+	cpu_set_t one;
+
+	if (CPU_COUNT(&all) == 0)
+		sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all) && n-- == 0)
+			CPU_SET(cpu, &one);
+	}
+	pthread_setaffinity_np(thread, sizeof(one), &one);
+}
+
+#endif
