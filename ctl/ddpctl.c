@@ -8,39 +8,18 @@
 #include <string.h>
 
 #include "ctl/explain.h"
+#include "ctl/options.h"
 #include "ctl/print.h"
 #include "ctl/request.h"
 #include "ipc/msg_addr.h"
 #include "ipc/version.h"
 
-enum {
-	OPT_SOCKET = 256,
-	OPT_TIMEOUT,
-	TIMEOUT_MS = 5000,
-};
-
 struct ddpctl {
-	struct print_opts print;
-	const char *socket;
-	int timeout_ms;
+	struct options opts;
 	const struct field_object *obj;
 	struct print_filter filters[PRINT_MAX_FILTERS];
 	unsigned nfilters;
 	bool by_id; /* one object was named */
-};
-
-static const struct option longopts[] = {
-	{"json", no_argument, NULL, 'j'},
-	{"pretty", no_argument, NULL, 'p'},
-	{"oneline", no_argument, NULL, 'o'},
-	{"numeric", no_argument, NULL, 'n'},
-	{"details", no_argument, NULL, 'd'},
-	{"stats", no_argument, NULL, 's'},
-	{"socket", required_argument, NULL, OPT_SOCKET},
-	{"timeout", required_argument, NULL, OPT_TIMEOUT},
-	{"version", no_argument, NULL, 'V'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
 };
 
 static void print_objects(FILE *out, const char *between)
@@ -60,19 +39,10 @@ static enum ctl_exit help(void)
 	       "Shows objects of ddpsctpd: ");
 	print_objects(stdout, ", ");
 	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n"
-	       "set-primary: data goes to this ADDRESS of the peer while its path is active.\n"
-	       "explain: what the CODE of a Terminate means: 0x1101, 1/1/01 or TAGGED_BOUNDS.\n\n"
-	       "  -j, --json             a JSON array of objects, with all fields\n"
-	       "  -p, --pretty           JSON for human eyes\n"
-	       "  -o, --oneline          each object on a line of its own\n"
-	       "  -n, --numeric          no names, no rounded figures\n"
-	       "  -d, --details          more fields\n"
-	       "  -s, --stats            counters\n"
-	       "      --socket PATH      of the daemon [$" IPC_SOCKET_ENV ", or " IPC_DEFAULT_SOCKET
-	       "]\n"
-	       "      --timeout SECONDS  for an answer [5]\n"
-	       "  -V, --version          version\n"
-	       "  -h, --help             this text\n");
+	       "set-primary: send to this ADDRESS of the peer while its path is active.\n"
+	       "explain: the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or "
+	       "TAGGED_BOUNDS.\n\n");
+	option_help(stdout, &options_table, &options_default);
 	return CTL_EXIT_OK;
 }
 
@@ -82,55 +52,37 @@ static enum ctl_exit usage_hint(void)
 	return CTL_EXIT_USAGE;
 }
 
-static enum ctl_exit parse_timeout(struct ddpctl *c, const char *arg)
+/* Sets *ret_end where nothing else is to be done. */
+static enum ctl_exit parse_options(struct options *o, int argc, char **argv, bool *ret_end)
 {
-	char *end;
-	double v = strtod(arg, &end);
+	const char *env = getenv(IPC_SOCKET_ENV);
+	char error[OPTION_ERROR];
 
-	if (end == arg || *end || !(v > 0 && v <= 3600)) {
-		request_error("--timeout: '%s' is no time of up to 3600 s", arg);
+	*o = options_default;
+	o->socket = env && *env ? env : IPC_DEFAULT_SOCKET;
+	*ret_end = true;
+	switch (option_parse(&options_table, argc, argv, o, error)) {
+	case OPTION_R_HELP:
+		return help();
+	case OPTION_R_VERSION:
+		printf("ddpctl " PACKAGE_VERSION "\n");
+		return CTL_EXIT_OK;
+	case OPTION_R_WRONG:
+		if (*error)
+			request_error("%s", error);
 		return usage_hint();
+	default:
+		break;
 	}
-	c->timeout_ms = v < 0.001 ? 1 : (int)(v * 1000);
+	if (o->print.pretty)
+		o->print.json = true;
+	*ret_end = false;
 	return CTL_EXIT_OK;
 }
 
-/* Sets *ret_end where nothing else is to be done. */
-static enum ctl_exit set_option(struct ddpctl *c, int opt, const char *arg, bool *ret_end)
+static int timeout_ms(const struct ddpctl *c)
 {
-	*ret_end = opt == 'V' || opt == 'h';
-	switch (opt) {
-	case 'p':
-		c->print.pretty = true;
-		/* fallthrough */
-	case 'j':
-		c->print.json = true;
-		return CTL_EXIT_OK;
-	case 'o':
-		c->print.oneline = true;
-		return CTL_EXIT_OK;
-	case 'n':
-		c->print.numeric = true;
-		return CTL_EXIT_OK;
-	case 'd':
-		c->print.details = true;
-		return CTL_EXIT_OK;
-	case 's':
-		c->print.stats = true;
-		return CTL_EXIT_OK;
-	case OPT_SOCKET:
-		c->socket = arg;
-		return CTL_EXIT_OK;
-	case OPT_TIMEOUT:
-		return parse_timeout(c, arg);
-	case 'V':
-		printf("ddpctl " PACKAGE_VERSION "\n");
-		return CTL_EXIT_OK;
-	case 'h':
-		return help();
-	default:
-		return usage_hint();
-	}
+	return (int)(c->opts.timeout * 1000);
 }
 
 /* The object of that name, or the only one that begins with it. */
@@ -236,14 +188,14 @@ static enum ctl_exit explain(struct ddpctl *c, int n, char **words)
 	if (e != CTL_EXIT_OK)
 		return e;
 	if (n == 2)
-		c->print.details = true;
-	return print(&explain_object, &a, a.n, &c->print);
+		c->opts.print.details = true;
+	return print(&explain_object, &a, a.n, &c->opts.print);
 }
 
 static enum ctl_exit show(const struct ddpctl *c)
 {
 	struct request_answer a;
-	enum ctl_exit e = request_show(c->socket, c->timeout_ms, c->obj->number, &a);
+	enum ctl_exit e = request_show(c->opts.socket, timeout_ms(c), c->obj->number, &a);
 	size_t n = 0;
 
 	if (e != CTL_EXIT_OK)
@@ -251,7 +203,7 @@ static enum ctl_exit show(const struct ddpctl *c)
 	for (size_t i = 0; i < a.n; i++)
 		if (print_takes(c->filters, c->nfilters, &a.recs[i]))
 			a.recs[n++] = a.recs[i];
-	e = print(c->obj, &a, n, &c->print);
+	e = print(c->obj, &a, n, &c->opts.print);
 	if (a.hidden)
 		request_error("%u object%s of other users not shown", a.hidden,
 			      a.hidden == 1 ? "" : "s");
@@ -294,8 +246,8 @@ static enum ctl_exit set_primary(const struct ddpctl *c, int n, char **words)
 		request_error("'%s' is neither an IPv4 nor an IPv6 address", words[3]);
 		return usage_hint();
 	}
-	return request_set_primary(c->socket, c->timeout_ms, (uint32_t)strtoull(words[2], NULL, 0),
-				   &remote);
+	return request_set_primary(c->opts.socket, timeout_ms(c),
+				   (uint32_t)strtoull(words[2], NULL, 0), &remote);
 }
 
 static enum ctl_exit run(struct ddpctl *c, int n, char **words)
@@ -318,18 +270,13 @@ static enum ctl_exit run(struct ddpctl *c, int n, char **words)
 
 int main(int argc, char **argv)
 {
-	struct ddpctl c = {.timeout_ms = TIMEOUT_MS};
-	const char *env = getenv(IPC_SOCKET_ENV);
+	struct ddpctl c = {0};
 	enum ctl_exit e;
 	bool end;
-	int opt;
 
-	c.socket = env && *env ? env : IPC_DEFAULT_SOCKET;
-	while ((opt = getopt_long(argc, argv, "jpondsVh", longopts, NULL)) != -1) {
-		e = set_option(&c, opt, optarg, &end);
-		if (e != CTL_EXIT_OK || end)
-			return e;
-	}
+	e = parse_options(&c.opts, argc, argv, &end);
+	if (end)
+		return e;
 	e = run(&c, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 && e == CTL_EXIT_OK) {
 		request_error("stdout: %s", strerror(errno));

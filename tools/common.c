@@ -109,6 +109,12 @@ int common_usage(const char *fmt, ...)
 	return COMMON_USAGE;
 }
 
+int common_usage_hint(void)
+{
+	fprintf(stderr, "Try '%s --help'.\n", tool);
+	return COMMON_USAGE;
+}
+
 void common_version(uint32_t library)
 {
 	printf("%s " PACKAGE_VERSION " (libddpclient %u.%u.%u)\n", tool, library >> 16,
@@ -138,67 +144,6 @@ void common_clean(char *out, size_t size, const void *text, size_t len)
 		n++;
 	}
 	out[n] = '\0';
-}
-
-/* Bits to shift by for a unit; -1 for one that is none. */
-static int unit_shift(const char *unit)
-{
-	if (!*unit)
-		return 0;
-	if (unit[1])
-		return -1;
-	switch (toupper((unsigned char)*unit)) {
-	case 'K':
-		return 10;
-	case 'M':
-		return 20;
-	case 'G':
-		return 30;
-	default:
-		return -1;
-	}
-}
-
-int common_parse_num(const char *text, bool units, uint64_t min, uint64_t max, uint64_t *ret)
-{
-	char *end;
-	uint64_t v;
-	int shift;
-
-	if (!isdigit((unsigned char)*text)) /* strtoull takes blanks and signs */
-		return -EINVAL;
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno)
-		return -ERANGE;
-	shift = unit_shift(end);
-	if (shift < 0 || (shift > 0 && !units))
-		return -EINVAL;
-	if (v > UINT64_MAX >> shift)
-		return -ERANGE;
-	v <<= shift;
-	if (v < min || v > max)
-		return -ERANGE;
-	*ret = v;
-	return 0;
-}
-
-int common_parse_seconds(const char *text, double max, double *ret)
-{
-	char *end;
-	double v;
-
-	if (!isdigit((unsigned char)*text) && *text != '.')
-		return -EINVAL;
-	if (strspn(text, "0123456789.") != strlen(text)) /* nor hexadecimal, nor exponents */
-		return -EINVAL;
-	v = strtod(text, &end);
-	if (end == text || *end)
-		return -EINVAL;
-	if (v > max)
-		return -ERANGE;
-	*ret = v;
-	return 0;
 }
 
 uint64_t common_now_ns(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tools share: messages, signals, numbers on the command line, statistics.
+ * What the tools share: messages, signals, clocks, statistics.
  * Nothing here touches the client library, so that it can be tested alone.
  */
 #ifndef TOOLS_COMMON_H
@@ -41,6 +41,9 @@ const char *common_last_error(void);
 /* The same as common_error() with a hint at --help. Returns COMMON_USAGE. */
 int common_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The hint alone, after a message of another library. Returns COMMON_USAGE. */
+int common_usage_hint(void);
+
 /* Prints the tool's and the library's version (major << 16 | minor << 8 | patch). */
 void common_version(uint32_t library);
 
@@ -51,15 +54,6 @@ const char *common_strerror(int err);
 /* Copies len bytes of text to out, of size bytes, with '?' for all that is not printable ASCII and
  * a NUL at the end. A NUL in the text ends it. */
 void common_clean(char *out, size_t size, const void *text, size_t len);
-
-/*
- * A number from the command line: decimal digits and, if units is true, one of K, M, G (powers
- * of 1024, either case). Returns 0; -EINVAL if it is none, or -ERANGE outside of min and max.
- */
-int common_parse_num(const char *text, bool units, uint64_t min, uint64_t max, uint64_t *ret);
-
-/* Seconds with decimals, 0 to max, else -EINVAL or -ERANGE. */
-int common_parse_seconds(const char *text, double max, double *ret);
 
 /* The monotonic clock. */
 uint64_t common_now_ns(void);

@@ -3,146 +3,145 @@
 #include "tools/ddperf.h"
 
 #include <getopt.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdint.h>
 
-enum {
-	OPT_SOCKET = 256,
-	OPT_BIND,
-	OPT_ONCE,
-	OPT_VERSION,
-	MAX_SECONDS = 86400,
+#include "tools/opts.h"
+
+enum { MAX_SECONDS = 86400, MAX_INTERVAL_MS = 60000 };
+
+#define AT(member) OPTION_AT(struct ddperf_opts, member)
+
+static const struct option_row rows[] = {
+	{
+		.letters = "s",
+		.name = "server",
+		.help = "serve",
+		.type = OPTION_FLAG,
+		AT(serve),
+	},
+	{
+		.name = "once",
+		.help = "with -s: end after one client",
+		.type = OPTION_FLAG,
+		AT(once),
+	},
+	{
+		.letters = "S",
+		.name = "size",
+		.arg = "BYTES",
+		.noun = "a size",
+		.help = "bytes of a message (64K for bw, else 64)",
+		.type = OPTION_SIZE,
+		AT(size),
+		.min = 1,
+		.max = DDPERF_MAX_SIZE,
+	},
+	{
+		.letters = "d",
+		.name = "depth",
+		.arg = "N",
+		.noun = "a depth",
+		.help = "messages in flight (64 for bw, 256 for rate, always 1 for lat)",
+		.type = OPTION_NUM,
+		AT(depth),
+		.min = 1,
+		.max = DDPERF_MAX_DEPTH,
+	},
+	{
+		.letters = "t",
+		.name = "time",
+		.arg = "SECONDS",
+		.noun = "a time",
+		.help = "how long to measure",
+		.type = OPTION_SECONDS,
+		AT(seconds),
+		.max = MAX_SECONDS,
+	},
+	{
+		.letters = "cn",
+		.name = "count",
+		.arg = "N",
+		.noun = "a number of messages",
+		.help = "measure N messages instead of a time",
+		.type = OPTION_SIZE,
+		AT(count),
+		.min = 1,
+		.max = UINT32_MAX,
+	},
+	{
+		.letters = "w",
+		.name = "warm-up",
+		.arg = "SECONDS",
+		.noun = "a time",
+		.help = "how long to run before measuring",
+		.type = OPTION_SECONDS,
+		AT(warm_up),
+		.max = MAX_SECONDS,
+	},
+	{
+		.letters = "i",
+		.name = "interval",
+		.arg = "MS",
+		.noun = "an interval",
+		.help = "milliseconds of a sample of bw and rate",
+		.type = OPTION_NUM,
+		AT(interval_ms),
+		.min = 1,
+		.max = MAX_INTERVAL_MS,
+	},
+	{
+		.letters = "I",
+		.name = "inline",
+		.help = "put the data into the work request",
+		.type = OPTION_FLAG,
+		AT(inline_data),
+	},
+	OPTS_PORT(struct ddperf_opts),
+	{
+		.letters = "j",
+		.name = "json",
+		.help = "print one JSON object",
+		.type = OPTION_FLAG,
+		AT(json),
+	},
+	OPTS_COMMON(struct ddperf_opts),
 };
 
-static const struct option longopts[] = {
-	{"server", no_argument, NULL, 's'},
-	{"once", no_argument, NULL, OPT_ONCE},
-	{"size", required_argument, NULL, 'S'},
-	{"depth", required_argument, NULL, 'd'},
-	{"time", required_argument, NULL, 't'},
-	{"count", required_argument, NULL, 'c'},
-	{"warm-up", required_argument, NULL, 'w'},
-	{"interval", required_argument, NULL, 'i'},
-	{"inline", no_argument, NULL, 'I'},
-	{"port", required_argument, NULL, 'p'},
-	{"json", no_argument, NULL, 'j'},
-	{"bind", required_argument, NULL, OPT_BIND},
-	{"socket", required_argument, NULL, OPT_SOCKET},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{NULL, 0, NULL, 0},
+static const struct ddperf_opts defaults = {
+	.port = DDPERF_PORT,
+	.seconds = 5,
+	.warm_up = 0.2,
+	.interval_ms = 100,
 };
 
-static int help(void)
-{
-	printf("Usage: ddperf [OPTION]... HOST write|read|send bw|lat|rate\n"
-	       "       ddperf [OPTION]... HOST fetch-add lat|rate\n"
-	       "       ddperf -s [--once] [OPTION]...\n"
-	       "Measures bandwidth, latency or messages per second between here and HOST, which "
-	       "may\n"
-	       "be several addresses of it, with commas: paths that stand in for each other.\n\n"
-	       "  -s, --server            serve\n"
-	       "      --once              end after one client\n"
-	       "  -S, --size BYTES        of a message; K and M are understood [bw 64K, else 64]\n"
-	       "  -d, --depth N           messages in flight [bw 64, rate 256; lat is always 1]\n"
-	       "  -t, --time SECONDS      to measure [5]\n"
-	       "  -c, -n, --count N       messages to measure, instead of a time\n"
-	       "  -w, --warm-up SECONDS   before that [0.2]\n"
-	       "  -i, --interval MS       of bandwidth and rate samples [100]\n"
-	       "  -I, --inline            data rides in the work request\n"
-	       "  -p, --port PORT         SCTP port [%d]\n"
-	       "  -j, --json              one JSON object\n"
-	       "      --bind ADDR[,...]   addresses here: to listen at, or to come from\n"
-	       "      --socket PATH       of the daemon [$DDP_SOCKET]\n"
-	       "  -h, --help              this text\n"
-	       "      --version           versions of tool and library\n",
-	       DDPERF_PORT);
-	return COMMON_OK;
-}
+static const struct opts_tool tool = {
+	.usage = "Usage: ddperf [OPTION]... HOST write|read|send bw|lat|rate\n"
+		 "       ddperf [OPTION]... HOST fetch-add lat|rate\n"
+		 "       ddperf -s [--once] [OPTION]...\n"
+		 "Measures bandwidth, latency or messages per second between this host and HOST. "
+		 "HOST\n"
+		 "may list several addresses of one host, separated by commas: the session then\n"
+		 "survives the failure of a path.\n",
+	.table = {rows, sizeof(rows) / sizeof(rows[0])},
+	.defaults = &defaults,
+};
 
-/* Sets a numeric option. Negative after a message if its value is wrong. */
-static int set_number(struct ddperf_opts *o, int opt, const char *arg)
-{
-	uint64_t v = 0;
-	int r;
-
-	switch (opt) {
-	case 'S':
-		r = common_parse_num(arg, true, 1, DDPERF_MAX_SIZE, &v);
-		o->size = (uint32_t)v;
-		break;
-	case 'd':
-		r = common_parse_num(arg, false, 1, DDPERF_MAX_DEPTH, &v);
-		o->depth = (uint32_t)v;
-		break;
-	case 'i':
-		r = common_parse_num(arg, false, 1, 60000, &v);
-		o->interval_ms = (uint32_t)v;
-		break;
-	case 'p':
-		r = common_parse_num(arg, false, 1, UINT16_MAX, &v);
-		o->port = (uint16_t)v;
-		break;
-	case 't':
-		r = common_parse_seconds(arg, MAX_SECONDS, &o->seconds);
-		break;
-	case 'w':
-		r = common_parse_seconds(arg, MAX_SECONDS, &o->warm_up);
-		break;
-	default:
-		r = common_parse_num(arg, true, 1, UINT32_MAX, &o->count);
-		break;
-	}
-	if (r < 0)
-		common_usage("-%c: '%s' is not a valid value", opt, arg);
-	return r;
-}
-
-/* Returns 0 to go on, or an exit status + 1. */
-static int set_option(struct ddperf_opts *o, int opt, const char *arg, bool *ret_serve)
-{
-	switch (opt) {
-	case 's':
-		*ret_serve = true;
-		return 0;
-	case OPT_ONCE:
-		o->once = true;
-		return 0;
-	case 'I':
-		o->inline_data = true;
-		return 0;
-	case 'j':
-		o->json = true;
-		return 0;
-	case OPT_BIND:
-		o->bind = arg;
-		return 0;
-	case OPT_SOCKET:
-		o->socket = arg;
-		return 0;
-	case 'h':
-		return help() + 1;
-	case OPT_VERSION:
-		common_version(ddp_version());
-		return COMMON_OK + 1;
-	case '?':
-		return COMMON_USAGE + 1;
-	default:
-		return set_number(o, opt, arg) < 0 ? COMMON_USAGE + 1 : 0;
-	}
-}
-
-/* What an operation has not. Negative after a message. */
+/* Whether the operation has what the options ask for. Negative after a message. */
 static int check_test(struct ddperf_opts *o)
 {
-	if (o->inline_data && ddperf_asks(o->op)) {
-		common_usage("a %s has no inline data", ddperf_op_str(o->op));
+	if (o->inline_data && ddperf_op_has_response(o->op)) {
+		common_usage("--inline: %s has no data to put into the work request",
+			     ddperf_op_str(o->op));
 		return -1;
 	}
 	if (o->op != DDPERF_FETCH_ADD)
 		return 0;
-	if (o->metric == DDPERF_BW || (o->size && o->size != DDPERF_CELL)) {
-		common_usage("fetch-add has no bandwidth, and no size but %d", DDPERF_CELL);
+	if (o->metric == DDPERF_BW) {
+		common_usage("fetch-add has no bw; measure lat or rate");
+		return -1;
+	}
+	if (o->size && o->size != DDPERF_CELL) {
+		common_usage("--size: fetch-add always has %d bytes", DDPERF_CELL);
 		return -1;
 	}
 	o->size = DDPERF_CELL;
@@ -152,49 +151,39 @@ static int check_test(struct ddperf_opts *o)
 /* HOST OPERATION METRIC. Negative after a message. */
 static int set_test(struct ddperf_opts *o, char *const *arg)
 {
-	int op = 0, metric = 0;
-
-	while (op < DDPERF_OPS && strcmp(arg[1], ddperf_op_str(op)) != 0)
-		op++;
-	while (metric < DDPERF_METRICS && strcmp(arg[2], ddperf_metric_str(metric)) != 0)
-		metric++;
-	if (op == DDPERF_OPS || metric == DDPERF_METRICS) {
-		common_usage("there is no test '%s %s'", arg[1], arg[2]);
+	if (ddperf_op_parse(arg[1], &o->op) < 0) {
+		common_usage("unknown operation '%s'", arg[1]);
+		return -1;
+	}
+	if (ddperf_metric_parse(arg[2], &o->metric) < 0) {
+		common_usage("unknown metric '%s'", arg[2]);
 		return -1;
 	}
 	o->host = arg[0];
-	o->op = op;
-	o->metric = metric;
 	if (check_test(o) < 0)
 		return -1;
 	if (!o->size)
-		o->size = metric == DDPERF_BW ? 64 << 10 : 64;
-	if (metric == DDPERF_LAT)
+		o->size = o->metric == DDPERF_BW ? 64 << 10 : 64;
+	if (o->metric == DDPERF_LAT)
 		o->depth = 1;
 	else if (!o->depth)
-		o->depth = metric == DDPERF_BW ? 64 : 256;
+		o->depth = o->metric == DDPERF_BW ? 64 : 256;
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct ddperf_opts o = {
-		.port = DDPERF_PORT, .seconds = 5, .warm_up = 0.2, .interval_ms = 100};
-	bool serve = false;
-	int opt, end;
+	struct ddperf_opts o = defaults;
+	int status;
 
 	common_start("ddperf");
-	while ((opt = getopt_long(argc, argv, "sS:d:t:c:n:w:i:Ip:jh", longopts, NULL)) != -1) {
-		end = set_option(&o, opt, optarg, &serve);
-		if (end)
-			return end - 1;
-	}
-	if (serve && argc == optind)
+	status = opts_parse(&tool, argc, argv, &o);
+	if (status != OPTS_GO)
+		return status;
+	if (o.serve && argc == optind)
 		return ddperf_server(&o);
-	if (serve || argc - optind != 3)
-		return common_usage(serve ? "-s takes no HOST"
-					  : "HOST, operation and metric are needed");
-	if (set_test(&o, argv + optind) < 0)
-		return COMMON_USAGE;
-	return ddperf_client(&o);
+	if (o.serve || argc - optind != 3)
+		return common_usage(o.serve ? "-s takes no HOST"
+					    : "HOST, operation and metric are needed");
+	return set_test(&o, argv + optind) < 0 ? COMMON_USAGE : ddperf_client(&o);
 }

@@ -8,12 +8,13 @@
 
 #include "tools/common.h"
 #include "tools/ddperf_proto.h"
+#include "tools/ddperf_test.h"
 #include "tools/session.h"
 
 struct ddperf_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
 	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
-	const char *host;   /* NULL: serve */
+	const char *host;   /* unless serve is set */
 	uint16_t port;
 	enum ddperf_op op;
 	enum ddperf_metric metric;
@@ -22,7 +23,7 @@ struct ddperf_opts {
 	uint64_t count;       /* messages to measure */
 	double warm_up;       /* seconds */
 	uint32_t interval_ms; /* of bandwidth and rate samples */
-	bool inline_data, json, once;
+	bool serve, inline_data, json, once;
 };
 
 /* What was measured. */
@@ -54,10 +55,6 @@ struct ddperf_run {
 	struct ddperf_result *res; /* NULL while warming up */
 };
 
-/* The words of the command line. */
-const char *ddperf_op_str(enum ddperf_op op);
-const char *ddperf_metric_str(enum ddperf_metric metric);
-
 /* Exit statuses. */
 int ddperf_client(const struct ddperf_opts *o);
 int ddperf_server(const struct ddperf_opts *o);
@@ -72,12 +69,6 @@ int ddperf_post_credit_recvs(struct ddperf_run *run);
 
 /* The report on stdout. */
 void ddperf_report(const struct ddperf_run *run, struct ddperf_result *res);
-
-/* Whether the server's daemon answers it, without its program. */
-static inline bool ddperf_asks(enum ddperf_op op)
-{
-	return op == DDPERF_READ || op == DDPERF_FETCH_ADD;
-}
 
 /* Memory as the other side writes it. */
 static inline uint8_t ddperf_load(const uint8_t *p)

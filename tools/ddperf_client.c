@@ -15,7 +15,7 @@ static uint16_t reads(const struct ddperf_run *run)
 {
 	uint32_t n = run->o->depth;
 
-	if (!ddperf_asks(run->o->op))
+	if (!ddperf_op_has_response(run->o->op))
 		return 0;
 	n = n < run->caps.max_ord ? n : run->caps.max_ord;
 	n = n < run->caps.max_ird ? n : run->caps.max_ird;

@@ -130,7 +130,8 @@ static int one_round(struct ddperf_run *run)
 
 int ddperf_pingpong(struct ddperf_run *run)
 {
-	double ways = ddperf_asks(run->o->op) ? 1 : 2; /* a Read is measured there and back */
+	double ways =
+		ddperf_op_has_response(run->o->op) ? 1 : 2; /* a Read is measured there and back */
 	uint64_t rounds = 0, t0 = common_now_ns();
 	int r = 0;
 

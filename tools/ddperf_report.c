@@ -3,9 +3,6 @@
 
 #include "tools/ddperf.h"
 
-static const char *const ops[] = {"write", "read", "send", "fetch-add"};
-static const char *const metrics[] = {"bw", "lat", "rate"};
-
 struct words {
 	const char *name; /* of the quantity */
 	const char *key;  /* unit in JSON keys */
@@ -18,20 +15,10 @@ static const struct words words[] = {
 	[DDPERF_RATE] = {"rate", "messages_per_s", "messages/s"},
 };
 
-const char *ddperf_op_str(enum ddperf_op op)
-{
-	return ops[op];
-}
-
-const char *ddperf_metric_str(enum ddperf_metric metric)
-{
-	return metrics[metric];
-}
-
 /* What exactly the figures are. */
 static const char *meaning(const struct ddperf_opts *o)
 {
-	if (o->metric != DDPERF_LAT && ddperf_asks(o->op))
+	if (o->metric != DDPERF_LAT && ddperf_op_has_response(o->op))
 		return "from the first post until the last data had come";
 	if (o->metric != DDPERF_LAT)
 		return "from the first post until the server had the last message";

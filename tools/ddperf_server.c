@@ -71,7 +71,7 @@ static int set_up(struct session *s, struct served *p)
 	p->recvs = p->hello.op == DDPERF_SEND ? 2 * p->hello.depth : 0;
 	p->recvs = p->recvs < MIN_RECVS ? MIN_RECVS : p->recvs;
 	need.recv_wr = p->recvs;
-	if (ddperf_asks(p->hello.op))
+	if (ddperf_op_has_response(p->hello.op))
 		need.reads =
 			(uint16_t)(p->hello.depth < caps.max_ird ? p->hello.depth : caps.max_ird);
 	r = session_make_qp(s, &need);
@@ -244,7 +244,7 @@ static int serve(struct session *s)
 {
 	struct served *p = s->user;
 
-	if (p->hello.metric != DDPERF_LAT || ddperf_asks(p->hello.op))
+	if (p->hello.metric != DDPERF_LAT || ddperf_op_has_response(p->hello.op))
 		return serve_stream(s, p);
 	return p->hello.op == DDPERF_SEND ? serve_send_lat(s, p) : serve_write_lat(s, p);
 }

@@ -9,13 +9,13 @@
 struct ddping_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
 	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
-	const char *host;   /* NULL: serve */
+	const char *host;   /* unless serve is set */
 	uint16_t port;
 	uint64_t count; /* rounds, 0 = until stopped */
 	uint32_t size;
 	double interval; /* seconds */
 	double wait;     /* seconds for a round */
-	bool verify, quiet, json;
+	bool serve, verify, quiet, json;
 };
 
 /* Both return an exit status. */

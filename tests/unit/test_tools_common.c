@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tools share: numbers of the command line, statistics, text for terminals and JSON. */
+/* What the tools share: statistics, text for terminals and JSON. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -8,70 +8,6 @@
 
 #include "tools/addrs.h"
 #include "tools/common.h"
-
-static uint64_t parsed(const char *text, bool units)
-{
-	uint64_t v = 4711;
-
-	cr_assert_eq(common_parse_num(text, units, 0, UINT64_MAX, &v), 0, "%s", text);
-	return v;
-}
-
-static void refused(const char *text, bool units, uint64_t min, uint64_t max, int err)
-{
-	uint64_t v = 4711;
-
-	cr_expect_eq(common_parse_num(text, units, min, max, &v), err, "%s", text);
-	cr_expect_eq(v, 4711, "'%s' touched the output", text);
-}
-
-Test(common, units_are_powers_of_1024_in_either_case)
-{
-	cr_expect_eq(parsed("0", true), 0);
-	cr_expect_eq(parsed("64", true), 64);
-	cr_expect_eq(parsed("4k", true), 4096);
-	cr_expect_eq(parsed("4K", true), 4096);
-	cr_expect_eq(parsed("1M", true), 1048576);
-	cr_expect_eq(parsed("3g", true), UINT64_C(3) << 30);
-	cr_expect_eq(parsed("18446744073709551615", true), UINT64_MAX);
-	cr_expect_eq(parsed("17179869183G", true), UINT64_C(17179869183) << 30);
-}
-
-Test(common, what_is_no_number_is_refused)
-{
-	const char *const wrong[] = {"",    " 1", "-1",   "+1",  "1 ",  "K",
-				     "1KB", "1x", "0x10", "1.5", "1e3", "1KK"};
-
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		refused(wrong[i], true, 0, UINT64_MAX, -EINVAL);
-	refused("1K", false, 0, UINT64_MAX, -EINVAL);
-}
-
-Test(common, numbers_that_do_not_fit_are_refused_and_do_not_wrap)
-{
-	refused("18446744073709551616", true, 0, UINT64_MAX, -ERANGE);
-	refused("17179869184G", true, 0, UINT64_MAX, -ERANGE);
-	refused("18014398509481984K", true, 0, UINT64_MAX, -ERANGE);
-	refused("0", true, 1, 10, -ERANGE);
-	refused("11", true, 1, 10, -ERANGE);
-	refused("1K", true, 1, 1023, -ERANGE);
-}
-
-Test(common, seconds_have_decimals_and_an_upper_limit)
-{
-	double v = 7;
-
-	cr_expect_eq(common_parse_seconds("0.25", 60, &v), 0);
-	cr_expect_float_eq(v, 0.25, 1e-12);
-	cr_expect_eq(common_parse_seconds(".5", 60, &v), 0);
-	cr_expect_eq(common_parse_seconds("60", 60, &v), 0);
-	cr_expect_eq(common_parse_seconds("60.01", 60, &v), -ERANGE);
-	for (const char *const *w = (const char *const[]){"", ".", "-1", "1s", "inf", "nan", "0x1",
-							  "1e1", "1.2.3", NULL};
-	     *w; w++)
-		cr_expect_eq(common_parse_seconds(*w, 60, &v), -EINVAL, "%s", *w);
-	cr_expect_float_eq(v, 60, 1e-12);
-}
 
 static struct common_stats stats_of(const double *v, size_t n)
 {

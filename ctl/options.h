@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The options of ddpctl. */
+#ifndef CTL_OPTIONS_H
+#define CTL_OPTIONS_H
+
+#include "ctl/print.h"
+#include "util/option.h"
+
+struct options {
+	struct print_opts print;
+	const char *socket;
+	double timeout; /* seconds */
+};
+
+/* Before the command line is read; the socket is NULL. */
+extern const struct options options_default;
+
+extern const struct option_table options_table;
+
+#endif

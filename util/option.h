@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Command lines from one table: the rows say which options a program has, what their arguments may
+ * be, and what --help says of them. Values go into members of a struct of the program.
+ */
+#ifndef UTIL_OPTION_H
+#define UTIL_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum option_type {
+	OPTION_FLAG,    /* bool, set to true */
+	OPTION_UNFLAG,  /* bool, set to false */
+	OPTION_STRING,  /* const char *, the argument itself */
+	OPTION_NUM,     /* unsigned of 2, 4 or 8 bytes: decimal digits */
+	OPTION_SIZE,    /* the same; K, M or G behind it is a power of 1024 */
+	OPTION_SECONDS, /* double: decimal digits and a point */
+	OPTION_HELP,
+	OPTION_VERSION,
+};
+
+struct option_row {
+	const char *letters; /* short options, NULL: none; --help shows all */
+	const char *name;    /* the long option, without dashes */
+	const char *arg;     /* the argument's name in --help, NULL: takes none */
+	const char *noun;    /* numbers: what it has to be, for messages: "a port" */
+	const char *help;    /* without range and default, which are added */
+	enum option_type type;
+	uint16_t offset, size; /* of the member; OPTION_AT() */
+	double min, max;       /* numbers: the range, both included */
+};
+
+/* The member of the program's struct that a row sets. */
+#define OPTION_AT(type, member)                                                                    \
+	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+
+struct option_table {
+	const struct option_row *rows;
+	unsigned n; /* at most OPTION_MAX */
+};
+
+enum {
+	OPTION_MAX = 32,
+	OPTION_ERROR = 256, /* bytes that hold any message */
+};
+
+enum option_result {
+	OPTION_R_OK,      /* all options are set; the operands begin at argv[optind] */
+	OPTION_R_HELP,    /* --help was met: whatever follows was not looked at */
+	OPTION_R_VERSION, /* the same with --version */
+	OPTION_R_WRONG,   /* the command line is wrong */
+};
+
+/*
+ * Sets the members of `opts` that the command line names, in its order. After OPTION_R_WRONG,
+ * ret_error says which option has which wrong value and what its range is; it is "" where
+ * getopt_long(3) has printed a message.
+ */
+enum option_result option_parse(const struct option_table *t, int argc, char **argv, void *opts,
+				char ret_error[OPTION_ERROR]);
+
+/* The lines of --help, one for each row: the range of a number, and as its default what `defaults`
+ * has, unless that is 0. */
+void option_help(FILE *out, const struct option_table *t, const void *defaults);
+
+/* Decimal digits and, if units is true, one of K, M, G (powers of 1024, either case). Returns 0;
+ * -EINVAL for what is not a number, -ERANGE outside of min and max. */
+int option_parse_num(const char *text, bool units, uint64_t min, uint64_t max, uint64_t *ret);
+
+/* Seconds with decimals. Returns 0, -EINVAL or -ERANGE as above. */
+int option_parse_seconds(const char *text, double min, double max, double *ret);
+
+#endif
