@@ -27,7 +27,7 @@ enum {
 	LLP_MAX_SPANS = 17, /* headers and one scatter/gather list */
 	LLP_MAX_ADDRS = 8,  /* of this end of an association, and of a list that names the peer */
 	LLP_MAX_PATHS = 16, /* a peer may announce more addresses than we were told */
-	LLP_MAX_FDS = 8,
+	LLP_MAX_FDS = LLP_MAX_ADDRS + 1,
 };
 
 /*

@@ -10,7 +10,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +26,18 @@
 #endif
 
 enum {
-	TX_BATCHES = 16,  /* open or full, until the next flush */
+	TX_BATCHES = 16,  /* not sent yet; further packets are dropped while the socket is full */
 	TX_SEGMENTS = 64, /* kernels before 6.9 take no more in one send */
 	TX_MSGS = 64,
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
-	SEND_WAIT_MS = 5, /* for room in the kernel's send buffer */
 };
 
-/* Packets of `seg` bytes, but for the last, that wait to be sent. */
+/* Packets of `seg` bytes, except the last one, that wait to be sent. */
 struct udp_batch {
 	struct udp_flow *flow;
 	size_t len, seg;
+	size_t done; /* bytes that the kernel took, or refused for good */
 	unsigned count;
 	uint8_t data[UDP_MAX_PACKET];
 };
@@ -50,7 +49,8 @@ struct control {
 struct udp {
 	int fd;
 	bool gso;
-	bool errors; /* a send reported an ICMP message: the queue has more */
+	bool errors; /* a call reported an ICMP message: the error queue holds it */
+	bool full;   /* the kernel took no more packets at the last flush */
 	uint32_t rcvbuf;
 	struct sockaddr_storage local;
 	struct udp_stats st;
@@ -62,8 +62,7 @@ struct udp {
 	struct mmsghdr tx[TX_MSGS];
 	struct iovec tx_iov[TX_MSGS];
 	struct control tx_ctl[TX_MSGS];
-	uint16_t tx_seg[TX_MSGS];
-	struct udp_flow *tx_flow[TX_MSGS];
+	struct udp_batch *tx_batch[TX_MSGS];
 
 	struct mmsghdr rx[RX_MSGS];
 	struct iovec rx_iov[RX_MSGS];
@@ -216,148 +215,172 @@ void udp_stats(const struct udp *u, struct udp_stats *ret)
 
 /* ---- sending ---- */
 
-static void put_msg(struct udp *u, struct udp_flow *f, uint8_t *p, size_t len, size_t seg)
+static void put_msg(struct udp *u, struct udp_batch *b, size_t off, size_t len)
 {
 	unsigned i = u->nmsgs++;
 	struct msghdr *m = &u->tx[i].msg_hdr;
 
-	*m = (struct msghdr){.msg_name = &f->to, .msg_namelen = f->tolen};
-	u->tx_iov[i] = (struct iovec){p, len};
+	*m = (struct msghdr){.msg_name = &b->flow->to, .msg_namelen = b->flow->tolen};
+	u->tx_iov[i] = (struct iovec){b->data + off, len};
 	m->msg_iov = &u->tx_iov[i];
 	m->msg_iovlen = 1;
-	u->tx_flow[i] = f;
-	if (seg < len) {
+	u->tx_batch[i] = b;
+	if (b->seg < len) {
+		uint16_t seg = (uint16_t)b->seg;
 		struct cmsghdr *c;
 
-		u->tx_seg[i] = (uint16_t)seg;
 		m->msg_control = u->tx_ctl[i].buf;
-		m->msg_controllen = CMSG_SPACE(sizeof(u->tx_seg[i]));
+		m->msg_controllen = CMSG_SPACE(sizeof(seg));
 		c = CMSG_FIRSTHDR(m);
-		c->cmsg_len = CMSG_LEN(sizeof(u->tx_seg[i]));
+		c->cmsg_len = CMSG_LEN(sizeof(seg));
 		c->cmsg_level = IPPROTO_UDP;
 		c->cmsg_type = UDP_SEGMENT;
-		memcpy(CMSG_DATA(c), &u->tx_seg[i], sizeof(u->tx_seg[i]));
+		memcpy(CMSG_DATA(c), &seg, sizeof(seg));
 	}
 }
 
-/* An ICMP message to an earlier packet shows as the error of a send that has nothing to do with it.
- */
+/* An ICMP message about an earlier packet is reported as the error of an unrelated send. */
 static bool is_icmp(int err)
 {
 	return err == ECONNREFUSED || err == EHOSTUNREACH || err == ENETUNREACH ||
 	       err == EHOSTDOWN || err == ENOPROTOOPT || err == EPROTO || err == EACCES;
 }
 
+/* 0 or -errno; -EAGAIN: the socket is full. */
 static int send_one(struct udp *u, const struct msghdr *m)
 {
 	for (int tries = 0; tries < 4; tries++) {
-		struct pollfd p = {.fd = u->fd, .events = POLLOUT};
-
 		if (sendmsg(u->fd, m, 0) >= 0)
 			return 0;
-		if (errno == EAGAIN)
-			(void)poll(&p, 1, SEND_WAIT_MS);
-		else if (is_icmp(errno))
+		if (is_icmp(errno))
 			u->errors = true;
 		else if (errno != EINTR)
 			break;
 	}
+	u->full = errno == EAGAIN;
 	return -errno;
 }
 
-/* What the kernel would not take as a batch goes packet by packet. */
-static void send_apart(struct udp *u, const struct msghdr *m, size_t seg)
+/* Sends a batch packet by packet, after the kernel refused it as a whole. */
+static void send_apart(struct udp *u, struct udp_batch *b)
 {
-	uint8_t *p = m->msg_iov->iov_base;
-	size_t left = m->msg_iov->iov_len;
-
-	while (left) {
-		struct iovec v = {p, left < seg ? left : seg};
-		struct msghdr one = {.msg_name = m->msg_name,
-				     .msg_namelen = m->msg_namelen,
+	while (b->done < b->len) {
+		size_t left = b->len - b->done;
+		struct iovec v = {b->data + b->done, left < b->seg ? left : b->seg};
+		struct msghdr one = {.msg_name = &b->flow->to,
+				     .msg_namelen = b->flow->tolen,
 				     .msg_iov = &v,
 				     .msg_iovlen = 1};
+		int r = send_one(u, &one);
 
-		if (send_one(u, &one))
+		if (r == -EAGAIN)
+			return;
+		if (r)
 			u->st.tx_errors++;
-		p += v.iov_len;
-		left -= v.iov_len;
+		b->done += v.iov_len;
 	}
 }
 
-/* The i-th message was refused. The next call of sendmmsg() begins behind it. */
+/* Retries the i-th message, which sendmmsg() refused. */
 static void send_again(struct udp *u, unsigned i)
 {
 	const struct msghdr *m = &u->tx[i].msg_hdr;
+	struct udp_batch *b = u->tx_batch[i];
 	int r = send_one(u, m);
 
-	if (r == 0)
+	if (r == -EAGAIN)
 		return;
-	if (!m->msg_control) {
-		u->st.tx_errors++;
+	if (r && m->msg_control) {
+		/* ENOBUFS passes; other errors would recur for every batch of this flow. */
+		if (r == -EIO || r == -EINVAL || r == -EMSGSIZE)
+			b->flow->gso = false;
+		send_apart(u, b);
 		return;
 	}
-	/* ENOBUFS passes; the others will be the same for every batch on this way. */
-	if (r == -EIO || r == -EINVAL || r == -EMSGSIZE)
-		u->tx_flow[i]->gso = false;
-	send_apart(u, m, u->tx_seg[i]);
+	if (r)
+		u->st.tx_errors++;
+	b->done += u->tx_iov[i].iov_len;
 }
 
-static void send_msgs(struct udp *u)
+/* Hands the collected messages to the kernel. False if the socket is full: what it did not take is
+ * still in the batches. */
+static bool send_msgs(struct udp *u)
 {
-	unsigned done = 0;
+	unsigned i = 0;
 
-	while (done < u->nmsgs) {
-		int r = sendmmsg(u->fd, u->tx + done, u->nmsgs - done, 0);
+	while (i < u->nmsgs && !u->full) {
+		int r = sendmmsg(u->fd, u->tx + i, u->nmsgs - i, 0);
 
-		if (r > 0)
-			done += (unsigned)r;
-		else
-			send_again(u, done++);
+		if (r <= 0)
+			send_again(u, i++);
+		for (; r > 0; r--, i++)
+			u->tx_batch[i]->done += u->tx_iov[i].iov_len;
 	}
 	u->nmsgs = 0;
+	return !u->full;
 }
 
-static void put_batch(struct udp *u, struct udp_batch *b)
+static bool put_batch(struct udp *u, struct udp_batch *b)
 {
-	struct udp_flow *f = b->flow;
+	size_t most = b->flow->gso ? b->len : b->seg;
 
-	if (f->open == b)
-		f->open = NULL;
-	if (f->gso || b->count == 1) {
-		if (u->nmsgs == TX_MSGS)
-			send_msgs(u);
-		put_msg(u, f, b->data, b->len, b->seg);
-		return;
+	for (size_t off = b->done, n; off < b->len; off += n) {
+		n = b->len - off < most ? b->len - off : most;
+		if (u->nmsgs == TX_MSGS && !send_msgs(u))
+			return false;
+		put_msg(u, b, off, n);
 	}
-	for (size_t off = 0; off < b->len; off += b->seg) {
-		size_t left = b->len - off;
-		size_t n = left < b->seg ? left : b->seg;
+	return true;
+}
 
-		if (u->nmsgs == TX_MSGS)
-			send_msgs(u);
-		put_msg(u, f, b->data + off, n, n);
+/* Keeps the batches that were not sent, in their order. */
+static void remove_sent(struct udp *u)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < u->nbatches; i++) {
+		struct udp_batch *b = u->batch[i];
+
+		if (b->done < b->len) {
+			u->batch[i] = u->batch[kept];
+			u->batch[kept++] = b;
+		} else if (b->flow->open == b) {
+			b->flow->open = NULL;
+		}
 	}
+	u->nbatches = kept;
 }
 
 void udp_flush(struct udp *u)
 {
-	for (unsigned i = 0; i < u->nbatches; i++)
-		put_batch(u, u->batch[i]);
+	unsigned i = 0;
+
+	u->full = false;
+	while (i < u->nbatches && put_batch(u, u->batch[i]))
+		i++;
 	if (u->nmsgs)
 		send_msgs(u);
-	u->nbatches = 0;
+	remove_sent(u);
 }
 
+bool udp_blocked(const struct udp *u)
+{
+	return u->full && u->nbatches > 0;
+}
+
+/* NULL if the socket is full and all batches are in use. */
 static struct udp_batch *begin_batch(struct udp *u, struct udp_flow *f, size_t len)
 {
 	struct udp_batch *b;
 
-	if (u->nbatches == TX_BATCHES)
+	if (u->nbatches == TX_BATCHES && !u->full)
 		udp_flush(u);
+	if (u->nbatches == TX_BATCHES)
+		return NULL;
 	b = u->batch[u->nbatches++];
 	b->flow = f;
 	b->len = 0;
+	b->done = 0;
 	b->seg = len;
 	b->count = 0;
 	u->st.tx_batches++;
@@ -365,46 +388,73 @@ static struct udp_batch *begin_batch(struct udp *u, struct udp_flow *f, size_t l
 	return b;
 }
 
-/* A packet that nothing could follow in its batch needs no copy: what is before it leaves, then it.
- */
-static void send_big(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
+/* Sends a packet without a copy, after those that were queued before it. False if the socket is
+ * full. */
+static bool send_direct(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
 {
 	struct iovec v = {(void *)(uintptr_t)pkt, len};
 	struct msghdr m = {
 		.msg_name = &f->to, .msg_namelen = f->tolen, .msg_iov = &v, .msg_iovlen = 1};
+	int r;
 
-	udp_flush(u);
+	if (!u->full)
+		udp_flush(u);
+	if (u->full)
+		return false;
+	r = send_one(u, &m);
+	if (r == -EAGAIN)
+		return false;
 	u->st.tx_batches++;
-	if (send_one(u, &m))
+	if (r)
 		u->st.tx_errors++;
+	return true;
 }
 
 void udp_send(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
 {
-	struct udp_batch *b = f->open;
+	struct udp_batch *b;
 
 	u->st.tx_packets++;
 	u->st.tx_bytes += len;
-	if (len > UDP_MAX_PACKET / 2) {
-		send_big(u, f, pkt, len);
+	/* No other packet would fit into the batch of such a long one. */
+	if (len > UDP_MAX_PACKET / 2 && send_direct(u, f, pkt, len))
 		return;
-	}
+	b = f->open;
 	if (!b || len > b->seg || len > UDP_MAX_PACKET - b->len)
 		b = begin_batch(u, f, len);
+	if (!b) {
+		u->st.tx_errors++;
+		return;
+	}
 	memcpy(b->data + b->len, pkt, len);
 	b->len += len;
 	if (++b->count == TX_SEGMENTS || len < b->seg || UDP_MAX_PACKET - b->len < b->seg)
 		f->open = NULL;
 }
 
+static bool has_batch(const struct udp *u, const struct udp_flow *f)
+{
+	for (unsigned i = 0; i < u->nbatches; i++)
+		if (u->batch[i]->flow == f)
+			return true;
+	return false;
+}
+
 void udp_forget(struct udp *u, struct udp_flow *f)
 {
+	if (!has_batch(u, f))
+		return;
+	if (!u->full)
+		udp_flush(u);
 	for (unsigned i = 0; i < u->nbatches; i++) {
-		if (u->batch[i]->flow == f) {
-			udp_flush(u);
-			return;
-		}
+		struct udp_batch *b = u->batch[i];
+
+		if (b->flow != f)
+			continue;
+		u->st.tx_errors += (b->len - b->done + b->seg - 1) / b->seg;
+		b->done = b->len;
 	}
+	remove_sent(u);
 }
 
 /* ---- receiving ---- */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A UDP socket that moves many packets a system call. Packets for one flow collect in a
- * batch of equal size; a shorter one may end a batch, a longer one begins the next. A batch
- * leaves as one UDP_SEGMENT send where the flow allows it, else packet by packet, and
- * several batches leave in one sendmmsg(). Within a flow packets never change places.
+ * A UDP socket that moves many packets per system call. Packets of one flow are collected in a
+ * batch of packets of equal size: a shorter packet ends the batch, a longer one begins the next. A
+ * batch is sent with UDP_SEGMENT where the flow permits it, else packet by packet, and one
+ * sendmmsg() sends several batches. The packets of a flow keep their order.
+ *
+ * No call blocks. While the socket is full, up to 16 batches (of at most 64 packets or 64 KiB each)
+ * wait for the next udp_flush(); packets that do not fit are dropped, as a network would drop them.
  */
 #ifndef LLP_UDP_H
 #define LLP_UDP_H
@@ -29,7 +32,8 @@ struct udp_flow {
 };
 
 struct udp_stats {
-	uint64_t tx_packets, tx_batches, tx_bytes, tx_errors;
+	uint64_t tx_packets, tx_batches, tx_bytes;
+	uint64_t tx_errors; /* packets that were refused or dropped */
 	uint64_t rx_packets, rx_batches, rx_bytes, rx_cut;
 };
 
@@ -39,28 +43,33 @@ struct udp_stats {
  */
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret);
 
-/* Drops what was not flushed. NULL is fine. */
+/* Drops queued packets. NULL is fine. */
 struct udp *udp_close(struct udp *u);
 
-/* To poll for input. */
+/* To poll for input, and for output if udp_blocked(). */
 int udp_fd(const struct udp *u);
 
-/* The address that it is bound to. */
+/* The address it is bound to. */
 const struct sockaddr_storage *udp_local(const struct udp *u);
 
-/* Bytes of packets that the kernel will hold for us. */
+/* Size of the socket's receive buffer in bytes. */
 uint32_t udp_rcvbuf(const struct udp *u);
 
 /* True if the kernel knows UDP_SEGMENT. */
 bool udp_can_gso(const struct udp *u);
 
-/* Takes a copy of a packet of 1 to UDP_MAX_PACKET bytes. */
+/* Queues a copy of a packet of 1 to UDP_MAX_PACKET bytes, or sends or drops it. */
 void udp_send(struct udp *u, struct udp_flow *f, const void *pkt, size_t len);
 
-/* Hands everything to the kernel. Errors are counted: what is lost is lost like on the wire. */
+/* Hands the queued packets to the kernel, as many as the socket takes. Packets that it refuses are
+ * counted and dropped. */
 void udp_flush(struct udp *u);
 
-/* The flow is about to be freed. */
+/* True if packets were left at the last udp_flush(): call it again when the socket is writable. */
+bool udp_blocked(const struct udp *u);
+
+/* The flow is about to be freed: sends its packets, and drops those that the socket does not take.
+ */
 void udp_forget(struct udp *u, struct udp_flow *f);
 
 /* A packet that arrived; the bytes may be changed until the function returns. */
@@ -69,10 +78,10 @@ typedef void udp_packet_fn(void *arg, const struct sockaddr_storage *from, uint8
 /* Reads until the socket is empty or at least `budget` packets came. Returns how many. */
 unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg);
 
-/* err: what an ICMP message said of a packet to `to`; mtu: for EMSGSIZE, else 0. */
+/* err: the error an ICMP message reports for a packet to `to`; mtu: for EMSGSIZE, else 0. */
 typedef void udp_error_fn(void *arg, const struct sockaddr_storage *to, int err, uint32_t mtu);
 
-/* Tells of the ICMP messages that have arrived. */
+/* Calls fn for each ICMP message that has arrived. */
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg);
 
 /* Since it was opened. */

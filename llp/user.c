@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "llp/crc32c.h"
 #include "util/addr.h"
@@ -139,16 +141,27 @@ static void clamp_buffer(struct user *t)
 
 static const struct llp_ops ops;
 
+static void free_user(struct user *t)
+{
+	for (unsigned i = 0; i < t->nsocks; i++)
+		udp_close(t->sock[i]);
+	if (t->room >= 0)
+		close(t->room);
+	free(t->peer);
+	free(t);
+}
+
 static struct user *alloc_user(const struct llp_config *cfg, const struct llp_events *ev)
 {
 	struct user *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
+	t->room = epoll_create1(EPOLL_CLOEXEC);
 	t->peer = calloc(USER_MAX_PEERS, sizeof(t->peer[0]));
-	if (!t->peer || getrandom(t->hash_key, sizeof(t->hash_key), 0) != sizeof(t->hash_key)) {
-		free(t->peer);
-		free(t);
+	if (t->room < 0 || !t->peer ||
+	    getrandom(t->hash_key, sizeof(t->hash_key), 0) != sizeof(t->hash_key)) {
+		free_user(t);
 		return NULL;
 	}
 	t->base.ops = &ops;
@@ -165,14 +178,6 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	for (unsigned i = 0; i < USER_BUCKETS; i++)
 		list_init(&t->bucket[i]);
 	return t;
-}
-
-static void free_user(struct user *t)
-{
-	for (unsigned i = 0; i < t->nsocks; i++)
-		udp_close(t->sock[i]);
-	free(t->peer);
-	free(t);
 }
 
 static uint32_t retransmits(void)
@@ -259,7 +264,8 @@ static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 
 	for (unsigned i = 0; i < t->nsocks; i++)
 		ret_fds[i] = udp_fd(t->sock[i]);
-	return t->nsocks;
+	ret_fds[t->nsocks] = t->room;
+	return t->nsocks + 1;
 }
 
 static bool user_input(struct llp *llp, unsigned budget)
@@ -316,12 +322,25 @@ static uint64_t user_expiry(const struct llp *llp)
 	return UINT64_MAX;
 }
 
+/* Has the owner woken when a full socket has room. If that fails, the next tick flushes. */
+static void watch_room(struct user *t, unsigned i)
+{
+	bool blocked = udp_blocked(t->sock[i]);
+	struct epoll_event e = {.events = EPOLLOUT};
+
+	if (blocked != t->watched[i] && epoll_ctl(t->room, blocked ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+						  udp_fd(t->sock[i]), &e) == 0)
+		t->watched[i] = blocked;
+}
+
 static void user_flush(struct llp *llp)
 {
 	struct user *t = (struct user *)llp;
 
-	for (unsigned i = 0; i < t->nsocks; i++)
+	for (unsigned i = 0; i < t->nsocks; i++) {
 		udp_flush(t->sock[i]);
+		watch_room(t, i);
+	}
 }
 
 static void user_stats(const struct llp *llp, struct llp_stats *ret)

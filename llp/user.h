@@ -96,7 +96,9 @@ struct user {
 	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
 	unsigned nsocks;
 	struct udp *sock[LLP_MAX_ADDRS];
-	uint32_t buffer; /* of an association, each way */
+	int room;                    /* epoll set of the UDP sockets that are full: EPOLLOUT */
+	bool watched[LLP_MAX_ADDRS]; /* in that set */
+	uint32_t buffer;             /* of an association, each way */
 
 	struct user_peer **peer;    /* by token - 1 */
 	uint32_t npeers;            /* tokens in use or used before */

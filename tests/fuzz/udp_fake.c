@@ -101,6 +101,12 @@ void udp_flush(struct udp *u)
 	(void)u;
 }
 
+bool udp_blocked(const struct udp *u)
+{
+	(void)u;
+	return false;
+}
+
 void udp_forget(struct udp *u, struct udp_flow *f)
 {
 	must(u == udp_fake && !f->open);

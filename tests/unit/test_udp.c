@@ -4,10 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "full_socket.h"
 #include "llp/udp.h"
 #include "util/addr.h"
 
@@ -332,5 +332,122 @@ Test(udp, an_error_of_one_packet_does_not_lose_another)
 	send_sizes(tx, &f2, sizes, 1);
 	udp_flush(tx);
 	exchange(sizes, 1, 2);
+	unpair();
+}
+
+/* ---- a full socket ---- */
+
+static uint64_t errors(const struct udp *u)
+{
+	struct udp_stats st;
+
+	udp_stats(u, &st);
+	return st.tx_errors;
+}
+
+/* From now on the sender's socket takes this many messages. */
+static void limit(unsigned room)
+{
+	full_socket_fd = udp_fd(tx);
+	full_socket_room = room;
+}
+
+/* Sends to a socket that takes `room` messages now, and all others later. */
+static void exchange_in_two(const size_t *sizes, unsigned n, unsigned room)
+{
+	limit(room);
+	send_sizes(tx, &flow, sizes, n);
+	udp_flush(tx);
+	cr_assert(udp_blocked(tx));
+	limit(1000);
+	udp_flush(tx);
+	cr_assert_not(udp_blocked(tx));
+	collect(rx, &seen);
+	expect_all(&seen, sizes, n);
+	cr_assert_eq(errors(tx), 0);
+}
+
+Test(udp, packets_for_a_full_socket_wait_for_the_next_flush)
+{
+	const size_t sizes[] = {1400, 1400, 700, 60000, 100, 1400};
+
+	pair("127.0.0.1", "127.0.0.2", true);
+	exchange_in_two(sizes, 6, 0);
+	exchange_in_two(sizes, 6, 1);
+	exchange_in_two(sizes, 6, 2);
+	unpair();
+}
+
+Test(udp, a_batch_that_left_in_part_continues_where_it_stopped)
+{
+	const size_t sizes[] = {1400, 1400, 1400, 1400, 700};
+
+	pair("127.0.0.1", "127.0.0.2", false);
+	for (unsigned room = 0; room < 5; room++)
+		exchange_in_two(sizes, 5, room);
+	unpair();
+}
+
+Test(udp, packets_sent_to_a_full_socket_join_those_that_wait)
+{
+	const size_t sizes[] = {1400, 1400, 1400, 1400};
+
+	pair("127.0.0.1", "127.0.0.2", true);
+	limit(0);
+	for (unsigned i = 0; i < 4; i++) {
+		uint8_t pkt[1400] = {(uint8_t)i};
+
+		udp_send(tx, &flow, pkt, sizeof(pkt));
+		udp_flush(tx);
+	}
+	limit(1);
+	udp_flush(tx);
+	cr_assert_not(udp_blocked(tx), "more than one batch");
+	collect(rx, &seen);
+	expect_all(&seen, sizes, 4);
+	unpair();
+}
+
+/* Growing packets: each needs a batch of its own. */
+Test(udp, drops_what_exceeds_its_bound_while_the_socket_is_full)
+{
+	size_t sizes[100];
+
+	for (unsigned i = 0; i < 100; i++)
+		sizes[i] = 100 + i;
+	pair("127.0.0.1", "127.0.0.2", true);
+	limit(0);
+	send_sizes(tx, &flow, sizes, 100);
+	udp_flush(tx);
+	cr_assert_eq(errors(tx), 84);
+	cr_assert_leq(full_socket_refused, 4, "%u system calls for nothing", full_socket_refused);
+	limit(1000);
+	udp_flush(tx);
+	collect(rx, &seen);
+	expect_all(&seen, sizes, 16);
+	unpair();
+}
+
+Test(udp, forgetting_a_flow_drops_its_packets_if_the_socket_is_full)
+{
+	const size_t sizes[] = {200, 200, 100};
+	struct udp *other = open_at("127.0.0.3", 0);
+	struct udp_flow f2;
+
+	pair("127.0.0.1", "127.0.0.2", true);
+	aim(&f2, other, true);
+	limit(0);
+	send_sizes(tx, &f2, sizes, 3);
+	send_sizes(tx, &flow, sizes, 3);
+	udp_forget(tx, &f2);
+	memset(&f2, 0xff, sizeof(f2));
+	cr_assert_eq(errors(tx), 3);
+	limit(1000);
+	udp_flush(tx);
+	collect(other, &seen);
+	cr_assert_eq(seen.n, 0);
+	collect(rx, &seen);
+	expect_all(&seen, sizes, 3);
+	udp_close(other);
 	unpair();
 }

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "full_socket.h"
 #include "llp/user.h"
 #include "user_rig.h"
 #include "util/addr.h"
@@ -281,6 +283,29 @@ Test(user, refuses_to_send_without_room_and_tells_when_there_is_room, .init = be
 	rig_until(t, &rc.writable, 1);
 	cr_assert_eq(llp_send(rc.c, &m), LLP_E_OK);
 	rig_until(t, &acceptor.msgs, sent + 1);
+	llp_close(t);
+}
+
+/* Loopback has room as soon as the test says so. */
+Test(user, wakes_its_owner_when_a_full_udp_socket_has_room, .init = begin)
+{
+	struct llp *t = open_here();
+	int fds[LLP_MAX_FDS];
+	struct pollfd room = {.events = POLLIN};
+
+	cr_assert_eq(llp_fds(t, fds), 2);
+	room.fd = fds[1];
+	listen_here(t);
+	rig_connect(t, "127.0.0.1", &rc);
+	cr_assert_eq(poll(&room, 1, 0), 0);
+	full_socket_fd = fds[0];
+	rig_send(t, &rc, 0, 1000, 1);
+	llp_flush(t);
+	cr_assert_eq(poll(&room, 1, 0), 1);
+	full_socket_fd = -1;
+	llp_flush(t);
+	cr_assert_eq(poll(&room, 1, 0), 0);
+	rig_until(t, &acceptor.msgs, 1);
 	llp_close(t);
 }
 
