@@ -179,6 +179,7 @@ static void put(struct ctl_record *rec, const struct error *e)
 	snprintf(r.etype_name, sizeof(r.etype_name), "%s", etype_name(e->layer, e->etype));
 	snprintf(r.text, sizeof(r.text), "%s", e->text);
 	memcpy(&rec->status, &r, sizeof(r));
+	rec->len = sizeof(r);
 }
 
 enum ctl_exit explain_code(const char *code, struct request_answer *ret)

@@ -10,10 +10,27 @@ static const void *body(const struct ctl_record *rec)
 	return &rec->status;
 }
 
+/* False for a member that a shorter record lacks. */
+static bool has(const struct ctl_record *rec, const struct field *f)
+{
+	return (uint32_t)f->offset + f->size <= rec->len;
+}
+
+/* The value as text, "-" if the record lacks it. */
+static void value_text(const struct field *f, const struct ctl_record *rec, bool numeric,
+		       char buf[FIELD_TEXT])
+{
+	if (has(rec, f))
+		field_text(f, body(rec), numeric, buf);
+	else
+		strcpy(buf, "-");
+}
+
 bool print_takes(const struct print_filter *filters, unsigned n, const struct ctl_record *rec)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (!field_match(filters[i].field, body(rec), filters[i].value))
+		if (!has(rec, filters[i].field) ||
+		    !field_match(filters[i].field, body(rec), filters[i].value))
 			return false;
 	return true;
 }
@@ -27,8 +44,9 @@ static struct json_object *json_record(const struct field_object *obj, const str
 
 	for (unsigned i = 0; o && i < obj->nfields; i++) {
 		const struct field *f = &obj->fields[i];
+		struct json_object *v = has(rec, f) ? field_json(f, body(rec), numeric) : NULL;
 
-		if (json_object_object_add(o, f->key, field_json(f, body(rec), numeric)) < 0) {
+		if (json_object_object_add(o, f->key, v) < 0) {
 			json_object_put(o);
 			return NULL;
 		}
@@ -85,7 +103,7 @@ static void print_line(FILE *out, const struct field_object *obj, const struct c
 
 		if (!shown(f, o))
 			continue;
-		field_text(f, body(rec), o->numeric, text);
+		value_text(f, rec, o->numeric, text);
 		fprintf(out, " %s %s", f->key, text);
 	}
 	putc('\n', out);
@@ -106,9 +124,9 @@ static void print_block(FILE *out, const struct field_object *obj, const struct 
 
 		if (!shown(f, o))
 			continue;
-		field_text(f, body(rec), o->numeric, text);
+		value_text(f, rec, o->numeric, text);
 		field_note(f, body(rec), note);
-		if (*note && !o->numeric)
+		if (*note && !o->numeric && has(rec, f))
 			fprintf(out, "%-*s  %s (%s)\n", width, f->key, text, note);
 		else
 			fprintf(out, "%-*s  %s\n", width, f->key, text);
@@ -123,7 +141,7 @@ static int column(const struct field *f, const struct ctl_record *recs, size_t n
 	char text[FIELD_TEXT];
 
 	for (size_t i = 0; i < n; i++) {
-		field_text(f, body(&recs[i]), o->numeric, text);
+		value_text(f, &recs[i], o->numeric, text);
 		if (strlen(text) > width)
 			width = strlen(text);
 	}
@@ -145,7 +163,7 @@ static void print_row(FILE *out, const struct field_object *obj, const int *widt
 			continue;
 		text = f->key;
 		if (rec) {
-			field_text(f, body(rec), o->numeric, value);
+			value_text(f, rec, o->numeric, value);
 			text = value;
 		}
 		fprintf(out, "%*s%s", pad, "", gap);

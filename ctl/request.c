@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,9 +194,8 @@ static enum ctl_exit refused(struct request *q)
 	}
 }
 
-/* A record with this opcode, that size, and the number of the request. */
-static enum ctl_exit receive_one_of(struct request *q, uint32_t op, size_t len, uint32_t other,
-				    size_t other_len)
+/* The next record of the answer: it has the sequence number of the request and is no error. */
+static enum ctl_exit receive_answer(struct request *q)
 {
 	const struct msg_hdr *hdr = (const struct msg_hdr *)q->buf;
 	enum ctl_exit e = receive(q);
@@ -204,10 +204,17 @@ static enum ctl_exit receive_one_of(struct request *q, uint32_t op, size_t len, 
 		return e;
 	if (hdr->op == MSG_ERROR)
 		return refused(q);
-	if (hdr->seq != q->seq)
-		return nonsense(q);
-	if ((hdr->op == op && q->len == len) || (hdr->op == other && q->len == other_len))
-		return CTL_EXIT_OK;
+	return hdr->seq == q->seq ? CTL_EXIT_OK : nonsense(q);
+}
+
+/* The same, with this opcode and size. */
+static enum ctl_exit receive_reply(struct request *q, uint32_t op, size_t len)
+{
+	const struct msg_hdr *hdr = (const struct msg_hdr *)q->buf;
+	enum ctl_exit e = receive_answer(q);
+
+	if (e != CTL_EXIT_OK || (hdr->op == op && q->len == len))
+		return e;
 	return nonsense(q);
 }
 
@@ -223,7 +230,7 @@ static enum ctl_exit say_hello(struct request *q)
 	enum ctl_exit e = send_record(q, &hello.hdr, sizeof(hello));
 
 	if (e == CTL_EXIT_OK)
-		e = receive_one_of(q, MSG_HELLO, sizeof(*reply), MSG_HELLO, sizeof(*reply));
+		e = receive_reply(q, MSG_HELLO, sizeof(*reply));
 	if (e != CTL_EXIT_OK)
 		return e;
 	if (reply->major == IPC_VERSION_MAJOR)
@@ -233,8 +240,12 @@ static enum ctl_exit say_hello(struct request *q)
 	return CTL_EXIT_VERSION;
 }
 
-static enum ctl_exit keep(struct request_answer *a, const struct ctl_record *rec, size_t *room)
+/* Adds the record that was received. Members that it lacks are 0, and its len says so; members
+ * that only a newer daemon has are dropped. */
+static enum ctl_exit keep(struct request_answer *a, const struct request *q, size_t *room)
 {
+	struct ctl_record *rec;
+
 	if (a->n == *room) {
 		size_t more = *room ? 2 * *room : 64;
 		struct ctl_record *bigger = reallocarray(a->recs, more, sizeof(*bigger));
@@ -246,28 +257,36 @@ static enum ctl_exit keep(struct request_answer *a, const struct ctl_record *rec
 		a->recs = bigger;
 		*room = more;
 	}
-	a->recs[a->n++] = *rec;
+	rec = &a->recs[a->n++];
+	memset(rec, 0, sizeof(*rec));
+	memcpy(rec, q->buf, q->len < sizeof(*rec) ? q->len : sizeof(*rec));
 	return CTL_EXIT_OK;
+}
+
+static bool is_record(const struct request *q, enum ctl_object object)
+{
+	const struct ctl_record *rec = (const struct ctl_record *)q->buf;
+
+	return rec->hdr.op == MSG_CTL_RECORD && q->len >= CTL_HEAD &&
+	       q->len - CTL_HEAD == rec->len && rec->object == (uint32_t)object;
 }
 
 static enum ctl_exit take_records(struct request *q, enum ctl_object object,
 				  struct request_answer *a)
 {
-	const struct ctl_record *rec = (const struct ctl_record *)q->buf;
 	const struct ctl_end *end = (const struct ctl_end *)q->buf;
 	size_t room = 0;
 
 	for (;;) {
-		enum ctl_exit e =
-			receive_one_of(q, MSG_CTL_RECORD, sizeof(*rec), MSG_CTL_END, sizeof(*end));
+		enum ctl_exit e = receive_answer(q);
 
 		if (e != CTL_EXIT_OK)
 			return e;
-		if (rec->hdr.op == MSG_CTL_END)
+		if (end->hdr.op == MSG_CTL_END && q->len == sizeof(*end))
 			break;
-		if (rec->object != (uint32_t)object)
+		if (!is_record(q, object))
 			return nonsense(q);
-		e = keep(a, rec, &room);
+		e = keep(a, q, &room);
 		if (e != CTL_EXIT_OK)
 			return e;
 	}
@@ -293,8 +312,7 @@ enum ctl_exit request_set_primary(const char *socket, int timeout_ms, uint32_t a
 	if (e == CTL_EXIT_OK)
 		e = send_record(&q, &set.hdr, sizeof(set));
 	if (e == CTL_EXIT_OK)
-		e = receive_one_of(&q, MSG_SET_PRIMARY, sizeof(struct msg_hdr), MSG_SET_PRIMARY,
-				   sizeof(struct msg_hdr));
+		e = receive_reply(&q, MSG_SET_PRIMARY, sizeof(struct msg_hdr));
 	cleanup_close(&q.fd);
 	return e;
 }
@@ -303,7 +321,8 @@ enum ctl_exit request_show(const char *socket, int timeout_ms, enum ctl_object o
 			   struct request_answer *ret)
 {
 	struct request q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
-	struct ctl_show show = {.hdr.op = MSG_CTL_SHOW, .object = (uint32_t)object};
+	struct ctl_show show = {
+		.hdr.op = MSG_CTL_SHOW, .object = (uint32_t)object, .version = CTL_VERSION};
 	struct request_answer a = {0};
 	enum ctl_exit e = attach(&q);
 

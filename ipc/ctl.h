@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of the admin side: ddpctl asks on the client socket for the objects of one kind and
- * gets a MSG_CTL_RECORD each, then MSG_CTL_END. The daemon sends records, the tool formats them.
+ * Records of the admin side: ddpctl requests the objects of one kind on the client socket. The
+ * daemon answers with a MSG_CTL_RECORD for each object, then MSG_CTL_END. ddpctl formats them.
+ *
+ * The records have a version of their own, so that a new counter changes nothing for programs. A
+ * new member goes to the end of its struct and the version stays: a record says how long it is,
+ * and ddpctl takes the members that it knows. Members that a shorter record lacks are absent.
+ * CTL_VERSION changes when a member moves, changes its meaning or goes away.
  */
 #ifndef IPC_CTL_H
 #define IPC_CTL_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "ipc/msg.h"
+
+enum { CTL_VERSION = 1 };
 
 enum ctl_object {
 	CTL_STATUS = 1,
@@ -29,8 +37,8 @@ enum ctl_object {
 
 struct ctl_show {
 	struct msg_hdr hdr;
-	uint32_t object; /* enum ctl_object */
-	uint32_t pad;
+	uint32_t object;  /* enum ctl_object */
+	uint32_t version; /* CTL_VERSION; the daemon refuses another one with EPROTONOSUPPORT */
 };
 
 struct ctl_end {
@@ -151,8 +159,8 @@ struct ctl_path {
 
 struct ctl_record {
 	struct msg_hdr hdr; /* MSG_CTL_RECORD */
-	uint32_t object;
-	uint32_t pad;
+	uint32_t object;    /* enum ctl_object */
+	uint32_t len;       /* bytes of the object's struct; nothing is sent after them */
 	union {
 		struct ctl_status status;
 		struct ctl_assoc assoc;
@@ -168,6 +176,8 @@ struct ctl_record {
 		struct ctl_path path;
 	};
 };
+
+enum { CTL_HEAD = offsetof(struct ctl_record, status) }; /* bytes before the object's struct */
 
 _Static_assert(sizeof(struct ctl_record) <= MSG_MAX, "records fit");
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Version of the local protocol: the records of msg.h and ctl.h and the layouts of ring.h
- * and wqe.h. Client and daemon must have the same major number; a larger minor number only
- * adds record types.
+ * Version of the local protocol: the records of msg.h and the layouts of ring.h and wqe.h. Client
+ * and daemon must have the same major number; a larger minor number only adds record types. The
+ * records of ctl.h have a version of their own there.
  */
 #ifndef IPC_VERSION_H
 #define IPC_VERSION_H

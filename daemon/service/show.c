@@ -35,9 +35,9 @@ static void put_string(char *ret, size_t len, const char *s)
 
 static void send_record(struct show *s)
 {
-	outq_send(&s->to->replies, &s->rec, sizeof(s->rec), NULL, 0);
+	outq_send(&s->to->replies, &s->rec, CTL_HEAD + s->rec.len, NULL, 0);
 	s->end.records++;
-	memset(&s->rec.status, 0, sizeof(s->rec) - offsetof(struct ctl_record, status));
+	memset(&s->rec.status, 0, s->rec.len);
 }
 
 /* A handle as people see it: without its generation. */
@@ -460,48 +460,45 @@ static void show_listener(struct show *s, void *obj)
 
 /* ---- the request ---- */
 
-static bool show_kind(struct show *s, uint32_t object)
-{
-	switch (object) {
-	case CTL_STATUS:
-		show_status(s);
-		return true;
-	case CTL_ASSOC:
-		show_assocs(s);
-		return true;
-	case CTL_SESSION:
-		show_sessions(s);
-		return true;
-	case CTL_QP:
-		for_each(s, offsetof(struct client, qps), show_qp);
-		return true;
-	case CTL_MR:
-		for_each(s, offsetof(struct client, mrs), show_mr);
-		return true;
-	case CTL_CQ:
-		for_each(s, offsetof(struct client, cqs), show_cq);
-		return true;
-	case CTL_CLIENT:
-		show_clients(s);
-		return true;
-	case CTL_LISTENER:
-		for_each(s, offsetof(struct client, listeners), show_listener);
-		return true;
-	case CTL_SRQ:
-		for_each(s, offsetof(struct client, srqs), show_srq);
-		return true;
-	case CTL_MW:
-		for_each(s, offsetof(struct client, mws), show_mw);
-		return true;
-	case CTL_PD:
-		for_each(s, offsetof(struct client, pds), show_pd);
-		return true;
-	case CTL_PATH:
-		show_paths(s);
-		return true;
-	default:
-		return false;
+struct kind {
+	uint16_t len;                             /* of its struct */
+	void (*show_all)(struct show *s);         /* or: */
+	void (*show_one)(struct show *s, void *); /* each object of a table of each client */
+	size_t table;
+};
+
+#define KIND(obj, fn)                                                                              \
+	{                                                                                          \
+		.len = sizeof(struct ctl_##obj), .show_all = fn                                    \
 	}
+#define KIND_OF_CLIENTS(obj, member, fn)                                                           \
+	{                                                                                          \
+		.len = sizeof(struct ctl_##obj), .show_one = fn,                                   \
+		.table = offsetof(struct client, member)                                           \
+	}
+
+static const struct kind kinds[CTL_OBJECT_COUNT] = {
+	[CTL_STATUS] = KIND(status, show_status),
+	[CTL_ASSOC] = KIND(assoc, show_assocs),
+	[CTL_SESSION] = KIND(session, show_sessions),
+	[CTL_QP] = KIND_OF_CLIENTS(qp, qps, show_qp),
+	[CTL_MR] = KIND_OF_CLIENTS(mr, mrs, show_mr),
+	[CTL_CQ] = KIND_OF_CLIENTS(cq, cqs, show_cq),
+	[CTL_CLIENT] = KIND(client, show_clients),
+	[CTL_LISTENER] = KIND_OF_CLIENTS(listener, listeners, show_listener),
+	[CTL_SRQ] = KIND_OF_CLIENTS(srq, srqs, show_srq),
+	[CTL_MW] = KIND_OF_CLIENTS(mw, mws, show_mw),
+	[CTL_PD] = KIND_OF_CLIENTS(pd, pds, show_pd),
+	[CTL_PATH] = KIND(path, show_paths),
+};
+
+static void show_kind(struct show *s, const struct kind *kind)
+{
+	s->rec.len = kind->len;
+	if (kind->show_all)
+		kind->show_all(s);
+	else
+		for_each(s, kind->table, kind->show_one);
 }
 
 int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep)
@@ -510,12 +507,18 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 
 	if (c->replies.count > 0)
 		return reply_refuse(rep, EBUSY, "show: the answer to the last one is not read yet");
+	if (req->version != CTL_VERSION)
+		return reply_refuse(rep, EPROTONOSUPPORT,
+				    "show: ddpctl speaks version %u of the records, the daemon %u",
+				    req->version, CTL_VERSION);
+	if (req->object >= CTL_OBJECT_COUNT || kinds[req->object].len == 0)
+		return reply_refuse(rep, EPROTONOSUPPORT,
+				    "show: unknown object %u; the daemon may be older than ddpctl",
+				    req->object);
 	s.rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
 	s.rec.object = req->object;
 	s.end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};
-	if (!show_kind(&s, req->object))
-		return reply_violation(rep, EINVAL, "show: there is no object of number %u",
-				       req->object);
+	show_kind(&s, &kinds[req->object]);
 	outq_send(&c->replies, &s.end, sizeof(s.end), NULL, 0);
 	return 0;
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the layout of all that two separately built programs must agree on: client and daemon
- * (ipc), program and library (ddp.h). check.sh compares it with abi.golden.
+ * abi       prints the layout of all that separately built programs must agree on: client and
+ * daemon (ipc), program and library (ddp.h). check.sh compares it with abi.golden. abi ctl   prints
+ * that of the records between daemon and ddpctl, with the members that ddpctl prints. check.sh
+ * compares it with ctl.golden.
  */
 #include <ddp/ddp.h>
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "ipc/ctl.h"
+#include "ctl/field.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
 #include "ipc/version.h"
@@ -188,86 +191,6 @@ static const struct member m_msg_event[] = {
 	M(msg_event, peer_ord), M(msg_event, seg_len),     M(msg_event, header_len),
 	M(msg_event, peer),     M(msg_event, reason),      M(msg_event, header),
 	M(msg_event, pad),      M(msg_event, private_data)};
-static const struct member m_ctl_show[] = {M(ctl_show, hdr), M(ctl_show, object), M(ctl_show, pad)};
-static const struct member m_ctl_end[] = {M(ctl_end, hdr), M(ctl_end, records), M(ctl_end, hidden)};
-static const struct member m_ctl_status[] = {
-	M(ctl_status, version),     M(ctl_status, transport), M(ctl_status, transport_reason),
-	M(ctl_status, uptime_ms),   M(ctl_status, pid),       M(ctl_status, clients),
-	M(ctl_status, qps),         M(ctl_status, cqs),       M(ctl_status, mrs),
-	M(ctl_status, pds),         M(ctl_status, assocs),    M(ctl_status, sessions),
-	M(ctl_status, listeners),   M(ctl_status, mr_bytes),  M(ctl_status, tx_packets),
-	M(ctl_status, rx_packets),  M(ctl_status, tx_bytes),  M(ctl_status, rx_bytes),
-	M(ctl_status, retransmits), M(ctl_status, bad_crc),   M(ctl_status, bad_packets),
-	M(ctl_status, naddrs),      M(ctl_status, udp_port),  M(ctl_status, gso),
-	M(ctl_status, addr)};
-static const struct member m_ctl_assoc[] = {M(ctl_assoc, id),          M(ctl_assoc, sessions),
-					    M(ctl_assoc, backend),     M(ctl_assoc, state),
-					    M(ctl_assoc, local),       M(ctl_assoc, remote),
-					    M(ctl_assoc, udp_port),    M(ctl_assoc, streams),
-					    M(ctl_assoc, opener),      M(ctl_assoc, gso),
-					    M(ctl_assoc, max_message), M(ctl_assoc, mtu),
-					    M(ctl_assoc, srtt_us),     M(ctl_assoc, rto_ms),
-					    M(ctl_assoc, cwnd),        M(ctl_assoc, peer_rwnd),
-					    M(ctl_assoc, unacked),     M(ctl_assoc, tx_segments),
-					    M(ctl_assoc, rx_segments), M(ctl_assoc, tx_control),
-					    M(ctl_assoc, rx_control),  M(ctl_assoc, tx_terminates),
-					    M(ctl_assoc, rx_ahead),    M(ctl_assoc, rx_early),
-					    M(ctl_assoc, rx_dropped),  M(ctl_assoc, rx_violations)};
-static const struct member m_ctl_session[] = {M(ctl_session, assoc),   M(ctl_session, stream),
-					      M(ctl_session, pad),     M(ctl_session, state),
-					      M(ctl_session, qp_num),  M(ctl_session, client),
-					      M(ctl_session, tx_ssn),  M(ctl_session, rx_ssn),
-					      M(ctl_session, unacked), M(ctl_session, ahead)};
-static const struct member m_ctl_qp[] = {
-	M(ctl_qp, qp_num),     M(ctl_qp, client),    M(ctl_qp, pid),        M(ctl_qp, uid),
-	M(ctl_qp, comm),       M(ctl_qp, state),     M(ctl_qp, type),       M(ctl_qp, assoc),
-	M(ctl_qp, stream),     M(ctl_qp, ord),       M(ctl_qp, ird),        M(ctl_qp, reads_out),
-	M(ctl_qp, reads_in),   M(ctl_qp, pad),       M(ctl_qp, sq_entries), M(ctl_qp, rq_entries),
-	M(ctl_qp, sq_waiting), M(ctl_qp, rq_posted), M(ctl_qp, in_flight),  M(ctl_qp, pd),
-	M(ctl_qp, send_cq),    M(ctl_qp, recv_cq),   M(ctl_qp, tx_msgs),    M(ctl_qp, rx_msgs),
-	M(ctl_qp, tx_bytes),   M(ctl_qp, rx_bytes),  M(ctl_qp, srq),        M(ctl_qp, srq_held),
-	M(ctl_qp, srq_taken),  M(ctl_qp, remote)};
-static const struct member m_ctl_mr[] = {
-	M(ctl_mr, handle), M(ctl_mr, client),  M(ctl_mr, pid),   M(ctl_mr, uid),  M(ctl_mr, stag),
-	M(ctl_mr, pd),     M(ctl_mr, access),  M(ctl_mr, mode),  M(ctl_mr, iova), M(ctl_mr, len),
-	M(ctl_mr, qp_num), M(ctl_mr, windows), M(ctl_mr, valid), M(ctl_mr, pad)};
-static const struct member m_ctl_cq[] = {
-	M(ctl_cq, handle), M(ctl_cq, client),      M(ctl_cq, pid),
-	M(ctl_cq, uid),    M(ctl_cq, entries),     M(ctl_cq, waiting),
-	M(ctl_cq, qps),    M(ctl_cq, completions), M(ctl_cq, bells)};
-static const struct member m_ctl_srq[] = {
-	M(ctl_srq, handle), M(ctl_srq, client),  M(ctl_srq, pid),     M(ctl_srq, uid),
-	M(ctl_srq, pd),     M(ctl_srq, entries), M(ctl_srq, max_sge), M(ctl_srq, limit),
-	M(ctl_srq, per_qp), M(ctl_srq, posted),  M(ctl_srq, held),    M(ctl_srq, qps),
-	M(ctl_srq, taken)};
-static const struct member m_ctl_mw[] = {M(ctl_mw, handle),  M(ctl_mw, client), M(ctl_mw, pid),
-					 M(ctl_mw, uid),     M(ctl_mw, pd),     M(ctl_mw, type),
-					 M(ctl_mw, stag),    M(ctl_mw, valid),  M(ctl_mw, access),
-					 M(ctl_mw, mr_stag), M(ctl_mw, qp_num), M(ctl_mw, pad),
-					 M(ctl_mw, addr),    M(ctl_mw, len)};
-static const struct member m_ctl_pd[] = {M(ctl_pd, handle), M(ctl_pd, client), M(ctl_pd, pid),
-					 M(ctl_pd, uid),    M(ctl_pd, mrs),    M(ctl_pd, mws),
-					 M(ctl_pd, qps),    M(ctl_pd, srqs)};
-static const struct member m_ctl_client[] = {
-	M(ctl_client, id),       M(ctl_client, pid),      M(ctl_client, uid),
-	M(ctl_client, gid),      M(ctl_client, comm),     M(ctl_client, pds),
-	M(ctl_client, mrs),      M(ctl_client, mws),      M(ctl_client, cqs),
-	M(ctl_client, qps),      M(ctl_client, srqs),     M(ctl_client, listeners),
-	M(ctl_client, requests), M(ctl_client, mr_bytes), M(ctl_client, connected_ms)};
-static const struct member m_ctl_listener[] = {
-	M(ctl_listener, handle),  M(ctl_listener, client),  M(ctl_listener, pid),
-	M(ctl_listener, uid),     M(ctl_listener, addr),    M(ctl_listener, port),
-	M(ctl_listener, backlog), M(ctl_listener, waiting), M(ctl_listener, requests),
-	M(ctl_listener, naddrs),  M(ctl_listener, pad),     M(ctl_listener, addr2)};
-static const struct member m_ctl_path[] = {
-	M(ctl_path, assoc),   M(ctl_path, primary), M(ctl_path, remote), M(ctl_path, state),
-	M(ctl_path, srtt_us), M(ctl_path, rto_ms),  M(ctl_path, cwnd),   M(ctl_path, mtu)};
-static const struct member m_ctl_record[] = {
-	M(ctl_record, hdr),    M(ctl_record, object),   M(ctl_record, pad),
-	M(ctl_record, status), M(ctl_record, assoc),    M(ctl_record, session),
-	M(ctl_record, qp),     M(ctl_record, mr),       M(ctl_record, cq),
-	M(ctl_record, client), M(ctl_record, listener), M(ctl_record, srq),
-	M(ctl_record, mw),     M(ctl_record, pd),       M(ctl_record, path)};
 static const struct member m_ddp_open_attr[] = {M(ddp_open_attr, struct_size),
 						M(ddp_open_attr, socket)};
 static const struct member m_ddp_caps[] = {
@@ -413,27 +336,67 @@ static const struct {
 	       S(msg_create_qp),  S(msg_qp),          S(msg_qp_state),   S(msg_listen),
 	       S(msg_addr),       S(msg_path),        S(msg_paths),      S(msg_set_primary),
 	       S(msg_listener),   S(msg_connect),     S(msg_accept),     S(msg_reject),
-	       S(msg_event),      S(ctl_show),        S(ctl_end),        S(ctl_status),
-	       S(ctl_assoc),      S(ctl_session),     S(ctl_qp),         S(ctl_mr),
-	       S(ctl_cq),         S(ctl_srq),         S(ctl_mw),         S(ctl_pd),
-	       S(ctl_client),     S(ctl_listener),    S(ctl_record),     S(ctl_path),
-	       S(ddp_open_attr),  S(ddp_caps),        S(ddp_pd_attr),    S(ddp_mr),
-	       S(ddp_rereg_attr), S(ddp_mr_attr),     S(ddp_mw),         S(ddp_mw_attr),
-	       S(ddp_cq_attr),    S(ddp_wc),          S(ddp_cq_state),   S(ddp_srq_attr),
-	       S(ddp_srq_state),  S(ddp_cm_event),    S(ddp_path),       S(ddp_conn_param),
-	       S(ddp_qp_init),    S(ddp_qp_attr),     S(ddp_sge),        S(ddp_send_wr),
-	       S(ddp_recv_wr)};
+	       S(msg_event),      S(ddp_open_attr),   S(ddp_caps),       S(ddp_pd_attr),
+	       S(ddp_mr),         S(ddp_rereg_attr),  S(ddp_mr_attr),    S(ddp_mw),
+	       S(ddp_mw_attr),    S(ddp_cq_attr),     S(ddp_wc),         S(ddp_cq_state),
+	       S(ddp_srq_attr),   S(ddp_srq_state),   S(ddp_cm_event),   S(ddp_path),
+	       S(ddp_conn_param), S(ddp_qp_init),     S(ddp_qp_attr),    S(ddp_sge),
+	       S(ddp_send_wr),    S(ddp_recv_wr)};
 
-int main(void)
+static void print_members(const struct member *m, size_t count)
 {
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		printf("%s %lld\n", values[i].name, values[i].value);
+	for (size_t i = 0; i < count; i++)
+		printf("\t%s: %zu, %zu\n", m[i].name, m[i].offset, m[i].size);
+}
+
+static void print_values(const struct value *v, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%s %lld\n", v[i].name, v[i].value);
+}
+
+/* Frames have fixed sizes. Objects grow at their end, so their sizes are not printed. */
+static int print_ctl(void)
+{
+	static const struct value numbers[] = {
+		V(CTL_VERSION), V(CTL_STATUS), V(CTL_ASSOC),  V(CTL_SESSION),  V(CTL_QP),
+		V(CTL_MR),      V(CTL_CQ),     V(CTL_CLIENT), V(CTL_LISTENER), V(CTL_SRQ),
+		V(CTL_MW),      V(CTL_PD),     V(CTL_PATH),
+	};
+	static const struct member show[] = {M(ctl_show, hdr), M(ctl_show, object),
+					     M(ctl_show, version)};
+	static const struct member end[] = {M(ctl_end, hdr), M(ctl_end, records),
+					    M(ctl_end, hidden)};
+	static const struct member record[] = {M(ctl_record, hdr), M(ctl_record, object),
+					       M(ctl_record, len)};
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	print_values(numbers, sizeof(numbers) / sizeof(numbers[0]));
+	printf("struct ctl_show: size %zu\n", sizeof(struct ctl_show));
+	print_members(show, sizeof(show) / sizeof(show[0]));
+	printf("struct ctl_end: size %zu\n", sizeof(struct ctl_end));
+	print_members(end, sizeof(end) / sizeof(end[0]));
+	printf("struct ctl_record: objects at %zu\n", (size_t)CTL_HEAD);
+	print_members(record, sizeof(record) / sizeof(record[0]));
+	for (unsigned i = 0; i < n; i++) {
+		printf("struct ctl_%s:\n", objs[i].name);
+		for (unsigned k = 0; k < objs[i].nfields; k++)
+			printf("\tctl_%s.%s: %u, %u\n", objs[i].name, objs[i].fields[k].key,
+			       objs[i].fields[k].offset, objs[i].fields[k].size);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "ctl"))
+		return print_ctl();
+	print_values(values, sizeof(values) / sizeof(values[0]));
 	for (size_t i = 0; i < sizeof(structs) / sizeof(structs[0]); i++) {
 		printf("struct %s: size %zu, align %zu\n", structs[i].name, structs[i].size,
 		       structs[i].align);
-		for (size_t j = 0; j < structs[i].count; j++)
-			printf("\t%s: %zu, %zu\n", structs[i].members[j].name,
-			       structs[i].members[j].offset, structs[i].members[j].size);
+		print_members(structs[i].members, structs[i].count);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@ CC=${CC:-cc} CXX=${CXX:-c++}
 header=$top_srcdir/client-lib/include/ddp/ddp.h
 map=$top_srcdir/client-lib/libddpclient.map
 golden=$top_srcdir/tests/abi/abi.golden
+golden_ctl=$top_srcdir/tests/abi/ctl.golden
 library=${DDP_LIBRARY:-$top_builddir/.libs/libddpclient.so}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -24,9 +25,20 @@ grep -qx 'sizeof(void \*) 8' "$tmp/abi" || { echo 'the golden layout is that of 
 diff -u "$golden" "$tmp/abi" ||
 	failed 'layout or values changed; if that is meant, change the version and run tests/abi/abi >tests/abi/abi.golden'
 
-# Every struct of the headers is in the golden file, but for ring's private view.
+# The records for ddpctl: members may be added at the end of their structs, nothing else may change.
+"$top_builddir/tests/abi/abi" ctl >"$tmp/ctl" || exit 1
+if ! diff -u "$golden_ctl" "$tmp/ctl" >"$tmp/ctl.diff"; then
+	cat "$tmp/ctl.diff"
+	if grep -q '^-[^-]' "$tmp/ctl.diff"; then
+		failed 'a member of ipc/ctl.h moved or is gone; if that is meant, change CTL_VERSION and run tests/abi/abi ctl >tests/abi/ctl.golden'
+	else
+		failed 'ipc/ctl.h has new members; the version stays: run tests/abi/abi ctl >tests/abi/ctl.golden'
+	fi
+fi
+
+# Every struct of the headers is in a golden file, but for ring's private view.
 sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$top_srcdir"/ipc/{ring,wqe,msg,ctl}.h | grep -vx ring | sort >"$tmp/structs"
-sed -n 's/^struct \([a-z_]*\):.*/\1/p' "$golden" | sort >"$tmp/known"
+sed -n 's/^struct \([a-z_]*\):.*/\1/p' "$golden" "$golden_ctl" | sort >"$tmp/known"
 diff "$tmp/structs" "$tmp/known" || failed 'structs of the headers (<) and of the golden file (>) differ'
 
 # Library, map and header name the same calls.

@@ -5,7 +5,6 @@
 
 #include <ddp/ddp.h>
 
-#include "ipc/ctl.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
 #include "ipc/version.h"
@@ -119,19 +118,6 @@ static const struct value values[] = {
 	V(MSG_PATH_ACTIVE),
 	V(MSG_PATH_FAILING),
 	V(MSG_PATH_INACTIVE),
-	V(CTL_STATUS),
-	V(CTL_ASSOC),
-	V(CTL_SESSION),
-	V(CTL_QP),
-	V(CTL_MR),
-	V(CTL_CQ),
-	V(CTL_CLIENT),
-	V(CTL_LISTENER),
-	V(CTL_SRQ),
-	V(CTL_MW),
-	V(CTL_PD),
-	V(CTL_PATH),
-	V(CTL_OBJECT_COUNT),
 	V(DDP_CAP_ATOMIC),
 	V(DDP_CAP_ENHANCED),
 	V(DDP_CAP_RAW),
@@ -221,7 +207,5 @@ static const struct value values[] = {
 	V(DDP_SEND_INLINE),
 	V(DDP_QN_TAGGED),
 };
-
-#undef V
 
 #endif

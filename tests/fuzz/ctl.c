@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	in_copy(&in, typed, sizeof(typed) - 1);
 	memset(recs, 0, sizeof(recs));
+	recs[0].len = recs[1].len = sizeof(recs[0]) - CTL_HEAD;
 	in_fill(&in, &recs[0].status, sizeof(recs[0]) - offsetof(struct ctl_record, status));
 	text = printed(obj, recs, &o);
 	if (o.json)

@@ -107,10 +107,11 @@ static void stop(struct fake *f)
 
 static void send_qp(int fd, const struct msg_hdr *show, uint32_t object, uint32_t num)
 {
-	struct ctl_record rec = {.hdr = {MSG_CTL_RECORD, show->seq}, .object = object};
+	struct ctl_record rec = {
+		.hdr = {MSG_CTL_RECORD, show->seq}, .object = object, .len = sizeof(rec.qp)};
 
 	rec.qp.qp_num = num;
-	conn_send(fd, &rec, sizeof(rec), NULL, 0);
+	conn_send(fd, &rec, CTL_HEAD + rec.len, NULL, 0);
 }
 
 static void send_end(int fd, const struct msg_hdr *show, uint32_t records, uint32_t hidden)
@@ -163,6 +164,53 @@ static void too_short(int fd, const struct msg_hdr *show)
 	struct msg_hdr hdr = {MSG_CTL_RECORD, show->seq};
 
 	conn_send(fd, &hdr, sizeof(hdr), NULL, 0);
+}
+
+/* A record whose struct has len bytes, each of them 7. */
+static void send_long(int fd, const struct msg_hdr *show, uint32_t len, size_t sent)
+{
+	union {
+		struct ctl_record rec;
+		uint8_t bytes[MSG_MAX];
+	} u;
+
+	memset(&u, 7, sizeof(u));
+	u.rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, show->seq};
+	u.rec.object = CTL_QP;
+	u.rec.len = len;
+	conn_send(fd, &u, sent, NULL, 0);
+	send_end(fd, show, 1, 0);
+}
+
+/* An older daemon: its struct ends before tx_msgs. */
+static void shorter(int fd, const struct msg_hdr *show)
+{
+	uint32_t len = offsetof(struct ctl_qp, tx_msgs);
+
+	send_long(fd, show, len, CTL_HEAD + len);
+}
+
+/* A newer daemon, which has members that we do not know. */
+static void longer(int fd, const struct msg_hdr *show)
+{
+	send_long(fd, show, MSG_MAX - CTL_HEAD, MSG_MAX);
+}
+
+static void len_too_large(int fd, const struct msg_hdr *show)
+{
+	send_long(fd, show, sizeof(struct ctl_qp) + 8, CTL_HEAD + sizeof(struct ctl_qp));
+}
+
+static void len_too_small(int fd, const struct msg_hdr *show)
+{
+	send_long(fd, show, sizeof(struct ctl_qp) - 8, CTL_HEAD + sizeof(struct ctl_qp));
+}
+
+/* What a daemon with other records answers. */
+static void other_version(int fd, const struct msg_hdr *show)
+{
+	if (((const struct ctl_show *)show)->version == CTL_VERSION)
+		refuse(fd, show, EPROTONOSUPPORT, "show: another version");
 }
 
 static void denied(int fd, const struct msg_hdr *show)
@@ -239,6 +287,33 @@ Test(ctl, the_daemon_is_asked_for_each_kind_of_object)
 	}
 }
 
+Test(ctl, a_record_of_an_older_daemon_lacks_the_members_that_it_does_not_have)
+{
+	struct fake f = {.script = shorter};
+	struct request_answer a;
+
+	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
+	cr_assert_eq(a.n, 1);
+	cr_expect_eq(a.recs[0].len, offsetof(struct ctl_qp, tx_msgs));
+	cr_expect_eq(a.recs[0].qp.recv_cq, 0x07070707);
+	cr_expect_eq(a.recs[0].qp.tx_msgs, 0);
+	cr_expect_eq(a.recs[0].qp.remote.ss_family, 0);
+	free(a.recs);
+}
+
+Test(ctl, of_a_record_of_a_newer_daemon_the_known_members_are_taken)
+{
+	struct fake f = {.script = longer};
+	struct request_answer a;
+
+	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
+	cr_assert_eq(a.n, 1);
+	cr_expect_eq(a.recs[0].qp.qp_num, 0x07070707);
+	cr_expect_eq(a.recs[0].qp.srq_taken, 0x0707070707070707);
+	cr_expect_eq(a.recs[0].qp.remote.ss_family, 0x0707);
+	free(a.recs);
+}
+
 Test(ctl, no_objects_is_no_failure)
 {
 	struct fake f = {.script = none};
@@ -285,6 +360,7 @@ Test(ctl, another_version_is_6)
 {
 	ends_with((struct fake){.reply_err = EPROTO}, PATIENT_MS, CTL_EXIT_VERSION);
 	ends_with((struct fake){.major = IPC_VERSION_MAJOR + 1}, PATIENT_MS, CTL_EXIT_VERSION);
+	ends_with((struct fake){.script = other_version}, PATIENT_MS, CTL_EXIT_VERSION);
 }
 
 Test(ctl, an_answer_that_makes_no_sense_is_6)
@@ -293,6 +369,8 @@ Test(ctl, an_answer_that_makes_no_sense_is_6)
 	ends_with((struct fake){.script = wrong_object}, PATIENT_MS, CTL_EXIT_VERSION);
 	ends_with((struct fake){.script = wrong_seq}, PATIENT_MS, CTL_EXIT_VERSION);
 	ends_with((struct fake){.script = too_short}, PATIENT_MS, CTL_EXIT_VERSION);
+	ends_with((struct fake){.script = len_too_large}, PATIENT_MS, CTL_EXIT_VERSION);
+	ends_with((struct fake){.script = len_too_small}, PATIENT_MS, CTL_EXIT_VERSION);
 }
 
 Test(ctl, a_daemon_that_goes_away_is_3)

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/ctl.h"
 #include "ipc/version.h"
 #include "tests/system/bad_rig.h"
 
@@ -277,14 +276,6 @@ static void longer_than_ipv4(struct bad *b)
 	put(b, &m, sizeof(m), NULL, 0);
 }
 
-static void unknown_object(struct bad *b)
-{
-	struct ctl_show m = {.hdr = {MSG_CTL_SHOW, 1}, .object = 99};
-
-	hello(b);
-	put(b, &m, sizeof(m), NULL, 0);
-}
-
 static const struct {
 	const char *name;
 	void (*act)(struct bad *b);
@@ -304,7 +295,6 @@ static const struct {
 	{"a stale handle", stale_handle, "none of that handle"},
 	{"hello twice", hello_twice, "said already"},
 	{"513 bytes of private data", private_data_too_long, "513 bytes"},
-	{"an unknown admin object", unknown_object, "number 99"},
 	{"a shared queue without a domain", srq_without_domain, "no protection domain 0x0"},
 	{"modify of no shared queue", modify_no_srq, "no shared receive queue 0x0"},
 	{"a stale shared queue", stale_srq, "none of that handle"},

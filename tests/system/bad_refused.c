@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ipc/ctl.h"
 #include "ipc/wqe.h"
 #include "tests/system/bad_rig.h"
 
@@ -48,6 +49,22 @@ static unsigned refuse_basics(struct bad *b)
 
 /* Promise of one line: this request is refused so. */
 #define REFUSED(name, b, rec, want) check(name, refused(b, &(rec), sizeof(rec), NULL, 0) == (want))
+
+/* A ddpctl that is newer than the daemon, or older. */
+static unsigned refuse_ctl(struct bad *b)
+{
+	struct ctl_show object = {
+		.hdr = {MSG_CTL_SHOW, 1}, .object = CTL_OBJECT_COUNT, .version = CTL_VERSION};
+	struct ctl_show version = {
+		.hdr = {MSG_CTL_SHOW, 1}, .object = CTL_QP, .version = CTL_VERSION + 1};
+	unsigned failed = 0;
+
+	failed += !REFUSED("an unknown admin object", b, object, EPROTONOSUPPORT);
+	object.object = 0;
+	failed += !REFUSED("admin object 0", b, object, EPROTONOSUPPORT);
+	failed += !REFUSED("another version of admin records", b, version, EPROTONOSUPPORT);
+	return failed;
+}
 
 static unsigned refuse_srqs(struct bad *b)
 {
@@ -264,6 +281,6 @@ static unsigned refuse_offers(struct bad *b)
 
 unsigned run_refusals(struct bad *b)
 {
-	return refuse_basics(b) + refuse_srqs(b) + refuse_qps(b) + refuse_windows(b) +
-	       refuse_rereg(b) + refuse_offers(b);
+	return refuse_basics(b) + refuse_ctl(b) + refuse_srqs(b) + refuse_qps(b) +
+	       refuse_windows(b) + refuse_rereg(b) + refuse_offers(b);
 }

@@ -78,6 +78,7 @@ static struct ctl_record filled(int byte)
 	struct ctl_record rec;
 
 	memset(&rec, byte, sizeof(rec));
+	rec.len = sizeof(rec) - CTL_HEAD;
 	return rec;
 }
 
@@ -424,6 +425,28 @@ Test(table, each_object_of_the_protocol_has_one)
 	cr_expect_eq(n, CTL_OBJECT_COUNT - 1);
 }
 
+Test(print, a_member_that_the_record_lacks_is_absent_and_not_0)
+{
+	struct ctl_record rec = filled(7);
+	struct print_filter filter = {field_find(object("qp"), "tx_msgs"), "0"};
+	struct print_opts stats = {.oneline = true, .stats = true};
+	struct json_object *j;
+	char *text;
+
+	rec.len = offsetof(struct ctl_qp, tx_msgs);
+	memset(&rec.qp.tx_msgs, 0, sizeof(rec.qp) - rec.len);
+	j = parsed("qp", &rec, 1, &json);
+	cr_expect_null(member(j, 0, "tx_msgs"));
+	cr_expect_not_null(member(j, 0, "recv_cq"));
+	json_object_put(j);
+	text = printed("qp", &rec, 1, &stats);
+	cr_expect_not_null(strstr(text, " tx_msgs - "), "%s", text);
+	free(text);
+	cr_expect_not(print_takes(&filter, 1, &rec));
+	rec.len = sizeof(rec.qp);
+	cr_expect(print_takes(&filter, 1, &rec));
+}
+
 Test(table, ids_are_keys_and_fields_lie_within_their_records)
 {
 	unsigned n;
@@ -448,7 +471,7 @@ Test(table, ids_are_keys_and_fields_lie_within_their_records)
 
 Test(table, a_path_is_told_and_found_by_its_address)
 {
-	struct ctl_record rec = {.object = CTL_PATH};
+	struct ctl_record rec = {.object = CTL_PATH, .len = sizeof(rec.path)};
 	const struct field *address = field_find(object("path"), "address");
 	char *text;
 
