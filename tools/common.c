@@ -207,19 +207,3 @@ void common_samples_stats(struct common_samples *s, struct common_stats *ret)
 	ret->median = (s->v[(s->n - 1) / 2] + s->v[s->n / 2]) / 2;
 	ret->p99 = s->v[s->n - 1 - s->n / 100];
 }
-
-void common_json_str(FILE *f, const char *s)
-{
-	putc('"', f);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			fprintf(f, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			fprintf(f, "\\u%04x", c);
-		else
-			putc(c < 0x80 ? c : '?', f);
-	}
-	putc('"', f);
-}

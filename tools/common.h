@@ -80,7 +80,4 @@ struct common_stats {
  * the smallest sample that 99 % do not exceed. */
 void common_samples_stats(struct common_samples *s, struct common_stats *ret);
 
-/* A JSON string with its quotes. Bytes beyond ASCII are written as '?'. */
-void common_json_str(FILE *f, const char *s);
-
 #endif

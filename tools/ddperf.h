@@ -67,8 +67,8 @@ int ddperf_pingpong(struct ddperf_run *run);
 /* Receives for credits, before connecting. */
 int ddperf_post_credit_recvs(struct ddperf_run *run);
 
-/* The report on stdout. */
-void ddperf_report(const struct ddperf_run *run, struct ddperf_result *res);
+/* The report on stdout. 0 or -ENOMEM. */
+int ddperf_report(const struct ddperf_run *run, struct ddperf_result *res);
 
 /* Memory as the other side writes it. */
 static inline uint8_t ddperf_load(const uint8_t *p)

@@ -148,8 +148,11 @@ int ddperf_client(const struct ddperf_opts *o)
 		r = phase(&run, o->warm_up, 0, NULL);
 	if (r == 0)
 		r = measure(&run, &res);
-	if (r == 0)
-		ddperf_report(&run, &res);
+	if (r == 0) {
+		r = ddperf_report(&run, &res);
+		if (r < 0)
+			common_error("report: %s", common_strerror(r));
+	}
 	session_close(&run.s);
 	common_samples_free(&res.samples);
 	return r == 0 ? COMMON_OK : COMMON_FAILED;

@@ -2,6 +2,9 @@
 #include <stdio.h>
 
 #include "tools/ddperf.h"
+#include "tools/json_out.h"
+
+enum { KEY = 64 }; /* bytes that hold any key */
 
 struct words {
 	const char *name; /* of the quantity */
@@ -49,57 +52,74 @@ static double cpu_percent(const struct ddperf_result *res)
 	return res->elapsed > 0 ? 100 * (res->user + res->system) / res->elapsed : 0;
 }
 
-/* A figure; null where there are no samples. */
-static void json_stat(const struct words *w, const char *which, const struct common_stats *st,
-		      double v)
+/* "bandwidth_mean_mb_per_s" */
+static void figure(struct json_out *j, const struct words *w, const char *which, double v)
 {
-	printf(",\n \"%s_%s_%s\": ", w->name, which, w->key);
-	if (st->n)
-		printf("%.3f", v);
-	else
-		printf("null");
+	char key[KEY];
+
+	snprintf(key, sizeof(key), "%s_%s_%s", w->name, which, w->key);
+	json_out_fixed(j, key, v, 3);
 }
 
-static void json_head(const struct ddperf_run *run)
+/* The same of the samples; null where there are none. */
+static void sample_figure(struct json_out *j, const struct words *w, const char *which,
+			  const struct common_stats *st, double v)
+{
+	char key[KEY];
+
+	snprintf(key, sizeof(key), "%s_%s_%s", w->name, which, w->key);
+	if (st->n)
+		json_out_fixed(j, key, v, 3);
+	else
+		json_out_null(j, key);
+}
+
+static void json_head(struct json_out *j, const struct ddperf_run *run)
 {
 	const struct ddperf_opts *o = run->o;
 
-	printf("{\"tool\": \"ddperf\", \"version\": \"" PACKAGE_VERSION
-	       "\", \"operation\": \"%s\", "
-	       "\"metric\": \"%s\",\n \"measured\": ",
-	       ddperf_op_str(o->op), ddperf_metric_str(o->metric));
-	common_json_str(stdout, meaning(o));
-	printf(",\n \"host\": ");
-	common_json_str(stdout, o->host);
-	printf(", \"port\": %u, \"transport\": ", o->port);
-	common_json_str(stdout, run->caps.transport);
-	printf(",\n \"size_bytes\": %u, \"depth\": %u, \"batch\": %u, \"inline\": %s, "
-	       "\"warm_up_s\": %.3f",
-	       o->size, o->depth, run->batch, o->inline_data ? "true" : "false", o->warm_up);
+	json_out_begin(j, stdout);
+	json_out_str(j, "tool", "ddperf");
+	json_out_str(j, "version", PACKAGE_VERSION);
+	json_out_str(j, "operation", ddperf_op_str(o->op));
+	json_out_str(j, "metric", ddperf_metric_str(o->metric));
+	json_out_str(j, "measured", meaning(o));
+	json_out_str(j, "host", o->host);
+	json_out_uint(j, "port", o->port);
+	json_out_str(j, "transport", run->caps.transport);
+	json_out_uint(j, "size_bytes", o->size);
+	json_out_uint(j, "depth", o->depth);
+	json_out_uint(j, "batch", run->batch);
+	json_out_bool(j, "inline", o->inline_data);
+	json_out_fixed(j, "warm_up_s", o->warm_up, 3);
 }
 
-static void report_json(const struct ddperf_run *run, const struct ddperf_result *res,
-			const struct common_stats *st)
+static int report_json(const struct ddperf_run *run, const struct ddperf_result *res,
+		       const struct common_stats *st)
 {
 	const struct ddperf_opts *o = run->o;
 	const struct words *w = &words[o->metric];
+	struct json_out j;
 
-	json_head(run);
-	printf(",\n \"messages\": %llu, \"bytes\": %llu, \"elapsed_s\": %.6f, \"interrupted\": %s",
-	       (unsigned long long)res->messages, (unsigned long long)res->messages * o->size,
-	       res->elapsed, res->interrupted ? "true" : "false");
-	printf(",\n \"samples\": %zu", st->n);
+	json_head(&j, run);
+	json_out_uint(&j, "messages", res->messages);
+	json_out_uint(&j, "bytes", res->messages * o->size);
+	json_out_fixed(&j, "elapsed_s", res->elapsed, 6);
+	json_out_bool(&j, "interrupted", res->interrupted);
+	json_out_uint(&j, "samples", st->n);
 	if (o->metric != DDPERF_LAT)
-		printf(", \"sample_interval_ms\": %u", o->interval_ms);
-	printf(",\n \"%s_mean_%s\": %.3f", w->name, w->key, mean(o, res, st));
-	json_stat(w, "min", st, st->min);
-	json_stat(w, "median", st, st->median);
+		json_out_uint(&j, "sample_interval_ms", o->interval_ms);
+	figure(&j, w, "mean", mean(o, res, st));
+	sample_figure(&j, w, "min", st, st->min);
+	sample_figure(&j, w, "median", st, st->median);
 	if (o->metric == DDPERF_LAT)
-		json_stat(w, "p99", st, st->p99);
-	json_stat(w, "max", st, st->max);
-	printf(",\n \"cpu_user_s\": %.6f, \"cpu_system_s\": %.6f, \"cpu_percent\": %.1f", res->user,
-	       res->system, cpu_percent(res));
-	printf(",\n \"retransmits\": %llu}\n", (unsigned long long)res->retransmits);
+		sample_figure(&j, w, "p99", st, st->p99);
+	sample_figure(&j, w, "max", st, st->max);
+	json_out_fixed(&j, "cpu_user_s", res->user, 6);
+	json_out_fixed(&j, "cpu_system_s", res->system, 6);
+	json_out_fixed(&j, "cpu_percent", cpu_percent(res), 1);
+	json_out_uint(&j, "retransmits", res->retransmits);
+	return json_out_end(&j);
 }
 
 static void report_text(const struct ddperf_run *run, const struct ddperf_result *res,
@@ -126,13 +146,13 @@ static void report_text(const struct ddperf_run *run, const struct ddperf_result
 	printf("  %-12s%llu\n", "retransmits", (unsigned long long)res->retransmits);
 }
 
-void ddperf_report(const struct ddperf_run *run, struct ddperf_result *res)
+int ddperf_report(const struct ddperf_run *run, struct ddperf_result *res)
 {
 	struct common_stats st;
 
 	common_samples_stats(&res->samples, &st);
 	if (run->o->json)
-		report_json(run, res, &st);
-	else
-		report_text(run, res, &st);
+		return report_json(run, res, &st);
+	report_text(run, res, &st);
+	return 0;
 }

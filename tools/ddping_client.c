@@ -6,6 +6,7 @@
 #include "tools/common.h"
 #include "tools/ddping.h"
 #include "tools/ddping_proto.h"
+#include "tools/json_out.h"
 #include "tools/session.h"
 
 enum {
@@ -20,6 +21,7 @@ struct pinger {
 	uint64_t sent, good;
 	uint64_t began;            /* ns */
 	struct common_samples rtt; /* us, of good rounds */
+	struct json_out json;      /* with --json */
 };
 
 /* What a round of the given number carries; no byte is that of the round before. */
@@ -118,16 +120,25 @@ static int await_pong(struct pinger *p, uint32_t seq)
 	return 0;
 }
 
-static void print_round(const struct pinger *p, uint32_t seq, double us, bool ok)
+static void json_round(struct pinger *p, uint32_t seq, double us, bool ok)
+{
+	json_out_item_begin(&p->json);
+	json_out_uint(&p->json, "seq", seq);
+	json_out_fixed(&p->json, "rtt_us", us, 1);
+	json_out_bool(&p->json, "ok", ok);
+	json_out_item_end(&p->json);
+}
+
+static void print_round(struct pinger *p, uint32_t seq, double us, bool ok)
 {
 	if (p->o->quiet)
 		return;
-	if (p->o->json)
-		printf("%s\n  {\"seq\": %u, \"rtt_us\": %.1f, \"ok\": %s}", p->sent > 1 ? "," : "",
-		       seq, us, ok ? "true" : "false");
-	else
-		printf("%u bytes from %s: seq=%u time=%.3f ms%s\n", p->o->size, p->s.peer, seq,
-		       us / 1000, ok ? "" : " WRONG DATA");
+	if (p->o->json) {
+		json_round(p, seq, us, ok);
+		return;
+	}
+	printf("%u bytes from %s: seq=%u time=%.3f ms%s\n", p->o->size, p->s.peer, seq, us / 1000,
+	       ok ? "" : " WRONG DATA");
 	fflush(stdout);
 }
 
@@ -191,63 +202,79 @@ static int run(struct pinger *p)
 	return r == -EINTR ? 0 : r;
 }
 
-static void print_json_end(struct pinger *p, const struct common_stats *st, double elapsed)
+/* A figure of the good rounds, null without any. */
+static void json_rtt(struct pinger *p, const char *key, const struct common_stats *st, double us)
 {
-	printf("%s\"sent\": %llu, \"good\": %llu, \"failed\": %llu, \"elapsed_s\": %.3f",
-	       p->o->quiet ? "" : "],\n ", (unsigned long long)p->sent, (unsigned long long)p->good,
-	       (unsigned long long)(p->sent - p->good), elapsed);
 	if (st->n)
-		printf(",\n \"rtt_min_us\": %.1f, \"rtt_median_us\": %.1f, \"rtt_mean_us\": %.1f,"
-		       " \"rtt_p99_us\": %.1f, \"rtt_max_us\": %.1f",
-		       st->min, st->median, st->mean, st->p99, st->max);
+		json_out_fixed(&p->json, key, us, 1);
 	else
-		printf(",\n \"rtt_min_us\": null, \"rtt_median_us\": null, \"rtt_mean_us\": null,"
-		       " \"rtt_p99_us\": null, \"rtt_max_us\": null");
-	printf(",\n \"error\": ");
-	if (*common_last_error())
-		common_json_str(stdout, common_last_error());
-	else
-		printf("null");
-	printf("}\n");
+		json_out_null(&p->json, key);
 }
 
-static void print_end(struct pinger *p)
+static int json_summary(struct pinger *p, const struct common_stats *st, double elapsed)
+{
+	struct json_out *j = &p->json;
+
+	if (!p->o->quiet)
+		json_out_list_end(j);
+	json_out_uint(j, "sent", p->sent);
+	json_out_uint(j, "good", p->good);
+	json_out_uint(j, "failed", p->sent - p->good);
+	json_out_fixed(j, "elapsed_s", elapsed, 3);
+	json_rtt(p, "rtt_min_us", st, st->min);
+	json_rtt(p, "rtt_median_us", st, st->median);
+	json_rtt(p, "rtt_mean_us", st, st->mean);
+	json_rtt(p, "rtt_p99_us", st, st->p99);
+	json_rtt(p, "rtt_max_us", st, st->max);
+	if (*common_last_error())
+		json_out_str(j, "error", common_last_error());
+	else
+		json_out_null(j, "error");
+	return json_out_end(j);
+}
+
+/* The summary. 0 or -ENOMEM. */
+static int print_end(struct pinger *p)
 {
 	double elapsed = p->began ? (double)(common_now_ns() - p->began) / 1e9 : 0;
 	struct common_stats st;
 
 	common_samples_stats(&p->rtt, &st);
-	if (p->o->json) {
-		print_json_end(p, &st, elapsed);
-		return;
-	}
+	if (p->o->json)
+		return json_summary(p, &st, elapsed);
 	if (!p->began)
-		return;
+		return 0;
 	printf("%s--- %s ddping statistics ---\n", p->o->quiet ? "" : "\n", p->o->host);
 	printf("%llu rounds, %llu good, %llu failed, %.3f s\n", (unsigned long long)p->sent,
 	       (unsigned long long)p->good, (unsigned long long)(p->sent - p->good), elapsed);
 	if (st.n)
 		printf("rtt min/avg/max = %.3f/%.3f/%.3f ms, median %.3f ms\n", st.min / 1000,
 		       st.mean / 1000, st.max / 1000, st.median / 1000);
+	return 0;
 }
 
-static void print_json_begin(const struct pinger *p)
+static void json_head(struct pinger *p)
 {
-	printf("{\"tool\": \"ddping\", \"version\": \"" PACKAGE_VERSION "\", \"host\": ");
-	common_json_str(stdout, p->o->host);
-	printf(", \"port\": %u, \"size_bytes\": %u, \"verify\": %s,\n ", p->o->port, p->o->size,
-	       p->o->verify ? "true" : "false");
+	struct json_out *j = &p->json;
+
+	json_out_begin(j, stdout);
+	json_out_str(j, "tool", "ddping");
+	json_out_str(j, "version", PACKAGE_VERSION);
+	json_out_str(j, "host", p->o->host);
+	json_out_uint(j, "port", p->o->port);
+	json_out_uint(j, "size_bytes", p->o->size);
+	json_out_bool(j, "verify", p->o->verify);
 	if (!p->o->quiet)
-		printf("\"rounds\": [");
+		json_out_list_begin(j, "rounds");
 }
 
 int ddping_client(const struct ddping_opts *o)
 {
 	struct pinger p = {.o = o};
-	int r;
+	int r, printed;
 
 	if (o->json)
-		print_json_begin(&p);
+		json_head(&p);
 	r = set_up(&p);
 	if (r == 0) {
 		if (!o->json)
@@ -256,8 +283,10 @@ int ddping_client(const struct ddping_opts *o)
 		p.began = common_now_ns();
 		r = run(&p);
 	}
-	print_end(&p);
+	printed = print_end(&p);
 	session_close(&p.s);
 	common_samples_free(&p.rtt);
-	return r == 0 && p.good && p.good == p.sent ? COMMON_OK : COMMON_FAILED;
+	if (printed < 0)
+		common_error("JSON: %s", common_strerror(printed));
+	return r == 0 && printed == 0 && p.good && p.good == p.sent ? COMMON_OK : COMMON_FAILED;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tools share: statistics, text for terminals and JSON. */
+/* What the tools share: statistics, text for terminals. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -87,18 +87,6 @@ Test(common, text_of_others_cannot_steer_a_terminal)
 	cr_expect_str_eq(out, "ab");
 	common_clean(out, sizeof(out), "abc", 2);
 	cr_expect_str_eq(out, "ab");
-}
-
-Test(common, json_strings_are_quoted)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	common_json_str(f, "a\"b\\c\n\x7f\xc3\xa4");
-	fclose(f);
-	cr_expect_str_eq(text, "\"a\\\"b\\\\c\\u000a\\u007f??\"");
-	free(text);
 }
 
 Test(common, errno_words_begin_in_lower_case)
