@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Throughput of a transport alone, between two processes on loopback: the figure that the
- * datapath is measured against. The parent sends, a forked child receives and counts. A
- * message above the largest chunk travels as several of nearly equal size.
+ * Throughput of a transport alone, between two processes: the figure that the datapath is
+ * measured against. The parent sends, a forked child receives. A message above the largest
+ * chunk travels as several of nearly equal size.
+ *
+ * The work per byte is that of the daemon's data path: the same send buffer by default, payload
+ * read from a buffer of one message, and placed (copied) at its offset in a buffer of one message.
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,6 +21,7 @@
 #include <unistd.h>
 
 #include "llp/llp.h"
+#include "util/span.h"
 
 enum {
 	SCTP_PORT = 5043,
@@ -31,16 +36,23 @@ struct side {
 	struct llp_conn *conn;
 	bool up, down, full;
 	uint64_t bytes, chunks;
+	uint8_t *memory; /* of one message: read from or placed into */
+	uint32_t at;     /* where in it the next chunk goes */
 };
 
 static struct {
 	uint32_t size, mtu, buffer;
-	unsigned seconds, sack_packets, sack_ms, port;
+	unsigned sack_packets, sack_ms, port;
+	double seconds;
+	const char *from, *to; /* addresses of sender and receiver */
+	const char *netns;     /* file of the receiver's network namespace; NULL: the sender's */
 	enum llp_gso gso;
-	bool kernel, json, verbose, v6;
+	bool kernel, json, verbose;
 } opt = {.size = 65536,
-	 .buffer = 1 << 20,
+	 .buffer = 2 << 20,
 	 .seconds = 3,
+	 .from = "127.0.0.1",
+	 .to = "127.0.0.2",
 	 .sack_packets = 4,
 	 .sack_ms = 20,
 	 .port = 19899,
@@ -79,6 +91,18 @@ static void down(void *user, int err, const char *reason)
 	me.up = false;
 }
 
+/* The body of a chunk goes to the next part of the message, with the daemon's own copy. */
+static void place(const struct llp_msg *m)
+{
+	size_t n = m->len > HEAD ? m->len - HEAD : 0;
+	struct span dst;
+
+	if (n > opt.size - me.at)
+		me.at = 0;
+	dst = (struct span){me.memory + me.at, opt.size - me.at};
+	me.at += (uint32_t)span_copy(&dst, 1, m->part, m->n, HEAD, n);
+}
+
 static bool readable(void *user)
 {
 	struct llp_msg m;
@@ -87,6 +111,7 @@ static bool readable(void *user)
 	for (int i = 0; i < RECV_BUDGET; i++) {
 		if (llp_recv(me.conn, &m) != LLP_E_OK)
 			return false;
+		place(&m);
 		me.bytes += m.len;
 		me.chunks++;
 	}
@@ -106,21 +131,21 @@ static void acked(void *user)
 
 static const struct llp_events events = {incoming, up, down, readable, writable, acked, NULL};
 
-static void address(const char *v4, const char *v6, uint16_t port, struct sockaddr_storage *ret)
+static void address(const char *text, uint16_t port, struct sockaddr_storage *ret)
 {
+	struct sockaddr_in6 *v6 = (void *)ret;
+	struct sockaddr_in *v4 = (void *)ret;
+
 	memset(ret, 0, sizeof(*ret));
-	if (opt.v6) {
-		struct sockaddr_in6 *a = (void *)ret;
-
-		a->sin6_family = AF_INET6;
-		a->sin6_port = htons(port);
-		inet_pton(AF_INET6, v6, &a->sin6_addr);
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+	} else if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
 	} else {
-		struct sockaddr_in *a = (void *)ret;
-
-		a->sin_family = AF_INET;
-		a->sin_port = htons(port);
-		inet_pton(AF_INET, v4, &a->sin_addr);
+		fprintf(stderr, "llp_raw: %s is not an address\n", text);
+		exit(2);
 	}
 }
 
@@ -133,7 +158,7 @@ static int open_transport(const struct llp_config *cfg, char *reason, size_t len
 	return llp_user_open(cfg, &events, &me.llp, reason, len);
 }
 
-static void open_side(const char *v4)
+static void open_side(const char *addr)
 {
 	struct sockaddr_storage a;
 	struct llp_config cfg = {
@@ -147,38 +172,46 @@ static void open_side(const char *v4)
 		.gso = opt.gso,
 		.sack_packets = opt.sack_packets,
 		.sack_ms = opt.sack_ms,
-		.rto_min_ms = 200,
+		.rto_min_ms = 100,
 		.rto_max_ms = 5000,
 		.path_max_retrans = 5,
 		.init_ms = 5000,
 	};
 	char reason[256];
 
-	address(v4, "::1", 0, &a);
-	if (open_transport(&cfg, reason, sizeof(reason)) < 0) {
+	address(addr, 0, &a);
+	me.memory = calloc(1, opt.size);
+	if (!me.memory || open_transport(&cfg, reason, sizeof(reason)) < 0) {
 		fprintf(stderr, "llp_raw: %s\n", reason);
 		exit(1);
 	}
 }
 
-/* One chunk of n bytes, built of a head and a body like a segment. */
-static int send_chunk(const uint8_t *head, const uint8_t *body, uint32_t n, uint16_t sid)
+/* One chunk of n bytes, built of a head and a body like a segment; the next part of the message. */
+static int send_chunk(uint32_t n, uint16_t sid)
 {
+	static const uint8_t head[HEAD];
 	struct llp_msg m = {.sid = sid, .ppid = 16, .len = n, .n = 1};
 	uint32_t h = n < HEAD ? n : HEAD;
+	int r;
 
 	m.part[0] = (struct span){(uint8_t *)(uintptr_t)head, h};
 	if (n > h) {
-		m.part[1] = (struct span){(uint8_t *)(uintptr_t)body, n - h};
+		if (n - h > opt.size - me.at)
+			me.at = 0;
+		m.part[1] = (struct span){me.memory + me.at, n - h};
 		m.n = 2;
 	}
-	return llp_send(me.conn, &m);
+	r = llp_send(me.conn, &m);
+	if (r == LLP_E_OK)
+		me.at += n - h;
+	return r;
 }
 
-static void send_some(const uint8_t *head, const uint8_t *body, uint32_t chunk, uint64_t *total)
+static void send_some(uint32_t chunk, uint64_t *total)
 {
 	for (int i = 0; i < SEND_BUDGET && !me.full; i++) {
-		int r = send_chunk(head, body, chunk, (uint16_t)(i % STREAMS));
+		int r = send_chunk(chunk, (uint16_t)(i % STREAMS));
 
 		if (r == LLP_E_AGAIN) {
 			me.full = true;
@@ -235,14 +268,29 @@ static void print_stats(const char *who)
 		i.peer_rwnd);
 }
 
+static void enter_netns(void)
+{
+	int fd;
+
+	if (!opt.netns)
+		return;
+	fd = open(opt.netns, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET) < 0) {
+		fprintf(stderr, "llp_raw: %s: %s\n", opt.netns, strerror(errno));
+		exit(1);
+	}
+	close(fd);
+}
+
 /* The receiver writes its counters to the pipe when the sender has gone. */
 static void receive(int out)
 {
 	struct llp_listener *l;
 	uint64_t count[2];
 
-	alarm(opt.seconds + 20); /* the parent may have failed */
-	open_side("127.0.0.2");
+	alarm((unsigned)opt.seconds + 20); /* the parent may have failed */
+	enter_netns();
+	open_side(opt.to);
 	if (llp_listen(me.llp, NULL, SCTP_PORT, &me, &l) < 0)
 		exit(1);
 	if (write(out, "r", 1) != 1)
@@ -265,7 +313,6 @@ static void receive(int out)
 /* Time from the first chunk to the end of the orderly shutdown, which waits for the last one. */
 static double send_for(uint32_t *ret_chunk)
 {
-	static uint8_t head[HEAD], body[1 << 17];
 	struct llp_info info;
 	uint64_t total = 0, start, end;
 	uint32_t n;
@@ -283,11 +330,11 @@ static double send_for(uint32_t *ret_chunk)
 	if (*ret_chunk > info.max_message || opt.size < 4)
 		*ret_chunk = opt.size / n;
 	start = now_us();
-	end = start + (uint64_t)opt.seconds * 1000000;
+	end = start + (uint64_t)(opt.seconds * 1e6);
 	while (now_us() < end && !me.down) {
 		bool any = turn();
 
-		send_some(head, body, *ret_chunk, &total);
+		send_some(*ret_chunk, &total);
 		llp_flush(me.llp);
 		if (!any && me.full)
 			idle();
@@ -307,7 +354,10 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: llp_raw [-K] [-s bytes] [-m mtu] [-t seconds] [-b buffer] [-k packets] "
-		"[-d ms] [-p udp port] [-g auto|on|off] [-6] [-v] [-j]\n");
+		"[-d ms] [-p udp port] [-g auto|on|off] [-f address] [-T address] [-N netns] "
+		"[-v] [-j]\n"
+		"-f and -T are the addresses of sender and receiver, -N the network namespace of "
+		"the receiver.\n");
 	exit(2);
 }
 
@@ -315,7 +365,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "Ks:m:t:b:k:d:p:g:6vj")) != -1) {
+	while ((c = getopt(argc, argv, "Ks:m:t:b:k:d:p:g:f:T:N:vj")) != -1) {
 		unsigned long v = optarg ? strtoul(optarg, NULL, 0) : 0;
 
 		switch (c) {
@@ -329,7 +379,7 @@ static void options(int argc, char **argv)
 			opt.mtu = (uint32_t)v;
 			break;
 		case 't':
-			opt.seconds = (unsigned)v;
+			opt.seconds = strtod(optarg, NULL);
 			break;
 		case 'b':
 			opt.buffer = (uint32_t)v;
@@ -343,8 +393,14 @@ static void options(int argc, char **argv)
 		case 'p':
 			opt.port = (unsigned)v;
 			break;
-		case '6':
-			opt.v6 = true;
+		case 'f':
+			opt.from = optarg;
+			break;
+		case 'T':
+			opt.to = optarg;
+			break;
+		case 'N':
+			opt.netns = optarg;
 			break;
 		case 'v':
 			opt.verbose = true;
@@ -361,7 +417,7 @@ static void options(int argc, char **argv)
 			usage();
 		}
 	}
-	if (opt.size == 0 || optind != argc)
+	if (opt.size == 0 || opt.seconds <= 0 || optind != argc)
 		usage();
 }
 
@@ -384,8 +440,8 @@ int main(int argc, char **argv)
 	close(fds[1]);
 	if (pid < 0 || read(fds[0], &ready, 1) != 1)
 		return 1;
-	open_side("127.0.0.1");
-	address("127.0.0.2", "::1", SCTP_PORT, &to);
+	open_side(opt.from);
+	address(opt.to, SCTP_PORT, &to);
 	if (llp_connect(me.llp, (struct sockaddr *)&to, &me, &me.conn) < 0)
 		return 1;
 	s = send_for(&chunk);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How fast this machine copies memory: blocks of the given size from one buffer to another, both
- * larger than what the transfers that it is compared with use. Prints one line, or JSON with -j.
+ * How fast this machine copies memory: one block of the given size to another, again and again.
+ * ddperf does the same: all its messages come from one buffer and go to one buffer. Prints one
+ * line, or JSON with -j.
  *
  * usage: memcpy [-s SIZE] [-t SECONDS] [-j]
  */
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { DEPTH = 4 }; /* blocks of a buffer, as in a transfer of which several are under way */
 
 static double now(void)
 {
@@ -30,9 +29,7 @@ static double measure(uint8_t *dst, const uint8_t *src, size_t size, double seco
 
 	do {
 		for (unsigned i = 0; i < 64; i++, blocks++) {
-			size_t at = blocks % DEPTH * size;
-
-			memcpy(dst + at, src + at, size);
+			memcpy(dst, src, size);
 			__asm__ volatile("" ::"r"(dst) : "memory"); /* it may not be left out */
 		}
 		end = now();
@@ -57,16 +54,16 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (!size || size > SIZE_MAX / DEPTH || seconds <= 0)
+	if (!size || seconds <= 0)
 		return 2;
-	src = malloc(DEPTH * size);
-	dst = malloc(DEPTH * size);
+	src = malloc(size);
+	dst = malloc(size);
 	if (!src || !dst) {
 		perror("memcpy");
 		return 1;
 	}
-	memset(src, 1, DEPTH * size);
-	memset(dst, 2, DEPTH * size);
+	memset(src, 1, size);
+	memset(dst, 2, size);
 	measure(dst, src, size, seconds / 10);
 	rate = measure(dst, src, size, seconds);
 	printf(json ? "{\"size\": %zu, \"bytes_per_s\": %.0f}\n" : "%zu bytes: %.0f bytes/s\n",

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The figures of scripts/bench: what is measured, on which link, with which program.
+
+The value of each figure is the mean of a whole run: all bytes or messages divided by the time, or the mean latency.
+All programs report this statistic."""
+
+import json
+import os
+from dataclasses import dataclass, field
+
+import peers
+from machine import Failed, Processes, until
+
+KIB, MIB = 1024, 1024 * 1024
+SIZES = [(MIB, "1M"), (64 * KIB, "64K")]
+MANY = [1, 16, 1000]
+WARM_UP = 0.2  # seconds, of ddperf and many_qps
+
+# The transport alone needs the daemon's setting of the allocator.
+RAW_ENV = {"GLIBC_TUNABLES": "glibc.malloc.tcache_max=4096:glibc.malloc.tcache_count=4000"}
+
+UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us"}
+CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message"}
+
+
+@dataclass
+class Figure:
+    """One row of the table. call(seconds) returns (value, bytes, messages); bytes and messages
+    include the warm-up."""
+
+    link: str
+    test: str
+    who: str
+    metric: str
+    call: object
+    samples: list = field(default_factory=list)  # of value, cpu and others
+    failed: str = None
+
+    def key(self):
+        return self.link, self.test, self.who
+
+
+class Ours:
+    """Two daemons on a link, and the programs that use them."""
+
+    def __init__(self, args, tmp):
+        self.args = args
+        self.tmp = tmp
+        self.build = os.path.abspath(args.build)
+        self.processes = Processes(tmp)
+        self.port = 12000 + os.getpid() % 18000
+
+    def program(self, name):
+        return os.path.join(self.build, name)
+
+    def next_port(self):
+        self.port += 1
+        return self.port
+
+    def address(self, host):
+        return self.processes.link.addresses[host]
+
+    def socket(self, host):
+        return os.path.join(self.tmp, f"{'ab'[host]}.sock")
+
+    # --- daemons ---
+
+    def ask(self, host, what):
+        try:
+            return json.loads(self.processes.run(
+                [self.program("ddpctl"), "--socket", self.socket(host), "-j", what], timeout=20))
+        except Failed:
+            return None
+
+    def transport(self):
+        """Lines of the configuration."""
+        return f"transport: user\nuser: {{mtu: {self.args.mtu}}}\n"
+
+    def daemon(self, host):
+        name = "ab"[host]
+        path = os.path.join(self.tmp, name + ".yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"listen: [{self.address(host)}]\nsocket: {{path: {self.socket(host)}}}\n"
+                    f"limits: {{qps: 4096}}\n{self.transport()}")
+        child = self.processes.start(name, [self.program("ddpsctpd"), "--foreground", "--config", path], host)
+        until(f"daemon {name}", lambda: gone(child) or self.ask(host, "status"))
+        if gone(child):
+            raise Failed(f"daemon {name}: {self.processes.log(name)}")
+        self.processes.start(name + "-server", [self.program("ddperf"), "-s", "--socket", self.socket(host)], host)
+        until(f"ddperf -s on {name}", lambda: self.ask(host, "listener"))
+
+    def start(self):
+        self.daemon(0)
+        self.daemon(1)
+
+    def stop(self):
+        self.processes.stop()
+
+    # --- programs ---
+
+    def raw(self, size, *options):
+        link = self.processes.link
+
+        def call(seconds):
+            space = ["-N", link.netns_file] if link.netns_file else []
+            out = json.loads(self.processes.run(
+                [self.program("tests/bench/llp_raw"), "-j", "-s", str(size), "-t", str(seconds), "-f",
+                 self.address(0), "-T", self.address(1), *space, *options], 0, RAW_ENV, seconds + 30))
+            return out["mb_per_s"], out["mb_per_s"] * 1e6 * seconds, 0
+        return call
+
+    def raw_user(self, size):
+        return self.raw(size, "-m", str(self.args.mtu), "-p", str(self.next_port()))
+
+    def ddperf(self, op, metric, size, host=1):
+        key = {"bw": "bandwidth_mean_mb_per_s", "rate": "rate_mean_messages_per_s",
+               "lat": "latency_mean_us"}[metric]
+
+        def call(seconds):
+            out = json.loads(self.processes.run(
+                [self.program("ddperf"), "-j", "--socket", self.socket(0), "-S", str(size), "-t", str(seconds),
+                 "-w", str(WARM_UP), self.address(host), op, metric], 0, timeout=seconds + 30))
+            all_of_it = 1 + WARM_UP / out["elapsed_s"]
+            ways = 2 if metric == "lat" and op != "read" else 1
+            return out[key], out["bytes"] * all_of_it, out["messages"] * ways * all_of_it
+        return call
+
+    def many(self, qps, metric, size, depth):
+        def call(seconds):
+            out = json.loads(self.processes.run(
+                [self.program("tests/bench/many_qps"), "-n", str(qps), "-s", str(size), "-d", str(depth), "-t",
+                 str(seconds), self.socket(0), self.socket(1), self.address(1), str(self.next_port())],
+                0, timeout=seconds + 30))
+            return (out["mb_per_s" if metric == "bw" else "writes_per_s"], out["all_bytes"],
+                    out["all_bytes"] / size)
+        return call
+
+    def memcpy(self, size):
+        def call(seconds):
+            out = json.loads(self.processes.run(
+                [self.program("tests/bench/memcpy"), "-j", "-s", str(size), "-t", str(seconds)]))
+            return out["bytes_per_s"] / 1e6, out["bytes_per_s"] * seconds * 1.1, 0
+        return call
+
+    # --- figures ---
+
+    def of_link(self):
+        """All figures of a link; figures that are compared are neighbours."""
+        rows = []
+        for size, text in SIZES:
+            test = f"write bw {text}"
+            rows += [(test, "transport alone", "bw", self.raw_user(size)),
+                     (test, "ddpsctpd", "bw", self.ddperf("write", "bw", size)),
+                     (test, "UCX", "bw", self.ucx("write", "bw", size))]
+            rows += [row for op in ("send", "read") for row in self.with_ucx(op, "bw", size, text)]
+        rows += [row for metric in ("rate", "lat") for op in ("write", "send", "read")
+                 for row in self.with_ucx(op, metric, 64, "64")]
+        rows += [("send lat 64", "libfabric", "lat", peers.Fabric(self.processes, self.next_port, 64)),
+                 ("stream", "iperf3", "bw", peers.Iperf(self.processes, self.next_port)),
+                 ("16 streams", "iperf3", "bw", peers.Iperf(self.processes, self.next_port, 16))]
+        rows += [(f"write bw 64K, {n} QPs", "ddpsctpd", "bw", self.many(n, "bw", 64 * KIB, 64)) for n in MANY]
+        rows += [(f"write rate 64, {n} QPs", "ddpsctpd", "rate", self.many(n, "rate", 64, 256)) for n in MANY]
+        return self.figures(rows)
+
+    def of_one_daemon(self):
+        rows = [("write bw 1M", "ddpsctpd", "bw", self.ddperf("write", "bw", MIB, 0)),
+                ("write bw 1M", "memcpy", "bw", self.memcpy(MIB))]
+        rows += [(f"{op} lat 64", "ddpsctpd", "lat", self.ddperf(op, "lat", 64, 0))
+                 for op in ("write", "send", "read")]
+        return [Figure("one daemon", *row) for row in rows]
+
+    def ucx(self, op, metric, size):
+        return peers.Ucx(self.processes, self.next_port, op, metric, size)
+
+    def with_ucx(self, op, metric, size, text):
+        test = f"{op} {metric} {text}"
+        return [(test, "ddpsctpd", metric, self.ddperf(op, metric, size)),
+                (test, "UCX", metric, self.ucx(op, metric, size))]
+
+    def figures(self, rows):
+        made = [Figure(self.processes.link.name, *row) for row in rows]
+        for f in made:
+            if isinstance(f.call, peers.Peer):
+                f.failed = "not wanted" if self.args.no_peers else peers.why_missing(f.call)
+        return made
+
+
+class OursKernel(Ours):
+    """The kernel's SCTP. One size of packets at a time: daemons keep associations, and with them the MTU."""
+
+    # Packets of loopback, and the MTU that makes segments of 1400 and of 60000 bytes: IP, SCTP and DATA chunk
+    # take 48, and 16 are left for a SACK.
+    MTUS = [("1.4 KB packets", 1464), ("60 KB packets", 60064)]
+
+    def transport(self):
+        return "transport: kernel\n"
+
+    def of_link(self):
+        return self.figures([("write bw 1M", "transport alone", "bw", self.raw(MIB, "-K")),
+                             ("write bw 1M", "ddpsctpd", "bw", self.ddperf("write", "bw", MIB)),
+                             ("stream", "iperf3", "bw", peers.Iperf(self.processes, self.next_port))])
+
+
+def gone(child):
+    """True if a child has ended."""
+    try:
+        with open(f"/proc/{child.pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
