@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto/ddp_rx.h"
 
+#include <string.h>
+
 #include "util/checked.h"
 
 enum { VERSION = 1 };
@@ -50,14 +52,71 @@ enum perr ddp_rx_offset(uint32_t mo, uint32_t len, uint64_t size)
 	return mo > size ? PERR_MO : PERR_TOO_LONG;
 }
 
+/* Adds a range at index i. False if there is no room for one more. */
+static bool insert_range(struct ddp_gather *g, unsigned i, struct ddp_range new)
+{
+	if (g->ranges == DDP_GATHER_RANGES)
+		return false;
+	memmove(&g->range[i + 1], &g->range[i], (g->ranges - i) * sizeof(g->range[0]));
+	g->range[i] = new;
+	g->ranges++;
+	return true;
+}
+
+static void remove_range(struct ddp_gather *g, unsigned i)
+{
+	g->ranges--;
+	memmove(&g->range[i], &g->range[i + 1], (g->ranges - i) * sizeof(g->range[0]));
+}
+
+/* Adds bytes that arrived. False if one of them was there, or if there would be too many ranges. */
+static bool add_range(struct ddp_gather *g, struct ddp_range new)
+{
+	struct ddp_range *before, *behind;
+	unsigned i = 0;
+
+	while (i < g->ranges && g->range[i].from < new.from)
+		i++;
+	before = i > 0 ? &g->range[i - 1] : NULL;
+	behind = i < g->ranges ? &g->range[i] : NULL;
+	if ((before && before->to > new.from) || (behind && behind->from < new.to))
+		return false;
+	if (before && before->to == new.from) {
+		before->to = new.to;
+		if (behind && behind->from == new.to) {
+			before->to = behind->to;
+			remove_range(g, i);
+		}
+		return true;
+	}
+	if (behind && behind->from == new.to) {
+		behind->from = new.from;
+		return true;
+	}
+	return insert_range(g, i, new);
+}
+
+/* True if exactly bytes [0, len) have arrived. */
+static bool arrived_up_to(const struct ddp_gather *g, uint32_t len)
+{
+	if (len == 0)
+		return g->ranges == 0;
+	return g->ranges == 1 && g->range[0].from == 0 && g->range[0].to == len;
+}
+
 enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret_whole)
 {
+	uint64_t end = ddp_rx_end(c);
+
 	if (g->begun && g->opcode != c->ddp.opcode)
 		return PERR_OPCODE;
 	g->begun = true;
 	g->opcode = c->ddp.opcode;
-	g->got += ddp_rx_payload(c);
-	if (c->ddp.last && g->got != (uint64_t)c->ddp.mo + ddp_rx_payload(c))
+	if (end > UINT32_MAX)
+		return PERR_MO; /* RFC 5041 5.2: no message is that long */
+	if (end > c->ddp.mo && !add_range(g, (struct ddp_range){c->ddp.mo, (uint32_t)end}))
+		return PERR_MO;
+	if (c->ddp.last && !arrived_up_to(g, (uint32_t)end))
 		return PERR_MO;
 	*ret_whole = c->ddp.last;
 	return PERR_NONE;

@@ -40,17 +40,29 @@ enum perr ddp_rx_msn(uint32_t msn, uint32_t next, uint32_t buffers);
 /* Whether bytes [mo, mo + len) fit a buffer of size bytes. */
 enum perr ddp_rx_offset(uint32_t mo, uint32_t len, uint64_t size);
 
-/* A message whose segments are being delivered. Zeroed before its first. */
+/* The offset behind the last byte of an untagged segment: of the last one, the message's length. */
+static inline uint64_t ddp_rx_end(const struct ssn_rec *c)
+{
+	return (uint64_t)c->ddp.mo + ddp_rx_payload(c);
+}
+
+enum { DDP_GATHER_RANGES = 4 };
+
+/* An untagged message whose segments are being delivered. Zeroed before its first. */
 struct ddp_gather {
-	uint64_t got;   /* payload so far */
+	struct ddp_range {
+		uint32_t from, to;  /* bytes [from, to) */
+	} range[DDP_GATHER_RANGES]; /* what has arrived: ascending, with gaps between them */
+	uint8_t ranges;
 	uint8_t opcode; /* of the first segment */
 	bool begun;
 };
 
 /*
- * Adds a segment of an untagged message in its turn. *ret_whole: it was the last one, and
- * the segments add up to the message's length (PERR_MO if not; RFC 5041 5.2 leaves that
- * check to us). A message does not change its opcode (PERR_OPCODE).
+ * Adds a segment of an untagged message in its turn. PERR_NONE with *ret_whole: true for the last
+ * segment. PERR_MO if a byte arrives twice, if the last segment leaves a gap, or if segments come
+ * in such an order of offsets that there are more than DDP_GATHER_RANGES separate ranges; RFC 5041
+ * 5.2 leaves this check to us. PERR_OPCODE if the opcode changes within the message.
  */
 enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret_whole);
 

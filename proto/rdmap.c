@@ -175,7 +175,7 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
 	begin_tx(&ep->tx, terms->rtr);
 	ep->wait = terms->wait ? terms->wait_rtr : 0;
 	ep->term_gather = (struct ddp_gather){0};
-	ep->tagged = (struct ddp_gather){0};
+	ep->tagged_len = 0;
 	ep->at = (struct perr_at){0};
 	ep->reason = (struct wire_term){0};
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_BIND);

@@ -177,7 +177,7 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 		perr = ddp_rx_gather(&a->in, c, &whole);
 	if (perr != PERR_NONE || !whole)
 		return perr;
-	if (a->in.got != WIRE_ATOMIC_RESP_LEN)
+	if (ddp_rx_end(c) != WIRE_ATOMIC_RESP_LEN)
 		return PERR_RDMAP_LENGTH;
 	wire_atomic_resp_get(a->body, &resp);
 	if (a != oldest || resp.id != a->pos)
@@ -214,7 +214,7 @@ enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c)
 		return perr;
 	if (c->ddp.msn != ep->rq->msn)
 		return PERR_MSN_RANGE;
-	if (s->in.got != WIRE_IMM_LEN)
+	if (ddp_rx_end(c) != WIRE_IMM_LEN)
 		return PERR_RDMAP_LENGTH;
 	done.imm = be_get64(s->imm);
 	rdmap_rq_complete(ep, ep->rq, &done);

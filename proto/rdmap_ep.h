@@ -158,9 +158,9 @@ struct rdmap {
 	struct rdmap_tx tx;
 	uint8_t term_in[WIRE_TERM_MAX]; /* QN 2: the peer's Terminate */
 	struct ddp_gather term_gather;
-	struct ddp_gather tagged; /* raw: the tagged message being delivered */
-	struct perr_at at;        /* RDMAP_FAILED, RDMAP_LAST_WORDS: why */
-	struct wire_term reason;  /* the same for the wire: what we told, or were told */
+	uint64_t tagged_len;     /* raw: bytes so far of the tagged message being delivered */
+	struct perr_at at;       /* RDMAP_FAILED, RDMAP_LAST_WORDS: why */
+	struct wire_term reason; /* the same for the wire: what we told, or were told */
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 

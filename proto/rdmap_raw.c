@@ -77,11 +77,11 @@ static enum perr deliver_tagged(struct rdmap *ep, const struct ssn_rec *c)
 	struct rdmap_rq_slot *s;
 	enum perr perr;
 
-	ep->tagged.got += ddp_rx_payload(c);
+	ep->tagged_len += ddp_rx_payload(c);
 	if (!c->ddp.last)
 		return PERR_NONE;
-	done.len = (uint32_t)ep->tagged.got;
-	ep->tagged = (struct ddp_gather){0};
+	done.len = (uint32_t)ep->tagged_len;
+	ep->tagged_len = 0;
 	if (!(octet & ep->notify_mask))
 		return PERR_NONE;
 	perr = rdmap_rq_reach(ep, q, q->msn, &s);
@@ -95,7 +95,7 @@ static enum perr deliver_untagged(struct rdmap *ep, const struct ssn_rec *c)
 	struct rdmap_rq *q = &ep->rq[c->ddp.qn];
 	struct rdmap_rq_slot *s = rdmap_rq_find(q, c->ddp.msn);
 	struct rdmap_done done = {
-		.len = c->ddp.mo + ddp_rx_payload(c),
+		.len = (uint32_t)ddp_rx_end(c),
 		.imm = (uint64_t)get_octet(&c->ddp) << OCTET_SHIFT | c->ddp.inv_stag,
 	};
 	bool whole = false;

@@ -145,7 +145,7 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 	struct rdmap_done done = {
 		.solicited = op == WIRE_OP_SEND_SE || op == WIRE_OP_SEND_SE_INV,
 		.invalidated = op == WIRE_OP_SEND_INV || op == WIRE_OP_SEND_SE_INV,
-		.len = c->ddp.mo + ddp_rx_payload(c),
+		.len = (uint32_t)ddp_rx_end(c),
 	};
 	struct rdmap_rq_slot *s = rdmap_rq_find(ep->rq, c->ddp.msn);
 	bool whole = false;
@@ -213,7 +213,7 @@ static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool
 		return perr;
 	if (c->ddp.msn != ep->ird.msn)
 		return PERR_MSN_RANGE;
-	if (s->in.got != request_len(c))
+	if (ddp_rx_end(c) != request_len(c))
 		return PERR_RDMAP_LENGTH;
 	perr = check_request(ep, c, s->body);
 	if (perr != PERR_NONE) {

@@ -92,6 +92,17 @@ Test(assoc_rx, message_with_a_hole_is_refused)
 	fake_expect_done(0, RDMAP_FLUSHED, 0);
 }
 
+/* The lengths add up to 12, but bytes 4 to 7 are missing. */
+Test(assoc_rx, bytes_that_come_twice_do_not_stand_for_missing_ones)
+{
+	fake_post_recvs(1, 100);
+	fake_push(fake_send(1, 1, 0, false, "1234"));
+	fake_push(fake_send(2, 1, 0, false, "1234"));
+	fake_push(fake_send(3, 1, 8, true, "9abc"));
+	fake_expect_terminate(PERR_MO);
+	fake_expect_done(0, RDMAP_FLUSHED, 0);
+}
+
 Test(assoc_rx, ssn_wraps_with_messages_out_of_order)
 {
 	assoc_test_preset(fake.node.assoc, FAKE_SID, 1, 65534);
