@@ -140,11 +140,11 @@ static int serve(struct service *s, const struct config *cfg)
 	int r = daemon_start(d, cfg);
 
 	if (!r)
-		r = event_loop_signal(d->loop, SIGTERM, on_signal, s);
+		r = event_loop_signal(d->worker.loop, SIGTERM, on_signal, s);
 	if (!r)
-		r = event_loop_signal(d->loop, SIGINT, on_signal, s);
+		r = event_loop_signal(d->worker.loop, SIGINT, on_signal, s);
 	if (!r)
-		r = event_loop_signal(d->loop, SIGHUP, on_hangup, s);
+		r = event_loop_signal(d->worker.loop, SIGHUP, on_hangup, s);
 	if (!r)
 		r = daemon_run(d);
 	daemon_free(d);

@@ -49,7 +49,7 @@ static void enforce(struct daemon *d)
 	struct client *c;
 
 	acct_set_limits(d->acct, &d->cfg.limits);
-	event_loop_set_poll_us(d->loop, d->cfg.polling.budget_us);
+	event_loop_set_poll_us(d->worker.loop, d->cfg.polling.budget_us);
 	while ((c = idtab_next(&d->clients, &pos)))
 		client_allow(c);
 }

@@ -467,6 +467,11 @@ static struct assoc_stream *due(const struct list *by_deadline, uint64_t now)
 	return s->deadline <= now ? s : NULL;
 }
 
+void assoc_set_time(struct assoc *a, uint64_t now_ms)
+{
+	a->now = now_ms;
+}
+
 void assoc_tick(struct assoc *a, uint64_t now_ms)
 {
 	struct assoc_stream *s;

@@ -227,8 +227,11 @@ bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret);
 
 /* ---- time ---- */
 
-/* Tells the time in milliseconds and acts on what is due. Call it once per turn, before any other
- * call: deadlines count from the last tick. */
+/* Sets the time in milliseconds, from which new deadlines count. Call it, or assoc_tick(), before
+ * the first other call of a millisecond. */
+void assoc_set_time(struct assoc *a, uint64_t now_ms);
+
+/* Sets the time and acts on what is due. */
 void assoc_tick(struct assoc *a, uint64_t now_ms);
 
 /*

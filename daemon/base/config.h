@@ -23,7 +23,8 @@
 
 enum {
 	CONFIG_MAX_ADDRS = LLP_MAX_ADDRS,
-	CONFIG_ERR_MAX = 512, /* room for a sentence; longer ones are cut */
+	CONFIG_MAX_QP_WR = 32768, /* entries of a ring: the protocol counts them in 16 bits */
+	CONFIG_ERR_MAX = 512,     /* room for a sentence; longer ones are cut */
 };
 
 enum config_transport {

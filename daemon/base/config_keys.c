@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "daemon/base/config.h"
-#include "daemon/objects/qp.h"
 #include "ipc/ring.h"
 
 #define KIB 1024ull
@@ -117,7 +116,7 @@ static const struct config_key keys[] = {
 	 .help = "shared receive queues of a uid"},
 	{"limits", "listeners", NUMBER(0, 65535, "64"), AT(limits.listeners), AT_ONCE,
 	 .help = "listeners of a uid; 0: nobody may listen"},
-	{"limits", "qp_wr", NUMBER(1, QP_MAX_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
+	{"limits", "qp_wr", NUMBER(1, CONFIG_MAX_QP_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
 	 .help = "entries of a send or receive queue, shared or not"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,
 	 .help = "entries of a completion queue"},

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An association with another daemon, or with this one over the loop transport: the
- * transport's handle and the protocol's state of it, paired. Shared by all queue pairs
- * that talk to the same addresses and port, from the same ones here.
+ * transport's handle and the protocol's state of it, paired. All sessions between the same
+ * addresses and ports share it.
+ *
+ * Whoever uses associations hears of them through one table of events, as this file hears of its
+ * transport through struct llp_events.
  */
 #ifndef DAEMON_NET_ASSOCIATION_H
 #define DAEMON_NET_ASSOCIATION_H
@@ -11,72 +14,96 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "daemon/base/log.h"
+#include "daemon/base/worker.h"
 #include "daemon/net/datapath.h"
 #include "daemon/net/endpoint_addrs.h"
-#include "daemon/base/log.h"
 #include "llp/llp.h"
 #include "proto/assoc.h"
 #include "util/list.h"
-
-struct daemon;
-struct listener;
-struct qp;
+#include "util/timer.h"
 
 enum association_state {
 	ASSOCIATION_CONNECTING,
 	ASSOCIATION_UP,
 	ASSOCIATION_ENDING,
-	ASSOCIATION_DOWN
+	ASSOCIATION_DOWN,
+};
+
+/* The user pointer of llp_listen_at(). Its owner embeds it. */
+struct association_listener {
+	struct worker *worker;
 };
 
 struct association {
-	struct daemon *daemon;
+	struct worker *worker;
 	uint32_t id;     /* for people: counts up from 1 */
-	uint32_t handle; /* in daemon.peers */
+	uint32_t handle; /* in worker.assocs */
 	enum association_state state;
 	bool opener;
 	struct llp_conn *conn;
-	struct assoc *ddp; /* NULL until the association is up */
+	struct assoc *ddp; /* the protocol's state; NULL until the association is up */
 	struct datapath dp;
-	struct listener *listener;      /* that it came to; NULL if we opened it, or it is closed */
-	struct list waiting;            /* queue pairs to be initiated when it is up */
-	struct list active;             /* in daemon.active */
+	struct association_listener *listener; /* that accepted it; NULL: opened here, or closed */
+	struct list waiting;            /* links of those who begin a session when it is up */
+	struct list requests;           /* links of session requests that wait for an answer */
+	struct list active;             /* in worker.active */
+	struct timer timer;             /* the protocol's deadlines, and the end of idling */
 	uint64_t idle_since_ms;         /* 0: in use */
-	uint64_t measured_ms;           /* when the largest message was looked at */
-	struct endpoint_addrs addrs;    /* opener: that were asked for */
+	uint64_t measured_ms;           /* when the largest message was read */
+	struct endpoint_addrs addrs;    /* opener: the addresses that were asked for */
 	struct sockaddr_storage remote; /* with which it came up */
-	struct log_limit path_log;
-	int lost_err; /* why the association was lost, errno value */
+	struct log_limit path_log, session_log;
+	int lost_err; /* errno value of the association's end; 0: shut down in order */
 };
 
-/* Upcalls of the transports; the user pointers are struct association, and struct listener. */
+/* What happens to associations, told upwards. No call may free the association. */
+struct association_events {
+	/* The association is up: the owner of this link of `waiting` may begin its session. */
+	void (*initiate)(struct association *assoc, struct list *waiter);
+	/* The association did not come up. err: errno value. reason: a sentence. */
+	void (*failed)(struct association *assoc, struct list *waiter, int err, const char *reason);
+	/* Something happened to a session or a request for one. */
+	void (*event)(struct association *assoc, const struct assoc_event *ev);
+	/* A path changed; change completes the sentence "path to X ...". */
+	void (*path)(struct association *assoc, const struct llp_path *path, const char *change);
+	/* The association is about to be freed; `requests` must be empty afterwards. */
+	void (*gone)(struct association *assoc);
+};
+
+/* Upcalls of the transports. The user pointers are struct association and struct
+ * association_listener. */
 extern const struct llp_events association_llp_events;
 
 /*
- * The association to use for a session between these ends: one that we opened for the same ones,
- * that is up or on its way and has a stream left, else a new one. 0 or -errno.
+ * The association to use for a session between these endpoints: one that was opened here for the
+ * same addresses, is up or on its way and has a stream left; else a new one. 0 or -errno.
  */
-int association_get(struct daemon *d, const struct endpoint_addrs *addrs, struct association **ret);
+int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
 
-/* Starts the queue pair's session on it, now or when it is up. */
-void association_initiate(struct association *assoc, struct qp *qp);
+/* The association with this id, or NULL. */
+struct association *association_find(const struct worker *w, uint32_t id);
 
-/* It may have something to send: have it looked at in this turn. */
+/* Calls initiate() for the waiter when the association is up: at once, or later unless the waiter
+ * unlinks itself and calls association_activate(). */
+void association_wait(struct association *assoc, struct list *waiter);
+
+/* The protocol's state, at the time of this turn. Required before each call that begins, answers or
+ * ends a session. NULL until the association is up. */
+struct assoc *association_ddp(struct association *assoc);
+
+/* Something may have changed: the association is looked at in this turn. */
 void association_activate(struct association *assoc);
 
-/* Sends for all active peers, within budgets. True if anything was done. */
-bool association_send_all(struct daemon *d);
+/* Sends for all active associations, within budgets. True if anything was done. */
+bool association_send_all(struct worker *w);
 
-/* Runs the protocol's timers, ends associations that are idle, frees those that are gone. */
-void association_tick_all(struct daemon *d);
-
-/* When association_tick_all() is next needed. */
-uint64_t association_expiry(const struct daemon *d);
+/* Shuts down each association when its last session has ended, without waiting for another. */
+void association_stop_all(struct worker *w);
 
 /* Aborts and frees. NULL is fine; returns NULL. */
 struct association *association_free(struct association *assoc);
 
-/* As ddpctl shows it. */
 /* "connecting", "up", "ending", "down" */
 const char *association_state_str(enum association_state s);
 

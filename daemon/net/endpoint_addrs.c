@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "daemon/daemon.h"
+#include "daemon/base/state.h"
 #include "ipc/msg_addr.h"
 #include "util/addr.h"
 
@@ -30,12 +30,12 @@ bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_a
 	       same_set(&a->peer, &b->peer) && same_set(&a->local, &b->local);
 }
 
-struct llp *endpoint_addrs_transport(const struct daemon *d, const struct addr_set *peer)
+struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer)
 {
-	for (unsigned i = 0; i < d->cfg.naddrs; i++)
-		if (addr_same_host(&d->cfg.listen[i], &peer->a[0]))
-			return d->self;
-	return d->net;
+	for (unsigned i = 0; i < w->daemon->cfg.naddrs; i++)
+		if (addr_same_host(&w->daemon->cfg.listen[i], &peer->a[0]))
+			return w->self;
+	return w->net;
 }
 
 struct llp_addrs addr_set_llp(const struct addr_set *l)
@@ -96,10 +96,10 @@ static int read_list(const struct source *src, struct addr_set *ret, struct repl
 }
 
 /* Whether it is one that the daemon may use. */
-static bool is_ours(const struct daemon *d, const struct sockaddr_storage *a)
+static bool is_ours(const struct worker *w, const struct sockaddr_storage *a)
 {
-	for (unsigned i = 0; i < d->cfg.naddrs; i++) {
-		const struct sockaddr_storage *own = &d->cfg.listen[i];
+	for (unsigned i = 0; i < w->daemon->cfg.naddrs; i++) {
+		const struct sockaddr_storage *own = &w->daemon->cfg.listen[i];
 
 		if (addr_same_host(own, a) || (addr_any(own) && own->ss_family == a->ss_family))
 			return true;
@@ -107,30 +107,30 @@ static bool is_ours(const struct daemon *d, const struct sockaddr_storage *a)
 	return false;
 }
 
-static int check_ours(const struct daemon *d, const char *what, const struct addr_set *l,
+static int check_ours(const struct worker *w, const char *what, const struct addr_set *l,
 		      struct reply *rep)
 {
 	char text[ADDR_TEXT_MAX];
 
 	for (unsigned i = 0; i < l->n; i++)
-		if (!is_ours(d, &l->a[i]))
+		if (!is_ours(w, &l->a[i]))
 			return reply_refuse(rep, EADDRNOTAVAIL,
 					    "%s: %s is none of the daemon's addresses (listen)",
 					    what, addr_host_text(&l->a[i], text));
 	return 0;
 }
 
-static int check_several(const struct daemon *d, const char *what, unsigned n, struct reply *rep)
+static int check_several(const struct worker *w, const char *what, unsigned n, struct reply *rep)
 {
-	if (n < 2 || llp_has_paths(d->net))
+	if (n < 2 || llp_has_paths(w->net))
 		return 0;
 	return reply_refuse(rep, EOPNOTSUPP,
 			    "%s: transport %s has one path per association: %u addresses were "
 			    "given; transport kernel has several",
-			    what, d->transport, n);
+			    what, w->daemon->transport, n);
 }
 
-int endpoint_addrs_read(const struct daemon *d, const char *what, const struct msg_connect *req,
+int endpoint_addrs_read(const struct worker *w, const char *what, const struct msg_connect *req,
 			struct endpoint_addrs *ret, struct reply *rep)
 {
 	const struct source peer = {what, req->peers, req->npeers, req->peers[0].port};
@@ -146,15 +146,15 @@ int endpoint_addrs_read(const struct daemon *d, const char *what, const struct m
 	if (!r && e.port == 0)
 		r = reply_refuse(rep, EINVAL, "%s: port 0", what);
 	if (!r)
-		r = check_ours(d, what, &e.local, rep);
-	if (!r && endpoint_addrs_transport(d, &e.peer) == d->net)
-		r = check_several(d, what, e.peer.n > e.local.n ? e.peer.n : e.local.n, rep);
+		r = check_ours(w, what, &e.local, rep);
+	if (!r && endpoint_addrs_transport(w, &e.peer) == w->net)
+		r = check_several(w, what, e.peer.n > e.local.n ? e.peer.n : e.local.n, rep);
 	if (!r)
 		*ret = e;
 	return r;
 }
 
-int endpoint_addrs_read_listen(const struct daemon *d, const struct msg_listen *req,
+int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *req,
 			       struct addr_set *ret, struct reply *rep)
 {
 	const struct source src = {"listen", req->addrs, req->naddrs, req->port};
@@ -164,9 +164,9 @@ int endpoint_addrs_read_listen(const struct daemon *d, const struct msg_listen *
 	if (!r && l.n == 1 && addr_any(&l.a[0]))
 		l.n = 0;
 	if (!r)
-		r = check_ours(d, "listen", &l, rep);
+		r = check_ours(w, "listen", &l, rep);
 	if (!r)
-		r = check_several(d, "listen", l.n, rep);
+		r = check_several(w, "listen", l.n, rep);
 	if (!r)
 		*ret = l;
 	return r;

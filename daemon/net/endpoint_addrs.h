@@ -12,7 +12,7 @@
 #include "daemon/base/reply.h"
 #include "llp/llp.h"
 
-struct daemon;
+struct worker;
 
 _Static_assert((int)MSG_MAX_ADDRS == (int)LLP_MAX_ADDRS, "a record's list fits");
 
@@ -30,12 +30,12 @@ struct endpoint_addrs {
 
 /* Reads the ends that a program wants to connect. what: for refusals ("queue pair 5: connect"). 0
  * or a refusal, with *ret untouched. */
-int endpoint_addrs_read(const struct daemon *d, const char *what, const struct msg_connect *req,
+int endpoint_addrs_read(const struct worker *w, const char *what, const struct msg_connect *req,
 			struct endpoint_addrs *ret, struct reply *rep);
 
 /* Reads the addresses that a program wants to listen at; the wildcard alone is all of them, as
  * none is. 0 or a refusal, with *ret untouched. */
-int endpoint_addrs_read_listen(const struct daemon *d, const struct msg_listen *req,
+int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *req,
 			       struct addr_set *ret, struct reply *rep);
 
 /* Whether one association will do for both: the same addresses of the peer with the same first
@@ -45,8 +45,8 @@ bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_a
 /* Whether the address is in the list. */
 bool addr_set_has(const struct addr_set *l, const struct sockaddr_storage *a);
 
-/* The transport that reaches that end: the loop if it is this daemon. */
-struct llp *endpoint_addrs_transport(const struct daemon *d, const struct addr_set *peer);
+/* The transport that reaches the peer: the loop if the peer is this daemon. */
+struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer);
 
 /* The list as transports take it. */
 struct llp_addrs addr_set_llp(const struct addr_set *l);

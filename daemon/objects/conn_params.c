@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "daemon/daemon.h"
+#include "daemon/base/state.h"
 #include "daemon/objects/qp.h"
 
 enum {

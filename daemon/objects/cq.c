@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "daemon/objects/client.h"
-#include "daemon/objects/qp.h"
 #include "ipc/doorbell.h"
 #include "ipc/memfd.h"
 #include "util/checked.h"
@@ -63,6 +62,7 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 	cq->client = c;
 	cq->bell = -1;
 	list_init(&cq->dirty);
+	list_init(&cq->waiters);
 	r = build(cq, req->entries, rep);
 	if (r) {
 		cq_free(cq);
@@ -123,12 +123,19 @@ static bool has_room(struct cq *cq)
 	return (uint32_t)room > cq->reserved;
 }
 
-bool cq_reserve(struct cq *cq)
+void cq_waiter_init(struct cq_waiter *waiter, struct qp *qp)
+{
+	list_init(&waiter->link);
+	waiter->qp = qp;
+}
+
+bool cq_reserve(struct cq *cq, struct cq_waiter *waiter)
 {
 	if (!has_room(cq)) {
 		ring_block(&cq->ring);
 		if (!has_room(cq)) {
-			cq->starved = true;
+			if (!list_linked(&waiter->link))
+				list_add_tail(&cq->waiters, &waiter->link);
 			return false;
 		}
 	}
@@ -136,24 +143,16 @@ bool cq_reserve(struct cq *cq)
 	return true;
 }
 
-/* Rings for the client: the room is not of its making, so it will not. */
-static void wake_users(const struct cq *cq)
-{
-	uint32_t pos = 0;
-	const struct qp *qp;
-
-	while ((qp = idtab_next(&cq->client->qps, &pos)))
-		if (qp->send_cq == cq || qp->recv_cq == cq)
-			client_ring(cq->client, qp);
-}
-
 void cq_unreserve(struct cq *cq, uint32_t n)
 {
+	struct list *l;
+
 	cq->reserved -= n;
-	if (n == 0 || !cq->starved)
+	if (n == 0)
 		return;
-	cq->starved = false;
-	wake_users(cq);
+	/* The client does not know of this room, so it will not ring. */
+	while ((l = list_pop(&cq->waiters)))
+		client_ring(cq->client, list_entry(l, struct cq_waiter, link)->qp);
 }
 
 void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)
@@ -166,7 +165,7 @@ void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)
 	cq->completions++;
 	cq->solicited |= solicited;
 	if (!list_linked(&cq->dirty))
-		list_add_tail(&cq->client->daemon->dirty, &cq->dirty);
+		list_add_tail(&cq->client->worker->dirty_cqs, &cq->dirty);
 }
 
 static void ring_bell(struct cq *cq)
@@ -181,12 +180,12 @@ static void ring_bell(struct cq *cq)
 	cq->bells++;
 }
 
-bool cq_ring_bells(struct daemon *d)
+bool cq_ring_bells(struct worker *w)
 {
 	struct list *l;
 	bool any = false;
 
-	while ((l = list_pop(&d->dirty))) {
+	while ((l = list_pop(&w->dirty_cqs))) {
 		ring_bell(list_entry(l, struct cq, dirty));
 		any = true;
 	}

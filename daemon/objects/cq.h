@@ -18,20 +18,27 @@
 #include "util/list.h"
 
 struct client;
-struct daemon;
+struct qp;
+struct worker;
+
+/* A queue pair whose work waits for room in a completion queue. */
+struct cq_waiter {
+	struct list link; /* in cq.waiters */
+	struct qp *qp;
+};
 
 struct cq {
 	struct client *client;
 	uint32_t handle;
-	uint32_t reserved; /* entries promised to work that was taken */
-	unsigned users;    /* queue pairs, each once */
-	bool starved;      /* work was held back for want of room */
-	bool solicited;    /* one of the new entries asked for an event, or failed */
-	int bell;          /* our end; the client has the other */
+	uint32_t reserved;   /* entries promised to work that was taken */
+	unsigned users;      /* queue pairs, each once */
+	struct list waiters; /* queue pairs whose work was held back for want of room */
+	bool solicited;      /* one of the new entries asked for an event, or failed */
+	int bell;            /* our end; the client has the other */
 	void *map;
 	size_t bytes;
 	struct ring ring;
-	struct list dirty; /* in daemon.dirty while entries are new */
+	struct list dirty; /* in worker.dirty_cqs while entries are new */
 	struct acct_charge charge;
 	uint64_t completions, bells;
 };
@@ -48,16 +55,20 @@ int cq_destroy(struct cq *cq, struct reply *rep);
 /* Frees it, whatever uses it. NULL is fine; returns NULL. */
 struct cq *cq_free(struct cq *cq);
 
-/* Promises room for one entry. False if there is none: the client will ring when it made some. */
-bool cq_reserve(struct cq *cq);
+/* Not waiting. */
+void cq_waiter_init(struct cq_waiter *waiter, struct qp *qp);
 
-/* Gives n promises back unused; work that was held back is looked at again. */
+/* Promises room for one entry. False if there is none: then the waiter's queue pair is woken when
+ * cq_unreserve() makes room, and the client rings when it made some. */
+bool cq_reserve(struct cq *cq, struct cq_waiter *waiter);
+
+/* Gives n promises back unused; queue pairs that wait for room are woken. */
 void cq_unreserve(struct cq *cq, uint32_t n);
 
 /* Writes the entry that room was reserved for. */
 void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited);
 
 /* Rings each queue that has new entries and a sleeping reader, once. True if there was any. */
-bool cq_ring_bells(struct daemon *d);
+bool cq_ring_bells(struct worker *w);
 
 #endif

@@ -9,6 +9,7 @@
 #include "daemon/objects/client.h"
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/stags.h"
 #include "proto/stag.h"
 #include "util/checked.h"
 
@@ -73,17 +74,17 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 		.len = mr->len,
 		.base = mr->map.addr,
 	};
-	int r = daemon_add_stag(mr->client->daemon, &region);
+	int r = stags_add(mr->client->daemon->stags, &region);
 
 	if (r)
-		return reply_refuse(rep, -r, "memory region: the daemon's table of STags is full");
+		return reply_refuse(rep, -r, "memory region: %s", stags_str(r));
 	mr->stag = region.stag;
 	return 0;
 }
 
 static const struct stag_region *row(const struct mr *mr)
 {
-	return stag_find(mr->client->daemon->stags, mr->stag);
+	return stag_find(stags_table(mr->client->daemon->stags), mr->stag);
 }
 
 static int check_windows(const struct mr *mr, struct reply *rep)
@@ -169,7 +170,7 @@ int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep)
 		r = publish(mr, qp ? qp->scope : 0, rep);
 	if (r)
 		return r;
-	stag_remove(mr->client->daemon->stags, old);
+	stag_remove(stags_table(mr->client->daemon->stags), old);
 	answer(mr, rep);
 	return 0;
 }
@@ -190,7 +191,7 @@ struct mr *mr_free(struct mr *mr)
 	if (idtab_del(&mr->client->mrs, mr->handle))
 		mr->client->mr_bytes -= mr->len;
 	if (mr->stag)
-		stag_remove(mr->client->daemon->stags, mr->stag);
+		stag_remove(stags_table(mr->client->daemon->stags), mr->stag);
 	memfd_unmap(&mr->map);
 	mr->pd->mrs--;
 	acct_release(&mr->bytes);
@@ -208,7 +209,7 @@ void mr_query(const struct mr *mr, struct msg_mr_state *ret)
 	ret->iova = mr->iova;
 	ret->len = mr->len;
 	ret->pd = mr->pd->handle;
-	ret->qp_num = qp_number(mr->client, region->scope);
+	ret->qp_num = client_qp_number(mr->client, region->scope);
 	ret->valid = region->valid;
 	ret->windows = region->windows;
 }
@@ -280,7 +281,7 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 /* The region is what was planned. */
 static void become(struct mr *mr, const struct mr *next)
 {
-	stag_remove(mr->client->daemon->stags, mr->stag);
+	stag_remove(stags_table(mr->client->daemon->stags), mr->stag);
 	if (next->map.map != mr->map.map)
 		memfd_unmap(&mr->map);
 	mr->client->mr_bytes += next->len - mr->len;

@@ -8,6 +8,7 @@
 #include "daemon/objects/mr.h"
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/stags.h"
 #include "proto/stag.h"
 
 enum { RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
@@ -20,17 +21,17 @@ static int publish(const struct mw *mw, uint32_t *ret_stag, struct reply *rep)
 		.kind = mw->type == MSG_MW_TYPE_1 ? STAG_WINDOW_PD : STAG_WINDOW_STREAM,
 		.pd = mw->pd->number,
 	};
-	int r = daemon_add_stag(mw->client->daemon, &window);
+	int r = stags_add(mw->client->daemon->stags, &window);
 
 	if (r)
-		return reply_refuse(rep, -r, "memory window: the daemon's table of STags is full");
+		return reply_refuse(rep, -r, "memory window: %s", stags_str(r));
 	*ret_stag = window.stag;
 	return 0;
 }
 
 static const struct stag_region *row(const struct mw *mw)
 {
-	return stag_find_any_key(mw->client->daemon->stags, mw->stag);
+	return stag_find_any_key(stags_table(mw->client->daemon->stags), mw->stag);
 }
 
 /* ---- life ---- */
@@ -87,7 +88,7 @@ struct mw *mw_free(struct mw *mw)
 		return NULL;
 	idtab_del(&mw->client->mws, mw->handle);
 	if (mw->stag)
-		stag_remove(mw->client->daemon->stags, row(mw)->stag);
+		stag_remove(stags_table(mw->client->daemon->stags), row(mw)->stag);
 	mw->pd->mws--;
 	acct_release(&mw->charge);
 	free(mw);
@@ -150,7 +151,7 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 		.len = req->len,
 	};
 	struct stag_who who = {.pd = mw->pd->number};
-	int e = stag_bind(mw->client->daemon->stags, &b, &who);
+	int e = stag_bind(stags_table(mw->client->daemon->stags), &b, &who);
 
 	return e ? explain(mw, mr, req, e, rep) : 0;
 }
@@ -158,7 +159,7 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 /* The old row goes when the new one shows what it should; a value is never used twice. */
 int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep)
 {
-	struct stag_table *stags = mw->client->daemon->stags;
+	struct stag_table *stags = stags_table(mw->client->daemon->stags);
 	int r = check_bind(mw, mr, req, rep);
 	uint32_t stag;
 
@@ -186,7 +187,7 @@ void mw_release(struct client *c, uint64_t pd, uint64_t scope)
 
 	while ((mw = idtab_next(&c->mws, &pos)))
 		if (mw->type == MSG_MW_TYPE_2)
-			stag_invalidate(c->daemon->stags, row(mw)->stag, &who);
+			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &who);
 }
 
 /* ---- looking at it ---- */
@@ -205,5 +206,5 @@ void mw_query(const struct mw *mw, struct msg_mw_state *ret)
 	ret->addr = w->to;
 	ret->len = w->len;
 	ret->mr_stag = w->parent;
-	ret->qp_num = qp_number(mw->client, w->scope);
+	ret->qp_num = client_qp_number(mw->client, w->scope);
 }

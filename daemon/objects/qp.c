@@ -12,6 +12,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/srq.h"
+#include "daemon/objects/stags.h"
 #include "daemon/objects/wr.h"
 #include "ipc/memfd.h"
 #include "ipc/wqe.h"
@@ -139,7 +140,7 @@ static uint16_t rq_depth(const struct qp *qp)
 static int make_endpoint(struct qp *qp, const struct msg_create_qp *req)
 {
 	struct rdmap_cfg cfg = {
-		.stags = qp->client->daemon->stags,
+		.stags = stags_table(qp->client->daemon->stags),
 		.who = {.pd = qp->pd->number, .scope = qp->scope},
 		.ord = qp->max_ord,
 		.ird = qp->max_ird,
@@ -220,6 +221,8 @@ static void use_parts(struct qp *qp, const struct parts *p)
 
 static void release_parts(struct qp *qp)
 {
+	list_del(&qp->send_room.link);
+	list_del(&qp->recv_room.link);
 	cq_unreserve(qp->send_cq, qp->taken_send);
 	cq_unreserve(qp->recv_cq, qp->taken_recv);
 	if (qp->srq) {
@@ -243,7 +246,9 @@ static struct qp *new_qp(struct client *c, const struct parts *p, const struct m
 	qp->scope = ++c->daemon->last_scope;
 	use_parts(qp, p);
 	list_init(&qp->waiting);
-	list_init(&qp->connecting);
+	timer_init(&qp->deadline, qp_time_out);
+	cq_waiter_init(&qp->send_room, qp);
+	cq_waiter_init(&qp->recv_room, qp);
 	qp->raw = req->type == MSG_QP_RAW;
 	if (qp->raw) {
 		qp->raw_queues = (uint8_t)req->raw_queues;
@@ -303,18 +308,7 @@ struct qp *qp_free(struct qp *qp)
 	return NULL;
 }
 
-/* ---- work ---- */
-
-void qp_wake(struct qp *qp)
-{
-	if (qp->state == QP_RTS) {
-		wr_flush_pending(qp);
-		assoc_tx_wake(qp->assoc->ddp, qp->ep);
-		association_activate(qp->assoc);
-	} else if (qp->state == QP_ERROR) {
-		wr_flush(qp);
-	}
-}
+/* ---- queries ---- */
 
 static void query_limits(const struct qp *qp, struct msg_qp_state *ret)
 {
@@ -358,22 +352,4 @@ void qp_query(const struct qp *qp, struct msg_qp_state *ret)
 	query_limits(qp, ret);
 	if (qp->assoc)
 		query_session(qp, ret);
-}
-
-uint32_t qp_number(const struct client *c, uint64_t scope)
-{
-	uint32_t pos = 0;
-	const struct qp *qp;
-
-	while (scope != 0 && (qp = idtab_next(&c->qps, &pos)))
-		if (qp->scope == scope)
-			return qp->num;
-	return 0;
-}
-
-const char *qp_state_str(enum qp_state s)
-{
-	static const char *const names[] = {"idle", "connecting", "rts", "closing", "error"};
-
-	return names[s];
 }

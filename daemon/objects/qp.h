@@ -13,12 +13,13 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/cq.h"
 #include "ipc/ring.h"
 #include "proto/wire.h"
 #include "util/list.h"
+#include "util/timer.h"
 
 struct client;
-struct cq;
 struct daemon;
 struct pd;
 struct association;
@@ -28,7 +29,6 @@ struct srq;
 enum {
 	QP_DEFAULT_READS = 16, /* ORD and IRD */
 	QP_MAX_READS = 128,
-	QP_MAX_WR = 32768, /* entries of a ring: struct rdmap_cfg counts them in 16 bits */
 };
 
 enum qp_state { /* values of enum ddp_qp_state */
@@ -46,8 +46,9 @@ struct qp {
 	uint64_t scope; /* of STags that only this endpoint may use, never 0 */
 	struct pd *pd;
 	struct cq *send_cq, *recv_cq;
-	struct srq *srq; /* that receives come from, or NULL */
-	bool raw;        /* DDP without RDMAP */
+	struct cq_waiter send_room, recv_room; /* linked while their queue has no room */
+	struct srq *srq;                       /* that receives come from, or NULL */
+	bool raw;                              /* DDP without RDMAP */
 	uint8_t raw_queues;
 	uint16_t max_ord, max_ird; /* that it was made for */
 	uint32_t max_send_sge, max_recv_sge, max_inline;
@@ -62,11 +63,10 @@ struct qp {
 
 	enum qp_state state;
 	uint32_t cookie;           /* of the client's connect or accept */
-	struct association *assoc; /* the association, while there is a session or one is tried */
+	struct association *assoc; /* while there is a session or one is tried */
 	uint16_t sid;
-	struct list waiting;    /* in peer.waiting: until the association is up */
-	struct list connecting; /* in daemon.connecting: until the session is */
-	uint64_t deadline_ms;
+	struct list waiting;         /* in association.waiting: until the association is up */
+	struct timer deadline;       /* set until the session is established */
 	uint16_t peer_ird, peer_ord; /* as the peer said, or MSG_READS_UNCHANGED */
 	bool enhanced;               /* the Initiate that waits is an enhanced one: enh */
 	bool retry_plain;            /* if it is refused, try a plain one */
@@ -110,6 +110,10 @@ void qp_wake(struct qp *qp);
 /* The association is up: the Initiate can go. */
 void qp_initiate(struct qp *qp);
 
+/* The same on another association to the same addresses: the one at hand is full or was shut down
+ * while the Initiate was on its way. Within the same time limit. */
+void qp_initiate_elsewhere(struct qp *qp);
+
 /* The session is there: by accept of the peer, or by ours. */
 void qp_established(struct qp *qp, const struct session_event *event);
 
@@ -135,14 +139,8 @@ void qp_closed(struct qp *qp, const struct session_event *event);
 /* Lets go of association and stream at once, without an event. */
 void qp_abandon(struct qp *qp);
 
-/* Gives up the connects whose time is over. */
-void qp_expire_connects(struct daemon *d);
-
-/* When that is next needed, or UINT64_MAX. */
-uint64_t qp_connect_expiry(const struct daemon *d);
-
-/* Number of the client's queue pair whose scope it is, or 0. */
-uint32_t qp_number(const struct client *c, uint64_t scope);
+/* The deadline of a connect has passed: fires for qp.deadline. */
+void qp_time_out(struct timer *t);
 
 /* "idle", "connecting", "rts", "closing", "error" */
 const char *qp_state_str(enum qp_state s);

@@ -12,6 +12,26 @@
 #include "daemon/objects/qp.h"
 #include "daemon/objects/wr.h"
 
+const char *qp_state_str(enum qp_state s)
+{
+	static const char *const names[] = {"idle", "connecting", "rts", "closing", "error"};
+
+	return names[s];
+}
+
+/* ---- work ---- */
+
+void qp_wake(struct qp *qp)
+{
+	if (qp->state == QP_RTS) {
+		wr_flush_pending(qp);
+		assoc_tx_wake(qp->assoc->ddp, qp->ep);
+		association_activate(qp->assoc);
+	} else if (qp->state == QP_ERROR) {
+		wr_flush(qp);
+	}
+}
+
 /* ---- association and stream ---- */
 
 /* True if the endpoint is bound to a stream, or may be. */
@@ -23,15 +43,15 @@ static bool bound(const struct qp *qp)
 static void unbind(struct qp *qp)
 {
 	if (bound(qp))
-		assoc_unbind(qp->assoc->ddp, qp->ep);
-	if (qp->assoc)
-		association_activate(qp->assoc);
+		assoc_unbind(association_ddp(qp->assoc), qp->ep);
 }
 
 static void detach(struct qp *qp)
 {
 	list_del(&qp->waiting);
-	list_del(&qp->connecting);
+	timer_cancel(&qp->client->worker->timers, &qp->deadline);
+	if (qp->assoc)
+		association_activate(qp->assoc);
 	qp->assoc = NULL;
 }
 
@@ -135,12 +155,13 @@ static int read_addrs(const struct qp *qp, const struct msg_connect *req,
 	char what[48];
 
 	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
-	return endpoint_addrs_read(qp->client->daemon, what, req, ret, rep);
+	return endpoint_addrs_read(qp->client->worker, what, req, ret, rep);
 }
 
 int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 {
-	struct daemon *d = qp->client->daemon;
+	struct worker *w = qp->client->worker;
+	const struct config_session *cfg = &w->daemon->cfg.session;
 	struct conn_params params = params_of(req);
 	struct endpoint_addrs addrs;
 	struct association *assoc;
@@ -150,7 +171,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 		r = read_addrs(qp, req, &addrs, rep);
 	if (r)
 		return r;
-	r = association_get(d, &addrs, &assoc);
+	r = association_get(w, &addrs, &assoc);
 	if (r)
 		return reply_refuse(rep, -r, "queue pair %u: no association can be made: %s",
 				    qp->num, strerror(-r));
@@ -159,27 +180,29 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	qp->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;
 	qp->private_len = req->private_len;
 	memcpy(qp->private_data, req->private_data, req->private_len);
-	qp->deadline_ms =
-		d->now_ms + (req->timeout_ms ? req->timeout_ms : d->cfg.session.connect_ms);
 	qp->state = QP_CONNECTING;
-	list_add_tail(&d->connecting, &qp->connecting);
-	association_initiate(assoc, qp);
+	timer_set(&w->timers, &qp->deadline,
+		  w->now_ms + (req->timeout_ms ? req->timeout_ms : cfg->connect_ms));
+	qp->assoc = assoc;
+	association_wait(assoc, &qp->waiting);
 	return 0;
 }
 
-/* More waited for the association than it has streams: on with the next one. */
-static void initiate_elsewhere(struct qp *qp)
+/* The addresses that the association was opened with serve for another one. */
+void qp_initiate_elsewhere(struct qp *qp)
 {
-	const struct association *full = qp->assoc;
+	const struct association *old = qp->assoc;
 	struct association *assoc;
-	int r = association_get(qp->client->daemon, &full->addrs, &assoc);
+	int r = association_get(qp->client->worker, &old->addrs, &assoc);
 
-	if (r)
+	if (r) {
 		qp_failed(qp, MSG_EV_FAILED,
 			  &(struct session_event){.err = -r,
 						  .reason = "no further association can be made"});
-	else
-		association_initiate(assoc, qp);
+		return;
+	}
+	qp->assoc = assoc;
+	association_wait(assoc, &qp->waiting);
 }
 
 void qp_initiate(struct qp *qp)
@@ -191,15 +214,15 @@ void qp_initiate(struct qp *qp)
 		.enh = qp->enhanced ? &qp->enh : NULL,
 	};
 
-	if (assoc_connect(assoc->ddp, qp->ep, &params, &qp->sid))
-		initiate_elsewhere(qp);
+	if (assoc_connect(association_ddp(assoc), qp->ep, &params, &qp->sid))
+		qp_initiate_elsewhere(qp);
 	else
 		association_activate(assoc);
 }
 
 void qp_established(struct qp *qp, const struct session_event *event)
 {
-	list_del(&qp->connecting);
+	timer_cancel(&qp->client->worker->timers, &qp->deadline);
 	qp->state = QP_RTS;
 	if (event->enh) {
 		qp->peer_ird = conn_params_depth(event->enh->ird);
@@ -234,8 +257,9 @@ void qp_refused(struct qp *qp)
 	}
 }
 
-static void time_out(struct qp *qp)
+void qp_time_out(struct timer *t)
 {
+	struct qp *qp = list_entry(t, struct qp, deadline);
 	const char *reason =
 		bound(qp)
 			? "no answer in time: the peer's program did not accept or reject"
@@ -244,29 +268,6 @@ static void time_out(struct qp *qp)
 
 	unbind(qp);
 	qp_failed(qp, MSG_EV_FAILED, &(struct session_event){.err = ETIMEDOUT, .reason = reason});
-}
-
-void qp_expire_connects(struct daemon *d)
-{
-	list_foreach_safe (l, &d->connecting) {
-		struct qp *qp = list_entry(l, struct qp, connecting);
-
-		if (d->now_ms >= qp->deadline_ms)
-			time_out(qp);
-	}
-}
-
-uint64_t qp_connect_expiry(const struct daemon *d)
-{
-	uint64_t next = UINT64_MAX;
-
-	list_foreach (l, &d->connecting) {
-		const struct qp *qp = list_entry(l, struct qp, connecting);
-
-		if (qp->deadline_ms < next)
-			next = qp->deadline_ms;
-	}
-	return next;
 }
 
 /* ---- ending ---- */
@@ -280,7 +281,7 @@ void qp_disconnect(struct qp *qp)
 						  .reason = "given up by this program"});
 	} else if (qp->state == QP_RTS) {
 		qp->state = QP_CLOSING;
-		assoc_close(qp->assoc->ddp, qp->ep);
+		assoc_close(association_ddp(qp->assoc), qp->ep);
 		association_activate(qp->assoc);
 	}
 }

@@ -146,15 +146,15 @@ static void watch_limit(struct srq *s)
 		return;
 	s->limit = 0;
 	if (!list_linked(&s->low))
-		list_add_tail(&s->client->daemon->low, &s->low);
+		list_add_tail(&s->client->worker->low_srqs, &s->low);
 }
 
-bool srq_queue_low_events(struct daemon *d)
+bool srq_queue_low_events(struct worker *w)
 {
 	struct list *l;
 	bool any = false;
 
-	while ((l = list_pop(&d->low))) {
+	while ((l = list_pop(&w->low_srqs))) {
 		const struct srq *s = list_entry(l, struct srq, low);
 		struct msg_event ev = {.type = MSG_EV_SRQ_LIMIT, .cookie = s->cookie};
 

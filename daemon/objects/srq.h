@@ -16,7 +16,7 @@
 #include "util/list.h"
 
 struct client;
-struct daemon;
+struct worker;
 struct pd;
 
 enum { SRQ_MAX_IN_FLIGHT = 1024 }; /* receives that one queue pair ever holds */
@@ -35,7 +35,7 @@ struct srq {
 	void *map;
 	size_t bytes;
 	struct ring ring;
-	struct list low; /* in daemon.low: the limit was reached in this turn */
+	struct list low; /* in worker.low_srqs: the limit was reached in this turn */
 	struct acct_charge charge;
 };
 
@@ -64,6 +64,6 @@ void srq_taken(struct srq *srq);
 void srq_done(struct srq *srq, uint32_t n);
 
 /* Tells the clients of queues whose limit was reached. True if there was any. */
-bool srq_queue_low_events(struct daemon *d);
+bool srq_queue_low_events(struct worker *w);
 
 #endif

@@ -125,7 +125,7 @@ static int pop_send(struct qp *qp, struct wqe_send *ret)
 {
 	int r;
 
-	if (ring_avail(&qp->sq) == 0 || !cq_reserve(qp->send_cq))
+	if (ring_avail(&qp->sq) == 0 || !cq_reserve(qp->send_cq, &qp->send_room))
 		return QUEUE_E_EMPTY;
 	r = queue_pop_send(&qp->sq, ret);
 	if (r == QUEUE_E_BROKEN)
@@ -156,7 +156,7 @@ static int pop_recv(struct qp *qp, struct wqe_recv *ret)
 {
 	int r;
 
-	if (!recv_waits(qp) || !cq_reserve(qp->recv_cq))
+	if (!recv_waits(qp) || !cq_reserve(qp->recv_cq, &qp->recv_room))
 		return QUEUE_E_EMPTY;
 	r = queue_pop_recv(qp->srq ? &qp->srq->ring : &qp->rq, ret);
 	if (r == QUEUE_E_BROKEN)

@@ -13,6 +13,9 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/primary_path.h"
+#include "daemon/objects/session_request.h"
+#include "daemon/service/hello.h"
 #include "daemon/service/show.h"
 #include "daemon/objects/srq.h"
 #include "daemon/base/version.h"
@@ -37,7 +40,7 @@ static void *named(struct idtab *t, const void *rec, const char *what, struct re
 static int do_hello(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	(void)fds;
-	return client_hello(c, rec, rep);
+	return hello_answer(c, rec, rep);
 }
 
 static uint32_t features(const struct daemon *d)
@@ -45,7 +48,7 @@ static uint32_t features(const struct daemon *d)
 	const struct config_session *s = &d->cfg.session;
 	uint32_t set = MSG_CAP_RAW;
 
-	if (llp_has_paths(d->net))
+	if (llp_has_paths(d->worker.net))
 		set |= MSG_CAP_MULTIHOMED;
 	if (s->extensions == CONFIG_ON)
 		set |= MSG_CAP_ATOMIC;
@@ -61,7 +64,7 @@ static int do_query(struct client *c, const void *rec, const int *fds, struct re
 
 	(void)rec;
 	(void)fds;
-	llp_stats(c->daemon->net, &stats);
+	llp_stats(c->worker->net, &stats);
 	rep->caps.max_qp = l->qps < c->qps.max ? l->qps : c->qps.max;
 	rep->caps.max_cq = l->cqs;
 	rep->caps.max_mr = l->mrs;
@@ -76,7 +79,7 @@ static int do_query(struct client *c, const void *rec, const int *fds, struct re
 	rep->caps.max_mw = l->mws;
 	rep->caps.max_raw_queues = RDMAP_RAW_QUEUES;
 	rep->caps.features = features(c->daemon);
-	rep->caps.poll_us = event_loop_poll_us(c->daemon->loop);
+	rep->caps.poll_us = event_loop_poll_us(c->worker->loop);
 	rep->caps.max_mr_bytes = l->mr_bytes;
 	rep->caps.retransmits = stats.retransmits;
 	snprintf(rep->caps.transport, sizeof(rep->caps.transport), "%s", c->daemon->transport);
@@ -341,13 +344,13 @@ static int do_connect(struct client *c, const void *rec, const int *fds, struct 
 static int do_accept(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	(void)fds;
-	return listener_accept(c, rec, rep);
+	return session_request_accept(c, rec, rep);
 }
 
 static int do_reject(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	(void)fds;
-	return listener_reject(c, rec, rep);
+	return session_request_reject(c, rec, rep);
 }
 
 static int do_disconnect(struct client *c, const void *rec, const int *fds, struct reply *rep)
@@ -378,7 +381,7 @@ static int do_query_paths(struct client *c, const void *rec, const int *fds, str
 static int do_set_primary(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	(void)fds;
-	return path_set_primary(c, rec, rep);
+	return primary_path_set(c, rec, rep);
 }
 
 static int do_show(struct client *c, const void *rec, const int *fds, struct reply *rep)

@@ -9,11 +9,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "daemon/objects/client.h"
-#include "daemon/daemon.h"
 #include "daemon/base/log.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/base/sdnotify.h"
+#include "daemon/base/state.h"
+#include "daemon/service/attach.h"
 
 enum {
 	BACKLOG = 64,
@@ -26,6 +26,7 @@ struct server {
 	int fd;
 	bool passed; /* by systemd: it is not ours to remove */
 	struct event_loop_watch *watch;
+	struct timer resume; /* set during a pause for want of descriptors */
 	struct log_limit limit;
 };
 
@@ -116,18 +117,19 @@ static void incoming(void *user, unsigned what)
 {
 	struct server *s = user;
 	struct daemon *d = s->daemon;
+	struct worker *w = &d->worker;
 
 	(void)what;
 	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			client_new(d, fd);
+			attach_client(&d->worker, fd);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-			log_limited(&s->limit, d->now_ms, LOG_LEVEL_WARN, "socket %s: accept: %s",
+			log_limited(&s->limit, w->now_ms, LOG_LEVEL_WARN, "socket %s: accept: %s",
 				    d->cfg.socket.path, strerror(errno));
 			event_loop_watch_set(s->watch, 0);
-			d->accept_again_ms = d->now_ms + PAUSE_MS;
+			timer_set(&w->timers, &s->resume, w->now_ms + PAUSE_MS);
 			return;
 		} else if (errno != EINTR && errno != ECONNABORTED) {
 			return;
@@ -135,9 +137,12 @@ static void incoming(void *user, unsigned what)
 	}
 }
 
-void server_resume(struct server *s)
+static void resume(struct timer *t)
 {
-	event_loop_watch_set(s->watch, EVENT_LOOP_READ);
+	struct server *s = list_entry(t, struct server, resume);
+
+	if (!s->daemon->stopping)
+		event_loop_watch_set(s->watch, EVENT_LOOP_READ);
 }
 
 /* The path of the configuration is not that of a socket which others made. */
@@ -181,13 +186,14 @@ int server_open(struct daemon *d, struct server **ret)
 	}
 	s->daemon = d;
 	s->fd = -1;
+	timer_init(&s->resume, resume);
 	if (take_socket(s)) {
 		if (s->fd >= 0)
 			close(s->fd);
 		free(s);
 		return -1;
 	}
-	if (event_loop_watch(d->loop, s->fd, EVENT_LOOP_READ, incoming, s, &s->watch)) {
+	if (event_loop_watch(d->worker.loop, s->fd, EVENT_LOOP_READ, incoming, s, &s->watch)) {
 		log_err("socket %s: cannot be watched", d->cfg.socket.path);
 		server_close(s);
 		return -1;
@@ -205,6 +211,7 @@ struct server *server_close(struct server *s)
 {
 	if (!s)
 		return NULL;
+	timer_cancel(&s->daemon->worker.timers, &s->resume);
 	event_loop_unwatch(s->watch);
 	close(s->fd);
 	if (!s->passed)

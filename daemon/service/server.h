@@ -10,9 +10,6 @@ struct server;
  */
 int server_open(struct daemon *d, struct server **ret);
 
-/* Accepts again, after a pause for want of descriptors. */
-void server_resume(struct server *s);
-
 /*
  * Gives the socket to the group and the mode that daemon.cfg has by now. That of the service
  * manager is left alone, with a line of log. 0, or -1 after a line of log.

@@ -100,14 +100,14 @@ static void show_status(struct show *s)
 	put_string(r->version, sizeof(r->version), DAEMON_VERSION);
 	put_string(r->transport, sizeof(r->transport), d->transport);
 	put_string(r->transport_reason, sizeof(r->transport_reason), d->transport_reason);
-	r->uptime_ms = d->now_ms - d->started_ms;
+	r->uptime_ms = d->worker.now_ms - d->started_ms;
 	r->pid = (uint64_t)getpid();
 	r->clients = d->clients.used;
-	r->assocs = d->assocs.used;
+	r->assocs = d->worker.assocs.used;
 	count_clients(s, r);
-	while ((assoc = idtab_next(&d->assocs, &pos)))
+	while ((assoc = idtab_next(&d->worker.assocs, &pos)))
 		r->sessions += assoc->ddp ? assoc_sessions(assoc->ddp) : 0;
-	llp_stats(d->net, &st);
+	llp_stats(d->worker.net, &st);
 	r->tx_packets = st.tx_packets;
 	r->rx_packets = st.rx_packets;
 	r->tx_bytes = st.tx_bytes;
@@ -156,7 +156,7 @@ static void show_assocs(struct show *s)
 	uint32_t pos = 0;
 	const struct association *assoc;
 
-	while ((assoc = idtab_next(&s->d->assocs, &pos))) {
+	while ((assoc = idtab_next(&s->d->worker.assocs, &pos))) {
 		struct ctl_assoc *r = &s->rec.assoc;
 		struct llp_info info;
 
@@ -196,7 +196,7 @@ static void show_paths(struct show *s)
 	uint32_t pos = 0;
 	const struct association *assoc;
 
-	while ((assoc = idtab_next(&s->d->assocs, &pos))) {
+	while ((assoc = idtab_next(&s->d->worker.assocs, &pos))) {
 		unsigned n = assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
 
 		for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
@@ -235,7 +235,7 @@ static void show_sessions(struct show *s)
 	uint32_t pos = 0;
 	const struct association *assoc;
 
-	while ((assoc = idtab_next(&s->d->assocs, &pos)))
+	while ((assoc = idtab_next(&s->d->worker.assocs, &pos)))
 		if (assoc->ddp)
 			show_streams(s, assoc);
 }
@@ -420,7 +420,7 @@ static void show_client(struct show *s, const struct client *c)
 	r->listeners = c->listeners.used;
 	r->requests = c->requests.used;
 	r->mr_bytes = c->mr_bytes;
-	r->connected_ms = s->d->now_ms - c->since_ms;
+	r->connected_ms = s->d->worker.now_ms - c->since_ms;
 	send_record(s);
 }
 

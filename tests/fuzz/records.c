@@ -18,6 +18,11 @@
 #include "daemon/objects/srq.h"
 #include "ipc/conn.h"
 #include "ipc/version.h"
+#include "daemon/base/state.h"
+#include "daemon/objects/assoc_events.h"
+#include "daemon/objects/stags.h"
+#include "daemon/service/attach.h"
+#include "daemon/turn.h"
 #include "proto/stag.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -28,7 +33,6 @@ enum {
 	STAGS = 256,
 	MEM = 16384, /* bytes of the memory that clients register */
 	FDS = 3,     /* kinds of descriptors that they send */
-	DRAWN = 8,   /* STag values at a time */
 };
 
 /* A client's own side. */
@@ -38,6 +42,7 @@ struct program {
 };
 
 static struct daemon d;
+static struct worker *const w = &d.worker;
 static struct program program[PROGRAMS];
 static int fds[FDS]; /* memfd, memfd that cannot be sealed, no memfd */
 static void *mem;
@@ -69,29 +74,32 @@ static void limit(struct config *cfg)
 	};
 }
 
+/* An input draws the same values each time: 0x100, 0x200 and so on. */
+static ssize_t preset_stags(void *p, size_t len, unsigned flags)
+{
+	(void)flags;
+	for (size_t n = len / sizeof(uint32_t); n > 0; n--)
+		((uint32_t *)p)[n - 1] = ++drawn << 8;
+	return (ssize_t)len;
+}
+
 static void start_daemon(void)
 {
-	static const struct event_loop_hooks never_run;
 	struct llp_config net = {.addrs = d.cfg.listen, .streams = 8};
 
-	must(llp_loop_open(&net, &association_llp_events, &d.net) == 0);
+	worker_init(w, &d, 16);
+	w->assoc_events = &assoc_events;
+	must(llp_loop_open(&net, &association_llp_events, &w->net) == 0);
 	net.naddrs = d.cfg.naddrs;
-	must(llp_loop_open(&net, &association_llp_events, &d.self) == 0);
+	must(llp_loop_open(&net, &association_llp_events, &w->self) == 0);
 	must(acct_new(&d.cfg.limits, &d.acct) == 0);
-	must(event_loop_new(&never_run, &d, 0, &d.loop) == 0);
-	d.stags = stag_table_init(calloc(1, stag_table_size(STAGS)), STAGS);
+	must(event_loop_new(&turn_hooks, w, 0, &w->loop) == 0);
 	idtab_init(&d.clients, PROGRAMS);
-	idtab_init(&d.assocs, 16);
-	list_init(&d.active);
-	list_init(&d.connecting);
-	list_init(&d.dirty);
-	list_init(&d.low);
-	list_init(&d.faulty);
 }
 
 static void start(void)
 {
-	if (d.loop)
+	if (w->loop)
 		return;
 	signal(SIGPIPE, SIG_IGN);
 	log_set_level(LOG_LEVEL_ERR);
@@ -106,33 +114,9 @@ static void start(void)
 	must(mem != MAP_FAILED);
 }
 
-/* An input draws the same values each time: 0x100, 0x200 and so on. */
-static void preset_stags(void)
-{
-	if (d.random_left > 0)
-		return;
-	for (unsigned i = DRAWN; i > 0; i--)
-		d.random[i - 1] = ++drawn << 8;
-	d.random_left = DRAWN;
-}
-
-/* As in daemon.c. */
 static void turn(uint64_t ms)
 {
-	uint32_t pos = 0;
-	struct client *c;
-
-	d.now_ms += ms;
-	llp_tick(d.net, d.now_ms);
-	llp_tick(d.self, d.now_ms);
-	qp_expire_connects(&d);
-	association_tick_all(&d);
-	while ((c = idtab_next(&d.clients, &pos)))
-		client_take_bells(c);
-	association_send_all(&d);
-	cq_ring_bells(&d);
-	srq_queue_low_events(&d);
-	client_end_faulty(&d);
+	turn_hooks.turn(w, w->now_ms + ms);
 }
 
 /* ---- clients ---- */
@@ -172,17 +156,16 @@ static void ask(struct program *p, const void *rec, size_t len, unsigned nfds, u
 	memcpy(exact, rec, len);
 	for (unsigned i = 0; i < nfds; i++)
 		given[i] = dup(fds[kind % FDS]);
-	preset_stags();
 	record_handle(client_of(p), exact, len, given, nfds);
 	free(exact);
-	client_end_faulty(&d);
+	attach_end_faulty(w);
 	drain(p, p->fd);
 }
 
 static void end(struct program *p)
 {
 	if (client_of(p))
-		client_free(client_of(p));
+		attach_free(client_of(p));
 	if (p->handle)
 		close(p->fd);
 	if (p->event_fd >= 0)
@@ -201,7 +184,7 @@ static void begin(struct program *p, bool hello)
 	end(p);
 	begins++;
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
-	must(client_new(&d, pair[0]) == 0);
+	must(attach_client(w, pair[0]) == 0);
 	while ((c = idtab_next(&d.clients, &pos)))
 		if (c->fd == pair[0])
 			p->handle = c->handle;
@@ -358,21 +341,23 @@ static void step(void)
 static void finish(int fd)
 {
 	uint32_t pos = 0;
-	struct association *peer;
+	struct association *assoc;
 
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		end(&program[i]);
-	must(d.clients.used == 0 && list_empty(&d.faulty));
-	must(list_empty(&d.connecting) && list_empty(&d.dirty) && list_empty(&d.low));
+	must(d.clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->attentive));
+	must(list_empty(&w->dirty_cqs) && list_empty(&w->low_srqs));
 	for (unsigned k = 0; k < ACCT_KINDS; k++)
 		must(acct_used(d.acct, getuid(), (enum acct_kind)k) == 0);
 	for (uint32_t v = 0; v <= drawn; v++)
-		must(!stag_find_any_key(d.stags, v << 8));
+		must(!stag_find_any_key(stags_table(d.stags), v << 8));
 	turn(1);
-	while ((peer = idtab_next(&d.assocs, &pos)))
-		association_free(peer);
-	must(d.assocs.used == 0 && list_empty(&d.active));
+	while ((assoc = idtab_next(&w->assocs, &pos)))
+		association_free(assoc);
+	must(w->assocs.used == 0 && list_empty(&w->active));
+	must(timer_expiry(&w->timers) == UINT64_MAX);
 	turn(1);
+	d.stags = stags_free(d.stags);
 	must(dup(fds[0]) == fd); /* no descriptor was lost */
 	close(fd);
 }
@@ -387,9 +372,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	memset(mem, 0, MEM);
 	drawn = begins = 0;
-	d.random_left = 0;
+	must(stags_new(STAGS, preset_stags, &d.stags) == 0);
 	d.last_pd = d.last_scope = d.last_qp = d.last_client = d.last_assoc = 0;
-	d.now_ms = 1;
+	w->now_ms = 1;
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		program[i] = (struct program){.event_fd = -1};
 	for (unsigned i = 0; i < STEPS && in.left > 0 && begins < BEGINS; i++)

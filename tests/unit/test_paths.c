@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +23,11 @@
 #include "ipc/conn.h"
 #include "ipc/msg_addr.h"
 #include "ipc/version.h"
-#include "proto/stag.h"
+#include "daemon/base/state.h"
+#include "daemon/objects/assoc_events.h"
+#include "daemon/objects/stags.h"
+#include "daemon/service/attach.h"
+#include "daemon/turn.h"
 #include "util/addr.h"
 
 enum { STAGS = 64, PORT = 5043, ALICE = 4711, BOB = 4712 };
@@ -36,6 +41,7 @@ struct program {
 };
 
 static struct daemon d;
+static struct worker *const w = &d.worker;
 static struct reply rep;
 
 static struct msg_addr at(uint8_t last, uint16_t port)
@@ -45,7 +51,6 @@ static struct msg_addr at(uint8_t last, uint16_t port)
 
 static void start(void)
 {
-	static const struct event_loop_hooks never_run;
 	struct llp_config net = {.streams = 8};
 
 	log_set_level(LOG_LEVEL_ERR);
@@ -58,35 +63,25 @@ static void start(void)
 		cr_assert_eq(msg_addr_get(&own, &d.cfg.listen[i]), 0);
 	}
 	strcpy(d.transport, "user");
-	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &d.net), 0);
+	worker_init(w, &d, 64);
+	w->assoc_events = &assoc_events;
+	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->net), 0);
 	net.addrs = d.cfg.listen;
 	net.naddrs = d.cfg.naddrs;
-	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &d.self), 0);
+	cr_assert_eq(llp_loop_open(&net, &association_llp_events, &w->self), 0);
 	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
-	cr_assert_eq(event_loop_new(&never_run, &d, 0, &d.loop), 0);
-	d.stags = stag_table_init(calloc(1, stag_table_size(STAGS)), STAGS);
+	cr_assert_eq(event_loop_new(&turn_hooks, w, 0, &w->loop), 0);
+	cr_assert_eq(stags_new(STAGS, getrandom, &d.stags), 0);
 	idtab_init(&d.clients, 8);
-	idtab_init(&d.assocs, 64);
-	list_init(&d.active);
-	list_init(&d.connecting);
-	list_init(&d.dirty);
-	list_init(&d.low);
-	list_init(&d.faulty);
-	d.now_ms = 1;
+	w->now_ms = 1;
 }
 
 TestSuite(addrs, .init = start);
 TestSuite(paths, .init = start);
 
-/* As in daemon.c. */
 static void turn(void)
 {
-	d.now_ms++;
-	llp_tick(d.net, d.now_ms);
-	llp_tick(d.self, d.now_ms);
-	association_tick_all(&d);
-	association_send_all(&d);
-	client_end_faulty(&d);
+	turn_hooks.turn(w, w->now_ms + 1);
 }
 
 /* ---- what is taken ---- */
@@ -109,7 +104,7 @@ static int read_addrs(const struct msg_connect *m, struct endpoint_addrs *e, con
 	int r;
 
 	memset(&rep, 0, sizeof(rep));
-	r = endpoint_addrs_read(&d, "connect", m, e, &rep);
+	r = endpoint_addrs_read(w, "connect", m, e, &rep);
 	cr_assert(!words || strstr(rep.reason, words), "%s", rep.reason);
 	return -r;
 }
@@ -135,10 +130,10 @@ Test(addrs, a_list_is_taken_as_it_is)
 	cr_assert_eq(e.peer.n, 3);
 	cr_assert_eq(addr_port(&e.peer.a[2]), PORT);
 	cr_assert_eq(e.local.n, 2);
-	cr_assert_eq(endpoint_addrs_transport(&d, &e.peer), d.self, "the first address is ours");
+	cr_assert_eq(endpoint_addrs_transport(w, &e.peer), w->self, "the first address is ours");
 	e = ends_of(to(1, 9));
 	cr_assert_eq(e.local.n, 0);
-	cr_assert_eq(endpoint_addrs_transport(&d, &e.peer), d.net);
+	cr_assert_eq(endpoint_addrs_transport(w, &e.peer), w->net);
 }
 
 Test(addrs, lists_that_make_no_sense_are_refused_in_words)
@@ -190,13 +185,13 @@ Test(addrs, several_addresses_need_a_transport_that_has_paths)
 	for (uint8_t i = 0; i < 3; i++)
 		m.locals[i] = at(i + 1, 0);
 	cr_assert_eq(read_addrs(&m, &e, "3 addresses were given"), EOPNOTSUPP);
-	cr_assert_eq(endpoint_addrs_read_listen(&d, &l, &at_list, &rep), -EOPNOTSUPP);
+	cr_assert_eq(endpoint_addrs_read_listen(w, &l, &at_list, &rep), -EOPNOTSUPP);
 	l.naddrs = 1;
-	cr_assert_eq(endpoint_addrs_read_listen(&d, &l, &at_list, &rep), 0);
+	cr_assert_eq(endpoint_addrs_read_listen(w, &l, &at_list, &rep), 0);
 	cr_assert_eq(at_list.n, 1);
 	l.addrs[0] = (struct msg_addr){.family = AF_INET6, .port = PORT};
 	d.cfg.listen[0] = (struct sockaddr_storage){.ss_family = AF_INET6};
-	cr_assert_eq(endpoint_addrs_read_listen(&d, &l, &at_list, &rep), 0);
+	cr_assert_eq(endpoint_addrs_read_listen(w, &l, &at_list, &rep), 0);
 	cr_assert_eq(at_list.n, 0, "the wildcard is all of them");
 }
 
@@ -207,9 +202,9 @@ Test(addrs, an_association_is_shared_by_those_who_asked_for_the_same_ends)
 	struct endpoint_addrs e = ends_of(two);
 	struct association *p, *q;
 
-	cr_assert_eq(association_get(&d, &e, &p), 0);
+	cr_assert_eq(association_get(w, &e, &p), 0);
 	e = ends_of(same);
-	cr_assert_eq(association_get(&d, &e, &q), 0);
+	cr_assert_eq(association_get(w, &e, &q), 0);
 	cr_assert_eq(p, q, "the order of the others does not matter");
 	port.peers[0].port = PORT + 1;
 	from.nlocals = 1;
@@ -219,15 +214,15 @@ Test(addrs, an_association_is_shared_by_those_who_asked_for_the_same_ends)
 		struct association *r;
 
 		e = ends_of(others[i]);
-		cr_assert_eq(association_get(&d, &e, &q), 0);
+		cr_assert_eq(association_get(w, &e, &q), 0);
 		cr_assert_neq(q, p, "%u", i);
-		cr_assert_eq(association_get(&d, &e, &r), 0);
+		cr_assert_eq(association_get(w, &e, &r), 0);
 		cr_assert_eq(q, r, "%u", i);
 	}
-	cr_assert_eq(d.assocs.used, 5);
+	cr_assert_eq(w->assocs.used, 5);
 	d.cfg.listen[2] = ends_of(to(1, 9)).peer.a[0];
 	e = ends_of(first);
-	cr_assert_eq(association_get(&d, &e, &q), 0);
+	cr_assert_eq(association_get(w, &e, &q), 0);
 	cr_assert_neq(p, q, "the same addresses with another one first");
 }
 
@@ -278,7 +273,7 @@ static void begin(struct program *p, uid_t uid)
 	int pair[2];
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
-	cr_assert_eq(client_new(&d, pair[0]), 0);
+	cr_assert_eq(attach_client(w, pair[0]), 0);
 	*p = (struct program){.fd = pair[1]};
 	while ((c = idtab_next(&d.clients, &pos)))
 		if (c->fd == pair[0])
@@ -353,7 +348,7 @@ static struct association *two_sessions(uid_t other)
 				   .max_recv_sge = 1};
 	server[0].qp = made(&server[0], &qp, sizeof(qp));
 	join(&bob, &server[0]);
-	while ((p = idtab_next(&d.assocs, &pos)))
+	while ((p = idtab_next(&w->assocs, &pos)))
 		if (p->opener)
 			return p;
 	cr_assert_fail("no association");

@@ -74,9 +74,10 @@ static void setup(void)
 	snprintf(next.socket.path, sizeof(next.socket.path), "%s/sock", dir);
 	d.cfg = d.said = next;
 	snprintf(d.transport, sizeof(d.transport), "user");
+	worker_init(&d.worker, &d, 4);
 	idtab_init(&d.clients, 10);
 	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
-	cr_assert_eq(event_loop_new(&hooks, &d, d.cfg.polling.budget_us, &d.loop), 0);
+	cr_assert_eq(event_loop_new(&hooks, &d.worker, d.cfg.polling.budget_us, &d.worker.loop), 0);
 	cr_assert_eq(server_open(&d, &d.server), 0);
 	unsetenv("NOTIFY_SOCKET");
 	out = memfd_create("log", 0);
@@ -88,7 +89,7 @@ static void teardown(void)
 {
 	dup2(stderr_copy, STDERR_FILENO);
 	server_close(d.server);
-	event_loop_free(d.loop);
+	event_loop_free(d.worker.loop);
 	acct_free(d.acct);
 	idtab_deinit(&d.clients);
 	rmdir(dir);

@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* STag values are hard to predict, spread over all 32 bits, and not given again soon. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
+#include <errno.h>
+#include <sys/random.h>
 
-#include "daemon/daemon.h"
+#include "daemon/objects/stags.h"
 #include "proto/stag.h"
 
 enum { DRAWS = 10000, BITS = 32, NIBBLES = 16 };
 
-static struct daemon d;
+static struct stags *stags;
 static uint32_t drawn[DRAWS];
 
 /* Registers and deregisters, so that a freed value could be given again at once. */
 static void setup(void)
 {
-	d.stags = stag_table_init(calloc(1, stag_table_size(64)), 64);
+	cr_assert_eq(stags_new(64, getrandom, &stags), 0);
 	for (unsigned i = 0; i < DRAWS; i++) {
 		struct stag_region r = {.len = 1};
 
-		cr_assert_eq(daemon_add_stag(&d, &r), 0);
+		cr_assert_eq(stags_add(stags, &r), 0);
 		drawn[i] = r.stag;
-		cr_assert(stag_remove(d.stags, r.stag));
+		cr_assert(stag_remove(stags_table(stags), r.stag));
 	}
 }
 
 static void teardown(void)
 {
-	free(d.stags);
+	stags_free(stags);
 }
 
 TestSuite(stag_draw, .init = setup, .fini = teardown);
@@ -84,4 +85,26 @@ Test(stag_draw, no_value_is_0_with_any_key)
 {
 	for (unsigned i = 0; i < DRAWS; i++)
 		cr_expect_gt(drawn[i], STAG_KEY);
+}
+
+/* ---- a system without random numbers ---- */
+
+static ssize_t no_random(void *p, size_t len, unsigned flags)
+{
+	(void)p;
+	(void)len;
+	(void)flags;
+	errno = ENOSYS;
+	return -1;
+}
+
+Test(stag_add, fails_when_the_system_has_no_random_numbers)
+{
+	struct stag_region r = {.len = 1};
+	struct stags *s;
+
+	cr_assert_eq(stags_new(4, no_random, &s), 0);
+	cr_assert_eq(stags_add(s, &r), -ENOSYS);
+	cr_assert_eq(r.stag, 0);
+	stags_free(s);
 }

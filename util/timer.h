@@ -4,8 +4,8 @@
  * allocates nothing. Setting costs O(1), cancelling and firing O(log n) on average, and the
  * earliest deadline is always at hand. Time is an argument, in any unit that the owner chooses.
  */
-#ifndef UTIL_TIMERS_H
-#define UTIL_TIMERS_H
+#ifndef UTIL_TIMER_H
+#define UTIL_TIMER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,11 +25,11 @@ struct timers {
 	bool running;
 };
 
-/* A timer that is not set. fire is called by timers_run(); it may set or cancel any timer and free
+/* A timer that is not set. fire is called by timer_run(); it may set or cancel any timer and free
  * the object that holds this one. */
 void timer_init(struct timer *t, void (*fire)(struct timer *t));
 
-/* Sets or moves the deadline. UINT64_MAX cancels. During timers_run() a deadline that has passed
+/* Sets or moves the deadline. UINT64_MAX cancels. During timer_run() a deadline that has passed
  * already fires in the next run. */
 void timer_set(struct timers *ts, struct timer *t, uint64_t at);
 
@@ -37,9 +37,9 @@ void timer_set(struct timers *ts, struct timer *t, uint64_t at);
 void timer_cancel(struct timers *ts, struct timer *t);
 
 /* The earliest deadline, or UINT64_MAX. */
-uint64_t timers_expiry(const struct timers *ts);
+uint64_t timer_expiry(const struct timers *ts);
 
 /* Fires, in order, all timers whose deadline is not later than now. True if there was any. */
-bool timers_run(struct timers *ts, uint64_t now);
+bool timer_run(struct timers *ts, uint64_t now);
 
 #endif

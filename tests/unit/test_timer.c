@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "util/timers.h"
+#include "util/timer.h"
 
 enum { TIMERS = 200, STEPS = 20000 };
 
@@ -34,8 +34,8 @@ static uint64_t earliest(void)
 
 Test(timers, an_empty_set_has_no_expiry)
 {
-	cr_assert_eq(timers_expiry(&ts), UINT64_MAX);
-	cr_assert_not(timers_run(&ts, UINT64_MAX - 1));
+	cr_assert_eq(timer_expiry(&ts), UINT64_MAX);
+	cr_assert_not(timer_run(&ts, UINT64_MAX - 1));
 }
 
 Test(timers, random_operations_agree_with_a_plain_array)
@@ -58,16 +58,16 @@ Test(timers, random_operations_agree_with_a_plain_array)
 		case 1:
 			last_fired = 0;
 			now += (unsigned)rand() % 20;
-			timers_run(&ts, now);
+			timer_run(&ts, now);
 			break;
 		default:
 			model[i] = now + (unsigned)rand() % 300;
 			timer_set(&ts, &timer[i], model[i]);
 		}
-		cr_assert_eq(timers_expiry(&ts), earliest());
+		cr_assert_eq(timer_expiry(&ts), earliest());
 	}
 	last_fired = 0;
-	timers_run(&ts, UINT64_MAX - 1);
+	timer_run(&ts, UINT64_MAX - 1);
 	cr_assert_eq(earliest(), UINT64_MAX);
 	cr_assert_gt(fired, 1000);
 }
@@ -84,10 +84,10 @@ Test(timers, a_timer_set_for_the_past_by_a_timer_fires_in_the_next_run)
 {
 	timer_init(&timer[0], rearm);
 	timer_set(&ts, &timer[0], 5);
-	timers_run(&ts, 10);
+	timer_run(&ts, 10);
 	cr_assert_eq(rearmed, 1);
-	cr_assert_eq(timers_expiry(&ts), 11);
-	timers_run(&ts, 11);
+	cr_assert_eq(timer_expiry(&ts), 11);
+	timer_run(&ts, 11);
 	cr_assert_eq(rearmed, 2);
 }
 
@@ -109,6 +109,6 @@ Test(timers, a_timer_that_another_one_cancels_does_not_fire)
 	timer_init(&timer[1], must_not_fire);
 	timer_set(&ts, &timer[0], 5);
 	timer_set(&ts, &timer[1], 6);
-	timers_run(&ts, 10);
-	cr_assert_eq(timers_expiry(&ts), UINT64_MAX);
+	timer_run(&ts, 10);
+	cr_assert_eq(timer_expiry(&ts), UINT64_MAX);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/timers.h"
+#include "util/timer.h"
 
 #include <stddef.h>
 
@@ -95,12 +95,12 @@ void timer_set(struct timers *ts, struct timer *t, uint64_t at)
 	ts->first = meld(ts->first, t);
 }
 
-uint64_t timers_expiry(const struct timers *ts)
+uint64_t timer_expiry(const struct timers *ts)
 {
 	return ts->first ? ts->first->at : UINT64_MAX;
 }
 
-bool timers_run(struct timers *ts, uint64_t now)
+bool timer_run(struct timers *ts, uint64_t now)
 {
 	bool any = false;
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What belongs to one thread: its event loop, its transports, the associations on them, and what
+ * its next turn has to look at. There is one worker today. What several of them would share is in
+ * struct daemon (base/state.h); nothing here is touched by another thread.
+ *
+ * The lists hold only what has something to do, so that a turn costs what happens in it and not
+ * what exists.
+ */
+#ifndef DAEMON_BASE_WORKER_H
+#define DAEMON_BASE_WORKER_H
+
+#include <stdint.h>
+
+#include "daemon/base/log.h"
+#include "llp/llp.h"
+#include "util/idtab.h"
+#include "util/list.h"
+#include "util/timer.h"
+
+struct association_events;
+struct daemon;
+struct event_loop;
+
+struct worker {
+	struct daemon *daemon;
+	struct event_loop *loop;
+	struct llp *net;  /* associations with other daemons */
+	struct llp *self; /* associations between clients of this daemon */
+	struct event_loop_watch *net_watch[LLP_MAX_FDS];
+	const struct association_events *assoc_events;
+	struct idtab assocs;
+	struct timers timers;  /* in milliseconds, like now_ms */
+	struct list attentive; /* clients whose bell page is read in each turn */
+	struct list active;    /* associations that may have something to send */
+	struct list dirty_cqs; /* completion queues with new entries in this turn */
+	struct list low_srqs;  /* shared receive queues that reached their limit in this turn */
+	struct list faulty;    /* clients to be ended after this turn */
+	struct log_limit assoc_log, client_log; /* what peers and clients can cause */
+	uint64_t now_ms;                        /* time of this turn */
+};
+
+/* An empty worker for at most max_assocs associations, without loop and transports. */
+void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs);
+
+/* Frees the table of associations, which must be empty. */
+void worker_deinit(struct worker *w);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/net/transports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/base/log.h"
+#include "daemon/base/state.h"
+#include "daemon/net/association.h"
+
+static struct llp_config transport_config(const struct config *cfg)
+{
+	return (struct llp_config){
+		.addrs = cfg->listen,
+		.naddrs = cfg->naddrs,
+		.streams = (uint16_t)cfg->sctp.streams,
+		.adaptation = cfg->sctp.adaptation,
+		.mtu = cfg->user.mtu,
+		.gso = (enum llp_gso)cfg->user.gso,
+		.sack_packets = cfg->sctp.sack_packets,
+		.sack_ms = cfg->sctp.sack_ms,
+		.rto_min_ms = cfg->sctp.rto_min_ms,
+		.rto_max_ms = cfg->sctp.rto_max_ms,
+		.heartbeat_ms = cfg->sctp.heartbeat_ms,
+		.path_max_retrans = cfg->sctp.path_max_retrans,
+		.assoc_max_retrans = cfg->sctp.assoc_max_retrans,
+		.init_ms = cfg->sctp.init_ms,
+	};
+}
+
+/* The default addresses serve a first try: where there is no IPv6, the IPv4 one is enough. */
+static bool drop_ipv6(struct daemon *d, int err)
+{
+	struct config def;
+
+	config_default(&def);
+	if ((err != -EADDRNOTAVAIL && err != -EAFNOSUPPORT) || d->cfg.naddrs != def.naddrs ||
+	    memcmp(d->cfg.listen, def.listen, sizeof(def.listen)) != 0)
+		return false;
+	log_info("listen: this host has no ::1: peers at 127.0.0.1 only");
+	d->cfg.naddrs = 1;
+	return true;
+}
+
+static int open_user(struct worker *w, char *ret_reason, size_t len)
+{
+	struct daemon *d = w->daemon;
+	struct llp_config cfg = transport_config(&d->cfg);
+
+	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
+	cfg.buffer = (uint32_t)d->cfg.user.buffer;
+	d->udp_port = cfg.udp_port;
+	d->gso = cfg.gso != LLP_GSO_OFF;
+	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
+}
+
+static int open_kernel(struct worker *w, char *ret_reason, size_t len)
+{
+#ifdef HAVE_LIBSCTP
+	struct daemon *d = w->daemon;
+	struct llp_config cfg = transport_config(&d->cfg);
+
+	cfg.udp_port = (uint16_t)d->cfg.kernel.udp_port;
+	cfg.buffer = (uint32_t)d->cfg.kernel.buffer;
+	d->udp_port = cfg.udp_port;
+	d->gso = false;
+	return llp_kernel_open(&cfg, &association_llp_events, &w->net, ret_reason, len);
+#else
+	(void)w;
+	snprintf(ret_reason, len, "this build lacks the transport for the kernel's SCTP");
+	return -EOPNOTSUPP;
+#endif
+}
+
+static int open_net(struct worker *w, const char *name,
+		    int (*open)(struct worker *w, char *ret_reason, size_t len), char *ret_reason,
+		    size_t len)
+{
+	struct daemon *d = w->daemon;
+	int r;
+
+	snprintf(d->transport, sizeof(d->transport), "%s", name);
+	do {
+		*ret_reason = 0;
+		r = open(w, ret_reason, len);
+	} while (r && drop_ipv6(d, r));
+	if (r && !*ret_reason)
+		snprintf(ret_reason, len, "%s", strerror(-r));
+	if (r == 0 && *ret_reason)
+		log_warn("transport %s: %s", name, ret_reason);
+	return r;
+}
+
+/* auto: the kernel's SCTP if this kernel has it, else SCTP over UDP in this process. */
+static int choose_net(struct worker *w)
+{
+	struct daemon *d = w->daemon;
+	uint32_t wanted = d->cfg.transport;
+	char reason[256];
+	int r = -1;
+
+	snprintf(d->transport_reason, sizeof(d->transport_reason), "%s",
+		 wanted == CONFIG_TRANSPORT_AUTO ? "auto: this kernel has SCTP"
+						 : "the configuration says so");
+	if (wanted != CONFIG_TRANSPORT_USER)
+		r = open_net(w, "kernel", open_kernel, reason, sizeof(reason));
+	if (r && wanted == CONFIG_TRANSPORT_AUTO)
+		snprintf(d->transport_reason, sizeof(d->transport_reason), "auto: %.120s", reason);
+	if (r && wanted != CONFIG_TRANSPORT_KERNEL)
+		r = open_net(w, "user", open_user, reason, sizeof(reason));
+	if (r)
+		log_err("transport %s: %s", d->transport, reason);
+	return r;
+}
+
+static int open_loop(struct worker *w)
+{
+	struct llp_config cfg = transport_config(&w->daemon->cfg);
+	int r = llp_loop_open(&cfg, &association_llp_events, &w->self);
+
+	if (r)
+		log_err("transport loop: %s", strerror(-r));
+	return r;
+}
+
+static int watch_net(struct worker *w)
+{
+	int fds[LLP_MAX_FDS];
+	unsigned n = llp_fds(w->net, fds);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (event_loop_watch(w->loop, fds[i], EVENT_LOOP_READ, NULL, NULL,
+				     &w->net_watch[i])) {
+			log_err("transport %s: its socket cannot be watched", w->daemon->transport);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int transports_open(struct worker *w)
+{
+	if (choose_net(w) || open_loop(w))
+		return -1;
+	log_info("transport %s: %s", w->daemon->transport, w->daemon->transport_reason);
+	return watch_net(w);
+}
+
+void transports_close(struct worker *w)
+{
+	for (unsigned i = 0; i < LLP_MAX_FDS; i++)
+		event_loop_unwatch(w->net_watch[i]);
+	llp_close(w->self);
+	llp_close(w->net);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/session_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/base/state.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/conn_params.h"
+#include "daemon/objects/listener.h"
+#include "daemon/objects/qp.h"
+
+/* ---- from the Initiate to the client ---- */
+
+static struct session_request *make(struct listener *l, struct association *assoc,
+				    const struct assoc_event *ev)
+{
+	struct session_request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->client = l->client;
+	r->listener = l;
+	r->assoc = assoc;
+	r->sid = ev->sid;
+	r->enhanced = ev->enhanced;
+	r->enh = ev->enh;
+	if (idtab_add(&l->client->requests, r, &r->handle)) {
+		free(r);
+		return NULL;
+	}
+	list_init(&r->link);
+	list_add_tail(&assoc->requests, &r->link);
+	l->waiting++;
+	l->requests++;
+	return r;
+}
+
+/* Frees what was answered or is void. */
+static void drop(struct session_request *r)
+{
+	r->listener->waiting--;
+	list_del(&r->link);
+	idtab_del(&r->client->requests, r->handle);
+	free(r);
+}
+
+static void refuse(struct association *assoc, uint16_t sid)
+{
+	assoc_refuse(association_ddp(assoc), sid);
+	association_activate(assoc);
+}
+
+struct session_request *session_request_free(struct session_request *r)
+{
+	if (!r)
+		return NULL;
+	refuse(r->assoc, r->sid);
+	drop(r);
+	return NULL;
+}
+
+static bool may_ask(const struct listener *l, const struct association *assoc)
+{
+	return l && assoc->state == ASSOCIATION_UP && !l->client->daemon->stopping &&
+	       l->waiting < l->backlog && client_event_quota_ok(l->client);
+}
+
+void session_request_new(struct listener *l, struct association *assoc,
+			 const struct assoc_event *ev)
+{
+	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len};
+	struct session_request *r = may_ask(l, assoc) ? make(l, assoc, ev) : NULL;
+
+	if (!r) {
+		refuse(assoc, ev->sid);
+		return;
+	}
+	out.cookie = l->cookie;
+	out.request = r->handle;
+	out.assoc = assoc->id;
+	out.stream = ev->sid;
+	out.peer = assoc->remote;
+	conn_params_to_event(ev->enhanced ? &ev->enh : NULL, &out);
+	if (ev->priv_len > 0)
+		memcpy(out.private_data, ev->priv, ev->priv_len);
+	client_event(l->client, &out);
+}
+
+static void withdraw(struct session_request *r)
+{
+	struct msg_event out = {
+		.type = MSG_EV_WITHDRAWN,
+		.cookie = r->listener->cookie,
+		.request = r->handle,
+		.err = ECONNABORTED,
+		.reason = "the request was not answered in time, or its peer is gone",
+	};
+
+	client_event(r->client, &out);
+	drop(r);
+}
+
+static struct session_request *first(const struct association *assoc)
+{
+	return list_entry(assoc->requests.next, struct session_request, link);
+}
+
+void session_request_withdrawn(struct association *assoc, uint16_t sid)
+{
+	list_foreach (l, &assoc->requests) {
+		struct session_request *r = list_entry(l, struct session_request, link);
+
+		if (r->sid == sid) {
+			withdraw(r);
+			return;
+		}
+	}
+}
+
+void session_request_withdraw_all(struct association *assoc)
+{
+	while (!list_empty(&assoc->requests))
+		withdraw(first(assoc));
+}
+
+/* ---- answers ---- */
+
+static int gone(const struct conn_params *params, struct reply *rep)
+{
+	return reply_refuse(
+		rep, ECONNABORTED,
+		"%s: the request is gone: it was not answered in time, or its peer gave up",
+		params->what);
+}
+
+/*
+ * Looks up the session request for an answer that this queue pair can give, or NULL to reject. A
+ * session request may have become void while its answer was on the way: that is nobody's fault.
+ */
+static int find(struct client *c, uint32_t handle, const struct qp *qp,
+		const struct conn_params *params, struct reply *rep, struct session_request **ret)
+{
+	int r = conn_params_check(c->daemon, qp, params, rep);
+
+	if (r)
+		return r;
+	*ret = idtab_get(&c->requests, handle);
+	return *ret ? 0 : gone(params, rep);
+}
+
+/* The association does not take the answer. */
+static int refuse_answer(int outcome, const struct conn_params *params, struct reply *rep)
+{
+	return outcome == ASSOC_E_LEN ? conn_params_too_long(params, rep) : gone(params, rep);
+}
+
+/* An enhanced session request negotiates Reads: can this queue pair have them as the program wants?
+ */
+static int check_enhanced(const struct session_request *r, const struct qp *qp,
+			  const struct conn_params *params, struct reply *rep)
+{
+	if (!r->enhanced)
+		return 0;
+	if (qp->raw)
+		return reply_refuse(rep, EOPNOTSUPP,
+				    "accept: the request negotiates Reads: queue pair %u is raw",
+				    qp->num);
+	if (params->flags & MSG_CONN_NEGOTIATE && params->ord != MSG_READS_UNCHANGED &&
+	    params->ord > r->enh.ird)
+		return reply_refuse(rep, ERANGE, "accept: ord of %u: the peer's ird is %u",
+				    params->ord, r->enh.ird);
+	return 0;
+}
+
+/* The session belongs to this queue pair from now on. */
+static void hand_over(struct session_request *r, struct qp *qp, uint32_t cookie)
+{
+	struct wire_enh enh = r->enh;
+	struct session_event event = {.enh = r->enhanced ? &enh : NULL};
+
+	qp->cookie = cookie;
+	qp->assoc = r->assoc;
+	qp->sid = r->sid;
+	drop(r);
+	qp_established(qp, &event);
+	dp_accepted(&qp->assoc->dp);
+}
+
+static int accept_with(struct client *c, struct qp *qp, const struct msg_accept *req,
+		       const struct conn_params *params, struct reply *rep)
+{
+	struct assoc_params answer = {.priv = req->private_data, .len = req->private_len};
+	struct wire_enh enh;
+	struct session_request *r;
+	int e = find(c, req->request, qp, params, rep, &r);
+
+	if (!e)
+		e = check_enhanced(r, qp, params, rep);
+	if (e)
+		return e;
+	if (conn_params_to_wire(params, &enh))
+		answer.enh = &enh;
+	e = assoc_accept(association_ddp(r->assoc), r->sid, qp->ep, &answer);
+	if (e)
+		return refuse_answer(e, params, rep);
+	hand_over(r, qp, req->cookie);
+	return 0;
+}
+
+int session_request_accept(struct client *c, const struct msg_accept *req, struct reply *rep)
+{
+	struct qp *qp = idtab_get(&c->qps, req->qp);
+	const struct conn_params params = {
+		.what = "accept",
+		.known = CONN_PARAMS_ANSWER,
+		.private_len = req->private_len,
+		.flags = req->flags,
+		.ird = req->ird,
+		.ord = req->ord,
+	};
+
+	if (!qp)
+		return reply_violation(rep, ENOENT, "accept: no queue pair 0x%x", req->qp);
+	if (qp->state != QP_IDLE)
+		return reply_refuse(rep, EISCONN, "queue pair %u: accept while it is %s", qp->num,
+				    qp_state_str(qp->state));
+	return accept_with(c, qp, req, &params, rep);
+}
+
+int session_request_reject(struct client *c, const struct msg_reject *req, struct reply *rep)
+{
+	struct assoc_params answer = {.priv = req->private_data, .len = req->private_len};
+	const struct conn_params params = {
+		.what = "reject",
+		.known = CONN_PARAMS_ANSWER,
+		.private_len = req->private_len,
+		.flags = req->flags,
+		.ird = req->ird,
+		.ord = req->ord,
+	};
+	struct wire_enh enh;
+	struct session_request *r;
+	int e = find(c, req->request, NULL, &params, rep, &r);
+
+	if (e)
+		return e;
+	if (conn_params_to_wire(&params, &enh))
+		answer.enh = &enh;
+	e = assoc_reject(association_ddp(r->assoc), r->sid, &answer);
+	if (e)
+		return refuse_answer(e, &params, rep);
+	association_activate(r->assoc);
+	drop(r);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An Initiate that came in, from the question to the listener's client to its answer. */
+#ifndef DAEMON_OBJECTS_SESSION_REQUEST_H
+#define DAEMON_OBJECTS_SESSION_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/base/reply.h"
+#include "proto/wire.h"
+#include "util/list.h"
+
+struct association;
+struct assoc_event;
+struct client;
+struct listener;
+
+struct session_request {
+	struct client *client;
+	uint32_t handle;
+	struct listener *listener; /* closing it refuses the session request */
+	struct association *assoc;
+	struct list link; /* in association.requests */
+	uint16_t sid;
+	bool enhanced;       /* the Initiate was an enhanced one (RFC 6581) ... */
+	struct wire_enh enh; /* ... with these parameters */
+};
+
+/* An Initiate came in. Asks the listener's client; or refuses with a Terminate (RFC 5043 6.4),
+ * without a listener (NULL), beyond its backlog, and while association or daemon are ending. */
+void session_request_new(struct listener *l, struct association *assoc,
+			 const struct assoc_event *ev);
+
+/* The session request on this stream is void. Its client gets an event. */
+void session_request_withdrawn(struct association *assoc, uint16_t sid);
+
+/* All session requests of the association are void. */
+void session_request_withdraw_all(struct association *assoc);
+
+/* Answers of the client. 0 or a refusal. */
+int session_request_accept(struct client *c, const struct msg_accept *req, struct reply *rep);
+int session_request_reject(struct client *c, const struct msg_reject *req, struct reply *rep);
+
+/* Refuses the session request with a Terminate and frees it. NULL is fine; returns NULL. */
+struct session_request *session_request_free(struct session_request *r);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/service/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/base/log.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
+#include "daemon/objects/listener.h"
+#include "daemon/objects/mr.h"
+#include "daemon/objects/mw.h"
+#include "daemon/objects/pd.h"
+#include "daemon/objects/qp.h"
+#include "daemon/objects/session_request.h"
+#include "daemon/objects/srq.h"
+#include "daemon/service/record.h"
+#include "ipc/conn.h"
+
+enum {
+	RECORDS_PER_WAKE = 16, /* of one client, before others have their turn */
+	REPLIES_MAX = 65536,   /* records that may wait: ddpctl asks for one per object */
+};
+
+/* ---- the end ---- */
+
+static void send_fault(struct client *c)
+{
+	struct msg_error e = {.hdr = {MSG_ERROR, c->fault_seq},
+			      .err = c->fault_err ? c->fault_err : EPROTO,
+			      .fatal = 1};
+
+	memcpy(e.reason, c->fault, sizeof(e.reason));
+	conn_send(c->fd, &e, sizeof(e), NULL, 0); /* fails if the client is gone already */
+}
+
+bool attach_end_faulty(struct worker *w)
+{
+	struct list *l;
+	bool any = false;
+
+	while ((l = list_pop(&w->faulty))) {
+		struct client *c = list_entry(l, struct client, faulty);
+
+		if (c->fault[0]) {
+			log_limited(&w->client_log, w->now_ms, LOG_LEVEL_INFO,
+				    "client %u (%s, pid %d, uid %u): ended: %s", c->id, c->comm,
+				    (int)c->pid, (unsigned)c->uid, c->fault);
+			send_fault(c);
+		}
+		attach_free(c);
+		any = true;
+	}
+	return any;
+}
+
+/* Frees every object of a table through its own function. */
+#define FREE_ALL(table, type, fn)                                                                  \
+	do {                                                                                       \
+		uint32_t pos_ = 0;                                                                 \
+		struct type *o_;                                                                   \
+                                                                                                   \
+		while ((o_ = idtab_next(&(table), &pos_)))                                         \
+			fn(o_);                                                                    \
+		idtab_deinit(&(table));                                                            \
+	} while (0)
+
+static void free_objects(struct client *c)
+{
+	FREE_ALL(c->listeners, listener, listener_free);
+	FREE_ALL(c->requests, session_request, session_request_free);
+	FREE_ALL(c->qps, qp, qp_free);
+	FREE_ALL(c->srqs, srq, srq_free);
+	FREE_ALL(c->mws, mw, mw_free);
+	FREE_ALL(c->mrs, mr, mr_free);
+	FREE_ALL(c->cqs, cq, cq_free);
+	FREE_ALL(c->pds, pd, pd_free);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void attach_free(struct client *c)
+{
+	list_del(&c->faulty);
+	free_objects(c);
+	list_del(&c->attentive);
+	event_loop_unwatch(c->watch);
+	event_loop_unwatch(c->doorbell_watch);
+	outq_deinit(&c->replies);
+	outq_deinit(&c->events);
+	if (c->page)
+		munmap(c->page, sizeof(*c->page));
+	close_fd(c->doorbell);
+	close_fd(c->event_fd);
+	close_fd(c->fd);
+	idtab_del(&c->daemon->clients, c->handle);
+	acct_release(&c->charge);
+	free(c);
+}
+
+void attach_free_all(struct daemon *d)
+{
+	uint32_t pos = 0;
+	struct client *c;
+
+	while ((c = idtab_next(&d->clients, &pos)))
+		attach_free(c);
+}
+
+/* ---- the beginning ---- */
+
+static void readable(void *user, unsigned what)
+{
+	struct client *c = user;
+	_Alignas(8) unsigned char rec[MSG_MAX];
+	int fds[MSG_MAX_FDS];
+	unsigned nfds;
+	size_t len;
+
+	(void)what;
+	for (int i = 0; i < RECORDS_PER_WAKE && !list_linked(&c->faulty); i++) {
+		int r = conn_recv(c->fd, rec, sizeof(rec), &len, fds, &nfds);
+
+		if (r == CONN_E_AGAIN)
+			return;
+		if (r == CONN_E_OK)
+			record_handle(c, rec, len, fds, nfds);
+		else if (r == CONN_E_TRUNCATED)
+			client_fault(c,
+				     "a record of more than %d bytes or %d descriptors, or this "
+				     "daemon may open no more of them",
+				     MSG_MAX, MSG_MAX_FDS);
+		else
+			client_fault(c, "%s", ""); /* gone: nobody reads a reason */
+	}
+}
+
+static int credentials(struct client *c)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return -errno;
+	c->pid = cred.pid;
+	c->uid = cred.uid;
+	c->gid = cred.gid;
+	return 0;
+}
+
+static int refuse(struct client *c, const char *reason)
+{
+	snprintf(c->fault, sizeof(c->fault), "%s", reason);
+	c->fault_err = EDQUOT;
+	send_fault(c);
+	log_limited(&c->worker->client_log, c->worker->now_ms, LOG_LEVEL_INFO,
+		    "client of pid %d refused: %s", (int)c->pid, reason);
+	return -EDQUOT;
+}
+
+static void queue_failed(void *user, const char *reason)
+{
+	client_fault(user, "%s", reason);
+}
+
+static int attach(struct client *c)
+{
+	struct daemon *d = c->daemon;
+	char reason[ACCT_REASON_MAX];
+	int r = credentials(c);
+
+	if (!r)
+		r = acct_charge(d->acct, c->uid, ACCT_CLIENTS, 1, &c->charge, reason,
+				sizeof(reason));
+	if (r > 0)
+		return refuse(c, reason);
+	if (r < 0)
+		return r;
+	if (idtab_add(&d->clients, c, &c->handle))
+		return -ENOMEM;
+	outq_init(&c->replies, c->worker->loop, c->fd, REPLIES_MAX, queue_failed, c);
+	return event_loop_watch(c->worker->loop, c->fd, EVENT_LOOP_READ, readable, c, &c->watch);
+}
+
+int attach_client(struct worker *w, int fd)
+{
+	struct client *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c) {
+		close(fd);
+		return -ENOMEM;
+	}
+	c->daemon = w->daemon;
+	c->worker = w;
+	c->fd = fd;
+	c->event_fd = c->doorbell = -1;
+	c->id = ++w->daemon->last_client;
+	c->since_ms = w->now_ms;
+	list_init(&c->faulty);
+	list_init(&c->attentive);
+	client_allow(c);
+	r = attach(c);
+	if (r)
+		attach_free(c);
+	return r;
+}

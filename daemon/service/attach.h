@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clients come and go: credentials and limits, records from the socket, and the end. */
+#ifndef DAEMON_SERVICE_ATTACH_H
+#define DAEMON_SERVICE_ATTACH_H
+
+#include <stdbool.h>
+
+struct client;
+struct daemon;
+struct worker;
+
+/* A client on a connected socket, which is taken over even on failure. 0 or -errno; a client beyond
+ * the limit gets the reason and -EDQUOT is returned. */
+int attach_client(struct worker *w, int fd);
+
+/* Ends the client and all it owns: sessions with Terminate, registrations, queues. */
+void attach_free(struct client *c);
+
+/* Ends all clients that were marked with client_fault(). True if there was any. */
+bool attach_end_faulty(struct worker *w);
+
+/* Ends all clients. */
+void attach_free_all(struct daemon *d);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/service/hello.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "daemon/base/log.h"
+#include "daemon/objects/client.h"
+#include "ipc/doorbell.h"
+#include "ipc/memfd.h"
+#include "ipc/version.h"
+
+static void queue_failed(void *user, const char *reason)
+{
+	client_fault(user, "%s", reason);
+}
+
+static int make_events(struct client *c, struct reply *rep)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+		return -errno;
+	c->event_fd = pair[0];
+	reply_add_fd(rep, pair[1]);
+	outq_init(&c->events, c->worker->loop, c->event_fd, c->daemon->cfg.limits.events,
+		  queue_failed, c);
+	return 0;
+}
+
+/* The client has rung: its bell page says for which queue pairs. */
+static void rung(void *user, unsigned what)
+{
+	struct client *c = user;
+
+	(void)what;
+	/* A client that closed its end, as ddpctl does, posts no work. Its socket tells its end. */
+	if (doorbell_drain(c->doorbell) < 0)
+		c->doorbell_watch = event_loop_unwatch(c->doorbell_watch);
+	else
+		client_attend(c);
+}
+
+static int make_doorbell(struct client *c, struct reply *rep)
+{
+	void *map;
+	int fd, r;
+
+	r = memfd_create_mapped("ddp-bells", sizeof(struct bell_page), &fd, &map);
+	if (r)
+		return r;
+	c->page = map;
+	bell_sleep(c->page); /* until it rings for the first time */
+	reply_add_fd(rep, fd);
+	r = doorbell_create(&fd, &c->doorbell);
+	if (r)
+		return r;
+	reply_add_fd(rep, fd);
+	return event_loop_watch(c->worker->loop, c->doorbell, EVENT_LOOP_READ, rung, c,
+				&c->doorbell_watch);
+}
+
+static int check(const struct client *c, const struct msg_hello *req, struct reply *rep)
+{
+	if (c->hello)
+		return reply_violation(rep, EPROTO, "hello: sent twice");
+	if (req->major != IPC_VERSION_MAJOR)
+		return reply_violation(rep, EPROTO,
+				       "hello: the library speaks version %u.%u of the local "
+				       "protocol, this daemon %d.%d",
+				       req->major, req->minor, IPC_VERSION_MAJOR,
+				       IPC_VERSION_MINOR);
+	return 0;
+}
+
+int hello_answer(struct client *c, const struct msg_hello *req, struct reply *rep)
+{
+	int r = check(c, req, rep);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < sizeof(c->comm) - 1 && req->comm[i]; i++)
+		c->comm[i] = (char)(req->comm[i] < ' ' || req->comm[i] > '~' ? '?' : req->comm[i]);
+	r = make_events(c, rep);
+	if (!r)
+		r = make_doorbell(c, rep);
+	if (r)
+		return reply_violation(rep, -r, "hello: no resources: %s", strerror(-r));
+	c->hello = true;
+	rep->hello.major = IPC_VERSION_MAJOR;
+	rep->hello.minor = IPC_VERSION_MINOR;
+	rep->hello.client = c->id;
+	rep->hello.poll_us = event_loop_poll_us(c->worker->loop);
+	log_debug("client %u: %s, pid %d, uid %u", c->id, c->comm, (int)c->pid, (unsigned)c->uid);
+	return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/turn.h"
+
+#include "daemon/base/state.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/bells.h"
+#include "daemon/objects/cq.h"
+#include "daemon/objects/srq.h"
+#include "daemon/service/attach.h"
+
+enum { RX_BUDGET = 512 /* packets a turn */ };
+
+static void expire(struct worker *w, uint64_t now_ms)
+{
+	if (now_ms == w->now_ms)
+		return;
+	w->now_ms = now_ms;
+	llp_tick(w->net, now_ms);
+	llp_tick(w->self, now_ms);
+	timer_run(&w->timers, now_ms);
+}
+
+static bool turn(void *user, uint64_t now_ms)
+{
+	struct worker *w = user;
+	bool any;
+
+	/* 1. Deadlines. They come first, so that nothing below works with the time before a sleep.
+	 */
+	expire(w, now_ms);
+	if (w->daemon->stopping && w->assocs.used == 0)
+		event_loop_stop(w->loop);
+
+	/* 2. What clients have posted. */
+	any = bells_take(w);
+
+	/* 3. What the network brought: placed and delivered within the transports' upcalls. */
+	any |= llp_input(w->net, RX_BUDGET);
+	any |= llp_input(w->self, RX_BUDGET);
+
+	/* 4. What can be sent. */
+	any |= association_send_all(w);
+	llp_flush(w->net);
+
+	/* 5. Completions and events to the clients; clients at fault are ended. */
+	any |= cq_ring_bells(w);
+	any |= srq_queue_low_events(w);
+	any |= attach_end_faulty(w);
+	return any;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t expiry(void *user)
+{
+	struct worker *w = user;
+
+	return earlier(timer_expiry(&w->timers), earlier(llp_expiry(w->net), llp_expiry(w->self)));
+}
+
+static bool about_to_sleep(void *user)
+{
+	struct worker *w = user;
+
+	return bells_sleep(w) && list_empty(&w->active);
+}
+
+static void awake(void *user)
+{
+	bells_awake(user);
+}
+
+const struct event_loop_hooks turn_hooks = {
+	.turn = turn,
+	.expiry = expiry,
+	.sleep = about_to_sleep,
+	.awake = awake,
+};
