@@ -13,16 +13,17 @@ _Static_assert(offsetof(struct ddp_sge, lkey) == offsetof(struct wqe_sge, lkey),
 	       "copied as they are");
 
 _Static_assert(DDP_QN_TAGGED == WQE_QN_TAGGED, "copied as it is");
-/* What is asked for and what completes have the same numbers, but for what is masked. */
-_Static_assert((int)DDP_WR_SEND == DDP_WC_SEND && (int)DDP_WR_SEND_WITH_INV == DDP_WC_SEND_INV &&
-		       (int)DDP_WR_RDMA_WRITE == DDP_WC_RDMA_WRITE &&
-		       (int)DDP_WR_RDMA_READ == DDP_WC_RDMA_READ &&
-		       (int)DDP_WR_IMM_DATA == DDP_WC_IMM_DATA &&
-		       (int)DDP_WR_ATOMIC_FETCH_AND_ADD == DDP_WC_FETCH_ADD &&
-		       (int)DDP_WR_ATOMIC_CMP_AND_SWP == DDP_WC_CMP_SWAP &&
-		       (int)DDP_WR_BIND_MW == DDP_WC_BIND_MW &&
-		       (int)DDP_WR_LOCAL_INV == DDP_WC_LOCAL_INV,
-	       "the daemon takes them as they are");
+_Static_assert((int)DDP_WR_SEND == WQE_SEND && (int)DDP_WR_SEND_WITH_INV == WQE_SEND_INV &&
+		       (int)DDP_WR_RDMA_WRITE == WQE_WRITE && (int)DDP_WR_RDMA_READ == WQE_READ &&
+		       (int)DDP_WR_IMM_DATA == WQE_IMM &&
+		       (int)DDP_WR_ATOMIC_FETCH_AND_ADD == WQE_FETCH_ADD &&
+		       (int)DDP_WR_ATOMIC_CMP_AND_SWP == WQE_CMP_SWAP &&
+		       (int)DDP_WR_BIND_MW == WQE_BIND && (int)DDP_WR_LOCAL_INV == WQE_LOCAL_INV,
+	       "opcodes keep their numbers, but for masked atomics");
+_Static_assert((int)DDP_SEND_SIGNALED == WQE_SIGNALED && (int)DDP_SEND_FENCE == WQE_FENCE &&
+		       (int)DDP_SEND_SOLICITED == WQE_SOLICITED &&
+		       (int)DDP_SEND_INLINE == WQE_INLINE,
+	       "flags keep their bits");
 
 enum {
 	KEY_BITS = 8, /* of an rkey, which a bind may change */
@@ -36,14 +37,14 @@ static uint8_t byte_of(unsigned v)
 	return v <= UINT8_MAX ? (uint8_t)v : UINT8_MAX;
 }
 
-/* What lies in the ring as an atomic is told by its masks. */
+/* In the ring all atomics have masks. */
 static uint8_t ring_opcode(enum ddp_wr_opcode op)
 {
 	switch (op) {
 	case DDP_WR_MASKED_FETCH_AND_ADD:
-		return DDP_WC_FETCH_ADD;
+		return WQE_FETCH_ADD;
 	case DDP_WR_MASKED_CMP_AND_SWP:
-		return DDP_WC_CMP_SWAP;
+		return WQE_CMP_SWAP;
 	default:
 		return byte_of(op);
 	}
@@ -80,7 +81,7 @@ static int check_bare(const struct ddp_send_wr *wr)
 {
 	if (wr->num_sge != 0 || wr->send_flags & DDP_SEND_INLINE)
 		return reason_fail(-EINVAL, "ddp_post_send: %s takes no sge and no inline data",
-				   ddp_wc_opcode_str((enum ddp_wc_opcode)wr->opcode));
+				   opcode_table[wr->opcode].text);
 	return 0;
 }
 
@@ -122,11 +123,11 @@ static int check_bind(const struct ddp_send_wr *wr)
 	return 0;
 }
 
-static int check_raw(const struct ddp_qp *qp, const struct ddp_send_wr *wr)
+static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_wr *wr)
 {
-	unsigned bits = wr->opcode == DDP_WR_SEND ? 40 : 8;
+	unsigned bits = op == WQE_SEND ? 40 : 8;
 
-	if (wr->opcode != DDP_WR_SEND && wr->opcode != DDP_WR_RDMA_WRITE)
+	if (!opcode_has(op, OPCODE_RAW))
 		return reason_fail(-EINVAL,
 				   "ddp_post_send: QP %u is raw: it has DDP_WR_SEND and "
 				   "DDP_WR_RDMA_WRITE only",
@@ -137,8 +138,10 @@ static int check_raw(const struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	return 0;
 }
 
-static int check_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
+/* An unknown opcode is left to the daemon, which completes it with an error. */
+static int check_send(struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
 {
+	const struct opcode *op = opcode_get(opcode);
 	int r = check_room(&qp->sq, "ddp_post_send");
 
 	if (r == 0)
@@ -146,20 +149,16 @@ static int check_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	if (r)
 		return r;
 	if (qp->raw)
-		return check_raw(qp, wr);
-	switch (wr->opcode) {
-	case DDP_WR_IMM_DATA:
-	case DDP_WR_LOCAL_INV:
-		return check_bare(wr);
-	case DDP_WR_BIND_MW:
-		return check_bind(wr);
-	case DDP_WR_ATOMIC_FETCH_AND_ADD:
-	case DDP_WR_ATOMIC_CMP_AND_SWP:
-	case DDP_WR_MASKED_FETCH_AND_ADD:
-	case DDP_WR_MASKED_CMP_AND_SWP:
-		return check_atomic(wr);
-	default:
+		return check_raw(qp, opcode, wr);
+	if (!op)
 		return 0;
+	switch (op->form) {
+	case OPCODE_FORM_ATOMIC:
+		return check_atomic(wr);
+	case OPCODE_FORM_BIND:
+		return check_bind(wr);
+	default:
+		return op->max_sge == 0 ? check_bare(wr) : 0;
 	}
 }
 
@@ -199,7 +198,7 @@ static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr 
 	bool masked = wr->opcode == DDP_WR_MASKED_FETCH_AND_ADD ||
 		      wr->opcode == DDP_WR_MASKED_CMP_AND_SWP;
 
-	if (op == DDP_WC_FETCH_ADD) {
+	if (op == WQE_FETCH_ADD) {
 		e->atomic.data = wr->atomic.compare_add;
 		e->atomic.mask = masked ? wr->atomic.add_mask : 0;
 		e->atomic.compare_mask = UINT64_MAX;
@@ -215,21 +214,22 @@ static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr 
 static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op,
 			 const struct ddp_send_wr *wr)
 {
+	const struct opcode *row = opcode_get(op);
+
 	memset(e->operand, 0, sizeof(e->operand));
 	if (qp->raw) {
 		e->raw.rsvd = wr->raw.rsvd;
-		e->raw.qn = wr->opcode == DDP_WR_SEND ? wr->raw.qn : 0;
+		e->raw.qn = op == WQE_SEND ? wr->raw.qn : 0;
 		return;
 	}
-	switch (op) {
-	case DDP_WC_IMM_DATA:
+	switch (row ? row->form : OPCODE_FORM_PLAIN) {
+	case OPCODE_FORM_IMM:
 		e->imm = wr->imm_data;
 		break;
-	case DDP_WC_FETCH_ADD:
-	case DDP_WC_CMP_SWAP:
+	case OPCODE_FORM_ATOMIC:
 		put_atomic(e, op, wr);
 		break;
-	case DDP_WC_BIND_MW:
+	case OPCODE_FORM_BIND:
 		e->remote_addr = wr->bind.addr;
 		e->rkey = wr->bind.rkey;
 		e->bind.region = wr->bind.mr->rkey;
@@ -247,7 +247,7 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	struct ring *ring = &qp->sq.ring;
 	struct wqe_send *e = ring_slot(ring, ring->mine);
 	uint8_t op = ring_opcode(wr->opcode);
-	int r = check_send(qp, wr);
+	int r = check_send(qp, op, wr);
 
 	if (r)
 		return r;
@@ -270,7 +270,7 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 		memcpy(e->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
 	}
 	ring_reserve(ring);
-	if (op == DDP_WC_BIND_MW)
+	if (op == WQE_BIND)
 		wr->bind.mw->rkey = wr->bind.rkey;
 	return 0;
 }

@@ -16,14 +16,34 @@ enum {
 	IDLE_LOOKS = 1024
 }; /* after so many a program that only polls learns that the daemon is gone */
 
-_Static_assert(DDP_WC_MW_BIND_ERR <= UINT8_MAX && DDP_WC_RECV_TAGGED <= UINT8_MAX,
-	       "they fit an entry");
+_Static_assert((int)DDP_WC_SUCCESS == CQE_SUCCESS && (int)DDP_WC_LOC_LEN_ERR == CQE_LOC_LEN &&
+		       (int)DDP_WC_LOC_OP_ERR == CQE_LOC_OP &&
+		       (int)DDP_WC_LOC_SGE_ERR == CQE_LOC_SGE &&
+		       (int)DDP_WC_LOC_KEY_ERR == CQE_LOC_KEY &&
+		       (int)DDP_WC_LOC_PD_ERR == CQE_LOC_PD &&
+		       (int)DDP_WC_LOC_ACCESS_ERR == CQE_LOC_ACCESS &&
+		       (int)DDP_WC_LOC_BOUNDS_ERR == CQE_LOC_BOUNDS &&
+		       (int)DDP_WC_REM_ACCESS_ERR == CQE_REM_ACCESS &&
+		       (int)DDP_WC_REM_OP_ERR == CQE_REM_OP &&
+		       (int)DDP_WC_FLUSH_ERR == CQE_FLUSHED &&
+		       (int)DDP_WC_MW_BIND_ERR == CQE_BIND_FAILED,
+	       "statuses keep their numbers");
+_Static_assert((int)DDP_WC_SEND == WQE_SEND && (int)DDP_WC_SEND_INV == WQE_SEND_INV &&
+		       (int)DDP_WC_RDMA_WRITE == WQE_WRITE && (int)DDP_WC_RDMA_READ == WQE_READ &&
+		       (int)DDP_WC_IMM_DATA == WQE_IMM && (int)DDP_WC_FETCH_ADD == WQE_FETCH_ADD &&
+		       (int)DDP_WC_CMP_SWAP == WQE_CMP_SWAP && (int)DDP_WC_BIND_MW == WQE_BIND &&
+		       (int)DDP_WC_LOCAL_INV == WQE_LOCAL_INV && (int)DDP_WC_RECV == WQE_RECV &&
+		       (int)DDP_WC_RECV_TAGGED == WQE_RECV_TAGGED,
+	       "opcodes keep their numbers");
+_Static_assert((int)DDP_WC_WITH_INV == CQE_WITH_INV && (int)DDP_WC_SOLICITED == CQE_SOLICITED &&
+		       (int)DDP_WC_WITH_IMM == CQE_WITH_IMM,
+	       "flags keep their bits");
 
 /* False if the daemon wrote what no completion is. */
 static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 {
 	struct wqe_cqe e = *entry;
-	bool tagged = e.opcode == DDP_WC_RECV_TAGGED;
+	bool tagged = e.opcode == WQE_RECV_TAGGED;
 
 	*wc = (struct ddp_wc){
 		.wr_id = e.wr_id,
@@ -42,7 +62,7 @@ static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 		.qn = e.qn,
 		.stag = tagged ? e.inv_rkey : 0,
 	};
-	return wc->status <= DDP_WC_MW_BIND_ERR && wc->opcode <= DDP_WC_RECV_TAGGED;
+	return e.status < CQE_STATUS_COUNT && e.opcode < WQE_OPCODE_COUNT;
 }
 
 /* Room again: wakes each QP that may have waited for it. */

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "util/opcode.h"
+
 enum {
 	WQE_MAX_SGE = 16,
 	WQE_MAX_INLINE = 256,
@@ -22,12 +24,51 @@ struct wqe_sge {
 	uint32_t lkey;
 };
 
-/* Opcodes and flags have the values of enum ddp_wr_opcode, up to DDP_WR_LOCAL_INV, and DDP_SEND_*
- * in <ddp/ddp.h>. Masked atomics are those without the name: masks are always here. */
+/* Opcodes of send requests, WQE_SEND ..., and of completions, which also have WQE_RECV and
+ * WQE_RECV_TAGGED. They are the numbers of util/opcode.h. Atomics always have masks here. */
+enum wqe_opcode {
+#define X(name, form, min_sge, max_sge, traits, text) WQE_##name,
+	OPCODE_TABLE(X)
+#undef X
+		WQE_OPCODE_COUNT
+};
+
+/* Flags of send requests. */
+enum {
+	WQE_SIGNALED = 1,  /* report success too; failure is always reported */
+	WQE_FENCE = 2,     /* begin only after all earlier Reads and atomics have completed */
+	WQE_SOLICITED = 4, /* Sends and Immediate Data: Solicited Event */
+	WQE_INLINE = 8,    /* the payload is in data */
+};
+
+/* Statuses of completions. */
+enum cqe_status {
+	CQE_SUCCESS,
+	CQE_LOC_LEN,    /* length or inline length out of range */
+	CQE_LOC_OP,     /* unknown opcode or flags */
+	CQE_LOC_SGE,    /* num_sge out of range */
+	CQE_LOC_KEY,    /* lkey: no such STag */
+	CQE_LOC_PD,     /* lkey: another protection domain */
+	CQE_LOC_ACCESS, /* lkey: no local write right */
+	CQE_LOC_BOUNDS, /* lkey: outside the region */
+	CQE_REM_ACCESS, /* the peer terminated: protection error of a Write, Read or atomic */
+	CQE_REM_OP,     /* the peer terminated: any other error */
+	CQE_FLUSHED,    /* the session ended first */
+	CQE_BIND_FAILED,
+	CQE_STATUS_COUNT
+};
+
+/* Flags of completions of receives. */
+enum {
+	CQE_WITH_INV = 1,  /* inv_rkey was invalidated by the Send */
+	CQE_SOLICITED = 2, /* the message has the Solicited Event bit */
+	CQE_WITH_IMM = 4,  /* Immediate Data, in imm */
+};
+
 struct wqe_send {
 	uint64_t wr_id;
-	uint8_t opcode;
-	uint8_t flags;
+	uint8_t opcode; /* enum wqe_opcode */
+	uint8_t flags;  /* set of WQE_SIGNALED ... */
 	uint8_t num_sge;
 	uint8_t pad;
 	uint32_t inline_len; /* with the inline flag: bytes in data */
@@ -37,7 +78,7 @@ struct wqe_send {
 	union {
 		uint64_t imm; /* Immediate Data */
 		struct {
-			uint64_t data, mask, compare, compare_mask; /* as in struct rdmap_wr */
+			uint64_t data, mask, compare, compare_mask; /* RFC 7306 5.1 */
 		} atomic;
 		struct {
 			uint32_t region; /* STag */
@@ -82,13 +123,13 @@ static inline uint32_t wqe_recv_size(uint32_t max_sge)
 	return (n + WQE_ALIGN - 1) & ~(uint32_t)(WQE_ALIGN - 1);
 }
 
-/* A completion: 64 bytes. Fields below err_ say where a failed request went wrong. */
+/* A completion: 64 bytes. The members err_ say where a failed request went wrong. */
 struct wqe_cqe {
 	uint64_t wr_id;
 	uint32_t qp_num;
-	uint8_t status; /* enum ddp_wc_status */
-	uint8_t opcode; /* enum ddp_wc_opcode */
-	uint8_t flags;  /* DDP_WC_* */
+	uint8_t status; /* enum cqe_status */
+	uint8_t opcode; /* enum wqe_opcode */
+	uint8_t flags;  /* set of CQE_WITH_INV ... */
 	uint8_t pad;
 	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP */
 	uint32_t byte_len;
@@ -102,6 +143,7 @@ struct wqe_cqe {
 	uint64_t pad2;
 };
 
+_Static_assert((int)WQE_MAX_SGE == OPCODE_MAX_SGE, "the table knows the limit");
 _Static_assert(sizeof(struct wqe_sge) == 16, "shared layout");
 _Static_assert(sizeof(struct wqe_send) == WQE_SEND_HEAD + WQE_MAX_INLINE, "shared layout");
 _Static_assert(sizeof(struct wqe_recv) == WQE_RECV_HEAD + WQE_MAX_SGE * 16, "shared layout");

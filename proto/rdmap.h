@@ -18,22 +18,17 @@
 #include "proto/perr.h"
 #include "proto/sgl.h"
 #include "proto/stag.h"
+#include "util/opcode.h"
 
 enum { RDMAP_INLINE_MAX = 256, RDMAP_RAW_QUEUES = 8 };
 
+/* RDMAP_SEND ...: the operations of util/opcode.h. RDMAP_RECV and RDMAP_RECV_TAGGED, a raw tagged
+ * message that asked for a notice, are only in completions. */
 enum rdmap_op {
-	RDMAP_SEND,
-	RDMAP_SEND_INV,
-	RDMAP_WRITE,
-	RDMAP_READ,
-	RDMAP_IMM,         /* RFC 7306 6 */
-	RDMAP_FETCH_ADD,   /* RFC 7306 5.1.1 */
-	RDMAP_CMP_SWAP,    /* RFC 7306 5.1.2 */
-	RDMAP_BIND,        /* stays here: stag_bind() in its turn */
-	RDMAP_LOCAL_INV,   /* stays here: stag_invalidate() in its turn */
-	RDMAP_RECV,        /* this and what follows in completions only */
-	RDMAP_RECV_TAGGED, /* raw: a tagged message that asked for a notice */
-	RDMAP_OP_COUNT,
+#define X(name, form, min_sge, max_sge, traits, text) RDMAP_##name,
+	OPCODE_TABLE(X)
+#undef X
+		RDMAP_OP_COUNT
 };
 
 enum {
@@ -87,6 +82,7 @@ struct rdmap_wr {
 			uint64_t rsvd; /* RsvdULP: 40 bits of a Send, 8 bits of a Write */
 			uint32_t qn;   /* Send */
 		} raw;
+		uint64_t operand[4]; /* all of them */
 	};
 	struct sgl_elem sge[SGL_MAX];
 	uint8_t inl[RDMAP_INLINE_MAX];

@@ -193,7 +193,7 @@ void rdmap_unbind(struct rdmap *ep);
 /* Requests of ours that wait for a response: they count against ORD. */
 static inline bool rdmap_op_asks(unsigned op)
 {
-	return op == RDMAP_READ || op == RDMAP_FETCH_ADD || op == RDMAP_CMP_SWAP;
+	return opcode_has(op, OPCODE_RESPONSE);
 }
 
 /* ---- rdmap_sq.c ---- */

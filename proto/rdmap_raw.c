@@ -11,7 +11,7 @@ enum rdmap_status rdmap_raw_judge(const struct rdmap_wr *wr)
 {
 	unsigned bits = wr->op == RDMAP_WRITE ? TAGGED_BITS : UNTAGGED_BITS;
 
-	if (wr->op != RDMAP_SEND && wr->op != RDMAP_WRITE)
+	if (!opcode_has(wr->op, OPCODE_RAW))
 		return RDMAP_LOC_OP;
 	if (wr->flags & RDMAP_SOLICITED || wr->raw.rsvd >> bits)
 		return RDMAP_LOC_OP;

@@ -17,36 +17,20 @@ static uint64_t payload_of(const struct rdmap_wr *wr)
 	return wr->flags & RDMAP_INLINE ? wr->len : sgl_total(wr->sge, wr->nsge);
 }
 
-/* What each kind of request may look like. */
-static const struct form {
-	uint8_t min_sge, max_sge;
-	bool payload; /* its elements are what is sent, so they may come inline */
-	bool ext;     /* RFC 7306 */
-	bool local;   /* nothing of it is sent */
-} forms[] = {
-	[RDMAP_SEND] = {.max_sge = SGL_MAX, .payload = true},
-	[RDMAP_SEND_INV] = {.max_sge = SGL_MAX, .payload = true},
-	[RDMAP_WRITE] = {.max_sge = SGL_MAX, .payload = true},
-	[RDMAP_READ] = {.min_sge = 1, .max_sge = 1},
-	[RDMAP_IMM] = {.ext = true},
-	[RDMAP_FETCH_ADD] = {.max_sge = 1, .ext = true},
-	[RDMAP_CMP_SWAP] = {.max_sge = 1, .ext = true},
-	[RDMAP_BIND] = {.local = true},
-	[RDMAP_LOCAL_INV] = {.local = true},
-};
+_Static_assert((int)SGL_MAX == OPCODE_MAX_SGE, "the table of operations knows the limit");
 
 static bool is_atomic(const struct rdmap_wr *wr)
 {
-	return wr->op == RDMAP_FETCH_ADD || wr->op == RDMAP_CMP_SWAP;
+	return opcode_table[wr->op].form == OPCODE_FORM_ATOMIC;
 }
 
 static enum rdmap_status judge_op(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
-	if (wr->op >= sizeof(forms) / sizeof(forms[0]) || (wr->flags & ~FLAGS))
+	if (!opcode_is_send(wr->op) || (wr->flags & ~FLAGS))
 		return RDMAP_LOC_OP;
-	if (wr->flags & RDMAP_INLINE && !forms[wr->op].payload)
+	if (wr->flags & RDMAP_INLINE && !opcode_has(wr->op, OPCODE_PAYLOAD))
 		return RDMAP_LOC_OP;
-	if (forms[wr->op].ext && ep->plain)
+	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
 		return RDMAP_LOC_OP;
 	if (rdmap_op_asks(wr->op) && ep->sq.ord == 0)
 		return RDMAP_LOC_OP;
@@ -57,12 +41,13 @@ static enum rdmap_status judge_op(const struct rdmap *ep, const struct rdmap_wr 
 static enum rdmap_status judge_form(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	enum rdmap_status status = wr->status != RDMAP_OK ? wr->status : judge_op(ep, wr);
+	const struct opcode *op = opcode_get(wr->op);
 
 	if (status != RDMAP_OK)
 		return status;
 	if (wr->flags & RDMAP_INLINE)
 		return wr->len <= RDMAP_INLINE_MAX ? RDMAP_OK : RDMAP_LOC_LEN;
-	if (wr->nsge < forms[wr->op].min_sge || wr->nsge > forms[wr->op].max_sge)
+	if (wr->nsge < op->min_sge || wr->nsge > op->max_sge)
 		return RDMAP_LOC_SGE;
 	if (is_atomic(wr) && wr->nsge == 1 && wr->sge[0].len != sizeof(uint64_t))
 		return RDMAP_LOC_LEN;
@@ -165,7 +150,7 @@ static bool find_work(struct rdmap *ep)
 				return false;
 			status = judge_memory(ep, wr);
 		}
-		if (status == RDMAP_OK && !forms[wr->op].local)
+		if (status == RDMAP_OK && !opcode_has(wr->op, OPCODE_LOCAL))
 			return true;
 		rdmap_work_end(ep, status == RDMAP_OK ? do_local(ep, wr) : status);
 	}
@@ -175,54 +160,77 @@ static bool find_work(struct rdmap *ep)
 
 /* ---- its message ---- */
 
-static uint8_t send_opcode(const struct rdmap_wr *wr)
+static void put_read_req(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
 {
-	if (wr->op == RDMAP_SEND_INV)
-		return wr->flags & RDMAP_SOLICITED ? WIRE_OP_SEND_SE_INV : WIRE_OP_SEND_INV;
-	return wr->flags & RDMAP_SOLICITED ? WIRE_OP_SEND_SE : WIRE_OP_SEND;
+	struct wire_read_req req = {wr->sge[0].stag, wr->sge[0].to, wr->sge[0].len, wr->rstag,
+				    wr->rto};
+
+	(void)ep;
+	wire_read_req_put(p, &req);
 }
 
-/* Opcode, queue or buffer of a request's message, RFC 5040 figure 4 and RFC 7306 4.1. */
+static void put_imm(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
+{
+	(void)ep;
+	be_put64(p, wr->imm);
+}
+
+/* The request's number serves as its identifier: unique among those outstanding. */
+static void put_atomic_req(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
+{
+	struct wire_atomic_req req = {
+		.aop = wr->op == RDMAP_CMP_SWAP ? WIRE_CMP_SWAP : WIRE_FETCH_ADD,
+		.id = ep->sq.tail - 1,
+		.stag = wr->rstag,
+		.to = wr->rto,
+		.data = wr->atomic.data,
+		.mask = wr->atomic.mask,
+		.compare = wr->atomic.compare,
+		.compare_mask = wr->atomic.compare_mask,
+	};
+
+	wire_atomic_req_put(p, &req);
+}
+
+/* The message of each operation that sends one, RFC 5040 figure 4 and RFC 7306 4.1. */
+static const struct message {
+	uint8_t opcode, opcode_se; /* WIRE_OP_*: without and with Solicited Event */
+	bool tagged;
+	uint8_t qn;     /* untagged */
+	uint8_t header; /* bytes after the DDP header that are no payload, or 0: */
+	void (*put_header)(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p);
+} messages[RDMAP_OP_COUNT] = {
+	[RDMAP_SEND] = {WIRE_OP_SEND, WIRE_OP_SEND_SE, .qn = WIRE_QN_SEND},
+	[RDMAP_SEND_INV] = {WIRE_OP_SEND_INV, WIRE_OP_SEND_SE_INV, .qn = WIRE_QN_SEND},
+	[RDMAP_WRITE] = {WIRE_OP_WRITE, WIRE_OP_WRITE, .tagged = true},
+	[RDMAP_READ] = {WIRE_OP_READ_REQ, WIRE_OP_READ_REQ, false, WIRE_QN_READ_REQ,
+			WIRE_READ_REQ_LEN, put_read_req},
+	[RDMAP_IMM] = {WIRE_OP_IMM, WIRE_OP_IMM_SE, false, WIRE_QN_SEND, WIRE_IMM_LEN, put_imm},
+	[RDMAP_FETCH_ADD] = {WIRE_OP_ATOMIC_REQ, WIRE_OP_ATOMIC_REQ, false, WIRE_QN_READ_REQ,
+			     WIRE_ATOMIC_REQ_LEN, put_atomic_req},
+	[RDMAP_CMP_SWAP] = {WIRE_OP_ATOMIC_REQ, WIRE_OP_ATOMIC_REQ, false, WIRE_QN_READ_REQ,
+			    WIRE_ATOMIC_REQ_LEN, put_atomic_req},
+};
+
+/* Opcode, queue or buffer of a request's message. */
 static void address(const struct rdmap_wr *wr, struct wire_ddp *h)
 {
-	switch (wr->op) {
-	case RDMAP_WRITE:
-		h->opcode = WIRE_OP_WRITE;
-		h->tagged = true;
+	const struct message *m = &messages[wr->op];
+
+	h->opcode = wr->flags & RDMAP_SOLICITED ? m->opcode_se : m->opcode;
+	h->tagged = m->tagged;
+	if (m->tagged) {
 		h->stag = wr->rstag;
 		h->to = wr->rto;
-		break;
-	case RDMAP_READ:
-	case RDMAP_FETCH_ADD:
-	case RDMAP_CMP_SWAP:
-		h->opcode = wr->op == RDMAP_READ ? WIRE_OP_READ_REQ : WIRE_OP_ATOMIC_REQ;
-		h->qn = WIRE_QN_READ_REQ;
-		break;
-	case RDMAP_IMM:
-		h->opcode = wr->flags & RDMAP_SOLICITED ? WIRE_OP_IMM_SE : WIRE_OP_IMM;
-		h->qn = WIRE_QN_SEND;
-		break;
-	default:
-		h->opcode = send_opcode(wr);
-		h->inv_stag = wr->op == RDMAP_SEND_INV ? wr->inv_stag : 0;
-		h->qn = WIRE_QN_SEND;
-		break;
+		return;
 	}
+	h->qn = m->qn;
+	h->inv_stag = wr->op == RDMAP_SEND_INV ? wr->inv_stag : 0;
 }
 
 uint32_t rdmap_work_header(const struct rdmap_wr *wr)
 {
-	switch (wr->op) {
-	case RDMAP_READ:
-		return WIRE_READ_REQ_LEN;
-	case RDMAP_IMM:
-		return WIRE_IMM_LEN;
-	case RDMAP_FETCH_ADD:
-	case RDMAP_CMP_SWAP:
-		return WIRE_ATOMIC_REQ_LEN;
-	default:
-		return 0;
-	}
+	return messages[wr->op].header;
 }
 
 static void begin_work(struct rdmap *ep)
@@ -280,42 +288,12 @@ bool rdmap_work_begin(struct rdmap *ep)
 
 /* ---- its segments ---- */
 
-static void put_read_req(const struct rdmap_wr *wr, uint8_t *p)
-{
-	struct wire_read_req req = {wr->sge[0].stag, wr->sge[0].to, wr->sge[0].len, wr->rstag,
-				    wr->rto};
-
-	wire_read_req_put(p, &req);
-}
-
-/* The request's number serves as its identifier: unique among those outstanding. */
-static void put_atomic_req(const struct rdmap_wr *wr, uint32_t id, uint8_t *p)
-{
-	struct wire_atomic_req req = {
-		.aop = wr->op == RDMAP_CMP_SWAP ? WIRE_CMP_SWAP : WIRE_FETCH_ADD,
-		.id = id,
-		.stag = wr->rstag,
-		.to = wr->rto,
-		.data = wr->atomic.data,
-		.mask = wr->atomic.mask,
-		.compare = wr->atomic.compare,
-		.compare_mask = wr->atomic.compare_mask,
-	};
-
-	wire_atomic_req_put(p, &req);
-}
-
 static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 {
 	const struct rdmap_wr *wr = &ep->tx.wr;
 	uint8_t *p = seg->head + seg->head_len;
 
-	if (wr->op == RDMAP_READ)
-		put_read_req(wr, p);
-	else if (wr->op == RDMAP_IMM)
-		be_put64(p, wr->imm);
-	else
-		put_atomic_req(wr, ep->sq.tail - 1, p);
+	messages[wr->op].put_header(ep, wr, p);
 	seg->head_len += rdmap_work_header(wr);
 }
 

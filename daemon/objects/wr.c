@@ -9,6 +9,39 @@
 #include "daemon/base/queue.h"
 #include "daemon/objects/srq.h"
 
+/* ---- the entries of the rings are what the protocol takes ---- */
+
+_Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
+		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE,
+	       "flags keep their bits");
+_Static_assert((int)CQE_SUCCESS == RDMAP_OK && (int)CQE_LOC_LEN == RDMAP_LOC_LEN &&
+		       (int)CQE_LOC_OP == RDMAP_LOC_OP && (int)CQE_LOC_SGE == RDMAP_LOC_SGE &&
+		       (int)CQE_LOC_KEY == RDMAP_LOC_STAG && (int)CQE_LOC_PD == RDMAP_LOC_SCOPE &&
+		       (int)CQE_LOC_ACCESS == RDMAP_LOC_RIGHTS &&
+		       (int)CQE_LOC_BOUNDS == RDMAP_LOC_BOUNDS &&
+		       (int)CQE_REM_ACCESS == RDMAP_REM_ACCESS && (int)CQE_REM_OP == RDMAP_REM_OP &&
+		       (int)CQE_FLUSHED == RDMAP_FLUSHED &&
+		       (int)CQE_BIND_FAILED == RDMAP_BIND_FAILED &&
+		       (int)CQE_STATUS_COUNT == RDMAP_STATUS_COUNT,
+	       "statuses keep their numbers");
+
+#define SAME_OPERAND(wqe, wr)                                                                      \
+	_Static_assert(offsetof(struct wqe_send, wqe) - offsetof(struct wqe_send, operand) ==      \
+			       offsetof(struct rdmap_wr, wr) - offsetof(struct rdmap_wr, operand), \
+		       "operands are copied as they are")
+SAME_OPERAND(imm, imm);
+SAME_OPERAND(atomic.data, atomic.data);
+SAME_OPERAND(atomic.mask, atomic.mask);
+SAME_OPERAND(atomic.compare, atomic.compare);
+SAME_OPERAND(atomic.compare_mask, atomic.compare_mask);
+SAME_OPERAND(bind.region, bind.region);
+SAME_OPERAND(bind.access, bind.rights);
+SAME_OPERAND(bind.length, bind.len);
+SAME_OPERAND(raw.rsvd, raw.rsvd);
+SAME_OPERAND(raw.qn, raw.qn);
+_Static_assert(sizeof(((struct wqe_send *)0)->operand) == sizeof(((struct rdmap_wr *)0)->operand),
+	       "operands are copied as they are");
+
 /* ---- what entries say ---- */
 
 /*
@@ -31,7 +64,7 @@ static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *r
 static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *e,
 				    struct rdmap_wr *ret)
 {
-	if (e->flags & RDMAP_INLINE) {
+	if (e->flags & WQE_INLINE) {
 		if (e->inline_len > qp->max_inline)
 			return RDMAP_LOC_LEN;
 		ret->len = e->inline_len;
@@ -44,39 +77,10 @@ static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *
 	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
 }
 
-/* What the opcode needs besides. */
-static void operands_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
-{
-	if (qp->raw) {
-		ret->raw.rsvd = e->raw.rsvd;
-		ret->raw.qn = e->raw.qn;
-		return;
-	}
-	switch (e->opcode) {
-	case RDMAP_IMM:
-		ret->imm = e->imm;
-		break;
-	case RDMAP_FETCH_ADD:
-	case RDMAP_CMP_SWAP:
-		ret->atomic.data = e->atomic.data;
-		ret->atomic.mask = e->atomic.mask;
-		ret->atomic.compare = e->atomic.compare;
-		ret->atomic.compare_mask = e->atomic.compare_mask;
-		break;
-	case RDMAP_BIND:
-		ret->bind.region = e->bind.region;
-		ret->bind.rights = e->bind.access;
-		ret->bind.len = e->bind.length;
-		break;
-	default:
-		break;
-	}
-}
-
-/* An opcode that is none completes as a Send that never was. */
+/* An unknown opcode completes as a Send. */
 static uint8_t op_of(const struct wqe_send *e)
 {
-	return e->opcode < RDMAP_RECV ? e->opcode : RDMAP_SEND;
+	return opcode_is_send(e->opcode) ? e->opcode : WQE_SEND;
 }
 
 static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
@@ -91,8 +95,8 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	ret->inv_stag = e->inv_rkey;
 	ret->rstag = e->rkey;
 	ret->rto = e->remote_addr;
-	ret->status = (uint8_t)(e->opcode < RDMAP_RECV ? payload_of(qp, e, ret) : RDMAP_LOC_OP);
-	operands_of(qp, e, ret);
+	ret->status = (uint8_t)(opcode_is_send(e->opcode) ? payload_of(qp, e, ret) : RDMAP_LOC_OP);
+	memcpy(ret->operand, e->operand, sizeof(ret->operand));
 }
 
 /* The queue of a receive. False if this queue pair has none of that number. */
@@ -205,7 +209,9 @@ static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *don
 		.qp_num = qp->num,
 		.status = done->status,
 		.opcode = done->op,
-		.flags = (uint8_t)(done->invalidated | done->solicited << 1 | done->immediate << 2),
+		.flags = (uint8_t)((done->invalidated ? CQE_WITH_INV : 0) |
+				   (done->solicited ? CQE_SOLICITED : 0) |
+				   (done->immediate ? CQE_WITH_IMM : 0)),
 		.imm = done->imm,
 		.byte_len = done->len,
 		.inv_rkey = done->inv_stag,
@@ -221,7 +227,7 @@ static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *don
 static void complete(void *user, const struct rdmap_done *done)
 {
 	struct qp *qp = user;
-	bool recv = done->op >= RDMAP_RECV;
+	bool recv = opcode_has(done->op, OPCODE_COMPLETION);
 	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
 	struct wqe_cqe e = entry_of(qp, done);
 

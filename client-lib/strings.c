@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "client-lib/ddp_impl.h"
+#include "util/opcode.h"
 
 enum { VERSION = 0 << 16 | 1 << 8 | 0 };
 
@@ -26,20 +27,6 @@ static const char *const statuses[] = {
 	[DDP_WC_MW_BIND_ERR] = "bind error",
 };
 
-static const char *const opcodes[] = {
-	[DDP_WC_SEND] = "Send",
-	[DDP_WC_SEND_INV] = "Send with Invalidate",
-	[DDP_WC_RDMA_WRITE] = "RDMA Write",
-	[DDP_WC_RDMA_READ] = "RDMA Read",
-	[DDP_WC_IMM_DATA] = "Immediate Data",
-	[DDP_WC_FETCH_ADD] = "FetchAdd",
-	[DDP_WC_CMP_SWAP] = "CmpSwap",
-	[DDP_WC_BIND_MW] = "bind",
-	[DDP_WC_LOCAL_INV] = "invalidation",
-	[DDP_WC_RECV] = "receive",
-	[DDP_WC_RECV_TAGGED] = "tagged notice",
-};
-
 static const char *const events[] = {
 	[DDP_CM_CONNECT_REQUEST] = "connect request",
 	[DDP_CM_ESTABLISHED] = "established",
@@ -60,26 +47,28 @@ static const char *const path_states[] = {
 	[DDP_PATH_INACTIVE] = "inactive",
 };
 
-#define WORD(table, i) (i < sizeof(table) / sizeof(table[0]) && table[i] ? table[i] : "?")
+#define NAME(table, i) (i < sizeof(table) / sizeof(table[0]) && table[i] ? table[i] : "?")
 
 const char *ddp_wc_status_str(enum ddp_wc_status status)
 {
-	return WORD(statuses, (unsigned)status);
+	return NAME(statuses, (unsigned)status);
 }
 
 const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode)
 {
-	return WORD(opcodes, (unsigned)opcode);
+	const struct opcode *op = opcode_get((unsigned)opcode);
+
+	return op ? op->text : "?";
 }
 
 const char *ddp_event_str(enum ddp_cm_event_type type)
 {
-	return WORD(events, (unsigned)type);
+	return NAME(events, (unsigned)type);
 }
 
 const char *ddp_path_state_str(enum ddp_path_state state)
 {
-	return WORD(path_states, (unsigned)state);
+	return NAME(path_states, (unsigned)state);
 }
 
 /* ---- ddp_explain() ---- */
