@@ -98,17 +98,19 @@ static enum ctl_exit connect_daemon(struct request *q)
 	return CTL_EXIT_OK;
 }
 
+/* A daemon that closed the connection is no failure yet: it may have sent the reason before, and
+ * receive() finds it. */
 static enum ctl_exit send_record(struct request *q, struct msg_hdr *hdr, size_t len)
 {
 	int r;
 
 	hdr->seq = ++q->seq;
 	r = conn_send(q->fd, hdr, len, NULL, 0);
-	if (r == 0)
+	if (r == 0 || r == CONN_E_CLOSED)
 		return CTL_EXIT_OK;
 	if (r == CONN_E_AGAIN)
 		return late(q);
-	request_error("%s: %s", q->path, r < 0 ? strerror(-r) : "the daemon is gone");
+	request_error("%s: %s", q->path, strerror(-r));
 	return CTL_EXIT_NO_DAEMON;
 }
 

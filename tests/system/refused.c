@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Has the only connection that refused.sh allows, and tries to get more: with the library and with
+ * what ddpctl is made of. In the first round the daemon has closed the new connection before the
+ * hello is sent, in the second one after it, with the hello unread.
+ *
+ *   refused SOCKET PID-OF-THE-DAEMON
+ */
+#include <ddp/ddp.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl/request.h"
+
+enum { PATIENCE_MS = 20000 };
+
+static enum { ANY_TIME, BEFORE_HELLO, AFTER_HELLO } closed; /* when the daemon closes */
+static pid_t daemon_pid;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "refused: %s\n", what);
+	kill(daemon_pid, SIGCONT);
+	exit(1);
+}
+
+static void await_close(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	if (poll(&p, 1, PATIENCE_MS) != 1 || !(p.revents & POLLHUP))
+		fail("the daemon does not close the connection");
+}
+
+/* In place of those of the C library, for the library and for ddpctl's files. */
+#pragma GCC visibility push(default)
+
+int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
+{
+	int r = (int)syscall(SYS_connect, fd, addr.__sockaddr__, len);
+
+	if (r == 0 && closed == BEFORE_HELLO)
+		await_close(fd);
+	return r;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	ssize_t n = syscall(SYS_sendmsg, fd, m, flags);
+
+	if (n >= 0 && closed == AFTER_HELLO) {
+		kill(daemon_pid, SIGCONT);
+		await_close(fd);
+	}
+	return n;
+}
+
+#pragma GCC visibility pop
+
+static bool is_stopped(void)
+{
+	char path[64], line[256], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)daemon_pid);
+	f = fopen(path, "r");
+	if (!f || !fgets(line, sizeof(line), f) || !strrchr(line, ')'))
+		fail("the daemon has no state");
+	state = strrchr(line, ')')[2];
+	fclose(f);
+	return state == 'T';
+}
+
+/* The daemon accepts nothing until it is continued, so the hello arrives before. */
+static void stop_daemon(void)
+{
+	time_t end = time(NULL) + PATIENCE_MS / 1000;
+
+	kill(daemon_pid, SIGSTOP);
+	while (!is_stopped()) {
+		if (time(NULL) > end)
+			fail("the daemon does not stop");
+		sched_yield();
+	}
+}
+
+static void open_is_refused(const char *socket)
+{
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+	struct ddp_ctx *ctx;
+	int r;
+
+	attr.socket = socket;
+	if (closed == AFTER_HELLO)
+		stop_daemon();
+	r = ddp_open(&attr, &ctx);
+	printf("ddp_open: %s\n", ddp_last_reason());
+	if (r != -EDQUOT)
+		fail("ddp_open() is not refused with EDQUOT");
+}
+
+/* request_show() prints the reason. */
+static void show_is_refused(const char *socket)
+{
+	struct request_answer a;
+
+	if (closed == AFTER_HELLO)
+		stop_daemon();
+	if (request_show(socket, PATIENCE_MS, CTL_STATUS, &a) != CTL_EXIT_FAILED)
+		fail("request_show() does not fail");
+}
+
+int main(int argc, char **argv)
+{
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+	time_t end = time(NULL) + PATIENCE_MS / 1000;
+	struct ddp_ctx *ctx;
+
+	if (argc != 3)
+		return 2;
+	daemon_pid = (pid_t)atoi(argv[2]);
+	attr.socket = argv[1];
+	while (ddp_open(&attr, &ctx) < 0) {
+		if (time(NULL) > end)
+			fail("the first connection is refused");
+		sched_yield(); /* the daemon may not have noticed that ddpctl has gone */
+	}
+	for (closed = BEFORE_HELLO; closed <= AFTER_HELLO; closed++) {
+		open_is_refused(argv[1]);
+		show_is_refused(argv[1]);
+	}
+	closed = ANY_TIME;
+	ddp_close(ctx);
+	return 0;
+}
