@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: whatever a peer sends over an association, the daemon does what RFC 5043, 5041, 5040, 7306 and
-# 6581 say. The raw peer is written from these texts alone; its cases are listed by raw_peer -l.
+# Promise: for any input of a peer, the daemon does what RFC 5043, 5041, 5040, 7306 and 6581 require. The raw peer is
+# written from these texts alone; raw_peer -l lists its cases.
 # Usage: raw-peer.sh [CASE...]
 # shellcheck source=tests/system/lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
@@ -10,8 +10,8 @@ needs ddpsctpd ddpctl
 raw=$bin/tests/raw/raw_peer
 [ -x "$raw" ] || skip 'needs tests/raw/raw_peer, which is not built'
 
-# Packets small enough that a message of some kilobytes has several segments, and waits short enough for cases
-# that see them end.
+# Small packets, so that a message of a few kilobytes has several segments, and short timeouts, because cases wait for
+# them.
 user='user: {mtu: 1500}'
 quick='session: {pending_max: 8, close_ms: 2000'
 

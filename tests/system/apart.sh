@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: sessions and clients of one daemon do not reach each other, neither by keys nor by handles nor by
-# what they leave undone.
+# Promise: sessions and clients of one daemon cannot access or disturb each other: not with keys, not with
+# handles, and not with unread events.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
@@ -12,7 +12,7 @@ daemon a "$a"
 daemon b "$b" "$few"
 "$bin/tests/system/apart" "$(socket_of a)" "$(socket_of b)" "$b" || fail apart
 "$bin/tests/system/foreign" "$(socket_of b)" "$b" || fail foreign
-grep -q 'it does not read' "$tmp/b.log" || fail 'the log does not tell of the unread events'
+grep -q 'it does not read' "$tmp/b.log" || fail 'the log does not report the unread events'
 row 5042-6.4.3-01 5040-8.1.2-01: a client that leaves more events unread than limits.events is disconnected
 eventually 10 none_of b qp mr cq pd client || fail 'objects are left'
 stop a || fail "daemon a: exit status $?"

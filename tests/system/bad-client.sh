@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: a client that sends malformed records is told why and disconnected; nobody else notices.
+# Promise: a client that sends malformed records gets a reason and is disconnected; other clients are unaffected.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3

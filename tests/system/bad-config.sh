@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: a daemon that cannot start with its configuration says in one line of error what is wrong and
-# where, and exits with status 1.
+# Promise: a daemon that cannot start with its configuration prints one line with the error and its place, and
+# exits with status 1.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl
@@ -16,7 +16,7 @@ refused() {
 	[ "$(wc -l <"$tmp/errors")" -eq 1 ] || fail "$* : not one line"
 	local word
 	for word in "$@"; do
-		grep -qiF -- "$word" "$tmp/errors" || fail "the message does not tell '$word'"
+		grep -qiF -- "$word" "$tmp/errors" || fail "the message does not contain '$word'"
 	done
 	[ ! -e "$(socket_of x)" ] || fail "$* : a socket is left"
 }

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: what two daemons send each other is what RFC 5043 says and what programs posted, in the eyes of a dissector
-# that is not ours: adaptation indication 1 in INIT and INIT ACK, only unordered, unfragmented DATA with payload
-# protocol 16 or 17, nothing malformed, right checksums: for ddping, and for every operation that there is, whose
-# messages capture.py judges one by one. DDP_TRANSPORT=kernel: the same over the kernel's SCTP.
+# Promise: two daemons send what RFC 5043 requires and what programs posted, according to a dissector that is not
+# ours: adaptation indication 1 in INIT and INIT ACK, only unordered, unfragmented DATA with payload protocol 16 or 17,
+# nothing malformed, correct checksums. The test covers ddping and every operation; capture.py checks each message.
+# DDP_TRANSPORT=kernel: the same over the kernel's SCTP.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip 'needs root, to capture on loopback'
 needs ddpsctpd ddpctl ddping dumpcap tshark python3
 [ -x "$bin/tests/system/whole" ] || skip 'needs tests/system/whole, which is not built'
-# Whatever the user of this machine has set up in Wireshark.
+# Ignore the Wireshark configuration of the user.
 export HOME=$tmp/home PYTHONDONTWRITEBYTECODE=1
 
 transport=$DDP_TRANSPORT
@@ -17,7 +17,7 @@ lua=$top_srcdir/etc/wireshark/ddp_sctp.lua
 a=$(address 0) b=$(address 1) a2=$(address 2) b2=$(address 3)
 case $transport in
 kernel) packets='sctp' plain='' ;;
-# A batch of UDP_SEGMENT is one giant datagram in a capture on loopback, which no dissector can read.
+# In a capture on loopback a UDP_SEGMENT batch is one giant datagram, which dissectors cannot read.
 *) packets='udp port 9899' plain='user: {gso: off}' ;;
 esac
 
@@ -46,7 +46,7 @@ closed() {
 }
 
 # judge KIND [LEDGER]
-judge() { python3 "$top_srcdir/tests/system/capture.py" "$lua" "$capture" "$transport" "$tmp/dissect.log" "$@" || fail "what $1 sends"; }
+judge() { python3 "$top_srcdir/tests/system/capture.py" "$lua" "$capture" "$transport" "$tmp/dissect.log" "$@" || fail "messages of $1"; }
 
 begin ping
 server pong b "$ddping" -s --socket "$(socket_of b)"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: kill -9 of a client frees all that it had, at both ends, and the daemons go on.
+# Promise: kill -9 of a client frees all its objects, at both ends, and the daemons continue.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping python3
@@ -22,7 +22,7 @@ for round in 1 2 3; do
 	eventually 20 none_of b session || fail "round $round: the peer keeps the session"
 done
 
-# The one that serves.
+# The server.
 "$ddping" --socket "$(socket_of a)" -c 3 -i 0 -q "$(address 1)" >"$tmp/after.log" 2>&1 || fail 'ddping after that'
 stop pong KILL
 eventually 10 none_of b session qp mr cq client listener || fail 'objects of the server are left'

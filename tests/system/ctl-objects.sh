@@ -13,12 +13,12 @@ background objects sh -c "exec '$bin/tests/system/ctl_objects' '$(socket_of a)' 
 exec 9>"$tmp/hold"
 made() { grep -q '"mr"' "$tmp/objects.log" || gone "$(pid_of objects)"; }
 eventually 20 made
-grep -q '"mr"' "$tmp/objects.log" || fail 'the objects were not made'
+grep -q '"mr"' "$tmp/objects.log" || fail 'the objects were not created'
 
 for object in pd mr mw qp cq srq client; do
 	ctl a -j $object >"$tmp/$object.json" || fail "ddpctl $object: exit status $?"
 done
-python3 - "$tmp" >"$tmp/compared.log" 2>&1 <<'EOF' || fail 'what ddpctl shows'
+python3 - "$tmp" >"$tmp/compared.log" 2>&1 <<'EOF' || fail 'ddpctl and the program differ'
 import json, sys
 
 def read(name):
@@ -66,9 +66,9 @@ ctl a mw "$bound" >/dev/null || fail "ddpctl mw $bound: exit status $?"
 [ "$(ctl a -o mw valid no | wc -l)" = 1 ] || fail 'ddpctl mw valid no'
 [ "$(ctl a -o qp type raw | wc -l)" = 1 ] || fail 'ddpctl qp type raw'
 ctl a srq 4711 2>/dev/null
-[ $? -eq 5 ] || fail 'a shared queue that is not there: not status 5'
+[ $? -eq 5 ] || fail 'a shared queue that does not exist: not status 5'
 
 exec 9>&-
-wait "$(pid_of objects)" || fail 'the objects were not destroyed in order'
+wait "$(pid_of objects)" || fail 'the program did not destroy the objects'
 none_of a pd mr mw qp cq srq || fail 'objects are left'
 stop a || fail "daemon: exit status $?"

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: what ddpctl(8) explains and what bash completes is what ddpctl knows: objects, keys, options and
-# errors; a code is explained without a daemon, in each way to write it.
+# Promise: ddpctl(8), the completion of bash and ddpctl have the same objects, keys, options and errors. ddpctl
+# explains a code without a daemon, in each notation.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpctl python3
 page=$top_srcdir/man/ddpctl.8
 
-# No daemon is asked in this test.
+# This test needs no daemon.
 export DDP_SOCKET=$tmp/none.sock
 
-# completed WORDS...: what bash offers for the last word, sorted.
+# completed WORDS...: the completions of the last word, sorted.
 completed() {
 	bash -uc '
 		source "$0"
@@ -24,10 +24,10 @@ completed() {
 # same WHAT FILE FILE
 same() { diff "$2" "$3" >"$tmp/diff" || fail "$1 differ: $(cat "$tmp/diff")"; }
 
-# listed AFTER: the words behind "AFTER:" in what ddpctl says when it does not understand.
+# listed AFTER: the words after "AFTER:" in the error message of ddpctl.
 listed() { sed -n "s/^$1: \(.*\)\.\$/\1/p" "$tmp/said" | tr -d , | tr ' ' '\n'; }
 
-# keys_of_page SECTION: the keys that the page has there, in order.
+# keys_of_page SECTION: the keys in that section of the page, in order.
 keys_of_page() {
 	awk -v want="$1" '
 		/^\.S[SH]/ { in_it = $1 == ".SS" && $2 == want }
@@ -35,7 +35,7 @@ keys_of_page() {
 		{ key = /^\.TP/ }' "$page"
 }
 
-"$ddpctl" nonsense 2>"$tmp/said"
+"$ddpctl" unknown 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'an unknown object: not status 2'
 listed Objects >"$tmp/objects"
 [ "$(wc -l <"$tmp/objects")" -gt 10 ] || fail "too few objects: $(cat "$tmp/said")"
@@ -44,7 +44,7 @@ completed '' >"$tmp/got"
 same 'objects, and those that bash completes' "$tmp/want" "$tmp/got"
 
 while read -r object; do
-	"$ddpctl" "$object" nonsense 1 2>"$tmp/said"
+	"$ddpctl" "$object" unknown 1 2>"$tmp/said"
 	listed Keys >"$tmp/keys"
 	[ -s "$tmp/keys" ] || fail "$object has no keys: $(cat "$tmp/said")"
 	keys_of_page "$object" >"$tmp/page"
@@ -74,34 +74,34 @@ print("\n".join(json.load(sys.stdin)[0]))' <"$tmp/json" | sort >"$tmp/want"
 keys_of_page error | sort >"$tmp/got"
 same 'keys of an error, and those of the manual page' "$tmp/want" "$tmp/got"
 
-# Behind a key come its values, behind those the keys again; arguments of options are no objects.
+# A key is followed by its values, then by keys again; arguments of options are not objects.
 [ "$(completed path set)" = set-primary ] || fail 'a command of its own'
 [ "$(completed mw valid '')" = $'no\nyes' ] || fail 'values of valid'
-[ "$(completed mw 5 valid y)" = yes ] || fail 'values behind an id'
-[ "$(completed mw valid yes mr_)" = mr_stag ] || fail 'keys behind a value'
-[ "$(completed --socket cq qp ird)" = ird ] || fail 'keys behind --socket'
-[ "$(completed --timeout = 3 -j qp ird)" = ird ] || fail 'keys behind --timeout='
+[ "$(completed mw 5 valid y)" = yes ] || fail 'values after an id'
+[ "$(completed mw valid yes mr_)" = mr_stag ] || fail 'keys after a value'
+[ "$(completed --socket cq qp ird)" = ird ] || fail 'keys after --socket'
+[ "$(completed --timeout = 3 -j qp ird)" = ird ] || fail 'keys after --timeout='
 [ "$(completed --socket "$tmp/sai")" = "$tmp/said" ] || fail 'the path of --socket'
 [ "$(completed --socket = "$tmp/sai")" = "$tmp/said" ] || fail 'the path of --socket='
 
 "$ddpctl" explain 0x1101 >"$tmp/want" || fail 'explain 0x1101'
-grep -q '^layer_name  DDP$' "$tmp/want" || fail "the layer is not told: $(cat "$tmp/want")"
+grep -q '^layer_name  DDP$' "$tmp/want" || fail "no layer: $(cat "$tmp/want")"
 for code in 1/1/01 1/1/1 TAGGED_BOUNDS tagged_bounds; do
 	"$ddpctl" exp $code >"$tmp/got" || fail "explain $code"
 	same "0x1101 and $code" "$tmp/want" "$tmp/got"
 done
 "$ddpctl" explain 1/1/77 2>"$tmp/said"
-[ $? -eq 5 ] || fail 'a code that means nothing: not status 5'
+[ $? -eq 5 ] || fail 'an unknown code: not status 5'
 grep -q 'layer 1 (DDP)' "$tmp/said" || fail "$(cat "$tmp/said")"
-"$ddpctl" explain nonsense 2>/dev/null
-[ $? -eq 2 ] || fail 'what is no code: not status 2'
+"$ddpctl" explain unknown 2>/dev/null
+[ $? -eq 2 ] || fail 'not a code: not status 2'
 "$ddpctl" explain 0x1101 0x1102 2>/dev/null
 [ $? -eq 2 ] || fail 'two codes: not status 2'
 "$ddpctl" qp 2>/dev/null
 [ $? -eq 3 ] || fail 'an object without a daemon: not status 3'
 
-# A command with words that cannot be right asks no daemon either.
-for words in '' 1 '1 127.0.0.1 2' 'x 127.0.0.1' '1 nonsense' '-1 127.0.0.1' '4294967296 127.0.0.1'; do
+# A command with invalid arguments needs no daemon either.
+for words in '' 1 '1 127.0.0.1 2' 'x 127.0.0.1' '1 unknown' '-1 127.0.0.1' '4294967296 127.0.0.1'; do
 	# shellcheck disable=SC2086
 	"$ddpctl" path set-primary $words 2>/dev/null
 	[ $? -eq 2 ] || fail "path set-primary $words: not status 2"

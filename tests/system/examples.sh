@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: the example programs do what they say, with the two daemons of a user, and say why when there is
-# nobody at the other end.
+# Promise: the example programs work with two daemons of a user, and print a reason if no server listens.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
 
-# The least program leaves its objects to the end of the process.
+# tiny_client destroys nothing; the end of the process does.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 b=$(address 1)
@@ -17,7 +16,7 @@ for client in hello_client tiny_client; do
 	DDP_SOCKET=$(socket_of b) server hello b "$bin/examples/hello_server" "$b"
 	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1 ||
 		fail "$client: exit status $?"
-	[ -s "$tmp/$client.log" ] || fail "$client says nothing"
+	[ -s "$tmp/$client.log" ] || fail "$client prints nothing"
 	eventually 10 gone "$(pid_of hello)" || stop hello
 done
 
@@ -30,7 +29,7 @@ wait "$(pid_of counter)" || fail "atomic_counter -s: exit status $?"
 for client in atomic_counter hello_client tiny_client; do
 	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
 	[ $? -eq 1 ] || fail "$client without a server"
-	[ -s "$tmp/$client.log" ] || fail "$client does not say why"
+	[ -s "$tmp/$client.log" ] || fail "$client prints no reason"
 done
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: daemons that slept for a while take the first association as if they had been busy; and a session
-# that does nothing costs each of them less than 32 KiB besides its rings.
+# Promise: daemons that slept for a while accept the first association like busy ones. An idle session uses less than
+# 32 KiB in each daemon besides its rings.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
@@ -18,7 +18,7 @@ anonymous() { sed -n 's/^RssAnon:[ \t]*\([0-9]*\) kB/\1/p' "/proc/$(pid_of "$1")
 # shellcheck disable=SC2034 # used by name below
 before_a=$(anonymous a) before_b=$(anonymous b)
 
-# Not a race: what is tested is the length of the sleep.
+# Not a race: the test needs a long sleep.
 sleep 12
 mkfifo "$tmp/hold"
 background idle sh -c "exec '$bin/tests/system/idle_sessions' '$(socket_of a)' '$(socket_of b)' '$b' 7000 $sessions <'$tmp/hold'"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# What the system tests share: daemons with a configuration, a socket and addresses of their own, so that
-# tests can run at the same time. Sourced by bash scripts that run in the build folder (make check says
-# where it is). Everything that was started is stopped by its process id when the test ends.
+# Common functions of the system tests. Each daemon has its own configuration, socket and addresses, so that tests can
+# run at the same time. Bash scripts source this file in the build folder, which make check sets. At the end a test
+# stops all processes that it started, by process id.
 
 set -u
 export LC_ALL=C
 top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 DDP_SANITIZERS=${DDP_SANITIZERS:-none}
-# Of all daemons, so that tests are the same whatever this host's kernel has; empty: as in the configuration.
+# The transport of all daemons, so that tests do not depend on the host's kernel; empty: as in the configuration.
 DDP_TRANSPORT=${DDP_TRANSPORT-user}
 
 bin=$(cd "$top_builddir" && pwd)
@@ -21,7 +21,7 @@ ddping=$bin/ddping ddperf=$bin/ddperf ddpcp=$bin/ddpcp
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/ddp.XXXXXX")
 children=
 
-# gone PID: the process has ended, whether or not somebody has waited for it.
+# gone PID: the process has ended, waited for or not.
 gone() {
 	local state
 	state=$(sed -n 's/^State:[ \t]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
@@ -69,8 +69,8 @@ fail() {
 	exit 1
 }
 
-# row ID...: WORDS: what the checks before it have shown, by rows of tests/conformance/rows.tsv. The words
-# stand in docs/conformance.md, so they are the same each time.
+# row ID...: WORDS: the result of the checks above, for rows of tests/conformance/rows.tsv. docs/conformance.md
+# contains the words, so they must be the same in each run.
 row() { echo "row $*"; }
 
 # needs PROGRAM...: of the build, or of the machine.

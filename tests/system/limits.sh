@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: every key of limits holds what it says, for each user by itself, and hurts nothing else.
+# Promise: every limit applies to each user separately, and affects nothing else.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
-# The program leaves its session to the end of the process.
+# The program does not end its session; the end of the process does.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # The numbers of limits.c.

@@ -12,7 +12,7 @@ lib=$bin/tests/system/.libs/noalloc.so
 [ -f "$lib" ] || fail "$lib is not built"
 addr=$(address 0)
 
-# allocations MESSAGES: of a daemon that carries so many of each operation.
+# allocations MESSAGES: those of a daemon that carries this many messages of each operation.
 allocations() {
 	configure a "$addr"
 	background a env LD_PRELOAD="$lib" NOALLOC_FILE="$tmp/calls" "$ddpsctpd" -f -c "$tmp/a.yaml"
@@ -22,7 +22,7 @@ allocations() {
 		eventually 10 listens || fail 'ddperf does not listen'
 		"$ddperf" --socket "$(socket_of a)" -w 0 -c "$1" "$addr" $op bw >"$tmp/perf.log" 2>&1 ||
 			fail "ddperf $op"
-		eventually 10 gone "$(pid_of serve)" || fail 'ddperf -s --once goes on'
+		eventually 10 gone "$(pid_of serve)" || fail 'ddperf -s --once does not end'
 	done
 	stop a || fail "daemon: exit status $?"
 	cat "$tmp/calls"
@@ -32,4 +32,4 @@ listens() { grep -q listening "$tmp/serve.log"; }
 few=$(allocations 1000) || exit 1
 many=$(allocations 100000) || exit 1
 echo "1000 messages of each kind: $few calls; 100000: $many"
-[ "$few" = "$many" ] || fail 'it allocates as it goes'
+[ "$few" = "$many" ] || fail 'the datapath allocates'

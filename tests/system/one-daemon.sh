@@ -9,7 +9,7 @@ needs ddpsctpd ddpctl ddping ddpcp python3
 a=$(address 0)
 hosts=$a
 if [ -e /proc/net/if_inet6 ] && grep -q '^0*1 ' /proc/net/if_inet6; then
-	# ::1 is there once, so the UDP port is what other tests must not have.
+	# All tests share ::1, so the UDP port must differ from that of other tests.
 	daemon a "$a, \"::1\"" "user: {udp_port: $((20000 + $$ % 40000))}"
 	hosts="$a ::1"
 else

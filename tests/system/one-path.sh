@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: where an association has one path, ddpctl shows it and it can be made the primary one; another
-# address, and another association, are told apart from that; and several addresses are refused in words, by which
-# session and daemon are not harmed.
+# Promise: if an association has one path, ddpctl shows it and can make it the primary path. ddpctl refuses other
+# addresses and other associations with different reasons. The tools refuse several addresses with a reason; session
+# and daemon continue.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddpcp python3
@@ -34,9 +34,9 @@ refused() {
 	"$@" >"$tmp/refused.log" 2>&1
 	status=$?
 	[ $status = "$want" ] || fail "$*: exit status $status instead of $want"
-	grep -q -- "$words" "$tmp/refused.log" || fail "$* does not tell $words"
+	grep -q -- "$words" "$tmp/refused.log" || fail "$* does not print $words"
 }
-[ -z "$(ctl a path set-primary "$assoc" "$b")" ] || fail 'set-primary says something'
+[ -z "$(ctl a path set-primary "$assoc" "$b")" ] || fail 'set-primary prints something'
 ctl a path set-primary "$assoc" "$b" || fail "set-primary: exit status $?"
 refused 5 "association $assoc has no path to $c" ctl a path set-primary "$assoc" "$c"
 refused 5 'no association 99' ctl a path set-primary 99 "$b"
@@ -49,11 +49,11 @@ refused 1 "$several" "$ddping" -s --socket "$(socket_of b)" -p 5050 --bind "$b,$
 refused 1 "$c is none of the daemon's addresses" "$ddping" --socket "$(socket_of a)" -c 1 --bind "$c" "$b"
 refused 1 "$c is given twice" "$ddping" --socket "$(socket_of a)" -c 1 "$b,$c,$c"
 
-# One address is no list; in one daemon there is nothing that could fail.
-"$ddping" --socket "$(socket_of a)" -c 1 --bind "$a" "$b" >"$tmp/one.log" 2>&1 || fail 'one address to come from'
+# One address is not a list; inside one daemon no path can fail.
+"$ddping" --socket "$(socket_of a)" -c 1 --bind "$a" "$b" >"$tmp/one.log" 2>&1 || fail 'one local address'
 "$ddping" --socket "$(socket_of b)" -c 1 "$b,$c" >"$tmp/one.log" 2>&1 || fail 'two addresses of this daemon'
 server at_b b "$ddping" -s --socket "$(socket_of b)" -p 5051 --bind "$c"
-"$ddping" --socket "$(socket_of a)" -c 1 -p 5051 "$c" >"$tmp/one.log" 2>&1 || fail 'where it listens'
+"$ddping" --socket "$(socket_of a)" -c 1 -p 5051 "$c" >"$tmp/one.log" 2>&1 || fail 'the second address'
 refused 1 '.' "$ddping" --socket "$(socket_of a)" -c 1 -p 5051 "$b"
 ctl b -j -d listener port 5051 | python3 -c '
 import json, sys
@@ -62,6 +62,6 @@ assert listener["naddrs"] == 1 and listener["addr"] == sys.argv[1] + ":5051" and
 	fail "ddpctl listener: $(ctl b -d listener)"
 
 stop ping INT || fail "the session: $(tail -n 3 "$tmp/ping.log")"
-grep -q ', 0 failed' "$tmp/ping.log" || fail 'the session was harmed'
+grep -q ', 0 failed' "$tmp/ping.log" || fail 'the session lost rounds'
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: with session.enhanced and session.extensions off, at one daemon or at both, programs that ask for
-# nothing more give the same results.
+# Promise: programs that do not use RFC 6581 and RFC 7306 give the same results with session.enhanced and
+# session.extensions off, at one daemon or at both.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddpcp python3
-# The least program leaves its objects to the end of the process.
+# tiny_client destroys nothing; the end of the process does.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 head -c 1000001 /dev/urandom >"$tmp/sent"
@@ -49,4 +49,4 @@ for pair in on-on off-off on-off off-on; do
 done
 grep -q 'the same file' "$tmp/on-on.result" && [ "$(grep -c ' 0$' "$tmp/on-on.result")" -eq 4 ] ||
 	fail "results: $(cat "$tmp/on-on.result")"
-row 5043-6.5-03 5043-6.5-04: the same programs have the same results with all extras off, at one end or both
+row 5043-6.5-03 5043-6.5-04: programs give the same results with all extensions off, at one end or both

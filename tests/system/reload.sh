@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: SIGHUP makes a daemon read its configuration again: what may change does, without an end to any
-# session; what needs a restart is named with both values; a wrong file is told with its place and changes
-# nothing.
+# Promise: on SIGHUP a daemon reads its configuration again. Keys that may change do, and no session ends. The log
+# names keys that need a restart with both values. An error in the file is logged with its place and changes nothing.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping
@@ -38,15 +37,15 @@ hang_up() {
 reload
 logged 1 'reload: done, values that wait for a restart: 0' || fail 'something has changed'
 
-# A limit below what is there: the listener stays, another is refused by the limit's name.
+# A limit below the current use: the listener stays; the refusal of another one names the limit.
 second() { timeout 20 "$ddping" -s -p 5044 --socket "$(socket_of b)"; }
 reload 'limits:' '  listeners: 1'
-logged 1 'reload: limits.listeners: 1, was 64; at once' || fail 'the change is not told'
+logged 1 'reload: limits.listeners: 1, was 64; at once' || fail 'the change is not logged'
 second >"$tmp/second.log" 2>&1 && fail 'a second listener although 1 is the limit'
 grep -qF 'limits.listeners' "$tmp/second.log" || fail 'the limit is not named'
 [ "$(count b listener)" = 1 ] || fail 'not one listener'
 
-# ... and one more is taken after the limit has been raised.
+# A higher limit permits a second listener.
 reload 'limits:' '  listeners: 2'
 server second b "$ddping" -s -p 5044 --socket "$(socket_of b)"
 "$ddping" --socket "$(socket_of a)" -p 5044 -c 3 -i 0 "$b" >"$tmp/ping.log" 2>&1 || fail 'the second listener'
@@ -68,21 +67,21 @@ hang_up 'reload: done'
 reload 'user: {udp_port: 19899}' 'session: {enhanced: off}'
 logged 1 'warning: reload: user.udp_port: stays 9899: a restart is needed for 19899' || fail 'udp_port'
 logged 1 'warning: reload: session.enhanced: stays on: a restart is needed for off' || fail enhanced
-logged 1 'reload: done, values that wait for a restart: 2' || fail 'not two values wait'
+logged 1 'reload: done, values that wait for a restart: 2' || fail 'not two values that need a restart'
 "$ddping" --socket "$(socket_of a)" -c 3 -i 0 "$b" >"$tmp/ping.log" 2>&1 || fail 'the port changed'
 
-# A wrong file; one that is not there.
+# A file with an error; a missing file.
 reload 'limits:' '  listeners: 1'
 configure b "$b" 'limits:' '  listeners: 7' '  mrs: many'
 hang_up 'reload: refused: the configuration stays as it was'
 line=$(grep -n 'mrs: many' "$tmp/b.yaml")
-logged 1 "error: $tmp/b.yaml:${line%%:*}:8: limits.mrs: many is not a number: 1 to 65535" || fail 'the mistake is not told'
-second >"$tmp/second.log" 2>&1 && fail 'part of a wrong file was taken'
+logged 1 "error: $tmp/b.yaml:${line%%:*}:8: limits.mrs: many is not a number: 1 to 65535" || fail 'the error is not logged'
+second >"$tmp/second.log" 2>&1 && fail 'part of a file with an error took effect'
 rm "$tmp/b.yaml"
 hang_up 'reload: refused: the configuration stays as it was'
-logged 1 "error: $tmp/b.yaml: cannot be read: No such file or directory" || fail 'the missing file is not told'
+logged 1 "error: $tmp/b.yaml: cannot be read: No such file or directory" || fail 'the missing file is not logged'
 
-# Nobody was hurt by any of it.
+# The first session has continued.
 eventually 10 has_rounds "$(rounds)" || fail 'the first session no longer works'
 [ "$(count a session)" = 1 ] || fail 'not the one session'
 kill -INT "$(pid_of steady)"

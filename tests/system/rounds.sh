@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: 10 000 rounds (or ROUNDS) of connect, transfer and disconnect leave no descriptor, no mapping and no memory
-# behind in either daemon; neither do rounds that each make an association of their own.
+# Promise: 10 000 rounds (or ROUNDS) of connect, transfer and disconnect leak no descriptor, no mapping and no memory
+# in either daemon; nor do rounds that each use a new association.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
@@ -15,8 +15,8 @@ many=${ROUNDS:-10000} few=300 warm=500
 daemon a "$(address 0)"
 daemon b "$(address 1)"
 
-# What a daemon holds: descriptors, mappings, resident KiB. The table of STags does not count: it is
-# one large mapping whose pages come to be as random numbers hit them.
+# What a daemon holds: descriptors, mappings, resident KiB. The STag table does not count: it is one large mapping,
+# and random STags touch more of its pages over time.
 holds() {
 	local p
 	p=$(pid_of "$1")
@@ -43,7 +43,7 @@ compare() { # DAEMON, BEFORE, WHAT
 	[ "$fds_now" -le "$fds" ] || fail "daemon $1: descriptors are left"
 	[ "$DDP_SANITIZERS" = none ] || return 0
 	[ "$maps_now" -le $((maps + 8)) ] || fail "daemon $1: mappings are left"
-	# The heap may keep what one or two associations had, 3 MiB each.
+	# The heap may keep the memory of one or two associations, 3 MiB each.
 	[ "$rss_now" -le $((rss + 8192)) ] || fail "daemon $1: memory is left"
 }
 
@@ -53,7 +53,7 @@ run $many "$(address 1)"
 compare a "$before_a" "$many rounds"
 compare b "$before_b" "$many rounds"
 
-# Without idle time the association ends with its last session: each round makes a new one.
+# With session.idle_ms 0 an association ends with its last session: each round opens a new one.
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
 brief='session:
@@ -67,6 +67,6 @@ compare a "$before_a" "$few associations"
 compare b "$before_b" "$few associations"
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
-row 4296-2.1.2-07: Writes to what a registration returned, round after round
-row 5041-6.2-02: without idle time an association ends with its last session
-echo "$many rounds and $few associations leave nothing"
+row 4296-2.1.2-07: Writes to the address and key that a registration returned, in each round
+row 5041-6.2-02: with session.idle_ms 0 an association ends with its last session
+echo "$many rounds and $few associations leak nothing"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: queue pairs that share a full completion queue wait for room and then go on, wherever it comes from.
+# Promise: queue pairs that share a full completion queue wait for room and continue, whoever frees it.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
-# The program leaves its objects to the end of the process.
+# The program destroys nothing; the end of the process does.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 a=$(address 0)

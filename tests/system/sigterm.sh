@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: SIGTERM and SIGINT end a daemon with status 0 and its socket goes away, also with clients attached
-# and a transfer under way; the clients are told.
+# Promise: SIGTERM and SIGINT end a daemon with status 0, and it removes its socket, also during a transfer; its
+# clients get an error.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping python3
@@ -19,11 +19,11 @@ eventually 10 has_session a || fail 'no session'
 
 stop a INT || fail "exit status $? with clients"
 [ ! -e "$(socket_of a)" ] || fail 'the socket is still there'
-eventually 10 gone "$(pid_of ping)" || fail 'ddping does not notice that its daemon is gone'
-wait "$(pid_of ping)" && fail 'ddping calls that a success'
-[ -s "$tmp/ping.log" ] || fail 'ddping says nothing'
+eventually 10 gone "$(pid_of ping)" || fail 'ddping does not detect the end of its daemon'
+wait "$(pid_of ping)" && fail 'ddping exits with status 0'
+[ -s "$tmp/ping.log" ] || fail 'ddping prints nothing'
 
-# The other side learns of it too.
+# The other daemon ends the session, too.
 eventually 20 none_of b session qp || fail 'the peer keeps the session'
 stop b || fail "exit status $?"
 [ ! -e "$(socket_of b)" ] || fail 'the socket is still there'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: two daemons on one machine carry pings and a file that arrives byte for byte, ddpctl shows both
-# ends, and both daemons end in order.
+# Promise: two daemons on one machine carry pings and a file without a changed byte, ddpctl shows both ends, and both
+# daemons stop with status 0.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddpcp python3
@@ -26,7 +26,7 @@ mkdir "$tmp/in"
 server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"
 "$ddpcp" --socket "$(socket_of a)" put "$tmp/sent" "$b:received" >"$tmp/cp.log" 2>&1 || fail 'ddpcp'
 cmp "$tmp/sent" "$tmp/in/received" || fail 'the file differs'
-row 5043-7.2-01: daemons that are given one address each
+row 5043-7.2-01: daemons with one address each
 
 for name in pong copy; do stop $name; done
 eventually 10 none_of b qp mr client || fail 'objects are left'

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: what ddpctl shows of a session, step by step: nothing is made for a request; one domain from the
-# beginning to the end; segments as large as ddp_query_qp() says. And a client has nothing of the daemon but UNIX
-# sockets and the memory that is shared on purpose.
+# Promise: ddpctl shows each stage of a session. A request creates no objects, the domain never changes, and segments
+# have the size that ddp_query_qp() returns. A client shares only UNIX sockets, and the memory of its queues and
+# regions, with the daemon.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
@@ -15,7 +15,7 @@ coproc stages { exec "$bin/tests/system/stages" "$(socket_of a)" "$(socket_of b)
 pid=$stages_PID
 children="$children $pid"
 
-# stage NAME: waits for it; what stands behind the name goes to the variable rest.
+# stage NAME: waits for that stage; the words after the name go to the variable rest.
 stage() {
 	local word name
 	while read -r -t 30 -u "${stages[0]}" word name rest; do
@@ -23,7 +23,7 @@ stage() {
 		echo "$word $name $rest"
 		[ "$word" = ok ] || break
 	done
-	fail "stage $1 did not come"
+	fail "stage $1 was not reached"
 }
 go() { echo >&"${stages[1]}"; }
 
@@ -31,11 +31,11 @@ go() { echo >&"${stages[1]}"; }
 field() { ctl "$1" -j "$2" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0][sys.argv[1]])' "$3"; }
 
 stage requested
-[ "$(field b listener waiting)" -eq 1 ] || fail 'no request waits'
+[ "$(field b listener waiting)" -eq 1 ] || fail 'no unanswered request'
 for object in pd mr cq qp; do
-	[ "$(count b $object)" -eq 0 ] || fail "$object: something was made for a request"
+	[ "$(count b $object)" -eq 0 ] || fail "$object: the request created an object"
 done
-row 5043-6.3-01: a request is told when neither domain nor memory nor queue pair is there
+row 5043-6.3-01: a program gets a request before there is a domain, a region or a queue pair for it
 go
 
 stage made
@@ -45,7 +45,7 @@ go
 stage established
 [ "$(field b qp pd)" = "$domain" ] || fail 'the domain has changed'
 
-# What the program has open, and what of its memory the daemon has as well.
+# The descriptors of the program, and the memory that it shares with the daemon.
 find "/proc/$pid/fd" -type l -printf '%l\n' >"$tmp/fds"
 grep -qvE '^(socket:|pipe:|/memfd:|anon_inode:\[eventfd\]|/dev/)' "$tmp/fds" && fail "descriptors: $(sort "$tmp/fds" | uniq -c)"
 for inode in $(sed -n 's/^socket:\[\(.*\)\]/\1/p' "$tmp/fds"); do
@@ -69,14 +69,14 @@ print("shared:", *sorted(both))
 want = {"/memfd:ddp-" + k for k in ("page", "cq", "qp", "mr")}
 assert both and all(b.startswith("/memfd:ddp-") for b in both), both
 EOP
-row 5041-8.3-06 5041-8.3.2-01: a client has UNIX sockets, and shares memfds of its own queues and regions alone
+row 5041-8.3-06 5041-8.3.2-01: a client has UNIX sockets, and shares only memfds of its own queues and regions
 go
 
 stage region-moved
 [ "$(field b qp pd)" = "$domain" ] || fail 'the domain has changed'
 [ "$(field b mr pd)" != "$domain" ] || fail 'the region has the same domain'
 go
-row 5043-6-05: a session has the domain of its queue pair, whatever is registered anew
+row 5043-6-05: a session keeps the domain of its queue pair when a region is reregistered
 stage sizes
 [ "$(field a assoc max_message)" -eq "$rest" ] || fail "ddpctl: $(field a assoc max_message) bytes, ddp_query_qp: $rest"
 
@@ -90,8 +90,8 @@ for expected in 'largest-send 1' 'larger-send 2' 'largest-write 1' 'larger-write
 	was=$now
 	go
 done
-row 4296-2.2.1-08: a message of the largest size is one segment, with one byte more two
-wait "$pid" || fail 'the program did not end in order'
+row 4296-2.2.1-08: a message of the largest size is one segment; a message with one more byte is two
+wait "$pid" || fail 'the program failed'
 eventually 10 none_of b pd mr cq qp session || fail 'objects are left'
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: a peer that cannot be reached, one without a listener, and no daemon at all are each told in a
-# sentence, soon, with a status that is not 0.
+# Promise: for an unreachable peer, a peer without a listener and a missing daemon, tools soon print a reason and exit
+# with a status other than 0.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping
@@ -24,7 +24,7 @@ told() {
 	[ $status -ne 124 ] || fail "$* took more than 20 s"
 	[ $status -eq 1 ] || fail "$* : exit status $status"
 	for word in "${words[@]}"; do
-		grep -qE -- "$word" "$tmp/told.log" || fail "$* does not tell $word"
+		grep -qE -- "$word" "$tmp/told.log" || fail "$* does not print $word"
 	done
 }
 
