@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct row) <= sizeof(struct ctl_status), "rows fit into a
 #define F(key, member, type, level)                                                                \
 	{                                                                                          \
 		key, FIELD_##type, offsetof(struct row, member),                                   \
-			sizeof(((struct row *)NULL)->member), NULL, FIELD_##level                  \
+			sizeof(((struct row *)NULL)->member), NULL, FIELD_##level, NULL            \
 	}
 
 static const struct field fields[] = {

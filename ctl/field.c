@@ -305,6 +305,20 @@ bool field_match(const struct field *f, const void *rec, const char *value)
 	}
 }
 
+void field_values(const struct field *f, char buf[FIELD_TEXT])
+{
+	size_t n = 0;
+
+	snprintf(buf, FIELD_TEXT, "%s", f->values ? f->values : "");
+	if (f->type == FIELD_BOOL)
+		strcpy(buf, "yes no");
+	if (f->type != FIELD_ACCESS)
+		return;
+	for (unsigned i = 0; i < RIGHTS; i++)
+		n += (size_t)snprintf(buf + n, FIELD_TEXT - n, "%s ", rights[i]);
+	snprintf(buf + n, FIELD_TEXT - n, "none");
+}
+
 bool field_right(const struct field *f)
 {
 	return f->type == FIELD_NUM || f->type == FIELD_BYTES || f->type == FIELD_MSEC ||

@@ -39,6 +39,7 @@ struct field {
 	uint16_t offset, size; /* in the object's struct: of ipc/ctl.h, or of explain.c */
 	const char *unit;      /* where the key does not say it, else NULL */
 	enum field_level level;
+	const char *values; /* of a string or a number: the ones that exist, NULL: not listed */
 };
 
 struct field_object {
@@ -73,6 +74,9 @@ bool field_valid(const struct field *f, const char *value);
 
 /* Whether a filter with that value, which is valid, takes the record. */
 bool field_match(const struct field *f, const void *rec, const char *value);
+
+/* All values of a field with few of them, separated by blanks: for completion. "" for others. */
+void field_values(const struct field *f, char buf[FIELD_TEXT]);
 
 /* True if numbers stand in the column, which is then aligned right. */
 bool field_right(const struct field *f);

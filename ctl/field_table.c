@@ -5,13 +5,17 @@
 #include "ctl/field.h"
 
 #define SIZE(obj, member) sizeof(((struct ctl_##obj *)NULL)->member)
-#define FIELD(obj, key, member, type, unit, level)                                                 \
+#define FIELD_OF(obj, key, member, type, unit, level, values)                                      \
 	{                                                                                          \
 		key, FIELD_##type, offsetof(struct ctl_##obj, member), SIZE(obj, member), unit,    \
-			FIELD_##level                                                              \
+			FIELD_##level, values                                                      \
 	}
+#define FIELD(obj, key, member, type, unit, level)                                                 \
+	FIELD_OF(obj, key, member, type, unit, level, NULL)
 /* The key is the member's name, and says the unit if there is one. */
 #define F(obj, member, type, level) FIELD(obj, #member, member, type, NULL, level)
+/* The same with the values that exist, basic. */
+#define V(obj, member, type, values) FIELD_OF(obj, #member, member, type, NULL, BASIC, values)
 
 static const struct field status_fields[] = {
 	F(status, version, STRING, BASIC),
@@ -72,10 +76,14 @@ static const struct field assoc_fields[] = {
 };
 
 static const struct field path_fields[] = {
-	F(path, assoc, NUM, BASIC),    FIELD(path, "address", remote, ADDR, NULL, BASIC),
-	F(path, state, STRING, BASIC), F(path, primary, BOOL, BASIC),
-	F(path, srtt_us, NUM, BASIC),  F(path, rto_ms, NUM, BASIC),
-	F(path, cwnd, BYTES, BASIC),   F(path, mtu, BYTES, BASIC),
+	F(path, assoc, NUM, BASIC),
+	FIELD(path, "address", remote, ADDR, NULL, BASIC),
+	V(path, state, STRING, "unconfirmed active failing inactive"),
+	F(path, primary, BOOL, BASIC),
+	F(path, srtt_us, NUM, BASIC),
+	F(path, rto_ms, NUM, BASIC),
+	F(path, cwnd, BYTES, BASIC),
+	F(path, mtu, BYTES, BASIC),
 };
 
 static const struct field session_fields[] = {
@@ -91,20 +99,34 @@ static const struct field session_fields[] = {
 };
 
 static const struct field qp_fields[] = {
-	F(qp, qp_num, NUM, BASIC),      F(qp, type, STRING, BASIC),
-	F(qp, state, STRING, BASIC),    F(qp, client, NUM, BASIC),
-	F(qp, pid, NUM, BASIC),         F(qp, comm, STRING, BASIC),
-	F(qp, assoc, NUM, BASIC),       F(qp, stream, NUM, BASIC),
-	F(qp, remote, ADDR, BASIC),     F(qp, uid, UID, DETAIL),
-	F(qp, pd, NUM, DETAIL),         F(qp, send_cq, NUM, DETAIL),
-	F(qp, recv_cq, NUM, DETAIL),    F(qp, sq_entries, NUM, DETAIL),
-	F(qp, sq_waiting, NUM, DETAIL), F(qp, rq_entries, NUM, DETAIL),
-	F(qp, rq_posted, NUM, DETAIL),  F(qp, srq, NUM, DETAIL),
-	F(qp, srq_held, NUM, DETAIL),   F(qp, in_flight, NUM, DETAIL),
-	F(qp, ord, NUM, DETAIL),        F(qp, ird, NUM, DETAIL),
-	F(qp, reads_out, NUM, DETAIL),  F(qp, reads_in, NUM, DETAIL),
-	F(qp, tx_msgs, NUM, STATS),     F(qp, rx_msgs, NUM, STATS),
-	F(qp, tx_bytes, BYTES, STATS),  F(qp, rx_bytes, BYTES, STATS),
+	F(qp, qp_num, NUM, BASIC),
+	V(qp, type, STRING, "rdmap raw"),
+	V(qp, state, STRING, "idle connecting rts closing error"),
+	F(qp, client, NUM, BASIC),
+	F(qp, pid, NUM, BASIC),
+	F(qp, comm, STRING, BASIC),
+	F(qp, assoc, NUM, BASIC),
+	F(qp, stream, NUM, BASIC),
+	F(qp, remote, ADDR, BASIC),
+	F(qp, uid, UID, DETAIL),
+	F(qp, pd, NUM, DETAIL),
+	F(qp, send_cq, NUM, DETAIL),
+	F(qp, recv_cq, NUM, DETAIL),
+	F(qp, sq_entries, NUM, DETAIL),
+	F(qp, sq_waiting, NUM, DETAIL),
+	F(qp, rq_entries, NUM, DETAIL),
+	F(qp, rq_posted, NUM, DETAIL),
+	F(qp, srq, NUM, DETAIL),
+	F(qp, srq_held, NUM, DETAIL),
+	F(qp, in_flight, NUM, DETAIL),
+	F(qp, ord, NUM, DETAIL),
+	F(qp, ird, NUM, DETAIL),
+	F(qp, reads_out, NUM, DETAIL),
+	F(qp, reads_in, NUM, DETAIL),
+	F(qp, tx_msgs, NUM, STATS),
+	F(qp, rx_msgs, NUM, STATS),
+	F(qp, tx_bytes, BYTES, STATS),
+	F(qp, rx_bytes, BYTES, STATS),
 	F(qp, srq_taken, NUM, STATS),
 };
 
@@ -119,7 +141,7 @@ static const struct field mr_fields[] = {
 static const struct field mw_fields[] = {
 	F(mw, stag, STAG, BASIC),     F(mw, handle, NUM, BASIC), F(mw, client, NUM, BASIC),
 	F(mw, pid, NUM, BASIC),       F(mw, uid, UID, DETAIL),   F(mw, pd, NUM, BASIC),
-	F(mw, type, NUM, BASIC),      F(mw, valid, BOOL, BASIC), F(mw, mr_stag, STAG, BASIC),
+	V(mw, type, NUM, "1 2"),      F(mw, valid, BOOL, BASIC), F(mw, mr_stag, STAG, BASIC),
 	F(mw, qp_num, NUM, BASIC),    F(mw, addr, NUM, DETAIL),  F(mw, len, BYTES, BASIC),
 	F(mw, access, ACCESS, BASIC),
 };

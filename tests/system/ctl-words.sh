@@ -18,7 +18,7 @@ completed() {
 		COMP_CWORD=$#
 		_ddpctl
 		[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}" | sort' \
-		"$top_srcdir/etc/ddpctl.bash-completion" "$@"
+		"$bin/etc/ddpctl.bash-completion" "$@"
 }
 
 # same WHAT FILE FILE
