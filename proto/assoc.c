@@ -41,11 +41,11 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->ready);
 	list_init(&a->waiting);
 	list_init(&a->later);
-	list_init(&a->deciding);
+	list_init(&a->undecided);
 	list_init(&a->grace);
 	list_init(&a->closing);
 	list_init(&a->quarantine);
-	list_init(&a->news);
+	list_init(&a->event_streams);
 	return a;
 }
 
@@ -59,13 +59,13 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 	s->session.trace = &a->trace;
 	list_init(&s->send);
 	list_init(&s->timer);
-	list_init(&s->news);
+	list_init(&s->event_link);
 	if (a->touched <= sid)
 		a->touched = sid + 1U;
 	return s;
 }
 
-/* ---- what a session orders ---- */
+/* ---- actions of a session ---- */
 
 void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct perr_at *at)
 {
@@ -77,22 +77,22 @@ void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct
 		s->at = *at;
 }
 
-/* Lets go of the endpoint and tells why. */
+/* Unbinds the endpoint and reports why. */
 static void release(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
 {
 	if (!s->ep)
 		return;
 	rdmap_unbind(s->ep);
 	s->ep = NULL;
-	assoc_tell(a, s, type);
+	assoc_queue_event(a, s, type);
 }
 
 static void withdraw(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->events & 1U << ASSOC_EV_REQUEST)
-		assoc_untell(s, 1U << ASSOC_EV_REQUEST); /* nobody has heard of it yet */
+		assoc_cancel_events(s, 1U << ASSOC_EV_REQUEST); /* not reported yet */
 	else
-		assoc_tell(a, s, ASSOC_EV_WITHDRAWN);
+		assoc_queue_event(a, s, ASSOC_EV_WITHDRAWN);
 }
 
 static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
@@ -104,9 +104,9 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 	if (s->ep && todo & SESSION_DO_FAIL)
 		rdmap_abort(s->ep);
 	if (todo & SESSION_DO_OPEN)
-		assoc_tell(a, s, ASSOC_EV_ACCEPTED);
-	if (todo & SESSION_DO_TELL_HALF)
-		assoc_tell(a, s, ASSOC_EV_HALF_CLOSED);
+		assoc_queue_event(a, s, ASSOC_EV_ACCEPTED);
+	if (todo & SESSION_DO_HALF_CLOSED)
+		assoc_queue_event(a, s, ASSOC_EV_HALF_CLOSED);
 	if (todo & SESSION_DO_REJECTED)
 		release(a, s, ASSOC_EV_REJECTED);
 	if (todo & SESSION_DO_REFUSED)
@@ -115,8 +115,9 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 		release(a, s, ASSOC_EV_CLOSED);
 }
 
-/* RFC 6581 10: a session is enhanced from its Initiate to its answer, or not at all. */
-static uint8_t in_kind(const struct assoc_stream *s, enum wire_func plain, enum wire_func enhanced)
+/* RFC 6581 10: Initiate and answer of a session are both enhanced or both plain. */
+static uint8_t match_kind(const struct assoc_stream *s, enum wire_func plain,
+			  enum wire_func enhanced)
 {
 	return (uint8_t)(s->enhanced ? enhanced : plain);
 }
@@ -124,15 +125,15 @@ static uint8_t in_kind(const struct assoc_stream *s, enum wire_func plain, enum 
 static void do_control(struct assoc *a, struct assoc_stream *s, unsigned todo)
 {
 	if (todo & SESSION_DO_INITIATE)
-		s->first = in_kind(s, WIRE_INITIATE, WIRE_ENH_INITIATE);
+		s->first = match_kind(s, WIRE_INITIATE, WIRE_ENH_INITIATE);
 	if (todo & SESSION_DO_ACCEPT)
-		s->first = in_kind(s, WIRE_ACCEPT, WIRE_ENH_ACCEPT);
+		s->first = match_kind(s, WIRE_ACCEPT, WIRE_ENH_ACCEPT);
 	if (todo & SESSION_DO_REJECT)
-		s->first = in_kind(s, WIRE_REJECT, WIRE_ENH_REJECT);
+		s->first = match_kind(s, WIRE_REJECT, WIRE_ENH_REJECT);
 	if (todo & SESSION_DO_TERMINATE)
-		s->end = true;
+		s->terminate_due = true;
 	if (todo & SESSION_DO_REQUEST)
-		assoc_tell(a, s, ASSOC_EV_REQUEST);
+		assoc_queue_event(a, s, ASSOC_EV_REQUEST);
 	if (todo & SESSION_DO_WITHDRAW)
 		withdraw(a, s);
 	if (todo & (SESSION_DO_OPEN | SESSION_DO_INITIATE | SESSION_DO_ACCEPT | SESSION_DO_REJECT |
@@ -152,24 +153,24 @@ static bool is_session(enum session_state state)
 	}
 }
 
-void assoc_grace(struct assoc *a, struct assoc_stream *s)
+void assoc_start_grace(struct assoc *a, struct assoc_stream *s)
 {
 	list_del(&s->timer);
 	s->deadline = a->now + a->cfg.close_ms / 2;
 	list_add_tail(&a->grace, &s->timer);
 }
 
-/* Puts the stream on the list of its new state and starts that state's clock. */
+/* Puts the stream on the list of its new state and starts the clock of that state. */
 static void enlist(struct assoc *a, struct assoc_stream *s)
 {
 	list_del(&s->timer);
 	switch (s->session.state) {
 	case SESSION_PENDING:
 		s->deadline = a->now + a->cfg.answer_ms;
-		list_add_tail(&a->deciding, &s->timer);
+		list_add_tail(&a->undecided, &s->timer);
 		break;
 	case SESSION_HALF_CLOSED:
-		assoc_grace(a, s);
+		assoc_start_grace(a, s);
 		break;
 	case SESSION_ENDING:
 	case SESSION_LOCAL_ENDED:
@@ -185,8 +186,8 @@ static void enlist(struct assoc *a, struct assoc_stream *s)
 	}
 }
 
-/* What has come ahead of its turn is forgotten when no turn will come any more. */
-static void forget_arrivals(struct assoc *a, struct assoc_stream *s)
+/* Drops messages ahead of their turn when their turn will never come. */
+static void drop_arrivals(struct assoc *a, struct assoc_stream *s)
 {
 	uint32_t early = early_queue_drop(&a->early, s->session.sid);
 
@@ -212,13 +213,13 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 	if (now == old)
 		return;
 	a->sessions = (uint16_t)(a->sessions + is_session(now) - is_session(old));
-	a->deciding_count += (now == SESSION_PENDING) - (old == SESSION_PENDING);
+	a->undecided_count += (now == SESSION_PENDING) - (old == SESSION_PENDING);
 	enlist(a, s);
 	if (now == SESSION_OPEN || now == SESSION_ENDING)
 		assoc_release_early(a, s);
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
-		forget_arrivals(a, s);
-	if (!is_session(now) && !s->end)
+		drop_arrivals(a, s);
+	if (!is_session(now) && !s->terminate_due)
 		list_del(&s->send);
 }
 
@@ -226,12 +227,12 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 static void begin(struct assoc_stream *s)
 {
 	s->tx_ssn = 0;
-	s->spoken = false;
+	s->tx_started = false;
 	s->rx_ssn = 0;
 	s->first = 0;
-	s->end = false;
-	s->early = false;
-	s->proven = false;
+	s->terminate_due = false;
+	s->peer_early = false;
+	s->first_delivered = false;
 	s->unacked = 0;
 }
 
@@ -246,8 +247,8 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	do_control(a, s, todo);
 	settle(a, s, old);
 	if (todo & SESSION_DO_FAIL)
-		assoc_release_early(a, s); /* nobody waits for a first message any more */
-	/* All had arrived before the end was known: nobody will say so again. */
+		assoc_release_early(a, s); /* the endpoint no longer waits for a first message */
+	/* If all is acknowledged already, no further acknowledgement will come. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
 	return todo;
@@ -267,12 +268,12 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 	assert(!ep->stream);
 	ep->stream = s;
 	s->ep = ep;
-	s->told = ep;
+	s->event_ep = ep;
 	s->reason_known = false;
 	s->at = (struct perr_at){0};
 }
 
-/* RFC 6581 7: the words count as private data. */
+/* RFC 6581 7: the enhanced parameters count as private data. */
 static bool has_room(const struct assoc_stream *s, size_t len)
 {
 	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U);
@@ -285,26 +286,26 @@ static void set_priv(struct assoc_stream *s, const struct assoc_params *o)
 	s->priv_len = (uint16_t)o->len;
 }
 
-static struct wire_enh wish_of(const struct assoc_params *o)
+static struct wire_enh wanted_params(const struct assoc_params *o)
 {
 	return o->enh ? *o->enh
 		      : (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
 }
 
-/* The words of an Accept, and what the endpoint begins with. */
-static void agree(struct assoc_stream *s, const struct rdmap *ep, const struct assoc_params *o)
+/* Computes the parameters of an Accept and the terms of the endpoint. */
+static void negotiate(struct assoc_stream *s, const struct rdmap *ep, const struct assoc_params *o)
 {
 	struct enh_terms have = rdmap_terms(ep);
-	struct wire_enh want = wish_of(o);
+	struct wire_enh want = wanted_params(o);
 
 	s->terms = have;
 	if (!s->enhanced)
 		return;
-	enh_answer(&s->theirs, &have, &want, &s->mine, &s->terms);
+	enh_answer(&s->enh_peer, &have, &want, &s->enh_local, &s->terms);
 	s->terms.wait = s->terms.wait && !ep->raw; /* raw has no ready-to-receive message */
 }
 
-/* The lowest free stream of our parity. What it has to tell must have been heard. */
+/* The lowest free stream of our parity that has no events left to report. */
 static struct assoc_stream *find_free(struct assoc *a)
 {
 	for (uint32_t sid = a->cfg.opener ? 0 : 1; sid < a->cfg.streams; sid += 2) {
@@ -316,7 +317,7 @@ static struct assoc_stream *find_free(struct assoc *a)
 	return NULL;
 }
 
-int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *offer,
+int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *params,
 		  uint16_t *ret_sid)
 {
 	struct assoc_stream *s = a->lost ? NULL : find_free(a);
@@ -325,10 +326,10 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *
 		return ASSOC_E_NO_STREAM;
 	bind_ep(s, ep);
 	s->terms = rdmap_terms(ep);
-	s->mine = wish_of(offer);
-	s->enhanced = offer->enh;
-	assert(has_room(s, offer->len));
-	set_priv(s, offer);
+	s->enh_local = wanted_params(params);
+	s->enhanced = params->enh;
+	assert(has_room(s, params->len));
+	set_priv(s, params);
 	assoc_session(a, s, SESSION_CONNECT);
 	*ret_sid = s->session.sid;
 	return ASSOC_E_OK;
@@ -347,32 +348,32 @@ static struct assoc_stream *find_pending(struct assoc *a, uint16_t sid)
 	return s && s->session.state == SESSION_PENDING ? s : NULL;
 }
 
-int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_params *offer)
+int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct assoc_params *params)
 {
 	struct assoc_stream *s = find_pending(a, sid);
 
 	if (!s)
 		return ASSOC_E_STATE;
-	if (!has_room(s, offer->len))
+	if (!has_room(s, params->len))
 		return ASSOC_E_LEN;
 	bind_ep(s, ep);
-	agree(s, ep, offer);
-	set_priv(s, offer);
+	negotiate(s, ep, params);
+	set_priv(s, params);
 	assoc_session(a, s, SESSION_ACCEPT);
 	return ASSOC_E_OK;
 }
 
-int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *offer)
+int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *params)
 {
 	struct assoc_stream *s = find_pending(a, sid);
-	struct wire_enh want = wish_of(offer);
+	struct wire_enh want = wanted_params(params);
 
 	if (!s)
 		return ASSOC_E_STATE;
-	if (!has_room(s, offer->len))
+	if (!has_room(s, params->len))
 		return ASSOC_E_LEN;
-	enh_reject(&s->theirs, &want, &s->mine);
-	set_priv(s, offer);
+	enh_reject(&s->enh_peer, &want, &s->enh_local);
+	set_priv(s, params);
 	assoc_session(a, s, SESSION_REJECT);
 	return ASSOC_E_OK;
 }
@@ -405,15 +406,15 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 		return;
 	ep->stream = NULL;
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_UNBIND);
-	assoc_untell(s, 1U << ASSOC_EV_ACCEPTED | 1U << ASSOC_EV_REJECTED | 1U << ASSOC_EV_REFUSED |
-				1U << ASSOC_EV_CLOSED | 1U << ASSOC_EV_ERROR |
-				1U << ASSOC_EV_HALF_CLOSED);
+	assoc_cancel_events(s, 1U << ASSOC_EV_ACCEPTED | 1U << ASSOC_EV_REJECTED |
+				       1U << ASSOC_EV_REFUSED | 1U << ASSOC_EV_CLOSED |
+				       1U << ASSOC_EV_ERROR | 1U << ASSOC_EV_HALF_CLOSED);
 	if (s->ep != ep)
 		return;
 	s->ep = NULL;
 	assoc_session(a, s, SESSION_CLOSE);
 	assoc_release_early(a, s);
-	assoc_ready(a, s); /* a Terminate may have waited for the end of a message */
+	assoc_ready(a, s); /* a Terminate may be waiting for the end of a message */
 }
 
 void assoc_lost(struct assoc *a)
@@ -427,8 +428,8 @@ void assoc_lost(struct assoc *a)
 
 		assoc_reason(s, ASSOC_REASON_LOST, &at);
 		assoc_session(a, s, SESSION_LOST);
-		s->first = 0; /* nothing is sent any more */
-		s->end = false;
+		s->first = 0; /* nothing is sent from now on */
+		s->terminate_due = false;
 		list_del(&s->send);
 	}
 }
@@ -446,17 +447,17 @@ bool assoc_idle(const struct assoc *a)
 
 /* ---- time ---- */
 
-void assoc_progress(struct assoc *a, struct assoc_stream *s)
+void assoc_restart_clock(struct assoc *a, struct assoc_stream *s)
 {
 	bool grace = s->session.state == SESSION_OPEN && list_linked(&s->timer);
 
 	if (s->session.state == SESSION_ENDING || s->session.state == SESSION_PEER_ENDED)
 		enlist(a, s);
 	else if (grace || s->session.state == SESSION_HALF_CLOSED)
-		assoc_grace(a, s);
+		assoc_start_grace(a, s);
 }
 
-/* A list's deadlines are in order, because all its streams have the same time limit. */
+/* The deadlines of a list are in order, because all its streams have the same time limit. */
 static struct assoc_stream *due(const struct list *by_deadline, uint64_t now)
 {
 	struct assoc_stream *s;
@@ -478,7 +479,7 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 
 	a->now = now_ms;
 	assoc_unpark_all(a, &a->later);
-	while ((s = due(&a->deciding, now_ms)))
+	while ((s = due(&a->undecided, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->grace, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
@@ -497,10 +498,10 @@ uint64_t assoc_expiry(const struct assoc *a)
 {
 	if (!list_empty(&a->later))
 		return a->now;
-	return earliest(&a->deciding, earliest(&a->grace, earliest(&a->closing, UINT64_MAX)));
+	return earliest(&a->undecided, earliest(&a->grace, earliest(&a->closing, UINT64_MAX)));
 }
 
-/* ---- looking at it ---- */
+/* ---- inspection ---- */
 
 bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream_info *ret)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a session has to tell: noted when it happens, handed out when asked for. */
+/* Events of sessions: queued when they happen, taken by assoc_event(). */
 #include "proto/assoc_impl.h"
 
-void assoc_tell(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
+void assoc_queue_event(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
 {
 	s->events |= (uint8_t)(1U << type);
-	if (!list_linked(&s->news))
-		list_add_tail(&a->news, &s->news);
+	if (!list_linked(&s->event_link))
+		list_add_tail(&a->event_streams, &s->event_link);
 }
 
-void assoc_untell(struct assoc_stream *s, unsigned types)
+void assoc_cancel_events(struct assoc_stream *s, unsigned types)
 {
 	s->events &= (uint8_t)~types;
 	if (s->events == 0)
-		list_del(&s->news);
+		list_del(&s->event_link);
 }
 
-/* What ends comes before what begins: a stream may be at its next session already. */
-static enum assoc_ev_type oldest(const struct assoc_stream *s)
+/* The end of a session is reported before the begin of the next one on the same stream. */
+static enum assoc_ev_type next_type(const struct assoc_stream *s)
 {
 	static const enum assoc_ev_type order[] = {
 		ASSOC_EV_ACCEPTED, ASSOC_EV_ERROR,     ASSOC_EV_HALF_CLOSED, ASSOC_EV_REJECTED,
@@ -30,14 +30,14 @@ static enum assoc_ev_type oldest(const struct assoc_stream *s)
 	return order[i];
 }
 
-/* The session's opening, and what was said in it. */
+/* Events that carry private data and enhanced parameters. */
 static bool is_opening(enum assoc_ev_type type)
 {
 	return type == ASSOC_EV_REQUEST || type == ASSOC_EV_ACCEPTED || type == ASSOC_EV_REJECTED;
 }
 
 /* The endpoint stays bound. */
-static bool goes_on(enum assoc_ev_type type)
+static bool stays_bound(enum assoc_ev_type type)
 {
 	return type == ASSOC_EV_ACCEPTED || type == ASSOC_EV_ERROR || type == ASSOC_EV_HALF_CLOSED;
 }
@@ -46,11 +46,12 @@ static void describe_opening(const struct assoc_stream *s, struct assoc_event *r
 {
 	ret->priv = s->priv;
 	ret->priv_len = s->priv_len;
-	ret->enhanced = s->worded;
-	ret->enh = s->theirs;
+	ret->enhanced = s->peer_enhanced;
+	ret->enh = s->enh_peer;
 }
 
-/* Raw: the endpoint knows, although a close that came before may be why the session ends. */
+/* Raw: the error of the endpoint; the session itself may end for another reason, an earlier close.
+ */
 static void describe_error(struct assoc_event *ret)
 {
 	ret->at = ret->ep->at;
@@ -69,20 +70,20 @@ bool assoc_event(struct assoc *a, struct assoc_event *ret)
 {
 	struct assoc_stream *s;
 
-	if (list_empty(&a->news))
+	if (list_empty(&a->event_streams))
 		return false;
-	s = list_entry(a->news.next, struct assoc_stream, news);
-	*ret = (struct assoc_event){.type = oldest(s), .sid = s->session.sid};
-	assoc_untell(s, 1U << ret->type);
+	s = list_entry(a->event_streams.next, struct assoc_stream, event_link);
+	*ret = (struct assoc_event){.type = next_type(s), .sid = s->session.sid};
+	assoc_cancel_events(s, 1U << ret->type);
 	if (ret->type != ASSOC_EV_REQUEST && ret->type != ASSOC_EV_WITHDRAWN)
-		ret->ep = s->told;
+		ret->ep = s->event_ep;
 	if (is_opening(ret->type))
 		describe_opening(s, ret);
 	if (ret->type == ASSOC_EV_ERROR)
 		describe_error(ret);
 	if (ret->type == ASSOC_EV_CLOSED)
 		describe_end(s, ret);
-	if (ret->ep && !goes_on(ret->type))
+	if (ret->ep && !stays_bound(ret->type))
 		ret->ep->stream = NULL;
 	return true;
 }

@@ -6,7 +6,7 @@
 #include "proto/rdmap_term.h"
 #include "util/be.h"
 
-enum { FUNC_UNKNOWN = 0xff }; /* ssn_rec.func of a code that has no meaning here */
+enum { FUNC_UNKNOWN = 0xff }; /* ssn_rec.func of an unknown function code */
 
 /* ---- reading the message ---- */
 
@@ -32,7 +32,7 @@ static bool parse_segment(const struct assoc_msg *m, struct ssn_rec *c)
 	return c->hlen > 0;
 }
 
-/* False for what is no DDP message: too short, too long, or a foreign PPID. */
+/* False if this is no DDP message: too short, too long, or an unknown PPID. */
 static bool parse(const struct assoc_msg *m, struct ssn_rec *ret)
 {
 	struct ssn_rec c = {.sid = m->sid};
@@ -49,19 +49,19 @@ static bool parse(const struct assoc_msg *m, struct ssn_rec *ret)
 	return true;
 }
 
-/* Bytes behind the function code: private data, and the words of RFC 6581 before it. */
-static uint32_t behind_code(const struct ssn_rec *c)
+/* Bytes after the function code: enhanced parameters (RFC 6581), if any, and private data. */
+static uint32_t params_len(const struct ssn_rec *c)
 {
 	return c->func ? c->len - (WIRE_CONTROL_LEN - WIRE_SSN_LEN) : 0;
 }
 
 static bool fits(const struct ssn_rec *c, uint32_t least)
 {
-	return behind_code(c) >= least && behind_code(c) <= WIRE_PRIVATE_MAX;
+	return params_len(c) >= least && params_len(c) <= WIRE_PRIVATE_MAX;
 }
 
-/* RFC 6581 7, 10: an answer is of the kind that was asked; a plain Reject is tolerated, because
- * the refusal is clear. */
+/* RFC 6581 7, 10: the answer is of the same kind as the request. A plain Reject is tolerated,
+ * because the refusal is clear. */
 static enum session_event answer_of(const struct assoc_stream *s, const struct ssn_rec *c)
 {
 	bool enhanced = wire_func_enhanced(c->func);
@@ -74,7 +74,7 @@ static enum session_event answer_of(const struct assoc_stream *s, const struct s
 	return accept ? SESSION_RX_ACCEPT : SESSION_RX_REJECT;
 }
 
-/* RFC 5043 5.2.3, RFC 6581 7: what a chunk is to the session. */
+/* RFC 5043 5.2.3, RFC 6581 7: the event that a chunk is for the session. */
 static enum session_event event_of(const struct assoc *a, const struct assoc_stream *s,
 				   const struct ssn_rec *c)
 {
@@ -91,7 +91,7 @@ static enum session_event event_of(const struct assoc *a, const struct assoc_str
 	case WIRE_ENH_ACCEPT:
 	case WIRE_ENH_REJECT:
 		return answer_of(s, c);
-	case WIRE_TERMINATE: /* bytes behind it are ignored, and told to nobody */
+	case WIRE_TERMINATE: /* further bytes are ignored */
 		return SESSION_RX_TERMINATE;
 	default:
 		return SESSION_RX_VIOLATION;
@@ -101,14 +101,14 @@ static enum session_event event_of(const struct assoc *a, const struct assoc_str
 /* ---- examining it ---- */
 
 /* RFC 5043 6.1: without a session only an Initiate with DDP-SSN 0 means anything. */
-static int judge_first(const struct ssn_rec *c)
+static int classify_first(const struct ssn_rec *c)
 {
 	bool initiate = c->func == WIRE_INITIATE || c->func == WIRE_ENH_INITIATE;
 
 	return initiate && c->ssn == 0 ? ASSOC_DELIVER : ASSOC_IGNORE;
 }
 
-/* Keeps a message for the time after the Accept. */
+/* Keeps a message until the Accept. */
 static int keep_early(struct assoc *a, const struct assoc_msg *m, struct assoc_place *ret)
 {
 	uint8_t *p = early_queue_add(&a->early, m->sid, m->ppid, m->len);
@@ -122,9 +122,9 @@ static int keep_early(struct assoc *a, const struct assoc_msg *m, struct assoc_p
 	return ASSOC_EARLY;
 }
 
-/* The session has no endpoint yet. Segments may overtake the Accept of either side. */
-static int judge_early(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
-		       struct assoc_place *ret)
+/* Without an endpoint yet: segments may overtake the Accept of either side. */
+static int classify_early(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+			  struct assoc_place *ret)
 {
 	const struct ssn_rec *c = &a->in.chunk;
 	int ahead = ssn_diff(c->ssn, s->rx_ssn);
@@ -134,15 +134,16 @@ static int judge_early(struct assoc *a, struct assoc_stream *s, const struct ass
 	if (s->session.state != SESSION_PENDING) {
 		if (ahead > 0)
 			return keep_early(a, m, ret);
-		return s->first ? ASSOC_VIOLATION : ASSOC_DELIVER; /* answered before asked */
+		return s->first ? ASSOC_VIOLATION
+				: ASSOC_DELIVER; /* an answer before our Initiate left */
 	}
 	if (c->func)
 		return ASSOC_DELIVER;
-	s->early = true;
+	s->peer_early = true;
 	return keep_early(a, m, ret);
 }
 
-/* RFC 5043 10: a number behind, or one that was there, is no gap that reordering explains. */
+/* RFC 5043 10: reordering explains no number that was delivered or received already. */
 static bool in_window(struct assoc *a, const struct assoc_stream *s, const struct ssn_rec *c)
 {
 	int ahead = ssn_diff(c->ssn, s->rx_ssn);
@@ -153,7 +154,7 @@ static bool in_window(struct assoc *a, const struct assoc_stream *s, const struc
 }
 
 /* A record for a chunk that is ahead of its turn, or NULL if the store is full. */
-static struct ssn_rec *remember(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
+static struct ssn_rec *store_ahead(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {
 	struct ssn_rec *r = ssn_store_add(a->store, c->sid, c->ssn);
 
@@ -170,8 +171,8 @@ static struct ssn_rec *remember(struct assoc *a, struct assoc_stream *s, const s
 }
 
 /*
- * A ready-to-receive message that is a Send takes a message number but no receive. Until it is
- * known whether it is one, nobody can say where the Sends behind it go.
+ * A ready-to-receive message that is a Send takes a message number but no receive. Before the first
+ * message is known, the receives of later Sends cannot be determined.
  */
 static bool is_renumbered(const struct assoc_stream *s, const struct ssn_rec *c)
 {
@@ -179,9 +180,9 @@ static bool is_renumbered(const struct assoc_stream *s, const struct ssn_rec *c)
 	       c->ddp.qn == WIRE_QN_SEND;
 }
 
-/* Places a segment at once, and remembers what is ahead of its turn. */
-static int judge_live(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
-		      struct assoc_place *ret)
+/* Places a segment at once and stores the header of one that is ahead of its turn. */
+static int classify_live(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+			 struct assoc_place *ret)
 {
 	uint32_t skip = WIRE_SSN_LEN + a->in.chunk.hlen;
 	struct ssn_rec *c = &a->in.chunk;
@@ -191,7 +192,7 @@ static int judge_live(struct assoc *a, struct assoc_stream *s, const struct asso
 	if (c->ssn != s->rx_ssn && is_renumbered(s, c))
 		return keep_early(a, m, ret);
 	if (c->ssn != s->rx_ssn)
-		c = remember(a, s, c);
+		c = store_ahead(a, s, c);
 	if (!c)
 		return ASSOC_VIOLATION;
 	if (!c->func && s->ep && rdmap_fsm_may_receive(s->ep->state)) {
@@ -203,24 +204,24 @@ static int judge_live(struct assoc *a, struct assoc_stream *s, const struct asso
 	return c == &a->in.chunk ? ASSOC_DELIVER : ASSOC_AHEAD;
 }
 
-static int judge(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
-		 struct assoc_place *ret)
+static int classify(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+		    struct assoc_place *ret)
 {
 	bool readable = parse(m, &a->in.chunk);
 
 	switch (s->session.state) {
 	case SESSION_IDLE:
 	case SESSION_QUARANTINE:
-		return readable ? judge_first(&a->in.chunk) : ASSOC_IGNORE;
+		return readable ? classify_first(&a->in.chunk) : ASSOC_IGNORE;
 	case SESSION_REQUESTING:
 	case SESSION_CANCELLED:
 	case SESSION_PENDING:
-		return readable ? judge_early(a, s, m, ret) : ASSOC_VIOLATION;
+		return readable ? classify_early(a, s, m, ret) : ASSOC_VIOLATION;
 	case SESSION_OPEN:
 	case SESSION_ENDING:
 	case SESSION_LOCAL_ENDED:
-		return readable ? judge_live(a, s, m, ret) : ASSOC_VIOLATION;
-	case SESSION_HALF_CLOSED: /* behind the peer's own Terminate */
+		return readable ? classify_live(a, s, m, ret) : ASSOC_VIOLATION;
+	case SESSION_HALF_CLOSED: /* after the peer's Terminate */
 	case SESSION_PEER_ENDED:
 		return ASSOC_VIOLATION;
 	default:
@@ -229,23 +230,23 @@ static int judge(struct assoc *a, struct assoc_stream *s, const struct assoc_msg
 }
 
 /* RFC 5043 6.4: the number of undecided requests is limited. */
-static bool may_ask(const struct assoc *a, const struct assoc_stream *s)
+static bool may_request(const struct assoc *a, const struct assoc_stream *s)
 {
-	/* Of an earlier session on this stream, private data may still be to be told. */
-	return a->deciding_count < a->cfg.pending_max && !(s->events & 1U << ASSOC_EV_REJECTED);
+	/* Private data of an earlier session on this stream may not have been reported yet. */
+	return a->undecided_count < a->cfg.pending_max && !(s->events & 1U << ASSOC_EV_REJECTED);
 }
 
-/* The words of an enhanced message, and the private data. A Reject may come without words. */
-static void keep_words(struct assoc_stream *s, const struct ssn_rec *c, const uint8_t *p)
+/* Stores enhanced parameters and private data. An enhanced Reject may lack the parameters. */
+static void keep_params(struct assoc_stream *s, const struct ssn_rec *c, const uint8_t *p)
 {
-	uint32_t len = behind_code(c);
+	uint32_t len = params_len(c);
 
-	s->theirs = (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
-	s->worded = wire_func_enhanced(c->func);
-	if (s->worded && len >= WIRE_ENH_LEN) {
-		wire_enh_get(p, &s->theirs);
-		if (!s->theirs.p2p)
-			s->theirs.rtr = 0; /* ignored, RFC 6581 9.2 */
+	s->enh_peer = (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
+	s->peer_enhanced = wire_func_enhanced(c->func);
+	if (s->peer_enhanced && len >= WIRE_ENH_LEN) {
+		wire_enh_get(p, &s->enh_peer);
+		if (!s->enh_peer.p2p)
+			s->enh_peer.rtr = 0; /* ignored, RFC 6581 9.2 */
 		p += WIRE_ENH_LEN;
 		len -= WIRE_ENH_LEN;
 	}
@@ -253,14 +254,14 @@ static void keep_words(struct assoc_stream *s, const struct ssn_rec *c, const ui
 	memcpy(s->priv, p, len);
 }
 
-/* Keeps of a control message what is going to be told. */
+/* Stores those parts of a control message that an event reports. */
 static void keep_private(const struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m)
 {
 	const struct ssn_rec *c = &a->in.chunk;
 	enum session_event ev = event_of(a, s, c);
 	enum session_state state = s->session.state;
 	bool initiate = ev == SESSION_RX_INITIATE &&
-			(state == SESSION_IDLE || state == SESSION_QUARANTINE) && may_ask(a, s);
+			(state == SESSION_IDLE || state == SESSION_QUARANTINE) && may_request(a, s);
 	bool answer =
 		(ev == SESSION_RX_ACCEPT || ev == SESSION_RX_REJECT) && state == SESSION_REQUESTING;
 
@@ -268,13 +269,13 @@ static void keep_private(const struct assoc *a, struct assoc_stream *s, const st
 		return;
 	if (initiate)
 		s->enhanced = c->func == WIRE_ENH_INITIATE;
-	keep_words(s, c, m->head + WIRE_CONTROL_LEN);
+	keep_params(s, c, m->head + WIRE_CONTROL_LEN);
 }
 
 static void count(struct assoc *a, const struct assoc_msg *m)
 {
 	if (a->in.verdict == ASSOC_EARLY)
-		a->count.rx_early++; /* and as what it is when it comes back */
+		a->count.rx_early++; /* counted again by its kind when it is examined */
 	else if (m->ppid == WIRE_PPID_CONTROL)
 		a->count.rx_control++;
 	else
@@ -289,7 +290,7 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 		struct assoc_stream *s = assoc_stream_get(a, msg->sid);
 
 		a->in.stream = s;
-		a->in.verdict = judge(a, s, msg, ret);
+		a->in.verdict = classify(a, s, msg, ret);
 		if (a->in.verdict == ASSOC_DELIVER)
 			keep_private(a, s, msg);
 	}
@@ -310,8 +311,8 @@ bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret)
 
 /* ---- delivering it, in order of DDP-SSN ---- */
 
-/* Gives the chunk to the session. Returns what is left to do with it. */
-static unsigned tell_session(struct assoc *a, struct assoc_stream *s, enum session_event ev)
+/* Gives the event to the session and notes violations. Returns the actions of the session. */
+static unsigned feed_session(struct assoc *a, struct assoc_stream *s, enum session_event ev)
 {
 	bool ended =
 		s->session.state == SESSION_PEER_ENDED || s->session.state == SESSION_HALF_CLOSED;
@@ -323,38 +324,38 @@ static unsigned tell_session(struct assoc *a, struct assoc_stream *s, enum sessi
 		a->count.rx_violations++;
 		a->count.rx_dropped++;
 		if (ended && s->reason == ASSOC_REASON_PEER)
-			s->reason = ASSOC_REASON_VIOLATION; /* no orderly end: RFC 5041 6.2.1 */
+			s->reason = ASSOC_REASON_VIOLATION; /* not an orderly end: RFC 5041 6.2.1 */
 		assoc_reason(s, ASSOC_REASON_VIOLATION, NULL);
 	}
 	return todo;
 }
 
 /*
- * RFC 5043 6.6: what the peer says after our first control message proves that it came,
- * unless the peer is one that does not wait for it.
+ * RFC 5043 6.6: a message of the peer after our first control message proves that ours arrived,
+ * unless this peer sends without waiting for it.
  */
-static void note_proof(struct assoc *a, struct assoc_stream *s, enum session_event ev)
+static void note_first_delivered(struct assoc *a, struct assoc_stream *s, enum session_event ev)
 {
 	bool answer = ev == SESSION_RX_ACCEPT;
 
 	if (!answer && s->session.state != SESSION_OPEN && s->session.state != SESSION_ENDING)
 		return;
 	if (s->first)
-		s->early = true; /* it cannot have come yet */
-	else if (answer || !s->early)
-		s->proven = true;
-	if (s->proven && s->end)
+		s->peer_early = true; /* ours has not left yet */
+	else if (answer || !s->peer_early)
+		s->first_delivered = true;
+	if (s->first_delivered && s->terminate_due)
 		assoc_ready(a, s);
 }
 
-/* Raw: an error is the ULP's to act on, in its time (RFC 5041 6.2). */
+/* Raw: the ULP reacts to an error (RFC 5041 6.2). */
 static void report_error(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->session.state != SESSION_OPEN)
-		return; /* the ULP has said its last word already */
+		return; /* the ULP has closed already */
 	assoc_reason(s, ASSOC_REASON_ERROR, &s->ep->at);
-	assoc_tell(a, s, ASSOC_EV_ERROR);
-	assoc_grace(a, s);
+	assoc_queue_event(a, s, ASSOC_EV_ERROR);
+	assoc_start_grace(a, s);
 	assoc_ready(a, s);
 }
 
@@ -363,11 +364,11 @@ static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struc
 	bool waited = s->ep && s->ep->wait;
 
 	if (!s->ep || !rdmap_fsm_may_receive(s->ep->state)) {
-		a->count.rx_dropped++; /* behind the first error, or nobody's any more */
+		a->count.rx_dropped++; /* after the first error, or without an endpoint */
 		return;
 	}
 	switch (rdmap_rx_deliver(s->ep, c)) {
-	case RDMAP_RX_NEWS:
+	case RDMAP_RX_WAKE_TX:
 		assoc_ready(a, s);
 		break;
 	case RDMAP_RX_FAILED:
@@ -387,8 +388,8 @@ static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struc
 }
 
 /*
- * RFC 6581 9: what the Accept says is to be agreed with before the endpoint begins; where that
- * cannot be, it begins only to say so.
+ * RFC 6581 9: the terms follow from the parameters of the Accept. If there is no agreement, the
+ * endpoint is opened only to send its Terminate.
  */
 static enum perr settle_terms(struct assoc_stream *s)
 {
@@ -397,18 +398,18 @@ static enum perr settle_terms(struct assoc_stream *s)
 	if (!s->ep || !s->enhanced)
 		return PERR_NONE;
 	have = rdmap_terms(s->ep);
-	return enh_settle(&s->mine, &have, &s->theirs, &s->terms);
+	return enh_settle(&s->enh_local, &have, &s->enh_peer, &s->terms);
 }
 
-static void give_up_opening(struct assoc *a, struct assoc_stream *s, enum perr perr)
+static void fail_opening(struct assoc *a, struct assoc_stream *s, enum perr perr)
 {
-	assoc_untell(s, 1U << ASSOC_EV_ACCEPTED);
+	assoc_cancel_events(s, 1U << ASSOC_EV_ACCEPTED);
 	rdmap_term_fail(s->ep, perr, NULL, NULL);
 	assoc_failed(a, s, ASSOC_REASON_ERROR);
 }
 
-/* Who decides when a Terminate is answered. */
-static bool ulp_answers(const struct assoc_stream *s)
+/* True if the ULP decides when a Terminate is answered. */
+static bool ulp_terminates(const struct assoc_stream *s)
 {
 	return s->ep && s->ep->raw && s->session.state == SESSION_OPEN;
 }
@@ -419,23 +420,23 @@ static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_re
 	enum perr perr = PERR_NONE;
 	unsigned todo;
 
-	if (ev == SESSION_RX_INITIATE && !may_ask(a, s))
+	if (ev == SESSION_RX_INITIATE && !may_request(a, s))
 		ev = SESSION_RX_UNWANTED;
-	if (ev == SESSION_RX_TERMINATE && ulp_answers(s))
+	if (ev == SESSION_RX_TERMINATE && ulp_terminates(s))
 		ev = SESSION_RX_HALF_CLOSE;
 	if (ev == SESSION_RX_ACCEPT && s->session.state == SESSION_REQUESTING)
 		perr = settle_terms(s);
-	note_proof(a, s, ev);
-	todo = tell_session(a, s, ev);
+	note_first_delivered(a, s, ev);
+	todo = feed_session(a, s, ev);
 	s->rx_ssn = (uint16_t)(c->ssn + 1);
 	if (todo & SESSION_DO_DELIVER)
 		deliver_segment(a, s, c);
 	if (perr != PERR_NONE)
-		give_up_opening(a, s, perr);
+		fail_opening(a, s, perr);
 }
 
-/* What was ahead of its turn and is not any more. */
-static void deliver_remembered(struct assoc *a, struct assoc_stream *s)
+/* Delivers stored messages whose turn has come. */
+static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 {
 	while (s->ahead > 0) {
 		struct ssn_rec *r = ssn_store_find(a->store, s->session.sid, s->rx_ssn);
@@ -460,14 +461,14 @@ void assoc_rx_placed(struct assoc *a)
 		a->count.rx_dropped++;
 		break;
 	case ASSOC_VIOLATION:
-		tell_session(a, s, SESSION_RX_VIOLATION);
+		feed_session(a, s, SESSION_RX_VIOLATION);
 		break;
 	case ASSOC_EARLY:
 	case ASSOC_AHEAD:
 		break;
 	case ASSOC_DELIVER:
 		deliver(a, s, &a->in.chunk);
-		deliver_remembered(a, s);
+		deliver_ahead(a, s);
 		break;
 	}
 }

@@ -6,24 +6,23 @@
 #include "proto/rdmap_tx.h"
 #include "util/be.h"
 
-/* Result of asking a stream. */
-enum answer {
+/* What a stream has to send. */
+enum next {
 	NOTHING, /* until assoc_ready() */
 	SEGMENT,
-	NOT_YET,   /* until everything is acknowledged */
-	ASK_LATER, /* after the next assoc_tick(): it has had its share */
+	NOT_YET, /* not before everything is acknowledged */
+	YIELDED, /* not before the next assoc_tick(): others take their turn */
 };
 
-/* ---- what may go ---- */
+/* ---- order of control messages ---- */
 
 /*
- * RFC 5043 6.6: a control message may not overtake an earlier one of its session. Our
- * first one has arrived if the peer spoke in a way that only it permits, or if all was
- * acknowledged since.
+ * RFC 5043 6.6: a control message may not overtake an earlier one of its session. Our first one has
+ * arrived if the peer sent something that only it permits, or if everything was acknowledged since.
  */
 static bool first_has_arrived(const struct assoc *a, const struct assoc_stream *s)
 {
-	return !s->spoken || s->proven || s->first_dry != a->dry;
+	return !s->tx_started || s->first_delivered || s->first_epoch != a->acked_epoch;
 }
 
 /* ---- making messages ---- */
@@ -34,7 +33,7 @@ static void make_control(const struct assoc_stream *s, uint16_t func, struct ass
 	be_put16(ret->head + WIRE_SSN_LEN, func);
 	ret->head_len = WIRE_CONTROL_LEN;
 	if (wire_func_enhanced(func)) {
-		wire_enh_put(ret->head + WIRE_CONTROL_LEN, &s->mine);
+		wire_enh_put(ret->head + WIRE_CONTROL_LEN, &s->enh_local);
 		ret->head_len += WIRE_ENH_LEN;
 	}
 	ret->nbody = 0;
@@ -68,31 +67,31 @@ static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu
 	return r;
 }
 
-/* A segment of the stream's endpoint, if there is one and it may go. */
-static enum answer ask_endpoint(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
-				struct assoc_seg *ret)
+/* A segment of the stream's endpoint, if there is one and it may be sent. */
+static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
+			      struct assoc_seg *ret)
 {
 	uint32_t room = ASSOC_UNACKED_MAX - assoc_unacked(a, s);
 
 	if (!s->ep || s->session.state == SESSION_LOCAL_ENDED)
 		return NOTHING;
 	if (room <= ASSOC_UNACKED_ENDS && !rdmap_tx_ending(s->ep))
-		return s->end && !rdmap_tx_busy(s->ep) ? NOTHING : NOT_YET;
+		return s->terminate_due && !rdmap_tx_busy(s->ep) ? NOTHING : NOT_YET;
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
 		return SEGMENT;
-	case RDMAP_TX_LATER:
-		return ASK_LATER;
+	case RDMAP_TX_YIELD:
+		return YIELDED;
 	default:
 		return NOTHING;
 	}
 }
 
 /* The next message of a stream: first control message, segments, Terminate. */
-static enum answer ask(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
-		       struct assoc_seg *ret)
+static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
+			      struct assoc_seg *ret)
 {
-	enum answer r;
+	enum next r;
 
 	a->out = (struct assoc_departure){.stream = s};
 	ret->sid = s->session.sid;
@@ -103,8 +102,8 @@ static enum answer ask(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
 		return SEGMENT;
 	}
 	a->out.what = ASSOC_SEGMENT;
-	r = ask_endpoint(a, s, mulpdu, ret);
-	if (r != NOTHING || !s->end)
+	r = next_segment(a, s, mulpdu, ret);
+	if (r != NOTHING || !s->terminate_due)
 		return r;
 	if (!first_has_arrived(a, s))
 		return NOT_YET;
@@ -117,13 +116,13 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 {
 	while (!a->lost && !list_empty(&a->ready)) {
 		struct assoc_stream *s = list_entry(a->ready.next, struct assoc_stream, send);
-		enum answer r = ask(a, s, mulpdu, ret);
+		enum next r = next_message(a, s, mulpdu, ret);
 
 		if (r == SEGMENT)
 			return true;
 		if (r == NOT_YET)
 			assoc_park(s, &a->waiting);
-		else if (r == ASK_LATER)
+		else if (r == YIELDED)
 			assoc_park(s, &a->later);
 		else
 			list_del(&s->send);
@@ -132,26 +131,26 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 	return false;
 }
 
-/* ---- the transport's answers ---- */
+/* ---- reports of the transport ---- */
 
 void assoc_tx_accepted(struct assoc *a)
 {
 	struct assoc_stream *s = a->out.stream;
 
 	if (!s)
-		return; /* the association was lost while the transport took it */
+		return; /* the association was lost in the meantime */
 	a->out.stream = NULL;
 	s->unacked = assoc_unacked(a, s) + 1;
-	s->unacked_dry = a->dry;
+	s->unacked_epoch = a->acked_epoch;
 	s->tx_ssn++;
-	s->spoken = true;
-	assoc_progress(a, s);
+	s->tx_started = true;
+	assoc_restart_clock(a, s);
 	list_del(&s->send);
-	assoc_ready(a, s); /* at the end of the list: every stream has its turn */
+	assoc_ready(a, s); /* at the end of the list: streams take turns */
 	switch (a->out.what) {
 	case ASSOC_FIRST:
 		a->count.tx_control++;
-		s->first_dry = a->dry;
+		s->first_epoch = a->acked_epoch;
 		if (s->first == WIRE_REJECT || s->first == WIRE_ENH_REJECT)
 			assoc_session(a, s, SESSION_LAST_SENT);
 		s->first = 0;
@@ -164,7 +163,7 @@ void assoc_tx_accepted(struct assoc *a)
 	case ASSOC_END:
 		a->count.tx_control++;
 		a->count.tx_terminates++;
-		s->end = false;
+		s->terminate_due = false;
 		assoc_session(a, s, SESSION_LAST_SENT);
 		break;
 	}
@@ -172,7 +171,7 @@ void assoc_tx_accepted(struct assoc *a)
 
 void assoc_tx_acked(struct assoc *a)
 {
-	a->dry++;
+	a->acked_epoch++;
 	assoc_unpark_all(a, &a->waiting);
 	while (!list_empty(&a->quarantine))
 		assoc_session(a, list_entry(a->quarantine.next, struct assoc_stream, timer),

@@ -30,7 +30,7 @@ enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_who *w
 		return PERR_TAGGED_WRAP;
 	case STAG_E_BOUNDS:
 		return PERR_TAGGED_BOUNDS;
-	default: /* RFC 5041 7.2 has no code for a missing right */
+	default: /* RFC 5041 7.2 has no code for a missing access right */
 		return PERR_TAGGED_STAG;
 	}
 }
@@ -39,7 +39,7 @@ enum perr ddp_rx_msn(uint32_t msn, uint32_t next, uint32_t buffers)
 {
 	uint32_t ahead = msn - next;
 
-	/* Each message takes a DDP-SSN at least: no more of them can be under way. */
+	/* Each message uses at least one DDP-SSN, which limits the messages in flight. */
 	if (ahead >= SSN_WINDOW)
 		return PERR_MSN_RANGE;
 	return ahead < buffers ? PERR_NONE : PERR_NO_BUFFER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The checks that RFC 5041 7.1 asks of an arriving segment, one function for each kind,
- * and the gathering of segments to messages. Results are PERR_NONE or the error to raise.
+ * The checks of RFC 5041 7.1 for an arriving segment, and the reassembly of untagged messages. All
+ * functions return PERR_NONE or the error to raise.
  */
 #ifndef PROTO_DDP_RX_H
 #define PROTO_DDP_RX_H
@@ -14,33 +14,34 @@
 #include "proto/stag.h"
 #include "proto/wire.h"
 
-/* Bytes behind the DDP header of a segment. */
+/* Payload bytes of a segment. */
 static inline uint32_t ddp_rx_payload(const struct ssn_rec *c)
 {
 	return (uint32_t)c->len - c->hlen;
 }
 
-/* DDP version and queue number. queues: queue numbers 0 .. queues - 1 exist. */
+/* Checks DDP version and queue number. Valid queue numbers are 0 .. queues - 1. */
 enum perr ddp_rx_header(const struct wire_ddp *h, uint32_t queues);
 
 /*
- * The access check of tagged placement: len bytes at to in the region, with the rights
- * asked for. *ret_p is where they go, for use at once. Zero bytes: STag and TO mean
- * nothing (5.2) and *ret_p stays as it is.
+ * The access check of tagged placement: len bytes at tagged offset `to`, with the given rights.
+ * *ret_p is their address, to be used at once. Zero bytes are not checked (5.2), and *ret_p is
+ * untouched.
  */
 enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_who *who, uint32_t rights,
 			uint32_t stag, uint64_t to, uint32_t len, uint8_t **ret_p);
 
 /*
- * Which buffer a message number selects: next is the oldest message not delivered and
- * buffers of them, from next on, have a buffer.
+ * Checks a message number: `next` is the oldest message not delivered, and `buffers` messages from
+ * it on have a buffer.
  */
 enum perr ddp_rx_msn(uint32_t msn, uint32_t next, uint32_t buffers);
 
-/* Whether bytes [mo, mo + len) fit a buffer of size bytes. */
+/* Checks that bytes [mo, mo + len) are inside a buffer of size bytes. */
 enum perr ddp_rx_offset(uint32_t mo, uint32_t len, uint64_t size);
 
-/* The offset behind the last byte of an untagged segment: of the last one, the message's length. */
+/* The offset after the last byte of an untagged segment; for the last segment, the length of the
+ * message. */
 static inline uint64_t ddp_rx_end(const struct ssn_rec *c)
 {
 	return (uint64_t)c->ddp.mo + ddp_rx_payload(c);
@@ -59,10 +60,11 @@ struct ddp_gather {
 };
 
 /*
- * Adds a segment of an untagged message in its turn. PERR_NONE with *ret_whole: true for the last
- * segment. PERR_MO if a byte arrives twice, if the last segment leaves a gap, or if segments come
- * in such an order of offsets that there are more than DDP_GATHER_RANGES separate ranges; RFC 5041
- * 5.2 leaves this check to us. PERR_OPCODE if the opcode changes within the message.
+ * Adds a segment of an untagged message, in order of DDP-SSN. PERR_NONE with *ret_whole: true for
+ * the last segment. PERR_MO if a byte arrives twice, if the last segment leaves a gap, or if
+ * segments come in such an order of offsets that there are more than DDP_GATHER_RANGES separate
+ * ranges; RFC 5041 5.2 leaves this check to us. PERR_OPCODE if the opcode changes within the
+ * message.
  */
 enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret_whole);
 

@@ -3,14 +3,14 @@
 
 #include "util/checked.h"
 
-enum { ALIGN = 4 }; /* SCTP pads every chunk to this anyway */
+enum { ALIGN = 4 }; /* SCTP pads every chunk to this */
 
 void ddp_tx_begin(struct ddp_tx *m, const struct wire_ddp *ddp, uint32_t len)
 {
 	*m = (struct ddp_tx){.ddp = *ddp, .len = len};
 }
 
-/* The fewest parts of at most max bytes, all of one size, or less for the last. */
+/* Part size for the fewest parts of at most max bytes; all parts but the last have this size. */
 static uint32_t equal_part(uint32_t len, uint32_t max)
 {
 	uint64_t parts = ((uint64_t)len + max - 1) / max;

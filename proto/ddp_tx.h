@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cutting a message into DDP segments (RFC 5041 5.2): one header for all of them, an offset
- * that grows as the transport takes them. The payload itself is never seen here.
+ * Segmentation of a message (RFC 5041 5.2): one header for all segments, and an offset that grows
+ * as the transport accepts them. The payload itself is not touched here.
  */
 #ifndef PROTO_DDP_TX_H
 #define PROTO_DDP_TX_H
@@ -13,21 +13,21 @@
 #include "proto/wire.h"
 
 struct ddp_tx {
-	struct wire_ddp ddp; /* header of the first segment; L is set where it belongs */
+	struct wire_ddp ddp; /* header of the first segment; L is set in the last one */
 	uint32_t len;        /* payload of the message */
-	uint32_t off;        /* payload in segments that the transport took */
-	uint32_t cut;        /* payload of each segment but the last; 0: not chosen yet */
-	uint32_t now;        /* payload of the segment made last */
+	uint32_t off;        /* payload in segments that the transport accepted */
+	uint32_t cut;        /* payload of each segment but the last; 0: not determined yet */
+	uint32_t now;        /* payload of the current segment */
 };
 
 /* Begins a message: ddp is its header, with TO or MO of its first byte. */
 void ddp_tx_begin(struct ddp_tx *m, const struct wire_ddp *ddp, uint32_t len);
 
 /*
- * Payload of the next segment, at offset m->off; mulpdu bounds header and payload. A
- * message is cut into equal parts rather than "full, full, rest", because transports send
- * runs of equal packets as one. The answer is the same until ddp_tx_taken(), unless mulpdu
- * has shrunk.
+ * Returns the payload length of the next segment, at offset m->off; mulpdu limits header and
+ * payload. A message is cut into equal parts rather than "full, full, rest", because transports
+ * send runs of equal packets as one. The result is the same until ddp_tx_taken(), unless mulpdu
+ * shrinks.
  */
 uint32_t ddp_tx_cut(struct ddp_tx *m, uint32_t mulpdu);
 
@@ -37,7 +37,7 @@ size_t ddp_tx_head(const struct ddp_tx *m, uint8_t *p);
 /* True if that segment is the last of its message. */
 bool ddp_tx_last(const struct ddp_tx *m);
 
-/* The transport took that segment. */
+/* The transport accepted that segment. */
 void ddp_tx_taken(struct ddp_tx *m);
 
 #endif

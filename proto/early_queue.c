@@ -9,7 +9,7 @@
 
 enum entry_state { WAITING, READY, DEAD };
 
-/* Entries follow each other; the message lies behind its entry. */
+/* Entries follow each other; the message follows its entry. */
 struct entry {
 	uint32_t len;
 	uint32_t ppid;
@@ -30,7 +30,7 @@ static struct entry *entry_at(const struct early_queue *s, uint32_t off)
 	return (struct entry *)(void *)(s->mem + off);
 }
 
-static void bury(struct early_queue *s, struct entry *e)
+static void remove_entry(struct early_queue *s, struct entry *e)
 {
 	if (e->state == READY)
 		s->ready--;
@@ -110,7 +110,7 @@ uint32_t early_queue_drop(struct early_queue *s, uint16_t sid)
 
 		next = at + e->room;
 		if (e->sid == sid && e->state != DEAD) {
-			bury(s, e);
+			remove_entry(s, e);
 			n++;
 		}
 	}
@@ -131,6 +131,6 @@ bool early_queue_take(struct early_queue *s, uint16_t *ret_sid, uint32_t *ret_pp
 	*ret_ppid = e->ppid;
 	*ret_p = (uint8_t *)(e + 1);
 	*ret_len = e->len;
-	bury(s, e);
+	remove_entry(s, e);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages that came before the Accept of their session (RFC 5043 6.2, 6.6): kept whole,
- * because until then there is no endpoint that says where their payload goes.
+ * Messages that arrive before the Accept of their session (RFC 5043 6.2, 6.6). They are kept
+ * complete, because no endpoint knows yet where their payload goes.
  */
 #ifndef PROTO_EARLY_QUEUE_H
 #define PROTO_EARLY_QUEUE_H
@@ -15,27 +15,27 @@ struct early_queue {
 	uint32_t used;  /* entries lie in mem[0 .. used) */
 	uint32_t live;  /* entries that are not dead */
 	uint32_t ready; /* entries that may be taken */
-	uint32_t scan;  /* no entry before this one may be taken */
+	uint32_t scan;  /* offset: no entry before it may be taken */
 };
 
-/* Memory: size bytes, aligned to 8. */
+/* Makes an empty queue in size bytes of memory, aligned to 8. */
 void early_queue_init(struct early_queue *s, void *mem, uint32_t size);
 
-/* Room for a message of len bytes, or NULL if the queue is full. */
+/* Adds a message of len bytes. Returns the memory for it, or NULL if the queue is full. */
 uint8_t *early_queue_add(struct early_queue *s, uint16_t sid, uint32_t ppid, uint32_t len);
 
-/* The messages of a stream may be taken. */
+/* From now on the messages of a stream may be taken. */
 void early_queue_release(struct early_queue *s, uint16_t sid);
 
-/* Of those, the first one that begins with the 16-bit number ssn alone, if there is one. */
+/* The same for only the first message that begins with the 16-bit number ssn, if there is one. */
 void early_queue_release_ssn(struct early_queue *s, uint16_t sid, uint16_t ssn);
 
-/* Forgets the messages of a stream. Returns how many there were. */
+/* Removes the messages of a stream. Returns their number. */
 uint32_t early_queue_drop(struct early_queue *s, uint16_t sid);
 
 /*
- * Takes a message that was released, in the order of arrival. *ret_p is good until the next
- * early_queue_add(). False if there is none.
+ * Takes the oldest released message. *ret_p is valid until the next early_queue_add(). False if
+ * there is none.
  */
 bool early_queue_take(struct early_queue *s, uint16_t *ret_sid, uint32_t *ret_ppid, uint8_t **ret_p,
 		      uint32_t *ret_len);

@@ -3,7 +3,7 @@
 
 enum {
 	RTR_ALL = WIRE_RTR_SEND | WIRE_RTR_WRITE | WIRE_RTR_READ,
-	DEPTH_MAX = WIRE_ENH_UNCHANGED - 1, /* the largest depth that has a word */
+	DEPTH_MAX = WIRE_ENH_UNCHANGED - 1, /* the largest depth that can be sent */
 };
 
 static uint16_t min(uint16_t a, uint16_t b)
@@ -11,13 +11,13 @@ static uint16_t min(uint16_t a, uint16_t b)
 	return a < b ? a : b;
 }
 
-/* A depth of which `have` is the most, or all of it if the wish is none. */
+/* The wanted depth, at most `have`; `have` itself if the wish is WIRE_ENH_UNCHANGED. */
 static uint16_t depth(uint16_t wish, uint16_t have)
 {
 	return wish == WIRE_ENH_UNCHANGED ? have : min(wish, have);
 }
 
-/* The ready-to-receive messages to offer to one who named some, or none. */
+/* The ready-to-receive messages to offer to a peer that named some, or none. */
 static uint8_t offer(uint8_t named, uint16_t ird)
 {
 	uint8_t can = ird > 0 ? RTR_ALL : RTR_ALL & ~WIRE_RTR_READ;
@@ -50,8 +50,8 @@ void enh_answer(const struct wire_enh *init, const struct enh_terms *have,
 	};
 }
 
-/* The word for a wish. Nothing is said about what the initiator does not negotiate. */
-static uint16_t wish_word(uint16_t wish, uint16_t mirror)
+/* The depth to send for a wish; WIRE_ENH_UNCHANGED if the initiator does not negotiate it. */
+static uint16_t wanted_depth(uint16_t wish, uint16_t mirror)
 {
 	if (wish == WIRE_ENH_UNCHANGED || mirror == WIRE_ENH_UNCHANGED)
 		return WIRE_ENH_UNCHANGED;
@@ -64,8 +64,8 @@ void enh_reject(const struct wire_enh *init, const struct wire_enh *want,
 	*ret_reply = (struct wire_enh){
 		.p2p = init->p2p,
 		.rtr = init->p2p ? RTR_ALL : 0,
-		.ird = wish_word(want->ird, init->ord),
-		.ord = wish_word(want->ord, init->ird),
+		.ird = wanted_depth(want->ird, init->ord),
+		.ord = wanted_depth(want->ord, init->ird),
 	};
 }
 

@@ -27,7 +27,7 @@ uint16_t perr_term(unsigned perr)
 
 enum perr perr_of_term(uint16_t term)
 {
-	/* Layer 0, type 0 has no codes: whatever stands there is the same error. */
+	/* Layer 0, type 0 has no codes: the code is ignored. */
 	if (term >> 8 == 0)
 		return PERR_CATASTROPHIC;
 	for (unsigned i = PERR_NONE + 1; i < PERR_COUNT; i++) {

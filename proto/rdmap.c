@@ -12,7 +12,7 @@ enum { ALIGN = 16 };
 /* Where the parts of an endpoint lie in its memory. */
 struct layout {
 	size_t rec;
-	size_t ask;
+	size_t orq;
 	size_t rq;
 	size_t slot;
 	size_t of_msn;
@@ -47,7 +47,7 @@ static struct layout lay_out(const struct rdmap_cfg *cfg)
 
 	append(&l, 1, sizeof(struct rdmap));
 	l.rec = append(&l, cfg->sq_depth, sizeof(struct rdmap_rec));
-	l.ask = append(&l, cfg->ord, sizeof(struct rdmap_ask));
+	l.orq = append(&l, cfg->ord, sizeof(struct rdmap_orq_entry));
 	l.rq = append(&l, rq_count(cfg), sizeof(struct rdmap_rq));
 	l.slot = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, rq_stride(cfg));
 	l.of_msn = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, sizeof(uint32_t));
@@ -103,7 +103,7 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	ep->raw = cfg->raw;
 	ep->queues = queues_of(cfg);
 	ep->notify_mask = cfg->notify_mask;
-	ep->sq.ask = (struct rdmap_ask *)(void *)(base + l.ask);
+	ep->sq.orq = (struct rdmap_orq_entry *)(void *)(base + l.orq);
 	ep->sq.size = ep->sq.ord = cfg->ord;
 	ep->rq = (struct rdmap_rq *)(void *)(base + l.rq);
 	init_queues(ep, cfg, base + l.slot, base + l.of_msn);
@@ -127,7 +127,7 @@ static void begin_sq(struct rdmap_sq *q, uint16_t ord)
 {
 	q->tail = q->head;
 	q->ord = ord;
-	q->asks = 0;
+	q->orq_len = 0;
 	q->read_got = 0;
 	q->resp_msn = RDMAP_MSN_FIRST;
 }
@@ -184,7 +184,7 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
 void rdmap_stop(struct rdmap *ep)
 {
 	if (ep->tx.kind != RDMAP_TERMINATE && ep->tx.msg.off == 0)
-		ep->tx.kind = RDMAP_NOTHING; /* chosen, but no byte of it has left */
+		ep->tx.kind = RDMAP_NOTHING; /* chosen, but nothing of it was sent */
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_STOP);
 }
 
@@ -193,7 +193,7 @@ static void flush(struct rdmap *ep)
 	ep->tx.kind = RDMAP_NOTHING;
 	ep->tx.held = false;
 	ep->tx.finishing = false;
-	ep->wait = 0; /* for nobody */
+	ep->wait = 0;
 	rdmap_sq_flush(ep, 0);
 	rdmap_rq_flush(ep);
 }
@@ -209,11 +209,11 @@ void rdmap_report(struct rdmap *ep)
 	struct rdmap_tx *tx = &ep->tx;
 
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_REPORT);
-	if (ep->state != RDMAP_LAST_WORDS || tx->kind == RDMAP_NOTHING || tx->msg.off == 0) {
+	if (ep->state != RDMAP_REPORTED || tx->kind == RDMAP_NOTHING || tx->msg.off == 0) {
 		flush(ep);
 		return;
 	}
-	tx->finishing = true; /* half a message would be an error of ours */
+	tx->finishing = true; /* half a message would be our own error */
 	rdmap_sq_flush(ep, 1);
 	rdmap_rq_flush(ep);
 }
@@ -230,7 +230,7 @@ void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret)
 	*ret = (struct rdmap_info){
 		.ord = ep->sq.ord,
 		.ird = ep->ird.limit,
-		.reads_out = ep->sq.asks,
+		.reads_out = ep->sq.orq_len,
 		.reads_in = ep->ird.busy,
 		.in_flight = ep->sq.tail - ep->sq.head,
 		.tx_msgs = ep->tx_msgs,

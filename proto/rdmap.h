@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An RDMAP endpoint (RFC 5040, RFC 7306): the protocol's half of a queue pair. It holds what
- * is in flight and nothing else: work still waiting stays in the client's rings and is
- * taken through struct rdmap_ops when the wire can have it.
+ * An RDMAP endpoint (RFC 5040, RFC 7306): the protocol's half of a queue pair. It holds only
+ * requests that are in flight: waiting requests stay in the client's rings, and the endpoint takes
+ * them through struct rdmap_ops when it can send them.
  *
- * In raw mode it is a DDP endpoint without RDMAP (RFC 5041 alone): the ULP has queues and
- * RsvdULP fields of its own and only Sends and Writes; an error is reported, and then the stream
- * is the ULP's to end (RFC 5041 6.2).
+ * In raw mode it is a DDP endpoint without RDMAP (RFC 5041 alone): only Sends and Writes, with the
+ * queues and RsvdULP fields of the ULP. An error is reported, and the ULP ends the stream (RFC 5041
+ * 6.2).
  */
 #ifndef PROTO_RDMAP_H
 #define PROTO_RDMAP_H
@@ -23,7 +23,7 @@
 enum { RDMAP_INLINE_MAX = 256, RDMAP_RAW_QUEUES = 8 };
 
 /* RDMAP_SEND ...: the operations of util/opcode.h. RDMAP_RECV and RDMAP_RECV_TAGGED, a raw tagged
- * message that asked for a notice, are only in completions. */
+ * message with notification, are only in completions. */
 enum rdmap_op {
 #define X(name, form, min_sge, max_sge, traits, text) RDMAP_##name,
 	OPCODE_TABLE(X)
@@ -32,13 +32,13 @@ enum rdmap_op {
 };
 
 enum {
-	RDMAP_SIGNALED = 1,  /* report success too; failure is always reported */
+	RDMAP_SIGNALED = 1,  /* report success, too; failures are always reported */
 	RDMAP_FENCE = 2,     /* begin only when all earlier Reads and atomics have completed */
 	RDMAP_SOLICITED = 4, /* Sends and Immediate Data: Solicited Event */
 	RDMAP_INLINE = 8,    /* payload is inl[0..len), not sge */
 };
 
-/* How a work request ended. The client's API has the same values. */
+/* Completion status of a work request. The API of the client library has the same values. */
 enum rdmap_status {
 	RDMAP_OK,
 	RDMAP_LOC_LEN,    /* length or inline length out of range */
@@ -47,10 +47,11 @@ enum rdmap_status {
 	RDMAP_LOC_STAG,   /* lkey: no such STag */
 	RDMAP_LOC_SCOPE,  /* lkey: another protection domain */
 	RDMAP_LOC_RIGHTS, /* lkey: no local write right */
-	RDMAP_LOC_BOUNDS, /* lkey: outside the region, or offset plus length wraps */
+	RDMAP_LOC_BOUNDS, /* lkey: outside the region, or offset plus length exceeds 2^64 */
 	RDMAP_REM_ACCESS, /* the peer terminated: protection error of a Write or Read */
 	RDMAP_REM_OP,     /* the peer terminated: any other error */
-	RDMAP_FLUSHED, /* the session ended first; outcome unknown for Writes and Reads in flight */
+	RDMAP_FLUSHED, /* the session ended first; it is unknown whether Writes and Reads in flight
+			  happened */
 	RDMAP_BIND_FAILED, /* Bind: window, region, rights or bounds do not fit */
 	RDMAP_STATUS_COUNT,
 };
@@ -62,14 +63,15 @@ struct rdmap_wr {
 	uint8_t flags;   /* RDMAP_SIGNALED ... */
 	uint8_t nsge;   /* Read: exactly 1, the sink; atomics: 0, or 1 of 8 bytes for the old value;
 			   Immediate Data, Bind, invalidation: 0 */
-	uint8_t status; /* not RDMAP_OK: the taker found it bad; completes so in its turn, unsent */
+	uint8_t status; /* not RDMAP_OK: take_send found an error; completes with it in its turn,
+			   unsent */
 	uint32_t len;   /* bytes in inl, with RDMAP_INLINE */
 	uint32_t inv_stag; /* RDMAP_SEND_INV, RDMAP_LOCAL_INV */
 	uint32_t rstag; /* Write: sink; Read: source; atomics: target; Bind: the window's new value
 			 */
-	uint64_t rto;   /* in it; Bind: where the window begins */
+	uint64_t rto;   /* tagged offset in rstag; Bind: first byte of the window */
 	union {
-		uint64_t imm; /* RDMAP_IMM: its 8 bytes as a number, sent big-endian */
+		uint64_t imm; /* RDMAP_IMM: its 8 bytes as a number, sent in network byte order */
 		struct {
 			uint64_t data, mask, compare, compare_mask; /* as in wire_atomic_req */
 		} atomic;
@@ -88,60 +90,63 @@ struct rdmap_wr {
 	uint8_t inl[RDMAP_INLINE_MAX];
 };
 
-enum { RDMAP_QN_TAGGED = 0xff }; /* rdmap_recv.qn of a receive for notices of tagged messages */
+enum {
+	RDMAP_QN_TAGGED = 0xff
+}; /* rdmap_recv.qn of a receive for notifications of tagged messages */
 
 /* A receive, copied out of a ring. */
 struct rdmap_recv {
 	uint64_t cookie;
-	uint8_t status; /* as in rdmap_wr: a bad receive completes and the next is taken */
+	uint8_t status; /* as in rdmap_wr: a bad receive completes and the endpoint takes the next
+			   one */
 	uint8_t nsge;
 	uint8_t qn; /* raw: the queue, or RDMAP_QN_TAGGED; else 0 */
 	struct sgl_elem sge[SGL_MAX];
 };
 
-/* The end of a work request. Each one taken ends exactly once. */
+/* The completion of a work request. Each request that was taken completes exactly once. */
 struct rdmap_done {
 	uint64_t cookie;
 	uint8_t op;        /* enum rdmap_op */
 	uint8_t status;    /* enum rdmap_status */
-	bool signaled;     /* what the request asked for; true for receives */
+	bool signaled;     /* RDMAP_SIGNALED of the request; true for receives */
 	bool solicited;    /* receive: the Send had the SE bit */
 	bool invalidated;  /* receive: inv_stag was invalidated by the Send */
 	bool immediate;    /* receive: it was Immediate Data, imm */
 	uint8_t qn;        /* raw receive: its queue */
 	uint32_t len;      /* receive, Read: bytes placed */
-	uint32_t inv_stag; /* and raw tagged notice: the STag */
+	uint32_t inv_stag; /* also the STag of a raw tagged notification */
 	uint64_t imm; /* Immediate Data; atomics: the old value; raw: RsvdULP of the last segment */
 	struct perr_at at; /* where it failed */
 };
 
 /*
- * What the owner of an endpoint supplies. None of these may call back into proto.
+ * Functions of the owner of an endpoint. None of them may call a function of proto.
  */
 struct rdmap_ops {
-	/* Takes the oldest send-side request out of the ring. False if there is none, or no
-	 * room to complete it: call assoc_tx_wake() when that has changed. */
+	/* Takes the oldest send request out of the ring. False if there is none, or no room for its
+	 * completion: call assoc_tx_wake() when that changes. */
 	bool (*take_send)(void *user, struct rdmap_wr *ret);
 	/* Takes the oldest receive. False if there is none. */
 	bool (*take_recv)(void *user, struct rdmap_recv *ret);
-	/* Reports the end of a request, in the order in which requests were taken, sends
-	 * and receives each for themselves, and receives of a raw endpoint queue by queue. */
+	/* Completes a request. Send requests complete in the order in which they were taken, and so
+	 * do the receives of each queue. */
 	void (*complete)(void *user, const struct rdmap_done *done);
 };
 
 struct rdmap_cfg {
 	struct stag_table *stags;
 	struct stag_who who;  /* protection domain and this endpoint's scope, unique and not 0 */
-	uint16_t ord;         /* Reads and atomics of ours outstanding at one time, at most */
-	uint16_t ird;         /* Reads and atomics of the peer that we hold, at most */
+	uint16_t ord;         /* maximum of our outstanding Reads and atomics */
+	uint16_t ird;         /* maximum of outstanding Reads and atomics of the peer */
 	uint16_t sq_depth;    /* requests in flight, a power of two */
 	uint16_t rq_depth;    /* receives in flight, a power of two */
 	uint8_t max_recv_sge; /* elements of a receive, 1 .. SGL_MAX */
-	bool plain_rdmap;     /* no RFC 7306: opcodes 8 to B are unexpected (7306 1.1) */
+	bool plain_rdmap;     /* without RFC 7306: opcodes 8 to B are unexpected (7306 1.1) */
 	bool raw;             /* DDP without RDMAP */
 	uint8_t queues;       /* raw: queue numbers 0 .. queues - 1 exist, 1 .. RDMAP_RAW_QUEUES */
 	uint8_t notify_mask;  /* raw: a tagged message whose RsvdULP has one of these bits takes a
-				 receive of RDMAP_QN_TAGGED when it is delivered */
+				 receive of RDMAP_QN_TAGGED at delivery */
 };
 
 struct rdmap;
@@ -149,7 +154,7 @@ struct rdmap;
 /* Bytes of memory for an endpoint. */
 size_t rdmap_size(const struct rdmap_cfg *cfg);
 
-/* Makes an endpoint in zeroed memory of that size; the memory stays the caller's. */
+/* Makes an endpoint in zeroed memory of that size. The caller keeps the memory and frees it. */
 struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rdmap_ops *ops,
 			 void *user);
 
@@ -158,14 +163,14 @@ void *rdmap_user(const struct rdmap *ep);
 
 /* Snapshot for ddpctl. */
 struct rdmap_info {
-	uint16_t ord, ird;  /* in force: of this session or the last one, else of the endpoint */
+	uint16_t ord, ird;  /* of this session or the last one, else of the endpoint */
 	uint16_t reads_out; /* our Reads outstanding */
 	uint16_t reads_in;  /* the peer's Reads being answered */
 	uint32_t in_flight; /* send-side requests taken and not completed */
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes; /* payload */
 };
 
-/* Takes it. */
+/* Fills in the snapshot. */
 void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret);
 
 #endif

@@ -7,18 +7,19 @@
 #include "util/be.h"
 #include "util/checked.h"
 
-static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "a lock would not be shared");
+static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0),
+	      "a lock in this process would not exclude other programs");
 
 /* ---- responder ---- */
 
-/* 5.1.1: a carry out of a bit that is set in the mask goes nowhere. */
+/* 5.1.1: adds without carry out of the bits that are set in the mask. */
 static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t mask)
 {
 	/* Without the top bit of each field no carry can leave it; those bits are added alone. */
 	return ((a & ~mask) + (b & ~mask)) ^ ((a ^ b) & mask);
 }
 
-/* 5.1.2: the new value, which is the old one where the comparison fails. */
+/* 5.1.2: the new value, or the old one if the comparison fails. */
 static uint64_t masked_swap(uint64_t old, const struct wire_atomic_req *r)
 {
 	if ((r->compare ^ old) & r->compare_mask)
@@ -48,7 +49,7 @@ bool rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint32_
 	return false;
 }
 
-/* The cell of a request. RFC 7306 8.2: aligned as memory is, whatever its tagged offset. */
+/* The cell of a request. RFC 7306 8.2: the address must be aligned, the tagged offset need not. */
 static enum perr find_cell(const struct rdmap *ep, const struct wire_atomic_req *r,
 			   uint64_t **ret_cell)
 {
@@ -109,24 +110,25 @@ static bool is_atomic(const struct rdmap_rec *r)
 }
 
 /*
- * RFC 7306 5.2.2: QN 3 has a buffer for each atomic that is out, in their order. Reads are
- * out as well, but answered elsewhere.
+ * RFC 7306 5.2.2: QN 3 has a buffer for each outstanding atomic, in their order. Reads are
+ * outstanding, too, but their responses are tagged.
  */
-static enum perr find_ask(const struct rdmap_sq *q, uint32_t msn, struct rdmap_ask **ret_ask)
+static enum perr find_outstanding(const struct rdmap_sq *q, uint32_t msn,
+				  struct rdmap_orq_entry **ret_entry)
 {
 	uint32_t ahead = msn - q->resp_msn, n = 0;
-	struct rdmap_ask *a;
+	struct rdmap_orq_entry *a;
 
-	for (unsigned i = 0; (a = rdmap_sq_ask(q, i)); i++) {
-		if (is_atomic(rdmap_sq_rec(q, a)) && n++ == ahead) {
-			*ret_ask = a;
+	for (unsigned i = 0; (a = rdmap_orq_at(q, i)); i++) {
+		if (is_atomic(rdmap_orq_rec(q, a)) && n++ == ahead) {
+			*ret_entry = a;
 			return PERR_NONE;
 		}
 	}
 	return ddp_rx_msn(msn, q->resp_msn, n);
 }
 
-/* Copies a piece of a body of fixed size. */
+/* Copies a segment into a body of fixed size. */
 static enum perr gather_body(uint8_t *to, uint32_t size, const struct ssn_rec *c,
 			     const uint8_t *body, uint32_t avail)
 {
@@ -141,15 +143,15 @@ static enum perr gather_body(uint8_t *to, uint32_t size, const struct ssn_rec *c
 enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 				  uint32_t avail)
 {
-	struct rdmap_ask *a;
-	enum perr perr = find_ask(&ep->sq, c->ddp.msn, &a);
+	struct rdmap_orq_entry *a;
+	enum perr perr = find_outstanding(&ep->sq, c->ddp.msn, &a);
 
 	if (perr != PERR_NONE)
 		return perr;
 	return gather_body(a->body, sizeof(a->body), c, body, avail);
 }
 
-/* The old value, in the order of bytes of this machine, to where the request wants it. */
+/* Stores the old value in host byte order in the element of the request, if it has one. */
 static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
 {
 	uint8_t *p;
@@ -165,10 +167,10 @@ static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
 		r->status = (uint8_t)rdmap_status_of_stag(reason);
 }
 
-enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
-	struct rdmap_ask *oldest = rdmap_sq_ask(&ep->sq, 0), *a;
-	enum perr perr = find_ask(&ep->sq, c->ddp.msn, &a);
+	struct rdmap_orq_entry *oldest = rdmap_orq_at(&ep->sq, 0), *a;
+	enum perr perr = find_outstanding(&ep->sq, c->ddp.msn, &a);
 	struct wire_atomic_resp resp;
 	struct rdmap_rec *r;
 	bool whole = false;
@@ -181,14 +183,15 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 		return PERR_RDMAP_LENGTH;
 	wire_atomic_resp_get(a->body, &resp);
 	if (a != oldest || resp.id != a->pos)
-		return PERR_OPCODE; /* answers come in the order of requests, each with its name */
-	r = rdmap_sq_rec(&ep->sq, a);
+		return PERR_OPCODE; /* responses come in the order of requests, with their
+				       identifiers */
+	r = rdmap_orq_rec(&ep->sq, a);
 	r->old = resp.value;
 	store_old(ep, r);
 	ep->sq.resp_msn++;
-	rdmap_sq_answered(&ep->sq);
+	rdmap_orq_pop(&ep->sq);
 	rdmap_sq_report(ep);
-	*ret_news = true;
+	*ret_wake_tx = true;
 	return PERR_NONE;
 }
 
@@ -198,7 +201,7 @@ enum perr rdmap_atomic_place_imm(struct rdmap *ep, const struct ssn_rec *c, cons
 				 uint32_t avail)
 {
 	struct rdmap_rq_slot *s;
-	enum perr perr = rdmap_rq_reach(ep, ep->rq, c->ddp.msn, &s);
+	enum perr perr = rdmap_rq_acquire(ep, ep->rq, c->ddp.msn, &s);
 
 	return perr == PERR_NONE ? gather_body(s->imm, sizeof(s->imm), c, body, avail) : perr;
 }

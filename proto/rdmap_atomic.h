@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RFC 7306: Immediate Data, and atomics at both ends. The rows of its opcodes stand in
- * rdmap_rx.c like all others; this is what they call.
+ * RFC 7306: Immediate Data, and atomics at both ends. The rows of its opcodes in rdmap_rx.c call
+ * these functions.
  *
- * An atomic works on the client's mapped memory with the machine's own atomic instructions,
- * so it excludes those of all other streams and those of local programs (5.3, 5.4).
+ * An atomic uses the atomic instructions of the CPU on the mapped memory of the client, so it is
+ * atomic towards other streams and local programs (5.3, 5.4).
  */
 #ifndef PROTO_RDMAP_ATOMIC_H
 #define PROTO_RDMAP_ATOMIC_H
@@ -13,33 +13,37 @@
 
 #include "proto/rdmap_ep.h"
 
-/* An Atomic Request, whole and in its turn: opcode, access, alignment. PERR_NONE or an error. */
+/* Checks a complete Atomic Request in its turn: opcode, access, alignment. PERR_NONE or the error.
+ */
 enum perr rdmap_atomic_check(const struct rdmap *ep, const uint8_t body[WIRE_ATOMIC_REQ_LEN]);
 
-enum { RDMAP_ATOMIC_TRIES = 100000 }; /* against a program that changes the cell without end */
+enum {
+	RDMAP_ATOMIC_TRIES = 100000
+}; /* bounds the loop against a program that keeps changing the cell */
 
 /*
- * Carries out the request in the slot, unless that was done, after checking it anew.
- * PERR_NONE; or an error with memory unchanged: PERR_CATASTROPHIC if others never let us.
+ * Executes the request in the slot, once, after checking it again. PERR_NONE; or an error with
+ * memory unchanged: PERR_CATASTROPHIC if all ep->tries attempts failed.
  */
 enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s);
 
-/* Writes the body of the answer to a request that was carried out. */
+/* Writes the body of the response to an executed request. */
 void rdmap_atomic_answer(const struct rdmap_ird_slot *s, uint8_t p[WIRE_ATOMIC_RESP_LEN]);
 
 /*
- * One operation on the cell: *ret_old is what was there before. False if others changed it
- * each time it was tried, `tries` times.
+ * Executes one operation on the cell; *ret_old is the previous value. False if the cell changed
+ * during each of the `tries` attempts.
  */
 bool rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint32_t tries,
 			uint64_t *ret_old);
 
-/* An Atomic Response for one of our requests: placed ahead of its turn, delivered in it. */
+/* Place an Atomic Response for one of our requests at any time, deliver it in its turn. PERR_NONE
+ * or the error. */
 enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 				  uint32_t avail);
-enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news);
+enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx);
 
-/* Immediate Data, which takes a receive: likewise. */
+/* The same for Immediate Data, which takes a receive. */
 enum perr rdmap_atomic_place_imm(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 				 uint32_t avail);
 enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of an RDMAP endpoint, for rdmap*.c and assoc*.c alone. Its parts:
+ * The parts of an RDMAP endpoint, for rdmap*.c and assoc*.c only:
  *
- *   sq   send-side requests from taking to completion, in order          rdmap_sq.c
+ *   sq   send requests from taking to completion, in order          rdmap_sq.c
  *   rq   receives taken from the owner, QN 0                              rdmap_rq.c
  *   ird  the peer's Read and Atomic Requests, QN 1                        rdmap_ird.c
- *   work requests of our own, judged and begun                            rdmap_work.c
+ *   work our own requests, checked and begun                            rdmap_work.c
  *   tx   the message being cut into segments                              rdmap_tx.c
  *   rx   arriving segments: one row per opcode                            rdmap_rx.c
  *   RFC 7306: atomics at both ends, Immediate Data                        rdmap_atomic.c
- *   the end, orderly or with a Terminate on QN 2                          rdmap_term.c
- *   raw DDP mode: other rows, the ULP's queues and RsvdULP                rdmap_raw.c
+ *   errors, and the Terminate on QN 2                          rdmap_term.c
+ *   raw DDP mode: queues and RsvdULP of the ULP                rdmap_raw.c
  *   completion statuses                                                   rdmap_status.c
  */
 #ifndef PROTO_RDMAP_EP_H
@@ -34,7 +34,7 @@ enum {
 	RDMAP_MSN_FIRST = 1, /* RFC 5041 4.3 */
 };
 
-/* A send-side request that was taken and is not completed. */
+/* A send request that was taken and is not completed. */
 struct rdmap_rec {
 	uint64_t cookie;
 	uint64_t rto;
@@ -46,32 +46,32 @@ struct rdmap_rec {
 	uint8_t op;
 	uint8_t flags;
 	uint8_t status;
-	bool sent;   /* its first segment was taken by the transport */
-	bool ended;  /* may complete when it is the oldest */
-	bool hidden; /* a ready-to-receive message: completes to nobody */
+	bool sent;   /* the transport accepted its first segment */
+	bool ended;  /* completes as soon as it is the oldest */
+	bool hidden; /* a ready-to-receive message: no completion is reported */
 	struct perr_at at;
 };
 
-/* A Read or atomic of ours whose request is out. */
-struct rdmap_ask {
-	uint32_t pos;                       /* of its request in the window */
+/* An outstanding Read or atomic of ours: an entry of the outbound request queue (ORQ). */
+struct rdmap_orq_entry {
+	uint32_t pos;                       /* position of its request in the window */
 	struct ddp_gather in;               /* atomics: the response */
-	uint8_t body[WIRE_ATOMIC_RESP_LEN]; /* ... as far as it was placed */
+	uint8_t body[WIRE_ATOMIC_RESP_LEN]; /* its bytes as far as placed */
 };
 
-/* The window of requests. Positions count on and on; a mask makes an index of one. */
+/* The window of send requests. Positions only grow; position & mask is an index. */
 struct rdmap_sq {
 	struct rdmap_rec *rec;
 	uint32_t mask;
-	uint32_t head;         /* the oldest */
-	uint32_t tail;         /* behind the youngest */
-	struct rdmap_ask *ask; /* ring, oldest first */
-	uint16_t size;         /* of it */
-	uint16_t ord;          /* how many may be out in this session, at most size */
-	uint16_t ask_head;
-	uint16_t asks;
+	uint32_t head;               /* the oldest */
+	uint32_t tail;               /* after the youngest */
+	struct rdmap_orq_entry *orq; /* outstanding requests: a ring, oldest first */
+	uint16_t size;               /* of the ring */
+	uint16_t ord;                /* how many may be outstanding in this session, at most size */
+	uint16_t orq_head;
+	uint16_t orq_len;
 	uint32_t resp_msn; /* QN 3: of the oldest response not delivered */
-	uint64_t read_got; /* response bytes of the oldest that were delivered */
+	uint64_t read_got; /* delivered response bytes of the oldest */
 };
 
 /* A receive that was taken and is not completed. */
@@ -80,7 +80,7 @@ struct rdmap_rq_slot {
 	uint64_t size; /* of all elements */
 	struct ddp_gather in;
 	uint8_t imm[WIRE_IMM_LEN];
-	uint8_t status; /* not RDMAP_OK: takes no message, completes when it is the oldest */
+	uint8_t status; /* not RDMAP_OK: takes no message, completes as soon as it is the oldest */
 	uint8_t nsge;
 	struct sgl_elem sge[];
 };
@@ -91,26 +91,27 @@ struct rdmap_rq {
 	uint32_t mask;
 	uint32_t head; /* positions, as in rdmap_sq */
 	uint32_t tail;
-	uint32_t *of_msn; /* ring: position of the slot for message msn .. msn + open - 1 */
+	uint32_t *of_msn; /* ring: slot positions of messages msn .. msn + open - 1 */
 	uint32_t msn;     /* oldest message not delivered */
 	uint32_t open;
 };
 
-/* A Read or Atomic Request of the peer: being placed, or delivered and being answered. */
+/* A Read or Atomic Request of the peer (the IRD queue): being placed, or delivered and being
+ * answered. */
 struct rdmap_ird_slot {
 	uint8_t body[WIRE_ATOMIC_REQ_LEN]; /* the longer of the two */
 	struct ddp_gather in;
-	struct ssn_rec seg; /* its segment, for a Terminate that blames it */
-	bool executed;      /* atomics: done, and old is the answer */
+	struct ssn_rec seg; /* its segment, for a Terminate that refers to it */
+	bool executed;      /* atomics: executed, and old is the response */
 	uint64_t old;
 };
 
 struct rdmap_ird {
 	struct rdmap_ird_slot *slot; /* ring */
 	uint16_t size;
-	uint16_t limit; /* how many the peer may have outstanding in this session, at most size */
+	uint16_t limit; /* outstanding requests of the peer in this session, at most size */
 	uint16_t head;  /* the oldest unanswered */
-	uint16_t busy;  /* how many are delivered and unanswered */
+	uint16_t busy;  /* number of delivered, unanswered requests */
 	uint32_t msn;   /* oldest message not delivered */
 };
 
@@ -125,20 +126,21 @@ struct rdmap_tx {
 	enum rdmap_kind kind; /* what msg is */
 	struct ddp_tx msg;
 	uint32_t msn[RDMAP_RAW_QUEUES]; /* next message on each queue */
-	uint8_t burst;                  /* responses since the last request of our own */
-	uint8_t rtr;    /* WIRE_RTR_ message to be sent before all else, or 0 (RFC 6581 9.2) */
-	bool tired;     /* a window's worth of bad requests was taken at once */
-	bool finishing; /* raw, RDMAP_LAST_WORDS: msg was begun before the error, and is not the
-			   last */
-	bool held;      /* wr is the youngest request of sq, not sent or being sent */
+	uint8_t burst;                  /* responses since our last own request */
+	uint8_t rtr;  /* WIRE_RTR_ message to be sent first, or 0 (RFC 6581 9.2) */
+	bool yielded; /* many requests that send nothing were taken in a row; others take their turn
+		       */
+	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
+			   the message after it */
+	bool held;      /* wr is the youngest request of sq, waiting or being sent */
 	struct rdmap_wr wr;
 	uint8_t term[WIRE_TERM_MAX];
-	uint8_t term_len; /* a Terminate waits to be sent, or 0 */
+	uint8_t term_len; /* length of a Terminate to be sent, or 0 */
 };
 
 struct rdmap {
 	enum rdmap_state state;
-	struct assoc_stream *stream; /* the assoc's; NULL if free to be bound */
+	struct assoc_stream *stream; /* stream of the association; NULL if unbound */
 	struct stag_table *stags;
 	struct stag_who who;
 	const struct rdmap_ops *ops;
@@ -146,52 +148,52 @@ struct rdmap {
 	uint8_t max_recv_sge;
 	bool plain; /* no RFC 7306 */
 	bool raw;
-	uint8_t queues; /* queue numbers that exist */
+	uint8_t queues; /* number of queues */
 	uint8_t notify_mask;
-	uint8_t wait; /* nothing is sent before the peer's first message, which may be
-			 one of these WIRE_RTR_ (RFC 6581 5); 0: no such wait */
+	uint8_t wait; /* send nothing before the peer's first message, which may be one of these
+			 WIRE_RTR_ (RFC 6581 5); 0: do not wait */
 	struct rdmap_sq sq;
-	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, and one for notices behind them */
+	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, then one for notifications */
 	uint32_t rq_taken;   /* receives taken and not completed, all queues together */
 	struct rdmap_ird ird;
-	uint32_t tries; /* to carry out an atomic */
+	uint32_t tries; /* attempts to execute an atomic */
 	struct rdmap_tx tx;
 	uint8_t term_in[WIRE_TERM_MAX]; /* QN 2: the peer's Terminate */
 	struct ddp_gather term_gather;
 	uint64_t tagged_len;     /* raw: bytes so far of the tagged message being delivered */
-	struct perr_at at;       /* RDMAP_FAILED, RDMAP_LAST_WORDS: why */
-	struct wire_term reason; /* the same for the wire: what we told, or were told */
+	struct perr_at at;       /* RDMAP_FAILED, RDMAP_REPORTED: why */
+	struct wire_term reason; /* the same as a Terminate, sent or received */
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 
 /* ---- rdmap_status.c ---- */
 
-/* The RDMAP_LOC_ status for a STAG_E_ outcome of a check of our own memory. */
+/* The completion status for a STAG_E_ outcome of a check of local memory. */
 enum rdmap_status rdmap_status_of_stag(int outcome);
 
 /* ---- rdmap.c: life ---- */
 
-/* What the endpoint was made for: the terms of a session that nobody negotiated. */
+/* The limits of the endpoint: the terms of a session without negotiation. */
 struct enh_terms rdmap_terms(const struct rdmap *ep);
 
-/* A session begins: everything at its beginning, RDMAP_OPEN. */
+/* A session begins: resets the endpoint. RDMAP_OPEN. */
 void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms);
 
-/* Begins no message any more; the one being sent is finished. */
+/* Begins no further message; the one being sent is finished. */
 void rdmap_stop(struct rdmap *ep);
 
-/* Nothing is sent or received any more; all that was taken completes. No Terminate. */
+/* Stops sending and receiving; completes all requests that were taken. No Terminate. */
 void rdmap_abort(struct rdmap *ep);
 
-/* Raw: nothing is received any more and all that was taken completes, but there may be a last word.
+/* Raw: stops receiving and completes all requests that were taken; one more message may be sent.
  */
 void rdmap_report(struct rdmap *ep);
 
-/* The session is over: all that was taken completes, RDMAP_UNBOUND. */
+/* The session is over: completes all requests that were taken. RDMAP_UNBOUND. */
 void rdmap_unbind(struct rdmap *ep);
 
-/* Requests of ours that wait for a response: they count against ORD. */
-static inline bool rdmap_op_asks(unsigned op)
+/* True for operations that have a response: they count against ORD. */
+static inline bool rdmap_op_has_response(unsigned op)
 {
 	return opcode_has(op, OPCODE_RESPONSE);
 }
@@ -208,68 +210,70 @@ static inline struct rdmap_rec *rdmap_sq_youngest(struct rdmap_sq *q)
 	return &q->rec[(q->tail - 1) & q->mask];
 }
 
-/* Enters a request that was just taken. There is room. */
+/* Adds a request that was just taken. There is room. */
 void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr);
 
-/* The youngest request is a Read or an atomic, and it went out. */
-void rdmap_sq_asked(struct rdmap_sq *q);
+/* The youngest request, a Read or an atomic, was sent: it is outstanding from now on. */
+void rdmap_orq_push(struct rdmap_sq *q);
 
-/* The i-th oldest Read or atomic that is out, or NULL. */
-struct rdmap_ask *rdmap_sq_ask(const struct rdmap_sq *q, unsigned i);
+/* The i-th oldest outstanding Read or atomic, or NULL. */
+struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i);
 
 /* Its request. */
-static inline struct rdmap_rec *rdmap_sq_rec(const struct rdmap_sq *q, const struct rdmap_ask *a)
+static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
+					      const struct rdmap_orq_entry *a)
 {
 	return &q->rec[a->pos & q->mask];
 }
 
-/* The oldest of them has its response: it may complete. */
-void rdmap_sq_answered(struct rdmap_sq *q);
+/* The oldest outstanding request has its response: removes it from the ORQ and marks it as ended.
+ */
+void rdmap_orq_pop(struct rdmap_sq *q);
 
-/* Completes the oldest requests as far as they have ended. */
+/* Completes the oldest requests that have ended. */
 void rdmap_sq_report(struct rdmap *ep);
 
-/* Completes everything but the `keep` youngest; what has no status of its own is RDMAP_FLUSHED. */
+/* Completes all requests but the `keep` youngest, with their own error or RDMAP_FLUSHED. */
 void rdmap_sq_flush(struct rdmap *ep, unsigned keep);
 
-/* Gives the requests that a Terminate of the peer names their status. */
-void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at);
+/* Sets the status of the requests that a Terminate of the peer refers to. */
+void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at);
 
 /* ---- rdmap_rq.c ---- */
 
-/* How many receive queues the endpoint has. */
+/* The number of receive queues of the endpoint. */
 static inline unsigned rdmap_rqs(const struct rdmap *ep)
 {
 	return ep->raw ? ep->queues + 1U : 1;
 }
 
 /*
- * The slot for a message of the queue, taking receives as far as its number needs. PERR_NONE
- * with *ret_slot, PERR_MSN_RANGE or PERR_NO_BUFFER.
+ * Finds the slot for a message of the queue; takes receives from the owner up to its message
+ * number. PERR_NONE with *ret_slot, PERR_MSN_RANGE or PERR_NO_BUFFER.
  */
-enum perr rdmap_rq_reach(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
-			 struct rdmap_rq_slot **ret_slot);
+enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
+			   struct rdmap_rq_slot **ret_slot);
 
-/* Where to place a segment of a message, elements of its slot resolved: spans to dst, *ret_n of
- * them. PERR_NONE, or an error. */
+/* Finds where to place a segment of a message: *ret_n spans in dst. PERR_NONE or the error. */
 enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_rec *c,
 			 struct span *dst, unsigned *ret_n);
 
-/* The slot for a message if one was taken, or NULL. */
+/* The slot for a message, or NULL if no receive was taken for it. */
 struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn);
 
-/* Completes the oldest receive with what arrived, and bad ones behind it. */
+/* Completes the oldest receive as *done says, then bad receives that follow it. */
 void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done);
 
-/* Completes everything; what has no status of its own is RDMAP_FLUSHED. */
+/* Completes all receives, with their own error or RDMAP_FLUSHED. */
 void rdmap_rq_flush(struct rdmap *ep);
 
 /* ---- rdmap_ird.c ---- */
 
-/* The slot for a request that is not delivered yet. PERR_NONE, _MSN_RANGE or _NO_BUFFER. */
+/* The slot for a request that is not delivered yet. PERR_NONE with *ret_slot, PERR_MSN_RANGE or
+ * PERR_NO_BUFFER. */
 enum perr rdmap_ird_slot(struct rdmap_ird *q, uint32_t msn, struct rdmap_ird_slot **ret_slot);
 
-/* The next request is whole and in order: it may be answered. */
+/* The next request is complete and in order: it may be answered. */
 void rdmap_ird_deliver(struct rdmap_ird *q);
 
 /* The oldest one that may be answered, or NULL. */
@@ -279,8 +283,8 @@ struct rdmap_ird_slot *rdmap_ird_oldest(const struct rdmap_ird *q);
 void rdmap_ird_answered(struct rdmap_ird *q);
 
 /*
- * The access check of what a request of the peer reads or changes: size bytes. Size 0 is
- * not checked (RFC 5040 5.2.1). PERR_NONE with *ret_p, or a PERR_ACCESS_ error.
+ * The access check of the `size` bytes that a request of the peer reads or changes. Size 0 is not
+ * checked (RFC 5040 5.2.1). PERR_NONE with *ret_p, or a PERR_ACCESS_ error.
  */
 enum perr rdmap_ird_access(const struct rdmap *ep, uint32_t rights, uint32_t stag, uint64_t to,
 			   uint32_t size, uint8_t **ret_p);

@@ -9,7 +9,7 @@ static enum rdmap_state open_stream(enum rdmap_event ev)
 	case RDMAP_EV_FAIL:
 		return RDMAP_FAILED;
 	case RDMAP_EV_REPORT:
-		return RDMAP_LAST_WORDS;
+		return RDMAP_REPORTED;
 	default:
 		return RDMAP_OPEN;
 	}
@@ -26,8 +26,8 @@ enum rdmap_state rdmap_fsm_next(enum rdmap_state state, enum rdmap_event ev)
 		return open_stream(ev);
 	case RDMAP_STOPPING:
 		return ev == RDMAP_EV_FAIL || ev == RDMAP_EV_REPORT ? RDMAP_FAILED : state;
-	case RDMAP_LAST_WORDS:
-		return ev == RDMAP_EV_FAIL || ev == RDMAP_EV_STOP || ev == RDMAP_EV_SAID
+	case RDMAP_REPORTED:
+		return ev == RDMAP_EV_FAIL || ev == RDMAP_EV_STOP || ev == RDMAP_EV_SENT
 			       ? RDMAP_FAILED
 			       : state;
 	default:

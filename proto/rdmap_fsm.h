@@ -11,12 +11,13 @@
 enum rdmap_state {
 	RDMAP_UNBOUND, /* no stream */
 	RDMAP_OPEN,
-	RDMAP_STOPPING,   /* one side has ended: the message being sent is finished, no other begins
-			   */
-	RDMAP_LAST_WORDS, /* raw: an error was reported; nothing is placed or delivered any more,
-			     one more message may be sent (RFC 5041 7.1) */
-	RDMAP_FAILED,     /* error or Terminate: nothing is placed or delivered any more, and
-			     nothing is sent but our Terminate */
+	RDMAP_STOPPING, /* one side has closed: finish the message being sent, begin no other
+
+			 */
+	RDMAP_REPORTED, /* raw: an error was reported; place and deliver nothing, send at most one
+			     more message (RFC 5041 7.1) */
+	RDMAP_FAILED,   /* error or Terminate: place and deliver nothing, send nothing but our
+			     Terminate */
 	RDMAP_STATE_COUNT,
 };
 
@@ -25,7 +26,7 @@ enum rdmap_event {
 	RDMAP_EV_STOP,   /* session closed by us or by the peer */
 	RDMAP_EV_FAIL,   /* first error in sequence, or the peer's Terminate */
 	RDMAP_EV_REPORT, /* raw: first error in sequence */
-	RDMAP_EV_SAID,   /* a message is out */
+	RDMAP_EV_SENT,   /* a message was sent */
 	RDMAP_EV_UNBIND, /* the session is over */
 	RDMAP_EV_EVENT_COUNT,
 };
@@ -36,7 +37,7 @@ enum rdmap_state rdmap_fsm_next(enum rdmap_state state, enum rdmap_event ev);
 /* May a message be begun? */
 static inline bool rdmap_fsm_may_begin(enum rdmap_state state)
 {
-	return state == RDMAP_OPEN || state == RDMAP_LAST_WORDS;
+	return state == RDMAP_OPEN || state == RDMAP_REPORTED;
 }
 
 /* May segments be placed and delivered? */

@@ -2,12 +2,12 @@
 #include "proto/rdmap_raw.h"
 
 enum {
-	UNTAGGED_BITS = 40, /* of RsvdULP: the header's second octet and the four behind it */
-	TAGGED_BITS = 8,    /* the second octet alone */
+	UNTAGGED_BITS = 40, /* of RsvdULP: the second octet of the header and the next four */
+	TAGGED_BITS = 8,    /* the second octet only */
 	OCTET_SHIFT = 32,
 };
 
-enum rdmap_status rdmap_raw_judge(const struct rdmap_wr *wr)
+enum rdmap_status rdmap_raw_check(const struct rdmap_wr *wr)
 {
 	unsigned bits = wr->op == RDMAP_WRITE ? TAGGED_BITS : UNTAGGED_BITS;
 
@@ -18,7 +18,7 @@ enum rdmap_status rdmap_raw_judge(const struct rdmap_wr *wr)
 	return wr->op == RDMAP_WRITE || wr->raw.qn < RDMAP_RAW_QUEUES ? RDMAP_OK : RDMAP_LOC_OP;
 }
 
-/* The octet where RDMAP has its version and opcode. */
+/* The octet that holds version and opcode of RDMAP. */
 static void put_octet(struct wire_ddp *h, uint8_t octet)
 {
 	h->rv = octet >> 6;
@@ -68,7 +68,7 @@ enum perr rdmap_raw_place(struct rdmap *ep, const struct ssn_rec *c, struct span
 	return PERR_NONE;
 }
 
-/* A tagged message is delivered to the ULP only if it asks for that. */
+/* A tagged message is delivered to the ULP only if its RsvdULP asks for that. */
 static enum perr deliver_tagged(struct rdmap *ep, const struct ssn_rec *c)
 {
 	uint8_t octet = get_octet(&c->ddp);
@@ -84,7 +84,7 @@ static enum perr deliver_tagged(struct rdmap *ep, const struct ssn_rec *c)
 	ep->tagged_len = 0;
 	if (!(octet & ep->notify_mask))
 		return PERR_NONE;
-	perr = rdmap_rq_reach(ep, q, q->msn, &s);
+	perr = rdmap_rq_acquire(ep, q, q->msn, &s);
 	if (perr == PERR_NONE)
 		rdmap_rq_complete(ep, q, &done);
 	return perr;
@@ -102,13 +102,13 @@ static enum perr deliver_untagged(struct rdmap *ep, const struct ssn_rec *c)
 	enum perr perr = PERR_MSN_RANGE;
 
 	if (s) {
-		s->in.opcode = c->ddp.opcode; /* RsvdULP is that of the last segment (4.3) */
+		s->in.opcode = c->ddp.opcode; /* RsvdULP of the last segment counts (4.3) */
 		perr = ddp_rx_gather(&s->in, c, &whole);
 	}
 	if (perr != PERR_NONE || !whole)
 		return perr;
 	if (c->ddp.msn != q->msn)
-		return PERR_MSN_RANGE; /* an earlier message was never finished */
+		return PERR_MSN_RANGE; /* an earlier message is incomplete */
 	rdmap_rq_complete(ep, q, &done);
 	return PERR_NONE;
 }

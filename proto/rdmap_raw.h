@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Raw DDP mode: RFC 5041 without RDMAP above it. The ULP's queue numbers, its RsvdULP, its
- * word when a stream ends. What the endpoint does differently is here; all else is shared.
+ * Raw DDP mode: RFC 5041 without RDMAP. The ULP chooses queue numbers and RsvdULP and decides when
+ * a stream ends. Only the differences to RDMAP are here.
  */
 #ifndef PROTO_RDMAP_RAW_H
 #define PROTO_RDMAP_RAW_H
 
 #include "proto/rdmap_ep.h"
 
-/* A request: only Sends and Writes, and only what the header has room for. */
-enum rdmap_status rdmap_raw_judge(const struct rdmap_wr *wr);
+/* Checks a request: a Send or a Write whose RsvdULP and queue number fit the header. RDMAP_OK or
+ * the error. */
+enum rdmap_status rdmap_raw_check(const struct rdmap_wr *wr);
 
-/* Its header: queue or buffer, and RsvdULP (RFC 5041 4.2, 4.3). */
+/* Fills in the header: queue or buffer, and RsvdULP (RFC 5041 4.2, 4.3). */
 void rdmap_raw_address(const struct rdmap_wr *wr, struct wire_ddp *h);
 
-/* As rdmap_rx_place(), the version of DDP and the queue number being checked. */
+/* As rdmap_rx_place(), after the check of DDP version and queue number. */
 enum perr rdmap_raw_place(struct rdmap *ep, const struct ssn_rec *c, struct span *dst,
 			  unsigned *ret_n);
 
-/* A segment in its turn. PERR_NONE, or the error to report. */
+/* Delivers a segment in its turn. PERR_NONE, or the error to report. */
 enum perr rdmap_raw_deliver(struct rdmap *ep, const struct ssn_rec *c);
 
 #endif

@@ -8,13 +8,13 @@ static struct rdmap_rq_slot *slot_at(const struct rdmap_rq *q, uint32_t pos)
 	return (struct rdmap_rq_slot *)(void *)(q->slot + (size_t)(pos & q->mask) * q->stride);
 }
 
-/* Raw endpoints: notices of tagged messages have a queue behind those that have numbers. */
-static bool is_notices(const struct rdmap *ep, const struct rdmap_rq *q)
+/* Raw endpoints: the queue for notifications of tagged messages follows the numbered ones. */
+static bool is_notice_queue(const struct rdmap *ep, const struct rdmap_rq *q)
 {
 	return ep->raw && q == &ep->rq[ep->queues];
 }
 
-/* Completes the oldest one and gives its slot back. */
+/* Completes the oldest receive and frees its slot. */
 static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
 {
 	const struct rdmap_rq_slot *s = slot_at(q, q->head);
@@ -23,8 +23,8 @@ static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done
 	if (done->status >= RDMAP_LOC_STAG && done->status <= RDMAP_LOC_BOUNDS)
 		done->at = (struct perr_at){
 			.stag = s->sge[0].stag, .to = s->sge[0].to, .len = s->sge[0].len};
-	done->op = is_notices(ep, q) ? RDMAP_RECV_TAGGED : RDMAP_RECV;
-	done->qn = is_notices(ep, q) ? 0 : (uint8_t)(q - ep->rq);
+	done->op = is_notice_queue(ep, q) ? RDMAP_RECV_TAGGED : RDMAP_RECV;
+	done->qn = is_notice_queue(ep, q) ? 0 : (uint8_t)(q - ep->rq);
 	done->signaled = true;
 	q->head++;
 	ep->rq_taken--;
@@ -41,9 +41,10 @@ static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 	}
 }
 
-/* Of a bad receive *ret_bad names the element at fault, if there is one. */
-static uint8_t judge(const struct rdmap *ep, const struct rdmap_recv *r,
-		     const struct sgl_elem **ret_bad)
+/* Returns RDMAP_OK or the error of a bad receive; *ret_bad is the element at fault, if there is
+ * one. */
+static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
+			  const struct sgl_elem **ret_bad)
 {
 	if (r->status != RDMAP_OK)
 		return r->status;
@@ -59,7 +60,8 @@ static uint64_t at_most_4g(uint64_t size)
 	return size < UINT32_MAX ? size : UINT32_MAX;
 }
 
-/* The queue of a receive; one that names none will complete as a bad one of the first. */
+/* The queue of a receive. One with an unknown queue number completes as a bad receive of queue 0.
+ */
 static struct rdmap_rq *queue_of(struct rdmap *ep, struct rdmap_recv *r)
 {
 	if (!ep->raw)
@@ -73,8 +75,8 @@ static struct rdmap_rq *queue_of(struct rdmap *ep, struct rdmap_recv *r)
 }
 
 /*
- * Takes one receive from the owner. False if there is none, or no slot for it: all queues
- * together hold no more than one of them can.
+ * Takes one receive from the owner. False if there is none, or no slot: all queues together hold
+ * as many receives as one queue has slots.
  */
 static bool take(struct rdmap *ep)
 {
@@ -88,7 +90,7 @@ static bool take(struct rdmap *ep)
 	ep->rq_taken++;
 	q = queue_of(ep, &r);
 	s = slot_at(q, q->tail);
-	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = judge(ep, &r, &bad)};
+	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = check_recv(ep, &r, &bad)};
 	if (s->status == RDMAP_OK) {
 		s->nsge = r.nsge;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
@@ -103,12 +105,12 @@ static bool take(struct rdmap *ep)
 	return true;
 }
 
-enum perr rdmap_rq_reach(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
-			 struct rdmap_rq_slot **ret_slot)
+enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
+			   struct rdmap_rq_slot **ret_slot)
 {
 	enum perr perr = ddp_rx_msn(msn, q->msn, q->open);
 
-	/* Bounded: an owner that supplies bad ones without end gets no more than a window's worth.
+	/* Bounded, because an owner may supply bad receives without end.
 	 */
 	for (uint32_t i = 0; perr == PERR_NO_BUFFER && i <= q->mask && take(ep); i++)
 		perr = ddp_rx_msn(msn, q->msn, q->open);
@@ -126,7 +128,7 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 	enum perr perr;
 	int n, reason;
 
-	perr = rdmap_rq_reach(ep, q, c->ddp.msn, &s);
+	perr = rdmap_rq_acquire(ep, q, c->ddp.msn, &s);
 	if (perr == PERR_NONE)
 		perr = ddp_rx_offset(c->ddp.mo, len, s->size);
 	if (perr != PERR_NONE)
@@ -134,7 +136,8 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->who, STAG_LOCAL_WRITE, dst,
 			&bad, &reason);
 	if (n < 0)
-		return PERR_CATASTROPHIC; /* our receive's memory is gone; not the peer's fault */
+		return PERR_CATASTROPHIC; /* the memory of our receive is gone: not the peer's error
+					   */
 	*ret_n = (unsigned)n;
 	return PERR_NONE;
 }

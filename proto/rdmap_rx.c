@@ -8,7 +8,7 @@
 #include "proto/rdmap_term.h"
 #include "util/checked.h"
 
-/* A segment under examination, and where its payload is to go. */
+/* A segment being examined, and the spans for its payload. */
 struct target {
 	const uint8_t *body;
 	uint32_t avail;
@@ -37,20 +37,20 @@ static enum perr place_write(struct rdmap *ep, const struct ssn_rec *c, struct t
 	return perr;
 }
 
-/* A Write is placed, never delivered to the ULP (RFC 5040 5.1). */
-static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+/* A Write is placed and never delivered to the ULP (RFC 5040 5.1). */
+static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	(void)ep;
 	(void)c;
-	(void)ret_news;
+	(void)ret_wake_tx;
 	return PERR_NONE;
 }
 
 /* ---- Read Response ---- */
 
 /*
- * A response goes where our Read asked for it and nowhere else, so the sink needs no
- * remote write right. An empty segment may name anything.
+ * A response may only go to the sink of our Read, so the sink needs no remote write right. STag and
+ * offset of an empty segment are not checked.
  */
 static enum perr in_sink(const struct rdmap_rec *r, const struct ssn_rec *c)
 {
@@ -69,19 +69,19 @@ static enum perr in_sink(const struct rdmap_rec *r, const struct ssn_rec *c)
 	return PERR_NONE;
 }
 
-/* Any outstanding Read will do while segments may come ahead of their turn. */
+/* Segments may arrive ahead of their turn: checks the sinks of all outstanding Reads. */
 static enum perr in_some_sink(const struct rdmap_sq *q, const struct ssn_rec *c)
 {
-	enum perr perr = PERR_OPCODE; /* unasked for */
-	const struct rdmap_ask *a;
+	enum perr perr = PERR_OPCODE; /* no such Read */
+	const struct rdmap_orq_entry *a;
 
-	for (unsigned i = 0; (a = rdmap_sq_ask(q, i)); i++) {
-		enum perr here = in_sink(rdmap_sq_rec(q, a), c);
+	for (unsigned i = 0; (a = rdmap_orq_at(q, i)); i++) {
+		enum perr here = in_sink(rdmap_orq_rec(q, a), c);
 
 		if (here == PERR_NONE)
 			return here;
 		if (perr == PERR_OPCODE || perr == PERR_TAGGED_STAG)
-			perr = here; /* the right STag outside its range tells more */
+			perr = here; /* prefer the error for a matching STag */
 	}
 	return perr;
 }
@@ -100,10 +100,10 @@ static enum perr place_read_resp(struct rdmap *ep, const struct ssn_rec *c, stru
 	return perr;
 }
 
-static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
-	const struct rdmap_ask *a = rdmap_sq_ask(&ep->sq, 0);
-	const struct rdmap_rec *r = a ? rdmap_sq_rec(&ep->sq, a) : NULL;
+	const struct rdmap_orq_entry *a = rdmap_orq_at(&ep->sq, 0);
+	const struct rdmap_rec *r = a ? rdmap_orq_rec(&ep->sq, a) : NULL;
 	enum perr perr = r ? in_sink(r, c) : PERR_OPCODE;
 
 	if (perr != PERR_NONE)
@@ -113,9 +113,9 @@ static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bo
 		return PERR_NONE;
 	if (ep->sq.read_got != r->len)
 		return PERR_RDMAP_LENGTH;
-	rdmap_sq_answered(&ep->sq);
+	rdmap_orq_pop(&ep->sq);
 	rdmap_sq_report(ep);
-	*ret_news = true; /* a fence, the limit on Reads or a full window may have opened */
+	*ret_wake_tx = true; /* a request that waits for ORD, a fence or the window may go on */
 	return PERR_NONE;
 }
 
@@ -126,7 +126,7 @@ static enum perr place_send(struct rdmap *ep, const struct ssn_rec *c, struct ta
 	return rdmap_rq_place(ep, ep->rq, c, t->dst, &t->n);
 }
 
-/* RFC 5040 5.3: part of delivery, and refused for what is not this stream's alone. */
+/* RFC 5040 5.3: part of delivery; refused unless the STag is scoped to this stream. */
 static enum perr invalidate(struct rdmap *ep, uint32_t stag)
 {
 	switch (stag_invalidate(ep->stags, stag, &ep->who)) {
@@ -139,7 +139,7 @@ static enum perr invalidate(struct rdmap *ep, uint32_t stag)
 	}
 }
 
-static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	uint8_t op = c->ddp.opcode;
 	struct rdmap_done done = {
@@ -151,12 +151,12 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 	bool whole = false;
 	enum perr perr;
 
-	(void)ret_news;
+	(void)ret_wake_tx;
 	perr = s ? ddp_rx_gather(&s->in, c, &whole) : PERR_MSN_RANGE;
 	if (perr != PERR_NONE || !whole)
 		return perr;
 	if (c->ddp.msn != ep->rq->msn)
-		return PERR_MSN_RANGE; /* an earlier message was never finished */
+		return PERR_MSN_RANGE; /* an earlier message is incomplete */
 	if (done.invalidated) {
 		done.inv_stag = c->ddp.inv_stag;
 		perr = invalidate(ep, c->ddp.inv_stag);
@@ -188,7 +188,7 @@ static enum perr place_request(struct rdmap *ep, const struct ssn_rec *c, struct
 	return PERR_NONE;
 }
 
-/* RFC 5040 7.2, RFC 7306 8.2. Memory may change until the answer: it is checked again then. */
+/* RFC 5040 7.2, RFC 7306 8.2. Memory may change until the response, which checks it again. */
 static enum perr check_request(const struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body)
 {
 	struct wire_read_req req;
@@ -200,7 +200,7 @@ static enum perr check_request(const struct rdmap *ep, const struct ssn_rec *c, 
 	return rdmap_ird_access(ep, STAG_REMOTE_READ, req.src_stag, req.src_to, req.size, &p);
 }
 
-static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	struct rdmap_ird_slot *s;
 	bool whole = false;
@@ -222,7 +222,7 @@ static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool
 	}
 	s->seg = *c;
 	rdmap_ird_deliver(&ep->ird);
-	*ret_news = true;
+	*ret_wake_tx = true;
 	return PERR_NONE;
 }
 
@@ -233,9 +233,9 @@ static enum perr place_imm(struct rdmap *ep, const struct ssn_rec *c, struct tar
 	return rdmap_atomic_place_imm(ep, c, t->body, t->avail);
 }
 
-static enum perr deliver_imm(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+static enum perr deliver_imm(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
-	(void)ret_news;
+	(void)ret_wake_tx;
 	return rdmap_atomic_deliver_imm(ep, c);
 }
 
@@ -254,19 +254,19 @@ static enum perr place_terminate(struct rdmap *ep, const struct ssn_rec *c, stru
 	if (perr != PERR_NONE || c->ddp.mo >= WIRE_TERM_MAX)
 		return perr;
 	if (len > WIRE_TERM_MAX - c->ddp.mo)
-		len = WIRE_TERM_MAX - c->ddp.mo; /* surplus bytes mean nothing */
+		len = WIRE_TERM_MAX - c->ddp.mo; /* further bytes are ignored */
 	if (len > t->avail)
 		return PERR_RDMAP_LENGTH;
 	memcpy(ep->term_in + c->ddp.mo, t->body, len);
 	return PERR_NONE;
 }
 
-static enum perr deliver_terminate(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+static enum perr deliver_terminate(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	bool whole = false;
 	enum perr perr = ddp_rx_gather(&ep->term_gather, c, &whole);
 
-	(void)ret_news;
+	(void)ret_wake_tx;
 	if (perr != PERR_NONE || !whole)
 		return perr;
 	return rdmap_term_received(ep, c->ddp.mo + ddp_rx_payload(c));
@@ -276,10 +276,10 @@ static enum perr deliver_terminate(struct rdmap *ep, const struct ssn_rec *c, bo
 
 struct row {
 	bool tagged;
-	bool payload; /* its bytes are the ULP's: counted */
+	bool payload; /* carries ULP payload, which is counted */
 	uint8_t qn;
 	enum perr (*place)(struct rdmap *ep, const struct ssn_rec *c, struct target *t);
-	enum perr (*deliver)(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news);
+	enum perr (*deliver)(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx);
 };
 
 static const struct row rows[] = {
@@ -298,7 +298,7 @@ static const struct row rows[] = {
 				 rdmap_atomic_deliver_resp},
 };
 
-/* Opcodes without a row, or without RFC 7306, are unexpected ones. */
+/* The row of an opcode; NULL for an unexpected one. */
 static const struct row *row_of(const struct rdmap *ep, const struct wire_ddp *h)
 {
 	unsigned n = ep->plain ? WIRE_OP_IMM : sizeof(rows) / sizeof(rows[0]);
@@ -309,7 +309,7 @@ static const struct row *row_of(const struct rdmap *ep, const struct wire_ddp *h
 	return row;
 }
 
-/* RFC 5040 4.1: 1, or 0 for the older dialect, which never had the messages of RFC 7306. */
+/* RFC 5040 4.1: 1, or 0 for the older dialect, which has no messages of RFC 7306. */
 static bool version_is_known(const struct wire_ddp *h)
 {
 	return h->rv == 1 || (h->rv == 0 && h->opcode < WIRE_OP_IMM);
@@ -317,8 +317,8 @@ static bool version_is_known(const struct wire_ddp *h)
 
 /* ---- the ready-to-receive message, RFC 6581 9.2 ---- */
 
-/* A Write or a Read of nothing is invisible by itself; a Send would take a receive. The answer is
- * the same when it is placed and when it is delivered, because no Send is placed before it. */
+/* An empty Write or Read has no visible effect; a Send would take a receive. The result is the same
+ * at placement and at delivery, because no Send is placed before it. */
 static bool is_rtr_send(const struct rdmap *ep, const struct ssn_rec *c)
 {
 	return ep->wait & WIRE_RTR_SEND && !c->ddp.tagged && c->ddp.opcode == WIRE_OP_SEND &&
@@ -326,7 +326,7 @@ static bool is_rtr_send(const struct rdmap *ep, const struct ssn_rec *c)
 	       c->ddp.last && ddp_rx_payload(c) == 0;
 }
 
-/* The peer's first message: from now on we may speak. True if it was for nothing else. */
+/* The peer's first message arrived: from now on we may send. True if it needs no delivery. */
 static bool end_wait(struct rdmap *ep, const struct ssn_rec *c)
 {
 	bool swallow = is_rtr_send(ep, c);
@@ -363,7 +363,7 @@ enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_
 	return perr;
 }
 
-static enum perr deliver(struct rdmap *ep, const struct ssn_rec *c, bool *ret_news)
+static enum perr deliver(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	const struct row *row;
 
@@ -375,27 +375,27 @@ static enum perr deliver(struct rdmap *ep, const struct ssn_rec *c, bool *ret_ne
 	row = row_of(ep, &c->ddp);
 	ep->rx_bytes += row->payload ? ddp_rx_payload(c) : 0;
 	if (ep->wait) {
-		*ret_news = true;
+		*ret_wake_tx = true;
 		if (end_wait(ep, c))
 			return PERR_NONE;
 	}
-	return row->deliver(ep, c, ret_news);
+	return row->deliver(ep, c, ret_wake_tx);
 }
 
 int rdmap_rx_deliver(struct rdmap *ep, const struct ssn_rec *c)
 {
 	enum perr perr = (enum perr)c->perr;
-	bool news = false;
+	bool wake_tx = false;
 
 	if (!rdmap_fsm_may_receive(ep->state))
 		return RDMAP_RX_DONE;
 	if (perr == PERR_NONE)
-		perr = deliver(ep, c, &news);
+		perr = deliver(ep, c, &wake_tx);
 	if (perr != PERR_NONE) {
 		rdmap_term_fail(ep, perr, c, NULL);
 		return ep->raw ? RDMAP_RX_REPORTED : RDMAP_RX_FAILED;
 	}
 	if (ep->state == RDMAP_FAILED)
 		return RDMAP_RX_TERMINATED;
-	return news ? RDMAP_RX_NEWS : RDMAP_RX_DONE;
+	return wake_tx ? RDMAP_RX_WAKE_TX : RDMAP_RX_DONE;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arriving segments of an endpoint: placed at once, whatever their order, and
- * delivered in order of DDP-SSN (RFC 5041 5.3, 5.4; RFC 5040 5). rdmap_rx.c has one table
- * row for each opcode.
+ * Arriving segments of an endpoint: placed at once in any order and delivered in order of DDP-SSN
+ * (RFC 5041 5.3, 5.4; RFC 5040 5). rdmap_rx.c has a table with one row for each opcode.
  */
 #ifndef PROTO_RDMAP_RX_H
 #define PROTO_RDMAP_RX_H
@@ -12,23 +11,24 @@
 #include "proto/rdmap_ep.h"
 
 /*
- * Examines a segment in full and tells where its payload goes: *ret_n spans in dst, 0 if
- * there is nothing for the caller to move. body: the payload, of which avail bytes are
- * readable; small bodies are copied from it. Changes no state that delivery would: the
- * result is kept and raised when its turn comes. Returns PERR_NONE or the error.
+ * Examines a segment and finds where its payload goes: *ret_n spans in dst, 0 if the caller has
+ * nothing to move. body: the payload, of which avail bytes are readable; requests and responses are
+ * copied from it. Changes no state that belongs to delivery. Returns PERR_NONE or the error, which
+ * the caller stores in c->perr for rdmap_rx_deliver().
  */
 enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 			 uint32_t avail, struct span dst[SGL_MAX], unsigned *ret_n);
 
 enum {
 	RDMAP_RX_DONE,
-	RDMAP_RX_NEWS,       /* there may be something to send now that could not be before */
-	RDMAP_RX_FAILED,     /* the first error: ep->at tells it, a Terminate may wait to be sent */
-	RDMAP_RX_TERMINATED, /* the peer's Terminate: ep->at tells it */
-	RDMAP_RX_REPORTED,   /* raw: the first error: ep->at tells it, the ULP decides */
+	RDMAP_RX_WAKE_TX,    /* more may be sent now than before */
+	RDMAP_RX_FAILED,     /* the first error, see ep->at; a Terminate may have to be sent */
+	RDMAP_RX_TERMINATED, /* the peer's Terminate, see ep->at */
+	RDMAP_RX_REPORTED,   /* raw: the first error, see ep->at; the ULP decides */
 };
 
-/* The turn of a segment that was placed, or found wrong (c->perr). Returns an RDMAP_RX_ value. */
+/* Delivers a segment in its turn: one that was placed, or raises its error (c->perr). Returns an
+ * RDMAP_RX_ value. */
 int rdmap_rx_deliver(struct rdmap *ep, const struct ssn_rec *c);
 
 #endif

@@ -15,22 +15,22 @@ void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr)
 	};
 }
 
-void rdmap_sq_asked(struct rdmap_sq *q)
+void rdmap_orq_push(struct rdmap_sq *q)
 {
-	q->ask[(q->ask_head + q->asks) % q->size] = (struct rdmap_ask){.pos = q->tail - 1};
-	q->asks++;
+	q->orq[(q->orq_head + q->orq_len) % q->size] = (struct rdmap_orq_entry){.pos = q->tail - 1};
+	q->orq_len++;
 }
 
-struct rdmap_ask *rdmap_sq_ask(const struct rdmap_sq *q, unsigned i)
+struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i)
 {
-	return i < q->asks ? &q->ask[(q->ask_head + i) % q->size] : NULL;
+	return i < q->orq_len ? &q->orq[(q->orq_head + i) % q->size] : NULL;
 }
 
-void rdmap_sq_answered(struct rdmap_sq *q)
+void rdmap_orq_pop(struct rdmap_sq *q)
 {
-	rdmap_sq_rec(q, rdmap_sq_ask(q, 0))->ended = true;
-	q->ask_head = (uint16_t)((q->ask_head + 1) % q->size);
-	q->asks--;
+	rdmap_orq_rec(q, rdmap_orq_at(q, 0))->ended = true;
+	q->orq_head = (uint16_t)((q->orq_head + 1) % q->size);
+	q->orq_len--;
 	q->read_got = 0;
 }
 
@@ -69,11 +69,11 @@ void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 			r->status = RDMAP_FLUSHED;
 		report(ep, r);
 	}
-	q->asks = 0;
+	q->orq_len = 0;
 	q->read_got = 0;
 }
 
-/* True if the header that a Terminate copied is of a segment of this request. */
+/* True if this is the header of a segment of the request. */
 static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 {
 	if (h->tagged)
@@ -82,16 +82,17 @@ static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 	if (h->qn == WIRE_QN_SEND)
 		return (r->op == RDMAP_SEND || r->op == RDMAP_SEND_INV || r->op == RDMAP_IMM) &&
 		       r->msn == h->msn;
-	return h->qn == WIRE_QN_READ_REQ && rdmap_op_asks(r->op) && r->msn == h->msn;
+	return h->qn == WIRE_QN_READ_REQ && rdmap_op_has_response(r->op) && r->msn == h->msn;
 }
 
 static enum rdmap_status status_of(const struct wire_term *t)
 {
-	/* Protection: RDMAP's error type 1 for a Read's source, DDP's for tagged buffers. */
+	/* Access errors: RDMAP error type 1 for the source of a Read, DDP error type 1 for tagged
+	 * buffers. */
 	return t->layer <= 1 && t->etype == 1 ? RDMAP_REM_ACCESS : RDMAP_REM_OP;
 }
 
-void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at)
+void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at)
 {
 	struct wire_ddp h;
 
@@ -100,7 +101,7 @@ void rdmap_sq_blame(struct rdmap_sq *q, const struct wire_term *t, const struct 
 	for (uint32_t i = q->head; i != q->tail; i++) {
 		struct rdmap_rec *r = &q->rec[i & q->mask];
 
-		/* Only what has left us can be meant: a request not sent has no number yet. */
+		/* A request that was not sent has no message number yet. */
 		if (r->status == RDMAP_OK && r->sent && sent_by(r, &h)) {
 			r->status = (uint8_t)status_of(t);
 			r->at = *at;

@@ -5,7 +5,7 @@
 
 enum { LAYER_LLP = 2, ETYPE_CATASTROPHIC = 0 };
 
-/* Which copies go with which error: RFC 5040 figure 10 and 7.1. */
+/* Which headers a Terminate copies for which error: RFC 5040 figure 10 and 7.1. */
 static struct wire_term describe(enum perr perr, const struct ssn_rec *c, const uint8_t *request)
 {
 	uint16_t word = perr_term(perr);
@@ -67,8 +67,8 @@ static void locate(struct perr_at *at, const struct ssn_rec *c, const uint8_t *r
 		locate_atomic(at, request);
 }
 
-/* The receive that a failing Send was for tells what was wrong with it. */
-static void blame_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec *c)
+/* Sets the status of the receive that a failed Send was for. */
+static void mark_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec *c)
 {
 	unsigned qn = ep->raw ? c->ddp.qn : WIRE_QN_SEND;
 	const struct sgl_elem *bad;
@@ -98,12 +98,12 @@ static bool is_terminate(const struct ssn_rec *c)
 void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,
 		     const uint8_t *request)
 {
-	if (ep->state == RDMAP_FAILED || ep->state == RDMAP_LAST_WORDS)
+	if (ep->state == RDMAP_FAILED || ep->state == RDMAP_REPORTED)
 		return;
 	ep->at = (struct perr_at){.perr = (uint16_t)perr, .term = perr_term(perr)};
 	if (c) {
 		locate(&ep->at, c, request);
-		blame_receive(ep, perr, c);
+		mark_receive(ep, perr, c);
 	}
 	ep->reason = describe(perr, c, request);
 	if (!ep->raw && (!c || !is_terminate(c)))
@@ -128,7 +128,7 @@ enum perr rdmap_term_received(struct rdmap *ep, uint32_t len)
 		locate_segment(&ep->at, &h, t.seg_len > t.ddp_len ? t.seg_len - t.ddp_len : 0);
 	if (t.has_read)
 		locate_read(&ep->at, t.read);
-	rdmap_sq_blame(&ep->sq, &t, &ep->at);
+	rdmap_sq_assign_error(&ep->sq, &t, &ep->at);
 	rdmap_abort(ep);
 	return PERR_NONE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Terminate (RFC 5040 4.8, 7.1): the first error of a stream, told to the peer or
- * told by it. Either way the endpoint receives nothing afterwards and everything that was
- * taken is completed.
+ * Terminate (RFC 5040 4.8, 7.1): the first error of a stream, sent to the peer or received from it.
+ * In both cases the endpoint receives nothing afterwards and completes all requests that were
+ * taken.
  */
 #ifndef PROTO_RDMAP_TERM_H
 #define PROTO_RDMAP_TERM_H
@@ -13,15 +13,16 @@
 #include "proto/rdmap_ep.h"
 
 /*
- * An error of ours or of the peer, to be told with a Terminate; in raw mode to the ULP alone,
- * which may then have a last word. c: the segment to blame, or NULL. request: the body of the Read
- * or Atomic Request that c completed, for errors of what it asks for, else NULL.
- * A Terminate is never answered with one. Sets ep->at and ep->why. Later errors change nothing.
+ * Handles an error, ours or the peer's: prepares a Terminate; in raw mode only the ULP is informed
+ * and may send one more message. c: the segment at fault, or NULL. request: the body of the Read or
+ * Atomic Request that c completed, if the error is in the request, else NULL. A Terminate is never
+ * answered with a Terminate. Sets ep->at and ep->reason. Later errors change nothing.
  */
 void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,
 		     const uint8_t *request);
 
-/* The peer's Terminate in ep->term_in, of len bytes. PERR_NONE, or PERR_RDMAP_LENGTH for a runt. */
+/* Handles the peer's Terminate in ep->term_in, of len bytes. PERR_NONE, or PERR_RDMAP_LENGTH if it
+ * is too short. */
 enum perr rdmap_term_received(struct rdmap *ep, uint32_t len);
 
 #endif

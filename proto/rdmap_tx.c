@@ -8,12 +8,12 @@
 #include "proto/rdmap_work.h"
 
 enum {
-	RESPONSE_BURST = 4, /* responses in a row while requests of our own wait */
+	RESPONSE_BURST = 4, /* responses in a row while our own requests wait */
 };
 
 static const struct wire_ddp HEADER = {.dv = 1, .rv = 1};
 
-/* ---- answers to Reads and atomics, and the Terminate ---- */
+/* ---- responses, and the Terminate ---- */
 
 static void begin_read_response(struct rdmap *ep, const struct rdmap_ird_slot *s)
 {
@@ -23,7 +23,7 @@ static void begin_read_response(struct rdmap *ep, const struct rdmap_ird_slot *s
 	wire_read_req_get(s->body, &req);
 	h.opcode = WIRE_OP_READ_RESP;
 	h.tagged = true;
-	h.stag = req.sink_stag; /* the peer's, copied unread (RFC 5040 4.4) */
+	h.stag = req.sink_stag; /* the peer's, copied unchecked (RFC 5040 4.4) */
 	h.to = req.sink_to;
 	ddp_tx_begin(&ep->tx.msg, &h, req.size);
 }
@@ -38,7 +38,7 @@ static void begin_atomic_response(struct rdmap *ep)
 	ddp_tx_begin(&ep->tx.msg, &h, WIRE_ATOMIC_RESP_LEN);
 }
 
-/* One queue for both, so that answers leave in the order of the requests (RFC 7306 7). */
+/* One queue for both, so that responses leave in the order of the requests (RFC 7306 7). */
 static void begin_response(struct rdmap *ep)
 {
 	const struct rdmap_ird_slot *s = rdmap_ird_oldest(&ep->ird);
@@ -85,13 +85,13 @@ static bool begin_next(struct rdmap *ep)
 
 /* ---- segments ---- */
 
-/* The atomic is carried out when its turn to be answered has come, and once. */
+/* The atomic is executed once, when its response is due. */
 static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, struct rdmap_seg *seg)
 {
 	enum perr perr = rdmap_atomic_execute(ep, s);
 
 	if (perr != PERR_NONE) {
-		/* Of an error that is ours alone nothing is copied (RFC 7306 8.1). */
+		/* Nothing is copied for an error that is ours alone (RFC 7306 8.1). */
 		rdmap_term_fail(ep, perr, perr == PERR_CATASTROPHIC ? NULL : &s->seg, s->body);
 		return RDMAP_TX_FAILED;
 	}
@@ -160,18 +160,18 @@ static int make(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 
 int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 {
-	ep->tx.tired = false;
-	/* A second round is for a request whose memory vanished before its first byte left. */
+	ep->tx.yielded = false;
+	/* A second round follows a request whose memory was gone before its first byte was sent. */
 	while (ep->tx.kind != RDMAP_NOTHING || begin_next(ep)) {
 		int r = make(ep, mulpdu, seg);
 
 		if (r != RDMAP_TX_NONE)
 			return r;
 	}
-	return ep->tx.tired ? RDMAP_TX_LATER : RDMAP_TX_NONE;
+	return ep->tx.yielded ? RDMAP_TX_YIELD : RDMAP_TX_NONE;
 }
 
-/* What is sent is the ULP's. */
+/* True if the message carries ULP payload. */
 static bool carries_payload(const struct rdmap_tx *tx)
 {
 	if (tx->kind == RDMAP_WORK)
@@ -179,7 +179,7 @@ static bool carries_payload(const struct rdmap_tx *tx)
 	return tx->kind == RDMAP_RESPONSE && tx->msg.ddp.tagged;
 }
 
-/* The last segment of a message is out. */
+/* The transport accepted the last segment of a message. */
 static void message_taken(struct rdmap *ep)
 {
 	struct rdmap_tx *tx = &ep->tx;
@@ -190,15 +190,15 @@ static void message_taken(struct rdmap *ep)
 	} else if (tx->kind == RDMAP_RESPONSE) {
 		rdmap_ird_answered(&ep->ird);
 		tx->burst += tx->burst < RESPONSE_BURST;
-	} else if (rdmap_op_asks(tx->wr.op)) {
-		rdmap_sq_asked(&ep->sq);
+	} else if (rdmap_op_has_response(tx->wr.op)) {
+		rdmap_orq_push(&ep->sq);
 		tx->held = false;
 	} else {
 		rdmap_work_end(ep, RDMAP_OK);
 	}
 	tx->kind = RDMAP_NOTHING;
 	if (!tx->finishing)
-		ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_SAID);
+		ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_SENT);
 	tx->finishing = false;
 }
 
@@ -208,7 +208,7 @@ void rdmap_tx_taken(struct rdmap *ep)
 	bool last = ddp_tx_last(&tx->msg);
 
 	if (tx->kind == RDMAP_NOTHING)
-		return; /* given up while the transport took it: the stream failed or was stopped */
+		return; /* the stream failed or was stopped in the meantime */
 	if (tx->msg.off == 0) {
 		if (!tx->msg.ddp.tagged)
 			tx->msn[tx->msg.ddp.qn]++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an endpoint sends: its own requests, answers to Reads, a Terminate; one message at a
- * time, one segment for each question.
+ * What an endpoint sends: its own requests, responses, a Terminate. One message at a time, one
+ * segment for each call.
  */
 #ifndef PROTO_RDMAP_TX_H
 #define PROTO_RDMAP_TX_H
@@ -23,20 +23,20 @@ struct rdmap_seg {
 enum {
 	RDMAP_TX_NONE,
 	RDMAP_TX_SEGMENT,
-	RDMAP_TX_LATER,  /* so many bad requests were taken that others should have a turn */
-	RDMAP_TX_FAILED, /* memory vanished under a message that is partly out: see ep->at */
+	RDMAP_TX_YIELD,  /* many requests that send nothing were taken: others take their turn */
+	RDMAP_TX_FAILED, /* the memory of a partly sent message is gone: see ep->at */
 };
 
-/* Makes the next segment, the same one until rdmap_tx_taken(). Returns an RDMAP_TX_ value. */
+/* Makes the next segment; the same one until rdmap_tx_taken(). Returns an RDMAP_TX_ value. */
 int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg);
 
-/* The transport took that segment. */
+/* The transport accepted that segment. */
 void rdmap_tx_taken(struct rdmap *ep);
 
-/* True while a message of a stopped endpoint is partly out. */
+/* True while a message is being sent. */
 bool rdmap_tx_busy(const struct rdmap *ep);
 
-/* True if what rdmap_tx_next() makes next is a Terminate. */
+/* True if rdmap_tx_next() makes a Terminate next. */
 bool rdmap_tx_ending(const struct rdmap *ep);
 
 #endif

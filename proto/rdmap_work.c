@@ -6,11 +6,12 @@
 #include "util/be.h"
 
 enum {
-	IDLE_BURST = 32, /* requests in a row that send nothing before others have their turn */
+	IDLE_BURST =
+		32, /* requests in a row that send nothing, before other streams take their turn */
 	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE,
 };
 
-/* ---- is it any good? ---- */
+/* ---- checks ---- */
 
 static uint64_t payload_of(const struct rdmap_wr *wr)
 {
@@ -24,7 +25,7 @@ static bool is_atomic(const struct rdmap_wr *wr)
 	return opcode_table[wr->op].form == OPCODE_FORM_ATOMIC;
 }
 
-static enum rdmap_status judge_op(const struct rdmap *ep, const struct rdmap_wr *wr)
+static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	if (!opcode_is_send(wr->op) || (wr->flags & ~FLAGS))
 		return RDMAP_LOC_OP;
@@ -32,15 +33,15 @@ static enum rdmap_status judge_op(const struct rdmap *ep, const struct rdmap_wr 
 		return RDMAP_LOC_OP;
 	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
 		return RDMAP_LOC_OP;
-	if (rdmap_op_asks(wr->op) && ep->sq.ord == 0)
+	if (rdmap_op_has_response(wr->op) && ep->sq.ord == 0)
 		return RDMAP_LOC_OP;
-	return ep->raw ? rdmap_raw_judge(wr) : RDMAP_OK;
+	return ep->raw ? rdmap_raw_check(wr) : RDMAP_OK;
 }
 
-/* Everything about a request that can be judged without looking at memory. */
-static enum rdmap_status judge_form(const struct rdmap *ep, const struct rdmap_wr *wr)
+/* The checks of a request that need no memory. */
+static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
-	enum rdmap_status status = wr->status != RDMAP_OK ? wr->status : judge_op(ep, wr);
+	enum rdmap_status status = wr->status != RDMAP_OK ? wr->status : check_op(ep, wr);
 	const struct opcode *op = opcode_get(wr->op);
 
 	if (status != RDMAP_OK)
@@ -59,8 +60,8 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 	*at = (struct perr_at){.stag = bad->stag, .to = bad->to, .len = bad->len};
 }
 
-/* All memory of a request is checked before its first byte leaves. */
-static enum rdmap_status judge_memory(struct rdmap *ep, const struct rdmap_wr *wr)
+/* All memory of a request is checked before its first byte is sent. */
+static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	const struct sgl_elem *bad;
 	int reason;
@@ -68,13 +69,13 @@ static enum rdmap_status judge_memory(struct rdmap *ep, const struct rdmap_wr *w
 	if (wr->flags & RDMAP_INLINE)
 		return RDMAP_OK;
 	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->who,
-			   rdmap_op_asks(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
+			   rdmap_op_has_response(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
 	if (reason != STAG_E_OK)
 		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
 	return rdmap_status_of_stag(reason);
 }
 
-/* ---- which one is next ---- */
+/* ---- the next request ---- */
 
 void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 {
@@ -86,7 +87,7 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 	rdmap_sq_report(ep);
 }
 
-/* Takes the next request to tx.wr. False if there is none or no room for it. */
+/* Takes the next request into tx.wr. False if there is none or no room for it. */
 static bool take_work(struct rdmap *ep)
 {
 	if (rdmap_sq_full(&ep->sq) || !ep->ops->take_send(ep->user, &ep->tx.wr))
@@ -96,14 +97,14 @@ static bool take_work(struct rdmap *ep)
 	return true;
 }
 
-/* A fence, or the limit on outstanding Reads, holds the request and all behind it. */
+/* A fence, or ORD, holds back the request and all that follow. */
 static bool has_to_wait(const struct rdmap *ep)
 {
 	const struct rdmap_wr *wr = &ep->tx.wr;
 
-	if (wr->flags & RDMAP_FENCE && ep->sq.asks > 0)
+	if (wr->flags & RDMAP_FENCE && ep->sq.orq_len > 0)
 		return true;
-	return rdmap_op_asks(wr->op) && ep->sq.asks == ep->sq.ord;
+	return rdmap_op_has_response(wr->op) && ep->sq.orq_len == ep->sq.ord;
 }
 
 static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr)
@@ -122,7 +123,7 @@ static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr
 	return RDMAP_BIND_FAILED;
 }
 
-/* A request that sends nothing is done at once, in its turn. */
+/* Executes a request that sends nothing, in its turn. */
 static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	int reason;
@@ -135,7 +136,7 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 	return rdmap_status_of_stag(reason);
 }
 
-/* Finds a request that can begin now, and ends those that send nothing or never can. */
+/* Finds a request that can begin now; ends requests with errors and those that send nothing. */
 static bool find_work(struct rdmap *ep)
 {
 	for (int i = 0; i < IDLE_BURST; i++) {
@@ -144,17 +145,17 @@ static bool find_work(struct rdmap *ep)
 
 		if (!ep->tx.held && !take_work(ep))
 			return false;
-		status = judge_form(ep, wr);
+		status = check_form(ep, wr);
 		if (status == RDMAP_OK) {
 			if (has_to_wait(ep))
 				return false;
-			status = judge_memory(ep, wr);
+			status = check_memory(ep, wr);
 		}
 		if (status == RDMAP_OK && !opcode_has(wr->op, OPCODE_LOCAL))
 			return true;
 		rdmap_work_end(ep, status == RDMAP_OK ? do_local(ep, wr) : status);
 	}
-	ep->tx.tired = true;
+	ep->tx.yielded = true;
 	return false;
 }
 
@@ -241,7 +242,7 @@ static void begin_work(struct rdmap *ep)
 	struct wire_ddp h = {.dv = 1, .rv = 1};
 
 	r->len = (uint32_t)payload_of(wr);
-	if (rdmap_op_asks(wr->op) && wr->nsge > 0)
+	if (rdmap_op_has_response(wr->op) && wr->nsge > 0)
 		r->sink = wr->sge[0];
 	if (ep->raw)
 		rdmap_raw_address(wr, &h);
@@ -255,8 +256,8 @@ static void begin_work(struct rdmap *ep)
 }
 
 /*
- * RFC 6581 9.2: an empty message that tells the responder to go ahead. It is a request of
- * nobody's, so it completes to nobody.
+ * RFC 6581 9.2: an empty message after which the responder may send. No client posted it, so no
+ * completion is reported.
  */
 static void begin_rtr(struct rdmap *ep)
 {
@@ -297,7 +298,7 @@ static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 	seg->head_len += rdmap_work_header(wr);
 }
 
-/* Payload of a segment of our own request. Its memory may be gone since the last one. */
+/* Payload of a segment of our own request. Its memory may be gone since the previous segment. */
 int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 {
 	const struct rdmap_wr *wr = &ep->tx.wr;

@@ -53,7 +53,7 @@ static unsigned go(struct session *s, enum session_event ev, enum session_state 
 	return todo;
 }
 
-/* No session, and nothing of an old one is outstanding. */
+/* No session, and no unacknowledged chunk of an old one. */
 static unsigned idle(struct session *s, enum session_event ev)
 {
 	switch (ev) {
@@ -77,13 +77,13 @@ static unsigned requesting(struct session *s, enum session_event ev)
 	switch (ev) {
 	case SESSION_RX_ACCEPT: /* 6.2 */
 		return go(s, ev, SESSION_OPEN, SESSION_DO_OPEN);
-	case SESSION_RX_REJECT: /* 6.3: both sides have said their last */
+	case SESSION_RX_REJECT: /* 6.3: both sides have sent their last chunk */
 		return go(s, ev, SESSION_IDLE, SESSION_DO_REJECTED);
 	case SESSION_RX_TERMINATE: /* 6.4 */
 		return go(s, ev, SESSION_IDLE, SESSION_DO_REFUSED);
-	case SESSION_CLOSE: /* 6.2 to 6.4: no pattern lets us speak before the answer */
+	case SESSION_CLOSE: /* 6.2 to 6.4: no sequence permits a message before the answer */
 		return go(s, ev, SESSION_CANCELLED, SESSION_DO_END);
-	case SESSION_RX_INITIATE: /* 6.1: both sides active is no legal pattern */
+	case SESSION_RX_INITIATE: /* 6.1: no sequence has two active sides */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_SEGMENT:
 	case SESSION_RX_VIOLATION:
@@ -132,9 +132,10 @@ static unsigned pending(struct session *s, enum session_event ev)
 		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_REJECT);
 	case SESSION_REFUSE: /* 6.4 */
 		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
-	case SESSION_TIMEOUT: /* 6.3: no Reject without the ULP's order */
+	case SESSION_TIMEOUT: /* 6.3: only the ULP may reject */
 		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
-	case SESSION_RX_INITIATE: /* 6.1: the active side has nothing to say before the answer */
+	case SESSION_RX_INITIATE: /* 6.1: the active side sends no control message before the answer
+				   */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_ACCEPT:
 	case SESSION_RX_REJECT:
@@ -160,9 +161,9 @@ static unsigned open_session(struct session *s, enum session_event ev)
 	case SESSION_RX_TERMINATE: /* 6.2: always answered, so that both sides know the end */
 		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_RX_HALF_CLOSE: /* RFC 5041 6.2.1 */
-		return go(s, ev, SESSION_HALF_CLOSED, SESSION_DO_TELL_HALF);
+		return go(s, ev, SESSION_HALF_CLOSED, SESSION_DO_HALF_CLOSED);
 	case SESSION_CLOSE:
-	case SESSION_TIMEOUT: /* a ULP that was told of an error has not closed */
+	case SESSION_TIMEOUT: /* the ULP did not close after an error was reported */
 		return go(s, ev, SESSION_ENDING, SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_RX_INITIATE: /* 6.1 */
 	case SESSION_RX_UNWANTED:
@@ -180,16 +181,16 @@ static unsigned open_session(struct session *s, enum session_event ev)
 	}
 }
 
-/* The peer has said its last; the ULP has not. */
+/* The peer sends nothing more; the ULP may. */
 static unsigned half_closed(struct session *s, enum session_event ev)
 {
 	switch (ev) {
-	case SESSION_CLOSE: /* RFC 5041 6.2.1: then the other half ends gracefully */
+	case SESSION_CLOSE: /* RFC 5041 6.2.1: then our half ends gracefully */
 	case SESSION_TIMEOUT:
 		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
 		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
-	case SESSION_RX_INITIATE: /* RFC 5041 6.2.1: nothing may come behind the end */
+	case SESSION_RX_INITIATE: /* RFC 5041 6.2.1: nothing may follow the Terminate */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_ACCEPT:
 	case SESSION_RX_REJECT:
@@ -206,7 +207,7 @@ static unsigned half_closed(struct session *s, enum session_event ev)
 	}
 }
 
-/* One end of ours is decided; what the peer sent before it ends is still received. */
+/* We are closing; segments that the peer sent before its Terminate are still received. */
 static unsigned half_ended(struct session *s, enum session_event ev)
 {
 	switch (ev) {
@@ -220,13 +221,13 @@ static unsigned half_ended(struct session *s, enum session_event ev)
 		if (s->state == SESSION_ENDING)
 			return go(s, ev, SESSION_LOCAL_ENDED, 0);
 		return SESSION_DO_BAD;
-	case SESSION_RX_INITIATE: /* 6.1: the Terminate that this calls for is on its way */
+	case SESSION_RX_INITIATE: /* 6.1: our Terminate is on its way already */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_ACCEPT:
 	case SESSION_RX_REJECT:
 	case SESSION_RX_VIOLATION:
 		return SESSION_DO_BAD | SESSION_DO_FAIL;
-	case SESSION_TIMEOUT: /* 6.6: chunks of the peer may be outstanding for ever */
+	case SESSION_TIMEOUT: /* 6.6: chunks of the peer may never arrive */
 		return go(s, ev, SESSION_DEAD, SESSION_DO_END);
 	case SESSION_LOST:
 		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
@@ -243,7 +244,7 @@ static unsigned peer_ended(struct session *s, enum session_event ev)
 	switch (ev) {
 	case SESSION_LAST_SENT:
 		return go(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
-	case SESSION_TIMEOUT: /* the transport takes nothing; nobody needs to wait for that */
+	case SESSION_TIMEOUT: /* the transport accepts nothing; the owner need not wait */
 		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_END);
 	case SESSION_LOST:
 		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
@@ -266,7 +267,8 @@ static unsigned over(struct session *s, enum session_event ev)
 		if (s->state == SESSION_QUARANTINE)
 			return go(s, ev, SESSION_IDLE, 0);
 		return 0;
-	case SESSION_RX_INITIATE: /* 6.6: who may begin a new session has seen our last chunk */
+	case SESSION_RX_INITIATE: /* 6.6: a peer that begins a new session has received our last
+				     chunk */
 	case SESSION_RX_UNWANTED:
 		if (s->state != SESSION_QUARANTINE)
 			return SESSION_DO_BAD;

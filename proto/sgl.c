@@ -15,11 +15,11 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n)
 	return sum;
 }
 
-/* Checks len bytes of the element, beginning `skip` into it; they lie within its length. */
+/* Checks bytes [skip, skip + len) of the element; they lie within its length. */
 static int check(const struct sgl_elem *e, uint64_t skip, uint32_t len, const struct stag_table *t,
 		 const struct stag_who *who, uint32_t rights, uint8_t **ret_p)
 {
-	/* The sum must not wrap to a harmless offset: ask for the whole, which wraps as well. */
+	/* If the sum wraps, check the whole element: it wraps as well and fails. */
 	if (checked_add_wraps(e->to, skip))
 		return stag_check(t, e->stag, who, rights, e->to, e->len, ret_p);
 	return stag_check(t, e->stag, who, rights, e->to + skip, len, ret_p);

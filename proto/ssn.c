@@ -12,9 +12,9 @@ static_assert(sizeof(struct ssn_rec) <= LINE, "a record is one cache line");
 static const uint32_t IN_USE = UINT32_C(1) << 31; /* in ssn_rec.next, beside the index */
 
 /*
- * Records are found by hash and chain. A stream's numbers run through the buckets one
- * after the other and there are as many buckets as numbers in a window, so a bucket
- * holds at most one record of each stream, whatever numbers a peer picks.
+ * A hash table with chains. Consecutive numbers of a stream use consecutive buckets, and there are
+ * as many buckets as numbers in a window, so a bucket holds at most one record of each stream,
+ * whatever numbers a peer chooses.
  *
  * Indexes are stored plus one, so that zeroed memory is empty. Records at or above
  * `fresh` were never used since the store was last empty; they are not in the free list.
@@ -53,7 +53,7 @@ struct ssn_store *ssn_store_init(void *mem, uint32_t max)
 
 static uint16_t *bucket_of(const struct ssn_store *s, uint16_t sid, uint16_t ssn)
 {
-	/* The odd factor sets streams apart that are at the same number. */
+	/* The odd factor separates streams that are at the same number. */
 	return &s->bucket[(ssn + sid * UINT32_C(40503)) & s->mask];
 }
 
@@ -118,7 +118,8 @@ void ssn_store_del(struct ssn_store *s, struct ssn_rec *r)
 	r->next = s->free1;
 	s->free1 = (uint32_t)(r - s->rec + 1);
 	if (--s->used == 0) {
-		/* Start over at the bottom: a past burst must not slow down drops for ever. */
+		/* Start again at the first record, so that a past burst does not slow down later
+		 * drops. */
 		s->fresh = 0;
 		s->free1 = 0;
 	}

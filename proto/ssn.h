@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DDP-SSN: 16-bit serial numbers (RFC 5043 5.2.1, 10), and the store of what has
- * arrived ahead of its turn. One store serves all streams of an association; a
- * record holds headers, never payload, and is found by stream and number in
- * constant time whatever order a peer chooses.
+ * DDP-SSN: 16-bit serial numbers (RFC 5043 5.2.1, 10), and the store of messages that arrive ahead
+ * of their turn. One store serves all streams of an association. A record holds headers, never
+ * payload, and is found by stream and number in constant time, whatever order a peer chooses.
  */
 #ifndef PROTO_SSN_H
 #define PROTO_SSN_H
@@ -25,7 +24,7 @@ static inline int ssn_diff(uint16_t a, uint16_t b)
 	return (int16_t)(uint16_t)(a - b);
 }
 
-/* A chunk that was examined and placed before its turn to be delivered. */
+/* A chunk that was examined and placed, and waits for delivery. */
 struct ssn_rec {
 	uint32_t next;       /* private to the store */
 	uint16_t sid;        /* stream */
@@ -33,9 +32,9 @@ struct ssn_rec {
 	uint16_t len;        /* DDP segment length, DDP-SSN not counted */
 	uint8_t func;        /* enum wire_func of a control message, 0 for a segment */
 	uint8_t hlen;        /* DDP header length */
-	uint8_t ctl[2];      /* its first two bytes as they came, reserved bits and all */
+	uint8_t ctl[2];      /* its first two bytes as received, with reserved bits */
 	struct wire_ddp ddp; /* a segment's header */
-	uint16_t perr;       /* the error it will raise in its turn, or PERR_NONE */
+	uint16_t perr;       /* the error to raise in its turn, or PERR_NONE */
 };
 
 struct ssn_store;
@@ -43,22 +42,22 @@ struct ssn_store;
 /* Bytes of memory for a store of max records (at most 65535). */
 size_t ssn_store_size(uint32_t max);
 
-/* Makes an empty store in zeroed memory, of which only the used part is ever touched. */
+/* Makes an empty store in zeroed memory; only the used part is ever written. */
 struct ssn_store *ssn_store_init(void *mem, uint32_t max);
 
 /*
- * A new record for (sid, ssn), linked and ready to be filled in; NULL if the
- * store is full. The caller has looked that there is none yet.
+ * Adds a record for (sid, ssn), to be filled in by the caller. NULL if the store is full. The
+ * caller has checked that there is none yet.
  */
 struct ssn_rec *ssn_store_add(struct ssn_store *s, uint16_t sid, uint16_t ssn);
 
 /* The record of (sid, ssn), or NULL. */
 struct ssn_rec *ssn_store_find(struct ssn_store *s, uint16_t sid, uint16_t ssn);
 
-/* Gives the record back. */
+/* Frees the record. */
 void ssn_store_del(struct ssn_store *s, struct ssn_rec *r);
 
-/* Gives back all records of a stream: those numbered first .. first + SSN_WINDOW - 1. */
+/* Frees all records of a stream: those numbered first .. first + SSN_WINDOW - 1. */
 void ssn_store_drop(struct ssn_store *s, uint16_t sid, uint16_t first);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { LINE = 64 };
 
-/* One entry on a cache line of its own. region.stag 0 marks a free slot. */
+/* Each entry has its own cache line. region.stag 0 marks a free slot. */
 struct slot {
 	_Alignas(LINE) struct stag_region region;
 };
@@ -56,7 +56,7 @@ struct stag_table *stag_table_init(void *mem, uint32_t max)
 	return t;
 }
 
-/* A value without its key: what an entry is found by, and what none shares with another. */
+/* A value without its key: unique among entries, and the key of the search. */
 static uint32_t index_of(uint32_t stag)
 {
 	return stag / (STAG_KEY + 1);
@@ -71,7 +71,7 @@ static uint32_t home(const struct stag_table *t, uint32_t stag)
 	return (index_of(stag) * UINT32_C(0x9e3779b1)) >> t->shift;
 }
 
-/* The slot of the value's index, or the free one that ends the search for it. */
+/* The slot with the index of the value, or the free slot that ends the search for it. */
 static struct slot *probe(const struct stag_table *t, uint32_t stag)
 {
 	uint32_t i = home(t, stag);
@@ -81,7 +81,7 @@ static struct slot *probe(const struct stag_table *t, uint32_t stag)
 	return &t->slots[i];
 }
 
-/* The entry of the value's index, whatever its key. */
+/* The entry with the index of the value, whatever its key. */
 static struct stag_region *find_any_key(const struct stag_table *t, uint32_t stag)
 {
 	struct stag_region *r = &probe(t, stag)->region;
@@ -114,8 +114,8 @@ int stag_add(struct stag_table *t, const struct stag_region *r)
 	return STAG_ADD_OK;
 }
 
-/* Ends what the entry shows. */
-static void end(const struct stag_table *t, struct stag_region *r)
+/* Makes the entry invalid; a window no longer counts for its region. */
+static void invalidate(const struct stag_table *t, struct stag_region *r)
 {
 	if (r->valid && r->kind != STAG_REGION) {
 		struct stag_region *parent = find(t, r->parent);
@@ -126,8 +126,8 @@ static void end(const struct stag_table *t, struct stag_region *r)
 	r->valid = false;
 }
 
-/* Frees the slot. Whoever was pushed past it by a collision moves back into it. */
-static void vacate(struct stag_table *t, uint32_t hole)
+/* Frees the slot. Entries that a collision moved past it move back. */
+static void free_slot(struct stag_table *t, uint32_t hole)
 {
 	for (uint32_t i = (hole + 1) & t->mask; t->slots[i].region.stag; i = (i + 1) & t->mask) {
 		uint32_t from_home = (i - home(t, t->slots[i].region.stag)) & t->mask;
@@ -149,8 +149,8 @@ bool stag_remove(struct stag_table *t, uint32_t stag)
 	if (stag == 0 || s->region.stag != stag)
 		return false;
 	assert(s->region.windows == 0);
-	end(t, &s->region);
-	vacate(t, (uint32_t)(s - t->slots));
+	invalidate(t, &s->region);
+	free_slot(t, (uint32_t)(s - t->slots));
 	return true;
 }
 
@@ -191,13 +191,13 @@ int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_who *
 		return STAG_E_INVALID;
 	if (r->scope == 0 || r->scope != who->scope || r->pd != who->pd)
 		return STAG_E_SCOPE;
-	end(t, r);
+	invalidate(t, r);
 	return STAG_E_OK;
 }
 
 enum { WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
 
-/* The window that the value is for, if this asker may bind it now. */
+/* The window with the index of the value, if `who` may bind it now. */
 static struct stag_region *bindable(const struct stag_table *t, uint32_t stag,
 				    const struct stag_who *who)
 {
@@ -210,8 +210,8 @@ static struct stag_region *bindable(const struct stag_table *t, uint32_t stag,
 	return who->scope != 0 && !w->valid ? w : NULL;
 }
 
-/* Whether the region can lend what the window is to show: a STAG_BIND_ value. */
-static int lends(const struct stag_region *r, const struct stag_bind *b, uint64_t pd)
+/* Checks the bind against the region. Returns a STAG_BIND_ value. */
+static int check_region(const struct stag_region *r, const struct stag_bind *b, uint64_t pd)
 {
 	uint32_t needs = STAG_BIND_WINDOWS;
 
@@ -226,9 +226,9 @@ static int lends(const struct stag_region *r, const struct stag_bind *b, uint64_
 	return STAG_BIND_OK;
 }
 
-/* The window leads to its part of the region from now on, in one lookup. */
-static void show(struct stag_region *w, struct stag_region *r, const struct stag_bind *b,
-		 uint64_t scope)
+/* Points the window at its part of the region, so that an access needs one lookup. */
+static void point_at(struct stag_region *w, struct stag_region *r, const struct stag_bind *b,
+		     uint64_t scope)
 {
 	w->rights = b->rights;
 	w->scope = scope;
@@ -244,15 +244,15 @@ int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag
 {
 	struct stag_region *w = bindable(t, b->window, who), *r = find(t, b->region);
 	bool unbind = w && w->kind == STAG_WINDOW_PD && b->len == 0;
-	int e = unbind ? STAG_BIND_OK : lends(r, b, who->pd);
+	int e = unbind ? STAG_BIND_OK : check_region(r, b, who->pd);
 
 	if (!w)
 		return STAG_BIND_E_WINDOW;
 	if (e)
 		return e;
-	end(t, w);
+	invalidate(t, w);
 	w->stag = b->window;
 	if (!unbind)
-		show(w, r, b, who->scope);
+		point_at(w, r, b, who->scope);
 	return STAG_BIND_OK;
 }

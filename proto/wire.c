@@ -21,7 +21,7 @@ enum {
 /* Atomic Request, RFC 7306 5.2.1: the last four bits of its first word. */
 enum { ATOMIC_AOP = 0x0f };
 
-/* Enhanced words, RFC 6581 9: two flags and 14 bits, twice. */
+/* Enhanced parameters, RFC 6581 9: two flags and 14 bits, twice. */
 enum { ENH_FIRST = 0x8000, ENH_SECOND = 0x4000, ENH_DEPTH = 0x3fff };
 
 /* Terminate control, RFC 5040 4.8: the bits of its third byte; the rest is reserved. */
@@ -48,7 +48,7 @@ size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h)
 	return WIRE_UNTAGGED_LEN;
 }
 
-/* The T bit of a header's first byte tells its length. */
+/* The length of a header follows from the T bit of its first byte. */
 static size_t ddp_len(uint8_t ctrl)
 {
 	return ctrl & DDP_T ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN;
@@ -185,7 +185,7 @@ size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t)
 	return n;
 }
 
-/* A part that is not whole hides all that follows it, because nothing tells where that begins. */
+/* After an incomplete part all others are absent, because their begin is unknown. */
 static void term_parts(const uint8_t *p, size_t len, uint8_t bits, struct wire_term *ret)
 {
 	if (bits & (TERM_M | TERM_D)) {

@@ -2,11 +2,11 @@
 /*
  * Every header that travels in an SCTP user message: RFC 5043 (DDP-SSN, session
  * control), RFC 5041 (DDP), RFC 5040 (RDMAP), RFC 7306 (atomics, immediate data).
- * Encode and decode only; what is legal when is decided elsewhere.
+ * Encode and decode only; session.h and rdmap_rx.h decide what is legal.
  *
  * A user message is   DDP-SSN:16 | DDP segment                  with PPID 16
  *                or   DDP-SSN:16 | function:16 | private data   with PPID 17
- * Offsets below are those inside the DDP segment, behind the DDP-SSN.
+ * Offsets below are relative to the DDP segment, after the DDP-SSN.
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
@@ -33,7 +33,7 @@ enum {
 	WIRE_ENH_LEN = 4, /* RFC 6581 9: in front of an enhanced message's private data */
 	WIRE_ENH_UNCHANGED = 0x3fff, /* RFC 6581 9.1: IRD or ORD is not negotiated */
 
-	/* The longest run of header bytes in front of payload, DDP-SSN included. */
+	/* The most header bytes before payload, including the DDP-SSN. */
 	WIRE_HEAD_MAX = WIRE_SSN_LEN + WIRE_UNTAGGED_LEN + WIRE_TERM_MAX,
 
 	WIRE_MULPDU_MIN = 516,   /* RFC 5043 9: smallest legal maximum segment */
@@ -81,14 +81,14 @@ enum wire_qn {
 	WIRE_QN_ATOMIC_RESP = 3,
 };
 
-/* A DDP header with the RDMAP control byte that rides in it. */
+/* A DDP header, with the RDMAP control byte in it. */
 struct wire_ddp {
-	bool tagged;       /* T */
-	bool last;         /* L */
-	uint8_t dv;        /* DDP version, 1 is the only legal one */
-	uint8_t rv;        /* RDMAP version: 1; 0 is the dialect of the RDMA Consortium */
-	uint8_t rsv;       /* the two bits between: 0 from RDMAP, the ULP's in raw DDP mode */
-	uint8_t opcode;    /* enum wire_opcode, or an unassigned value up to 15 */
+	bool tagged;    /* T */
+	bool last;      /* L */
+	uint8_t dv;     /* DDP version; only 1 is legal */
+	uint8_t rv;     /* RDMAP version: 1; 0 is the dialect of the RDMA Consortium */
+	uint8_t rsv;    /* the two reserved bits: 0 from RDMAP, chosen by the ULP in raw DDP mode */
+	uint8_t opcode; /* enum wire_opcode, or an unassigned value up to 15 */
 	uint32_t inv_stag; /* untagged: RsvdULP[8:39], the Invalidate STag */
 	uint32_t stag;     /* tagged */
 	uint64_t to;       /* tagged: offset of the first payload byte */
@@ -97,10 +97,10 @@ struct wire_ddp {
 	uint32_t mo;
 };
 
-/* Writes the header, DDP-SSN not included. Returns its length, 14 or 18. */
+/* Writes the header, without DDP-SSN. Returns its length, 14 or 18. */
 size_t wire_ddp_put(uint8_t *p, const struct wire_ddp *h);
 
-/* Reads a header. Returns its length, or 0 if len is too short for the one that T announces. */
+/* Reads a header. Returns its length, or 0 if len is less than the T bit requires. */
 size_t wire_ddp_get(const uint8_t *p, size_t len, struct wire_ddp *ret);
 
 /* Read Request header, RFC 5040 4.4. */
@@ -115,7 +115,7 @@ struct wire_read_req {
 /* Writes all WIRE_READ_REQ_LEN bytes. */
 void wire_read_req_put(uint8_t p[WIRE_READ_REQ_LEN], const struct wire_read_req *r);
 
-/* Reads all WIRE_READ_REQ_LEN bytes; any bytes are a header. */
+/* Reads all WIRE_READ_REQ_LEN bytes; every byte sequence is valid. */
 void wire_read_req_get(const uint8_t p[WIRE_READ_REQ_LEN], struct wire_read_req *ret);
 
 /* Atomic operation codes, RFC 7306 5.2.1. */
@@ -140,7 +140,7 @@ void wire_atomic_req_put(uint8_t p[WIRE_ATOMIC_REQ_LEN], const struct wire_atomi
 /* Reads all WIRE_ATOMIC_REQ_LEN bytes; reserved bits are ignored. */
 void wire_atomic_req_get(const uint8_t p[WIRE_ATOMIC_REQ_LEN], struct wire_atomic_req *ret);
 
-/* Atomic Response header, RFC 7306 5.2.2: 12 bytes, whatever section 4 says. */
+/* Atomic Response header, RFC 7306 5.2.2: 12 bytes; section 4 of it is wrong. */
 struct wire_atomic_resp {
 	uint32_t id;
 	uint64_t value; /* before the operation */
@@ -150,7 +150,7 @@ struct wire_atomic_resp {
 void wire_atomic_resp_put(uint8_t p[WIRE_ATOMIC_RESP_LEN], const struct wire_atomic_resp *r);
 void wire_atomic_resp_get(const uint8_t p[WIRE_ATOMIC_RESP_LEN], struct wire_atomic_resp *ret);
 
-/* The 32 bits of enhanced session establishment, RFC 6581 9. */
+/* Parameters of enhanced session establishment, RFC 6581 9: 32 bits. */
 enum { WIRE_RTR_SEND = 1, WIRE_RTR_WRITE = 2, WIRE_RTR_READ = 4 }; /* flags B, C, D */
 
 struct wire_enh {
@@ -168,26 +168,25 @@ struct wire_term {
 	uint8_t layer;
 	uint8_t etype;
 	uint8_t code;
-	bool has_len;     /* M: seg_len is valid */
-	bool has_ddp;     /* D: a DDP header is copied */
-	bool has_read;    /* R: a Read Request header is copied */
-	uint16_t seg_len; /* DDP segment length of the offender, DDP-SSN not counted */
-	uint8_t ddp[WIRE_UNTAGGED_LEN]; /* header as it came */
+	bool has_len;                   /* M: seg_len is valid */
+	bool has_ddp;                   /* D: a DDP header is copied */
+	bool has_read;                  /* R: a Read Request header is copied */
+	uint16_t seg_len;               /* length of the DDP segment at fault, without DDP-SSN */
+	uint8_t ddp[WIRE_UNTAGGED_LEN]; /* header as received */
 	uint8_t ddp_len;                /* 14 or 18 */
 	uint8_t read[WIRE_READ_REQ_LEN];
 };
 
-/* layer, etype and code as one number for people and APIs: 0x1101 is layer 1, etype 1, code 1. */
+/* layer, etype and code as one number: 0x1101 is layer 1, etype 1, code 1. */
 #define WIRE_TERM_WORD(layer, etype, code)                                                         \
 	((uint16_t)((unsigned)(layer) << 12 | (unsigned)(etype) << 8 | (unsigned)(code)))
 
-/* Returns the length, 4 to WIRE_TERM_MAX. */
+/* Writes the header. Returns its length, 4 to WIRE_TERM_MAX. */
 size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t);
 
 /*
- * Parses by the bits M, D and R and ignores surplus bytes. Where the message
- * ends early, the parts that are not whole are reported absent. Returns false
- * if not even the first four bytes are there.
+ * Parses as the bits M, D and R say and ignores surplus bytes. Incomplete parts at the end are
+ * reported as absent. Returns false if len is less than 4.
  */
 bool wire_term_get(const uint8_t *p, size_t len, struct wire_term *ret);
 

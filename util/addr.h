@@ -9,20 +9,20 @@
 
 enum { ADDR_TEXT_MAX = 80 };
 
-/* Same family, address and scope, whatever the port. */
+/* True if family, address and scope are equal; the port is ignored. */
 bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* True for no address, 0.0.0.0 and ::. */
 bool addr_any(const struct sockaddr_storage *a);
 
-/* Host byte order. AF_UNSPEC: where AF_INET has it. */
+/* The port in host byte order. AF_UNSPEC: as AF_INET. */
 uint16_t addr_port(const struct sockaddr_storage *a);
 void addr_set_port(struct sockaddr_storage *a, uint16_t port);
 
-/* Bytes of the address, as system calls want them. */
+/* Size of the address for system calls. */
 socklen_t addr_len(const struct sockaddr_storage *a);
 
-/* Bytes behind the address become 0. Returns 0 or -EAFNOSUPPORT. */
+/* Copies an address and zeroes the rest of *ret. Returns 0 or -EAFNOSUPPORT. */
 int addr_copy(struct sockaddr_storage *ret, const struct sockaddr *a);
 
 /* "192.0.2.1", "2001:db8::1", "fe80::1%2"; "any" for no address. Returns ret. */

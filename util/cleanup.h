@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scope cleanup: a local that frees itself on every way out of its scope.
- * A constructor builds into such a local and hands it over with take_ptr().
+ * Scope cleanup: a local variable that is freed whenever its scope is left. A constructor builds
+ * its object in such a variable and returns it with take_ptr().
  */
 #ifndef UTIL_CLEANUP_H
 #define UTIL_CLEANUP_H
@@ -11,7 +11,7 @@
 
 #define cleanup(fn) __attribute__((cleanup(fn)))
 
-/* Gives the pointer away: evaluates to its value and leaves NULL behind. */
+/* Transfers ownership: evaluates to the pointer and sets the variable to NULL. */
 #define take_ptr(p)                                                                                \
 	({                                                                                         \
 		__typeof__(p) taken_ = (p);                                                        \
@@ -19,7 +19,7 @@
 		taken_;                                                                            \
 	})
 
-/* Gives the file descriptor away: evaluates to its value and leaves -1 behind. */
+/* Transfers ownership: returns the file descriptor and sets the variable to -1. */
 static inline int take_fd(int *fd)
 {
 	int taken = *fd;

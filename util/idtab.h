@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Table from small numbers to objects. An id carries a generation in its upper
- * half, so that an id of a deleted object does not name its successor.
- * Id 0 is never given out.
+ * Table from ids to objects. An id has a generation in its upper half, so that the id of a deleted
+ * object does not name its successor. No id is 0.
  */
 #ifndef UTIL_IDTAB_H
 #define UTIL_IDTAB_H
@@ -24,30 +23,30 @@ enum {
 	IDTAB_E_FULL, /* max objects are in the table */
 };
 
-/* An empty table for at most max objects. Allocates nothing. */
+/* Makes an empty table for at most max objects. Allocates nothing. */
 void idtab_init(struct idtab *t, uint32_t max);
 
-/* Allows more objects from now on. What allows fewer than before changes nothing. */
+/* Raises the maximum to max. A lower maximum than before changes nothing. */
 void idtab_allow(struct idtab *t, uint32_t max);
 
-/* Frees the table, not the objects. */
+/* Frees the table, but not the objects. */
 void idtab_deinit(struct idtab *t);
 
 /* Adds an object, never NULL. Returns 0, IDTAB_E_FULL or -ENOMEM. */
 int idtab_add(struct idtab *t, void *obj, uint32_t *ret_id);
 
-/* The object, or NULL if the id names none. */
+/* The object, or NULL if there is none with that id. */
 void *idtab_get(const struct idtab *t, uint32_t id);
 
-/* Takes the object out; NULL if the id names none. */
+/* Removes and returns the object; NULL if there is none with that id. */
 void *idtab_del(struct idtab *t, uint32_t id);
 
 /* The object in a slot, slots counted from 0 in the order of ids; NULL if there is none. */
 void *idtab_at(const struct idtab *t, uint32_t slot);
 
 /*
- * The object in the first occupied slot at or after *pos, with *pos set behind
- * it; NULL at the end. Start with *pos = 0. Objects may be deleted in between.
+ * The object in the first occupied slot at or after *pos; sets *pos to the next slot. NULL at the
+ * end. Start with *pos = 0. Objects may be deleted between calls.
  */
 void *idtab_next(const struct idtab *t, uint32_t *pos);
 

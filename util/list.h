@@ -72,7 +72,7 @@ static inline struct list *list_pop(struct list *head)
 	return link;
 }
 
-/* Moves all links of a list behind those of another one. */
+/* Appends all links of `from` to the list; `from` is empty afterwards. */
 static inline void list_splice_tail(struct list *head, struct list *from)
 {
 	if (list_empty(from))

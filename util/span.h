@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stretch of memory, and copying between lists of them. Same layout as
- * struct iovec, without its header: the protocol core includes no system header.
+ * A contiguous range of memory, and copies between lists of ranges. Same layout as struct iovec;
+ * the protocol core includes no system header.
  */
 #ifndef UTIL_SPAN_H
 #define UTIL_SPAN_H
@@ -18,10 +18,9 @@ struct span {
 size_t span_total(const struct span *s, unsigned n);
 
 /*
- * Copies len bytes from the sources, beginning `skip` bytes into them, to the
- * destinations. Returns the number of bytes copied: less than len only if
- * either side is too short. The two sides may overlap, for they are chosen by clients
- * and peers; what the shared bytes hold afterwards is then unspecified.
+ * Copies len bytes from offset `skip` of the sources to the destinations. Returns the number of
+ * bytes copied: less than len only if either side is too short. The two sides may overlap, because
+ * clients and peers choose them; the overlapping bytes are then unspecified.
  */
 size_t span_copy(const struct span *dst, unsigned ndst, const struct span *src, unsigned nsrc,
 		 size_t skip, size_t len);
