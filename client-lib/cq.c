@@ -102,7 +102,8 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 		return reason_fail(-ENOMEM, "ddp_create_cq: out of memory");
 	cq->ctx = ctx;
 	cq->bell = -1;
-	cq->spin_us = spin(ctx, a.spin_us);
+	cq->spin_always = a.spin_us >= 0;
+	spin_init(&cq->spin, spin(ctx, a.spin_us));
 	list_init(&cq->users);
 	init_locks(cq);
 	r = ask(cq, ddp_pow2(a.entries));

@@ -22,6 +22,7 @@
 #include "ipc/ring.h"
 #include "util/idtab.h"
 #include "util/list.h"
+#include "util/spin.h"
 
 struct ddp_ctx {
 	pthread_mutex_t requests; /* one request at a time; guards seq */
@@ -72,14 +73,15 @@ struct ddp_cq {
 	uint32_t handle;
 	unsigned uses; /* queues of QPs */
 	struct memfd_map map;
-	int bell; /* the daemon wakes us */
-	uint32_t spin_us;
+	int bell;         /* the daemon wakes us */
+	bool spin_always; /* for the whole budget, because the program has set it */
 
 	pthread_mutex_t lock; /* guards the rest */
-	pthread_cond_t turn;  /* nobody sleeps on the bell any more */
-	bool sleeper;         /* a thread sleeps on the bell; it alone empties it */
-	bool broken;          /* the daemon's index or an entry made no sense */
-	bool hung_up;         /* the daemon is gone: what is in the ring is the last */
+	struct spin spin;
+	pthread_cond_t turn; /* nobody sleeps on the bell any more */
+	bool sleeper;        /* a thread sleeps on the bell; it alone empties it */
+	bool broken;         /* the daemon's index or an entry made no sense */
+	bool hung_up;        /* the daemon is gone: what is in the ring is the last */
 	struct ring ring;
 	unsigned unread_rings; /* asked for and not yet read from the bell */
 	unsigned idle;         /* looks that found nothing */

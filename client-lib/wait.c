@@ -227,30 +227,63 @@ static void sleep_for_turn(struct ddp_cq *cq, uint64_t deadline)
 		pthread_cond_timedwait(&cq->turn, &cq->lock, &t);
 }
 
+static uint32_t window(struct ddp_cq *cq, uint64_t now)
+{
+	return cq->spin_always ? cq->spin.max_us : spin_window(&cq->spin, now);
+}
+
+/* Lets others run between two looks. False if they took the CPU for long. */
+static bool yield(struct ddp_cq *cq, uint64_t before)
+{
+	uint64_t now;
+
+	pthread_mutex_unlock(&cq->lock);
+	sched_yield();
+	pthread_mutex_lock(&cq->lock);
+	now = now_us();
+	if (cq->spin_always || now - before < SPIN_LOST_US)
+		return true;
+	spin_lost(&cq->spin, now);
+	return false;
+}
+
+/* Spins, then sleeps. As ddp_wait_cq(), after a look that found nothing. */
+static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, uint64_t start,
+		      uint64_t deadline)
+{
+	uint64_t now = start;
+	uint32_t left = window(cq, start);
+	int got;
+
+	do {
+		if (now - start < left) {
+			if (!yield(cq, now))
+				left = 0;
+		} else if (cq->sleeper) {
+			sleep_for_turn(cq, deadline);
+		} else {
+			sleep_on_bell(cq, deadline);
+		}
+		got = look(cq, n, wc);
+		now = now_us();
+	} while (got == 0 && now < deadline);
+	if (got > 0 || now - start > cq->spin.max_us)
+		spin_gap(&cq->spin, now - start);
+	return got;
+}
+
 int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
 {
-	uint64_t start = now_us(), now = start;
+	uint64_t start = now_us();
 	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
 	int got;
 
 	if (n <= 0)
 		return reason_fail(-EINVAL, "ddp_wait_cq: %d completions", n);
 	pthread_mutex_lock(&cq->lock);
-	for (;;) {
-		got = look(cq, n, wc);
-		if (got != 0 || now >= deadline)
-			break;
-		if (now - start < cq->spin_us) {
-			pthread_mutex_unlock(&cq->lock);
-			sched_yield();
-			pthread_mutex_lock(&cq->lock);
-		} else if (cq->sleeper) {
-			sleep_for_turn(cq, deadline);
-		} else {
-			sleep_on_bell(cq, deadline);
-		}
-		now = now_us();
-	}
+	got = look(cq, n, wc);
+	if (got == 0 && timeout_ms != 0)
+		got = wait_until(cq, n, wc, start, deadline);
 	/* Who waits for a turn takes over: entries may be left, and somebody must hear the bell. */
 	if (!cq->sleeper)
 		pthread_cond_broadcast(&cq->turn);

@@ -95,8 +95,8 @@ static const struct config_key keys[] = {
 	{"session", "extensions", CHOICE("on", "on", "off"), AT(session.extensions),
 	 .help = "Immediate Data and atomics (RFC 7306)"},
 
-	{"polling", "budget_us", NUMBER(0, 10000, "50"), AT(polling.budget_us), AT_ONCE,
-	 .help = "busy-poll this long before blocking"},
+	{"polling", "budget_us", NUMBER(0, 10000, "200"), AT(polling.budget_us), AT_ONCE,
+	 .help = "busy-poll at most this long before blocking"},
 
 	{"limits", "clients", NUMBER(1, 65535, "64"), AT(limits.clients), AT_ONCE,
 	 .help = "connections per uid"},

@@ -8,25 +8,31 @@
 #include <event2/event_struct.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "daemon/base/log.h"
 #include "util/cleanup.h"
 #include "util/list.h"
+#include "util/spin.h"
 
 enum {
-	/* How long a busy or polling loop may leave its descriptors unserved. Looking at them costs
-	 * a system call, some ten times an empty turn. */
-	SERVE_TURNS = 16,
-	SERVE_US = 200,
+	/* How long descriptors may wait while the loop does not block. Looking at them costs a
+	 * system call. */
+	BUSY_SERVE_US = 1000,  /* while turns find work */
+	POLL_SERVE_TURNS = 16, /* while they do not */
 };
 
 struct event_loop {
 	struct event_base *base;
 	struct event timer;
+	int timerfd;
+	uint64_t armed_us; /* when the timer fires; UINT64_MAX: never */
 	const struct event_loop_hooks *hooks;
 	void *user;
-	uint32_t poll_us;
+	struct spin spin;
+	uint32_t window_us; /* how long this gap is polled */
 	bool stop;
 	bool asleep;            /* the clients were told, awake() is due */
 	bool blocking;          /* within the wait: descriptors only wake */
@@ -35,8 +41,8 @@ struct event_loop {
 	bool idle;              /* the last turn found nothing ... */
 	uint64_t idle_since_us; /* ... and this was the first such turn */
 	uint64_t now_us;
-	uint64_t served_us; /* when descriptors were last looked at ... */
-	unsigned turns;     /* ... and how many turns ago */
+	uint64_t served_us;  /* when descriptors were last looked at ... */
+	unsigned idle_turns; /* turns without work since then */
 	unsigned watches;
 	struct list signals;
 };
@@ -62,6 +68,10 @@ static void read_clock(struct event_loop *l)
 {
 	struct timespec ts;
 
+	if (l->hooks->clock_us) {
+		l->now_us = l->hooks->clock_us(l->user);
+		return;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	l->now_us = (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
@@ -97,9 +107,7 @@ static struct event_base *new_base(void)
 
 	if (!cfg)
 		return NULL;
-	/* The coarse clock would end sleeps some milliseconds before their time. */
-	event_config_set_flag(cfg, EVENT_BASE_FLAG_PRECISE_TIMER | EVENT_BASE_FLAG_NOLOCK |
-					   EVENT_BASE_FLAG_IGNORE_ENV);
+	event_config_set_flag(cfg, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
 	base = event_base_new_with_config(cfg);
 	event_config_free(cfg);
 	return base;
@@ -115,15 +123,34 @@ static bool one_cpu(void)
 
 static void on_timer(evutil_socket_t fd, short what, void *user)
 {
-	(void)fd;
+	struct event_loop *l = user;
+	uint64_t times;
+
 	(void)what;
-	wake(user);
+	wake(l);
+	if (read(fd, &times, sizeof(times)) == sizeof(times))
+		l->armed_us = UINT64_MAX;
+}
+
+/*
+ * A timer of our own instead of libevent's, which sets a timer anew for each look at the
+ * descriptors, or else has the precision of the coarse clock.
+ */
+static int make_timer(struct event_loop *l)
+{
+	l->armed_us = UINT64_MAX;
+	l->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (l->timerfd < 0)
+		return -errno;
+	event_assign(&l->timer, l->base, l->timerfd, EV_READ | EV_PERSIST, on_timer, l);
+	return event_add(&l->timer, NULL) < 0 ? -ENOMEM : 0;
 }
 
 int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t poll_us,
 		   struct event_loop **ret)
 {
 	autofree struct event_loop *l = calloc(1, sizeof(*l));
+	int r;
 
 	if (!l)
 		return -ENOMEM;
@@ -131,11 +158,15 @@ int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t po
 	l->base = new_base();
 	if (!l->base)
 		return -ENOMEM;
+	r = make_timer(l);
+	if (r) {
+		event_base_free(l->base);
+		return r;
+	}
 	l->hooks = hooks;
 	l->user = user;
 	event_loop_set_poll_us(l, poll_us);
 	list_init(&l->signals);
-	evtimer_assign(&l->timer, l->base, on_timer, l);
 	read_clock(l);
 	*ret = take_ptr(l);
 	return 0;
@@ -153,6 +184,7 @@ struct event_loop *event_loop_free(struct event_loop *l)
 		free(s);
 	}
 	event_del(&l->timer);
+	close(l->timerfd);
 	event_base_free(l->base);
 	free(l);
 	return NULL;
@@ -179,25 +211,29 @@ static int serve(struct event_loop *l, int flags)
 	if (l->called)
 		l->idle = false;
 	l->served_us = l->now_us;
-	l->turns = 0;
+	l->idle_turns = 0;
 	return 0;
 }
 
+/*
+ * A timer that fires too early stays: expiries mostly move on, while data flows with each batch,
+ * and one wake-up too many is cheaper than a system call for each of them.
+ */
 static void set_timer(struct event_loop *l, uint64_t expiry_us)
 {
 	uint64_t us = expiry_us - l->now_us;
-	struct timeval tv = {.tv_sec = (time_t)(us / 1000000),
-			     .tv_usec = (suseconds_t)(us % 1000000)};
+	struct itimerspec t = {.it_value = {.tv_sec = (time_t)(us / 1000000),
+					    .tv_nsec = (long)(us % 1000000) * 1000}};
 
-	/* Without a timer the wait might have no end: look again soon instead. */
-	if (evtimer_add(&l->timer, &tv) < 0)
-		event_active(&l->timer, EV_TIMEOUT, 0);
+	if (expiry_us >= l->armed_us)
+		return;
+	timerfd_settime(l->timerfd, 0, &t, NULL);
+	l->armed_us = expiry_us;
 }
 
 static int block(struct event_loop *l)
 {
 	uint64_t ms;
-	int r;
 
 	l->asleep = true;
 	if (!l->hooks->sleep(l->user) || l->stop) {
@@ -211,17 +247,39 @@ static int block(struct event_loop *l)
 	}
 	if (ms < UINT64_MAX / 1000)
 		set_timer(l, ms * 1000);
-	r = serve(l, 0);
-	event_del(&l->timer);
-	return r;
+	return serve(l, 0);
 }
 
+/* A gap begins with the first turn without work and ends with the first turn that finds some. */
 static void note_turn(struct event_loop *l, bool did)
 {
-	l->turns++;
-	if (!did && !l->idle)
+	if (did && l->idle)
+		spin_gap(&l->spin, l->now_us - l->idle_since_us);
+	if (!did && !l->idle) {
 		l->idle_since_us = l->now_us;
+		l->window_us = spin_window(&l->spin, l->now_us);
+	}
 	l->idle = !did;
+	l->idle_turns += l->idle;
+}
+
+/* Lets others run. Whoever works with us gives the CPU back soon. */
+static void yield(struct event_loop *l)
+{
+	uint64_t before_us = l->now_us;
+
+	sched_yield();
+	read_clock(l);
+	if (l->now_us - before_us >= SPIN_LOST_US) {
+		spin_lost(&l->spin, l->now_us);
+		l->window_us = 0;
+	}
+}
+
+static bool must_serve(const struct event_loop *l)
+{
+	return l->idle ? l->idle_turns >= POLL_SERVE_TURNS
+		       : l->now_us - l->served_us >= BUSY_SERVE_US;
 }
 
 static int turn(struct event_loop *l)
@@ -234,12 +292,12 @@ static int turn(struct event_loop *l)
 		return 0;
 	if (l->due)
 		return serve(l, EVLOOP_NONBLOCK);
-	if (l->idle && l->now_us - l->idle_since_us >= l->poll_us)
+	if (l->idle && l->now_us - l->idle_since_us >= l->window_us)
 		return block(l);
-	if (l->turns >= SERVE_TURNS || l->now_us - l->served_us >= SERVE_US)
+	if (must_serve(l))
 		r = serve(l, EVLOOP_NONBLOCK);
 	if (l->idle)
-		sched_yield();
+		yield(l);
 	return r;
 }
 
@@ -266,12 +324,12 @@ uint64_t event_loop_now_ms(const struct event_loop *l)
 
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us)
 {
-	l->poll_us = one_cpu() ? 0 : poll_us;
+	spin_init(&l->spin, one_cpu() ? 0 : poll_us);
 }
 
 uint32_t event_loop_poll_us(const struct event_loop *l)
 {
-	return l->poll_us;
+	return l->spin.max_us;
 }
 
 /* ---- descriptors ---- */

@@ -4,11 +4,12 @@
  * asks what time it is, but for what systemd wants to be told. One thread.
  *
  * A turn does all that can be done without blocking. While turns find work they follow each
- * other, and descriptors are looked at every few of them. After poll_us without work the
- * clients are told that they must ring, and the loop blocks until a descriptor, a signal or the
- * expiry. What woke it is handled after the next turn, so that callbacks of
- * descriptors always find the time of a turn that has just been. Polling yields the CPU between
- * turns: on two CPUs the client that is to give us work may well wait for this one.
+ * other, and descriptors are looked at once a millisecond. Without work the loop polls as long as
+ * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Then the clients
+ * are told that they must ring, and the loop blocks until a descriptor, a signal or the expiry.
+ * After the wake-up a turn comes before callbacks of descriptors, so that they always find the time
+ * of a turn that has just been. While it polls it yields the CPU between turns: on two CPUs the
+ * client that is to give us work may wait for this one.
  */
 #ifndef DAEMON_BASE_EVENT_LOOP_H
 #define DAEMON_BASE_EVENT_LOOP_H
@@ -30,6 +31,8 @@ struct event_loop_hooks {
 	bool (*sleep)(void *user);
 	/* Follows each sleep(), whatever it returned, before anything else is called. */
 	void (*awake)(void *user);
+	/* The clock, monotonic, in microseconds. NULL: the system's. */
+	uint64_t (*clock_us)(void *user);
 };
 
 enum {
@@ -42,8 +45,8 @@ typedef void event_loop_watch_fn(void *user, unsigned what);
 typedef void event_loop_signal_fn(void *user, int signo);
 
 /*
- * A loop. hooks is kept, not copied. poll_us: how long to poll before blocking; 0: not at
- * all, which is also what is done where this process has one CPU. Returns 0 or -ENOMEM.
+ * A loop. hooks is kept, not copied. poll_us: how long to poll before blocking, at most; 0, and
+ * always where this process has one CPU: not at all. Returns 0, -ENOMEM or -EMFILE, -ENFILE.
  */
 int event_loop_new(const struct event_loop_hooks *hooks, void *user, uint32_t poll_us,
 		   struct event_loop **ret);
@@ -61,10 +64,10 @@ void event_loop_stop(struct event_loop *l);
 /* Monotonic milliseconds, as of the beginning of this turn, or of the end of a sleep. */
 uint64_t event_loop_now_ms(const struct event_loop *l);
 
-/* Polls for another time from now on; as for event_loop_new(). */
+/* Another budget for polling from now on; as for event_loop_new(). */
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us);
 
-/* What poll_us came to. */
+/* The budget: poll_us, or 0 where this process has one CPU. */
 uint32_t event_loop_poll_us(const struct event_loop *l);
 
 /*

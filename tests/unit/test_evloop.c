@@ -9,8 +9,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "daemon/base/event_loop.h"
@@ -26,6 +29,22 @@ static void (*on_turn)(void);
 static int fd = -1, fd2 = -1;
 static struct event_loop_watch *w, *w2;
 static unsigned calls;
+static unsigned waits, timers; /* system calls of the loop */
+static uint64_t clock_us = 5000000, step_us;
+
+/* In place of the C library's, for the loop and for libevent. */
+__attribute__((visibility("default"))) int epoll_wait(int epfd, struct epoll_event *ev, int n,
+						      int ms)
+{
+	waits++;
+	return (int)syscall(SYS_epoll_pwait, epfd, ev, n, ms, NULL, 0);
+}
+
+int timerfd_settime(int timerfd, int flags, const struct itimerspec *value, struct itimerspec *old)
+{
+	timers++;
+	return (int)syscall(SYS_timerfd_settime, timerfd, flags, value, old);
+}
 
 static void note(char c)
 {
@@ -72,11 +91,30 @@ static void awake(void *user)
 	note('a');
 }
 
-static const struct event_loop_hooks hooks = {turn, next_expiry, go_to_sleep, awake};
+static const struct event_loop_hooks hooks = {turn, next_expiry, go_to_sleep, awake, NULL};
 
 static void begin(uint32_t poll_us)
 {
 	cr_assert_eq(event_loop_new(&hooks, &turns, poll_us, &l), 0);
+}
+
+/* A clock that moves on by step_us each time it is read. */
+static uint64_t fake_clock(void *user)
+{
+	cr_assert_eq(user, &turns);
+	return clock_us += step_us;
+}
+
+static const struct event_loop_hooks fake_hooks = {turn, next_expiry, go_to_sleep, awake,
+						   fake_clock};
+
+/* Skips the test where this process has one CPU and does not poll. */
+static void begin_fake(uint32_t poll_us, uint64_t step)
+{
+	step_us = step;
+	cr_assert_eq(event_loop_new(&fake_hooks, &turns, poll_us, &l), 0);
+	if (event_loop_poll_us(l) != poll_us)
+		cr_skip_test("one CPU: polling is off");
 }
 
 static void setup(void)
@@ -225,6 +263,107 @@ Test(evloop, after_the_polling_budget_it_sleeps)
 	cr_expect_str_eq(trace + strlen(trace) - 4, "satc");
 }
 
+/* ---- polling, by a clock of the test ---- */
+
+static unsigned period; /* a turn of so many finds work */
+
+static void work_each_period(void)
+{
+	busy = turns % period == 0;
+}
+
+Test(evloop, it_polls_through_gaps_that_are_within_the_budget)
+{
+	begin_fake(200, 5);
+	period = 10; /* 9 turns without work, 2 looks at the clock each: 90 us */
+	on_turn = work_each_period;
+	stop_after = 1000;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(sleeps, 0);
+}
+
+Test(evloop, it_does_not_poll_when_gaps_are_longer_than_the_budget)
+{
+	begin_fake(200, 5);
+	period = 100; /* a gap: 990 us */
+	on_turn = work_each_period;
+	on_sleep = refuse_sleep;
+	stop_after = 1000;
+	cr_assert_eq(event_loop_run(l), 0);
+	sleeps = awakes = turns = 0;
+	stop_after = 1000;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_geq(sleeps, 960, "all but one of the 10 gaps sleep at once");
+}
+
+static void lose_cpu_once(void)
+{
+	step_us = turns == 55 ? 1000 : 5;
+	work_each_period();
+}
+
+Test(evloop, when_others_take_the_cpu_it_sleeps)
+{
+	begin_fake(200, 5);
+	period = 10;
+	on_turn = lose_cpu_once;
+	on_sleep = refuse_sleep;
+	stop_after = 58;
+	cr_assert_eq(event_loop_run(l), 0);
+	sleeps = awakes = 0;
+	stop_after = 200; /* less than 10 ms later */
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_geq(sleeps, 120, "no turn without work is followed by a poll");
+}
+
+Test(evloop, a_busy_loop_looks_at_descriptors_once_a_millisecond)
+{
+	begin_fake(200, 10);
+	busy = true;
+	expiry = UINT64_MAX;
+	stop_after = 1000; /* 10 ms */
+	waits = 0;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_leq(waits, 10);
+	cr_expect_geq(waits, 9);
+	cr_expect_eq(timers, 0);
+}
+
+static void expire_later_each_turn(void)
+{
+	expiry = event_loop_now_ms(l) + 200;
+}
+
+Test(evloop, an_expiry_that_moves_on_sets_the_timer_once)
+{
+	begin(0);
+	on_turn = expire_later_each_turn;
+	on_sleep = ring_and_sleep;
+	stop_after = 20;
+	waits = 0;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_geq(sleeps, 19);
+	cr_expect_eq(timers, 1);
+	cr_expect_leq(waits, sleeps, "one wait a sleep");
+}
+
+static void expire_sooner_each_turn(void)
+{
+	expiry = event_loop_now_ms(l) + 100000 - 1000 * turns;
+}
+
+Test(evloop, an_expiry_that_comes_sooner_sets_the_timer)
+{
+	begin(0);
+	on_turn = expire_sooner_each_turn;
+	on_sleep = ring_and_sleep;
+	stop_after = 11;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(timers, 10);
+}
+
 static bool stop_in_sleep(void)
 {
 	event_loop_stop(l);
@@ -296,7 +435,6 @@ Test(evloop, descriptors_are_served_while_every_turn_finds_work)
 	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 1);
-	cr_expect_leq(turns, 16);
 }
 
 static void drain_in_turn(void)

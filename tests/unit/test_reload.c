@@ -51,7 +51,7 @@ static void awake(void *user)
 	(void)user;
 }
 
-static const struct event_loop_hooks hooks = {turn, expiry, go_to_sleep, awake};
+static const struct event_loop_hooks hooks = {turn, expiry, go_to_sleep, awake, NULL};
 
 /* The service manager's end of sd_notify(3). */
 static void open_manager(void)
