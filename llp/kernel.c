@@ -15,9 +15,8 @@
 #include "util/cleanup.h"
 
 enum {
-	EVENTS = 256,      /* descriptors that are looked at in one turn */
-	MEASURE_MS = 1000, /* how often the paths of associations in use are measured */
-	MAX_BUFFER = 1 << 28,
+	EVENTS = 256,      /* epoll events per turn */
+	MEASURE_MS = 1000, /* interval at which the paths of active associations are measured */
 };
 
 /* ---- open ---- */
@@ -26,13 +25,14 @@ static int check_config(const struct llp_config *cfg, char *ret_reason, size_t l
 {
 	if (cfg->adaptation == 0) {
 		snprintf(ret_reason, len,
-			 "adaptation indication 0: Linux cannot tell it from none; take another");
+			 "adaptation indication 0: Linux cannot tell it from none; choose another "
+			 "value");
 		return -EINVAL;
 	}
-	return llp_check_config(cfg, ret_reason, len);
+	return llp_sctp_check_config(cfg, ret_reason, len);
 }
 
-/* The kernel takes SCTP out of UDP packets at one port of the whole network namespace. */
+/* The kernel receives SCTP over UDP at one port per network namespace. */
 static int check_tunnel(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	static const char path[] = "/proc/sys/net/sctp/udp_port";
@@ -49,47 +49,26 @@ static int check_tunnel(const struct llp_config *cfg, char *ret_reason, size_t l
 	if (strtoul(text, NULL, 10) == cfg->udp_port)
 		return 0;
 	snprintf(ret_reason, len,
-		 "UDP port %u: the kernel receives at %lu: set the sysctl net.sctp.udp_port to %u",
+		 "UDP port %u: the kernel receives at port %lu; set the sysctl net.sctp.udp_port "
+		 "to %u",
 		 cfg->udp_port, strtoul(text, NULL, 10), cfg->udp_port);
 	return -EOPNOTSUPP;
 }
 
-static int check_addr(const struct sockaddr_storage *a, char *ret_reason, size_t len)
-{
-	char text[ADDR_TEXT_MAX];
-
-	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
-		snprintf(ret_reason, len, "address family %d is neither IPv4 nor IPv6",
-			 a->ss_family);
-		return -EAFNOSUPPORT;
-	}
-	if (addr_any(a)) {
-		/* It would put every address of the host into each association. */
-		snprintf(ret_reason, len, "address %s is a wildcard: name the address itself",
-			 addr_host_text(a, text));
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* A socket that is bound to each of the addresses, as those of associations will be. */
+/* Tries a socket like those of associations at an address. */
 static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t *ret_buffer,
 		    char *ret_reason, size_t len)
 {
 	const char *what;
 	char text[ADDR_TEXT_MAX];
-	int fd, r = check_addr(a, ret_reason, len);
-
-	if (r)
-		return r;
-	fd = kernel_sock_new(t, &(struct llp_addrs){a, 1}, 0, &what);
+	int fd = kernel_sock_new(t, &(struct llp_addrs){a, 1}, 0, &what);
 	addr_host_text(a, text);
 	if (fd == -EPROTONOSUPPORT || fd == -ESOCKTNOSUPPORT || fd == -EAFNOSUPPORT)
 		snprintf(ret_reason, len, "this kernel has no SCTP (%s)", strerror(-fd));
 	else if (fd == -EADDRNOTAVAIL)
 		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (fd < 0)
-		snprintf(ret_reason, len, "a socket at %s: %s: %s", text, what, strerror(-fd));
+		snprintf(ret_reason, len, "socket at %s: %s: %s", text, what, strerror(-fd));
 	if (fd < 0)
 		return fd;
 	*ret_buffer = kernel_sock_buffer(fd);
@@ -101,17 +80,18 @@ static int try_addrs(struct kernel *t, char *ret_reason, size_t len)
 {
 	uint32_t buffer = 0;
 
-	for (unsigned i = 0; i < t->cfg.naddrs; i++) {
-		int r = try_addr(t, &t->addrs[i], &buffer, ret_reason, len);
+	for (unsigned i = 0; i < t->sctp.cfg.naddrs; i++) {
+		int r = try_addr(t, &t->sctp.addrs[i], &buffer, ret_reason, len);
 
 		if (r)
 			return r;
 	}
-	if (buffer < t->cfg.buffer)
+	if (buffer < t->sctp.cfg.buffer)
 		snprintf(ret_reason, len,
-			 "buffers are of %u bytes, not %u: net.core.rmem_max and net.core.wmem_max "
-			 "allow no more to a process without CAP_NET_ADMIN",
-			 buffer, t->cfg.buffer);
+			 "buffers have %u bytes instead of %u: net.core.rmem_max and "
+			 "net.core.wmem_max "
+			 "limit a process without CAP_NET_ADMIN",
+			 buffer, t->sctp.cfg.buffer);
 	return 0;
 }
 
@@ -131,20 +111,11 @@ static struct kernel *alloc_kernel(const struct llp_config *cfg, const struct ll
 		free(t);
 		return NULL;
 	}
-	t->base.ops = &ops;
-	t->base.ev = ev;
-	t->cfg = *cfg;
-	memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
-	t->cfg.addrs = t->addrs;
-	if (t->cfg.buffer > MAX_BUFFER)
-		t->cfg.buffer = MAX_BUFFER;
+	llp_sctp_init(&t->sctp, &ops, &kernel_upcall_ops, cfg, ev);
 	clock_getres(CLOCK_MONOTONIC_COARSE, &res);
 	t->tick_ns = (uint64_t)res.tv_nsec;
-	list_init(&t->conns);
-	list_init(&t->ready);
-	list_init(&t->connecting);
 	list_init(&t->dirty);
-	list_init(&t->doors);
+	list_init(&t->listening);
 	list_init(&t->listeners);
 	return t;
 }
@@ -178,7 +149,7 @@ int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, s
 		free_kernel(t);
 		return r;
 	}
-	*ret = &t->base;
+	*ret = &t->sctp.base;
 	return 0;
 }
 
@@ -189,8 +160,8 @@ static void kernel_close(struct llp *llp)
 	list_foreach_safe (it, &t->listeners) {
 		kernel_unlisten(&list_entry(it, struct kernel_listener, all)->base);
 	}
-	list_foreach_safe (it, &t->conns) {
-		kernel_conn_free(&list_entry(it, struct kernel_conn, all)->base);
+	list_foreach_safe (it, &t->sctp.conns) {
+		kernel_conn_free(&list_entry(it, struct kernel_conn, sctp.all)->sctp.base);
 	}
 	free_kernel(t);
 }
@@ -203,13 +174,13 @@ static unsigned kernel_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 	return 1;
 }
 
-/* Nothing is freed here, so that every event still has what it belongs to. */
+/* Nothing is freed here: later events of the batch may refer to it. */
 static void note_event(struct kernel *t, struct kernel_watch *w, uint32_t events)
 {
 	struct kernel_conn *c;
 
-	if (w->door) {
-		kernel_door_accept(t, list_entry(w, struct kernel_door, watch));
+	if (w->listening) {
+		kernel_listener_accept(t, list_entry(w, struct kernel_listening, watch));
 		return;
 	}
 	c = list_entry(w, struct kernel_conn, watch);
@@ -217,7 +188,7 @@ static void note_event(struct kernel *t, struct kernel_watch *w, uint32_t events
 		c->readable = true;
 	if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
 		c->writable = true;
-	kernel_conn_touch(c);
+	llp_sctp_touch(&c->sctp);
 }
 
 static bool kernel_input(struct llp *llp, unsigned budget)
@@ -225,7 +196,7 @@ static bool kernel_input(struct llp *llp, unsigned budget)
 	struct kernel *t = (struct kernel *)llp;
 	struct epoll_event events[EVENTS];
 	int n = epoll_wait(t->epoll, events, EVENTS, 0);
-	bool any = n > 0 || !list_empty(&t->ready);
+	bool any = n > 0 || !list_empty(&t->sctp.ready);
 
 	for (int i = 0; i < n; i++)
 		note_event(t, events[i].data.ptr, events[i].events);
@@ -233,14 +204,14 @@ static bool kernel_input(struct llp *llp, unsigned budget)
 	return any;
 }
 
-/* A path may have become wider, of which nothing tells. */
+/* No event reports that a path MTU has grown. */
 static void measure(struct kernel *t)
 {
-	if (t->now_ms < t->measure_ms)
+	if (t->sctp.now_ms < t->measure_ms)
 		return;
-	t->measure_ms = t->now_ms + MEASURE_MS;
-	list_foreach (it, &t->conns) {
-		struct kernel_conn *c = list_entry(it, struct kernel_conn, all);
+	t->measure_ms = t->sctp.now_ms + MEASURE_MS;
+	list_foreach (it, &t->sctp.conns) {
+		struct kernel_conn *c = list_entry(it, struct kernel_conn, sctp.all);
 
 		if (c->used && kernel_conn_measure(c))
 			(void)kernel_sock_count(c->watch.fd, &c->count);
@@ -252,13 +223,9 @@ static void kernel_tick(struct llp *llp, uint64_t now_ms)
 {
 	struct kernel *t = (struct kernel *)llp;
 
-	if (!t->ticked) {
-		t->ticked = true;
-		t->base_ms = now_ms;
-	}
-	t->now_ms = now_ms - t->base_ms;
+	llp_sctp_set_time(&t->sctp, now_ms);
 	kernel_conn_expire(t);
-	kernel_door_expire(t);
+	kernel_listener_resume(t);
 	measure(t);
 	kernel_dispatch(t, EVENTS);
 }
@@ -266,19 +233,11 @@ static void kernel_tick(struct llp *llp, uint64_t now_ms)
 static uint64_t kernel_expiry(const struct llp *llp)
 {
 	const struct kernel *t = (const struct kernel *)llp;
-	uint64_t next = UINT64_MAX;
+	uint64_t connect = llp_sctp_expiry(&t->sctp), listen = kernel_listener_expiry(t);
 
-	if (!list_empty(&t->ready))
-		return t->base_ms + t->now_ms;
-	if (!list_empty(&t->connecting))
-		next = list_entry(t->connecting.next, struct kernel_conn, connecting)->deadline_ms;
-	list_foreach (it, &t->doors) {
-		const struct kernel_door *d = list_entry(it, struct kernel_door, all);
-
-		if (d->shut_until_ms && d->shut_until_ms < next)
-			next = d->shut_until_ms;
-	}
-	return next == UINT64_MAX ? next : t->base_ms + next;
+	if (!list_empty(&t->sctp.ready))
+		return t->sctp.base_ms + t->sctp.now_ms;
+	return connect < listen ? connect : listen;
 }
 
 static void kernel_stats(const struct llp *llp, struct llp_stats *ret)
@@ -286,8 +245,8 @@ static void kernel_stats(const struct llp *llp, struct llp_stats *ret)
 	const struct kernel *t = (const struct kernel *)llp;
 
 	*ret = t->stats;
-	list_foreach (it, &t->conns) {
-		struct kernel_conn *c = list_entry(it, struct kernel_conn, all);
+	list_foreach (it, &t->sctp.conns) {
+		struct kernel_conn *c = list_entry(it, struct kernel_conn, sctp.all);
 		struct kernel_count now = c->count;
 
 		if (c->watch.fd < 0)

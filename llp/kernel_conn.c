@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Associations: how they begin, what is told of them, and how they end. */
+/* Associations: their records, how they begin and how they end. */
 #include "llp/kernel.h"
 
 #include <errno.h>
@@ -13,19 +13,9 @@
 #include "llp/route.h"
 #include "util/addr.h"
 
-enum {
-	RX_BATCHES = 4, /* of one association in a row */
-};
-
 /* ---- an association's record ---- */
 
-void kernel_conn_touch(struct kernel_conn *c)
-{
-	if (!list_linked(&c->ready))
-		list_add_tail(&kernel_of(c)->ready, &c->ready);
-}
-
-/* The peer's shutdown makes the socket readable for good: then only changes count. */
+/* After the peer's shutdown the socket stays readable: edge-triggered from then on. */
 void kernel_conn_watch(struct kernel_conn *c, bool writable)
 {
 	struct epoll_event e = {.data.ptr = &c->watch};
@@ -35,30 +25,26 @@ void kernel_conn_watch(struct kernel_conn *c, bool writable)
 		return;
 	if (epoll_ctl(kernel_of(c)->epoll, c->watching ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->watch.fd,
 		      &e))
-		kernel_conn_end(c, errno, "its socket cannot be watched");
+		llp_sctp_end(&c->sctp, errno, "epoll_ctl: %s", strerror(errno));
 	c->watching = e.events;
 }
 
 struct kernel_conn *kernel_conn_new(struct kernel *t, int fd)
 {
-	struct kernel_conn *c = t->nconns < KERNEL_MAX_CONNS ? calloc(1, sizeof(*c)) : NULL;
+	struct kernel_conn *c = t->sctp.nconns < LLP_SCTP_MAX_CONNS ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
 		kernel_sock_abort(fd);
 		return NULL;
 	}
-	c->base.llp = &t->base;
 	c->watch.fd = fd;
-	list_init(&c->ready);
-	list_init(&c->connecting);
 	list_init(&c->tx.dirty);
-	list_add_tail(&t->conns, &c->all);
-	t->nconns++;
+	llp_sctp_add(&t->sctp, &c->sctp);
 	kernel_conn_watch(c, false);
 	return c;
 }
 
-/* What the kernel counted of it is kept for llp_stats(). */
+/* Keeps its counters for llp_stats(). */
 static void count_past(struct kernel_conn *c)
 {
 	struct llp_stats *st = &kernel_of(c)->stats;
@@ -69,47 +55,41 @@ static void count_past(struct kernel_conn *c)
 	st->retransmits += c->count.retransmits;
 }
 
-void kernel_conn_release(struct kernel_conn *c)
+void kernel_conn_drop_input(struct kernel_conn *c)
 {
-	c->state = KERNEL_DOWN;
+	struct kernel *t = kernel_of(c);
+
+	if (t->reader == c) {
+		t->reader = NULL;
+		t->batch.head = t->batch.n = 0;
+	}
+	free(c->kept);
+	c->kept = NULL;
+}
+
+void kernel_conn_release(struct llp_sctp_conn *sc)
+{
+	struct kernel_conn *c = (struct kernel_conn *)sc;
+
+	c->sctp.state = LLP_SCTP_DOWN;
 	if (c->watch.fd < 0)
 		return;
 	count_past(c);
 	kernel_sock_abort(c->watch.fd);
 	c->watch.fd = -1;
-	kernel_rx_drop(c);
-	list_del(&c->connecting);
+	kernel_conn_drop_input(c);
+	list_del(&c->sctp.connecting);
 	list_del(&c->tx.dirty);
 }
 
 void kernel_conn_free(struct llp_conn *lc)
 {
 	struct kernel_conn *c = (struct kernel_conn *)lc;
-	struct kernel *t = kernel_of(c);
 
-	kernel_conn_release(c);
-	list_del(&c->ready);
-	list_del(&c->all);
-	t->nconns--;
-	if (t->current == c)
-		t->current = NULL;
+	kernel_conn_release(&c->sctp);
+	llp_sctp_remove(&c->sctp);
 	free(c->tx.stage);
-	free(c->part);
 	free(c);
-}
-
-void kernel_conn_end(struct kernel_conn *c, int err, const char *reason, ...)
-{
-	va_list ap;
-
-	kernel_conn_touch(c);
-	if (c->ended)
-		return;
-	c->ended = true;
-	c->err = err;
-	va_start(ap, reason);
-	vsnprintf(c->reason, sizeof(c->reason), reason, ap);
-	va_end(ap);
 }
 
 bool kernel_conn_measure(struct kernel_conn *c)
@@ -118,31 +98,16 @@ bool kernel_conn_measure(struct kernel_conn *c)
 
 	if (c->watch.fd < 0 || !kernel_sock_status(c->watch.fd, &st))
 		return false;
-	c->streams = st.sstat_instrms < st.sstat_outstrms ? st.sstat_instrms : st.sstat_outstrms;
-	c->max_message = st.sstat_fragmentation_point;
+	c->sctp.streams =
+		st.sstat_instrms < st.sstat_outstrms ? st.sstat_instrms : st.sstat_outstrms;
+	c->sctp.max_message = st.sstat_fragmentation_point;
 	c->cwnd = st.sstat_primary.spinfo_cwnd;
 	return true;
 }
 
 /* ---- connecting ---- */
 
-/* The local address that the kernel would use, if it is ours; else any of the same kind. */
-static const struct sockaddr_storage *choose_local(const struct kernel *t,
-						   const struct sockaddr_storage *to)
-{
-	struct route way;
-
-	if (route_find(NULL, to, &way) == 0)
-		for (unsigned i = 0; i < t->cfg.naddrs; i++)
-			if (addr_same_host(&t->addrs[i], &way.src))
-				return &t->addrs[i];
-	for (unsigned i = 0; i < t->cfg.naddrs; i++)
-		if (t->addrs[i].ss_family == to->ss_family)
-			return &t->addrs[i];
-	return NULL;
-}
-
-/* sctp_connectx() wants them one behind the other, each of its own length. */
+/* sctp_connectx() takes a packed array of addresses of different lengths. */
 static int begin(int fd, const struct llp_addrs *peer, uint16_t port)
 {
 	uint8_t packed[LLP_MAX_ADDRS * sizeof(struct sockaddr_in6)];
@@ -169,23 +134,35 @@ static int check_families(const struct llp_addrs *peer)
 	return 0;
 }
 
-/* A socket whose INIT has left. The descriptor or -errno. */
-static int open_to(struct kernel *t, const struct llp_addrs *peer, uint16_t port,
+/* The addresses to connect from: those the owner names, or the one that the route takes. */
+static int choose_local(const struct kernel *t, const struct llp_addrs *peer,
+			const struct llp_addrs *from, struct llp_addrs *ret)
+{
+	int i;
+
+	if (from->n) {
+		*ret = *from;
+		return llp_sctp_check_addrs(&t->sctp, from);
+	}
+	i = llp_sctp_choose_addr(&t->sctp, &peer->a[0]);
+	if (i < 0)
+		return -EAFNOSUPPORT;
+	*ret = (struct llp_addrs){&t->sctp.addrs[i], 1};
+	return 0;
+}
+
+/* A socket that has sent its INIT. The descriptor or -errno. */
+static int open_to(const struct kernel *t, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from)
 {
-	struct llp_addrs local = *from;
+	struct llp_addrs local;
 	const char *what;
 	int fd, r = check_families(peer);
 
 	if (r == 0)
-		r = kernel_check_addrs(t, from);
+		r = choose_local(t, peer, from, &local);
 	if (r)
 		return r;
-	if (local.n == 0) {
-		local = (struct llp_addrs){choose_local(t, &peer->a[0]), 1};
-		if (!local.a)
-			return -EAFNOSUPPORT;
-	}
 	fd = kernel_sock_new(t, &local, 0, &what);
 	if (fd < 0)
 		return fd;
@@ -209,46 +186,29 @@ int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 	c = kernel_conn_new(t, fd);
 	if (!c)
 		return -ENOMEM;
-	c->base.user = user;
+	c->sctp.base.user = user;
 	c->remote = peer->a[0];
 	addr_set_port(&c->remote, port);
 	(void)getsockname(fd, (struct sockaddr *)&c->local, &len);
-	c->deadline_ms = t->now_ms + t->cfg.init_ms;
-	list_add_tail(&t->connecting, &c->connecting);
-	*ret = &c->base;
+	llp_sctp_connecting(&c->sctp);
+	*ret = &c->sctp.base;
 	return 0;
 }
 
 void kernel_conn_expire(struct kernel *t)
 {
-	while (!list_empty(&t->connecting)) {
-		struct kernel_conn *c =
-			list_entry(t->connecting.next, struct kernel_conn, connecting);
+	struct llp_sctp_conn *sc;
+
+	while ((sc = llp_sctp_expired(&t->sctp))) {
+		const struct kernel_conn *c = (const struct kernel_conn *)sc;
 		char text[ADDR_TEXT_MAX];
 
-		if (t->now_ms < c->deadline_ms)
-			return;
-		list_del(&c->connecting);
-		kernel_conn_end(c, ETIMEDOUT, "%s does not answer within %u ms",
-				addr_host_text(&c->remote, text), t->cfg.init_ms);
+		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer within %u ms",
+			     addr_host_text(&c->remote, text), t->sctp.cfg.init_ms);
 	}
 }
 
 /* ---- ending ---- */
-
-void kernel_shutdown(struct llp_conn *lc)
-{
-	struct kernel_conn *c = (struct kernel_conn *)lc;
-
-	if (c->state == KERNEL_UP) {
-		c->state = KERNEL_CLOSING;
-		kernel_tx_push(c);
-		if (kernel_tx_empty(&c->tx))
-			(void)shutdown(c->watch.fd, SHUT_WR);
-	} else if (c->state != KERNEL_CLOSING && c->state != KERNEL_DOWN) {
-		kernel_conn_end(c, 0, "closed before it was up");
-	}
-}
 
 /* Linux sends no text with the ABORT of a one-to-one socket. */
 void kernel_abort(struct llp_conn *lc, const char *reason)
@@ -256,180 +216,6 @@ void kernel_abort(struct llp_conn *lc, const char *reason)
 	struct kernel_conn *c = (struct kernel_conn *)lc;
 
 	(void)reason;
-	kernel_conn_release(c);
-	list_del(&c->ready);
-}
-
-/* ---- upcalls ---- */
-
-/* The kernel tells of the indication in the same step as that the association is up: where
- * messages or nothing come behind that, there was none. */
-static void verify(struct kernel_conn *c)
-{
-	enum kernel_pulled r = KERNEL_PULLED_EVENT;
-	struct kernel_in in;
-
-	c->rx_left = KERNEL_BATCH;
-	c->drained = false;
-	while (c->state < KERNEL_UP && !c->ended && r == KERNEL_PULLED_EVENT)
-		r = kernel_pull(c, &in);
-	if (c->ended || c->state == KERNEL_UP)
-		return;
-	if (c->state == KERNEL_VERIFYING)
-		kernel_conn_end(c, EPROTONOSUPPORT,
-				"the peer speaks no DDP: no adaptation indication");
-	else if (c->passive)
-		kernel_conn_end(c, ECONNABORTED, "it was gone before it was up");
-}
-
-/* It came up and has gone again: an event may say why. */
-static void look_for_end(struct kernel_conn *c)
-{
-	struct kernel_in in;
-
-	c->drained = false;
-	while (!c->ended && kernel_pull(c, &in) != KERNEL_PULLED_NOTHING)
-		;
-	kernel_conn_end(c, ECONNRESET, "the peer ended the association at once");
-}
-
-/* It can carry messages from now on. */
-static void prepare(struct kernel_conn *c)
-{
-	list_del(&c->connecting);
-	if (!kernel_conn_measure(c)) {
-		look_for_end(c);
-		return;
-	}
-	c->npaths = kernel_path_count(c->watch.fd);
-	kernel_sock_patience(kernel_of(c), c->watch.fd, c->npaths);
-	if (kernel_tx_init(c) < 0)
-		kernel_conn_end(c, ENOMEM, "no memory for its messages");
-}
-
-/* False if the association did not come to be; it may be freed then. */
-static bool announce(struct kernel *t, struct kernel_conn *c)
-{
-	void *owner;
-
-	if (!c->passive) {
-		t->base.ev->up(c->base.user);
-		return t->current == c;
-	}
-	owner = c->listener ? t->base.ev->incoming(c->listener->base.user, &c->base) : NULL;
-	if (t->current != c)
-		return false;
-	c->base.user = owner;
-	if (owner)
-		return true;
-	kernel_conn_free(&c->base);
-	return false;
-}
-
-static void tell_end(struct kernel *t, struct kernel_conn *c)
-{
-	bool silent = c->passive && !c->base.user;
-
-	kernel_conn_release(c);
-	list_del(&c->ready);
-	if (silent)
-		kernel_conn_free(&c->base);
-	else
-		t->base.ev->down(c->base.user, c->err, c->reason);
-}
-
-/* True while the association may be worked with further. */
-static bool still(const struct kernel *t, const struct kernel_conn *c)
-{
-	return t->current == c && c->state != KERNEL_DOWN;
-}
-
-static bool serve_input(struct kernel *t, struct kernel_conn *c)
-{
-	if (!c->readable && !kernel_rx_holds(c))
-		return true;
-	c->rx_left = c->readable ? RX_BATCHES : 0;
-	c->readable = false;
-	c->drained = false;
-	if (t->base.ev->readable(c->base.user) && still(t, c))
-		kernel_conn_touch(c);
-	return still(t, c);
-}
-
-static bool serve_output(struct kernel *t, struct kernel_conn *c)
-{
-	if (c->writable && c->tx.blocked)
-		kernel_tx_push(c);
-	else if (c->writable)
-		kernel_conn_watch(c, false);
-	c->writable = false;
-	if (!kernel_tx_empty(&c->tx))
-		return true;
-	if (c->state == KERNEL_CLOSING)
-		(void)shutdown(c->watch.fd, SHUT_WR);
-	if (c->tx.wanted && c->state == KERNEL_UP) {
-		c->tx.wanted = false;
-		t->base.ev->writable(c->base.user);
-	}
-	return still(t, c);
-}
-
-/* An event may be older than what was sent since; then there will be another one. Where the
- * association ended, what is not acknowledged is gone as well. */
-static bool serve_acked(struct kernel *t, struct kernel_conn *c)
-{
-	if (!c->dry)
-		return true;
-	c->dry = false;
-	if (!c->ended && !c->tx.dropped && kernel_tx_empty(&c->tx) &&
-	    kernel_sock_acked(c->watch.fd))
-		t->base.ev->acked(c->base.user);
-	return still(t, c);
-}
-
-/* Returns false when the owner was told of the end, or freed it. */
-static bool serve(struct kernel *t, struct kernel_conn *c)
-{
-	if (!serve_input(t, c) || !serve_acked(t, c) || !serve_output(t, c))
-		return false;
-	kernel_path_tell(c);
-	return still(t, c);
-}
-
-static void dispatch(struct kernel *t, struct kernel_conn *c)
-{
-	bool fresh = c->state < KERNEL_UP;
-
-	t->current = c;
-	/* One look decides of an association that came in. */
-	t->embryos -= fresh && c->passive;
-	if (fresh && !c->ended)
-		verify(c);
-	if (fresh && c->state == KERNEL_UP)
-		prepare(c);
-	if (fresh && c->state == KERNEL_UP && !c->ended && !announce(t, c))
-		return;
-	if ((c->state == KERNEL_UP || c->state == KERNEL_CLOSING) && !c->ended && !serve(t, c))
-		return;
-	if (c->ended && c->state != KERNEL_DOWN)
-		tell_end(t, c);
-}
-
-void kernel_dispatch(struct kernel *t, unsigned budget)
-{
-	uint64_t limit = t->stats.rx_batches + (budget + KERNEL_BATCH - 1) / KERNEL_BATCH;
-	struct list now;
-
-	/* Those that become ready meanwhile have their turn in the next round, and those that the
-	 * budget leaves out are the first in it. */
-	list_init(&now);
-	list_splice_tail(&now, &t->ready);
-	while (!list_empty(&now) && t->stats.rx_batches < limit) {
-		struct list *link = list_pop(&now);
-
-		dispatch(t, list_entry(link, struct kernel_conn, ready));
-	}
-	t->current = NULL;
-	list_splice_tail(&now, &t->ready);
-	list_splice_tail(&t->ready, &now);
+	kernel_conn_release(&c->sctp);
+	list_del(&c->sctp.ready);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Paths of an association, and what is known of it as a whole. */
+/* Paths of an association, and llp_info(). */
 #include "llp/kernel.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static enum llp_path_state state_of(int32_t spinfo_state)
 	}
 }
 
-/* The kernel counts round-trip times in ticks of its clock. */
+/* The kernel measures round-trip times in ticks of its clock. */
 static uint32_t ticks_to_us(const struct kernel *t, uint32_t ticks)
 {
 	return (uint32_t)(ticks * t->tick_ns / 1000);
@@ -99,12 +99,12 @@ static void list_one(void *arg, const struct sockaddr_storage *a)
 	bool primary = addr_same_host(&l->primary, a);
 	struct llp_path p;
 
-	/* A peer may have thousands, and whenever one changes they are listed. */
+	/* A peer may have thousands, and each change lists them. */
 	if ((l->n == LLP_MAX_PATHS && !primary) || path_at(l->c, a, &p))
 		return;
 	p.primary = primary;
 	if (primary && l->n > 0) {
-		/* The primary one is the first, and is never left out. */
+		/* The primary path is the first, and is never left out. */
 		if (l->n < LLP_MAX_PATHS)
 			l->ret[l->n++] = l->ret[0];
 		l->ret[0] = p;
@@ -132,7 +132,7 @@ int kernel_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remot
 	struct sctp_prim prim = {0};
 	struct llp_path path;
 
-	if (c->state != KERNEL_UP)
+	if (c->sctp.state != LLP_SCTP_UP)
 		return -ENOTCONN;
 	addr_set_port(&to, addr_port(&c->remote));
 	if (path_at(c, &to, &path))
@@ -145,9 +145,9 @@ int kernel_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remot
 		       : 0;
 }
 
-/* ---- news ---- */
+/* ---- events ---- */
 
-static const char *news_of(int change)
+static const char *event_text(int change)
 {
 	switch (change) {
 	case SCTP_ADDR_AVAILABLE:
@@ -159,7 +159,7 @@ static const char *news_of(int change)
 	case SCTP_ADDR_POTENTIALLY_FAILED:
 		return "may have failed";
 	case SCTP_ADDR_MADE_PRIM:
-		return "is the primary one now";
+		return "is the primary path now";
 	case SCTP_ADDR_ADDED:
 		return "was added";
 	case SCTP_ADDR_REMOVED:
@@ -171,34 +171,36 @@ static const char *news_of(int change)
 
 void kernel_path_changed(struct kernel_conn *c, const struct sockaddr_storage *remote, int change)
 {
-	const char *what = news_of(change);
+	const char *what = event_text(change);
 
-	if (!what || !kernel_of(c)->base.ev->path)
+	if (!what || !kernel_of(c)->sctp.base.ev->path)
 		return;
-	/* Who flaps faster than can be told loses the oldest. */
-	if (c->nnews == KERNEL_NEWS)
-		memmove(c->news, c->news + 1, --c->nnews * sizeof(c->news[0]));
-	c->news[c->nnews++] = (struct kernel_news){.remote = *remote, .what = what};
+	/* If paths change faster than is reported, the oldest event is lost. */
+	if (c->npath_events == KERNEL_PATH_EVENTS)
+		memmove(c->path_event, c->path_event + 1,
+			--c->npath_events * sizeof(c->path_event[0]));
+	c->path_event[c->npath_events++] =
+		(struct kernel_path_event){.remote = *remote, .what = what};
 }
 
-void kernel_path_tell(struct kernel_conn *c)
+void kernel_path_report(struct kernel_conn *c)
 {
 	struct kernel *t = kernel_of(c);
-	struct kernel_news news[KERNEL_NEWS];
-	unsigned n = c->nnews;
+	struct kernel_path_event event[KERNEL_PATH_EVENTS];
+	unsigned n = c->npath_events;
 	struct sockaddr_storage primary;
 
-	c->nnews = 0;
+	c->npath_events = 0;
 	if (c->npaths < 2 || n == 0 || !primary_of(c->watch.fd, &primary))
 		return;
-	memcpy(news, c->news, n * sizeof(news[0]));
+	memcpy(event, c->path_event, n * sizeof(event[0]));
 	for (unsigned i = 0; i < n; i++) {
-		struct llp_path p = {.remote = news[i].remote, .state = LLP_PATH_INACTIVE};
+		struct llp_path p = {.remote = event[i].remote, .state = LLP_PATH_INACTIVE};
 
-		(void)path_at(c, &news[i].remote, &p);
+		(void)path_at(c, &event[i].remote, &p);
 		p.primary = addr_same_host(&primary, &p.remote);
-		t->base.ev->path(c->base.user, &p, news[i].what);
-		if (t->current != c || c->state == KERNEL_DOWN)
+		t->sctp.base.ev->path(c->sctp.base.user, &p, event[i].what);
+		if (!llp_sctp_usable(&t->sctp, &c->sctp))
 			return;
 	}
 }
@@ -225,9 +227,9 @@ void kernel_info(const struct llp_conn *lc, struct llp_info *ret)
 		.backend = "kernel",
 		.local = c->local,
 		.remote = c->remote,
-		.remote_udp_port = kernel_of(c)->cfg.udp_port,
-		.streams = c->streams,
-		.max_message = c->max_message,
+		.remote_udp_port = kernel_of(c)->sctp.cfg.udp_port,
+		.streams = c->sctp.streams,
+		.max_message = c->sctp.max_message,
 	};
 	if (c->watch.fd < 0 || !kernel_sock_status(c->watch.fd, &st))
 		return;

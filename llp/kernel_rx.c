@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages on their way in. They are read in batches, into memory that all associations share: one
- * that does not take all that was read for it keeps a copy of the rest.
+ * Receiving. Messages are read in batches into memory that all associations share; an association
+ * that does not take all of its batch keeps a copy of the rest.
  */
 #include "llp/kernel.h"
 
@@ -13,8 +13,8 @@
 #include <sys/uio.h>
 
 enum {
-	/* Not a power of two, for then all messages would begin in the same few lines of the
-	 * processor's cache. */
+	/* Not a power of two: all messages would begin in the same few lines of the processor's
+	 * cache. */
 	SLOT = KERNEL_MAX_CHUNK + 1472,
 };
 
@@ -72,13 +72,13 @@ static int receive(struct kernel *t, int fd)
 	return n;
 }
 
-/* Notifications are structures, and begin where such may lie. */
+/* Notifications are structures: they need their alignment. */
 static size_t aligned(size_t len)
 {
 	return (len + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
 }
 
-/* Copies what its reader has left in the shared batch. */
+/* Copies what the reader has left in the shared batch. */
 static void keep(struct kernel_conn *c, const struct kernel_batch *b)
 {
 	size_t size = 0;
@@ -88,7 +88,7 @@ static void keep(struct kernel_conn *c, const struct kernel_batch *b)
 		size += aligned(b->in[i].len);
 	c->kept = malloc(aligned(sizeof(*c->kept)) + size);
 	if (!c->kept) {
-		kernel_conn_end(c, ENOMEM, "no memory for messages that wait to be taken");
+		llp_sctp_end(&c->sctp, ENOMEM, "no memory for received messages");
 		return;
 	}
 	*c->kept = *b;
@@ -109,29 +109,29 @@ static void claim(struct kernel *t, struct kernel_conn *c)
 	t->reader = c;
 }
 
-/* The event that says more should have come before. */
+/* An event with the reason should have come before. */
 static bool gone(struct kernel_conn *c, int err)
 {
-	kernel_conn_end(c, err, "the association is gone: %s", strerror(err));
+	llp_sctp_end(&c->sctp, err, "the association is gone: %s", strerror(err));
 	return false;
 }
 
-/* The peer sends nothing any more, but what we sent may still be on its way: an event tells when
- * all is over. */
+/* The peer sends nothing more, but our data may still be in flight: an event reports the end of the
+ * association. */
 static void end_of_input(struct kernel_conn *c)
 {
 	struct sctp_status st;
 
 	c->drained = true;
 	if (!kernel_sock_status(c->watch.fd, &st))
-		kernel_conn_end(c, 0, "closed");
+		llp_sctp_end(&c->sctp, 0, "closed");
 	else if (!c->eof) {
 		c->eof = true;
 		kernel_conn_watch(c, c->tx.blocked);
 	}
 }
 
-/* recvmmsg() tells the socket's error before the event that explains it. */
+/* recvmmsg() returns the socket's error before the event that explains it. */
 static bool note_error(struct kernel_conn *c, int err)
 {
 	if (err == EINTR)
@@ -142,7 +142,7 @@ static bool note_error(struct kernel_conn *c, int err)
 	return true;
 }
 
-/* False if there was nothing, or not in this turn. */
+/* False if there was nothing, or the turn's budget is spent. */
 static bool refill(struct kernel_conn *c)
 {
 	struct kernel *t = kernel_of(c);
@@ -158,8 +158,8 @@ static bool refill(struct kernel_conn *c)
 		c->drained = true;
 		return c->sock_err ? gone(c, c->sock_err) : false;
 	}
-	/* Short of a full batch there was no more; epoll tells when there is. */
-	c->drained = n < KERNEL_BATCH && c->state >= KERNEL_UP;
+	/* A batch that is not full has emptied the socket; epoll reports the next message. */
+	c->drained = n < KERNEL_BATCH && c->sctp.state >= LLP_SCTP_UP;
 	t->batch.head = 0;
 	t->batch.n = (unsigned)n;
 	return true;
@@ -173,18 +173,6 @@ bool kernel_rx_holds(const struct kernel_conn *c)
 
 	return (c->kept && c->kept->head < c->kept->n) ||
 	       (t->reader == c && t->batch.head < t->batch.n);
-}
-
-void kernel_rx_drop(struct kernel_conn *c)
-{
-	struct kernel *t = kernel_of(c);
-
-	if (t->reader == c) {
-		t->reader = NULL;
-		t->batch.head = t->batch.n = 0;
-	}
-	free(c->kept);
-	c->kept = NULL;
 }
 
 static struct kernel_in *next(struct kernel_conn *c)
@@ -201,62 +189,48 @@ static struct kernel_in *next(struct kernel_conn *c)
 	return &t->batch.in[t->batch.head++];
 }
 
-/* Collects a message that comes in pieces. */
-static enum kernel_pulled add_piece(struct kernel_conn *c, struct kernel_in *in)
+/* A message that arrives in fragments. */
+static enum llp_sctp_pulled add_part(struct kernel_conn *c, struct kernel_in *in)
 {
-	bool last = in->flags & MSG_EOR;
+	struct span whole;
+	enum llp_sctp_pulled r =
+		llp_sctp_add_part(&c->sctp, in->p, in->len, in->flags & MSG_EOR, &whole);
 
-	if (!c->part)
-		c->part = malloc(KERNEL_MAX_MESSAGE);
-	if (!c->part) {
-		kernel_conn_end(c, ENOMEM, "no memory for a fragmented message");
-		return KERNEL_PULLED_NOTHING;
+	if (r == LLP_SCTP_DATA) {
+		in->p = whole.p;
+		in->len = (uint32_t)whole.len;
 	}
-	if (in->len > KERNEL_MAX_MESSAGE - c->part_len) {
-		kernel_conn_end(c, EMSGSIZE, "the peer sent a message of more than %d bytes",
-				KERNEL_MAX_MESSAGE);
-		return KERNEL_PULLED_NOTHING;
-	}
-	memcpy(c->part + c->part_len, in->p, in->len);
-	c->part_len += in->len;
-	if (!last)
-		return KERNEL_PULLED_EVENT;
-	in->p = c->part;
-	in->len = c->part_len;
-	c->part_taken = true;
-	return KERNEL_PULLED_DATA;
+	return r;
 }
 
-enum kernel_pulled kernel_pull(struct kernel_conn *c, struct kernel_in *ret)
+enum llp_sctp_pulled kernel_pull(struct kernel_conn *c, struct kernel_in *ret)
 {
 	struct kernel_in *in;
 
-	if (c->part_taken) {
-		c->part_taken = false;
-		c->part_len = 0;
-	}
-	if (c->watch.fd < 0 || c->ended)
-		return KERNEL_PULLED_NOTHING;
+	if (c->sctp.part_whole)
+		llp_sctp_drop_part(&c->sctp);
+	if (c->watch.fd < 0 || c->sctp.ended)
+		return LLP_SCTP_NOTHING;
 	in = next(c);
 	if (!in)
-		return KERNEL_PULLED_NOTHING;
+		return LLP_SCTP_NOTHING;
 	if (in->flags & MSG_NOTIFICATION) {
 		if (in->flags & MSG_EOR)
 			kernel_event(c, in->p, in->len);
-		return KERNEL_PULLED_EVENT;
+		return LLP_SCTP_EVENT;
 	}
 	if (in->len == 0) {
-		/* All others of the batch would be the same. */
-		kernel_rx_drop(c);
+		/* The rest of the batch would be the same. */
+		kernel_conn_drop_input(c);
 		end_of_input(c);
-		return KERNEL_PULLED_NOTHING;
+		return LLP_SCTP_NOTHING;
 	}
 	if (!in->has_info)
-		return KERNEL_PULLED_EVENT;
+		return LLP_SCTP_EVENT;
 	*ret = *in;
-	if (c->part_len || !(in->flags & MSG_EOR))
-		return add_piece(c, ret);
-	return KERNEL_PULLED_DATA;
+	if (c->sctp.part || !(in->flags & MSG_EOR))
+		return add_part(c, ret);
+	return LLP_SCTP_DATA;
 }
 
 int kernel_recv(struct llp_conn *lc, struct llp_msg *ret)
@@ -264,21 +238,22 @@ int kernel_recv(struct llp_conn *lc, struct llp_msg *ret)
 	struct kernel_conn *c = (struct kernel_conn *)lc;
 	struct kernel *t = kernel_of(c);
 	struct kernel_in in;
-	enum kernel_pulled r;
+	enum llp_sctp_pulled r;
 
-	if (c->state != KERNEL_UP && c->state != KERNEL_CLOSING)
+	if (c->sctp.state != LLP_SCTP_UP && c->sctp.state != LLP_SCTP_CLOSING)
 		return LLP_E_DOWN;
-	if (t->current != c) {
+	if (t->sctp.current != &c->sctp) {
 		c->rx_left = 1;
 		c->drained = false;
 	}
 	do
 		r = kernel_pull(c, &in);
-	while (r == KERNEL_PULLED_EVENT);
-	if (r == KERNEL_PULLED_NOTHING) {
-		/* Outside of the upcall what was met has to be told in the next turn. */
-		if ((c->ended || c->dry || c->nnews) && t->current != c)
-			kernel_conn_touch(c);
+	while (r == LLP_SCTP_EVENT);
+	if (r == LLP_SCTP_NOTHING) {
+		/* Events that were read outside of an upcall are reported in the next turn. */
+		if ((c->sctp.ended || c->sctp.acked || c->npath_events) &&
+		    t->sctp.current != &c->sctp)
+			llp_sctp_touch(&c->sctp);
 		return LLP_E_AGAIN;
 	}
 	t->stats.rx_bytes += in.len;

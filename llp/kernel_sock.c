@@ -11,7 +11,7 @@
 #include "util/addr.h"
 
 enum {
-	INIT_TRIES = 1000, /* llp's own timer ends the attempt, after 10 minutes at most */
+	INIT_TRIES = 1000, /* our own timer ends the attempt, after 10 minutes at most */
 	INIT_RTO_MS = 1000,
 	PACKET_HEADERS = 80, /* IPv6, UDP, SCTP's own, the chunk's, and rounding up */
 	EXPOSE_FAILING = 2,  /* of SCTP_EXPOSE_POTENTIALLY_FAILED_STATE */
@@ -63,7 +63,7 @@ static int set_start(int fd, const struct llp_config *cfg)
 	       set(fd, SCTP_INITMSG, &init, sizeof(init));
 }
 
-/* Nothing that RFC 5041 section 3 does not want of its transport. */
+/* RFC 5041 section 3 requires a reliable transport. */
 static int set_reliable(int fd)
 {
 	return set_assoc(fd, SCTP_PR_SUPPORTED, 0);
@@ -93,18 +93,18 @@ static int set_paths(int fd, const struct llp_config *cfg)
 	       set_assoc(fd, SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, EXPOSE_FAILING);
 }
 
-/* Where the kernel takes packets out of UDP is a setting of the network namespace. */
+/* The port at which the kernel receives is a setting of the network namespace. */
 static int set_tunnel(int fd, const struct llp_config *cfg)
 {
 	struct sctp_udpencaps e = {.sue_port = htons(cfg->udp_port)};
 
 	e.sue_address.ss_family = AF_UNSPEC;
 	if (cfg->udp_port == 0)
-		return 0; /* so it is, and kernels before 5.11 know no other way */
+		return 0; /* the default; kernels before 5.11 have no such option */
 	return set(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, &e, sizeof(e));
 }
 
-/* With CAP_NET_ADMIN it is as much as was asked for, else as much as the system allows. */
+/* With CAP_NET_ADMIN as much as requested, else as much as the system allows. */
 static int set_buffers(int fd, uint32_t bytes)
 {
 	int n = (int)bytes;
@@ -120,7 +120,7 @@ static int set_buffers(int fd, uint32_t bytes)
 
 static int set_flow(int fd, const struct llp_config *cfg)
 {
-	uint32_t point = KERNEL_MAX_MESSAGE;
+	uint32_t point = LLP_SCTP_MAX_MESSAGE;
 
 	return set_buffers(fd, cfg->buffer) || set_int(fd, SCTP_NODELAY, 1) ||
 	       set_int(fd, SCTP_DISABLE_FRAGMENTS, 1) || set_int(fd, SCTP_RECVRCVINFO, 1) ||
@@ -131,7 +131,7 @@ static int set_flow(int fd, const struct llp_config *cfg)
 
 static int set_all(int fd, const struct kernel *t, const char **ret_what)
 {
-	const struct llp_config *cfg = &t->cfg;
+	const struct llp_config *cfg = &t->sctp.cfg;
 
 	if (set_events(fd))
 		*ret_what = "events";
@@ -152,7 +152,7 @@ static int set_all(int fd, const struct kernel *t, const char **ret_what)
 	return -1;
 }
 
-/* IPv6 sockets take IPv4 addresses as they are. */
+/* IPv6 sockets also take IPv4 addresses. */
 static int family_of(const struct llp_addrs *at)
 {
 	for (unsigned i = 0; i < at->n; i++)
@@ -161,7 +161,7 @@ static int family_of(const struct llp_addrs *at)
 	return AF_INET;
 }
 
-/* sctp_bindx() wants them one behind the other, each of its own length. */
+/* bind() takes the first address and chooses the port, sctp_bindx() adds the others. */
 static int bind_all(int fd, const struct llp_addrs *at, uint16_t port)
 {
 	struct sockaddr_storage a = at->a[0];
@@ -215,10 +215,10 @@ int kernel_sock_new(const struct kernel *t, const struct llp_addrs *at, uint16_t
 
 void kernel_sock_adopt(const struct kernel *t, int fd)
 {
-	/* It fails only if the association has gone, which will be told in its own way. */
-	(void)set_flow(fd, &t->cfg);
-	(void)set_timers(fd, &t->cfg);
-	(void)set_paths(fd, &t->cfg);
+	/* Fails only if the association has ended, which an event reports. */
+	(void)set_flow(fd, &t->sctp.cfg);
+	(void)set_timers(fd, &t->sctp.cfg);
+	(void)set_paths(fd, &t->sctp.cfg);
 }
 
 uint32_t kernel_sock_buffer(int fd)
@@ -226,21 +226,22 @@ uint32_t kernel_sock_buffer(int fd)
 	int in = 0, out = 0;
 	socklen_t len = sizeof(in);
 
-	/* The kernel doubles what was asked for, to cover its own overhead. */
+	/* The kernel doubles the requested size, to cover its own overhead. */
 	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &in, &len) ||
 	    getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &out, &len))
 		return 0;
 	return (uint32_t)(in < out ? in : out) / 2;
 }
 
-void kernel_sock_patience(const struct kernel *t, int fd, unsigned npaths)
+void kernel_sock_max_retrans(const struct kernel *t, int fd, unsigned npaths)
 {
-	/* A peer that announces more addresses than anybody looks at is not waited for longer. */
-	unsigned sum = (npaths < LLP_MAX_PATHS ? npaths : LLP_MAX_PATHS) * t->cfg.path_max_retrans;
-	unsigned tries = t->cfg.assoc_max_retrans;
+	/* A peer cannot extend the timeout by announcing more addresses. */
+	unsigned sum =
+		(npaths < LLP_MAX_PATHS ? npaths : LLP_MAX_PATHS) * t->sctp.cfg.path_max_retrans;
+	unsigned tries = t->sctp.cfg.assoc_max_retrans;
 	struct sctp_assocparams a;
 
-	/* Linux takes no more than the sum of the paths'. */
+	/* Linux accepts no more than the sum over all paths. */
 	if (tries == 0 || (npaths > 1 && tries > sum))
 		tries = sum;
 	a = (struct sctp_assocparams){.sasoc_asocmaxrxt = (uint16_t)tries};
@@ -283,13 +284,13 @@ bool kernel_sock_acked(int fd)
 	uint32_t mem[SK_MEMINFO_VARS] = {0};
 	socklen_t len = sizeof(mem);
 
-	/* The kernel holds a chunk until it is acknowledged; its own count of chunks that are not
-	 * leaves out those that were never sent. */
+	/* The kernel holds a chunk until it is acknowledged. Its count of unacknowledged chunks
+	 * does not include those that were never sent. */
 	return getsockopt(fd, SOL_SOCKET, SO_MEMINFO, mem, &len) == 0 &&
 	       mem[SK_MEMINFO_WMEM_QUEUED] == 0;
 }
 
-void kernel_sock_widen(int fd, uint32_t len)
+void kernel_sock_force_mtu(int fd, uint32_t len)
 {
 	struct sctp_paddrparams p = {.spp_flags = len ? SPP_PMTUD_DISABLE : SPP_PMTUD_ENABLE,
 				     .spp_pathmtu = len ? len + PACKET_HEADERS : 0};

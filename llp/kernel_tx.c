@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages on their way out: staged by llp_send(), handed to the kernel in batches. */
+/* Sending: llp_send() stages messages, which are handed to the kernel in batches. */
 #include "llp/kernel.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* One message as sendmmsg() wants it. */
+/* Control data of one message. */
 union control {
 	struct cmsghdr align;
 	uint8_t room[CMSG_SPACE(sizeof(struct sctp_sndinfo))];
@@ -18,7 +18,7 @@ int kernel_tx_init(struct kernel_conn *c)
 {
 	struct kernel_tx *tx = &c->tx;
 
-	tx->size = KERNEL_BATCH * c->max_message;
+	tx->size = KERNEL_BATCH * c->sctp.max_message;
 	if (tx->size < KERNEL_MIN_STAGE)
 		tx->size = KERNEL_MIN_STAGE;
 	if (tx->size > KERNEL_MAX_STAGE)
@@ -64,8 +64,7 @@ static int send_batch(struct kernel_conn *c)
 	return r < 0 ? -errno : r;
 }
 
-/* 0 when nothing is left; -EAGAIN when something is, and may be tried again when there is room; or
- * -errno of the first message. */
+/* 0 if all was sent; -EAGAIN if the socket is full; or -errno of the first message. */
 static int send_all(struct kernel_conn *c)
 {
 	struct kernel_tx *tx = &c->tx;
@@ -89,10 +88,10 @@ static int send_all(struct kernel_conn *c)
 }
 
 /*
- * A peer that acknowledges every fourth packet waits in vain for it where the window lets out
- * fewer, which it does at first. Every second message then asks for its acknowledgement.
+ * A peer that acknowledges every fourth packet delays its SACK while the congestion window admits
+ * fewer, as it does at first. Every second message then asks for an immediate SACK.
  */
-static void mind_window(struct kernel_conn *c)
+static void request_sacks(struct kernel_conn *c)
 {
 	struct kernel_tx *tx = &c->tx;
 	uint32_t bytes = tx->used - tx->out[tx->head].at;
@@ -115,20 +114,20 @@ static uint32_t longest(const struct kernel_tx *tx)
 	return len;
 }
 
-/* The path became narrower behind what was staged, whose numbers are given out: each of it goes
- * in one chunk all the same, and IP cuts the packet. */
+/* The path MTU shrank after these messages were staged. Their DDP-SSNs are assigned, so each is
+ * still sent in one chunk, and IP fragments the packet. */
 static int send_too_long(struct kernel_conn *c)
 {
 	int r;
 
-	kernel_sock_widen(c->watch.fd, longest(&c->tx));
+	kernel_sock_force_mtu(c->watch.fd, longest(&c->tx));
 	r = send_all(c);
-	kernel_sock_widen(c->watch.fd, 0);
+	kernel_sock_force_mtu(c->watch.fd, 0);
 	kernel_conn_measure(c);
 	return r;
 }
 
-/* The event that says why is in the socket's queue, or the error itself. */
+/* The reason is in the socket's event queue, or is the error itself. */
 static void lost(struct kernel_conn *c, int err)
 {
 	if (err != EPIPE && err != ENOTCONN && err != ESHUTDOWN)
@@ -136,7 +135,7 @@ static void lost(struct kernel_conn *c, int err)
 	c->tx.dropped |= !kernel_tx_empty(&c->tx);
 	empty(&c->tx);
 	c->readable = true;
-	kernel_conn_touch(c);
+	llp_sctp_touch(&c->sctp);
 }
 
 void kernel_tx_push(struct kernel_conn *c)
@@ -145,7 +144,7 @@ void kernel_tx_push(struct kernel_conn *c)
 	int r;
 
 	if (tx->n - tx->head > 1)
-		mind_window(c);
+		request_sacks(c);
 	r = send_all(c);
 	if (r == -EMSGSIZE)
 		r = send_too_long(c);
@@ -169,10 +168,10 @@ void kernel_tx_push(struct kernel_conn *c)
 	default:
 		kernel_of(c)->stats.tx_errors++;
 		empty(tx);
-		kernel_conn_end(c, -r, "sending: %s", strerror(-r));
+		llp_sctp_end(&c->sctp, -r, "cannot send: %s", strerror(-r));
 		break;
 	}
-	/* What it is watched for goes on until room is told that nobody waits for. */
+	/* EPOLLOUT stays armed until it fires with no waiter. */
 	if (tx->blocked)
 		kernel_conn_watch(c, true);
 }
@@ -197,17 +196,13 @@ static void stage(struct kernel_conn *c, const struct llp_msg *m)
 {
 	struct kernel_tx *tx = &c->tx;
 	struct kernel_out *o = &tx->out[tx->n++];
-	uint8_t *p = tx->stage + tx->used;
 
 	*o = (struct kernel_out){.at = tx->used, .len = m->len};
 	o->info.snd_sid = m->sid;
 	o->info.snd_flags = SCTP_UNORDERED | (m->urgent ? SCTP_SACK_IMMEDIATELY : 0);
 	o->info.snd_ppid = htonl(m->ppid);
-	for (unsigned i = 0; i < m->n; i++) {
-		memcpy(p, m->part[i].p, m->part[i].len);
-		p += m->part[i].len;
-	}
-	/* The next one begins where copying is fastest. */
+	llp_sctp_gather(tx->stage + tx->used, m);
+	/* The next message is aligned for fast copying. */
 	tx->used += (m->len + 63) & ~63u;
 	if (tx->used > tx->size)
 		tx->used = tx->size;
@@ -220,19 +215,18 @@ int kernel_send(struct llp_conn *lc, const struct llp_msg *m)
 {
 	struct kernel_conn *c = (struct kernel_conn *)lc;
 	struct kernel_tx *tx = &c->tx;
+	int r = llp_sctp_check_send(&c->sctp, m);
 
-	if (c->state != KERNEL_UP || c->ended || c->eof)
+	if (r)
+		return r;
+	if (c->eof)
 		return LLP_E_DOWN;
-	if (m->len > c->max_message)
-		return LLP_E_TOO_LONG;
-	if (m->sid >= c->streams || m->len == 0 || m->len != span_total(m->part, m->n))
-		return -EINVAL;
 	if (!has_room(tx, m->len) && !tx->blocked)
 		kernel_tx_push(c);
-	if (c->ended)
+	if (c->sctp.ended)
 		return LLP_E_DOWN;
-	/* The path may just have become narrower. */
-	if (m->len > c->max_message)
+	/* The path MTU may have shrunk meanwhile. */
+	if (m->len > c->sctp.max_message)
 		return LLP_E_TOO_LONG;
 	if (!has_room(tx, m->len)) {
 		tx->wanted = true;

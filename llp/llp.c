@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of llp.h, each handed to the backend that the object belongs to. */
+/* The calls of llp.h: each is forwarded to the backend of the object. */
 #include "llp/llp.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "util/addr.h"
 
@@ -157,25 +156,4 @@ struct llp_conn *llp_conn_free(struct llp_conn *c)
 	if (c)
 		c->llp->ops->conn_free(c);
 	return NULL;
-}
-
-/* ---- for backends ---- */
-
-int llp_check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
-{
-	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
-		snprintf(ret_reason, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
-			 LLP_MAX_ADDRS);
-		return -EINVAL;
-	}
-	if (cfg->streams == 0) {
-		snprintf(ret_reason, len, "an association needs at least one stream");
-		return -EINVAL;
-	}
-	if (cfg->rto_min_ms > cfg->rto_max_ms) {
-		snprintf(ret_reason, len, "rto_min %u ms is above rto_max %u ms", cfg->rto_min_ms,
-			 cfg->rto_max_ms);
-		return -EINVAL;
-	}
-	return 0;
 }

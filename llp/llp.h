@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lower-layer transports: associations that carry whole unordered messages on numbered
- * streams. The only folder that knows SCTP, and it knows nothing of DDP but the value of
- * the adaptation indication that it is told to send and to expect.
+ * streams. The only folder that knows SCTP. Of DDP it knows only the value of the adaptation
+ * indication that it sends and expects.
  *
  * A transport has no thread and no event loop. Its owner polls llp_fds(), and once per
- * turn calls llp_input(), llp_tick() and, last, llp_flush(). Upcalls of struct llp_events
- * are made from within these three and from llp_send() of the loop transport, never from
- * any other call. Everything runs on the owner's one thread.
+ * turn calls llp_input(), llp_tick() and, last, llp_flush(). Only these three, and llp_send() of
+ * the loop transport, make the upcalls of struct llp_events. Everything runs on the owner's thread.
  */
 #ifndef LLP_LLP_H
 #define LLP_LLP_H
@@ -20,18 +19,18 @@
 #include "util/span.h"
 
 struct llp;          /* a transport */
-struct llp_listener; /* one SCTP port that waits for associations */
+struct llp_listener; /* one SCTP port that accepts associations */
 struct llp_conn;     /* an association */
 
 enum {
 	LLP_MAX_SPANS = 17, /* headers and one scatter/gather list */
-	LLP_MAX_ADDRS = 8,  /* of this end of an association, and of a list that names the peer */
-	LLP_MAX_PATHS = 16, /* a peer may announce more addresses than we were told */
+	LLP_MAX_ADDRS = 8,  /* of our end of an association, and of the peer in llp_connect_at() */
+	LLP_MAX_PATHS = 16, /* reported per association; a peer may announce more addresses */
 	LLP_MAX_FDS = LLP_MAX_ADDRS + 1,
 };
 
 /*
- * One message. Out: the spans may be reused as soon as llp_send() returns. In: they are good
+ * One message. Out: the spans may be reused as soon as llp_send() returns. In: they are valid
  * until the next llp_recv() on the same transport or the end of the upcall, and the
  * first span holds at least the sender's first span, or the whole of a message of up to 640 bytes.
  */
@@ -46,14 +45,14 @@ struct llp_msg {
 };
 
 enum llp_path_state {
-	LLP_PATH_UNCONFIRMED, /* the peer announced the address, but was not heard from there yet */
+	LLP_PATH_UNCONFIRMED, /* the peer announced the address, but has not answered from it */
 	LLP_PATH_ACTIVE,
-	LLP_PATH_FAILING, /* something was lost on it: others are preferred (RFC 7829) */
+	LLP_PATH_FAILING, /* packets were lost: other paths are preferred (RFC 7829) */
 	LLP_PATH_INACTIVE,
 };
 
-/* A way to the peer: one of its addresses. What is sent goes to the primary one while that is
- * active (RFC 5043 7.2: fault tolerance, not load balancing). */
+/* A path: one of the peer's addresses. The primary path carries all data while it is active
+ * (RFC 5043 7.2: fault tolerance, not load balancing). */
 struct llp_path {
 	struct sockaddr_storage remote; /* with the SCTP port */
 	enum llp_path_state state;
@@ -63,24 +62,24 @@ struct llp_path {
 
 struct llp_events {
 	/* An association to a listener is up. Returns the user pointer of its further upcalls,
-	 * or NULL to have it aborted. */
+	 * or NULL to abort it. */
 	void *(*incoming)(void *listener_user, struct llp_conn *c);
-	/* An association that llp_connect() began is up, its indication verified. */
+	/* An association of llp_connect() is up, and its indication is verified. */
 	void (*up)(void *user);
-	/* The association is gone or never came to be; err: errno value, 0 for an orderly
-	 * shutdown by either side; why: a sentence. The owner calls llp_conn_free(), now or later.
-	 */
+	/* The association has ended or could not be set up. err: errno value, 0 for an orderly
+	 * shutdown by either side; reason: a sentence. The owner calls llp_conn_free(), now or
+	 * later. */
 	void (*down)(void *user, int err, const char *reason);
 	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it
-	 * is then called again in the next turn. The loop transport needs at least one taken. */
+	 * is then called again in the next turn. With the loop transport it has to take one. */
 	bool (*readable)(void *user);
-	/* llp_send() would now take a message after it had refused one. */
+	/* llp_send() accepts messages again, after LLP_E_AGAIN. */
 	void (*writable)(void *user);
 	/* Everything that was ever sent on the association has been acknowledged. */
 	void (*acked)(void *user);
-	/* A path of an association that has several changed its state, or became the primary one.
-	 * what: the rest of a sentence that begins with the path: "does not answer any more". NULL:
-	 * nobody wants to know. */
+	/* A path of an association with several paths changed its state, or became the primary one.
+	 * what: the rest of a sentence that begins with the path: "does not answer any more". May
+	 * be NULL. */
 	void (*path)(void *user, const struct llp_path *p, const char *what);
 };
 
@@ -89,23 +88,23 @@ enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;
-	uint16_t udp_port;     /* user: ours, and the peers' unless they send from another.
+	uint16_t udp_port;     /* user: ours, and that of peers we connect to.
 				  kernel: the peers', 0 without UDP */
-	uint16_t streams;      /* asked for in both directions */
-	uint32_t adaptation;   /* indication to send and to require */
-	uint32_t buffer;       /* bytes of send and of receive buffer an association */
+	uint16_t streams;      /* requested in both directions */
+	uint32_t adaptation;   /* adaptation indication to send and to require */
+	uint32_t buffer;       /* bytes of send and of receive buffer per association */
 	uint32_t mtu;          /* user: IP packet size limit, 0 = that of the route */
 	enum llp_gso gso;      /* user: UDP_SEGMENT */
-	unsigned sack_packets; /* acknowledge every so many packets ... */
-	unsigned sack_ms;      /* ... or after this time */
+	unsigned sack_packets; /* packets per acknowledgement */
+	unsigned sack_ms;      /* longest delay of an acknowledgement */
 	unsigned rto_min_ms, rto_max_ms;
 	unsigned heartbeat_ms; /* 0 = none */
 	unsigned path_max_retrans;
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
-	unsigned init_ms;           /* give up connecting after this time */
+	unsigned init_ms;           /* timeout of connecting */
 };
 
-/* Addresses and state of an association, for ddpctl and for the choice of MULPDU. */
+/* Addresses and state of an association, for ddpctl and to choose the MULPDU. */
 struct llp_info {
 	const char *backend;                   /* "user", "kernel", "loop", ... */
 	struct sockaddr_storage local, remote; /* SCTP ports */
@@ -127,18 +126,19 @@ struct llp_stats {
 /* Outcomes of llp_send(), llp_recv(). */
 enum {
 	LLP_E_OK,
-	LLP_E_AGAIN,    /* send: no room, writable() will tell. recv: no message */
-	LLP_E_TOO_LONG, /* send: longer than max_message; the limit may just have shrunk */
+	LLP_E_AGAIN,    /* send: no room, writable() follows. recv: no message */
+	LLP_E_TOO_LONG, /* send: longer than max_message, which may have shrunk */
 	LLP_E_DOWN,     /* the association is not up */
 };
 
 /*
- * Opens a transport. cfg is copied. Returns 0 or -errno, with a sentence that names the
- * address or the option at fault in ret_why (at most len bytes). On success that is "", or what an
- * administrator should know all the same: that buffers are smaller than was asked for.
+ * Opens a transport. cfg is copied. Returns 0 or -errno, with a sentence in ret_reason (at most len
+ * bytes) that names the address or option at fault. On success that is "" or a warning: buffers are
+ * smaller than requested.
  *
- * kernel: only where the build has libsctp. -EPROTONOSUPPORT, -ESOCKTNOSUPPORT: Linux has no SCTP
- * here. No indication of 0, which Linux does not tell from none. An ABORT carries no sentence.
+ * kernel: only if the build has libsctp. -EPROTONOSUPPORT, -ESOCKTNOSUPPORT: this Linux has no
+ * SCTP. An indication of 0 is refused, because Linux cannot tell it from none. An ABORT carries no
+ * text.
  */
 int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
 		  char *ret_reason, size_t len);
@@ -146,7 +146,7 @@ int llp_kernel_open(const struct llp_config *cfg, const struct llp_events *ev, s
 		    char *ret_reason, size_t len);
 int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret);
 
-/* Aborts what is left and frees everything, conns included. NULL is fine. */
+/* Aborts all associations and frees everything, conns included. NULL is fine. */
 struct llp *llp_close(struct llp *t);
 
 /* ---- drive ---- */
@@ -163,7 +163,7 @@ void llp_tick(struct llp *t, uint64_t now_ms);
 /* When llp_tick() is next needed, in the same milliseconds, or UINT64_MAX. */
 uint64_t llp_expiry(const struct llp *t);
 
-/* Hands what was sent to the kernel. */
+/* Hands sent messages to the kernel. */
 void llp_flush(struct llp *t);
 
 /* ---- associations ---- */
@@ -175,26 +175,26 @@ struct llp_addrs {
 };
 
 /*
- * Waits for associations at an SCTP port. at: empty: of each local address, where an association
- * has the one address that it came to; of one address; or of several, which all its associations
- * then have together. 0 or -errno: EADDRINUSE; EADDRNOTAVAIL: not of this transport; EOPNOTSUPP:
- * several, where the transport has one path.
+ * Accepts associations at an SCTP port. at: no address: at each local address, and an association
+ * has the one address it came to; one address; or several, and each association has them all.
+ * 0 or -errno: EADDRINUSE; EADDRNOTAVAIL: not an address of this transport; EOPNOTSUPP: several
+ * addresses, but the transport has one path.
  */
 int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
 		  struct llp_listener **ret);
-/* ... of one address, or of each (addr NULL). */
+/* The same at one address, or at each (addr NULL). */
 int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
 	       struct llp_listener **ret);
 struct llp_listener *llp_unlisten(struct llp_listener *l);
 
 /*
  * Begins an association with an SCTP port of a peer that has these addresses, the first of which
- * is to be the primary path; up() or down() follows. from: our addresses; empty: the one that
- * the route to the first address takes. 0 or -errno, as above.
+ * becomes the primary path; up() or down() follows. from: our addresses; empty: the source address
+ * of the route to the first address. 0 or -errno, as above.
  */
 int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
-/* ... that has one address and port, from one of ours. */
+/* The same with one address and port of the peer, and any address of ours. */
 int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret);
 
 /* LLP_E_ values or -errno. */
@@ -206,29 +206,26 @@ void llp_info(const struct llp_conn *c, struct llp_info *ret);
 /* Its paths, the primary one first; returns how many there are, of which the first LLP_MAX_PATHS
  * are in ret. */
 unsigned llp_paths(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
-/* Makes the path to an address of the peer the primary one. 0, -ENOENT: the peer has no such
- * address; -EHOSTDOWN: that path is not active; -ENOTCONN: the association is not up; or what the
- * transport says. */
+/* Makes the path to an address of the peer the primary one. 0; -ENOENT: the peer has no such
+ * address; -EHOSTDOWN: that path is not active; -ENOTCONN: the association is not up; or another
+ * -errno of the transport. */
 int llp_set_primary(struct llp_conn *c, const struct sockaddr *remote);
-/* Whether its associations may have several addresses at each end. */
+/* True if associations may have several addresses at each end. */
 bool llp_has_paths(const struct llp *t);
 /* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 
-/* Ends the association after all that was sent is acknowledged; down() follows. */
+/* Ends the association once everything sent is acknowledged; down() follows. */
 void llp_shutdown(struct llp_conn *c);
 
-/* Ends it now; the peer gets an ABORT, with the sentence where the transport can send one (kernel:
- * it cannot). No upcall follows. */
+/* Ends it now. The peer gets an ABORT, with the reason if the transport can send a text (kernel
+ * cannot). No upcall follows. */
 void llp_abort(struct llp_conn *c, const char *reason);
 
 /* Frees the handle, aborting an association that is still up. No upcall follows. NULL is fine. */
 struct llp_conn *llp_conn_free(struct llp_conn *c);
 
 /* ---- for backends ---- */
-
-/* What any transport over a network wants of its configuration. 0, or -EINVAL with a sentence. */
-int llp_check_config(const struct llp_config *cfg, char *ret_reason, size_t len);
 
 struct llp_ops {
 	const char *name;
@@ -246,7 +243,7 @@ struct llp_ops {
 	int (*send)(struct llp_conn *c, const struct llp_msg *m);
 	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);
-	/* NULL: one path, which llp_info() tells of. */
+	/* NULL: one path, described by llp_info(). */
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
 	int (*set_primary)(struct llp_conn *c, const struct sockaddr_storage *remote);
 	void (*stats)(const struct llp *t, struct llp_stats *ret);

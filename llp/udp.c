@@ -75,11 +75,11 @@ struct udp {
 
 static void set_int(int fd, int level, int name, int value)
 {
-	/* Each of these is an improvement, none a need. */
+	/* The socket also works without. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* The limit of net.core.rmem_max and wmem_max does not bind a privileged process. */
+/* net.core.rmem_max and wmem_max do not limit a privileged process. */
 static void set_buffer(int fd, int forced, int plain, uint32_t want)
 {
 	int value = want > INT32_MAX / 2 ? INT32_MAX / 2 : (int)want;
@@ -93,7 +93,7 @@ static uint32_t get_rcvbuf(int fd)
 	int value = 0;
 	socklen_t len = sizeof(value);
 
-	/* The kernel doubles what was asked for, to cover its own overhead. */
+	/* The kernel doubles the requested size, to cover its own overhead. */
 	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, &len) || value < 0)
 		return 0;
 	return (uint32_t)value / 2;
@@ -459,7 +459,7 @@ void udp_forget(struct udp *u, struct udp_flow *f)
 
 /* ---- receiving ---- */
 
-/* The size of the packets that the kernel glued together, or that of the only one. */
+/* The size of the packets that the kernel joined (UDP_GRO), or that of the only one. */
 static size_t segment_size(struct msghdr *m, size_t len)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
@@ -551,7 +551,7 @@ static bool take_error(struct msghdr *m, const struct sockaddr_storage *to, udp_
 
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 {
-	/* An attacker can make these come faster than they are read. */
+	/* An attacker can send these faster than they are read. */
 	for (int budget = 64; u->errors && budget; budget--) {
 		struct sockaddr_storage to;
 		_Alignas(struct cmsghdr) uint8_t ctl[512];

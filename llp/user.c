@@ -17,14 +17,13 @@
 
 enum {
 	TICK_MS = 10,       /* granularity of usrsctp's timers */
-	REFUSALS = 100,     /* answers to packets out of the blue, a tick */
-	FINISH_MS = 5000,   /* of simulated time for usrsctp to let go of everything */
+	MAX_REPLIES = 100,  /* to packets without an association, per tick */
+	FINISH_MS = 5000,   /* of simulated time for usrsctp to free everything */
 	MAX_CHUNKS = 16384, /* queued on an association; RFC 5043 allows 32767 a stream */
 	INITIAL_CWND = 32,
-	MAX_BUFFER = 1 << 28,
 };
 
-/* usrsctp is one per process and its output callback has no argument that could lead back here. */
+/* There is one usrsctp per process, and its output callback has no argument that leads here. */
 static struct user *the_user;
 static bool stack_up;
 
@@ -45,7 +44,7 @@ static int output(void *addr, void *buffer, size_t len, uint8_t tos, uint8_t set
 
 static void set_sysctls(const struct user *t)
 {
-	/* Nothing that RFC 5041 section 3 does not want of its transport, and no multihoming. */
+	/* RFC 5041 section 3 requires a reliable transport; there is one path per association. */
 	usrsctp_sysctl_set_sctp_pr_enable(0);
 	usrsctp_sysctl_set_sctp_auth_enable(0);
 	usrsctp_sysctl_set_sctp_asconf_enable(0);
@@ -58,11 +57,11 @@ static void set_sysctls(const struct user *t)
 	usrsctp_sysctl_set_sctp_fr_max_burst_default(0);
 	usrsctp_sysctl_set_sctp_initial_cwnd(INITIAL_CWND);
 	usrsctp_sysctl_set_sctp_max_chunks_on_queue(MAX_CHUNKS);
-	usrsctp_sysctl_set_sctp_sendspace(t->buffer);
-	usrsctp_sysctl_set_sctp_recvspace(t->buffer);
+	usrsctp_sysctl_set_sctp_sendspace(t->sctp.cfg.buffer);
+	usrsctp_sysctl_set_sctp_recvspace(t->sctp.cfg.buffer);
 }
 
-/* usrsctp starts a thread that only waits; it must not be the one that takes our signals. */
+/* usrsctp starts a thread that only waits; it must not receive our signals. */
 static void start_stack(void)
 {
 	sigset_t all, old;
@@ -77,37 +76,20 @@ static void start_stack(void)
 	stack_up = true;
 }
 
-static bool is_wildcard(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)a)->sin6_addr);
-	return ((const struct sockaddr_in *)a)->sin_addr.s_addr == htonl(INADDR_ANY);
-}
-
 static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_reason, size_t len)
 {
 	char text[ADDR_TEXT_MAX];
 	int r;
 
-	if (a->ss_family != AF_INET && a->ss_family != AF_INET6) {
-		snprintf(ret_reason, len, "address family %d is neither IPv4 nor IPv6",
-			 a->ss_family);
-		return -EAFNOSUPPORT;
-	}
 	addr_host_text(a, text);
-	if (is_wildcard(a)) {
-		/* Answers have to leave from the address that was asked. */
-		snprintf(ret_reason, len, "address %s is a wildcard: name the address itself",
-			 text);
-		return -EINVAL;
-	}
-	r = udp_open(a, t->cfg.udp_port, 4 * t->buffer, &t->sock[t->nsocks]);
+	r = udp_open(a, t->sctp.cfg.udp_port, 4 * t->sctp.cfg.buffer, &t->sock[t->nsocks]);
 	if (r == -EADDRINUSE)
-		snprintf(ret_reason, len, "UDP port %u of %s is in use", t->cfg.udp_port, text);
+		snprintf(ret_reason, len, "UDP port %u of %s is in use", t->sctp.cfg.udp_port,
+			 text);
 	else if (r == -EADDRNOTAVAIL)
 		snprintf(ret_reason, len, "%s is not an address of this host", text);
 	else if (r < 0)
-		snprintf(ret_reason, len, "UDP port %u of %s: %s", t->cfg.udp_port, text,
+		snprintf(ret_reason, len, "UDP port %u of %s: %s", t->sctp.cfg.udp_port, text,
 			 strerror(-r));
 	else
 		t->nsocks++;
@@ -124,19 +106,19 @@ static int check_config(const struct llp_config *cfg, char *ret_reason, size_t l
 		snprintf(ret_reason, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
 		return -EINVAL;
 	}
-	return llp_check_config(cfg, ret_reason, len);
+	return llp_sctp_check_config(cfg, ret_reason, len);
 }
 
-/* What the kernel will not hold for us cannot be in flight to us. */
+/* Data in flight to us has to fit into the sockets' receive buffers. */
 static void clamp_buffer(struct user *t)
 {
 	uint32_t least = 8 * 65536;
 
 	for (unsigned i = 0; i < t->nsocks; i++)
-		if (udp_rcvbuf(t->sock[i]) / 2 < t->buffer)
-			t->buffer = udp_rcvbuf(t->sock[i]) / 2;
-	if (t->buffer < least)
-		t->buffer = least;
+		if (udp_rcvbuf(t->sock[i]) / 2 < t->sctp.cfg.buffer)
+			t->sctp.cfg.buffer = udp_rcvbuf(t->sock[i]) / 2;
+	if (t->sctp.cfg.buffer < least)
+		t->sctp.cfg.buffer = least;
 }
 
 static const struct llp_ops ops;
@@ -164,16 +146,9 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 		free_user(t);
 		return NULL;
 	}
-	t->base.ops = &ops;
-	t->base.ev = ev;
-	t->cfg = *cfg;
-	memcpy(t->addrs, cfg->addrs, cfg->naddrs * sizeof(t->addrs[0]));
-	t->cfg.addrs = t->addrs;
-	t->buffer = cfg->buffer < MAX_BUFFER ? cfg->buffer : MAX_BUFFER;
-	t->refusals = REFUSALS;
-	list_init(&t->embryos);
-	list_init(&t->conns);
-	list_init(&t->ready);
+	llp_sctp_init(&t->sctp, &ops, &llp_user_io_ops, cfg, ev);
+	t->replies_left = MAX_REPLIES;
+	list_init(&t->idle);
 	list_init(&t->ports);
 	for (unsigned i = 0; i < USER_BUCKETS; i++)
 		list_init(&t->bucket[i]);
@@ -208,7 +183,7 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 		return -ENOMEM;
 	}
 	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
-		r = open_sock(t, &t->addrs[i], ret_reason, len);
+		r = open_sock(t, &t->sctp.addrs[i], ret_reason, len);
 	if (r < 0) {
 		free_user(t);
 		return r;
@@ -218,7 +193,7 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	set_sysctls(t);
 	t->retransmits_base = retransmits();
 	the_user = t;
-	*ret = &t->base;
+	*ret = &t->sctp.base;
 	return 0;
 }
 
@@ -229,11 +204,11 @@ static void close_all(struct user *t)
 	while (!list_empty(&t->ports)) {
 		struct user_port *p = list_entry(t->ports.next, struct user_port, all);
 
-		/* The last one takes the port with it. */
+		/* Closing the last listener frees the port. */
 		llp_user_unlisten(&list_entry(p->listeners.next, struct user_listener, all)->base);
 	}
-	list_foreach_safe (it, &t->conns) {
-		llp_user_conn_free(&list_entry(it, struct user_conn, all)->base);
+	list_foreach_safe (it, &t->sctp.conns) {
+		llp_user_conn_free(&list_entry(it, struct user_conn, sctp.all)->sctp.base);
 	}
 }
 
@@ -244,7 +219,7 @@ static void user_close(struct llp *llp)
 	close_all(t);
 	for (unsigned i = 0; i < t->nsocks; i++)
 		udp_flush(t->sock[i]);
-	/* Timers hold what was closed a moment ago. Nothing leaves any more from here on. */
+	/* Timers still hold sockets that were just closed. Nothing is sent from here on. */
 	the_user = NULL;
 	for (int ms = 0; stack_up && ms < FINISH_MS; ms += TICK_MS) {
 		if (usrsctp_finish() == 0)
@@ -271,7 +246,7 @@ static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 static bool user_input(struct llp *llp, unsigned budget)
 {
 	struct user *t = (struct user *)llp;
-	bool any = !list_empty(&t->ready);
+	bool any = !list_empty(&t->sctp.ready);
 
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		struct user_rx rx = {t, t->sock[i]};
@@ -280,18 +255,18 @@ static bool user_input(struct llp *llp, unsigned budget)
 			any = true;
 		udp_errors(rx.sock, llp_user_icmp, &rx);
 	}
-	llp_user_dispatch(t);
+	llp_sctp_dispatch(&t->sctp, NULL);
 	return any;
 }
 
 static void advance(struct user *t)
 {
-	uint64_t ms = t->now_ms - t->tick_ms;
+	uint64_t ms = t->sctp.now_ms - t->tick_ms;
 
 	if (ms < TICK_MS)
 		return;
-	t->tick_ms = t->now_ms;
-	t->refusals = REFUSALS;
+	t->tick_ms = t->sctp.now_ms;
+	t->replies_left = MAX_REPLIES;
 	usrsctp_handle_timers(ms > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)ms);
 	llp_user_peer_expire(t);
 	llp_user_conn_expire(t);
@@ -301,24 +276,19 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 {
 	struct user *t = (struct user *)llp;
 
-	if (!t->ticked) {
-		t->ticked = true;
-		t->base_ms = now_ms;
-	}
-	if (now_ms - t->base_ms > t->now_ms)
-		t->now_ms = now_ms - t->base_ms;
+	llp_sctp_set_time(&t->sctp, now_ms);
 	advance(t);
-	llp_user_dispatch(t);
+	llp_sctp_dispatch(&t->sctp, NULL);
 }
 
 static uint64_t user_expiry(const struct llp *llp)
 {
 	const struct user *t = (const struct user *)llp;
 
-	if (!list_empty(&t->ready))
-		return t->base_ms + t->now_ms;
-	if (t->nconns || t->nembryos || t->now_ms < t->linger_ms)
-		return t->base_ms + t->tick_ms + TICK_MS;
+	if (!list_empty(&t->sctp.ready))
+		return t->sctp.base_ms + t->sctp.now_ms;
+	if (t->sctp.nconns || t->nidle || t->sctp.now_ms < t->linger_ms)
+		return t->sctp.base_ms + t->tick_ms + TICK_MS;
 	return UINT64_MAX;
 }
 

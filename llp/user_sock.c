@@ -7,9 +7,9 @@
 
 enum {
 	HEADER = 12,      /* AF_CONN adds the common header to what is set as path MTU */
-	INIT_TRIES = 100, /* llp's own timer ends the attempt */
+	INIT_TRIES = 100, /* our own timer ends the attempt */
 	INIT_RTO_MS = 1000,
-	PARTIAL_POINT = USER_MAX_MESSAGE,
+	PARTIAL_POINT = LLP_SCTP_MAX_MESSAGE,
 };
 
 static int set(struct socket *so, int name, const void *value, size_t len)
@@ -61,7 +61,7 @@ static int set_timers(struct socket *so, const struct llp_config *cfg)
 		.srto_max = cfg->rto_max_ms,
 	};
 	struct sctp_sack_info sack = {.sack_delay = cfg->sack_ms, .sack_freq = cfg->sack_packets};
-	/* There is one path, so it and the association give up together. */
+	/* There is one path: it and the association have the same limit. */
 	struct sctp_assocparams assoc = {.sasoc_asocmaxrxt = (uint16_t)cfg->path_max_retrans};
 
 	return set(so, SCTP_RTOINFO, &rto, sizeof(rto)) ||
@@ -84,7 +84,7 @@ static int set_flow(struct socket *so, const struct user *t)
 {
 	struct sctp_assoc_value burst = {.assoc_value = 0};
 	uint32_t point = PARTIAL_POINT;
-	int buffer = (int)t->buffer;
+	int buffer = (int)t->sctp.cfg.buffer;
 
 	return set_int(so, SCTP_NODELAY, 1) || set_int(so, SCTP_DISABLE_FRAGMENTS, 1) ||
 	       set_int(so, SCTP_RECVRCVINFO, 1) || set_int(so, SCTP_FRAGMENT_INTERLEAVE, 0) ||
@@ -100,8 +100,8 @@ struct socket *llp_user_sock_new(struct user *t, uint32_t packet)
 
 	if (!so)
 		return NULL;
-	if (usrsctp_set_non_blocking(so, 1) || set_events(so) || set_start(so, &t->cfg) ||
-	    set_timers(so, &t->cfg) || set_flow(so, t) || set_path(so, &t->cfg, packet)) {
+	if (usrsctp_set_non_blocking(so, 1) || set_events(so) || set_start(so, &t->sctp.cfg) ||
+	    set_timers(so, &t->sctp.cfg) || set_flow(so, t) || set_path(so, &t->sctp.cfg, packet)) {
 		int err = errno;
 
 		usrsctp_close(so);
@@ -117,7 +117,7 @@ void llp_user_sock_limit(struct socket *so, uint32_t packet)
 				     .spp_flags = SPP_PMTUD_DISABLE};
 
 	p.spp_address.ss_family = AF_CONN;
-	/* It fails only if the association has gone, which will be told in its own way. */
+	/* Fails only if the association has ended, which an event reports. */
 	(void)set(so, SCTP_PEER_ADDR_PARAMS, &p, sizeof(p));
 }
 

@@ -94,7 +94,7 @@ static bool on_readable(void *user)
 
 	must(e->up && !e->over);
 	while (llp_recv(e->c, &m) == LLP_E_OK) {
-		must(m.n > 0 && m.len > 0 && m.len <= USER_MAX_MESSAGE);
+		must(m.n > 0 && m.len > 0 && m.len <= LLP_SCTP_MAX_MESSAGE);
 		must(span_total(m.part, m.n) == m.len);
 		for (size_t i = 0; i < m.part[0].len; i++)
 			seen = m.part[0].p[i];
@@ -364,7 +364,7 @@ static void start(void)
 		.path_max_retrans = 2,
 		.init_ms = 2000,
 	};
-	char reason[USER_REASON];
+	char reason[LLP_SCTP_REASON];
 
 	memcpy(&ours, &a, sizeof(a));
 	a.sin_addr.s_addr = inet_addr("10.0.0.2");
@@ -383,8 +383,8 @@ static void finish(void)
 	for (unsigned i = 0; i < ENDS; i++)
 		let_go(&end[i]);
 	turn(1);
-	turn(USER_EMBRYO_MS + 1);
-	must(u->nconns == 0 && u->nembryos == 0 && list_empty(&u->conns));
+	turn(USER_IDLE_MS + 1);
+	must(u->sctp.nconns == 0 && u->nidle == 0 && list_empty(&u->sctp.conns));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

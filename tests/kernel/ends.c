@@ -102,12 +102,12 @@ static void no_descriptors(void)
 	while (n < 64 && (used[n] = dup(0)) >= 0)
 		n++;
 	CHECK(connect(fd, (struct sockaddr *)&to, addr_len(&to)) == 0);
-	rig_until(&((struct kernel *)b)->shut_doors, 1);
+	rig_until(&((struct kernel *)b)->paused, 1);
 	rig_settle();
 	CHECK(two.incoming == 0);
 	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
 	rig_until(&two.incoming, 1);
-	CHECK(((struct kernel *)b)->shut_doors == 0);
+	CHECK(((struct kernel *)b)->paused == 0);
 	while (n > 0)
 		close(used[--n]);
 	close(fd);
@@ -124,7 +124,7 @@ static void indication(uint32_t value, const char *reason)
 	begin();
 	fd = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", value);
 	rig_settle();
-	CHECK(two.incoming == 0 && list_empty(&((struct kernel *)b)->conns));
+	CHECK(two.incoming == 0 && list_empty(&((struct kernel *)b)->sctp.conns));
 	close(fd);
 	/* One that listens. */
 	fd = rig_raw("127.0.0.4", RIG_PORT, SOCK_STREAM, value);
@@ -151,7 +151,7 @@ static void data_instead_of_an_indication(void)
 	}
 	rig_settle();
 	CHECK(two.incoming == 0 && two.msgs == 0);
-	CHECK(list_empty(&((struct kernel *)b)->conns));
+	CHECK(list_empty(&((struct kernel *)b)->sctp.conns));
 	close(fd);
 	end("data without an indication before it opens nothing");
 }
@@ -187,7 +187,7 @@ static void right_indication_of_a_stranger(void)
 /* Peers that come faster than they are looked at wait in the kernel, not here. */
 static void many_at_once(void)
 {
-	enum { PEERS = 200, NOT_LOOKED_AT = 64 };
+	enum { PEERS = 200, MAX_HALF_OPEN = 64 };
 	const struct kernel *t;
 	int fd[PEERS];
 
@@ -197,7 +197,7 @@ static void many_at_once(void)
 		fd[i] = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", 1);
 	for (unsigned turns = 0; two.incoming < PEERS; turns++) {
 		rig_turn();
-		CHECK(t->nconns - two.incoming <= NOT_LOOKED_AT && turns < 10 * PEERS);
+		CHECK(t->sctp.nconns - two.incoming <= MAX_HALF_OPEN && turns < 10 * PEERS);
 	}
 	for (unsigned i = 0; i < PEERS; i++)
 		close(fd[i]);
@@ -397,8 +397,8 @@ int main(void)
 	no_answer();
 	addresses_that_are_not_ours();
 	no_descriptors();
-	indication(0, "the peer speaks no DDP: no adaptation indication");
-	indication(7, "the peer speaks no DDP: its adaptation indication is 0x7, not 0x1");
+	indication(0, "the peer does not speak DDP: no adaptation indication");
+	indication(7, "the peer does not speak DDP: adaptation indication 0x7, expected 0x1");
 	data_instead_of_an_indication();
 	right_indication_of_a_stranger();
 	many_at_once();

@@ -239,14 +239,14 @@ static void fragments(void)
 	fd = raw_to(&two, "127.0.0.2");
 	small_chunks(fd);
 	for (unsigned i = 0; i < 5; i++) {
-		uint32_t n = i == 4 ? KERNEL_MAX_MESSAGE : 1500 + i * 30000;
+		uint32_t n = i == 4 ? LLP_SCTP_MAX_MESSAGE : 1500 + i * 30000;
 
 		rig_fill(bytes, n, i);
 		raw_send(fd, bytes, n, i & 1 ? SCTP_UNORDERED : 0);
 		rig_until(&two.msgs, i + 1);
 		CHECK(rig_last_is(&two, n, i) && two.last.ordered == !(i & 1));
 	}
-	raw_send(fd, bytes, KERNEL_MAX_MESSAGE + 1, 0);
+	raw_send(fd, bytes, LLP_SCTP_MAX_MESSAGE + 1, 0);
 	rig_until(&two.down, 1);
 	CHECK(two.err == EMSGSIZE && strstr(two.reason, "131072") && two.msgs == 5);
 	close(fd);
@@ -303,7 +303,7 @@ static void too_late_to_be_shorter(void)
 	two.numbered = true;
 	for (unsigned i = 0; i < 4; i++)
 		CHECK(rig_send(&one, 0, 60000, i) == LLP_E_OK);
-	kernel_sock_widen(((struct kernel_conn *)one.c)->watch.fd, 1400);
+	kernel_sock_force_mtu(((struct kernel_conn *)one.c)->watch.fd, 1400);
 	llp_flush(a);
 	rig_until(&two.msgs, 4);
 	CHECK(one.down == 0 && two.down == 0 && chunks_sent(&one) == 4);

@@ -203,7 +203,7 @@ static void primary_by_choice(void)
 	CHECK(set_primary("10.0.9.9") == -ENOENT);
 	until_state("10.0.2.2", LLP_PATH_ACTIVE);
 	CHECK(set_primary("10.0.2.2") == 0);
-	until_told(&one, "10.0.2.2 is the primary one now, primary\n");
+	until_told(&one, "10.0.2.2 is the primary path now, primary\n");
 	CHECK(paths_of(&one, p) == 2 && is_at(&p[0], "10.0.2.2") && p[0].primary);
 	rig_shell("ip link set near1 down");
 	until_state("10.0.1.2", LLP_PATH_INACTIVE);
@@ -291,7 +291,7 @@ static void over_udp(void)
 	cfg.naddrs = 1;
 	cfg.udp_port = 9899;
 	CHECK(llp_kernel_open(&cfg, NULL, &t, reason, sizeof(reason)) == -EOPNOTSUPP);
-	CHECK(strcmp(reason, "UDP port 9899: the kernel receives at 0: set the sysctl "
+	CHECK(strcmp(reason, "UDP port 9899: the kernel receives at port 0; set the sysctl "
 			     "net.sctp.udp_port to 9899") == 0);
 	begin("10.0.1.1", "10.0.1.2", NULL);
 	listen_far("");

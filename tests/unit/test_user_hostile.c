@@ -77,13 +77,13 @@ Test(user_hostile, a_peer_without_an_indication_is_refused, .init = begin)
 
 Test(user_hostile, a_peer_with_indication_0_is_refused, .init = begin)
 {
-	connect_to_raw(0, "indication is 0x0,");
+	connect_to_raw(0, "indication 0x0,");
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-05 */
 Test(user_hostile, a_peer_with_another_indication_is_refused, .init = begin)
 {
-	connect_to_raw(2, "indication is 0x2,");
+	connect_to_raw(2, "indication 0x2,");
 }
 
 static void raw_connects(int adaptation, uint32_t send_len)
