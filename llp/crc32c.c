@@ -85,7 +85,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_sse42(const void *data, siz
 #ifdef HAVE_ISAL
 static uint32_t by_isal(const void *data, size_t len)
 {
-	/* Packets are far shorter than an int can tell; the library only reads. */
+	/* The length fits: packets are short. The library does not write. */
 	return ~crc32_iscsi((unsigned char *)(uintptr_t)data, (int)len, UINT32_MAX);
 }
 #endif
@@ -102,7 +102,7 @@ static const struct crc32c_impl impls[] = {
 
 static uint32_t (*best)(const void *p, size_t len) = by_table;
 
-/* Before main(), so that no call has to ask whether it was done. */
+/* Before main(), so that no call has to check. */
 __attribute__((constructor)) static void choose(void)
 {
 	const struct crc32c_impl *i = impls;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Associations whose two ends are conns of this one transport. A message never rests here:
- * llp_send() offers the sender's own spans to the peer's readable() and returns when they
- * are taken, so that the receiver's copy is the only one.
+ * Associations between two clients of one daemon: both ends are conns of this transport. Messages
+ * are not queued: llp_send() hands the sender's spans to the peer's readable() and returns when
+ * they are taken, so the receiver's copy is the only one.
  *
- * Changes of state are only noted when they happen and told by the next llp_tick(). While
- * one message is on offer every further llp_send() is refused: a receiver that answers
- * from within readable() would otherwise run its peer while that is still sending.
+ * Changes of state are reported by the next llp_tick(). While a message is being handed over, every
+ * other llp_send() returns LLP_E_AGAIN: a receiver that replies within readable() would otherwise
+ * call into its peer, which is still sending.
  */
 #include "llp/llp.h"
 
@@ -22,16 +22,16 @@
 enum {
 	MAX_MESSAGE = 65476, /* as the largest chunk of the user transport */
 	MTU = 65536,
-	SMALL = 640, /* up to here a message is handed over in one piece */
+	SMALL = 640, /* messages of up to this many bytes are joined in one span */
 	REASON_LEN = 96,
-	FIRST_PORT = 49152, /* of the connecting ends, for show */
+	FIRST_PORT = 49152, /* of the connecting ends; only shown */
 };
 
 enum state {
 	CONNECTING,
 	UP,
-	LOST, /* down() is due */
-	OVER,
+	ENDED, /* down() is due */
+	CLOSED,
 };
 
 struct loop {
@@ -39,14 +39,14 @@ struct loop {
 	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
 	unsigned naddrs; /* 0: any address is ours */
 	uint16_t streams;
-	uint16_t ports; /* given to connecting ends */
+	uint16_t ports; /* assigned to connecting ends so far */
 	bool sending;
 	uint64_t now_ms;
 	struct llp_stats stats;
 	struct list listeners;
 	struct list conns;
-	struct list due;  /* conns with news for llp_tick() */
-	struct list dead; /* conns that are freed when no upcall can be using them */
+	struct list due;   /* conns that llp_tick() has to serve */
+	struct list freed; /* conns that the next llp_tick() frees: an upcall may be using them */
 };
 
 struct listener {
@@ -63,14 +63,14 @@ struct conn {
 	struct list due;
 	struct conn *peer;
 	enum state state;
-	bool freed;   /* waits in `dead` */
+	bool freed;   /* is in `freed` of the transport */
 	bool sent;    /* since acked() was last called */
-	bool refused; /* llp_send() said LLP_E_AGAIN */
+	bool refused; /* llp_send() returned LLP_E_AGAIN */
 	int err;
 	char reason[REASON_LEN];
 	struct sockaddr_storage local, remote;
-	const struct llp_msg *slot; /* the message on offer, NULL if none */
-	struct llp_msg whole;       /* a small one, joined in buf */
+	const struct llp_msg *slot; /* the message that is handed to it, or NULL */
+	struct llp_msg whole;       /* a small message, joined in buf */
 	uint8_t buf[SMALL];
 };
 
@@ -171,7 +171,7 @@ static void loop_unlisten(struct llp_listener *ll)
 	free(l);
 }
 
-/* ---- life of a conn ---- */
+/* ---- conns ---- */
 
 static struct conn *conn_new(struct loop *t, void *user)
 {
@@ -185,22 +185,22 @@ static struct conn *conn_new(struct loop *t, void *user)
 	return c;
 }
 
-static void make_due(struct conn *c)
+static void schedule(struct conn *c)
 {
 	if (!list_linked(&c->due))
 		list_add_tail(&loop_of(c->c.llp)->due, &c->due);
 }
 
-static void lose(struct conn *c, int err, const char *reason)
+static void end(struct conn *c, int err, const char *reason)
 {
 	if (c->peer)
 		c->peer->peer = NULL;
 	c->peer = NULL;
 	c->slot = NULL;
-	c->state = LOST;
+	c->state = ENDED;
 	c->err = err;
 	snprintf(c->reason, sizeof(c->reason), "%s", reason);
-	make_due(c);
+	schedule(c);
 }
 
 static void loop_abort(struct llp_conn *llc, const char *reason)
@@ -208,8 +208,8 @@ static void loop_abort(struct llp_conn *llc, const char *reason)
 	struct conn *c = conn_of(llc);
 
 	if (c->peer)
-		lose(c->peer, ECONNRESET, reason);
-	c->state = OVER;
+		end(c->peer, ECONNRESET, reason);
+	c->state = CLOSED;
 	c->slot = NULL;
 	list_del(&c->due);
 }
@@ -221,7 +221,7 @@ static void loop_conn_free(struct llp_conn *llc)
 	loop_abort(llc, "the peer closed the association");
 	c->freed = true;
 	list_del(&c->link);
-	list_add_tail(&loop_of(llc->llp)->dead, &c->link);
+	list_add_tail(&loop_of(llc->llp)->freed, &c->link);
 }
 
 static void loop_shutdown(struct llp_conn *llc)
@@ -231,12 +231,12 @@ static void loop_shutdown(struct llp_conn *llc)
 
 	if (c->state != UP && c->state != CONNECTING)
 		return;
-	lose(c, 0, "shut down");
+	end(c, 0, "shut down");
 	if (peer)
-		lose(peer, 0, "shut down by the peer");
+		end(peer, 0, "shut down by the peer");
 }
 
-/* There is nothing between the ends that could fail: the first address will do. */
+/* Paths cannot fail here: only the first address is used. */
 static int loop_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 			const struct llp_addrs *from, void *user, struct llp_conn **ret)
 {
@@ -248,9 +248,9 @@ static int loop_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t 
 		return -ENOMEM;
 	c->remote = peer->a[0];
 	addr_set_port(&c->remote, port);
-	c->local = c->remote; /* one host: both ends have the address that was called */
+	c->local = c->remote; /* one host: both ends have the same address */
 	addr_set_port(&c->local, (uint16_t)(FIRST_PORT + t->ports++ % (65536 - FIRST_PORT)));
-	make_due(c);
+	schedule(c);
 	*ret = &c->c;
 	return 0;
 }
@@ -260,11 +260,11 @@ static int loop_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t 
 static int refuse(struct conn *c)
 {
 	c->refused = true;
-	make_due(c);
+	schedule(c);
 	return LLP_E_AGAIN;
 }
 
-static void offer(struct conn *to, const struct llp_msg *m)
+static void present(struct conn *to, const struct llp_msg *m)
 {
 	struct span one = {to->buf, sizeof(to->buf)};
 
@@ -293,7 +293,7 @@ static int loop_send(struct llp_conn *llc, const struct llp_msg *m)
 	if (t->sending || to->state != UP)
 		return refuse(c);
 
-	offer(to, m);
+	present(to, m);
 	t->sending = true;
 	t->llp.ev->readable(to->c.user);
 	t->sending = false;
@@ -308,7 +308,7 @@ static int loop_send(struct llp_conn *llc, const struct llp_msg *m)
 	t->stats.rx_packets++;
 	t->stats.tx_bytes += m->len;
 	c->sent = true;
-	make_due(c);
+	schedule(c);
 	return LLP_E_OK;
 }
 
@@ -334,12 +334,12 @@ static void establish(struct loop *t, struct conn *c)
 	void *user;
 
 	if (!l) {
-		lose(c, ECONNREFUSED, "nobody listens there");
+		end(c, ECONNREFUSED, "nothing listens on this port");
 		return;
 	}
 	in = conn_new(t, NULL);
 	if (!in) {
-		lose(c, ENOMEM, "out of memory");
+		end(c, ENOMEM, "out of memory");
 		return;
 	}
 	in->local = c->remote;
@@ -351,7 +351,7 @@ static void establish(struct loop *t, struct conn *c)
 	user = t->llp.ev->incoming(l->l.user, &in->c);
 	if (!user) {
 		if (c->peer)
-			lose(c, ECONNREFUSED, "the listener turned it down");
+			end(c, ECONNREFUSED, "the listener refused the association");
 		if (!in->freed)
 			loop_conn_free(&in->c);
 		return;
@@ -363,7 +363,7 @@ static void establish(struct loop *t, struct conn *c)
 	t->llp.ev->up(c->c.user);
 }
 
-static void tell_news(struct loop *t, struct conn *c)
+static void report_progress(struct loop *t, struct conn *c)
 {
 	bool sent = c->sent, refused = c->refused;
 
@@ -380,19 +380,19 @@ static void turn(struct loop *t, struct conn *c)
 	if (c->state == CONNECTING)
 		establish(t, c);
 	else if (c->state == UP)
-		tell_news(t, c);
-	if (c->state == LOST) {
+		report_progress(t, c);
+	if (c->state == ENDED) {
 		list_del(&c->due);
-		c->state = OVER;
+		c->state = CLOSED;
 		t->llp.ev->down(c->c.user, c->err, c->reason);
 	}
 }
 
-static void bury(struct list *dead)
+static void free_all(struct list *conns)
 {
 	struct list *it;
 
-	while ((it = list_pop(dead)))
+	while ((it = list_pop(conns)))
 		free(list_entry(it, struct conn, link));
 }
 
@@ -407,14 +407,14 @@ static void loop_tick(struct llp *llp, uint64_t now_ms)
 		list_add_tail(&batch, it);
 	while ((it = list_pop(&batch)))
 		turn(t, list_entry(it, struct conn, due));
-	bury(&t->dead);
+	free_all(&t->freed);
 }
 
 static uint64_t loop_expiry(const struct llp *llp)
 {
 	const struct loop *t = loop_of(llp);
 
-	return list_empty(&t->due) && list_empty(&t->dead) ? UINT64_MAX : t->now_ms;
+	return list_empty(&t->due) && list_empty(&t->freed) ? UINT64_MAX : t->now_ms;
 }
 
 static bool loop_input(struct llp *llp, unsigned budget)
@@ -436,7 +436,7 @@ static unsigned loop_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 	return 0;
 }
 
-/* ---- looking at it ---- */
+/* ---- information ---- */
 
 static void loop_info(const struct llp_conn *llc, struct llp_info *ret)
 {
@@ -465,8 +465,8 @@ static void loop_close(struct llp *llp)
 
 	while (!list_empty(&t->listeners))
 		loop_unlisten(&list_entry(t->listeners.next, struct listener, link)->l);
-	bury(&t->conns);
-	bury(&t->dead);
+	free_all(&t->conns);
+	free_all(&t->freed);
 	free(t);
 }
 
@@ -504,7 +504,7 @@ int llp_loop_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	list_init(&t->listeners);
 	list_init(&t->conns);
 	list_init(&t->due);
-	list_init(&t->dead);
+	list_init(&t->freed);
 	*ret = &t->llp;
 	return 0;
 }

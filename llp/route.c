@@ -35,7 +35,7 @@ static int scratch(const struct sockaddr_storage *local, const struct sockaddr_s
 	return take_fd(&fd);
 }
 
-/* An address that can be bound is one of ours. */
+/* An address that can be bound is local. */
 static bool is_local(const struct sockaddr_storage *to)
 {
 	struct sockaddr_storage a = *to;
@@ -55,7 +55,7 @@ static bool kernel_has_tunnel(void)
 	return read(fd, text, sizeof(text) - 1) <= 0 || atoi(text) != 0;
 }
 
-/* The device that has the source address is the one that the packets leave through. */
+/* The device that has the source address sends the packets. */
 static bool is_hardware(const struct sockaddr_storage *src)
 {
 	struct ifaddrs *list;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel's routes say about the way to a peer. */
+/* Routes of the kernel to a peer. */
 #ifndef LLP_ROUTE_H
 #define LLP_ROUTE_H
 
@@ -14,18 +14,18 @@ struct route {
 };
 
 /*
- * Looks up the way from a local address (NULL: the kernel's choice) to a remote one. Returns 0 or
+ * Looks up the route from a local address (NULL: the kernel's choice) to a remote one. Returns 0 or
  * -errno: ENETUNREACH, EHOSTUNREACH, EADDRNOTAVAIL ...
  *
- * gso_safe: UDP_SEGMENT may be used. Linux kernels have panicked when a UDP_SEGMENT batch
- * was handed on, within the same host, to a socket in which the kernel itself ends an
- * SCTP-in-UDP tunnel (6.1.176, over loopback and over veth). So it is safe
- * - to an address of this very network namespace, if the kernel ends no such tunnel here
- *   (no net.sctp.udp_port, or 0): whoever answers is a program like ours;
- * - through a device backed by hardware (a virtual machine's network card counts), which segments
+ * gso_safe: UDP_SEGMENT may be used. Linux 6.1.176 panicked when a UDP_SEGMENT batch reached,
+ * within one host (over loopback and over veth), the UDP tunnel socket of the kernel's own SCTP. So
+ * it is safe
+ * - to an address of this network namespace, if net.sctp.udp_port is absent or 0 here: the receiver
+ *   is then a user-space program;
+ * - through a device backed by hardware (or a virtual machine's network card), which segments
  *   before the packets reach another host.
- * It is not taken to be safe through veth, bridges and other software devices, behind which
- * another namespace of this host may have the tunnel on.
+ * It is not considered safe through veth, bridges and other software devices: another namespace of
+ * this host may have the tunnel.
  */
 int route_find(const struct sockaddr_storage *local, const struct sockaddr_storage *to,
 	       struct route *ret);
