@@ -28,6 +28,9 @@ else
 	guest_apart+=(--user --map-current-user)
 fi
 
+# What the guest's kernel needs in its environment: xstate.c says why.
+guest_preload=()
+
 # guest_needs: says what is missing on the host.
 guest_needs() {
 	local program
@@ -62,6 +65,10 @@ guest_prepare() {
 	guest_dir=$(mktemp -d /var/tmp/ddp-guest.XXXXXX) && chmod 0755 "$guest_dir" || return
 	mkdir "$guest_dir/home" && cp "$guest_source/mounts.sh" "$guest_dir/" || return
 	[ "$(id -u)" -ne 0 ] || chown nobody "$guest_dir/home" || return
+	if grep -q amx_tile /proc/cpuinfo; then
+		guest_preload=(LD_PRELOAD="$guest_dir/xstate.so")
+		"${CC:-cc}" -shared -fPIC -o "$guest_dir/xstate.so" "$guest_source/xstate.c" || return
+	fi
 	: >"$guest_dir/folders"
 	for folder in "$@"; do
 		seen=$folder
@@ -89,7 +96,7 @@ guest_boot() {
 	shift 2
 	boot=$(mktemp -d "$guest_dir/boot.XXXXXX") && cp "$init" "$boot/init" && chmod 0755 "$boot" "$boot/init" || return 125
 	timeout -s KILL "$seconds" sh -c 'echo $$ >"$0/process" && exec "$@"' "$boot" "${guest_apart[@]}" sh -c '"$@"; exit $?' guest "${guest_user[@]}" \
-		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$guest_dir/home" \
+		env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$guest_dir/home" "${guest_preload[@]}" \
 		linux.uml mem="$guest_memory" rootfstype=hostfs rootflags=/ ro init="$boot/init" con=null con0=fd:0,fd:1 \
 		quiet oops=panic DDP_GUEST="$guest_dir" "$@" </dev/null 2>&1 | sed -u 's/\r*$//'
 	set -- "${PIPESTATUS[0]}"
