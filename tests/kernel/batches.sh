@@ -31,7 +31,7 @@ for name in a b; do
 	n=$(messages $name)
 	[ "$n" -gt $((bytes / 1400)) ] || fail "daemon $name: $n messages cannot be $bytes bytes in segments of 1400"
 	kill -INT "$(pid_of trace-$name)"
-	eventually 20 gone "$(pid_of trace-$name)" || fail 'strace goes on'
+	eventually 20 gone "$(pid_of trace-$name)" || fail 'strace does not end'
 	calls=$(awk '$2 == "total" { print $1 }' "$tmp/calls-$name")
 	awk '$2 ~ /mmsg$/ { printf "  %s %d\n", $2, $1 }' "$tmp/calls-$name"
 	[ "$((calls * 4))" -lt "$n" ] || fail "daemon $name: $calls system calls for $n messages: $(cat "$tmp/calls-$name")"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Boots user-mode Linux on the host's own file system. Sourced by bash scripts of the host; README.md tells
-# what the guest may do and why it cannot hurt the host.
+# Boots user-mode Linux on the host's own file system. Bash scripts of the host source this file. README.md describes
+# the rights of the guest and how the host is protected.
 #
-#   guest_prepare FOLDER...            once: what the guest is to see at its usual place, readable or not
+#   guest_prepare FOLDER...            once: folders that the guest sees at their usual place, readable or not
 #   guest_boot INIT SECONDS [WORD...]  boots; the console is standard output; the exit status is that of timeout
-#   guest_forget                       removes what guest_prepare made
+#   guest_forget                       removes the files of guest_prepare
 #
 # INIT is an executable script of the host, which is copied. It begins with
 #   . "$DDP_GUEST/mounts.sh"
@@ -16,10 +16,9 @@ guest_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 guest_memory=${GUEST_MEMORY:-1G}
 guest_dir=
 
-# The guest's kernel is a process of this user: nobody if we are root, who could write to everything. And in a
-# namespace of processes: when a kernel of user mode ends in any way but its own, its processes would go on as
-# processes of the host, where their system calls meet the host's kernel. The shell that is the first there ends
-# with it, and then the host's kernel ends them all.
+# The user of the guest's kernel: nobody instead of root, who could write everywhere. The kernel runs in a PID namespace.
+# Without it, the guest's processes would continue as processes of the host if the guest's kernel was killed. The first
+# process of the namespace is a shell that ends with the guest's kernel; then the host's kernel ends all others.
 guest_user=()
 guest_apart=(unshare --pid --fork --kill-child)
 if [ "$(id -u)" -eq 0 ]; then
@@ -28,10 +27,10 @@ else
 	guest_apart+=(--user --map-current-user)
 fi
 
-# What the guest's kernel needs in its environment: xstate.c says why.
+# The environment of the guest's kernel: xstate.c says why.
 guest_preload=()
 
-# guest_needs: says what is missing on the host.
+# guest_needs: prints what the host lacks.
 guest_needs() {
 	local program
 	for program in linux.uml modprobe setpriv timeout unshare; do
@@ -41,14 +40,14 @@ guest_needs() {
 	[ -d /usr/lib/uml/modules ] || { echo 'needs /usr/lib/uml/modules' && return 1; }
 }
 
-# Whether the guest's user can read all of a folder but what it need not see.
+# Whether the guest's user can read all of a folder that it needs.
 guest_reads() {
 	local hidden
 	hidden=$("${guest_user[@]}" find "$1" \( -name .git -o -path "$1/build*" \) -prune -o \
 		\( -type f -o -type d \) ! -readable -print -quit 2>/dev/null) && [ -z "$hidden" ]
 }
 
-# guest_copy FOLDER TO FOLDER...: with an empty place for each of the folders that lies in it.
+# guest_copy FOLDER TO FOLDER...: copies, with an empty folder for each of the folders inside it.
 guest_copy() {
 	local from=$1 to=$2 inner
 	shift 2
@@ -59,7 +58,7 @@ guest_copy() {
 	chmod -R u+w,a+rX "$to"
 }
 
-# The file "folders" has pairs of lines: a folder, and what is mounted there.
+# The file "folders" has pairs of lines: a folder, and the source of its mount.
 guest_prepare() {
 	local folder n=0 seen
 	guest_dir=$(mktemp -d /var/tmp/ddp-guest.XXXXXX) && chmod 0755 "$guest_dir" || return
@@ -80,7 +79,7 @@ guest_prepare() {
 	done
 }
 
-# Ends guests that still run, too: killing what keeps the processes of one apart ends them all.
+# Also ends guests that still run: killing the first process of a namespace ends all others.
 guest_forget() {
 	local process
 	for process in "$guest_dir"/boot.*/process; do
@@ -90,7 +89,7 @@ guest_forget() {
 	guest_dir=
 }
 
-# The kernel has its memory in a file without a name in /dev/shm or /tmp, and its control socket in HOME.
+# The kernel has its memory in an unnamed file in /dev/shm or /tmp, and its control socket in HOME.
 guest_boot() {
 	local init=$1 seconds=$2 boot
 	shift 2

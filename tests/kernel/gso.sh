@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: the transport `user` hands packets over in batches of UDP_SEGMENT on loopback, when no kernel ends an SCTP-in-UDP
-# tunnel there, and when it is told to; not where a kernel of this host may be at the other end: on loopback
-# with net.sctp.udp_port set, and over veth, behind which a kernel takes all that is sent and goes on living.
+# Promise: the transport `user` uses UDP_SEGMENT on loopback if the kernel has no SCTP-in-UDP tunnel, and if the
+# configuration says so. It does not if a kernel of this host may be the receiver: on loopback with net.sctp.udp_port
+# set, and over veth. There a kernel receives everything and does not crash.
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddping python3 sysctl
@@ -22,7 +22,7 @@ seen() {
 	[ "$packets" -ge 40 ] || fail "only $packets packets"
 }
 
-# shown NAME: what ddpctl tells of the association.
+# shown NAME: the column gso of ddpctl for the association.
 shown() { ctl "$1" -d -o assoc | sed -n '1s/.* gso \([a-z]*\).*/\1/p'; }
 
 # between WORDS EXPECTED LINE: two daemons of host a, on its loopback. Only packets that were cut show there is no other.
@@ -48,7 +48,7 @@ between() {
 
 hosts
 between 'loopback' yes "$small"
-# Of another port than the daemons', which could not bind theirs.
+# Another port than that of the daemons, which could not bind it.
 at a sysctl -q net.sctp.udp_port=9898 || fail 'no tunnel'
 between 'loopback with a tunnel' no "$small"
 between 'loopback with a tunnel, told to' yes "user: {mtu: $mtu, gso: on}"
@@ -61,8 +61,8 @@ daemon_at a "$(addr a)"
 watch a link1
 "$bin/tests/kernel/flood" "$(socket_of a)" "$(addr b)" 5043 40 || fail flood
 [ "$(shown a)" = no ] || fail "veth: ddpctl shows gso $(shown a)"
-eventually 30 grep -q received "$tmp/peer.log" || fail 'the peer has not seen the end'
+eventually 30 grep -q received "$tmp/peer.log" || fail 'the peer did not receive the end'
 seen "veth, behind it a kernel's tunnel"
 [ "$longest" -le $mtu ] || fail 'a batch'
-[ "$(sed -n 's/^received //p' "$tmp/peer.log")" -gt $((40 * 65536)) ] || fail 'not all came'
+[ "$(sed -n 's/^received //p' "$tmp/peer.log")" -gt $((40 * 65536)) ] || fail 'data is missing'
 stop a || fail "daemon a: exit status $?"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: daemons of two transports understand each other over UDP, whichever begins, in every operation.
+# Promise: daemons of two transports interoperate over UDP, whichever opens the association, in every operation.
 # Usage: interop.sh TRANSPORT-A TRANSPORT-B
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl
 hosts
 
-# Whoever has the kernel's transport tells the kernel to end tunnels, too.
+# A daemon with the transport kernel needs the kernel's UDP tunnel.
 DDP_TRANSPORT=
 for host in a b; do
 	transport=$1

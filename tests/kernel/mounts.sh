@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=sh
-# What each guest begins with; sourced by its init, a script of sh. The root is the host's, read-only; all
-# that is written goes to memory.
+# First steps of each guest. Its init, an sh script, sources this file. The root is the host's, read-only; all written
+# files are in memory.
 
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C
 
-# mount_folder FOLDER SEEN: shows a folder of the host at its usual place. Where a folder on the way cannot be
-# searched, as a home of mode 0700 cannot, an empty one goes on top of it.
+# mount_folder FOLDER SEEN: shows a folder of the host at its usual place. If a parent folder cannot be searched, like a
+# home of mode 0700, an empty folder is mounted over it.
 mount_folder() {
 	if ! mkdir -p "$1" 2>/dev/null; then
 		over=$1
@@ -19,8 +19,8 @@ mount_folder() {
 # mount_all: /proc, /sys, /dev; memory at /tmp, /run, /root and /var; the folders of guest_prepare. The kernel has
 # mounted /dev already.
 #
-# Files of the host's root may seem to belong to somebody else, if our kernel is in a namespace of users: so no program
-# may change who runs it, mount before all.
+# In a user namespace, files of the host's root may have other owners: so no set-user-ID program may run, especially
+# mount.
 mount_all() {
 	setpriv --no-new-privs mount -t hostfs -o remount,ro,nosuid hostfs / || return
 	mount -t proc proc /proc && mount -t sysfs sysfs /sys || return
@@ -37,7 +37,7 @@ mount_all() {
 	done </run/guest/folders
 }
 
-# load MODULE...: of the guest's kernel. The root has no place for them where modprobe looks, so it is shown another.
+# load MODULE...: loads modules of the guest's kernel. The root has no folder for them, so modprobe gets another one.
 load() {
 	if [ ! -d /run/uml ]; then
 		mkdir -p /run/uml/lib && ln -s /usr/lib/uml/modules /run/uml/lib/modules || return

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Two hosts, a and b, as network namespaces of the guest, and what lies between them: one or two links, each a subnet of
-# its own, that can lose, delay and spoil what they carry, and be cut. Sourced by tests of the guest; with
-# tests/system/lib.sh, whose daemons then live in a host. UNIX sockets are no part of a host, so clients need
-# not be there. The guest throws all away when the test has ended.
+# Two hosts, a and b, as network namespaces of the guest, with one or two links between them. Each link is a subnet. It
+# can lose, delay and corrupt packets, and be cut. Tests of the guest source this file; it includes
+# tests/system/lib.sh, whose daemons then run in a host. UNIX sockets are independent of hosts, so clients may run
+# anywhere. The guest removes everything at the end of the test.
 
 # shellcheck source=../system/lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
@@ -13,10 +13,10 @@ needs ip tc ethtool
 # at HOST COMMAND...
 at() { ip netns exec "$@"; }
 
-# addr HOST [LINK]: its address there.
+# addr HOST [LINK]: its address on that link.
 addr() { case $1 in a) echo "10.7.${2:-1}.1" ;; b) echo "10.7.${2:-1}.2" ;; esac; }
 
-# hosts [LINKS]: makes both, with so many links between them.
+# hosts [LINKS]: creates both, with this number of links.
 hosts() {
 	local host n
 	for host in a b; do
@@ -31,7 +31,7 @@ hosts() {
 	done
 }
 
-# daemon_at HOST ADDRESS [LINE...]: as daemon(); its name is that of the host.
+# daemon_at HOST ADDRESS [LINE...]: like daemon(); its name is that of the host.
 daemon_at() {
 	daemon_in=(ip netns exec "$1")
 	daemon "$@"
@@ -43,10 +43,9 @@ link() {
 	at a ip link set "link$1" "$2" && at b ip link set "link$1" "$2" || fail "link $1 is not $2"
 }
 
-# disturb N [WORD...]: what the link does to the packets of both directions, as tc-netem(8) has it; "loss 100%" cuts the
-# link without a notice to either host. Without words it is quiet again. A packet of veth has no checksum
-# until somebody needs it, and netem, who spoils packets, makes only those of UDP and TCP; so hosts make all
-# by themselves from now on.
+# disturb N [WORD...]: disturbs both directions of the link, with words of tc-netem(8). "loss 100%" cuts the link without
+# notice to the hosts. Without words the disturbance ends. veth packets have no checksum until it is needed, and netem
+# computes only those of UDP and TCP before it corrupts packets. So the hosts compute all checksums from now on.
 disturb() {
 	local host link=link$1
 	shift
@@ -57,7 +56,7 @@ disturb() {
 	done
 }
 
-# lost N: packets that the link has lost on purpose.
+# lost N: packets that netem has dropped on the link.
 lost() {
 	local host
 	for host in a b; do
@@ -65,7 +64,7 @@ lost() {
 	done | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | awk "{ n += \$1 } END { print n + 0 }"
 }
 
-# counter HOST FILE NAME: of /proc/net, in either of its forms: SctpChecksumErrors, Udp:InCsumErrors.
+# counter HOST FILE NAME: a counter of /proc/net, in either form: SctpChecksumErrors, Udp:InCsumErrors.
 counter() {
 	at "$1" awk -v name="$3" '
 		$1 == name { print $2; exit }

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: whatever a link does to the packets that it carries, in both directions, the data of two daemons arrive,
-# byte for byte.
-# Usage: netem.sh WORD...   as tc-netem(8) has them
+# Promise: the data of two daemons arrive without a changed byte, however a link disturbs packets in both directions.
+# Usage: netem.sh WORD...   words of tc-netem(8)
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddping ddpcp
@@ -23,12 +22,12 @@ cmp "$tmp/sent" "$tmp/in/received" || fail 'the file differs'
 "$ddpcp" --socket "$(socket_of a)" get "$(addr b):received" "$tmp/back" >>"$tmp/cp.log" 2>&1 || fail 'ddpcp get'
 cmp "$tmp/sent" "$tmp/back" || fail 'the file differs on its way back'
 
-# And the link has done it.
+# The link has disturbed packets.
 udp=$(($(counter a snmp Udp:InCsumErrors) + $(counter b snmp Udp:InCsumErrors)))
 sctp=$(($(counter a sctp/snmp SctpChecksumErrors) + $(counter b sctp/snmp SctpChecksumErrors)))
 case $1 in
 loss) [ "$(lost 1)" -gt 0 ] || fail 'nothing was lost' ;;
-corrupt) [ $((udp + sctp)) -gt 0 ] || fail 'nothing was spoiled' ;;
+corrupt) [ $((udp + sctp)) -gt 0 ] || fail 'nothing was corrupted' ;;
 esac
 echo "$*: lost $(lost 1), wrong checksums $udp of UDP and $sctp of SCTP; $(grep rtt "$tmp/ping.log")"
 stop pong

@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: an association has one address at each end unless programs name several. Of several paths one carries the
-# data; when it fails in the middle of 1 GiB of Writes, another one does, and no byte and no session is lost; it
-# comes back by itself. The primary path can be chosen by ddpctl and by programs. When no path is left, programs
-# hear it.
+# Promise: an association has one address at each end unless programs name several. One of several paths carries the
+# data. When it fails during 1 GiB of Writes, another one replaces it, and no byte and no session is lost; it recovers
+# automatically. ddpctl and programs can choose the primary path. When all paths fail, programs get an event.
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddping
 [ "$DDP_TRANSPORT" = kernel ] || skip 'needs the transport kernel'
 
-# Short, so that a test need not wait. P and A as in ddp_multihoming(7).
+# Short timeouts, so that the test is fast. P and A as in ddp_multihoming(7).
 rto_max_ms=400 heartbeat_ms=500 P=2
 A=$((2 * P)) # with two paths
 hosts 2
@@ -22,15 +21,15 @@ for host in a b; do
 done
 a1=$(addr a 1) a2=$(addr a 2) b1=$(addr b 1) b2=$(addr b 2)
 
-# A process takes long in the guest, so waiting needs few of them.
+# Processes are slow in the guest, so polling uses few of them.
 
-# paths_are N NAME [KEY VALUE]...: so many paths are like that.
+# paths_are N NAME [KEY VALUE]...: N paths have these values.
 paths_are() {
 	local lines
 	mapfile -t lines < <(ctl "$2" -o path "${@:3}")
 	[ "${#lines[@]}" -eq "$1" ]
 }
-# soon WORDS... -- COMMAND...: within a time that is much longer than any that is configured here.
+# soon WORDS... -- COMMAND...: within a time that is much longer than all configured timeouts.
 soon() {
 	local words=
 	while [ "$1" != -- ]; do
@@ -41,16 +40,16 @@ soon() {
 	eventually 60 "$@" || fail "not within 60 s:$words: $(ctl a path; ctl b path)"
 }
 
-# --- one address, though there are two ---
+# --- one address, although there are two ---
 
 server pong b "$ddping" -s --socket "$(socket_of b)"
 background ping "$ddping" --socket "$(socket_of a)" -i 0.1 "$b1"
 soon a session with b -- paths_are 1 b state active
 paths_are 1 a || fail "a: $(ctl a path)"
 paths_are 1 a address "$b1" || fail "a goes elsewhere: $(ctl a path)"
-# What b knows of a stood in a's INIT, as what a knows of b stood in the INIT ACK.
-paths_are 1 b || fail "b was told more than one address: $(ctl b path)"
-row 5043-7.2-02: hosts with two addresses each: either end of an association by default knows one of the other
+# b knows the addresses of a's INIT, a knows those of the INIT ACK.
+paths_are 1 b || fail "b knows more than one address: $(ctl b path)"
+row 5043-7.2-02: hosts with two addresses each: by default each end of an association knows one of the other
 stop ping INT || fail "ddping: $(cat "$tmp/ping.log")"
 stop pong
 none_left() { paths_are 0 a && paths_are 0 b; }
@@ -65,7 +64,7 @@ exec 9>"$tmp/commands"
 log=$tmp/writer.log
 # said WORDS: a line of it begins so.
 said() { [[ $'\n'$(<"$log") == *$'\n'"$1"* ]]; }
-# mib: how far it is.
+# mib: its progress in MiB.
 mib() {
 	local line n=0
 	while read -r line; do
@@ -74,7 +73,7 @@ mib() {
 	echo $n
 }
 reached() { [ "$(mib)" -ge "$1" ] || gone "$writer"; }
-# more N: so many MiB later, all of them compared.
+# more N: until N more MiB are written and compared.
 more() {
 	local to=$(($(mib) + $1))
 	soon "the writer reaches $to MiB" -- reached $to
