@@ -14,6 +14,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/reload.h"
+#include "daemon/tunables.h"
 #include "daemon/base/version.h"
 
 struct options {
@@ -162,6 +163,8 @@ int main(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	log_open(LOG_TARGET_AUTO);
+	if (!o->check)
+		tunables_apply(argv);
 	if (configure(o, &cfg))
 		return EXIT_FAILURE;
 	if (o->check) {
