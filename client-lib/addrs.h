@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of addresses that programs give, put into records. */
+/* Lists of addresses from programs, as records carry them. */
 #ifndef DDP_ADDRS_H
 #define DDP_ADDRS_H
 
@@ -15,14 +15,14 @@ struct addrs {
 };
 
 /*
- * Adds an address to *l. port: which all have, in host byte order; what the address has itself must
- * be that, or 0. call and whose ("of the peer") are for the sentence. 0; -EAFNOSUPPORT; -EINVAL:
- * another port, or there are MSG_MAX_ADDRS already.
+ * Adds an address to *l. port: the port of all addresses, in host byte order; the port of *a must
+ * be the same, or 0. call and whose ("of the peer") are for the reason. Returns 0; -EAFNOSUPPORT;
+ * -EINVAL: another port, or the list has MSG_MAX_ADDRS already.
  */
 int addrs_add(struct addrs *l, const char *call, const char *whose, uint16_t port,
 	      const struct sockaddr *a);
 
-/* Adds a program's list of n. */
+/* Adds a program's list of n addresses. */
 int addrs_add_list(struct addrs *l, const char *call, const char *whose, uint16_t port,
 		   const struct sockaddr_storage *a, unsigned n);
 

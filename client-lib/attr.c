@@ -6,7 +6,7 @@
 
 #include "client-lib/reason.h"
 
-enum { LARGEST = 4096 }; /* no struct will ever grow so far: the size was not set */
+enum { LARGEST = 4096 }; /* a greater struct_size was not set */
 
 static size_t size_of(const void *attr)
 {
@@ -21,7 +21,8 @@ int attr_check(const char *call, const void *attr)
 	size_t size = size_of(attr);
 
 	if (size < sizeof(size) || size > LARGEST)
-		return reason_fail(-EINVAL, "%s: struct_size is %zu: it was not set", call, size);
+		return reason_fail(-EINVAL, "%s: struct_size is %zu: set it to sizeof the struct",
+				   call, size);
 	return 0;
 }
 

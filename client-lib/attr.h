@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attribute structs of programs that were built with an older or a newer header than the
+ * Attribute structs of programs that were built with an older or newer header than the
  * library: they begin with their size, and members are only ever added at the end.
  */
 #ifndef DDP_ATTR_H
@@ -9,17 +9,17 @@
 #include <stddef.h>
 
 /*
- * Reads the caller's struct into *dst of dst_size bytes; what it does not have is 0. Returns 0;
- * -EINVAL if its size makes no sense; -E2BIG if it sets members that this library does not know.
- * call is for the sentence.
+ * Reads the caller's struct into *dst of dst_size bytes; members that it lacks become 0. Returns 0;
+ * -EINVAL if its size is invalid; -E2BIG if it sets members that this library does not know.
+ * call: name of the public function, for the reason.
  */
 int attr_read(const char *call, void *dst, size_t dst_size, const void *attr);
 
-/* The caller's struct_size makes sense: 0 or -EINVAL. */
+/* Checks the caller's struct_size. Returns 0 or -EINVAL. */
 int attr_check(const char *call, const void *attr);
 
-/* Writes as much of src as the caller's checked struct has room for, and 0 behind that. Its
- * struct_size stays. */
+/* Writes src to the caller's struct, whose size was checked: as much as fits, and 0 to the rest.
+ * Keeps its struct_size. */
 void attr_write(void *attr, const void *src, size_t src_size);
 
 #endif

@@ -20,15 +20,15 @@
 
 enum { MAX_IDS = 65535 };
 
-/* ---- requests ---- */
+/* ---- calls ---- */
 
 int context_gone(const char *call)
 {
 	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
 }
 
-/* What does not follow the protocol is not talked to any more. Both sockets are shut, so that
- * whoever waits wakes up. */
+/* Ends the connection to a daemon that violates the protocol. Both sockets are shut down, which
+ * wakes the threads that wait on them. */
 static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
 {
 	shutdown(ctx->fd, SHUT_RDWR);
@@ -53,30 +53,30 @@ union any_reply {
 	uint8_t bytes[MSG_MAX];
 };
 
-/* Whether the reply of len bytes and nfds descriptors is the one that was asked for. An error of
- * seq 0 ends the connection, whatever was asked. */
-static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_reply *reply,
+/* Whether the reply of len bytes and nfds descriptors answers this call. An error with seq 0 ends
+ * the connection and answers any call. */
+static int check_reply(struct ddp_ctx *ctx, const struct call *c, union any_reply *reply,
 		       size_t len, unsigned nfds)
 {
 	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
 
-	if (len < sizeof(reply->hdr) || (reply->hdr.seq != r->rec->seq && !any))
-		return violation(ctx, r->call, "answers something else");
+	if (len < sizeof(reply->hdr) || (reply->hdr.seq != c->rec->seq && !any))
+		return violation(ctx, c->name, "answers something else");
 	if (reply->hdr.op == MSG_ERROR) {
 		if (len != sizeof(reply->error) || nfds != 0)
-			return violation(ctx, r->call, "has the wrong size");
-		return refusal(ctx, r->call, &reply->error);
+			return violation(ctx, c->name, "has the wrong size");
+		return refusal(ctx, c->name, &reply->error);
 	}
-	if (reply->hdr.op != r->rec->op)
-		return violation(ctx, r->call, "answers something else");
-	if (len != r->reply_len)
-		return violation(ctx, r->call, "has the wrong size");
-	if (nfds != r->nfds)
-		return violation(ctx, r->call, "has the wrong number of descriptors");
+	if (reply->hdr.op != c->rec->op)
+		return violation(ctx, c->name, "answers something else");
+	if (len != c->reply_len)
+		return violation(ctx, c->name, "has the wrong size");
+	if (nfds != c->nfds)
+		return violation(ctx, c->name, "has the wrong number of descriptors");
 	return 0;
 }
 
-static int receive(struct ddp_ctx *ctx, const struct request *r)
+static int receive(struct ddp_ctx *ctx, const struct call *c)
 {
 	union any_reply reply;
 	int fds[MSG_MAX_FDS];
@@ -85,36 +85,36 @@ static int receive(struct ddp_ctx *ctx, const struct request *r)
 	int e = conn_recv(ctx->fd, &reply, sizeof(reply), &len, fds, &nfds);
 
 	if (e == CONN_E_CLOSED)
-		return context_gone(r->call);
+		return context_gone(c->name);
 	if (e == CONN_E_TRUNCATED)
-		return violation(ctx, r->call,
+		return violation(ctx, c->name,
 				 "is too long, or its descriptors could not be taken");
 	if (e)
-		return reason_errno(e < 0 ? e : -EAGAIN, r->call, "waiting for the daemon");
-	e = check_reply(ctx, r, &reply, len, nfds);
+		return reason_errno(e < 0 ? e : -EAGAIN, c->name, "waiting for the daemon");
+	e = check_reply(ctx, c, &reply, len, nfds);
 	if (e) {
 		for (unsigned i = 0; i < nfds; i++)
 			close(fds[i]);
 		return e;
 	}
-	memcpy(r->reply, &reply, len);
+	memcpy(c->reply, &reply, len);
 	for (unsigned i = 0; i < nfds; i++)
-		r->ret_fds[i] = fds[i];
+		c->ret_fds[i] = fds[i];
 	return 0;
 }
 
-int context_request(struct ddp_ctx *ctx, const struct request *r)
+int context_call(struct ddp_ctx *ctx, const struct call *c)
 {
 	int e;
 
-	pthread_mutex_lock(&ctx->requests);
-	r->rec->seq = ++ctx->seq;
-	e = conn_send(ctx->fd, r->rec, r->len, &r->fd, r->send_fd ? 1 : 0);
+	pthread_mutex_lock(&ctx->calls);
+	c->rec->seq = ++ctx->seq;
+	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);
 	if (e == 0 || e == CONN_E_CLOSED)
-		e = receive(ctx, r); /* if it is closed, perhaps the reason waits there */
+		e = receive(ctx, c); /* a daemon that closed the connection may have sent why */
 	else
-		e = reason_errno(e < 0 ? e : -EAGAIN, r->call, "asking the daemon");
-	pthread_mutex_unlock(&ctx->requests);
+		e = reason_errno(e < 0 ? e : -EAGAIN, c->name, "sending to the daemon");
+	pthread_mutex_unlock(&ctx->calls);
 	return e;
 }
 
@@ -123,16 +123,16 @@ int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t h
 {
 	struct msg_handle req = {.hdr.op = op, .handle = handle};
 
-	return context_request(ctx, &(struct request){
-					    .call = call,
-					    .rec = &req.hdr,
-					    .len = sizeof(req),
-					    .reply = reply,
-					    .reply_len = reply_len,
-				    });
+	return context_call(ctx, &(struct call){
+					 .name = call,
+					 .rec = &req.hdr,
+					 .len = sizeof(req),
+					 .reply = reply,
+					 .reply_len = reply_len,
+				 });
 }
 
-int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+int context_call_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
 {
 	struct msg_hdr reply;
 
@@ -141,14 +141,14 @@ int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t 
 
 int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
 {
-	int r = context_handle(ctx, call, op, handle);
+	int r = context_call_handle(ctx, call, op, handle);
 
 	return r == -EPIPE || r == -EPROTO ? 0 : r;
 }
 
 int context_alive(struct ddp_ctx *ctx, const char *call)
 {
-	struct pollfd p = {.fd = ctx->event_fd}; /* a hang-up is told unasked */
+	struct pollfd p = {.fd = ctx->event_fd}; /* POLLHUP needs no request */
 
 	return poll(&p, 1, 0) > 0 ? context_gone(call) : 0;
 }
@@ -179,7 +179,7 @@ unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses)
 
 /* ---- opening and closing ---- */
 
-/* The most frequent obstacle: who may open it is a matter of a group, so name the group. */
+/* The most frequent failure. Access depends on a group, so the message names it. */
 static int no_access(const char *path)
 {
 	struct group grp, *found = NULL;
@@ -187,7 +187,8 @@ static int no_access(const char *path)
 	char buf[1024];
 
 	if (stat(path, &st) < 0)
-		return reason_fail(-EACCES, "ddp_open: %s: this user may not look there", path);
+		return reason_fail(-EACCES, "ddp_open: %s: this user may not search the directory",
+				   path);
 	getgrgid_r(st.st_gid, &grp, buf, sizeof(buf), &found);
 	if (!found)
 		return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %u", path,
@@ -272,15 +273,15 @@ static int hello(struct ddp_ctx *ctx)
 	int r;
 
 	strncpy(req.comm, program_invocation_short_name, sizeof(req.comm) - 1);
-	r = context_request(ctx, &(struct request){
-					 .call = "ddp_open",
-					 .rec = &req.hdr,
-					 .len = sizeof(req),
-					 .reply = &reply.hdr,
-					 .reply_len = sizeof(reply),
-					 .ret_fds = fds,
-					 .nfds = 3,
-				 });
+	r = context_call(ctx, &(struct call){
+				      .name = "ddp_open",
+				      .rec = &req.hdr,
+				      .len = sizeof(req),
+				      .reply = &reply.hdr,
+				      .reply_len = sizeof(reply),
+				      .ret_fds = fds,
+				      .nfds = 3,
+			      });
 	return r ? r : attach(ctx, &reply, fds);
 }
 
@@ -292,7 +293,7 @@ static void free_context(struct ddp_ctx *ctx)
 	memfd_unmap(&ctx->page);
 	idtab_deinit(&ctx->ids);
 	idtab_deinit(&ctx->srqs);
-	pthread_mutex_destroy(&ctx->requests);
+	pthread_mutex_destroy(&ctx->calls);
 	pthread_mutex_destroy(&ctx->events);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
@@ -319,7 +320,7 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	if (!ctx)
 		return reason_fail(-ENOMEM, "ddp_open: out of memory");
 	ctx->fd = ctx->event_fd = ctx->bell = -1;
-	pthread_mutex_init(&ctx->requests, NULL);
+	pthread_mutex_init(&ctx->calls, NULL);
 	pthread_mutex_init(&ctx->events, NULL);
 	pthread_mutex_init(&ctx->lock, NULL);
 	idtab_init(&ctx->ids, MAX_IDS);
@@ -366,13 +367,13 @@ int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
 	int r = attr_check("ddp_query", caps);
 
 	if (r == 0)
-		r = context_request(ctx, &(struct request){
-						 .call = "ddp_query",
-						 .rec = &req,
-						 .len = sizeof(req),
-						 .reply = &m.hdr,
-						 .reply_len = sizeof(m),
-					 });
+		r = context_call(ctx, &(struct call){
+					      .name = "ddp_query",
+					      .rec = &req,
+					      .len = sizeof(req),
+					      .reply = &m.hdr,
+					      .reply_len = sizeof(m),
+				      });
 	if (r)
 		return r;
 	c.max_qp = m.max_qp;

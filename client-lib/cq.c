@@ -21,7 +21,7 @@ static void init_locks(struct ddp_cq *cq)
 	pthread_condattr_destroy(&attr);
 }
 
-/* Gives back all that the CQ has in this process. */
+/* Frees the CQ's resources in this process. */
 static void free_cq(struct ddp_cq *cq)
 {
 	memfd_unmap(&cq->map);
@@ -51,20 +51,20 @@ static int attach(struct ddp_cq *cq, const struct msg_cq *reply, int memfd)
 	return 0;
 }
 
-static int ask(struct ddp_cq *cq, uint32_t entries)
+static int create(struct ddp_cq *cq, uint32_t entries)
 {
 	struct msg_create_cq req = {.hdr.op = MSG_CREATE_CQ, .entries = entries};
 	struct msg_cq reply;
 	int fds[2];
-	int r = context_request(cq->ctx, &(struct request){
-						 .call = "ddp_create_cq",
-						 .rec = &req.hdr,
-						 .len = sizeof(req),
-						 .reply = &reply.hdr,
-						 .reply_len = sizeof(reply),
-						 .ret_fds = fds,
-						 .nfds = 2,
-					 });
+	int r = context_call(cq->ctx, &(struct call){
+					      .name = "ddp_create_cq",
+					      .rec = &req.hdr,
+					      .len = sizeof(req),
+					      .reply = &reply.hdr,
+					      .reply_len = sizeof(reply),
+					      .ret_fds = fds,
+					      .nfds = 2,
+				      });
 
 	if (r)
 		return r;
@@ -77,8 +77,7 @@ static int ask(struct ddp_cq *cq, uint32_t entries)
 	return r;
 }
 
-/* How long to spin before sleeping. Where there is one CPU, spinning only keeps the daemon off it.
- */
+/* Microseconds to spin before sleeping. On one CPU, spinning would only delay the daemon. */
 static uint32_t spin(const struct ddp_ctx *ctx, int32_t wanted)
 {
 	if (ctx->one_cpu)
@@ -106,7 +105,7 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	spin_init(&cq->spin, spin(ctx, a.spin_us));
 	list_init(&cq->users);
 	init_locks(cq);
-	r = ask(cq, ddp_pow2(a.entries));
+	r = create(cq, ddp_pow2(a.entries));
 	if (r) {
 		free_cq(cq);
 		return r;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the library share: the objects behind the opaque pointers, and how a
- * request is made. The public header is included from here with its symbols made visible.
+ * What the files of the library share: the objects behind the opaque pointers, and calls to the
+ * daemon. This header includes the public one and makes its symbols visible.
  *
- * Locks, in the order in which they may be taken: events, requests, the CQ's, the context's lock.
- * The locks of a QP's two queues are never held together with another.
+ * Locks are taken in this order: events, calls, a CQ's lock, the context's lock. The lock of a
+ * queue of a QP is never held together with another one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -25,11 +25,11 @@
 #include "util/spin.h"
 
 struct ddp_ctx {
-	pthread_mutex_t requests; /* one request at a time; guards seq */
-	int fd;                   /* requests and replies */
+	pthread_mutex_t calls; /* one call at a time; guards seq */
+	int fd;                /* calls and replies */
 	uint32_t seq;
 
-	pthread_mutex_t events; /* one event at a time, so that they take effect in order */
+	pthread_mutex_t events; /* one event at a time: they take effect in order */
 	int event_fd;           /* never blocks */
 	int bell;               /* wakes the daemon */
 	struct memfd_map page;
@@ -79,20 +79,20 @@ struct ddp_cq {
 	pthread_mutex_t lock; /* guards the rest */
 	struct spin spin;
 	pthread_cond_t turn; /* nobody sleeps on the bell any more */
-	bool sleeper;        /* a thread sleeps on the bell; it alone empties it */
-	bool broken;         /* the daemon's index or an entry made no sense */
-	bool hung_up;        /* the daemon is gone: what is in the ring is the last */
+	bool sleeper;        /* a thread sleeps on the bell; only that thread drains it */
+	bool broken;         /* the daemon's index or an entry was invalid */
+	bool hung_up;        /* the daemon is gone: the ring holds the last completions */
 	struct ring ring;
 	unsigned unread_rings; /* asked for and not yet read from the bell */
-	unsigned idle;         /* looks that found nothing */
+	unsigned idle;         /* polls in a row that found nothing */
 	struct list users;
 };
 
 enum id_kind {
-	ID_FRESH, /* nothing asked for yet, or the end of a session */
+	ID_FRESH, /* not used yet, or one end of a session */
 	ID_LISTENER,
-	ID_REQUEST, /* to be accepted or rejected */
-	ID_VOID,    /* was rejected, or withdrawn by the peer */
+	ID_REQUEST, /* a session request, to be accepted or rejected */
+	ID_VOID,    /* a session request that was rejected, or withdrawn by the peer */
 };
 
 struct ddp_id {
@@ -100,21 +100,21 @@ struct ddp_id {
 	void *user;
 	uint32_t cookie;
 	enum id_kind kind;
-	uint32_t handle; /* of the listener, or of the request */
-	bool enhanced;   /* requests: it came as an enhanced message, with ... */
+	uint32_t handle; /* of the listener, or of the session request */
+	bool enhanced;   /* session requests: sent as an enhanced message, with ... */
 	uint16_t peer_ird;
 	struct ddp_qp *qp;
 	unsigned events; /* not acknowledged */
 };
 
-/* What work is posted to: one direction of a QP, or an SRQ. */
+/* A work queue: the send or the receive queue of a QP, or an SRQ. */
 struct queue {
 	pthread_mutex_t lock;
 	struct ring ring;
 	struct ddp_ctx *ctx;
 	uint32_t max_sge;
-	uint32_t qns;   /* receives: the queue numbers below this can be named, */
-	bool tagged;    /* and DDP_QN_TAGGED */
+	uint32_t qns;   /* receives: queue numbers 0 .. qns - 1 are valid */
+	bool tagged;    /* receives: DDP_QN_TAGGED is valid, too */
 	char owner[16]; /* "QP 101", for sentences */
 };
 
@@ -143,47 +143,49 @@ struct ddp_qp {
 	struct queue sq, rq;
 };
 
-/* ---- requests: context.c ---- */
+/* ---- calls: context.c ---- */
 
-struct request {
-	const char *call;    /* name of the public call, for sentences */
+/* One record to the daemon and the reply to it. */
+
+struct call {
+	const char *name;    /* of the public function, for messages */
 	struct msg_hdr *rec; /* op and fields filled in */
 	size_t len;
-	int fd; /* to be sent along, if send_fd */
+	int fd; /* sent with the record if send_fd is set */
 	bool send_fd;
-	struct msg_hdr *reply; /* as long as the right reply is */
+	struct msg_hdr *reply; /* room for reply_len bytes, the size of the expected reply */
 	size_t reply_len;
-	int *ret_fds; /* the reply must bring exactly nfds */
+	int *ret_fds; /* the reply must carry exactly nfds */
 	unsigned nfds;
 };
 
-/* Sends and waits for the reply. 0, or the daemon's refusal, -EPIPE, -EPROTO and other errno
- * values, with the sentence set; the reply and ret_fds are then untouched. */
-int context_request(struct ddp_ctx *ctx, const struct request *r);
+/* Sends the record and waits for the reply. Returns 0, the daemon's refusal, -EPIPE, -EPROTO or
+ * another negative errno value. On failure the reason is set; reply and ret_fds are untouched. */
+int context_call(struct ddp_ctx *ctx, const struct call *c);
 
-/* The request that names one handle and gets a reply of its own kind. */
+/* A call with one handle, whose reply has a record of its own. */
 int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
 		  struct msg_hdr *reply, size_t reply_len);
 
-/* The same with an empty reply. */
-int context_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
+/* A call with one handle and an empty reply. */
+int context_call_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
 
-/* The same for an object to be destroyed: 0 also when the daemon, and so the object, is gone. */
+/* The same, to destroy an object. Returns 0 also if the daemon, and with it the object, is gone. */
 int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
 
-/* 0, or -EPIPE with its sentence if the daemon is gone. One system call. */
+/* Returns 0, or -EPIPE with the reason set if the daemon is gone. Makes one system call. */
 int context_alive(struct ddp_ctx *ctx, const char *call);
 
-/* -EPIPE with its sentence. */
+/* Returns -EPIPE with the reason set. */
 int context_gone(const char *call);
 
-/* Wakes the daemon. 0, or -EPIPE with its sentence. */
+/* Wakes the daemon. Returns 0, or -EPIPE with the reason set. */
 int context_wake(struct ddp_ctx *ctx, const char *call);
 
-/* Counts one use more or less of what *uses belongs to. */
+/* Adds change (1 or -1) to the number of uses of an object. */
 void context_use(struct ddp_ctx *ctx, unsigned *uses, int change);
 
-/* The count as it is now. */
+/* The current number of uses. */
 unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses);
 
 /* ---- others ---- */
@@ -198,17 +200,19 @@ static inline uint32_t ddp_pow2(uint32_t n)
 	return p;
 }
 
-/* A QP begins or ends to use the CQ; its slot is rung when there is room again. */
+/* A QP starts or stops using the CQ. When the CQ has room again, the library rings for the QP's
+ * slot. */
 void cq_add_user(struct ddp_cq *cq, struct cq_user *user, uint32_t slot);
 void cq_del_user(struct ddp_cq *cq, struct cq_user *user);
 
-/* What the daemon says of the QP. */
+/* Queries the QP's state from the daemon. */
 int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret);
 
-/* A fresh id in the table, counted. NULL: no memory, with the sentence set. */
+/* A new id in the table of the context, which counts it. Returns NULL, with the reason set, if
+ * there is no memory. */
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user);
 
-/* Answers a request with no, without private data. What comes of it does not matter. */
+/* Rejects a session request without private data. A failure is ignored. */
 void id_refuse(struct ddp_ctx *ctx, uint32_t request);
 
 #endif

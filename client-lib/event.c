@@ -24,9 +24,9 @@ _Static_assert((int)DDP_CM_CONNECT_REQUEST == MSG_EV_REQUEST &&
 	       "events keep their numbers");
 _Static_assert((int)DDP_READS_UNCHANGED == MSG_READS_UNCHANGED, "depths keep their numbers");
 
-enum { E_NOBODY = 1 }; /* the event is for an object that has been destroyed meanwhile */
+enum { E_NO_OBJECT = 1 }; /* the object of the event has been destroyed meanwhile */
 
-/* What the program sees, and the record that it points into. */
+/* The public event and the record that it points into. */
 struct event {
 	struct ddp_cm_event pub;
 	struct msg_event rec;
@@ -45,7 +45,7 @@ static int protocol(const char *what)
 	return reason_fail(-EPROTO, "ddp_get_cm_event: the daemon's event %s", what);
 }
 
-/* One record, if there is one: 0, -EAGAIN or another failure. */
+/* Receives one record. Returns 0, -EAGAIN if there is none, or another failure. */
 static int receive(struct ddp_ctx *ctx, struct msg_event *rec)
 {
 	int fds[MSG_MAX_FDS];
@@ -70,8 +70,8 @@ static int receive(struct ddp_ctx *ctx, struct msg_event *rec)
 	return 0;
 }
 
-/* The id that waits for an answer to this request. The lock is held. */
-static struct ddp_id *find_request(struct ddp_ctx *ctx, uint32_t request)
+/* The id of this session request, or NULL. The lock is held. */
+static struct ddp_id *find_session_request(struct ddp_ctx *ctx, uint32_t request)
 {
 	struct ddp_id *id;
 	uint32_t pos = 0;
@@ -83,27 +83,27 @@ static struct ddp_id *find_request(struct ddp_ctx *ctx, uint32_t request)
 	return NULL;
 }
 
-/* Whom it is for; counts it there. NULL if that has been destroyed meanwhile. */
+/* The id that the event is for; counts the event there. NULL if the id has been destroyed. */
 static struct ddp_id *addressee(struct ddp_ctx *ctx, const struct msg_event *rec)
 {
 	struct ddp_id *id;
 
 	pthread_mutex_lock(&ctx->lock);
 	if (rec->type == MSG_EV_WITHDRAWN)
-		id = find_request(ctx, rec->request);
+		id = find_session_request(ctx, rec->request);
 	else
 		id = idtab_get(&ctx->ids, rec->cookie);
 	if (id)
 		id->events++;
-	/* Whoever accepts it meanwhile learns from the daemon that it is void. */
+	/* If another thread accepts it at this moment, the daemon refuses. */
 	if (id && rec->type == MSG_EV_WITHDRAWN)
 		id->kind = ID_VOID;
 	pthread_mutex_unlock(&ctx->lock);
 	return id;
 }
 
-/* The event of a request comes with an id of its own. */
-static int new_request(struct ddp_ctx *ctx, struct event *ev)
+/* A session request gets a new id. */
+static int new_session_request(struct ddp_ctx *ctx, struct event *ev)
 {
 	struct ddp_id *id = id_new(ctx, "ddp_get_cm_event", NULL);
 
@@ -124,7 +124,7 @@ static int new_request(struct ddp_ctx *ctx, struct event *ev)
 	return 0;
 }
 
-/* The event of an SRQ has nobody to hold: it carries what the program gave for it. */
+/* The event of an SRQ has no id. It carries the user pointer of the SRQ. */
 static int srq_event(struct ddp_ctx *ctx, struct event *ev)
 {
 	struct ddp_srq *srq;
@@ -134,10 +134,10 @@ static int srq_event(struct ddp_ctx *ctx, struct event *ev)
 	if (srq)
 		ev->pub.srq_user = srq->user;
 	pthread_mutex_unlock(&ctx->lock);
-	return srq ? 0 : E_NOBODY;
+	return srq ? 0 : E_NO_OBJECT;
 }
 
-/* What the program sees, but for whom it is for. 0 or -EPROTO. */
+/* Fills in the public event, except its id. Returns 0 or -EPROTO. */
 static int translate(struct event *ev)
 {
 	const struct msg_event *rec = &ev->rec;
@@ -161,11 +161,11 @@ static int translate(struct event *ev)
 		.segment_len = rec->seg_len,
 	};
 	if (rec->type == MSG_EV_PATH && path_read(&rec->path, &ev->pub.path))
-		return protocol("tells of a path that is none");
+		return protocol("has an invalid path");
 	return 0;
 }
 
-/* 0, -ENOMEM, -EPROTO, or E_NOBODY. */
+/* Returns 0, -ENOMEM, -EPROTO, or E_NO_OBJECT. */
 static int deliver(struct ddp_ctx *ctx, struct event *ev)
 {
 	int r = translate(ev);
@@ -176,11 +176,11 @@ static int deliver(struct ddp_ctx *ctx, struct event *ev)
 		return srq_event(ctx, ev);
 	ev->pub.id = addressee(ctx, &ev->rec);
 	if (!ev->pub.id)
-		return E_NOBODY;
-	return ev->rec.type == MSG_EV_REQUEST ? new_request(ctx, ev) : 0;
+		return E_NO_OBJECT;
+	return ev->rec.type == MSG_EV_REQUEST ? new_session_request(ctx, ev) : 0;
 }
 
-/* Waits until the event socket is readable or hangs up: 0, -EAGAIN when the time is over. */
+/* Waits until the event socket is readable or hangs up. Returns 0, or -EAGAIN after the timeout. */
 static int wait_readable(struct ddp_ctx *ctx, uint64_t deadline)
 {
 	struct pollfd p = {.fd = ctx->event_fd, .events = POLLIN};
@@ -194,7 +194,8 @@ static int wait_readable(struct ddp_ctx *ctx, uint64_t deadline)
 	return 0;
 }
 
-/* The next event that is there and has somebody to go to: 0, -EAGAIN if there is none. */
+/* Receives the next event whose object exists. Returns 0, -EAGAIN if there is none, or another
+ * failure. */
 static int next_event(struct ddp_ctx *ctx, struct event *ev)
 {
 	int r;
@@ -205,7 +206,7 @@ static int next_event(struct ddp_ctx *ctx, struct event *ev)
 		if (r)
 			break;
 		r = deliver(ctx, ev);
-	} while (r == E_NOBODY);
+	} while (r == E_NO_OBJECT);
 	pthread_mutex_unlock(&ctx->events);
 	return r;
 }
@@ -213,8 +214,8 @@ static int next_event(struct ddp_ctx *ctx, struct event *ev)
 int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout_ms)
 {
 	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_ms() + (uint64_t)timeout_ms;
-	struct event *ev =
-		malloc(sizeof(*ev)); /* now, so that no event is lost for want of memory */
+	/* Allocated before receiving, so that a lack of memory loses no event. */
+	struct event *ev = malloc(sizeof(*ev));
 	int r;
 
 	if (!ev)

@@ -28,7 +28,7 @@ struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user)
 	if (r == 0)
 		return id;
 	free(id);
-	reason_fail(-ENOMEM, "%s: %s", call, r > 0 ? "65535 ids are there" : "out of memory");
+	reason_fail(-ENOMEM, "%s: %s", call, r > 0 ? "all 65535 ids are in use" : "out of memory");
 	return NULL;
 }
 
@@ -42,8 +42,8 @@ int ddp_create_id(struct ddp_ctx *ctx, void *user, struct ddp_id **ret)
 	return 0;
 }
 
-/* Takes the id out of the table, so that no event finds it any more. */
-static int forget(struct ddp_id *id)
+/* Removes the id from the table: no event finds it any more. */
+static int remove_from_table(struct ddp_id *id)
 {
 	struct ddp_ctx *ctx = id->ctx;
 	unsigned events;
@@ -69,11 +69,11 @@ int ddp_destroy_id(struct ddp_id *id)
 
 	if (!id)
 		return 0;
-	r = forget(id);
+	r = remove_from_table(id);
 	if (r)
 		return r;
 	if (id->kind == ID_LISTENER)
-		context_handle(id->ctx, "ddp_destroy_id", MSG_UNLISTEN, id->handle);
+		context_call_handle(id->ctx, "ddp_destroy_id", MSG_UNLISTEN, id->handle);
 	else if (id->kind == ID_REQUEST)
 		id_refuse(id->ctx, id->handle);
 	free(id);
@@ -95,7 +95,7 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id)
 	return id->qp;
 }
 
-/* Events look at the kind as well. */
+/* The thread that receives events changes the kind, too. */
 static enum id_kind kind_of(struct ddp_id *id)
 {
 	enum id_kind kind;
@@ -113,7 +113,7 @@ static void set_kind(struct ddp_id *id, enum id_kind kind)
 	pthread_mutex_unlock(&id->ctx->lock);
 }
 
-/* ---- requests with addresses, private data and wishes ---- */
+/* ---- calls with addresses, private data and depths ---- */
 
 _Static_assert((int)DDP_CONN_NEGOTIATE == MSG_CONN_NEGOTIATE &&
 		       (int)DDP_CONN_PEER_TO_PEER == MSG_CONN_PEER_TO_PEER &&
@@ -127,13 +127,13 @@ enum {
 	RTR_FLAGS = DDP_CONN_RTR_SEND | DDP_CONN_RTR_WRITE | DDP_CONN_RTR_READ,
 	CONNECT_FLAGS =
 		DDP_CONN_NEGOTIATE | DDP_CONN_PEER_TO_PEER | RTR_FLAGS | DDP_CONN_RETRY_PLAIN,
-	ENHANCED_WORDS = 4, /* bytes in front of the private data of an enhanced message */
+	ENHANCED_PARAMS_LEN = 4, /* bytes before the private data of an enhanced message */
 };
 
 static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t *ret_len,
 			const struct ddp_conn_param *p, bool enhanced)
 {
-	size_t most = enhanced ? MSG_PRIVATE_MAX - ENHANCED_WORDS : MSG_PRIVATE_MAX;
+	size_t most = enhanced ? MSG_PRIVATE_MAX - ENHANCED_PARAMS_LEN : MSG_PRIVATE_MAX;
 
 	if (p->private_len > most)
 		return reason_fail(-EINVAL, "%s: %zu bytes of private data: at most %zu%s", call,
@@ -144,18 +144,18 @@ static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t
 	return 0;
 }
 
-/* A request with an empty reply. */
-static int ask(struct ddp_ctx *ctx, const char *call, struct msg_hdr *rec, size_t len)
+/* A call with an empty reply. */
+static int call_daemon(struct ddp_ctx *ctx, const char *call, struct msg_hdr *rec, size_t len)
 {
 	struct msg_hdr reply;
 
-	return context_request(ctx, &(struct request){
-					    .call = call,
-					    .rec = rec,
-					    .len = len,
-					    .reply = &reply,
-					    .reply_len = sizeof(reply),
-				    });
+	return context_call(ctx, &(struct call){
+					 .name = call,
+					 .rec = rec,
+					 .len = len,
+					 .reply = &reply,
+					 .reply_len = sizeof(reply),
+				 });
 }
 
 static int listen_at(const char *call, struct ddp_id *id, const struct addrs *at, uint16_t port,
@@ -168,13 +168,13 @@ static int listen_at(const char *call, struct ddp_id *id, const struct addrs *at
 	req.backlog = (uint32_t)backlog;
 	req.naddrs = (uint16_t)at->n;
 	memcpy(req.addrs, at->a, sizeof(req.addrs));
-	r = context_request(id->ctx, &(struct request){
-					     .call = call,
-					     .rec = &req.hdr,
-					     .len = sizeof(req),
-					     .reply = &reply.hdr,
-					     .reply_len = sizeof(reply),
-				     });
+	r = context_call(id->ctx, &(struct call){
+					  .name = call,
+					  .rec = &req.hdr,
+					  .len = sizeof(req),
+					  .reply = &reply.hdr,
+					  .reply_len = sizeof(reply),
+				  });
 	if (r)
 		return r;
 	id->handle = reply.handle;
@@ -191,7 +191,7 @@ static int check_listen(const char *call, struct ddp_id *id, int backlog)
 	return 0;
 }
 
-/* The port lies at the same place in all kinds of address, AF_UNSPEC included. */
+/* The port has the same offset in all kinds of address, AF_UNSPEC included. */
 static uint16_t port_of(const struct sockaddr *addr)
 {
 	struct sockaddr_in in = {.sin_port = 0};
@@ -201,7 +201,7 @@ static uint16_t port_of(const struct sockaddr *addr)
 	return ntohs(in.sin_port);
 }
 
-/* The port that is given counts, whatever the address has. */
+/* Replaces the port of the address by the given one. */
 static int add_with_port(struct addrs *at, const char *call, const struct sockaddr *addr,
 			 uint16_t port)
 {
@@ -271,7 +271,8 @@ static int read_param(const char *call, const struct ddp_conn_param *param, unsi
 	return check_flags(call, ret->flags, known);
 }
 
-/* ... of an answer, which goes back on the association of the request. */
+/* Parameters of accept and reject. They have no addresses: the answer uses the association of the
+ * session request. */
 static int read_answer(const char *call, const struct ddp_conn_param *param,
 		       struct ddp_conn_param *ret)
 {
@@ -282,7 +283,7 @@ static int read_answer(const char *call, const struct ddp_conn_param *param,
 	return r;
 }
 
-/* A depth as the daemon takes it. max is what DDP_READS_MAX stands for. */
+/* Translates a depth for the daemon. max is the value of DDP_READS_MAX. */
 static uint16_t depth(uint16_t wish, uint16_t max)
 {
 	switch (wish) {
@@ -295,8 +296,8 @@ static uint16_t depth(uint16_t wish, uint16_t max)
 	}
 }
 
-/* The depths of *p as the daemon takes them. What the program leaves to us is what the QP was made
- * for, but no more Reads than the peer can take. */
+/* Translates the depths of *p for the daemon. DDP_READS_MAX becomes the depth of the QP, and for
+ * ord at most what the peer accepts. */
 static int map_depths(const char *call, struct ddp_qp *qp, uint16_t peer_ird,
 		      struct ddp_conn_param *p)
 {
@@ -316,9 +317,9 @@ static int map_depths(const char *call, struct ddp_qp *qp, uint16_t peer_ird,
 	return 0;
 }
 
-/* The addresses of both ends. */
-static int put_ends(const char *call, struct msg_connect *req, const struct sockaddr *peer,
-		    const struct ddp_conn_param *p)
+/* Writes the addresses of both ends to the record. */
+static int put_endpoint_addrs(const char *call, struct msg_connect *req,
+			      const struct sockaddr *peer, const struct ddp_conn_param *p)
 {
 	struct addrs to = {.n = 0}, from = {.n = 0};
 	uint16_t port = addrs_port(peer);
@@ -347,8 +348,7 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 	int r;
 
 	if (kind_of(id) != ID_FRESH)
-		return reason_fail(-EINVAL, "%s: the id is a listener, or a request of the peer",
-				   call);
+		return reason_fail(-EINVAL, "%s: the id is a listener or a session request", call);
 	if (!id->qp)
 		return reason_fail(-EINVAL, "%s: the id has no QP", call);
 	r = read_param(call, param, CONNECT_FLAGS, &p);
@@ -356,7 +356,7 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 		r = copy_private(call, req.private_data, &req.private_len, &p,
 				 p.flags & DDP_CONN_NEGOTIATE);
 	if (r == 0)
-		r = put_ends(call, &req, peer, &p);
+		r = put_endpoint_addrs(call, &req, peer, &p);
 	if (r == 0)
 		r = map_depths(call, id->qp, UINT16_MAX, &p);
 	if (r)
@@ -366,7 +366,7 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 	req.flags = (uint16_t)p.flags;
 	req.ird = p.ird;
 	req.ord = p.ord;
-	return ask(id->ctx, call, &req.hdr, sizeof(req));
+	return call_daemon(id->ctx, call, &req.hdr, sizeof(req));
 }
 
 int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp_conn_param *param)
@@ -376,7 +376,7 @@ int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp
 
 static int lookup(const char *node, struct addrinfo **ret)
 {
-	/* Any one type of socket will do: it only keeps addresses from coming several times. */
+	/* One socket type, so that each address is returned once. */
 	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
 	int e = getaddrinfo(node, NULL, &hints, ret);
 	int err = errno;
@@ -399,7 +399,7 @@ int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 
 	if (r)
 		return r;
-	/* The next address is for what fails at once; what fails later is told by an event. */
+	/* Tries the next address if this one fails at once. An event reports later failures. */
 	for (const struct addrinfo *ai = list; ai; ai = ai->ai_next) {
 		struct sockaddr_storage ss = {0};
 
@@ -422,7 +422,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 	int r;
 
 	if (kind_of(id) != ID_REQUEST)
-		return reason_fail(-EINVAL, "ddp_accept: the id is no request that waits");
+		return reason_fail(-EINVAL, "ddp_accept: the id is not a pending session request");
 	if (!id->qp)
 		return reason_fail(-EINVAL, "ddp_accept: the id has no QP");
 	r = read_answer("ddp_accept", param, &p);
@@ -438,7 +438,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 	req.flags = (uint16_t)p.flags;
 	req.ird = p.ird;
 	req.ord = p.ord;
-	r = ask(id->ctx, "ddp_accept", &req.hdr, sizeof(req));
+	r = call_daemon(id->ctx, "ddp_accept", &req.hdr, sizeof(req));
 	if (r == 0)
 		set_kind(id, ID_FRESH);
 	return r;
@@ -451,7 +451,7 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 	int r;
 
 	if (kind_of(id) != ID_REQUEST)
-		return reason_fail(-EINVAL, "ddp_reject: the id is no request that waits");
+		return reason_fail(-EINVAL, "ddp_reject: the id is not a pending session request");
 	r = read_answer("ddp_reject", param, &p);
 	if (r == 0)
 		r = copy_private("ddp_reject", req.private_data, &req.private_len, &p,
@@ -461,7 +461,7 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 	req.flags = (uint16_t)p.flags;
 	req.ird = depth(p.ird, MSG_READS_UNCHANGED);
 	req.ord = depth(p.ord, MSG_READS_UNCHANGED);
-	r = ask(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
+	r = call_daemon(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
 	if (r == 0)
 		set_kind(id, ID_VOID);
 	return r;
@@ -476,12 +476,12 @@ void id_refuse(struct ddp_ctx *ctx, uint32_t request)
 		.ord = MSG_READS_UNCHANGED,
 	};
 
-	ask(ctx, "ddp_reject", &req.hdr, sizeof(req));
+	call_daemon(ctx, "ddp_reject", &req.hdr, sizeof(req));
 }
 
 int ddp_disconnect(struct ddp_id *id)
 {
 	if (!id->qp)
 		return reason_fail(-ENOTCONN, "ddp_disconnect: the id has no QP");
-	return context_handle(id->ctx, "ddp_disconnect", MSG_DISCONNECT, id->qp->handle);
+	return context_call_handle(id->ctx, "ddp_disconnect", MSG_DISCONNECT, id->qp->handle);
 }

@@ -20,8 +20,8 @@ _Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
 		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS,
 	       "changes keep their bits");
 
-/* Asks the daemon to map [offset, offset + pub.length) of the fd. */
-static int enlist(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
+/* Registers [offset, offset + pub.length) of the fd with the daemon. */
+static int register_mr(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
 {
 	struct ddp_pd *pd = mr->pub.pd;
 	struct msg_reg_mr req = {
@@ -33,15 +33,15 @@ static int enlist(struct mr *mr, const char *call, int fd, uint64_t offset, unsi
 		.iova = mr->pub.iova,
 	};
 	struct msg_mr reply;
-	int r = context_request(pd->ctx, &(struct request){
-						 .call = call,
-						 .rec = &req.hdr,
-						 .len = sizeof(req),
-						 .fd = fd,
-						 .send_fd = true,
-						 .reply = &reply.hdr,
-						 .reply_len = sizeof(reply),
-					 });
+	int r = context_call(pd->ctx, &(struct call){
+					      .name = call,
+					      .rec = &req.hdr,
+					      .len = sizeof(req),
+					      .fd = fd,
+					      .send_fd = true,
+					      .reply = &reply.hdr,
+					      .reply_len = sizeof(reply),
+				      });
 
 	if (r)
 		return r;
@@ -52,7 +52,7 @@ static int enlist(struct mr *mr, const char *call, int fd, uint64_t offset, unsi
 	return 0;
 }
 
-/* Gives back what make_memory() made, if it did. */
+/* Frees the memory of make_memory(), if there is any. */
 static void free_memory(struct mr *mr)
 {
 	if (mr->mapped)
@@ -68,14 +68,14 @@ static void free_mr(struct mr *mr)
 	free(mr);
 }
 
-/* Memory of whole pages, as long as the MR and as fits. */
+/* Makes zeroed memory of whole pages for the MR. */
 static int make_memory(struct mr *mr, size_t length)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int r;
 
 	if (length == 0 || length > SIZE_MAX - page)
-		return reason_fail(-EINVAL, "ddp_alloc_mr: length %zu is not possible", length);
+		return reason_fail(-EINVAL, "ddp_alloc_mr: length %zu is out of range", length);
 	length = checked_round_up(length, page);
 	r = memfd_create_mapped("ddp-mr", length, &mr->pub.memfd, &mr->pub.addr);
 	if (r)
@@ -95,7 +95,7 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};
 	r = make_memory(mr, length);
 	if (r == 0)
-		r = enlist(mr, "ddp_alloc_mr", mr->pub.memfd, 0, access);
+		r = register_mr(mr, "ddp_alloc_mr", mr->pub.memfd, 0, access);
 	if (r) {
 		free_mr(mr);
 		return r;
@@ -104,7 +104,7 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 	return 0;
 }
 
-/* The daemon checks the same; here the sentence is about the caller's own descriptor. */
+/* The daemon checks the same; this check can name the caller's descriptor. */
 static int check_memfd(const char *call, int fd, off_t offset, size_t length, unsigned access)
 {
 	int r;
@@ -132,7 +132,7 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 	*mr = (struct mr){
 		.pub = {.addr = addr, .length = length, .iova = iova, .pd = pd, .memfd = -1},
 	};
-	r = enlist(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
+	r = register_mr(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
 	if (r) {
 		free_mr(mr);
 		return r;
@@ -153,39 +153,40 @@ int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 	int r;
 
 	if (qp && qp->pd != pub->pd)
-		return reason_fail(-EINVAL, "ddp_bind_mr: the MR and QP %u have not the same PD",
+		return reason_fail(-EINVAL, "ddp_bind_mr: the MR and QP %u have different PDs",
 				   qp->num);
-	r = context_request(pub->pd->ctx, &(struct request){
-						  .call = "ddp_bind_mr",
-						  .rec = &req.hdr,
-						  .len = sizeof(req),
-						  .reply = &reply.hdr,
-						  .reply_len = sizeof(reply),
-					  });
+	r = context_call(pub->pd->ctx, &(struct call){
+					       .name = "ddp_bind_mr",
+					       .rec = &req.hdr,
+					       .len = sizeof(req),
+					       .reply = &reply.hdr,
+					       .reply_len = sizeof(reply),
+				       });
 	if (r)
 		return r;
 	pub->lkey = pub->rkey = reply.stag;
 	return 0;
 }
 
-/* What the new registration needs is there: 0, or a failure with its sentence. */
+/* Checks the attributes of the new registration. Returns 0, or a failure with the reason set. */
 static int check_rereg(const struct mr *mr, unsigned what, const struct ddp_rereg_attr *a)
 {
 	unsigned access = what & DDP_REREG_ACCESS ? a->access : mr->access;
 
 	if (what == 0 || what & ~(unsigned)REREGS)
-		return reason_fail(-EINVAL, "ddp_rereg_mr: what 0x%x: no set of DDP_REREG_", what);
+		return reason_fail(-EINVAL, "ddp_rereg_mr: what 0x%x: not a set of DDP_REREG_",
+				   what);
 	if (what & DDP_REREG_PD && !a->pd)
 		return reason_fail(-EINVAL, "ddp_rereg_mr: the new PD is not set");
 	if (what & DDP_REREG_PD && a->pd->ctx != mr->pub.pd->ctx)
-		return reason_fail(-EINVAL, "ddp_rereg_mr: MR and PD are of several contexts");
+		return reason_fail(-EINVAL, "ddp_rereg_mr: MR and PD belong to different contexts");
 	if (what & DDP_REREG_TRANSLATION)
 		return check_memfd("ddp_rereg_mr", a->fd, a->offset, a->length, access);
 	return 0;
 }
 
-/* The daemon has done it. */
-static void renew(struct mr *mr, unsigned what, const struct ddp_rereg_attr *a, uint32_t stag)
+/* The daemon has registered the region again: updates the MR. */
+static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_attr *a, uint32_t stag)
 {
 	struct ddp_mr *pub = &mr->pub;
 
@@ -226,17 +227,17 @@ int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr 
 		req.len = a.length;
 		req.iova = a.iova;
 	}
-	r = context_request(pub->pd->ctx, &(struct request){
-						  .call = "ddp_rereg_mr",
-						  .rec = &req.hdr,
-						  .len = sizeof(req),
-						  .fd = a.fd,
-						  .send_fd = remap,
-						  .reply = &reply.hdr,
-						  .reply_len = sizeof(reply),
-					  });
+	r = context_call(pub->pd->ctx, &(struct call){
+					       .name = "ddp_rereg_mr",
+					       .rec = &req.hdr,
+					       .len = sizeof(req),
+					       .fd = a.fd,
+					       .send_fd = remap,
+					       .reply = &reply.hdr,
+					       .reply_len = sizeof(reply),
+				       });
 	if (r == 0)
-		renew(mr, what, &a, reply.stag);
+		apply_rereg(mr, what, &a, reply.stag);
 	return r;
 }
 

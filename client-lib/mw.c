@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory windows. Those of type 2 are bound by work requests: post.c. */
+/* Memory windows. Work requests bind those of type 2: post.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -21,13 +21,13 @@ static int alloc(struct mw *mw)
 		.type = mw->pub.type,
 	};
 	struct msg_mr reply;
-	int r = context_request(pd->ctx, &(struct request){
-						 .call = "ddp_alloc_mw",
-						 .rec = &req.hdr,
-						 .len = sizeof(req),
-						 .reply = &reply.hdr,
-						 .reply_len = sizeof(reply),
-					 });
+	int r = context_call(pd->ctx, &(struct call){
+					      .name = "ddp_alloc_mw",
+					      .rec = &req.hdr,
+					      .len = sizeof(req),
+					      .reply = &reply.hdr,
+					      .reply_len = sizeof(reply),
+				      });
 
 	if (r)
 		return r;
@@ -43,7 +43,7 @@ int ddp_alloc_mw(struct ddp_pd *pd, enum ddp_mw_type type, struct ddp_mw **ret)
 	int r;
 
 	if (type != DDP_MW_TYPE_1 && type != DDP_MW_TYPE_2)
-		return reason_fail(-EINVAL, "ddp_alloc_mw: there is no type %d", (int)type);
+		return reason_fail(-EINVAL, "ddp_alloc_mw: unknown type %d", (int)type);
 	mw = malloc(sizeof(*mw));
 	if (!mw)
 		return reason_fail(-ENOMEM, "ddp_alloc_mw: out of memory");
@@ -83,20 +83,20 @@ int ddp_bind_mw(struct ddp_mw *pub, struct ddp_mr *mr, uint64_t addr, size_t len
 		return reason_fail(-EINVAL,
 				   "ddp_bind_mw: a window of type 2 is bound by DDP_WR_BIND_MW");
 	if (mr && mr->pd != pub->pd)
-		return reason_fail(-EINVAL, "ddp_bind_mw: window and MR have not the same PD");
+		return reason_fail(-EINVAL, "ddp_bind_mw: window and MR have different PDs");
 	if (mr) {
 		req.mr = ((struct mr *)mr)->handle;
 		req.access = access;
 		req.addr = addr;
 		req.len = length;
 	}
-	r = context_request(pub->pd->ctx, &(struct request){
-						  .call = "ddp_bind_mw",
-						  .rec = &req.hdr,
-						  .len = sizeof(req),
-						  .reply = &reply.hdr,
-						  .reply_len = sizeof(reply),
-					  });
+	r = context_call(pub->pd->ctx, &(struct call){
+					       .name = "ddp_bind_mw",
+					       .rec = &req.hdr,
+					       .len = sizeof(req),
+					       .reply = &reply.hdr,
+					       .reply_len = sizeof(reply),
+				       });
 	if (r == 0)
 		pub->rkey = reply.stag;
 	return r;

@@ -30,10 +30,10 @@ int path_read(const struct msg_path *m, struct ddp_path *ret)
 	return 0;
 }
 
-/* A record of a path is no path: the daemon is not to be believed in the others either. */
+/* An invalid path in the reply: the other paths are not trusted either. */
 static int nonsense(void)
 {
-	return reason_fail(-EPROTO, "ddp_query_paths: the daemon tells of a path that is none");
+	return reason_fail(-EPROTO, "ddp_query_paths: the daemon's reply has an invalid path");
 }
 
 int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n)
@@ -72,11 +72,11 @@ int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr)
 		return r;
 	req.qp = id->qp->handle;
 	req.remote = l.a[0];
-	return context_request(id->ctx, &(struct request){
-						.call = "ddp_set_primary",
-						.rec = &req.hdr,
-						.len = sizeof(req),
-						.reply = &reply,
-						.reply_len = sizeof(reply),
-					});
+	return context_call(id->ctx, &(struct call){
+					     .name = "ddp_set_primary",
+					     .rec = &req.hdr,
+					     .len = sizeof(req),
+					     .reply = &reply,
+					     .reply_len = sizeof(reply),
+				     });
 }

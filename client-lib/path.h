@@ -5,7 +5,7 @@
 
 #include "client-lib/ddp_impl.h"
 
-/* A path as programs see it. 0, or -EPROTO for what is none, with *ret untouched. */
+/* Converts a path for programs. Returns 0, or -EPROTO if it is invalid; *ret is then untouched. */
 int path_read(const struct msg_path *m, struct ddp_path *ret);
 
 #endif

@@ -15,13 +15,13 @@ int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret)
 
 	if (!pd)
 		return reason_fail(-ENOMEM, "ddp_alloc_pd: out of memory");
-	r = context_request(ctx, &(struct request){
-					 .call = "ddp_alloc_pd",
-					 .rec = &req,
-					 .len = sizeof(req),
-					 .reply = &reply.hdr,
-					 .reply_len = sizeof(reply),
-				 });
+	r = context_call(ctx, &(struct call){
+				      .name = "ddp_alloc_pd",
+				      .rec = &req,
+				      .len = sizeof(req),
+				      .reply = &reply.hdr,
+				      .reply_len = sizeof(reply),
+			      });
 	if (r) {
 		free(pd);
 		return r;

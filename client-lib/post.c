@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work requests into the rings: one submit and at most one bell for a list. */
+/* Writes work requests to the rings: one submit and at most one bell for a list. */
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ enum {
 	REMOTE = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC,
 };
 
-/* A value that does not fit the entry's byte becomes one that the daemon refuses. */
+/* A value that does not fit into a byte becomes UINT8_MAX, which the daemon refuses. */
 static uint8_t byte_of(unsigned v)
 {
 	return v <= UINT8_MAX ? (uint8_t)v : UINT8_MAX;
@@ -74,9 +74,9 @@ static int check_room(struct queue *q, const char *call)
 			   q->owner, q->ring.size);
 }
 
-/* ---- what can be known to be wrong with a request before it is posted ---- */
+/* ---- faults of a work request that are found before it is posted ---- */
 
-/* A request that moves no memory of this side. */
+/* A work request that uses no memory of this side. */
 static int check_bare(const struct ddp_send_wr *wr)
 {
 	if (wr->num_sge != 0 || wr->send_flags & DDP_SEND_INLINE)
@@ -117,9 +117,9 @@ static int check_bind(const struct ddp_send_wr *wr)
 			"from the window's 0x%08x",
 			wr->bind.rkey, KEY_BITS, mw->rkey);
 	if (wr->bind.access & ~(unsigned)REMOTE)
-		return reason_fail(-EINVAL,
-				   "ddp_post_send: bind.access 0x%x: no set of DDP_ACCESS_REMOTE_",
-				   wr->bind.access);
+		return reason_fail(
+			-EINVAL, "ddp_post_send: bind.access 0x%x: not a set of DDP_ACCESS_REMOTE_",
+			wr->bind.access);
 	return 0;
 }
 
@@ -129,8 +129,8 @@ static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_
 
 	if (!opcode_has(op, OPCODE_RAW))
 		return reason_fail(-EINVAL,
-				   "ddp_post_send: QP %u is raw: it has DDP_WR_SEND and "
-				   "DDP_WR_RDMA_WRITE only",
+				   "ddp_post_send: QP %u is raw: only DDP_WR_SEND and "
+				   "DDP_WR_RDMA_WRITE are possible",
 				   qp->num);
 	if (wr->raw.rsvd >> bits)
 		return reason_fail(-EINVAL, "ddp_post_send: raw.rsvd 0x%llx: it has %u bits",
@@ -172,7 +172,7 @@ static int check_qn(const struct queue *q, const char *call, uint32_t qn)
 
 /* ---- entries ---- */
 
-/* Copies the data of an inline request behind the entry's head. */
+/* Copies the inline data to the entry, after its head. */
 static int put_inline(struct ddp_qp *qp, struct wqe_send *e, const struct ddp_send_wr *wr)
 {
 	uint32_t len = 0;
@@ -192,7 +192,7 @@ static int put_inline(struct ddp_qp *qp, struct wqe_send *e, const struct ddp_se
 	return 0;
 }
 
-/* An atomic without masks is one whose masks change nothing. */
+/* An atomic without masks gets the masks that change nothing. */
 static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr *wr)
 {
 	bool masked = wr->opcode == DDP_WR_MASKED_FETCH_AND_ADD ||
@@ -210,7 +210,7 @@ static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr 
 	e->atomic.compare_mask = masked ? wr->atomic.compare_mask : UINT64_MAX;
 }
 
-/* What only some requests have. */
+/* The operands of the operation's form. */
 static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op,
 			 const struct ddp_send_wr *wr)
 {
@@ -241,7 +241,7 @@ static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op
 	}
 }
 
-/* Writes the entry into the next free slot, which is taken only if all is well. */
+/* Writes the entry to the next free slot, and reserves the slot on success. */
 static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 {
 	struct ring *ring = &qp->sq.ring;
@@ -311,7 +311,7 @@ int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr 
 	}
 	if (qp->sq.ring.mine != before) {
 		ring_submit(&qp->sq.ring);
-		/* That the daemon has ended is for the next call to tell: this work is posted. */
+		/* If the daemon has ended, the next call reports it: this work is posted. */
 		if (bell_ring(page, qp->slot))
 			doorbell_ring(qp->id->ctx->bell);
 	}
@@ -321,8 +321,8 @@ int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr 
 	return r;
 }
 
-/* Posts the list up to the first that cannot be posted, *wr then. The lock is held. True if the
- * daemon waits for some. */
+/* Posts the list up to the first request that cannot be posted, which is *wr then. The lock is
+ * held. True if the daemon waits for receives. */
 static bool put_recvs(struct queue *q, const char *call, struct ddp_recv_wr **wr, int *ret)
 {
 	uint32_t before = q->ring.mine;
@@ -345,13 +345,13 @@ int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr 
 
 	if (qp->srq) {
 		r = reason_fail(-EINVAL,
-				"ddp_post_recv: QP %u takes its receives from a shared queue: "
+				"ddp_post_recv: QP %u takes its receives from a shared queue: use "
 				"ddp_post_srq_recv()",
 				qp->num);
 	} else {
 		pthread_mutex_lock(&qp->rq.lock);
-		/* The daemon looks when a message arrives. Only where none will, because the
-		 * session is over, does it wait for the bell, to flush. */
+		/* The daemon reads this ring when a message arrives. It waits for the bell only
+		 * after the session has ended: no message arrives then, and it flushes. */
 		if (put_recvs(&qp->rq, "ddp_post_recv", &wr, &r) && bell_ring(page, qp->slot))
 			doorbell_ring(qp->id->ctx->bell);
 		pthread_mutex_unlock(&qp->rq.lock);
@@ -366,7 +366,7 @@ int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_re
 	int r = 0;
 
 	pthread_mutex_lock(&srq->rq.lock);
-	/* No session that ends flushes them, so nobody waits for a bell. */
+	/* The end of a session does not flush them, so the daemon needs no bell. */
 	put_recvs(&srq->rq, "ddp_post_srq_recv", &wr, &r);
 	pthread_mutex_unlock(&srq->rq.lock);
 	if (r && bad)

@@ -13,11 +13,11 @@
 _Static_assert((int)DDP_QP_RDMAP == MSG_QP_RDMAP && (int)DDP_QP_RAW == MSG_QP_RAW,
 	       "types keep their numbers");
 
-/* What kind of QP it is to be, and where its receives come from. */
+/* Checks the type of the QP and the source of its receives. */
 static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
 {
 	if (init->qp_type != DDP_QP_RDMAP && init->qp_type != DDP_QP_RAW)
-		return reason_fail(-EINVAL, "ddp_create_qp: there is no qp_type %d",
+		return reason_fail(-EINVAL, "ddp_create_qp: unknown qp_type %d",
 				   (int)init->qp_type);
 	if (init->qp_type != DDP_QP_RAW && (init->raw_queues || init->raw_notify))
 		return reason_fail(-EINVAL,
@@ -27,13 +27,13 @@ static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
 	if (!init->srq)
 		return 0;
 	if (init->srq->pd != pd)
-		return reason_fail(-EINVAL, "ddp_create_qp: SRQ and QP have not the same PD");
+		return reason_fail(-EINVAL, "ddp_create_qp: SRQ and QP have different PDs");
 	init->max_recv_wr = 0;
 	init->max_recv_sge = init->srq->rq.max_sge;
 	return 0;
 }
 
-/* What the local protocol can carry; the daemon's limits may be lower. */
+/* Checks the limits of the local protocol; those of the daemon may be lower. */
 static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
 {
 	if (init->max_send_sge == 0)
@@ -44,7 +44,7 @@ static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct d
 		return reason_fail(-EINVAL, "ddp_create_qp: send_cq or recv_cq is not set");
 	if (init->send_cq->ctx != id->ctx || init->recv_cq->ctx != id->ctx || pd->ctx != id->ctx)
 		return reason_fail(-EINVAL,
-				   "ddp_create_qp: id, PD and CQs are of several contexts");
+				   "ddp_create_qp: id, PD and CQs belong to different contexts");
 	if (init->max_send_wr > RING_MAX_ENTRIES || init->max_recv_wr > RING_MAX_ENTRIES)
 		return reason_fail(-EINVAL,
 				   "ddp_create_qp: max_send_wr %u, max_recv_wr %u: at most %u",
@@ -61,11 +61,11 @@ static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct d
 	if (id->kind != ID_FRESH && id->kind != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_create_qp: the id is %s",
 				   id->kind == ID_LISTENER ? "a listener"
-							   : "a request that is void");
+							   : "a void session request");
 	return 0;
 }
 
-/* True if the rings, with entries for what was asked, lie one behind the other in the memfd. */
+/* True if both rings, with room for the requested entries, fit into the memfd without overlap. */
 static bool layout_fits(const struct msg_create_qp *req, const struct msg_qp *m)
 {
 	uint64_t sq = ring_bytes(req->sq_entries, m->sq_entry);
@@ -81,7 +81,7 @@ static bool layout_fits(const struct msg_create_qp *req, const struct msg_qp *m)
 	       checked_range(m->rq_offset, rq, m->bytes);
 }
 
-/* The queues as the program posts to them. */
+/* Initialises the work queues. */
 static void init_queues(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m)
 {
 	ring_init(&qp->sq.ring, qp->map.addr, req->sq_entries, m->sq_entry);
@@ -103,7 +103,7 @@ static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const stru
 
 	if (!layout_fits(req, m))
 		return reason_fail(-EPROTO,
-				   "ddp_create_qp: the daemon's rings are not laid out right");
+				   "ddp_create_qp: the layout of the daemon's rings is invalid");
 	r = memfd_map_client(memfd, 0, m->bytes, true, &qp->map);
 	if (r > 0)
 		return reason_fail(-EPROTO, "ddp_create_qp: the daemon's memfd: %s",
@@ -117,7 +117,7 @@ static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const stru
 	return 0;
 }
 
-static int ask(struct ddp_qp *qp, const struct ddp_qp_init *init)
+static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 {
 	struct ddp_ctx *ctx = qp->id->ctx;
 	struct msg_create_qp req = {
@@ -140,15 +140,15 @@ static int ask(struct ddp_qp *qp, const struct ddp_qp_init *init)
 	};
 	struct msg_qp reply;
 	int memfd;
-	int r = context_request(ctx, &(struct request){
-					     .call = "ddp_create_qp",
-					     .rec = &req.hdr,
-					     .len = sizeof(req),
-					     .reply = &reply.hdr,
-					     .reply_len = sizeof(reply),
-					     .ret_fds = &memfd,
-					     .nfds = 1,
-				     });
+	int r = context_call(ctx, &(struct call){
+					  .name = "ddp_create_qp",
+					  .rec = &req.hdr,
+					  .len = sizeof(req),
+					  .reply = &reply.hdr,
+					  .reply_len = sizeof(reply),
+					  .ret_fds = &memfd,
+					  .nfds = 1,
+				  });
 
 	if (r)
 		return r;
@@ -202,7 +202,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	qp = new_qp(id, pd, &a);
 	if (!qp)
 		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
-	r = ask(qp, &a);
+	r = create(qp, &a);
 	if (r) {
 		free_qp(qp);
 		return r;

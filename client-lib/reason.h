@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sentence of the last failure, one per thread. */
+/* The reason of the last failure: a sentence per thread. */
 #ifndef DDP_REASON_H
 #define DDP_REASON_H
 
-/* Writes the sentence and returns err, so that a call fails with "return reason_fail(-EINVAL,
+/* Sets the reason and returns err, so that a call fails with "return reason_fail(-EINVAL,
  * ...)". */
 int reason_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same in the words of the C library: "call: what: No such file or directory". */
+/* The same with the C library's message for err: "call: what: No such file or directory". */
 int reason_errno(int err, const char *call, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared receive queues. What is posted to them: post.c; their event: event.c. */
+/* Shared receive queues. Posting: post.c; their event: event.c. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +34,13 @@ static int attach(struct ddp_srq *srq, const struct msg_create_srq *req, const s
 	snprintf(srq->rq.owner, sizeof(srq->rq.owner), "SRQ %u", m->handle & 0xffff);
 	ring_init(&srq->rq.ring, srq->map.addr, req->entries, m->entry);
 	srq->rq.max_sge = req->max_sge;
-	/* Which of them there are is a matter of the QP that takes the receive. */
+	/* The QP that takes the receive checks its queue number. */
 	srq->rq.qns = UINT8_MAX;
 	srq->rq.tagged = true;
 	return 0;
 }
 
-static int ask(struct ddp_srq *srq, const struct ddp_srq_attr *a)
+static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 {
 	struct ddp_ctx *ctx = srq->pd->ctx;
 	struct msg_create_srq req = {
@@ -54,15 +54,15 @@ static int ask(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 	};
 	struct msg_srq reply;
 	int memfd;
-	int r = context_request(ctx, &(struct request){
-					     .call = "ddp_create_srq",
-					     .rec = &req.hdr,
-					     .len = sizeof(req),
-					     .reply = &reply.hdr,
-					     .reply_len = sizeof(reply),
-					     .ret_fds = &memfd,
-					     .nfds = 1,
-				     });
+	int r = context_call(ctx, &(struct call){
+					  .name = "ddp_create_srq",
+					  .rec = &req.hdr,
+					  .len = sizeof(req),
+					  .reply = &reply.hdr,
+					  .reply_len = sizeof(reply),
+					  .ret_fds = &memfd,
+					  .nfds = 1,
+				  });
 
 	if (r)
 		return r;
@@ -74,8 +74,8 @@ static int ask(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 	return r;
 }
 
-/* Events find it from now on. */
-static int announce(struct ddp_srq *srq)
+/* From now on events find the SRQ. */
+static int add_to_table(struct ddp_srq *srq)
 {
 	struct ddp_ctx *ctx = srq->pd->ctx;
 	int r;
@@ -85,7 +85,7 @@ static int announce(struct ddp_srq *srq)
 	pthread_mutex_unlock(&ctx->lock);
 	if (r)
 		return reason_fail(-ENOMEM, "ddp_create_srq: %s",
-				   r > 0 ? "65535 SRQs are there" : "out of memory");
+				   r > 0 ? "all 65535 SRQs are in use" : "out of memory");
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static void free_srq(struct ddp_srq *srq)
 	free(srq);
 }
 
-/* What the local protocol can carry; the daemon's limits may be lower. */
+/* Checks the limits of the local protocol; those of the daemon may be lower. */
 static int read_attr(struct ddp_srq_attr *a, const struct ddp_srq_attr *attr)
 {
 	int r = attr_read("ddp_create_srq", a, sizeof(*a), attr);
@@ -134,9 +134,9 @@ int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct dd
 	srq->user = a.user;
 	srq->rq.ctx = pd->ctx;
 	pthread_mutex_init(&srq->rq.lock, NULL);
-	r = announce(srq);
+	r = add_to_table(srq);
 	if (r == 0)
-		r = ask(srq, &a);
+		r = create(srq, &a);
 	if (r) {
 		free_srq(srq);
 		return r;
@@ -174,16 +174,17 @@ int ddp_modify_srq(struct ddp_srq *srq, const struct ddp_srq_attr *attr, unsigne
 	if (r)
 		return r;
 	if (mask == 0 || mask & ~(unsigned)(DDP_SRQ_LIMIT | DDP_SRQ_MAX_PER_QP))
-		return reason_fail(-EINVAL, "ddp_modify_srq: mask 0x%x: no set of DDP_SRQ_", mask);
+		return reason_fail(-EINVAL, "ddp_modify_srq: mask 0x%x: not a set of DDP_SRQ_",
+				   mask);
 	req.limit = mask & DDP_SRQ_LIMIT ? a.limit : 0;
 	req.per_qp = mask & DDP_SRQ_MAX_PER_QP ? a.max_per_qp : 0;
-	return context_request(srq->pd->ctx, &(struct request){
-						     .call = "ddp_modify_srq",
-						     .rec = &req.hdr,
-						     .len = sizeof(req),
-						     .reply = &reply,
-						     .reply_len = sizeof(reply),
-					     });
+	return context_call(srq->pd->ctx, &(struct call){
+						  .name = "ddp_modify_srq",
+						  .rec = &req.hdr,
+						  .len = sizeof(req),
+						  .reply = &reply,
+						  .reply_len = sizeof(reply),
+					  });
 }
 
 int ddp_query_srq(struct ddp_srq *srq, struct ddp_srq_state *state)

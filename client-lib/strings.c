@@ -73,13 +73,13 @@ const char *ddp_path_state_str(enum ddp_path_state state)
 
 /* ---- ddp_explain() ---- */
 
-/* What of err_stag, err_to, err_len a cause speaks of. */
+/* Which of err_stag, err_to, err_len a cause mentions. */
 enum place { NOWHERE, STAG, RANGE };
 
 struct cause {
 	uint16_t key; /* of the table: term, or status */
 	enum place place;
-	const char *words;
+	const char *text;
 };
 
 /* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2, RFC 7306 8, RFC 6581 9). A row for each one of
@@ -87,7 +87,7 @@ struct cause {
 static const struct cause terms[] = {
 	{0x0100, STAG, "is no region of the peer"},
 	{0x0101, RANGE, "is outside the region"},
-	{0x0102, STAG, "does not allow to be read, or to be used by atomics"},
+	{0x0102, STAG, "does not permit reads or atomics"},
 	{0x0103, STAG, "belongs to another stream or domain"},
 	{0x0104, RANGE, "passes 2^64"},
 	{0x0109, STAG, "of another stream or domain cannot be invalidated"},
@@ -97,7 +97,7 @@ static const struct cause terms[] = {
 	{0x0209, STAG, "cannot be invalidated"},
 	{0x02ff, NOWHERE, "the RDMAP message has the wrong length"},
 	{0x1000, NOWHERE, "DDP cannot go on"},
-	{0x1100, STAG, "is no region of the peer, or does not allow to be written"},
+	{0x1100, STAG, "is no region of the peer, or does not permit writes"},
 	{0x1101, RANGE, "is outside the region"},
 	{0x1102, STAG, "belongs to another stream or domain"},
 	{0x1103, RANGE, "passes 2^64"},
@@ -114,7 +114,7 @@ static const struct cause terms[] = {
 	{0x2007, NOWHERE, "both sides have no ready-to-receive message in common"},
 };
 
-/* What was found on this side. */
+/* Faults that this side found. */
 static const struct cause locals[] = {
 	{DDP_WC_LOC_LEN_ERR, NOWHERE, "the length is out of range"},
 	{DDP_WC_LOC_OP_ERR, NOWHERE, "the opcode or the flags are unknown"},
@@ -126,7 +126,7 @@ static const struct cause locals[] = {
 	{DDP_WC_MW_BIND_ERR, STAG, "cannot be bound: window, region, rights or bounds do not fit"},
 };
 
-/* The same for an STag that was to be invalidated. */
+/* The same for an invalidation. */
 static const struct cause invalidations[] = {
 	{DDP_WC_LOC_KEY_ERR, STAG, "is neither a window nor a region, or no longer valid"},
 	{DDP_WC_LOC_PD_ERR, STAG, "does not belong to this QP"},
@@ -143,7 +143,7 @@ static const struct cause *find(const struct cause *table, size_t n, unsigned ke
 	return NULL;
 }
 
-/* Like snprintf() in pieces: len counts on behind the end of the buffer. */
+/* Like snprintf() in several steps: len also counts what did not fit. */
 struct text {
 	char *buf;
 	size_t size, len;
@@ -161,7 +161,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
 	t->len += n > 0 ? (size_t)n : 0;
 }
 
-/* What was found on this side is about an lkey, but for requests whose matter is an STag. */
+/* A fault that this side found is about an lkey, except for invalidations. */
 static const char *key_word(const struct ddp_wc *wc)
 {
 	if (wc->status >= DDP_WC_REM_ACCESS_ERR || wc->opcode == DDP_WC_LOCAL_INV)
@@ -173,11 +173,11 @@ static void add_cause(struct text *t, const struct ddp_wc *wc, const struct caus
 {
 	if (c->place != NOWHERE)
 		add(t, ": %s 0x%08x", key_word(wc), wc->err_stag);
-	/* Offsets that count from 0 read well as numbers, addresses do not. */
+	/* Small offsets are printed in decimal, addresses in hexadecimal. */
 	if (c->place == RANGE)
 		add(t, wc->err_to >> 32 ? ": offset 0x%llx + %u bytes" : ": offset %llu + %u bytes",
 		    (unsigned long long)wc->err_to, wc->err_len);
-	add(t, "%s %s", c->place == NOWHERE ? ":" : "", c->words);
+	add(t, "%s %s", c->place == NOWHERE ? ":" : "", c->text);
 }
 
 static void add_success(struct text *t, const struct ddp_wc *wc)
@@ -214,7 +214,7 @@ static void add_failure(struct text *t, const struct ddp_wc *wc)
 		c = FIND(invalidations, (unsigned)wc->status);
 	if (!c)
 		c = FIND(locals, (unsigned)wc->status);
-	/* What was flushed is not where the fault was found. */
+	/* A flushed work request did not cause the fault. */
 	if (c && (wc->status != DDP_WC_FLUSH_ERR || c->place == NOWHERE))
 		add_cause(t, wc, c);
 	if (wc->term)

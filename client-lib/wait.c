@@ -12,9 +12,8 @@
 #include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 
-enum {
-	IDLE_LOOKS = 1024
-}; /* after so many a program that only polls learns that the daemon is gone */
+/* A program that only polls learns after this many empty polls that the daemon is gone. */
+enum { IDLE_POLLS = 1024 };
 
 _Static_assert((int)DDP_WC_SUCCESS == CQE_SUCCESS && (int)DDP_WC_LOC_LEN_ERR == CQE_LOC_LEN &&
 		       (int)DDP_WC_LOC_OP_ERR == CQE_LOC_OP &&
@@ -39,7 +38,7 @@ _Static_assert((int)DDP_WC_WITH_INV == CQE_WITH_INV && (int)DDP_WC_SOLICITED == 
 		       (int)DDP_WC_WITH_IMM == CQE_WITH_IMM,
 	       "flags keep their bits");
 
-/* False if the daemon wrote what no completion is. */
+/* False if the entry has an unknown status or opcode. */
 static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 {
 	struct wqe_cqe e = *entry;
@@ -65,8 +64,8 @@ static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 	return e.status < CQE_STATUS_COUNT && e.opcode < WQE_OPCODE_COUNT;
 }
 
-/* Room again: wakes each QP that may have waited for it. */
-static void tell_users(struct ddp_cq *cq)
+/* The ring has room again: wakes each QP that may have waited for it. */
+static void wake_users(struct ddp_cq *cq)
 {
 	bool wake = false;
 
@@ -77,7 +76,7 @@ static void tell_users(struct ddp_cq *cq)
 		context_wake(cq->ctx, "ddp_poll_cq");
 }
 
-/* Takes up to n entries. Returns how many, or -EPROTO once there are only broken ones. */
+/* Takes up to n entries. Returns how many, or -EPROTO if the next entry is invalid. */
 static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 {
 	int got = 0;
@@ -95,10 +94,10 @@ static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 		got++;
 	}
 	if (got > 0 && ring_unblock(&cq->ring))
-		tell_users(cq);
+		wake_users(cq);
 	if (got == 0 && n > 0 && cq->broken)
 		return reason_fail(-EPROTO,
-				   "ddp_poll_cq: the daemon wrote nonsense into the queue");
+				   "ddp_poll_cq: the daemon corrupted the completion ring");
 	return got;
 }
 
@@ -127,8 +126,8 @@ static int drain_rings(struct ddp_cq *cq)
 	return rings == -EPIPE ? -EPIPE : 0;
 }
 
-/* Looks once. When it finds nothing and the daemon is gone, -EPIPE. */
-static int look(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+/* Polls once. Returns like ddp_poll_cq(): -EPIPE if it finds nothing and the daemon is gone. */
+static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 {
 	int got = take(cq, n, wc);
 	int last;
@@ -139,11 +138,11 @@ static int look(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 		cq->idle = 0;
 		return got;
 	}
-	if (++cq->idle % IDLE_LOOKS == 0 && context_alive(cq->ctx, "ddp_poll_cq") < 0)
+	if (++cq->idle % IDLE_POLLS == 0 && context_alive(cq->ctx, "ddp_poll_cq") < 0)
 		cq->hung_up = true;
 	if (!cq->hung_up)
 		return 0;
-	last = take(cq, n, wc); /* what it wrote before it ended counts */
+	last = take(cq, n, wc); /* completions that the daemon wrote before it ended */
 	return last ? last : context_gone("ddp_poll_cq");
 }
 
@@ -154,7 +153,7 @@ int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	if (n < 0)
 		return reason_fail(-EINVAL, "ddp_poll_cq: %d completions", n);
 	pthread_mutex_lock(&cq->lock);
-	got = look(cq, n, wc);
+	got = poll_once(cq, n, wc);
 	pthread_mutex_unlock(&cq->lock);
 	return got;
 }
@@ -183,7 +182,7 @@ static uint64_t now_us(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
-/* Milliseconds for poll(), rounded up; -1: for ever. */
+/* Milliseconds for poll(), rounded up; -1: no limit. */
 static int left_ms(uint64_t deadline, uint64_t now)
 {
 	uint64_t ms;
@@ -213,7 +212,7 @@ static void sleep_on_bell(struct ddp_cq *cq, uint64_t deadline)
 		cq->hung_up = true;
 }
 
-/* Another thread sleeps on the bell: it will say when it wakes up. The lock is held. */
+/* Another thread sleeps on the bell; it signals when it wakes up. The lock is held. */
 static void sleep_for_turn(struct ddp_cq *cq, uint64_t deadline)
 {
 	struct timespec t = {
@@ -264,7 +263,7 @@ static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, uint64_t star
 		} else {
 			sleep_on_bell(cq, deadline);
 		}
-		got = look(cq, n, wc);
+		got = poll_once(cq, n, wc);
 		now = now_us();
 	} while (got == 0 && now < deadline);
 	if (got > 0 || now - start > cq->spin.max_us)
@@ -281,10 +280,11 @@ int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
 	if (n <= 0)
 		return reason_fail(-EINVAL, "ddp_wait_cq: %d completions", n);
 	pthread_mutex_lock(&cq->lock);
-	got = look(cq, n, wc);
+	got = poll_once(cq, n, wc);
 	if (got == 0 && timeout_ms != 0)
 		got = wait_until(cq, n, wc, start, deadline);
-	/* Who waits for a turn takes over: entries may be left, and somebody must hear the bell. */
+	/* A thread that waits for its turn takes over: entries may be left, and one thread must
+	 * wait on the bell. */
 	if (!cq->sleeper)
 		pthread_cond_broadcast(&cq->turn);
 	pthread_mutex_unlock(&cq->lock);

@@ -7,8 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The kernel fills up the padding of the last control message: one descriptor more than asked for.
- */
+/* The kernel also uses the padding of the last control message, for one descriptor more. */
 union control {
 	struct cmsghdr align;
 	char buf[CMSG_SPACE(MSG_MAX_FDS * sizeof(int))];
@@ -16,7 +15,7 @@ union control {
 
 enum { CONTROL_FDS = CMSG_SPACE(MSG_MAX_FDS * sizeof(int)) / sizeof(int) };
 
-/* What sendmsg() and recvmsg() left in errno. */
+/* The result for an errno value of sendmsg() or recvmsg(). */
 static int outcome(int err)
 {
 	switch (err) {
@@ -51,7 +50,7 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
 	union control c;
 	ssize_t n;
 
-	/* An empty record could not be told from the end. */
+	/* The receiver could not distinguish an empty record from the end. */
 	if (len == 0 || nfds > MSG_MAX_FDS)
 		return -EINVAL;
 	if (nfds > 0)
@@ -62,7 +61,7 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
 	return n < 0 ? outcome(errno) : 0;
 }
 
-/* All descriptors that came, more than MSG_MAX_FDS among them. */
+/* All received descriptors, which may be more than MSG_MAX_FDS. */
 static unsigned get_fds(struct msghdr *m, int fds[CONTROL_FDS])
 {
 	unsigned n = 0;
@@ -102,8 +101,8 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	ssize_t n;
 
 	n = receive(fd, &m);
-	/* A peer that closed with a record of ours unread: that is told first, and once. What it
-	 * sent before is still there, such as why it closed. */
+	/* The peer closed without reading one of our records. The kernel reports this first and
+	 * once. Records that the peer sent before, such as its reason, can still be read. */
 	if (n < 0 && errno == ECONNRESET)
 		n = receive(fd, &m);
 	if (n < 0)

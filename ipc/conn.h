@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whole records over a connected SOCK_SEQPACKET socket; descriptors ride with their record.
- * Blocks or not as the socket does. A signal never cuts a call short, and never comes from
- * a closed peer.
+ * Whole records over a connected SOCK_SEQPACKET socket; a record carries its descriptors.
+ * Calls block if the socket blocks. Signals do not interrupt them, and a closed peer causes no
+ * SIGPIPE.
  */
 #ifndef IPC_CONN_H
 #define IPC_CONN_H
@@ -13,23 +13,23 @@
 
 enum {
 	CONN_E_OK,
-	CONN_E_AGAIN,     /* the socket does not block and nothing can be sent or is there */
+	CONN_E_AGAIN,     /* a non-blocking socket has no room, or no record */
 	CONN_E_CLOSED,    /* the other end is gone */
 	CONN_E_TRUNCATED, /* recv: a record longer than cap or with too many descriptors; it is
-			     lost, and what came with it is closed */
+			     lost, and its descriptors are closed */
 };
 
 /*
- * Sends one record of len bytes (not 0) with nfds descriptors (at most MSG_MAX_FDS), which stay
- * the caller's. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, or a negative errno value; only after 0 has
- * anything been sent.
+ * Sends one record of len bytes (not 0) with nfds descriptors (at most MSG_MAX_FDS), which the
+ * caller keeps. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, or a negative errno value. Unless it
+ * returns 0, nothing has been sent.
  */
 int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds);
 
 /*
- * Receives one record into buf of cap bytes. The descriptors that came with it, close-on-exec, are
- * then the caller's. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, CONN_E_TRUNCATED, or a negative errno
- * value; but for 0 the ret_ are untouched and no descriptor is left open.
+ * Receives one record into buf of cap bytes. The caller owns its descriptors, which are
+ * close-on-exec. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, CONN_E_TRUNCATED, or a negative errno
+ * value. Unless it returns 0, the ret_ are untouched and no descriptor is left open.
  */
 int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
 	      unsigned *ret_nfds);

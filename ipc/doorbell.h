@@ -3,11 +3,12 @@
  * A bell: ringing one descriptor makes the other readable until it is drained. Client and daemon
  * hold an end each.
  *
- * It is a socket pair and no eventfd, because both holders of an eventfd share its O_NONBLOCK
- * flag and its counter: a client could clear the one and fill the other, and the daemon would
- * block in the next ring. And the end of one holder shows as a hang-up at the other.
+ * It is a socket pair instead of an eventfd. The holders of an eventfd share its O_NONBLOCK
+ * flag and its counter: a client could clear the flag and fill the counter, and the daemon would
+ * block in the next ring. And when one process ends, the other sees a hang-up.
  *
- * The daemon gives each client ends of its own: whoever holds an end can shut the pair.
+ * The daemon makes separate pairs for each client, because the holder of an end can shut down the
+ * pair.
  */
 #ifndef IPC_DOORBELL_H
 #define IPC_DOORBELL_H
@@ -15,12 +16,12 @@
 /* Both close-on-exec; neither ever blocks. Returns 0 or a negative errno value. */
 int doorbell_create(int *ret_ring, int *ret_wait);
 
-/* Rings. Rings that are not drained in time may merge. Returns 0, -EPIPE when the other end is
- * closed, or another negative errno value. */
+/* Rings. Rings may merge until they are drained. Returns 0, -EPIPE when the other end is closed, or
+ * another negative errno value. */
 int doorbell_ring(int ring);
 
-/* Takes what was rung: how many times (merged ones count once), 0 if none, -EPIPE when the other
- * end is closed and nothing is left, or another negative errno value. */
+/* Reads the rings. Returns their number (merged ones count once), 0 if there are none, -EPIPE when
+ * the other end is closed and no ring is left, or another negative errno value. */
 int doorbell_drain(int wait);
 
 #endif

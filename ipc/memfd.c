@@ -18,14 +18,14 @@
 
 static const struct {
 	int err;
-	const char *words;
+	const char *text;
 } refusals[MEMFD_E_COUNT] = {
 	[MEMFD_E_OK] = {0, "it is fine"},
 	[MEMFD_E_NOT_MEMFD] = {EINVAL, "it is not a memfd"},
 	[MEMFD_E_HUGE] = {EINVAL, "it is on huge pages"},
 	[MEMFD_E_UNSEALED] = {EPERM, "it is not sealed against shrinking"},
-	[MEMFD_E_RANGE] = {EINVAL, "it ends before that"},
-	[MEMFD_E_ACCESS] = {EPERM, "it is not open for such access"},
+	[MEMFD_E_RANGE] = {EINVAL, "it ends before the range"},
+	[MEMFD_E_ACCESS] = {EPERM, "it is not opened for this access"},
 	[MEMFD_E_WRITE_SEALED] = {EPERM, "it is sealed against writing"},
 };
 
@@ -41,7 +41,7 @@ int memfd_errno(int outcome)
 
 const char *memfd_reason(int outcome)
 {
-	return known(outcome) ? refusals[outcome].words : "?";
+	return known(outcome) ? refusals[outcome].text : "?";
 }
 
 /* Where vm.memfd_noexec is 2 the flag must be there; kernels before 6.3 do not know it. */
@@ -115,7 +115,7 @@ int memfd_verify(int fd, uint64_t offset, uint64_t len, bool write)
 	r = check_seals(fd, &seals);
 	if (r)
 		return r;
-	/* The size is asked for after the seal, for from here on it cannot shrink. */
+	/* Reads the size after the seal was added: from here on it cannot shrink. */
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (len == 0 || !checked_range(offset, len, (uint64_t)st.st_size))
@@ -140,8 +140,8 @@ int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct m
 		return -EOVERFLOW;
 	map_len = (size_t)(len + skip);
 	map = mmap(NULL, map_len, prot, MAP_SHARED, fd, start);
-	/* Kernels before 6.7 do not share a write-sealed file; unwritten private pages are its own.
-	 */
+	/* Kernels before 6.7 refuse to share a write-sealed file. Private pages that are never
+	 * written are those of the file. */
 	if (map == MAP_FAILED && errno == EPERM && !write) {
 		map = mmap(NULL, map_len, prot, MAP_PRIVATE, fd, start);
 		is_private = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that two processes share: a memfd, sealed so that it cannot shrink under the one who
- * maps it. A descriptor that came from the other side is judged by what it says of itself.
+ * Memory that two processes share: a memfd, sealed so that it cannot shrink while it is mapped.
+ * A descriptor from another process is checked by its own properties, not by what the record
+ * claims.
  */
 #ifndef IPC_MEMFD_H
 #define IPC_MEMFD_H
@@ -14,11 +15,11 @@
 enum {
 	MEMFD_E_OK,
 	MEMFD_E_NOT_MEMFD,    /* another kind of file */
-	MEMFD_E_HUGE,         /* on huge pages: a hole punched into it kills who touches it */
+	MEMFD_E_HUGE,         /* on huge pages: an access to a punched hole causes SIGBUS */
 	MEMFD_E_UNSEALED,     /* not sealed against shrinking, and the seal cannot be added */
 	MEMFD_E_RANGE,        /* ends before offset + len */
-	MEMFD_E_ACCESS,       /* not opened for reading, or not for the writing that is wanted */
-	MEMFD_E_WRITE_SEALED, /* sealed against the writing that is wanted */
+	MEMFD_E_ACCESS,       /* not opened for reading, or not for writing if that is needed */
+	MEMFD_E_WRITE_SEALED, /* sealed against writing, which is needed */
 	MEMFD_E_COUNT
 };
 
@@ -27,7 +28,7 @@ struct memfd_map {
 	uint8_t *addr; /* its first byte */
 	void *map;     /* the pages that it lies in, NULL if nothing is mapped */
 	size_t map_len;
-	bool is_private; /* read-only, of a file that nobody can write: not to be made writable */
+	bool is_private; /* a read-only mapping of a write-sealed file: never make it writable */
 };
 
 /*
@@ -38,24 +39,25 @@ struct memfd_map {
 int memfd_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret_map);
 
 /*
- * Whether a memfd from elsewhere can be mapped without harm: it is one, sealed against shrinking
- * (the seal is added if it may be), covers [offset, offset + len) with len not 0, and can be read,
- * and written if that is wanted. Returns 0, MEMFD_E_*, or a negative errno value.
+ * Whether a descriptor from another process can be mapped safely: it is a memfd, sealed against
+ * shrinking (adds the seal if possible), covers [offset, offset + len) with len not 0, can be read,
+ * and can be written if `write` is set. Returns 0, MEMFD_E_*, or a negative errno value.
  */
 int memfd_verify(int fd, uint64_t offset, uint64_t len, bool write);
 
-/* Verifies, then maps [offset, offset + len), shared; offset may be any. The fd may be closed
- * afterwards. Undo it with memfd_unmap(). Returns 0, MEMFD_E_*, or a negative errno value. */
+/* Verifies, then maps [offset, offset + len) shared. The offset needs no alignment. The fd may be
+ * closed afterwards. Undo it with memfd_unmap(). Returns 0, MEMFD_E_*, or a negative errno value.
+ */
 int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct memfd_map *ret);
 
-/* A map that is all zero is fine. Zeroes it. */
+/* Unmaps and zeroes *m. An all-zero *m is allowed. */
 void memfd_unmap(struct memfd_map *m);
 
-/* The errno value that answers a MEMFD_E_*: EPERM for missing seals and rights, else EINVAL. */
+/* The errno value for a MEMFD_E_*: EPERM for missing seals and rights, else EINVAL. */
 int memfd_errno(int outcome);
 
-/* A MEMFD_E_* in words, the end of a sentence: "it is not sealed against shrinking". "?" for a
- * value that is none. */
+/* The reason of a MEMFD_E_*, the end of a sentence: "it is not sealed against shrinking". "?" for
+ * other values. */
 const char *memfd_reason(int outcome);
 
 #endif

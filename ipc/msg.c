@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static const char *const requests[MSG_OP_COUNT] = {
+static const char *const names[MSG_OP_COUNT] = {
 	[MSG_HELLO] = "HELLO",
 	[MSG_QUERY] = "QUERY",
 	[MSG_ALLOC_PD] = "ALLOC_PD",
@@ -52,6 +52,6 @@ const char *msg_op_str(uint32_t op)
 	case MSG_CTL_END:
 		return "CTL_END";
 	default:
-		return op < MSG_OP_COUNT && requests[op] ? requests[op] : "?";
+		return op < MSG_OP_COUNT && names[op] ? names[op] : "?";
 	}
 }

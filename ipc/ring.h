@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Rings in shared memory: one producer, one consumer, entries of one fixed size. And the
- * bell page, by which a client tells the daemon which of its queues have news. Every
+ * bell page, in which a client marks the queues that have work for the daemon. Every
  * atomic operation on shared memory of the project is in this file.
  *
  * Indices run freely through 32 bits and are masked on use. Each side publishes its own
  * index and reads the other's; neither trusts what it reads: an index that is further away
- * than the ring is long is reported as RING_BROKEN and the ring is not used again.
+ * than the size of the ring is reported as RING_BROKEN, and the ring is not used again.
  *
- * Who sleeps and who rings. The consumer sets `sleeping`, looks at the ring once more, and
- * only then blocks; the producer publishes, then looks at `sleeping`, and rings only if it
- * is set. Both put a full fence between their store and their load, so at least one of the two
- * sees the other. The same holds, with the roles exchanged, for `blocked`, by which a
- * producer waits for room.
+ * Sleeping and ringing: the consumer sets `sleeping`, checks the ring once more, and only
+ * then blocks; the producer publishes, then reads `sleeping`, and rings only if it is set.
+ * Both put a full fence between their store and their load, so at least one of the two
+ * sees the other's store. The same holds, with the roles exchanged, for `blocked`, which a
+ * producer sets to wait for room.
  */
 #ifndef IPC_RING_H
 #define IPC_RING_H
@@ -58,7 +58,8 @@ static inline uint64_t ring_bytes(uint32_t size, uint32_t entry_size)
 	return sizeof(struct ring_shared) + (uint64_t)size * entry_size;
 }
 
-/* A view of the ring at mem, whose size in bytes the caller has checked. Fresh memory is zeroed. */
+/* Initialises a view of the ring at mem. The caller has checked its size in bytes. New memory is
+ * zeroed. */
 static inline void ring_init(struct ring *r, void *mem, uint32_t size, uint32_t entry_size)
 {
 	*r = (struct ring){
@@ -74,8 +75,9 @@ static inline void *ring_slot(const struct ring *r, uint32_t index)
 	return r->entries + (uint64_t)(index & (r->size - 1)) * r->entry_size;
 }
 
-/* The thread sanitizer does not know fences, and gcc says so. No entry depends on these: they only
- * keep a store of one side and its next load of the other side's flag in order. */
+/* The thread sanitizer does not support fences, and gcc warns. The contents of entries do not
+ * depend on these fences: they only order a store of one side and its next load of the other side's
+ * flag. */
 static inline void ring_fence(void)
 {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -91,8 +93,8 @@ static inline void ring_fence(void)
 
 /* ---- producer ---- */
 
-/* Free slots, or RING_BROKEN. Looks at the shared index only when the known one leaves fewer
- * than `want`. */
+/* Free slots, or RING_BROKEN. Reads the shared index only if the private copy leaves fewer than
+ * `want`. */
 static inline int ring_room(struct ring *r, uint32_t want)
 {
 	uint32_t head;
@@ -100,7 +102,7 @@ static inline int ring_room(struct ring *r, uint32_t want)
 	if (r->size - (r->mine - r->theirs) < want) {
 		/* pairs with the release in ring_release(): the consumer is done with the slots */
 		head = atomic_load_explicit(&r->sh->head, memory_order_acquire);
-		/* A consumer passes neither the producer nor where it was before. */
+		/* The consumer's index neither passes the producer's nor goes back. */
 		if (head - r->theirs > r->mine - r->theirs)
 			return RING_BROKEN;
 		r->theirs = head;
@@ -108,7 +110,8 @@ static inline int ring_room(struct ring *r, uint32_t want)
 	return (int)(r->size - (r->mine - r->theirs));
 }
 
-/* The next free slot, to be filled in; the caller has seen room for it. Not yet published. */
+/* The next free slot, to be filled in. The caller has checked that there is room. Not yet
+ * published. */
 static inline void *ring_reserve(struct ring *r)
 {
 	return ring_slot(r, r->mine++);
@@ -117,7 +120,7 @@ static inline void *ring_reserve(struct ring *r)
 /* Publishes all reserved slots. */
 static inline void ring_submit(struct ring *r)
 {
-	/* pairs with the acquire in ring_avail(): entries are whole before they are seen */
+	/* pairs with the acquire in ring_avail(): entries are complete before they are visible */
 	atomic_store_explicit(&r->sh->tail, r->mine, memory_order_release);
 }
 
@@ -142,7 +145,7 @@ static inline bool ring_wake(struct ring *r, bool solicited)
 	       RING_RUNS;
 }
 
-/* Says that the producer waits for room; look at ring_room() once more afterwards. */
+/* The producer waits for room. Check ring_room() once more afterwards. */
 static inline void ring_block(struct ring *r)
 {
 	atomic_store_explicit(&r->sh->blocked, 1, memory_order_relaxed);
@@ -163,20 +166,20 @@ static inline int ring_avail(struct ring *r)
 	return n <= r->size ? (int)n : RING_BROKEN;
 }
 
-/* The oldest entry; the caller has seen that there is one. */
+/* The oldest entry. The caller has checked that there is one. */
 static inline void *ring_peek(const struct ring *r)
 {
 	return ring_slot(r, r->mine);
 }
 
-/* Done with the oldest n entries: their slots are free at once. */
+/* Frees the slots of the oldest n entries. */
 static inline void ring_release(struct ring *r, uint32_t n)
 {
 	r->mine += n;
 	atomic_store_explicit(&r->sh->head, r->mine, memory_order_release);
 }
 
-/* True, once, if the producer waits for room and must be told. Call it after ring_release(). */
+/* True, once, if the producer waits for room and must be woken. Call it after ring_release(). */
 static inline bool ring_unblock(struct ring *r)
 {
 	ring_fence(); /* pairs with the fence in ring_block() */
@@ -186,11 +189,11 @@ static inline bool ring_unblock(struct ring *r)
 }
 
 /*
- * Before blocking: asks the producer to ring. Look at ring_avail() once more afterwards. Returns
- * what the ring was asked for before, RING_*: after RING_RUNS the producer will ring once more than
- * before; after the others this call replaces one that it has not answered yet, and the same ring
- * answers both. This is one exchange: if the value were read first and stored later, the producer
- * could ring in between, and the consumer would count one ring where two come.
+ * Before blocking: requests a ring of the bell. Check ring_avail() once more afterwards. Returns
+ * the previous value, RING_*. RING_RUNS: this call is answered by a ring of its own. Other values:
+ * the producer has not answered an earlier call yet, and one ring answers both. The exchange is
+ * atomic: between a separate load and store the producer could ring, and the consumer would
+ * count one ring where two come.
  */
 static inline uint32_t ring_sleep(struct ring *r, uint32_t what)
 {
@@ -200,7 +203,7 @@ static inline uint32_t ring_sleep(struct ring *r, uint32_t what)
 	return before;
 }
 
-/* The consumer is awake. A ring may still be under way. */
+/* The consumer is awake. A ring may still arrive. */
 static inline void ring_awake(struct ring *r)
 {
 	atomic_store_explicit(&r->sh->sleeping, RING_RUNS, memory_order_relaxed);
@@ -214,9 +217,9 @@ enum {
 };
 
 /*
- * One page that a client shares with the daemon. Bit q of the words: queue pair in slot q has new
- * send requests, or room again in a completion queue that it waited for. Bit w of
- * summary: word w has bits.
+ * One page that a client shares with the daemon. Bit q of the words: the queue pair in slot q has
+ * work: new send requests, or room again in a completion queue that was full. Bit w of summary:
+ * word w has bits.
  */
 struct bell_page {
 	_Alignas(RING_LINE) _Atomic uint64_t summary;
@@ -224,7 +227,7 @@ struct bell_page {
 	_Alignas(RING_LINE) _Atomic uint32_t sleeping; /* the daemon sleeps: ring its bell */
 };
 
-/* Client: announces news of slot q. True if the daemon sleeps and must be rung. */
+/* Client: marks slot q. True if the daemon sleeps and the client must ring its bell. */
 static inline bool bell_ring(struct bell_page *b, uint32_t q)
 {
 	/* Sequentially consistent throughout: pairs with bell_sleep() and bell_take(). */
@@ -233,7 +236,7 @@ static inline bool bell_ring(struct bell_page *b, uint32_t q)
 	return atomic_load(&b->sleeping) != 0;
 }
 
-/* Daemon: true if there may be news. */
+/* Daemon: true if a slot may be marked. */
 static inline bool bell_any(struct bell_page *b)
 {
 	return atomic_load_explicit(&b->summary, memory_order_relaxed) != 0;
@@ -250,7 +253,7 @@ static inline uint64_t bell_take_word(struct bell_page *b, unsigned w)
 	return atomic_exchange(&b->word[w], 0);
 }
 
-/* Daemon, before blocking: true if there is no news and clients will ring. */
+/* Daemon, before blocking: true if no slot is marked and clients will ring. */
 static inline bool bell_sleep(struct bell_page *b)
 {
 	atomic_store(&b->sleeping, 1);

@@ -182,7 +182,7 @@ Test(open, a_greeting_that_is_not_whole_is_a_protocol_error)
 	fake_start(&fake);
 	fake.script = short_page;
 	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
-	cr_assert(says("it ends before that"));
+	cr_assert(says("it ends before the range"));
 	fake_die(&fake);
 	cr_assert_eq(open_fds(), before - 1);
 }

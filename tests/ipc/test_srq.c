@@ -147,7 +147,7 @@ Test(srq, a_queue_pair_that_uses_it_has_no_receives_of_its_own)
 
 	make_srq(&srq);
 	make_qp(pd2, -EINVAL);
-	cr_assert(says("SRQ and QP have not the same PD"));
+	cr_assert(says("SRQ and QP have different PDs"));
 	qp = make_qp(pd, 0);
 	m = &fake_last(&fake, MSG_CREATE_QP)->create_qp;
 	cr_assert_eq(m->srq, 9);

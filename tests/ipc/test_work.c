@@ -318,7 +318,7 @@ Test(bind, what_is_not_posted_leaves_the_window_its_key)
 	refused(qp, wr, "only the last 8 bits may differ");
 	wr = good;
 	wr.bind.access = DDP_ACCESS_LOCAL_WRITE;
-	refused(qp, wr, "no set of DDP_ACCESS_REMOTE_");
+	refused(qp, wr, "not a set of DDP_ACCESS_REMOTE_");
 	wr = good;
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
@@ -379,7 +379,7 @@ Test(raw, the_daemon_learns_queues_and_notice_bits)
 	cr_assert(says("are for DDP_QP_RAW"));
 	init.qp_type = (enum ddp_qp_type)2;
 	make_qp(&init, -EINVAL);
-	cr_assert(says("no qp_type 2"));
+	cr_assert(says("unknown qp_type 2"));
 }
 
 Test(raw, a_message_has_its_queue_and_its_bits)

@@ -293,7 +293,7 @@ static const struct {
 	{"a descriptor too many", fd_too_many, "1 descriptors, 0 are right"},
 	{"a foreign handle", foreign_handle, "none of that handle"},
 	{"a stale handle", stale_handle, "none of that handle"},
-	{"hello twice", hello_twice, "said already"},
+	{"hello twice", hello_twice, "sent twice"},
 	{"513 bytes of private data", private_data_too_long, "513 bytes"},
 	{"a shared queue without a domain", srq_without_domain, "no protection domain 0x0"},
 	{"modify of no shared queue", modify_no_srq, "no shared receive queue 0x0"},
