@@ -18,8 +18,8 @@
 #include "daemon/base/version.h"
 
 struct options {
-	const char *config; /* NULL: the default one, which may be absent */
-	const char *socket; /* instead of the configuration's */
+	const char *config; /* NULL: the default file, which may be absent */
+	const char *socket; /* overrides the configuration */
 	bool check;
 	unsigned verbose;
 };
@@ -38,7 +38,7 @@ static const char usage[] =
 	"  -v, --verbose       log more; with -n print the effective configuration\n"
 	"      --help, --version\n";
 
-/* Returns -1 to go on, or the exit status. */
+/* Returns -1 to continue, or the exit status. */
 static int parse(int argc, char **argv, struct options *ret)
 {
 	static const struct option longs[] = {
@@ -92,8 +92,8 @@ static int configure(const struct options *o, struct config *ret)
 	}
 	if (o->socket) {
 		if (strlen(o->socket) >= sizeof(ret->socket.path)) {
-			log_err("--socket: a path of %zu bytes: at most %zu are possible",
-				strlen(o->socket), sizeof(ret->socket.path) - 1);
+			log_err("--socket: a path of %zu bytes: at most %zu", strlen(o->socket),
+				sizeof(ret->socket.path) - 1);
 			return -1;
 		}
 		strcpy(ret->socket.path, o->socket);
@@ -123,7 +123,8 @@ static void on_hangup(void *user, int signo)
 	reload_end(&s->daemon, configure(&s->options, &cfg) ? NULL : &cfg);
 }
 
-/* Each client has three descriptors and each completion queue one: take what we may have. */
+/* Each client has three descriptors and each completion queue one: raise the limit as far as
+ * permitted. */
 static void raise_descriptors(void)
 {
 	struct rlimit l;

@@ -11,9 +11,9 @@
 #include "daemon/base/sdnotify.h"
 #include "daemon/service/server.h"
 
-enum { VALUE_MAX = 480 }; /* the longest list of addresses; two fit into a line of log */
+enum { VALUE_MAX = 480 }; /* the longest list of addresses; two fit into a log line */
 
-/* The value as in the file, cut to what fits. */
+/* The value as in the file, truncated if necessary. */
 static void value_text(const struct config_key *k, const struct config *c, char ret[VALUE_MAX])
 {
 	FILE *f = fmemopen(ret, VALUE_MAX, "w");
@@ -35,14 +35,14 @@ static void log_change(const struct config_key *k, const struct config *old,
 	value_text(k, old, from);
 	value_text(k, new, to);
 	if (k->effect == CONFIG_AT_RESTART)
-		log_warn("reload: %s%s%s: stays %s: a restart is needed for %s", k->section, dot,
+		log_warn("reload: %s%s%s: stays %s: a restart is required for %s", k->section, dot,
 			 k->name, from, to);
 	else
 		log_info("reload: %s%s%s: %s, was %s%s", k->section, dot, k->name, to, from,
 			 config_key_effect(k));
 }
 
-/* What is not read from daemon.cfg whenever it is needed. */
+/* Applies the values that are not read from daemon.cfg each time they are needed. */
 static void enforce(struct daemon *d)
 {
 	uint32_t pos = 0;
@@ -59,13 +59,13 @@ static bool socket_differs(const struct config_socket *a, const struct config_so
 	return a->mode != b->mode || a->gid != b->gid;
 }
 
-/* Where the socket cannot be changed, the next reload has to find the keys changed again. */
+/* If the socket cannot be changed, the keys count as changed again at the next reload. */
 static void enforce_socket(struct daemon *d, const struct config_socket *old)
 {
 	if (!socket_differs(&d->cfg.socket, old) || server_set_access(d->server) == 0)
 		return;
 	d->cfg.socket = d->said.socket = *old;
-	log_warn("reload: socket.mode, socket.group: stay as they were");
+	log_warn("reload: socket.mode, socket.group: unchanged");
 }
 
 /* Returns how many values wait for a restart. */
@@ -104,7 +104,7 @@ void reload_end(struct daemon *d, const struct config *cfg)
 	unsigned waiting;
 
 	if (!cfg) {
-		log_err("reload: refused: the configuration stays as it was");
+		log_err("reload: refused: the configuration is unchanged");
 		snprintf(more, sizeof(more), "; the changed configuration was refused");
 	} else if ((waiting = take_over(d, cfg)) > 0) {
 		snprintf(more, sizeof(more), "; changed values that wait for a restart: %u",

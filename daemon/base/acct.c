@@ -18,7 +18,7 @@ struct acct {
 struct acct_user {
 	struct list link;
 	uid_t uid;
-	uint64_t charges; /* that point here, empty ones included */
+	uint64_t charges; /* that point here, including those of 0 */
 	uint64_t used[ACCT_KINDS];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each uid has of the daemon, and may have. Every object that a client causes is charged
- * before it exists; the charge lives inside the object and is released with it. Crossing
- * a limit hurts that uid alone, and the refusal names limit, value and use.
+ * What each uid uses and may use. Every object that a client causes is charged before it exists;
+ * the charge lives inside the object and is released with it. A uid at its limit affects only
+ * itself, and the refusal names limit, value and use.
  */
 #ifndef DAEMON_BASE_ACCT_H
 #define DAEMON_BASE_ACCT_H
@@ -31,25 +31,25 @@ enum acct_kind {
 
 enum {
 	ACCT_E_OK,
-	ACCT_E_LIMIT, /* it would be more than the uid may have */
+	ACCT_E_LIMIT, /* the uid would exceed its limit */
 };
 
 enum {
-	ACCT_REASON_MAX = 160, /* a sentence always fits */
+	ACCT_REASON_MAX = 160, /* every sentence fits */
 };
 
-/* All zero: charges nothing. Not to be copied while it does. */
+/* All zero: charges nothing. A charge must not be copied. */
 struct acct_charge {
 	struct acct_user *user;
 	enum acct_kind kind;
 	uint64_t amount;
 };
 
-/* Takes the limits; they are copied. Returns 0 or -ENOMEM. */
+/* The limits are copied. Returns 0 or -ENOMEM. */
 int acct_new(const struct config_limits *limits, struct acct **ret);
 
 /*
- * Other limits from now on. Who has more than a new one allows keeps it, and is refused more.
+ * Replaces the limits. A uid that exceeds a new limit keeps what it has and is refused more.
  */
 void acct_set_limits(struct acct *a, const struct config_limits *limits);
 
@@ -57,26 +57,26 @@ void acct_set_limits(struct acct *a, const struct config_limits *limits);
 struct acct *acct_free(struct acct *a);
 
 /*
- * Charges the uid. Returns 0; ACCT_E_LIMIT with a sentence in ret_why ("uid 1000 has 4096 of 4096
- * memory regions (limits.mrs)"); or -ENOMEM.
+ * Charges the uid. Returns 0; ACCT_E_LIMIT with a sentence in ret_reason ("uid 1000 has 4096 of
+ * 4096 memory regions (limits.mrs)"); or -ENOMEM.
  */
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_reason, size_t reason_len);
 
 /*
- * Changes the amount of a charge that charges something. Returns 0, or ACCT_E_LIMIT as above and
- * the charge is what it was. Going down always succeeds, and so does going back up at once.
+ * Changes the amount of a charge. Returns 0, or ACCT_E_LIMIT as above with the charge unchanged. A
+ * smaller amount always succeeds, and so does returning to the former amount at once.
  */
 int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_reason,
 		size_t reason_len);
 
-/* Gives back what was charged, and clears the charge: a second call does nothing. */
+/* Releases and clears the charge: a second call does nothing. */
 void acct_release(struct acct_charge *c);
 
-/* How much the uid has. */
+/* How much the uid uses. */
 uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 
-/* How much every uid may have. */
+/* The limit of every uid. */
 uint64_t acct_limit(const struct acct *a, enum acct_kind kind);
 
 #endif

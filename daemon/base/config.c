@@ -94,7 +94,7 @@ static const char *text_of(const yaml_node_t *n)
 	return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
 }
 
-/* "section:" with nothing behind it, or with comments only. */
+/* "section:" followed by nothing, or by comments only. */
 static bool is_nothing(const yaml_node_t *n)
 {
 	return n->type == YAML_SCALAR_NODE && n->data.scalar.length == 0;
@@ -109,7 +109,7 @@ static int load_one(struct reader *r, const struct config_key *k, const yaml_nod
 		char range[CONFIG_RANGE_MAX];
 
 		config_value_range(k, range);
-		snprintf(reason, sizeof(reason), "one value is needed: %s", range);
+		snprintf(reason, sizeof(reason), "expected one value: %s", range);
 		return fail_key(r, n, k, reason);
 	}
 	return config_value_parse(k, text, &r->cfg, reason) ? 0 : fail_key(r, n, k, reason);
@@ -121,7 +121,7 @@ static int load_list(struct reader *r, const struct config_key *k, const yaml_no
 	int res = 0;
 
 	if (n->type != YAML_SEQUENCE_NODE)
-		return fail_key(r, n, k, "a list is needed, such as [127.0.0.1, \"::1\"]");
+		return fail_key(r, n, k, "expected a list, such as [127.0.0.1, \"::1\"]");
 	config_value_clear(k, &r->cfg);
 	it = n->data.sequence.items.start;
 	if (it == n->data.sequence.items.top)
@@ -155,7 +155,7 @@ static int load_entry(struct reader *r, const char *section, const yaml_node_t *
 		       name, hint);
 }
 
-/* The same key further up in the mapping, or NULL. */
+/* An earlier occurrence of the key in the mapping, or NULL. */
 static const yaml_node_t *earlier(struct reader *r, const yaml_node_t *map,
 				  const yaml_node_pair_t *pair)
 {
@@ -193,7 +193,7 @@ static int load_map(struct reader *r, const char *section, const yaml_node_t *ma
 	if (is_nothing(map))
 		return 0;
 	if (map->type != YAML_MAPPING_NODE)
-		return fail_at(r, map->start_mark, "%s%skeys with values are needed", section,
+		return fail_at(r, map->start_mark, "%s%sexpected keys with values", section,
 			       *section ? ": " : "");
 	for (yaml_node_pair_t *p = map->data.mapping.pairs.start;
 	     res == 0 && p < map->data.mapping.pairs.top; p++)
@@ -201,7 +201,7 @@ static int load_map(struct reader *r, const char *section, const yaml_node_t *ma
 	return res;
 }
 
-/* ---- what must fit together ---- */
+/* ---- values that depend on each other ---- */
 
 static int check_rto(struct reader *r)
 {
@@ -224,7 +224,7 @@ static int check_rto(struct reader *r)
 
 /* ---- the file ---- */
 
-/* The one mistake that everybody makes: [::1]. */
+/* A common mistake: [::1]. */
 static const char *yaml_hint(const char *problem)
 {
 	return strcmp(problem, "did not find expected node content") == 0
@@ -252,7 +252,7 @@ static int load_document(struct reader *r)
 	return res != 0 ? res : check_rto(r);
 }
 
-/* Only one document may be in the file. */
+/* The file may hold only one document. */
 static int load_rest(struct reader *r, yaml_parser_t *p)
 {
 	yaml_node_t *root;
@@ -262,7 +262,7 @@ static int load_rest(struct reader *r, yaml_parser_t *p)
 		return fail_yaml(r, p);
 	root = yaml_document_get_root_node(&r->doc);
 	if (root)
-		res = fail_at(r, root->start_mark, "a second document: one is enough");
+		res = fail_at(r, root->start_mark, "a second document; expected one");
 	yaml_document_delete(&r->doc);
 	return res;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The configuration file, read at start and by reload.c. The structure is plain data: it may be
- * copied, and needs no freeing. Members are nested and named as in the file, which ddpsctpd.yaml(5)
- * explains; the table behind both is in config_keys.c.
+ * The configuration file, read at start and on reload. The structure is plain data: it may be
+ * copied and needs no freeing. Members are nested and named as in the file, see ddpsctpd.yaml(5).
+ * The table of all keys is in config_keys.c.
  */
 #ifndef DAEMON_BASE_CONFIG_H
 #define DAEMON_BASE_CONFIG_H
@@ -68,7 +68,7 @@ enum config_switch { CONFIG_ON, CONFIG_OFF };
 struct config_session {
 	uint32_t pending_max;
 	uint32_t answer_ms, close_ms;
-	uint32_t idle_ms;    /* an association without sessions is shut down after this time */
+	uint32_t idle_ms;    /* how long an association without sessions is kept */
 	uint32_t connect_ms; /* from MSG_CONNECT to the answer of the peer */
 	uint32_t records;
 	uint64_t early_bytes; /* bytes */
@@ -77,10 +77,10 @@ struct config_session {
 };
 
 struct config_polling {
-	uint32_t budget_us; /* as written; event_loop_new() takes it as 0 where there is one CPU */
+	uint32_t budget_us; /* as written; event_loop_new() uses 0 where there is one CPU */
 };
 
-/* Those before qp_wr are per uid, and are what acct counts. */
+/* The members before qp_wr are limits per uid, which acct counts. */
 struct config_limits {
 	uint32_t clients, pds, mrs;
 	uint64_t mr_bytes;
@@ -108,17 +108,18 @@ struct config {
 	struct config_log log;
 };
 
-/* The configuration without a file. Every byte is set, so that two can be compared. */
+/* The configuration without a file. Every byte is set, so that two configurations can be compared.
+ */
 void config_default(struct config *ret);
 
 /*
- * Reads a file over the defaults. path NULL: CONFIG_PATH, which may be absent. Returns 0; or
- * -errno if the file cannot be read, -EINVAL if something in it is wrong, with a
- * sentence in err (FILE:LINE:COLUMN: KEY: what is wrong: what would be right) and *ret untouched.
+ * Reads a file over the defaults. path NULL: CONFIG_PATH, which may be absent. Returns 0; -errno if
+ * the file cannot be read; or -EINVAL if something in it is wrong. On failure err has a sentence
+ * (FILE:LINE:COLUMN: KEY: what is wrong: what is expected) and *ret is untouched.
  */
 int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 
-/* Prints a file with every key, which config_load() reads back to the same. */
+/* Prints a file with every key. config_load() reads it back to an equal configuration. */
 void config_print(const struct config *c, FILE *f);
 
 #endif

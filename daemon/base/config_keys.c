@@ -11,7 +11,7 @@
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 
-/* Text of an array whose last byte is the NUL's. */
+/* Length of the text that fits into an array; the last byte is for the NUL. */
 #define ROOM(member) (sizeof(((struct config *)0)->member) - 1)
 #define AT(member) .offset = offsetof(struct config, member)
 
@@ -23,7 +23,7 @@
 #define CHOICE(text, ...) .type = CONFIG_TYPE_CHOICE, .choices = {__VA_ARGS__}, .def = (text)
 
 /* clang-format off */
-/* A row that does not say when it takes effect does so at a restart. */
+/* A row without an effect takes effect at a restart. */
 static const struct config_key keys[] = {
 	{"", "transport", CHOICE("auto", "auto", "user", "kernel"), AT(transport),
 	 .help = "transport of the associations"},
@@ -193,7 +193,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c)
 	return m < c ? m : c;
 }
 
-/* Letters to change, add or drop to make one word the other. */
+/* The edit distance of two words. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_LEN + 1];
@@ -217,8 +217,8 @@ static unsigned distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* What may stand in a section: its keys; at the top level also the sections' names. NULL: nothing
- * that the key before did not give as well. */
+/* A name that a section may contain: its keys; at the top level also the names of sections. NULL:
+ * the row adds no new name. */
 static const char *known_by(const struct config_key *k, const char *section)
 {
 	if (strcmp(k->section, section) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of what a configuration file may say. Reading, printing, the manual page and the
- * shipped file all follow it; tests hold them together.
+ * The table of configuration keys. Reading, printing, the manual page and the shipped file follow
+ * it; tests compare them.
  */
 #ifndef DAEMON_BASE_CONFIG_KEYS_H
 #define DAEMON_BASE_CONFIG_KEYS_H
@@ -15,7 +15,7 @@ enum {
 	CONFIG_MAX_CHOICES = 5,
 };
 
-enum config_type {                     /* and what the member is: */
+enum config_type {                     /* and the type of the member: */
 		   CONFIG_TYPE_PATH,   /* char[max + 1] */
 		   CONFIG_TYPE_GROUP,  /* char[max + 1], with its gid */
 		   CONFIG_TYPE_OCTAL,  /* uint32_t */
@@ -25,12 +25,12 @@ enum config_type {                     /* and what the member is: */
 		   CONFIG_TYPE_ADDRS,  /* struct sockaddr_storage[max], with naddrs */
 };
 
-/* When a value that was changed in the file takes effect. */
+/* When a changed value takes effect. */
 enum config_effect {
 	CONFIG_AT_RESTART,
-	CONFIG_AT_ONCE,      /* by a reload, for all that begins from then on */
-	CONFIG_NEW_ASSOCS,   /* by a reload, for associations that begin from then on */
-	CONFIG_NEW_PROGRAMS, /* by a reload, for programs that attach from then on */
+	CONFIG_AT_ONCE,      /* at a reload, for everything that begins later */
+	CONFIG_NEW_ASSOCS,   /* at a reload, for later associations */
+	CONFIG_NEW_PROGRAMS, /* at a reload, for programs that attach later */
 };
 
 struct config_key {
@@ -38,32 +38,32 @@ struct config_key {
 	const char *name;
 	enum config_type type;
 	uint64_t min, max;
-	bool or_zero;                            /* 0 is allowed although min is more */
+	bool or_zero;                            /* 0 is allowed although min is larger */
 	const char *choices[CONFIG_MAX_CHOICES]; /* NULL after the last */
-	const char *def; /* default, as a file would say it; of a list: with ", " in between */
+	const char *def; /* default, as written in a file; items of a list are separated by ", " */
 	size_t offset;   /* of the member in struct config */
 	enum config_effect effect;
-	const char *help; /* half a line */
+	const char *help; /* a phrase */
 };
 
-/* The i-th key, keys of one section in a row; NULL behind the last. */
+/* The i-th key; the keys of a section are adjacent. NULL after the last one. */
 const struct config_key *config_key_at(size_t i);
 
-/* The key of that name in that section, or NULL. */
+/* The key with this name in the section, or NULL. */
 const struct config_key *config_key_find(const char *section, const char *name);
 
-/* How the documents tell its effect, behind what it takes: "; at once", or "" for a restart. */
+/* The effect as the documents print it after the values: "; at once", or "" for a restart. */
 const char *config_key_effect(const struct config_key *k);
 
-/* The key's place in the table. */
+/* The key's index in the table. */
 size_t config_key_index(const struct config_key *k);
 
-/* True if some key has that section, and it is not "". */
+/* True if the section is not "" and some key belongs to it. */
 bool config_key_section(const char *section);
 
 /*
- * What could have been meant by an unknown name in a section: "did you mean pending_max?", or
- * else the list of what is known there.
+ * A suggestion for an unknown name in a section: "did you mean pending_max?", or the list of the
+ * names known there.
  */
 void config_key_suggest(const char *section, const char *name, char *ret, size_t len);
 

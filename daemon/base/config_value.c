@@ -71,7 +71,7 @@ bool config_value_same(const struct config_key *k, const struct config *a, const
 {
 	if (memcmp(member_const(k, a), member_const(k, b), member_size(k)) != 0)
 		return false;
-	/* What was made of the text may have changed although the text has not. */
+	/* The resolved value may have changed although the text has not. */
 	return k->type != CONFIG_TYPE_GROUP || a->socket.gid == b->socket.gid;
 }
 
@@ -84,7 +84,7 @@ void config_value_copy(const struct config_key *k, const struct config *from, st
 		to->naddrs = from->naddrs;
 }
 
-/* ---- what a key takes ---- */
+/* ---- the values of a key ---- */
 
 /* The largest unit that divides it. */
 static void size_text(uint64_t v, char *ret, size_t len)
@@ -144,7 +144,7 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 
 /* ---- reading ---- */
 
-/* Says what is wrong with the text, then what would be right. */
+/* Writes what is wrong with the text and what is expected. */
 static bool refuse(const struct config_key *k, char *ret_reason, const char *text, const char *fmt,
 		   ...) __attribute__((format(printf, 4, 5)));
 
@@ -165,7 +165,7 @@ static bool refuse(const struct config_key *k, char *ret_reason, const char *tex
 	return false;
 }
 
-/* Digits of a base; *ret_end is behind them. False if there are none or they pass 64 bits. */
+/* Digits of a base; *ret_end points after them. False if there are none or they exceed 64 bits. */
 static bool digits(const char *text, unsigned base, uint64_t *ret, const char **ret_end)
 {
 	const char *p = text;
@@ -208,7 +208,7 @@ static bool parse_number(const struct config_key *k, const char *text, struct co
 	return true;
 }
 
-/* Octal with or without the 0 or 0o that YAML 1.1 and 1.2 ask for. */
+/* Octal with or without the prefix 0 or 0o of YAML 1.1 and 1.2. */
 static bool parse_octal(const struct config_key *k, const char *text, struct config *c,
 			char *ret_reason)
 {
@@ -264,7 +264,7 @@ static void set_text(const struct config_key *k, struct config *c, const char *t
 {
 	char *p = member(k, c);
 
-	/* Every byte, so that two configurations can be compared. */
+	/* Sets every byte, so that two configurations can be compared. */
 	memset(p, 0, k->max + 1);
 	memcpy(p, text, strlen(text));
 }
@@ -307,7 +307,7 @@ static bool read_in(const char *text, struct sockaddr_storage *ret)
 	return true;
 }
 
-/* With %interface behind a link-local address. */
+/* With %interface after a link-local address. */
 static bool read_in6(const char *text, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in6 sin6 = {.sin6_family = AF_INET6};
@@ -330,9 +330,9 @@ static bool read_in6(const char *text, struct sockaddr_storage *ret)
 	return true;
 }
 
-/* Answers have to leave from the address that was asked, so a wildcard will not do. */
-static const char wildcard[] = "is a wildcard, name the addresses themselves";
-static const char multicast[] = "is no address of one host";
+/* Replies have to leave from the address that received the packet, so a wildcard is refused. */
+static const char wildcard[] = "is a wildcard; name the addresses";
+static const char multicast[] = "is not the address of one host";
 
 static const char *unfit_in(uint32_t a)
 {
@@ -341,7 +341,7 @@ static const char *unfit_in(uint32_t a)
 	return IN_MULTICAST(a) || a == INADDR_BROADCAST ? multicast : NULL;
 }
 
-/* Why no association can have the address here; NULL if it is fine. */
+/* Why an association cannot use the address; NULL if it can. */
 static const char *unfit(const struct sockaddr_storage *ss)
 {
 	const struct in6_addr *a6 = &((const struct sockaddr_in6 *)ss)->sin6_addr;
@@ -372,7 +372,7 @@ static bool parse_addr(const struct config_key *k, const char *text, struct conf
 		return refuse(k, ret_reason, text, "%s", wrong);
 	for (unsigned i = 0; i < c->naddrs; i++) {
 		if (memcmp(&c->listen[i], &ss, sizeof(ss)) == 0)
-			return refuse(k, ret_reason, text, "stands there twice");
+			return refuse(k, ret_reason, text, "occurs twice");
 	}
 	if (c->naddrs == k->max)
 		return refuse(k, ret_reason, text, "is one too many");
@@ -404,7 +404,7 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 
 /* ---- printing ---- */
 
-/* Plain where YAML cannot misread it, else in double quotes. */
+/* Plain where YAML reads it as a string, else in double quotes. */
 static void print_text(const char *s, FILE *f)
 {
 	size_t plain = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -436,7 +436,7 @@ static void print_addr(const struct sockaddr_storage *ss, FILE *f)
 		fputs(inet_ntop(AF_INET, &sin->sin_addr, text, sizeof(text)), f);
 		return;
 	}
-	/* In quotes: a colon may end a word of YAML. */
+	/* In quotes, because a colon may end a word in YAML. */
 	fprintf(f, "\"%s", inet_ntop(AF_INET6, &sin6->sin6_addr, text, sizeof(text)));
 	if (sin6->sin6_scope_id != 0 && if_indextoname(sin6->sin6_scope_id, ifname))
 		fprintf(f, "%%%s", ifname);

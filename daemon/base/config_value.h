@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The values of the configuration as text, and back. */
+/* Converts the values of the configuration to text and back. */
 #ifndef DAEMON_BASE_CONFIG_VALUE_H
 #define DAEMON_BASE_CONFIG_VALUE_H
 
@@ -16,25 +16,25 @@ enum {
 };
 
 /*
- * Stores what the text says; of a list, adds it as the next item. False, with a sentence of what is
- * wrong and what would be right in ret_why, if it is no value for this key.
+ * Stores the value of the text; for a list, adds it as the next item. False if the key cannot have
+ * this value: ret_reason then has a sentence that says what is wrong and what is expected.
  */
 bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
 			char ret_reason[CONFIG_REASON_MAX]);
 
-/* Empties a list; other values are left alone. */
+/* Empties a list. Other values stay unchanged. */
 void config_value_clear(const struct config_key *k, struct config *c);
 
-/* Whether both have the same value. */
+/* True if both have the same value. */
 bool config_value_same(const struct config_key *k, const struct config *a, const struct config *b);
 
 /* Copies the value. */
 void config_value_copy(const struct config_key *k, const struct config *from, struct config *to);
 
-/* Prints the value as YAML, in one line without its end. */
+/* Prints the value as YAML, in one line without a newline. */
 void config_value_print(const struct config_key *k, const struct config *c, FILE *f);
 
-/* What the key takes: "1 to 1024", "auto, on or off". */
+/* Prints the values that the key accepts: "1 to 1024", "auto, on or off". */
 void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX]);
 
 #endif

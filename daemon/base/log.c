@@ -12,7 +12,7 @@
 
 enum {
 	TEXT_MAX = 1000, /* of a message */
-	HEAD_MAX = 32,   /* of what stands before it */
+	HEAD_MAX = 32,   /* of the prefix */
 };
 
 static const char *const names[LOG_LEVELS] = {
@@ -33,7 +33,8 @@ static const char *const priorities[LOG_LEVELS] = {
 static enum log_level shown = LOG_LEVEL_INFO;
 static bool to_journal;
 
-/* JOURNAL_STREAM is device:inode of the journal's end. Somebody may have redirected us since. */
+/* JOURNAL_STREAM is device:inode of the journal's end. Standard error may have been redirected
+ * since. */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -88,7 +89,7 @@ static void write_line(enum log_level level, char *text, size_t len)
 	char line[HEAD_MAX + TEXT_MAX + 2];
 	int n;
 
-	if (len > TEXT_MAX) /* what vsnprintf() wanted to write */
+	if (len > TEXT_MAX) /* length of the whole message */
 		memcpy(text + TEXT_MAX - 3, "...", 4);
 	sanitize(text);
 	if (to_journal)

@@ -69,7 +69,7 @@ static void keep(struct outq *q, const void *rec, size_t len)
 
 	if (q->count >= q->max) {
 		snprintf(reason, sizeof(reason),
-			 "it does not read: %u records wait, the most allowed", q->count);
+			 "it does not read: %u records wait, which is the limit", q->count);
 		fail(q, reason);
 		return;
 	}
@@ -98,7 +98,7 @@ void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsi
 	if (r == CONN_E_AGAIN && nfds == 0)
 		keep(q, rec, len);
 	else if (r == CONN_E_AGAIN)
-		fail(q, "it asks for more without reading the answers");
+		fail(q, "it does not read the replies");
 	else if (r)
 		fail(q, "its socket is closed");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records on their way to a client that does not read fast enough. Bounded: a client that
- * never reads loses its own connection, nobody waits for it.
+ * Records that wait because their client reads slowly. The queue is bounded: a client that never
+ * reads loses its own connection and delays nobody.
  */
 #ifndef DAEMON_BASE_OUTQ_H
 #define DAEMON_BASE_OUTQ_H
@@ -17,20 +17,19 @@ struct outq {
 	struct event_loop_watch *watch; /* for room, while records wait */
 	struct list waiting;
 	unsigned count, max;
-	void (*failed)(void *user, const char *reason); /* the connection is of no more use */
+	void (*failed)(void *user, const char *reason); /* the connection cannot be used any more */
 	void *user;
 };
 
-/* A queue of at most max records for fd, which stays the caller's. deinit drops what is left. */
-/* A queue for at most max records that wait for room in fd, which stays the caller's. */
+/* A queue for at most max records that wait for room in fd. fd stays the caller's. */
 void outq_init(struct outq *q, struct event_loop *loop, int fd, unsigned max,
 	       void (*failed)(void *user, const char *reason), void *user);
-/* Frees what waits. A queue that is all zero is fine. */
+/* Frees the waiting records. A queue that is all zero is fine. */
 void outq_deinit(struct outq *q);
 
 /*
- * Sends the record, or keeps a copy until there is room. Descriptors cannot wait: a record with
- * some is sent at once or not at all. On failure failed() is called, once; the caller goes on.
+ * Sends the record, or keeps a copy until there is room. A record with descriptors cannot wait: it
+ * is sent at once or not at all. On failure, failed() is called once; the caller goes on.
  */
 void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The daemon's end of a client's send and receive rings. An entry is copied to private
- * memory before anything in it is looked at, and its slot released at once.
+ * The daemon's end of a client's send and receive rings. An entry is copied to private memory
+ * before anything in it is read, and its slot is released at once.
  */
 #ifndef DAEMON_BASE_QUEUE_H
 #define DAEMON_BASE_QUEUE_H
@@ -15,12 +15,12 @@ enum {
 	QUEUE_E_BROKEN, /* the client's index is out of range: the client is at fault */
 };
 
-/* Bytes behind the entry's size are left as they were. */
+/* Bytes beyond the entry's size stay unchanged. */
 int queue_pop_send(struct ring *sq, struct wqe_send *ret);
 int queue_pop_recv(struct ring *rq, struct wqe_recv *ret);
 
-/* Entries that lie in the ring now; 0 if its index is out of range. The ring's own view may be
- * older: it looks only when it must. */
+/* Number of entries in the ring now; 0 if its index is out of range. The ring's own view may be
+ * older, because it reads the shared index only when it has to. */
 uint32_t queue_waiting(const struct ring *r);
 
 #endif

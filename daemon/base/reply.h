@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a request handler produces: a record with descriptors, or a refusal in words.
+ * The result of a record's handler: a reply with descriptors, or a refusal in words.
  */
 #ifndef DAEMON_BASE_REPLY_H
 #define DAEMON_BASE_REPLY_H
@@ -29,17 +29,17 @@ struct reply {
 		struct msg_srq_state srq_state;
 		struct msg_paths paths;
 	};
-	int fds[MSG_MAX_FDS]; /* closed after the reply is sent, or was refused */
+	int fds[MSG_MAX_FDS]; /* closed after the reply was sent or refused */
 	unsigned nfds;
 	bool fatal; /* the refusal ends the client */
 	char reason[MSG_REASON_MAX];
 };
 
-/* Refuses the request: returns -err, for the handler to return. The client goes on. */
+/* Refuses the record. Returns -err, for the handler to return. The client goes on. */
 int reply_refuse(struct reply *rep, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Refuses and ends the client: what it asked cannot come from a correct library. */
+/* Refuses the record and ends the client: no correct library sends such a record. */
 int reply_violation(struct reply *rep, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Talking with the service manager. Built with libsystemd (HAVE_LIBSYSTEMD); without it every call
- * does nothing, and the daemon runs as under a manager that asks for nothing.
+ * The service manager's protocol, by libsystemd (HAVE_LIBSYSTEMD). Without that library every call
+ * does nothing.
  */
 #ifndef DAEMON_BASE_SDNOTIFY_H
 #define DAEMON_BASE_SDNOTIFY_H
@@ -11,7 +11,7 @@
 /* The socket accepts clients. */
 void sdnotify_ready(void);
 
-/* The configuration is being read anew; sdnotify_ready() tells the end of it. */
+/* The configuration is being read again. sdnotify_ready() ends the reload. */
 void sdnotify_reloading(void);
 
 /* The daemon is about to end. */
@@ -21,8 +21,8 @@ void sdnotify_stopping(void);
 void sdnotify_status(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * How often to call sdnotify_alive(), in milliseconds: half of what the manager waits for.
- * 0: it does not watch this process.
+ * How often to call sdnotify_alive(), in milliseconds: half of the manager's time limit. 0: it does
+ * not watch this process.
  */
 uint64_t sdnotify_watchdog_ms(void);
 
@@ -35,9 +35,9 @@ enum {
 };
 
 /*
- * The socket that the manager listens on for us. Returns 0 and the descriptor, which is the
- * caller's, does not block and is closed on exec; SDNOTIFY_E_NONE; -EINVAL if it passed anything
- * but one listening UNIX socket of type SOCK_SEQPACKET; or -errno. To be called once.
+ * The listening socket that the manager passed. Returns 0 and the descriptor, which is the
+ * caller's, non-blocking and close-on-exec; SDNOTIFY_E_NONE; -EINVAL if it passed anything but one
+ * listening UNIX socket of type SOCK_SEQPACKET; or -errno. To be called once.
  */
 int sdnotify_socket(int *ret_fd);
 

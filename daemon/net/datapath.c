@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* RFC 5043 9: below the limit by so much that a SACK fits into the packet as well. */
+/* RFC 5043 9: room that is left in the packet, so that a SACK fits beside the DDP segment. */
 enum { CONTROL_MARGIN = 16 };
 
 bool dp_update_mulpdu(struct datapath *dp)
@@ -44,8 +44,9 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 	while (budget-- > 0) {
 		int r;
 
-		/* 1. The next segment: a fair choice of stream, which takes work from its client's
-		 *    ring when it has none under way; headers, and where the payload lies. */
+		/* 1. The next segment: streams take turns; a stream without work under way takes
+		 * some from its client's ring. The segment has headers and points to the payload.
+		 */
 		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg))
 			return false;
 
@@ -56,10 +57,10 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 			continue;
 		dp->broken = r < 0 || r == LLP_E_TOO_LONG;
 		if (r != LLP_E_OK)
-			return false; /* else writable() or down() comes */
+			return false; /* writable() or down() follows */
 
-		/* 3. Only now is the DDP-SSN spent, and a message whose last segment it was done.
-		 */
+		/* 3. The transport has it: the DDP-SSN is used up, and with its last segment the
+		 * message is sent. */
 		assoc_tx_accepted(dp->ddp);
 		dp->sent++;
 	}
@@ -71,16 +72,17 @@ static void examine(struct datapath *dp, const struct assoc_msg *in, const struc
 {
 	struct assoc_place place;
 
-	/* 2. Window, headers, STag or queue, bounds: a target for the payload, or none. */
+	/* 2. Check window, headers, STag or queue, and bounds: the result is a placement target or
+	 * none. */
 	if (assoc_rx(dp->ddp, in, &place) == ASSOC_RX_PLACE)
-		/* 3. Placement: the bytes move, whatever their order. */
+		/* 3. Placement: copy the bytes, in whatever order segments arrive. */
 		span_copy(place.dst, place.ndst, src, nsrc, place.skip, place.len);
 
-	/* 4. Delivery of all that is now complete and in order. */
+	/* 4. Delivery of all messages that are now complete and in order. */
 	assoc_rx_placed(dp->ddp);
 }
 
-/* 5. What waited for its session's Accept has its turn. */
+/* 5. Early segments, which arrived before their session's Accept. */
 static void examine_early(struct datapath *dp)
 {
 	struct assoc_msg in;
@@ -112,7 +114,7 @@ bool dp_rx(struct datapath *dp, unsigned budget)
 		examine(dp, &in, msg.part, msg.n);
 		examine_early(dp);
 
-		/* 6. Sessions that began or ended with it. */
+		/* 6. Events of sessions that began or ended. */
 		dp_events(dp);
 	}
 	return true;

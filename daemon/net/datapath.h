@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one place where rings, protocol and transport meet: one association's way down and
- * way up, as numbered steps. No allocation, no logging, no system call but the transport's.
- * The rings are reached through the endpoints' struct rdmap_ops (daemon/objects/wr.c).
+ * The one place where rings, protocol and transport meet: one association's way down and way up, as
+ * numbered steps. It does not allocate, log, or make system calls other than the transport's. The
+ * rings are reached through the endpoints' struct rdmap_ops (daemon/objects/wr.c).
  */
 #ifndef DAEMON_NET_DATAPATH_H
 #define DAEMON_NET_DATAPATH_H
@@ -17,15 +17,15 @@ struct datapath {
 	struct assoc *ddp;
 	struct llp_conn *conn;
 	uint32_t mulpdu; /* largest DDP segment now */
-	uint64_t sent;   /* segments so far */
-	bool broken;     /* the transport refuses what it must take: of no more use */
+	uint64_t sent;   /* segments sent so far */
+	bool broken;     /* the transport refuses what it must take: the association is given up */
 	/* Session events, in order. May call assoc_ functions, must not free the association. */
 	void (*on_event)(void *user, const struct assoc_event *ev);
 	void *user;
 };
 
-/* Reads the transport's largest message again: when the association is up, when a message was too
- * long, and now and then. True if it is another one. */
+/* Reads the transport's largest message again: when the association comes up, when a message was
+ * too long, and from time to time. True if it has changed. */
 bool dp_update_mulpdu(struct datapath *dp);
 
 /* Sends at most budget segments. True if there may be more that the transport would take. */
@@ -34,10 +34,10 @@ bool dp_tx(struct datapath *dp, unsigned budget);
 /* Receives at most budget messages. True if there may be more. */
 bool dp_rx(struct datapath *dp, unsigned budget);
 
-/* A session was accepted by this side: examines what its peer may have sent already. */
+/* This side accepted a session: processes early segments of its peer. */
 void dp_accepted(struct datapath *dp);
 
-/* Hands waiting session events to on_event. */
+/* Passes waiting session events to on_event. */
 void dp_events(struct datapath *dp);
 
 #endif

@@ -15,7 +15,7 @@ bool addr_set_has(const struct addr_set *l, const struct sockaddr_storage *a)
 	return false;
 }
 
-/* Lists have no address twice, so the same number of them is enough. */
+/* No address occurs twice in a set, so equal sizes complete the comparison. */
 static bool same_set(const struct addr_set *a, const struct addr_set *b)
 {
 	for (unsigned i = 0; i < a->n; i++)
@@ -43,14 +43,14 @@ struct llp_addrs addr_set_llp(const struct addr_set *l)
 	return (struct llp_addrs){l->a, l->n};
 }
 
-/* ---- lists of records ---- */
+/* ---- reading records ---- */
 
-/* What a list is for. */
+/* A list of addresses in a record. */
 struct source {
 	const char *what;
 	const struct msg_addr *addrs;
 	unsigned n;
-	uint16_t port; /* that all must have */
+	uint16_t port; /* the port that all must have */
 };
 
 static int read_one(const struct source *src, unsigned i, struct addr_set *l, struct reply *rep)
@@ -61,21 +61,21 @@ static int read_one(const struct source *src, unsigned i, struct addr_set *l, st
 
 	if (r == -EAFNOSUPPORT)
 		return reply_refuse(rep, EAFNOSUPPORT,
-				    "%s: address family %u: 2 (IPv4) or 10 "
-				    "(IPv6) are possible",
+				    "%s: address family %u: expected 2 (IPv4) or 10 "
+				    "(IPv6)",
 				    src->what, src->addrs[i].family);
 	if (r)
 		return reply_violation(rep, -r, "%s: address %u is longer than an IPv4 address",
 				       src->what, i + 1);
 	if (src->addrs[i].port != src->port)
-		return reply_refuse(rep, EINVAL, "%s: %s: all addresses have one port, here %u",
+		return reply_refuse(rep, EINVAL, "%s: %s: all addresses must have port %u",
 				    src->what, addr_text(&a, text), src->port);
 	if (addr_set_has(l, &a))
 		return reply_refuse(rep, EINVAL, "%s: %s is given twice", src->what,
 				    addr_host_text(&a, text));
 	if (addr_any(&a) && src->n > 1)
-		return reply_refuse(rep, EINVAL, "%s: %s in a list of several addresses", src->what,
-				    addr_host_text(&a, text));
+		return reply_refuse(rep, EINVAL, "%s: %s: a wildcard must be the only address",
+				    src->what, addr_host_text(&a, text));
 	l->a[l->n++] = a;
 	return 0;
 }
@@ -95,7 +95,7 @@ static int read_list(const struct source *src, struct addr_set *ret, struct repl
 	return r;
 }
 
-/* Whether it is one that the daemon may use. */
+/* True if the daemon may use the address. */
 static bool is_ours(const struct worker *w, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < w->daemon->cfg.naddrs; i++) {
@@ -115,8 +115,8 @@ static int check_ours(const struct worker *w, const char *what, const struct add
 	for (unsigned i = 0; i < l->n; i++)
 		if (!is_ours(w, &l->a[i]))
 			return reply_refuse(rep, EADDRNOTAVAIL,
-					    "%s: %s is none of the daemon's addresses (listen)",
-					    what, addr_host_text(&l->a[i], text));
+					    "%s: %s is not an address of the daemon (listen)", what,
+					    addr_host_text(&l->a[i], text));
 	return 0;
 }
 

@@ -53,7 +53,8 @@ bool bells_take(struct worker *w)
 	struct list turn, *l;
 	unsigned n = 0;
 
-	/* Who has been served goes to the end, and who the budget did not reach stays in front. */
+	/* Served clients go to the end of the list. Those that the budget did not reach stay in
+	 * front. */
 	list_init(&turn);
 	list_splice_tail(&turn, &w->attentive);
 	while (n < WAKE_BUDGET && (l = list_pop(&turn))) {

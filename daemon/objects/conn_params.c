@@ -18,15 +18,13 @@ enum {
 static int check_flags(const struct conn_params *o, struct reply *rep)
 {
 	if (o->flags & ~o->known)
-		return reply_refuse(rep, EINVAL, "%s: flags 0x%x: a set of 0x%x is possible",
+		return reply_refuse(rep, EINVAL, "%s: flags 0x%x: expected a subset of 0x%x",
 				    o->what, o->flags, o->known);
 	if (o->flags & FIRST && !(o->flags & MSG_CONN_NEGOTIATE))
-		return reply_refuse(rep, EINVAL,
-				    "%s: flags 0x%x: 0x%x need 0x%x (negotiate) with them", o->what,
-				    o->flags, o->flags & FIRST, MSG_CONN_NEGOTIATE);
+		return reply_refuse(rep, EINVAL, "%s: flags 0x%x: 0x%x require 0x%x (negotiate)",
+				    o->what, o->flags, o->flags & FIRST, MSG_CONN_NEGOTIATE);
 	if (o->flags & RTR_ANY && !(o->flags & MSG_CONN_PEER_TO_PEER))
-		return reply_refuse(rep, EINVAL,
-				    "%s: flags 0x%x: 0x%x need 0x%x (peer to peer) with them",
+		return reply_refuse(rep, EINVAL, "%s: flags 0x%x: 0x%x require 0x%x (peer to peer)",
 				    o->what, o->flags, o->flags & RTR_ANY, MSG_CONN_PEER_TO_PEER);
 	return 0;
 }
@@ -46,7 +44,7 @@ static int check_able(const struct daemon *d, const struct qp *qp, const struct 
 	if (d->cfg.session.enhanced != CONFIG_ON)
 		return reply_refuse(
 			rep, EOPNOTSUPP,
-			"%s: flags 0x%x: negotiating is switched off (session.enhanced)", o->what,
+			"%s: flags 0x%x: negotiation is switched off (session.enhanced)", o->what,
 			o->flags);
 	if (qp && qp->raw)
 		return reply_refuse(rep, EOPNOTSUPP,
@@ -82,9 +80,9 @@ int conn_params_check(const struct daemon *d, const struct qp *qp, const struct 
 	return r;
 }
 
-/* ---- words ---- */
+/* ---- wire ---- */
 
-/* Flags of the records beside those of the wire. */
+/* Flags of the records and of the wire. */
 static const struct {
 	uint16_t flag;
 	uint8_t rtr;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes with an Initiate, an Accept or a Reject: private data, and in an enhanced message
- * (RFC 6581) depths of Reads and a ready-to-receive message. Here the members of records
- * become the words of the wire, and back.
+ * The parameters of an Initiate, an Accept or a Reject: private data, and in an enhanced message
+ * (RFC 6581) IRD, ORD and the ready-to-receive message. Converts between records and wire.
  */
 #ifndef DAEMON_OBJECTS_CONN_PARAMS_H
 #define DAEMON_OBJECTS_CONN_PARAMS_H
@@ -17,34 +16,35 @@ struct daemon;
 struct qp;
 
 enum {
-	CONN_PARAMS_ANSWER = MSG_CONN_NEGOTIATE, /* flags that an accept or reject may have */
+	CONN_PARAMS_ANSWER = MSG_CONN_NEGOTIATE, /* flags that an accept or reject may carry */
 	CONN_PARAMS_CONNECT = MSG_CONN_NEGOTIATE | MSG_CONN_PEER_TO_PEER | MSG_CONN_RTR_SEND |
 			      MSG_CONN_RTR_WRITE | MSG_CONN_RTR_READ | MSG_CONN_RETRY_PLAIN,
 };
 
-/* The members that the records of connect, accept and reject share. */
+/* The members that connect, accept and reject records share. */
 struct conn_params {
 	const char *what; /* for refusals: "connect" */
-	uint32_t known;   /* OFFER_ */
+	uint32_t known;   /* CONN_PARAMS_ */
 	uint16_t private_len;
 	uint16_t flags; /* MSG_CONN_ */
 	uint16_t ird, ord;
 };
 
-/* Can it be said by this queue pair, or without one (NULL, to reject)? 0 or a refusal. */
+/* Checks the parameters for this queue pair, or for none (NULL, to reject). 0 or a refusal. */
 int conn_params_check(const struct daemon *d, const struct qp *qp, const struct conn_params *o,
 		      struct reply *rep);
 
-/* Refuses it: there is no room for so much private data in an enhanced message. */
+/* Refuses private data that does not fit into an enhanced message. */
 int conn_params_too_long(const struct conn_params *o, struct reply *rep);
 
-/* The words of it, which conn_params_check() has passed. False, and nothing, without NEGOTIATE. */
+/* The parameters of the wire. conn_params_check() has passed. False without NEGOTIATE: *ret is
+ * untouched. */
 bool conn_params_to_wire(const struct conn_params *o, struct wire_enh *ret);
 
-/* What the peer said goes into an event: enh NULL for a plain message. */
+/* Copies the peer's parameters into an event. enh NULL: the message was a plain one. */
 void conn_params_to_event(const struct wire_enh *enh, struct msg_event *ret);
 
-/* A depth of the wire as the records have it. */
+/* Converts an IRD or ORD from the wire to records. */
 uint16_t conn_params_depth(uint16_t wire);
 
 #endif

@@ -172,7 +172,7 @@ static void ring_bell(struct cq *cq)
 {
 	bool solicited = cq->solicited;
 
-	/* Of this turn alone: who goes to sleep later looks at what is there before. */
+	/* It counts for this turn only: a client that goes to sleep later reads the ring first. */
 	cq->solicited = false;
 	if (!ring_wake(&cq->ring, solicited))
 		return;

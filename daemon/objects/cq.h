@@ -34,7 +34,7 @@ struct cq {
 	unsigned users;      /* queue pairs, each once */
 	struct list waiters; /* queue pairs whose work was held back for want of room */
 	bool solicited;      /* one of the new entries asked for an event, or failed */
-	int bell;            /* our end; the client has the other */
+	int bell;            /* the daemon's end; the client has the other */
 	void *map;
 	size_t bytes;
 	struct ring ring;
@@ -43,16 +43,16 @@ struct cq {
 	uint64_t completions, bells;
 };
 
-/* Makes the queue that the client asks for. 0 or a refusal. */
+/* Creates the queue. 0 or a refusal. */
 int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep);
 
-/* All but hdr. */
+/* Fills in all members except hdr. */
 void cq_query(const struct cq *cq, struct msg_cq_state *ret);
 
-/* -EBUSY while queue pairs use it, in words. */
+/* Frees the queue, or refuses with -EBUSY while queue pairs use it. */
 int cq_destroy(struct cq *cq, struct reply *rep);
 
-/* Frees it, whatever uses it. NULL is fine; returns NULL. */
+/* Frees it unconditionally. NULL is fine; returns NULL. */
 struct cq *cq_free(struct cq *cq);
 
 /* Not waiting. */
@@ -65,7 +65,7 @@ bool cq_reserve(struct cq *cq, struct cq_waiter *waiter);
 /* Gives n promises back unused; queue pairs that wait for room are woken. */
 void cq_unreserve(struct cq *cq, uint32_t n);
 
-/* Writes the entry that room was reserved for. */
+/* Writes an entry for which room was reserved. */
 void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited);
 
 /* Rings each queue that has new entries and a sleeping reader, once. True if there was any. */

@@ -14,11 +14,11 @@
 #include "util/checked.h"
 
 enum {
-	WRITES = STAG_REMOTE_WRITE | STAG_REMOTE_ATOMIC, /* these need the local right, too */
+	WRITES = STAG_REMOTE_WRITE | STAG_REMOTE_ATOMIC, /* these rights require the local right */
 	ACCESS_ALL = STAG_LOCAL_WRITE | STAG_REMOTE_READ | WRITES | STAG_BIND_WINDOWS,
 };
 
-/* A memfd's part that is to be a region, or is. */
+/* The part of a memfd that is or becomes a region. */
 struct extent {
 	uint64_t offset, len, iova;
 };
@@ -63,7 +63,7 @@ static int map(const struct extent *e, uint32_t access, int fd, struct memfd_map
 	return 0;
 }
 
-/* Enters the region into the STag table under a value not in use, which becomes its STag. */
+/* Enters the region into the STag table under an unused value, which becomes its STag. */
 static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 {
 	struct stag_region region = {
@@ -214,7 +214,7 @@ void mr_query(const struct mr *mr, struct msg_mr_state *ret)
 	ret->windows = region->windows;
 }
 
-/* ---- anew ---- */
+/* ---- reregistration ---- */
 
 static int check_rereg(const struct mr *mr, const struct msg_rereg_mr *req, struct reply *rep)
 {
@@ -224,7 +224,7 @@ static int check_rereg(const struct mr *mr, const struct msg_rereg_mr *req, stru
 
 	if (req->what == 0 || (req->what & ~all))
 		return reply_refuse(rep, EINVAL,
-				    "memory region 0x%08x: rereg 0x%x: a set of 0x%x is possible",
+				    "memory region 0x%08x: rereg 0x%x: expected a subset of 0x%x",
 				    mr->stag, req->what, all);
 	if (req->what & MSG_REREG_PD && !idtab_get(&mr->client->pds, req->pd))
 		return reply_violation(rep, ENOENT, "memory region: no protection domain 0x%x",
@@ -236,7 +236,7 @@ static int check_rereg(const struct mr *mr, const struct msg_rereg_mr *req, stru
 	return r ? r : check_windows(mr, rep);
 }
 
-/* What the region will be, but for its memory and its STag. */
+/* The region's new attributes, without memory and STag. */
 static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 {
 	struct mr next = {
@@ -259,7 +259,7 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 	return next;
 }
 
-/* New memory; or the same, that is to be written from now on. */
+/* Maps new memory, or maps the same memory for writing. */
 static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr *req, int fd,
 		 struct reply *rep)
 {
@@ -278,7 +278,7 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 	return 0;
 }
 
-/* The region is what was planned. */
+/* Takes over the new attributes. */
 static void become(struct mr *mr, const struct mr *next)
 {
 	stag_remove(stags_table(mr->client->daemon->stags), mr->stag);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory regions: a client's memfd mapped here, and its row in the STag table. The table is
- * asked for every access and pointers are not kept, so a region is out of reach
- * when its row is gone, and can be unmapped at once.
+ * Memory regions: a client's memfd mapped here, and its row in the STag table. Every access looks
+ * the STag up and keeps no pointer, so a region whose row is gone can be unmapped at once.
  */
 #ifndef DAEMON_OBJECTS_MR_H
 #define DAEMON_OBJECTS_MR_H
@@ -31,18 +30,18 @@ struct mr {
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
 int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
 
-/* Ties the region to one queue pair, or to the domain if qp is NULL, under a new STag. -EBUSY while
- * windows are bound to it, in words. */
+/* Restricts the region to one queue pair, or opens it to the domain if qp is NULL, under a new
+ * STag. Refuses with -EBUSY while windows are bound to it. */
 int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep);
 
 /*
- * Registers anew what the request names, under a new STag, for the whole domain: 0, or a refusal
- * and the region is what it was. fd: with MSG_REREG_TRANSLATION, stays the caller's; else -1.
- * -EBUSY as above.
+ * Changes what the record names, under a new STag, for the whole domain. 0, or a refusal with the
+ * region unchanged. fd: with MSG_REREG_TRANSLATION the new memfd, which stays the caller's; else
+ * -1. -EBUSY as above.
  */
 int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep);
 
-/* All but hdr. */
+/* Fills in all members except hdr. */
 void mr_query(const struct mr *mr, struct msg_mr_state *ret);
 
 /* Ends the registration. -EBUSY as above. */

@@ -64,7 +64,7 @@ int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep
 		return reply_violation(rep, ENOENT, "memory window: no protection domain 0x%x",
 				       req->pd);
 	if (req->type != MSG_MW_TYPE_1 && req->type != MSG_MW_TYPE_2)
-		return reply_refuse(rep, EINVAL, "memory window: type %u: 1 or 2 is possible",
+		return reply_refuse(rep, EINVAL, "memory window: type %u: expected 1 or 2",
 				    req->type);
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
@@ -107,7 +107,7 @@ static int check_bind(const struct mw *mw, const struct mr *mr, const struct msg
 				    row(mw)->stag, mw->type);
 	if (req->access & ~(uint32_t)RIGHTS)
 		return reply_refuse(rep, EINVAL,
-				    "memory window 0x%08x: access 0x%x: a set of 0x%x is possible",
+				    "memory window 0x%08x: access 0x%x: expected a subset of 0x%x",
 				    mw->stag, req->access, RIGHTS);
 	if (mr && mr->pd != mw->pd)
 		return reply_refuse(rep, EINVAL,
@@ -139,7 +139,7 @@ static int explain(const struct mw *mw, const struct mr *mr, const struct msg_bi
 			    mw->stag, mr->stag);
 }
 
-/* Binds the row of that value, which shows nothing yet. */
+/* Binds the row of this STag, which is not bound yet. */
 static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req,
 		uint32_t stag, struct reply *rep)
 {
@@ -156,7 +156,7 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 	return e ? explain(mw, mr, req, e, rep) : 0;
 }
 
-/* The old row goes when the new one shows what it should; a value is never used twice. */
+/* The old row is removed after the new one is bound. No STag value is used twice. */
 int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep)
 {
 	struct stag_table *stags = stags_table(mw->client->daemon->stags);
@@ -190,7 +190,7 @@ void mw_release(struct client *c, uint64_t pd, uint64_t scope)
 			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &who);
 }
 
-/* ---- looking at it ---- */
+/* ---- queries ---- */
 
 void mw_query(const struct mw *mw, struct msg_mw_state *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection domains: what may use a region together (RFC 5041 8.2). */
+/* Protection domains: only queue pairs of a region's domain may use the region (RFC 5041 8.2). */
 #ifndef DAEMON_OBJECTS_PD_H
 #define DAEMON_OBJECTS_PD_H
 
@@ -13,18 +13,18 @@ struct client;
 struct pd {
 	struct client *client;
 	uint32_t handle;
-	uint64_t number;              /* unique in the daemon, as the STag table knows it */
-	unsigned mrs, mws, qps, srqs; /* that belong to it */
+	uint64_t number;              /* unique in the daemon, used by the STag table */
+	unsigned mrs, mws, qps, srqs; /* objects that belong to it */
 	struct acct_charge charge;
 };
 
-/* Makes a domain for the client. 0 or a refusal. */
+/* Creates a domain for the client. 0 or a refusal. */
 int pd_alloc(struct client *c, struct reply *rep);
 
-/* All but hdr. */
+/* Fills in all members except hdr. */
 void pd_query(const struct pd *pd, struct msg_pd_state *ret);
 
-/* -EBUSY while it is used, in words. */
+/* Frees the domain, or refuses with -EBUSY while it is used. */
 int pd_dealloc(struct pd *pd, struct reply *rep);
 
 /* Frees it. NULL is fine; returns NULL. */

@@ -34,11 +34,11 @@ static int check_max(const char *what, uint32_t n, uint32_t min, uint32_t max, s
 {
 	if (n >= min && n <= max)
 		return 0;
-	return reply_refuse(rep, EINVAL, "queue pair: %s of %u: %u to %u are possible", what, n,
-			    min, max);
+	return reply_refuse(rep, EINVAL, "queue pair: %s of %u: expected %u to %u", what, n, min,
+			    max);
 }
 
-/* Its receives: of a ring of its own, or of a shared queue. */
+/* Receives come from a ring of its own or from a shared receive queue. */
 static int check_receives(const struct client *c, const struct msg_create_qp *req,
 			  struct reply *rep)
 {
@@ -65,7 +65,7 @@ static int check_type(const struct msg_create_qp *req, struct reply *rep)
 	return r ? r : check_max("raw_notify", req->raw_notify, 0, UINT8_MAX, rep);
 }
 
-/* Each queue of a raw one, and the notices, have room for all its receives. */
+/* Each queue of a raw queue pair, and the queue of notices, has room for all its receives. */
 static int check_room(const struct client *c, const struct msg_create_qp *req, struct reply *rep)
 {
 	uint32_t max = c->daemon->cfg.limits.qp_wr, queues = req->raw_queues + 1U;
@@ -99,7 +99,7 @@ static int check_init(const struct client *c, const struct msg_create_qp *req, s
 	return r;
 }
 
-/* Where the receive ring begins, 0 if there is none. */
+/* Offset of the receive ring, 0 if there is none. */
 static uint64_t rq_offset(const struct msg_create_qp *req)
 {
 	uint32_t entry = wqe_send_size(req->max_send_sge, req->max_inline);
@@ -128,7 +128,7 @@ static int make_rings(struct qp *qp, const struct msg_create_qp *req, struct rep
 	return 0;
 }
 
-/* Receives that the endpoint can have in flight. */
+/* How many receives the endpoint can hold. */
 static uint16_t rq_depth(const struct qp *qp)
 {
 	if (!qp->srq)
@@ -174,12 +174,12 @@ static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *r
 		r = idtab_add(&c->qps, qp, &qp->handle);
 	if (r > 0)
 		return reply_refuse(rep, ENOSPC,
-				    "queue pair: this client has %u, the most possible",
+				    "queue pair: this client has %u, which is the limit",
 				    c->qps.used);
 	return r ? reply_refuse(rep, -r, "queue pair: no memory for its rings") : 0;
 }
 
-/* What it is made of; NULL where there is none of that handle. */
+/* The objects that it is built on; NULL for an unknown handle. */
 struct parts {
 	struct pd *pd;
 	struct cq *send_cq, *recv_cq;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A queue pair: two rings of a client, the protocol's endpoint that works them off, and the
- * session that the endpoint is bound to. The wire side is proto/rdmap; entries are
- * translated in wr.
+ * A queue pair: two rings of a client, the protocol's endpoint that processes them, and the session
+ * that the endpoint is bound to. The wire side is proto/rdmap; wr translates entries.
  */
 #ifndef DAEMON_OBJECTS_QP_H
 #define DAEMON_OBJECTS_QP_H
@@ -50,16 +49,16 @@ struct qp {
 	struct srq *srq;                       /* that receives come from, or NULL */
 	bool raw;                              /* DDP without RDMAP */
 	uint8_t raw_queues;
-	uint16_t max_ord, max_ird; /* that it was made for */
+	uint16_t max_ord, max_ird; /* maxima that it was created with */
 	uint32_t max_send_sge, max_recv_sge, max_inline;
 	bool sig_all;
 	void *map;
 	size_t bytes;
 	struct ring sq, rq; /* rq: all zero with an srq */
 	struct rdmap *ep;
-	uint32_t taken_send, taken_recv; /* in the endpoint's hands; each has an entry reserved */
-	uint64_t srq_taken;              /* receives of the srq, so far */
-	uint32_t flush_pending;          /* oldest entries of sq, to be flushed though it is RTS */
+	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */
+	uint64_t srq_taken;              /* receives taken from the srq so far */
+	uint32_t flush_pending; /* oldest entries of sq, to be flushed although the state is RTS */
 
 	enum qp_state state;
 	uint32_t cookie;           /* of the client's connect or accept */
@@ -67,8 +66,8 @@ struct qp {
 	uint16_t sid;
 	struct list waiting;         /* in association.waiting: until the association is up */
 	struct timer deadline;       /* set until the session is established */
-	uint16_t peer_ird, peer_ord; /* as the peer said, or MSG_READS_UNCHANGED */
-	bool enhanced;               /* the Initiate that waits is an enhanced one: enh */
+	uint16_t peer_ird, peer_ord; /* the peer's values, or MSG_READS_UNCHANGED */
+	bool enhanced;               /* the waiting Initiate is an enhanced one: enh */
 	bool retry_plain;            /* if it is refused, try a plain one */
 	struct wire_enh enh;
 	uint16_t private_len;
@@ -76,19 +75,19 @@ struct qp {
 	struct acct_charge charge;
 };
 
-/* What an event of a session tells. Members that do not apply are 0 or NULL. */
+/* The contents of a session's event. Members that do not apply are 0 or NULL. */
 struct session_event {
 	int err;            /* errno value, 0: in order */
 	const char *reason; /* a sentence */
 	uint16_t term;
-	const struct wire_term *blamed; /* with the headers that an error is about */
-	const struct wire_enh *enh;     /* what the peer said in an enhanced message */
+	const struct wire_term *blamed; /* with the headers of the faulty message */
+	const struct wire_enh *enh;     /* the peer's parameters in an enhanced message */
 	const void *private_data;
 	size_t private_len;
 	const struct msg_path *path;
 };
 
-/* Makes the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal that names
+/* Creates the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal that names
  * limit and value. */
 int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep);
 
@@ -104,39 +103,40 @@ void qp_disconnect(struct qp *qp);
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
 
-/* The client rang: there is work, or room to complete it. */
+/* The client rang: there is work, or room for completions. */
 void qp_wake(struct qp *qp);
 
-/* The association is up: the Initiate can go. */
+/* The association is up: sends the Initiate. */
 void qp_initiate(struct qp *qp);
 
 /* The same on another association to the same addresses: the one at hand is full or was shut down
  * while the Initiate was on its way. Within the same time limit. */
 void qp_initiate_elsewhere(struct qp *qp);
 
-/* The session is there: by accept of the peer, or by ours. */
+/* The session is established: the peer accepted, or this side did. */
 void qp_established(struct qp *qp, const struct session_event *event);
 
-/* The session never came to be. type: MSG_EV_FAILED or MSG_EV_REJECTED. */
+/* The session was not established. type: MSG_EV_FAILED or MSG_EV_REJECTED. */
 void qp_failed(struct qp *qp, enum msg_event_type type, const struct session_event *event);
 
-/* The peer's daemon refused the Initiate: another try, or MSG_EV_FAILED. */
+/* The peer's daemon refused the Initiate: tries again without enhancement if permitted, else
+ * MSG_EV_FAILED. */
 void qp_refused(struct qp *qp);
 
-/* Raw: nothing is received any more. What is posted is flushed, one more message may be sent. */
+/* Raw: nothing is received any more. Posted work is flushed; one more message may be sent. */
 void qp_error(struct qp *qp, const struct session_event *event);
 
-/* Raw: the peer has ended its half. */
+/* Raw: the peer has ended its direction. */
 void qp_half_closed(struct qp *qp);
 
-/* A path of the session's association has changed, which why tells: an event, if the client has
- * ears for it. */
+/* A path of the session's association changed: queues an event within the client's quota. reason: a
+ * sentence. */
 void qp_path(struct qp *qp, const struct msg_path *path, const char *reason);
 
 /* The session is over. */
 void qp_closed(struct qp *qp, const struct session_event *event);
 
-/* Lets go of association and stream at once, without an event. */
+/* Leaves association and stream at once, without an event. */
 void qp_abandon(struct qp *qp);
 
 /* The deadline of a connect has passed: fires for qp.deadline. */

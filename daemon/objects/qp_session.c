@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs: their session, from connect or accept to its end, and the events that tell of it. */
+/* A queue pair's session, from connect or accept to its end, and its events. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +34,7 @@ void qp_wake(struct qp *qp)
 
 /* ---- association and stream ---- */
 
-/* True if the endpoint is bound to a stream, or may be. */
+/* True if the endpoint may be bound to a stream. */
 static bool bound(const struct qp *qp)
 {
 	return qp->assoc && qp->assoc->ddp && !list_linked(&qp->waiting);
@@ -63,7 +63,7 @@ void qp_abandon(struct qp *qp)
 
 /* ---- events ---- */
 
-/* The headers that an error is about, and how long the segment with them was. */
+/* The headers of the faulty message, and the length of its segment. */
 static void put_headers(const struct wire_term *t, struct msg_event *ret)
 {
 	_Static_assert(WIRE_UNTAGGED_LEN + WIRE_READ_REQ_LEN == MSG_TERM_MAX, "both always fit");
@@ -108,14 +108,14 @@ static void send_event(struct qp *qp, enum msg_event_type type, const struct ses
 	client_event(qp->client, &ev);
 }
 
-/* The session is over or never was: whatever is and will be posted is flushed. */
+/* The session is over or was not established: all posted and later work is flushed. */
 static void enter_error(struct qp *qp)
 {
 	detach(qp);
 	qp->state = QP_ERROR;
 	mw_release(qp->client, qp->pd->number, qp->scope);
 	if (!qp->srq)
-		ring_sleep(&qp->rq, RING_SLEEPS); /* receives ring too from now on */
+		ring_sleep(&qp->rq, RING_SLEEPS); /* from now on posted receives ring, too */
 	wr_flush(qp);
 }
 
@@ -173,7 +173,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 		return r;
 	r = association_get(w, &addrs, &assoc);
 	if (r)
-		return reply_refuse(rep, -r, "queue pair %u: no association can be made: %s",
+		return reply_refuse(rep, -r, "queue pair %u: cannot open an association: %s",
 				    qp->num, strerror(-r));
 	qp->cookie = req->cookie;
 	qp->enhanced = conn_params_to_wire(&params, &qp->enh);
@@ -198,7 +198,7 @@ void qp_initiate_elsewhere(struct qp *qp)
 	if (r) {
 		qp_failed(qp, MSG_EV_FAILED,
 			  &(struct session_event){.err = -r,
-						  .reason = "no further association can be made"});
+						  .reason = "cannot open another association"});
 		return;
 	}
 	qp->assoc = assoc;
@@ -242,10 +242,12 @@ void qp_refused(struct qp *qp)
 {
 	struct session_event event = {
 		.err = ECONNREFUSED,
-		.reason = qp->enhanced ? "the peer's daemon refused: nobody listens, too many "
-					 "requests wait there, or it does not negotiate (RFC 6581)"
-				       : "the peer's daemon refused: nobody listens, or too many "
-					 "requests wait there",
+		.reason = qp->enhanced
+				  ? "the peer's daemon refused: no program listens, its backlog is "
+				    "full, "
+				    "or it does not negotiate (RFC 6581)"
+				  : "the peer's daemon refused: no program listens, or its backlog "
+				    "is full",
 	};
 
 	/* One more try, within the same time limit. */
@@ -261,10 +263,9 @@ void qp_time_out(struct timer *t)
 {
 	struct qp *qp = list_entry(t, struct qp, deadline);
 	const char *reason =
-		bound(qp)
-			? "no answer in time: the peer's program did not accept or reject"
-			: "no answer in time: the association with the peer's daemon did not come "
-			  "up";
+		bound(qp) ? "timed out: the peer's program neither accepted nor rejected"
+			  : "timed out: the association with the peer's daemon did not come "
+			    "up";
 
 	unbind(qp);
 	qp_failed(qp, MSG_EV_FAILED, &(struct session_event){.err = ETIMEDOUT, .reason = reason});
@@ -278,7 +279,7 @@ void qp_disconnect(struct qp *qp)
 		unbind(qp);
 		qp_failed(qp, MSG_EV_FAILED,
 			  &(struct session_event){.err = ECANCELED,
-						  .reason = "given up by this program"});
+						  .reason = "canceled by this program"});
 	} else if (qp->state == QP_RTS) {
 		qp->state = QP_CLOSING;
 		assoc_close(association_ddp(qp->assoc), qp->ep);
@@ -301,7 +302,7 @@ void qp_error(struct qp *qp, const struct session_event *event)
 void qp_half_closed(struct qp *qp)
 {
 	send_event(qp, MSG_EV_HALF_CLOSED,
-		   &(struct session_event){.reason = "the peer has ended its half of the stream"});
+		   &(struct session_event){.reason = "the peer ended its direction of the stream"});
 }
 
 void qp_path(struct qp *qp, const struct msg_path *path, const char *reason)

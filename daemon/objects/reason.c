@@ -22,7 +22,7 @@ static void explain(const char *who, const struct perr_at *at, char *ret, size_t
 		 at->term >> 12, at->term >> 8 & 15, at->term & 0xff);
 }
 
-/* Errors of the answer to an enhanced Initiate (RFC 6581): nobody refused a message. */
+/* Errors of the negotiation (RFC 6581): no message was faulty. */
 static bool of_agreement(const struct perr_at *at)
 {
 	return at->perr == PERR_ENH_LOCAL || at->perr == PERR_ENH_IRD || at->perr == PERR_ENH_RTR;
@@ -30,7 +30,7 @@ static bool of_agreement(const struct perr_at *at)
 
 int reason_error(const struct assoc_event *ev, char *ret, size_t len)
 {
-	explain("what the peer sent is wrong", &ev->at, ret, len);
+	explain("the peer sent a faulty message", &ev->at, ret, len);
 	return EPROTO;
 }
 
@@ -54,7 +54,7 @@ int reason_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t 
 			&ev->at, ret, len);
 		return EREMOTEIO;
 	case ASSOC_REASON_VIOLATION:
-		snprintf(ret, len, "the peer left the message sequences of RFC 5043 section 6");
+		snprintf(ret, len, "the peer violated the message sequences of RFC 5043 section 6");
 		return EPROTO;
 	case ASSOC_REASON_LOST:
 		break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a session ended, or what went wrong on its stream, in words and as an errno value. */
+/* Why a session ended or failed, in words and as an errno value. */
 #ifndef DAEMON_OBJECTS_REASON_H
 #define DAEMON_OBJECTS_REASON_H
 
@@ -7,9 +7,8 @@
 
 struct assoc_event;
 
-/* Writes the sentence for a CLOSED event, "" for an end in order by this side. lost_err: the errno
- * value with which the association was lost, if it was. Returns the errno value, 0 for an end in
- * order. */
+/* Writes the sentence for a CLOSED event, "" for an orderly end by this side. lost_err: errno value
+ * of the association's end, if it was lost. Returns the errno value, 0 for an orderly end. */
 int reason_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t len);
 
 /* The same for an ERROR event of a raw queue pair. */

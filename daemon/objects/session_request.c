@@ -137,8 +137,8 @@ static int gone(const struct conn_params *params, struct reply *rep)
 }
 
 /*
- * Looks up the session request for an answer that this queue pair can give, or NULL to reject. A
- * session request may have become void while its answer was on the way: that is nobody's fault.
+ * Looks up the session request for an answer by this queue pair, or NULL to reject. A session
+ * request may become void while its answer is on the way; that is no violation.
  */
 static int find(struct client *c, uint32_t handle, const struct qp *qp,
 		const struct conn_params *params, struct reply *rep, struct session_request **ret)
@@ -157,8 +157,7 @@ static int refuse_answer(int outcome, const struct conn_params *params, struct r
 	return outcome == ASSOC_E_LEN ? conn_params_too_long(params, rep) : gone(params, rep);
 }
 
-/* An enhanced session request negotiates Reads: can this queue pair have them as the program wants?
- */
+/* Checks the program's IRD and ORD against an enhanced session request. */
 static int check_enhanced(const struct session_request *r, const struct qp *qp,
 			  const struct conn_params *params, struct reply *rep)
 {

@@ -35,7 +35,7 @@ static int check(const struct client *c, const struct msg_create_srq *req, struc
 				    req->entries, max);
 	if (req->max_sge < 1 || req->max_sge > WQE_MAX_SGE)
 		return reply_refuse(rep, EINVAL,
-				    "shared receive queue: max_sge of %u: 1 to %d are possible",
+				    "shared receive queue: max_sge of %u: expected 1 to %d",
 				    req->max_sge, WQE_MAX_SGE);
 	return check_limit(req->limit, req->entries, rep);
 }
@@ -138,8 +138,8 @@ struct srq *srq_free(struct srq *s)
 
 /* ---- the limit ---- */
 
-/* Once: the client arms it again. It is told at the end of the turn, for the datapath makes no
- * system calls. */
+/* The limit fires once; the client arms it again. The event is queued at the end of the turn,
+ * because the datapath makes no system calls. */
 static void watch_limit(struct srq *s)
 {
 	if (s->limit == 0 || queue_waiting(&s->ring) >= s->limit)

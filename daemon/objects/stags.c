@@ -9,7 +9,7 @@
 struct stags {
 	struct stag_table *table;
 	stags_random_fn *random;
-	uint32_t drawn[64]; /* values of one draw that are not used yet */
+	uint32_t drawn[64]; /* random values that are not used yet */
 	unsigned left;
 };
 

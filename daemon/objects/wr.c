@@ -42,11 +42,11 @@ SAME_OPERAND(raw.qn, raw.qn);
 _Static_assert(sizeof(((struct wqe_send *)0)->operand) == sizeof(((struct rdmap_wr *)0)->operand),
 	       "operands are copied as they are");
 
-/* ---- what entries say ---- */
+/* ---- from entries to work requests ---- */
 
 /*
- * Counts are judged here, so that no more is copied than there is room for; all else is for the
- * protocol to judge in its turn (proto/rdmap_work.c).
+ * Only counts are checked here, so that copies stay in bounds. The protocol checks everything else
+ * (proto/rdmap_work.c).
  */
 
 static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *ret)
@@ -99,7 +99,7 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	memcpy(ret->operand, e->operand, sizeof(ret->operand));
 }
 
-/* The queue of a receive. False if this queue pair has none of that number. */
+/* The queue of a receive. False if this queue pair has no queue of that number. */
 static bool queue_of(const struct qp *qp, const struct wqe_recv *e, uint8_t *ret)
 {
 	if (qp->raw && e->qn == WQE_QN_TAGGED)
@@ -122,7 +122,7 @@ static enum rdmap_status check_recv(const struct qp *qp, const struct wqe_recv *
 	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
 }
 
-/* ---- taking, each time with room for the completion ---- */
+/* ---- taking entries; room for the completion is reserved first ---- */
 
 /* QUEUE_E_*, of which BROKEN ends the client. */
 static int pop_send(struct qp *qp, struct wqe_send *ret)
@@ -280,8 +280,8 @@ static bool flush_recv(struct qp *qp)
 	return true;
 }
 
-/* At most a ring's worth: the client may post as fast as it is flushed. True if all of that was
- * there. */
+/* Flushes at most one ring of entries, because the client may post as fast as the daemon flushes.
+ * True if that many were posted. */
 static bool flush_sends(struct qp *qp)
 {
 	for (uint32_t i = 0; i < qp->sq.size; i++)
@@ -310,7 +310,7 @@ void wr_flush(struct qp *qp)
 
 void wr_flush_pending(struct qp *qp)
 {
-	/* Behind a message that is still being finished: completions come in the order posted. */
+	/* After the message that is still being sent: completions come in the order of posting. */
 	while (qp->flush_pending > 0 && qp->taken_send == 0 && flush_send(qp))
 		qp->flush_pending--;
 }

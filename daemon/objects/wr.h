@@ -14,14 +14,14 @@ struct qp;
 /* The user pointer of these is the struct qp. */
 extern const struct rdmap_ops wr_ops;
 
-/* Takes what is posted and completes it as flushed, as far as there is room to say so; the rest of
- * a long queue in the next turn. Receives of a shared queue stay: they are for others, too. */
+/* Completes posted work as flushed, as far as the completion queue has room; the rest of a long
+ * queue in the next turn. Receives of a shared queue stay for other queue pairs. */
 void wr_flush(struct qp *qp);
 
-/* The same, once, for what is posted now: what is posted later is taken as ever. */
+/* The same, once, for what is posted now. Later work is processed normally. */
 void wr_mark_flush(struct qp *qp);
 
-/* Goes on with that, where there was no room to say so. */
+/* Continues where the completion queue had no room. */
 void wr_flush_pending(struct qp *qp);
 
 #endif

@@ -23,7 +23,7 @@
 #include "ipc/conn.h"
 
 enum {
-	RECORDS_PER_WAKE = 16, /* of one client, before others have their turn */
+	RECORDS_PER_WAKE = 16, /* of one client, before other clients are served */
 	REPLIES_MAX = 65536,   /* records that may wait: ddpctl asks for one per object */
 };
 
@@ -136,8 +136,8 @@ static void readable(void *user, unsigned what)
 			record_handle(c, rec, len, fds, nfds);
 		else if (r == CONN_E_TRUNCATED)
 			client_fault(c,
-				     "a record of more than %d bytes or %d descriptors, or this "
-				     "daemon may open no more of them",
+				     "a record of more than %d bytes or %d descriptors, or the "
+				     "daemon has no descriptors left",
 				     MSG_MAX, MSG_MAX_FDS);
 		else
 			client_fault(c, "%s", ""); /* gone: nobody reads a reason */

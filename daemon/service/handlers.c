@@ -25,15 +25,14 @@
 
 /* ---- the client itself, and domains ---- */
 
-/* Looks the object up that the record names; what a client has not got, it cannot name. */
+/* Looks up the object that the record names, in the client's own table. */
 static void *named(struct idtab *t, const void *rec, const char *what, struct reply *rep)
 {
 	const struct msg_handle *h = rec;
 	void *obj = idtab_get(t, h->handle);
 
 	if (!obj)
-		reply_violation(rep, ENOENT, "%s 0x%x: this client has none of that handle", what,
-				h->handle);
+		reply_violation(rep, ENOENT, "%s 0x%x: unknown handle", what, h->handle);
 	return obj;
 }
 
@@ -153,7 +152,7 @@ static int do_query_mr(struct client *c, const void *rec, const int *fds, struct
 	return 0;
 }
 
-/* A descriptor comes if and only if there is memory to be mapped. */
+/* A descriptor is sent if and only if memory is to be mapped. */
 static int rereg(struct client *c, const struct msg_rereg_mr *req, int fd, struct reply *rep)
 {
 	struct mr *mr = idtab_get(&c->mrs, req->mr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of the client socket's requests: what each carries, and who handles it. */
+/* The table of the client socket's records: size, descriptors and handler of each. */
 #ifndef DAEMON_SERVICE_HANDLERS_H
 #define DAEMON_SERVICE_HANDLERS_H
 
@@ -10,15 +10,14 @@ struct client;
 struct reply;
 
 struct handlers_row {
-	size_t len;    /* of the request, exactly */
-	unsigned nfds; /* with it, exactly */
-	/* Gets a record of that size, with so many descriptors. 0, or the refusal that is in *rep.
-	 */
+	size_t len;    /* exact size of the record */
+	unsigned nfds; /* exact number of descriptors */
+	/* Handles a record of that size with that many descriptors. 0, or the refusal in *rep. */
 	int (*fn)(struct client *c, const void *rec, const int *fds, struct reply *rep);
-	size_t reply_len; /* 0: the handler has answered itself */
+	size_t reply_len; /* 0: the handler sends the reply */
 };
 
-/* The row of an opcode, or NULL if there is no such request. */
+/* The row of an opcode, or NULL for an unknown one. */
 const struct handlers_row *handlers_row(uint32_t op);
 
 #endif

@@ -10,24 +10,24 @@
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 
-/* The row for the record, or NULL with the violation in words. */
+/* The row of the record, or NULL with the violation in words. */
 static const struct handlers_row *check(const struct client *c, const struct msg_hdr *hdr,
 					size_t len, unsigned nfds, struct reply *rep)
 {
 	const struct handlers_row *row = handlers_row(hdr->op);
 
 	if (!row) {
-		reply_violation(rep, EPROTO, "request %u: there is none of that number", hdr->op);
+		reply_violation(rep, EPROTO, "unknown record type %u", hdr->op);
 		return NULL;
 	}
 	if (len != row->len)
-		reply_violation(rep, EPROTO, "%s: %zu bytes, %zu are right", msg_op_str(hdr->op),
+		reply_violation(rep, EPROTO, "%s: %zu bytes, expected %zu", msg_op_str(hdr->op),
 				len, row->len);
 	else if (nfds != row->nfds)
-		reply_violation(rep, EPROTO, "%s: %u descriptors, %u are right",
-				msg_op_str(hdr->op), nfds, row->nfds);
+		reply_violation(rep, EPROTO, "%s: %u descriptors, expected %u", msg_op_str(hdr->op),
+				nfds, row->nfds);
 	else if (!c->hello && hdr->op != MSG_HELLO)
-		reply_violation(rep, EPROTO, "%s: hello comes first", msg_op_str(hdr->op));
+		reply_violation(rep, EPROTO, "%s: sent before hello", msg_op_str(hdr->op));
 	else
 		return row;
 	return NULL;

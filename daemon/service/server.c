@@ -43,14 +43,14 @@ static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
 	int fd, r;
 
 	if (lstat(sun->sun_path, &st) < 0)
-		return errno == ENOENT ? 0 : fail(d, "cannot be looked at");
+		return errno == ENOENT ? 0 : fail(d, "cannot be examined");
 	if (!S_ISSOCK(st.st_mode)) {
-		log_err("socket %s: there is a file of that name that is no socket", sun->sun_path);
+		log_err("socket %s: a file of that name exists and is not a socket", sun->sun_path);
 		return -1;
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return fail(d, "cannot make a socket");
+		return fail(d, "cannot create a socket");
 	r = connect(fd, (const struct sockaddr *)sun, sizeof(*sun));
 	close(fd);
 	if (r == 0) {
@@ -62,9 +62,7 @@ static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
 
 static int set_group(const struct daemon *d, gid_t gid)
 {
-	return lchown(d->cfg.socket.path, (uid_t)-1, gid) < 0
-		       ? fail(d, "cannot give it to its group")
-		       : 0;
+	return lchown(d->cfg.socket.path, (uid_t)-1, gid) < 0 ? fail(d, "cannot set its group") : 0;
 }
 
 static int set_mode(const struct daemon *d)
@@ -79,8 +77,7 @@ int server_set_access(struct server *s)
 	gid_t gid = d->cfg.socket.gid;
 
 	if (s->passed) {
-		log_info("socket %s: mode and group are those of the service manager",
-			 d->cfg.socket.path);
+		log_info("socket %s: the service manager sets mode and group", d->cfg.socket.path);
 		return 0;
 	}
 	if (set_group(d, gid == (gid_t)-1 ? getegid() : gid))
@@ -100,7 +97,7 @@ static int bind_socket(struct server *s)
 		return -1;
 	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
-		return fail(d, "cannot make a socket");
+		return fail(d, "cannot create a socket");
 	old = umask(0777); /* nobody comes in before mode and group are right */
 	r = bind(s->fd, (struct sockaddr *)&sun, sizeof(sun));
 	umask(old);
@@ -155,7 +152,7 @@ static void note_path(struct server *s)
 	if (getsockname(s->fd, (struct sockaddr *)&sun, &len) < 0 || sun.sun_path[0] != '/' ||
 	    strncmp(sun.sun_path, cfg->path, sizeof(sun.sun_path)) == 0)
 		return;
-	log_warn("socket %s: not made: the service manager listens at %.*s", cfg->path,
+	log_warn("socket %s: not created: the service manager listens at %.*s", cfg->path,
 		 (int)sizeof(sun.sun_path), sun.sun_path);
 	snprintf(cfg->path, sizeof(cfg->path), "%.*s", (int)sizeof(cfg->path) - 1, sun.sun_path);
 }
@@ -171,7 +168,7 @@ static int take_socket(struct server *s)
 	if (s->passed)
 		note_path(s);
 	else
-		log_err("the service manager passed something else than one listening UNIX socket "
+		log_err("the service manager passed something other than one listening UNIX socket "
 			"of type SOCK_SEQPACKET");
 	return r;
 }

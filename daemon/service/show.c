@@ -506,7 +506,8 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 	struct show s = {.to = c, .d = c->daemon};
 
 	if (c->replies.count > 0)
-		return reply_refuse(rep, EBUSY, "show: the answer to the last one is not read yet");
+		return reply_refuse(rep, EBUSY,
+				    "show: the reply to the previous one has not been read");
 	if (req->version != CTL_VERSION)
 		return reply_refuse(rep, EPROTONOSUPPORT,
 				    "show: ddpctl speaks version %u of the records, the daemon %u",

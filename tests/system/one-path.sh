@@ -46,7 +46,7 @@ several='transport user has one path per association: 2 addresses were given'
 refused 1 "$several" "$ddping" --socket "$(socket_of a)" -c 1 "$b,$c"
 refused 1 "$several" "$ddpcp" --socket "$(socket_of a)" get "$b,$c:name" "$tmp/name"
 refused 1 "$several" "$ddping" -s --socket "$(socket_of b)" -p 5050 --bind "$b,$c"
-refused 1 "$c is none of the daemon's addresses" "$ddping" --socket "$(socket_of a)" -c 1 --bind "$c" "$b"
+refused 1 "$c is not an address of the daemon" "$ddping" --socket "$(socket_of a)" -c 1 --bind "$c" "$b"
 refused 1 "$c is given twice" "$ddping" --socket "$(socket_of a)" -c 1 "$b,$c,$c"
 
 # One address is not a list; inside one daemon no path can fail.

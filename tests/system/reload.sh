@@ -65,20 +65,20 @@ hang_up 'reload: done'
 
 # What needs a restart.
 reload 'user: {udp_port: 19899}' 'session: {enhanced: off}'
-logged 1 'warning: reload: user.udp_port: stays 9899: a restart is needed for 19899' || fail 'udp_port'
-logged 1 'warning: reload: session.enhanced: stays on: a restart is needed for off' || fail enhanced
+logged 1 'warning: reload: user.udp_port: stays 9899: a restart is required for 19899' || fail 'udp_port'
+logged 1 'warning: reload: session.enhanced: stays on: a restart is required for off' || fail enhanced
 logged 1 'reload: done, values that wait for a restart: 2' || fail 'not two values that need a restart'
 "$ddping" --socket "$(socket_of a)" -c 3 -i 0 "$b" >"$tmp/ping.log" 2>&1 || fail 'the port changed'
 
 # A file with an error; a missing file.
 reload 'limits:' '  listeners: 1'
 configure b "$b" 'limits:' '  listeners: 7' '  mrs: many'
-hang_up 'reload: refused: the configuration stays as it was'
+hang_up 'reload: refused: the configuration is unchanged'
 line=$(grep -n 'mrs: many' "$tmp/b.yaml")
 logged 1 "error: $tmp/b.yaml:${line%%:*}:8: limits.mrs: many is not a number: 1 to 65535" || fail 'the error is not logged'
 second >"$tmp/second.log" 2>&1 && fail 'part of a file with an error took effect'
 rm "$tmp/b.yaml"
-hang_up 'reload: refused: the configuration stays as it was'
+hang_up 'reload: refused: the configuration is unchanged'
 logged 1 "error: $tmp/b.yaml: cannot be read: No such file or directory" || fail 'the missing file is not logged'
 
 # The first session has continued.

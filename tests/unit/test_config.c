@@ -243,10 +243,9 @@ static const struct {
 	{"session: {pending_max: 6 4}",
 	 "1:24: session.pending_max: 6 4 is not a number: 1 to 1024"},
 	{"session:\n  pending_max:\n", "2:15: session.pending_max: it is empty: 1 to 1024"},
-	{"session: {pending_max: [1]}",
-	 "1:24: session.pending_max: one value is needed: 1 to 1024"},
+	{"session: {pending_max: [1]}", "1:24: session.pending_max: expected one value: 1 to 1024"},
 	{"session: {pending_max: {a: 1}}",
-	 "1:24: session.pending_max: one value is needed: 1 to 1024"},
+	 "1:24: session.pending_max: expected one value: 1 to 1024"},
 	{"session: {pending_max: 99999999999999999999}",
 	 "1:24: session.pending_max: 99999999999999999999 is not a number: 1 to 1024"},
 	{"user: {mtu: 575}", "1:13: user.mtu: 575 is too small: 0, or 576 to 65536"},
@@ -269,12 +268,12 @@ static const struct {
 	{"socket: {path: ddp.sock}",
 	 "1:16: socket.path: ddp.sock is not absolute: an absolute path of at most 107 bytes"},
 	{"socket: {path: \"/a\\0b\"}",
-	 "1:16: socket.path: one value is needed: an absolute path of at most 107 bytes"},
+	 "1:16: socket.path: expected one value: an absolute path of at most 107 bytes"},
 	{"socket: {group: \"no such group\"}",
 	 "1:17: socket.group: no such group is not a group of this "
 	 "system: the name of a group, or empty"},
 	/* addresses */
-	{"listen: 192.0.2.1", "1:9: listen: a list is needed, such as [127.0.0.1, \"::1\"]"},
+	{"listen: 192.0.2.1", "1:9: listen: expected a list, such as [127.0.0.1, \"::1\"]"},
 	{"listen: []", "1:9: listen: the list is empty"},
 	{"listen: [localhost]", "1:10: listen: localhost is not a numeric address of this system: "
 				"1 to 8 numeric addresses"},
@@ -286,18 +285,17 @@ static const struct {
 	{"listen: [\"fe80::1\"]",
 	 "1:10: listen: fe80::1 needs its interface, as in fe80::1%eth0: 1 to 8 "
 	 "numeric addresses"},
-	{"listen: [0.0.0.0]",
-	 "1:10: listen: 0.0.0.0 is a wildcard, name the addresses themselves: 1 to 8 "
-	 "numeric addresses"},
+	{"listen: [0.0.0.0]", "1:10: listen: 0.0.0.0 is a wildcard; name the addresses: 1 to 8 "
+			      "numeric addresses"},
 	{"listen: [\"::\"]",
-	 "1:10: listen: :: is a wildcard, name the addresses themselves: 1 to 8 numeric addresses"},
+	 "1:10: listen: :: is a wildcard; name the addresses: 1 to 8 numeric addresses"},
 	{"listen: [224.0.0.1]",
-	 "1:10: listen: 224.0.0.1 is no address of one host: 1 to 8 numeric addresses"},
+	 "1:10: listen: 224.0.0.1 is not the address of one host: 1 to 8 numeric addresses"},
 	{"listen: [\"::ffff:192.0.2.1\"]",
 	 "1:10: listen: ::ffff:192.0.2.1 must be written as an IPv4 "
 	 "address: 1 to 8 numeric addresses"},
 	{"listen:\n- 192.0.2.1\n- 192.0.2.1\n",
-	 "3:3: listen: 192.0.2.1 stands there twice: 1 to 8 numeric addresses"},
+	 "3:3: listen: 192.0.2.1 occurs twice: 1 to 8 numeric addresses"},
 	{"listen: [192.0.2.1, 192.0.2.2, 192.0.2.3, 192.0.2.4, 192.0.2.5, 192.0.2.6, 192.0.2.7, "
 	 "192.0.2.8, 192.0.2.9]",
 	 "1:98: listen: 192.0.2.9 is one too many: 1 to 8 numeric addresses"},
@@ -321,9 +319,9 @@ static const struct {
 	{"sctp: {rto_max_ms: 50}",
 	 "1:20: sctp.rto_max_ms: 50 is less than sctp.rto_min_ms: at least 100"},
 	/* the file as a whole */
-	{"- a\n", "1:1: keys with values are needed"},
-	{"socket: /run/x\n", "1:9: socket: keys with values are needed"},
-	{"log: {}\n---\nlog: {}\n", "3:1: a second document: one is enough"},
+	{"- a\n", "1:1: expected keys with values"},
+	{"socket: /run/x\n", "1:9: socket: expected keys with values"},
+	{"log: {}\n---\nlog: {}\n", "3:1: a second document; expected one"},
 	{"log: {level: info\n", "2:1: not YAML: did not find expected ',' or '}'"},
 	{"log:\n\tlevel: info\n", "2:1: not YAML: found character that cannot start any token"},
 	{"listen: [192.0.2.1, ::1]\n",

@@ -210,9 +210,9 @@ Test(reload, what_needs_a_restart_keeps_its_value_and_is_warned_of_each_time)
 	for (int i = 0; i < 2; i++) {
 		reload(&next);
 		expect_logged(
-			"warning: reload: user.udp_port: stays 9899: a restart is needed for 4");
+			"warning: reload: user.udp_port: stays 9899: a restart is required for 4");
 		expect_logged("warning: reload: listen: stays [127.0.0.1, \"::1\"]: a restart is "
-			      "needed for [127.0.0.1]");
+			      "required for [127.0.0.1]");
 		expect_logged("info: reload: done, values that wait for a restart: 2");
 		cr_expect(memcmp(&d.cfg, &before, sizeof(before)) == 0);
 		cr_assert_eq(ftruncate(out, 0), 0);
@@ -236,7 +236,7 @@ Test(reload, a_refused_file_changes_nothing)
 	struct config before = d.cfg;
 
 	reload(NULL);
-	expect_logged("error: reload: refused: the configuration stays as it was");
+	expect_logged("error: reload: refused: the configuration is unchanged");
 	cr_expect(memcmp(&d.cfg, &before, sizeof(before)) == 0);
 	cr_expect(memcmp(&d.said, &before, sizeof(before)) == 0);
 }
@@ -292,8 +292,8 @@ Test(reload, a_socket_that_cannot_be_changed_leaves_its_keys_as_they_were)
 	next.socket.mode = 0600;
 	cr_assert_eq(unlink(d.cfg.socket.path), 0);
 	reload(&next);
-	cr_expect(strstr(logged(), "cannot give it to its group"), "%s", text);
-	expect_logged("warning: reload: socket.mode, socket.group: stay as they were");
+	cr_expect(strstr(logged(), "cannot set its group"), "%s", text);
+	expect_logged("warning: reload: socket.mode, socket.group: unchanged");
 	cr_expect_eq(d.cfg.socket.mode, 0660);
 	cr_expect_eq(d.said.socket.mode, 0660, "so that the next reload tries again");
 }
