@@ -53,7 +53,7 @@ static void number(struct pair_msg *m)
 	wire_ddp_put(p, &h);
 }
 
-/* Stream; kind, and how far ahead of its turn; length; bytes behind the DDP-SSN. */
+/* Stream; kind, and how far ahead of its turn; length; bytes after the DDP-SSN. */
 static void receive(bool whole)
 {
 	static struct pair_msg m;

@@ -5,7 +5,7 @@
 
 #include "util/be.h"
 
-enum { FILL = 0x5e }; /* of what nobody may write */
+enum { FILL = 0x5e }; /* of memory that must not be written */
 
 struct world w;
 
@@ -141,7 +141,7 @@ const struct stag_region check_regions[REGIONS] = {
 
 static uint8_t *mem[OURS]; /* NULL: revoked */
 
-/* Memory that is nobody's cannot even be read. */
+/* Memory outside the regions cannot even be read. */
 static uint8_t *untouchable(void)
 {
 	static uint8_t *page;

@@ -13,7 +13,7 @@ enum {
 	QNS = 8,
 
 	RO = 3,   /* the region that may only be read */
-	OURS = 4, /* regions; those behind them are for nobody here */
+	OURS = 4, /* regions; later ones belong to others */
 	REGIONS = 6,
 	WINDOW = 0x00000501, /* of type 2 */
 };

@@ -105,7 +105,7 @@ static void term_word(const uint8_t *p, size_t n)
 		must(perr == PERR_NONE || perr_term(perr) == word);
 }
 
-static struct wire_enh words(struct input *in)
+static struct wire_enh params(struct input *in)
 {
 	uint8_t p[WIRE_ENH_LEN], again[WIRE_ENH_LEN];
 	struct wire_enh e;
@@ -126,7 +126,8 @@ static uint16_t depth(struct input *in)
 static void negotiation(const uint8_t *p, size_t n)
 {
 	struct input in = {p, n};
-	struct wire_enh init = words(&in), want = words(&in), reply = words(&in), rejected, answer;
+	struct wire_enh init = params(&in), want = params(&in), reply = params(&in), rejected,
+			answer;
 	struct enh_terms theirs = {.ird = depth(&in), .ord = depth(&in)}, passive = theirs;
 	struct enh_terms ours = {.ird = depth(&in), .ord = depth(&in)}, active = ours;
 

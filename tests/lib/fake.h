@@ -56,7 +56,7 @@ void fake_push_vector(const char *id, uint16_t ssn);
 
 /* ---- what the node does ---- */
 
-/* Receives with cookies from 0, one behind the other in the region. */
+/* Posts receives with cookies from 0 on; their buffers follow each other in the region. */
 void fake_post_recvs(unsigned count, uint32_t len);
 
 /* A Read into the region; its request is taken off the wire. */
@@ -68,7 +68,7 @@ void fake_expect_none(void);
 /* Nothing is sent. */
 void fake_expect_silence(void);
 
-/* A session Terminate is sent, and nothing behind it. */
+/* Expects a session Terminate, and nothing after it. */
 void fake_expect_end(uint16_t ssn);
 
 /* Both Terminates are sent, with consecutive numbers. Returns what the first one says. */

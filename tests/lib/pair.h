@@ -115,7 +115,7 @@ void pair_pump(struct pair_node *a, struct pair_node *b);
 /* The next event, its private data copied to n->priv. False if there is none. */
 bool pair_event(struct pair_node *n, struct assoc_event *ret);
 
-/* The calls of assoc.h with private data alone, for sessions that nobody negotiates. */
+/* The calls of assoc.h with private data only, for plain sessions. */
 int pair_plain_connect(struct assoc *a, struct rdmap *ep, const void *priv, size_t len,
 		       uint16_t *ret_sid);
 int pair_plain_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const void *priv,

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * The check has passed. ids: with a blank between them; seen: a few words, the same each time. Both
- * must come to the log of the test; they count if the whole test passes.
+ * The check has passed. ids: separated by blanks; seen: what was observed, the same text each time.
+ * Both must come to the log of the test; they count if the whole test passes.
  */
 static inline void row(const char *ids, const char *seen)
 {

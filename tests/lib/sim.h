@@ -64,7 +64,7 @@ int llp_sim_open(struct sim_world *w, const struct llp_config *cfg, const struct
 		 struct llp **ret);
 
 /* Ends an association as the network would: what is in flight is lost, and each end learns of
- * it in its own time. restart: this end knows it at once, as if its host had started anew. */
+ * it by a time-out. restart: this end knows it at once, as after a restart of its host. */
 void simconn_break(struct llp_conn *c, bool restart);
 
 enum sim_what {

@@ -105,7 +105,7 @@ void simconn_ev_down(void *obj, void *arg)
 
 static struct simconn_bye shut_down = {0, "shut down"};
 static struct simconn_bye timed_out = {ETIMEDOUT, "the peer does not answer"};
-static struct simconn_bye restarted = {ECONNRESET, "the peer started anew"};
+static struct simconn_bye restarted = {ECONNRESET, "the peer restarted"};
 
 static void ev_fin(void *obj, void *arg);
 

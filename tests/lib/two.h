@@ -48,7 +48,7 @@ void two_post(struct pair_qp *qp, struct rdmap_wr wr);
 /* One message from a node to another. False if there is none. */
 bool two_move(struct pair_node *from, struct pair_node *to);
 
-/* Header of the next segment of a node, which nobody gets, and the length of its payload. */
+/* Header of the next segment of a node, which is discarded, and the length of its payload. */
 struct wire_ddp two_pull_header(struct pair_node *n, uint32_t *ret_payload);
 
 void two_expect_done(struct pair_qp *qp, uint64_t cookie, enum rdmap_status status);

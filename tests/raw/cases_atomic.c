@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 7306 5: the daemon does our atomic operations, or says why not. */
+/* RFC 7306 5: the daemon executes our atomic operations or sends the right error. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -193,7 +193,7 @@ static void targets(void)
 	OK(ddp_alloc_pd(victim_ctx(), &pd));
 	alien = victim_region(pd, 64, BASE, ALL);
 	OK(ddp_bind_mr(tied.mr, other.v.qp));
-	fault_try(&c.f, "behind the end", raw_atomic(1, add(&c, BASE + LEN, 1)), A_BOUNDS);
+	fault_try(&c.f, "after the end", raw_atomic(1, add(&c, BASE + LEN, 1)), A_BOUNDS);
 	fault_try(&c.f, "below", raw_atomic(1, add(&c, BASE - 8, 1)), A_BOUNDS);
 	fault_try(&c.f, "wrap", raw_atomic(1, add(&c, UINT64_MAX - 3, 1)), A_WRAP);
 	a.stag ^= 0x01000000;

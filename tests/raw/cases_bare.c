@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5041 4, 6, 7 as a program sees them that uses DDP without RDMAP; and what ends tell. */
+/* RFC 5041 4, 6, 7 as seen by a program that uses DDP without RDMAP, and the reports of ends. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -193,7 +193,7 @@ static void sent(void)
 
 /* ---- errors ---- */
 
-/* It is told, and that is all: DDP ends nothing. The header is that of the segment. */
+/* The error is only reported: DDP does not end the stream. The header is that of the segment. */
 static void told(struct bare *b, const struct raw_msg *bad, uint16_t err)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
@@ -222,10 +222,10 @@ static void told(struct bare *b, const struct raw_msg *bad, uint16_t err)
 
 		wr.send_flags = DDP_SEND_SIGNALED;
 		OK(ddp_post_send(b->qp, &wr, NULL));
-		link_expect(b->l, 0, &want, "the last words");
-		MUST(victim_wc(b->scq).status == DDP_WC_SUCCESS, "the last words failed");
+		link_expect(b->l, 0, &want, "the last message");
+		MUST(victim_wc(b->scq).status == DDP_WC_SUCCESS, "the last message failed");
 		OK(ddp_post_send(b->qp, &wr, NULL));
-		MUST(victim_wc(b->scq).status == DDP_WC_FLUSH_ERR, "words behind the last ones");
+		MUST(victim_wc(b->scq).status == DDP_WC_FLUSH_ERR, "a message after the last one");
 	}
 	OK(ddp_disconnect(b->id));
 	link_expect(b->l, 0, &end, "Session Terminate");
@@ -250,7 +250,7 @@ static void queue(void)
 	told(&b, &bad, RAW_ERR(1, 2, 1));
 }
 
-/* The peer ends its half: the program may still speak, and then ends the other. */
+/* The peer ends its half: the program may still send, and then ends the other half. */
 static void half_closed(void)
 {
 	struct bare b = bare_new();

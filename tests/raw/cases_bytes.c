@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The raw peer's own messages against the vectors that were worked out by hand from the texts. */
+/* The raw peer's own messages against vectors worked out by hand from the RFCs. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5041 7: what is wrong with a segment, and the code that says so. */
+/* RFC 5041 7: errors of segments, each with its code. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -66,7 +66,7 @@ static void bounds(void)
 
 	fault_try(&f, "one byte below", raw_write(key, FAULT_BASE - 1, bytes, 8), T_BOUNDS);
 	fault_try(&f, "TO 0", raw_write(key, 0, bytes, 1), T_BOUNDS);
-	fault_try(&f, "behind the end", raw_write(key, END, bytes, 1), T_BOUNDS);
+	fault_try(&f, "after the end", raw_write(key, END, bytes, 1), T_BOUNDS);
 	fault_try(&f, "one byte too many", raw_write(key, END - 7, bytes, 8), T_BOUNDS);
 	fault_try(&f, "2^32 further", raw_write(key, FAULT_BASE + (1ull << 32), bytes, 8),
 		  T_BOUNDS);
@@ -227,8 +227,8 @@ static void offsets(void)
 {
 	struct fault f = fault_new(NULL); /* receives of 256 bytes */
 
-	fault_try(&f, "MO behind the buffer", on(0, 2, 257, 8), U_MO);
-	fault_try(&f, "MO far behind", on(0, 2, 0x10000, 1), U_MO);
+	fault_try(&f, "MO after the buffer", on(0, 2, 257, 8), U_MO);
+	fault_try(&f, "MO far after it", on(0, 2, 0x10000, 1), U_MO);
 	fault_try(&f, "MO and a sum above 2^32", on(0, 2, 0xfffffff8, 16), U_MO);
 	fault_try(&f, "MO and a sum of 2^32", on(0, 2, 0xfffffff8, 8), U_MO);
 }
@@ -267,7 +267,7 @@ static void silence(void)
 	link_nothing_left(f.p.l);
 }
 
-/* The first one in the order of the DDP-SSNs is told, not the first that came. */
+/* The first error in order of DDP-SSN is reported, not the first to arrive. */
 static void first(void)
 {
 	struct fault f = fault_new(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 6581 7, 9: the victim asks with an Enhanced Initiate, we answer. */
+/* RFC 6581 7, 9: the victim sends an Enhanced Initiate, we answer. */
 #include <errno.h>
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void say(struct pair *p, uint16_t code, uint16_t first, uint16_t second, 
 	pair_tx(p, raw_enhanced(code, first, second, priv, n));
 }
 
-/* We accept: the victim is told what we said. */
+/* We accept: the event of the victim has our parameters. */
 static void accept_with(struct pair *p, uint16_t first, uint16_t second)
 {
 	struct ddp_cm_event *ev;
@@ -150,7 +150,7 @@ static void models(void)
 
 static void private_data(void)
 {
-	static const uint8_t bytes[512] = "private data behind the words";
+	static const uint8_t bytes[512] = "private data after the parameters";
 	struct ddp_conn_param param = offer(DDP_CONN_NEGOTIATE, 1, 1);
 	struct pair p = {0};
 	struct ddp_cm_event *ev;
@@ -197,7 +197,7 @@ static void our_ird(void)
 	read_n(&p, 10);
 	(void)link_take(p.l, p.sid);
 	(void)link_take(p.l, p.sid);
-	link_send(p.l, 251, &initiate); /* nobody listens: the answer is a marker */
+	link_send(p.l, 251, &initiate); /* no listener: the answer is a marker */
 	link_expect(p.l, 251, &end, "Session Terminate");
 	MUST(link_waiting(p.l, p.sid) == 0, "a third Read went out");
 }

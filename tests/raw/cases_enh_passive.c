@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 6581 7, 9: we ask with an Enhanced Initiate, the daemon answers. */
+/* RFC 6581 7, 9: we send an Enhanced Initiate, the daemon answers. */
 #include <errno.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static unsigned flags(uint16_t first, uint16_t second)
 	return f;
 }
 
-/* Sends the Enhanced Initiate; the victim is told all that it says. */
+/* Sends the Enhanced Initiate; the event of the victim has all its parameters. */
 static struct ddp_id *request(struct pair *p, uint16_t first, uint16_t second, const void *priv,
 			      size_t n)
 {
@@ -207,7 +207,7 @@ static void depth_holds(void)
 
 /* ---- private data ---- */
 
-static const uint8_t bytes[513] = "private data behind the words";
+static const uint8_t bytes[513] = "private data after the parameters";
 
 static void private_data(void)
 {

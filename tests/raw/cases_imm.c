@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 7306 6, Immediate Data both ways; 5, atomic operations that the victim asks for. */
+/* RFC 7306 6, Immediate Data both ways; 5, atomic operations of the victim. */
 #include <string.h>
 
 #include "tests/raw/case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5043 6.1 and 10: the DDP-SSN alone says what comes before what. */
+/* RFC 5043 6.1 and 10: only the DDP-SSN defines the order. */
 #include <string.h>
 
 #include "tests/raw/case.h"

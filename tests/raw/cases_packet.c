@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5043 5.1, 6.6, 7 to 11: the adaptation indication, and what the packets show. */
+/* RFC 5043 5.1, 6.6, 7 to 11: the adaptation indication, and what is visible in the packets. */
 #include <string.h>
 
 #include "tests/raw/case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5043 6.1: every chunk in every state in which no legal pattern has it, in both roles. */
+/* RFC 5043 6.1: every chunk in every state where it is illegal, in both roles. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -81,8 +81,8 @@ static void expect_end(struct link *l, uint16_t sid, const struct chunk *c)
 
 /* ---- established ---- */
 
-/* Whether a chunk that is none has a DDP-SSN, nobody can say: our Terminate has the number that it
- * would have had, and then the one behind it. */
+/* A malformed chunk may or may not count as a DDP-SSN: our Terminate has the number that the chunk
+ * would have, and in a second run the next one. */
 static void say_end(struct link *l, uint16_t sid)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
@@ -209,7 +209,7 @@ static void requested(void)
 
 /* ---- no session ---- */
 
-/* What comes to a stream without a session is nobody's: nothing is said and nobody is told. */
+/* Chunks on a stream without a session are dropped without an answer and without an event. */
 static void idle(void)
 {
 	struct link *l = pair_listener(0);
@@ -248,8 +248,8 @@ static void late_initiate(void)
 
 /* ---- the end ---- */
 
-/* Whoever has said Terminate may say nothing more: what is found behind it is an error. */
-static void behind_terminate(struct pair *p, const struct chunk *c)
+/* Nothing may follow a Terminate: a later chunk is an error. */
+static void chunk_after_terminate(struct pair *p, const struct chunk *c)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	struct raw_msg m = raw_any(c->ppid, c->bytes, c->nbytes);
@@ -266,11 +266,11 @@ static void after_terminate(void)
 {
 	struct pair p = pair_new(NULL);
 
-	behind_terminate(&p, &segment);
+	chunk_after_terminate(&p, &segment);
 	pair_next(&p);
-	behind_terminate(&p, &terminate);
+	chunk_after_terminate(&p, &terminate);
 	pair_next(&p);
-	behind_terminate(&p, &controls[0]);
+	chunk_after_terminate(&p, &controls[0]);
 	pair_next(&p);
 	pair_alive(&p);
 }

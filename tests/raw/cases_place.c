@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5041 4 and 5: where bytes go, what is not looked at, and when a message is delivered. */
+/* RFC 5041 4 and 5: placement, ignored fields, and when a message is delivered. */
 #include <string.h>
 
 #include "tests/raw/case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5040 5.2: the daemon answers our Read Requests, or says why not. */
+/* RFC 5040 5.2: the daemon answers our Read Requests or sends the right error. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -189,7 +189,7 @@ static void bad_bounds(void)
 	r.src_to = FAULT_BASE - 1;
 	fault_try(&f, "one byte below", raw_read(1, r), R_BOUNDS);
 	r.src_to = END;
-	fault_try(&f, "behind the end", raw_read(1, r), R_BOUNDS);
+	fault_try(&f, "after the end", raw_read(1, r), R_BOUNDS);
 	r.src_to = END - 7;
 	fault_try(&f, "one byte too many", raw_read(1, r), R_BOUNDS);
 	r.src_to = FAULT_BASE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5040 5.2, 6.1: the victim reads from us, who answer rightly, wrongly, or never. */
+/* RFC 5040 5.2, 6.1: the victim reads from us; we answer correctly, wrongly, or never. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -296,7 +296,7 @@ static void sink_is_private(void)
 	victim_untouched(&x.sink, 0, 0);
 }
 
-/* The peer says why it does not answer: the Read has that error, what is behind it is flushed. */
+/* The peer answers with an error: the Read has that error, later requests are flushed. */
 static void refused(void)
 {
 	struct reader x = open_with(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon sends when a program asks it to: RFC 5041 4 and 5, RFC 5040 4, as a sender. */
+/* The messages that the daemon sends for a program: RFC 5041 4 and 5, RFC 5040 4. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -200,7 +200,7 @@ static void before_accept(void)
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
 	OK(ddp_post_send(p.v.qp, &wr, NULL));
-	link_send(p.l, 251, &initiate); /* nobody listens there */
+	link_send(p.l, 251, &initiate); /* no listener there */
 	link_expect(p.l, 251, &end, "Session Terminate");
 	MUST(link_waiting(p.l, p.sid) == 0, "a segment before the Accept");
 	pair_tx(&p, accept);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5043 5.2.3, 6.2 to 6.4: sessions that begin, are refused, end and begin anew. */
+/* RFC 5043 5.2.3, 6.2 to 6.4: begin, refusal, end and reuse of sessions. */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -95,7 +95,7 @@ static void rejected(void)
 {
 	struct link *l = pair_listener(0);
 
-	/* The same stream again and again: nothing follows a Reject, and it may be used anew. */
+	/* The same stream many times: nothing follows a Reject, and the stream can be reused. */
 	for (unsigned i = 0; i < 4; i++) {
 		struct ddp_conn_param param = with(lengths[i]);
 		struct ddp_id *id = request(l, 4, 0);
@@ -237,7 +237,7 @@ static void unanswered(void)
 	link_nothing_left(l);
 }
 
-/* A program that asks for the end at once: its Terminate comes behind the Accept. */
+/* A program that disconnects at once: its Terminate follows the Accept. */
 static void accept_and_close(void)
 {
 	struct pair p = {.l = pair_listener(0), .sid = 6};
@@ -370,7 +370,7 @@ static void reuse(void)
 	}
 }
 
-/* Bytes behind a Terminate are not for anybody. */
+/* Bytes after a Terminate code are ignored. */
 static void trailing(void)
 {
 	struct pair p = pair_new(NULL);
@@ -414,7 +414,7 @@ static void local_end(void)
 
 enum { SESSIONS = 20 };
 
-/* Each session is told once, and what was asked for is void. No session says anything more. */
+/* Each session is reported once, and pending requests are void. No session sends anything more. */
 static void all_end(void (*how)(struct link *))
 {
 	struct link *l = pair_listener(0);

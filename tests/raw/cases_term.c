@@ -109,7 +109,7 @@ static void truncated(void)
 	told(&p, "R and nothing", raw_terminate(word(err, 0xe000), bytes, 8), err);
 }
 
-/* A Terminate is the last message; whatever comes behind it has no effect. */
+/* A Terminate is the last message; later messages have no effect. */
 static void last(void)
 {
 	struct fault f = fault_new(NULL);
@@ -141,7 +141,7 @@ static void flush(void)
 		victim_post(&f.p.v, wr);
 	}
 	(void)link_take(f.p.l, f.p.sid); /* the first Read, never answered */
-	(void)link_take(f.p.l, f.p.sid); /* the Write behind it */
+	(void)link_take(f.p.l, f.p.sid); /* the Write after it */
 	pair_tx(&f.p, raw_terminate(0, NULL, 0));
 	pair_tx(&f.p, end);
 	for (unsigned i = 0; i < 30; i++) {
@@ -173,7 +173,7 @@ static void invalidate(void)
 	wc = victim_received(&p.v, 0, 4);
 	MUST(wc.wc_flags == DDP_WC_WITH_INV && wc.invalidated_rkey == r.mr->rkey,
 	     "flags %x, rkey %x", wc.wc_flags, wc.invalidated_rkey);
-	/* Bound anew it works, under another name. */
+	/* Bound again it works, with another STag. */
 	key = r.mr->rkey;
 	OK(ddp_bind_mr(r.mr, p.v.qp));
 	MUST(r.mr->rkey != key, "the same rkey again");

@@ -27,7 +27,7 @@ void fault_try_any(struct fault *f, const char *detail, struct raw_msg m, const 
 	/* A message that fails may have written into its own buffer, and no further. */
 	for (const uint8_t *b = victim_inbox(&f->p.opts, used + 1);
 	     b < victim_inbox(&f->p.opts, f->p.opts.recvs); b++)
-		MUST(*b == VICTIM_FILL, "bytes were written behind the receive");
+		MUST(*b == VICTIM_FILL, "bytes were written after the receive");
 	pair_next(&f->p);
 	stage.detail = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages that must be refused, one session each: nothing may be written but what may, and the
- * peer is told which of the errors it was. */
+/* Messages that must be refused, each in its own session: the daemon writes no illegal byte and
+ * reports the right error to the peer. */
 #ifndef TESTS_RAW_FAULT_H
 #define TESTS_RAW_FAULT_H
 

@@ -350,7 +350,7 @@ void link_begin(struct link *l, uint16_t sid, bool theirs)
 
 void link_nothing_left(const struct link *l)
 {
-	MUST(!l->first, "messages that nobody asked for");
+	MUST(!l->first, "unexpected messages");
 }
 
 void link_dump(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The raw peer's side of associations with a daemon. It keeps a DDP-SSN counter a stream and
- * direction, but sends under any number if asked to. What comes is kept until a case takes it, in
- * the order of the DDP-SSN, so that a gap or a number used twice is never missed.
+ * The raw peer's side of associations with a daemon. It keeps a DDP-SSN counter for each stream and
+ * direction, and can send with any number. It keeps received messages in order of DDP-SSN until a
+ * case takes them, so that a gap or a repeated number is always detected.
  */
 #ifndef TESTS_RAW_LINK_H
 #define TESTS_RAW_LINK_H
@@ -39,10 +39,10 @@ struct raw_msg link_take(struct link *l, uint16_t sid);
 /* Waits for the next message and compares it, byte by byte, DDP-SSN included. */
 void link_expect(struct link *l, uint16_t sid, const struct raw_msg *want, const char *what);
 
-/* The stream of the first message that nobody took yet. Waits for one. */
+/* The stream of the first message that was not taken yet. Waits for one. */
 uint16_t link_news(struct link *l);
 
-/* Messages of the stream that nobody took. */
+/* Number of messages of the stream that were not taken. */
 unsigned link_waiting(const struct link *l, uint16_t sid);
 
 /* A session begins on the stream: numbers start at 0 again. Nothing may be left of the last one;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The raw peer once more, one floor further down: SCTP of its own straight over a UDP socket, for
- * what the project's transport would not do or not show. It looks into every packet of the
- * daemon, can keep packets from its own SCTP so that nothing is acknowledged, and sends any
- * adaptation indication or none. A case uses either this or link.h, for there is one SCTP a
- * process.
+ * The raw peer one layer lower: its own SCTP over a UDP socket, for things that the project's
+ * transport cannot do or show. It inspects every packet of the daemon, can withhold packets from
+ * its SCTP so that nothing is acknowledged, and sends any adaptation indication or none. A case
+ * uses either this or link.h, because a process has one SCTP.
  */
 #ifndef TESTS_RAW_PACKET_H
 #define TESTS_RAW_PACKET_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A session between the raw peer and the daemon's client, how it begins and how it ends: what
- * nearly every case is about.
+ * A session between the raw peer and the client of the daemon, from begin to end. Nearly every case
+ * uses one.
  */
 #ifndef TESTS_RAW_PAIR_H
 #define TESTS_RAW_PAIR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SCTP user messages of RFC 5043, 5041, 5040, 7306 and 6581, put together byte by byte from the
- * figures of those texts, and taken apart again. It shares nothing with proto/: two copies of
- * one mistake would agree. Anything can be built: wrong lengths, wrong numbers, reserved bits.
+ * SCTP user messages of RFC 5043, 5041, 5040, 7306 and 6581, built byte by byte from the figures of
+ * those RFCs, and parsed again. It shares no code with proto/, so that a mistake there is not
+ * repeated here. It can build anything: wrong lengths, wrong numbers, reserved bits.
  */
 #ifndef TESTS_RAW_RAW_H
 #define TESTS_RAW_RAW_H
@@ -13,7 +13,7 @@
 
 enum {
 	RAW_MAX = 2048, /* the daemons under test are told to keep packets to 1500 */
-	RAW_HOP = 2,    /* bytes of the DDP-SSN; DDP offsets count from behind it */
+	RAW_HOP = 2,    /* bytes of the DDP-SSN; DDP offsets count from its end */
 	RAW_TAGGED = 14,
 	RAW_UNTAGGED = 18,
 	RAW_READ = 28,
@@ -137,7 +137,7 @@ static inline bool raw_is(const struct raw_msg *m, uint32_t ppid)
 uint16_t raw_code(const struct raw_msg *m);  /* of a control message */
 uint8_t raw_opcode(const struct raw_msg *m); /* of a segment */
 uint16_t raw_error(const struct raw_msg *m); /* of a Terminate, as RAW_ERR */
-const uint8_t *raw_body(const struct raw_msg *m, uint32_t *ret_len); /* behind the DDP header */
+const uint8_t *raw_body(const struct raw_msg *m, uint32_t *ret_len); /* after the DDP header */
 uint32_t raw_stag(const struct raw_msg *m);
 uint64_t raw_to(const struct raw_msg *m);
 struct raw_queue raw_queue_of(const struct raw_msg *m);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The raw peer: speaks SCTP user messages of its own making to a daemon, and is at the same time
- * the client of that daemon, so that it sees both what goes over the wire and what a program is
- * told. Promise: whatever a peer sends, the daemon does what RFC 5043, 5041, 5040, 7306 and 6581
- * say, byte by byte.
+ * The raw peer: sends hand-made SCTP user messages to a daemon and is at the same time a client of
+ * that daemon, so it sees both the wire and the events of a program. Promise: whatever a peer
+ * sends, the daemon does what RFC 5043, 5041, 5040, 7306 and 6581 say, byte by byte.
  *
  *   raw_peer -l
  *   raw_peer SOCKET ADDRESS SOCKET2 ADDRESS2 OWN-ADDRESS [CASE...]

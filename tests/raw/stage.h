@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a case runs on: where the daemons are, turns of the loop, and how a case fails. One process
- * runs one case, so that a case which fails leaves nothing behind for the next one.
+ * The environment of a case: addresses of the daemons, turns of the loop, failure of a case. One
+ * process runs one case, so that a failed case has no effect on the next one.
  */
 #ifndef TESTS_RAW_STAGE_H
 #define TESTS_RAW_STAGE_H

@@ -236,7 +236,7 @@ void victim_guards(const struct victim_region *r)
 {
 	for (unsigned i = 0; i < VICTIM_GUARD; i++) {
 		MUST(r->p[-1 - (int)i] == VICTIM_WALL, "byte -%u of the region was written", i + 1);
-		MUST(r->p[r->len + i] == VICTIM_WALL, "byte %u behind the region was written", i);
+		MUST(r->p[r->len + i] == VICTIM_WALL, "byte %u after the region was written", i);
 	}
 }
 

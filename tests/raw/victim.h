@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The client of the daemon under test: an ordinary program that uses the public library and
- * nothing else, and looks hard at what it is told.
+ * The client of the daemon under test: an ordinary program that uses only the public library and
+ * checks every event and completion.
  */
 #ifndef TESTS_RAW_VICTIM_H
 #define TESTS_RAW_VICTIM_H
@@ -51,7 +51,8 @@ struct victim_opts {
 struct victim_end victim_end(struct ddp_id *id, const struct victim_opts *o);
 void victim_end_free(struct victim_end *e);
 
-/* The i-th receive's memory. The inbox begins anew with each end that has receives. */
+/* The i-th receive's memory. The inbox starts again at its beginning for each end that has
+ * receives. */
 const uint8_t *victim_inbox(const struct victim_opts *o, unsigned i);
 
 /* ---- work ---- */
@@ -90,7 +91,7 @@ void victim_guards(const struct victim_region *r);
 /* So is all the rest, outside [from, from + n). */
 void victim_untouched(const struct victim_region *r, size_t from, size_t n);
 
-/* Events that nobody took, for a case that fails. */
+/* Events that were not taken, for a case that fails. */
 void victim_dump(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RFC 7306: atomics on cells that all streams of a node share, and on some that only their
- * request knows. The model carries an atomic out when its answer is offered to the transport, bit
- * by bit as section 5.1 tells it, and memory must then have what the model has.
+ * RFC 7306: atomics on cells that all streams of a node share, and on private ones. The model
+ * executes an atomic bit by bit, as section 5.1 describes it, when its response is offered to the
+ * transport, and compares memory with its own result.
  */
 #include <string.h>
 

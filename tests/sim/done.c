@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completions against what the model knows: each one once, in order, and true. */
+/* Compares completions with the model: each occurs once, in order, with the right values. */
 #include <string.h>
 
 #include "tests/lib/names.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints: their rings, and what their owner does when protocol asks for work. */
+/* Endpoints: their rings, and the callbacks of their owner. */
 #include <stdlib.h>
 #include <string.h>
 

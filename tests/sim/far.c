@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages as long as there can be, at the end of what tagged offsets reach: a Send, a Write and a
- * Read of 2^32 - 1 bytes each, in as many segments as make the DDP-SSN begin anew again and again,
- * with as many of them under way as may be. No byte moves: it is the places that are looked at.
+ * The longest messages at the highest tagged offsets: a Send, a Write and a Read of 2^32 - 1 bytes
+ * each, in so many segments that the DDP-SSN wraps many times, with the maximum number of messages
+ * in flight. No byte is moved: only the placement targets are checked.
  */
 #include <stdio.h>
 #include <stdlib.h>

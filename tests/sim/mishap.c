@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests that are wrong: each has one consequence, and no other. */
+/* Wrong requests: each has exactly one consequence. */
 #include "tests/sim/world.h"
 
 enum { ONE_SEGMENT = 400 };
@@ -59,7 +59,7 @@ static void no_right(struct op *op)
 		rg = other->alone;
 	redirect(op, rg->stag, rg->to);
 	spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_RIGHTS);
-	if (rg->dead || rg->doomed)
+	if (rg->dead || rg->revoke_due)
 		spoil(op, PERR_TAGGED_STAG, PERR_ACCESS_STAG);
 }
 

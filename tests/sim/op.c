@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random requests: legal ones, pairs that depend on each other, and wrong ones. */
+/* Random requests: legal ones, dependent pairs, and wrong ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +134,7 @@ static struct region *remote_region(struct ep *ep, uint32_t right)
 	struct region *choice[] = {other->open, other->alone, other->node->shared[domain(other)]};
 	struct region *rg = choice[below(ep->w, 3)];
 
-	return rg && !rg->dead && !rg->doomed && (rg->rights & right) == right ? rg : NULL;
+	return rg && !rg->dead && !rg->revoke_due && (rg->rights & right) == right ? rg : NULL;
 }
 
 struct slice *op_remote_slice(struct ep *ep, uint32_t len, uint32_t right, uint32_t align,
@@ -348,7 +348,7 @@ static void post_invalidation(struct ep *ep)
 	struct region *rg = ep_other(ep)->alone;
 	struct op *op;
 
-	if (!g && (rg->dead || rg->doomed))
+	if (!g && (rg->dead || rg->revoke_due))
 		return;
 	op = op_good_send(ep, RDMAP_SEND);
 	if (!op)
@@ -361,7 +361,7 @@ static void post_invalidation(struct ep *ep)
 		g->state = GRANT_CLOSING;
 	} else {
 		op->inv = rg;
-		rg->doomed = true;
+		rg->revoke_due = true;
 	}
 	if (op_asks_from(ep, op->wr.inv_stag))
 		op->wr.flags |= RDMAP_FENCE;

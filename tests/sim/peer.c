@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Associations: a transport's conn and a struct assoc, joined by the daemon's datapath. */
+/* Associations: a transport connection and a struct assoc, connected by the datapath of the daemon.
+ */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The random program: what clients, operators and networks do to a daemon. */
+/* The random program: actions of clients, operators and networks. */
 #include <stdlib.h>
 #include <string.h>
 

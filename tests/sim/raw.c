@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Streams without RDMAP: queues and RsvdULP are the programs', an error is told to the program,
- * which may say one thing more, and the two halves end each by its own (RFC 5041 6.2).
+ * Streams without RDMAP: the programs choose queues and RsvdULP; an error is reported to the
+ * program, which may send one more message; the two halves end separately (RFC 5041 6.2).
  */
 #include "tests/lib/names.h"
 #include "tests/sim/world.h"
@@ -114,7 +114,7 @@ static void failed(struct ep *ep, const struct assoc_event *ev)
 		     names_perr(ev->at.perr));
 	if (!ev->term || WIRE_TERM_WORD(ev->term->layer, ev->term->etype, ev->term->code) !=
 				 perr_term(ev->at.perr))
-		fail(ep->w, "ep%u: the error and its words differ", ep->id);
+		fail(ep->w, "ep%u: the error and its Terminate differ", ep->id);
 	check_all_done(ep);
 	ep->errored = true;
 	ep->flushed = false; /* it goes on, for a while */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A node's memory: all of it known byte for byte, parts of it registered. */
+/* The memory of a node: the model knows every byte; parts are registered. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of tests/conformance/rows.tsv that a run without a complaint has shown. What wire.c,
- * done.c, sess.c and region.c judge is judged of each message, completion and byte; a row counts
- * only if what it is about has come up in the run.
+ * The rows of tests/conformance/rows.tsv that a successful run shows. wire.c, done.c, sess.c and
+ * region.c check every message, completion and byte; a row counts only if its subject occurred in
+ * the run.
  */
 #include <stdio.h>
 

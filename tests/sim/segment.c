@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Segments: each message on the wire is what its request, or the peer's, asks for. */
+/* Segments: compares each message on the wire with its request. */
 #include <string.h>
 
 #include "tests/lib/names.h"
@@ -366,7 +366,7 @@ static void check_atomic_response(struct flow *f, const struct seg *s)
 static void check_terminate(struct flow *f, const struct seg *s)
 {
 	const struct sess *ss = f->sess;
-	bool disagree = words_disagree(ss) && f->side == 0;
+	bool disagree = params_disagree(ss) && f->side == 0;
 
 	if (s->mo != 0 || !s->last || s->len < 4 || s->len > WIRE_TERM_MAX)
 		BAD(f, "a Terminate of %u bytes", s->len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sessions: who asked, what was answered, why it ended, and whether that can be. */
+/* Sessions: checks requests, answers and the reasons of their ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ struct sess *sess_new(struct ep *ep)
 	ep->sess = s;
 	ep->side = 0;
 	s->raw = ep->cfg.raw;
-	words_draw(s);
+	params_draw(s);
 	sess_private(s, 0);
 	return s;
 }
@@ -69,7 +69,7 @@ static void check_private(struct world *w, const struct sess *s, unsigned which,
 	    memcmp(ev->priv, s->priv[which], ev->priv_len) != 0)
 		fail(w, "session %u: private data of the %s is not what was given", s->id,
 		     which ? "answer" : "Initiate");
-	words_told(w, s, which, ev);
+	params_told(w, s, which, ev);
 }
 
 /* ---- the passive side decides ---- */
@@ -111,7 +111,7 @@ static void vanish(void *obj, void *arg)
 	}
 }
 
-/* The words of RFC 6581 count as private data. */
+/* The enhanced parameters count as private data. */
 static void check_too_long(struct peer *p, const struct sess *s, struct ep *ep)
 {
 	struct assoc_params offer = {.priv = s->priv[1],
@@ -141,7 +141,7 @@ static void accept_session(struct pend *d, struct ep *ep)
 	if (assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_OK)
 		fail(ep->w, "session %u: cannot be accepted", s->id);
 	rdmap_query(ep->r, &info);
-	ep->ord = info.ord; /* words.c judges them when the Accept goes out */
+	ep->ord = info.ord; /* params.c judges them when the Accept goes out */
 	ep->ird = info.ird;
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
 	while (eager-- > 0)
@@ -168,7 +168,7 @@ static void answer(struct pend *d)
 	struct ep *ep = r < 80 ? ep_new(d->peer->node, s->raw) : NULL;
 	int e;
 
-	words_wish(s, ep);
+	params_wish(s, ep);
 	sess_private(s, 1);
 	less_pending(d->peer);
 	if (ep) {
@@ -256,7 +256,7 @@ static void check_delivered(struct ep *ep)
 	struct ep *other = ep_other(ep);
 
 	if (ep->w->plan.tight || ep->shaky || ep->sess->shaky || ep->errored || !other ||
-	    ep_errors(other) || words_disagree(ep->sess))
+	    ep_errors(other) || params_disagree(ep->sess))
 		return;
 	if (ep->side == 0 && !ep->sess->established)
 		return; /* it did not wait for the answer */
@@ -275,7 +275,7 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	struct ep *other = ep_other(ep);
 	struct sess *s = ep->sess;
 
-	if (words_disagree(s) && ev->at.perr == PERR_ENH_RTR)
+	if (params_disagree(s) && ev->at.perr == PERR_ENH_RTR)
 		return ev->reason == (ep->side ? ASSOC_REASON_REMOTE : ASSOC_REASON_ERROR);
 	switch (ev->reason) {
 	case ASSOC_REASON_LOCAL:
@@ -332,7 +332,7 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 	if (ep->sq_taken != ep->sq_done || ep->rq_taken != ep->rq_done)
 		fail(w, "ep%u: the session is over, %u requests and %u receives are not completed",
 		     ep->id, ep->sq_taken - ep->sq_done, ep->rq_taken - ep->rq_done);
-	if (words_disagree(ep->sess) && ep->side == 0 && !ep->asked_close &&
+	if (params_disagree(ep->sess) && ep->side == 0 && !ep->asked_close &&
 	    ev->at.perr != PERR_ENH_RTR && !ep->peer->gone)
 		fail(w, "ep%u: there is no ready-to-receive message, and nobody is told", ep->id);
 	if (ep->blamed && ev->reason != ASSOC_REASON_REMOTE && !ep->asked_close)
@@ -413,7 +413,7 @@ static void accepted(struct ep *ep, const struct assoc_event *ev)
 	trace(ep->w, "ep%u session %u is established", ep->id, s->id);
 	ep->state = EP_OPEN;
 	s->established = true;
-	words_in_force(ep);
+	params_in_force(ep);
 	ep->w->sum.sessions++;
 	ep->w->sum.raws += s->raw;
 	ep->w->sum.mixed += has_both(ep);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--far] [--verbose]: runs seeds until one fails,
- * on so many processors, and then what needs no seed, far.c. --far: that alone.
+ * in N processes, then the test without seeds, far.c. --far: only that one.
  */
 #include <errno.h>
 #include <inttypes.h>

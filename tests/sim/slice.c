@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pieces of memory that operations read and fill, and what is to be found in them. */
+/* Slices of memory that operations read and write, and their expected contents. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -56,7 +56,7 @@ void window_free(struct ep *ep)
 
 static bool usable(const struct grant *g, uint32_t right, uint32_t len)
 {
-	if (g->state != GRANT_OPEN || g->rg->dead || g->rg->doomed)
+	if (g->state != GRANT_OPEN || g->rg->dead || g->rg->revoke_due)
 		return false;
 	return (g->rights & right) == right && g->len >= len && !(len == 0 && g->held);
 }
@@ -146,7 +146,7 @@ static struct region *draw_region(struct ep *ep)
 {
 	struct region *rg = chance(ep->w, 7000) ? ep->back : ep->open;
 
-	return rg->dead || rg->doomed ? NULL : rg;
+	return rg->dead || rg->revoke_due ? NULL : rg;
 }
 
 static struct op *bind_op(struct ep *ep, const struct window *w, const struct region *rg)

@@ -82,7 +82,7 @@ static void take_words(struct flow *f, unsigned which, bool enhanced, const uint
 		.ird = v >> 16 & 0x3fff,
 		.ord = v & 0x3fff,
 	};
-	words_sent(s, which, &e);
+	params_sent(s, which, &e);
 	*m += 4;
 	*len -= 4;
 }
@@ -127,7 +127,7 @@ static void answer(struct flow *f, struct flow *r, unsigned func, const uint8_t 
 	f->ended = f->refusal = !accept;
 	r->rtr_due = accept && s->enhanced && s->word[0].p2p;
 	if (accept && s->ep[1]->state != EP_OVER)
-		words_in_force(s->ep[1]);
+		params_in_force(s->ep[1]);
 }
 
 static void terminate(struct flow *f, struct flow *r, uint32_t len)

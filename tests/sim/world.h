@@ -76,8 +76,8 @@ struct region {
 	uint32_t rights;
 	uint64_t pd, scope;
 	uint64_t to;
-	bool dead;   /* revoked or invalidated: nothing may touch it any more */
-	bool doomed; /* a Send that invalidates it is on its way */
+	bool dead;       /* revoked or invalidated: nothing may touch it any more */
+	bool revoke_due; /* a Send that invalidates it is on its way */
 };
 
 /*
@@ -264,8 +264,8 @@ struct sess {
 	uint8_t priv[2][WIRE_PRIVATE_MAX];
 	bool raw;                /* endpoints without RDMAP */
 	bool enhanced;           /* RFC 6581 */
-	struct wire_enh said[2]; /* words given with the Initiate, and with the answer */
-	struct wire_enh word[2]; /* words on the wire */
+	struct wire_enh said[2]; /* parameters given with the Initiate and with the answer */
+	struct wire_enh word[2]; /* parameters on the wire */
 	uint8_t rtr;             /* ready-to-receive messages that both sides named */
 	bool shaky;              /* memory was revoked: any error may end it */
 	bool vanished[2];        /* that side was let go without a word */
@@ -607,26 +607,26 @@ void window_revoke(struct region *rg);
 /* Nothing that stands behind a fence has happened. `before` is the request that has an answer. */
 void window_check_fence(const struct ep *ep, const struct op *before);
 
-/* ---- words.c: RFC 6581 ---- */
+/* ---- params.c: RFC 6581 ---- */
 
 /* Decides what the active side says. */
-void words_draw(struct sess *s);
+void params_draw(struct sess *s);
 
 /* What the passive side wishes. */
-void words_wish(struct sess *s, const struct ep *ep);
+void params_wish(struct sess *s, const struct ep *ep);
 
 /* What goes over the wire is what was said, and an answer to it. */
-void words_sent(struct sess *s, unsigned which, const struct wire_enh *e);
+void params_sent(struct sess *s, unsigned which, const struct wire_enh *e);
 
 /* What is told is what went over the wire. */
-void words_told(struct world *w, const struct sess *s, unsigned which,
-		const struct assoc_event *ev);
+void params_told(struct world *w, const struct sess *s, unsigned which,
+		 const struct assoc_event *ev);
 
 /* The depths in force are those that the words agree on. */
-void words_in_force(struct ep *ep);
+void params_in_force(struct ep *ep);
 
 /* The active side must fail: there is no ready-to-receive message. */
-bool words_disagree(const struct sess *s);
+bool params_disagree(const struct sess *s);
 
 /* ---- raw.c: streams without RDMAP ---- */
 

@@ -266,7 +266,7 @@ Test(assoc, undecided_request_is_refused_in_time)
 	cr_expect_eq(assoc_expiry(b.assoc), UINT64_MAX);
 }
 
-Test(assoc, request_that_nobody_heard_of_is_withdrawn_in_silence)
+Test(assoc, unreported_request_is_withdrawn_without_an_event)
 {
 	struct pair_msg m = pair_control(0, 0, WIRE_INITIATE, NULL, 0);
 
@@ -407,7 +407,7 @@ Test(assoc, close_finishes_the_message_being_sent_and_flushes_the_rest)
 
 /* RFC 5041 6.2.1: what the peer sent before its own end still arrives. */
 /* rows: 5041-6.2.1-06 5040-6.2-01 */
-Test(assoc, reception_goes_on_behind_our_terminate)
+Test(assoc, reception_continues_after_our_terminate)
 {
 	struct pair_msg m;
 	uint16_t sid = pair_connect(&a, qa, &b, qb);
@@ -448,7 +448,7 @@ Test(assoc, terminate_waits_until_the_accept_is_known_to_have_arrived)
 }
 
 /* rows: 5043-6.6-01 */
-Test(assoc, a_chunk_behind_the_accept_proves_that_it_arrived)
+Test(assoc, a_chunk_after_the_accept_proves_its_arrival)
 {
 	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1};
 	struct pair_msg m;
@@ -515,7 +515,7 @@ Test(assoc, a_stream_carries_one_session_after_the_other_from_zero)
 }
 
 /* rows: 5041-3-09 5040-7-01 */
-Test(assoc, peer_that_never_ends_is_given_up_and_its_stream_with_it)
+Test(assoc, stream_of_a_peer_that_never_terminates_is_not_reused)
 {
 	uint16_t sid = pair_connect(&a, qa, &b, qb);
 	uint16_t next;
@@ -556,7 +556,7 @@ Test(assoc, a_long_message_may_take_longer_than_the_time_limit)
 	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
 }
 
-Test(assoc, unbound_endpoint_hears_nothing_and_the_peer_is_told)
+Test(assoc, unbound_endpoint_gets_no_event_and_the_peer_a_terminate)
 {
 	struct rdmap_wr wr = write_of(1, 4000);
 	struct pair_msg m;
@@ -573,7 +573,7 @@ Test(assoc, unbound_endpoint_hears_nothing_and_the_peer_is_told)
 	cr_expect_eq(assoc_sessions(a.assoc), 0);
 }
 
-Test(assoc, unbinding_takes_back_an_event_that_was_not_heard)
+Test(assoc, unbinding_cancels_queued_events)
 {
 	pair_connect(&a, qa, &b, qb);
 	assoc_close(b.assoc, qb->ep);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a node makes of the messages of a session in any order, with wrong numbers, at wrong
- * times, or that are none at all (RFC 5043 6, 10).
+ * How a node handles messages of a session in any order, with wrong numbers, at wrong times, and
+ * malformed ones (RFC 5043 6, 10).
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -82,7 +82,7 @@ Test(assoc_rx, parts_of_a_message_may_come_in_any_order_of_offset)
 	cr_expect_arr_eq(fake.mem, "firscondt", 9);
 }
 
-/* RFC 5041 5.2 lets us trust the sender; a hole would show old memory. */
+/* RFC 5041 5.2 lets us trust the sender, but a gap would show old memory. */
 Test(assoc_rx, message_with_a_hole_is_refused)
 {
 	fake_post_recvs(1, 100);
@@ -239,7 +239,7 @@ Test(assoc_rx, control_messages_out_of_place_end_the_session)
 	}
 }
 
-Test(assoc_rx, bytes_behind_a_terminate_are_told_to_nobody)
+Test(assoc_rx, bytes_after_a_terminate_code_are_ignored)
 {
 	fake_push(pair_control(FAKE_SID, 1, WIRE_TERMINATE, "bye", 3));
 	fake_expect_end(1);
@@ -285,7 +285,7 @@ Test(assoc_rx, initiates_that_are_not_understood_are_answered_with_terminate)
 }
 
 /* rows: 5043-6.1-04 */
-Test(assoc_rx, active_side_that_speaks_before_the_answer_is_refused)
+Test(assoc_rx, active_side_that_sends_before_the_answer_is_refused)
 {
 	static const uint16_t func[] = {WIRE_INITIATE, WIRE_TERMINATE, 0x99};
 
@@ -304,9 +304,9 @@ Test(assoc_rx, active_side_that_speaks_before_the_answer_is_refused)
 	}
 }
 
-/* RFC 5041 6.2.1: nothing comes behind the end. */
+/* RFC 5041 6.2.1: nothing may follow the Terminate. */
 /* rows: 5041-6.2.1-03 */
-Test(assoc_rx, segment_behind_the_peers_terminate_is_no_orderly_end)
+Test(assoc_rx, segment_after_the_peers_terminate_is_a_violation)
 {
 	for (unsigned early = 0; early < 2; early++) {
 		fake_teardown();
@@ -345,7 +345,7 @@ static uint16_t begin_connect(struct pair_qp *q)
 	return sid;
 }
 
-Test(assoc_rx, what_overtakes_the_accept_waits_for_it)
+Test(assoc_rx, segments_that_overtake_the_accept_wait_for_it)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	uint16_t sid = begin_connect(q);
@@ -375,7 +375,7 @@ Test(assoc_rx, what_overtakes_the_accept_waits_for_it)
 	cr_expect_eq(ev.reason, ASSOC_REASON_PEER);
 }
 
-Test(assoc_rx, what_came_before_a_refusal_is_dropped)
+Test(assoc_rx, segments_before_a_refusal_are_dropped)
 {
 	static const uint16_t func[] = {WIRE_REJECT, WIRE_TERMINATE};
 
@@ -397,7 +397,7 @@ Test(assoc_rx, what_came_before_a_refusal_is_dropped)
 	}
 }
 
-Test(assoc_rx, what_the_active_side_sends_early_waits_for_our_accept)
+Test(assoc_rx, early_segments_of_the_active_side_wait_for_our_accept)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	struct pair_msg m = fake_write(1, FAKE_BASE, "early");
@@ -417,7 +417,7 @@ Test(assoc_rx, what_the_active_side_sends_early_waits_for_our_accept)
 	cr_expect_arr_eq(in.head, m.b, m.len);
 }
 
-Test(assoc_rx, full_stash_ends_the_session_that_wants_more)
+Test(assoc_rx, full_early_queue_ends_the_session)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	uint16_t sid = begin_connect(q);
@@ -450,7 +450,7 @@ Test(assoc_rx, message_longer_than_any_segment_ends_the_session)
 	expect_violation();
 }
 
-Test(assoc_rx, numbers_behind_are_refused_before_the_accept_too)
+Test(assoc_rx, old_numbers_are_refused_before_the_accept)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	uint16_t sid = begin_connect(q);
@@ -469,7 +469,7 @@ Test(assoc_rx, numbers_behind_are_refused_before_the_accept_too)
 	cr_expect_eq(ev.type, ASSOC_EV_WITHDRAWN);
 }
 
-Test(assoc_rx, answer_before_the_question_is_none)
+Test(assoc_rx, answer_before_our_initiate_left_is_a_violation)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	struct assoc_event ev;
@@ -496,7 +496,7 @@ Test(assoc_rx, first_chunk_of_the_answering_side_is_a_control_message)
 }
 
 /* rows: 5041-6.2.1-03 */
-Test(assoc_rx, gap_behind_the_peers_terminate_is_no_orderly_end)
+Test(assoc_rx, numbers_after_the_peers_terminate_are_a_violation)
 {
 	fake_push(fake_write(3, FAKE_BASE, "late"));
 	fake_push(fake_end(1));
@@ -516,7 +516,7 @@ Test(assoc_rx, our_own_reason_to_end_comes_first)
 	fake_expect_closed(ASSOC_REASON_LOCAL, PERR_NONE);
 }
 
-Test(assoc_rx, what_comes_before_the_accept_has_left_proves_nothing)
+Test(assoc_rx, message_before_our_accept_left_proves_nothing)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	struct pair_msg m = fake_write(1, FAKE_BASE, "x");
@@ -551,7 +551,7 @@ static void end_and_begin_again(uint16_t ssn)
 }
 
 /* rows: 5043-6-04 */
-Test(assoc_rx, what_was_ahead_in_one_session_is_gone_in_the_next)
+Test(assoc_rx, stored_messages_do_not_reach_the_next_session)
 {
 	struct pair_msg m;
 
@@ -605,7 +605,7 @@ Test(assoc_rx, peer_that_was_early_once_may_wait_the_next_time)
 	fake_expect_end(1);
 }
 
-Test(assoc_rx, private_data_not_heard_yet_is_not_overwritten)
+Test(assoc_rx, unreported_private_data_is_not_overwritten)
 {
 	struct pair_qp *q = pair_qp(&fake.node);
 	uint16_t sid = begin_connect(q);

@@ -677,7 +677,7 @@ Test(atomic_rx, responses_are_matched_by_number_and_identifier)
 }
 
 /* rows: 7306-5.2.2-05 */
-Test(atomic_rx, responses_that_nobody_asked_for_or_of_the_wrong_kind_are_errors)
+Test(atomic_rx, unrequested_responses_and_those_of_the_wrong_kind_are_errors)
 {
 	fake_push(atomic_answer(1, 1, 0, 77));
 	fake_expect_terminate(PERR_NO_BUFFER);
@@ -737,7 +737,7 @@ Test(atomic_rx, responses_may_come_ahead_of_their_turn)
 	cr_expect_eq(get_cell(fake.mem + 8), 20);
 }
 
-/* What is revoked under way costs its owner that value, and nobody anything else. */
+/* Revoking the sink of an atomic in flight fails only that request. */
 Test(atomic_rx, sink_that_is_gone_fails_its_request_alone)
 {
 	struct rdmap_done d;
@@ -752,7 +752,7 @@ Test(atomic_rx, sink_that_is_gone_fails_its_request_alone)
 }
 
 /* rows: 7306-5.1.1-02 7306-5.1.2-04 */
-Test(atomic, error_of_the_peer_is_told_with_the_request_it_was)
+Test(atomic, error_of_the_peer_names_the_request)
 {
 	struct rdmap_wr wr = atomic_request(RDMAP_FETCH_ADD, 1, 0);
 

@@ -169,7 +169,7 @@ static enum perr expected(bool got[BYTES], uint32_t from, uint32_t to, bool last
 	return PERR_NONE;
 }
 
-Test(ddp_rx, random_segments_are_judged_as_by_a_flag_for_each_byte)
+Test(ddp_rx, random_segments_agree_with_a_model_of_one_flag_per_byte)
 {
 	unsigned whole_messages = 0, refused = 0;
 

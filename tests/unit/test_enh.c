@@ -413,7 +413,7 @@ Test(enh, initiator_that_wants_no_reads_may_still_send_the_first_one)
 }
 
 /* rows: 6581-9.1-06 6581-9.1-08 */
-Test(enh, lack_of_room_for_reads_is_told_before_lack_of_a_first_message)
+Test(enh, insufficient_ird_is_reported_before_a_missing_first_message)
 {
 	struct wire_enh init = {.p2p = true, .rtr = W, .ird = 4, .ord = 4};
 	struct wire_enh reply = {.p2p = true, .rtr = S, .ird = 4, .ord = IRD + 1};
@@ -445,7 +445,7 @@ static uint16_t draw_depth(uint16_t most)
 	return draw(5) == 0 ? UN : d < most ? d : most;
 }
 
-static struct wire_enh draw_words(const struct enh_terms *have)
+static struct wire_enh draw_params(const struct enh_terms *have)
 {
 	return (struct wire_enh){
 		.p2p = draw(2),
@@ -467,7 +467,7 @@ Test(enh, whatever_two_endpoints_offer_they_agree)
 {
 	for (unsigned i = 0; i < 200000; i++) {
 		struct enh_terms here = draw_endpoint(), there = draw_endpoint(), t;
-		struct wire_enh init = draw_words(&here), want = draw_words(&there);
+		struct wire_enh init = draw_params(&here), want = draw_params(&there);
 		struct answer a = answer(init, there, want);
 		enum perr e = settle(init, here, a.reply, &t);
 
@@ -484,13 +484,13 @@ Test(enh, whatever_two_endpoints_offer_they_agree)
 }
 
 /* rows: 6581-12-01 */
-Test(enh, no_words_of_a_peer_take_more_than_the_endpoint_was_made_for)
+Test(enh, terms_never_exceed_the_limits_of_the_endpoint)
 {
 	static const struct enh_terms any = {.ird = UINT16_MAX, .ord = UINT16_MAX};
 
 	for (unsigned i = 0; i < 200000; i++) {
 		struct enh_terms here = draw_endpoint(), t;
-		struct wire_enh ours = draw_words(&here), theirs = draw_words(&any);
+		struct wire_enh ours = draw_params(&here), theirs = draw_params(&any);
 		struct answer a = answer(theirs, here, ours);
 
 		cr_assert_leq(a.reply.ird, UN);

@@ -2,7 +2,7 @@
 /*
  * RFC 6581 on an association: which message is sent and taken when, what both programs
  * are told, what sessions begin with, and the ready-to-receive message. The arithmetic of the
- * words is in test_enh.c.
+ * params is in test_enh.c.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -49,10 +49,11 @@ static struct assoc_event expect_event(struct pair_node *n, enum assoc_ev_type t
 	return ev;
 }
 
-/* a asks, b hears it. Returns what b is told. */
-static struct assoc_event ask(const struct wire_enh *words, const char *priv, uint16_t *ret_sid)
+/* Node a sends the request and b receives it. Returns the event of b. */
+static struct assoc_event initiate(const struct wire_enh *params, const char *priv,
+				   uint16_t *ret_sid)
 {
-	struct assoc_params o = {.priv = priv, .len = strlen(priv), .enh = words};
+	struct assoc_params o = {.priv = priv, .len = strlen(priv), .enh = params};
 
 	cr_assert_eq(assoc_connect(a.assoc, qa->ep, &o, ret_sid), ASSOC_E_OK);
 	pair_pump(&a, &b);
@@ -111,14 +112,14 @@ static struct rdmap_wr request(enum rdmap_op op, uint64_t cookie)
 
 /* rows: 6581-7-01 6581-7-04 6581-7-05 6581-7-08 6581-7-09 6581-9-01 6581-9-02 6581-10-01 */
 /* rows: 6581-9.1-01 6581-9.1-07 6581-9.1-09 6581-7-12 6581-9.1-04 */
-Test(enhanced, both_sides_agree_on_depths_and_hear_what_the_other_said)
+Test(enhanced, both_sides_agree_on_depths_and_see_the_parameters_of_the_other)
 {
-	const struct wire_enh words = {.ird = 3, .ord = 5}, wish = {.ird = 4, .ord = 8};
+	const struct wire_enh params = {.ird = 3, .ord = 5}, wish = {.ird = 4, .ord = 8};
 	struct assoc_event ev;
 	struct pair_msg m;
 	uint16_t sid;
 
-	ev = ask(&words, "hi", &sid);
+	ev = initiate(&params, "hi", &sid);
 	cr_expect(ev.enhanced);
 	cr_expect_eq(ev.enh.ird, 3);
 	cr_expect_eq(ev.enh.ord, 5);
@@ -142,14 +143,14 @@ Test(enhanced, both_sides_agree_on_depths_and_hear_what_the_other_said)
 /* rows: 6581-9.1-07 5040-6.1-02 5040-6.1-03 5040-6.1-04 5040-6.1-05 */
 Test(enhanced, agreed_depths_bound_what_is_sent_and_what_is_taken)
 {
-	const struct wire_enh words = {.ird = 8, .ord = 3};
+	const struct wire_enh params = {.ird = 8, .ord = 3};
 	struct wire_ddp h = {.last = true, .dv = 1, .rv = 1, .opcode = WIRE_OP_READ_REQ, .qn = 1};
 	static const uint8_t nothing[WIRE_READ_REQ_LEN];
 	struct pair_msg m;
 	unsigned out = 0;
 	uint16_t sid;
 
-	ask(&words, "", &sid);
+	initiate(&params, "", &sid);
 	answer(sid, &(struct wire_enh){.ird = 3, .ord = 8});
 	pair_pump(&a, &b);
 	for (uint64_t i = 0; i < 6; i++) {
@@ -175,7 +176,7 @@ Test(enhanced, what_is_not_negotiated_stays_as_it_was)
 {
 	uint16_t sid;
 
-	ask(&unchanged, "", &sid);
+	initiate(&unchanged, "", &sid);
 	answer(sid, NULL);
 	pair_pump(&a, &b);
 	expect_event(&a, ASSOC_EV_ACCEPTED);
@@ -204,7 +205,7 @@ Test(enhanced, plain_request_has_a_plain_answer)
 }
 
 /* rows: 6581-7-06 6581-7-07 6581-7-11 */
-Test(enhanced, words_count_as_private_data)
+Test(enhanced, parameters_count_as_private_data)
 {
 	static uint8_t priv[WIRE_PRIVATE_MAX];
 	struct assoc_params o = {.priv = priv, .len = 508, .enh = &unchanged};
@@ -232,14 +233,14 @@ Test(enhanced, words_count_as_private_data)
 /* rows: 6581-7-02 6581-9.1-05 6581-9.1-09 6581-7-12 */
 Test(enhanced, reject_says_what_would_be_needed)
 {
-	const struct wire_enh words = {.ird = 1, .ord = 1};
+	const struct wire_enh params = {.ird = 1, .ord = 1};
 	const struct wire_enh need = {.ird = WIRE_ENH_UNCHANGED, .ord = 6};
 	struct assoc_params o = {.priv = "more", .len = 4, .enh = &need};
 	struct assoc_event ev;
 	struct pair_msg m;
 	uint16_t sid;
 
-	ask(&words, "", &sid);
+	initiate(&params, "", &sid);
 	cr_assert_eq(assoc_reject(b.assoc, sid, &o), ASSOC_E_OK);
 	m = pull(&b);
 	cr_expect_eq(be_get32(m.b), WIRE_ENH_REJECT);
@@ -256,10 +257,10 @@ Test(enhanced, reject_says_what_would_be_needed)
 
 /* ---- a peer that the test plays ---- */
 
-/* a has asked with these words, and the message is off the wire. */
-static uint16_t asked(const struct wire_enh *words)
+/* Node a has sent a request with these parameters; the message is discarded. */
+static uint16_t requested(const struct wire_enh *params)
 {
-	struct assoc_params o = {.enh = words};
+	struct assoc_params o = {.enh = params};
 	uint16_t sid;
 
 	cr_assert_eq(assoc_connect(a.assoc, qa->ep, &o, &sid), ASSOC_E_OK);
@@ -295,33 +296,33 @@ static void expect_refusal(enum perr perr)
 /* rows: 6581-9.1-06 6581-9.1-08 6581-9.1-07 */
 Test(enhanced, more_inbound_reads_than_there_is_room_for_end_the_session)
 {
-	const struct wire_enh words = {.ird = 2, .ord = 2};
+	const struct wire_enh params = {.ird = 2, .ord = 2};
 
-	reply(asked(&words), WIRE_ENH_ACCEPT, "\x00\x02\x00\x08", 4);
+	reply(requested(&params), WIRE_ENH_ACCEPT, "\x00\x02\x00\x08", 4);
 	expect_event(&a, ASSOC_EV_ACCEPTED);
 	expect_depths(qa, 8, 2); /* raised: there is room for eight */
 	teardown();
 	setup();
-	reply(asked(&words), WIRE_ENH_ACCEPT, "\x00\x02\x00\x09", 4);
+	reply(requested(&params), WIRE_ENH_ACCEPT, "\x00\x02\x00\x09", 4);
 	expect_refusal(PERR_ENH_IRD);
 }
 
 /* rows: 6581-9.2-10 6581-9.3-01 */
-Test(enhanced, ready_to_receive_messages_that_nobody_can_end_the_session)
+Test(enhanced, no_common_ready_to_receive_message_ends_the_session)
 {
-	const struct wire_enh words = {.p2p = true, .rtr = WIRE_RTR_WRITE, .ird = 2, .ord = 2};
+	const struct wire_enh params = {.p2p = true, .rtr = WIRE_RTR_WRITE, .ird = 2, .ord = 2};
 
-	reply(asked(&words), WIRE_ENH_ACCEPT, "\xc0\x02\x00\x02", 4); /* Send alone */
+	reply(requested(&params), WIRE_ENH_ACCEPT, "\xc0\x02\x00\x02", 4); /* Send alone */
 	expect_refusal(PERR_ENH_RTR);
 	teardown();
 	setup();
-	reply(asked(&words), WIRE_ENH_ACCEPT, "\x00\x02\x00\x02", 4); /* another model */
+	reply(requested(&params), WIRE_ENH_ACCEPT, "\x00\x02\x00\x02", 4); /* another model */
 	expect_refusal(PERR_ENH_LOCAL);
 }
 
-/* What an answer of another kind, or without words, is. */
+/* The event for an answer of another kind or without parameters. */
 /* rows: 6581-10-01 6581-12-01 5043-6.1-04 */
-Test(enhanced, answers_of_another_kind_are_in_no_pattern)
+Test(enhanced, answers_of_another_kind_are_violations)
 {
 	static const struct {
 		const struct wire_enh *asked;
@@ -333,7 +334,7 @@ Test(enhanced, answers_of_another_kind_are_in_no_pattern)
 		{&unchanged, WIRE_ENH_ACCEPT, 3, -1},
 		{&unchanged, WIRE_ENH_ACCEPT, 4, ASSOC_EV_ACCEPTED},
 		{&unchanged, WIRE_ENH_REJECT, 4, ASSOC_EV_REJECTED},
-		{&unchanged, WIRE_ENH_REJECT, 0, ASSOC_EV_REJECTED}, /* without words */
+		{&unchanged, WIRE_ENH_REJECT, 0, ASSOC_EV_REJECTED}, /* without params */
 		{&unchanged, WIRE_REJECT, 4, ASSOC_EV_REJECTED},     /* tolerated */
 		{&unchanged, WIRE_TERMINATE, 0, ASSOC_EV_REFUSED},
 		{NULL, WIRE_ENH_ACCEPT, 4, -1},
@@ -347,7 +348,7 @@ Test(enhanced, answers_of_another_kind_are_in_no_pattern)
 
 		teardown();
 		setup();
-		sid = asked(row[i].asked);
+		sid = requested(row[i].asked);
 		reply(sid, row[i].func, "\x3f\xff\x3f\xff", row[i].len);
 		if (row[i].want >= 0) {
 			expect_event(&a, (enum assoc_ev_type)row[i].want);
@@ -360,7 +361,7 @@ Test(enhanced, answers_of_another_kind_are_in_no_pattern)
 }
 
 /* rows: 6581-12-01 */
-Test(enhanced, requests_without_words_are_refused)
+Test(enhanced, requests_without_parameters_are_refused)
 {
 	for (uint32_t len = 0; len < 4; len++) {
 		struct pair_msg m = pair_control(2, 0, WIRE_ENH_INITIATE, "\x3f\xff\x3f\xff", len);
@@ -374,7 +375,7 @@ Test(enhanced, requests_without_words_are_refused)
 	}
 }
 
-Test(enhanced, side_that_does_not_speak_it_refuses)
+Test(enhanced, side_without_rfc_6581_refuses)
 {
 	struct assoc_cfg cfg = pair_cfg(false);
 	struct pair_msg m = pair_control(2, 0, WIRE_ENH_INITIATE, "\x3f\xff\x3f\xff", 4);
@@ -407,16 +408,16 @@ Test(enhanced, absurd_depths_are_capped)
 
 static uint16_t open_p2p(uint8_t rtr, uint16_t ord)
 {
-	const struct wire_enh words = {.p2p = true, .rtr = rtr, .ird = 2, .ord = ord};
+	const struct wire_enh params = {.p2p = true, .rtr = rtr, .ird = 2, .ord = ord};
 	uint16_t sid;
 
-	ask(&words, "", &sid);
+	initiate(&params, "", &sid);
 	answer(sid, NULL);
 	return sid;
 }
 
 /* rows: 6581-9.2-09 6581-5-01 6581-9.2-01 6581-9.2-02 6581-9.2-04 6581-9.2-05 6581-9.2-06 */
-Test(enhanced, first_message_is_the_one_agreed_and_nobody_sees_it)
+Test(enhanced, first_message_is_the_agreed_one_and_no_client_sees_it)
 {
 	static const struct {
 		uint8_t rtr;
@@ -461,7 +462,7 @@ Test(enhanced, first_message_is_the_one_agreed_and_nobody_sees_it)
 }
 
 /* rows: 6581-5-01 */
-Test(enhanced, what_overtakes_the_first_message_waits_for_it)
+Test(enhanced, messages_that_overtake_the_first_one_wait_for_it)
 {
 	for (unsigned i = 0; i < 3; i++) {
 		struct rdmap_wr wr[2] = {request(RDMAP_SEND, 1), request(RDMAP_SEND, 2)};
@@ -492,14 +493,14 @@ Test(enhanced, what_overtakes_the_first_message_waits_for_it)
 /* The initiator does not wait for our Accept to be told to the program: all comes early. */
 Test(enhanced, first_message_may_come_before_the_program_accepts)
 {
-	const struct wire_enh words = {.p2p = true, .rtr = WIRE_RTR_SEND, .ird = 2, .ord = 2};
+	const struct wire_enh params = {.p2p = true, .rtr = WIRE_RTR_SEND, .ird = 2, .ord = 2};
 	struct wire_ddp h = {.last = true, .dv = 1, .rv = 1, .opcode = WIRE_OP_SEND, .msn = 2};
 	struct assoc_params none = {0};
 	uint8_t w[WIRE_ENH_LEN];
 	struct pair_msg m;
 	struct assoc_msg in;
 
-	wire_enh_put(w, &words);
+	wire_enh_put(w, &params);
 	m = pair_control(2, 0, WIRE_ENH_INITIATE, w, sizeof(w));
 	pair_push(&b, &m);
 	pair_post_recv(qb, 20, STAG_B, TO, 8);
@@ -566,7 +567,7 @@ static void expect_free(void)
 	cr_expect_not(assoc_stream_next(b.assoc, &pos, &info), "it is %s", info.state);
 }
 
-Test(enhanced, first_message_that_is_wrong_lets_those_behind_it_go)
+Test(enhanced, messages_after_a_wrong_first_message_are_delivered)
 {
 	accept_p2p(2);
 	push_send(2, 2, 0, 1, "two");
@@ -670,7 +671,7 @@ Test(enhanced, session_follows_the_rules_of_a_plain_one)
 	uint16_t sid;
 
 	/* refused without the program's order: a Terminate */
-	ask(&unchanged, "", &sid);
+	initiate(&unchanged, "", &sid);
 	cr_assert_eq(assoc_refuse(b.assoc, sid), ASSOC_E_OK);
 	m = pull(&b);
 	cr_expect_eq(be_get32(m.b), WIRE_TERMINATE);
@@ -698,7 +699,7 @@ Test(enhanced, session_follows_the_rules_of_a_plain_one)
 	/* not answered in time: a Terminate */
 	assoc_tx_acked(a.assoc);
 	assoc_tx_acked(b.assoc);
-	ask(&unchanged, "", &sid);
+	initiate(&unchanged, "", &sid);
 	assoc_tick(b.assoc, PAIR_ANSWER_MS);
 	m = pull(&b);
 	cr_expect_eq(be_get32(m.b), WIRE_TERMINATE);
@@ -707,14 +708,14 @@ Test(enhanced, session_follows_the_rules_of_a_plain_one)
 /* rows: 6581-7-03 */
 Test(enhanced, requests_beyond_the_limit_are_refused_and_glare_ends_both)
 {
-	static const char words[] = "\x3f\xff\x3f\xff";
+	static const char params[] = "\x3f\xff\x3f\xff";
 	unsigned asked_for = 0, refused = 0;
 	struct assoc_event ev;
 	struct pair_msg m;
 	uint16_t sid;
 
 	for (uint16_t i = 0; i < pair_cfg(false).pending_max + 2; i++) {
-		m = pair_control(i, 0, WIRE_ENH_INITIATE, words, 4);
+		m = pair_control(i, 0, WIRE_ENH_INITIATE, params, 4);
 		pair_push(&b, &m);
 	}
 	while (pair_event(&b, &ev))
@@ -724,8 +725,8 @@ Test(enhanced, requests_beyond_the_limit_are_refused_and_glare_ends_both)
 	cr_expect_eq(asked_for, pair_cfg(false).pending_max);
 	cr_expect_eq(refused, 2);
 
-	sid = asked(&unchanged);
-	m = pair_control(sid, 0, WIRE_ENH_INITIATE, words, 4);
+	sid = requested(&unchanged);
+	m = pair_control(sid, 0, WIRE_ENH_INITIATE, params, 4);
 	pair_push(&a, &m);
 	assoc_tx_acked(a.assoc);
 	cr_expect_eq(be_get16(pull(&a).b + 2), WIRE_TERMINATE);

@@ -104,7 +104,7 @@ Test(list, pop_hands_out_the_oldest_and_unlinks_it)
 	cr_expect(list_empty(&head));
 }
 
-Test(list, splicing_moves_all_behind_what_is_there)
+Test(list, splicing_appends_all_members)
 {
 	struct item items[5];
 	struct list from;

@@ -94,7 +94,7 @@ Test(raw, every_queue_counts_its_messages_from_1)
 }
 
 /* rows: 5041-4.2-02 5041-4.2-03 5041-4.2-04 5041-4.2-06 5041-4.2-07 4296-2.1.2-02 4296-2.1.2-13 */
-Test(raw, tagged_messages_are_told_only_where_their_octet_says_so)
+Test(raw, tagged_messages_are_reported_only_if_their_octet_asks_for_it)
 {
 	struct rdmap_done d;
 	struct pair_msg m;
@@ -119,7 +119,7 @@ Test(raw, tagged_messages_are_told_only_where_their_octet_says_so)
 }
 
 /* rows: 4296-2.1.2-06 5041-5.3-06 */
-Test(raw, messages_and_notices_are_told_in_the_order_sent)
+Test(raw, messages_and_notifications_are_reported_in_the_order_sent)
 {
 	post_recv(two.qb, 0, RDMAP_QN_TAGGED, 0, 0);
 	post_recv(two.qb, 1, 0, TWO_STAG_B, 64);
@@ -256,7 +256,7 @@ Test(raw_rx, one_more_message_may_be_sent_and_no_other)
 	fake_expect_closed(ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
 
-Test(raw_rx, message_that_was_being_sent_is_finished_and_is_not_the_last_word)
+Test(raw_rx, message_being_sent_at_an_error_is_finished_and_not_counted)
 {
 	struct rdmap_wr wr = {.cookie = 1,
 			      .op = RDMAP_SEND,
@@ -331,8 +331,8 @@ Test(raw_rx, each_failure_has_its_code)
 	}
 }
 
-/* Whoever has closed has said its last word, and is told the end alone. */
-Test(raw_rx, error_behind_the_own_end_is_no_event_of_its_own)
+/* A ULP that has closed gets only the event of the end. */
+Test(raw_rx, error_after_our_close_is_no_separate_event)
 {
 	struct assoc_event ev;
 
@@ -344,8 +344,8 @@ Test(raw_rx, error_behind_the_own_end_is_no_event_of_its_own)
 	fake_expect_closed(ASSOC_REASON_LOCAL, PERR_NONE);
 }
 
-/* The time for the last words counts from the last progress. */
-Test(raw_rx, last_words_have_time_while_they_move)
+/* The time for the last message counts from the last progress. */
+Test(raw_rx, close_timer_restarts_while_the_last_message_is_sent)
 {
 	struct rdmap_wr wr = {.cookie = 1,
 			      .op = RDMAP_SEND,
@@ -402,7 +402,7 @@ Test(raw_rx, peer_ends_its_half_and_the_ulp_may_go_on)
 }
 
 /* rows: 5041-6.2.1-03 */
-Test(raw_rx, data_behind_the_end_of_a_half_aborts_the_stream)
+Test(raw_rx, data_after_the_end_of_a_half_aborts_the_stream)
 {
 	struct assoc_event ev;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an endpoint makes of arriving segments: each check of RFC 5041 7.1 and RFC 5040 7.2
- * with the Terminate that it leads to, and what is delivered.
+ * How an endpoint handles arriving segments: each check of RFC 5041 7.1 and RFC 5040 7.2 with its
+ * Terminate, and delivery.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -70,7 +70,7 @@ Test(rdmap_rx, reserved_bits_are_ignored_and_come_back_in_the_terminate)
 	}
 }
 
-/* RFC 5041 7.1: the first error in sequence counts, and nothing behind it. */
+/* RFC 5041 7.1: the first error in sequence counts, and nothing after it. */
 /* rows: 5041-3-10 5041-6.2.2-04 5041-7.1-17 5040-3.1-06 5040-7.1-05 5040-7-02 */
 Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
 {
@@ -92,7 +92,7 @@ Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
 }
 
 /* rows: 5041-6.2.2-03 5041-8.3-05 5040-7.1-01 4296-2.1.2-14 */
-Test(rdmap_rx, error_event_tells_the_place)
+Test(rdmap_rx, error_event_has_the_place)
 {
 	struct assoc_event ev;
 
@@ -484,7 +484,7 @@ Test(rdmap_rx, read_waits_for_what_was_sent_before_it)
 /* ---- Read Responses ---- */
 
 /* rows: 5040-5.2.2-06 */
-Test(rdmap_rx, response_that_nobody_asked_for_is_refused)
+Test(rdmap_rx, unrequested_response_is_refused)
 {
 	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, true, "data"));
 	fake_expect_terminate(PERR_OPCODE);
@@ -567,7 +567,7 @@ Test(rdmap_rx, sink_that_vanished_is_not_written)
 /* ---- queue 2 ---- */
 
 /* rows: 5040-3.2-10 5040-5.4-05 */
-Test(rdmap_rx, terminate_is_heard_and_not_answered_with_one)
+Test(rdmap_rx, terminate_is_not_answered_with_a_terminate)
 {
 	static uint8_t body[200];
 	static const uint32_t len[] = {4, 6, 20, 24, 52, 53, 200};
@@ -600,7 +600,7 @@ Test(rdmap_rx, terminate_is_heard_and_not_answered_with_one)
 }
 
 /* rows: 5040-5.4-03 5040-5.4-06 */
-Test(rdmap_rx, terminate_that_is_no_good_is_not_answered_with_one)
+Test(rdmap_rx, malformed_terminate_is_not_answered_with_a_terminate)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		struct pair_msg m = fake_rdmap_terminate(1, "\x11\x01\x00", i ? 4 : 3);
@@ -641,7 +641,7 @@ Test(rdmap_rx, terminate_that_overtakes_a_segment_waits_for_it)
 	fake_expect_closed(ASSOC_REASON_REMOTE, PERR_CATASTROPHIC);
 }
 
-Test(rdmap_rx, error_behind_our_own_end_is_not_told_any_more)
+Test(rdmap_rx, error_after_our_close_is_not_reported)
 {
 	struct pair_msg m;
 
@@ -741,7 +741,7 @@ Test(rdmap_rx, no_message_passes_4_gigabytes)
 	fake_expect_terminate(PERR_TOO_LONG);
 }
 
-Test(rdmap_rx, response_outside_its_sink_is_told_so_whatever_other_reads_there_are)
+Test(rdmap_rx, response_outside_its_sink_is_a_bounds_error_whatever_other_reads_exist)
 {
 	static const uint32_t stag[] = {FAKE_STAG, 0x500};
 

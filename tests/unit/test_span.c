@@ -35,7 +35,7 @@ static size_t left(size_t total, size_t skip)
 	return skip < total ? total - skip : 0;
 }
 
-/* Both sides cut at other places and with empty spans in front, between and behind. */
+/* The two sides are cut at different places, with empty spans before, between and after. */
 Test(span, every_range_is_copied_byte_for_byte_and_nothing_beside_it)
 {
 	const struct span src[] = {{NULL, 0}, {from, 3}, {from + 3, 1}, {NULL, 0}, {from + 4, 8}};

@@ -93,7 +93,7 @@ static bool is_window(const struct stag_region *r)
 	return r->stag != 0 && r->kind != STAG_REGION;
 }
 
-/* Counted anew each time, so that the table's count has something to be compared with. */
+/* Counted each time, to compare it with the count of the table. */
 static uint32_t windows_on(const struct model *m, const struct stag_region *r)
 {
 	uint32_t n = 0;

@@ -280,12 +280,12 @@ static int try_region(struct stag_region r)
 static const struct stag_region good = {
 	.rights = ALL, .pd = PD, .to = BASE_TO, .len = SIZE, .base = memory};
 
-Test(stag_mw, good_region_lends)
+Test(stag_mw, windows_can_be_bound_to_a_good_region)
 {
 	cr_expect_eq(try_region(good), STAG_BIND_OK);
 }
 
-Test(stag_mw, region_of_another_domain_lends_nothing)
+Test(stag_mw, region_of_another_domain_is_refused)
 {
 	struct stag_region r = good;
 
@@ -293,7 +293,7 @@ Test(stag_mw, region_of_another_domain_lends_nothing)
 	cr_expect_eq(try_region(r), STAG_BIND_E_REGION);
 }
 
-Test(stag_mw, region_of_an_endpoint_lends_nothing_be_it_valid_or_not)
+Test(stag_mw, region_of_an_endpoint_is_refused_valid_or_not)
 {
 	struct stag_bind b = part(TYPE2, BASE_TO, 8);
 	struct stag_region r = good;
@@ -305,7 +305,7 @@ Test(stag_mw, region_of_an_endpoint_lends_nothing_be_it_valid_or_not)
 	cr_expect_eq(try(b, &owner), STAG_BIND_E_REGION);
 }
 
-Test(stag_mw, window_lends_nothing)
+Test(stag_mw, window_of_a_window_is_refused)
 {
 	struct stag_bind b = part(TYPE2, BASE_TO, 8);
 
@@ -412,7 +412,7 @@ Test(stag_mw, first_failing_test_in_the_documented_order_is_the_outcome)
 
 /* ---- the end of a window ---- */
 
-Test(stag_mw, type_1_may_be_bound_anew_and_shows_only_the_new_part)
+Test(stag_mw, type_1_may_be_bound_again_and_then_covers_only_the_new_part)
 {
 	must_add(0x666600, STAG_REGION);
 	bind(part(TYPE1, BASE_TO, 8));

@@ -139,7 +139,7 @@ Test(transfer, limit_that_shrinks_in_a_message_holds_for_its_rest)
 }
 
 /* rows: 5041-5.4-01 5040-5.5-10 */
-Test(transfer, segment_that_was_not_taken_is_made_anew)
+Test(transfer, segment_that_was_not_accepted_is_made_again)
 {
 	struct assoc_seg first, second;
 
@@ -184,7 +184,7 @@ Test(transfer, zero_length_messages_are_one_segment_each)
 
 	pair_post_recv(two.qb, 9, TWO_STAG_B, TWO_TO, 0);
 	two_post(two.qa, (struct rdmap_wr){.cookie = 1, .op = RDMAP_SEND, .flags = RDMAP_SIGNALED});
-	/* RFC 5041 5.2, RFC 5040 5.2.1: nobody looks at what names no bytes. */
+	/* RFC 5041 5.2, RFC 5040 5.2.1: STag and offset of zero bytes are not checked. */
 	two_post(two.qa,
 		 (struct rdmap_wr){.cookie = 2, .op = RDMAP_WRITE, .rstag = 1, .rto = UINT64_MAX});
 	read.sge[0].stag = 0;
@@ -204,7 +204,7 @@ Test(transfer, zero_length_messages_are_one_segment_each)
 /* ---- Write and Read ---- */
 
 /* rows: 5041-4.1-01 5040-3.2-04 5040-5.1-02 5040-5.1-04 5040-5.1-05 */
-Test(transfer, write_is_placed_and_silent)
+Test(transfer, write_is_placed_without_an_event)
 {
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 100, 10000));
 	pair_pump(&two.a, &two.b);
@@ -245,7 +245,7 @@ Test(transfer, read_needs_no_remote_right_to_its_sink)
 }
 
 /* rows: 5040-5.2.2-02 5040-6.1-04 */
-Test(transfer, outstanding_reads_are_limited_and_hold_back_what_is_behind_them)
+Test(transfer, outstanding_reads_are_limited_and_hold_back_what_follows_them)
 {
 	struct rdmap_info info;
 
@@ -283,7 +283,7 @@ Test(transfer, completions_keep_the_order_of_submission)
 	two_expect_done(two.qb, 9, RDMAP_OK);
 	pair_pump(&two.a, &two.b);
 	two_expect_done(two.qa, 1, RDMAP_OK);
-	cr_expect_not(two.qa->done[1].signaled, "told to the owner, who tells nobody");
+	cr_expect_not(two.qa->done[1].signaled, "reported to the owner, not to the client");
 	two_expect_done(two.qa, 2, RDMAP_OK);
 	two_expect_done(two.qa, 3, RDMAP_OK);
 }
@@ -448,7 +448,7 @@ static void spend_window(void)
 	two.qa->posted = two.qa->taken = two.qa->ndone = 0;
 }
 
-Test(transfer, error_at_the_limit_is_told_all_the_same)
+Test(transfer, error_at_the_limit_is_still_reported)
 {
 	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 99};
 	struct pair_msg m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Work requests that are no good, that lose their memory on the way, or that the peer
- * refuses: how they end, and what the other side hears.
+ * Work requests that are wrong, that lose their memory in flight, or that the peer refuses: how
+ * they end, and what the other side receives.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { OWN_B = 0x0badcafe };
 
 TestSuite(transfer_errors, .init = two_setup, .fini = two_teardown);
 
-/* ---- requests that are no good ---- */
+/* ---- bad requests ---- */
 
 Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
 {
@@ -173,7 +173,7 @@ Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_reque
 
 /* RFC 5040 4.8: the Read Request comes back advanced by what was sent. */
 /* rows: 5040-3.2-08 5040-4.8-10 */
-Test(transfer_errors, source_that_vanishes_under_a_response_is_told_from_where_on)
+Test(transfer_errors, terminate_names_the_place_where_the_source_vanished)
 {
 	struct wire_read_req req;
 	struct wire_term t;

@@ -17,7 +17,7 @@
 
 /* ---- what the vectors mean ---- */
 
-/* Session control: DDP-SSN, function code, enhanced words where there are some, private data. */
+/* Session control: DDP-SSN, function code, enhanced parameters if there are any, private data. */
 struct control {
 	const char *id;
 	uint16_t ssn;
@@ -44,7 +44,7 @@ static const struct control controls[] = {
 	 WORDS(false, 0, WIRE_ENH_UNCHANGED, WIRE_ENH_UNCHANGED)},
 };
 
-/* What stands behind the DDP header. */
+/* The bytes after the DDP header. */
 enum body {
 	PAYLOAD,
 	READ_REQ,
@@ -211,7 +211,7 @@ static void expect_body(const struct segment *s, const uint8_t *p, size_t len)
 	struct wire_atomic_resp old;
 	struct wire_term term, want = term_of(s);
 
-	cr_expect_eq(len, s->len, "%s: %zu bytes behind the header", s->id, len);
+	cr_expect_eq(len, s->len, "%s: %zu bytes after the header", s->id, len);
 	switch (s->body) {
 	case PAYLOAD:
 		cr_expect_arr_eq(p, s->payload, len, "%s: payload", s->id);
@@ -292,7 +292,7 @@ Test(wire, golden_segments_encode_to_their_bytes)
 	}
 }
 
-static void expect_words(const struct control *c, const uint8_t *p)
+static void expect_params(const struct control *c, const uint8_t *p)
 {
 	struct wire_enh enh;
 
@@ -314,7 +314,7 @@ Test(wire, golden_control_messages_decode_to_their_fields)
 		cr_expect_eq(be_get16(m.b), c->ssn, "%s: DDP-SSN", c->id);
 		cr_expect_eq(be_get16(m.b + WIRE_SSN_LEN), c->func, "%s: function", c->id);
 		if (c->enh_len)
-			expect_words(c, m.b + WIRE_CONTROL_LEN);
+			expect_params(c, m.b + WIRE_CONTROL_LEN);
 		cr_expect_eq(m.len - priv, c->priv_len, "%s: length", c->id);
 		cr_expect_arr_eq(m.b + priv, c->priv, c->priv_len, "%s", c->id);
 	}

@@ -117,9 +117,9 @@ Test(wire_fields, atomic_response_is_identifier_and_old_value)
 	cr_expect_eq(got.value, r.value);
 }
 
-/* ---- enhanced words ---- */
+/* ---- enhanced params ---- */
 
-static struct wire_enh words(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
+static struct wire_enh params(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {
 	struct wire_enh e;
 
@@ -128,26 +128,26 @@ static struct wire_enh words(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 }
 
 /* rows: 6581-9.2-01 */
-Test(wire_fields, each_flag_of_the_enhanced_words_is_one_bit)
+Test(wire_fields, each_flag_of_the_enhanced_params_is_one_bit)
 {
-	cr_expect(words(0x80, 0, 0, 0).p2p);
-	cr_expect_eq(words(0x80, 0, 0, 0).rtr, 0);
-	cr_expect_eq(words(0x40, 0, 0, 0).rtr, WIRE_RTR_SEND);
-	cr_expect_eq(words(0, 0, 0x80, 0).rtr, WIRE_RTR_WRITE);
-	cr_expect_eq(words(0, 0, 0x40, 0).rtr, WIRE_RTR_READ);
-	cr_expect_not(words(0x7f, 0xff, 0xff, 0xff).p2p);
-	cr_expect_eq(words(0xbf, 0xff, 0x3f, 0xff).rtr, 0);
-	cr_expect_eq(words(0x3f, 0xff, 0, 0).ird, WIRE_ENH_UNCHANGED);
-	cr_expect_eq(words(0x3f, 0xff, 0, 0).ord, 0);
-	cr_expect_eq(words(0, 0, 0x3f, 0xff).ord, WIRE_ENH_UNCHANGED);
-	cr_expect_eq(words(0xc0, 0, 0xff, 0xff).ird, 0);
-	cr_expect_eq(words(0, 1, 1, 0).ird, 1);
-	cr_expect_eq(words(0, 1, 1, 0).ord, 256);
+	cr_expect(params(0x80, 0, 0, 0).p2p);
+	cr_expect_eq(params(0x80, 0, 0, 0).rtr, 0);
+	cr_expect_eq(params(0x40, 0, 0, 0).rtr, WIRE_RTR_SEND);
+	cr_expect_eq(params(0, 0, 0x80, 0).rtr, WIRE_RTR_WRITE);
+	cr_expect_eq(params(0, 0, 0x40, 0).rtr, WIRE_RTR_READ);
+	cr_expect_not(params(0x7f, 0xff, 0xff, 0xff).p2p);
+	cr_expect_eq(params(0xbf, 0xff, 0x3f, 0xff).rtr, 0);
+	cr_expect_eq(params(0x3f, 0xff, 0, 0).ird, WIRE_ENH_UNCHANGED);
+	cr_expect_eq(params(0x3f, 0xff, 0, 0).ord, 0);
+	cr_expect_eq(params(0, 0, 0x3f, 0xff).ord, WIRE_ENH_UNCHANGED);
+	cr_expect_eq(params(0xc0, 0, 0xff, 0xff).ird, 0);
+	cr_expect_eq(params(0, 1, 1, 0).ird, 1);
+	cr_expect_eq(params(0, 1, 1, 0).ord, 256);
 }
 
 /* Every value of each word: no bit is lost, none moves to the other word. */
 /* rows: 6581-9-01 */
-Test(wire_fields, enhanced_words_survive_decoding_and_encoding)
+Test(wire_fields, enhanced_params_survive_decoding_and_encoding)
 {
 	for (unsigned w = 0; w <= 0xffff; w++) {
 		uint8_t b[WIRE_ENH_LEN] = {(uint8_t)(w >> 8), (uint8_t)w, 0x12, 0x34};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Enhanced sessions, RFC 6581: what is said, what may be answered, and what comes of it. */
+/* Enhanced sessions, RFC 6581: draws the parameters, and checks answers and terms. */
 #include <string.h>
 
 #include "tests/sim/world.h"
@@ -13,7 +13,7 @@ static uint16_t draw_depth(struct world *w, uint16_t max, unsigned unchanged)
 	return (uint16_t)below(w, max + 1U);
 }
 
-void words_draw(struct sess *s)
+void params_draw(struct sess *s)
 {
 	const struct ep *ep = s->ep[0];
 	struct wire_enh *e = &s->said[0];
@@ -28,7 +28,7 @@ void words_draw(struct sess *s)
 	e->ord = draw_depth(w, ep->cfg.ord, 2500);
 }
 
-void words_wish(struct sess *s, const struct ep *ep)
+void params_wish(struct sess *s, const struct ep *ep)
 {
 	struct world *w = s->ep[0]->w;
 
@@ -96,7 +96,7 @@ static void check_reject(const struct sess *s)
 	      "another ORD than the program wants");
 }
 
-void words_sent(struct sess *s, unsigned which, const struct wire_enh *e)
+void params_sent(struct sess *s, unsigned which, const struct wire_enh *e)
 {
 	s->word[which] = *e;
 	s->ep[0]->w->sum.enhanced += which == 0;
@@ -108,7 +108,8 @@ void words_sent(struct sess *s, unsigned which, const struct wire_enh *e)
 		check_reject(s);
 }
 
-void words_told(struct world *w, const struct sess *s, unsigned which, const struct assoc_event *ev)
+void params_told(struct world *w, const struct sess *s, unsigned which,
+		 const struct assoc_event *ev)
 {
 	if (ev->enhanced != s->enhanced)
 		fail(w, "session %u: told to be %senhanced", s->id, ev->enhanced ? "" : "not ");
@@ -131,7 +132,7 @@ static void check_pair(const struct sess *s, uint16_t word, uint16_t ord, uint16
 	      "more Reads of one side than the other holds");
 }
 
-void words_in_force(struct ep *ep)
+void params_in_force(struct ep *ep)
 {
 	const struct sess *s = ep->sess;
 	const struct wire_enh *mine = &s->word[ep->side], *theirs = &s->word[!ep->side];
@@ -157,7 +158,7 @@ void words_in_force(struct ep *ep)
 	check_pair(s, s->word[0].ird, s->ep[1]->ord, ird);
 }
 
-bool words_disagree(const struct sess *s)
+bool params_disagree(const struct sess *s)
 {
 	return s->enhanced && s->word[0].p2p && s->answer == ANS_ACCEPT && s->rtr == 0;
 }
