@@ -33,7 +33,7 @@ static int print_errors(void)
 {
 	const struct field *name = field_find(&explain_object, "name");
 	char text[FIELD_TEXT];
-	struct request_answer a;
+	struct query_reply a;
 
 	if (explain_code(NULL, &a) != CTL_EXIT_OK)
 		return -1;

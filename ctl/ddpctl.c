@@ -10,7 +10,7 @@
 #include "ctl/explain.h"
 #include "ctl/options.h"
 #include "ctl/print.h"
-#include "ctl/request.h"
+#include "ctl/query.h"
 #include "ipc/msg_addr.h"
 #include "ipc/version.h"
 
@@ -52,7 +52,7 @@ static enum ctl_exit usage_hint(void)
 	return CTL_EXIT_USAGE;
 }
 
-/* Sets *ret_end where nothing else is to be done. */
+/* Sets *ret_end if the program ends with the result. */
 static enum ctl_exit parse_options(struct options *o, int argc, char **argv, bool *ret_end)
 {
 	const char *env = getenv(IPC_SOCKET_ENV);
@@ -69,7 +69,7 @@ static enum ctl_exit parse_options(struct options *o, int argc, char **argv, boo
 		return CTL_EXIT_OK;
 	case OPTION_R_WRONG:
 		if (*error)
-			request_error("%s", error);
+			query_error("%s", error);
 		return usage_hint();
 	default:
 		break;
@@ -83,6 +83,31 @@ static enum ctl_exit parse_options(struct options *o, int argc, char **argv, boo
 static int timeout_ms(const struct ddpctl *c)
 {
 	return (int)(c->opts.timeout * 1000);
+}
+
+/* The candidates for a name that several objects begin with. */
+static enum ctl_exit ambiguous(const char *name)
+{
+	char text[FIELD_TEXT] = "";
+	size_t len = 0;
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strncmp(objs[i].name, name, strlen(name)) && len < sizeof(text))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
+						len ? ", " : "", objs[i].name);
+	query_error("object '%s' is ambiguous: %s", name, text);
+	return CTL_EXIT_USAGE;
+}
+
+static enum ctl_exit unknown_object(const char *name)
+{
+	query_error("unknown object '%s'", name);
+	fputs("Objects: ", stderr);
+	print_objects(stderr, ", ");
+	fputs(".\n", stderr);
+	return CTL_EXIT_USAGE;
 }
 
 /* The object of that name, or the only one that begins with it. */
@@ -102,11 +127,7 @@ static enum ctl_exit find_object(struct ddpctl *c, const char *name)
 	}
 	if (found == 1)
 		return CTL_EXIT_OK;
-	request_error(found ? "object '%s' is ambiguous" : "there is no object '%s'", name);
-	fputs("Objects: ", stderr);
-	print_objects(stderr, ", ");
-	fputs(".\n", stderr);
-	return CTL_EXIT_USAGE;
+	return found ? ambiguous(name) : unknown_object(name);
 }
 
 static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *value)
@@ -114,7 +135,7 @@ static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *v
 	const struct field *f = field_find(c->obj, key);
 
 	if (!f) {
-		request_error("%s has no key '%s'", c->obj->name, key);
+		query_error("%s has no key '%s'", c->obj->name, key);
 		fputs("Keys:", stderr);
 		for (unsigned i = 0; i < c->obj->nfields; i++)
 			fprintf(stderr, " %s", c->obj->fields[i].key);
@@ -124,40 +145,40 @@ static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *v
 		return CTL_EXIT_USAGE;
 	}
 	if (!field_valid(f, value)) {
-		request_error("'%s' is no value of %s", value, key);
+		query_error("%s: '%s' is not %s", key, value, field_expects(f));
 		return usage_hint();
 	}
 	if (c->nfilters == PRINT_MAX_FILTERS) {
-		request_error("at most %d filters", PRINT_MAX_FILTERS);
+		query_error("at most %d filters", PRINT_MAX_FILTERS);
 		return usage_hint();
 	}
 	c->filters[c->nfilters++] = (struct print_filter){f, value};
 	return CTL_EXIT_OK;
 }
 
-/* OBJECT [show] [ID] [KEY VALUE]..., of which the object is known. */
-static enum ctl_exit parse_words(struct ddpctl *c, int n, char **words)
+/* OBJECT [show] [ID] [KEY VALUE]...; the object is known. */
+static enum ctl_exit parse_args(struct ddpctl *c, int n, char **args)
 {
 	enum ctl_exit e = CTL_EXIT_OK;
 	int i = 1;
 
-	if (n > 1 && !strcmp(words[1], "show"))
+	if (n > 1 && !strcmp(args[1], "show"))
 		i++;
 	if ((n - i) % 2) {
-		if (!c->obj->id || !field_valid(field_find(c->obj, c->obj->id), words[i])) {
-			request_error("'%s' is neither an id nor a key with a value", words[i]);
+		if (!c->obj->id || !field_valid(field_find(c->obj, c->obj->id), args[i])) {
+			query_error("'%s' is neither an id nor a key with a value", args[i]);
 			return usage_hint();
 		}
 		c->by_id = true;
-		e = add_filter(c, c->obj->id, words[i++]);
+		e = add_filter(c, c->obj->id, args[i++]);
 	}
 	for (; e == CTL_EXIT_OK && i < n; i += 2)
-		e = add_filter(c, words[i], words[i + 1]);
+		e = add_filter(c, args[i], args[i + 1]);
 	return e;
 }
 
-/* Prints the first n records of the answer, and frees it. */
-static enum ctl_exit print(const struct field_object *obj, struct request_answer *a, size_t n,
+/* Prints the first n records of the reply and frees it. */
+static enum ctl_exit print(const struct field_object *obj, struct query_reply *a, size_t n,
 			   const struct print_opts *o)
 {
 	int r = print_records(stdout, obj, a->recs, n, o);
@@ -165,26 +186,26 @@ static enum ctl_exit print(const struct field_object *obj, struct request_answer
 	free(a->recs);
 	if (r == 0)
 		return CTL_EXIT_OK;
-	request_error("out of memory");
+	query_error("out of memory");
 	return CTL_EXIT_FAILED;
 }
 
-static bool is_explain(const char *word)
+static bool is_explain(const char *arg)
 {
-	return *word && !strncmp("explain", word, strlen(word));
+	return *arg && !strncmp("explain", arg, strlen(arg));
 }
 
 /* explain [CODE] */
-static enum ctl_exit explain(struct ddpctl *c, int n, char **words)
+static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
 {
-	struct request_answer a;
+	struct query_reply a;
 	enum ctl_exit e;
 
 	if (n > 2) {
-		request_error("explain takes one code");
+		query_error("explain takes at most one code");
 		return usage_hint();
 	}
-	e = explain_code(n == 2 ? words[1] : NULL, &a);
+	e = explain_code(n == 2 ? args[1] : NULL, &a);
 	if (e != CTL_EXIT_OK)
 		return e;
 	if (n == 2)
@@ -194,8 +215,8 @@ static enum ctl_exit explain(struct ddpctl *c, int n, char **words)
 
 static enum ctl_exit show(const struct ddpctl *c)
 {
-	struct request_answer a;
-	enum ctl_exit e = request_show(c->opts.socket, timeout_ms(c), c->obj->number, &a);
+	struct query_reply a;
+	enum ctl_exit e = query_show(c->opts.socket, timeout_ms(c), c->obj->number, &a);
 	size_t n = 0;
 
 	if (e != CTL_EXIT_OK)
@@ -205,10 +226,10 @@ static enum ctl_exit show(const struct ddpctl *c)
 			a.recs[n++] = a.recs[i];
 	e = print(c->obj, &a, n, &c->opts.print);
 	if (a.hidden)
-		request_error("%u object%s of other users not shown", a.hidden,
-			      a.hidden == 1 ? "" : "s");
+		query_error("%u object%s of other users not shown", a.hidden,
+			    a.hidden == 1 ? "" : "s");
 	if (e == CTL_EXIT_OK && c->by_id && n == 0) {
-		request_error("there is no such %s", c->obj->name);
+		query_error("no such %s", c->obj->name);
 		e = CTL_EXIT_NO_OBJECT;
 	}
 	return e;
@@ -229,42 +250,42 @@ static bool parse_address(const char *text, struct msg_addr *ret)
 }
 
 /* path set-primary ASSOC ADDRESS */
-static enum ctl_exit set_primary(const struct ddpctl *c, int n, char **words)
+static enum ctl_exit set_primary(const struct ddpctl *c, int n, char **args)
 {
 	const struct field *assoc = field_find(c->obj, "assoc");
 	struct msg_addr remote;
 
 	if (n != 4) {
-		request_error("set-primary takes the number of an association and an address");
+		query_error("set-primary needs the number of an association and an address");
 		return usage_hint();
 	}
-	if (!field_valid(assoc, words[2]) || strtoull(words[2], NULL, 0) > UINT32_MAX) {
-		request_error("'%s' is no number of an association", words[2]);
+	if (!field_valid(assoc, args[2]) || strtoull(args[2], NULL, 0) > UINT32_MAX) {
+		query_error("'%s' is not the number of an association, 0 to 4294967295", args[2]);
 		return usage_hint();
 	}
-	if (!parse_address(words[3], &remote)) {
-		request_error("'%s' is neither an IPv4 nor an IPv6 address", words[3]);
+	if (!parse_address(args[3], &remote)) {
+		query_error("'%s' is neither an IPv4 nor an IPv6 address", args[3]);
 		return usage_hint();
 	}
-	return request_set_primary(c->opts.socket, timeout_ms(c),
-				   (uint32_t)strtoull(words[2], NULL, 0), &remote);
+	return query_set_primary(c->opts.socket, timeout_ms(c),
+				 (uint32_t)strtoull(args[2], NULL, 0), &remote);
 }
 
-static enum ctl_exit run(struct ddpctl *c, int n, char **words)
+static enum ctl_exit run(struct ddpctl *c, int n, char **args)
 {
 	enum ctl_exit e;
 
 	if (n == 0) {
-		request_error("which object?");
+		query_error("no object is named");
 		return usage_hint();
 	}
-	if (is_explain(words[0]))
-		return explain(c, n, words);
-	e = find_object(c, words[0]);
-	if (e == CTL_EXIT_OK && n > 1 && c->obj->command && !strcmp(words[1], c->obj->command))
-		return set_primary(c, n, words);
+	if (is_explain(args[0]))
+		return explain(c, n, args);
+	e = find_object(c, args[0]);
+	if (e == CTL_EXIT_OK && n > 1 && c->obj->command && !strcmp(args[1], c->obj->command))
+		return set_primary(c, n, args);
 	if (e == CTL_EXIT_OK)
-		e = parse_words(c, n, words);
+		e = parse_args(c, n, args);
 	return e == CTL_EXIT_OK ? show(c) : e;
 }
 
@@ -279,7 +300,7 @@ int main(int argc, char **argv)
 		return e;
 	e = run(&c, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 && e == CTL_EXIT_OK) {
-		request_error("stdout: %s", strerror(errno));
+		query_error("stdout: %s", strerror(errno));
 		e = CTL_EXIT_FAILED;
 	}
 	return e;

@@ -29,7 +29,7 @@ PERR_TABLE(FITS)
 
 enum {
 	ERRORS = sizeof(errors) / sizeof(errors[0]),
-	FIRST = 1, /* behind NONE, which no Terminate says */
+	FIRST = 1, /* after NONE, which no Terminate carries */
 };
 
 /* What is printed of an error. It lies where the daemon's records have their objects. */
@@ -61,7 +61,7 @@ const struct field_object explain_object = {
 	.nfields = sizeof(fields) / sizeof(fields[0]),
 };
 
-/* ---- words of RFC 5040 4.8 ---- */
+/* ---- names of RFC 5040 4.8 ---- */
 
 static const char *layer_name(unsigned layer)
 {
@@ -82,14 +82,14 @@ static const char *etype_name(unsigned layer, unsigned etype)
 	return name ? name : "unknown";
 }
 
-/* ---- what is meant ---- */
+/* ---- finding the row ---- */
 
 static uint16_t term(const struct error *e)
 {
 	return (uint16_t)(e->layer << 12 | e->etype << 8 | e->code);
 }
 
-/* A number of 1 to max digits up to the character `end`, which is passed over. */
+/* A number of 1 to max digits up to the character `end`, which is skipped. */
 static bool digits(const char **s, unsigned base, size_t max, char end, unsigned *ret)
 {
 	const char *set = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
@@ -131,7 +131,7 @@ static const struct error *find_name(const char *name)
 
 static const struct error *find_term(uint16_t t)
 {
-	/* Layer 0, type 0 has no codes: whatever stands there is the same error. */
+	/* Layer 0, type 0 defines no codes: every code is the same error. */
 	if (t >> 8 == 0)
 		t = 0;
 	for (unsigned i = FIRST; i < ERRORS; i++)
@@ -144,16 +144,16 @@ static enum ctl_exit no_meaning(uint16_t t)
 {
 	unsigned layer = t >> 12, etype = t >> 8 & 15;
 
-	request_error("layer %u (%s), error type %u (%s), code 0x%02x means nothing", layer,
-		      layer_name(layer), etype, etype_name(layer, etype), t & 0xff);
+	query_error("layer %u (%s), error type %u (%s), code 0x%02x is not defined", layer,
+		    layer_name(layer), etype, etype_name(layer, etype), t & 0xff);
 	return CTL_EXIT_NO_OBJECT;
 }
 
 static enum ctl_exit no_code(const char *code)
 {
-	request_error("'%s' is neither a code, like 0x1101 or 1/1/01, nor the name of an error; "
-		      "'ddpctl explain' prints all",
-		      code);
+	query_error("'%s' is neither a code, like 0x1101 or 1/1/01, nor the name of an error; "
+		    "'ddpctl explain' prints all",
+		    code);
 	return CTL_EXIT_USAGE;
 }
 
@@ -182,9 +182,9 @@ static void put(struct ctl_record *rec, const struct error *e)
 	rec->len = sizeof(r);
 }
 
-enum ctl_exit explain_code(const char *code, struct request_answer *ret)
+enum ctl_exit explain_code(const char *code, struct query_reply *ret)
 {
-	struct request_answer a = {.n = code ? 1 : ERRORS - FIRST};
+	struct query_reply a = {.n = code ? 1 : ERRORS - FIRST};
 	const struct error *e = &errors[FIRST];
 	enum ctl_exit x = code ? find(code, &e) : CTL_EXIT_OK;
 
@@ -192,7 +192,7 @@ enum ctl_exit explain_code(const char *code, struct request_answer *ret)
 		return x;
 	a.recs = calloc(a.n, sizeof(*a.recs));
 	if (!a.recs) {
-		request_error("out of memory");
+		query_error("out of memory");
 		return CTL_EXIT_FAILED;
 	}
 	for (size_t i = 0; i < a.n; i++)

@@ -7,7 +7,7 @@
 #define CTL_EXPLAIN_H
 
 #include "ctl/field.h"
-#include "ctl/request.h"
+#include "ctl/query.h"
 
 /* The fields of a row, for print_records(). */
 extern const struct field_object explain_object;
@@ -15,9 +15,9 @@ extern const struct field_object explain_object;
 /*
  * The row that code names: "0x1101", "1/1/01" (layer, error type, code in hexadecimal), or a name
  * like "TAGGED_BOUNDS" in either case; NULL: all rows. Failures are printed here:
- * CTL_EXIT_USAGE for what is none of that, CTL_EXIT_NO_OBJECT for a code that means
- * nothing. On failure ret is untouched.
+ * CTL_EXIT_USAGE for what is neither a code nor a name, CTL_EXIT_NO_OBJECT for a code that
+ * is not defined. On failure ret is untouched.
  */
-enum ctl_exit explain_code(const char *code, struct request_answer *ret);
+enum ctl_exit explain_code(const char *code, struct query_reply *ret);
 
 #endif

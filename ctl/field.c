@@ -30,7 +30,7 @@ static uint64_t number(const struct field *f, const void *rec)
 	}
 }
 
-/* Names of programs are chosen by their users: nothing that a terminal or JSON minds. */
+/* Users choose the names of their programs: replaces what could control a terminal. */
 static void string(const struct field *f, const void *rec, char buf[FIELD_TEXT])
 {
 	const unsigned char *p = (const unsigned char *)rec + f->offset;
@@ -260,7 +260,27 @@ bool field_valid(const struct field *f, const char *value)
 	}
 }
 
-/* One word of the value, or its number. */
+const char *field_expects(const struct field *f)
+{
+	switch (f->type) {
+	case FIELD_STRING:
+		return "a string";
+	case FIELD_ADDR:
+	case FIELD_ANY_ADDR:
+		return "an address";
+	case FIELD_BOOL:
+		return "yes or no";
+	case FIELD_UID:
+		return "the name or the number of a user";
+	case FIELD_ACCESS:
+		return "a number, none, local_write, remote_write, remote_read, remote_atomic or "
+		       "mw_bind";
+	default:
+		return "a number, decimal or hexadecimal with 0x, of at most 64 bits";
+	}
+}
+
+/* One right of the value, or its number. */
 static bool match_access(const struct field *f, const void *rec, const char *value)
 {
 	uint64_t v, have = number(f, rec);

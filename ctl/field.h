@@ -72,6 +72,9 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 /* Whether a filter can have that value. */
 bool field_valid(const struct field *f, const char *value);
 
+/* What a valid value is, for messages: "yes or no". Static. */
+const char *field_expects(const struct field *f);
+
 /* Whether a filter with that value, which is valid, takes the record. */
 bool field_match(const struct field *f, const void *rec, const char *value);
 

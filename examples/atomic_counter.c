@@ -35,7 +35,7 @@ static void fail(const char *what, const char *reason)
 	exit(1);
 }
 
-/* Every call returns 0 or more, or a negative errno value; the sentence says what it was about. */
+/* Every call returns 0 or more, or a negative errno value; ddp_last_reason() says why. */
 static int check(int r)
 {
 	if (r < 0)
@@ -93,8 +93,8 @@ static void make_qp(void)
 	check(ddp_create_qp(id, pd, &init, &qp));
 }
 
-/* 2. The owner accepts one session, and says with the answer where the counter is. The receive is
- * for Immediate Data, which need no memory. */
+/* 2. The owner accepts one session, and sends the address of the counter with the answer. The
+ * receive is for Immediate Data, which need no memory. */
 static void accept_one(uint16_t port)
 {
 	struct invitation inv = {.addr = mr->iova, .rkey = mr->rkey};
@@ -117,7 +117,7 @@ static void accept_one(uint16_t port)
 	check(ddp_destroy_id(listener));
 }
 
-/* 3. The owner adds until the other one says how often it did. */
+/* 3. The owner adds until the peer sends how often it added. */
 static void own(uint16_t port)
 {
 	uint64_t mine = 0, all;
@@ -138,7 +138,7 @@ static void own(uint16_t port)
 		fail("wrong sum", "additions were lost");
 }
 
-/* 4. The other one. What the counter was comes with the completion. */
+/* 4. The peer. The completion carries the previous value of the counter. */
 static uint64_t post(struct ddp_send_wr *wr)
 {
 	struct ddp_wc wc;

@@ -39,7 +39,7 @@ static void fail(const char *what, const char *reason)
 	exit(1);
 }
 
-/* Every call returns 0 or a negative errno value; the sentence says what it was about. */
+/* Every call returns 0 or a negative errno value; ddp_last_reason() says why. */
 static void check(int r)
 {
 	if (r < 0)
@@ -94,8 +94,8 @@ static void set_up(void)
 	mem = mr->addr;
 }
 
-/* 2. A queue pair, with a receive for the invitation before it can come. Then connect, with a few
- * words for whoever decides there. */
+/* 2. A queue pair, with a receive for the invitation before it can come. Then connect, with
+ * private data for the server. */
 static void connect_to(const char *address, uint16_t port)
 {
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
@@ -149,11 +149,11 @@ int main(int argc, char **argv)
 	set_up();
 	connect_to(argc > 1 ? argv[1] : "127.0.0.1", argc > 2 ? (uint16_t)atoi(argv[2]) : 5043);
 
-	/* 3. Write into the server's memory: it does not notice. */
+	/* 3. Write into the server's memory; the server's program does nothing. */
 	memcpy(mem->text, hello, sizeof(hello));
 	work(DDP_WR_RDMA_WRITE, 0, (struct ddp_sge){at(mem->text), sizeof(hello), mr->lkey});
 
-	/* 4. Read it back. Reads find what Writes before them have left. */
+	/* 4. Read it back. A Read returns the data of the Writes before it. */
 	work(DDP_WR_RDMA_READ, 0, (struct ddp_sge){at(mem->copy), sizeof(hello), mr->lkey});
 	printf("the server's memory holds: %s\n", mem->copy);
 

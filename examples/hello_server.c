@@ -3,7 +3,7 @@
  * hello_server [ADDRESS [PORT]]
  *
  * Lends a piece of its memory to one client. The client writes into it and reads from it
- * without this program doing anything; at the end it says that it is done.
+ * without any work of this program, and sends "done" at the end.
  *
  *	cc hello_server.c -lddpclient -o hello_server
  */
@@ -35,7 +35,7 @@ static void fail(const char *what, const char *reason)
 	exit(1);
 }
 
-/* Every call returns 0 or a negative errno value; the sentence says what it was about. */
+/* Every call returns 0 or a negative errno value; ddp_last_reason() says why. */
 static void check(int r)
 {
 	if (r < 0)
@@ -83,7 +83,7 @@ static void listen_at(const char *address, uint16_t port)
 }
 
 /* 1. The daemon, what we need from it, and memory: one piece for the client, one for messages,
- * which nobody else can reach. */
+ * which no peer can reach. */
 static void set_up(void)
 {
 	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	accept_client();
 	invite();
 
-	/* 5. Its "done" comes behind its Write, so what it wrote is there now. */
+	/* 5. Its "done" arrives after its Write, so the data is in place. */
 	complete();
 	printf("the client wrote: %.*s\n", BUFFER, (char *)shared->addr);
 	printf("the client says: %.*s\n", BUFFER, (char *)message->addr);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The least that sends something. The other side is hello_server. */
+/* The smallest program that sends a message, to hello_server. */
 #include <ddp/ddp.h>
 #include <stdio.h>
 
-/* All calls return a negative errno value on failure, and have a sentence for it. */
+/* All calls return a negative errno value on failure; ddp_last_reason() says why. */
 #define OK(call)                                                                                   \
 	do {                                                                                       \
 		if ((call) < 0)                                                                    \

@@ -7,14 +7,14 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum { ADDRS_MAX = 8 }; /* as many as an end of an association can have */
+enum { ADDRS_MAX = 8 }; /* the most that one side of an association can have */
 
 struct addrs {
 	struct sockaddr_storage a[ADDRS_MAX];
 	unsigned n;
 };
 
-/* Whether it names several. */
+/* Whether the list has several hosts. */
 bool addrs_several(const char *text);
 
 /*

@@ -17,18 +17,18 @@ static volatile sig_atomic_t stopped;
 static char last_error[LINE_MAX_LEN];
 static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Who asks twice within a moment, as timeout(1) does, means it once. Later it means now. */
+/* A second signal within a second is a repetition, as of timeout(1); a later one kills. */
 static void on_signal(int sig)
 {
-	static uint64_t asked;
+	static uint64_t first;
 	uint64_t now = common_now_ns();
 
-	if (stopped && now - asked > SECOND_NS) {
+	if (stopped && now - first > SECOND_NS) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
 	if (!stopped)
-		asked = now;
+		first = now;
 	stopped = 1;
 }
 

@@ -29,10 +29,10 @@ const char *common_tool(void);
 /* True after SIGINT or SIGTERM. */
 bool common_stopped(void);
 
-/* "tool: text" and a newline on stderr, with bytes that a terminal might obey made harmless. */
+/* "tool: text" and a newline on stderr. Bytes that could control a terminal become '?'. */
 void common_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for what is no failure: not kept as the last error. */
+/* The same for a message that is not a failure: not kept as the last error. */
 void common_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The last such error of any thread; "" if there was none. For a program about to end. */
@@ -47,7 +47,7 @@ int common_usage_hint(void);
 /* Prints the tool's and the library's version (major << 16 | minor << 8 | patch). */
 void common_version(uint32_t library);
 
-/* Words for an errno value of either sign, beginning in lower case. Thread-local, good until
+/* The text of an errno value of either sign, beginning in lower case. Thread-local, valid until
  * the next call. */
 const char *common_strerror(int err);
 

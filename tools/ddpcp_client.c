@@ -25,7 +25,7 @@ struct copy {
 	uint64_t began;
 };
 
-/* In place of the progress, which is then drawn anew. */
+/* Clears the progress line first; the next step redraws it. */
 static void note_path(const char *sentence)
 {
 	if (isatty(STDERR_FILENO))
@@ -86,8 +86,8 @@ static int finish(struct copy *c, int r)
 	ddpcp_progress_end(&c->progress);
 	if (r < 0 && *c->link.reason)
 		common_error("%s %s: %s", c->verb, c->file, c->link.reason);
-	if (r < 0 && !c->link.told && atomic_load(&c->s.up) && r != -EINTR &&
-	    ddpcp_link_tell(&c->link) == 0)
+	if (r < 0 && !c->link.peer_knows && atomic_load(&c->s.up) && r != -EINTR &&
+	    ddpcp_link_send_result(&c->link) == 0)
 		ddpcp_link_flush(&c->link);
 	if (r == 0 && !c->o->quiet)
 		summary(c);
@@ -188,7 +188,7 @@ static int receive_file(struct copy *c, struct ddpcp_file *f)
 			ddpcp_link_fail(&c->link, r, "%s", common_strerror(r));
 	}
 	if (r == 0)
-		r = ddpcp_link_tell(&c->link);
+		r = ddpcp_link_send_result(&c->link);
 	return r == 0 ? ddpcp_link_flush(&c->link) : r;
 }
 

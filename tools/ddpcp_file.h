@@ -12,12 +12,13 @@
 int ddpcp_file_open(int dir, const char *name, int follow, int *ret_fd, uint64_t *ret_size,
 		    uint32_t *ret_mode);
 
-/* A file in the making, under another name in its directory. dir and fd of -1 is none. */
+/* An incomplete file under a temporary name in its directory. dir and fd are -1 if there is none.
+ */
 struct ddpcp_file {
 	int dir, fd; /* dir is the file's */
 	char base[NAME_MAX + 1];
 	char temp[32];
-	int made; /* there is something to remove */
+	int made; /* the temporary file exists */
 };
 
 /* Takes dir over in any case. */

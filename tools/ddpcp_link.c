@@ -72,22 +72,22 @@ static void on_completion(struct ddpcp_link *l, const struct ddp_wc *wc)
 	}
 }
 
-/* Takes what is complete; waits for the first. The end of the session is a failure only when
- * more is wanted than what came before it. */
+/* Takes completions and waits for the first. The end of the session is a failure only if the caller
+ * needs more than what came before it. */
 static int pump(struct ddpcp_link *l, int timeout_ms)
 {
 	struct ddp_wc wc[POLL];
 	int n;
 
 	if (l->over) {
-		l->told = true; /* nothing reaches the peer any more */
+		l->peer_knows = true; /* the peer can no longer be reached */
 		if (l->s->own_ctx)
 			return session_wc_fail(l->s, "copy", &l->end);
 		return ddpcp_link_fail(l, -ECONNRESET, "the session ended");
 	}
 	n = session_wait(l->s, POLL, wc, timeout_ms);
 	if (n == 0)
-		return ddpcp_link_fail(l, -ETIMEDOUT, "nothing was heard for %d s",
+		return ddpcp_link_fail(l, -ETIMEDOUT, "the peer was silent for %d s",
 				       timeout_ms / 1000);
 	if (n == -EINTR || common_stopped())
 		return ddpcp_link_fail(l, -EINTR, "interrupted");
@@ -136,7 +136,7 @@ static int next(struct ddpcp_link *l, struct ddpcp_rec *ret)
 	l->count--;
 	r = ddpcp_rec_get((uint8_t *)l->recs->addr + recv_off(slot), len, ret);
 	if (r < 0)
-		return ddpcp_link_fail(l, r, "a record that is none was received");
+		return ddpcp_link_fail(l, r, "a malformed record was received");
 	if (l->over)
 		return 0;
 	return session_post_recv(l->s, l->recs, recv_off(slot), DDPCP_REC_MAX, slot);
@@ -153,21 +153,21 @@ int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct
 	if (r < 0)
 		return r;
 	if (ret->kind == DDPCP_RESULT && ret->status != DDPCP_OK) {
-		l->told = true;
+		l->peer_knows = true;
 		return ddpcp_link_fail(l, -EREMOTEIO, "%s: %s", l->s->peer, ret->text);
 	}
 	if (kinds & DDPCP_LINK_KIND(ret->kind))
 		return 0;
-	return ddpcp_link_fail(l, -EPROTO, "a record of kind %d came out of turn", (int)ret->kind);
+	return ddpcp_link_fail(l, -EPROTO, "unexpected record of kind %d", (int)ret->kind);
 }
 
-int ddpcp_link_tell(struct ddpcp_link *l)
+int ddpcp_link_send_result(struct ddpcp_link *l)
 {
 	struct ddpcp_rec rec = {.kind = DDPCP_RESULT};
 
-	if (l->told)
+	if (l->peer_knows)
 		return 0;
-	l->told = true;
+	l->peer_knows = true;
 	rec.status = *l->reason ? DDPCP_FAILED : DDPCP_OK;
 	strcpy(rec.text, l->reason);
 	return ddpcp_link_send(l, &rec);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records over a session, and why a copy failed. Functions return 0 or a negative errno value; the
- * first failure leaves its words in `why`, unless they were printed.
+ * first failure leaves its text in `reason`, unless it was printed.
  */
 #ifndef TOOLS_DDPCP_LINK_H
 #define TOOLS_DDPCP_LINK_H
@@ -23,7 +23,7 @@ struct ddpcp_link {
 	uint32_t sends, sent; /* posted; completed */
 	bool over;            /* a completion failed: `end` */
 	struct ddp_wc end;
-	bool told; /* the peer knows, or said itself, that it failed */
+	bool peer_knows; /* the peer knows the result, or reported it itself */
 	char reason[DDPCP_TEXT_MAX + 1];
 };
 
@@ -46,18 +46,18 @@ int ddpcp_link_write(struct ddpcp_link *l, const struct ddp_mr *mr, uint64_t off
 /* Sends a record. Waits while DDPCP_RECVS of them are not complete. */
 int ddpcp_link_send(struct ddpcp_link *l, const struct ddpcp_rec *rec);
 
-/* Waits for a record of one of the kinds, a set of DDPCP_LINK_KIND(). A RESULT that says failed is
- * a failure with the peer's words. */
+/* Waits for a record of one of the kinds, a set of DDPCP_LINK_KIND(). A RESULT that is not DDPCP_OK
+ * is a failure with the peer's text. */
 int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct ddpcp_rec *ret);
 
 #define DDPCP_LINK_KIND(kind) (1u << (kind))
 
-/* Keeps the words of the first failure. Returns err. */
+/* Keeps the text of the first failure. Returns err. */
 int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Tells the peer the result, unless it knows: DDPCP_OK if why is empty. */
-int ddpcp_link_tell(struct ddpcp_link *l);
+/* Sends the result, unless the peer knows it: DDPCP_OK if reason is empty. */
+int ddpcp_link_send_result(struct ddpcp_link *l);
 
 /* Waits until what was sent is complete, so that the session can be ended. */
 int ddpcp_link_flush(struct ddpcp_link *l);

@@ -18,7 +18,7 @@ static const char *component_fault(const char *c, size_t len)
 	if (c[0] == '.' && (len == 1 || (len == 2 && c[1] == '.')))
 		return "the name has a component . or ..";
 	if (len >= strlen(DDPCP_NAME_TEMP) && !memcmp(c, DDPCP_NAME_TEMP, strlen(DDPCP_NAME_TEMP)))
-		return "names of files in the making are taken";
+		return "names that begin with .ddpcp- are reserved for temporary files";
 	return NULL;
 }
 

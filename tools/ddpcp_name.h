@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Files in the making begin with this; no name may. */
+/* Temporary files begin with this; no name may. */
 #define DDPCP_NAME_TEMP ".ddpcp-"
 
 /*
  * Whether a name stays within the root that it is looked up from, symbolic links aside: not empty,
- * not too long, not absolute, no component that is empty, "." or "..", and none that is a file in
- * the making. What is wrong is said in words; NULL if nothing is.
+ * not too long, not absolute, no component that is empty, "." or "..", and no temporary file.
+ * Returns NULL, or a sentence about what is wrong.
  */
 const char *ddpcp_name_fault(const char *name);
 
@@ -29,7 +29,7 @@ int ddpcp_name_open_dir(int root, const char *name, int *ret_dir, const char **r
  */
 int ddpcp_name_split(const char *arg, char *ret_host, size_t size, const char **ret_name);
 
-/* The part behind the last slash. */
+/* The part after the last slash. */
 const char *ddpcp_name_base(const char *path);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two ddpcp say to each other: records in Sends, each of the fixed length of its kind,
- *integers big-endian. One session copies one file from a source to a sink.
+ * The protocol of ddpcp: records in Sends, each of the fixed length of its kind,
+ * integers big-endian. One session copies one file from a source to a sink.
  *
  *	put: client is the source          get: client is the sink
  *	  PUT name, size, mode  ->           GET name              ->
  *	                                                           <- META size, mode
  *	                        <- WINDOW    WINDOW                ->
  *	  then, from source to sink: an RDMA Write to slot seq % slots of the window and CHUNK seq,
- *len; back: ACK seq, when the slot is free again; at last DONE, and RESULT back.
+ * len; back: ACK seq, when the slot is free again; at last DONE, and RESULT back.
  *
  * A RESULT that is not DDPCP_OK can come from either side at any time and ends the copy. At most
  * DDPCP_RECVS records are on their way in one direction.
@@ -72,7 +72,7 @@ struct ddpcp_rec {
 /* The private data of a connect. */
 void ddpcp_hello_put(uint8_t buf[DDPCP_HELLO_LEN]);
 
-/* Returns 0, -EPROTO for what is no hello, or -EPROTONOSUPPORT for another version. */
+/* Returns 0, -EPROTO for a malformed hello, or -EPROTONOSUPPORT for another version. */
 int ddpcp_hello_get(const void *buf, size_t len);
 
 /* Returns the length of the record. */

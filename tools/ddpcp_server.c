@@ -71,7 +71,7 @@ static int do_put(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	int dir, r;
 
 	if (p->root->read_only)
-		return ddpcp_link_fail(&p->link, -EROFS, "this server only gives files");
+		return ddpcp_link_fail(&p->link, -EROFS, "this server is read-only");
 	r = find_dir(p, req->name, &dir, &base);
 	if (r < 0)
 		return r;
@@ -82,7 +82,7 @@ static int do_put(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	}
 	if (r == 0)
 		r = ddpcp_file_commit(&f, req->mode);
-	if (r < 0) /* unless something more exact is known */
+	if (r < 0) /* unless a more exact reason is known */
 		ddpcp_link_fail(&p->link, r, "%s: %s", req->name, common_strerror(r));
 	ddpcp_file_close(&f);
 	return r;
@@ -122,7 +122,7 @@ static int do_get(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	close(fd);
 	if (r == 0) {
 		r = ddpcp_link_recv(&p->link, DDPCP_LINK_KIND(DDPCP_RESULT), DDPCP_LAST_MS, &rec);
-		p->link.told = true;
+		p->link.peer_knows = true;
 	}
 	return r;
 }
@@ -157,8 +157,8 @@ static int serve(struct session *s)
 	if (r < 0)
 		ddpcp_link_fail(l, r, "%s", common_strerror(r));
 	log_copy(s, &req, l->reason, r, x.size);
-	if (!l->told || r == 0) {
-		ddpcp_link_tell(l);
+	if (!l->peer_knows || r == 0) {
+		ddpcp_link_send_result(l);
 		ddpcp_link_linger(l);
 	}
 	return r < 0 ? COMMON_FAILED : COMMON_OK;

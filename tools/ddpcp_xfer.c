@@ -48,7 +48,7 @@ static int put_chunk(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w,
 	int r = ddpcp_file_pread(fd, buf, rec.len, seq * w->chunk);
 
 	if (r == -ENODATA)
-		return ddpcp_link_fail(x->link, r, "the file became shorter meanwhile");
+		return ddpcp_link_fail(x->link, r, "the file became shorter during the copy");
 	if (r < 0)
 		return ddpcp_link_fail(x->link, r, "read: %s", common_strerror(r));
 	r = ddpcp_link_write(x->link, mr, off, rec.len, w->to + off, w->stag);
@@ -65,7 +65,7 @@ static int take_ack(struct ddpcp_xfer *x, uint64_t seq)
 	int r = ddpcp_link_recv(x->link, DDPCP_LINK_KIND(DDPCP_ACK), DDPCP_WAIT_MS, &rec);
 
 	if (r == 0 && rec.seq != seq)
-		r = ddpcp_link_fail(x->link, -EPROTO, "a chunk was acknowledged out of turn");
+		r = ddpcp_link_fail(x->link, -EPROTO, "a chunk was acknowledged out of order");
 	return r;
 }
 
@@ -96,7 +96,7 @@ int ddpcp_xfer_source(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w
 	if (r == 0)
 		r = session_alloc(x->link->s, (size_t)w->chunk * w->slots, 0, &mr);
 	if (r < 0)
-		ddpcp_link_fail(x->link, r, "no memory for a window");
+		ddpcp_link_fail(x->link, r, "out of memory for a window");
 	if (r == 0)
 		r = put_all(x, fd, w, mr, sum);
 	if (r == 0)
@@ -142,7 +142,7 @@ static int get_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq)
 	if (r < 0)
 		return r;
 	if (rec.seq != seq || rec.len != ddpcp_chunk_len(x->size, k->w->chunk, seq))
-		return ddpcp_link_fail(x->link, -EPROTO, "a chunk came out of turn");
+		return ddpcp_link_fail(x->link, -EPROTO, "a chunk came out of order");
 	r = store(x, k, seq, rec.len);
 	return r == 0 ? ddpcp_link_send(x->link, &ack) : r;
 }
@@ -163,7 +163,9 @@ static int get_all(struct ddpcp_xfer *x, const struct sink *k)
 	if (r == 0)
 		r = ddpcp_link_recv(x->link, DDPCP_LINK_KIND(DDPCP_DONE), DDPCP_WAIT_MS, &rec);
 	if (r == 0 && memcmp(rec.sha256, x->sha256, sizeof(rec.sha256)))
-		r = ddpcp_link_fail(x->link, -EBADMSG, "what was written is not what was sent");
+		r = ddpcp_link_fail(
+			x->link, -EBADMSG,
+			"the SHA-256 of the written file differs from that of the sent one");
 	return r;
 }
 
@@ -174,7 +176,7 @@ static int offer(struct ddpcp_xfer *x, struct ddpcp_window *w, struct ddp_mr **r
 			      ret_mr);
 
 	if (r < 0)
-		return ddpcp_link_fail(x->link, r, "no memory for a window");
+		return ddpcp_link_fail(x->link, r, "out of memory for a window");
 	w->to = (*ret_mr)->iova;
 	w->stag = (*ret_mr)->rkey;
 	rec.window = *w;

@@ -63,7 +63,7 @@ static int connect_server(struct ddperf_run *run)
 		return r;
 	r = ddperf_answer_get(run->s.reply, run->s.reply_len, &run->peer);
 	if (r < 0)
-		common_error("%s is no ddperf", run->s.peer);
+		common_error("%s is not a ddperf server", run->s.peer);
 	run->credits = run->peer.credits;
 	return r;
 }
@@ -79,13 +79,13 @@ static int set_up(struct ddperf_run *run)
 	if (r < 0)
 		return r;
 	if (run->o->op == DDPERF_FETCH_ADD && !(run->caps.features & DDP_CAP_ATOMIC)) {
-		common_error("fetch-add: the daemon here has no atomics");
+		common_error("fetch-add: the local daemon does not support atomics");
 		return -EOPNOTSUPP;
 	}
 	need.reads = reads(run);
 	need.max_inline = run->o->inline_data ? run->o->size : 0;
 	if (need.max_inline > run->caps.max_inline) {
-		common_error("--inline: messages can have %u bytes", run->caps.max_inline);
+		common_error("--inline: at most %u bytes, see --size", run->caps.max_inline);
 		return -EINVAL;
 	}
 	r = session_make_qp(&run->s, &need);

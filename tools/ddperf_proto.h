@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two ddperf say to each other: a hello and its answer in the private data, and during
+ * The protocol of ddperf: a hello and its answer in the private data, and during
  * the test credits, which the server Sends: how many Sends it has taken so far. A Send that is
  * solicited is credited at once, so that a client knows by it that all before it has arrived. All
  * integers are big-endian.
@@ -44,14 +44,14 @@ struct ddperf_answer {
 /* The private data of a connect. */
 void ddperf_hello_put(uint8_t buf[DDPERF_HELLO_LEN], const struct ddperf_hello *h);
 
-/* Returns 0, -EPROTO for what is no hello, -EPROTONOSUPPORT for another version, or -ERANGE for a
+/* Returns 0, -EPROTO for a malformed hello, -EPROTONOSUPPORT for another version, or -ERANGE for a
  * test, a size or a depth that does not exist. */
 int ddperf_hello_get(const void *buf, size_t len, struct ddperf_hello *ret);
 
 /* The private data of the acceptance. */
 void ddperf_answer_put(uint8_t buf[DDPERF_ANSWER_LEN], const struct ddperf_answer *a);
 
-/* Returns 0, or -EPROTO for what is no answer. */
+/* Returns 0, or -EPROTO for a malformed answer. */
 int ddperf_answer_get(const void *buf, size_t len, struct ddperf_answer *ret);
 
 #endif

@@ -6,13 +6,13 @@
 
 enum { KEY = 64 }; /* bytes that hold any key */
 
-struct words {
+struct quantity {
 	const char *name; /* of the quantity */
 	const char *key;  /* unit in JSON keys */
 	const char *unit; /* in text */
 };
 
-static const struct words words[] = {
+static const struct quantity quantities[] = {
 	[DDPERF_BW] = {"bandwidth", "mb_per_s", "MB/s"},
 	[DDPERF_LAT] = {"latency", "us", "us"},
 	[DDPERF_RATE] = {"rate", "messages_per_s", "messages/s"},
@@ -22,9 +22,9 @@ static const struct words words[] = {
 static const char *meaning(const struct ddperf_opts *o)
 {
 	if (o->metric != DDPERF_LAT && ddperf_op_has_response(o->op))
-		return "from the first post until the last data had come";
+		return "from the first post until the last data arrived";
 	if (o->metric != DDPERF_LAT)
-		return "from the first post until the server had the last message";
+		return "from the first post until the server has the last message";
 	switch (o->op) {
 	case DDPERF_READ:
 	case DDPERF_FETCH_ADD:
@@ -53,7 +53,7 @@ static double cpu_percent(const struct ddperf_result *res)
 }
 
 /* "bandwidth_mean_mb_per_s" */
-static void figure(struct json_out *j, const struct words *w, const char *which, double v)
+static void figure(struct json_out *j, const struct quantity *w, const char *which, double v)
 {
 	char key[KEY];
 
@@ -62,7 +62,7 @@ static void figure(struct json_out *j, const struct words *w, const char *which,
 }
 
 /* The same of the samples; null where there are none. */
-static void sample_figure(struct json_out *j, const struct words *w, const char *which,
+static void sample_figure(struct json_out *j, const struct quantity *w, const char *which,
 			  const struct common_stats *st, double v)
 {
 	char key[KEY];
@@ -98,7 +98,7 @@ static int report_json(const struct ddperf_run *run, const struct ddperf_result 
 		       const struct common_stats *st)
 {
 	const struct ddperf_opts *o = run->o;
-	const struct words *w = &words[o->metric];
+	const struct quantity *w = &quantities[o->metric];
 	struct json_out j;
 
 	json_head(&j, run);
@@ -126,7 +126,7 @@ static void report_text(const struct ddperf_run *run, const struct ddperf_result
 			const struct common_stats *st)
 {
 	const struct ddperf_opts *o = run->o;
-	const struct words *w = &words[o->metric];
+	const struct quantity *w = &quantities[o->metric];
 
 	printf("%s %s to %s (%s), transport %s\n", ddperf_op_str(o->op),
 	       ddperf_metric_str(o->metric), o->host, run->s.peer, run->caps.transport);

@@ -27,7 +27,7 @@ struct served {
 	uint32_t credited;  /* of these */
 };
 
-/* n receives at once. All into the same bytes: nobody looks at them. */
+/* n receives at once. All use the same buffer: the data is not read. */
 static int post_recvs(struct session *s, const struct served *p, uint32_t n)
 {
 	uint32_t len = p->hello.size > MIN_BUF ? p->hello.size : MIN_BUF;
@@ -135,7 +135,7 @@ static int send_credit(struct session *s, struct served *p)
 	return r < 0 ? session_fail("post a credit", r) : 0;
 }
 
-/* 1 at the end of the session, which is no failure. */
+/* Returns 1 at the end of the session, which is not a failure. */
 static int check(struct session *s, const struct ddp_wc *wc)
 {
 	if (wc->status == DDP_WC_SUCCESS)
@@ -169,7 +169,7 @@ static int serve_stream(struct session *s, struct served *p)
 	return r > 0 || n == -EINTR ? COMMON_OK : COMMON_FAILED;
 }
 
-/* Sends back what it is sent. */
+/* Echoes each Send. */
 static int serve_send_lat(struct session *s, struct served *p)
 {
 	struct ddp_wc wc;
@@ -203,7 +203,7 @@ static int write_back(struct session *s, struct served *p, uint32_t turn)
 	return r < 0 ? session_fail("post a write", r) : 0;
 }
 
-/* Nothing, the end of the session (1), or a failure. */
+/* Returns 0, 1 at the end of the session, or a negative errno value. */
 static int look(struct session *s)
 {
 	struct ddp_wc wc[SIGNAL];

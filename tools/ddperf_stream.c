@@ -38,7 +38,7 @@ static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 	uint32_t more = total - run->credited;
 
 	if (wc->byte_len != DDPERF_CREDIT_LEN || more > run->peer.credits - run->credits) {
-		common_error("the server credits more than it was sent");
+		common_error("the server gives more credits than it has taken Sends");
 		return -EPROTO;
 	}
 	run->credits += more;
@@ -46,7 +46,7 @@ static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 	return post_credit_recv(run, wc->wr_id);
 }
 
-/* Takes completions, waiting for the first if there is none. */
+/* Takes completions and waits for the first one. */
 static int take(struct ddperf_run *run)
 {
 	struct ddp_wc wc[POLL];
@@ -153,7 +153,7 @@ static int synchronise(struct ddperf_run *run)
 	run->credits--;
 	while (r == 0 && (run->credits < run->peer.credits || run->completed == done))
 		r = take(run);
-	run->completed = done; /* it is none of the messages */
+	run->completed = done; /* the solicited Send does not count */
 	return r;
 }
 
@@ -174,7 +174,8 @@ int ddperf_stream(struct ddperf_run *run)
 		if (r == 0)
 			r = sample(run, &iv, now);
 	}
-	/* What is in flight can be a lot: who wants to stop does not wait for it. */
+	/* There can be many messages in flight: a user who stops the program does not wait for
+	 * them. */
 	while (r == 0 && run->posted > run->completed && !common_stopped())
 		r = take(run);
 	if (r == 0 && common_stopped())

@@ -114,7 +114,7 @@ static int await_pong(struct pinger *p, uint32_t seq)
 	if (ddping_rec_get((uint8_t *)p->ctl->addr + PONG_OFF, wc.byte_len, DDPING_PONG, &rec) <
 		    0 ||
 	    rec.seq != seq) {
-		common_error("the server answered with something else");
+		common_error("unexpected answer of the server");
 		return -EPROTO;
 	}
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two ddping say to each other. The client connects with a hello in the private data. In
+ * The protocol of ddping. The client connects with a hello in the private data. In
  * each round it sends a PING that names two of its regions; the server reads the first, writes what
  * it read to the second, and sends the record back as a PONG. All integers are big-endian.
  */
@@ -35,7 +35,7 @@ struct ddping_rec {
 /* The hello: bytes per round at most. */
 void ddping_hello_put(uint8_t buf[DDPING_HELLO_LEN], uint32_t size);
 
-/* Returns 0, -EPROTO for what is no hello, -EPROTONOSUPPORT for another version, or -ERANGE for a
+/* Returns 0, -EPROTO for a malformed hello, -EPROTONOSUPPORT for another version, or -ERANGE for a
  * size of 0 or above DDPING_MAX_SIZE. */
 int ddping_hello_get(const void *buf, size_t len, uint32_t *ret_size);
 

@@ -29,7 +29,7 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 	if (r == -EPROTONOSUPPORT)
 		return server_refuse(a, "this ddping speaks version %d", DDPING_VERSION);
 	if (r == -ERANGE)
-		return server_refuse(a, "rounds are of 1 to %d bytes", DDPING_MAX_SIZE);
+		return server_refuse(a, "a round has 1 to %d bytes", DDPING_MAX_SIZE);
 	if (r < 0)
 		return server_refuse(a, "ddping serves ddping only");
 	p = calloc(1, sizeof(*p));
@@ -91,7 +91,7 @@ static int on_ping(struct session *s, const struct pinged *p, uint32_t len)
 	int r = ddping_rec_get(p->ctl->addr, len, DDPING_PING, &rec);
 
 	if (r < 0 || rec.len > p->size) {
-		common_error("%s: sent what is no ping", s->peer);
+		common_error("%s: malformed ping", s->peer);
 		return -EPROTO;
 	}
 	rec.kind = DDPING_PONG;

@@ -39,7 +39,7 @@ static void print_value(struct json_out *j, struct json_object *v)
 	fputs(text ? text : "null", j->out);
 }
 
-/* The comma behind the member before, and the key, which is one of this program's. */
+/* The comma after the previous member, and the key, which is one of this program's. */
 static void print_key(struct json_out *j, const char *key)
 {
 	fprintf(j->out, "%s\"%s\": ", j->printed++ ? ",\n " : "", key);

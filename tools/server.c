@@ -15,7 +15,7 @@
 #include "tools/addrs.h"
 #include "tools/common.h"
 
-enum { LOOK_MS = 200 }; /* how often the loop looks whether the program shall stop */
+enum { LOOK_MS = 200 }; /* interval of checking common_stopped() */
 
 enum slot_state {
 	SLOT_FREE,
@@ -55,7 +55,7 @@ int server_refuse(struct server_answer *a, const char *fmt, ...)
 	return SERVER_REJECT;
 }
 
-/* For what the library had no part in. */
+/* For failures outside of the library. */
 static int plain_fail(const char *what, int err)
 {
 	common_error("%s: %s", what, common_strerror(err));
@@ -155,7 +155,7 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 	struct slot *slot = free_slot(sv);
 	int r = SERVER_REJECT;
 
-	if (!slot) { /* who comes right after another is not to find its place taken */
+	if (!slot) { /* a session that is over gives its place to the next one */
 		reap(sv, true);
 		slot = free_slot(sv);
 	}
@@ -201,7 +201,7 @@ static void on_established(struct slot *slot)
 	slot->state = SLOT_RUNNING;
 }
 
-/* The session is over, or never came to be. A thread notices by its receives, which are flushed. */
+/* The session is over, or was never established. A thread sees its receives flushed. */
 static void on_end(struct slot *slot, const char *reason, int err)
 {
 	atomic_store(&slot->s.up, false);
@@ -318,7 +318,7 @@ static int start(struct server *sv)
 	return 0;
 }
 
-/* Ends the sessions that are left; their threads see that by their receives. */
+/* Ends the sessions that are left; their threads see their receives flushed. */
 static void stop(struct server *sv)
 {
 	for (unsigned i = 0; sv->slots && i < sv->conf->max_sessions; i++) {

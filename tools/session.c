@@ -11,10 +11,10 @@
 #include "tools/common.h"
 
 enum {
-	SLICE_MS = 100, /* how often a wait looks whether the program shall stop */
+	SLICE_MS = 100, /* interval of checking common_stopped() */
 	PART_MS = 2000, /* how long the end of a session may take */
 	MS_NS = 1000000,
-	REASON_MS = 500, /* how long the reason of a failure may lag behind it */
+	REASON_MS = 500, /* how long after a failure its reason may come */
 };
 
 int session_fail(const char *what, int err)
@@ -100,7 +100,7 @@ int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr 
 	return 0;
 }
 
-/* An event that is not about paths, which only those hear of who wanted to. */
+/* The next event that is not about a path. Path events go to on_path, if it is set. */
 static int get_event(struct session *s, int timeout_ms, struct ddp_cm_event **ret)
 {
 	int r;
@@ -114,25 +114,26 @@ static int get_event(struct session *s, int timeout_ms, struct ddp_cm_event **re
 	return r;
 }
 
-/* News of paths while the program works. Whatever else has come is kept for who looks for it. */
-static void look_for_news(struct session *s)
+/* Takes path events while the session runs. An event of another kind is kept in pending. */
+static void poll_path_events(struct session *s)
 {
 	uint64_t now = common_now_ns();
 
-	if (!s->own_ctx || !s->on_path || s->end || now - s->looked < (uint64_t)SLICE_MS * MS_NS)
+	if (!s->own_ctx || !s->on_path || s->pending ||
+	    now - s->polled < (uint64_t)SLICE_MS * MS_NS)
 		return;
-	s->looked = now;
-	if (get_event(s, 0, &s->end) != 0)
-		s->end = NULL;
+	s->polled = now;
+	if (get_event(s, 0, &s->pending) != 0)
+		s->pending = NULL;
 }
 
 /* The next event of a client, which the caller acknowledges. -EAGAIN after timeout_ms (< 0: never),
  * -EINTR when the program shall stop. */
 static int next_event(struct session *s, int timeout_ms, struct ddp_cm_event **ret)
 {
-	if (s->end) {
-		*ret = s->end;
-		s->end = NULL;
+	if (s->pending) {
+		*ret = s->pending;
+		s->pending = NULL;
 		return 0;
 	}
 	for (int left = timeout_ms;; left -= SLICE_MS) {
@@ -221,7 +222,7 @@ int session_connect(struct session *s, const struct session_target *t)
 	return r;
 }
 
-/* Waits for the end after ddp_disconnect(); what else arrives no longer matters. */
+/* Waits for the end after ddp_disconnect() and drops other events. */
 static void await_end(struct session *s)
 {
 	struct ddp_cm_event *ev;
@@ -240,7 +241,7 @@ void session_close(struct session *s)
 		await_end(s);
 	if (s->qp)
 		ddp_destroy_qp(s->qp);
-	ddp_ack_cm_event(s->end);
+	ddp_ack_cm_event(s->pending);
 	if (s->id)
 		ddp_destroy_id(s->id);
 	if (s->cq)
@@ -286,7 +287,7 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 		int slice = timeout_ms >= 0 && left < SLICE_MS ? left : SLICE_MS;
 		int r;
 
-		look_for_news(s);
+		poll_path_events(s);
 		r = ddp_wait_cq(s->cq, n, wc, slice < 0 ? 0 : slice);
 		if (r > 0)
 			return r;
@@ -304,7 +305,7 @@ void session_note_path(const char *sentence)
 	common_note("%s", sentence);
 }
 
-/* A client asks the event why its session ended. A server's events are read elsewhere. */
+/* Why the session ended: a client reads its event. The main thread reads those of a server. */
 static int ended(struct session *s, const char *what)
 {
 	struct ddp_cm_event *ev;

@@ -27,11 +27,11 @@ struct session {
 	struct ddp_qp *qp;
 	struct ddp_mr *mr[SESSION_MRS];
 	unsigned nmrs;
-	bool own_ctx;             /* a client; the server's sessions share one context */
-	atomic_bool up;           /* established and not disconnected */
-	struct ddp_cm_event *end; /* a client's, if it was seen before it was looked for */
+	bool own_ctx;                 /* a client; the server's sessions share one context */
+	atomic_bool up;               /* established and not disconnected */
+	struct ddp_cm_event *pending; /* of a client: taken while polling for path events */
 	void (*on_path)(const char *sentence);
-	uint64_t looked; /* for such news, ns */
+	uint64_t polled; /* when path events were last polled, ns */
 	char peer[SESSION_PEER];
 	uint8_t reply[SESSION_PRIVATE]; /* the acceptor's private data */
 	size_t reply_len;
@@ -52,20 +52,20 @@ struct session_target {
 	const char *bind;  /* addresses of this daemon to come from, NULL: that of the route */
 	const void *hello; /* private data */
 	size_t hello_len;
-	/* A path of the session has changed, and the session goes on. NULL: not told. */
+	/* A path of the session has changed, and the session goes on. NULL: ignored. */
 	void (*on_path)(const char *sentence);
 };
 
 /* A context and its protection domain. */
 int session_open(struct session *s, const char *socket);
 
-/* Completion queue and queue pair; the id too, where there is none yet. */
+/* Completion queue and queue pair, and the id if the session has none yet. */
 int session_make_qp(struct session *s, const struct session_need *need);
 
 /* Memory that lives until session_close(). At most SESSION_MRS. */
 int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret);
 
-/* Connects and waits until that is decided. */
+/* Connects and waits for the outcome. */
 int session_connect(struct session *s, const struct session_target *t);
 
 /* Ends the session in order if it is up, and frees everything. Not opened, or twice: nothing

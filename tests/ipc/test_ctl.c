@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ctl/request.h"
+#include "ctl/query.h"
 #include "ipc/conn.h"
 #include "ipc/version.h"
 
@@ -237,20 +237,20 @@ static void stay_silent(int fd, const struct msg_hdr *show)
 	take(fd, buf);
 }
 
-static enum ctl_exit ask(struct fake *f, int timeout_ms, struct request_answer *a)
+static enum ctl_exit ask(struct fake *f, int timeout_ms, struct query_reply *a)
 {
 	enum ctl_exit e;
 
 	start(f);
-	*a = (struct request_answer){.n = 4711};
-	e = request_show(f->path, timeout_ms, CTL_QP, a);
+	*a = (struct query_reply){.n = 4711};
+	e = query_show(f->path, timeout_ms, CTL_QP, a);
 	stop(f);
 	return e;
 }
 
 static void ends_with(struct fake f, int timeout_ms, enum ctl_exit want)
 {
-	struct request_answer a;
+	struct query_reply a;
 
 	cr_expect_eq(ask(&f, timeout_ms, &a), want);
 	cr_expect_eq(a.n, 4711, "the output was touched");
@@ -261,7 +261,7 @@ static void ends_with(struct fake f, int timeout_ms, enum ctl_exit want)
 Test(ctl, all_records_arrive_in_order_and_the_hidden_are_counted)
 {
 	struct fake f = {.script = many};
-	struct request_answer a;
+	struct query_reply a;
 
 	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_assert_eq(a.n, 200);
@@ -275,10 +275,10 @@ Test(ctl, the_daemon_is_asked_for_each_kind_of_object)
 {
 	for (int object = CTL_STATUS; object < CTL_OBJECT_COUNT; object++) {
 		struct fake f = {.script = one_of_it};
-		struct request_answer a = {0};
+		struct query_reply a = {0};
 
 		start(&f);
-		cr_assert_eq(request_show(f.path, PATIENT_MS, (enum ctl_object)object, &a),
+		cr_assert_eq(query_show(f.path, PATIENT_MS, (enum ctl_object)object, &a),
 			     CTL_EXIT_OK);
 		stop(&f);
 		cr_expect_eq(a.n, 1);
@@ -290,7 +290,7 @@ Test(ctl, the_daemon_is_asked_for_each_kind_of_object)
 Test(ctl, a_record_of_an_older_daemon_lacks_the_members_that_it_does_not_have)
 {
 	struct fake f = {.script = shorter};
-	struct request_answer a;
+	struct query_reply a;
 
 	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_assert_eq(a.n, 1);
@@ -304,7 +304,7 @@ Test(ctl, a_record_of_an_older_daemon_lacks_the_members_that_it_does_not_have)
 Test(ctl, of_a_record_of_a_newer_daemon_the_known_members_are_taken)
 {
 	struct fake f = {.script = longer};
-	struct request_answer a;
+	struct query_reply a;
 
 	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_assert_eq(a.n, 1);
@@ -317,7 +317,7 @@ Test(ctl, of_a_record_of_a_newer_daemon_the_known_members_are_taken)
 Test(ctl, no_objects_is_no_failure)
 {
 	struct fake f = {.script = none};
-	struct request_answer a;
+	struct query_reply a;
 
 	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_expect_eq(a.n, 0);
@@ -327,21 +327,21 @@ Test(ctl, no_objects_is_no_failure)
 
 Test(ctl, no_daemon_is_3)
 {
-	struct request_answer a;
+	struct query_reply a;
 
-	cr_expect_eq(request_show("/nonexistent/sock", PATIENT_MS, CTL_QP, &a), CTL_EXIT_NO_DAEMON);
+	cr_expect_eq(query_show("/nonexistent/sock", PATIENT_MS, CTL_QP, &a), CTL_EXIT_NO_DAEMON);
 }
 
 Test(ctl, a_socket_that_nobody_serves_is_3)
 {
 	struct fake f = {.script = none};
-	struct request_answer a;
+	struct query_reply a;
 
 	start(&f);
-	cr_expect_eq(request_show(f.path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_OK);
+	cr_expect_eq(query_show(f.path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_OK);
 	pthread_join(f.thread, NULL);
 	close(f.fd);
-	cr_expect_eq(request_show(f.path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_NO_DAEMON);
+	cr_expect_eq(query_show(f.path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_NO_DAEMON);
 	unlink(f.path);
 	rmdir(f.dir);
 }
@@ -386,10 +386,10 @@ Test(ctl, a_daemon_that_says_nothing_is_124)
 
 Test(ctl, a_path_that_is_too_long_is_2)
 {
-	struct request_answer a;
+	struct query_reply a;
 	char path[200];
 
 	memset(path, 'a', sizeof(path));
 	path[sizeof(path) - 1] = '\0';
-	cr_expect_eq(request_show(path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_USAGE);
+	cr_expect_eq(query_show(path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_USAGE);
 }

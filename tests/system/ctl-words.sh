@@ -43,6 +43,13 @@ listed Objects >"$tmp/objects"
 completed '' >"$tmp/got"
 same 'objects, and those that bash completes' "$tmp/want" "$tmp/got"
 
+"$ddpctl" c 2>"$tmp/said"
+[ $? -eq 2 ] || fail 'an ambiguous object: not status 2'
+grep -q "object 'c' is ambiguous: cq, client\$" "$tmp/said" || fail "the candidates: $(cat "$tmp/said")"
+"$ddpctl" mr valid maybe 2>"$tmp/said"
+[ $? -eq 2 ] || fail 'an impossible value: not status 2'
+grep -q "valid: 'maybe' is not yes or no" "$tmp/said" || fail "the values: $(cat "$tmp/said")"
+
 while read -r object; do
 	"$ddpctl" "$object" unknown 1 2>"$tmp/said"
 	listed Keys >"$tmp/keys"

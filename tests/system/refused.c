@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/request.h"
+#include "ctl/query.h"
 
 enum { PATIENCE_MS = 20000 };
 
@@ -110,15 +110,15 @@ static void open_is_refused(const char *socket)
 		fail("ddp_open() is not refused with EDQUOT");
 }
 
-/* request_show() prints the reason. */
+/* query_show() prints the reason. */
 static void show_is_refused(const char *socket)
 {
-	struct request_answer a;
+	struct query_reply a;
 
 	if (closed == AFTER_HELLO)
 		stop_daemon();
-	if (request_show(socket, PATIENCE_MS, CTL_STATUS, &a) != CTL_EXIT_FAILED)
-		fail("request_show() does not fail");
+	if (query_show(socket, PATIENCE_MS, CTL_STATUS, &a) != CTL_EXIT_FAILED)
+		fail("query_show() does not fail");
 }
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@
 static const char *told(const char *code, const char *key)
 {
 	static char text[FIELD_TEXT];
-	struct request_answer a = {0};
+	struct query_reply a = {0};
 
 	cr_assert_eq(explain_code(code, &a), CTL_EXIT_OK, "%s", code);
 	cr_assert_eq(a.n, 1);
@@ -25,7 +25,7 @@ static const char *told(const char *code, const char *key)
 
 static void refused(const char *code, enum ctl_exit want)
 {
-	struct request_answer a = {.n = 4711};
+	struct query_reply a = {.n = 4711};
 
 	cr_expect_eq(explain_code(code, &a), want, "'%s'", code);
 	cr_expect_eq(a.n, 4711, "the output was touched");
@@ -101,7 +101,7 @@ Test(explain, what_is_no_code_is_2)
 Test(explain, without_a_code_all_are_told_once_and_in_full)
 {
 	const struct print_opts json = {.json = true};
-	struct request_answer a;
+	struct query_reply a;
 	struct json_object *all;
 	char *text = NULL;
 	size_t len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/request.h"
+#include "ctl/query.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "ipc/version.h"
 #include "util/cleanup.h"
 
-struct request {
+struct query {
 	const char *path;
 	int fd;
 	int timeout_ms;
@@ -27,7 +27,7 @@ struct request {
 	size_t len;
 };
 
-void request_error(const char *fmt, ...)
+void query_error(const char *fmt, ...)
 {
 	char raw[512];
 	va_list ap;
@@ -41,14 +41,14 @@ void request_error(const char *fmt, ...)
 	fprintf(stderr, "ddpctl: %s\n", raw);
 }
 
-static enum ctl_exit late(const struct request *q)
+static enum ctl_exit timed_out(const struct query *q)
 {
-	request_error("%s: no answer within %g s", q->path, q->timeout_ms / 1000.0);
+	query_error("%s: no reply within %g s", q->path, q->timeout_ms / 1000.0);
 	return CTL_EXIT_TIMEOUT;
 }
 
-/* connect() and send() of a socket whose owner is stuck would wait for ever. */
-static int limit_waiting(const struct request *q)
+/* Otherwise connect() and send() would block as long as the daemon does not accept or read. */
+static int limit_waiting(const struct query *q)
 {
 	struct timeval tv = {
 		.tv_sec = q->timeout_ms / 1000,
@@ -58,39 +58,39 @@ static int limit_waiting(const struct request *q)
 	return setsockopt(q->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 }
 
-static enum ctl_exit cannot_connect(const struct request *q, int err)
+static enum ctl_exit cannot_connect(const struct query *q, int err)
 {
 	switch (err) {
 	case ENOENT:
 	case ECONNREFUSED:
-		request_error("%s: no daemon there; is ddpsctpd running?", q->path);
+		query_error("%s: no daemon listens there; is ddpsctpd running?", q->path);
 		return CTL_EXIT_NO_DAEMON;
 	case EACCES:
 	case EPERM:
-		request_error("%s: permission denied; are you a member of the socket's group?",
-			      q->path);
+		query_error("%s: permission denied; are you a member of the socket's group?",
+			    q->path);
 		return CTL_EXIT_PERMISSION;
 	case EAGAIN:
-		return late(q);
+		return timed_out(q);
 	default:
-		request_error("%s: %s", q->path, strerror(err));
+		query_error("%s: %s", q->path, strerror(err));
 		return CTL_EXIT_NO_DAEMON;
 	}
 }
 
-static enum ctl_exit connect_daemon(struct request *q)
+static enum ctl_exit connect_daemon(struct query *q)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 
 	if (strlen(q->path) >= sizeof(sun.sun_path)) {
-		request_error("%s: a path of a socket has at most %zu characters", q->path,
-			      sizeof(sun.sun_path) - 1);
+		query_error("%s: the path of a socket has at most %zu characters", q->path,
+			    sizeof(sun.sun_path) - 1);
 		return CTL_EXIT_USAGE;
 	}
 	strcpy(sun.sun_path, q->path);
 	q->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (q->fd < 0 || limit_waiting(q) < 0) {
-		request_error("socket: %s", strerror(errno));
+		query_error("socket: %s", strerror(errno));
 		return CTL_EXIT_FAILED;
 	}
 	if (connect(q->fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
@@ -98,9 +98,9 @@ static enum ctl_exit connect_daemon(struct request *q)
 	return CTL_EXIT_OK;
 }
 
-/* A daemon that closed the connection is no failure yet: it may have sent the reason before, and
- * receive() finds it. */
-static enum ctl_exit send_record(struct request *q, struct msg_hdr *hdr, size_t len)
+/* A closed connection is not a failure yet: the daemon may have sent the reason before, which
+ * receive() reads. */
+static enum ctl_exit send_record(struct query *q, struct msg_hdr *hdr, size_t len)
 {
 	int r;
 
@@ -109,8 +109,8 @@ static enum ctl_exit send_record(struct request *q, struct msg_hdr *hdr, size_t 
 	if (r == 0 || r == CONN_E_CLOSED)
 		return CTL_EXIT_OK;
 	if (r == CONN_E_AGAIN)
-		return late(q);
-	request_error("%s: %s", q->path, strerror(-r));
+		return timed_out(q);
+	query_error("%s: %s", q->path, strerror(-r));
 	return CTL_EXIT_NO_DAEMON;
 }
 
@@ -123,7 +123,7 @@ static uint64_t now_ms(void)
 }
 
 /* Waits until the socket is readable. */
-static enum ctl_exit await(const struct request *q)
+static enum ctl_exit await(const struct query *q)
 {
 	uint64_t end = now_ms() + (uint64_t)q->timeout_ms;
 	struct pollfd p = {.fd = q->fd, .events = POLLIN};
@@ -135,22 +135,24 @@ static enum ctl_exit await(const struct request *q)
 		if (r > 0)
 			return CTL_EXIT_OK;
 		if (r == 0)
-			return late(q);
+			return timed_out(q);
 		if (errno != EINTR) {
-			request_error("poll: %s", strerror(errno));
+			query_error("poll: %s", strerror(errno));
 			return CTL_EXIT_FAILED;
 		}
 	}
 }
 
-static enum ctl_exit nonsense(const struct request *q)
+static enum ctl_exit bad_reply(const struct query *q)
 {
-	request_error("%s: the daemon answers what ddpctl does not understand", q->path);
+	query_error(
+		"%s: ddpctl does not understand the reply of the daemon; do the versions match?",
+		q->path);
 	return CTL_EXIT_VERSION;
 }
 
-/* The next record. Descriptors that come with it are of no use here. */
-static enum ctl_exit receive(struct request *q)
+/* The next record. ddpctl needs no descriptors, so those that come with it are closed. */
+static enum ctl_exit receive(struct query *q)
 {
 	int fds[MSG_MAX_FDS], r;
 	enum ctl_exit e = await(q);
@@ -164,24 +166,24 @@ static enum ctl_exit receive(struct request *q)
 	if (r == 0 && q->len >= sizeof(struct msg_hdr))
 		return CTL_EXIT_OK;
 	if (r == CONN_E_CLOSED) {
-		request_error("%s: the daemon closed the connection", q->path);
+		query_error("%s: the daemon closed the connection", q->path);
 		return CTL_EXIT_NO_DAEMON;
 	}
 	if (r < 0) {
-		request_error("%s: %s", q->path, strerror(-r));
+		query_error("%s: %s", q->path, strerror(-r));
 		return CTL_EXIT_FAILED;
 	}
-	return nonsense(q);
+	return bad_reply(q);
 }
 
-static enum ctl_exit refused(struct request *q)
+static enum ctl_exit refused(struct query *q)
 {
 	struct msg_error *e = (struct msg_error *)q->buf;
 
 	if (q->len != sizeof(*e))
-		return nonsense(q);
+		return bad_reply(q);
 	e->reason[MSG_REASON_MAX - 1] = '\0';
-	request_error("%s", *e->reason ? e->reason : strerror(e->err));
+	query_error("%s", *e->reason ? e->reason : strerror(e->err));
 	switch (e->err) {
 	case EACCES:
 	case EPERM:
@@ -196,8 +198,8 @@ static enum ctl_exit refused(struct request *q)
 	}
 }
 
-/* The next record of the answer: it has the sequence number of the request and is no error. */
-static enum ctl_exit receive_answer(struct request *q)
+/* The next record of the reply: it has the sequence number of the query and is not an error. */
+static enum ctl_exit receive_record(struct query *q)
 {
 	const struct msg_hdr *hdr = (const struct msg_hdr *)q->buf;
 	enum ctl_exit e = receive(q);
@@ -206,21 +208,21 @@ static enum ctl_exit receive_answer(struct request *q)
 		return e;
 	if (hdr->op == MSG_ERROR)
 		return refused(q);
-	return hdr->seq == q->seq ? CTL_EXIT_OK : nonsense(q);
+	return hdr->seq == q->seq ? CTL_EXIT_OK : bad_reply(q);
 }
 
 /* The same, with this opcode and size. */
-static enum ctl_exit receive_reply(struct request *q, uint32_t op, size_t len)
+static enum ctl_exit receive_reply(struct query *q, uint32_t op, size_t len)
 {
 	const struct msg_hdr *hdr = (const struct msg_hdr *)q->buf;
-	enum ctl_exit e = receive_answer(q);
+	enum ctl_exit e = receive_record(q);
 
 	if (e != CTL_EXIT_OK || (hdr->op == op && q->len == len))
 		return e;
-	return nonsense(q);
+	return bad_reply(q);
 }
 
-static enum ctl_exit say_hello(struct request *q)
+static enum ctl_exit exchange_hello(struct query *q)
 {
 	struct msg_hello hello = {
 		.hdr.op = MSG_HELLO,
@@ -237,14 +239,14 @@ static enum ctl_exit say_hello(struct request *q)
 		return e;
 	if (reply->major == IPC_VERSION_MAJOR)
 		return CTL_EXIT_OK;
-	request_error("the daemon speaks version %u.%u of the local protocol, ddpctl %d.%d",
-		      reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
+	query_error("the daemon speaks version %u.%u of the local protocol, ddpctl %d.%d",
+		    reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
 	return CTL_EXIT_VERSION;
 }
 
 /* Adds the record that was received. Members that it lacks are 0, and its len says so; members
  * that only a newer daemon has are dropped. */
-static enum ctl_exit keep(struct request_answer *a, const struct request *q, size_t *room)
+static enum ctl_exit keep_record(struct query_reply *a, const struct query *q, size_t *room)
 {
 	struct ctl_record *rec;
 
@@ -253,7 +255,7 @@ static enum ctl_exit keep(struct request_answer *a, const struct request *q, siz
 		struct ctl_record *bigger = reallocarray(a->recs, more, sizeof(*bigger));
 
 		if (!bigger) {
-			request_error("out of memory");
+			query_error("out of memory");
 			return CTL_EXIT_FAILED;
 		}
 		a->recs = bigger;
@@ -265,7 +267,7 @@ static enum ctl_exit keep(struct request_answer *a, const struct request *q, siz
 	return CTL_EXIT_OK;
 }
 
-static bool is_record(const struct request *q, enum ctl_object object)
+static bool is_record(const struct query *q, enum ctl_object object)
 {
 	const struct ctl_record *rec = (const struct ctl_record *)q->buf;
 
@@ -273,41 +275,40 @@ static bool is_record(const struct request *q, enum ctl_object object)
 	       q->len - CTL_HEAD == rec->len && rec->object == (uint32_t)object;
 }
 
-static enum ctl_exit take_records(struct request *q, enum ctl_object object,
-				  struct request_answer *a)
+static enum ctl_exit take_records(struct query *q, enum ctl_object object, struct query_reply *a)
 {
 	const struct ctl_end *end = (const struct ctl_end *)q->buf;
 	size_t room = 0;
 
 	for (;;) {
-		enum ctl_exit e = receive_answer(q);
+		enum ctl_exit e = receive_record(q);
 
 		if (e != CTL_EXIT_OK)
 			return e;
 		if (end->hdr.op == MSG_CTL_END && q->len == sizeof(*end))
 			break;
 		if (!is_record(q, object))
-			return nonsense(q);
-		e = keep(a, q, &room);
+			return bad_reply(q);
+		e = keep_record(a, q, &room);
 		if (e != CTL_EXIT_OK)
 			return e;
 	}
 	a->hidden = end->hidden;
-	return end->records == a->n ? CTL_EXIT_OK : nonsense(q);
+	return end->records == a->n ? CTL_EXIT_OK : bad_reply(q);
 }
 
-/* Connects and says hello. */
-static enum ctl_exit attach(struct request *q)
+/* Connects and exchanges hellos. */
+static enum ctl_exit attach(struct query *q)
 {
 	enum ctl_exit e = connect_daemon(q);
 
-	return e == CTL_EXIT_OK ? say_hello(q) : e;
+	return e == CTL_EXIT_OK ? exchange_hello(q) : e;
 }
 
-enum ctl_exit request_set_primary(const char *socket, int timeout_ms, uint32_t assoc,
-				  const struct msg_addr *remote)
+enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t assoc,
+				const struct msg_addr *remote)
 {
-	struct request q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
 	struct msg_set_primary set = {.hdr.op = MSG_SET_PRIMARY, .assoc = assoc, .remote = *remote};
 	enum ctl_exit e = attach(&q);
 
@@ -319,13 +320,13 @@ enum ctl_exit request_set_primary(const char *socket, int timeout_ms, uint32_t a
 	return e;
 }
 
-enum ctl_exit request_show(const char *socket, int timeout_ms, enum ctl_object object,
-			   struct request_answer *ret)
+enum ctl_exit query_show(const char *socket, int timeout_ms, enum ctl_object object,
+			 struct query_reply *ret)
 {
-	struct request q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
 	struct ctl_show show = {
 		.hdr.op = MSG_CTL_SHOW, .object = (uint32_t)object, .version = CTL_VERSION};
-	struct request_answer a = {0};
+	struct query_reply a = {0};
 	enum ctl_exit e = attach(&q);
 
 	if (e == CTL_EXIT_OK)

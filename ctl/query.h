@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queries to the daemon. Failures are printed here; results are exit statuses. */
+#ifndef CTL_QUERY_H
+#define CTL_QUERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctl/exit.h"
+#include "ipc/ctl.h"
+
+struct query_reply {
+	struct ctl_record *recs; /* free() it */
+	size_t n;
+	uint32_t hidden; /* objects of other users, which the daemon left out */
+};
+
+/* "ddpctl: text" and a newline on stderr. */
+void query_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Makes the path to that address the primary path of the association. */
+enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t assoc,
+				const struct msg_addr *remote);
+
+/* All objects of one kind. timeout_ms: for each record of the daemon. On failure ret is untouched.
+ */
+enum ctl_exit query_show(const char *socket, int timeout_ms, enum ctl_object object,
+			 struct query_reply *ret);
+
+#endif
