@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Associations of the transport `kernel`: how they begin, with whom not, and how they end. */
+/* Associations of the transport `kernel`: how they begin, when they are refused, how they end. */
 #include "tests/kernel/rig.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static void refused(void)
 	rig_connect(a, "127.0.0.4", &one);
 	CHECK(one.up == 0 && one.down == 1 && one.err == ECONNREFUSED);
 	CHECK(strcmp(one.reason, "127.0.0.4 refuses associations to SCTP port 5043") == 0);
-	end("nobody listens: refused, at once");
+	end("without a listener: refused at once");
 }
 
 static void unwanted(void)
@@ -52,7 +52,7 @@ static void unwanted(void)
 	rig_connect(a, "127.0.0.3", &one);
 	rig_until(&one.down, 1);
 	CHECK(one.err == ECONNRESET && two.incoming == 1 && two.down == 0);
-	end("an association that nobody wants is aborted");
+	end("an association that the listener refuses is aborted");
 }
 
 static void no_answer(void)
@@ -66,10 +66,10 @@ static void no_answer(void)
 	CHECK(one.up == 0 && one.err == ETIMEDOUT);
 	CHECK(strcmp(one.reason, "192.0.2.2 does not answer within 2000 ms") == 0);
 	rig_shell("ip link del hole");
-	end("no answer: given up when the time is over");
+	end("no answer: fails after the timeout");
 }
 
-static void addresses_that_are_not_ours(void)
+static void foreign_addresses(void)
 {
 	struct sockaddr_storage at[2];
 	struct llp_listener *l;
@@ -82,10 +82,10 @@ static void addresses_that_are_not_ours(void)
 	CHECK(llp_connect_at(a, &(struct llp_addrs){at + 1, 1}, RIG_PORT,
 			     &(struct llp_addrs){at, 1}, NULL, &c) == -EADDRNOTAVAIL);
 	CHECK(llp_listen_at(b, &(struct llp_addrs){NULL, 0}, RIG_PORT, NULL, &l) == -EADDRINUSE);
-	end("addresses that are not the transport's are refused, and a port that is taken");
+	end("foreign addresses and a port in use are refused");
 }
 
-/* All descriptors are in use when an association comes: it waits until some are free. */
+/* All descriptors are in use when an association arrives: it waits until one is free. */
 static void no_descriptors(void)
 {
 	struct rlimit old, now;
@@ -111,7 +111,7 @@ static void no_descriptors(void)
 	while (n > 0)
 		close(used[--n]);
 	close(fd);
-	end("without a free descriptor an association waits, and nothing spins");
+	end("without a free descriptor an association waits, and accepting pauses");
 }
 
 /* ---- the adaptation indication ---- */
@@ -120,13 +120,13 @@ static void indication(uint32_t value, const char *reason)
 {
 	int fd;
 
-	/* A peer that connects: nothing is told. */
+	/* A peer that connects: no upcall. */
 	begin();
 	fd = rig_raw_connect("127.0.0.4", 0, "127.0.0.3", value);
 	rig_settle();
 	CHECK(two.incoming == 0 && list_empty(&((struct kernel *)b)->sctp.conns));
 	close(fd);
-	/* One that listens. */
+	/* A peer that listens. */
 	fd = rig_raw("127.0.0.4", RIG_PORT, SOCK_STREAM, value);
 	CHECK(listen(fd, 5) == 0);
 	rig_connect(a, "127.0.0.4", &one);
@@ -135,8 +135,8 @@ static void indication(uint32_t value, const char *reason)
 	end(reason);
 }
 
-/* Data that comes with the COOKIE ECHO does not pass for an indication. */
-static void data_instead_of_an_indication(void)
+/* Data bundled with the COOKIE ECHO does not count as an indication. */
+static void data_without_an_indication(void)
 {
 	int fd;
 
@@ -153,10 +153,10 @@ static void data_instead_of_an_indication(void)
 	CHECK(two.incoming == 0 && two.msgs == 0);
 	CHECK(list_empty(&((struct kernel *)b)->sctp.conns));
 	close(fd);
-	end("data without an indication before it opens nothing");
+	end("data does not replace an indication");
 }
 
-static void right_indication_of_a_stranger(void)
+static void indication_is_sent(void)
 {
 	struct sctp_adaptation_event e;
 	struct sctp_event on = {.se_type = SCTP_ADAPTATION_INDICATION, .se_on = 1};
@@ -181,10 +181,10 @@ static void right_indication_of_a_stranger(void)
 	}
 	CHECK(e.sai_adaptation_ind == 1);
 	close(fd);
-	end("both sides tell their indication");
+	end("both sides send their indication");
 }
 
-/* Peers that come faster than they are looked at wait in the kernel, not here. */
+/* Associations that arrive faster than they are dispatched wait in the kernel. */
 static void many_at_once(void)
 {
 	enum { PEERS = 200, MAX_HALF_OPEN = 64 };
@@ -201,16 +201,16 @@ static void many_at_once(void)
 	}
 	for (unsigned i = 0; i < PEERS; i++)
 		close(fd[i]);
-	end("of many who come at once, few are taken at a time, but all in the end");
+	end("many associations at once: few are accepted at a time, all in the end");
 }
 
-/* All are counted, the first of them told; and they do not make a dead peer live on. */
+/* All are counted, the first ones are listed, and they do not extend the timeout of a dead peer. */
 static void many_addresses_of_a_peer(void)
 {
 	enum { ADDRESSES = 40, PATH_MAX_RETRANS = 3 };
-	struct sctp_assocparams patience = {0};
+	struct sctp_assocparams limits = {0};
 	struct llp_path p[LLP_MAX_PATHS];
-	socklen_t len = sizeof(patience);
+	socklen_t len = sizeof(limits);
 	struct sockaddr_storage at;
 	char text[16];
 	int fd;
@@ -228,11 +228,11 @@ static void many_addresses_of_a_peer(void)
 	CHECK(llp_paths(two.c, p) == ADDRESSES && p[0].primary);
 	for (unsigned i = 1; i < LLP_MAX_PATHS; i++)
 		CHECK(!p[i].primary && !addr_same_host(&p[i].remote, &p[i - 1].remote));
-	CHECK(getsockopt(((struct kernel_conn *)two.c)->watch.fd, SOL_SCTP, SCTP_ASSOCINFO,
-			 &patience, &len) == 0);
-	CHECK(patience.sasoc_asocmaxrxt == LLP_MAX_PATHS * PATH_MAX_RETRANS);
+	CHECK(getsockopt(((struct kernel_conn *)two.c)->watch.fd, SOL_SCTP, SCTP_ASSOCINFO, &limits,
+			 &len) == 0);
+	CHECK(limits.sasoc_asocmaxrxt == LLP_MAX_PATHS * PATH_MAX_RETRANS);
 	close(fd);
-	end("a peer may have more addresses than are looked at");
+	end("a peer may have more addresses than are listed");
 }
 
 static void zero(struct llp_config *cfg)
@@ -252,7 +252,7 @@ static void indication_zero_is_refused(void)
 	rig_address("127.0.0.2", 0, &at);
 	CHECK(llp_kernel_open(&cfg, NULL, &t, reason, sizeof(reason)) == -EINVAL);
 	CHECK(strstr(reason, "adaptation indication 0"));
-	end("an indication of 0 is refused at the start");
+	end("an adaptation indication of 0 is refused by open");
 }
 
 /* ---- ends ---- */
@@ -293,11 +293,11 @@ static void aborted(void)
 	CHECK(one.down == 0 && two.down == 1 && two.err == ECONNRESET);
 	CHECK(strcmp(two.reason, "127.0.0.2 aborted the association (cause 12)") == 0);
 	CHECK(rig_send(&one, 0, 10, 0) == LLP_E_DOWN);
-	end("an abort ends both sides, and the other one hears of it");
+	end("an abort ends both sides and is reported to the peer");
 }
 
 /* A one-to-many socket may send a text with its ABORT. */
-static void aborted_with_words(void)
+static void aborted_with_text(void)
 {
 	struct sctp_sndrcvinfo info = {.sinfo_flags = SCTP_ABORT};
 	struct sctp_setadaptation ind = {.ssb_adaptation_ind = 1};
@@ -318,10 +318,10 @@ static void aborted_with_words(void)
 	CHECK(one.err == ECONNRESET);
 	CHECK(strcmp(one.reason, "127.0.0.4 aborted the association: no?more") == 0);
 	close(fd);
-	end("the text of an abort is told, made printable");
+	end("the text of an abort is reported in printable form");
 }
 
-/* What is not acknowledged is thrown away with the association, and then nothing is left of it. */
+/* The association is aborted with unacknowledged data. */
 static void aborted_is_not_acknowledged(void)
 {
 	unsigned before;
@@ -332,7 +332,7 @@ static void aborted_is_not_acknowledged(void)
 	rig_until(&two.incoming, 1);
 	rig_settle();
 	before = two.acked;
-	/* The first message is acknowledged at once, of which an event waits then; the second is
+	/* The first message is acknowledged at once, and an event for it is queued; the second is
 	 * not. */
 	for (unsigned i = 0; i < 2; i++) {
 		CHECK(rig_send(&two, 0, 1000, i) == LLP_E_OK);
@@ -342,7 +342,7 @@ static void aborted_is_not_acknowledged(void)
 	kernel_sock_abort(fd);
 	rig_until(&two.down, 1);
 	CHECK(two.err == ECONNRESET && two.acked == before);
-	end("what an abort threw away is not told as acknowledged");
+	end("data that an abort discards is not reported as acknowledged");
 }
 
 static void freed(void)
@@ -354,8 +354,7 @@ static void freed(void)
 	end("an association that is freed is aborted");
 }
 
-/* What the peer's host does when it crashes and comes back: no ABORT, and a new INIT from the same
- * port. */
+/* As if the peer's host had crashed and rebooted: no ABORT, and a new INIT from the same port. */
 static void restart(void)
 {
 	int fd;
@@ -371,10 +370,10 @@ static void restart(void)
 	rig_until(&two.down, 1);
 	CHECK(two.err == ECONNRESET && strcmp(two.reason, "the peer restarted") == 0);
 	close(fd);
-	end("a peer that starts anew ends the association");
+	end("a restart of the peer ends the association");
 }
 
-/* The peer's host vanishes: bounded by the retransmissions that the configuration allows. */
+/* The peer's host vanishes: the configured retransmissions limit the time. */
 static void vanished(void)
 {
 	begin_pair();
@@ -386,7 +385,7 @@ static void vanished(void)
 	rig_shell("ip link set lo up");
 	CHECK(one.err == ETIMEDOUT);
 	CHECK(strcmp(one.reason, "127.0.0.3 does not answer any more") == 0);
-	end("a peer that vanished is given up");
+	end("the association with a peer that vanished ends");
 }
 
 int main(void)
@@ -395,20 +394,20 @@ int main(void)
 	refused();
 	unwanted();
 	no_answer();
-	addresses_that_are_not_ours();
+	foreign_addresses();
 	no_descriptors();
 	indication(0, "the peer does not speak DDP: no adaptation indication");
 	indication(7, "the peer does not speak DDP: adaptation indication 0x7, expected 0x1");
-	data_instead_of_an_indication();
-	right_indication_of_a_stranger();
+	data_without_an_indication();
+	indication_is_sent();
 	many_at_once();
 	many_addresses_of_a_peer();
 	indication_zero_is_refused();
-	shutdown_of(&one, "who sends shuts down: all that was sent arrives first");
-	shutdown_of(&two, "who receives shuts down: an orderly end at both sides");
+	shutdown_of(&one, "the sender shuts down: everything sent arrives first");
+	shutdown_of(&two, "the receiver shuts down: an orderly end at both sides");
 	shutdown_of_both();
 	aborted();
-	aborted_with_words();
+	aborted_with_text();
 	aborted_is_not_acknowledged();
 	freed();
 	restart();

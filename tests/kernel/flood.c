@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sends to a peer that takes everything and says nothing.
+ * Sends to a peer that receives everything and sends nothing.
  *
  *   flood SOCKET ADDRESS PORT COUNT
  *

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Looks at the UDP packets that leave through a device, and says how long the longest was.
+"""Captures the UDP packets that leave through a device, and prints the length of the longest.
 
 A batch of UDP_SEGMENT is one long packet there: the device cuts it, or nobody does. Usage: longest.py DEVICE; says
 "watching", and when it is told to end (SIGTERM) the number of packets, and the bytes of the longest with its IP header.

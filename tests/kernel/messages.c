@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of the transport `kernel`: sizes, batches, limits, and who is slow. */
+/* Messages of the transport `kernel`: sizes, batches, limits, slow receivers. */
 #include "tests/kernel/rig.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static struct llp *a, *b;
-static struct llp_listener *waits; /* of b, for `two` */
+static struct llp_listener *listener; /* of b, for `two` */
 static struct rig_side one, two, three, four;
 
 /* Two transports with an association between `one` and `two`. */
@@ -19,7 +19,7 @@ static void begin_with(void (*fn)(struct llp_config *cfg))
 	memset(&two, 0, sizeof(two));
 	a = rig_open("127.0.0.2", fn);
 	b = rig_open("127.0.0.3", fn);
-	waits = rig_listen(b, NULL, &two);
+	listener = rig_listen(b, NULL, &two);
 	rig_pair(a, &one, "127.0.0.3", &two);
 }
 
@@ -60,7 +60,7 @@ static void streams_are_equal_both_ways(void)
 	CHECK(info(&one).remote_udp_port == 0 && info(&one).max_message > 60000);
 	CHECK(rig_send(&one, 16, 10, 0) == -EINVAL);
 	CHECK(rig_send(&one, 0, 0, 0) == -EINVAL);
-	end("streams are equal both ways, and others are refused");
+	end("both directions have the same streams, and others are refused");
 }
 
 static void fewer(struct llp_config *cfg)
@@ -80,7 +80,7 @@ static void fewer_streams_of_one_side_hold_for_both(void)
 	end("the side with fewer streams sets the number for both");
 }
 
-/* Each message arrives as it was, in one chunk of its own, up to the limit and not beyond. */
+/* Each message arrives unchanged, in one chunk of its own; one above the limit is refused. */
 static void sizes(void)
 {
 	static const uint32_t some[] = {1, 2, 3, 4, 5, 15, 16, 17, 640, 1400, 1452, 9000, 65000};
@@ -105,7 +105,7 @@ static void sizes(void)
 	end("messages of every size arrive whole, each in one unordered chunk");
 }
 
-/* 64 in a system call where there is so much to send. */
+/* One system call sends 64 messages if so many are queued. */
 static void batches(void)
 {
 	struct llp_stats before, after, there;
@@ -121,13 +121,13 @@ static void batches(void)
 	CHECK(after.tx_bytes - before.tx_bytes == 64000);
 	rig_until(&two.msgs, 640);
 	llp_stats(b, &there);
-	/* A call or two for the events of the beginning, and one that finds nothing. */
+	/* A call or two for the events of the setup, and one that finds nothing. */
 	CHECK(there.rx_batches <= 10 + 4);
 	CHECK(there.rx_bytes == 64000 && there.rx_packets > 0 && after.tx_packets > 0);
-	end("640 messages leave in 10 system calls and come in hardly more");
+	end("640 messages take 10 system calls to send and hardly more to receive");
 }
 
-/* Who does not read stops the other side, which hears when it may go on. */
+/* A receiver that does not read stops the sender, which learns when there is room. */
 static void slow_reader(void)
 {
 	unsigned sent = 0;
@@ -158,14 +158,14 @@ static void slow_reader(void)
 }
 
 /* Two associations of one transport; their owner takes 3 messages at a time. */
-static void greedless_owner(void)
+static void few_at_a_time(void)
 {
 	begin();
 	memset(&three, 0, sizeof(three));
 	memset(&four, 0, sizeof(four));
 	two.takes = four.takes = 3;
 	two.numbered = four.numbered = true;
-	llp_unlisten(waits);
+	llp_unlisten(listener);
 	rig_listen(b, "127.0.0.3", &four);
 	rig_pair(a, &three, "127.0.0.3", &four);
 	for (unsigned i = 0; i < 500; i++) {
@@ -174,7 +174,7 @@ static void greedless_owner(void)
 	}
 	rig_until(&two.msgs, 500);
 	rig_until(&four.msgs, 500);
-	end("who takes few messages at a time gets them all, in their order");
+	end("an owner that takes few messages at a time gets all, in order");
 }
 
 static void lazy(struct llp_config *cfg)
@@ -183,7 +183,7 @@ static void lazy(struct llp_config *cfg)
 	cfg->sack_ms = 500;
 }
 
-/* The I bit: the peer does not wait with its acknowledgement, as it does otherwise. */
+/* The I bit: the peer does not delay its acknowledgement, as it does otherwise. */
 static void urgent(void)
 {
 	begin_with(lazy);
@@ -250,10 +250,10 @@ static void fragments(void)
 	rig_until(&two.down, 1);
 	CHECK(two.err == EMSGSIZE && strstr(two.reason, "131072") && two.msgs == 5);
 	close(fd);
-	end("fragments of a peer are put together, up to a bound");
+	end("fragments are reassembled, up to a limit");
 }
 
-/* ---- paths that become narrower and wider ---- */
+/* ---- changes of the path MTU ---- */
 
 static void mtu(unsigned bytes)
 {
@@ -268,7 +268,7 @@ static uint32_t limit(const struct rig_side *s)
 	return info(s).max_message;
 }
 
-/* Sends messages of 1000 bytes until the limit is on the other side of a length. */
+/* Sends messages of 1000 bytes until max_message is above or not above a length. */
 static void until_limit(uint32_t len, bool above)
 {
 	for (unsigned i = 0; (limit(&one) > len) != above; i++) {
@@ -293,11 +293,11 @@ static void paths_change(void)
 	rig_send_all(&one, 0, 60000, two.msgs);
 	rig_until(&two.msgs, two.msgs + 1);
 	CHECK(one.down == 0 && two.down == 0 && chunks_sent(&one) == two.msgs);
-	end("messages become shorter and longer with what the path takes");
+	end("the largest message follows the path MTU");
 }
 
-/* Messages whose numbers are spent are staged when the kernel learns of a narrower path. */
-static void too_late_to_be_shorter(void)
+/* The path MTU shrinks while messages with DDP-SSNs are staged. */
+static void staged_before_the_mtu_shrank(void)
 {
 	begin();
 	two.numbered = true;
@@ -307,7 +307,7 @@ static void too_late_to_be_shorter(void)
 	llp_flush(a);
 	rig_until(&two.msgs, 4);
 	CHECK(one.down == 0 && two.down == 0 && chunks_sent(&one) == 4);
-	end("what was staged before the path became narrower is not cut in pieces");
+	end("messages staged before the path MTU shrank are not fragmented by SCTP");
 }
 
 int main(void)
@@ -318,11 +318,11 @@ int main(void)
 	sizes();
 	batches();
 	slow_reader();
-	greedless_owner();
+	few_at_a_time();
 	urgent();
 	fragments();
 	paths_change();
-	too_late_to_be_shorter();
+	staged_before_the_mtu_shrank();
 	printf("messages: all promises were kept\n");
 	return 0;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes from one host to another over an association with several paths, without an end, while a
- * script does to the paths what it likes. Every byte is looked at where it arrives. One process is
- * the client of both daemons.
+ * Writes continuously from one host to another over an association with several paths, while a
+ * script cuts and restores paths. Every byte is compared where it arrives. One process is the
+ * client of both daemons.
  *
  *   path_write SOCKET SOCKET HERE[,HERE...] THERE[,THERE...]
  *
- * Prints "at N" for each N MiB that have arrived and were right, "path SIDE: ..." for each event
- * about a path, and at the end "lost SIDE: ..." if the session was lost, which is status 3. Reads
- * commands: "primary ADDRESS" chooses the path, "end" ends the session in order.
+ * Prints "at N" when N MiB have arrived intact, "path SIDE: ..." for each path event, and at the
+ * end "lost SIDE: ..." if the session was lost (exit status 3). Reads commands: "primary ADDRESS"
+ * chooses the path, "end" ends the session in order.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ enum {
 	PORT = 5043,
 	MIB = 1 << 20,
 	STEP = 16,       /* MiB */
-	PATIENT_S = 120, /* all that fails is told much earlier */
+	TIMEOUT_S = 120, /* much longer than any configured timeout */
 	LOST = 3,
 };
 
@@ -36,8 +36,8 @@ struct addrs {
 
 static struct end side[2];
 static struct session s;
-static uint64_t completed_ms; /* when something last was */
-static bool over[2];          /* this side has heard that the session is lost */
+static uint64_t completed_ms; /* time of the last completion */
+static bool over[2];          /* this side got the event that the session is lost */
 
 /* ---- addresses ---- */
 
@@ -89,7 +89,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* What has happened: paths, or the end of the session. */
+/* Handles events: of paths, or the end of the session. */
 static void take_events(void)
 {
 	struct ddp_cm_event *ev;
@@ -117,12 +117,12 @@ static bool done(struct end *e)
 	struct ddp_wc wc;
 	int n = 0;
 
-	for (int i = 0; i < PATIENT_S && n == 0; i++) {
+	for (int i = 0; i < TIMEOUT_S && n == 0; i++) {
 		n = MUST(ddp_wait_cq(e->cq, 1, &wc, 1000));
 		take_events();
 	}
 	if (n == 0)
-		fail("%s: nothing completed in %d s", e->name, PATIENT_S);
+		fail("%s: nothing completed in %d s", e->name, TIMEOUT_S);
 	if (wc.status == DDP_WC_FLUSH_ERR)
 		return false;
 	if (wc.status != DDP_WC_SUCCESS)
@@ -132,7 +132,7 @@ static bool done(struct end *e)
 	return true;
 }
 
-/* Writes half of the memory, says so, and looks at it there. Always to the same STag. */
+/* Writes half of the memory and compares it at the other end. Always the same STag. */
 static bool write_block(unsigned seq)
 {
 	size_t at = seq % 2 * (size_t)RIG_HALF;
@@ -189,12 +189,12 @@ static bool run(void)
 	return true;
 }
 
-/* Both sides hear of it, each in its own time. */
+/* Both sides get the event, at different times. */
 static int hear_the_end(void)
 {
 	struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLIN}};
 
-	for (int i = 0; i < PATIENT_S && !(over[0] && over[1]); i++) {
+	for (int i = 0; i < TIMEOUT_S && !(over[0] && over[1]); i++) {
 		for (int k = 0; k < 2; k++)
 			p[k].fd = ddp_fd(side[k].ctx);
 		poll(p, 2, 1000);
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 				"THERE[,THERE...]\n");
 		return 2;
 	}
-	setvbuf(stdin, NULL, _IONBF, 0); /* what poll() sees is all there is */
+	setvbuf(stdin, NULL, _IONBF, 0); /* so that poll() sees all input */
 	end_open(&side[0], "a", argv[1]);
 	end_open(&side[1], "b", argv[2]);
 	open_session(argv[3], argv[4]);

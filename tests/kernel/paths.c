@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Paths of the transport `kernel`: one by default, several by list, which fail and come back; and
- * SCTP over UDP. The far side lives in a network namespace of its own, behind two links.
+ * Paths of the transport `kernel`: one by default, several by list, which fail and recover; and
+ * SCTP over UDP. The remote side is in a network namespace of its own, behind two links.
  */
 #include "tests/kernel/rig.h"
 
@@ -61,7 +61,7 @@ static struct llp_addrs list(const char *text, struct sockaddr_storage ret[LLP_M
 	return (struct llp_addrs){ret, n};
 }
 
-static void listen_far(const char *at)
+static void listen_remote(const char *at)
 {
 	struct sockaddr_storage addrs[LLP_MAX_ADDRS];
 	struct llp_addrs l = list(at, addrs);
@@ -82,11 +82,11 @@ static void connect_to(const char *peer, const char *from)
 	rig_until(&two.incoming, 1);
 }
 
-/* Two paths, by lists at both ends. */
+/* Two paths: lists of addresses at both ends. */
 static void begin_two(void)
 {
 	begin("10.0.1.1 10.0.2.1", "10.0.1.2 10.0.2.2", NULL);
-	listen_far("10.0.1.2 10.0.2.2");
+	listen_remote("10.0.1.2 10.0.2.2");
 	connect_to("10.0.1.2 10.0.2.2", "10.0.1.1 10.0.2.1");
 }
 
@@ -96,7 +96,7 @@ static void end(const char *promise)
 	rig_close_all();
 }
 
-/* ---- what is seen of paths ---- */
+/* ---- paths as the transport shows them ---- */
 
 static unsigned paths_of(const struct rig_side *s, struct llp_path ret[LLP_MAX_PATHS])
 {
@@ -123,7 +123,7 @@ static const struct llp_path *path_to(const struct rig_side *s, const char *text
 	return NULL;
 }
 
-/* Sends small messages all the time, as programs do, until a path is in a state. */
+/* Sends small messages until a path is in a state. */
 static void until_state(const char *text, enum llp_path_state state)
 {
 	static unsigned tries;
@@ -136,9 +136,9 @@ static void until_state(const char *text, enum llp_path_state state)
 	}
 }
 
-static void until_told(const struct rig_side *s, const char *line)
+static void until_reported(const struct rig_side *s, const char *line)
 {
-	while (!strstr(s->news, line))
+	while (!strstr(s->path_log, line))
 		rig_until(&s->paths, s->paths + 1);
 }
 
@@ -161,7 +161,7 @@ static void one_address_by_default(void)
 	int fd;
 
 	begin("10.0.1.1 10.0.2.1", "10.0.1.2 10.0.2.2", NULL);
-	listen_far("");
+	listen_remote("");
 	connect_to("10.0.2.2", "");
 	CHECK(paths_of(&one, p) == 1 && is_at(p, "10.0.2.2") && p->primary);
 	CHECK(p->state == LLP_PATH_ACTIVE && p->mtu == 1500 && p->rto_ms > 0 && p->cwnd > 0);
@@ -169,7 +169,7 @@ static void one_address_by_default(void)
 	llp_info(one.c, &info);
 	rig_address("10.0.2.1", 0, &to);
 	CHECK(addr_same_host(&info.local, &to));
-	/* What INIT ACK says, as somebody else sees it. */
+	/* The addresses in the INIT ACK, as a third host sees them. */
 	fd = rig_raw_connect("10.0.1.1", 0, "10.0.1.2", 1);
 	CHECK(sctp_getpaddrs(fd, 0, &got) == 1);
 	rig_address("10.0.1.2", RIG_PORT, &to);
@@ -177,7 +177,7 @@ static void one_address_by_default(void)
 	sctp_freepaddrs(got);
 	close(fd);
 	CHECK(one.paths == 0);
-	end("an association has one address at each end, unless lists say otherwise");
+	end("without lists an association has one address at each end");
 }
 
 static void several_by_list(void)
@@ -190,9 +190,9 @@ static void several_by_list(void)
 	CHECK(paths_of(&one, p) == 2 && p[0].primary && !p[1].primary);
 	CHECK(is_at(&p[0], "10.0.1.2") && is_at(&p[1], "10.0.2.2"));
 	CHECK(addr_port(&p[0].remote) == RIG_PORT && addr_port(&p[1].remote) == RIG_PORT);
-	/* Who connects knows the addresses, who is connected to has to try them. */
-	until_told(&two, "10.0.2.1 was confirmed\n");
-	end("lists at both ends make two paths, the first the primary one");
+	/* The connecting side knows the addresses, the other side has to confirm them. */
+	until_reported(&two, "10.0.2.1 was confirmed\n");
+	end("lists at both ends make two paths, of which the first is the primary one");
 }
 
 static void primary_by_choice(void)
@@ -203,7 +203,7 @@ static void primary_by_choice(void)
 	CHECK(set_primary("10.0.9.9") == -ENOENT);
 	until_state("10.0.2.2", LLP_PATH_ACTIVE);
 	CHECK(set_primary("10.0.2.2") == 0);
-	until_told(&one, "10.0.2.2 is the primary path now, primary\n");
+	until_reported(&one, "10.0.2.2 is the primary path now, primary\n");
 	CHECK(paths_of(&one, p) == 2 && is_at(&p[0], "10.0.2.2") && p[0].primary);
 	rig_shell("ip link set near1 down");
 	until_state("10.0.1.2", LLP_PATH_INACTIVE);
@@ -211,10 +211,10 @@ static void primary_by_choice(void)
 	rig_shell("ip link set near1 up");
 	llp_abort(one.c, "done");
 	CHECK(set_primary("10.0.1.2") == -ENOTCONN);
-	end("the primary path is chosen, among those that are active");
+	end("an active path can be made the primary one");
 }
 
-/* The primary path fails in the middle, and comes back. */
+/* The primary path fails during a transfer, and recovers. */
 static void failure(void)
 {
 	begin_two();
@@ -227,12 +227,12 @@ static void failure(void)
 	rig_until(&two.msgs, 3000);
 	rig_until(&one.acked, 1);
 	until_state("10.0.1.2", LLP_PATH_INACTIVE);
-	until_told(&one, "10.0.1.2 does not answer any more, primary\n");
+	until_reported(&one, "10.0.1.2 does not answer any more, primary\n");
 	CHECK(one.down == 0 && two.down == 0);
 	rig_shell("ip link set near1 up");
 	until_state("10.0.1.2", LLP_PATH_ACTIVE);
-	until_told(&one, "10.0.1.2 answers again, primary\n");
-	end("a path that fails loses no message and no association, and comes back");
+	until_reported(&one, "10.0.1.2 answers again, primary\n");
+	end("a failing path loses no message and no association, and recovers");
 }
 
 static void all_paths_fail(void)
@@ -246,21 +246,21 @@ static void all_paths_fail(void)
 	rig_until(&two.down, 1);
 	CHECK(two.err == ETIMEDOUT);
 	rig_shell("ip link set near1 up; ip link set near2 up");
-	end("when all paths fail, both sides hear of it");
+	end("when all paths fail, it is reported to both sides");
 }
 
-/* A private IPv4 address would not be told to a peer at a global one, as which Linux sees fd00::.
- */
+/* Linux does not announce a private IPv4 address to a peer at a global one, and treats fd00:: as
+ * global. */
 static void families(void)
 {
 	struct llp_path p[LLP_MAX_PATHS];
 
-	/* A link that went down has lost such addresses. */
+	/* A link that went down has lost its IPv6 addresses. */
 	rig_shell("ip addr add fd00:1::1/64 dev near1 nodad && "
 		  "ip -n far addr add fd00:1::2/64 dev far1 nodad && "
 		  "ip addr add 192.0.2.1/24 dev near2 && ip -n far addr add 192.0.2.2/24 dev far2");
 	begin("fd00:1::1 192.0.2.1", "fd00:1::2 192.0.2.2", NULL);
-	listen_far("fd00:1::2 192.0.2.2");
+	listen_remote("fd00:1::2 192.0.2.2");
 	connect_to("fd00:1::2 192.0.2.2", "fd00:1::1 192.0.2.1");
 	CHECK(paths_of(&one, p) == 2 && is_at(&p[0], "fd00:1::2") && is_at(&p[1], "192.0.2.2"));
 	CHECK(paths_of(&two, p) == 2);
@@ -294,7 +294,7 @@ static void over_udp(void)
 	CHECK(strcmp(reason, "UDP port 9899: the kernel receives at port 0; set the sysctl "
 			     "net.sctp.udp_port to 9899") == 0);
 	begin("10.0.1.1", "10.0.1.2", NULL);
-	listen_far("");
+	listen_remote("");
 	connect_to("10.0.1.2", "");
 	llp_info(one.c, &plain);
 	rig_close_all();
@@ -302,7 +302,7 @@ static void over_udp(void)
 	rig_shell("sysctl -qw net.sctp.udp_port=9899; "
 		  "ip netns exec far sysctl -qw net.sctp.udp_port=9899");
 	begin("10.0.1.1", "10.0.1.2", tunnel);
-	listen_far("");
+	listen_remote("");
 	connect_to("10.0.1.2", "");
 	llp_info(one.c, &info);
 	CHECK(plain.remote_udp_port == 0 && info.remote_udp_port == 9899);
@@ -312,7 +312,7 @@ static void over_udp(void)
 	rig_until(&two.msgs, 100);
 	rig_shell(
 		"sysctl -qw net.sctp.udp_port=0; ip netns exec far sysctl -qw net.sctp.udp_port=0");
-	end("SCTP over UDP, where the namespace receives it");
+	end("SCTP over UDP works if the namespace receives it");
 }
 
 /* ---- without privileges ---- */
@@ -346,7 +346,7 @@ static void smaller_buffers_are_told(void)
 	if (pid == 0)
 		_exit(open_unprivileged());
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	end("buffers that are smaller than was asked for are told of");
+	end("buffers that are smaller than requested cause a warning");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A peer on the kernel's SCTP that accepts each session asked for and takes whatever comes.
+"""A peer on the kernel's SCTP that accepts every session and receives everything.
 
 Usage: peer.py ADDRESS PORT; says "listening", then for each session that ends the bytes that came.
 """

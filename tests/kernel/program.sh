@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs a program of this folder, a test of the transport `kernel`: program.sh NAME. It says which promises were kept.
+# Runs a program of this folder, a test of the transport `kernel`: program.sh NAME. The program prints the promises it has verified.
 # shellcheck source=../system/lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 program=$bin/tests/kernel/$1

@@ -53,7 +53,7 @@ static void down(void *user, int err, const char *reason)
 	snprintf(s->reason, sizeof(s->reason), "%s", reason);
 }
 
-/* A path that fails has some overtake others; none may come twice. */
+/* When a path fails, messages may overtake each other; none may arrive twice. */
 static void take_any(struct rig_side *s)
 {
 	uint32_t seed;
@@ -110,12 +110,12 @@ static void acked(void *user)
 static void path(void *user, const struct llp_path *p, const char *what)
 {
 	struct rig_side *s = user;
-	size_t n = strlen(s->news);
+	size_t n = strlen(s->path_log);
 	char addr[ADDR_TEXT_MAX];
 
 	s->paths++;
-	snprintf(s->news + n, sizeof(s->news) - n, "%s %s%s\n", addr_host_text(&p->remote, addr),
-		 what, p->primary ? ", primary" : "");
+	snprintf(s->path_log + n, sizeof(s->path_log) - n, "%s %s%s\n",
+		 addr_host_text(&p->remote, addr), what, p->primary ? ", primary" : "");
 }
 
 static const struct llp_events events = {incoming, up, down, readable, writable, acked, path};
@@ -200,7 +200,7 @@ bool rig_turn(void)
 	return any;
 }
 
-static void doze(void)
+static void wait_briefly(void)
 {
 	struct pollfd p[MAX_TRANSPORTS * LLP_MAX_FDS];
 	int fds[LLP_MAX_FDS];
@@ -221,7 +221,7 @@ void rig_until(const unsigned *counter, unsigned want)
 
 	while (*counter < want) {
 		if (!rig_turn())
-			doze();
+			wait_briefly();
 		CHECK(now_ms() < end);
 	}
 }
@@ -231,7 +231,7 @@ void rig_settle(void)
 	for (unsigned quiet = 0; quiet < QUIET_TURNS; quiet++) {
 		if (rig_turn())
 			quiet = 0;
-		doze();
+		wait_briefly();
 	}
 }
 
@@ -255,7 +255,7 @@ void rig_connect(struct llp *t, const char *to, struct rig_side *s)
 	CHECK(llp_connect(t, (struct sockaddr *)&a, s, &s->c) == 0);
 	while (!s->up && !s->down) {
 		if (!rig_turn())
-			doze();
+			wait_briefly();
 		CHECK(now_ms() < end);
 	}
 }
@@ -355,7 +355,7 @@ int rig_raw_connect(const char *local, uint16_t port, const char *to, uint32_t a
 	int fd = rig_raw(local, port, SOCK_STREAM, adaptation);
 	struct sockaddr_storage a;
 
-	/* The kernel answers for the transport until that accepts. */
+	/* The kernel completes the setup; the transport accepts later. */
 	rig_address(to, RIG_PORT, &a);
 	CHECK(connect(fd, (struct sockaddr *)&a, addr_len(&a)) == 0);
 	return fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the transport `kernel` share. They run in user-mode Linux as root of a network
- * namespace of their own, as plain programs: the first check that does not hold ends the program.
- * Both ends of an association are in it, two transports, or one and a raw socket of libsctp.
+ * Shared by the tests of the transport `kernel`. They run in user-mode Linux as root of a network
+ * namespace of their own, as plain programs: the first check that fails ends the program. Both ends
+ * of an association are in it: two transports, or one and a raw socket of libsctp.
  */
 #ifndef TESTS_KERNEL_RIG_H
 #define TESTS_KERNEL_RIG_H
@@ -24,7 +24,7 @@ enum {
 #define CHECK(cond) rig_check((cond), __FILE__, __LINE__, #cond)
 void rig_check(bool ok, const char *file, int line, const char *cond);
 
-/* What the upcalls of one association told, and what the test wants of it. */
+/* What the upcalls of one association reported, and how it behaves. */
 struct rig_side {
 	struct llp_conn *c;
 	unsigned incoming, up, down, acked, writable, paths;
@@ -33,13 +33,13 @@ struct rig_side {
 	unsigned msgs;
 	uint64_t bytes;
 	struct llp_msg last; /* its bytes are in `data` */
-	char news[4096];     /* of paths: a line each */
+	char path_log[4096]; /* one line per path event */
 	bool refuse;         /* incoming() returns NULL */
 	bool stopped;        /* does not read */
-	unsigned takes;      /* messages that are taken at once; 0: all */
-	bool numbered;       /* all messages are of rig_send() with seeds that count from 0 ... */
-	bool shuffled;       /* ... or come in any order, none twice */
-	bool seen[RIG_MAX_SEEDS]; /* which of these came */
+	unsigned takes;      /* messages taken per upcall; 0: all */
+	bool numbered; /* all messages are from rig_send(), with seeds that count from 0 ... */
+	bool shuffled; /* ... or arrive in any order, none twice */
+	bool seen[RIG_MAX_SEEDS]; /* which of these arrived */
 	uint8_t data[1 << 17];
 };
 
@@ -52,14 +52,14 @@ void rig_address(const char *text, uint16_t port, struct sockaddr_storage *ret);
 bool rig_turn(void);
 /* Turns until *counter is at least `want`; fails the test after RIG_WAIT_MS. */
 void rig_until(const unsigned *counter, unsigned want);
-/* Turns until nothing happens any more. */
+/* Turns until nothing happens. */
 void rig_settle(void);
 
-/* Waits at an address, or at all (NULL), for associations that are told to a side. */
+/* Listens at an address, or at all (NULL); a side gets the associations. */
 struct llp_listener *rig_listen(struct llp *t, const char *at, struct rig_side *s);
 /* Begins an association and waits for up() or down(). */
 void rig_connect(struct llp *t, const char *to, struct rig_side *s);
-/* ... from a to the side b that listens, both of which are up then. */
+/* The same from a to the listening side b, until both are up. */
 void rig_pair(struct llp *t, struct rig_side *a, const char *to, struct rig_side *b);
 
 /* Sends n bytes of the pattern `seed`; an LLP_E_ value or -errno. */
@@ -74,7 +74,7 @@ bool rig_last_is(const struct rig_side *s, uint32_t n, uint32_t seed);
 /* A blocking socket of libsctp, SOCK_STREAM or SOCK_SEQPACKET, bound to an address, with an
  * adaptation indication unless that is 0. Its calls fail after RIG_WAIT_MS. */
 int rig_raw(const char *local, uint16_t port, int type, uint32_t adaptation);
-/* The same, connected to a transport that listens, which is turned meanwhile. */
+/* The same, connected to a transport that listens. */
 int rig_raw_connect(const char *local, uint16_t port, const char *to, uint32_t adaptation);
 
 /* Has the shell run a command, which must succeed. */

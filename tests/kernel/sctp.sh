@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: the guest's kernel has SCTP, and links that are what the tests behind this one take them for: a link that is
-# down carries nothing and the other goes on; what a link spoils is noticed by SCTP's checksum.
+# Promise: the guest's kernel has SCTP, and its links work as the later tests assume: a link that is down carries
+# nothing while the other works; SCTP's checksum detects packets that a link corrupts.
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs python3
 hosts 2
 
-# One that listens at all addresses and says how many bytes came, and what they were.
+# Listens at all addresses, and prints the number of received bytes and their digest.
 background listener ip netns exec b python3 -u -c '
 import hashlib, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_SCTP)
@@ -22,7 +22,7 @@ while True:
         digest.update(data)
     print(digest.hexdigest())'
 listens() { grep -q listening "$tmp/listener.log"; }
-eventually 20 listens || fail 'nobody listens'
+eventually 20 listens || fail 'nothing listens'
 
 # send LINK BYTES: from host a; the digest goes to the variable sent.
 send() {
@@ -51,7 +51,7 @@ link 1 up
 send 1 1003 && eventually 10 arrived || fail 'link 1 again'
 
 disturb 1 corrupt 3%
-send 1 1000000 && eventually 20 arrived || fail 'a link that spoils what it carries'
+send 1 1000000 && eventually 20 arrived || fail 'a link that corrupts packets'
 spoiled=$(($(counter a sctp/snmp SctpChecksumErrors) + $(counter b sctp/snmp SctpChecksumErrors)))
 [ $spoiled -gt 0 ] || fail 'no packet had a wrong checksum'
 [ "$(counter b sctp/snmp SctpInSCTPPacks)" -gt $((10 * spoiled)) ] || fail "too many wrong checksums: $spoiled"
@@ -59,5 +59,5 @@ disturb 1 loss 100%
 send 1 1004 && fail 'a link that loses everything'
 [ "$(lost 1)" -gt 0 ] || fail 'nothing was lost'
 disturb 1
-send 1 1005 && eventually 10 arrived || fail 'a link that is quiet again'
+send 1 1005 && eventually 10 arrived || fail 'a link that is undisturbed again'
 echo "Linux $(uname -r), $spoiled packets with wrong checksums"

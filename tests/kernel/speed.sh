@@ -1,5 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Speed of the kernel's transport next to references of the same run: scripts/bench --kernel in the guest. No test:
-# check-kernel runs it when it is named. Needs what `make bench-programs` builds.
+# Speed of the transport kernel and of references in the same run: scripts/bench --kernel in the guest. This is no test:
+# check-kernel runs it only when it is named. Needs what `make bench-programs` builds.
 exec "${top_srcdir:-.}/scripts/bench" --kernel --no-build -b "${top_builddir:-.}" -r 3 -t 2

@@ -10,7 +10,7 @@ enum { MAX = 70000 };
 
 static uint8_t buf[MAX + 16];
 
-/* RFC 3720 appendix B.4 prints its values as they lie in memory, least significant byte first. */
+/* RFC 3720 appendix B.4 prints the values in memory order, least significant byte first. */
 static void expect(const char *what, const void *p, size_t len, uint32_t want)
 {
 	unsigned n;
@@ -41,7 +41,7 @@ Test(crc32c, has_the_known_values)
 	expect("1f to 00", a, sizeof(a), 0x113fdb5c);
 }
 
-Test(crc32c, of_an_iscsi_read_command_is_the_known_one)
+Test(crc32c, has_the_known_value_of_an_iscsi_read_command)
 {
 	uint8_t pdu[48] = {[0] = 0x01,  [1] = 0xc0,  [16] = 0x14, [22] = 0x04,
 			   [27] = 0x14, [31] = 0x18, [32] = 0x28, [40] = 0x02};
@@ -49,7 +49,7 @@ Test(crc32c, of_an_iscsi_read_command_is_the_known_one)
 	expect("iSCSI read", pdu, sizeof(pdu), 0xd9963a56);
 }
 
-Test(crc32c, is_the_same_by_every_implementation_at_any_length_and_alignment)
+Test(crc32c, is_the_same_in_every_implementation_at_any_length_and_alignment)
 {
 	unsigned n;
 	const struct crc32c_impl *impls = crc32c_impls(&n);
@@ -70,7 +70,7 @@ Test(crc32c, is_the_same_by_every_implementation_at_any_length_and_alignment)
 	}
 }
 
-Test(crc32c, ends_with_the_table_which_needs_no_special_processor)
+Test(crc32c, lists_the_portable_implementation_last)
 {
 	unsigned n;
 	const struct crc32c_impl *impls = crc32c_impls(&n);
@@ -79,7 +79,7 @@ Test(crc32c, ends_with_the_table_which_needs_no_special_processor)
 	cr_assert(impls[n - 1].usable());
 }
 
-Test(crc32c, is_stored_least_significant_byte_first_over_a_zeroed_field)
+Test(crc32c, is_stored_least_significant_byte_first)
 {
 	uint8_t pkt[16] = {0x13, 0xb3, 0x13, 0xb3, 1, 2, 3, 4, 0xde, 0xad, 0xbe, 0xef, 11, 0, 0, 4};
 	uint8_t zeroed[16];
@@ -95,7 +95,7 @@ Test(crc32c, is_stored_least_significant_byte_first_over_a_zeroed_field)
 	cr_assert_eq(pkt[11], (uint8_t)(c >> 24));
 }
 
-Test(crc32c, catches_every_single_bit_that_flipped)
+Test(crc32c, detects_every_single_flipped_bit)
 {
 	uint8_t good[40], pkt[40];
 

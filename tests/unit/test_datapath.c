@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The largest DDP segment that follows from what the transport can take, RFC 5043 9. */
+/* The MULPDU that follows from the largest message of the transport, RFC 5043 section 9. */
 #include <criterion/criterion.h>
 
 #include "daemon/net/datapath.h"
@@ -42,7 +42,7 @@ Test(datapath, segment_leaves_room_for_a_sack_and_is_never_below_516)
 }
 
 /* rows: 5041-3-01 4296-2.1.1-03 */
-Test(datapath, change_is_told_once)
+Test(datapath, a_change_is_reported_once)
 {
 	struct datapath dp = {.conn = &conn};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the loop transport promises: synchronous, one copy, no surprise from within a call. */
+/* The loop transport is synchronous, copies once, and makes no upcall from an unexpected call. */
 #include <criterion/criterion.h>
 
 #include <arpa/inet.h>
@@ -17,11 +17,11 @@ struct end {
 	int err;
 	char reason[128];
 	bool ignore;       /* readable() takes nothing */
-	bool answer;       /* readable() sends, too */
+	bool answer;       /* readable() also sends */
 	bool free_self;    /* readable() frees its own conn */
-	struct end *other; /* readable() frees the conn of that one */
+	struct end *other; /* readable() frees its conn */
 	int answered;
-	struct llp_msg got; /* spans are dead after the upcall */
+	struct llp_msg got; /* its spans are invalid after the upcall */
 	uint8_t bytes[70000];
 	size_t nbytes;
 };
@@ -162,7 +162,7 @@ static void close_loop(void)
 TestSuite(loop_setup, .init = open_loop, .fini = close_loop);
 TestSuite(loop, .init = open_pair, .fini = close_loop);
 
-Test(loop_setup, upcalls_come_from_tick_and_not_from_connect)
+Test(loop_setup, upcalls_are_made_by_tick_and_not_by_connect)
 {
 	cr_assert_eq(connect_to("127.0.0.1", PORT), 0);
 	cr_assert_eq(client.up + server.up, 0);
@@ -173,7 +173,7 @@ Test(loop_setup, upcalls_come_from_tick_and_not_from_connect)
 	cr_assert_eq(llp_expiry(loop), UINT64_MAX);
 }
 
-Test(loop_setup, port_that_nobody_holds_refuses)
+Test(loop_setup, a_port_without_a_listener_refuses)
 {
 	cr_assert_eq(connect_to("127.0.0.1", PORT + 1), 0);
 	cr_assert_eq(client.down, 0);
@@ -182,14 +182,14 @@ Test(loop_setup, port_that_nobody_holds_refuses)
 	cr_assert_eq(client.err, ECONNREFUSED);
 }
 
-Test(loop_setup, address_that_is_not_ours_refuses)
+Test(loop_setup, an_address_of_another_host_refuses)
 {
 	cr_assert_eq(connect_to("127.0.0.2", PORT), 0);
 	tick();
 	cr_assert_eq(client.err, ECONNREFUSED);
 }
 
-Test(loop_setup, listener_can_turn_down)
+Test(loop_setup, a_listener_can_refuse)
 {
 	turn_down = true;
 	cr_assert_eq(connect_to("127.0.0.1", PORT), 0);
@@ -201,7 +201,7 @@ Test(loop_setup, listener_can_turn_down)
 	cr_assert_eq(server.down, 0);
 }
 
-Test(loop_setup, listener_may_go_within_its_own_upcall)
+Test(loop_setup, a_listener_may_be_closed_in_its_own_upcall)
 {
 	unlisten_in_upcall = true;
 	cr_assert_eq(connect_to("127.0.0.1", PORT), 0);
@@ -209,7 +209,7 @@ Test(loop_setup, listener_may_go_within_its_own_upcall)
 	cr_assert_eq(client.up, 1);
 }
 
-Test(loop_setup, connecting_conn_may_be_freed)
+Test(loop_setup, a_connecting_conn_may_be_freed)
 {
 	cr_assert_eq(connect_to("127.0.0.1", PORT), 0);
 	client.conn = llp_conn_free(client.conn);
@@ -230,7 +230,7 @@ Test(loop_setup, a_port_has_one_listener)
 	cr_assert_eq(llp_unlisten(l), NULL);
 }
 
-Test(loop, large_message_is_the_senders_own_memory)
+Test(loop, a_large_message_is_the_senders_memory)
 {
 	static uint8_t body[20000];
 	uint8_t head[20] = "head";
@@ -247,7 +247,7 @@ Test(loop, large_message_is_the_senders_own_memory)
 	cr_assert_eq(server.nbytes, sizeof(head) + sizeof(body));
 }
 
-Test(loop, small_message_is_in_one_piece)
+Test(loop, a_small_message_is_in_one_span)
 {
 	uint8_t head[40], body[600];
 	struct llp_msg m = message(head, sizeof(head), body, sizeof(body));
@@ -261,7 +261,7 @@ Test(loop, small_message_is_in_one_piece)
 	cr_assert_arr_eq(server.bytes + sizeof(head), body, sizeof(body));
 }
 
-Test(loop, message_that_is_not_taken_is_not_kept)
+Test(loop, a_message_that_is_not_taken_is_not_queued)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -275,7 +275,7 @@ Test(loop, message_that_is_not_taken_is_not_kept)
 	cr_assert_eq(client.acked, 0);
 }
 
-Test(loop, answer_from_within_readable_waits_for_the_next_turn)
+Test(loop, a_reply_within_readable_waits_for_the_next_turn)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -290,7 +290,7 @@ Test(loop, answer_from_within_readable_waits_for_the_next_turn)
 	cr_assert_eq(client.readable, 1);
 }
 
-Test(loop, all_is_acked_once_a_turn)
+Test(loop, acked_is_called_once_a_turn)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -304,7 +304,7 @@ Test(loop, all_is_acked_once_a_turn)
 	cr_assert_eq(server.acked, 0);
 }
 
-Test(loop, longest_message_passes_and_no_longer_one)
+Test(loop, the_longest_message_passes_and_a_longer_one_does_not)
 {
 	static uint8_t body[70000];
 	uint8_t head[20] = {0};
@@ -319,7 +319,7 @@ Test(loop, longest_message_passes_and_no_longer_one)
 	cr_assert_eq(llp_send(client.conn, &m), LLP_E_TOO_LONG);
 }
 
-Test(loop, stream_beyond_the_last_is_an_error)
+Test(loop, a_stream_beyond_the_last_is_an_error)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -329,7 +329,7 @@ Test(loop, stream_beyond_the_last_is_an_error)
 	cr_assert_eq(server.readable, 0);
 }
 
-Test(loop, shutdown_ends_both_in_order)
+Test(loop, shutdown_ends_both_sides_without_an_error)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -345,18 +345,18 @@ Test(loop, shutdown_ends_both_in_order)
 	cr_assert_eq(server.err, 0);
 }
 
-Test(loop, abort_tells_the_peer_alone)
+Test(loop, an_abort_is_reported_to_the_peer_only)
 {
-	llp_abort(client.conn, "tired of it");
+	llp_abort(client.conn, "not needed any longer");
 	cr_assert_eq(server.down, 0);
 	tick();
 	cr_assert_eq(client.down, 0);
 	cr_assert_eq(server.down, 1);
 	cr_assert_eq(server.err, ECONNRESET);
-	cr_assert_str_eq(server.reason, "tired of it");
+	cr_assert_str_eq(server.reason, "not needed any longer");
 }
 
-Test(loop, receiver_may_free_itself_while_it_receives)
+Test(loop, a_receiver_may_free_itself_while_it_receives)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -368,7 +368,7 @@ Test(loop, receiver_may_free_itself_while_it_receives)
 	cr_assert_eq(server.down, 0);
 }
 
-Test(loop, receiver_may_free_the_sender_while_it_sends)
+Test(loop, a_receiver_may_free_the_sender_while_it_sends)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);
@@ -380,7 +380,7 @@ Test(loop, receiver_may_free_the_sender_while_it_sends)
 	cr_assert_eq(server.down, 1);
 }
 
-Test(loop, down_is_told_once_however_often_it_ends)
+Test(loop, down_is_called_once)
 {
 	llp_shutdown(server.conn);
 	llp_shutdown(client.conn);
@@ -395,7 +395,7 @@ Test(loop, down_is_told_once_however_often_it_ends)
 	cr_assert_eq(client.down, 1);
 }
 
-Test(loop, both_ends_have_an_address_and_count)
+Test(loop, both_ends_have_addresses_and_counters)
 {
 	uint8_t head[4] = {0};
 	struct llp_msg m = message(head, sizeof(head), NULL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the simulated network promises: the same run from the same seed, and SCTP's service. */
+/* The simulated network provides SCTP's service, and the same run for the same seed. */
 #include <criterion/criterion.h>
 
 #include <arpa/inet.h>
@@ -16,8 +16,8 @@ struct end {
 	unsigned up, down, writable, acked;
 	int err;
 	unsigned got;          /* messages */
-	unsigned times[COUNT]; /* how often each came */
-	unsigned overtaken;    /* came after a later one */
+	unsigned times[COUNT]; /* how often each arrived */
+	unsigned overtaken;    /* arrived after a later one */
 	unsigned latest;
 	unsigned sent;
 	unsigned acked_early; /* acked() with messages not yet at the other end */
@@ -212,7 +212,7 @@ static void transfer(uint64_t seed, const struct sim_faults *f)
 	run();
 }
 
-Test(sim, same_seed_is_the_same_run)
+Test(sim, the_same_seed_gives_the_same_run)
 {
 	uint64_t first, same, other;
 
@@ -229,14 +229,14 @@ Test(sim, same_seed_is_the_same_run)
 	cr_assert_neq(first, other);
 }
 
-Test(sim, every_message_comes_once_and_whole)
+Test(sim, every_message_arrives_once_and_whole)
 {
 	transfer(1, &rough);
 	cr_assert_eq(client.sent, COUNT);
 	cr_assert_eq(server.got, COUNT);
 	for (unsigned i = 0; i < COUNT; i++)
 		cr_assert_eq(server.times[i], 1, "message %u", i);
-	cr_assert(server.many_spans, "a receiver meets messages in more than two spans");
+	cr_assert(server.many_spans, "no message had more than two spans");
 	end();
 }
 
@@ -256,7 +256,7 @@ Test(sim, nothing_overtakes_without_faults)
 	end();
 }
 
-Test(sim, full_window_refuses_and_tells_when_there_is_room)
+Test(sim, a_full_window_refuses_and_reports_room)
 {
 	transfer(1, &rough);
 	cr_assert_gt(client.busy, 5);
@@ -264,7 +264,7 @@ Test(sim, full_window_refuses_and_tells_when_there_is_room)
 	end();
 }
 
-Test(sim, acked_means_everything)
+Test(sim, acked_means_that_everything_is_acknowledged)
 {
 	transfer(1, &rough);
 	cr_assert_gt(client.acked, 0);
@@ -272,7 +272,7 @@ Test(sim, acked_means_everything)
 	end();
 }
 
-Test(sim, limit_on_messages_changes)
+Test(sim, the_limit_on_messages_changes)
 {
 	struct sim_faults f = rough;
 
@@ -292,7 +292,7 @@ Test(sim, connects_can_be_refused)
 	end();
 }
 
-Test(sim, broken_association_goes_down_at_both_ends)
+Test(sim, a_broken_association_goes_down_at_both_ends)
 {
 	begin(1, &rough);
 	while (client.up == 0)
@@ -307,7 +307,7 @@ Test(sim, broken_association_goes_down_at_both_ends)
 	end();
 }
 
-Test(sim, end_that_starts_anew_knows_it_first)
+Test(sim, an_end_that_restarts_reports_it_first)
 {
 	begin(1, &rough);
 	while (client.up == 0)
@@ -321,7 +321,7 @@ Test(sim, end_that_starts_anew_knows_it_first)
 	end();
 }
 
-Test(sim, associations_break_by_chance)
+Test(sim, associations_break_at_random)
 {
 	struct sim_faults f = rough;
 
@@ -334,7 +334,7 @@ Test(sim, associations_break_by_chance)
 	end();
 }
 
-Test(sim, abort_reaches_the_peer_and_not_the_caller)
+Test(sim, an_abort_is_reported_to_the_peer_only)
 {
 	begin(1, &rough);
 	while (client.up == 0)
@@ -347,7 +347,7 @@ Test(sim, abort_reaches_the_peer_and_not_the_caller)
 	end();
 }
 
-Test(sim, shutdown_waits_for_all_that_was_sent)
+Test(sim, shutdown_waits_for_everything_that_was_sent)
 {
 	struct sim_faults f = rough;
 
@@ -367,7 +367,7 @@ Test(sim, shutdown_waits_for_all_that_was_sent)
 	end();
 }
 
-Test(sim, freed_conn_gets_no_upcall)
+Test(sim, a_freed_conn_gets_no_upcall)
 {
 	begin(1, &rough);
 	while (client.up == 0)
@@ -387,7 +387,7 @@ static void ring(void *obj, void *arg)
 	*order = *order * 10 + (unsigned)(uintptr_t)arg;
 }
 
-Test(sim, scheduled_calls_come_in_the_order_of_their_times)
+Test(sim, scheduled_calls_run_in_the_order_of_their_times)
 {
 	struct simclock *k = simclock_new(1);
 	unsigned order = 0;

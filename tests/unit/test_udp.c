@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two of our sockets on loopback, and plain ones that see what went over the wire. */
+/* Sockets on loopback that send to each other. */
 #include <criterion/criterion.h>
 
 #include <arpa/inet.h>
@@ -62,7 +62,7 @@ static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, siz
 	s->from = *from;
 }
 
-/* Loopback delivers within the send call: what is not there now will never be. */
+/* Loopback delivers within the send call: no packet arrives later. */
 static void collect(struct udp *u, struct seen *ret)
 {
 	memset(ret, 0, sizeof(*ret));
@@ -82,10 +82,11 @@ static void send_sizes(struct udp *u, struct udp_flow *f, const size_t *sizes, u
 
 static void expect_all(const struct seen *s, const size_t *sizes, unsigned n)
 {
-	cr_assert_eq(s->n, n, "%u packets of %u", s->n, n);
+	cr_assert_eq(s->n, n, "%u packets, expected %u", s->n, n);
 	for (unsigned i = 0; i < n; i++) {
 		cr_assert_eq(s->len[i], sizes[i], "packet %u has %zu bytes", i, s->len[i]);
-		cr_assert_eq(s->first[i], (uint8_t)i, "packet %u is the %u-th", s->first[i], i);
+		cr_assert_eq(s->first[i], (uint8_t)i, "packet %u arrived as number %u", s->first[i],
+			     i);
 	}
 }
 
@@ -164,7 +165,7 @@ Test(udp, packets_of_any_sizes_keep_their_order)
 	unpair();
 }
 
-Test(udp, more_packets_than_a_batch_takes_go_on_in_the_next)
+Test(udp, packets_beyond_a_full_batch_go_into_the_next)
 {
 	size_t sizes[130];
 
@@ -186,7 +187,7 @@ Test(udp, a_batch_never_exceeds_the_largest_datagram)
 	unpair();
 }
 
-Test(udp, a_huge_packet_stays_behind_those_before_it)
+Test(udp, a_huge_packet_keeps_its_place)
 {
 	const size_t sizes[] = {1400, 1400, 60000, 1400, UDP_MAX_PACKET, 100};
 
@@ -256,7 +257,7 @@ Test(udp, a_forgotten_flow_may_be_freed_and_its_packets_still_leave)
 	unpair();
 }
 
-Test(udp, a_batch_that_the_kernel_refuses_goes_packet_by_packet)
+Test(udp, a_batch_that_the_kernel_refuses_is_sent_packet_by_packet)
 {
 	const size_t sizes[] = {1000, 1000, 10};
 	struct udp_stats st;
@@ -268,11 +269,11 @@ Test(udp, a_batch_that_the_kernel_refuses_goes_packet_by_packet)
 	exchange(sizes, 3, 1);
 	udp_stats(tx, &st);
 	cr_assert_eq(st.tx_errors, 0);
-	cr_assert_not(flow.gso, "the flow would be refused again");
+	cr_assert_not(flow.gso, "the next batch would be refused again");
 	unpair();
 }
 
-Test(udp, takes_over_a_port_only_when_it_is_free)
+Test(udp, refuses_a_port_in_use_and_a_foreign_address)
 {
 	struct udp *u = open_at("127.0.0.1", 0), *v = NULL;
 	struct sockaddr_storage a;
@@ -301,7 +302,7 @@ static void note_error(void *arg, const struct sockaddr_storage *to, int err, ui
 	i->port = addr_port(to);
 }
 
-Test(udp, tells_which_address_nobody_listens_at)
+Test(udp, reports_the_address_where_nothing_listens)
 {
 	const size_t sizes[] = {100};
 	struct icmp got = {0};

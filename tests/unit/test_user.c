@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The transport `user` between two processes that both behave. */
+/* The transport `user` between two processes that keep the rules. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static void assert_reason(const struct rig_conn *c, int err, const char *part)
 /* ---- coming up, carrying messages ---- */
 
 /* rows: 5041-3-04 4296-2.1.1-01 4296-2.1.1-02 */
-Test(user, connects_and_gets_back_what_it_sent, .init = begin)
+Test(user, receives_its_messages_back_from_an_echo_server, .init = begin)
 {
 	static const uint32_t sizes[] = {1, 2, 3, 4, 17, 64, 639, 641, 1400, 4096, 30001, 65476};
 	struct rig_child peer = rig_echo_server(port);
@@ -92,7 +92,7 @@ Test(user, loses_nothing_of_many_messages, .init = begin)
 	llp_close(t);
 }
 
-Test(user, tells_the_facts_of_an_association, .init = begin)
+Test(user, describes_an_association, .init = begin)
 {
 	struct rig_child peer = rig_echo_server(port);
 	struct llp *t = open_here();
@@ -140,7 +140,7 @@ Test(user, sends_the_largest_message_in_one_packet_and_refuses_a_larger_one, .in
 	cr_assert_eq(after.tx_bytes, before.tx_bytes + info.max_message + 28);
 	m.part[0].len = ++m.len;
 	cr_assert_eq(llp_send(rc.c, &m), LLP_E_TOO_LONG);
-	/* A small one does not wait for the acknowledgement of that. */
+	/* A small message does not wait for its acknowledgement. */
 	m.part[0].len = m.len = 10;
 	cr_assert_eq(llp_send(rc.c, &m), LLP_E_OK);
 	llp_stats(t, &after);
@@ -149,7 +149,7 @@ Test(user, sends_the_largest_message_in_one_packet_and_refuses_a_larger_one, .in
 	llp_close(t);
 }
 
-Test(user, says_when_everything_was_acknowledged, .init = begin)
+Test(user, reports_when_everything_is_acknowledged, .init = begin)
 {
 	struct rig_child peer = rig_echo_server(port);
 	struct llp *t = open_here();
@@ -170,8 +170,8 @@ Test(user, says_when_everything_was_acknowledged, .init = begin)
 	llp_close(t);
 }
 
-/* The event waits behind a message that is not read while something else is sent. */
-Test(user, does_not_take_an_old_acknowledgement_for_a_new_one, .init = begin)
+/* The event is queued after a message that is read only when another message was sent. */
+Test(user, an_old_acknowledgement_does_not_count_for_a_new_message, .init = begin)
 {
 	struct llp *t = open_here();
 	struct llp_info info;
@@ -198,7 +198,7 @@ Test(user, does_not_take_an_old_acknowledgement_for_a_new_one, .init = begin)
 	llp_close(t);
 }
 
-/* A listener cannot know yet how large the packets to a peer may be. */
+/* A listener does not know the packet size of future peers. */
 Test(user, limits_the_packets_of_accepted_associations_too, .init = begin)
 {
 	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
@@ -223,9 +223,9 @@ Test(user, limits_the_packets_of_accepted_associations_too, .init = begin)
 	llp_close(t);
 }
 
-/* As if an ICMP message had come that a packet was too big on its way. */
+/* As after an ICMP message that a packet was too big for the path. */
 /* rows: 5043-9-02 5041-3-01 4296-2.1.1-03 */
-Test(user, shrinks_its_packets_when_the_path_asks_for_it, .init = begin)
+Test(user, shrinks_its_packets_after_an_icmp_message, .init = begin)
 {
 	struct llp *t = open_here();
 	struct user *u = (struct user *)t;
@@ -249,7 +249,7 @@ Test(user, shrinks_its_packets_when_the_path_asks_for_it, .init = begin)
 	rig_send(t, &rc, 0, info.max_message, 8);
 	rig_until(t, &acceptor.msgs, 1);
 	cr_assert(rig_last_is(&acceptor, info.max_message, 8));
-	/* Who forges such a message cannot make packets useless. */
+	/* A forged message cannot make packets uselessly small. */
 	llp_user_icmp(&rx, &to, EMSGSIZE, 1);
 	llp_info(rc.c, &info);
 	cr_assert_eq(info.mtu, USER_MIN_MTU);
@@ -257,8 +257,8 @@ Test(user, shrinks_its_packets_when_the_path_asks_for_it, .init = begin)
 	llp_close(t);
 }
 
-/* The other side of the same process does not read: everything has to stop, and to go on. */
-Test(user, refuses_to_send_without_room_and_tells_when_there_is_room, .init = begin)
+/* The other side does not read for a while: sending stops, and resumes later. */
+Test(user, refuses_to_send_without_room_and_reports_room, .init = begin)
 {
 	static uint8_t buf[60000];
 	struct llp *t = open_here();
@@ -275,7 +275,7 @@ Test(user, refuses_to_send_without_room_and_tells_when_there_is_room, .init = be
 		sent += r == LLP_E_OK;
 		turns += r == LLP_E_AGAIN;
 		rig_turn(t);
-		cr_assert_lt(sent, 100, "no end to it");
+		cr_assert_lt(sent, 100, "the sender is never refused");
 	}
 	rc.writable = 0;
 	acceptor.stopped = false;
@@ -286,7 +286,7 @@ Test(user, refuses_to_send_without_room_and_tells_when_there_is_room, .init = be
 	llp_close(t);
 }
 
-/* Loopback has room as soon as the test says so. */
+/* The real socket always has room: only the test makes it full. */
 Test(user, wakes_its_owner_when_a_full_udp_socket_has_room, .init = begin)
 {
 	struct llp *t = open_here();
@@ -334,14 +334,14 @@ Test(user, is_refused_by_a_transport_without_a_listener, .init = begin)
 	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
 	struct llp *t;
 
-	/* Ours is the one without a listener. */
+	/* The own transport has no listener. */
 	t = rig_open(&cfg);
 	rig_connect(t, "127.0.0.1", &rc);
 	assert_reason(&rc, ECONNREFUSED, "127.0.0.1 refuses associations to SCTP port 5043");
 	llp_close(t);
 }
 
-Test(user, is_refused_where_no_daemon_is, .init = begin)
+Test(user, is_refused_by_a_host_without_a_daemon, .init = begin)
 {
 	struct llp *t = open_here();
 
@@ -350,7 +350,7 @@ Test(user, is_refused_where_no_daemon_is, .init = begin)
 	llp_close(t);
 }
 
-Test(user, times_out_when_nobody_answers, .init = begin)
+Test(user, times_out_without_an_answer, .init = begin)
 {
 	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
 	struct udp *silent;
@@ -366,7 +366,7 @@ Test(user, times_out_when_nobody_answers, .init = begin)
 	llp_close(t);
 }
 
-Test(user, an_association_that_nobody_wants_is_aborted, .init = begin)
+Test(user, an_association_that_the_listener_refuses_is_aborted, .init = begin)
 {
 	struct llp *t = open_here();
 
@@ -382,7 +382,7 @@ Test(user, an_association_that_nobody_wants_is_aborted, .init = begin)
 
 /* ---- ending ---- */
 
-Test(user, delivers_all_before_an_orderly_end, .init = begin)
+Test(user, delivers_everything_before_an_orderly_end, .init = begin)
 {
 	struct llp *t = open_here();
 
@@ -401,7 +401,7 @@ Test(user, delivers_all_before_an_orderly_end, .init = begin)
 }
 
 /* rows: 5041-6.2.2-01 5041-7-01 */
-Test(user, tells_the_peer_why_it_aborts, .init = begin)
+Test(user, sends_the_reason_of_an_abort, .init = begin)
 {
 	struct llp *t = open_here();
 	struct llp_msg m;
@@ -414,7 +414,7 @@ Test(user, tells_the_peer_why_it_aborts, .init = begin)
 	cr_assert_eq(llp_recv(rc.c, &m), LLP_E_DOWN);
 	rig_until(t, &acceptor.down, 1);
 	assert_reason(&acceptor, ECONNRESET, "the cat sat on it");
-	cr_assert_eq(rc.down, 0, "an abort is its own answer");
+	cr_assert_eq(rc.down, 0, "the aborting side gets no upcall");
 	llp_close(t);
 }
 
@@ -431,15 +431,15 @@ Test(user, a_freed_association_ends_for_the_peer, .init = begin)
 	llp_close(t);
 }
 
-/* The new process answers what it does not know with ABORT. */
+/* The new process answers unknown packets with ABORT. */
 /* rows: 5041-6.2.2-01 */
-Test(user, learns_that_the_peer_was_replaced, .init = begin)
+Test(user, detects_that_the_peer_restarted, .init = begin)
 {
-	struct rig_child peer = rig_reborn_server(port);
+	struct rig_child peer = rig_restartable_server(port);
 	struct llp *t = open_here();
 
 	rig_connect(t, "127.0.0.2", &rc);
-	rig_rebirth(&peer);
+	rig_restart(&peer);
 	rig_send(t, &rc, 0, 100, 0);
 	rig_until(t, &rc.down, 1);
 	cr_assert_eq(rc.err, ECONNRESET, "%s", rc.reason);
@@ -448,7 +448,7 @@ Test(user, learns_that_the_peer_was_replaced, .init = begin)
 }
 
 /* rows: 5041-6.2.2-01 5041-7-01 */
-Test(user, gives_up_a_peer_that_stopped_answering, .init = begin)
+Test(user, ends_the_association_with_a_peer_that_stopped_answering, .init = begin)
 {
 	struct rig_child peer = rig_echo_server(port);
 	struct llp *t = open_here();
@@ -477,8 +477,8 @@ static void connect_and_free(struct llp *t, unsigned i)
 	llp_conn_free(acceptor.c);
 }
 
-/* RIG_ROUNDS may ask for more. */
-Test(user, keeps_nothing_of_associations_that_are_gone, .init = begin, .timeout = 300)
+/* RIG_ROUNDS sets the number of rounds. */
+Test(user, frees_everything_of_ended_associations, .init = begin, .timeout = 300)
 {
 	const char *more = getenv("RIG_ROUNDS");
 	unsigned rounds = more ? (unsigned)atoi(more) : 100;
@@ -492,7 +492,7 @@ Test(user, keeps_nothing_of_associations_that_are_gone, .init = begin, .timeout 
 		connect_and_free(t, i);
 	}
 	grown = mallinfo2().uordblks - half;
-	/* usrsctp remembers tags for a minute, 12 bytes each, in blocks. */
+	/* usrsctp keeps the tags of ended associations for a minute, 12 bytes each, in blocks. */
 	cr_assert(grown > SIZE_MAX / 2 || grown < 65536 + rounds * 40, "%zu bytes", grown);
 	llp_close(t);
 }
@@ -510,7 +510,7 @@ static void assert_open_fails(const struct llp_config *cfg, int err, const char 
 	cr_assert(strstr(reason, part), "\"%s\" does not say \"%s\"", reason, part);
 }
 
-Test(user, opens_once_in_a_process_at_a_time, .init = begin)
+Test(user, opens_only_once_at_a_time_in_a_process, .init = begin)
 {
 	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
 	struct llp *t = rig_open(&cfg);
@@ -524,7 +524,7 @@ Test(user, opens_once_in_a_process_at_a_time, .init = begin)
 	llp_close(t);
 }
 
-Test(user, names_the_address_that_it_cannot_have, .init = begin)
+Test(user, names_the_address_that_it_cannot_bind, .init = begin)
 {
 	struct llp_config cfg = rig_config("203.0.113.77", port, addr);
 	struct udp *taken;
@@ -538,7 +538,7 @@ Test(user, names_the_address_that_it_cannot_have, .init = begin)
 	udp_close(taken);
 }
 
-Test(user, listens_where_it_was_told_to, .init = begin)
+Test(user, listens_only_at_its_addresses, .init = begin)
 {
 	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
 	struct sockaddr_storage other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The transport `user` against peers that speak no DDP, and against packets made by hand. */
+/* The transport `user` against peers that do not speak DDP, and against handmade packets. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static void connect_to_raw(int adaptation, const char *part)
 	cr_assert_eq(rc.up, 0);
 	cr_assert_eq(rc.err, EPROTONOSUPPORT, "%s", rc.reason);
 	cr_assert(strstr(rc.reason, part), "%s", rc.reason);
-	cr_assert_eq(rig_wait(&peer), 0, "the peer was not told");
+	cr_assert_eq(rig_wait(&peer), 0, "the peer got no ABORT");
 	llp_close(t);
 }
 
@@ -101,7 +101,7 @@ static void raw_connects(int adaptation, uint32_t send_len)
 	if (adaptation == 1) {
 		rig_until(t, &acceptor.incoming, 1);
 	} else {
-		/* Its end is the child's end: the pipe closes. */
+		/* The pipe closes when the child ends. */
 		while (rig_running(&peer))
 			rig_turn(t);
 	}
@@ -109,24 +109,24 @@ static void raw_connects(int adaptation, uint32_t send_len)
 	if (adaptation == 1)
 		rig_kill(&peer);
 	else
-		cr_assert_eq(rig_wait(&peer), 0, "the peer was not told");
+		cr_assert_eq(rig_wait(&peer), 0, "the peer got no ABORT");
 	llp_close(t);
 }
 
 /* rows: 5043-11.1-02 5043-11.1-04 */
-Test(user_hostile, who_comes_with_the_indication_is_let_in, .init = begin)
+Test(user_hostile, a_peer_that_connects_with_the_indication_is_accepted, .init = begin)
 {
 	raw_connects(1, 0);
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-03 */
-Test(user_hostile, who_comes_without_an_indication_is_aborted_unseen, .init = begin)
+Test(user_hostile, a_peer_that_connects_without_an_indication_is_aborted_silently, .init = begin)
 {
 	raw_connects(-1, 0);
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-05 */
-Test(user_hostile, who_comes_with_another_indication_is_aborted_unseen, .init = begin)
+Test(user_hostile, a_peer_that_connects_with_another_indication_is_aborted_silently, .init = begin)
 {
 	raw_connects(7, 0);
 }
@@ -137,7 +137,7 @@ Test(user_hostile, early_data_does_not_replace_an_indication, .init = begin)
 	raw_connects(-1, 100);
 }
 
-/* ---- messages that come in pieces ---- */
+/* ---- fragmented messages ---- */
 
 static void raw_sends(uint32_t n)
 {
@@ -158,7 +158,7 @@ static void raw_sends(uint32_t n)
 }
 
 /* rows: 5041-3-04 */
-Test(user_hostile, a_fragmented_message_comes_out_whole, .init = begin)
+Test(user_hostile, a_fragmented_message_is_reassembled, .init = begin)
 {
 	raw_sends(100000);
 	cr_assert_eq(acceptor.msgs, 1);
@@ -167,7 +167,7 @@ Test(user_hostile, a_fragmented_message_comes_out_whole, .init = begin)
 	cr_assert(rig_last_is(&acceptor, 100000, 7));
 }
 
-Test(user_hostile, a_message_without_bounds_ends_the_association, .init = begin)
+Test(user_hostile, an_endless_message_ends_the_association, .init = begin)
 {
 	raw_sends(400000);
 	cr_assert_eq(acceptor.msgs, 0);
@@ -197,7 +197,7 @@ Test(user_hostile, ipv6_peers_may_use_any_udp_port, .init = begin)
 	llp_close(t);
 }
 
-/* ---- packets made by hand ---- */
+/* ---- handmade packets ---- */
 
 struct answers {
 	unsigned n;
@@ -211,7 +211,7 @@ static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, siz
 
 	(void)from;
 	cr_assert_geq(len, 16);
-	cr_assert(crc32c_check(p, len), "an answer with a bad checksum");
+	cr_assert(crc32c_check(p, len), "a reply with a bad checksum");
 	a->n++;
 	a->type = p[12];
 	a->flags = p[13];
@@ -228,7 +228,7 @@ static void open_stranger(const char *text)
 	to_us = (struct udp_flow){.to = ours, .tolen = sizeof(struct sockaddr_in)};
 }
 
-/* A packet with one chunk: INIT if type says so, else one without a body. */
+/* A packet with one chunk: an INIT, or a chunk without a body. */
 static size_t make(uint8_t *p, uint8_t type, uint32_t tag, uint16_t sctp_port)
 {
 	size_t len = type == INIT ? INIT_LEN : 16;
@@ -270,7 +270,7 @@ static struct answers throw_chunk(struct llp *t, uint8_t type, uint32_t tag, uin
 	return throw_at(t, p, len);
 }
 
-Test(user_hostile, a_bad_checksum_is_counted_and_not_answered, .init = begin)
+Test(user_hostile, a_bad_checksum_is_counted_and_ignored, .init = begin)
 {
 	struct llp *t = open_and_listen();
 	uint8_t p[INIT_LEN];
@@ -284,7 +284,7 @@ Test(user_hostile, a_bad_checksum_is_counted_and_not_answered, .init = begin)
 	cr_assert_eq(throw_at(t, p, sizeof(p)).n, 0);
 	llp_stats(t, &st);
 	cr_assert_eq(st.bad_crc, 1);
-	/* The same packet with a good one is welcome. */
+	/* The same packet with a correct checksum is answered. */
 	crc32c_seal(p, sizeof(p));
 	a = throw_at(t, p, sizeof(p));
 	cr_assert_eq(a.n, 1);
@@ -307,7 +307,7 @@ Test(user_hostile, an_init_to_a_closed_port_gets_an_abort_with_its_tag, .init = 
 	llp_close(t);
 }
 
-Test(user_hostile, packets_out_of_the_blue_are_answered_by_the_book, .init = begin)
+Test(user_hostile, packets_out_of_the_blue_are_answered_as_in_rfc_9260, .init = begin)
 {
 	struct llp *t = open_and_listen();
 	struct answers a;
@@ -337,11 +337,11 @@ Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin)
 	for (int i = 0; i < 1000; i++)
 		n += throw_chunk(t, HEARTBEAT, 99, RIG_SCTP_PORT).n;
 	cr_assert_geq(n, 10);
-	cr_assert_leq(n, 100, "%u answers without time passing", n);
+	cr_assert_leq(n, 100, "%u replies within one tick", n);
 	llp_close(t);
 }
 
-/* More of them than there are places: the newest must still be able to come in. */
+/* More than the transport keeps: the newest must still be able to connect. */
 Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin)
 {
 	struct rig_raw raw = {.udp_port = port,
@@ -393,7 +393,7 @@ static void mutate(uint8_t *p, size_t *len)
 		*len = 1;
 }
 
-Test(user_hostile, survives_packets_of_chance, .init = begin)
+Test(user_hostile, survives_random_packets, .init = begin)
 {
 	static uint8_t p[2000];
 	struct rig_raw raw = {.udp_port = port,
@@ -426,7 +426,7 @@ Test(user_hostile, survives_packets_of_chance, .init = begin)
 	llp_close(t);
 }
 
-/* The same against an association: ports right, tags by chance or right. */
+/* The same against an association: the ports are correct, the tags random or correct. */
 Test(user_hostile, an_association_survives_forged_packets, .init = begin)
 {
 	static uint8_t p[2000];
@@ -457,7 +457,7 @@ Test(user_hostile, an_association_survives_forged_packets, .init = begin)
 	llp_close(t);
 }
 
-/* ---- what our own first packets look like ---- */
+/* ---- our own INIT and INIT ACK ---- */
 
 struct captured {
 	size_t len;
@@ -475,7 +475,7 @@ static void capture(void *arg, const struct sockaddr_storage *from, uint8_t *p, 
 	memcpy(c->p, p, len);
 }
 
-/* At two addresses, of which the packets must not tell. */
+/* At two addresses, which the packets must not contain. */
 static struct llp *open_at_two(uint32_t adaptation)
 {
 	static struct sockaddr_storage two[2];
@@ -526,7 +526,7 @@ static void assert_start(const struct captured *c, uint8_t type, uint8_t adaptat
 	cr_assert_arr_eq(parameter(c, 0xc006), indication, sizeof(indication));
 	for (unsigned i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
 		cr_assert_null(parameter(c, unwanted[i]), "parameter 0x%04x", unwanted[i]);
-	cr_assert(!extensions || be_get16(extensions + 2) == 4, "extensions are announced");
+	cr_assert(!extensions || be_get16(extensions + 2) == 4, "extensions in the INIT");
 }
 
 static void ask(uint8_t adaptation)
@@ -548,19 +548,19 @@ static void ask(uint8_t adaptation)
 }
 
 /* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
-Test(user_hostile, asks_with_the_indication_and_without_extensions, .init = begin)
+Test(user_hostile, init_has_the_indication_and_no_extensions, .init = begin)
 {
 	ask(1);
 }
 
 /* rows: 5043-7.1-01 */
-Test(user_hostile, asks_with_the_indication_that_it_was_given, .init = begin)
+Test(user_hostile, init_has_the_configured_indication, .init = begin)
 {
 	ask(7);
 }
 
 /* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
-Test(user_hostile, answers_with_the_indication_and_without_extensions, .init = begin)
+Test(user_hostile, init_ack_has_the_indication_and_no_extensions, .init = begin)
 {
 	static struct captured c;
 	struct llp *t = open_at_two(1);

@@ -134,7 +134,7 @@ static bool on_readable(void *user)
 		}
 		rc->msgs++;
 		rc->bytes += m.len;
-		/* What does not fit is lost: the tests keep below that. */
+		/* An echo without room is dropped: the tests stay below that. */
 		if (rc->echo && llp_send(rc->c, &m) != LLP_E_OK)
 			abort();
 	}
@@ -207,7 +207,7 @@ void rig_until(struct llp *t, const unsigned *counter, unsigned want)
 	uint64_t end = now_ms() + RIG_WAIT_MS;
 
 	while (*counter < want) {
-		cr_assert_lt(now_ms(), end, "waited too long");
+		cr_assert_lt(now_ms(), end, "timeout");
 		rig_turn(t);
 	}
 }
@@ -246,7 +246,7 @@ void rig_send(struct llp *t, struct rig_conn *rc, uint16_t sid, uint32_t n, uint
 	m.part[0] = (struct span){buf, head};
 	m.part[1] = (struct span){buf + head, n - head};
 	while ((r = llp_send(rc->c, &m)) == LLP_E_AGAIN) {
-		cr_assert_lt(now_ms(), end, "no room for too long");
+		cr_assert_lt(now_ms(), end, "timeout without room");
 		rig_turn(t);
 	}
 	cr_assert_eq(r, LLP_E_OK, "send of %u bytes: %d", n, r);
@@ -273,7 +273,7 @@ struct rig_child rig_fork(void (*fn)(void *arg, int fd), void *arg)
 	cr_assert_geq(ch.pid, 0);
 	if (ch.pid == 0) {
 		close(fds[0]);
-		alarm(RIG_WAIT_MS / 1000 + 10); /* it must not outlive a failed test for long */
+		alarm(RIG_WAIT_MS / 1000 + 10); /* limits its life after a failed test */
 		fn(arg, fds[1]);
 		_exit(0);
 	}
@@ -352,12 +352,12 @@ static void reborn_server(void *arg, int fd)
 	echo_server(arg, fd);
 }
 
-struct rig_child rig_reborn_server(uint16_t udp_port)
+struct rig_child rig_restartable_server(uint16_t udp_port)
 {
 	return rig_fork(reborn_server, &udp_port);
 }
 
-void rig_rebirth(struct rig_child *ch)
+void rig_restart(struct rig_child *ch)
 {
 	char byte;
 
@@ -445,7 +445,7 @@ static void raw_peer(void *arg, int fd)
 	struct socket *so, *conn = NULL;
 
 	rig_address(raw->remote, raw->udp_port, &to);
-	/* Who connects may come from any port; who listens must be where it is looked for. */
+	/* A connecting peer may use any port, a listening one needs the given port. */
 	raw_fd = bind_udp(raw->local, raw->connects ? 0 : raw->udp_port);
 	if (raw_fd < 0 || connect(raw_fd, (struct sockaddr *)&to, length(&to)))
 		_exit(93);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of the transport `user` share. There is one usrsctp in a process, so the
- * other side of an association is a forked child: either the transport as well, or a raw
- * usrsctp that checks checksums with its own code and keeps no rule of ours.
+ * Shared by the tests of the transport `user`. There is one usrsctp per process, so the other side
+ * of an association is a forked child: the transport, or a raw usrsctp that computes checksums with
+ * its own code and does not follow our rules.
  */
 #ifndef TESTS_UNIT_USER_RIG_H
 #define TESTS_UNIT_USER_RIG_H
@@ -19,7 +19,7 @@ enum {
 	RIG_WAIT_MS = 20000, /* a test that waits longer has failed */
 };
 
-/* What the upcalls of one association told. */
+/* What the upcalls of one association reported. */
 struct rig_conn {
 	struct llp_conn *c;
 	unsigned incoming, up, down, acked, writable;
@@ -29,7 +29,7 @@ struct rig_conn {
 	uint64_t bytes;
 	struct llp_msg last; /* of the last message; its bytes are in `data` */
 	uint8_t data[1 << 17];
-	bool echo;    /* send back what comes */
+	bool echo;    /* send messages back */
 	bool refuse;  /* incoming() returns NULL */
 	bool stopped; /* do not read */
 };
@@ -82,9 +82,9 @@ bool rig_running(const struct rig_child *ch);
 /* A child with the transport at 127.0.0.2 that echoes until its association ends. */
 struct rig_child rig_echo_server(uint16_t udp_port);
 
-/* The same, but at rig_rebirth() it is killed, and another one takes its place. */
-struct rig_child rig_reborn_server(uint16_t udp_port);
-void rig_rebirth(struct rig_child *ch);
+/* The same, but rig_restart() kills it and starts another one in its place. */
+struct rig_child rig_restartable_server(uint16_t udp_port);
+void rig_restart(struct rig_child *ch);
 
 /* ---- a raw peer ---- */
 
@@ -93,7 +93,7 @@ struct rig_raw {
 	const char *local, *remote;
 	int adaptation;    /* negative: none */
 	bool connects;     /* else it listens */
-	uint32_t send_len; /* one message of so many bytes when up; 0 = none */
+	uint32_t send_len; /* length of one message that it sends when up; 0 = none */
 	bool wants_abort;  /* exit status 0 only if the other side aborts */
 };
 
