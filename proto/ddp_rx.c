@@ -72,25 +72,25 @@ static void remove_range(struct ddp_gather *g, unsigned i)
 /* Adds bytes that arrived. False if one of them was there, or if there would be too many ranges. */
 static bool add_range(struct ddp_gather *g, struct ddp_range new)
 {
-	struct ddp_range *before, *behind;
+	struct ddp_range *prev, *next;
 	unsigned i = 0;
 
 	while (i < g->ranges && g->range[i].from < new.from)
 		i++;
-	before = i > 0 ? &g->range[i - 1] : NULL;
-	behind = i < g->ranges ? &g->range[i] : NULL;
-	if ((before && before->to > new.from) || (behind && behind->from < new.to))
+	prev = i > 0 ? &g->range[i - 1] : NULL;
+	next = i < g->ranges ? &g->range[i] : NULL;
+	if ((prev && prev->to > new.from) || (next && next->from < new.to))
 		return false;
-	if (before && before->to == new.from) {
-		before->to = new.to;
-		if (behind && behind->from == new.to) {
-			before->to = behind->to;
+	if (prev && prev->to == new.from) {
+		prev->to = new.to;
+		if (next && next->from == new.to) {
+			prev->to = next->to;
 			remove_range(g, i);
 		}
 		return true;
 	}
-	if (behind && behind->from == new.to) {
-		behind->from = new.from;
+	if (next && next->from == new.to) {
+		next->from = new.from;
 		return true;
 	}
 	return insert_range(g, i, new);

@@ -171,7 +171,7 @@ static const struct option_row *find_row(const struct option_table *t, int value
 	return NULL;
 }
 
-/* What getopt_long() reads: letters, a colon behind those with an argument, and long options. */
+/* What getopt_long() reads: letters, a colon after those with an argument, and long options. */
 static void getopt_form(const struct option_table *t, char letters[4 * OPTION_MAX],
 			struct option longs[OPTION_MAX + 1])
 {

@@ -16,7 +16,7 @@ enum option_type {
 	OPTION_UNFLAG,  /* bool, set to false */
 	OPTION_STRING,  /* const char *, the argument itself */
 	OPTION_NUM,     /* unsigned of 2, 4 or 8 bytes: decimal digits */
-	OPTION_SIZE,    /* the same; K, M or G behind it is a power of 1024 */
+	OPTION_SIZE,    /* the same; a suffix K, M or G is a power of 1024 */
 	OPTION_SECONDS, /* double: decimal digits and a point */
 	OPTION_HELP,
 	OPTION_VERSION,
