@@ -13,8 +13,9 @@ enum {
 	TX_BUDGET = 256,   /* segments, likewise */
 	MEASURE_MS = 1000, /* how often the largest message of an association is read */
 	/* An opener shuts its idle associations down. The acceptor does so only for an opener that
-	 * does not, and later than any Initiate that is still being retransmitted. */
-	ACCEPTOR_WAITS_MS = 60000,
+	 * does not. It cannot know of an Initiate that is still being retransmitted, so it waits as
+	 * long as an opener may wait for the answer: the maximum of session.connect_ms. */
+	ACCEPTOR_WAITS_MS = 600000,
 };
 
 /* ---- making and freeing ---- */
@@ -177,9 +178,13 @@ struct assoc *association_ddp(struct association *assoc)
 static void *incoming(void *user, struct llp_conn *c)
 {
 	struct association_listener *l = user;
-	struct association *assoc = association_new(l->worker, false);
+	struct association *assoc;
 	char text[ADDR_TEXT_MAX];
 
+	/* It would be shut down at once, and the opener would begin again. */
+	if (l->worker->daemon->stopping)
+		return NULL;
+	assoc = association_new(l->worker, false);
 	if (!assoc)
 		return NULL;
 	assoc->conn = c;

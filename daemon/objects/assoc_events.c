@@ -50,7 +50,7 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 	};
 
 	if (crossed_shutdown(assoc, qp, ev)) {
-		qp_initiate_elsewhere(qp);
+		qp_initiate_again(qp);
 		return;
 	}
 	if (ev->reason == ASSOC_REASON_VIOLATION || ev->reason == ASSOC_REASON_ERROR)

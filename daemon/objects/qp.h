@@ -69,6 +69,7 @@ struct qp {
 	uint16_t peer_ird, peer_ord; /* the peer's values, or MSG_READS_UNCHANGED */
 	bool enhanced;               /* the waiting Initiate is an enhanced one: enh */
 	bool retry_plain;            /* if it is refused, try a plain one */
+	uint8_t crossed;             /* associations that were shut down before the answer */
 	struct wire_enh enh;
 	uint16_t private_len;
 	uint8_t private_data[MSG_PRIVATE_MAX];
@@ -109,9 +110,13 @@ void qp_wake(struct qp *qp);
 /* The association is up: sends the Initiate. */
 void qp_initiate(struct qp *qp);
 
-/* The same on another association to the same addresses: the one at hand is full or was shut down
- * while the Initiate was on its way. Within the same time limit. */
+/* The same on another association to the same addresses: the one at hand is full. Within the same
+ * time limit. */
 void qp_initiate_elsewhere(struct qp *qp);
+
+/* The same: the peer shut the association down while the Initiate was on its way. If that happens
+ * time and again, the session fails. */
+void qp_initiate_again(struct qp *qp);
 
 /* The session is established: the peer accepted, or this side did. */
 void qp_established(struct qp *qp, const struct session_event *event);

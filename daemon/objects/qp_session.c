@@ -12,6 +12,10 @@
 #include "daemon/objects/qp.h"
 #include "daemon/objects/wr.h"
 
+/* A peer may shut an idle association down at the wrong moment, but not time and again. Each
+ * attempt takes only a few round trips, and a connect may take minutes. */
+enum { MAX_CROSSED = 16 };
+
 const char *qp_state_str(enum qp_state s)
 {
 	static const char *const names[] = {"idle", "connecting", "rts", "closing", "error"};
@@ -180,6 +184,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	qp->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;
 	qp->private_len = req->private_len;
 	memcpy(qp->private_data, req->private_data, req->private_len);
+	qp->crossed = 0;
 	qp->state = QP_CONNECTING;
 	timer_set(&w->timers, &qp->deadline,
 		  w->now_ms + (req->timeout_ms ? req->timeout_ms : cfg->connect_ms));
@@ -203,6 +208,20 @@ void qp_initiate_elsewhere(struct qp *qp)
 	}
 	qp->assoc = assoc;
 	association_wait(assoc, &qp->waiting);
+}
+
+void qp_initiate_again(struct qp *qp)
+{
+	struct session_event event = {
+		.err = ECONNABORTED,
+		.reason = "the peer's daemon shut the association down whenever a session was "
+			  "requested",
+	};
+
+	if (++qp->crossed > MAX_CROSSED)
+		qp_failed(qp, MSG_EV_FAILED, &event);
+	else
+		qp_initiate_elsewhere(qp);
 }
 
 void qp_initiate(struct qp *qp)
