@@ -53,32 +53,32 @@ enum perr ddp_rx_offset(uint32_t mo, uint32_t len, uint64_t size)
 }
 
 /* Adds a range at index i. False if there is no room for one more. */
-static bool insert_range(struct ddp_gather *g, unsigned i, struct ddp_range new)
+static bool insert_range(struct ddp_gaps *g, unsigned i, struct ddp_range new)
 {
-	if (g->ranges == DDP_GATHER_RANGES)
+	if (g->n == DDP_GAPS_RANGES)
 		return false;
-	memmove(&g->range[i + 1], &g->range[i], (g->ranges - i) * sizeof(g->range[0]));
+	memmove(&g->range[i + 1], &g->range[i], (g->n - i) * sizeof(g->range[0]));
 	g->range[i] = new;
-	g->ranges++;
+	g->n++;
 	return true;
 }
 
-static void remove_range(struct ddp_gather *g, unsigned i)
+static void remove_range(struct ddp_gaps *g, unsigned i)
 {
-	g->ranges--;
-	memmove(&g->range[i], &g->range[i + 1], (g->ranges - i) * sizeof(g->range[0]));
+	g->n--;
+	memmove(&g->range[i], &g->range[i + 1], (g->n - i) * sizeof(g->range[0]));
 }
 
 /* Adds bytes that arrived. False if one of them was there, or if there would be too many ranges. */
-static bool add_range(struct ddp_gather *g, struct ddp_range new)
+static bool add_range(struct ddp_gaps *g, struct ddp_range new)
 {
 	struct ddp_range *prev, *next;
 	unsigned i = 0;
 
-	while (i < g->ranges && g->range[i].from < new.from)
+	while (i < g->n && g->range[i].from < new.from)
 		i++;
 	prev = i > 0 ? &g->range[i - 1] : NULL;
-	next = i < g->ranges ? &g->range[i] : NULL;
+	next = i < g->n ? &g->range[i] : NULL;
 	if ((prev && prev->to > new.from) || (next && next->from < new.to))
 		return false;
 	if (prev && prev->to == new.from) {
@@ -96,15 +96,47 @@ static bool add_range(struct ddp_gather *g, struct ddp_range new)
 	return insert_range(g, i, new);
 }
 
+/* The gaps of a message that has none yet; NULL if all are in use. */
+static struct ddp_gaps *take_gaps(struct ddp_gather *g, struct ddp_gaps *gaps)
+{
+	for (uint8_t i = 0; i < DDP_GAPS_MAX; i++) {
+		if (gaps[i].n == 0) {
+			gaps[i] = (struct ddp_gaps){{g->range}, 1};
+			g->gaps = (uint8_t)(i + 1);
+			return &gaps[i];
+		}
+	}
+	return NULL;
+}
+
+/* Adds bytes to a message. False as add_range(), or if no gaps are left. */
+static bool arrived(struct ddp_gather *g, struct ddp_gaps *gaps, struct ddp_range new)
+{
+	bool first = g->range.from == g->range.to;
+	struct ddp_gaps *own;
+
+	if (g->gaps == 0 && (first || g->range.to == new.from)) {
+		g->range = (struct ddp_range){first ? new.from : g->range.from, new.to};
+		return true;
+	}
+	own = g->gaps ? &gaps[g->gaps - 1] : take_gaps(g, gaps);
+	if (!own || !add_range(own, new))
+		return false;
+	if (own->n == 1) {
+		g->range = own->range[0];
+		g->gaps = own->n = 0;
+	}
+	return true;
+}
+
 /* True if exactly bytes [0, len) have arrived. */
 static bool arrived_up_to(const struct ddp_gather *g, uint32_t len)
 {
-	if (len == 0)
-		return g->ranges == 0;
-	return g->ranges == 1 && g->range[0].from == 0 && g->range[0].to == len;
+	return g->gaps == 0 && g->range.from == 0 && g->range.to == len;
 }
 
-enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret_whole)
+enum perr ddp_rx_gather(struct ddp_gather *g, struct ddp_gaps *gaps, const struct ssn_rec *c,
+			bool *ret_whole)
 {
 	uint64_t end = ddp_rx_end(c);
 
@@ -114,7 +146,7 @@ enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret
 	g->opcode = c->ddp.opcode;
 	if (end > UINT32_MAX)
 		return PERR_MO; /* RFC 5041 5.2: no message is that long */
-	if (end > c->ddp.mo && !add_range(g, (struct ddp_range){c->ddp.mo, (uint32_t)end}))
+	if (end > c->ddp.mo && !arrived(g, gaps, (struct ddp_range){c->ddp.mo, (uint32_t)end}))
 		return PERR_MO;
 	if (c->ddp.last && !arrived_up_to(g, (uint32_t)end))
 		return PERR_MO;

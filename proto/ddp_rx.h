@@ -47,25 +47,38 @@ static inline uint64_t ddp_rx_end(const struct ssn_rec *c)
 	return (uint64_t)c->ddp.mo + ddp_rx_payload(c);
 }
 
-enum { DDP_GATHER_RANGES = 4 };
+enum {
+	DDP_GAPS_RANGES = 4, /* separate ranges of one message */
+	DDP_GAPS_MAX = 4,    /* messages of one endpoint that have gaps at the same time */
+};
+
+/* Bytes [from, to) of a message. */
+struct ddp_range {
+	uint32_t from, to;
+};
+
+/* The ranges of a message with gaps: ascending, none touches the next. n 0: not in use. */
+struct ddp_gaps {
+	struct ddp_range range[DDP_GAPS_RANGES];
+	uint8_t n;
+};
 
 /* An untagged message whose segments are being delivered. Zeroed before its first. */
 struct ddp_gather {
-	struct ddp_range {
-		uint32_t from, to;  /* bytes [from, to) */
-	} range[DDP_GATHER_RANGES]; /* what has arrived: ascending, with gaps between them */
-	uint8_t ranges;
-	uint8_t opcode; /* of the first segment */
+	struct ddp_range range; /* what has arrived, while it is one range */
+	uint8_t gaps;           /* else: 1 + index into the endpoint's struct ddp_gaps */
+	uint8_t opcode;         /* of the first segment */
 	bool begun;
 };
 
 /*
- * Adds a segment of an untagged message, in order of DDP-SSN. PERR_NONE with *ret_whole: true for
- * the last segment. PERR_MO if a byte arrives twice, if the last segment leaves a gap, or if
- * segments come in such an order of offsets that there are more than DDP_GATHER_RANGES separate
- * ranges; RFC 5041 5.2 leaves this check to us. PERR_OPCODE if the opcode changes within the
- * message.
+ * Adds a segment of an untagged message, in order of DDP-SSN. gaps: DDP_GAPS_MAX entries that all
+ * messages of the endpoint share; a message whose offsets ascend or descend needs none. PERR_NONE
+ * with *ret_whole: true for the last segment. PERR_MO if a byte arrives twice, if the last segment
+ * leaves a gap, or if more ranges or gaps are open than there is room for; RFC 5041 5.2 leaves this
+ * check to us. PERR_OPCODE if the opcode changes within the message.
  */
-enum perr ddp_rx_gather(struct ddp_gather *g, const struct ssn_rec *c, bool *ret_whole);
+enum perr ddp_rx_gather(struct ddp_gather *g, struct ddp_gaps *gaps, const struct ssn_rec *c,
+			bool *ret_whole);
 
 #endif

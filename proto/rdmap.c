@@ -2,6 +2,7 @@
 #include "proto/rdmap.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "proto/rdmap_atomic.h"
 #include "proto/rdmap_ep.h"
@@ -175,6 +176,7 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
 	begin_tx(&ep->tx, terms->rtr);
 	ep->wait = terms->wait ? terms->wait_rtr : 0;
 	ep->term_gather = (struct ddp_gather){0};
+	memset(ep->gaps, 0, sizeof(ep->gaps));
 	ep->tagged_len = 0;
 	ep->at = (struct perr_at){0};
 	ep->reason = (struct wire_term){0};

@@ -176,7 +176,7 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 	bool whole = false;
 
 	if (perr == PERR_NONE)
-		perr = ddp_rx_gather(&a->in, c, &whole);
+		perr = ddp_rx_gather(&a->in, ep->gaps, c, &whole);
 	if (perr != PERR_NONE || !whole)
 		return perr;
 	if (ddp_rx_end(c) != WIRE_ATOMIC_RESP_LEN)
@@ -211,7 +211,7 @@ enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c)
 	struct rdmap_rq_slot *s = rdmap_rq_find(ep->rq, c->ddp.msn);
 	struct rdmap_done done = {.immediate = true, .solicited = c->ddp.opcode == WIRE_OP_IMM_SE};
 	bool whole = false;
-	enum perr perr = s ? ddp_rx_gather(&s->in, c, &whole) : PERR_MSN_RANGE;
+	enum perr perr = s ? ddp_rx_gather(&s->in, ep->gaps, c, &whole) : PERR_MSN_RANGE;
 
 	if (perr != PERR_NONE || !whole)
 		return perr;

@@ -160,6 +160,7 @@ struct rdmap {
 	struct rdmap_tx tx;
 	uint8_t term_in[WIRE_TERM_MAX]; /* QN 2: the peer's Terminate */
 	struct ddp_gather term_gather;
+	struct ddp_gaps gaps[DDP_GAPS_MAX]; /* of untagged messages, see ddp_rx_gather() */
 	uint64_t tagged_len;     /* raw: bytes so far of the tagged message being delivered */
 	struct perr_at at;       /* RDMAP_FAILED, RDMAP_REPORTED: why */
 	struct wire_term reason; /* the same as a Terminate, sent or received */

@@ -103,7 +103,7 @@ static enum perr deliver_untagged(struct rdmap *ep, const struct ssn_rec *c)
 
 	if (s) {
 		s->in.opcode = c->ddp.opcode; /* RsvdULP of the last segment counts (4.3) */
-		perr = ddp_rx_gather(&s->in, c, &whole);
+		perr = ddp_rx_gather(&s->in, ep->gaps, c, &whole);
 	}
 	if (perr != PERR_NONE || !whole)
 		return perr;

@@ -152,7 +152,7 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 	enum perr perr;
 
 	(void)ret_wake_tx;
-	perr = s ? ddp_rx_gather(&s->in, c, &whole) : PERR_MSN_RANGE;
+	perr = s ? ddp_rx_gather(&s->in, ep->gaps, c, &whole) : PERR_MSN_RANGE;
 	if (perr != PERR_NONE || !whole)
 		return perr;
 	if (c->ddp.msn != ep->rq->msn)
@@ -208,7 +208,7 @@ static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool
 
 	perr = rdmap_ird_slot(&ep->ird, c->ddp.msn, &s);
 	if (perr == PERR_NONE)
-		perr = ddp_rx_gather(&s->in, c, &whole);
+		perr = ddp_rx_gather(&s->in, ep->gaps, c, &whole);
 	if (perr != PERR_NONE || !whole)
 		return perr;
 	if (c->ddp.msn != ep->ird.msn)
@@ -264,7 +264,7 @@ static enum perr place_terminate(struct rdmap *ep, const struct ssn_rec *c, stru
 static enum perr deliver_terminate(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	bool whole = false;
-	enum perr perr = ddp_rx_gather(&ep->term_gather, c, &whole);
+	enum perr perr = ddp_rx_gather(&ep->term_gather, ep->gaps, c, &whole);
 
 	(void)ret_wake_tx;
 	if (perr != PERR_NONE || !whole)
