@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of the client socket (UNIX, SOCK_SEQPACKET): one record is one request, reply or
- * event, of exactly the size that its type has, with exactly the descriptors that it
- * needs. A client sends one request at a time and waits for the reply of the same opcode and
- * seq. Events arrive on a socket of their own, which the reply to HELLO carries, so that it can
- * be polled. Whatever does not fit is answered with MSG_ERROR and the connection ends.
+ * Records of the client socket (UNIX, SOCK_SEQPACKET): one record is one call, reply or event. It
+ * has exactly the size of its type and carries exactly the descriptors that the type needs. A
+ * client sends one call at a time and waits for the reply, which has the same opcode and seq.
+ * Events arrive on a socket of their own, which the reply to HELLO carries, so that programs can
+ * poll it. The daemon answers an invalid record with MSG_ERROR and ends the connection.
  *
- * Host byte order; layout held by tests/abi. Strings are NUL-terminated within their array.
+ * Host byte order; tests/abi compares the layout. Strings are NUL-terminated within their array.
  */
 #ifndef IPC_MSG_H
 #define IPC_MSG_H
@@ -26,7 +26,7 @@ enum {
 	MSG_MAX_PATHS = 16,           /* in one reply */
 };
 
-/* Requests of a client, answered by a reply with the same opcode. */
+/* Calls of a client. The reply has the same opcode. */
 enum msg_op {
 	MSG_HELLO = 1,   /* hello -> hello_reply, fds: event socket, bell page, ringing end of the
 			    daemon's bell */
@@ -35,7 +35,7 @@ enum msg_op {
 	MSG_DEALLOC_PD,  /* handle -> hdr */
 	MSG_REG_MR,      /* reg_mr, fd: memfd -> mr */
 	MSG_BIND_MR,     /* bind_mr -> mr, with a new STag */
-	MSG_DEREG_MR,    /* handle -> hdr, when no access to it is possible any more */
+	MSG_DEREG_MR,    /* handle -> hdr, after which no access to it is possible */
 	MSG_CREATE_CQ,   /* create_cq -> cq, fds: ring, waiting end of its bell (doorbell.h) */
 	MSG_DESTROY_CQ,  /* handle -> hdr */
 	MSG_CREATE_QP,   /* create_qp -> qp, fd: rings */
@@ -53,8 +53,8 @@ enum msg_op {
 	MSG_QUERY_CQ,    /* handle -> cq_state */
 	MSG_REREG_MR,    /* rereg_mr -> mr, with a new STag */
 	MSG_REMAP_MR,    /* rereg_mr, fd: memfd -> mr, likewise */
-	MSG_ALLOC_MW,    /* alloc_mw -> mr: handle and value of the window, which is not bound */
-	MSG_BIND_MW,     /* bind_mw: a type 1 window -> mr, with a new value */
+	MSG_ALLOC_MW,    /* alloc_mw -> mr: handle and STag of the window, which is not bound */
+	MSG_BIND_MW,     /* bind_mw: a type 1 window -> mr, with a new STag */
 	MSG_QUERY_MW,    /* handle -> mw_state */
 	MSG_DEALLOC_MW,  /* handle -> hdr */
 	MSG_CREATE_SRQ,  /* create_srq -> srq, fd: ring */
@@ -84,7 +84,7 @@ struct msg_addr {
 	uint8_t bytes[16]; /* IPv4: the first 4, the others are 0 */
 };
 
-/* The request failed and changed nothing. */
+/* The call failed and changed nothing. */
 struct msg_error {
 	struct msg_hdr hdr;
 	int32_t err;                 /* errno value */
@@ -105,7 +105,7 @@ struct msg_hello_reply {
 	uint16_t major;
 	uint16_t minor;
 	uint32_t client;  /* number of this client, as ddpctl shows it */
-	uint32_t poll_us; /* advice: spin so long before sleeping */
+	uint32_t poll_us; /* recommended spin time before sleeping */
 	uint32_t pad;
 };
 
@@ -328,7 +328,7 @@ struct msg_qp_state {
 
 struct msg_listen {
 	struct msg_hdr hdr;
-	uint32_t backlog; /* requests that may wait, 0 = the daemon's default */
+	uint32_t backlog; /* session requests that may be pending, 0 = the daemon's default */
 	uint32_t cookie;  /* returned in events */
 	uint16_t port;    /* SCTP; not 0 */
 	uint16_t naddrs;  /* 0: every address of the daemon; several: all of them together */
@@ -420,7 +420,7 @@ enum msg_event_type {
 	MSG_EV_FAILED,       /* connect: err and reason */
 	MSG_EV_DISCONNECTED, /* err 0: in order; else err and reason */
 	MSG_EV_WITHDRAWN,    /* request is gone: err and reason */
-	MSG_EV_ERROR,        /* raw: what arrives is not taken any more: err, reason, header */
+	MSG_EV_ERROR,        /* raw: nothing more is received: err, reason, header */
 	MSG_EV_HALF_CLOSED,  /* raw: the peer has ended its half */
 	MSG_EV_SRQ_LIMIT,    /* cookie of the shared receive queue */
 	MSG_EV_PATH,         /* cookie of the connect or accept: path and reason */
@@ -431,14 +431,14 @@ struct msg_event {
 	uint32_t type;
 	uint32_t cookie;
 	uint32_t request;
-	uint32_t qp;   /* handle, 0 for requests */
+	uint32_t qp;   /* handle, 0 for session requests */
 	int32_t err;   /* errno value */
 	uint16_t term; /* layer, error type, code of RFC 5040, if one was sent or received */
 	uint16_t private_len;
 	uint32_t assoc;
 	uint16_t stream;
-	uint16_t flags; /* REQUEST, ESTABLISHED, REJECTED: MSG_CONN_NEGOTIATE and what else the
-			   peer said in an enhanced message */
+	uint16_t flags; /* REQUEST, ESTABLISHED, REJECTED: MSG_CONN_NEGOTIATE and the other flags
+			   of the peer's enhanced message */
 	uint16_t peer_ird, peer_ord; /* with NEGOTIATE; MSG_READS_UNCHANGED for "not negotiated" */
 	uint16_t seg_len;            /* DDP segment that an error is about, 0 if none */
 	uint16_t header_len;         /* of header */
@@ -454,7 +454,7 @@ _Static_assert(sizeof(struct msg_event) <= MSG_MAX, "records fit");
 _Static_assert(sizeof(struct msg_paths) <= MSG_MAX, "records fit");
 _Static_assert(sizeof(struct msg_connect) <= MSG_MAX, "records fit");
 
-/* Name of an opcode, "?" for one that is none. */
+/* Name of an opcode, "?" for an unknown one. */
 const char *msg_op_str(uint32_t op);
 
 #endif

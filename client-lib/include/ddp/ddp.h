@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libddpclient: RDMA through ddpsctpd. Shaped like libibverbs and librdmacm; ddpclient(7) walks
- * through it in call order.
+ * libddpclient: RDMA through ddpsctpd. Shaped like libibverbs and librdmacm; ddpclient(7) is an
+ * overview in the order of calls.
  *
  * Calls return 0 or a negative errno value and give objects through out-pointers, which are
  * untouched on failure. ddp_last_reason() has a sentence for the last failure of the calling
  * thread. Attribute structs begin with struct_size: set it to sizeof the struct (DDP_INIT
- * does); members that an older program does not know are taken as 0, and what a newer
- * program asks of an older library is refused with -E2BIG. Work requests, completions and events
- * have no struct_size: where they change, so does the soname.
+ * does); members that an older program does not know are 0, and an older library refuses members
+ * that a newer program sets with -E2BIG. Work requests, completions and events have no
+ * struct_size: if they change, the soname changes.
  *
- * Calls on different objects may run at the same time; calls on one object are serialised by the
- * library. But MRs and windows have members for reading, which a bind or ddp_rereg_mr() changes:
- * while one thread does that, no other may use the object.
+ * Calls on different objects may run at the same time; the library serialises calls on one object.
+ * But a bind or ddp_rereg_mr() changes the public members of MRs and windows: meanwhile no other
+ * thread may use the object.
  *
- * A daemon that ends takes all objects with it: calls return -EPIPE, those that wait wake up with
- * it, and what is then destroyed is just freed.
+ * When the daemon ends, all objects lose their function: calls return -EPIPE, waiting calls return
+ * it, too, and destroying an object only frees it.
  *
- * Lifetimes: an object must be destroyed before what it was made from, else -EBUSY: QPs before
- * their CQs, SRQ and PD, MRs, windows and SRQs before their PD, an MR after the windows bound to
- * it. The memory of an MR must stay until its work is complete.
+ * Lifetimes: an object must be destroyed before the objects it was made from, else -EBUSY: QPs
+ * before their CQs, SRQ and PD; MRs, windows and SRQs before their PD; windows before the MR they
+ * are bound to. The memory of an MR must stay mapped until the work that uses it is complete.
  *
  * After fork() the memory of MRs is shared with the child, and Writes of the peer appear in both;
  * the child must not use the context or anything made from it, nor destroy it.
@@ -63,11 +63,11 @@ struct ddp_open_attr {
 	const char *socket; /* NULL: $DDP_SOCKET, else /run/ddpsctpd/ddp.sock */
 };
 
-/* attr may be NULL. -ENOENT or -ECONNREFUSED: no daemon there; -EACCES: not a member of the
- * socket's group; -EPROTO: the daemon speaks another version. */
+/* Connects to the daemon. attr may be NULL. -ENOENT or -ECONNREFUSED: no daemon listens there;
+ * -EACCES: not a member of the socket's group; -EPROTO: the daemon has another protocol version. */
 int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret);
 
-/* Closes the context. -EBUSY while objects are left. NULL is fine. */
+/* Closes the context. -EBUSY while it has objects. NULL is allowed. */
 int ddp_close(struct ddp_ctx *ctx);
 
 enum ddp_features {
@@ -86,7 +86,7 @@ struct ddp_caps {
 	uint32_t max_inline; /* bytes */
 	uint32_t max_ird, max_ord;
 	uint32_t max_private; /* bytes of private data */
-	uint32_t poll_us;     /* how long the daemon advises to spin before sleeping */
+	uint32_t poll_us;     /* recommended spin time before sleeping */
 	uint64_t max_mr_bytes;
 	uint64_t retransmits; /* by the daemon's transport since it started */
 	char transport[16];   /* "user" */
@@ -96,10 +96,11 @@ struct ddp_caps {
 	uint32_t max_raw_queues;
 };
 
-/* What this client may have, and what the daemon is. Set caps->struct_size. */
+/* Limits of this client and properties of the daemon. Set caps->struct_size. */
 int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps);
 
-/* Readable when an event waits. Level-triggered: use it with poll or epoll, never read it. */
+/* A descriptor that is readable while an event is queued. Use it with poll or epoll, never read it.
+ */
 int ddp_fd(struct ddp_ctx *ctx);
 
 /* A sentence for the last failure in this thread; "" if there was none. Never NULL. */
@@ -110,7 +111,7 @@ uint32_t ddp_version(void);
 
 /* ---- protection domains and memory ---- */
 
-/* MRs and QPs work together only within one domain. Dealloc: -EBUSY while it has some. */
+/* MRs and QPs work together only within one domain. Dealloc: -EBUSY while it has objects. */
 int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret);
 int ddp_dealloc_pd(struct ddp_pd *pd);
 
@@ -126,13 +127,13 @@ enum ddp_access {
 	DDP_ACCESS_LOCAL_WRITE = 1, /* receives and Read sinks; implied by REMOTE_WRITE */
 	DDP_ACCESS_REMOTE_WRITE = 2,
 	DDP_ACCESS_REMOTE_READ = 4,
-	DDP_ACCESS_REMOTE_ATOMIC = 8, /* implies LOCAL_WRITE, too */
+	DDP_ACCESS_REMOTE_ATOMIC = 8, /* also implies LOCAL_WRITE */
 	DDP_ACCESS_MW_BIND = 16       /* memory windows may be bound to it */
 };
 
-/* Registered memory. The members are for reading. */
+/* Registered memory. The members are read-only. */
 struct ddp_mr {
-	void *addr; /* where it is mapped in this process, NULL if the caller did not say */
+	void *addr; /* its mapping in this process; NULL if the caller gave none */
 	size_t length;
 	uint64_t iova; /* address of its first byte in work requests of either side */
 	uint32_t lkey; /* for sg_list */
@@ -141,32 +142,32 @@ struct ddp_mr {
 	int memfd; /* the library's, -1 if it is the caller's */
 };
 
-/* Memory made by the library, zeroed, in a memfd that it shares with the daemon. iova is addr.
+/* Allocates zeroed memory in a memfd that library and daemon share, and registers it. iova is addr.
  * -ENOMEM, -EDQUOT: beyond this user's limit, which ddp_last_reason() names. */
 int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_mr **ret);
 
 /*
- * The caller's memfd, from offset (any) for length bytes. It must be sealed against shrinking; the
- * library adds the seal if it may. addr: where the caller has mapped `offset`, or NULL. iova: the
- * address that work requests use for the first byte, often (uintptr_t)addr. The fd stays
- * the caller's and may be closed at once. -EINVAL: not a memfd, beyond its end; -EPERM: not sealed,
- * or opened read-only while access asks for writing.
+ * Registers length bytes of the caller's memfd, from any offset. The memfd must be sealed against
+ * shrinking; the library adds the seal if possible. addr: the caller's mapping of `offset`, or
+ * NULL. iova: the address of the first byte in work requests, often (uintptr_t)addr. The caller
+ * keeps the fd and may close it at once. -EINVAL: not a memfd, or beyond its end; -EPERM: not
+ * sealed, or opened read-only while access needs writing.
  */
 int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *addr, uint64_t iova,
 		  unsigned access, struct ddp_mr **ret);
 
 /*
  * Ties the region to the session of one QP: from now on no other session can use its STag, and the
- * peer's Send with Invalidate can revoke it (RFC 5040 5.3 allows that for such STags alone). NULL
- * unties it. After an invalidation this makes it usable again, with a new lkey and rkey.
+ * peer's Send with Invalidate can invalidate it (RFC 5040 5.3 allows that only for such STags).
+ * NULL unties it. The region gets a new lkey and rkey. After an invalidation it can be used again.
  */
 int ddp_bind_mr(struct ddp_mr *mr, struct ddp_qp *qp);
 
-/* Ends the registration: when it returns, nobody can reach the memory through it any more. -EBUSY
- * while a window is bound to it. */
+/* Ends the registration: after the return no access through it is possible. -EBUSY while a window
+ * is bound to it. */
 int ddp_dereg_mr(struct ddp_mr *mr);
 
-/* What ddp_rereg_mr() is to change. */
+/* The properties that ddp_rereg_mr() changes. */
 enum ddp_rereg { DDP_REREG_TRANSLATION = 1, DDP_REREG_PD = 2, DDP_REREG_ACCESS = 4 };
 
 struct ddp_rereg_attr {
@@ -181,9 +182,9 @@ struct ddp_rereg_attr {
 };
 
 /*
- * Registers the region anew, in one step and under a new lkey and rkey: what: a set of
- * DDP_REREG_. On failure it is what it was. Its tie to a QP ends. -EBUSY while a window is bound
- * to it. With TRANSLATION the memory that ddp_alloc_mr() made is given back.
+ * Changes the registration in one step; the region gets a new lkey and rkey. what: a set of
+ * DDP_REREG_. On failure the region is unchanged. Its tie to a QP ends. -EBUSY while a window is
+ * bound to it. With TRANSLATION, memory of ddp_alloc_mr() is freed.
  */
 int ddp_rereg_mr(struct ddp_mr *mr, unsigned what, const struct ddp_rereg_attr *attr);
 
@@ -209,26 +210,26 @@ enum ddp_mw_type {
 			      session */
 };
 
-/* A right to part of a region, given and taken without registering anew. */
+/* Access to a part of a region, granted and revoked without another registration. */
 struct ddp_mw {
 	uint32_t rkey; /* the STag. Type 2: of the last bind that was posted */
 	enum ddp_mw_type type;
 	struct ddp_pd *pd;
 };
 
-/* Not bound at first. Dealloc ends what it shows. */
+/* A new window is not bound. Deallocating unbinds it. */
 int ddp_alloc_mw(struct ddp_pd *pd, enum ddp_mw_type type, struct ddp_mw **ret);
 int ddp_dealloc_mw(struct ddp_mw *mw);
 
 /*
  * Binds a type 1 window to length bytes at addr (counted from the region's iova) of a region with
- * DDP_ACCESS_MW_BIND, or to nothing (mr NULL). access: a set of DDP_ACCESS_REMOTE_. On return
- * the old rkey is void and mw->rkey is the new one.
+ * DDP_ACCESS_MW_BIND; mr NULL unbinds it. access: a set of DDP_ACCESS_REMOTE_. After the return the
+ * old rkey is invalid and mw->rkey is the new one.
  */
 int ddp_bind_mw(struct ddp_mw *mw, struct ddp_mr *mr, uint64_t addr, size_t length,
 		unsigned access);
 
-/* The next rkey for a bind of a type 2 window: its last 8 bits count on. */
+/* The next rkey for a bind of a type 2 window: increments the low 8 bits. */
 uint32_t ddp_inc_rkey(uint32_t rkey);
 
 struct ddp_mw_attr {
@@ -249,10 +250,10 @@ int ddp_query_mw(struct ddp_mw *mw, struct ddp_mw_attr *attr);
 struct ddp_cq_attr {
 	size_t struct_size;
 	/* Rounded up to a power of two. While the queue is full, send requests wait; a message that
-	 * arrives for a receive of a full queue counts as one without a buffer, and ends the
-	 * session. */
+	 * needs a receive whose queue is full is treated like a message without a receive, and
+	 * ends the session. */
 	uint32_t entries;
-	int32_t spin_us; /* ddp_wait_cq() spins so long; -1: the daemon's advice; 0: never */
+	int32_t spin_us; /* spin time of ddp_wait_cq(); -1: as the daemon recommends; 0: none */
 };
 
 enum ddp_wc_status {
@@ -285,9 +286,9 @@ enum ddp_wc_opcode {
 };
 
 enum ddp_wc_flags {
-	DDP_WC_WITH_INV = 1,  /* invalidated_rkey was revoked by the Send */
-	DDP_WC_SOLICITED = 2, /* the Send asked for an event */
-	DDP_WC_WITH_IMM = 4   /* imm_data came instead of bytes in the buffer */
+	DDP_WC_WITH_INV = 1,  /* the Send invalidated invalidated_rkey */
+	DDP_WC_SOLICITED = 2, /* the message has the Solicited Event bit */
+	DDP_WC_WITH_IMM = 4   /* the message is Immediate Data, in imm_data; no bytes in memory */
 };
 
 struct ddp_wc {
@@ -311,27 +312,27 @@ struct ddp_wc {
 	uint32_t stag; /* raw RECV_TAGGED: where the message went */
 };
 
-/* A full CQ loses nothing: the daemon holds work back until there is room. Destroy: -EBUSY while
- * QPs use it; no thread may be waiting in it. */
+/* A full CQ loses no completion: the daemon delays work until there is room. Destroy: -EBUSY while
+ * QPs use it; no thread may wait for it. */
 int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct ddp_cq **ret);
 int ddp_destroy_cq(struct ddp_cq *cq);
 
-/* Up to n completions; returns how many, 0 if there are none, or a negative errno value
+/* Takes up to n completions. Returns their number, 0 if there are none, or a negative errno value
  * (-EPIPE: the daemon is gone). Never blocks. */
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc);
 
 /* Makes ddp_cq_fd() readable once at the next completion: any, or only solicited and failed
- * ones. After 0 it is safe to block. 1: completions are there already, which it will not ring for;
- * poll them and call it again. */
+ * ones. 0: it is safe to block. 1: the queue has completions already, for which the descriptor may
+ * not become readable; poll them and call it again. */
 int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only);
 
-/* For poll and epoll: readable after ddp_req_notify_cq(), or hung up when the daemon is gone.
- * ddp_poll_cq() empties it. Not together with ddp_wait_cq() on the same CQ, which empties it, too.
- */
+/* A descriptor for poll and epoll: readable after ddp_req_notify_cq(), or hung up when the daemon
+ * is gone. ddp_poll_cq() drains it. Do not use it together with ddp_wait_cq() on the same CQ, which
+ * also drains it. */
 int ddp_cq_fd(struct ddp_cq *cq);
 
-/* Like ddp_poll_cq(), but waits for at least one: spins, then sleeps. timeout_ms < 0: for ever.
- * Returns 0 when the time is over. Any number of threads may wait; goes on after signals. */
+/* Like ddp_poll_cq(), but waits for at least one: spins, then sleeps. timeout_ms < 0: no limit.
+ * Returns 0 after the timeout. Several threads may wait; signals do not interrupt it. */
 int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms);
 
 struct ddp_cq_state {
@@ -352,17 +353,17 @@ struct ddp_srq_attr {
 	size_t struct_size;
 	uint32_t max_wr;  /* rounded up to a power of two */
 	uint32_t max_sge; /* 0 = 1 */
-	/* DDP_CM_SRQ_LIMIT comes once when fewer receives than this are left; ddp_modify_srq() arms
-	 * it again. 0: never. */
+	/* DDP_CM_SRQ_LIMIT is sent once when fewer receives than this are left; ddp_modify_srq()
+	 * arms it again. 0: never. */
 	uint32_t limit;
-	/* Receives that one session may hold at a time, so that none takes them all from the
-	 * others: a message beyond that counts as one without a buffer. 0: no such limit. */
+	/* Receives that one session may hold at a time, so that no session takes them all. A
+	 * message beyond that is treated like a message without a receive. 0: no limit. */
 	uint32_t max_per_qp;
 	void *user; /* of the event */
 };
 
-/* Receives for all QPs that are made with it, in any order among them. They go into the CQ of the
- * QP that used them. Destroy: -EBUSY while QPs use it. */
+/* Receives for all QPs created with it, in any order among them. Each completes in the receive CQ
+ * of the QP that used it. Destroy: -EBUSY while QPs use it. */
 int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct ddp_srq **ret);
 int ddp_destroy_srq(struct ddp_srq *srq);
 
@@ -391,22 +392,23 @@ enum ddp_cm_event_type {
 	DDP_CM_CONNECT_REQUEST = 1, /* on a listener; id is new: ddp_accept() or ddp_reject() it */
 	DDP_CM_ESTABLISHED,
 	DDP_CM_REJECTED,      /* the peer's program rejected, with private data */
-	DDP_CM_CONNECT_ERROR, /* unreachable, refused, no DDP there: err and reason */
-	DDP_CM_DISCONNECTED,  /* err 0: ended in order; else err and reason */
-	DDP_CM_REQUEST_GONE,  /* a request that waited for an answer is void */
-	DDP_CM_ERROR, /* raw: what arrives is wrong and not taken any more: err, reason, header.
-			 What was posted is flushed; one more message may be sent, and when that is
-			 complete ddp_disconnect() ends the stream */
+	DDP_CM_CONNECT_ERROR, /* unreachable, refused, or not a DDP peer: err and reason */
+	DDP_CM_DISCONNECTED,  /* err 0: orderly; else err and reason */
+	DDP_CM_REQUEST_GONE,  /* an unanswered session request is void */
+	DDP_CM_ERROR,       /* raw: the peer sent an invalid segment; nothing more is received: err,
+			       reason, header. Posted work is flushed. One more message may be sent; when
+			       it is complete, ddp_disconnect() ends the stream */
 	DDP_CM_HALF_CLOSED, /* raw: the peer has ended its half; ddp_disconnect() ends the other */
 	DDP_CM_SRQ_LIMIT,   /* srq_user: fewer receives than the limit are left */
-	DDP_CM_PATH         /* a path has changed: path and reason. The session goes on, there is
-			       nothing that must be done. More types may come: ignore unknown ones */
+	DDP_CM_PATH         /* a path has changed: path and reason. The session continues; no
+			       action is needed. Later versions may add types: ignore unknown
+			       ones */
 };
 
 enum ddp_path_state {
-	DDP_PATH_UNCONFIRMED, /* the peer named the address, but was not heard from there yet */
+	DDP_PATH_UNCONFIRMED, /* the peer announced the address; it is not verified yet */
 	DDP_PATH_ACTIVE,
-	DDP_PATH_FAILING, /* something was lost on it: others are preferred (RFC 7829) */
+	DDP_PATH_FAILING, /* potentially failed after a loss: others are preferred (RFC 7829) */
 	DDP_PATH_INACTIVE
 };
 
@@ -414,7 +416,7 @@ enum ddp_path_state {
 struct ddp_path {
 	struct sockaddr_storage remote; /* with the SCTP port */
 	enum ddp_path_state state;
-	int primary; /* what is sent goes here while it is active */
+	int primary; /* data goes here while the path is active */
 	uint32_t srtt_us, rto_ms, cwnd, mtu;
 };
 
@@ -426,18 +428,18 @@ struct ddp_cm_event {
 	uint16_t term;           /* as in struct ddp_wc */
 	uint16_t stream;
 	uint32_t assoc;
-	const void *private_data; /* good until the event is acknowledged */
+	const void *private_data; /* valid until the event is acknowledged */
 	size_t private_len;
 	struct sockaddr_storage peer;
-	const char *reason; /* a sentence; "" where there is nothing to say */
-	/* CONNECT_REQUEST, ESTABLISHED, REJECTED: what the peer said in an enhanced message
+	const char *reason; /* a sentence, or "" */
+	/* CONNECT_REQUEST, ESTABLISHED, REJECTED: the contents of the peer's enhanced message
 	 * (RFC 6581): DDP_CONN_NEGOTIATE and so on, with its depths or DDP_READS_UNCHANGED. Flags
-	 * are 0 if it was a plain one. */
+	 * are 0 if the message was a plain one. */
 	unsigned conn_flags;
 	uint16_t peer_ird, peer_ord;
-	/* ERROR, DISCONNECTED: the DDP header, and the Read Request header behind it, that the
-	 * error is about, as the peer had sent it or as it sent it back, and the length of that
-	 * segment. */
+	/* ERROR, DISCONNECTED: the DDP header of the segment that caused the error, followed by its
+	 * Read Request header if it has one, as received or as returned in the peer's Terminate;
+	 * and the length of that segment. */
 	const void *header;
 	size_t header_len;
 	uint16_t segment_len;
@@ -445,11 +447,11 @@ struct ddp_cm_event {
 	struct ddp_path path; /* PATH */
 };
 
-/* For one listener or one session. user: returned by ddp_id_user(). */
+/* An id for one listener or one session. user: returned by ddp_id_user(). */
 int ddp_create_id(struct ddp_ctx *ctx, void *user, struct ddp_id **ret);
 
-/* Ends what it has: listener (the requests that wait at it are refused, without an event),
- * unanswered request, session. -EBUSY while it has a QP or events that are not acknowledged. */
+/* Ends its listener (pending session requests are rejected, without an event), or rejects its
+ * unanswered session request. -EBUSY while it has a QP or unacknowledged events. */
 int ddp_destroy_id(struct ddp_id *id);
 
 /* The caller's pointer; an id from CONNECT_REQUEST begins with NULL. The QP: NULL if it has none.
@@ -458,30 +460,30 @@ void *ddp_id_user(const struct ddp_id *id);
 void ddp_id_set_user(struct ddp_id *id, void *user);
 struct ddp_qp *ddp_id_qp(const struct ddp_id *id);
 
-/* Waits for sessions at an SCTP port of all addresses of the daemon (addr AF_UNSPEC or NULL with
- * port), or of one. backlog: unanswered requests; 0: the daemon's default. -EADDRINUSE,
+/* Listens on an SCTP port of all addresses of the daemon (addr AF_UNSPEC or NULL, with port), or of
+ * one. backlog: session requests that may be pending; 0: the daemon's default. -EADDRINUSE,
  * -EADDRNOTAVAIL. */
 int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog);
 
-/* The same at n addresses of the daemon, at most 8, which each association then has together; 0: at
- * each one, apart. -EOPNOTSUPP: several, but no DDP_CAP_MULTIHOMED. */
+/* Listens on n addresses of the daemon, at most 8, which each association then uses together. n 0:
+ * on each address separately. -EOPNOTSUPP: several, without DDP_CAP_MULTIHOMED. */
 int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, unsigned n,
 		     uint16_t port, int backlog);
 
 enum ddp_conn_flags {
 	DDP_CONN_NEGOTIATE = 1,    /* agree on Read depths with the peer (RFC 6581) */
-	DDP_CONN_PEER_TO_PEER = 2, /* the first message is a ready-to-receive message of ours, which
-				      no program sees. Needs NEGOTIATE */
-	DDP_CONN_RTR_SEND = 4,     /* which one it may be; none of them: all three */
+	DDP_CONN_PEER_TO_PEER = 2, /* our first message is a ready-to-receive message, which is
+				      hidden from programs. Needs NEGOTIATE */
+	DDP_CONN_RTR_SEND = 4,     /* allowed kinds of it; none of these flags: all three */
 	DDP_CONN_RTR_WRITE = 8,
 	DDP_CONN_RTR_READ = 16,
-	DDP_CONN_RETRY_PLAIN = 32 /* if the peer refuses, try again without all this */
+	DDP_CONN_RETRY_PLAIN = 32 /* if the peer refuses, try again with a plain message */
 };
 
 enum {
-	DDP_READS_MAX = 0,           /* what the QP was made for */
+	DDP_READS_MAX = 0,           /* the depth that the QP was created with */
 	DDP_READS_NONE = 0xfffe,     /* no Reads and no atomics */
-	DDP_READS_UNCHANGED = 0xffff /* not to be negotiated: each side knows by itself */
+	DDP_READS_UNCHANGED = 0xffff /* not negotiated: both sides know it from elsewhere */
 };
 
 struct ddp_conn_param {
@@ -490,31 +492,32 @@ struct ddp_conn_param {
 	size_t private_len;
 	int timeout_ms; /* connect: 0 = the daemon's default */
 	unsigned flags; /* connect: DDP_CONN_. accept, reject: DDP_CONN_NEGOTIATE if ird and ord are
-			   wishes; the answer to a plain request is plain whatever they are */
+			   set; the answer to a plain request is always plain */
 	uint16_t ird, ord; /* with NEGOTIATE */
-	/* connect: further addresses of the peer, besides the one that the call names, and the ones
-	 * of the daemon to use; none: the one that the route takes. At most 8 of each end. */
+	/* connect: further addresses of the peer, besides the one in the call, and the addresses of
+	 * the daemon to use; none: the source address of the route. At most 8 at each end. */
 	const struct sockaddr_storage *peer_addrs;
 	unsigned num_peer_addrs;
 	const struct sockaddr_storage *local_addrs;
 	unsigned num_local_addrs;
 };
 
-/* The id has a QP. Returns when the daemon has begun; ESTABLISHED, REJECTED or CONNECT_ERROR
- * follows. */
+/* Starts a session. The id must have a QP. Returns when the daemon has started; ESTABLISHED,
+ * REJECTED or CONNECT_ERROR follows. */
 int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp_conn_param *param);
 
-/* The same with a name or an address in text, and a port. Blocks while the name is looked up. */
+/* The same with a name, or an address as text, and a port. Blocks while it resolves the name. */
 int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 		     const struct ddp_conn_param *param);
 
-/* Accept: the id has a QP; ESTABLISHED follows. -ERANGE: param->ord is more than the peer can take
- * (its ird in the request). Reject: the id can then only be destroyed. param may be NULL. */
+/* Accept: the id must have a QP; ESTABLISHED follows. -ERANGE: param->ord is more than the peer
+ * accepts (its ird in the request). Reject: the id can then only be destroyed. param may be NULL.
+ */
 int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param);
 int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param);
 
-/* The paths of the session's association, the primary one first: up to n into ret. Returns how many
- * there are, 0 before the association is up; -ENOTCONN. */
+/* Writes up to n paths of the session's association to ret, the primary one first. Returns the
+ * number of all paths, 0 before the association is up; -ENOTCONN. */
 int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n);
 
 /* Makes the path to an address of the peer the primary one, for all sessions on the association.
@@ -522,10 +525,11 @@ int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n);
  * too; -ENOTCONN. */
 int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr);
 
-/* Ends the session: what was completed arrives, the rest is flushed. DISCONNECTED follows. */
+/* Ends the session: completed work arrives at the peer, other work is flushed. DISCONNECTED
+ * follows. */
 int ddp_disconnect(struct ddp_id *id);
 
-/* Waits for an event. timeout_ms < 0: for ever, 0: never. -EAGAIN when the time is over. Each
+/* Waits for an event. timeout_ms < 0: no limit; 0: does not wait. -EAGAIN after the timeout. Each
  * event must be acknowledged, which frees it. */
 int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout_ms);
 void ddp_ack_cm_event(struct ddp_cm_event *ev);
@@ -564,26 +568,27 @@ struct ddp_qp_attr {
 	uint16_t stream;
 	uint32_t assoc;
 	struct sockaddr_storage local, remote;
-	uint16_t max_ord, max_ird;   /* what it was made for */
-	uint16_t peer_ird, peer_ord; /* as the peer said, DDP_READS_UNCHANGED if it did not */
+	uint16_t max_ord, max_ird;   /* as created */
+	uint16_t peer_ird, peer_ord; /* from the peer; DDP_READS_UNCHANGED if it sent none */
 	enum ddp_qp_type qp_type;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	uint32_t srq_held; /* receives of its shared queue that it holds now */
 	uint64_t srq_taken;
 };
 
-/* The one QP of an id that is no listener. Receives may be posted from now on, so that they are
- * there before the session is. */
+/* Creates the QP of an id that is not a listener; an id has at most one. Receives may be posted
+ * before the session is established. */
 int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
 		  struct ddp_qp **ret);
 
-/* Ends its session. Work that is not complete is dropped; completions that are there stay. */
+/* Ends its session. Work in progress is dropped without completions; completions already in the CQ
+ * stay. */
 int ddp_destroy_qp(struct ddp_qp *qp);
 
 /* Set attr->struct_size. */
 int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr);
 
-/* As in struct ddp_wc, and as ddpctl shows it. */
+/* Its number, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);
 
 /* ---- work ---- */
@@ -599,7 +604,7 @@ enum ddp_wr_opcode {
 	DDP_WR_SEND_WITH_INV,
 	DDP_WR_RDMA_WRITE, /* raw: a tagged message */
 	DDP_WR_RDMA_READ,
-	DDP_WR_IMM_DATA, /* 8 bytes, no memory; takes a receive of the peer */
+	DDP_WR_IMM_DATA, /* 8 bytes, no memory; consumes a receive of the peer */
 	DDP_WR_ATOMIC_FETCH_AND_ADD,
 	DDP_WR_ATOMIC_CMP_AND_SWP,
 	DDP_WR_BIND_MW,   /* a type 2 window */
@@ -612,7 +617,7 @@ enum ddp_send_flags {
 	DDP_SEND_SIGNALED = 1,
 	DDP_SEND_FENCE = 2,     /* wait for earlier Reads and atomics */
 	DDP_SEND_SOLICITED = 4, /* Sends and Immediate Data */
-	DDP_SEND_INLINE = 8 /* the data is copied now: addr are plain pointers, lkey is not used */
+	DDP_SEND_INLINE = 8 /* the call copies the data: addr are plain pointers, lkey is unused */
 };
 
 struct ddp_send_wr {
@@ -628,17 +633,17 @@ struct ddp_send_wr {
 		uint32_t rkey;
 	} rdma;            /* atomics: the cell, 8 bytes at a multiple of 8 of the peer's memory */
 	uint64_t imm_data; /* DDP_WR_IMM_DATA: arrives as the same number */
-	/* Atomics: the old value comes with the completion, and into sg_list (8 bytes, host order)
-	 * if there is one. Masks are those of RFC 7306 5.1, and count in the MASKED_ ones alone:
-	 * bits of add_mask end an adder, swap_mask says what is replaced. */
+	/* Atomics: the completion has the old value; it is also written to sg_list (8 bytes, host
+	 * order) if there is one. Masks are those of RFC 7306 5.1, for the MASKED_ opcodes only: a
+	 * bit in add_mask ends an adder, swap_mask selects the bits to replace. */
 	struct {
-		uint64_t compare_add; /* to be added, or to be compared with */
+		uint64_t compare_add; /* the number to add, or to compare with */
 		uint64_t swap;        /* the new value */
 		uint64_t add_mask;
 		uint64_t compare_mask, swap_mask;
 	} atomic;
-	/* Of a type 2 window that is not bound. rkey: ddp_inc_rkey(mw->rkey); from now on the
-	 * window's. */
+	/* Binds a type 2 window that is not bound. rkey: ddp_inc_rkey(mw->rkey), the window's new
+	 * rkey. */
 	struct {
 		struct ddp_mw *mw;
 		uint32_t rkey;
@@ -654,7 +659,7 @@ struct ddp_send_wr {
 	} raw;
 };
 
-/* A receive of a raw QP that takes the notice of a tagged message. */
+/* qn of a receive that is completed by the notice of a tagged message, on a raw QP. */
 #define DDP_QN_TAGGED UINT32_MAX
 
 struct ddp_recv_wr {
@@ -666,25 +671,25 @@ struct ddp_recv_wr {
 };
 
 /*
- * Posts a list. On failure *bad is the first request that was not posted; those before it were.
- * -ENOMEM: the queue is full; -EINVAL: num_sge or inline length beyond what the QP was made for;
- * -EPIPE: the daemon is gone. All other faults of a request are reported by its completion. A
- * request has left its queue when the daemon took it, which may be before it is complete. bad may
- * be NULL.
+ * Posts a list of work requests. On failure *bad is the first one that was not posted; those before
+ * it were posted. -ENOMEM: the queue is full; -EINVAL: num_sge or inline length beyond the limits
+ * of the QP; -EPIPE: the daemon is gone. The completion reports all other faults. A work request
+ * leaves its queue when the daemon takes it, which may be before it completes. bad may be NULL.
  */
 int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr **bad);
 int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad);
 int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad);
 
-/* ---- words ---- */
+/* ---- strings ---- */
 
-/* One or two words, never NULL; "?" for a value that is none. */
+/* A short name, never NULL; "?" for an unknown value. */
 const char *ddp_wc_status_str(enum ddp_wc_status status);
 const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode);
 const char *ddp_event_str(enum ddp_cm_event_type type);
 const char *ddp_path_state_str(enum ddp_path_state state);
 
-/* A sentence about a completion, naming STag, offset, length. Returns its length like snprintf. */
+/* Writes a sentence about a completion, with STag, offset and length. Returns its length, like
+ * snprintf(). */
 int ddp_explain(const struct ddp_wc *wc, char *buf, size_t len);
 
 #ifdef __cplusplus
