@@ -2,18 +2,27 @@
 #include "daemon/base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "util/list.h"
 
 enum {
 	TEXT_MAX = 1000, /* of a message */
 	HEAD_MAX = 32,   /* of the prefix */
+	LINE_MAX_LEN = HEAD_MAX + TEXT_MAX + 2,
 };
+
+_Static_assert((int)LINE_MAX_LEN <= PIPE_BUF, "a pipe that polls writable takes a whole line");
 
 static const char *const names[LOG_LEVELS] = {
 	[LOG_LEVEL_ERR] = "error",
@@ -32,6 +41,10 @@ static const char *const priorities[LOG_LEVELS] = {
 
 static enum log_level shown = LOG_LEVEL_INFO;
 static bool to_journal;
+static int out = STDERR_FILENO;
+static bool out_is_socket;
+static uint64_t unread; /* lines that did not get through */
+static bool torn;       /* only a part of the last line got through */
 
 /* JOURNAL_STREAM is device:inode of the journal's end. Standard error may have been redirected
  * since. */
@@ -47,10 +60,28 @@ static bool stderr_is_journal(void)
 	return fstat(STDERR_FILENO, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
+/* O_NONBLOCK belongs to the open file, which other processes share with us. A pipe or terminal is
+ * therefore opened once more. Where that is not possible, writable() has to do. */
+static void open_nonblocking(void)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(STDERR_FILENO, &st) < 0)
+		return;
+	out_is_socket = S_ISSOCK(st.st_mode);
+	if (!S_ISFIFO(st.st_mode) && !isatty(STDERR_FILENO))
+		return;
+	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd >= 0)
+		out = fd;
+}
+
 void log_open(enum log_target target)
 {
 	to_journal =
 		target == LOG_TARGET_JOURNAL || (target == LOG_TARGET_AUTO && stderr_is_journal());
+	open_nonblocking();
 }
 
 void log_set_level(enum log_level level)
@@ -63,17 +94,6 @@ const char *log_level_name(enum log_level level)
 	return names[level];
 }
 
-bool log_level_parse(const char *name, enum log_level *ret)
-{
-	for (int i = 0; i < LOG_LEVELS; i++) {
-		if (strcmp(name, names[i]) == 0) {
-			*ret = (enum log_level)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* A message quotes what peers and clients sent: it must not end its line or steer a terminal. */
 static void sanitize(char *text)
 {
@@ -83,21 +103,57 @@ static void sanitize(char *text)
 	}
 }
 
-/* One write(2), so that lines of several processes do not mix. A lost line cannot be reported. */
+/* A file that is gone counts as writable: then write() fails. */
+static bool writable(void)
+{
+	struct pollfd p = {.fd = out, .events = POLLOUT};
+
+	return poll(&p, 1, 0) != 0;
+}
+
+/* True if the bytes got through. Never blocks. */
+static bool put(const char *s, size_t len)
+{
+	ssize_t n = -1;
+
+	if (out_is_socket)
+		n = send(out, s, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else if (writable())
+		n = write(out, s, len);
+	if (n > 0)
+		torn = (size_t)n < len;
+	return n >= 0 && (size_t)n == len;
+}
+
+/* One system call, so that lines of several processes do not mix. The first byte of the line ends a
+ * torn one. */
+static bool put_line(enum log_level level, const char *text)
+{
+	char line[LINE_MAX_LEN + 1];
+	int n;
+
+	if (to_journal)
+		n = snprintf(line, sizeof(line), "\n%s%s\n", priorities[level], text);
+	else
+		n = snprintf(line, sizeof(line), "\nddpsctpd: %s: %s\n", names[level], text);
+	return torn ? put(line, (size_t)n) : put(line + 1, (size_t)n - 1);
+}
+
 static void write_line(enum log_level level, char *text, size_t len)
 {
-	char line[HEAD_MAX + TEXT_MAX + 2];
-	int n;
+	char report[64];
 
 	if (len > TEXT_MAX) /* length of the whole message */
 		memcpy(text + TEXT_MAX - 3, "...", 4);
 	sanitize(text);
-	if (to_journal)
-		n = snprintf(line, sizeof(line), "%s%s\n", priorities[level], text);
-	else
-		n = snprintf(line, sizeof(line), "ddpsctpd: %s: %s\n", names[level], text);
-	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		return;
+	if (unread > 0) {
+		snprintf(report, sizeof(report), "%" PRIu64 " lines lost: nobody read them",
+			 unread);
+		if (put_line(LOG_LEVEL_WARN, report))
+			unread = 0;
+	}
+	if (unread > 0 || !put_line(level, text))
+		unread++;
 }
 
 static void log_va(enum log_level level, uint64_t lost, const char *fmt, va_list ap)
@@ -125,6 +181,35 @@ void log_at(enum log_level level, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* ---- budgets ---- */
+
+static void report(struct timer *t)
+{
+	struct log_limit *l = list_entry(t, struct log_limit, report);
+
+	log_limit_deinit(l);
+}
+
+void log_limit_init(struct log_limit *l, struct timers *timers, const char *about)
+{
+	*l = (struct log_limit){.timers = timers, .about = about};
+	timer_init(&l->report, report);
+}
+
+void log_limit_deinit(struct log_limit *l)
+{
+	timer_cancel(l->timers, &l->report);
+	if (l->lost > 0)
+		log_info("%" PRIu64 " more lines about %s were left out", l->lost, l->about);
+	l->lost = 0;
+}
+
+static void leave_out(struct log_limit *l)
+{
+	if (l->lost++ == 0)
+		timer_set(l->timers, &l->report, l->since_ms + LOG_INTERVAL_MS);
+}
+
 void log_limited(struct log_limit *l, uint64_t now_ms, enum log_level level, const char *fmt, ...)
 {
 	va_list ap;
@@ -134,7 +219,7 @@ void log_limited(struct log_limit *l, uint64_t now_ms, enum log_level level, con
 	if (l->lines > 0 && now_ms - l->since_ms >= LOG_INTERVAL_MS)
 		l->lines = 0;
 	if (l->lines >= LOG_BURST) {
-		l->lost++;
+		leave_out(l);
 		return;
 	}
 	if (l->lines++ == 0)
@@ -143,4 +228,5 @@ void log_limited(struct log_limit *l, uint64_t now_ms, enum log_level level, con
 	log_va(level, l->lost, fmt, ap);
 	va_end(ap);
 	l->lost = 0;
+	timer_cancel(l->timers, &l->report);
 }

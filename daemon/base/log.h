@@ -3,12 +3,17 @@
  * Messages to the administrator: one line a call, the object first ("assoc 7: down, 192.0.2.1:5043:
  * ..."), no newline at the end of the format. Never called on the data path. Level and target are
  * the only process-wide state of the daemon, so that every file can log without a parameter for it.
+ *
+ * Logging never blocks. When the reader of a pipe, terminal or socket is too slow, lines are lost
+ * and counted. "N lines lost: nobody read them" precedes the next line that gets through.
  */
 #ifndef DAEMON_BASE_LOG_H
 #define DAEMON_BASE_LOG_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "util/timer.h"
 
 /* Ordered by severity: the level that is set shows itself and all more severe ones. */
 enum log_level {
@@ -25,7 +30,8 @@ enum log_target {
 	LOG_TARGET_JOURNAL, /* lines with a <N> priority in front, which journald strips */
 };
 
-/* Sets the form of all later lines; they go to standard error in either case. Default: plain. */
+/* Sets the form of all later lines; they go to standard error in either case. Opens it a second
+ * time if that is needed to write without blocking. To be called once. Default: plain. */
 void log_open(enum log_target target);
 
 /* Sets the minimum severity that is logged. Default: LOG_LEVEL_INFO. */
@@ -33,9 +39,6 @@ void log_set_level(enum log_level level);
 
 /* "error", "warning", "info", "debug" */
 const char *log_level_name(enum log_level level);
-
-/* True if the name is one of log_level_name(). */
-bool log_level_parse(const char *name, enum log_level *ret);
 
 /* Logs one line of at most 1000 bytes. Control characters become '?'. errno is preserved. */
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -52,16 +55,26 @@ enum {
 	LOG_INTERVAL_MS = 10000, /* ... in this time */
 };
 
-/* One for each place or object that logs. Initially all zero. */
+/* One budget of lines. */
 struct log_limit {
+	struct timers *timers;
+	struct timer report; /* set while lines are left out */
+	const char *about;
 	uint64_t since_ms; /* when the interval began */
 	uint32_t lines;    /* logged in it */
 	uint64_t lost;     /* left out since the last line */
 };
 
+/* about: the subject of its lines, a plural: "associations". timers are in milliseconds. */
+void log_limit_init(struct log_limit *l, struct timers *timers, const char *about);
+
+/* Reports what was left out until now. */
+void log_limit_deinit(struct log_limit *l);
+
 /*
- * Like log_at(), but at most LOG_BURST lines in LOG_INTERVAL_MS. The first line after a gap ends in
- * "(and N more)". now_ms: event_loop_now_ms(). Lines of a level that is not shown do not count.
+ * Like log_at(), but at most LOG_BURST lines in LOG_INTERVAL_MS. The next line after that ends in
+ * "(and N more)"; if none follows, a line of its own reports them at the end of the interval.
+ * now_ms: the time of the timers. Lines of a level that is not shown do not count.
  */
 void log_limited(struct log_limit *l, uint64_t now_ms, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

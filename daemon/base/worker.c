@@ -10,9 +10,19 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->dirty_cqs);
 	list_init(&w->low_srqs);
 	list_init(&w->faulty);
+	log_limit_init(&w->assoc_log, &w->timers, "associations");
+	log_limit_init(&w->session_log, &w->timers, "sessions");
+	log_limit_init(&w->path_log, &w->timers, "paths");
+	log_limit_init(&w->client_log, &w->timers, "clients");
+	log_limit_init(&w->socket_log, &w->timers, "the socket");
 }
 
 void worker_deinit(struct worker *w)
 {
+	log_limit_deinit(&w->assoc_log);
+	log_limit_deinit(&w->session_log);
+	log_limit_deinit(&w->path_log);
+	log_limit_deinit(&w->client_log);
+	log_limit_deinit(&w->socket_log);
 	idtab_deinit(&w->assocs);
 }

@@ -36,8 +36,9 @@ struct worker {
 	struct list dirty_cqs; /* completion queues with new entries in this turn */
 	struct list low_srqs;  /* shared receive queues that reached their limit in this turn */
 	struct list faulty;    /* clients to be ended after this turn */
-	struct log_limit assoc_log, client_log; /* what peers and clients can cause */
-	uint64_t now_ms;                        /* time of this turn */
+	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
+	struct log_limit client_log, socket_log;           /* what clients can cause */
+	uint64_t now_ms;                                   /* time of this turn */
 };
 
 /* An empty worker for at most max_assocs associations, without loop and transports. */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "daemon/base/log.h"
 #include "daemon/base/state.h"
 #include "util/addr.h"
 

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "daemon/base/log.h"
 #include "daemon/base/worker.h"
 #include "daemon/net/datapath.h"
 #include "daemon/net/endpoint_addrs.h"
@@ -53,7 +52,6 @@ struct association {
 	uint64_t measured_ms;           /* when the largest message was read */
 	struct endpoint_addrs addrs;    /* opener: the addresses that were asked for */
 	struct sockaddr_storage remote; /* with which it came up */
-	struct log_limit path_log, session_log;
 	int lost_err; /* errno value of the association's end; 0: shut down in order */
 };
 

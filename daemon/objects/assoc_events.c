@@ -54,7 +54,7 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 		return;
 	}
 	if (ev->reason == ASSOC_REASON_VIOLATION || ev->reason == ASSOC_REASON_ERROR)
-		log_limited(&assoc->session_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
+		log_limited(&assoc->worker->session_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
 			    "assoc %u stream %u: session ended: %s", assoc->id, ev->sid, reason);
 	if (qp->state != QP_CONNECTING) {
 		qp_closed(qp, &event);
@@ -75,7 +75,7 @@ static void stream_error(struct association *assoc, const struct assoc_event *ev
 		.blamed = ev->term,
 	};
 
-	log_limited(&assoc->session_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
+	log_limited(&assoc->worker->session_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
 		    "assoc %u stream %u: %s", assoc->id, ev->sid, reason);
 	qp_error(rdmap_user(ev->ep), &event);
 }
@@ -136,7 +136,7 @@ static void path(struct association *assoc, const struct llp_path *path, const c
 	uint32_t pos = 0;
 
 	path_describe(assoc, path, change, reason, sizeof(reason));
-	log_limited(&assoc->path_log, assoc->worker->now_ms, LOG_LEVEL_INFO, "assoc %u: %s",
+	log_limited(&assoc->worker->path_log, assoc->worker->now_ms, LOG_LEVEL_INFO, "assoc %u: %s",
 		    assoc->id, reason);
 	while (assoc->ddp && assoc_stream_next(assoc->ddp, &pos, &info)) {
 		struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;

@@ -115,7 +115,8 @@ int primary_path_set(struct client *c, const struct msg_set_primary *req, struct
 	r = llp_set_primary(assoc->conn, (const struct sockaddr *)&a);
 	if (r)
 		return refuse(-r, assoc, &a, rep);
-	log_info("assoc %u: primary path to %s, by pid %d, uid %u", assoc->id,
-		 addr_host_text(&a, text), (int)c->pid, (unsigned)c->uid);
+	log_limited(&c->worker->client_log, c->worker->now_ms, LOG_LEVEL_INFO,
+		    "assoc %u: primary path to %s, by pid %d, uid %u", assoc->id,
+		    addr_host_text(&a, text), (int)c->pid, (unsigned)c->uid);
 	return 0;
 }

@@ -27,7 +27,6 @@ struct server {
 	bool passed; /* by systemd: it is not ours to remove */
 	struct event_loop_watch *watch;
 	struct timer resume; /* set during a pause for want of descriptors */
-	struct log_limit limit;
 };
 
 static int fail(const struct daemon *d, const char *what)
@@ -123,8 +122,8 @@ static void incoming(void *user, unsigned what)
 		if (fd >= 0) {
 			attach_client(&d->worker, fd);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-			log_limited(&s->limit, w->now_ms, LOG_LEVEL_WARN, "socket %s: accept: %s",
-				    d->cfg.socket.path, strerror(errno));
+			log_limited(&w->socket_log, w->now_ms, LOG_LEVEL_WARN,
+				    "socket %s: accept: %s", d->cfg.socket.path, strerror(errno));
 			event_loop_watch_set(s->watch, 0);
 			timer_set(&w->timers, &s->resume, w->now_ms + PAUSE_MS);
 			return;

@@ -2,10 +2,12 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,19 +112,6 @@ Test(log, only_the_level_and_worse_is_shown)
 	}
 }
 
-Test(log, every_level_is_found_by_its_name)
-{
-	enum log_level level = LOG_LEVEL_DEBUG;
-
-	for (int i = 0; i < LOG_LEVELS; i++) {
-		cr_expect(log_level_parse(log_level_name((enum log_level)i), &level));
-		cr_expect_eq((int)level, i);
-	}
-	level = LOG_LEVEL_INFO;
-	cr_expect_not(log_level_parse("loud", &level));
-	cr_expect_eq(level, LOG_LEVEL_INFO, "untouched");
-}
-
 Test(log, a_message_cannot_begin_a_line_or_steer_a_terminal)
 {
 	log_info("client \"%s\"", "a\nddpsctpd: error: forged\x1b[2J\x7f");
@@ -150,9 +139,81 @@ Test(log, errno_is_kept)
 	cr_expect_eq(errno, EBADMSG);
 }
 
-Test(log, a_burst_is_limited_and_the_rest_counted)
+/* ---- readers that do not read ---- */
+
+enum { FLOOD = 5000 };
+
+/* Empties a descriptor that does not block, and returns the last bytes that it had. */
+static const char *drain(int fd)
 {
-	struct log_limit limit = {0};
+	ssize_t n, last = 0;
+
+	while ((n = read(fd, text, sizeof(text) - 1)) > 0)
+		last = n;
+	text[last] = '\0';
+	return text;
+}
+
+static void flood_and_drain(int writer, int reader)
+{
+	unsigned long lost = 0;
+	const char *last;
+
+	fcntl(reader, F_SETFL, O_NONBLOCK);
+	cr_assert_geq(dup2(writer, STDERR_FILENO), 0);
+	log_open(LOG_TARGET_AUTO);
+	for (int i = 0; i < FLOOD; i++)
+		log_info("line %d %0100d", i, 0);
+	drain(reader);
+	log_info("next");
+	last = drain(reader);
+	cr_expect_eq(sscanf(last, "ddpsctpd: warning: %lu lines lost: nobody read them\n", &lost),
+		     1, "%s", last);
+	cr_expect(lost > 0 && lost < FLOOD, "%lu", lost);
+	cr_expect(strstr(last, "ddpsctpd: info: next\n"));
+	log_info("later");
+	cr_expect_str_eq(drain(reader), "ddpsctpd: info: later\n", "reported once");
+}
+
+Test(log, a_pipe_that_nobody_reads_does_not_block, .timeout = 20)
+{
+	int fds[2];
+
+	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
+	flood_and_drain(fds[1], fds[0]);
+	cr_expect_eq(fcntl(fds[1], F_GETFL) & O_NONBLOCK, 0, "others that share it may block");
+}
+
+Test(log, a_socket_that_nobody_reads_does_not_block, .timeout = 20)
+{
+	int fds[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	flood_and_drain(fds[1], fds[0]);
+	cr_expect_eq(fcntl(fds[1], F_GETFL) & O_NONBLOCK, 0, "others that share it may block");
+}
+
+/* ---- budgets ---- */
+
+static struct timers timers;
+static struct log_limit limit;
+
+static void make_limit(void)
+{
+	setup();
+	log_limit_init(&limit, &timers, "packets");
+}
+
+static void free_limit(void)
+{
+	log_limit_deinit(&limit);
+	teardown();
+}
+
+TestSuite(budget, .init = make_limit, .fini = free_limit);
+
+Test(budget, a_burst_is_limited_and_the_rest_counted)
+{
 	uint64_t t = 500;
 
 	for (int i = 0; i < LOG_BURST + 5; i++)
@@ -169,12 +230,34 @@ Test(log, a_burst_is_limited_and_the_rest_counted)
 	cr_expect(strstr(logged(), "ddpsctpd: warning: next\n"), "the count is told once");
 }
 
-Test(log, what_is_not_shown_uses_up_nothing)
+Test(budget, what_is_not_shown_uses_up_nothing)
 {
-	struct log_limit limit = {0};
 
 	for (int i = 0; i < 2 * LOG_BURST; i++)
 		log_limited(&limit, 1, LOG_LEVEL_DEBUG, "hidden");
 	log_limited(&limit, 1, LOG_LEVEL_INFO, "shown");
 	cr_expect_str_eq(logged(), "ddpsctpd: info: shown\n");
+}
+
+Test(budget, what_was_left_out_is_reported_without_another_line)
+{
+	uint64_t t = 500;
+
+	for (int i = 0; i < LOG_BURST + 5; i++)
+		log_limited(&limit, t, LOG_LEVEL_WARN, "bad packet %d", i);
+	cr_expect_eq(timer_expiry(&timers), t + LOG_INTERVAL_MS);
+	timer_run(&timers, t + LOG_INTERVAL_MS);
+	cr_expect(strstr(logged(), "ddpsctpd: info: 5 more lines about packets were left out\n"));
+	cr_expect_eq(timer_expiry(&timers), UINT64_MAX);
+	log_limited(&limit, t + LOG_INTERVAL_MS, LOG_LEVEL_WARN, "next");
+	cr_expect(strstr(logged(), "ddpsctpd: warning: next\n"), "reported once");
+}
+
+Test(budget, what_was_left_out_is_reported_at_the_end)
+{
+	for (int i = 0; i < LOG_BURST + 1; i++)
+		log_limited(&limit, 1, LOG_LEVEL_WARN, "bad packet %d", i);
+	log_limit_deinit(&limit);
+	cr_expect(strstr(logged(), "1 more lines about packets were left out\n"));
+	cr_expect_eq(timer_expiry(&timers), UINT64_MAX);
 }
