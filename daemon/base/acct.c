@@ -26,28 +26,16 @@ static const struct {
 	const char *what;
 	const char *key; /* in the configuration */
 } kinds[ACCT_KINDS] = {
-	[ACCT_CLIENTS] = {"clients", "clients"},
-	[ACCT_PDS] = {"protection domains", "pds"},
-	[ACCT_MRS] = {"memory regions", "mrs"},
-	[ACCT_MR_BYTES] = {"bytes of registered memory", "mr_bytes"},
-	[ACCT_CQS] = {"completion queues", "cqs"},
-	[ACCT_QPS] = {"queue pairs", "qps"},
-	[ACCT_LISTENERS] = {"listeners", "listeners"},
-	[ACCT_SRQS] = {"shared receive queues", "srqs"},
-	[ACCT_MWS] = {"memory windows", "mws"},
+#define LIMIT_WORDS(member, kind, type, values, what, text) {what, #member},
+	LIMITS(LIMIT_WORDS)
+#undef LIMIT_WORDS
 };
 
 void acct_set_limits(struct acct *a, const struct config_limits *limits)
 {
-	a->max[ACCT_CLIENTS] = limits->clients;
-	a->max[ACCT_PDS] = limits->pds;
-	a->max[ACCT_MRS] = limits->mrs;
-	a->max[ACCT_MR_BYTES] = limits->mr_bytes;
-	a->max[ACCT_CQS] = limits->cqs;
-	a->max[ACCT_QPS] = limits->qps;
-	a->max[ACCT_LISTENERS] = limits->listeners;
-	a->max[ACCT_SRQS] = limits->srqs;
-	a->max[ACCT_MWS] = limits->mws;
+#define LIMIT_MAX(member, kind, type, values, what, text) a->max[ACCT_##kind] = limits->member;
+	LIMITS(LIMIT_MAX)
+#undef LIMIT_MAX
 }
 
 int acct_new(const struct config_limits *limits, struct acct **ret)

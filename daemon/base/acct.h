@@ -17,16 +17,10 @@ struct acct;
 struct acct_user;
 
 enum acct_kind {
-	ACCT_CLIENTS,
-	ACCT_PDS,
-	ACCT_MRS,
-	ACCT_MR_BYTES,
-	ACCT_CQS,
-	ACCT_QPS,
-	ACCT_LISTENERS,
-	ACCT_SRQS,
-	ACCT_MWS,
-	ACCT_KINDS,
+#define LIMIT_KIND(member, kind, type, values, what, text) ACCT_##kind,
+	LIMITS(LIMIT_KIND)
+#undef LIMIT_KIND
+		ACCT_KINDS,
 };
 
 enum {

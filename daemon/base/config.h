@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "daemon/base/limits.h"
 #include "daemon/base/log.h"
 #include "llp/llp.h"
 
@@ -80,11 +81,11 @@ struct config_polling {
 	uint32_t budget_us; /* as written; event_loop_new() uses 0 where there is one CPU */
 };
 
-/* The members before qp_wr are limits per uid, which acct counts. */
+/* The limits of limits.h are per uid, and acct counts them. */
 struct config_limits {
-	uint32_t clients, pds, mrs;
-	uint64_t mr_bytes;
-	uint32_t mws, cqs, qps, srqs, listeners;
+#define LIMIT_MEMBER(member, kind, type, values, what, text) type member;
+	LIMITS(LIMIT_MEMBER)
+#undef LIMIT_MEMBER
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */
 	uint32_t cqe;    /* entries of one completion queue */
 	uint32_t events; /* undelivered events of one client */

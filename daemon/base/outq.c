@@ -21,6 +21,11 @@ void outq_init(struct outq *q, struct event_loop *loop, int fd, unsigned max,
 	list_init(&q->waiting);
 }
 
+void outq_on_drained(struct outq *q, void (*fn)(void *user))
+{
+	q->drained = fn;
+}
+
 void outq_deinit(struct outq *q)
 {
 	struct list *l;
@@ -60,6 +65,8 @@ static void room(void *user, unsigned what)
 		}
 	}
 	q->watch = event_loop_unwatch(q->watch);
+	if (q->drained)
+		q->drained(q->user);
 }
 
 static void keep(struct outq *q, const void *rec, size_t len)

@@ -18,12 +18,15 @@ struct outq {
 	struct list waiting;
 	unsigned count, max;
 	void (*failed)(void *user, const char *reason); /* the connection cannot be used any more */
+	void (*drained)(void *user);                    /* no record waits any more; or NULL */
 	void *user;
 };
 
 /* A queue for at most max records that wait for room in fd. fd stays the caller's. */
 void outq_init(struct outq *q, struct event_loop *loop, int fd, unsigned max,
 	       void (*failed)(void *user, const char *reason), void *user);
+/* Calls fn(user) whenever the last waiting record has been sent. fn may send more. */
+void outq_on_drained(struct outq *q, void (*fn)(void *user));
 /* Frees the waiting records. A queue that is all zero is fine. */
 void outq_deinit(struct outq *q);
 

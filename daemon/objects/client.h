@@ -21,6 +21,11 @@
 #include "util/list.h"
 
 struct qp;
+struct show;
+
+enum {
+	CLIENT_REPLIES_MAX = 32, /* replies that may wait: then no record is read */
+};
 
 struct client {
 	struct daemon *daemon;
@@ -36,6 +41,7 @@ struct client {
 	int event_fd; /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
+	struct show *show; /* answer under way, or NULL: no record is read meanwhile */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *doorbell_watch;
 	struct bell_page *page; /* NULL before hello */
@@ -43,7 +49,7 @@ struct client {
 	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
 	uint64_t rung_words;    /* words of its page that are still to be taken */
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
-	struct acct_charge charge;
+	struct acct_charge charge, memory;
 	uint64_t mr_bytes; /* in its regions */
 	uint64_t since_ms;
 	struct list faulty; /* in worker.faulty: to be ended */

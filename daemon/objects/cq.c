@@ -16,7 +16,6 @@ static int make_ring(struct cq *cq, uint32_t entries, struct reply *rep)
 {
 	int memfd, wait, r;
 
-	cq->bytes = ring_bytes(entries, sizeof(struct wqe_cqe));
 	r = memfd_create_mapped("ddp-cq", cq->bytes, &memfd, &cq->map);
 	if (r < 0)
 		return r;
@@ -34,6 +33,9 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 	struct client *c = cq->client;
 	int r = client_charge(c, ACCT_CQS, 1, &cq->charge, rep);
 
+	cq->bytes = ring_bytes(entries, sizeof(struct wqe_cqe));
+	if (!r)
+		r = client_charge(c, ACCT_MEMORY, cq->bytes, &cq->memory, rep);
 	if (r)
 		return r;
 	r = make_ring(cq, entries, rep);
@@ -106,6 +108,7 @@ struct cq *cq_free(struct cq *cq)
 		munmap(cq->map, cq->bytes);
 	if (cq->bell >= 0)
 		close(cq->bell);
+	acct_release(&cq->memory);
 	acct_release(&cq->charge);
 	free(cq);
 	return NULL;

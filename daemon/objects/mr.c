@@ -300,21 +300,24 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply
 	struct mr next;
 	int r = check_rereg(mr, req, rep);
 
-	if (!r)
-		r = client_change(mr->client, &mr->bytes,
-				  req->what & MSG_REREG_TRANSLATION ? req->len : mr->len, rep);
 	if (r)
 		return r;
 	next = planned(mr, req);
+	/* More is charged before, less when nothing can fail any more. */
+	if (next.len > mr->len)
+		r = client_change(mr->client, &mr->bytes, next.len, rep);
+	if (r)
+		return r;
 	r = remap(mr, &next, req, fd, rep);
 	if (!r)
 		r = publish(&next, 0, rep);
 	if (r) {
 		if (next.map.map != mr->map.map)
 			memfd_unmap(&next.map);
-		acct_change(mr->client->daemon->acct, &mr->bytes, mr->len, NULL, 0);
+		client_change(mr->client, &mr->bytes, mr->len, rep);
 		return r;
 	}
+	client_change(mr->client, &mr->bytes, next.len, rep);
 	become(mr, &next);
 	answer(mr, rep);
 	return 0;

@@ -109,15 +109,20 @@ static uint64_t rq_offset(const struct msg_create_qp *req)
 	return checked_round_up(ring_bytes(req->sq_entries, entry), RING_LINE);
 }
 
+static size_t rings_bytes(const struct msg_create_qp *req, uint32_t recv_sge)
+{
+	if (req->rq_entries == 0)
+		return ring_bytes(req->sq_entries,
+				  wqe_send_size(req->max_send_sge, req->max_inline));
+	return rq_offset(req) + ring_bytes(req->rq_entries, wqe_recv_size(recv_sge));
+}
+
 static int make_rings(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
 {
 	uint32_t sq_entry = wqe_send_size(req->max_send_sge, req->max_inline);
 	uint32_t rq_entry = wqe_recv_size(qp->max_recv_sge);
 	int memfd, r;
 
-	qp->bytes = ring_bytes(req->sq_entries, sq_entry);
-	if (!qp->srq)
-		qp->bytes = rq_offset(req) + ring_bytes(req->rq_entries, rq_entry);
 	r = memfd_create_mapped("ddp-qp", qp->bytes, &memfd, &qp->map);
 	if (r < 0)
 		return r;
@@ -129,47 +134,58 @@ static int make_rings(struct qp *qp, const struct msg_create_qp *req, struct rep
 }
 
 /* How many receives the endpoint can hold. */
-static uint16_t rq_depth(const struct qp *qp)
+static uint16_t rq_depth(const struct qp *qp, const struct msg_create_qp *req)
 {
 	if (!qp->srq)
-		return (uint16_t)qp->rq.size;
+		return (uint16_t)req->rq_entries;
 	return (uint16_t)(qp->srq->ring.size < SRQ_MAX_IN_FLIGHT ? qp->srq->ring.size
 								 : SRQ_MAX_IN_FLIGHT);
 }
 
-static int make_endpoint(struct qp *qp, const struct msg_create_qp *req)
+static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_create_qp *req)
 {
-	struct rdmap_cfg cfg = {
+	return (struct rdmap_cfg){
 		.stags = stags_table(qp->client->daemon->stags),
 		.who = {.pd = qp->pd->number, .scope = qp->scope},
 		.ord = qp->max_ord,
 		.ird = qp->max_ird,
 		.sq_depth = (uint16_t)req->sq_entries,
-		.rq_depth = rq_depth(qp),
+		.rq_depth = rq_depth(qp, req),
 		.max_recv_sge = (uint8_t)qp->max_recv_sge,
 		.plain_rdmap = qp->client->daemon->cfg.session.extensions != CONFIG_ON,
 		.raw = qp->raw,
 		.queues = qp->raw_queues,
 		.notify_mask = qp->raw ? (uint8_t)req->raw_notify : 0,
 	};
-	void *mem = calloc(1, rdmap_size(&cfg));
+}
 
-	if (!mem)
+/* Mapped, so that its memory goes back to the system with the queue pair. */
+static int make_endpoint(struct qp *qp, const struct rdmap_cfg *cfg)
+{
+	void *mem = mmap(NULL, qp->ep_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+
+	if (mem == MAP_FAILED)
 		return -ENOMEM;
-	qp->ep = rdmap_init(mem, &cfg, &wr_ops, qp);
+	qp->ep = rdmap_init(mem, cfg, &wr_ops, qp);
 	return 0;
 }
 
 static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
 {
+	const struct rdmap_cfg cfg = endpoint_cfg(qp, req);
 	struct client *c = qp->client;
 	int r = client_charge(c, ACCT_QPS, 1, &qp->charge, rep);
 
+	qp->bytes = rings_bytes(req, qp->max_recv_sge);
+	qp->ep_bytes = rdmap_size(&cfg);
+	if (!r)
+		r = client_charge(c, ACCT_MEMORY, qp->bytes + qp->ep_bytes, &qp->memory, rep);
 	if (r)
 		return r;
 	r = make_rings(qp, req, rep);
 	if (!r)
-		r = make_endpoint(qp, req);
+		r = make_endpoint(qp, &cfg);
 	if (!r)
 		r = idtab_add(&c->qps, qp, &qp->handle);
 	if (r > 0)
@@ -302,8 +318,10 @@ struct qp *qp_free(struct qp *qp)
 	release_parts(qp);
 	if (qp->map)
 		munmap(qp->map, qp->bytes);
+	if (qp->ep)
+		munmap(qp->ep, qp->ep_bytes);
+	acct_release(&qp->memory);
 	acct_release(&qp->charge);
-	free(qp->ep);
 	free(qp);
 	return NULL;
 }

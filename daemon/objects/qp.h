@@ -73,7 +73,8 @@ struct qp {
 	struct wire_enh enh;
 	uint16_t private_len;
 	uint8_t private_data[MSG_PRIVATE_MAX];
-	struct acct_charge charge;
+	size_t ep_bytes; /* mapped for the endpoint */
+	struct acct_charge charge, memory;
 };
 
 /* The contents of a session's event. Members that do not apply are 0 or NULL. */

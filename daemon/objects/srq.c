@@ -45,7 +45,6 @@ static int make_ring(struct srq *s, uint32_t entries, struct reply *rep)
 	uint32_t entry = wqe_recv_size(s->max_sge);
 	int memfd, r;
 
-	s->bytes = ring_bytes(entries, entry);
 	r = memfd_create_mapped("ddp-srq", s->bytes, &memfd, &s->map);
 	if (r < 0)
 		return r;
@@ -59,6 +58,9 @@ static int build(struct srq *s, uint32_t entries, struct reply *rep)
 	struct client *c = s->client;
 	int r = client_charge(c, ACCT_SRQS, 1, &s->charge, rep);
 
+	s->bytes = ring_bytes(entries, wqe_recv_size(s->max_sge));
+	if (!r)
+		r = client_charge(c, ACCT_MEMORY, s->bytes, &s->memory, rep);
 	if (r)
 		return r;
 	r = make_ring(s, entries, rep);
@@ -131,6 +133,7 @@ struct srq *srq_free(struct srq *s)
 	if (s->map)
 		munmap(s->map, s->bytes);
 	s->pd->srqs--;
+	acct_release(&s->memory);
 	acct_release(&s->charge);
 	free(s);
 	return NULL;

@@ -20,11 +20,11 @@
 #include "daemon/objects/session_request.h"
 #include "daemon/objects/srq.h"
 #include "daemon/service/record.h"
+#include "daemon/service/show.h"
 #include "ipc/conn.h"
 
 enum {
 	RECORDS_PER_WAKE = 16, /* of one client, before other clients are served */
-	REPLIES_MAX = 65536,   /* records that may wait: ddpctl asks for one per object */
 };
 
 /* ---- the end ---- */
@@ -95,6 +95,7 @@ void attach_free(struct client *c)
 	list_del(&c->attentive);
 	event_loop_unwatch(c->watch);
 	event_loop_unwatch(c->doorbell_watch);
+	show_abandon(c);
 	outq_deinit(&c->replies);
 	outq_deinit(&c->events);
 	if (c->page)
@@ -103,6 +104,7 @@ void attach_free(struct client *c)
 	close_fd(c->event_fd);
 	close_fd(c->fd);
 	idtab_del(&c->daemon->clients, c->handle);
+	acct_release(&c->memory);
 	acct_release(&c->charge);
 	free(c);
 }
@@ -118,6 +120,25 @@ void attach_free_all(struct daemon *d)
 
 /* ---- the beginning ---- */
 
+/* While replies wait, the daemon reads no record of the client, for each causes another reply. */
+static bool pause_reading(struct client *c)
+{
+	if (c->replies.count == 0 && !c->show)
+		return false;
+	event_loop_watch_set(c->watch, 0);
+	return true;
+}
+
+static void drained(void *user)
+{
+	struct client *c = user;
+
+	if (c->show)
+		show_continue(c);
+	if (c->replies.count == 0 && !c->show)
+		event_loop_watch_set(c->watch, EVENT_LOOP_READ);
+}
+
 static void readable(void *user, unsigned what)
 {
 	struct client *c = user;
@@ -132,15 +153,18 @@ static void readable(void *user, unsigned what)
 
 		if (r == CONN_E_AGAIN)
 			return;
-		if (r == CONN_E_OK)
+		if (r == CONN_E_OK) {
 			record_handle(c, rec, len, fds, nfds);
-		else if (r == CONN_E_TRUNCATED)
+			if (pause_reading(c))
+				return;
+		} else if (r == CONN_E_TRUNCATED) {
 			client_fault(c,
 				     "a record of more than %d bytes or %d descriptors, or the "
 				     "daemon has no descriptors left",
 				     MSG_MAX, MSG_MAX_FDS);
-		else
+		} else {
 			client_fault(c, "%s", ""); /* gone: nobody reads a reason */
+		}
 	}
 }
 
@@ -187,7 +211,8 @@ static int attach(struct client *c)
 		return r;
 	if (idtab_add(&d->clients, c, &c->handle))
 		return -ENOMEM;
-	outq_init(&c->replies, c->worker->loop, c->fd, REPLIES_MAX, queue_failed, c);
+	outq_init(&c->replies, c->worker->loop, c->fd, CLIENT_REPLIES_MAX, queue_failed, c);
+	outq_on_drained(&c->replies, drained);
 	return event_loop_watch(c->worker->loop, c->fd, EVENT_LOOP_READ, readable, c, &c->watch);
 }
 

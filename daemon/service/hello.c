@@ -16,13 +16,27 @@ static void queue_failed(void *user, const char *reason)
 	client_fault(user, "%s", reason);
 }
 
+/* What the client may leave unread, and the bell page. */
+static int charge(struct client *c, struct reply *rep)
+{
+	uint64_t records = CLIENT_REPLIES_MAX + c->daemon->cfg.limits.events;
+	int r = client_charge(c, ACCT_MEMORY, records * MSG_MAX + sizeof(struct bell_page),
+			      &c->memory, rep);
+
+	rep->fatal = r != 0;
+	return r;
+}
+
 static int make_events(struct client *c, struct reply *rep)
 {
+	const int least = 0; /* the kernel makes it its own minimum */
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return -errno;
 	c->event_fd = pair[0];
+	/* limits.events bounds what waits here; the socket takes few besides. */
+	setsockopt(c->event_fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	reply_add_fd(rep, pair[1]);
 	outq_init(&c->events, c->worker->loop, c->event_fd, c->daemon->cfg.limits.events,
 		  queue_failed, c);
@@ -82,6 +96,9 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct reply *re
 		return r;
 	for (size_t i = 0; i < sizeof(c->comm) - 1 && req->comm[i]; i++)
 		c->comm[i] = (char)(req->comm[i] < ' ' || req->comm[i] > '~' ? '?' : req->comm[i]);
+	r = charge(c, rep);
+	if (r)
+		return r;
 	r = make_events(c, rep);
 	if (!r)
 		r = make_doorbell(c, rep);

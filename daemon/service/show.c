@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,10 +21,15 @@
 #include "daemon/objects/srq.h"
 #include "daemon/base/version.h"
 
-/* One answer under way. */
+enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
+
+/* One answer under way. It goes on where it was when the client has read: objects that come or go
+ * meanwhile may be in it or not. */
 struct show {
 	struct client *to;
 	struct daemon *d;
+	const struct kind *kind;
+	uint32_t outer, inner; /* position in a table, and in one of the object there */
 	struct ctl_record rec;
 	struct ctl_end end;
 };
@@ -40,6 +46,11 @@ static void send_record(struct show *s)
 	memset(&s->rec.status, 0, s->rec.len);
 }
 
+static bool full(const struct show *s)
+{
+	return s->to->replies.count >= BATCH;
+}
+
 /* A handle as people see it: without its generation. */
 static uint32_t number(uint32_t handle)
 {
@@ -52,24 +63,37 @@ static bool may_see(const struct show *s, const struct client *owner)
 	return s->to->uid == 0 || s->to->uid == owner->uid;
 }
 
-/* Calls fn for each object of one table of each client that may be seen. */
-static void for_each(struct show *s, size_t table, void (*fn)(struct show *s, void *obj))
+/* Calls fn for the rest of the table of one client. False if the queue is full before its end. */
+static bool for_rest(struct show *s, const struct idtab *t, void (*fn)(struct show *s, void *obj))
 {
-	uint32_t cpos = 0;
+	void *obj;
+
+	while (!full(s)) {
+		obj = idtab_next(t, &s->inner);
+		if (!obj)
+			return true;
+		fn(s, obj);
+	}
+	return false;
+}
+
+/* Calls fn for each object of one table of each client that may be seen. */
+static bool for_each(struct show *s, size_t table, void (*fn)(struct show *s, void *obj))
+{
+	uint32_t next = s->outer;
 	struct client *c;
 
-	while ((c = idtab_next(&s->d->clients, &cpos))) {
+	while ((c = idtab_next(&s->d->clients, &next))) {
 		const struct idtab *t = (const struct idtab *)((const char *)c + table);
-		uint32_t pos = 0;
-		void *obj;
 
-		if (!may_see(s, c)) {
+		if (!may_see(s, c))
 			s->end.hidden += t->used;
-			continue;
-		}
-		while ((obj = idtab_next(t, &pos)))
-			fn(s, obj);
+		else if (!for_rest(s, t, fn))
+			return false;
+		s->outer = next;
+		s->inner = 0;
 	}
+	return true;
 }
 
 /* ---- one object each ---- */
@@ -89,7 +113,7 @@ static void count_clients(struct show *s, struct ctl_status *r)
 	}
 }
 
-static void show_status(struct show *s)
+static bool show_status(struct show *s)
 {
 	struct ctl_status *r = &s->rec.status;
 	struct daemon *d = s->d;
@@ -121,6 +145,7 @@ static void show_status(struct show *s)
 	for (unsigned i = 0; i < 2 && i < d->cfg.naddrs; i++)
 		r->addr[i] = d->cfg.listen[i];
 	send_record(s);
+	return true;
 }
 
 static void put_link(struct ctl_assoc *r, const struct llp_info *info)
@@ -151,28 +176,36 @@ static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
 	r->rx_violations = n->rx_violations;
 }
 
-static void show_assocs(struct show *s)
+static void show_assoc(struct show *s, const struct association *assoc)
 {
-	uint32_t pos = 0;
+	struct ctl_assoc *r = &s->rec.assoc;
+	struct llp_info info;
+
+	r->id = assoc->id;
+	put_string(r->state, sizeof(r->state), association_state_str(assoc->state));
+	r->opener = assoc->opener;
+	r->remote = assoc->remote;
+	if (assoc->ddp) {
+		llp_info(assoc->conn, &info);
+		put_link(r, &info);
+		r->max_message = assoc->dp.mulpdu;
+		r->sessions = assoc_sessions(assoc->ddp);
+		put_counters(r, assoc_counters(assoc->ddp));
+	}
+	send_record(s);
+}
+
+static bool show_assocs(struct show *s)
+{
 	const struct association *assoc;
 
-	while ((assoc = idtab_next(&s->d->worker.assocs, &pos))) {
-		struct ctl_assoc *r = &s->rec.assoc;
-		struct llp_info info;
-
-		r->id = assoc->id;
-		put_string(r->state, sizeof(r->state), association_state_str(assoc->state));
-		r->opener = assoc->opener;
-		r->remote = assoc->remote;
-		if (assoc->ddp) {
-			llp_info(assoc->conn, &info);
-			put_link(r, &info);
-			r->max_message = assoc->dp.mulpdu;
-			r->sessions = assoc_sessions(assoc->ddp);
-			put_counters(r, assoc_counters(assoc->ddp));
-		}
-		send_record(s);
+	while (!full(s)) {
+		assoc = idtab_next(&s->d->worker.assocs, &s->outer);
+		if (!assoc)
+			return true;
+		show_assoc(s, assoc);
 	}
+	return false;
 }
 
 static void show_path(struct show *s, uint32_t assoc, const struct llp_path *path)
@@ -190,54 +223,70 @@ static void show_path(struct show *s, uint32_t assoc, const struct llp_path *pat
 	send_record(s);
 }
 
-static void show_paths(struct show *s)
+static bool show_paths(struct show *s)
 {
 	struct llp_path paths[LLP_MAX_PATHS];
-	uint32_t pos = 0;
 	const struct association *assoc;
 
-	while ((assoc = idtab_next(&s->d->worker.assocs, &pos))) {
-		unsigned n = assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
+	while (!full(s)) {
+		unsigned n;
 
+		assoc = idtab_next(&s->d->worker.assocs, &s->outer);
+		if (!assoc)
+			return true;
+		n = assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
 		for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
 			show_path(s, assoc->id, &paths[i]);
 	}
+	return false;
 }
 
-static void show_streams(struct show *s, const struct association *assoc)
+static void show_stream(struct show *s, const struct association *assoc,
+			const struct assoc_stream_info *info)
+{
+	struct ctl_session *r = &s->rec.session;
+	const struct qp *qp = info->ep ? rdmap_user(info->ep) : NULL;
+
+	if (qp && !may_see(s, qp->client)) {
+		s->end.hidden++;
+		return;
+	}
+	r->assoc = assoc->id;
+	r->stream = info->sid;
+	put_string(r->state, sizeof(r->state), info->state);
+	r->qp_num = qp ? qp->num : 0;
+	r->client = qp ? qp->client->id : 0;
+	r->tx_ssn = info->tx_ssn;
+	r->rx_ssn = info->rx_ssn;
+	r->unacked = info->unacked;
+	r->ahead = info->ahead;
+	send_record(s);
+}
+
+static bool show_streams(struct show *s, const struct association *assoc)
 {
 	struct assoc_stream_info info;
-	uint32_t pos = 0;
 
-	while (assoc_stream_next(assoc->ddp, &pos, &info)) {
-		struct ctl_session *r = &s->rec.session;
-		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
-
-		if (qp && !may_see(s, qp->client)) {
-			s->end.hidden++;
-			continue;
-		}
-		r->assoc = assoc->id;
-		r->stream = info.sid;
-		put_string(r->state, sizeof(r->state), info.state);
-		r->qp_num = qp ? qp->num : 0;
-		r->client = qp ? qp->client->id : 0;
-		r->tx_ssn = info.tx_ssn;
-		r->rx_ssn = info.rx_ssn;
-		r->unacked = info.unacked;
-		r->ahead = info.ahead;
-		send_record(s);
+	while (!full(s)) {
+		if (!assoc_stream_next(assoc->ddp, &s->inner, &info))
+			return true;
+		show_stream(s, assoc, &info);
 	}
+	return false;
 }
 
-static void show_sessions(struct show *s)
+static bool show_sessions(struct show *s)
 {
-	uint32_t pos = 0;
+	uint32_t next = s->outer;
 	const struct association *assoc;
 
-	while ((assoc = idtab_next(&s->d->worker.assocs, &pos)))
-		if (assoc->ddp)
-			show_streams(s, assoc);
+	while ((assoc = idtab_next(&s->d->worker.assocs, &next))) {
+		if (assoc->ddp && !show_streams(s, assoc))
+			return false;
+		s->outer = next;
+		s->inner = 0;
+	}
+	return true;
 }
 
 /* What has been posted to it. Receives are its own, or those of a shared queue. */
@@ -424,17 +473,20 @@ static void show_client(struct show *s, const struct client *c)
 	send_record(s);
 }
 
-static void show_clients(struct show *s)
+static bool show_clients(struct show *s)
 {
-	uint32_t pos = 0;
 	const struct client *c;
 
-	while ((c = idtab_next(&s->d->clients, &pos))) {
+	while (!full(s)) {
+		c = idtab_next(&s->d->clients, &s->outer);
+		if (!c)
+			return true;
 		if (may_see(s, c))
 			show_client(s, c);
 		else
 			s->end.hidden++;
 	}
+	return false;
 }
 
 static void show_listener(struct show *s, void *obj)
@@ -462,7 +514,7 @@ static void show_listener(struct show *s, void *obj)
 
 struct kind {
 	uint16_t len;                             /* of its struct */
-	void (*show_all)(struct show *s);         /* or: */
+	bool (*show_all)(struct show *s);         /* false: the queue is full; or: */
 	void (*show_one)(struct show *s, void *); /* each object of a table of each client */
 	size_t table;
 };
@@ -492,22 +544,27 @@ static const struct kind kinds[CTL_OBJECT_COUNT] = {
 	[CTL_PATH] = KIND(path, show_paths),
 };
 
-static void show_kind(struct show *s, const struct kind *kind)
+void show_continue(struct client *c)
 {
-	s->rec.len = kind->len;
-	if (kind->show_all)
-		kind->show_all(s);
-	else
-		for_each(s, kind->table, kind->show_one);
+	struct show *s = c->show;
+	const struct kind *kind = s->kind;
+
+	if (!(kind->show_all ? kind->show_all(s) : for_each(s, kind->table, kind->show_one)))
+		return;
+	outq_send(&c->replies, &s->end, sizeof(s->end), NULL, 0);
+	show_abandon(c);
+}
+
+void show_abandon(struct client *c)
+{
+	free(c->show);
+	c->show = NULL;
 }
 
 int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep)
 {
-	struct show s = {.to = c, .d = c->daemon};
+	struct show *s;
 
-	if (c->replies.count > 0)
-		return reply_refuse(rep, EBUSY,
-				    "show: the reply to the previous one has not been read");
 	if (req->version != CTL_VERSION)
 		return reply_refuse(rep, EPROTONOSUPPORT,
 				    "show: ddpctl speaks version %u of the records, the daemon %u",
@@ -516,10 +573,17 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 		return reply_refuse(rep, EPROTONOSUPPORT,
 				    "show: unknown object %u; the daemon may be older than ddpctl",
 				    req->object);
-	s.rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
-	s.rec.object = req->object;
-	s.end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};
-	show_kind(&s, &kinds[req->object]);
-	outq_send(&c->replies, &s.end, sizeof(s.end), NULL, 0);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return reply_refuse(rep, ENOMEM, "show: out of memory");
+	s->to = c;
+	s->d = c->daemon;
+	s->kind = &kinds[req->object];
+	s->rec.hdr = (struct msg_hdr){MSG_CTL_RECORD, req->hdr.seq};
+	s->rec.object = req->object;
+	s->rec.len = s->kind->len;
+	s->end.hdr = (struct msg_hdr){MSG_CTL_END, req->hdr.seq};
+	c->show = s;
+	show_continue(c);
 	return 0;
 }

@@ -11,7 +11,16 @@
 struct client;
 struct reply;
 
-/* Sends the records that the client may see, and the end. 0 or a refusal. */
+/*
+ * Sends the records that the client may see, and the end. 0 or a refusal. If the client does not
+ * read fast enough, the rest waits in client.show.
+ */
 int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep);
+
+/* Sends more of the answer under way, after the client has read. Clears client.show at its end. */
+void show_continue(struct client *c);
+
+/* Drops the answer under way, if any. */
+void show_abandon(struct client *c);
 
 #endif

@@ -68,6 +68,7 @@ static void limit(struct config *cfg)
 		.qps = 6,
 		.srqs = 3,
 		.listeners = 3,
+		.memory = UINT64_C(8) << 20,
 		.qp_wr = 64,
 		.cqe = 64,
 		.events = 16,

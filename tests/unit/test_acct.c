@@ -13,6 +13,7 @@ static const struct config_limits limits = {
 	.listeners = 0,
 	.srqs = 7,
 	.mws = 8,
+	.memory = 9000,
 };
 
 static struct acct *a;
@@ -46,6 +47,7 @@ Test(acct, each_kind_has_the_limit_of_its_key)
 	cr_expect_eq(acct_limit(a, ACCT_LISTENERS), 0);
 	cr_expect_eq(acct_limit(a, ACCT_SRQS), 7);
 	cr_expect_eq(acct_limit(a, ACCT_MWS), 8);
+	cr_expect_eq(acct_limit(a, ACCT_MEMORY), 9000);
 }
 
 /* rows: 5041-8.3.2-05 */

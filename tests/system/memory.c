@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes as much of the daemon's memory as limits.memory allows, then leaves replies unread.
+ *
+ *   memory SOCKET      exit status 0 if every case held
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ipc/ctl.h"
+#include "tests/system/bad_rig.h"
+
+enum {
+	ENTRIES = 16384, /* limits.qp_wr */
+	MOST_QPS = 100,
+	MOST_REPLIES = 60000, /* of a daemon that reads on: it would hold so many */
+	OBJECTS = 2000,
+	TURNS = 100,
+};
+
+/* Creates queue pairs until the daemon refuses one. Returns how many there are. */
+static unsigned fill_memory(struct bad *b)
+{
+	struct msg_create_qp m = {
+		.hdr = {MSG_CREATE_QP, 4},
+		.sq_entries = ENTRIES,
+		.rq_entries = ENTRIES,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+	};
+	const struct msg_hdr *hdr = (const void *)b->rec;
+
+	m.pd = make_pd(b);
+	m.send_cq = m.recv_cq = make_cq(b);
+	for (unsigned n = 0; n < MOST_QPS; n++) {
+		put(b, &m, sizeof(m), NULL, 0);
+		if (!get(b))
+			die("no reply");
+		if (hdr->op != MSG_CREATE_QP)
+			return n;
+	}
+	return MOST_QPS;
+}
+
+static bool queue_pairs_are_charged(const char *path)
+{
+	struct bad b = {.path = path, .fd = attach(path)};
+	const struct msg_error *e = (const void *)b.rec;
+	unsigned n;
+
+	hello(&b);
+	n = fill_memory(&b);
+	printf("# %u queue pairs: %s\n", n, e->reason);
+	close(b.fd);
+	return n > 0 && n < MOST_QPS && e->err == EDQUOT && !e->fatal &&
+	       strstr(e->reason, "(limits.memory)");
+}
+
+/* Sends until the socket takes no more, however many turns the daemon has. */
+static unsigned send_unread(struct bad *b, struct bad *by)
+{
+	struct msg_hdr m = {MSG_QUERY, 0};
+	unsigned full = 0;
+
+	while (m.seq < MOST_REPLIES && full < TURNS) {
+		if (send(b->fd, &m, sizeof(m), MSG_DONTWAIT) == (ssize_t)sizeof(m)) {
+			m.seq++;
+			full = 0;
+		} else {
+			full++;
+			bystander_lives(by);
+		}
+	}
+	return m.seq;
+}
+
+static bool unread_replies_end_the_reading(const char *path, struct bad *by)
+{
+	struct bad b = {.path = path, .fd = attach(path)};
+	const struct msg_hdr *hdr = (const void *)b.rec;
+	unsigned sent, i;
+
+	hello(&b);
+	sent = send_unread(&b, by);
+	for (i = 0; i < sent && get(&b); i++)
+		if (hdr->op != MSG_QUERY || hdr->seq != i)
+			break;
+	printf("# %u requests taken, %u replies in order\n", sent, i);
+	return sent < MOST_REPLIES && i == sent && bystander_lives(&b);
+}
+
+static void wait_turns(struct bad *by)
+{
+	for (int i = 0; i < TURNS; i++)
+		bystander_lives(by);
+}
+
+/* More records than the socket and the daemon hold: the answer goes on as they are read. */
+static bool a_long_answer_waits(const char *path, struct bad *by)
+{
+	struct bad b = {.path = path, .fd = attach(path)};
+	struct ctl_show m = {.hdr = {MSG_CTL_SHOW, 7}, .version = CTL_VERSION, .object = CTL_PD};
+	const struct ctl_end *end = (const void *)b.rec;
+	unsigned n = 0;
+
+	hello(&b);
+	for (int i = 0; i < OBJECTS; i++)
+		make_pd(&b);
+	put(&b, &m, sizeof(m), NULL, 0);
+	wait_turns(by);
+	while (get(&b) && end->hdr.op == MSG_CTL_RECORD && end->hdr.seq == 7)
+		n++;
+	printf("# %u objects: %u records\n", OBJECTS, n);
+	return n == OBJECTS && end->hdr.op == MSG_CTL_END && end->records == OBJECTS &&
+	       bystander_lives(&b);
+}
+
+int main(int argc, char **argv)
+{
+	struct bad by;
+	bool held;
+
+	if (argc != 2)
+		die("usage: memory SOCKET");
+	by = (struct bad){.path = argv[1], .fd = attach(argv[1])};
+	hello(&by);
+	held = check("rings and endpoints are charged", queue_pairs_are_charged(argv[1]));
+	held &= check("nothing is read from whoever reads no replies",
+		      unread_replies_end_the_reading(argv[1], &by));
+	held &= check("a long answer waits for its reader", a_long_answer_waits(argv[1], &by));
+	return held ? 0 : 1;
+}
