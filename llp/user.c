@@ -17,6 +17,8 @@
 
 enum {
 	TICK_MS = 10,       /* granularity of usrsctp's timers */
+	MAX_TICK_MS = 500,  /* the same when no packet comes or goes */
+	PRECISION = 8,      /* timers are late by at most this part of their duration */
 	MAX_REPLIES = 100,  /* to packets without an association, per tick */
 	FINISH_MS = 5000,   /* of simulated time for usrsctp to free everything */
 	MAX_CHUNKS = 16384, /* queued on an association; RFC 5043 allows 32767 a stream */
@@ -35,6 +37,7 @@ static int output(void *addr, void *buffer, size_t len, uint8_t tos, uint8_t set
 	(void)set_df;
 	if (!p || len < 12 || len > UDP_MAX_PACKET)
 		return 0;
+	the_user->active_ms = the_user->sctp.now_ms;
 	crc32c_seal(buffer, len);
 	udp_send(p->sock, &p->flow, buffer, len);
 	return 0;
@@ -251,8 +254,10 @@ static bool user_input(struct llp *llp, unsigned budget)
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		struct user_rx rx = {t, t->sock[i]};
 
-		if (udp_recv(rx.sock, budget, llp_user_packet, &rx))
+		if (udp_recv(rx.sock, budget, llp_user_packet, &rx)) {
+			t->active_ms = t->sctp.now_ms;
 			any = true;
+		}
 		udp_errors(rx.sock, llp_user_icmp, &rx);
 	}
 	llp_sctp_dispatch(&t->sctp, NULL);
@@ -281,6 +286,17 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 	llp_sctp_dispatch(&t->sctp, NULL);
 }
 
+/* Timers that are still running were started when the last packet came or went, or before. The
+ * longer that is ago, the longer they last, and the less precise they need to be. */
+static uint64_t tick_interval(const struct user *t)
+{
+	uint64_t ms = (t->tick_ms - t->active_ms) / PRECISION;
+
+	if (t->tick_ms < t->active_ms || ms < TICK_MS)
+		return TICK_MS;
+	return ms < MAX_TICK_MS ? ms : MAX_TICK_MS;
+}
+
 static uint64_t user_expiry(const struct llp *llp)
 {
 	const struct user *t = (const struct user *)llp;
@@ -288,7 +304,7 @@ static uint64_t user_expiry(const struct llp *llp)
 	if (!list_empty(&t->sctp.ready))
 		return t->sctp.base_ms + t->sctp.now_ms;
 	if (t->sctp.nconns || t->nidle || t->sctp.now_ms < t->linger_ms)
-		return t->sctp.base_ms + t->tick_ms + TICK_MS;
+		return t->sctp.base_ms + t->tick_ms + tick_interval(t);
 	return UINT64_MAX;
 }
 

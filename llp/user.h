@@ -87,6 +87,7 @@ struct user {
 	struct list ports;
 	bool accepting; /* there may be associations to accept */
 	uint64_t tick_ms, linger_ms;
+	uint64_t active_ms; /* when the last packet came or went */
 
 	uint64_t bad_crc, bad_packets;
 	uint32_t retransmits_base;

@@ -366,6 +366,49 @@ Test(user, times_out_without_an_answer, .init = begin)
 	llp_close(t);
 }
 
+/* The owner's time up to the next tick, which follows at once. */
+static uint64_t tick_next(struct llp *t)
+{
+	uint64_t now = llp_expiry(t);
+
+	llp_tick(t, now);
+	llp_flush(t);
+	return now;
+}
+
+/* Nothing answers, so that only timers have something to do. The time is the test's. */
+Test(user, a_quiet_association_wakes_its_owner_only_a_few_times, .init = begin)
+{
+	struct llp_config cfg = rig_config("127.0.0.1", port, addr);
+	unsigned ticks = 0;
+	struct udp *silent;
+	struct llp_stats st;
+	uint64_t now;
+	struct llp *t;
+
+	cfg.rto_max_ms = 60000;
+	cfg.init_ms = 20000;
+	rig_address("127.0.0.3", RIG_SCTP_PORT, &addr[1]);
+	cr_assert_eq(udp_open(&addr[1], port, 65536, &silent), 0);
+	t = rig_open(&cfg);
+	llp_tick(t, 1);
+	cr_assert_eq(llp_connect(t, (struct sockaddr *)&addr[1], &rc, &rc.c), 0);
+	do {
+		now = tick_next(t);
+		ticks++;
+		llp_stats(t, &st);
+	} while (st.tx_packets < 2);
+	cr_assert_geq(now, 1000, "the INIT is sent again after a second, not after %lu ms", now);
+	cr_assert_leq(now, 1250, "the INIT is sent again after a second, not after %lu ms", now);
+	for (; !rc.down; ticks++)
+		now = tick_next(t);
+	cr_assert_geq(now, 20000);
+	cr_assert_leq(now, 20600, "%lu ms", now);
+	cr_assert_leq(ticks, 700, "%u ticks: one in 10 ms would be 2000", ticks);
+	udp_close(silent);
+	llp_close(t);
+}
+
 Test(user, an_association_that_the_listener_refuses_is_aborted, .init = begin)
 {
 	struct llp *t = open_here();
