@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which bell pages a turn reads, and how much it takes from them. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "daemon/base/worker.h"
+#include "daemon/objects/bells.h"
+#include "daemon/objects/client.h"
+
+enum { IDLE_CLIENTS = 3000, PAGE = sizeof(struct bell_page) };
+
+static struct worker w;
+
+static void start(void)
+{
+	worker_init(&w, NULL, 1);
+	w.now_ms = 1000;
+}
+
+TestSuite(bells, .init = start);
+
+static struct bell_page *page(int prot)
+{
+	void *p = mmap(NULL, PAGE, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(p, MAP_FAILED);
+	return p;
+}
+
+static struct client *client(struct bell_page *p)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	cr_assert_not_null(c);
+	c->worker = &w;
+	c->page = p;
+	list_init(&c->attentive);
+	idtab_init(&c->qps, BELL_QUEUES);
+	return c;
+}
+
+static struct client *attentive_client(void)
+{
+	struct client *c = client(page(PROT_READ | PROT_WRITE));
+
+	client_attend(c);
+	return c;
+}
+
+/* Rings for the first n queue pairs. */
+static void ring(struct client *c, unsigned n)
+{
+	for (unsigned q = 0; q < n; q++)
+		bell_ring(c->page, q);
+}
+
+/* Bells of the client that the daemon did not take yet. */
+static unsigned left(const struct client *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < BELL_WORDS; i++)
+		n += (unsigned)__builtin_popcountll(c->page->word[i]);
+	return n;
+}
+
+/* Attends to the client until its page is not read any more. */
+static void fall_idle(struct client *c)
+{
+	for (int ms = 0; ms < 1000 && list_linked(&c->attentive); ms++, w.now_ms++)
+		bells_take(&w);
+	cr_assert_not(list_linked(&c->attentive));
+}
+
+Test(bells, a_turn_reads_no_page_of_an_idle_client)
+{
+	struct client *busy = attentive_client();
+	struct bell_page *forbidden = page(PROT_NONE); /* reading it ends the test */
+
+	for (int i = 0; i < IDLE_CLIENTS; i++)
+		client(forbidden);
+	ring(busy, 1);
+	cr_assert(bells_take(&w));
+	cr_assert_eq(left(busy), 0);
+	bells_sleep(&w);
+	bells_awake(&w);
+}
+
+Test(bells, an_idle_client_is_asked_to_ring_its_doorbell_and_its_page_is_left_alone)
+{
+	struct client *c = attentive_client();
+
+	cr_assert_not(bell_ring(c->page, 0), "its page is read in each turn");
+	bells_take(&w);
+	fall_idle(c);
+	cr_assert_eq(mprotect(c->page, PAGE, PROT_NONE), 0);
+	cr_assert_not(bells_take(&w));
+	cr_assert_eq(mprotect(c->page, PAGE, PROT_READ | PROT_WRITE), 0);
+	cr_assert(bell_ring(c->page, 0), "it has to ring");
+}
+
+Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
+{
+	struct client *c = attentive_client();
+
+	fall_idle(c);
+	ring(c, 3);
+	cr_assert_not(bells_take(&w));
+	client_attend(c); /* what its doorbell does */
+	cr_assert(bells_take(&w));
+	cr_assert_eq(left(c), 0);
+	cr_assert_not(bell_ring(c->page, 0), "and its page is read in each turn");
+}
+
+Test(bells, a_bell_that_is_rung_while_attention_ends_is_not_lost)
+{
+	struct client *c = attentive_client();
+
+	for (int ms = 0; ms < 200; ms++, w.now_ms++) {
+		bool must_ring = bell_ring(c->page, 0);
+
+		if (must_ring)
+			client_attend(c);
+		cr_assert(bells_take(&w));
+		cr_assert_eq(left(c), 0);
+		w.now_ms += (uint64_t)ms;
+		bells_take(&w);
+	}
+}
+
+Test(bells, a_turn_has_a_budget_and_the_next_one_begins_with_whom_it_did_not_reach)
+{
+	struct client *loud = attentive_client(), *quiet = attentive_client();
+	unsigned before;
+
+	ring(loud, BELL_QUEUES);
+	ring(quiet, 1);
+	cr_assert(bells_take(&w));
+	before = left(loud);
+	cr_assert_gt(before, BELL_QUEUES / 2, "%u bells were taken in one turn",
+		     BELL_QUEUES - before);
+	cr_assert_eq(left(quiet), 1);
+	cr_assert(bells_take(&w));
+	cr_assert_eq(left(quiet), 0);
+	for (int turns = 0; left(loud) > 0; turns++) {
+		cr_assert_lt(turns, 100);
+		cr_assert(bells_take(&w));
+	}
+}
+
+Test(bells, a_daemon_with_bells_left_does_not_sleep)
+{
+	struct client *c = attentive_client();
+
+	ring(c, BELL_QUEUES);
+	bells_take(&w);
+	cr_assert_not(bells_sleep(&w));
+	bells_awake(&w);
+	while (left(c) > 0)
+		bells_take(&w);
+	cr_assert(bells_sleep(&w));
+	cr_assert(bell_ring(c->page, 0), "while it sleeps, attentive clients ring, too");
+}
