@@ -19,7 +19,8 @@
 #include "util/addr.h"
 
 enum {
-	MAX_CLIENTS = 4096,
+	MAX_CLIENTS = 4096, /* each has a map for its bell page */
+	OWN_MAPS = 1024,
 	MAX_ASSOCS = 65535,
 	MAX_REGIONS = 1 << 20,
 };
@@ -50,6 +51,20 @@ static int start_worker(struct daemon *d)
 	return event_loop_new(&turn_hooks, w, d->cfg.polling.budget_us, &w->loop);
 }
 
+/* vm.max_map_count, less the maps that clients cause without a charge, and our own. */
+static uint64_t maps_for_clients(void)
+{
+	unsigned long n = 65530;
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+
+	if (f) {
+		if (fscanf(f, "%lu", &n) != 1)
+			n = 65530;
+		fclose(f);
+	}
+	return n > OWN_MAPS + MAX_CLIENTS ? n - OWN_MAPS - MAX_CLIENTS : 0;
+}
+
 static int make_tables(struct daemon *d)
 {
 	int r = start_worker(d);
@@ -63,6 +78,8 @@ static int make_tables(struct daemon *d)
 		r = acct_new(&d->cfg.limits, &d->acct);
 	if (r)
 		log_err("out of memory at start");
+	else
+		acct_set_maps(d->acct, maps_for_clients());
 	return r;
 }
 

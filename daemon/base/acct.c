@@ -26,9 +26,10 @@ static const struct {
 	const char *what;
 	const char *key; /* in the configuration */
 } kinds[ACCT_KINDS] = {
-#define LIMIT_WORDS(member, kind, type, values, what, text) {what, #member},
+#define LIMIT_WORDS(member, kind, type, values, what, text) {what, "limits." #member},
 	LIMITS(LIMIT_WORDS)
 #undef LIMIT_WORDS
+		[ACCT_MAPS] = {"memory maps", "vm.max_map_count"},
 };
 
 void acct_set_limits(struct acct *a, const struct config_limits *limits)
@@ -36,6 +37,11 @@ void acct_set_limits(struct acct *a, const struct config_limits *limits)
 #define LIMIT_MAX(member, kind, type, values, what, text) a->max[ACCT_##kind] = limits->member;
 	LIMITS(LIMIT_MAX)
 #undef LIMIT_MAX
+}
+
+void acct_set_maps(struct acct *a, uint64_t maps)
+{
+	a->max[ACCT_MAPS] = maps;
 }
 
 int acct_new(const struct config_limits *limits, struct acct **ret)
@@ -46,6 +52,7 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 		return -ENOMEM;
 	list_init(&a->users);
 	acct_set_limits(a, limits);
+	acct_set_maps(a, UINT64_MAX / 3);
 	*ret = a;
 	return 0;
 }
@@ -66,6 +73,36 @@ static struct acct_user *find(const struct acct *a, uid_t uid)
 			return u;
 	}
 	return NULL;
+}
+
+uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind)
+{
+	const struct acct_user *u = find(a, uid);
+
+	return u ? u->used[kind] : 0;
+}
+
+static uint64_t used_by_others(const struct acct *a, uid_t uid, enum acct_kind kind)
+{
+	uint64_t sum = 0;
+
+	list_foreach (it, &a->users) {
+		const struct acct_user *u = list_entry(it, struct acct_user, link);
+
+		if (u->uid != uid)
+			sum += u->used[kind];
+	}
+	return sum;
+}
+
+uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind)
+{
+	uint64_t others;
+
+	if (kind != ACCT_MAPS)
+		return a->max[kind];
+	others = used_by_others(a, uid, kind);
+	return others < a->max[kind] ? (a->max[kind] - others) * 3 / 4 : 0;
 }
 
 static struct acct_user *find_or_add(struct acct *a, uid_t uid)
@@ -89,18 +126,18 @@ static void explain(uid_t uid, enum acct_kind kind, uint64_t used, uint64_t max,
 
 	if (amount != 1)
 		snprintf(more, sizeof(more), " and asks for %" PRIu64 " more", amount);
-	snprintf(ret_reason, len, "uid %ju has %" PRIu64 " of %" PRIu64 " %s%s (limits.%s)",
+	snprintf(ret_reason, len, "uid %ju has %" PRIu64 " of %" PRIu64 " %s%s (%s)",
 		 (uintmax_t)uid, used, max, kinds[kind].what, more, kinds[kind].key);
 }
 
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 		struct acct_charge *ret, char *ret_reason, size_t reason_len)
 {
-	uint64_t used = acct_used(a, uid, kind);
+	uint64_t used = acct_used(a, uid, kind), max = acct_limit(a, uid, kind);
 	struct acct_user *u;
 
-	if (!checked_range(used, amount, a->max[kind])) {
-		explain(uid, kind, used, a->max[kind], amount, ret_reason, reason_len);
+	if (!checked_range(used, amount, max)) {
+		explain(uid, kind, used, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
 	u = find_or_add(a, uid);
@@ -116,10 +153,10 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 		size_t reason_len)
 {
 	struct acct_user *u = c->user;
-	uint64_t others = u->used[c->kind] - c->amount;
+	uint64_t others = u->used[c->kind] - c->amount, max = acct_limit(a, u->uid, c->kind);
 
-	if (amount > c->amount && !checked_range(others, amount, a->max[c->kind])) {
-		explain(u->uid, c->kind, others, a->max[c->kind], amount, ret_reason, reason_len);
+	if (amount > c->amount && !checked_range(others, amount, max)) {
+		explain(u->uid, c->kind, others, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
 	u->used[c->kind] = others + amount;
@@ -139,16 +176,4 @@ void acct_release(struct acct_charge *c)
 		free(u);
 	}
 	*c = (struct acct_charge){0};
-}
-
-uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind)
-{
-	const struct acct_user *u = find(a, uid);
-
-	return u ? u->used[kind] : 0;
-}
-
-uint64_t acct_limit(const struct acct *a, enum acct_kind kind)
-{
-	return a->max[kind];
 }

@@ -20,7 +20,8 @@ enum acct_kind {
 #define LIMIT_KIND(member, kind, type, values, what, text) ACCT_##kind,
 	LIMITS(LIMIT_KIND)
 #undef LIMIT_KIND
-		ACCT_KINDS,
+		ACCT_MAPS, /* memory maps of the daemon: of all uids together, by acct_set_maps() */
+	ACCT_KINDS,
 };
 
 enum {
@@ -47,6 +48,12 @@ int acct_new(const struct config_limits *limits, struct acct **ret);
  */
 void acct_set_limits(struct acct *a, const struct config_limits *limits);
 
+/*
+ * The memory maps that all uids together may cause; at first there is no bound. One uid may have
+ * three quarters of those that the others leave, so that there are always some for another uid.
+ */
+void acct_set_maps(struct acct *a, uint64_t maps);
+
 /* Every charge must have been released. NULL is fine. */
 struct acct *acct_free(struct acct *a);
 
@@ -70,7 +77,7 @@ void acct_release(struct acct_charge *c);
 /* How much the uid uses. */
 uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 
-/* The limit of every uid. */
-uint64_t acct_limit(const struct acct *a, enum acct_kind kind);
+/* How much the uid may have. Only ACCT_MAPS differs between uids. */
+uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
 
 #endif

@@ -36,6 +36,8 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 	cq->bytes = ring_bytes(entries, sizeof(struct wqe_cqe));
 	if (!r)
 		r = client_charge(c, ACCT_MEMORY, cq->bytes, &cq->memory, rep);
+	if (!r)
+		r = client_charge(c, ACCT_MAPS, 1, &cq->maps, rep);
 	if (r)
 		return r;
 	r = make_ring(cq, entries, rep);
@@ -108,6 +110,7 @@ struct cq *cq_free(struct cq *cq)
 		munmap(cq->map, cq->bytes);
 	if (cq->bell >= 0)
 		close(cq->bell);
+	acct_release(&cq->maps);
 	acct_release(&cq->memory);
 	acct_release(&cq->charge);
 	free(cq);

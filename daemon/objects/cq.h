@@ -39,7 +39,7 @@ struct cq {
 	size_t bytes;
 	struct ring ring;
 	struct list dirty; /* in worker.dirty_cqs while entries are new */
-	struct acct_charge charge, memory;
+	struct acct_charge charge, memory, maps;
 	uint64_t completions, bells;
 };
 

@@ -111,6 +111,8 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	int r = client_charge(c, ACCT_MRS, 1, &mr->charge, rep);
 
 	if (!r)
+		r = client_charge(c, ACCT_MAPS, 1, &mr->maps, rep);
+	if (!r)
 		r = client_charge(c, ACCT_MR_BYTES, e->len, &mr->bytes, rep);
 	if (!r)
 		r = map(e, mr->access, fd, &mr->map, rep);
@@ -195,6 +197,7 @@ struct mr *mr_free(struct mr *mr)
 	memfd_unmap(&mr->map);
 	mr->pd->mrs--;
 	acct_release(&mr->bytes);
+	acct_release(&mr->maps);
 	acct_release(&mr->charge);
 	free(mr);
 	return NULL;

@@ -24,7 +24,7 @@ struct mr {
 	uint32_t access; /* STAG_* */
 	uint64_t iova, len;
 	struct memfd_map map;
-	struct acct_charge charge, bytes;
+	struct acct_charge charge, maps, bytes;
 };
 
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */

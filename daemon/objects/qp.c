@@ -181,6 +181,8 @@ static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *r
 	qp->ep_bytes = rdmap_size(&cfg);
 	if (!r)
 		r = client_charge(c, ACCT_MEMORY, qp->bytes + qp->ep_bytes, &qp->memory, rep);
+	if (!r)
+		r = client_charge(c, ACCT_MAPS, 2, &qp->maps, rep);
 	if (r)
 		return r;
 	r = make_rings(qp, req, rep);
@@ -320,6 +322,7 @@ struct qp *qp_free(struct qp *qp)
 		munmap(qp->map, qp->bytes);
 	if (qp->ep)
 		munmap(qp->ep, qp->ep_bytes);
+	acct_release(&qp->maps);
 	acct_release(&qp->memory);
 	acct_release(&qp->charge);
 	free(qp);

@@ -74,7 +74,7 @@ struct qp {
 	uint16_t private_len;
 	uint8_t private_data[MSG_PRIVATE_MAX];
 	size_t ep_bytes; /* mapped for the endpoint */
-	struct acct_charge charge, memory;
+	struct acct_charge charge, memory, maps;
 };
 
 /* The contents of a session's event. Members that do not apply are 0 or NULL. */

@@ -61,6 +61,8 @@ static int build(struct srq *s, uint32_t entries, struct reply *rep)
 	s->bytes = ring_bytes(entries, wqe_recv_size(s->max_sge));
 	if (!r)
 		r = client_charge(c, ACCT_MEMORY, s->bytes, &s->memory, rep);
+	if (!r)
+		r = client_charge(c, ACCT_MAPS, 1, &s->maps, rep);
 	if (r)
 		return r;
 	r = make_ring(s, entries, rep);
@@ -133,6 +135,7 @@ struct srq *srq_free(struct srq *s)
 	if (s->map)
 		munmap(s->map, s->bytes);
 	s->pd->srqs--;
+	acct_release(&s->maps);
 	acct_release(&s->memory);
 	acct_release(&s->charge);
 	free(s);

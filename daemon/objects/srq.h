@@ -36,7 +36,7 @@ struct srq {
 	size_t bytes;
 	struct ring ring;
 	struct list low; /* in worker.low_srqs: the limit was reached in this turn */
-	struct acct_charge charge, memory;
+	struct acct_charge charge, memory, maps;
 };
 
 /* Creates the queue, whose memfd goes with the reply. 0 or a refusal that names limit and value. */

@@ -2,7 +2,7 @@
 /*
  * Takes as much of the daemon's memory as limits.memory allows, then leaves replies unread.
  *
- *   memory SOCKET      exit status 0 if every case held
+ *   memory SOCKET [maps]      exit status 0 if every case held; maps: those of memory maps
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@ enum {
 	ENTRIES = 16384, /* limits.qp_wr */
 	MOST_QPS = 100,
 	MOST_REPLIES = 60000, /* of a daemon that reads on: it would hold so many */
+	MOST_REGIONS = 70000,
 	OBJECTS = 2000,
 	TURNS = 100,
 };
@@ -94,6 +95,44 @@ static bool unread_replies_end_the_reading(const char *path, struct bad *by)
 	return sent < MOST_REPLIES && i == sent && bystander_lives(&b);
 }
 
+/* Registers one page until the daemon refuses it. Returns how often it could. */
+static unsigned fill_maps(struct bad *b)
+{
+	struct msg_reg_mr m = {.hdr = {MSG_REG_MR, 6}, .len = 4096};
+	const struct msg_hdr *hdr = (const void *)b->rec;
+	int fd = make_memfd(4096);
+	unsigned n = 0;
+
+	for (m.pd = make_pd(b); n < MOST_REGIONS; n++) {
+		put(b, &m, sizeof(m), &fd, 1);
+		if (!get(b))
+			die("no reply");
+		if (hdr->op != MSG_REG_MR)
+			break;
+	}
+	close(fd);
+	return n;
+}
+
+static bool regions_leave_maps(const char *path)
+{
+	struct bad b = {.path = path, .fd = attach(path)};
+	struct bad next = {.path = path, .fd = attach(path)};
+	const struct msg_error *e = (const void *)b.rec;
+	bool held;
+	unsigned n;
+
+	hello(&b);
+	n = fill_maps(&b);
+	printf("# %u regions: %s\n", n, e->reason);
+	held = n < MOST_REGIONS && strstr(e->reason, "(vm.max_map_count)");
+	hello(&next);
+	held &= bystander_lives(&next) && bystander_lives(&b);
+	close(next.fd);
+	close(b.fd);
+	return held;
+}
+
 static void wait_turns(struct bad *by)
 {
 	for (int i = 0; i < TURNS; i++)
@@ -125,8 +164,12 @@ int main(int argc, char **argv)
 	struct bad by;
 	bool held;
 
-	if (argc != 2)
-		die("usage: memory SOCKET");
+	if (argc < 2)
+		die("usage: memory SOCKET [maps]");
+	if (argc > 2)
+		return check("regions leave maps for other clients", regions_leave_maps(argv[1]))
+			       ? 0
+			       : 1;
 	by = (struct bad){.path = argv[1], .fd = attach(argv[1])};
 	hello(&by);
 	held = check("rings and endpoints are charged", queue_pairs_are_charged(argv[1]));

@@ -38,16 +38,16 @@ static int charge(uid_t uid, enum acct_kind kind, uint64_t amount, struct acct_c
 
 Test(acct, each_kind_has_the_limit_of_its_key)
 {
-	cr_expect_eq(acct_limit(a, ACCT_CLIENTS), 2);
-	cr_expect_eq(acct_limit(a, ACCT_PDS), 3);
-	cr_expect_eq(acct_limit(a, ACCT_MRS), 4);
-	cr_expect_eq(acct_limit(a, ACCT_MR_BYTES), 1000);
-	cr_expect_eq(acct_limit(a, ACCT_CQS), 5);
-	cr_expect_eq(acct_limit(a, ACCT_QPS), 6);
-	cr_expect_eq(acct_limit(a, ACCT_LISTENERS), 0);
-	cr_expect_eq(acct_limit(a, ACCT_SRQS), 7);
-	cr_expect_eq(acct_limit(a, ACCT_MWS), 8);
-	cr_expect_eq(acct_limit(a, ACCT_MEMORY), 9000);
+	cr_expect_eq(acct_limit(a, 7, ACCT_CLIENTS), 2);
+	cr_expect_eq(acct_limit(a, 7, ACCT_PDS), 3);
+	cr_expect_eq(acct_limit(a, 7, ACCT_MRS), 4);
+	cr_expect_eq(acct_limit(a, 7, ACCT_MR_BYTES), 1000);
+	cr_expect_eq(acct_limit(a, 7, ACCT_CQS), 5);
+	cr_expect_eq(acct_limit(a, 7, ACCT_QPS), 6);
+	cr_expect_eq(acct_limit(a, 7, ACCT_LISTENERS), 0);
+	cr_expect_eq(acct_limit(a, 7, ACCT_SRQS), 7);
+	cr_expect_eq(acct_limit(a, 7, ACCT_MWS), 8);
+	cr_expect_eq(acct_limit(a, 7, ACCT_MEMORY), 9000);
 }
 
 /* rows: 5041-8.3.2-05 */
@@ -134,8 +134,8 @@ Test(acct, a_lower_limit_takes_nothing_away_and_refuses_more)
 	other.mr_bytes = 100;
 	other.pds = 9;
 	acct_set_limits(a, &other);
-	cr_expect_eq(acct_limit(a, ACCT_MR_BYTES), 100);
-	cr_expect_eq(acct_limit(a, ACCT_PDS), 9);
+	cr_expect_eq(acct_limit(a, 7, ACCT_MR_BYTES), 100);
+	cr_expect_eq(acct_limit(a, 7, ACCT_PDS), 9);
 	cr_expect_eq(acct_used(a, 7, ACCT_MR_BYTES), 800);
 	cr_expect_eq(charge(7, ACCT_MR_BYTES, 1, &more), ACCT_E_LIMIT);
 	cr_expect_str_eq(reason,
@@ -200,4 +200,21 @@ Test(acct, a_limit_of_zero_refuses_everything)
 
 	cr_assert_eq(charge(0, ACCT_LISTENERS, 1, &c), ACCT_E_LIMIT);
 	cr_expect_str_eq(reason, "uid 0 has 0 of 0 listeners (limits.listeners)");
+}
+
+Test(acct, one_uid_leaves_maps_for_another)
+{
+	struct acct_charge c[4] = {0};
+
+	acct_set_maps(a, 1000);
+	cr_expect_eq(charge(1000, ACCT_MAPS, 751, &c[0]), ACCT_E_LIMIT);
+	cr_assert_eq(charge(1000, ACCT_MAPS, 750, &c[0]), ACCT_E_OK);
+	cr_expect_eq(charge(1000, ACCT_MAPS, 1, &c[1]), ACCT_E_LIMIT);
+	cr_expect_str_eq(reason, "uid 1000 has 750 of 750 memory maps (vm.max_map_count)");
+	cr_expect_eq(acct_limit(a, 1001, ACCT_MAPS), 187);
+	cr_assert_eq(charge(1001, ACCT_MAPS, 187, &c[1]), ACCT_E_OK);
+	cr_expect_eq(charge(1001, ACCT_MAPS, 1, &c[2]), ACCT_E_LIMIT);
+	cr_assert_eq(charge(1002, ACCT_MAPS, 1, &c[2]), ACCT_E_OK);
+	for (int i = 0; i < 4; i++)
+		acct_release(&c[i]);
 }
