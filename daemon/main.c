@@ -16,12 +16,14 @@
 #include "daemon/reload.h"
 #include "daemon/tunables.h"
 #include "daemon/base/version.h"
+#include "util/option.h"
 
 struct options {
 	const char *config; /* NULL: the default file, which may be absent */
 	const char *socket; /* overrides the configuration */
+	bool foreground;    /* accepted, and always the case */
 	bool check;
-	unsigned verbose;
+	bool verbose;
 };
 
 struct service {
@@ -29,57 +31,79 @@ struct service {
 	struct options options;
 };
 
-static const char usage[] =
-	"usage: ddpsctpd [-f] [-n [-v]] [-c FILE] [-s PATH]\n"
-	"  -c, --config FILE   read this configuration, not " CONFIG_PATH "\n"
-	"  -s, --socket PATH   listen for clients there, not where the configuration says\n"
-	"  -f, --foreground    stay in the foreground, which is always done\n"
-	"  -n, --check         check the configuration and exit\n"
-	"  -v, --verbose       log more; with -n print the effective configuration\n"
-	"      --help, --version\n";
+#define AT(member) OPTION_AT(struct options, member)
+
+static const struct option_row rows[] = {
+	{
+		.letters = "c",
+		.name = "config",
+		.arg = "FILE",
+		.help = "read this configuration, not " CONFIG_PATH,
+		.type = OPTION_STRING,
+		AT(config),
+	},
+	{
+		.letters = "s",
+		.name = "socket",
+		.arg = "PATH",
+		.help = "listen for clients there, not where the configuration says",
+		.type = OPTION_STRING,
+		AT(socket),
+	},
+	{
+		.letters = "f",
+		.name = "foreground",
+		.help = "stay in the foreground, which is always done",
+		.type = OPTION_FLAG,
+		AT(foreground),
+	},
+	{
+		.letters = "n",
+		.name = "check",
+		.help = "check the configuration and exit",
+		.type = OPTION_FLAG,
+		AT(check),
+	},
+	{
+		.letters = "v",
+		.name = "verbose",
+		.help = "log more; with -n print the effective configuration",
+		.type = OPTION_FLAG,
+		AT(verbose),
+	},
+	{.letters = "V", .name = "version", .help = "version", .type = OPTION_VERSION},
+	{.letters = "h", .name = "help", .help = "this text", .type = OPTION_HELP},
+};
+
+static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};
+
+static void usage(FILE *out)
+{
+	fputs("usage: ddpsctpd [-f] [-n] [-v] [-c FILE] [-s PATH]\n", out);
+	option_help(out, &table, &(struct options){0});
+}
 
 /* Returns -1 to continue, or the exit status. */
 static int parse(int argc, char **argv, struct options *ret)
 {
-	static const struct option longs[] = {
-		{"config", required_argument, NULL, 'c'}, {"socket", required_argument, NULL, 's'},
-		{"foreground", no_argument, NULL, 'f'},   {"check", no_argument, NULL, 'n'},
-		{"verbose", no_argument, NULL, 'v'},      {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
-	};
-	int o;
+	char error[OPTION_ERROR]; /* stays empty: no option takes a number */
 
-	while ((o = getopt_long(argc, argv, "c:s:fnvhV", longs, NULL)) != -1) {
-		switch (o) {
-		case 'c':
-			ret->config = optarg;
-			break;
-		case 's':
-			ret->socket = optarg;
-			break;
-		case 'f':
-			break;
-		case 'n':
-			ret->check = true;
-			break;
-		case 'v':
-			ret->verbose++;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		case 'V':
-			puts("ddpsctpd " DAEMON_VERSION);
-			return 0;
-		default:
-			fputs(usage, stderr);
-			return 1;
-		}
+	switch (option_parse(&table, argc, argv, ret, error)) {
+	case OPTION_R_HELP:
+		usage(stdout);
+		return EXIT_SUCCESS;
+	case OPTION_R_VERSION:
+		puts("ddpsctpd " DAEMON_VERSION);
+		return EXIT_SUCCESS;
+	case OPTION_R_WRONG:
+		break;
+	case OPTION_R_OK:
+		if (optind == argc)
+			return -1;
+		fprintf(stderr, "ddpsctpd: unexpected argument '%s'\n", argv[optind]);
 	}
-	if (optind == argc)
-		return -1;
-	fprintf(stderr, "ddpsctpd: unexpected argument '%s'\n%s", argv[optind], usage);
-	return 1;
+	usage(stderr);
+	return EXIT_FAILURE;
 }
 
 static int configure(const struct options *o, struct config *ret)

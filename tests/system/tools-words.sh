@@ -16,7 +16,7 @@ options_of_help() {
 	"$bin/$1" --help | grep -oE '^ +(-[a-zA-Z], )*--[a-z-]+' | tr -d ' ' | tr , '\n' | sort
 }
 
-for page in ddping.1 ddperf.1 ddpcp.1 ddpctl.8; do
+for page in ddping.1 ddperf.1 ddpcp.1 ddpctl.8 ddpsctpd.8; do
 	options_of_help ${page%.*} >"$tmp/help"
 	[ "$(wc -l <"$tmp/help")" -gt 5 ] || fail "${page%.*} --help: $(cat "$tmp/help")"
 	options_of_page "$top_srcdir/man/$page" >"$tmp/page"
@@ -30,6 +30,14 @@ for wrong in "ddping --port 0" "ddperf --depth 4097" "ddpcp --port 65536" "ddpct
 	[ $? -eq 2 ] || fail "$wrong: not status 2"
 	grep -qE -- "$option: '$value' is not a [a-z]+ between [0-9.]+ and [0-9]+" "$tmp/said" ||
 		fail "$wrong: $(cat "$tmp/said")"
+done
+
+# The daemon refuses wrong options with status 1, and says which options it has.
+for wrong in --unknown --config extra; do
+	"$ddpsctpd" -n $wrong >"$tmp/out" 2>"$tmp/said"
+	[ $? -eq 1 ] || fail "ddpsctpd $wrong: not status 1"
+	grep -qF -- "${wrong#--}" "$tmp/said" && grep -q -- --foreground "$tmp/said" || fail "$wrong: $(cat "$tmp/said")"
+	[ ! -s "$tmp/out" ] || fail "ddpsctpd $wrong: $(cat "$tmp/out")"
 done
 
 a=$(address 0)
