@@ -40,7 +40,7 @@ refused() {
 ctl a path set-primary "$assoc" "$b" || fail "set-primary: exit status $?"
 refused 5 "association $assoc has no path to $c" ctl a path set-primary "$assoc" "$c"
 refused 5 'no association 99' ctl a path set-primary 99 "$b"
-refused 2 'takes the number of an association and an address' ctl a path set-primary "$b"
+refused 2 'needs the number of an association and an address' ctl a path set-primary "$b"
 
 several='transport user has one path per association: 2 addresses were given'
 refused 1 "$several" "$ddping" --socket "$(socket_of a)" -c 1 "$b,$c"
