@@ -4,6 +4,7 @@
 
 #include "client-lib/ddp_impl.h"
 #include "util/opcode.h"
+#include "util/wc_status.h"
 
 enum { VERSION = 0 << 16 | 1 << 8 | 0 };
 
@@ -13,18 +14,9 @@ uint32_t ddp_version(void)
 }
 
 static const char *const statuses[] = {
-	[DDP_WC_SUCCESS] = "success",
-	[DDP_WC_LOC_LEN_ERR] = "length error",
-	[DDP_WC_LOC_OP_ERR] = "operation error",
-	[DDP_WC_LOC_SGE_ERR] = "sge count error",
-	[DDP_WC_LOC_KEY_ERR] = "lkey error",
-	[DDP_WC_LOC_PD_ERR] = "domain error",
-	[DDP_WC_LOC_ACCESS_ERR] = "access error",
-	[DDP_WC_LOC_BOUNDS_ERR] = "bounds error",
-	[DDP_WC_REM_ACCESS_ERR] = "remote access error",
-	[DDP_WC_REM_OP_ERR] = "remote operation error",
-	[DDP_WC_FLUSH_ERR] = "flushed",
-	[DDP_WC_MW_BIND_ERR] = "bind error",
+#define X(name, kind, text, subject, predicate) [DDP_WC_##name] = text,
+	WC_STATUS_TABLE(X)
+#undef X
 };
 
 static const char *const events[] = {
@@ -73,63 +65,58 @@ const char *ddp_path_state_str(enum ddp_path_state state)
 
 /* ---- ddp_explain() ---- */
 
-/* Which of err_stag, err_to, err_len a cause mentions. */
-enum place { NOWHERE, STAG, RANGE };
-
 struct cause {
-	uint16_t key; /* of the table: term, or status */
-	enum place place;
+	uint16_t key;             /* of the table: term, or status */
+	enum wc_status_kind kind; /* which members of the completion the text continues */
 	const char *text;
 };
 
 /* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2, RFC 7306 8, RFC 6581 9). A row for each one of
  * PERR_TABLE. */
 static const struct cause terms[] = {
-	{0x0100, STAG, "is no region of the peer"},
-	{0x0101, RANGE, "is outside the region"},
-	{0x0102, STAG, "does not permit reads or atomics"},
-	{0x0103, STAG, "belongs to another stream or domain"},
-	{0x0104, RANGE, "passes 2^64"},
-	{0x0109, STAG, "of another stream or domain cannot be invalidated"},
-	{0x0205, NOWHERE, "that version of RDMAP is not supported"},
-	{0x0206, NOWHERE, "the RDMAP opcode was not expected"},
-	{0x0207, NOWHERE, "this stream cannot go on, or the target of an atomic is not aligned"},
-	{0x0209, STAG, "cannot be invalidated"},
-	{0x02ff, NOWHERE, "the RDMAP message has the wrong length"},
-	{0x1000, NOWHERE, "DDP cannot go on"},
-	{0x1100, STAG, "is no region of the peer, or does not permit writes"},
-	{0x1101, RANGE, "is outside the region"},
-	{0x1102, STAG, "belongs to another stream or domain"},
-	{0x1103, RANGE, "passes 2^64"},
-	{0x1104, NOWHERE, "that version of DDP is not supported"},
-	{0x1201, NOWHERE, "there is no such queue"},
-	{0x1202, NOWHERE, "no receive was posted for the message"},
-	{0x1203, NOWHERE, "the message number is out of range"},
-	{0x1204, NOWHERE, "the message offset is wrong"},
-	{0x1205, NOWHERE, "the message is longer than the receive that was posted for it"},
-	{0x1206, NOWHERE, "that version of DDP is not supported"},
-	{0x2000, NOWHERE, "the association was lost"},
-	{0x2005, NOWHERE, "the session could not be established"},
-	{0x2006, NOWHERE, "more inbound Reads were asked for than there is room for"},
-	{0x2007, NOWHERE, "both sides have no ready-to-receive message in common"},
+	{0x0100, WC_STATUS_KEY, "is no region of the peer"},
+	{0x0101, WC_STATUS_RANGE, "is outside the region"},
+	{0x0102, WC_STATUS_KEY, "does not permit reads or atomics"},
+	{0x0103, WC_STATUS_KEY, "belongs to another stream or domain"},
+	{0x0104, WC_STATUS_RANGE, "passes 2^64"},
+	{0x0109, WC_STATUS_KEY, "of another stream or domain cannot be invalidated"},
+	{0x0205, WC_STATUS_PLAIN, "that version of RDMAP is not supported"},
+	{0x0206, WC_STATUS_PLAIN, "the RDMAP opcode was not expected"},
+	{0x0207, WC_STATUS_PLAIN,
+	 "this stream cannot go on, or the target of an atomic is not aligned"},
+	{0x0209, WC_STATUS_KEY, "cannot be invalidated"},
+	{0x02ff, WC_STATUS_PLAIN, "the RDMAP message has the wrong length"},
+	{0x1000, WC_STATUS_PLAIN, "DDP cannot go on"},
+	{0x1100, WC_STATUS_KEY, "is no region of the peer, or does not permit writes"},
+	{0x1101, WC_STATUS_RANGE, "is outside the region"},
+	{0x1102, WC_STATUS_KEY, "belongs to another stream or domain"},
+	{0x1103, WC_STATUS_RANGE, "passes 2^64"},
+	{0x1104, WC_STATUS_PLAIN, "that version of DDP is not supported"},
+	{0x1201, WC_STATUS_PLAIN, "there is no such queue"},
+	{0x1202, WC_STATUS_PLAIN, "no receive was posted for the message"},
+	{0x1203, WC_STATUS_PLAIN, "the message number is out of range"},
+	{0x1204, WC_STATUS_PLAIN, "the message offset is wrong"},
+	{0x1205, WC_STATUS_PLAIN, "the message is longer than the receive that was posted for it"},
+	{0x1206, WC_STATUS_PLAIN, "that version of DDP is not supported"},
+	{0x2000, WC_STATUS_PLAIN, "the association was lost"},
+	{0x2005, WC_STATUS_PLAIN, "the session could not be established"},
+	{0x2006, WC_STATUS_PLAIN, "more inbound Reads were asked for than there is room for"},
+	{0x2007, WC_STATUS_PLAIN, "both sides have no ready-to-receive message in common"},
 };
 
-/* Faults that this side found. */
-static const struct cause locals[] = {
-	{DDP_WC_LOC_LEN_ERR, NOWHERE, "the length is out of range"},
-	{DDP_WC_LOC_OP_ERR, NOWHERE, "the opcode or the flags are unknown"},
-	{DDP_WC_LOC_SGE_ERR, NOWHERE, "num_sge is out of range"},
-	{DDP_WC_LOC_KEY_ERR, STAG, "is no region"},
-	{DDP_WC_LOC_PD_ERR, STAG, "belongs to another protection domain"},
-	{DDP_WC_LOC_ACCESS_ERR, STAG, "lacks DDP_ACCESS_LOCAL_WRITE"},
-	{DDP_WC_LOC_BOUNDS_ERR, RANGE, "is outside the region"},
-	{DDP_WC_MW_BIND_ERR, STAG, "cannot be bound: window, region, rights or bounds do not fit"},
+/* What a status means, indexed by it. */
+static const struct cause causes[] = {
+#define X(name, kind, text, subject, predicate)                                                    \
+	{DDP_WC_##name, WC_STATUS_##kind,                                                          \
+	 WC_STATUS_##kind >= WC_STATUS_KEY ? predicate : subject " " predicate},
+	WC_STATUS_TABLE(X)
+#undef X
 };
 
-/* The same for an invalidation. */
+/* The text of LOCAL_INV, where it differs. */
 static const struct cause invalidations[] = {
-	{DDP_WC_LOC_KEY_ERR, STAG, "is neither a window nor a region, or no longer valid"},
-	{DDP_WC_LOC_PD_ERR, STAG, "does not belong to this QP"},
+	{DDP_WC_LOC_KEY_ERR, WC_STATUS_KEY, "is neither a window nor a region, or no longer valid"},
+	{DDP_WC_LOC_PD_ERR, WC_STATUS_KEY, "does not belong to this QP"},
 };
 
 #define FIND(table, key) find(table, sizeof(table) / sizeof(table[0]), key)
@@ -171,13 +158,13 @@ static const char *key_word(const struct ddp_wc *wc)
 
 static void add_cause(struct text *t, const struct ddp_wc *wc, const struct cause *c)
 {
-	if (c->place != NOWHERE)
+	if (c->kind >= WC_STATUS_KEY)
 		add(t, ": %s 0x%08x", key_word(wc), wc->err_stag);
 	/* Small offsets are printed in decimal, addresses in hexadecimal. */
-	if (c->place == RANGE)
+	if (c->kind == WC_STATUS_RANGE)
 		add(t, wc->err_to >> 32 ? ": offset 0x%llx + %u bytes" : ": offset %llu + %u bytes",
 		    (unsigned long long)wc->err_to, wc->err_len);
-	add(t, "%s %s", c->place == NOWHERE ? ":" : "", c->text);
+	add(t, "%s %s", c->kind < WC_STATUS_KEY ? ":" : "", c->text);
 }
 
 static void add_success(struct text *t, const struct ddp_wc *wc)
@@ -197,13 +184,21 @@ static void add_success(struct text *t, const struct ddp_wc *wc)
 		add(t, "; STag 0x%08x was invalidated", wc->invalidated_rkey);
 }
 
+/* The cause of an error that this side found, or NULL. */
+static const struct cause *local_cause(enum ddp_wc_status status)
+{
+	const struct cause *c = FIND(causes, (unsigned)status);
+
+	return c && c->kind != WC_STATUS_PLAIN ? c : NULL;
+}
+
 static void add_failure(struct text *t, const struct ddp_wc *wc)
 {
 	const struct cause *c = NULL;
 
 	add(t, "%s ", ddp_wc_opcode_str(wc->opcode));
 	if (wc->status == DDP_WC_FLUSH_ERR)
-		add(t, "was not done: the session ended first");
+		add(t, "was not done: %s", causes[DDP_WC_FLUSH_ERR].text);
 	else if (wc->status == DDP_WC_REM_ACCESS_ERR || wc->status == DDP_WC_REM_OP_ERR)
 		add(t, "refused by the peer");
 	else
@@ -213,9 +208,9 @@ static void add_failure(struct text *t, const struct ddp_wc *wc)
 	if (!c && wc->opcode == DDP_WC_LOCAL_INV)
 		c = FIND(invalidations, (unsigned)wc->status);
 	if (!c)
-		c = FIND(locals, (unsigned)wc->status);
+		c = local_cause(wc->status);
 	/* A flushed work request did not cause the fault. */
-	if (c && (wc->status != DDP_WC_FLUSH_ERR || c->place == NOWHERE))
+	if (c && (wc->status != DDP_WC_FLUSH_ERR || c->kind == WC_STATUS_PLAIN))
 		add_cause(t, wc, c);
 	if (wc->term)
 		add(t, " (layer %u, type %u, code %02x)", wc->term >> 12, wc->term >> 8 & 15,

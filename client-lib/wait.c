@@ -15,18 +15,10 @@
 /* A program that only polls learns after this many empty polls that the daemon is gone. */
 enum { IDLE_POLLS = 1024 };
 
-_Static_assert((int)DDP_WC_SUCCESS == CQE_SUCCESS && (int)DDP_WC_LOC_LEN_ERR == CQE_LOC_LEN &&
-		       (int)DDP_WC_LOC_OP_ERR == CQE_LOC_OP &&
-		       (int)DDP_WC_LOC_SGE_ERR == CQE_LOC_SGE &&
-		       (int)DDP_WC_LOC_KEY_ERR == CQE_LOC_KEY &&
-		       (int)DDP_WC_LOC_PD_ERR == CQE_LOC_PD &&
-		       (int)DDP_WC_LOC_ACCESS_ERR == CQE_LOC_ACCESS &&
-		       (int)DDP_WC_LOC_BOUNDS_ERR == CQE_LOC_BOUNDS &&
-		       (int)DDP_WC_REM_ACCESS_ERR == CQE_REM_ACCESS &&
-		       (int)DDP_WC_REM_OP_ERR == CQE_REM_OP &&
-		       (int)DDP_WC_FLUSH_ERR == CQE_FLUSHED &&
-		       (int)DDP_WC_MW_BIND_ERR == CQE_BIND_FAILED,
-	       "statuses keep their numbers");
+#define X(name, kind, text, subject, predicate)                                                    \
+	_Static_assert((int)DDP_WC_##name == CQE_##name, #name " keeps its number");
+WC_STATUS_TABLE(X)
+#undef X
 _Static_assert((int)DDP_WC_SEND == WQE_SEND && (int)DDP_WC_SEND_INV == WQE_SEND_INV &&
 		       (int)DDP_WC_RDMA_WRITE == WQE_WRITE && (int)DDP_WC_RDMA_READ == WQE_READ &&
 		       (int)DDP_WC_IMM_DATA == WQE_IMM && (int)DDP_WC_FETCH_ADD == WQE_FETCH_ADD &&

@@ -28,7 +28,7 @@ static void print_objects(const struct field_object *objs, unsigned n)
 	printf("'\n");
 }
 
-/* The names of the errors that `ddpctl explain` knows. */
+/* The names of the errors and statuses that `ddpctl explain` knows. */
 static int print_errors(void)
 {
 	const struct field *name = field_find(&explain_object, "name");

@@ -41,7 +41,8 @@ static enum ctl_exit help(void)
 	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n"
 	       "set-primary: send to this ADDRESS of the peer while its path is active.\n"
 	       "explain: the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or "
-	       "TAGGED_BOUNDS.\n\n");
+	       "TAGGED_BOUNDS;\n"
+	       "or of the status of a completion: DDP_WC_FLUSH_ERR or 10.\n\n");
 	option_help(stdout, &options_table, &options_default);
 	return CTL_EXIT_OK;
 }

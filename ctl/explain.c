@@ -6,13 +6,22 @@
 #include <string.h>
 
 #include "util/perr_table.h"
+#include "util/wc_status.h"
 
-enum { TEXT_MAX = 112 };
+enum { TEXT_MAX = 112, NO_LAYER = UINT16_MAX };
 
+/* An error that a Terminate carries, or a status of completions: its number is the code, and the
+ * layer is NO_LAYER. */
 struct error {
 	const char *name;
 	uint16_t layer, etype, code;
 	const char *text;
+};
+
+enum {
+#define X(name, kind, text, subject, predicate) WC_##name,
+	WC_STATUS_TABLE(X)
+#undef X
 };
 
 static const struct error errors[] = {
@@ -23,21 +32,32 @@ static const struct error errors[] = {
 	/* Codes of RFC 5040 that this project never sends. */
 	{"", 0, 1, 0xff, "remote protection error that has no code of its own"},
 	{"", 0, 2, 0x08, "catastrophic error of all streams"},
+#define X(name, kind, text, subject, predicate)                                                    \
+	{#name, NO_LAYER, 0, WC_##name, subject " " predicate},
+	WC_STATUS_TABLE(X)
+#undef X
 };
 
+#define SENTENCE_FITS(name, kind, text, subject, predicate)                                        \
+	_Static_assert(sizeof(subject " " predicate) <= TEXT_MAX, #name);
+
 PERR_TABLE(FITS)
+WC_STATUS_TABLE(SENTENCE_FITS)
 
 enum {
 	ERRORS = sizeof(errors) / sizeof(errors[0]),
 	FIRST = 1, /* after NONE, which no Terminate carries */
 };
 
-/* What is printed of an error. It lies where the daemon's records have their objects. */
+/* What is printed of an error. It lies where the daemon's records have their objects. A status has
+ * a shorter record, which ends before term. */
 struct row {
-	char name[32], term[8];
-	uint16_t layer, etype, code;
-	char layer_name[12], etype_name[32];
+	char name[32];
 	char text[TEXT_MAX];
+	uint16_t code;
+	char term[8];
+	uint16_t layer, etype;
+	char layer_name[12], etype_name[32];
 };
 
 _Static_assert(sizeof(struct row) <= sizeof(struct ctl_status), "rows fit into a record");
@@ -84,6 +104,11 @@ static const char *etype_name(unsigned layer, unsigned etype)
 
 /* ---- finding the row ---- */
 
+static bool is_status(const struct error *e)
+{
+	return e->layer == NO_LAYER;
+}
+
 static uint16_t term(const struct error *e)
 {
 	return (uint16_t)(e->layer << 12 | e->etype << 8 | e->code);
@@ -121,10 +146,17 @@ static bool parse(const char *code, uint16_t *ret)
 	return true;
 }
 
+/* Names of statuses may have the prefix of <ddp/ddp.h>. */
 static const struct error *find_name(const char *name)
 {
+	static const char prefix[] = "DDP_WC_";
+	bool status = !strncasecmp(name, prefix, sizeof(prefix) - 1);
+
+	if (status)
+		name += sizeof(prefix) - 1;
 	for (unsigned i = FIRST; i < ERRORS; i++)
-		if (*name && !strcasecmp(errors[i].name, name))
+		if (*name && (!status || is_status(&errors[i])) &&
+		    !strcasecmp(errors[i].name, name))
 			return &errors[i];
 	return NULL;
 }
@@ -135,7 +167,15 @@ static const struct error *find_term(uint16_t t)
 	if (t >> 8 == 0)
 		t = 0;
 	for (unsigned i = FIRST; i < ERRORS; i++)
-		if (term(&errors[i]) == t)
+		if (!is_status(&errors[i]) && term(&errors[i]) == t)
+			return &errors[i];
+	return NULL;
+}
+
+static const struct error *find_status(unsigned number)
+{
+	for (unsigned i = FIRST; i < ERRORS; i++)
+		if (is_status(&errors[i]) && errors[i].code == number)
 			return &errors[i];
 	return NULL;
 }
@@ -149,37 +189,60 @@ static enum ctl_exit no_meaning(uint16_t t)
 	return CTL_EXIT_NO_OBJECT;
 }
 
+static enum ctl_exit no_status(unsigned number)
+{
+	query_error("completion status %u is not defined", number);
+	return CTL_EXIT_NO_OBJECT;
+}
+
 static enum ctl_exit no_code(const char *code)
 {
-	query_error("'%s' is neither a code, like 0x1101 or 1/1/01, nor the name of an error; "
-		    "'ddpctl explain' prints all",
+	query_error("'%s' is neither a code, like 0x1101 or 1/1/01, nor the name of an error "
+		    "or status, nor the number of a status; 'ddpctl explain' prints all",
 		    code);
 	return CTL_EXIT_USAGE;
 }
 
 static enum ctl_exit find(const char *code, const struct error **ret)
 {
-	uint16_t t = 0;
-	bool number = parse(code, &t);
-	const struct error *e = number ? find_term(t) : find_name(code);
+	const struct error *e;
+	const char *s = code;
+	unsigned number;
+	uint16_t t;
 
-	if (!e)
-		return number ? no_meaning(t) : no_code(code);
+	if (digits(&s, 10, 2, '\0', &number)) {
+		e = find_status(number);
+		if (!e)
+			return no_status(number);
+	} else if (parse(code, &t)) {
+		e = find_term(t);
+		if (!e)
+			return no_meaning(t);
+	} else {
+		e = find_name(code);
+		if (!e)
+			return no_code(code);
+	}
 	*ret = e;
 	return CTL_EXIT_OK;
 }
 
 static void put(struct ctl_record *rec, const struct error *e)
 {
-	struct row r = {.layer = e->layer, .etype = e->etype, .code = e->code};
+	struct row r = {.code = e->code};
 
 	snprintf(r.name, sizeof(r.name), "%s", e->name);
-	snprintf(r.term, sizeof(r.term), "0x%04x", term(e));
-	snprintf(r.layer_name, sizeof(r.layer_name), "%s", layer_name(e->layer));
-	snprintf(r.etype_name, sizeof(r.etype_name), "%s", etype_name(e->layer, e->etype));
 	snprintf(r.text, sizeof(r.text), "%s", e->text);
+	rec->len = offsetof(struct row, term);
+	if (!is_status(e)) {
+		r.layer = e->layer;
+		r.etype = e->etype;
+		snprintf(r.term, sizeof(r.term), "0x%04x", term(e));
+		snprintf(r.layer_name, sizeof(r.layer_name), "%s", layer_name(e->layer));
+		snprintf(r.etype_name, sizeof(r.etype_name), "%s", etype_name(e->layer, e->etype));
+		rec->len = sizeof(r);
+	}
 	memcpy(&rec->status, &r, sizeof(r));
-	rec->len = sizeof(r);
 }
 
 enum ctl_exit explain_code(const char *code, struct query_reply *ret)

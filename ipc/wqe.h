@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "util/opcode.h"
+#include "util/wc_status.h"
 
 enum {
 	WQE_MAX_SGE = 16,
@@ -41,21 +42,12 @@ enum {
 	WQE_INLINE = 8,    /* the payload is in data */
 };
 
-/* Statuses of completions. */
+/* Statuses of completions, CQE_SUCCESS ...: those of util/wc_status.h. */
 enum cqe_status {
-	CQE_SUCCESS,
-	CQE_LOC_LEN,    /* length or inline length out of range */
-	CQE_LOC_OP,     /* unknown opcode or flags */
-	CQE_LOC_SGE,    /* num_sge out of range */
-	CQE_LOC_KEY,    /* lkey: no such STag */
-	CQE_LOC_PD,     /* lkey: another protection domain */
-	CQE_LOC_ACCESS, /* lkey: no local write right */
-	CQE_LOC_BOUNDS, /* lkey: outside the region */
-	CQE_REM_ACCESS, /* the peer terminated: protection error of a Write, Read or atomic */
-	CQE_REM_OP,     /* the peer terminated: any other error */
-	CQE_FLUSHED,    /* the session ended first */
-	CQE_BIND_FAILED,
-	CQE_STATUS_COUNT
+#define X(name, kind, text, subject, predicate) CQE_##name,
+	WC_STATUS_TABLE(X)
+#undef X
+		CQE_STATUS_COUNT
 };
 
 /* Flags of completions of receives. */

@@ -19,6 +19,7 @@
 #include "proto/sgl.h"
 #include "proto/stag.h"
 #include "util/opcode.h"
+#include "util/wc_status.h"
 
 enum { RDMAP_INLINE_MAX = 256, RDMAP_RAW_QUEUES = 8 };
 
@@ -38,22 +39,13 @@ enum {
 	RDMAP_INLINE = 8,    /* payload is inl[0..len), not sge */
 };
 
-/* Completion status of a work request. The API of the client library has the same values. */
+/* Completion status of a work request, RDMAP_SUCCESS ...: those of util/wc_status.h. After
+ * RDMAP_FLUSH_ERR it is unknown whether Writes and Reads in flight happened. */
 enum rdmap_status {
-	RDMAP_OK,
-	RDMAP_LOC_LEN,    /* length or inline length out of range */
-	RDMAP_LOC_OP,     /* unknown opcode or flags */
-	RDMAP_LOC_SGE,    /* too many elements */
-	RDMAP_LOC_STAG,   /* lkey: no such STag */
-	RDMAP_LOC_SCOPE,  /* lkey: another protection domain */
-	RDMAP_LOC_RIGHTS, /* lkey: no local write right */
-	RDMAP_LOC_BOUNDS, /* lkey: outside the region, or offset plus length exceeds 2^64 */
-	RDMAP_REM_ACCESS, /* the peer terminated: protection error of a Write or Read */
-	RDMAP_REM_OP,     /* the peer terminated: any other error */
-	RDMAP_FLUSHED, /* the session ended first; it is unknown whether Writes and Reads in flight
-			  happened */
-	RDMAP_BIND_FAILED, /* Bind: window, region, rights or bounds do not fit */
-	RDMAP_STATUS_COUNT,
+#define X(name, kind, text, subject, predicate) RDMAP_##name,
+	WC_STATUS_TABLE(X)
+#undef X
+		RDMAP_STATUS_COUNT
 };
 
 /* A send-side work request, copied out of a ring. */

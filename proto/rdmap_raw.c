@@ -12,10 +12,11 @@ enum rdmap_status rdmap_raw_check(const struct rdmap_wr *wr)
 	unsigned bits = wr->op == RDMAP_WRITE ? TAGGED_BITS : UNTAGGED_BITS;
 
 	if (!opcode_has(wr->op, OPCODE_RAW))
-		return RDMAP_LOC_OP;
+		return RDMAP_LOC_OP_ERR;
 	if (wr->flags & RDMAP_SOLICITED || wr->raw.rsvd >> bits)
-		return RDMAP_LOC_OP;
-	return wr->op == RDMAP_WRITE || wr->raw.qn < RDMAP_RAW_QUEUES ? RDMAP_OK : RDMAP_LOC_OP;
+		return RDMAP_LOC_OP_ERR;
+	return wr->op == RDMAP_WRITE || wr->raw.qn < RDMAP_RAW_QUEUES ? RDMAP_SUCCESS
+								      : RDMAP_LOC_OP_ERR;
 }
 
 /* The octet that holds version and opcode of RDMAP. */

@@ -20,7 +20,7 @@ static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done
 	const struct rdmap_rq_slot *s = slot_at(q, q->head);
 
 	done->cookie = s->cookie;
-	if (done->status >= RDMAP_LOC_STAG && done->status <= RDMAP_LOC_BOUNDS)
+	if (done->status >= RDMAP_LOC_KEY_ERR && done->status <= RDMAP_LOC_BOUNDS_ERR)
 		done->at = (struct perr_at){
 			.stag = s->sge[0].stag, .to = s->sge[0].to, .len = s->sge[0].len};
 	done->op = is_notice_queue(ep, q) ? RDMAP_RECV_TAGGED : RDMAP_RECV;
@@ -34,7 +34,7 @@ static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done
 /* Bad receives wait until those before them have completed. */
 static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 {
-	while (q->head != q->tail && slot_at(q, q->head)->status != RDMAP_OK) {
+	while (q->head != q->tail && slot_at(q, q->head)->status != RDMAP_SUCCESS) {
 		struct rdmap_done done = {.status = slot_at(q, q->head)->status};
 
 		report(ep, q, &done);
@@ -46,10 +46,10 @@ static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 			  const struct sgl_elem **ret_bad)
 {
-	if (r->status != RDMAP_OK)
+	if (r->status != RDMAP_SUCCESS)
 		return r->status;
 	if (r->nsge > ep->max_recv_sge)
-		return RDMAP_LOC_SGE;
+		return RDMAP_LOC_SGE_ERR;
 	return (uint8_t)rdmap_status_of_stag(
 		sgl_check(r->sge, r->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, ret_bad));
 }
@@ -70,7 +70,7 @@ static struct rdmap_rq *queue_of(struct rdmap *ep, struct rdmap_recv *r)
 		return &ep->rq[ep->queues];
 	if (r->qn < ep->queues)
 		return &ep->rq[r->qn];
-	r->status = r->status ? r->status : RDMAP_LOC_OP;
+	r->status = r->status ? r->status : RDMAP_LOC_OP_ERR;
 	return ep->rq;
 }
 
@@ -91,7 +91,7 @@ static bool take(struct rdmap *ep)
 	q = queue_of(ep, &r);
 	s = slot_at(q, q->tail);
 	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = check_recv(ep, &r, &bad)};
-	if (s->status == RDMAP_OK) {
+	if (s->status == RDMAP_SUCCESS) {
 		s->nsge = r.nsge;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
 		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
@@ -161,7 +161,7 @@ static void flush(struct rdmap *ep, struct rdmap_rq *q)
 {
 	while (q->head != q->tail) {
 		uint8_t status = slot_at(q, q->head)->status;
-		struct rdmap_done done = {.status = status ? status : RDMAP_FLUSHED};
+		struct rdmap_done done = {.status = status ? status : RDMAP_FLUSH_ERR};
 
 		report(ep, q, &done);
 	}

@@ -41,7 +41,7 @@ static void report(const struct rdmap *ep, const struct rdmap_rec *r)
 		.op = r->op,
 		.status = r->status,
 		.signaled = r->flags & RDMAP_SIGNALED,
-		.len = r->op == RDMAP_READ && r->status == RDMAP_OK ? r->len : 0,
+		.len = r->op == RDMAP_READ && r->status == RDMAP_SUCCESS ? r->len : 0,
 		.imm = r->old,
 		.at = r->at,
 	};
@@ -65,8 +65,8 @@ void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 	for (; q->tail - q->head > keep; q->head++) {
 		struct rdmap_rec *r = &q->rec[q->head & q->mask];
 
-		if (r->status == RDMAP_OK)
-			r->status = RDMAP_FLUSHED;
+		if (r->status == RDMAP_SUCCESS)
+			r->status = RDMAP_FLUSH_ERR;
 		report(ep, r);
 	}
 	q->orq_len = 0;
@@ -89,7 +89,7 @@ static enum rdmap_status status_of(const struct wire_term *t)
 {
 	/* Access errors: RDMAP error type 1 for the source of a Read, DDP error type 1 for tagged
 	 * buffers. */
-	return t->layer <= 1 && t->etype == 1 ? RDMAP_REM_ACCESS : RDMAP_REM_OP;
+	return t->layer <= 1 && t->etype == 1 ? RDMAP_REM_ACCESS_ERR : RDMAP_REM_OP_ERR;
 }
 
 void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const struct perr_at *at)
@@ -102,7 +102,7 @@ void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const 
 		struct rdmap_rec *r = &q->rec[i & q->mask];
 
 		/* A request that was not sent has no message number yet. */
-		if (r->status == RDMAP_OK && r->sent && sent_by(r, &h)) {
+		if (r->status == RDMAP_SUCCESS && r->sent && sent_by(r, &h)) {
 			r->status = (uint8_t)status_of(t);
 			r->at = *at;
 		}

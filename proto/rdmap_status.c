@@ -6,15 +6,15 @@ enum rdmap_status rdmap_status_of_stag(int outcome)
 {
 	switch (outcome) {
 	case STAG_E_OK:
-		return RDMAP_OK;
+		return RDMAP_SUCCESS;
 	case STAG_E_SCOPE:
-		return RDMAP_LOC_SCOPE;
+		return RDMAP_LOC_PD_ERR;
 	case STAG_E_RIGHTS:
-		return RDMAP_LOC_RIGHTS;
+		return RDMAP_LOC_ACCESS_ERR;
 	case STAG_E_WRAP:
 	case STAG_E_BOUNDS:
-		return RDMAP_LOC_BOUNDS;
+		return RDMAP_LOC_BOUNDS_ERR;
 	default:
-		return RDMAP_LOC_STAG;
+		return RDMAP_LOC_KEY_ERR;
 	}
 }

@@ -80,11 +80,11 @@ static void mark_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec 
 	if (!s)
 		return;
 	if (perr == PERR_TOO_LONG) {
-		s->status = RDMAP_LOC_LEN;
+		s->status = RDMAP_LOC_LEN_ERR;
 	} else if (perr == PERR_CATASTROPHIC) {
 		s->status = (uint8_t)rdmap_status_of_stag(
 			sgl_check(s->sge, s->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, &bad));
-		if (s->status != RDMAP_OK)
+		if (s->status != RDMAP_SUCCESS)
 			s->sge[0] = *bad;
 	}
 }

@@ -194,7 +194,7 @@ static void message_taken(struct rdmap *ep)
 		rdmap_orq_push(&ep->sq);
 		tx->held = false;
 	} else {
-		rdmap_work_end(ep, RDMAP_OK);
+		rdmap_work_end(ep, RDMAP_SUCCESS);
 	}
 	tx->kind = RDMAP_NOTHING;
 	if (!tx->finishing)

@@ -28,31 +28,31 @@ static bool is_atomic(const struct rdmap_wr *wr)
 static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	if (!opcode_is_send(wr->op) || (wr->flags & ~FLAGS))
-		return RDMAP_LOC_OP;
+		return RDMAP_LOC_OP_ERR;
 	if (wr->flags & RDMAP_INLINE && !opcode_has(wr->op, OPCODE_PAYLOAD))
-		return RDMAP_LOC_OP;
+		return RDMAP_LOC_OP_ERR;
 	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
-		return RDMAP_LOC_OP;
+		return RDMAP_LOC_OP_ERR;
 	if (rdmap_op_has_response(wr->op) && ep->sq.ord == 0)
-		return RDMAP_LOC_OP;
-	return ep->raw ? rdmap_raw_check(wr) : RDMAP_OK;
+		return RDMAP_LOC_OP_ERR;
+	return ep->raw ? rdmap_raw_check(wr) : RDMAP_SUCCESS;
 }
 
 /* The checks of a request that need no memory. */
 static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
-	enum rdmap_status status = wr->status != RDMAP_OK ? wr->status : check_op(ep, wr);
+	enum rdmap_status status = wr->status != RDMAP_SUCCESS ? wr->status : check_op(ep, wr);
 	const struct opcode *op = opcode_get(wr->op);
 
-	if (status != RDMAP_OK)
+	if (status != RDMAP_SUCCESS)
 		return status;
 	if (wr->flags & RDMAP_INLINE)
-		return wr->len <= RDMAP_INLINE_MAX ? RDMAP_OK : RDMAP_LOC_LEN;
+		return wr->len <= RDMAP_INLINE_MAX ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
 	if (wr->nsge < op->min_sge || wr->nsge > op->max_sge)
-		return RDMAP_LOC_SGE;
+		return RDMAP_LOC_SGE_ERR;
 	if (is_atomic(wr) && wr->nsge == 1 && wr->sge[0].len != sizeof(uint64_t))
-		return RDMAP_LOC_LEN;
-	return payload_of(wr) <= UINT32_MAX ? RDMAP_OK : RDMAP_LOC_LEN;
+		return RDMAP_LOC_LEN_ERR;
+	return payload_of(wr) <= UINT32_MAX ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
 }
 
 static void locate(struct perr_at *at, const struct sgl_elem *bad)
@@ -67,7 +67,7 @@ static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *w
 	int reason;
 
 	if (wr->flags & RDMAP_INLINE)
-		return RDMAP_OK;
+		return RDMAP_SUCCESS;
 	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->who,
 			   rdmap_op_has_response(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
 	if (reason != STAG_E_OK)
@@ -118,9 +118,9 @@ static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr
 	};
 
 	if (stag_bind(ep->stags, &b, &ep->who) == STAG_BIND_OK)
-		return RDMAP_OK;
+		return RDMAP_SUCCESS;
 	rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = b.window, .to = b.to};
-	return RDMAP_BIND_FAILED;
+	return RDMAP_MW_BIND_ERR;
 }
 
 /* Executes a request that sends nothing, in its turn. */
@@ -146,14 +146,14 @@ static bool find_work(struct rdmap *ep)
 		if (!ep->tx.held && !take_work(ep))
 			return false;
 		status = check_form(ep, wr);
-		if (status == RDMAP_OK) {
+		if (status == RDMAP_SUCCESS) {
 			if (has_to_wait(ep))
 				return false;
 			status = check_memory(ep, wr);
 		}
-		if (status == RDMAP_OK && !opcode_has(wr->op, OPCODE_LOCAL))
+		if (status == RDMAP_SUCCESS && !opcode_has(wr->op, OPCODE_LOCAL))
 			return true;
-		rdmap_work_end(ep, status == RDMAP_OK ? do_local(ep, wr) : status);
+		rdmap_work_end(ep, status == RDMAP_SUCCESS ? do_local(ep, wr) : status);
 	}
 	ep->tx.yielded = true;
 	return false;

@@ -14,16 +14,6 @@
 _Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
 		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE,
 	       "flags keep their bits");
-_Static_assert((int)CQE_SUCCESS == RDMAP_OK && (int)CQE_LOC_LEN == RDMAP_LOC_LEN &&
-		       (int)CQE_LOC_OP == RDMAP_LOC_OP && (int)CQE_LOC_SGE == RDMAP_LOC_SGE &&
-		       (int)CQE_LOC_KEY == RDMAP_LOC_STAG && (int)CQE_LOC_PD == RDMAP_LOC_SCOPE &&
-		       (int)CQE_LOC_ACCESS == RDMAP_LOC_RIGHTS &&
-		       (int)CQE_LOC_BOUNDS == RDMAP_LOC_BOUNDS &&
-		       (int)CQE_REM_ACCESS == RDMAP_REM_ACCESS && (int)CQE_REM_OP == RDMAP_REM_OP &&
-		       (int)CQE_FLUSHED == RDMAP_FLUSHED &&
-		       (int)CQE_BIND_FAILED == RDMAP_BIND_FAILED &&
-		       (int)CQE_STATUS_COUNT == RDMAP_STATUS_COUNT,
-	       "statuses keep their numbers");
 
 #define SAME_OPERAND(wqe, wr)                                                                      \
 	_Static_assert(offsetof(struct wqe_send, wqe) - offsetof(struct wqe_send, operand) ==      \
@@ -66,15 +56,15 @@ static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *
 {
 	if (e->flags & WQE_INLINE) {
 		if (e->inline_len > qp->max_inline)
-			return RDMAP_LOC_LEN;
+			return RDMAP_LOC_LEN_ERR;
 		ret->len = e->inline_len;
 		memcpy(ret->inl, e->data, e->inline_len);
-		return RDMAP_OK;
+		return RDMAP_SUCCESS;
 	}
 	if (e->num_sge > qp->max_send_sge)
-		return RDMAP_LOC_SGE;
+		return RDMAP_LOC_SGE_ERR;
 	ret->nsge = e->num_sge;
-	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
 }
 
 /* An unknown opcode completes as a Send. */
@@ -95,7 +85,8 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	ret->inv_stag = e->inv_rkey;
 	ret->rstag = e->rkey;
 	ret->rto = e->remote_addr;
-	ret->status = (uint8_t)(opcode_is_send(e->opcode) ? payload_of(qp, e, ret) : RDMAP_LOC_OP);
+	ret->status =
+		(uint8_t)(opcode_is_send(e->opcode) ? payload_of(qp, e, ret) : RDMAP_LOC_OP_ERR);
 	memcpy(ret->operand, e->operand, sizeof(ret->operand));
 }
 
@@ -115,11 +106,11 @@ static enum rdmap_status check_recv(const struct qp *qp, const struct wqe_recv *
 				    struct rdmap_recv *ret)
 {
 	if (!queue_of(qp, e, &ret->qn))
-		return RDMAP_LOC_OP;
+		return RDMAP_LOC_OP_ERR;
 	if (e->num_sge > qp->max_recv_sge)
-		return RDMAP_LOC_SGE;
+		return RDMAP_LOC_SGE_ERR;
 	ret->nsge = e->num_sge;
-	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_OK : RDMAP_LOC_LEN;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
 }
 
 /* ---- taking entries; room for the completion is reserved first ---- */
@@ -237,10 +228,10 @@ static void complete(void *user, const struct rdmap_done *done)
 		qp->taken_send--;
 	if (recv && qp->srq)
 		srq_done(qp->srq, 1);
-	if (done->status == RDMAP_OK && !done->signaled)
+	if (done->status == RDMAP_SUCCESS && !done->signaled)
 		cq_unreserve(cq, 1);
 	else
-		cq_push(cq, &e, done->solicited || done->status != RDMAP_OK);
+		cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
 }
 
 const struct rdmap_ops wr_ops = {
@@ -253,7 +244,7 @@ const struct rdmap_ops wr_ops = {
 
 static bool flush_send(struct qp *qp)
 {
-	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true};
+	struct rdmap_done done = {.status = RDMAP_FLUSH_ERR, .signaled = true};
 	struct wqe_send e;
 
 	if (pop_send(qp, &e))
@@ -266,7 +257,7 @@ static bool flush_send(struct qp *qp)
 
 static bool flush_recv(struct qp *qp)
 {
-	struct rdmap_done done = {.status = RDMAP_FLUSHED, .signaled = true, .op = RDMAP_RECV};
+	struct rdmap_done done = {.status = RDMAP_FLUSH_ERR, .signaled = true, .op = RDMAP_RECV};
 	struct wqe_recv e;
 
 	if (pop_recv(qp, &e))

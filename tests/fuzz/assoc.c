@@ -213,7 +213,7 @@ static void operands(struct rdmap_wr *wr)
 static void raw_operands(struct rdmap_wr *wr, uint8_t bits)
 {
 	if (wr->op != RDMAP_SEND && wr->op != RDMAP_WRITE)
-		wr->status = RDMAP_LOC_OP;
+		wr->status = RDMAP_LOC_OP_ERR;
 	wr->raw.qn = bits & 7;
 	wr->raw.rsvd = bits;
 }
@@ -232,7 +232,7 @@ static void send_one(void)
 	if (w.like.raw)
 		raw_operands(&wr, flags >> 4);
 	else if (flags >> 4 == 0xf)
-		wr.status = RDMAP_LOC_SGE;
+		wr.status = RDMAP_LOC_SGE_ERR;
 	if (!s->qp || s->qp->posted + s->qp->recv_posted == PAIR_QUEUE)
 		return;
 	wr.cookie = 1 + s->qp->posted;

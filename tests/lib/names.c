@@ -34,18 +34,9 @@ const char *names_op(unsigned op)
 const char *names_status(unsigned status)
 {
 	static const char *const name[RDMAP_STATUS_COUNT] = {
-		[RDMAP_OK] = "success",
-		[RDMAP_LOC_LEN] = "local length error",
-		[RDMAP_LOC_OP] = "local operation error",
-		[RDMAP_LOC_SGE] = "too many scatter/gather elements",
-		[RDMAP_LOC_STAG] = "local key names no memory",
-		[RDMAP_LOC_SCOPE] = "local key belongs to another protection domain",
-		[RDMAP_LOC_RIGHTS] = "local key without write right",
-		[RDMAP_LOC_BOUNDS] = "outside the local region",
-		[RDMAP_REM_ACCESS] = "remote access error",
-		[RDMAP_REM_OP] = "remote operation error",
-		[RDMAP_FLUSHED] = "flushed",
-		[RDMAP_BIND_FAILED] = "window cannot be bound",
+#define X(name, kind, text, subject, predicate) [RDMAP_##name] = text,
+		WC_STATUS_TABLE(X)
+#undef X
 	};
 
 	return name_of(name, RDMAP_STATUS_COUNT, status);

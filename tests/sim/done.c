@@ -7,15 +7,15 @@
 
 static bool is_local_status(unsigned status)
 {
-	return status >= RDMAP_LOC_LEN && status <= RDMAP_LOC_BOUNDS;
+	return status >= RDMAP_LOC_LEN_ERR && status <= RDMAP_LOC_BOUNDS_ERR;
 }
 
 /* May the op have failed by itself so? */
 static bool fits(const struct op *op, unsigned status)
 {
-	if (op->local == RDMAP_OK)
+	if (op->local == RDMAP_SUCCESS)
 		return op->shaky && (is_local_status(status) ||
-				     (op->kind == RDMAP_BIND && status == RDMAP_BIND_FAILED));
+				     (op->kind == RDMAP_BIND && status == RDMAP_MW_BIND_ERR));
 	return status == op->local ||
 	       ((op->shaky || op->ep->sess->shaky) && is_local_status(status));
 }
@@ -176,13 +176,13 @@ static void received(struct ep *ep, struct op *recv, const struct rdmap_done *d)
 
 static void recv_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
-	if (d->status == RDMAP_FLUSHED) {
+	if (d->status == RDMAP_FLUSH_ERR) {
 		ep->flushed = true;
 		return;
 	}
 	if (fits(op, d->status))
 		return;
-	if (d->status == RDMAP_LOC_LEN &&
+	if (d->status == RDMAP_LOC_LEN_ERR &&
 	    (ep->sess->shaky || (ep_errors(ep_other(ep)) & perr_bit(PERR_TOO_LONG))))
 		return;
 	fail(ep->w, "ep%u: receive #%llu ends with %s", ep->id, (unsigned long long)op->cookie,
@@ -195,14 +195,14 @@ static void recv_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 		fail(ep->w, "ep%u: a receive is not signaled", ep->id);
 	if (ep->errored)
 		fail(ep->w, "ep%u: a receive completes after the error", ep->id);
-	if (d->status != RDMAP_OK)
+	if (d->status != RDMAP_SUCCESS)
 		recv_failed(ep, op, d);
-	else if (op->local != RDMAP_OK)
+	else if (op->local != RDMAP_SUCCESS)
 		fail(ep->w, "ep%u: bad receive #%llu took a message", ep->id,
 		     (unsigned long long)op->cookie);
 	else
 		received(ep, op, d);
-	if (d->status == RDMAP_OK)
+	if (d->status == RDMAP_SUCCESS)
 		put_local(op); /* the others may be half filled: until the session ends */
 }
 
@@ -229,7 +229,7 @@ static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
 	bool local = op_is_local(op->kind);
 
-	if (op->local != RDMAP_OK)
+	if (op->local != RDMAP_SUCCESS)
 		fail(ep->w, "ep%u: bad %s #%llu succeeds", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie);
 	if (!op->sent && !local)
@@ -259,20 +259,20 @@ static void bind_failed(struct ep *ep, const struct op *op)
 
 static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
-	if (d->status == RDMAP_FLUSHED) {
+	if (d->status == RDMAP_FLUSH_ERR) {
 		ep->flushed = true;
-	} else if (d->status == RDMAP_REM_ACCESS || d->status == RDMAP_REM_OP) {
+	} else if (d->status == RDMAP_REM_ACCESS_ERR || d->status == RDMAP_REM_OP_ERR) {
 		ep->blamed = true;
 	} else if (!fits(op, d->status)) {
 		fail(ep->w, "ep%u: %s #%llu ends with %s", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie, names_status(d->status));
 	}
-	if (op->kind == RDMAP_BIND && op->local == RDMAP_BIND_FAILED)
+	if (op->kind == RDMAP_BIND && op->local == RDMAP_MW_BIND_ERR)
 		bind_failed(ep, op);
-	if (op->local != RDMAP_OK && op->begun)
+	if (op->local != RDMAP_SUCCESS && op->begun)
 		fail(ep->w, "ep%u: bad %s #%llu was sent", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie);
-	ep->w->sum.flushed += d->status == RDMAP_FLUSHED;
+	ep->w->sum.flushed += d->status == RDMAP_FLUSH_ERR;
 	ep->w->sum.local_errors += is_local_status(d->status);
 }
 
@@ -283,7 +283,7 @@ static void request_done(struct ep *ep, struct op *op, const struct rdmap_done *
 		     (unsigned long long)op->cookie, d->signaled);
 	if (op_asks(op->kind) && op->sent)
 		ep->reads_out--;
-	if (d->status == RDMAP_OK)
+	if (d->status == RDMAP_SUCCESS)
 		succeeded(ep, op, d);
 	else
 		request_failed(ep, op, d);

@@ -221,7 +221,7 @@ void ep_post(struct op *op)
 
 	op->at = ep->sq_n;
 	ep->sq[ep->sq_n++] = op;
-	if (op->lane >= 0 && op->local == RDMAP_OK)
+	if (op->lane >= 0 && op->local == RDMAP_SUCCESS)
 		ep_lane(ep, (unsigned)op->lane)->posted++;
 	count_op(ep->w, op);
 	trace(ep->w, "ep%u posts %s #%llu len %u flags %x stag %08x inv %08x%s%s", ep->id,
@@ -239,7 +239,7 @@ void ep_post_recv(struct op *op)
 	op->at = ep->rq_n;
 	ep->rq[ep->rq_n++] = op;
 	l->all[l->n++] = op;
-	if (op->local == RDMAP_OK)
+	if (op->local == RDMAP_SUCCESS)
 		l->good[l->good_n++] = op;
 	trace(ep->w, "ep%u posts receive #%llu queue %d len %u%s", ep->id,
 	      (unsigned long long)op->cookie, op->lane, op->len, op->local ? " bad" : "");
@@ -313,7 +313,7 @@ uint32_t ep_errors(const struct ep *ep)
 	for (unsigned i = 0; i < ep->sq_n; i++) {
 		const struct op *op = ep->sq[i];
 
-		if (op->local != RDMAP_OK)
+		if (op->local != RDMAP_SUCCESS)
 			continue;
 		bits |= op->may;
 		if (op_asks(op->kind) && other && ep->ord > other->ird)

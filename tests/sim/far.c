@@ -92,7 +92,7 @@ static void complete(void *user, const struct rdmap_done *done)
 {
 	struct end *e = user;
 
-	if (done->status != RDMAP_OK)
+	if (done->status != RDMAP_SUCCESS)
 		die(names_status(done->status));
 	if ((done->op == RDMAP_RECV || done->op == RDMAP_READ) && done->len != UINT32_MAX)
 		die("its completion has another length");

@@ -153,22 +153,22 @@ void mishap_local(struct op *op, struct sgl_elem *e, bool fills)
 	switch (below(ep->w, fills ? 4 : 3)) {
 	case 0:
 		e->stag = 0;
-		op->local = RDMAP_LOC_STAG;
+		op->local = RDMAP_LOC_KEY_ERR;
 		break;
 	case 1:
 		e->stag = foreign->stag;
 		e->to = foreign->to;
-		op->local = RDMAP_LOC_SCOPE;
+		op->local = RDMAP_LOC_PD_ERR;
 		break;
 	case 2:
 		e->to = ep->open->to - 1;
 		e->stag = ep->open->stag;
-		op->local = ep->open->dead ? RDMAP_LOC_STAG : RDMAP_LOC_BOUNDS;
+		op->local = ep->open->dead ? RDMAP_LOC_KEY_ERR : RDMAP_LOC_BOUNDS_ERR;
 		break;
 	default:
 		e->stag = bare->stag;
 		e->to = bare->to;
-		op->local = RDMAP_LOC_RIGHTS;
+		op->local = RDMAP_LOC_ACCESS_ERR;
 	}
 }
 
@@ -209,7 +209,7 @@ static void raw_mishap(struct op *op)
 		op->wr.raw.rsvd |= UINT64_C(1) << (op->kind == RDMAP_SEND ? 40 : 8);
 	else
 		op->wr.flags |= RDMAP_SOLICITED;
-	op->local = RDMAP_LOC_OP;
+	op->local = RDMAP_LOC_OP_ERR;
 }
 
 void mishap(struct op *op)
@@ -218,7 +218,7 @@ void mishap(struct op *op)
 	bool aimed = op->kind == RDMAP_WRITE || op->kind == RDMAP_READ;
 
 	if (chance(w, 2000)) {
-		op->wr.status = op->local = (uint8_t)(RDMAP_LOC_LEN + below(w, 3));
+		op->wr.status = op->local = (uint8_t)(RDMAP_LOC_LEN_ERR + below(w, 3));
 	} else if (op->nlocal > 0 && op->local_mem[0]->len > 0 && chance(w, 3000)) {
 		mishap_local(op, &op->wr.sge[0], op_asks(op->kind));
 	} else if (op->ep->cfg.raw && (op->kind == RDMAP_SEND || chance(w, 3000))) {
@@ -256,7 +256,7 @@ static void post_bad_run(struct ep *ep)
 	while (n-- > 0 && ep_post_room(ep)) {
 		struct op *op = op_new(ep, RDMAP_WRITE, 0);
 
-		op->wr.status = op->local = RDMAP_LOC_OP;
+		op->wr.status = op->local = RDMAP_LOC_OP_ERR;
 		ep_post(op);
 	}
 }
@@ -277,7 +277,7 @@ static struct op *foreign_op(struct ep *ep)
 		return NULL;
 	}
 	if (ep->cfg.raw || (ext && ep->cfg.plain_rdmap) || (op_asks(kind) && ep->ord == 0)) {
-		op->local = RDMAP_LOC_OP;
+		op->local = RDMAP_LOC_OP_ERR;
 		return op;
 	}
 	if (ext && other && other->cfg.plain_rdmap && ep->state != EP_CONNECTING) {

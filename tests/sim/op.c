@@ -461,9 +461,9 @@ static struct op *receive(struct ep *ep)
 	} else if (ep->cfg.raw && ep->cfg.queues < RDMAP_RAW_QUEUES && chance(w, 5000)) {
 		op->recv.qn = ep->cfg.queues; /* no such queue: a bad one of the first */
 		op->lane = 0;
-		op->local = RDMAP_LOC_OP;
+		op->local = RDMAP_LOC_OP_ERR;
 	} else {
-		op->recv.status = op->local = RDMAP_LOC_SGE;
+		op->recv.status = op->local = RDMAP_LOC_SGE_ERR;
 	}
 	return op;
 }

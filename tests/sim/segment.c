@@ -144,7 +144,7 @@ static bool resembles(const struct flow *f, const struct op *op, const struct se
  * was revoked before it was taken. */
 static bool unsendable(const struct op *op)
 {
-	return op_is_local(op->kind) || op->late || op->local != RDMAP_OK;
+	return op_is_local(op->kind) || op->late || op->local != RDMAP_SUCCESS;
 }
 
 static bool rtr_outstanding(const struct flow *f)

@@ -233,7 +233,7 @@ static void post_bad_bind(struct ep *ep, struct window *w)
 	if (!rg)
 		return;
 	op = bind_op(ep, w, rg);
-	op->local = RDMAP_BIND_FAILED;
+	op->local = RDMAP_MW_BIND_ERR;
 	w->stag = op->wr.rstag; /* a key that is not used again */
 	if (open) {
 		op->grant = w->grant;
@@ -276,7 +276,7 @@ static void post_bad_inv(struct ep *ep)
 		op->shaky = true;
 		op->grant = NULL;
 	}
-	op->local = scope ? RDMAP_LOC_SCOPE : RDMAP_LOC_STAG;
+	op->local = scope ? RDMAP_LOC_PD_ERR : RDMAP_LOC_KEY_ERR;
 	ep_post(op);
 }
 
@@ -385,7 +385,7 @@ static bool has_happened(const struct op *op)
 
 	if (op->kind == RDMAP_BIND)
 		return r && r->valid;
-	return g->bind->status == RDMAP_OK && g->bind->state == OP_DONE && (!r || !r->valid);
+	return g->bind->status == RDMAP_SUCCESS && g->bind->state == OP_DONE && (!r || !r->valid);
 }
 
 void window_check_fence(const struct ep *ep, const struct op *before)

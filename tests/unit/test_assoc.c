@@ -104,7 +104,7 @@ static void send_recv(struct pair_qp *from, struct pair_qp *to, uint32_t to_stag
 	pair_post_recv(to, 1, to_stag, TO, 64);
 	pair_post(from, &wr);
 	pair_pump(&a, &b);
-	cr_expect_eq(pair_done(from).status, RDMAP_OK);
+	cr_expect_eq(pair_done(from).status, RDMAP_SUCCESS);
 	cr_expect_eq(pair_done(to).len, 5);
 }
 
@@ -429,7 +429,7 @@ Test(assoc, reception_continues_after_our_terminate)
 	pair_push(&a, &m);
 	expect_closed(&a, qa, ASSOC_REASON_LOCAL);
 	cr_expect_eq(pair_done(qa).len, 4);
-	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSHED);
+	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSH_ERR);
 }
 
 /* rows: 5043-6.6-01 */
@@ -610,7 +610,7 @@ Test(assoc, loss_of_the_association_ends_everything)
 		cr_expect_eq(ev.at.perr, PERR_LLP_LOST);
 	}
 	cr_expect_eq(expect_event(&a, ASSOC_EV_WITHDRAWN).sid, pending);
-	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSHED);
+	cr_expect_eq(pair_done(qa).status, RDMAP_FLUSH_ERR);
 	expect_silence(&a);
 	cr_expect(assoc_idle(a.assoc));
 	cr_expect_eq(pair_plain_connect(a.assoc, qa->ep, NULL, 0, &sid), ASSOC_E_NO_STREAM);

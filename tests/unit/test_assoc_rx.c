@@ -46,8 +46,8 @@ Test(assoc_rx, every_permutation_has_the_outcome_of_the_sorted_order)
 		permute(order, 5, number);
 		for (unsigned i = 0; i < 5; i++)
 			fake_push(m[order[i]]);
-		fake_expect_done(0, RDMAP_OK, 12);
-		fake_expect_done(1, RDMAP_OK, 5);
+		fake_expect_done(0, RDMAP_SUCCESS, 12);
+		fake_expect_done(1, RDMAP_SUCCESS, 5);
 		cr_expect_arr_eq(fake.mem, "hello, world", 12);
 		cr_expect_arr_eq(fake.mem + 100, "again", 5);
 		cr_expect_arr_eq(fake.mem + 1000, "written", 7);
@@ -67,8 +67,8 @@ Test(assoc_rx, placed_at_once_delivered_in_turn)
 	cr_expect_arr_eq(fake.mem + 1000, "written", 7);
 	fake_expect_none();
 	fake_push(fake_send(1, 1, 0, true, "one"));
-	fake_expect_done(0, RDMAP_OK, 3);
-	fake_expect_done(1, RDMAP_OK, 3);
+	fake_expect_done(0, RDMAP_SUCCESS, 3);
+	fake_expect_done(1, RDMAP_SUCCESS, 3);
 }
 
 /* rows: 5041-5.4-03 */
@@ -78,7 +78,7 @@ Test(assoc_rx, parts_of_a_message_may_come_in_any_order_of_offset)
 	fake_push(fake_send(1, 1, 4, false, "cond"));
 	fake_push(fake_send(2, 1, 0, false, "firs"));
 	fake_push(fake_send(3, 1, 8, true, "t"));
-	fake_expect_done(0, RDMAP_OK, 9);
+	fake_expect_done(0, RDMAP_SUCCESS, 9);
 	cr_expect_arr_eq(fake.mem, "firscondt", 9);
 }
 
@@ -89,7 +89,7 @@ Test(assoc_rx, message_with_a_hole_is_refused)
 	fake_push(fake_send(1, 1, 0, false, "1234"));
 	fake_push(fake_send(2, 1, 8, true, "9"));
 	fake_expect_terminate(PERR_MO);
-	fake_expect_done(0, RDMAP_FLUSHED, 0);
+	fake_expect_done(0, RDMAP_FLUSH_ERR, 0);
 }
 
 /* The lengths add up to 12, but bytes 4 to 7 are missing. */
@@ -100,7 +100,7 @@ Test(assoc_rx, bytes_that_come_twice_do_not_stand_for_missing_ones)
 	fake_push(fake_send(2, 1, 0, false, "1234"));
 	fake_push(fake_send(3, 1, 8, true, "9abc"));
 	fake_expect_terminate(PERR_MO);
-	fake_expect_done(0, RDMAP_FLUSHED, 0);
+	fake_expect_done(0, RDMAP_FLUSH_ERR, 0);
 }
 
 Test(assoc_rx, ssn_wraps_with_messages_out_of_order)
@@ -112,10 +112,10 @@ Test(assoc_rx, ssn_wraps_with_messages_out_of_order)
 	fake_push(fake_send(0, 3, 0, true, "three"));
 	fake_expect_none();
 	fake_push(fake_send(65534, 1, 0, true, "one"));
-	fake_expect_done(0, RDMAP_OK, 3);
-	fake_expect_done(1, RDMAP_OK, 3);
-	fake_expect_done(2, RDMAP_OK, 5);
-	fake_expect_done(3, RDMAP_OK, 4);
+	fake_expect_done(0, RDMAP_SUCCESS, 3);
+	fake_expect_done(1, RDMAP_SUCCESS, 3);
+	fake_expect_done(2, RDMAP_SUCCESS, 5);
+	fake_expect_done(3, RDMAP_SUCCESS, 4);
 }
 
 Test(assoc_rx, msn_wraps_to_zero)
@@ -124,8 +124,8 @@ Test(assoc_rx, msn_wraps_to_zero)
 	fake_post_recvs(2, 100);
 	fake_push(fake_send(2, 0, 0, true, "two"));
 	fake_push(fake_send(1, UINT32_MAX, 0, true, "one"));
-	fake_expect_done(0, RDMAP_OK, 3);
-	fake_expect_done(1, RDMAP_OK, 3);
+	fake_expect_done(0, RDMAP_SUCCESS, 3);
+	fake_expect_done(1, RDMAP_SUCCESS, 3);
 }
 
 /* ---- numbers that cannot be (RFC 5043 10) ---- */
@@ -143,7 +143,7 @@ Test(assoc_rx, duplicate_of_a_delivered_number_ends_the_session)
 	fake_push(fake_send(1, 1, 0, true, "one"));
 	fake_push(fake_send(1, 2, 0, true, "bad"));
 	expect_violation();
-	fake_expect_done(0, RDMAP_OK, 3);
+	fake_expect_done(0, RDMAP_SUCCESS, 3);
 	fake_expect_none();
 	cr_expect_eq(fake.mem[100], 0);
 	fake_push(fake_end(2));
@@ -328,7 +328,7 @@ Test(assoc_rx, terminate_that_overtakes_waits_for_its_turn)
 	fake_push(fake_end(2));
 	fake_expect_open();
 	fake_push(fake_send(1, 1, 0, true, "last"));
-	fake_expect_done(0, RDMAP_OK, 4);
+	fake_expect_done(0, RDMAP_SUCCESS, 4);
 	fake_expect_end(1);
 	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
 }

@@ -180,11 +180,11 @@ Test(atomic, old_value_comes_back_and_the_new_one_is_there)
 	two_post(two.qa, swap);
 	pair_pump(&two.a, &two.b);
 	d = pair_done(two.qa);
-	cr_expect_eq(d.status, RDMAP_OK);
+	cr_expect_eq(d.status, RDMAP_SUCCESS);
 	cr_expect_eq(d.imm, 0x0102030405060708);
 	cr_expect_eq(get_cell(two.ma), 0x0102030405060708);
 	d = pair_done(two.qa);
-	cr_expect_eq(d.status, RDMAP_OK);
+	cr_expect_eq(d.status, RDMAP_SUCCESS);
 	cr_expect_eq(d.imm, 0x0102030405060718);
 	cr_expect_eq(get_cell(two.mb), 42);
 	two_expect_none(two.qb);
@@ -203,12 +203,12 @@ Test(atomic, counts_with_reads_and_completes_only_with_its_response)
 	two_expect_none(two.qa);
 	while (two_move(&two.b, &two.a))
 		;
-	two_expect_done(two.qa, 0, RDMAP_OK);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	two_expect_none(two.qa);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 2, RDMAP_OK);
-	two_expect_done(two.qa, 3, RDMAP_OK);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
 }
 
 /* rows: 5040-5.5-08 */
@@ -222,8 +222,8 @@ Test(atomic, fence_waits_for_it)
 	cr_expect(two_move(&two.a, &two.b));
 	cr_expect_not(two_move(&two.a, &two.b));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
-	two_expect_done(two.qa, 2, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
 }
 
 /* The next message of a is the golden one, and b gets it. */
@@ -324,7 +324,7 @@ Test(atomic, sees_what_was_written_before_even_if_that_arrives_later)
 	cr_expect_not(two_move(&two.b, &two.a), "not before it is delivered");
 	pair_push(&two.b, &first);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_eq(pair_done(two.qa).imm, 1000);
 }
 
@@ -373,7 +373,7 @@ Test(atomic, runs_once_however_often_its_answer_is_made)
 	cr_expect_eq(get_cell(two.mb), 1);
 	pair_pump(&two.a, &two.b);
 	cr_expect_eq(get_cell(two.mb), 1);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
 /* rows: 7306-8.1-01 */
@@ -391,7 +391,7 @@ Test(atomic, error_of_our_own_copies_no_header)
 	cr_assert(wire_term_get(m.b + 20, m.len - 20, &t));
 	cr_expect_eq(WIRE_TERM_WORD(t.layer, t.etype, t.code), perr_term(PERR_CATASTROPHIC));
 	pair_push(&two.a, &m);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
 }
 
 /* What rdma_recv() of RFC 4296 gives: messages, the end of a Write, an error. */
@@ -411,9 +411,9 @@ Test(atomic, receives_tell_of_messages_of_writes_and_of_errors)
 	two_post(two.qa, write);
 	pair_pump(&two.a, &two.b);
 	d = pair_done(two.qb);
-	cr_expect(d.status == RDMAP_OK && !d.immediate && d.len == 5);
+	cr_expect(d.status == RDMAP_SUCCESS && !d.immediate && d.len == 5);
 	d = pair_done(two.qb);
-	cr_expect(d.status == RDMAP_OK && d.immediate && d.imm == 0xabc);
+	cr_expect(d.status == RDMAP_SUCCESS && d.immediate && d.imm == 0xabc);
 	cr_expect_arr_eq(two.mb, two.ma, 16);
 	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
@@ -430,14 +430,15 @@ Test(atomic, message_numbers_wrap)
 		two_post(two.qa, atomic_request(i % 2 ? RDMAP_READ : RDMAP_FETCH_ADD, i, 8 * i));
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 0; i < 5; i++)
-		two_expect_done(two.qa, i, RDMAP_OK);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 }
 
 Test(atomic, bad_requests_complete_in_their_turn)
 {
 	struct rdmap_wr wr[6];
-	static const enum rdmap_status want[6] = {RDMAP_OK,     RDMAP_LOC_SGE, RDMAP_LOC_LEN,
-						  RDMAP_LOC_OP, RDMAP_LOC_SGE, RDMAP_LOC_STAG};
+	static const enum rdmap_status want[6] = {RDMAP_SUCCESS,     RDMAP_LOC_SGE_ERR,
+						  RDMAP_LOC_LEN_ERR, RDMAP_LOC_OP_ERR,
+						  RDMAP_LOC_SGE_ERR, RDMAP_LOC_KEY_ERR};
 
 	for (unsigned i = 0; i < 6; i++)
 		wr[i] = atomic_request(RDMAP_FETCH_ADD, i, 8 * i);
@@ -554,7 +555,7 @@ Test(atomic_rx, immediate_data_has_8_bytes_and_a_receive)
 		fake_post_recvs(1, 100);
 		fake_push(pair_segment(FAKE_SID, 1, &h, bytes, len));
 		if (len == 8)
-			fake_expect_done(0, RDMAP_OK, 0);
+			fake_expect_done(0, RDMAP_SUCCESS, 0);
 		else
 			cr_expect_not(fake_expect_terminate(PERR_RDMAP_LENGTH).has_read);
 	}
@@ -602,7 +603,7 @@ Test(atomic_rx, endpoint_without_rfc_7306_answers_as_the_text_says)
 		fake_setup_as(&plain);
 		pair_post(fake.qp, &wr);
 		fake_expect_silence();
-		fake_expect_done(0, RDMAP_LOC_OP, 0);
+		fake_expect_done(0, RDMAP_LOC_OP_ERR, 0);
 	}
 }
 
@@ -667,7 +668,7 @@ Test(atomic_rx, responses_are_matched_by_number_and_identifier)
 		if (row[i].want == PERR_NONE) {
 			struct rdmap_done d = pair_done(fake.qp);
 
-			cr_expect_eq(d.status, RDMAP_OK);
+			cr_expect_eq(d.status, RDMAP_SUCCESS);
 			cr_expect_eq(d.imm, 77);
 			cr_expect_eq(get_cell(fake.mem), 77);
 		} else {
@@ -746,7 +747,7 @@ Test(atomic_rx, sink_that_is_gone_fails_its_request_alone)
 	cr_assert(stag_remove(fake.node.stags, FAKE_STAG));
 	fake_push(atomic_answer(1, 1, 0, 10));
 	d = pair_done(fake.qp);
-	cr_expect_eq(d.status, RDMAP_LOC_STAG);
+	cr_expect_eq(d.status, RDMAP_LOC_KEY_ERR);
 	cr_expect_eq(d.imm, 10);
 	fake_expect_open();
 }
@@ -759,7 +760,7 @@ Test(atomic, error_of_the_peer_names_the_request)
 	wr.rto = TWO_TO + 4;
 	two_post(two.qa, wr);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_REM_OP);
+	two_expect_done(two.qa, 1, RDMAP_REM_OP_ERR);
 	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_STREAM_CATASTROPHIC);
 	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_STREAM_CATASTROPHIC);
 }

@@ -8,6 +8,7 @@
 #include "ctl/explain.h"
 #include "ctl/print.h"
 #include "proto/perr.h"
+#include "proto/rdmap.h"
 #include "tests/lib/names.h"
 
 /* The value of a key of the row that code names. */
@@ -63,6 +64,43 @@ Test(explain, layer_type_and_code_are_told_with_the_words_of_the_rfcs)
 	cr_expect_str_eq(told("ENH_IRD", "layer_name"), "LLP");
 }
 
+Test(explain, each_status_of_a_completion_is_found_by_its_name_and_by_its_number)
+{
+	for (unsigned i = 0; i < RDMAP_STATUS_COUNT; i++) {
+		char number[8], name[FIELD_TEXT], api[FIELD_TEXT + 8];
+
+		snprintf(number, sizeof(number), "%u", i);
+		snprintf(name, sizeof(name), "%s", told(number, "name"));
+		snprintf(api, sizeof(api), "DDP_WC_%s", name);
+		cr_expect_str_eq(told(name, "code"), number);
+		cr_expect_str_eq(told(api, "code"), number);
+		cr_expect_str_neq(told(api, "text"), "-");
+	}
+	cr_expect_str_eq(told("ddp_wc_flush_err", "name"), "FLUSH_ERR");
+	cr_expect_str_eq(told("FLUSH_ERR", "text"), "the session ended first");
+	cr_expect_str_eq(told("LOC_KEY_ERR", "text"), "the lkey is no region");
+}
+
+Test(explain, a_status_has_no_layer_and_no_term)
+{
+	static const char *const keys[] = {"term", "layer", "layer_name", "type", "type_name"};
+	const struct print_opts line = {.oneline = true, .details = true};
+	struct query_reply a;
+	char *text = NULL, want[64];
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	cr_assert_eq(explain_code("LOC_KEY_ERR", &a), CTL_EXIT_OK);
+	cr_assert_eq(print_records(f, &explain_object, a.recs, a.n, &line), 0);
+	fclose(f);
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(want, sizeof(want), " %s - ", keys[i]);
+		cr_expect_not_null(strstr(text, want), "%s: %s", keys[i], text);
+	}
+	free(text);
+	free(a.recs);
+}
+
 Test(explain, case_and_leading_zeros_do_not_count)
 {
 	cr_expect_str_eq(told("0X11", "name"), "CATASTROPHIC");
@@ -80,7 +118,8 @@ Test(explain, codes_that_only_others_send_have_a_sentence)
 
 Test(explain, a_code_that_means_nothing_is_5)
 {
-	static const char *const codes[] = {"0x1105", "1/1/05", "0x3fee", "15/15/ff", "0xffff"};
+	static const char *const codes[] = {"0x1105",   "1/1/05", "0x3fee",
+					    "15/15/ff", "0xffff", "99"};
 
 	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
 		refused(codes[i], CTL_EXIT_NO_OBJECT);
@@ -89,9 +128,14 @@ Test(explain, a_code_that_means_nothing_is_5)
 Test(explain, what_is_no_code_is_2)
 {
 	static const char *const codes[] = {
-		"",       "1101",    "0x",     "0x12345", "0x11g1",  "-1",    "1/1",
-		"1/1/",   "/1/01",   "16/1/1", "1/16/01", "1/1/101", "1/1/g", "1/1/01/",
-		" 1/1/1", "+1/1/01", "NONE",   "TAGGED",  "-",       "1//01", "100000000000/1/1",
+		"",        "1101",          "0x",
+		"0x12345", "0x11g1",        "-1",
+		"1/1",     "1/1/",          "/1/01",
+		"16/1/1",  "1/16/01",       "1/1/101",
+		"1/1/g",   "1/1/01/",       " 1/1/1",
+		"+1/1/01", "NONE",          "TAGGED",
+		"-",       "1//01",         "100000000000/1/1",
+		"DDP_WC_", "DDP_WC_OPCODE", "100",
 	};
 
 	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
@@ -102,13 +146,14 @@ Test(explain, without_a_code_all_are_told_once_and_in_full)
 {
 	const struct print_opts json = {.json = true};
 	struct query_reply a;
+	unsigned statuses = 0;
 	struct json_object *all;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	cr_assert_eq(explain_code(NULL, &a), CTL_EXIT_OK);
-	cr_assert_geq(a.n, PERR_COUNT - 1);
+	cr_assert_geq(a.n, PERR_COUNT - 1 + RDMAP_STATUS_COUNT);
 	cr_assert_eq(print_records(f, &explain_object, a.recs, a.n, &json), 0);
 	fclose(f);
 	all = json_tokener_parse(text);
@@ -119,6 +164,10 @@ Test(explain, without_a_code_all_are_told_once_and_in_full)
 
 		cr_assert(json_object_object_get_ex(row, "term", &term));
 		cr_assert(json_object_object_get_ex(row, "type_name", &type));
+		if (!term) { /* a status */
+			statuses++;
+			continue;
+		}
 		cr_expect_str_neq(json_object_get_string(type), "unknown");
 		for (size_t k = 0; k < i; k++) {
 			json_object_object_get_ex(json_object_array_get_idx(all, k), "term",
@@ -126,6 +175,7 @@ Test(explain, without_a_code_all_are_told_once_and_in_full)
 			cr_expect_not(json_object_equal(term, other));
 		}
 	}
+	cr_expect_eq(statuses, RDMAP_STATUS_COUNT);
 	json_object_put(all);
 	free(text);
 	free(a.recs);

@@ -455,8 +455,8 @@ Test(enhanced, first_message_is_the_agreed_one_and_no_client_sees_it)
 		cr_expect_eq(qa->ndone, 2, "its Send and what it received");
 		cr_expect_eq(qb->ndone, 2);
 		for (unsigned k = 0; k < 2; k++) {
-			cr_expect_eq(qa->done[k].status, RDMAP_OK);
-			cr_expect_eq(qb->done[k].status, RDMAP_OK);
+			cr_expect_eq(qa->done[k].status, RDMAP_SUCCESS);
+			cr_expect_eq(qb->done[k].status, RDMAP_SUCCESS);
 		}
 	}
 }

@@ -66,7 +66,7 @@ Test(raw, untagged_messages_go_to_the_ulps_queue_with_its_octets)
 	for (uint32_t qn = QUEUES; qn-- > 0;) {
 		struct rdmap_done d = pair_done(two.qb);
 
-		cr_expect_eq(d.status, RDMAP_OK);
+		cr_expect_eq(d.status, RDMAP_SUCCESS);
 		cr_expect_eq(d.op, RDMAP_RECV);
 		cr_expect_eq(d.cookie, qn);
 		cr_expect_eq(d.qn, qn);
@@ -147,7 +147,7 @@ Test(raw, only_sends_and_writes_and_what_the_header_has_room_for)
 		two_post(two.qa, bad[i]);
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 0; i < 6; i++)
-		two_expect_done(two.qa, i, RDMAP_LOC_OP);
+		two_expect_done(two.qa, i, RDMAP_LOC_OP_ERR);
 }
 
 Test(raw, receives_of_queues_that_do_not_exist_are_bad_ones)
@@ -156,8 +156,8 @@ Test(raw, receives_of_queues_that_do_not_exist_are_bad_ones)
 	post_recv(two.qb, 1, 2, TWO_STAG_B, 64);
 	two_post(two.qa, untagged(1, 2, 0, 4));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qb, 0, RDMAP_LOC_OP);
-	two_expect_done(two.qb, 1, RDMAP_OK);
+	two_expect_done(two.qb, 0, RDMAP_LOC_OP_ERR);
+	two_expect_done(two.qb, 1, RDMAP_SUCCESS);
 }
 
 /* RsvdULP is taken from the last segment; earlier ones are not compared with it. */
@@ -223,7 +223,7 @@ Test(raw_rx, what_follows_an_error_is_dropped_and_what_was_posted_is_completed)
 	fake_push(fake_send(1, 1, 0, false, "half"));
 	fake_push(bad_write(2));
 	expect_error(PERR_TAGGED_BOUNDS, &ev);
-	fake_expect_done(0, RDMAP_FLUSHED, 0);
+	fake_expect_done(0, RDMAP_FLUSH_ERR, 0);
 	fake_push(fake_write(3, FAKE_BASE, "late"));
 	fake_push(fake_send(4, 1, 4, true, "rest"));
 	fake_push(bad_write(5));
@@ -249,7 +249,7 @@ Test(raw_rx, one_more_message_may_be_sent_and_no_other)
 	cr_assert(pair_pull(&fake.node, &m));
 	cr_expect_eq(m.ppid, WIRE_PPID_SEGMENT);
 	fake_expect_silence();
-	fake_expect_done(1, RDMAP_OK, 0);
+	fake_expect_done(1, RDMAP_SUCCESS, 0);
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	fake_expect_end(2);
 	fake_push(fake_end(2));
@@ -279,8 +279,8 @@ Test(raw_rx, message_being_sent_at_an_error_is_finished_and_not_counted)
 	while (pair_pull(&fake.node, &m))
 		n++;
 	cr_expect_eq(n, 3, "two segments of the first message, one of the next, not %u", n);
-	fake_expect_done(1, RDMAP_OK, 0);
-	fake_expect_done(2, RDMAP_OK, 0);
+	fake_expect_done(1, RDMAP_SUCCESS, 0);
+	fake_expect_done(2, RDMAP_SUCCESS, 0);
 	fake_expect_none();
 }
 
@@ -367,7 +367,7 @@ Test(raw_rx, close_timer_restarts_while_the_last_message_is_sent)
 	}
 	assoc_tick(fake.node.assoc, 1000 + 3 * (PAIR_CLOSE_MS / 2 - 1));
 	cr_assert(pair_pull(&fake.node, &m));
-	fake_expect_done(1, RDMAP_OK, 0);
+	fake_expect_done(1, RDMAP_SUCCESS, 0);
 }
 
 Test(raw_rx, notice_without_a_receive_is_a_missing_buffer)
@@ -395,7 +395,7 @@ Test(raw_rx, peer_ends_its_half_and_the_ulp_may_go_on)
 	fake_expect_silence();
 	pair_post(fake.qp, &wr);
 	cr_assert(pair_pull(&fake.node, &m));
-	fake_expect_done(1, RDMAP_OK, 0);
+	fake_expect_done(1, RDMAP_SUCCESS, 0);
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	fake_expect_end(2);
 	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);
@@ -440,12 +440,12 @@ Test(raw, own_end_leaves_reception_enabled)
 	assoc_close(two.b.assoc, two.qb->ep);
 	two_post(two.qb, untagged(9, 0, 0, 8));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qb, 0, RDMAP_OK);
+	two_expect_done(two.qb, 0, RDMAP_SUCCESS);
 	cr_assert(pair_event(&two.a, &ev));
 	cr_expect_eq(ev.type, ASSOC_EV_HALF_CLOSED);
 	two_post(two.qa, untagged(2, 0, 0, 8));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qb, 1, RDMAP_OK);
+	two_expect_done(two.qb, 1, RDMAP_SUCCESS);
 	assoc_close(two.a.assoc, two.qa->ep);
 	pair_pump(&two.a, &two.b);
 	two_expect_closed(&two.a, ASSOC_REASON_PEER, PERR_NONE);

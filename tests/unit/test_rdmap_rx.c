@@ -82,8 +82,8 @@ Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
 	fake_push(fake_send(1, 1, 0, true, "before"));
 	cr_expect_eq(be_get64(fake_expect_terminate(PERR_TAGGED_BOUNDS).ddp + 6),
 		     FAKE_BASE + FAKE_MEM + 9);
-	fake_expect_done(0, RDMAP_OK, 6);
-	fake_expect_done(1, RDMAP_FLUSHED, 0);
+	fake_expect_done(0, RDMAP_SUCCESS, 6);
+	fake_expect_done(1, RDMAP_FLUSH_ERR, 0);
 	fake_push(fake_write(5, FAKE_BASE + 500, "good"));
 	cr_expect_eq(fake.mem[500], 0, "dropped");
 	fake_expect_silence();
@@ -270,7 +270,7 @@ Test(rdmap_rx, empty_send_takes_a_buffer)
 {
 	fake_post_recvs(1, 8);
 	fake_push(fake_send(1, 1, 0, true, ""));
-	fake_expect_done(0, RDMAP_OK, 0);
+	fake_expect_done(0, RDMAP_SUCCESS, 0);
 	fake_push(fake_send(2, 2, 0, true, ""));
 	fake_expect_terminate(PERR_NO_BUFFER);
 }
@@ -293,7 +293,7 @@ Test(rdmap_rx, segment_of_a_message_that_is_over_is_refused)
 	fake_push(fake_send(2, 1, 0, true, "bad"));
 	fake_push(fake_send(1, 1, 0, true, "one"));
 	fake_expect_terminate(PERR_MSN_RANGE);
-	fake_expect_done(0, RDMAP_OK, 3);
+	fake_expect_done(0, RDMAP_SUCCESS, 3);
 }
 
 Test(rdmap_rx, receives_are_taken_no_earlier_than_needed)
@@ -312,7 +312,7 @@ Test(rdmap_rx, more_open_receives_than_the_window_has_are_not_taken)
 	fake_expect_terminate(PERR_NO_BUFFER);
 	cr_expect_eq(fake.qp->recv_taken, PAIR_DEPTH);
 	for (unsigned i = 0; i < PAIR_DEPTH; i++)
-		fake_expect_done(i, RDMAP_FLUSHED, 0);
+		fake_expect_done(i, RDMAP_FLUSH_ERR, 0);
 }
 
 static struct pair_msg invalidate_msg(uint16_t ssn, uint32_t msn, uint32_t stag)
@@ -518,9 +518,9 @@ Test(rdmap_rx, response_must_be_what_was_asked_for)
 		fake_push(fake_response(1, row[i].stag, row[i].to, true, row[i].text));
 		if (row[i].want) {
 			fake_expect_terminate(row[i].want);
-			fake_expect_done(1, RDMAP_FLUSHED, 0);
+			fake_expect_done(1, RDMAP_FLUSH_ERR, 0);
 		} else {
-			fake_expect_done(1, RDMAP_OK, 8);
+			fake_expect_done(1, RDMAP_SUCCESS, 8);
 		}
 	}
 }
@@ -543,8 +543,8 @@ Test(rdmap_rx, response_ahead_of_its_turn_is_placed_for_a_later_read)
 	fake_push(fake_response(2, FAKE_STAG, FAKE_BASE + 4, true, "tes!"));
 	fake_expect_none();
 	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, false, "8 by"));
-	fake_expect_done(1, RDMAP_OK, 8);
-	fake_expect_done(2, RDMAP_OK, 8);
+	fake_expect_done(1, RDMAP_SUCCESS, 8);
+	fake_expect_done(2, RDMAP_SUCCESS, 8);
 	cr_expect_arr_eq(fake.mem, "8 bytes!", 8);
 }
 
@@ -552,7 +552,7 @@ Test(rdmap_rx, response_to_an_empty_read_may_name_anything)
 {
 	fake_post_read(1, 0, 0);
 	fake_push(fake_response(1, 0xdeadbeef, UINT64_MAX, true, ""));
-	fake_expect_done(1, RDMAP_OK, 0);
+	fake_expect_done(1, RDMAP_SUCCESS, 0);
 }
 
 Test(rdmap_rx, sink_that_vanished_is_not_written)
@@ -586,7 +586,7 @@ Test(rdmap_rx, terminate_is_not_answered_with_a_terminate)
 		fake_post_recvs(1, 8);
 		fake_push(fake_send(1, 1, 0, false, "half"));
 		fake_push(fake_rdmap_terminate(2, body, len[i]));
-		fake_expect_done(0, RDMAP_FLUSHED, 0);
+		fake_expect_done(0, RDMAP_FLUSH_ERR, 0);
 		fake_expect_end(1);
 		fake_push(fake_end(3));
 		cr_assert(pair_event(&fake.node, &ev));
@@ -636,7 +636,7 @@ Test(rdmap_rx, terminate_that_overtakes_a_segment_waits_for_it)
 	fake_push(fake_rdmap_terminate(2, "\0\0\0\0", 4));
 	fake_expect_silence();
 	fake_push(fake_send(1, 1, 0, true, "first"));
-	fake_expect_done(0, RDMAP_OK, 5);
+	fake_expect_done(0, RDMAP_SUCCESS, 5);
 	fake_expect_end(1);
 	fake_expect_closed(ASSOC_REASON_REMOTE, PERR_CATASTROPHIC);
 }
@@ -707,7 +707,7 @@ Test(rdmap_rx, bad_receives_are_reported_as_soon_as_they_are_the_oldest)
 	pair_post_recv(fake.qp, 1, 99, 0, 8);
 	fake.qp->recv[fake.qp->recv_posted++] = (struct rdmap_recv){
 		.cookie = 2,
-		.status = RDMAP_LOC_OP,
+		.status = RDMAP_LOC_OP_ERR,
 		.nsge = 1,
 		.sge = {{FAKE_BASE, 8, FAKE_STAG}},
 	};
@@ -715,9 +715,9 @@ Test(rdmap_rx, bad_receives_are_reported_as_soon_as_they_are_the_oldest)
 	fake_push(fake_send(2, 2, 0, false, "two"));
 	fake_expect_none();
 	fake_push(fake_send(1, 1, 0, true, "one"));
-	fake_expect_done(0, RDMAP_OK, 3);
-	fake_expect_done(1, RDMAP_LOC_STAG, 0);
-	fake_expect_done(2, RDMAP_LOC_OP, 0);
+	fake_expect_done(0, RDMAP_SUCCESS, 3);
+	fake_expect_done(1, RDMAP_LOC_KEY_ERR, 0);
+	fake_expect_done(2, RDMAP_LOC_OP_ERR, 0);
 	fake_expect_none();
 }
 
@@ -773,6 +773,6 @@ Test(rdmap_rx, terminate_names_nothing_that_was_not_sent)
 	pair_post(fake.qp, &held);
 	fake_expect_silence();
 	fake_push(fake_rdmap_terminate(1, body, sizeof(body))); /* of QN 0, MSN 0 */
-	fake_expect_done(1, RDMAP_FLUSHED, 0);
-	fake_expect_done(2, RDMAP_FLUSHED, 0);
+	fake_expect_done(1, RDMAP_FLUSH_ERR, 0);
+	fake_expect_done(2, RDMAP_FLUSH_ERR, 0);
 }

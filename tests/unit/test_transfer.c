@@ -32,11 +32,11 @@ Test(transfer, sends_of_all_four_kinds)
 		pair_post_recv(two.qb, 70 + i, TWO_STAG_B, TWO_TO + 1000 * i, 200);
 		two_post(two.qa, wr);
 		pair_pump(&two.a, &two.b);
-		two_expect_done(two.qa, i, RDMAP_OK);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 		d = pair_done(two.qb);
 		cr_expect_eq(d.cookie, 70 + i);
 		cr_expect_eq(d.op, RDMAP_RECV);
-		cr_expect_eq(d.status, RDMAP_OK);
+		cr_expect_eq(d.status, RDMAP_SUCCESS);
 		cr_expect(d.signaled);
 		cr_expect_eq(d.len, 100);
 		cr_expect_eq(d.solicited, (i & 2) != 0);
@@ -105,7 +105,7 @@ Test(transfer, long_messages_are_cut_into_equal_segments)
 		cr_expect_eq(h.last, i == 2);
 	}
 	cr_expect_eq(off, 2500);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	two.a.mulpdu = 1014;
 	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 2500));
 	for (off = 0; off < 2500; off += len) {
@@ -135,7 +135,7 @@ Test(transfer, limit_that_shrinks_in_a_message_holds_for_its_rest)
 		cr_expect_eq(h.to, TWO_TO + sum);
 	}
 	cr_expect(h.last);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
 /* rows: 5041-5.4-01 5040-5.5-10 */
@@ -152,7 +152,7 @@ Test(transfer, segment_that_was_not_accepted_is_made_again)
 	cr_expect_arr_eq(first.head, second.head, first.head_len);
 	two_expect_none(two.qa);
 	assoc_tx_accepted(two.a.assoc);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
 Test(transfer, payload_is_gathered_and_scattered)
@@ -196,9 +196,9 @@ Test(transfer, zero_length_messages_are_one_segment_each)
 	cr_expect_not(two_move(&two.a, &two.b));
 	cr_expect(two_move(&two.b, &two.a));
 	cr_expect_not(two_move(&two.b, &two.a));
-	two_expect_done(two.qb, 9, RDMAP_OK);
+	two_expect_done(two.qb, 9, RDMAP_SUCCESS);
 	for (unsigned i = 1; i <= 3; i++)
-		two_expect_done(two.qa, i, RDMAP_OK);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 }
 
 /* ---- Write and Read ---- */
@@ -208,7 +208,7 @@ Test(transfer, write_is_placed_without_an_event)
 {
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 100, 10000));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	two_expect_none(two.qb);
 	cr_expect_arr_eq(two.mb, two.ma + 100, 10000);
 	cr_expect_eq(two.mb[10000], 0);
@@ -222,7 +222,7 @@ Test(transfer, read_brings_what_was_written_before_it)
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 5000));
 	two_post(two.qa, two_request(RDMAP_READ, 2, 8000, 5000));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	d = pair_done(two.qa);
 	cr_expect_eq(d.cookie, 2);
 	cr_expect_eq(d.len, 5000);
@@ -240,7 +240,7 @@ Test(transfer, read_needs_no_remote_right_to_its_sink)
 	wr.sge[0] = (struct sgl_elem){0, 16, TWO_STAG_B};
 	two_post(two.qa, wr);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_eq(sink[15], 0x77);
 }
 
@@ -259,12 +259,12 @@ Test(transfer, outstanding_reads_are_limited_and_hold_back_what_follows_them)
 	rdmap_query(two.qb->ep, &info);
 	cr_expect_eq(info.reads_in, PAIR_READS);
 	cr_expect(two_move(&two.b, &two.a));
-	two_expect_done(two.qa, 0, RDMAP_OK);
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
 	cr_expect(two_move(&two.a, &two.b), "one more Read");
 	cr_expect_not(two_move(&two.a, &two.b));
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 1; i <= 4; i++)
-		two_expect_done(two.qa, i, RDMAP_OK);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 }
 
 /* rows: 5040-5.5-07 5040-5.5-11 5040-5.5-14 4296-2.2.1-10 */
@@ -280,12 +280,12 @@ Test(transfer, completions_keep_the_order_of_submission)
 	while (two_move(&two.a, &two.b))
 		;
 	two_expect_none(two.qa); /* the Read is first, and not answered */
-	two_expect_done(two.qb, 9, RDMAP_OK);
+	two_expect_done(two.qb, 9, RDMAP_SUCCESS);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 	cr_expect_not(two.qa->done[1].signaled, "reported to the owner, not to the client");
-	two_expect_done(two.qa, 2, RDMAP_OK);
-	two_expect_done(two.qa, 3, RDMAP_OK);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
 }
 
 /* rows: 5040-5.5-08 */
@@ -313,7 +313,7 @@ Test(transfer, window_that_is_full_leaves_work_in_the_ring)
 	cr_expect_eq(two.qa->taken, PAIR_DEPTH);
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 0; i < PAIR_DEPTH + 3; i++)
-		two_expect_done(two.qa, i, RDMAP_OK);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 }
 
 Test(transfer, owner_without_room_to_complete_is_asked_again_when_woken)
@@ -389,9 +389,9 @@ Test(transfer, numbers_wrap)
 	}
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 0; i < 20; i++) {
-		two_expect_done(two.qb, i, RDMAP_OK);
-		two_expect_done(two.qa, i, RDMAP_OK);
-		two_expect_done(two.qa, 100 + i, RDMAP_OK);
+		two_expect_done(two.qb, i, RDMAP_SUCCESS);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+		two_expect_done(two.qa, 100 + i, RDMAP_SUCCESS);
 	}
 }
 
@@ -481,7 +481,7 @@ Test(transfer, message_under_way_at_the_limit_is_finished_before_the_end)
 	}
 	cr_assert(pair_pull(&two.a, &m));
 	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL);
-	two_expect_done(two.qa, 1, RDMAP_OK);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
 Test(transfer, message_under_way_at_the_limit_is_cut_off_by_unbinding)
@@ -509,8 +509,8 @@ Test(transfer, messages_are_numbered_once_each_however_many_segments_they_have)
 	}
 	pair_pump(&two.a, &two.b);
 	for (unsigned i = 0; i < 3; i++) {
-		two_expect_done(two.qa, i, RDMAP_OK);
-		two_expect_done(two.qb, i, RDMAP_OK);
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+		two_expect_done(two.qb, i, RDMAP_SUCCESS);
 	}
 }
 
@@ -538,7 +538,7 @@ Test(transfer, segment_that_was_offered_and_not_taken_does_not_delay_the_end)
 	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
 	m = pair_control(two.sid, 1, WIRE_TERMINATE, NULL, 0);
 	pair_push(&two.a, &m);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
 }
 
 Test(transfer, stream_that_is_woken_again_and_again_keeps_its_place)
@@ -584,9 +584,9 @@ Test(transfer, endpoint_serves_one_session_after_the_other)
 		two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 8));
 		two_post(two.qa, two_request(RDMAP_READ, 2, 0, 8));
 		pair_pump(&two.a, &two.b);
-		two_expect_done(two.qa, 1, RDMAP_OK);
-		two_expect_done(two.qa, 2, RDMAP_OK);
-		two_expect_done(two.qb, 9, RDMAP_OK);
+		two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+		two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+		two_expect_done(two.qb, 9, RDMAP_SUCCESS);
 		bad.rstag = 99;
 		if (i & 1)
 			assoc_close(two.a.assoc, two.qa->ep);
@@ -594,7 +594,7 @@ Test(transfer, endpoint_serves_one_session_after_the_other)
 			two_post(two.qa, bad);
 		pair_pump(&two.a, &two.b);
 		if (!(i & 1))
-			two_expect_done(two.qa, 3, RDMAP_OK); /* it left us in good order */
+			two_expect_done(two.qa, 3, RDMAP_SUCCESS); /* it left us in good order */
 		cr_assert(pair_event(&two.a, &ev));
 		cr_expect_eq(ev.reason, i & 1 ? ASSOC_REASON_LOCAL : ASSOC_REASON_REMOTE);
 		cr_expect_eq(ev.at.perr, i & 1 ? PERR_NONE : PERR_TAGGED_STAG);
@@ -613,7 +613,7 @@ Test(transfer, association_may_be_lost_while_the_transport_takes_a_segment)
 	cr_assert(assoc_tx_next(two.a.assoc, 1450, &seg));
 	assoc_lost(two.a.assoc);
 	assoc_tx_accepted(two.a.assoc);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
 	two_expect_none(two.qa);
 }
 

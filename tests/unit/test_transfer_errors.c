@@ -19,8 +19,9 @@ Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
 {
 	struct rdmap_wr wr[10];
 	static const enum rdmap_status want[10] = {
-		RDMAP_OK,       RDMAP_LOC_OP,     RDMAP_LOC_LEN,    RDMAP_LOC_SGE,   RDMAP_LOC_SGE,
-		RDMAP_LOC_STAG, RDMAP_LOC_BOUNDS, RDMAP_LOC_RIGHTS, RDMAP_LOC_SCOPE, RDMAP_OK,
+		RDMAP_SUCCESS,     RDMAP_LOC_OP_ERR,  RDMAP_LOC_LEN_ERR,    RDMAP_LOC_SGE_ERR,
+		RDMAP_LOC_SGE_ERR, RDMAP_LOC_KEY_ERR, RDMAP_LOC_BOUNDS_ERR, RDMAP_LOC_ACCESS_ERR,
+		RDMAP_LOC_PD_ERR,  RDMAP_SUCCESS,
 	};
 	unsigned sent = 0;
 
@@ -57,15 +58,15 @@ Test(transfer_errors, taker_that_found_a_request_bad_has_its_status_reported)
 {
 	struct rdmap_wr wr = two_request(RDMAP_SEND, 2, 0, 8);
 
-	wr.status = RDMAP_LOC_OP;
+	wr.status = RDMAP_LOC_OP_ERR;
 	two_post(two.qa, two_request(RDMAP_READ, 1, 0, 8));
 	two_post(two.qa, wr);
 	while (two_move(&two.a, &two.b))
 		;
 	two_expect_none(two.qa);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_OK);
-	two_expect_done(two.qa, 2, RDMAP_LOC_OP);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 2, RDMAP_LOC_OP_ERR);
 }
 
 /* rows: 5041-5.2-02 */
@@ -77,7 +78,7 @@ Test(transfer_errors, more_than_4_gigabytes_are_refused)
 	wr.sge[1] = (struct sgl_elem){TWO_TO, 1, TWO_STAG_A};
 	two_post(two.qa, wr);
 	cr_expect_not(two_move(&two.a, &two.b));
-	two_expect_done(two.qa, 1, RDMAP_LOC_LEN);
+	two_expect_done(two.qa, 1, RDMAP_LOC_LEN_ERR);
 }
 
 Test(transfer_errors, owner_full_of_bad_requests_does_not_hold_up_other_streams)
@@ -118,12 +119,12 @@ Test(transfer_errors, bad_receives_complete_in_their_turn_and_the_next_is_used)
 	two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 20));
 	two_post(two.qa, two_request(RDMAP_SEND, 2, 20, 20));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qb, 1, RDMAP_LOC_STAG);
-	two_expect_done(two.qb, 2, RDMAP_OK);
-	two_expect_done(two.qb, 3, RDMAP_LOC_BOUNDS);
-	two_expect_done(two.qb, 4, RDMAP_LOC_SGE);
-	two_expect_done(two.qb, 5, RDMAP_LOC_RIGHTS);
-	two_expect_done(two.qb, 6, RDMAP_OK);
+	two_expect_done(two.qb, 1, RDMAP_LOC_KEY_ERR);
+	two_expect_done(two.qb, 2, RDMAP_SUCCESS);
+	two_expect_done(two.qb, 3, RDMAP_LOC_BOUNDS_ERR);
+	two_expect_done(two.qb, 4, RDMAP_LOC_SGE_ERR);
+	two_expect_done(two.qb, 5, RDMAP_LOC_ACCESS_ERR);
+	two_expect_done(two.qb, 6, RDMAP_SUCCESS);
 	cr_expect_arr_eq(two.mb + 64, two.ma + 20, 20);
 }
 
@@ -144,8 +145,8 @@ Test(transfer_errors, memory_that_vanishes_under_a_message_ends_the_stream)
 	cr_assert(pair_pull(&two.a, &m));
 	stag_remove(two.a.stags, 5);
 	two_expect_vector(&two.a, "V22", 3);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 2, RDMAP_LOC_STAG);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 2, RDMAP_LOC_KEY_ERR);
 	two_expect_none(two.qa);
 	cr_assert(pair_pull(&two.a, &m));
 	cr_expect_eq(be_get16(m.b), 4);
@@ -167,8 +168,8 @@ Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_reque
 	cr_assert(assoc_tx_next(two.a.assoc, 1450, &seg));
 	stag_remove(two.a.stags, 5);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 2, RDMAP_LOC_STAG);
-	two_expect_done(two.qa, 3, RDMAP_OK);
+	two_expect_done(two.qa, 2, RDMAP_LOC_KEY_ERR);
+	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
 }
 
 /* RFC 5040 4.8: the Read Request comes back advanced by what was sent. */
@@ -195,7 +196,7 @@ Test(transfer_errors, terminate_names_the_place_where_the_source_vanished)
 	cr_expect_eq(req.size, 2000);
 	pair_push(&two.a, &m);
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS);
+	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS_ERR);
 	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_ACCESS_STAG);
 	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_ACCESS_STAG);
 }
@@ -211,7 +212,7 @@ Test(transfer_errors, receive_that_vanishes_under_a_message_ends_the_stream)
 	stag_remove(two.b.stags, 5);
 	cr_expect(two_move(&two.a, &two.b));
 	two_expect_vector(&two.b, "V22", 1);
-	two_expect_done(two.qb, 1, RDMAP_LOC_STAG);
+	two_expect_done(two.qb, 1, RDMAP_LOC_KEY_ERR);
 	two_expect_none(two.qb);
 }
 
@@ -229,9 +230,9 @@ Test(transfer_errors, write_that_the_peer_refuses_is_named)
 	while (two_move(&two.a, &two.b))
 		;
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS);
-	two_expect_done(two.qa, 3, RDMAP_FLUSHED);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS_ERR);
+	two_expect_done(two.qa, 3, RDMAP_FLUSH_ERR);
 	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_TAGGED_BOUNDS);
 	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_TAGGED_BOUNDS);
 }
@@ -245,9 +246,9 @@ Test(transfer_errors, send_without_a_receive_is_named)
 	while (two_move(&two.a, &two.b))
 		;
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 2, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 3, RDMAP_REM_OP);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 2, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 3, RDMAP_REM_OP_ERR);
 	two_expect_closed(&two.a, ASSOC_REASON_REMOTE, PERR_NO_BUFFER);
 }
 
@@ -258,7 +259,7 @@ Test(transfer_errors, send_longer_than_its_receive_fails_both)
 	pair_post_recv(two.qb, 8, TWO_STAG_B, TWO_TO, 99);
 	two_post(two.qa, two_request(RDMAP_SEND, 1, 0, 100));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qb, 7, RDMAP_LOC_LEN);
+	two_expect_done(two.qb, 7, RDMAP_LOC_LEN_ERR);
 	two_expect_none(two.qb);
 	cr_expect_eq(two.mb[0], 0, "nothing of the bad segment is placed");
 	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_TOO_LONG);
@@ -281,7 +282,7 @@ Test(transfer_errors, invalidating_what_is_not_the_streams_alone_fails)
 		pair_post_recv(two.qb, 7, TWO_STAG_B, TWO_TO, 99);
 		two_post(two.qa, wr);
 		pair_pump(&two.a, &two.b);
-		two_expect_done(two.qb, 7, RDMAP_FLUSHED);
+		two_expect_done(two.qb, 7, RDMAP_FLUSH_ERR);
 		two_expect_closed(&two.b, ASSOC_REASON_ERROR, want[i]);
 		cr_expect(stag_find(two.b.stags, TWO_STAG_B)->valid);
 		cr_expect(stag_find(two.b.stags, OWN_B)->valid);
@@ -302,8 +303,8 @@ Test(transfer_errors, everything_outstanding_is_flushed_once_and_in_order)
 	two_post(two.qb, (struct rdmap_wr){.op = RDMAP_SEND});
 	two_post(two.qb, bad);
 	pair_pump(&two.b, &two.a);
-	two_expect_done(two.qa, 70, RDMAP_OK);
-	two_expect_done(two.qa, 71, RDMAP_OK);
+	two_expect_done(two.qa, 70, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 71, RDMAP_SUCCESS);
 	two_expect_closed(&two.a, ASSOC_REASON_ERROR, PERR_TAGGED_STAG);
 	cr_expect_eq(two.qa->taken, 0);
 	cr_expect_eq(two.qa->recv_taken, 2);
@@ -320,8 +321,8 @@ Test(transfer_errors, unknown_flags_and_impossible_reads_are_refused)
 	two_post(two.qa, wr);
 	two_post(qc, two_request(RDMAP_READ, 2, 0, 4));
 	cr_expect_not(two_move(&two.a, &two.b));
-	two_expect_done(two.qa, 1, RDMAP_LOC_OP);
-	two_expect_done(qc, 2, RDMAP_LOC_OP);
+	two_expect_done(two.qa, 1, RDMAP_LOC_OP_ERR);
+	two_expect_done(qc, 2, RDMAP_LOC_OP_ERR);
 }
 
 /* rows: 5040-8.1.1-06 */
@@ -332,7 +333,7 @@ Test(transfer_errors, endpoint_that_holds_no_reads_refuses_them)
 	pair_connect(&two.a, qc, &two.b, qd);
 	two_post(qc, two_request(RDMAP_READ, 2, 0, 0));
 	pair_pump(&two.a, &two.b);
-	two_expect_done(qc, 2, RDMAP_REM_OP);
+	two_expect_done(qc, 2, RDMAP_REM_OP_ERR);
 	two_expect_closed(&two.b, ASSOC_REASON_ERROR, PERR_NO_BUFFER);
 }
 
@@ -346,8 +347,8 @@ Test(transfer_errors, terminate_names_one_request_among_several)
 	while (two_move(&two.a, &two.b))
 		;
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 2, RDMAP_REM_ACCESS_ERR);
 }
 
 Test(transfer_errors, terminate_names_the_write_to_that_stag)
@@ -361,9 +362,9 @@ Test(transfer_errors, terminate_names_the_write_to_that_stag)
 	while (two_move(&two.a, &two.b))
 		;
 	pair_pump(&two.a, &two.b);
-	two_expect_done(two.qa, 1, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 2, RDMAP_FLUSHED);
-	two_expect_done(two.qa, 3, RDMAP_REM_ACCESS);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 2, RDMAP_FLUSH_ERR);
+	two_expect_done(two.qa, 3, RDMAP_REM_ACCESS_ERR);
 }
 
 /* A transport may hand up what came in while it takes a segment. */
@@ -386,7 +387,7 @@ Test(transfer_errors, stream_may_end_while_the_transport_takes_a_segment)
 			pair_push(&two.a, &bad);
 		assoc_tx_accepted(two.a.assoc);
 		if (!unbind) {
-			two_expect_done(two.qa, 1, RDMAP_FLUSHED);
+			two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
 			cr_assert(pair_pull(&two.a, &m));
 			cr_expect_eq(m.b[3], 0x47);
 		}
