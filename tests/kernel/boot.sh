@@ -66,7 +66,8 @@ guest_prepare() {
 	[ "$(id -u)" -ne 0 ] || chown nobody "$guest_dir/home" || return
 	if grep -q amx_tile /proc/cpuinfo; then
 		guest_preload=(LD_PRELOAD="$guest_dir/xstate.so")
-		"${CC:-cc}" -shared -fPIC -o "$guest_dir/xstate.so" "$guest_source/xstate.c" || return
+		# shellcheck disable=SC2086 # CC may be a command with arguments
+		${CC:-cc} -shared -fPIC -o "$guest_dir/xstate.so" "$guest_source/xstate.c" || return
 	fi
 	: >"$guest_dir/folders"
 	for folder in "$@"; do
