@@ -80,7 +80,8 @@ struct rdmap_rq_slot {
 	uint64_t size; /* of all elements */
 	struct ddp_gather in;
 	uint8_t imm[WIRE_IMM_LEN];
-	uint8_t status; /* not RDMAP_OK: takes no message, completes as soon as it is the oldest */
+	uint8_t status; /* not RDMAP_SUCCESS: takes no message, completes as soon as it is the
+			   oldest */
 	uint8_t nsge;
 	struct sgl_elem sge[];
 };
@@ -234,7 +235,7 @@ void rdmap_orq_pop(struct rdmap_sq *q);
 /* Completes the oldest requests that have ended. */
 void rdmap_sq_report(struct rdmap *ep);
 
-/* Completes all requests but the `keep` youngest, with their own error or RDMAP_FLUSHED. */
+/* Completes all requests but the `keep` youngest, with their own error or RDMAP_FLUSH_ERR. */
 void rdmap_sq_flush(struct rdmap *ep, unsigned keep);
 
 /* Sets the status of the requests that a Terminate of the peer refers to. */
@@ -265,7 +266,7 @@ struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn);
 /* Completes the oldest receive as *done says, then bad receives that follow it. */
 void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done);
 
-/* Completes all receives, with their own error or RDMAP_FLUSHED. */
+/* Completes all receives, with their own error or RDMAP_FLUSH_ERR. */
 void rdmap_rq_flush(struct rdmap *ep);
 
 /* ---- rdmap_ird.c ---- */

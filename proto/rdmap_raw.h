@@ -8,8 +8,8 @@
 
 #include "proto/rdmap_ep.h"
 
-/* Checks a request: a Send or a Write whose RsvdULP and queue number fit the header. RDMAP_OK or
- * the error. */
+/* Checks a request: a Send or a Write whose RsvdULP and queue number fit the header. RDMAP_SUCCESS
+ * or the error. */
 enum rdmap_status rdmap_raw_check(const struct rdmap_wr *wr);
 
 /* Fills in the header: queue or buffer, and RsvdULP (RFC 5041 4.2, 4.3). */

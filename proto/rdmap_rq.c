@@ -41,8 +41,8 @@ static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 	}
 }
 
-/* Returns RDMAP_OK or the error of a bad receive; *ret_bad is the element at fault, if there is
- * one. */
+/* Returns RDMAP_SUCCESS or the error of a bad receive; *ret_bad is the element at fault, if there
+ * is one. */
 static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 			  const struct sgl_elem **ret_bad)
 {

@@ -133,7 +133,7 @@ struct op {
 	uint64_t cid; /* the payload is content cid, from here on */
 	uint32_t from;
 	uint32_t len;
-	uint8_t local;          /* not RDMAP_OK: must end so, unsent */
+	uint8_t local;          /* not RDMAP_SUCCESS: must end so, unsent */
 	uint32_t may;           /* errors, as bits, that the peer may find with it ... */
 	bool must;              /* ... and one of them it must find, if it gets there */
 	bool shaky;             /* its memory was revoked meanwhile: may fail anywhere */
@@ -229,7 +229,7 @@ struct ep {
 	unsigned cq_room;
 	bool hungry;  /* take_send() had nothing to give: a wake is due when that changes */
 	bool shaky;   /* receives may have failed: which one takes what is uncertain */
-	bool flushed; /* something ended RDMAP_FLUSHED: the end must follow */
+	bool flushed; /* something ended RDMAP_FLUSH_ERR: the end must follow */
 	bool blamed;  /* something ended RDMAP_REM_...: the peer's error must follow */
 	bool asked_close, unbound;
 	bool errored;         /* raw: an error was reported ... */
