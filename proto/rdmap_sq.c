@@ -80,8 +80,7 @@ static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 		return h->opcode == WIRE_OP_WRITE && r->op == RDMAP_WRITE && r->rstag == h->stag &&
 		       h->to >= r->rto && checked_range(h->to - r->rto, 1, r->len);
 	if (h->qn == WIRE_QN_SEND)
-		return (r->op == RDMAP_SEND || r->op == RDMAP_SEND_INV || r->op == RDMAP_IMM) &&
-		       r->msn == h->msn;
+		return opcode_has(r->op, OPCODE_RECEIVE) && r->msn == h->msn;
 	return h->qn == WIRE_QN_READ_REQ && rdmap_op_has_response(r->op) && r->msn == h->msn;
 }
 

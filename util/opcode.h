@@ -29,15 +29,17 @@ enum {
 	OPCODE_RFC7306 = 8,     /* not on a session of plain RFC 5040 */
 	OPCODE_RAW = 16,        /* raw queue pairs have it */
 	OPCODE_COMPLETION = 32, /* completions only: it cannot be posted to a send queue */
+	OPCODE_RECEIVE = 64,    /* consumes a receive of the peer */
 };
 
 /* X(name, form, min_sge, max_sge, traits, text) */
 #define OPCODE_TABLE(X)                                                                            \
-	X(SEND, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RAW, "Send")                     \
-	X(SEND_INV, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD, "Send with Invalidate")              \
+	X(SEND, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RECEIVE | OPCODE_RAW, "Send")    \
+	X(SEND_INV, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RECEIVE,                     \
+	  "Send with Invalidate")                                                                  \
 	X(WRITE, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RAW, "RDMA Write")              \
 	X(READ, PLAIN, 1, 1, OPCODE_RESPONSE, "RDMA Read")                                         \
-	X(IMM, IMM, 0, 0, OPCODE_RFC7306, "Immediate Data")                                        \
+	X(IMM, IMM, 0, 0, OPCODE_RECEIVE | OPCODE_RFC7306, "Immediate Data")                       \
 	X(FETCH_ADD, ATOMIC, 0, 1, OPCODE_RESPONSE | OPCODE_RFC7306, "FetchAdd")                   \
 	X(CMP_SWAP, ATOMIC, 0, 1, OPCODE_RESPONSE | OPCODE_RFC7306, "CmpSwap")                     \
 	X(BIND, BIND, 0, 0, OPCODE_LOCAL, "bind")                                                  \

@@ -365,14 +365,14 @@ Test(cq, an_index_that_runs_backwards_is_a_protocol_error)
 Test(cq, an_entry_that_is_none_is_a_protocol_error_after_those_before_it)
 {
 	fake_complete(&fake.cq[0], &done, false);
-	fake_complete(&fake.cq[0], &(struct wqe_cqe){.status = DDP_WC_MW_BIND_ERR + 1}, false);
+	fake_complete(&fake.cq[0], &(struct wqe_cqe){.status = CQE_STATUS_COUNT}, false);
 	cr_assert_eq(ddp_poll_cq(cq, ENTRIES, wc), 1);
 	cr_assert_eq(ddp_poll_cq(cq, ENTRIES, wc), -EPROTO);
 }
 
 Test(cq, an_opcode_that_is_none_is_a_protocol_error)
 {
-	fake_complete(&fake.cq[0], &(struct wqe_cqe){.opcode = DDP_WC_RECV_TAGGED + 1}, false);
+	fake_complete(&fake.cq[0], &(struct wqe_cqe){.opcode = WQE_OPCODE_COUNT}, false);
 	cr_assert_eq(ddp_wait_cq(cq, ENTRIES, wc, -1), -EPROTO);
 }
 

@@ -160,7 +160,7 @@ struct op {
 /* Takes a receive. */
 static inline bool op_delivers(enum rdmap_op kind)
 {
-	return kind == RDMAP_SEND || kind == RDMAP_SEND_INV || kind == RDMAP_IMM;
+	return opcode_has(kind, OPCODE_RECEIVE);
 }
 
 static inline bool op_is_atomic(enum rdmap_op kind)
