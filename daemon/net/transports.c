@@ -73,22 +73,29 @@ static int open_kernel(struct worker *w, char *ret_reason, size_t len)
 #endif
 }
 
-static int open_net(struct worker *w, const char *name,
-		    int (*open)(struct worker *w, char *ret_reason, size_t len), char *ret_reason,
-		    size_t len)
+/* The values of the key `transport`, but for auto. */
+static const struct backend {
+	const char *name;
+	int (*open)(struct worker *w, char *ret_reason, size_t len);
+} backends[] = {
+	[CONFIG_TRANSPORT_USER] = {"user", open_user},
+	[CONFIG_TRANSPORT_KERNEL] = {"kernel", open_kernel},
+};
+
+static int open_net(struct worker *w, const struct backend *b, char *ret_reason, size_t len)
 {
 	struct daemon *d = w->daemon;
 	int r;
 
-	snprintf(d->transport, sizeof(d->transport), "%s", name);
+	snprintf(d->transport, sizeof(d->transport), "%s", b->name);
 	do {
 		*ret_reason = 0;
-		r = open(w, ret_reason, len);
+		r = b->open(w, ret_reason, len);
 	} while (r && drop_ipv6(d, r));
 	if (r && !*ret_reason)
 		snprintf(ret_reason, len, "%s", strerror(-r));
 	if (r == 0 && *ret_reason)
-		log_warn("transport %s: %s", name, ret_reason);
+		log_warn("transport %s: %s", b->name, ret_reason);
 	return r;
 }
 
@@ -97,18 +104,17 @@ static int choose_net(struct worker *w)
 {
 	struct daemon *d = w->daemon;
 	uint32_t wanted = d->cfg.transport;
+	bool any = wanted == CONFIG_TRANSPORT_AUTO;
 	char reason[256];
-	int r = -1;
+	int r;
 
 	snprintf(d->transport_reason, sizeof(d->transport_reason), "%s",
-		 wanted == CONFIG_TRANSPORT_AUTO ? "auto: this kernel has SCTP"
-						 : "the configuration says so");
-	if (wanted != CONFIG_TRANSPORT_USER)
-		r = open_net(w, "kernel", open_kernel, reason, sizeof(reason));
-	if (r && wanted == CONFIG_TRANSPORT_AUTO)
+		 any ? "auto: this kernel has SCTP" : "the configuration says so");
+	r = open_net(w, &backends[any ? CONFIG_TRANSPORT_KERNEL : wanted], reason, sizeof(reason));
+	if (r && any) {
 		snprintf(d->transport_reason, sizeof(d->transport_reason), "auto: %.120s", reason);
-	if (r && wanted != CONFIG_TRANSPORT_KERNEL)
-		r = open_net(w, "user", open_user, reason, sizeof(reason));
+		r = open_net(w, &backends[CONFIG_TRANSPORT_USER], reason, sizeof(reason));
+	}
 	if (r)
 		log_err("transport %s: %s", d->transport, reason);
 	return r;
