@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * abi       prints the layout of all that separately built programs must agree on: client and
- * daemon (ipc), program and library (ddp.h). check.sh compares it with abi.golden. abi ctl   prints
- * that of the records between daemon and ddpctl, with the members that ddpctl prints. check.sh
- * compares it with ctl.golden.
+ * abi       prints the layouts that separately built programs share: client and daemon (ipc),
+ *           program and library (ddp.h). check.sh compares them with abi.golden.
+ * abi ctl   prints the layouts of the records between daemon and ddpctl, with the members that
+ *           ddpctl prints. check.sh compares them with ctl.golden.
  */
 #include <ddp/ddp.h>
 #include <stdalign.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: what separately built programs agree on does not change by accident: layouts and values, the
+# Promise: the interfaces between separately built programs do not change by accident: layouts and values, the
 # exported symbols, and a public header that compiles alone as C11 and C++17.
 set -u
 export LC_ALL=C
@@ -36,7 +36,7 @@ if ! diff -u "$golden_ctl" "$tmp/ctl" >"$tmp/ctl.diff"; then
 	fi
 fi
 
-# Every struct of the headers is in a golden file, but for ring's private view.
+# Every struct of the headers is in a golden file, except the private view of a ring.
 sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$top_srcdir"/ipc/{ring,wqe,msg,ctl}.h | grep -vx ring | sort >"$tmp/structs"
 sed -n 's/^struct \([a-z_]*\):.*/\1/p' "$golden" "$golden_ctl" | sort >"$tmp/known"
 diff "$tmp/structs" "$tmp/known" || failed 'structs of the headers (<) and of the golden file (>) differ'
@@ -49,7 +49,7 @@ $CC -E -P "$header" | grep -o '\<ddp_[a-z0-9_]* *(' | tr -d ' (' | sort -u >"$tm
 diff "$tmp/map" "$tmp/exported" || failed 'map (<) and exported symbols (>) differ'
 diff "$tmp/map" "$tmp/prototypes" || failed 'map (<) and prototypes (>) differ'
 
-# The header needs nothing before it, and nothing but standard C.
+# The header needs no other header before it, and only standard C.
 echo '#include <ddp/ddp.h>' >"$tmp/alone.c"
 cp "$tmp/alone.c" "$tmp/alone.cc"
 flags="-pedantic -Wall -Wextra -Werror -fsyntax-only -I$top_srcdir/client-lib/include"

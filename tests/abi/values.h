@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers of the headers that travel between programs. */
+/* The numbers of the headers that separately built programs share. */
 #ifndef TESTS_ABI_VALUES_H
 #define TESTS_ABI_VALUES_H
 

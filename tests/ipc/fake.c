@@ -111,7 +111,7 @@ static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, str
 	r->len = sizeof(r->mr);
 }
 
-/* Numbers to recognise the members by. */
+/* Each member gets a number of its own, so that tests see which one they read. */
 static void tell(const union fake_record *req, struct fake_reply *r)
 {
 	switch (req->hdr.op) {
@@ -157,7 +157,7 @@ static void tell(const union fake_record *req, struct fake_reply *r)
 	}
 }
 
-/* What a daemon that has nothing to object to would answer. */
+/* The reply of a daemon that accepts the request. */
 static void answer(struct fake *f, const union fake_record *req, int fd, struct fake_reply *r)
 {
 	r->len = sizeof(r->hdr);
@@ -219,7 +219,7 @@ static void close_all(struct fake *f)
 	f->closed = true;
 }
 
-/* Serves one request. False when the client is gone, or the script wants an end. */
+/* Serves one request. False if the client has ended, or the script ends the daemon. */
 static bool serve(struct fake *f)
 {
 	union fake_record *req = &f->rec[f->nrec];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A daemon that speaks the local protocol and does nothing else, in a thread of the test. It
- * answers well unless a script says otherwise; rings and bells are in the test's hands.
+ * A daemon that implements only the local protocol, in a thread of the test. Its replies are valid
+ * unless a script changes them. The test operates the rings and bells.
  */
 #ifndef TESTS_IPC_FAKE_H
 #define TESTS_IPC_FAKE_H
@@ -28,7 +28,7 @@ struct fake_qp {
 	uint32_t slot;
 };
 
-/* What is about to be sent. */
+/* The reply that is about to be sent. */
 struct fake_reply {
 	union {
 		struct msg_hdr hdr;
@@ -56,7 +56,7 @@ struct fake_reply {
 	bool silent; /* send nothing, and end */
 };
 
-/* A request as it came. */
+/* A request as received. */
 union fake_record {
 	struct msg_hdr hdr;
 	struct msg_hello hello;
@@ -89,7 +89,7 @@ struct fake {
 	int bell; /* the waiting end */
 	struct fake_cq cq[FAKE_OBJECTS];
 	struct fake_qp qp[FAKE_OBJECTS];
-	struct ring srq;     /* the last one made */
+	struct ring srq;     /* the last one created */
 	struct memfd_map mr; /* the last one registered, as it is now */
 	unsigned ncq, nqp;
 
@@ -101,19 +101,19 @@ struct fake {
 /* Listens, and points $DDP_SOCKET there. */
 void fake_start(struct fake *f);
 
-/* Ends as a daemon that was killed does. */
+/* Ends like a daemon that was killed. */
 void fake_die(struct fake *f);
 
-/* Removes the socket; ends it if it has not. */
+/* Removes the socket, and ends the daemon if it still runs. */
 void fake_stop(struct fake *f);
 
-/* The last request; it is checked to be this one. */
+/* The last request; checks that it is this one. */
 const union fake_record *fake_last(const struct fake *f, uint32_t op);
 
 /* For scripts: turns the reply into a refusal. */
 void fake_refuse(struct fake_reply *r, int err, const char *reason);
 
-/* Writes a completion as the daemon does, and rings if the reader sleeps for it. */
+/* Writes a completion like the daemon, and rings if the reader sleeps. */
 void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited);
 
 /* Sends an event; hdr is filled in. */

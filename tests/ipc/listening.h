@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tests of sessions begin with: a context of the fake daemon, with a listener. For one program
- * each. */
+/* Setup for tests of sessions: a context of the fake daemon, with a listener. Each test program has
+ * its own. */
 #ifndef TESTS_IPC_LISTENING_H
 #define TESTS_IPC_LISTENING_H
 
@@ -52,13 +52,13 @@ static struct ddp_id *make_id(void)
 	return id;
 }
 
-/* Cookie of the listener, as the daemon knows it. */
+/* Cookie of the listener in the daemon. */
 static uint32_t cookie(void)
 {
 	return fake.rec[2].listen.cookie;
 }
 
-/* A peer asks for a session; the id that comes of it. */
+/* A peer requests a session. Returns the new id. */
 static struct ddp_id *request(uint32_t number)
 {
 	struct ddp_id *id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tests of objects begin with: a context of the fake daemon, two domains, a region. For one
- * program each. */
+/* Setup for tests of objects: a context of the fake daemon, two domains, a region. Each test
+ * program has its own. */
 #ifndef TESTS_IPC_OBJECTS_H
 #define TESTS_IPC_OBJECTS_H
 

@@ -21,7 +21,7 @@ static struct fake fake;
 static struct ddp_ctx *ctx;
 static struct ddp_pd *pd;
 static struct ddp_mr
-	*mr; /* what a test leaves behind stays reachable, so that leaks of the library show */
+	*mr; /* reachable after a test, so that only leaks of the library are reported */
 static struct ddp_pd *other;
 static struct ddp_cq *cq;
 
@@ -463,7 +463,7 @@ Test(attr, results_are_cut_for_an_older_program)
 	cr_assert_eq(ddp_query(ctx, &caps), 0);
 	cr_assert_eq(caps.struct_size, offsetof(struct ddp_caps, max_cq));
 	cr_assert_eq(caps.max_qp, 11);
-	cr_assert_eq(caps.max_cq, 0xaaaaaaaa, "behind its end");
+	cr_assert_eq(caps.max_cq, 0xaaaaaaaa, "after its end");
 }
 
 Test(attr, results_that_we_do_not_know_are_0_for_a_newer_program)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ddpctl makes of the answers of a daemon, good and bad: each has its exit status. */
+/* How ddpctl handles valid and invalid replies of a daemon: each failure has its exit status. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
@@ -15,11 +15,11 @@
 #include "ipc/version.h"
 
 enum {
-	PATIENT_MS = 20000, /* no test waits so long */
+	PATIENT_MS = 20000, /* longer than any test waits */
 	HASTY_MS = 50,
 };
 
-/* A daemon for one client: what it does after it has read hello, and after show. */
+/* A daemon for one client: its actions after hello and after show. */
 struct fake {
 	char dir[32], path[64];
 	int fd;
@@ -128,7 +128,7 @@ static void many(int fd, const struct msg_hdr *show)
 	send_end(fd, show, 200, 3);
 }
 
-/* One record of whatever is asked for. */
+/* One record of the requested kind. */
 static void one_of_it(int fd, const struct msg_hdr *show)
 {
 	send_qp(fd, show, ((const struct ctl_show *)show)->object, 1);
@@ -190,7 +190,7 @@ static void shorter(int fd, const struct msg_hdr *show)
 	send_long(fd, show, len, CTL_HEAD + len);
 }
 
-/* A newer daemon, which has members that we do not know. */
+/* A newer daemon, with members that this program does not know. */
 static void longer(int fd, const struct msg_hdr *show)
 {
 	send_long(fd, show, MSG_MAX - CTL_HEAD, MSG_MAX);
@@ -206,7 +206,7 @@ static void len_too_small(int fd, const struct msg_hdr *show)
 	send_long(fd, show, sizeof(struct ctl_qp) - 8, CTL_HEAD + sizeof(struct ctl_qp));
 }
 
-/* What a daemon with other records answers. */
+/* The reply of a daemon with another version of the records. */
 static void other_version(int fd, const struct msg_hdr *show)
 {
 	if (((const struct ctl_show *)show)->version == CTL_VERSION)
@@ -228,7 +228,7 @@ static void hang_up(int fd, const struct msg_hdr *show)
 	send_qp(fd, show, CTL_QP, 1);
 }
 
-/* Until the client gives up. */
+/* Waits until the client closes the connection. */
 static void stay_silent(int fd, const struct msg_hdr *show)
 {
 	_Alignas(8) uint8_t buf[MSG_MAX];

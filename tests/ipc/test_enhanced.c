@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes with enhanced messages (RFC 6581): flags, depths, private data. */
+/* Contents of enhanced messages (RFC 6581): flags, depths, private data. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ static struct ddp_conn_param wish(unsigned flags, uint16_t ird, uint16_t ord)
 	return param;
 }
 
-/* A peer asks in an enhanced message: it takes so many Reads. */
+/* A peer requests a session with an enhanced message that has these depths. */
 static struct ddp_id *enhanced_request(uint16_t ird)
 {
 	struct ddp_id *id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sessions: ids, their requests, and events. */
+/* Sessions: ids, session requests and events. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <errno.h>

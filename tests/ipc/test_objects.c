@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects beyond the plain ones: regions registered anew, memory windows, shared receive queues,
- * and what can be asked of all of them. */
+/* Reregistration of regions, memory windows, shared receive queues, and the queries of all
+ * objects. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <dirent.h>
@@ -158,7 +158,7 @@ Test(region, a_tie_names_the_queue_pair_and_the_daemon_the_key)
 	cr_assert_eq(mr->rkey, 0x1a2b3c00 + fake.nrec, "as the daemon chose");
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 TestSuite(query, .init = start, .fini = stop, .timeout = 20);
 
@@ -259,7 +259,7 @@ Test(query, a_shared_queue_tells_what_is_left)
 	cr_assert_eq(s.taken, 9);
 }
 
-/* The calls of this suite, by number. None of them may touch the result when it fails. */
+/* The calls of this suite, by number. If a call fails, it must not change the result. */
 static int ask(unsigned what, void *attr)
 {
 	switch (what) {

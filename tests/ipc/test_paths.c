@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several addresses at each end, and the paths between them, as programs see them. */
+/* Several addresses at each end, and the paths between them. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <errno.h>
@@ -118,17 +118,17 @@ Test(paths, listening_names_a_list)
 	cr_assert_eq(fake_last(&fake, MSG_LISTEN)->listen.naddrs, 0);
 }
 
-/* ---- looking and choosing ---- */
+/* ---- querying paths and setting the primary one ---- */
 
-static struct msg_paths told;
+static struct msg_paths reply_paths;
 
 static void tell_paths(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op != MSG_QUERY_PATHS)
 		return;
-	told.hdr = r->hdr;
-	r->paths = told;
+	reply_paths.hdr = r->hdr;
+	r->paths = reply_paths;
 	r->len = sizeof(r->paths);
 }
 
@@ -139,9 +139,9 @@ Test(paths, each_path_is_told)
 	const struct sockaddr_storage want = at(2, 5043);
 
 	fake.script = tell_paths;
-	told = (struct msg_paths){.n = 2, .total = 2};
-	told.path[0] = (struct msg_path){rec(1, 5043), MSG_PATH_INACTIVE, 1, 1, 2, 3, 4};
-	told.path[1] = (struct msg_path){rec(2, 5043), MSG_PATH_ACTIVE, 0, 5, 6, 7, 8};
+	reply_paths = (struct msg_paths){.n = 2, .total = 2};
+	reply_paths.path[0] = (struct msg_path){rec(1, 5043), MSG_PATH_INACTIVE, 1, 1, 2, 3, 4};
+	reply_paths.path[1] = (struct msg_path){rec(2, 5043), MSG_PATH_ACTIVE, 0, 5, 6, 7, 8};
 	cr_assert_eq(ddp_query_paths(id, p, 3), 2);
 	cr_assert_eq(fake_last(&fake, MSG_QUERY_PATHS)->handle.handle, 1);
 	cr_assert_eq(p[0].state, DDP_PATH_INACTIVE);
@@ -165,13 +165,13 @@ Test(paths, what_the_daemon_says_is_checked)
 	struct ddp_path p[2];
 
 	fake.script = tell_paths;
-	told = (struct msg_paths){.n = 17, .total = 17};
+	reply_paths = (struct msg_paths){.n = 17, .total = 17};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO);
-	told = (struct msg_paths){.n = 2, .total = 1};
+	reply_paths = (struct msg_paths){.n = 2, .total = 1};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO);
-	told = (struct msg_paths){.n = 1, .total = 1};
+	reply_paths = (struct msg_paths){.n = 1, .total = 1};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO, "no family");
-	told.path[0] = (struct msg_path){.remote = rec(1, 1), .state = 4};
+	reply_paths.path[0] = (struct msg_path){.remote = rec(1, 1), .state = 4};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO, "no state");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion queues and posting: what is in shared memory, who rings, and what a hostile daemon can
- * do. */
+/* Completion queues and posting: contents of the shared memory, rings of the bells, and invalid
+ * contents from a hostile daemon. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <errno.h>
@@ -120,7 +120,7 @@ Test(cq, a_full_queue_is_taken_in_parts_and_in_order)
 		cr_assert_eq(wc[i].wr_id, i);
 }
 
-Test(cq, a_queue_on_foot_needs_no_bell)
+Test(cq, polling_needs_no_bell)
 {
 	for (unsigned i = 0; i < 100; i++) {
 		fake_complete(&fake.cq[0], &done, false);
@@ -147,7 +147,8 @@ Test(cq, a_late_ring_is_emptied_by_the_next_poll)
 {
 	struct fake_cq *f = &fake.cq[0];
 
-	/* The daemon decided to ring, the program asks again, and only then it rings. */
+	/* The daemon decides to ring, the program arms the queue again, and then the daemon rings.
+	 */
 	ddp_req_notify_cq(cq, 0);
 	ring_awake(&f->ring);
 	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 0);
@@ -157,12 +158,12 @@ Test(cq, a_late_ring_is_emptied_by_the_next_poll)
 	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 0);
 	cr_assert_eq(readable(ddp_cq_fd(cq)), 0);
 	fake_complete(f, &done, false);
-	cr_assert_eq(readable(ddp_cq_fd(cq)), POLLIN, "the second request still holds");
+	cr_assert_eq(readable(ddp_cq_fd(cq)), POLLIN, "the second request is still valid");
 	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 1);
 	cr_assert_eq(readable(ddp_cq_fd(cq)), 0);
 }
 
-Test(cq, notify_tells_what_is_there_already)
+Test(cq, notify_reports_completions_that_are_there_already)
 {
 	fake_complete(&fake.cq[0], &done, false);
 	cr_assert_eq(ddp_req_notify_cq(cq, 0), 1);
@@ -268,13 +269,13 @@ Test(cq, the_daemons_death_shows_at_the_descriptor)
 	cr_assert_eq(ddp_req_notify_cq(cq, 0), 0);
 }
 
-Test(cq, room_is_told_to_a_daemon_that_waits_for_it)
+Test(cq, a_daemon_that_waits_for_room_is_woken)
 {
 	struct fake_cq *f = &fake.cq[0];
 
 	fake_complete(f, &done, false);
 	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 1);
-	cr_assert_eq(bell_take(fake.page), 0, "nobody waits");
+	cr_assert_eq(bell_take(fake.page), 0, "the daemon does not wait");
 	fake_complete(f, &done, false);
 	ring_block(&f->ring);
 	cr_assert(bell_sleep(fake.page));
@@ -339,7 +340,7 @@ Test(cq, sizes_out_of_range_are_refused)
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &other), -EINVAL);
 }
 
-Test(cq, an_index_out_of_range_is_a_protocol_error_for_ever)
+Test(cq, an_index_out_of_range_is_a_permanent_protocol_error)
 {
 	struct fake_cq *f = &fake.cq[0];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is told to people. */
+/* Messages for people. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <string.h>
@@ -94,7 +94,7 @@ Test(words, what_windows_fail_of_is_an_STag)
 			 "this QP");
 }
 
-/* All that there is a Terminate for; word 0 stands for none. */
+/* Every error with a Terminate; term 0 means no error. */
 Test(words, every_error_of_the_protocol_has_a_sentence)
 {
 	static const struct {

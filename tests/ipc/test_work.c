@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work beyond Send, Write and Read: Immediate Data, atomics, windows, raw queue pairs. What is in
- * the ring, what is refused before it gets there, and what its completions tell. */
+/* Immediate Data, atomics, windows and raw queue pairs: their entries in the ring, requests that
+ * are refused, and their completions. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ static bool says(const char *part)
 	return false;
 }
 
-/* Posts it; its entry. */
+/* Posts the request. Returns its entry in the ring. */
 static const struct wqe_send *post(struct ddp_qp *to, struct ddp_send_wr wr)
 {
 	struct ring *r = &fake.qp[to == raw].sq;
@@ -78,7 +78,7 @@ static const struct wqe_send *post(struct ddp_qp *to, struct ddp_send_wr wr)
 	return e;
 }
 
-/* It cannot be posted, for this reason, and leaves nothing in the ring. */
+/* The request cannot be posted, for this reason, and the ring stays empty. */
 static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *reason)
 {
 	struct ddp_send_wr *bad = NULL;
@@ -120,7 +120,7 @@ Test(imm, memory_with_it_is_refused)
 	refused(qp, wr, "Immediate Data takes no sge and no inline data");
 }
 
-Test(imm, a_receive_tells_it_apart_from_a_Send)
+Test(imm, a_completion_distinguishes_it_from_a_Send)
 {
 	struct wqe_cqe e = {.opcode = 9, .flags = 4, .imm = 0x0102030405060708};
 	struct ddp_wc wc;
@@ -137,7 +137,7 @@ Test(imm, a_receive_tells_it_apart_from_a_Send)
 
 TestSuite(atomic, .init = start, .fini = stop, .timeout = 20);
 
-/* All operands are set, so that what does not count shows. */
+/* All operands are set, so that a test sees if the library uses one that it must ignore. */
 static struct ddp_send_wr operation(enum ddp_wr_opcode op)
 {
 	return (struct ddp_send_wr){
@@ -285,7 +285,7 @@ Test(bind, a_window_has_its_new_key_when_the_bind_is_posted)
 	cr_assert_eq(mw->rkey, wr.bind.rkey);
 }
 
-Test(bind, a_list_can_bind_anew_what_it_invalidates)
+Test(bind, a_list_can_bind_again_what_it_invalidates)
 {
 	struct ddp_send_wr first = binding(), inv = {.opcode = DDP_WR_LOCAL_INV};
 	struct ddp_send_wr second = binding();

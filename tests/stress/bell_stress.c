@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * bell_stress [NEWS [SEED]]
+ * bell_stress [MARKS [SEED]]
  *
- * Promise: of all news that clients ring for on the bell page none is forgotten: the daemon looks
- * only at queues whose bit it took, sleeps without a limit, and still gets everything. Each
- * client goes on only when its last news was taken, so nobody's later ring makes up for a lost
- * one: that lets the watchdog end the program. One client alone has nobody at all who could.
+ * Promise: no mark of a client in the bell page is lost. The daemon reads only queues whose bit it
+ * took, sleeps without a limit, and still finds all work. A client continues only when the daemon
+ * has taken its last mark, so a later ring of that client cannot replace a lost one: then the
+ * watchdog ends the program. In the run with one client no other client's ring can replace it
+ * either.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -22,7 +23,8 @@
 enum { WATCHDOG_S = 300, MAX_CLIENTS = 3, LOOKS = 3000, POLLS = 20000 };
 
 static struct bell_page page;
-static _Atomic uint32_t news[BELL_QUEUES]; /* as the indices of the queues' rings would say */
+/* Marks that the daemon has not taken, per queue. They stand for the entries of its ring. */
+static _Atomic uint32_t marks[BELL_QUEUES];
 static int ring_fd, wait_fd;
 
 struct client {
@@ -38,16 +40,17 @@ static uint32_t pick(struct client *c)
 	       c->number;
 }
 
-/* Polls first: whoever yields on a busy machine comes back when the daemon sleeps long since. */
+/* Polls before it yields: on a busy machine a thread that yields runs again only after the daemon
+ * has gone to sleep. */
 static void await_taken(uint32_t q)
 {
-	for (unsigned polls = 0; atomic_load_explicit(&news[q], memory_order_acquire); polls++) {
+	for (unsigned polls = 0; atomic_load_explicit(&marks[q], memory_order_acquire); polls++) {
 		if (polls > POLLS)
 			sched_yield();
 	}
 }
 
-static void *ring_for_news(void *arg)
+static void *mark_queues(void *arg)
 {
 	struct client *c = arg;
 
@@ -55,7 +58,7 @@ static void *ring_for_news(void *arg)
 		uint32_t q = pick(c);
 
 		pace_dawdle(&c->rng);
-		atomic_fetch_add_explicit(&news[q], 1, memory_order_release);
+		atomic_fetch_add_explicit(&marks[q], 1, memory_order_release);
 		if (bell_ring(&page, q)) {
 			doorbell_ring(ring_fd);
 			c->rings++;
@@ -71,7 +74,7 @@ static uint64_t take_word(unsigned w)
 	uint64_t got = 0;
 
 	for (; bits; bits &= bits - 1)
-		got += atomic_exchange_explicit(&news[w * 64 + (unsigned)__builtin_ctzll(bits)], 0,
+		got += atomic_exchange_explicit(&marks[w * 64 + (unsigned)__builtin_ctzll(bits)], 0,
 						memory_order_acquire);
 	return got;
 }
@@ -105,7 +108,7 @@ static uint64_t nap(uint64_t *rng)
 /* Returns how often it slept. */
 static uint64_t serve(uint64_t total)
 {
-	uint64_t got = 0, naps = 0, rng = 77;
+	uint64_t got = 0, sleeps = 0, rng = 77;
 	uint32_t looks = 0;
 
 	while (got < total) {
@@ -117,38 +120,38 @@ static uint64_t serve(uint64_t total)
 		} else if (looks > 0) {
 			looks--;
 		} else {
-			naps += nap(&rng);
+			sleeps += nap(&rng);
 		}
 	}
 	if (got > total) {
-		fprintf(stderr, "FAILED: %" PRIu64 " news of %" PRIu64 "\n", got, total);
+		fprintf(stderr, "FAILED: %" PRIu64 " marks of %" PRIu64 "\n", got, total);
 		exit(1);
 	}
-	return naps;
+	return sleeps;
 }
 
 static void run(unsigned nclients, uint64_t each, uint64_t seed)
 {
 	struct client clients[MAX_CLIENTS];
-	uint64_t naps, rings = 0;
+	uint64_t sleeps, rings = 0;
 
 	for (unsigned i = 0; i < nclients; i++) {
 		clients[i] = (struct client){.number = i, .todo = each, .rng = seed + i};
-		pthread_create(&clients[i].thread, NULL, ring_for_news, &clients[i]);
+		pthread_create(&clients[i].thread, NULL, mark_queues, &clients[i]);
 		pace_pin(clients[i].thread, 1);
 	}
-	naps = serve(each * nclients);
+	sleeps = serve(each * nclients);
 	for (unsigned i = 0; i < nclients; i++) {
 		pthread_join(clients[i].thread, NULL);
 		rings += clients[i].rings;
 	}
-	printf("%u clients: %" PRIu64 " news, %" PRIu64 " rings, %" PRIu64 " naps\n", nclients,
-	       each * nclients, rings, naps);
+	printf("%u clients: %" PRIu64 " marks, %" PRIu64 " rings, %" PRIu64 " sleeps\n", nclients,
+	       each * nclients, rings, sleeps);
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t news_each = argc > 1 ? strtoull(argv[1], NULL, 0) : 50000;
+	uint64_t marks_each = argc > 1 ? strtoull(argv[1], NULL, 0) : 50000;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
 
 	alarm(WATCHDOG_S);
@@ -156,7 +159,7 @@ int main(int argc, char **argv)
 	if (doorbell_create(&ring_fd, &wait_fd))
 		return 1;
 	pace_pin(pthread_self(), 0);
-	run(1, news_each, seed);
-	run(MAX_CLIENTS, news_each / 4, seed);
+	run(1, marks_each, seed);
+	run(MAX_CLIENTS, marks_each / 4, seed);
 	return 0;
 }

@@ -2,13 +2,13 @@
 /*
  * notify_stress [ROUNDS [SEED]]
  *
- * Promise: when a program asks for notification again at the moment at which the daemon rings, the
- * library counts exactly the rings that come: after all completions were polled, no ring is left
- * unread, so the descriptor is not readable and nobody spins on it.
+ * Promise: when a program requests a notification again while the daemon rings, the library counts
+ * exactly the rings that arrive. After all completions have been polled, no ring is unread, so the
+ * descriptor is not readable and no thread spins on it.
  *
- * A round: both sides meet in the race; then the daemon decides to ring once more, but rings only
- * after the program has read what came so far. At each point where neither side acts, the
- * descriptor shows whether a ring is left.
+ * A round: both sides race; then the daemon decides to ring again, but rings only after the program
+ * has read the earlier rings. Whenever both sides are idle, the descriptor shows whether a ring is
+ * unread.
  */
 #include <ddp/ddp.h>
 #include <inttypes.h>
@@ -81,7 +81,7 @@ static void *daemon_side(void *arg)
 	return NULL;
 }
 
-/* Polls until there is nothing. */
+/* Polls until the queue is empty. */
 static void poll_all(uint64_t *got)
 {
 	struct ddp_wc wc[ENTRIES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the threads of a stress test meet in every possible order: pseudo-random pauses, and a CPU
- * for each thread. */
+/* Pseudo-random pauses, and a CPU for each thread: so the threads of a stress test interleave in
+ * many orders. */
 #ifndef TESTS_STRESS_PACE_H
 #define TESTS_STRESS_PACE_H
 
@@ -17,22 +17,22 @@ static inline uint32_t pace_draw(uint64_t *rng, uint32_t n)
 	return (uint32_t)(*rng >> 32) % n;
 }
 
-/* Passes fewer than `most` steps of a loop. */
+/* Spins for fewer than `most` steps of a loop. */
 static inline void pace_pause(uint64_t *rng, uint32_t most)
 {
 	for (volatile uint32_t n = pace_draw(rng, most); n > 0; n--)
 		;
 }
 
-/* Passes a little time: sometimes about as long as waking up takes. */
+/* Spins for a short time: sometimes about as long as a wake-up takes. */
 static inline void pace_dawdle(uint64_t *rng)
 {
 	pace_pause(rng, pace_draw(rng, 2) ? 300 : 20000);
 }
 
 /* Binds the thread to the n-th CPU that the process may use; with fewer CPUs, it stays where it is.
- * Otherwise the scheduler draws threads that wake each other to the same CPU, where nothing
- * happens at the same time. */
+ * Otherwise the scheduler moves threads that wake each other to the same CPU, where they never run
+ * at the same time. */
 static inline void pace_pin(pthread_t thread, unsigned n)
 {
 	static cpu_set_t all; /* before the first thread was bound */

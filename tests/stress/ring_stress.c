@@ -2,9 +2,9 @@
 /*
  * ring_stress [ENTRIES [SEED]]
  *
- * Promise: of millions of entries none is lost, doubled, reordered or torn, and neither side sleeps
- * for ever: each waits without a limit for the other's bell, and a lost one lets the watchdog
- * end the program. Small rings make both sides sleep often.
+ * Promise: of millions of entries none is lost, duplicated, reordered or torn, and no wake-up is
+ * lost: each side waits without a limit for the bell of the other, and after a lost ring the
+ * watchdog ends the program. Small rings make both sides sleep often.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -26,7 +26,7 @@ struct end {
 	struct ring ring;
 	int ring_fd; /* wakes the other end */
 	int wait_fd; /* the other end wakes us */
-	uint64_t entries, rng, naps;
+	uint64_t entries, rng, sleeps;
 };
 
 static void fail(const char *what, uint64_t at)
@@ -39,7 +39,7 @@ static void nap(struct end *e)
 {
 	struct pollfd p = {.fd = e->wait_fd, .events = POLLIN};
 
-	e->naps++;
+	e->sleeps++;
 	poll(&p, 1, -1);
 	doorbell_drain(e->wait_fd);
 }
@@ -121,7 +121,7 @@ static void *consume(void *arg)
 	return NULL;
 }
 
-/* A view that begins short before its index wraps. */
+/* A view whose index wraps soon. */
 static void view(struct ring *r, void *mem, uint32_t size)
 {
 	const uint32_t start = UINT32_MAX - 1000;
@@ -157,7 +157,7 @@ static void run(uint32_t size, uint64_t entries, uint64_t seed)
 		fail("more than was sent", entries);
 	printf("ring of %4u: %" PRIu64 " entries; slept: producer %" PRIu64 ", consumer %" PRIu64
 	       "\n",
-	       size, entries, producer.naps, consumer.naps);
+	       size, entries, producer.sleeps, consumer.sleeps);
 	munmap(mem, bytes);
 	close(fd);
 	close(producer.ring_fd);

@@ -2,10 +2,10 @@
 /*
  * wait_stress [COMPLETIONS]
  *
- * Promise: however many threads wait for and poll one completion queue, each completion is taken
- * once, nobody sleeps while there are some, a daemon that waits for room is told, and the
- * daemon's end wakes everybody. The same for one thread that sleeps on the descriptor. Sleepers
- * wait without a limit: a lost wake-up lets the watchdog end the program.
+ * Promise: many threads can wait for and poll one completion queue. Each completion is taken once,
+ * no thread sleeps while there are completions, a daemon that waits for room is woken, and the end
+ * of the daemon wakes all threads. The same holds for one thread that sleeps on the descriptor.
+ * Threads wait without a limit: after a lost wake-up the watchdog ends the program.
  */
 #include <ddp/ddp.h>
 #include <errno.h>
@@ -96,7 +96,8 @@ static void *poll_loop(void *arg)
 	return NULL;
 }
 
-/* As the manual tells: ask, look again, sleep on the descriptor, poll until there is nothing. */
+/* The loop of ddp_req_notify_cq(3): poll until the queue is empty, arm it, sleep on the
+ * descriptor. */
 static void *notify_loop(void *arg)
 {
 	struct pollfd p = {.fd = ddp_cq_fd(cq), .events = POLLIN};
@@ -115,7 +116,7 @@ static void *notify_loop(void *arg)
 	}
 }
 
-/* Sleeps until a queue pair of the completion queue is rung for. */
+/* Sleeps until the client marks a queue pair of the completion queue. */
 static void await_room(struct ring *r)
 {
 	struct pollfd p = {.fd = fake.bell, .events = POLLIN};
@@ -140,7 +141,8 @@ static void produce(uint64_t total)
 	for (uint64_t n = 1; n <= total; n++) {
 		await_room(&f->ring);
 		fake_complete(f, &(struct wqe_cqe){.wr_id = n}, false);
-		/* Now and then nothing follows that would make up for a lost wake-up. */
+		/* Every third time no further completion follows that could replace a lost
+		 * wake-up. */
 		if (n % 3 == 0) {
 			while (ring_room(&f->ring, ENTRIES) < ENTRIES)
 				sched_yield();
