@@ -119,7 +119,7 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	if (!r)
 		r = publish(mr, 0, rep);
 	if (!r && idtab_add(&c->mrs, mr, &mr->handle))
-		r = reply_refuse(rep, ENOMEM, "memory region: no room in the client's table");
+		r = reply_no_handle(rep, "memory region");
 	if (!r)
 		c->mr_bytes += mr->len;
 	return r;
@@ -142,7 +142,7 @@ int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct r
 		return r;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
+		return reply_no_memory(rep, "memory region");
 	mr->client = c;
 	mr->pd = pd;
 	pd->mrs++;
