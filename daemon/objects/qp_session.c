@@ -193,8 +193,9 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	return 0;
 }
 
-/* The addresses that the association was opened with serve for another one. */
-void qp_initiate_elsewhere(struct qp *qp)
+/* Sends the Initiate on another association to the same addresses, which the association was opened
+ * with: it is full. Within the same time limit. */
+static void initiate_elsewhere(struct qp *qp)
 {
 	const struct association *old = qp->assoc;
 	struct association *assoc;
@@ -221,7 +222,7 @@ void qp_initiate_again(struct qp *qp)
 	if (++qp->crossed > MAX_CROSSED)
 		qp_failed(qp, MSG_EV_FAILED, &event);
 	else
-		qp_initiate_elsewhere(qp);
+		initiate_elsewhere(qp);
 }
 
 void qp_initiate(struct qp *qp)
@@ -234,7 +235,7 @@ void qp_initiate(struct qp *qp)
 	};
 
 	if (assoc_connect(association_ddp(assoc), qp->ep, &params, &qp->sid))
-		qp_initiate_elsewhere(qp);
+		initiate_elsewhere(qp);
 	else
 		association_activate(assoc);
 }
