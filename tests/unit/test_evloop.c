@@ -231,7 +231,7 @@ Test(evloop, a_busy_loop_never_sleeps)
 
 Test(evloop, within_the_polling_budget_it_does_not_sleep)
 {
-	begin(20000000);
+	begin_fake(20000000, 1);
 	stop_after = 100;
 	if (event_loop_poll_us(l) == 0)
 		cr_skip_test("one CPU: polling is off");
@@ -241,7 +241,7 @@ Test(evloop, within_the_polling_budget_it_does_not_sleep)
 
 Test(evloop, the_polling_budget_can_be_changed)
 {
-	begin(0);
+	begin_fake(0, 1);
 	event_loop_set_poll_us(l, 1000000);
 	if (event_loop_poll_us(l) == 0)
 		cr_skip_test("one CPU: polling is off");
