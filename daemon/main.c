@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "daemon/base/config.h"
-#include "daemon/daemon.h"
-#include "daemon/base/log.h"
 #include "daemon/base/event_loop.h"
+#include "daemon/base/log.h"
+#include "daemon/base/version.h"
+#include "daemon/daemon.h"
 #include "daemon/reload.h"
 #include "daemon/tunables.h"
-#include "daemon/base/version.h"
 #include "util/option.h"
 
 struct options {

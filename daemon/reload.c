@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-#include "daemon/objects/client.h"
 #include "daemon/base/config_value.h"
-#include "daemon/daemon.h"
-#include "daemon/base/log.h"
 #include "daemon/base/event_loop.h"
+#include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
+#include "daemon/daemon.h"
+#include "daemon/objects/client.h"
 #include "daemon/service/server.h"
 
 enum { VALUE_MAX = 480 }; /* the longest list of addresses; two fit into a log line */

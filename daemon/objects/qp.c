@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "daemon/net/association.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
-#include "daemon/net/association.h"
 #include "daemon/objects/srq.h"
 #include "daemon/objects/stags.h"
 #include "daemon/objects/wr.h"

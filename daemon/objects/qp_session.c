@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/objects/client.h"
-#include "daemon/objects/mw.h"
-#include "daemon/objects/conn_params.h"
-#include "daemon/objects/pd.h"
 #include "daemon/net/association.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/conn_params.h"
+#include "daemon/objects/mw.h"
+#include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/wr.h"
 

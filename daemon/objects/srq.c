@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "daemon/base/queue.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/pd.h"
-#include "daemon/base/queue.h"
 #include "ipc/memfd.h"
 #include "ipc/wqe.h"
 

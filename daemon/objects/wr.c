@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "daemon/base/queue.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/qp.h"
-#include "daemon/base/queue.h"
 #include "daemon/objects/srq.h"
 
 /* ---- the entries of the rings are what the protocol takes ---- */

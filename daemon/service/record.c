@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/objects/client.h"
-#include "daemon/service/handlers.h"
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/client.h"
+#include "daemon/service/handlers.h"
 
 /* The row of the record, or NULL with the violation in words. */
 static const struct handlers_row *check(const struct client *c, const struct msg_hdr *hdr,

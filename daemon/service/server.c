@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "daemon/base/log.h"
 #include "daemon/base/event_loop.h"
+#include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
 #include "daemon/base/state.h"
 #include "daemon/service/attach.h"

@@ -7,19 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/queue.h"
+#include "daemon/base/reply.h"
+#include "daemon/base/version.h"
+#include "daemon/net/association.h"
+#include "daemon/net/path.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/listener.h"
 #include "daemon/objects/mr.h"
 #include "daemon/objects/mw.h"
-#include "daemon/net/path.h"
 #include "daemon/objects/pd.h"
-#include "daemon/net/association.h"
 #include "daemon/objects/qp.h"
-#include "daemon/base/queue.h"
-#include "daemon/base/reply.h"
 #include "daemon/objects/srq.h"
-#include "daemon/base/version.h"
 
 enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
 

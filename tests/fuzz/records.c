@@ -9,20 +9,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/base/state.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/assoc_events.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
-#include "daemon/service/handlers.h"
-#include "daemon/net/association.h"
 #include "daemon/objects/qp.h"
-#include "daemon/service/record.h"
 #include "daemon/objects/srq.h"
-#include "ipc/conn.h"
-#include "ipc/version.h"
-#include "daemon/base/state.h"
-#include "daemon/objects/assoc_events.h"
 #include "daemon/objects/stags.h"
 #include "daemon/service/attach.h"
+#include "daemon/service/handlers.h"
+#include "daemon/service/record.h"
 #include "daemon/turn.h"
+#include "ipc/conn.h"
+#include "ipc/version.h"
 #include "proto/stag.h"
 #include "tests/fuzz/fuzz.h"
 

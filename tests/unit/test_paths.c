@@ -12,22 +12,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/objects/client.h"
-#include "daemon/objects/cq.h"
+#include "daemon/base/state.h"
+#include "daemon/net/association.h"
 #include "daemon/net/endpoint_addrs.h"
 #include "daemon/net/path.h"
-#include "daemon/net/association.h"
+#include "daemon/objects/assoc_events.h"
+#include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
 #include "daemon/objects/qp.h"
-#include "daemon/service/record.h"
 #include "daemon/objects/srq.h"
+#include "daemon/objects/stags.h"
+#include "daemon/service/attach.h"
+#include "daemon/service/record.h"
+#include "daemon/turn.h"
 #include "ipc/conn.h"
 #include "ipc/msg_addr.h"
 #include "ipc/version.h"
-#include "daemon/base/state.h"
-#include "daemon/objects/assoc_events.h"
-#include "daemon/objects/stags.h"
-#include "daemon/service/attach.h"
-#include "daemon/turn.h"
 #include "util/addr.h"
 
 enum { STAGS = 64, PORT = 5043, ALICE = 4711, BOB = 4712 };

@@ -14,10 +14,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "daemon/objects/client.h"
 #include "daemon/base/config_value.h"
-#include "daemon/daemon.h"
 #include "daemon/base/event_loop.h"
+#include "daemon/daemon.h"
+#include "daemon/objects/client.h"
 #include "daemon/reload.h"
 #include "daemon/service/server.h"
 
