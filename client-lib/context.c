@@ -318,7 +318,7 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 		return r;
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
-		return reason_no_memory("ddp_open");
+		return reason_fail(-ENOMEM, "ddp_open: out of memory");
 	ctx->fd = ctx->event_fd = ctx->bell = -1;
 	pthread_mutex_init(&ctx->calls, NULL);
 	pthread_mutex_init(&ctx->events, NULL);

@@ -98,7 +98,7 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 				   a.entries, RING_MAX_ENTRIES);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
-		return reason_no_memory("ddp_create_cq");
+		return reason_fail(-ENOMEM, "ddp_create_cq: out of memory");
 	cq->ctx = ctx;
 	cq->bell = -1;
 	cq->spin_always = a.spin_us >= 0;

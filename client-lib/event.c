@@ -219,7 +219,7 @@ int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout
 	int r;
 
 	if (!ev)
-		return reason_no_memory("ddp_get_cm_event");
+		return reason_fail(-ENOMEM, "ddp_get_cm_event: out of memory");
 	while ((r = next_event(ctx, ev)) == -EAGAIN) {
 		r = wait_readable(ctx, deadline);
 		if (r)

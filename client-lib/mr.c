@@ -91,7 +91,7 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 	int r;
 
 	if (!mr)
-		return reason_no_memory("ddp_alloc_mr");
+		return reason_fail(-ENOMEM, "ddp_alloc_mr: out of memory");
 	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};
 	r = make_memory(mr, length);
 	if (r == 0)
@@ -128,7 +128,7 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 		return r;
 	mr = malloc(sizeof(*mr));
 	if (!mr)
-		return reason_no_memory("ddp_reg_memfd");
+		return reason_fail(-ENOMEM, "ddp_reg_memfd: out of memory");
 	*mr = (struct mr){
 		.pub = {.addr = addr, .length = length, .iova = iova, .pd = pd, .memfd = -1},
 	};

@@ -46,7 +46,7 @@ int ddp_alloc_mw(struct ddp_pd *pd, enum ddp_mw_type type, struct ddp_mw **ret)
 		return reason_fail(-EINVAL, "ddp_alloc_mw: unknown type %d", (int)type);
 	mw = malloc(sizeof(*mw));
 	if (!mw)
-		return reason_no_memory("ddp_alloc_mw");
+		return reason_fail(-ENOMEM, "ddp_alloc_mw: out of memory");
 	*mw = (struct mw){.pub = {.type = type, .pd = pd}};
 	r = alloc(mw);
 	if (r) {

@@ -14,7 +14,7 @@ int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret)
 	int r;
 
 	if (!pd)
-		return reason_no_memory("ddp_alloc_pd");
+		return reason_fail(-ENOMEM, "ddp_alloc_pd: out of memory");
 	r = context_call(ctx, &(struct call){
 				      .name = "ddp_alloc_pd",
 				      .rec = &req,

@@ -201,7 +201,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 		return r;
 	qp = new_qp(id, pd, &a);
 	if (!qp)
-		return reason_no_memory("ddp_create_qp");
+		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
 	r = create(qp, &a);
 	if (r) {
 		free_qp(qp);

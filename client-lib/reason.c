@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client-lib/reason.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +24,6 @@ int reason_errno(int err, const char *call, const char *what)
 	char text[96];
 
 	return reason_fail(err, "%s: %s: %s", call, what, strerror_r(-err, text, sizeof(text)));
-}
-
-int reason_no_memory(const char *call)
-{
-	return reason_fail(-ENOMEM, "%s: out of memory", call);
 }
 
 const char *ddp_last_reason(void)

@@ -10,7 +10,4 @@ int reason_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* The same with the C library's message for err: "call: what: No such file or directory". */
 int reason_errno(int err, const char *call, const char *what);
 
-/* The same when memory is short: "call: out of memory". Returns -ENOMEM. */
-int reason_no_memory(const char *call);
-
 #endif

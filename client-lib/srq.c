@@ -129,7 +129,7 @@ int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct dd
 		return r;
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
-		return reason_no_memory("ddp_create_srq");
+		return reason_fail(-ENOMEM, "ddp_create_srq: out of memory");
 	srq->pd = pd;
 	srq->user = a.user;
 	srq->rq.ctx = pd->ctx;

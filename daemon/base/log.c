@@ -89,6 +89,11 @@ void log_set_level(enum log_level level)
 	shown = level;
 }
 
+const char *log_level_name(enum log_level level)
+{
+	return names[level];
+}
+
 /* A message quotes what peers and clients sent: it must not end its line or steer a terminal. */
 static void sanitize(char *text)
 {

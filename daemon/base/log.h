@@ -37,6 +37,9 @@ void log_open(enum log_target target);
 /* Sets the minimum severity that is logged. Default: LOG_LEVEL_INFO. */
 void log_set_level(enum log_level level);
 
+/* "error", "warning", "info", "debug" */
+const char *log_level_name(enum log_level level);
+
 /* Logs one line of at most 1000 bytes. Control characters become '?'. errno is preserved. */
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -39,17 +39,6 @@ struct reply {
 int reply_refuse(struct reply *rep, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same if the memory of an object cannot be allocated. what: "queue pair". Returns -ENOMEM. */
-int reply_no_memory(struct reply *rep, const char *what);
-
-/* The same if the client has no handle left. */
-int reply_no_handle(struct reply *rep, const char *what);
-
-/* Refuses a ring whose number of entries is not a power of two up to max. what: "completion queue";
- * key: the limit, "limits.cqe". Returns 0 if it is one, or -EINVAL. */
-int reply_check_entries(struct reply *rep, const char *what, uint32_t entries, uint32_t max,
-			const char *key);
-
 /* Refuses the record and ends the client: no correct library sends such a record. */
 int reply_violation(struct reply *rep, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

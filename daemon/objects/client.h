@@ -49,6 +49,7 @@ struct client {
 	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
 	uint64_t rung_words;    /* words of its page that are still to be taken */
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
+	void *mappings; /* of its memfds, a tree of mapping.c */
 	struct acct_charge charge, memory;
 	uint64_t mr_bytes; /* in its regions */
 	uint64_t since_ms;

@@ -10,6 +10,7 @@
 #include "daemon/objects/client.h"
 #include "ipc/doorbell.h"
 #include "ipc/memfd.h"
+#include "util/checked.h"
 
 static int make_ring(struct cq *cq, uint32_t entries, struct reply *rep)
 {
@@ -50,16 +51,18 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 
 int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep)
 {
+	uint32_t max = c->daemon->cfg.limits.cqe;
 	struct cq *cq;
 	int r;
 
-	r = reply_check_entries(rep, "completion queue", req->entries, c->daemon->cfg.limits.cqe,
-				"limits.cqe");
-	if (r)
-		return r;
+	if (!checked_pow2(req->entries) || req->entries > max)
+		return reply_refuse(rep, EINVAL,
+				    "completion queue of %u entries: not a power of two up to %u "
+				    "(limits.cqe)",
+				    req->entries, max);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
-		return reply_no_memory(rep, "completion queue");
+		return reply_refuse(rep, ENOMEM, "completion queue: out of memory");
 	cq->client = c;
 	cq->bell = -1;
 	list_init(&cq->dirty);

@@ -61,7 +61,7 @@ int listener_create(struct client *c, const struct msg_listen *req, struct reply
 		return r;
 	l = calloc(1, sizeof(*l));
 	if (!l)
-		return reply_no_memory(rep, "listen");
+		return reply_refuse(rep, ENOMEM, "listen: out of memory");
 	l->accepts.worker = c->worker;
 	l->client = c;
 	l->cookie = req->cookie;
@@ -72,7 +72,7 @@ int listener_create(struct client *c, const struct msg_listen *req, struct reply
 	if (!r)
 		r = listen_both(l, rep);
 	if (!r && idtab_add(&c->listeners, l, &l->handle))
-		r = reply_no_handle(rep, "listen");
+		r = reply_refuse(rep, ENOMEM, "listen: no room in the client's table");
 	if (r) {
 		listener_free(l);
 		return r;

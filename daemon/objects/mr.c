@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "daemon/objects/client.h"
+#include "daemon/objects/mapping.h"
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
@@ -47,20 +47,12 @@ static uint32_t with_implied(uint32_t access)
 	return access & WRITES ? access | STAG_LOCAL_WRITE : access;
 }
 
-static int map(const struct extent *e, uint32_t access, int fd, struct memfd_map *ret,
-	       struct reply *rep)
+/* Maps the extent for the region's rights. */
+static int map(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
 {
-	int r = memfd_map_client(fd, e->offset, e->len, access & STAG_LOCAL_WRITE, ret);
-
-	if (r > 0)
-		return reply_refuse(rep, memfd_errno(r),
-				    "memory region of %llu bytes at %llu of the descriptor: %s",
-				    (unsigned long long)e->len, (unsigned long long)e->offset,
-				    memfd_reason(r));
-	if (r < 0)
-		return reply_refuse(rep, -r, "memory region of %llu bytes: cannot be mapped",
-				    (unsigned long long)e->len);
-	return 0;
+	mr->offset = e->offset;
+	return mapping_get(mr->client, fd, e->offset, e->len, mr->access & STAG_LOCAL_WRITE,
+			   &mr->mapping, rep);
 }
 
 /* Enters the region into the STag table under an unused value, which becomes its STag. */
@@ -72,7 +64,7 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 		.scope = scope,
 		.to = mr->iova,
 		.len = mr->len,
-		.base = mr->map.addr,
+		.base = mapping_at(mr->mapping, mr->offset),
 	};
 	int r = stags_add(mr->client->daemon->stags, &region);
 
@@ -111,15 +103,13 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	int r = client_charge(c, ACCT_MRS, 1, &mr->charge, rep);
 
 	if (!r)
-		r = client_charge(c, ACCT_MAPS, 1, &mr->maps, rep);
-	if (!r)
 		r = client_charge(c, ACCT_MR_BYTES, e->len, &mr->bytes, rep);
 	if (!r)
-		r = map(e, mr->access, fd, &mr->map, rep);
+		r = map(mr, e, fd, rep);
 	if (!r)
 		r = publish(mr, 0, rep);
 	if (!r && idtab_add(&c->mrs, mr, &mr->handle))
-		r = reply_no_handle(rep, "memory region");
+		r = reply_refuse(rep, ENOMEM, "memory region: no room in the client's table");
 	if (!r)
 		c->mr_bytes += mr->len;
 	return r;
@@ -142,7 +132,7 @@ int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct r
 		return r;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
-		return reply_no_memory(rep, "memory region");
+		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
 	mr->client = c;
 	mr->pd = pd;
 	pd->mrs++;
@@ -194,10 +184,9 @@ struct mr *mr_free(struct mr *mr)
 		mr->client->mr_bytes -= mr->len;
 	if (mr->stag)
 		stag_remove(stags_table(mr->client->daemon->stags), mr->stag);
-	memfd_unmap(&mr->map);
+	mapping_put(mr->mapping);
 	mr->pd->mrs--;
 	acct_release(&mr->bytes);
-	acct_release(&mr->maps);
 	acct_release(&mr->charge);
 	free(mr);
 	return NULL;
@@ -248,7 +237,7 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 		.access = mr->access,
 		.iova = mr->iova,
 		.len = mr->len,
-		.map = mr->map,
+		.offset = mr->offset,
 	};
 
 	if (req->what & MSG_REREG_PD)
@@ -262,31 +251,22 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 	return next;
 }
 
-/* Maps new memory, or maps the same memory for writing. */
+/* Gives `next` its mapping: of new memory, or of the same for the new rights. */
 static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr *req, int fd,
 		 struct reply *rep)
 {
 	struct extent e = {req->offset, req->len, req->iova};
 
 	if (req->what & MSG_REREG_TRANSLATION)
-		return map(&e, next->access, fd, &next->map, rep);
-	if (!(next->access & ~mr->access & STAG_LOCAL_WRITE))
-		return 0;
-	if (next->map.is_private ||
-	    mprotect(next->map.map, next->map.map_len, PROT_READ | PROT_WRITE) < 0)
-		return reply_refuse(rep, EACCES,
-				    "memory region 0x%08x: its descriptor was not opened for "
-				    "writing, or is sealed against it",
-				    mr->stag);
-	return 0;
+		return map(next, &e, fd, rep);
+	return mapping_share(mr->mapping, next->access & STAG_LOCAL_WRITE, &next->mapping, rep);
 }
 
 /* Takes over the new attributes. */
 static void become(struct mr *mr, const struct mr *next)
 {
 	stag_remove(stags_table(mr->client->daemon->stags), mr->stag);
-	if (next->map.map != mr->map.map)
-		memfd_unmap(&mr->map);
+	mapping_put(mr->mapping);
 	mr->client->mr_bytes += next->len - mr->len;
 	mr->pd->mrs--;
 	next->pd->mrs++;
@@ -295,7 +275,8 @@ static void become(struct mr *mr, const struct mr *next)
 	mr->access = next->access;
 	mr->iova = next->iova;
 	mr->len = next->len;
-	mr->map = next->map;
+	mr->offset = next->offset;
+	mr->mapping = next->mapping;
 }
 
 int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep)
@@ -315,8 +296,7 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply
 	if (!r)
 		r = publish(&next, 0, rep);
 	if (r) {
-		if (next.map.map != mr->map.map)
-			memfd_unmap(&next.map);
+		mapping_put(next.mapping);
 		client_change(mr->client, &mr->bytes, mr->len, rep);
 		return r;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory regions: a client's memfd mapped here, and its row in the STag table. Every access looks
- * the STag up and keeps no pointer, so a region whose row is gone can be unmapped at once.
+ * Memory regions: a mapped part of a client's memfd, and its row in the STag table. Every access
+ * looks the STag up and keeps no pointer, so a region whose row is gone can be unmapped at once.
  */
 #ifndef DAEMON_OBJECTS_MR_H
 #define DAEMON_OBJECTS_MR_H
@@ -10,9 +10,9 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
-#include "ipc/memfd.h"
 
 struct client;
+struct mapping;
 struct pd;
 struct qp;
 
@@ -23,8 +23,9 @@ struct mr {
 	uint32_t stag;
 	uint32_t access; /* STAG_* */
 	uint64_t iova, len;
-	struct memfd_map map;
-	struct acct_charge charge, maps, bytes;
+	uint64_t offset; /* in its memfd */
+	struct mapping *mapping;
+	struct acct_charge charge, bytes;
 };
 
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */

@@ -44,7 +44,7 @@ static int build(struct mw *mw, struct reply *rep)
 	if (!r)
 		r = publish(mw, &mw->stag, rep);
 	if (!r && idtab_add(&c->mws, mw, &mw->handle))
-		r = reply_no_handle(rep, "memory window");
+		r = reply_refuse(rep, ENOMEM, "memory window: no room in the client's table");
 	return r;
 }
 
@@ -68,7 +68,7 @@ int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep
 				    req->type);
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
-		return reply_no_memory(rep, "memory window");
+		return reply_refuse(rep, ENOMEM, "memory window: out of memory");
 	mw->client = c;
 	mw->pd = pd;
 	pd->mws++;

@@ -12,12 +12,12 @@ int pd_alloc(struct client *c, struct reply *rep)
 	int r;
 
 	if (!pd)
-		return reply_no_memory(rep, "protection domain");
+		return reply_refuse(rep, ENOMEM, "protection domain: out of memory");
 	pd->client = c;
 	pd->number = ++c->daemon->last_pd;
 	r = client_charge(c, ACCT_PDS, 1, &pd->charge, rep);
 	if (!r && idtab_add(&c->pds, pd, &pd->handle))
-		r = reply_no_handle(rep, "protection domain");
+		r = reply_refuse(rep, ENOMEM, "protection domain: no room in the client's table");
 	if (r) {
 		pd_free(pd);
 		return r;

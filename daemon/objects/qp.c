@@ -20,6 +20,16 @@
 
 /* ---- creation ---- */
 
+static int check_depth(const char *what, uint32_t n, uint32_t max, struct reply *rep)
+{
+	if (checked_pow2(n) && n <= max)
+		return 0;
+	return reply_refuse(rep, EINVAL,
+			    "queue pair: %s ring of %u entries: not a power of two up to %u "
+			    "(limits.qp_wr)",
+			    what, n, max);
+}
+
 static int check_max(const char *what, uint32_t n, uint32_t min, uint32_t max, struct reply *rep)
 {
 	if (n >= min && n <= max)
@@ -41,8 +51,7 @@ static int check_receives(const struct client *c, const struct msg_create_qp *re
 					      "queue pair: receive ring of %u entries: 0 with a "
 					      "shared receive queue",
 					      req->rq_entries);
-	r = reply_check_entries(rep, "queue pair: receive ring", req->rq_entries,
-				c->daemon->cfg.limits.qp_wr, "limits.qp_wr");
+	r = check_depth("receive", req->rq_entries, c->daemon->cfg.limits.qp_wr, rep);
 	return r ? r : check_max("max_recv_sge", req->max_recv_sge, 1, WQE_MAX_SGE, rep);
 }
 
@@ -74,8 +83,7 @@ static int check_init(const struct client *c, const struct msg_create_qp *req, s
 	int r = check_type(req, rep);
 
 	if (!r)
-		r = reply_check_entries(rep, "queue pair: send ring", req->sq_entries,
-					c->daemon->cfg.limits.qp_wr, "limits.qp_wr");
+		r = check_depth("send", req->sq_entries, c->daemon->cfg.limits.qp_wr, rep);
 	if (!r)
 		r = check_receives(c, req, rep);
 	if (!r)
@@ -286,7 +294,7 @@ int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *r
 		return r;
 	qp = new_qp(c, &parts, req);
 	if (!qp)
-		return reply_no_memory(rep, "queue pair");
+		return reply_refuse(rep, ENOMEM, "queue pair: out of memory");
 	r = build(qp, req, rep);
 	if (r) {
 		qp_free(qp);

@@ -111,8 +111,12 @@ void qp_wake(struct qp *qp);
 /* The association is up: sends the Initiate. */
 void qp_initiate(struct qp *qp);
 
-/* The same on another association: the peer shut the association down while the Initiate was on its
- * way. If that happens time and again, the session fails. */
+/* The same on another association to the same addresses: the one at hand is full. Within the same
+ * time limit. */
+void qp_initiate_elsewhere(struct qp *qp);
+
+/* The same: the peer shut the association down while the Initiate was on its way. If that happens
+ * time and again, the session fails. */
 void qp_initiate_again(struct qp *qp);
 
 /* The session is established: the peer accepted, or this side did. */

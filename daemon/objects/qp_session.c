@@ -193,9 +193,8 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	return 0;
 }
 
-/* Sends the Initiate on another association to the same addresses, which the association was opened
- * with: it is full. Within the same time limit. */
-static void initiate_elsewhere(struct qp *qp)
+/* The addresses that the association was opened with serve for another one. */
+void qp_initiate_elsewhere(struct qp *qp)
 {
 	const struct association *old = qp->assoc;
 	struct association *assoc;
@@ -222,7 +221,7 @@ void qp_initiate_again(struct qp *qp)
 	if (++qp->crossed > MAX_CROSSED)
 		qp_failed(qp, MSG_EV_FAILED, &event);
 	else
-		initiate_elsewhere(qp);
+		qp_initiate_elsewhere(qp);
 }
 
 void qp_initiate(struct qp *qp)
@@ -235,7 +234,7 @@ void qp_initiate(struct qp *qp)
 	};
 
 	if (assoc_connect(association_ddp(assoc), qp->ep, &params, &qp->sid))
-		initiate_elsewhere(qp);
+		qp_initiate_elsewhere(qp);
 	else
 		association_activate(assoc);
 }

@@ -11,6 +11,7 @@
 #include "daemon/objects/pd.h"
 #include "ipc/memfd.h"
 #include "ipc/wqe.h"
+#include "util/checked.h"
 
 /* ---- creation ---- */
 
@@ -25,11 +26,13 @@ static int check_limit(uint32_t limit, uint32_t entries, struct reply *rep)
 
 static int check(const struct client *c, const struct msg_create_srq *req, struct reply *rep)
 {
-	int r = reply_check_entries(rep, "shared receive queue", req->entries,
-				    c->daemon->cfg.limits.qp_wr, "limits.qp_wr");
+	uint32_t max = c->daemon->cfg.limits.qp_wr;
 
-	if (r)
-		return r;
+	if (!checked_pow2(req->entries) || req->entries > max)
+		return reply_refuse(rep, EINVAL,
+				    "shared receive queue of %u entries: not a power of two up "
+				    "to %u (limits.qp_wr)",
+				    req->entries, max);
 	if (req->max_sge < 1 || req->max_sge > WQE_MAX_SGE)
 		return reply_refuse(rep, EINVAL,
 				    "shared receive queue: max_sge of %u: expected 1 to %d",
@@ -102,7 +105,7 @@ int srq_create(struct client *c, const struct msg_create_srq *req, struct reply 
 		return r;
 	s = new_srq(c, pd, req);
 	if (!s)
-		return reply_no_memory(rep, "shared receive queue");
+		return reply_refuse(rep, ENOMEM, "shared receive queue: out of memory");
 	r = build(s, req->entries, rep);
 	if (r) {
 		srq_free(s);

@@ -575,7 +575,7 @@ int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep
 				    req->object);
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return reply_no_memory(rep, "show");
+		return reply_refuse(rep, ENOMEM, "show: out of memory");
 	s->to = c;
 	s->d = c->daemon;
 	s->kind = &kinds[req->object];

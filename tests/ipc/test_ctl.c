@@ -332,7 +332,7 @@ Test(ctl, no_daemon_is_3)
 	cr_expect_eq(query_show("/nonexistent/sock", PATIENT_MS, CTL_QP, &a), CTL_EXIT_NO_DAEMON);
 }
 
-Test(ctl, a_socket_without_a_listener_is_3)
+Test(ctl, a_socket_that_nobody_serves_is_3)
 {
 	struct fake f = {.script = none};
 	struct query_reply a;

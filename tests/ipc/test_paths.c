@@ -132,7 +132,7 @@ static void tell_paths(struct fake *f, struct fake_reply *r)
 	r->len = sizeof(r->paths);
 }
 
-Test(paths, each_path_is_returned)
+Test(paths, each_path_is_told)
 {
 	struct ddp_id *bare, *id = make_id();
 	struct ddp_path p[3] = {{.mtu = 77}, {.mtu = 77}, {.mtu = 77}};

@@ -472,7 +472,7 @@ Test(post, a_list_is_posted_up_to_where_the_queue_is_full)
 	cr_assert_eq(bad, &wr[5]);
 }
 
-Test(post, receives_are_in_their_ring_and_ring_no_bell)
+Test(post, receives_are_in_their_ring_and_ring_nobody)
 {
 	struct ddp_recv_wr wr = {.wr_id = 8, .sg_list = sges, .num_sge = 1};
 	struct ring *r = &fake.qp[0].rq;

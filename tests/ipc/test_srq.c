@@ -161,7 +161,7 @@ Test(srq, a_queue_pair_that_uses_it_has_no_receives_of_its_own)
 	cr_assert_eq(ddp_destroy_srq(srq), 0);
 }
 
-Test(srq, receives_are_in_the_ring_and_ring_no_bell)
+Test(srq, receives_are_in_the_ring_and_ring_nobody)
 {
 	struct ddp_sge sges[3] = {{100, 10, 1}, {200, 20, 2}, {300, 30, 3}};
 	struct ddp_recv_wr wr[5], *bad = NULL;

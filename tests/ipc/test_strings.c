@@ -114,13 +114,13 @@ Test(words, every_error_of_the_protocol_has_a_sentence)
 	}
 }
 
-Test(words, unknown_terminates_are_shown_with_their_numbers)
+Test(words, terminates_that_nobody_knows_are_still_told)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_REM_OP_ERR, .term = 0x3fee}),
 			 "Send refused by the peer (layer 3, type 15, code ee)");
 }
 
-Test(words, a_short_buffer_gets_a_cut_text_and_the_whole_length)
+Test(words, a_short_buffer_is_cut_and_the_length_told)
 {
 	struct ddp_wc wc = {.status = DDP_WC_REM_OP_ERR, .term = 0x1202};
 	char buf[300];

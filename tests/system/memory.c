@@ -2,7 +2,8 @@
 /*
  * Takes as much of the daemon's memory as limits.memory allows, then leaves replies unread.
  *
- *   memory SOCKET [maps]      exit status 0 if every case held; maps: those of memory maps
+ *   memory SOCKET [PID]      exit status 0 if every case held; PID: those of the daemon's memory
+ * maps
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,9 @@ enum {
 	ENTRIES = 16384, /* limits.qp_wr */
 	MOST_QPS = 100,
 	MOST_REPLIES = 60000, /* of a daemon that reads on: it would hold so many */
-	MOST_REGIONS = 70000,
+	REGIONS = 60000,
+	MOST_REGIONS = 65000, /* with a memfd each */
+	MOST_MAPS = 2000,
 	OBJECTS = 2000,
 	TURNS = 100,
 };
@@ -95,22 +98,31 @@ static bool unread_replies_end_the_reading(const char *path, struct bad *by)
 	return sent < MOST_REPLIES && i == sent && bystander_lives(&b);
 }
 
-/* Registers one page until the daemon refuses it. Returns how often it could. */
+/* Registers a page of the memfd. Returns whether the daemon did. */
+static bool registers(struct bad *b, struct msg_reg_mr *m, int fd)
+{
+	const struct msg_hdr *hdr = (const void *)b->rec;
+
+	put(b, m, sizeof(*m), &fd, 1);
+	if (!get(b))
+		die("no reply");
+	return hdr->op == MSG_REG_MR;
+}
+
+/* Registers pages of different memfds until the daemon refuses. Returns how many there are. */
 static unsigned fill_maps(struct bad *b)
 {
-	struct msg_reg_mr m = {.hdr = {MSG_REG_MR, 6}, .len = 4096};
-	const struct msg_hdr *hdr = (const void *)b->rec;
-	int fd = make_memfd(4096);
+	struct msg_reg_mr m = {.hdr = {MSG_REG_MR, 6}, .pd = make_pd(b), .len = 4096};
+	bool registered = true;
 	unsigned n = 0;
 
-	for (m.pd = make_pd(b); n < MOST_REGIONS; n++) {
-		put(b, &m, sizeof(m), &fd, 1);
-		if (!get(b))
-			die("no reply");
-		if (hdr->op != MSG_REG_MR)
-			break;
+	while (registered && n < MOST_REGIONS) {
+		int fd = make_memfd(4096);
+
+		registered = registers(b, &m, fd);
+		n += registered;
+		close(fd);
 	}
-	close(fd);
 	return n;
 }
 
@@ -131,6 +143,52 @@ static bool regions_leave_maps(const char *path)
 	close(next.fd);
 	close(b.fd);
 	return held;
+}
+
+/* Memory maps of a process: lines of its table. */
+static unsigned count_maps(const char *pid)
+{
+	unsigned n = 0;
+	char name[64];
+	FILE *f;
+	int c;
+
+	snprintf(name, sizeof(name), "/proc/%s/maps", pid);
+	f = fopen(name, "r");
+	if (!f)
+		die(name);
+	while ((c = getc(f)) != EOF)
+		n += c == '\n';
+	fclose(f);
+	return n;
+}
+
+static bool regions_of_a_memfd_share_maps(const char *path, const char *pid)
+{
+	struct bad b = {.path = path, .fd = attach(path)};
+	struct msg_reg_mr m = {.hdr = {MSG_REG_MR, 6}, .len = 4096};
+	int fd = make_memfd((off_t)REGIONS * 4096);
+	unsigned n = 0, maps;
+
+	hello(&b);
+	m.pd = make_pd(&b);
+	for (; n < REGIONS && registers(&b, &m, fd); n++) {
+		m.offset += 4096;
+		m.access = n % 2; /* DDP_ACCESS_LOCAL_WRITE, or none */
+	}
+	maps = count_maps(pid);
+	printf("# %u regions of a memfd: %u maps\n", n, maps);
+	close(fd);
+	close(b.fd);
+	return n == REGIONS && maps < MOST_MAPS;
+}
+
+static bool maps_are_bounded(const char *path, const char *pid)
+{
+	bool held =
+		check("regions of a memfd share maps", regions_of_a_memfd_share_maps(path, pid));
+
+	return check("regions leave maps for other clients", regions_leave_maps(path)) && held;
 }
 
 static void wait_turns(struct bad *by)
@@ -165,11 +223,9 @@ int main(int argc, char **argv)
 	bool held;
 
 	if (argc < 2)
-		die("usage: memory SOCKET [maps]");
+		die("usage: memory SOCKET [PID]");
 	if (argc > 2)
-		return check("regions leave maps for other clients", regions_leave_maps(argv[1]))
-			       ? 0
-			       : 1;
+		return maps_are_bounded(argv[1], argv[2]) ? 0 : 1;
 	by = (struct bad){.path = argv[1], .fd = attach(argv[1])};
 	hello(&by);
 	held = check("rings and endpoints are charged", queue_pairs_are_charged(argv[1]));
