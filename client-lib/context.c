@@ -291,6 +291,7 @@ static void free_context(struct ddp_ctx *ctx)
 	cleanup_close(&ctx->event_fd);
 	cleanup_close(&ctx->bell);
 	memfd_unmap(&ctx->page);
+	slab_deinit(&ctx->slabs);
 	idtab_deinit(&ctx->ids);
 	idtab_deinit(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->calls);
@@ -323,6 +324,7 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	pthread_mutex_init(&ctx->calls, NULL);
 	pthread_mutex_init(&ctx->events, NULL);
 	pthread_mutex_init(&ctx->lock, NULL);
+	slab_init(&ctx->slabs);
 	idtab_init(&ctx->ids, MAX_IDS);
 	idtab_init(&ctx->srqs, MAX_IDS);
 	r = connect_to(ctx, socket_path(&a));

@@ -4,7 +4,7 @@
  * daemon. This header includes the public one and makes its symbols visible.
  *
  * Locks are taken in this order: events, calls, a CQ's lock, the context's lock. The lock of a
- * queue of a QP is never held together with another one.
+ * queue of a QP and that of the slabs are never held together with another one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client-lib/slab.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
@@ -35,6 +36,7 @@ struct ddp_ctx {
 	struct memfd_map page;
 	uint32_t poll_us; /* to spin before sleeping; 0 where there is one CPU */
 	bool one_cpu;
+	struct slabs slabs; /* memory of small regions */
 
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
@@ -53,7 +55,8 @@ struct mr {
 	struct ddp_mr pub;
 	uint32_t handle;
 	unsigned access;
-	size_t mapped; /* bytes at pub.addr that the library mapped, 0 if it did not */
+	struct slab_range range; /* memory shared with other regions, or ... */
+	size_t mapped;           /* bytes at pub.addr mapped for this one; 0: none of either */
 };
 
 /* Behind struct ddp_mw. */

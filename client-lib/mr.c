@@ -60,6 +60,7 @@ static void free_memory(struct mr *mr)
 	mr->mapped = 0;
 	cleanup_close(&mr->pub.memfd);
 	mr->pub.memfd = -1;
+	slab_free(&mr->pub.pd->ctx->slabs, &mr->range);
 }
 
 static void free_mr(struct mr *mr)
@@ -68,19 +69,25 @@ static void free_mr(struct mr *mr)
 	free(mr);
 }
 
-/* Makes zeroed memory of whole pages for the MR. */
-static int make_memory(struct mr *mr, size_t length)
+/* Makes zeroed memory of whole pages for the MR; short ones share a memfd. */
+static int make_memory(struct mr *mr)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t length = mr->pub.length;
 	int r;
 
 	if (length == 0 || length > SIZE_MAX - page)
 		return reason_fail(-EINVAL, "ddp_alloc_mr: length %zu is out of range", length);
 	length = checked_round_up(length, page);
-	r = memfd_create_mapped("ddp-mr", length, &mr->pub.memfd, &mr->pub.addr);
+	if (length <= SLAB_RANGE_MAX) {
+		r = slab_alloc(&mr->pub.pd->ctx->slabs, length, &mr->range);
+		mr->pub.addr = mr->range.addr;
+	} else {
+		r = memfd_create_mapped("ddp-mr", length, &mr->pub.memfd, &mr->pub.addr);
+		mr->mapped = r ? 0 : length;
+	}
 	if (r)
 		return reason_fail(r, "ddp_alloc_mr: no memory for %zu bytes", length);
-	mr->mapped = length;
 	mr->pub.iova = (uintptr_t)mr->pub.addr;
 	return 0;
 }
@@ -93,9 +100,10 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 	if (!mr)
 		return reason_fail(-ENOMEM, "ddp_alloc_mr: out of memory");
 	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};
-	r = make_memory(mr, length);
+	r = make_memory(mr);
 	if (r == 0)
-		r = register_mr(mr, "ddp_alloc_mr", mr->pub.memfd, 0, access);
+		r = register_mr(mr, "ddp_alloc_mr", mr->range.slab ? mr->range.fd : mr->pub.memfd,
+				mr->range.offset, access);
 	if (r) {
 		free_mr(mr);
 		return r;

@@ -499,7 +499,23 @@ Test(memory, made_memory_is_the_daemons_as_well)
 	cr_assert_arr_eq(fake.mr.addr, "seen", 4);
 	fake.mr.addr[4999] = 9;
 	cr_assert_eq(((uint8_t *)mr->addr)[4999], 9);
+	cr_assert_eq(mr->memfd, -1, "it is shared with other regions");
+}
+
+Test(memory, long_memory_has_a_memfd_of_its_own)
+{
+	unsigned before = open_fds();
+	char c = 0;
+
+	cr_assert_eq(ddp_alloc_mr(pd, 65537, DDP_ACCESS_REMOTE_WRITE, &mr), 0);
+	cr_assert_eq(fake_last(&fake, MSG_REG_MR)->reg_mr.offset, 0);
+	memcpy(mr->addr, "seen", 4);
+	cr_assert_arr_eq(fake.mr.addr, "seen", 4);
+	cr_assert_eq(pread(mr->memfd, &c, 1, 0), 1);
+	cr_assert_eq(c, 's');
 	cr_assert_eq(ftruncate(mr->memfd, 0), -1, "sealed");
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(open_fds(), before);
 }
 
 Test(memory, a_registration_that_is_refused_leaves_nothing)

@@ -27,6 +27,27 @@ static int memfd(off_t size)
 	return fd;
 }
 
+Test(region, memory_is_free_when_the_daemon_says_so)
+{
+	struct ddp_mr *other;
+	void *addr = mr->addr;
+
+	memset(addr, 7, 5000);
+	fake.script = refuse;
+	cr_assert_eq(ddp_dereg_mr(mr), -EBUSY);
+	fake.script = NULL;
+	cr_assert_eq(ddp_alloc_mr(pd, 5000, DDP_ACCESS_LOCAL_WRITE, &other), 0);
+	cr_expect_neq(other->addr, addr);
+	cr_expect_eq(((char *)addr)[4999], 7);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_alloc_mr(pd, 5000, DDP_ACCESS_LOCAL_WRITE, &mr), 0);
+	cr_expect_eq(mr->addr, addr);
+	cr_expect_eq(((char *)addr)[4999], 0);
+	cr_expect_eq(fake_last(&fake, MSG_REG_MR)->reg_mr.offset, 0);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_assert_eq(ddp_dereg_mr(other), 0);
+}
+
 /* rows: 5041-8.3-01 4296-2.1.2-12 */
 Test(region, new_memory_takes_the_place_of_the_old)
 {

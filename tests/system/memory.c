@@ -5,6 +5,7 @@
  *   memory SOCKET [PID]      exit status 0 if every case held; PID: those of the daemon's memory
  * maps
  */
+#include <ddp/ddp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -183,11 +184,38 @@ static bool regions_of_a_memfd_share_maps(const char *path, const char *pid)
 	return n == REGIONS && maps < MOST_MAPS;
 }
 
+/* The library's own memory: also the program needs few maps and descriptors. */
+static bool small_regions_share_maps(const char *path, const char *pid)
+{
+	static struct ddp_mr *mrs[REGIONS];
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+	struct ddp_ctx *ctx;
+	struct ddp_pd *pd;
+	unsigned n = 0, maps, ours;
+
+	attr.socket = path;
+	if (ddp_open(&attr, &ctx) || ddp_alloc_pd(ctx, &pd))
+		die(ddp_last_reason());
+	while (n < REGIONS && ddp_alloc_mr(pd, 64, DDP_ACCESS_LOCAL_WRITE, &mrs[n]) == 0)
+		n++;
+	maps = count_maps(pid);
+	ours = count_maps("self");
+	printf("# %u regions of 64 bytes: %u maps, here %u: %s\n", n, maps, ours,
+	       ddp_last_reason());
+	for (unsigned i = 0; i < n; i++)
+		if (ddp_dereg_mr(mrs[i]))
+			die(ddp_last_reason());
+	if (ddp_dealloc_pd(pd) || ddp_close(ctx))
+		die(ddp_last_reason());
+	return n == REGIONS && maps < MOST_MAPS && ours < MOST_MAPS;
+}
+
 static bool maps_are_bounded(const char *path, const char *pid)
 {
 	bool held =
 		check("regions of a memfd share maps", regions_of_a_memfd_share_maps(path, pid));
 
+	held &= check("small regions share maps", small_regions_share_maps(path, pid));
 	return check("regions leave maps for other clients", regions_leave_maps(path)) && held;
 }
 

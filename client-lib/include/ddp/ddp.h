@@ -139,10 +139,11 @@ struct ddp_mr {
 	uint32_t lkey; /* for sg_list */
 	uint32_t rkey; /* for the peer: the STag */
 	struct ddp_pd *pd;
-	int memfd; /* the library's, -1 if it is the caller's */
+	int memfd; /* of this region alone; -1: the caller's, or shared with other regions */
 };
 
-/* Allocates zeroed memory in a memfd that library and daemon share, and registers it. iova is addr.
+/* Allocates zeroed pages in a memfd that library and daemon share, and registers them. Regions of
+ * up to 64 KiB share memfds; longer ones have one of their own. iova is addr.
  * -ENOMEM, -EDQUOT: beyond this user's limit, which ddp_last_reason() names. */
 int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_mr **ret);
 
