@@ -337,7 +337,7 @@ static int open_unprivileged(void)
 	return strstr(reason, "net.core.rmem_max") && strstr(reason, "67108864") ? 0 : 2;
 }
 
-static void smaller_buffers_are_told(void)
+static void smaller_buffers_are_logged(void)
 {
 	int status;
 	pid_t pid = fork();
@@ -359,7 +359,7 @@ int main(void)
 	all_paths_fail();
 	families();
 	over_udp();
-	smaller_buffers_are_told();
+	smaller_buffers_are_logged();
 	printf("paths: all promises were kept\n");
 	return 0;
 }

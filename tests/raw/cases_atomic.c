@@ -103,14 +103,14 @@ static void operations(void)
 		c.cell[i] = 0x5a5a5a5a5a5a5a5a;
 	}
 	victim_untouched(&c.r, 0, 0);
-	pair_marker(c.f.p.l); /* the victim was told nothing */
+	pair_marker(c.f.p.l); /* the victim got no event */
 	victim_idle(c.f.p.v.rcq);
 	victim_idle(c.f.p.v.scq);
 	pair_alive(&c.f.p);
 	pair_end(&c.f.p);
 }
 
-/* Reserved bits, the Invalidate STag, and the fields that the operation has no use for. */
+/* Reserved bits, the Invalidate STag, and the fields that the operation ignores. */
 static void ignored(void)
 {
 	struct cells c = open_with(NULL);
@@ -131,7 +131,7 @@ static void ignored(void)
 	pair_end(&c.f.p);
 }
 
-/* The address counts, not the offset. */
+/* The alignment of the address counts, not of the offset. */
 static void aligned(void)
 {
 	struct cells c = open_with(NULL);
@@ -228,7 +228,7 @@ static void form(void)
 	m.len = RAW_HOP + RAW_UNTAGGED;
 	fault_try(&c.f, "0 bytes", m, LENGTH);
 	m = raw_atomic(1, add(&c, BASE, 1));
-	m.b[RAW_HOP + 1] = 0x0a; /* RV 0 knows no atomics */
+	m.b[RAW_HOP + 1] = 0x0a; /* RV 0 has no atomics */
 	fault_try_any(&c.f, "RV 0", m, (uint16_t[]){RAW_ERR(0, 2, 5), OPCODE}, 2);
 	victim_untouched(&c.r, 0, 0);
 }
@@ -247,7 +247,7 @@ static void with_reads(void)
 	ask(&c, add(&c, BASE, 2));
 	pair_tx(&c.f.p, raw_read(c.msn++, r));
 	answered(&c, 7, 0);
-	/* What a Read returns may be of later, but the answers come in the order of the questions.
+	/* A Read may return later data, but responses have the order of the requests.
 	 */
 	{
 		struct whole w = whole_take(c.f.p.l, c.f.p.sid);
@@ -258,7 +258,7 @@ static void with_reads(void)
 	}
 	answered(&c, 7, 1);
 	whole_response(c.f.p.l, c.f.p.sid, r, (const uint8_t *)&three);
-	/* Each one needs what the one before it did. */
+	/* Each one needs the result of the previous one. */
 	for (uint64_t i = 3; i < 13; i++)
 		ask(&c, swap(&c, BASE, i, i + 1));
 	for (uint64_t i = 3; i < 13; i++)
@@ -282,7 +282,7 @@ static void after_write(void)
 	victim_untouched(&c.r, 8, 8);
 }
 
-/* Atomics are counted with Reads. */
+/* Atomics and Reads count together. */
 static void depth(void)
 {
 	struct cells c = open_with(&(struct victim_opts){.ird = 2});
@@ -307,7 +307,7 @@ static void depth(void)
 
 enum { SESSIONS = 8, ROUNDS = 100 };
 
-/* Several sessions and the program itself add to one cell: nothing gets lost. */
+/* Several sessions and the program itself add to one cell: no addition is lost. */
 static void shared(void)
 {
 	struct cells c = open_with(NULL);
@@ -340,7 +340,7 @@ static void off(void)
 	stage.daemon[0] = stage.daemon[1];
 	f = fault_new(NULL);
 	OK(ddp_query(victim_ctx(), &caps));
-	MUST(!(caps.features & DDP_CAP_ATOMIC), "the capability is there");
+	MUST(!(caps.features & DDP_CAP_ATOMIC), "the capability is reported");
 	a.stag = f.r.mr->rkey;
 	fault_try(&f, "Immediate Data", raw_imm(RAW_IMM, 2, 0), OPCODE);
 	fault_try(&f, "Immediate Data with SE", raw_imm(RAW_IMM_SE, 2, 0), OPCODE);
@@ -355,7 +355,7 @@ static void capability(void)
 
 	victim_open(0);
 	OK(ddp_query(victim_ctx(), &caps));
-	MUST(caps.features & DDP_CAP_ATOMIC, "the capability is not there");
+	MUST(caps.features & DDP_CAP_ATOMIC, "the capability is not reported");
 }
 
 #define ROWS "7306-8.1-02 7306-8.2-01 "

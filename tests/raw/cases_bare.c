@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5041 4, 6, 7 as seen by a program that uses DDP without RDMAP, and the reports of ends. */
+/* RFC 5041 4, 6, 7 as seen by a program that uses DDP without RDMAP, and the errors that end
+ * sessions. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -124,14 +125,15 @@ static void received(void)
 	got(&b, 0, 0, 0xab01020304, "queue 0");
 	got(&b, 1, 1, 0, "queue 1");
 	got(&b, 4, 1, 0xffffffffff, "");
-	/* Tagged: silent, then with a notice of three segments, then of nothing. */
+	/* Tagged: without a notice, then with a notice of three segments, then of an empty message.
+	 */
 	tx(&b, raw_tagged(RAW_TL, 0x7f, key, BASE, "silent", 6));
 	tx(&b, raw_tagged(RAW_T, 0x85, key, BASE + 10, "one", 3));
 	tx(&b, raw_tagged(RAW_T, 0x85, key, BASE + 13, "two", 3));
 	tx(&b, raw_tagged(RAW_TL, 0x85, key, BASE + 16, "three", 5));
 	noticed(&b, 2, 0x85, 11);
 	MUST(memcmp(b.r.p, "silent", 6) == 0 && memcmp(b.r.p + 10, "onetwothree", 11) == 0,
-	     "bytes are not there");
+	     "bytes are missing");
 	tx(&b, untagged(0x40, 0, 0, 2, "after"));
 	got(&b, 3, 0, 0x4000000000, "after");
 	tx(&b, raw_tagged(RAW_TL, 0xc0, key, 0, NULL, 0));
@@ -140,7 +142,7 @@ static void received(void)
 	victim_no_event();
 }
 
-/* Delivered in order, whatever kind they are. */
+/* Messages of all kinds are delivered in order. */
 static void ordered(void)
 {
 	struct bare b = bare_new();
@@ -181,7 +183,7 @@ static void sent(void)
 	wr.raw.rsvd = 0;
 	OK(ddp_post_send(b.qp, &wr, NULL));
 	want = untagged(0, 0, 1, 1, "bytes");
-	link_expect(b.l, 0, &want, "one of another queue, which begins with 1");
+	link_expect(b.l, 0, &want, "a message of another queue, whose numbers begin with 1");
 	wr.opcode = DDP_WR_RDMA_WRITE;
 	wr.raw.rsvd = 0xfe;
 	wr.rdma.rkey = STAG;
@@ -213,10 +215,10 @@ static void told(struct bare *b, const struct raw_msg *bad, uint16_t err)
 	link_send(b->l, 0, bad);
 	pair_marker(b->l);
 	victim_no_event();
-	MUST(link_waiting(b->l, 0) == 0, "something is said without the program");
+	MUST(link_waiting(b->l, 0) == 0, "the daemon sends a message without the program");
 	victim_untouched(&b->r, 0, 0);
 	{
-		/* One more message may go, and no second one. */
+		/* One more message may be sent, and no second one. */
 		struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {.qn = 7, .rsvd = 9}};
 		struct raw_msg want = untagged(0, 9, 7, 1, "");
 
@@ -277,7 +279,7 @@ static void half_closed(void)
 	}
 }
 
-/* ---- what the end of an ordinary session tells ---- */
+/* ---- the end of an ordinary session ---- */
 
 static void tells(struct pair *p, uint16_t term, const struct raw_msg *m, uint32_t n)
 {
@@ -297,14 +299,14 @@ static void headers(void)
 	struct fault f = fault_new(NULL);
 	struct raw_msg write = raw_write(f.r.mr->rkey, FAULT_BASE - 1, "oops", 4);
 	struct raw_msg read = raw_read(1, (struct raw_read){1, 2, 3, f.r.mr->rkey ^ 1, 5});
-	struct raw_msg send = raw_send(1, "too long, they say", 18);
+	struct raw_msg send = raw_send(1, "too long, according to the peer", 18);
 	const struct raw_msg *m[] = {&write, &read, &send};
 	static const uint16_t err[] = {RAW_ERR(1, 1, 1), RAW_ERR(0, 1, 0), RAW_ERR(1, 2, 5)};
 	static const uint32_t n[] = {RAW_TAGGED, RAW_UNTAGGED + RAW_READ, RAW_UNTAGGED};
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
 	for (unsigned i = 0; i < 3; i++) {
-		pair_tx(&f.p, raw_terminate_for(err[i], m[i])); /* said by us */
+		pair_tx(&f.p, raw_terminate_for(err[i], m[i])); /* sent by us */
 		pair_tx(&f.p, end);
 		link_expect(f.p.l, f.p.sid, &end, "Session Terminate");
 		tells(&f.p, err[i], m[i], n[i]);

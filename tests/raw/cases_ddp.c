@@ -29,7 +29,7 @@ enum {
 
 enum { END = FAULT_BASE + FAULT_LEN };
 
-static const uint8_t bytes[512] = "bytes that must not be anywhere afterwards";
+static const uint8_t bytes[512] = "these bytes must not be placed";
 
 static void versions(void)
 {
@@ -44,7 +44,7 @@ static void versions(void)
 	for (unsigned i = 0; i < 3; i++)
 		fault_try(&f, "untagged", raw_untagged(untagged[i], RAW_SEND, q, bytes, 8),
 			  U_VERSION);
-	/* Also where nothing else is looked at. */
+	/* Also where all other fields are ignored. */
 	fault_try(&f, "without bytes", raw_tagged(0xc2, RAW_WRITE, 0, 0, NULL, 0), T_VERSION);
 }
 
@@ -131,7 +131,7 @@ static void scopes(void)
 	pair_tx(&other, raw_write(r.mr->rkey, 0x4000, "mine", 4));
 	pair_alive(&other);
 	MUST(memcmp(r.p, "mine", 4) == 0, "the session that it is tied to cannot use it");
-	/* Untied, it is everybody's. */
+	/* Untied, every session can use it. */
 	OK(ddp_bind_mr(r.mr, NULL));
 	pair_tx(&f.p, raw_write(r.mr->rkey, 0x4008, "ours", 4));
 	pair_alive(&f.p);
@@ -165,7 +165,7 @@ static void no_buffer(void)
 	struct fault f = fault_new(&none);
 
 	fault_try(&f, "none posted", on(0, 1, 0, 8), U_BUFFER);
-	fault_try(&f, "none posted, without bytes", on(0, 1, 0, 0), U_BUFFER);
+	fault_try(&f, "no receive posted, without bytes", on(0, 1, 0, 0), U_BUFFER);
 	f.p.opts = one;
 	pair_end(&f.p);
 	pair_next(&f.p);
@@ -173,7 +173,7 @@ static void no_buffer(void)
 	pair_alive(&f.p);
 }
 
-/* A session that begins messages and does not end them holds its share of a pool, and no more. */
+/* A session with unfinished messages holds only its share of a pool. */
 static void share(void)
 {
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
@@ -215,12 +215,12 @@ static void numbers(void)
 
 	for (unsigned i = 0; i < 4; i++)
 		fault_try(&f, "old MSN", on(0, old[i], 0, 8), U_MSN);
-	/* Beyond the last buffer: out of range, or without one. */
+	/* After the last buffer: out of range, or no buffer. */
 	for (unsigned i = 0; i < 3; i++)
 		fault_try_any(&f, "far MSN", on(0, far[i], 0, 8), either, 2);
 	fault_try(&f, "MSN, without bytes", on(0, 1, 0, 0), U_MSN);
-	/* 3 has a buffer, but 2 was left out. */
-	fault_try(&f, "MSN left out", on(0, 3, 0, 0), U_MSN);
+	/* 3 has a buffer, but 2 was skipped. */
+	fault_try(&f, "skipped MSN", on(0, 3, 0, 0), U_MSN);
 }
 
 static void offsets(void)
@@ -282,7 +282,7 @@ static void first(void)
 	victim_untouched(&f.r, 0, 0);
 }
 
-/* What came before the segment that fails stays. */
+/* Segments before the one that fails stay placed. */
 static void partial(void)
 {
 	struct fault f = fault_new(NULL);
@@ -296,7 +296,7 @@ static void partial(void)
 	victim_untouched(&f.r, FAULT_LEN - 299, 200);
 	MUST(memcmp(f.r.p + FAULT_LEN - 299, bytes, 100) == 0 &&
 		     memcmp(f.r.p + FAULT_LEN - 199, bytes, 100) == 0,
-	     "segments before the error are not there");
+	     "segments before the error are missing");
 }
 
 #define ROWS                                                                                       \

@@ -42,7 +42,7 @@ static struct ddp_conn_param offer(unsigned flags, uint16_t ird, uint16_t ord)
 	return param;
 }
 
-/* The victim asks, with these words. */
+/* The victim sends an Initiate with these parameters. */
 static void ask(struct pair *p, struct ddp_conn_param param, uint16_t first, uint16_t second)
 {
 	struct raw_msg want =
@@ -91,7 +91,7 @@ static void depths(struct pair *p, uint16_t ird, uint16_t ord)
 	MUST(attr.ird == ird && attr.ord == ord, "IRD %u, ORD %u", attr.ird, attr.ord);
 }
 
-/* ---- the words ---- */
+/* ---- the parameters ---- */
 
 static void words(void)
 {
@@ -117,7 +117,7 @@ static void words(void)
 	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_NONE, DDP_READS_NONE), 0, 0);
 	accept_with(&p, 4, 0);
 	pair_end(&p);
-	/* B, C and D of an answer without A mean nothing. */
+	/* B, C and D of an answer without A are ignored. */
 	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
 	accept_with(&p, RAW_B | 8, RAW_C | RAW_D | 8);
 	pair_alive(&p);
@@ -160,7 +160,7 @@ static void private_data(void)
 	param.private_data = bytes;
 	param.private_len = 509;
 	e = victim_end(NULL, &opts);
-	MUST(ddp_connect_name(e.id, stage.addr, stage.port, &param) < 0, "509 bytes were taken");
+	MUST(ddp_connect_name(e.id, stage.addr, stage.port, &param) < 0, "509 bytes were accepted");
 	victim_end_free(&e);
 	param.private_len = 508;
 	ask(&p, param, 1, 1);
@@ -171,7 +171,7 @@ static void private_data(void)
 	pair_end(&p);
 }
 
-/* ---- what the answer makes of the depths ---- */
+/* ---- the negotiated depths ---- */
 
 static void read_n(struct pair *p, unsigned n)
 {
@@ -202,7 +202,7 @@ static void our_ird(void)
 	MUST(link_waiting(p.l, p.sid) == 0, "a third Read went out");
 }
 
-/* Its IRD is at least our ORD, even if it offered less; as far as it can. */
+/* Its IRD is at least our ORD, even if it proposed less, up to its limit. */
 static void our_ord(void)
 {
 	struct pair p = {0};
@@ -214,7 +214,7 @@ static void our_ord(void)
 	pair_end(&p);
 }
 
-/* The victim cannot go on: it says why, ends the session, and was never connected. */
+/* The victim cannot continue: it reports the reason, ends the session, and was never connected. */
 static void hopeless(struct pair *p, uint16_t err)
 {
 	struct raw_msg want = raw_terminate((uint32_t)err << 16, NULL, 0);
@@ -255,7 +255,7 @@ static void no_common(void)
 		{DDP_CONN_RTR_SEND, RAW_A | 4, RAW_C | RAW_D | 4},
 		{DDP_CONN_RTR_WRITE, RAW_A | RAW_B | 4, RAW_D | 4},
 		{0, RAW_A | 4, 4},
-		{DDP_CONN_RTR_READ, RAW_A, RAW_D | 4}, /* and no Read is possible */
+		{DDP_CONN_RTR_READ, RAW_A, RAW_D | 4}, /* and Reads are impossible */
 	};
 	struct pair p = {0};
 
@@ -269,7 +269,7 @@ static void no_common(void)
 		say(&p, RAW_E_ACCEPT, t[i].first, t[i].second, NULL, 0);
 		hopeless(&p, NO_RTR);
 	}
-	/* Another model than the one that was asked for. */
+	/* Another model than the requested one. */
 	ask(&p, offer(PEER, 4, 4), RAW_A | RAW_B | 4, RAW_C | RAW_D | 4);
 	say(&p, RAW_E_ACCEPT, 4, 4, NULL, 0);
 	hopeless(&p, LOCAL);
@@ -278,7 +278,7 @@ static void no_common(void)
 	hopeless(&p, LOCAL);
 }
 
-/* The session with this answer; the victim has posted a Send before it was there. */
+/* The session with this answer; the victim has posted a Send before. */
 static void begin(struct pair *p, uint16_t first, uint16_t second)
 {
 	struct ddp_send_wr wr = {.wr_id = 77, .opcode = DDP_WR_SEND};
@@ -288,7 +288,7 @@ static void begin(struct pair *p, uint16_t first, uint16_t second)
 	accept_with(p, first, second);
 }
 
-/* The rest is as ever, and the program saw nothing but its own Send. */
+/* The session then works as usual, and the program gets only its own Send. */
 static void ends(struct pair *p, uint32_t msn)
 {
 	struct raw_msg send = raw_send(msn, NULL, 0);
@@ -327,13 +327,13 @@ static void ready(void)
 	m = raw_send(1, NULL, 0);
 	link_expect(p.l, p.sid, &m, "an empty Send");
 	ends(&p, 2);
-	/* One of those that it may choose from. */
+	/* One of the kinds that it may choose. */
 	begin(&p, RAW_A | RAW_B, RAW_C | RAW_D);
 	m = link_take(p.l, p.sid);
-	MUST(m.ppid == RAW_SEGMENT && (m.len == 16 || m.len == 20), "nothing empty comes first");
+	MUST(m.ppid == RAW_SEGMENT && (m.len == 16 || m.len == 20), "no empty message comes first");
 }
 
-/* ---- no ---- */
+/* ---- rejected ---- */
 
 static void rejected(void)
 {
@@ -349,7 +349,7 @@ static void rejected(void)
 	MUST(ev->private_len == 2 && memcmp(ev->private_data, "no", 2) == 0, "other bytes");
 	ddp_ack_cm_event(ev);
 	victim_end_free(&p.v);
-	/* Without words. */
+	/* Without parameters. */
 	for (unsigned n = 0; n < 4; n++) {
 		ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 		pair_tx(&p, raw_control(RAW_E_REJECT, "abc", n));
@@ -368,7 +368,7 @@ static void rejected(void)
 	link_nothing_left(p.l);
 }
 
-/* Answers that are none: plain, too short, too long. */
+/* Invalid answers: plain, too short, too long. */
 static void illegal(void)
 {
 	static const uint8_t bytes[513];
@@ -390,7 +390,7 @@ static void illegal(void)
 	}
 }
 
-/* A peer that does not know what is asked of it. */
+/* A peer that does not know the message. */
 static void old_peer(void)
 {
 	struct pair p = {0};
@@ -404,7 +404,7 @@ static void old_peer(void)
 	pair_tx(&p, end);
 	ddp_ack_cm_event(victim_event(DDP_CM_CONNECT_ERROR));
 	victim_end_free(&p.v);
-	/* Only who asks for it gets another try. */
+	/* Only with the retry flag there is another attempt. */
 	ask(&p, offer(DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN, 4, 4), 4, 4);
 	pair_tx(&p, end);
 	p.sid = link_news(p.l);

@@ -19,7 +19,7 @@ enum { DEPTH = 0x3fff, IRD = 16, ORD = 8, RTR_1 = RAW_A | RAW_B, RTR_2 = RAW_C |
 
 static const struct victim_opts opts = {.recvs = 4, .size = 64, .ird = IRD, .ord = ORD};
 
-/* The event's word for what a message said. */
+/* The value of the event for a depth on the wire. */
 static uint16_t told(uint16_t word)
 {
 	return (word & DEPTH) == RAW_KEEP ? DDP_READS_UNCHANGED : word & DEPTH;
@@ -59,7 +59,7 @@ static struct ddp_id *request(struct pair *p, uint16_t first, uint16_t second, c
 	return id;
 }
 
-/* The words of the Enhanced Accept, whose private data must be these. */
+/* The parameters of the Enhanced Accept, whose private data must be these. */
 static void answer(struct pair *p, const void *priv, size_t n, uint16_t ret[2])
 {
 	struct raw_msg m = link_take(p->l, p->sid), want;
@@ -82,7 +82,7 @@ static void accept_with(struct pair *p, struct ddp_id *id, const struct ddp_conn
 	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
 }
 
-/* What RFC 6581 9.1 and 9.2 demand of the answer to these words, and that it is what holds. */
+/* The demands of RFC 6581 9.1 and 9.2 on the answer to these parameters; it must be in force. */
 static void check(struct pair *p, uint16_t first, uint16_t second, const uint16_t got[2])
 {
 	struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
@@ -125,7 +125,7 @@ static void words(void)
 		{4, RAW_KEEP},           /* */
 		{RAW_B | 4, RTR_2 | 4},  /* B, C and D without A */
 		{RAW_A | 4, 4},          /* A without any of them */
-		{RAW_A, RAW_D},          /* a Read, and no Reads */
+		{RAW_A, RAW_D},          /* a Read, but depth 0 */
 		{RAW_A | 1, RAW_C | 1},  /* */
 		{RTR_1 | 1, 1},          /* */
 		{RTR_1 | RAW_KEEP, RTR_2 | RAW_KEEP},
@@ -145,7 +145,7 @@ static void words(void)
 	}
 }
 
-/* The program wants less than there is. */
+/* The program wants less than the limit. */
 static void wishes(void)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
@@ -166,7 +166,7 @@ static void wishes(void)
 	MUST(got[0] == 0 && got[1] == 0, "%04x %04x", got[0], got[1]);
 	pair_end(&p);
 	p.sid = 4;
-	param.ord = 5; /* more than we take */
+	param.ord = 5; /* more than we accept */
 	param.ird = DDP_READS_MAX;
 	id = request(&p, 4, 4, NULL, 0);
 	p.v = victim_end(id, &opts);
@@ -179,7 +179,7 @@ static void wishes(void)
 	pair_end(&p);
 }
 
-/* The depths that were agreed on hold: one more has no buffer. */
+/* The negotiated depths are in force: one more request has no buffer. */
 static void depth_holds(void)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
@@ -225,13 +225,13 @@ static void private_data(void)
 	id = request(&p, 1, 1, bytes, 1);
 	p.v = victim_end(id, &opts);
 	param.private_len = 509;
-	MUST(ddp_accept(id, &param) < 0, "509 bytes were taken");
+	MUST(ddp_accept(id, &param) < 0, "509 bytes were accepted");
 	param.private_len = 0;
 	OK(ddp_accept(id, &param));
 	answer(&p, NULL, 0, got);
 	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
 	pair_end(&p);
-	/* Too short for the words, or too long. */
+	/* Too short for the parameters, or too long. */
 	for (unsigned n = 0; n < 5; n++) {
 		struct raw_msg m = raw_control(RAW_E_INITIATE, bytes, n < 4 ? n : 513);
 
@@ -264,17 +264,17 @@ static void rejected(void)
 		MUST(m.ppid == RAW_CONTROL && raw_code(&m) == RAW_E_REJECT &&
 			     m.len == 8 + param.private_len &&
 			     memcmp(m.b + 8, bytes, param.private_len) == 0,
-		     "no Enhanced Reject with words and %zu bytes", param.private_len);
+		     "no Enhanced Reject with parameters and %zu bytes", param.private_len);
 		MUST(n == 0 ||
 			     ((be_get16(m.b + 4) & DEPTH) == 5 && (be_get16(m.b + 6) & DEPTH) == 6),
-		     "words %04x %04x", be_get16(m.b + 4), be_get16(m.b + 6));
+		     "parameters %04x %04x", be_get16(m.b + 4), be_get16(m.b + 6));
 		p.sid += 2;
 	}
 	pair_marker(p.l);
 	link_nothing_left(p.l);
 }
 
-/* Nobody decides: the answer is Terminate, as ever. */
+/* No program answers: the daemon answers with a Terminate, as for a plain Initiate. */
 static void refused(void)
 {
 	struct pair p = {0};
@@ -295,7 +295,7 @@ static void refused(void)
 	link_expect(p.l, 4, &end, "Session Terminate");
 }
 
-/* Plain is answered plainly, next to enhanced ones. */
+/* A plain Initiate gets a plain answer, also beside enhanced ones. */
 static void in_kind(void)
 {
 	struct pair p = pair_new(&opts), q = {.l = p.l, .sid = 2};
@@ -329,8 +329,8 @@ static void expect_send(struct pair *p)
 	link_expect(p->l, p->sid, &want, "the Send that was held back");
 }
 
-/* A peer-to-peer session with these ready-to-receive messages, in which the victim has something to
- * say at once. */
+/* A peer-to-peer session with these ready-to-receive messages, in which the victim posts a Send at
+ * once. */
 static void eager_with(struct pair *p, uint16_t first, uint16_t second)
 {
 	struct ddp_sge sge = {(uintptr_t) "waiting", 7, 0};
@@ -365,7 +365,7 @@ static void ready(void)
 	eager(&p);
 	pair_tx(&p, raw_read(1, none));
 	{
-		/* The answer and the Send, in this order or the other. */
+		/* The answer and the Send, in either order. */
 		struct raw_msg a = link_take(p.l, p.sid), b = link_take(p.l, p.sid);
 		struct raw_msg send = raw_send(1, "waiting", 7);
 
@@ -378,7 +378,7 @@ static void ready(void)
 	pair_alive(&p);
 	pair_end(&p);
 
-	/* An empty Send takes no receive of the program, whatever else it might have been. */
+	/* An empty Send takes no receive of the program, even if it allowed other kinds. */
 	for (unsigned i = 0; i < 2; i++) {
 		p.sid = (uint16_t)(4 + 2 * i);
 		eager_with(&p, RAW_B, i ? RTR_2 : 0);
@@ -397,7 +397,7 @@ static void ready(void)
 	pair_end(&p);
 }
 
-/* Without A nothing is waited for and an empty Send is the program's. */
+/* Without A there is no ready-to-receive message, and an empty Send belongs to the program. */
 static void client_server(void)
 {
 	struct pair p = {.l = pair_listener(0)};
@@ -415,7 +415,7 @@ static void client_server(void)
 	pair_end(&p);
 }
 
-/* A peer that ends it before it was ready. */
+/* A peer that ends the session before it is ready. */
 static void never_ready(void)
 {
 	struct pair p = {.l = pair_listener(0)};

@@ -143,7 +143,7 @@ static struct ddp_send_wr atomic(enum ddp_wr_opcode op, uint64_t wr_id)
 	return wr;
 }
 
-/* The request that it sends: everything but the identifier, which is returned. */
+/* Checks the request on the wire except its identifier, which is returned. */
 static uint32_t asked(struct asker *x, uint32_t msn, enum ddp_wr_opcode op)
 {
 	struct raw_msg m = link_take(x->p.l, x->p.sid), want;
@@ -206,7 +206,7 @@ static void requests(void)
 	pair_end(&x.p);
 }
 
-/* Reads and atomics count together; none goes out before there is room, or in another order. */
+/* Reads and atomics count together; each is sent in order, when there is room. */
 static void depth(void)
 {
 	struct asker x = open_with(1);
@@ -237,7 +237,7 @@ static void depth(void)
 	pair_end(&x.p);
 }
 
-/* As many as may be outstanding, answered all at once. */
+/* The maximum number outstanding, all answered at once. */
 static void several(void)
 {
 	struct asker x = open_with(16);
@@ -258,7 +258,7 @@ static void several(void)
 		done(&x, i, DDP_WC_FETCH_ADD, i);
 }
 
-/* ---- answers that are none ---- */
+/* ---- invalid answers ---- */
 
 static void refused(struct asker *x, const char *detail, struct raw_msg m, unsigned outstanding)
 {
@@ -310,8 +310,8 @@ static void mismatch(void)
 	refused(&x, "never asked", raw_atomic_answer(1, 1, value), 0);
 }
 
-/* Answers come in the order of the requests, whatever they are: an atomic is not complete before
- * the Read in front of it. */
+/* Responses of all kinds have the order of the requests: an atomic is not complete before an
+ * earlier Read. */
 static void out_of_turn(void)
 {
 	struct asker x = open_with(0);

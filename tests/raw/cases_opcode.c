@@ -26,7 +26,7 @@ static void tagged(void)
 			  OPCODE);
 }
 
-/* Which opcodes a queue is for. */
+/* The opcodes of a queue. */
 static bool belongs(uint8_t op, uint32_t qn)
 {
 	static const uint16_t set[] = {
@@ -48,7 +48,7 @@ static struct raw_msg on(uint8_t op, uint32_t qn, uint32_t msn)
 
 static void untagged(void)
 {
-	/* Nobody waits for an answer to an atomic: the queue 3 has no buffer, either. */
+	/* No atomic is outstanding, so queue 3 has no buffer, either. */
 	static const uint16_t queue3[] = {OPCODE, BUFFER, QN};
 	struct fault f = fault_new(NULL);
 
@@ -67,7 +67,7 @@ static void versions(void)
 	struct fault f = fault_new(NULL);
 	struct raw_queue q = {.msn = 1};
 
-	/* The older dialect is as good. */
+	/* RV 0 is accepted as well. */
 	pair_tx(&f.p, raw_tagged(RAW_TL, 0x00, f.r.mr->rkey, FAULT_BASE, "old", 3));
 	pair_tx(&f.p, raw_untagged(RAW_UL, 0x03, q, "old", 3));
 	victim_received(&f.p.v, 0, 3);

@@ -86,7 +86,7 @@ static void permuted_passive(void)
 	link_nothing_left(l);
 }
 
-/* The Accept in the place of the Write: nothing is placed before it is there. */
+/* The Accept in the place of the Write: nothing is placed before it arrives. */
 static void permuted_active(void)
 {
 	struct victim_region r;
@@ -117,7 +117,7 @@ static void permuted_active(void)
 	link_nothing_left(p.l);
 }
 
-/* ---- what is held back, holds back ---- */
+/* ---- a missing message delays later ones ---- */
 
 static void gap(void)
 {
@@ -127,7 +127,7 @@ static void gap(void)
 	struct raw_msg w = raw_write(r.mr->rkey, r.mr->iova, "WRITTEN!", 8);
 	struct raw_msg a = raw_send(1, "a", 1), b = raw_send(2, "b", 1);
 
-	/* A Write is missing, which is itself never delivered. */
+	/* A Write is missing, although Writes are not delivered. */
 	link_send_as(p.l, p.sid, 3, &b);
 	link_send_as(p.l, p.sid, 2, &a);
 	pair_marker(p.l);
@@ -143,7 +143,7 @@ static void gap(void)
 	pair_end(&p);
 }
 
-/* ---- numbers that cannot be ---- */
+/* ---- impossible numbers ---- */
 
 static void stale(struct pair *p, uint16_t ssn, bool placed)
 {
@@ -172,7 +172,7 @@ static void numbers(void)
 	}
 	pair_next(&p);
 	stale(&p, 0, false); /* that of the Initiate */
-	/* One that waits for its turn. */
+	/* The number of a segment that is held back. */
 	pair_next(&p);
 	link_send_as(p.l, p.sid, 2, &(struct raw_msg){.ppid = 16, .len = 20, .b = {0, 0, 0x41}});
 	stale(&p, 2, false);
@@ -184,7 +184,7 @@ static void numbers(void)
 
 enum { MANY = 70000 };
 
-/* Zero-length Writes, each pair of them the wrong way round, and a Send every 1000. */
+/* Zero-length Writes, each pair of them in reverse order, and a Send every 1000. */
 static void wrap_in(void)
 {
 	static const struct victim_opts o = {.recvs = MANY / 1000, .size = 16};

@@ -13,7 +13,7 @@
 		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
 	} while (0)
 
-/* As UNTIL(), with the turns of this transport. */
+/* As UNTIL(), for this transport. */
 #define AWAIT(cond, what)                                                                          \
 	for (uint64_t end_ = stage_now_ms() + STAGE_WAIT_MS; !(cond); packet_turn(-1))             \
 	MUST(stage_now_ms() < end_, "waited too long for %s", what)
@@ -32,7 +32,7 @@ static void say(uint16_t sid, uint16_t code)
 
 /* ---- the indication ---- */
 
-/* Peers that say nothing, or that they are something else. */
+/* Peers without an indication, or with another one. */
 static const int others[] = {-1, 0, 2, 0x01000000};
 
 static void refused_incoming(void)
@@ -46,7 +46,7 @@ static void refused_incoming(void)
 			say(0, RAW_INITIATE);
 		AWAIT(packet_seen.aborts, "the ABORT");
 		AWAIT(!packet_up(), "the end of the association");
-		MUST(packet_seen.data == 0, "DDP is spoken with a peer of indication %d",
+		MUST(packet_seen.data == 0, "a DDP message is sent to a peer with indication %d",
 		     others[i]);
 		victim_no_event();
 		packet_reset();
@@ -78,7 +78,7 @@ static void refused_outgoing(void)
 		MUST(ev->err && ev->reason[0], "an error without a reason");
 		ddp_ack_cm_event(ev);
 		AWAIT(packet_seen.aborts, "the ABORT");
-		MUST(packet_seen.data == 0, "DDP is spoken with a peer of indication %d",
+		MUST(packet_seen.data == 0, "a DDP message is sent to a peer with indication %d",
 		     others[i]);
 		victim_end_free(&e);
 		packet_reset();
@@ -185,9 +185,9 @@ static void fragmented(void)
 	victim_guards(&r);
 }
 
-/* ---- what is not acknowledged ---- */
+/* ---- unacknowledged messages ---- */
 
-/* While the Accept may be on its way, no Terminate is sent. */
+/* While the Accept may be in flight, no Terminate is sent. */
 static void accept_unacknowledged(void)
 {
 	struct ddp_cm_event *ev;
@@ -202,7 +202,7 @@ static void accept_unacknowledged(void)
 	e = accepted(0, NULL);
 	OK(ddp_disconnect(e.id));
 	AWAIT(packet_code_seen(0, RAW_ACCEPT), "Accept");
-	/* Whatever it would send at once comes before this. */
+	/* Messages that it sends at once arrive before this. */
 	say(2, RAW_INITIATE);
 	ev = victim_event(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
@@ -214,7 +214,7 @@ static void accept_unacknowledged(void)
 	AWAIT(packet_code_seen(0, RAW_END), "Session Terminate");
 }
 
-/* While the last chunk of a session may be on its way, its stream is not used again. */
+/* While the last chunk of a session may be in flight, its stream is not reused. */
 static void stream_unacknowledged(void)
 {
 	struct victim_end e;

@@ -39,10 +39,10 @@ static const struct chunk controls[] = {
 	{"code 0xffff", 17, 0, {0xff, 0xff}, 2},
 	{"PPID 0", 0, 0, {0, 4}, 2},
 	{"PPID 18", 18, 0, {0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 18},
-	{"PPID 16 the wrong way round", 0x10000000, 0, {0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 18},
+	{"PPID 16 in the wrong byte order", 0x10000000, 0, {0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 18},
 };
 
-/* Without the length that their place in the protocol asks for. */
+/* Chunks without the required length. */
 static const struct chunk runts[] = {
 	{"1 byte of control", 17, 1, {0}, 0},
 	{"2 bytes of control", 17, 2, {0}, 0},
@@ -186,7 +186,7 @@ static void in_requested(struct pair *p, const struct chunk *c)
 	victim_end_free(&p->v);
 }
 
-/* Accept and Reject are what is waited for; an Initiate on the same stream is glare. */
+/* Accept and Reject are the expected answers; an Initiate on the same stream is glare. */
 static bool answer(const struct chunk *c)
 {
 	return c->ppid == 17 && c->bytes[0] == 0 && (c->bytes[1] == 2 || c->bytes[1] == 3);
@@ -226,7 +226,7 @@ static void idle(void)
 	pair_marker(l);
 	link_nothing_left(l);
 	victim_no_event();
-	/* And the streams are as good as before. */
+	/* The streams work as before. */
 	p = pair_passive(l, 0, NULL);
 	pair_alive(&p);
 	pair_end(&p);
@@ -234,7 +234,7 @@ static void idle(void)
 	pair_alive(&p);
 }
 
-/* An Initiate with another number than 0 begins nothing. */
+/* An Initiate with another number than 0 begins no session. */
 static void late_initiate(void)
 {
 	struct link *l = pair_listener(0);
@@ -275,8 +275,8 @@ static void after_terminate(void)
 	pair_alive(&p);
 }
 
-/* The victim has ended its half, and has said so: whatever comes then ends the session, and is not
- * answered. */
+/* The victim has ended its half with a Terminate: any later message ends the session without an
+ * answer. */
 static void half_ended(void)
 {
 	struct pair p = pair_new(NULL);
@@ -295,7 +295,7 @@ static void half_ended(void)
 	link_nothing_left(p.l);
 }
 
-/* The other sessions of the association do not notice. */
+/* The other sessions of the association are not affected. */
 static void others(void)
 {
 	struct pair p = pair_new(NULL), q = pair_passive(p.l, 2, NULL);

@@ -19,7 +19,7 @@ static void has(const uint8_t *p, uint32_t from, uint32_t n, const char *what)
 	MUST(memcmp(p, bytes + from, n) == 0, "%s: other bytes", what);
 }
 
-/* ---- not to be looked at ---- */
+/* ---- ignored fields ---- */
 
 static void reserved(void)
 {
@@ -63,10 +63,10 @@ static void nothing_untagged(void)
 	pair_tx(&p, raw_send(1, NULL, 0));
 	pair_tx(&p, m);
 	victim_received(&p.v, 0, 0);
-	MUST(victim_received(&p.v, 1, 0).wc_flags & DDP_WC_SOLICITED, "SE was not told");
+	MUST(victim_received(&p.v, 1, 0).wc_flags & DDP_WC_SOLICITED, "SE was not reported");
 	p.msn = 3;
 	pair_alive(&p);
-	MUST(victim_inbox(&p.opts, 0)[0] == VICTIM_FILL, "bytes came from nowhere");
+	MUST(victim_inbox(&p.opts, 0)[0] == VICTIM_FILL, "unexpected bytes were placed");
 	pair_end(&p);
 }
 
@@ -179,7 +179,7 @@ static void writes(void)
 	victim_no_event();
 }
 
-/* Offsets have nothing to do with addresses. */
+/* Tagged offsets are independent of addresses. */
 static void high_base(void)
 {
 	static const uint64_t base[] = {0, 3, 0xffffffffull, 1ull << 63, UINT64_MAX - 64};
@@ -198,7 +198,7 @@ static void high_base(void)
 	pair_end(&p);
 }
 
-/* The bytes of a Write that came before a Send are there when the Send is. */
+/* The bytes of a Write before a Send are placed when the Send is delivered. */
 static void many(void)
 {
 	static const struct victim_opts o = {.recvs = 100, .size = 16};

@@ -54,14 +54,14 @@ static void sizes(void)
 		pair_tx(&f.p, raw_read(msn++, r));
 		whole_response(f.p.l, f.p.sid, r, f.r.p + i % 8);
 	}
-	pair_marker(f.p.l); /* the victim was told nothing */
+	pair_marker(f.p.l); /* the victim got no event */
 	victim_idle(f.p.v.rcq);
 	victim_idle(f.p.v.scq);
 	pair_alive(&f.p);
 	pair_end(&f.p);
 }
 
-/* Nobody but us knows what the sink is; all of its bits come back. */
+/* The responder does not interpret the sink; all of its bits come back. */
 static void sinks(void)
 {
 	struct fault f = fault_new(NULL);
@@ -103,7 +103,7 @@ static void nothing(void)
 	pair_end(&f.p);
 }
 
-/* Fields that mean nothing in a Read Request, and a request in two segments. */
+/* Fields that are ignored in a Read Request, and a request in two segments. */
 static void forms(void)
 {
 	struct fault f = fault_new(NULL);
@@ -146,7 +146,7 @@ static void in_order(void)
 	pair_end(&p);
 }
 
-/* A Read sees what was written before it, even if it came first. */
+/* A Read returns the data of earlier Writes, even if it arrived first. */
 static void after_write(void)
 {
 	struct fault f = fault_new(NULL);
@@ -245,12 +245,12 @@ static void bad_form(void)
 	fault_try_any(&f, "MSN 100000", raw_read(100000, from(&f.r, 0, 8)), far, 2);
 }
 
-/* ---- how many ---- */
+/* ---- the number of Reads ---- */
 
 enum { HUGE_LEN = 16 << 20 };
 
-/* The first answer is longer than all buffers on the way to us: until it is read, the others are
- * outstanding. One request more than agreed has no buffer; the answer stops where it is. */
+/* The first answer is longer than all buffers to us: until it is read, the others are outstanding.
+ * One request more than negotiated has no buffer; the answer stops at once. */
 static void too_many(void)
 {
 	struct pair p = pair_new(&(struct victim_opts){.ird = 4});
@@ -264,7 +264,7 @@ static void too_many(void)
 		pair_tx(&p, raw_read(i, from(&r, 0, 0)));
 	pair_tx(&p, fifth);
 	w = whole_take(p.l, p.sid);
-	MUST(w.cut, "the Read was answered to its end");
+	MUST(w.cut, "the Read was answered completely");
 	want = raw_terminate_for(U_BUFFER, &fifth);
 	MUST(raw_same(&w.term, &want), "Terminate %04x", raw_error(&w.term));
 	link_expect(p.l, p.sid, &end, "Session Terminate");
@@ -272,7 +272,7 @@ static void too_many(void)
 	pair_disconnected(&p, true, U_BUFFER);
 }
 
-/* As many as agreed are fine, and then again. */
+/* The negotiated number is accepted, and then again. */
 static void enough(void)
 {
 	struct pair p = pair_new(&(struct victim_opts){.ird = 4});
@@ -291,7 +291,7 @@ static void enough(void)
 	pair_end(&p);
 }
 
-/* The source is revoked in the middle of the answer: the copy of the request says how far it got.
+/* The source is revoked in the middle of the answer: the copy of the request shows its progress.
  */
 static void interrupted(void)
 {
@@ -308,7 +308,7 @@ static void interrupted(void)
 	OK(ddp_dereg_mr(r.mr));
 	link_pause(p.l, false);
 	w = whole_take(p.l, p.sid);
-	MUST(w.cut, "the Read was answered to its end");
+	MUST(w.cut, "the Read was answered completely");
 	rest.sink_to += w.len;
 	rest.src_to += w.len;
 	rest.size -= w.len;

@@ -31,7 +31,7 @@ static void ask(struct pair *p, const struct victim_region *r, uint64_t off, uin
 	victim_post(&p->v, wr);
 }
 
-/* The request that it sends; all but the sink is known. */
+/* Checks the request on the wire except its sink. */
 static struct raw_read asked(struct pair *p, uint32_t msn, uint64_t off, uint32_t n)
 {
 	struct raw_msg m = link_take(p->l, p->sid), want;
@@ -87,7 +87,7 @@ static void good(void)
 	ask(&x.p, &x.sink, 0, LEN, 1);
 	r = asked(&x.p, 1, 0, LEN);
 	victim_idle(x.p.v.scq);
-	/* In three segments, and the last one is what ends it. */
+	/* In three segments; the last one completes it. */
 	pair_tx(&x.p, raw_tagged(RAW_T, RAW_READ_RSP, r.sink_stag, r.sink_to, bytes, 1));
 	pair_tx(&x.p, raw_tagged(RAW_T, RAW_READ_RSP, r.sink_stag, r.sink_to + 1, bytes + 1, 500));
 	pair_alive(&x.p);
@@ -123,7 +123,7 @@ static void empty(void)
 	pair_end(&x.p);
 }
 
-/* What is read is not there to be written, and operations complete in the order of posting. */
+/* The source of a Read is not written, and operations complete in the order of posting. */
 static void completion_order(void)
 {
 	struct reader x = open_with(0);
@@ -134,7 +134,7 @@ static void completion_order(void)
 	ask(&x.p, &x.sink, 0, LEN, 1);
 	victim_post(&x.p.v, send);
 	r = asked(&x.p, 1, 0, LEN);
-	link_expect(x.p.l, x.p.sid, &want, "the Send, which waits for no Read");
+	link_expect(x.p.l, x.p.sid, &want, "the Send, which does not wait for the Read");
 	pair_marker(x.p.l);
 	victim_idle(x.p.v.scq);
 	answer(&x.p, r);
@@ -147,7 +147,7 @@ static void completion_order(void)
 	victim_post(&x.p.v, send);
 	r = asked(&x.p, 2, 0, LEN);
 	pair_marker(x.p.l);
-	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a fenced Send went out");
+	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a fenced Send was sent");
 	answer(&x.p, r);
 	want = raw_send(2, NULL, 0);
 	link_expect(x.p.l, x.p.sid, &want, "the fenced Send");
@@ -178,7 +178,7 @@ static void depth(void)
 	pair_end(&x.p);
 }
 
-/* Who never answers: everything ends once, with an error. */
+/* A peer that never answers: every request ends once, with an error. */
 static void unanswered(void)
 {
 	struct reader x = open_with(4);
@@ -202,7 +202,7 @@ static void unanswered(void)
 	victim_untouched(&x.sink, 0, 0);
 }
 
-/* ---- answers that are none ---- */
+/* ---- invalid answers ---- */
 
 enum {
 	OPCODE = RAW_ERR(0, 2, 6),
@@ -212,10 +212,10 @@ enum {
 	T_STREAM = RAW_ERR(1, 1, 2),
 };
 
-/* In a session with one Read outstanding, if it is to be. The Read ends in error. */
+/* In a session with at most one Read outstanding. The Read ends in error. */
 static void wrong(struct reader *x, const char *detail, struct raw_msg m, bool outstanding)
 {
-	/* RFC 5040 leaves open whose error it is. */
+	/* RFC 5040 does not define the code. */
 	static const uint16_t any[] = {T_BOUNDS, T_STAG, T_STREAM, OPCODE, LENGTH};
 
 	stage.detail = detail;
@@ -267,7 +267,7 @@ static void unsolicited(void)
 	struct raw_read r;
 
 	wrong(&x, "never asked", raw_response(x.other.mr->rkey, x.other.mr->iova, bytes, 8), false);
-	wrong(&x, "never asked, empty", raw_response(0, 0, NULL, 0), false);
+	wrong(&x, "not requested, empty", raw_response(0, 0, NULL, 0), false);
 	r = outstanding(&x);
 	answer(&x.p, r);
 	done(&x.p, 1, DDP_WC_RDMA_READ, 100);
@@ -285,7 +285,7 @@ static void unsolicited(void)
 	victim_untouched(&x.other, 0, 0);
 }
 
-/* A Write to the sink of a Read is refused: it was never shown to anybody. */
+/* A Write to the sink of a Read is refused: its STag was never advertised. */
 static void sink_is_private(void)
 {
 	struct reader x = open_with(0);

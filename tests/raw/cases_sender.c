@@ -79,7 +79,7 @@ static void short_ones(void)
 	pair_end(&s.p);
 }
 
-/* Segments as long as they may be, and one message a request. */
+/* Segments of the largest length, and one message per request. */
 static void long_ones(void)
 {
 	static const uint32_t n[] = {2048, 5000, LEN};
@@ -126,7 +126,7 @@ static void exact(void)
 	pair_end(&s.p);
 }
 
-/* A message has one sink, whatever its pieces here. */
+/* A message has one sink, even if its source has several elements. */
 static void gathered(void)
 {
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
@@ -161,7 +161,7 @@ static void gathered(void)
 	link_expect(s.p.l, 50, &m, "the Write");
 }
 
-/* In the order of posting, with a number of its own for each queue. */
+/* In the order of posting, with separate numbers for each queue. */
 static void in_order(void)
 {
 	struct source s = source_new();
@@ -189,7 +189,7 @@ static void in_order(void)
 	link_nothing_left(s.p.l);
 }
 
-/* The side that asked sends nothing before the answer. */
+/* The initiator sends nothing before the answer. */
 static void before_accept(void)
 {
 	struct victim_opts o = {.recvs = 2, .size = 64};

@@ -105,7 +105,7 @@ static void rejected(void)
 		expect_control(l, 4, RAW_REJECT, lengths[i]);
 		link_settle(l);
 		pair_marker(l);
-		MUST(link_waiting(l, 4) == 0, "something follows the Reject");
+		MUST(link_waiting(l, 4) == 0, "a message follows the Reject");
 	}
 }
 
@@ -153,7 +153,7 @@ static void refuse_at_limit(int backlog, unsigned n)
 		ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
 		pair_end(&p);
 	}
-	/* There is room again, also on a stream whose first request was one too many. */
+	/* There is room again, also on a stream whose first request was over the limit. */
 	OK(ddp_destroy_id(request(l, (uint16_t)(2 * n), 1)));
 	expect_control(l, (uint16_t)(2 * n), RAW_REJECT, 0);
 	link_nothing_left(l);
@@ -170,7 +170,7 @@ static void pending_limit(void)
 	refuse_at_limit(16, 8);
 }
 
-/* Who refuses without the program's order says Terminate, with DDP-SSN 0 and no data. */
+/* A refusal without the program's decision is a Terminate with DDP-SSN 0 and no data. */
 static void refused(void)
 {
 	struct link *l;
@@ -182,7 +182,7 @@ static void refused(void)
 	id = request(l, 2, 3);
 	OK(ddp_destroy_id(listener));
 	expect_control(l, 2, RAW_END, 0);
-	MUST(ddp_reject(id, NULL) < 0, "an answer was taken that comes too late");
+	MUST(ddp_reject(id, NULL) < 0, "a late answer was accepted");
 	OK(ddp_destroy_id(id));
 	link_begin(l, 4, false);
 	send_control(l, 4, RAW_INITIATE, 0);
@@ -190,7 +190,7 @@ static void refused(void)
 	victim_no_event();
 }
 
-/* A program that listens, and dies when it is asked; it writes a byte when it listens. */
+/* A program that listens, and dies when a request comes; it writes a byte when it listens. */
 static void mortal(int fd)
 {
 	struct ddp_cm_event *ev;
@@ -232,7 +232,7 @@ static void unanswered(void)
 	id = request(l, 0, 3);
 	expect_control(l, 0, RAW_END, 0);
 	ddp_ack_cm_event(victim_event(DDP_CM_REQUEST_GONE));
-	MUST(ddp_reject(id, NULL) < 0, "an answer was taken that comes too late");
+	MUST(ddp_reject(id, NULL) < 0, "a late answer was accepted");
 	OK(ddp_destroy_id(id));
 	link_nothing_left(l);
 }
@@ -259,14 +259,14 @@ static void too_much_data(void)
 	struct link *l = pair_listener(0);
 	struct ddp_id *id;
 
-	/* Of ours: not even asked about. */
+	/* Of ours: the program gets no request. */
 	link_begin(l, 0, false);
 	send_control(l, 0, RAW_INITIATE, MAX + 1);
 	expect_control(l, 0, RAW_END, 0);
 	pair_marker(l);
 	/* Of the victim's: the calls fail and nothing is sent. */
 	id = request(l, 2, MAX);
-	MUST(ddp_reject(id, &param) == -EINVAL, "513 bytes of private data were taken");
+	MUST(ddp_reject(id, &param) == -EINVAL, "513 bytes of private data were accepted");
 	pair_marker(l);
 	link_nothing_left(l);
 	param.private_len = MAX;
@@ -314,7 +314,7 @@ static void answers(void)
 		event_with(DDP_CM_CONNECT_ERROR, 0);
 		victim_end_free(&p.v);
 	}
-	/* Nothing but Initiates was said on any stream: no Terminate after Reject or Terminate. */
+	/* Only Initiates were sent on all streams: no Terminate after Reject or Terminate. */
 	ask(&p, 0);
 	link_nothing_left(p.l);
 }
@@ -334,7 +334,8 @@ static void too_long_answer(void)
 	}
 }
 
-/* There is no cancel: who gives up waits for the answer, and then ends what it got. */
+/* There is no cancel message: a program that gives up waits for the answer, and then ends the
+ * session. */
 static void given_up(void)
 {
 	struct pair p = {0};
@@ -355,7 +356,7 @@ static void given_up(void)
 
 /* ---- the end ---- */
 
-/* Sessions one after the other on one stream: each begins with 0 both ways. */
+/* Sessions one after the other on one stream: each begins with 0 in both directions. */
 static void reuse(void)
 {
 	static const struct victim_opts o = {.recvs = 8, .size = 16};
@@ -380,8 +381,8 @@ static void trailing(void)
 	pair_disconnected(&p, false, 0);
 }
 
-/* The victim ends it, everything it had been asked to send comes first, and what we
- * send until our own Terminate is still taken. */
+/* The victim ends it: all posted messages arrive first, and our messages before our own Terminate
+ * are still accepted. */
 static void local_end(void)
 {
 	static uint8_t bytes[100000];
@@ -403,7 +404,7 @@ static void local_end(void)
 		sum += n;
 	}
 	MUST(sum == sizeof(bytes), "%zu bytes came before the Terminate", sum);
-	MUST(raw_code(&m) == RAW_END && m.len == 4, "something else than a Terminate came");
+	MUST(raw_code(&m) == RAW_END && m.len == 4, "a message other than a Terminate arrived");
 	pair_alive(&p);
 	send_control(p.l, p.sid, RAW_END, 0);
 	pair_disconnected(&p, false, 0);
@@ -441,7 +442,7 @@ static void all_end(void (*how)(struct link *))
 	OK(ddp_destroy_id(id));
 	victim_no_event();
 	link_nothing_left(l);
-	/* And the next association is as good as the first one. */
+	/* The next association works like the first one. */
 	p[0] = pair_passive(link_to(stage.daemon[0].addr, stage.port), 0, NULL);
 	pair_alive(&p[0]);
 }

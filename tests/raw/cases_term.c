@@ -20,7 +20,7 @@ enum {
 
 /* ---- Terminates ---- */
 
-/* Sends it, and requires that nothing but a Session Terminate comes back. */
+/* Sends it, and requires that only a Session Terminate comes back. */
 static void told(struct pair *p, const char *detail, struct raw_msg m, uint16_t term)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
@@ -60,7 +60,7 @@ static void lengths(void)
 	     RAW_ERR(0, 1, 0));
 }
 
-/* Every error of the tables, and some that are in none, are handed up as they are. */
+/* Every error of the tables, and some unknown ones, are reported unchanged. */
 static void values(void)
 {
 	static const uint16_t err[] = {
@@ -77,7 +77,7 @@ static void values(void)
 	}
 }
 
-/* Whatever is missing: no Terminate is answered with a Terminate. */
+/* A Terminate is never answered with a Terminate, even if it is malformed. */
 static void truncated(void)
 {
 	static const uint8_t bytes[8] = {0, 22, 0xc1, 0x40};
@@ -128,7 +128,7 @@ static void last(void)
 	link_nothing_left(f.p.l);
 }
 
-/* All that was posted ends in error, once each, and nothing more goes out. */
+/* All posted requests end in error, once each, and nothing more is sent. */
 static void flush(void)
 {
 	struct fault f = fault_new(&(struct victim_opts){.recvs = 40, .size = 16, .ord = 1});
@@ -173,7 +173,7 @@ static void invalidate(void)
 	wc = victim_received(&p.v, 0, 4);
 	MUST(wc.wc_flags == DDP_WC_WITH_INV && wc.invalidated_rkey == r.mr->rkey,
 	     "flags %x, rkey %x", wc.wc_flags, wc.invalidated_rkey);
-	/* Bound again it works, with another STag. */
+	/* After a new bind it works, with another STag. */
 	key = r.mr->rkey;
 	OK(ddp_bind_mr(r.mr, p.v.qp));
 	MUST(r.mr->rkey != key, "the same rkey again");
@@ -204,7 +204,7 @@ static void not_invalidated(void)
 	fault_try_any(&f, "SE, unknown", raw_untagged(RAW_UL, RAW_SEND_SE_INV, q, "x", 1), any, 2);
 	fault_try_any(&f, "shared", raw_send_inv(2, f.r.mr->rkey, "x", 1), any, 2);
 	fault_try_any(&f, "another session's", raw_send_inv(2, r.mr->rkey, "x", 1), any, 2);
-	/* Both are as good as before. */
+	/* Both work as before. */
 	pair_tx(&other, raw_write(r.mr->rkey, 0x4000, "mine", 4));
 	pair_tx(&other, raw_write(f.r.mr->rkey, FAULT_BASE, "ours", 4));
 	pair_alive(&other);
@@ -212,7 +212,7 @@ static void not_invalidated(void)
 	     "a region was invalidated");
 }
 
-/* What came before the Send may use the STag, though it came later. */
+/* Messages before the Send may use the STag, even if they arrive later. */
 static void invalidate_in_order(void)
 {
 	struct pair p = pair_new(NULL);

@@ -24,7 +24,7 @@ void fault_try_any(struct fault *f, const char *detail, struct raw_msg m, const 
 	pair_tx(&f->p, m);
 	pair_refused_any(&f->p, err, n, &m);
 	victim_untouched(&f->r, 0, 0);
-	/* A message that fails may have written into its own buffer, and no further. */
+	/* A message that fails may have written only into its own buffer. */
 	for (const uint8_t *b = victim_inbox(&f->p.opts, used + 1);
 	     b < victim_inbox(&f->p.opts, f->p.opts.recvs); b++)
 		MUST(*b == VICTIM_FILL, "bytes were written after the receive");

@@ -113,7 +113,7 @@ static void address(const char *text, uint16_t port, struct sockaddr_storage *re
 	memset(ret, 0, sizeof(*ret));
 	a->sin_family = AF_INET;
 	a->sin_port = htons(port);
-	MUST(inet_pton(AF_INET, text, &a->sin_addr) == 1, "%s is no address", text);
+	MUST(inet_pton(AF_INET, text, &a->sin_addr) == 1, "%s is not an address", text);
 }
 
 static void open_llp(void)

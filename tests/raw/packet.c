@@ -30,7 +30,7 @@ static struct {
 } kept[KEPT];
 static unsigned nkept;
 
-/* ---- looking into packets ---- */
+/* ---- inspection of packets ---- */
 
 static uint32_t crc32c(const uint8_t *p, size_t n)
 {
@@ -120,7 +120,7 @@ static struct sockaddr_in ipv4(const char *text)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(UDP_PORT)};
 
-	MUST(inet_pton(AF_INET, text, &a.sin_addr) == 1, "%s is no address", text);
+	MUST(inet_pton(AF_INET, text, &a.sin_addr) == 1, "%s is not an address", text);
 	return a;
 }
 
@@ -222,7 +222,8 @@ int packet_initiate_seen(void)
 	return initiate;
 }
 
-/* Only the state of the association is of interest; what arrives was seen in its packet. */
+/* Only the state of the association is of interest; received messages were seen in their packets.
+ */
 static void drain(void)
 {
 	static uint8_t buf[1 << 17];

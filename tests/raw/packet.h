@@ -13,7 +13,7 @@
 
 #include "tests/raw/raw.h"
 
-/* What the daemon's packets have shown so far. */
+/* Counters of the daemon's packets. */
 struct packet_seen {
 	unsigned packets, bad_crc;
 	unsigned inits;  /* INIT and INIT ACK */
@@ -46,7 +46,7 @@ bool packet_was_up(void);
 /* Forgets the association and the counters. */
 void packet_reset(void);
 
-/* Packets are only looked at from now on, and kept; or handed on, those that were kept first. */
+/* From now on packets are only inspected and kept; or passed on, kept ones first. */
 void packet_hold(bool hold);
 
 /* Sends as the next DDP-SSN of the stream. n more zero bytes follow, and it may be ordered. */

@@ -154,7 +154,7 @@ void pair_disconnected(struct pair *p, bool error, uint16_t term)
 	MUST((ev->err != 0) == error && ev->term == term,
 	     "expected an end with%s error, Terminate %04x: err %d, %04x, %s", error ? "" : "out",
 	     term, ev->err, ev->term, ev->reason);
-	MUST(!error || ev->reason[0], "an error without a sentence");
+	MUST(!error || ev->reason[0], "an error without a reason");
 	ddp_ack_cm_event(ev);
 	victim_flushed(&p->v);
 	victim_end_free(&p->v);

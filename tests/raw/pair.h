@@ -10,7 +10,7 @@
 #include "tests/raw/raw.h"
 #include "tests/raw/victim.h"
 
-/* Streams of cases begin here; MARKER is pair_marker()'s. */
+/* First stream of cases; MARKER is that of pair_marker(). */
 enum { PAIR_FIRST = 0, PAIR_MARKER = 254 };
 
 struct pair {
@@ -27,7 +27,7 @@ struct link *pair_listener(int backlog);
 /* A session that we begin on the stream and the victim accepts. */
 struct pair pair_passive(struct link *l, uint16_t sid, const struct victim_opts *o);
 
-/* All of it: daemon, listener, association, session on stream 0. o may be NULL. */
+/* Everything: daemon, listener, association, session on stream 0. o may be NULL. */
 struct pair pair_new(const struct victim_opts *o);
 
 /* After a session is over: a new one like it on the stream after the last one, or the same. */
@@ -49,23 +49,23 @@ void pair_alive(struct pair *p);
 /* Both sides end the session in order. */
 void pair_end(struct pair *p);
 
-/* The daemon must answer the message with the Terminate that says `err`, and with a Session
- * Terminate, and tell the victim. The rest of the session is then over. */
+/* The daemon must answer the message with the Terminate of `err` and a Session Terminate, and
+ * report it to the victim. The rest of the session is then over. */
 void pair_refused(struct pair *p, uint16_t err, const struct raw_msg *culprit);
 
 /* The same for one out of n errors. */
 void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n,
 		      const struct raw_msg *culprit);
 
-/* The daemon must answer what is in no legal pattern with a Session Terminate alone, and tell the
- * victim an error. */
+/* The daemon must answer an illegal sequence with only a Session Terminate, and report an error to
+ * the victim. */
 void pair_violated(struct pair *p);
 
 /* Waits for DISCONNECTED with an error (or without) and this Terminate, and flushes. */
 void pair_disconnected(struct pair *p, bool error, uint16_t term);
 
-/* Everything that was sent before was handled, and whatever it caused was said: a session on
- * another stream is asked for and refused. */
+/* Waits until the daemon has handled all earlier messages and sent its answers: a session on
+ * another stream is requested and refused. */
 void pair_marker(struct link *l);
 
 #endif

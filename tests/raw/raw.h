@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-	RAW_MAX = 2048, /* the daemons under test are told to keep packets to 1500 */
+	RAW_MAX = 2048, /* the daemons under test are configured with an MTU of 1500 */
 	RAW_HOP = 2,    /* bytes of the DDP-SSN; DDP offsets count from its end */
 	RAW_TAGGED = 14,
 	RAW_UNTAGGED = 18,
@@ -73,7 +73,7 @@ struct raw_msg raw_any(uint32_t ppid, const void *p, size_t n);
 /* A control message with private data. */
 struct raw_msg raw_control(uint16_t code, const void *priv, size_t n);
 
-/* One with the words of RFC 6581 9: A, B and IRD in the first, C, D and ORD in the second. */
+/* One with the parameters of RFC 6581 9: A, B and IRD in the first, C, D and ORD in the second. */
 enum { RAW_A = 0x8000, RAW_B = 0x4000, RAW_C = 0x8000, RAW_D = 0x4000, RAW_KEEP = 0x3fff };
 struct raw_msg raw_enhanced(uint16_t code, uint16_t first, uint16_t second, const void *priv,
 			    size_t n);
@@ -114,7 +114,7 @@ struct raw_atomic {
 struct raw_msg raw_atomic(uint32_t msn, struct raw_atomic a);
 struct raw_msg raw_atomic_answer(uint32_t msn, uint32_t id, uint64_t old);
 
-/* A Terminate with the first word of its header and whatever is to follow. */
+/* A Terminate with the first word of its header and the given bytes. */
 struct raw_msg raw_terminate(uint32_t word, const void *rest, size_t n);
 
 /* The M, D and R bits of that word. */
@@ -125,11 +125,11 @@ enum { RAW_M = 0x8000, RAW_DH = 0x4000, RAW_RH = 0x2000 };
 
 /*
  * The Terminate that RFC 5040 4.8 and 7.1 ask for in answer to a message: with its length and DDP
- * header, and its Read Request header if that is to blame; bare for a local error.
+ * header, and the Read Request header if that caused it; without both for a local error.
  */
 struct raw_msg raw_terminate_for(uint16_t err, const struct raw_msg *culprit);
 
-/* What a message says. */
+/* The contents of a message. */
 static inline bool raw_is(const struct raw_msg *m, uint32_t ppid)
 {
 	return m->ppid == ppid;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STAGE_WAIT_MS = 10000 }; /* a case that waits longer for something has failed */
+enum { STAGE_WAIT_MS = 10000 }; /* a case that waits longer has failed */
 
 struct stage_daemon {
 	const char *socket, *addr;
@@ -18,14 +18,14 @@ struct stage_daemon {
 /* Of this process. */
 struct stage {
 	const char *name;              /* of the case */
-	const char *detail;            /* what it is at, or NULL */
+	const char *detail;            /* the current step, or NULL */
 	uint16_t port;                 /* SCTP port that no other case uses */
 	const char *addr;              /* of the raw peer */
 	struct stage_daemon daemon[2]; /* the second one has all options switched off */
 };
 extern struct stage stage;
 
-/* Says what was expected and what came, and ends the process. */
+/* Prints what was expected and what came, and ends the process. */
 _Noreturn void stage_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define MUST(cond, ...)                                                                            \
@@ -37,11 +37,11 @@ _Noreturn void stage_fail(const char *fmt, ...) __attribute__((format(printf, 1,
 /* Monotonic milliseconds. */
 uint64_t stage_now_ms(void);
 
-/* Whose turns they are: link_turn() unless said otherwise. */
+/* The function for a turn: link_turn() by default. */
 void stage_use(void (*turn)(int fd));
 
 /* One turn of the transport; sleeps until there is something to do, also on fd if it is not
- * negative. After `end` the case fails: it has waited too long for `what`. */
+ * negative. After `end` the case fails because it has waited too long for `what`. */
 void stage_turn(int fd, uint64_t end, const char *what);
 
 /* Turns until the condition holds. */

@@ -39,7 +39,7 @@ struct victim_end {
 	unsigned posted; /* receives that did not complete */
 };
 
-/* What an end is made with; 0 is a default. */
+/* Attributes of an end; 0 is a default. */
 struct victim_opts {
 	unsigned recvs; /* that are posted at once ... */
 	uint32_t size;  /* ... of so many bytes each, side by side in the inbox */
@@ -85,10 +85,10 @@ struct victim_region {
 
 struct victim_region victim_region(struct ddp_pd *pd, size_t len, uint64_t iova, unsigned access);
 
-/* The guards are what they were. */
+/* Checks that the guard bytes are unchanged. */
 void victim_guards(const struct victim_region *r);
 
-/* So is all the rest, outside [from, from + n). */
+/* The same for the region outside [from, from + n). */
 void victim_untouched(const struct victim_region *r, size_t from, size_t n);
 
 /* Events that were not taken, for a case that fails. */

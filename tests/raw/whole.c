@@ -29,11 +29,11 @@ static void same(const struct whole *w, const struct raw_msg *m)
 	     "a segment of another message came in the middle of one");
 	if (w->tagged)
 		MUST(w->stag == raw_stag(m) && raw_to(m) == w->to + w->len,
-		     "STag %x TO %llx where %x %llx was to come", raw_stag(m),
+		     "STag %x TO %llx where %x %llx was expected", raw_stag(m),
 		     (unsigned long long)raw_to(m), w->stag, (unsigned long long)w->to + w->len);
 	else
 		MUST(q.qn == w->q.qn && q.msn == w->q.msn && q.inv == w->q.inv && q.mo == w->len,
-		     "QN %u MSN %u MO %u RsvdULP %x where %u %u %u %x was to come", q.qn, q.msn,
+		     "QN %u MSN %u MO %u RsvdULP %x where %u %u %u %x was expected", q.qn, q.msn,
 		     q.mo, q.inv, w->q.qn, w->q.msn, w->len, w->q.inv);
 }
 
@@ -63,7 +63,7 @@ struct whole whole_take(struct link *l, uint16_t sid)
 		struct raw_msg m = link_take(l, sid);
 
 		MUST(m.ppid == RAW_SEGMENT && m.len >= RAW_HOP + RAW_TAGGED,
-		     "PPID %u, %u bytes: no segment", m.ppid, m.len);
+		     "PPID %u, %u bytes: not a segment", m.ppid, m.len);
 		if (raw_opcode(&m) == 7) {
 			w.cut = true;
 			w.term = m;
@@ -81,7 +81,7 @@ void whole_response(struct link *l, uint16_t sid, struct raw_read r, const uint8
 {
 	struct whole w = whole_take(l, sid);
 
-	MUST(!w.cut && w.tagged && w.rdmap == RAW_READ_RSP, "octet %02x is no Read Response",
+	MUST(!w.cut && w.tagged && w.rdmap == RAW_READ_RSP, "octet %02x is not a Read Response",
 	     w.rdmap);
 	MUST(w.stag == r.sink_stag && w.to == r.sink_to, "a Response to STag %x, TO %llx", w.stag,
 	     (unsigned long long)w.to);

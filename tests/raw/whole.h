@@ -15,7 +15,7 @@ struct whole {
 	bool cut; /* a Terminate came before its end: it is `term` */
 	struct raw_msg term;
 	uint32_t len;
-	const uint8_t *data; /* good until the next one */
+	const uint8_t *data; /* valid until the next one */
 };
 
 /*

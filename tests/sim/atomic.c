@@ -8,7 +8,7 @@
 
 #include "tests/sim/world.h"
 
-/* ---- what they do ---- */
+/* ---- operations ---- */
 
 static uint64_t fetch_add(uint64_t old, uint64_t data, uint64_t mask)
 {
@@ -64,7 +64,7 @@ static uint64_t draw_mask(struct world *w)
 	return r < 5 ? choice[r] : simclock_random(w->clock);
 }
 
-/* Small numbers and their negatives as well: neighbours of what is there already. */
+/* Also small numbers and their negatives, near the present value. */
 static uint64_t draw_value(struct world *w)
 {
 	uint64_t v = simclock_random(w->clock);
@@ -81,7 +81,7 @@ static uint64_t draw_value(struct world *w)
 	}
 }
 
-/* now: what the cell holds when the request is posted. */
+/* now: the value of the cell when the request is posted. */
 static void draw(struct op *op, uint64_t now)
 {
 	struct world *w = op->ep->w;
@@ -97,7 +97,7 @@ static enum rdmap_op draw_kind(struct world *w)
 	return chance(w, 5000) ? RDMAP_FETCH_ADD : RDMAP_CMP_SWAP;
 }
 
-/* A request for the cell, with or without memory for the old value. NULL without memory. */
+/* A request for the cell, with or without memory for the old value. NULL if there is no memory. */
 static struct op *request(struct ep *ep, enum rdmap_op kind)
 {
 	struct op *op = op_new(ep, kind, 0);
@@ -169,7 +169,7 @@ void atomic_post(struct ep *ep)
 	op_post(op);
 }
 
-/* The atomic finds what the Write before it left. */
+/* The atomic sees the data of the Write before it. */
 static void write_then_atomic(struct ep *ep, struct slice *s, struct grant *via)
 {
 	struct op *wr = op_new(ep, RDMAP_WRITE, s->len), *at;
@@ -189,7 +189,7 @@ static void write_then_atomic(struct ep *ep, struct slice *s, struct grant *via)
 	ep_post(at);
 }
 
-/* The Read finds what the atomic before it left. */
+/* The Read returns the result of the atomic before it. */
 static void atomic_then_read(struct ep *ep, struct slice *s, struct grant *via)
 {
 	struct op *at = on_slice(ep, draw_kind(ep->w), s, via), *rd;
@@ -207,7 +207,7 @@ static void atomic_then_read(struct ep *ep, struct slice *s, struct grant *via)
 		op_drop(rd);
 }
 
-/* The second one compares with what the first one left, and succeeds. */
+/* The second one compares with the result of the first one, and succeeds. */
 static void two_swaps(struct ep *ep, struct slice *s, struct grant *via)
 {
 	struct op *a = on_slice(ep, RDMAP_CMP_SWAP, s, via), *b;
@@ -241,17 +241,17 @@ void atomic_post_pair(struct ep *ep)
 	slice_put(s);
 }
 
-/* ---- what happens to them ---- */
+/* ---- execution and completion ---- */
 
 static void check_access(const struct op *op)
 {
 	struct world *w = op->ep->w;
 
 	if (op->must || !op->cell_in)
-		fail(w, "atomic #%llu is carried out in spite of its error",
+		fail(w, "atomic #%llu is executed despite its error",
 		     (unsigned long long)op->cookie);
 	if (op->cell_in->dead || (op->via && op->via->state == GRANT_OVER))
-		fail(w, "atomic #%llu is carried out on memory out of reach",
+		fail(w, "atomic #%llu is executed on memory that it cannot access",
 		     (unsigned long long)op->cookie);
 }
 
@@ -262,23 +262,22 @@ void atomic_execute(struct op *op, uint64_t told)
 
 	if (op->executed) {
 		if (told != op->old)
-			fail(w, "atomic #%llu is carried out twice",
-			     (unsigned long long)op->cookie);
+			fail(w, "atomic #%llu is executed twice", (unsigned long long)op->cookie);
 		return;
 	}
 	check_access(op);
 	if (op->needs && !op->needs->shaky && op->needs->target)
-		slice_overlaid(op->needs->target); /* or the old value will be another one */
+		slice_overlaid(op->needs->target); /* or the old value would differ */
 	n = op->cell_in->node;
 	op->executed = true;
 	op->old = op_known(op) ? load(n->want, op->cell) : told;
 	op->new = result_of(&op->wr, op->old);
 	if (told != op->old)
-		fail(w, "atomic #%llu found %016llx and tells %016llx",
+		fail(w, "atomic #%llu found %016llx and returns %016llx",
 		     (unsigned long long)op->cookie, (unsigned long long)op->old,
 		     (unsigned long long)told);
 	if (load(n->mem, op->cell) != op->new)
-		fail(w, "atomic #%llu of %016llx leaves %016llx instead of %016llx",
+		fail(w, "atomic #%llu of %016llx results in %016llx, expected %016llx",
 		     (unsigned long long)op->cookie, (unsigned long long)op->old,
 		     (unsigned long long)load(n->mem, op->cell), (unsigned long long)op->new);
 	memcpy(n->want + op->cell, &op->new, sizeof(op->new));
@@ -301,14 +300,14 @@ void atomic_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 	if (op->must || !op->answered || !op->executed)
 		fail(ep->w, "ep%u: atomic #%llu completes %s", ep->id,
 		     (unsigned long long)op->cookie,
-		     op->must ? "in spite of its error" : "before it was answered");
+		     op->must ? "despite its error" : "before it was answered");
 	if (d->imm != op->old || d->len != 0)
-		fail(ep->w, "ep%u: atomic #%llu reports %016llx instead of %016llx, %u bytes",
+		fail(ep->w, "ep%u: atomic #%llu reports %016llx, expected %016llx, %u bytes",
 		     ep->id, (unsigned long long)op->cookie, (unsigned long long)d->imm,
 		     (unsigned long long)op->old, d->len);
 	if (op->nlocal > 0) {
 		if (memcmp(slice_mem(op->local_mem[0]), &op->old, sizeof(op->old)) != 0)
-			fail(ep->w, "ep%u: atomic #%llu leaves another old value in memory", ep->id,
+			fail(ep->w, "ep%u: atomic #%llu stores another old value in memory", ep->id,
 			     (unsigned long long)op->cookie);
 		slice_settle(op->local_mem[0]);
 	}

@@ -10,7 +10,7 @@ static bool is_local_status(unsigned status)
 	return status >= RDMAP_LOC_LEN_ERR && status <= RDMAP_LOC_BOUNDS_ERR;
 }
 
-/* May the op have failed by itself so? */
+/* True if the op may have failed on its own side with this status. */
 static bool fits(const struct op *op, unsigned status)
 {
 	if (op->local == RDMAP_SUCCESS)
@@ -31,7 +31,7 @@ static bool is_receive(const struct rdmap_done *d)
 	return d->op == RDMAP_RECV || d->op == RDMAP_RECV_TAGGED;
 }
 
-/* Its queue says which is the oldest one. */
+/* The oldest one of its queue. */
 static struct op *oldest_receive(struct ep *ep, const struct rdmap_done *d)
 {
 	unsigned i = d->op == RDMAP_RECV_TAGGED ? LANE_TAGGED : d->qn;
@@ -43,7 +43,7 @@ static struct op *oldest_receive(struct ep *ep, const struct rdmap_done *d)
 	return l->all[l->done++];
 }
 
-/* The op that this completion is of: the oldest one taken. */
+/* The op of this completion: the oldest one taken. */
 static struct op *oldest(struct ep *ep, const struct rdmap_done *d)
 {
 	bool recv = is_receive(d);
@@ -112,7 +112,7 @@ static void check_invalidation(struct ep *ep, const struct op *send, const struc
 		window_over(send->grant);
 }
 
-/* What the message says beside its bytes. */
+/* The other contents of the message. */
 static void check_words(struct ep *ep, const struct op *send, const struct rdmap_done *d)
 {
 	bool imm = send->kind == RDMAP_IMM, notice = d->op == RDMAP_RECV_TAGGED;
@@ -135,13 +135,13 @@ static void check_words(struct ep *ep, const struct op *send, const struct rdmap
 	ep->w->sum.raw_sends += ep->cfg.raw && !notice;
 }
 
-/* Nothing is filled by what comes with a notice. */
+/* A message with a notice fills no receive. */
 static void check_order(struct ep *ep, const struct op *send)
 {
 	struct ep *other = send->ep;
 
 	if (send->at < other->heard)
-		fail(ep->w, "ep%u: #%llu is delivered behind what was sent after it", ep->id,
+		fail(ep->w, "ep%u: #%llu is delivered after a later message", ep->id,
 		     (unsigned long long)send->cookie);
 	other->heard = send->at + 1;
 }
@@ -161,7 +161,7 @@ static void received(struct ep *ep, struct op *recv, const struct rdmap_done *d)
 		fail(ep->w, "ep%u: Send #%llu is delivered %s", ep->id,
 		     (unsigned long long)send->cookie, send->sent ? "twice" : "before its end");
 	if (wrong && wrong->at < send->at && !ep->sess->shaky)
-		fail(ep->w, "ep%u: Send #%llu is delivered in spite of an error before it", ep->id,
+		fail(ep->w, "ep%u: Send #%llu is delivered despite an error before it", ep->id,
 		     (unsigned long long)send->cookie);
 	check_words(ep, send, d);
 	check_order(ep, send);
@@ -214,12 +214,12 @@ static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
 
 	if (op->must || !op->answered)
 		fail(ep->w, "ep%u: Read #%llu completes %s", ep->id, (unsigned long long)op->cookie,
-		     op->must ? "in spite of its error" : "before it was answered");
+		     op->must ? "despite its error" : "before it was answered");
 	if (d->len != op->len)
 		fail(ep->w, "ep%u: Read #%llu of %u bytes reports %u", ep->id,
 		     (unsigned long long)op->cookie, op->len, d->len);
 	if (op_known(op) && !content_of(op, slice_mem(sink), 0, op->len))
-		fail(ep->w, "ep%u: Read #%llu has not the bytes of its source", ep->id,
+		fail(ep->w, "ep%u: Read #%llu does not have the bytes of its source", ep->id,
 		     (unsigned long long)op->cookie);
 	slice_settle(sink);
 	ep_sweep(ep, op->at, true);

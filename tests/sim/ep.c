@@ -6,7 +6,7 @@
 #include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
-/* The protocol may know of the peer's Accept before its event is read. */
+/* The protocol may process the peer's Accept before its event is read. */
 static bool has_session(const struct ep *ep)
 {
 	if (ep->state == EP_CONNECTING)
@@ -56,7 +56,7 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
-/* No more wakes than the contract asks for: one that is not needed would hide one forgotten. */
+/* No more wakes than the contract requires: an unneeded one would hide a missing one. */
 static void wake(struct ep *ep)
 {
 	if (ep->state != EP_OPEN || !ep->hungry)
@@ -112,7 +112,7 @@ static void draw_cfg(struct ep *ep, bool raw)
 {
 	struct world *w = ep->w;
 
-	/* One draw a statement: the order within an expression is the compiler's. */
+	/* One random number per statement: C leaves the order within an expression undefined. */
 	ep->cfg.stags = ep->node->stags;
 	ep->cfg.who.pd = 1 + below(w, 2);
 	ep->cfg.who.scope = ep->id + 1;
@@ -289,7 +289,7 @@ void ep_sweep(struct ep *ep, unsigned before, bool all)
 		if (slice_landed(op->target))
 			op->target = slice_put(op->target);
 		else if (all && !op->shaky)
-			fail(ep->w, "ep%u: Write #%llu was overtaken by what follows it", ep->id,
+			fail(ep->w, "ep%u: Write #%llu was overtaken by a later message", ep->id,
 			     (unsigned long long)op->cookie);
 	}
 }

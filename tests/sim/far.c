@@ -95,7 +95,7 @@ static void complete(void *user, const struct rdmap_done *done)
 	if (done->status != RDMAP_SUCCESS)
 		die(names_status(done->status));
 	if ((done->op == RDMAP_RECV || done->op == RDMAP_READ) && done->len != UINT32_MAX)
-		die("its completion has another length");
+		die("the completion has the wrong length");
 	e->done++;
 }
 
@@ -117,7 +117,7 @@ static void arrive(struct end *to, const struct flight *f)
 	if (assoc_rx(to->assoc, &m, &place) == ASSOC_RX_PLACE) {
 		if (place.ndst != 1 || place.len != f->payload ||
 		    (uint64_t)(place.dst[0].p - to->base) != f->off)
-			die("a segment has another place than in its source");
+			die("the place of a segment differs from its source");
 		to->got += place.len;
 	} else if (f->payload > 0) {
 		die("a segment has no place");
@@ -125,7 +125,7 @@ static void arrive(struct end *to, const struct flight *f)
 	assoc_rx_placed(to->assoc);
 }
 
-/* One of those under way arrives. */
+/* One of the messages in flight arrives. */
 static void let_arrive(struct end *to)
 {
 	unsigned i = draw(flying);
@@ -152,7 +152,8 @@ static bool send_one(struct end *e)
 	return true;
 }
 
-/* All that one end has to say now; it is acknowledged when nothing more may be under way. */
+/* One end sends everything that it can; the messages are acknowledged when the limit in flight is
+ * reached. */
 static bool speak(struct end *from, struct end *to)
 {
 	uint64_t before = messages;
@@ -212,7 +213,7 @@ static void set_up(struct end *e, bool opener)
 	e->base = mmap(NULL, UINT32_MAX, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		       0);
 	if (e->base == MAP_FAILED)
-		die("there are no addresses for it");
+		die("the address space is too small");
 	e->stags = stag_table_init(get(stag_table_size(1)), 1);
 	r.base = e->base;
 	stag_add(e->stags, &r);
@@ -239,8 +240,8 @@ unsigned far_run(void)
 	if (ends[0].done != 3 || ends[1].done != 1)
 		die("not all of them completed");
 	if (ends[1].got != 2 * (uint64_t)UINT32_MAX || ends[0].got != UINT32_MAX)
-		die("bytes are missing, or came twice");
+		die("bytes are missing or duplicate");
 	if (most_unacked > UNDER_WAY_MAX || most_unacked < UNDER_WAY_MAX - KEPT)
-		die("another number of messages than 32767 were under way at most");
+		die("the largest number of messages in flight is not 32767");
 	return (unsigned)messages;
 }

@@ -10,7 +10,7 @@ void mishap_spoil(struct op *op, enum perr a, enum perr b)
 	op->must = true;
 }
 
-/* What is wrong with a target is told in one way of Writes and in another of what is answered. */
+/* The error for a wrong target differs between Writes and requests with a response. */
 static void spoil(struct op *op, enum perr tagged, enum perr access)
 {
 	if (op->kind == RDMAP_WRITE)
@@ -25,7 +25,7 @@ static void redirect(struct op *op, uint32_t stag, uint64_t to)
 	op->wr.rto = to;
 }
 
-/* One byte too far. What is within is not to be touched, so in one segment. */
+/* One byte too far. The bytes inside must not change, so the message has one segment. */
 static void too_far(struct op *op, uint32_t len)
 {
 	const struct region *open = ep_other(op->ep)->open;
@@ -36,7 +36,7 @@ static void too_far(struct op *op, uint32_t len)
 	spoil(op, PERR_TAGGED_WRAP, PERR_ACCESS_WRAP);
 }
 
-/* Beyond a window, but inside of its region. */
+/* Outside a window, but inside its region. */
 static void beside(struct op *op)
 {
 	const struct grant *g = op->via;
@@ -47,7 +47,7 @@ static void beside(struct op *op)
 	spoil(op, PERR_TAGGED_WRAP, PERR_ACCESS_WRAP);
 }
 
-/* A region that lacks the right: none from afar, or all but that for atomics. */
+/* A region that lacks the right: without remote rights, or with all but the one for atomics. */
 static void no_right(struct op *op)
 {
 	struct ep *other = ep_other(op->ep);
@@ -76,7 +76,7 @@ static bool not_ours(struct op *op)
 	return true;
 }
 
-/* A value that meant something once. */
+/* An STag that was valid earlier. */
 static bool buried(struct op *op)
 {
 	uint32_t stag = region_buried(ep_other(op->ep)->node);
@@ -107,14 +107,14 @@ static void unknown(struct op *op)
 static void misaligned(struct op *op)
 {
 	op->wr.rto += 1 + below(op->ep->w, 7);
-	if (op->cell % UNIT == UNIT - 8) /* the last one of its region, perhaps */
+	if (op->cell % UNIT == UNIT - 8) /* perhaps the last one of its region */
 		mishap_spoil(op, PERR_ACCESS_BOUNDS, PERR_ACCESS_WRAP);
 	mishap_spoil(op, PERR_STREAM_CATASTROPHIC, PERR_STREAM_CATASTROPHIC);
 	if (op->via)
 		mishap_spoil(op, PERR_ACCESS_BOUNDS, PERR_ACCESS_STAG); /* the same */
 }
 
-/* An address at the peer that a Write must not reach; a Read or an atomic must not either. */
+/* An address at the peer that neither a Write nor a Read nor an atomic may access. */
 static void spoil_target(struct op *op)
 {
 	struct ep *other = ep_other(op->ep);
@@ -172,7 +172,7 @@ void mishap_local(struct op *op, struct sgl_elem *e, bool fills)
 	}
 }
 
-/* A Send that invalidates what its peer's peer may not. */
+/* A Send that invalidates an STag that it may not invalidate. */
 static void bad_invalidation(struct op *op)
 {
 	struct ep *other = op_aimable(op->ep) ? ep_other(op->ep) : NULL;
@@ -191,7 +191,7 @@ static void bad_invalidation(struct op *op)
 	mishap_spoil(op, PERR_INV_STAG, PERR_INV_SCOPE);
 }
 
-/* What raw endpoints have that others have not: queues, and RsvdULP. */
+/* Properties of raw endpoints only: queues and RsvdULP. */
 static void raw_mishap(struct op *op)
 {
 	struct ep *other = op_aimable(op->ep) ? ep_other(op->ep) : NULL;
@@ -230,7 +230,7 @@ void mishap(struct op *op)
 	}
 }
 
-/* A Send one byte longer than the receive that waits for it. */
+/* A Send one byte longer than its receive. */
 static struct op *long_send(struct ep *ep)
 {
 	const struct op *recv = op_partner(ep, 0);
@@ -248,7 +248,7 @@ static struct op *long_send(struct ep *ep)
 	return op;
 }
 
-/* Requests that the taker found bad, many in a row: they must hold up nobody. */
+/* Many invalid requests in a row, found by the requester: they must not delay others. */
 static void post_bad_run(struct ep *ep)
 {
 	uint64_t n = 1 + below(ep->w, 20);
@@ -261,7 +261,7 @@ static void post_bad_run(struct ep *ep)
 	}
 }
 
-/* An operation that one of the two does not have, or is not to have. */
+/* An operation that one of the two does not support, or that is switched off. */
 static struct op *foreign_op(struct ep *ep)
 {
 	static const enum rdmap_op kinds[] = {RDMAP_READ, RDMAP_FETCH_ADD, RDMAP_CMP_SWAP,

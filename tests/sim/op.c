@@ -53,7 +53,7 @@ static unsigned domain(const struct ep *ep)
 	return (unsigned)ep->cfg.who.pd - 1;
 }
 
-/* Where nothing lies nothing is revoked, either: an empty piece is of the shared region. */
+/* An empty piece cannot be revoked, so it belongs to the shared region. */
 static struct slice *local_slice(struct ep *ep, uint32_t len)
 {
 	struct region *choice[] = {ep->node->shared[domain(ep)], ep->mine, ep->mine, ep->open};
@@ -68,7 +68,7 @@ static void add_elem(struct op *op, struct sgl_elem *sge, struct slice *s)
 	op->local_mem[op->nlocal++] = s;
 }
 
-/* A list of up to max elements for len bytes. False if memory is short. */
+/* A list of up to max elements for len bytes. False if there is not enough memory. */
 static bool gather(struct op *op, struct sgl_elem *sge, uint32_t len, unsigned max)
 {
 	struct world *w = op->ep->w;
@@ -159,7 +159,7 @@ void op_aim(struct op *op, struct slice *s)
 	op->wr.rto = slice_to(s);
 }
 
-/* ---- requests that are right ---- */
+/* ---- valid requests ---- */
 
 struct op *op_good_write(struct ep *ep, uint32_t len)
 {
@@ -266,7 +266,7 @@ void op_post(struct op *op)
 	ep_post(op);
 }
 
-/* Write, then read the same memory back: the Read sees the Write. */
+/* A Write, then a Read of the same memory: the Read returns the data of the Write. */
 static void post_read_back(struct ep *ep)
 {
 	struct op *wr = op_good_write(ep, 1 + op_draw_len(ep->w, ep->w->plan.len_max - 1)), *rd;
@@ -289,7 +289,7 @@ static void post_read_back(struct ep *ep)
 		op_drop(rd);
 }
 
-/* Read, then behind a fence write to where it reads: the Read sees what was there before. */
+/* A Read, then a fenced Write to its source: the Read returns the previous data. */
 static void post_read_then_write(struct ep *ep)
 {
 	struct op *rd = op_good_read(ep, 1 + op_draw_len(ep->w, ep->w->plan.len_max - 1)), *wr;
@@ -313,7 +313,7 @@ static void post_read_then_write(struct ep *ep)
 	}
 }
 
-/* Read, then behind a fence send what was read. */
+/* A Read, then a fenced Send of the data that was read. */
 static void post_read_then_send(struct ep *ep)
 {
 	const struct op *recv = op_partner(ep, 0);
@@ -341,7 +341,7 @@ bool op_asks_from(const struct ep *ep, uint32_t stag)
 	return false;
 }
 
-/* The peer's region for this stream alone, or a window of it, is not needed any more. */
+/* The peer's region for this stream, or a window of it, is not needed any more. */
 static void post_invalidation(struct ep *ep)
 {
 	struct grant *g = chance(ep->w, 5000) ? window_pick(ep_other(ep), 0, 0) : NULL;
@@ -368,7 +368,7 @@ static void post_invalidation(struct ep *ep)
 	ep_post(op);
 }
 
-/* What RFC 7306 adds, and windows. */
+/* The operations of RFC 7306, and windows. */
 static void post_extension(struct ep *ep)
 {
 	bool peer_old = !op_aimable(ep) || ep_other(ep)->cfg.plain_rdmap;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Enhanced sessions, RFC 6581: draws the parameters, and checks answers and terms. */
+/* Enhanced sessions, RFC 6581: draws the parameters, and checks answers and Terminate codes. */
 #include <string.h>
 
 #include "tests/sim/world.h"
@@ -56,7 +56,8 @@ static void check_depth(const struct sess *s, uint16_t mirror, uint16_t depth, u
 			uint16_t have, bool raised)
 {
 	if (mirror == WIRE_ENH_UNCHANGED) {
-		check(s, depth == WIRE_ENH_UNCHANGED, "a depth is negotiated that must not be");
+		check(s, depth == WIRE_ENH_UNCHANGED,
+		      "a depth is negotiated although it must not be");
 		return;
 	}
 	check(s, depth <= have, "more than the responder has");
@@ -72,9 +73,9 @@ static void check_accept(struct sess *s)
 	bool raised = r->rtr & WIRE_RTR_READ && r->ird == 1;
 
 	check(s, r->p2p == i->p2p, "bit A is not echoed");
-	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not go with A");
+	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not fit A");
 	check(s, !r->p2p || (r->rtr & i->rtr & can) == (i->rtr & can), "an RTR kind is missing");
-	check(s, (r->rtr & can) == r->rtr, "an RTR kind that the responder has not");
+	check(s, (r->rtr & can) == r->rtr, "an RTR kind that the responder does not support");
 	check_depth(s, i->ord, r->ird, s->said[1].ird, cfg->ird, raised);
 	check_depth(s, i->ird, r->ord, s->said[1].ord, cfg->ord, false);
 	check(s, i->ird == WIRE_ENH_UNCHANGED || r->ord <= i->ird, "ORD is above IRD");
@@ -89,11 +90,11 @@ static void check_reject(const struct sess *s)
 	const struct wire_enh *wish = &s->said[1];
 
 	check(s, r->p2p == i->p2p, "bit A is not echoed");
-	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not go with A");
+	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not fit A");
 	check(s, r->ird == (i->ord == WIRE_ENH_UNCHANGED ? WIRE_ENH_UNCHANGED : wish->ird),
-	      "another IRD than the program wants");
+	      "the IRD differs from the one that the program wants");
 	check(s, r->ord == (i->ird == WIRE_ENH_UNCHANGED ? WIRE_ENH_UNCHANGED : wish->ord),
-	      "another ORD than the program wants");
+	      "the ORD differs from the one that the program wants");
 }
 
 void params_sent(struct sess *s, unsigned which, const struct wire_enh *e)
@@ -101,7 +102,7 @@ void params_sent(struct sess *s, unsigned which, const struct wire_enh *e)
 	s->word[which] = *e;
 	s->ep[0]->w->sum.enhanced += which == 0;
 	if (which == 0)
-		check(s, same(e, &s->said[0]), "the Initiate says something else");
+		check(s, same(e, &s->said[0]), "the Initiate has other parameters");
 	else if (s->answer == ANS_ACCEPT)
 		check_accept(s);
 	else
@@ -112,12 +113,12 @@ void params_told(struct world *w, const struct sess *s, unsigned which,
 		 const struct assoc_event *ev)
 {
 	if (ev->enhanced != s->enhanced)
-		fail(w, "session %u: told to be %senhanced", s->id, ev->enhanced ? "" : "not ");
+		fail(w, "session %u: reported as %senhanced", s->id, ev->enhanced ? "" : "not ");
 	if (s->enhanced && !same(&ev->enh, &s->word[which]))
-		fail(w, "session %u: other words are told than went over the wire", s->id);
+		fail(w, "session %u: the reported parameters differ from those on the wire", s->id);
 }
 
-/* What one side begins with in one pair: `mine` is its word, `theirs` the other's. */
+/* The depth of one side at the begin: `mine` is its own parameter, `theirs` the other's. */
 static uint16_t agreed(uint16_t mine, uint16_t theirs, uint16_t have)
 {
 	if (mine == WIRE_ENH_UNCHANGED)
@@ -125,11 +126,12 @@ static uint16_t agreed(uint16_t mine, uint16_t theirs, uint16_t have)
 	return theirs < mine ? theirs : mine;
 }
 
-/* RFC 6581 9.1: nobody has more Reads outstanding than the other holds, where they said so. */
+/* RFC 6581 9.1: no side has more Reads outstanding than the other holds, if the depths were
+ * negotiated. */
 static void check_pair(const struct sess *s, uint16_t word, uint16_t ord, uint16_t ird)
 {
 	check(s, !s->enhanced || word == WIRE_ENH_UNCHANGED || ord <= ird,
-	      "more Reads of one side than the other holds");
+	      "one side has more Reads than the other holds");
 }
 
 void params_in_force(struct ep *ep)
@@ -148,8 +150,8 @@ void params_in_force(struct ep *ep)
 		ep->w->sum.dropped_ord += ord < ep->cfg.ord;
 	}
 	if (info.ird != ird || info.ord != ord)
-		fail(ep->w, "ep%u: IRD %u ORD %u are in force, not %u and %u", ep->id, info.ird,
-		     info.ord, ird, ord);
+		fail(ep->w, "ep%u: IRD %u ORD %u are in force, expected %u and %u", ep->id,
+		     info.ird, info.ord, ird, ord);
 	ep->ird = ird;
 	ep->ord = ord;
 	if (ep->side == 1 || !s->ep[1] || s->ep[1]->state == EP_OVER)

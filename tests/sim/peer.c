@@ -207,7 +207,8 @@ static void check_no_session(struct peer *p)
 		struct ep *ep = list_entry(it, struct ep, link);
 
 		if (ep->peer == p && ep->state != EP_OVER)
-			fail(p->node->w, "ep%u: not told that the association is lost", ep->id);
+			fail(p->node->w, "ep%u: the loss of the association was not reported",
+			     ep->id);
 	}
 	if (p->pending > 0)
 		fail(p->node->w, "node %u: %u requests outlive their association", p->node->id,

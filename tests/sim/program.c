@@ -127,7 +127,7 @@ void program_vanish(struct ep *ep)
 	peer_tick(ep->peer);
 	if (ep->state == EP_OVER)
 		return;
-	trace(ep->w, "n%u ep%u vanishes", ep->node->id, ep->id);
+	trace(ep->w, "n%u ep%u disappears", ep->node->id, ep->id);
 	ep->sess->vanished[ep->side] = true;
 	ep->unbound = true;
 	ep->state = EP_OVER;
@@ -168,7 +168,7 @@ static void crash_some(struct node *n)
 		return;
 	}
 	trace(n->w, "n%u c%u is aborted", n->id, sim_conn_id(p->conn));
-	llp_abort(p->conn, "the test says so");
+	llp_abort(p->conn, "aborted by the test");
 	peer_lost(p);
 }
 

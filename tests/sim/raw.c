@@ -7,14 +7,14 @@
 #include "tests/sim/world.h"
 
 enum {
-	GRACE_US = 30 * 1000 * 1000, /* half of what a close may take */
+	GRACE_US = 30 * 1000 * 1000, /* half of the longest time for a close */
 	SLACK_US = 10 * 1000 * 1000, /* for a transport that is slow */
 	TICK_US = 2000,
 };
 
 /* ---- requests ---- */
 
-/* The mark asks for a notice, if there is a receive for it. */
+/* The mark requests a notice, if there is a receive for it. */
 static void draw_mark(struct op *op)
 {
 	const struct ep *other = ep_other(op->ep);
@@ -32,7 +32,7 @@ static void draw_mark(struct op *op)
 	op->lane = notice ? LANE_TAGGED : -1;
 }
 
-/* What was flushed leaves gaps, so those behind it find other receives than was planned. */
+/* Flushed requests leave gaps, so later ones use other receives than planned. */
 static void unsettle(struct op *op)
 {
 	if (op->lane >= 0)
@@ -93,7 +93,7 @@ static void check_all_done(struct ep *ep)
 		     left, ep->rq_taken - ep->rq_done);
 }
 
-/* Last words, and more, of which one may go. */
+/* Messages after the error, of which only one may be sent. */
 static void say_more(struct ep *ep)
 {
 	uint64_t n = below(ep->w, 4);
@@ -106,18 +106,18 @@ static void failed(struct ep *ep, const struct assoc_event *ev)
 {
 	struct ep *other = ep_other(ep);
 
-	trace(ep->w, "ep%u is told of %s", ep->id, names_perr(ev->at.perr));
+	trace(ep->w, "ep%u gets the error %s", ep->id, names_perr(ev->at.perr));
 	if (ep->errored || ep->half_closed || ep->state != EP_OPEN)
-		fail(ep->w, "ep%u: an error where nothing is received any more", ep->id);
+		fail(ep->w, "ep%u: an error although nothing is received any more", ep->id);
 	if (!ep->sess->shaky && !(ep_errors(other) & perr_bit(ev->at.perr)))
-		fail(ep->w, "ep%u: its peer has not made the error %s", ep->id,
+		fail(ep->w, "ep%u: its peer did not cause the error %s", ep->id,
 		     names_perr(ev->at.perr));
 	if (!ev->term || WIRE_TERM_WORD(ev->term->layer, ev->term->etype, ev->term->code) !=
 				 perr_term(ev->at.perr))
 		fail(ep->w, "ep%u: the error and its Terminate differ", ep->id);
 	check_all_done(ep);
 	ep->errored = true;
-	ep->flushed = false; /* it goes on, for a while */
+	ep->flushed = false; /* it continues for a while */
 	for (unsigned i = ep->sq_taken; i < ep->sq_n; i++)
 		unsettle(ep->sq[i]);
 	ep->w->sum.raw_errors++;
@@ -133,7 +133,7 @@ static void half_closed(struct ep *ep)
 
 	trace(ep->w, "ep%u is half-closed", ep->id);
 	if (ep->half_closed || ep->state != EP_OPEN)
-		fail(ep->w, "ep%u: half-closed twice, or when it is over", ep->id);
+		fail(ep->w, "ep%u: half-closed twice, or after its end", ep->id);
 	if (!f->ended)
 		fail(ep->w, "ep%u: half-closed, but its peer has not ended", ep->id);
 	ep->half_closed = true;
@@ -148,7 +148,7 @@ static void half_closed(struct ep *ep)
 void raw_event(struct ep *ep, const struct assoc_event *ev)
 {
 	if (!ep->cfg.raw)
-		fail(ep->w, "ep%u: what only raw endpoints are told", ep->id);
+		fail(ep->w, "ep%u: an event for raw endpoints only", ep->id);
 	if (ev->type == ASSOC_EV_ERROR)
 		failed(ep, ev);
 	else
@@ -162,11 +162,11 @@ void raw_check_end(const struct ep *ep)
 	if (!ep->cfg.raw || ep->state != EP_OPEN || ep->w->plan.tight || ep->sess->shaky)
 		return;
 	if (!ep->errored && !ep->half_closed)
-		fail(ep->w, "ep%u: nobody has ended its session", ep->id);
+		fail(ep->w, "ep%u: no side has ended its session", ep->id);
 	if (took + TICK_US < GRACE_US || took > GRACE_US + SLACK_US)
 		fail(ep->w, "ep%u: its time ended after %llu us", ep->id, (unsigned long long)took);
 	if (ep->errored && ep->last_words == 0 && ep->sq_taken < ep->sq_n && ep->cq_room > 0)
-		fail(ep->w, "ep%u: it was not let to say one thing more", ep->id);
+		fail(ep->w, "ep%u: it could not send one more message", ep->id);
 	ep->w->sum.raw_timeouts++;
 }
 

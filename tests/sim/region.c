@@ -92,7 +92,7 @@ static uint32_t find_units(struct node *n, uint32_t count)
 	return UNITS;
 }
 
-/* Bases are odd on purpose: small, beyond 2^32, and as high as they can be. */
+/* Bases are odd on purpose: small, above 2^32, and as high as possible. */
 static uint64_t draw_base(struct world *w, uint32_t len)
 {
 	switch (below(w, 4)) {
@@ -121,7 +121,7 @@ uint32_t region_buried(struct node *n)
 	return count ? n->buried[below(n->w, count)] : 0;
 }
 
-/* Takes an index that is free under another key than it had, or any. */
+/* Takes a free index with a new key, or any free STag. */
 static uint32_t draw_stag(struct node *n)
 {
 	uint32_t v;
@@ -137,7 +137,7 @@ static uint32_t draw_stag(struct node *n)
 	return v;
 }
 
-/* An index that is in use is so under any key. */
+/* An index is in use independently of its key. */
 static void try_taken(struct node *n, const struct stag_region *r)
 {
 	struct stag_region twin = *r;
@@ -211,7 +211,8 @@ void region_shake_op(struct op *op, bool own)
 	if (op->ep->sess)
 		op->ep->sess->shaky = true;
 	if (op->kind == RDMAP_RECV)
-		op->ep->shaky = true; /* which message it takes is uncertain, and those behind it */
+		op->ep->shaky = true; /* the message that it takes is uncertain, and so are those of
+					 later ones */
 }
 
 static bool lies_in(const struct op *op, const struct region *rg)
@@ -231,7 +232,7 @@ static void shake_op(struct op *op, const struct region *rg)
 		region_shake_op(op, own);
 }
 
-/* All that is under way with the region may fail now. */
+/* All requests in flight that use the region may fail now. */
 static void shake(struct world *w, struct region *rg)
 {
 	for (unsigned i = 0; i < w->nnodes; i++) {

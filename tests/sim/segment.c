@@ -9,7 +9,7 @@
 /* A DDP header as RFC 5041 4, RFC 5040 4 and RFC 7306 4 draw it. */
 struct seg {
 	bool tagged, last;
-	uint8_t octet;  /* behind the first one: raw, the program's */
+	uint8_t octet;  /* after the first one: raw, the program's */
 	uint8_t opcode; /* else */
 	uint32_t inv, stag, qn, msn, mo;
 	uint64_t to;
@@ -120,7 +120,7 @@ static bool bears_marks(const struct seg *s, const struct op *op)
 	return s->qn == op->wr.raw.qn && ((uint64_t)s->octet << 32 | s->inv) == op->wr.raw.rsvd;
 }
 
-/* Whether the segment can be the first one of the request. */
+/* True if the segment can be the first one of the request. */
 static bool resembles(const struct flow *f, const struct op *op, const struct seg *s)
 {
 	if (op->kind != kind_of(f, s))
@@ -140,8 +140,7 @@ static bool resembles(const struct flow *f, const struct op *op, const struct se
 	return content_is(s->data, op->cid, op->from, s->len);
 }
 
-/* It cannot be sent: nothing of it ever is, or it was wrong from the beginning, or its own memory
- * was revoked before it was taken. */
+/* True if the request sends nothing, is invalid, or its memory was revoked before it was taken. */
 static bool unsendable(const struct op *op)
 {
 	return op_is_local(op->kind) || op->late || op->local != RDMAP_SUCCESS;
@@ -160,7 +159,7 @@ static bool asks_outstanding(const struct flow *f, const struct ep *ep, unsigned
 	return rtr_outstanding(f);
 }
 
-/* The request that a message begins to carry out: the next in the order of posting. */
+/* The request that a message begins: the next one in the order of posting. */
 static struct op *next_request(struct flow *f, const struct seg *s)
 {
 	struct ep *ep = wire_sender(f);
@@ -170,7 +169,7 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 	while (ep->sq_wire < ep->sq_n && ep->sq[ep->sq_wire]->state == OP_DONE)
 		ep->sq_wire++; /* it failed before it was sent */
 	if (ep->sq_wire == ep->sq_n || ep->sq[ep->sq_wire]->state != OP_TAKEN)
-		BAD(f, "a message that no request asked for");
+		BAD(f, "a message without a request");
 	op = ep->sq[ep->sq_wire];
 	while ((unsendable(op) || (op->shaky && !resembles(f, op, s))) &&
 	       ep->sq_wire + 1 < ep->sq_taken)
@@ -181,7 +180,7 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 	if (unsendable(op))
 		BAD(f, "bad request #%llu is sent", (unsigned long long)op->cookie);
 	if ((op->wr.flags & RDMAP_FENCE) && asks_outstanding(f, ep, op->at))
-		BAD(f, "#%llu passes its fence", (unsigned long long)op->cookie);
+		BAD(f, "#%llu overtakes its fence", (unsigned long long)op->cookie);
 	ep->sq_wire++;
 	op->begun = true;
 	if (op->lane >= 0) {
@@ -191,13 +190,13 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 	return op;
 }
 
-/* The Read or atomic of the other side that has its answer next: the oldest one without. */
+/* The Read or atomic of the other side with the next answer: the oldest unanswered one. */
 static struct op *next_ask(struct flow *f, const struct flow *r)
 {
 	struct ep *ep = f->sess->ep[!f->side];
 
 	if (r->rtr_read && !r->rtr_answered)
-		BAD(f, "an answer before that to the ready-to-receive message");
+		BAD(f, "an answer before the one to the ready-to-receive message");
 	for (unsigned i = ep ? ep->answered : 0; ep && i < ep->sq_wire; i++)
 		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->sent && !ep->sq[i]->answered)
 			return ep->sq[i];
@@ -234,7 +233,7 @@ static void begin_raw(struct flow *f, const struct seg *s)
 	number(f, s);
 	f->op = next_request(f, s);
 	if (!raw_may_begin(wire_sender(f)))
-		BAD(f, "a second message behind the error");
+		BAD(f, "a second message after the error");
 }
 
 static void begin(struct flow *f, const struct flow *r, const struct seg *s)
@@ -312,7 +311,7 @@ static bool out_of_reach(const struct op *op)
 	return op->target && (op->target->rg->dead || (op->via && op->via->state == GRANT_OVER));
 }
 
-/* Not a byte leaves memory that was revoked. */
+/* Revoked memory is not sent. */
 static void check_source(struct flow *f, const struct seg *s, bool resp)
 {
 	const struct op *op = f->op;
@@ -320,7 +319,7 @@ static void check_source(struct flow *f, const struct seg *s, bool resp)
 
 	if (resp) {
 		if (s->len > 0 && out_of_reach(op))
-			BAD(f, "Read #%llu is answered from memory out of reach",
+			BAD(f, "Read #%llu is answered from memory that it cannot access",
 			    (unsigned long long)op->cookie);
 		return;
 	}
@@ -342,7 +341,7 @@ static void check_payload(struct flow *f, const struct seg *s, bool resp)
 		    f->off, op->len);
 	check_source(f, s, resp);
 	if (op->after && !op->after->executed && !op->after->shaky)
-		BAD(f, "Read #%llu passes an atomic", (unsigned long long)op->cookie);
+		BAD(f, "Read #%llu overtakes an atomic", (unsigned long long)op->cookie);
 	if (op_known(op) && !content_of(op, s->data, f->off, s->len))
 		BAD(f, "#%llu: wrong bytes at %u", (unsigned long long)op->cookie, f->off);
 	f->off += s->len;
@@ -371,7 +370,7 @@ static void check_terminate(struct flow *f, const struct seg *s)
 	if (s->mo != 0 || !s->last || s->len < 4 || s->len > WIRE_TERM_MAX)
 		BAD(f, "a Terminate of %u bytes", s->len);
 	if (disagree && be_get16(s->data) != 0x2007)
-		BAD(f, "no ready-to-receive message is told as %04x", be_get16(s->data));
+		BAD(f, "a missing ready-to-receive message is reported as %04x", be_get16(s->data));
 	if (!disagree && !ss->shaky && !ep_errors(ss->ep[!f->side]) && !ep_errors(wire_sender(f)))
 		BAD(f, "a Terminate without an error: %08x", be_get32(s->data));
 	f->terminated = true;
@@ -410,7 +409,7 @@ static void check_raw(struct flow *f, const struct seg *s)
 	check_payload(f, s, false);
 }
 
-/* ---- RFC 6581: who speaks first ---- */
+/* ---- RFC 6581: the first message ---- */
 
 static unsigned rtr_of(const struct seg *s)
 {
@@ -426,7 +425,7 @@ static unsigned rtr_of(const struct seg *s)
 	}
 }
 
-/* The first message of the active side is one that both named; nobody hears of it. */
+/* The first message of the active side is one that both named; no program sees it. */
 static void check_rtr(struct flow *f, const struct seg *s)
 {
 	unsigned kind = rtr_of(s);
@@ -454,7 +453,7 @@ static void check_rtr_answer(struct flow *f, struct flow *r, const struct seg *s
 	r->answer_ssn = f->ssn;
 }
 
-/* True if the segment is of no request. */
+/* True if the segment belongs to no request. */
 static bool opening(struct flow *f, struct flow *r, const struct seg *s)
 {
 	const struct sess *ss = f->sess;
@@ -484,7 +483,7 @@ static void check_turn(struct flow *f, const struct flow *r)
 	if (f->side == 0 && !r->first_arrived)
 		BAD(f, "a segment before the Accept was received");
 	if (f->terminated)
-		BAD(f, "a segment behind the RDMAP Terminate");
+		BAD(f, "a segment after the RDMAP Terminate");
 }
 
 static bool goes_on(const struct flow *f, const struct seg *s)
@@ -499,9 +498,9 @@ static void message(struct flow *f, const struct flow *r, const struct seg *s)
 	bool raw = f->sess->raw, terminate = !raw && s->opcode == WIRE_OP_TERMINATE;
 
 	if (f->in_msg && terminate)
-		f->in_msg = false; /* the message is given up */
+		f->in_msg = false; /* the message is abandoned */
 	if (f->in_msg && !goes_on(f, s))
-		BAD(f, "messages are mixed");
+		BAD(f, "segments of different messages are mixed");
 	if (!f->in_msg && raw)
 		begin_raw(f, s);
 	else if (!f->in_msg)
@@ -531,7 +530,7 @@ void wire_segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len
 	struct seg s;
 
 	if (!f->sess)
-		fail(p->node->w, "wire: a segment on stream %d, which nobody has begun",
+		fail(p->node->w, "wire: a segment on stream %d, which was not begun",
 		     (int)(f - p->tx));
 	check_turn(f, r);
 	parse(f, m, len, &s);

@@ -84,12 +84,12 @@ static struct sess *find(struct world *w, const struct assoc_event *ev)
 		if (s->id == id)
 			return s;
 	}
-	fail(w, "a request on stream %u that nobody made", ev->sid);
+	fail(w, "a request on stream %u without a requester", ev->sid);
 }
 
 static void vanish(void *obj, void *arg);
 
-/* About when the peer hears of the Accept, or when what it says then comes. */
+/* About the time when the Accept reaches the peer, or its first messages arrive. */
 static void vanish_soon(struct ep *ep)
 {
 	const struct sim_faults *f = &ep->w->plan.faults;
@@ -118,7 +118,7 @@ static void check_too_long(struct peer *p, const struct sess *s, struct ep *ep)
 				     .len = WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1};
 
 	if (s->enhanced && assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_LEN)
-		fail(ep->w, "session %u: private data too long for its words", s->id);
+		fail(ep->w, "session %u: private data too long for its parameters", s->id);
 }
 
 static void accept_session(struct pend *d, struct ep *ep)
@@ -141,13 +141,13 @@ static void accept_session(struct pend *d, struct ep *ep)
 	if (assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_OK)
 		fail(ep->w, "session %u: cannot be accepted", s->id);
 	rdmap_query(ep->r, &info);
-	ep->ord = info.ord; /* params.c judges them when the Accept goes out */
+	ep->ord = info.ord; /* params.c checks them when the Accept is sent */
 	ep->ird = info.ird;
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
 	while (eager-- > 0)
-		op_post_random(ep); /* what is sent now may overtake the Accept */
+		op_post_random(ep); /* messages sent now may overtake the Accept */
 	if (chance(ep->w, ep->w->plan.close))
-		program_close(ep); /* and a Terminate must not */
+		program_close(ep); /* but a Terminate must not */
 	else if (chance(ep->w, ep->w->plan.unbind * 40))
 		vanish_soon(ep);
 }
@@ -184,7 +184,7 @@ static void answer(struct pend *d)
 	else
 		e = assoc_refuse(a, s->sid);
 	if (e != ASSOC_E_OK)
-		fail(w, "session %u: cannot be turned down", s->id);
+		fail(w, "session %u: cannot be rejected", s->id);
 }
 
 void sess_decide(struct pend *d)
@@ -215,7 +215,7 @@ void sess_request(struct peer *p, const struct assoc_event *ev)
 
 	check_private(w, s, 0, ev);
 	if (s->requested || s->sid != ev->sid || ev->ep)
-		fail(w, "session %u: asked for twice, or on the wrong stream", s->id);
+		fail(w, "session %u: requested twice, or on the wrong stream", s->id);
 	s->requested = true;
 	*d = (struct pend){.peer = p, .sess = s};
 	list_add_tail(&w->pends, &d->link);
@@ -246,7 +246,7 @@ static void withdrawn(struct peer *p, const struct assoc_event *ev)
 		trace(w, "n%u session %u is withdrawn", p->node->id, d->sess->id);
 		return;
 	}
-	fail(w, "node %u: stream %u: withdrawn, but nothing was asked", p->node->id, ev->sid);
+	fail(w, "node %u: stream %u: withdrawn, but not requested", p->node->id, ev->sid);
 }
 
 /* ---- the end ---- */
@@ -334,9 +334,11 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 		     ep->id, ep->sq_taken - ep->sq_done, ep->rq_taken - ep->rq_done);
 	if (params_disagree(ep->sess) && ep->side == 0 && !ep->asked_close &&
 	    ev->at.perr != PERR_ENH_RTR && !ep->peer->gone)
-		fail(w, "ep%u: there is no ready-to-receive message, and nobody is told", ep->id);
+		fail(w, "ep%u: there is no ready-to-receive message, and no error is reported",
+		     ep->id);
 	if (ep->blamed && ev->reason != ASSOC_REASON_REMOTE && !ep->asked_close)
-		fail(w, "ep%u: a request blames the peer, the session does not", ep->id);
+		fail(w, "ep%u: a request reports an error of the peer, the session does not",
+		     ep->id);
 	if (!ep->peer->gone &&
 	    (ev->reason == ASSOC_REASON_PEER || ev->reason == ASSOC_REASON_LOCAL))
 		check_delivered(ep);
@@ -347,7 +349,7 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 	ep_over(ep);
 }
 
-/* ---- the active side learns the answer ---- */
+/* ---- the active side gets the answer ---- */
 
 static bool nothing_taken(const struct ep *ep)
 {
@@ -371,7 +373,8 @@ static void wrap_soon(struct sess *s)
 		for (unsigned q = 0; q < queues; q++)
 			msn[i][q] = UINT32_MAX - (uint32_t)below(w, 6);
 		if (rtr)
-			msn[i][WIRE_QN_SEND] = 1; /* what is to be recognized has this number */
+			msn[i][WIRE_QN_SEND] =
+				1; /* this number identifies the region to be checked */
 		if (!s->raw)
 			msn[i][WIRE_QN_TERMINATE] = 1;
 	}
@@ -396,7 +399,7 @@ static bool has_both(const struct ep *ep)
 	return false;
 }
 
-/* What follows a ready-to-receive message so closely may overtake it. */
+/* Messages sent directly after a ready-to-receive message may overtake it. */
 static void post_at_once(struct ep *ep)
 {
 	for (uint64_t n = below(ep->w, 8); n > 0; n--)

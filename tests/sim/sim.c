@@ -104,7 +104,7 @@ static uint64_t run(uint64_t seed, const struct options *o, struct totals *sum)
 	return hash;
 }
 
-/* What a run of several seeds comes to: the same whoever runs which of them. */
+/* The result of a run of several seeds; it does not depend on the distribution of seeds to jobs. */
 struct result {
 	struct totals sum;
 	uint64_t hash;
@@ -126,7 +126,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* Runs a share in a process of its own. Returns where its result is to be read. */
+/* Runs a share in a process of its own. Returns the descriptor to read its result from. */
 static int start_job(const struct options *o, unsigned job, pid_t *ret_pid)
 {
 	struct result r;
@@ -149,7 +149,7 @@ static int start_job(const struct options *o, unsigned job, pid_t *ret_pid)
 	exit(0);
 }
 
-/* The result of a job. One that failed has said why: the others are ended. */
+/* The result of a job. A job that failed has printed the reason: the others are ended. */
 static void finish_job(int fd, pid_t pid, struct result *sum, bool *ret_failed)
 {
 	struct result r = {0};

@@ -111,14 +111,14 @@ bool content_of(const struct op *op, const uint8_t *p, uint32_t at, uint32_t len
 	return content_is(p, op->cid, op->from + at, len);
 }
 
-/* What a slice is to be filled with, and how much of it. */
+/* The content that a slice receives, and its length. */
 struct coming {
 	const uint8_t *bytes; /* these, or content */
 	uint64_t cid;
 	uint32_t from, len;
 };
 
-/* The message that a receive is going to take. */
+/* The message that a receive will take. */
 static bool coming_for_receive(const struct slice *s, struct coming *ret)
 {
 	const struct op *op = s->op, *send;
@@ -139,7 +139,7 @@ static bool coming_for_receive(const struct slice *s, struct coming *ret)
 	return true;
 }
 
-/* False if nothing comes, or it is not known what. */
+/* False if no message comes, or it is not known which. */
 static bool coming(const struct slice *s, struct coming *ret)
 {
 	const struct op *op = s->op;

@@ -14,11 +14,11 @@ void window_init(struct ep *ep)
 
 		region_enter(ep->node, &r);
 		ep->window[i] = (struct window){.stag = r.stag};
-		region_bury(ep->node, r.stag, false); /* it shows nothing yet */
+		region_bury(ep->node, r.stag, false); /* it is not bound yet */
 	}
 }
 
-/* The entry is there under one of the values that it was given. reuse: no request that may still
+/* The entry is in the table with one of its values. reuse: no request that may still
  * be carried out names its index. */
 static void remove_window(struct ep *ep, struct window *w, bool reuse)
 {
@@ -52,7 +52,7 @@ void window_free(struct ep *ep)
 		free(list_entry(it, struct grant, link));
 }
 
-/* ---- what the peer sees of them ---- */
+/* ---- use by the peer ---- */
 
 static bool usable(const struct grant *g, uint32_t right, uint32_t len)
 {
@@ -104,7 +104,7 @@ void window_heard(struct ep *owner, const struct op *op)
 	}
 }
 
-/* Requests of the peer that reach memory through it. */
+/* Requests of the peer that use it. */
 static bool in_use(const struct grant *g)
 {
 	struct ep *peer = ep_other(g->owner);
@@ -188,7 +188,7 @@ static void post_bind(struct ep *ep, struct window *w)
 	ep_post(op);
 }
 
-/* One thing is wrong with it, and then nothing changes. */
+/* A bind with one error changes nothing. */
 static void spoil_bind(struct op *op)
 {
 	struct ep *ep = op->ep;
@@ -209,7 +209,7 @@ static void spoil_bind(struct op *op)
 		op->wr.bind.region = ep->alone->stag;
 		break;
 	case 2:
-		op->wr.bind.region = ep->mine->stag; /* and may not be seen through windows */
+		op->wr.bind.region = ep->mine->stag; /* and does not permit windows */
 		op->wr.rto = ep->mine->to;
 		break;
 	case 3:
@@ -223,7 +223,7 @@ static void spoil_bind(struct op *op)
 	}
 }
 
-/* The window of one of these is open, so it cannot be bound; or something else is wrong. */
+/* The window of one of these is open, so it cannot be bound; or the bind has another error. */
 static void post_bad_bind(struct ep *ep, struct window *w)
 {
 	bool open = w->grant && w->grant->state == GRANT_OPEN && w->grant->bind->state == OP_DONE;
@@ -271,7 +271,8 @@ static void post_bad_inv(struct ep *ep)
 	bool scope = chance(ep->w, 5000);
 
 	op->wr.inv_stag = scope ? rg->stag : region_buried(ep->node);
-	if (g && !scope && chance(ep->w, 5000)) { /* it ends before, or not: the same to us */
+	if (g && !scope &&
+	    chance(ep->w, 5000)) { /* it may end earlier, which makes no difference here */
 		op->wr.inv_stag = g->stag;
 		op->shaky = true;
 		op->grant = NULL;
@@ -297,7 +298,7 @@ void window_post(struct ep *ep)
 		post_local_inv(ep, g);
 }
 
-/* ---- what becomes of them ---- */
+/* ---- results ---- */
 
 static void check_bound(const struct grant *g)
 {
@@ -308,8 +309,7 @@ static void check_bound(const struct grant *g)
 	if (!r || !r->valid || r->rights != g->rights || r->scope != ep->cfg.who.scope ||
 	    r->pd != ep->cfg.who.pd || r->to != to || r->len != g->len ||
 	    r->base != ep->node->mem + g->off)
-		fail(ep->w, "ep%u: window 0x%08x does not show what it was bound to", ep->id,
-		     g->stag);
+		fail(ep->w, "ep%u: window 0x%08x does not have its bound range", ep->id, g->stag);
 }
 
 static void check_old_keys(const struct grant *g)
@@ -322,8 +322,7 @@ static void check_old_keys(const struct grant *g)
 		if (old == g)
 			return;
 		if ((old->stag ^ g->stag) <= STAG_KEY && stag_find(ep->node->stags, old->stag))
-			fail(ep->w, "ep%u: window 0x%08x has its old key as well", ep->id,
-			     old->stag);
+			fail(ep->w, "ep%u: window 0x%08x still has its old key", ep->id, old->stag);
 	}
 }
 
@@ -396,7 +395,7 @@ void window_check_fence(const struct ep *ep, const struct op *before)
 		if (!op_is_local(op->kind) || !(op->wr.flags & RDMAP_FENCE))
 			continue;
 		if (!op->local && !op->shaky && has_happened(op))
-			fail(ep->w, "ep%u: %s #%llu passes its fence", ep->id, names_op(op->kind),
-			     (unsigned long long)op->cookie);
+			fail(ep->w, "ep%u: %s #%llu overtakes its fence", ep->id,
+			     names_op(op->kind), (unsigned long long)op->cookie);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes over the wire, looked at by somebody who has read the RFCs and not the code: each
+ * Checks of the messages on the wire, written from the RFCs and not from the code: each
  * message well-formed, each stream numbered without a gap, each session a legal sequence,
- * each DDP message what its request asks for.
+ * each DDP message as its request demands.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static struct sess *session_of(struct world *w, const uint8_t *priv, uint32_t le
 		if (s->id == id && len == s->priv_len[0] && memcmp(priv, s->priv[0], len) == 0)
 			return s;
 	}
-	fail(w, "wire: an Initiate that nobody asked for");
+	fail(w, "wire: an Initiate that no program requested");
 }
 
 static void start_flow(struct flow *f, struct sess *s, unsigned side)
@@ -60,7 +60,7 @@ static void start_flow(struct flow *f, struct sess *s, unsigned side)
 		f->msn[q] = 1;
 }
 
-/* RFC 6581 7: the words are the first of what used to be private data. */
+/* RFC 6581 7: the parameters are the first bytes of the private data. */
 static void take_words(struct flow *f, unsigned which, bool enhanced, const uint8_t **m,
 		       uint32_t *len)
 {
@@ -74,7 +74,7 @@ static void take_words(struct flow *f, unsigned which, bool enhanced, const uint
 	if (!enhanced)
 		return;
 	if (*len < 4)
-		BAD(f, "no words in an enhanced message");
+		BAD(f, "no parameters in an enhanced message");
 	v = be_get32(*m);
 	e = (struct wire_enh){
 		.p2p = v >> 31,
@@ -87,7 +87,7 @@ static void take_words(struct flow *f, unsigned which, bool enhanced, const uint
 	*len -= 4;
 }
 
-/* RFC 5043 6.6: a stream is used again when nothing of its last session can be outstanding. */
+/* RFC 5043 6.6: a stream is reused when nothing of its last session can be outstanding. */
 static void initiate(struct peer *p, uint16_t sid, bool enhanced, const uint8_t *priv, uint32_t len)
 {
 	uint32_t words = enhanced ? WIRE_ENH_LEN : 0;
@@ -95,12 +95,12 @@ static void initiate(struct peer *p, uint16_t sid, bool enhanced, const uint8_t 
 	struct flow *f = &p->tx[sid], *r = wire_opposite(p, sid);
 
 	if (f->sess && (!f->ended || !r->ended))
-		BAD(f, "the stream is initiated again while its session lasts");
+		BAD(f, "the stream is initiated again during its session");
 	if (f->sent != f->arrived || r->sent != r->arrived)
-		BAD(f, "the stream is initiated again while old messages are under way");
+		BAD(f, "the stream is initiated again while old messages are in flight");
 	w->sum.reused += f->sess != NULL;
 	if (len < words)
-		fail(w, "wire: an Initiate without words");
+		fail(w, "wire: an Initiate without parameters");
 	start_flow(f, session_of(w, priv + words, len - words), 0);
 	take_words(f, 0, enhanced, &priv, &len);
 	start_flow(r, f->sess, 1);
@@ -117,9 +117,9 @@ static void answer(struct flow *f, struct flow *r, unsigned func, const uint8_t 
 	const struct sess *s = f->sess;
 
 	if (f->side != 1 || f->begun || f->ssn != 0 || !r->first_arrived)
-		BAD(f, "%s is no answer here", names_func(func));
+		BAD(f, "%s is not a valid answer", names_func(func));
 	if (s->answer != (accept ? ANS_ACCEPT : ANS_REJECT))
-		BAD(f, "%s is not what the program said", names_func(func));
+		BAD(f, "%s is not the program's answer", names_func(func));
 	take_words(f, 1, func >= WIRE_ENH_INITIATE, &priv, &len);
 	if (len != s->priv_len[1] || memcmp(priv, s->priv[1], len) != 0)
 		BAD(f, "wrong private data");
@@ -142,7 +142,7 @@ static void terminate(struct flow *f, struct flow *r, uint32_t len)
 	wire_world(f)->sum.terminates++;
 	if (f->side == 1 && !f->begun) { /* a refusal */
 		if (!r->first_arrived || s->answer == ANS_ACCEPT || s->answer == ANS_REJECT)
-			BAD(f, "Terminate answers what it must not");
+			BAD(f, "an unexpected Terminate as answer");
 		f->begun = f->refusal = true;
 		return;
 	}
@@ -259,7 +259,8 @@ static void arrived(struct peer *p, const struct llp_msg *m)
 		f->first_arrived = true;
 }
 
-/* The transport is asked to take a message: an atomic whose answer it is has been carried out. */
+/* A message is offered to the transport: if it is an Atomic Response, the atomic has been executed.
+ */
 static void offered(struct peer *p, const struct llp_msg *m)
 {
 	const uint8_t *head = m->part[0].p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What goes over the wire, looked at by somebody who has read the RFCs and not the code. wire.c:
+ * Checks of the messages on the wire, written from the RFCs and not from the code. wire.c:
  * sessions and numbers; segment.c: DDP messages.
  */
 #ifndef TESTS_SIM_WIRE_H

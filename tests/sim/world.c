@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One run: drawn from the seed, played to its end, and looked over when nothing moves. */
+/* One run: drawn from the seed, run to its end, and checked when nothing happens any more. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 enum {
 	PORT = 4711,
 	STEPS_MAX = 3000000,
-	CHECK_EVERY = 256, /* steps between two looks at all memory */
+	CHECK_EVERY = 256, /* steps between two checks of all memory */
 };
 
 static uint32_t pick(struct world *w, const uint32_t *choice, unsigned n)
@@ -150,22 +150,22 @@ static void check_memory(struct world *w)
 		arena_check(&w->node[i]);
 }
 
-/* Goes on until nothing moves any more. */
+/* Runs until nothing happens any more. */
 static void settle(struct world *w)
 {
 	unsigned steps = 0;
 
 	while (sim_step(w->net)) {
 		if (++steps > STEPS_MAX)
-			fail(w, "no rest after %u steps", STEPS_MAX);
+			fail(w, "not quiet after %u steps", STEPS_MAX);
 		if (steps % CHECK_EVERY == 0)
 			check_memory(w);
 	}
 	check_memory(w);
-	trace(w, "at rest after %u steps", steps);
+	trace(w, "quiet after %u steps", steps);
 }
 
-/* ---- when nothing moves ---- */
+/* ---- checks when nothing happens any more ---- */
 
 static void check_open(struct ep *ep)
 {
@@ -177,7 +177,7 @@ static void check_open(struct ep *ep)
 		fail(ep->w, "stall: ep%u: %u of %u requests completed, %u taken", ep->id,
 		     ep->sq_done, ep->sq_n, ep->sq_taken);
 	if (ep->flushed || ep->blamed || ep->errored || ep->half_closed)
-		fail(ep->w, "stall: ep%u was flushed and its session goes on", ep->id);
+		fail(ep->w, "stall: ep%u was flushed but its session continues", ep->id);
 	for (unsigned i = 0; i < ep->sq_n; i++)
 		if (ep->sq[i]->must && ep->sq[i]->sent && !ep->sess->shaky)
 			fail(ep->w, "ep%u: wrong request #%llu had no consequence", ep->id,

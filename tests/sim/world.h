@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The simulator's world: nodes with memory, endpoints and associations, driven by random
- * programs over the simulated network, and a model that knows everything about them.
- * Both ends of a session are in the same process, so the model looks at both and
- * judges each byte, each completion and each message on the wire.
+ * programs over the simulated network, and a model of their complete state. Both ends of a session
+ * are in the same process, so the model sees both and checks each byte, each completion and each
+ * message on the wire.
  */
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
@@ -21,37 +21,37 @@ enum {
 	NODES_MAX = 3,
 	STREAMS_MAX = 8,
 	ARENA = 256 * 1024, /* bytes of memory of a node */
-	UNIT = 64,          /* they are given out in such pieces */
+	UNIT = 64,          /* unit of allocation */
 	UNITS = ARENA / UNIT,
 	STAGS_MAX = 256,
-	OPS_MAX = 1024,                 /* requests, and receives, in the life of an endpoint */
+	OPS_MAX = 1024,                 /* requests, and receives, of an endpoint in total */
 	LANE_TAGGED = RDMAP_RAW_QUEUES, /* receives for notices of tagged messages */
 	LANES,
 	CELLS = 4,   /* of 8 bytes for atomics, in each protection domain of a node */
 	WINDOWS = 2, /* of an endpoint */
-	BURIED = 16, /* STags that meant something once, in a node */
+	BURIED = 16, /* STags of a node that were valid earlier */
 	TRACE_LINES = 160,
 	TRACE_WIDTH = 160,
 };
 
-/* What a seed decides once for the whole run. */
+/* The parameters that a seed determines for the whole run. */
 struct plan {
 	struct sim_faults faults;
 	unsigned nodes;
 	unsigned actions;  /* random steps of the program */
-	uint32_t gap_us;   /* between them, at most */
-	uint32_t turn_us;  /* how late a node gets to its work, at most */
-	uint32_t drain_us; /* how late a program reads its completions, at most */
+	uint32_t gap_us;   /* longest time between them */
+	uint32_t turn_us;  /* longest delay of a node */
+	uint32_t drain_us; /* longest delay of a program that reads its completions */
 	uint32_t len_max;  /* payload of an operation */
 	uint16_t streams;
 	uint16_t pending_max;
 	uint32_t records_max;
 	uint32_t early_max;
-	bool tight; /* one of these is so small that it may end a session */
+	bool tight; /* one of these is small enough to end a session */
 	uint32_t answer_ms;
-	uint32_t decide_us; /* how long programs think about an Initiate, at most */
+	uint32_t decide_us; /* longest time until a program answers an Initiate */
 	bool reckless;      /* Sends are posted without regard to the receiver's buffers */
-	unsigned mishap;    /* chance of a request to be bad, in 10 000 */
+	unsigned mishap;    /* chance of an invalid request, in 10 000 */
 	unsigned revoke;    /* chances of actions */
 	unsigned close;
 	unsigned unbind;
@@ -59,9 +59,9 @@ struct plan {
 	unsigned wrap;       /* chance of a session to begin with numbers that are about to wrap */
 	unsigned negotiate;  /* ... to be enhanced (RFC 6581) */
 	unsigned raw;        /* ... to be without RDMAP */
-	unsigned extensions; /* share of RFC 7306 in what is posted */
-	unsigned old_node;   /* chance of a node to speak no RFC 6581 */
-	unsigned old_ep;     /* chance of an endpoint to speak no RFC 7306 */
+	unsigned extensions; /* share of RFC 7306 in the requests */
+	unsigned old_node;   /* chance of a node without RFC 6581 */
+	unsigned old_ep;     /* chance of an endpoint without RFC 7306 */
 };
 
 /* ---- memory ---- */
@@ -70,33 +70,33 @@ struct plan {
 struct region {
 	struct list link;
 	struct node *node;
-	struct ep *owner;  /* goes with this endpoint; NULL: the domain's, stays */
+	struct ep *owner;  /* freed with this endpoint; NULL: of the domain, stays */
 	uint32_t off, len; /* in the arena, whole units */
 	uint32_t stag;
 	uint32_t rights;
 	uint64_t pd, scope;
 	uint64_t to;
-	bool dead;       /* revoked or invalidated: nothing may touch it any more */
-	bool revoke_due; /* a Send that invalidates it is on its way */
+	bool dead;       /* revoked or invalidated: must not change any more */
+	bool revoke_due; /* a Send that invalidates it is in flight */
 };
 
 /*
- * A piece of a region that one operation reads or fills. What must be in memory is in the
- * arena's `want`; a landing slice may at each byte hold that or what it is to be filled with.
+ * A piece of a region that one operation reads or fills. The expected memory is the arena's `want`;
+ * each byte of a slice that is being filled may have that or its new value.
  */
 struct slice {
 	struct region *rg;
 	uint32_t off, len; /* in the arena, any byte */
 	unsigned pins;
 	bool landing;
-	uint64_t cid; /* what lands: content cid, from here on */
+	uint64_t cid; /* its new value: content cid, from here on */
 	uint32_t from;
-	struct op *op; /* who fills it: a Write or Read by content, a receive by what is sent */
+	struct op *op; /* what fills it: a Write or Read by content, a receive by its message */
 };
 
 /*
- * What a bind of a window shows, from posting on. The peer's program hears of it when the bind
- * has completed, or from a Send behind it.
+ * The range of a bind, from posting on. The peer's program learns it when the bind has completed,
+ * or from a Send after it.
  */
 struct grant {
 	struct list link;
@@ -108,7 +108,7 @@ struct grant {
 	struct op *bind;
 	enum { GRANT_POSTED, GRANT_OPEN, GRANT_CLOSING, GRANT_OVER } state;
 	bool by_owner; /* CLOSING: the owner's own request ends it */
-	unsigned held; /* binds that must fail because it is open are under way */
+	unsigned held; /* outstanding binds that must fail because it is open */
 };
 
 /* A window of type 2: one entry of the STag table for all of its grants. */
@@ -141,20 +141,20 @@ struct op {
 	bool begun, sent;       /* its first, its last segment was accepted by the transport */
 	bool answered;          /* Read, atomic: the response was sent */
 	bool delivered;         /* Send */
-	int lane;               /* of the receive that it takes, or is; -1: none */
+	int lane;               /* of its receive; -1: none */
 	uint32_t cell;          /* atomic: where, in the arena of ... */
 	struct region *cell_in; /* ... this region's node */
 	uint64_t id, old, new;  /* atomic: its identifier on the wire; before and after it */
 	bool executed;
-	struct op *after; /* Read of a cell: it sees what this atomic left */
+	struct op *after; /* Read of a cell: it returns the result of this atomic */
 	uint8_t status;   /* OP_DONE */
 	unsigned nlocal;
 	struct slice *local_mem[SGL_MAX];
 	struct slice *target; /* Write, Read: the peer's memory */
 	struct region *inv;
-	struct grant *grant; /* Bind, invalidation: what it begins or ends */
+	struct grant *grant; /* Bind, invalidation: the grant that it begins or ends */
 	struct grant *via;   /* the target is reached through it */
-	struct op *needs;    /* it reads what that one writes */
+	struct op *needs;    /* it reads the data of that one */
 };
 
 /* Takes a receive. */
@@ -174,13 +174,13 @@ static inline bool op_asks(enum rdmap_op kind)
 	return kind == RDMAP_READ || op_is_atomic(kind);
 }
 
-/* Nothing of it is seen on the wire. */
+/* It sends nothing. */
 static inline bool op_is_local(enum rdmap_op kind)
 {
 	return kind == RDMAP_BIND || kind == RDMAP_LOCAL_INV;
 }
 
-/* False if it is uncertain what it is to carry. */
+/* False if its data are uncertain. */
 static inline bool op_known(const struct op *op)
 {
 	return !(op->needs && op->needs->shaky) && !(op->after && op->after->shaky);
@@ -194,7 +194,7 @@ enum ep_state {
 	EP_OVER,
 };
 
-/* Receives of a queue, and what was sent to the peer's. RDMAP has one. */
+/* Receives of a queue, and the messages sent to the peer's. RDMAP has one. */
 struct lane {
 	struct op **all; /* receives in the order of posting */
 	unsigned n, done;
@@ -223,8 +223,8 @@ struct ep {
 	struct op *rq[OPS_MAX];
 	unsigned rq_n, rq_taken, rq_done;
 	struct lane lane[LANES];
-	unsigned heard;     /* requests of ours before this one were delivered, if they are to be */
-	unsigned answered;  /* requests before this one have an answer, if they are to have one */
+	unsigned heard;     /* our requests before this one were delivered, unless they cannot be */
+	unsigned answered;  /* requests before this one have an answer, unless they need none */
 	unsigned reads_out; /* Read and Atomic Requests sent and not completed */
 	unsigned cq_room;
 	bool hungry;  /* take_send() had nothing to give: a wake is due when that changes */
@@ -236,11 +236,11 @@ struct ep {
 	bool finishing;       /* ... while a message was half sent */
 	unsigned last_words;  /* messages begun since then */
 	bool half_closed;     /* raw: the peer has ended its half */
-	uint64_t since_us;    /* when the latest of them was told, or something was sent since */
+	uint64_t since_us;    /* time of the latest of these events, or of the latest send */
 	struct region *mine;  /* local use only */
 	struct region *open;  /* all rights */
 	struct region *alone; /* for this endpoint's stream, all rights but for atomics */
-	struct region *back;  /* to be seen through windows alone */
+	struct region *back;  /* used only through windows */
 	struct window window[WINDOWS];
 	struct list grants;
 };
@@ -256,7 +256,7 @@ struct sess {
 	struct peer *peer[2];
 	uint16_t sid;
 	uint64_t born_us;
-	bool requested; /* the passive side was asked */
+	bool requested; /* the passive side got the request */
 	bool withdrawn;
 	enum answer answer;   /* the program's */
 	bool established;     /* the active side knows */
@@ -268,7 +268,7 @@ struct sess {
 	struct wire_enh word[2]; /* parameters on the wire */
 	uint8_t rtr;             /* ready-to-receive messages that both sides named */
 	bool shaky;              /* memory was revoked: any error may end it */
-	bool vanished[2];        /* that side was let go without a word */
+	bool vanished[2];        /* that side was released without a Terminate */
 	bool over[2];
 	enum assoc_reason reason[2];
 	bool spoken;         /* a segment was sent */
@@ -280,8 +280,8 @@ struct flow {
 	struct sess *sess;
 	unsigned side;
 	bool begun, ended;      /* of the current session */
-	bool refusal;           /* it is nothing but a Reject or Terminate */
-	bool first_arrived;     /* its Initiate or Accept came to the other end */
+	bool refusal;           /* it has only a Reject or Terminate */
+	bool first_arrived;     /* its Initiate or Accept arrived at the other end */
 	uint16_t ssn;           /* the next one */
 	uint32_t sent, arrived; /* messages of all sessions */
 	uint32_t msn[RDMAP_RAW_QUEUES];
@@ -289,8 +289,8 @@ struct flow {
 	bool rtr_sent;
 	bool rtr_read;                /* it was a Read, whose response ... */
 	bool rtr_answered;            /* ... was sent the other way */
-	bool rtr_arrived;             /* it came to the other end */
-	bool answer_arrived;          /* and that came */
+	bool rtr_arrived;             /* it arrived at the other end */
+	bool answer_arrived;          /* and the response arrived */
 	uint16_t rtr_ssn, answer_ssn; /* their numbers */
 	bool terminated;              /* RDMAP Terminate was sent */
 	bool in_msg;                  /* between first and last segment */
@@ -323,7 +323,7 @@ struct peer {
 	bool turn_due;
 	uint64_t timer_us; /* the earliest timer scheduled */
 	unsigned pending;  /* requests that the program has not decided */
-	uint64_t full_us;  /* when that was last the limit, if it is not now */
+	uint64_t full_us;  /* when they last reached the limit, if not now */
 	unsigned early;    /* timers in a row that were due at once */
 	struct flow tx[STREAMS_MAX];
 };
@@ -344,7 +344,7 @@ struct node {
 	struct region *shared[2]; /* all rights, one for each protection domain */
 	struct region *bare[2];   /* no rights but for windows */
 	struct region *cells[2];  /* for atomics alone */
-	uint32_t buried[BURIED];  /* values that are not to work any more */
+	uint32_t buried[BURIED];  /* values that must be invalid */
 	unsigned nburied;
 	uint32_t vacant[BURIED]; /* values whose indexes are free */
 	unsigned nvacant;
@@ -411,46 +411,46 @@ static inline struct ep *ep_other(const struct ep *ep)
 	return ep->sess ? ep->sess->ep[!ep->side] : NULL;
 }
 
-/* ---- trace.c: what happened, and the end of a run that went wrong ---- */
+/* ---- trace.c: the trace, and the end of a failed run ---- */
 
 __attribute__((format(printf, 2, 3))) void trace(struct world *w, const char *fmt, ...);
 __attribute__((format(printf, 2, 3), noreturn)) void fail(struct world *w, const char *fmt, ...);
 
-/* Memory, or the end of the program. Zeroed. */
+/* Allocates zeroed memory; ends the program on failure. */
 void *get(size_t len);
 
 /* ---- region.c ---- */
 
-/* What free memory holds. */
+/* The content of free memory. */
 uint8_t arena_canary(uint32_t off);
 
 void arena_init(struct node *n);
 void arena_deinit(struct node *n);
 
-/* Every byte of the node is as it must be. */
+/* Checks every byte of the node. */
 void arena_check(struct node *n);
 
 /* Registers memory; NULL if none is free. */
 struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_t scope,
 			  uint32_t rights, uint32_t len);
 
-/* Nothing may touch it from now on. removed: take it out of the table as well, and windows on it
- * before. */
+/* It must not change from now on. removed: take it out of the table as well, after the windows on
+ * it. */
 void region_revoke(struct region *rg, bool remove);
 
-/* An index for the entry, at times one that had another life, and its place in the table. */
+/* An index for the entry, sometimes a reused one, and its place in the table. */
 void region_enter(struct node *n, struct stag_region *r);
 
-/* The value is not to work any more; its index may be used again if the entry is removed. */
+/* The value must be invalid from now on; its index may be reused if the entry is removed. */
 void region_bury(struct node *n, uint32_t stag, bool removed);
 
-/* A value that is not to work any more, or 0. */
+/* A value that must be invalid, or 0. */
 uint32_t region_buried(struct node *n);
 
-/* Its outcome is uncertain from now on. own: because of its own memory. */
+/* Its result is uncertain from now on. own: because of its own memory. */
 void region_shake_op(struct op *op, bool own);
 
-/* Frees it. Nothing has a slice of it any more. */
+/* Frees it. It has no slices any more. */
 void region_free(struct region *rg);
 
 /* ---- slice.c ---- */
@@ -465,74 +465,74 @@ struct slice *slice_new(struct region *rg, uint32_t len);
 struct slice *slice_new_in(struct region *rg, uint32_t off, uint32_t room, uint32_t len,
 			   uint32_t align);
 
-/* One user more, one less. Without users it is checked, wiped and given back. */
+/* One more user, one less. Without users it is checked, cleared and freed. */
 struct slice *slice_pin(struct slice *s);
 struct slice *slice_put(struct slice *s);
 
-/* Puts content there, as its program would. */
+/* Writes the content, as its program would. */
 void slice_fill(struct slice *s, uint64_t cid, uint32_t from);
 
-/* From now on op may fill it with that content. */
+/* From now on the op may fill it with that content. */
 void slice_land(struct slice *s, struct op *op, uint64_t cid, uint32_t from);
 
-/* The content is all there: it has landed. False if it is not. */
+/* True if the whole content has arrived; the slice is then settled. */
 bool slice_landed(struct slice *s);
 
-/* The content must have landed, for something else has been put over it. */
+/* The content must have arrived, because it has been overwritten. */
 void slice_overlaid(struct slice *s);
 
-/* A landing slice is left as it is, and from now on must stay so. */
+/* A slice that is being filled must not change any more. */
 void slice_settle(struct slice *s);
 
-/* Each byte is one of those it may be. */
+/* Checks that each byte has an allowed value. */
 void slice_check(struct slice *s);
 
 /* Address of its first byte, in the arena and as a tagged offset. */
 uint8_t *slice_mem(const struct slice *s);
 uint64_t slice_to(const struct slice *s);
 
-/* True if p has what the payload of op has from its byte `at` on. */
+/* True if p has the payload of the op from byte `at` on. */
 bool content_of(const struct op *op, const uint8_t *p, uint32_t at, uint32_t len);
 
 /* ---- op.c: building requests ---- */
 
 struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len);
 
-/* Frees what was not posted. */
+/* Frees a request that was not posted. */
 void op_drop(struct op *op);
 
 /* A random length, at most max. */
 uint32_t op_draw_len(struct world *w, uint32_t max);
 
-/* The peer can be aimed at. */
+/* True if the peer can be a target. */
 bool op_aimable(const struct ep *ep);
 
-/* Memory of its own for what it sends (filled), or for what comes back. False without memory. */
+/* Local memory for the data that it sends (filled) or receives. False if there is no memory. */
 bool op_source(struct op *op);
 bool op_sink(struct op *op, uint32_t len);
 
 /* Gives the request the slice as its target. */
 void op_aim(struct op *op, struct slice *s);
 
-/* A piece of the peer's memory that these rights reach; *ret_via is the grant, or NULL. */
+/* A piece of the peer's memory that permits these rights; *ret_via is the grant, or NULL. */
 struct slice *op_remote_slice(struct ep *ep, uint32_t len, uint32_t right, uint32_t align,
 			      struct grant **ret_via);
 
-/* The receive that the next message to this lane of the peer will find, or NULL. */
+/* The receive for the next message to this lane of the peer, or NULL. */
 const struct op *op_partner(const struct ep *ep, unsigned lane);
 
-/* A request that waits for its turn or its answer names the STag. */
+/* True if a request that is not complete names the STag. */
 bool op_asks_from(const struct ep *ep, uint32_t stag);
 
-/* Right ones of some kind, or NULL. */
+/* Valid requests of one kind, or NULL. */
 struct op *op_good_send(struct ep *ep, enum rdmap_op kind);
 struct op *op_good_write(struct ep *ep, uint32_t len);
 struct op *op_good_read(struct ep *ep, uint32_t len);
 
-/* Posts it, after a mishap perhaps. NULL: nothing. */
+/* Posts it, perhaps with an error. NULL: does nothing. */
 void op_post(struct op *op);
 
-/* Posts something random that suits the state of the endpoint. */
+/* Posts a random request that fits the state of the endpoint. */
 void op_post_random(struct ep *ep);
 
 /* Posts up to n receives. */
@@ -540,34 +540,34 @@ void op_post_recvs(struct ep *ep, unsigned n);
 
 /* ---- mishap.c: making requests wrong ---- */
 
-/* One of the two is found with the request, if it gets there. */
+/* The peer finds one of the two errors if the request arrives. */
 void mishap_spoil(struct op *op, enum perr a, enum perr b);
 
-/* Something is wrong with it. */
+/* Makes the request invalid. */
 void mishap(struct op *op);
 
-/* A bad address of our own, for the first element. fills: it is written to. */
+/* An invalid local address for the first element. fills: it is written to. */
 void mishap_local(struct op *op, struct sgl_elem *e, bool fills);
 
-/* Wrong from the beginning: a message too long, a run of bad requests, an operation that the
- * endpoint or its peer has not. */
+/* Requests that are invalid when posted: a message too long, a series of invalid requests, an
+ * operation that the endpoint or its peer does not support. */
 void mishap_post(struct ep *ep);
 
 /* ---- atomic.c: RFC 7306 ---- */
 
-/* An atomic on a cell that all share, or on one of its own. */
+/* An atomic on a shared or on a private cell. */
 void atomic_post(struct ep *ep);
 
-/* Pairs of which one shows that the other was carried out. */
+/* Pairs of requests; the second one shows the result of the first one. */
 void atomic_post_pair(struct ep *ep);
 
-/* The atomic is carried out now: its answer is offered to the transport. */
+/* The atomic is executed now: its answer is offered to the transport. */
 void atomic_execute(struct op *op, uint64_t told);
 
-/* A program of the node works on a cell itself. */
+/* A program of the node changes a cell itself. */
 void atomic_local(struct node *n);
 
-/* The completion, and where the old value went. */
+/* Checks the completion and the old value. */
 void atomic_done(struct ep *ep, struct op *op, const struct rdmap_done *d);
 
 /* ---- window.c ---- */
@@ -586,43 +586,43 @@ void window_post(struct ep *ep);
 /* An open grant of the endpoint with that right and so much room, or NULL. */
 struct grant *window_pick(struct ep *owner, uint32_t right, uint32_t len);
 
-/* One of another endpoint in the node, and in the domain, or NULL. */
+/* One of another endpoint of the node, in the same domain, or NULL. */
 struct grant *window_of_others(const struct ep *ep);
 
-/* A piece of what it shows. */
+/* A piece of its range. */
 struct slice *window_slice(struct grant *g, uint32_t len, uint32_t align);
 
-/* The peer may use what was bound before the request, which it has heard of. */
+/* The peer may use the grants that were bound before the request, which has arrived. */
 void window_heard(struct ep *owner, const struct op *op);
 
-/* A Bind or invalidation has completed well. */
+/* A Bind or invalidation has completed with success. */
 void window_done(struct op *op);
 
-/* Nothing may be reached through it any more. */
+/* It must give no access any more. */
 void window_over(struct grant *g);
 
-/* The windows on a region are taken away, because it is. */
+/* The windows on a region are removed together with the region. */
 void window_revoke(struct region *rg);
 
-/* Nothing that stands behind a fence has happened. `before` is the request that has an answer. */
+/* Checks that no request after a fence has begun. `before` is the request that has an answer. */
 void window_check_fence(const struct ep *ep, const struct op *before);
 
 /* ---- params.c: RFC 6581 ---- */
 
-/* Decides what the active side says. */
+/* Chooses the parameters of the active side. */
 void params_draw(struct sess *s);
 
-/* What the passive side wishes. */
+/* Chooses the parameters of the passive side. */
 void params_wish(struct sess *s, const struct ep *ep);
 
-/* What goes over the wire is what was said, and an answer to it. */
+/* Checks the parameters on the wire, and the answer. */
 void params_sent(struct sess *s, unsigned which, const struct wire_enh *e);
 
-/* What is told is what went over the wire. */
+/* The reported parameters are those on the wire. */
 void params_told(struct world *w, const struct sess *s, unsigned which,
 		 const struct assoc_event *ev);
 
-/* The depths in force are those that the words agree on. */
+/* The depths in force are the negotiated ones. */
 void params_in_force(struct ep *ep);
 
 /* The active side must fail: there is no ready-to-receive message. */
@@ -634,39 +634,39 @@ void raw_init(struct ep *ep);
 void raw_post(struct ep *ep);
 void raw_event(struct ep *ep, const struct assoc_event *ev);
 
-/* Its Terminate is sent: its program has closed, or the time that it had is over (RFC 5041 6.2). */
+/* Its Terminate is sent: its program has closed, or its time is over (RFC 5041 6.2). */
 void raw_check_end(const struct ep *ep);
 
-/* A message is begun. False if there was one too many since the error. */
+/* A message is begun. False if it is one too many since the error. */
 bool raw_may_begin(struct ep *ep);
 
 /* ---- ep.c ---- */
 
 struct ep *ep_new(struct node *n, bool raw);
 
-/* The lane's arrays exist. */
+/* Allocates the lane's arrays. */
 struct lane *ep_lane(struct ep *ep, unsigned i);
 bool ep_post_room(const struct ep *ep);
 void ep_post(struct op *op);
 void ep_post_recv(struct op *op);
 
-/* The session is over for it, or never was: memory is given back. */
+/* The session is over for it, or never began: memory is freed. */
 void ep_over(struct ep *ep);
 
-/* Writes of the endpoint whose bytes are all there. all: all that were sent must be. */
+/* Settles Writes of the endpoint that have arrived completely. all: all sent ones must have. */
 void ep_sweep(struct ep *ep, unsigned before, bool all);
 
-/* A message that was sent whole and is not delivered, or NULL. */
+/* A message that was sent completely and is not delivered, or NULL. */
 const struct op *ep_undelivered(const struct ep *ep);
 
-/* Errors, as bits, that the other end may find with what this endpoint sent. */
+/* Errors, as bits, that the other end may find in the messages of this endpoint. */
 uint32_t ep_errors(const struct ep *ep);
 
-/* ---- done.c: judging completions ---- */
+/* ---- done.c: checks of completions ---- */
 
 void done_check(struct ep *ep, const struct rdmap_done *d);
 
-/* ---- sess.c: judging sessions ---- */
+/* ---- sess.c: checks of sessions ---- */
 
 struct sess *sess_new(struct ep *ep);
 void sess_request(struct peer *p, const struct assoc_event *ev);
@@ -676,7 +676,7 @@ void sess_decide(struct pend *d);
 /* A run of private data for an Initiate (0) or its answer (1). */
 void sess_private(struct sess *s, unsigned which);
 
-/* As the protocol wants it. */
+/* In the form of the protocol. */
 struct assoc_params sess_offer(const struct sess *s, unsigned which);
 
 /* ---- peer.c ---- */
@@ -686,16 +686,16 @@ extern const struct llp_events peer_events;
 struct peer *peer_connect(struct node *from, struct node *to);
 void peer_wake(struct peer *p);
 
-/* Tells the time, as is due before any other call of a turn. */
+/* Sets the time, which must precede any other call of a turn. */
 void peer_tick(struct peer *p);
 void peer_lost(struct peer *p);
 
 /* ---- wire.c ---- */
 
-/* Nothing but Initiate and Accept was sent on the stream, and both have arrived. */
+/* Only Initiate and Accept were sent on the stream, and both have arrived. */
 bool wire_fresh(const struct peer *p, uint16_t sid);
 
-/* What the numbers of one direction are now. */
+/* Sets the next numbers of one direction. */
 void wire_preset(struct peer *p, uint16_t sid, uint16_t ssn, const uint32_t msn[RDMAP_RAW_QUEUES]);
 
 void wire_observe(void *user, enum sim_what what, const struct llp_conn *c,
@@ -708,26 +708,26 @@ void program_begin(struct world *w);
 /* Closes the endpoint's session, as its client would. */
 void program_close(struct ep *ep);
 
-/* Lets go of the endpoint at once, as for a client that was killed. */
+/* Releases the endpoint at once, as for a client that was killed. */
 void program_vanish(struct ep *ep);
 
-/* Closes every session that is left. */
+/* Closes all remaining sessions. */
 void program_end(struct world *w);
 
 /* ---- far.c ---- */
 
-/* Offsets and message lengths as far as they go: the number of segments. Does not return if
- * something is wrong. */
+/* The largest offsets and message lengths. Returns the number of segments. Does not return after a
+ * failure. */
 unsigned far_run(void);
 
 /* ---- rows.c ---- */
 
-/* Prints what runs with these totals have shown. */
+/* Prints the rows that runs with these totals have shown. */
 void rows_print(const struct totals *t);
 
 /* ---- world.c ---- */
 
-/* Runs a seed from beginning to end. Does not return if something is wrong. */
+/* Runs a seed completely. Does not return after a failure. */
 void world_run(struct world *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sessions and clients do not reach each other: domains, tied regions, keys of another client, full
- * completion queues, events that nobody reads.
+ * Sessions and clients are isolated from each other: domains, tied regions, keys of another client,
+ * full completion queues, unread events.
  *
  *   apart SOCKET-A SOCKET-B ADDRESS-B      two daemons, whose limits.events is 16
  */
@@ -33,12 +33,11 @@ static void reaches(const struct session *s, const struct ddp_mr *mr)
 	end_done(&a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS);
 	session_send(s, 0, on(DDP_WR_RDMA_READ, mr), LEN, LEN);
 	end_done(&a, DDP_WC_RDMA_READ, DDP_WC_SUCCESS);
-	same("a session reaches its own region", mr->addr, end_at(&a, 0), LEN);
+	same("a session can access its own region", mr->addr, end_at(&a, 0), LEN);
 	same("in both directions", end_at(&a, LEN), end_at(&a, 0), LEN);
 }
 
-/* Each way to a region that a session of this domain must not use ends that session, and nothing
- * else. */
+/* Each access to a region that a session of this domain must not use ends only that session. */
 static void is_out_of_reach(struct ddp_mr *mr, struct ddp_pd *pd)
 {
 	static const struct {
@@ -121,13 +120,13 @@ static void tied_regions(void)
 		session_close(&s[i], 1);
 		MUST(ddp_dereg_mr(mr[i]));
 	}
-	row("5042-6.1.1-01 5042-6.4.5-01",
-	    "sessions with a domain each, or with regions tied to them, cannot reach each other's");
+	row("5042-6.1.1-01 5042-6.4.5-01", "sessions with separate domains, or with regions tied "
+					   "to them, cannot access each other's memory");
 }
 
 /* ---- one client and another of the same daemon ---- */
 
-/* c is the other client; neither b nor b's peer may use what it has. */
+/* c is the other client; neither b nor b's peer may use its objects. */
 static void keys_of(struct end *c)
 {
 	struct ddp_send_wr inv = {.opcode = DDP_WR_LOCAL_INV, .invalidate_rkey = c->mr->rkey};
@@ -191,12 +190,12 @@ static void full_queue(const char *socket, struct session *others)
 		session_send(&s, 1, on(DDP_WR_RDMA_WRITE, a.mr), 0, LEN);
 	goes_on(others, ROUNDS);
 	MUST(ddp_query_cq(how.init[1].send_cq, &st));
-	is("completions of who does not poll", st.completions, 1);
+	is("completions of a client that does not poll", st.completions, 1);
 	is("that wait", st.waiting, 1);
 	for (int i = 0; i < 4; i++) {
 		struct ddp_wc wc;
 
-		is("requests that waited for room go on",
+		is("requests that waited for room continue",
 		   (uint64_t)ddp_wait_cq(how.init[1].send_cq, 1, &wc, RIG_WAIT_MS), 1);
 	}
 	session_close(&s, 0);
@@ -208,11 +207,11 @@ static void full_queue(const char *socket, struct session *others)
 	}
 	session_broken(&s, 1, 0x1202);
 	goes_on(others, ROUNDS);
-	ok("messages for a full queue end that session, others go on");
+	ok("messages for a full queue end that session, others continue");
 	MUST(ddp_destroy_cq(how.init[1].send_cq));
 	end_close(&d);
 	row("5040-8.1.1-05", "one client's full completion queue: its session waits or ends, "
-			     "another client of the daemon goes on");
+			     "another client of the daemon continues");
 }
 
 /* A client that reads no events: each connection that fails is one. */
@@ -246,7 +245,7 @@ static void unread_events(const char *socket, struct session *others)
 	is("a client that leaves its events unread is disconnected", (uint64_t)-r, EPIPE);
 	goes_on(others, ROUNDS);
 	end_close(&e);
-	ok("others go on");
+	ok("others continue");
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sends a running daemon what no correct library would send. Promise: that client is told why and
- * disconnected, a bystander notices nothing, and faults of single requests end nobody.
+ * Sends invalid records to a running daemon. Promise: that client gets a reason and is
+ * disconnected, another client is not affected, and invalid single requests end no client.
  *
  *   bad_client SOCKET      exit status 0 if every case held
  */
@@ -12,7 +12,7 @@
 #include "ipc/version.h"
 #include "tests/system/bad_rig.h"
 
-/* ---- cases: each does its worst on a fresh connection ---- */
+/* ---- cases: each on a new connection ---- */
 
 static void no_hello(struct bad *b)
 {
@@ -380,7 +380,7 @@ int main(int argc, char **argv)
 	failed = run_fatal(argv[1], &by);
 	failed += run_sizes(argv[1], &by);
 	failed += run_refusals(&by);
-	failed += !check("and it goes on after all that", bystander_lives(&by));
+	failed += !check("the client still works after all that", bystander_lives(&by));
 	printf("%u failed\n", failed);
 	return failed ? 1 : 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes ring entries that no correct library would write. Promise: each completes with the status
- * that says what was wrong, in its turn, and the ones around it are not touched; an index out
- * of range ends the client, whichever ring it is of.
+ * Writes invalid ring entries. Promise: each completes in order, with the status of its error, and
+ * its neighbours are not affected; an index out of range in any ring ends the client.
  *
  *   bad_entries SOCKET ADDRESS PORT
  *
@@ -143,7 +142,7 @@ static void begin(struct rig *r, uint32_t type, uint32_t srq)
 	connect_sides(r);
 }
 
-/* What the other end is told depends on its type. */
+/* The event at the other end depends on its type. */
 static void end(struct rig *r, enum msg_event_type told)
 {
 	struct msg_handle m = {.hdr = {MSG_DESTROY_QP, 6}, .handle = r->from.qp};
@@ -225,22 +224,22 @@ static unsigned strange_forms(struct rig *r)
 	for (unsigned i = 0; i < sizeof(none); i++) {
 		struct wqe_send e = {.opcode = none[i]};
 
-		failed += try(r, "an opcode that is none", &e, LOC_OP);
+		failed += try(r, "an invalid opcode", &e, LOC_OP);
 	}
 	for (unsigned i = 0; i < sizeof(never_inline); i++) {
 		struct wqe_send e = {.opcode = never_inline[i], .flags = INLINE, .inline_len = 8};
 
-		failed += try(r, "inline data where there can be none", &e, LOC_OP);
+		failed += try(r, "inline data where none is allowed", &e, LOC_OP);
 	}
 	for (unsigned i = 0; i < sizeof(no_sge); i++) {
 		struct wqe_send e = {.opcode = no_sge[i], .num_sge = 1};
 
-		failed += try(r, "an element where there can be none", &e, LOC_SGE);
+		failed += try(r, "an element where none is allowed", &e, LOC_SGE);
 	}
 	for (uint8_t op = SEND; op < RECV; op++) {
 		struct wqe_send e = {.opcode = op, .flags = 0x40};
 
-		failed += try(r, "a flag that is none", &e, LOC_OP);
+		failed += try(r, "an invalid flag", &e, LOC_OP);
 		e.flags = 0;
 		e.num_sge = 255;
 		failed += try(r, "255 elements", &e, LOC_SGE);
@@ -262,7 +261,7 @@ static unsigned strange_operands(struct rig *r)
 		e.sge[0] = (struct wqe_sge){IOVA, 7, r->stag};
 		failed += try(r, "an atomic with 7 bytes for the old value", &e, LOC_LEN);
 		e.sge[0] = (struct wqe_sge){IOVA, 8, r->stag ^ 0x5a5a00};
-		failed += try(r, "an atomic with an lkey that is none", &e, LOC_STAG);
+		failed += try(r, "an atomic with an invalid lkey", &e, LOC_STAG);
 	}
 	e = (struct wqe_send){.opcode = BIND, .bind = {r->stag, 1, 8}};
 	failed += try(r, "a bind of a local right", &e, BIND_FAILED);
@@ -330,7 +329,7 @@ static unsigned strange_receives(struct rig *r, struct ring *q, uint32_t qns)
 	failed += receive(r, q, "a receive with 255 elements", &e, LOC_SGE);
 	if (qns == 1) {
 		e = (struct wqe_recv){.qn = WQE_QN_TAGGED};
-		failed += receive(r, q, "a receive for notices that never come", &e, LOC_OP);
+		failed += receive(r, q, "a receive for notices without a notice queue", &e, LOC_OP);
 	}
 	return failed;
 }

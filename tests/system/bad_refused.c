@@ -41,13 +41,13 @@ static unsigned refuse_basics(struct bad *b)
 	mr.iova = 0;
 	mr.access = 64;
 	failed += !check("unknown access flags", refused(b, &mr, sizeof(mr), &memfd, 1) == EINVAL);
-	failed += !check("and it goes on", bystander_lives(b));
+	failed += !check("the client still works", bystander_lives(b));
 	close(plain);
 	close(memfd);
 	return failed;
 }
 
-/* Promise of one line: this request is refused so. */
+/* One check: this request is refused with this error. */
 #define REFUSED(name, b, rec, want) check(name, refused(b, &(rec), sizeof(rec), NULL, 0) == (want))
 
 /* A ddpctl that is newer than the daemon, or older. */
@@ -175,7 +175,7 @@ static unsigned refuse_windows(struct bad *b)
 	call(b, &bind, sizeof(bind), NULL, 0);
 	failed += !REFUSED("to end a region under a window", b, dereg, EBUSY);
 	failed += !REFUSED("to tie it", b, tie, EBUSY);
-	failed += !REFUSED("to register it anew", b, rereg, EBUSY);
+	failed += !REFUSED("to register it again", b, rereg, EBUSY);
 	call(b, &mw, sizeof(mw), NULL, 0);
 	call(b, &dereg, sizeof(dereg), NULL, 0);
 	return failed;
@@ -222,8 +222,9 @@ static unsigned refuse_rereg(struct bad *b)
 	failed += !check("remap that wraps", refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
 	m.iova = 0;
 	m.len = UINT64_MAX;
-	failed += !check("more than a uid may have", refused(b, &m, sizeof(m), &fd, 1) == EDQUOT);
-	failed += !check("the region is what it was", same_mr(b, query.handle, &was));
+	failed +=
+		!check("more than the limit of a uid", refused(b, &m, sizeof(m), &fd, 1) == EDQUOT);
+	failed += !check("the region is unchanged", same_mr(b, query.handle, &was));
 	close(readonly);
 	close(fd);
 	return failed;

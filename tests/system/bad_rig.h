@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of malformed records share: a connection, and requests that succeed. */
+/* Common functions of the tests of malformed records: a connection, and requests that succeed. */
 #ifndef TESTS_SYSTEM_BAD_RIG_H
 #define TESTS_SYSTEM_BAD_RIG_H
 
@@ -32,7 +32,7 @@ int attach(const char *path);
 /* Closes the descriptors of the last reply. */
 void drop_fds(struct bad *b);
 
-/* Sends a record as it is. */
+/* Sends a record unchanged. */
 void put(struct bad *b, const void *rec, size_t len, const int *fds, unsigned nfds);
 
 /* The reply; false if the connection is closed. */
@@ -41,7 +41,7 @@ bool get(struct bad *b);
 /* A request that must succeed. Its reply, until the next one. */
 const void *call(struct bad *b, const void *rec, size_t len, const int *fds, unsigned nfds);
 
-/* Says hello. */
+/* Sends the hello. */
 void hello(struct bad *b);
 
 /* Makes an object. Returns its handle. */
@@ -62,10 +62,10 @@ int make_memfd(off_t size);
 /* True if the connection still answers. */
 bool bystander_lives(struct bad *by);
 
-/* Prints how a case went. */
+/* Prints the result of a case. */
 bool check(const char *name, bool ok);
 
-/* Requests that are refused and end nobody (bad_refused.c). Returns how many cases failed. */
+/* Requests that are refused and end no client (bad_refused.c). Returns how many cases failed. */
 unsigned run_refusals(struct bad *b);
 
 #endif

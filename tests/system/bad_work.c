@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Posts faulty work through the library to a running daemon and sees how it ends. Promise: a faulty
- * request completes with the status that says what was wrong, in its turn, and the ones
- * around it are not touched; only what the peer refuses ends the session, and then
- * everything posted is flushed.
+ * Posts invalid requests through the library to a running daemon. Promise: an invalid request
+ * completes in order, with the status of its error, and its neighbours are not affected; only a
+ * refusal of the peer ends the session, and then everything posted is flushed.
  *
  *   bad_work SOCKET SOCKET2 ADDRESS PORT
  *
@@ -123,7 +122,7 @@ static enum ddp_wc_status wait_one(struct ddp_cq *cq, uint64_t wr_id)
 
 /* ---- faults of the requester ---- */
 
-/* Posts the request between two good Writes and compares how the three end. */
+/* Posts the request between two valid Writes and compares the three results. */
 static void try_send(struct end *a, const struct end *b, const char *name, struct ddp_send_wr bad,
 		     enum ddp_wc_status want)
 {
@@ -158,7 +157,7 @@ static void requester_faults(struct end *a, struct end *b)
 	wr.rdma.remote_addr = b->mr->iova;
 	wr.rdma.rkey = b->mr->rkey;
 	sge[0].lkey ^= 0x5a5a5a5a;
-	try_send(a, b, "an lkey that is none", wr, DDP_WC_LOC_KEY_ERR);
+	try_send(a, b, "an invalid lkey", wr, DDP_WC_LOC_KEY_ERR);
 	MUST(ddp_alloc_pd(a->ctx, &other));
 	MUST(ddp_alloc_mr(other, SIZE, 0, &foreign));
 	sge[0].lkey = foreign->lkey;
@@ -177,22 +176,22 @@ static void requester_faults(struct end *a, struct end *b)
 	try_send(a, b, "a Read into two elements", wr, DDP_WC_LOC_SGE_ERR);
 	wr.num_sge = 1;
 	wr.opcode = (enum ddp_wr_opcode)99;
-	try_send(a, b, "an opcode that is none", wr, DDP_WC_LOC_OP_ERR);
+	try_send(a, b, "an invalid opcode", wr, DDP_WC_LOC_OP_ERR);
 	wr.opcode = DDP_WR_RDMA_WRITE;
 	wr.send_flags = 0x80;
-	try_send(a, b, "a flag that is none", wr, DDP_WC_LOC_OP_ERR);
+	try_send(a, b, "an invalid flag", wr, DDP_WC_LOC_OP_ERR);
 	wr.send_flags = 0;
 	MUST(ddp_alloc_mr(a->pd, SIZE, DDP_ACCESS_REMOTE_READ, &readonly));
 	sge[0] = (struct ddp_sge){(uintptr_t)readonly->addr, 64, readonly->lkey};
 	wr.opcode = DDP_WR_RDMA_READ;
-	try_send(a, b, "a Read into memory not to be written", wr, DDP_WC_LOC_ACCESS_ERR);
+	try_send(a, b, "a Read into memory without local write", wr, DDP_WC_LOC_ACCESS_ERR);
 	MUST(ddp_dereg_mr(readonly));
 	wr.num_sge = 3;
 	check("three elements where two are possible",
 	      ddp_post_send(a->qp, &wr, NULL) < 0 && strstr(ddp_last_reason(), "at most 2"));
 }
 
-/* A window of type 2, and regions that it cannot, or can no longer, be bound to. */
+/* A window of type 2, and regions that it cannot, or cannot any more, be bound to. */
 static void window_faults(struct end *a, struct end *b)
 {
 	struct ddp_send_wr bind = {.opcode = DDP_WR_BIND_MW};
@@ -216,9 +215,9 @@ static void window_faults(struct end *a, struct end *b)
 	try_send(a, b, "a bind that wraps", bind, DDP_WC_MW_BIND_ERR);
 	bind.bind.addr = mr->iova;
 	bind.bind.access = DDP_ACCESS_REMOTE_WRITE;
-	try_send(a, b, "a bind to write what is not to be written", bind, DDP_WC_MW_BIND_ERR);
+	try_send(a, b, "a bind with more rights than the region permits", bind, DDP_WC_MW_BIND_ERR);
 	bind.bind.access = DDP_ACCESS_REMOTE_READ;
-	try_send(a, b, "a bind as it should be", bind, DDP_WC_SUCCESS);
+	try_send(a, b, "a valid bind", bind, DDP_WC_SUCCESS);
 	try_send(a, b, "a bind of what is bound", bind, DDP_WC_MW_BIND_ERR);
 	check("the end of a region under a window", ddp_dereg_mr(mr) == -EBUSY);
 	check("a new tie of it", ddp_bind_mr(mr, a->qp) == -EBUSY);
@@ -246,9 +245,9 @@ static void receiver_fault(struct end *a, struct end *b)
 	MUST(ddp_post_recv(b->qp, &first, NULL));
 	MUST(ddp_post_send(a->qp, &send, NULL));
 	st = wait_one(b->rcq, 1);
-	check("a receive with an lkey that is none",
-	      st == DDP_WC_LOC_KEY_ERR && wait_one(b->rcq, 2) == DDP_WC_SUCCESS &&
-		      wait_one(a->scq, 3) == DDP_WC_SUCCESS);
+	check("a receive with an invalid lkey", st == DDP_WC_LOC_KEY_ERR &&
+							wait_one(b->rcq, 2) == DDP_WC_SUCCESS &&
+							wait_one(a->scq, 3) == DDP_WC_SUCCESS);
 }
 
 /* ---- faults that the peer refuses ---- */
@@ -266,7 +265,7 @@ static void peer_refuses(struct end *a, struct end *b)
 	wr.rdma.rkey = b->mr->rkey;
 	MUST(ddp_post_recv(a->qp, &recv, NULL));
 	MUST(ddp_post_send(a->qp, &wr, NULL));
-	/* A Write is done when the transport has it: how this one completes is not told. */
+	/* A Write completes when the transport has it, so the status of this one is not defined. */
 	wait_one(a->scq, 8);
 	expect(a, DDP_CM_DISCONNECTED, &term[0]);
 	expect(b, DDP_CM_DISCONNECTED, &term[1]);
@@ -305,7 +304,7 @@ static void make_shared(struct end *e)
 	MUST(ddp_alloc_mr(e->pd, SIZE, DDP_ACCESS_LOCAL_WRITE, &e->mr));
 }
 
-/* Reads are negotiated meanwhile, and not as either end likes. */
+/* The depths of Reads are negotiated meanwhile, within the limits of both ends. */
 static void connect_shared(struct end *active, struct end *passive, const char *addr, uint16_t port)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
@@ -349,7 +348,7 @@ static void shared_faults(struct end *a, struct end *b)
 	srq.limit = DEPTH + 1;
 	check("a limit beyond the queue", ddp_modify_srq(b->srq, &srq, DDP_SRQ_LIMIT) == -EINVAL);
 	MUST(ddp_query_srq(b->srq, &state));
-	check("the limit is told once",
+	check("the event of the limit comes once",
 	      state.limit == 0 && state.posted == DEPTH - 1 && state.held == 0 && state.taken == 1);
 	srq.limit = DEPTH;
 	MUST(ddp_modify_srq(b->srq, &srq, DDP_SRQ_LIMIT));
@@ -359,7 +358,7 @@ static void shared_faults(struct end *a, struct end *b)
 	expect(a, DDP_CM_DISCONNECTED, NULL);
 	expect(b, DDP_CM_DISCONNECTED, NULL);
 	MUST(ddp_query_srq(b->srq, &state));
-	check("the end of a session leaves the receives to the others",
+	check("receives stay posted for other sessions when one ends",
 	      state.posted == DEPTH - 1 && state.held == 0);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges a capture of what two daemons send each other, as tshark dissects it: rows and counts to standard output.
+"""Checks a capture of the packets between two daemons, as tshark dissects it: rows and counts to standard output.
 Headers are Wireshark's view; DDP-SSNs, session control, lengths, Immediate Data and the copies in a Terminate are that of
 etc/wireshark/ddp_sctp.lua.
 
@@ -17,7 +17,7 @@ import pdml
 INITIATE, ACCEPT, REJECT, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = range(1, 8)
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERM, IMM, IMM_SE, ATOMIC, ATOMIC_RSP = range(12)
 DATA, INIT, INIT_ACK = range(3)
-# What is posted, in the order of enum ddp_wr_opcode.
+# The requests, in the order of enum ddp_wr_opcode.
 (WR_SEND, WR_SEND_INV, WR_WRITE, WR_READ, WR_IMM, WR_ADD, WR_SWAP, WR_BIND, WR_LOCAL_INV, WR_MASKED_ADD,
  WR_MASKED_SWAP) = range(11)
 
@@ -85,7 +85,7 @@ def check_chunks(messages):
 
 class Session:
     def __init__(self):
-        self.half = []  # the one that asked, the one that answered
+        self.half = []  # the initiator, the responder
 
     @property
     def raw(self):
@@ -137,7 +137,7 @@ def check_pattern(s):
         control = [function(m) for m in half if function(m)]
         if answered in (ACCEPT, E_ACCEPT):
             must(control[1:] in ([], [TERMINATE]), half[0], 'functions', control)
-            must(len(control) == 1 or function(half[-1]) == TERMINATE, half[0], 'a message behind Terminate')
+            must(len(control) == 1 or function(half[-1]) == TERMINATE, half[0], 'a message after Terminate')
             ends += len(control) == 2
         else:
             must(len(half) == 1, half[0], 'messages of a session that is refused')
@@ -156,7 +156,7 @@ def payload(m):
 
 
 def invalidated(m):
-    """The Invalidate STag, or what is in its place."""
+    """The Invalidate STag, or the field in its place."""
     return int.from_bytes(m['iwarp_ddp.rsvdulp'][1:], 'big')
 
 
@@ -211,8 +211,8 @@ def check_half(half, counts):
     for segments in messages:
         check_message(segments, msns, counts)
     terms = [i for i, segments in enumerate(messages) if opcode(segments[0]) == TERM]
-    must(terms in ([], [len(messages) - 1]), half[0], 'a message behind an RDMAP Terminate')
-    must(not terms or function(half[-1]) == TERMINATE, half[0], 'no Terminate behind that of RDMAP')
+    must(terms in ([], [len(messages) - 1]), half[0], 'a message after an RDMAP Terminate')
+    must(not terms or function(half[-1]) == TERMINATE, half[0], 'no Terminate after that of RDMAP')
     return messages
 
 
@@ -241,7 +241,7 @@ def words(m):
 
 
 def check_first(s):
-    """The first message of the side that asked is one of those that both named; the other side waits."""
+    """The first message of the initiator is one of those that both named; the other side waits."""
     ask, answer = words(s.half[0][0]), words(s.half[1][0])
     must(ask[0] == answer[0], s.half[1][0], 'A differs')
     if not ask[0]:
@@ -274,11 +274,11 @@ def check_enhanced(sessions):
     must(reject['ddp_sctp.private_length'] == 508, 'length of its private data')
 
 
-# ---- what was posted --------------------------------------------------------------------------
+# ---- posted requests --------------------------------------------------------------------------
 
 
 class Asked:
-    """A session that a program asked for, and what was posted on both sides."""
+    """A session that a program requested, and the requests of both sides."""
 
     def __init__(self, line):
         self.line, self.work, self.refusal = line, ([], []), None
@@ -288,7 +288,7 @@ class Asked:
 
 
 def read_ledger(path):
-    """The sessions between two daemons, in the order in which they were asked for."""
+    """The sessions between two daemons, in the order of the requests."""
     asked = {}
     with open(path, encoding='ascii') as f:
         for text in f:
@@ -338,7 +338,7 @@ def posted(w):
 
 
 def seen(segments):
-    """What a message looks like."""
+    """The fields of a message that are compared."""
     first = segments[0]
     op, size = opcode(first), sum(map(payload, segments))
     rdma = [first.get('iwarp_rdma.' + k) for k in ('sinkstag', 'sinkto', 'rdmardsz', 'srcstag', 'srcto')]
@@ -372,7 +372,7 @@ def raw_seen(segments):
 
 
 def check_work(work, messages, see, expect, short):
-    """Messages are what was posted, in its order; short: the last ones may have been flushed."""
+    """Messages are the posted requests, in order; short: the last ones may have been flushed."""
     work = [w for w in work if w['opcode'] not in (WR_BIND, WR_LOCAL_INV)]
     for m, w in itertools.zip_longest(messages, work):
         must(w is not None, m and m[0], 'was not posted')
@@ -454,7 +454,7 @@ def judge_whole(messages, ledger):
     row('5043-6-02 5043-6.1-01 5043-6.1-03', 'DDP-SSNs from 0 on without gaps, each session in one of the patterns')
     asked, refused = read_ledger(ledger), 0
     sessions.sort(key=lambda s: s.half[0][0].frame)
-    must(len(asked) == len(sessions), len(sessions), 'sessions, asked for:', len(asked))
+    must(len(asked) == len(sessions), len(sessions), 'sessions, requested:', len(asked))
     must(sum(s.raw for s in sessions) == 3, 'raw sessions')
     for a, s in zip(asked, sessions):
         check_ask(a, s.half[0][0])
@@ -468,21 +468,21 @@ def judge_whole(messages, ledger):
     row('5040-4.1-01 5040-4.1-02 5040-4.1-03 5040-4.1-04 5040-4.1-05',
         'every opcode with its T, QN, MSN, offsets and Invalidate STag')
     row('7306-4.1-01 7306-4.1-02 7306-4.1-03 7306-4.2-01 7306-6.3-04', 'the four messages of RFC 7306 likewise, and no octet more')
-    row('5043-6.2-05', 'behind an RDMAP Terminate nothing but that of the session')
+    row('5043-6.2-05', 'after an RDMAP Terminate only that of the session')
     must({INITIATE, ACCEPT, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT} <= set(functions), 'functions', functions)
     check_enhanced(sessions)
     row('6581-7-01 6581-9-01 6581-9-02 6581-9.2-01 6581-9.2-04 6581-9.2-09 6581-9.2-11 6581-5-01',
-        'functions 5 to 7 with their words, and the first message that they agree on')
+        'functions 5 to 7 with their parameters, and the first message that they agree on')
     print(f'{len(messages)} messages as posted, {len(sessions)} sessions, {refused} RDMAP Terminates; opcodes',
           *(f'{o:x}:{n}' for o, n in sorted(counts.items())))
 
 
 def judge_ping(packets, messages):
     must(len(packets) >= 60, 'only', len(packets), 'packets')
-    must(not any(function(m) == TERMINATE and m['ddp_sctp.private_length'] for m in messages), 'a talkative Terminate')
+    must(not any(function(m) == TERMINATE and m['ddp_sctp.private_length'] for m in messages), 'a Terminate with private data')
     row('5043-5.2.3-05', 'no Terminate with private data')
     must({function(m) for m in messages} == {None, INITIATE, ACCEPT, TERMINATE}, 'functions')
-    row('6581-10-03', 'no enhanced message where nobody asked for one')
+    row('6581-10-03', 'no enhanced message without a request for one')
     control = [(function(m), m['ddp_sctp.ssn']) for m in messages if function(m)]
     must(control[:2] == [(INITIATE, 0), (ACCEPT, 0)], 'the first control messages and their DDP-SSNs are', control[:2])
     row('5043-6.2-01', 'an Initiate, answered by an Accept')

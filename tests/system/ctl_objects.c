@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Has one of each object, in known numbers, for ctl-objects.sh to look at.
+ * Creates one of each object, in known numbers, for ctl-objects.sh.
  *
  *   ctl_objects SOCKET      prints keys as JSON, and holds everything until its input ends
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shows packets of its own making to etc/wireshark/ddp_sctp.lua and compares what it sees.
+"""Gives generated packets to etc/wireshark/ddp_sctp.lua and compares the results.
 Usage: dissector.py DDP_SCTP.LUA VECTORS.JSON FOLDER-FOR-FILES"""
 import json
 import os
@@ -171,7 +171,7 @@ EXPECTED = {
 }
 
 HEAD = '4143' + '00' * 16  # an untagged header, a Send
-# What is wrong with a message, by the name of our expert information, and what can be said of it all the same.
+# Malformed messages: the name of our expert information, and the fields that are still shown.
 WRONG = [
     ('an empty segment', SEGMENT, '', 'no_ssn', {}),
     ('one octet', SEGMENT, '00', 'no_ssn', {}),
@@ -193,18 +193,18 @@ WRONG = [
     ('the function for experiments', CONTROL, '0000ffff', 'experiment', names(function=0xffff)),
     ('512 octets of private data', CONTROL, '00000001' + '11' * 512, None, names(private_length=512)),
     ('513 octets of private data', CONTROL, '00000001' + '11' * 513, 'long_private', names(private_length=513)),
-    ('508 octets behind the words', CONTROL, '00000005' + '11' * 512, None, names(private_length=508)),
-    ('509 octets behind the words', CONTROL, '00000006c0100008' + '11' * 509, 'long_private', names(private_length=509)),
-    ('a Terminate that has something to say', CONTROL, '0005000400', 'terminate_private', names(private_length=1)),
-    ('an Enhanced Initiate without words', CONTROL, '00000005', 'no_words', names(ird=None)),
+    ('508 octets after the parameters', CONTROL, '00000005' + '11' * 512, None, names(private_length=508)),
+    ('509 octets after the parameters', CONTROL, '00000006c0100008' + '11' * 509, 'long_private', names(private_length=509)),
+    ('a Terminate with private data', CONTROL, '0005000400', 'terminate_private', names(private_length=1)),
+    ('an Enhanced Initiate without parameters', CONTROL, '00000005', 'no_words', names(ird=None)),
     ('an Enhanced Accept with half of them', CONTROL, '000000060010', 'no_words', names(ird=None, private_length=2)),
-    ('an Enhanced Reject without words', CONTROL, '000000076e6f', None, names(ird=None, private=b'no')),
-    ('an Enhanced Reject with words', CONTROL, '0000000700030002', None, names(ird=3, ord=2, private=None)),
+    ('an Enhanced Reject without parameters', CONTROL, '000000076e6f', None, names(ird=None, private=b'no')),
+    ('an Enhanced Reject with parameters', CONTROL, '0000000700030002', None, names(ird=3, ord=2, private=None)),
     ('B without A', CONTROL, '0000000540100008', 'flags', names(p2p=0, rtr__send=1)),
     ('a protocol that is not RDMAP', SEGMENT, '0001' + '4189' + '00' * 16, None, names(immediate=None)),
 ]
 
-# What Wireshark itself cannot read to the end.
+# Messages that Wireshark itself cannot dissect completely.
 CUT = {'a Read Request of 27 octets', 'a Terminate of 2 octets', 'a Terminate without the header that it announces'}
 
 
@@ -237,7 +237,7 @@ def single_messages():
             check(f'{what}: malformed', p.malformed, what.split(': ')[1] in CUT)
             check(f'{what}: checksum', p.checksum_status, 1)
             check(f'{what}: errors of the script', lua_errors(p), [])
-            if len(octets) > 0:  # else Wireshark calls nobody
+            if len(octets) > 0:  # else Wireshark calls no dissector
                 compare(what, p.messages[0], expected, expert)
             if expected.get('ddp_sctp.payload_length') is not None:
                 check(f'{what}: given to DDP and RDMAP', 'iwarp_ddp_rdmap' in p.messages[0].layers, True)
@@ -267,7 +267,7 @@ def bundles():
 
 
 def fragments():
-    """A message in several chunks is put together by Wireshark, and told of."""
+    """Wireshark reassembles a message of several chunks, and the script reports it."""
     message = bytes.fromhex('0002c140123456780000000000004010b0b1b2b3')
     packets = [packet([data_chunk(1, SEGMENT, message[:9], flags=6)]),
                packet([data_chunk(2, SEGMENT, message[9:], flags=5)])]
@@ -309,7 +309,7 @@ def sends():
 
 
 def anything():
-    """Messages of chance, in packets that may be cut: the script itself never fails."""
+    """Random messages, in packets that may be cut: the script itself never fails."""
     chance, packets = random.Random(5043), []
     for tsn in range(0, 3000, 3):
         chunks = []
@@ -342,7 +342,7 @@ def fpdu(segment):
 
 
 def others():
-    """RPC over RDMA in TCP is seen as ever, and not in SCTP, whoever has just been there."""
+    """RPC over RDMA is still recognized in TCP, and not in SCTP, in any order of packets."""
     send = bytes.fromhex(HEAD[:26] + '0100000000') + RPC_OVER_RDMA
     mpa = [tcp(1, b'MPA ID Req Frame' + struct.pack('>BBH', 0x40, 1, 0)),
            tcp(1, b'MPA ID Rep Frame' + struct.pack('>BBH', 0x40, 1, 0), answer=True)]

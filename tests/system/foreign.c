@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client names, in every request that names something, what another client of the same uid has.
- * Promise: it is told that it has no such thing, and the other client notices nothing.
+ * A client uses handles of another client of the same uid in every request with a handle. Promise:
+ * each request fails with "no such object", and the other client is not affected.
  *
  *   foreign SOCKET ADDRESS      exit status 0 if it held
  */
@@ -19,7 +19,7 @@
 
 enum kind { PD, MR, CQ, QP, SRQ, MW, LISTENER, REQUEST, KINDS };
 
-/* Higher than what a new client has of a kind. */
+/* More than a new client has of any kind. */
 enum { MANY = 3 };
 
 struct owner {
@@ -128,7 +128,7 @@ static void make_owner(struct owner *o, const char *socket, const char *address)
 	make_request(o, address);
 }
 
-/* Each thing still answers. */
+/* Each object still answers. */
 static bool has_all(struct owner *o)
 {
 	static const uint32_t queries[KINDS] = {
@@ -147,7 +147,7 @@ static bool has_all(struct owner *o)
 
 /* ---- the other client ---- */
 
-/* Sends what names another's; told so, and not more than that. */
+/* Sends handles of the other client; the reply says that they are unknown, and no more. */
 static unsigned refused(struct owner *o, const char *what, struct bad *b, const void *rec,
 			size_t len, const int *fd)
 {
@@ -189,7 +189,7 @@ static unsigned name_each(struct owner *o, const char *socket)
 	return failed;
 }
 
-/* Requests in which something of another client stands beside one's own. */
+/* Requests that mix objects of another client with the client's own. */
 static unsigned name_second(struct owner *o, const char *socket)
 {
 	struct msg_create_qp qp = {.hdr = {MSG_CREATE_QP, 1},
@@ -249,6 +249,6 @@ int main(int argc, char **argv)
 	if (failed)
 		return 1;
 	row("5041-8.3.2-03 5040-8.1.1-04",
-	    "a client that names what another has is told that it has no such thing");
+	    "a request that names an object of another client fails: no such object");
 	return 0;
 }

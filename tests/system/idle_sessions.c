@@ -98,5 +98,5 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	return 0; /* the daemons see to the rest */
+	return 0; /* the daemons free the rest */
 }

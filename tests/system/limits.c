@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes as many objects of each kind as limits.sh allows, and one more; then lets go of everything.
+ * Makes as many objects of each kind as limits.sh allows, and one more; then frees everything.
  *
  *   limits SOCKET ADDRESS
  *
- * As root it does the same as another user while it has all of its own.
+ * As root it repeats this as another user while the first user's objects exist.
  */
 #include <errno.h>
 #include <grp.h>
@@ -42,7 +42,7 @@ static struct ddp_srq *srq[SRQS];
 static struct ddp_id *id[QPS], *listener[LISTENERS];
 static struct ddp_qp *qp[QPS];
 
-/* The limit is reached, by its name. */
+/* Expects that this limit is reached. */
 static void beyond(const char *key, int came, int err)
 {
 	char word[32];
@@ -159,7 +159,7 @@ static void drop_listener(int i)
 	listener[i] = NULL;
 }
 
-/* used: what end_open() and the session have of it. */
+/* used: the share of end_open() and the session. */
 static const struct {
 	const char *key;
 	int max, used;
@@ -186,7 +186,7 @@ static void fill(int k)
 		MUST(kinds[k].make(i));
 	beyond(kinds[k].key, kinds[k].make(n), EDQUOT);
 	kinds[k].drop(n - 1);
-	/* The daemon sees a little later that a client has gone; all else ends at once. */
+	/* The daemon notices the end of a client a little later; all else ends at once. */
 	do
 		r = kinds[k].make(n - 1);
 	while (r == -EDQUOT && kinds[k].make == make_client);
@@ -253,7 +253,7 @@ static void have_all(const char *socket, const char *address, const char *who)
 		fill(k);
 		work(&s);
 	}
-	ok("%s has all that it may have, and its session goes on", who);
+	ok("%s has reached all limits, and its session continues", who);
 }
 
 static void as_another_user(const int begin[2], const char *socket, const char *address)
@@ -296,6 +296,7 @@ int main(int argc, char **argv)
 		for (int i = kinds[k].max - kinds[k].used - 1; i >= 0; i--)
 			kinds[k].drop(i);
 	row("5041-8.3.2-02 5040-8.1.2-03",
-	    "one more than each limit is refused by its name; others, and work under way, are not");
+	    "one more than each limit is refused with the limit's name; other users and "
+	    "outstanding work are not affected");
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 static unsigned long calls;
 
-/* dlsym() may allocate before it has told where the real calloc() is. */
+/* dlsym() may allocate before it has returned the real calloc(). */
 static char early[4096];
 static size_t early_used;
 

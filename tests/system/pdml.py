@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets as tshark dissects them with etc/wireshark/ddp_sctp.lua: how to ask for them, and what is in them."""
+"""Packets as tshark dissects them with etc/wireshark/ddp_sctp.lua: the command and its results."""
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -9,13 +9,13 @@ ERROR = 0x800000  # severity
 
 
 def command(lua, capture, *options):
-    # Segments come in any order: nothing is to be put together, so that each chunk stands for itself.
+    # Segments come in any order, so reassembly is off and each chunk is dissected alone.
     return ['tshark', '-Q', '-n', '-r', capture, '-X', f'lua_script:{lua}', '-o', 'sctp.reassembly:FALSE',
             '-o', 'iwarp_ddp_rdmap.reassemble_iwarp_rdma_send:FALSE', '-o', 'sctp.checksum:CRC 32c', *options]
 
 
 class Fields:
-    """Numbers and octets by the name of their field; a name that is there twice has its first value."""
+    """Numbers and octets by the name of their field; a repeated name has its first value."""
 
     def __init__(self, *elements):
         self.shown = {}
@@ -77,7 +77,7 @@ class Packet:
                 self.messages[-1].add_layer(proto)
 
     def read_sctp(self, proto, hosts):
-        """The header and chunks up to the first message; behind what is in a message another one, of the next chunks."""
+        """The header and chunks up to the first message; a message is followed by another one, of the next chunks."""
         if not self.path:
             head = Fields(proto)
             self.path = tuple(zip(hosts, (head['sctp.srcport'], head['sctp.dstport'])))
@@ -90,7 +90,7 @@ class Packet:
         self.messages += [Message(self, c) for c in proto if c.find("field[@name='sctp.data_tsn_raw']") is not None]
 
     def new_messages(self, seen):
-        """Those whose TSN is not in seen, a set which it is added to: what is sent again is dissected once."""
+        """Those whose TSN is not in the set seen, to which it is added: retransmissions are dissected once."""
         new = [m for m in self.messages if (m.path, m.tsn) not in seen]
         seen.update((m.path, m.tsn) for m in new)
         return new
@@ -109,7 +109,7 @@ def experts_of(element):
 
 
 def read_packets(lua, capture, log, *options):
-    """All packets with SCTP in them; what tshark has to say goes to the file log."""
+    """All packets with SCTP in them; the messages of tshark go to the file log."""
     with open(log, 'a', encoding='utf-8') as errors:
         with subprocess.Popen(command(lua, capture, '-Y', 'sctp', '-T', 'pdml', '-J', LAYERS, *options),
                               stdout=subprocess.PIPE, stderr=errors) as tshark:
@@ -121,4 +121,4 @@ def read_packets(lua, capture, log, *options):
         raise SystemExit(f'FAILED: tshark: exit status {tshark.returncode}')
     with open(log, encoding='utf-8') as errors:
         if 'Lua' in (text := errors.read()):
-            raise SystemExit(f'FAILED: ddp_sctp.lua was not loaded as it is:\n{text}')
+            raise SystemExit(f'FAILED: ddp_sctp.lua was not loaded:\n{text}')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Has the only connection that refused.sh allows, and tries to get more: with the library and with
- * what ddpctl is made of. In the first round the daemon has closed the new connection before the
- * hello is sent, in the second one after it, with the hello unread.
+ * the code of ddpctl. In the first round the daemon has closed the new connection before the hello
+ * is sent, in the second one after it, with the hello unread.
  *
  *   refused SOCKET PID-OF-THE-DAEMON
  */
@@ -43,7 +43,7 @@ static void await_close(int fd)
 		fail("the daemon does not close the connection");
 }
 
-/* In place of those of the C library, for the library and for ddpctl's files. */
+/* Replaces the functions of the C library, for the library and for ddpctl's files. */
 #pragma GCC visibility push(default)
 
 int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs of the system tests share: ends, each a client of a daemon, sessions between them,
- * and checks. Each check prints "ok" and what holds; the first that fails says what was expected
- * and what came, and ends the program with status 1.
+ * Common functions of the programs of the system tests: ends, each a client of a daemon, sessions
+ * between them, and checks. Each check prints "ok" and its promise; the first that fails prints
+ * what was expected and what came, and ends the program with status 1.
  */
 #ifndef TESTS_SYSTEM_RIG_H
 #define TESTS_SYSTEM_RIG_H
@@ -36,7 +36,7 @@ void same(const char *what, const void *came, const void *expected, size_t len);
 #define MUST(call) rig_must(#call, (call))
 int rig_must(const char *what, int r);
 
-/* A call that must fail so. */
+/* A call that must fail with this error. */
 #define REFUSED(what, call, err) rig_refused(what, (call), err)
 void rig_refused(const char *what, int came, int err);
 
@@ -55,10 +55,10 @@ struct end {
 /* A client of the daemon at that socket. */
 void end_open(struct end *e, const char *name, const char *socket);
 
-/* Waits for sessions at a port that nobody has. */
+/* Waits for sessions at an unused port. */
 void end_listen(struct end *e);
 
-/* Destroys all that end_open() made; each object must be free to go. */
+/* Destroys all that end_open() made; no object may be in use. */
 void end_close(struct end *e);
 
 /* The end's memory. */
@@ -69,7 +69,7 @@ void end_fill(const struct end *e, size_t offset, size_t len, unsigned seed);
 
 struct ddp_sge end_sge(const struct end *e, size_t offset, uint32_t len);
 
-/* The next event, which must be of this type. To be acknowledged. */
+/* The next event, which must be of this type. The caller acknowledges it. */
 struct ddp_cm_event *end_event(struct end *e, enum ddp_cm_event_type type);
 
 /* The same, acknowledged; its id. */
@@ -78,19 +78,19 @@ struct ddp_id *end_expect(struct end *e, enum ddp_cm_event_type type);
 /* The next completion, which must be this one. */
 struct ddp_wc end_done(struct end *e, enum ddp_wc_opcode opcode, enum ddp_wc_status status);
 
-/* Drops what is there. */
+/* Drops all completions that are there. */
 void end_drain(struct end *e);
 
 /* ---- sessions ---- */
 
-/* How a session is made. All zero: an ordinary one. */
+/* Attributes of a session. All zero: an ordinary one. */
 struct how {
 	struct ddp_conn_param *ask, *answer;
-	struct ddp_qp_init init[2]; /* what is 0 in it is set as usual; struct_size is */
+	struct ddp_qp_init init[2]; /* members that are 0 get their defaults; so does struct_size */
 	struct ddp_pd *pd[2];       /* NULL: those of the ends */
 };
 
-/* 0 is the side that asked, 1 the one that listened. */
+/* 0 is the initiator, 1 the listener. */
 struct session {
 	struct end *end[2];
 	struct ddp_id *id[2];
@@ -106,21 +106,21 @@ void session_ask(struct session *s, struct end *a, struct end *b, const char *ad
 /* The request of session_ask(), as an event to be acknowledged. */
 struct ddp_cm_event *session_request(struct session *s);
 
-/* All of it, until both sides are ESTABLISHED. */
+/* Opens a session, until both sides are ESTABLISHED. */
 void session_open(struct session *s, struct end *a, struct end *b, const char *address,
 		  const struct how *how);
 
-/* Ends it in order, from this side on; then session_free(). */
+/* Ends it orderly, beginning with this side; then session_free(). */
 void session_close(struct session *s, int side);
 
 /*
- * The session was ended by the side that refuses, with this code (layer << 12 | type << 8 | code);
- * both sides are told. Then session_free().
+ * The side that refuses has ended the session, with this code (layer << 12 | type << 8 | code);
+ * both sides get an event. Then session_free().
  */
 void session_broken(struct session *s, int refuses, uint16_t term);
 
-/* Destroys queue pairs and ids of the sides that have them, and drops what is left in the
- * completion queues of these ends. */
+/* Destroys queue pairs and ids of the sides that have them, and drops the rest of the completion
+ * queues of these ends. */
 void session_free(struct session *s);
 
 /* Posts one request, signaled. */

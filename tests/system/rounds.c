@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rounds of everything: register memory, connect, write, send, compare, disconnect, free, again and
- * again; both ends in this program, each with its own daemon.
+ * Rounds of: register memory, connect, write, send, compare, disconnect, free; both ends in this
+ * program, each with its own daemon.
  *
  *   rounds SOCKET-OF-A SOCKET-OF-B ADDRESS-OF-B ROUNDS      exit status 0 if all went well
  */
@@ -31,7 +31,7 @@ static void must(const char *what, int r)
 		die(r, ddp_last_reason());
 }
 
-/* One end, and what it makes in each round. */
+/* One end, and its objects of a round. */
 struct end {
 	struct ddp_ctx *ctx;
 	struct ddp_pd *pd;
@@ -103,7 +103,7 @@ static void complete(struct end *e, enum ddp_wc_opcode opcode)
 		die(0, ddp_wc_status_str(wc.status));
 }
 
-/* The memory that the acceptor offers. */
+/* The memory that the acceptor exports. */
 struct offer {
 	uint64_t to;
 	uint32_t stag;

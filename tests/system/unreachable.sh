@@ -11,8 +11,8 @@ quick='sctp:
 daemon a "$(address 0)" "$quick"
 daemon b "$(address 1)"
 
-# told WORDS -- COMMAND...
-told() {
+# fails_with WORDS -- COMMAND...
+fails_with() {
 	local words=() word status
 	while [ "$1" != -- ]; do
 		words+=("$1")
@@ -30,10 +30,10 @@ told() {
 
 ping="$ddping --socket $(socket_of a) -c 1"
 # shellcheck disable=SC2086
-told "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2)"
+fails_with "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2)"
 # shellcheck disable=SC2086
-told "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
-told "$tmp/nobody.sock" 'running|No such file' -- "$ddping" --socket "$tmp/nobody.sock" -c 1 "$(address 1)"
+fails_with "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
+fails_with "$tmp/nobody.sock" 'running|No such file' -- "$ddping" --socket "$tmp/nobody.sock" -c 1 "$(address 1)"
 
 "$ddpctl" --socket "$tmp/nobody.sock" status >"$tmp/told.log" 2>&1
 [ $? -eq 3 ] || fail 'ddpctl without a daemon: not status 3'

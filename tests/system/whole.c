@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every operation, end to end, through the daemons that it is given: two that speak SCTP, or the
- * same one twice, whose programs reach each other over the loop transport.
+ * Every operation, end to end, through the given daemons: two that use SCTP, or the same one twice,
+ * whose programs use the loop transport.
  *
  *   whole SOCKET-A SOCKET-B ADDRESS-B [PLAIN-SOCKET PLAIN-ADDRESS]
  *
@@ -21,13 +21,13 @@ static const struct {
 	{"Writes and Reads", whole_writes_and_reads},
 	{"Immediate Data", whole_immediate},
 	{"atomics", whole_atomics},
-	{"a sum of many", whole_sum},
+	{"a sum of many programs", whole_sum},
 	{"windows of type 1", whole_windows_1},
 	{"windows of type 2", whole_windows_2},
 	{"regions", whole_regions},
-	{"regions registered anew", whole_rereg},
+	{"regions registered again", whole_rereg},
 	{"a shared receive queue", whole_srq},
-	{"shares of it", whole_srq_share},
+	{"limits of a session in it", whole_srq_share},
 	{"enhanced sessions", whole_enhanced},
 	{"the first message", whole_first_message},
 	{"refused sessions", whole_refused},

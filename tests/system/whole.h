@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of whole.c: each opens its own sessions between both ends and leaves none. */
+/* The parts of whole.c: each opens and closes its own sessions between both ends. */
 #ifndef TESTS_SYSTEM_WHOLE_H
 #define TESTS_SYSTEM_WHOLE_H
 
@@ -12,7 +12,7 @@ struct whole {
 	const char *plain_address;
 };
 
-/* A session of the two, made as usual. */
+/* An ordinary session of the two ends. */
 static inline void whole_open(struct whole *w, struct session *s)
 {
 	session_open(s, &w->a, &w->b, w->address, NULL);

@@ -16,7 +16,7 @@ static uint64_t *cell(const struct end *e, unsigned i)
 	return (uint64_t *)(void *)end_at(e, 8 * i);
 }
 
-/* One atomic on that cell; the value before. With a sink it is there as well. */
+/* One atomic on that cell; the value before. With a sink it is also in memory. */
 static uint64_t atomic(const struct session *s, struct ddp_send_wr wr, const uint64_t *at,
 		       bool sink)
 {
@@ -45,7 +45,7 @@ static void plain(const struct session *s, uint64_t *at)
 
 	*at = 40;
 	add.atomic.compare_add = 2;
-	add.atomic.add_mask = UINT64_MAX; /* counts in the masked one alone */
+	add.atomic.add_mask = UINT64_MAX; /* used only by the masked one */
 	is("FetchAdd: the value before", atomic(s, add, at, true), 40);
 	is("FetchAdd: the sum", *at, 42);
 	add.atomic.compare_add = (uint64_t)-43;
@@ -65,7 +65,7 @@ static void masked(const struct session *s, uint64_t *at)
 	struct ddp_send_wr add = {.opcode = DDP_WR_MASKED_FETCH_AND_ADD};
 	struct ddp_send_wr swap = {.opcode = DDP_WR_MASKED_CMP_AND_SWP};
 
-	/* Two counters of 32 bits: the lower one runs over, the upper one does not notice. */
+	/* Two counters of 32 bits: the lower one overflows, the upper one does not change. */
 	*at = 0x00000005ffffffff;
 	add.atomic.compare_add = 0x0000000100000001;
 	add.atomic.add_mask = 0x8000000080000000;
@@ -93,7 +93,7 @@ void whole_atomics(struct whole *w)
 	plain(&s, cell(&w->b, 3));
 	masked(&s, cell(&w->b, 5));
 	row("7306-5-03 7306-5.1.1-05 7306-5.1.2-01 7306-5.2.2-04",
-	    "FetchAdd and CmpSwap, plain and masked: the value before, and what the cell is then");
+	    "FetchAdd and CmpSwap, plain and masked: the value before, and the new value");
 	*cell(&w->b, 3) = 9;
 	wr.rdma.remote_addr = w->b.mr->iova + 28;
 	wr.rdma.rkey = w->b.mr->rkey;
@@ -106,7 +106,7 @@ void whole_atomics(struct whole *w)
 	    "a misaligned FetchAdd ends the session with 0/2/07 and changes nothing");
 }
 
-/* ---- a sum of many ---- */
+/* ---- a sum of many programs ---- */
 
 enum { ADDERS = 4, ROUNDS = 400, LOCAL_ROUNDS = 20000 };
 
@@ -133,7 +133,7 @@ static pid_t start_adder(struct whole *w, const char *socket, unsigned number)
 	return pid;
 }
 
-/* A child that shares the memory, and nothing else. */
+/* A child that shares only the memory. */
 static pid_t start_local(const struct whole *w)
 {
 	pid_t pid = MUST(fork());
@@ -203,7 +203,7 @@ void whole_sum(struct whole *w)
 	    "no addition of four programs and of a local one is lost");
 }
 
-/* ---- one of the many ---- */
+/* ---- one of the programs ---- */
 
 static struct ddp_wc run(const struct session *s, struct ddp_send_wr wr)
 {

@@ -59,7 +59,7 @@ static bool readable(int fd, int timeout_ms)
 	return MUST(poll(&p, 1, timeout_ms)) == 1;
 }
 
-/* Waits until so many completions are there, and the daemon has rung for them if it does. */
+/* Waits until so many completions are there, and the daemon has rung for them if it must. */
 static void wait_for(struct end *e, uint32_t waiting)
 {
 	struct ddp_cq_state st = DDP_INIT(ddp_cq_state);
@@ -87,19 +87,18 @@ static void take(struct end *b, unsigned flags)
 	is("its flags", wc.wc_flags, flags);
 }
 
-/* A queue that is armed for solicited completions rings for those alone, and for none before. */
+/* A queue that is armed for solicited completions rings only for those, and for no earlier ones. */
 static void send_solicited(struct session *s)
 {
 	struct end *b = s->end[1];
 
-	/* The first may find the queue armed still. */
+	/* The queue may still be armed at the first one. */
 	for (int i = 0; i < 2; i++) {
 		send_quietly(s, DDP_SEND_SOLICITED);
 		wait_for(b, 1);
 		take(b, DDP_WC_SOLICITED);
 	}
-	is("nothing is there when the queue is armed", (uint64_t)MUST(ddp_req_notify_cq(b->cq, 1)),
-	   0);
+	is("the queue is empty when it is armed", (uint64_t)MUST(ddp_req_notify_cq(b->cq, 1)), 0);
 	send_quietly(s, 0);
 	wait_for(b, 1);
 	is("a plain Send does not ring", readable(ddp_cq_fd(b->cq), 0), false);
@@ -107,7 +106,7 @@ static void send_solicited(struct session *s)
 	is("a solicited Send rings", readable(ddp_cq_fd(b->cq), RIG_WAIT_MS), true);
 	take(b, 0);
 	take(b, DDP_WC_SOLICITED);
-	is("the bell is empty then", readable(ddp_cq_fd(b->cq), 0), false);
+	is("the bell is empty after that", readable(ddp_cq_fd(b->cq), 0), false);
 }
 
 /* Several elements on both sides, and inline data. */
@@ -175,7 +174,7 @@ static void write_bytes(struct session *s, uint32_t len, size_t offset)
 	if (offset)
 		is("the byte before them", *end_at(b, RIG_HALF + offset - 1), 0xee);
 	if (offset + len < RIG_HALF)
-		is("the byte behind them", *end_at(b, RIG_HALF + offset + len), 0xee);
+		is("the byte after them", *end_at(b, RIG_HALF + offset + len), 0xee);
 }
 
 static void read_bytes(struct session *s, uint32_t len, size_t offset)
@@ -191,10 +190,10 @@ static void read_bytes(struct session *s, uint32_t len, size_t offset)
 	wc = end_done(a, DDP_WC_RDMA_READ, DDP_WC_SUCCESS);
 	is("length of a Read", wc.byte_len, len);
 	same("bytes of a Read", end_at(a, RIG_HALF), end_at(b, offset), len);
-	is("nothing is said at the source", (uint64_t)MUST(ddp_poll_cq(b->cq, 1, &wc)), 0);
+	is("the source gets no completion", (uint64_t)MUST(ddp_poll_cq(b->cq, 1, &wc)), 0);
 }
 
-/* A Read that waits for nothing, and a Send that must not pass it. */
+/* A Read, and a fenced Send that must not overtake it. */
 static void read_and_fence(struct session *s)
 {
 	struct end *a = s->end[0], *b = s->end[1];
@@ -208,8 +207,8 @@ static void read_and_fence(struct session *s)
 	end_done(a, DDP_WC_RDMA_READ, DDP_WC_SUCCESS);
 	end_done(a, DDP_WC_SEND, DDP_WC_SUCCESS);
 	end_done(b, DDP_WC_RECV, DDP_WC_SUCCESS);
-	same("what was read and sent back behind a fence", end_at(b, RIG_HALF), end_at(b, 0),
-	     RIG_HALF);
+	same("the bytes that were read and sent back after a fence", end_at(b, RIG_HALF),
+	     end_at(b, 0), RIG_HALF);
 }
 
 void whole_writes_and_reads(struct whole *w)
@@ -224,7 +223,7 @@ void whole_writes_and_reads(struct whole *w)
 	read_and_fence(&s);
 	session_close(&s, 1);
 	row("5040-3.2-04 5040-3.2-06 5040-3.2-07",
-	    "Writes and Reads of 0 to 524288 bytes: the source of a Read is told nothing");
+	    "Writes and Reads of 0 to 524288 bytes: the source of a Read gets no completion");
 }
 
 /* ---- Immediate Data ---- */
@@ -248,10 +247,10 @@ void whole_immediate(struct whole *w)
 		is("no bytes with it", wc.byte_len, 0);
 		is("its flags", wc.wc_flags,
 		   DDP_WC_WITH_IMM | (wr.send_flags ? DDP_WC_SOLICITED : 0));
-		is("the receive's memory is as it was", *end_at(&w->b, 0), 0xee);
+		is("the receive's memory is unchanged", *end_at(&w->b, 0), 0xee);
 		wr.send_flags = DDP_SEND_SOLICITED;
 	}
 	session_close(&s, 0);
 	row("7306-6.3-02 7306-6.3-03",
-	    "Immediate Data, plain and solicited, take a receive each and bring the number");
+	    "Immediate Data, plain and solicited, take a receive each and deliver the number");
 }

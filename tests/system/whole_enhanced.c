@@ -7,7 +7,7 @@
 #include "tests/lib/row.h"
 #include "tests/system/whole.h"
 
-/* What the queue pairs are made for: a's, and b's. */
+/* Depths of the queue pairs: a's, and b's. */
 enum { A_ORD = 5, A_IRD = 7, B_ORD = 9, B_IRD = 3 };
 
 enum { KEEP = DDP_READS_UNCHANGED, NONE = DDP_READS_NONE };
@@ -29,14 +29,14 @@ static struct ddp_conn_param negotiate(uint16_t ird, uint16_t ord)
 
 /* ---- depths ---- */
 
-/* Depths at the end that asks and the one that answers, and what has to be in force then. */
+/* Depths of the initiator and the responder, and the ones that must be in force. */
 static const struct {
 	const char *what;
 	uint16_t ask_ird, ask_ord, answer_ird, answer_ord;
 	uint16_t a_ird, a_ord, b_ird, b_ord;
 } depths[] = {
-	{"all that there is", 0, 0, 0, 0, 7, 3, 3, 7},
-	{"less, asked for", 2, 1, 0, 0, 2, 1, 3, 2},
+	{"the maximum", 0, 0, 0, 0, 7, 3, 3, 7},
+	{"less, requested", 2, 1, 0, 0, 2, 1, 3, 2},
 	{"less, answered", 0, 0, 1, 1, 7, 1, 1, 1},
 	{"none", NONE, NONE, 0, 0, 0, 0, 3, 0},
 	{"not negotiated", KEEP, KEEP, 0, 0, 7, 5, 3, 9},
@@ -59,14 +59,14 @@ static void in_force(struct ddp_qp *qp, const char *what, uint16_t ird, uint16_t
 	ok("%s: ird %u, ord %u; the peer's 0x%x, 0x%x", what, ird, ord, peer_ird, peer_ord);
 }
 
-/* A wish as the peer is told of it. */
+/* The depth that the peer is told. */
 static uint16_t told(uint16_t wish, uint16_t max)
 {
 	return wish == NONE ? 0 : wish == DDP_READS_MAX ? max : wish;
 }
 
-/* Reads in both directions, as many as a queue holds; but not where programs that do not negotiate
- * would have to know that the peer takes fewer. */
+/* Reads in both directions, as many as a queue holds; not if the peer takes fewer and nothing is
+ * negotiated. */
 static void read_both_ways(struct session *s)
 {
 	for (int side = 0; side < 2; side++) {
@@ -116,7 +116,7 @@ static void agree(struct whole *w, size_t i)
 	session_close(&s, 0);
 }
 
-/* Depths that nobody names are the same in both directions. */
+/* Default depths are the same in both directions. */
 static void defaults(struct whole *w)
 {
 	struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
@@ -145,12 +145,13 @@ void whole_enhanced(struct whole *w)
 	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
 		agree(w, i);
 	row("6581-9.1-01 6581-9.1-04 6581-9.1-07 6581-9.1-09",
-	    "both programs hear each other's depths, and what is in force fits");
+	    "both programs get each other's depths, and the ones in force fit");
 }
 
 /* ---- the first message ---- */
 
-/* b has a Send ready, which must not leave before a's first message; nobody sees that one. */
+/* b has posted a Send, which must not be sent before a's first message; no program sees that one.
+ */
 static void begin_with(struct whole *w, unsigned kinds)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
@@ -227,7 +228,7 @@ static void reject(struct whole *w)
 	    "a Reject with the depths that are wanted and 508 bytes of private data");
 }
 
-/* Retries, errors and what the daemon says of itself, with one that has switched it all off. */
+/* Retries, errors and reported features, with a daemon that has switched them off. */
 static void plain_peer(struct whole *w)
 {
 	struct ddp_conn_param ask = negotiate(0, 0);
@@ -244,7 +245,7 @@ static void plain_peer(struct whole *w)
 	is("features that are left", caps.features & ~(unsigned)DDP_CAP_MULTIHOMED, DDP_CAP_RAW);
 	session_ask(&s, &w->a, &c, w->plain_address, &how);
 	ev = end_event(&w->a, DDP_CM_CONNECT_ERROR);
-	is("an enhanced request that is not understood", (uint64_t)-ev->err, ECONNREFUSED);
+	is("an enhanced request that the peer does not know", (uint64_t)-ev->err, ECONNREFUSED);
 	ddp_ack_cm_event(ev);
 	MUST(ddp_destroy_qp(s.qp[0]));
 	MUST(ddp_destroy_id(s.id[0]));
@@ -260,8 +261,8 @@ static void plain_peer(struct whole *w)
 	is("the plain answer", ev->conn_flags, 0);
 	ddp_ack_cm_event(ev);
 	read_both_ways(&s);
-	row("6581-10-05", "asked for a retry, a session begins plainly with a peer that does not "
-			  "negotiate");
+	row("6581-10-05",
+	    "with a retry, a plain session begins with a peer that does not negotiate");
 	session_post(&s, 0, imm);
 	session_broken(&s, 1, 0x0206);
 	ok("Immediate Data are an unexpected opcode there");

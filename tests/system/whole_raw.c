@@ -11,7 +11,7 @@ enum { QUEUES = 3, NOTIFY = 0x80, ROOM = RIG_HALF };
 
 static const uint64_t ulp = 0x89abcdef01; /* 40 bits */
 
-/* The private data tell capture.py what it sees. */
+/* The private data identify the session for capture.py. */
 static void open_raw(struct whole *w, struct session *s)
 {
 	struct ddp_conn_param ask = DDP_INIT(ddp_conn_param);
@@ -65,7 +65,7 @@ static void tagged(struct session *s, uint32_t len)
 
 	end_fill(a, 0, len, len);
 	receive(s, 1, DDP_QN_TAGGED, 0, 0);
-	/* Of two messages to one place either may be placed last: both have the same bytes. */
+	/* Two messages to one place may be placed in any order, so both have the same bytes. */
 	wr.raw.rsvd = 0x7f;
 	wr.rdma.remote_addr++;
 	session_send(s, 0, wr, 1, len - 1);
@@ -125,12 +125,12 @@ void whole_raw(struct whole *w)
 	open_raw(w, &s);
 	half_close(&s, 1);
 	row("5041-6.2.1-02 5041-6.2.1-04 5041-6.2.1-05 5041-6.2.1-06",
-	    "after half a close the other half goes on, until its program ends it, too");
+	    "after a half-close the other half continues, until its program ends it, too");
 }
 
 /* ---- errors ---- */
 
-/* What the program is told about a message to a queue that it has not. */
+/* The event about a message to a queue that does not exist. */
 static void error_is_told(struct session *s)
 {
 	static const uint8_t header[18] = {0x41,   0x89, 0xab, 0xcd, 0xef, 0x01, 0, 0, 0,
@@ -180,6 +180,6 @@ void whole_raw_error(struct whole *w)
 	ok("and no other one");
 	session_free(&s);
 	row("5041-6.2-01 5041-6.2.2-03 5041-6.2.2-04 5041-6.2.2-05 5041-6.2.2-06",
-	    "an error is told with its header; one more message leaves, and the program ends the "
-	    "session");
+	    "an error is reported with its header; one more message is sent, and the program ends "
+	    "the session");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Regions: what may be reached through them from registration to its end, and registering anew. */
+/* Regions: the permitted accesses from registration to its end, and registering again. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static struct ddp_send_wr to(enum ddp_wr_opcode op, uint64_t addr, uint32_t rkey
 	return (struct ddp_send_wr){.opcode = op, .rdma = {addr, rkey}};
 }
 
-/* The first LEN bytes of the region, there and back; mem is where b sees them. */
+/* The first LEN bytes of the region, written and read back; mem is b's address of them. */
 static void reach(const struct session *s, const struct ddp_mr *mr, const uint8_t *mem)
 {
 	struct end *a = s->end[0];
@@ -129,7 +129,7 @@ void whole_regions(struct whole *w)
 	MUST(munmap(map, LEN + 500));
 }
 
-/* ---- registering anew ---- */
+/* ---- registering again ---- */
 
 /* Other memory, under another address and length. */
 static void *translate(struct whole *w, struct ddp_mr *mr, const struct session *s)
@@ -155,8 +155,8 @@ static void *translate(struct whole *w, struct ddp_mr *mr, const struct session 
 	attr.fd = fd;
 	old = mr->rkey;
 	if (ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr) >= 0 || mr->rkey != old)
-		fail("a descriptor that is closed was taken");
-	ok("a failure leaves it: %s", ddp_last_reason());
+		fail("a closed descriptor was accepted");
+	ok("a failure changes nothing: %s", ddp_last_reason());
 	return map;
 }
 
@@ -198,7 +198,7 @@ static void change_rights(struct whole *w, struct ddp_mr *mr)
 	session_send(&s, 0, to(DDP_WR_ATOMIC_FETCH_AND_ADD, mr->iova, mr->rkey), 0, 8);
 	end_done(&w->a, DDP_WC_FETCH_ADD, DDP_WC_REM_ACCESS_ERR);
 	session_broken(&s, 1, 0x0102);
-	ok("who may read may neither write nor add");
+	ok("read access permits neither Writes nor atomics");
 }
 
 void whole_rereg(struct whole *w)
@@ -221,6 +221,7 @@ void whole_rereg(struct whole *w)
 	reach(&s, w->b.mr, end_at(&w->b, 0));
 	session_close(&s, 0);
 	MUST(munmap(map, BEYOND));
-	row("5040-3.2-09", "regions registered, tied, registered anew and ended: reached within, "
-			   "refused outside, after it and from elsewhere; others stay usable");
+	row("5040-3.2-09",
+	    "regions registered, tied, registered again and ended: access inside is permitted; "
+	    "access outside, later and from other sessions is refused; other regions stay usable");
 }

@@ -50,7 +50,7 @@ static struct ddp_srq *open_two(struct whole *w, struct session s[2], uint32_t l
 	return srq;
 }
 
-/* A message on that session; the receive that it took. */
+/* Sends a message on that session; returns the receive that it took. */
 static uint64_t send_one(struct session *s, unsigned seed)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
@@ -65,7 +65,7 @@ static uint64_t send_one(struct session *s, unsigned seed)
 	return wc.wr_id;
 }
 
-/* The event of the limit, and that there is no second one. */
+/* The event of the limit comes exactly once. */
 static void limit_is_told(struct end *b, struct ddp_srq *srq, const void *user)
 {
 	struct ddp_cm_event *ev = end_event(b, DDP_CM_SRQ_LIMIT);
@@ -111,7 +111,7 @@ void whole_srq(struct whole *w)
 	is("what the first session took", part_of(&s[0]).srq_taken, 2);
 	is("what the second session took", part_of(&s[1]).srq_taken, 2);
 	is("what both took", state_of(srq).taken, 4);
-	/* What one session has used is gone for the other. */
+	/* A receive that one session has used is not available to the other. */
 	post(&w->b, srq, 0);
 	send_one(&s[1], 5);
 	session_send(&s[0], 0, wr, 0, SLOT);
@@ -125,7 +125,7 @@ void whole_srq(struct whole *w)
 	row("4296-2.1.2-05", "a posted receive serves whichever session gets a message, once");
 }
 
-/* Several messages under way on both, never more on one than its share. */
+/* Several messages in flight on both, never more on one than its share. */
 void whole_srq_share(struct whole *w)
 {
 	struct session s[2];
@@ -146,7 +146,7 @@ void whole_srq_share(struct whole *w)
 	}
 	for (int i = 0; i < 2; i++) {
 		is("what a session took of the queue", part_of(&s[i]).srq_taken, 5 * RECEIVES);
-		is("what it holds at rest", part_of(&s[i]).srq_held, 0);
+		is("what it holds when nothing is in flight", part_of(&s[i]).srq_held, 0);
 	}
 	is("what is held of the queue", state_of(srq).held, 0);
 	is("what was taken of it", state_of(srq).taken, 10 * RECEIVES);

@@ -39,7 +39,7 @@ static void use(const struct session *s, uint32_t rkey, unsigned seed)
 	same("what was read through it", end_at(a, SPAN), end_at(a, 0), SPAN);
 }
 
-/* A Write that b refuses, in a session of its own. */
+/* A Write that b refuses, in a separate session. */
 static void write_is_refused(struct whole *w, size_t offset, uint32_t len, uint32_t rkey,
 			     uint16_t term)
 {
@@ -79,7 +79,7 @@ static void bind_1(struct end *e, struct ddp_mw *mw, size_t offset, size_t len, 
 	is("its first byte", attr.addr, e->mr->iova + offset);
 	is("its length", attr.length, len);
 	is("its region", attr.mr_rkey, e->mr->rkey);
-	is("no queue pair alone has it", attr.qp_num, 0);
+	is("it is bound for no single queue pair", attr.qp_num, 0);
 }
 
 static void busy_region(struct end *e)
@@ -91,7 +91,7 @@ static void busy_region(struct end *e)
 	MUST(ddp_query_mr(e->mr, &attr));
 	is("windows of the region", attr.windows, 1);
 	REFUSED("to end a region under a window", ddp_dereg_mr(e->mr), EBUSY);
-	REFUSED("to register it anew", ddp_rereg_mr(e->mr, DDP_REREG_ACCESS, &rereg), EBUSY);
+	REFUSED("to register it again", ddp_rereg_mr(e->mr, DDP_REREG_ACCESS, &rereg), EBUSY);
 	MUST(ddp_query_mr(e->mr, &attr));
 	is("the region's key after that", attr.rkey, e->mr->rkey);
 }
