@@ -81,7 +81,7 @@ struct ddp_cq {
 
 	pthread_mutex_t lock; /* guards the rest */
 	struct spin spin;
-	pthread_cond_t turn; /* nobody sleeps on the bell any more */
+	pthread_cond_t turn; /* no thread sleeps on the bell any more */
 	bool sleeper;        /* a thread sleeps on the bell; only that thread drains it */
 	bool broken;         /* the daemon's index or an entry was invalid */
 	bool hung_up;        /* the daemon is gone: the ring holds the last completions */

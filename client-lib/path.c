@@ -31,7 +31,7 @@ int path_read(const struct msg_path *m, struct ddp_path *ret)
 }
 
 /* An invalid path in the reply: the other paths are not trusted either. */
-static int nonsense(void)
+static int malformed(void)
 {
 	return reason_fail(-EPROTO, "ddp_query_paths: the daemon's reply has an invalid path");
 }
@@ -49,10 +49,10 @@ int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n)
 	if (r)
 		return r;
 	if (m.n > MSG_MAX_PATHS || m.n > m.total || m.total > UINT16_MAX)
-		return nonsense();
+		return malformed();
 	for (unsigned i = 0; i < m.n; i++)
 		if (path_read(&m.path[i], &paths[i]))
-			return nonsense();
+			return malformed();
 	for (unsigned i = 0; i < m.n && i < n; i++)
 		ret[i] = paths[i];
 	return (int)m.total;

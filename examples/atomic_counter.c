@@ -49,7 +49,7 @@ static struct ddp_cm_event *expect(enum ddp_cm_event_type type)
 	struct ddp_cm_event *ev;
 
 	check(ddp_get_cm_event(ctx, &ev, -1));
-	while (ev->type == DDP_CM_PATH) { /* the session goes on */
+	while (ev->type == DDP_CM_PATH) { /* the session continues */
 		ddp_ack_cm_event(ev);
 		check(ddp_get_cm_event(ctx, &ev, -1));
 	}

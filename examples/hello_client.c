@@ -52,7 +52,7 @@ static void expect(enum ddp_cm_event_type type)
 	struct ddp_cm_event *ev;
 
 	check(ddp_get_cm_event(ctx, &ev, -1));
-	while (ev->type == DDP_CM_PATH) { /* the session goes on */
+	while (ev->type == DDP_CM_PATH) { /* the session continues */
 		ddp_ack_cm_event(ev);
 		check(ddp_get_cm_event(ctx, &ev, -1));
 	}

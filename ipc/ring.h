@@ -8,7 +8,7 @@
  * index and reads the other's; neither trusts what it reads: an index that is further away
  * than the size of the ring is reported as RING_BROKEN, and the ring is not used again.
  *
- * Sleeping and ringing: the consumer sets `sleeping`, checks the ring once more, and only
+ * Sleeping and ringing: the consumer sets `sleeping`, checks the ring again, and only
  * then blocks; the producer publishes, then reads `sleeping`, and rings only if it is set.
  * Both put a full fence between their store and their load, so at least one of the two
  * sees the other's store. The same holds, with the roles exchanged, for `blocked`, which a
@@ -145,7 +145,7 @@ static inline bool ring_wake(struct ring *r, bool solicited)
 	       RING_RUNS;
 }
 
-/* The producer waits for room. Check ring_room() once more afterwards. */
+/* The producer waits for room. Check ring_room() again afterwards. */
 static inline void ring_block(struct ring *r)
 {
 	atomic_store_explicit(&r->sh->blocked, 1, memory_order_relaxed);
@@ -189,7 +189,7 @@ static inline bool ring_unblock(struct ring *r)
 }
 
 /*
- * Before blocking: requests a ring of the bell. Check ring_avail() once more afterwards. Returns
+ * Before blocking: requests a ring of the bell. Check ring_avail() again afterwards. Returns
  * the previous value, RING_*. RING_RUNS: this call is answered by a ring of its own. Other values:
  * the producer has not answered an earlier call yet, and one ring answers both. The exchange is
  * atomic: between a separate load and store the producer could ring, and the consumer would

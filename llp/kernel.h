@@ -91,7 +91,8 @@ struct kernel_conn {
 	bool used;               /* something was sent since it was last measured */
 	int sock_err;            /* the socket's error, which can be read only once; 0: none yet */
 	struct kernel_tx tx;
-	struct kernel_batch *kept; /* what was read for it, but not taken in its turn */
+	struct kernel_batch
+		*kept; /* messages read for it that its owner did not take in one turn */
 	struct kernel_count count;
 	unsigned npath_events;
 	struct kernel_path_event path_event[KERNEL_PATH_EVENTS];

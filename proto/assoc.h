@@ -104,7 +104,7 @@ void assoc_close(struct assoc *a, struct rdmap *ep);
 
 /*
  * Unbinds the endpoint at once, without completions and without an event. Its memory may be freed
- * on return. The association ends the session with a Terminate by itself.
+ * on return. The association itself ends the session with a Terminate.
  */
 void assoc_unbind(struct assoc *a, struct rdmap *ep);
 

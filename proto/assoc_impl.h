@@ -67,7 +67,7 @@ struct assoc_arrival {
 		ASSOC_VIOLATION, /* violates the sequences of RFC 5043 6 */
 		ASSOC_EARLY,     /* before the Accept */
 		ASSOC_AHEAD,     /* ahead of its turn */
-		ASSOC_DELIVER,   /* in its turn */
+		ASSOC_DELIVER,   /* in order of the DDP-SSN */
 	} verdict;
 	struct assoc_stream *stream;
 	struct ssn_rec chunk;

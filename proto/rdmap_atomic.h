@@ -13,7 +13,8 @@
 
 #include "proto/rdmap_ep.h"
 
-/* Checks a complete Atomic Request in its turn: opcode, access, alignment. PERR_NONE or the error.
+/* Checks a complete Atomic Request in order of its message number: opcode, access, alignment.
+ * PERR_NONE or the error.
  */
 enum perr rdmap_atomic_check(const struct rdmap *ep, const uint8_t body[WIRE_ATOMIC_REQ_LEN]);
 
@@ -37,7 +38,7 @@ void rdmap_atomic_answer(const struct rdmap_ird_slot *s, uint8_t p[WIRE_ATOMIC_R
 bool rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint32_t tries,
 			uint64_t *ret_old);
 
-/* Place an Atomic Response for one of our requests at any time, deliver it in its turn. PERR_NONE
+/* Place an Atomic Response for one of our requests at any time, deliver it in order. PERR_NONE
  * or the error. */
 enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 				  uint32_t avail);

@@ -19,7 +19,7 @@ void rdmap_raw_address(const struct rdmap_wr *wr, struct wire_ddp *h);
 enum perr rdmap_raw_place(struct rdmap *ep, const struct ssn_rec *c, struct span *dst,
 			  unsigned *ret_n);
 
-/* Delivers a segment in its turn. PERR_NONE, or the error to report. */
+/* Delivers a segment in order. PERR_NONE, or the error to report. */
 enum perr rdmap_raw_deliver(struct rdmap *ep, const struct ssn_rec *c);
 
 #endif

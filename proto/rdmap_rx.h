@@ -27,7 +27,7 @@ enum {
 	RDMAP_RX_REPORTED,   /* raw: the first error, see ep->at; the ULP decides */
 };
 
-/* Delivers a segment in its turn: one that was placed, or raises its error (c->perr). Returns an
+/* Delivers a segment in order: one that was placed, or raises its error (c->perr). Returns an
  * RDMAP_RX_ value. */
 int rdmap_rx_deliver(struct rdmap *ep, const struct ssn_rec *c);
 

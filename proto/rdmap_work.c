@@ -123,7 +123,7 @@ static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr
 	return RDMAP_MW_BIND_ERR;
 }
 
-/* Executes a request that sends nothing, in its turn. */
+/* Executes a request that sends nothing, in order. */
 static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	int reason;

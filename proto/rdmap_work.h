@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Our own work requests, from the owner's ring to a message. A request is checked in its turn. One
+ * Our own work requests, from the owner's ring to a message. A request is checked in order. One
  * with an error, or one that sends nothing, ends there; the others are begun.
  */
 #ifndef PROTO_RDMAP_WORK_H

@@ -34,7 +34,7 @@ struct ssn_rec {
 	uint8_t hlen;        /* DDP header length */
 	uint8_t ctl[2];      /* its first two bytes as received, with reserved bits */
 	struct wire_ddp ddp; /* a segment's header */
-	uint16_t perr;       /* the error to raise in its turn, or PERR_NONE */
+	uint16_t perr;       /* the error to raise in order, or PERR_NONE */
 };
 
 struct ssn_store;

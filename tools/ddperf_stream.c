@@ -7,7 +7,7 @@
 
 enum {
 	POLL = 64,
-	CREDIT_RECVS = 8, /* the server credits a quarter at a time: never more than 5 under way */
+	CREDIT_RECVS = 8, /* the server credits a quarter at a time: never more than 5 in flight */
 	CREDIT_SLOT = 64,
 	STALL_MS = 30000,
 };

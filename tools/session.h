@@ -52,7 +52,7 @@ struct session_target {
 	const char *bind;  /* addresses of this daemon to come from, NULL: that of the route */
 	const void *hello; /* private data */
 	size_t hello_len;
-	/* A path of the session has changed, and the session goes on. NULL: ignored. */
+	/* A path of the session has changed, and the session continues. NULL: ignored. */
 	void (*on_path)(const char *sentence);
 };
 

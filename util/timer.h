@@ -21,7 +21,7 @@ struct timer {
 /* All zero: no timer is set. */
 struct timers {
 	struct timer *first;
-	uint64_t now; /* of the run under way */
+	uint64_t now; /* of the current run */
 	bool running;
 };
 

@@ -113,7 +113,7 @@ static struct event_base *new_base(void)
 	return base;
 }
 
-/* On one CPU whoever is to give us work cannot run while we poll. */
+/* On one CPU the producers of our work cannot run while we poll. */
 static bool one_cpu(void)
 {
 	cpu_set_t set;
@@ -133,7 +133,7 @@ static void on_timer(evutil_socket_t fd, short what, void *user)
 }
 
 /*
- * A timer of our own instead of libevent's, which sets a timer anew for each look at the
+ * A timer of our own instead of libevent's, which sets a timer again for each look at the
  * descriptors, or else has the precision of the coarse clock.
  */
 static int make_timer(struct event_loop *l)

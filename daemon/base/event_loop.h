@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The event loop and the clock: the only file that knows libevent, and the only one that
- * asks what time it is, but for what systemd wants to be told. One thread.
+ * reads the clock, except for the notifications to systemd. One thread.
  *
  * A turn does all that can be done without blocking. While turns find work they follow each
  * other, and descriptors are looked at once a millisecond. Without work the loop polls as long as
  * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Then the clients
- * are told that they must ring, and the loop blocks until a descriptor, a signal or the expiry.
+ * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
  * After the wake-up a turn comes before callbacks of descriptors, so that they always find the time
  * of a turn that has just been. While it polls it yields the CPU between turns: on two CPUs the
  * client that is to give us work may wait for this one.

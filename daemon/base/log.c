@@ -61,7 +61,7 @@ static bool stderr_is_journal(void)
 }
 
 /* O_NONBLOCK belongs to the open file, which other processes share with us. A pipe or terminal is
- * therefore opened once more. Where that is not possible, writable() has to do. */
+ * therefore opened again. Where that is not possible, writable() has to do. */
 static void open_nonblocking(void)
 {
 	struct stat st;

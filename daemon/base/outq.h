@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records that wait because their client reads slowly. The queue is bounded: a client that never
- * reads loses its own connection and delays nobody.
+ * reads loses its own connection and does not delay others.
  */
 #ifndef DAEMON_BASE_OUTQ_H
 #define DAEMON_BASE_OUTQ_H
@@ -32,7 +32,7 @@ void outq_deinit(struct outq *q);
 
 /*
  * Sends the record, or keeps a copy until there is room. A record with descriptors cannot wait: it
- * is sent at once or not at all. On failure, failed() is called once; the caller goes on.
+ * is sent at once or not at all. On failure, failed() is called once; the caller continues.
  */
 void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds);
 

@@ -35,7 +35,7 @@ struct reply {
 	char reason[MSG_REASON_MAX];
 };
 
-/* Refuses the record. Returns -err, for the handler to return. The client goes on. */
+/* Refuses the record. Returns -err, for the handler to return. The client continues. */
 int reply_refuse(struct reply *rep, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -208,7 +208,7 @@ static void fail_waiting(struct association *assoc, int err, const char *reason)
 		assoc->worker->assoc_events->failed(assoc, l, err, reason);
 }
 
-/* Frees it as soon as no upcall of its own is under way. */
+/* Frees it as soon as none of its upcalls is running. */
 static void free_soon(struct association *assoc)
 {
 	assoc->state = ASSOCIATION_DOWN;
@@ -296,7 +296,7 @@ const struct llp_events association_llp_events = {
 
 /* ---- deadlines ---- */
 
-/* Nobody waits for it any more, or it is gone. */
+/* No session or request waits for it any more, or it is gone. */
 static bool unwanted(const struct association *assoc)
 {
 	return assoc->state == ASSOCIATION_DOWN ||

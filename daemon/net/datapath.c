@@ -44,7 +44,7 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 	while (budget-- > 0) {
 		int r;
 
-		/* 1. The next segment: streams take turns; a stream without work under way takes
+		/* 1. The next segment: streams take turns; a stream without current work takes
 		 * some from its client's ring. The segment has headers and points to the payload.
 		 */
 		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg))

@@ -41,7 +41,7 @@ struct client {
 	int event_fd; /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
-	struct show *show; /* answer under way, or NULL: no record is read meanwhile */
+	struct show *show; /* current answer, or NULL; no record is read meanwhile */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *doorbell_watch;
 	struct bell_page *page; /* NULL before hello */

@@ -163,7 +163,7 @@ static void readable(void *user, unsigned what)
 				     "daemon has no descriptors left",
 				     MSG_MAX, MSG_MAX_FDS);
 		} else {
-			client_fault(c, "%s", ""); /* gone: nobody reads a reason */
+			client_fault(c, "%s", ""); /* gone: it cannot read a reason */
 		}
 	}
 }

@@ -35,7 +35,7 @@ static int fail(const struct daemon *d, const char *what)
 	return -1;
 }
 
-/* A socket file that nobody listens on is left over from a daemon that was killed. */
+/* A socket file without a listener is left over from a daemon that was killed. */
 static int remove_stale(const struct daemon *d, const struct sockaddr_un *sun)
 {
 	struct stat st;
@@ -97,7 +97,7 @@ static int bind_socket(struct server *s)
 	s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->fd < 0)
 		return fail(d, "cannot create a socket");
-	old = umask(0777); /* nobody comes in before mode and group are right */
+	old = umask(0777); /* no client can connect before mode and group are set */
 	r = bind(s->fd, (struct sockaddr *)&sun, sizeof(sun));
 	umask(old);
 	if (r < 0)

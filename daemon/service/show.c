@@ -23,7 +23,7 @@
 
 enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
 
-/* One answer under way. It goes on where it was when the client has read: objects that come or go
+/* The current answer. It continues at its place when the client has read: objects that come or go
  * meanwhile may be in it or not. */
 struct show {
 	struct client *to;

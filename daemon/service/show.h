@@ -17,10 +17,10 @@ struct reply;
  */
 int show_objects(struct client *c, const struct ctl_show *req, struct reply *rep);
 
-/* Sends more of the answer under way, after the client has read. Clears client.show at its end. */
+/* Sends more of the current answer, after the client has read. Clears client.show at its end. */
 void show_continue(struct client *c);
 
-/* Drops the answer under way, if any. */
+/* Drops the current answer, if any. */
 void show_abandon(struct client *c);
 
 #endif

@@ -62,7 +62,7 @@ watch a link1
 "$bin/tests/kernel/flood" "$(socket_of a)" "$(addr b)" 5043 40 || fail flood
 [ "$(shown a)" = no ] || fail "veth: ddpctl shows gso $(shown a)"
 eventually 30 grep -q received "$tmp/peer.log" || fail 'the peer did not receive the end'
-seen "veth, behind it a kernel's tunnel"
+seen "veth, followed by a kernel's tunnel"
 [ "$longest" -le $mtu ] || fail 'a batch'
 [ "$(sed -n 's/^received //p' "$tmp/peer.log")" -gt $((40 * 65536)) ] || fail 'data is missing'
 stop a || fail "daemon a: exit status $?"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Captures the UDP packets that leave through a device, and prints the length of the longest.
 
-A batch of UDP_SEGMENT is one long packet there: the device cuts it, or nobody does. Usage: longest.py DEVICE; says
-"watching", and when it is told to end (SIGTERM) the number of packets, and the bytes of the longest with its IP header.
+A batch of UDP_SEGMENT is one long packet there: only the device can segment it. Usage: longest.py DEVICE; says
+"watching", and at the end (SIGTERM) the number of packets, and the bytes of the longest with its IP header.
 """
 import signal
 import socket

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For tests alone: counters set to where they wrap. Legal only while nothing that was
- * numbered before is under way or outstanding, and on both sides alike.
+ * Only for tests: sets counters near their wrap. Legal only while no earlier message is in flight
+ * or outstanding, and only with the same values on both sides.
  */
 #ifndef TESTS_LIB_ASSOC_TEST_H
 #define TESTS_LIB_ASSOC_TEST_H

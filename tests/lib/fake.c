@@ -33,7 +33,7 @@ void fake_teardown(void)
 	pair_deinit(&fake.node);
 }
 
-/* ---- what the peer says ---- */
+/* ---- messages of the peer ---- */
 
 struct wire_ddp fake_header(uint8_t opcode)
 {
@@ -102,7 +102,7 @@ void fake_push(struct pair_msg m)
 	pair_push(&fake.node, &m);
 }
 
-/* ---- what the node says ---- */
+/* ---- messages of the node ---- */
 
 void fake_post_recvs(unsigned count, uint32_t len)
 {
@@ -172,7 +172,7 @@ void fake_expect_closed(enum assoc_reason reason, enum perr perr)
 	cr_assert(pair_event(&fake.node, &ev), "the session is closed");
 	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
 	cr_expect_eq(ev.ep, fake.qp->ep);
-	cr_expect_eq(ev.reason, reason, "why %d, not %d", ev.reason, reason);
+	cr_expect_eq(ev.reason, reason, "reason %d, not %d", ev.reason, reason);
 	cr_expect_eq(ev.at.perr, perr, "%s, not %s", names_perr(ev.at.perr), names_perr(perr));
 	cr_expect_not(pair_event(&fake.node, &ev), "once");
 }

@@ -31,10 +31,10 @@ extern struct fake fake;
 void fake_setup(void);
 void fake_teardown(void);
 
-/* The same with an endpoint of another kind: what cfg says beside its queues' depths. */
+/* The same with an endpoint of another kind: from cfg, which also has its queues' depths. */
 void fake_setup_as(const struct rdmap_cfg *cfg);
 
-/* ---- what the peer says ---- */
+/* ---- messages of the peer ---- */
 
 /* A header with L set, versions 1, everything else 0. */
 struct wire_ddp fake_header(uint8_t opcode);
@@ -54,7 +54,7 @@ void fake_push(struct pair_msg m);
 /* A golden message, with another DDP-SSN. */
 void fake_push_vector(const char *id, uint16_t ssn);
 
-/* ---- what the node does ---- */
+/* ---- actions of the node ---- */
 
 /* Posts receives with cookies from 0 on; their buffers follow each other in the region. */
 void fake_post_recvs(unsigned count, uint32_t len);

@@ -57,7 +57,7 @@ void pair_deinit(struct pair_node *n)
 		free(n->region[i]);
 }
 
-/* ---- what stands around it ---- */
+/* ---- the environment ---- */
 
 static bool take_send(void *user, struct rdmap_wr *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two associations back to back in memory, and what stands around them in a test: regions,
+ * Two associations back to back in memory, and their environment in a test: regions,
  * work queues, completions, the messages on the wire. A test that plays the peer itself
  * uses one node, pulls what it sends and pushes what it is to receive.
  * Misuse ends the program.
@@ -16,7 +16,7 @@
 
 enum {
 	PAIR_MSG_MAX = 4096,
-	PAIR_QUEUE = 128, /* requests, receives, completions in the life of a queue pair */
+	PAIR_QUEUE = 128, /* requests, receives, completions of a queue pair in total */
 	PAIR_QPS = 16,
 	PAIR_REGIONS = 32,
 	PAIR_PD = 7,
@@ -63,13 +63,13 @@ struct pair_node {
 	uint8_t priv[WIRE_PRIVATE_MAX]; /* of the last event */
 };
 
-/* A configuration with room for everything that small tests do. */
+/* A configuration that is large enough for small tests. */
 struct assoc_cfg pair_cfg(bool opener);
 
 void pair_init(struct pair_node *n, const struct assoc_cfg *cfg);
 void pair_deinit(struct pair_node *n);
 
-/* ---- what stands around it ---- */
+/* ---- the environment ---- */
 
 /* A new endpoint. Endpoint number i of a node, from 0, has scope 100 + i. */
 struct pair_qp *pair_qp(struct pair_node *n);

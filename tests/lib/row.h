@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For plain programs: how a check says which rows of tests/conformance/rows.tsv it has shown. */
+/* For plain programs: how a check prints the rows of tests/conformance/rows.tsv that it has shown.
+ */
 #ifndef TESTS_LIB_ROW_H
 #define TESTS_LIB_ROW_H
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transports of a simulated network, for tests: several nodes in one process under a
- * virtual clock, with faults drawn from a seed. It behaves as SCTP may behave at its worst
- * within its promises: every message of a living association arrives once and whole,
- * in any order, at any time.
+ * virtual clock, with faults drawn from a seed. It shows the worst behaviour that SCTP permits:
+ * every message of an association arrives once and complete, in any order, at any time.
  *
  * All upcalls are made from within sim_step(), which stands for llp_input(), llp_tick() and
  * llp_flush(); those three do nothing here. llp_recv() may be called at any time.
@@ -17,14 +16,14 @@
 #include "llp/llp.h"
 #include "tests/lib/simclock.h"
 
-/* Chances are in 10 000. All zero: nothing goes wrong, and nothing takes time. */
+/* Chances are in 10 000. All zero: no faults and no delays. */
 struct sim_faults {
 	uint32_t delay_us;  /* one way, at least */
-	uint32_t jitter_us; /* at most so much more, drawn for each message: this reorders */
+	uint32_t jitter_us; /* largest random extra delay of each message: this reorders */
 	unsigned lose;      /* chance of a message, or an ack, to come rto_us later */
 	uint32_t rto_us;
 	uint32_t ack_us;      /* acks are held back up to so long */
-	uint32_t read_us;     /* what arrived is made readable up to so much later */
+	uint32_t read_us;     /* largest delay until a received message is readable */
 	uint32_t window;      /* messages without ack that llp_send() takes, 0 = no limit */
 	unsigned again;       /* chance of a send to be refused in spite of room */
 	unsigned resize;      /* chance of a send to find that max_message has changed */
@@ -43,17 +42,17 @@ struct sim_world *sim_world_new(uint64_t seed, const struct sim_faults *faults);
 /* Frees it and every conn ever made in it. Close the transports first. NULL is fine. */
 struct sim_world *sim_world_free(struct sim_world *w);
 
-/* From now on these faults. What is under way keeps its fate. */
+/* Sets the faults from now on. Messages in flight keep theirs. */
 void sim_set_faults(struct sim_world *w, const struct sim_faults *faults);
 
 /* The clock and the random numbers, for what the test itself does. */
 struct simclock *sim_clock(struct sim_world *w);
 
-/* Makes the next thing happen: a message, an ack, a change, a call that the test scheduled.
- * False if nothing is left to happen. */
+/* Executes the next event: a message, an ack, a change, a call that the test scheduled. False if
+ * there is none. */
 bool sim_step(struct sim_world *w);
 
-/* A digest of everything that has happened, times and bytes included. */
+/* A digest of all events, times and bytes included. */
 uint64_t sim_hash(const struct sim_world *w);
 
 /*
@@ -69,14 +68,14 @@ void simconn_break(struct llp_conn *c, bool restart);
 
 enum sim_what {
 	SIM_SENT,    /* llp_send() took the message */
-	SIM_ARRIVED, /* it came to the other end's transport; conn is that end */
+	SIM_ARRIVED, /* it arrived at the other end's transport; conn is that end */
 	SIM_ACKED,   /* the upcall acked() is about to be made */
 	SIM_UP,
 	SIM_DOWN,
 	SIM_OFFERED, /* llp_send() is asked to take the message, and may refuse */
 };
 
-/* Told of what happens as it happens; m is NULL where there is none. */
+/* Called for each event; m is NULL for events without a message. */
 typedef void sim_observer(void *user, enum sim_what what, const struct llp_conn *conn,
 			  const struct llp_msg *m);
 void sim_observe(struct sim_world *w, sim_observer *fn, void *user);

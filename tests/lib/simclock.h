@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A virtual clock in microseconds with a queue of what is to happen, and the random
- * numbers of one run. Time stands still but for simclock_step(). The same seed and the
- * same calls give the same run on every machine.
+ * A virtual clock in microseconds with a queue of events, and the random numbers of one run. Only
+ * simclock_step() advances the time. The same seed and the same calls give the same run on every
+ * machine.
  */
 #ifndef TESTS_LIB_SIMCLOCK_H
 #define TESTS_LIB_SIMCLOCK_H
@@ -12,7 +12,7 @@
 
 struct simclock;
 
-/* Something that is due: called with the two pointers it was scheduled with. */
+/* An event: called with the two pointers given at scheduling. */
 typedef void simclock_fn(void *obj, void *arg);
 
 /* NULL when there is no memory. */
@@ -36,7 +36,7 @@ uint64_t simclock_random(struct simclock *k);
 /* A random number below n; 0 for n = 0. */
 uint64_t simclock_below(struct simclock *k, uint64_t n);
 
-/* True in so many of 10 000 cases. Draws nothing for 0. */
+/* True in so many of 10 000 cases. Draws no number for 0. */
 bool simclock_chance(struct simclock *k, unsigned of_10000);
 
 #endif

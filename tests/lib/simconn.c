@@ -21,7 +21,7 @@ static const struct llp_events *events_of(const struct simconn *c)
 	return c->c.llp->ev;
 }
 
-/* ---- the record of what happened ---- */
+/* ---- the record of events ---- */
 
 static void mix(struct sim_world *w, uint64_t v)
 {
@@ -109,7 +109,7 @@ static struct simconn_bye restarted = {ECONNRESET, "the peer restarted"};
 
 static void ev_fin(void *obj, void *arg);
 
-/* A conn that is closing and has every ack tells the peer so; it is over when both have. */
+/* A closing conn with all acks notifies the peer; it ends when both have done so. */
 static void finish(struct simconn *c)
 {
 	if (c->state != SIMCONN_UP || !c->closing || c->unacked > 0 || !c->peer)

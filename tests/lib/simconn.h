@@ -23,7 +23,7 @@ struct sim_world {
 	struct sim_faults faults;
 	struct list nodes;
 	struct list conns; /* all there ever were */
-	struct list msgs;  /* under way */
+	struct list msgs;  /* in flight */
 	unsigned nconns;
 	uint64_t hash;
 	sim_observer *observer;
@@ -49,7 +49,7 @@ enum simconn_state {
 	SIMCONN_FREED,
 };
 
-/* What down() will say. */
+/* The arguments of down(). */
 struct simconn_bye {
 	int err;
 	char reason[SIM_REASON_LEN];
@@ -93,13 +93,13 @@ void simconn_note(struct simconn *c, enum sim_what what, const struct llp_msg *m
 /* A random max_message within the bounds. */
 uint32_t simconn_draw_limit(struct sim_world *w);
 
-/* How long a message that is sent now will travel. */
+/* The delay of a message that is sent now. */
 uint64_t simconn_journey(struct simconn *c);
 
 /* Schedules a call for the conn. */
 void simconn_after(struct simconn *c, uint64_t us, simclock_fn *fn, void *arg);
 
-/* Things that happen to a conn (the first pointer). */
+/* Events of a conn (the first pointer). */
 void simconn_ev_down(void *c, void *bye);    /* bye: struct simconn_bye */
 void simconn_ev_cut(void *c, void *restart); /* restart: not NULL means yes */
 void simconn_ev_up(void *c, void *unused);

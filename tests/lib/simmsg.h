@@ -12,17 +12,17 @@ struct simmsg {
 	uint16_t sid;
 	uint32_t ppid;
 	uint32_t len;
-	uint8_t *head, *rest; /* allocated apart, so that a tool sees who reads too far */
+	uint8_t *head, *rest; /* allocated separately, so that a tool detects reads after its end */
 	uint32_t head_len;
 };
 
-/* A copy. Does not return without one: a run that cannot go on tells nothing. */
+/* A copy. Ends the program without memory, because the run could not continue. */
 struct simmsg *simmsg_new(const struct llp_msg *m);
 
 /* Takes it out of its list and frees it. NULL is fine. */
 struct simmsg *simmsg_free(struct simmsg *m);
 
-/* As a receiver sees it, good as long as the message is. k: cut into several spans at
+/* As a receiver sees it, valid as long as the message. k: cut into several spans at
  * random places; NULL: into at most two. */
 void simmsg_view(const struct simmsg *m, struct simclock *k, struct llp_msg *ret);
 

@@ -32,7 +32,7 @@ extern struct two two;
 
 void two_setup(void);
 
-/* The same with endpoints of another kind: what cfg says beside its queues' depths. */
+/* The same with endpoints of another kind: from cfg, which also has its queues' depths. */
 void two_setup_as(const struct rdmap_cfg *cfg);
 
 void two_teardown(void);

@@ -49,7 +49,7 @@ unsigned link_waiting(const struct link *l, uint16_t sid);
  * if the daemon begins it, its Initiate is there already. */
 void link_begin(struct link *l, uint16_t sid, bool theirs);
 
-/* Stops reading, so that the daemon cannot go on sending; and goes on. */
+/* Stops reading, so that the daemon cannot continue to send; and continues. */
 void link_pause(struct link *l, bool paused);
 
 /* The daemon has acknowledged all that was sent so far. */

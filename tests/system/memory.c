@@ -225,7 +225,7 @@ static void wait_turns(struct bad *by)
 		bystander_lives(by);
 }
 
-/* More records than the socket and the daemon hold: the answer goes on as they are read. */
+/* More records than the socket and the daemon hold: the answer continues as they are read. */
 static bool a_long_answer_waits(const char *path, struct bad *by)
 {
 	struct bad b = {.path = path, .fd = attach(path)};
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
 	by = (struct bad){.path = argv[1], .fd = attach(argv[1])};
 	hello(&by);
 	held = check("rings and endpoints are charged", queue_pairs_are_charged(argv[1]));
-	held &= check("nothing is read from whoever reads no replies",
+	held &= check("nothing is read from a client that reads no replies",
 		      unread_replies_end_the_reading(argv[1], &by));
 	held &= check("a long answer waits for its reader", a_long_answer_waits(argv[1], &by));
 	return held ? 0 : 1;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: queue pairs that share a full completion queue wait for room and continue, whoever frees it.
+# Promise: queue pairs that share a full completion queue wait for room and continue when any of them frees it.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3

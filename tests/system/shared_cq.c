@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two queue pairs share a completion queue of one entry. Promise: work of the second that had to
- * wait for room goes on when the room comes back from an unsignaled request of the first, or from
+ * wait for room continues when the room comes back from an unsignaled request of the first, or from
  * destroying it, although no completion was polled in between.
  *
  *   shared_cq SOCKET ADDRESS PORT      all ends are clients of one daemon; exit status 0 if it held

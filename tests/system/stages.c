@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A session step by step, for stages.sh to look at the daemons in between: prints "stage", a name
- * and what there is to know, and goes on when it reads a line.
+ * and its data, and continues when it reads a line.
  *
  *   stages SOCKET-A SOCKET-B ADDRESS-B
  */

@@ -33,9 +33,9 @@ ping="$ddping --socket $(socket_of a) -c 1"
 fails_with "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2)"
 # shellcheck disable=SC2086
 fails_with "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
-fails_with "$tmp/nobody.sock" 'running|No such file' -- "$ddping" --socket "$tmp/nobody.sock" -c 1 "$(address 1)"
+fails_with "$tmp/absent.sock" 'running|No such file' -- "$ddping" --socket "$tmp/absent.sock" -c 1 "$(address 1)"
 
-"$ddpctl" --socket "$tmp/nobody.sock" status >"$tmp/told.log" 2>&1
+"$ddpctl" --socket "$tmp/absent.sock" status >"$tmp/told.log" 2>&1
 [ $? -eq 3 ] || fail 'ddpctl without a daemon: not status 3'
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

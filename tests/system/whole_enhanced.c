@@ -59,7 +59,7 @@ static void in_force(struct ddp_qp *qp, const char *what, uint16_t ird, uint16_t
 	ok("%s: ird %u, ord %u; the peer's 0x%x, 0x%x", what, ird, ord, peer_ird, peer_ord);
 }
 
-/* The depth that the peer is told. */
+/* The depth that the peer sees. */
 static uint16_t told(uint16_t wish, uint16_t max)
 {
 	return wish == NONE ? 0 : wish == DDP_READS_MAX ? max : wish;

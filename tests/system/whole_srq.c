@@ -118,7 +118,7 @@ void whole_srq(struct whole *w)
 	session_broken(&s[0], 1, 0x1202);
 	post(&w->b, srq, 0);
 	send_one(&s[1], 6);
-	ok("a session without a receive has ended, the other one goes on");
+	ok("a session without a receive has ended, the other one continues");
 	REFUSED("to free a shared queue in use", ddp_destroy_srq(srq), EBUSY);
 	session_close(&s[1], 0);
 	MUST(ddp_destroy_srq(srq));

@@ -306,7 +306,7 @@ Test(assoc, glare_ends_both_sessions_with_terminates)
 	expect_control(&a, sid, 0, WIRE_INITIATE);
 	pair_push(&a, &m);
 	expect_no_event(&a);
-	expect_silence(&a); /* the Initiate may still be under way */
+	expect_silence(&a); /* the Initiate may still be in flight */
 	assoc_tx_acked(a.assoc);
 	expect_control(&a, sid, 1, WIRE_TERMINATE);
 	m = pair_control(0, 1, WIRE_TERMINATE, NULL, 0);

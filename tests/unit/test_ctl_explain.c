@@ -48,7 +48,7 @@ Test(explain, each_error_is_found_by_its_number_in_both_ways_and_by_its_name)
 	}
 }
 
-Test(explain, layer_type_and_code_are_told_with_the_words_of_the_rfcs)
+Test(explain, layer_type_and_code_are_printed_with_the_words_of_the_rfcs)
 {
 	cr_expect_str_eq(told("TAGGED_BOUNDS", "layer"), "1");
 	cr_expect_str_eq(told("TAGGED_BOUNDS", "layer_name"), "DDP");
@@ -142,7 +142,7 @@ Test(explain, what_is_no_code_is_2)
 		refused(codes[i], CTL_EXIT_USAGE);
 }
 
-Test(explain, without_a_code_all_are_told_once_and_in_full)
+Test(explain, without_a_code_all_are_printed_once_and_in_full)
 {
 	const struct print_opts json = {.json = true};
 	struct query_reply a;

@@ -406,7 +406,7 @@ Test(filter, values_that_a_field_cannot_have_are_refused)
 	cr_expect(field_valid(opener, "yes"));
 	cr_expect_not(field_valid(opener, "1"));
 	cr_expect_not(field_valid(field_find(object("mr"), "access"), "write"));
-	cr_expect_null(field_find(object("qp"), "nonsense"));
+	cr_expect_null(field_find(object("qp"), "unknown"));
 }
 
 /* ---- the table ---- */
@@ -469,7 +469,7 @@ Test(table, ids_are_keys_and_fields_lie_within_their_records)
 	}
 }
 
-Test(table, a_path_is_told_and_found_by_its_address)
+Test(table, a_path_is_shown_and_found_by_its_address)
 {
 	struct ctl_record rec = {.object = CTL_PATH, .len = sizeof(rec.path)};
 	const struct field *address = field_find(object("path"), "address");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A bell: heard until drained, and nobody at the other end can make it block. */
+/* A bell: readable until drained, and the other end cannot make it block. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ Test(doorbell, a_few_rings_are_counted)
 	cr_assert_eq(doorbell_drain(wait_fd), 0);
 }
 
-Test(doorbell, rings_that_nobody_drains_cost_nothing_and_are_heard)
+Test(doorbell, rings_without_a_drain_cost_nothing_and_are_heard)
 {
 	for (int i = 0; i < 100000; i++)
 		cr_assert_eq(doorbell_ring(ring_fd), 0);
@@ -92,7 +92,7 @@ Test(doorbell, the_end_of_the_ringing_side_is_heard_after_its_last_ring)
 	cr_assert_eq(doorbell_drain(wait_fd), -EPIPE);
 }
 
-Test(doorbell, ringing_nobody_fails_without_a_signal)
+Test(doorbell, a_ring_without_a_peer_fails_without_a_signal)
 {
 	close(wait_fd);
 	cr_assert_eq(doorbell_ring(ring_fd), -EPIPE);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RFC 6581 on an association: which message is sent and taken when, what both programs
- * are told, what sessions begin with, and the ready-to-receive message. The arithmetic of the
- * params is in test_enh.c.
+ * RFC 6581 on an association: the order of messages, the events of both programs, the begin of
+ * sessions, and the ready-to-receive message. The arithmetic of the params is in test_enh.c.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -490,7 +489,7 @@ Test(enhanced, messages_that_overtake_the_first_one_wait_for_it)
 	}
 }
 
-/* The initiator does not wait for our Accept to be told to the program: all comes early. */
+/* The initiator sends before our program gets the event of the Accept: all comes early. */
 Test(enhanced, first_message_may_come_before_the_program_accepts)
 {
 	const struct wire_enh params = {.p2p = true, .rtr = WIRE_RTR_SEND, .ird = 2, .ord = 2};

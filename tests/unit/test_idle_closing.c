@@ -394,7 +394,7 @@ static void slow_message(uint8_t func, uint32_t ms)
 	slow_ms = ms;
 }
 
-/* From the first association to the end of the session: nothing else was ever opened. */
+/* From the first association to the end of the session: no other association was opened. */
 static void one_association_serves(void)
 {
 	establish(&a, &b);
@@ -512,7 +512,7 @@ static void keep_shutting_down(void *obj, void *arg)
 	simclock_after(sim_clock(world), RTT_US / 4, keep_shutting_down, obj, arg);
 }
 
-Test(idle_closing, who_meets_shutdowns_only_is_told_so)
+Test(idle_closing, a_request_that_meets_only_shutdowns_gets_the_reason)
 {
 	struct msg_event ev;
 
@@ -521,10 +521,10 @@ Test(idle_closing, who_meets_shutdowns_only_is_told_so)
 	ev = expect(&a, MSG_EV_FAILED);
 	cr_assert_eq(ev.err, ECONNABORTED, "%s", ev.reason);
 	cr_assert(strstr(ev.reason, "shut the association down"), "%s", ev.reason);
-	cr_assert_leq(a.d.last_assoc, 32, "it does not try for ever");
+	cr_assert_leq(a.d.last_assoc, 32, "it does not retry without end");
 }
 
-Test(idle_closing, who_meets_a_slow_shutdown_ends_in_time)
+Test(idle_closing, a_request_that_meets_a_slow_shutdown_ends_in_time)
 {
 	struct msg_event ev;
 

@@ -82,7 +82,7 @@ Test(log, the_journal_is_chosen_when_it_holds_standard_error)
 	cr_expect_str_eq(logged(), "<6>x\n");
 }
 
-Test(log, another_stream_nonsense_or_none_means_plain)
+Test(log, another_stream_an_invalid_or_no_value_means_plain)
 {
 	static const char *const streams[] = {"1:1", "", "journal", "8:99999999999999999999999x"};
 
@@ -175,7 +175,7 @@ static void flood_and_drain(int writer, int reader)
 	cr_expect_str_eq(drain(reader), "ddpsctpd: info: later\n", "reported once");
 }
 
-Test(log, a_pipe_that_nobody_reads_does_not_block, .timeout = 20)
+Test(log, an_unread_pipe_does_not_block, .timeout = 20)
 {
 	int fds[2];
 
@@ -184,7 +184,7 @@ Test(log, a_pipe_that_nobody_reads_does_not_block, .timeout = 20)
 	cr_expect_eq(fcntl(fds[1], F_GETFL) & O_NONBLOCK, 0, "others that share it may block");
 }
 
-Test(log, a_socket_that_nobody_reads_does_not_block, .timeout = 20)
+Test(log, an_unread_socket_does_not_block, .timeout = 20)
 {
 	int fds[2];
 
@@ -227,7 +227,7 @@ Test(budget, a_burst_is_limited_and_the_rest_counted)
 	log_limited(&limit, t + LOG_INTERVAL_MS, LOG_LEVEL_WARN, "again");
 	cr_expect(strstr(logged(), "ddpsctpd: warning: again (and 6 more)\n"));
 	log_limited(&limit, t + LOG_INTERVAL_MS, LOG_LEVEL_WARN, "next");
-	cr_expect(strstr(logged(), "ddpsctpd: warning: next\n"), "the count is told once");
+	cr_expect(strstr(logged(), "ddpsctpd: warning: next\n"), "the count is logged once");
 }
 
 Test(budget, what_is_not_shown_uses_up_nothing)

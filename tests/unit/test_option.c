@@ -169,7 +169,7 @@ Test(option, help_and_version_end_the_parsing)
 	struct opts o = {0};
 	char error[OPTION_ERROR];
 
-	cr_expect_eq(PARSE(&o, error, "-f", "--help", "-p", "nonsense"), OPTION_R_HELP);
+	cr_expect_eq(PARSE(&o, error, "-f", "--help", "-p", "unknown"), OPTION_R_HELP);
 	cr_expect_eq(PARSE(&o, error, "--version"), OPTION_R_VERSION);
 }
 
@@ -193,7 +193,7 @@ Test(option, getopt_reports_what_is_not_an_option)
 	struct opts o = {0};
 	char error[OPTION_ERROR];
 
-	cr_expect_eq(PARSE(&o, error, "--nonsense"), OPTION_R_WRONG);
+	cr_expect_eq(PARSE(&o, error, "--unknown"), OPTION_R_WRONG);
 	cr_expect_str_eq(error, "");
 	cr_expect_eq(PARSE(&o, error, "-p"), OPTION_R_WRONG);
 	cr_expect_eq(PARSE(&o, error, "-x"), OPTION_R_WRONG);

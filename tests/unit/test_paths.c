@@ -363,7 +363,7 @@ static int set_primary(struct program *p, uint32_t qp, uint32_t assoc, uint8_t l
 	return e->hdr.op == MSG_ERROR ? e->err : 0;
 }
 
-Test(paths, who_has_all_the_sessions_chooses_for_them)
+Test(paths, a_user_with_all_the_sessions_chooses_for_them)
 {
 	two_sessions(ALICE);
 	cr_assert_eq(set_primary(&alice, alice.qp, 0, 1), 0);
@@ -372,7 +372,7 @@ Test(paths, who_has_all_the_sessions_chooses_for_them)
 	cr_assert(strstr(((struct msg_error *)alice.rec)->reason, "no path to 127.0.0.9"));
 }
 
-Test(paths, nobody_chooses_for_another_user)
+Test(paths, no_user_chooses_for_another)
 {
 	struct association *p = two_sessions(BOB);
 
@@ -444,7 +444,7 @@ Test(paths, each_session_on_the_association_is_told)
 	cr_assert_not(next_event(&server[1], &ev));
 }
 
-Test(paths, who_does_not_listen_is_told_no_more_but_keeps_its_session_and_hears_its_end)
+Test(paths, a_program_that_reads_no_events_gets_no_more_path_events_but_the_end_of_its_session)
 {
 	struct association *p = two_sessions(BOB);
 	struct msg_handle m = {.hdr = {MSG_DISCONNECT, 1}};
@@ -455,7 +455,7 @@ Test(paths, who_does_not_listen_is_told_no_more_but_keeps_its_session_and_hears_
 	for (int i = 0; i < 5000; i++)
 		change(p, "may have failed");
 	turn();
-	cr_assert_eq(d.clients.used, 4, "nobody was ended for it");
+	cr_assert_eq(d.clients.used, 4, "no client was ended for it");
 	m.handle = alice.qp;
 	made(&alice, &m, sizeof(m));
 	for (int i = 0; i < 4; i++)

@@ -72,7 +72,7 @@ Test(rdmap_rx, reserved_bits_are_ignored_and_come_back_in_the_terminate)
 
 /* RFC 5041 7.1: the first error in sequence counts, and nothing after it. */
 /* rows: 5041-3-10 5041-6.2.2-04 5041-7.1-17 5040-3.1-06 5040-7.1-05 5040-7-02 */
-Test(rdmap_rx, error_found_early_is_raised_in_its_turn)
+Test(rdmap_rx, error_found_early_is_raised_in_order)
 {
 	fake_post_recvs(2, 100);
 	fake_push(fake_write(3, FAKE_BASE + FAKE_MEM, "bad"));
@@ -333,7 +333,7 @@ Test(rdmap_rx, stag_is_invalid_from_delivery_on)
 	fake_post_recvs(1, 8);
 	be_put32(m.b + 4, SCOPED);
 	fake_push(invalidate_msg(2, 1, SCOPED));
-	cr_expect(stag_find(fake.node.stags, SCOPED)->valid, "not before its turn");
+	cr_expect(stag_find(fake.node.stags, SCOPED)->valid, "not out of order");
 	fake_push(fake_write(1, FAKE_BASE, "one"));
 	cr_expect_not(stag_find(fake.node.stags, SCOPED)->valid);
 	cr_expect_eq(fake.qp->done[0].inv_stag, SCOPED);

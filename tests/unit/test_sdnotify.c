@@ -136,7 +136,7 @@ Test(sdnotify, the_manager_is_told)
 	close(fd);
 }
 
-Test(sdnotify, half_of_what_the_watchdog_waits_for_is_told)
+Test(sdnotify, half_of_the_watchdog_time_is_returned)
 {
 	char pid[16];
 
@@ -145,7 +145,7 @@ Test(sdnotify, half_of_what_the_watchdog_waits_for_is_told)
 	setenv("WATCHDOG_USEC", "3000000", 1);
 	cr_expect_eq(sdnotify_watchdog_ms(), 1500);
 	setenv("WATCHDOG_USEC", "1000", 1);
-	cr_expect_eq(sdnotify_watchdog_ms(), 1, "0 would mean that nobody watches");
+	cr_expect_eq(sdnotify_watchdog_ms(), 1, "0 would mean no watchdog");
 	unsetenv("WATCHDOG_USEC");
 	cr_expect_eq(sdnotify_watchdog_ms(), 0);
 }

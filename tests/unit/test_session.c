@@ -96,7 +96,7 @@ static const struct row table[] = {
 	GO(OPEN, RX_ACCEPT, ENDING, BAD | FAIL | TERMINATE, "6.1"),
 	GO(OPEN, RX_REJECT, ENDING, BAD | FAIL | TERMINATE, "6.1"),
 	GO(OPEN, RX_VIOLATION, ENDING, BAD | FAIL | TERMINATE, "6.1"),
-	STAY(OPEN, ACKED, 0, "nothing waits for it"),
+	STAY(OPEN, ACKED, 0, "no effect"),
 	GO(OPEN, RX_HALF_CLOSE, HALF_CLOSED, TELL_HALF, "RFC 5041 6.2.1"),
 	GO(OPEN, TIMEOUT, ENDING, STOP | TERMINATE,
 	   "RFC 5041 6.2.2: an error was reported long ago"),
@@ -111,7 +111,7 @@ static const struct row table[] = {
 	STAY(ENDING, RX_ACCEPT, BAD | FAIL, "6.1"),
 	STAY(ENDING, RX_REJECT, BAD | FAIL, "6.1"),
 	STAY(ENDING, RX_VIOLATION, BAD | FAIL, "6.1"),
-	STAY(ENDING, ACKED, 0, "nothing waits for it"),
+	STAY(ENDING, ACKED, 0, "no effect"),
 	GO(ENDING, TIMEOUT, DEAD, END, "6.6: chunks of the peer may be outstanding"),
 	GO(ENDING, LOST, IDLE, END, "11.3"),
 

@@ -104,7 +104,7 @@ Test(spin, a_lost_cpu_ends_polling_for_a_while)
 	cr_expect_gt(spin_window(&s, now + 10000), 0);
 }
 
-Test(spin, who_loses_the_cpu_each_time_polls_once_a_second)
+Test(spin, a_loop_that_loses_the_cpu_each_time_polls_once_a_second)
 {
 	unsigned polls = 0;
 	uint64_t end;

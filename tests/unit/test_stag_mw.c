@@ -438,7 +438,7 @@ Test(stag_mw, type_1_of_length_0_is_unbound_and_its_old_value_void)
 	cr_expect_eq(check(TYPE1 + 1, BASE_TO, 8), STAG_E_INVALID);
 	cr_expect_null(stag_find(table, TYPE1));
 	cr_expect_not_null(stag_find(table, TYPE1 + 1));
-	cr_expect_eq(bind((struct stag_bind){.window = TYPE1 + 2}), STAG_BIND_OK, "once more");
+	cr_expect_eq(bind((struct stag_bind){.window = TYPE1 + 2}), STAG_BIND_OK, "a second time");
 	cr_expect_eq(windows(), 0);
 	cr_expect_eq(bind(part(TYPE1 + 3, BASE_TO, 8)), STAG_BIND_OK);
 	cr_expect_eq(windows(), 1);

@@ -417,7 +417,7 @@ Test(wire, header_without_payload_is_long_enough)
 	free(untagged);
 }
 
-/* Those of RFC 5041. The two of RFC 5040 are the ULP's in raw DDP mode, so they are told. */
+/* Those of RFC 5041. The two of RFC 5040 are the ULP's in raw DDP mode, so they are reported. */
 Test(wire, reserved_bits_of_a_header_are_ignored)
 {
 	uint8_t b[WIRE_UNTAGGED_LEN];
