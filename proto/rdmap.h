@@ -55,8 +55,8 @@ struct rdmap_wr {
 	uint8_t flags;   /* RDMAP_SIGNALED ... */
 	uint8_t nsge;   /* Read: exactly 1, the sink; atomics: 0, or 1 of 8 bytes for the old value;
 			   Immediate Data, Bind, invalidation: 0 */
-	uint8_t status; /* not RDMAP_SUCCESS: take_send found an error; completes with it in its
-			   turn, unsent */
+	uint8_t status; /* not RDMAP_SUCCESS: take_send found an error; completes with it in
+			   order, unsent */
 	uint32_t len;   /* bytes in inl, with RDMAP_INLINE */
 	uint32_t inv_stag; /* RDMAP_SEND_INV, RDMAP_LOCAL_INV */
 	uint32_t rstag; /* Write: sink; Read: source; atomics: target; Bind: the window's new value

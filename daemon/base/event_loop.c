@@ -34,7 +34,7 @@ struct event_loop {
 	struct spin spin;
 	uint32_t window_us; /* how long this gap is polled */
 	bool stop;
-	bool asleep;            /* the clients were told, awake() is due */
+	bool asleep;            /* the clients know it, awake() is due */
 	bool blocking;          /* within the wait: descriptors only wake */
 	bool due;               /* one of them has a callback, which comes after the next turn */
 	bool called;            /* a callback ran */
@@ -193,8 +193,8 @@ struct event_loop *event_loop_free(struct event_loop *l)
 /* ---- running ---- */
 
 /*
- * Calls what is ready, and waits for it unless flags say EVLOOP_NONBLOCK. EVLOOP_ONCE with either:
- * without it libevent would go on as long as a descriptor is left undrained.
+ * Calls the callbacks of ready events. Waits for events unless flags say EVLOOP_NONBLOCK.
+ * EVLOOP_ONCE with either: without it libevent would continue while a descriptor is readable.
  */
 static int serve(struct event_loop *l, int flags)
 {
@@ -263,7 +263,7 @@ static void note_turn(struct event_loop *l, bool did)
 	l->idle_turns += l->idle;
 }
 
-/* Lets others run. Whoever works with us gives the CPU back soon. */
+/* Lets other processes run. Our clients return the CPU soon. */
 static void yield(struct event_loop *l)
 {
 	uint64_t before_us = l->now_us;

@@ -296,7 +296,7 @@ const struct llp_events association_llp_events = {
 
 /* ---- deadlines ---- */
 
-/* No session or request waits for it any more, or it is gone. */
+/* No session or request needs it any more, or it is gone. */
 static bool unwanted(const struct association *assoc)
 {
 	return assoc->state == ASSOCIATION_DOWN ||

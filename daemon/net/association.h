@@ -4,7 +4,7 @@
  * transport's handle and the protocol's state of it, paired. All sessions between the same
  * addresses and ports share it.
  *
- * Whoever uses associations hears of them through one table of events, as this file hears of its
+ * Users of associations get their events through one table, as this file gets those of its
  * transport through struct llp_events.
  */
 #ifndef DAEMON_NET_ASSOCIATION_H

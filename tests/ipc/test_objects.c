@@ -128,7 +128,7 @@ Test(region, what_is_refused_stays_as_it_was)
 	close(attr.fd);
 }
 
-Test(region, nonsense_is_not_sent)
+Test(region, invalid_arguments_are_not_sent)
 {
 	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
 	unsigned asked = fake.nrec;

@@ -33,7 +33,8 @@ void link_send_bytes(struct link *l, uint16_t sid, uint32_t ppid, const void *p,
 uint16_t link_next(const struct link *l, uint16_t sid);
 void link_skip(struct link *l, uint16_t sid, uint16_t n);
 
-/* The next message of the stream. Waits for it. After a Terminate there must be no segment. */
+/* Waits for the next message of the stream and returns it. After a Terminate there must be no
+ * segment. */
 struct raw_msg link_take(struct link *l, uint16_t sid);
 
 /* Waits for the next message and compares it, byte by byte, DDP-SSN included. */

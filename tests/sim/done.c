@@ -203,7 +203,7 @@ static void recv_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 	else
 		received(ep, op, d);
 	if (d->status == RDMAP_SUCCESS)
-		put_local(op); /* the others may be half filled: until the session ends */
+		put_local(op); /* the others may be partly filled until the session ends */
 }
 
 /* ---- requests ---- */

@@ -200,7 +200,7 @@ static void print(const struct totals *t)
 	       "Read %u, none %u\n",
 	       t->enhanced, t->enh_rejected, t->unheard, t->dropped_ord, t->rtr[WIRE_RTR_SEND],
 	       t->rtr[WIRE_RTR_WRITE], t->rtr[WIRE_RTR_READ], t->no_rtr);
-	printf("raw %u (beside others %u) received %u notices %u errors %u last words %u "
+	printf("raw %u (beside others %u) received %u notices %u errors %u messages after them %u "
 	       "half-closed %u timed out %u\n",
 	       t->raws, t->mixed, t->raw_sends, t->notices, t->raw_errors, t->last_words,
 	       t->half_closed, t->raw_timeouts);

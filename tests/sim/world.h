@@ -134,9 +134,9 @@ struct op {
 	uint32_t from;
 	uint32_t len;
 	uint8_t local;          /* not RDMAP_SUCCESS: must end so, unsent */
-	uint32_t may;           /* errors, as bits, that the peer may find with it ... */
-	bool must;              /* ... and one of them it must find, if it gets there */
-	bool shaky;             /* its memory was revoked meanwhile: may fail anywhere */
+	uint32_t may;           /* errors, as bits, that the peer may find in it ... */
+	bool must;              /* ... one of which it must find if the request arrives */
+	bool shaky;             /* its memory was revoked meanwhile: may fail at either side */
 	bool late;              /* that was before it was taken: it cannot be sent */
 	bool begun, sent;       /* its first, its last segment was accepted by the transport */
 	bool answered;          /* Read, atomic: the response was sent */
@@ -227,8 +227,8 @@ struct ep {
 	unsigned answered;  /* requests before this one have an answer, unless they need none */
 	unsigned reads_out; /* Read and Atomic Requests sent and not completed */
 	unsigned cq_room;
-	bool hungry;  /* take_send() had nothing to give: a wake is due when that changes */
-	bool shaky;   /* receives may have failed: which one takes what is uncertain */
+	bool hungry;  /* take_send() had no request: a wake is due when there is one */
+	bool shaky;   /* receives may have failed: their assignment to messages is uncertain */
 	bool flushed; /* something ended RDMAP_FLUSH_ERR: the end must follow */
 	bool blamed;  /* something ended RDMAP_REM_...: the peer's error must follow */
 	bool asked_close, unbound;

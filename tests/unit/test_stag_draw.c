@@ -80,7 +80,7 @@ Test(stag_draw, freed_values_do_not_come_back_soon)
 	cr_expect_lt(again, 3);
 }
 
-/* Whoever owns a value may change its key, and none may become 0 by that. */
+/* The owner of a value may change its key, which must not make it 0. */
 Test(stag_draw, no_value_is_0_with_any_key)
 {
 	for (unsigned i = 0; i < DRAWS; i++)
