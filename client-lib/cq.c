@@ -94,7 +94,7 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	if (r)
 		return r;
 	if (a.entries == 0 || a.entries > RING_MAX_ENTRIES)
-		return reason_fail(-EINVAL, "ddp_create_cq: %u entries: 1 to %u are possible",
+		return reason_fail(-EINVAL, "ddp_create_cq: %u entries: expected 1 to %u",
 				   a.entries, RING_MAX_ENTRIES);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)

@@ -130,7 +130,7 @@ static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_
 	if (!opcode_has(op, OPCODE_RAW))
 		return reason_fail(-EINVAL,
 				   "ddp_post_send: QP %u is raw: only DDP_WR_SEND and "
-				   "DDP_WR_RDMA_WRITE are possible",
+				   "DDP_WR_RDMA_WRITE are allowed",
 				   qp->num);
 	if (wr->raw.rsvd >> bits)
 		return reason_fail(-EINVAL, "ddp_post_send: raw.rsvd 0x%llx: it has %u bits",

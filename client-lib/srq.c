@@ -111,7 +111,7 @@ static int read_attr(struct ddp_srq_attr *a, const struct ddp_srq_attr *attr)
 	if (a->max_sge == 0)
 		a->max_sge = 1;
 	if (a->max_wr == 0 || a->max_wr > RING_MAX_ENTRIES)
-		return reason_fail(-EINVAL, "ddp_create_srq: max_wr %u: 1 to %u are possible",
+		return reason_fail(-EINVAL, "ddp_create_srq: max_wr %u: expected 1 to %u",
 				   a->max_wr, RING_MAX_ENTRIES);
 	if (a->max_sge > WQE_MAX_SGE)
 		return reason_fail(-EINVAL, "ddp_create_srq: max_sge %u: at most %u", a->max_sge,

@@ -42,7 +42,7 @@ int llp_sctp_check_config(const struct llp_config *cfg, char *ret_reason, size_t
 	int r = 0;
 
 	if (cfg->naddrs == 0 || cfg->naddrs > LLP_MAX_ADDRS) {
-		snprintf(ret_reason, len, "%u local addresses: 1 to %d are possible", cfg->naddrs,
+		snprintf(ret_reason, len, "%u local addresses: expected 1 to %d", cfg->naddrs,
 			 LLP_MAX_ADDRS);
 		return -EINVAL;
 	}
