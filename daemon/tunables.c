@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "daemon/base/log.h"
@@ -20,6 +21,8 @@ void tunables_apply(char **argv)
 	char value[4096];
 	int n;
 
+	/* Executing /proc/self/exe makes the name of the process "exe". */
+	prctl(PR_SET_NAME, program_invocation_short_name);
 	/* With privileges glibc ignores the variable and removes it, so this would have no end. */
 	if (getauxval(AT_SECURE) || (old && strstr(old, SIZE)))
 		return;

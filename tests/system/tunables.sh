@@ -18,6 +18,7 @@ daemon_in=(env -i PROBE=kept)
 daemon bare "$addr"
 has bare "$cached" || fail 'without an environment: the setting is missing'
 tr '\0' : <"/proc/$(pid_of bare)/environ" | grep -q PROBE=kept || fail 'the rest of the environment is lost'
+[ "$(cat "/proc/$(pid_of bare)/comm")" = "$(basename "$ddpsctpd")" ] || fail 'the process has another name'
 stop bare || fail "exit status $?"
 
 daemon_in=(env -i GLIBC_TUNABLES=glibc.malloc.arena_max=2)
