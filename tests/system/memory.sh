@@ -14,7 +14,7 @@ a=$(address 0)
 daemon a "$a" 'limits: {memory: 128MiB, qps: 100, pds: 3000, mrs: 65535}'
 before=$(resident)
 for i in 1 2; do
-	timeout 60 "$bin/tests/system/memory" "$(socket_of a)" >"$tmp/memory.log" || fail "memory, run $i"
+	timeout 300 "$bin/tests/system/memory" "$(socket_of a)" >"$tmp/memory.log" || fail "memory, run $i"
 	eventually 10 none_of a client qp || fail 'objects are left'
 done
 after=$(resident)
@@ -22,7 +22,7 @@ echo "resident: $before KiB, then $after KiB"
 # A sanitizer keeps what was freed.
 [ "$DDP_SANITIZERS" != none ] || [ $((after - before)) -lt 16384 ] || fail "resident: $before KiB, then $after KiB"
 # Regions share memory maps, and no user has all of the daemon's.
-timeout 60 "$bin/tests/system/memory" "$(socket_of a)" "$(pid_of a)" >"$tmp/memory.log" || fail 'memory maps'
+timeout 300 "$bin/tests/system/memory" "$(socket_of a)" "$(pid_of a)" >"$tmp/memory.log" || fail 'memory maps'
 cat "$tmp/memory.log"
 eventually 10 none_of a client mr || fail 'regions are left'
 ctl a status >/dev/null || fail 'ddpctl status'
