@@ -244,8 +244,8 @@ int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, un
 static int check_flags(const char *call, unsigned flags, unsigned known)
 {
 	if (flags & ~known)
-		return reason_fail(-EINVAL, "%s: flags 0x%x: expected a subset of 0x%x", call, flags,
-				   known);
+		return reason_fail(-EINVAL, "%s: flags 0x%x: expected a subset of 0x%x", call,
+				   flags, known);
 	if (flags && !(flags & DDP_CONN_NEGOTIATE))
 		return reason_fail(-EINVAL, "%s: flags 0x%x need DDP_CONN_NEGOTIATE", call, flags);
 	if (flags & RTR_FLAGS && !(flags & DDP_CONN_PEER_TO_PEER))
