@@ -34,6 +34,11 @@ void client_fault(struct client *c, const char *fmt, ...)
 	list_add_tail(&c->worker->faulty, &c->faulty);
 }
 
+void client_queue_failed(void *user, const char *reason)
+{
+	client_fault(user, "%s", reason);
+}
+
 /* ---- charges ---- */
 
 int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,

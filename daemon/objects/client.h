@@ -65,6 +65,9 @@ void client_allow(struct client *c);
 /* Marks the client to be ended after this turn, with the reason. The first fault counts. */
 void client_fault(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* For outq_init(), with the client as user: marks it to be ended, with the reason. */
+void client_queue_failed(void *user, const char *reason);
+
 /* Charges the client's uid, or refuses with the limit's name, value and use. */
 int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
 		  struct reply *rep);

@@ -191,11 +191,6 @@ static int refuse(struct client *c, const char *reason)
 	return -EDQUOT;
 }
 
-static void queue_failed(void *user, const char *reason)
-{
-	client_fault(user, "%s", reason);
-}
-
 static int attach(struct client *c)
 {
 	struct daemon *d = c->daemon;
@@ -211,7 +206,7 @@ static int attach(struct client *c)
 		return r;
 	if (idtab_add(&d->clients, c, &c->handle))
 		return -ENOMEM;
-	outq_init(&c->replies, c->worker->loop, c->fd, CLIENT_REPLIES_MAX, queue_failed, c);
+	outq_init(&c->replies, c->worker->loop, c->fd, CLIENT_REPLIES_MAX, client_queue_failed, c);
 	outq_on_drained(&c->replies, drained);
 	return event_loop_watch(c->worker->loop, c->fd, EVENT_LOOP_READ, readable, c, &c->watch);
 }

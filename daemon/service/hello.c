@@ -11,11 +11,6 @@
 #include "ipc/memfd.h"
 #include "ipc/version.h"
 
-static void queue_failed(void *user, const char *reason)
-{
-	client_fault(user, "%s", reason);
-}
-
 /* What the client may leave unread, and the bell page. */
 static int charge(struct client *c, struct reply *rep)
 {
@@ -39,7 +34,7 @@ static int make_events(struct client *c, struct reply *rep)
 	setsockopt(c->event_fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	reply_add_fd(rep, pair[1]);
 	outq_init(&c->events, c->worker->loop, c->event_fd, c->daemon->cfg.limits.events,
-		  queue_failed, c);
+		  client_queue_failed, c);
 	return 0;
 }
 
