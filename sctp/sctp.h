@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * SCTP (RFC 9260) over UDP (RFC 6951) as a library without I/O: the stack of one process, its
+ * listeners and its associations. It opens no socket, reads no clock and starts no thread. Packets
+ * are pushed in with sctp_input() and pulled out with sctp_output(); the time is an argument, in
+ * microseconds of any monotonic clock. What happened is recorded and fetched with sctp_event() and
+ * sctp_recv(); nothing is called back, except for memory and random numbers.
+ *
+ * It sends each message unordered and in one DATA chunk, as RFC 5043 asks. It receives everything.
+ *
+ * Memory comes from `sctp_config.mem`: an association when it is set up, blocks for queued data
+ * when they are needed. When that fails, a call returns SCTP_E_MEMORY or a packet is dropped.
+ *
+ * Use per turn: for each packet sctp_input(), then sctp_event() and sctp_recv() until both are
+ * empty; sctp_run() when sctp_expiry() has passed; at the end sctp_output() until it is false.
+ */
+#ifndef SCTP_SCTP_H
+#define SCTP_SCTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sctp/addr.h"
+#include "util/span.h"
+
+struct sctp;          /* a stack */
+struct sctp_listener; /* an SCTP port that accepts associations at some of our addresses */
+struct sctp_assoc;    /* an association */
+
+enum {
+	SCTP_MAX_LOCAL = 8,        /* addresses of ours */
+	SCTP_MAX_PATHS = 16,       /* addresses of a peer that are used; it may list more */
+	SCTP_MAX_PARTS = 17,       /* spans of a message */
+	SCTP_MAX_PACKET = 65507,   /* UDP payload over IPv4, kept for IPv6 as well */
+	SCTP_MIN_PACKET = 512,     /* no path is used with less */
+	SCTP_MAX_MESSAGE = 131072, /* that is reassembled */
+	SCTP_REASON = 192,         /* bytes of a sentence, with its terminator */
+};
+
+enum {
+	SCTP_E_OK,
+	SCTP_E_AGAIN,    /* no room: an event SCTP_WRITABLE follows */
+	SCTP_E_TOO_LONG, /* longer than max_message, which may have shrunk */
+	SCTP_E_DOWN,     /* the association is not up, or is being shut down */
+	SCTP_E_MEMORY,   /* no memory, or a limit of the configuration is reached */
+	SCTP_E_IN_USE,   /* the port has a listener at one of the addresses */
+	SCTP_E_NO_ADDR,  /* the peer has no such address, or no address of ours has its family */
+	SCTP_E_INACTIVE, /* the path to that address is not active */
+};
+
+/* Congestion control. */
+enum sctp_cc_algo { SCTP_CC_RFC9260, SCTP_CC_CUBIC };
+
+struct sctp_config {
+	struct sctp_addr local[SCTP_MAX_LOCAL];
+	unsigned nlocal;
+	uint16_t udp_port;    /* of peers that we connect to */
+	uint16_t streams;     /* requested in both directions, at least 1 */
+	uint32_t adaptation;  /* indication (RFC 5061 4.2.6) to send and to require */
+	uint32_t send_buffer; /* bytes of an association that are queued or unacknowledged */
+	uint32_t recv_buffer; /* advertised window of an association */
+	uint32_t mtu;         /* largest IP packet, 0 = only the paths limit it */
+	enum sctp_cc_algo cc;
+	unsigned sack_packets; /* packets per acknowledgement, at least 1 */
+	uint32_t sack_us;      /* longest delay of an acknowledgement, at most 500,000 */
+	uint32_t rto_initial_us, rto_min_us, rto_max_us;
+	uint32_t heartbeat_us; /* 0 = none on confirmed paths */
+	uint32_t cookie_us;    /* life of a state cookie */
+	unsigned path_max_retrans, assoc_max_retrans, init_max_retrans;
+	uint32_t max_assocs;
+	uint64_t max_memory;       /* bytes of blocks for queued data, of all associations */
+	unsigned handshakes_per_s; /* INIT and COOKIE ECHO of unknown peers that are answered */
+
+	struct sctp_mem {
+		void *(*alloc)(void *user, size_t len); /* NULL: none left */
+		void (*free)(void *user, void *p, size_t len);
+		void *user;
+	} mem;
+	void (*random)(void *user, void *ret, size_t len); /* cryptographic quality */
+	void *random_user;
+};
+
+/* A stack. *ret on SCTP_E_OK; SCTP_E_MEMORY. The configuration is copied. */
+int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret);
+
+/* Frees everything without another packet. NULL is fine. */
+struct sctp *sctp_close(struct sctp *s);
+
+/* ---- packets ---- */
+
+/* Processes one packet (UDP payload), whose bytes may change. Spans of sctp_recv() refer to it
+ * until the next call. */
+void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
+		uint64_t now_us);
+
+enum sctp_icmp {
+	SCTP_ICMP_UNREACHABLE,      /* network or host (RFC 9260 10 (ICMP1)..) */
+	SCTP_ICMP_PORT_UNREACHABLE, /* port or protocol: nothing listens on the UDP port */
+	SCTP_ICMP_TOO_BIG,
+};
+
+/* An ICMP message about a packet of ours to `to`: quoted is the SCTP packet as far as it is quoted.
+ * It is ignored unless the quoted verification tag is right (RFC 9260 section 10). mtu: of TOO_BIG,
+ * in bytes of an IP packet. */
+void sctp_icmp(struct sctp *s, const struct sctp_flow *to, enum sctp_icmp what, uint32_t mtu,
+	       const uint8_t *quoted, size_t len, uint64_t now_us);
+
+enum {
+	SCTP_BATCH_PACKETS = 64, /* Linux before 6.9 takes no more segments in one send */
+	SCTP_BATCH_SPANS = 512,
+	SCTP_BATCH_SPACE = 16384, /* bytes of headers and control chunks */
+};
+
+/* Packets to one address, in sending order. All have `segment` bytes but the last one, which may be
+ * shorter. The packets are the spans, joined; a span never crosses the border of two packets. The
+ * spans refer to the batch and to memory of the stack, and are valid until the next call of any
+ * function of the stack. About 32 KiB. */
+struct sctp_batch {
+	struct sctp_flow to;
+	unsigned packets;
+	uint32_t segment, len;
+	bool probe;    /* one packet that looks for a larger path MTU: its loss is no error */
+	bool fragment; /* one packet that is larger than the path MTU: IP may have to fragment it */
+	bool takes_batches; /* the peer said that it takes many packets at once (GSO) */
+	unsigned nspans;
+	struct span span[SCTP_BATCH_SPANS];
+	uint32_t used; /* of space */
+	_Alignas(8) uint8_t space[SCTP_BATCH_SPACE];
+};
+
+/* The next packets to send. False: there are none. */
+bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us);
+
+/* The packets of that batch could not be sent because they are longer than what the route takes:
+ * the path MTU of the association is lowered. mtu: bytes of an IP packet, 0 = unknown. */
+void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint64_t now_us);
+
+/* ---- time ---- */
+
+/* When sctp_run() is needed next, or UINT64_MAX. 0: at once. */
+uint64_t sctp_expiry(const struct sctp *s);
+
+/* Runs what is due. Time that goes back is ignored. */
+void sctp_run(struct sctp *s, uint64_t now_us);
+
+/* ---- what happened ---- */
+
+enum sctp_path_state {
+	SCTP_PATH_UNCONFIRMED, /* it was listed, but has not answered (RFC 9260 5.4) */
+	SCTP_PATH_ACTIVE,
+	SCTP_PATH_FAILING, /* potentially failed (RFC 7829) */
+	SCTP_PATH_INACTIVE,
+};
+
+enum sctp_end {
+	SCTP_END_CLOSED,      /* shutdown by either side */
+	SCTP_END_ABORTED,     /* the peer sent ABORT: cause, text */
+	SCTP_END_REFUSED,     /* ABORT in answer to INIT, or the port is unreachable */
+	SCTP_END_TIMEOUT,     /* the peer does not answer any more */
+	SCTP_END_NO_ANSWER,   /* the peer did not answer INIT or COOKIE ECHO */
+	SCTP_END_UNREACHABLE, /* an ICMP message says that nothing listens any more */
+	SCTP_END_RESTART,     /* the peer began again: its state is lost */
+	SCTP_END_PROTOCOL,    /* the peer violated the protocol: text */
+	SCTP_END_INDICATION,  /* no adaptation indication, or another one: value in cause */
+	SCTP_END_MEMORY,
+};
+
+enum sctp_event_type {
+	SCTP_INCOMING, /* a new association came in through `listener` and is up; user is that of
+			  the listener. sctp_assoc_set_user(), or sctp_assoc_free() */
+	SCTP_UP,       /* an association of sctp_assoc_connect() is up */
+	SCTP_DOWN,     /* it ended: end, cause, text. Only sctp_assoc_free() is left to do */
+	SCTP_WRITABLE, /* there is room again, after SCTP_E_AGAIN */
+	SCTP_ACKED,    /* everything that was sent is cumulatively acknowledged */
+	SCTP_PATH,     /* a path changed: path, primary */
+};
+
+struct sctp_event {
+	enum sctp_event_type type;
+	struct sctp_assoc *assoc;
+	void *user;
+	struct sctp_listener *listener; /* INCOMING */
+	enum sctp_end end;
+	uint32_t cause;         /* error cause code of an ABORT, 0 = none */
+	char text[SCTP_REASON]; /* of an ABORT by its user; printable */
+	struct sctp_addr addr;  /* PATH: the peer's address */
+	enum sctp_path_state state;
+	bool became_primary;
+};
+
+/* Fetches the next event; false if there is none. */
+bool sctp_event(struct sctp *s, struct sctp_event *ret);
+
+/* A message that arrived. */
+struct sctp_msg {
+	struct sctp_assoc *assoc;
+	void *user;
+	uint16_t sid;
+	uint32_t ppid; /* host byte order */
+	bool ordered;  /* without the U bit */
+	uint32_t len;
+	unsigned n;
+	struct span part[SCTP_MAX_PARTS];
+};
+
+/* Fetches the next message of the packet of the last sctp_input(). Events SCTP_INCOMING and SCTP_UP
+ * are to be fetched first. False if there is none. The spans are valid until the next call of
+ * sctp_recv() or sctp_input(). */
+bool sctp_recv(struct sctp *s, struct sctp_msg *ret);
+
+/* ---- listeners ---- */
+
+/* Accepts associations at an SCTP port and these addresses of ours (indices). all: an association
+ * has all of them, else only the one it came to. SCTP_E_IN_USE, SCTP_E_MEMORY. */
+int sctp_listen(struct sctp *s, const uint8_t *local, unsigned n, bool all, uint16_t port,
+		void *user, struct sctp_listener **ret);
+/* Associations that it accepted stay. NULL is fine. */
+struct sctp_listener *sctp_unlisten(struct sctp *s, struct sctp_listener *l);
+
+/* ---- associations ---- */
+
+/* Begins an association with a port at these addresses of a peer, the first of which becomes the
+ * primary path. local: indices of our addresses, the first one with the family of the peer's first
+ * address is the source of INIT; SCTP_UP or SCTP_DOWN follows. packet: the largest packets (UDP
+ * payload) that the routes to the peer's addresses take, by index. SCTP_E_NO_ADDR, _MEMORY. */
+int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
+		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal, void *user,
+		       struct sctp_assoc **ret);
+
+void sctp_assoc_set_user(struct sctp_assoc *a, void *user);
+
+/* The route to an address of the peer takes IP packets of this size at most: the search for the
+ * path MTU ends there. Without this call 65,535 is assumed. */
+void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer, uint32_t mtu,
+			      uint64_t now_us);
+
+/* Sends a message: the spans are copied. urgent: the peer shall acknowledge at once (I bit).
+ * SCTP_E_AGAIN, _TOO_LONG, _DOWN, _MEMORY (as _AGAIN: SCTP_WRITABLE follows). */
+int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urgent,
+		    const struct span *part, unsigned n);
+
+/* Shuts down gracefully: what was sent is delivered first. SCTP_DOWN follows. */
+void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us);
+
+/* Sends an ABORT (in the next sctp_output()) with a text of at most 160 bytes, or NULL. No event
+ * follows. sctp_assoc_free() is left to do. */
+void sctp_assoc_abort(struct sctp_assoc *a, const char *text);
+
+/* Frees the handle; an association that is up is aborted. NULL is fine. */
+struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a);
+
+struct sctp_info {
+	struct sctp_flow primary;
+	uint16_t local_port, peer_port;
+	uint16_t streams;     /* usable in both directions */
+	uint32_t max_message; /* largest message that travels in one chunk on every active path */
+	uint32_t mtu;         /* of the primary path: bytes of an IP packet */
+	uint32_t srtt_us, rto_us, cwnd, peer_rwnd;
+	uint32_t unacked; /* messages that were sent or queued and are not acknowledged */
+	bool takes_batches;
+};
+void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
+
+struct sctp_path_info {
+	struct sctp_flow flow;
+	enum sctp_path_state state;
+	bool primary;
+	uint32_t srtt_us, rto_us, cwnd, mtu;
+};
+/* The paths, the primary one first; returns how many. */
+unsigned sctp_assoc_paths(const struct sctp_assoc *a, struct sctp_path_info ret[SCTP_MAX_PATHS]);
+
+/* SCTP_E_NO_ADDR, _INACTIVE, _DOWN. */
+int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer);
+
+/* ---- counters since sctp_open() ---- */
+
+struct sctp_stats {
+	uint64_t rx_packets, tx_packets;
+	uint64_t bad_crc;
+	uint64_t bad_packets;        /* malformed, or with a wrong verification tag */
+	uint64_t unknown;            /* out of the blue (RFC 9260 8.4) */
+	uint64_t dropped_handshakes; /* beyond handshakes_per_s, or without memory */
+	uint64_t retransmits;        /* DATA chunks sent again */
+	uint64_t fast_retransmits, timeouts, tail_probes;
+	uint64_t duplicates; /* DATA chunks that came again */
+	uint64_t icmp_ignored;
+};
+void sctp_stats(const struct sctp *s, struct sctp_stats *ret);
+
+/* Bytes that the stack holds: associations and blocks. */
+uint64_t sctp_memory(const struct sctp *s);
+
+#endif
