@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An association: making and freeing it, its states, its deadlines. */
+#include "sctp/assoc.h"
+
+static void expire(struct timer *t);
+
+/* ---- making ---- */
+
+bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n)
+{
+	struct sctp *s = a->s;
+	struct sctp_path *path;
+
+	if (n > SCTP_MAX_PATHS)
+		n = SCTP_MAX_PATHS;
+	if (n <= a->paths_allocated)
+		return true;
+	path = sctp_alloc(s, n * sizeof(*path));
+	if (!path)
+		return false;
+	for (unsigned i = 0; i < a->npaths; i++) {
+		bool hashed = a->path[i].hashed;
+
+		sctp_lookup_del(&a->path[i]);
+		path[i] = a->path[i];
+		if (hashed)
+			sctp_lookup_add(&path[i]);
+	}
+	sctp_release(s, a->path, a->paths_allocated * sizeof(*path));
+	a->path = path;
+	a->paths_allocated = n;
+	return true;
+}
+
+struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
+{
+	struct sctp_assoc *a;
+
+	if (s->nassocs >= s->cfg.max_assocs || !(a = sctp_alloc(s, sizeof(*a))))
+		return NULL;
+	a->s = s;
+	if (!sctp_assoc_reserve(a, npaths ? npaths : 1)) {
+		sctp_release(s, a, sizeof(*a));
+		return NULL;
+	}
+	list_add_tail(&s->assocs, &a->all);
+	list_init(&a->pending);
+	list_init(&a->eventful);
+	timer_init(&a->timer, expire);
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	s->nassocs++;
+	return a;
+}
+
+void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n)
+{
+	a->nlocal = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
+	memcpy(a->local, local, a->nlocal);
+}
+
+bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local)
+{
+	for (unsigned i = 0; i < a->nlocal; i++)
+		if (a->local[i] == local)
+			return true;
+	return false;
+}
+
+/* Our first address that has the family of the peer's. */
+static bool choose_local(const struct sctp_assoc *a, const struct sctp_addr *peer, uint8_t *ret)
+{
+	for (unsigned i = 0; i < a->nlocal; i++) {
+		if (sctp_addr_is_v4(&a->s->cfg.local[a->local[i]]) == sctp_addr_is_v4(peer)) {
+			*ret = a->local[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
+				      uint32_t packet)
+{
+	struct sctp_path *p;
+	struct sctp_flow f = *flow;
+
+	if (a->npaths == a->paths_allocated || !choose_local(a, &f.peer, &f.local))
+		return NULL;
+	if (sctp_assoc_has_local(a, flow->local) &&
+	    sctp_addr_is_v4(&a->s->cfg.local[flow->local]) == sctp_addr_is_v4(&f.peer))
+		f.local = flow->local;
+	p = &a->path[a->npaths];
+	p->assoc = a;
+	p->index = (uint8_t)a->npaths++;
+	p->flow = f;
+	sctp_path_init(p, packet);
+	sctp_lookup_add(p);
+	return p;
+}
+
+struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer)
+{
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (sctp_addr_equal(&a->path[i].flow.peer, peer))
+			return &a->path[i];
+	return NULL;
+}
+
+void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
+{
+	a->tx.rwnd = peer_rwnd;
+	sctp_tsn_map_deinit(&a->map);
+	sctp_recv_deinit(&a->recv);
+	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
+	sctp_recv_init(&a->recv, &a->s->pool, a->s->cfg.recv_buffer, a->in_streams);
+}
+
+static uint32_t new_tag(struct sctp *s)
+{
+	uint32_t tag = sctp_random32(s);
+
+	return tag ? tag : 1;
+}
+
+int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
+		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal, void *user,
+		       struct sctp_assoc **ret)
+{
+	struct sctp_assoc *a = sctp_assoc_new(s, n);
+
+	if (!a)
+		return SCTP_E_MEMORY;
+	a->user = user;
+	a->own_port = sctp_free_port(s);
+	a->peer_port = port;
+	a->all_local = nlocal > 1;
+	a->own_tag = new_tag(s);
+	a->own_initial_tsn = sctp_random32(s);
+	sctp_assoc_own_addrs(a, local, nlocal);
+	for (unsigned i = 0; i < n; i++) {
+		struct sctp_flow flow = {peer[i], s->cfg.udp_port, local[0]};
+
+		sctp_assoc_add_path(a, &flow, packet ? packet[i] : 0);
+	}
+	if (a->npaths == 0 || a->own_port == 0) {
+		int r = a->npaths ? SCTP_E_MEMORY : SCTP_E_NO_ADDR;
+
+		sctp_assoc_free(a);
+		return r;
+	}
+	sctp_tx_init(&a->tx, a->own_initial_tsn);
+	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
+	*ret = a;
+	return SCTP_E_OK;
+}
+
+void sctp_assoc_set_user(struct sctp_assoc *a, void *user)
+{
+	a->user = user;
+}
+
+/* ---- ending ---- */
+
+/* Nothing of the network reaches it any more, and it sends nothing. */
+static void detach(struct sctp_assoc *a)
+{
+	struct sctp *s = a->s;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		sctp_lookup_del(&a->path[i]);
+	timer_cancel(&s->timers, &a->timer);
+	a->armed_us = SCTP_NEVER;
+	list_del(&a->pending);
+	sctp_tx_deinit(a);
+	sctp_tsn_map_deinit(&a->map);
+	sctp_release(s, a->cookie, a->cookie_len);
+	sctp_release(s, a->report, a->report_len);
+	a->cookie = a->report = NULL;
+	a->state = SCTP_CLOSED;
+}
+
+/* Text of a stranger: only what can be shown. */
+static void copy_text(struct sctp_assoc *a, const char *text, uint32_t len)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; text && i < len && n < sizeof(a->text) - 1 && text[i]; i++)
+		a->text[n++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+	a->text[n] = 0;
+}
+
+void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
+		    uint32_t len)
+{
+	if (a->state == SCTP_CLOSED && a->ev_down)
+		return;
+	detach(a);
+	a->end = end;
+	a->cause = cause;
+	copy_text(a, text, len);
+	a->ev_down = true;
+	a->ev_up = a->ev_writable = a->ev_acked = false;
+	sctp_assoc_note(a);
+}
+
+static void send_abort(struct sctp_assoc *a, uint16_t cause, const void *value, uint32_t len)
+{
+	struct sctp_writer w;
+	uint32_t at;
+
+	if (a->state == SCTP_CLOSED || a->peer_tag == 0)
+		return;
+	w = sctp_reply_to(sctp_primary(a));
+	at = sctp_begin_chunk(&w, SCTP_ABORT, 0);
+	if (cause != SCTP_CAUSE_NONE)
+		sctp_put_cause(&w, cause, value, len);
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(a->s, &w);
+}
+
+void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
+		      uint32_t len, const char *text)
+{
+	send_abort(a, cause, value, len);
+	sctp_assoc_end(a, end, end == SCTP_END_INDICATION ? a->adaptation : 0, text,
+		       (uint32_t)strlen(text));
+}
+
+void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
+{
+	uint32_t len = text ? (uint32_t)strlen(text) : 0;
+
+	if (a->state == SCTP_CLOSED)
+		return;
+	send_abort(a, SCTP_CAUSE_USER, text, len < SCTP_ABORT_TEXT ? len : SCTP_ABORT_TEXT);
+	detach(a);
+	list_del(&a->eventful);
+	a->ev_incoming = a->ev_up = a->ev_down = a->ev_writable = a->ev_acked = a->ev_path = false;
+}
+
+struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
+{
+	struct sctp *s;
+
+	if (!a)
+		return NULL;
+	s = a->s;
+	sctp_assoc_abort(a, NULL);
+	detach(a);
+	if (s->rx_assoc == a)
+		s->rx_assoc = NULL;
+	sctp_recv_deinit(&a->recv);
+	list_del(&a->eventful);
+	list_del(&a->all);
+	sctp_release(s, a->path, a->paths_allocated * sizeof(a->path[0]));
+	sctp_release(s, a, sizeof(*a));
+	s->nassocs--;
+	return NULL;
+}
+
+/* ---- states ---- */
+
+static void start_t1(struct sctp_assoc *a)
+{
+	a->tries = 0;
+	a->handshake_rto_us = a->s->cfg.rto_initial_us;
+	a->t1_us = a->s->now + a->handshake_rto_us;
+}
+
+static void tell_up(struct sctp_assoc *a)
+{
+	a->up = true;
+	a->errors = 0;
+	if (a->passive)
+		a->ev_incoming = true;
+	else
+		a->ev_up = true;
+	for (unsigned i = 0; i < a->npaths; i++)
+		sctp_path_rest(&a->path[i]);
+	sctp_assoc_note(a);
+	sctp_assoc_touch(a);
+}
+
+static void start_t5(struct sctp_assoc *a)
+{
+	a->t5_us = a->s->now + 5 * (uint64_t)a->s->cfg.rto_max_us; /* 9.2: recommended */
+}
+
+void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
+{
+	struct sctp_step step = sctp_fsm(a->state, ev);
+	unsigned todo = step.actions;
+
+	if (todo & SCTP_DO_SEND_SHUTDOWN_COMPLETE) {
+		struct sctp_writer w = sctp_reply_to(sctp_primary(a));
+
+		sctp_put_plain(&w, SCTP_SHUTDOWN_COMPLETE, 0);
+		sctp_reply_end(a->s, &w);
+	}
+	a->state = step.next;
+	if (todo & SCTP_DO_STOP_T1)
+		a->t1_us = SCTP_NEVER;
+	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO | SCTP_DO_SEND_SHUTDOWN |
+		    SCTP_DO_SEND_SHUTDOWN_ACK))
+		start_t1(a);
+	if (todo & SCTP_DO_SEND_INIT)
+		sctp_send_init(a);
+	if (todo & SCTP_DO_SEND_COOKIE_ECHO)
+		sctp_send_cookie_echo(a);
+	if (todo & SCTP_DO_UP)
+		tell_up(a);
+	if (todo & SCTP_DO_SEND_SHUTDOWN)
+		sctp_send_shutdown(a);
+	if (todo & SCTP_DO_SEND_SHUTDOWN_ACK)
+		sctp_send_shutdown_ack(a);
+	if (todo & SCTP_DO_START_T5)
+		start_t5(a);
+	if (todo & SCTP_DO_CLOSED) {
+		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
+		return;
+	}
+	if ((todo & SCTP_DO_FLUSH) && sctp_tx_empty(&a->tx)) {
+		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
+		return;
+	}
+	sctp_assoc_arm(a);
+}
+
+void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us)
+{
+	if (now_us > a->s->now)
+		a->s->now = now_us;
+	sctp_assoc_step(a, SCTP_EV_USER_SHUTDOWN);
+}
+
+bool sctp_assoc_error(struct sctp_assoc *a)
+{
+	if (++a->errors <= a->s->cfg.assoc_max_retrans)
+		return true;
+	send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
+	sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
+	return false;
+}
+
+/* ---- deadlines ---- */
+
+static uint64_t earlier(uint64_t x, uint64_t y)
+{
+	return x < y ? x : y;
+}
+
+/* A deadline that moves to a later time leaves the timer as it is: it then fires for nothing,
+ * once. */
+void sctp_assoc_arm(struct sctp_assoc *a)
+{
+	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), a->sack_us);
+
+	if (a->state == SCTP_CLOSED)
+		return;
+	for (unsigned i = 0; i < a->npaths; i++)
+		at = earlier(at, sctp_path_expiry(&a->path[i]));
+	if (at >= a->armed_us)
+		return;
+	a->armed_us = at;
+	timer_set(&a->s->timers, &a->timer, at);
+}
+
+/* T1-init, T1-cookie and T2-shutdown. False if that ended the association. */
+static bool repeat_handshake(struct sctp_assoc *a)
+{
+	bool before = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED;
+
+	a->tries++;
+	if (before && a->tries > a->s->cfg.init_max_retrans) {
+		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
+		return false;
+	}
+	if (!before && !sctp_path_failed(sctp_primary(a)))
+		return false;
+	a->handshake_rto_us = a->handshake_rto_us > a->s->cfg.rto_max_us / 2
+				      ? a->s->cfg.rto_max_us
+				      : 2 * a->handshake_rto_us;
+	a->t1_us = a->s->now + a->handshake_rto_us;
+	if (a->state == SCTP_COOKIE_WAIT)
+		sctp_send_init(a);
+	else if (a->state == SCTP_COOKIE_ECHOED)
+		sctp_send_cookie_echo(a);
+	else if (a->state == SCTP_SHUTDOWN_SENT)
+		sctp_send_shutdown(a);
+	else if (a->state == SCTP_SHUTDOWN_ACK_SENT)
+		sctp_send_shutdown_ack(a);
+	return true;
+}
+
+static bool run(struct sctp_assoc *a, uint64_t now)
+{
+	if (a->t5_us <= now) {
+		send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
+		sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
+		return false;
+	}
+	if (a->t1_us <= now && !repeat_handshake(a))
+		return false;
+	if (a->sack_us <= now) {
+		a->sack_us = SCTP_NEVER;
+		a->sack_now = true;
+		sctp_assoc_touch(a);
+	}
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (sctp_path_expiry(&a->path[i]) <= now && !sctp_path_run(&a->path[i], now))
+			return false;
+	return true;
+}
+
+static void expire(struct timer *t)
+{
+	struct sctp_assoc *a = list_entry(t, struct sctp_assoc, timer);
+
+	a->armed_us = SCTP_NEVER;
+	if (run(a, a->s->now))
+		sctp_assoc_arm(a);
+}
+
+/* ---- lists of the stack ---- */
+
+void sctp_assoc_touch(struct sctp_assoc *a)
+{
+	if (!list_linked(&a->pending) && a->state != SCTP_CLOSED)
+		list_add_tail(&a->s->pending, &a->pending);
+}
+
+void sctp_assoc_note(struct sctp_assoc *a)
+{
+	if (!list_linked(&a->eventful))
+		list_add_tail(&a->s->eventful, &a->eventful);
+}
+
+/* ---- what the user asks ---- */
+
+static uint32_t ip_head(const struct sctp_path *p)
+{
+	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
+}
+
+void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer, uint32_t mtu,
+			      uint64_t now_us)
+{
+	struct sctp_path *p = sctp_assoc_find_path(a, peer);
+	uint32_t size;
+
+	if (!p)
+		return;
+	if (a->s->cfg.mtu && mtu > a->s->cfg.mtu)
+		mtu = a->s->cfg.mtu;
+	size = mtu > ip_head(p) ? (mtu - ip_head(p)) & ~3u : 0;
+	if (size > SCTP_MAX_PACKET)
+		size = SCTP_MAX_PACKET & ~3u;
+	if (size < SCTP_MIN_PACKET)
+		size = SCTP_MIN_PACKET;
+	if (sctp_pmtu_set_max(&p->pmtu, size, now_us))
+		sctp_path_resized(p);
+	sctp_assoc_arm(a);
+}
+
+static uint32_t max_message(struct sctp_assoc *a)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (i == a->primary || a->path[i].state == SCTP_PATH_ACTIVE)
+			least = a->path[i].pmtu.size < least ? a->path[i].pmtu.size : least;
+	return (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
+}
+
+void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
+{
+	const struct sctp_path *p = &a->path[a->primary];
+
+	*ret = (struct sctp_info){
+		.primary = p->flow,
+		.local_port = a->own_port,
+		.peer_port = a->peer_port,
+		.streams = a->out_streams < a->in_streams ? a->out_streams : a->in_streams,
+		.max_message = max_message((struct sctp_assoc *)(uintptr_t)a),
+		.mtu = p->pmtu.size + ip_head(p),
+		.srtt_us = p->rto.srtt_us,
+		.rto_us = p->rto.rto_us,
+		.cwnd = p->cc.cwnd,
+		.peer_rwnd = a->tx.rwnd,
+		.unacked = a->tx.next_tsn - a->tx.cum - 1,
+		.takes_batches = a->takes_batches,
+	};
+}
+
+static struct sctp_path_info path_info(const struct sctp_path *p)
+{
+	return (struct sctp_path_info){
+		.flow = p->flow,
+		.state = p->state,
+		.primary = p->index == p->assoc->primary,
+		.srtt_us = p->rto.srtt_us,
+		.rto_us = p->rto.rto_us,
+		.cwnd = p->cc.cwnd,
+		.mtu = p->pmtu.size + ip_head(p),
+	};
+}
+
+unsigned sctp_assoc_paths(const struct sctp_assoc *a, struct sctp_path_info ret[SCTP_MAX_PATHS])
+{
+	unsigned n = 0;
+
+	ret[n++] = path_info(&a->path[a->primary]);
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (i != a->primary)
+			ret[n++] = path_info(&a->path[i]);
+	return n;
+}
+
+int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer)
+{
+	struct sctp_path *p = sctp_assoc_find_path(a, peer);
+
+	if (a->state != SCTP_ESTABLISHED)
+		return SCTP_E_DOWN;
+	if (!p)
+		return SCTP_E_NO_ADDR;
+	if (p->state != SCTP_PATH_ACTIVE)
+		return SCTP_E_INACTIVE;
+	if (a->primary == p->index)
+		return SCTP_E_OK;
+	a->primary = p->index;
+	p->became_primary = true;
+	a->ev_path = true;
+	sctp_assoc_note(a);
+	return SCTP_E_OK;
+}

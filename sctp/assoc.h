@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stack, its associations and their paths from inside. Private to this folder. */
+#ifndef SCTP_ASSOC_H
+#define SCTP_ASSOC_H
+
+#include "sctp/cc.h"
+#include "sctp/chunk.h"
+#include "sctp/cookie.h"
+#include "sctp/fsm.h"
+#include "sctp/param.h"
+#include "sctp/pmtu.h"
+#include "sctp/pool.h"
+#include "sctp/rack.h"
+#include "sctp/recv.h"
+#include "sctp/rto.h"
+#include "sctp/sctp.h"
+#include "sctp/tsn.h"
+#include "sctp/tsn_map.h"
+#include "util/list.h"
+#include "util/timer.h"
+
+enum {
+	SCTP_BUCKETS = 16384,
+	SCTP_MAX_CHUNKS = SCTP_MAX_PACKET / 20 + 1, /* DATA chunks of a packet */
+	SCTP_REPLIES = 65536,                       /* bytes of packets that answer at once */
+	SCTP_TX_PAGE = SCTP_BLOCK / 32,             /* records of a page */
+	SCTP_TX_PAGES = 128,
+	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
+	SCTP_MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
+	SCTP_ABORT_TEXT = 160,
+	SCTP_NO_TSN_LINK = 0,
+};
+
+#define SCTP_NEVER UINT64_MAX
+
+/* ---- sending: chunks in wire format, in blocks, in TSN order ---- */
+
+struct sctp_tx_block {
+	struct sctp_tx_block *next;
+	uint32_t used;
+	uint32_t pad;
+	uint8_t data[SCTP_BLOCK - 16];
+};
+
+enum sctp_tx_state {
+	SCTP_TX_QUEUED, /* never sent */
+	SCTP_TX_OUT,    /* in flight */
+	SCTP_TX_LOST,   /* to be sent again */
+	SCTP_TX_GAP,    /* acknowledged by a gap block: may be reneged */
+	SCTP_TX_ACKED,
+};
+
+/* One chunk; 32 bytes. Chunks in flight form a list in the order of their last transmission, lost
+ * ones another. Links are TSNs. */
+struct sctp_tx {
+	uint64_t sent_us;
+	struct sctp_tx_block *block; /* where it begins */
+	uint32_t next, prev;
+	uint16_t off;  /* in block->data */
+	uint16_t size; /* header and payload, without padding */
+	uint8_t state, path, count, misses;
+};
+_Static_assert(sizeof(struct sctp_tx) == 32, "a page holds a power of two of records");
+
+struct sctp_tx_list {
+	uint32_t first, last; /* TSNs, if n > 0 */
+	uint32_t n;
+};
+
+struct sctp_range {
+	uint32_t first, last; /* TSNs, both included */
+};
+
+struct sctp_queue {
+	uint32_t next_tsn; /* of the next message */
+	uint32_t send_tsn; /* first TSN that was never sent */
+	uint32_t cum;      /* Cumulative TSN Ack of the peer */
+	uint32_t bytes;    /* of wire format, queued or unacknowledged */
+	struct sctp_tx_block *head, *tail;
+	struct sctp_tx *page[SCTP_TX_PAGES];
+	struct sctp_tx_list out, lost;
+	struct sctp_range *gap; /* a block: what gap blocks acknowledge; NULL: nothing */
+	unsigned ngaps;
+	uint32_t in_flight; /* payload bytes outstanding on all paths: they use up the window */
+	uint32_t rwnd;      /* the peer's a_rwnd of the last SACK, or of INIT */
+	bool window_probe;  /* one chunk may go although the peer's window is closed */
+};
+
+/* ---- paths ---- */
+
+struct sctp_path {
+	struct sctp_path *hash_next;
+	struct sctp_assoc *assoc;
+	struct sctp_flow flow;
+	uint8_t index;
+	bool hashed, changed, became_primary; /* changed: an event is due */
+	enum sctp_path_state state;
+	unsigned errors;
+	uint32_t flight;   /* bytes in flight: chunks with header and padding */
+	uint32_t first;    /* earliest TSN in flight on this path, if flight > 0 */
+	uint32_t recovery; /* fast recovery ends when this TSN is acknowledged */
+	bool in_recovery;
+	bool probed;       /* a tail-loss probe was sent for this tail */
+	bool extra;        /* one packet may go although the window is full */
+	bool probe_wanted; /* the next output sends a probe of the path MTU */
+	unsigned burst;    /* packets that may still be sent before the next SACK */
+	uint64_t t3_us, loss_us, probe_us, heartbeat_us;
+	uint64_t last_sent_us; /* DATA or HEARTBEAT */
+	uint64_t needless_us;  /* when the reordering window grew last */
+	bool heartbeat_out;    /* sent and not answered */
+	uint64_t nonce;
+	struct sctp_rto rto;
+	struct sctp_cc cc;
+	struct sctp_rack rack;
+	struct sctp_pmtu pmtu;
+};
+
+/* ---- associations ---- */
+
+struct sctp_assoc {
+	struct sctp *s;
+	void *user;
+	struct sctp_listener *listener; /* it came in through, until the event was fetched */
+	struct list all, pending, eventful;
+	struct timer timer;
+	uint64_t armed_us;
+	enum sctp_state state;
+	bool passive, up, all_local, takes_batches;
+
+	uint16_t own_port, peer_port;
+	uint32_t own_tag, peer_tag, own_initial_tsn;
+	uint32_t adaptation;
+	bool has_adaptation;
+	uint8_t local[SCTP_MAX_LOCAL];
+	unsigned nlocal;
+
+	struct sctp_path *path;
+	unsigned npaths, paths_allocated;
+	uint8_t primary;
+	unsigned errors;
+
+	/* handshake and shutdown */
+	uint8_t *cookie; /* of the peer, while it is not acknowledged */
+	uint32_t cookie_len;
+	uint8_t *report; /* an ERROR chunk that goes with COOKIE ECHO */
+	uint32_t report_len;
+	unsigned tries;
+	uint32_t handshake_rto_us;
+	uint64_t t1_us, t5_us; /* T1-init, T1-cookie, T2-shutdown; T5 */
+	unsigned stale;        /* Stale Cookie errors */
+	uint32_t preservative_us;
+
+	uint16_t out_streams, in_streams;
+	struct sctp_queue tx;
+	bool write_wanted;
+
+	struct sctp_tsn_map map;
+	struct sctp_recv recv;
+	unsigned unsacked; /* packets with DATA since the last SACK */
+	uint32_t unsacked_bytes;
+	bool sack_now;
+	uint8_t sack_path;
+	uint64_t sack_us;
+
+	/* events that are due */
+	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path;
+	enum sctp_end end;
+	uint32_t cause;
+	char text[SCTP_ABORT_TEXT];
+};
+
+struct sctp_listener {
+	struct list all;
+	struct sctp *s;
+	void *user;
+	uint16_t port;
+	bool all_addrs;
+	uint8_t local[SCTP_MAX_LOCAL];
+	unsigned n;
+};
+
+/* A message of the present packet. */
+struct sctp_rx {
+	const uint8_t *p;
+	uint32_t len, ppid;
+	uint16_t sid;
+};
+
+/* A packet that waits in the ring of replies; its bytes follow. */
+struct sctp_reply {
+	struct sctp_flow to;
+	uint32_t len;
+};
+
+struct sctp {
+	struct sctp_config cfg;
+	uint64_t now;
+	struct timers timers;
+	struct list assocs, pending, eventful, listeners;
+	unsigned nassocs;
+	uint64_t held; /* bytes of associations */
+	struct sctp_pool pool;
+	struct sctp_cookie_keys keys;
+	uint64_t hash_key[2];
+	struct sctp_path *last; /* that a packet came from */
+	struct sctp_stats st;
+	uint16_t next_port;
+	/* a bucket of tokens for packets of unknown peers */
+	uint64_t tokens_us;
+	uint32_t tokens;
+
+	struct sctp_assoc *rx_assoc;
+	unsigned nrx, rx_pos;
+	bool rx_queued; /* rx_assoc->recv may have messages */
+
+	uint32_t reply_head, reply_tail; /* bytes ever taken out, put in */
+	struct sctp_path *bucket[SCTP_BUCKETS];
+	struct sctp_rx rx[SCTP_MAX_CHUNKS];
+	_Alignas(8) uint8_t replies[SCTP_REPLIES];
+};
+
+/* ---- sctp.c ---- */
+
+void *sctp_alloc(struct sctp *s, size_t len); /* all zero, counted; NULL */
+void sctp_release(struct sctp *s, void *p, size_t len);
+uint32_t sctp_random32(struct sctp *s);
+/* True if a packet of an unknown peer may be answered. */
+bool sctp_take_token(struct sctp *s);
+
+/* ---- lookup.c ---- */
+
+/* The path with these ports that a packet came from, NULL: none. */
+struct sctp_path *sctp_lookup(struct sctp *s, const struct sctp_flow *from, uint16_t own_port,
+			      uint16_t peer_port);
+void sctp_lookup_add(struct sctp_path *p);
+void sctp_lookup_del(struct sctp_path *p);
+/* The listener for packets to this port and address of ours, or NULL. */
+struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_t local);
+/* A port of ours that no association and no listener uses; 0: none. */
+uint16_t sctp_free_port(struct sctp *s);
+
+/* ---- reply.c ---- */
+
+/* A packet that is sent with the next output, before all DATA: begin, put chunks, end. Without room
+ * it is dropped, as if the network had lost it. */
+struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
+				    const struct sctp_head *head);
+void sctp_reply_end(struct sctp *s, struct sctp_writer *w);
+/* The oldest one, copied into the batch. */
+bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret);
+/* A packet of an association, to one of its paths. */
+struct sctp_writer sctp_reply_to(struct sctp_path *p);
+/* ABORT with one cause to whoever sent a packet: its tag reflected, or the one given. */
+void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,
+		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
+		      uint32_t len);
+
+/* ---- input.c ---- */
+
+/* Handles the chunks of a packet of an association from c on. */
+void sctp_input_chunks(struct sctp_path *p, struct sctp_cursor c);
+
+/* ---- init.c ---- */
+
+void sctp_send_init(struct sctp_assoc *a);
+void sctp_send_cookie_echo(struct sctp_assoc *a);
+void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		   const struct sctp_chunk *c, struct sctp_path *p);
+void sctp_got_init_ack(struct sctp_path *p, const struct sctp_head *head,
+		       const struct sctp_chunk *c);
+void sctp_got_cookie_ack(struct sctp_path *p);
+/* COOKIE ECHO. The path of the association for the rest of the packet; NULL: drop it. */
+struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
+				       const struct sctp_head *head, const struct sctp_chunk *c,
+				       struct sctp_path *p);
+/* A Stale Cookie error with its measure of staleness in us. */
+void sctp_got_stale_cookie(struct sctp_path *p, uint32_t staleness_us);
+
+/* ---- assoc.c ---- */
+
+/* npaths: room for paths. NULL without memory or beyond max_assocs. */
+struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths);
+/* Adds a path; the first one becomes the primary path. packet: the largest that its route takes. */
+struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
+				      uint32_t packet);
+struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
+/* Room for n paths. False without memory. */
+bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
+void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n);
+bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local);
+/* What both sides' INIT say. */
+void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd);
+/* Runs the state machine. */
+void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev);
+/* Ends it, with an event unless the user ended it. */
+void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
+		    uint32_t len);
+/* Ends it after an ABORT to the peer with this cause. */
+void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
+		      uint32_t len, const char *text);
+/* Something is to be sent. */
+void sctp_assoc_touch(struct sctp_assoc *a);
+/* An event is due. */
+void sctp_assoc_note(struct sctp_assoc *a);
+/* A deadline changed. */
+void sctp_assoc_arm(struct sctp_assoc *a);
+/* One more unanswered packet: false if that ended the association. */
+bool sctp_assoc_error(struct sctp_assoc *a);
+
+static inline struct sctp_path *sctp_primary(struct sctp_assoc *a)
+{
+	return &a->path[a->primary];
+}
+
+/* Data may be sent, and is acknowledged. */
+static inline bool sctp_sends_data(const struct sctp_assoc *a)
+{
+	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
+	       a->state == SCTP_SHUTDOWN_RECEIVED;
+}
+
+static inline bool sctp_takes_data(const struct sctp_assoc *a)
+{
+	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
+	       a->state == SCTP_SHUTDOWN_SENT;
+}
+
+/* ---- path.c ---- */
+
+void sctp_path_init(struct sctp_path *p, uint32_t packet);
+/* The path for new data. */
+struct sctp_path *sctp_path_choose(struct sctp_assoc *a);
+/* Another one than p to repeat on, or p. */
+struct sctp_path *sctp_path_other(struct sctp_assoc *a, const struct sctp_path *p);
+void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
+/* A packet was not answered in time. False if the association ended. */
+bool sctp_path_failed(struct sctp_path *p);
+/* It was answered. */
+void sctp_path_answered(struct sctp_path *p);
+void sctp_send_heartbeat(struct sctp_path *p);
+/* The HEARTBEAT of a probe of the path MTU. */
+void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size);
+void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c);
+void sctp_got_heartbeat_ack(struct sctp_path *p, const struct sctp_chunk *c);
+/* Runs the deadlines of a path; false if the association ended. */
+bool sctp_path_run(struct sctp_path *p, uint64_t now);
+uint64_t sctp_path_expiry(const struct sctp_path *p);
+/* When heartbeats go on, after something was sent. */
+void sctp_path_rest(struct sctp_path *p);
+/* Largest chunk that fits into a packet of the path (PMDCS). */
+uint32_t sctp_path_pmdcs(const struct sctp_path *p);
+void sctp_path_resized(struct sctp_path *p);
+
+/* ---- tx.c ---- */
+
+static inline struct sctp_tx *sctp_tx_get(const struct sctp_queue *q, uint32_t tsn)
+{
+	return &q->page[tsn / SCTP_TX_PAGE % SCTP_TX_PAGES][tsn % SCTP_TX_PAGE];
+}
+
+/* Bytes of a chunk on the wire, with padding. */
+static inline uint32_t sctp_tx_wire(const struct sctp_tx *t)
+{
+	return (t->size + 3u) & ~3u;
+}
+
+void sctp_tx_init(struct sctp_queue *q, uint32_t initial_tsn);
+void sctp_tx_deinit(struct sctp_assoc *a);
+void sctp_tx_push(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
+void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
+void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
+/* Everything up to q->cum was acknowledged: frees it. old: the former cum. */
+void sctp_tx_free(struct sctp_assoc *a, uint32_t old);
+/* Nothing is queued and nothing outstanding. */
+static inline bool sctp_tx_empty(const struct sctp_queue *q)
+{
+	return q->cum + 1 == q->next_tsn;
+}
+
+/* ---- ack.c ---- */
+
+void sctp_got_sack(struct sctp_path *p, const struct sctp_chunk *c);
+/* SHUTDOWN acknowledges cumulatively. */
+void sctp_got_cum_ack(struct sctp_path *p, uint32_t cum);
+
+/* ---- loss.c ---- */
+
+/* A chunk in flight is to be sent again. */
+void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn);
+/* Looks for lost chunks after a SACK, or when the reordering window of a path has passed. hinted:
+ * highest TSN newly acknowledged, for miss indications; newly: there is one. */
+void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest);
+void sctp_loss_t3(struct sctp_path *p);
+void sctp_loss_probe(struct sctp_path *p);
+/* Starts or stops T3 and the tail-loss probe of a path after a SACK. */
+void sctp_loss_rearm(struct sctp_path *p, bool first_acked);
+
+/* ---- data.c ---- */
+
+void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c);
+/* All chunks of a packet were handled: is a SACK due? */
+void sctp_data_end(struct sctp_path *p, bool any, bool prompt);
+uint32_t sctp_data_rwnd(const struct sctp_assoc *a);
+
+/* ---- output.c ---- */
+
+bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b);
+/* True if there is something that may be sent now. */
+bool sctp_assoc_has_output(struct sctp_assoc *a);
+
+/* ---- shutdown.c ---- */
+
+void sctp_send_shutdown(struct sctp_assoc *a);
+void sctp_send_shutdown_ack(struct sctp_assoc *a);
+void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c);
+void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c);
+void sctp_got_error(struct sctp_path *p, const struct sctp_chunk *c);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DATA that arrives, and when it is acknowledged (RFC 9260 6.2). */
+#include "sctp/assoc.h"
+#include "util/be.h"
+
+uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
+{
+	uint32_t held = a->recv.held, all = a->s->cfg.recv_buffer;
+
+	return held < all ? all - held : 0;
+}
+
+static void no_user_data(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	uint8_t value[4];
+
+	be_put32(value, d->tsn);
+	sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_NO_DATA, value, sizeof(value),
+			 "DATA without user data");
+}
+
+/* The TSN counts as received (6.5), the data is dropped. */
+static void invalid_stream(struct sctp_path *p, const struct sctp_data *d)
+{
+	struct sctp_writer w = sctp_reply_to(p);
+	uint32_t at = sctp_begin_chunk(&w, SCTP_ERROR, 0);
+	uint8_t value[4] = {0};
+
+	be_put16(value, d->sid);
+	sctp_put_cause(&w, SCTP_CAUSE_STREAM, value, sizeof(value));
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(p->assoc->s, &w);
+}
+
+/* Fragments, and ordered messages. True if the TSN is taken. */
+static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	static const char text[] = "fragments that contradict each other";
+	bool next = d->tsn == a->map.cum + 1, any = false;
+	uint32_t dropped = 0;
+
+	/* The window is closed: only what fills the hole is taken (6.2). */
+	if (sctp_data_rwnd(a) == 0 && !next)
+		return false;
+	switch (sctp_recv_add(&a->recv, d, next ? d->tsn : a->map.cum, &dropped, &any)) {
+	case SCTP_RECV_TAKEN:
+		break;
+	case SCTP_RECV_NO_ROOM:
+		return false;
+	case SCTP_RECV_VIOLATION:
+		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1,
+				 text);
+		return false;
+	}
+	if (any)
+		sctp_tsn_map_renege(&a->map, dropped);
+	a->s->rx_assoc = a;
+	a->s->rx_queued = true;
+	return true;
+}
+
+static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	struct sctp *s = a->s;
+
+	s->rx_assoc = a;
+	s->rx[s->nrx++] =
+		(struct sctp_rx){.p = d->p, .len = d->len, .ppid = d->ppid, .sid = d->sid};
+}
+
+static void take(struct sctp_path *p, const struct sctp_data *d)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (d->sid >= a->in_streams)
+		invalid_stream(p, d);
+	else if (sctp_recv_direct(d) && a->s->nrx < SCTP_MAX_CHUNKS)
+		deliver(a, d);
+	else if (!queue(a, d))
+		return;
+	sctp_tsn_map_add(&a->map, d->tsn);
+	a->unsacked_bytes += d->len;
+}
+
+void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_data d;
+
+	if (!sctp_takes_data(a))
+		return;
+	if (!sctp_data_get(c, &d)) {
+		a->s->st.bad_packets++;
+		return;
+	}
+	if (d.len == 0) {
+		no_user_data(a, &d);
+		return;
+	}
+	switch (sctp_tsn_map_check(&a->map, d.tsn)) {
+	case SCTP_TSN_NEW:
+		take(p, &d);
+		break;
+	case SCTP_TSN_DUP:
+		a->s->st.duplicates++;
+		break;
+	case SCTP_TSN_BEYOND:
+		break;
+	}
+}
+
+/* Beside the number of packets: what is missing or came twice is reported at once, and the sender
+ * must not run out of window. */
+static bool is_prompt(const struct sctp_assoc *a, bool prompt)
+{
+	return prompt || sctp_tsn_map_gap(&a->map) || a->map.ndups ||
+	       a->unsacked >= a->s->cfg.sack_packets ||
+	       a->unsacked_bytes >= a->s->cfg.recv_buffer / 8;
+}
+
+void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (!any || !(sctp_takes_data(a) || a->state == SCTP_SHUTDOWN_RECEIVED))
+		return;
+	a->sack_path = p->index;
+	a->unsacked++;
+	if (a->state == SCTP_SHUTDOWN_SENT) {
+		sctp_send_shutdown(a); /* 9.2: at once, and T2 again */
+		a->t1_us = a->s->now + a->handshake_rto_us;
+		prompt = true;
+	}
+	if (is_prompt(a, prompt)) {
+		a->sack_now = true;
+		a->sack_us = SCTP_NEVER;
+		sctp_assoc_touch(a);
+	} else if (a->sack_us == SCTP_NEVER) {
+		a->sack_us = a->s->now + a->s->cfg.sack_us;
+	}
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which association, and which listener, a packet is for. */
+#include "sctp/assoc.h"
+#include "util/siphash.h"
+
+enum { FIRST_PORT = 49152, LAST_PORT = 65535 };
+
+static unsigned bucket(const struct sctp *s, const struct sctp_addr *peer, uint16_t own_port,
+		       uint16_t peer_port)
+{
+	uint8_t key[24];
+
+	memcpy(key, peer->ip, 16);
+	memcpy(key + 16, &peer->scope, 4);
+	memcpy(key + 20, &own_port, 2);
+	memcpy(key + 22, &peer_port, 2);
+	return (unsigned)(siphash64(s->hash_key, key, sizeof(key)) % SCTP_BUCKETS);
+}
+
+static bool same(const struct sctp_path *p, const struct sctp_flow *from, uint16_t own_port,
+		 uint16_t peer_port)
+{
+	const struct sctp_assoc *a = p->assoc;
+
+	return a->own_port == own_port && a->peer_port == peer_port &&
+	       sctp_addr_equal(&p->flow.peer, &from->peer) && sctp_assoc_has_local(a, from->local);
+}
+
+struct sctp_path *sctp_lookup(struct sctp *s, const struct sctp_flow *from, uint16_t own_port,
+			      uint16_t peer_port)
+{
+	struct sctp_path *p = s->last;
+
+	if (p && same(p, from, own_port, peer_port))
+		return p;
+	for (p = s->bucket[bucket(s, &from->peer, own_port, peer_port)]; p; p = p->hash_next)
+		if (same(p, from, own_port, peer_port))
+			return s->last = p;
+	return NULL;
+}
+
+static struct sctp_path **head(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	return &a->s->bucket[bucket(a->s, &p->flow.peer, a->own_port, a->peer_port)];
+}
+
+void sctp_lookup_add(struct sctp_path *p)
+{
+	struct sctp_path **h = head(p);
+
+	p->hash_next = *h;
+	*h = p;
+	p->hashed = true;
+}
+
+void sctp_lookup_del(struct sctp_path *p)
+{
+	struct sctp_path **h;
+
+	if (!p->hashed)
+		return;
+	for (h = head(p); *h != p; h = &(*h)->hash_next)
+		;
+	*h = p->hash_next;
+	p->hashed = false;
+	if (p->assoc->s->last == p)
+		p->assoc->s->last = NULL;
+}
+
+/* ---- listeners: there are few ---- */
+
+static bool listens_at(const struct sctp_listener *l, uint8_t local)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->local[i] == local)
+			return true;
+	return false;
+}
+
+struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_t local)
+{
+	list_foreach (it, &s->listeners) {
+		struct sctp_listener *l = list_entry(it, struct sctp_listener, all);
+
+		if (l->port == port && listens_at(l, local))
+			return l;
+	}
+	return NULL;
+}
+
+int sctp_listen(struct sctp *s, const uint8_t *local, unsigned n, bool all, uint16_t port,
+		void *user, struct sctp_listener **ret)
+{
+	struct sctp_listener *l;
+
+	for (unsigned i = 0; i < n; i++)
+		if (sctp_lookup_listener(s, port, local[i]))
+			return SCTP_E_IN_USE;
+	l = sctp_alloc(s, sizeof(*l));
+	if (!l)
+		return SCTP_E_MEMORY;
+	l->s = s;
+	l->user = user;
+	l->port = port;
+	l->all_addrs = all;
+	l->n = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
+	memcpy(l->local, local, l->n);
+	list_add_tail(&s->listeners, &l->all);
+	*ret = l;
+	return SCTP_E_OK;
+}
+
+struct sctp_listener *sctp_unlisten(struct sctp *s, struct sctp_listener *l)
+{
+	if (!l)
+		return NULL;
+	/* Associations that were not announced yet. */
+	list_foreach_safe (it, &s->assocs) {
+		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		if (a->listener == l)
+			sctp_assoc_free(a);
+	}
+	list_del(&l->all);
+	sctp_release(s, l, sizeof(*l));
+	return NULL;
+}
+
+static bool port_used(const struct sctp *s, uint16_t port)
+{
+	list_foreach (it, &s->assocs)
+		if (list_entry(it, struct sctp_assoc, all)->own_port == port)
+			return true;
+	list_foreach (it, &s->listeners)
+		if (list_entry(it, struct sctp_listener, all)->port == port)
+			return true;
+	return false;
+}
+
+uint16_t sctp_free_port(struct sctp *s)
+{
+	for (unsigned i = 0; i <= LAST_PORT - FIRST_PORT; i++) {
+		uint16_t port =
+			(uint16_t)(FIRST_PORT + s->next_port++ % (LAST_PORT - FIRST_PORT + 1));
+
+		if (!port_used(s, port))
+			return port;
+	}
+	return 0;
+}

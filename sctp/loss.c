@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which chunks are lost: by time (RFC 8985), by three miss indications (RFC 9260 7.2.4), by T3-rtx
+ * (6.3.3); and the probe for the loss of the last ones.
+ */
+#include "sctp/assoc.h"
+
+enum { MISSES = 3, BURST = 64 };
+
+static void enter_recovery(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (p->in_recovery)
+		return;
+	p->in_recovery = true;
+	p->recovery = a->tx.send_tsn - 1;
+	p->extra = true; /* 7.2.4 (3): the first retransmission ignores the window */
+	sctp_cc_lost(&p->cc, p->flight, a->s->now);
+}
+
+/* Out of flight; first transmissions come in the order of their TSNs. */
+static void take_out(struct sctp_assoc *a, uint32_t tsn)
+{
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+
+	sctp_tx_remove(&a->tx, &a->tx.out, tsn);
+	a->path[t->path].flight -= sctp_tx_wire(t);
+	a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
+	t->state = SCTP_TX_LOST;
+	if (t->count > 1)
+		sctp_tx_push_front(&a->tx, &a->tx.lost, tsn);
+	else
+		sctp_tx_push(&a->tx, &a->tx.lost, tsn);
+}
+
+void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
+{
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_path *p = &a->path[t->path];
+
+	enter_recovery(p);
+	take_out(a, tsn);
+	a->s->st.fast_retransmits++;
+	if (sctp_tx_wire(t) > SCTP_PMTU_BASE &&
+	    sctp_pmtu_lost(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD, a->s->now))
+		sctp_path_resized(p);
+}
+
+/* ---- by miss indications ---- */
+
+/* Only while packets keep their order, and only first transmissions: time decides the rest. */
+static void count_misses(struct sctp_assoc *a, uint32_t highest)
+{
+	struct sctp_queue *q = &a->tx;
+	uint32_t tsn = q->out.first;
+
+	for (uint32_t n = q->out.n; n; n--) {
+		struct sctp_tx *t = sctp_tx_get(q, tsn);
+		uint32_t next = t->next;
+
+		if (t->count == 1) {
+			if (!sctp_tsn_before(tsn, highest))
+				return;
+			if (!a->path[t->path].rack.reordering && ++t->misses >= MISSES)
+				sctp_loss_mark(a, tsn);
+		}
+		tsn = next;
+	}
+}
+
+/* ---- by time ---- */
+
+static uint32_t window(const struct sctp_path *p)
+{
+	return sctp_rack_window(&p->rack, p->rto.min_rtt_us, p->rto.srtt_us, p->in_recovery);
+}
+
+/* True if later chunks of the list may be lost as well. */
+static bool check_one(struct sctp_assoc *a, uint32_t tsn)
+{
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_path *p = &a->path[t->path];
+	uint64_t at;
+
+	if (!sctp_rack_before(&p->rack, t->sent_us, tsn))
+		return a->npaths > 1;
+	at = sctp_rack_deadline(&p->rack, t->sent_us, window(p));
+	if (at <= a->s->now) {
+		sctp_loss_mark(a, tsn);
+		return true;
+	}
+	if (at < p->loss_us)
+		p->loss_us = at;
+	return a->npaths > 1;
+}
+
+void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest)
+{
+	struct sctp_queue *q = &a->tx;
+	uint32_t tsn, next;
+
+	if (newly)
+		count_misses(a, highest);
+	for (unsigned i = 0; i < a->npaths; i++)
+		a->path[i].loss_us = SCTP_NEVER;
+	tsn = q->out.first;
+	for (uint32_t n = q->out.n; n; n--, tsn = next) {
+		next = sctp_tx_get(q, tsn)->next;
+		if (!check_one(a, tsn))
+			return;
+	}
+}
+
+/* ---- timers ---- */
+
+/* The earliest TSN in flight on the path moved on. */
+static void find_first(struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+	uint32_t tsn = sctp_tsn_before(q->cum, p->first) ? p->first : q->cum + 1;
+
+	for (; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		if (t->state == SCTP_TX_OUT && t->path == p->index)
+			break;
+	}
+	p->first = tsn;
+}
+
+static void set_probe(struct sctp_path *p)
+{
+	const struct sctp *s = p->assoc->s;
+	bool single = p->assoc->tx.out.n == 1;
+	uint32_t us = sctp_rack_probe_us(p->rto.srtt_us, single, s->cfg.sack_us);
+
+	p->probe_us = p->probed || us == UINT32_MAX ? SCTP_NEVER : s->now + us;
+}
+
+void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
+{
+	if (p->flight == 0) {
+		p->t3_us = p->probe_us = p->loss_us = SCTP_NEVER;
+		p->probed = false;
+		return;
+	}
+	if (first_acked) {
+		p->t3_us = p->assoc->s->now + p->rto.rto_us;
+		find_first(p);
+	} else if (p->t3_us == SCTP_NEVER) {
+		p->t3_us = p->assoc->s->now + p->rto.rto_us;
+	}
+	set_probe(p);
+}
+
+/* All chunks in flight on the path, the earliest first. */
+static void mark_all(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_queue *q = &a->tx;
+	uint32_t tsn = q->out.last, prev;
+
+	for (uint32_t n = q->out.n; n; n--, tsn = prev) {
+		struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		prev = t->prev;
+		if (t->path != p->index)
+			continue;
+		sctp_tx_remove(q, &q->out, tsn);
+		p->flight -= sctp_tx_wire(t);
+		q->in_flight -= t->size - SCTP_DATA_HEAD;
+		t->state = SCTP_TX_LOST;
+		sctp_tx_push_front(q, &q->lost, tsn);
+	}
+}
+
+void sctp_loss_t3(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	p->t3_us = p->loss_us = p->probe_us = SCTP_NEVER;
+	sctp_rto_back_off(&p->rto);
+	p->burst = BURST;
+	sctp_assoc_touch(a);
+	if (p->flight == 0) {
+		a->tx.window_probe = !sctp_tx_empty(&a->tx);
+		return;
+	}
+	a->s->st.timeouts++;
+	sctp_cc_timed_out(&p->cc, p->flight, a->s->now);
+	p->in_recovery = false;
+	p->probed = false;
+	mark_all(p);
+	if (sctp_pmtu_lost(&p->pmtu, p->pmtu.size, a->s->now))
+		sctp_path_resized(p);
+	if (a->tx.rwnd >= SCTP_PMTU_BASE)
+		(void)sctp_path_failed(p);
+	else
+		a->tx.window_probe = true;
+}
+
+void sctp_loss_probe(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_queue *q = &a->tx;
+
+	if (p->flight == 0 || p->probed || q->out.n == 0)
+		return;
+	p->probed = true;
+	p->extra = true;
+	a->s->st.tail_probes++;
+	/* New data serves as well as a repetition of the last chunk. */
+	if (q->lost.n == 0 && q->send_tsn == q->next_tsn)
+		take_out(a, q->out.last);
+	sctp_assoc_touch(a);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Paths: their states (RFC 9260 8.2, RFC 7829), heartbeats (8.3, 5.4), and which one is used. */
+#include "sctp/assoc.h"
+#include "util/be.h"
+
+enum {
+	INFO_LEN = 24,      /* value of our Heartbeat Info: nonce, time, size, index */
+	STAGGER_US = 50000, /* between the first heartbeats of unconfirmed paths */
+};
+
+void sctp_path_init(struct sctp_path *p, uint32_t packet)
+{
+	struct sctp_assoc *a = p->assoc;
+	const struct sctp_config *cfg = &a->s->cfg;
+	uint32_t most = SCTP_MAX_PACKET & ~3u;
+
+	if (packet == 0 || packet > most)
+		packet = most;
+	p->state = SCTP_PATH_UNCONFIRMED;
+	p->t3_us = p->loss_us = p->probe_us = p->heartbeat_us = SCTP_NEVER;
+	cfg->random(cfg->random_user, &p->nonce, sizeof(p->nonce));
+	sctp_rto_init(&p->rto, cfg);
+	sctp_rack_init(&p->rack);
+	sctp_pmtu_init(&p->pmtu, packet & ~3u, a->s->now);
+	sctp_cc_init(&p->cc, cfg->cc, sctp_path_pmdcs(p), !sctp_addr_is_v4(&p->flow.peer),
+		     2 * cfg->send_buffer);
+}
+
+uint32_t sctp_path_pmdcs(const struct sctp_path *p)
+{
+	return (p->pmtu.size - SCTP_HEAD) & ~3u;
+}
+
+void sctp_path_resized(struct sctp_path *p)
+{
+	sctp_cc_set_pmdcs(&p->cc, sctp_path_pmdcs(p));
+	sctp_assoc_touch(p->assoc);
+}
+
+/* ---- choice ---- */
+
+/* How well a path serves; the state alone decides, then the primary one, then fewer errors. */
+static unsigned worth(const struct sctp_path *p)
+{
+	static const unsigned char of_state[] = {
+		[SCTP_PATH_UNCONFIRMED] = 0,
+		[SCTP_PATH_INACTIVE] = 1,
+		[SCTP_PATH_FAILING] = 2,
+		[SCTP_PATH_ACTIVE] = 3,
+	};
+	unsigned errors = p->errors < 255 ? p->errors : 255;
+
+	return (unsigned)of_state[p->state] << 16 | (p->index == p->assoc->primary ? 1u << 15 : 0) |
+	       (255 - errors);
+}
+
+static struct sctp_path *best(struct sctp_assoc *a, const struct sctp_path *except)
+{
+	struct sctp_path *found = NULL;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (&a->path[i] != except && (!found || worth(&a->path[i]) > worth(found)))
+			found = &a->path[i];
+	return found;
+}
+
+struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
+{
+	struct sctp_path *p = sctp_primary(a);
+
+	return p->state == SCTP_PATH_ACTIVE ? p : best(a, NULL);
+}
+
+struct sctp_path *sctp_path_other(struct sctp_assoc *a, const struct sctp_path *p)
+{
+	struct sctp_path *o = best(a, p);
+
+	return o && o->state == SCTP_PATH_ACTIVE ? o : &a->path[p->index];
+}
+
+/* ---- states ---- */
+
+void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
+{
+	if (p->state == state)
+		return;
+	p->state = state;
+	p->changed = true;
+	p->assoc->ev_path = true;
+	if (p->assoc->up)
+		sctp_assoc_note(p->assoc);
+}
+
+bool sctp_path_failed(struct sctp_path *p)
+{
+	const struct sctp_config *cfg = &p->assoc->s->cfg;
+	bool confirmed = p->state != SCTP_PATH_UNCONFIRMED;
+
+	if (p->errors <= cfg->path_max_retrans)
+		p->errors++;
+	if (p->errors > cfg->path_max_retrans) {
+		if (confirmed)
+			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
+	} else if (p->state == SCTP_PATH_ACTIVE) {
+		sctp_path_set_state(p, SCTP_PATH_FAILING);
+	}
+	return !confirmed || sctp_assoc_error(p->assoc);
+}
+
+void sctp_path_answered(struct sctp_path *p)
+{
+	p->errors = 0;
+	p->assoc->errors = 0;
+	sctp_path_set_state(p, SCTP_PATH_ACTIVE);
+}
+
+/* ---- heartbeats ---- */
+
+/* HB.interval + RTO, with a jitter of half the RTO (8.3). */
+void sctp_path_rest(struct sctp_path *p)
+{
+	struct sctp *s = p->assoc->s;
+
+	if (p->state == SCTP_PATH_UNCONFIRMED)
+		p->heartbeat_us = s->now + (uint64_t)p->index * STAGGER_US;
+	else if (p->state != SCTP_PATH_ACTIVE)
+		p->heartbeat_us = s->now + p->rto.rto_us;
+	else if (s->cfg.heartbeat_us == 0)
+		p->heartbeat_us = SCTP_NEVER;
+	else
+		p->heartbeat_us = s->now + s->cfg.heartbeat_us + p->rto.rto_us / 2 +
+				  sctp_random32(s) % (p->rto.rto_us + 1);
+}
+
+void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size)
+{
+	uint32_t chunk = sctp_begin_chunk(w, SCTP_HEARTBEAT, 0);
+	uint32_t info = sctp_begin_tlv(w, SCTP_PARAM_HEARTBEAT);
+
+	sctp_put64(w, p->nonce);
+	sctp_put64(w, p->assoc->s->now);
+	sctp_put32(w, size);
+	sctp_put32(w, p->index);
+	sctp_end_chunk(w, info);
+	sctp_end_chunk(w, chunk);
+}
+
+void sctp_send_heartbeat(struct sctp_path *p)
+{
+	struct sctp_writer w = sctp_reply_to(p);
+
+	sctp_put_probe(&w, p, 0);
+	sctp_reply_end(p->assoc->s, &w);
+	p->heartbeat_out = true;
+	p->heartbeat_us = p->assoc->s->now + p->rto.rto_us;
+}
+
+void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	struct sctp_writer w = sctp_reply_to(p);
+	uint32_t at = sctp_begin_chunk(&w, SCTP_HEARTBEAT_ACK, 0);
+
+	sctp_put_bytes(&w, c->p + SCTP_CHUNK_HEAD, c->len - SCTP_CHUNK_HEAD);
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(p->assoc->s, &w);
+}
+
+static uint32_t rtt(const struct sctp_path *p, uint64_t sent_us)
+{
+	uint64_t now = p->assoc->s->now;
+
+	if (sent_us > now || now - sent_us > UINT32_MAX)
+		return 0;
+	return now == sent_us ? 1 : (uint32_t)(now - sent_us);
+}
+
+/* A Heartbeat Info of ours, from the path that it names. */
+static bool is_ours(const struct sctp_assoc *a, const struct sctp_chunk *c)
+{
+	const uint8_t *info = c->p + SCTP_CHUNK_HEAD;
+
+	return c->len == SCTP_CHUNK_HEAD + 4 + INFO_LEN && be_get16(info) == SCTP_PARAM_HEARTBEAT &&
+	       be_get16(info + 2) == 4 + INFO_LEN && be_get32(info + 24) < a->npaths &&
+	       be_get64(info + 4) == a->path[be_get32(info + 24)].nonce;
+}
+
+void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = from->assoc;
+	const uint8_t *info = c->p + SCTP_CHUNK_HEAD;
+	struct sctp_path *p;
+	uint32_t size, sample;
+
+	if (!is_ours(a, c))
+		return;
+	p = &a->path[be_get32(info + 24)];
+	size = be_get32(info + 20);
+	if (size) {
+		if (sctp_pmtu_answered(&p->pmtu, size, a->s->now))
+			sctp_path_resized(p);
+		return;
+	}
+	sample = rtt(p, be_get64(info + 12));
+	if (!p->heartbeat_out || sample == 0)
+		return;
+	p->heartbeat_out = false;
+	sctp_rto_sample(&p->rto, sample, a->s->now);
+	sctp_path_answered(p);
+	sctp_path_rest(p);
+	sctp_assoc_touch(a);
+}
+
+/* Failures of probes of a path without data do not end an association that uses another one. */
+static bool heartbeat_lost(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	p->heartbeat_out = false;
+	sctp_rto_back_off(&p->rto);
+	if (p->index == sctp_path_choose(a)->index)
+		return sctp_path_failed(p);
+	if (p->errors <= a->s->cfg.path_max_retrans)
+		p->errors++;
+	if (p->state != SCTP_PATH_UNCONFIRMED)
+		sctp_path_set_state(p, p->errors > a->s->cfg.path_max_retrans ? SCTP_PATH_INACTIVE
+									      : SCTP_PATH_FAILING);
+	return true;
+}
+
+static bool heartbeat_due(struct sctp_path *p, uint64_t now)
+{
+	const struct sctp_config *cfg = &p->assoc->s->cfg;
+
+	if (p->heartbeat_out && !heartbeat_lost(p))
+		return false;
+	if (p->state == SCTP_PATH_ACTIVE) {
+		if (cfg->heartbeat_us == 0) {
+			p->heartbeat_us = SCTP_NEVER;
+			return true;
+		}
+		if (p->last_sent_us + cfg->heartbeat_us > now) {
+			p->heartbeat_us = p->last_sent_us + cfg->heartbeat_us;
+			return true;
+		}
+	}
+	sctp_send_heartbeat(p);
+	sctp_assoc_touch(p->assoc);
+	return true;
+}
+
+/* ---- deadlines ---- */
+
+/* Sizes are searched where data goes. */
+static bool probes(const struct sctp_path *p)
+{
+	return p->assoc->state == SCTP_ESTABLISHED && p->state == SCTP_PATH_ACTIVE;
+}
+
+static void pmtu_due(struct sctp_path *p, uint64_t now)
+{
+	if (sctp_pmtu_run(&p->pmtu, now))
+		sctp_path_resized(p);
+	if (sctp_pmtu_due(&p->pmtu, now)) {
+		p->probe_wanted = true;
+		sctp_assoc_touch(p->assoc);
+	}
+}
+
+uint64_t sctp_path_expiry(const struct sctp_path *p)
+{
+	uint64_t at = p->t3_us;
+
+	at = p->loss_us < at ? p->loss_us : at;
+	at = p->probe_us < at ? p->probe_us : at;
+	at = p->heartbeat_us < at ? p->heartbeat_us : at;
+	if (probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) < at)
+		at = sctp_pmtu_expiry(&p->pmtu);
+	return at;
+}
+
+bool sctp_path_run(struct sctp_path *p, uint64_t now)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (p->loss_us <= now) {
+		p->loss_us = SCTP_NEVER;
+		sctp_loss_detect(a, false, 0);
+		sctp_assoc_touch(a);
+	}
+	if (p->t3_us <= now) {
+		sctp_loss_t3(p);
+		if (a->state == SCTP_CLOSED)
+			return false;
+	}
+	if (p->probe_us <= now) {
+		p->probe_us = SCTP_NEVER;
+		sctp_loss_probe(p);
+	}
+	if (p->heartbeat_us <= now && !heartbeat_due(p, now))
+		return false;
+	if (probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) <= now)
+		pmtu_due(p, now);
+	return true;
+}

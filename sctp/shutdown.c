@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of an association: SHUTDOWN (RFC 9260 9.2), ABORT (9.1), and what ERROR reports. */
+#include "sctp/assoc.h"
+#include "util/be.h"
+
+/* The path of the last DATA, which is known to work, or another one after failures. */
+static struct sctp_path *where(struct sctp_assoc *a)
+{
+	return sctp_path_choose(a);
+}
+
+void sctp_send_shutdown(struct sctp_assoc *a)
+{
+	struct sctp_writer w = sctp_reply_to(where(a));
+	uint32_t at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
+
+	sctp_put32(&w, a->map.cum);
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(a->s, &w);
+}
+
+void sctp_send_shutdown_ack(struct sctp_assoc *a)
+{
+	struct sctp_writer w = sctp_reply_to(where(a));
+
+	sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
+	sctp_reply_end(a->s, &w);
+}
+
+void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (a->state < SCTP_ESTABLISHED)
+		return;
+	if (c->len != SCTP_CHUNK_HEAD + 4) {
+		a->s->st.bad_packets++;
+		return;
+	}
+	sctp_got_cum_ack(p, be_get32(c->p + SCTP_CHUNK_HEAD));
+	if (a->state != SCTP_CLOSED)
+		sctp_assoc_step(a, SCTP_EV_SHUTDOWN);
+}
+
+/* The first cause, and the text of an abort by the peer's user. */
+void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_cursor at = sctp_errors(c);
+	struct sctp_error e = {0};
+	bool early = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED;
+
+	if (!sctp_error_next(&at, &e))
+		e = (struct sctp_error){0};
+	sctp_assoc_end(a, early && e.cause != SCTP_CAUSE_USER ? SCTP_END_REFUSED : SCTP_END_ABORTED,
+		       e.cause,
+		       e.cause == SCTP_CAUSE_USER || e.cause == SCTP_CAUSE_PROTOCOL
+			       ? (const char *)e.p
+			       : NULL,
+		       e.len);
+}
+
+void sctp_got_error(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	struct sctp_cursor at = sctp_errors(c);
+	struct sctp_error e;
+
+	while (p->assoc->state != SCTP_CLOSED && sctp_error_next(&at, &e))
+		if (e.cause == SCTP_CAUSE_STALE_COOKIE && e.len >= 4)
+			sctp_got_stale_cookie(p, be_get32(e.p));
+}
