@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "llp/crc32c.h"
+#include "util/crc32c.h"
 #include "util/addr.h"
 
 enum {

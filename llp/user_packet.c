@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "llp/crc32c.h"
+#include "util/crc32c.h"
 #include "util/addr.h"
 #include "util/be.h"
 

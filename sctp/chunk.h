@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "sctp/recv.h"
+#include "util/span.h"
 
 enum sctp_chunk_type {
 	SCTP_DATA = 0,
@@ -111,7 +112,8 @@ static inline bool sctp_unknown_reports(unsigned type_high_bits)
 	return type_high_bits & 1;
 }
 
-/* Reads DATA; false if it is shorter than its header. A len of 0 means "no user data". */
+/* Reads DATA; false if it is shorter than its header. A len of 0 means "no user data". The I bit is
+ * in the flags of the chunk. */
 bool sctp_data_get(const struct sctp_chunk *c, struct sctp_data *ret);
 
 struct sctp_sack {
@@ -137,11 +139,14 @@ static inline struct sctp_cursor sctp_errors(const struct sctp_chunk *c)
 
 /* ---- writing ---- */
 
-/* Appends to memory of `size` bytes. What does not fit is left out and sets full. */
+/* Appends to memory of `size` bytes; begin with {.p, .size}. What does not fit sets full, and from
+ * then on nothing is written. To leave out a chunk that does not fit, copy the writer before it and
+ * assign the copy back. */
 struct sctp_writer {
 	uint8_t *p;
 	uint32_t len, size;
 	bool full;
+	uint8_t pad; /* the last bytes are padding: they belong to no length around them */
 };
 
 /* The common header, with a checksum of 0. */
@@ -149,7 +154,8 @@ void sctp_put_head(struct sctp_writer *w, const struct sctp_head *h);
 
 /* A chunk header; returns the offset of the chunk for sctp_end_chunk(). */
 uint32_t sctp_begin_chunk(struct sctp_writer *w, uint8_t type, uint8_t flags);
-/* Sets the length of the chunk (or parameter, or cause) that begins there and pads to 4 bytes. */
+/* Sets the length of the chunk (or parameter, or cause) that begins there and pads to 4 bytes. The
+ * length counts the padding of inner parameters except for the last one (3.2). */
 void sctp_end_chunk(struct sctp_writer *w, uint32_t begin);
 /* The same for a parameter or an error cause. */
 uint32_t sctp_begin_tlv(struct sctp_writer *w, uint16_t type);
@@ -163,7 +169,8 @@ void sctp_put_bytes(struct sctp_writer *w, const void *p, uint32_t len);
 /* A chunk without a value. */
 void sctp_put_plain(struct sctp_writer *w, uint8_t type, uint8_t flags);
 
-/* Writes the 16 bytes of a DATA header: whole message, unordered. len: of the payload. */
+/* Writes the 16 bytes of a DATA header: whole message, unordered (U, B and E are set). flags:
+ * SCTP_DATA_I or 0. len: of the payload, 1 to 65519. */
 void sctp_put_data_head(uint8_t *p, uint8_t flags, uint32_t tsn, uint16_t sid, uint32_t ppid,
 			uint32_t len);
 

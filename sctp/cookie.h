@@ -26,22 +26,26 @@ struct sctp_cookie {
 };
 
 enum {
-	SCTP_COOKIE_MAX = 96 + 20 * SCTP_MAX_PATHS, /* bytes on the wire at most */
-	SCTP_COOKIE_KEY_US = 60 * 1000000, /* a key signs for this time, and is valid for twice */
+	SCTP_COOKIE_FIXED = 88, /* bytes on the wire without addresses */
+	SCTP_COOKIE_ADDR = 20,  /* of each address */
+	SCTP_COOKIE_MAX = SCTP_COOKIE_FIXED + SCTP_COOKIE_ADDR * SCTP_MAX_PATHS,
+	SCTP_COOKIE_KEY_US = 60 * 1000000,
 };
 
+/* A key signs for SCTP_COOKIE_KEY_US, or for the life of a cookie if that is longer, and is valid
+ * for at least twice as long: each cookie can be opened for its whole life. */
 struct sctp_cookie_keys {
-	uint64_t key[2][4]; /* the current one, the previous one */
+	uint64_t key[2][2]; /* the current one, the previous one */
 	uint64_t since_us;
 	bool previous;
 };
 
-/* random: fills memory with random bytes. */
+/* Draws the first key with cfg->random. */
 void sctp_cookie_keys_init(struct sctp_cookie_keys *k, const struct sctp_config *cfg,
 			   uint64_t now_us);
 
-/* Signs; makes a new key when the current one is old. Returns the length, at most SCTP_COOKIE_MAX,
- * a multiple of 4. */
+/* Signs; draws a new key when the current one is old. Returns the length, at most SCTP_COOKIE_MAX,
+ * a multiple of 4. c->naddrs is at most SCTP_MAX_PATHS. */
 uint32_t sctp_cookie_seal(struct sctp_cookie_keys *k, const struct sctp_config *cfg,
 			  const struct sctp_cookie *c, uint64_t now_us,
 			  uint8_t ret[SCTP_COOKIE_MAX]);

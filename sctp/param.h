@@ -32,12 +32,13 @@ struct sctp_init {
 	uint32_t tag, a_rwnd, tsn;
 	uint16_t out_streams, in_streams; /* number of outbound streams, maximum inbound */
 	unsigned naddrs; /* listed; further ones than SCTP_MAX_PATHS - 1 are ignored */
-	struct sctp_addr addr[SCTP_MAX_PATHS];
+	struct sctp_addr addr[SCTP_MAX_PATHS]; /* each once; scope 0 */
 	bool has_adaptation, takes_batches;
 	uint32_t adaptation;
 	const uint8_t *cookie; /* INIT ACK only; NULL: none */
 	uint32_t cookie_len;
-	bool families_listed, takes_v4, takes_v6;    /* Supported Address Types */
+	/* Supported Address Types. Not listed: the sender takes both. */
+	bool families_listed, takes_v4, takes_v6;
 	unsigned nunknown;                           /* to report: whole parameters */
 	struct sctp_chunk unknown[SCTP_MAX_UNKNOWN]; /* p and len alone */
 };
@@ -54,12 +55,16 @@ enum sctp_init_result {
 
 /* Reads INIT or INIT ACK. The lists stop at a parameter that asks to stop; what was read before
  * stays. Unusable addresses (multicast, 0, broadcast) are left out; v4-mapped IPv6 addresses count
- * as IPv4. */
+ * as IPv4. Of a parameter that comes twice, the first counts. A parameter that RFC 9260 defines for
+ * other chunks is skipped. The fixed fields are valid with every result but MALFORMED; if several
+ * faults are present, the first in the order of the enumeration is returned, except that a fault
+ * among the parameters comes after those of the fixed fields. The pointers refer to the chunk. */
 enum sctp_init_result sctp_init_get(const struct sctp_chunk *c, struct sctp_init *ret);
 
 /* Writes INIT or INIT ACK (type) with our parameters: the addresses (none for 0), the adaptation
- * indication, BATCHES, Supported Address Types in INIT, the cookie and unrecognized parameters of
- * the peer's INIT in INIT ACK. */
+ * indication, BATCHES, in INIT the Supported Address Types that takes_v4 and takes_v6 say (none if
+ * both are false), in INIT ACK the cookie and the unrecognized parameters of the peer's INIT, as
+ * far as they fit. */
 void sctp_init_put(struct sctp_writer *w, uint8_t type, const struct sctp_init *i,
 		   const struct sctp_chunk *unknown, unsigned nunknown);
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
-#include "llp/crc32c.h"
+#include "util/crc32c.h"
 #include "llp/user.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/udp_fake.h"

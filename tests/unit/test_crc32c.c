@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llp/crc32c.h"
+#include "util/crc32c.h"
 
 enum { MAX = 70000 };
 
 static uint8_t buf[MAX + 16];
+
+static void fill(void)
+{
+	srand(1);
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (uint8_t)rand();
+}
 
 /* RFC 3720 appendix B.4 prints the values in memory order, least significant byte first. */
 static void expect(const char *what, const void *p, size_t len, uint32_t want)
@@ -19,8 +26,8 @@ static void expect(const char *what, const void *p, size_t len, uint32_t want)
 	cr_assert_eq(crc32c(p, len), want, "%s: %08x", what, crc32c(p, len));
 	for (unsigned i = 0; i < n; i++)
 		if (impls[i].usable())
-			cr_assert_eq(impls[i].crc(p, len), want, "%s by %s: %08x", what,
-				     impls[i].name, impls[i].crc(p, len));
+			cr_assert_eq(impls[i].extend(0, p, len), want, "%s by %s: %08x", what,
+				     impls[i].name, impls[i].extend(0, p, len));
 }
 
 Test(crc32c, has_the_known_values)
@@ -55,17 +62,15 @@ Test(crc32c, is_the_same_in_every_implementation_at_any_length_and_alignment)
 	const struct crc32c_impl *impls = crc32c_impls(&n);
 	const struct crc32c_impl *table = &impls[n - 1];
 
-	srand(1);
-	for (size_t i = 0; i < sizeof(buf); i++)
-		buf[i] = (uint8_t)rand();
+	fill();
 	for (int round = 0; round < 2000; round++) {
 		size_t len = (size_t)rand() % (round % 10 ? 300 : MAX);
 		const uint8_t *p = buf + rand() % 16;
-		uint32_t want = table->crc(p, len);
+		uint32_t want = table->extend(0, p, len);
 
 		for (unsigned i = 0; i + 1 < n; i++)
 			if (impls[i].usable())
-				cr_assert_eq(impls[i].crc(p, len), want, "%s, %zu bytes",
+				cr_assert_eq(impls[i].extend(0, p, len), want, "%s, %zu bytes",
 					     impls[i].name, len);
 	}
 }
@@ -77,6 +82,73 @@ Test(crc32c, lists_the_portable_implementation_last)
 
 	cr_assert_str_eq(impls[n - 1].name, "table");
 	cr_assert(impls[n - 1].usable());
+}
+
+Test(crc32c, of_two_parts_is_that_of_the_whole_in_every_implementation)
+{
+	unsigned n;
+	const struct crc32c_impl *impls = crc32c_impls(&n);
+
+	fill();
+	for (int round = 0; round < 2000; round++) {
+		size_t len = (size_t)rand() % (round % 10 ? 300 : MAX),
+		       at = (size_t)rand() % (len + 1);
+		uint32_t want = crc32c(buf, len), a = crc32c(buf, at);
+		uint32_t b = crc32c(buf + at, len - at);
+
+		for (unsigned i = 0; i < n; i++) {
+			if (!impls[i].usable())
+				continue;
+			cr_assert_eq(impls[i].extend(a, buf + at, len - at), want, "%s: %zu + %zu",
+				     impls[i].name, at, len - at);
+			cr_assert_eq(impls[i].combine(a, b, len - at), want, "%s: %zu + %zu",
+				     impls[i].name, at, len - at);
+		}
+		cr_assert_eq(crc32c_extend(a, buf + at, len - at), want);
+		cr_assert_eq(crc32c_combine(a, b, len - at), want);
+	}
+}
+
+/* Three parts of 2^k bytes of zeros each: (A||B)||C is A||(B||C), far beyond what fits in memory.
+ */
+Test(crc32c, of_very_long_parts_is_combined_in_any_order)
+{
+	uint32_t zeros = crc32c("", 1), a = crc32c("123456789", 9);
+
+	for (unsigned k = 0; k < 8 * sizeof(size_t) - 1; k++) {
+		size_t len = (size_t)1 << k;
+		uint32_t twice = crc32c_combine(zeros, zeros, len);
+
+		cr_assert_eq(crc32c_combine(crc32c_combine(a, zeros, len), zeros, len),
+			     crc32c_combine(a, twice, 2 * len), "2^%u bytes", k);
+		zeros = twice;
+	}
+}
+
+Test(crc32c, of_a_part_and_nothing_is_that_of_the_part)
+{
+	cr_assert_eq(crc32c_combine(0xe3069283, 0, 0), 0xe3069283);
+	cr_assert_eq(crc32c_combine(0, 0xe3069283, 9), 0xe3069283);
+	cr_assert_eq(crc32c_extend(0xe3069283, "", 0), 0xe3069283);
+	cr_assert_eq(crc32c_copy(0xe3069283, buf, "", 0), 0xe3069283);
+}
+
+Test(crc32c, copy_copies_everything_and_nothing_more)
+{
+	static const size_t lens[] = {1, 7, 8, 63, 4095, 4096, 4097, 8192, 65519, MAX / 2};
+	static uint8_t to[MAX];
+
+	fill();
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		size_t len = lens[i];
+
+		memset(to, 0xa5, sizeof(to));
+		cr_assert_eq(crc32c_copy(crc32c("head", 4), to + 1, buf + 3, len),
+			     crc32c_extend(crc32c("head", 4), buf + 3, len), "%zu bytes", len);
+		cr_assert_arr_eq(to + 1, buf + 3, len);
+		cr_assert_eq(to[0], 0xa5);
+		cr_assert_eq(to[len + 1], 0xa5, "%zu bytes", len);
+	}
 }
 
 Test(crc32c, is_stored_least_significant_byte_first)

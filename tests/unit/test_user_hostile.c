@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "llp/crc32c.h"
+#include "util/crc32c.h"
 #include "llp/udp.h"
 #include "user_rig.h"
 #include "util/addr.h"
