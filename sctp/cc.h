@@ -4,6 +4,9 @@
  * with HyStart++ (RFC 9406) at the end of slow start. Knows numbers only: bytes that were
  * acknowledged or lost, round-trip times, the time. Sizes count DATA chunks with header and
  * padding.
+ *
+ * Where RFC 9260's formulas would raise the window because it is below 4 * PMDCS (loss, idle time),
+ * the window keeps its size.
  */
 #ifndef SCTP_CC_H
 #define SCTP_CC_H
@@ -15,65 +18,105 @@
 
 struct sctp_cc_ops;
 
+struct sctp_cc_cubic {
+	uint64_t epoch_us; /* start of the epoch, without idle time; 0 while no epoch runs */
+	uint64_t seen_us;  /* last acknowledgement of the epoch */
+	uint64_t w_est_q;  /* window of a Reno flow, in 1/4096 bytes */
+	uint32_t w_max;    /* window before the last loss, 0 = unknown */
+	uint32_t prior;    /* the same without fast convergence */
+	uint32_t origin, k_us;
+	uint32_t rest; /* of the growth: in 1/cwnd bytes */
+};
+
+struct sctp_cc_hystart {
+	uint32_t round_end; /* TSN whose acknowledgement ends the round */
+	uint32_t last_min_us, min_us, css_baseline_us;
+	unsigned samples, css_rounds;
+	bool in_css, round_open;
+};
+
 struct sctp_cc {
 	const struct sctp_cc_ops *ops;
 	uint32_t cwnd, ssthresh;
-	uint32_t partial;  /* partial_bytes_acked */
-	uint32_t pmdcs;    /* largest chunk of a packet: the unit of the RFC's rules */
-	uint32_t max_cwnd; /* no window grows beyond it: twice the send buffer */
-	/* To undo a reduction that turns out to be needless. */
-	uint32_t undo_cwnd, undo_ssthresh;
-	/* HyStart++ */
-	uint32_t round_end; /* TSN whose acknowledgement ends the round */
-	uint32_t last_round_min_us, round_min_us, css_baseline_us;
-	unsigned round_samples, css_rounds;
-	bool in_css, round_open;
-	/* CUBIC; zero while no epoch runs */
-	uint64_t epoch_us;
-	uint32_t w_max, origin, k_us;
-	uint64_t w_est_q; /* in 1/256 bytes */
-	uint32_t grow;    /* bytes acknowledged that did not grow the window yet */
+	uint32_t partial;   /* partial_bytes_acked */
+	uint32_t pmdcs;     /* largest chunk of a packet: the unit of the RFC's rules */
+	uint32_t max_cwnd;  /* no window grows beyond it: twice the send buffer */
+	uint32_t burst_end; /* of sctp_cc_burst() */
+	bool v6;
+	bool fresh;      /* cwnd is still the initial one */
+	bool idle;       /* ssthresh was set by sctp_cc_idle() */
+	bool one_packet; /* after T3-rtx: a single packet may be in flight */
+	/* To undo a reduction that turns out to be needless; cwnd 0: there is none. */
+	struct {
+		uint32_t cwnd, ssthresh;
+		struct sctp_cc_cubic cubic;
+	} undo;
+	struct sctp_cc_hystart hystart;
+	struct sctp_cc_cubic cubic;
 };
 
-/* pmdcs: bytes. v6: initial windows differ (7.2.1). */
+/* pmdcs: 1 to 65,535 bytes. v6: initial windows differ (7.2.1). max_cwnd: at most 2^31 is used. */
 void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, bool v6,
 		  uint32_t max_cwnd);
 
-/* The path MTU changed (7.2.1..7.2.2 use the new one from here on; cwnd is at least one packet). */
+/* The path MTU changed: the rules use the new one from here on. The initial window is computed
+ * again if nothing was acknowledged or lost yet; cwnd is at least one packet. */
 void sctp_cc_set_pmdcs(struct sctp_cc *c, uint32_t pmdcs);
 
 struct sctp_cc_ack {
-	uint32_t bytes;    /* newly acknowledged on this path */
+	uint32_t bytes;    /* newly acknowledged on this path, by the cumulative TSN or by gap
+			      blocks. Reports of duplicates are not counted: lengths of chunks
+			      that are acknowledged are not known any more */
 	uint32_t flight;   /* outstanding on this path before the SACK */
 	bool cum_advanced; /* the Cumulative TSN Ack advanced */
 	bool recovery;     /* fast recovery: no growth */
-	bool limited;      /* the window was in full use: cwnd - flight was below a packet, or data
-			      waited for it */
+	bool limited;      /* the window was in full use when this path was last served: data was
+			      left that sctp_cc_room() did not admit although no burst limit and
+			      no rwnd held it back. Needed beside flight because several SACKs may
+			      arrive before the sender has a turn */
 	bool all_acked;    /* nothing is outstanding on this path any more */
-	uint32_t rtt_us;   /* sample of this SACK, 0 = none */
+	uint32_t rtt_us;   /* round trip of the newest chunk that this SACK newly acknowledges and
+			      that was sent once, 0 = none. HyStart++ wants one with each SACK, not
+			      one per round trip as rto.h */
 	uint32_t srtt_us;
-	uint32_t cum,
-		next_tsn; /* Cumulative TSN Ack, and the next TSN to be sent: rounds of HyStart++ */
+	uint32_t cum, next_tsn; /* Cumulative TSN Ack, and the next TSN to be sent: rounds of
+				   HyStart++ */
 };
+/* A SACK acknowledged something on this path. Comes before sctp_cc_lost() of the same SACK. */
 void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_us);
 
 /* Loss was detected: one call per recovery (7.2.4 (2), RFC 9438 4.6). */
-void sctp_cc_lost(struct sctp_cc *c, uint32_t flight, uint64_t now_us);
+void sctp_cc_lost(struct sctp_cc *c);
 
-/* T3-rtx expired (7.2.3). */
-void sctp_cc_timed_out(struct sctp_cc *c, uint32_t flight, uint64_t now_us);
+/* T3-rtx expired (7.2.3): one packet may be in flight until something is acknowledged. */
+void sctp_cc_timed_out(struct sctp_cc *c);
 
-/* The last reduction was needless: every chunk that was thought lost had arrived. */
+/* The last reduction was needless: every chunk that was thought lost had arrived. Restores the
+ * state before it; several T3-rtx expiries without an acknowledgement between them count as one
+ * reduction. Nothing happens the second time. */
 void sctp_cc_undo(struct sctp_cc *c);
 
-/* Nothing was sent on the path for idle_us (7.2.1: cwnd decays once per RTO; ssthresh is set first;
- * never raises cwnd). */
+/* Nothing was sent on the path for idle_us, the time since the last transmission or since the last
+ * call with idle_us >= rto_us: cwnd is halved once per RTO down to 4 * PMDCS (7.2.1), and never
+ * raised. Call it before sending resumes, or every RTO. Before the first halving ssthresh is set to
+ * cwnd; CUBIC keeps a higher one, because a slow start that did not end has not found the capacity
+ * of the path. */
 void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us);
 
-/* Bytes that may be sent at once now (7.2.1 rule B, RFC 9260 6.1: overshoot up to pmdcs - 1). */
+/* Max.Burst (6.1 rule D): until the next call at most this number of packets may leave beyond the
+ * present flight. Call it after each SACK and when sending begins with nothing in flight. Without a
+ * call bursts have no limit. */
+void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets);
+
+/* Bytes that may be sent at once now. If it is not 0, the last packet may exceed it by up to
+ * pmdcs - 1 bytes (6.1 rule B). Ask again after each packet. */
 static inline uint32_t sctp_cc_room(const struct sctp_cc *c, uint32_t flight)
 {
-	return flight < c->cwnd ? c->cwnd - flight : 0;
+	uint32_t end = c->cwnd < c->burst_end ? c->cwnd : c->burst_end;
+
+	if (c->one_packet && flight)
+		return 0;
+	return flight < end ? end - flight : 0;
 }
 
 #endif

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The path MTU by probes (RFC 8899) of one path: what size to probe next and what follows from an
- * answer, a loss, or a time-out. Sizes are SCTP packets (UDP payload), multiples of 4. Knows
- * numbers only.
+ * answer, a loss, or a time-out. Sizes are SCTP packets (UDP payload); what this module computes is
+ * a multiple of 4. Knows numbers only.
+ *
+ * Data begins with min(max, BASE). The first probe has the size max and is due at once, so that a
+ * path that takes what its route takes reaches its full size in one round trip. If that probe
+ * fails, the search doubles the size until one fails, then halves the difference.
+ *
+ * Use, of active paths only: sctp_pmtu_run() when sctp_pmtu_expiry() has passed, then
+ * sctp_pmtu_due(). On other paths an outage would look like a small path MTU until the raise timer
+ * runs out.
  */
 #ifndef SCTP_PMTU_H
 #define SCTP_PMTU_H
@@ -15,26 +23,29 @@ enum {
 	SCTP_PMTU_PROBES = 3, /* tries of a size */
 	SCTP_PMTU_NEAR = 16,  /* the search ends when the borders are this close */
 	SCTP_PMTU_RAISE_US = 600 * 1000000,
-	SCTP_PMTU_BLACK_HOLE =
-		3, /* large packets in a row that are lost while smaller ones arrive */
+	SCTP_PMTU_BLACK_HOLE = 3, /* round trips in a row in which large packets are lost while
+				     smaller ones arrive */
 };
 
+/* ERROR: not even BASE passes. */
 enum sctp_pmtu_state { SCTP_PMTU_SEARCH, SCTP_PMTU_DONE, SCTP_PMTU_ERROR };
 
 struct sctp_pmtu {
 	enum sctp_pmtu_state state;
-	uint32_t size;      /* largest size that is known to pass: what data may use */
-	uint32_t max;       /* what route and configuration permit */
-	uint32_t low, high; /* of the search: low passes, high does not, 0 = unknown */
-	uint32_t probe;     /* size under test, 0 = none */
+	uint32_t size;  /* largest size that is known to pass: what data may use */
+	uint32_t max;   /* what route and configuration permit */
+	uint32_t high;  /* least size that did not pass, 0 = unknown */
+	uint32_t probe; /* size under test, 0 = none */
 	unsigned tries;
-	unsigned lost_large;
 	bool outstanding; /* a probe is on its way */
 	uint64_t at_us;   /* the outstanding probe is lost then; or when the next one is due */
+	unsigned lost_large;
+	bool small_arrived;  /* since the first loss that lost_large counts */
+	uint64_t lost_at_us; /* last counted loss */
 };
 
-/* max: the largest packet that the route takes. confirmed: start with it and test it at once rather
- * than to climb from BASE: our own interface's MTU usually is the path's. */
+/* max: the largest packet that the route takes; less than SCTP_MIN_PACKET counts as
+ * SCTP_MIN_PACKET. */
 void sctp_pmtu_init(struct sctp_pmtu *m, uint32_t max, uint64_t now_us);
 
 /* The route changed: a lower maximum takes effect at once, a higher one begins a search. True if
@@ -47,18 +58,25 @@ void sctp_pmtu_sent(struct sctp_pmtu *m, uint32_t rto_us, uint64_t now_us);
 /* When due() or run() has something to do. UINT64_MAX: never. */
 uint64_t sctp_pmtu_expiry(const struct sctp_pmtu *m);
 
-/* The probe of this size was answered, or not sent because it is too large (EMSGSIZE), or timed
- * out. Each is true if size changed. */
+/* A probe of this size was answered. It may be late: an answer to a probe that counted as lost is
+ * good as well. The caller has verified that the probe was ours. True if size changed. */
 bool sctp_pmtu_answered(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
+/* A packet of this size, probe or data, was not sent because it is too large (EMSGSIZE). True if
+ * size changed. */
 bool sctp_pmtu_refused(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
-bool sctp_pmtu_run(struct sctp_pmtu *m, uint64_t now_us);
+/* Counts a probe as lost whose time is over, and begins a search after the raise timer. */
+void sctp_pmtu_run(struct sctp_pmtu *m, uint64_t now_us);
 
-/* A verified ICMP "too big" with this size: it is probed soon; sizes below BASE and above the
- * present one are ignored. True if size changed. */
+/* A verified ICMP "too big" with this size. A size below BASE, or one that a smaller packet than
+ * the ones we send would have caused, is ignored. Below the present size: that falls to BASE, and
+ * the reported size is probed at once. Between the present size and that of the outstanding probe:
+ * the probe failed, and the reported size is probed at once. True if size changed. */
 bool sctp_pmtu_icmp(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
-/* Black holes: a packet of this size was lost, or arrived. lost() is true if size fell to BASE. */
-bool sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
+/* Black holes: a packet of this size with data was lost, or arrived. sent_us: of that packet.
+ * Losses of one round trip count once. lost() is true if size changed: it fell to BASE, or from
+ * BASE to SCTP_MIN_PACKET. */
+bool sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, uint64_t sent_us, uint64_t now_us);
 void sctp_pmtu_arrived(struct sctp_pmtu *m, uint32_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Round-trip time and retransmission timeout of a path (RFC 9260 6.3.1). */
+/* Round-trip time and retransmission timeout of a path (RFC 9260 6.3.1). Times are microseconds. */
 #ifndef SCTP_RTO_H
 #define SCTP_RTO_H
 
@@ -12,13 +12,14 @@ struct sctp_rto {
 	uint32_t srtt_us, rttvar_us; /* srtt 0: not measured */
 	uint32_t rto_us;
 	uint32_t min_us, max_us, initial_us;
-	uint32_t min_rtt_us; /* least sample of the last 10 to 20 s; UINT32_MAX: none */
-	uint32_t next_min_us;
+	uint32_t min_rtt_us;  /* least sample of the last 10 to 20 s; UINT32_MAX: none */
+	uint32_t next_min_us; /* least sample since min_since_us */
 	uint64_t min_since_us;
 };
 
 void sctp_rto_init(struct sctp_rto *r, const struct sctp_config *cfg);
-/* A measurement, of at least 1 us; ends a back-off (RFC 9260 6.3.1 C2..C7). */
+/* A measurement; 0 counts as 1 us. It ends a back-off (C2..C7). The caller measures once per round
+ * trip (C4) and never with a chunk that was sent more than once (C5). */
 void sctp_rto_sample(struct sctp_rto *r, uint32_t rtt_us, uint64_t now_us);
 /* Doubles the timeout up to its maximum (E2). */
 void sctp_rto_back_off(struct sctp_rto *r);
