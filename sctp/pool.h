@@ -3,10 +3,13 @@
  * Blocks of one size for queued data, TSN records and maps. They are cut from slabs of the caller's
  * allocator; a slab whose blocks are all free is given back, except for one, so that the memory of
  * a burst does not stay. The number of bytes in use is bounded.
+ *
+ * Tables of other sizes come straight from the allocator, within the same bound.
  */
 #ifndef SCTP_POOL_H
 #define SCTP_POOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sctp/sctp.h"
@@ -15,20 +18,23 @@
 enum {
 	SCTP_BLOCK = 16384,    /* bytes of a block, all usable */
 	SCTP_SLAB_BLOCKS = 16, /* of a slab */
+	SCTP_SCRATCH = SCTP_MAX_MESSAGE,
 };
 
 struct sctp_pool {
 	struct sctp_mem mem;
-	uint64_t limit; /* bytes of blocks that may be in use */
-	uint64_t used;  /* bytes of blocks in use */
-	uint64_t held;  /* bytes of slabs */
+	uint64_t limit; /* bytes that may be in use */
+	uint64_t used;  /* bytes of blocks and tables in use */
+	uint64_t held;  /* bytes taken from the allocator */
 	struct list free_slabs, partial_slabs, full_slabs;
+	uint8_t *scratch; /* SCTP_SCRATCH bytes, or NULL */
 };
 
 /* mem: of slabs. limit: bytes in use. Allocates nothing. */
 void sctp_pool_init(struct sctp_pool *p, const struct sctp_mem *mem, uint64_t limit);
 
-/* Frees all slabs; blocks in use become invalid. */
+/* Frees all slabs and the scratch memory; blocks in use become invalid. Tables must have been freed
+ * before. */
 void sctp_pool_deinit(struct sctp_pool *p);
 
 /* A block of SCTP_BLOCK bytes with any content, aligned to 64 bytes; NULL at the limit or without
@@ -37,5 +43,16 @@ void *sctp_pool_get(struct sctp_pool *p);
 
 /* Gives it back. NULL is fine. O(1). */
 void sctp_pool_put(struct sctp_pool *p, void *block);
+
+/* A table of len bytes, all 0; NULL at the limit or without memory. */
+void *sctp_pool_table(struct sctp_pool *p, size_t len);
+
+/* Gives a table of len bytes back. NULL is fine. */
+void sctp_pool_table_free(struct sctp_pool *p, void *table, size_t len);
+
+/* SCTP_SCRATCH bytes that all users of the pool share: whoever writes there ends the validity of
+ * what was there. Allocated by the first call, freed by sctp_pool_deinit(). NULL at the limit or
+ * without memory. */
+uint8_t *sctp_pool_scratch(struct sctp_pool *p);
 
 #endif
