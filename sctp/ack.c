@@ -7,12 +7,11 @@
 #include "sctp/assoc.h"
 #include "util/be.h"
 
-enum { BURST = 64 };
-
 /* What one SACK acknowledges on one path. */
 struct acked {
-	uint32_t bytes, flight, rtt_us;
-	bool first; /* the earliest TSN in flight on the path */
+	uint32_t bytes, flight;
+	uint32_t rtt_us, rtt_tsn; /* of the newest chunk that was sent once; 0: none */
+	bool first;               /* the earliest TSN in flight on the path */
 };
 
 struct ack {
@@ -48,6 +47,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		uint64_t rtt = now - t->sent_us;
 
 		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
+		d->rtt_tsn = tsn;
 	}
 	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
 	if (sctp_tx_wire(t) > SCTP_PMTU_BASE)
@@ -188,7 +188,7 @@ static void grow(struct ack *k, struct sctp_path *p)
 		.flight = d->flight,
 		.cum_advanced = q->cum != k->old_cum,
 		.recovery = p->in_recovery,
-		.limited = d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
+		.limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
 		.all_acked = p->flight == 0,
 		.rtt_us = d->rtt_us,
 		.srtt_us = p->rto.srtt_us,
@@ -212,6 +212,17 @@ static void undo(struct sctp_path *p)
 	}
 }
 
+/* One sample per round trip (6.3.1 (C4)). */
+static void sample(struct sctp_path *p, const struct acked *d)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (p->rto.srtt_us && sctp_tsn_before(d->rtt_tsn, p->rtt_tsn))
+		return;
+	sctp_rto_sample(&p->rto, d->rtt_us, a->s->now);
+	p->rtt_tsn = a->tx.send_tsn;
+}
+
 static void update_paths(struct ack *k)
 {
 	struct sctp_assoc *a = k->a;
@@ -220,9 +231,8 @@ static void update_paths(struct ack *k)
 		struct sctp_path *p = &a->path[i];
 		const struct acked *d = &k->path[i];
 
-		p->burst = BURST;
 		if (d->rtt_us)
-			sctp_rto_sample(&p->rto, d->rtt_us, a->s->now);
+			sample(p, d);
 		if (d->bytes) {
 			grow(k, p);
 			p->probed = false;
@@ -266,8 +276,10 @@ static void finish(struct ack *k)
 	if (k->needless && k->any)
 		undo(&a->path[sctp_path_choose(a)->index]);
 	sctp_loss_detect(a, k->any, k->highest);
-	for (unsigned i = 0; i < a->npaths; i++)
+	for (unsigned i = 0; i < a->npaths; i++) {
 		sctp_loss_rearm(&a->path[i], k->path[i].first);
+		sctp_cc_burst(&a->path[i].cc, a->path[i].flight, SCTP_BURST);
+	}
 	if (a->tx.cum != old) {
 		sctp_tx_free(a, old);
 		tell_user(a);

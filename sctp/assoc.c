@@ -48,6 +48,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->eventful);
 	timer_init(&a->timer, expire);
 	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	sctp_tsn_map_init(&a->map, &s->pool, 0);
+	sctp_recv_init(&a->recv, &s->pool, s->cfg.recv_buffer, 1);
 	s->nassocs++;
 	return a;
 }

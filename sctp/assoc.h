@@ -28,6 +28,7 @@ enum {
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
 	SCTP_MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
 	SCTP_ABORT_TEXT = 160,
+	SCTP_BURST = 64, /* packets after a SACK (6.1 (D)) */
 	SCTP_NO_TSN_LINK = 0,
 };
 
@@ -98,12 +99,13 @@ struct sctp_path {
 	unsigned errors;
 	uint32_t flight;   /* bytes in flight: chunks with header and padding */
 	uint32_t first;    /* earliest TSN in flight on this path, if flight > 0 */
+	uint32_t rtt_tsn;  /* the next round-trip sample is of this TSN or a later one */
 	uint32_t recovery; /* fast recovery ends when this TSN is acknowledged */
 	bool in_recovery;
 	bool probed;       /* a tail-loss probe was sent for this tail */
 	bool extra;        /* one packet may go although the window is full */
 	bool probe_wanted; /* the next output sends a probe of the path MTU */
-	unsigned burst;    /* packets that may still be sent before the next SACK */
+	bool limited;      /* the congestion window held data back when the path was last served */
 	uint64_t t3_us, loss_us, probe_us, heartbeat_us;
 	uint64_t last_sent_us; /* DATA or HEARTBEAT */
 	uint64_t needless_us;  /* when the reordering window grew last */

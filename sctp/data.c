@@ -5,7 +5,7 @@
 
 uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
 {
-	uint32_t held = a->recv.held, all = a->s->cfg.recv_buffer;
+	uint32_t held = sctp_recv_held(&a->recv), all = a->s->cfg.recv_buffer;
 
 	return held < all ? all - held : 0;
 }
@@ -32,33 +32,6 @@ static void invalid_stream(struct sctp_path *p, const struct sctp_data *d)
 	sctp_reply_end(p->assoc->s, &w);
 }
 
-/* Fragments, and ordered messages. True if the TSN is taken. */
-static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
-{
-	static const char text[] = "fragments that contradict each other";
-	bool next = d->tsn == a->map.cum + 1, any = false;
-	uint32_t dropped = 0;
-
-	/* The window is closed: only what fills the hole is taken (6.2). */
-	if (sctp_data_rwnd(a) == 0 && !next)
-		return false;
-	switch (sctp_recv_add(&a->recv, d, next ? d->tsn : a->map.cum, &dropped, &any)) {
-	case SCTP_RECV_TAKEN:
-		break;
-	case SCTP_RECV_NO_ROOM:
-		return false;
-	case SCTP_RECV_VIOLATION:
-		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1,
-				 text);
-		return false;
-	}
-	if (any)
-		sctp_tsn_map_renege(&a->map, dropped);
-	a->s->rx_assoc = a;
-	a->s->rx_queued = true;
-	return true;
-}
-
 static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
 {
 	struct sctp *s = a->s;
@@ -68,13 +41,45 @@ static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
 		(struct sctp_rx){.p = d->p, .len = d->len, .ppid = d->ppid, .sid = d->sid};
 }
 
+static void renege(struct sctp_assoc *a, struct sctp_recv_range r)
+{
+	for (uint32_t tsn = r.first; !sctp_tsn_before(r.last, tsn); tsn++)
+		sctp_tsn_map_renege(&a->map, tsn);
+}
+
+/* Fragments, ordered messages, and what comes while such wait. True if the TSN is taken. */
+static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	static const char text[] = "fragments that contradict each other";
+	struct sctp_recv_range dropped;
+	enum sctp_recv_result r;
+
+	/* The window is closed: only what fills the hole is taken (6.2). */
+	if (sctp_data_rwnd(a) == 0 && d->tsn != a->map.cum + 1)
+		return false;
+	while ((r = sctp_recv_add(&a->recv, d, a->map.cum, &dropped)) == SCTP_RECV_DROPPED)
+		renege(a, dropped);
+	if (r == SCTP_RECV_VIOLATION)
+		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1,
+				 text);
+	if (r == SCTP_RECV_VIOLATION || r == SCTP_RECV_NO_ROOM)
+		return false;
+	if (r == SCTP_RECV_DIRECT)
+		deliver(a, d);
+	a->s->rx_assoc = a;
+	a->s->rx_queued = true;
+	return true;
+}
+
 static void take(struct sctp_path *p, const struct sctp_data *d)
 {
 	struct sctp_assoc *a = p->assoc;
 
+	if (a->s->nrx == SCTP_MAX_CHUNKS)
+		return;
 	if (d->sid >= a->in_streams)
 		invalid_stream(p, d);
-	else if (sctp_recv_direct(d) && a->s->nrx < SCTP_MAX_CHUNKS)
+	else if (sctp_recv_direct(&a->recv, d))
 		deliver(a, d);
 	else if (!queue(a, d))
 		return;

@@ -5,7 +5,7 @@
  */
 #include "sctp/assoc.h"
 
-enum { MISSES = 3, BURST = 64 };
+enum { MISSES = 3 };
 
 static void enter_recovery(struct sctp_path *p)
 {
@@ -16,7 +16,7 @@ static void enter_recovery(struct sctp_path *p)
 	p->in_recovery = true;
 	p->recovery = a->tx.send_tsn - 1;
 	p->extra = true; /* 7.2.4 (3): the first retransmission ignores the window */
-	sctp_cc_lost(&p->cc, p->flight, a->s->now);
+	sctp_cc_lost(&p->cc);
 }
 
 /* Out of flight; first transmissions come in the order of their TSNs. */
@@ -43,7 +43,7 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
 	take_out(a, tsn);
 	a->s->st.fast_retransmits++;
 	if (sctp_tx_wire(t) > SCTP_PMTU_BASE &&
-	    sctp_pmtu_lost(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD, a->s->now))
+	    sctp_pmtu_lost(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD, t->sent_us, a->s->now))
 		sctp_path_resized(p);
 }
 
@@ -178,21 +178,23 @@ static void mark_all(struct sctp_path *p)
 void sctp_loss_t3(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
+	uint64_t sent_us;
 
 	p->t3_us = p->loss_us = p->probe_us = SCTP_NEVER;
 	sctp_rto_back_off(&p->rto);
-	p->burst = BURST;
 	sctp_assoc_touch(a);
 	if (p->flight == 0) {
 		a->tx.window_probe = !sctp_tx_empty(&a->tx);
 		return;
 	}
 	a->s->st.timeouts++;
-	sctp_cc_timed_out(&p->cc, p->flight, a->s->now);
+	sctp_cc_timed_out(&p->cc);
 	p->in_recovery = false;
 	p->probed = false;
+	sent_us = sctp_tx_get(&a->tx, p->first)->sent_us;
 	mark_all(p);
-	if (sctp_pmtu_lost(&p->pmtu, p->pmtu.size, a->s->now))
+	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
+	if (sctp_pmtu_lost(&p->pmtu, p->pmtu.size, sent_us, a->s->now))
 		sctp_path_resized(p);
 	if (a->tx.rwnd >= SCTP_PMTU_BASE)
 		(void)sctp_path_failed(p);

@@ -6,7 +6,6 @@
 #include "sctp/assoc.h"
 
 enum {
-	BURST = 64,
 	EVEN_OUT = 256,    /* bytes of padding at most that make a packet as long as the others */
 	SACK_SPACE = 1024, /* bytes of gap blocks beside data */
 };
@@ -132,9 +131,7 @@ static bool fits_rwnd(const struct sctp_queue *q, const struct sctp_tx *t)
 /* 6.1 (B): cwnd, which one packet may overshoot; and bursts are bounded. */
 static bool fits_cwnd(const struct sctp_path *p)
 {
-	if (p->extra)
-		return true;
-	return p->flight < p->cc.cwnd && (p->burst || p->flight == 0);
+	return p->extra || sctp_cc_room(&p->cc, p->flight) != 0;
 }
 
 static bool can_send(struct sctp_assoc *a, const struct sctp_path *p)
@@ -278,8 +275,6 @@ static bool data_packet(struct build *w)
 		return false;
 	}
 	p->extra = false;
-	if (p->burst)
-		p->burst--;
 	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
 	    b->segment - w->len <= EVEN_OUT && w->a->takes_batches && can_send(w->a, p))
 		pad(w, b->segment - w->len);
@@ -313,11 +308,12 @@ static bool data_batch(struct build *w)
 	if (p->flight == 0) {
 		if (p->last_sent_us && now > p->last_sent_us)
 			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us);
-		p->burst = BURST;
+		sctp_cc_burst(&p->cc, 0, SCTP_BURST);
 	}
 	do
 		more = data_packet(w);
 	while (more && enough_room(w->b) && can_send(w->a, p));
+	p->limited = has_chunk(&w->a->tx) && p->flight >= p->cc.cwnd;
 	if (p->flight)
 		after_data(w);
 	return w->b->packets != 0;

@@ -258,8 +258,7 @@ static bool probes(const struct sctp_path *p)
 
 static void pmtu_due(struct sctp_path *p, uint64_t now)
 {
-	if (sctp_pmtu_run(&p->pmtu, now))
-		sctp_path_resized(p);
+	sctp_pmtu_run(&p->pmtu, now);
 	if (sctp_pmtu_due(&p->pmtu, now)) {
 		p->probe_wanted = true;
 		sctp_assoc_touch(p->assoc);

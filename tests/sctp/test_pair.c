@@ -2,6 +2,7 @@
 /* Promise: two stacks set up an association, move messages over good and bad links, and close it.
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "tests/sctp/net.h"
 
