@@ -97,6 +97,7 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 	p->flow = f;
 	sctp_path_init(p, packet);
 	sctp_lookup_add(p);
+	sctp_assoc_measure(a);
 	return p;
 }
 
@@ -464,14 +465,14 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 	sctp_assoc_arm(a);
 }
 
-static uint32_t max_message(struct sctp_assoc *a)
+void sctp_assoc_measure(struct sctp_assoc *a)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = a->path[a->primary].pmtu.size;
 
 	for (unsigned i = 0; i < a->npaths; i++)
-		if (i == a->primary || a->path[i].state == SCTP_PATH_ACTIVE)
-			least = a->path[i].pmtu.size < least ? a->path[i].pmtu.size : least;
-	return (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
+		if (a->path[i].state == SCTP_PATH_ACTIVE && a->path[i].pmtu.size < least)
+			least = a->path[i].pmtu.size;
+	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
 }
 
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
@@ -483,7 +484,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.local_port = a->own_port,
 		.peer_port = a->peer_port,
 		.streams = a->out_streams < a->in_streams ? a->out_streams : a->in_streams,
-		.max_message = max_message((struct sctp_assoc *)(uintptr_t)a),
+		.max_message = a->max_message,
 		.mtu = p->pmtu.size + ip_head(p),
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
@@ -531,6 +532,7 @@ int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer)
 	if (a->primary == p->index)
 		return SCTP_E_OK;
 	a->primary = p->index;
+	sctp_assoc_measure(a);
 	p->became_primary = true;
 	a->ev_path = true;
 	sctp_assoc_note(a);

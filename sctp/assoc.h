@@ -139,6 +139,7 @@ struct sctp_assoc {
 	struct sctp_path *path;
 	unsigned npaths, paths_allocated;
 	uint8_t primary;
+	uint32_t max_message; /* of the primary path and all active ones */
 	unsigned errors;
 
 	/* handshake and shutdown */
@@ -300,6 +301,8 @@ void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, con
 /* Ends it after an ABORT to the peer with this cause. */
 void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
 		      uint32_t len, const char *text);
+/* Paths or their sizes changed: computes max_message. */
+void sctp_assoc_measure(struct sctp_assoc *a);
 /* Something is to be sent. */
 void sctp_assoc_touch(struct sctp_assoc *a);
 /* An event is due. */

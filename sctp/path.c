@@ -34,6 +34,7 @@ uint32_t sctp_path_pmdcs(const struct sctp_path *p)
 void sctp_path_resized(struct sctp_path *p)
 {
 	sctp_cc_set_pmdcs(&p->cc, sctp_path_pmdcs(p));
+	sctp_assoc_measure(p->assoc);
 	sctp_assoc_touch(p->assoc);
 }
 
@@ -85,6 +86,7 @@ void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
 	if (p->state == state)
 		return;
 	p->state = state;
+	sctp_assoc_measure(p->assoc);
 	p->changed = true;
 	p->assoc->ev_path = true;
 	if (p->assoc->up)

@@ -188,14 +188,6 @@ static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct sp
 	q->next_tsn++;
 }
 
-static uint32_t longest(const struct sctp_assoc *a)
-{
-	struct sctp_info i;
-
-	sctp_assoc_info(a, &i);
-	return i.max_message;
-}
-
 int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urgent,
 		    const struct span *part, unsigned n)
 {
@@ -205,7 +197,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 
 	if (a->state != SCTP_ESTABLISHED || sid >= a->out_streams)
 		return SCTP_E_DOWN;
-	if (len == 0 || len > longest(a))
+	if (len == 0 || len > a->max_message)
 		return SCTP_E_TOO_LONG;
 	if (q->bytes + len + SCTP_DATA_HEAD > a->s->cfg.send_buffer ||
 	    q->next_tsn - q->cum > SCTP_TX_WINDOW) {
