@@ -50,8 +50,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		d->rtt_tsn = tsn;
 	}
 	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
-	if (sctp_tx_wire(t) > SCTP_PMTU_BASE)
-		sctp_pmtu_arrived(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD);
+	sctp_pmtu_arrived(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD);
 	t->state = (uint8_t)state;
 	if (!k->any || sctp_tsn_before(k->highest, tsn))
 		k->highest = tsn;
@@ -173,9 +172,9 @@ static void advance(struct ack *k, uint32_t cum)
 
 static void end_recovery(struct sctp_path *p, uint32_t cum)
 {
-	if (!p->in_recovery || sctp_tsn_before(cum, p->recovery))
+	if (!(p->in_recovery || p->timed_out) || sctp_tsn_before(cum, p->recovery))
 		return;
-	p->in_recovery = false;
+	p->in_recovery = p->timed_out = false;
 	sctp_rack_recovered(&p->rack);
 }
 

@@ -102,6 +102,7 @@ struct sctp_path {
 	uint32_t rtt_tsn;  /* the next round-trip sample is of this TSN or a later one */
 	uint32_t recovery; /* fast recovery ends when this TSN is acknowledged */
 	bool in_recovery;
+	bool timed_out;    /* T3 expired: losses of that time change the window no more */
 	bool probed;       /* a tail-loss probe was sent for this tail */
 	bool extra;        /* one packet may go although the window is full */
 	bool probe_wanted; /* the next output sends a probe of the path MTU */

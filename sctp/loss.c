@@ -11,7 +11,7 @@ static void enter_recovery(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	if (p->in_recovery)
+	if (p->in_recovery || p->timed_out)
 		return;
 	p->in_recovery = true;
 	p->recovery = a->tx.send_tsn - 1;
@@ -190,6 +190,8 @@ void sctp_loss_t3(struct sctp_path *p)
 	a->s->st.timeouts++;
 	sctp_cc_timed_out(&p->cc);
 	p->in_recovery = false;
+	p->timed_out = true;
+	p->recovery = a->tx.send_tsn - 1;
 	p->probed = false;
 	sent_us = sctp_tx_get(&a->tx, p->first)->sent_us;
 	mark_all(p);

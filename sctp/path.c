@@ -4,8 +4,9 @@
 #include "util/be.h"
 
 enum {
-	INFO_LEN = 24,      /* value of our Heartbeat Info: nonce, time, size, index */
-	STAGGER_US = 50000, /* between the first heartbeats of unconfirmed paths */
+	INFO_LEN = 24,          /* value of our Heartbeat Info: nonce, time, size, index */
+	STAGGER_US = 50000,     /* between the first heartbeats of unconfirmed paths */
+	INACTIVE_US = 30000000, /* between those of an inactive path, if there are no others */
 };
 
 void sctp_path_init(struct sctp_path *p, uint32_t packet)
@@ -106,6 +107,8 @@ bool sctp_path_failed(struct sctp_path *p)
 	} else if (p->state == SCTP_PATH_ACTIVE) {
 		sctp_path_set_state(p, SCTP_PATH_FAILING);
 	}
+	if (!p->heartbeat_out)
+		sctp_path_rest(p);
 	return !confirmed || sctp_assoc_error(p->assoc);
 }
 
@@ -125,8 +128,10 @@ void sctp_path_rest(struct sctp_path *p)
 
 	if (p->state == SCTP_PATH_UNCONFIRMED)
 		p->heartbeat_us = s->now + (uint64_t)p->index * STAGGER_US;
-	else if (p->state != SCTP_PATH_ACTIVE)
-		p->heartbeat_us = s->now + p->rto.rto_us;
+	else if (p->state == SCTP_PATH_FAILING)
+		p->heartbeat_us = s->now + p->rto.rto_us; /* RFC 7829 */
+	else if (p->state == SCTP_PATH_INACTIVE && s->cfg.heartbeat_us == 0)
+		p->heartbeat_us = s->now + INACTIVE_US;
 	else if (s->cfg.heartbeat_us == 0)
 		p->heartbeat_us = SCTP_NEVER;
 	else
@@ -206,6 +211,7 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 	if (!p->heartbeat_out || sample == 0)
 		return;
 	p->heartbeat_out = false;
+	sctp_pmtu_arrived(&p->pmtu, c->len + SCTP_HEAD);
 	sctp_rto_sample(&p->rto, sample, a->s->now);
 	sctp_path_answered(p);
 	sctp_path_rest(p);
