@@ -26,6 +26,7 @@ struct sctp_rack {
 	unsigned persist;     /* recoveries until the multiplier shrinks back */
 };
 
+/* Nothing has arrived yet. */
 void sctp_rack_init(struct sctp_rack *r);
 
 /* A chunk was acknowledged for the first time. The chunks of one SACK come in the order of their

@@ -17,6 +17,7 @@ struct sctp_rto {
 	uint64_t min_since_us;
 };
 
+/* Not measured: RTO.Initial (C1). */
 void sctp_rto_init(struct sctp_rto *r, const struct sctp_config *cfg);
 /* A measurement; 0 counts as 1 us. It ends a back-off (C2..C7). The caller measures once per round
  * trip (C4) and never with a chunk that was sent more than once (C5). */

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "sctp/cc.h"
+#include "tests/sctp/cc_textbook.h"
 
 enum { P = 1460, BIG = 1 << 30 };
 
@@ -45,52 +46,15 @@ static void full_round(struct sctp_cc *c, uint64_t *now, uint32_t rtt_us)
 	}
 }
 
-/* ---- the model: seconds and segments ---- */
-
-static double cube_root(double x)
-{
-	double y = x > 1 ? x : 1;
-
-	for (int i = 0; i < 200; i++)
-		y -= (y * y * y - x) / (3 * y * y);
-	return y;
-}
-
-struct model {
-	double cwnd, w_max, prior, est, k, t;
-};
-
-static void model_lost(struct model *m)
-{
-	m->prior = m->cwnd;
-	m->w_max = m->cwnd < m->w_max ? m->cwnd * 0.85 : m->cwnd;
-	m->cwnd *= 0.7;
-	m->est = m->cwnd;
-	m->k = m->w_max > m->cwnd ? cube_root((m->w_max - m->cwnd) / 0.4) : 0;
-	m->t = 0;
-}
-
-static double model_w(const struct model *m, double t)
-{
-	return 0.4 * (t - m->k) * (t - m->k) * (t - m->k) + (m->k > 0 ? m->w_max : m->prior * 0.7);
-}
-
-static void model_round(struct model *m, double rtt)
+/* The same for the model. */
+static void model_round(struct cc_textbook *m, double *now_s, double rtt_s)
 {
 	int n = (int)m->cwnd;
-	double step = rtt / n, each = m->cwnd / n; /* segments per acknowledgement */
+	double packets = m->cwnd / n;
 
 	for (int i = 0; i < n; i++) {
-		double target;
-
-		m->est += (m->est < m->prior ? 9.0 / 17 : 1) * each / m->cwnd;
-		target = model_w(m, m->t + rtt);
-		target = target > 1.5 * m->cwnd ? 1.5 * m->cwnd : target;
-		if (model_w(m, m->t) < m->est)
-			m->cwnd = m->est > m->cwnd ? m->est : m->cwnd;
-		else if (target > m->cwnd)
-			m->cwnd += each * (target - m->cwnd) / m->cwnd;
-		m->t += step;
+		*now_s += rtt_s / n;
+		cc_textbook_acked(m, packets, *now_s, rtt_s);
 	}
 }
 
@@ -107,17 +71,18 @@ Test(sctp_cc_cubic, the_window_follows_the_model)
 
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		struct sctp_cc c = after_loss(row[i].pmdcs, row[i].pmdcs * row[i].segments);
-		struct model m = {.cwnd = row[i].segments};
+		struct cc_textbook m = {.cwnd = row[i].segments};
+		double now_s = 0;
 		uint64_t now = 5;
 
 		/* Slow start does not leave ssthresh in the model. */
 		c.ssthresh--;
-		model_lost(&m);
+		cc_textbook_reduce(&m, false);
 		for (int n = 0; n < row[i].rounds && c.cwnd < 400000000; n++) {
 			double is;
 
 			full_round(&c, &now, row[i].rtt_us);
-			model_round(&m, row[i].rtt_us / 1e6);
+			model_round(&m, &now_s, row[i].rtt_us / 1e6);
 			is = (double)c.cwnd / row[i].pmdcs;
 			cr_assert(is > 0.98 * m.cwnd && is < 1.02 * m.cwnd,
 				  "row %u, round %d: %f segments, model %f", i, n, is, m.cwnd);
