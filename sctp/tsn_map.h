@@ -36,6 +36,7 @@ enum sctp_tsn_class {
 
 /* initial_tsn: the first that the peer uses. Allocates nothing. */
 void sctp_tsn_map_init(struct sctp_tsn_map *m, struct sctp_pool *pool, uint32_t initial_tsn);
+/* Gives the bitmap back. */
 void sctp_tsn_map_deinit(struct sctp_tsn_map *m);
 
 /* The parts of check and add that need more than the fast path. */
