@@ -12,8 +12,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "util/crc32c.h"
 #include "util/addr.h"
+#include "util/crc32c.h"
 
 enum {
 	TICK_MS = 10,       /* granularity of usrsctp's timers */

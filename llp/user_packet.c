@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "util/crc32c.h"
 #include "util/addr.h"
 #include "util/be.h"
+#include "util/crc32c.h"
 
 enum {
 	HEADER = 12,    /* common header: ports, verification tag, checksum */

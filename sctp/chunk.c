@@ -196,7 +196,7 @@ void sctp_put_data_head(uint8_t *p, uint8_t flags, uint32_t tsn, uint16_t sid, u
 			uint32_t len)
 {
 	p[0] = SCTP_DATA;
-	p[1] = flags | SCTP_DATA_U | SCTP_DATA_B | SCTP_DATA_E;
+	p[1] = (flags & SCTP_DATA_I) | SCTP_DATA_U | SCTP_DATA_B | SCTP_DATA_E;
 	be_put16(p + 2, (uint16_t)(SCTP_DATA_HEAD + len));
 	be_put32(p + 4, tsn);
 	be_put16(p + 8, sid);

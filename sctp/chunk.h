@@ -160,6 +160,7 @@ void sctp_end_chunk(struct sctp_writer *w, uint32_t begin);
 /* The same for a parameter or an error cause. */
 uint32_t sctp_begin_tlv(struct sctp_writer *w, uint16_t type);
 
+/* Integers in network byte order; bytes without padding. */
 void sctp_put8(struct sctp_writer *w, uint8_t v);
 void sctp_put16(struct sctp_writer *w, uint16_t v);
 void sctp_put32(struct sctp_writer *w, uint32_t v);

@@ -15,6 +15,7 @@ enum {
 	POLY = 0x82f63b78u,          /* reflected: the highest bit is the coefficient of x^0 */
 	FIELD = 8,                   /* offset of the checksum in the common header */
 	PIECE = 4096,                /* copied and summed in turn: it is still in the first cache */
+	SHORT = 128,                 /* ISA-L needs longer to begin */
 	DIGITS = 2 * sizeof(size_t), /* hexadecimal, of a length */
 };
 
@@ -146,6 +147,10 @@ __attribute__((target("sse4.2,pclmul"))) static uint32_t combine_by_sse42(uint32
 #ifdef HAVE_ISAL
 static uint32_t extend_by_isal(uint32_t crc, const void *data, size_t len)
 {
+#ifdef __x86_64__
+	if (len < SHORT)
+		return extend_by_sse42(crc, data, len);
+#endif
 	/* The length fits: packets are short. The library does not write. */
 	return ~crc32_iscsi((unsigned char *)(uintptr_t)data, (int)len, ~crc);
 }

@@ -20,8 +20,9 @@ uint32_t crc32c_extend(uint32_t crc, const void *p, size_t len);
  * copy, so that it is right even if someone changes the source meanwhile. No overlap. */
 uint32_t crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 
-/* The CRC of A||B, where a and b are the CRCs of A and B and B has len_b bytes. Its cost depends
- * on the number of hexadecimal digits of len_b only. */
+/* The CRC of A||B, where a and b are the CRCs of A and B and B has len_b bytes. Costs a
+ * multiplication for each hexadecimal digit of len_b: about 4 ns each with PCLMULQDQ (15 ns up to
+ * 64 KiB), else about 50 ns. */
 uint32_t crc32c_combine(uint32_t a, uint32_t b, size_t len_b);
 
 /* Computes the checksum of an SCTP packet of at least 12 bytes and stores it in its header. */

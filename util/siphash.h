@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The hash of len bytes as a number, or as 16 bytes in the order of the reference code. */
 uint64_t siphash64(const uint64_t key[2], const void *p, size_t len);
 void siphash128(const uint64_t key[2], const void *p, size_t len, uint8_t ret[16]);
 

@@ -9,11 +9,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 
-#include "util/crc32c.h"
 #include "llp/user.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/udp_fake.h"
 #include "util/be.h"
+#include "util/crc32c.h"
 
 enum {
 	INIT = 1,

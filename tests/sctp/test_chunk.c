@@ -71,8 +71,8 @@ Test(sctp_chunk, header_has_its_checksum_over_all_spans)
 	cr_assert(crc32c_check(whole, sizeof(whole)));
 }
 
-/* rows: 9260-3.2-01 9260-3.2-02 9260-3.2-08 9260-3.2-12 9260-3.3.7-09 9260-3.3.9-02 9260-3.3.12-03
- * 9260-3.3.13-03 */
+/* rows: 9260-3.2-01 9260-3.2-12 9260-3.3.7-09 9260-3.3.9-02 9260-3.3.12-03 */
+/* rows: 9260-3.3.13-03 */
 Test(sctp_chunk, chunks_without_a_value)
 {
 	struct sctp_writer w = writer(64);
@@ -87,6 +87,21 @@ Test(sctp_chunk, chunks_without_a_value)
 	       24);
 }
 
+/* rows: 9260-3.2-02 */
+Test(sctp_chunk, types_have_the_numbers_of_the_list)
+{
+	static const enum sctp_chunk_type types[] = {
+		SCTP_DATA,  SCTP_INIT,        SCTP_INIT_ACK,
+		SCTP_SACK,  SCTP_HEARTBEAT,   SCTP_HEARTBEAT_ACK,
+		SCTP_ABORT, SCTP_SHUTDOWN,    SCTP_SHUTDOWN_ACK,
+		SCTP_ERROR, SCTP_COOKIE_ECHO, SCTP_COOKIE_ACK,
+		SCTP_ECNE,  SCTP_CWR,         SCTP_SHUTDOWN_COMPLETE,
+	};
+
+	for (unsigned i = 0; i < 15; i++)
+		cr_assert_eq((unsigned)types[i], i);
+}
+
 /* rows: 9260-3.3.1-01 9260-3.3.1-07 9260-3.3.1-12 9260-3.3.1-16 */
 Test(sctp_chunk, data_is_whole_and_unordered)
 {
@@ -99,7 +114,7 @@ Test(sctp_chunk, data_is_whole_and_unordered)
 		p, bytes(0, 15, 3, 0xf8, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0x11), 16);
 }
 
-/* rows: 9260-3.3.8-02 9260-3.3.11-01 9260-3.2-10 9260-3.2-15 9260-3.2-16 9260-3.2-17 */
+/* rows: 9260-3.3.11-01 9260-3.2-10 9260-3.2-15 9260-3.2-16 9260-3.2-17 */
 Test(sctp_chunk, padding_is_zero_and_not_counted)
 {
 	for (uint32_t n = 0; n <= 9; n++) {
@@ -138,8 +153,8 @@ Test(sctp_chunk, shutdown_and_heartbeat)
 	       28);
 }
 
-/* rows: 9260-3.2-11 9260-3.3.7-12 9260-3.3.10-03 9260-3.3.10-05 9260-3.3.10.4-01 9260-3.3.10.9-01
- */
+/* rows: 9260-3.2-11 9260-3.3.7-12 9260-3.3.10-03 9260-3.3.10-05 9260-3.3.10.4-01 */
+/* rows: 9260-3.3.10.9-01 */
 Test(sctp_chunk, length_counts_the_padding_of_all_causes_but_the_last)
 {
 	struct sctp_writer w = writer(64);
@@ -232,7 +247,7 @@ static const uint8_t packet[] = {
 	1,    2,    3 /* DATA; the padding is missing */
 };
 
-/* rows: 9260-3.2-18 9260-3.2-13 */
+/* rows: 9260-3.2-18 */
 Test(sctp_chunk, each_chunk_is_found)
 {
 	static const struct sctp_chunk want[] = {{10, 0xff, 5, 0}, {3, 0, 16, 0}, {0, 3, 19, 0}};

@@ -196,7 +196,7 @@ static void seal_another(uint64_t now_us)
 	sctp_cookie_seal(&keys, &cfg, &c, now_us, other);
 }
 
-/* rows: 9260-5.1.3-08 9260-5.1.3-09 */
+/* rows: 9260-5.1.3-09 */
 Test(sctp_cookie, keys_change_and_the_previous_one_stays_valid)
 {
 	struct sctp_cookie c = example(1), back;

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "util/crc32c.h"
 #include "llp/udp.h"
 #include "user_rig.h"
 #include "util/addr.h"
 #include "util/be.h"
+#include "util/crc32c.h"
 
 enum {
 	INIT = 1,
