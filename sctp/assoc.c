@@ -32,6 +32,13 @@ bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n)
 	return true;
 }
 
+static uint32_t new_tag(struct sctp *s)
+{
+	uint32_t tag = sctp_random32(s);
+
+	return tag ? tag : 1;
+}
+
 struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 {
 	struct sctp_assoc *a;
@@ -48,6 +55,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->eventful);
 	timer_init(&a->timer, expire);
 	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->tie_own = new_tag(s);
+	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
 	sctp_recv_init(&a->recv, &s->pool, s->cfg.recv_buffer, 1);
 	s->nassocs++;
@@ -116,13 +125,6 @@ void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwn
 	sctp_recv_deinit(&a->recv);
 	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
 	sctp_recv_init(&a->recv, &a->s->pool, a->s->cfg.recv_buffer, a->in_streams);
-}
-
-static uint32_t new_tag(struct sctp *s)
-{
-	uint32_t tag = sctp_random32(s);
-
-	return tag ? tag : 1;
 }
 
 int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,

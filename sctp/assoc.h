@@ -132,6 +132,7 @@ struct sctp_assoc {
 
 	uint16_t own_port, peer_port;
 	uint32_t own_tag, peer_tag, own_initial_tsn;
+	uint32_t tie_own, tie_peer; /* tie-tags: random, never the tags themselves (5.2.2) */
 	uint32_t adaptation;
 	bool has_adaptation;
 	uint8_t local[SCTP_MAX_LOCAL];

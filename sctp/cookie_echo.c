@@ -283,7 +283,7 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 		return NULL;
 	if (own)
 		return collide(p, &k);
-	if (!peer && k.tie_own == a->own_tag && k.tie_peer == a->peer_tag)
+	if (!peer && k.tie_own == a->tie_own && k.tie_peer == a->tie_peer)
 		return restart(p, from, head, &k);
 	s->st.bad_packets++; /* (C): a cookie that came late */
 	return NULL;

@@ -119,8 +119,8 @@ static void choose_tags(struct sctp *s, struct sctp_cookie *k, const struct sctp
 		k->own_tsn = a->own_initial_tsn;
 	}
 	if (a->state != SCTP_COOKIE_WAIT) {
-		k->tie_own = a->own_tag;
-		k->tie_peer = a->peer_tag;
+		k->tie_own = a->tie_own;
+		k->tie_peer = a->tie_peer;
 	}
 }
 
