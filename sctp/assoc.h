@@ -371,8 +371,11 @@ static inline uint32_t sctp_tx_wire(const struct sctp_tx *t)
 	return (t->size + 3u) & ~3u;
 }
 
+/* An empty queue. */
 void sctp_tx_init(struct sctp_queue *q, uint32_t initial_tsn);
+/* Gives all memory back; the queue is all zero then. */
 void sctp_tx_deinit(struct sctp_assoc *a);
+/* Lists of chunks in flight and of lost ones: adds at the end, in front; removes. */
 void sctp_tx_push(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);

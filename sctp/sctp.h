@@ -228,6 +228,7 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal, void *user,
 		       struct sctp_assoc **ret);
 
+/* The pointer that events and messages of the association carry. */
 void sctp_assoc_set_user(struct sctp_assoc *a, void *user);
 
 /* The route to an address of the peer takes IP packets of this size at most: the search for the
