@@ -71,7 +71,8 @@ struct llp_events {
 	 * later. */
 	void (*down)(void *user, int err, const char *reason);
 	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it
-	 * is then called again in the next turn. With the loop transport it has to take one. */
+	 * is then called again, in this turn or the next one. With the transports user and loop it
+	 * has to take one. */
 	bool (*readable)(void *user);
 	/* llp_send() accepts messages again, after LLP_E_AGAIN. */
 	void (*writable)(void *user);
@@ -85,6 +86,9 @@ struct llp_events {
 
 enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
 
+/* Congestion control: that of RFC 9260 section 7, or CUBIC (RFC 9438). */
+enum llp_cc { LLP_CC_RFC9260, LLP_CC_CUBIC };
+
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;
@@ -95,6 +99,7 @@ struct llp_config {
 	uint32_t buffer;       /* bytes of send and of receive buffer per association */
 	uint32_t mtu;          /* user: IP packet size limit, 0 = that of the route */
 	enum llp_gso gso;      /* user: UDP_SEGMENT */
+	enum llp_cc cc;        /* user: congestion control */
 	unsigned sack_packets; /* packets per acknowledgement */
 	unsigned sack_ms;      /* longest delay of an acknowledgement */
 	unsigned rto_min_ms, rto_max_ms;
