@@ -43,9 +43,10 @@ struct config_socket {
 
 struct config_user {
 	uint32_t udp_port;
-	uint32_t gso;    /* enum llp_gso */
-	uint32_t mtu;    /* 0: that of the route */
-	uint64_t buffer; /* bytes */
+	uint32_t gso;                /* enum llp_gso */
+	uint32_t mtu;                /* 0: that of the route */
+	uint32_t congestion_control; /* enum llp_cc */
+	uint64_t buffer;             /* bytes */
 };
 
 struct config_kernel {
