@@ -30,13 +30,20 @@ struct user_route {
 	uint64_t until_us;
 };
 
+/* What the owner knows about a path. */
+struct user_path {
+	struct sctp_addr peer;
+	enum sctp_path_state state;
+	bool confirmed; /* it was active once */
+};
+
 struct user_conn {
 	struct llp_sctp_conn sctp;
 	struct sctp_assoc *assoc; /* NULL when down */
 	struct sockaddr_storage remote;
 	uint16_t remote_port;
-	unsigned nanswered; /* peer's addresses that were active once */
-	struct sctp_addr answered[SCTP_MAX_PATHS];
+	unsigned nreported;
+	struct user_path reported[SCTP_MAX_PATHS];
 	struct llp_info last; /* when it ended */
 };
 

@@ -94,6 +94,7 @@ void llp_user_conn_release(struct user_conn *c)
 
 	if (c->assoc) {
 		llp_user_info(&c->sctp.base, &c->last);
+		c->last.unacked = 0;
 		if (t->held && t->msg.assoc == c->assoc)
 			t->held = false;
 		c->assoc = sctp_assoc_free(c->assoc);

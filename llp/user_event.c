@@ -31,8 +31,11 @@ static void measure(struct user_conn *c)
 
 	for (unsigned i = 0; i < n; i++) {
 		set_route_mtu(c, &path[i].flow);
-		if (path[i].state == SCTP_PATH_ACTIVE)
-			c->answered[c->nanswered++] = path[i].flow.peer;
+		c->reported[c->nreported++] = (struct user_path){
+			.peer = path[i].flow.peer,
+			.state = path[i].state,
+			.confirmed = path[i].state == SCTP_PATH_ACTIVE,
+		};
 	}
 	sctp_assoc_info(c->assoc, &info);
 	c->sctp.streams = info.streams;
@@ -201,24 +204,30 @@ static void report_ends(struct user *t)
 
 /* ---- paths ---- */
 
-/* True if the address has been active before; adds it. */
-static bool answered_before(struct user_conn *c, const struct sctp_addr *a)
+static struct user_path *find_path(struct user_conn *c, const struct sctp_addr *a)
 {
-	for (unsigned i = 0; i < c->nanswered; i++)
-		if (sctp_addr_equal(&c->answered[i], a))
-			return true;
-	if (c->nanswered < SCTP_MAX_PATHS)
-		c->answered[c->nanswered++] = *a;
-	return false;
+	for (unsigned i = 0; i < c->nreported; i++)
+		if (sctp_addr_equal(&c->reported[i].peer, a))
+			return &c->reported[i];
+	return NULL;
 }
 
+/* NULL: nothing new. */
 static const char *path_text(struct user_conn *c, const struct sctp_event *ev)
 {
+	struct user_path *p = find_path(c, &ev->addr);
+	bool again;
+
 	if (ev->became_primary)
 		return "is the primary path now";
+	if (!p || p->state == ev->state)
+		return NULL;
+	p->state = ev->state;
+	again = p->confirmed;
+	p->confirmed |= ev->state == SCTP_PATH_ACTIVE;
 	switch (ev->state) {
 	case SCTP_PATH_ACTIVE:
-		return answered_before(c, &ev->addr) ? "answers again" : "was confirmed";
+		return again ? "answers again" : "was confirmed";
 	case SCTP_PATH_FAILING:
 		return "may have failed";
 	case SCTP_PATH_INACTIVE:

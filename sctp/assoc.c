@@ -338,9 +338,16 @@ void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us)
 	sctp_assoc_step(a, SCTP_EV_USER_SHUTDOWN);
 }
 
+static unsigned max_errors(const struct sctp_assoc *a)
+{
+	const struct sctp_config *cfg = &a->s->cfg;
+
+	return cfg->assoc_max_retrans ? cfg->assoc_max_retrans : a->npaths * cfg->path_max_retrans;
+}
+
 bool sctp_assoc_error(struct sctp_assoc *a)
 {
-	if (++a->errors <= a->s->cfg.assoc_max_retrans)
+	if (++a->errors <= max_errors(a))
 		return true;
 	send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
 	sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);

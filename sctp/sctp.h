@@ -67,7 +67,8 @@ struct sctp_config {
 	uint32_t rto_initial_us, rto_min_us, rto_max_us;
 	uint32_t heartbeat_us; /* 0 = none on confirmed paths */
 	uint32_t cookie_us;    /* life of a state cookie */
-	unsigned path_max_retrans, assoc_max_retrans, init_max_retrans;
+	unsigned path_max_retrans, init_max_retrans;
+	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	uint32_t max_assocs;
 	uint64_t max_memory;       /* bytes of blocks for queued data, of all associations */
 	unsigned handshakes_per_s; /* INIT and COOKIE ECHO of unknown peers that are answered */

@@ -22,9 +22,9 @@ static bool is_lost(const struct msghdr *m)
 {
 	static unsigned sent;
 
-	if (full_socket_lose_each && ++sent % full_socket_lose_each == 0)
+	if (full_socket_lose_each && m->msg_name && ++sent % full_socket_lose_each == 0)
 		return true;
-	return full_socket_lost && addr_same_host(m->msg_name, full_socket_lost);
+	return full_socket_lost && m->msg_name && addr_same_host(m->msg_name, full_socket_lost);
 }
 
 static size_t size(const struct msghdr *m)
