@@ -261,6 +261,9 @@ Test(reload, limits_hold_from_then_on_and_take_nothing_away)
 	reload(&next);
 	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)), ACCT_E_OK);
 	cr_expect_eq(c.mrs.max, 5000, "programs that are there have room for more");
+	next.session.pending_max = 1000;
+	reload(&next);
+	cr_expect_eq(c.requests.max, 64 * 1000, "and for more session requests");
 	acct_release(&one);
 	acct_release(&two);
 	idtab_del(&d.clients, handle);
@@ -279,6 +282,13 @@ Test(reload, the_log_level_is_that_of_the_file)
 	expect_logged("debug: loud");
 }
 
+Test(reload, the_loop_polls_as_long_as_the_file_says)
+{
+	next.polling.budget_us = 0;
+	reload(&next);
+	cr_expect_eq(event_loop_poll_us(d.worker.loop), 0);
+}
+
 Test(reload, the_socket_gets_its_mode)
 {
 	cr_assert_eq(mode_of_socket(), 0660);
@@ -293,7 +303,7 @@ Test(reload, a_socket_that_cannot_be_changed_leaves_its_keys_as_they_were)
 	cr_assert_eq(unlink(d.cfg.socket.path), 0);
 	reload(&next);
 	cr_expect(strstr(logged(), "cannot set its group"), "%s", text);
-	expect_logged("warning: reload: socket.mode, socket.group: unchanged");
+	expect_logged("warning: reload: socket.mode: stays 0660: cannot be changed to 0600");
 	cr_expect_eq(d.cfg.socket.mode, 0660);
 	cr_expect_eq(d.said.socket.mode, 0660, "so that the next reload tries again");
 }
