@@ -56,30 +56,46 @@ static uint32_t features(const struct daemon *d)
 	return set;
 }
 
+/* A client cannot have more than its table takes. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A row with CAP assigns to the member of the reply, and a row with NO_CAP does nothing. */
+static void report_limits(const struct config_limits *l, struct msg_caps *ret)
+{
+#define TABLE(name, most) most
+#define NO_TABLE UINT64_MAX
+#define CAP(name) ret->name =
+#define NO_CAP (void)
+#define LIMIT_CAP(member, kind, type, values, table, cap, what, text)                              \
+	cap(type) least(l->member, table);
+	LIMITS(LIMIT_CAP)
+#undef LIMIT_CAP
+#undef NO_CAP
+#undef CAP
+#undef NO_TABLE
+#undef TABLE
+	ret->max_qp_wr = l->qp_wr;
+	ret->max_cqe = l->cqe;
+}
+
 static int do_query(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
-	const struct config_limits *l = &c->daemon->cfg.limits;
 	struct llp_stats stats;
 
 	(void)rec;
 	(void)fds;
 	llp_stats(c->worker->net, &stats);
-	rep->caps.max_qp = l->qps < c->qps.max ? l->qps : c->qps.max;
-	rep->caps.max_cq = l->cqs;
-	rep->caps.max_mr = l->mrs;
-	rep->caps.max_pd = l->pds;
-	rep->caps.max_qp_wr = l->qp_wr;
-	rep->caps.max_cqe = l->cqe;
+	report_limits(&c->daemon->cfg.limits, &rep->caps);
 	rep->caps.max_sge = WQE_MAX_SGE;
 	rep->caps.max_inline = WQE_MAX_INLINE;
 	rep->caps.max_ird = rep->caps.max_ord = QP_MAX_READS;
 	rep->caps.max_private = MSG_PRIVATE_MAX;
-	rep->caps.max_srq = l->srqs;
-	rep->caps.max_mw = l->mws;
 	rep->caps.max_raw_queues = RDMAP_RAW_QUEUES;
 	rep->caps.features = features(c->daemon);
 	rep->caps.poll_us = event_loop_poll_us(c->worker->loop);
-	rep->caps.max_mr_bytes = l->mr_bytes;
 	rep->caps.retransmits = stats.retransmits;
 	snprintf(rep->caps.transport, sizeof(rep->caps.transport), "%s", c->daemon->transport);
 	snprintf(rep->caps.version, sizeof(rep->caps.version), "%s", DAEMON_VERSION);
