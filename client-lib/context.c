@@ -146,6 +146,15 @@ int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t
 	return r == -EPIPE || r == -EPROTO ? 0 : r;
 }
 
+int context_map(const char *call, int memfd, uint64_t len, struct memfd_map *ret)
+{
+	int r = memfd_map_client(memfd, 0, len, true, ret);
+
+	if (r > 0)
+		return reason_fail(-EPROTO, "%s: the daemon's memfd: %s", call, memfd_reason(r));
+	return r ? reason_errno(r, call, "mapping the daemon's memfd") : 0;
+}
+
 int context_alive(struct ddp_ctx *ctx, const char *call)
 {
 	struct pollfd p = {.fd = ctx->event_fd}; /* POLLHUP needs no request */
@@ -248,12 +257,9 @@ static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int 
 			"ddp_open: the daemon speaks version %u.%u of the local protocol, "
 			"this library %u.%u",
 			reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
-	r = memfd_map_client(page, 0, sizeof(struct bell_page), true, &ctx->page);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_open: the daemon's bell page: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_open", "mapping the bell page");
+	r = context_map("ddp_open", page, sizeof(struct bell_page), &ctx->page);
+	if (r)
+		return r;
 	if (fcntl(ctx->event_fd, F_SETFL, O_NONBLOCK) < 0)
 		return reason_errno(-errno, "ddp_open", "event socket");
 	ctx->one_cpu = has_one_cpu();

@@ -41,12 +41,9 @@ static int attach(struct ddp_cq *cq, const struct msg_cq *reply, int memfd)
 		return reason_fail(-EPROTO,
 				   "ddp_create_cq: the daemon made %u entries in %llu bytes",
 				   reply->entries, (unsigned long long)reply->bytes);
-	r = memfd_map_client(memfd, 0, reply->bytes, true, &cq->map);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_create_cq: the daemon's memfd: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_create_cq", "mapping the queue");
+	r = context_map("ddp_create_cq", memfd, reply->bytes, &cq->map);
+	if (r)
+		return r;
 	ring_init(&cq->ring, cq->map.addr, reply->entries, sizeof(struct wqe_cqe));
 	return 0;
 }

@@ -176,6 +176,10 @@ int context_call_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint
 /* The same, to destroy an object. Returns 0 also if the daemon, and with it the object, is gone. */
 int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
 
+/* Maps len bytes of a memfd that came with a reply; the caller closes it. Returns 0, -EPROTO if it
+ * cannot be mapped safely, or another negative errno value, with the reason set. */
+int context_map(const char *call, int memfd, uint64_t len, struct memfd_map *ret);
+
 /* Returns 0, or -EPIPE with the reason set if the daemon is gone. Makes one system call. */
 int context_alive(struct ddp_ctx *ctx, const char *call);
 

@@ -104,12 +104,9 @@ static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const stru
 	if (!layout_fits(req, m))
 		return reason_fail(-EPROTO,
 				   "ddp_create_qp: the layout of the daemon's rings is invalid");
-	r = memfd_map_client(memfd, 0, m->bytes, true, &qp->map);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_create_qp: the daemon's memfd: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_create_qp", "mapping the rings");
+	r = context_map("ddp_create_qp", memfd, m->bytes, &qp->map);
+	if (r)
+		return r;
 	init_queues(qp, req, m);
 	qp->max_inline = req->max_inline;
 	qp->num = m->qp_num;

@@ -24,12 +24,9 @@ static int attach(struct ddp_srq *srq, const struct msg_create_srq *req, const s
 		return reason_fail(-EPROTO,
 				   "ddp_create_srq: the daemon made entries of %u bytes in %llu",
 				   m->entry, (unsigned long long)m->bytes);
-	r = memfd_map_client(memfd, 0, m->bytes, true, &srq->map);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_create_srq: the daemon's memfd: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_create_srq", "mapping the queue");
+	r = context_map("ddp_create_srq", memfd, m->bytes, &srq->map);
+	if (r)
+		return r;
 	/* the number as ddpctl shows it */
 	snprintf(srq->rq.owner, sizeof(srq->rq.owner), "SRQ %u", m->handle & 0xffff);
 	ring_init(&srq->rq.ring, srq->map.addr, req->entries, m->entry);
