@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,28 +25,16 @@ struct served {
 
 static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
 {
-	const struct root *root = s->user;
-	struct served *p;
+	struct served *p = s->state;
 	int r = ddpcp_hello_get(hello, len);
 
-	s->user = NULL;
 	if (r == -EPROTONOSUPPORT)
 		return server_refuse(a, "this ddpcp speaks version %d", DDPCP_VERSION);
 	if (r < 0)
 		return server_refuse(a, "ddpcp serves ddpcp only");
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	s->user = p;
-	p->root = root;
+	p->root = s->user;
 	r = session_make_qp(s, &ddpcp_link_need);
 	return r == 0 ? ddpcp_link_init(&p->link, s) : r;
-}
-
-static void release(struct session *s)
-{
-	free(s->user);
-	s->user = NULL;
 }
 
 /* The directory of a name that a client gave. */
@@ -145,7 +132,7 @@ static void log_copy(const struct session *s, const struct ddpcp_rec *req, const
 
 static int serve(struct session *s)
 {
-	struct served *p = s->user;
+	struct served *p = s->state;
 	struct ddpcp_link *l = &p->link;
 	struct ddpcp_xfer x = {.link = l};
 	struct ddpcp_rec req = {0};
@@ -174,9 +161,9 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 		.max_sessions = SESSIONS,
 		.quiet = o->quiet,
 		.user = &root,
+		.state_size = sizeof(struct served),
 		.request = on_request,
 		.run = serve,
-		.release = release,
 	};
 	int status;
 
