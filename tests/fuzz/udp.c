@@ -13,6 +13,7 @@
 #include "llp/user.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/udp_fake.h"
+#include "tests/lib/llp_one.h"
 #include "util/be.h"
 
 enum {

@@ -11,6 +11,7 @@
 
 #include "llp/crc32c.h"
 #include "llp/udp.h"
+#include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/addr.h"
 #include "util/be.h"
