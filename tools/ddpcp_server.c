@@ -63,6 +63,8 @@ static int do_put(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	if (r < 0)
 		return r;
 	r = ddpcp_file_create(&f, dir, base);
+	if (r < 0)
+		ddpcp_link_fail(&p->link, r, "%s: %s", req->name, ddpcp_file_fault(r));
 	if (r == 0) {
 		x->size = req->size;
 		r = ddpcp_xfer_sink(x, &f);
@@ -101,7 +103,7 @@ static int do_get(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	r = ddpcp_file_open(dir, base, 0, &fd, &rec.size, &rec.mode);
 	close(dir);
 	if (r < 0)
-		return ddpcp_link_fail(&p->link, r, "%s: %s", req->name, common_strerror(r));
+		return ddpcp_link_fail(&p->link, r, "%s: %s", req->name, ddpcp_file_fault(r));
 	x->size = rec.size;
 	r = agree(p, &rec, &w);
 	if (r == 0)
