@@ -226,6 +226,7 @@ int attach_client(struct worker *w, int fd)
 	c->event_fd = c->doorbell = -1;
 	c->id = ++w->daemon->last_client;
 	c->since_ms = w->now_ms;
+	strcpy(c->comm, "?"); /* until it says hello */
 	list_init(&c->faulty);
 	list_init(&c->attentive);
 	client_allow(c);
