@@ -227,7 +227,8 @@ struct msg_cq {
 	struct msg_hdr hdr;
 	uint32_t handle;
 	uint32_t entries;
-	uint64_t bytes; /* of the ring's memfd */
+	uint64_t bytes;  /* of the ring */
+	uint64_t offset; /* of the ring in the memfd; since minor 1 */
 };
 
 struct msg_cq_state {
@@ -252,8 +253,9 @@ struct msg_create_srq {
 struct msg_srq {
 	struct msg_hdr hdr;
 	uint32_t handle;
-	uint32_t entry; /* bytes of an entry */
-	uint64_t bytes; /* of the ring's memfd */
+	uint32_t entry;  /* bytes of an entry */
+	uint64_t bytes;  /* of the ring */
+	uint64_t offset; /* of the ring in the memfd; since minor 1 */
 };
 
 enum { MSG_SRQ_LIMIT = 1, MSG_SRQ_PER_QP = 2 };
@@ -295,7 +297,8 @@ struct msg_create_qp {
 	uint16_t raw_notify; /* RAW: mask of RsvdULP */
 };
 
-/* The memfd holds the send ring at 0 and the receive ring, if it has one, at rq_offset. */
+/* The memfd holds the send ring at offset, and the receive ring, if there is one, rq_offset bytes
+ * after it. */
 struct msg_qp {
 	struct msg_hdr hdr;
 	uint32_t handle;
@@ -305,7 +308,8 @@ struct msg_qp {
 	uint32_t rq_entry;
 	uint32_t pad;
 	uint64_t rq_offset;
-	uint64_t bytes;
+	uint64_t bytes;  /* of both rings */
+	uint64_t offset; /* in the memfd; since minor 1 */
 };
 
 struct msg_qp_state {

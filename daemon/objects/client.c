@@ -66,6 +66,14 @@ int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
 	return 0;
 }
 
+int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
+		      struct acct_charge *charge, struct reply *rep)
+{
+	if (!charge->user)
+		return client_charge(c, kind, amount, charge, rep);
+	return client_change(c, charge, amount, rep);
+}
+
 /* ---- events ---- */
 
 bool client_event_quota_ok(const struct client *c)

@@ -408,6 +408,7 @@ static int do_show(struct client *c, const void *rec, const int *fds, struct rep
 /* ---- the table ---- */
 
 #define SIZE(type) sizeof(struct msg_##type)
+#define OLD_SIZE(type) offsetof(struct msg_##type, offset)
 
 static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_HELLO] = {SIZE(hello), 0, do_hello, SIZE(hello_reply)},
@@ -425,14 +426,14 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_BIND_MW] = {SIZE(bind_mw), 0, do_bind_mw, SIZE(mr)},
 	[MSG_QUERY_MW] = {SIZE(handle), 0, do_query_mw, SIZE(mw_state)},
 	[MSG_DEALLOC_MW] = {SIZE(handle), 0, do_dealloc_mw, SIZE(hdr)},
-	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq)},
+	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq), OLD_SIZE(cq)},
 	[MSG_QUERY_CQ] = {SIZE(handle), 0, do_query_cq, SIZE(cq_state)},
 	[MSG_DESTROY_CQ] = {SIZE(handle), 0, do_destroy_cq, SIZE(hdr)},
-	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq)},
+	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq), OLD_SIZE(srq)},
 	[MSG_MODIFY_SRQ] = {SIZE(modify_srq), 0, do_modify_srq, SIZE(hdr)},
 	[MSG_QUERY_SRQ] = {SIZE(handle), 0, do_query_srq, SIZE(srq_state)},
 	[MSG_DESTROY_SRQ] = {SIZE(handle), 0, do_destroy_srq, SIZE(hdr)},
-	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp)},
+	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp), OLD_SIZE(qp)},
 	[MSG_QUERY_QP] = {SIZE(handle), 0, do_query_qp, SIZE(qp_state)},
 	[MSG_DESTROY_QP] = {SIZE(handle), 0, do_destroy_qp, SIZE(hdr)},
 	[MSG_LISTEN] = {SIZE(listen), 0, do_listen, SIZE(listener)},

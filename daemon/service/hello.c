@@ -99,6 +99,7 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct reply *re
 		r = make_doorbell(c, rep);
 	if (r)
 		return reply_violation(rep, -r, "hello: no resources: %s", strerror(-r));
+	c->minor = req->minor;
 	c->hello = true;
 	rep->hello.major = IPC_VERSION_MAJOR;
 	rep->hello.minor = IPC_VERSION_MINOR;
