@@ -38,6 +38,16 @@ bool addr_any(const struct sockaddr_storage *a)
 	return true;
 }
 
+bool addr_one_host(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET && (IN_MULTICAST(ntohl(v4(a)->sin_addr.s_addr)) ||
+					v4(a)->sin_addr.s_addr == htonl(INADDR_BROADCAST)))
+		return false;
+	if (a->ss_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&v6(a)->sin6_addr))
+		return false;
+	return !addr_any(a);
+}
+
 uint16_t addr_port(const struct sockaddr_storage *a)
 {
 	return ntohs(a->ss_family == AF_INET6 ? v6(a)->sin6_port : v4(a)->sin_port);

@@ -15,6 +15,9 @@ bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_stor
 /* True for no address, 0.0.0.0 and ::. */
 bool addr_any(const struct sockaddr_storage *a);
 
+/* False for 0.0.0.0 and ::, multicast and the broadcast address 255.255.255.255. */
+bool addr_one_host(const struct sockaddr_storage *a);
+
 /* The port in host byte order. AF_UNSPEC: as AF_INET. */
 uint16_t addr_port(const struct sockaddr_storage *a);
 void addr_set_port(struct sockaddr_storage *a, uint16_t port);
