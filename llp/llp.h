@@ -64,7 +64,7 @@ struct llp_events {
 	/* An association to a listener is up. Returns the user pointer of its further upcalls,
 	 * or NULL to abort it. */
 	void *(*incoming)(void *listener_user, struct llp_conn *c);
-	/* An association of llp_connect() is up, and its indication is verified. */
+	/* An association of llp_connect_at() is up, and its indication is verified. */
 	void (*up)(void *user);
 	/* The association has ended or could not be set up. err: errno value, 0 for an orderly
 	 * shutdown by either side; reason: a sentence. The owner calls llp_conn_free(), now or
@@ -187,9 +187,6 @@ struct llp_addrs {
  */
 int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
 		  struct llp_listener **ret);
-/* The same at one address, or at each (addr NULL). */
-int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
-	       struct llp_listener **ret);
 struct llp_listener *llp_unlisten(struct llp_listener *l);
 
 /*
@@ -199,8 +196,6 @@ struct llp_listener *llp_unlisten(struct llp_listener *l);
  */
 int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
-/* The same with one address and port of the peer, and any address of ours. */
-int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret);
 
 /* LLP_E_ values or -errno. */
 int llp_send(struct llp_conn *c, const struct llp_msg *m);

@@ -84,7 +84,7 @@ struct config_polling {
 
 /* The limits of limits.h are per uid, and acct counts them. */
 struct config_limits {
-#define LIMIT_MEMBER(member, kind, type, values, what, text) type member;
+#define LIMIT_MEMBER(member, kind, type, values, table, cap, what, text) type member;
 	LIMITS(LIMIT_MEMBER)
 #undef LIMIT_MEMBER
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */

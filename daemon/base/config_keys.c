@@ -22,7 +22,7 @@
 #define NEW_ASSOCS .effect = CONFIG_NEW_ASSOCS
 #define NEW_PROGRAMS .effect = CONFIG_NEW_PROGRAMS
 #define CHOICE(text, ...) .type = CONFIG_TYPE_CHOICE, .choices = {__VA_ARGS__}, .def = (text)
-#define LIMIT_KEY(member, kind, type, values, what, text)                                          \
+#define LIMIT_KEY(member, kind, type, values, table, cap, what, text)                              \
 	{"limits", #member, values, AT(limits.member), AT_ONCE, .help = (text)},
 
 /* clang-format off */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "llp/llp.h"
+#include "tests/lib/llp_one.h"
 #include "util/span.h"
 
 enum {

@@ -12,6 +12,7 @@
 #include "llp/user.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/udp_fake.h"
+#include "tests/lib/llp_one.h"
 #include "util/be.h"
 #include "util/crc32c.h"
 

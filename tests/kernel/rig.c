@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lib/llp_one.h"
 #include "util/addr.h"
 
 enum { MAX_TRANSPORTS = 4, QUIET_TURNS = 5, QUIET_MS = 20 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "llp/llp.h"
+#include "tests/lib/llp_one.h"
 #include "tests/raw/stage.h"
 #include "util/be.h"
 

@@ -12,6 +12,7 @@
 
 #include "full_socket.h"
 #include "llp/udp.h"
+#include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/addr.h"
 

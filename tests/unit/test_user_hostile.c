@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "llp/udp.h"
+#include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/addr.h"
 #include "util/be.h"

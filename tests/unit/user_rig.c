@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/lib/llp_one.h"
 #include "user_rig.h"
 
 #include <arpa/inet.h>
