@@ -189,6 +189,7 @@ struct sctp_rx {
 	const uint8_t *p;
 	uint32_t len, ppid;
 	uint16_t sid;
+	bool ordered;
 };
 
 /* A packet that waits in the ring of replies; its bytes follow. */
