@@ -82,6 +82,8 @@ struct llp_events {
 	 * what: the rest of a sentence that begins with the path: "does not answer any more". May
 	 * be NULL. */
 	void (*path)(void *user, const struct llp_path *p, const char *what);
+	/* max_message of llp_info() changed. May be NULL; `kernel` does not tell. */
+	void (*resized)(void *user);
 };
 
 enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };

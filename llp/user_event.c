@@ -304,6 +304,12 @@ static void on_acked(struct user *t, struct user_conn *c)
 		t->sctp.base.ev->acked(c->sctp.base.user);
 }
 
+static void on_resized(struct user *t, struct user_conn *c)
+{
+	if (t->sctp.base.ev->resized)
+		t->sctp.base.ev->resized(c->sctp.base.user);
+}
+
 static void on_event(struct user *t, const struct sctp_event *ev)
 {
 	struct user_conn *c = ev->user;
@@ -324,6 +330,8 @@ static void on_event(struct user *t, const struct sctp_event *ev)
 		on_acked(t, c);
 	else if (ev->type == SCTP_PATH)
 		on_path(t, c, ev);
+	else if (ev->type == SCTP_RESIZED)
+		on_resized(t, c);
 	else if (c->sctp.state == LLP_SCTP_UP)
 		t->sctp.base.ev->writable(c->sctp.base.user);
 }

@@ -204,7 +204,7 @@ void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, con
 	a->cause = cause;
 	copy_text(a, text, len);
 	a->ev_down = true;
-	a->ev_up = a->ev_writable = a->ev_acked = false;
+	a->ev_up = a->ev_writable = a->ev_acked = a->ev_resized = false;
 	sctp_assoc_note(a);
 }
 
@@ -241,6 +241,7 @@ void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
 	detach(a);
 	list_del(&a->eventful);
 	a->ev_incoming = a->ev_up = a->ev_down = a->ev_writable = a->ev_acked = a->ev_path = false;
+	a->ev_resized = false;
 }
 
 struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
@@ -476,12 +477,16 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 
 void sctp_assoc_measure(struct sctp_assoc *a)
 {
-	uint32_t least = a->path[a->primary].pmtu.size;
+	uint32_t least = a->path[a->primary].pmtu.size, before = a->max_message;
 
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (a->path[i].state == SCTP_PATH_ACTIVE && a->path[i].pmtu.size < least)
 			least = a->path[i].pmtu.size;
 	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
+	if (a->max_message != before && a->up && a->state != SCTP_CLOSED) {
+		a->ev_resized = true;
+		sctp_assoc_note(a);
+	}
 }
 
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)

@@ -168,7 +168,7 @@ struct sctp_assoc {
 	uint64_t sack_us;
 
 	/* events that are due */
-	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path;
+	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path, ev_resized;
 	enum sctp_end end;
 	uint32_t cause;
 	char text[SCTP_ABORT_TEXT];

@@ -225,6 +225,10 @@ static bool next_event(struct sctp_assoc *a, struct sctp_event *ret)
 	}
 	if (a->ev_path && take_path(a, ret))
 		return true;
+	if (take(&a->ev_resized)) {
+		ret->type = SCTP_RESIZED;
+		return true;
+	}
 	if (take(&a->ev_writable)) {
 		ret->type = SCTP_WRITABLE;
 		return true;

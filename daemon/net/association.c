@@ -294,6 +294,14 @@ static void path(void *user, const struct llp_path *path, const char *change)
 	assoc->worker->assoc_events->path(assoc, path, change);
 }
 
+static void resized(void *user)
+{
+	struct association *assoc = user;
+
+	if (assoc->ddp)
+		dp_update_mulpdu(&assoc->dp);
+}
+
 const struct llp_events association_llp_events = {
 	.incoming = incoming,
 	.up = up,
@@ -302,6 +310,7 @@ const struct llp_events association_llp_events = {
 	.writable = writable,
 	.acked = acked,
 	.path = path,
+	.resized = resized,
 };
 
 /* ---- deadlines ---- */
@@ -401,8 +410,8 @@ static void give_up(struct association *assoc)
 	down(assoc, EIO, reason);
 }
 
-/* A segment that is too long for the path tells that it became narrower. Nothing tells that it
- * became wider, as it does when the primary path answers again. */
+/* A segment that is too long for the path tells that it became narrower. With the transport
+ * `kernel` nothing tells that it became wider, as it does when the primary path answers again. */
 static void follow_path(struct association *assoc)
 {
 	uint64_t now = assoc->worker->now_ms;

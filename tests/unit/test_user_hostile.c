@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "llp/udp.h"
@@ -33,6 +34,14 @@ static struct rig_conn rc, acceptor;
 static uint16_t port;
 static struct udp *stranger;
 static struct llp *t;
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
 
 static void listen_here(void)
 {
@@ -180,7 +189,7 @@ Test(user_hostile, an_endless_message_ends_the_association, .init = begin, .fini
 {
 	raw_sends(400000);
 	cr_assert_eq(acceptor.msgs, 0);
-	cr_assert_eq(acceptor.err, EMSGSIZE, "%s", acceptor.reason);
+	cr_assert_eq(acceptor.err, EPROTO, "%s", acceptor.reason);
 }
 
 Test(user_hostile, ipv6_peers_may_use_any_udp_port, .init = begin, .fini = end)
@@ -340,15 +349,19 @@ Test(user_hostile, packets_out_of_the_blue_are_answered_as_in_rfc_9260, .init = 
 	cr_assert_eq(throw_chunk(SHUTDOWN_COMPLETE, 99, RIG_SCTP_PORT).n, 0);
 }
 
+/* 10,000 a second, of which a tenth of a second may be saved up. */
 Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin, .fini = end)
 {
+	uint64_t began, most;
 	unsigned n = 0;
 
 	open_stranger("127.0.0.2");
-	for (int i = 0; i < 1000; i++)
+	began = now_ms();
+	for (int i = 0; i < 5000; i++)
 		n += throw_chunk(HEARTBEAT, 99, RIG_SCTP_PORT).n;
-	cr_assert_geq(n, 10);
-	cr_assert_leq(n, 100, "%u replies within one tick", n);
+	most = 1000 + 10 * (now_ms() - began + 1);
+	cr_assert_geq(n, 1000);
+	cr_assert_leq(n, most, "%u replies, expected %lu", n, most);
 }
 
 /* More than the transport keeps: the newest must still be able to connect. */

@@ -169,8 +169,13 @@ static void on_path(void *user, const struct llp_path *p, const char *what)
 		 addr_host_text(&p->remote, text), what);
 }
 
+static void on_resized(void *user)
+{
+	((struct rig_conn *)user)->resized++;
+}
+
 static const struct llp_events events = {on_incoming, on_up,    on_down, on_readable,
-					 on_writable, on_acked, on_path};
+					 on_writable, on_acked, on_path, on_resized};
 
 /* ---- the transports ---- */
 
@@ -305,6 +310,17 @@ void rig_connect_at(struct llp *t, const struct llp_addrs *to, const struct llp_
 	await(rc);
 }
 
+void rig_until_max(struct rig_conn *rc, uint32_t n)
+{
+	uint64_t end = now_ms() + RIG_WAIT_MS;
+	struct llp_info info;
+
+	while (llp_info(rc->c, &info), info.max_message != n) {
+		cr_assert_lt(now_ms(), end, "max_message is %u, not %u", info.max_message, n);
+		rig_turn();
+	}
+}
+
 static void fill(uint8_t *p, uint32_t n, uint8_t seed)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -322,8 +338,9 @@ void rig_send(struct rig_conn *rc, uint16_t sid, uint32_t n, uint8_t seed)
 	fill(buf, n, seed);
 	m.part[0] = (struct span){buf, head};
 	m.part[1] = (struct span){buf + head, n - head};
-	while ((r = llp_send(rc->c, &m)) == LLP_E_AGAIN) {
-		cr_assert_lt(now_ms(), end, "timeout without room");
+	/* At first the path MTU is unknown, and long messages are refused. */
+	while ((r = llp_send(rc->c, &m)) == LLP_E_AGAIN || r == LLP_E_TOO_LONG) {
+		cr_assert_lt(now_ms(), end, "timeout: %d", r);
 		rig_turn();
 	}
 	cr_assert_eq(r, LLP_E_OK, "send of %u bytes: %d", n, r);

@@ -24,7 +24,7 @@ enum {
 /* What the upcalls of one association reported. */
 struct rig_conn {
 	struct llp_conn *c;
-	unsigned incoming, up, down, acked, writable;
+	unsigned incoming, up, down, acked, writable, resized;
 	int err;
 	char reason[256];
 	unsigned msgs;
@@ -66,6 +66,9 @@ void rig_connect(struct llp *t, const char *to, struct rig_conn *rc);
 /* The same with several addresses. */
 void rig_connect_at(struct llp *t, const struct llp_addrs *to, const struct llp_addrs *from,
 		    struct rig_conn *rc);
+
+/* Turns until n bytes are the longest message: the path MTU was found. */
+void rig_until_max(struct rig_conn *rc, uint32_t n);
 
 /* Sends n bytes of the pattern `seed`, turning until there is room. */
 void rig_send(struct rig_conn *rc, uint16_t sid, uint32_t n, uint8_t seed);
