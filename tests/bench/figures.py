@@ -104,7 +104,7 @@ class Ours:
             space = ["-N", link.netns_file] if link.netns_file else []
             out = json.loads(self.processes.run(
                 [self.program("tests/bench/llp_raw"), "-j", "-s", str(size), "-t", str(seconds), "-f",
-                 self.address(0), "-T", self.address(1), *space, *options], 0, RAW_ENV, seconds + 30))
+                 self.address(0), "-T", self.address(1), *space, *options], 0, None, seconds + 30))
             return out["mb_per_s"], out["mb_per_s"] * 1e6 * seconds, 0
         return call
 
