@@ -164,6 +164,7 @@ struct sctp_assoc {
 	unsigned unsacked; /* packets with DATA since the last SACK */
 	uint32_t unsacked_bytes;
 	bool sack_now;
+	bool sack_first; /* no DATA came yet: the first is acknowledged at once (5.1) */
 	uint8_t sack_path;
 	uint64_t sack_us;
 

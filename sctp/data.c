@@ -131,6 +131,8 @@ void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 		return;
 	a->sack_path = p->index;
 	a->unsacked++;
+	prompt |= a->sack_first;
+	a->sack_first = false;
 	if (a->state == SCTP_SHUTDOWN_SENT) {
 		sctp_send_shutdown(a); /* 9.2: at once, and T2 again */
 		a->t1_us = a->s->now + a->handshake_rto_us;
