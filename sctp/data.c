@@ -150,6 +150,8 @@ void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 		return;
 	a->sack_path = p->index;
 	a->unsacked++;
+	prompt |= a->sack_first;
+	a->sack_first = false;
 	if (is_prompt(a, prompt)) {
 		a->sack_now = true;
 		a->sack_us = SCTP_NEVER;
