@@ -53,6 +53,11 @@ union any_reply {
 	uint8_t bytes[MSG_MAX];
 };
 
+static size_t reply_len(const struct ddp_ctx *ctx, const struct call *c)
+{
+	return c->old_reply_len && ctx->minor < IPC_MINOR_OFFSETS ? c->old_reply_len : c->reply_len;
+}
+
 /* Whether the reply of len bytes and nfds descriptors answers this call. An error with seq 0 ends
  * the connection and answers any call. */
 static int check_reply(struct ddp_ctx *ctx, const struct call *c, union any_reply *reply,
@@ -69,7 +74,7 @@ static int check_reply(struct ddp_ctx *ctx, const struct call *c, union any_repl
 	}
 	if (reply->hdr.op != c->rec->op)
 		return violation(ctx, c->name, "answers something else");
-	if (len != c->reply_len)
+	if (len != reply_len(ctx, c))
 		return violation(ctx, c->name, "has the wrong size");
 	if (nfds != c->nfds)
 		return violation(ctx, c->name, "has the wrong number of descriptors");
@@ -248,12 +253,10 @@ static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int 
 			"ddp_open: the daemon speaks version %u.%u of the local protocol, "
 			"this library %u.%u",
 			reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
-	r = memfd_map_client(page, 0, sizeof(struct bell_page), true, &ctx->page);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_open: the daemon's bell page: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_open", "mapping the bell page");
+	ctx->minor = reply->minor;
+	r = ring_map_memfd("ddp_open", page, sizeof(struct bell_page), &ctx->page);
+	if (r)
+		return r;
 	if (fcntl(ctx->event_fd, F_SETFL, O_NONBLOCK) < 0)
 		return reason_errno(-errno, "ddp_open", "event socket");
 	ctx->one_cpu = has_one_cpu();
@@ -292,6 +295,7 @@ static void free_context(struct ddp_ctx *ctx)
 	cleanup_close(&ctx->bell);
 	memfd_unmap(&ctx->page);
 	slab_deinit(&ctx->slabs);
+	ring_maps_deinit(&ctx->maps);
 	idtab_deinit(&ctx->ids);
 	idtab_deinit(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->calls);
@@ -324,7 +328,8 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	pthread_mutex_init(&ctx->calls, NULL);
 	pthread_mutex_init(&ctx->events, NULL);
 	pthread_mutex_init(&ctx->lock, NULL);
-	slab_init(&ctx->slabs);
+	slab_init(&ctx->slabs, "ddp-mr-slab", SLAB_BYTES_MAX);
+	ring_maps_init(&ctx->maps);
 	idtab_init(&ctx->ids, MAX_IDS);
 	idtab_init(&ctx->srqs, MAX_IDS);
 	r = connect_to(ctx, socket_path(&a));

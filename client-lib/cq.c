@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ static void init_locks(struct ddp_cq *cq)
 /* Frees the CQ's resources in this process. */
 static void free_cq(struct ddp_cq *cq)
 {
-	memfd_unmap(&cq->map);
+	ring_map_put(&cq->ctx->maps, cq->map);
 	cleanup_close(&cq->bell);
 	pthread_cond_destroy(&cq->turn);
 	pthread_mutex_destroy(&cq->lock);
@@ -34,6 +35,7 @@ static void free_cq(struct ddp_cq *cq)
 /* Maps the ring that the daemon made. */
 static int attach(struct ddp_cq *cq, const struct msg_cq *reply, int memfd)
 {
+	uint8_t *addr;
 	int r;
 
 	if (!checked_pow2(reply->entries) || reply->entries > RING_MAX_ENTRIES ||
@@ -41,20 +43,18 @@ static int attach(struct ddp_cq *cq, const struct msg_cq *reply, int memfd)
 		return reason_fail(-EPROTO,
 				   "ddp_create_cq: the daemon made %u entries in %llu bytes",
 				   reply->entries, (unsigned long long)reply->bytes);
-	r = memfd_map_client(memfd, 0, reply->bytes, true, &cq->map);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_create_cq: the daemon's memfd: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_create_cq", "mapping the queue");
-	ring_init(&cq->ring, cq->map.addr, reply->entries, sizeof(struct wqe_cqe));
+	r = ring_map_get(&cq->ctx->maps, "ddp_create_cq", memfd, reply->offset, reply->bytes,
+			 &cq->map, &addr);
+	if (r)
+		return r;
+	ring_init(&cq->ring, addr, reply->entries, sizeof(struct wqe_cqe));
 	return 0;
 }
 
 static int create(struct ddp_cq *cq, uint32_t entries)
 {
 	struct msg_create_cq req = {.hdr.op = MSG_CREATE_CQ, .entries = entries};
-	struct msg_cq reply;
+	struct msg_cq reply = {.offset = 0};
 	int fds[2];
 	int r = context_call(cq->ctx, &(struct call){
 					      .name = "ddp_create_cq",
@@ -62,6 +62,7 @@ static int create(struct ddp_cq *cq, uint32_t entries)
 					      .len = sizeof(req),
 					      .reply = &reply.hdr,
 					      .reply_len = sizeof(reply),
+					      .old_reply_len = offsetof(struct msg_cq, offset),
 					      .ret_fds = fds,
 					      .nfds = 2,
 				      });

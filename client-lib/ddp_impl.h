@@ -4,7 +4,7 @@
  * daemon. This header includes the public one and makes its symbols visible.
  *
  * Locks are taken in this order: events, calls, a CQ's lock, the context's lock. The lock of a
- * queue of a QP and that of the slabs are never held together with another one.
+ * queue of a QP and those of slabs and maps are never held together with another one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -17,10 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client-lib/slab.h"
+#include "client-lib/ring_map.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
+#include "ipc/slab.h"
 #include "util/idtab.h"
 #include "util/list.h"
 #include "util/spin.h"
@@ -36,7 +37,9 @@ struct ddp_ctx {
 	struct memfd_map page;
 	uint32_t poll_us; /* to spin before sleeping; 0 where there is one CPU */
 	bool one_cpu;
-	struct slabs slabs; /* memory of small regions */
+	uint16_t minor;        /* of the daemon's version of the local protocol */
+	struct slabs slabs;    /* memory of small regions */
+	struct ring_maps maps; /* of the daemon's rings */
 
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
@@ -75,7 +78,7 @@ struct ddp_cq {
 	struct ddp_ctx *ctx;
 	uint32_t handle;
 	unsigned uses; /* queues of QPs */
-	struct memfd_map map;
+	struct ring_map *map;
 	int bell;         /* the daemon wakes us */
 	bool spin_always; /* for the whole budget, because the program has set it */
 
@@ -127,7 +130,7 @@ struct ddp_srq {
 	uint32_t handle;
 	uint32_t cookie;
 	unsigned uses; /* QPs */
-	struct memfd_map map;
+	struct ring_map *map;
 	struct queue rq;
 };
 
@@ -137,7 +140,7 @@ struct ddp_qp {
 	struct ddp_cq *send_cq, *recv_cq;
 	struct cq_user send_user, recv_user;
 	struct ddp_srq *srq; /* NULL: rq is its own */
-	struct memfd_map map;
+	struct ring_map *map;
 	uint32_t handle;
 	uint32_t num;
 	uint32_t slot;
@@ -158,7 +161,9 @@ struct call {
 	bool send_fd;
 	struct msg_hdr *reply; /* room for reply_len bytes, the size of the expected reply */
 	size_t reply_len;
-	int *ret_fds; /* the reply must carry exactly nfds */
+	size_t old_reply_len; /* of daemons without IPC_MINOR_OFFSETS, which leave the rest of
+				 reply unchanged; 0: the same */
+	int *ret_fds;         /* the reply must carry exactly nfds */
 	unsigned nfds;
 };
 

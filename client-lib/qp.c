@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -82,14 +83,15 @@ static bool layout_fits(const struct msg_create_qp *req, const struct msg_qp *m)
 }
 
 /* Initialises the work queues. */
-static void init_queues(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m)
+static void init_queues(struct ddp_qp *qp, uint8_t *rings, const struct msg_create_qp *req,
+			const struct msg_qp *m)
 {
-	ring_init(&qp->sq.ring, qp->map.addr, req->sq_entries, m->sq_entry);
+	ring_init(&qp->sq.ring, rings, req->sq_entries, m->sq_entry);
 	qp->sq.max_sge = req->max_send_sge;
 	snprintf(qp->sq.owner, sizeof(qp->sq.owner), "QP %u", m->qp_num);
 	if (qp->srq)
 		return;
-	ring_init(&qp->rq.ring, qp->map.addr + m->rq_offset, req->rq_entries, m->rq_entry);
+	ring_init(&qp->rq.ring, rings + m->rq_offset, req->rq_entries, m->rq_entry);
 	qp->rq.max_sge = req->max_recv_sge;
 	qp->rq.qns = qp->raw ? req->raw_queues : 1;
 	qp->rq.tagged = qp->raw;
@@ -99,18 +101,17 @@ static void init_queues(struct ddp_qp *qp, const struct msg_create_qp *req, cons
 static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m,
 		  int memfd)
 {
+	uint8_t *rings;
 	int r;
 
 	if (!layout_fits(req, m))
 		return reason_fail(-EPROTO,
 				   "ddp_create_qp: the layout of the daemon's rings is invalid");
-	r = memfd_map_client(memfd, 0, m->bytes, true, &qp->map);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_create_qp: the daemon's memfd: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_create_qp", "mapping the rings");
-	init_queues(qp, req, m);
+	r = ring_map_get(&qp->id->ctx->maps, "ddp_create_qp", memfd, m->offset, m->bytes, &qp->map,
+			 &rings);
+	if (r)
+		return r;
+	init_queues(qp, rings, req, m);
 	qp->max_inline = req->max_inline;
 	qp->num = m->qp_num;
 	qp->slot = m->slot;
@@ -138,7 +139,7 @@ static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 		.raw_queues = init->raw_queues,
 		.raw_notify = init->raw_notify,
 	};
-	struct msg_qp reply;
+	struct msg_qp reply = {.offset = 0};
 	int memfd;
 	int r = context_call(ctx, &(struct call){
 					  .name = "ddp_create_qp",
@@ -146,6 +147,7 @@ static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 					  .len = sizeof(req),
 					  .reply = &reply.hdr,
 					  .reply_len = sizeof(reply),
+					  .old_reply_len = offsetof(struct msg_qp, offset),
 					  .ret_fds = &memfd,
 					  .nfds = 1,
 				  });
@@ -162,7 +164,7 @@ static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 
 static void free_qp(struct ddp_qp *qp)
 {
-	memfd_unmap(&qp->map);
+	ring_map_put(&qp->id->ctx->maps, qp->map);
 	pthread_mutex_destroy(&qp->sq.lock);
 	pthread_mutex_destroy(&qp->rq.lock);
 	free(qp);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared receive queues. Posting: post.c; their event: event.c. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ _Static_assert((int)DDP_SRQ_LIMIT == MSG_SRQ_LIMIT && (int)DDP_SRQ_MAX_PER_QP ==
 static int attach(struct ddp_srq *srq, const struct msg_create_srq *req, const struct msg_srq *m,
 		  int memfd)
 {
+	uint8_t *addr;
 	int r;
 
 	if (m->entry % WQE_ALIGN != 0 || m->entry < wqe_recv_size(req->max_sge) ||
@@ -24,15 +26,13 @@ static int attach(struct ddp_srq *srq, const struct msg_create_srq *req, const s
 		return reason_fail(-EPROTO,
 				   "ddp_create_srq: the daemon made entries of %u bytes in %llu",
 				   m->entry, (unsigned long long)m->bytes);
-	r = memfd_map_client(memfd, 0, m->bytes, true, &srq->map);
-	if (r > 0)
-		return reason_fail(-EPROTO, "ddp_create_srq: the daemon's memfd: %s",
-				   memfd_reason(r));
-	if (r < 0)
-		return reason_errno(r, "ddp_create_srq", "mapping the queue");
+	r = ring_map_get(&srq->pd->ctx->maps, "ddp_create_srq", memfd, m->offset, m->bytes,
+			 &srq->map, &addr);
+	if (r)
+		return r;
 	/* the number as ddpctl shows it */
 	snprintf(srq->rq.owner, sizeof(srq->rq.owner), "SRQ %u", m->handle & 0xffff);
-	ring_init(&srq->rq.ring, srq->map.addr, req->entries, m->entry);
+	ring_init(&srq->rq.ring, addr, req->entries, m->entry);
 	srq->rq.max_sge = req->max_sge;
 	/* The QP that takes the receive checks its queue number. */
 	srq->rq.qns = UINT8_MAX;
@@ -52,7 +52,7 @@ static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 		.per_qp = a->max_per_qp,
 		.cookie = srq->cookie,
 	};
-	struct msg_srq reply;
+	struct msg_srq reply = {.offset = 0};
 	int memfd;
 	int r = context_call(ctx, &(struct call){
 					  .name = "ddp_create_srq",
@@ -60,6 +60,7 @@ static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 					  .len = sizeof(req),
 					  .reply = &reply.hdr,
 					  .reply_len = sizeof(reply),
+					  .old_reply_len = offsetof(struct msg_srq, offset),
 					  .ret_fds = &memfd,
 					  .nfds = 1,
 				  });
@@ -96,7 +97,7 @@ static void free_srq(struct ddp_srq *srq)
 	pthread_mutex_lock(&ctx->lock);
 	idtab_del(&ctx->srqs, srq->cookie);
 	pthread_mutex_unlock(&ctx->lock);
-	memfd_unmap(&srq->map);
+	ring_map_put(&ctx->maps, srq->map);
 	pthread_mutex_destroy(&srq->rq.lock);
 	free(srq);
 }

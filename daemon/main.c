@@ -15,7 +15,6 @@
 #include "daemon/base/version.h"
 #include "daemon/daemon.h"
 #include "daemon/reload.h"
-#include "daemon/tunables.h"
 #include "util/option.h"
 
 struct options {
@@ -188,8 +187,6 @@ int main(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	log_open(LOG_TARGET_AUTO);
-	if (!o->check)
-		tunables_apply(argv);
 	if (configure(o, &cfg))
 		return EXIT_FAILURE;
 	if (o->check) {

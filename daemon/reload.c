@@ -2,6 +2,7 @@
 #include "daemon/reload.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "daemon/base/config_value.h"
 #include "daemon/base/event_loop.h"
@@ -26,7 +27,96 @@ static void value_text(const struct config_key *k, const struct config *c, char 
 	ret[VALUE_MAX - 1] = '\0';
 }
 
-static void log_change(const struct config_key *k, const struct config *old,
+/* ---- values that are also kept elsewhere ---- */
+
+static int set_log_level(struct daemon *d)
+{
+	log_set_level((enum log_level)d->cfg.log.level);
+	return 0;
+}
+
+static int set_poll_us(struct daemon *d)
+{
+	event_loop_set_poll_us(d->worker.loop, d->cfg.polling.budget_us);
+	return 0;
+}
+
+static int set_limits(struct daemon *d)
+{
+	acct_set_limits(d->acct, &d->cfg.limits);
+	return 0;
+}
+
+static int allow_clients(struct daemon *d)
+{
+	uint32_t pos = 0;
+	struct client *c;
+
+	while ((c = idtab_next(&d->clients, &pos)))
+		client_allow(c);
+	return 0;
+}
+
+static int set_socket(struct daemon *d)
+{
+	return server_set_access(d->server);
+}
+
+/*
+ * What to call after a key of the section has changed. All other values are read from daemon.cfg
+ * each time. An error keeps the old values of the section; its line of log has been written.
+ */
+static const struct {
+	const char *section;
+	int (*apply)(struct daemon *d);
+} appliers[] = {
+	{"log", set_log_level},    {"polling", set_poll_us},   {"limits", set_limits},
+	{"limits", allow_clients}, {"session", allow_clients}, {"socket", set_socket},
+};
+
+static bool in_section(const struct config_key *k, const char *section)
+{
+	return strcmp(k->section, section) == 0;
+}
+
+static bool section_differs(const char *section, const struct config *a, const struct config *b)
+{
+	const struct config_key *k;
+
+	for (size_t i = 0; (k = config_key_at(i)); i++) {
+		if (in_section(k, section) && !config_value_same(k, a, b))
+			return true;
+	}
+	return false;
+}
+
+static void take(struct daemon *d, const struct config_key *k, const struct config *from)
+{
+	if (k->effect == CONFIG_AT_RESTART || config_value_same(k, &d->said, from))
+		return;
+	config_value_copy(k, from, &d->said);
+	config_value_copy(k, from, &d->cfg);
+}
+
+static void apply(struct daemon *d, const struct config *old)
+{
+	const struct config_key *k;
+
+	for (size_t i = 0; i < sizeof(appliers) / sizeof(appliers[0]); i++) {
+		const char *section = appliers[i].section;
+
+		if (!section_differs(section, old, &d->said) || appliers[i].apply(d) == 0)
+			continue;
+		for (size_t j = 0; (k = config_key_at(j)); j++) {
+			if (in_section(k, section))
+				take(d, k, old);
+		}
+	}
+}
+
+/* ---- one reload ---- */
+
+static void log_change(const struct daemon *d, const struct config_key *k, const struct config *old,
 		       const struct config *new)
 {
 	const char *dot = *k->section ? "." : "";
@@ -37,58 +127,30 @@ static void log_change(const struct config_key *k, const struct config *old,
 	if (k->effect == CONFIG_AT_RESTART)
 		log_warn("reload: %s%s%s: stays %s: a restart is required for %s", k->section, dot,
 			 k->name, from, to);
+	else if (config_value_same(k, old, &d->said))
+		log_warn("reload: %s%s%s: stays %s: cannot be changed to %s", k->section, dot,
+			 k->name, from, to);
 	else
 		log_info("reload: %s%s%s: %s, was %s%s", k->section, dot, k->name, to, from,
 			 config_key_effect(k));
 }
 
-/* Applies the values that are not read from daemon.cfg each time they are needed. */
-static void enforce(struct daemon *d)
-{
-	uint32_t pos = 0;
-	struct client *c;
-
-	acct_set_limits(d->acct, &d->cfg.limits);
-	event_loop_set_poll_us(d->worker.loop, d->cfg.polling.budget_us);
-	while ((c = idtab_next(&d->clients, &pos)))
-		client_allow(c);
-}
-
-static bool socket_differs(const struct config_socket *a, const struct config_socket *b)
-{
-	return a->mode != b->mode || a->gid != b->gid;
-}
-
-/* If the socket cannot be changed, the keys count as changed again at the next reload. */
-static void enforce_socket(struct daemon *d, const struct config_socket *old)
-{
-	if (!socket_differs(&d->cfg.socket, old) || server_set_access(d->server) == 0)
-		return;
-	d->cfg.socket = d->said.socket = *old;
-	log_warn("reload: socket.mode, socket.group: unchanged");
-}
-
 /* Returns how many values wait for a restart. */
 static unsigned take_over(struct daemon *d, const struct config *cfg)
 {
-	const struct config_socket old = d->cfg.socket;
+	const struct config old = d->said;
 	unsigned waiting = 0;
 	const struct config_key *k;
 
-	log_set_level((enum log_level)cfg->log.level);
+	for (size_t i = 0; (k = config_key_at(i)); i++)
+		take(d, k, cfg);
+	apply(d, &old);
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
-		if (config_value_same(k, &d->said, cfg))
+		if (config_value_same(k, &old, cfg))
 			continue;
-		log_change(k, &d->said, cfg);
-		if (k->effect == CONFIG_AT_RESTART) {
-			waiting++;
-			continue;
-		}
-		config_value_copy(k, cfg, &d->said);
-		config_value_copy(k, cfg, &d->cfg);
+		log_change(d, k, &old, cfg);
+		waiting += k->effect == CONFIG_AT_RESTART;
 	}
-	enforce(d);
-	enforce_socket(d, &old);
 	log_info("reload: done, values that wait for a restart: %u", waiting);
 	return waiting;
 }

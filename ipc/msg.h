@@ -26,44 +26,52 @@ enum {
 	MSG_MAX_PATHS = 16,           /* in one reply */
 };
 
-/* Calls of a client. The reply has the same opcode. */
+/* Calls of a client, in the order of their opcodes, which begin with 1: request -> reply, with the
+ * same opcode; hdr: only the header. */
+/* clang-format off */
+#define MSG_OPS(X) \
+	X(HELLO)          /* hello -> hello_reply, fds: event socket, bell page, daemon's bell */ \
+	X(QUERY)          /* hdr -> caps */ \
+	X(ALLOC_PD)       /* hdr -> handle */ \
+	X(DEALLOC_PD)     /* handle -> hdr */ \
+	X(REG_MR)         /* reg_mr, fd: memfd -> mr */ \
+	X(BIND_MR)        /* bind_mr -> mr, with a new STag */ \
+	X(DEREG_MR)       /* handle -> hdr, after which no access to it is possible */ \
+	X(CREATE_CQ)      /* create_cq -> cq, fds: ring, waiting end of its bell (doorbell.h) */ \
+	X(DESTROY_CQ)     /* handle -> hdr */ \
+	X(CREATE_QP)      /* create_qp -> qp, fd: rings */ \
+	X(DESTROY_QP)     /* handle -> hdr */ \
+	X(QUERY_QP)       /* handle -> qp_state */ \
+	X(LISTEN)         /* listen -> listener */ \
+	X(UNLISTEN)       /* handle -> hdr */ \
+	X(CONNECT)        /* connect -> hdr; EV_ESTABLISHED or EV_FAILED, EV_REJECTED follows */ \
+	X(ACCEPT)         /* accept -> hdr; EV_ESTABLISHED follows */ \
+	X(REJECT)         /* reject -> hdr */ \
+	X(DISCONNECT)     /* handle (qp) -> hdr; EV_DISCONNECTED follows */ \
+	X(CTL_SHOW)       /* ctl_show of ctl.h -> records of ctl.h, the last one MSG_CTL_END */ \
+	X(QUERY_PD)       /* handle -> pd_state */ \
+	X(QUERY_MR)       /* handle -> mr_state */ \
+	X(QUERY_CQ)       /* handle -> cq_state */ \
+	X(REREG_MR)       /* rereg_mr -> mr, with a new STag */ \
+	X(REMAP_MR)       /* rereg_mr, fd: memfd -> mr, likewise */ \
+	X(ALLOC_MW)       /* alloc_mw -> mr: handle and STag of the window, which is not bound */ \
+	X(BIND_MW)        /* bind_mw: a type 1 window -> mr, with a new STag */ \
+	X(QUERY_MW)       /* handle -> mw_state */ \
+	X(DEALLOC_MW)     /* handle -> hdr */ \
+	X(CREATE_SRQ)     /* create_srq -> srq, fd: ring */ \
+	X(MODIFY_SRQ)     /* modify_srq -> hdr */ \
+	X(QUERY_SRQ)      /* handle -> srq_state */ \
+	X(DESTROY_SRQ)    /* handle -> hdr */ \
+	X(QUERY_PATHS)    /* handle (qp) -> paths */ \
+	X(SET_PRIMARY)    /* set_primary -> hdr */
+/* clang-format on */
+
 enum msg_op {
-	MSG_HELLO = 1,   /* hello -> hello_reply, fds: event socket, bell page, ringing end of the
-			    daemon's bell */
-	MSG_QUERY,       /* hdr -> caps */
-	MSG_ALLOC_PD,    /* hdr -> handle */
-	MSG_DEALLOC_PD,  /* handle -> hdr */
-	MSG_REG_MR,      /* reg_mr, fd: memfd -> mr */
-	MSG_BIND_MR,     /* bind_mr -> mr, with a new STag */
-	MSG_DEREG_MR,    /* handle -> hdr, after which no access to it is possible */
-	MSG_CREATE_CQ,   /* create_cq -> cq, fds: ring, waiting end of its bell (doorbell.h) */
-	MSG_DESTROY_CQ,  /* handle -> hdr */
-	MSG_CREATE_QP,   /* create_qp -> qp, fd: rings */
-	MSG_DESTROY_QP,  /* handle -> hdr */
-	MSG_QUERY_QP,    /* handle -> qp_state */
-	MSG_LISTEN,      /* listen -> listener */
-	MSG_UNLISTEN,    /* handle -> hdr */
-	MSG_CONNECT,     /* connect -> hdr; EV_ESTABLISHED or EV_FAILED, EV_REJECTED follows */
-	MSG_ACCEPT,      /* accept -> hdr; EV_ESTABLISHED follows */
-	MSG_REJECT,      /* reject -> hdr */
-	MSG_DISCONNECT,  /* handle (qp) -> hdr; EV_DISCONNECTED follows */
-	MSG_CTL_SHOW,    /* ctl_show of ctl.h -> records of ctl.h, the last one MSG_CTL_END */
-	MSG_QUERY_PD,    /* handle -> pd_state */
-	MSG_QUERY_MR,    /* handle -> mr_state */
-	MSG_QUERY_CQ,    /* handle -> cq_state */
-	MSG_REREG_MR,    /* rereg_mr -> mr, with a new STag */
-	MSG_REMAP_MR,    /* rereg_mr, fd: memfd -> mr, likewise */
-	MSG_ALLOC_MW,    /* alloc_mw -> mr: handle and STag of the window, which is not bound */
-	MSG_BIND_MW,     /* bind_mw: a type 1 window -> mr, with a new STag */
-	MSG_QUERY_MW,    /* handle -> mw_state */
-	MSG_DEALLOC_MW,  /* handle -> hdr */
-	MSG_CREATE_SRQ,  /* create_srq -> srq, fd: ring */
-	MSG_MODIFY_SRQ,  /* modify_srq -> hdr */
-	MSG_QUERY_SRQ,   /* handle -> srq_state */
-	MSG_DESTROY_SRQ, /* handle -> hdr */
-	MSG_QUERY_PATHS, /* handle (qp) -> paths */
-	MSG_SET_PRIMARY, /* set_primary -> hdr */
-	MSG_OP_COUNT,
+	MSG_NO_OP, /* of no record */
+#define X(name) MSG_##name,
+	MSG_OPS(X)
+#undef X
+		MSG_OP_COUNT,
 
 	MSG_ERROR = 0x100, /* reply: error */
 	MSG_EVENT,         /* on the event socket: event */
@@ -227,7 +235,8 @@ struct msg_cq {
 	struct msg_hdr hdr;
 	uint32_t handle;
 	uint32_t entries;
-	uint64_t bytes; /* of the ring's memfd */
+	uint64_t bytes;  /* of the ring */
+	uint64_t offset; /* of the ring in the memfd; since minor 1 */
 };
 
 struct msg_cq_state {
@@ -252,8 +261,9 @@ struct msg_create_srq {
 struct msg_srq {
 	struct msg_hdr hdr;
 	uint32_t handle;
-	uint32_t entry; /* bytes of an entry */
-	uint64_t bytes; /* of the ring's memfd */
+	uint32_t entry;  /* bytes of an entry */
+	uint64_t bytes;  /* of the ring */
+	uint64_t offset; /* of the ring in the memfd; since minor 1 */
 };
 
 enum { MSG_SRQ_LIMIT = 1, MSG_SRQ_PER_QP = 2 };
@@ -295,7 +305,8 @@ struct msg_create_qp {
 	uint16_t raw_notify; /* RAW: mask of RsvdULP */
 };
 
-/* The memfd holds the send ring at 0 and the receive ring, if it has one, at rq_offset. */
+/* The memfd holds the send ring at offset, and the receive ring, if there is one, rq_offset bytes
+ * after it. */
 struct msg_qp {
 	struct msg_hdr hdr;
 	uint32_t handle;
@@ -305,7 +316,8 @@ struct msg_qp {
 	uint32_t rq_entry;
 	uint32_t pad;
 	uint64_t rq_offset;
-	uint64_t bytes;
+	uint64_t bytes;  /* of both rings */
+	uint64_t offset; /* in the memfd; since minor 1 */
 };
 
 struct msg_qp_state {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Version of the local protocol: the records of msg.h and the layouts of ring.h and wqe.h. Client
- * and daemon must have the same major number; a larger minor number only adds record types. The
- * records of ctl.h have a version of their own there.
+ * and daemon must have the same major number; a larger minor number only adds record
+ * types, and members at the end of replies, which the daemon sends only to clients that know them.
+ * The records of ctl.h have a version of their own there.
  */
 #ifndef IPC_VERSION_H
 #define IPC_VERSION_H
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 0,
+	IPC_VERSION_MINOR = 1,
+
+	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
+	IPC_MINOR_OFFSETS = 1,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -46,16 +46,6 @@ int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void
 	return t->ops->listen(t, at, port, user, ret);
 }
 
-int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
-	       struct llp_listener **ret)
-{
-	struct sockaddr_storage one;
-	struct llp_addrs at = {&one, addr ? 1 : 0};
-	int r = addr ? addr_copy(&one, addr) : 0;
-
-	return r ? r : llp_listen_at(t, &at, port, user, ret);
-}
-
 struct llp_listener *llp_unlisten(struct llp_listener *l)
 {
 	if (l)
@@ -69,15 +59,6 @@ int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 	if (port == 0 || peer->n == 0 || peer->n > LLP_MAX_ADDRS || from->n > LLP_MAX_ADDRS)
 		return -EINVAL;
 	return t->ops->connect(t, peer, port, from, user, ret);
-}
-
-int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret)
-{
-	struct sockaddr_storage one;
-	const struct llp_addrs to = {&one, 1}, from = {NULL, 0};
-	int r = addr_copy(&one, peer);
-
-	return r ? r : llp_connect_at(t, &to, addr_port(&one), &from, user, ret);
 }
 
 int llp_send(struct llp_conn *c, const struct llp_msg *m)

@@ -64,14 +64,15 @@ struct llp_events {
 	/* An association to a listener is up. Returns the user pointer of its further upcalls,
 	 * or NULL to abort it. */
 	void *(*incoming)(void *listener_user, struct llp_conn *c);
-	/* An association of llp_connect() is up, and its indication is verified. */
+	/* An association of llp_connect_at() is up, and its indication is verified. */
 	void (*up)(void *user);
 	/* The association has ended or could not be set up. err: errno value, 0 for an orderly
 	 * shutdown by either side; reason: a sentence. The owner calls llp_conn_free(), now or
 	 * later. */
 	void (*down)(void *user, int err, const char *reason);
 	/* There are messages: call llp_recv(). Returns true if it stopped before the last one; it
-	 * is then called again in the next turn. With the loop transport it has to take one. */
+	 * is then called again, in this turn or the next one. With the transports user and loop it
+	 * has to take one. */
 	bool (*readable)(void *user);
 	/* llp_send() accepts messages again, after LLP_E_AGAIN. */
 	void (*writable)(void *user);
@@ -81,9 +82,14 @@ struct llp_events {
 	 * what: the rest of a sentence that begins with the path: "does not answer any more". May
 	 * be NULL. */
 	void (*path)(void *user, const struct llp_path *p, const char *what);
+	/* max_message of llp_info() changed. May be NULL; `kernel` does not tell. */
+	void (*resized)(void *user);
 };
 
 enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
+
+/* Congestion control: that of RFC 9260 section 7, or CUBIC (RFC 9438). */
+enum llp_cc { LLP_CC_RFC9260, LLP_CC_CUBIC };
 
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
@@ -95,6 +101,7 @@ struct llp_config {
 	uint32_t buffer;       /* bytes of send and of receive buffer per association */
 	uint32_t mtu;          /* user: IP packet size limit, 0 = that of the route */
 	enum llp_gso gso;      /* user: UDP_SEGMENT */
+	enum llp_cc cc;        /* user: congestion control */
 	unsigned sack_packets; /* packets per acknowledgement */
 	unsigned sack_ms;      /* longest delay of an acknowledgement */
 	unsigned rto_min_ms, rto_max_ms;
@@ -182,9 +189,6 @@ struct llp_addrs {
  */
 int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
 		  struct llp_listener **ret);
-/* The same at one address, or at each (addr NULL). */
-int llp_listen(struct llp *t, const struct sockaddr *addr, uint16_t port, void *user,
-	       struct llp_listener **ret);
 struct llp_listener *llp_unlisten(struct llp_listener *l);
 
 /*
@@ -194,8 +198,6 @@ struct llp_listener *llp_unlisten(struct llp_listener *l);
  */
 int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
-/* The same with one address and port of the peer, and any address of ours. */
-int llp_connect(struct llp *t, const struct sockaddr *peer, void *user, struct llp_conn **ret);
 
 /* LLP_E_ values or -errno. */
 int llp_send(struct llp_conn *c, const struct llp_msg *m);

@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <net/if.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,20 +28,12 @@
 #endif
 
 enum {
-	TX_BATCHES = 16,  /* not sent yet; further packets are dropped while the socket is full */
-	TX_SEGMENTS = 64, /* kernels before 6.9 take no more in one send */
-	TX_MSGS = 64,
+	MAX_SEGMENTS = 64, /* Linux before 6.9 takes no more in one send */
+	MAX_TRIES = 4,     /* of a send that reports errors of others */
+	WAITING = 65536,
+	QUOTE = 256, /* bytes that are read of a quoted packet */
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
-};
-
-/* Packets of `seg` bytes, except the last one, that wait to be sent. */
-struct udp_batch {
-	struct udp_flow *flow;
-	size_t len, seg;
-	size_t done; /* bytes that the kernel took, or refused for good */
-	unsigned count;
-	uint8_t data[UDP_MAX_PACKET];
 };
 
 struct control {
@@ -48,21 +42,19 @@ struct control {
 
 struct udp {
 	int fd;
-	bool gso;
-	bool errors; /* a call reported an ICMP message: the error queue holds it */
-	bool full;   /* the kernel took no more packets at the last flush */
+	bool v6, gso;
+	bool errors; /* a call reported an error that the error queue explains */
+	bool full;   /* the kernel took no more packets */
 	uint32_t rcvbuf;
 	struct sockaddr_storage local;
 	struct udp_stats st;
 
-	unsigned nbatches;
-	struct udp_batch *batch[TX_BATCHES];
+	struct mmsghdr tx[MAX_SEGMENTS];
+	uint32_t tx_len[MAX_SEGMENTS];
 
-	unsigned nmsgs;
-	struct mmsghdr tx[TX_MSGS];
-	struct iovec tx_iov[TX_MSGS];
-	struct control tx_ctl[TX_MSGS];
-	struct udp_batch *tx_batch[TX_MSGS];
+	struct udp_batch rest; /* packets that wait; len 0: none */
+	struct span rest_span[MAX_SEGMENTS];
+	uint8_t *rest_data;
 
 	struct mmsghdr rx[RX_MSGS];
 	struct iovec rx_iov[RX_MSGS];
@@ -71,12 +63,26 @@ struct udp {
 	uint8_t *rx_data;
 };
 
+_Static_assert(sizeof(struct span) == sizeof(struct iovec) &&
+		       offsetof(struct span, len) == offsetof(struct iovec, iov_len),
+	       "a span is an iovec");
+
 /* ---- open and close ---- */
 
 static void set_int(int fd, int level, int name, int value)
 {
 	/* The socket also works without. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+/* PROBE: DF, and the interface's MTU is the only limit. */
+static void set_df(int fd, bool v6, bool on)
+{
+	if (v6)
+		set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
+			on ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT);
+	else
+		set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, on ? IP_PMTUDISC_PROBE : IP_PMTUDISC_DONT);
 }
 
 /* net.core.rmem_max and wmem_max do not limit a privileged process. */
@@ -124,6 +130,7 @@ static int make_socket(const struct sockaddr_storage *addr, uint16_t port, uint3
 	set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer);
 	set_int(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
 	set_int(fd, IPPROTO_UDP, UDP_GRO, 1);
+	set_df(fd, v6, true);
 	return take_fd(&fd);
 }
 
@@ -138,19 +145,6 @@ static void init_rx(struct udp *u)
 	}
 }
 
-static int alloc_buffers(struct udp *u)
-{
-	u->rx_data = malloc((size_t)RX_MSGS * RX_SIZE);
-	if (!u->rx_data)
-		return -ENOMEM;
-	for (unsigned i = 0; i < TX_BATCHES; i++) {
-		u->batch[i] = malloc(sizeof(*u->batch[i]));
-		if (!u->batch[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret)
 {
 	struct udp *u = calloc(1, sizeof(*u));
@@ -160,8 +154,11 @@ int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer
 	if (!u)
 		return -ENOMEM;
 	r = u->fd = make_socket(addr, port, buffer);
-	if (r >= 0)
-		r = alloc_buffers(u);
+	u->v6 = addr->ss_family == AF_INET6;
+	u->rx_data = malloc((size_t)RX_MSGS * RX_SIZE);
+	u->rest_data = malloc(WAITING);
+	if (r >= 0 && !(u->rx_data && u->rest_data))
+		r = -ENOMEM;
 	if (r >= 0 && getsockname(u->fd, (struct sockaddr *)&u->local, &len))
 		r = -errno;
 	if (r < 0) {
@@ -179,8 +176,7 @@ struct udp *udp_close(struct udp *u)
 {
 	if (!u)
 		return NULL;
-	for (unsigned i = 0; i < TX_BATCHES; i++)
-		free(u->batch[i]);
+	free(u->rest_data);
 	free(u->rx_data);
 	if (u->fd >= 0)
 		close(u->fd);
@@ -215,28 +211,39 @@ void udp_stats(const struct udp *u, struct udp_stats *ret)
 
 /* ---- sending ---- */
 
-static void put_msg(struct udp *u, struct udp_batch *b, size_t off, size_t len)
+/* How far a batch is. */
+struct progress {
+	unsigned span; /* the next one */
+	uint32_t done; /* bytes */
+	unsigned sent; /* packets that the kernel took one by one */
+	bool too_big;
+};
+
+static uint32_t min32(uint32_t a, uint32_t b)
 {
-	unsigned i = u->nmsgs++;
-	struct msghdr *m = &u->tx[i].msg_hdr;
+	return a < b ? a : b;
+}
 
-	*m = (struct msghdr){.msg_name = &b->flow->to, .msg_namelen = b->flow->tolen};
-	u->tx_iov[i] = (struct iovec){b->data + off, len};
-	m->msg_iov = &u->tx_iov[i];
-	m->msg_iovlen = 1;
-	u->tx_batch[i] = b;
-	if (b->seg < len) {
-		uint16_t seg = (uint16_t)b->seg;
-		struct cmsghdr *c;
+static unsigned packets(const struct udp_batch *b, uint32_t len)
+{
+	return (len + b->segment - 1) / b->segment;
+}
 
-		m->msg_control = u->tx_ctl[i].buf;
-		m->msg_controllen = CMSG_SPACE(sizeof(seg));
-		c = CMSG_FIRSTHDR(m);
-		c->cmsg_len = CMSG_LEN(sizeof(seg));
-		c->cmsg_level = IPPROTO_UDP;
-		c->cmsg_type = UDP_SEGMENT;
-		memcpy(CMSG_DATA(c), &seg, sizeof(seg));
-	}
+/* How many spans the next len bytes are. */
+static unsigned count_spans(const struct udp_batch *b, unsigned from, uint32_t len)
+{
+	unsigned n = 0;
+
+	for (size_t got = 0; got < len && from + n < b->nspans; n++)
+		got += b->span[from + n].len;
+	return n;
+}
+
+static void fill_msg(struct msghdr *m, struct udp_batch *b, unsigned span, uint32_t len)
+{
+	*m = (struct msghdr){.msg_name = &b->to, .msg_namelen = addr_len(&b->to)};
+	m->msg_iov = (struct iovec *)(uintptr_t)&b->span[span];
+	m->msg_iovlen = count_spans(b, span, len);
 }
 
 /* An ICMP message about an earlier packet is reported as the error of an unrelated send. */
@@ -246,215 +253,186 @@ static bool is_icmp(int err)
 	       err == EHOSTDOWN || err == ENOPROTOOPT || err == EPROTO || err == EACCES;
 }
 
-/* 0 or -errno; -EAGAIN: the socket is full. */
+/* 0 or -errno; -EAGAIN: the socket is full. EMSGSIZE may be that of an earlier packet as well: then
+ * the next try succeeds. */
 static int send_one(struct udp *u, const struct msghdr *m)
 {
-	for (int tries = 0; tries < 4; tries++) {
+	unsigned too_big = 0;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++) {
 		if (sendmsg(u->fd, m, 0) >= 0)
 			return 0;
-		if (is_icmp(errno))
+		too_big += errno == EMSGSIZE;
+		if (is_icmp(errno) || errno == EMSGSIZE)
 			u->errors = true;
 		else if (errno != EINTR)
+			break;
+		if (too_big > 1)
 			break;
 	}
 	u->full = errno == EAGAIN;
 	return -errno;
 }
 
-/* Sends a batch packet by packet, after the kernel refused it as a whole. */
-static void send_apart(struct udp *u, struct udp_batch *b)
+/* The kernel refused a packet for good. */
+static void refuse(struct udp *u, struct progress *p, int err)
 {
-	while (b->done < b->len) {
-		size_t left = b->len - b->done;
-		struct iovec v = {b->data + b->done, left < b->seg ? left : b->seg};
-		struct msghdr one = {.msg_name = &b->flow->to,
-				     .msg_namelen = b->flow->tolen,
-				     .msg_iov = &v,
-				     .msg_iovlen = 1};
-		int r = send_one(u, &one);
+	u->st.tx_errors++;
+	p->too_big |= err == -EMSGSIZE;
+}
 
+static void advance(const struct udp_batch *b, struct progress *p, uint32_t len)
+{
+	p->span += count_spans(b, p->span, len);
+	p->done += len;
+}
+
+static unsigned fill_msgs(struct udp *u, struct udp_batch *b, const struct progress *p,
+			  uint32_t end)
+{
+	unsigned n = 0, span = p->span;
+
+	for (uint32_t done = p->done; done < end && n < MAX_SEGMENTS; n++) {
+		u->tx_len[n] = min32(end - done, b->segment);
+		fill_msg(&u->tx[n].msg_hdr, b, span, u->tx_len[n]);
+		span += (unsigned)u->tx[n].msg_hdr.msg_iovlen;
+		done += u->tx_len[n];
+	}
+	return n;
+}
+
+/* Sends the packets up to the byte `end` one by one. */
+static void send_apart(struct udp *u, struct udp_batch *b, struct progress *p, uint32_t end)
+{
+	while (p->done < end && !u->full) {
+		int r = sendmmsg(u->fd, u->tx, fill_msgs(u, b, p, end), 0);
+
+		p->sent += r > 0 ? (unsigned)r : 0;
+		for (int i = 0; i < r; i++)
+			advance(b, p, u->tx_len[i]);
+		if (r > 0)
+			continue;
+		r = send_one(u, &u->tx[0].msg_hdr);
 		if (r == -EAGAIN)
 			return;
 		if (r)
-			u->st.tx_errors++;
-		b->done += v.iov_len;
+			refuse(u, p, r);
+		p->sent += r == 0;
+		advance(b, p, u->tx_len[0]);
 	}
 }
 
-/* Retries the i-th message, which sendmmsg() refused. */
-static void send_again(struct udp *u, unsigned i)
+/* Has the kernel cut the message into packets. */
+static void add_segment_size(struct msghdr *m, struct control *ctl, uint32_t segment)
 {
-	const struct msghdr *m = &u->tx[i].msg_hdr;
-	struct udp_batch *b = u->tx_batch[i];
-	int r = send_one(u, m);
+	uint16_t size = (uint16_t)segment;
+	struct cmsghdr *c;
 
+	m->msg_control = ctl->buf;
+	m->msg_controllen = CMSG_SPACE(sizeof(size));
+	c = CMSG_FIRSTHDR(m);
+	c->cmsg_len = CMSG_LEN(sizeof(size));
+	c->cmsg_level = IPPROTO_UDP;
+	c->cmsg_type = UDP_SEGMENT;
+	memcpy(CMSG_DATA(c), &size, sizeof(size));
+}
+
+/* Sends as many packets as one call takes. */
+static void send_joined(struct udp *u, struct udp_batch *b, struct progress *p)
+{
+	uint32_t fit = b->segment > UDP_MAX_PACKET ? 1 : UDP_MAX_PACKET / b->segment;
+	uint32_t len = min32(b->len - p->done, min32(fit, MAX_SEGMENTS) * b->segment);
+	struct control ctl;
+	unsigned before;
+	struct msghdr m;
+	int r;
+
+	fill_msg(&m, b, p->span, len);
+	if (len > b->segment)
+		add_segment_size(&m, &ctl, b->segment);
+	r = send_one(u, &m);
 	if (r == -EAGAIN)
 		return;
-	if (r && m->msg_control) {
-		/* ENOBUFS passes; other errors would recur for every batch of this flow. */
-		if (r == -EIO || r == -EINVAL || r == -EMSGSIZE)
-			b->flow->gso = false;
-		send_apart(u, b);
+	if (r == 0 || len <= b->segment) {
+		if (r)
+			refuse(u, p, r);
+		advance(b, p, len);
 		return;
 	}
-	if (r)
-		u->st.tx_errors++;
-	b->done += u->tx_iov[i].iov_len;
+	/* ENOBUFS passes. Other errors would recur, unless the packets themselves are refused. */
+	before = p->sent;
+	send_apart(u, b, p, p->done + len);
+	if (p->sent > before && (r == -EIO || r == -EINVAL || r == -EMSGSIZE))
+		b->gso = false;
 }
 
-/* Hands the collected messages to the kernel. False if the socket is full: what it did not take is
- * still in the batches. */
-static bool send_msgs(struct udp *u)
+static void send_all(struct udp *u, struct udp_batch *b, struct progress *p)
 {
-	unsigned i = 0;
-
-	while (i < u->nmsgs && !u->full) {
-		int r = sendmmsg(u->fd, u->tx + i, u->nmsgs - i, 0);
-
-		if (r <= 0)
-			send_again(u, i++);
-		for (; r > 0; r--, i++)
-			u->tx_batch[i]->done += u->tx_iov[i].iov_len;
+	if (b->fragment)
+		set_df(u->fd, u->v6, false);
+	while (p->done < b->len && !u->full) {
+		if (b->gso || b->len - p->done <= b->segment)
+			send_joined(u, b, p);
+		else
+			send_apart(u, b, p, b->len);
 	}
-	u->nmsgs = 0;
-	return !u->full;
+	if (b->fragment)
+		set_df(u->fd, u->v6, true);
 }
 
-static bool put_batch(struct udp *u, struct udp_batch *b)
+/* Keeps what was not sent, as far as there is room. */
+static void keep(struct udp *u, const struct udp_batch *b, const struct progress *p)
 {
-	size_t most = b->flow->gso ? b->len : b->seg;
+	uint32_t most = min32(WAITING / b->segment, MAX_SEGMENTS) * b->segment;
+	uint32_t len = min32(b->len - p->done, most);
+	struct span to = {u->rest_data, len};
 
-	for (size_t off = b->done, n; off < b->len; off += n) {
-		n = b->len - off < most ? b->len - off : most;
-		if (u->nmsgs == TX_MSGS && !send_msgs(u))
-			return false;
-		put_msg(u, b, off, n);
-	}
-	return true;
+	u->st.tx_errors += packets(b, b->len - p->done) - packets(b, len);
+	span_copy(&to, 1, b->span + p->span, b->nspans - p->span, 0, len);
+	u->rest = *b;
+	u->rest.span = u->rest_span;
+	u->rest.len = len;
+	u->rest.nspans = packets(b, len);
+	for (unsigned i = 0; i < u->rest.nspans; i++, len -= b->segment)
+		u->rest_span[i] = (struct span){u->rest_data + (size_t)i * b->segment,
+						min32(len, b->segment)};
 }
 
-/* Keeps the batches that were not sent, in their order. */
-static void remove_sent(struct udp *u)
+int udp_send(struct udp *u, struct udp_batch *b)
 {
-	unsigned kept = 0;
+	struct progress p = {0};
 
-	for (unsigned i = 0; i < u->nbatches; i++) {
-		struct udp_batch *b = u->batch[i];
-
-		if (b->done < b->len) {
-			u->batch[i] = u->batch[kept];
-			u->batch[kept++] = b;
-		} else if (b->flow->open == b) {
-			b->flow->open = NULL;
-		}
+	u->st.tx_packets += packets(b, b->len);
+	u->st.tx_bytes += b->len;
+	u->st.tx_batches++;
+	if (udp_blocked(u)) {
+		u->st.tx_errors += packets(b, b->len);
+		return 0;
 	}
-	u->nbatches = kept;
+	u->full = false;
+	send_all(u, b, &p);
+	if (p.done < b->len)
+		keep(u, b, &p);
+	return p.too_big ? -EMSGSIZE : 0;
 }
 
 void udp_flush(struct udp *u)
 {
-	unsigned i = 0;
+	struct udp_batch *b = &u->rest;
+	struct progress p = {0};
 
+	if (!udp_blocked(u))
+		return;
 	u->full = false;
-	while (i < u->nbatches && put_batch(u, u->batch[i]))
-		i++;
-	if (u->nmsgs)
-		send_msgs(u);
-	remove_sent(u);
+	send_all(u, b, &p);
+	b->span += p.span;
+	b->nspans -= p.span;
+	b->len -= p.done;
 }
 
 bool udp_blocked(const struct udp *u)
 {
-	return u->full && u->nbatches > 0;
-}
-
-/* NULL if the socket is full and all batches are in use. */
-static struct udp_batch *begin_batch(struct udp *u, struct udp_flow *f, size_t len)
-{
-	struct udp_batch *b;
-
-	if (u->nbatches == TX_BATCHES && !u->full)
-		udp_flush(u);
-	if (u->nbatches == TX_BATCHES)
-		return NULL;
-	b = u->batch[u->nbatches++];
-	b->flow = f;
-	b->len = 0;
-	b->done = 0;
-	b->seg = len;
-	b->count = 0;
-	u->st.tx_batches++;
-	f->open = b;
-	return b;
-}
-
-/* Sends a packet without a copy, after those that were queued before it. False if the socket is
- * full. */
-static bool send_direct(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
-{
-	struct iovec v = {(void *)(uintptr_t)pkt, len};
-	struct msghdr m = {
-		.msg_name = &f->to, .msg_namelen = f->tolen, .msg_iov = &v, .msg_iovlen = 1};
-	int r;
-
-	if (!u->full)
-		udp_flush(u);
-	if (u->full)
-		return false;
-	r = send_one(u, &m);
-	if (r == -EAGAIN)
-		return false;
-	u->st.tx_batches++;
-	if (r)
-		u->st.tx_errors++;
-	return true;
-}
-
-void udp_send(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
-{
-	struct udp_batch *b;
-
-	u->st.tx_packets++;
-	u->st.tx_bytes += len;
-	/* No other packet would fit into the batch of such a long one. */
-	if (len > UDP_MAX_PACKET / 2 && send_direct(u, f, pkt, len))
-		return;
-	b = f->open;
-	if (!b || len > b->seg || len > UDP_MAX_PACKET - b->len)
-		b = begin_batch(u, f, len);
-	if (!b) {
-		u->st.tx_errors++;
-		return;
-	}
-	memcpy(b->data + b->len, pkt, len);
-	b->len += len;
-	if (++b->count == TX_SEGMENTS || len < b->seg || UDP_MAX_PACKET - b->len < b->seg)
-		f->open = NULL;
-}
-
-static bool has_batch(const struct udp *u, const struct udp_flow *f)
-{
-	for (unsigned i = 0; i < u->nbatches; i++)
-		if (u->batch[i]->flow == f)
-			return true;
-	return false;
-}
-
-void udp_forget(struct udp *u, struct udp_flow *f)
-{
-	if (!has_batch(u, f))
-		return;
-	if (!u->full)
-		udp_flush(u);
-	for (unsigned i = 0; i < u->nbatches; i++) {
-		struct udp_batch *b = u->batch[i];
-
-		if (b->flow != f)
-			continue;
-		u->st.tx_errors += (b->len - b->done + b->seg - 1) / b->seg;
-		b->done = b->len;
-	}
-	remove_sent(u);
+	return u->rest.len > 0;
 }
 
 /* ---- receiving ---- */
@@ -499,6 +477,11 @@ static unsigned take_msg(struct udp *u, unsigned i, udp_packet_fn *fn, void *arg
 	return n;
 }
 
+static bool is_error_of_send(int err)
+{
+	return is_icmp(err) || err == EMSGSIZE;
+}
+
 static int recv_msgs(struct udp *u)
 {
 	int r;
@@ -509,9 +492,9 @@ static int recv_msgs(struct udp *u)
 	}
 	do {
 		r = recvmmsg(u->fd, u->rx, RX_MSGS, MSG_DONTWAIT, NULL);
-		if (r < 0 && is_icmp(errno))
+		if (r < 0 && is_error_of_send(errno))
 			u->errors = true;
-	} while (r < 0 && (errno == EINTR || is_icmp(errno)));
+	} while (r < 0 && (errno == EINTR || is_error_of_send(errno)));
 	return r;
 }
 
@@ -530,10 +513,52 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
 	return n;
 }
 
-/* ---- ICMP ---- */
+/* ---- errors ---- */
 
-static bool take_error(struct msghdr *m, const struct sockaddr_storage *to, udp_error_fn *fn,
-		       void *arg)
+/* RFC 9260 section 10: which ICMP messages say that a destination is unreachable. */
+static bool kind_v4(const struct sock_extended_err *e, enum udp_error_kind *ret)
+{
+	if (e->ee_type != ICMP_DEST_UNREACH)
+		return false;
+	if (e->ee_code == ICMP_FRAG_NEEDED)
+		*ret = UDP_TOO_BIG;
+	else if (e->ee_code == ICMP_PORT_UNREACH || e->ee_code == ICMP_PROT_UNREACH)
+		*ret = UDP_PORT_UNREACHABLE;
+	else
+		*ret = UDP_UNREACHABLE;
+	return true;
+}
+
+static bool kind_v6(const struct sock_extended_err *e, enum udp_error_kind *ret)
+{
+	if (e->ee_type == ICMP6_PACKET_TOO_BIG)
+		*ret = UDP_TOO_BIG;
+	else if (e->ee_type == ICMP6_DST_UNREACH)
+		*ret = e->ee_code == ICMP6_DST_UNREACH_NOPORT ? UDP_PORT_UNREACHABLE
+							      : UDP_UNREACHABLE;
+	else if (e->ee_type == ICMP6_PARAM_PROB && e->ee_code == ICMP6_PARAMPROB_NEXTHEADER)
+		*ret = UDP_PORT_UNREACHABLE;
+	else
+		return false;
+	return true;
+}
+
+static bool kind_of(const struct sock_extended_err *e, enum udp_error_kind *ret)
+{
+	switch (e->ee_origin) {
+	case SO_EE_ORIGIN_LOCAL:
+		*ret = UDP_TOO_BIG_HERE;
+		return e->ee_errno == EMSGSIZE;
+	case SO_EE_ORIGIN_ICMP:
+		return kind_v4(e, ret);
+	case SO_EE_ORIGIN_ICMP6:
+		return kind_v6(e, ret);
+	default:
+		return false;
+	}
+}
+
+static void take_error(struct msghdr *m, struct udp_error *ret, udp_error_fn *fn, void *arg)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
 		struct sock_extended_err e;
@@ -543,27 +568,37 @@ static bool take_error(struct msghdr *m, const struct sockaddr_storage *to, udp_
 		if (!v4 && !v6)
 			continue;
 		memcpy(&e, CMSG_DATA(c), sizeof(e));
-		fn(arg, to, (int)e.ee_errno, e.ee_errno == EMSGSIZE ? e.ee_info : 0);
-		return true;
+		if (!kind_of(&e, &ret->kind))
+			return;
+		if (ret->kind == UDP_TOO_BIG || ret->kind == UDP_TOO_BIG_HERE)
+			ret->mtu = e.ee_info;
+		fn(arg, ret);
+		return;
 	}
-	return false;
 }
 
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 {
 	/* An attacker can send these faster than they are read. */
 	for (int budget = 64; u->errors && budget; budget--) {
-		struct sockaddr_storage to;
+		struct udp_error e = {0};
+		uint8_t quoted[QUOTE];
+		struct iovec v = {quoted, sizeof(quoted)};
 		_Alignas(struct cmsghdr) uint8_t ctl[512];
-		struct msghdr m = {.msg_name = &to,
-				   .msg_namelen = sizeof(to),
+		struct msghdr m = {.msg_name = &e.to,
+				   .msg_namelen = sizeof(e.to),
+				   .msg_iov = &v,
+				   .msg_iovlen = 1,
 				   .msg_control = ctl,
 				   .msg_controllen = sizeof(ctl)};
+		ssize_t n = recvmsg(u->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT);
 
-		memset(&to, 0, sizeof(to));
-		if (recvmsg(u->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+		if (n < 0) {
 			u->errors = false;
-		else
-			take_error(&m, &to, fn, arg);
+			return;
+		}
+		e.quoted = quoted;
+		e.len = (size_t)n;
+		take_error(&m, &e, fn, arg);
 	}
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A UDP socket that moves many packets per system call. Packets of one flow are collected in a
- * batch of packets of equal size: a shorter packet ends the batch, a longer one begins the next. A
- * batch is sent with UDP_SEGMENT where the flow permits it, else packet by packet, and one
- * sendmmsg() sends several batches. The packets of a flow keep their order.
+ * A UDP socket that moves many packets per system call: batches of packets of equal size are sent
+ * with UDP_SEGMENT or sendmmsg() and received with UDP_GRO and recvmmsg().
  *
- * No call blocks. While the socket is full, up to 16 batches (of at most 64 packets or 64 KiB each)
- * wait for the next udp_flush(); packets that do not fit are dropped, as a network would drop them.
+ * Packets leave with the DF bit, and the kernel's own path MTU is ignored: the caller searches it.
+ *
+ * No call blocks. When the socket is full, the rest of the batch (64 KiB at most) waits for
+ * udp_flush(); further batches are dropped until then, as a network would drop them.
  */
 #ifndef LLP_UDP_H
 #define LLP_UDP_H
@@ -16,19 +16,23 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "util/span.h"
+
 struct udp;
-struct udp_batch;
 
 enum {
 	UDP_MAX_PACKET = 65507, /* IPv4's limit, kept for IPv6 as well */
 };
 
-/* One remote address; the caller's storage, all zero but `to`, `tolen` and `gso` at first. */
-struct udp_flow {
+/* Packets to one address: the spans, joined. All packets have `segment` bytes but the last one,
+ * which may be shorter. A span does not cross the border of two packets. */
+struct udp_batch {
 	struct sockaddr_storage to;
-	socklen_t tolen;
-	bool gso;               /* may use UDP_SEGMENT; cleared when the kernel refuses */
-	struct udp_batch *open; /* where the next packet may go */
+	const struct span *span;
+	unsigned nspans;
+	uint32_t segment, len; /* both at least 1; len is the sum of the spans */
+	bool gso;              /* may use UDP_SEGMENT; cleared when the kernel refuses that */
+	bool fragment;         /* IP may fragment the packets: no DF bit */
 };
 
 struct udp_stats {
@@ -43,7 +47,7 @@ struct udp_stats {
  */
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret);
 
-/* Drops queued packets. NULL is fine. */
+/* Drops packets that wait. NULL is fine. */
 struct udp *udp_close(struct udp *u);
 
 /* To poll for input, and for output if udp_blocked(). */
@@ -58,19 +62,16 @@ uint32_t udp_rcvbuf(const struct udp *u);
 /* True if the kernel knows UDP_SEGMENT. */
 bool udp_can_gso(const struct udp *u);
 
-/* Queues a copy of a packet of 1 to UDP_MAX_PACKET bytes, or sends or drops it. */
-void udp_send(struct udp *u, struct udp_flow *f, const void *pkt, size_t len);
+/* Sends a batch. The memory of the spans may be reused when it returns. Packets that the kernel
+ * refuses are counted and dropped. Returns 0; -EMSGSIZE: some were longer than what the route
+ * takes, and udp_errors() may have its MTU. */
+int udp_send(struct udp *u, struct udp_batch *b);
 
-/* Hands the queued packets to the kernel, as many as the socket takes. Packets that it refuses are
- * counted and dropped. */
+/* Sends what waits, as far as the socket takes it. */
 void udp_flush(struct udp *u);
 
-/* True if packets were left at the last udp_flush(): call it again when the socket is writable. */
+/* True if packets wait: call udp_flush() when the socket is writable. */
 bool udp_blocked(const struct udp *u);
-
-/* The flow is about to be freed: sends its packets, and drops those that the socket does not take.
- */
-void udp_forget(struct udp *u, struct udp_flow *f);
 
 /* A packet that arrived; the bytes may be changed until the function returns. */
 typedef void udp_packet_fn(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len);
@@ -78,10 +79,25 @@ typedef void udp_packet_fn(void *arg, const struct sockaddr_storage *from, uint8
 /* Reads until the socket is empty or at least `budget` packets came. Returns how many. */
 unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg);
 
-/* err: the error an ICMP message reports for a packet to `to`; mtu: for EMSGSIZE, else 0. */
-typedef void udp_error_fn(void *arg, const struct sockaddr_storage *to, int err, uint32_t mtu);
+enum udp_error_kind {
+	UDP_UNREACHABLE,      /* ICMP: network or host */
+	UDP_PORT_UNREACHABLE, /* ICMP: nothing listens on the port, or no such protocol */
+	UDP_TOO_BIG,          /* ICMP: a packet was longer than the path MTU */
+	UDP_TOO_BIG_HERE,     /* it was longer than the MTU of our own route; no port, not quoted */
+};
 
-/* Calls fn for each ICMP message that has arrived. */
+struct udp_error {
+	enum udp_error_kind kind;
+	struct sockaddr_storage to; /* of the packet that failed */
+	uint32_t mtu;               /* of TOO_BIG and TOO_BIG_HERE: bytes of an IP packet */
+	const uint8_t *quoted;      /* the beginning of its payload, as far as it is quoted */
+	size_t len;
+};
+
+typedef void udp_error_fn(void *arg, const struct udp_error *e);
+
+/* Calls fn for each error that was reported since the last call. Other ICMP messages are
+ * ignored. */
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg);
 
 /* Since it was opened. */

@@ -3,81 +3,61 @@
 #include "llp/user.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/addr.h"
 #include "util/crc32c.h"
 
 enum {
-	TICK_MS = 10,       /* granularity of usrsctp's timers */
-	MAX_TICK_MS = 500,  /* the same when no packet comes or goes */
-	PRECISION = 8,      /* timers are late by at most this part of their duration */
-	MAX_REPLIES = 100,  /* to packets without an association, per tick */
-	FINISH_MS = 5000,   /* of simulated time for usrsctp to free everything */
-	MAX_CHUNKS = 16384, /* queued on an association; RFC 5043 allows 32767 a stream */
-	INITIAL_CWND = 32,
+	MS = 1000, /* microseconds */
+	SECOND = 1000 * MS,
+	INIT_TRIES = 100, /* our own timer ends the attempt */
+	INIT_RTO_MS = 1000,
+	COOKIE_MS = 60000,
+	HANDSHAKES = 10000, /* a second */
 };
 
-/* There is one usrsctp per process, and its output callback has no argument that leads here. */
-static struct user *the_user;
-static bool stack_up;
+#define MAX_MEMORY (UINT64_C(1) << 30)
 
-static int output(void *addr, void *buffer, size_t len, uint8_t tos, uint8_t set_df)
+/* ---- time ---- */
+
+static uint64_t clock_us(void)
 {
-	struct user_peer *p = the_user ? llp_user_peer_by_token(the_user, addr) : NULL;
+	struct timespec t;
 
-	(void)tos;
-	(void)set_df;
-	if (!p || len < 12 || len > UDP_MAX_PACKET)
-		return 0;
-	the_user->active_ms = the_user->sctp.now_ms;
-	crc32c_seal(buffer, len);
-	udp_send(p->sock, &p->flow, buffer, len);
-	return 0;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec / 1000;
+}
+
+void llp_user_read_clock(struct user *t)
+{
+	t->now_us = clock_us() + t->skew_us;
+}
+
+/* An owner with a clock of its own (a test) may let it jump: our time follows. Usually both clocks
+ * are the same one. */
+static void set_time(struct user *t, uint64_t now_ms)
+{
+	uint64_t ahead;
+
+	llp_sctp_set_time(&t->sctp, now_ms);
+	llp_user_read_clock(t);
+	if (!t->ticked && t->now_us - now_ms * MS > SECOND)
+		t->owner_us = t->now_us - now_ms * MS;
+	t->ticked = true;
+	ahead = now_ms * MS + t->owner_us - t->now_us;
+	if (ahead < UINT64_MAX / 2) {
+		t->skew_us += ahead;
+		t->now_us += ahead;
+	}
 }
 
 /* ---- open ---- */
-
-static void set_sysctls(const struct user *t)
-{
-	/* RFC 5041 section 3 requires a reliable transport; there is one path per association. */
-	usrsctp_sysctl_set_sctp_pr_enable(0);
-	usrsctp_sysctl_set_sctp_auth_enable(0);
-	usrsctp_sysctl_set_sctp_asconf_enable(0);
-	usrsctp_sysctl_set_sctp_auto_asconf(0);
-	usrsctp_sysctl_set_sctp_reconfig_enable(0);
-	usrsctp_sysctl_set_sctp_nrsack_enable(0);
-	usrsctp_sysctl_set_sctp_pktdrop_enable(0);
-	usrsctp_sysctl_set_sctp_ecn_enable(0);
-	usrsctp_sysctl_set_sctp_max_burst_default(0);
-	usrsctp_sysctl_set_sctp_fr_max_burst_default(0);
-	usrsctp_sysctl_set_sctp_initial_cwnd(INITIAL_CWND);
-	usrsctp_sysctl_set_sctp_max_chunks_on_queue(MAX_CHUNKS);
-	usrsctp_sysctl_set_sctp_sendspace(t->sctp.cfg.buffer);
-	usrsctp_sysctl_set_sctp_recvspace(t->sctp.cfg.buffer);
-}
-
-/* usrsctp starts a thread that only waits; it must not receive our signals. */
-static void start_stack(void)
-{
-	sigset_t all, old;
-
-	if (stack_up)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	usrsctp_init_nothreads(0, output, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	usrsctp_enable_crc32c_offload();
-	stack_up = true;
-}
 
 static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_reason, size_t len)
 {
@@ -124,15 +104,84 @@ static void clamp_buffer(struct user *t)
 		t->sctp.cfg.buffer = least;
 }
 
+/* The core's callbacks. */
+static void *get_memory(void *arg, size_t len)
+{
+	struct user *t = arg;
+	void *p = malloc(len);
+
+	t->memory += p ? len : 0;
+	return p;
+}
+
+static void put_memory(void *arg, void *p, size_t len)
+{
+	struct user *t = arg;
+
+	t->memory -= p ? len : 0;
+	free(p);
+}
+
+/* Cookies and tags must not be guessed. */
+static void get_random(void *arg, void *ret, size_t len)
+{
+	(void)arg;
+	if (getrandom(ret, len, 0) != (ssize_t)len)
+		abort();
+}
+
+static void set_limits(const struct llp_config *cfg, struct sctp_config *ret)
+{
+	uint32_t first = cfg->rto_max_ms < INIT_RTO_MS ? cfg->rto_max_ms : INIT_RTO_MS;
+
+	ret->rto_initial_us = (first > cfg->rto_min_ms ? first : cfg->rto_min_ms) * MS;
+	ret->rto_min_us = cfg->rto_min_ms * MS;
+	ret->rto_max_us = cfg->rto_max_ms * MS;
+	ret->sack_packets = cfg->sack_packets;
+	ret->sack_us = cfg->sack_ms * MS;
+	ret->heartbeat_us = cfg->heartbeat_ms * MS;
+	ret->path_max_retrans = cfg->path_max_retrans;
+	ret->assoc_max_retrans = cfg->assoc_max_retrans;
+	ret->init_max_retrans = INIT_TRIES;
+	ret->cookie_us = COOKIE_MS * MS;
+	ret->handshakes_per_s = HANDSHAKES;
+	ret->max_assocs = LLP_SCTP_MAX_CONNS;
+	ret->max_memory = MAX_MEMORY;
+}
+
+static int open_core(struct user *t)
+{
+	const struct llp_config *cfg = &t->sctp.cfg;
+	struct sctp_config c = {
+		.nlocal = cfg->naddrs,
+		.udp_port = cfg->udp_port,
+		.streams = cfg->streams,
+		.adaptation = cfg->adaptation,
+		.send_buffer = cfg->buffer,
+		.recv_buffer = cfg->buffer,
+		.mtu = cfg->mtu,
+		.cc = cfg->cc == LLP_CC_CUBIC ? SCTP_CC_CUBIC : SCTP_CC_RFC9260,
+		.mem = {get_memory, put_memory, t},
+		.random = get_random,
+	};
+
+	_Static_assert((int)LLP_MAX_ADDRS <= (int)SCTP_MAX_LOCAL, "the core takes them all");
+	for (unsigned i = 0; i < cfg->naddrs; i++)
+		c.local[i] = llp_user_addr(&cfg->addrs[i]);
+	set_limits(cfg, &c);
+	llp_user_read_clock(t);
+	return sctp_open(&c, t->now_us, &t->core) == SCTP_E_OK ? 0 : -ENOMEM;
+}
+
 static const struct llp_ops ops;
 
 static void free_user(struct user *t)
 {
+	sctp_close(t->core);
 	for (unsigned i = 0; i < t->nsocks; i++)
 		udp_close(t->sock[i]);
 	if (t->room >= 0)
 		close(t->room);
-	free(t->peer);
 	free(t);
 }
 
@@ -143,27 +192,14 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	if (!t)
 		return NULL;
 	t->room = epoll_create1(EPOLL_CLOEXEC);
-	t->peer = calloc(USER_MAX_PEERS, sizeof(t->peer[0]));
-	if (t->room < 0 || !t->peer ||
-	    getrandom(t->hash_key, sizeof(t->hash_key), 0) != sizeof(t->hash_key)) {
+	if (t->room < 0) {
 		free_user(t);
 		return NULL;
 	}
-	llp_sctp_init(&t->sctp, &ops, &llp_user_io_ops, cfg, ev);
-	t->replies_left = MAX_REPLIES;
-	list_init(&t->idle);
-	list_init(&t->ports);
-	for (unsigned i = 0; i < USER_BUCKETS; i++)
-		list_init(&t->bucket[i]);
+	get_random(NULL, &t->route_key, sizeof(t->route_key));
+	llp_sctp_init(&t->sctp, &ops, NULL, cfg, ev);
+	list_init(&t->listeners);
 	return t;
-}
-
-static uint32_t retransmits(void)
-{
-	struct sctpstat st;
-
-	usrsctp_get_stat(&st);
-	return st.sctps_sendretransdata;
 }
 
 int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
@@ -173,64 +209,41 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	int r;
 
 	*ret_reason = 0;
-	if (the_user) {
-		snprintf(ret_reason, len, "the user transport is already open in this process");
-		return -EBUSY;
-	}
 	r = check_config(cfg, ret_reason, len);
 	if (r < 0)
 		return r;
 	t = alloc_user(cfg, ev);
-	if (!t) {
-		snprintf(ret_reason, len, "no memory");
-		return -ENOMEM;
-	}
+	r = t ? 0 : -ENOMEM;
 	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
 		r = open_sock(t, &t->sctp.addrs[i], ret_reason, len);
+	if (r >= 0) {
+		clamp_buffer(t);
+		r = open_core(t);
+	}
+	if (r == -ENOMEM)
+		snprintf(ret_reason, len, "no memory");
 	if (r < 0) {
-		free_user(t);
+		if (t)
+			free_user(t);
 		return r;
 	}
-	clamp_buffer(t);
-	start_stack();
-	set_sysctls(t);
-	t->retransmits_base = retransmits();
-	the_user = t;
 	*ret = &t->sctp.base;
 	return 0;
 }
 
 /* ---- close ---- */
 
-static void close_all(struct user *t)
-{
-	while (!list_empty(&t->ports)) {
-		struct user_port *p = list_entry(t->ports.next, struct user_port, all);
-
-		/* Closing the last listener frees the port. */
-		llp_user_unlisten(&list_entry(p->listeners.next, struct user_listener, all)->base);
-	}
-	list_foreach_safe (it, &t->sctp.conns) {
-		llp_user_conn_free(&list_entry(it, struct user_conn, sctp.all)->sctp.base);
-	}
-}
-
 static void user_close(struct llp *llp)
 {
 	struct user *t = (struct user *)llp;
 
-	close_all(t);
-	for (unsigned i = 0; i < t->nsocks; i++)
-		udp_flush(t->sock[i]);
-	/* Timers still hold sockets that were just closed. Nothing is sent from here on. */
-	the_user = NULL;
-	for (int ms = 0; stack_up && ms < FINISH_MS; ms += TICK_MS) {
-		if (usrsctp_finish() == 0)
-			stack_up = false;
-		else
-			usrsctp_handle_timers(TICK_MS);
+	while (!list_empty(&t->listeners))
+		llp_user_unlisten(&list_entry(t->listeners.next, struct user_listener, all)->base);
+	list_foreach_safe (it, &t->sctp.conns) {
+		llp_user_conn_free(&list_entry(it, struct user_conn, sctp.all)->sctp.base);
 	}
-	llp_user_peer_free_all(t);
+	llp_user_read_clock(t);
+	llp_user_write(t);
 	free_user(t);
 }
 
@@ -246,66 +259,49 @@ static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 	return t->nsocks + 1;
 }
 
+/* Timers of the core are finer than the owner's ticks. */
+static void run(struct user *t)
+{
+	if (sctp_expiry(t->core) <= t->now_us)
+		sctp_run(t->core, t->now_us);
+}
+
 static bool user_input(struct llp *llp, unsigned budget)
 {
 	struct user *t = (struct user *)llp;
 	bool any = !list_empty(&t->sctp.ready);
 
-	for (unsigned i = 0; i < t->nsocks; i++) {
-		struct user_rx rx = {t, t->sock[i]};
-
-		if (udp_recv(rx.sock, budget, llp_user_packet, &rx)) {
-			t->active_ms = t->sctp.now_ms;
-			any = true;
-		}
-		udp_errors(rx.sock, llp_user_icmp, &rx);
-	}
-	llp_sctp_dispatch(&t->sctp, NULL);
+	llp_user_read_clock(t);
+	any |= llp_user_read(t, budget);
+	run(t);
+	llp_user_events(t);
 	return any;
-}
-
-static void advance(struct user *t)
-{
-	uint64_t ms = t->sctp.now_ms - t->tick_ms;
-
-	if (ms < TICK_MS)
-		return;
-	t->tick_ms = t->sctp.now_ms;
-	t->replies_left = MAX_REPLIES;
-	usrsctp_handle_timers(ms > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)ms);
-	llp_user_peer_expire(t);
-	llp_user_conn_expire(t);
 }
 
 static void user_tick(struct llp *llp, uint64_t now_ms)
 {
 	struct user *t = (struct user *)llp;
 
-	llp_sctp_set_time(&t->sctp, now_ms);
-	advance(t);
-	llp_sctp_dispatch(&t->sctp, NULL);
-}
-
-/* Timers that are still running were started when the last packet came or went, or before. The
- * longer that is ago, the longer they last, and the less precise they need to be. */
-static uint64_t tick_interval(const struct user *t)
-{
-	uint64_t ms = (t->tick_ms - t->active_ms) / PRECISION;
-
-	if (t->tick_ms < t->active_ms || ms < TICK_MS)
-		return TICK_MS;
-	return ms < MAX_TICK_MS ? ms : MAX_TICK_MS;
+	set_time(t, now_ms);
+	run(t);
+	llp_user_expire(t);
+	llp_user_events(t);
 }
 
 static uint64_t user_expiry(const struct llp *llp)
 {
 	const struct user *t = (const struct user *)llp;
+	uint64_t now = t->sctp.base_ms + t->sctp.now_ms;
+	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry(&t->sctp);
 
 	if (!list_empty(&t->sctp.ready))
-		return t->sctp.base_ms + t->sctp.now_ms;
-	if (t->sctp.nconns || t->nidle || t->sctp.now_ms < t->linger_ms)
-		return t->sctp.base_ms + t->tick_ms + tick_interval(t);
-	return UINT64_MAX;
+		return now;
+	if (core == UINT64_MAX)
+		return next;
+	if (core <= t->now_us)
+		return now;
+	core = (core - t->owner_us + MS - 1) / MS;
+	return core < next ? core : next;
 }
 
 /* Has the owner woken when a full socket has room. If that fails, the next tick flushes. */
@@ -323,16 +319,22 @@ static void user_flush(struct llp *llp)
 {
 	struct user *t = (struct user *)llp;
 
-	for (unsigned i = 0; i < t->nsocks; i++) {
-		udp_flush(t->sock[i]);
+	llp_user_read_clock(t);
+	llp_user_write(t);
+	for (unsigned i = 0; i < t->nsocks; i++)
 		watch_room(t, i);
-	}
 }
 
 static void user_stats(const struct llp *llp, struct llp_stats *ret)
 {
 	const struct user *t = (const struct user *)llp;
-	struct llp_stats st = {.bad_crc = t->bad_crc, .bad_packets = t->bad_packets};
+	struct sctp_stats core;
+	struct llp_stats st;
+
+	sctp_stats(t->core, &core);
+	st = (struct llp_stats){.bad_crc = core.bad_crc,
+				.bad_packets = core.bad_packets,
+				.retransmits = core.retransmits};
 
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		struct udp_stats u;
@@ -347,7 +349,6 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 		st.rx_bytes += u.rx_bytes;
 		st.bad_packets += u.rx_cut;
 	}
-	st.retransmits = retransmits() - t->retransmits_base;
 	*ret = st;
 }
 
@@ -365,6 +366,8 @@ static const struct llp_ops ops = {
 	.send = llp_user_send,
 	.recv = llp_user_recv,
 	.info = llp_user_info,
+	.paths = llp_user_paths,
+	.set_primary = llp_user_set_primary,
 	.stats = user_stats,
 	.shutdown = llp_user_shutdown,
 	.abort = llp_user_abort,

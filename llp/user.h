@@ -1,200 +1,154 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The transport `user`: SCTP in this process through usrsctp, carried over UDP (RFC 6951).
- * Private to user*.c.
+ * The transport `user`: SCTP in this process (sctp/), carried over UDP (RFC 6951). Private to
+ * user*.c.
  *
- * usrsctp is driven without its threads through AF_CONN: usrsctp_conninput() takes packets, a
- * callback gets those to send, and usrsctp_handle_timers() advances the time. The "address" of a
- * peer is a small number, its token. Tokens are reused, lowest first, and never deregistered:
- * usrsctp_deregister_address() needs a thread of usrsctp, and its search for a local address walks
- * all registered ones.
- *
- * libusrsctp exports names such as user_connect, wakeup or hz. A function of the same name in the
- * program would replace them, so everything here has the prefix llp_user_.
+ * The core (sctp/sctp.h) does no I/O. This is its driver: sockets, clock, routes, and the upcalls
+ * that follow from what it reports. Our addresses have the same index here and in the core.
  */
 #ifndef LLP_USER_H
 #define LLP_USER_H
 
-#include <usrsctp.h>
-
 #include "llp/sctp.h"
 #include "llp/udp.h"
+#include "sctp/sctp.h"
 #include "util/list.h"
 
 enum {
-	USER_MAX_PEERS = 16384, /* remote UDP addresses */
-	USER_MAX_IDLE = 1024,   /* of them without an association */
-	USER_IDLE_MS = 10000,   /* after which such an address is removed */
-	USER_BUCKETS = 4096,
-	USER_MAX_CHUNK = 65476, /* most data in one DATA chunk, by usrsctp's arithmetic */
+	USER_ROUTES = 1024,
 	USER_MIN_MTU = 576,
+	USER_HEAD = 640, /* of a message: bytes that llp.h promises in the first span */
 };
 
-/* A remote UDP address as seen from one of our sockets. */
-struct user_peer {
-	struct list bucket;
-	struct list idle; /* in struct user's `idle` while there is no association */
-	struct udp *sock;
-	struct udp_flow flow;
-	uint32_t token;
-	unsigned conns;
-	uint64_t idle_since_ms;
-	uint32_t mtu; /* IP packet size limit; 0 = not looked up */
+/* What is known about the way to an address, for a while. */
+struct user_route {
+	struct sctp_addr peer;
+	uint8_t local;
+	bool looked_up, gso_safe;
+	bool refused; /* the kernel refused UDP_SEGMENT */
+	uint32_t mtu; /* of the route and the configuration: bytes of an IP packet */
+	uint64_t until_us;
+};
+
+/* What the owner knows about a path. */
+struct user_path {
+	struct sctp_addr peer;
+	enum sctp_path_state state;
+	bool confirmed; /* it was active once */
 };
 
 struct user_conn {
 	struct llp_sctp_conn sctp;
-	struct socket *so; /* NULL when down */
-	struct user_peer *peer;
-	uint16_t local_port, remote_port;
-	bool write_wanted; /* llp_send() returned LLP_E_AGAIN: writable() is due */
-	bool path_failed;  /* the peer stopped answering */
-};
-
-/* An SCTP port that is open: one usrsctp socket for all listeners on the port. */
-struct user_port {
-	struct list all;
-	struct list listeners;
-	struct socket *so;
-	uint16_t port;
+	struct sctp_assoc *assoc; /* NULL when down */
+	struct sockaddr_storage remote;
+	uint16_t remote_port;
+	unsigned nreported;
+	struct user_path reported[SCTP_MAX_PATHS];
+	struct llp_info last; /* when it ended */
 };
 
 struct user_listener {
 	struct llp_listener base;
 	struct list all;
-	struct user_port *port;
-	const struct udp *sock; /* the local address, NULL for all */
+	struct sctp_listener *l;
 };
 
 struct user {
 	struct llp_sctp sctp;
+	struct sctp *core;
 	unsigned nsocks;
 	struct udp *sock[LLP_MAX_ADDRS]; /* one for each of sctp.addrs */
 	int room;                        /* epoll set of the UDP sockets that are full: EPOLLOUT */
 	bool watched[LLP_MAX_ADDRS];     /* in that set */
+	uint64_t full_us;                /* since when a socket is full, 0: none */
+	struct list listeners;
 
-	struct user_peer **peer;         /* by token - 1 */
-	uint32_t npeers;                 /* tokens in use or used before */
-	uint32_t free_low;               /* no index below this one is free */
-	bool registered[USER_MAX_PEERS]; /* tokens that usrsctp knows */
-	unsigned nidle;
-	struct list idle; /* peers without an association, oldest first */
-	struct list bucket[USER_BUCKETS];
-	uint64_t hash_key[4];
-	struct user_peer *last; /* that a packet came from */
-	unsigned replies_left;  /* to packets without an association, until the next tick */
+	bool ticked;
+	uint64_t skew_us;  /* the core's time is CLOCK_MONOTONIC and this */
+	uint64_t owner_us; /* and the owner's time and this */
+	uint64_t now_us;
 
-	struct list ports;
-	bool accepting; /* there may be associations to accept */
-	uint64_t tick_ms, linger_ms;
-	uint64_t active_ms; /* when the last packet came or went */
-
-	uint64_t bad_crc, bad_packets;
-	uint32_t retransmits_base;
-	uint8_t tx_stage[USER_MAX_CHUNK];
-	uint8_t rx_stage[LLP_SCTP_MAX_MESSAGE];
+	bool icmp;             /* the events that are fetched follow from an ICMP message */
+	uint32_t here_mtu;     /* that the last packet was too long for, 0 = unknown */
+	bool held;             /* msg is the next message, nobody took it yet */
+	uint64_t taken;        /* messages that were */
+	struct sctp_msg msg;   /* that the core delivered */
+	uint64_t memory;       /* bytes that the core has allocated */
+	struct sctp_batch out; /* that is being sent */
+	uint64_t route_key;    /* of the hash */
+	struct user_route route[USER_ROUTES];
+	uint8_t joined[SCTP_MAX_MESSAGE]; /* a message whose first span is short */
 };
-
-/* ---- user_peer.c ---- */
-
-/* The peer at an address, which is added if it is new. -errno: ENOSPC, ENOMEM. */
-int llp_user_peer_get(struct user *t, struct udp *sock, const struct sockaddr_storage *to,
-		      struct user_peer **ret);
-struct user_peer *llp_user_peer_find(struct user *t, const struct udp *sock,
-				     const struct sockaddr_storage *to);
-
-/* An association begins or ends. 0 or -errno of the route: ENETUNREACH ... */
-int llp_user_peer_ref(struct user *t, struct user_peer *p);
-void llp_user_peer_unref(struct user *t, struct user_peer *p);
-void llp_user_peer_expire(struct user *t);
-void llp_user_peer_free_all(struct user *t);
-
-static inline struct user_peer *llp_user_peer_by_token(const struct user *t, const void *token)
-{
-	uintptr_t i = (uintptr_t)token;
-
-	return i - 1 < t->npeers ? t->peer[i - 1] : NULL;
-}
-
-static inline void *llp_user_peer_token(const struct user_peer *p)
-{
-	return (void *)(uintptr_t)p->token;
-}
-
-/* Largest SCTP packet to the peer, in bytes of UDP payload. */
-uint32_t llp_user_peer_packet(const struct user_peer *p);
-
-/* ---- user_sock.c ---- */
-
-/* A usrsctp socket with all options that must be set before INIT or INIT ACK. NULL and errno. */
-struct socket *llp_user_sock_new(struct user *t, uint32_t packet);
-
-/* Limits the packet size of an association that is up. */
-void llp_user_sock_limit(struct socket *so, uint32_t packet);
-
-/* Closes it, with an ABORT if the association still exists. */
-void llp_user_sock_abort(struct socket *so);
-
-/* The state of the association; false if it does not exist any more. */
-bool llp_user_sock_status(struct socket *so, struct sctp_status *ret);
-
-/* ---- user_conn.c ---- */
-
-int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret);
-void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
-void llp_user_shutdown(struct llp_conn *lc);
-void llp_user_abort(struct llp_conn *lc, const char *reason);
-void llp_user_conn_free(struct llp_conn *lc);
-
-/* The record of an association with a peer. 0 or -errno; takes the socket over, also when it
- * fails. */
-int llp_user_conn_new(struct user *t, struct user_peer *p, struct socket *so,
-		      struct user_conn **ret);
-
-/* llp_sctp_ops.release */
-void llp_user_conn_release(struct llp_sctp_conn *sc);
-
-/* Queries what an association that is up can carry. */
-void llp_user_conn_measure(struct user_conn *c);
-
-/* Ends associations that take too long to come up. */
-void llp_user_conn_expire(struct user *t);
-
-/* ---- user_listener.c ---- */
-
-int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *listener_user,
-		    struct llp_listener **ret);
-void llp_user_unlisten(struct llp_listener *l);
-
-/* Accepts associations that came up; they are announced once their indication is verified. */
-void llp_user_listener_accept(struct user *t);
-
-/* The listener that an SCTP port has at a local address, or NULL. */
-struct user_listener *llp_user_listener_find(const struct user *t, const struct udp *sock,
-					     uint16_t port);
-
-/* ---- user_packet.c ---- */
-
-/* The argument of both is a struct user_rx. */
-struct user_rx {
-	struct user *user;
-	struct udp *sock;
-};
-udp_packet_fn llp_user_packet; /* a packet arrived */
-udp_error_fn llp_user_icmp;    /* an ICMP message arrived */
-
-/* ---- user_io.c ---- */
-
-extern const struct llp_sctp_ops llp_user_io_ops;
-
-/* llp_ops.send, llp_ops.recv */
-int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
-int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
 
 static inline struct user *llp_user_of(const struct user_conn *c)
 {
 	return (struct user *)c->sctp.base.llp;
 }
+
+/* ---- user.c ---- */
+
+/* Reads the clock into now_us. */
+void llp_user_read_clock(struct user *t);
+
+/* ---- user_assoc.c ---- */
+
+int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *listener_user,
+		    struct llp_listener **ret);
+void llp_user_unlisten(struct llp_listener *l);
+int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
+		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret);
+int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
+int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
+void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
+unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_PATHS]);
+int llp_user_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remote);
+void llp_user_shutdown(struct llp_conn *lc);
+void llp_user_abort(struct llp_conn *lc, const char *reason);
+void llp_user_conn_free(struct llp_conn *lc);
+
+/* A record for an association of the core, or NULL: no memory, or too many. */
+struct user_conn *llp_user_conn_new(struct user *t, struct sctp_assoc *a);
+
+/* Frees the core's association, with an ABORT if it still exists. The state is DOWN. */
+void llp_user_conn_release(struct user_conn *c);
+
+/* ---- user_event.c ---- */
+
+/* Makes the upcalls of what the core has recorded: coming up, messages, the rest. */
+void llp_user_events(struct user *t);
+
+/* Ends associations that take too long to come up. */
+void llp_user_expire(struct user *t);
+
+/* Has the next message in t->msg. False if it does not belong to this association. */
+bool llp_user_take(struct user *t, const struct sctp_assoc *a);
+
+/* ---- user_io.c ---- */
+
+/* Reads what has arrived at all sockets, within a budget of packets for each. True if there was
+ * anything. */
+bool llp_user_read(struct user *t, unsigned budget);
+
+/* Sends what the core has to send, as far as the sockets take it. */
+void llp_user_write(struct user *t);
+
+/* ---- user_route.c ---- */
+
+struct sctp_addr llp_user_addr(const struct sockaddr_storage *a);
+void llp_user_sockaddr(const struct sctp_addr *a, uint16_t port, struct sockaddr_storage *ret);
+
+/* The way from an address of ours to a peer's. A look-up is kept for a minute. -errno of the
+ * route: ENETUNREACH ... */
+int llp_user_route(struct user *t, uint8_t local, const struct sctp_addr *peer,
+		   const struct user_route **ret);
+
+/* Batches to a peer are sent with UDP_SEGMENT. takes_batches: the peer said that it takes them. */
+bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches);
+
+/* The kernel refused that. */
+void llp_user_refuse_gso(struct user *t, const struct sctp_flow *to);
+
+/* Largest SCTP packet (UDP payload) within an IP packet of mtu bytes. */
+uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu);
 
 #endif

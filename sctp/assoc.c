@@ -244,7 +244,7 @@ void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, con
 	a->cause = cause;
 	copy_text(a, text, len);
 	a->ev_down = true;
-	a->ev_up = a->ev_writable = a->ev_acked = false;
+	a->ev_up = a->ev_writable = a->ev_acked = a->ev_resized = false;
 	sctp_assoc_note(a);
 }
 
@@ -281,6 +281,7 @@ void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
 	detach(a);
 	list_del(&a->eventful);
 	a->ev_incoming = a->ev_up = a->ev_down = a->ev_writable = a->ev_acked = a->ev_path = false;
+	a->ev_resized = false;
 }
 
 struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
@@ -377,9 +378,16 @@ void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us)
 	sctp_assoc_step(a, SCTP_EV_USER_SHUTDOWN);
 }
 
+static unsigned max_errors(const struct sctp_assoc *a)
+{
+	const struct sctp_config *cfg = &a->s->cfg;
+
+	return cfg->assoc_max_retrans ? cfg->assoc_max_retrans : a->npaths * cfg->path_max_retrans;
+}
+
 bool sctp_assoc_error(struct sctp_assoc *a)
 {
-	if (++a->errors <= a->s->cfg.assoc_max_retrans)
+	if (++a->errors <= max_errors(a))
 		return true;
 	send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
 	sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
@@ -519,12 +527,16 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 
 void sctp_assoc_measure(struct sctp_assoc *a)
 {
-	uint32_t least = a->path[a->primary].pmtu.size;
+	uint32_t least = a->path[a->primary].pmtu.size, before = a->max_message;
 
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (a->path[i].state == SCTP_PATH_ACTIVE && a->path[i].pmtu.size < least)
 			least = a->path[i].pmtu.size;
 	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
+	if (a->max_message != before && a->up && a->state != SCTP_CLOSED) {
+		a->ev_resized = true;
+		sctp_assoc_note(a);
+	}
 }
 
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)

@@ -177,7 +177,7 @@ struct sctp_assoc {
 	uint64_t sack_us;
 
 	/* events that are due */
-	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path;
+	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path, ev_resized;
 	enum sctp_end end;
 	uint32_t cause;
 	char text[SCTP_ABORT_TEXT];
@@ -198,6 +198,7 @@ struct sctp_rx {
 	const uint8_t *p;
 	uint32_t len, ppid;
 	uint16_t sid;
+	bool ordered;
 };
 
 /* A packet that waits in the ring of replies; its bytes follow. */

@@ -39,7 +39,8 @@ static bool check_indication(struct sctp_assoc *a)
 
 	if (indicated(a->s, a->has_adaptation, a->adaptation))
 		return true;
-	sctp_assoc_break(a, SCTP_END_INDICATION, SCTP_CAUSE_USER, text, sizeof(text) - 1, "");
+	sctp_assoc_break(a, SCTP_END_INDICATION, SCTP_CAUSE_USER, text, sizeof(text) - 1,
+			 a->has_adaptation ? "" : "no adaptation indication");
 	return false;
 }
 

@@ -37,8 +37,8 @@ static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
 	struct sctp *s = a->s;
 
 	s->rx_assoc = a;
-	s->rx[s->nrx++] =
-		(struct sctp_rx){.p = d->p, .len = d->len, .ppid = d->ppid, .sid = d->sid};
+	s->rx[s->nrx++] = (struct sctp_rx){
+		.p = d->p, .len = d->len, .ppid = d->ppid, .sid = d->sid, .ordered = !d->unordered};
 }
 
 static void renege(struct sctp_assoc *a, struct sctp_recv_range r)

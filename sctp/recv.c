@@ -295,11 +295,7 @@ static bool settle(struct sctp_recv *r, uint32_t cum)
 {
 	struct sctp_tree_node *n;
 
-	/* Starts above 0, so that cum - 1 does not wrap. */
-	if (sctp_recv_empty(r))
-		r->cum = UINT64_C(1) << 32 | cum;
-	else
-		r->cum += cum - (uint32_t)r->cum;
+	r->cum += cum - (uint32_t)r->cum;
 	while ((n = sctp_tree_first(&r->by_tsn)) && n->key <= r->cum) {
 		struct run *x = run_of(n, by_tsn);
 

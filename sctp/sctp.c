@@ -69,8 +69,8 @@ static void normalize(struct sctp_config *c)
 		c->sack_us = 500000; /* 6.2: MUST NOT be longer */
 	if (c->send_buffer < MIN_BUFFER)
 		c->send_buffer = MIN_BUFFER;
-	if (c->recv_buffer < MIN_BUFFER)
-		c->recv_buffer = MIN_BUFFER;
+	if (c->recv_buffer < 2 * SCTP_MAX_MESSAGE)
+		c->recv_buffer = 2 * SCTP_MAX_MESSAGE;
 	if (c->handshakes_per_s == 0)
 		c->handshakes_per_s = 1;
 }
@@ -225,6 +225,10 @@ static bool next_event(struct sctp_assoc *a, struct sctp_event *ret)
 	}
 	if (a->ev_path && take_path(a, ret))
 		return true;
+	if (take(&a->ev_resized)) {
+		ret->type = SCTP_RESIZED;
+		return true;
+	}
 	if (take(&a->ev_writable)) {
 		ret->type = SCTP_WRITABLE;
 		return true;
@@ -276,7 +280,7 @@ bool sctp_recv(struct sctp *s, struct sctp_msg *ret)
 
 		ret->sid = r->sid;
 		ret->ppid = r->ppid;
-		ret->ordered = false;
+		ret->ordered = r->ordered;
 		ret->len = r->len;
 		ret->n = 1;
 		ret->part[0] = (struct span){(uint8_t *)(uintptr_t)r->p, r->len};

@@ -67,7 +67,8 @@ struct sctp_config {
 	uint32_t rto_initial_us, rto_min_us, rto_max_us;
 	uint32_t heartbeat_us; /* 0 = none on confirmed paths */
 	uint32_t cookie_us;    /* life of a state cookie */
-	unsigned path_max_retrans, assoc_max_retrans, init_max_retrans;
+	unsigned path_max_retrans, init_max_retrans;
+	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	uint32_t max_assocs;
 	uint64_t max_memory;       /* bytes of blocks for queued data, of all associations */
 	unsigned handshakes_per_s; /* INIT and COOKIE ECHO of unknown peers that are answered */
@@ -162,7 +163,7 @@ enum sctp_end {
 	SCTP_END_UNREACHABLE, /* an ICMP message says that nothing listens any more */
 	SCTP_END_RESTART,     /* the peer began again: its state is lost */
 	SCTP_END_PROTOCOL,    /* the peer violated the protocol: text */
-	SCTP_END_INDICATION,  /* no adaptation indication, or another one: value in cause */
+	SCTP_END_INDICATION,  /* another adaptation indication: value in cause; or none: text */
 	SCTP_END_MEMORY,
 };
 
@@ -173,7 +174,8 @@ enum sctp_event_type {
 	SCTP_DOWN,     /* it ended: end, cause, text. Only sctp_assoc_free() is left to do */
 	SCTP_WRITABLE, /* there is room again, after SCTP_E_AGAIN */
 	SCTP_ACKED,    /* everything that was sent is cumulatively acknowledged */
-	SCTP_PATH,     /* a path changed: path, primary */
+	SCTP_PATH,     /* a path changed: addr, state, became_primary */
+	SCTP_RESIZED,  /* max_message of sctp_assoc_info() changed */
 };
 
 struct sctp_event {

@@ -134,8 +134,7 @@ int ddpcp_put(const struct ddpcp_opts *o, const char *file, const char *remote)
 		return status;
 	r = ddpcp_file_open(AT_FDCWD, file, 1, &fd, &c.x.size, &mode);
 	if (r < 0) {
-		common_error("%s: %s", file,
-			     r == -EINVAL ? "not a regular file" : common_strerror(r));
+		common_error("%s: %s", file, ddpcp_file_fault(r));
 		return COMMON_FAILED;
 	}
 	ddpcp_progress_start(&c.progress, file, c.x.size, o->quiet);
@@ -150,11 +149,14 @@ static int open_target(const char *path, const char *name, int *ret_dir, const c
 	const char *base = ddpcp_name_base(path);
 	char dir[PATH_MAX];
 	struct stat st;
+	bool exists = stat(path, &st) == 0;
 	int fd;
 
-	if (!*base || (stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+	if (!*base || (exists && S_ISDIR(st.st_mode))) {
 		snprintf(dir, sizeof(dir), "%s", path);
 		base = ddpcp_name_base(name);
+	} else if (exists && !S_ISREG(st.st_mode)) {
+		return -EINVAL; /* also at the end of a link, as /dev/stdout is one */
 	} else if (base == path) {
 		strcpy(dir, ".");
 	} else {
@@ -206,7 +208,7 @@ int ddpcp_get(const struct ddpcp_opts *o, const char *remote, const char *file)
 	if (r == 0)
 		r = ddpcp_file_create(&f, dir, base);
 	if (r < 0) {
-		common_error("%s: %s", c.file, common_strerror(r));
+		common_error("%s: %s", c.file, ddpcp_file_fault(r));
 		status = COMMON_FAILED;
 	} else {
 		status = finish(&c, receive_file(&c, &f));

@@ -9,7 +9,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/common.h"
 #include "tools/ddpcp_name.h"
+
+static int bad_kind(mode_t mode)
+{
+	return S_ISDIR(mode) ? -EISDIR : -EINVAL;
+}
+
+const char *ddpcp_file_fault(int r)
+{
+	return r == -EINVAL ? "not a regular file" : common_strerror(r);
+}
+
+/* The files of /proc have bytes and claim to have none. */
+static int claims_to_be_empty(int fd, const struct stat *st)
+{
+	char byte;
+
+	return st->st_size == 0 && pread(fd, &byte, 1, 0) > 0;
+}
 
 int ddpcp_file_open(int dir, const char *name, int follow, int *ret_fd, uint64_t *ret_size,
 		    uint32_t *ret_mode)
@@ -23,8 +42,8 @@ int ddpcp_file_open(int dir, const char *name, int follow, int *ret_fd, uint64_t
 		return -errno;
 	if (fstat(fd, &st) < 0)
 		r = -errno;
-	else if (!S_ISREG(st.st_mode))
-		r = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	else if (!S_ISREG(st.st_mode) || claims_to_be_empty(fd, &st))
+		r = bad_kind(st.st_mode);
 	if (r < 0) {
 		close(fd);
 		return r;
@@ -35,14 +54,28 @@ int ddpcp_file_open(int dir, const char *name, int follow, int *ret_fd, uint64_t
 	return 0;
 }
 
+/* Before the transfer, for rename() replaces devices and FIFOs. */
+static int check_replaced(int dir, const char *base)
+{
+	struct stat st;
+
+	if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? 0 : bad_kind(st.st_mode);
+}
+
 int ddpcp_file_create(struct ddpcp_file *f, int dir, const char *base)
 {
 	uint64_t random;
+	int r;
 
 	*f = (struct ddpcp_file){.dir = dir, .fd = -1};
 	if (strlen(base) >= sizeof(f->base))
 		return -ENAMETOOLONG;
 	strcpy(f->base, base);
+	r = check_replaced(dir, base);
+	if (r < 0)
+		return r;
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
 	snprintf(f->temp, sizeof(f->temp), DDPCP_NAME_TEMP "%016llx", (unsigned long long)random);

@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A regular file to read, -EISDIR, or -EINVAL for another kind. dir may be AT_FDCWD; a link
- * is followed only if `follow` is 1. */
+/* A regular file to read, -EISDIR, or -EINVAL for another kind, and for a file whose size is
+ * unknown
+ * (/proc). dir may be AT_FDCWD; a link is followed only if `follow` is 1. */
 int ddpcp_file_open(int dir, const char *name, int follow, int *ret_fd, uint64_t *ret_size,
 		    uint32_t *ret_mode);
+
+/* A result of ddpcp_file_open() or ddpcp_file_create() in words. */
+const char *ddpcp_file_fault(int r);
 
 /* An incomplete file under a temporary name in its directory. dir and fd are -1 if there is none.
  */
@@ -21,7 +25,8 @@ struct ddpcp_file {
 	int made; /* the temporary file exists */
 };
 
-/* Takes dir over in any case. */
+/* Takes dir over in any case. -EISDIR, or -EINVAL for another kind, if something has that name that
+ * is neither a regular file nor a link: the copy would replace it. */
 int ddpcp_file_create(struct ddpcp_file *f, int dir, const char *base);
 
 /* Writes it to disk, gives it its mode and its name, and writes that to disk. */

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,28 +25,16 @@ struct served {
 
 static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
 {
-	const struct root *root = s->user;
-	struct served *p;
+	struct served *p = s->state;
 	int r = ddpcp_hello_get(hello, len);
 
-	s->user = NULL;
 	if (r == -EPROTONOSUPPORT)
 		return server_refuse(a, "this ddpcp speaks version %d", DDPCP_VERSION);
 	if (r < 0)
 		return server_refuse(a, "ddpcp serves ddpcp only");
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	s->user = p;
-	p->root = root;
+	p->root = s->user;
 	r = session_make_qp(s, &ddpcp_link_need);
 	return r == 0 ? ddpcp_link_init(&p->link, s) : r;
-}
-
-static void release(struct session *s)
-{
-	free(s->user);
-	s->user = NULL;
 }
 
 /* The directory of a name that a client gave. */
@@ -76,6 +63,8 @@ static int do_put(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	if (r < 0)
 		return r;
 	r = ddpcp_file_create(&f, dir, base);
+	if (r < 0)
+		ddpcp_link_fail(&p->link, r, "%s: %s", req->name, ddpcp_file_fault(r));
 	if (r == 0) {
 		x->size = req->size;
 		r = ddpcp_xfer_sink(x, &f);
@@ -114,7 +103,7 @@ static int do_get(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	r = ddpcp_file_open(dir, base, 0, &fd, &rec.size, &rec.mode);
 	close(dir);
 	if (r < 0)
-		return ddpcp_link_fail(&p->link, r, "%s: %s", req->name, common_strerror(r));
+		return ddpcp_link_fail(&p->link, r, "%s: %s", req->name, ddpcp_file_fault(r));
 	x->size = rec.size;
 	r = agree(p, &rec, &w);
 	if (r == 0)
@@ -145,7 +134,7 @@ static void log_copy(const struct session *s, const struct ddpcp_rec *req, const
 
 static int serve(struct session *s)
 {
-	struct served *p = s->user;
+	struct served *p = s->state;
 	struct ddpcp_link *l = &p->link;
 	struct ddpcp_xfer x = {.link = l};
 	struct ddpcp_rec req = {0};
@@ -174,9 +163,9 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 		.max_sessions = SESSIONS,
 		.quiet = o->quiet,
 		.user = &root,
+		.state_size = sizeof(struct served),
 		.request = on_request,
 		.run = serve,
-		.release = release,
 	};
 	int status;
 

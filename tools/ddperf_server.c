@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/ddperf.h"
@@ -88,7 +87,7 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 {
 	struct ddperf_answer answer;
 	struct ddperf_hello h;
-	struct served *p;
+	struct served *p = s->state;
 	int r = ddperf_hello_get(hello, len, &h);
 
 	if (r == -EPROTONOSUPPORT)
@@ -97,10 +96,6 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 		return server_refuse(a, "this ddperf has no such test, size or depth");
 	if (r < 0)
 		return server_refuse(a, "ddperf serves ddperf only");
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	s->user = p;
 	p->hello = h;
 	r = set_up(s, p);
 	if (r < 0)
@@ -109,12 +104,6 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 	ddperf_answer_put(a->data, &answer);
 	a->len = DDPERF_ANSWER_LEN;
 	return 0;
-}
-
-static void release(struct session *s)
-{
-	free(s->user);
-	s->user = NULL;
 }
 
 static int send_credit(struct session *s, struct served *p)
@@ -242,7 +231,7 @@ static int serve_write_lat(struct session *s, struct served *p)
 
 static int serve(struct session *s)
 {
-	struct served *p = s->user;
+	struct served *p = s->state;
 
 	if (p->hello.metric != DDPERF_LAT || ddperf_op_has_response(p->hello.op))
 		return serve_stream(s, p);
@@ -257,9 +246,9 @@ int ddperf_server(const struct ddperf_opts *o)
 		.bind = o->bind,
 		.max_sessions = 1,
 		.once = o->once,
+		.state_size = sizeof(struct served),
 		.request = on_request,
 		.run = serve,
-		.release = release,
 	};
 
 	return server_run(&conf);

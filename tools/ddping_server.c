@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "tools/common.h"
 #include "tools/ddping.h"
@@ -22,7 +21,7 @@ struct pinged {
 static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
 {
 	const struct session_need need = {.send_wr = 8, .recv_wr = 2};
-	struct pinged *p;
+	struct pinged *p = s->state;
 	uint32_t size;
 	int r = ddping_hello_get(hello, len, &size);
 
@@ -32,10 +31,6 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 		return server_refuse(a, "a round has 1 to %d bytes", DDPING_MAX_SIZE);
 	if (r < 0)
 		return server_refuse(a, "ddping serves ddping only");
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	s->user = p;
 	p->size = size;
 	r = session_make_qp(s, &need);
 	if (r == 0)
@@ -45,12 +40,6 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 	if (r == 0)
 		r = session_post_recv(s, p->ctl, 0, DDPING_REC_LEN, 0);
 	return r;
-}
-
-static void release(struct session *s)
-{
-	free(s->user);
-	s->user = NULL;
 }
 
 /* Read, write back, answer: one list, in which the Write waits for the Read by its fence, and
@@ -103,7 +92,7 @@ static int on_ping(struct session *s, const struct pinged *p, uint32_t len)
 
 static int serve(struct session *s)
 {
-	const struct pinged *p = s->user;
+	const struct pinged *p = s->state;
 	struct ddp_wc wc;
 	int n;
 
@@ -128,9 +117,9 @@ int ddping_server(const struct ddping_opts *o)
 		.bind = o->bind,
 		.max_sessions = SESSIONS,
 		.quiet = o->quiet,
+		.state_size = sizeof(struct pinged),
 		.request = on_request,
 		.run = serve,
-		.release = release,
 	};
 
 	return server_run(&conf);

@@ -91,9 +91,8 @@ static void slot_free(struct slot *slot)
 {
 	struct server *sv = slot->server;
 
-	if (sv->conf->release)
-		sv->conf->release(&slot->s);
 	session_close(&slot->s);
+	free(slot->s.state);
 	*slot = (struct slot){.server = sv};
 	sv->active--;
 }
@@ -127,18 +126,22 @@ static struct slot *free_slot(struct server *sv)
 static int try_accept(struct slot *slot, const struct ddp_cm_event *ev, struct server_answer *a)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	const struct server_conf *conf = slot->server->conf;
 	struct session *s = &slot->s;
 	int r;
 
 	s->ctx = slot->server->ctx;
 	s->id = ev->id;
-	s->user = slot->server->conf->user;
+	s->user = conf->user;
+	s->state = calloc(1, conf->state_size);
+	if (!s->state)
+		return plain_fail("allocate a session", -ENOMEM);
 	session_addr_str(&ev->peer, s->peer, sizeof(s->peer));
 	r = ddp_alloc_pd(s->ctx, &s->pd);
 	if (r < 0)
 		session_fail("allocate a protection domain", r);
 	else
-		r = slot->server->conf->request(s, ev->private_data, ev->private_len, a);
+		r = conf->request(s, ev->private_data, ev->private_len, a);
 	if (r)
 		return r;
 	param.private_data = a->data;

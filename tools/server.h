@@ -29,6 +29,7 @@ struct server_conf {
 	bool once;             /* end after the first session */
 	bool quiet;            /* no line about listening, nor about paths */
 	void *user;            /* becomes session.user */
+	size_t state_size;     /* bytes of session.state, zero at first, freed with the session */
 
 	/*
 	 * A request with its private data. The session has a protection domain and an id; to
@@ -40,9 +41,6 @@ struct server_conf {
 	/* The session's thread: from established until it returns an exit status. It must end when
 	 * session_wait() fails. */
 	int (*run)(struct session *s);
-
-	/* Before the session is freed, also if it never ran. May be NULL. */
-	void (*release)(struct session *s);
 };
 
 /* Serves until the program is asked to stop. Returns an exit status; with once, the session's. */

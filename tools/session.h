@@ -36,6 +36,7 @@ struct session {
 	uint8_t reply[SESSION_PRIVATE]; /* the acceptor's private data */
 	size_t reply_len;
 	void *user;
+	void *state; /* of a server's session: what the program keeps for it */
 };
 
 struct session_need {

@@ -29,6 +29,26 @@ bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_stor
 	       v6(a)->sin6_scope_id == v6(b)->sin6_scope_id;
 }
 
+/* FNV-1a, whose upper bits vary more than the lower ones. */
+static uint32_t hash(const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint32_t h = UINT32_C(2166136261);
+
+	while (n--)
+		h = (h ^ *p++) * UINT32_C(16777619);
+	return h ^ h >> 16;
+}
+
+uint32_t addr_hash_host(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return hash(&v4(a)->sin_addr, sizeof(struct in_addr));
+	if (a->ss_family == AF_INET6)
+		return hash(&v6(a)->sin6_addr, sizeof(struct in6_addr));
+	return 0;
+}
+
 bool addr_any(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET)
@@ -36,6 +56,16 @@ bool addr_any(const struct sockaddr_storage *a)
 	if (a->ss_family == AF_INET6)
 		return IN6_IS_ADDR_UNSPECIFIED(&v6(a)->sin6_addr);
 	return true;
+}
+
+bool addr_one_host(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET && (IN_MULTICAST(ntohl(v4(a)->sin_addr.s_addr)) ||
+					v4(a)->sin_addr.s_addr == htonl(INADDR_BROADCAST)))
+		return false;
+	if (a->ss_family == AF_INET6 && IN6_IS_ADDR_MULTICAST(&v6(a)->sin6_addr))
+		return false;
+	return !addr_any(a);
 }
 
 uint16_t addr_port(const struct sockaddr_storage *a)

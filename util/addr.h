@@ -12,8 +12,14 @@ enum { ADDR_TEXT_MAX = 80 };
 /* True if family, address and scope are equal; the port is ignored. */
 bool addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
+/* Equal for addresses that addr_same_host() finds equal. */
+uint32_t addr_hash_host(const struct sockaddr_storage *a);
+
 /* True for no address, 0.0.0.0 and ::. */
 bool addr_any(const struct sockaddr_storage *a);
+
+/* False for 0.0.0.0 and ::, multicast and the broadcast address 255.255.255.255. */
+bool addr_one_host(const struct sockaddr_storage *a);
 
 /* The port in host byte order. AF_UNSPEC: as AF_INET. */
 uint16_t addr_port(const struct sockaddr_storage *a);

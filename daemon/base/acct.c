@@ -26,7 +26,7 @@ static const struct {
 	const char *what;
 	const char *key; /* in the configuration */
 } kinds[ACCT_KINDS] = {
-#define LIMIT_WORDS(member, kind, type, values, what, text) {what, "limits." #member},
+#define LIMIT_WORDS(member, kind, type, values, table, cap, what, text) {what, "limits." #member},
 	LIMITS(LIMIT_WORDS)
 #undef LIMIT_WORDS
 		[ACCT_MAPS] = {"memory maps", "vm.max_map_count"},
@@ -34,7 +34,8 @@ static const struct {
 
 void acct_set_limits(struct acct *a, const struct config_limits *limits)
 {
-#define LIMIT_MAX(member, kind, type, values, what, text) a->max[ACCT_##kind] = limits->member;
+#define LIMIT_MAX(member, kind, type, values, table, cap, what, text)                              \
+	a->max[ACCT_##kind] = limits->member;
 	LIMITS(LIMIT_MAX)
 #undef LIMIT_MAX
 }

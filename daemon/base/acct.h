@@ -17,7 +17,7 @@ struct acct;
 struct acct_user;
 
 enum acct_kind {
-#define LIMIT_KIND(member, kind, type, values, what, text) ACCT_##kind,
+#define LIMIT_KIND(member, kind, type, values, table, cap, what, text) ACCT_##kind,
 	LIMITS(LIMIT_KIND)
 #undef LIMIT_KIND
 		ACCT_MAPS, /* memory maps of the daemon: of all uids together, by acct_set_maps() */

@@ -43,9 +43,10 @@ struct config_socket {
 
 struct config_user {
 	uint32_t udp_port;
-	uint32_t gso;    /* enum llp_gso */
-	uint32_t mtu;    /* 0: that of the route */
-	uint64_t buffer; /* bytes */
+	uint32_t gso;                /* enum llp_gso */
+	uint32_t mtu;                /* 0: that of the route */
+	uint32_t congestion_control; /* enum llp_cc */
+	uint64_t buffer;             /* bytes */
 };
 
 struct config_kernel {
@@ -83,7 +84,7 @@ struct config_polling {
 
 /* The limits of limits.h are per uid, and acct counts them. */
 struct config_limits {
-#define LIMIT_MEMBER(member, kind, type, values, what, text) type member;
+#define LIMIT_MEMBER(member, kind, type, values, table, cap, what, text) type member;
 	LIMITS(LIMIT_MEMBER)
 #undef LIMIT_MEMBER
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */

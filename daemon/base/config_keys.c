@@ -22,7 +22,7 @@
 #define NEW_ASSOCS .effect = CONFIG_NEW_ASSOCS
 #define NEW_PROGRAMS .effect = CONFIG_NEW_PROGRAMS
 #define CHOICE(text, ...) .type = CONFIG_TYPE_CHOICE, .choices = {__VA_ARGS__}, .def = (text)
-#define LIMIT_KEY(member, kind, type, values, what, text)                                          \
+#define LIMIT_KEY(member, kind, type, values, table, cap, what, text)                              \
 	{"limits", #member, values, AT(limits.member), AT_ONCE, .help = (text)},
 
 /* clang-format off */
@@ -51,6 +51,9 @@ static const struct config_key keys[] = {
 	 .help = "largest IP packet in bytes; 0: the MTU of the route"},
 	{"user", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(user.buffer),
 	 .help = "size of the send buffer and of the receive buffer of an association"},
+	{"user", "congestion_control", CHOICE("cubic", "rfc9260", "cubic"),
+	 AT(user.congestion_control),
+	 .help = "congestion control: that of RFC 9260, or CUBIC (RFC 9438)"},
 
 	{"kernel", "udp_port", NUMBER(0, 65535, "0"), AT(kernel.udp_port),
 	 .help = "UDP port of SCTP here and at the peers; 0: SCTP without UDP"},
@@ -118,6 +121,7 @@ enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
 
 _Static_assert((int)NKEYS <= (int)CONFIG_MAX_KEYS, "readers have room for every key");
 _Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order of user.gso");
+_Static_assert(LLP_CC_RFC9260 == 0 && LLP_CC_CUBIC == 1, "order of user.congestion_control");
 _Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
 _Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1 &&
 		       CONFIG_TRANSPORT_KERNEL == 2,

@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "util/addr.h"
+
 static const struct {
 	const char *name;
 	unsigned shift;
@@ -330,28 +332,18 @@ static bool read_in6(const char *text, struct sockaddr_storage *ret)
 	return true;
 }
 
-/* Replies have to leave from the address that received the packet, so a wildcard is refused. */
-static const char wildcard[] = "is a wildcard; name the addresses";
-static const char multicast[] = "is not the address of one host";
-
-static const char *unfit_in(uint32_t a)
-{
-	if (a == INADDR_ANY)
-		return wildcard;
-	return IN_MULTICAST(a) || a == INADDR_BROADCAST ? multicast : NULL;
-}
-
 /* Why an association cannot use the address; NULL if it can. */
 static const char *unfit(const struct sockaddr_storage *ss)
 {
 	const struct in6_addr *a6 = &((const struct sockaddr_in6 *)ss)->sin6_addr;
 
+	/* Replies have to leave from the address that received the packet. */
+	if (addr_any(ss))
+		return "is a wildcard; name the addresses";
+	if (!addr_one_host(ss))
+		return "is not the address of one host";
 	if (ss->ss_family == AF_INET)
-		return unfit_in(ntohl(((const struct sockaddr_in *)ss)->sin_addr.s_addr));
-	if (IN6_IS_ADDR_UNSPECIFIED(a6))
-		return wildcard;
-	if (IN6_IS_ADDR_MULTICAST(a6))
-		return multicast;
+		return NULL;
 	if (IN6_IS_ADDR_V4MAPPED(a6))
 		return "must be written as an IPv4 address";
 	if (IN6_IS_ADDR_LINKLOCAL(a6) && ((const struct sockaddr_in6 *)ss)->sin6_scope_id == 0)

@@ -2,6 +2,7 @@
 #include "daemon/base/outq.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,36 @@ void outq_deinit(struct outq *q)
 	while ((l = list_pop(&q->waiting)))
 		free(list_entry(l, struct waiting, link));
 	q->count = 0;
+	acct_release(&q->charge);
 	q->watch = event_loop_unwatch(q->watch);
+}
+
+void outq_charge(struct outq *q, struct acct *acct, uid_t uid, uint64_t free)
+{
+	q->acct = acct;
+	q->uid = uid;
+	q->free = free;
+}
+
+/* Sets the bytes of the waiting records. Returns 0, ACCT_E_LIMIT with a sentence, or -ENOMEM; fewer
+ * bytes than before cannot fail. */
+static int set_bytes(struct outq *q, uint64_t bytes, char *ret_reason, size_t len)
+{
+	uint64_t amount = bytes > q->free ? bytes - q->free : 0;
+	int r = 0;
+
+	if (q->acct && q->charge.user)
+		r = acct_change(q->acct, &q->charge, amount, ret_reason, len);
+	else if (q->acct && amount > 0)
+		r = acct_charge(q->acct, q->uid, ACCT_MEMORY, amount, &q->charge, ret_reason, len);
+	if (r == 0)
+		q->bytes = bytes;
+	return r;
+}
+
+static uint64_t size_of(const struct waiting *w)
+{
+	return sizeof(*w) + w->len;
 }
 
 static void fail(struct outq *q, const char *reason)
@@ -43,6 +73,15 @@ static void fail(struct outq *q, const char *reason)
 	if (q->failed)
 		q->failed(q->user, reason);
 	q->failed = NULL;
+}
+
+/* The oldest record need not wait any more. */
+static void drop(struct outq *q, struct waiting *w)
+{
+	set_bytes(q, q->bytes - size_of(w), NULL, 0);
+	list_del(&w->link);
+	free(w);
+	q->count--;
 }
 
 static void room(void *user, unsigned what)
@@ -56,9 +95,7 @@ static void room(void *user, unsigned what)
 
 		if (r == CONN_E_AGAIN)
 			return;
-		list_del(&w->link);
-		free(w);
-		q->count--;
+		drop(q, w);
 		if (r) {
 			fail(q, "its socket is closed");
 			return;
@@ -69,17 +106,39 @@ static void room(void *user, unsigned what)
 		q->drained(q->user);
 }
 
+static void refuse(struct outq *q, const char *why)
+{
+	char reason[ACCT_REASON_MAX + 32];
+
+	snprintf(reason, sizeof(reason), "it does not read: %s", why);
+	fail(q, reason);
+}
+
+/* True if one more record of len bytes may wait; it is counted then. */
+static bool admit(struct outq *q, size_t len)
+{
+	char reason[ACCT_REASON_MAX];
+	int r;
+
+	if (q->count >= q->max) {
+		snprintf(reason, sizeof(reason), "%u records wait, which is the limit", q->count);
+		refuse(q, reason);
+		return false;
+	}
+	r = set_bytes(q, q->bytes + sizeof(struct waiting) + len, reason, sizeof(reason));
+	if (r == 0)
+		q->count++;
+	else
+		refuse(q, r > 0 ? reason : "out of memory");
+	return r == 0;
+}
+
 static void keep(struct outq *q, const void *rec, size_t len)
 {
 	struct waiting *w;
-	char reason[96];
 
-	if (q->count >= q->max) {
-		snprintf(reason, sizeof(reason),
-			 "it does not read: %u records wait, which is the limit", q->count);
-		fail(q, reason);
+	if (!admit(q, len))
 		return;
-	}
 	w = malloc(sizeof(*w) + len);
 	if (!w ||
 	    (!q->watch && event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE, room, q, &q->watch))) {
@@ -91,7 +150,6 @@ static void keep(struct outq *q, const void *rec, size_t len)
 	w->len = len;
 	memcpy(w->rec, rec, len);
 	list_add_tail(&q->waiting, &w->link);
-	q->count++;
 }
 
 void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)

@@ -7,7 +7,10 @@
 #define DAEMON_BASE_OUTQ_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
+#include "daemon/base/acct.h"
 #include "daemon/base/event_loop.h"
 #include "util/list.h"
 
@@ -20,6 +23,11 @@ struct outq {
 	void (*failed)(void *user, const char *reason); /* the connection cannot be used any more */
 	void (*drained)(void *user);                    /* no record waits any more; or NULL */
 	void *user;
+
+	uint64_t bytes, free; /* of the waiting records; those that are not charged */
+	struct acct *acct;    /* NULL: nothing is charged */
+	uid_t uid;
+	struct acct_charge charge;
 };
 
 /* A queue for at most max records that wait for room in fd. fd stays the caller's. */
@@ -27,7 +35,12 @@ void outq_init(struct outq *q, struct event_loop *loop, int fd, unsigned max,
 	       void (*failed)(void *user, const char *reason), void *user);
 /* Calls fn(user) whenever the last waiting record has been sent. fn may send more. */
 void outq_on_drained(struct outq *q, void (*fn)(void *user));
-/* Frees the waiting records. A queue that is all zero is fine. */
+/*
+ * Charges the uid for the memory of waiting records beyond the first `free` bytes. A record that
+ * the uid has no memory for is a failure.
+ */
+void outq_charge(struct outq *q, struct acct *acct, uid_t uid, uint64_t free);
+/* Frees the waiting records, and releases their charge. A queue that is all zero is fine. */
 void outq_deinit(struct outq *q);
 
 /*

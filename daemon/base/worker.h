@@ -22,6 +22,8 @@ struct association_events;
 struct daemon;
 struct event_loop;
 
+enum { WORKER_BUCKETS = 1024 };
+
 struct worker {
 	struct daemon *daemon;
 	struct event_loop *loop;
@@ -30,12 +32,13 @@ struct worker {
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
 	const struct association_events *assoc_events;
 	struct idtab assocs;
-	struct timers timers;  /* in milliseconds, like now_ms */
-	struct list attentive; /* clients whose bell page is read in each turn */
-	struct list active;    /* associations that may have something to send */
-	struct list dirty_cqs; /* completion queues with new entries in this turn */
-	struct list low_srqs;  /* shared receive queues that reached their limit in this turn */
-	struct list faulty;    /* clients to be ended after this turn */
+	struct list opened[WORKER_BUCKETS]; /* associations opened here, by addresses */
+	struct timers timers;               /* in milliseconds, like now_ms */
+	struct list attentive;              /* clients whose bell page is read in each turn */
+	struct list active;                 /* associations that may have something to send */
+	struct list dirty_cqs;              /* completion queues with new entries in this turn */
+	struct list low_srqs; /* shared receive queues that reached their limit in this turn */
+	struct list faulty;   /* clients to be ended after this turn */
 	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
 	struct log_limit client_log, socket_log;           /* what clients can cause */
 	uint64_t now_ms;                                   /* time of this turn */

@@ -39,6 +39,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	list_init(&assoc->waiting);
 	list_init(&assoc->requests);
 	list_init(&assoc->active);
+	list_init(&assoc->opened);
 	timer_init(&assoc->timer, expire);
 	return assoc;
 }
@@ -99,6 +100,7 @@ struct association *association_free(struct association *assoc)
 	timer_cancel(&assoc->worker->timers, &assoc->timer);
 	idtab_del(&assoc->worker->assocs, assoc->handle);
 	list_del(&assoc->active);
+	list_del(&assoc->opened);
 	llp_conn_free(assoc->conn);
 	free(assoc->ddp);
 	free(assoc);
@@ -107,10 +109,17 @@ struct association *association_free(struct association *assoc)
 
 /* ---- sessions that programs of this daemon begin ---- */
 
+static struct list *bucket(struct worker *w, const struct endpoint_addrs *addrs)
+{
+	uint32_t hash = addr_hash_host(&addrs->peer.a[0]) + addrs->port;
+
+	return &w->opened[hash % WORKER_BUCKETS];
+}
+
 static bool usable(const struct association *assoc, const struct endpoint_addrs *addrs)
 {
-	return assoc->opener && assoc->state <= ASSOCIATION_UP &&
-	       endpoint_addrs_same(&assoc->addrs, addrs) && !(assoc->ddp && assoc_full(assoc->ddp));
+	return assoc->state <= ASSOCIATION_UP && endpoint_addrs_same(&assoc->addrs, addrs) &&
+	       !(assoc->ddp && assoc_full(assoc->ddp));
 }
 
 static int open_assoc(struct association *assoc, const struct endpoint_addrs *addrs)
@@ -119,17 +128,18 @@ static int open_assoc(struct association *assoc, const struct endpoint_addrs *ad
 	struct llp *t = endpoint_addrs_transport(assoc->worker, &addrs->peer);
 
 	assoc->addrs = *addrs;
+	list_add_tail(bucket(assoc->worker, addrs), &assoc->opened);
 	assoc->remote = addrs->peer.a[0];
 	return llp_connect_at(t, &to, addrs->port, &from, assoc, &assoc->conn);
 }
 
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret)
 {
-	uint32_t pos = 0;
 	struct association *assoc;
 	int r;
 
-	while ((assoc = idtab_next(&w->assocs, &pos))) {
+	list_foreach (it, bucket(w, addrs)) {
+		assoc = list_entry(it, struct association, opened);
 		if (usable(assoc, addrs)) {
 			*ret = assoc;
 			return 0;
@@ -284,6 +294,14 @@ static void path(void *user, const struct llp_path *path, const char *change)
 	assoc->worker->assoc_events->path(assoc, path, change);
 }
 
+static void resized(void *user)
+{
+	struct association *assoc = user;
+
+	if (assoc->ddp)
+		dp_update_mulpdu(&assoc->dp);
+}
+
 const struct llp_events association_llp_events = {
 	.incoming = incoming,
 	.up = up,
@@ -292,6 +310,7 @@ const struct llp_events association_llp_events = {
 	.writable = writable,
 	.acked = acked,
 	.path = path,
+	.resized = resized,
 };
 
 /* ---- deadlines ---- */
@@ -391,8 +410,8 @@ static void give_up(struct association *assoc)
 	down(assoc, EIO, reason);
 }
 
-/* A segment that is too long for the path tells that it became narrower. Nothing tells that it
- * became wider, as it does when the primary path answers again. */
+/* A segment that is too long for the path tells that it became narrower. With the transport
+ * `kernel` nothing tells that it became wider, as it does when the primary path answers again. */
 static void follow_path(struct association *assoc)
 {
 	uint64_t now = assoc->worker->now_ms;

@@ -47,6 +47,7 @@ struct association {
 	struct list waiting;            /* links of those who begin a session when it is up */
 	struct list requests;           /* links of session requests that wait for an answer */
 	struct list active;             /* in worker.active */
+	struct list opened;             /* in a bucket of worker.opened, if opened here */
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
 	uint64_t idle_since_ms;         /* 0: in use */
 	uint64_t measured_ms;           /* when the largest message was read */

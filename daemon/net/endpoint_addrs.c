@@ -95,6 +95,18 @@ static int read_list(const struct source *src, struct addr_set *ret, struct repl
 	return r;
 }
 
+static int check_peer(const char *what, const struct addr_set *l, struct reply *rep)
+{
+	char text[ADDR_TEXT_MAX];
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (!addr_one_host(&l->a[i]))
+			return reply_refuse(rep, EADDRNOTAVAIL,
+					    "%s: %s is not the address of one host", what,
+					    addr_host_text(&l->a[i], text));
+	return 0;
+}
+
 /* True if the daemon may use the address. */
 static bool is_ours(const struct worker *w, const struct sockaddr_storage *a)
 {
@@ -141,6 +153,8 @@ int endpoint_addrs_read(const struct worker *w, const char *what, const struct m
 	if (req->npeers == 0)
 		return reply_violation(rep, EINVAL, "%s: no address of the peer", what);
 	r = read_list(&peer, &e.peer, rep);
+	if (!r)
+		r = check_peer(what, &e.peer, rep);
 	if (!r)
 		r = read_list(&local, &e.local, rep);
 	if (!r && e.port == 0)

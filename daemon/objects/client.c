@@ -7,18 +7,23 @@
 
 #include "daemon/objects/qp.h"
 
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
 void client_allow(struct client *c)
 {
 	const struct config *cfg = &c->daemon->cfg;
 	const struct config_limits *l = &cfg->limits;
 
-	idtab_allow(&c->pds, l->pds);
-	idtab_allow(&c->mrs, l->mrs);
-	idtab_allow(&c->mws, l->mws);
-	idtab_allow(&c->cqs, l->cqs);
-	idtab_allow(&c->qps, l->qps < BELL_QUEUES ? l->qps : BELL_QUEUES);
-	idtab_allow(&c->srqs, l->srqs);
-	idtab_allow(&c->listeners, l->listeners);
+#define TABLE(name, most) idtab_allow(&c->name, least(l->name, most));
+#define NO_TABLE
+#define LIMIT_TABLE(member, kind, type, values, table, cap, what, text) table
+	LIMITS(LIMIT_TABLE)
+#undef LIMIT_TABLE
+#undef NO_TABLE
+#undef TABLE
 	idtab_allow(&c->requests, cfg->session.pending_max * l->listeners);
 }
 
@@ -59,6 +64,14 @@ int client_change(struct client *c, struct acct_charge *charge, uint64_t amount,
 	if (acct_change(c->daemon->acct, charge, amount, reason, sizeof(reason)))
 		return reply_refuse(rep, EDQUOT, "%s", reason);
 	return 0;
+}
+
+int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
+		      struct acct_charge *charge, struct reply *rep)
+{
+	if (!charge->user)
+		return client_charge(c, kind, amount, charge, rep);
+	return client_change(c, charge, amount, rep);
 }
 
 /* ---- events ---- */

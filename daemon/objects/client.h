@@ -17,6 +17,7 @@
 #include "daemon/base/state.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
+#include "ipc/slab.h"
 #include "util/idtab.h"
 #include "util/list.h"
 
@@ -36,9 +37,10 @@ struct client {
 	uid_t uid;
 	gid_t gid;
 	char comm[32];
-	bool hello;   /* said hello: everything else needs it */
-	int fd;       /* records and replies */
-	int event_fd; /* events */
+	uint16_t minor; /* of its library's version of the local protocol */
+	bool hello;     /* said hello: everything else needs it */
+	int fd;         /* records and replies */
+	int event_fd;   /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
 	struct show *show; /* current answer, or NULL; no record is read meanwhile */
@@ -49,6 +51,8 @@ struct client {
 	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
 	uint64_t rung_words;    /* words of its page that are still to be taken */
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
+	struct slabs slabs; /* of rings.c */
+	struct acct_charge slab_memory, slab_maps;
 	void *mappings; /* of its memfds, a tree of mapping.c */
 	struct acct_charge charge, memory;
 	uint64_t mr_bytes; /* in its regions */
@@ -71,6 +75,11 @@ void client_queue_failed(void *user, const char *reason);
 /* Charges the client's uid, or refuses with the limit's name, value and use. */
 int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
 		  struct reply *rep);
+
+/* Sets the charge of this kind to the amount, whether there was one or not; on refusal nothing
+ * changes. */
+int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
+		      struct acct_charge *charge, struct reply *rep);
 
 /* Replaces the charged amount by another one; on refusal nothing changes. */
 int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep);

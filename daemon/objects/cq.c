@@ -4,28 +4,29 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "daemon/objects/client.h"
 #include "ipc/doorbell.h"
-#include "ipc/memfd.h"
 #include "util/checked.h"
 
 static int make_ring(struct cq *cq, uint32_t entries, struct reply *rep)
 {
-	int memfd, wait, r;
+	const size_t entry = sizeof(struct wqe_cqe);
+	int r = rings_make(cq->client, ring_bytes(entries, entry), &cq->rings, rep);
 
-	r = memfd_create_mapped("ddp-cq", cq->bytes, &memfd, &cq->map);
-	if (r < 0)
-		return r;
-	reply_add_fd(rep, memfd);
-	ring_init(&cq->ring, cq->map, entries, sizeof(struct wqe_cqe));
-	r = doorbell_create(&cq->bell, &wait);
-	if (r < 0)
-		return r;
-	reply_add_fd(rep, wait);
-	return 0;
+	if (!r)
+		ring_init(&cq->ring, cq->rings.mem, entries, entry);
+	return r;
+}
+
+static int make_bell(struct cq *cq, struct reply *rep)
+{
+	int wait, r = doorbell_create(&cq->bell, &wait);
+
+	if (!r)
+		reply_add_fd(rep, wait);
+	return r;
 }
 
 static int build(struct cq *cq, uint32_t entries, struct reply *rep)
@@ -33,14 +34,11 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 	struct client *c = cq->client;
 	int r = client_charge(c, ACCT_CQS, 1, &cq->charge, rep);
 
-	cq->bytes = ring_bytes(entries, sizeof(struct wqe_cqe));
 	if (!r)
-		r = client_charge(c, ACCT_MEMORY, cq->bytes, &cq->memory, rep);
-	if (!r)
-		r = client_charge(c, ACCT_MAPS, 1, &cq->maps, rep);
+		r = make_ring(cq, entries, rep);
 	if (r)
 		return r;
-	r = make_ring(cq, entries, rep);
+	r = make_bell(cq, rep);
 	if (!r && idtab_add(&c->cqs, cq, &cq->handle))
 		r = -ENOMEM;
 	if (r)
@@ -74,7 +72,8 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 	}
 	rep->cq.handle = cq->handle;
 	rep->cq.entries = req->entries;
-	rep->cq.bytes = cq->bytes;
+	rep->cq.bytes = cq->rings.bytes;
+	rep->cq.offset = cq->rings.offset;
 	return 0;
 }
 
@@ -106,12 +105,9 @@ struct cq *cq_free(struct cq *cq)
 		return NULL;
 	idtab_del(&cq->client->cqs, cq->handle);
 	list_del(&cq->dirty);
-	if (cq->map)
-		munmap(cq->map, cq->bytes);
+	rings_free(&cq->rings);
 	if (cq->bell >= 0)
 		close(cq->bell);
-	acct_release(&cq->maps);
-	acct_release(&cq->memory);
 	acct_release(&cq->charge);
 	free(cq);
 	return NULL;

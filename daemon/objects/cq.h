@@ -13,6 +13,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/rings.h"
 #include "ipc/ring.h"
 #include "ipc/wqe.h"
 #include "util/list.h"
@@ -35,11 +36,10 @@ struct cq {
 	struct list waiters; /* queue pairs whose work was held back for want of room */
 	bool solicited;      /* one of the new entries asked for an event, or failed */
 	int bell;            /* the daemon's end; the client has the other */
-	void *map;
-	size_t bytes;
+	struct rings rings;
 	struct ring ring;
 	struct list dirty; /* in worker.dirty_cqs while entries are new */
-	struct acct_charge charge, memory, maps;
+	struct acct_charge charge;
 	uint64_t completions, bells;
 };
 

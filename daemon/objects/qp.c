@@ -14,7 +14,6 @@
 #include "daemon/objects/srq.h"
 #include "daemon/objects/stags.h"
 #include "daemon/objects/wr.h"
-#include "ipc/memfd.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 
@@ -121,15 +120,13 @@ static int make_rings(struct qp *qp, const struct msg_create_qp *req, struct rep
 {
 	uint32_t sq_entry = wqe_send_size(req->max_send_sge, req->max_inline);
 	uint32_t rq_entry = wqe_recv_size(qp->max_recv_sge);
-	int memfd, r;
+	int r = rings_make(qp->client, rings_bytes(req, qp->max_recv_sge), &qp->rings, rep);
 
-	r = memfd_create_mapped("ddp-qp", qp->bytes, &memfd, &qp->map);
-	if (r < 0)
+	if (r)
 		return r;
-	reply_add_fd(rep, memfd);
-	ring_init(&qp->sq, qp->map, req->sq_entries, sq_entry);
+	ring_init(&qp->sq, qp->rings.mem, req->sq_entries, sq_entry);
 	if (!qp->srq)
-		ring_init(&qp->rq, (uint8_t *)qp->map + rq_offset(req), req->rq_entries, rq_entry);
+		ring_init(&qp->rq, qp->rings.mem + rq_offset(req), req->rq_entries, rq_entry);
 	return 0;
 }
 
@@ -159,6 +156,16 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 	};
 }
 
+static int charge_endpoint(struct qp *qp, size_t bytes, struct reply *rep)
+{
+	int r = client_charge(qp->client, ACCT_MEMORY, bytes, &qp->memory, rep);
+
+	if (!r)
+		r = client_charge(qp->client, ACCT_MAPS, 1, &qp->maps, rep);
+	qp->ep_bytes = bytes;
+	return r;
+}
+
 /* Mapped, so that its memory goes back to the system with the queue pair. */
 static int make_endpoint(struct qp *qp, const struct rdmap_cfg *cfg)
 {
@@ -177,24 +184,20 @@ static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *r
 	struct client *c = qp->client;
 	int r = client_charge(c, ACCT_QPS, 1, &qp->charge, rep);
 
-	qp->bytes = rings_bytes(req, qp->max_recv_sge);
-	qp->ep_bytes = rdmap_size(&cfg);
 	if (!r)
-		r = client_charge(c, ACCT_MEMORY, qp->bytes + qp->ep_bytes, &qp->memory, rep);
+		r = make_rings(qp, req, rep);
 	if (!r)
-		r = client_charge(c, ACCT_MAPS, 2, &qp->maps, rep);
+		r = charge_endpoint(qp, rdmap_size(&cfg), rep);
 	if (r)
 		return r;
-	r = make_rings(qp, req, rep);
-	if (!r)
-		r = make_endpoint(qp, &cfg);
+	r = make_endpoint(qp, &cfg);
 	if (!r)
 		r = idtab_add(&c->qps, qp, &qp->handle);
 	if (r > 0)
 		return reply_refuse(rep, ENOSPC,
 				    "queue pair: this client has %u, which is the limit",
 				    c->qps.used);
-	return r ? reply_refuse(rep, -r, "queue pair: no memory for its rings") : 0;
+	return r ? reply_refuse(rep, -r, "queue pair: no memory for its endpoint") : 0;
 }
 
 /* The objects that it is built on; NULL for an unknown handle. */
@@ -306,7 +309,8 @@ int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *r
 	rep->qp.sq_entry = qp->sq.entry_size;
 	rep->qp.rq_entry = qp->rq.entry_size;
 	rep->qp.rq_offset = rq_offset(req);
-	rep->qp.bytes = qp->bytes;
+	rep->qp.bytes = qp->rings.bytes;
+	rep->qp.offset = qp->rings.offset;
 	return 0;
 }
 
@@ -318,8 +322,7 @@ struct qp *qp_free(struct qp *qp)
 	mw_release(qp->client, qp->pd->number, qp->scope);
 	idtab_del(&qp->client->qps, qp->handle);
 	release_parts(qp);
-	if (qp->map)
-		munmap(qp->map, qp->bytes);
+	rings_free(&qp->rings);
 	if (qp->ep)
 		munmap(qp->ep, qp->ep_bytes);
 	acct_release(&qp->maps);

@@ -13,6 +13,7 @@
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/cq.h"
+#include "daemon/objects/rings.h"
 #include "ipc/ring.h"
 #include "proto/wire.h"
 #include "util/list.h"
@@ -52,8 +53,7 @@ struct qp {
 	uint16_t max_ord, max_ird; /* maxima that it was created with */
 	uint32_t max_send_sge, max_recv_sge, max_inline;
 	bool sig_all;
-	void *map;
-	size_t bytes;
+	struct rings rings;
 	struct ring sq, rq; /* rq: all zero with an srq */
 	struct rdmap *ep;
 	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "daemon/base/queue.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/pd.h"
-#include "ipc/memfd.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 
@@ -43,14 +41,11 @@ static int check(const struct client *c, const struct msg_create_srq *req, struc
 static int make_ring(struct srq *s, uint32_t entries, struct reply *rep)
 {
 	uint32_t entry = wqe_recv_size(s->max_sge);
-	int memfd, r;
+	int r = rings_make(s->client, ring_bytes(entries, entry), &s->rings, rep);
 
-	r = memfd_create_mapped("ddp-srq", s->bytes, &memfd, &s->map);
-	if (r < 0)
-		return r;
-	reply_add_fd(rep, memfd);
-	ring_init(&s->ring, s->map, entries, entry);
-	return 0;
+	if (!r)
+		ring_init(&s->ring, s->rings.mem, entries, entry);
+	return r;
 }
 
 static int build(struct srq *s, uint32_t entries, struct reply *rep)
@@ -58,20 +53,12 @@ static int build(struct srq *s, uint32_t entries, struct reply *rep)
 	struct client *c = s->client;
 	int r = client_charge(c, ACCT_SRQS, 1, &s->charge, rep);
 
-	s->bytes = ring_bytes(entries, wqe_recv_size(s->max_sge));
 	if (!r)
-		r = client_charge(c, ACCT_MEMORY, s->bytes, &s->memory, rep);
-	if (!r)
-		r = client_charge(c, ACCT_MAPS, 1, &s->maps, rep);
-	if (r)
-		return r;
-	r = make_ring(s, entries, rep);
+		r = make_ring(s, entries, rep);
 	if (!r && idtab_add(&c->srqs, s, &s->handle))
-		r = -ENOMEM;
-	if (r)
-		return reply_refuse(rep, -r, "shared receive queue of %u entries: %s", entries,
-				    strerror(-r));
-	return 0;
+		r = reply_refuse(rep, ENOMEM,
+				 "shared receive queue: no room in the client's table");
+	return r;
 }
 
 static struct srq *new_srq(struct client *c, struct pd *pd, const struct msg_create_srq *req)
@@ -113,7 +100,8 @@ int srq_create(struct client *c, const struct msg_create_srq *req, struct reply 
 	}
 	rep->srq.handle = s->handle;
 	rep->srq.entry = s->ring.entry_size;
-	rep->srq.bytes = s->bytes;
+	rep->srq.bytes = s->rings.bytes;
+	rep->srq.offset = s->rings.offset;
 	return 0;
 }
 
@@ -132,11 +120,8 @@ struct srq *srq_free(struct srq *s)
 		return NULL;
 	idtab_del(&s->client->srqs, s->handle);
 	list_del(&s->low);
-	if (s->map)
-		munmap(s->map, s->bytes);
+	rings_free(&s->rings);
 	s->pd->srqs--;
-	acct_release(&s->maps);
-	acct_release(&s->memory);
 	acct_release(&s->charge);
 	free(s);
 	return NULL;

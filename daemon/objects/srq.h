@@ -12,6 +12,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/rings.h"
 #include "ipc/ring.h"
 #include "util/list.h"
 
@@ -32,11 +33,10 @@ struct srq {
 	unsigned users;  /* queue pairs */
 	uint32_t held;   /* taken by them and not completed */
 	uint64_t taken;
-	void *map;
-	size_t bytes;
+	struct rings rings;
 	struct ring ring;
 	struct list low; /* in worker.low_srqs: the limit was reached in this turn */
-	struct acct_charge charge, memory, maps;
+	struct acct_charge charge;
 };
 
 /* Creates the queue, whose memfd goes with the reply. 0 or a refusal that names limit and value. */

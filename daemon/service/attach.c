@@ -17,6 +17,7 @@
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/rings.h"
 #include "daemon/objects/session_request.h"
 #include "daemon/objects/srq.h"
 #include "daemon/service/record.h"
@@ -104,6 +105,9 @@ void attach_free(struct client *c)
 	close_fd(c->event_fd);
 	close_fd(c->fd);
 	idtab_del(&c->daemon->clients, c->handle);
+	slab_deinit(&c->slabs);
+	acct_release(&c->slab_maps);
+	acct_release(&c->slab_memory);
 	acct_release(&c->memory);
 	acct_release(&c->charge);
 	free(c);
@@ -226,8 +230,10 @@ int attach_client(struct worker *w, int fd)
 	c->event_fd = c->doorbell = -1;
 	c->id = ++w->daemon->last_client;
 	c->since_ms = w->now_ms;
+	strcpy(c->comm, "?"); /* until it says hello */
 	list_init(&c->faulty);
 	list_init(&c->attentive);
+	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);
 	r = attach(c);
 	if (r)

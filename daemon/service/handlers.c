@@ -56,30 +56,46 @@ static uint32_t features(const struct daemon *d)
 	return set;
 }
 
+/* A client cannot have more than its table takes. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A row with CAP assigns to the member of the reply, and a row with NO_CAP does nothing. */
+static void report_limits(const struct config_limits *l, struct msg_caps *ret)
+{
+#define TABLE(name, most) most
+#define NO_TABLE UINT64_MAX
+#define CAP(name) ret->name =
+#define NO_CAP (void)
+#define LIMIT_CAP(member, kind, type, values, table, cap, what, text)                              \
+	cap(type) least(l->member, table);
+	LIMITS(LIMIT_CAP)
+#undef LIMIT_CAP
+#undef NO_CAP
+#undef CAP
+#undef NO_TABLE
+#undef TABLE
+	ret->max_qp_wr = l->qp_wr;
+	ret->max_cqe = l->cqe;
+}
+
 static int do_query(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
-	const struct config_limits *l = &c->daemon->cfg.limits;
 	struct llp_stats stats;
 
 	(void)rec;
 	(void)fds;
 	llp_stats(c->worker->net, &stats);
-	rep->caps.max_qp = l->qps < c->qps.max ? l->qps : c->qps.max;
-	rep->caps.max_cq = l->cqs;
-	rep->caps.max_mr = l->mrs;
-	rep->caps.max_pd = l->pds;
-	rep->caps.max_qp_wr = l->qp_wr;
-	rep->caps.max_cqe = l->cqe;
+	report_limits(&c->daemon->cfg.limits, &rep->caps);
 	rep->caps.max_sge = WQE_MAX_SGE;
 	rep->caps.max_inline = WQE_MAX_INLINE;
 	rep->caps.max_ird = rep->caps.max_ord = QP_MAX_READS;
 	rep->caps.max_private = MSG_PRIVATE_MAX;
-	rep->caps.max_srq = l->srqs;
-	rep->caps.max_mw = l->mws;
 	rep->caps.max_raw_queues = RDMAP_RAW_QUEUES;
 	rep->caps.features = features(c->daemon);
 	rep->caps.poll_us = event_loop_poll_us(c->worker->loop);
-	rep->caps.max_mr_bytes = l->mr_bytes;
 	rep->caps.retransmits = stats.retransmits;
 	snprintf(rep->caps.transport, sizeof(rep->caps.transport), "%s", c->daemon->transport);
 	snprintf(rep->caps.version, sizeof(rep->caps.version), "%s", DAEMON_VERSION);
@@ -392,6 +408,7 @@ static int do_show(struct client *c, const void *rec, const int *fds, struct rep
 /* ---- the table ---- */
 
 #define SIZE(type) sizeof(struct msg_##type)
+#define OLD_SIZE(type) offsetof(struct msg_##type, offset)
 
 static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_HELLO] = {SIZE(hello), 0, do_hello, SIZE(hello_reply)},
@@ -409,14 +426,14 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_BIND_MW] = {SIZE(bind_mw), 0, do_bind_mw, SIZE(mr)},
 	[MSG_QUERY_MW] = {SIZE(handle), 0, do_query_mw, SIZE(mw_state)},
 	[MSG_DEALLOC_MW] = {SIZE(handle), 0, do_dealloc_mw, SIZE(hdr)},
-	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq)},
+	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq), OLD_SIZE(cq)},
 	[MSG_QUERY_CQ] = {SIZE(handle), 0, do_query_cq, SIZE(cq_state)},
 	[MSG_DESTROY_CQ] = {SIZE(handle), 0, do_destroy_cq, SIZE(hdr)},
-	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq)},
+	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq), OLD_SIZE(srq)},
 	[MSG_MODIFY_SRQ] = {SIZE(modify_srq), 0, do_modify_srq, SIZE(hdr)},
 	[MSG_QUERY_SRQ] = {SIZE(handle), 0, do_query_srq, SIZE(srq_state)},
 	[MSG_DESTROY_SRQ] = {SIZE(handle), 0, do_destroy_srq, SIZE(hdr)},
-	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp)},
+	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp), OLD_SIZE(qp)},
 	[MSG_QUERY_QP] = {SIZE(handle), 0, do_query_qp, SIZE(qp_state)},
 	[MSG_DESTROY_QP] = {SIZE(handle), 0, do_destroy_qp, SIZE(hdr)},
 	[MSG_LISTEN] = {SIZE(listen), 0, do_listen, SIZE(listener)},

@@ -11,10 +11,15 @@
 #include "ipc/memfd.h"
 #include "ipc/version.h"
 
-/* What the client may leave unread, and the bell page. */
+enum {
+	EVENTS_FREE =
+		64 /* unread events that are charged in advance; others when they are queued */
+};
+
+/* The bell page, unread replies, and the first unread events. */
 static int charge(struct client *c, struct reply *rep)
 {
-	uint64_t records = CLIENT_REPLIES_MAX + c->daemon->cfg.limits.events;
+	uint64_t records = CLIENT_REPLIES_MAX + EVENTS_FREE;
 	int r = client_charge(c, ACCT_MEMORY, records * MSG_MAX + sizeof(struct bell_page),
 			      &c->memory, rep);
 
@@ -35,6 +40,7 @@ static int make_events(struct client *c, struct reply *rep)
 	reply_add_fd(rep, pair[1]);
 	outq_init(&c->events, c->worker->loop, c->event_fd, c->daemon->cfg.limits.events,
 		  client_queue_failed, c);
+	outq_charge(&c->events, c->daemon->acct, c->uid, EVENTS_FREE * MSG_MAX);
 	return 0;
 }
 
@@ -99,6 +105,7 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct reply *re
 		r = make_doorbell(c, rep);
 	if (r)
 		return reply_violation(rep, -r, "hello: no resources: %s", strerror(-r));
+	c->minor = req->minor;
 	c->hello = true;
 	rep->hello.major = IPC_VERSION_MAJOR;
 	rep->hello.minor = IPC_VERSION_MINOR;

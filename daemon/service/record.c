@@ -9,6 +9,7 @@
 #include "daemon/base/reply.h"
 #include "daemon/objects/client.h"
 #include "daemon/service/handlers.h"
+#include "ipc/version.h"
 
 /* The row of the record, or NULL with the violation in words. */
 static const struct handlers_row *check(const struct client *c, const struct msg_hdr *hdr,
@@ -48,6 +49,12 @@ static void send_error(struct client *c, uint32_t seq, int err, const struct rep
 	client_fault(c, "%s", rep->reason);
 }
 
+static size_t reply_len(const struct client *c, const struct handlers_row *row)
+{
+	return row->old_reply_len && c->minor < IPC_MINOR_OFFSETS ? row->old_reply_len
+								  : row->reply_len;
+}
+
 static void dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)
 {
 	struct msg_hdr hdr = {0, 0};
@@ -66,7 +73,7 @@ static void dispatch(struct client *c, const void *rec, size_t len, const int *f
 		send_error(c, hdr.seq, r, &rep);
 	} else if (row->reply_len > 0) {
 		rep.hdr = hdr;
-		outq_send(&c->replies, &rep.hdr, row->reply_len, rep.fds, rep.nfds);
+		outq_send(&c->replies, &rep.hdr, reply_len(c, row), rep.fds, rep.nfds);
 	}
 	reply_close_fds(&rep);
 }

@@ -209,9 +209,10 @@ struct server *server_close(struct server *s)
 		return NULL;
 	timer_cancel(&s->daemon->worker.timers, &s->resume);
 	event_loop_unwatch(s->watch);
-	close(s->fd);
+	/* In this order, for as soon as nobody listens another daemon may make its socket there. */
 	if (!s->passed)
 		unlink(s->daemon->cfg.socket.path);
+	close(s->fd);
 	free(s);
 	return NULL;
 }

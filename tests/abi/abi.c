@@ -114,7 +114,7 @@ static const struct member m_msg_mw_state[] = {
 static const struct member m_msg_create_cq[] = {M(msg_create_cq, hdr), M(msg_create_cq, entries),
 						M(msg_create_cq, pad)};
 static const struct member m_msg_cq[] = {M(msg_cq, hdr), M(msg_cq, handle), M(msg_cq, entries),
-					 M(msg_cq, bytes)};
+					 M(msg_cq, bytes), M(msg_cq, offset)};
 static const struct member m_msg_cq_state[] = {
 	M(msg_cq_state, hdr),      M(msg_cq_state, entries), M(msg_cq_state, waiting),
 	M(msg_cq_state, reserved), M(msg_cq_state, qps),     M(msg_cq_state, completions),
@@ -124,7 +124,7 @@ static const struct member m_msg_create_srq[] = {
 	M(msg_create_srq, max_sge), M(msg_create_srq, limit), M(msg_create_srq, per_qp),
 	M(msg_create_srq, cookie)};
 static const struct member m_msg_srq[] = {M(msg_srq, hdr), M(msg_srq, handle), M(msg_srq, entry),
-					  M(msg_srq, bytes)};
+					  M(msg_srq, bytes), M(msg_srq, offset)};
 static const struct member m_msg_modify_srq[] = {M(msg_modify_srq, hdr), M(msg_modify_srq, srq),
 						 M(msg_modify_srq, what), M(msg_modify_srq, limit),
 						 M(msg_modify_srq, per_qp)};
@@ -142,9 +142,10 @@ static const struct member m_msg_create_qp[] = {
 	M(msg_create_qp, ird),          M(msg_create_qp, sq_sig_all),
 	M(msg_create_qp, type),         M(msg_create_qp, srq),
 	M(msg_create_qp, raw_queues),   M(msg_create_qp, raw_notify)};
-static const struct member m_msg_qp[] = {M(msg_qp, hdr),  M(msg_qp, handle),    M(msg_qp, qp_num),
-					 M(msg_qp, slot), M(msg_qp, sq_entry),  M(msg_qp, rq_entry),
-					 M(msg_qp, pad),  M(msg_qp, rq_offset), M(msg_qp, bytes)};
+static const struct member m_msg_qp[] = {
+	M(msg_qp, hdr),      M(msg_qp, handle),   M(msg_qp, qp_num), M(msg_qp, slot),
+	M(msg_qp, sq_entry), M(msg_qp, rq_entry), M(msg_qp, pad),    M(msg_qp, rq_offset),
+	M(msg_qp, bytes),    M(msg_qp, offset)};
 static const struct member m_msg_qp_state[] = {
 	M(msg_qp_state, hdr),          M(msg_qp_state, state),      M(msg_qp_state, max_tagged),
 	M(msg_qp_state, max_untagged), M(msg_qp_state, ord),        M(msg_qp_state, ird),

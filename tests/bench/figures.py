@@ -17,7 +17,6 @@ MANY = [1, 16, 1000]
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
 # The transport alone needs the daemon's setting of the allocator.
-RAW_ENV = {"GLIBC_TUNABLES": "glibc.malloc.tcache_max=4096:glibc.malloc.tcache_count=4000"}
 
 UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us"}
 CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message"}

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "llp/llp.h"
+#include "tests/lib/llp_one.h"
 #include "util/span.h"
 
 enum {
@@ -129,7 +130,7 @@ static void acked(void *user)
 	(void)user;
 }
 
-static const struct llp_events events = {incoming, up, down, readable, writable, acked, NULL};
+static const struct llp_events events = {incoming, up, down, readable, writable, acked, NULL, NULL};
 
 static void address(const char *text, uint16_t port, struct sockaddr_storage *ret)
 {

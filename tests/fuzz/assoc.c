@@ -7,6 +7,7 @@
  */
 #include "tests/fuzz/assoc_check.h"
 #include "util/be.h"
+#include "util/opcode.h"
 
 enum { STEPS = 400 }; /* of one input */
 
@@ -218,13 +219,26 @@ static void raw_operands(struct rdmap_wr *wr, uint8_t bits)
 	wr->raw.rsvd = bits;
 }
 
+/* One of the operations that can be posted. */
+static uint8_t send_op(unsigned n)
+{
+	uint8_t ops[RDMAP_OP_COUNT];
+	unsigned count = 0;
+
+	for (uint8_t op = 0; op < RDMAP_OP_COUNT; op++) {
+		if (opcode_is_send(op))
+			ops[count++] = op;
+	}
+	return ops[n % count];
+}
+
 static void send_one(void)
 {
 	struct slot *s = some_slot();
 	uint8_t op = in_8(&w.in), flags = in_8(&w.in);
-	struct rdmap_wr wr = {.op = op % RDMAP_RECV, .flags = flags & 0x7};
+	struct rdmap_wr wr = {.op = send_op(op), .flags = flags & 0x7};
 
-	if (wr.op == RDMAP_SEND || wr.op == RDMAP_SEND_INV || wr.op == RDMAP_WRITE)
+	if (opcode_has(wr.op, OPCODE_PAYLOAD))
 		wr.flags = flags & 0xf;
 	wr.rstag = name(&wr.rto);
 	wr.inv_stag = wr.rstag;

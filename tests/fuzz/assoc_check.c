@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "util/be.h"
+#include "util/opcode.h"
 
 enum { FILL = 0x5e }; /* of memory that must not be written */
 
@@ -30,7 +31,7 @@ static void check_done(struct slot *s)
 		const struct rdmap_done *d = &qp->done[s->seen];
 
 		must(d->status < RDMAP_STATUS_COUNT && d->op < RDMAP_OP_COUNT);
-		if (d->op < RDMAP_RECV) {
+		if (opcode_is_send(d->op)) {
 			must(s->sends < qp->taken && d->cookie == qp->send[s->sends].cookie);
 			must(d->op == qp->send[s->sends].op);
 			s->sends++;

@@ -176,8 +176,11 @@ static void end(struct program *p)
 
 static void begin(struct program *p, bool hello)
 {
-	const struct msg_hello rec = {
-		.hdr = {MSG_HELLO, 1}, .major = IPC_VERSION_MAJOR, .comm = "fuzz"};
+	const struct msg_hello rec = {.hdr = {MSG_HELLO, 1},
+				      .major = IPC_VERSION_MAJOR,
+				      /* every second one has an old library */
+				      .minor = (uint16_t)((p - program) % 2),
+				      .comm = "fuzz"};
 	struct client *c;
 	uint32_t pos = 0;
 	int pair[2];
@@ -291,11 +294,11 @@ static void scribble(struct program *p)
 	struct span m = {0};
 
 	if (kind % 4 == 0 && cq)
-		m = (struct span){cq->map, cq->bytes};
+		m = (struct span){cq->rings.mem, cq->rings.bytes};
 	else if (kind % 4 == 1 && qp)
-		m = (struct span){qp->map, qp->bytes};
+		m = (struct span){qp->rings.mem, qp->rings.bytes};
 	else if (kind % 4 == 2 && srq)
-		m = (struct span){srq->map, srq->bytes};
+		m = (struct span){srq->rings.mem, srq->rings.bytes};
 	else if (kind % 4 == 3 && c->page)
 		m = (struct span){(uint8_t *)c->page, sizeof(*c->page)};
 	if (m.len == 0)

@@ -4,12 +4,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "llp/route.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/addr.h"
 
-enum { QUEUE = 8, PACKET = 4096 };
+enum { QUEUE = 8, PACKET = 4096, QUOTE = 64 };
 
 struct udp {
 	struct sockaddr_storage local;
@@ -19,9 +22,9 @@ struct udp {
 		uint8_t b[PACKET];
 	} in[QUEUE];
 	unsigned nin;
-	struct sockaddr_storage error_of;
-	int error;
-	uint32_t mtu;
+	bool failed;
+	struct udp_error error;
+	uint8_t quoted[QUOTE];
 };
 
 struct udp *udp_fake;
@@ -38,11 +41,12 @@ bool udp_fake_arrive(const struct sockaddr_storage *from, const uint8_t *p, size
 	return true;
 }
 
-void udp_fake_error(const struct sockaddr_storage *to, int err, uint32_t mtu)
+void udp_fake_error(const struct udp_error *e)
 {
-	udp_fake->error_of = *to;
-	udp_fake->error = err;
-	udp_fake->mtu = mtu;
+	udp_fake->error = *e;
+	udp_fake->error.len = e->len < QUOTE ? e->len : QUOTE;
+	memcpy(udp_fake->quoted, e->quoted, udp_fake->error.len);
+	udp_fake->failed = true;
 }
 
 /* ---- llp/udp.h ---- */
@@ -90,10 +94,25 @@ bool udp_can_gso(const struct udp *u)
 	return false;
 }
 
-void udp_send(struct udp *u, struct udp_flow *f, const void *pkt, size_t len)
+int udp_send(struct udp *u, struct udp_batch *b)
 {
-	must(u == udp_fake && f->tolen == addr_len(&f->to) && len > 0 && len <= UDP_MAX_PACKET);
-	udp_fake_sent(&f->to, pkt, len);
+	static uint8_t packet[UDP_MAX_PACKET];
+	const struct span *s = b->span, *end = b->span + b->nspans;
+	uint32_t left = b->len, len;
+
+	must(u == udp_fake && b->len > 0 && b->segment > 0 && b->segment <= UDP_MAX_PACKET);
+	for (; left > 0; left -= len) {
+		uint32_t at = 0;
+
+		len = left < b->segment ? left : b->segment;
+		for (; at < len; at += (uint32_t)s->len, s++) {
+			must(s < end && s->len <= len - at);
+			memcpy(packet + at, s->p, s->len);
+		}
+		udp_fake_sent(&b->to, packet, len);
+	}
+	must(s == end);
+	return 0;
 }
 
 void udp_flush(struct udp *u)
@@ -105,11 +124,6 @@ bool udp_blocked(const struct udp *u)
 {
 	(void)u;
 	return false;
-}
-
-void udp_forget(struct udp *u, struct udp_flow *f)
-{
-	must(u == udp_fake && !f->open);
 }
 
 /* Each in memory of its size, so that sanitizers see more. */
@@ -132,11 +146,18 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
 
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 {
-	int err = u->error;
+	struct udp_error e = u->error;
+	uint8_t *exact;
 
-	u->error = 0;
-	if (err)
-		fn(arg, &u->error_of, err, u->mtu);
+	if (!u->failed)
+		return;
+	u->failed = false;
+	exact = malloc(e.len + !e.len);
+	must(exact);
+	memcpy(exact, u->quoted, e.len);
+	e.quoted = exact;
+	fn(arg, &e);
+	free(exact);
 }
 
 void udp_stats(const struct udp *u, struct udp_stats *ret)
@@ -155,5 +176,15 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 	else if (udp_fake)
 		ret->src = udp_fake->local;
 	addr_set_port(&ret->src, 0);
+	return 0;
+}
+
+/* ---- the clock ---- */
+
+/* It stands still: only the owner's time passes, so that an input always does the same. */
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	(void)id;
+	*ret = (struct timespec){.tv_sec = 1};
 	return 0;
 }

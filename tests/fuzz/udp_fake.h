@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * llp/udp.h and llp/route.h without a kernel: packets that leave are handed to the target,
- * packets arrive when it says so.
+ * llp/udp.h, llp/route.h and the clock without a kernel: packets that leave are handed to the
+ * target, packets arrive when it says so, and no time passes but the owner's.
  */
 #ifndef TESTS_FUZZ_UDP_FAKE_H
 #define TESTS_FUZZ_UDP_FAKE_H
@@ -17,7 +17,7 @@ void udp_fake_sent(const struct sockaddr_storage *to, const uint8_t *p, size_t l
 /* A packet will arrive with the next udp_recv(). False if there is no room. */
 bool udp_fake_arrive(const struct sockaddr_storage *from, const uint8_t *p, size_t len);
 
-/* So will an ICMP message. */
-void udp_fake_error(const struct sockaddr_storage *to, int err, uint32_t mtu);
+/* So will an ICMP message; the quoted bytes are copied. */
+void udp_fake_error(const struct udp_error *e);
 
 #endif

@@ -76,10 +76,24 @@ static void beyond_memfd(struct fake *f, struct fake_reply *r)
 	r->srq.bytes += 1 << 20;
 }
 
+static void beyond_memfd_at_offset(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->srq.offset = 1 << 20;
+}
+
+static void offset_crooked(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	r->srq.offset = 8;
+	r->srq.bytes -= 8;
+}
+
 Test(srq, a_ring_that_does_not_fit_is_a_protocol_error)
 {
 	void (*const scripts[])(struct fake *, struct fake_reply *) = {
-		entry_too_small, entry_crooked, ring_too_small, beyond_memfd};
+		entry_too_small, entry_crooked,          ring_too_small,
+		beyond_memfd,    beyond_memfd_at_offset, offset_crooked};
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
 	unsigned fds = open_fds();
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/lib/llp_one.h"
 #include "util/addr.h"
 
 enum { MAX_TRANSPORTS = 4, QUIET_TURNS = 5, QUIET_MS = 20 };
@@ -118,7 +119,7 @@ static void path(void *user, const struct llp_path *p, const char *what)
 		 addr_host_text(&p->remote, addr), what, p->primary ? ", primary" : "");
 }
 
-static const struct llp_events events = {incoming, up, down, readable, writable, acked, path};
+static const struct llp_events events = {incoming, up, down, readable, writable, acked, path, NULL};
 
 /* ---- transports ---- */
 

@@ -4,6 +4,7 @@
 #include "proto/perr.h"
 #include "proto/rdmap.h"
 #include "proto/wire.h"
+#include "util/opcode.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -14,21 +15,9 @@ static const char *name_of(const char *const *names, unsigned count, unsigned nu
 
 const char *names_op(unsigned op)
 {
-	static const char *const name[RDMAP_OP_COUNT] = {
-		[RDMAP_SEND] = "send",
-		[RDMAP_SEND_INV] = "send-inv",
-		[RDMAP_WRITE] = "write",
-		[RDMAP_READ] = "read",
-		[RDMAP_IMM] = "immediate",
-		[RDMAP_FETCH_ADD] = "fetch-add",
-		[RDMAP_CMP_SWAP] = "cmp-swap",
-		[RDMAP_BIND] = "bind",
-		[RDMAP_LOCAL_INV] = "local-inv",
-		[RDMAP_RECV] = "recv",
-		[RDMAP_RECV_TAGGED] = "recv-tagged",
-	};
+	const struct opcode *row = opcode_get(op);
 
-	return name_of(name, RDMAP_OP_COUNT, op);
+	return row ? row->text : "?";
 }
 
 const char *names_status(unsigned status)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "llp/llp.h"
+#include "tests/lib/llp_one.h"
 #include "tests/raw/stage.h"
 #include "util/be.h"
 
@@ -102,7 +103,7 @@ static void on_acked(void *user)
 }
 
 static const struct llp_events events = {on_incoming, on_up,    on_down, on_readable,
-					 on_writable, on_acked, NULL};
+					 on_writable, on_acked, NULL,    NULL};
 
 /* ---- the transport ---- */
 

@@ -257,6 +257,9 @@ static void take_event(struct net *n, unsigned host, const struct sctp_event *e)
 		h->paths++;
 		h->last_path = *e;
 		break;
+	case SCTP_RESIZED:
+		h->resized++;
+		break;
 	}
 	(void)n;
 }

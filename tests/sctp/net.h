@@ -31,7 +31,7 @@ struct net_host {
 	struct sctp *s;
 	struct sctp_assoc *assoc; /* the last one that came up */
 	struct sctp_listener *listener;
-	unsigned incoming, up, down, writable, acked, paths;
+	unsigned incoming, up, down, writable, acked, paths, resized;
 	struct sctp_event last_down, last_path;
 	uint64_t messages, bytes;
 	uint64_t sum;                /* of the numbers in the messages' first 8 bytes */

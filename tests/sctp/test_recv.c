@@ -108,6 +108,20 @@ Test(sctp_recv, numbers_of_a_stream_wrap)
 	finish();
 }
 
+Test(sctp_recv, numbers_of_a_stream_need_not_follow_the_tsns)
+{
+	start(1);
+	chunk(1, B | E, 0, 2, "c");
+	chunk(2, B, 0, 1, "b");
+	chunk(3, E, 0, 1, "b");
+	chunk(4, B | E, 0, 3, "d");
+	cr_assert_str_eq(got, "");
+	chunk(5, B | E, 0, 0, "a");
+	cr_assert_str_eq(got, "0:a 0:bb 0:c 0:d ");
+	cr_assert(sctp_recv_empty(&recv_state));
+	finish();
+}
+
 Test(sctp_recv, a_message_in_turn_does_not_overtake_one_that_was_not_fetched)
 {
 	struct sctp_data a = {1, 0, 0, 0, false, true, true, (const uint8_t *)"a", 1}, b = a, c = a;

@@ -149,7 +149,7 @@ Test(sctp_recv_bounds, a_hole_is_filled_although_the_pool_is_empty)
 	uint32_t tsn = 3;
 
 	start(1);
-	sctp_pool_init(&pool, &mem, SCTP_SCRATCH + 21 * SCTP_BLOCK);
+	sctp_pool_init(&pool, &mem, SCTP_SCRATCH + 23 * SCTP_BLOCK);
 	while (large_chunk(tsn, B | U, 0) == SCTP_RECV_TAKEN)
 		tsn += 2;
 	cr_assert_gt(tsn, 8);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/llp_one.h"
 #include "tests/sim/world.h"
 
 enum { PORT = 4711, EARLY_MAX = 1000 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/llp_one.h"
 #include "tests/sim/world.h"
 
 enum {

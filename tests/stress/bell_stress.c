@@ -20,7 +20,7 @@
 #include "ipc/ring.h"
 #include "tests/stress/pace.h"
 
-enum { WATCHDOG_S = 300, MAX_CLIENTS = 3, LOOKS = 3000, POLLS = 20000 };
+enum { MAX_CLIENTS = 3, LOOKS = 3000, POLLS = 20000 };
 
 static struct bell_page page;
 /* Marks that the daemon has not taken, per queue. They stand for the entries of its ring. */
@@ -106,9 +106,9 @@ static uint64_t nap(uint64_t *rng)
 }
 
 /* Returns how often it slept. */
-static uint64_t serve(uint64_t total)
+static uint64_t serve(uint64_t total, uint64_t seed)
 {
-	uint64_t got = 0, sleeps = 0, rng = 77;
+	uint64_t got = 0, sleeps = 0, rng = seed + 77;
 	uint32_t looks = 0;
 
 	while (got < total) {
@@ -130,23 +130,32 @@ static uint64_t serve(uint64_t total)
 	return sleeps;
 }
 
-static void run(unsigned nclients, uint64_t each, uint64_t seed)
+static void run_part(unsigned nclients, uint64_t each, uint64_t seed, uint64_t *rings,
+		     uint64_t *sleeps)
 {
 	struct client clients[MAX_CLIENTS];
-	uint64_t sleeps, rings = 0;
 
 	for (unsigned i = 0; i < nclients; i++) {
 		clients[i] = (struct client){.number = i, .todo = each, .rng = seed + i};
 		pthread_create(&clients[i].thread, NULL, mark_queues, &clients[i]);
 		pace_pin(clients[i].thread, 1);
 	}
-	sleeps = serve(each * nclients);
+	*sleeps += serve(each * nclients, seed);
 	for (unsigned i = 0; i < nclients; i++) {
 		pthread_join(clients[i].thread, NULL);
-		rings += clients[i].rings;
+		*rings += clients[i].rings;
 	}
+}
+
+static void run(unsigned nclients, uint64_t each, uint64_t seed)
+{
+	struct pace_parts parts = {0};
+	uint64_t sleeps = 0, rings = 0;
+
+	while (pace_part(&parts))
+		run_part(nclients, pace_share(each), seed + 100 * parts.done, &rings, &sleeps);
 	printf("%u clients: %" PRIu64 " marks, %" PRIu64 " rings, %" PRIu64 " sleeps\n", nclients,
-	       each * nclients, rings, sleeps);
+	       parts.done * pace_share(each) * nclients, rings, sleeps);
 }
 
 int main(int argc, char **argv)
@@ -154,7 +163,6 @@ int main(int argc, char **argv)
 	uint64_t marks_each = argc > 1 ? strtoull(argv[1], NULL, 0) : 50000;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
 
-	alarm(WATCHDOG_S);
 	printf("seed %" PRIu64 "\n", seed);
 	if (doorbell_create(&ring_fd, &wait_fd))
 		return 1;

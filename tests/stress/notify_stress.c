@@ -22,13 +22,14 @@
 #include "tests/ipc/fake.h"
 #include "tests/stress/pace.h"
 
-enum { WATCHDOG_S = 300, ENTRIES = 8, POLLS = 20000, PAUSE = 100 };
+enum { ENTRIES = 8, POLLS = 20000, PAUSE = 100 };
 
 static struct fake fake;
 static struct ddp_ctx *ctx;
 static struct ddp_cq *cq;
 static _Atomic unsigned arrived;
-static uint64_t rounds, late_rings; /* the second is read after the daemon's thread has ended */
+static uint64_t rounds;     /* of one part */
+static uint64_t late_rings; /* read after the daemon's thread has ended */
 
 static void must(int ok, const char *what)
 {
@@ -116,27 +117,35 @@ static void program_side(uint64_t seed)
 	must(got == 2 * rounds, "each completion once");
 }
 
+static void run_part(uint64_t seed)
+{
+	pthread_t daemon;
+
+	atomic_store(&arrived, 0);
+	must(pthread_create(&daemon, NULL, daemon_side, &seed) == 0, "thread");
+	pace_pin(daemon, 1);
+	program_side(seed);
+	pthread_join(daemon, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct ddp_cq_attr attr = {sizeof(attr), ENTRIES, 0};
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
-	pthread_t daemon;
+	struct pace_parts parts = {0};
 
-	rounds = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
-	alarm(WATCHDOG_S);
+	rounds = pace_share(argc > 1 ? strtoull(argv[1], NULL, 0) : 100000);
 	printf("seed %" PRIu64 "\n", seed);
 	fake_start(&fake);
 	must(ddp_open(NULL, &ctx) == 0, "open");
 	must(ddp_create_cq(ctx, &attr, &cq) == 0, "create_cq");
 	pace_pin(pthread_self(), 0);
-	must(pthread_create(&daemon, NULL, daemon_side, &seed) == 0, "thread");
-	pace_pin(daemon, 1);
-	program_side(seed);
-	pthread_join(daemon, NULL);
+	while (pace_part(&parts))
+		run_part(seed + 100 * parts.done);
 	must(ddp_destroy_cq(cq) == 0, "destroy_cq");
 	must(ddp_close(ctx) == 0, "close");
 	fake_stop(&fake);
-	printf("%" PRIu64 " rounds; asked again after the ring in %" PRIu64 "\n", rounds,
-	       late_rings);
+	printf("%" PRIu64 " rounds; asked again after the ring in %" PRIu64 "\n",
+	       parts.done * rounds, late_rings);
 	return 0;
 }

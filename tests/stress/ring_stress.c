@@ -20,7 +20,7 @@
 #include "ipc/ring.h"
 #include "tests/stress/pace.h"
 
-enum { WATCHDOG_S = 300, ENTRY = 64, WORDS = ENTRY / 8 };
+enum { ENTRY = 64, WORDS = ENTRY / 8 };
 
 struct end {
 	struct ring ring;
@@ -124,7 +124,7 @@ static void *consume(void *arg)
 /* A view whose index wraps soon. */
 static void view(struct ring *r, void *mem, uint32_t size)
 {
-	const uint32_t start = UINT32_MAX - 1000;
+	const uint32_t start = UINT32_MAX - 100;
 
 	ring_init(r, mem, size, ENTRY);
 	r->mine = r->theirs = start;
@@ -132,38 +132,51 @@ static void view(struct ring *r, void *mem, uint32_t size)
 	atomic_store(&r->sh->tail, start);
 }
 
-static void run(uint32_t size, uint64_t entries, uint64_t seed)
+static void close_ends(struct end *a, struct end *b)
 {
-	struct end producer = {.entries = entries, .rng = seed};
-	struct end consumer = {.entries = entries, .rng = seed + 1};
+	close(a->ring_fd);
+	close(a->wait_fd);
+	close(b->ring_fd);
+	close(b->wait_fd);
+}
+
+static void run_part(uint32_t size, struct end *producer, struct end *consumer)
+{
 	size_t bytes = (size_t)ring_bytes(size, ENTRY);
 	pthread_t a, b;
 	void *mem;
 	int fd;
 
 	if (memfd_create_mapped("ring-stress", bytes, &fd, &mem) ||
-	    doorbell_create(&producer.ring_fd, &consumer.wait_fd) ||
-	    doorbell_create(&consumer.ring_fd, &producer.wait_fd))
+	    doorbell_create(&producer->ring_fd, &consumer->wait_fd) ||
+	    doorbell_create(&consumer->ring_fd, &producer->wait_fd))
 		fail("set-up", 0);
-	view(&producer.ring, mem, size);
-	view(&consumer.ring, mem, size);
-	pthread_create(&a, NULL, produce, &producer);
-	pthread_create(&b, NULL, consume, &consumer);
+	view(&producer->ring, mem, size);
+	view(&consumer->ring, mem, size);
+	pthread_create(&a, NULL, produce, producer);
+	pthread_create(&b, NULL, consume, consumer);
 	pace_pin(a, 0);
 	pace_pin(b, 1);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
-	if (ring_avail(&consumer.ring) != 0)
-		fail("more than was sent", entries);
-	printf("ring of %4u: %" PRIu64 " entries; slept: producer %" PRIu64 ", consumer %" PRIu64
-	       "\n",
-	       size, entries, producer.sleeps, consumer.sleeps);
+	if (ring_avail(&consumer->ring) != 0)
+		fail("more than was sent", producer->entries);
 	munmap(mem, bytes);
 	close(fd);
-	close(producer.ring_fd);
-	close(producer.wait_fd);
-	close(consumer.ring_fd);
-	close(consumer.wait_fd);
+	close_ends(producer, consumer);
+}
+
+static void run(uint32_t size, uint64_t entries, uint64_t seed)
+{
+	struct end producer = {.entries = pace_share(entries), .rng = seed};
+	struct end consumer = {.entries = pace_share(entries), .rng = seed + 1};
+	struct pace_parts parts = {0};
+
+	while (pace_part(&parts))
+		run_part(size, &producer, &consumer);
+	printf("ring of %4u: %" PRIu64 " entries; slept: producer %" PRIu64 ", consumer %" PRIu64
+	       "\n",
+	       size, parts.done * producer.entries, producer.sleeps, consumer.sleeps);
 }
 
 int main(int argc, char **argv)
@@ -171,7 +184,6 @@ int main(int argc, char **argv)
 	uint64_t entries = argc > 1 ? strtoull(argv[1], NULL, 0) : 200000;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
 
-	alarm(WATCHDOG_S);
 	printf("seed %" PRIu64 "\n", seed);
 	run(1, entries / 4, seed);
 	run(2, entries / 2, seed);

@@ -18,8 +18,9 @@
 
 #include "ipc/doorbell.h"
 #include "tests/ipc/fake.h"
+#include "tests/stress/pace.h"
 
-enum { WATCHDOG_S = 300, ENTRIES = 8, BATCH = 3, WAITERS = 3, TAKERS = WAITERS + 1 };
+enum { ENTRIES = 8, BATCH = 3, WAITERS = 3, TAKERS = WAITERS + 1 };
 
 static struct fake fake;
 static struct ddp_ctx *ctx;
@@ -153,16 +154,26 @@ static void produce(uint64_t total)
 static void *(*const many[TAKERS])(void *) = {wait_loop, wait_loop, wait_loop, poll_loop};
 static void *(*const one[1])(void *) = {notify_loop};
 
-static void run(const char *name, uint64_t total, unsigned n, void *(*const fn[])(void *))
+/* Who takes completions, and how long they spin. */
+struct crowd {
+	const char *name;
+	int32_t spin_us;
+	unsigned n;
+	void *(*const *fn)(void *);
+};
+
+/* Returns how often they slept. */
+static uint64_t run_part(const struct crowd *c, uint64_t total)
 {
 	struct taker t[TAKERS] = {0};
 	uint64_t got = 0, sum = 0, sleeps = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		pthread_create(&t[i].thread, NULL, fn[i], &t[i]);
+	set_up(c->spin_us);
+	for (unsigned i = 0; i < c->n; i++)
+		pthread_create(&t[i].thread, NULL, c->fn[i], &t[i]);
 	produce(total);
 	fake_die(&fake);
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; i < c->n; i++) {
 		pthread_join(t[i].thread, NULL);
 		must(t[i].end == -EPIPE, "the daemon's end");
 		got += t[i].count;
@@ -170,23 +181,32 @@ static void run(const char *name, uint64_t total, unsigned n, void *(*const fn[]
 		sleeps += t[i].sleeps;
 	}
 	must(got == total && sum == total * (total + 1) / 2, "each completion once");
-	printf("%s: %" PRIu64 " completions, %" PRIu64 " sleeps on the descriptor\n", name, got,
-	       sleeps);
 	tear_down();
+	return sleeps;
+}
+
+static void run(const struct crowd *c, uint64_t total)
+{
+	struct pace_parts parts = {0};
+	uint64_t sleeps = 0;
+
+	while (pace_part(&parts))
+		sleeps += run_part(c, pace_share(total));
+	printf("%s: %" PRIu64 " completions, %" PRIu64 " sleeps on the descriptor\n", c->name,
+	       parts.done * pace_share(total), sleeps);
 }
 
 int main(int argc, char **argv)
 {
+	static const struct crowd crowds[] = {
+		{"three wait, one polls", 0, TAKERS, many},
+		{"three wait", 0, WAITERS, many},
+		{"three spin and wait", 20, WAITERS, many},
+		{"one sleeps on the descriptor", 0, 1, one},
+	};
 	uint64_t total = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
 
-	alarm(WATCHDOG_S);
-	set_up(0);
-	run("three wait, one polls", total, TAKERS, many);
-	set_up(0);
-	run("three wait", total, WAITERS, many);
-	set_up(20);
-	run("three spin and wait", total, WAITERS, many);
-	set_up(0);
-	run("one sleeps on the descriptor", total, 1, one);
+	for (size_t i = 0; i < sizeof(crowds) / sizeof(crowds[0]); i++)
+		run(&crowds[i], total);
 	return 0;
 }

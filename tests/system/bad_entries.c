@@ -21,13 +21,9 @@
 #include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 #include "tests/system/bad_rig.h"
+#include "util/opcode.h"
 
 enum { DEPTH = 16, PAGE = 4096, IOVA = 0x10000, WAIT_MS = 10000 };
-
-/* Values of enums that this side of the local protocol has no names for. */
-enum { SEND, SEND_INV, WRITE, READ, IMM, FETCH_ADD, CMP_SWAP, BIND, LOCAL_INV, RECV };
-enum { SIGNALED = 1, INLINE = 8 };
-enum { OK, LOC_LEN, LOC_OP, LOC_SGE, LOC_STAG, BIND_FAILED = 11 };
 
 struct side {
 	uint32_t qp, slot;
@@ -185,8 +181,11 @@ static struct wqe_cqe completion(struct rig *r)
 
 static struct wqe_send good_write(const struct rig *r, uint64_t wr_id)
 {
-	struct wqe_send e = {
-		.wr_id = wr_id, .opcode = WRITE, .flags = SIGNALED, .num_sge = 1, .rkey = r->stag};
+	struct wqe_send e = {.wr_id = wr_id,
+			     .opcode = WQE_WRITE,
+			     .flags = WQE_SIGNALED,
+			     .num_sge = 1,
+			     .rkey = r->stag};
 
 	e.remote_addr = IOVA;
 	e.sge[0] = (struct wqe_sge){IOVA, 64, r->stag};
@@ -207,8 +206,8 @@ static unsigned try(struct rig *r, const char *name, const struct wqe_send *bad,
 	ring_for(r, &r->from);
 	for (unsigned i = 0; i < 3; i++)
 		c[i] = completion(r);
-	ok = c[0].wr_id == 1 && c[1].wr_id == 2 && c[2].wr_id == 3 && c[0].status == OK &&
-	     c[1].status == want && c[2].status == OK;
+	ok = c[0].wr_id == 1 && c[1].wr_id == 2 && c[2].wr_id == 3 && c[0].status == CQE_SUCCESS &&
+	     c[1].status == want && c[2].status == CQE_SUCCESS;
 	if (c[1].status != want)
 		fprintf(stderr, "bad_entries: status %u, not %u\n", c[1].status, want);
 	return !check(name, ok);
@@ -216,80 +215,72 @@ static unsigned try(struct rig *r, const char *name, const struct wqe_send *bad,
 
 static unsigned strange_forms(struct rig *r)
 {
-	static const uint8_t none[] = {RECV, RECV + 1, 99, 255};
-	static const uint8_t never_inline[] = {READ, IMM, FETCH_ADD, CMP_SWAP, BIND, LOCAL_INV};
-	static const uint8_t no_sge[] = {IMM, BIND, LOCAL_INV};
-	unsigned failed = 0;
+	unsigned failed = try(r, "opcode 255", &(struct wqe_send){.opcode = 255}, CQE_LOC_OP_ERR);
 
-	for (unsigned i = 0; i < sizeof(none); i++) {
-		struct wqe_send e = {.opcode = none[i]};
-
-		failed += try(r, "an invalid opcode", &e, LOC_OP);
-	}
-	for (unsigned i = 0; i < sizeof(never_inline); i++) {
-		struct wqe_send e = {.opcode = never_inline[i], .flags = INLINE, .inline_len = 8};
-
-		failed += try(r, "inline data where none is allowed", &e, LOC_OP);
-	}
-	for (unsigned i = 0; i < sizeof(no_sge); i++) {
-		struct wqe_send e = {.opcode = no_sge[i], .num_sge = 1};
-
-		failed += try(r, "an element where none is allowed", &e, LOC_SGE);
-	}
-	for (uint8_t op = SEND; op < RECV; op++) {
+	for (uint8_t op = 0; op <= WQE_OPCODE_COUNT; op++) {
 		struct wqe_send e = {.opcode = op, .flags = 0x40};
 
-		failed += try(r, "an invalid flag", &e, LOC_OP);
+		failed += try(r, "an invalid opcode or flag", &e, CQE_LOC_OP_ERR);
 		e.flags = 0;
+		if (!opcode_is_send(op)) {
+			failed += try(r, "an invalid opcode", &e, CQE_LOC_OP_ERR);
+			continue;
+		}
 		e.num_sge = 255;
-		failed += try(r, "255 elements", &e, LOC_SGE);
+		failed += try(r, "255 elements", &e, CQE_LOC_SGE_ERR);
+		e.num_sge = 1;
+		if (opcode_table[op].max_sge == 0)
+			failed += try(r, "an element where none is allowed", &e, CQE_LOC_SGE_ERR);
+		e = (struct wqe_send){.opcode = op, .flags = WQE_INLINE, .inline_len = 8};
+		if (!opcode_has(op, OPCODE_PAYLOAD))
+			failed += try(r, "inline data where none is allowed", &e, CQE_LOC_OP_ERR);
 	}
 	return failed;
 }
 
 static unsigned strange_operands(struct rig *r)
 {
-	struct wqe_send e = {.opcode = WRITE, .flags = INLINE, .inline_len = 33};
-	unsigned failed = try(r, "inline data beyond the most", &e, LOC_LEN);
+	struct wqe_send e = {.opcode = WQE_WRITE, .flags = WQE_INLINE, .inline_len = 33};
+	unsigned failed = try(r, "inline data beyond the most", &e, CQE_LOC_LEN_ERR);
 
 	e.inline_len = UINT32_MAX;
-	failed += try(r, "4 GiB of inline data", &e, LOC_LEN);
-	for (uint8_t op = FETCH_ADD; op <= CMP_SWAP; op++) {
+	failed += try(r, "4 GiB of inline data", &e, CQE_LOC_LEN_ERR);
+	for (uint8_t op = WQE_FETCH_ADD; op <= WQE_CMP_SWAP; op++) {
 		e = (struct wqe_send){.opcode = op, .num_sge = 2};
-		failed += try(r, "an atomic with two elements", &e, LOC_SGE);
+		failed += try(r, "an atomic with two elements", &e, CQE_LOC_SGE_ERR);
 		e.num_sge = 1;
 		e.sge[0] = (struct wqe_sge){IOVA, 7, r->stag};
-		failed += try(r, "an atomic with 7 bytes for the old value", &e, LOC_LEN);
+		failed += try(r, "an atomic with 7 bytes for the old value", &e, CQE_LOC_LEN_ERR);
 		e.sge[0] = (struct wqe_sge){IOVA, 8, r->stag ^ 0x5a5a00};
-		failed += try(r, "an atomic with an invalid lkey", &e, LOC_STAG);
+		failed += try(r, "an atomic with an invalid lkey", &e, CQE_LOC_KEY_ERR);
 	}
-	e = (struct wqe_send){.opcode = BIND, .bind = {r->stag, 1, 8}};
-	failed += try(r, "a bind of a local right", &e, BIND_FAILED);
-	e = (struct wqe_send){.opcode = BIND, .rkey = r->stag, .bind = {r->stag, 4, 8}};
-	failed += try(r, "a bind of a region", &e, BIND_FAILED);
-	e = (struct wqe_send){.opcode = BIND, .rkey = 0, .bind = {0, UINT32_MAX, UINT64_MAX}};
-	failed += try(r, "a bind of nothing to nothing", &e, BIND_FAILED);
-	e = (struct wqe_send){.opcode = LOCAL_INV, .inv_rkey = 0};
-	failed += try(r, "an invalidation of STag 0", &e, LOC_STAG);
+	e = (struct wqe_send){.opcode = WQE_BIND, .bind = {r->stag, 1, 8}};
+	failed += try(r, "a bind of a local right", &e, CQE_MW_BIND_ERR);
+	e = (struct wqe_send){.opcode = WQE_BIND, .rkey = r->stag, .bind = {r->stag, 4, 8}};
+	failed += try(r, "a bind of a region", &e, CQE_MW_BIND_ERR);
+	e = (struct wqe_send){.opcode = WQE_BIND, .rkey = 0, .bind = {0, UINT32_MAX, UINT64_MAX}};
+	failed += try(r, "a bind of nothing to nothing", &e, CQE_MW_BIND_ERR);
+	e = (struct wqe_send){.opcode = WQE_LOCAL_INV, .inv_rkey = 0};
+	failed += try(r, "an invalidation of STag 0", &e, CQE_LOC_KEY_ERR);
 	return failed;
 }
 
 static unsigned strange_raw(struct rig *r)
 {
-	struct wqe_send e = {.opcode = SEND, .raw = {.rsvd = UINT64_C(1) << 40}};
-	unsigned failed = try(r, "raw: a Send with 41 bits of RsvdULP", &e, LOC_OP);
+	struct wqe_send e = {.opcode = WQE_SEND, .raw = {.rsvd = UINT64_C(1) << 40}};
+	unsigned failed = try(r, "raw: a Send with 41 bits of RsvdULP", &e, CQE_LOC_OP_ERR);
 
 	e.raw.rsvd = 0;
 	e.raw.qn = 8;
-	failed += try(r, "raw: queue 8", &e, LOC_OP);
+	failed += try(r, "raw: queue 8", &e, CQE_LOC_OP_ERR);
 	e.raw.qn = UINT32_MAX;
-	failed += try(r, "raw: queue 2^32 - 1", &e, LOC_OP);
-	e = (struct wqe_send){.opcode = WRITE, .raw = {.rsvd = 256}};
-	failed += try(r, "raw: a Write with 9 bits of RsvdULP", &e, LOC_OP);
-	for (uint8_t op = SEND_INV; op < RECV; op++) {
-		e = (struct wqe_send){.opcode = op, .num_sge = op == READ};
-		if (op != WRITE)
-			failed += try(r, "raw: a request of RDMAP", &e, LOC_OP);
+	failed += try(r, "raw: queue 2^32 - 1", &e, CQE_LOC_OP_ERR);
+	e = (struct wqe_send){.opcode = WQE_WRITE, .raw = {.rsvd = 256}};
+	failed += try(r, "raw: a Write with 9 bits of RsvdULP", &e, CQE_LOC_OP_ERR);
+	for (uint8_t op = 0; op < WQE_OPCODE_COUNT; op++) {
+		e = (struct wqe_send){.opcode = op, .num_sge = op == WQE_READ};
+		if (opcode_is_send(op) && !opcode_has(op, OPCODE_RAW))
+			failed += try(r, "raw: a request of RDMAP", &e, CQE_LOC_OP_ERR);
 	}
 	return failed;
 }
@@ -301,7 +292,7 @@ static unsigned receive(struct rig *r, struct ring *q, const char *name, const s
 			unsigned want)
 {
 	struct wqe_recv first = *bad, second = {.wr_id = 12};
-	struct wqe_send send = {.wr_id = 13, .opcode = SEND};
+	struct wqe_send send = {.wr_id = 13, .opcode = WQE_SEND};
 	struct wqe_cqe c[2];
 
 	first.wr_id = 11;
@@ -311,25 +302,26 @@ static unsigned receive(struct rig *r, struct ring *q, const char *name, const s
 	ring_for(r, &r->from);
 	c[0] = completion(r);
 	c[1] = completion(r);
-	return !check(name, c[0].wr_id == 11 && c[0].status == want && c[0].opcode == RECV &&
-				    c[1].wr_id == 12 && c[1].status == OK);
+	return !check(name, c[0].wr_id == 11 && c[0].status == want && c[0].opcode == WQE_RECV &&
+				    c[1].wr_id == 12 && c[1].status == CQE_SUCCESS);
 }
 
 static unsigned strange_receives(struct rig *r, struct ring *q, uint32_t qns)
 {
 	struct wqe_recv e = {.qn = qns};
-	unsigned failed = receive(r, q, "a receive of a queue too many", &e, LOC_OP);
+	unsigned failed = receive(r, q, "a receive of a queue too many", &e, CQE_LOC_OP_ERR);
 
 	e.qn = 0x100;
-	failed += receive(r, q, "a receive of queue 256", &e, LOC_OP);
+	failed += receive(r, q, "a receive of queue 256", &e, CQE_LOC_OP_ERR);
 	e.qn = 0;
 	e.num_sge = 3;
-	failed += receive(r, q, "a receive with an element too many", &e, LOC_SGE);
+	failed += receive(r, q, "a receive with an element too many", &e, CQE_LOC_SGE_ERR);
 	e.num_sge = 255;
-	failed += receive(r, q, "a receive with 255 elements", &e, LOC_SGE);
+	failed += receive(r, q, "a receive with 255 elements", &e, CQE_LOC_SGE_ERR);
 	if (qns == 1) {
 		e = (struct wqe_recv){.qn = WQE_QN_TAGGED};
-		failed += receive(r, q, "a receive for notices without a notice queue", &e, LOC_OP);
+		failed += receive(r, q, "a receive for notices without a notice queue", &e,
+				  CQE_LOC_OP_ERR);
 	}
 	return failed;
 }
@@ -348,7 +340,7 @@ static uint32_t make_shared(struct rig *r, struct ring *ret)
 
 static unsigned broken_index(struct rig *r, struct ring *q)
 {
-	struct wqe_send send = {.opcode = SEND};
+	struct wqe_send send = {.opcode = WQE_SEND};
 	const struct msg_error *e = (const void *)r->b.rec;
 	bool ok;
 

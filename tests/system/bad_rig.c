@@ -63,8 +63,10 @@ const void *call(struct bad *b, const void *rec, size_t len, const int *fds, uns
 
 void hello(struct bad *b)
 {
-	struct msg_hello m = {
-		.hdr = {MSG_HELLO, 1}, .major = IPC_VERSION_MAJOR, .comm = "bad_client"};
+	struct msg_hello m = {.hdr = {MSG_HELLO, 1},
+			      .major = IPC_VERSION_MAJOR,
+			      .minor = IPC_VERSION_MINOR,
+			      .comm = "bad_client"};
 
 	call(b, &m, sizeof(m), NULL, 0);
 	b->event_fd = b->fds[0];
@@ -107,7 +109,7 @@ struct msg_qp make_qp(struct bad *b, struct ring *ret_sq)
 
 	m.send_cq = m.recv_cq = make_cq(b);
 	qp = *(const struct msg_qp *)call(b, &m, sizeof(m), NULL, 0);
-	map = mmap(NULL, qp.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, b->fds[0], 0);
+	map = mmap(NULL, qp.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, b->fds[0], (off_t)qp.offset);
 	if (map == MAP_FAILED)
 		die("mmap");
 	ring_init(ret_sq, map, 16, qp.sq_entry);

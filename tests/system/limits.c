@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes as many objects of each kind as limits.sh allows, and one more; then frees everything.
+ * Queries the limits of limits.sh. Makes as many objects of each kind as they allow, and one more;
+ * then frees everything.
  *
  *   limits SOCKET ADDRESS
  *
@@ -238,6 +239,22 @@ static void work(struct session *s)
 	}
 }
 
+static void query(void)
+{
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+
+	MUST(ddp_query(e.ctx, &caps));
+	is("max_pd", caps.max_pd, PDS);
+	is("max_mr", caps.max_mr, MRS);
+	is("max_mr_bytes", caps.max_mr_bytes, MR_BYTES);
+	is("max_mw", caps.max_mw, MWS);
+	is("max_cq", caps.max_cq, CQS);
+	is("max_qp", caps.max_qp, QPS);
+	is("max_srq", caps.max_srq, SRQS);
+	is("max_qp_wr", caps.max_qp_wr, QP_WR);
+	is("max_cqe", caps.max_cqe, CQE);
+}
+
 static void have_all(const char *socket, const char *address, const char *who)
 {
 	struct how how = {0};
@@ -248,6 +265,7 @@ static void have_all(const char *socket, const char *address, const char *who)
 	for (int side = 0; side < 2; side++)
 		how.init[side].max_ord = how.init[side].max_ird = 2;
 	session_open(&s, &e, &e, address, &how);
+	query();
 	sizes();
 	for (int k = 0; k < KINDS; k++) {
 		fill(k);

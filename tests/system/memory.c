@@ -24,6 +24,8 @@ enum {
 	REGIONS = 60000,
 	MOST_REGIONS = 65000, /* with a memfd each */
 	MOST_MAPS = 2000,
+	QUEUES = 900,
+	QUEUE_MAPS = 500,
 	OBJECTS = 2000,
 	TURNS = 100,
 };
@@ -210,11 +212,61 @@ static bool small_regions_share_maps(const char *path, const char *pid)
 	return n == REGIONS && maps < MOST_MAPS && ours < MOST_MAPS;
 }
 
+struct queue {
+	struct ddp_cq *cq;
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+};
+
+static bool make_queue(struct ddp_ctx *ctx, struct ddp_pd *pd, struct queue *q)
+{
+	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	attr.entries = 32;
+	init.max_send_wr = init.max_recv_wr = 16;
+	if (ddp_create_cq(ctx, &attr, &q->cq) || ddp_create_id(ctx, NULL, &q->id))
+		return false;
+	init.send_cq = init.recv_cq = q->cq;
+	return ddp_create_qp(q->id, pd, &init, &q->qp) == 0;
+}
+
+static void destroy_queue(const struct queue *q)
+{
+	if (ddp_destroy_qp(q->qp) || ddp_destroy_id(q->id) || ddp_destroy_cq(q->cq))
+		die(ddp_last_reason());
+}
+
+static bool rings_share_maps(const char *path, const char *pid)
+{
+	static struct queue queue[QUEUES];
+	unsigned before = count_maps(pid), ours = count_maps("self"), n = 0, more, here;
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+	struct ddp_ctx *ctx;
+	struct ddp_pd *pd;
+
+	attr.socket = path;
+	if (ddp_open(&attr, &ctx) || ddp_alloc_pd(ctx, &pd))
+		die(ddp_last_reason());
+	while (n < QUEUES && make_queue(ctx, pd, &queue[n]))
+		n++;
+	more = count_maps(pid) - before;
+	here = count_maps("self") - ours;
+	printf("# %u queue pairs and completion queues: %u maps, here %u: %s\n", n, more, here,
+	       ddp_last_reason());
+	for (unsigned i = 0; i < n; i++)
+		destroy_queue(&queue[i]);
+	if (ddp_dealloc_pd(pd) || ddp_close(ctx))
+		die(ddp_last_reason());
+	return n == QUEUES && more < QUEUE_MAPS && here < QUEUE_MAPS;
+}
+
 static bool maps_are_bounded(const char *path, const char *pid)
 {
 	bool held =
 		check("regions of a memfd share maps", regions_of_a_memfd_share_maps(path, pid));
 
+	held &= check("rings share maps", rings_share_maps(path, pid));
 	held &= check("small regions share maps", small_regions_share_maps(path, pid));
 	return check("regions leave maps for other clients", regions_leave_maps(path)) && held;
 }

@@ -11,7 +11,7 @@ needs ddpsctpd ddpctl python3
 resident() { sed -n 's/^VmRSS:[ \t]*\([0-9]*\).*/\1/p' "/proc/$(pid_of a)/status"; }
 
 a=$(address 0)
-daemon a "$a" 'limits: {memory: 128MiB, qps: 100, pds: 3000, mrs: 65535}'
+daemon a "$a" 'limits: {memory: 128MiB, qps: 1000, pds: 3000, mrs: 65535}'
 before=$(resident)
 for i in 1 2; do
 	timeout 300 "$bin/tests/system/memory" "$(socket_of a)" >"$tmp/memory.log" || fail "memory, run $i"

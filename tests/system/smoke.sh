@@ -26,6 +26,14 @@ mkdir "$tmp/in"
 server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"
 "$ddpcp" --socket "$(socket_of a)" put "$tmp/sent" "$b:received" >"$tmp/cp.log" 2>&1 || fail 'ddpcp'
 cmp "$tmp/sent" "$tmp/in/received" || fail 'the file differs'
+
+# A copy replaces a file and nothing else, also at the end of a link.
+mkfifo "$tmp/fifo" && ln -s fifo "$tmp/link" || fail mkfifo
+for there in fifo link; do
+	"$ddpcp" --socket "$(socket_of a)" get "$b:received" "$tmp/$there" >"$tmp/cp.log" 2>&1 && fail "ddpcp get replaces a $there"
+	grep -q 'not a regular file' "$tmp/cp.log" || fail 'ddpcp get gives no reason'
+done
+[ -p "$tmp/fifo" ] && [ -L "$tmp/link" ] || fail 'the FIFO or the link was replaced'
 row 5043-7.2-01: daemons with one address each
 
 for name in pong copy; do stop $name; done

@@ -9,8 +9,32 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/addr.h"
+
 int full_socket_fd = -1;
 unsigned full_socket_room, full_socket_refused;
+
+const struct sockaddr_storage *full_socket_lost;
+unsigned full_socket_lose_each;
+
+/* All messages of a call go to the same address. */
+static bool is_lost(const struct msghdr *m)
+{
+	static unsigned sent;
+
+	if (full_socket_lose_each && m->msg_name && ++sent % full_socket_lose_each == 0)
+		return true;
+	return full_socket_lost && m->msg_name && addr_same_host(m->msg_name, full_socket_lost);
+}
+
+static size_t size(const struct msghdr *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->msg_iovlen; i++)
+		n += m->msg_iov[i].iov_len;
+	return n;
+}
 
 static int refuse(void)
 {
@@ -24,6 +48,8 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	if (fd == full_socket_fd && full_socket_room == 0)
 		return refuse();
 	full_socket_room -= fd == full_socket_fd;
+	if (is_lost(m))
+		return (ssize_t)size(m);
 	return syscall(SYS_sendmsg, fd, m, flags);
 }
 
@@ -35,6 +61,8 @@ int sendmmsg(int fd, struct mmsghdr *m, unsigned n, int flags)
 		return refuse();
 	if (fd == full_socket_fd && n > full_socket_room)
 		n = full_socket_room;
+	if (is_lost(&m->msg_hdr))
+		return (int)n;
 	r = (int)syscall(SYS_sendmmsg, fd, m, n, flags);
 	if (fd == full_socket_fd && r > 0)
 		full_socket_room -= (unsigned)r;

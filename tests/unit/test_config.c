@@ -89,6 +89,7 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_eq(c.listen[1].ss_family, AF_INET6);
 	cr_expect_eq(c.user.udp_port, 9899);
 	cr_expect_eq(c.user.buffer, 2 << 20);
+	cr_expect_eq(c.user.congestion_control, LLP_CC_CUBIC);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(64) << 30);
 	cr_expect_eq(c.log.level, LOG_LEVEL_INFO);
 	cr_expect_eq(c.sctp.adaptation, 1);
@@ -119,6 +120,7 @@ static const char other[] =
 	"  gso: off\n"
 	"  mtu: 1400\n"
 	"  buffer: 524289\n"
+	"  congestion_control: rfc9260\n"
 	"sctp: {heartbeat_ms: 0, rto_min_ms: 200, rto_max_ms: 200, adaptation: 4294967295}\n"
 	"session:\n"
 	"  early_bytes: 128 KiB\n"
@@ -148,6 +150,7 @@ Test(config, what_the_file_says_is_taken)
 	cr_expect_eq(c.user.gso, LLP_GSO_OFF);
 	cr_expect_eq(c.user.mtu, 1400);
 	cr_expect_eq(c.user.buffer, 524289);
+	cr_expect_eq(c.user.congestion_control, LLP_CC_RFC9260);
 	cr_expect_eq(c.sctp.heartbeat_ms, 0);
 	cr_expect_eq(c.session.early_bytes, 128 << 10);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(65536) << 30);
@@ -260,6 +263,8 @@ static const struct {
 	{"session: {extensions: 0}", "1:23: session.extensions: 0 is unknown: on or off"},
 	{"limits: {srqs: 0}", "1:16: limits.srqs: 0 is too small: 1 to 65535"},
 	{"limits: {mws: 65536}", "1:15: limits.mws: 65536 is too large: 1 to 65535"},
+	{"user: {congestion_control: reno}",
+	 "1:28: user.congestion_control: reno is unknown: rfc9260 or cubic"},
 	{"user: {gso: yes}", "1:13: user.gso: yes is unknown: auto, on or off"},
 	{"transport: tcp\n", "1:12: transport: tcp is unknown: auto, user or kernel"},
 	{"log: {level: loud}", "1:14: log.level: loud is unknown: error, warning, info or debug"},
@@ -306,7 +311,8 @@ static const struct {
 	{"udp_port: 1", "1:1: udp_port: unknown key: did you mean user.udp_port?"},
 	{"user: {listen: []}", "1:8: user.listen: unknown key: listen belongs to the top level"},
 	{"user: {colour: red}",
-	 "1:8: user.colour: unknown key: known here: udp_port gso mtu buffer"},
+	 "1:8: user.colour: unknown key: known here: udp_port gso mtu buffer "
+	 "congestion_control"},
 	{"colour: red",
 	 "1:1: colour: unknown key: known here: transport listen socket user kernel sctp "
 	 "session polling limits log"},

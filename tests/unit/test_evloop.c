@@ -29,7 +29,7 @@ static void (*on_turn)(void);
 static int fd = -1, fd2 = -1;
 static struct event_loop_watch *w, *w2;
 static unsigned calls;
-static unsigned waits, timers; /* system calls of the loop */
+static unsigned waits, timers, reads; /* system calls of the loop */
 static uint64_t clock_us = 5000000, step_us;
 
 /* In place of the C library's, for the loop and for libevent. */
@@ -44,6 +44,12 @@ int timerfd_settime(int timerfd, int flags, const struct itimerspec *value, stru
 {
 	timers++;
 	return (int)syscall(SYS_timerfd_settime, timerfd, flags, value, old);
+}
+
+ssize_t read(int from, void *buf, size_t len)
+{
+	reads++;
+	return syscall(SYS_read, from, buf, len);
 }
 
 static void note(char c)
@@ -406,6 +412,23 @@ Test(evloop, it_sleeps_until_the_expiry_and_no_longer)
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_geq(now, expiry);
 	cr_expect_leq(sleeps, 5, "it slept in few pieces, it did not spin");
+}
+
+static void expire_next_ms(void)
+{
+	expiry = event_loop_now_ms(l) + 1;
+}
+
+Test(evloop, a_timer_that_fires_costs_a_wait_and_a_setting)
+{
+	begin(0);
+	on_turn = expire_next_ms;
+	stop_after = 20;
+	waits = reads = timers = 0;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(reads, 0);
+	cr_expect_leq(timers, sleeps);
+	cr_expect_leq(waits, sleeps);
 }
 
 Test(evloop, an_expiry_in_the_past_does_not_block)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "llp/llp.h"
+#include "tests/lib/llp_one.h"
 
 enum { PORT = 5000, STREAMS = 8 };
 

@@ -168,6 +168,28 @@ Test(addrs, lists_that_make_no_sense_are_refused_in_words)
 	cr_assert_eq(e.port, 77);
 }
 
+Test(addrs, a_peer_has_the_address_of_one_host)
+{
+	static const struct {
+		struct msg_addr addr;
+		const char *words;
+	} bad[] = {
+		{{AF_INET, PORT, 0, {0}}, "connect: 0.0.0.0 is not the address of one host"},
+		{{AF_INET, PORT, 0, {224, 0, 0, 1}}, "224.0.0.1 is not"},
+		{{AF_INET, PORT, 0, {255, 255, 255, 255}}, "255.255.255.255 is not"},
+		{{AF_INET6, PORT, 0, {0}}, ":: is not"},
+		{{AF_INET6, PORT, 0, {0xff, 2, [15] = 1}}, "ff02::1 is not"},
+	};
+	struct msg_connect m = to(1, 1);
+	struct endpoint_addrs e;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		m.peers[0] = bad[i].addr;
+		cr_expect_eq(read_addrs(&m, &e, bad[i].words), EADDRNOTAVAIL, "%s", bad[i].words);
+		cr_expect_not(rep.fatal);
+	}
+}
+
 Test(addrs, several_addresses_need_a_transport_that_has_paths)
 {
 	struct msg_connect m = to(2, 9, 8);

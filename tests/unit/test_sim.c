@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tests/lib/llp_one.h"
 #include "tests/lib/sim.h"
 #include "util/be.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client-lib/slab.h"
+#include "ipc/slab.h"
 
 enum {
 	LIVE = 300, /* more than a slab holds, at their average length */
@@ -20,7 +20,7 @@ static struct slabs slabs;
 
 static void start(void)
 {
-	slab_init(&slabs);
+	slab_init(&slabs, "test", SLAB_BYTES_MAX);
 }
 
 static void stop(void)
@@ -98,7 +98,7 @@ Test(slab, a_range_has_whole_pages_of_a_sealed_memfd)
 	cr_expect_eq(c, 'b');
 	cr_expect(all(&a, 0));
 	cr_expect_eq(ftruncate(a.fd, 0), -1);
-	cr_expect_eq(ftruncate(a.fd, 2 * SLAB_BYTES), -1);
+	cr_expect_eq(ftruncate(a.fd, 2 * SLAB_BYTES_MAX), -1);
 	slab_free(&slabs, &a);
 	slab_free(&slabs, &b);
 }

@@ -149,6 +149,16 @@ Test(ddpcp_file, only_regular_files_are_served, .init = make_root, .fini = remov
 	close(fd);
 }
 
+Test(ddpcp_file, a_file_that_does_not_tell_its_size_is_refused)
+{
+	uint64_t size = 0;
+	uint32_t mode = 0;
+	int fd = -1;
+
+	cr_expect_eq(ddpcp_file_open(AT_FDCWD, "/proc/self/stat", 0, &fd, &size, &mode), -EINVAL);
+	cr_expect_str_eq(ddpcp_file_fault(-EINVAL), "not a regular file");
+}
+
 /* Entries of the root that are files in the making. */
 static int temps(void)
 {
@@ -216,9 +226,20 @@ Test(ddpcp_file, a_directory_in_the_way_stays, .init = make_root, .fini = remove
 {
 	struct ddpcp_file f;
 
-	cr_assert_eq(ddpcp_file_create(&f, dup(root), "dir"), 0);
-	cr_expect_lt(ddpcp_file_commit(&f, 0600), 0);
+	cr_expect_eq(ddpcp_file_create(&f, dup(root), "dir"), -EISDIR);
 	ddpcp_file_close(&f);
 	cr_expect_eq(temps(), 0);
 	cr_expect_eq(faccessat(root, "dir/file", F_OK, 0), 0);
+}
+
+Test(ddpcp_file, what_is_no_file_is_not_replaced, .init = make_root, .fini = remove_root)
+{
+	struct ddpcp_file f;
+	struct stat st;
+
+	cr_expect_eq(ddpcp_file_create(&f, dup(root), "fifo"), -EINVAL);
+	ddpcp_file_close(&f);
+	cr_expect_eq(temps(), 0);
+	cr_assert_eq(fstatat(root, "fifo", &st, 0), 0);
+	cr_expect(S_ISFIFO(st.st_mode));
 }

@@ -44,14 +44,6 @@ static struct udp *open_at(const char *text, uint16_t port)
 	return u;
 }
 
-static void aim(struct udp_flow *f, const struct udp *at, bool gso)
-{
-	memset(f, 0, sizeof(*f));
-	f->to = *udp_local(at);
-	f->tolen = addr_len(&f->to);
-	f->gso = gso;
-}
-
 static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len)
 {
 	struct seen *s = arg;
@@ -70,14 +62,26 @@ static void collect(struct udp *u, struct seen *ret)
 		;
 }
 
-static void send_sizes(struct udp *u, struct udp_flow *f, const size_t *sizes, unsigned n)
+/* Packets of one batch: all of the first size but the last. Each is two spans, and begins with its
+ * number, counted from `first`. */
+static struct udp_batch make(const struct udp *to, const size_t *sizes, unsigned n, uint8_t first)
 {
-	static uint8_t pkt[UDP_MAX_PACKET];
+	static uint8_t bytes[UDP_MAX_PACKET * 2];
+	static struct span span[2 * MAX_SEEN];
+	struct udp_batch b = {.to = *udp_local(to), .span = span, .segment = (uint32_t)sizes[0]};
 
 	for (unsigned i = 0; i < n; i++) {
-		pkt[0] = (uint8_t)i;
-		udp_send(u, f, pkt, sizes[i]);
+		uint8_t *p = bytes + b.len;
+		size_t head = sizes[i] > 12 ? 12 : 1;
+
+		cr_assert(sizes[i] == sizes[0] || (i == n - 1 && sizes[i] < sizes[0]));
+		p[0] = (uint8_t)(first + i);
+		span[b.nspans++] = (struct span){p, head};
+		if (sizes[i] > head)
+			span[b.nspans++] = (struct span){p + head, sizes[i] - head};
+		b.len += (uint32_t)sizes[i];
 	}
+	return b;
 }
 
 static void expect_all(const struct seen *s, const size_t *sizes, unsigned n)
@@ -99,14 +103,12 @@ static uint64_t batches(const struct udp *u)
 }
 
 static struct udp *tx, *rx;
-static struct udp_flow flow;
 static struct seen seen;
 
-static void pair(const char *from, const char *to, bool gso)
+static void pair(const char *from, const char *to)
 {
 	tx = open_at(from, 0);
 	rx = open_at(to, 0);
-	aim(&flow, rx, gso);
 }
 
 static void unpair(void)
@@ -115,161 +117,108 @@ static void unpair(void)
 	udp_close(rx);
 }
 
-static void exchange(const size_t *sizes, unsigned n, uint64_t want_batches)
+static uint64_t errors(const struct udp *u)
 {
-	send_sizes(tx, &flow, sizes, n);
-	udp_flush(tx);
+	struct udp_stats st;
+
+	udp_stats(u, &st);
+	return st.tx_errors;
+}
+
+static bool send_sizes(const size_t *sizes, unsigned n, bool gso)
+{
+	struct udp_batch b = make(rx, sizes, n, 0);
+
+	b.gso = gso;
+	cr_assert_eq(udp_send(tx, &b), 0);
+	return b.gso;
+}
+
+static void exchange(const size_t *sizes, unsigned n, bool gso)
+{
+	cr_assert_eq(send_sizes(sizes, n, gso), gso);
 	collect(rx, &seen);
 	expect_all(&seen, sizes, n);
-	cr_assert_eq(batches(tx), want_batches, "%u batches", (unsigned)batches(tx));
+	cr_assert_eq(errors(tx), 0);
 }
 
-Test(udp, equal_packets_share_a_batch)
+static uint64_t system_calls(const size_t *sizes, unsigned n, bool gso)
 {
-	const size_t sizes[] = {1400, 1400, 1400, 1400};
-
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange(sizes, 4, 1);
-	unpair();
+	full_socket_fd = udp_fd(tx);
+	full_socket_room = 1000;
+	exchange(sizes, n, gso);
+	return 1000 - full_socket_room;
 }
 
-Test(udp, a_shorter_packet_closes_its_batch)
+Test(udp, equal_packets_leave_with_one_call)
 {
-	const size_t sizes[] = {1400, 1400, 700, 700, 1400};
+	const size_t sizes[] = {1400, 1400, 1400, 1400, 700};
 
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange(sizes, 5, 3);
-	unpair();
-}
-
-Test(udp, a_longer_packet_begins_a_batch)
-{
-	const size_t sizes[] = {100, 100, 1400, 1400};
-
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange(sizes, 4, 2);
-	unpair();
-}
-
-Test(udp, packets_of_any_sizes_keep_their_order)
-{
-	size_t sizes[200];
-
-	for (unsigned i = 0; i < 200; i++)
-		sizes[i] = 1 + i * 7919 % 1500;
-	pair("127.0.0.1", "127.0.0.2", true);
-	send_sizes(tx, &flow, sizes, 200);
-	udp_flush(tx);
-	collect(rx, &seen);
-	expect_all(&seen, sizes, 200);
-	unpair();
-}
-
-Test(udp, packets_beyond_a_full_batch_go_into_the_next)
-{
-	size_t sizes[130];
-
-	for (unsigned i = 0; i < 130; i++)
-		sizes[i] = 100;
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange(sizes, 130, 3);
-	unpair();
-}
-
-Test(udp, a_batch_never_exceeds_the_largest_datagram)
-{
-	size_t sizes[20];
-
-	for (unsigned i = 0; i < 20; i++)
-		sizes[i] = 8000; /* eight of them in 65507 bytes */
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange(sizes, 20, 3);
-	unpair();
-}
-
-Test(udp, a_huge_packet_keeps_its_place)
-{
-	const size_t sizes[] = {1400, 1400, 60000, 1400, UDP_MAX_PACKET, 100};
-
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange(sizes, 6, 5);
+	pair("127.0.0.1", "127.0.0.2");
+	cr_assert_eq(system_calls(sizes, 5, true), 1);
+	cr_assert_eq(batches(tx), 1);
 	unpair();
 }
 
 Test(udp, without_gso_the_same_packets_arrive)
 {
-	const size_t sizes[] = {1400, 1400, 700, 100, 1400, 1400, 33000};
+	const size_t sizes[] = {1400, 1400, 1400, 1400, 700};
 
-	pair("127.0.0.1", "127.0.0.2", false);
-	send_sizes(tx, &flow, sizes, 7);
-	udp_flush(tx);
-	collect(rx, &seen);
-	expect_all(&seen, sizes, 7);
+	pair("127.0.0.1", "127.0.0.2");
+	exchange(sizes, 5, false);
+	unpair();
+}
+
+/* More than one call takes: 64 segments, or 65507 bytes. */
+Test(udp, long_batches_arrive_whole)
+{
+	size_t sizes[150];
+
+	pair("127.0.0.1", "127.0.0.2");
+	for (unsigned i = 0; i < 150; i++)
+		sizes[i] = 100;
+	exchange(sizes, 150, true);
+	exchange(sizes, 150, false);
+	for (unsigned i = 0; i < 10; i++)
+		sizes[i] = 9000;
+	exchange(sizes, 10, true);
+	exchange(sizes, 10, false);
+	unpair();
+}
+
+Test(udp, packets_of_any_size_arrive)
+{
+	pair("127.0.0.1", "127.0.0.2");
+	for (size_t size = 1; size <= UDP_MAX_PACKET; size += 1 + size / 3)
+		exchange(&size, 1, true);
+	exchange(&(size_t){UDP_MAX_PACKET}, 1, true);
 	unpair();
 }
 
 Test(udp, works_over_ipv6)
 {
-	const size_t sizes[] = {1400, 1400, 700, 60000};
+	const size_t sizes[] = {1400, 1400, 700};
 
-	pair("::1", "::1", true);
-	exchange(sizes, 4, 2);
+	pair("::1", "::1");
+	exchange(sizes, 3, true);
 	cr_assert(addr_same_host(&seen.from, udp_local(tx)));
 	cr_assert_eq(addr_port(&seen.from), addr_port(udp_local(tx)));
-	unpair();
-}
-
-Test(udp, flows_do_not_mix)
-{
-	struct udp *other = open_at("127.0.0.3", 0);
-	const size_t sizes[] = {500, 500, 500};
-	struct udp_flow f2;
-	uint8_t pkt[500] = {0};
-
-	pair("127.0.0.1", "127.0.0.2", true);
-	aim(&f2, other, true);
-	for (uint8_t i = 0; i < 3; i++) {
-		pkt[0] = i;
-		udp_send(tx, &flow, pkt, sizeof(pkt));
-		udp_send(tx, &f2, pkt, sizeof(pkt));
-	}
-	udp_flush(tx);
-	cr_assert_eq(batches(tx), 2);
-	collect(rx, &seen);
-	expect_all(&seen, sizes, 3);
-	collect(other, &seen);
-	expect_all(&seen, sizes, 3);
-	udp_close(other);
-	unpair();
-}
-
-Test(udp, a_forgotten_flow_may_be_freed_and_its_packets_still_leave)
-{
-	const size_t sizes[] = {200, 200};
-
-	pair("127.0.0.1", "127.0.0.2", true);
-	send_sizes(tx, &flow, sizes, 2);
-	udp_forget(tx, &flow);
-	memset(&flow, 0xff, sizeof(flow));
-	udp_flush(tx);
-	collect(rx, &seen);
-	expect_all(&seen, sizes, 2);
+	exchange(&(size_t){60000}, 1, true);
 	unpair();
 }
 
 Test(udp, a_batch_that_the_kernel_refuses_is_sent_packet_by_packet)
 {
 	const size_t sizes[] = {1000, 1000, 10};
-	struct udp_stats st;
 	int one = 1;
 
-	pair("127.0.0.1", "127.0.0.2", true);
+	pair("127.0.0.1", "127.0.0.2");
 	/* Without checksums there is no segmentation: EINVAL or EIO, by kernel version. */
 	cr_assert_eq(setsockopt(udp_fd(tx), SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)), 0);
-	exchange(sizes, 3, 1);
-	udp_stats(tx, &st);
-	cr_assert_eq(st.tx_errors, 0);
-	cr_assert_not(flow.gso, "the next batch would be refused again");
+	cr_assert_not(send_sizes(sizes, 3, true), "the next batch would be refused again");
+	collect(rx, &seen);
+	expect_all(&seen, sizes, 3);
+	cr_assert_eq(errors(tx), 0);
 	unpair();
 }
 
@@ -286,65 +235,96 @@ Test(udp, refuses_a_port_in_use_and_a_foreign_address)
 	udp_close(u);
 }
 
+/* ---- errors ---- */
+
 struct icmp {
 	unsigned n;
-	int err;
+	enum udp_error_kind kind;
+	uint32_t mtu;
 	uint16_t port;
+	size_t len;
+	uint8_t quoted[64];
 };
 
-static void note_error(void *arg, const struct sockaddr_storage *to, int err, uint32_t mtu)
+static void note_error(void *arg, const struct udp_error *e)
 {
 	struct icmp *i = arg;
 
-	(void)mtu;
 	i->n++;
-	i->err = err;
-	i->port = addr_port(to);
+	i->kind = e->kind;
+	i->mtu = e->mtu;
+	i->port = addr_port(&e->to);
+	i->len = e->len < sizeof(i->quoted) ? e->len : sizeof(i->quoted);
+	memcpy(i->quoted, e->quoted, i->len);
 }
 
-Test(udp, reports_the_address_where_nothing_listens)
+static void reports_dead_port(const char *from, const char *to)
 {
 	const size_t sizes[] = {100};
 	struct icmp got = {0};
-	uint16_t dead;
+	struct udp_batch b;
 
-	pair("127.0.0.1", "127.0.0.2", true);
-	dead = addr_port(udp_local(rx));
+	pair(from, to);
+	b = make(rx, sizes, 1, 77);
 	rx = udp_close(rx);
-	send_sizes(tx, &flow, sizes, 1);
-	udp_flush(tx);
+	cr_assert_eq(udp_send(tx, &b), 0);
 	cr_assert_eq(udp_recv(tx, 64, note, &seen), 0);
 	udp_errors(tx, note_error, &got);
 	cr_assert_eq(got.n, 1);
-	cr_assert_eq(got.err, ECONNREFUSED);
-	cr_assert_eq(got.port, dead);
+	cr_assert_eq(got.kind, UDP_PORT_UNREACHABLE);
+	cr_assert_eq(got.port, addr_port(&b.to));
+	cr_assert_geq(got.len, 12, "the tag is needed: %zu bytes", got.len);
+	cr_assert_eq(got.quoted[0], 77);
 	unpair();
+}
+
+Test(udp, reports_the_address_where_nothing_listens_and_quotes_the_packet)
+{
+	reports_dead_port("127.0.0.1", "127.0.0.2");
+	reports_dead_port("::1", "::1");
 }
 
 Test(udp, an_error_of_one_packet_does_not_lose_another)
 {
-	const size_t sizes[] = {100};
+	const size_t sizes[] = {100, 100, 100};
 	struct udp *gone = open_at("127.0.0.3", 0);
-	struct udp_flow f2;
+	struct udp_batch b = make(gone, sizes, 1, 0);
 
-	pair("127.0.0.1", "127.0.0.2", true);
-	aim(&f2, gone, true);
 	udp_close(gone);
-	send_sizes(tx, &f2, sizes, 1);
-	udp_flush(tx);
-	exchange(sizes, 1, 2);
+	pair("127.0.0.1", "127.0.0.2");
+	for (int gso = 0; gso < 2; gso++) {
+		cr_assert_eq(udp_send(tx, &b), 0);
+		exchange(sizes, 3, gso);
+	}
+	unpair();
+}
+
+Test(udp, a_packet_that_the_route_does_not_take_is_reported_with_the_mtu)
+{
+	struct udp_batch b;
+	/* IPv6 over loopback takes 65536 bytes with the headers. */
+	const size_t sizes[] = {65507};
+	struct icmp got = {0};
+
+	pair("::1", "::1");
+	b = make(rx, sizes, 1, 0);
+	cr_assert_eq(udp_send(tx, &b), -EMSGSIZE);
+	udp_errors(tx, note_error, &got);
+	cr_assert_geq(got.n, 1);
+	cr_assert_eq(got.kind, UDP_TOO_BIG_HERE);
+	cr_assert_eq(got.mtu, 65536);
+	cr_assert_eq(errors(tx), 1);
+	/* With permission to fragment it arrives, and the next one needs it again. */
+	b.fragment = true;
+	cr_assert_eq(udp_send(tx, &b), 0);
+	collect(rx, &seen);
+	expect_all(&seen, sizes, 1);
+	b.fragment = false;
+	cr_assert_eq(udp_send(tx, &b), -EMSGSIZE);
 	unpair();
 }
 
 /* ---- a full socket ---- */
-
-static uint64_t errors(const struct udp *u)
-{
-	struct udp_stats st;
-
-	udp_stats(u, &st);
-	return st.tx_errors;
-}
 
 /* From now on the sender's socket takes this many messages. */
 static void limit(unsigned room)
@@ -354,10 +334,11 @@ static void limit(unsigned room)
 }
 
 /* Sends to a socket that takes `room` messages now, and all others later. */
-static void exchange_in_two(const size_t *sizes, unsigned n, unsigned room)
+static void exchange_in_two(const size_t *sizes, unsigned n, bool gso, unsigned room)
 {
 	limit(room);
-	send_sizes(tx, &flow, sizes, n);
+	send_sizes(sizes, n, gso);
+	cr_assert(udp_blocked(tx));
 	udp_flush(tx);
 	cr_assert(udp_blocked(tx));
 	limit(1000);
@@ -370,85 +351,64 @@ static void exchange_in_two(const size_t *sizes, unsigned n, unsigned room)
 
 Test(udp, packets_for_a_full_socket_wait_for_the_next_flush)
 {
-	const size_t sizes[] = {1400, 1400, 700, 60000, 100, 1400};
-
-	pair("127.0.0.1", "127.0.0.2", true);
-	exchange_in_two(sizes, 6, 0);
-	exchange_in_two(sizes, 6, 1);
-	exchange_in_two(sizes, 6, 2);
-	unpair();
-}
-
-Test(udp, a_batch_that_left_in_part_continues_where_it_stopped)
-{
 	const size_t sizes[] = {1400, 1400, 1400, 1400, 700};
 
-	pair("127.0.0.1", "127.0.0.2", false);
+	pair("127.0.0.1", "127.0.0.2");
+	exchange_in_two(sizes, 5, true, 0);
 	for (unsigned room = 0; room < 5; room++)
-		exchange_in_two(sizes, 5, room);
+		exchange_in_two(sizes, 5, false, room);
+	exchange_in_two(&(size_t){UDP_MAX_PACKET}, 1, true, 0);
 	unpair();
 }
 
-Test(udp, packets_sent_to_a_full_socket_join_those_that_wait)
+Test(udp, packets_that_wait_do_not_refer_to_the_memory_of_the_caller)
 {
-	const size_t sizes[] = {1400, 1400, 1400, 1400};
+	const size_t sizes[] = {1400, 1400, 700};
+	struct udp_batch b;
 
-	pair("127.0.0.1", "127.0.0.2", true);
+	pair("127.0.0.1", "127.0.0.2");
 	limit(0);
-	for (unsigned i = 0; i < 4; i++) {
-		uint8_t pkt[1400] = {(uint8_t)i};
-
-		udp_send(tx, &flow, pkt, sizeof(pkt));
-		udp_flush(tx);
-	}
-	limit(1);
-	udp_flush(tx);
-	cr_assert_not(udp_blocked(tx), "more than one batch");
-	collect(rx, &seen);
-	expect_all(&seen, sizes, 4);
-	unpair();
-}
-
-/* Growing packets: each needs a batch of its own. */
-Test(udp, drops_what_exceeds_its_bound_while_the_socket_is_full)
-{
-	size_t sizes[100];
-
-	for (unsigned i = 0; i < 100; i++)
-		sizes[i] = 100 + i;
-	pair("127.0.0.1", "127.0.0.2", true);
-	limit(0);
-	send_sizes(tx, &flow, sizes, 100);
-	udp_flush(tx);
-	cr_assert_eq(errors(tx), 84);
-	cr_assert_leq(full_socket_refused, 4, "%u system calls for nothing", full_socket_refused);
+	send_sizes(sizes, 3, true);
+	b = make(rx, sizes, 3, 100);
 	limit(1000);
 	udp_flush(tx);
 	collect(rx, &seen);
-	expect_all(&seen, sizes, 16);
+	expect_all(&seen, sizes, 3);
+	cr_assert_eq(udp_send(tx, &b), 0);
 	unpair();
 }
 
-Test(udp, forgetting_a_flow_drops_its_packets_if_the_socket_is_full)
+Test(udp, drops_further_batches_while_packets_wait)
 {
-	const size_t sizes[] = {200, 200, 100};
-	struct udp *other = open_at("127.0.0.3", 0);
-	struct udp_flow f2;
+	const size_t sizes[] = {1400, 1400, 700};
 
-	pair("127.0.0.1", "127.0.0.2", true);
-	aim(&f2, other, true);
+	pair("127.0.0.1", "127.0.0.2");
 	limit(0);
-	send_sizes(tx, &f2, sizes, 3);
-	send_sizes(tx, &flow, sizes, 3);
-	udp_forget(tx, &f2);
-	memset(&f2, 0xff, sizeof(f2));
+	for (unsigned i = 0; i < 10; i++)
+		send_sizes(sizes, 3, true);
+	cr_assert_eq(errors(tx), 27);
+	cr_assert_eq(full_socket_refused, 1, "%u system calls for nothing", full_socket_refused);
+	limit(1000);
+	udp_flush(tx);
+	collect(rx, &seen);
+	expect_all(&seen, sizes, 3);
+	unpair();
+}
+
+/* Only what fits into the buffer waits. */
+Test(udp, drops_what_exceeds_its_bound_while_the_socket_is_full)
+{
+	size_t sizes[10];
+
+	for (unsigned i = 0; i < 10; i++)
+		sizes[i] = 9000;
+	pair("127.0.0.1", "127.0.0.2");
+	limit(0);
+	send_sizes(sizes, 10, true);
 	cr_assert_eq(errors(tx), 3);
 	limit(1000);
 	udp_flush(tx);
-	collect(other, &seen);
-	cr_assert_eq(seen.n, 0);
 	collect(rx, &seen);
-	expect_all(&seen, sizes, 3);
-	udp_close(other);
+	expect_all(&seen, sizes, 7);
 	unpair();
 }

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "llp/udp.h"
+#include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/addr.h"
 #include "util/be.h"
@@ -31,22 +33,42 @@ static struct sockaddr_storage addr, ours;
 static struct rig_conn rc, acceptor;
 static uint16_t port;
 static struct udp *stranger;
-static struct udp_flow to_us;
+static struct llp *t;
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void listen_here(void)
+{
+	struct llp_listener *l;
+
+	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
+	rig_turn();
+}
+
+static void open_and_listen_at(const char *text)
+{
+	struct llp_config cfg = rig_config(text, port, &addr);
+
+	t = rig_open(&cfg);
+	listen_here();
+}
 
 static void begin(void)
 {
 	port = rig_free_port();
+	open_and_listen_at("127.0.0.1");
 }
 
-static struct llp *open_and_listen(void)
+static void end(void)
 {
-	struct llp_config cfg = rig_config("127.0.0.1", port, &addr);
-	struct llp *t = rig_open(&cfg);
-	struct llp_listener *l;
-
-	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
-	rig_turn(t);
-	return t;
+	rig_close(t);
+	udp_close(stranger);
 }
 
 /* ---- peers without the right indication ---- */
@@ -59,29 +81,27 @@ static void connect_to_raw(int adaptation, const char *part)
 			      .adaptation = adaptation,
 			      .wants_abort = true};
 	struct rig_child peer = rig_raw_peer(&raw);
-	struct llp *t = open_and_listen();
 
 	rig_connect(t, "127.0.0.2", &rc);
 	cr_assert_eq(rc.up, 0);
 	cr_assert_eq(rc.err, EPROTONOSUPPORT, "%s", rc.reason);
 	cr_assert(strstr(rc.reason, part), "%s", rc.reason);
 	cr_assert_eq(rig_wait(&peer), 0, "the peer got no ABORT");
-	llp_close(t);
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-03 */
-Test(user_hostile, a_peer_without_an_indication_is_refused, .init = begin)
+Test(user_hostile, a_peer_without_an_indication_is_refused, .init = begin, .fini = end)
 {
 	connect_to_raw(-1, "no adaptation indication");
 }
 
-Test(user_hostile, a_peer_with_indication_0_is_refused, .init = begin)
+Test(user_hostile, a_peer_with_indication_0_is_refused, .init = begin, .fini = end)
 {
 	connect_to_raw(0, "indication 0x0,");
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-05 */
-Test(user_hostile, a_peer_with_another_indication_is_refused, .init = begin)
+Test(user_hostile, a_peer_with_another_indication_is_refused, .init = begin, .fini = end)
 {
 	connect_to_raw(2, "indication 0x2,");
 }
@@ -96,43 +116,43 @@ static void raw_connects(int adaptation, uint32_t send_len)
 			      .wants_abort = true,
 			      .send_len = send_len};
 	struct rig_child peer = rig_raw_peer(&raw);
-	struct llp *t = open_and_listen();
 
 	if (adaptation == 1) {
-		rig_until(t, &acceptor.incoming, 1);
+		rig_until(&acceptor.incoming, 1);
 	} else {
 		/* The pipe closes when the child ends. */
 		while (rig_running(&peer))
-			rig_turn(t);
+			rig_turn();
 	}
 	cr_assert_eq(acceptor.incoming, adaptation == 1);
 	if (adaptation == 1)
 		rig_kill(&peer);
 	else
 		cr_assert_eq(rig_wait(&peer), 0, "the peer got no ABORT");
-	llp_close(t);
 }
 
 /* rows: 5043-11.1-02 5043-11.1-04 */
-Test(user_hostile, a_peer_that_connects_with_the_indication_is_accepted, .init = begin)
+Test(user_hostile, a_peer_that_connects_with_the_indication_is_accepted, .init = begin, .fini = end)
 {
 	raw_connects(1, 0);
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-03 */
-Test(user_hostile, a_peer_that_connects_without_an_indication_is_aborted_silently, .init = begin)
+Test(user_hostile, a_peer_that_connects_without_an_indication_is_aborted_silently, .init = begin,
+     .fini = end)
 {
 	raw_connects(-1, 0);
 }
 
 /* rows: 5043-7.1-03 5043-11.1-02 5043-11.1-05 */
-Test(user_hostile, a_peer_that_connects_with_another_indication_is_aborted_silently, .init = begin)
+Test(user_hostile, a_peer_that_connects_with_another_indication_is_aborted_silently, .init = begin,
+     .fini = end)
 {
 	raw_connects(7, 0);
 }
 
 /* rows: 5043-11.1-03 */
-Test(user_hostile, early_data_does_not_replace_an_indication, .init = begin)
+Test(user_hostile, early_data_does_not_replace_an_indication, .init = begin, .fini = end)
 {
 	raw_connects(-1, 100);
 }
@@ -148,17 +168,15 @@ static void raw_sends(uint32_t n)
 			      .connects = true,
 			      .send_len = n};
 	struct rig_child peer = rig_raw_peer(&raw);
-	struct llp *t = open_and_listen();
 
-	rig_until(t, &acceptor.incoming, 1);
+	rig_until(&acceptor.incoming, 1);
 	while (!acceptor.msgs && !acceptor.down)
-		rig_turn(t);
+		rig_turn();
 	rig_kill(&peer);
-	llp_close(t);
 }
 
 /* rows: 5041-3-04 */
-Test(user_hostile, a_fragmented_message_is_reassembled, .init = begin)
+Test(user_hostile, a_fragmented_message_is_reassembled, .init = begin, .fini = end)
 {
 	raw_sends(100000);
 	cr_assert_eq(acceptor.msgs, 1);
@@ -167,14 +185,14 @@ Test(user_hostile, a_fragmented_message_is_reassembled, .init = begin)
 	cr_assert(rig_last_is(&acceptor, 100000, 7));
 }
 
-Test(user_hostile, an_endless_message_ends_the_association, .init = begin)
+Test(user_hostile, an_endless_message_ends_the_association, .init = begin, .fini = end)
 {
 	raw_sends(400000);
 	cr_assert_eq(acceptor.msgs, 0);
-	cr_assert_eq(acceptor.err, EMSGSIZE, "%s", acceptor.reason);
+	cr_assert_eq(acceptor.err, EPROTO, "%s", acceptor.reason);
 }
 
-Test(user_hostile, ipv6_peers_may_use_any_udp_port, .init = begin)
+Test(user_hostile, ipv6_peers_may_use_any_udp_port, .init = begin, .fini = end)
 {
 	struct rig_raw raw = {.udp_port = port,
 			      .local = "::1",
@@ -182,19 +200,18 @@ Test(user_hostile, ipv6_peers_may_use_any_udp_port, .init = begin)
 			      .adaptation = 1,
 			      .connects = true,
 			      .send_len = 5000};
-	struct rig_child peer = rig_raw_peer(&raw);
-	struct llp_config cfg = rig_config("::1", port, &addr);
-	struct llp *t = rig_open(&cfg);
-	struct llp_listener *l;
+	struct rig_child peer;
 	struct llp_info info;
 
-	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
-	rig_until(t, &acceptor.msgs, 1);
+	rig_close(t);
+	open_and_listen_at("::1");
+	raw.udp_port = port;
+	peer = rig_raw_peer(&raw);
+	rig_until(&acceptor.msgs, 1);
 	cr_assert(rig_last_is(&acceptor, 5000, 7));
 	llp_info(acceptor.c, &info);
 	cr_assert_neq(info.remote_udp_port, port);
 	rig_kill(&peer);
-	llp_close(t);
 }
 
 /* ---- handmade packets ---- */
@@ -225,7 +242,6 @@ static void open_stranger(const char *text)
 	rig_address(text, 0, &a);
 	cr_assert_eq(udp_open(&a, 0, 65536, &stranger), 0);
 	rig_address("127.0.0.1", port, &ours);
-	to_us = (struct udp_flow){.to = ours, .tolen = sizeof(struct sockaddr_in)};
 }
 
 /* A packet with one chunk: an INIT, or a chunk without a body. */
@@ -249,30 +265,40 @@ static size_t make(uint8_t *p, uint8_t type, uint32_t tag, uint16_t sctp_port)
 	return len;
 }
 
-static struct answers throw_at(struct llp *t, const uint8_t *p, size_t len)
+static void send_to_us(const uint8_t *p, size_t len)
+{
+	struct span whole = {(uint8_t *)(uintptr_t)p, len};
+	struct udp_batch b = {.to = ours,
+			      .span = &whole,
+			      .nspans = 1,
+			      .segment = (uint32_t)len,
+			      .len = (uint32_t)len};
+
+	udp_send(stranger, &b);
+}
+
+static struct answers throw_at(const uint8_t *p, size_t len)
 {
 	struct answers a = {0};
 
-	udp_send(stranger, &to_us, p, len);
-	udp_flush(stranger);
+	send_to_us(p, len);
 	llp_input(t, 256);
 	llp_flush(t);
 	udp_recv(stranger, 64, note, &a);
 	return a;
 }
 
-static struct answers throw_chunk(struct llp *t, uint8_t type, uint32_t tag, uint16_t sctp_port)
+static struct answers throw_chunk(uint8_t type, uint32_t tag, uint16_t sctp_port)
 {
 	uint8_t p[INIT_LEN];
 	size_t len = make(p, type, tag, sctp_port);
 
 	crc32c_seal(p, len);
-	return throw_at(t, p, len);
+	return throw_at(p, len);
 }
 
-Test(user_hostile, a_bad_checksum_is_counted_and_ignored, .init = begin)
+Test(user_hostile, a_bad_checksum_is_counted_and_ignored, .init = begin, .fini = end)
 {
-	struct llp *t = open_and_listen();
 	uint8_t p[INIT_LEN];
 	struct answers a;
 	struct llp_stats st;
@@ -281,90 +307,83 @@ Test(user_hostile, a_bad_checksum_is_counted_and_ignored, .init = begin)
 	make(p, INIT, 0, RIG_SCTP_PORT);
 	crc32c_seal(p, sizeof(p));
 	p[30] ^= 1;
-	cr_assert_eq(throw_at(t, p, sizeof(p)).n, 0);
+	cr_assert_eq(throw_at(p, sizeof(p)).n, 0);
 	llp_stats(t, &st);
 	cr_assert_eq(st.bad_crc, 1);
 	/* The same packet with a correct checksum is answered. */
 	crc32c_seal(p, sizeof(p));
-	a = throw_at(t, p, sizeof(p));
+	a = throw_at(p, sizeof(p));
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, INIT_ACK);
 	cr_assert_eq(a.tag, TAG);
-	llp_close(t);
 }
 
-Test(user_hostile, an_init_to_a_closed_port_gets_an_abort_with_its_tag, .init = begin)
+Test(user_hostile, an_init_to_a_closed_port_gets_an_abort_with_its_tag, .init = begin, .fini = end)
 {
-	struct llp *t = open_and_listen();
 	struct answers a;
 
 	open_stranger("127.0.0.2");
-	a = throw_chunk(t, INIT, 0, RIG_SCTP_PORT + 1);
+	a = throw_chunk(INIT, 0, RIG_SCTP_PORT + 1);
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, ABORT);
 	cr_assert_eq(a.flags, 0);
 	cr_assert_eq(a.tag, TAG);
-	llp_close(t);
 }
 
-Test(user_hostile, packets_out_of_the_blue_are_answered_as_in_rfc_9260, .init = begin)
+Test(user_hostile, packets_out_of_the_blue_are_answered_as_in_rfc_9260, .init = begin, .fini = end)
 {
-	struct llp *t = open_and_listen();
 	struct answers a;
 
 	open_stranger("127.0.0.2");
-	a = throw_chunk(t, HEARTBEAT, 99, RIG_SCTP_PORT);
+	a = throw_chunk(HEARTBEAT, 99, RIG_SCTP_PORT);
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, ABORT);
 	cr_assert_eq(a.flags, 1);
 	cr_assert_eq(a.tag, 99);
-	a = throw_chunk(t, SHUTDOWN_ACK, 99, RIG_SCTP_PORT);
+	a = throw_chunk(SHUTDOWN_ACK, 99, RIG_SCTP_PORT);
 	cr_assert_eq(a.type, SHUTDOWN_COMPLETE);
 	cr_assert_eq(a.flags, 1);
 	cr_assert_eq(a.tag, 99);
-	cr_assert_eq(throw_chunk(t, ABORT, 99, RIG_SCTP_PORT).n, 0);
-	cr_assert_eq(throw_chunk(t, COOKIE_ECHO, 99, RIG_SCTP_PORT).n, 0);
-	cr_assert_eq(throw_chunk(t, SHUTDOWN_COMPLETE, 99, RIG_SCTP_PORT).n, 0);
-	llp_close(t);
+	cr_assert_eq(throw_chunk(ABORT, 99, RIG_SCTP_PORT).n, 0);
+	cr_assert_eq(throw_chunk(COOKIE_ECHO, 99, RIG_SCTP_PORT).n, 0);
+	cr_assert_eq(throw_chunk(SHUTDOWN_COMPLETE, 99, RIG_SCTP_PORT).n, 0);
 }
 
-Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin)
+/* 10,000 a second, of which a tenth of a second may be saved up. */
+Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin, .fini = end)
 {
-	struct llp *t = open_and_listen();
+	uint64_t began, most;
 	unsigned n = 0;
 
 	open_stranger("127.0.0.2");
-	for (int i = 0; i < 1000; i++)
-		n += throw_chunk(t, HEARTBEAT, 99, RIG_SCTP_PORT).n;
-	cr_assert_geq(n, 10);
-	cr_assert_leq(n, 100, "%u replies within one tick", n);
-	llp_close(t);
+	began = now_ms();
+	for (int i = 0; i < 5000; i++)
+		n += throw_chunk(HEARTBEAT, 99, RIG_SCTP_PORT).n;
+	most = 1000 + 10 * (now_ms() - began + 1);
+	cr_assert_geq(n, 1000);
+	cr_assert_leq(n, most, "%u replies, expected %lu", n, most);
 }
 
 /* More than the transport keeps: the newest must still be able to connect. */
-Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin)
+Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin, .fini = end)
 {
 	struct rig_raw raw = {.udp_port = port,
 			      .local = "127.0.0.2",
 			      .remote = "127.0.0.1",
 			      .adaptation = 1,
 			      .connects = true};
-	struct llp *t;
-	struct rig_child peer;
+	struct rig_child peer = rig_raw_peer(&raw);
 
-	peer = rig_raw_peer(&raw);
-	t = open_and_listen();
 	for (int i = 0; i < 3000; i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "127.1.%d.%d", i / 250, i % 250 + 1);
 		open_stranger(text);
-		cr_assert_eq(throw_chunk(t, INIT, 0, RIG_SCTP_PORT).type, INIT_ACK);
+		cr_assert_eq(throw_chunk(INIT, 0, RIG_SCTP_PORT).type, INIT_ACK);
 		stranger = udp_close(stranger);
 	}
-	rig_until(t, &acceptor.incoming, 1);
+	rig_until(&acceptor.incoming, 1);
 	rig_kill(&peer);
-	llp_close(t);
 }
 
 static void mutate(uint8_t *p, size_t *len)
@@ -393,7 +412,7 @@ static void mutate(uint8_t *p, size_t *len)
 		*len = 1;
 }
 
-Test(user_hostile, survives_random_packets, .init = begin)
+Test(user_hostile, survives_random_packets, .init = begin, .fini = end)
 {
 	static uint8_t p[2000];
 	struct rig_raw raw = {.udp_port = port,
@@ -403,7 +422,6 @@ Test(user_hostile, survives_random_packets, .init = begin)
 			      .connects = true,
 			      .send_len = 1000};
 	struct rig_child peer = rig_raw_peer(&raw);
-	struct llp *t = open_and_listen();
 	struct answers a = {0};
 
 	srand(20);
@@ -414,27 +432,24 @@ Test(user_hostile, survives_random_packets, .init = begin)
 		mutate(p, &len);
 		if (len >= 12)
 			crc32c_seal(p, len);
-		udp_send(stranger, &to_us, p, len);
-		udp_flush(stranger);
-		rig_turn(t);
+		send_to_us(p, len);
+		rig_turn();
 		if (i % 64 == 0)
 			udp_recv(stranger, 256, note, &a);
 	}
-	rig_until(t, &acceptor.msgs, 1);
+	rig_until(&acceptor.msgs, 1);
 	cr_assert(rig_last_is(&acceptor, 1000, 7));
 	rig_kill(&peer);
-	llp_close(t);
 }
 
 /* The same against an association: the ports are correct, the tags random or correct. */
-Test(user_hostile, an_association_survives_forged_packets, .init = begin)
+Test(user_hostile, an_association_survives_forged_packets, .init = begin, .fini = end)
 {
 	static uint8_t p[2000];
-	struct llp *t = open_and_listen();
 	struct llp_info info;
 
 	rig_connect(t, "127.0.0.1", &rc);
-	rig_until(t, &acceptor.incoming, 1);
+	rig_until(&acceptor.incoming, 1);
 	llp_info(rc.c, &info);
 	srand(21);
 	open_stranger("127.0.0.3");
@@ -447,14 +462,12 @@ Test(user_hostile, an_association_survives_forged_packets, .init = begin)
 		be_put16(p, addr_port(&info.local));
 		be_put32(p + 4, (uint32_t)rand());
 		crc32c_seal(p, len);
-		udp_send(stranger, &to_us, p, len);
-		udp_flush(stranger);
+		send_to_us(p, len);
 		llp_input(t, 256);
 	}
-	rig_send(t, &rc, 0, 3000, 1);
-	rig_until(t, &acceptor.msgs, 1);
+	rig_send(&rc, 0, 3000, 1);
+	rig_until(&acceptor.msgs, 1);
 	cr_assert(rig_last_is(&acceptor, 3000, 1));
-	llp_close(t);
 }
 
 /* ---- our own INIT and INIT ACK ---- */
@@ -476,20 +489,17 @@ static void capture(void *arg, const struct sockaddr_storage *from, uint8_t *p, 
 }
 
 /* At two addresses, which the packets must not contain. */
-static struct llp *open_at_two(uint32_t adaptation)
+static void open_at_two(uint32_t adaptation)
 {
 	static struct sockaddr_storage two[2];
 	struct llp_config cfg = rig_config("127.0.0.1", port, two);
-	struct llp_listener *l;
-	struct llp *t;
 
+	rig_close(t);
 	rig_address("127.0.0.3", 0, &two[1]);
 	cfg.naddrs = 2;
 	cfg.adaptation = adaptation;
 	t = rig_open(&cfg);
-	cr_assert_eq(llp_listen(t, NULL, RIG_SCTP_PORT, &acceptor, &l), 0);
-	rig_turn(t);
-	return t;
+	listen_here();
 }
 
 /* The parameter of an INIT or INIT ACK, or NULL. */
@@ -532,10 +542,10 @@ static void assert_start(const struct captured *c, uint8_t type, uint8_t adaptat
 static void ask(uint8_t adaptation)
 {
 	static struct captured c;
-	struct llp *t = open_at_two(adaptation);
 	struct sockaddr_storage a;
 	struct llp_conn *conn;
 
+	open_at_two(adaptation);
 	rig_address("127.0.0.2", 0, &a);
 	cr_assert_eq(udp_open(&a, port, 65536, &stranger), 0);
 	rig_address("127.0.0.2", RIG_SCTP_PORT, &a);
@@ -544,36 +554,33 @@ static void ask(uint8_t adaptation)
 	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
 	cr_assert(crc32c_check(c.p, c.len));
 	assert_start(&c, INIT, adaptation);
-	llp_close(t);
 }
 
 /* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
-Test(user_hostile, init_has_the_indication_and_no_extensions, .init = begin)
+Test(user_hostile, init_has_the_indication_and_no_extensions, .init = begin, .fini = end)
 {
 	ask(1);
 }
 
 /* rows: 5043-7.1-01 */
-Test(user_hostile, init_has_the_configured_indication, .init = begin)
+Test(user_hostile, init_has_the_configured_indication, .init = begin, .fini = end)
 {
 	ask(7);
 }
 
 /* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
-Test(user_hostile, init_ack_has_the_indication_and_no_extensions, .init = begin)
+Test(user_hostile, init_ack_has_the_indication_and_no_extensions, .init = begin, .fini = end)
 {
 	static struct captured c;
-	struct llp *t = open_at_two(1);
 	uint8_t p[INIT_LEN];
 
+	open_at_two(1);
 	open_stranger("127.0.0.2");
 	make(p, INIT, 0, RIG_SCTP_PORT);
 	crc32c_seal(p, sizeof(p));
-	udp_send(stranger, &to_us, p, sizeof(p));
-	udp_flush(stranger);
+	send_to_us(p, sizeof(p));
 	llp_input(t, 64);
 	llp_flush(t);
 	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
 	assert_start(&c, INIT_ACK, 1);
-	llp_close(t);
 }

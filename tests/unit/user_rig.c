@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/lib/llp_one.h"
 #include "user_rig.h"
 
 #include <arpa/inet.h>
@@ -13,7 +14,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <usrsctp.h>
+
+#include "util/addr.h"
 
 static uint64_t now_ms(void)
 {
@@ -124,7 +126,7 @@ static bool on_readable(void *user)
 	struct rig_conn *rc = user;
 	struct llp_msg m;
 
-	while (!rc->stopped && llp_recv(rc->c, &m) == LLP_E_OK) {
+	while (llp_recv(rc->c, &m) == LLP_E_OK) {
 		uint32_t off = 0;
 
 		rc->last = m;
@@ -138,7 +140,7 @@ static bool on_readable(void *user)
 		if (rc->echo && llp_send(rc->c, &m) != LLP_E_OK)
 			abort();
 	}
-	return rc->stopped;
+	return false;
 }
 
 static void on_writable(void *user)
@@ -148,13 +150,37 @@ static void on_writable(void *user)
 
 static void on_acked(void *user)
 {
-	((struct rig_conn *)user)->acked++;
+	struct rig_conn *rc = user;
+	struct llp_info info;
+
+	llp_info(rc->c, &info);
+	cr_assert_eq(info.unacked, 0, "acked() with %u messages unacknowledged", info.unacked);
+	rc->acked++;
+}
+
+static void on_path(void *user, const struct llp_path *p, const char *what)
+{
+	struct rig_conn *rc = user;
+	char text[ADDR_TEXT_MAX];
+
+	if (rc->npaths == RIG_PATH_EVENTS)
+		return;
+	snprintf(rc->path[rc->npaths++], sizeof(rc->path[0]), "%s %s",
+		 addr_host_text(&p->remote, text), what);
+}
+
+static void on_resized(void *user)
+{
+	((struct rig_conn *)user)->resized++;
 }
 
 static const struct llp_events events = {on_incoming, on_up,    on_down, on_readable,
-					 on_writable, on_acked, NULL};
+					 on_writable, on_acked, on_path, on_resized};
 
-/* ---- the transport ---- */
+/* ---- the transports ---- */
+
+static struct llp *transports[RIG_TRANSPORTS];
+static unsigned ntransports;
 
 struct llp_config rig_config(const char *text, uint16_t udp_port, struct sockaddr_storage *a)
 {
@@ -183,48 +209,115 @@ struct llp *rig_open(const struct llp_config *cfg)
 	int r = llp_user_open(cfg, &events, &t, reason, sizeof(reason));
 
 	cr_assert_eq(r, 0, "open: %d: %s", r, reason);
+	cr_assert_lt(ntransports, RIG_TRANSPORTS);
+	transports[ntransports++] = t;
 	return t;
 }
 
-void rig_turn(struct llp *t)
+void rig_pause(const struct llp *t)
 {
-	struct pollfd p[LLP_MAX_FDS];
-	int fds[LLP_MAX_FDS];
-	unsigned n = llp_fds(t, fds);
-	uint64_t next = llp_expiry(t), now = now_ms();
-	int wait = next <= now ? 0 : next - now > 50 ? 50 : (int)(next - now);
+	unsigned i = 0;
 
-	for (unsigned i = 0; i < n; i++)
-		p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
-	(void)poll(p, n, wait);
-	llp_input(t, 256);
-	llp_tick(t, now_ms());
-	llp_flush(t);
+	while (i < ntransports && transports[i] != t)
+		i++;
+	cr_assert_lt(i, ntransports);
+	transports[i] = transports[--ntransports];
 }
 
-void rig_until(struct llp *t, const unsigned *counter, unsigned want)
+void rig_resume(struct llp *t)
+{
+	cr_assert_lt(ntransports, RIG_TRANSPORTS);
+	transports[ntransports++] = t;
+}
+
+struct llp *rig_close(struct llp *t)
+{
+	rig_pause(t);
+	return llp_close(t);
+}
+
+/* Polls until one of them has something to do. */
+static void sleep_all(void)
+{
+	struct pollfd p[RIG_TRANSPORTS * LLP_MAX_FDS];
+	uint64_t next = UINT64_MAX, now = now_ms();
+	unsigned n = 0;
+	int wait;
+
+	for (unsigned i = 0; i < ntransports; i++) {
+		int fds[LLP_MAX_FDS];
+		unsigned nfds = llp_fds(transports[i], fds);
+
+		for (unsigned k = 0; k < nfds; k++)
+			p[n++] = (struct pollfd){.fd = fds[k], .events = POLLIN};
+		if (llp_expiry(transports[i]) < next)
+			next = llp_expiry(transports[i]);
+	}
+	wait = next <= now ? 0 : next - now > 50 ? 50 : (int)(next - now);
+	(void)poll(p, n, wait);
+}
+
+void rig_turn(void)
+{
+	sleep_all();
+	for (unsigned i = 0; i < ntransports; i++) {
+		llp_input(transports[i], 256);
+		llp_tick(transports[i], now_ms());
+		llp_flush(transports[i]);
+	}
+}
+
+void rig_until(const unsigned *counter, unsigned want)
 {
 	uint64_t end = now_ms() + RIG_WAIT_MS;
 
 	while (*counter < want) {
 		cr_assert_lt(now_ms(), end, "timeout");
-		rig_turn(t);
+		rig_turn();
+	}
+}
+
+static void await(const struct rig_conn *rc)
+{
+	uint64_t end = now_ms() + RIG_WAIT_MS;
+
+	while (!rc->up && !rc->down) {
+		cr_assert_lt(now_ms(), end, "neither up nor down");
+		rig_turn();
 	}
 }
 
 void rig_connect(struct llp *t, const char *to, struct rig_conn *rc)
 {
-	uint64_t end = now_ms() + RIG_WAIT_MS;
 	struct sockaddr_storage a;
 	int r;
 
-	rig_turn(t);
+	rig_turn();
 	rig_address(to, RIG_SCTP_PORT, &a);
 	r = llp_connect(t, (struct sockaddr *)&a, rc, &rc->c);
 	cr_assert_eq(r, 0, "connect: %d", r);
-	while (!rc->up && !rc->down) {
-		cr_assert_lt(now_ms(), end, "neither up nor down");
-		rig_turn(t);
+	await(rc);
+}
+
+void rig_connect_at(struct llp *t, const struct llp_addrs *to, const struct llp_addrs *from,
+		    struct rig_conn *rc)
+{
+	int r;
+
+	rig_turn();
+	r = llp_connect_at(t, to, RIG_SCTP_PORT, from, rc, &rc->c);
+	cr_assert_eq(r, 0, "connect: %d", r);
+	await(rc);
+}
+
+void rig_until_max(struct rig_conn *rc, uint32_t n)
+{
+	uint64_t end = now_ms() + RIG_WAIT_MS;
+	struct llp_info info;
+
+	while (llp_info(rc->c, &info), info.max_message != n) {
+		cr_assert_lt(now_ms(), end, "max_message is %u, not %u", info.max_message, n);
+		rig_turn();
 	}
 }
 
@@ -234,7 +327,7 @@ static void fill(uint8_t *p, uint32_t n, uint8_t seed)
 		p[i] = (uint8_t)(seed + i * 31 + (i >> 8));
 }
 
-void rig_send(struct llp *t, struct rig_conn *rc, uint16_t sid, uint32_t n, uint8_t seed)
+void rig_send(struct rig_conn *rc, uint16_t sid, uint32_t n, uint8_t seed)
 {
 	static uint8_t buf[1 << 17];
 	uint32_t head = n < 16 ? n : 16;
@@ -245,9 +338,10 @@ void rig_send(struct llp *t, struct rig_conn *rc, uint16_t sid, uint32_t n, uint
 	fill(buf, n, seed);
 	m.part[0] = (struct span){buf, head};
 	m.part[1] = (struct span){buf + head, n - head};
-	while ((r = llp_send(rc->c, &m)) == LLP_E_AGAIN) {
-		cr_assert_lt(now_ms(), end, "timeout without room");
-		rig_turn(t);
+	/* At first the path MTU is unknown, and long messages are refused. */
+	while ((r = llp_send(rc->c, &m)) == LLP_E_AGAIN || r == LLP_E_TOO_LONG) {
+		cr_assert_lt(now_ms(), end, "timeout: %d", r);
+		rig_turn();
 	}
 	cr_assert_eq(r, LLP_E_OK, "send of %u bytes: %d", n, r);
 }
@@ -320,14 +414,15 @@ static void echo_server(void *arg, int fd)
 	struct llp_listener *l;
 	struct llp *t;
 
-	if (llp_user_open(&cfg, &events, &t, rc.reason, sizeof(rc.reason)) ||
-	    llp_listen(t, NULL, RIG_SCTP_PORT, &rc, &l))
+	ntransports = 0;
+	t = rig_open(&cfg);
+	if (llp_listen(t, NULL, RIG_SCTP_PORT, &rc, &l))
 		_exit(98);
 	ready(fd);
 	while (!rc.down)
-		rig_turn(t);
+		rig_turn();
 	llp_conn_free(rc.c);
-	llp_close(t);
+	rig_close(t);
 	_exit(rc.err ? 1 : 0);
 }
 
@@ -367,109 +462,24 @@ void rig_restart(struct rig_child *ch)
 
 /* ---- a raw peer ---- */
 
-static int raw_fd;
-
-static int raw_output(void *addr, void *buffer, size_t len, uint8_t tos, uint8_t df)
-{
-	(void)addr;
-	(void)tos;
-	(void)df;
-	(void)send(raw_fd, buffer, len, 0);
-	return 0;
-}
-
-static struct socket *raw_socket(const struct rig_raw *raw)
-{
-	struct socket *so = usrsctp_socket(AF_CONN, SOCK_STREAM, IPPROTO_SCTP, NULL, NULL, 0, NULL);
-	struct sockaddr_conn a = {.sconn_family = AF_CONN, .sconn_addr = &raw_fd};
-	struct sctp_setadaptation ad = {.ssb_adaptation_ind = (uint32_t)raw->adaptation};
-	struct sctp_event e = {.se_type = SCTP_ASSOC_CHANGE, .se_on = 1};
-	struct sctp_rtoinfo rto = {.srto_initial = 50, .srto_min = 50, .srto_max = 1000};
-	int big = 1 << 20;
-
-	usrsctp_setsockopt(so, IPPROTO_SCTP, SCTP_RTOINFO, &rto, sizeof(rto));
-	usrsctp_set_non_blocking(so, 1);
-	usrsctp_setsockopt(so, IPPROTO_SCTP, SCTP_EVENT, &e, sizeof(e));
-	usrsctp_setsockopt(so, SOL_SOCKET, SO_SNDBUF, &big, sizeof(big));
-	if (raw->adaptation >= 0)
-		usrsctp_setsockopt(so, IPPROTO_SCTP, SCTP_ADAPTATION_LAYER, &ad, sizeof(ad));
-	a.sconn_port = htons(raw->connects ? RIG_SCTP_PORT + 1 : RIG_SCTP_PORT);
-	if (usrsctp_bind(so, (struct sockaddr *)&a, sizeof(a)))
-		_exit(97);
-	a.sconn_port = htons(RIG_SCTP_PORT);
-	if (!raw->connects && usrsctp_listen(so, 1))
-		_exit(96);
-	if (raw->connects && usrsctp_connect(so, (struct sockaddr *)&a, sizeof(a)) &&
-	    errno != EINPROGRESS)
-		_exit(95);
-	return so;
-}
-
-static void raw_send(struct socket *so, uint32_t n)
-{
-	static uint8_t buf[1 << 20];
-	struct sctp_sndinfo info = {
-		.snd_sid = 1, .snd_flags = SCTP_UNORDERED, .snd_ppid = htonl(16)};
-
-	fill(buf, n, 7);
-	if (usrsctp_sendv(so, buf, n, NULL, 0, &info, sizeof(info), SCTP_SENDV_SNDINFO, 0) < 0)
-		_exit(94);
-}
-
-/* Exits when the association has ended. */
-static void raw_events(const struct rig_raw *raw, struct socket *so)
-{
-	static uint8_t buf[1 << 17];
-	struct sctp_rcvinfo info;
-	socklen_t len = sizeof(info);
-	unsigned type;
-	int flags = 0;
-	const struct sctp_assoc_change *a = (void *)buf;
-	ssize_t n = usrsctp_recvv(so, buf, sizeof(buf), NULL, NULL, &info, &len, &type, &flags);
-
-	if (n <= 0 || !(flags & MSG_NOTIFICATION))
-		return;
-	if (a->sac_state == SCTP_COMM_UP && raw->send_len)
-		raw_send(so, raw->send_len);
-	if (a->sac_state == SCTP_COMM_LOST || a->sac_state == SCTP_CANT_STR_ASSOC)
-		_exit(raw->wants_abort ? 0 : 1);
-	if (a->sac_state == SCTP_SHUTDOWN_COMP)
-		_exit(raw->wants_abort ? 1 : 0);
-}
-
 static void raw_peer(void *arg, int fd)
 {
-	static uint8_t buf[1 << 16];
-	struct rig_raw *raw = arg;
-	struct sockaddr_storage to;
-	struct socket *so, *conn = NULL;
+	const struct rig_raw *raw = arg;
+	const char *top = getenv("top_builddir");
+	char path[512], number[6][16];
+	const int value[6] = {fd,
+			      raw->udp_port,
+			      RIG_SCTP_PORT,
+			      raw->adaptation,
+			      raw->connects,
+			      (int)raw->send_len};
 
-	rig_address(raw->remote, raw->udp_port, &to);
-	/* A connecting peer may use any port, a listening one needs the given port. */
-	raw_fd = bind_udp(raw->local, raw->connects ? 0 : raw->udp_port);
-	if (raw_fd < 0 || connect(raw_fd, (struct sockaddr *)&to, length(&to)))
-		_exit(93);
-	usrsctp_init_nothreads(0, raw_output, NULL);
-	usrsctp_register_address(&raw_fd);
-	so = raw_socket(raw);
-	if (raw->connects)
-		conn = so;
-	ready(fd);
-	for (;;) {
-		struct pollfd p = {.fd = raw_fd, .events = POLLIN};
-		ssize_t n = 0;
-
-		if (poll(&p, 1, 10) > 0)
-			n = recv(raw_fd, buf, sizeof(buf), 0);
-		if (n > 0)
-			usrsctp_conninput(&raw_fd, buf, (size_t)n, 0);
-		else
-			usrsctp_handle_timers(10);
-		if (!conn)
-			conn = usrsctp_accept(so, NULL, NULL);
-		if (conn)
-			raw_events(raw, conn);
-	}
+	snprintf(path, sizeof(path), "%s/tests/unit/usrsctp_peer", top ? top : ".");
+	for (int i = 0; i < 6; i++)
+		snprintf(number[i], sizeof(number[i]), "%d", value[i]);
+	execl(path, path, number[0], number[1], raw->local, raw->remote, number[2], number[3],
+	      number[4], number[5], raw->wants_abort ? "1" : "0", (char *)NULL);
+	_exit(92);
 }
 
 struct rig_child rig_raw_peer(struct rig_raw *raw)

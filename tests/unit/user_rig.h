@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared by the tests of the transport `user`. There is one usrsctp per process, so the other side
- * of an association is a forked child: the transport, or a raw usrsctp that computes checksums with
- * its own code and does not follow our rules.
+ * Shared by the tests of the transport `user`. The other side of an association is another
+ * transport of this process; a child with the transport, which can be killed; or the program
+ * usrsctp_peer, which does not follow our rules.
  */
 #ifndef TESTS_UNIT_USER_RIG_H
 #define TESTS_UNIT_USER_RIG_H
@@ -17,24 +17,27 @@
 enum {
 	RIG_SCTP_PORT = 5043,
 	RIG_WAIT_MS = 20000, /* a test that waits longer has failed */
+	RIG_TRANSPORTS = 4,
+	RIG_PATH_EVENTS = 32,
 };
 
 /* What the upcalls of one association reported. */
 struct rig_conn {
 	struct llp_conn *c;
-	unsigned incoming, up, down, acked, writable;
+	unsigned incoming, up, down, acked, writable, resized;
 	int err;
 	char reason[256];
 	unsigned msgs;
 	uint64_t bytes;
 	struct llp_msg last; /* of the last message; its bytes are in `data` */
 	uint8_t data[1 << 17];
-	bool echo;    /* send messages back */
-	bool refuse;  /* incoming() returns NULL */
-	bool stopped; /* do not read */
+	bool echo;   /* send messages back */
+	bool refuse; /* incoming() returns NULL */
+	unsigned npaths;
+	char path[RIG_PATH_EVENTS][128]; /* "ADDRESS what happened" */
 };
 
-/* ---- the transport ---- */
+/* ---- the transports ---- */
 
 /* A UDP port that is free on 127.0.0.1, .2, .3 and ::1. */
 uint16_t rig_free_port(void);
@@ -44,20 +47,31 @@ void rig_address(const char *text, uint16_t port, struct sockaddr_storage *ret);
 /* The usual configuration; `a` gets the address. */
 struct llp_config rig_config(const char *text, uint16_t udp_port, struct sockaddr_storage *a);
 
-/* Opens the process's transport, or fails the test. */
+/* Opens a transport, or fails the test. */
 struct llp *rig_open(const struct llp_config *cfg);
+struct llp *rig_close(struct llp *t);
 
-/* One turn of the loop, sleeping until there is something to do. */
-void rig_turn(struct llp *t);
+/* Until rig_resume() the transport has no turns: its host seems dead. */
+void rig_pause(const struct llp *t);
+void rig_resume(struct llp *t);
+
+/* One turn of all transports, sleeping until there is something to do. */
+void rig_turn(void);
 
 /* Turns until *counter is at least `want`; fails the test after RIG_WAIT_MS. */
-void rig_until(struct llp *t, const unsigned *counter, unsigned want);
+void rig_until(const unsigned *counter, unsigned want);
 
 /* Begins an association with RIG_SCTP_PORT at an address and waits for up() or down(). */
 void rig_connect(struct llp *t, const char *to, struct rig_conn *rc);
+/* The same with several addresses. */
+void rig_connect_at(struct llp *t, const struct llp_addrs *to, const struct llp_addrs *from,
+		    struct rig_conn *rc);
+
+/* Turns until n bytes are the longest message: the path MTU was found. */
+void rig_until_max(struct rig_conn *rc, uint32_t n);
 
 /* Sends n bytes of the pattern `seed`, turning until there is room. */
-void rig_send(struct llp *t, struct rig_conn *rc, uint16_t sid, uint32_t n, uint8_t seed);
+void rig_send(struct rig_conn *rc, uint16_t sid, uint32_t n, uint8_t seed);
 
 /* True if the last message that came is n bytes of the pattern. */
 bool rig_last_is(const struct rig_conn *rc, uint32_t n, uint8_t seed);
@@ -97,7 +111,7 @@ struct rig_raw {
 	bool wants_abort;  /* exit status 0 only if the other side aborts */
 };
 
-/* A child with a raw usrsctp. */
+/* The program usrsctp_peer. */
 struct rig_child rig_raw_peer(struct rig_raw *raw);
 
 #endif

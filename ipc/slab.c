@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client-lib/slab.h"
+#include "ipc/slab.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 enum {
 	PAGE_MIN = 4096,
 	WORD_BITS = 64,
-	WORDS = SLAB_BYTES / PAGE_MIN / WORD_BITS,
+	WORDS = SLAB_BYTES_MAX / PAGE_MIN / WORD_BITS,
 };
 
 struct slab {
@@ -31,8 +31,9 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void slab_init(struct slabs *s)
+void slab_init(struct slabs *s, const char *name, size_t bytes)
 {
+	*s = (struct slabs){.name = name, .bytes = bytes};
 	pthread_mutex_init(&s->lock, NULL);
 	list_init(&s->list);
 }
@@ -86,40 +87,54 @@ static int add(struct slabs *s, struct slab **ret)
 
 	if (!slab)
 		return -ENOMEM;
-	r = memfd_create_mapped("ddp-mr-slab", SLAB_BYTES, &slab->fd, &slab->map);
+	r = memfd_create_mapped(s->name, s->bytes, &slab->fd, &slab->map);
 	if (r) {
 		free(slab);
 		return r;
 	}
 	list_add_tail(&s->list, &slab->link);
+	s->count++;
 	*ret = slab;
 	return 0;
 }
 
-static void destroy(struct slab *slab)
+static void destroy(struct slabs *s, struct slab *slab)
 {
 	list_del(&slab->link);
-	munmap(slab->map, SLAB_BYTES);
+	s->count--;
+	munmap(slab->map, s->bytes);
 	close(slab->fd);
 	free(slab);
 }
 
-/* Finds n pages in a row in the slabs, or makes a slab. */
-static int find_pages(struct slabs *s, unsigned n, unsigned pages, struct slab **ret,
-		      unsigned *ret_first)
+/* Finds len bytes in a row. NULL: no slab has them, and *ret_first is the first page of a new one.
+ */
+static struct slab *find_pages(const struct slabs *s, size_t len, unsigned *ret_first)
 {
+	size_t page = page_size();
+
 	list_foreach (it, &s->list) {
 		struct slab *slab = list_entry(it, struct slab, link);
-		int first = find(slab, n, pages);
+		int first = find(slab, (unsigned)(len / page), (unsigned)(s->bytes / page));
 
 		if (first >= 0) {
-			*ret = slab;
 			*ret_first = (unsigned)first;
-			return 0;
+			return slab;
 		}
 	}
 	*ret_first = 0;
-	return add(s, ret);
+	return NULL;
+}
+
+bool slab_fits(struct slabs *s, size_t length)
+{
+	unsigned first;
+	bool fits;
+
+	pthread_mutex_lock(&s->lock);
+	fits = find_pages(s, checked_round_up(length, page_size()), &first);
+	pthread_mutex_unlock(&s->lock);
+	return fits;
 }
 
 int slab_alloc(struct slabs *s, size_t length, struct slab_range *ret)
@@ -128,10 +143,12 @@ int slab_alloc(struct slabs *s, size_t length, struct slab_range *ret)
 	size_t len = checked_round_up(length, page);
 	struct slab *slab;
 	unsigned first;
-	int r;
+	int r = 0;
 
 	pthread_mutex_lock(&s->lock);
-	r = find_pages(s, (unsigned)(len / page), (unsigned)(SLAB_BYTES / page), &slab, &first);
+	slab = find_pages(s, len, &first);
+	if (!slab)
+		r = add(s, &slab);
 	if (r == 0) {
 		mark(slab, first, (unsigned)(len / page), true);
 		*ret = (struct slab_range){slab, slab->fd, first * page,
@@ -155,7 +172,7 @@ void slab_free(struct slabs *s, struct slab_range *r)
 	pthread_mutex_lock(&s->lock);
 	mark(slab, (unsigned)(r->offset / page), (unsigned)(r->len / page), false);
 	if (slab->used == 0)
-		destroy(slab);
+		destroy(s, slab);
 	pthread_mutex_unlock(&s->lock);
 	*r = (struct slab_range){0};
 }
