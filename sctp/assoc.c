@@ -156,11 +156,8 @@ struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_a
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
 	a->tx.rwnd = peer_rwnd;
-<<<<<<< HEAD
 	a->advertised = a->s->cfg.recv_buffer;
-=======
 	a->sack_first = true;
->>>>>>> h-rows1
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
 	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);

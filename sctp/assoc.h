@@ -167,12 +167,9 @@ struct sctp_assoc {
 	unsigned unsacked; /* packets with DATA since the last SACK */
 	uint32_t unsacked_bytes;
 	bool sack_now;
-<<<<<<< HEAD
 	bool sack_prompt;    /* the present packet is acknowledged at once */
 	uint32_t advertised; /* a_rwnd of the last SACK, or of INIT */
-=======
-	bool sack_first; /* no DATA came yet: the first is acknowledged at once (5.1) */
->>>>>>> h-rows1
+	bool sack_first;     /* no DATA came yet: the first is acknowledged at once (5.1) */
 	uint8_t sack_path;
 	uint64_t sack_us;
 
