@@ -238,7 +238,8 @@ Test(events, each_address_of_a_name_is_tried_when_one_fails_at_once)
 	struct ddp_id *id = make_id();
 	unsigned before = fake.nrec, n = 0;
 
-	cr_assert_eq(getaddrinfo("localhost", NULL, &hints, &list), 0);
+	if (getaddrinfo("localhost", NULL, &hints, &list))
+		cr_skip_test("localhost has no address here: /etc/hosts");
 	for (struct addrinfo *ai = list; ai; ai = ai->ai_next)
 		n++;
 	freeaddrinfo(list);
