@@ -337,7 +337,7 @@ static void off(void)
 	struct raw_atomic a = {.id = 1, .to = FAULT_BASE};
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
-	stage.daemon[0] = stage.daemon[1];
+	stage.daemon[STAGE_DAEMON] = stage.daemon[STAGE_OFF];
 	f = fault_new(NULL);
 	OK(ddp_query(victim_ctx(), &caps));
 	MUST(!(caps.features & DDP_CAP_ATOMIC), "the capability is reported");

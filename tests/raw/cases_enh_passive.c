@@ -436,7 +436,7 @@ static void off(void)
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	struct pair p;
 
-	stage.daemon[0] = stage.daemon[1];
+	stage.daemon[STAGE_DAEMON] = stage.daemon[STAGE_OFF];
 	p = pair_new(NULL);
 	link_send(p.l, 2, &m);
 	link_expect(p.l, 2, &end, "Session Terminate");

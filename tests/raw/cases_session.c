@@ -220,15 +220,15 @@ static void died(void)
 	MUST(waitpid(pid, &fds[0], 0) == pid && fds[0] == 0, "the program: %d", fds[0]);
 }
 
-/* raw-peer.sh sets session.answer_ms of the second daemon to 200. */
+/* raw-peer.sh sets session.answer_ms of this daemon to 200. */
 static void unanswered(void)
 {
 	struct link *l;
 	struct ddp_id *id;
 
-	victim_open(1);
+	victim_open(STAGE_HASTY);
 	victim_listen(0);
-	l = link_to(stage.daemon[1].addr, stage.port);
+	l = link_to(stage.daemon[STAGE_HASTY].addr, stage.port);
 	id = request(l, 0, 3);
 	expect_control(l, 0, RAW_END, 0);
 	ddp_ack_cm_event(victim_event(DDP_CM_REQUEST_GONE));
