@@ -47,9 +47,9 @@ static void wait_for(int fd)
 		die("nothing comes");
 }
 
-static void *map(int fd, size_t len)
+static void *map(int fd, uint64_t offset, size_t len)
 {
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
 	if (p == MAP_FAILED)
 		die("mmap");
@@ -70,7 +70,8 @@ static void make_objects(struct rig *r)
 	close(fd);
 	made = call(&r->b, &cq, sizeof(cq), NULL, 0);
 	r->cq = made->handle;
-	ring_init(&r->done, map(r->b.fds[0], made->bytes), made->entries, sizeof(struct wqe_cqe));
+	ring_init(&r->done, map(r->b.fds[0], made->offset, made->bytes), made->entries,
+		  sizeof(struct wqe_cqe));
 	r->done_bell = r->b.fds[1];
 	r->b.nfds = 0; /* they stay open to the end */
 }
@@ -93,7 +94,7 @@ static struct side make_side(struct rig *r, uint32_t type, uint32_t srq)
 	};
 	const struct msg_qp *qp = call(&r->b, &m, sizeof(m), NULL, 0);
 	struct side s = {.qp = qp->handle, .slot = qp->slot};
-	uint8_t *base = map(r->b.fds[0], qp->bytes);
+	uint8_t *base = map(r->b.fds[0], qp->offset, qp->bytes);
 
 	ring_init(&s.sq, base, DEPTH, qp->sq_entry);
 	if (!srq)
@@ -334,7 +335,7 @@ static uint32_t make_shared(struct rig *r, struct ring *ret)
 		.hdr = {MSG_CREATE_SRQ, 7}, .pd = r->pd, .entries = DEPTH, .max_sge = 2};
 	const struct msg_srq *srq = call(&r->b, &m, sizeof(m), NULL, 0);
 
-	ring_init(ret, map(r->b.fds[0], srq->bytes), DEPTH, srq->entry);
+	ring_init(ret, map(r->b.fds[0], srq->offset, srq->bytes), DEPTH, srq->entry);
 	return srq->handle;
 }
 
