@@ -70,6 +70,24 @@ size_t stag_table_size(uint32_t max);
 /* Makes an empty table in zeroed memory of that size. The caller keeps the memory and frees it. */
 struct stag_table *stag_table_init(void *mem, uint32_t max);
 
+/* Entries in the table. */
+uint32_t stag_table_used(const struct stag_table *t);
+
+/* Bytes of memory that stag_table_resize() needs. */
+size_t stag_slots_size(uint32_t max);
+
+/*
+ * Gives the table zeroed memory of stag_slots_size(max) bytes instead of what it has, and room for
+ * max entries; there must not be more. Some entries move with each later stag_add() and
+ * stag_remove(), so that no call takes long. Do not call it while stag_table_moving(). After that
+ * the former memory is not used any more; that of stag_table_init() still holds the table itself.
+ */
+void stag_table_resize(struct stag_table *t, void *mem, uint32_t max);
+
+/* True while entries are in the memory of before the last stag_table_resize(). They have moved
+ * after max / 8 + 1 changes of the table, where max is the former one. */
+bool stag_table_moving(const struct stag_table *t);
+
 enum {
 	STAG_ADD_OK,
 	STAG_ADD_E_TAKEN, /* the index is in use, or the value is 0: draw another value */

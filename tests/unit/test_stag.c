@@ -255,6 +255,89 @@ Test(stag, any_order_of_adding_and_removing_loses_no_region_and_keeps_no_removed
 	}
 }
 
+enum { CROWD = 600, CROWD_MAX = 1024, CROWD_STEPS = 6000 };
+
+static struct stag_table *crowded;
+static uint32_t crowd[CROWD], crowd_used;
+static bool crowd_in[CROWD];
+
+static void add_or_remove_one(unsigned i)
+{
+	struct stag_region r = region(crowd[i]);
+	int e;
+
+	r.pd = i;
+	if (crowd_in[i]) {
+		cr_assert(stag_remove(crowded, crowd[i]));
+		crowd_used--;
+		crowd_in[i] = false;
+		return;
+	}
+	e = stag_add(crowded, &r);
+	if (e == STAG_ADD_E_FULL)
+		return;
+	cr_assert_eq(e, STAG_ADD_OK);
+	cr_assert_neq(stag_add(crowded, &r), STAG_ADD_OK, "%#x is there already", crowd[i]);
+	crowd_used++;
+	crowd_in[i] = true;
+}
+
+static void expect_crowd(void)
+{
+	cr_assert_eq(stag_table_used(crowded), crowd_used);
+	for (unsigned i = 0; i < CROWD; i++) {
+		const struct stag_region *r = stag_find(crowded, crowd[i]);
+
+		cr_assert_eq(r != NULL, crowd_in[i], "value %#x", crowd[i]);
+		if (r)
+			cr_assert_eq(r->pd, i, "value %#x leads to another's region", crowd[i]);
+	}
+}
+
+/* Grows and shrinks the table at random while regions are added and removed. */
+Test(stag, no_region_is_lost_while_the_entries_move_to_other_memory)
+{
+	void *now = NULL, *old = NULL;
+	unsigned moved = 0;
+
+	crowded = table_for(CROWD_MAX);
+	for (unsigned i = 0; i < CROWD; i++)
+		crowd[i] = (draw() << 20) | i * NEXT | 1;
+	for (unsigned step = 0; step < CROWD_STEPS; step++) {
+		uint32_t max = crowd_used + draw() % (CROWD_MAX - crowd_used);
+
+		if (!stag_table_moving(crowded) && draw() % 8 == 0) {
+			free(old); /* nothing is read there any more */
+			old = now;
+			now = calloc(1, stag_slots_size(max));
+			stag_table_resize(crowded, now, max);
+			moved++;
+		}
+		add_or_remove_one(draw() % CROWD);
+		expect_crowd();
+	}
+	cr_expect_gt(moved, 100);
+	free(now);
+	free(old);
+	free(crowded);
+}
+
+Test(stag, entries_have_moved_after_few_changes)
+{
+	struct stag_table *t = table_for(1024);
+	void *mem = calloc(1, stag_slots_size(2048));
+	struct stag_region r;
+
+	stag_table_resize(t, mem, 2048);
+	for (uint32_t i = 1; i <= 1024 / 8 + 1; i++) {
+		r = region(i * NEXT);
+		cr_assert_eq(stag_add(t, &r), STAG_ADD_OK);
+	}
+	cr_expect_not(stag_table_moving(t));
+	free(mem);
+	free(t);
+}
+
 /* ---- the check ---- */
 
 Test(stag, access_returns_the_address_of_its_first_byte)

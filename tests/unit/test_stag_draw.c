@@ -2,7 +2,10 @@
 /* STag values are hard to predict, spread over all 32 bits, and not given again soon. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "daemon/objects/stags.h"
 #include "proto/stag.h"
@@ -96,6 +99,55 @@ static ssize_t no_random(void *p, size_t len, unsigned flags)
 	(void)flags;
 	errno = ENOSYS;
 	return -1;
+}
+
+enum { REGIONS = 45000, KIB = 1024 };
+
+/* KiB of memory of this process. */
+static long resident(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	cr_assert_eq(fscanf(f, "%*d %ld", &pages), 1);
+	fclose(f);
+	return pages * (sysconf(_SC_PAGESIZE) / KIB);
+}
+
+Test(stag_memory, is_in_proportion_to_the_regions_and_goes_back_with_them)
+{
+	static uint32_t stag[REGIONS];
+	struct stags *s;
+	long before, full;
+
+	memset(stag, 1, sizeof(stag));
+	cr_assert_eq(stags_new(1 << 20, getrandom, &s), 0);
+	before = resident();
+	for (unsigned i = 0; i < REGIONS; i++) {
+		struct stag_region r = {.len = 1};
+
+		cr_assert_eq(stags_add(s, &r), 0);
+		stag[i] = r.stag;
+	}
+	full = resident() - before;
+	cr_expect_leq(full, 1L * REGIONS * STAGS_ENTRY_BYTES / KIB, "%ld KiB", full);
+	for (unsigned i = 0; i < REGIONS; i++)
+		cr_assert(stags_remove(s, stag[i]));
+	cr_expect_leq(resident() - before, full / 4);
+	stags_free(s);
+}
+
+Test(stag_memory, is_enough_for_as_many_as_the_table_may_have)
+{
+	enum { MOST = 1000 };
+	struct stag_region r = {.len = 1};
+	struct stags *s;
+
+	cr_assert_eq(stags_new(MOST, getrandom, &s), 0);
+	for (unsigned i = 0; i < MOST; i++)
+		cr_assert_eq(stags_add(s, &r), 0);
+	cr_expect_eq(stags_add(s, &r), -ENOSPC);
+	stags_free(s);
 }
 
 Test(stag_add, fails_when_the_system_has_no_random_numbers)
