@@ -30,12 +30,13 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n);
  * outcome in *ret_reason.
  */
 int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
-		const struct stag_table *t, const struct stag_who *who, uint32_t rights,
+		const struct stag_table *t, const struct stag_accessor *accessor, uint32_t rights,
 		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason);
 
 /* Checks every element over its whole length. Returns STAG_E_OK, or another outcome with *ret_bad.
  */
 int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
-	      const struct stag_who *who, uint32_t rights, const struct sgl_elem **ret_bad);
+	      const struct stag_accessor *accessor, uint32_t rights,
+	      const struct sgl_elem **ret_bad);
 
 #endif

@@ -230,14 +230,14 @@ const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t
 	return find_any_key(t, stag);
 }
 
-int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_who *who,
+int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
 	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p)
 {
 	const struct stag_region *r = find(t, stag);
 
 	if (!r || !r->valid)
 		return STAG_E_INVALID;
-	if (r->pd != who->pd || (r->scope != 0 && r->scope != who->scope))
+	if (r->pd != accessor->pd || (r->scope != 0 && r->scope != accessor->scope))
 		return STAG_E_SCOPE;
 	if ((r->rights & rights) != rights)
 		return STAG_E_RIGHTS;
@@ -249,13 +249,13 @@ int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_who 
 	return STAG_E_OK;
 }
 
-int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_who *who)
+int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor)
 {
 	struct stag_region *r = find(t, stag);
 
 	if (!r || !r->valid)
 		return STAG_E_INVALID;
-	if (r->scope == 0 || r->scope != who->scope || r->pd != who->pd)
+	if (r->scope == 0 || r->scope != accessor->scope || r->pd != accessor->pd)
 		return STAG_E_SCOPE;
 	invalidate(t, r);
 	return STAG_E_OK;
@@ -265,15 +265,15 @@ enum { WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC
 
 /* The window with the index of the value, if `who` may bind it now. */
 static struct stag_region *bindable(const struct stag_table *t, uint32_t stag,
-				    const struct stag_who *who)
+				    const struct stag_accessor *accessor)
 {
 	struct stag_region *w = find_any_key(t, stag);
 
-	if (stag == 0 || !w || w->kind == STAG_REGION || w->pd != who->pd)
+	if (stag == 0 || !w || w->kind == STAG_REGION || w->pd != accessor->pd)
 		return NULL;
 	if (w->kind == STAG_WINDOW_PD)
-		return who->scope == 0 ? w : NULL;
-	return who->scope != 0 && !w->valid ? w : NULL;
+		return accessor->scope == 0 ? w : NULL;
+	return accessor->scope != 0 && !w->valid ? w : NULL;
 }
 
 /* Checks the bind against the region. Returns a STAG_BIND_ value. */
@@ -306,11 +306,11 @@ static void point_at(struct stag_region *w, struct stag_region *r, const struct 
 	r->windows++;
 }
 
-int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag_who *who)
+int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag_accessor *accessor)
 {
-	struct stag_region *w = bindable(t, b->window, who), *r = find(t, b->region);
+	struct stag_region *w = bindable(t, b->window, accessor), *r = find(t, b->region);
 	bool unbind = w && w->kind == STAG_WINDOW_PD && b->len == 0;
-	int e = unbind ? STAG_BIND_OK : check_region(r, b, who->pd);
+	int e = unbind ? STAG_BIND_OK : check_region(r, b, accessor->pd);
 
 	if (!w)
 		return STAG_BIND_E_WINDOW;
@@ -319,6 +319,6 @@ int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag
 	invalidate(t, w);
 	w->stag = b->window;
 	if (!unbind)
-		point_at(w, r, b, who->scope);
+		point_at(w, r, b, accessor->scope);
 	return STAG_BIND_OK;
 }

@@ -57,7 +57,7 @@ struct stag_region {
 };
 
 /* The accessing endpoint: compared with pd and scope of the region. */
-struct stag_who {
+struct stag_accessor {
 	uint64_t pd;
 	uint64_t scope;
 };
@@ -121,14 +121,14 @@ const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t
  * the table changes. All of the rights are needed. len 0 is checked like any other; callers skip
  * the check where the RFCs say so.
  */
-int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_who *who,
+int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
 	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p);
 
 /*
  * Invalidates an STag, for the peer (RFC 5040 5.3) or a local request. Only the stream that the
  * STag is scoped to may do so. Returns STAG_E_OK, STAG_E_INVALID or STAG_E_SCOPE.
  */
-int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_who *who);
+int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor);
 
 /* Parameters of a bind. */
 struct stag_bind {
@@ -141,8 +141,8 @@ struct stag_bind {
 
 enum {
 	STAG_BIND_OK,
-	STAG_BIND_E_WINDOW, /* no such window in this domain, or of the wrong type for `who`; or
-			       type 2 and still valid */
+	STAG_BIND_E_WINDOW, /* no such window in this domain, or of the wrong type for `accessor`;
+			       or type 2 and still valid */
 	STAG_BIND_E_REGION, /* no valid region in this domain, or one that is bound to a stream */
 	STAG_BIND_E_RIGHTS, /* other than STAG_REMOTE_ rights; or the region lacks
 			       STAG_BIND_WINDOWS or a right that they need */
@@ -150,12 +150,13 @@ enum {
 };
 
 /*
- * Binds a window: type 2 to the endpoint `who`; type 1 to the domain, with who->scope 0, so a
- * request of an endpoint cannot do it. Remote writes and atomics need STAG_LOCAL_WRITE of the
+ * Binds a window: type 2 to the endpoint `accessor`; type 1 to the domain, with accessor->scope 0,
+ * so a request of an endpoint cannot do it. Remote writes and atomics need STAG_LOCAL_WRITE of the
  * region. A type 1 window may be bound again while it is valid; unbinding reads only window and
  * len. The outcomes are tested in their order. Nothing changes unless STAG_BIND_OK is returned;
  * then the old value of the window is invalid.
  */
-int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag_who *who);
+int stag_bind(struct stag_table *t, const struct stag_bind *b,
+	      const struct stag_accessor *accessor);
 
 #endif

@@ -154,8 +154,8 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 		.to = req->addr,
 		.len = req->len,
 	};
-	struct stag_who who = {.pd = mw->pd->number};
-	int e = stag_bind(stags_table(mw->client->daemon->stags), &b, &who);
+	struct stag_accessor accessor = {.pd = mw->pd->number};
+	int e = stag_bind(stags_table(mw->client->daemon->stags), &b, &accessor);
 
 	return e ? explain(mw, mr, req, e, rep) : 0;
 }
@@ -185,13 +185,13 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 
 void mw_release(struct client *c, uint64_t pd, uint64_t scope)
 {
-	struct stag_who who = {.pd = pd, .scope = scope};
+	struct stag_accessor accessor = {.pd = pd, .scope = scope};
 	uint32_t pos = 0;
 	const struct mw *mw;
 
 	while ((mw = idtab_next(&c->mws, &pos)))
 		if (mw->type == MSG_MW_TYPE_2)
-			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &who);
+			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &accessor);
 }
 
 /* ---- queries ---- */

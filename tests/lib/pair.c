@@ -106,13 +106,13 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 	struct rdmap_cfg cfg = *like;
 
 	cfg.stags = n->stags;
-	cfg.who = (struct stag_who){.pd = PAIR_PD, .scope = 100 + n->nqps};
+	cfg.accessor = (struct stag_accessor){.pd = PAIR_PD, .scope = 100 + n->nqps};
 	cfg.sq_depth = cfg.sq_depth ? cfg.sq_depth : PAIR_DEPTH;
 	cfg.rq_depth = cfg.rq_depth ? cfg.rq_depth : PAIR_DEPTH;
 	cfg.max_recv_sge = 2;
 	must(n->nqps < PAIR_QPS);
 	qp->node = n;
-	qp->scope = cfg.who.scope;
+	qp->scope = cfg.accessor.scope;
 	qp->ep = rdmap_init(zeroed(rdmap_size(&cfg)), &cfg, &ops, qp);
 	n->qp[n->nqps++] = qp;
 	return qp;

@@ -17,7 +17,7 @@ enum {
 
 static uint8_t memory[SIZE];
 
-static const struct stag_who owner = {.pd = PD, .scope = EP};
+static const struct stag_accessor owner = {.pd = PD, .scope = EP};
 
 static struct stag_table *table_for(uint32_t max)
 {
@@ -451,9 +451,9 @@ Test(stag, all_rights_that_are_asked_for_are_needed)
 static int check_as(struct stag_region r, uint64_t pd, uint64_t scope)
 {
 	struct stag_table *t = table_of(r);
-	struct stag_who who = {.pd = pd, .scope = scope};
+	struct stag_accessor accessor = {.pd = pd, .scope = scope};
 	uint8_t *p;
-	int e = stag_check(t, STAG, &who, 0, BASE_TO, 1, &p);
+	int e = stag_check(t, STAG, &accessor, 0, BASE_TO, 1, &p);
 
 	free(t);
 	return e;
@@ -486,23 +486,23 @@ Test(stag, first_failing_test_in_the_documented_order_is_the_outcome)
 {
 	struct stag_region r = region(STAG);
 	struct stag_table *t = table_for(4);
-	struct stag_who who = {.pd = PD + 1, .scope = EP};
+	struct stag_accessor accessor = {.pd = PD + 1, .scope = EP};
 	uint32_t rights = STAG_REMOTE_ATOMIC;
 	uint64_t to = UINT64_MAX;
 	uint8_t *p = NULL;
 
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_INVALID);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_INVALID);
 	stag_add(t, &r);
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_SCOPE);
-	who.pd = PD;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_RIGHTS);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_SCOPE);
+	accessor.pd = PD;
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_RIGHTS);
 	rights = STAG_REMOTE_READ;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_WRAP);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_WRAP);
 	to = BASE_TO + SIZE;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_BOUNDS);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_BOUNDS);
 	cr_expect_null(p);
 	to = BASE_TO;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_OK);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_OK);
 	cr_expect_eq(p, memory);
 	free(t);
 }
@@ -549,8 +549,8 @@ Test(stag, invalidated_region_is_out_of_reach_but_still_there)
 Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 {
 	struct stag_table *t = scoped_table();
-	struct stag_who neighbour = {.pd = PD, .scope = EP + 1};
-	struct stag_who stranger = {.pd = PD + 1, .scope = EP};
+	struct stag_accessor neighbour = {.pd = PD, .scope = EP + 1};
+	struct stag_accessor stranger = {.pd = PD + 1, .scope = EP};
 
 	cr_expect_eq(stag_invalidate(t, STAG, &neighbour), STAG_E_SCOPE);
 	cr_expect_eq(stag_invalidate(t, STAG, &stranger), STAG_E_SCOPE);
@@ -563,7 +563,7 @@ Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 Test(stag, region_of_a_whole_domain_cannot_be_invalidated_remotely)
 {
 	struct stag_table *t = table_of(region(STAG));
-	struct stag_who nobody = {.pd = PD, .scope = 0};
+	struct stag_accessor nobody = {.pd = PD, .scope = 0};
 
 	cr_expect_eq(stag_invalidate(t, STAG, &owner), STAG_E_SCOPE);
 	cr_expect_eq(stag_invalidate(t, STAG, &nobody), STAG_E_SCOPE);

@@ -23,9 +23,9 @@ enum {
 
 static uint8_t memory[SIZE];
 
-static const struct stag_who domain = {.pd = PD, .scope = 0};
-static const struct stag_who owner = {.pd = PD, .scope = EP};
-static const struct stag_who neighbour = {.pd = PD, .scope = EP2};
+static const struct stag_accessor domain = {.pd = PD, .scope = 0};
+static const struct stag_accessor owner = {.pd = PD, .scope = EP};
+static const struct stag_accessor neighbour = {.pd = PD, .scope = EP2};
 
 static struct stag_table *table;
 
@@ -61,10 +61,10 @@ static void unrig(void)
 
 TestSuite(stag_mw, .init = rig, .fini = unrig);
 
-static int check_as(const struct stag_who *who, uint32_t stag, uint64_t to, uint64_t len)
+static int check_as(const struct stag_accessor *accessor, uint32_t stag, uint64_t to, uint64_t len)
 {
 	uint8_t *p = NULL;
-	int e = stag_check(table, stag, who, STAG_REMOTE_READ, to, len, &p);
+	int e = stag_check(table, stag, accessor, STAG_REMOTE_READ, to, len, &p);
 
 	cr_expect_eq(p, e ? NULL : memory + (to - BASE_TO), "%#x", stag);
 	return e;
@@ -85,7 +85,7 @@ static struct stag_bind part(uint32_t window, uint64_t to, uint64_t len)
 }
 
 /* The asker that windows of this type are bound by. */
-static const struct stag_who *binder(uint32_t window)
+static const struct stag_accessor *binder(uint32_t window)
 {
 	return window >> 8 == TYPE1 >> 8 ? &domain : &owner;
 }
@@ -205,7 +205,7 @@ Test(stag_mw, bind_gives_the_window_any_key_and_voids_the_old_value)
 /* rows: 5041-8.3.1-01 5041-8.3.1-02 */
 Test(stag_mw, type_1_serves_the_domain_and_type_2_the_endpoint_that_bound_it)
 {
-	static const struct stag_who stranger = {.pd = PD + 1, .scope = EP};
+	static const struct stag_accessor stranger = {.pd = PD + 1, .scope = EP};
 
 	bind(part(TYPE1, BASE_TO, 8));
 	bind(part(TYPE2, BASE_TO, 8));
@@ -221,7 +221,7 @@ Test(stag_mw, type_1_serves_the_domain_and_type_2_the_endpoint_that_bound_it)
 /* ---- what cannot be bound ---- */
 
 /* Tries, and sees to it that what fails changes nothing. */
-static int try(struct stag_bind b, const struct stag_who *who)
+static int try(struct stag_bind b, const struct stag_accessor *accessor)
 {
 	static const uint32_t all[] = {REGION, TYPE1, TYPE2};
 	struct stag_region before[3];
@@ -229,7 +229,7 @@ static int try(struct stag_bind b, const struct stag_who *who)
 
 	for (unsigned i = 0; i < 3; i++)
 		before[i] = *stag_find_any_key(table, all[i]);
-	e = stag_bind(table, &b, who);
+	e = stag_bind(table, &b, accessor);
 	for (unsigned i = 0; e && i < 3; i++)
 		cr_expect_arr_eq((const char *)stag_find_any_key(table, all[i]),
 				 (const char *)&before[i], sizeof(before[i]));
@@ -238,8 +238,8 @@ static int try(struct stag_bind b, const struct stag_who *who)
 
 Test(stag_mw, only_a_window_of_the_domain_can_be_bound)
 {
-	static const struct stag_who stranger = {.pd = PD + 1, .scope = EP};
-	static const struct stag_who strange_domain = {.pd = PD + 1};
+	static const struct stag_accessor stranger = {.pd = PD + 1, .scope = EP};
+	static const struct stag_accessor strange_domain = {.pd = PD + 1};
 
 	cr_expect_eq(try(part(0x555500, BASE_TO, 8), &owner), STAG_BIND_E_WINDOW);
 	cr_expect_eq(try(part(REGION, BASE_TO, 8), &owner), STAG_BIND_E_WINDOW);
