@@ -4,7 +4,7 @@
 static const char *const state_name[SESSION_STATE_COUNT] = {
 	[SESSION_IDLE] = "idle",
 	[SESSION_REQUESTING] = "requesting",
-	[SESSION_CANCELLED] = "cancelled",
+	[SESSION_CANCELED] = "canceled",
 	[SESSION_PENDING] = "pending",
 	[SESSION_OPEN] = "open",
 	[SESSION_ENDING] = "ending",
@@ -83,7 +83,7 @@ static unsigned requesting(struct session *s, enum session_event ev)
 	case SESSION_RX_TERMINATE: /* 6.4 */
 		return transition(s, ev, SESSION_IDLE, SESSION_DO_REFUSED);
 	case SESSION_CLOSE: /* 6.2 to 6.4: no sequence permits a message before the answer */
-		return transition(s, ev, SESSION_CANCELLED, SESSION_DO_END);
+		return transition(s, ev, SESSION_CANCELED, SESSION_DO_END);
 	case SESSION_RX_INITIATE: /* 6.1: no sequence has two active sides */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_SEGMENT:
@@ -100,7 +100,7 @@ static unsigned requesting(struct session *s, enum session_event ev)
 	}
 }
 
-static unsigned cancelled(struct session *s, enum session_event ev)
+static unsigned canceled(struct session *s, enum session_event ev)
 {
 	switch (ev) {
 	case SESSION_RX_ACCEPT: /* 6.2: at least one side sends a Terminate */
@@ -295,8 +295,8 @@ unsigned session_event(struct session *s, enum session_event ev)
 		return idle(s, ev);
 	case SESSION_REQUESTING:
 		return requesting(s, ev);
-	case SESSION_CANCELLED:
-		return cancelled(s, ev);
+	case SESSION_CANCELED:
+		return canceled(s, ev);
 	case SESSION_PENDING:
 		return pending(s, ev);
 	case SESSION_OPEN:

@@ -66,7 +66,7 @@ struct association_events {
 	void (*event)(struct association *assoc, const struct assoc_event *ev);
 	/* A path changed; change completes the sentence "path to X ...". */
 	void (*path)(struct association *assoc, const struct llp_path *path, const char *change);
-	/* The association is about to be freed; `requests` must be empty afterwards. */
+	/* The association is about to be freed; `requests` must be empty afterward. */
 	void (*gone)(struct association *assoc);
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hostile packets against the user transport: SCTP in this process over a socket that is none.
- * The input plays the other host: packets of any chunks, with or without an association, which
- * either side may have begun; and what the owner of the transport does meanwhile.
- * What leaves is sealed, upcalls come in order, and at the end nothing is left.
+ * Hostile packets against the user transport: SCTP in this process over a fake UDP socket. The
+ * input acts as the other host: packets of any chunks, with or without an association, which either
+ * side may have opened; and calls of the transport's owner. Every sent packet has its checksum,
+ * upcalls come in order, and at the end nothing is left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static struct llp_listener *listener;
 static struct end end[ENDS];
 static uint64_t now;
 static struct input in;
-static volatile uint8_t seen; /* of what arrived */
+static volatile uint8_t seen; /* keeps the reads of arrived bytes */
 
 /* The other host. */
 static struct sockaddr_storage ours, other;
@@ -183,7 +183,7 @@ static void send_chunk(uint8_t type, const uint8_t *value, size_t n, uint32_t ta
 	send_packet(p, (FIRST + n + 3) & ~(size_t)3, tag);
 }
 
-/* INIT or INIT ACK, as it should be but for the indication, which the input has. */
+/* A valid INIT or INIT ACK, except for the indication, which is part of the input. */
 static void send_start(uint8_t type, uint32_t tag)
 {
 	uint8_t v[16 + 8 + 12] = {0};
@@ -239,7 +239,7 @@ static void begin_here(void)
 	turn(1);
 }
 
-/* Type, flags, length; DATA chunks get the number that is due, and more. */
+/* Input: type, flags, length. DATA chunks get the next TSN, or skip some. */
 static size_t put_chunk(uint8_t *p, size_t room)
 {
 	uint8_t bits = in_8(&in);
@@ -376,7 +376,8 @@ static void start(void)
 	turn(1);
 }
 
-/* Everybody lets go; after the time that strangers have, their places are free. */
+/* All associations are freed. After their timeout, half-open ones of the other host are gone, too.
+ */
 static void finish(void)
 {
 	const struct user *u = (const struct user *)t;

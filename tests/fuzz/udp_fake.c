@@ -112,7 +112,7 @@ void udp_forget(struct udp *u, struct udp_flow *f)
 	must(u == udp_fake && !f->open);
 }
 
-/* Each in memory of its size, so that sanitizers see more. */
+/* Each in memory of exactly its size, so that sanitizers detect reads after its end. */
 unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
 {
 	unsigned n = u->nin;

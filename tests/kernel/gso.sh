@@ -10,7 +10,7 @@ DDP_TRANSPORT=user
 mtu=1500
 small="user: {mtu: $mtu}"
 
-# watch HOST DEVICE, and what it saw, to the variables packets and longest.
+# watch HOST DEVICE: sets the variables packets and longest from the capture.
 watch() {
 	background watch ip netns exec "$1" python3 -u "$top_srcdir/tests/kernel/longest.py" "$2"
 	eventually 20 grep -q watching "$tmp/watch.log" || fail 'cannot watch'
@@ -25,7 +25,8 @@ seen() {
 # shown NAME: the column gso of ddpctl for the association.
 shown() { ctl "$1" -d -o assoc | sed -n '1s/.* gso \([a-z]*\).*/\1/p'; }
 
-# between WORDS EXPECTED LINE: two daemons of host a, on its loopback. Only packets that were cut show there is no other.
+# between WORDS EXPECTED LINE: two daemons of host a, on its loopback. Only the length of the packets shows whether
+# they were cut.
 between() {
 	daemon_at a 127.0.0.1 "$3"
 	daemon_in=(ip netns exec a)

@@ -62,7 +62,7 @@ background writer sh -c "exec '$bin/tests/kernel/path_write' '$(socket_of a)' '$
 writer=$pid
 exec 9>"$tmp/commands"
 log=$tmp/writer.log
-# said WORDS: a line of it begins so.
+# said WORDS: a line of its output begins with them.
 said() { [[ $'\n'$(<"$log") == *$'\n'"$1"* ]]; }
 # mib: its progress in MiB.
 mib() {
@@ -91,7 +91,7 @@ assoc=$(ctl a -o path primary yes | sed 's/^path assoc \([0-9]*\) .*/\1/')
 
 # sent N: bytes that host a has sent over the link.
 sent() { at a awk -v link="link$1:" '$1 == link { print $10 }' /proc/net/dev; }
-# carries N OTHER: link N has all the data, and the other one nothing but what asks whether it works.
+# carries N OTHER: link N carries all the data, and the other one only heartbeats.
 carries() {
 	local on off
 	on=$(sent "$1") off=$(sent "$2")
@@ -119,7 +119,7 @@ soon the writer hears that, too -- said "path a: active: path to $b1 "
 more 64
 sessions_live || fail 'a session was lost'
 
-# --- who is primary ---
+# --- the primary path ---
 
 ctl a path set-primary "$assoc" "$b2" || fail "set-primary: exit status $?"
 paths_are 1 a primary yes address "$b2" || fail "ddpctl: $(ctl a path)"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Wrong requests: each has exactly one consequence. */
+/* Invalid requests. Each must have exactly one consequence. */
 #include "tests/sim/world.h"
 
 enum { ONE_SEGMENT = 400 };
@@ -25,7 +25,7 @@ static void redirect(struct op *op, uint32_t stag, uint64_t to)
 	op->wr.rto = to;
 }
 
-/* One byte too far. The bytes inside must not change, so the message has one segment. */
+/* One byte beyond the region. The bytes inside must not change, so the message has one segment. */
 static void out_of_bounds(struct op *op, uint32_t len)
 {
 	const struct region *open_region = ep_other(op->ep)->open_region;

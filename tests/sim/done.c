@@ -31,7 +31,7 @@ static bool is_receive(const struct rdmap_done *d)
 	return d->op == RDMAP_RECV || d->op == RDMAP_RECV_TAGGED;
 }
 
-/* The oldest one of its queue. */
+/* The oldest request of its queue. */
 static struct op *oldest_receive(struct ep *ep, const struct rdmap_done *d)
 {
 	unsigned i = d->op == RDMAP_RECV_TAGGED ? QUEUE_TAGGED : d->qn;

@@ -56,7 +56,7 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
-/* No more wakes than the contract requires: an unneeded one would hide a missing one. */
+/* Wakes only where the contract requires it: an unneeded wake would hide a missing one. */
 static void wake(struct ep *ep)
 {
 	if (ep->state != EP_OPEN || !ep->wake_due)

@@ -2,7 +2,7 @@
 /*
  * The longest messages at the highest tagged offsets: a Send, a Write and a Read of 2^32 - 1 bytes
  * each, in so many segments that the DDP-SSN wraps many times, with the maximum number of messages
- * in flight. No byte is moved: only the placement targets are checked.
+ * in flight. No byte is copied; only the placement targets are checked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
 
 static const uint64_t FIRST = UINT64_MAX - UINT32_MAX; /* the last byte has offset 2^64 - 2 */
 
-/* A message between the two, its payload as an offset in the sender's memory. */
+/* A message in flight, its payload as an offset in the sender's memory. */
 struct flight {
 	struct assoc_seg seg;
 	uint64_t off;
@@ -117,10 +117,10 @@ static void arrive(struct end *to, const struct flight *f)
 	if (assoc_rx(to->assoc, &m, &place) == ASSOC_RX_PLACE) {
 		if (place.ndst != 1 || place.len != f->payload ||
 		    (uint64_t)(place.dst[0].p - to->base) != f->off)
-			die("the place of a segment differs from its source");
+			die("the target of a segment differs from its source");
 		to->got += place.len;
 	} else if (f->payload > 0) {
-		die("a segment has no place");
+		die("a segment has no target");
 	}
 	assoc_rx_placed(to->assoc);
 }

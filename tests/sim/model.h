@@ -70,7 +70,7 @@ struct plan {
 struct region {
 	struct list link;
 	struct node *node;
-	struct ep *owner;  /* freed with this endpoint; NULL: of the domain, stays */
+	struct ep *owner;  /* freed with this endpoint; NULL: belongs to the domain */
 	uint32_t off, len; /* in the arena, whole units */
 	uint32_t stag;
 	uint32_t rights;

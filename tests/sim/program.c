@@ -5,7 +5,7 @@
 
 #include "tests/sim/world.h"
 
-enum { EPS_MAX = 5 }; /* live ones of a node */
+enum { EPS_MAX = 5 }; /* open endpoints of a node */
 
 static unsigned live_eps(const struct node *n)
 {

@@ -196,7 +196,8 @@ static void print(const struct totals *t)
 	printf("binds %u local invalidations %u through windows %u dead STags tried %u used again "
 	       "%u\n",
 	       t->binds, t->unbinds, t->windowed, t->old_keys, t->reused_stags);
-	printf("enhanced %u (rejected %u, unheard %u, ORD lowered %u), first a Send %u Write %u "
+	printf("enhanced %u (rejected %u, unsupported %u, ORD lowered %u), first a Send %u Write "
+	       "%u "
 	       "Read %u, none %u\n",
 	       t->enhanced, t->enh_rejected, t->enh_unsupported, t->dropped_ord,
 	       t->rtr[WIRE_RTR_SEND], t->rtr[WIRE_RTR_WRITE], t->rtr[WIRE_RTR_READ], t->no_rtr);
@@ -218,7 +219,7 @@ int main(int argc, char **argv)
 	r = run_jobs(&o);
 	if (o.far)
 		r.sum.far = longest_run();
-	printf("%" PRIu64 " seeds from %" PRIu64 ": all well, trace %016" PRIx64 "\n", o.count,
+	printf("%" PRIu64 " seeds from %" PRIu64 ": passed, trace %016" PRIx64 "\n", o.count,
 	       o.from, r.hash);
 	print(&r.sum);
 	rows_print(&r.sum);

@@ -139,7 +139,7 @@ static bool coming_for_receive(const struct slice *s, struct coming *ret)
 	return true;
 }
 
-/* False if no message comes, or it is not known which. */
+/* False if no message will arrive, or if it is uncertain which. */
 static bool coming(const struct slice *s, struct coming *ret)
 {
 	const struct op *op = s->op;

@@ -104,7 +104,7 @@ void window_seen_by_peer(struct ep *owner, const struct op *op)
 	}
 }
 
-/* Requests of the peer that use it. */
+/* True if requests of the peer use it. */
 static bool in_use(const struct grant *g)
 {
 	struct ep *other = ep_other(g->owner);

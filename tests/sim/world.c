@@ -76,7 +76,7 @@ static void draw_plan(struct world *w)
 	w->sum.busy += p->faults.again > 0;
 	w->sum.resized += p->faults.resize > 0;
 	w->sum.narrow += p->faults.message_max < 600;
-	trace(w, "seed %llu nodes %u actions %u streams %u len %u reckless %d mishap %u",
+	trace(w, "seed %llu nodes %u actions %u streams %u len %u overrun %d bad_op %u",
 	      (unsigned long long)w->seed, p->nodes, p->actions, p->streams, p->len_max,
 	      p->overrun_receives, p->bad_op);
 }
@@ -158,12 +158,12 @@ static void settle(struct world *w)
 
 	while (sim_step(w->net)) {
 		if (++steps > STEPS_MAX)
-			fail(w, "not quiet after %u steps", STEPS_MAX);
+			fail(w, "still active after %u steps", STEPS_MAX);
 		if (steps % CHECK_EVERY == 0)
 			check_memory(w);
 	}
 	check_memory(w);
-	trace(w, "quiet after %u steps", steps);
+	trace(w, "finished after %u steps", steps);
 }
 
 /* ---- checks when nothing happens any more ---- */

@@ -28,8 +28,8 @@ void arena_check(struct node *n);
 struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_t scope,
 			  uint32_t rights, uint32_t len);
 
-/* It must not change from now on. removed: take it out of the table as well, after the windows on
- * it. */
+/* The region must not change from now on. remove: removes it from the table as well, after the
+ * windows on it. */
 void region_revoke(struct region *rg, bool remove);
 
 /* An index for the entry, sometimes a reused one, and its place in the table. */
@@ -41,10 +41,10 @@ void region_retire(struct node *n, uint32_t stag, bool removed);
 /* A value that must be invalid, or 0. */
 uint32_t region_stale_stag(struct node *n);
 
-/* Its result is uncertain from now on. own: because of its own memory. */
+/* The result of the request is uncertain from now on. own: because of its own memory. */
 void region_op_uncertain(struct op *op, bool own);
 
-/* Frees it. It has no slices any more. */
+/* Frees the region, which has no slices any more. */
 void region_free(struct region *rg);
 
 /* ---- slice.c ---- */
@@ -132,7 +132,7 @@ void op_post_random(struct ep *ep);
 /* Posts up to n receives. */
 void op_post_recvs(struct ep *ep, unsigned n);
 
-/* ---- bad_op.c: making requests wrong ---- */
+/* ---- bad_op.c: invalid requests ---- */
 
 /* The peer finds one of the two errors if the request arrives. */
 void bad_op_expect(struct op *op, enum perr a, enum perr b);
@@ -168,7 +168,7 @@ void atomic_done(struct ep *ep, struct op *op, const struct rdmap_done *d);
 
 void window_init(struct ep *ep);
 
-/* Takes them out of the table. */
+/* Removes the windows from the table. */
 void window_deinit(struct ep *ep);
 
 /* Frees the grants. */
@@ -192,7 +192,7 @@ void window_seen_by_peer(struct ep *owner, const struct op *op);
 /* A Bind or invalidation has completed with success. */
 void window_done(struct op *op);
 
-/* It must give no access any more. */
+/* The grant must give no access any more. */
 void window_over(struct grant *g);
 
 /* The windows on a region are removed together with the region. */
@@ -228,10 +228,11 @@ void raw_init(struct ep *ep);
 void raw_post(struct ep *ep);
 void raw_event(struct ep *ep, const struct assoc_event *ev);
 
-/* Its Terminate is sent: its program has closed, or its time is over (RFC 5041 6.2). */
+/* Its Terminate is sent: checks that its program has closed it, or that its time is over (RFC
+ * 5041 6.2). */
 void raw_check_end(const struct ep *ep);
 
-/* A message is begun. False if it is one too many since the error. */
+/* Counts a message that begins. False if it is the second one after an error. */
 bool raw_may_begin(struct ep *ep);
 
 /* ---- ep.c ---- */
@@ -244,7 +245,7 @@ bool ep_post_room(const struct ep *ep);
 void ep_post(struct op *op);
 void ep_post_recv(struct op *op);
 
-/* The session is over for it, or never began: memory is freed. */
+/* Its session has ended, or was not established: frees its memory. */
 void ep_over(struct ep *ep);
 
 /* Settles Writes of the endpoint that have arrived completely. all: all sent ones must have. */
@@ -280,7 +281,7 @@ extern const struct llp_events assoc_end_events;
 struct assoc_end *assoc_end_connect(struct node *from, struct node *to);
 void assoc_end_wake(struct assoc_end *p);
 
-/* Sets the time, which must precede any other call of a turn. */
+/* Sets the time. Must be the first call of a turn. */
 void assoc_end_tick(struct assoc_end *p);
 void assoc_end_lost(struct assoc_end *p);
 

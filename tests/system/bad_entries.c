@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes invalid ring entries. Promise: each completes in order, with the status of its error, and
- * its neighbours are not affected; an index out of range in any ring ends the client.
+ * its neighbors are not affected; an index out of range in any ring ends the client.
  *
  *   bad_entries SOCKET ADDRESS PORT
  *
@@ -44,7 +44,7 @@ static void wait_for(int fd)
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	if (poll(&p, 1, WAIT_MS) != 1)
-		die("nothing comes");
+		die("no completion came");
 }
 
 static void *map(int fd, uint64_t offset, size_t len)
@@ -140,12 +140,12 @@ static void begin(struct rig *r, uint32_t type, uint32_t srq)
 }
 
 /* The event at the other end depends on its type. */
-static void end(struct rig *r, enum msg_event_type told)
+static void end(struct rig *r, enum msg_event_type wire_depth)
 {
 	struct msg_handle m = {.hdr = {MSG_DESTROY_QP, 6}, .handle = r->from.qp};
 
 	call(&r->b, &m, sizeof(m), NULL, 0);
-	next_event(r, told);
+	next_event(r, wire_depth);
 	m.handle = r->to.qp;
 	call(&r->b, &m, sizeof(m), NULL, 0);
 }
@@ -214,7 +214,7 @@ static unsigned try(struct rig *r, const char *name, const struct wqe_send *bad,
 	return !check(name, ok);
 }
 
-static unsigned strange_forms(struct rig *r)
+static unsigned invalid_forms(struct rig *r)
 {
 	unsigned failed = try(r, "opcode 255", &(struct wqe_send){.opcode = 255}, CQE_LOC_OP_ERR);
 
@@ -239,7 +239,7 @@ static unsigned strange_forms(struct rig *r)
 	return failed;
 }
 
-static unsigned strange_operands(struct rig *r)
+static unsigned invalid_operands(struct rig *r)
 {
 	struct wqe_send e = {.opcode = WQE_WRITE, .flags = WQE_INLINE, .inline_len = 33};
 	unsigned failed = try(r, "inline data beyond the most", &e, CQE_LOC_LEN_ERR);
@@ -266,7 +266,7 @@ static unsigned strange_operands(struct rig *r)
 	return failed;
 }
 
-static unsigned strange_raw(struct rig *r)
+static unsigned invalid_raw(struct rig *r)
 {
 	struct wqe_send e = {.opcode = WQE_SEND, .raw = {.rsvd = UINT64_C(1) << 40}};
 	unsigned failed = try(r, "raw: a Send with 41 bits of RsvdULP", &e, CQE_LOC_OP_ERR);
@@ -307,7 +307,7 @@ static unsigned receive(struct rig *r, struct ring *q, const char *name, const s
 				    c[1].wr_id == 12 && c[1].status == CQE_SUCCESS);
 }
 
-static unsigned strange_receives(struct rig *r, struct ring *q, uint32_t qns)
+static unsigned invalid_receives(struct rig *r, struct ring *q, uint32_t qns)
 {
 	struct wqe_recv e = {.qn = qns};
 	unsigned failed = receive(r, q, "a receive of a queue too many", &e, CQE_LOC_OP_ERR);
@@ -361,7 +361,7 @@ static unsigned shared_receives(struct rig *r)
 	unsigned failed;
 
 	begin(r, MSG_QP_RDMAP, srq);
-	failed = strange_receives(r, &q, 1);
+	failed = invalid_receives(r, &q, 1);
 	return failed + broken_index(r, &q);
 }
 
@@ -387,10 +387,10 @@ int main(int argc, char **argv)
 	m.addrs[0] = r.at;
 	call(&r.b, &m, sizeof(m), NULL, 0);
 	begin(&r, MSG_QP_RDMAP, 0);
-	failed = strange_forms(&r) + strange_operands(&r) + strange_receives(&r, &r.to.rq, 1);
+	failed = invalid_forms(&r) + invalid_operands(&r) + invalid_receives(&r, &r.to.rq, 1);
 	end(&r, MSG_EV_DISCONNECTED);
 	begin(&r, MSG_QP_RAW, 0);
-	failed += strange_raw(&r) + strange_receives(&r, &r.to.rq, 2);
+	failed += invalid_raw(&r) + invalid_receives(&r, &r.to.rq, 2);
 	end(&r, MSG_EV_HALF_CLOSED);
 	failed += shared_receives(&r);
 	printf("%u failed\n", failed);

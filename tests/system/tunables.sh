@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: however the daemon is started, it runs with the setting of the allocator that it needs, in the process that
-# was started, and with its environment.
+# Promise: for any way to start it, the daemon runs with the setting of the allocator that it needs, in the process
+# that was started, and with its environment.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl
@@ -30,4 +30,4 @@ daemon_in=(env -i GLIBC_TUNABLES=glibc.malloc.tcache_max=512)
 daemon own "$addr"
 has own glibc.malloc.tcache_max=512 || fail 'the setting of the user is changed'
 stop own || fail "exit status $?"
-echo 'set where it was missing, kept where it was not'
+echo 'set where it was missing, kept where it was set'

@@ -195,14 +195,14 @@ Test(sgl, filling_needs_the_right_and_reading_does_not)
 Test(sgl, other_domains_elements_are_out_of_reach)
 {
 	const struct sgl_elem e = {TO_A, 4, A};
-	const struct stag_accessor stranger = {.pd = PD + 1, .scope = 1};
+	const struct stag_accessor other_domain = {.pd = PD + 1, .scope = 1};
 
-	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &stranger, 0, out, &bad, &reason), -1);
+	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &other_domain, 0, out, &bad, &reason), -1);
 	cr_expect_eq(reason, STAG_E_SCOPE);
-	cr_expect_eq(sgl_check(&e, 1, table, &stranger, 0, &bad), STAG_E_SCOPE);
+	cr_expect_eq(sgl_check(&e, 1, table, &other_domain, 0, &bad), STAG_E_SCOPE);
 }
 
-/* To and offset sum up to a valid place if the carry is lost. */
+/* TO plus offset is a valid address if the carry is lost. */
 Test(sgl, offset_that_wraps_inside_an_element_is_a_wrap)
 {
 	const struct sgl_elem e = {UINT64_MAX - 0x0fff, 0x3000, A};

@@ -39,7 +39,7 @@ static struct stag_region region(uint32_t stag)
 	};
 }
 
-/* A table that holds nothing but the region. */
+/* A table with one region. */
 static struct stag_table *table_of(struct stag_region r)
 {
 	struct stag_table *t = table_for(4);
@@ -220,7 +220,7 @@ static void expect_model(const struct stag_table *t, const uint32_t *value, cons
 
 		cr_assert_eq(r != NULL, in[i], "value %#x", value[i]);
 		if (r)
-			cr_assert_eq(r->pd, i, "value %#x leads to another's region", value[i]);
+			cr_assert_eq(r->pd, i, "value %#x finds the wrong region", value[i]);
 	}
 }
 
@@ -481,7 +481,7 @@ Test(stag, region_of_an_endpoint_serves_that_endpoint_alone)
 	cr_expect_eq(check_as(r, PD, EP + (UINT64_C(1) << 32)), STAG_E_SCOPE);
 }
 
-/* Everything is wrong at first; each step mends what the outcome named. */
+/* Everything is wrong at first; each step corrects the error that the result names. */
 Test(stag, first_failing_test_in_the_documented_order_is_the_outcome)
 {
 	struct stag_region r = region(STAG);
@@ -549,11 +549,11 @@ Test(stag, invalidated_region_is_out_of_reach_but_still_there)
 Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 {
 	struct stag_table *t = scoped_table();
-	struct stag_accessor neighbour = {.pd = PD, .scope = EP + 1};
-	struct stag_accessor stranger = {.pd = PD + 1, .scope = EP};
+	struct stag_accessor other_endpoint = {.pd = PD, .scope = EP + 1};
+	struct stag_accessor other_domain = {.pd = PD + 1, .scope = EP};
 
-	cr_expect_eq(stag_invalidate(t, STAG, &neighbour), STAG_E_SCOPE);
-	cr_expect_eq(stag_invalidate(t, STAG, &stranger), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(t, STAG, &other_endpoint), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(t, STAG, &other_domain), STAG_E_SCOPE);
 	cr_expect_eq(stag_invalidate(t, STAG + 1, &owner), STAG_E_INVALID);
 	cr_expect_eq(check(t, BASE_TO, 1), STAG_E_OK);
 	free(t);

@@ -45,7 +45,7 @@ Test(stag_draw, every_bit_is_as_often_set_as_not)
 			set += drawn[i] >> b & 1;
 			turned += i > 0 && ((drawn[i] ^ drawn[i - 1]) >> b & 1);
 		}
-		/* Ten standard deviations: never by chance. */
+		/* Ten standard deviations: practically impossible by chance. */
 		cr_expect(set > DRAWS / 2 - 500 && set < DRAWS / 2 + 500, "bit %u: %u", b, set);
 		cr_expect(turned > DRAWS / 2 - 500 && turned < DRAWS / 2 + 500,
 			  "bit %u turns %u times from one value to the next", b, turned);
@@ -71,7 +71,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Values come by chance from all there are: among so many one could be seen twice, not three. */
+/* Values are drawn from the whole range: among so many, one can occur twice, but not three times.
+ */
 /* rows: 5042-6.1.1-02 */
 Test(stag_draw, freed_values_do_not_come_back_soon)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random operations on a crowded STag table, and on an array that says in the plainest way what
- * they ought to do. After each one the two hold the same entries.
+ * Random operations on an almost full STag table, and on an array as the model. After each
+ * operation both have the same entries.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static uint32_t windows_on(const struct model *m, const struct stag_region *r)
 	return n;
 }
 
-/* ---- the operations: each is done to the model and says what the table is to return ---- */
+/* ---- the operations: each changes the model and returns the expected result ---- */
 
 static int model_add(struct model *m, const struct stag_region *r)
 {
@@ -282,8 +282,8 @@ static void expect_same(const struct stag_table *t, const struct model *m)
 	}
 }
 
-/* In a table this small nearly every search passes others' slots, and some pass its end. */
-Test(stag_model, any_order_of_operations_does_what_the_model_does)
+/* In a table this small nearly every search passes occupied slots, and some pass its end. */
+Test(stag_model, any_order_of_operations_agrees_with_the_model)
 {
 	unsigned bound = 0, granted = 0;
 
@@ -314,7 +314,7 @@ Test(stag_model, any_order_of_operations_does_what_the_model_does)
 		}
 		free(mem);
 	}
-	/* That most of what is drawn is refused is well, that all of it is would be no test. */
-	cr_expect_gt(bound, ROUNDS * STEPS / 200, "only %u binds went through", bound);
+	/* Most random operations are refused; the test requires that some succeed. */
+	cr_expect_gt(bound, ROUNDS * STEPS / 200, "only %u binds succeeded", bound);
 	cr_expect_gt(granted, ROUNDS * STEPS / 40, "only %u accesses were granted", granted);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records that tools send each other: what is put is what is got, and nothing else is taken. */
+/* The records that tools send each other: decoding returns what was encoded, and invalid records
+ * are refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>

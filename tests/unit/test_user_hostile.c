@@ -31,7 +31,7 @@ enum {
 static struct sockaddr_storage addr, ours;
 static struct rig_conn rc, acceptor;
 static uint16_t port;
-static struct udp *stranger;
+static struct udp *other_domain;
 static struct udp_flow to_us;
 
 static void begin(void)
@@ -219,12 +219,12 @@ static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, siz
 	a->tag = be_get32(p + 4);
 }
 
-static void open_stranger(const char *text)
+static void open_raw(const char *text)
 {
 	struct sockaddr_storage a;
 
 	rig_address(text, 0, &a);
-	cr_assert_eq(udp_open(&a, 0, 65536, &stranger), 0);
+	cr_assert_eq(udp_open(&a, 0, 65536, &other_domain), 0);
 	rig_address("127.0.0.1", port, &ours);
 	to_us = (struct udp_flow){.to = ours, .tolen = sizeof(struct sockaddr_in)};
 }
@@ -254,11 +254,11 @@ static struct answers throw_at(struct llp *t, const uint8_t *p, size_t len)
 {
 	struct answers a = {0};
 
-	udp_send(stranger, &to_us, p, len);
-	udp_flush(stranger);
+	udp_send(other_domain, &to_us, p, len);
+	udp_flush(other_domain);
 	llp_input(t, 256);
 	llp_flush(t);
-	udp_recv(stranger, 64, note, &a);
+	udp_recv(other_domain, 64, note, &a);
 	return a;
 }
 
@@ -278,7 +278,7 @@ Test(user_hostile, a_bad_checksum_is_counted_and_ignored, .init = begin)
 	struct answers a;
 	struct llp_stats st;
 
-	open_stranger("127.0.0.2");
+	open_raw("127.0.0.2");
 	make(p, INIT, 0, RIG_SCTP_PORT);
 	crc32c_seal(p, sizeof(p));
 	p[30] ^= 1;
@@ -299,7 +299,7 @@ Test(user_hostile, an_init_to_a_closed_port_gets_an_abort_with_its_tag, .init = 
 	struct llp *t = open_and_listen();
 	struct answers a;
 
-	open_stranger("127.0.0.2");
+	open_raw("127.0.0.2");
 	a = throw_chunk(t, INIT, 0, RIG_SCTP_PORT + 1);
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, ABORT);
@@ -313,7 +313,7 @@ Test(user_hostile, packets_out_of_the_blue_are_answered_as_in_rfc_9260, .init = 
 	struct llp *t = open_and_listen();
 	struct answers a;
 
-	open_stranger("127.0.0.2");
+	open_raw("127.0.0.2");
 	a = throw_chunk(t, HEARTBEAT, 99, RIG_SCTP_PORT);
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, ABORT);
@@ -334,7 +334,7 @@ Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin)
 	struct llp *t = open_and_listen();
 	unsigned n = 0;
 
-	open_stranger("127.0.0.2");
+	open_raw("127.0.0.2");
 	for (int i = 0; i < 1000; i++)
 		n += throw_chunk(t, HEARTBEAT, 99, RIG_SCTP_PORT).n;
 	cr_assert_geq(n, 10);
@@ -359,9 +359,9 @@ Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin)
 		char text[32];
 
 		snprintf(text, sizeof(text), "127.1.%d.%d", i / 250, i % 250 + 1);
-		open_stranger(text);
+		open_raw(text);
 		cr_assert_eq(throw_chunk(t, INIT, 0, RIG_SCTP_PORT).type, INIT_ACK);
-		stranger = udp_close(stranger);
+		other_domain = udp_close(other_domain);
 	}
 	rig_until(t, &acceptor.incoming, 1);
 	rig_kill(&peer);
@@ -408,18 +408,18 @@ Test(user_hostile, survives_random_packets, .init = begin)
 	struct answers a = {0};
 
 	srand(20);
-	open_stranger("127.0.0.3");
+	open_raw("127.0.0.3");
 	for (int i = 0; i < 30000; i++) {
 		size_t len;
 
 		mutate(p, &len);
 		if (len >= 12)
 			crc32c_seal(p, len);
-		udp_send(stranger, &to_us, p, len);
-		udp_flush(stranger);
+		udp_send(other_domain, &to_us, p, len);
+		udp_flush(other_domain);
 		rig_turn(t);
 		if (i % 64 == 0)
-			udp_recv(stranger, 256, note, &a);
+			udp_recv(other_domain, 256, note, &a);
 	}
 	rig_until(t, &acceptor.msgs, 1);
 	cr_assert(rig_last_is(&acceptor, 1000, 7));
@@ -438,7 +438,7 @@ Test(user_hostile, an_association_survives_forged_packets, .init = begin)
 	rig_until(t, &acceptor.incoming, 1);
 	llp_info(rc.c, &info);
 	srand(21);
-	open_stranger("127.0.0.3");
+	open_raw("127.0.0.3");
 	for (int i = 0; i < 10000; i++) {
 		size_t len;
 
@@ -448,8 +448,8 @@ Test(user_hostile, an_association_survives_forged_packets, .init = begin)
 		be_put16(p, addr_port(&info.local));
 		be_put32(p + 4, (uint32_t)rand());
 		crc32c_seal(p, len);
-		udp_send(stranger, &to_us, p, len);
-		udp_flush(stranger);
+		udp_send(other_domain, &to_us, p, len);
+		udp_flush(other_domain);
 		llp_input(t, 256);
 	}
 	rig_send(t, &rc, 0, 3000, 1);
@@ -530,7 +530,7 @@ static void assert_start(const struct captured *c, uint8_t type, uint8_t adaptat
 	cr_assert(!extensions || be_get16(extensions + 2) == 4, "extensions in the INIT");
 }
 
-static void ask(uint8_t adaptation)
+static void call(uint8_t adaptation)
 {
 	static struct captured c;
 	struct llp *t = open_at_two(adaptation);
@@ -538,11 +538,11 @@ static void ask(uint8_t adaptation)
 	struct llp_conn *conn;
 
 	rig_address("127.0.0.2", 0, &a);
-	cr_assert_eq(udp_open(&a, port, 65536, &stranger), 0);
+	cr_assert_eq(udp_open(&a, port, 65536, &other_domain), 0);
 	rig_address("127.0.0.2", RIG_SCTP_PORT, &a);
 	cr_assert_eq(llp_connect(t, (struct sockaddr *)&a, &rc, &conn), 0);
 	llp_flush(t);
-	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
+	cr_assert_eq(udp_recv(other_domain, 64, capture, &c), 1);
 	cr_assert(crc32c_check(c.p, c.len));
 	assert_start(&c, INIT, adaptation);
 	llp_close(t);
@@ -551,13 +551,13 @@ static void ask(uint8_t adaptation)
 /* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
 Test(user_hostile, init_has_the_indication_and_no_extensions, .init = begin)
 {
-	ask(1);
+	call(1);
 }
 
 /* rows: 5043-7.1-01 */
 Test(user_hostile, init_has_the_configured_indication, .init = begin)
 {
-	ask(7);
+	call(7);
 }
 
 /* rows: 5043-5.1-01 5043-7.2-02 5043-8-01 5043-8-02 5043-11.1-01 5041-3-07 5041-11.1-01 */
@@ -567,14 +567,14 @@ Test(user_hostile, init_ack_has_the_indication_and_no_extensions, .init = begin)
 	struct llp *t = open_at_two(1);
 	uint8_t p[INIT_LEN];
 
-	open_stranger("127.0.0.2");
+	open_raw("127.0.0.2");
 	make(p, INIT, 0, RIG_SCTP_PORT);
 	crc32c_seal(p, sizeof(p));
-	udp_send(stranger, &to_us, p, sizeof(p));
-	udp_flush(stranger);
+	udp_send(other_domain, &to_us, p, sizeof(p));
+	udp_flush(other_domain);
 	llp_input(t, 64);
 	llp_flush(t);
-	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
+	cr_assert_eq(udp_recv(other_domain, 64, capture, &c), 1);
 	assert_start(&c, INIT_ACK, 1);
 	llp_close(t);
 }
