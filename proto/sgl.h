@@ -25,7 +25,7 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n);
 
 /*
  * Resolves bytes [off, off + len) of the list to at most SGL_MAX spans.
- * rights: STAG_LOCAL_WRITE to write, 0 to read. The range lies within the list; len 0 gives no
+ * rights: STAG_LOCAL_WRITE to write, 0 to read. The range is within the list; len 0 gives no
  * spans. Returns the number of spans, or -1 with the element at fault in *ret_bad and a STAG_E_
  * outcome in *ret_reason.
  */

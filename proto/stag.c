@@ -263,7 +263,7 @@ int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_acces
 
 enum { WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
 
-/* The window with the index of the value, if `who` may bind it now. */
+/* The window with the index of the value, if `accessor` may bind it now. */
 static struct stag_region *bindable(const struct stag_table *t, uint32_t stag,
 				    const struct stag_accessor *accessor)
 {

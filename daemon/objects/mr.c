@@ -266,7 +266,7 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 	return mapping_share(mr->mapping, next->access & STAG_LOCAL_WRITE, &next->mapping, rep);
 }
 
-/* Takes over the new attributes. */
+/* Applies the new attributes. */
 static void become(struct mr *mr, const struct mr *next)
 {
 	stags_remove(mr->client->daemon->stags, mr->stag);

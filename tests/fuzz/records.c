@@ -350,7 +350,7 @@ static void finish(int fd)
 
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		end(&program[i]);
-	must(d.clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->attentive));
+	must(d.clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->polled));
 	must(list_empty(&w->dirty_cqs) && list_empty(&w->low_srqs));
 	for (unsigned k = 0; k < ACCT_KINDS; k++)
 		must(acct_used(d.acct, getuid(), (enum acct_kind)k) == 0);

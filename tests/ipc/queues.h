@@ -24,9 +24,6 @@ static struct ddp_pd *pd;
 static struct ddp_cq *cq;
 static struct ddp_id *id;
 static struct ddp_qp *qp;
-static struct ddp_wc wc[2 * ENTRIES];
-
-static const struct wqe_cqe done = {.wr_id = 1, .qp_num = 101};
 
 static void start_as(void (*script)(struct fake *f, struct fake_reply *r))
 {

@@ -3,6 +3,10 @@
  * daemon. */
 #include "tests/ipc/queues.h"
 
+static struct ddp_wc wc[2 * ENTRIES];
+
+static const struct wqe_cqe done = {.wr_id = 1, .qp_num = 101};
+
 TestSuite(cq, .init = start, .fini = stop, .timeout = 30);
 
 Test(cq, entries_are_rounded_up)

@@ -52,7 +52,7 @@ between 'loopback' yes "$small"
 # Another port than that of the daemons, which could not bind it.
 at a sysctl -q net.sctp.udp_port=9898 || fail 'no tunnel'
 between 'loopback with a tunnel' no "$small"
-between 'loopback with a tunnel, told to' yes "user: {mtu: $mtu, gso: on}"
+between 'loopback with a tunnel, forced' yes "user: {mtu: $mtu, gso: on}"
 at a sysctl -q net.sctp.udp_port=0 || fail 'the tunnel stays'
 
 at b sysctl -q net.sctp.udp_port=9899 net.sctp.encap_port=9899 || fail 'no tunnel'

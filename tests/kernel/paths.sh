@@ -108,14 +108,14 @@ carries 1 2
 more 16
 link 1 down
 echo "link 1 goes down at $(mib) MiB"
-soon the writer hears it -- said "path a: inactive: path to $b1 does not answer any more; 1 of 2 paths is active"
+soon the writer gets the event -- said "path a: inactive: path to $b1 does not answer any more; 1 of 2 paths is active"
 paths_are 1 a state inactive address "$b1" || fail "ddpctl: $(ctl a path)"
 paths_are 1 a state active address "$b2" || fail "ddpctl: $(ctl a path)"
 carries 2 1
 sessions_live || fail 'a session was lost'
 link 1 up
 soon the path is back -- paths_are 2 a state active
-soon the writer hears that, too -- said "path a: active: path to $b1 "
+soon the writer gets the next event -- said "path a: active: path to $b1 "
 more 64
 sessions_live || fail 'a session was lost'
 
@@ -151,7 +151,7 @@ more 16
 disturb 1 loss 100%
 disturb 2 loss 100%
 over() { gone "$writer"; }
-soon the writer hears that no path is left -- over
+soon the writer gets the event that no path is left -- over
 wait "$writer"
 status=$?
 [ $status -eq 3 ] || fail "the writer: exit status $status"
@@ -164,4 +164,4 @@ disturb 1
 disturb 2
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
-echo "$(mib) MiB; no path is left: configured $(((A + 1) * rto_max_ms)) ms, heard $(sed -n 's/^a: //p' "$log")"
+echo "$(mib) MiB; no path is left: configured $(((A + 1) * rto_max_ms)) ms, reported $(sed -n 's/^a: //p' "$log")"

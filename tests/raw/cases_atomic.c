@@ -263,7 +263,7 @@ static void with_reads(void)
 		send_atomic(&c, swap(&c, BASE, i, i + 1));
 	for (uint64_t i = 3; i < 13; i++)
 		answered(&c, 8, i);
-	MUST(c.cell[0] == 13, "%llu at last", (unsigned long long)c.cell[0]);
+	MUST(c.cell[0] == 13, "%llu in the end", (unsigned long long)c.cell[0]);
 	pair_end(&c.f.p);
 }
 

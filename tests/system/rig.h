@@ -103,7 +103,7 @@ void session_make_qp(struct session *s, int side, const struct how *how);
 void session_connect(struct session *s, struct end *a, struct end *b, const char *address,
 		     const struct how *how);
 
-/* The request of session_ask(), as an event to be acknowledged. */
+/* The request of session_connect(), as an event to be acknowledged. */
 struct ddp_cm_event *session_request(struct session *s);
 
 /* Opens a session, until both sides are ESTABLISHED. */

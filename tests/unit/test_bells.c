@@ -35,7 +35,7 @@ static struct client *client(struct bell_page *p)
 	cr_assert_not_null(c);
 	c->worker = &w;
 	c->page = p;
-	list_init(&c->attentive);
+	list_init(&c->polled);
 	idtab_init(&c->qps, BELL_QUEUES);
 	return c;
 }
@@ -44,7 +44,7 @@ static struct client *polled_client(void)
 {
 	struct client *c = client(page(PROT_READ | PROT_WRITE));
 
-	client_attend(c);
+	client_poll_bells(c);
 	return c;
 }
 
@@ -68,9 +68,9 @@ static unsigned left(const struct client *c)
 /* Reads the client's page until the client counts as idle. */
 static void fall_idle(struct client *c)
 {
-	for (int ms = 0; ms < 1000 && list_linked(&c->attentive); ms++, w.now_ms++)
+	for (int ms = 0; ms < 1000 && list_linked(&c->polled); ms++, w.now_ms++)
 		bells_take(&w);
-	cr_assert_not(list_linked(&c->attentive));
+	cr_assert_not(list_linked(&c->polled));
 }
 
 Test(bells, a_turn_reads_no_page_of_an_idle_client)
@@ -107,7 +107,7 @@ Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
 	fall_idle(c);
 	ring(c, 3);
 	cr_assert_not(bells_take(&w));
-	client_attend(c); /* the effect of its doorbell */
+	client_poll_bells(c); /* the effect of its doorbell */
 	cr_assert(bells_take(&w));
 	cr_assert_eq(left(c), 0);
 	cr_assert_not(bell_ring(c->page, 0), "and its page is read in each turn");
@@ -121,7 +121,7 @@ Test(bells, a_bell_that_is_rung_while_polling_ends_is_not_lost)
 		bool must_ring = bell_ring(c->page, 0);
 
 		if (must_ring)
-			client_attend(c);
+			client_poll_bells(c);
 		cr_assert(bells_take(&w));
 		cr_assert_eq(left(c), 0);
 		w.now_ms += (uint64_t)ms;

@@ -563,10 +563,10 @@ Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 Test(stag, region_of_a_whole_domain_cannot_be_invalidated_remotely)
 {
 	struct stag_table *t = table_of(region(STAG));
-	struct stag_accessor nobody = {.pd = PD, .scope = 0};
+	struct stag_accessor no_endpoint = {.pd = PD, .scope = 0};
 
 	cr_expect_eq(stag_invalidate(t, STAG, &owner), STAG_E_SCOPE);
-	cr_expect_eq(stag_invalidate(t, STAG, &nobody), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(t, STAG, &no_endpoint), STAG_E_SCOPE);
 	cr_expect_eq(check(t, BASE_TO, 1), STAG_E_OK);
 	free(t);
 }
