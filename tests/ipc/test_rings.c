@@ -5,6 +5,10 @@
 #include "ipc/memfd.h"
 #include "tests/ipc/queues.h"
 
+static struct ddp_wc wc[2 * ENTRIES];
+
+static const struct wqe_cqe done = {.wr_id = 1, .qp_num = 101};
+
 static int shared_fd;
 static uint8_t *shared_map;
 
@@ -93,7 +97,8 @@ Test(rings, those_in_one_memfd_share_a_mapping, .init = start_sharing, .fini = s
 	cr_expect_eq(maps_of("fake-shared"), 1);
 }
 
-Test(rings, an_old_daemon_sends_a_memfd_for_each, .init = start_without_offsets, .fini = stop, .timeout = 30)
+Test(rings, an_old_daemon_sends_a_memfd_for_each, .init = start_without_offsets, .fini = stop,
+     .timeout = 30)
 {
 	expect_rings_work();
 }

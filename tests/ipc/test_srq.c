@@ -92,7 +92,7 @@ static void offset_misaligned(struct fake *f, struct fake_reply *r)
 Test(srq, a_ring_that_does_not_fit_is_a_protocol_error)
 {
 	void (*const scripts[])(struct fake *, struct fake_reply *) = {
-		entry_too_small, entry_misaligned,          ring_too_small,
+		entry_too_small, entry_misaligned,       ring_too_small,
 		beyond_memfd,    beyond_memfd_at_offset, offset_misaligned};
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
 	unsigned fds = open_fds();
