@@ -238,7 +238,7 @@ static bool yield(struct ddp_cq *cq, uint64_t before)
 	return false;
 }
 
-/* Spins, then sleeps. As ddp_wait_cq(), after a look that found nothing. */
+/* Spins, then sleeps. As ddp_wait_cq(), after a poll that found nothing. */
 static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, uint64_t start,
 		      uint64_t deadline)
 {

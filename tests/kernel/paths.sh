@@ -46,7 +46,7 @@ server pong b "$ddping" -s --socket "$(socket_of b)"
 background ping "$ddping" --socket "$(socket_of a)" -i 0.1 "$b1"
 soon a session with b -- paths_are 1 b state active
 paths_are 1 a || fail "a: $(ctl a path)"
-paths_are 1 a address "$b1" || fail "a goes elsewhere: $(ctl a path)"
+paths_are 1 a address "$b1" || fail "a uses another address: $(ctl a path)"
 # b knows the addresses of a's INIT, a knows those of the INIT ACK.
 paths_are 1 b || fail "b knows more than one address: $(ctl b path)"
 row 5043-7.2-02: hosts with two addresses each: by default each end of an association knows one of the other
