@@ -140,12 +140,12 @@ static void begin(struct rig *r, uint32_t type, uint32_t srq)
 }
 
 /* The event at the other end depends on its type. */
-static void end(struct rig *r, enum msg_event_type wire_depth)
+static void end(struct rig *r, enum msg_event_type type)
 {
 	struct msg_handle m = {.hdr = {MSG_DESTROY_QP, 6}, .handle = r->from.qp};
 
 	call(&r->b, &m, sizeof(m), NULL, 0);
-	next_event(r, wire_depth);
+	next_event(r, type);
 	m.handle = r->to.qp;
 	call(&r->b, &m, sizeof(m), NULL, 0);
 }
