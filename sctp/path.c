@@ -210,6 +210,8 @@ static bool heartbeat_lost(struct sctp_path *p)
 	struct sctp_assoc *a = p->assoc;
 
 	p->heartbeat_out = false;
+	if (p->t3_us != SCTP_NEVER)
+		return true; /* T3 counts the failures */
 	sctp_rto_back_off(&p->rto);
 	if (p->index == sctp_path_choose(a)->index)
 		return sctp_path_failed(p);
