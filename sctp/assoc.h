@@ -209,6 +209,8 @@ struct sctp {
 	struct sctp_config cfg;
 	uint64_t now;
 	struct timers timers;
+	struct timer trim; /* gives memory back that was not used for a while */
+	bool trimming;     /* it is set */
 	struct list assocs, pending, eventful, listeners;
 	unsigned nassocs;
 	uint64_t held; /* bytes of associations */

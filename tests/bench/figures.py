@@ -16,8 +16,6 @@ SIZES = [(MIB, "1M"), (64 * KIB, "64K")]
 MANY = [1, 16, 1000]
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
-# The transport alone needs the daemon's setting of the allocator.
-
 UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us"}
 CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message"}
 
@@ -104,7 +102,7 @@ class Ours:
             space = ["-N", link.netns_file] if link.netns_file else []
             out = json.loads(self.processes.run(
                 [self.program("tests/bench/llp_raw"), "-j", "-s", str(size), "-t", str(seconds), "-f",
-                 self.address(0), "-T", self.address(1), *space, *options], 0, RAW_ENV, seconds + 30))
+                 self.address(0), "-T", self.address(1), *space, *options], 0, None, seconds + 30))
             return out["mb_per_s"], out["mb_per_s"] * 1e6 * seconds, 0
         return call
 
