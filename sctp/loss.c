@@ -145,7 +145,8 @@ void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 		p->probed = false;
 		return;
 	}
-	if (first_acked) {
+	/* The earliest one may have been acknowledged while it counted as lost, or on another path. */
+	if (first_acked || !sctp_tsn_before(p->assoc->tx.cum, p->first)) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
 		find_first(p);
 	} else if (p->t3_us == SCTP_NEVER) {
