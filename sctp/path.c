@@ -239,6 +239,11 @@ static bool heartbeat_due(struct sctp_path *p, uint64_t now)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
 
+	/* 8.3: T2-shutdown watches the peer now, who may have forgotten us already. */
+	if (p->assoc->state == SCTP_SHUTDOWN_SENT || p->assoc->state == SCTP_SHUTDOWN_ACK_SENT) {
+		p->heartbeat_us = SCTP_NEVER;
+		return true;
+	}
 	if (p->heartbeat_out && !heartbeat_lost(p))
 		return false;
 	if (p->state == SCTP_PATH_ACTIVE) {
