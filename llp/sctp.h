@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the transports `user` and `kernel` have in common: the record of an association, the order
- * of its upcalls, local addresses, time and deadlines. Private to user*.c and kernel*.c. It
- * includes neither <usrsctp.h> nor <netinet/sctp.h>, which define the same names.
+ * What the transports `user` and `kernel` have in common: the record of an association, its
+ * deadline, local addresses, time. Private to user*.c and kernel*.c. The order of upcalls
+ * (struct llp_sctp_ops, llp_sctp_dispatch()) and messages in fragments are here for `kernel` alone:
+ * below `user`, the core in sctp/ does that.
  */
 #ifndef LLP_SCTP_H
 #define LLP_SCTP_H

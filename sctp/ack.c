@@ -33,7 +33,6 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		sctp_tx_remove(&a->tx, &a->tx.out, tsn);
 		p->flight -= sctp_tx_wire(t);
 		a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
-		d->first |= tsn == p->first;
 	} else if (t->state == SCTP_TX_LOST) {
 		/* It was only late. */
 		sctp_tx_remove(&a->tx, &a->tx.lost, tsn);
@@ -42,6 +41,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		t->state = (uint8_t)state;
 		return;
 	}
+	d->first |= tsn == p->first;
 	d->bytes += sctp_tx_wire(t);
 	if (t->count == 1 && t->state == SCTP_TX_OUT) {
 		uint64_t rtt = now - t->sent_us;
@@ -314,7 +314,7 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	struct ack k;
 	unsigned n;
 
-	if (a->state < SCTP_ESTABLISHED)
+	if (!sctp_sends_data(a))
 		return;
 	if (!sctp_sack_get(c, &sack)) {
 		a->s->st.bad_packets++;
@@ -331,7 +331,11 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	advance(&k, sack.cum);
 	if (n || a->tx.ngaps)
 		compare_gaps(&k, gap, n, sack.ngaps <= SCTP_MAX_GAPS);
+	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
+	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
+		renege(&k, sack.cum + 1);
 	a->tx.rwnd = sack.a_rwnd;
+	a->tx.answered = true;
 	if (sack.a_rwnd < SCTP_PMTU_BASE)
 		a->errors = 0; /* it answers: 6.1 (A) */
 	finish(&k);

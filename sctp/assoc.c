@@ -77,16 +77,51 @@ bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local)
 	return false;
 }
 
-/* Our first address that has the family of the peer's. */
+static bool same_family(const struct sctp_assoc *a, uint8_t local, const struct sctp_addr *peer)
+{
+	return sctp_addr_is_v4(&a->s->cfg.local[local]) == sctp_addr_is_v4(peer);
+}
+
+/* Leading bits that two addresses share. */
+static unsigned common_bits(const struct sctp_addr *x, const struct sctp_addr *y)
+{
+	for (unsigned i = 0; i < 128; i++)
+		if ((x->ip[i / 8] ^ y->ip[i / 8]) & 0x80 >> i % 8)
+			return i;
+	return 128;
+}
+
+static unsigned users(const struct sctp_assoc *a, uint8_t local)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		n += a->path[i].flow.local == local;
+	return n;
+}
+
+/* Our address for a path to the peer's: the first path takes the first one of the family. The
+ * others take the nearest one, and among equals one that no other path uses: paths shall have
+ * little in common (6.4.1). */
 static bool choose_local(const struct sctp_assoc *a, const struct sctp_addr *peer, uint8_t *ret)
 {
+	unsigned most = 0;
+
 	for (unsigned i = 0; i < a->nlocal; i++) {
-		if (sctp_addr_is_v4(&a->s->cfg.local[a->local[i]]) == sctp_addr_is_v4(peer)) {
-			*ret = a->local[i];
-			return true;
+		uint8_t local = a->local[i];
+		unsigned worth = 1;
+
+		if (!same_family(a, local, peer))
+			continue;
+		if (a->npaths)
+			worth += common_bits(&a->s->cfg.local[local], peer) * SCTP_MAX_PATHS +
+				 SCTP_MAX_PATHS - users(a, local);
+		if (worth > most) {
+			most = worth;
+			*ret = local;
 		}
 	}
-	return false;
+	return most != 0;
 }
 
 struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
@@ -97,8 +132,8 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 
 	if (a->npaths == a->paths_allocated || !choose_local(a, &f.peer, &f.local))
 		return NULL;
-	if (sctp_assoc_has_local(a, flow->local) &&
-	    sctp_addr_is_v4(&a->s->cfg.local[flow->local]) == sctp_addr_is_v4(&f.peer))
+	if (a->npaths == 0 && sctp_assoc_has_local(a, flow->local) &&
+	    same_family(a, flow->local, &f.peer))
 		f.local = flow->local;
 	p = &a->path[a->npaths];
 	p->assoc = a;
@@ -121,6 +156,8 @@ struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_a
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
 	a->tx.rwnd = peer_rwnd;
+	a->advertised = a->s->cfg.recv_buffer;
+	a->sack_first = true;
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
 	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
@@ -306,8 +343,7 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 	a->state = step.next;
 	if (todo & SCTP_DO_STOP_T1)
 		a->t1_us = SCTP_NEVER;
-	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO | SCTP_DO_SEND_SHUTDOWN |
-		    SCTP_DO_SEND_SHUTDOWN_ACK))
+	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO))
 		start_t1(a);
 	if (todo & SCTP_DO_SEND_INIT)
 		sctp_send_init(a);
@@ -378,31 +414,42 @@ void sctp_assoc_arm(struct sctp_assoc *a)
 	timer_set(&a->s->timers, &a->timer, at);
 }
 
-/* T1-init, T1-cookie and T2-shutdown. False if that ended the association. */
+/* T1-init and T1-cookie. False if that ended the association. */
 static bool repeat_handshake(struct sctp_assoc *a)
 {
-	bool before = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED;
-
-	a->tries++;
-	if (before && a->tries > a->s->cfg.init_max_retrans) {
+	if (++a->tries > a->s->cfg.init_max_retrans) {
 		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
 		return false;
 	}
-	if (!before && !sctp_path_failed(sctp_primary(a)))
-		return false;
 	a->handshake_rto_us = a->handshake_rto_us > a->s->cfg.rto_max_us / 2
 				      ? a->s->cfg.rto_max_us
 				      : 2 * a->handshake_rto_us;
 	a->t1_us = a->s->now + a->handshake_rto_us;
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_send_init(a);
-	else if (a->state == SCTP_COOKIE_ECHOED)
+	else
 		sctp_send_cookie_echo(a);
-	else if (a->state == SCTP_SHUTDOWN_SENT)
+	return true;
+}
+
+/* T2-shutdown, with the timer value and the errors of the path that was used. */
+static bool repeat_shutdown(struct sctp_assoc *a)
+{
+	struct sctp_path *p = &a->path[a->t2_path];
+
+	sctp_rto_back_off(&p->rto);
+	if (!sctp_path_failed(p))
+		return false;
+	if (a->state == SCTP_SHUTDOWN_SENT)
 		sctp_send_shutdown(a);
-	else if (a->state == SCTP_SHUTDOWN_ACK_SENT)
+	else
 		sctp_send_shutdown_ack(a);
 	return true;
+}
+
+static bool repeat_control(struct sctp_assoc *a)
+{
+	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
 }
 
 static bool run(struct sctp_assoc *a, uint64_t now)
@@ -412,7 +459,7 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
 		return false;
 	}
-	if (a->t1_us <= now && !repeat_handshake(a))
+	if (a->t1_us <= now && !repeat_control(a))
 		return false;
 	if (a->sack_us <= now) {
 		a->sack_us = SCTP_NEVER;

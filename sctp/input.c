@@ -160,7 +160,7 @@ void sctp_input_chunks(struct sctp_path *p, struct sctp_cursor c)
 
 	while (a->state != SCTP_CLOSED && (r = sctp_chunk_next(&c, &chunk)) == SCTP_NEXT_OK) {
 		if (chunk.type == SCTP_DATA) {
-			any = true;
+			any |= sctp_takes_data(a);
 			prompt |= (chunk.flags & SCTP_DATA_I) != 0;
 			sctp_got_data(p, &chunk);
 		} else if (!control(p, &chunk)) {

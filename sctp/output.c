@@ -22,6 +22,7 @@ struct build {
 	uint32_t len;    /* of the present packet */
 	unsigned first;  /* its first span */
 	unsigned chunks; /* DATA chunks in it */
+	uint32_t last;   /* TSN of the last one */
 	bool forced;     /* the window is full: this packet goes nevertheless */
 };
 
@@ -179,7 +180,7 @@ static void sent(struct build *w, uint32_t tsn)
 		t->count++;
 	sctp_tx_push(q, &q->out, tsn);
 	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
-	if (p->flight == 0 || sctp_tsn_before(tsn, p->first)) {
+	if (p->flight == 0 || !sctp_tsn_before(p->first, tsn)) {
 		p->first = tsn;
 		p->t3_us = a->s->now + p->rto.rto_us;
 	}
@@ -215,10 +216,15 @@ static void add_chunks(struct build *w)
 		uint32_t tsn = next_chunk(q);
 		const struct sctp_tx *t = sctp_tx_get(q, tsn);
 
+		/* 6.10: TSNs ascend in a packet. */
+		if (w->chunks && sctp_tsn_before(tsn, w->last))
+			return;
 		if (w->len + sctp_tx_wire(t) > w->size || !fits_rwnd(q, t) || !add_chunk(w, t))
 			return;
+		q->probe_out = q->window_probe;
 		q->window_probe = false;
 		sent(w, tsn);
+		w->last = tsn;
 		w->chunks++;
 	}
 }
@@ -248,9 +254,10 @@ static void add_sack(struct build *w)
 		most = SACK_SPACE;
 	if (most > wr.size)
 		most = wr.size;
-	wr.len = sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), wr.p, most);
+	a->advertised = sctp_data_rwnd(a);
+	wr.len = sctp_tsn_map_sack(&a->map, a->advertised, wr.p, most);
 	use_space(w, &wr);
-	a->sack_now = false;
+	a->sack_now = a->sack_prompt = false;
 	a->sack_us = SCTP_NEVER;
 	a->unsacked = 0;
 	a->unsacked_bytes = 0;

@@ -56,28 +56,14 @@ static unsigned worth(const struct sctp_path *p)
 	       (255 - errors);
 }
 
-static struct sctp_path *best(struct sctp_assoc *a, const struct sctp_path *except)
-{
-	struct sctp_path *found = NULL;
-
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (&a->path[i] != except && (!found || worth(&a->path[i]) > worth(found)))
-			found = &a->path[i];
-	return found;
-}
-
 struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
 {
-	struct sctp_path *p = sctp_primary(a);
+	struct sctp_path *found = sctp_primary(a);
 
-	return p->state == SCTP_PATH_ACTIVE ? p : best(a, NULL);
-}
-
-struct sctp_path *sctp_path_other(struct sctp_assoc *a, const struct sctp_path *p)
-{
-	struct sctp_path *o = best(a, p);
-
-	return o && o->state == SCTP_PATH_ACTIVE ? o : &a->path[p->index];
+	for (unsigned i = 0; i < a->npaths && found->state != SCTP_PATH_ACTIVE; i++)
+		if (worth(&a->path[i]) > worth(found))
+			found = &a->path[i];
+	return found;
 }
 
 /* ---- states ---- */
@@ -239,9 +225,8 @@ static bool heartbeat_due(struct sctp_path *p, uint64_t now)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
 
-	/* 8.3: T2-shutdown watches the peer now, who may have forgotten us already. */
 	if (p->assoc->state == SCTP_SHUTDOWN_SENT || p->assoc->state == SCTP_SHUTDOWN_ACK_SENT) {
-		p->heartbeat_us = SCTP_NEVER;
+		p->heartbeat_us = SCTP_NEVER; /* 8.3 */
 		return true;
 	}
 	if (p->heartbeat_out && !heartbeat_lost(p))

@@ -16,8 +16,6 @@ SIZES = [(MIB, "1M"), (64 * KIB, "64K")]
 MANY = [1, 16, 1000]
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
-# The transport alone needs the daemon's setting of the allocator.
-
 UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us"}
 CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message"}
 

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/sctp/peer.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/be.h"
+#include "util/crc32c.h"
+
+/* ---- services of the stack ---- */
+
+static void *take(void *user, size_t len)
+{
+	struct peer *p = user;
+
+	if (p->no_memory)
+		return NULL;
+	p->allocated += len;
+	return malloc(len);
+}
+
+static void give(void *user, void *mem, size_t len)
+{
+	struct peer *p = user;
+
+	p->allocated -= len;
+	free(mem);
+}
+
+static void fill(void *user, void *ret, size_t len)
+{
+	struct peer *p = user;
+	uint8_t *b = ret;
+
+	if (len == 4 && p->zeros) {
+		p->zeros--;
+		memset(ret, 0, len);
+		return;
+	}
+	while (len--) {
+		p->seed = p->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		*b++ = (uint8_t)(p->seed >> 40);
+	}
+}
+
+struct sctp_addr peer_addr(unsigned i)
+{
+	return sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, 2});
+}
+
+struct sctp_config peer_config(struct peer *p, unsigned addrs)
+{
+	struct sctp_config c = {
+		.nlocal = addrs,
+		.udp_port = PEER_UDP,
+		.streams = 100,
+		.adaptation = 1,
+		.send_buffer = 1 << 20,
+		.recv_buffer = 1 << 20,
+		.cc = SCTP_CC_RFC9260,
+		.sack_packets = 2,
+		.sack_us = 200000,
+		.rto_initial_us = PEER_SECOND,
+		.rto_min_us = PEER_SECOND,
+		.rto_max_us = 60 * PEER_SECOND,
+		.heartbeat_us = 30 * PEER_SECOND,
+		.cookie_us = 60 * PEER_SECOND,
+		.path_max_retrans = 5,
+		.assoc_max_retrans = 10,
+		.init_max_retrans = 8,
+		.max_assocs = 1000,
+		.max_memory = 64 << 20,
+		.handshakes_per_s = 1000000,
+		.mem = {take, give, p},
+		.random = fill,
+		.random_user = p,
+	};
+
+	for (unsigned i = 0; i < addrs; i++)
+		c.local[i] = sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, 1});
+	return c;
+}
+
+void peer_init_cfg(struct peer *p, const struct sctp_config *cfg)
+{
+	uint8_t all[SCTP_MAX_LOCAL] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+	memset(p, 0, sizeof(*p));
+	p->seed = 1;
+	p->now = PEER_SECOND;
+	p->cfg = *cfg;
+	p->from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0};
+	p->port = PEER_PORT;
+	p->stack_port = PEER_STACK;
+	p->tag = PEER_TAG;
+	p->tsn = PEER_TSN;
+	p->rwnd = PEER_RWND;
+	p->out_streams = p->in_streams = PEER_STREAMS;
+	cr_assert_eq(sctp_open(&p->cfg, p->now, &p->s), SCTP_E_OK);
+	cr_assert_eq(sctp_listen(p->s, all, cfg->nlocal, cfg->nlocal > 1, PEER_STACK, NULL,
+				 &p->listener),
+		     SCTP_E_OK);
+}
+
+void peer_init(struct peer *p, unsigned addrs)
+{
+	struct sctp_config c = peer_config(p, addrs);
+
+	peer_init_cfg(p, &c);
+}
+
+void peer_deinit(struct peer *p)
+{
+	while (peer_next(p))
+		;
+	free(p->pkt);
+	p->pkt = NULL;
+	sctp_close(p->s);
+	cr_assert_eq(p->allocated, 0, "%zu bytes were not given back", p->allocated);
+}
+
+/* ---- events, messages ---- */
+
+static void take_event(struct peer *p, const struct sctp_event *e)
+{
+	switch (e->type) {
+	case SCTP_INCOMING:
+		p->incoming++;
+		p->assoc = e->assoc;
+		break;
+	case SCTP_UP:
+		p->up++;
+		p->assoc = e->assoc;
+		break;
+	case SCTP_DOWN:
+		p->down++;
+		p->last_down = *e;
+		if (p->keep_down)
+			break;
+		if (p->assoc == e->assoc)
+			p->assoc = NULL;
+		sctp_assoc_free(e->assoc);
+		break;
+	case SCTP_WRITABLE:
+		p->writable++;
+		break;
+	case SCTP_ACKED:
+		p->acked++;
+		break;
+	case SCTP_RESIZED:
+		break;
+	case SCTP_PATH:
+		p->path_events++;
+		p->last_path = *e;
+		break;
+	}
+}
+
+static void take_message(struct peer *p, const struct sctp_msg *m)
+{
+	uint32_t done = 0;
+
+	p->messages++;
+	p->bytes += m->len;
+	p->msg = *m;
+	for (unsigned i = 0; i < m->n && done < sizeof(p->msg_data); i++) {
+		size_t n = m->part[i].len;
+
+		if (n > sizeof(p->msg_data) - done)
+			n = sizeof(p->msg_data) - done;
+		memcpy(p->msg_data + done, m->part[i].p, n);
+		done += (uint32_t)n;
+	}
+}
+
+/* ---- output: a batch is cut into packets ---- */
+
+static struct peer_packet *new_packet(struct peer *p, uint32_t len)
+{
+	struct peer_packet *k = calloc(1, sizeof(*k) + len);
+
+	cr_assert(k);
+	k->at_us = p->now;
+	k->to = p->batch.to;
+	k->probe = p->batch.probe;
+	k->len = len;
+	if (p->last)
+		p->last->next = k;
+	else
+		p->first = k;
+	p->last = k;
+	return k;
+}
+
+static void cut(struct peer *p)
+{
+	const struct sctp_batch *b = &p->batch;
+	uint32_t left = b->len, at = 0;
+	struct peer_packet *k = NULL;
+
+	for (unsigned i = 0; i < b->nspans; i++) {
+		if (at == 0)
+			k = new_packet(p, left < b->segment ? left : b->segment);
+		cr_assert(b->span[i].len <= k->len - at, "a span crosses a border");
+		memcpy(k->data + at, b->span[i].p, b->span[i].len);
+		at += (uint32_t)b->span[i].len;
+		left -= (uint32_t)b->span[i].len;
+		if (at == k->len)
+			at = 0;
+	}
+	cr_assert_eq(left, 0);
+}
+
+void peer_poll(struct peer *p)
+{
+	struct sctp_event e;
+	struct sctp_msg m;
+
+	while (sctp_event(p->s, &e))
+		take_event(p, &e);
+	while (sctp_recv(p->s, &m))
+		take_message(p, &m);
+	sctp_run(p->s, p->now);
+	while (sctp_event(p->s, &e))
+		take_event(p, &e);
+	while (sctp_output(p->s, &p->batch, p->now))
+		if (!p->batch.probe || p->keep_probes)
+			cut(p);
+	while (sctp_event(p->s, &e))
+		take_event(p, &e);
+}
+
+void peer_advance(struct peer *p, uint64_t us)
+{
+	uint64_t end = p->now + us;
+
+	peer_poll(p);
+	while (sctp_expiry(p->s) <= end) {
+		if (sctp_expiry(p->s) > p->now)
+			p->now = sctp_expiry(p->s);
+		peer_poll(p);
+	}
+	p->now = end;
+	peer_poll(p);
+}
+
+/* ---- sending ---- */
+
+void peer_begin_tag(struct peer *p, uint32_t tag)
+{
+	const struct sctp_head head = {p->port, p->stack_port, tag};
+
+	p->w = (struct sctp_writer){.p = p->out, .size = sizeof(p->out)};
+	sctp_put_head(&p->w, &head);
+}
+
+void peer_begin(struct peer *p)
+{
+	peer_begin_tag(p, p->stack_tag);
+}
+
+void peer_end_chunk(struct peer *p, uint32_t begin)
+{
+	sctp_end_chunk(&p->w, begin);
+	p->w.pad = 0;
+}
+
+void peer_put(struct peer *p, uint8_t type, uint8_t flags, const void *value, uint32_t len)
+{
+	uint32_t at = sctp_begin_chunk(&p->w, type, flags);
+
+	sctp_put_bytes(&p->w, value, len);
+	peer_end_chunk(p, at);
+}
+
+void peer_put_plain(struct peer *p, uint8_t type)
+{
+	peer_put(p, type, 0, NULL, 0);
+}
+
+void peer_put_param(struct peer *p, uint16_t type, const void *value, uint32_t len)
+{
+	uint32_t at = sctp_begin_tlv(&p->w, type);
+
+	sctp_put_bytes(&p->w, value, len);
+	sctp_end_chunk(&p->w, at);
+}
+
+void peer_put_addr(struct peer *p, const struct sctp_addr *addr)
+{
+	if (sctp_addr_is_v4(addr))
+		peer_put_param(p, SCTP_PARAM_IPV4, addr->ip + 12, 4);
+	else
+		peer_put_param(p, SCTP_PARAM_IPV6, addr->ip, 16);
+}
+
+uint32_t peer_begin_init(struct peer *p, uint8_t type)
+{
+	uint32_t at = sctp_begin_chunk(&p->w, type, 0);
+
+	sctp_put32(&p->w, p->tag);
+	sctp_put32(&p->w, p->rwnd);
+	sctp_put16(&p->w, p->out_streams);
+	sctp_put16(&p->w, p->in_streams);
+	sctp_put32(&p->w, p->tsn);
+	if (!p->no_adaptation)
+		peer_put_param(p, SCTP_PARAM_ADAPTATION, (const uint8_t[]){0, 0, 0, 1}, 4);
+	return at;
+}
+
+void peer_put_data(struct peer *p, uint32_t tsn, uint16_t sid, uint16_t ssn, uint8_t flags,
+		   uint32_t len)
+{
+	uint32_t at = sctp_begin_chunk(&p->w, SCTP_DATA, flags);
+
+	sctp_put32(&p->w, tsn);
+	sctp_put16(&p->w, sid);
+	sctp_put16(&p->w, ssn);
+	sctp_put32(&p->w, 16);
+	for (uint32_t i = 0; i < len; i++)
+		sctp_put8(&p->w, (uint8_t)(tsn + i));
+	peer_end_chunk(p, at);
+}
+
+void peer_put_sack(struct peer *p, uint32_t cum, uint32_t rwnd, const uint16_t *gaps,
+		   unsigned ngaps)
+{
+	uint32_t at = sctp_begin_chunk(&p->w, SCTP_SACK, 0);
+
+	sctp_put32(&p->w, cum);
+	sctp_put32(&p->w, rwnd);
+	sctp_put16(&p->w, (uint16_t)ngaps);
+	sctp_put16(&p->w, 0);
+	for (unsigned i = 0; i < 2 * ngaps; i++)
+		sctp_put16(&p->w, gaps[i]);
+	peer_end_chunk(p, at);
+}
+
+void peer_put_cookie_echo(struct peer *p)
+{
+	peer_put(p, SCTP_COOKIE_ECHO, 0, p->cookie, p->cookie_len);
+}
+
+void peer_send_raw(struct peer *p)
+{
+	/* Exactly as long as the packet: reads beyond it are seen. */
+	uint8_t *copy = malloc(p->w.len ? p->w.len : 1);
+	struct sctp_msg m;
+
+	cr_assert(!p->w.full);
+	memcpy(copy, p->out, p->w.len);
+	sctp_input(p->s, &p->from, copy, p->w.len, p->now);
+	peer_poll(p);
+	while (sctp_recv(p->s, &m))
+		take_message(p, &m);
+	free(copy);
+}
+
+void peer_send(struct peer *p)
+{
+	struct span whole = {p->out, p->w.len};
+
+	sctp_seal(&whole, 1);
+	peer_send_raw(p);
+}
+
+void peer_send_chunk(struct peer *p, uint8_t type, uint8_t flags, const void *value, uint32_t len)
+{
+	peer_begin(p);
+	peer_put(p, type, flags, value, len);
+	peer_send(p);
+}
+
+void peer_send_plain(struct peer *p, uint8_t type)
+{
+	peer_send_chunk(p, type, 0, NULL, 0);
+}
+
+void peer_send_data(struct peer *p, uint32_t len)
+{
+	peer_begin(p);
+	peer_put_data(p, p->tsn++, 0, 0, SCTP_DATA_U | SCTP_DATA_B | SCTP_DATA_E, len);
+	peer_send(p);
+}
+
+void peer_send_sack(struct peer *p, uint32_t cum)
+{
+	peer_begin(p);
+	peer_put_sack(p, cum, p->rwnd, NULL, 0);
+	peer_send(p);
+}
+
+void peer_send_init(struct peer *p)
+{
+	peer_begin_tag(p, 0);
+	peer_end_chunk(p, peer_begin_init(p, SCTP_INIT));
+	peer_send(p);
+}
+
+void peer_send_init_ack(struct peer *p)
+{
+	uint32_t at;
+
+	peer_begin(p);
+	at = peer_begin_init(p, SCTP_INIT_ACK);
+	peer_put_param(p, SCTP_PARAM_COOKIE, "cookie", 6);
+	peer_end_chunk(p, at);
+	peer_send(p);
+}
+
+void peer_send_cookie_echo(struct peer *p)
+{
+	peer_begin(p);
+	peer_put_cookie_echo(p);
+	peer_send(p);
+}
+
+/* ---- what the stack sends ---- */
+
+static uint8_t allowed_flags(uint8_t type)
+{
+	switch (type) {
+	case SCTP_DATA:
+		return SCTP_DATA_E | SCTP_DATA_B | SCTP_DATA_U | SCTP_DATA_I;
+	case SCTP_ABORT:
+	case SCTP_SHUTDOWN_COMPLETE:
+		return SCTP_FLAG_T;
+	}
+	return 0;
+}
+
+static bool known(uint8_t type)
+{
+	return type <= SCTP_COOKIE_ACK || type == SCTP_SHUTDOWN_COMPLETE || type == SCTP_PAD;
+}
+
+/* What holds for each chunk that anybody sends. */
+static void check_chunk(const struct peer *p, const struct sctp_chunk *c, unsigned i)
+{
+	const uint8_t *end = p->pkt->data + p->pkt->len;
+	uint32_t padded = (c->len + 3) & ~3u;
+
+	cr_assert(known(c->type), "chunk type %u", c->type);
+	cr_assert_eq((c->p - p->pkt->data) % 4, 0);
+	cr_assert_eq(c->flags & ~allowed_flags(c->type), 0, "chunk %u has flags %x", c->type,
+		     c->flags);
+	cr_assert((size_t)(end - c->p) >= padded, "padding is missing");
+	for (uint32_t k = c->len; k < padded; k++)
+		cr_assert_eq(c->p[k], 0, "padding is not zero");
+	if (c->type == SCTP_INIT || c->type == SCTP_INIT_ACK || c->type == SCTP_SHUTDOWN_COMPLETE)
+		cr_assert_eq(padded + SCTP_HEAD, p->pkt->len, "chunk %u is not alone", c->type);
+	if (c->type == SCTP_COOKIE_ECHO || c->type == SCTP_COOKIE_ACK)
+		cr_assert_eq(i, 0, "chunk %u is not the first", c->type);
+	if (c->type == SCTP_ABORT) {
+		cr_assert(c->p + padded == end, "ABORT is not the last chunk");
+		cr_assert_null(peer_find(p, SCTP_DATA));
+	}
+}
+
+static void check_packet(struct peer *p)
+{
+	struct peer_packet *k = p->pkt;
+	struct sctp_cursor c = sctp_chunks(k->data, k->len);
+	enum sctp_next r;
+
+	cr_assert(k->len > SCTP_HEAD && k->len % 4 == 0, "a packet of %u bytes", k->len);
+	cr_assert(crc32c_check(k->data, k->len), "wrong checksum");
+	p->head = sctp_head_get(k->data);
+	cr_assert(p->head.src != 0 && p->head.dst != 0);
+	for (p->n = 0; (r = sctp_chunk_next(&c, &p->chunk[p->n])) == SCTP_NEXT_OK; p->n++)
+		cr_assert_lt(p->n + 1, PEER_CHUNKS);
+	cr_assert_eq(r, SCTP_NEXT_END, "a chunk is malformed");
+	for (unsigned i = 0; i < p->n; i++)
+		check_chunk(p, &p->chunk[i], i);
+	if (p->chunk[0].type == SCTP_INIT)
+		cr_assert_eq(p->head.tag, 0);
+	else
+		cr_assert_neq(p->head.tag, 0);
+}
+
+bool peer_next(struct peer *p)
+{
+	if (!p->first)
+		return false;
+	free(p->pkt);
+	p->pkt = p->first;
+	p->first = p->pkt->next;
+	if (!p->first)
+		p->last = NULL;
+	check_packet(p);
+	return true;
+}
+
+const struct sctp_chunk *peer_find(const struct peer *p, uint8_t type)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->chunk[i].type == type)
+			return &p->chunk[i];
+	return NULL;
+}
+
+const struct sctp_chunk *peer_expect(struct peer *p, uint8_t type)
+{
+	cr_assert(peer_next(p), "no packet instead of chunk %u", type);
+	cr_assert_eq(p->chunk[0].type, type, "chunk %u instead of %u", p->chunk[0].type, type);
+	cr_assert_eq(p->n, 1, "chunk %u follows chunk %u", p->chunk[1].type, type);
+	return &p->chunk[0];
+}
+
+void peer_expect2(struct peer *p, uint8_t first, uint8_t second)
+{
+	cr_assert(peer_next(p), "no packet instead of chunk %u", first);
+	cr_assert_eq(p->chunk[0].type, first, "chunk %u instead of %u", p->chunk[0].type, first);
+	cr_assert_eq(p->n, 2, "%u chunks instead of %u and %u", p->n, first, second);
+	cr_assert_eq(p->chunk[1].type, second, "chunk %u instead of %u", p->chunk[1].type, second);
+}
+
+struct sctp_error peer_expect_cause(struct peer *p, uint8_t type, uint16_t cause)
+{
+	const struct sctp_chunk *c = peer_expect(p, type);
+	struct sctp_cursor at = sctp_errors(c);
+	struct sctp_error e = {0}, more;
+	bool any = sctp_error_next(&at, &e);
+
+	cr_assert_eq(any, cause != SCTP_CAUSE_NONE, "cause %u instead of %u", e.cause, cause);
+	cr_assert_eq(e.cause, cause, "cause %u instead of %u", e.cause, cause);
+	cr_assert(!sctp_error_next(&at, &more));
+	return e;
+}
+
+void peer_expect_nothing(struct peer *p)
+{
+	cr_assert(!peer_next(p), "a packet with chunk %u", p->chunk[0].type);
+}
+
+unsigned peer_drain(struct peer *p, uint8_t type)
+{
+	unsigned n = 0;
+
+	while (peer_next(p))
+		n += peer_find(p, type) != NULL;
+	return n;
+}
+
+const uint8_t *peer_param(const struct sctp_chunk *c, uint16_t type, unsigned nth, uint32_t *len)
+{
+	struct sctp_cursor at = {c->p + 20, c->p + c->len};
+	struct sctp_chunk param;
+
+	while (sctp_chunk_next(&at, &param) == SCTP_NEXT_OK) {
+		if (be_get16(param.p) != type || nth--)
+			continue;
+		if (len)
+			*len = param.len;
+		return param.p;
+	}
+	return NULL;
+}
+
+/* ---- handshakes ---- */
+
+void peer_learn(struct peer *p, const struct sctp_chunk *c)
+{
+	uint32_t len;
+	const uint8_t *cookie = peer_param(c, SCTP_PARAM_COOKIE, 0, &len);
+
+	cr_assert_geq(c->len, 20);
+	p->stack_tag = be_get32(c->p + 4);
+	p->stack_rwnd = be_get32(c->p + 8);
+	p->stack_out = be_get16(c->p + 12);
+	p->stack_in = be_get16(c->p + 14);
+	p->stack_tsn = be_get32(c->p + 16);
+	if (cookie) {
+		p->cookie_len = len - 4;
+		memcpy(p->cookie, cookie + 4, p->cookie_len);
+	}
+}
+
+void peer_stack_connects(struct peer *p, unsigned naddrs)
+{
+	struct sctp_addr addr[SCTP_MAX_PATHS];
+	uint8_t local[SCTP_MAX_LOCAL] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+	for (unsigned i = 0; i < naddrs; i++)
+		addr[i] = peer_addr(i);
+	cr_assert_eq(sctp_assoc_connect(p->s, addr, NULL, naddrs, p->port, local, p->cfg.nlocal,
+					NULL, &p->assoc),
+		     SCTP_E_OK);
+	peer_poll(p);
+	peer_learn(p, peer_expect(p, SCTP_INIT));
+	p->stack_port = p->head.src;
+}
+
+void peer_accept(struct peer *p)
+{
+	peer_stack_connects(p, 1);
+	peer_send_init_ack(p);
+	peer_expect(p, SCTP_COOKIE_ECHO);
+	peer_send_plain(p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p->up, 1);
+	peer_expect_nothing(p);
+}
+
+void peer_connect(struct peer *p)
+{
+	peer_send_init(p);
+	peer_learn(p, peer_expect(p, SCTP_INIT_ACK));
+	peer_send_cookie_echo(p);
+	peer_expect(p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p->incoming, 1);
+	peer_expect_nothing(p);
+}
+
+int peer_stack_sends(struct peer *p, uint16_t sid, uint32_t len)
+{
+	static const uint8_t data[SCTP_MAX_PACKET];
+	struct span s = {(uint8_t *)(uintptr_t)data, len};
+	int r = sctp_assoc_send(p->assoc, sid, 16, false, &s, 1);
+
+	peer_poll(p);
+	return r;
+}
+
+struct sctp_info peer_info(const struct peer *p)
+{
+	struct sctp_info i;
+
+	sctp_assoc_info(p->assoc, &i);
+	return i;
+}
+
+enum sctp_path_state peer_path_state(const struct peer *p, unsigned addr)
+{
+	struct sctp_path_info path[SCTP_MAX_PATHS];
+	unsigned n = sctp_assoc_paths(p->assoc, path);
+	struct sctp_addr a = peer_addr(addr);
+
+	for (unsigned i = 0; i < n; i++)
+		if (sctp_addr_equal(&path[i].flow.peer, &a))
+			return path[i].state;
+	cr_assert_fail("the association has no such path");
+	return SCTP_PATH_INACTIVE;
+}
