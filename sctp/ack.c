@@ -255,17 +255,6 @@ static void tell_user(struct sctp_assoc *a)
 		sctp_assoc_note(a);
 }
 
-/* The window is closed and nothing is out: T3 asks again (6.1 (A)). */
-static void watch_window(struct sctp_assoc *a)
-{
-	struct sctp_path *p = sctp_path_choose(a);
-
-	if (a->tx.in_flight || sctp_tx_empty(&a->tx) || a->tx.rwnd >= SCTP_PMTU_BASE)
-		return;
-	if (p->t3_us == SCTP_NEVER)
-		p->t3_us = a->s->now + p->rto.rto_us;
-}
-
 static void finish(struct ack *k)
 {
 	struct sctp_assoc *a = k->a;
@@ -283,7 +272,6 @@ static void finish(struct ack *k)
 		sctp_tx_free(a, old);
 		tell_user(a);
 	}
-	watch_window(a);
 	sctp_assoc_touch(a);
 	if (sctp_tx_empty(&a->tx))
 		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
@@ -336,6 +324,7 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 		renege(&k, sack.cum + 1);
 	a->tx.rwnd = sack.a_rwnd;
 	a->tx.answered = true;
+	a->tx.watched = a->tx.watched && sack.a_rwnd < SCTP_PMTU_BASE;
 	if (sack.a_rwnd < SCTP_PMTU_BASE)
 		a->errors = 0; /* it answers: 6.1 (A) */
 	finish(&k);

@@ -86,6 +86,7 @@ struct sctp_queue {
 	uint32_t rwnd;      /* the peer's a_rwnd of the last SACK, or of INIT */
 	bool window_probe;  /* one chunk may go although the peer's window is closed */
 	bool probe_out;     /* the last chunk went for that reason */
+	bool watched;       /* T3 waits for the window, with nothing in flight */
 	bool answered;      /* a SACK came since T3 expired last */
 };
 
@@ -413,6 +414,8 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn);
 void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest);
 void sctp_loss_t3(struct sctp_path *p);
 void sctp_loss_probe(struct sctp_path *p);
+/* Nothing can be sent; if the peer's window is the reason, T3 asks again (6.1 (A)). */
+void sctp_loss_watch(struct sctp_assoc *a);
 /* Starts or stops T3 and the tail-loss probe of a path after a SACK. */
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked);
 

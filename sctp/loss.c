@@ -169,7 +169,9 @@ static bool first_is_gone(const struct sctp_path *p)
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 {
 	if (p->flight == 0) {
-		p->t3_us = p->probe_us = p->loss_us = SCTP_NEVER;
+		if (!p->assoc->tx.watched)
+			p->t3_us = SCTP_NEVER;
+		p->probe_us = p->loss_us = SCTP_NEVER;
 		p->probed = false;
 		return;
 	}
@@ -208,10 +210,22 @@ static void ask_again(struct sctp_path *p)
 
 	if (p->flight)
 		mark_all(p);
-	q->answered = false;
+	q->answered = q->watched = false;
 	q->window_probe = !sctp_tx_empty(q);
 	if (!answered && q->window_probe)
 		(void)sctp_path_failed(p);
+}
+
+void sctp_loss_watch(struct sctp_assoc *a)
+{
+	struct sctp_queue *q = &a->tx;
+	struct sctp_path *p = sctp_path_choose(a);
+
+	if (q->in_flight || q->watched || sctp_tx_empty(q) || q->rwnd >= SCTP_PMTU_BASE ||
+	    !sctp_sends_data(a))
+		return;
+	q->watched = true;
+	p->t3_us = a->s->now + p->rto.rto_us;
 }
 
 static bool waits_for_window(const struct sctp_path *p)

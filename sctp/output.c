@@ -6,7 +6,8 @@
 #include "sctp/assoc.h"
 
 enum {
-	EVEN_OUT = 256,    /* bytes of padding at most that make a packet as long as the others */
+	EVEN_OUT = 256, /* bytes of padding at most that make a packet as long as the others */
+	SACK_HEAD = 16,
 	SACK_SPACE = 1024, /* bytes of gap blocks beside data */
 };
 
@@ -265,6 +266,17 @@ static void add_sack(struct build *w)
 
 /* ---- batches ---- */
 
+/* A SACK that is due, or a delayed one that costs no packet. */
+static bool takes_sack(const struct build *w)
+{
+	const struct sctp_assoc *a = w->a;
+	const struct sctp_queue *q = &a->tx;
+
+	if (a->sack_now || a->unsacked == 0 || a->sack_path != w->p->index)
+		return a->sack_now;
+	return w->len + SACK_HEAD + sctp_tx_wire(sctp_tx_get(q, next_chunk(q))) <= w->size;
+}
+
 /* True if another packet may follow in the batch. */
 static bool data_packet(struct build *w)
 {
@@ -273,7 +285,7 @@ static bool data_packet(struct build *w)
 	bool bare;
 
 	begin_packet(w, b->packets ? b->segment : p->pmtu.size);
-	if (w->a->sack_now && b->packets == 0)
+	if (b->packets == 0 && takes_sack(w))
 		add_sack(w);
 	bare = w->len == SCTP_HEAD;
 	add_chunks(w);
@@ -377,5 +389,6 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 	p = sctp_path_choose(a);
 	if (can_send(a, p))
 		return build(a, p, b, data_batch);
+	sctp_loss_watch(a);
 	return a->sack_now && build(a, &a->path[a->sack_path], b, sack_batch);
 }

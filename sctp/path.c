@@ -80,6 +80,18 @@ void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
 		sctp_assoc_note(p->assoc);
 }
 
+/* Repeated failures of data do not postpone a heartbeat. */
+static void rest_no_longer(struct sctp_path *p)
+{
+	uint64_t at = p->heartbeat_us;
+
+	if (p->heartbeat_out)
+		return;
+	sctp_path_rest(p);
+	if (at < p->heartbeat_us)
+		p->heartbeat_us = at;
+}
+
 bool sctp_path_failed(struct sctp_path *p)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
@@ -92,9 +104,9 @@ bool sctp_path_failed(struct sctp_path *p)
 			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
 	} else if (p->state == SCTP_PATH_ACTIVE) {
 		sctp_path_set_state(p, SCTP_PATH_FAILING);
+		p->heartbeat_us = p->assoc->s->now; /* a small packet may pass */
 	}
-	if (!p->heartbeat_out)
-		sctp_path_rest(p);
+	rest_no_longer(p);
 	return !confirmed || sctp_assoc_error(p->assoc);
 }
 
@@ -210,6 +222,8 @@ static bool heartbeat_lost(struct sctp_path *p)
 	struct sctp_assoc *a = p->assoc;
 
 	p->heartbeat_out = false;
+	if (p->flight)
+		return true; /* T3 counts the failure */
 	sctp_rto_back_off(&p->rto);
 	if (p->index == sctp_path_choose(a)->index)
 		return sctp_path_failed(p);
