@@ -54,7 +54,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	list_init(&a->eventful);
 	timer_init(&a->timer, expire);
-	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
@@ -402,7 +402,7 @@ static uint64_t earlier(uint64_t x, uint64_t y)
  * once. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
-	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), a->sack_us);
+	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), earlier(a->sack_us, a->write_us));
 
 	if (a->state == SCTP_CLOSED)
 		return;
@@ -452,6 +452,17 @@ static bool repeat_control(struct sctp_assoc *a)
 	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
 }
 
+/* Memory was missing when the user wanted to send. Others may have freed some. */
+static void try_again(struct sctp_assoc *a)
+{
+	a->write_us = SCTP_NEVER;
+	if (!a->write_wanted)
+		return;
+	a->write_wanted = false;
+	a->ev_writable = true;
+	sctp_assoc_note(a);
+}
+
 static bool run(struct sctp_assoc *a, uint64_t now)
 {
 	if (a->t5_us <= now) {
@@ -466,6 +477,8 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		a->sack_now = true;
 		sctp_assoc_touch(a);
 	}
+	if (a->write_us <= now)
+		try_again(a);
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (sctp_path_expiry(&a->path[i]) <= now && !sctp_path_run(&a->path[i], now))
 			return false;

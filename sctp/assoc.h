@@ -162,6 +162,7 @@ struct sctp_assoc {
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
 	bool write_wanted;
+	uint64_t write_us; /* memory was missing: the user may try again then */
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
