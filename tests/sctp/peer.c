@@ -148,6 +148,8 @@ static void take_event(struct peer *p, const struct sctp_event *e)
 	case SCTP_ACKED:
 		p->acked++;
 		break;
+	case SCTP_RESIZED:
+		break;
 	case SCTP_PATH:
 		p->path_events++;
 		p->last_path = *e;
