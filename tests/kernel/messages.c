@@ -156,14 +156,14 @@ static void slow_reader(void)
 	int r;
 
 	begin();
-	two.stopped = two.numbered = true;
+	two.stopped = two.shuffled = true; /* chunks are unordered, and some are sent again */
 	for (unsigned stuck = 0; stuck < 20;) {
 		r = rig_send(&one, 0, 1000, sent);
 		CHECK(r == LLP_E_OK || r == LLP_E_AGAIN);
 		if (r == LLP_E_OK) {
 			sent++;
 			stuck = 0;
-			CHECK(sent < 100000);
+			CHECK(sent < RIG_MAX_SEEDS);
 		} else {
 			rig_turn();
 			stuck++;
