@@ -98,8 +98,11 @@ static void send_cookie_ack(struct sctp_path *p, bool shutting_down)
 static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 {
 	struct sctp_flow flow = sctp_primary(a)->flow;
+	unsigned n = a->npaths;
 
-	if (!sctp_assoc_reserve(a, a->npaths + k->naddrs))
+	for (unsigned i = 0; i < k->naddrs; i++)
+		n += !sctp_assoc_find_path(a, &k->addr[i]);
+	if (!sctp_assoc_reserve(a, n))
 		return false;
 	for (unsigned i = 0; i < k->naddrs; i++) {
 		flow.peer = k->addr[i];
@@ -200,6 +203,8 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *
 
 	if (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED)
 		return NULL;
+	if (!add_paths(a, k)) /* COOKIE ECHO will come again */
+		return NULL;
 	forget_cookie(a);
 	a->peer_tag = k->peer_tag;
 	a->out_streams = k->out_streams;
@@ -207,7 +212,7 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *
 	a->has_adaptation = k->has_adaptation;
 	a->adaptation = k->adaptation;
 	a->takes_batches = k->takes_batches;
-	if (!check_indication(a) || !add_paths(a, k))
+	if (!check_indication(a))
 		return NULL;
 	p = &a->path[index];
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
