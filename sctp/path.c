@@ -298,6 +298,9 @@ bool sctp_path_run(struct sctp_path *p, uint64_t now)
 		sctp_loss_detect(a, false, 0);
 		sctp_assoc_touch(a);
 	}
+	/* Before T3, which takes everything out of flight. */
+	if (p->heartbeat_us <= now && !heartbeat_due(p, now))
+		return false;
 	if (p->t3_us <= now) {
 		sctp_loss_t3(p);
 		if (a->state == SCTP_CLOSED)
@@ -307,8 +310,6 @@ bool sctp_path_run(struct sctp_path *p, uint64_t now)
 		p->probe_us = SCTP_NEVER;
 		sctp_loss_probe(p);
 	}
-	if (p->heartbeat_us <= now && !heartbeat_due(p, now))
-		return false;
 	if (probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) <= now)
 		pmtu_due(p, now);
 	return true;

@@ -107,6 +107,9 @@ static void choose_config(struct world *w, unsigned host)
 		.max_memory = ONE_OF(w, 640 << 10, 2 << 20, 64 << 20),
 		.handshakes_per_s = (unsigned)ONE_OF(w, 100, 100000),
 	};
+	/* A host behind a NAT has to speak, or nobody can reach it. */
+	if (w->strict && w->rebinds)
+		c->heartbeat_us = SECOND;
 	for (unsigned i = 0; i < w->addrs; i++)
 		c->local[i] =
 			sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, (uint8_t)(host + 1)});
