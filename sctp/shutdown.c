@@ -82,5 +82,5 @@ void sctp_got_error(struct sctp_path *p, const struct sctp_chunk *c)
 
 	while (p->assoc->state != SCTP_CLOSED && sctp_error_next(&at, &e))
 		if (e.cause == SCTP_CAUSE_STALE_COOKIE && e.len >= 4)
-			sctp_got_stale_cookie(p, be_get32(e.p));
+			sctp_got_stale_cookie(p);
 }
