@@ -41,7 +41,7 @@ void sctp_path_resized(struct sctp_path *p)
 
 /* ---- choice ---- */
 
-/* How well a path serves; the state alone decides, then the primary one, then fewer errors. */
+/* How well a path serves: by its state, then fewer errors (RFC 7829 4.2), then the primary one. */
 static unsigned worth(const struct sctp_path *p)
 {
 	static const unsigned char of_state[] = {
@@ -52,8 +52,8 @@ static unsigned worth(const struct sctp_path *p)
 	};
 	unsigned errors = p->errors < 255 ? p->errors : 255;
 
-	return (unsigned)of_state[p->state] << 16 | (p->index == p->assoc->primary ? 1u << 15 : 0) |
-	       (255 - errors);
+	return (unsigned)of_state[p->state] << 16 | (255 - errors) << 1 |
+	       (p->index == p->assoc->primary);
 }
 
 struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
