@@ -198,7 +198,8 @@ static struct sctp_path *restart(struct sctp_path *p, const struct sctp_flow *fr
 }
 
 /* 5.2.4 (B): both sides sent INIT. */
-static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *k)
+static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *from,
+				 const struct sctp_cookie *k)
 {
 	struct sctp_assoc *a = p->assoc;
 
@@ -221,16 +222,18 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *
 	p = sctp_assoc_find_path(a, &k->from.peer);
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
 	sctp_path_set_state(p, SCTP_PATH_ACTIVE);
+	sctp_learn(p, from);
 	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
 	send_cookie_ack(p, false);
 	return p;
 }
 
 /* 5.2.4 (D): the COOKIE ACK was lost, or ours and the peer's INIT crossed. */
-static struct sctp_path *repeat(struct sctp_path *p)
+static struct sctp_path *repeat(struct sctp_path *p, const struct sctp_flow *from)
 {
 	struct sctp_assoc *a = p->assoc;
 
+	sctp_learn(p, from);
 	if (a->state == SCTP_COOKIE_ECHOED) {
 		forget_cookie(a);
 		if (!check_indication(a))
@@ -288,11 +291,11 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 	own = a->own_tag == k.own_tag;
 	peer = a->peer_tag == k.peer_tag;
 	if (own && peer)
-		return repeat(p);
+		return repeat(p, from);
 	if (expired(s, from, head, &k))
 		return NULL;
 	if (own)
-		return collide(p, &k);
+		return collide(p, from, &k);
 	if (!peer && k.tie_own == a->tie_own && k.tie_peer == a->tie_peer)
 		return restart(p, from, head, &k);
 	s->st.bad_packets++; /* (C): a cookie that came late */

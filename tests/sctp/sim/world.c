@@ -101,7 +101,7 @@ static void choose_config(struct world *w, unsigned host)
 		.heartbeat_us = (uint32_t)ONE_OF(w, SECOND, 5 * SECOND, 30 * SECOND),
 		.cookie_us = 60 * SECOND,
 		.path_max_retrans = 5,
-		.assoc_max_retrans = w->strict ? 12 : (unsigned)ONE_OF(w, 0, 10),
+		.assoc_max_retrans = w->strict ? 20 : (unsigned)ONE_OF(w, 0, 10),
 		.init_max_retrans = 8,
 		.max_assocs = (uint32_t)ONE_OF(w, 8, 1000),
 		.max_memory = ONE_OF(w, 640 << 10, 2 << 20, 64 << 20),
