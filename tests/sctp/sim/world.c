@@ -316,6 +316,7 @@ static void end_one(struct world *w)
 		return;
 	}
 	trace(w, "shutdown", c->number, 0);
+	c->shut_us = w->now;
 	sctp_assoc_shutdown(c->a, w->now);
 	c->wish = 0;
 }
@@ -401,8 +402,10 @@ static void finish(struct world *w)
 	check(w, pass(w, quiet, w->now + UINT64_C(2000) * SECOND));
 	for (unsigned i = 0; i < w->conns; i++)
 		if (w->conn[i]->a && (below(w, 2) || w->conn[i]->peer < 0 ||
-				      !w->conn[w->conn[i]->peer]->a || w->conn[i]->host))
+				      !w->conn[w->conn[i]->peer]->a || w->conn[i]->host)) {
+			w->conn[i]->shut_us = w->now;
 			sctp_assoc_shutdown(w->conn[i]->a, w->now);
+		}
 	check(w, pass(w, all_ended, w->now + UINT64_C(2000) * SECOND));
 	model_end(w);
 }
