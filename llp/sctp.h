@@ -115,7 +115,7 @@ struct llp_sctp_conn *llp_sctp_expired(struct llp_sctp *t);
 /* When the next deadline passes, in the owner's time, or UINT64_MAX. */
 uint64_t llp_sctp_expiry(const struct llp_sctp *t);
 
-/* Has it served by the next dispatch. */
+/* The next dispatch serves it. */
 void llp_sctp_touch(struct llp_sctp_conn *c);
 
 /* Records the end of an association for the next dispatch; only the first call counts. */

@@ -54,7 +54,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	list_init(&a->eventful);
 	timer_init(&a->timer, expire);
-	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
@@ -153,6 +153,52 @@ struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_a
 	return NULL;
 }
 
+static bool is_listed(const struct sctp_path *p, const struct sctp_addr *peer, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (sctp_addr_equal(&p->flow.peer, &peer[i]))
+			return true;
+	return false;
+}
+
+void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n)
+{
+	unsigned kept = 0, primary = 0;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		sctp_lookup_del(&a->path[i]);
+	for (unsigned i = 0; i < a->npaths; i++) {
+		if (!is_listed(&a->path[i], peer, n))
+			continue;
+		if (i == a->primary)
+			primary = kept;
+		a->path[kept] = a->path[i];
+		a->path[kept].index = (uint8_t)kept;
+		kept++;
+	}
+	for (unsigned i = 0; i < kept; i++)
+		sctp_lookup_add(&a->path[i]);
+	memset(a->path + kept, 0, (a->npaths - kept) * sizeof(a->path[0]));
+	a->npaths = kept;
+	a->primary = (uint8_t)primary;
+}
+
+struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n)
+{
+	unsigned confirmed = 0;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		confirmed += a->path[i].state != SCTP_PATH_UNCONFIRMED;
+	n = confirmed ? n % confirmed : 0;
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct sctp_path *p = &a->path[(a->primary + i) % a->npaths];
+
+		if (p->state != SCTP_PATH_UNCONFIRMED && n-- == 0)
+			return p;
+	}
+	return sctp_primary(a);
+}
+
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
 	a->tx.rwnd = peer_rwnd;
@@ -168,8 +214,11 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal, void *user,
 		       struct sctp_assoc **ret)
 {
-	struct sctp_assoc *a = sctp_assoc_new(s, n);
+	struct sctp_assoc *a;
 
+	if (port == 0)
+		return SCTP_E_NO_ADDR;
+	a = sctp_assoc_new(s, n);
 	if (!a)
 		return SCTP_E_MEMORY;
 	a->user = user;
@@ -181,8 +230,10 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 	sctp_assoc_own_addrs(a, local, nlocal);
 	for (unsigned i = 0; i < n; i++) {
 		struct sctp_flow flow = {peer[i], s->cfg.udp_port, local[0]};
+		struct sctp_path *p = sctp_assoc_add_path(a, &flow, packet ? packet[i] : 0);
 
-		sctp_assoc_add_path(a, &flow, packet ? packet[i] : 0);
+		if (p) /* 5.4: what the user names counts as confirmed */
+			sctp_path_set_state(p, SCTP_PATH_ACTIVE);
 	}
 	if (a->npaths == 0 || a->own_port == 0) {
 		int r = a->npaths ? SCTP_E_MEMORY : SCTP_E_NO_ADDR;
@@ -252,7 +303,7 @@ static void send_abort(struct sctp_assoc *a, uint16_t cause, const void *value, 
 
 	if (a->state == SCTP_CLOSED || a->peer_tag == 0)
 		return;
-	w = sctp_reply_to(sctp_primary(a));
+	w = sctp_reply_alone(sctp_primary(a));
 	at = sctp_begin_chunk(&w, SCTP_ABORT, 0);
 	if (cause != SCTP_CAUSE_NONE)
 		sctp_put_cause(&w, cause, value, len);
@@ -335,7 +386,7 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 	unsigned todo = step.actions;
 
 	if (todo & SCTP_DO_SEND_SHUTDOWN_COMPLETE) {
-		struct sctp_writer w = sctp_reply_to(sctp_primary(a));
+		struct sctp_writer w = sctp_reply_alone(sctp_primary(a));
 
 		sctp_put_plain(&w, SCTP_SHUTDOWN_COMPLETE, 0);
 		sctp_reply_end(a->s, &w);
@@ -402,7 +453,7 @@ static uint64_t earlier(uint64_t x, uint64_t y)
  * once. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
-	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), a->sack_us);
+	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), earlier(a->sack_us, a->write_us));
 
 	if (a->state == SCTP_CLOSED)
 		return;
@@ -452,6 +503,17 @@ static bool repeat_control(struct sctp_assoc *a)
 	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
 }
 
+/* Memory was missing when the user wanted to send. Others may have freed some. */
+static void try_again(struct sctp_assoc *a)
+{
+	a->write_us = SCTP_NEVER;
+	if (!a->write_wanted)
+		return;
+	a->write_wanted = false;
+	a->ev_writable = true;
+	sctp_assoc_note(a);
+}
+
 static bool run(struct sctp_assoc *a, uint64_t now)
 {
 	if (a->t5_us <= now) {
@@ -466,6 +528,8 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		a->sack_now = true;
 		sctp_assoc_touch(a);
 	}
+	if (a->write_us <= now)
+		try_again(a);
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (sctp_path_expiry(&a->path[i]) <= now && !sctp_path_run(&a->path[i], now))
 			return false;

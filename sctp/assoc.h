@@ -157,11 +157,11 @@ struct sctp_assoc {
 	uint64_t t1_us, t5_us; /* T1-init, T1-cookie, T2-shutdown; T5 */
 	uint8_t t2_path;       /* that SHUTDOWN or SHUTDOWN ACK went to */
 	unsigned stale;        /* Stale Cookie errors */
-	uint32_t preservative_us;
 
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
 	bool write_wanted;
+	uint64_t write_us; /* memory was missing: the user may try again then */
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
@@ -229,6 +229,9 @@ struct sctp {
 	bool rx_queued; /* rx_assoc->recv may have messages */
 
 	uint32_t reply_head, reply_tail; /* bytes ever taken out, put in */
+	uint32_t reply_open;             /* where the present packet begins */
+	bool answering, answered;        /* a packet is processed; the answer has begun */
+	uint32_t answer, answer_end;     /* where it begins and ends */
 	struct sctp_path *bucket[SCTP_BUCKETS];
 	struct sctp_rx rx[SCTP_MAX_CHUNKS];
 	_Alignas(8) uint8_t replies[SCTP_REPLIES];
@@ -263,17 +266,17 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 void sctp_reply_end(struct sctp *s, struct sctp_writer *w);
 /* The oldest one, copied into the batch. */
 bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret);
-/* A packet of an association, to one of its paths. */
+/* A packet of an association to one of its paths, or to another one if that is not confirmed.
+ * While a packet is processed, all of this goes into one packet, as far as it fits (12.4). */
 struct sctp_writer sctp_reply_to(struct sctp_path *p);
+/* The same for what may go to a path that is not confirmed, and must go to this one. */
+struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p);
+/* A packet that nothing else may be in: it replaces what was answered so far. */
+struct sctp_writer sctp_reply_alone(struct sctp_path *p);
 /* ABORT with one cause to whoever sent a packet: its tag reflected, or the one given. */
 void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
 		      uint32_t len);
-
-/* ---- input.c ---- */
-
-/* Handles the chunks of a packet of an association from c on. */
-void sctp_input_chunks(struct sctp_path *p, struct sctp_cursor c);
 
 /* ---- init.c ---- */
 
@@ -281,15 +284,20 @@ void sctp_send_init(struct sctp_assoc *a);
 void sctp_send_cookie_echo(struct sctp_assoc *a);
 void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		   const struct sctp_chunk *c, struct sctp_path *p);
-void sctp_got_init_ack(struct sctp_path *p, const struct sctp_head *head,
-		       const struct sctp_chunk *c);
+/* from: the peer may send it from another address than p. */
+void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
+		       const struct sctp_head *head, const struct sctp_chunk *c);
+/* The path that an INIT ACK from an unknown address belongs to, by the addresses that it lists
+ * (5.1.2), or NULL. */
+struct sctp_path *sctp_init_ack_path(struct sctp *s, const struct sctp_flow *from,
+				     const struct sctp_head *head, const struct sctp_chunk *c);
 void sctp_got_cookie_ack(struct sctp_path *p);
 /* COOKIE ECHO. The path of the association for the rest of the packet; NULL: drop it. */
 struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
 				       const struct sctp_head *head, const struct sctp_chunk *c,
 				       struct sctp_path *p);
-/* A Stale Cookie error with its measure of staleness in us. */
-void sctp_got_stale_cookie(struct sctp_path *p, uint32_t staleness_us);
+/* A Stale Cookie error. */
+void sctp_got_stale_cookie(struct sctp_path *p);
 
 /* ---- assoc.c ---- */
 
@@ -302,6 +310,10 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
 /* Room for n paths. False without memory. */
 bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
+/* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
+void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
+/* The confirmed paths in turn, the primary one for 0. */
+struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
 void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n);
 bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local);
 /* What both sides' INIT say. */

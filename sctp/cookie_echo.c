@@ -9,7 +9,8 @@ enum { STALE_TRIES = 1 }; /* INITs after Stale Cookie errors */
 
 void sctp_send_cookie_echo(struct sctp_assoc *a)
 {
-	struct sctp_writer w = sctp_reply_to(sctp_primary(a));
+	/* Other addresses of the peer are tried as well. */
+	struct sctp_writer w = sctp_reply_to(sctp_assoc_nth_path(a, a->tries));
 	uint32_t at = sctp_begin_chunk(&w, SCTP_COOKIE_ECHO, 0);
 
 	sctp_put_bytes(&w, a->cookie, a->cookie_len);
@@ -57,7 +58,8 @@ void sctp_got_cookie_ack(struct sctp_path *p)
 	}
 }
 
-void sctp_got_stale_cookie(struct sctp_path *p, uint32_t staleness_us)
+/* 5.2.6 (1): another INIT, without a wish for a longer life. */
+void sctp_got_stale_cookie(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
@@ -67,9 +69,6 @@ void sctp_got_stale_cookie(struct sctp_path *p, uint32_t staleness_us)
 		sctp_assoc_end(a, SCTP_END_NO_ANSWER, SCTP_CAUSE_STALE_COOKIE, NULL, 0);
 		return;
 	}
-	/* 5.2.6 (3): ask for a longer life, by the measured delay and a half. */
-	a->preservative_us =
-		staleness_us < UINT32_MAX / 2 ? staleness_us + staleness_us / 2 : UINT32_MAX;
 	forget_cookie(a);
 	a->state = SCTP_CLOSED;
 	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
@@ -112,8 +111,11 @@ static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 /* What the cookie says, into a new association. */
 static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct sctp_flow *from)
 {
-	struct sctp_flow flow = {k->from.peer, from->udp_port, k->from.local};
+	struct sctp_flow flow = k->from;
 
+	/* RFC 6951 5.4: the newer UDP port of the same address. */
+	if (sctp_addr_equal(&from->peer, &flow.peer))
+		flow.udp_port = from->udp_port;
 	a->passive = true;
 	a->own_port = k->own_port;
 	a->peer_port = k->peer_port;
@@ -196,10 +198,11 @@ static struct sctp_path *restart(struct sctp_path *p, const struct sctp_flow *fr
 static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *k)
 {
 	struct sctp_assoc *a = p->assoc;
-	unsigned index = p->index;
 
 	if (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED)
 		return NULL;
+	if (a->state == SCTP_COOKIE_WAIT)
+		sctp_assoc_keep_paths(a, k->addr, k->naddrs);
 	forget_cookie(a);
 	a->peer_tag = k->peer_tag;
 	a->out_streams = k->out_streams;
@@ -209,7 +212,9 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *
 	a->takes_batches = k->takes_batches;
 	if (!check_indication(a) || !add_paths(a, k))
 		return NULL;
-	p = &a->path[index];
+	p = sctp_assoc_find_path(a, &k->from.peer);
+	if (!p)
+		return NULL;
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
 	sctp_path_set_state(p, SCTP_PATH_ACTIVE);
 	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);

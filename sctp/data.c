@@ -148,7 +148,8 @@ void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 	}
 	if (!any)
 		return;
-	a->sack_path = p->index;
+	/* 5.4: nothing but heartbeats goes to an address that is not confirmed. */
+	a->sack_path = (p->state == SCTP_PATH_UNCONFIRMED ? sctp_path_choose(a) : p)->index;
 	a->unsacked++;
 	prompt |= a->sack_first;
 	a->sack_first = false;

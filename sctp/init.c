@@ -5,12 +5,38 @@
 
 /* ---- sending ---- */
 
+/* An address means nothing to a host that cannot reach it: loopback and link-local addresses are
+ * for those that use such an address themselves. */
+static bool is_reachable(const struct sctp_addr *addr, const struct sctp_addr *by)
+{
+	if (sctp_addr_loopback(addr))
+		return sctp_addr_loopback(by);
+	return !sctp_addr_link_local(addr) || sctp_addr_link_local(by);
+}
+
 /* Our addresses are listed if there are several; else the source of the packet says it. */
-static void list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n)
+static void list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,
+		       const struct sctp_flow *to)
 {
 	i->naddrs = 0;
 	for (unsigned k = 0; n > 1 && k < n; k++)
-		i->addr[i->naddrs++] = s->cfg.local[local[k]];
+		if (is_reachable(&s->cfg.local[local[k]], &to->peer))
+			i->addr[i->naddrs++] = s->cfg.local[local[k]];
+}
+
+/* Says which family we take if it is one only: without the parameter it is both. */
+static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
+{
+	bool v4 = false, v6 = false;
+
+	for (unsigned k = 0; k < a->nlocal; k++) {
+		bool is_v4 = sctp_addr_is_v4(&a->s->cfg.local[a->local[k]]);
+
+		v4 |= is_v4;
+		v6 |= !is_v4;
+	}
+	i->takes_v4 = v4 && !v6;
+	i->takes_v6 = v6 && !v4;
 }
 
 static struct sctp_init own_init(const struct sctp *s, uint32_t tag, uint32_t tsn)
@@ -31,21 +57,57 @@ void sctp_send_init(struct sctp_assoc *a)
 {
 	struct sctp_init i = own_init(a->s, a->own_tag, a->own_initial_tsn);
 	/* Other addresses of the peer are tried as well. */
-	struct sctp_path *p = &a->path[(a->primary + a->tries) % a->npaths];
+	struct sctp_path *p = sctp_assoc_nth_path(a, a->tries);
 	const struct sctp_head head = {a->own_port, a->peer_port, 0};
 	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 
-	list_addrs(a->s, &i, a->local, a->nlocal);
+	list_addrs(a->s, &i, a->local, a->nlocal, &p->flow);
+	list_families(a, &i);
 	sctp_init_put(&w, SCTP_INIT, &i, NULL, 0);
 	sctp_reply_end(a->s, &w);
+}
+
+/* ---- reading ---- */
+
+/* Reads INIT or INIT ACK; leaves out addresses that lead to other hosts than the sender. */
+static enum sctp_init_result read_init(const struct sctp_chunk *c, const struct sctp_flow *from,
+				       struct sctp_init *ret)
+{
+	enum sctp_init_result r = sctp_init_get(c, ret);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ret->naddrs; i++) {
+		struct sctp_addr *a = &ret->addr[i];
+
+		if (!is_reachable(a, &from->peer))
+			continue;
+		if (sctp_addr_link_local(a))
+			a->scope = from->peer.scope;
+		ret->addr[n++] = *a;
+	}
+	ret->naddrs = n;
+	return r;
+}
+
+/* The association with one of the listed addresses (5.1.2). */
+static struct sctp_path *find_listed(struct sctp *s, const struct sctp_flow *from,
+				     const struct sctp_head *head, const struct sctp_init *i)
+{
+	struct sctp_flow flow = *from;
+	struct sctp_path *p = NULL;
+
+	for (unsigned k = 0; !p && k < i->naddrs; k++) {
+		flow.peer = i->addr[k];
+		p = sctp_lookup(s, &flow, head->dst, head->src);
+	}
+	return p;
 }
 
 /* ---- INIT arrives ---- */
 
 /* Whether INIT can be used at all; answers it if not. */
 static bool acceptable(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
-		       const struct sctp_chunk *c, enum sctp_init_result r,
-		       const struct sctp_init *i)
+		       enum sctp_init_result r, const struct sctp_init *i)
 {
 	switch (r) {
 	case SCTP_INIT_OK:
@@ -56,9 +118,8 @@ static bool acceptable(struct sctp *s, const struct sctp_flow *from, const struc
 		sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
 		break;
 	case SCTP_INIT_HOST_NAME:
-		sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_ADDRESS,
-				 i->nunknown ? i->unknown[0].p : c->p,
-				 i->nunknown ? i->unknown[0].len : 0);
+		sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_ADDRESS, i->unknown[0].p,
+				 i->unknown[0].len);
 		break;
 	case SCTP_INIT_MALFORMED:
 	case SCTP_INIT_BAD_TAG:
@@ -68,27 +129,29 @@ static bool acceptable(struct sctp *s, const struct sctp_flow *from, const struc
 	return false;
 }
 
+static void put_addr(struct sctp_writer *w, const struct sctp_addr *addr)
+{
+	bool v4 = sctp_addr_is_v4(addr);
+	uint32_t at = sctp_begin_tlv(w, v4 ? SCTP_PARAM_IPV4 : SCTP_PARAM_IPV6);
+
+	sctp_put_bytes(w, addr->ip + (v4 ? 12 : 0), v4 ? 4 : 16);
+	sctp_end_chunk(w, at);
+}
+
 /* An INIT for an association that exists must not add addresses to it (5.2.2). */
 static bool adds_addrs(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		       const struct sctp_init *i, struct sctp_assoc *a)
 {
 	uint8_t value[20 * SCTP_MAX_PATHS];
 	struct sctp_writer w = {.p = value, .size = sizeof(value)};
+	bool source = !sctp_assoc_find_path(a, &from->peer);
 
-	for (unsigned k = 0; k < i->naddrs; k++) {
-		uint32_t at;
-
-		if (sctp_assoc_find_path(a, &i->addr[k]))
-			continue;
-		if (sctp_addr_is_v4(&i->addr[k])) {
-			at = sctp_begin_tlv(&w, SCTP_PARAM_IPV4);
-			sctp_put_bytes(&w, i->addr[k].ip + 12, 4);
-		} else {
-			at = sctp_begin_tlv(&w, SCTP_PARAM_IPV6);
-			sctp_put_bytes(&w, i->addr[k].ip, 16);
-		}
-		sctp_end_chunk(&w, at);
-	}
+	if (source)
+		put_addr(&w, &from->peer);
+	for (unsigned k = 0; k < i->naddrs; k++)
+		if (!sctp_assoc_find_path(a, &i->addr[k]) &&
+		    !(source && sctp_addr_equal(&i->addr[k], &from->peer)))
+			put_addr(&w, &i->addr[k]);
 	if (w.len == 0)
 		return false;
 	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_ADDRESS, value, w.len);
@@ -168,43 +231,68 @@ static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const st
 	i.out_streams = k->out_streams;
 	i.cookie = cookie;
 	i.cookie_len = sctp_cookie_seal(&s->keys, &s->cfg, k, s->now, cookie);
-	list_addrs(s, &i, local, nlocal);
+	list_addrs(s, &i, local, nlocal, from);
 	sctp_init_put(&w, SCTP_INIT_ACK, &i, peer->unknown, peer->nunknown);
 	sctp_reply_end(s, &w);
+}
+
+/* to: where INIT ACK goes, usually where INIT came from. */
+static void answer(struct sctp *s, const struct sctp_flow *to, const struct sctp_flow *from,
+		   const struct sctp_head *head, const struct sctp_init *i,
+		   const struct sctp_assoc *a, const struct sctp_listener *l)
+{
+	struct sctp_cookie k = make_cookie(s, to, head, i, a, a ? a->all_local : l->all_addrs);
+
+	add_addr(&k, &from->peer);
+	if (k.all_local)
+		send_init_ack(s, to, head, i, &k, a ? a->local : l->local, a ? a->nlocal : l->n);
+	else
+		send_init_ack(s, to, head, i, &k, NULL, 0);
+}
+
+/* No association can come of this INIT; the peer learns it. */
+static bool refuses(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		    const struct sctp_init *i, const struct sctp_listener *l)
+{
+	bool full = s->nassocs >= s->cfg.max_assocs;
+
+	if (l && !full)
+		return false;
+	sctp_reply_abort(s, from, head, i->tag, false, l ? SCTP_CAUSE_RESOURCE : SCTP_CAUSE_NONE,
+			 NULL, 0);
+	return true;
 }
 
 void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		   const struct sctp_chunk *c, struct sctp_path *p)
 {
 	struct sctp_listener *l = sctp_lookup_listener(s, head->dst, from->local);
-	struct sctp_assoc *a = p ? p->assoc : NULL;
+	struct sctp_assoc *a;
 	struct sctp_init i;
-	struct sctp_cookie k;
 
-	if (!acceptable(s, from, head, c, sctp_init_get(c, &i), &i))
+	if (!acceptable(s, from, head, read_init(c, from, &i), &i))
 		return;
-	if (!a && !l) {
-		sctp_reply_abort(s, from, head, i.tag, false, SCTP_CAUSE_NONE, NULL, 0);
+	if (!p)
+		p = find_listed(s, from, head, &i);
+	a = p ? p->assoc : NULL;
+	if (!a && refuses(s, from, head, &i, l))
 		return;
-	}
 	if (a && a->state == SCTP_SHUTDOWN_ACK_SENT) {
 		sctp_send_shutdown_ack(a);
 		return;
 	}
 	if (a && a->state != SCTP_COOKIE_WAIT && adds_addrs(s, from, head, &i, a))
 		return;
-	k = make_cookie(s, from, head, &i, a, a ? a->all_local : l->all_addrs);
-	if (k.all_local)
-		send_init_ack(s, from, head, &i, &k, a ? a->local : l->local, a ? a->nlocal : l->n);
-	else
-		send_init_ack(s, from, head, &i, &k, NULL, 0);
+	/* 5.2.1: in a collision only an address that the user named gets INIT ACK. */
+	answer(s, a && !sctp_assoc_find_path(a, &from->peer) ? &p->flow : from, from, head, &i, a,
+	       l);
 }
 
 /* ---- INIT ACK arrives ---- */
 
 /* 3.3.3 and 5.1: which defects of INIT ACK end the association. */
-static bool usable(struct sctp_path *p, const struct sctp_head *head, enum sctp_init_result r,
-		   const struct sctp_init *i)
+static bool usable(struct sctp_path *p, const struct sctp_flow *from, const struct sctp_head *head,
+		   enum sctp_init_result r, const struct sctp_init *i)
 {
 	struct sctp_assoc *a = p->assoc;
 	uint8_t missing[6];
@@ -216,24 +304,23 @@ static bool usable(struct sctp_path *p, const struct sctp_head *head, enum sctp_
 		a->s->st.bad_packets++;
 		return false;
 	case SCTP_INIT_BAD_RWND:
-		sctp_reply_abort(a->s, &p->flow, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
 		return false;
 	case SCTP_INIT_BAD_TAG:
-		sctp_reply_abort(a->s, &p->flow, head, head->tag, true, SCTP_CAUSE_NONE, NULL, 0);
+		sctp_reply_abort(a->s, from, head, head->tag, true, SCTP_CAUSE_NONE, NULL, 0);
 		break;
 	case SCTP_INIT_BAD_STREAMS:
-		sctp_reply_abort(a->s, &p->flow, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
 		break;
 	case SCTP_INIT_NO_COOKIE:
 		be_put32(missing, 1);
 		be_put16(missing + 4, SCTP_PARAM_COOKIE);
-		sctp_reply_abort(a->s, &p->flow, head, i->tag, false, SCTP_CAUSE_MISSING, missing,
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_MISSING, missing,
 				 sizeof(missing));
 		break;
 	case SCTP_INIT_HOST_NAME:
-		sctp_reply_abort(a->s, &p->flow, head, i->tag, false, SCTP_CAUSE_ADDRESS,
-				 i->nunknown ? i->unknown[0].p : NULL,
-				 i->nunknown ? i->unknown[0].len : 0);
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_ADDRESS,
+				 i->unknown[0].p, i->unknown[0].len);
 		break;
 	}
 	sctp_assoc_end(a, SCTP_END_PROTOCOL, 0, "the peer's INIT ACK is invalid", 30);
@@ -274,40 +361,59 @@ static void keep_report(struct sctp_assoc *a, const struct sctp_init *i)
 	a->report_len = w.size;
 }
 
-static void add_paths(struct sctp_assoc *a, const struct sctp_init *i)
+/* The addresses of the peer are those of INIT ACK: what it lists, and its source. */
+static bool set_paths(struct sctp_assoc *a, const struct sctp_flow *from, const struct sctp_init *i)
 {
-	struct sctp_flow flow = sctp_primary(a)->flow;
+	struct sctp_addr addr[SCTP_MAX_PATHS];
+	struct sctp_flow flow = *from;
+	unsigned n = 0;
 
-	for (unsigned k = 0; k < i->naddrs; k++) {
-		flow.peer = i->addr[k];
+	addr[n++] = from->peer;
+	for (unsigned k = 0; k < i->naddrs; k++)
+		addr[n++] = i->addr[k];
+	if (!sctp_assoc_reserve(a, a->npaths + n))
+		return false;
+	if (!sctp_assoc_find_path(a, &from->peer) && !sctp_assoc_add_path(a, from, 0))
+		return false;
+	sctp_assoc_keep_paths(a, addr, n);
+	for (unsigned k = 1; k < n; k++) {
+		flow.peer = addr[k];
 		if (!sctp_assoc_find_path(a, &flow.peer))
 			sctp_assoc_add_path(a, &flow, 0);
 	}
+	a->primary = sctp_assoc_find_path(a, &from->peer)->index;
+	sctp_path_set_state(sctp_primary(a), SCTP_PATH_ACTIVE);
+	return true;
 }
 
-void sctp_got_init_ack(struct sctp_path *p, const struct sctp_head *head,
-		       const struct sctp_chunk *c)
+struct sctp_path *sctp_init_ack_path(struct sctp *s, const struct sctp_flow *from,
+				     const struct sctp_head *head, const struct sctp_chunk *c)
 {
-	struct sctp_assoc *a = p->assoc;
-	unsigned from = p->index;
 	struct sctp_init i;
 
-	if (a->state != SCTP_COOKIE_WAIT || !usable(p, head, sctp_init_get(c, &i), &i))
+	(void)read_init(c, from, &i);
+	return find_listed(s, from, head, &i);
+}
+
+void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
+		       const struct sctp_head *head, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_init i;
+
+	if (a->state != SCTP_COOKIE_WAIT || !usable(p, from, head, read_init(c, from, &i), &i))
 		return;
-	if (!sctp_assoc_reserve(a, a->npaths + i.naddrs) || !keep_cookie(a, &i)) {
+	a->peer_tag = i.tag;
+	if (!keep_cookie(a, &i) || !set_paths(a, from, &i)) {
 		sctp_assoc_break(a, SCTP_END_MEMORY, SCTP_CAUSE_RESOURCE, NULL, 0, "");
 		return;
 	}
-	a->peer_tag = i.tag;
 	a->has_adaptation = i.has_adaptation;
 	a->adaptation = i.adaptation;
 	a->takes_batches = i.takes_batches;
 	a->out_streams = least16(a->s->cfg.streams, i.in_streams);
 	a->in_streams = least16(a->s->cfg.streams, i.out_streams);
 	keep_report(a, &i);
-	add_paths(a, &i);
 	sctp_assoc_start(a, i.tsn, i.a_rwnd);
-	a->primary = (uint8_t)from;
-	sctp_path_set_state(&a->path[from], SCTP_PATH_ACTIVE);
 	sctp_assoc_step(a, SCTP_EV_INIT_ACK);
 }

@@ -41,7 +41,7 @@ static void out_of_the_blue(struct sctp *s, const struct sctp_flow *from,
 			    const uint8_t *pkt, size_t len)
 {
 	s->st.unknown++;
-	if (contains(pkt, len, SCTP_ABORT) || !sctp_addr_unicast(&from->peer))
+	if (contains(pkt, len, SCTP_ABORT))
 		return;
 	switch (first->type) {
 	case SCTP_SHUTDOWN_ACK:
@@ -106,6 +106,21 @@ static bool unknown(struct sctp_path *p, const struct sctp_chunk *c)
 	return sctp_unknown_skips(c->type >> 6);
 }
 
+/* ABORT with a reflected tag comes first, and SHUTDOWN COMPLETE alone: tag_fits() looks at the
+ * first chunk. */
+static bool is_misplaced(const struct sctp_chunk *c, bool first)
+{
+	return !first && (c->type == SCTP_SHUTDOWN_COMPLETE ||
+			  (c->type == SCTP_ABORT && (c->flags & SCTP_FLAG_T)));
+}
+
+/* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent. */
+static bool is_early(const struct sctp_assoc *a, const struct sctp_chunk *c)
+{
+	return a->state < SCTP_ESTABLISHED && c->type != SCTP_ABORT && c->type != SCTP_ERROR &&
+	       c->type != SCTP_COOKIE_ACK;
+}
+
 /* What may come at any time. False: stop reading. */
 static bool control(struct sctp_path *p, const struct sctp_chunk *c)
 {
@@ -151,7 +166,8 @@ static bool control(struct sctp_path *p, const struct sctp_chunk *c)
 	}
 }
 
-void sctp_input_chunks(struct sctp_path *p, struct sctp_cursor c)
+/* Handles the chunks from c on. first: the next one is the first of the packet. */
+static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 {
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_chunk chunk;
@@ -159,6 +175,11 @@ void sctp_input_chunks(struct sctp_path *p, struct sctp_cursor c)
 	enum sctp_next r = SCTP_NEXT_OK;
 
 	while (a->state != SCTP_CLOSED && (r = sctp_chunk_next(&c, &chunk)) == SCTP_NEXT_OK) {
+		if (is_early(a, &chunk) || is_misplaced(&chunk, first)) {
+			a->s->st.bad_packets++;
+			break;
+		}
+		first = false;
 		if (chunk.type == SCTP_DATA) {
 			any |= sctp_takes_data(a);
 			prompt |= (chunk.flags & SCTP_DATA_I) != 0;
@@ -179,6 +200,8 @@ void sctp_input_chunks(struct sctp_path *p, struct sctp_cursor c)
 /* RFC 6951 5.4: the peer is where its last valid packet came from. */
 static void learn(struct sctp_path *p, const struct sctp_flow *from)
 {
+	if (!sctp_addr_equal(&p->flow.peer, &from->peer))
+		return;
 	p->flow.udp_port = from->udp_port;
 	p->flow.local = from->local;
 }
@@ -201,14 +224,14 @@ static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 	learn(p, from);
 	if (first->type == SCTP_INIT_ACK) {
 		if (is_alone(first, pkt, len))
-			sctp_got_init_ack(p, head, first);
+			sctp_got_init_ack(p, from, head, first);
 		sctp_assoc_arm(a);
 		return;
 	}
 	/* Before INIT ACK the peer has no right to send anything but these two. */
 	if (a->state == SCTP_COOKIE_WAIT && first->type != SCTP_ABORT)
 		return;
-	sctp_input_chunks(p, sctp_chunks(pkt, len));
+	read_chunks(p, sctp_chunks(pkt, len), true);
 }
 
 static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
@@ -219,7 +242,7 @@ static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
 	if (!p)
 		return;
 	learn(p, from);
-	sctp_input_chunks(p, rest);
+	read_chunks(p, rest, false);
 }
 
 /* Work for peers that are not known yet is limited. */
@@ -248,7 +271,8 @@ static void dispatch(struct sctp *s, const struct sctp_flow *from, const uint8_t
 		s->st.bad_packets++;
 	} else if (first.type == SCTP_COOKIE_ECHO) {
 		got_cookie_echo(s, from, &head, &first, c, p);
-	} else if (p) {
+	} else if (p || (first.type == SCTP_INIT_ACK &&
+			 (p = sctp_init_ack_path(s, from, &head, &first)))) {
 		for_association(p, from, &head, &first, pkt, len);
 	} else {
 		out_of_the_blue(s, from, &head, &first, pkt, len);
@@ -272,7 +296,7 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 		return;
 	}
 	head = sctp_head_get(pkt);
-	if (head.src == 0 || head.dst == 0) {
+	if (head.src == 0 || head.dst == 0 || !sctp_addr_unicast(&from->peer)) {
 		s->st.bad_packets++;
 		return;
 	}
@@ -283,5 +307,8 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 		s->st.bad_crc++;
 		return;
 	}
+	s->answering = true;
+	s->answered = false;
 	dispatch(s, from, pkt, len, p);
+	s->answering = s->answered = false;
 }

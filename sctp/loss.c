@@ -235,6 +235,13 @@ static bool waits_for_window(const struct sctp_path *p)
 	return p->flight == 0 || (q->probe_out && q->out.n == 1 && q->rwnd < SCTP_PMTU_BASE);
 }
 
+/* Its answer tells a path that became narrower from one that is dead. */
+static void send_small(struct sctp_path *p)
+{
+	if (!p->heartbeat_out)
+		sctp_send_heartbeat(p);
+}
+
 void sctp_loss_t3(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
@@ -260,7 +267,8 @@ void sctp_loss_t3(struct sctp_path *p)
 		sctp_path_resized(p);
 	a->tx.answered = false;
 	a->tx.window_probe = a->tx.rwnd < SCTP_PMTU_BASE;
-	(void)sctp_path_failed(p);
+	if (sctp_path_failed(p) && p->pmtu.lost_large > 0)
+		send_small(p);
 }
 
 void sctp_loss_probe(struct sctp_path *p)

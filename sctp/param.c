@@ -93,6 +93,8 @@ static enum sctp_init_result get_param(struct sctp_init *i, const struct sctp_ch
 	case SCTP_PARAM_ADAPTATION:
 		return get_adaptation(i, param);
 	case SCTP_PARAM_HOST_NAME:
+		i->unknown[0] = *param;
+		i->nunknown = 1;
 		return SCTP_INIT_HOST_NAME;
 	case SCTP_PARAM_FAMILIES:
 		get_families(i, param);

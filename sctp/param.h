@@ -50,7 +50,7 @@ enum sctp_init_result {
 	SCTP_INIT_BAD_STREAMS, /* 0 streams in one direction */
 	SCTP_INIT_BAD_RWND,    /* a_rwnd below 1500 */
 	SCTP_INIT_NO_COOKIE,   /* INIT ACK without State Cookie */
-	SCTP_INIT_HOST_NAME,   /* a Host Name Address parameter (3.3.2.4: abort) */
+	SCTP_INIT_HOST_NAME,   /* a Host Name Address parameter, now in unknown[0]: abort */
 };
 
 /* Reads INIT or INIT ACK. The lists stop at a parameter that asks to stop; what was read before

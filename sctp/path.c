@@ -152,7 +152,7 @@ void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t s
 
 void sctp_send_heartbeat(struct sctp_path *p)
 {
-	struct sctp_writer w = sctp_reply_to(p);
+	struct sctp_writer w = sctp_reply_exactly_to(p);
 
 	sctp_put_probe(&w, p, 0);
 	sctp_reply_end(p->assoc->s, &w);
@@ -162,7 +162,7 @@ void sctp_send_heartbeat(struct sctp_path *p)
 
 void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c)
 {
-	struct sctp_writer w = sctp_reply_to(p);
+	struct sctp_writer w = sctp_reply_exactly_to(p);
 	uint32_t at = sctp_begin_chunk(&w, SCTP_HEARTBEAT_ACK, 0);
 
 	sctp_put_bytes(&w, c->p + SCTP_CHUNK_HEAD, c->len - SCTP_CHUNK_HEAD);

@@ -10,6 +10,11 @@ enum {
 	SLOT = (int)((sizeof(struct sctp_reply) + 7) & ~7u),
 };
 
+static struct sctp_reply *slot(struct sctp *s, uint32_t at)
+{
+	return (void *)(s->replies + at % SCTP_REPLIES);
+}
+
 static uint32_t room(const struct sctp *s)
 {
 	return SCTP_REPLIES - (s->reply_tail - s->reply_head);
@@ -41,11 +46,11 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 
 	if (!make_contiguous(s))
 		return w;
-	r = (void *)(s->replies + s->reply_tail % SCTP_REPLIES);
+	s->reply_open = s->reply_tail;
+	r = slot(s, s->reply_open);
 	r->to = *to;
 	size = room(s) - SLOT;
-	w = (struct sctp_writer){.p = s->replies + s->reply_tail % SCTP_REPLIES + SLOT,
-				 .size = size < MOST ? size : MOST};
+	w = (struct sctp_writer){.p = (uint8_t *)r + SLOT, .size = size < MOST ? size : MOST};
 	sctp_put_head(&w, head);
 	return w;
 }
@@ -57,11 +62,13 @@ void sctp_reply_end(struct sctp *s, struct sctp_writer *w)
 
 	if (w->full)
 		return;
-	r = (void *)(s->replies + s->reply_tail % SCTP_REPLIES);
+	r = slot(s, s->reply_open);
 	r->len = w->len;
 	whole = (struct span){w->p, w->len};
 	sctp_seal(&whole, 1);
-	s->reply_tail += SLOT + ((w->len + 7) & ~7u);
+	s->reply_tail = s->reply_open + SLOT + ((w->len + 7) & ~7u);
+	if (s->answered && s->reply_open == s->answer)
+		s->answer_end = s->reply_tail;
 }
 
 static struct sctp_reply *oldest(struct sctp *s)
@@ -94,12 +101,79 @@ bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret)
 	return true;
 }
 
-struct sctp_writer sctp_reply_to(struct sctp_path *p)
+/* ---- packets of associations ---- */
+
+/* The answer to the present packet can still grow. */
+static bool is_open(const struct sctp *s)
+{
+	return s->answering && s->answered && s->answer_end == s->reply_tail;
+}
+
+static struct sctp_writer go_on(struct sctp *s, const struct sctp_path *p)
+{
+	struct sctp_reply *r = slot(s, s->answer);
+	uint32_t size = SCTP_REPLIES - s->answer % SCTP_REPLIES - SLOT, most = room(s) + r->len;
+
+	size = size < most ? size : most;
+	size = size < p->pmtu.size ? size : p->pmtu.size;
+	s->reply_open = s->answer;
+	return (struct sctp_writer){.p = (uint8_t *)r + SLOT, .len = r->len, .size = size};
+}
+
+static struct sctp_writer begin(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 	const struct sctp_head head = {a->own_port, a->peer_port, a->peer_tag};
+	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 
-	return sctp_reply_begin(a->s, &p->flow, &head);
+	if (a->s->answering && !w.full) {
+		a->s->answered = true;
+		a->s->answer = a->s->reply_open;
+		a->s->answer_end = a->s->reply_tail - 1; /* not before its first chunk */
+	}
+	return w;
+}
+
+/* 5.4: only heartbeats go to an address that is not confirmed. */
+static struct sctp_path *confirmed(struct sctp_path *p)
+{
+	struct sctp_path *other = sctp_path_choose(p->assoc);
+
+	return p->state == SCTP_PATH_UNCONFIRMED && other->state != SCTP_PATH_UNCONFIRMED ? other
+											  : p;
+}
+
+struct sctp_writer sctp_reply_to(struct sctp_path *p)
+{
+	struct sctp *s = p->assoc->s;
+	struct sctp_path *open;
+
+	p = confirmed(p);
+	if (!is_open(s))
+		return begin(p);
+	open = sctp_assoc_find_path(p->assoc, &slot(s, s->answer)->to.peer);
+	return open && confirmed(open) == open ? go_on(s, open) : begin(p);
+}
+
+struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p)
+{
+	struct sctp *s = p->assoc->s;
+
+	if (!is_open(s))
+		return begin(p);
+	if (sctp_addr_equal(&slot(s, s->answer)->to.peer, &p->flow.peer))
+		return go_on(s, p);
+	return (struct sctp_writer){.full = true};
+}
+
+struct sctp_writer sctp_reply_alone(struct sctp_path *p)
+{
+	struct sctp *s = p->assoc->s;
+
+	if (is_open(s))
+		s->reply_tail = s->answer;
+	s->answered = false;
+	return begin(confirmed(p));
 }
 
 void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,

@@ -62,6 +62,11 @@ void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c)
 
 	if (!sctp_error_next(&at, &e))
 		e = (struct sctp_error){0};
+	/* SHUTDOWN COMPLETE was lost, or a packet of ours came late: the peer has finished. */
+	if (a->state == SCTP_SHUTDOWN_ACK_SENT && c->flags & SCTP_FLAG_T) {
+		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
+		return;
+	}
 	sctp_assoc_end(a, early && e.cause != SCTP_CAUSE_USER ? SCTP_END_REFUSED : SCTP_END_ABORTED,
 		       e.cause,
 		       e.cause == SCTP_CAUSE_USER || e.cause == SCTP_CAUSE_PROTOCOL
@@ -77,5 +82,5 @@ void sctp_got_error(struct sctp_path *p, const struct sctp_chunk *c)
 
 	while (p->assoc->state != SCTP_CLOSED && sctp_error_next(&at, &e))
 		if (e.cause == SCTP_CAUSE_STALE_COOKIE && e.len >= 4)
-			sctp_got_stale_cookie(p, be_get32(e.p));
+			sctp_got_stale_cookie(p);
 }

@@ -6,6 +6,7 @@
 enum {
 	DATA = sizeof(((struct sctp_tx_block *)0)->data),
 	NEIGHBOURS = 64,
+	RETRY_US = 20000, /* after which a user without memory may try again */
 };
 
 void sctp_tx_init(struct sctp_queue *q, uint32_t initial_tsn)
@@ -239,6 +240,8 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 	}
 	if (!reserve(a, (SCTP_DATA_HEAD + (uint32_t)len + 3) & ~3u)) {
 		a->write_wanted = true;
+		a->write_us = a->s->now + RETRY_US;
+		sctp_assoc_arm(a);
 		return SCTP_E_MEMORY;
 	}
 	sctp_put_data_head(head,

@@ -142,7 +142,7 @@ class Ours:
     # --- figures ---
 
     def of_link(self):
-        """All figures of a link; figures that are compared are neighbours."""
+        """All figures of a link; figures that are compared are measured next to each other."""
         rows = []
         for size, text in SIZES:
             test = f"write bw {text}"
