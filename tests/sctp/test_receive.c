@@ -199,13 +199,13 @@ Test(receive, the_window_is_that_of_the_configuration)
 static void fill_window(void)
 {
 	uint32_t tsn = PEER_TSN + 2;
-	struct sctp_sack s;
+	struct sctp_sack s = {.a_rwnd = UINT32_MAX};
 
 	first();
 	do {
 		peer_begin(&p);
 		peer_put_data(&p, tsn, 0, (uint16_t)(tsn - PEER_TSN - 1), SCTP_DATA_B | SCTP_DATA_E,
-			      20000);
+			      s.a_rwnd > 40000 ? 20000 : 100);
 		peer_send(&p);
 		s = script_sack(&p);
 		tsn++;
