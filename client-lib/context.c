@@ -239,7 +239,7 @@ static bool has_one_cpu(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
-/* Takes over the reply's three descriptors. */
+/* Takes ownership of the reply's three descriptors. */
 static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
 {
 	autoclose int page = fds[1];

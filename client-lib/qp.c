@@ -82,7 +82,7 @@ static bool layout_fits(const struct msg_create_qp *req, const struct msg_qp *m)
 	       checked_range(m->rq_offset, rq, m->bytes);
 }
 
-/* Initialises the work queues. */
+/* Initializes the work queues. */
 static void init_queues(struct ddp_qp *qp, uint8_t *rings, const struct msg_create_qp *req,
 			const struct msg_qp *m)
 {

@@ -83,10 +83,10 @@ static const struct cause terms[] = {
 	{0x0205, WC_STATUS_PLAIN, "that version of RDMAP is not supported"},
 	{0x0206, WC_STATUS_PLAIN, "the RDMAP opcode was not expected"},
 	{0x0207, WC_STATUS_PLAIN,
-	 "this stream cannot go on, or the target of an atomic is not aligned"},
+	 "this stream cannot continue, or the target of an atomic is not aligned"},
 	{0x0209, WC_STATUS_KEY, "cannot be invalidated"},
 	{0x02ff, WC_STATUS_PLAIN, "the RDMAP message has the wrong length"},
-	{0x1000, WC_STATUS_PLAIN, "DDP cannot go on"},
+	{0x1000, WC_STATUS_PLAIN, "DDP cannot continue"},
 	{0x1100, WC_STATUS_KEY, "is no region of the peer, or does not permit writes"},
 	{0x1101, WC_STATUS_RANGE, "is outside the region"},
 	{0x1102, WC_STATUS_KEY, "belongs to another stream or domain"},
@@ -100,7 +100,7 @@ static const struct cause terms[] = {
 	{0x1206, WC_STATUS_PLAIN, "that version of DDP is not supported"},
 	{0x2000, WC_STATUS_PLAIN, "the association was lost"},
 	{0x2005, WC_STATUS_PLAIN, "the session could not be established"},
-	{0x2006, WC_STATUS_PLAIN, "more inbound Reads were asked for than there is room for"},
+	{0x2006, WC_STATUS_PLAIN, "more inbound Reads were requested than are supported"},
 	{0x2007, WC_STATUS_PLAIN, "both sides have no ready-to-receive message in common"},
 };
 

@@ -12,7 +12,7 @@
 #include "ipc/doorbell.h"
 #include "ipc/wqe.h"
 
-/* A program that only polls learns after this many empty polls that the daemon is gone. */
+/* A program that only polls detects the end of the daemon after this many empty polls. */
 enum { IDLE_POLLS = 1024 };
 
 #define X(name, kind, text, subject, predicate)                                                    \
@@ -223,7 +223,7 @@ static uint32_t window(struct ddp_cq *cq, uint64_t now)
 	return cq->spin_always ? cq->spin.max_us : spin_window(&cq->spin, now);
 }
 
-/* Lets others run between two looks. False if they took the CPU for long. */
+/* Yields the CPU between two polls. False if others used it for long. */
 static bool yield(struct ddp_cq *cq, uint64_t before)
 {
 	uint64_t now;
@@ -238,7 +238,7 @@ static bool yield(struct ddp_cq *cq, uint64_t before)
 	return false;
 }
 
-/* Spins, then sleeps. As ddp_wait_cq(), after a look that found nothing. */
+/* Spins, then sleeps. As ddp_wait_cq(), after a poll that found nothing. */
 static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, uint64_t start,
 		      uint64_t deadline)
 {

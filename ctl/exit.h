@@ -9,7 +9,7 @@ enum ctl_exit {
 	CTL_EXIT_USAGE = 2,
 	CTL_EXIT_NO_DAEMON = 3,
 	CTL_EXIT_PERMISSION = 4,
-	CTL_EXIT_NO_OBJECT = 5, /* the object that was named is not there */
+	CTL_EXIT_NO_OBJECT = 5, /* the named object does not exist */
 	CTL_EXIT_VERSION = 6,   /* the daemon speaks another version */
 	CTL_EXIT_TIMEOUT = 124,
 };

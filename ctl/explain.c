@@ -49,8 +49,8 @@ enum {
 	FIRST = 1, /* after NONE, which no Terminate carries */
 };
 
-/* What is printed of an error. It lies where the daemon's records have their objects. A status has
- * a shorter record, which ends before term. */
+/* What is printed of an error. Its offset is that of the objects in the daemon's records. A status
+ * has a shorter record, which ends before term. */
 struct row {
 	char name[32];
 	char text[TEXT_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the codes of Terminates and the statuses of completions mean: `ddpctl explain`. The rows are
- * made into records like those of the daemon, so that they are printed in the same ways; the daemon
- * is not asked.
+ * made into records like those of the daemon, so that they are printed in the same ways, without a
+ * request to the daemon.
  */
 #ifndef CTL_EXPLAIN_H
 #define CTL_EXPLAIN_H

@@ -81,7 +81,7 @@ bool field_match(const struct field *f, const void *rec, const char *value);
 /* All values of a field with few of them, separated by blanks: for completion. "" for others. */
 void field_values(const struct field *f, char buf[FIELD_TEXT]);
 
-/* True if numbers stand in the column, which is then aligned right. */
+/* True if the column has numbers, which are aligned right. */
 bool field_right(const struct field *f);
 
 #endif

@@ -12,8 +12,8 @@ int daemon_start(struct daemon *d, const struct config *cfg);
 /* Sets the one line that `systemctl status` shows; more is appended to it. */
 void daemon_report_status(const struct daemon *d, const char *more);
 
-/* Serves until daemon_stop(). The service manager hears that the daemon is ready, so signals should
- * be handled by then. Returns 0, or -errno. */
+/* Serves until daemon_stop(). The service manager is notified that the daemon is ready, so signals
+ * should be handled by then. Returns 0, or -errno. */
 int daemon_run(struct daemon *d);
 
 /* Begins the end: no new clients, sessions end in order, then daemon_run() returns. */

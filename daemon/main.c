@@ -20,7 +20,7 @@
 struct options {
 	const char *config; /* NULL: the default file, which may be absent */
 	const char *socket; /* overrides the configuration */
-	bool foreground;    /* accepted, and always the case */
+	bool foreground;    /* accepted without effect: the daemon always stays in the foreground */
 	bool check;
 	bool verbose;
 };

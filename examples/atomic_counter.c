@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Where the counter is. It travels as private data; both sides have the same byte order. */
-struct invitation {
+struct remote_memory {
 	uint64_t addr;
 	uint32_t rkey;
 };
@@ -58,7 +58,7 @@ static struct ddp_cm_event *expect(enum ddp_cm_event_type type)
 	return ev;
 }
 
-/* What has completed must be a success. */
+/* Checks that a request has succeeded. */
 static void good(const struct ddp_wc *wc)
 {
 	char reason[256];
@@ -77,7 +77,7 @@ static void set_up(void)
 	check(ddp_open(NULL, &ctx));
 	check(ddp_query(ctx, &caps));
 	if (!(caps.features & DDP_CAP_ATOMIC))
-		fail("cannot begin", "this daemon does no atomics");
+		fail("cannot begin", "this daemon does not support atomics");
 	check(ddp_alloc_pd(ctx, &pd));
 	attr.entries = 16;
 	attr.spin_us = -1;
@@ -97,7 +97,7 @@ static void make_qp(void)
  * receive is for Immediate Data, which need no memory. */
 static void accept_one(uint16_t port)
 {
-	struct invitation inv = {.addr = mr->iova, .rkey = mr->rkey};
+	struct remote_memory remote = {.addr = mr->iova, .rkey = mr->rkey};
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
 	struct ddp_recv_wr recv = {.num_sge = 0};
 	struct ddp_cm_event *ev;
@@ -110,14 +110,14 @@ static void accept_one(uint16_t port)
 	ddp_ack_cm_event(ev);
 	make_qp();
 	check(ddp_post_recv(qp, &recv, NULL));
-	param.private_data = &inv;
-	param.private_len = sizeof(inv);
+	param.private_data = &remote;
+	param.private_len = sizeof(remote);
 	check(ddp_accept(id, &param));
 	ddp_ack_cm_event(expect(DDP_CM_ESTABLISHED));
 	check(ddp_destroy_id(listener));
 }
 
-/* 3. The owner adds until the peer sends how often it added. */
+/* 3. The owner adds until the peer has sent how often it added. */
 static void own(uint16_t port)
 {
 	uint64_t mine = 0, all;
@@ -154,7 +154,7 @@ static void add(const char *address, uint16_t port)
 {
 	struct ddp_send_wr one = {.opcode = DDP_WR_ATOMIC_FETCH_AND_ADD, .atomic.compare_add = 1};
 	struct ddp_send_wr done = {.opcode = DDP_WR_IMM_DATA, .imm_data = ROUNDS};
-	struct invitation inv;
+	struct remote_memory remote;
 	struct ddp_cm_event *ev;
 	uint64_t was = 0;
 
@@ -162,12 +162,12 @@ static void add(const char *address, uint16_t port)
 	make_qp();
 	check(ddp_connect_name(id, address, port, NULL));
 	ev = expect(DDP_CM_ESTABLISHED);
-	if (ev->private_len != sizeof(inv))
+	if (ev->private_len != sizeof(remote))
 		fail("connected", "but not to an atomic_counter");
-	memcpy(&inv, ev->private_data, sizeof(inv));
+	memcpy(&remote, ev->private_data, sizeof(remote));
 	ddp_ack_cm_event(ev);
-	one.rdma.remote_addr = inv.addr;
-	one.rdma.rkey = inv.rkey;
+	one.rdma.remote_addr = remote.addr;
+	one.rdma.rkey = remote.rkey;
 	for (int i = 0; i < ROUNDS; i++)
 		was = post(&one);
 	printf("the last of %d additions found %llu\n", ROUNDS, (unsigned long long)was);
@@ -176,7 +176,7 @@ static void add(const char *address, uint16_t port)
 	ddp_ack_cm_event(expect(DDP_CM_DISCONNECTED));
 }
 
-/* 5. Everything goes in the reverse order of its making. NULL is fine. */
+/* 5. Free everything in the reverse order of creation. NULL is allowed. */
 static void tear_down(void)
 {
 	check(ddp_destroy_qp(qp));

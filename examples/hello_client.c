@@ -2,7 +2,7 @@
 /*
  * hello_client [ADDRESS [PORT]]
  *
- * Writes into the memory of a hello_server, reads it back, and says that it is done.
+ * Writes into the memory of a hello_server, reads it back, and sends "done".
  *
  *	cc hello_client.c -lddpclient -o hello_client
  */
@@ -12,15 +12,15 @@
 #include <string.h>
 
 /* As in hello_server.c. */
-struct invitation {
+struct remote_memory {
 	uint64_t addr;
 	uint64_t len;
 	uint32_t rkey;
 };
 
-/* Our memory: the invitation, what we write, and what we read back. */
+/* Our memory: the address of the server's memory, what we write, and what we read back. */
 struct memory {
-	struct invitation inv;
+	struct remote_memory remote;
 	char text[256];
 	char copy[256];
 };
@@ -94,13 +94,13 @@ static void set_up(void)
 	mem = mr->addr;
 }
 
-/* 2. A queue pair, with a receive for the invitation before it can come. Then connect, with
- * private data for the server. */
+/* 2. A queue pair, with a receive for the server's first message before it can arrive. Then
+ * connect, with private data for the server. */
 static void connect_to(const char *address, uint16_t port)
 {
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
-	struct ddp_sge sge = {at(&mem->inv), sizeof(mem->inv), mr->lkey};
+	struct ddp_sge sge = {at(&mem->remote), sizeof(mem->remote), mr->lkey};
 	struct ddp_recv_wr recv = {.sg_list = &sge, .num_sge = 1};
 
 	check(ddp_create_id(ctx, NULL, &id));
@@ -109,7 +109,7 @@ static void connect_to(const char *address, uint16_t port)
 	init.max_inline = 64;
 	check(ddp_create_qp(id, pd, &init, &qp));
 	check(ddp_post_recv(qp, &recv, NULL));
-	param.private_data = "somebody who reads examples";
+	param.private_data = "a reader of the examples";
 	param.private_len = strlen(param.private_data);
 	check(ddp_connect_name(id, address, port, &param));
 	expect(DDP_CM_ESTABLISHED);
@@ -124,14 +124,14 @@ static void work(enum ddp_wr_opcode opcode, unsigned flags, struct ddp_sge sge)
 		.num_sge = 1,
 		.opcode = opcode,
 		.send_flags = DDP_SEND_SIGNALED | flags,
-		.rdma = {mem->inv.addr, mem->inv.rkey}, /* Sends do not look at it */
+		.rdma = {mem->remote.addr, mem->remote.rkey}, /* not used by Sends */
 	};
 
 	check(ddp_post_send(qp, &wr, NULL));
 	complete();
 }
 
-/* 6. Everything goes in the reverse order of its making. */
+/* 6. Free everything in the reverse order of creation. */
 static void tear_down(void)
 {
 	check(ddp_destroy_qp(qp));
@@ -157,7 +157,8 @@ int main(int argc, char **argv)
 	work(DDP_WR_RDMA_READ, 0, (struct ddp_sge){at(mem->copy), sizeof(hello), mr->lkey});
 	printf("the server's memory holds: %s\n", mem->copy);
 
-	/* 5. Say so, and disconnect. With INLINE the data is copied at once and may be anywhere. */
+	/* 5. Send "done", and disconnect. With INLINE the data is copied at once and may be
+	 * anywhere. */
 	work(DDP_WR_SEND, DDP_SEND_INLINE, (struct ddp_sge){(uintptr_t) "done", 5, 0});
 	check(ddp_disconnect(id));
 	expect(DDP_CM_DISCONNECTED);

@@ -2,7 +2,7 @@
 /*
  * hello_server [ADDRESS [PORT]]
  *
- * Lends a piece of its memory to one client. The client writes into it and reads from it
+ * Gives one client access to a part of its memory. The client writes into it and reads from it
  * without any work of this program, and sends "done" at the end.
  *
  *	cc hello_server.c -lddpclient -o hello_server
@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the client must know to reach our memory. It travels in an ordinary message; both sides
- * of this example have the same byte order. */
-struct invitation {
+/* What the client needs to access our memory. The server sends it in an ordinary message; both
+ * sides of this example have the same byte order. */
+struct remote_memory {
 	uint64_t addr;
 	uint64_t len;
 	uint32_t rkey;
@@ -121,18 +121,18 @@ static void accept_client(void)
 
 	init.send_cq = init.recv_cq = cq;
 	init.max_send_wr = init.max_recv_wr = 4;
-	init.max_inline = sizeof(struct invitation);
+	init.max_inline = sizeof(struct remote_memory);
 	check(ddp_create_qp(id, pd, &init, &qp));
 	check(ddp_post_recv(qp, &recv, NULL));
 	check(ddp_accept(id, NULL));
 	ddp_ack_cm_event(expect(DDP_CM_ESTABLISHED));
 }
 
-/* 4. Invite it. With INLINE the data is copied at once and may be anywhere. */
-static void invite(void)
+/* 4. Send the address of the memory. With INLINE the data is copied at once and may be anywhere. */
+static void send_address(void)
 {
-	struct invitation inv = {shared->iova, shared->length, shared->rkey};
-	struct ddp_sge sge = {(uintptr_t)&inv, sizeof(inv), 0};
+	struct remote_memory remote = {shared->iova, shared->length, shared->rkey};
+	struct ddp_sge sge = {(uintptr_t)&remote, sizeof(remote), 0};
 	struct ddp_send_wr send = {
 		.sg_list = &sge,
 		.num_sge = 1,
@@ -144,7 +144,7 @@ static void invite(void)
 	complete();
 }
 
-/* 6. Everything goes in the reverse order of its making. */
+/* 6. Free everything in the reverse order of creation. */
 static void tear_down(void)
 {
 	check(ddp_destroy_qp(qp));
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 	set_up();
 	await_client(argc > 1 ? argv[1] : "127.0.0.1", argc > 2 ? (uint16_t)atoi(argv[2]) : 5043);
 	accept_client();
-	invite();
+	send_address();
 
 	/* 5. Its "done" arrives after its Write, so the data is in place. */
 	complete();

@@ -24,13 +24,14 @@ int main(int argc, char **argv)
 	struct ddp_wc wc;
 	char text[256];
 
-	OK(ddp_open(NULL, &ctx));                                /* the daemon of this host */
-	OK(ddp_alloc_pd(ctx, &pd));                              /* what works together */
-	OK(ddp_alloc_mr(pd, 4096, DDP_ACCESS_LOCAL_WRITE, &mr)); /* memory, shared with it */
-	OK(ddp_create_cq(ctx, &cq_attr, &cq));                   /* where work ends */
+	OK(ddp_open(NULL, &ctx));   /* the daemon of this host */
+	OK(ddp_alloc_pd(ctx, &pd)); /* a protection domain */
+	OK(ddp_alloc_mr(pd, 4096, DDP_ACCESS_LOCAL_WRITE,
+			&mr));                 /* memory, shared with the daemon */
+	OK(ddp_create_cq(ctx, &cq_attr, &cq)); /* completion queue */
 	qp_init.send_cq = qp_init.recv_cq = cq;
 	OK(ddp_create_id(ctx, NULL, &id));
-	OK(ddp_create_qp(id, pd, &qp_init, &qp)); /* where work begins */
+	OK(ddp_create_qp(id, pd, &qp_init, &qp)); /* queue pair */
 
 	struct ddp_sge sge = {mr->iova, (uint32_t)mr->length, mr->lkey};
 	struct ddp_recv_wr recv = {.sg_list = &sge, .num_sge = 1};

@@ -26,7 +26,7 @@ enum {
 /* A part of a memfd in this process. */
 struct memfd_map {
 	uint8_t *addr; /* its first byte */
-	void *map;     /* the pages that it lies in, NULL if nothing is mapped */
+	void *map;     /* the pages that contain it, NULL if nothing is mapped */
 	size_t map_len;
 	bool is_private; /* a read-only mapping of a write-sealed file: never make it writable */
 };
@@ -46,7 +46,7 @@ int memfd_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret
 int memfd_verify(int fd, uint64_t offset, uint64_t len, bool write);
 
 /* Verifies, then maps [offset, offset + len) shared. The offset needs no alignment. The fd may be
- * closed afterwards. Undo it with memfd_unmap(). Returns 0, MEMFD_E_*, or a negative errno value.
+ * closed afterward. Undo it with memfd_unmap(). Returns 0, MEMFD_E_*, or a negative errno value.
  */
 int memfd_map_client(int fd, uint64_t offset, uint64_t len, bool write, struct memfd_map *ret);
 

@@ -58,7 +58,7 @@ static inline uint64_t ring_bytes(uint32_t size, uint32_t entry_size)
 	return sizeof(struct ring_shared) + (uint64_t)size * entry_size;
 }
 
-/* Initialises a view of the ring at mem. The caller has checked its size in bytes. New memory is
+/* Initializes a view of the ring at mem. The caller has checked its size in bytes. New memory is
  * zeroed. */
 static inline void ring_init(struct ring *r, void *mem, uint32_t size, uint32_t entry_size)
 {
@@ -145,7 +145,7 @@ static inline bool ring_wake(struct ring *r, bool solicited)
 	       RING_RUNS;
 }
 
-/* The producer waits for room. Check ring_room() again afterwards. */
+/* The producer waits for room. Check ring_room() again afterward. */
 static inline void ring_block(struct ring *r)
 {
 	atomic_store_explicit(&r->sh->blocked, 1, memory_order_relaxed);
@@ -189,7 +189,7 @@ static inline bool ring_unblock(struct ring *r)
 }
 
 /*
- * Before blocking: requests a ring of the bell. Check ring_avail() again afterwards. Returns
+ * Before blocking: requests a ring of the bell. Check ring_avail() again afterward. Returns
  * the previous value, RING_*. RING_RUNS: this call is answered by a ring of its own. Other values:
  * the producer has not answered an earlier call yet, and one ring answers both. The exchange is
  * atomic: between a separate load and store the producer could ring, and the consumer would

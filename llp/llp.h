@@ -38,7 +38,7 @@ struct llp_msg {
 	uint16_t sid;
 	uint32_t ppid; /* host byte order */
 	uint32_t len;  /* sum of the spans */
-	bool urgent;   /* out: ask the peer for a prompt acknowledgement */
+	bool urgent;   /* out: ask the peer for a prompt acknowledgment */
 	bool ordered;  /* in: the peer failed to set the U bit */
 	unsigned n;
 	struct span part[LLP_MAX_SPANS];
@@ -102,8 +102,8 @@ struct llp_config {
 	uint32_t mtu;          /* user: IP packet size limit, 0 = that of the route */
 	enum llp_gso gso;      /* user: UDP_SEGMENT */
 	enum llp_cc cc;        /* user: congestion control */
-	unsigned sack_packets; /* packets per acknowledgement */
-	unsigned sack_ms;      /* longest delay of an acknowledgement */
+	unsigned sack_packets; /* packets per acknowledgment */
+	unsigned sack_ms;      /* longest delay of an acknowledgment */
 	unsigned rto_min_ms, rto_max_ms;
 	unsigned heartbeat_ms; /* 0 = none */
 	unsigned path_max_retrans;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the transports `user` and `kernel` have in common: the record of an association, the order
- * of its upcalls, local addresses, time and deadlines. Private to user*.c and kernel*.c. It
- * includes neither <usrsctp.h> nor <netinet/sctp.h>, which define the same names.
+ * What the transports `user` and `kernel` have in common: the record of an association, its
+ * deadline, local addresses, time. Private to user*.c and kernel*.c. The order of upcalls
+ * (struct llp_sctp_ops, llp_sctp_dispatch()) and messages in fragments are here for `kernel` alone:
+ * below `user`, the core in sctp/ does that.
  */
 #ifndef LLP_SCTP_H
 #define LLP_SCTP_H
@@ -114,7 +115,7 @@ struct llp_sctp_conn *llp_sctp_expired(struct llp_sctp *t);
 /* When the next deadline passes, in the owner's time, or UINT64_MAX. */
 uint64_t llp_sctp_expiry(const struct llp_sctp *t);
 
-/* Has it served by the next dispatch. */
+/* The next dispatch serves it. */
 void llp_sctp_touch(struct llp_sctp_conn *c);
 
 /* Records the end of an association for the next dispatch; only the first call counts. */

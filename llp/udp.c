@@ -8,15 +8,14 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <net/if.h>
-#include <netinet/icmp6.h>
 #include <netinet/in.h>
-#include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "llp/udp_error.h"
 #include "util/addr.h"
 #include "util/cleanup.h"
 
@@ -515,49 +514,6 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
 
 /* ---- errors ---- */
 
-/* RFC 9260 section 10: which ICMP messages say that a destination is unreachable. */
-static bool kind_v4(const struct sock_extended_err *e, enum udp_error_kind *ret)
-{
-	if (e->ee_type != ICMP_DEST_UNREACH)
-		return false;
-	if (e->ee_code == ICMP_FRAG_NEEDED)
-		*ret = UDP_TOO_BIG;
-	else if (e->ee_code == ICMP_PORT_UNREACH || e->ee_code == ICMP_PROT_UNREACH)
-		*ret = UDP_PORT_UNREACHABLE;
-	else
-		*ret = UDP_UNREACHABLE;
-	return true;
-}
-
-static bool kind_v6(const struct sock_extended_err *e, enum udp_error_kind *ret)
-{
-	if (e->ee_type == ICMP6_PACKET_TOO_BIG)
-		*ret = UDP_TOO_BIG;
-	else if (e->ee_type == ICMP6_DST_UNREACH)
-		*ret = e->ee_code == ICMP6_DST_UNREACH_NOPORT ? UDP_PORT_UNREACHABLE
-							      : UDP_UNREACHABLE;
-	else if (e->ee_type == ICMP6_PARAM_PROB && e->ee_code == ICMP6_PARAMPROB_NEXTHEADER)
-		*ret = UDP_PORT_UNREACHABLE;
-	else
-		return false;
-	return true;
-}
-
-static bool kind_of(const struct sock_extended_err *e, enum udp_error_kind *ret)
-{
-	switch (e->ee_origin) {
-	case SO_EE_ORIGIN_LOCAL:
-		*ret = UDP_TOO_BIG_HERE;
-		return e->ee_errno == EMSGSIZE;
-	case SO_EE_ORIGIN_ICMP:
-		return kind_v4(e, ret);
-	case SO_EE_ORIGIN_ICMP6:
-		return kind_v6(e, ret);
-	default:
-		return false;
-	}
-}
-
 static void take_error(struct msghdr *m, struct udp_error *ret, udp_error_fn *fn, void *arg)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
@@ -568,7 +524,7 @@ static void take_error(struct msghdr *m, struct udp_error *ret, udp_error_fn *fn
 		if (!v4 && !v6)
 			continue;
 		memcpy(&e, CMSG_DATA(c), sizeof(e));
-		if (!kind_of(&e, &ret->kind))
+		if (!udp_error_kind(&e, &ret->kind))
 			return;
 		if (ret->kind == UDP_TOO_BIG || ret->kind == UDP_TOO_BIG_HERE)
 			ret->mtu = e.ee_info;

@@ -248,7 +248,7 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	settle(a, s, old);
 	if (todo & SESSION_DO_FAIL)
 		assoc_release_early(a, s); /* the endpoint no longer waits for a first message */
-	/* If all is acknowledged already, no further acknowledgement will come. */
+	/* If all is acknowledged already, no further acknowledgment will come. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
 	return todo;

@@ -110,21 +110,21 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep);
 
 /*
  * The transport lost the association: drops every pending request and ends every session with
- * ASSOC_EV_CLOSED and PERR_LLP_LOST. Nothing is sent afterwards.
+ * ASSOC_EV_CLOSED and PERR_LLP_LOST. Nothing is sent afterward.
  */
 void assoc_lost(struct assoc *a);
 
 /* Number of sessions that are not over, including pending requests. */
 uint16_t assoc_sessions(const struct assoc *a);
 
-/* True if there is no session, nothing to send, and no stream waiting for an acknowledgement. */
+/* True if there is no session, nothing to send, and no stream waiting for an acknowledgment. */
 bool assoc_idle(const struct assoc *a);
 
 /* ---- events ---- */
 
 enum assoc_ev_type {
 	ASSOC_EV_REQUEST,   /* an Initiate arrived: accept, reject or refuse it. ep is NULL */
-	ASSOC_EV_WITHDRAWN, /* a pending request is gone: timed out and refused, cancelled by the
+	ASSOC_EV_WITHDRAWN, /* a pending request is gone: timed out and refused, canceled by the
 			       peer, or lost */
 	ASSOC_EV_ACCEPTED,  /* the peer accepted our Initiate: the session is established */
 	ASSOC_EV_REJECTED,  /* the peer's ULP rejected it. The endpoint is unbound */
@@ -242,7 +242,7 @@ void assoc_tick(struct assoc *a, uint64_t now_ms);
 
 /*
  * The time of the next turn in milliseconds, or UINT64_MAX: the next deadline of assoc_tick(), or
- * now if assoc_tx_next() postponed an endpoint with many bad requests in favour of others.
+ * now if assoc_tx_next() postponed an endpoint with many bad requests in favor of others.
  */
 uint64_t assoc_expiry(const struct assoc *a);
 

@@ -110,7 +110,7 @@ struct assoc {
 	struct assoc_departure out;
 };
 
-/* The stream, initialised at its first use. sid is less than cfg.streams. */
+/* The stream, initialized at its first use. sid is less than cfg.streams. */
 struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
 
 /* Chunks that the transport accepted and that are not known to have arrived. */

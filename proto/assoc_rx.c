@@ -214,7 +214,7 @@ static int classify(struct assoc *a, struct assoc_stream *s, const struct assoc_
 	case SESSION_QUARANTINE:
 		return readable ? classify_first(&a->in.chunk) : ASSOC_IGNORE;
 	case SESSION_REQUESTING:
-	case SESSION_CANCELLED:
+	case SESSION_CANCELED:
 	case SESSION_PENDING:
 		return readable ? classify_early(a, s, m, ret) : ASSOC_VIOLATION;
 	case SESSION_OPEN:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which streams may send: a stream with work is in assoc.ready, and the streams take turns there.
- * One that cannot go on is parked on the list that says what it waits for.
+ * One that cannot continue is parked on a list for its reason.
  */
 #include "proto/assoc_impl.h"
 

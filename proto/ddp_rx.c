@@ -16,12 +16,12 @@ enum perr ddp_rx_header(const struct wire_ddp *h, uint32_t queues)
 	return PERR_NONE;
 }
 
-enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_who *who, uint32_t rights,
-			uint32_t stag, uint64_t to, uint32_t len, uint8_t **ret_p)
+enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_accessor *accessor,
+			uint32_t rights, uint32_t stag, uint64_t to, uint32_t len, uint8_t **ret_p)
 {
 	if (len == 0)
 		return PERR_NONE;
-	switch (stag_check(stags, stag, who, rights, to, len, ret_p)) {
+	switch (stag_check(stags, stag, accessor, rights, to, len, ret_p)) {
 	case STAG_E_OK:
 		return PERR_NONE;
 	case STAG_E_SCOPE:

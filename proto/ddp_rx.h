@@ -28,8 +28,8 @@ enum perr ddp_rx_header(const struct wire_ddp *h, uint32_t queues);
  * *ret_p is their address, to be used at once. Zero bytes are not checked (5.2), and *ret_p is
  * untouched.
  */
-enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_who *who, uint32_t rights,
-			uint32_t stag, uint64_t to, uint32_t len, uint8_t **ret_p);
+enum perr ddp_rx_tagged(const struct stag_table *stags, const struct stag_accessor *accessor,
+			uint32_t rights, uint32_t stag, uint64_t to, uint32_t len, uint8_t **ret_p);
 
 /*
  * Checks a message number: `next` is the oldest message not delivered, and `buffers` messages from

@@ -94,7 +94,7 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	assert(cfg->max_recv_sge >= 1 && cfg->max_recv_sge <= SGL_MAX);
 	assert(!cfg->raw || (cfg->queues >= 1 && cfg->queues <= RDMAP_RAW_QUEUES));
 	ep->stags = cfg->stags;
-	ep->who = cfg->who;
+	ep->accessor = cfg->accessor;
 	ep->ops = ops;
 	ep->user = user;
 	ep->max_recv_sge = cfg->max_recv_sge;

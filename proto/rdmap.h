@@ -128,7 +128,8 @@ struct rdmap_ops {
 
 struct rdmap_cfg {
 	struct stag_table *stags;
-	struct stag_who who;  /* protection domain and this endpoint's scope, unique and not 0 */
+	struct stag_accessor
+		accessor;     /* protection domain and this endpoint's scope, unique and not 0 */
 	uint16_t ord;         /* maximum of our outstanding Reads and atomics */
 	uint16_t ird;         /* maximum of outstanding Reads and atomics of the peer */
 	uint16_t sq_depth;    /* requests in flight, a power of two */

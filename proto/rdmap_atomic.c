@@ -159,7 +159,7 @@ static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
 
 	if (r->sink.len == 0)
 		return;
-	reason = stag_check(ep->stags, r->sink.stag, &ep->who, STAG_LOCAL_WRITE, r->sink.to,
+	reason = stag_check(ep->stags, r->sink.stag, &ep->accessor, STAG_LOCAL_WRITE, r->sink.to,
 			    sizeof(r->old), &p);
 	if (reason == STAG_E_OK)
 		memcpy(p, &r->old, sizeof(r->old));

@@ -4,7 +4,7 @@
  * these functions.
  *
  * An atomic uses the atomic instructions of the CPU on the mapped memory of the client, so it is
- * atomic towards other streams and local programs (5.3, 5.4).
+ * atomic toward other streams and local programs (5.3, 5.4).
  */
 #ifndef PROTO_RDMAP_ATOMIC_H
 #define PROTO_RDMAP_ATOMIC_H

@@ -143,7 +143,7 @@ struct rdmap {
 	enum rdmap_state state;
 	struct assoc_stream *stream; /* stream of the association; NULL if unbound */
 	struct stag_table *stags;
-	struct stag_who who;
+	struct stag_accessor accessor;
 	const struct rdmap_ops *ops;
 	void *user;
 	uint8_t max_recv_sge;

@@ -16,7 +16,7 @@ enum rdmap_state {
 			 */
 	RDMAP_REPORTED, /* raw: an error was reported; place and deliver nothing, send at most one
 			     more message (RFC 5041 7.1) */
-	RDMAP_FAILED,   /* error or Terminate: place and deliver nothing, send nothing but our
+	RDMAP_FAILED,   /* error or Terminate: place and deliver nothing, send only our
 			     Terminate */
 	RDMAP_STATE_COUNT,
 };

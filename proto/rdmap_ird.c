@@ -34,7 +34,7 @@ enum perr rdmap_ird_access(const struct rdmap *ep, uint32_t rights, uint32_t sta
 {
 	if (size == 0)
 		return PERR_NONE;
-	switch (stag_check(ep->stags, stag, &ep->who, rights, to, size, ret_p)) {
+	switch (stag_check(ep->stags, stag, &ep->accessor, rights, to, size, ret_p)) {
 	case STAG_E_OK:
 		return PERR_NONE;
 	case STAG_E_SCOPE:

@@ -60,8 +60,8 @@ enum perr rdmap_raw_place(struct rdmap *ep, const struct ssn_rec *c, struct span
 
 	if (!c->ddp.tagged)
 		return rdmap_rq_place(ep, &ep->rq[c->ddp.qn], c, dst, ret_n);
-	perr = ddp_rx_tagged(ep->stags, &ep->who, STAG_REMOTE_WRITE, c->ddp.stag, c->ddp.to, len,
-			     &p);
+	perr = ddp_rx_tagged(ep->stags, &ep->accessor, STAG_REMOTE_WRITE, c->ddp.stag, c->ddp.to,
+			     len, &p);
 	if (perr != PERR_NONE || len == 0)
 		return perr;
 	dst[0] = (struct span){p, len};

@@ -51,7 +51,7 @@ static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 	if (r->nsge > ep->max_recv_sge)
 		return RDMAP_LOC_SGE_ERR;
 	return (uint8_t)rdmap_status_of_stag(
-		sgl_check(r->sge, r->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, ret_bad));
+		sgl_check(r->sge, r->nsge, ep->stags, &ep->accessor, STAG_LOCAL_WRITE, ret_bad));
 }
 
 /* No message is longer, however large its buffer (RFC 5041 5.2). */
@@ -133,8 +133,8 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 		perr = ddp_rx_offset(c->ddp.mo, len, s->size);
 	if (perr != PERR_NONE)
 		return perr;
-	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->who, STAG_LOCAL_WRITE, dst,
-			&bad, &reason);
+	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->accessor, STAG_LOCAL_WRITE,
+			dst, &bad, &reason);
 	if (n < 0)
 		return PERR_CATASTROPHIC; /* the memory of our receive is gone: not the peer's error
 					   */

@@ -30,8 +30,8 @@ static enum perr place_write(struct rdmap *ep, const struct ssn_rec *c, struct t
 	uint8_t *p = NULL;
 	enum perr perr;
 
-	perr = ddp_rx_tagged(ep->stags, &ep->who, STAG_REMOTE_WRITE, c->ddp.stag, c->ddp.to, len,
-			     &p);
+	perr = ddp_rx_tagged(ep->stags, &ep->accessor, STAG_REMOTE_WRITE, c->ddp.stag, c->ddp.to,
+			     len, &p);
 	if (perr == PERR_NONE)
 		one_span(t, p, len);
 	return perr;
@@ -93,8 +93,8 @@ static enum perr place_read_resp(struct rdmap *ep, const struct ssn_rec *c, stru
 	uint8_t *p = NULL;
 
 	if (perr == PERR_NONE)
-		perr = ddp_rx_tagged(ep->stags, &ep->who, STAG_LOCAL_WRITE, c->ddp.stag, c->ddp.to,
-				     len, &p);
+		perr = ddp_rx_tagged(ep->stags, &ep->accessor, STAG_LOCAL_WRITE, c->ddp.stag,
+				     c->ddp.to, len, &p);
 	if (perr == PERR_NONE)
 		one_span(t, p, len);
 	return perr;
@@ -129,7 +129,7 @@ static enum perr place_send(struct rdmap *ep, const struct ssn_rec *c, struct ta
 /* RFC 5040 5.3: part of delivery; refused unless the STag is scoped to this stream. */
 static enum perr invalidate(struct rdmap *ep, uint32_t stag)
 {
-	switch (stag_invalidate(ep->stags, stag, &ep->who)) {
+	switch (stag_invalidate(ep->stags, stag, &ep->accessor)) {
 	case STAG_E_OK:
 		return PERR_NONE;
 	case STAG_E_SCOPE:

@@ -82,8 +82,8 @@ static void mark_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec 
 	if (perr == PERR_TOO_LONG) {
 		s->status = RDMAP_LOC_LEN_ERR;
 	} else if (perr == PERR_CATASTROPHIC) {
-		s->status = (uint8_t)rdmap_status_of_stag(
-			sgl_check(s->sge, s->nsge, ep->stags, &ep->who, STAG_LOCAL_WRITE, &bad));
+		s->status = (uint8_t)rdmap_status_of_stag(sgl_check(
+			s->sge, s->nsge, ep->stags, &ep->accessor, STAG_LOCAL_WRITE, &bad));
 		if (s->status != RDMAP_SUCCESS)
 			s->sge[0] = *bad;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Terminate (RFC 5040 4.8, 7.1): the first error of a stream, sent to the peer or received from it.
- * In both cases the endpoint receives nothing afterwards and completes all requests that were
+ * In both cases the endpoint receives nothing afterward and completes all requests that were
  * taken.
  */
 #ifndef PROTO_RDMAP_TERM_H

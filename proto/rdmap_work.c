@@ -68,7 +68,7 @@ static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *w
 
 	if (wr->flags & RDMAP_INLINE)
 		return RDMAP_SUCCESS;
-	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->who,
+	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->accessor,
 			   rdmap_op_has_response(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
 	if (reason != STAG_E_OK)
 		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
@@ -117,7 +117,7 @@ static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr
 		.len = wr->bind.len,
 	};
 
-	if (stag_bind(ep->stags, &b, &ep->who) == STAG_BIND_OK)
+	if (stag_bind(ep->stags, &b, &ep->accessor) == STAG_BIND_OK)
 		return RDMAP_SUCCESS;
 	rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = b.window, .to = b.to};
 	return RDMAP_MW_BIND_ERR;
@@ -130,7 +130,7 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 
 	if (wr->op == RDMAP_BIND)
 		return bind_window(ep, wr);
-	reason = stag_invalidate(ep->stags, wr->inv_stag, &ep->who);
+	reason = stag_invalidate(ep->stags, wr->inv_stag, &ep->accessor);
 	if (reason != STAG_E_OK)
 		rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = wr->inv_stag};
 	return rdmap_status_of_stag(reason);
@@ -316,8 +316,8 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 		seg->nbody = m->now > 0;
 		return RDMAP_TX_SEGMENT;
 	}
-	n = sgl_resolve(wr->sge, wr->nsge, m->off, m->now, ep->stags, &ep->who, 0, seg->body, &bad,
-			&reason);
+	n = sgl_resolve(wr->sge, wr->nsge, m->off, m->now, ep->stags, &ep->accessor, 0, seg->body,
+			&bad, &reason);
 	if (n >= 0) {
 		seg->nbody = (unsigned)n;
 		return RDMAP_TX_SEGMENT;

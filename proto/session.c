@@ -4,7 +4,7 @@
 static const char *const state_name[SESSION_STATE_COUNT] = {
 	[SESSION_IDLE] = "idle",
 	[SESSION_REQUESTING] = "requesting",
-	[SESSION_CANCELLED] = "cancelled",
+	[SESSION_CANCELED] = "canceled",
 	[SESSION_PENDING] = "pending",
 	[SESSION_OPEN] = "open",
 	[SESSION_ENDING] = "ending",
@@ -42,7 +42,8 @@ const char *session_state_str(enum session_state state)
 }
 
 /* The only place that changes the state. Returns todo, so that a change reads as one line. */
-static unsigned go(struct session *s, enum session_event ev, enum session_state to, unsigned todo)
+static unsigned transition(struct session *s, enum session_event ev, enum session_state to,
+			   unsigned todo)
 {
 	enum session_state from = s->state;
 
@@ -58,11 +59,11 @@ static unsigned idle(struct session *s, enum session_event ev)
 {
 	switch (ev) {
 	case SESSION_CONNECT: /* 6.2: the active side sends an Initiate */
-		return go(s, ev, SESSION_REQUESTING, SESSION_DO_INITIATE);
+		return transition(s, ev, SESSION_REQUESTING, SESSION_DO_INITIATE);
 	case SESSION_RX_INITIATE: /* 6.4: the decision is the ULP's */
-		return go(s, ev, SESSION_PENDING, SESSION_DO_REQUEST);
+		return transition(s, ev, SESSION_PENDING, SESSION_DO_REQUEST);
 	case SESSION_RX_UNWANTED: /* 6.4: a refusal that is not the ULP's is a Terminate */
-		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
 	case SESSION_ACKED:
 	case SESSION_TIMEOUT:
 	case SESSION_LOST:
@@ -76,21 +77,21 @@ static unsigned requesting(struct session *s, enum session_event ev)
 {
 	switch (ev) {
 	case SESSION_RX_ACCEPT: /* 6.2 */
-		return go(s, ev, SESSION_OPEN, SESSION_DO_OPEN);
+		return transition(s, ev, SESSION_OPEN, SESSION_DO_OPEN);
 	case SESSION_RX_REJECT: /* 6.3: both sides have sent their last chunk */
-		return go(s, ev, SESSION_IDLE, SESSION_DO_REJECTED);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_REJECTED);
 	case SESSION_RX_TERMINATE: /* 6.4 */
-		return go(s, ev, SESSION_IDLE, SESSION_DO_REFUSED);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_REFUSED);
 	case SESSION_CLOSE: /* 6.2 to 6.4: no sequence permits a message before the answer */
-		return go(s, ev, SESSION_CANCELLED, SESSION_DO_END);
+		return transition(s, ev, SESSION_CANCELED, SESSION_DO_END);
 	case SESSION_RX_INITIATE: /* 6.1: no sequence has two active sides */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_SEGMENT:
 	case SESSION_RX_VIOLATION:
-		return go(s, ev, SESSION_ENDING,
-			  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_ENDING,
+				  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);
 	case SESSION_ACKED:
 	case SESSION_TIMEOUT:
 		return 0;
@@ -99,21 +100,21 @@ static unsigned requesting(struct session *s, enum session_event ev)
 	}
 }
 
-static unsigned cancelled(struct session *s, enum session_event ev)
+static unsigned canceled(struct session *s, enum session_event ev)
 {
 	switch (ev) {
 	case SESSION_RX_ACCEPT: /* 6.2: at least one side sends a Terminate */
-		return go(s, ev, SESSION_ENDING, SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_ENDING, SESSION_DO_TERMINATE);
 	case SESSION_RX_REJECT:
 	case SESSION_RX_TERMINATE:
-		return go(s, ev, SESSION_IDLE, 0);
+		return transition(s, ev, SESSION_IDLE, 0);
 	case SESSION_RX_INITIATE: /* 6.1 */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_SEGMENT:
 	case SESSION_RX_VIOLATION:
-		return go(s, ev, SESSION_ENDING, SESSION_DO_BAD | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_ENDING, SESSION_DO_BAD | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, 0);
+		return transition(s, ev, SESSION_IDLE, 0);
 	case SESSION_CLOSE:
 	case SESSION_ACKED:
 	case SESSION_TIMEOUT:
@@ -127,13 +128,14 @@ static unsigned pending(struct session *s, enum session_event ev)
 {
 	switch (ev) {
 	case SESSION_ACCEPT: /* 6.2 */
-		return go(s, ev, SESSION_OPEN, SESSION_DO_ACCEPT);
+		return transition(s, ev, SESSION_OPEN, SESSION_DO_ACCEPT);
 	case SESSION_REJECT: /* 6.3 */
-		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_REJECT);
+		return transition(s, ev, SESSION_LAST_CHUNK, SESSION_DO_REJECT);
 	case SESSION_REFUSE: /* 6.4 */
-		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_LAST_CHUNK, SESSION_DO_TERMINATE);
 	case SESSION_TIMEOUT: /* 6.3: only the ULP may reject */
-		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_LAST_CHUNK,
+				  SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
 	case SESSION_RX_INITIATE: /* 6.1: the active side sends no control message before the answer
 				   */
 	case SESSION_RX_UNWANTED:
@@ -142,10 +144,10 @@ static unsigned pending(struct session *s, enum session_event ev)
 	case SESSION_RX_TERMINATE:
 	case SESSION_RX_SEGMENT:
 	case SESSION_RX_VIOLATION:
-		return go(s, ev, SESSION_LAST_CHUNK,
-			  SESSION_DO_BAD | SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_LAST_CHUNK,
+				  SESSION_DO_BAD | SESSION_DO_WITHDRAW | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, SESSION_DO_WITHDRAW);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_WITHDRAW);
 	case SESSION_ACKED:
 		return 0;
 	default:
@@ -159,21 +161,22 @@ static unsigned open_session(struct session *s, enum session_event ev)
 	case SESSION_RX_SEGMENT: /* 6.2 */
 		return SESSION_DO_DELIVER;
 	case SESSION_RX_TERMINATE: /* 6.2: always answered, so that both sides know the end */
-		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_PEER_ENDED,
+				  SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_RX_HALF_CLOSE: /* RFC 5041 6.2.1 */
-		return go(s, ev, SESSION_HALF_CLOSED, SESSION_DO_HALF_CLOSED);
+		return transition(s, ev, SESSION_HALF_CLOSED, SESSION_DO_HALF_CLOSED);
 	case SESSION_CLOSE:
 	case SESSION_TIMEOUT: /* the ULP did not close after an error was reported */
-		return go(s, ev, SESSION_ENDING, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_ENDING, SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_RX_INITIATE: /* 6.1 */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_ACCEPT:
 	case SESSION_RX_REJECT:
 	case SESSION_RX_VIOLATION:
-		return go(s, ev, SESSION_ENDING,
-			  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_ENDING,
+				  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);
 	case SESSION_ACKED:
 		return 0;
 	default:
@@ -187,9 +190,10 @@ static unsigned half_closed(struct session *s, enum session_event ev)
 	switch (ev) {
 	case SESSION_CLOSE: /* RFC 5041 6.2.1: then our half ends gracefully */
 	case SESSION_TIMEOUT:
-		return go(s, ev, SESSION_PEER_ENDED, SESSION_DO_STOP | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_PEER_ENDED,
+				  SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);
 	case SESSION_RX_INITIATE: /* RFC 5041 6.2.1: nothing may follow the Terminate */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_ACCEPT:
@@ -198,8 +202,8 @@ static unsigned half_closed(struct session *s, enum session_event ev)
 	case SESSION_RX_HALF_CLOSE:
 	case SESSION_RX_SEGMENT:
 	case SESSION_RX_VIOLATION:
-		return go(s, ev, SESSION_PEER_ENDED,
-			  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
+		return transition(s, ev, SESSION_PEER_ENDED,
+				  SESSION_DO_BAD | SESSION_DO_FAIL | SESSION_DO_TERMINATE);
 	case SESSION_ACKED:
 		return 0;
 	default:
@@ -215,11 +219,11 @@ static unsigned half_ended(struct session *s, enum session_event ev)
 		return SESSION_DO_DELIVER;
 	case SESSION_RX_TERMINATE:
 		if (s->state == SESSION_ENDING)
-			return go(s, ev, SESSION_PEER_ENDED, 0);
-		return go(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
+			return transition(s, ev, SESSION_PEER_ENDED, 0);
+		return transition(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
 	case SESSION_LAST_SENT:
 		if (s->state == SESSION_ENDING)
-			return go(s, ev, SESSION_LOCAL_ENDED, 0);
+			return transition(s, ev, SESSION_LOCAL_ENDED, 0);
 		return SESSION_DO_BAD;
 	case SESSION_RX_INITIATE: /* 6.1: our Terminate is on its way already */
 	case SESSION_RX_UNWANTED:
@@ -228,9 +232,9 @@ static unsigned half_ended(struct session *s, enum session_event ev)
 	case SESSION_RX_VIOLATION:
 		return SESSION_DO_BAD | SESSION_DO_FAIL;
 	case SESSION_TIMEOUT: /* 6.6: chunks of the peer may never arrive */
-		return go(s, ev, SESSION_DEAD, SESSION_DO_END);
+		return transition(s, ev, SESSION_DEAD, SESSION_DO_END);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);
 	case SESSION_CLOSE:
 	case SESSION_ACKED:
 		return 0;
@@ -243,11 +247,11 @@ static unsigned peer_ended(struct session *s, enum session_event ev)
 {
 	switch (ev) {
 	case SESSION_LAST_SENT:
-		return go(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
+		return transition(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
 	case SESSION_TIMEOUT: /* the transport accepts nothing; the owner need not wait */
-		return go(s, ev, SESSION_LAST_CHUNK, SESSION_DO_END);
+		return transition(s, ev, SESSION_LAST_CHUNK, SESSION_DO_END);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, SESSION_DO_END);
+		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);
 	case SESSION_CLOSE:
 	case SESSION_ACKED:
 		return 0;
@@ -261,21 +265,21 @@ static unsigned over(struct session *s, enum session_event ev)
 	switch (ev) {
 	case SESSION_LAST_SENT:
 		if (s->state == SESSION_LAST_CHUNK)
-			return go(s, ev, SESSION_QUARANTINE, 0);
+			return transition(s, ev, SESSION_QUARANTINE, 0);
 		return 0;
 	case SESSION_ACKED:
 		if (s->state == SESSION_QUARANTINE)
-			return go(s, ev, SESSION_IDLE, 0);
+			return transition(s, ev, SESSION_IDLE, 0);
 		return 0;
 	case SESSION_RX_INITIATE: /* 6.6: a peer that begins a new session has received our last
 				     chunk */
 	case SESSION_RX_UNWANTED:
 		if (s->state != SESSION_QUARANTINE)
 			return SESSION_DO_BAD;
-		go(s, ev, SESSION_IDLE, 0);
+		transition(s, ev, SESSION_IDLE, 0);
 		return idle(s, ev);
 	case SESSION_LOST:
-		return go(s, ev, SESSION_IDLE, 0);
+		return transition(s, ev, SESSION_IDLE, 0);
 	case SESSION_CLOSE:
 	case SESSION_TIMEOUT:
 		return 0;
@@ -291,8 +295,8 @@ unsigned session_event(struct session *s, enum session_event ev)
 		return idle(s, ev);
 	case SESSION_REQUESTING:
 		return requesting(s, ev);
-	case SESSION_CANCELLED:
-		return cancelled(s, ev);
+	case SESSION_CANCELED:
+		return canceled(s, ev);
 	case SESSION_PENDING:
 		return pending(s, ev);
 	case SESSION_OPEN:

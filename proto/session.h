@@ -18,7 +18,7 @@
 enum session_state {
 	SESSION_IDLE,        /* no session; a new one may begin */
 	SESSION_REQUESTING,  /* our Initiate is unanswered */
-	SESSION_CANCELLED,   /* the same, but closed locally; the protocol has no cancel message
+	SESSION_CANCELED,    /* the same, but closed locally; the protocol has no cancel message
 			      */
 	SESSION_PENDING,     /* the peer's Initiate waits for a decision of the ULP */
 	SESSION_OPEN,        /* accepted */

@@ -17,16 +17,16 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n)
 
 /* Checks bytes [skip, skip + len) of the element; they lie within its length. */
 static int check(const struct sgl_elem *e, uint64_t skip, uint32_t len, const struct stag_table *t,
-		 const struct stag_who *who, uint32_t rights, uint8_t **ret_p)
+		 const struct stag_accessor *accessor, uint32_t rights, uint8_t **ret_p)
 {
 	/* If the sum wraps, check the whole element: it wraps as well and fails. */
 	if (checked_add_wraps(e->to, skip))
-		return stag_check(t, e->stag, who, rights, e->to, e->len, ret_p);
-	return stag_check(t, e->stag, who, rights, e->to + skip, len, ret_p);
+		return stag_check(t, e->stag, accessor, rights, e->to, e->len, ret_p);
+	return stag_check(t, e->stag, accessor, rights, e->to + skip, len, ret_p);
 }
 
 int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
-		const struct stag_table *t, const struct stag_who *who, uint32_t rights,
+		const struct stag_table *t, const struct stag_accessor *accessor, uint32_t rights,
 		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason)
 {
 	struct span out[SGL_MAX];
@@ -43,7 +43,7 @@ int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len
 			part = len;
 		if (part == 0)
 			continue;
-		reason = check(e, off, part, t, who, rights, &out[nout].p);
+		reason = check(e, off, part, t, accessor, rights, &out[nout].p);
 		if (reason != STAG_E_OK) {
 			*ret_bad = e;
 			*ret_reason = reason;
@@ -59,7 +59,8 @@ int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len
 }
 
 int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
-	      const struct stag_who *who, uint32_t rights, const struct sgl_elem **ret_bad)
+	      const struct stag_accessor *accessor, uint32_t rights,
+	      const struct sgl_elem **ret_bad)
 {
 	uint8_t *p;
 
@@ -68,7 +69,7 @@ int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
 
 		if (e[i].len == 0)
 			continue;
-		reason = check(&e[i], 0, e[i].len, t, who, rights, &p);
+		reason = check(&e[i], 0, e[i].len, t, accessor, rights, &p);
 		if (reason != STAG_E_OK) {
 			*ret_bad = &e[i];
 			return reason;

@@ -25,17 +25,18 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n);
 
 /*
  * Resolves bytes [off, off + len) of the list to at most SGL_MAX spans.
- * rights: STAG_LOCAL_WRITE to write, 0 to read. The range lies within the list; len 0 gives no
+ * rights: STAG_LOCAL_WRITE to write, 0 to read. The range is within the list; len 0 gives no
  * spans. Returns the number of spans, or -1 with the element at fault in *ret_bad and a STAG_E_
  * outcome in *ret_reason.
  */
 int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
-		const struct stag_table *t, const struct stag_who *who, uint32_t rights,
+		const struct stag_table *t, const struct stag_accessor *accessor, uint32_t rights,
 		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason);
 
 /* Checks every element over its whole length. Returns STAG_E_OK, or another outcome with *ret_bad.
  */
 int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
-	      const struct stag_who *who, uint32_t rights, const struct sgl_elem **ret_bad);
+	      const struct stag_accessor *accessor, uint32_t rights,
+	      const struct sgl_elem **ret_bad);
 
 #endif

@@ -57,7 +57,7 @@ struct stag_region {
 };
 
 /* The accessing endpoint: compared with pd and scope of the region. */
-struct stag_who {
+struct stag_accessor {
 	uint64_t pd;
 	uint64_t scope;
 };
@@ -69,6 +69,24 @@ size_t stag_table_size(uint32_t max);
 
 /* Makes an empty table in zeroed memory of that size. The caller keeps the memory and frees it. */
 struct stag_table *stag_table_init(void *mem, uint32_t max);
+
+/* Entries in the table. */
+uint32_t stag_table_used(const struct stag_table *t);
+
+/* Bytes of memory that stag_table_resize() needs. */
+size_t stag_slots_size(uint32_t max);
+
+/*
+ * Gives the table zeroed memory of stag_slots_size(max) bytes instead of what it has, and room for
+ * max entries; there must not be more. Some entries move with each later stag_add() and
+ * stag_remove(), so that no call takes long. Do not call it while stag_table_moving(). After that
+ * the former memory is not used any more; that of stag_table_init() still holds the table itself.
+ */
+void stag_table_resize(struct stag_table *t, void *mem, uint32_t max);
+
+/* True while entries are in the memory of before the last stag_table_resize(). They have moved
+ * after max / 8 + 1 changes of the table, where max is the former one. */
+bool stag_table_moving(const struct stag_table *t);
 
 enum {
 	STAG_ADD_OK,
@@ -103,14 +121,14 @@ const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t
  * the table changes. All of the rights are needed. len 0 is checked like any other; callers skip
  * the check where the RFCs say so.
  */
-int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_who *who,
+int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
 	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p);
 
 /*
  * Invalidates an STag, for the peer (RFC 5040 5.3) or a local request. Only the stream that the
  * STag is scoped to may do so. Returns STAG_E_OK, STAG_E_INVALID or STAG_E_SCOPE.
  */
-int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_who *who);
+int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor);
 
 /* Parameters of a bind. */
 struct stag_bind {
@@ -123,8 +141,8 @@ struct stag_bind {
 
 enum {
 	STAG_BIND_OK,
-	STAG_BIND_E_WINDOW, /* no such window in this domain, or of the wrong type for `who`; or
-			       type 2 and still valid */
+	STAG_BIND_E_WINDOW, /* no such window in this domain, or of the wrong type for `accessor`;
+			       or type 2 and still valid */
 	STAG_BIND_E_REGION, /* no valid region in this domain, or one that is bound to a stream */
 	STAG_BIND_E_RIGHTS, /* other than STAG_REMOTE_ rights; or the region lacks
 			       STAG_BIND_WINDOWS or a right that they need */
@@ -132,12 +150,13 @@ enum {
 };
 
 /*
- * Binds a window: type 2 to the endpoint `who`; type 1 to the domain, with who->scope 0, so a
- * request of an endpoint cannot do it. Remote writes and atomics need STAG_LOCAL_WRITE of the
+ * Binds a window: type 2 to the endpoint `accessor`; type 1 to the domain, with accessor->scope 0,
+ * so a request of an endpoint cannot do it. Remote writes and atomics need STAG_LOCAL_WRITE of the
  * region. A type 1 window may be bound again while it is valid; unbinding reads only window and
  * len. The outcomes are tested in their order. Nothing changes unless STAG_BIND_OK is returned;
  * then the old value of the window is invalid.
  */
-int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag_who *who);
+int stag_bind(struct stag_table *t, const struct stag_bind *b,
+	      const struct stag_accessor *accessor);
 
 #endif

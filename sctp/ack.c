@@ -33,7 +33,6 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		sctp_tx_remove(&a->tx, &a->tx.out, tsn);
 		p->flight -= sctp_tx_wire(t);
 		a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
-		d->first |= tsn == p->first;
 	} else if (t->state == SCTP_TX_LOST) {
 		/* It was only late. */
 		sctp_tx_remove(&a->tx, &a->tx.lost, tsn);
@@ -42,6 +41,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		t->state = (uint8_t)state;
 		return;
 	}
+	d->first |= tsn == p->first;
 	d->bytes += sctp_tx_wire(t);
 	if (t->count == 1 && t->state == SCTP_TX_OUT) {
 		uint64_t rtt = now - t->sent_us;
@@ -255,17 +255,6 @@ static void tell_user(struct sctp_assoc *a)
 		sctp_assoc_note(a);
 }
 
-/* The window is closed and nothing is out: T3 asks again (6.1 (A)). */
-static void watch_window(struct sctp_assoc *a)
-{
-	struct sctp_path *p = sctp_path_choose(a);
-
-	if (a->tx.in_flight || sctp_tx_empty(&a->tx) || a->tx.rwnd >= SCTP_PMTU_BASE)
-		return;
-	if (p->t3_us == SCTP_NEVER)
-		p->t3_us = a->s->now + p->rto.rto_us;
-}
-
 static void finish(struct ack *k)
 {
 	struct sctp_assoc *a = k->a;
@@ -283,7 +272,6 @@ static void finish(struct ack *k)
 		sctp_tx_free(a, old);
 		tell_user(a);
 	}
-	watch_window(a);
 	sctp_assoc_touch(a);
 	if (sctp_tx_empty(&a->tx))
 		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
@@ -314,7 +302,7 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	struct ack k;
 	unsigned n;
 
-	if (a->state < SCTP_ESTABLISHED)
+	if (!sctp_sends_data(a))
 		return;
 	if (!sctp_sack_get(c, &sack)) {
 		a->s->st.bad_packets++;
@@ -331,7 +319,12 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	advance(&k, sack.cum);
 	if (n || a->tx.ngaps)
 		compare_gaps(&k, gap, n, sack.ngaps <= SCTP_MAX_GAPS);
+	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
+	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
+		renege(&k, sack.cum + 1);
 	a->tx.rwnd = sack.a_rwnd;
+	a->tx.answered = true;
+	a->tx.watched = a->tx.watched && sack.a_rwnd < SCTP_PMTU_BASE;
 	if (sack.a_rwnd < SCTP_PMTU_BASE)
 		a->errors = 0; /* it answers: 6.1 (A) */
 	finish(&k);

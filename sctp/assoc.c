@@ -28,7 +28,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	list_init(&a->eventful);
 	timer_init(&a->timer, expire);
-	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
@@ -54,6 +54,7 @@ bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local)
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
 	a->tx.rwnd = peer_rwnd;
+	a->advertised = a->s->cfg.recv_buffer;
 	a->sack_first = true;
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
@@ -245,8 +246,7 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 	a->state = step.next;
 	if (todo & SCTP_DO_STOP_T1)
 		a->t1_us = SCTP_NEVER;
-	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO | SCTP_DO_SEND_SHUTDOWN |
-		    SCTP_DO_SEND_SHUTDOWN_ACK))
+	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO))
 		start_t1(a);
 	if (todo & SCTP_DO_SEND_INIT)
 		sctp_send_init(a);
@@ -305,7 +305,7 @@ static uint64_t earlier(uint64_t x, uint64_t y)
  * once. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
-	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), a->sack_us);
+	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), earlier(a->sack_us, a->write_us));
 
 	if (a->state == SCTP_CLOSED)
 		return;
@@ -317,31 +317,53 @@ void sctp_assoc_arm(struct sctp_assoc *a)
 	timer_set(&a->s->timers, &a->timer, at);
 }
 
-/* T1-init, T1-cookie and T2-shutdown. False if that ended the association. */
+/* T1-init and T1-cookie. False if that ended the association. */
 static bool repeat_handshake(struct sctp_assoc *a)
 {
-	bool before = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED;
-
-	a->tries++;
-	if (before && a->tries > a->s->cfg.init_max_retrans) {
+	if (++a->tries > a->s->cfg.init_max_retrans) {
 		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
 		return false;
 	}
-	if (!before && !sctp_path_failed(sctp_primary(a)))
-		return false;
 	a->handshake_rto_us = a->handshake_rto_us > a->s->cfg.rto_max_us / 2
 				      ? a->s->cfg.rto_max_us
 				      : 2 * a->handshake_rto_us;
 	a->t1_us = a->s->now + a->handshake_rto_us;
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_send_init(a);
-	else if (a->state == SCTP_COOKIE_ECHOED)
+	else
 		sctp_send_cookie_echo(a);
-	else if (a->state == SCTP_SHUTDOWN_SENT)
+	return true;
+}
+
+/* T2-shutdown, with the timer value and the errors of the path that was used. */
+static bool repeat_shutdown(struct sctp_assoc *a)
+{
+	struct sctp_path *p = &a->path[a->t2_path];
+
+	sctp_rto_back_off(&p->rto);
+	if (!sctp_path_failed(p))
+		return false;
+	if (a->state == SCTP_SHUTDOWN_SENT)
 		sctp_send_shutdown(a);
-	else if (a->state == SCTP_SHUTDOWN_ACK_SENT)
+	else
 		sctp_send_shutdown_ack(a);
 	return true;
+}
+
+static bool repeat_control(struct sctp_assoc *a)
+{
+	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
+}
+
+/* Memory was missing when the user wanted to send. Others may have freed some. */
+static void try_again(struct sctp_assoc *a)
+{
+	a->write_us = SCTP_NEVER;
+	if (!a->write_wanted)
+		return;
+	a->write_wanted = false;
+	a->ev_writable = true;
+	sctp_assoc_note(a);
 }
 
 static bool run(struct sctp_assoc *a, uint64_t now)
@@ -351,13 +373,15 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
 		return false;
 	}
-	if (a->t1_us <= now && !repeat_handshake(a))
+	if (a->t1_us <= now && !repeat_control(a))
 		return false;
 	if (a->sack_us <= now) {
 		a->sack_us = SCTP_NEVER;
 		a->sack_now = true;
 		sctp_assoc_touch(a);
 	}
+	if (a->write_us <= now)
+		try_again(a);
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (sctp_path_expiry(&a->path[i]) <= now && !sctp_path_run(&a->path[i], now))
 			return false;

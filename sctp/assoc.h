@@ -85,6 +85,9 @@ struct sctp_queue {
 	uint32_t in_flight; /* payload bytes outstanding on all paths: they use up the window */
 	uint32_t rwnd;      /* the peer's a_rwnd of the last SACK, or of INIT */
 	bool window_probe;  /* one chunk may go although the peer's window is closed */
+	bool probe_out;     /* the last chunk went for that reason */
+	bool watched;       /* T3 waits for the window, with nothing in flight */
+	bool answered;      /* a SACK came since T3 expired last */
 };
 
 /* ---- paths ---- */
@@ -152,18 +155,22 @@ struct sctp_assoc {
 	unsigned tries;
 	uint32_t handshake_rto_us;
 	uint64_t t1_us, t5_us; /* T1-init, T1-cookie, T2-shutdown; T5 */
+	uint8_t t2_path;       /* that SHUTDOWN or SHUTDOWN ACK went to */
 	unsigned stale;        /* Stale Cookie errors */
 
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
 	bool write_wanted;
+	uint64_t write_us; /* memory was missing: the user may try again then */
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
 	unsigned unsacked; /* packets with DATA since the last SACK */
 	uint32_t unsacked_bytes;
 	bool sack_now;
-	bool sack_first; /* no DATA came yet: the first is acknowledged at once (5.1) */
+	bool sack_prompt;    /* the present packet is acknowledged at once */
+	uint32_t advertised; /* a_rwnd of the last SACK, or of INIT */
+	bool sack_first;     /* no DATA came yet: the first is acknowledged at once (5.1) */
 	uint8_t sack_path;
 	uint64_t sack_us;
 
@@ -202,6 +209,8 @@ struct sctp {
 	struct sctp_config cfg;
 	uint64_t now;
 	struct timers timers;
+	struct timer trim; /* gives memory back that was not used for a while */
+	bool trimming;     /* it is set */
 	struct list assocs, pending, eventful, listeners;
 	unsigned nassocs;
 	uint64_t held; /* bytes of associations */
@@ -337,7 +346,8 @@ static inline bool sctp_takes_data(const struct sctp_assoc *a)
 
 /* ---- path_list.c ---- */
 
-/* Adds a path; the first one becomes the primary path. packet: the largest that its route takes. */
+/* Adds a path; the first one becomes the primary path and has the local address of the flow, the
+ * others get one. packet: the largest that its route takes. */
 struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
 				      uint32_t packet);
 struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
@@ -353,8 +363,6 @@ struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
 void sctp_path_init(struct sctp_path *p, uint32_t packet);
 /* The path for new data. */
 struct sctp_path *sctp_path_choose(struct sctp_assoc *a);
-/* Another one than p to repeat on, or p. */
-struct sctp_path *sctp_path_other(struct sctp_assoc *a, const struct sctp_path *p);
 void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
 /* A packet was not answered in time. False if the association ended. */
 bool sctp_path_failed(struct sctp_path *p);
@@ -394,6 +402,8 @@ void sctp_tx_deinit(struct sctp_assoc *a);
 /* Lists of chunks in flight and of lost ones: adds at the end, in front; removes. */
 void sctp_tx_push(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
+/* The same in the order of TSNs, unless that takes long. */
+void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 /* Everything up to q->cum was acknowledged: frees it. old: the former cum. */
 void sctp_tx_free(struct sctp_assoc *a, uint32_t old);
@@ -418,6 +428,8 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn);
 void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest);
 void sctp_loss_t3(struct sctp_path *p);
 void sctp_loss_probe(struct sctp_path *p);
+/* Nothing can be sent; if the peer's window is the reason, T3 asks again (6.1 (A)). */
+void sctp_loss_watch(struct sctp_assoc *a);
 /* Starts or stops T3 and the tail-loss probe of a path after a SACK. */
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked);
 

@@ -81,8 +81,11 @@ static void take(struct sctp_path *p, const struct sctp_data *d)
 		invalid_stream(p, d);
 	else if (sctp_recv_direct(&a->recv, d))
 		deliver(a, d);
-	else if (!queue(a, d))
+	else if (!queue(a, d)) {
+		a->sack_prompt = true;
 		return;
+	}
+	a->sack_prompt |= sctp_tsn_map_gap(&a->map);
 	sctp_tsn_map_add(&a->map, d->tsn);
 	a->unsacked_bytes += d->len;
 }
@@ -110,35 +113,46 @@ void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
 		a->s->st.duplicates++;
 		break;
 	case SCTP_TSN_BEYOND:
+		a->sack_prompt = true;
 		break;
 	}
 }
 
-/* Beside the number of packets: what is missing or came twice is reported at once, and the sender
- * must not run out of window. */
+/* Beside the number of packets: what is missing, came twice, fills a gap or was dropped is reported
+ * at once, and the sender must not run out of window. */
 static bool is_prompt(const struct sctp_assoc *a, bool prompt)
 {
-	return prompt || sctp_tsn_map_gap(&a->map) || a->map.ndups ||
-	       a->unsacked >= a->s->cfg.sack_packets ||
+	return prompt || a->sack_prompt || sctp_tsn_map_gap(&a->map) || a->map.ndups ||
+	       a->advertised < a->s->cfg.recv_buffer / 4 || a->unsacked >= a->s->cfg.sack_packets ||
 	       a->unsacked_bytes >= a->s->cfg.recv_buffer / 8;
+}
+
+/* In SHUTDOWN-SENT: any packet gives the peer time, DATA is acknowledged by SHUTDOWN at once (9.2).
+ */
+static void shutdown_answers(struct sctp_assoc *a, bool data)
+{
+	a->errors = 0;
+	if (data)
+		sctp_send_shutdown(a);
+	else
+		a->t1_us = a->s->now + a->path[a->t2_path].rto.rto_us;
 }
 
 void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	if (!any || !(sctp_takes_data(a) || a->state == SCTP_SHUTDOWN_RECEIVED))
+	if (a->state == SCTP_SHUTDOWN_SENT) {
+		shutdown_answers(a, any);
+		return;
+	}
+	if (!any)
 		return;
 	/* 5.4: nothing but heartbeats goes to an address that is not confirmed. */
 	a->sack_path = (p->state == SCTP_PATH_UNCONFIRMED ? sctp_path_choose(a) : p)->index;
 	a->unsacked++;
 	prompt |= a->sack_first;
 	a->sack_first = false;
-	if (a->state == SCTP_SHUTDOWN_SENT) {
-		sctp_send_shutdown(a); /* 9.2: at once, and T2 again */
-		a->t1_us = a->s->now + a->handshake_rto_us;
-		prompt = true;
-	}
 	if (is_prompt(a, prompt)) {
 		a->sack_now = true;
 		a->sack_us = SCTP_NEVER;

@@ -12,8 +12,8 @@ static bool is_genuine(const struct sctp_assoc *a, const uint8_t *quoted, size_t
 
 	if (tag != 0)
 		return tag == a->peer_tag;
-	return len >= INIT_TAG + 4 && quoted[SCTP_HEAD] == SCTP_INIT &&
-	       be_get32(quoted + INIT_TAG) == a->own_tag;
+	return a->state == SCTP_COOKIE_WAIT && len >= INIT_TAG + 4 &&
+	       quoted[SCTP_HEAD] == SCTP_INIT && be_get32(quoted + INIT_TAG) == a->own_tag;
 }
 
 static bool others_work(const struct sctp_path *p)
@@ -37,7 +37,8 @@ static void port_unreachable(struct sctp_path *p)
 		if (p->state != SCTP_PATH_UNCONFIRMED)
 			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
 		sctp_path_rest(p);
-		sctp_loss_t3(p);
+		if (p->flight)
+			sctp_loss_t3(p);
 	} else {
 		sctp_assoc_end(
 			a, a->state < SCTP_ESTABLISHED ? SCTP_END_REFUSED : SCTP_END_UNREACHABLE, 0,

@@ -181,7 +181,7 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 		}
 		first = false;
 		if (chunk.type == SCTP_DATA) {
-			any = true;
+			any |= sctp_takes_data(a);
 			prompt |= (chunk.flags & SCTP_DATA_I) != 0;
 			sctp_got_data(p, &chunk);
 		} else if (!control(p, &chunk)) {

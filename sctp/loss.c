@@ -19,8 +19,8 @@ static void enter_recovery(struct sctp_path *p)
 	sctp_cc_lost(&p->cc);
 }
 
-/* Out of flight; first transmissions come in the order of their TSNs. */
-static void take_out(struct sctp_assoc *a, uint32_t tsn)
+/* Out of flight; no list has it. */
+static void withdraw(struct sctp_assoc *a, uint32_t tsn)
 {
 	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
 
@@ -28,10 +28,12 @@ static void take_out(struct sctp_assoc *a, uint32_t tsn)
 	a->path[t->path].flight -= sctp_tx_wire(t);
 	a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
 	t->state = SCTP_TX_LOST;
-	if (t->count > 1)
-		sctp_tx_push_front(&a->tx, &a->tx.lost, tsn);
-	else
-		sctp_tx_push(&a->tx, &a->tx.lost, tsn);
+}
+
+static void take_out(struct sctp_assoc *a, uint32_t tsn)
+{
+	withdraw(a, tsn);
+	sctp_tx_insert(&a->tx, &a->tx.lost, tsn);
 }
 
 void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
@@ -76,6 +78,17 @@ static uint32_t window(const struct sctp_path *p)
 	return sctp_rack_window(&p->rack, p->rto.min_rtt_us, p->rto.srtt_us, p->in_recovery);
 }
 
+/* Chunks are in flight on another path as well. */
+static bool elsewhere(const struct sctp_path *p)
+{
+	const struct sctp_assoc *a = p->assoc;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (i != p->index && a->path[i].flight)
+			return true;
+	return false;
+}
+
 /* True if later chunks of the list may be lost as well. */
 static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 {
@@ -84,7 +97,7 @@ static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 	uint64_t at;
 
 	if (!sctp_rack_before(&p->rack, t->sent_us, tsn))
-		return a->npaths > 1;
+		return elsewhere(p);
 	at = sctp_rack_deadline(&p->rack, t->sent_us, window(p));
 	if (at <= a->s->now) {
 		sctp_loss_mark(a, tsn);
@@ -92,7 +105,7 @@ static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 	}
 	if (at < p->loss_us)
 		p->loss_us = at;
-	return a->npaths > 1;
+	return elsewhere(p);
 }
 
 void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest)
@@ -135,17 +148,34 @@ static void set_probe(struct sctp_path *p)
 	bool single = p->assoc->tx.out.n == 1;
 	uint32_t us = sctp_rack_probe_us(p->rto.srtt_us, single, s->cfg.sack_us);
 
-	p->probe_us = p->probed || us == UINT32_MAX ? SCTP_NEVER : s->now + us;
+	if (p->probed || us == UINT32_MAX || p->assoc->tx.rwnd < SCTP_PMTU_BASE)
+		p->probe_us = SCTP_NEVER;
+	else
+		p->probe_us = s->now + us;
+}
+
+/* It was acknowledged as one that seemed lost, or goes another way now. */
+static bool first_is_gone(const struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+	const struct sctp_tx *t;
+
+	if (!sctp_tsn_before(q->cum, p->first))
+		return true;
+	t = sctp_tx_get(q, p->first);
+	return t->path != p->index || t->state == SCTP_TX_GAP;
 }
 
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 {
 	if (p->flight == 0) {
-		p->t3_us = p->probe_us = p->loss_us = SCTP_NEVER;
+		if (!p->assoc->tx.watched)
+			p->t3_us = SCTP_NEVER;
+		p->probe_us = p->loss_us = SCTP_NEVER;
 		p->probed = false;
 		return;
 	}
-	if (first_acked) {
+	if (first_acked || first_is_gone(p)) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
 		find_first(p);
 	} else if (p->t3_us == SCTP_NEVER) {
@@ -154,25 +184,62 @@ void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 	set_probe(p);
 }
 
-/* All chunks in flight on the path, the earliest first. */
+/* All chunks in flight on the path are lost; the list gets the order of the TSNs again. */
 static void mark_all(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_queue *q = &a->tx;
-	uint32_t tsn = q->out.last, prev;
 
-	for (uint32_t n = q->out.n; n; n--, tsn = prev) {
-		struct sctp_tx *t = sctp_tx_get(q, tsn);
+	q->lost = (struct sctp_tx_list){0};
+	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
 
-		prev = t->prev;
-		if (t->path != p->index)
-			continue;
-		sctp_tx_remove(q, &q->out, tsn);
-		p->flight -= sctp_tx_wire(t);
-		q->in_flight -= t->size - SCTP_DATA_HEAD;
-		t->state = SCTP_TX_LOST;
-		sctp_tx_push_front(q, &q->lost, tsn);
+		if (t->state == SCTP_TX_OUT && t->path == p->index)
+			withdraw(a, tsn);
+		if (t->state == SCTP_TX_LOST)
+			sctp_tx_push(q, &q->lost, tsn);
 	}
+}
+
+/* The peer's window is closed: asks again. That is no error of the path while SACKs come, and no
+ * congestion (6.1 (A)). */
+static void ask_again(struct sctp_path *p)
+{
+	struct sctp_queue *q = &p->assoc->tx;
+	bool answered = q->answered;
+
+	if (p->flight)
+		mark_all(p);
+	q->answered = q->watched = false;
+	q->window_probe = !sctp_tx_empty(q);
+	if (!answered && q->window_probe)
+		(void)sctp_path_failed(p);
+}
+
+void sctp_loss_watch(struct sctp_assoc *a)
+{
+	struct sctp_queue *q = &a->tx;
+	struct sctp_path *p = sctp_path_choose(a);
+
+	if (q->in_flight || q->watched || sctp_tx_empty(q) || q->rwnd >= SCTP_PMTU_BASE ||
+	    !sctp_sends_data(a))
+		return;
+	q->watched = true;
+	p->t3_us = a->s->now + p->rto.rto_us;
+}
+
+static bool waits_for_window(const struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+
+	return p->flight == 0 || (q->probe_out && q->out.n == 1 && q->rwnd < SCTP_PMTU_BASE);
+}
+
+/* Its answer tells a path that became narrower from one that is dead. */
+static void send_small(struct sctp_path *p)
+{
+	if (!p->heartbeat_out)
+		sctp_send_heartbeat(p);
 }
 
 void sctp_loss_t3(struct sctp_path *p)
@@ -183,8 +250,8 @@ void sctp_loss_t3(struct sctp_path *p)
 	p->t3_us = p->loss_us = p->probe_us = SCTP_NEVER;
 	sctp_rto_back_off(&p->rto);
 	sctp_assoc_touch(a);
-	if (p->flight == 0) {
-		a->tx.window_probe = !sctp_tx_empty(&a->tx);
+	if (waits_for_window(p)) {
+		ask_again(p);
 		return;
 	}
 	a->s->st.timeouts++;
@@ -198,10 +265,10 @@ void sctp_loss_t3(struct sctp_path *p)
 	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
 	if (sctp_pmtu_lost(&p->pmtu, p->pmtu.size, sent_us, a->s->now))
 		sctp_path_resized(p);
-	if (a->tx.rwnd >= SCTP_PMTU_BASE)
-		(void)sctp_path_failed(p);
-	else
-		a->tx.window_probe = true;
+	a->tx.answered = false;
+	a->tx.window_probe = a->tx.rwnd < SCTP_PMTU_BASE;
+	if (sctp_path_failed(p) && p->pmtu.lost_large > 0)
+		send_small(p);
 }
 
 void sctp_loss_probe(struct sctp_path *p)

@@ -6,7 +6,8 @@
 #include "sctp/assoc.h"
 
 enum {
-	EVEN_OUT = 256,    /* bytes of padding at most that make a packet as long as the others */
+	EVEN_OUT = 256, /* bytes of padding at most that make a packet as long as the others */
+	SACK_HEAD = 16,
 	SACK_SPACE = 1024, /* bytes of gap blocks beside data */
 };
 
@@ -22,6 +23,7 @@ struct build {
 	uint32_t len;    /* of the present packet */
 	unsigned first;  /* its first span */
 	unsigned chunks; /* DATA chunks in it */
+	uint32_t last;   /* TSN of the last one */
 	bool forced;     /* the window is full: this packet goes nevertheless */
 };
 
@@ -179,7 +181,7 @@ static void sent(struct build *w, uint32_t tsn)
 		t->count++;
 	sctp_tx_push(q, &q->out, tsn);
 	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
-	if (p->flight == 0 || sctp_tsn_before(tsn, p->first)) {
+	if (p->flight == 0 || !sctp_tsn_before(p->first, tsn)) {
 		p->first = tsn;
 		p->t3_us = a->s->now + p->rto.rto_us;
 	}
@@ -215,10 +217,15 @@ static void add_chunks(struct build *w)
 		uint32_t tsn = next_chunk(q);
 		const struct sctp_tx *t = sctp_tx_get(q, tsn);
 
+		/* 6.10: TSNs ascend in a packet. */
+		if (w->chunks && sctp_tsn_before(tsn, w->last))
+			return;
 		if (w->len + sctp_tx_wire(t) > w->size || !fits_rwnd(q, t) || !add_chunk(w, t))
 			return;
+		q->probe_out = q->window_probe;
 		q->window_probe = false;
 		sent(w, tsn);
+		w->last = tsn;
 		w->chunks++;
 	}
 }
@@ -248,15 +255,27 @@ static void add_sack(struct build *w)
 		most = SACK_SPACE;
 	if (most > wr.size)
 		most = wr.size;
-	wr.len = sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), wr.p, most);
+	a->advertised = sctp_data_rwnd(a);
+	wr.len = sctp_tsn_map_sack(&a->map, a->advertised, wr.p, most);
 	use_space(w, &wr);
-	a->sack_now = false;
+	a->sack_now = a->sack_prompt = false;
 	a->sack_us = SCTP_NEVER;
 	a->unsacked = 0;
 	a->unsacked_bytes = 0;
 }
 
 /* ---- batches ---- */
+
+/* A SACK that is due, or a delayed one that costs no packet. */
+static bool takes_sack(const struct build *w)
+{
+	const struct sctp_assoc *a = w->a;
+	const struct sctp_queue *q = &a->tx;
+
+	if (a->sack_now || a->unsacked == 0 || a->sack_path != w->p->index)
+		return a->sack_now;
+	return w->len + SACK_HEAD + sctp_tx_wire(sctp_tx_get(q, next_chunk(q))) <= w->size;
+}
 
 /* True if another packet may follow in the batch. */
 static bool data_packet(struct build *w)
@@ -266,7 +285,7 @@ static bool data_packet(struct build *w)
 	bool bare;
 
 	begin_packet(w, b->packets ? b->segment : p->pmtu.size);
-	if (w->a->sack_now && b->packets == 0)
+	if (b->packets == 0 && takes_sack(w))
 		add_sack(w);
 	bare = w->len == SCTP_HEAD;
 	add_chunks(w);
@@ -370,5 +389,6 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 	p = sctp_path_choose(a);
 	if (can_send(a, p))
 		return build(a, p, b, data_batch);
+	sctp_loss_watch(a);
 	return a->sack_now && build(a, &a->path[a->sack_path], b, sack_batch);
 }

@@ -56,28 +56,14 @@ static unsigned worth(const struct sctp_path *p)
 	       (255 - errors);
 }
 
-static struct sctp_path *best(struct sctp_assoc *a, const struct sctp_path *except)
-{
-	struct sctp_path *found = NULL;
-
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (&a->path[i] != except && (!found || worth(&a->path[i]) > worth(found)))
-			found = &a->path[i];
-	return found;
-}
-
 struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
 {
-	struct sctp_path *p = sctp_primary(a);
+	struct sctp_path *found = sctp_primary(a);
 
-	return p->state == SCTP_PATH_ACTIVE ? p : best(a, NULL);
-}
-
-struct sctp_path *sctp_path_other(struct sctp_assoc *a, const struct sctp_path *p)
-{
-	struct sctp_path *o = best(a, p);
-
-	return o && o->state == SCTP_PATH_ACTIVE ? o : &a->path[p->index];
+	for (unsigned i = 0; i < a->npaths && found->state != SCTP_PATH_ACTIVE; i++)
+		if (worth(&a->path[i]) > worth(found))
+			found = &a->path[i];
+	return found;
 }
 
 /* ---- states ---- */
@@ -94,6 +80,18 @@ void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
 		sctp_assoc_note(p->assoc);
 }
 
+/* Repeated failures of data do not postpone a heartbeat. */
+static void rest_no_longer(struct sctp_path *p)
+{
+	uint64_t at = p->heartbeat_us;
+
+	if (p->heartbeat_out)
+		return;
+	sctp_path_rest(p);
+	if (at < p->heartbeat_us)
+		p->heartbeat_us = at;
+}
+
 bool sctp_path_failed(struct sctp_path *p)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
@@ -106,9 +104,9 @@ bool sctp_path_failed(struct sctp_path *p)
 			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
 	} else if (p->state == SCTP_PATH_ACTIVE) {
 		sctp_path_set_state(p, SCTP_PATH_FAILING);
+		p->heartbeat_us = p->assoc->s->now; /* a small packet may pass */
 	}
-	if (!p->heartbeat_out)
-		sctp_path_rest(p);
+	rest_no_longer(p);
 	return !confirmed || sctp_assoc_error(p->assoc);
 }
 
@@ -224,6 +222,8 @@ static bool heartbeat_lost(struct sctp_path *p)
 	struct sctp_assoc *a = p->assoc;
 
 	p->heartbeat_out = false;
+	if (p->flight)
+		return true; /* T3 counts the failure */
 	sctp_rto_back_off(&p->rto);
 	if (p->index == sctp_path_choose(a)->index)
 		return sctp_path_failed(p);
@@ -239,6 +239,10 @@ static bool heartbeat_due(struct sctp_path *p, uint64_t now)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
 
+	if (p->assoc->state == SCTP_SHUTDOWN_SENT || p->assoc->state == SCTP_SHUTDOWN_ACK_SENT) {
+		p->heartbeat_us = SCTP_NEVER; /* 8.3 */
+		return true;
+	}
 	if (p->heartbeat_out && !heartbeat_lost(p))
 		return false;
 	if (p->state == SCTP_PATH_ACTIVE) {

@@ -28,16 +28,51 @@ bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n)
 	return true;
 }
 
-/* Our first address that has the family of the peer's. */
+static bool same_family(const struct sctp_assoc *a, uint8_t local, const struct sctp_addr *peer)
+{
+	return sctp_addr_is_v4(&a->s->cfg.local[local]) == sctp_addr_is_v4(peer);
+}
+
+/* Leading bits that two addresses share. */
+static unsigned common_bits(const struct sctp_addr *x, const struct sctp_addr *y)
+{
+	for (unsigned i = 0; i < 128; i++)
+		if ((x->ip[i / 8] ^ y->ip[i / 8]) & 0x80 >> i % 8)
+			return i;
+	return 128;
+}
+
+static unsigned users(const struct sctp_assoc *a, uint8_t local)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		n += a->path[i].flow.local == local;
+	return n;
+}
+
+/* Our address for a path to the peer's: the first path takes the first one of the family. The
+ * others take the nearest one, and among equals one that no other path uses: paths shall have
+ * little in common (6.4.1). */
 static bool choose_local(const struct sctp_assoc *a, const struct sctp_addr *peer, uint8_t *ret)
 {
+	unsigned most = 0;
+
 	for (unsigned i = 0; i < a->nlocal; i++) {
-		if (sctp_addr_is_v4(&a->s->cfg.local[a->local[i]]) == sctp_addr_is_v4(peer)) {
-			*ret = a->local[i];
-			return true;
+		uint8_t local = a->local[i];
+		unsigned worth = 1;
+
+		if (!same_family(a, local, peer))
+			continue;
+		if (a->npaths)
+			worth += common_bits(&a->s->cfg.local[local], peer) * SCTP_MAX_PATHS +
+				 SCTP_MAX_PATHS - users(a, local);
+		if (worth > most) {
+			most = worth;
+			*ret = local;
 		}
 	}
-	return false;
+	return most != 0;
 }
 
 struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
@@ -48,8 +83,8 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 
 	if (a->npaths == a->paths_allocated || !choose_local(a, &f.peer, &f.local))
 		return NULL;
-	if (sctp_assoc_has_local(a, flow->local) &&
-	    sctp_addr_is_v4(&a->s->cfg.local[flow->local]) == sctp_addr_is_v4(&f.peer))
+	if (a->npaths == 0 && sctp_assoc_has_local(a, flow->local) &&
+	    same_family(a, flow->local, &f.peer))
 		f.local = flow->local;
 	p = &a->path[a->npaths];
 	p->assoc = a;

@@ -62,6 +62,7 @@ void sctp_pool_deinit(struct sctp_pool *p)
 		sctp_pool_table_free(p, p->scratch, SCTP_SCRATCH);
 	p->scratch = NULL;
 	p->used = 0;
+	p->nfree = p->idle_slabs = 0;
 }
 
 static struct slab *new_slab(struct sctp_pool *p)
@@ -89,8 +90,11 @@ static struct slab *slab_with_room(struct sctp_pool *p)
 {
 	struct list *l = list_pop(&p->partial_slabs);
 
-	if (!l)
-		l = list_pop(&p->free_slabs);
+	if (!l && (l = list_pop(&p->free_slabs))) {
+		p->nfree--;
+		if (p->nfree < p->idle_slabs)
+			p->idle_slabs = p->nfree;
+	}
 	return l ? list_entry(l, struct slab, link) : new_slab(p);
 }
 
@@ -118,13 +122,13 @@ void *sctp_pool_get(struct sctp_pool *p)
 	return (uint8_t *)h + HEAD;
 }
 
-/* One free slab stays, so that a queue that fills and drains does not allocate each time. */
-static void slab_is_free(struct sctp_pool *p, struct slab *s)
+bool sctp_pool_trim(struct sctp_pool *p)
 {
-	if (list_empty(&p->free_slabs))
-		list_add_tail(&p->free_slabs, &s->link);
-	else
-		give(p, s, sizeof(*s));
+	for (unsigned n = p->idle_slabs; n && p->nfree > 1; n--, p->nfree--)
+		give(p, list_entry(list_pop(&p->free_slabs), struct slab, link),
+		     sizeof(struct slab));
+	p->idle_slabs = p->nfree;
+	return p->nfree > 1;
 }
 
 void sctp_pool_put(struct sctp_pool *p, void *block)
@@ -143,10 +147,13 @@ void sctp_pool_put(struct sctp_pool *p, void *block)
 	s->used--;
 	p->used -= SCTP_BLOCK;
 	list_del(&s->link);
-	if (s->used > 0)
+	if (s->used > 0) {
 		list_add_tail(&p->partial_slabs, &s->link);
-	else
-		slab_is_free(p, s);
+		return;
+	}
+	/* In front: the slab that was used last is used next, others become idle. */
+	list_add_tail(p->free_slabs.next, &s->link);
+	p->nfree++;
 }
 
 void *sctp_pool_table(struct sctp_pool *p, size_t len)

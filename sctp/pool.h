@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Blocks of one size for queued data, TSN records and maps. They are cut from slabs of the caller's
- * allocator; a slab whose blocks are all free is given back, except for one, so that the memory of
- * a burst does not stay. The number of bytes in use is bounded.
+ * allocator; slabs whose blocks were all free for a while are given back, except for one, so that
+ * the memory of a burst does not stay. The number of bytes in use is bounded.
  *
  * Tables of other sizes come straight from the allocator, within the same bound.
  */
@@ -27,7 +27,9 @@ struct sctp_pool {
 	uint64_t used;  /* bytes of blocks and tables in use */
 	uint64_t held;  /* bytes taken from the allocator */
 	struct list free_slabs, partial_slabs, full_slabs;
-	uint8_t *scratch; /* SCTP_SCRATCH bytes, or NULL */
+	unsigned nfree;      /* free slabs */
+	unsigned idle_slabs; /* of them, not used since the last sctp_pool_trim() */
+	uint8_t *scratch;    /* SCTP_SCRATCH bytes, or NULL */
 };
 
 /* mem: of slabs. limit: bytes in use. Allocates nothing. */
@@ -43,6 +45,10 @@ void *sctp_pool_get(struct sctp_pool *p);
 
 /* Gives it back. NULL is fine. O(1). */
 void sctp_pool_put(struct sctp_pool *p, void *block);
+
+/* Gives back the slabs that were free since the last call, except for one: a queue that fills and
+ * drains keeps its memory, and that of a burst goes. True if it has to be called again. */
+bool sctp_pool_trim(struct sctp_pool *p);
 
 /* A table of len bytes, all 0; NULL at the limit or without memory. */
 void *sctp_pool_table(struct sctp_pool *p, size_t len);

@@ -6,7 +6,7 @@
 enum {
 	PERSIST = 16,        /* RFC 8985 6.2: recoveries that a larger window is kept */
 	MAX_MULT = 256,      /* SRTT limits the window long before */
-	MIN_PROBE_US = 1000, /* shorter ones would only measure the scheduler */
+	MIN_PROBE_US = 5000, /* shorter ones would only measure the scheduler */
 };
 
 void sctp_rack_init(struct sctp_rack *r)

@@ -67,7 +67,7 @@ static inline uint64_t sctp_rack_deadline(const struct sctp_rack *r, uint64_t se
 }
 
 /* Time from the last transmission to a tail-loss probe: 2 SRTT, plus the peer's delay of
- * acknowledgements if a single packet is out; at least 1 ms, UINT32_MAX without a measurement. If
+ * acknowledgements if a single packet is out; at least 5 ms, UINT32_MAX without a measurement. If
  * T3-rtx expires sooner, there is no probe. */
 uint32_t sctp_rack_probe_us(uint32_t srtt_us, bool single, uint32_t ack_delay_us);
 

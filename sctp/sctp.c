@@ -7,7 +7,8 @@
 enum {
 	MIN_BUFFER = 65536,
 	TOKEN = 1000000, /* a handshake costs this; cfg.handshakes_per_s come per microsecond */
-	BURST_MS = 100,  /* tokens of this time may be saved up */
+	TRIM_US = 1000000,
+	BURST_MS = 100, /* tokens of this time may be saved up */
 };
 
 /* ---- memory and chance ---- */
@@ -57,6 +58,23 @@ bool sctp_take_token(struct sctp *s)
 	return true;
 }
 
+static void trim(struct timer *t)
+{
+	struct sctp *s = list_entry(t, struct sctp, trim);
+
+	s->trimming = sctp_pool_trim(&s->pool);
+	if (s->trimming)
+		timer_set(&s->timers, t, s->now + TRIM_US);
+}
+
+static void trim_later(struct sctp *s)
+{
+	if (s->trimming || s->pool.nfree <= 1)
+		return;
+	s->trimming = true;
+	timer_set(&s->timers, &s->trim, s->now + TRIM_US);
+}
+
 /* ---- open and close ---- */
 
 static void normalize(struct sctp_config *c)
@@ -86,6 +104,7 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	normalize(&s->cfg);
 	s->now = now_us;
 	s->tokens_us = now_us > 1000 * BURST_MS ? now_us - 1000 * BURST_MS : 0;
+	timer_init(&s->trim, trim);
 	list_init(&s->assocs);
 	list_init(&s->pending);
 	list_init(&s->eventful);
@@ -166,6 +185,7 @@ bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us)
 			return true;
 		}
 	}
+	trim_later(s);
 	/* A path may have asked for a packet that went into the ring. */
 	if (sctp_reply_next(s, ret)) {
 		s->st.tx_packets++;

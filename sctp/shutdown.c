@@ -3,17 +3,27 @@
 #include "sctp/assoc.h"
 #include "util/be.h"
 
-/* The path of the last DATA, which is known to work, or another one after failures. */
-static struct sctp_path *where(struct sctp_assoc *a)
+enum { SACK_SPACE = 256 }; /* bytes of a SACK beside SHUTDOWN */
+
+/* Begins a packet and starts T2-shutdown. */
+static struct sctp_writer begin(struct sctp_assoc *a)
 {
-	return sctp_path_choose(a);
+	struct sctp_path *p = sctp_path_choose(a);
+
+	a->t2_path = p->index;
+	a->t1_us = a->s->now + p->rto.rto_us;
+	return sctp_reply_to(p);
 }
 
+/* SHUTDOWN cannot report gaps and duplicates: a SACK before it does (9.2). */
 void sctp_send_shutdown(struct sctp_assoc *a)
 {
-	struct sctp_writer w = sctp_reply_to(where(a));
-	uint32_t at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
+	struct sctp_writer w = begin(a);
+	uint32_t at;
 
+	if (!w.full && (sctp_tsn_map_gap(&a->map) || a->map.ndups))
+		w.len += sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), w.p + w.len, SACK_SPACE);
+	at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
 	sctp_put32(&w, a->map.cum);
 	sctp_end_chunk(&w, at);
 	sctp_reply_end(a->s, &w);
@@ -21,7 +31,7 @@ void sctp_send_shutdown(struct sctp_assoc *a)
 
 void sctp_send_shutdown_ack(struct sctp_assoc *a)
 {
-	struct sctp_writer w = sctp_reply_to(where(a));
+	struct sctp_writer w = begin(a);
 
 	sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
 	sctp_reply_end(a->s, &w);
@@ -52,6 +62,11 @@ void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c)
 
 	if (!sctp_error_next(&at, &e))
 		e = (struct sctp_error){0};
+	/* SHUTDOWN COMPLETE was lost, or a packet of ours came late: the peer has finished. */
+	if (a->state == SCTP_SHUTDOWN_ACK_SENT && c->flags & SCTP_FLAG_T) {
+		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
+		return;
+	}
 	sctp_assoc_end(a, early && e.cause != SCTP_CAUSE_USER ? SCTP_END_REFUSED : SCTP_END_ABORTED,
 		       e.cause,
 		       e.cause == SCTP_CAUSE_USER || e.cause == SCTP_CAUSE_PROTOCOL

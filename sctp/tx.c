@@ -3,7 +3,11 @@
  * TSN in pages. Both grow with what is queued and go back to the pool. */
 #include "sctp/assoc.h"
 
-enum { DATA = sizeof(((struct sctp_tx_block *)0)->data) };
+enum {
+	DATA = sizeof(((struct sctp_tx_block *)0)->data),
+	NEIGHBOURS = 64,
+	RETRY_US = 20000, /* after which a user without memory may try again */
+};
 
 void sctp_tx_init(struct sctp_queue *q, uint32_t initial_tsn)
 {
@@ -35,6 +39,36 @@ void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t t
 	else
 		l->last = tsn;
 	l->first = tsn;
+}
+
+/* Looks at a few neighbours of either end only: the order of most chunks matters, not of all. */
+void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn)
+{
+	uint32_t at = l->last;
+	struct sctp_tx *t;
+
+	if (l->n == 0 || sctp_tsn_before(l->last, tsn)) {
+		sctp_tx_push(q, l, tsn);
+		return;
+	}
+	for (unsigned i = 0; i < NEIGHBOURS && at != l->first && sctp_tsn_before(tsn, at); i++)
+		at = sctp_tx_get(q, at)->prev;
+	if (sctp_tsn_before(tsn, at))
+		at = l->first;
+	for (unsigned i = 0; i < NEIGHBOURS && sctp_tsn_before(at, tsn) &&
+			     sctp_tsn_before(sctp_tx_get(q, at)->next, tsn);
+	     i++)
+		at = sctp_tx_get(q, at)->next;
+	if (sctp_tsn_before(tsn, at)) {
+		sctp_tx_push_front(q, l, tsn);
+		return;
+	}
+	t = sctp_tx_get(q, tsn);
+	t->prev = at;
+	t->next = sctp_tx_get(q, at)->next;
+	sctp_tx_get(q, t->next)->prev = tsn;
+	sctp_tx_get(q, at)->next = tsn;
+	l->n++;
 }
 
 void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn)
@@ -206,6 +240,8 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 	}
 	if (!reserve(a, (SCTP_DATA_HEAD + (uint32_t)len + 3) & ~3u)) {
 		a->write_wanted = true;
+		a->write_us = a->s->now + RETRY_US;
+		sctp_assoc_arm(a);
 		return SCTP_E_MEMORY;
 	}
 	sctp_put_data_head(head,

@@ -33,7 +33,7 @@ static int lookup(const char *what, const char *host, struct sockaddr_storage *r
 	return 0;
 }
 
-/* The port lies at the same place in both kinds of address. */
+/* The port has the same offset in both kinds of address. */
 static void set_port(struct sockaddr_storage *a, uint16_t port)
 {
 	struct sockaddr_in in;

@@ -15,7 +15,7 @@
 struct ddpcp_link {
 	struct session *s;
 	struct ddp_mr *recs; /* DDPCP_RECVS to receive, then as many to send */
-	/* received and not yet looked at: slots in the order of arrival */
+	/* received and not yet processed: slots in the order of arrival */
 	struct {
 		uint32_t slot, len;
 	} fifo[DDPCP_RECVS];

@@ -17,7 +17,7 @@
 const char *ddpcp_name_fault(const char *name);
 
 /*
- * Opens the directory in which a name lies, one component after the other and never through a
+ * Opens the directory of a name, one component after the other and never through a
  * symbolic link: it cannot be outside of root. ret_base points into name. Returns 0, or a negative
  * errno value: -EINVAL for a name with a fault.
  */

@@ -8,7 +8,7 @@
  *	                                                           <- META size, mode
  *	                        <- WINDOW    WINDOW                ->
  *	  then, from source to sink: an RDMA Write to slot seq % slots of the window and CHUNK seq,
- * len; back: ACK seq, when the slot is free again; at last DONE, and RESULT back.
+ * len; back: ACK seq, when the slot is free again; finally DONE, and RESULT back.
  *
  * A RESULT that is not DDPCP_OK can come from either side at any time and ends the copy. At most
  * DDPCP_RECVS records are on their way in one direction.

@@ -77,7 +77,7 @@ static int do_put(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xf
 	return r;
 }
 
-/* Tells size and mode and takes the client's window. */
+/* Sends size and mode, and receives the client's window. */
 static int agree(struct served *p, const struct ddpcp_rec *meta, struct ddpcp_window *ret)
 {
 	struct ddpcp_rec rec;

@@ -6,7 +6,7 @@
 #include "tools/ddperf.h"
 
 enum {
-	LOOK = 4096, /* polls of memory between looks at the completion queue */
+	LOOK = 4096, /* polls of memory between polls of the completion queue */
 	SIGNAL = 16, /* one Write of so many is signaled */
 	STALL_MS = 30000,
 	MAX_SAMPLES = 1 << 24,

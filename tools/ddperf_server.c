@@ -12,7 +12,7 @@ enum {
 	SENDS = 64,
 	MIN_BUF = 64,
 	MIN_RECVS = 8,
-	LOOK = 4096, /* polls of memory between looks at the completion queue */
+	LOOK = 4096, /* polls of memory between polls of the completion queue */
 	SIGNAL = 16, /* one Write of so many is signaled */
 	IDLE_S = 60,
 };

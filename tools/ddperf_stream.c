@@ -109,7 +109,7 @@ static int post(struct ddperf_run *run, uint32_t n)
 	return 0;
 }
 
-/* How many messages the next batch can have now; one credit stays for synchronise(). */
+/* How many messages the next batch can have now; one credit stays for synchronize(). */
 static uint32_t room(const struct ddperf_run *run)
 {
 	uint64_t in_flight = run->posted - run->completed;
@@ -144,7 +144,7 @@ static int sample(struct ddperf_run *run, struct interval *iv, uint64_t now)
 }
 
 /* A solicited Send, which is answered when all before it has been taken. */
-static int synchronise(struct ddperf_run *run)
+static int synchronize(struct ddperf_run *run)
 {
 	uint64_t done = run->completed;
 	int r = session_post_send(&run->s, run->out, 0, 1, 1,
@@ -180,5 +180,5 @@ int ddperf_stream(struct ddperf_run *run)
 		r = take(run);
 	if (r == 0 && common_stopped())
 		return -EINTR;
-	return r == 0 ? synchronise(run) : r;
+	return r == 0 ? synchronize(run) : r;
 }

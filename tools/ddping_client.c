@@ -10,7 +10,7 @@
 #include "tools/session.h"
 
 enum {
-	PONG_OFF = 64, /* of the record to receive; the one to send lies at 0 */
+	PONG_OFF = 64, /* of the record to receive; the one to send is at 0 */
 	CTL_LEN = 128,
 };
 

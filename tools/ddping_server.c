@@ -9,7 +9,7 @@
 enum {
 	SESSIONS = 64,
 	IDLE_MS = 120000, /* longer than the longest interval */
-	PONG_OFF = 64,    /* of the record to send; the received one lies at 0 */
+	PONG_OFF = 64,    /* of the record to send; the received one is at 0 */
 	CTL_LEN = 128,
 };
 

@@ -74,7 +74,7 @@ static void *slot_thread(void *arg)
 	return NULL;
 }
 
-/* Signals go to the main thread, which tells the others by common_stopped(). */
+/* Signals go to the main thread, which notifies the others through common_stopped(). */
 static int start_thread(struct slot *slot)
 {
 	sigset_t all, old;

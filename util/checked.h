@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True if [off, off + len) lies within [0, size). */
+/* True if [off, off + len) is within [0, size). */
 static inline bool checked_range(uint64_t off, uint64_t len, uint64_t size)
 {
 	return len <= size && off <= size - len;

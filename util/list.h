@@ -72,7 +72,7 @@ static inline struct list *list_pop(struct list *head)
 	return link;
 }
 
-/* Appends all links of `from` to the list; `from` is empty afterwards. */
+/* Appends all links of `from` to the list; `from` is empty afterward. */
 static inline void list_splice_tail(struct list *head, struct list *from)
 {
 	if (list_empty(from))

@@ -55,7 +55,7 @@ enum {
 };
 
 struct opcode {
-	const char *text; /* for people */
+	const char *text; /* for messages */
 	uint8_t form;     /* enum opcode_form */
 	uint8_t min_sge, max_sge;
 	uint8_t traits; /* set of OPCODE_PAYLOAD ... */

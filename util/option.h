@@ -49,7 +49,7 @@ enum {
 
 enum option_result {
 	OPTION_R_OK,      /* all options are set; the operands begin at argv[optind] */
-	OPTION_R_HELP,    /* --help was met: whatever follows was not looked at */
+	OPTION_R_HELP,    /* --help was found: the arguments after it were not checked */
 	OPTION_R_VERSION, /* the same with --version */
 	OPTION_R_WRONG,   /* the command line is wrong */
 };

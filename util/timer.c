@@ -28,7 +28,7 @@ static struct timer *meld(struct timer *a, struct timer *b)
 	return a;
 }
 
-/* Melds a list of siblings into one root: neighbours from left to right, then the pairs from right
+/* Melds a list of siblings into one root: neighbors from left to right, then the pairs from right
  * to left. The pairs are kept in a list through next meanwhile. */
 static struct timer *meld_siblings(struct timer *t)
 {

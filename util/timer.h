@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Deadlines in order: a pairing heap whose nodes live in the objects, so that setting a timer
- * allocates nothing. Setting costs O(1), cancelling and firing O(log n) on average, and the
+ * allocates nothing. Setting costs O(1), canceling and firing O(log n) on average, and the
  * earliest deadline is always at hand. Time is an argument, in any unit that the owner chooses.
  */
 #ifndef UTIL_TIMER_H

@@ -41,7 +41,7 @@ struct event_loop {
 	bool idle;              /* the last turn found nothing ... */
 	uint64_t idle_since_us; /* ... and this was the first such turn */
 	uint64_t now_us;
-	uint64_t served_us;  /* when descriptors were last looked at ... */
+	uint64_t served_us;  /* when descriptors were last checked ... */
 	unsigned idle_turns; /* turns without work since then */
 	unsigned watches;
 	struct list signals;

@@ -4,7 +4,7 @@
  * reads the clock, except for the notifications to systemd. One thread.
  *
  * A turn does all that can be done without blocking. While turns find work they follow each
- * other, and descriptors are looked at once a millisecond. Without work the loop polls as long as
+ * other, and descriptors are checked once a millisecond. Without work the loop polls as long as
  * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Then the clients
  * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
  * After the wake-up a turn comes before callbacks of descriptors, so that they always find the time
@@ -40,7 +40,7 @@ enum {
 	EVENT_LOOP_WRITE = 2,
 };
 
-/* what: which of EVENT_LOOP_READ and EVENT_LOOP_WRITE is the case. A hang-up counts as both. */
+/* what: EVENT_LOOP_READ, EVENT_LOOP_WRITE or both. A hang-up counts as both. */
 typedef void event_loop_watch_fn(void *user, unsigned what);
 typedef void event_loop_signal_fn(void *user, int signo);
 

@@ -61,7 +61,7 @@ static bool stderr_is_journal(void)
 }
 
 /* O_NONBLOCK belongs to the open file, which other processes share with us. A pipe or terminal is
- * therefore opened again. Where that is not possible, writable() has to do. */
+ * therefore opened again. Where that is not possible, only writable() prevents blocking. */
 static void open_nonblocking(void)
 {
 	struct stat st;
@@ -147,7 +147,7 @@ static void write_line(enum log_level level, char *text, size_t len)
 		memcpy(text + TEXT_MAX - 3, "...", 4);
 	sanitize(text);
 	if (unread > 0) {
-		snprintf(report, sizeof(report), "%" PRIu64 " lines lost: nobody read them",
+		snprintf(report, sizeof(report), "%" PRIu64 " lines lost: the reader is too slow",
 			 unread);
 		if (put_line(LOG_LEVEL_WARN, report))
 			unread = 0;

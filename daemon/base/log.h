@@ -5,7 +5,7 @@
  * the only process-wide state of the daemon, so that every file can log without a parameter for it.
  *
  * Logging never blocks. When the reader of a pipe, terminal or socket is too slow, lines are lost
- * and counted. "N lines lost: nobody read them" precedes the next line that gets through.
+ * and counted. "N lines lost: the reader is too slow" precedes the next line that gets through.
  */
 #ifndef DAEMON_BASE_LOG_H
 #define DAEMON_BASE_LOG_H

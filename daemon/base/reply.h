@@ -43,7 +43,7 @@ int reply_refuse(struct reply *rep, int err, const char *fmt, ...)
 int reply_violation(struct reply *rep, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Adds a descriptor to the reply, which takes it over. */
+/* Adds a descriptor to the reply, which owns it from then on. */
 void reply_add_fd(struct reply *rep, int fd);
 
 /* Closes the descriptors. */

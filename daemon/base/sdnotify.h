@@ -26,7 +26,7 @@ void sdnotify_status(const char *fmt, ...) __attribute__((format(printf, 1, 2)))
  */
 uint64_t sdnotify_watchdog_ms(void);
 
-/* The loop still turns. */
+/* The event loop is running. */
 void sdnotify_alive(void);
 
 enum {

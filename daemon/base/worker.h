@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What belongs to one thread: its event loop, its transports, the associations on them, and what
- * its next turn has to look at. There is one worker today. What several of them would share is in
+ * its next turn has to check. There is one worker today. What several of them would share is in
  * struct daemon (base/state.h); nothing here is touched by another thread.
  *
  * The lists hold only what has something to do, so that a turn costs what happens in it and not
@@ -34,7 +34,7 @@ struct worker {
 	struct idtab assocs;
 	struct list opened[WORKER_BUCKETS]; /* associations opened here, by addresses */
 	struct timers timers;               /* in milliseconds, like now_ms */
-	struct list attentive;              /* clients whose bell page is read in each turn */
+	struct list polled;                 /* clients whose bell page is read in each turn */
 	struct list active;                 /* associations that may have something to send */
 	struct list dirty_cqs;              /* completion queues with new entries in this turn */
 	struct list low_srqs; /* shared receive queues that reached their limit in this turn */

@@ -36,7 +36,7 @@ struct association_listener {
 
 struct association {
 	struct worker *worker;
-	uint32_t id;     /* for people: counts up from 1 */
+	uint32_t id;     /* for messages and ddpctl: counts from 1 */
 	uint32_t handle; /* in worker.assocs */
 	enum association_state state;
 	bool opener;
@@ -56,7 +56,7 @@ struct association {
 	int lost_err; /* errno value of the association's end; 0: shut down in order */
 };
 
-/* What happens to associations, told upwards. No call may free the association. */
+/* Events of associations, for the layer above. No call may free the association. */
 struct association_events {
 	/* The association is up: the owner of this link of `waiting` may begin its session. */
 	void (*initiate)(struct association *assoc, struct list *waiter);
@@ -66,7 +66,7 @@ struct association_events {
 	void (*event)(struct association *assoc, const struct assoc_event *ev);
 	/* A path changed; change completes the sentence "path to X ...". */
 	void (*path)(struct association *assoc, const struct llp_path *path, const char *change);
-	/* The association is about to be freed; `requests` must be empty afterwards. */
+	/* The association is about to be freed; `requests` must be empty afterward. */
 	void (*gone)(struct association *assoc);
 };
 
@@ -91,7 +91,7 @@ void association_wait(struct association *assoc, struct list *waiter);
  * ends a session. NULL until the association is up. */
 struct assoc *association_ddp(struct association *assoc);
 
-/* Something may have changed: the association is looked at in this turn. */
+/* Something may have changed: the association is checked in this turn. */
 void association_activate(struct association *assoc);
 
 /* Sends for all active associations, within budgets. True if anything was done. */

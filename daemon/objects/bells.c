@@ -40,10 +40,10 @@ static unsigned take(struct client *c, unsigned budget)
 }
 
 /* An idle client rings its doorbell from now on, unless it has rung at this very moment. */
-static void stop_attending(struct client *c)
+static void stop_polling(struct client *c)
 {
 	if (bell_sleep(c->page))
-		list_del(&c->attentive);
+		list_del(&c->polled);
 	else
 		bell_awake(c->page);
 }
@@ -56,21 +56,21 @@ bool bells_take(struct worker *w)
 	/* Served clients go to the end of the list. Those that the budget did not reach stay in
 	 * front. */
 	list_init(&turn);
-	list_splice_tail(&turn, &w->attentive);
+	list_splice_tail(&turn, &w->polled);
 	while (n < WAKE_BUDGET && (l = list_pop(&turn))) {
-		struct client *c = list_entry(l, struct client, attentive);
+		struct client *c = list_entry(l, struct client, polled);
 		unsigned took;
 
-		list_add_tail(&w->attentive, l);
+		list_add_tail(&w->polled, l);
 		took = take(c, WAKE_BUDGET - n);
 		if (took > 0)
 			c->rung_ms = w->now_ms;
 		else if (!c->rung_words && w->now_ms - c->rung_ms >= ATTENTION_MS)
-			stop_attending(c);
+			stop_polling(c);
 		n += took;
 	}
-	list_splice_tail(&turn, &w->attentive);
-	list_splice_tail(&w->attentive, &turn);
+	list_splice_tail(&turn, &w->polled);
+	list_splice_tail(&w->polled, &turn);
 	return n > 0;
 }
 
@@ -78,8 +78,8 @@ bool bells_sleep(struct worker *w)
 {
 	bool quiet = true;
 
-	list_foreach (l, &w->attentive) {
-		struct client *c = list_entry(l, struct client, attentive);
+	list_foreach (l, &w->polled) {
+		struct client *c = list_entry(l, struct client, polled);
 
 		quiet &= bell_sleep(c->page) && !c->rung_words;
 	}
@@ -88,6 +88,6 @@ bool bells_sleep(struct worker *w)
 
 void bells_awake(struct worker *w)
 {
-	list_foreach (l, &w->attentive)
-		bell_awake(list_entry(l, struct client, attentive)->page);
+	list_foreach (l, &w->polled)
+		bell_awake(list_entry(l, struct client, polled)->page);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which queue pairs have work: the bell pages that clients share. Only the pages of attentive
- * clients are read: of those that rang a moment ago. To all others the daemon seems asleep, so
- * they ring their doorbell, which makes them attentive again. A turn thus costs nothing for a
- * client that is idle.
+ * Which queue pairs have work: the bell pages that clients share. Only the pages of clients that
+ * rang recently are polled. For all others the daemon counts as asleep, so they ring their
+ * doorbell, after which their page is polled again. A turn thus costs nothing for an idle client.
  */
 #ifndef DAEMON_OBJECTS_BELLS_H
 #define DAEMON_OBJECTS_BELLS_H
@@ -19,7 +18,7 @@ bool bells_take(struct worker *w);
  * rung meanwhile. */
 bool bells_sleep(struct worker *w);
 
-/* The worker runs again: attentive clients need not ring their doorbells. */
+/* The worker runs again: polled clients need not ring their doorbells. */
 void bells_awake(struct worker *w);
 
 #endif

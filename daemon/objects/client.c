@@ -89,19 +89,19 @@ void client_event(struct client *c, struct msg_event *ev)
 
 /* ---- bells ---- */
 
-void client_attend(struct client *c)
+void client_poll_bells(struct client *c)
 {
 	c->rung_ms = c->worker->now_ms;
-	if (list_linked(&c->attentive))
+	if (list_linked(&c->polled))
 		return;
-	list_add_tail(&c->worker->attentive, &c->attentive);
+	list_add_tail(&c->worker->polled, &c->polled);
 	bell_awake(c->page);
 }
 
 void client_ring(struct client *c, const struct qp *qp)
 {
 	bell_ring(c->page, (qp->handle & 0xffff) - 1);
-	client_attend(c);
+	client_poll_bells(c);
 }
 
 uint32_t client_qp_number(const struct client *c, uint64_t scope)

@@ -31,7 +31,7 @@ enum {
 struct client {
 	struct daemon *daemon;
 	struct worker *worker; /* that serves it and all it owns */
-	uint32_t id;           /* for people: counts up from 1 */
+	uint32_t id;           /* for messages and ddpctl: counts from 1 */
 	uint32_t handle;       /* in daemon.clients */
 	pid_t pid;
 	uid_t uid;
@@ -47,7 +47,7 @@ struct client {
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *doorbell_watch;
 	struct bell_page *page; /* NULL before hello */
-	struct list attentive;  /* in worker.attentive: its page is read in each turn */
+	struct list polled;     /* in worker.polled: its page is read in each turn */
 	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
 	uint64_t rung_words;    /* words of its page that are still to be taken */
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
@@ -95,9 +95,9 @@ bool client_event_quota_ok(const struct client *c);
 void client_event(struct client *c, struct msg_event *ev);
 
 /* Reads the client's bell page in each turn, from the next one on. */
-void client_attend(struct client *c);
+void client_poll_bells(struct client *c);
 
-/* Rings the bell of a queue pair in the client's place: it is looked at in the next turn. */
+/* Rings the bell of a queue pair for the client: the next turn checks the queue pair. */
 void client_ring(struct client *c, const struct qp *qp);
 
 /* Number of the client's queue pair with this scope, or 0. */

@@ -29,7 +29,7 @@ static int listen_both(struct listener *l, struct reply *rep)
 	return 0;
 }
 
-/* A program that was restarted takes over the associations of its predecessor, because peers go on
+/* A restarted program gets the associations of its predecessor, because peers go on
  * using them. */
 static void adopt(struct listener *l)
 {

@@ -33,8 +33,8 @@ static inline struct listener *listener_of(const struct association *assoc)
 	return assoc->listener ? list_entry(assoc->listener, struct listener, accepts) : NULL;
 }
 
-/* Listens at both transports for the client, and takes over associations that came to an earlier
- * listener of the port. 0 or a refusal: port taken, address not ours. */
+/* Listens at both transports for the client, and gets the associations of an earlier listener of
+ * the port. 0 or a refusal: port taken, address not ours. */
 int listener_create(struct client *c, const struct msg_listen *req, struct reply *rep);
 
 /* Refuses the session requests that wait. NULL is fine; returns NULL. */

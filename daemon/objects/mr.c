@@ -105,6 +105,9 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	if (!r)
 		r = client_charge(c, ACCT_MR_BYTES, e->len, &mr->bytes, rep);
 	if (!r)
+		r = client_charge(c, ACCT_MEMORY, sizeof(*mr) + STAGS_ENTRY_BYTES, &mr->memory,
+				  rep);
+	if (!r)
 		r = map(mr, e, fd, rep);
 	if (!r)
 		r = publish(mr, 0, rep);
@@ -162,7 +165,7 @@ int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep)
 		r = publish(mr, qp ? qp->scope : 0, rep);
 	if (r)
 		return r;
-	stag_remove(stags_table(mr->client->daemon->stags), old);
+	stags_remove(mr->client->daemon->stags, old);
 	answer(mr, rep);
 	return 0;
 }
@@ -183,9 +186,10 @@ struct mr *mr_free(struct mr *mr)
 	if (idtab_del(&mr->client->mrs, mr->handle))
 		mr->client->mr_bytes -= mr->len;
 	if (mr->stag)
-		stag_remove(stags_table(mr->client->daemon->stags), mr->stag);
+		stags_remove(mr->client->daemon->stags, mr->stag);
 	mapping_put(mr->mapping);
 	mr->pd->mrs--;
+	acct_release(&mr->memory);
 	acct_release(&mr->bytes);
 	acct_release(&mr->charge);
 	free(mr);
@@ -262,10 +266,10 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 	return mapping_share(mr->mapping, next->access & STAG_LOCAL_WRITE, &next->mapping, rep);
 }
 
-/* Takes over the new attributes. */
+/* Applies the new attributes. */
 static void become(struct mr *mr, const struct mr *next)
 {
-	stag_remove(stags_table(mr->client->daemon->stags), mr->stag);
+	stags_remove(mr->client->daemon->stags, mr->stag);
 	mapping_put(mr->mapping);
 	mr->client->mr_bytes += next->len - mr->len;
 	mr->pd->mrs--;

@@ -25,7 +25,7 @@ struct mr {
 	uint64_t iova, len;
 	uint64_t offset; /* in its memfd */
 	struct mapping *mapping;
-	struct acct_charge charge, bytes;
+	struct acct_charge charge, bytes, memory;
 };
 
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */

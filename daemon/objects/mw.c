@@ -42,6 +42,9 @@ static int build(struct mw *mw, struct reply *rep)
 	int r = client_charge(c, ACCT_MWS, 1, &mw->charge, rep);
 
 	if (!r)
+		r = client_charge(c, ACCT_MEMORY, sizeof(*mw) + STAGS_ENTRY_BYTES, &mw->memory,
+				  rep);
+	if (!r)
 		r = publish(mw, &mw->stag, rep);
 	if (!r && idtab_add(&c->mws, mw, &mw->handle))
 		r = reply_refuse(rep, ENOMEM, "memory window: no room in the client's table");
@@ -88,8 +91,9 @@ struct mw *mw_free(struct mw *mw)
 		return NULL;
 	idtab_del(&mw->client->mws, mw->handle);
 	if (mw->stag)
-		stag_remove(stags_table(mw->client->daemon->stags), row(mw)->stag);
+		stags_remove(mw->client->daemon->stags, row(mw)->stag);
 	mw->pd->mws--;
+	acct_release(&mw->memory);
 	acct_release(&mw->charge);
 	free(mw);
 	return NULL;
@@ -150,8 +154,8 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 		.to = req->addr,
 		.len = req->len,
 	};
-	struct stag_who who = {.pd = mw->pd->number};
-	int e = stag_bind(stags_table(mw->client->daemon->stags), &b, &who);
+	struct stag_accessor accessor = {.pd = mw->pd->number};
+	int e = stag_bind(stags_table(mw->client->daemon->stags), &b, &accessor);
 
 	return e ? explain(mw, mr, req, e, rep) : 0;
 }
@@ -159,7 +163,7 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 /* The old row is removed after the new one is bound. No STag value is used twice. */
 int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep)
 {
-	struct stag_table *stags = stags_table(mw->client->daemon->stags);
+	struct stags *stags = mw->client->daemon->stags;
 	int r = check_bind(mw, mr, req, rep);
 	uint32_t stag;
 
@@ -170,10 +174,10 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 	if (mr && req->len > 0)
 		r = show(mw, mr, req, stag, rep);
 	if (r) {
-		stag_remove(stags, stag);
+		stags_remove(stags, stag);
 		return r;
 	}
-	stag_remove(stags, mw->stag);
+	stags_remove(stags, mw->stag);
 	mw->stag = stag;
 	answer(mw, rep);
 	return 0;
@@ -181,13 +185,13 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 
 void mw_release(struct client *c, uint64_t pd, uint64_t scope)
 {
-	struct stag_who who = {.pd = pd, .scope = scope};
+	struct stag_accessor accessor = {.pd = pd, .scope = scope};
 	uint32_t pos = 0;
 	const struct mw *mw;
 
 	while ((mw = idtab_next(&c->mws, &pos)))
 		if (mw->type == MSG_MW_TYPE_2)
-			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &who);
+			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &accessor);
 }
 
 /* ---- queries ---- */

@@ -22,7 +22,7 @@ struct mw {
 	struct pd *pd;
 	uint32_t type; /* MSG_MW_TYPE_ */
 	uint32_t stag; /* a current or former STag: its index counts. 0: not in the table */
-	struct acct_charge charge;
+	struct acct_charge charge, memory;
 };
 
 /* Creates an unbound window. 0 or a refusal. */

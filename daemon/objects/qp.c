@@ -143,7 +143,7 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 {
 	return (struct rdmap_cfg){
 		.stags = stags_table(qp->client->daemon->stags),
-		.who = {.pd = qp->pd->number, .scope = qp->scope},
+		.accessor = {.pd = qp->pd->number, .scope = qp->scope},
 		.ord = qp->max_ord,
 		.ird = qp->max_ird,
 		.sq_depth = (uint16_t)req->sq_entries,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An Initiate that came in, from the question to the listener's client to its answer. */
+/* An Initiate that came in, from its event for the listener's client to the answer. */
 #ifndef DAEMON_OBJECTS_SESSION_REQUEST_H
 #define DAEMON_OBJECTS_SESSION_REQUEST_H
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The STags of all clients: the protocol's table, and random values for new entries. */
+/*
+ * The STags of all clients: the protocol's table, and random values for new entries. The table
+ * grows and shrinks with its entries.
+ */
 #ifndef DAEMON_OBJECTS_STAGS_H
 #define DAEMON_OBJECTS_STAGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+enum { STAGS_ENTRY_BYTES = 512 /* memory of the table for each entry, once there are some */ };
 
 struct stag_region;
 struct stag_table;
@@ -25,10 +31,13 @@ struct stag_table *stags_table(const struct stags *s);
 
 /*
  * Enters a region or window under a fresh random value (RFC 5040 8.1.1 item 8) that is 0 with no
- * key. Returns 0 with r->stag set, -ENOSPC when the table is full, or the error of the random
- * numbers.
+ * key. Returns 0 with r->stag set, -ENOSPC when the table is full, -ENOMEM, or the error of the
+ * random numbers.
  */
 int stags_add(struct stags *s, struct stag_region *r);
+
+/* Removes the entry. False if there is none with that value. As for stag_remove(). */
+bool stags_remove(struct stags *s, uint32_t stag);
 
 /* What a failed stags_add() means. */
 const char *stags_str(int r);

@@ -93,7 +93,7 @@ void attach_free(struct client *c)
 {
 	list_del(&c->faulty);
 	free_objects(c);
-	list_del(&c->attentive);
+	list_del(&c->polled);
 	event_loop_unwatch(c->watch);
 	event_loop_unwatch(c->doorbell_watch);
 	show_abandon(c);
@@ -232,7 +232,7 @@ int attach_client(struct worker *w, int fd)
 	c->since_ms = w->now_ms;
 	strcpy(c->comm, "?"); /* until it says hello */
 	list_init(&c->faulty);
-	list_init(&c->attentive);
+	list_init(&c->polled);
 	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);
 	r = attach(c);

@@ -9,8 +9,8 @@ struct client;
 struct daemon;
 struct worker;
 
-/* A client on a connected socket, which is taken over even on failure. 0 or -errno; a client beyond
- * the limit gets the reason and -EDQUOT is returned. */
+/* A client on a connected socket, which the daemon owns from now on, even on failure. 0 or -errno;
+ * a client beyond the limit gets the reason and -EDQUOT is returned. */
 int attach_client(struct worker *w, int fd);
 
 /* Ends the client and all it owns: sessions with Terminate, registrations, queues. */

@@ -54,7 +54,7 @@ static void rung(void *user, unsigned what)
 	if (doorbell_drain(c->doorbell) < 0)
 		c->doorbell_watch = event_loop_unwatch(c->doorbell_watch);
 	else
-		client_attend(c);
+		client_poll_bells(c);
 }
 
 static int make_doorbell(struct client *c, struct reply *rep)

@@ -209,7 +209,7 @@ struct server *server_close(struct server *s)
 		return NULL;
 	timer_cancel(&s->daemon->worker.timers, &s->resume);
 	event_loop_unwatch(s->watch);
-	/* In this order, for as soon as nobody listens another daemon may make its socket there. */
+	/* In this order: as soon as no daemon listens, another one may create its socket there. */
 	if (!s->passed)
 		unlink(s->daemon->cfg.socket.path);
 	close(s->fd);

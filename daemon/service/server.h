@@ -16,7 +16,7 @@ int server_open(struct daemon *d, struct server **ret);
  */
 int server_set_access(struct server *s);
 
-/* Stops accepting. Clients that are there stay. */
+/* Stops accepting. Existing clients stay connected. */
 void server_stop(struct server *s);
 
 /* Closes and removes the socket. NULL is fine; returns NULL. */

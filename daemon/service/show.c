@@ -51,7 +51,7 @@ static bool full(const struct show *s)
 	return s->to->replies.count >= BATCH;
 }
 
-/* A handle as people see it: without its generation. */
+/* A handle as ddpctl shows it: without its generation. */
 static uint32_t number(uint32_t handle)
 {
 	return handle & 0xffff;

@@ -60,5 +60,5 @@ if command -v "${CXX%% *}" >/dev/null; then
 	$CXX -std=c++17 $flags "$tmp/alone.cc" || failed 'the header as C++17'
 fi
 
-[ $status -ne 0 ] || echo "$(wc -l <"$tmp/known") structs, $(wc -l <"$tmp/map") calls, as they were"
+[ $status -ne 0 ] || echo "$(wc -l <"$tmp/known") structs, $(wc -l <"$tmp/map") calls, unchanged"
 exit $status

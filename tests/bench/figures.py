@@ -16,8 +16,6 @@ SIZES = [(MIB, "1M"), (64 * KIB, "64K")]
 MANY = [1, 16, 1000]
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
-# The transport alone needs the daemon's setting of the allocator.
-
 UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us"}
 CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message"}
 
@@ -144,7 +142,7 @@ class Ours:
     # --- figures ---
 
     def of_link(self):
-        """All figures of a link; figures that are compared are neighbours."""
+        """All figures of a link; figures that are compared are measured next to each other."""
         rows = []
         for size, text in SIZES:
             test = f"write bw {text}"

@@ -44,7 +44,7 @@ class Link:
         return []
 
     def remove(self):
-        """Nothing was made."""
+        """There is nothing to remove."""
 
 
 class Veth(Link):
@@ -139,7 +139,7 @@ class Processes:
         return text
 
     def start(self, name, command, host=0, env=None):
-        """Starts a program that runs on; its output goes to NAME.log."""
+        """Starts a program in the background; its output goes to NAME.log."""
         with open(os.path.join(self.tmp, name + ".log"), "w", encoding="utf-8") as log:
             child = subprocess.Popen(self.link.prefix(host) + command, stdin=subprocess.DEVNULL, stdout=log,
                                      stderr=log, env={**os.environ, **(env or {})})
@@ -147,13 +147,13 @@ class Processes:
         return child
 
     def end(self, child):
-        """Ends one program that runs."""
+        """Ends one program."""
         if child in self.children:
             os.kill(child.pid, signal.SIGTERM)  # not by Popen, which would take the exit status
             self.wait(child, 10)
 
     def stop(self):
-        """Ends all of them, the last one first."""
+        """Ends all programs, the last one first."""
         for child in reversed(list(self.children)):
             self.end(child)
 

@@ -7,7 +7,7 @@
  *
  * DEPTH is the number of Writes in flight on all queue pairs together, at least one on each.
  * Prints a JSON object. At the end each queue pair posts a Read; when it completes, all Writes
- * before it have arrived. This time counts.
+ * before it have arrived. The measured time includes this.
  */
 #include <stdbool.h>
 #include <stdint.h>

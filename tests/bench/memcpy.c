@@ -30,7 +30,8 @@ static double measure(uint8_t *dst, const uint8_t *src, size_t size, double seco
 	do {
 		for (unsigned i = 0; i < 64; i++, blocks++) {
 			memcpy(dst, src, size);
-			__asm__ volatile("" ::"r"(dst) : "memory"); /* it may not be left out */
+			__asm__ volatile("" ::"r"(dst)
+					 : "memory"); /* so that the compiler keeps the copies */
 		}
 		end = now();
 	} while (end - began < seconds);

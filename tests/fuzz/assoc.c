@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hostile peer against proto, and a program of ours that does what it likes: the input is a
- * sequence of messages, calls and work on one association. Whatever comes: memory is touched where
- * rights allow it, no segment is longer than announced, DDP-SSNs and message numbers have
- * no gaps, Reads stay within ORD and IRD, and what was taken completes once and in order.
+ * A hostile peer and an arbitrary local program against proto: the input is a sequence of messages,
+ * calls and requests on one association. Promises: memory is accessed only as rights permit, no
+ * segment is longer than announced, DDP-SSNs and message numbers have no gaps, Reads stay within
+ * ORD and IRD, and each request that was taken completes once and in order.
  */
 #include "tests/fuzz/assoc_check.h"
 #include "util/be.h"
@@ -30,7 +30,7 @@ static struct slot *some_slot(void)
 
 /* ---- what the peer sends ---- */
 
-/* The DDP-SSN that is due on a stream. */
+/* The next DDP-SSN of a stream. */
 static uint16_t due(uint16_t sid)
 {
 	struct assoc_stream_info info;
@@ -41,7 +41,7 @@ static uint16_t due(uint16_t sid)
 	return 0;
 }
 
-/* The number that is due on the message's queue, in the place of the one that it has. */
+/* Replaces the message number by the next one of its queue. */
 static void number(struct pair_msg *m)
 {
 	uint8_t *p = m->b + WIRE_SSN_LEN;
@@ -54,7 +54,8 @@ static void number(struct pair_msg *m)
 	wire_ddp_put(p, &h);
 }
 
-/* Stream; kind, and how far ahead of its turn; length; bytes after the DDP-SSN. */
+/* Input: stream; kind, with the distance of the DDP-SSN from the next one; length; the bytes after
+ * the DDP-SSN. */
 static void receive(bool whole)
 {
 	static struct pair_msg m;
@@ -77,9 +78,9 @@ static void receive(bool whole)
 	pair_push(&w.node, &m);
 }
 
-/* ---- what our program does ---- */
+/* ---- the local program ---- */
 
-/* Reads as the endpoint has them, or not negotiated. */
+/* A depth up to the endpoint's, or "not negotiated". */
 static uint16_t depth(uint16_t have)
 {
 	uint8_t v = in_8(&w.in);
@@ -87,7 +88,7 @@ static uint16_t depth(uint16_t have)
 	return v > have ? WIRE_ENH_UNCHANGED : v;
 }
 
-static struct assoc_params offer(struct wire_enh *enh)
+static struct assoc_params draw_params(struct wire_enh *enh)
 {
 	static uint8_t priv[WIRE_PRIVATE_MAX];
 	uint8_t bits = in_8(&w.in);
@@ -108,7 +109,7 @@ static void connect_one(void)
 {
 	struct slot *s = some_slot();
 	struct wire_enh enh = {0};
-	struct assoc_params o = offer(&enh);
+	struct assoc_params o = draw_params(&enh);
 	bool full = assoc_full(w.node.assoc);
 	uint16_t sid;
 
@@ -124,7 +125,7 @@ static void answer(void)
 	uint8_t how = in_8(&w.in);
 	uint16_t sid = how >> 4;
 	struct wire_enh enh = {0};
-	struct assoc_params o = offer(&enh);
+	struct assoc_params o = draw_params(&enh);
 
 	if (how % 4 == 0)
 		assoc_reject(w.node.assoc, sid, &o);
@@ -134,7 +135,7 @@ static void answer(void)
 		s->bound = assoc_accept(w.node.assoc, sid, s->qp->ep, &o) == ASSOC_E_OK;
 }
 
-/* Unbound, its memory may go at once. */
+/* Closes or unbinds an endpoint. The memory of an unbound one can be freed at once. */
 static void end(void)
 {
 	struct slot *s = some_slot();
@@ -151,7 +152,7 @@ static void end(void)
 	*s = (struct slot){0};
 }
 
-/* A region by number, or one that there is not. */
+/* The STag of a region by number, or any value. */
 static uint32_t name(uint64_t *ret_to)
 {
 	uint8_t n = in_8(&w.in);
@@ -176,7 +177,7 @@ static unsigned elements(unsigned max, struct sgl_elem *ret)
 	return n;
 }
 
-/* What each operation carries besides: the same as daemon/objects/wr.c lets pass. */
+/* The operands of each operation, as daemon/objects/wr.c accepts them. */
 static void operands(struct rdmap_wr *wr)
 {
 	switch (wr->op) {
@@ -345,7 +346,7 @@ static void begin(void)
 	check_memory_begin();
 }
 
-/* The association is lost: nothing more is sent, and everything comes to its end. */
+/* The association is lost: nothing more is sent, and all sessions end. */
 static void finish(void)
 {
 	static struct pair_msg m;

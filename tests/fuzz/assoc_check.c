@@ -10,7 +10,7 @@ enum { FILL = 0x5e }; /* of memory that must not be written */
 
 struct world w;
 
-/* A session that begins has numbers of its own. */
+/* A new session starts its own numbers. */
 void check_trace(void *user, uint16_t sid, const char *from, const char *to, const char *event)
 {
 	(void)user;
@@ -22,7 +22,7 @@ void check_trace(void *user, uint16_t sid, const char *from, const char *to, con
 		w.tx_msn[sid][q] = w.rx_msn[sid][q] = 1;
 }
 
-/* Completions so far: in the order of requests, and no more of them than were taken. */
+/* Checks the completions so far: in the order of requests, and no more than were taken. */
 static void check_done(struct slot *s)
 {
 	const struct pair_qp *qp = s->qp;
@@ -53,7 +53,7 @@ void check_slot(struct slot *s)
 	rdmap_query(s->qp->ep, &info);
 	must(info.ord <= w.like.ord && info.ird <= w.like.ird);
 	must(info.reads_out <= info.ord && info.reads_in <= info.ird);
-	/* A ready-to-receive message of proto's own may be among them. */
+	/* They may include a ready-to-receive message of proto itself. */
 	must(info.in_flight - (s->qp->taken - s->sends) <= 1);
 }
 
@@ -96,7 +96,7 @@ static struct slot *slot_of(const struct rdmap *ep)
 	return NULL;
 }
 
-/* Its session is over: all that it took is completed. */
+/* Its session has ended: all requests that it took are complete. */
 static void retire(struct slot *s)
 {
 	check_slot(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the target `assoc` knows of its association, and the promises that it watches. */
+/* The state of the target `assoc`, and the checks of its promises. */
 #ifndef TESTS_FUZZ_ASSOC_CHECK_H
 #define TESTS_FUZZ_ASSOC_CHECK_H
 
@@ -21,14 +21,14 @@ enum {
 /* What the peer may know. The first two are those of tests/unit/vectors.json. */
 extern const struct stag_region check_regions[REGIONS];
 
-/* A place for an endpoint. */
+/* One of the endpoints. */
 struct slot {
-	struct pair_qp *qp; /* NULL: could not be had any more */
+	struct pair_qp *qp; /* NULL: none left */
 	bool bound;
-	unsigned seen, sends, recvs; /* completions looked at */
+	unsigned seen, sends, recvs; /* completions checked */
 };
 
-/* All of one input. */
+/* The state of one input. */
 struct world {
 	struct input in;
 	struct pair_node node;
@@ -45,16 +45,16 @@ extern struct world w;
 /* For assoc_set_trace(). */
 assoc_trace_fn check_trace;
 
-/* The endpoint after a step; a place without one is fine. */
+/* Checks the endpoint after a step. qp may be NULL. */
 void check_slot(struct slot *s);
 
-/* A message that the transport takes. */
+/* Checks a message that the transport takes. */
 void check_message(const struct pair_msg *m);
 
-/* Takes and judges all events; endpoints are let go of. */
+/* Checks all events, and releases the endpoints of ended sessions. */
 void check_events(void);
 
-/* Makes the regions and a window, takes one away (OURS: the window), takes away and judges all. */
+/* Registers the regions and a window; revokes one (OURS: the window); revokes and checks all. */
 void check_memory_begin(void);
 void check_memory_revoke(unsigned n);
 void check_memory_end(void);

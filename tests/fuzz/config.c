@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The configuration file: any bytes are refused with a sentence, or taken; and what was taken
- * is printed as a file that is read back to the same.
+ * The configuration file: any bytes are accepted, or refused with a reason; an accepted
+ * configuration is printed as a file that parses to the same values.
  */
 #include <sys/mman.h>
 #include <unistd.h>

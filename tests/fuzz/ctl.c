@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ddpctl makes of records: any bytes become valid JSON with every key, and text without
- * control characters; a filter with a field's own text takes the record.
- * Input: object, options, what somebody typed, then the record.
+ * How ddpctl prints records: any bytes give valid JSON with every key, and text without control
+ * characters; a filter with a field's own text matches the record. Input: object, options, the
+ * value of a filter, then the record.
  */
 #include "ctl/print.h"
 #include "tests/fuzz/fuzz.h"
@@ -49,7 +49,7 @@ static void check_filters(const struct field_object *obj, const struct ctl_recor
 	}
 }
 
-/* The value of a filter, as somebody typed it. */
+/* The value of a filter, as on a command line. */
 static void check_typed(const struct field_object *obj, const struct ctl_record *rec,
 			const char *typed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the fuzz targets share. A target is one function; it is driven by libFuzzer
- * (scripts/fuzz) or by replay.c, which gives it what the corpus holds.
+ * Shared by the fuzz targets. A target is one function, called by libFuzzer (scripts/fuzz) or by
+ * replay.c, which passes the inputs of the corpus.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -19,12 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define must(cond)                                                                                 \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s: not so\n", __FILE__, __LINE__, #cond);         \
+			fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #cond);   \
 			abort();                                                                   \
 		}                                                                                  \
 	} while (0)
 
-/* The bytes that are still to be used. Where they end, zeros follow. Numbers are big-endian. */
+/* The unused bytes of the input. Zeros follow the last one. Numbers are big-endian. */
 struct input {
 	const uint8_t *p;
 	size_t left;

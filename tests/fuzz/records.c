@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Hostile clients against a daemon without a network: the input is a sequence of records, of
- * entries and scribbles in the shared rings, and of turns; sessions go from one client to the
- * other, or to itself. When the clients are gone, so is all that they had.
+ * entries and arbitrary bytes in the shared rings, and of turns. Sessions connect two clients, or a
+ * client to itself. After the clients have ended, none of their objects is left.
  */
 #include <netinet/in.h>
 #include <signal.h>
@@ -127,7 +127,7 @@ static struct client *client_of(const struct program *p)
 	return idtab_get(&d.clients, p->handle);
 }
 
-/* Reads all that came; the socket for events is kept. */
+/* Reads all replies. Keeps the socket for events. */
 static void drain(struct program *p, int fd)
 {
 	_Alignas(8) uint8_t rec[MSG_MAX];
@@ -148,7 +148,8 @@ static void drain(struct program *p, int fd)
 	}
 }
 
-static void ask(struct program *p, const void *rec, size_t len, unsigned nfds, unsigned kind)
+static void send_record(struct program *p, const void *rec, size_t len, unsigned nfds,
+			unsigned kind)
 {
 	uint8_t *exact = malloc(len);
 	int given[MSG_MAX_FDS];
@@ -194,7 +195,7 @@ static void begin(struct program *p, bool hello)
 			p->handle = c->handle;
 	p->fd = pair[1];
 	if (hello)
-		ask(p, &rec, sizeof(rec), 0, 0);
+		send_record(p, &rec, sizeof(rec), 0, 0);
 }
 
 static struct program *some_program(void)
@@ -206,11 +207,11 @@ static struct program *some_program(void)
 	return p;
 }
 
-/* ---- what they do ---- */
+/* ---- actions ---- */
 
 /*
- * Opcode; what is not as it should be; so many bytes, which follow the header. The rest of the
- * record is zeros, but for an address of this host where one is usual.
+ * Input: opcode, faults, length, the bytes after the header. The rest of the record is zeros,
+ * except for an address of this host where one is usual.
  */
 static void record(struct program *p)
 {
@@ -238,9 +239,9 @@ static void record(struct program *p)
 	if (wrong & 1)
 		len = 1 + in_16(&in) % MSG_MAX;
 	if (wrong & 2)
-		ask(p, rec, len, in_8(&in) % (MSG_MAX_FDS + 1), wrong >> 4);
+		send_record(p, rec, len, in_8(&in) % (MSG_MAX_FDS + 1), wrong >> 4);
 	else
-		ask(p, rec, len, row ? row->nfds : 0, wrong >> 4);
+		send_record(p, rec, len, row ? row->nfds : 0, wrong >> 4);
 }
 
 static struct ring *some_ring(struct client *c, uint8_t kind, struct qp *qp)
@@ -282,7 +283,7 @@ static void poll(struct program *p)
 		atomic_store(&cq->ring.sh->head, atomic_load(&cq->ring.sh->tail));
 }
 
-/* Any bytes anywhere in what is shared. */
+/* Writes any bytes anywhere into shared memory. */
 static void scribble(struct program *p)
 {
 	struct client *c = client_of(p);
@@ -341,7 +342,7 @@ static void step(void)
 
 /* ---- one input ---- */
 
-/* Nothing is left of clients that are gone, but associations for the next ones. */
+/* Ended clients leave only associations, which the next ones use. */
 static void finish(int fd)
 {
 	uint32_t pos = 0;
@@ -349,7 +350,7 @@ static void finish(int fd)
 
 	for (unsigned i = 0; i < PROGRAMS; i++)
 		end(&program[i]);
-	must(d.clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->attentive));
+	must(d.clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->polled));
 	must(list_empty(&w->dirty_cqs) && list_empty(&w->low_srqs));
 	for (unsigned k = 0; k < ACCT_KINDS; k++)
 		must(acct_used(d.acct, getuid(), (enum acct_kind)k) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives a target each input of its corpus once, and says which.
+ * Runs a target once with each input of its corpus, and prints the name of the input.
  *
  * usage: TARGET [INPUT...]        [tests/fuzz/corpus/TARGET.hex]
  *        TARGET -x FOLDER FILE.hex   writes each input of the list to a file of its own
@@ -20,7 +20,7 @@ enum { INPUT_MAX = 1 << 20, HANGS_S = 60 };
 
 static unsigned inputs;
 
-/* What an input of a list is for. */
+/* What to do with an input of a list. */
 typedef void use_fn(const char *name, const uint8_t *p, size_t n, const char *folder);
 
 static void die(const char *what)
@@ -29,7 +29,7 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* In memory of its size, so that sanitizers see more. */
+/* In memory of exactly its size, so that sanitizers detect reads after its end. */
 static void run(const char *name, const uint8_t *p, size_t n, const char *folder)
 {
 	uint8_t *exact = malloc(n + !n);
@@ -40,8 +40,8 @@ static void run(const char *name, const uint8_t *p, size_t n, const char *folder
 	if (n > 0)
 		memcpy(exact, p, n);
 	printf("%s\n", name);
-	fflush(stdout); /* the last one told is the one that fails ... */
-	alarm(HANGS_S); /* ... or never ends */
+	fflush(stdout); /* the last one printed is the one that fails ... */
+	alarm(HANGS_S); /* ... or does not end */
 	LLVMFuzzerTestOneInput(exact, n);
 	free(exact);
 	inputs++;
@@ -58,7 +58,7 @@ static void extract(const char *name, const uint8_t *p, size_t n, const char *fo
 		die(path);
 }
 
-/* Turns digits into bytes where they are. Returns how many, or -1. */
+/* Converts digits to bytes in place. Returns the number of bytes, or -1. */
 static long decode(char *digits)
 {
 	size_t len = strspn(digits, "0123456789abcdefABCDEF");

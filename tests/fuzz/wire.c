@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Headers: what was decoded and encoded again is what came, but for bits that mean nothing.
- * The first byte chooses the header.
+ * Headers: decoding and encoding gives the same bytes, except for reserved bits. The first byte
+ * selects the header.
  */
 #include "proto/enh.h"
 #include "proto/perr.h"
@@ -11,7 +11,7 @@
 enum {
 	DDP_BITS = 0xc3, /* T, L and DV; the four bits between are reserved */
 	TERM_BITS = 0xe0,
-	DEPTH_MAX = 128, /* Reads that an endpoint is made for */
+	DEPTH_MAX = 128, /* largest depth of an endpoint */
 };
 
 static void ddp(const uint8_t *p, size_t n)
@@ -68,7 +68,7 @@ static void atomic_response(const uint8_t *p, size_t n)
 	must(!memcmp(again, p, sizeof(again)));
 }
 
-/* A Terminate may end anywhere, and copies headers that may be anything. */
+/* A Terminate may have any length, and its copied headers any bytes. */
 static void terminate(const uint8_t *p, size_t n)
 {
 	uint8_t again[WIRE_TERM_MAX];
@@ -91,7 +91,7 @@ static void terminate(const uint8_t *p, size_t n)
 	must(!memcmp(t2.ddp, t.ddp, sizeof(t.ddp)) && !memcmp(t2.read, t.read, sizeof(t.read)));
 }
 
-/* The row of the table that a Terminate names says the same. */
+/* The table row of a Terminate has the same codes. */
 static void term_word(const uint8_t *p, size_t n)
 {
 	struct input in = {p, n};
@@ -99,7 +99,7 @@ static void term_word(const uint8_t *p, size_t n)
 	enum perr perr = perr_of_term(word);
 
 	must(perr < PERR_COUNT);
-	if (word >> 8 == 0) /* it has no codes */
+	if (word >> 8 == 0) /* this error has no codes */
 		must(perr == PERR_CATASTROPHIC);
 	else
 		must(perr == PERR_NONE || perr_term(perr) == word);
@@ -122,7 +122,7 @@ static uint16_t depth(struct input *in)
 	return (uint16_t)(in_8(in) % (DEPTH_MAX + 1));
 }
 
-/* Neither end has more than it was made for, nor more than the other can take. */
+/* No depth exceeds the endpoint's own limit, or what the other endpoint accepts. */
 static void negotiation(const uint8_t *p, size_t n)
 {
 	struct input in = {p, n};

@@ -111,8 +111,8 @@ static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, str
 	r->len = sizeof(r->mr);
 }
 
-/* Each member gets a number of its own, so that tests see which one they read. */
-static void tell(const union fake_record *req, struct fake_reply *r)
+/* Each member gets a different number, so that tests detect a wrong one. */
+static void fill_reply(const union fake_record *req, struct fake_reply *r)
 {
 	switch (req->hdr.op) {
 	case MSG_QUERY:
@@ -204,7 +204,7 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		r->len = sizeof(r->listener);
 		break;
 	default:
-		tell(req, r);
+		fill_reply(req, r);
 		break;
 	}
 }

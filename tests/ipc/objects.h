@@ -37,7 +37,7 @@ static void stop(void)
 	fake_stop(&fake);
 }
 
-static bool says(const char *part)
+static bool reason_has(const char *part)
 {
 	if (strstr(ddp_last_reason(), part))
 		return true;

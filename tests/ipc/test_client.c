@@ -42,7 +42,7 @@ static void stop(void)
 	fake_stop(&fake);
 }
 
-static bool says(const char *part)
+static bool reason_has(const char *part)
 {
 	if (strstr(ddp_last_reason(), part))
 		return true;
@@ -65,7 +65,7 @@ static unsigned open_fds(void)
 
 TestSuite(open, .init = start, .fini = stop, .timeout = 20);
 
-Test(open, greets_with_the_version_and_the_name_of_the_program)
+Test(open, hello_has_the_version_and_the_name_of_the_program)
 {
 	cr_assert_eq(ddp_open(NULL, &ctx), 0);
 	cr_assert_eq(fake.hello.major, IPC_VERSION_MAJOR);
@@ -93,15 +93,15 @@ Test(open, the_socket_of_the_attributes_comes_before_that_of_the_environment)
 	cr_assert_eq(ddp_open(&attr, &ctx), 0);
 }
 
-Test(open, without_a_daemon_it_says_where_it_looked)
+Test(open, without_a_daemon_the_reason_names_the_path)
 {
 	setenv("DDP_SOCKET", "/nowhere/at/all", 1);
 	cr_assert_eq(ddp_open(NULL, &ctx), -ENOENT);
-	cr_assert(says("/nowhere/at/all"));
+	cr_assert(reason_has("/nowhere/at/all"));
 	setenv("DDP_SOCKET", fake.path, 1);
 	fake_die(&fake);
 	cr_assert_eq(ddp_open(NULL, &ctx), -ECONNREFUSED);
-	cr_assert(says(fake.path));
+	cr_assert(reason_has(fake.path));
 }
 
 Test(open, a_path_that_is_too_long_is_an_error)
@@ -120,7 +120,7 @@ Test(open, without_permission_it_names_the_group)
 	if (geteuid() == 0)
 		cr_assert_eq(seteuid(65534), 0);
 	cr_assert_eq(ddp_open(NULL, &ctx), -EACCES);
-	cr_assert(says("is not in group"));
+	cr_assert(reason_has("is not in group"));
 	if (geteuid() != getuid())
 		cr_assert_eq(seteuid(getuid()), 0);
 }
@@ -141,8 +141,8 @@ Test(open, another_major_version_is_a_protocol_error_that_names_both)
 	snprintf(library, sizeof(library), "library %d.%d", IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
 	fake.script = other_version;
 	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
-	cr_assert(says(daemon));
-	cr_assert(says(library));
+	cr_assert(reason_has(daemon));
+	cr_assert(reason_has(library));
 	fake_die(&fake);
 	cr_assert_eq(open_fds(), before - 1);
 }
@@ -150,14 +150,14 @@ Test(open, another_major_version_is_a_protocol_error_that_names_both)
 static void refuse_version(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	fake_refuse(r, EPROTO, "version 1 is not spoken here");
+	fake_refuse(r, EPROTO, "unsupported version 1");
 }
 
 Test(open, a_daemon_that_refuses_the_version_is_quoted)
 {
 	fake.script = refuse_version;
 	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
-	cr_assert(says("version 1 is not spoken here"));
+	cr_assert(reason_has("unsupported version 1"));
 }
 
 static void too_few_fds(struct fake *f, struct fake_reply *r)
@@ -175,7 +175,7 @@ static void short_page(struct fake *f, struct fake_reply *r)
 	cr_assert_eq(memfd_create_mapped("short", 100, &r->fds[1], &map), 0);
 }
 
-Test(open, a_greeting_that_is_not_whole_is_a_protocol_error)
+Test(open, an_incomplete_hello_is_a_protocol_error)
 {
 	unsigned before = open_fds();
 
@@ -185,7 +185,7 @@ Test(open, a_greeting_that_is_not_whole_is_a_protocol_error)
 	fake_start(&fake);
 	fake.script = short_page;
 	cr_assert_eq(ddp_open(NULL, &ctx), -EPROTO);
-	cr_assert(says("it ends before the range"));
+	cr_assert(reason_has("it ends before the range"));
 	fake_die(&fake);
 	cr_assert_eq(open_fds(), before - 1);
 }
@@ -200,7 +200,7 @@ static void refuse(struct fake *f, struct fake_reply *r)
 	fake_refuse(r, EDQUOT, "protection domain: user 1000 has 16 of at most 16");
 }
 
-Test(request, a_refusal_becomes_errno_and_sentence)
+Test(request, a_refusal_gives_errno_and_reason)
 {
 	other = (void *)&fake;
 	fake.script = refuse;
@@ -209,7 +209,7 @@ Test(request, a_refusal_becomes_errno_and_sentence)
 			 "ddp_alloc_pd: protection domain: user 1000 has 16 of at most 16");
 	cr_assert_eq(other, (void *)&fake, "untouched on failure");
 	fake.script = NULL;
-	cr_assert_eq(ddp_alloc_pd(ctx, &other), 0, "the connection goes on");
+	cr_assert_eq(ddp_alloc_pd(ctx, &other), 0, "the connection continues");
 }
 
 static void unterminated(struct fake *f, struct fake_reply *r)
@@ -219,7 +219,7 @@ static void unterminated(struct fake *f, struct fake_reply *r)
 	memset(r->error.reason, 'x', MSG_REASON_MAX);
 }
 
-Test(request, a_sentence_without_an_end_is_ended)
+Test(request, an_unterminated_reason_is_terminated)
 {
 	fake.script = unterminated;
 	cr_assert_eq(ddp_alloc_pd(ctx, &pd), -EINVAL);
@@ -232,11 +232,11 @@ static void *fail_elsewhere(void *arg)
 	cr_assert_str_eq(ddp_last_reason(), "");
 	ddp_dealloc_pd(NULL);
 	ddp_open(&(struct ddp_open_attr){0}, &ctx);
-	cr_assert(says("struct_size"));
+	cr_assert(reason_has("struct_size"));
 	return NULL;
 }
 
-Test(request, each_thread_has_its_own_sentence)
+Test(request, each_thread_has_its_own_reason)
 {
 	pthread_t t;
 
@@ -244,7 +244,7 @@ Test(request, each_thread_has_its_own_sentence)
 	cr_assert_eq(ddp_alloc_pd(ctx, &pd), -EDQUOT);
 	pthread_create(&t, NULL, fail_elsewhere, NULL);
 	pthread_join(t, NULL);
-	cr_assert(says("16 of at most 16"));
+	cr_assert(reason_has("16 of at most 16"));
 }
 
 static void wrong_seq(struct fake *f, struct fake_reply *r)
@@ -280,7 +280,7 @@ static void unasked_fd(struct fake *f, struct fake_reply *r)
 static void no_errno(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	fake_refuse(r, 0, "nothing is wrong");
+	fake_refuse(r, 0, "refused without an error");
 }
 
 static void negative_errno(struct fake *f, struct fake_reply *r)
@@ -296,7 +296,7 @@ static void short_error(struct fake *f, struct fake_reply *r)
 	r->len -= 8;
 }
 
-Test(request, a_reply_that_makes_no_sense_is_a_protocol_error_and_ends_the_connection)
+Test(request, an_invalid_reply_is_a_protocol_error_and_ends_the_connection)
 {
 	void (*const scripts[])(struct fake *, struct fake_reply *) = {
 		wrong_seq,  wrong_op, wrong_size,     tiny,
@@ -319,7 +319,7 @@ Test(request, a_reply_that_makes_no_sense_is_a_protocol_error_and_ends_the_conne
 	}
 }
 
-Test(request, unasked_descriptors_are_closed)
+Test(request, unexpected_descriptors_are_closed)
 {
 	unsigned before = open_fds();
 	struct ddp_pd *none;
@@ -340,7 +340,7 @@ Test(request, a_daemon_that_dies_before_it_answers_is_a_broken_pipe)
 {
 	fake.script = die;
 	cr_assert_eq(ddp_alloc_pd(ctx, &pd), -EPIPE);
-	cr_assert(says("ddp_alloc_pd: the daemon has ended"));
+	cr_assert(reason_has("ddp_alloc_pd: the daemon has ended"));
 }
 
 Test(request, after_the_daemon_died_everything_can_be_freed)
@@ -367,7 +367,7 @@ Test(request, after_the_daemon_died_everything_can_be_freed)
 	cr_assert_eq(ddp_close(ctx), 0);
 }
 
-Test(request, what_others_depend_on_is_busy)
+Test(request, objects_in_use_are_busy)
 {
 	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
@@ -422,7 +422,7 @@ Test(attr, a_size_that_was_not_set_is_refused)
 	struct ddp_caps caps = {.struct_size = 0};
 
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), -EINVAL);
-	cr_assert(says("struct_size is 0"));
+	cr_assert(reason_has("struct_size is 0"));
 	attr.struct_size = 3;
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), -EINVAL);
 	attr.struct_size = (size_t)-1;
@@ -442,7 +442,7 @@ Test(attr, members_that_an_older_program_does_not_have_are_0)
 	cr_assert_eq(fake_last(&fake, MSG_CREATE_CQ)->create_cq.entries, 8);
 }
 
-Test(attr, a_newer_program_may_leave_what_we_do_not_know_at_0)
+Test(attr, unknown_members_of_a_newer_program_may_be_0)
 {
 	struct {
 		struct ddp_cq_attr known;
@@ -466,7 +466,7 @@ Test(attr, results_are_cut_for_an_older_program)
 	cr_assert_eq(caps.max_cq, 0xaaaaaaaa, "after its end");
 }
 
-Test(attr, results_that_we_do_not_know_are_0_for_a_newer_program)
+Test(attr, unknown_results_are_0_for_a_newer_program)
 {
 	struct {
 		struct ddp_caps known;
@@ -485,7 +485,7 @@ Test(attr, results_that_we_do_not_know_are_0_for_a_newer_program)
 
 TestSuite(memory, .init = start_open, .fini = stop, .timeout = 20);
 
-Test(memory, made_memory_is_the_daemons_as_well)
+Test(memory, allocated_memory_is_shared_with_the_daemon)
 {
 
 	cr_assert_eq(ddp_alloc_mr(pd, 5000, DDP_ACCESS_REMOTE_WRITE, &mr), 0);
@@ -560,14 +560,14 @@ Test(memory, a_memfd_of_the_program_is_taken_at_any_offset)
 }
 
 /* rows: 5041-8.3-04 */
-Test(memory, memfds_that_could_do_harm_are_refused_before_they_are_sent)
+Test(memory, unsafe_memfds_are_refused_before_they_are_sent)
 {
 	int fd = memfd(MFD_ALLOW_SEALING, 10000);
-	unsigned asked = fake.nrec;
+	unsigned incoming = fake.nrec;
 	char path[40];
 
 	cr_assert_eq(ddp_reg_memfd(pd, memfd(0, 10000), 0, 10000, NULL, 0, 1, &mr), -EPERM);
-	cr_assert(says("not sealed against shrinking"));
+	cr_assert(reason_has("not sealed against shrinking"));
 	cr_assert_eq(ddp_reg_memfd(pd, fd, 1, 10000, NULL, 0, 1, &mr), -EINVAL);
 	cr_assert_eq(ddp_reg_memfd(pd, fd, -1, 1, NULL, 0, 1, &mr), -EINVAL);
 	cr_assert_eq(ddp_reg_memfd(pd, fd, 0, 0, NULL, 0, 1, &mr), -EINVAL);
@@ -577,7 +577,7 @@ Test(memory, memfds_that_could_do_harm_are_refused_before_they_are_sent)
 	fd = open(path, O_RDONLY);
 	cr_assert_eq(ddp_reg_memfd(pd, fd, 0, 10000, NULL, 0, DDP_ACCESS_REMOTE_WRITE, &mr),
 		     -EPERM);
-	cr_assert_eq(fake.nrec, asked);
+	cr_assert_eq(fake.nrec, incoming);
 	cr_assert_eq(ddp_reg_memfd(pd, fd, 0, 10000, NULL, 0, DDP_ACCESS_REMOTE_READ, &mr), 0);
 }
 

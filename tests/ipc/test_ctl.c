@@ -48,7 +48,7 @@ static void refuse(int fd, const struct msg_hdr *to, int err, const char *reason
 }
 
 /* Answers hello with three descriptors, as the daemon does. */
-static bool greet(struct fake *f, int fd)
+static bool answer_hello(struct fake *f, int fd)
 {
 	_Alignas(8) uint8_t buf[MSG_MAX];
 	const struct msg_hello *hello = (const struct msg_hello *)buf;
@@ -72,7 +72,7 @@ static void *serve(void *arg)
 	struct fake *f = arg;
 	int fd = accept(f->fd, NULL, NULL);
 
-	if (fd >= 0 && greet(f, fd) && take(fd, buf) == sizeof(struct ctl_show))
+	if (fd >= 0 && answer_hello(f, fd) && take(fd, buf) == sizeof(struct ctl_show))
 		f->script(fd, (const struct msg_hdr *)buf);
 	if (fd >= 0)
 		close(fd);
@@ -237,7 +237,7 @@ static void stay_silent(int fd, const struct msg_hdr *show)
 	take(fd, buf);
 }
 
-static enum ctl_exit ask(struct fake *f, int timeout_ms, struct query_reply *a)
+static enum ctl_exit call(struct fake *f, int timeout_ms, struct query_reply *a)
 {
 	enum ctl_exit e;
 
@@ -252,18 +252,18 @@ static void ends_with(struct fake f, int timeout_ms, enum ctl_exit want)
 {
 	struct query_reply a;
 
-	cr_expect_eq(ask(&f, timeout_ms, &a), want);
+	cr_expect_eq(call(&f, timeout_ms, &a), want);
 	cr_expect_eq(a.n, 4711, "the output was touched");
 }
 
 /* ---- promises ---- */
 
-Test(ctl, all_records_arrive_in_order_and_the_hidden_are_counted)
+Test(ctl, all_records_arrive_in_order_and_hidden_ones_are_counted)
 {
 	struct fake f = {.script = many};
 	struct query_reply a;
 
-	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
+	cr_assert_eq(call(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_assert_eq(a.n, 200);
 	cr_expect_eq(a.hidden, 3);
 	for (uint32_t i = 0; i < 200; i++)
@@ -271,7 +271,7 @@ Test(ctl, all_records_arrive_in_order_and_the_hidden_are_counted)
 	free(a.recs);
 }
 
-Test(ctl, the_daemon_is_asked_for_each_kind_of_object)
+Test(ctl, each_kind_of_object_is_requested)
 {
 	for (int object = CTL_STATUS; object < CTL_OBJECT_COUNT; object++) {
 		struct fake f = {.script = one_of_it};
@@ -292,7 +292,7 @@ Test(ctl, a_record_of_an_older_daemon_lacks_the_members_that_it_does_not_have)
 	struct fake f = {.script = shorter};
 	struct query_reply a;
 
-	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
+	cr_assert_eq(call(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_assert_eq(a.n, 1);
 	cr_expect_eq(a.recs[0].len, offsetof(struct ctl_qp, tx_msgs));
 	cr_expect_eq(a.recs[0].qp.recv_cq, 0x07070707);
@@ -301,12 +301,12 @@ Test(ctl, a_record_of_an_older_daemon_lacks_the_members_that_it_does_not_have)
 	free(a.recs);
 }
 
-Test(ctl, of_a_record_of_a_newer_daemon_the_known_members_are_taken)
+Test(ctl, known_members_of_a_newer_daemons_record_are_used)
 {
 	struct fake f = {.script = longer};
 	struct query_reply a;
 
-	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
+	cr_assert_eq(call(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_assert_eq(a.n, 1);
 	cr_expect_eq(a.recs[0].qp.qp_num, 0x07070707);
 	cr_expect_eq(a.recs[0].qp.srq_taken, 0x0707070707070707);
@@ -319,7 +319,7 @@ Test(ctl, no_objects_is_no_failure)
 	struct fake f = {.script = none};
 	struct query_reply a;
 
-	cr_assert_eq(ask(&f, PATIENT_MS, &a), CTL_EXIT_OK);
+	cr_assert_eq(call(&f, PATIENT_MS, &a), CTL_EXIT_OK);
 	cr_expect_eq(a.n, 0);
 	cr_expect_eq(a.hidden, 0);
 	free(a.recs);
@@ -332,7 +332,7 @@ Test(ctl, no_daemon_is_3)
 	cr_expect_eq(query_show("/nonexistent/sock", PATIENT_MS, CTL_QP, &a), CTL_EXIT_NO_DAEMON);
 }
 
-Test(ctl, a_socket_that_nobody_serves_is_3)
+Test(ctl, a_socket_without_a_daemon_is_3)
 {
 	struct fake f = {.script = none};
 	struct query_reply a;
@@ -363,7 +363,7 @@ Test(ctl, another_version_is_6)
 	ends_with((struct fake){.script = other_version}, PATIENT_MS, CTL_EXIT_VERSION);
 }
 
-Test(ctl, an_answer_that_makes_no_sense_is_6)
+Test(ctl, an_invalid_reply_is_6)
 {
 	ends_with((struct fake){.script = wrong_count}, PATIENT_MS, CTL_EXIT_VERSION);
 	ends_with((struct fake){.script = wrong_object}, PATIENT_MS, CTL_EXIT_VERSION);
@@ -378,7 +378,7 @@ Test(ctl, a_daemon_that_goes_away_is_3)
 	ends_with((struct fake){.script = hang_up}, PATIENT_MS, CTL_EXIT_NO_DAEMON);
 }
 
-Test(ctl, a_daemon_that_says_nothing_is_124)
+Test(ctl, a_daemon_that_does_not_reply_is_124)
 {
 	ends_with((struct fake){.silent = true}, HASTY_MS, CTL_EXIT_TIMEOUT);
 	ends_with((struct fake){.script = stay_silent}, HASTY_MS, CTL_EXIT_TIMEOUT);

@@ -18,7 +18,7 @@ static int try_connect(struct ddp_id *id, const struct ddp_conn_param *param)
 	return ddp_connect(id, (const struct sockaddr *)&somewhere, param);
 }
 
-static bool says(const char *part)
+static bool reason_has(const char *part)
 {
 	if (strstr(ddp_last_reason(), part))
 		return true;
@@ -54,7 +54,7 @@ static struct ddp_id *enhanced_request(uint16_t ird)
 }
 
 /* rows: 6581-7-08 6581-7-09 6581-9.1-01 6581-9.1-09 */
-Test(enhanced, what_the_peer_said_is_in_the_event)
+Test(enhanced, the_event_has_the_parameters_of_the_peer)
 {
 	struct msg_event rec = {
 		.cookie = cookie(),
@@ -78,7 +78,7 @@ Test(enhanced, what_the_peer_said_is_in_the_event)
 	}
 }
 
-Test(enhanced, a_plain_message_says_no_depths)
+Test(enhanced, a_plain_message_has_no_depths)
 {
 	fake_event(&fake, (struct msg_event){.type = MSG_EV_REQUEST, .cookie = cookie()});
 	cr_assert_eq(ddp_get_cm_event(ctx, &ev, -1), 0);
@@ -92,13 +92,13 @@ Test(enhanced, a_connect_carries_flags_and_depths)
 	const unsigned flags = DDP_CONN_NEGOTIATE | DDP_CONN_PEER_TO_PEER | DDP_CONN_RTR_WRITE |
 			       DDP_CONN_RETRY_PLAIN;
 	struct ddp_conn_param param = wish(flags, 5, DDP_READS_NONE);
-	unsigned asked;
+	unsigned incoming;
 	struct ddp_id *id = make_id();
 	const struct msg_connect *m;
 
-	asked = fake.nrec;
+	incoming = fake.nrec;
 	cr_assert_eq(try_connect(id, &param), 0);
-	cr_assert_eq(fake.nrec, asked + 1, "nothing had to be asked before");
+	cr_assert_eq(fake.nrec, incoming + 1, "no request was necessary before");
 	m = &fake_last(&fake, MSG_CONNECT)->connect;
 	cr_assert_eq(m->flags, flags);
 	cr_assert_eq(m->ird, 5);
@@ -114,10 +114,10 @@ static void refuse_connects(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op == MSG_CONNECT)
-		fake_refuse(r, ENETUNREACH, "no way there");
+		fake_refuse(r, ENETUNREACH, "unreachable");
 }
 
-Test(enhanced, the_most_is_what_the_queue_pair_was_made_for)
+Test(enhanced, the_maximum_is_the_depth_of_the_queue_pair)
 {
 	struct ddp_conn_param param = wish(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX);
 	const struct msg_connect *m;
@@ -143,18 +143,18 @@ Test(enhanced, flags_that_do_not_go_together_are_refused)
 		DDP_CONN_NEGOTIATE | 64,
 	};
 	struct ddp_id *id = make_id();
-	unsigned asked = fake.nrec;
+	unsigned incoming = fake.nrec;
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct ddp_conn_param param = wish(bad[i], 0, 0);
 
 		cr_assert_eq(try_connect(id, &param), -EINVAL, "flags 0x%x", bad[i]);
 	}
-	cr_assert_eq(fake.nrec, asked);
+	cr_assert_eq(fake.nrec, incoming);
 }
 
 /* rows: 6581-7-06 */
-Test(enhanced, private_data_gives_way_to_the_words_of_the_message)
+Test(enhanced, parameters_reduce_the_room_for_private_data)
 {
 	struct ddp_conn_param param = wish(DDP_CONN_NEGOTIATE, 1, 1);
 	struct ddp_conn_param answer = DDP_INIT(ddp_conn_param);
@@ -164,7 +164,7 @@ Test(enhanced, private_data_gives_way_to_the_words_of_the_message)
 	param.private_data = answer.private_data = data;
 	param.private_len = answer.private_len = 509;
 	cr_assert_eq(try_connect(id, &param), -EINVAL);
-	cr_assert(says("at most 508 in an enhanced message"));
+	cr_assert(reason_has("at most 508 in an enhanced message"));
 	param.private_len = 508;
 	cr_assert_eq(try_connect(id, &param), 0);
 	id = enhanced_request(5);
@@ -178,7 +178,7 @@ Test(enhanced, private_data_gives_way_to_the_words_of_the_message)
 	cr_assert_eq(ddp_reject(id, &answer), 0, "a plain one has room");
 }
 
-Test(enhanced, an_accept_carries_wishes_that_the_peer_can_take)
+Test(enhanced, an_accept_carries_depths_that_the_peer_can_take)
 {
 	struct ddp_conn_param param = wish(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX);
 	struct ddp_id *id = enhanced_request(5);
@@ -203,7 +203,7 @@ static void refuse_accepts(struct fake *f, struct fake_reply *r)
 		fake_refuse(r, ERANGE, "6 Reads: the peer takes 5");
 }
 
-Test(enhanced, a_wish_that_the_peer_cannot_take_is_an_error_of_the_accept)
+Test(enhanced, a_depth_that_the_peer_cannot_take_fails_the_accept)
 {
 	struct ddp_conn_param param = wish(DDP_CONN_NEGOTIATE, 1, 6);
 	struct ddp_id *id = enhanced_request(5);
@@ -215,11 +215,11 @@ Test(enhanced, a_wish_that_the_peer_cannot_take_is_an_error_of_the_accept)
 	param = wish(DDP_CONN_NEGOTIATE | DDP_CONN_PEER_TO_PEER, 1, 1);
 	cr_assert_eq(ddp_accept(id, &param), -EINVAL, "that is the initiator's");
 	fake.script = NULL;
-	cr_assert_eq(ddp_accept(id, NULL), 0, "it could be answered still");
+	cr_assert_eq(ddp_accept(id, NULL), 0, "the request can still be answered");
 	cr_assert_eq(fake_last(&fake, MSG_ACCEPT)->accept.flags, 0);
 }
 
-Test(enhanced, a_reject_says_what_it_would_take)
+Test(enhanced, a_reject_has_the_required_depths)
 {
 	struct ddp_conn_param param = wish(DDP_CONN_NEGOTIATE, DDP_READS_NONE, 7);
 	const struct msg_reject *m;

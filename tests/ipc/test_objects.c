@@ -27,7 +27,7 @@ static int memfd(off_t size)
 	return fd;
 }
 
-Test(region, memory_is_free_when_the_daemon_says_so)
+Test(region, memory_is_freed_after_the_daemons_reply)
 {
 	struct ddp_mr *other;
 	void *addr = mr->addr;
@@ -49,7 +49,7 @@ Test(region, memory_is_free_when_the_daemon_says_so)
 }
 
 /* rows: 5041-8.3-01 4296-2.1.2-12 */
-Test(region, new_memory_takes_the_place_of_the_old)
+Test(region, new_memory_replaces_the_old)
 {
 	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
 	const struct msg_rereg_mr *m;
@@ -109,7 +109,7 @@ Test(region, rights_and_domain_change_without_a_descriptor)
 	cr_assert_eq(ddp_dealloc_pd(pd2), 0);
 }
 
-Test(region, what_is_refused_stays_as_it_was)
+Test(region, a_refused_change_has_no_effect)
 {
 	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
 	struct ddp_mr before = *mr;
@@ -119,7 +119,7 @@ Test(region, what_is_refused_stays_as_it_was)
 	attr.pd = pd2;
 	fake.script = refuse;
 	cr_assert_eq(ddp_rereg_mr(mr, ALL, &attr), -EBUSY);
-	cr_assert(says("ddp_rereg_mr: a window is bound to it"));
+	cr_assert(reason_has("ddp_rereg_mr: a window is bound to it"));
 	cr_assert_eq(memcmp(mr, &before, sizeof(before)), 0);
 	memcpy(mr->addr, "still mapped", 12);
 	fake.script = NULL;
@@ -131,24 +131,24 @@ Test(region, what_is_refused_stays_as_it_was)
 Test(region, invalid_arguments_are_not_sent)
 {
 	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
-	unsigned asked = fake.nrec;
+	unsigned incoming = fake.nrec;
 
 	attr.fd = memfd(100);
 	attr.length = 101;
 	cr_assert_eq(ddp_rereg_mr(mr, 0, &attr), -EINVAL);
 	cr_assert_eq(ddp_rereg_mr(mr, 8, &attr), -EINVAL);
-	cr_assert(says("what 0x8"));
+	cr_assert(reason_has("what 0x8"));
 	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_PD, &attr), -EINVAL);
-	cr_assert(says("the new PD is not set"));
+	cr_assert(reason_has("the new PD is not set"));
 	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr), -EINVAL);
-	cr_assert(says("101 bytes at 0"));
+	cr_assert(reason_has("101 bytes at 0"));
 	attr.struct_size = 0;
 	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_ACCESS, &attr), -EINVAL);
-	cr_assert_eq(fake.nrec, asked);
+	cr_assert_eq(fake.nrec, incoming);
 	close(attr.fd);
 }
 
-Test(region, the_rights_that_it_keeps_decide_what_memory_will_do)
+Test(region, kept_rights_decide_which_memory_is_accepted)
 {
 	struct ddp_rereg_attr attr = DDP_INIT(ddp_rereg_attr);
 	int fd = memfd(100);
@@ -184,7 +184,7 @@ Test(region, a_tie_names_the_queue_pair_and_the_daemon_the_key)
 TestSuite(query, .init = start, .fini = stop, .timeout = 20);
 
 /* rows: 7306-1.1-02 */
-Test(query, the_capabilities_tell_what_is_spoken)
+Test(query, the_capabilities_report_the_supported_features)
 {
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
@@ -195,7 +195,7 @@ Test(query, the_capabilities_tell_what_is_spoken)
 	cr_assert_eq(caps.max_raw_queues, 15);
 }
 
-Test(query, a_domain_counts_what_belongs_to_it)
+Test(query, a_domain_query_counts_its_objects)
 {
 	struct ddp_pd_attr a = DDP_INIT(ddp_pd_attr);
 
@@ -207,7 +207,7 @@ Test(query, a_domain_counts_what_belongs_to_it)
 	cr_assert_eq(a.srqs, 4);
 }
 
-Test(query, a_region_tells_what_it_allows_and_to_whom)
+Test(query, a_region_query_returns_rights_and_scope)
 {
 	struct ddp_mr_attr a = DDP_INIT(ddp_mr_attr);
 
@@ -218,11 +218,11 @@ Test(query, a_region_tells_what_it_allows_and_to_whom)
 	cr_assert_eq(a.iova, 3);
 	cr_assert_eq(a.length, 4);
 	cr_assert_eq(a.qp_num, 6);
-	cr_assert_eq(a.valid, 1, "whatever the daemon's number for it is");
+	cr_assert_eq(a.valid, 1, "independent of the daemon's number");
 	cr_assert_eq(a.windows, 8);
 }
 
-Test(query, a_window_tells_where_it_is_bound)
+Test(query, a_window_query_returns_the_bound_range)
 {
 	struct ddp_mw_attr a = DDP_INIT(ddp_mw_attr);
 
@@ -238,7 +238,7 @@ Test(query, a_window_tells_where_it_is_bound)
 	cr_assert_eq(a.qp_num, 9);
 }
 
-Test(query, a_completion_queue_tells_how_full_it_is)
+Test(query, a_completion_queue_query_returns_the_fill_level)
 {
 	struct ddp_cq_state s = DDP_INIT(ddp_cq_state);
 
@@ -263,7 +263,7 @@ static void make_srq(struct ddp_srq **ret)
 	cr_assert_eq(ddp_create_srq(pd, &attr, ret), 0, "%s", ddp_last_reason());
 }
 
-Test(query, a_shared_queue_tells_what_is_left)
+Test(query, a_shared_queue_query_returns_what_is_left)
 {
 	struct ddp_srq_state s = DDP_INIT(ddp_srq_state);
 
@@ -281,7 +281,7 @@ Test(query, a_shared_queue_tells_what_is_left)
 }
 
 /* The calls of this suite, by number. If a call fails, it must not change the result. */
-static int ask(unsigned what, void *attr)
+static int call(unsigned what, void *attr)
 {
 	switch (what) {
 	case 0:
@@ -297,7 +297,7 @@ static int ask(unsigned what, void *attr)
 	}
 }
 
-Test(query, a_question_that_fails_leaves_the_answer_alone)
+Test(query, a_failed_query_leaves_the_result_unchanged)
 {
 	size_t attr[16], before[16];
 
@@ -307,22 +307,22 @@ Test(query, a_question_that_fails_leaves_the_answer_alone)
 	fake.script = refuse;
 	for (unsigned i = 0; i < 5; i++) {
 		attr[0] = 0;
-		cr_assert_eq(ask(i, attr), -EINVAL, "call %u", i);
+		cr_assert_eq(call(i, attr), -EINVAL, "call %u", i);
 		attr[0] = sizeof(attr);
 		memcpy(before, attr, sizeof(attr));
-		cr_assert_eq(ask(i, attr), -EBUSY, "call %u", i);
+		cr_assert_eq(call(i, attr), -EBUSY, "call %u", i);
 		cr_assert_arr_eq(attr, before, sizeof(attr));
 	}
 	fake_die(&fake);
 	for (unsigned i = 0; i < 5; i++)
-		cr_assert_eq(ask(i, attr), -EPIPE, "call %u", i);
+		cr_assert_eq(call(i, attr), -EPIPE, "call %u", i);
 }
 
 /* ---- windows ---- */
 
 TestSuite(window, .init = start, .fini = stop, .timeout = 20);
 
-Test(window, a_new_one_is_of_its_type_and_shows_nothing)
+Test(window, a_new_window_has_its_type_and_is_not_bound)
 {
 	cr_assert_eq(ddp_alloc_mw(pd2, DDP_MW_TYPE_2, &mw), 0);
 	cr_assert_eq(fake_last(&fake, MSG_ALLOC_MW)->alloc_mw.pd, 2);
@@ -332,7 +332,7 @@ Test(window, a_new_one_is_of_its_type_and_shows_nothing)
 	cr_assert_eq(mw->rkey, 0x4d5e6f00 + fake.nrec, "as the daemon chose");
 	cr_assert_eq(ddp_alloc_mw(pd, (enum ddp_mw_type)0, &mw), -EINVAL);
 	cr_assert_eq(ddp_alloc_mw(pd, (enum ddp_mw_type)3, &mw), -EINVAL);
-	cr_assert(says("unknown type 3"));
+	cr_assert(reason_has("unknown type 3"));
 }
 
 Test(window, type_1_is_bound_by_a_request)
@@ -365,19 +365,19 @@ Test(window, type_1_is_unbound_without_a_region)
 	cr_assert_eq(m->access, 0);
 }
 
-Test(window, what_cannot_be_bound_is_not_asked_for)
+Test(window, invalid_binds_are_not_sent)
 {
 	struct ddp_mw *two;
-	unsigned asked;
+	unsigned incoming;
 
 	cr_assert_eq(ddp_alloc_mw(pd2, DDP_MW_TYPE_1, &mw), 0);
 	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_2, &two), 0);
-	asked = fake.nrec;
+	incoming = fake.nrec;
 	cr_assert_eq(ddp_bind_mw(two, mr, mr->iova, 8, 4), -EINVAL);
-	cr_assert(says("DDP_WR_BIND_MW"));
+	cr_assert(reason_has("DDP_WR_BIND_MW"));
 	cr_assert_eq(ddp_bind_mw(mw, mr, mr->iova, 8, 4), -EINVAL);
-	cr_assert(says("have different PDs"));
-	cr_assert_eq(fake.nrec, asked);
+	cr_assert(reason_has("have different PDs"));
+	cr_assert_eq(fake.nrec, incoming);
 	cr_assert_eq(ddp_dealloc_mw(two), 0);
 }
 
@@ -391,8 +391,8 @@ Test(window, a_bind_that_is_refused_changes_nothing)
 	cr_assert_eq(ddp_bind_mw(mw, mr, mr->iova, 8, 4), -EBUSY);
 	cr_assert_eq(mw->rkey, before);
 	cr_assert_eq(ddp_dereg_mr(mr), -EBUSY);
-	cr_assert(says("ddp_dereg_mr: a window is bound to it"));
-	cr_assert_eq(ddp_dealloc_mw(mw), -EBUSY, "and it is still there");
+	cr_assert(reason_has("ddp_dereg_mr: a window is bound to it"));
+	cr_assert_eq(ddp_dealloc_mw(mw), -EBUSY, "the window still exists");
 	fake.script = NULL;
 	cr_assert_eq(ddp_dealloc_mw(mw), 0);
 	cr_assert_eq(fake_last(&fake, MSG_DEALLOC_MW)->handle.handle, 8);
@@ -408,7 +408,7 @@ Test(window, a_domain_with_windows_is_busy)
 	cr_assert_eq(ddp_dealloc_mw(NULL), 0);
 }
 
-Test(window, the_next_key_counts_in_the_last_8_bits)
+Test(window, the_next_key_increments_the_low_8_bits)
 {
 	cr_assert_eq(ddp_inc_rkey(0x12345600), 0x12345601);
 	cr_assert_eq(ddp_inc_rkey(0x123456ff), 0x12345600);

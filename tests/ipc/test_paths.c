@@ -70,11 +70,11 @@ Test(paths, an_older_program_has_one_address_at_each_end)
 	cr_assert_eq(m->nlocals, 0);
 }
 
-Test(paths, lists_that_cannot_be_right_are_refused_here)
+Test(paths, invalid_lists_are_refused_by_the_library)
 {
 	struct sockaddr_storage peer = at(1, 5043), list[9];
 	struct ddp_conn_param p = DDP_INIT(ddp_conn_param);
-	struct ddp_id *id = make_id(), *asked = request(9);
+	struct ddp_id *id = make_id(), *incoming = request(9);
 
 	for (uint8_t i = 0; i < 9; i++)
 		list[i] = at(i + 2, 0);
@@ -91,8 +91,8 @@ Test(paths, lists_that_cannot_be_right_are_refused_here)
 	p.num_peer_addrs = 0;
 	p.local_addrs = list + 1;
 	p.num_local_addrs = 9;
-	make_qp(asked);
-	cr_assert_eq(ddp_accept(asked, &p), -EINVAL, "an answer has no addresses of its own");
+	make_qp(incoming);
+	cr_assert_eq(ddp_accept(incoming, &p), -EINVAL, "an answer has no addresses of its own");
 	cr_assert(strstr(ddp_last_reason(), "addresses are for ddp_connect()"));
 }
 
@@ -122,7 +122,7 @@ Test(paths, listening_names_a_list)
 
 static struct msg_paths reply_paths;
 
-static void tell_paths(struct fake *f, struct fake_reply *r)
+static void fill_paths(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op != MSG_QUERY_PATHS)
@@ -132,13 +132,13 @@ static void tell_paths(struct fake *f, struct fake_reply *r)
 	r->len = sizeof(r->paths);
 }
 
-Test(paths, each_path_is_told)
+Test(paths, each_path_is_reported)
 {
 	struct ddp_id *bare, *id = make_id();
 	struct ddp_path p[3] = {{.mtu = 77}, {.mtu = 77}, {.mtu = 77}};
 	const struct sockaddr_storage want = at(2, 5043);
 
-	fake.script = tell_paths;
+	fake.script = fill_paths;
 	reply_paths = (struct msg_paths){.n = 2, .total = 2};
 	reply_paths.path[0] = (struct msg_path){rec(1, 5043), MSG_PATH_INACTIVE, 1, 1, 2, 3, 4};
 	reply_paths.path[1] = (struct msg_path){rec(2, 5043), MSG_PATH_ACTIVE, 0, 5, 6, 7, 8};
@@ -159,12 +159,12 @@ Test(paths, each_path_is_told)
 	cr_assert_eq(ddp_query_paths(bare, p, 1), -ENOTCONN);
 }
 
-Test(paths, what_the_daemon_says_is_checked)
+Test(paths, the_daemons_reply_is_checked)
 {
 	struct ddp_id *id = make_id();
 	struct ddp_path p[2];
 
-	fake.script = tell_paths;
+	fake.script = fill_paths;
 	reply_paths = (struct msg_paths){.n = 17, .total = 17};
 	cr_assert_eq(ddp_query_paths(id, p, 2), -EPROTO);
 	reply_paths = (struct msg_paths){.n = 2, .total = 1};
@@ -191,7 +191,7 @@ Test(paths, choosing_names_queue_pair_and_address)
 	cr_assert_eq(ddp_set_primary(bare, (struct sockaddr *)&a), -ENOTCONN);
 }
 
-Test(paths, an_event_tells_what_has_changed)
+Test(paths, an_event_reports_the_change)
 {
 	struct sockaddr_storage peer = at(1, 5043);
 	struct ddp_id *id = make_id();

@@ -58,7 +58,7 @@ static void entry_too_small(struct fake *f, struct fake_reply *r)
 	r->srq.entry = 0;
 }
 
-static void entry_crooked(struct fake *f, struct fake_reply *r)
+static void entry_misaligned(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	r->srq.entry += 8;
@@ -82,7 +82,7 @@ static void beyond_memfd_at_offset(struct fake *f, struct fake_reply *r)
 	r->srq.offset = 1 << 20;
 }
 
-static void offset_crooked(struct fake *f, struct fake_reply *r)
+static void offset_misaligned(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	r->srq.offset = 8;
@@ -92,8 +92,8 @@ static void offset_crooked(struct fake *f, struct fake_reply *r)
 Test(srq, a_ring_that_does_not_fit_is_a_protocol_error)
 {
 	void (*const scripts[])(struct fake *, struct fake_reply *) = {
-		entry_too_small, entry_crooked,          ring_too_small,
-		beyond_memfd,    beyond_memfd_at_offset, offset_crooked};
+		entry_too_small, entry_misaligned,       ring_too_small,
+		beyond_memfd,    beyond_memfd_at_offset, offset_misaligned};
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
 	unsigned fds = open_fds();
 
@@ -161,7 +161,7 @@ Test(srq, a_queue_pair_that_uses_it_has_no_receives_of_its_own)
 
 	make_srq(&srq);
 	make_qp(pd2, -EINVAL);
-	cr_assert(says("SRQ and QP have different PDs"));
+	cr_assert(reason_has("SRQ and QP have different PDs"));
 	qp = make_qp(pd, 0);
 	m = &fake_last(&fake, MSG_CREATE_QP)->create_qp;
 	cr_assert_eq(m->srq, 9);
@@ -169,13 +169,13 @@ Test(srq, a_queue_pair_that_uses_it_has_no_receives_of_its_own)
 	cr_assert_eq(m->max_recv_sge, 2, "those of the SRQ");
 	cr_assert_eq(ddp_post_recv(qp, &wr, &bad), -EINVAL);
 	cr_assert_eq(bad, &wr);
-	cr_assert(says("ddp_post_srq_recv"));
+	cr_assert(reason_has("ddp_post_srq_recv"));
 	cr_assert_eq(ddp_destroy_srq(srq), -EBUSY);
 	cr_assert_eq(ddp_destroy_qp(qp), 0);
 	cr_assert_eq(ddp_destroy_srq(srq), 0);
 }
 
-Test(srq, receives_are_in_the_ring_and_ring_nobody)
+Test(srq, receives_are_in_the_ring_and_ring_no_bell)
 {
 	struct ddp_sge sges[3] = {{100, 10, 1}, {200, 20, 2}, {300, 30, 3}};
 	struct ddp_recv_wr wr[5], *bad = NULL;
@@ -187,7 +187,7 @@ Test(srq, receives_are_in_the_ring_and_ring_nobody)
 		wr[i] = (struct ddp_recv_wr){i, i < 4 ? &wr[i + 1] : NULL, sges, 2, i};
 	cr_assert_eq(ddp_post_srq_recv(srq, wr, &bad), -ENOMEM);
 	cr_assert_eq(bad, &wr[4]);
-	cr_assert(says("ddp_post_srq_recv: SRQ 9: all 4 entries"));
+	cr_assert(reason_has("ddp_post_srq_recv: SRQ 9: all 4 entries"));
 	cr_assert_eq(ring_avail(&fake.srq), 4);
 	ring_release(&fake.srq, 3);
 	e = ring_peek(&fake.srq);
@@ -197,7 +197,7 @@ Test(srq, receives_are_in_the_ring_and_ring_nobody)
 	cr_assert_arr_eq(e->sge, sges, 2 * sizeof(sges[0]));
 	wr[4].num_sge = 3;
 	cr_assert_eq(ddp_post_srq_recv(srq, &wr[4], &bad), -EINVAL);
-	cr_assert(says("num_sge 3: SRQ 9 was made for at most 2"));
+	cr_assert(reason_has("num_sge 3: SRQ 9 was made for at most 2"));
 	wr[4].num_sge = 0;
 	wr[4].qn = DDP_QN_TAGGED;
 	cr_assert_eq(ddp_post_srq_recv(srq, &wr[4], NULL), 0);
@@ -236,7 +236,7 @@ Test(srq, after_the_daemon_died_everything_can_be_freed)
 	cr_assert_eq(ddp_close(ctx), 0);
 }
 
-Test(srq, its_event_carries_what_the_program_gave)
+Test(srq, its_event_carries_the_user_pointer)
 {
 	struct ddp_cm_event *ev;
 	uint32_t cookie;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages for people. */
+/* Texts for messages to users. */
 #include <criterion/criterion.h>
 #include <ddp/ddp.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const char *explain(struct ddp_wc wc)
 	return buf;
 }
 
-Test(words, a_refusal_names_key_offset_length_and_cause)
+Test(strings, a_refusal_names_key_offset_length_and_cause)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_REM_ACCESS_ERR,
 						 .opcode = DDP_WC_RDMA_WRITE,
@@ -27,7 +27,7 @@ Test(words, a_refusal_names_key_offset_length_and_cause)
 			 "is outside the region (layer 1, type 1, code 01)");
 }
 
-Test(words, addresses_are_hexadecimal)
+Test(strings, addresses_are_hexadecimal)
 {
 	cr_assert(strstr(explain((struct ddp_wc){.status = DDP_WC_REM_ACCESS_ERR,
 						 .opcode = DDP_WC_RDMA_READ,
@@ -37,7 +37,7 @@ Test(words, addresses_are_hexadecimal)
 			 "offset 0x7f0012345678 + 1 bytes"));
 }
 
-Test(words, faults_of_this_side_name_the_lkey)
+Test(strings, faults_of_this_side_name_the_lkey)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_LOC_KEY_ERR,
 						 .opcode = DDP_WC_SEND,
@@ -47,7 +47,7 @@ Test(words, faults_of_this_side_name_the_lkey)
 			 "Send failed on this side: num_sge is out of range");
 }
 
-Test(words, what_was_flushed_is_no_fault_of_its_own)
+Test(strings, a_flushed_request_is_not_a_failure)
 {
 	cr_assert_str_eq(
 		explain((struct ddp_wc){.status = DDP_WC_FLUSH_ERR, .opcode = DDP_WC_RECV}),
@@ -56,7 +56,7 @@ Test(words, what_was_flushed_is_no_fault_of_its_own)
 			 "Send was not done: the session ended first (layer 1, type 1, code 01)");
 }
 
-Test(words, success_tells_what_came)
+Test(strings, success_reports_length_and_stag)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.opcode = DDP_WC_RECV,
 						 .byte_len = 42,
@@ -67,7 +67,7 @@ Test(words, success_tells_what_came)
 			 "RDMA Write completed");
 }
 
-Test(words, success_tells_the_number_that_came)
+Test(strings, success_reports_the_immediate_data)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.opcode = DDP_WC_RECV,
 						 .wc_flags = DDP_WC_WITH_IMM,
@@ -80,7 +80,7 @@ Test(words, success_tells_the_number_that_came)
 			 "tagged notice completed: 9 bytes to STag 0x1a2b3c4d");
 }
 
-Test(words, what_windows_fail_of_is_an_STag)
+Test(strings, errors_of_windows_name_the_stag)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_MW_BIND_ERR,
 						 .opcode = DDP_WC_BIND_MW,
@@ -95,7 +95,7 @@ Test(words, what_windows_fail_of_is_an_STag)
 }
 
 /* Every error with a Terminate; term 0 means no error. */
-Test(words, every_error_of_the_protocol_has_a_sentence)
+Test(strings, every_error_of_the_protocol_has_a_text)
 {
 	static const struct {
 		const char *name;
@@ -114,13 +114,13 @@ Test(words, every_error_of_the_protocol_has_a_sentence)
 	}
 }
 
-Test(words, terminates_that_nobody_knows_are_still_told)
+Test(strings, unknown_terminates_are_reported)
 {
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_REM_OP_ERR, .term = 0x3fee}),
 			 "Send refused by the peer (layer 3, type 15, code ee)");
 }
 
-Test(words, a_short_buffer_is_cut_and_the_length_told)
+Test(strings, a_short_buffer_is_truncated_and_the_length_returned)
 {
 	struct ddp_wc wc = {.status = DDP_WC_REM_OP_ERR, .term = 0x1202};
 	char buf[300];
@@ -134,7 +134,7 @@ Test(words, a_short_buffer_is_cut_and_the_length_told)
 	}
 }
 
-Test(words, every_value_has_a_word)
+Test(strings, every_value_has_a_string)
 {
 	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_MW_BIND_ERR; i++)
 		cr_assert_str_neq(ddp_wc_status_str((enum ddp_wc_status)i), "?");
@@ -150,7 +150,7 @@ Test(words, every_value_has_a_word)
 	cr_assert_str_eq(ddp_event_str((enum ddp_cm_event_type)0), "?");
 }
 
-Test(words, the_version_is_known)
+Test(strings, the_version_is_known)
 {
 	cr_assert_eq(ddp_version(), 0x000100);
 }

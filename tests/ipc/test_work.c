@@ -57,7 +57,7 @@ static void stop(void)
 	fake_stop(&fake);
 }
 
-static bool says(const char *part)
+static bool reason_has(const char *part)
 {
 	if (strstr(ddp_last_reason(), part))
 		return true;
@@ -85,7 +85,7 @@ static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *reason
 
 	cr_assert_eq(ddp_post_send(to, &wr, &bad), -EINVAL, "%s", reason);
 	cr_assert_eq(bad, &wr);
-	cr_assert(says(reason), "%s", reason);
+	cr_assert(reason_has(reason), "%s", reason);
 	cr_assert_eq(ring_avail(&fake.qp[to == raw].sq), 0);
 }
 
@@ -93,7 +93,7 @@ static void refused(struct ddp_qp *to, struct ddp_send_wr wr, const char *reason
 
 TestSuite(imm, .init = start, .fini = stop, .timeout = 20);
 
-Test(imm, the_number_is_in_the_ring_and_no_memory)
+Test(imm, the_value_is_in_the_ring_without_memory)
 {
 	const struct wqe_send *e = post(qp, (struct ddp_send_wr){
 						    .wr_id = 5,
@@ -206,7 +206,7 @@ Test(atomic, the_old_value_needs_no_memory)
 	cr_assert_eq(post(qp, wr)->num_sge, 0);
 }
 
-Test(atomic, memory_that_is_no_cell_is_refused)
+Test(atomic, memory_of_another_size_than_a_cell_is_refused)
 {
 	const enum ddp_wr_opcode ops[] = {
 		DDP_WR_ATOMIC_FETCH_AND_ADD,
@@ -234,12 +234,12 @@ Test(atomic, memory_that_is_no_cell_is_refused)
 	}
 }
 
-Test(atomic, an_address_is_not_judged_here)
+Test(atomic, the_library_does_not_check_the_address)
 {
 	struct ddp_send_wr wr = operation(DDP_WR_ATOMIC_FETCH_AND_ADD);
 
 	wr.rdma.remote_addr = 3;
-	cr_assert_eq(post(qp, wr)->remote_addr, 3, "the offset of a cell may be any");
+	cr_assert_eq(post(qp, wr)->remote_addr, 3, "a cell may have any offset");
 }
 
 Test(atomic, the_completion_has_the_old_value)
@@ -303,7 +303,7 @@ Test(bind, a_list_can_bind_again_what_it_invalidates)
 		     first.bind.rkey);
 }
 
-Test(bind, what_is_not_posted_leaves_the_window_its_key)
+Test(bind, a_bind_that_is_not_posted_keeps_the_key)
 {
 	struct ddp_send_wr good = binding(), wr = good;
 	uint32_t before = mw->rkey;
@@ -376,10 +376,10 @@ Test(raw, the_daemon_learns_queues_and_notice_bits)
 	init.raw_queues = 0;
 	init.raw_notify = 1;
 	make_qp(&init, -EINVAL);
-	cr_assert(says("are for DDP_QP_RAW"));
+	cr_assert(reason_has("are for DDP_QP_RAW"));
 	init.qp_type = (enum ddp_qp_type)2;
 	make_qp(&init, -EINVAL);
-	cr_assert(says("unknown qp_type 2"));
+	cr_assert(reason_has("unknown qp_type 2"));
 }
 
 Test(raw, a_message_has_its_queue_and_its_bits)
@@ -388,7 +388,7 @@ Test(raw, a_message_has_its_queue_and_its_bits)
 	const struct wqe_send *e = post(raw, wr);
 
 	cr_assert_eq(e->opcode, 0);
-	cr_assert_eq(e->raw.qn, 77, "whatever queues the peer has");
+	cr_assert_eq(e->raw.qn, 77, "for any number of queues of the peer");
 	cr_assert_eq(e->raw.rsvd, 0xffffffffff);
 	wr.opcode = DDP_WR_RDMA_WRITE;
 	wr.raw.rsvd = 0xff;
@@ -402,7 +402,7 @@ Test(raw, a_message_has_its_queue_and_its_bits)
 	cr_assert_eq(e->rkey, 6);
 }
 
-Test(raw, bits_and_requests_that_it_has_not_are_refused)
+Test(raw, unsupported_bits_and_requests_are_refused)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {0, 1ull << 40}};
 
@@ -418,7 +418,7 @@ Test(raw, bits_and_requests_that_it_has_not_are_refused)
 	}
 }
 
-Test(raw, its_members_mean_nothing_elsewhere)
+Test(raw, raw_members_are_ignored_elsewhere)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {77, UINT64_MAX}};
 	const struct wqe_send *e = post(qp, wr);
@@ -443,14 +443,14 @@ Test(raw, a_receive_names_its_queue)
 	wr.qn = 3;
 	cr_assert_eq(ddp_post_recv(raw, &wr, &bad), -EINVAL);
 	cr_assert_eq(bad, &wr);
-	cr_assert(says("qn 3: the queues of QP 102 are 0 to 2"));
+	cr_assert(reason_has("qn 3: the queues of QP 102 are 0 to 2"));
 	wr.qn = 1;
 	cr_assert_eq(ddp_post_recv(qp, &wr, NULL), -EINVAL);
 	wr.qn = DDP_QN_TAGGED;
 	cr_assert_eq(ddp_post_recv(qp, &wr, NULL), -EINVAL);
 }
 
-Test(raw, a_receive_tells_queue_and_bits)
+Test(raw, a_receive_reports_queue_and_bits)
 {
 	struct wqe_cqe e = {.opcode = 9, .qn = 2, .imm = 0xffffffffff, .byte_len = 100};
 	struct ddp_wc wc;
@@ -463,7 +463,7 @@ Test(raw, a_receive_tells_queue_and_bits)
 	cr_assert_eq(wc.byte_len, 100);
 }
 
-Test(raw, a_notice_tells_where_the_message_went)
+Test(raw, a_notice_names_the_stag_of_the_message)
 {
 	struct wqe_cqe e = {.opcode = 10, .inv_rkey = 0x1a2b3c4d, .imm = 0x81, .byte_len = 100};
 	struct ddp_wc wc;

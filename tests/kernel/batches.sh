@@ -35,6 +35,6 @@ for name in a b; do
 	calls=$(awk '$2 == "total" { print $1 }' "$tmp/calls-$name")
 	awk '$2 ~ /mmsg$/ { printf "  %s %d\n", $2, $1 }' "$tmp/calls-$name"
 	[ "$((calls * 4))" -lt "$n" ] || fail "daemon $name: $calls system calls for $n messages: $(cat "$tmp/calls-$name")"
-	told="${told:-}daemon $name: $n messages, $calls system calls = 0.$(printf %03d $((calls * 1000 / n))) for each; "
+	counts="${counts:-}daemon $name: $n messages, $calls system calls = 0.$(printf %03d $((calls * 1000 / n))) for each; "
 done
-echo "${told%; }"
+echo "${counts%; }"

@@ -373,8 +373,8 @@ static void restart(void)
 	end("a restart of the peer ends the association");
 }
 
-/* The peer's host vanishes: the configured retransmissions limit the time. */
-static void vanished(void)
+/* The peer's host disappears: the configured retransmissions limit the time. */
+static void disappeared(void)
 {
 	begin_pair();
 	rig_send_all(&one, 0, 1000, 0);
@@ -385,7 +385,7 @@ static void vanished(void)
 	rig_shell("ip link set lo up");
 	CHECK(one.err == ETIMEDOUT);
 	CHECK(strcmp(one.reason, "127.0.0.3 does not answer any more") == 0);
-	end("the association with a peer that vanished ends");
+	end("the association with a peer that disappeared ends");
 }
 
 int main(void)
@@ -411,7 +411,7 @@ int main(void)
 	aborted_is_not_acknowledged();
 	freed();
 	restart();
-	vanished();
+	disappeared();
 	printf("ends: all promises were kept\n");
 	return 0;
 }

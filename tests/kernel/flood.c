@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	alarm(120);
 	b.port = (uint16_t)atoi(argv[3]);
 	end_open(&a, "a", argv[1]);
-	session_ask(&s, &a, &b, argv[2], NULL);
+	session_connect(&s, &a, &b, argv[2], NULL);
 	end_expect(&a, DDP_CM_ESTABLISHED);
 	sge = end_sge(&a, 0, SEND_SIZE);
 	for (int i = atoi(argv[4]); i > 0; i--) {
@@ -39,6 +39,6 @@ int main(int argc, char **argv)
 		MUST(ddp_post_send(s.qp[0], &wr, NULL));
 		end_done(&a, DDP_WC_SEND, DDP_WC_SUCCESS);
 	}
-	ok("all Sends have gone");
+	ok("all Sends have completed");
 	return 0;
 }

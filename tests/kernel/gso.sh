@@ -10,7 +10,7 @@ DDP_TRANSPORT=user
 mtu=1500
 small="user: {mtu: $mtu}"
 
-# watch HOST DEVICE, and what it saw, to the variables packets and longest.
+# watch HOST DEVICE: sets the variables packets and longest from the capture.
 watch() {
 	background watch ip netns exec "$1" python3 -u "$top_srcdir/tests/kernel/longest.py" "$2"
 	eventually 20 grep -q watching "$tmp/watch.log" || fail 'cannot watch'
@@ -25,7 +25,8 @@ seen() {
 # shown NAME: the column gso of ddpctl for the association.
 shown() { ctl "$1" -d -o assoc | sed -n '1s/.* gso \([a-z]*\).*/\1/p'; }
 
-# between WORDS EXPECTED LINE: two daemons of host a, on its loopback. Only packets that were cut show there is no other.
+# between WORDS EXPECTED LINE: two daemons of host a, on its loopback. Only the length of the packets shows whether
+# they were cut.
 between() {
 	daemon_at a 127.0.0.1 "$3"
 	daemon_in=(ip netns exec a)
@@ -51,7 +52,7 @@ between 'loopback' yes "$small"
 # Another port than that of the daemons, which could not bind it.
 at a sysctl -q net.sctp.udp_port=9898 || fail 'no tunnel'
 between 'loopback with a tunnel' no "$small"
-between 'loopback with a tunnel, told to' yes "user: {mtu: $mtu, gso: on}"
+between 'loopback with a tunnel, forced' yes "user: {mtu: $mtu, gso: on}"
 at a sysctl -q net.sctp.udp_port=0 || fail 'the tunnel stays'
 
 at b sysctl -q net.sctp.udp_port=9899 net.sctp.encap_port=9899 || fail 'no tunnel'

@@ -183,7 +183,7 @@ static void lazy(struct llp_config *cfg)
 	cfg->sack_ms = 500;
 }
 
-/* The I bit: the peer does not delay its acknowledgement, as it does otherwise. */
+/* The I bit: the peer does not delay its acknowledgment, as it does otherwise. */
 static void urgent(void)
 {
 	begin_with(lazy);

@@ -65,16 +65,16 @@ static struct addrs list(char *text)
 
 static void open_session(char *here, char *there)
 {
-	struct ddp_conn_param ask = DDP_INIT(ddp_conn_param);
+	struct ddp_conn_param request = DDP_INIT(ddp_conn_param);
 	struct addrs from = list(here), to = list(there);
 	char first[INET_ADDRSTRLEN];
-	const struct how how = {.ask = &ask};
+	const struct how how = {.request = &request};
 
 	inet_ntop(AF_INET, &((struct sockaddr_in *)to.a)->sin_addr, first, sizeof(first));
-	ask.peer_addrs = to.a + 1;
-	ask.num_peer_addrs = to.n - 1;
-	ask.local_addrs = from.a;
-	ask.num_local_addrs = from.n;
+	request.peer_addrs = to.a + 1;
+	request.num_peer_addrs = to.n - 1;
+	request.local_addrs = from.a;
+	request.num_local_addrs = from.n;
 	side[1].port = PORT;
 	MUST(ddp_create_id(side[1].ctx, NULL, &side[1].listener));
 	MUST(ddp_listen_addrs(side[1].listener, to.a, to.n, PORT, 0));
@@ -154,7 +154,7 @@ static bool write_block(unsigned seq)
 
 /* ---- commands ---- */
 
-/* False: end. */
+/* False at the end of the commands. */
 static bool command(void)
 {
 	struct pollfd p = {.fd = 0, .events = POLLIN};
@@ -190,7 +190,7 @@ static bool run(void)
 }
 
 /* Both sides get the event, at different times. */
-static int hear_the_end(void)
+static int wait_for_end(void)
 {
 	struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLIN}};
 
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	open_session(argv[3], argv[4]);
 	printf("at 0\n");
 	if (!run())
-		return hear_the_end();
+		return wait_for_end();
 	session_close(&s, 0);
 	for (int i = 0; i < 2; i++)
 		end_close(&side[i]);

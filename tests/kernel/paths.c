@@ -17,7 +17,7 @@
 
 static struct llp *a, *b;
 static struct rig_side one, two;
-static int home, far;
+static int near, far;
 
 /* ---- two hosts ---- */
 
@@ -29,9 +29,9 @@ static void make_hosts(void)
 		"ip addr add 10.0.$i.1/24 dev near$i && ip -n far addr add 10.0.$i.2/24 dev far$i "
 		"&& "
 		"ip link set near$i up && ip -n far link set far$i up || exit 1; done");
-	home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	near = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 	far = open("/run/netns/far", O_RDONLY | O_CLOEXEC);
-	CHECK(home >= 0 && far >= 0);
+	CHECK(near >= 0 && far >= 0);
 }
 
 static void enter(int ns)
@@ -47,7 +47,7 @@ static void begin(const char *near_addrs, const char *far_addrs, void (*fn)(stru
 	a = rig_open(near_addrs, fn);
 	enter(far);
 	b = rig_open(far_addrs, fn);
-	enter(home);
+	enter(near);
 }
 
 static struct llp_addrs list(const char *text, struct sockaddr_storage ret[LLP_MAX_ADDRS])
@@ -69,7 +69,7 @@ static void listen_remote(const char *at)
 
 	enter(far);
 	CHECK(llp_listen_at(b, &l, RIG_PORT, &two, &ret) == 0);
-	enter(home);
+	enter(near);
 }
 
 static void connect_to(const char *peer, const char *from)

@@ -46,7 +46,7 @@ server pong b "$ddping" -s --socket "$(socket_of b)"
 background ping "$ddping" --socket "$(socket_of a)" -i 0.1 "$b1"
 soon a session with b -- paths_are 1 b state active
 paths_are 1 a || fail "a: $(ctl a path)"
-paths_are 1 a address "$b1" || fail "a goes elsewhere: $(ctl a path)"
+paths_are 1 a address "$b1" || fail "a uses another address: $(ctl a path)"
 # b knows the addresses of a's INIT, a knows those of the INIT ACK.
 paths_are 1 b || fail "b knows more than one address: $(ctl b path)"
 row 5043-7.2-02: hosts with two addresses each: by default each end of an association knows one of the other
@@ -62,7 +62,7 @@ background writer sh -c "exec '$bin/tests/kernel/path_write' '$(socket_of a)' '$
 writer=$pid
 exec 9>"$tmp/commands"
 log=$tmp/writer.log
-# said WORDS: a line of it begins so.
+# said WORDS: a line of its output begins with them.
 said() { [[ $'\n'$(<"$log") == *$'\n'"$1"* ]]; }
 # mib: its progress in MiB.
 mib() {
@@ -91,7 +91,7 @@ assoc=$(ctl a -o path primary yes | sed 's/^path assoc \([0-9]*\) .*/\1/')
 
 # sent N: bytes that host a has sent over the link.
 sent() { at a awk -v link="link$1:" '$1 == link { print $10 }' /proc/net/dev; }
-# carries N OTHER: link N has all the data, and the other one nothing but what asks whether it works.
+# carries N OTHER: link N carries all the data, and the other one only heartbeats.
 carries() {
 	local on off
 	on=$(sent "$1") off=$(sent "$2")
@@ -108,18 +108,18 @@ carries 1 2
 more 16
 link 1 down
 echo "link 1 goes down at $(mib) MiB"
-soon the writer hears it -- said "path a: inactive: path to $b1 does not answer any more; 1 of 2 paths is active"
+soon the writer gets the event -- said "path a: inactive: path to $b1 does not answer any more; 1 of 2 paths is active"
 paths_are 1 a state inactive address "$b1" || fail "ddpctl: $(ctl a path)"
 paths_are 1 a state active address "$b2" || fail "ddpctl: $(ctl a path)"
 carries 2 1
 sessions_live || fail 'a session was lost'
 link 1 up
 soon the path is back -- paths_are 2 a state active
-soon the writer hears that, too -- said "path a: active: path to $b1 "
+soon the writer gets the next event -- said "path a: active: path to $b1 "
 more 64
 sessions_live || fail 'a session was lost'
 
-# --- who is primary ---
+# --- the primary path ---
 
 ctl a path set-primary "$assoc" "$b2" || fail "set-primary: exit status $?"
 paths_are 1 a primary yes address "$b2" || fail "ddpctl: $(ctl a path)"
@@ -151,7 +151,7 @@ more 16
 disturb 1 loss 100%
 disturb 2 loss 100%
 over() { gone "$writer"; }
-soon the writer hears that no path is left -- over
+soon the writer gets the event that no path is left -- over
 wait "$writer"
 status=$?
 [ $status -eq 3 ] || fail "the writer: exit status $status"
@@ -164,4 +164,4 @@ disturb 1
 disturb 2
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
-echo "$(mib) MiB; no path is left: configured $(((A + 1) * rto_max_ms)) ms, heard $(sed -n 's/^a: //p' "$log")"
+echo "$(mib) MiB; no path is left: configured $(((A + 1) * rto_max_ms)) ms, reported $(sed -n 's/^a: //p' "$log")"

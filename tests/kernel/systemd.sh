@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: on a host with systemd, what "make install" installs is a service that starts with and without its
-# socket unit, moves data, comes back when it is killed or hangs, reads its configuration again, and stops; and
-# its sandbox is as closed as systemd/README.md says. Boots user-mode Linux with a real systemd.
+# socket unit, moves data, is restarted when it is killed or hangs, reads its configuration again, and stops; and
+# its sandbox is as strict as systemd/README.md says. Boots user-mode Linux with a real systemd.
 # Runs on the host, in the build folder.
 set -u
 export LC_ALL=C

@@ -127,7 +127,7 @@ void fake_expect_none(void)
 		     names_status(d.status));
 }
 
-void fake_expect_silence(void)
+void fake_expect_nothing_sent(void)
 {
 	struct pair_msg m;
 
@@ -142,7 +142,7 @@ void fake_expect_end(uint16_t ssn)
 	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL);
 	cr_expect_eq(be_get16(m.b), ssn, "ssn %u", be_get16(m.b));
 	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
-	fake_expect_silence();
+	fake_expect_nothing_sent();
 }
 
 struct wire_term fake_expect_terminate(enum perr perr)

@@ -2,7 +2,7 @@
 /*
  * One node, and a peer that the test plays message by message. The node has accepted a
  * session; the peer's segments begin at DDP-SSN 1, the node's next message has 1 as well.
- * What begins with fake_expect_ is a Criterion assertion about the node.
+ * The functions fake_expect_...() are Criterion assertions about the node.
  */
 #ifndef TESTS_LIB_FAKE_H
 #define TESTS_LIB_FAKE_H
@@ -59,22 +59,22 @@ void fake_push_vector(const char *id, uint16_t ssn);
 /* Posts receives with cookies from 0 on; their buffers follow each other in the region. */
 void fake_post_recvs(unsigned count, uint32_t len);
 
-/* A Read into the region; its request is taken off the wire. */
+/* Posts a Read into the region and removes its request from the wire. */
 void fake_post_read(uint64_t cookie, uint64_t off, uint32_t len);
 
 void fake_expect_done(uint64_t cookie, enum rdmap_status status, uint32_t len);
 void fake_expect_none(void);
 
 /* Nothing is sent. */
-void fake_expect_silence(void);
+void fake_expect_nothing_sent(void);
 
 /* Expects a session Terminate, and nothing after it. */
 void fake_expect_end(uint16_t ssn);
 
-/* Both Terminates are sent, with consecutive numbers. Returns what the first one says. */
+/* Both Terminates are sent, with consecutive numbers. Returns the contents of the first one. */
 struct wire_term fake_expect_terminate(enum perr perr);
 
-/* The same, and the first one is the golden message but for its DDP-SSN. */
+/* The same, and the first one is the golden message except for its DDP-SSN. */
 void fake_expect_vector(const char *id, uint16_t ssn);
 
 void fake_expect_closed(enum assoc_reason reason, enum perr perr);

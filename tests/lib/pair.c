@@ -11,7 +11,7 @@
 #define must(cond)                                                                                 \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: %s: not so\n", __FILE__, __LINE__, #cond);         \
+			fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #cond);   \
 			abort();                                                                   \
 		}                                                                                  \
 	} while (0)
@@ -106,13 +106,13 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 	struct rdmap_cfg cfg = *like;
 
 	cfg.stags = n->stags;
-	cfg.who = (struct stag_who){.pd = PAIR_PD, .scope = 100 + n->nqps};
+	cfg.accessor = (struct stag_accessor){.pd = PAIR_PD, .scope = 100 + n->nqps};
 	cfg.sq_depth = cfg.sq_depth ? cfg.sq_depth : PAIR_DEPTH;
 	cfg.rq_depth = cfg.rq_depth ? cfg.rq_depth : PAIR_DEPTH;
 	cfg.max_recv_sge = 2;
 	must(n->nqps < PAIR_QPS);
 	qp->node = n;
-	qp->scope = cfg.who.scope;
+	qp->scope = cfg.accessor.scope;
 	qp->ep = rdmap_init(zeroed(rdmap_size(&cfg)), &cfg, &ops, qp);
 	n->qp[n->nqps++] = qp;
 	return qp;
@@ -224,12 +224,14 @@ static void examine(struct pair_node *n, const struct assoc_msg *in)
 
 void pair_push(struct pair_node *n, const struct pair_msg *m)
 {
-	uint8_t *exact = zeroed(m->len + 1U); /* of the right size, so that sanitizers see more */
+	uint8_t *exact =
+		zeroed(m->len +
+		       1U); /* of exactly its size, so that sanitizers detect reads after its end */
 	uint32_t head = m->len;
 	struct assoc_msg in;
 
 	if (m->ppid != WIRE_PPID_CONTROL && head > WIRE_HEAD_MAX)
-		head = WIRE_HEAD_MAX; /* no more is promised to be readable */
+		head = WIRE_HEAD_MAX; /* the contract makes no more of it readable */
 	in = (struct assoc_msg){m->sid, m->ppid, m->len, exact + 1, head};
 	memcpy(exact + 1, m->b, m->len);
 	examine(n, &in);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two associations back to back in memory, and their environment in a test: regions,
- * work queues, completions, the messages on the wire. A test that plays the peer itself
- * uses one node, pulls what it sends and pushes what it is to receive.
- * Misuse ends the program.
+ * work queues, completions, the messages on the wire. A test that acts as the peer uses one node,
+ * pulls the messages that it sends and pushes those that it receives. Wrong use ends the program.
  */
 #ifndef TESTS_LIB_PAIR_H
 #define TESTS_LIB_PAIR_H
@@ -48,7 +47,7 @@ struct pair_qp {
 	unsigned recv_posted, recv_taken;
 	struct rdmap_done done[PAIR_QUEUE]; /* sends and receives as they completed */
 	unsigned ndone, nseen;              /* nseen: handed out by pair_done() */
-	bool no_room;                       /* take_send finds no room to complete */
+	bool no_room;                       /* take_send() finds no room for the completion */
 };
 
 /* One side. */

@@ -22,7 +22,7 @@ static void *get(size_t len)
 	void *p = calloc(1, len);
 
 	if (!p)
-		abort(); /* a run that cannot go on tells nothing */
+		abort(); /* the run cannot continue */
 	return p;
 }
 
@@ -109,7 +109,7 @@ static void plan_break(struct simconn *c)
 	simconn_after(c, when, simconn_ev_cut, simclock_chance(k, 5000) ? c : NULL);
 }
 
-static struct simconn_bye refused = {ECONNREFUSED, "the peer refused the association"};
+static struct simconn_end refused = {ECONNREFUSED, "the peer refused the association"};
 
 static void ev_connect(void *obj, void *arg)
 {
@@ -122,7 +122,7 @@ static void ev_connect(void *obj, void *arg)
 	if (c->state != SIMCONN_CONNECTING)
 		return;
 	if (!l || simclock_chance(w->clock, w->faults.refuse)) {
-		simconn_after(c, simconn_journey(c), simconn_ev_down, &refused);
+		simconn_after(c, simconn_delay(c), simconn_ev_down, &refused);
 		return;
 	}
 	in = conn_new(simnode_of(l->l.llp), NULL);
@@ -135,7 +135,7 @@ static void ev_connect(void *obj, void *arg)
 	in->c.user = in->c.llp->ev->incoming(l->l.user, &in->c);
 	if (!in->c.user && in->state != SIMCONN_FREED)
 		simconn_free(&in->c);
-	simconn_after(c, simconn_journey(c), simconn_ev_up, NULL);
+	simconn_after(c, simconn_delay(c), simconn_ev_up, NULL);
 	plan_break(simclock_chance(w->clock, 5000) ? c : in);
 }
 
@@ -151,7 +151,7 @@ static int sim_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t p
 	c->remote = peer->a[0];
 	addr_set_port(&c->remote, port);
 	c->local = n->addrs[0];
-	simconn_after(c, simconn_journey(c), ev_connect, NULL);
+	simconn_after(c, simconn_delay(c), ev_connect, NULL);
 	*ret = &c->c;
 	return 0;
 }

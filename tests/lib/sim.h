@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Transports of a simulated network, for tests: several nodes in one process under a
- * virtual clock, with faults drawn from a seed. It shows the worst behaviour that SCTP permits:
+ * virtual clock, with faults drawn from a seed. It shows the worst behavior that SCTP permits:
  * every message of an association arrives once and complete, in any order, at any time.
  *
  * All upcalls are made from within sim_step(), which stands for llp_input(), llp_tick() and
@@ -45,7 +45,7 @@ struct sim_world *sim_world_free(struct sim_world *w);
 /* Sets the faults from now on. Messages in flight keep theirs. */
 void sim_set_faults(struct sim_world *w, const struct sim_faults *faults);
 
-/* The clock and the random numbers, for what the test itself does. */
+/* The clock and the random numbers, for the test itself. */
 struct simclock *sim_clock(struct sim_world *w);
 
 /* Executes the next event: a message, an ack, a change, a call that the test scheduled. False if
@@ -57,13 +57,13 @@ uint64_t sim_hash(const struct sim_world *w);
 
 /*
  * Adds a node. Its addresses are those of cfg (at least one), and connects to them reach
- * its listeners; of the rest of cfg only streams counts. 0 or -ENOMEM.
+ * its listeners; of the rest of cfg only streams is used. 0 or -ENOMEM.
  */
 int llp_sim_open(struct sim_world *w, const struct llp_config *cfg, const struct llp_events *ev,
 		 struct llp **ret);
 
-/* Ends an association as the network would: what is in flight is lost, and each end learns of
- * it by a time-out. restart: this end knows it at once, as after a restart of its host. */
+/* Ends an association as the network would: messages in flight are lost, and each end detects it by
+ * a timeout. restart: this end knows it at once, as after a restart of its host. */
 void simconn_break(struct llp_conn *c, bool restart);
 
 enum sim_what {

@@ -62,7 +62,7 @@ void simclock_after(struct simclock *k, uint64_t us, simclock_fn *fn, void *obj,
 		k->room = k->room ? k->room * 2 : 64;
 		k->heap = realloc(k->heap, k->room * sizeof(*k->heap));
 		if (!k->heap)
-			abort(); /* a run that cannot go on tells nothing */
+			abort(); /* the run cannot continue */
 	}
 	k->heap[k->n++] = (struct entry){k->now + us, k->order++, fn, obj, arg};
 	while (i > 0 && before(&k->heap[i], &k->heap[(i - 1) / 2])) {
@@ -102,7 +102,7 @@ bool simclock_step(struct simclock *k)
 	return true;
 }
 
-/* SplitMix64: any seed will do, 0 included. */
+/* SplitMix64: any seed is good, also 0. */
 uint64_t simclock_random(struct simclock *k)
 {
 	uint64_t z = k->rng += 0x9e3779b97f4a7c15u;

@@ -18,7 +18,7 @@ typedef void simclock_fn(void *obj, void *arg);
 /* NULL when there is no memory. */
 struct simclock *simclock_new(uint64_t seed);
 
-/* Drops what is still scheduled. NULL is fine. */
+/* Drops all scheduled calls. NULL is allowed. */
 struct simclock *simclock_free(struct simclock *k);
 
 /* Microseconds since the run began. */

@@ -72,7 +72,7 @@ static uint64_t up_to(struct simconn *c, uint32_t us)
 	return us ? simclock_below(simconn_world(c)->clock, (uint64_t)us + 1) : 0;
 }
 
-uint64_t simconn_journey(struct simconn *c)
+uint64_t simconn_delay(struct simconn *c)
 {
 	const struct sim_faults *f = &simconn_world(c)->faults;
 	uint64_t us = f->delay_us + up_to(c, f->jitter_us);
@@ -93,19 +93,19 @@ static void drop_inbox(struct simconn *c)
 void simconn_ev_down(void *obj, void *arg)
 {
 	struct simconn *c = obj;
-	const struct simconn_bye *bye = arg;
+	const struct simconn_end *end = arg;
 
 	if (c->state != SIMCONN_UP && c->state != SIMCONN_CONNECTING)
 		return;
 	c->state = SIMCONN_OVER;
 	drop_inbox(c);
 	simconn_note(c, SIM_DOWN, NULL);
-	events_of(c)->down(c->c.user, bye->err, bye->reason);
+	events_of(c)->down(c->c.user, end->err, end->reason);
 }
 
-static struct simconn_bye shut_down = {0, "shut down"};
-static struct simconn_bye timed_out = {ETIMEDOUT, "the peer does not answer"};
-static struct simconn_bye restarted = {ECONNRESET, "the peer restarted"};
+static struct simconn_end shut_down = {0, "shut down"};
+static struct simconn_end timed_out = {ETIMEDOUT, "the peer does not answer"};
+static struct simconn_end restarted = {ECONNRESET, "the peer restarted"};
 
 static void ev_fin(void *obj, void *arg);
 
@@ -114,11 +114,11 @@ static void finish(struct simconn *c)
 {
 	if (c->state != SIMCONN_UP || !c->closing || c->unacked > 0 || !c->peer)
 		return;
-	if (!c->told_peer) {
-		c->told_peer = true;
-		simconn_after(c->peer, simconn_journey(c), ev_fin, NULL);
+	if (!c->fin_sent) {
+		c->fin_sent = true;
+		simconn_after(c->peer, simconn_delay(c), ev_fin, NULL);
 	}
-	if (c->heard_fin && list_empty(&c->inbox))
+	if (c->fin_received && list_empty(&c->inbox))
 		simconn_after(c, 0, simconn_ev_down, &shut_down);
 }
 
@@ -130,7 +130,7 @@ static void ev_fin(void *obj, void *arg)
 	if (c->cut)
 		return;
 	c->closing = true;
-	c->heard_fin = true;
+	c->fin_received = true;
 	finish(c);
 }
 
@@ -167,9 +167,9 @@ void simconn_abort(struct llp_conn *llc, const char *reason)
 	simconn_note(c, SIM_DOWN, NULL);
 	if (!c->peer || c->cut)
 		return;
-	c->peer->bye.err = ECONNRESET;
-	snprintf(c->peer->bye.reason, sizeof(c->peer->bye.reason), "%s", reason);
-	simconn_after(c->peer, simconn_journey(c), simconn_ev_down, &c->peer->bye);
+	c->peer->end.err = ECONNRESET;
+	snprintf(c->peer->end.reason, sizeof(c->peer->end.reason), "%s", reason);
+	simconn_after(c->peer, simconn_delay(c), simconn_ev_down, &c->peer->end);
 }
 
 void simconn_shutdown(struct llp_conn *llc)
@@ -182,7 +182,7 @@ void simconn_shutdown(struct llp_conn *llc)
 		return;
 	simconn_after(c, 0, simconn_ev_down, &shut_down);
 	if (c->peer)
-		simconn_after(c->peer, simconn_journey(c), simconn_ev_down, &shut_down);
+		simconn_after(c->peer, simconn_delay(c), simconn_ev_down, &shut_down);
 }
 
 void simconn_free(struct llp_conn *llc)
@@ -280,7 +280,7 @@ static void ev_arrive(void *obj, void *arg)
 	simconn_note(c, SIM_ARRIVED, &v);
 	list_del(&m->link);
 	list_add_tail(&c->inbox, &m->link);
-	back = simconn_journey(c);
+	back = simconn_delay(c);
 	back += up_to(c, simconn_world(c)->faults.ack_us);
 	simconn_after(c->peer, back, ev_ack, NULL);
 	plan_readable(c);
@@ -328,7 +328,7 @@ int simconn_send(struct llp_conn *llc, const struct llp_msg *src)
 	list_add_tail(&w->msgs, &m->link);
 	c->unacked++;
 	simconn_note(c, SIM_SENT, src);
-	simconn_after(c->peer, simconn_journey(c), ev_arrive, m);
+	simconn_after(c->peer, simconn_delay(c), ev_arrive, m);
 	return LLP_E_OK;
 }
 

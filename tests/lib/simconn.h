@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inside of the simulated network (tests/lib/sim.h): a conn's messages, acks and end are
+ * Internals of the simulated network (tests/lib/sim.h): a conn's messages, acks and end are
  * in simconn.c, the world with its nodes and listeners is in sim.c.
  */
 #ifndef TESTS_LIB_SIMCONN_H
@@ -22,7 +22,7 @@ struct sim_world {
 	struct simclock *clock;
 	struct sim_faults faults;
 	struct list nodes;
-	struct list conns; /* all there ever were */
+	struct list conns; /* all that were ever made */
 	struct list msgs;  /* in flight */
 	unsigned nconns;
 	uint64_t hash;
@@ -50,7 +50,7 @@ enum simconn_state {
 };
 
 /* The arguments of down(). */
-struct simconn_bye {
+struct simconn_end {
 	int err;
 	char reason[SIM_REASON_LEN];
 };
@@ -61,17 +61,17 @@ struct simconn {
 	struct simconn *peer;
 	unsigned id;
 	enum simconn_state state;
-	bool cut;       /* the network between the ends is gone */
-	bool closing;   /* shut down by this end or the other: takes no more messages */
-	bool told_peer; /* that we have nothing more to say */
-	bool heard_fin; /* that the peer has nothing more to say */
-	bool refused;   /* llp_send() said LLP_E_AGAIN */
-	bool readable;  /* an upcall is scheduled */
+	bool cut;          /* the network between the ends is gone */
+	bool closing;      /* shut down by this end or the other: takes no more messages */
+	bool fin_sent;     /* our end of the data was sent */
+	bool fin_received; /* the peer's end of the data arrived */
+	bool refused;      /* llp_send() returned LLP_E_AGAIN */
+	bool readable;     /* an upcall is scheduled */
 	uint32_t max_message;
 	uint32_t unacked;
 	struct list inbox;
 	struct sockaddr_storage local, remote;
-	struct simconn_bye bye;
+	struct simconn_end end;
 };
 
 static inline struct simnode *simnode_of(const struct llp *t)
@@ -87,20 +87,20 @@ static inline struct sim_world *simconn_world(const struct simconn *c)
 /* The conn of a handle that was not freed. */
 struct simconn *simconn_of(const struct llp_conn *c);
 
-/* Adds to the digest and tells the observer. */
+/* Adds to the digest and calls the observer. */
 void simconn_note(struct simconn *c, enum sim_what what, const struct llp_msg *m);
 
 /* A random max_message within the bounds. */
 uint32_t simconn_draw_limit(struct sim_world *w);
 
 /* The delay of a message that is sent now. */
-uint64_t simconn_journey(struct simconn *c);
+uint64_t simconn_delay(struct simconn *c);
 
 /* Schedules a call for the conn. */
 void simconn_after(struct simconn *c, uint64_t us, simclock_fn *fn, void *arg);
 
 /* Events of a conn (the first pointer). */
-void simconn_ev_down(void *c, void *bye);    /* bye: struct simconn_bye */
+void simconn_ev_down(void *c, void *end);    /* bye: struct simconn_bye */
 void simconn_ev_cut(void *c, void *restart); /* restart: not NULL means yes */
 void simconn_ev_up(void *c, void *unused);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-	SMALL = 640, /* up to here the first span of what is received is all of it */
+	SMALL = 640, /* up to this length, the first span may have the whole message */
 	PIECES = 4,  /* spans at most */
 };
 
@@ -46,8 +46,8 @@ struct simmsg *simmsg_free(struct simmsg *m)
 	return NULL;
 }
 
-/* Cuts the last span until chance says stop. */
-static void shred(struct simclock *k, struct llp_msg *v)
+/* Splits the last span at random. */
+static void split_spans(struct simclock *k, struct llp_msg *v)
 {
 	while (v->n < PIECES) {
 		struct span *last = &v->part[v->n - 1];
@@ -68,5 +68,5 @@ void simmsg_view(const struct simmsg *m, struct simclock *k, struct llp_msg *ret
 		return;
 	ret->part[ret->n++] = (struct span){m->rest, m->len - m->head_len};
 	if (k)
-		shred(k, ret);
+		split_spans(k, ret);
 }

@@ -55,7 +55,7 @@ void two_expect_done(struct pair_qp *qp, uint64_t cookie, enum rdmap_status stat
 void two_expect_none(struct pair_qp *qp);
 void two_expect_closed(struct pair_node *n, enum assoc_reason reason, enum perr perr);
 
-/* The node sends the golden message, but for its DDP-SSN. */
+/* The node sends the golden message, except for its DDP-SSN. */
 void two_expect_vector(struct pair_node *n, const char *id, uint16_t ssn);
 
 #endif

@@ -33,16 +33,16 @@ enum {
 
 struct cells {
 	struct fault f;
-	struct victim_region r;
+	struct client_region r;
 	uint64_t *cell;
 	uint32_t msn, answers; /* next of queue 1, of queue 3 */
 };
 
-static struct cells open_with(const struct victim_opts *o)
+static struct cells open_with(const struct client_opts *o)
 {
 	struct cells c = {.f = fault_new(o), .msn = 1, .answers = 1};
 
-	c.r = victim_region(victim_pd(), LEN, BASE, ALL);
+	c.r = client_region(client_pd(), LEN, BASE, ALL);
 	c.cell = (uint64_t *)(void *)c.r.p;
 	return c;
 }
@@ -57,7 +57,7 @@ static struct raw_atomic swap(const struct cells *c, uint64_t to, uint64_t old, 
 	return (struct raw_atomic){SWAP, 8, c->r.mr->rkey, to, new, UINT64_MAX, old, UINT64_MAX};
 }
 
-static void ask(struct cells *c, struct raw_atomic a)
+static void send_atomic(struct cells *c, struct raw_atomic a)
 {
 	pair_tx(&c->f.p, raw_atomic(c->msn++, a));
 }
@@ -89,23 +89,23 @@ static void operations(void)
 		{SWAP, 7, 1, 0xf, 0xff, 0, 1},
 		{SWAP, 0x1122334455667788, 0, 0, 0, 0, 0x1122334455667788},
 	};
-	struct cells c = open_with(&(struct victim_opts){.recvs = 1, .size = 64});
+	struct cells c = open_with(&(struct client_opts){.recvs = 1, .size = 64});
 
 	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct raw_atomic a = {(uint32_t)t[i][0], i * 0x10001, c.r.mr->rkey, BASE + 8 * i,
 				       t[i][1 + 1],       t[i][3],     t[i][4],      t[i][5]};
 
 		c.cell[i] = t[i][1];
-		ask(&c, a);
+		send_atomic(&c, a);
 		answered(&c, i * 0x10001, t[i][1]);
 		MUST(c.cell[i] == t[i][6], "row %u: %llx instead of %llx", i,
 		     (unsigned long long)c.cell[i], (unsigned long long)t[i][6]);
 		c.cell[i] = 0x5a5a5a5a5a5a5a5a;
 	}
-	victim_untouched(&c.r, 0, 0);
-	pair_marker(c.f.p.l); /* the victim got no event */
-	victim_idle(c.f.p.v.rcq);
-	victim_idle(c.f.p.v.scq);
+	client_untouched(&c.r, 0, 0);
+	pair_marker(c.f.p.l); /* the client got no event */
+	client_idle(c.f.p.v.rcq);
+	client_idle(c.f.p.v.scq);
 	pair_alive(&c.f.p);
 	pair_end(&c.f.p);
 }
@@ -135,19 +135,19 @@ static void ignored(void)
 static void aligned(void)
 {
 	struct cells c = open_with(NULL);
-	struct victim_region odd = victim_region(victim_pd(), 64, 3, ALL);
+	struct client_region odd = client_region(client_pd(), 64, 3, ALL);
 	struct raw_atomic a = add(&c, 3, 1);
 
 	a.stag = odd.mr->rkey;
 	memset(odd.p, 0, 64);
 	for (a.to = 3; a.to < 64; a.to += 8) {
-		ask(&c, a);
+		send_atomic(&c, a);
 		answered(&c, a.id, 0);
 	}
 	for (unsigned i = 0; i < 8; i++)
 		MUST(((uint64_t *)(void *)odd.p)[i] == 1, "cell %u is not 1", i);
-	victim_guards(&odd);
-	memset(odd.p, VICTIM_FILL, 64);
+	client_guards(&odd);
+	memset(odd.p, CLIENT_FILL, 64);
 	pair_end(&c.f.p);
 	pair_next(&c.f.p);
 	for (uint32_t i = 1; i < 8; i++) {
@@ -160,8 +160,8 @@ static void aligned(void)
 	}
 	a.to = 8;
 	fault_try(&c.f, "offset 8 of odd base", raw_atomic(1, a), ALIGNMENT);
-	victim_untouched(&c.r, 0, 0);
-	victim_untouched(&odd, 0, 0);
+	client_untouched(&c.r, 0, 0);
+	client_untouched(&odd, 0, 0);
 }
 
 /* ---- errors ---- */
@@ -177,21 +177,21 @@ static void codes(void)
 		if (op != ADD && op != SWAP)
 			fault_try(&c.f, "AOpCode", raw_atomic(1, a), OPCODE);
 	}
-	victim_untouched(&c.r, 0, 0);
+	client_untouched(&c.r, 0, 0);
 }
 
 static void targets(void)
 {
 	struct cells c = open_with(NULL);
 	struct pair other = pair_passive(c.f.p.l, 100, NULL);
-	struct victim_region plain = victim_region(
-		victim_pd(), 64, BASE, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ);
-	struct victim_region tied = victim_region(victim_pd(), 64, BASE, ALL), alien;
+	struct client_region plain = client_region(
+		client_pd(), 64, BASE, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ);
+	struct client_region tied = client_region(client_pd(), 64, BASE, ALL), other_domain;
 	struct raw_atomic a = add(&c, BASE, 1);
 	struct ddp_pd *pd;
 
-	OK(ddp_alloc_pd(victim_ctx(), &pd));
-	alien = victim_region(pd, 64, BASE, ALL);
+	OK(ddp_alloc_pd(client_ctx(), &pd));
+	other_domain = client_region(pd, 64, BASE, ALL);
 	OK(ddp_bind_mr(tied.mr, other.v.qp));
 	fault_try(&c.f, "after the end", raw_atomic(1, add(&c, BASE + LEN, 1)), A_BOUNDS);
 	fault_try(&c.f, "below", raw_atomic(1, add(&c, BASE - 8, 1)), A_BOUNDS);
@@ -204,12 +204,12 @@ static void targets(void)
 	fault_try(&c.f, "no right", raw_atomic(1, a), A_RIGHTS);
 	a.stag = tied.mr->rkey;
 	fault_try(&c.f, "another session's", raw_atomic(1, a), A_STREAM);
-	a.stag = alien.mr->rkey;
+	a.stag = other_domain.mr->rkey;
 	fault_try(&c.f, "another domain", raw_atomic(1, a), A_STREAM);
-	victim_untouched(&c.r, 0, 0);
-	victim_untouched(&plain, 0, 0);
-	victim_untouched(&tied, 0, 0);
-	victim_untouched(&alien, 0, 0);
+	client_untouched(&c.r, 0, 0);
+	client_untouched(&plain, 0, 0);
+	client_untouched(&tied, 0, 0);
+	client_untouched(&other_domain, 0, 0);
 }
 
 static void form(void)
@@ -230,7 +230,7 @@ static void form(void)
 	m = raw_atomic(1, add(&c, BASE, 1));
 	m.b[RAW_HOP + 1] = 0x0a; /* RV 0 has no atomics */
 	fault_try_any(&c.f, "RV 0", m, (uint16_t[]){RAW_ERR(0, 2, 5), OPCODE}, 2);
-	victim_untouched(&c.r, 0, 0);
+	client_untouched(&c.r, 0, 0);
 }
 
 /* ---- order ---- */
@@ -242,9 +242,9 @@ static void with_reads(void)
 	uint64_t one = 1, three = 3;
 
 	c.cell[0] = 0;
-	ask(&c, add(&c, BASE, 1));
+	send_atomic(&c, add(&c, BASE, 1));
 	pair_tx(&c.f.p, raw_read(c.msn++, r));
-	ask(&c, add(&c, BASE, 2));
+	send_atomic(&c, add(&c, BASE, 2));
 	pair_tx(&c.f.p, raw_read(c.msn++, r));
 	answered(&c, 7, 0);
 	/* A Read may return later data, but responses have the order of the requests.
@@ -260,10 +260,10 @@ static void with_reads(void)
 	whole_response(c.f.p.l, c.f.p.sid, r, (const uint8_t *)&three);
 	/* Each one needs the result of the previous one. */
 	for (uint64_t i = 3; i < 13; i++)
-		ask(&c, swap(&c, BASE, i, i + 1));
+		send_atomic(&c, swap(&c, BASE, i, i + 1));
 	for (uint64_t i = 3; i < 13; i++)
 		answered(&c, 8, i);
-	MUST(c.cell[0] == 13, "%llu at last", (unsigned long long)c.cell[0]);
+	MUST(c.cell[0] == 13, "%llu in the end", (unsigned long long)c.cell[0]);
 	pair_end(&c.f.p);
 }
 
@@ -279,19 +279,19 @@ static void after_write(void)
 	MUST(link_waiting(c.f.p.l, c.f.p.sid) == 0, "an answer before the Write came");
 	link_send_as(c.f.p.l, c.f.p.sid, 1, &write);
 	answered(&c, 7, value);
-	victim_untouched(&c.r, 8, 8);
+	client_untouched(&c.r, 8, 8);
 }
 
 /* Atomics and Reads count together. */
 static void depth(void)
 {
-	struct cells c = open_with(&(struct victim_opts){.ird = 2});
-	struct victim_region big = victim_region(victim_pd(), 16 << 20, 0, DDP_ACCESS_REMOTE_READ);
+	struct cells c = open_with(&(struct client_opts){.ird = 2});
+	struct client_region big = client_region(client_pd(), 16 << 20, 0, DDP_ACCESS_REMOTE_READ);
 	struct raw_msg third, want, end = raw_control(RAW_END, NULL, 0);
 	struct whole w;
 
 	pair_tx(&c.f.p, raw_read(c.msn++, (struct raw_read){1, 2, 16 << 20, big.mr->rkey, 0}));
-	ask(&c, add(&c, BASE, 1));
+	send_atomic(&c, add(&c, BASE, 1));
 	third = raw_atomic(c.msn, add(&c, BASE + 8, 1));
 	pair_tx(&c.f.p, third);
 	w = whole_take(c.f.p.l, c.f.p.sid);
@@ -300,7 +300,7 @@ static void depth(void)
 	link_expect(c.f.p.l, c.f.p.sid, &end, "Session Terminate");
 	pair_tx(&c.f.p, end);
 	pair_disconnected(&c.f.p, true, U_BUFFER);
-	victim_untouched(&c.r, 0, 8);
+	client_untouched(&c.r, 0, 8);
 }
 
 /* ---- together ---- */
@@ -337,9 +337,9 @@ static void off(void)
 	struct raw_atomic a = {.id = 1, .to = FAULT_BASE};
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
-	stage.daemon[0] = stage.daemon[1];
+	stage.daemon[STAGE_DAEMON] = stage.daemon[STAGE_OFF];
 	f = fault_new(NULL);
-	OK(ddp_query(victim_ctx(), &caps));
+	OK(ddp_query(client_ctx(), &caps));
 	MUST(!(caps.features & DDP_CAP_ATOMIC), "the capability is reported");
 	a.stag = f.r.mr->rkey;
 	fault_try(&f, "Immediate Data", raw_imm(RAW_IMM, 2, 0), OPCODE);
@@ -353,8 +353,8 @@ static void capability(void)
 {
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
-	victim_open(0);
-	OK(ddp_query(victim_ctx(), &caps));
+	client_open(0);
+	OK(ddp_query(client_ctx(), &caps));
 	MUST(caps.features & DDP_CAP_ATOMIC, "the capability is not reported");
 }
 

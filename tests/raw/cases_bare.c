@@ -22,7 +22,7 @@ struct bare {
 	struct ddp_id *id;
 	struct ddp_qp *qp;
 	struct ddp_cq *scq, *rcq;
-	struct victim_region inbox, r;
+	struct client_region inbox, r;
 };
 
 static struct ddp_cq *make_cq(void)
@@ -31,7 +31,7 @@ static struct ddp_cq *make_cq(void)
 	struct ddp_cq *cq;
 
 	attr.entries = 64;
-	OK(ddp_create_cq(victim_ctx(), &attr, &cq));
+	OK(ddp_create_cq(client_ctx(), &attr, &cq));
 	return cq;
 }
 
@@ -57,8 +57,8 @@ static struct bare bare_new(void)
 	struct raw_msg m = raw_control(RAW_INITIATE, NULL, 0);
 	struct ddp_cm_event *ev;
 
-	b.inbox = victim_region(victim_pd(), 3 * RECVS * SIZE, 0x200000, DDP_ACCESS_LOCAL_WRITE);
-	b.r = victim_region(victim_pd(), LEN, BASE, DDP_ACCESS_REMOTE_WRITE);
+	b.inbox = client_region(client_pd(), 3 * RECVS * SIZE, 0x200000, DDP_ACCESS_LOCAL_WRITE);
+	b.r = client_region(client_pd(), LEN, BASE, DDP_ACCESS_REMOTE_WRITE);
 	init.send_cq = b.scq = make_cq();
 	init.recv_cq = b.rcq = make_cq();
 	init.max_send_wr = init.max_recv_wr = 16;
@@ -67,13 +67,13 @@ static struct bare bare_new(void)
 	init.raw_queues = 2;
 	init.raw_notify = 0x80;
 	link_send(b.l, 0, &m);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	b.id = ev->id;
 	ddp_ack_cm_event(ev);
-	OK(ddp_create_qp(b.id, victim_pd(), &init, &b.qp));
+	OK(ddp_create_qp(b.id, client_pd(), &init, &b.qp));
 	post_recvs(&b);
 	OK(ddp_accept(b.id, NULL));
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	(void)link_take(b.l, 0);
 	return b;
 }
@@ -93,7 +93,7 @@ static struct raw_msg untagged(uint8_t first, uint32_t rest, uint32_t qn, uint32
 
 static void got(struct bare *b, uint64_t wr_id, uint32_t qn, uint64_t rsvd, const char *text)
 {
-	struct ddp_wc wc = victim_wc(b->rcq);
+	struct ddp_wc wc = client_wc(b->rcq);
 
 	MUST(wc.status == DDP_WC_SUCCESS && wc.opcode == DDP_WC_RECV && wc.wr_id == wr_id &&
 		     wc.qn == qn && wc.imm_data == rsvd && wc.byte_len == strlen(text),
@@ -104,7 +104,7 @@ static void got(struct bare *b, uint64_t wr_id, uint32_t qn, uint64_t rsvd, cons
 
 static void noticed(struct bare *b, uint64_t wr_id, uint8_t rsvd, uint32_t n)
 {
-	struct ddp_wc wc = victim_wc(b->rcq);
+	struct ddp_wc wc = client_wc(b->rcq);
 
 	MUST(wc.status == DDP_WC_SUCCESS && wc.opcode == DDP_WC_RECV_TAGGED && wc.wr_id == wr_id &&
 		     wc.imm_data == rsvd && wc.byte_len == n && wc.stag == b->r.mr->rkey,
@@ -138,8 +138,8 @@ static void received(void)
 	got(&b, 3, 0, 0x4000000000, "after");
 	tx(&b, raw_tagged(RAW_TL, 0xc0, key, 0, NULL, 0));
 	noticed(&b, 5, 0xc0, 0);
-	victim_guards(&b.r);
-	victim_no_event();
+	client_guards(&b.r);
+	client_no_event();
 }
 
 /* Messages of all kinds are delivered in order. */
@@ -154,7 +154,7 @@ static void ordered(void)
 
 	for (unsigned i = 3; i > 0; i--) {
 		pair_marker(b.l);
-		victim_idle(b.rcq);
+		client_idle(b.rcq);
 		link_send_as(b.l, 0, (uint16_t)i, &m[i - 1]);
 	}
 	noticed(&b, 2, 0x81, 1);
@@ -172,7 +172,7 @@ static void sent(void)
 	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .send_flags = DDP_SEND_INLINE};
 	struct raw_msg want;
 
-	OK(ddp_query(victim_ctx(), &caps));
+	OK(ddp_query(client_ctx(), &caps));
 	MUST(caps.features & DDP_CAP_RAW && caps.max_raw_queues > 2, "no raw queue pairs");
 	wr.raw.qn = caps.max_raw_queues - 1;
 	wr.raw.rsvd = 0xab01020304;
@@ -196,27 +196,27 @@ static void sent(void)
 /* ---- errors ---- */
 
 /* The error is only reported: DDP does not end the stream. The header is that of the segment. */
-static void told(struct bare *b, const struct raw_msg *bad, uint16_t err)
+static void expect_error_event(struct bare *b, const struct raw_msg *bad, uint16_t err)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	uint32_t n = bad->b[RAW_HOP] & 0x80 ? RAW_TAGGED : RAW_UNTAGGED;
 	struct ddp_cm_event *ev;
 
 	link_send(b->l, 0, bad);
-	ev = victim_event(DDP_CM_ERROR);
+	ev = client_event(DDP_CM_ERROR);
 	MUST(ev->err && ev->term == err && ev->segment_len == bad->len - RAW_HOP,
 	     "err %d, %04x, length %u", ev->err, ev->term, ev->segment_len);
 	MUST(ev->header_len == n && memcmp(ev->header, bad->b + RAW_HOP, n) == 0,
 	     "a header of %zu bytes, or another one", ev->header_len);
 	ddp_ack_cm_event(ev);
 	for (unsigned i = 0; i < 3 * RECVS; i++)
-		MUST(victim_wc(b->rcq).status == DDP_WC_FLUSH_ERR, "a receive is not flushed");
+		MUST(client_wc(b->rcq).status == DDP_WC_FLUSH_ERR, "a receive is not flushed");
 	tx(b, raw_tagged(RAW_TL, 0, b->r.mr->rkey, BASE, "late", 4));
 	link_send(b->l, 0, bad);
 	pair_marker(b->l);
-	victim_no_event();
+	client_no_event();
 	MUST(link_waiting(b->l, 0) == 0, "the daemon sends a message without the program");
-	victim_untouched(&b->r, 0, 0);
+	client_untouched(&b->r, 0, 0);
 	{
 		/* One more message may be sent, and no second one. */
 		struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .raw = {.qn = 7, .rsvd = 9}};
@@ -225,14 +225,14 @@ static void told(struct bare *b, const struct raw_msg *bad, uint16_t err)
 		wr.send_flags = DDP_SEND_SIGNALED;
 		OK(ddp_post_send(b->qp, &wr, NULL));
 		link_expect(b->l, 0, &want, "the last message");
-		MUST(victim_wc(b->scq).status == DDP_WC_SUCCESS, "the last message failed");
+		MUST(client_wc(b->scq).status == DDP_WC_SUCCESS, "the last message failed");
 		OK(ddp_post_send(b->qp, &wr, NULL));
-		MUST(victim_wc(b->scq).status == DDP_WC_FLUSH_ERR, "a message after the last one");
+		MUST(client_wc(b->scq).status == DDP_WC_FLUSH_ERR, "a message after the last one");
 	}
 	OK(ddp_disconnect(b->id));
 	link_expect(b->l, 0, &end, "Session Terminate");
 	tx(b, end);
-	ddp_ack_cm_event(victim_event(DDP_CM_DISCONNECTED));
+	ddp_ack_cm_event(client_event(DDP_CM_DISCONNECTED));
 	link_nothing_left(b->l);
 }
 
@@ -241,7 +241,7 @@ static void bounds(void)
 	struct bare b = bare_new();
 	struct raw_msg bad = raw_tagged(RAW_TL, 0, b.r.mr->rkey, BASE + LEN - 3, "oops", 4);
 
-	told(&b, &bad, RAW_ERR(1, 1, 1));
+	expect_error_event(&b, &bad, RAW_ERR(1, 1, 1));
 }
 
 static void queue(void)
@@ -249,7 +249,7 @@ static void queue(void)
 	struct bare b = bare_new();
 	struct raw_msg bad = untagged(0, 0, 2, 1, "oops");
 
-	told(&b, &bad, RAW_ERR(1, 2, 1));
+	expect_error_event(&b, &bad, RAW_ERR(1, 2, 1));
 }
 
 /* The peer ends its half: the program may still send, and then ends the other half. */
@@ -260,7 +260,7 @@ static void half_closed(void)
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
 	tx(&b, end);
-	ddp_ack_cm_event(victim_event(DDP_CM_HALF_CLOSED));
+	ddp_ack_cm_event(client_event(DDP_CM_HALF_CLOSED));
 	pair_marker(b.l);
 	MUST(link_waiting(b.l, 0) == 0, "the other half ends without the program");
 	for (uint32_t i = 1; i <= 3; i++) {
@@ -272,7 +272,7 @@ static void half_closed(void)
 	OK(ddp_disconnect(b.id));
 	link_expect(b.l, 0, &end, "Session Terminate");
 	{
-		struct ddp_cm_event *ev = victim_event(DDP_CM_DISCONNECTED);
+		struct ddp_cm_event *ev = client_event(DDP_CM_DISCONNECTED);
 
 		MUST(ev->err == 0, "err %d: %s", ev->err, ev->reason);
 		ddp_ack_cm_event(ev);
@@ -281,17 +281,17 @@ static void half_closed(void)
 
 /* ---- the end of an ordinary session ---- */
 
-static void tells(struct pair *p, uint16_t term, const struct raw_msg *m, uint32_t n)
+static void expect_disconnect(struct pair *p, uint16_t term, const struct raw_msg *m, uint32_t n)
 {
-	struct ddp_cm_event *ev = victim_event(DDP_CM_DISCONNECTED);
+	struct ddp_cm_event *ev = client_event(DDP_CM_DISCONNECTED);
 
 	MUST(ev->term == term && ev->header_len == n &&
 		     (n == 0 || memcmp(ev->header, m->b + RAW_HOP, n) == 0),
 	     "Terminate %04x, a header of %zu bytes, or another one", ev->term, ev->header_len);
 	MUST(n == 0 || ev->segment_len == m->len - RAW_HOP, "length %u", ev->segment_len);
 	ddp_ack_cm_event(ev);
-	victim_flushed(&p->v);
-	victim_end_free(&p->v);
+	client_flushed(&p->v);
+	client_end_free(&p->v);
 }
 
 static void headers(void)
@@ -309,7 +309,7 @@ static void headers(void)
 		pair_tx(&f.p, raw_terminate_for(err[i], m[i])); /* sent by us */
 		pair_tx(&f.p, end);
 		link_expect(f.p.l, f.p.sid, &end, "Session Terminate");
-		tells(&f.p, err[i], m[i], n[i]);
+		expect_disconnect(&f.p, err[i], m[i], n[i]);
 		pair_next(&f.p);
 		if (i == 2)
 			break;
@@ -317,13 +317,13 @@ static void headers(void)
 		(void)link_take(f.p.l, f.p.sid);
 		link_expect(f.p.l, f.p.sid, &end, "Session Terminate");
 		pair_tx(&f.p, end);
-		tells(&f.p, err[i], m[i], n[i]);
+		expect_disconnect(&f.p, err[i], m[i], n[i]);
 		pair_next(&f.p);
 	}
 	pair_tx(&f.p, raw_terminate(0, NULL, 0));
 	pair_tx(&f.p, end);
 	link_expect(f.p.l, f.p.sid, &end, "Session Terminate");
-	tells(&f.p, 0, NULL, 0);
+	expect_disconnect(&f.p, 0, NULL, 0);
 }
 
 #define ROWS "5041-6.2-01 5041-6.2.2-03 5041-6.2.2-04 5041-6.2.2-05 5041-6.2.2-06 "

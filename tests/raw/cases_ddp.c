@@ -79,29 +79,29 @@ static void bounds(void)
 static void rights(void)
 {
 	struct fault f = fault_new(NULL);
-	struct victim_region ro = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_READ);
-	struct victim_region local = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_LOCAL_WRITE);
+	struct client_region ro = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_READ);
+	struct client_region local = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_LOCAL_WRITE);
 
 	fault_try(&f, "readable", raw_write(ro.mr->rkey, 0x4000, bytes, 8), T_STAG);
 	fault_try(&f, "local", raw_write(local.mr->rkey, 0x4000, bytes, 8), T_STAG);
-	victim_untouched(&ro, 0, 0);
-	victim_untouched(&local, 0, 0);
+	client_untouched(&ro, 0, 0);
+	client_untouched(&local, 0, 0);
 }
 
 static void revoked(void)
 {
 	struct fault f = fault_new(NULL);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
-	struct victim_region alias =
-		victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region alias =
+		client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	uint32_t key = r.mr->rkey;
 
 	pair_tx(&f.p, raw_write(key, 0x4000, "first", 5));
 	pair_alive(&f.p);
-	victim_untouched(&r, 0, 5);
+	client_untouched(&r, 0, 5);
 	OK(ddp_dereg_mr(r.mr));
 	fault_try(&f, "revoked", raw_write(key, 0x4008, bytes, 8), T_STAG);
-	victim_untouched(&r, 0, 5);
+	client_untouched(&r, 0, 5);
 	pair_tx(&f.p, raw_write(alias.mr->rkey, 0x4000, "other", 5));
 	pair_alive(&f.p);
 	MUST(memcmp(alias.p, "other", 5) == 0, "the other registration ended, too");
@@ -110,24 +110,24 @@ static void revoked(void)
 static void domains(void)
 {
 	struct fault f = fault_new(NULL);
-	struct victim_region r;
+	struct client_region r;
 	struct ddp_pd *pd;
 
-	OK(ddp_alloc_pd(victim_ctx(), &pd));
-	r = victim_region(pd, 64, 0x4000, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ);
+	OK(ddp_alloc_pd(client_ctx(), &pd));
+	r = client_region(pd, 64, 0x4000, DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ);
 	fault_try(&f, "another domain", raw_write(r.mr->rkey, 0x4000, bytes, 8), T_STREAM);
-	victim_untouched(&r, 0, 0);
+	client_untouched(&r, 0, 0);
 }
 
 static void scopes(void)
 {
 	struct fault f = fault_new(NULL);
 	struct pair other = pair_passive(f.p.l, 100, NULL);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 
 	OK(ddp_bind_mr(r.mr, other.v.qp));
 	fault_try(&f, "another session's", raw_write(r.mr->rkey, 0x4000, bytes, 8), T_STREAM);
-	victim_untouched(&r, 0, 0);
+	client_untouched(&r, 0, 0);
 	pair_tx(&other, raw_write(r.mr->rkey, 0x4000, "mine", 4));
 	pair_alive(&other);
 	MUST(memcmp(r.p, "mine", 4) == 0, "the session that it is tied to cannot use it");
@@ -160,8 +160,8 @@ static void queues(void)
 
 static void no_buffer(void)
 {
-	static const struct victim_opts one = {.recvs = 1, .size = 64};
-	static const struct victim_opts none;
+	static const struct client_opts one = {.recvs = 1, .size = 64};
+	static const struct client_opts none;
 	struct fault f = fault_new(&none);
 
 	fault_try(&f, "none posted", on(0, 1, 0, 8), U_BUFFER);
@@ -179,28 +179,29 @@ static void share(void)
 	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
 	struct ddp_srq_state pool = DDP_INIT(ddp_srq_state);
 	struct raw_queue q = {.msn = 1};
-	struct victim_opts o = {0};
-	struct pair greedy, modest;
+	struct client_opts o = {0};
+	struct pair over_share, other_session;
 	struct ddp_recv_wr wr = {0};
 	struct raw_msg m;
 
 	attr.max_wr = 8;
 	attr.max_per_qp = 2;
-	greedy.l = pair_listener(0);
-	MUST(ddp_create_srq(victim_pd(), &attr, &o.srq) == 0, "%s", ddp_last_reason());
+	over_share.l = pair_listener(0);
+	MUST(ddp_create_srq(client_pd(), &attr, &o.srq) == 0, "%s", ddp_last_reason());
 	for (unsigned i = 0; i < 6; i++)
 		MUST(ddp_post_srq_recv(o.srq, &wr, NULL) == 0, "%s", ddp_last_reason());
-	greedy = pair_passive(greedy.l, 0, &o);
-	modest = pair_passive(greedy.l, 2, &o);
+	over_share = pair_passive(over_share.l, 0, &o);
+	other_session = pair_passive(over_share.l, 2, &o);
 	for (; q.msn <= 2; q.msn++)
-		pair_tx(&greedy, raw_untagged(0x01, RAW_SEND, q, NULL, 0));
-	greedy.v.posted = 2; /* that it holds, to be flushed */
+		pair_tx(&over_share, raw_untagged(0x01, RAW_SEND, q, NULL, 0));
+	over_share.v.posted = 2; /* that it holds, to be flushed */
 	m = raw_untagged(0x41, RAW_SEND, q, NULL, 0);
-	pair_tx(&greedy, m);
-	pair_refused(&greedy, U_BUFFER, &m);
+	pair_tx(&over_share, m);
+	pair_refused(&over_share, U_BUFFER, &m);
 	q.msn = 1;
-	pair_tx(&modest, raw_untagged(0x41, RAW_SEND, q, NULL, 0));
-	MUST(victim_wc(modest.v.rcq).status == DDP_WC_SUCCESS, "the other session has no receive");
+	pair_tx(&other_session, raw_untagged(0x41, RAW_SEND, q, NULL, 0));
+	MUST(client_wc(other_session.v.rcq).status == DDP_WC_SUCCESS,
+	     "the other session has no receive");
 	MUST(ddp_query_srq(o.srq, &pool) == 0, "%s", ddp_last_reason());
 	MUST(pool.taken == 3 && pool.held == 0 && pool.posted == 3, "%u taken, %u held, %u posted",
 	     (unsigned)pool.taken, pool.held, pool.posted);
@@ -250,7 +251,7 @@ static void too_long(void)
 
 /* ---- what follows an error ---- */
 
-static void silence(void)
+static void after_error(void)
 {
 	struct fault f = fault_new(NULL);
 	struct raw_msg bad = raw_write(f.r.mr->rkey, END, "bad", 3);
@@ -261,8 +262,8 @@ static void silence(void)
 	pair_tx(&f.p, raw_send(1, "good", 4));
 	pair_tx(&f.p, worse);
 	pair_refused(&f.p, T_BOUNDS, &bad);
-	victim_untouched(&f.r, 0, 0);
-	MUST(victim_inbox(&f.p.opts, 0)[0] == VICTIM_FILL, "a Send after the error was placed");
+	client_untouched(&f.r, 0, 0);
+	MUST(client_inbox(&f.p.opts, 0)[0] == CLIENT_FILL, "a Send after the error was placed");
 	pair_marker(f.p.l);
 	link_nothing_left(f.p.l);
 }
@@ -279,7 +280,7 @@ static void first(void)
 	link_send_as(f.p.l, f.p.sid, 1, &bad);
 	link_skip(f.p.l, f.p.sid, 2);
 	pair_refused(&f.p, T_BOUNDS, &bad);
-	victim_untouched(&f.r, 0, 0);
+	client_untouched(&f.r, 0, 0);
 }
 
 /* Segments before the one that fails stay placed. */
@@ -293,7 +294,7 @@ static void partial(void)
 	pair_tx(&f.p, raw_tagged(RAW_T, RAW_WRITE, key, END - 199, bytes, 100));
 	pair_tx(&f.p, last);
 	pair_refused(&f.p, T_BOUNDS, &last);
-	victim_untouched(&f.r, FAULT_LEN - 299, 200);
+	client_untouched(&f.r, FAULT_LEN - 299, 200);
 	MUST(memcmp(f.r.p + FAULT_LEN - 299, bytes, 100) == 0 &&
 		     memcmp(f.r.p + FAULT_LEN - 199, bytes, 100) == 0,
 	     "segments before the error are missing");
@@ -321,7 +322,7 @@ const struct raw_case case_ddp[] = {
 	{"message-numbers", ROWS "5041-7.1-05", numbers},
 	{"message-offsets", ROWS "5041-7.1-03", offsets},
 	{"too-long", ROWS "5041-7.1-04 5040-5.3-04 5040-5.3-07", too_long},
-	{"silence", "5041-7.1-17 5040-5.4-08 5041-3-10 5040-7-02 5041-6.2.2-04", silence},
+	{"silence", "5041-7.1-17 5040-5.4-08 5041-3-10 5040-7-02 5041-6.2.2-04", after_error},
 	{"first", "5040-7.1-05", first},
 	{"partial", "5041-7.1-15", partial},
 	{0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 6581 7, 9: the victim sends an Enhanced Initiate, we answer. */
+/* RFC 6581 7, 9: the client sends an Enhanced Initiate, we answer. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,11 +24,11 @@ enum {
 	LOCAL = RAW_ERR(2, 0, 5),
 };
 
-static const struct victim_opts opts = {.recvs = 4, .size = 64, .ird = IRD, .ord = ORD};
+static const struct client_opts opts = {.recvs = 4, .size = 64, .ird = IRD, .ord = ORD};
 
 static void open_active(void)
 {
-	victim_open(0);
+	client_open(0);
 	link_listen(stage.port);
 }
 
@@ -42,37 +42,38 @@ static struct ddp_conn_param offer(unsigned flags, uint16_t ird, uint16_t ord)
 	return param;
 }
 
-/* The victim sends an Initiate with these parameters. */
-static void ask(struct pair *p, struct ddp_conn_param param, uint16_t first, uint16_t second)
+/* The client sends an Initiate with these parameters. */
+static void connect_with(struct pair *p, struct ddp_conn_param param, uint16_t first,
+			 uint16_t second)
 {
 	struct raw_msg want =
 		raw_enhanced(RAW_E_INITIATE, first, second, param.private_data, param.private_len);
 
 	p->opts = opts;
 	p->msn = 1;
-	p->v = victim_end(NULL, &opts);
+	p->v = client_end(NULL, &opts);
 	OK(ddp_connect_name(p->v.id, stage.addr, stage.port, &param));
 	if (!p->l)
 		p->l = link_from();
-	p->sid = link_news(p->l);
+	p->sid = link_new_stream(p->l);
 	link_begin(p->l, p->sid, true);
 	link_expect(p->l, p->sid, &want, "Enhanced Initiate");
 }
 
-static void say(struct pair *p, uint16_t code, uint16_t first, uint16_t second, const void *priv,
-		size_t n)
+static void reply(struct pair *p, uint16_t code, uint16_t first, uint16_t second, const void *priv,
+		  size_t n)
 {
 	pair_tx(p, raw_enhanced(code, first, second, priv, n));
 }
 
-/* We accept: the event of the victim has our parameters. */
+/* We accept: the event of the client has our parameters. */
 static void accept_with(struct pair *p, uint16_t first, uint16_t second)
 {
 	struct ddp_cm_event *ev;
 	uint16_t ird = first & DEPTH, ord = second & DEPTH;
 
-	say(p, RAW_E_ACCEPT, first, second, "yes", 3);
-	ev = victim_event(DDP_CM_ESTABLISHED);
+	reply(p, RAW_E_ACCEPT, first, second, "yes", 3);
+	ev = client_event(DDP_CM_ESTABLISHED);
 	MUST(ev->conn_flags & DDP_CONN_NEGOTIATE &&
 		     !(ev->conn_flags & DDP_CONN_PEER_TO_PEER) == !(first & RAW_A),
 	     "flags %x", ev->conn_flags);
@@ -99,26 +100,26 @@ static void words(void)
 	struct ddp_conn_param param = offer(DDP_CONN_NEGOTIATE, 3, 2);
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
 	accept_with(&p, 20, 10);
 	depths(&p, IRD, ORD);
 	pair_end(&p);
 	param.private_data = "more";
 	param.private_len = 4;
-	ask(&p, param, 3, 2);
+	connect_with(&p, param, 3, 2);
 	accept_with(&p, 2, 3);
 	depths(&p, 3, 2);
 	pair_end(&p);
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_UNCHANGED, DDP_READS_UNCHANGED), RAW_KEEP,
-	    RAW_KEEP);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_UNCHANGED, DDP_READS_UNCHANGED),
+		     RAW_KEEP, RAW_KEEP);
 	accept_with(&p, RAW_KEEP, RAW_KEEP);
 	depths(&p, IRD, ORD);
 	pair_end(&p);
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_NONE, DDP_READS_NONE), 0, 0);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_NONE, DDP_READS_NONE), 0, 0);
 	accept_with(&p, 4, 0);
 	pair_end(&p);
 	/* B, C and D of an answer without A are ignored. */
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
 	accept_with(&p, RAW_B | 8, RAW_C | RAW_D | 8);
 	pair_alive(&p);
 	pair_end(&p);
@@ -141,10 +142,10 @@ static void models(void)
 
 	open_active();
 	for (unsigned i = 0; i < 5; i++) {
-		ask(&p, offer(PEER | t[i].flags, 4, 4), t[i].first | 4, t[i].second | 4);
+		connect_with(&p, offer(PEER | t[i].flags, 4, 4), t[i].first | 4, t[i].second | 4);
 		pair_tx(&p, raw_control(RAW_END, NULL, 0));
-		ddp_ack_cm_event(victim_event(DDP_CM_CONNECT_ERROR));
-		victim_end_free(&p.v);
+		ddp_ack_cm_event(client_event(DDP_CM_CONNECT_ERROR));
+		client_end_free(&p.v);
 	}
 }
 
@@ -154,18 +155,18 @@ static void private_data(void)
 	struct ddp_conn_param param = offer(DDP_CONN_NEGOTIATE, 1, 1);
 	struct pair p = {0};
 	struct ddp_cm_event *ev;
-	struct victim_end e;
+	struct client_end e;
 
 	open_active();
 	param.private_data = bytes;
 	param.private_len = 509;
-	e = victim_end(NULL, &opts);
+	e = client_end(NULL, &opts);
 	MUST(ddp_connect_name(e.id, stage.addr, stage.port, &param) < 0, "509 bytes were accepted");
-	victim_end_free(&e);
+	client_end_free(&e);
 	param.private_len = 508;
-	ask(&p, param, 1, 1);
-	say(&p, RAW_E_ACCEPT, 1, 1, bytes, 508);
-	ev = victim_event(DDP_CM_ESTABLISHED);
+	connect_with(&p, param, 1, 1);
+	reply(&p, RAW_E_ACCEPT, 1, 1, bytes, 508);
+	ev = client_event(DDP_CM_ESTABLISHED);
 	MUST(ev->private_len == 508 && memcmp(ev->private_data, bytes, 508) == 0, "other bytes");
 	ddp_ack_cm_event(ev);
 	pair_end(&p);
@@ -175,12 +176,12 @@ static void private_data(void)
 
 static void read_n(struct pair *p, unsigned n)
 {
-	struct victim_region r = victim_region(victim_pd(), 64, 0x7000, DDP_ACCESS_LOCAL_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x7000, DDP_ACCESS_LOCAL_WRITE);
 	struct ddp_sge sge = {0x7000, 1, r.mr->lkey};
 	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_RDMA_READ};
 
 	while (n--)
-		victim_post(&p->v, wr);
+		client_post(&p->v, wr);
 }
 
 /* Its ORD is at most our IRD. */
@@ -191,7 +192,7 @@ static void our_ird(void)
 	struct pair p = {0};
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
 	accept_with(&p, 2, 4);
 	depths(&p, IRD, 2);
 	read_n(&p, 10);
@@ -208,14 +209,14 @@ static void our_ord(void)
 	struct pair p = {0};
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 2, 2), 2, 2);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 2, 2), 2, 2);
 	accept_with(&p, 2, IRD);
 	depths(&p, IRD, 2);
 	pair_end(&p);
 }
 
-/* The victim cannot continue: it reports the reason, ends the session, and was never connected. */
-static void hopeless(struct pair *p, uint16_t err)
+/* The client cannot continue: it reports the reason, ends the session, and was never connected. */
+static void expect_connect_error(struct pair *p, uint16_t err)
 {
 	struct raw_msg want = raw_terminate((uint32_t)err << 16, NULL, 0);
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
@@ -224,11 +225,11 @@ static void hopeless(struct pair *p, uint16_t err)
 	link_expect(p->l, p->sid, &want, "Terminate");
 	link_expect(p->l, p->sid, &end, "Session Terminate");
 	pair_tx(p, end);
-	ev = victim_event(DDP_CM_CONNECT_ERROR);
+	ev = client_event(DDP_CM_CONNECT_ERROR);
 	MUST(ev->err && ev->term == err && ev->reason[0], "err %d, %04x: %s", ev->err, ev->term,
 	     ev->reason);
 	ddp_ack_cm_event(ev);
-	victim_end_free(&p->v);
+	client_end_free(&p->v);
 }
 
 static void too_deep(void)
@@ -236,12 +237,12 @@ static void too_deep(void)
 	struct pair p = {0};
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
-	say(&p, RAW_E_ACCEPT, 8, IRD + 1, NULL, 0);
-	hopeless(&p, NO_IRD);
-	ask(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
-	say(&p, RAW_E_ACCEPT, 8, 0x3ffe, NULL, 0);
-	hopeless(&p, NO_IRD);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
+	reply(&p, RAW_E_ACCEPT, 8, IRD + 1, NULL, 0);
+	expect_connect_error(&p, NO_IRD);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, DDP_READS_MAX, DDP_READS_MAX), IRD, ORD);
+	reply(&p, RAW_E_ACCEPT, 8, 0x3ffe, NULL, 0);
+	expect_connect_error(&p, NO_IRD);
 }
 
 /* ---- ready to receive ---- */
@@ -263,28 +264,29 @@ static void no_common(void)
 	for (unsigned i = 0; i < 4; i++) {
 		unsigned f = PEER | t[i].flags, f0 = t[i].flags;
 
-		ask(&p, offer(f, 4, 4), RAW_A | (!f0 || f0 & DDP_CONN_RTR_SEND ? RAW_B : 0) | 4,
-		    (!f0 || f0 & DDP_CONN_RTR_WRITE ? RAW_C : 0) |
-			    (!f0 || f0 & DDP_CONN_RTR_READ ? RAW_D : 0) | 4);
-		say(&p, RAW_E_ACCEPT, t[i].first, t[i].second, NULL, 0);
-		hopeless(&p, NO_RTR);
+		connect_with(&p, offer(f, 4, 4),
+			     RAW_A | (!f0 || f0 & DDP_CONN_RTR_SEND ? RAW_B : 0) | 4,
+			     (!f0 || f0 & DDP_CONN_RTR_WRITE ? RAW_C : 0) |
+				     (!f0 || f0 & DDP_CONN_RTR_READ ? RAW_D : 0) | 4);
+		reply(&p, RAW_E_ACCEPT, t[i].first, t[i].second, NULL, 0);
+		expect_connect_error(&p, NO_RTR);
 	}
 	/* Another model than the requested one. */
-	ask(&p, offer(PEER, 4, 4), RAW_A | RAW_B | 4, RAW_C | RAW_D | 4);
-	say(&p, RAW_E_ACCEPT, 4, 4, NULL, 0);
-	hopeless(&p, LOCAL);
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
-	say(&p, RAW_E_ACCEPT, RAW_A | RAW_B | 4, 4, NULL, 0);
-	hopeless(&p, LOCAL);
+	connect_with(&p, offer(PEER, 4, 4), RAW_A | RAW_B | 4, RAW_C | RAW_D | 4);
+	reply(&p, RAW_E_ACCEPT, 4, 4, NULL, 0);
+	expect_connect_error(&p, LOCAL);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+	reply(&p, RAW_E_ACCEPT, RAW_A | RAW_B | 4, 4, NULL, 0);
+	expect_connect_error(&p, LOCAL);
 }
 
-/* The session with this answer; the victim has posted a Send before. */
+/* The session with this answer; the client has posted a Send before. */
 static void begin(struct pair *p, uint16_t first, uint16_t second)
 {
 	struct ddp_send_wr wr = {.wr_id = 77, .opcode = DDP_WR_SEND};
 
-	ask(p, offer(PEER, 4, 4), RAW_A | RAW_B | 4, RAW_C | RAW_D | 4);
-	victim_post(&p->v, wr);
+	connect_with(p, offer(PEER, 4, 4), RAW_A | RAW_B | 4, RAW_C | RAW_D | 4);
+	client_post(&p->v, wr);
 	accept_with(p, first, second);
 }
 
@@ -295,10 +297,10 @@ static void ends(struct pair *p, uint32_t msn)
 	struct ddp_wc wc;
 
 	link_expect(p->l, p->sid, &send, "the program's Send");
-	wc = victim_wc(p->v.scq);
+	wc = client_wc(p->v.scq);
 	MUST(wc.wr_id == 77 && wc.status == DDP_WC_SUCCESS, "another completion");
 	pair_alive(p);
-	victim_idle(p->v.scq);
+	client_idle(p->v.scq);
 	pair_end(p);
 }
 
@@ -341,30 +343,30 @@ static void rejected(void)
 	struct ddp_cm_event *ev;
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
-	say(&p, RAW_E_REJECT, RAW_A | 7, RAW_C | 9, "no", 2);
-	ev = victim_event(DDP_CM_REJECTED);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+	reply(&p, RAW_E_REJECT, RAW_A | 7, RAW_C | 9, "no", 2);
+	ev = client_event(DDP_CM_REJECTED);
 	MUST(ev->conn_flags & DDP_CONN_NEGOTIATE && ev->peer_ird == 7 && ev->peer_ord == 9,
 	     "flags %x, ird %u, ord %u", ev->conn_flags, ev->peer_ird, ev->peer_ord);
 	MUST(ev->private_len == 2 && memcmp(ev->private_data, "no", 2) == 0, "other bytes");
 	ddp_ack_cm_event(ev);
-	victim_end_free(&p.v);
+	client_end_free(&p.v);
 	/* Without parameters. */
 	for (unsigned n = 0; n < 4; n++) {
-		ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+		connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 		pair_tx(&p, raw_control(RAW_E_REJECT, "abc", n));
-		ddp_ack_cm_event(victim_event(DDP_CM_REJECTED));
-		victim_end_free(&p.v);
+		ddp_ack_cm_event(client_event(DDP_CM_REJECTED));
+		client_end_free(&p.v);
 	}
 	/* A plain one. */
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 	pair_tx(&p, raw_control(RAW_REJECT, "plain", 5));
-	ev = victim_event(DDP_CM_REJECTED);
+	ev = client_event(DDP_CM_REJECTED);
 	MUST(ev->conn_flags == 0 && ev->private_len == 5, "flags %x, %zu bytes", ev->conn_flags,
 	     ev->private_len);
 	ddp_ack_cm_event(ev);
-	victim_end_free(&p.v);
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+	client_end_free(&p.v);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 	link_nothing_left(p.l);
 }
 
@@ -381,12 +383,12 @@ static void illegal(void)
 
 	open_active();
 	for (unsigned i = 0; i < 6; i++) {
-		ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+		connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 		pair_tx(&p, m[i]);
 		link_expect(p.l, p.sid, &end, "Session Terminate");
 		pair_tx(&p, end);
-		ddp_ack_cm_event(victim_event(DDP_CM_CONNECT_ERROR));
-		victim_end_free(&p.v);
+		ddp_ack_cm_event(client_event(DDP_CM_CONNECT_ERROR));
+		client_end_free(&p.v);
 	}
 }
 
@@ -400,31 +402,31 @@ static void old_peer(void)
 	struct ddp_cm_event *ev;
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 	pair_tx(&p, end);
-	ddp_ack_cm_event(victim_event(DDP_CM_CONNECT_ERROR));
-	victim_end_free(&p.v);
+	ddp_ack_cm_event(client_event(DDP_CM_CONNECT_ERROR));
+	client_end_free(&p.v);
 	/* Only with the retry flag there is another attempt. */
-	ask(&p, offer(DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN, 4, 4), 4, 4);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN, 4, 4), 4, 4);
 	pair_tx(&p, end);
-	p.sid = link_news(p.l);
+	p.sid = link_new_stream(p.l);
 	link_begin(p.l, p.sid, true);
 	link_expect(p.l, p.sid, &initiate, "a plain Initiate");
 	pair_tx(&p, accept);
-	ev = victim_event(DDP_CM_ESTABLISHED);
+	ev = client_event(DDP_CM_ESTABLISHED);
 	MUST(ev->conn_flags == 0, "flags %x", ev->conn_flags);
 	ddp_ack_cm_event(ev);
 	pair_alive(&p);
 	pair_end(&p);
 	/* And only one. */
-	ask(&p, offer(DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN, 4, 4), 4, 4);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN, 4, 4), 4, 4);
 	pair_tx(&p, end);
-	p.sid = link_news(p.l);
+	p.sid = link_new_stream(p.l);
 	link_begin(p.l, p.sid, true);
 	link_expect(p.l, p.sid, &initiate, "a plain Initiate");
 	pair_tx(&p, end);
-	ddp_ack_cm_event(victim_event(DDP_CM_CONNECT_ERROR));
-	victim_end_free(&p.v);
+	ddp_ack_cm_event(client_event(DDP_CM_CONNECT_ERROR));
+	client_end_free(&p.v);
 	link_nothing_left(p.l);
 }
 
@@ -436,12 +438,12 @@ static void overtaken(void)
 	struct raw_msg send = raw_send(1, "early", 5), end = raw_control(RAW_END, NULL, 0);
 
 	open_active();
-	ask(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
+	connect_with(&p, offer(DDP_CONN_NEGOTIATE, 4, 4), 4, 4);
 	link_send_as(p.l, p.sid, 2, &end);
 	link_send_as(p.l, p.sid, 1, &send);
 	link_send_as(p.l, p.sid, 0, &accept);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
-	victim_received(&p.v, 0, 5);
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
+	client_received(&p.v, 0, 5);
 	link_expect(p.l, p.sid, &end, "Session Terminate");
 	pair_disconnected(&p, false, 0);
 }

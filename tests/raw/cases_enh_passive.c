@@ -17,10 +17,10 @@
 
 enum { DEPTH = 0x3fff, IRD = 16, ORD = 8, RTR_1 = RAW_A | RAW_B, RTR_2 = RAW_C | RAW_D };
 
-static const struct victim_opts opts = {.recvs = 4, .size = 64, .ird = IRD, .ord = ORD};
+static const struct client_opts opts = {.recvs = 4, .size = 64, .ird = IRD, .ord = ORD};
 
 /* The value of the event for a depth on the wire. */
-static uint16_t told(uint16_t word)
+static uint16_t event_depth(uint16_t word)
 {
 	return (word & DEPTH) == RAW_KEEP ? DDP_READS_UNCHANGED : word & DEPTH;
 }
@@ -36,7 +36,7 @@ static unsigned flags(uint16_t first, uint16_t second)
 	return f;
 }
 
-/* Sends the Enhanced Initiate; the event of the victim has all its parameters. */
+/* Sends the Enhanced Initiate; the event of the client has all its parameters. */
 static struct ddp_id *request(struct pair *p, uint16_t first, uint16_t second, const void *priv,
 			      size_t n)
 {
@@ -48,10 +48,10 @@ static struct ddp_id *request(struct pair *p, uint16_t first, uint16_t second, c
 	p->msn = 1;
 	link_begin(p->l, p->sid, false);
 	link_send(p->l, p->sid, &m);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
-	MUST(ev->conn_flags == flags(first, second) && ev->peer_ird == told(first) &&
-		     ev->peer_ord == told(second),
+	MUST(ev->conn_flags == flags(first, second) && ev->peer_ird == event_depth(first) &&
+		     ev->peer_ord == event_depth(second),
 	     "flags %x, ird %x, ord %x", ev->conn_flags, ev->peer_ird, ev->peer_ord);
 	MUST(ev->private_len == n && memcmp(n ? ev->private_data : "", n ? priv : "", n) == 0,
 	     "%zu bytes of private data", ev->private_len);
@@ -76,10 +76,10 @@ static void answer(struct pair *p, const void *priv, size_t n, uint16_t ret[2])
 static void accept_with(struct pair *p, struct ddp_id *id, const struct ddp_conn_param *param,
 			uint16_t ret[2])
 {
-	p->v = victim_end(id, &opts);
+	p->v = client_end(id, &opts);
 	OK(ddp_accept(id, param));
 	answer(p, param ? param->private_data : NULL, param ? param->private_len : 0, ret);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 }
 
 /* The demands of RFC 6581 9.1 and 9.2 on the answer to these parameters; it must be in force. */
@@ -99,7 +99,8 @@ static void check(struct pair *p, uint16_t first, uint16_t second, const uint16_
 	else
 		MUST(ord == attr.ord && ord <= ORD && ord <= (first & DEPTH), "ORD %x, %u holds",
 		     ord, attr.ord);
-	MUST(attr.peer_ird == told(first) && attr.peer_ord == told(second), "the peer's depths");
+	MUST(attr.peer_ird == event_depth(first) && attr.peer_ord == event_depth(second),
+	     "the peer's depths");
 	MUST((got[0] & RAW_A) == (first & RAW_A), "A is not echoed");
 	if (!(first & RAW_A)) {
 		MUST(!(got[0] & RAW_B) && !(got[1] & RTR_2), "B, C or D without A");
@@ -169,12 +170,12 @@ static void wishes(void)
 	param.ord = 5; /* more than we accept */
 	param.ird = DDP_READS_MAX;
 	id = request(&p, 4, 4, NULL, 0);
-	p.v = victim_end(id, &opts);
+	p.v = client_end(id, &opts);
 	MUST(ddp_accept(id, &param) == -ERANGE, "ORD 5 was accepted");
 	param.ord = 4;
 	OK(ddp_accept(id, &param));
 	answer(&p, NULL, 0, got);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	MUST((got[1] & DEPTH) == 4, "ORD %u", got[1] & DEPTH);
 	pair_end(&p);
 }
@@ -184,7 +185,7 @@ static void depth_holds(void)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
 	struct pair p = {.l = pair_listener(0)};
-	struct victim_region r = victim_region(victim_pd(), 16 << 20, 0, DDP_ACCESS_REMOTE_READ);
+	struct client_region r = client_region(client_pd(), 16 << 20, 0, DDP_ACCESS_REMOTE_READ);
 	struct raw_read big = {1, 2, 16 << 20, r.mr->rkey, 0}, none = {1, 2, 0, 0, 0};
 	struct raw_msg third = raw_read(3, none), want, end = raw_control(RAW_END, NULL, 0);
 	uint16_t got[2];
@@ -223,13 +224,13 @@ static void private_data(void)
 	pair_end(&p);
 	p.sid += 2;
 	id = request(&p, 1, 1, bytes, 1);
-	p.v = victim_end(id, &opts);
+	p.v = client_end(id, &opts);
 	param.private_len = 509;
 	MUST(ddp_accept(id, &param) < 0, "509 bytes were accepted");
 	param.private_len = 0;
 	OK(ddp_accept(id, &param));
 	answer(&p, NULL, 0, got);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	pair_end(&p);
 	/* Too short for the parameters, or too long. */
 	for (unsigned n = 0; n < 5; n++) {
@@ -282,8 +283,8 @@ static void refused(void)
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	struct ddp_id *listener, *id;
 
-	victim_open(0);
-	listener = victim_listen(1);
+	client_open(0);
+	listener = client_listen(1);
 	p.l = link_to(stage.daemon[0].addr, stage.port);
 	id = request(&p, 1, 1, NULL, 0);
 	link_send(p.l, 2, &m);
@@ -309,7 +310,7 @@ static void in_kind(void)
 	pair_alive(&q);
 	link_begin(p.l, 4, false);
 	link_send(p.l, 4, &m);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
 	MUST(ev->conn_flags == 0 && ev->private_len == 512, "flags %x", ev->conn_flags);
 	ddp_ack_cm_event(ev);
@@ -329,9 +330,9 @@ static void expect_send(struct pair *p)
 	link_expect(p->l, p->sid, &want, "the Send that was held back");
 }
 
-/* A peer-to-peer session with these ready-to-receive messages, in which the victim posts a Send at
+/* A peer-to-peer session with these ready-to-receive messages, in which the client posts a Send at
  * once. */
-static void eager_with(struct pair *p, uint16_t first, uint16_t second)
+static void post_at_once_with(struct pair *p, uint16_t first, uint16_t second)
 {
 	struct ddp_sge sge = {(uintptr_t) "waiting", 7, 0};
 	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_SEND};
@@ -339,14 +340,14 @@ static void eager_with(struct pair *p, uint16_t first, uint16_t second)
 
 	accept_with(p, request(p, RAW_A | first | 4, second | 4, NULL, 0), NULL, got);
 	wr.send_flags = DDP_SEND_INLINE;
-	victim_post(&p->v, wr);
+	client_post(&p->v, wr);
 	pair_marker(p->l);
 	MUST(link_waiting(p->l, p->sid) == 0, "it does not wait for us");
 }
 
-static void eager(struct pair *p)
+static void post_at_once(struct pair *p)
 {
-	eager_with(p, RAW_B, RTR_2);
+	post_at_once_with(p, RAW_B, RTR_2);
 }
 
 static void ready(void)
@@ -355,14 +356,14 @@ static void ready(void)
 	struct raw_read none = {5, 6, 0, UINT32_MAX, UINT64_MAX};
 	struct raw_msg want = raw_response(5, 6, NULL, 0);
 
-	eager(&p);
+	post_at_once(&p);
 	pair_tx(&p, raw_write(UINT32_MAX, UINT64_MAX, NULL, 0));
 	expect_send(&p);
 	pair_alive(&p);
 	pair_end(&p);
 
 	p.sid = 2;
-	eager(&p);
+	post_at_once(&p);
 	pair_tx(&p, raw_read(1, none));
 	{
 		/* The answer and the Send, in either order. */
@@ -381,7 +382,7 @@ static void ready(void)
 	/* An empty Send takes no receive of the program, even if it allowed other kinds. */
 	for (unsigned i = 0; i < 2; i++) {
 		p.sid = (uint16_t)(4 + 2 * i);
-		eager_with(&p, RAW_B, i ? RTR_2 : 0);
+		post_at_once_with(&p, RAW_B, i ? RTR_2 : 0);
 		pair_tx(&p, raw_send(1, NULL, 0));
 		p.msn = 2;
 		expect_send(&p);
@@ -390,7 +391,7 @@ static void ready(void)
 	}
 
 	p.sid = 8;
-	eager(&p);
+	post_at_once(&p);
 	pair_alive(&p); /* data instead */
 	expect_send(&p);
 	pair_alive(&p);
@@ -406,10 +407,10 @@ static void client_server(void)
 	uint16_t got[2];
 
 	accept_with(&p, request(&p, RAW_B | 4, RTR_2 | 4, NULL, 0), NULL, got);
-	victim_post(&p.v, wr);
+	client_post(&p.v, wr);
 	link_expect(p.l, p.sid, &want, "the Send");
 	pair_tx(&p, raw_send(1, NULL, 0));
-	victim_received(&p.v, 0, 0);
+	client_received(&p.v, 0, 0);
 	p.msn = 2;
 	pair_alive(&p);
 	pair_end(&p);
@@ -421,10 +422,10 @@ static void never_ready(void)
 	struct pair p = {.l = pair_listener(0)};
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
-	eager(&p);
+	post_at_once(&p);
 	pair_tx(&p, end);
 	link_expect(p.l, p.sid, &end, "Session Terminate");
-	MUST(victim_wc(p.v.scq).status == DDP_WC_FLUSH_ERR, "the Send was completed");
+	MUST(client_wc(p.v.scq).status == DDP_WC_FLUSH_ERR, "the Send was completed");
 	pair_disconnected(&p, false, 0);
 }
 
@@ -436,11 +437,11 @@ static void off(void)
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	struct pair p;
 
-	stage.daemon[0] = stage.daemon[1];
+	stage.daemon[STAGE_DAEMON] = stage.daemon[STAGE_OFF];
 	p = pair_new(NULL);
 	link_send(p.l, 2, &m);
 	link_expect(p.l, 2, &end, "Session Terminate");
-	victim_no_event();
+	client_no_event();
 	pair_alive(&p);
 }
 

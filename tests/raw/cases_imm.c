@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 7306 6, Immediate Data both ways; 5, atomic operations of the victim. */
+/* RFC 7306 6, Immediate Data both ways; 5, atomic operations of the client. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -37,7 +37,7 @@ static void imm_is(struct ddp_wc wc, uint64_t v, unsigned flags)
 
 static void received(void)
 {
-	struct fault f = fault_new(&(struct victim_opts){.recvs = 6, .size = 16});
+	struct fault f = fault_new(&(struct client_opts){.recvs = 6, .size = 16});
 	struct raw_msg m = raw_imm(RAW_IMM, 5, 1);
 
 	pair_tx(&f.p, raw_send(1, "before", 6));
@@ -49,12 +49,12 @@ static void received(void)
 	m.b[RAW_HOP] |= 0x3c;
 	m.b[RAW_HOP + 1] |= 0x30;
 	pair_tx(&f.p, m);
-	victim_received(&f.p.v, 0, 6);
-	imm_is(victim_received(&f.p.v, 1, 0), value, 0);
+	client_received(&f.p.v, 0, 6);
+	imm_is(client_received(&f.p.v, 1, 0), value, 0);
 	MUST(memcmp(f.r.p, "data", 4) == 0, "the Write before it is not there");
-	imm_is(victim_received(&f.p.v, 2, 0), UINT64_MAX, DDP_WC_SOLICITED);
-	victim_received(&f.p.v, 3, 5);
-	imm_is(victim_received(&f.p.v, 4, 0), 1, 0);
+	imm_is(client_received(&f.p.v, 2, 0), UINT64_MAX, DDP_WC_SOLICITED);
+	client_received(&f.p.v, 3, 5);
+	imm_is(client_received(&f.p.v, 4, 0), 1, 0);
 	f.p.msn = 6;
 	pair_alive(&f.p);
 	pair_end(&f.p);
@@ -97,14 +97,14 @@ static void sent(void)
 	struct ddp_send_wr wr = {.opcode = DDP_WR_IMM_DATA, .imm_data = value};
 	struct raw_msg want = raw_imm(RAW_IMM, 1, value);
 
-	victim_post(&p.v, wr);
+	client_post(&p.v, wr);
 	link_expect(p.l, p.sid, &want, "Immediate Data");
 	wr.send_flags = DDP_SEND_SOLICITED;
-	victim_post(&p.v, wr);
+	client_post(&p.v, wr);
 	want = raw_imm(RAW_IMM_SE, 2, value);
 	link_expect(p.l, p.sid, &want, "Immediate Data with SE");
 	for (unsigned i = 0; i < 2; i++) {
-		struct ddp_wc wc = victim_wc(p.v.scq);
+		struct ddp_wc wc = client_wc(p.v.scq);
 
 		MUST(wc.status == DDP_WC_SUCCESS && wc.opcode == DDP_WC_IMM_DATA, "%s: %s",
 		     ddp_wc_opcode_str(wc.opcode), ddp_wc_status_str(wc.status));
@@ -113,19 +113,19 @@ static void sent(void)
 	pair_end(&p);
 }
 
-/* ---- atomics of the victim ---- */
+/* ---- atomics of the client ---- */
 
-struct asker {
+struct requester {
 	struct pair p;
-	struct victim_region sink;
+	struct client_region sink;
 };
 
-static struct asker open_with(uint16_t ord)
+static struct requester open_with(uint16_t ord)
 {
-	struct victim_opts o = {.recvs = 4, .size = 64, .ord = ord};
-	struct asker x = {.p = pair_new(&o)};
+	struct client_opts o = {.recvs = 4, .size = 64, .ord = ord};
+	struct requester x = {.p = pair_new(&o)};
 
-	x.sink = victim_region(victim_pd(), 64, 0x20000, DDP_ACCESS_LOCAL_WRITE);
+	x.sink = client_region(client_pd(), 64, 0x20000, DDP_ACCESS_LOCAL_WRITE);
 	return x;
 }
 
@@ -144,7 +144,7 @@ static struct ddp_send_wr atomic(enum ddp_wr_opcode op, uint64_t wr_id)
 }
 
 /* Checks the request on the wire except its identifier, which is returned. */
-static uint32_t asked(struct asker *x, uint32_t msn, enum ddp_wr_opcode op)
+static uint32_t take_atomic_request(struct requester *x, uint32_t msn, enum ddp_wr_opcode op)
 {
 	struct raw_msg m = link_take(x->p.l, x->p.sid), want;
 	bool adds = op == DDP_WR_ATOMIC_FETCH_AND_ADD || op == DDP_WR_MASKED_FETCH_AND_ADD;
@@ -169,9 +169,9 @@ static uint32_t asked(struct asker *x, uint32_t msn, enum ddp_wr_opcode op)
 	return a.id;
 }
 
-static void done(struct asker *x, uint64_t wr_id, enum ddp_wc_opcode op, uint64_t old)
+static void done(struct requester *x, uint64_t wr_id, enum ddp_wc_opcode op, uint64_t old)
 {
-	struct ddp_wc wc = victim_wc(x->p.v.scq);
+	struct ddp_wc wc = client_wc(x->p.v.scq);
 
 	MUST(wc.status == DDP_WC_SUCCESS && wc.wr_id == wr_id && wc.opcode == op &&
 		     wc.imm_data == old,
@@ -184,7 +184,7 @@ static void requests(void)
 	static const enum ddp_wr_opcode op[] = {
 		DDP_WR_ATOMIC_FETCH_AND_ADD, DDP_WR_ATOMIC_CMP_AND_SWP, DDP_WR_MASKED_FETCH_AND_ADD,
 		DDP_WR_MASKED_CMP_AND_SWP};
-	struct asker x = open_with(0);
+	struct requester x = open_with(0);
 
 	for (uint32_t i = 0; i < 4; i++) {
 		struct ddp_sge sge = {x.sink.mr->iova + 8 * i, 8, x.sink.mr->lkey};
@@ -193,10 +193,10 @@ static void requests(void)
 
 		wr.sg_list = &sge;
 		wr.num_sge = i % 2;
-		victim_post(&x.p.v, wr);
-		id = asked(&x, i + 1, op[i]);
+		client_post(&x.p.v, wr);
+		id = take_atomic_request(&x, i + 1, op[i]);
 		pair_marker(x.p.l);
-		victim_idle(x.p.v.scq);
+		client_idle(x.p.v.scq);
 		pair_tx(&x.p, raw_atomic_answer(i + 1, id, value + i));
 		done(&x, i, i % 2 ? DDP_WC_CMP_SWAP : DDP_WC_FETCH_ADD, value + i);
 		MUST(memcmp(x.sink.p + 8 * i, &(uint64_t){value + i}, 8) == 0 || i % 2 == 0,
@@ -209,17 +209,17 @@ static void requests(void)
 /* Reads and atomics count together; each is sent in order, when there is room. */
 static void depth(void)
 {
-	struct asker x = open_with(1);
+	struct requester x = open_with(1);
 	struct ddp_sge sge = {x.sink.mr->iova, 8, x.sink.mr->lkey};
 	struct ddp_send_wr read = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_RDMA_READ};
 	struct raw_msg m;
 	uint32_t id;
 
 	read.rdma.rkey = STAG;
-	victim_post(&x.p.v, atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, 1));
-	victim_post(&x.p.v, read);
-	victim_post(&x.p.v, atomic(DDP_WR_ATOMIC_CMP_AND_SWP, 3));
-	id = asked(&x, 1, DDP_WR_ATOMIC_FETCH_AND_ADD);
+	client_post(&x.p.v, atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, 1));
+	client_post(&x.p.v, read);
+	client_post(&x.p.v, atomic(DDP_WR_ATOMIC_CMP_AND_SWP, 3));
+	id = take_atomic_request(&x, 1, DDP_WR_ATOMIC_FETCH_AND_ADD);
 	pair_marker(x.p.l);
 	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a second request is outstanding");
 	pair_tx(&x.p, raw_atomic_answer(1, id, 1));
@@ -229,10 +229,10 @@ static void depth(void)
 	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a second request is outstanding");
 	pair_tx(&x.p, raw_response(be_get32(m.b + RAW_HOP + RAW_UNTAGGED),
 				   be_get64(m.b + RAW_HOP + RAW_UNTAGGED + 4), "12345678", 8));
-	id = asked(&x, 3, DDP_WR_ATOMIC_CMP_AND_SWP);
+	id = take_atomic_request(&x, 3, DDP_WR_ATOMIC_CMP_AND_SWP);
 	pair_tx(&x.p, raw_atomic_answer(2, id, 2));
 	done(&x, 1, DDP_WC_FETCH_ADD, 1);
-	MUST(victim_wc(x.p.v.scq).opcode == DDP_WC_RDMA_READ, "not the Read");
+	MUST(client_wc(x.p.v.scq).opcode == DDP_WC_RDMA_READ, "not the Read");
 	done(&x, 3, DDP_WC_CMP_SWAP, 2);
 	pair_end(&x.p);
 }
@@ -240,13 +240,13 @@ static void depth(void)
 /* The maximum number outstanding, all answered at once. */
 static void several(void)
 {
-	struct asker x = open_with(16);
+	struct requester x = open_with(16);
 	uint32_t id[16];
 
 	for (uint32_t i = 0; i < 40; i++)
-		victim_post(&x.p.v, atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, i));
+		client_post(&x.p.v, atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, i));
 	for (uint32_t i = 0; i < 16; i++)
-		id[i] = asked(&x, i + 1, DDP_WR_ATOMIC_FETCH_AND_ADD);
+		id[i] = take_atomic_request(&x, i + 1, DDP_WR_ATOMIC_FETCH_AND_ADD);
 	pair_marker(x.p.l);
 	MUST(link_waiting(x.p.l, x.p.sid) == 0, "more than 16 are outstanding");
 	for (uint32_t i = 0; i < 16; i++) {
@@ -260,7 +260,7 @@ static void several(void)
 
 /* ---- invalid answers ---- */
 
-static void refused(struct asker *x, const char *detail, struct raw_msg m, unsigned outstanding)
+static void refused(struct requester *x, const char *detail, struct raw_msg m, unsigned outstanding)
 {
 	static const uint16_t any[] = {OPCODE, LENGTH,           U_MSN, U_BUFFER,
 				       U_LONG, RAW_ERR(0, 2, 7), U_QN};
@@ -268,28 +268,28 @@ static void refused(struct asker *x, const char *detail, struct raw_msg m, unsig
 	stage.detail = detail;
 	pair_tx(&x->p, m);
 	while (outstanding--)
-		MUST(victim_wc(x->p.v.scq).status != DDP_WC_SUCCESS, "the atomic was completed");
+		MUST(client_wc(x->p.v.scq).status != DDP_WC_SUCCESS, "the atomic was completed");
 	pair_refused_any(&x->p, any, 7, &m);
-	victim_untouched(&x->sink, 0, 0);
+	client_untouched(&x->sink, 0, 0);
 	pair_next(&x->p);
 	stage.detail = NULL;
 }
 
-static uint32_t outstanding(struct asker *x)
+static uint32_t outstanding(struct requester *x)
 {
 	struct ddp_sge sge = {x->sink.mr->iova, 8, x->sink.mr->lkey};
 	struct ddp_send_wr wr = atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, 1);
 
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
-	victim_post(&x->p.v, wr);
-	return asked(x, 1, DDP_WR_ATOMIC_FETCH_AND_ADD);
+	client_post(&x->p.v, wr);
+	return take_atomic_request(x, 1, DDP_WR_ATOMIC_FETCH_AND_ADD);
 }
 
 static void mismatch(void)
 {
 	static const uint8_t more[1];
-	struct asker x = open_with(0);
+	struct requester x = open_with(0);
 	uint32_t id = outstanding(&x);
 	struct raw_msg m;
 
@@ -314,16 +314,18 @@ static void mismatch(void)
  * earlier Read. */
 static void out_of_turn(void)
 {
-	struct asker x = open_with(0);
+	struct requester x = open_with(0);
 	struct ddp_sge sge = {x.sink.mr->iova, 8, x.sink.mr->lkey};
 	struct ddp_send_wr read = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_RDMA_READ};
 
 	read.rdma.rkey = STAG;
-	victim_post(&x.p.v, read);
-	victim_post(&x.p.v, atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, 2));
+	client_post(&x.p.v, read);
+	client_post(&x.p.v, atomic(DDP_WR_ATOMIC_FETCH_AND_ADD, 2));
 	(void)link_take(x.p.l, x.p.sid);
 	refused(&x, "before the Read",
-		raw_atomic_answer(1, asked(&x, 2, DDP_WR_ATOMIC_FETCH_AND_ADD), value), 2);
+		raw_atomic_answer(1, take_atomic_request(&x, 2, DDP_WR_ATOMIC_FETCH_AND_ADD),
+				  value),
+		2);
 }
 
 const struct raw_case case_imm[] = {

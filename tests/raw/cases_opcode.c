@@ -70,10 +70,10 @@ static void versions(void)
 	/* RV 0 is accepted as well. */
 	pair_tx(&f.p, raw_tagged(RAW_TL, 0x00, f.r.mr->rkey, FAULT_BASE, "old", 3));
 	pair_tx(&f.p, raw_untagged(RAW_UL, 0x03, q, "old", 3));
-	victim_received(&f.p.v, 0, 3);
-	victim_untouched(&f.r, 0, 3);
+	client_received(&f.p.v, 0, 3);
+	client_untouched(&f.r, 0, 3);
 	for (unsigned i = 0; i < 3; i++)
-		f.r.p[i] = VICTIM_FILL;
+		f.r.p[i] = CLIENT_FILL;
 	pair_end(&f.p);
 	pair_next(&f.p);
 	for (unsigned rv = 0x80; rv <= 0xc0; rv += 0x40) {

@@ -31,10 +31,10 @@ static void permutation(unsigned k, unsigned n, unsigned *ret)
 	}
 }
 
-static const struct victim_opts two = {.recvs = 2, .size = 64};
+static const struct client_opts two = {.recvs = 2, .size = 64};
 
 /* A Write, a Send in two segments, a Send, and the Terminate, under the DDP-SSNs from `first`. */
-static void make(struct raw_msg m[N], const struct victim_region *r)
+static void make(struct raw_msg m[N], const struct client_region *r)
 {
 	struct raw_queue q = {.msn = 1};
 
@@ -53,25 +53,25 @@ static void send_in_order(struct pair *p, const struct raw_msg *m, const unsigne
 		link_send_as(p->l, p->sid, (uint16_t)(first + order[i]), &m[order[i]]);
 }
 
-static void check(struct pair *p, const struct victim_region *r)
+static void check(struct pair *p, const struct client_region *r)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
-	victim_received(&p->v, 0, 11);
-	MUST(memcmp(victim_inbox(&two, 0), "one message", 11) == 0, "other bytes arrived");
+	client_received(&p->v, 0, 11);
+	MUST(memcmp(client_inbox(&two, 0), "one message", 11) == 0, "other bytes arrived");
 	MUST(memcmp(r->p, "WRITTEN!", 8) == 0, "the Write is not there");
-	victim_received(&p->v, 1, 3);
-	MUST(memcmp(victim_inbox(&two, 1), "two", 3) == 0, "other bytes arrived");
+	client_received(&p->v, 1, 3);
+	MUST(memcmp(client_inbox(&two, 1), "two", 3) == 0, "other bytes arrived");
 	link_expect(p->l, p->sid, &end, "Session Terminate");
 	pair_disconnected(p, false, 0);
-	victim_untouched(r, 0, 8);
-	memset(r->p, VICTIM_FILL, 8);
+	client_untouched(r, 0, 8);
+	memset(r->p, CLIENT_FILL, 8);
 }
 
 static void permuted_passive(void)
 {
 	struct link *l = pair_listener(0);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	struct raw_msg m[N];
 
 	make(m, &r);
@@ -89,29 +89,29 @@ static void permuted_passive(void)
 /* The Accept in the place of the Write: nothing is placed before it arrives. */
 static void permuted_active(void)
 {
-	struct victim_region r;
+	struct client_region r;
 	struct pair p = {.opts = two};
 	struct raw_msg m[N];
 
-	victim_open(0);
+	client_open(0);
 	link_listen(stage.port);
-	r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	make(m, &r);
 	m[0] = raw_control(RAW_ACCEPT, NULL, 0);
 	for (unsigned k = 0; k < FACTORIAL; k++) {
 		unsigned order[N];
 
-		p.v = victim_end(NULL, &two);
+		p.v = client_end(NULL, &two);
 		OK(ddp_connect_name(p.v.id, stage.addr, stage.port, NULL));
 		if (!p.l)
 			p.l = link_from();
-		p.sid = link_news(p.l);
+		p.sid = link_new_stream(p.l);
 		link_begin(p.l, p.sid, true);
 		(void)link_take(p.l, p.sid);
 		memcpy(r.p, "WRITTEN!", 8);
 		permutation(k, N, order);
 		send_in_order(&p, m, order, N, 0);
-		ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+		ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 		check(&p, &r);
 	}
 	link_nothing_left(p.l);
@@ -121,9 +121,9 @@ static void permuted_active(void)
 
 static void gap(void)
 {
-	static const struct victim_opts o = {.recvs = 3, .size = 64};
+	static const struct client_opts o = {.recvs = 3, .size = 64};
 	struct pair p = pair_new(&o);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	struct raw_msg w = raw_write(r.mr->rkey, r.mr->iova, "WRITTEN!", 8);
 	struct raw_msg a = raw_send(1, "a", 1), b = raw_send(2, "b", 1);
 
@@ -131,12 +131,12 @@ static void gap(void)
 	link_send_as(p.l, p.sid, 3, &b);
 	link_send_as(p.l, p.sid, 2, &a);
 	pair_marker(p.l);
-	victim_idle(p.v.rcq);
+	client_idle(p.v.rcq);
 	link_send_as(p.l, p.sid, 1, &w);
-	victim_received(&p.v, 0, 1);
-	victim_received(&p.v, 1, 1);
+	client_received(&p.v, 0, 1);
+	client_received(&p.v, 1, 1);
 	MUST(memcmp(r.p, "WRITTEN!", 8) == 0, "the Write is not there");
-	MUST(victim_inbox(&o, 0)[0] == 'a' && victim_inbox(&o, 1)[0] == 'b', "the wrong order");
+	MUST(client_inbox(&o, 0)[0] == 'a' && client_inbox(&o, 1)[0] == 'b', "the wrong order");
 	link_skip(p.l, p.sid, 3);
 	p.msn = 3;
 	pair_alive(&p);
@@ -153,7 +153,7 @@ static void stale(struct pair *p, uint16_t ssn, bool placed)
 	link_send_as(p->l, p->sid, ssn, &again);
 	link_expect(p->l, p->sid, &end, "Session Terminate");
 	link_send(p->l, p->sid, &end);
-	MUST(!placed || memcmp(victim_inbox(&p->opts, 0), "still here", 10) == 0,
+	MUST(!placed || memcmp(client_inbox(&p->opts, 0), "still here", 10) == 0,
 	     "the second one overwrote the first");
 	pair_disconnected(p, true, 0);
 }
@@ -187,7 +187,7 @@ enum { MANY = 70000 };
 /* Zero-length Writes, each pair of them in reverse order, and a Send every 1000. */
 static void wrap_in(void)
 {
-	static const struct victim_opts o = {.recvs = MANY / 1000, .size = 16};
+	static const struct client_opts o = {.recvs = MANY / 1000, .size = 16};
 	struct pair p = pair_new(&o);
 	struct raw_msg w = raw_write(0, 0, NULL, 0);
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
@@ -198,7 +198,7 @@ static void wrap_in(void)
 		link_send_as(p.l, p.sid, (uint16_t)(i + 1), i % 1000 == 999 ? &s : &w);
 		link_send_as(p.l, p.sid, (uint16_t)i, &w);
 		if (i % 1000 == 999)
-			victim_received(&p.v, i / 1000, 4);
+			client_received(&p.v, i / 1000, 4);
 	}
 	link_send_as(p.l, p.sid, (uint16_t)(MANY + 1), &end);
 	link_expect(p.l, p.sid, &end, "Session Terminate");
@@ -227,7 +227,7 @@ static void wrap_out(void)
 		wr.send_flags = i % 32 == 31 ? DDP_SEND_SIGNALED : 0;
 		OK(ddp_post_send(p.v.qp, &wr, NULL));
 		if (i % 32 == 31)
-			(void)victim_wc(p.v.scq);
+			(void)client_wc(p.v.scq);
 	}
 	drain(&p, MANY, &got);
 	pair_alive(&p);

@@ -5,7 +5,7 @@
 #include "tests/raw/case.h"
 #include "tests/raw/packet.h"
 #include "tests/raw/stage.h"
-#include "tests/raw/victim.h"
+#include "tests/raw/client.h"
 
 #define OK(call)                                                                                   \
 	do {                                                                                       \
@@ -20,12 +20,12 @@
 
 static void begin(void)
 {
-	victim_open(0);
+	client_open(0);
 	packet_open(stage.daemon[0].addr);
 	stage_use(packet_turn);
 }
 
-static void say(uint16_t sid, uint16_t code)
+static void send_control(uint16_t sid, uint16_t code)
 {
 	packet_send(sid, raw_control(code, NULL, 0), 0, false);
 }
@@ -38,28 +38,28 @@ static const int others[] = {-1, 0, 2, 0x01000000};
 static void refused_incoming(void)
 {
 	begin();
-	victim_listen(0);
+	client_listen(0);
 	for (unsigned i = 0; i < 4; i++) {
 		packet_connect(others[i]);
 		AWAIT(packet_was_up(), "the association");
 		if (packet_up())
-			say(0, RAW_INITIATE);
+			send_control(0, RAW_INITIATE);
 		AWAIT(packet_seen.aborts, "the ABORT");
 		AWAIT(!packet_up(), "the end of the association");
 		MUST(packet_seen.data == 0, "a DDP message is sent to a peer with indication %d",
 		     others[i]);
-		victim_no_event();
+		client_no_event();
 		packet_reset();
 	}
 	packet_connect(1);
 	AWAIT(packet_up(), "the association");
-	say(0, RAW_INITIATE);
-	ddp_ack_cm_event(victim_event(DDP_CM_CONNECT_REQUEST));
+	send_control(0, RAW_INITIATE);
+	ddp_ack_cm_event(client_event(DDP_CM_CONNECT_REQUEST));
 }
 
-static struct victim_end ask(void)
+static struct client_end start_connect(void)
 {
-	struct victim_end e = victim_end(NULL, NULL);
+	struct client_end e = client_end(NULL, NULL);
 
 	OK(ddp_connect_name(e.id, stage.addr, stage.port, NULL));
 	return e;
@@ -69,18 +69,18 @@ static void refused_outgoing(void)
 {
 	begin();
 	for (unsigned i = 0; i < 4; i++) {
-		struct victim_end e;
+		struct client_end e;
 		struct ddp_cm_event *ev;
 
 		packet_listen(others[i]);
-		e = ask();
-		ev = victim_event(DDP_CM_CONNECT_ERROR);
+		e = start_connect();
+		ev = client_event(DDP_CM_CONNECT_ERROR);
 		MUST(ev->err && ev->reason[0], "an error without a reason");
 		ddp_ack_cm_event(ev);
 		AWAIT(packet_seen.aborts, "the ABORT");
 		MUST(packet_seen.data == 0, "a DDP message is sent to a peer with indication %d",
 		     others[i]);
-		victim_end_free(&e);
+		client_end_free(&e);
 		packet_reset();
 	}
 }
@@ -111,37 +111,37 @@ static void check_data(void)
 	     packet_seen.bad_crc);
 }
 
-static struct victim_end accepted(uint16_t sid, const struct victim_opts *o)
+static struct client_end accepted(uint16_t sid, const struct client_opts *o)
 {
 	struct ddp_cm_event *ev;
-	struct victim_end e;
+	struct client_end e;
 
-	say(sid, RAW_INITIATE);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
-	e = victim_end(ev->id, o);
+	send_control(sid, RAW_INITIATE);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
+	e = client_end(ev->id, o);
 	ddp_ack_cm_event(ev);
 	OK(ddp_accept(e.id, NULL));
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	return e;
 }
 
 static void passive_packets(void)
 {
-	struct victim_region r;
-	struct victim_end e;
+	struct client_region r;
+	struct client_end e;
 	struct ddp_sge sge;
 	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_SEND};
 
 	begin();
-	victim_listen(0);
-	r = victim_region(victim_pd(), 20000, 0x1000, 0);
+	client_listen(0);
+	r = client_region(client_pd(), 20000, 0x1000, 0);
 	sge = (struct ddp_sge){0x1000, 20000, r.mr->lkey};
 	packet_connect(1);
 	AWAIT(packet_up(), "the association");
 	check_init();
 	e = accepted(0, NULL);
-	victim_post(&e, wr);
-	MUST(victim_wc(e.scq).status == DDP_WC_SUCCESS, "the Send failed");
+	client_post(&e, wr);
+	MUST(client_wc(e.scq).status == DDP_WC_SUCCESS, "the Send failed");
 	OK(ddp_disconnect(e.id));
 	AWAIT(packet_code_seen(0, RAW_END), "Session Terminate");
 	MUST(packet_seen.data > 14, "%u DATA chunks for 20000 bytes", packet_seen.data);
@@ -150,15 +150,15 @@ static void passive_packets(void)
 
 static void active_packets(void)
 {
-	struct victim_end e;
+	struct client_end e;
 
 	begin();
 	packet_listen(1);
-	e = ask();
+	e = start_connect();
 	AWAIT(packet_initiate_seen() >= 0, "Initiate");
 	check_init();
-	say((uint16_t)packet_initiate_seen(), RAW_ACCEPT);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	send_control((uint16_t)packet_initiate_seen(), RAW_ACCEPT);
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	OK(ddp_disconnect(e.id));
 	AWAIT(packet_code_seen((uint16_t)packet_initiate_seen(), RAW_END), "Session Terminate");
 	check_data();
@@ -167,22 +167,22 @@ static void active_packets(void)
 /* A message of several DATA chunks, and one that is ordered: the receiver takes both. */
 static void fragmented(void)
 {
-	static const struct victim_opts o = {.recvs = 1, .size = 64};
-	struct victim_region r;
-	struct victim_end e;
+	static const struct client_opts o = {.recvs = 1, .size = 64};
+	struct client_region r;
+	struct client_end e;
 
 	begin();
-	victim_listen(0);
-	r = victim_region(victim_pd(), 60000, 0x1000, DDP_ACCESS_REMOTE_WRITE);
+	client_listen(0);
+	r = client_region(client_pd(), 60000, 0x1000, DDP_ACCESS_REMOTE_WRITE);
 	packet_connect(1);
 	AWAIT(packet_up(), "the association");
 	e = accepted(0, &o);
 	packet_send(0, raw_write(r.mr->rkey, 0x1000, NULL, 0), 60000, false);
 	packet_send(0, raw_send(1, "ordered", 7), 0, true);
-	victim_received(&e, 0, 7);
+	client_received(&e, 0, 7);
 	for (unsigned i = 0; i < 60000; i++)
 		MUST(r.p[i] == 0, "byte %u is not there", i);
-	victim_guards(&r);
+	client_guards(&r);
 }
 
 /* ---- unacknowledged messages ---- */
@@ -192,10 +192,10 @@ static void accept_unacknowledged(void)
 {
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
-	struct victim_end e;
+	struct client_end e;
 
 	begin();
-	victim_listen(0);
+	client_listen(0);
 	packet_connect(1);
 	AWAIT(packet_up(), "the association");
 	packet_hold(true);
@@ -203,8 +203,8 @@ static void accept_unacknowledged(void)
 	OK(ddp_disconnect(e.id));
 	AWAIT(packet_code_seen(0, RAW_ACCEPT), "Accept");
 	/* Messages that it sends at once arrive before this. */
-	say(2, RAW_INITIATE);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	send_control(2, RAW_INITIATE);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
 	ddp_ack_cm_event(ev);
 	OK(ddp_reject(id, NULL));
@@ -217,26 +217,26 @@ static void accept_unacknowledged(void)
 /* While the last chunk of a session may be in flight, its stream is not reused. */
 static void stream_unacknowledged(void)
 {
-	struct victim_end e;
+	struct client_end e;
 	int first, second;
 
 	begin();
 	packet_listen(1);
-	e = ask();
+	e = start_connect();
 	AWAIT(packet_initiate_seen() >= 0, "Initiate");
 	first = packet_initiate_seen();
-	say((uint16_t)first, RAW_ACCEPT);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	send_control((uint16_t)first, RAW_ACCEPT);
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	packet_hold(true);
-	say((uint16_t)first, RAW_END);
+	send_control((uint16_t)first, RAW_END);
 	AWAIT(packet_code_seen((uint16_t)first, RAW_END), "Session Terminate");
-	ddp_ack_cm_event(victim_event(DDP_CM_DISCONNECTED));
-	victim_end_free(&e);
-	e = ask();
+	ddp_ack_cm_event(client_event(DDP_CM_DISCONNECTED));
+	client_end_free(&e);
+	e = start_connect();
 	AWAIT((second = packet_initiate_seen()) != first, "an Initiate on another stream");
 	packet_hold(false);
-	say((uint16_t)second, RAW_ACCEPT);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	send_control((uint16_t)second, RAW_ACCEPT);
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 }
 
 const struct raw_case case_packet[] = {

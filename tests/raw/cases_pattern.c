@@ -62,7 +62,7 @@ static const struct chunk terminate = {"Terminate", 17, 0, {0, 4}, 2};
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void say(struct link *l, uint16_t sid, const struct chunk *c)
+static void send_chunk(struct link *l, uint16_t sid, const struct chunk *c)
 {
 	struct raw_msg m = raw_any(c->ppid, c->bytes, c->nbytes);
 
@@ -83,7 +83,7 @@ static void expect_end(struct link *l, uint16_t sid, const struct chunk *c)
 
 /* A malformed chunk may or may not count as a DDP-SSN: our Terminate has the number that the chunk
  * would have, and in a second run the next one. */
-static void say_end(struct link *l, uint16_t sid)
+static void send_end(struct link *l, uint16_t sid)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	uint16_t ssn = link_next(l, sid);
@@ -94,11 +94,11 @@ static void say_end(struct link *l, uint16_t sid)
 
 static void in_established(struct pair *p, const struct chunk *c)
 {
-	say(p->l, p->sid, c);
+	send_chunk(p->l, p->sid, c);
 	if (c->len == NO_SSN)
 		link_skip(p->l, p->sid, 1);
 	expect_end(p->l, p->sid, c);
-	say_end(p->l, p->sid);
+	send_end(p->l, p->sid);
 	pair_disconnected(p, true, 0);
 }
 
@@ -128,7 +128,7 @@ static void active_established(void)
 	pair_alive(&p);
 }
 
-/* ---- the victim has not decided ---- */
+/* ---- the client has not decided ---- */
 
 static void in_pending(struct link *l, uint16_t sid, const struct chunk *c)
 {
@@ -138,12 +138,12 @@ static void in_pending(struct link *l, uint16_t sid, const struct chunk *c)
 
 	link_begin(l, sid, false);
 	link_send(l, sid, &initiate);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
 	ddp_ack_cm_event(ev);
-	say(l, sid, c);
+	send_chunk(l, sid, c);
 	expect_end(l, sid, c);
-	ddp_ack_cm_event(victim_event(DDP_CM_REQUEST_GONE));
+	ddp_ack_cm_event(client_event(DDP_CM_REQUEST_GONE));
 	OK(ddp_destroy_id(id));
 }
 
@@ -161,29 +161,29 @@ static void pending(void)
 	link_nothing_left(l);
 }
 
-/* ---- the victim waits for our answer ---- */
+/* ---- the client waits for our answer ---- */
 
 static void in_requested(struct pair *p, const struct chunk *c)
 {
 	struct raw_msg initiate = raw_control(RAW_INITIATE, NULL, 0);
 	struct ddp_cm_event *ev;
 
-	p->v = victim_end(NULL, NULL);
+	p->v = client_end(NULL, NULL);
 	OK(ddp_connect_name(p->v.id, stage.addr, stage.port, NULL));
 	if (!p->l)
 		p->l = link_from();
-	p->sid = link_news(p->l);
+	p->sid = link_new_stream(p->l);
 	link_begin(p->l, p->sid, true);
 	link_expect(p->l, p->sid, &initiate, "Initiate");
-	say(p->l, p->sid, c);
+	send_chunk(p->l, p->sid, c);
 	if (c->len == NO_SSN)
 		link_skip(p->l, p->sid, 1);
 	expect_end(p->l, p->sid, c);
-	say_end(p->l, p->sid);
-	ev = victim_event(DDP_CM_CONNECT_ERROR);
+	send_end(p->l, p->sid);
+	ev = client_event(DDP_CM_CONNECT_ERROR);
 	MUST(ev->err && ev->reason[0], "%s: an error without a reason", c->name);
 	ddp_ack_cm_event(ev);
-	victim_end_free(&p->v);
+	client_end_free(&p->v);
 }
 
 /* Accept and Reject are the expected answers; an Initiate on the same stream is glare. */
@@ -196,7 +196,7 @@ static void requested(void)
 {
 	struct pair p = {0};
 
-	victim_open(0);
+	client_open(0);
 	link_listen(stage.port);
 	for (unsigned i = 0; i < COUNT(controls); i++)
 		if (!answer(&controls[i]))
@@ -218,14 +218,14 @@ static void idle(void)
 
 	for (unsigned i = 0; i < COUNT(controls); i++, sid += 2)
 		if (strstr(controls[i].name, "Initiate") == NULL)
-			say(l, sid, &controls[i]);
+			send_chunk(l, sid, &controls[i]);
 	for (unsigned i = 0; i < COUNT(runts); i++, sid += 2)
-		say(l, sid, &runts[i]);
-	say(l, sid, &segment);
-	say(l, sid + 2, &terminate);
+		send_chunk(l, sid, &runts[i]);
+	send_chunk(l, sid, &segment);
+	send_chunk(l, sid + 2, &terminate);
 	pair_marker(l);
 	link_nothing_left(l);
-	victim_no_event();
+	client_no_event();
 	/* The streams work as before. */
 	p = pair_passive(l, 0, NULL);
 	pair_alive(&p);
@@ -243,7 +243,7 @@ static void late_initiate(void)
 	link_send_as(l, 0, 1, &initiate);
 	link_send_as(l, 2, 0xffff, &initiate);
 	pair_marker(l);
-	victim_no_event();
+	client_no_event();
 }
 
 /* ---- the end ---- */
@@ -275,7 +275,7 @@ static void after_terminate(void)
 	pair_alive(&p);
 }
 
-/* The victim has ended its half with a Terminate: any later message ends the session without an
+/* The client has ended its half with a Terminate: any later message ends the session without an
  * answer. */
 static void half_ended(void)
 {
@@ -284,11 +284,11 @@ static void half_ended(void)
 	for (unsigned i = 0; i < COUNT(controls); i++) {
 		OK(ddp_disconnect(p.v.id));
 		expect_end(p.l, p.sid, &controls[i]);
-		say(p.l, p.sid, &controls[i]);
-		say_end(p.l, p.sid);
-		ddp_ack_cm_event(victim_event(DDP_CM_DISCONNECTED));
-		victim_flushed(&p.v);
-		victim_end_free(&p.v);
+		send_chunk(p.l, p.sid, &controls[i]);
+		send_end(p.l, p.sid);
+		ddp_ack_cm_event(client_event(DDP_CM_DISCONNECTED));
+		client_flushed(&p.v);
+		client_end_free(&p.v);
 		pair_next(&p);
 	}
 	pair_marker(p.l);

@@ -30,10 +30,10 @@ static void reserved(void)
 	/* The reserved bits of both control octets. */
 	pair_tx(&f.p, raw_tagged(0xc1 | 0x3c, 0x40 | 0x30, f.r.mr->rkey, FAULT_BASE, bytes, 8));
 	pair_tx(&f.p, raw_untagged(0x41 | 0x3c, 0x43 | 0x30, q, bytes, 8));
-	victim_received(&f.p.v, 0, 8);
-	has(victim_inbox(&f.p.opts, 0), 0, 8, "a Send with all reserved bits");
+	client_received(&f.p.v, 0, 8);
+	has(client_inbox(&f.p.opts, 0), 0, 8, "a Send with all reserved bits");
 	has(f.r.p, 0, 8, "a Write with all reserved bits");
-	victim_untouched(&f.r, 0, 8);
+	client_untouched(&f.r, 0, 8);
 	f.p.msn = 2;
 	pair_alive(&f.p);
 	pair_end(&f.p);
@@ -42,7 +42,7 @@ static void reserved(void)
 static void nothing_tagged(void)
 {
 	struct fault f = fault_new(NULL);
-	struct victim_region ro = victim_region(victim_pd(), 64, 0x4000, 0);
+	struct client_region ro = client_region(client_pd(), 64, 0x4000, 0);
 
 	pair_tx(&f.p, raw_write(0, 0, NULL, 0));
 	pair_tx(&f.p, raw_write(UINT32_MAX, UINT64_MAX, NULL, 0));
@@ -50,9 +50,9 @@ static void nothing_tagged(void)
 	pair_tx(&f.p, raw_write(f.r.mr->rkey ^ 1, FAULT_BASE, NULL, 0));
 	pair_tx(&f.p, raw_write(ro.mr->rkey, UINT64_MAX, NULL, 0));
 	pair_alive(&f.p);
-	victim_idle(f.p.v.rcq);
+	client_idle(f.p.v.rcq);
 	pair_end(&f.p);
-	victim_untouched(&f.r, 0, 0);
+	client_untouched(&f.r, 0, 0);
 }
 
 static void nothing_untagged(void)
@@ -62,11 +62,11 @@ static void nothing_untagged(void)
 
 	pair_tx(&p, raw_send(1, NULL, 0));
 	pair_tx(&p, m);
-	victim_received(&p.v, 0, 0);
-	MUST(victim_received(&p.v, 1, 0).wc_flags & DDP_WC_SOLICITED, "SE was not reported");
+	client_received(&p.v, 0, 0);
+	MUST(client_received(&p.v, 1, 0).wc_flags & DDP_WC_SOLICITED, "SE was not reported");
 	p.msn = 3;
 	pair_alive(&p);
-	MUST(victim_inbox(&p.opts, 0)[0] == VICTIM_FILL, "unexpected bytes were placed");
+	MUST(client_inbox(&p.opts, 0)[0] == CLIENT_FILL, "unexpected bytes were placed");
 	pair_end(&p);
 }
 
@@ -79,11 +79,11 @@ static void unused_stag(void)
 
 	fill();
 	pair_tx(&f.p, raw_untagged(RAW_UL, RAW_SEND, q, bytes, 4));
-	wc = victim_received(&f.p.v, 0, 4);
+	wc = client_received(&f.p.v, 0, 4);
 	MUST(!(wc.wc_flags & DDP_WC_WITH_INV), "something was invalidated");
 	q = (struct raw_queue){.inv = 0xdeadbeef, .msn = 2};
 	pair_tx(&f.p, raw_untagged(RAW_UL, RAW_SEND_SE, q, bytes, 4));
-	wc = victim_received(&f.p.v, 1, 4);
+	wc = client_received(&f.p.v, 1, 4);
 	MUST(wc.wc_flags == DDP_WC_SOLICITED, "flags %x", wc.wc_flags);
 	pair_tx(&f.p, raw_write(f.r.mr->rkey, FAULT_BASE, bytes, 4));
 	f.p.msn = 3;
@@ -96,7 +96,7 @@ static void unused_stag(void)
 
 static void segments(void)
 {
-	static const struct victim_opts o = {.recvs = 4, .size = 1200};
+	static const struct client_opts o = {.recvs = 4, .size = 1200};
 	struct pair p = pair_new(&o);
 	struct raw_queue q = {.msn = 1};
 
@@ -107,8 +107,8 @@ static void segments(void)
 	pair_tx(&p, raw_untagged(RAW_U, RAW_SEND, q, bytes + 1, 999));
 	q.mo = 1000;
 	pair_tx(&p, raw_untagged(RAW_UL, RAW_SEND, q, bytes + 1000, 200));
-	victim_received(&p.v, 0, 1200);
-	has(victim_inbox(&o, 0), 0, 1200, "three segments");
+	client_received(&p.v, 0, 1200);
+	has(client_inbox(&o, 0), 0, 1200, "three segments");
 	/* The last one has the highest MO; the others may come in any order. */
 	q = (struct raw_queue){.msn = 2, .mo = 100};
 	pair_tx(&p, raw_untagged(RAW_U, RAW_SEND, q, bytes + 100, 100));
@@ -116,15 +116,15 @@ static void segments(void)
 	pair_tx(&p, raw_untagged(RAW_U, RAW_SEND, q, bytes, 100));
 	q.mo = 200;
 	pair_tx(&p, raw_untagged(RAW_UL, RAW_SEND, q, bytes + 200, 1));
-	victim_received(&p.v, 1, 201);
-	has(victim_inbox(&o, 1), 0, 201, "segments in another order");
-	MUST(victim_inbox(&o, 1)[201] == VICTIM_FILL, "a byte too many");
+	client_received(&p.v, 1, 201);
+	has(client_inbox(&o, 1), 0, 201, "segments in another order");
+	MUST(client_inbox(&o, 1)[201] == CLIENT_FILL, "a byte too many");
 	/* A last segment without bytes, and a message that is shorter than its buffer. */
 	q = (struct raw_queue){.msn = 3};
 	pair_tx(&p, raw_untagged(RAW_U, RAW_SEND, q, bytes, 7));
 	q.mo = 7;
 	pair_tx(&p, raw_untagged(RAW_UL, RAW_SEND, q, NULL, 0));
-	victim_received(&p.v, 2, 7);
+	client_received(&p.v, 2, 7);
 	p.msn = 4;
 	pair_alive(&p);
 	pair_end(&p);
@@ -133,7 +133,7 @@ static void segments(void)
 /* A message whose last segment is there, but not its first one, is not delivered. */
 static void incomplete(void)
 {
-	static const struct victim_opts o = {.recvs = 2, .size = 64};
+	static const struct client_opts o = {.recvs = 2, .size = 64};
 	struct pair p = pair_new(&o);
 	struct raw_queue q = {.msn = 1, .mo = 8};
 	struct raw_msg last, first;
@@ -144,11 +144,11 @@ static void incomplete(void)
 	first = raw_untagged(RAW_U, RAW_SEND, q, bytes, 8);
 	link_send_as(p.l, p.sid, 2, &last);
 	pair_marker(p.l);
-	victim_idle(p.v.rcq);
+	client_idle(p.v.rcq);
 	link_send_as(p.l, p.sid, 1, &first);
 	link_skip(p.l, p.sid, 2);
-	victim_received(&p.v, 0, 16);
-	has(victim_inbox(&o, 0), 0, 16, "two segments");
+	client_received(&p.v, 0, 16);
+	has(client_inbox(&o, 0), 0, 16, "two segments");
 	p.msn = 2;
 	pair_alive(&p);
 	pair_end(&p);
@@ -167,33 +167,33 @@ static void writes(void)
 	pair_tx(&f.p, raw_tagged(RAW_T, RAW_WRITE, key, FAULT_BASE + 2001, bytes, 3));
 	pair_tx(&f.p, raw_tagged(RAW_TL, RAW_WRITE, key, FAULT_BASE + 2004, bytes, 1));
 	pair_alive(&f.p);
-	victim_idle(f.p.v.rcq);
+	client_idle(f.p.v.rcq);
 	for (unsigned i = 0; i < 6; i++)
 		MUST(f.r.p[at[i]] == bytes[i], "the Write at %u is not there", at[i]);
 	has(f.r.p + 1001, 0, 1000, "the first segment");
 	has(f.r.p + 2001, 0, 3, "the second segment");
 	has(f.r.p + 2004, 0, 1, "the last segment");
-	MUST(f.r.p[1000] == VICTIM_FILL && f.r.p[2005] == VICTIM_FILL, "bytes beside the Write");
-	victim_guards(&f.r);
+	MUST(f.r.p[1000] == CLIENT_FILL && f.r.p[2005] == CLIENT_FILL, "bytes beside the Write");
+	client_guards(&f.r);
 	pair_end(&f.p);
-	victim_no_event();
+	client_no_event();
 }
 
 /* Tagged offsets are independent of addresses. */
 static void high_base(void)
 {
 	static const uint64_t base[] = {0, 3, 0xffffffffull, 1ull << 63, UINT64_MAX - 64};
-	struct pair p = pair_new(&(struct victim_opts){.recvs = 5, .size = 16});
+	struct pair p = pair_new(&(struct client_opts){.recvs = 5, .size = 16});
 
 	fill();
 	for (unsigned i = 0; i < 5; i++) {
-		struct victim_region r =
-			victim_region(victim_pd(), 64, base[i], DDP_ACCESS_REMOTE_WRITE);
+		struct client_region r =
+			client_region(client_pd(), 64, base[i], DDP_ACCESS_REMOTE_WRITE);
 
 		pair_tx(&p, raw_write(r.mr->rkey, base[i], bytes, 64));
 		pair_alive(&p);
 		has(r.p, 0, 64, "the whole region");
-		victim_guards(&r);
+		client_guards(&r);
 	}
 	pair_end(&p);
 }
@@ -201,7 +201,7 @@ static void high_base(void)
 /* The bytes of a Write before a Send are placed when the Send is delivered. */
 static void many(void)
 {
-	static const struct victim_opts o = {.recvs = 100, .size = 16};
+	static const struct client_opts o = {.recvs = 100, .size = 16};
 	struct fault f = fault_new(&o);
 
 	for (uint32_t i = 0; i < 100; i++) {
@@ -209,9 +209,9 @@ static void many(void)
 		pair_tx(&f.p, raw_send(i + 1, &i, 4));
 	}
 	for (uint32_t i = 0; i < 100; i++) {
-		victim_received(&f.p.v, i, 4);
+		client_received(&f.p.v, i, 4);
 		MUST(memcmp(f.r.p + 4 * i, &i, 4) == 0, "Write %u is not there", i);
-		MUST(memcmp(victim_inbox(&o, i), &i, 4) == 0, "Send %u has other bytes", i);
+		MUST(memcmp(client_inbox(&o, i), &i, 4) == 0, "Send %u has other bytes", i);
 	}
 	f.p.v.posted = 0;
 	pair_end(&f.p);

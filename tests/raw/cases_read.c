@@ -27,13 +27,13 @@ enum {
 	SINK = 0xc0ffee,
 };
 
-static void fill(const struct victim_region *r)
+static void fill(const struct client_region *r)
 {
 	for (size_t i = 0; i < r->len; i++)
 		r->p[i] = (uint8_t)(i * 11 + (i >> 8) + (i >> 16));
 }
 
-static struct raw_read from(const struct victim_region *r, uint64_t off, uint32_t n)
+static struct raw_read from(const struct client_region *r, uint64_t off, uint32_t n)
 {
 	return (struct raw_read){SINK, 0x100, n, r->mr->rkey, r->mr->iova + off};
 }
@@ -54,9 +54,9 @@ static void sizes(void)
 		pair_tx(&f.p, raw_read(msn++, r));
 		whole_response(f.p.l, f.p.sid, r, f.r.p + i % 8);
 	}
-	pair_marker(f.p.l); /* the victim got no event */
-	victim_idle(f.p.v.rcq);
-	victim_idle(f.p.v.scq);
+	pair_marker(f.p.l); /* the client got no event */
+	client_idle(f.p.v.rcq);
+	client_idle(f.p.v.scq);
 	pair_alive(&f.p);
 	pair_end(&f.p);
 }
@@ -65,7 +65,7 @@ static void sizes(void)
 static void sinks(void)
 {
 	struct fault f = fault_new(NULL);
-	struct victim_region own = victim_region(victim_pd(), 64, 0, DDP_ACCESS_REMOTE_READ);
+	struct client_region own = client_region(client_pd(), 64, 0, DDP_ACCESS_REMOTE_READ);
 	uint32_t stag[] = {0, 1, UINT32_MAX, 0x12345678, own.mr->rkey, f.r.mr->rkey};
 	uint64_t to[] = {0, 1, UINT64_MAX - 5, 1ull << 63, 0, FAULT_BASE};
 
@@ -78,7 +78,7 @@ static void sinks(void)
 		pair_tx(&f.p, raw_read(i + 1, r));
 		whole_response(f.p.l, f.p.sid, r, f.r.p + 3);
 	}
-	victim_untouched(&own, 0, 0);
+	client_untouched(&own, 0, 0);
 	pair_alive(&f.p);
 	pair_end(&f.p);
 }
@@ -132,9 +132,9 @@ static void forms(void)
 
 static void in_order(void)
 {
-	struct pair p = pair_new(&(struct victim_opts){.ird = 8});
-	struct victim_region r =
-		victim_region(victim_pd(), 1 << 20, 0x4000, DDP_ACCESS_REMOTE_READ);
+	struct pair p = pair_new(&(struct client_opts){.ird = 8});
+	struct client_region r =
+		client_region(client_pd(), 1 << 20, 0x4000, DDP_ACCESS_REMOTE_READ);
 
 	fill(&r);
 	pair_tx(&p, raw_read(1, from(&r, 0, 1 << 20)));
@@ -206,16 +206,16 @@ static void bad_rights(void)
 {
 	struct fault f = fault_new(NULL);
 	struct pair other = pair_passive(f.p.l, 100, NULL);
-	struct victim_region wo = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
-	struct victim_region tied = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_READ);
-	struct victim_region alien;
+	struct client_region wo = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region tied = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_READ);
+	struct client_region other_domain;
 	struct ddp_pd *pd;
 
-	OK(ddp_alloc_pd(victim_ctx(), &pd));
-	alien = victim_region(pd, 64, 0x4000, DDP_ACCESS_REMOTE_READ);
+	OK(ddp_alloc_pd(client_ctx(), &pd));
+	other_domain = client_region(pd, 64, 0x4000, DDP_ACCESS_REMOTE_READ);
 	OK(ddp_bind_mr(tied.mr, other.v.qp));
 	fault_try(&f, "not to be read", raw_read(1, from(&wo, 0, 8)), R_RIGHTS);
-	fault_try(&f, "another domain", raw_read(1, from(&alien, 0, 8)), R_STREAM);
+	fault_try(&f, "another domain", raw_read(1, from(&other_domain, 0, 8)), R_STREAM);
 	fault_try(&f, "another session's", raw_read(1, from(&tied, 0, 8)), R_STREAM);
 	pair_tx(&other, raw_read(1, from(&tied, 0, 8)));
 	whole_response(other.l, other.sid, from(&tied, 0, 8), tied.p);
@@ -253,8 +253,8 @@ enum { HUGE_LEN = 16 << 20 };
  * One request more than negotiated has no buffer; the answer stops at once. */
 static void too_many(void)
 {
-	struct pair p = pair_new(&(struct victim_opts){.ird = 4});
-	struct victim_region r = victim_region(victim_pd(), HUGE_LEN, 0, DDP_ACCESS_REMOTE_READ);
+	struct pair p = pair_new(&(struct client_opts){.ird = 4});
+	struct client_region r = client_region(client_pd(), HUGE_LEN, 0, DDP_ACCESS_REMOTE_READ);
 	struct raw_msg fifth = raw_read(5, from(&r, 0, 0)), want;
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	struct whole w;
@@ -275,8 +275,8 @@ static void too_many(void)
 /* The negotiated number is accepted, and then again. */
 static void enough(void)
 {
-	struct pair p = pair_new(&(struct victim_opts){.ird = 4});
-	struct victim_region r = victim_region(victim_pd(), HUGE_LEN, 0, DDP_ACCESS_REMOTE_READ);
+	struct pair p = pair_new(&(struct client_opts){.ird = 4});
+	struct client_region r = client_region(client_pd(), HUGE_LEN, 0, DDP_ACCESS_REMOTE_READ);
 	uint32_t msn = 1;
 
 	fill(&r);
@@ -295,15 +295,15 @@ static void enough(void)
  */
 static void interrupted(void)
 {
-	struct pair p = pair_new(&(struct victim_opts){.ird = 4});
-	struct victim_region r = victim_region(victim_pd(), HUGE_LEN, 0, DDP_ACCESS_REMOTE_READ);
+	struct pair p = pair_new(&(struct client_opts){.ird = 4});
+	struct client_region r = client_region(client_pd(), HUGE_LEN, 0, DDP_ACCESS_REMOTE_READ);
 	struct raw_read rest = from(&r, 0, HUGE_LEN);
 	struct raw_msg m = raw_read(1, rest), want;
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 	struct whole w;
 
 	pair_tx(&p, m);
-	(void)link_news(p.l);
+	(void)link_new_stream(p.l);
 	link_pause(p.l, true);
 	OK(ddp_dereg_mr(r.mr));
 	link_pause(p.l, false);

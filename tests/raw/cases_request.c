@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RFC 5040 5.2, 6.1: the victim reads from us; we answer correctly, wrongly, or never. */
+/* RFC 5040 5.2, 6.1: the client reads from us; we answer correctly, wrongly, or never. */
 #include <string.h>
 
 #include "tests/raw/case.h"
@@ -17,9 +17,9 @@ enum { SOURCE = 0x5eed5eed, FROM = 0x7000, LEN = 1000 };
 
 static uint8_t bytes[LEN + 8];
 
-/* The victim reads n bytes into the region at off. */
-static void ask(struct pair *p, const struct victim_region *r, uint64_t off, uint32_t n,
-		uint64_t wr_id)
+/* The client reads n bytes into the region at off. */
+static void post_read(struct pair *p, const struct client_region *r, uint64_t off, uint32_t n,
+		      uint64_t wr_id)
 {
 	struct ddp_sge sge = {r->mr->iova + off, n, r->mr->lkey};
 	struct ddp_send_wr wr = {.wr_id = wr_id, .opcode = DDP_WR_RDMA_READ};
@@ -28,11 +28,11 @@ static void ask(struct pair *p, const struct victim_region *r, uint64_t off, uin
 	wr.num_sge = 1;
 	wr.rdma.rkey = SOURCE;
 	wr.rdma.remote_addr = FROM + off;
-	victim_post(&p->v, wr);
+	client_post(&p->v, wr);
 }
 
 /* Checks the request on the wire except its sink. */
-static struct raw_read asked(struct pair *p, uint32_t msn, uint64_t off, uint32_t n)
+static struct raw_read take_read_request(struct pair *p, uint32_t msn, uint64_t off, uint32_t n)
 {
 	struct raw_msg m = link_take(p->l, p->sid), want;
 	const uint8_t *body = m.b + RAW_HOP + RAW_UNTAGGED;
@@ -54,7 +54,7 @@ static void answer(struct pair *p, struct raw_read r)
 
 static void done(struct pair *p, uint64_t wr_id, enum ddp_wc_opcode op, uint32_t n)
 {
-	struct ddp_wc wc = victim_wc(p->v.scq);
+	struct ddp_wc wc = client_wc(p->v.scq);
 
 	MUST(wc.status == DDP_WC_SUCCESS && wc.wr_id == wr_id && wc.opcode == op &&
 		     (op != DDP_WC_RDMA_READ || wc.byte_len == n),
@@ -64,18 +64,18 @@ static void done(struct pair *p, uint64_t wr_id, enum ddp_wc_opcode op, uint32_t
 
 struct reader {
 	struct pair p;
-	struct victim_region sink, other;
+	struct client_region sink, other;
 };
 
 static struct reader open_with(uint16_t ord)
 {
-	struct victim_opts o = {.recvs = 4, .size = 64, .ord = ord};
+	struct client_opts o = {.recvs = 4, .size = 64, .ord = ord};
 	struct reader x = {.p = pair_new(&o)};
 
 	for (unsigned i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i * 3 + 1);
-	x.sink = victim_region(victim_pd(), LEN, 0x20000, DDP_ACCESS_LOCAL_WRITE);
-	x.other = victim_region(victim_pd(), LEN, 0x20000, DDP_ACCESS_REMOTE_WRITE);
+	x.sink = client_region(client_pd(), LEN, 0x20000, DDP_ACCESS_LOCAL_WRITE);
+	x.other = client_region(client_pd(), LEN, 0x20000, DDP_ACCESS_REMOTE_WRITE);
 	return x;
 }
 
@@ -84,21 +84,21 @@ static void good(void)
 	struct reader x = open_with(0);
 	struct raw_read r;
 
-	ask(&x.p, &x.sink, 0, LEN, 1);
-	r = asked(&x.p, 1, 0, LEN);
-	victim_idle(x.p.v.scq);
+	post_read(&x.p, &x.sink, 0, LEN, 1);
+	r = take_read_request(&x.p, 1, 0, LEN);
+	client_idle(x.p.v.scq);
 	/* In three segments; the last one completes it. */
 	pair_tx(&x.p, raw_tagged(RAW_T, RAW_READ_RSP, r.sink_stag, r.sink_to, bytes, 1));
 	pair_tx(&x.p, raw_tagged(RAW_T, RAW_READ_RSP, r.sink_stag, r.sink_to + 1, bytes + 1, 500));
 	pair_alive(&x.p);
-	victim_idle(x.p.v.scq);
+	client_idle(x.p.v.scq);
 	pair_tx(&x.p,
 		raw_tagged(RAW_TL, RAW_READ_RSP, r.sink_stag, r.sink_to + 501, bytes + 501, 499));
 	done(&x.p, 1, DDP_WC_RDMA_READ, LEN);
 	MUST(memcmp(x.sink.p, bytes, LEN) == 0, "other bytes arrived");
-	victim_guards(&x.sink);
-	ask(&x.p, &x.sink, 7, 1, 2);
-	answer(&x.p, asked(&x.p, 2, 7, 1));
+	client_guards(&x.sink);
+	post_read(&x.p, &x.sink, 7, 1, 2);
+	answer(&x.p, take_read_request(&x.p, 2, 7, 1));
 	done(&x.p, 2, DDP_WC_RDMA_READ, 1);
 	pair_end(&x.p);
 }
@@ -110,7 +110,7 @@ static void empty(void)
 	struct raw_msg m;
 	uint32_t n;
 
-	ask(&x.p, &x.sink, 0, 0, 1);
+	post_read(&x.p, &x.sink, 0, 0, 1);
 	m = link_take(x.p.l, x.p.sid);
 	(void)raw_body(&m, &n);
 	MUST(raw_opcode(&m) == 1 && n == RAW_READ &&
@@ -119,7 +119,7 @@ static void empty(void)
 	pair_tx(&x.p, raw_response(be_get32(m.b + RAW_HOP + RAW_UNTAGGED),
 				   be_get64(m.b + RAW_HOP + RAW_UNTAGGED + 4), NULL, 0));
 	done(&x.p, 1, DDP_WC_RDMA_READ, 0);
-	victim_untouched(&x.sink, 0, 0);
+	client_untouched(&x.sink, 0, 0);
 	pair_end(&x.p);
 }
 
@@ -131,21 +131,21 @@ static void completion_order(void)
 	struct raw_msg want = raw_send(1, NULL, 0);
 	struct raw_read r;
 
-	ask(&x.p, &x.sink, 0, LEN, 1);
-	victim_post(&x.p.v, send);
-	r = asked(&x.p, 1, 0, LEN);
+	post_read(&x.p, &x.sink, 0, LEN, 1);
+	client_post(&x.p.v, send);
+	r = take_read_request(&x.p, 1, 0, LEN);
 	link_expect(x.p.l, x.p.sid, &want, "the Send, which does not wait for the Read");
 	pair_marker(x.p.l);
-	victim_idle(x.p.v.scq);
+	client_idle(x.p.v.scq);
 	answer(&x.p, r);
 	done(&x.p, 1, DDP_WC_RDMA_READ, LEN);
 	done(&x.p, 2, DDP_WC_SEND, 0);
 	/* With the fence it waits. */
-	ask(&x.p, &x.sink, 0, LEN, 3);
+	post_read(&x.p, &x.sink, 0, LEN, 3);
 	send.wr_id = 4;
 	send.send_flags = DDP_SEND_FENCE;
-	victim_post(&x.p.v, send);
-	r = asked(&x.p, 2, 0, LEN);
+	client_post(&x.p.v, send);
+	r = take_read_request(&x.p, 2, 0, LEN);
 	pair_marker(x.p.l);
 	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a fenced Send was sent");
 	answer(&x.p, r);
@@ -162,16 +162,16 @@ static void depth(void)
 	struct raw_read r[3];
 
 	for (unsigned i = 0; i < 10; i++)
-		ask(&x.p, &x.sink, i, 1, i);
-	r[0] = asked(&x.p, 1, 0, 1);
-	r[1] = asked(&x.p, 2, 1, 1);
+		post_read(&x.p, &x.sink, i, 1, i);
+	r[0] = take_read_request(&x.p, 1, 0, 1);
+	r[1] = take_read_request(&x.p, 2, 1, 1);
 	pair_marker(x.p.l);
 	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a third Read is outstanding");
 	for (uint32_t i = 0; i < 10; i++) {
 		answer(&x.p, r[i % 2]);
 		done(&x.p, i, DDP_WC_RDMA_READ, 1);
 		if (i < 8)
-			r[i % 2] = asked(&x.p, i + 3, i + 2, 1);
+			r[i % 2] = take_read_request(&x.p, i + 3, i + 2, 1);
 		pair_marker(x.p.l);
 		MUST(link_waiting(x.p.l, x.p.sid) == 0, "a third Read is outstanding");
 	}
@@ -185,21 +185,21 @@ static void unanswered(void)
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
 	for (unsigned i = 0; i < 40; i++)
-		ask(&x.p, &x.sink, 0, 8, i);
+		post_read(&x.p, &x.sink, 0, 8, i);
 	for (uint32_t i = 0; i < 4; i++)
-		(void)asked(&x.p, i + 1, 0, 8);
+		(void)take_read_request(&x.p, i + 1, 0, 8);
 	pair_tx(&x.p, end);
 	for (unsigned i = 0; i < 40; i++) {
-		struct ddp_wc wc = victim_wc(x.p.v.scq);
+		struct ddp_wc wc = client_wc(x.p.v.scq);
 
 		MUST(wc.wr_id == i && wc.status == DDP_WC_FLUSH_ERR, "Read %u: %s",
 		     (unsigned)wc.wr_id, ddp_wc_status_str(wc.status));
 	}
-	victim_idle(x.p.v.scq);
+	client_idle(x.p.v.scq);
 	link_expect(x.p.l, x.p.sid, &end, "Session Terminate");
-	ddp_ack_cm_event(victim_event(DDP_CM_DISCONNECTED));
-	victim_flushed(&x.p.v);
-	victim_untouched(&x.sink, 0, 0);
+	ddp_ack_cm_event(client_event(DDP_CM_DISCONNECTED));
+	client_flushed(&x.p.v);
+	client_untouched(&x.sink, 0, 0);
 }
 
 /* ---- invalid answers ---- */
@@ -221,18 +221,18 @@ static void wrong(struct reader *x, const char *detail, struct raw_msg m, bool o
 	stage.detail = detail;
 	pair_tx(&x->p, m);
 	if (outstanding)
-		MUST(victim_wc(x->p.v.scq).status != DDP_WC_SUCCESS, "the Read was completed");
+		MUST(client_wc(x->p.v.scq).status != DDP_WC_SUCCESS, "the Read was completed");
 	pair_refused_any(&x->p, any, 5, &m);
-	victim_untouched(&x->other, 0, 0);
-	victim_guards(&x->sink);
+	client_untouched(&x->other, 0, 0);
+	client_guards(&x->sink);
 	pair_next(&x->p);
 	stage.detail = NULL;
 }
 
 static struct raw_read outstanding(struct reader *x)
 {
-	ask(&x->p, &x->sink, 100, 100, 1);
-	return asked(&x->p, 1, 100, 100);
+	post_read(&x->p, &x->sink, 100, 100, 1);
+	return take_read_request(&x->p, 1, 100, 100);
 }
 
 static void mismatch(void)
@@ -240,7 +240,7 @@ static void mismatch(void)
 	struct reader x = open_with(0);
 	struct raw_read r = outstanding(&x);
 
-	wrong(&x, "another STag of the victim",
+	wrong(&x, "another STag of the client",
 	      raw_response(x.other.mr->rkey, x.other.mr->iova, bytes, 100), true);
 	r = outstanding(&x);
 	wrong(&x, "no such STag", raw_response(r.sink_stag ^ 1, r.sink_to, bytes, 100), true);
@@ -250,7 +250,7 @@ static void mismatch(void)
 	wrong(&x, "one byte before", raw_response(r.sink_stag, r.sink_to - 1, bytes, 100), true);
 	r = outstanding(&x);
 	wrong(&x, "one byte longer", raw_response(r.sink_stag, r.sink_to, bytes, 101), true);
-	victim_untouched(&x.sink, 0, 0);
+	client_untouched(&x.sink, 0, 0);
 	r = outstanding(&x);
 	wrong(&x, "one byte shorter", raw_response(r.sink_stag, r.sink_to, bytes, 99), true);
 	r = outstanding(&x);
@@ -258,7 +258,7 @@ static void mismatch(void)
 	r = outstanding(&x);
 	pair_tx(&x.p, raw_tagged(RAW_T, RAW_READ_RSP, r.sink_stag, r.sink_to, bytes, 50));
 	wrong(&x, "a gap", raw_response(r.sink_stag, r.sink_to + 60, bytes, 40), true);
-	victim_untouched(&x.sink, 100, 100);
+	client_untouched(&x.sink, 100, 100);
 }
 
 static void unsolicited(void)
@@ -266,7 +266,8 @@ static void unsolicited(void)
 	struct reader x = open_with(0);
 	struct raw_read r;
 
-	wrong(&x, "never asked", raw_response(x.other.mr->rkey, x.other.mr->iova, bytes, 8), false);
+	wrong(&x, "never take_read_request",
+	      raw_response(x.other.mr->rkey, x.other.mr->iova, bytes, 8), false);
 	wrong(&x, "not requested, empty", raw_response(0, 0, NULL, 0), false);
 	r = outstanding(&x);
 	answer(&x.p, r);
@@ -276,13 +277,13 @@ static void unsolicited(void)
 	/* The second of two first: neither is complete, and only their own sinks may have changed.
 	 */
 	(void)outstanding(&x);
-	ask(&x.p, &x.sink, 300, 100, 2);
-	r = asked(&x.p, 2, 300, 100);
+	post_read(&x.p, &x.sink, 300, 100, 2);
+	r = take_read_request(&x.p, 2, 300, 100);
 	pair_tx(&x.p, raw_response(r.sink_stag, r.sink_to, bytes, 100));
-	MUST(victim_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the first Read was completed");
-	MUST(victim_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the second Read was completed");
-	victim_untouched(&x.sink, 100, 300);
-	victim_untouched(&x.other, 0, 0);
+	MUST(client_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the first Read was completed");
+	MUST(client_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the second Read was completed");
+	client_untouched(&x.sink, 100, 300);
+	client_untouched(&x.other, 0, 0);
 }
 
 /* A Write to the sink of a Read is refused: its STag was never advertised. */
@@ -293,7 +294,7 @@ static void sink_is_private(void)
 	struct raw_msg m = raw_write(r.sink_stag, r.sink_to, bytes, 8);
 
 	wrong(&x, "a Write", m, true);
-	victim_untouched(&x.sink, 0, 0);
+	client_untouched(&x.sink, 0, 0);
 }
 
 /* The peer answers with an error: the Read has that error, later requests are flushed. */
@@ -304,14 +305,14 @@ static void refused(void)
 	struct raw_msg m = raw_read(1, r), end = raw_control(RAW_END, NULL, 0);
 	struct ddp_wc wc;
 
-	ask(&x.p, &x.sink, 0, 8, 2);
-	(void)asked(&x.p, 2, 0, 8);
+	post_read(&x.p, &x.sink, 0, 8, 2);
+	(void)take_read_request(&x.p, 2, 0, 8);
 	pair_tx(&x.p, raw_terminate_for(RAW_ERR(0, 1, 1), &m));
 	pair_tx(&x.p, end);
-	wc = victim_wc(x.p.v.scq);
+	wc = client_wc(x.p.v.scq);
 	MUST(wc.wr_id == 1 && wc.status == DDP_WC_REM_ACCESS_ERR && wc.term == RAW_ERR(0, 1, 1),
 	     "Read %u: %s, %04x", (unsigned)wc.wr_id, ddp_wc_status_str(wc.status), wc.term);
-	wc = victim_wc(x.p.v.scq);
+	wc = client_wc(x.p.v.scq);
 	MUST(wc.wr_id == 2 && wc.status == DDP_WC_FLUSH_ERR, "Read %u: %s", (unsigned)wc.wr_id,
 	     ddp_wc_status_str(wc.status));
 	link_expect(x.p.l, x.p.sid, &end, "Session Terminate");

@@ -17,14 +17,14 @@ enum { STAG = 0x12345678, TO = 0x4000, BASE = 0x900000, LEN = 1 << 20 };
 
 struct source {
 	struct pair p;
-	struct victim_region r;
+	struct client_region r;
 };
 
 static struct source source_new(void)
 {
-	struct source s = {.p = pair_new(&(struct victim_opts){.recvs = 2, .size = 64})};
+	struct source s = {.p = pair_new(&(struct client_opts){.recvs = 2, .size = 64})};
 
-	s.r = victim_region(victim_pd(), LEN, BASE, DDP_ACCESS_LOCAL_WRITE);
+	s.r = client_region(client_pd(), LEN, BASE, DDP_ACCESS_LOCAL_WRITE);
 	for (size_t i = 0; i < LEN; i++)
 		s.r.p[i] = (uint8_t)(i * 5 + (i >> 9));
 	return s;
@@ -38,12 +38,12 @@ static void post(struct source *s, enum ddp_wr_opcode op, unsigned flags, uint64
 	wr.invalidate_rkey = 0x0badcafe;
 	wr.rdma.rkey = STAG;
 	wr.rdma.remote_addr = TO;
-	victim_post(&s->p.v, wr);
+	client_post(&s->p.v, wr);
 }
 
 static void complete(struct source *s)
 {
-	struct ddp_wc wc = victim_wc(s->p.v.scq);
+	struct ddp_wc wc = client_wc(s->p.v.scq);
 
 	MUST(wc.status == DDP_WC_SUCCESS, "%s: %s", ddp_wc_opcode_str(wc.opcode),
 	     ddp_wc_status_str(wc.status));
@@ -144,15 +144,15 @@ static void gathered(void)
 	wr.rdma.remote_addr = TO;
 	link_begin(s.p.l, 50, false);
 	link_send(s.p.l, 50, &m);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	init.send_cq = s.p.v.scq;
 	init.recv_cq = s.p.v.rcq;
 	init.max_send_wr = init.max_recv_wr = 4;
 	init.max_send_sge = 3;
-	OK(ddp_create_qp(ev->id, victim_pd(), &init, &qp));
+	OK(ddp_create_qp(ev->id, client_pd(), &init, &qp));
 	OK(ddp_accept(ev->id, NULL));
 	ddp_ack_cm_event(ev);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	(void)link_take(s.p.l, 50);
 	OK(ddp_post_send(qp, &wr, NULL));
 	memcpy(bytes, s.r.p, 3);
@@ -192,7 +192,7 @@ static void in_order(void)
 /* The initiator sends nothing before the answer. */
 static void before_accept(void)
 {
-	struct victim_opts o = {.recvs = 2, .size = 64};
+	struct client_opts o = {.recvs = 2, .size = 64};
 	struct pair p = pair_requested(&o);
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
 	struct raw_msg initiate = raw_control(RAW_INITIATE, NULL, 0);
@@ -204,7 +204,7 @@ static void before_accept(void)
 	link_expect(p.l, 251, &end, "Session Terminate");
 	MUST(link_waiting(p.l, p.sid) == 0, "a segment before the Accept");
 	pair_tx(&p, accept);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	link_expect(p.l, p.sid, &send, "the Send");
 	pair_end(&p);
 }
@@ -217,7 +217,7 @@ static void after_end(void)
 
 	OK(ddp_disconnect(s.p.v.id));
 	post(&s, DDP_WR_SEND, 0, 0, 5);
-	MUST(victim_wc(s.p.v.scq).status == DDP_WC_FLUSH_ERR, "a Send after the end");
+	MUST(client_wc(s.p.v.scq).status == DDP_WC_FLUSH_ERR, "a Send after the end");
 	link_expect(s.p.l, s.p.sid, &end, "Session Terminate");
 	pair_tx(&s.p, end);
 	pair_disconnected(&s.p, false, 0);

@@ -45,7 +45,7 @@ static void expect_control(struct link *l, uint16_t sid, uint16_t code, size_t n
 /* The next event has so many bytes of the pattern. Returns its id. */
 static struct ddp_id *event_with(enum ddp_cm_event_type type, size_t n)
 {
-	struct ddp_cm_event *ev = victim_event(type);
+	struct ddp_cm_event *ev = client_event(type);
 	struct ddp_id *id = ev->id;
 
 	MUST(ev->private_len == n &&
@@ -81,10 +81,10 @@ static void accepted(void)
 	for (unsigned i = 0; i < 4; i++) {
 		struct ddp_conn_param param = with(lengths[3 - i]);
 
-		p.v = victim_end(request(l, p.sid, lengths[i]), NULL);
+		p.v = client_end(request(l, p.sid, lengths[i]), NULL);
 		OK(ddp_accept(p.v.id, &param));
 		expect_control(l, p.sid, RAW_ACCEPT, lengths[3 - i]);
-		ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+		ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 		pair_end(&p);
 		p.sid += 2;
 	}
@@ -103,7 +103,7 @@ static void rejected(void)
 		OK(ddp_reject(id, &param));
 		OK(ddp_destroy_id(id));
 		expect_control(l, 4, RAW_REJECT, lengths[i]);
-		link_settle(l);
+		link_wait_acked(l);
 		pair_marker(l);
 		MUST(link_waiting(l, 4) == 0, "a message follows the Reject");
 	}
@@ -112,7 +112,7 @@ static void rejected(void)
 /* Nothing is answered before the program decides, and segments wait for its decision. */
 static void undecided(void)
 {
-	static const struct victim_opts o = {.recvs = 1, .size = 16};
+	static const struct client_opts o = {.recvs = 1, .size = 16};
 	struct link *l = pair_listener(0);
 	struct pair p = {.l = l, .sid = 2, .opts = o};
 	struct ddp_id *id = request(l, p.sid, 0);
@@ -122,12 +122,12 @@ static void undecided(void)
 	pair_tx(&p, raw_send(1, "early", 5));
 	pair_marker(l);
 	MUST(link_waiting(l, p.sid) == 0, "an answer before the decision");
-	p.v = victim_end(id, &o);
+	p.v = client_end(id, &o);
 	OK(ddp_accept(p.v.id, NULL));
 	expect_control(l, p.sid, RAW_ACCEPT, 0);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
-	victim_received(&p.v, 0, 5);
-	MUST(memcmp(victim_inbox(&o, 0), "early", 5) == 0, "other bytes arrived");
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
+	client_received(&p.v, 0, 5);
+	MUST(memcmp(client_inbox(&o, 0), "early", 5) == 0, "other bytes arrived");
 	pair_end(&p);
 }
 
@@ -144,13 +144,13 @@ static void refuse_at_limit(int backlog, unsigned n)
 		send_control(l, sid, RAW_INITIATE, 1);
 		expect_control(l, sid, RAW_END, 0);
 	}
-	victim_no_event();
+	client_no_event();
 	for (unsigned i = 0; i < n; i++) {
-		struct pair p = {.l = l, .sid = (uint16_t)(2 * i), .v = victim_end(id[i], NULL)};
+		struct pair p = {.l = l, .sid = (uint16_t)(2 * i), .v = client_end(id[i], NULL)};
 
 		OK(ddp_accept(p.v.id, NULL));
 		expect_control(l, p.sid, RAW_ACCEPT, 0);
-		ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+		ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 		pair_end(&p);
 	}
 	/* There is room again, also on a stream whose first request was over the limit. */
@@ -176,8 +176,8 @@ static void refused(void)
 	struct link *l;
 	struct ddp_id *listener, *id;
 
-	victim_open(0);
-	listener = victim_listen(0);
+	client_open(0);
+	listener = client_listen(0);
 	l = link_to(stage.daemon[0].addr, stage.port);
 	id = request(l, 2, 3);
 	OK(ddp_destroy_id(listener));
@@ -187,19 +187,19 @@ static void refused(void)
 	link_begin(l, 4, false);
 	send_control(l, 4, RAW_INITIATE, 0);
 	expect_control(l, 4, RAW_END, 0);
-	victim_no_event();
+	client_no_event();
 }
 
 /* A program that listens, and dies when a request comes; it writes a byte when it listens. */
-static void mortal(int fd)
+static void listen_and_exit(int fd)
 {
 	struct ddp_cm_event *ev;
 
-	victim_open(0);
-	victim_listen(0);
+	client_open(0);
+	client_listen(0);
 	if (write(fd, "r", 1) != 1)
 		_exit(1);
-	_exit(ddp_get_cm_event(victim_ctx(), &ev, STAGE_WAIT_MS) ? 1 : 0);
+	_exit(ddp_get_cm_event(client_ctx(), &ev, STAGE_WAIT_MS) ? 1 : 0);
 }
 
 static void died(void)
@@ -212,7 +212,7 @@ static void died(void)
 	MUST(pipe(fds) == 0, "pipe: %d", errno);
 	pid = fork();
 	if (pid == 0)
-		mortal(fds[1]);
+		listen_and_exit(fds[1]);
 	MUST(pid > 0 && read(fds[0], &byte, 1) == 1, "the program did not start");
 	l = link_to(stage.daemon[0].addr, stage.port);
 	send_control(l, 0, RAW_INITIATE, 3);
@@ -220,18 +220,18 @@ static void died(void)
 	MUST(waitpid(pid, &fds[0], 0) == pid && fds[0] == 0, "the program: %d", fds[0]);
 }
 
-/* raw-peer.sh sets session.answer_ms of the second daemon to 200. */
+/* raw-peer.sh sets session.answer_ms of this daemon to 200. */
 static void unanswered(void)
 {
 	struct link *l;
 	struct ddp_id *id;
 
-	victim_open(1);
-	victim_listen(0);
-	l = link_to(stage.daemon[1].addr, stage.port);
+	client_open(STAGE_HASTY);
+	client_listen(0);
+	l = link_to(stage.daemon[STAGE_HASTY].addr, stage.port);
 	id = request(l, 0, 3);
 	expect_control(l, 0, RAW_END, 0);
-	ddp_ack_cm_event(victim_event(DDP_CM_REQUEST_GONE));
+	ddp_ack_cm_event(client_event(DDP_CM_REQUEST_GONE));
 	MUST(ddp_reject(id, NULL) < 0, "a late answer was accepted");
 	OK(ddp_destroy_id(id));
 	link_nothing_left(l);
@@ -242,11 +242,11 @@ static void accept_and_close(void)
 {
 	struct pair p = {.l = pair_listener(0), .sid = 6};
 
-	p.v = victim_end(request(p.l, 6, 0), NULL);
+	p.v = client_end(request(p.l, 6, 0), NULL);
 	OK(ddp_accept(p.v.id, NULL));
 	OK(ddp_disconnect(p.v.id));
 	expect_control(p.l, 6, RAW_ACCEPT, 0);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	expect_control(p.l, 6, RAW_END, 0);
 	send_control(p.l, 6, RAW_END, 0);
 	pair_disconnected(&p, false, 0);
@@ -264,7 +264,7 @@ static void too_much_data(void)
 	send_control(l, 0, RAW_INITIATE, MAX + 1);
 	expect_control(l, 0, RAW_END, 0);
 	pair_marker(l);
-	/* Of the victim's: the calls fail and nothing is sent. */
+	/* Of the client's: the calls fail and nothing is sent. */
 	id = request(l, 2, MAX);
 	MUST(ddp_reject(id, &param) == -EINVAL, "513 bytes of private data were accepted");
 	pair_marker(l);
@@ -276,22 +276,22 @@ static void too_much_data(void)
 
 /* ---- the daemon is the active side ---- */
 
-static void ask(struct pair *p, size_t n)
+static void connect_plain(struct pair *p, size_t n)
 {
 	struct ddp_conn_param param = with(n);
 
-	p->v = victim_end(NULL, NULL);
+	p->v = client_end(NULL, NULL);
 	OK(ddp_connect_name(p->v.id, stage.addr, stage.port, &param));
 	if (!p->l)
 		p->l = link_from();
-	p->sid = link_news(p->l);
+	p->sid = link_new_stream(p->l);
 	link_begin(p->l, p->sid, true);
 	expect_control(p->l, p->sid, RAW_INITIATE, n);
 }
 
 static void open_active(void)
 {
-	victim_open(0);
+	client_open(0);
 	link_listen(stage.port);
 }
 
@@ -301,21 +301,21 @@ static void answers(void)
 
 	open_active();
 	for (unsigned i = 0; i < 4; i++) {
-		ask(&p, lengths[i]);
+		connect_plain(&p, lengths[i]);
 		send_control(p.l, p.sid, RAW_ACCEPT, lengths[3 - i]);
 		event_with(DDP_CM_ESTABLISHED, lengths[3 - i]);
 		pair_end(&p);
-		ask(&p, lengths[i]);
+		connect_plain(&p, lengths[i]);
 		send_control(p.l, p.sid, RAW_REJECT, lengths[3 - i]);
 		event_with(DDP_CM_REJECTED, lengths[3 - i]);
-		victim_end_free(&p.v);
-		ask(&p, lengths[i]);
+		client_end_free(&p.v);
+		connect_plain(&p, lengths[i]);
 		send_control(p.l, p.sid, RAW_END, 0);
 		event_with(DDP_CM_CONNECT_ERROR, 0);
-		victim_end_free(&p.v);
+		client_end_free(&p.v);
 	}
 	/* Only Initiates were sent on all streams: no Terminate after Reject or Terminate. */
-	ask(&p, 0);
+	connect_plain(&p, 0);
 	link_nothing_left(p.l);
 }
 
@@ -326,10 +326,10 @@ static void too_long_answer(void)
 
 	open_active();
 	for (unsigned i = 0; i < 2; i++) {
-		ask(&p, MAX);
+		connect_plain(&p, MAX);
 		send_control(p.l, p.sid, codes[i], MAX + 1);
 		event_with(DDP_CM_CONNECT_ERROR, 0);
-		victim_end_free(&p.v);
+		client_end_free(&p.v);
 		expect_control(p.l, p.sid, RAW_END, 0);
 	}
 }
@@ -341,16 +341,16 @@ static void given_up(void)
 	struct pair p = {0};
 
 	open_active();
-	ask(&p, 0);
-	victim_end_free(&p.v);
+	connect_plain(&p, 0);
+	client_end_free(&p.v);
 	send_control(p.l, p.sid, RAW_ACCEPT, 0);
 	expect_control(p.l, p.sid, RAW_END, 0);
 	send_control(p.l, p.sid, RAW_END, 0);
-	ask(&p, 0);
-	victim_end_free(&p.v);
+	connect_plain(&p, 0);
+	client_end_free(&p.v);
 	send_control(p.l, p.sid, RAW_REJECT, 5);
-	ask(&p, 0);
-	victim_no_event();
+	connect_plain(&p, 0);
+	client_no_event();
 	link_nothing_left(p.l);
 }
 
@@ -359,14 +359,14 @@ static void given_up(void)
 /* Sessions one after the other on one stream: each begins with 0 in both directions. */
 static void reuse(void)
 {
-	static const struct victim_opts o = {.recvs = 8, .size = 16};
+	static const struct client_opts o = {.recvs = 8, .size = 16};
 	struct pair p = pair_new(&o);
 
 	for (unsigned i = 0; i < 50; i++) {
 		for (unsigned k = 0; k < i % 8; k++)
 			pair_alive(&p);
 		pair_end(&p);
-		link_settle(p.l);
+		link_wait_acked(p.l);
 		p = pair_passive(p.l, p.sid, &o);
 	}
 }
@@ -381,21 +381,21 @@ static void trailing(void)
 	pair_disconnected(&p, false, 0);
 }
 
-/* The victim ends it: all posted messages arrive first, and our messages before our own Terminate
+/* The client ends it: all posted messages arrive first, and our messages before our own Terminate
  * are still accepted. */
 static void local_end(void)
 {
 	static uint8_t bytes[100000];
-	struct victim_opts o = {.recvs = 2, .size = 64};
+	struct client_opts o = {.recvs = 2, .size = 64};
 	struct pair p = pair_new(&o);
-	struct victim_region r = victim_region(victim_pd(), sizeof(bytes), 0x1000, 0);
+	struct client_region r = client_region(client_pd(), sizeof(bytes), 0x1000, 0);
 	struct ddp_sge sge = {0x1000, sizeof(bytes), r.mr->lkey};
 	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_SEND};
 	size_t sum = 0;
 	struct raw_msg m;
 
-	victim_post(&p.v, wr);
-	MUST(victim_wc(p.v.scq).status == DDP_WC_SUCCESS, "the Send failed");
+	client_post(&p.v, wr);
+	MUST(client_wc(p.v.scq).status == DDP_WC_SUCCESS, "the Send failed");
 	OK(ddp_disconnect(p.v.id));
 	while ((m = link_take(p.l, p.sid)).ppid == RAW_SEGMENT) {
 		uint32_t n;
@@ -429,18 +429,18 @@ static void all_end(void (*how)(struct link *))
 	for (unsigned i = 0; i < SESSIONS + 1; i++) {
 		struct ddp_cm_event *ev = NULL;
 
-		UNTIL(ddp_get_cm_event(victim_ctx(), &ev, 0) == 0, ddp_fd(victim_ctx()), "an end");
+		UNTIL(ddp_get_cm_event(client_ctx(), &ev, 0) == 0, ddp_fd(client_ctx()), "an end");
 		MUST(ev->type == (ev->id == id ? DDP_CM_REQUEST_GONE : DDP_CM_DISCONNECTED),
 		     "event %s", ddp_event_str(ev->type));
 		MUST(ev->err && ev->reason[0], "an end without error or reason");
 		ddp_ack_cm_event(ev);
 	}
 	for (unsigned i = 0; i < SESSIONS; i++) {
-		victim_flushed(&p[i].v);
-		victim_end_free(&p[i].v);
+		client_flushed(&p[i].v);
+		client_end_free(&p[i].v);
 	}
 	OK(ddp_destroy_id(id));
-	victim_no_event();
+	client_no_event();
 	link_nothing_left(l);
 	/* The next association works like the first one. */
 	p[0] = pair_passive(link_to(stage.daemon[0].addr, stage.port), 0, NULL);

@@ -21,7 +21,7 @@ enum {
 /* ---- Terminates ---- */
 
 /* Sends it, and requires that only a Session Terminate comes back. */
-static void told(struct pair *p, const char *detail, struct raw_msg m, uint16_t term)
+static void send_terminate(struct pair *p, const char *detail, struct raw_msg m, uint16_t term)
 {
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
@@ -41,23 +41,26 @@ static uint32_t word(uint16_t err, unsigned bits)
 
 static void lengths(void)
 {
-	static const struct victim_opts none;
+	static const struct client_opts none;
 	struct pair p = pair_new(&none); /* no receive is posted */
 	struct raw_msg write = raw_write(1, 2, "x", 1), send = raw_send(1, "x", 1);
 	struct raw_msg read = raw_read(1, (struct raw_read){1, 2, 3, 4, 5});
 	uint8_t zeros[196] = {0, 22, 0xc1, 0x40};
 	uint16_t err = RAW_ERR(1, 1, 1);
 
-	told(&p, "4 bytes", raw_terminate(0, NULL, 0), 0);
-	told(&p, "6 bytes", raw_terminate(word(err, RAW_M), zeros, 2), err);
-	told(&p, "20 bytes", raw_terminate_for(err, &write), err);
-	told(&p, "24 bytes", raw_terminate_for(RAW_ERR(1, 2, 5), &send), RAW_ERR(1, 2, 5));
-	told(&p, "52 bytes", raw_terminate_for(RAW_ERR(0, 1, 2), &read), RAW_ERR(0, 1, 2));
-	told(&p, "200 bytes", raw_terminate(word(err, RAW_M | RAW_DH), zeros, 196), err);
-	told(&p, "zeros instead of nothing", raw_terminate(0, zeros + 4, 48), 0);
-	told(&p, "length without header", raw_terminate(word(err, RAW_M), zeros, 16), err);
-	told(&p, "all bits", raw_terminate(word(RAW_ERR(0, 1, 0), 0xe000), read.b, 48),
-	     RAW_ERR(0, 1, 0));
+	send_terminate(&p, "4 bytes", raw_terminate(0, NULL, 0), 0);
+	send_terminate(&p, "6 bytes", raw_terminate(word(err, RAW_M), zeros, 2), err);
+	send_terminate(&p, "20 bytes", raw_terminate_for(err, &write), err);
+	send_terminate(&p, "24 bytes", raw_terminate_for(RAW_ERR(1, 2, 5), &send),
+		       RAW_ERR(1, 2, 5));
+	send_terminate(&p, "52 bytes", raw_terminate_for(RAW_ERR(0, 1, 2), &read),
+		       RAW_ERR(0, 1, 2));
+	send_terminate(&p, "200 bytes", raw_terminate(word(err, RAW_M | RAW_DH), zeros, 196), err);
+	send_terminate(&p, "zeros instead of nothing", raw_terminate(0, zeros + 4, 48), 0);
+	send_terminate(&p, "length without header", raw_terminate(word(err, RAW_M), zeros, 16),
+		       err);
+	send_terminate(&p, "all bits", raw_terminate(word(RAW_ERR(0, 1, 0), 0xe000), read.b, 48),
+		       RAW_ERR(0, 1, 0));
 }
 
 /* Every error of the tables, and some unknown ones, are reported unchanged. */
@@ -71,9 +74,9 @@ static void values(void)
 	struct pair p = pair_new(NULL);
 
 	for (unsigned i = 0; i < sizeof(err) / sizeof(err[0]); i++) {
-		told(&p, "value", raw_terminate(word(err[i], 0), NULL, 0), err[i]);
-		told(&p, "value and reserved bits", raw_terminate(word(err[i], 0x1fff), NULL, 0),
-		     err[i]);
+		send_terminate(&p, "value", raw_terminate(word(err[i], 0), NULL, 0), err[i]);
+		send_terminate(&p, "value and reserved bits",
+			       raw_terminate(word(err[i], 0x1fff), NULL, 0), err[i]);
 	}
 }
 
@@ -93,20 +96,22 @@ static void truncated(void)
 		link_expect(p.l, p.sid, &end, "a Session Terminate and nothing else");
 		pair_tx(&p, end);
 		{
-			struct ddp_cm_event *ev = victim_event(DDP_CM_DISCONNECTED);
+			struct ddp_cm_event *ev = client_event(DDP_CM_DISCONNECTED);
 
 			MUST(ev->err && ev->reason[0], "an error without a reason");
 			ddp_ack_cm_event(ev);
 		}
-		victim_flushed(&p.v);
-		victim_end_free(&p.v);
+		client_flushed(&p.v);
+		client_end_free(&p.v);
 		pair_next(&p);
 	}
-	told(&p, "M and nothing", raw_terminate(word(err, RAW_M), NULL, 0), err);
-	told(&p, "half a length", raw_terminate(word(err, RAW_M), bytes, 1), err);
-	told(&p, "D and nothing", raw_terminate(word(err, RAW_M | RAW_DH), bytes, 2), err);
-	told(&p, "half a header", raw_terminate(word(err, RAW_M | RAW_DH), bytes, 8), err);
-	told(&p, "R and nothing", raw_terminate(word(err, 0xe000), bytes, 8), err);
+	send_terminate(&p, "M and nothing", raw_terminate(word(err, RAW_M), NULL, 0), err);
+	send_terminate(&p, "half a length", raw_terminate(word(err, RAW_M), bytes, 1), err);
+	send_terminate(&p, "D and nothing", raw_terminate(word(err, RAW_M | RAW_DH), bytes, 2),
+		       err);
+	send_terminate(&p, "half a header", raw_terminate(word(err, RAW_M | RAW_DH), bytes, 8),
+		       err);
+	send_terminate(&p, "R and nothing", raw_terminate(word(err, 0xe000), bytes, 8), err);
 }
 
 /* A Terminate is the last message; later messages have no effect. */
@@ -123,7 +128,7 @@ static void last(void)
 	pair_tx(&f.p, end);
 	link_expect(f.p.l, f.p.sid, &end, "a Session Terminate and nothing else");
 	pair_disconnected(&f.p, true, err);
-	victim_untouched(&f.r, 0, 0);
+	client_untouched(&f.r, 0, 0);
 	pair_marker(f.p.l);
 	link_nothing_left(f.p.l);
 }
@@ -131,26 +136,26 @@ static void last(void)
 /* All posted requests end in error, once each, and nothing more is sent. */
 static void flush(void)
 {
-	struct fault f = fault_new(&(struct victim_opts){.recvs = 40, .size = 16, .ord = 1});
+	struct fault f = fault_new(&(struct client_opts){.recvs = 40, .size = 16, .ord = 1});
 	struct ddp_sge sge = {FAULT_BASE, 8, f.r.mr->lkey};
 	struct ddp_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = DDP_WR_RDMA_READ};
 	struct raw_msg end = raw_control(RAW_END, NULL, 0);
 
 	for (wr.wr_id = 0; wr.wr_id < 30; wr.wr_id++) {
 		wr.opcode = wr.wr_id % 2 ? DDP_WR_RDMA_WRITE : DDP_WR_RDMA_READ;
-		victim_post(&f.p.v, wr);
+		client_post(&f.p.v, wr);
 	}
 	(void)link_take(f.p.l, f.p.sid); /* the first Read, never answered */
 	(void)link_take(f.p.l, f.p.sid); /* the Write after it */
 	pair_tx(&f.p, raw_terminate(0, NULL, 0));
 	pair_tx(&f.p, end);
 	for (unsigned i = 0; i < 30; i++) {
-		struct ddp_wc wc = victim_wc(f.p.v.scq);
+		struct ddp_wc wc = client_wc(f.p.v.scq);
 
 		MUST(wc.wr_id == i && wc.status != DDP_WC_SUCCESS, "request %u: %s",
 		     (unsigned)wc.wr_id, ddp_wc_status_str(wc.status));
 	}
-	victim_idle(f.p.v.scq);
+	client_idle(f.p.v.scq);
 	link_expect(f.p.l, f.p.sid, &end, "a Session Terminate and nothing else");
 	pair_disconnected(&f.p, true, 0);
 	link_nothing_left(f.p.l);
@@ -161,7 +166,7 @@ static void flush(void)
 static void invalidate(void)
 {
 	struct pair p = pair_new(NULL);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	struct raw_queue q = {.msn = 2};
 	struct raw_msg m;
 	struct ddp_wc wc;
@@ -170,7 +175,7 @@ static void invalidate(void)
 	OK(ddp_bind_mr(r.mr, p.v.qp));
 	pair_tx(&p, raw_write(r.mr->rkey, 0x4000, "1", 1));
 	pair_tx(&p, raw_send_inv(1, r.mr->rkey, "gone", 4));
-	wc = victim_received(&p.v, 0, 4);
+	wc = client_received(&p.v, 0, 4);
 	MUST(wc.wc_flags == DDP_WC_WITH_INV && wc.invalidated_rkey == r.mr->rkey,
 	     "flags %x, rkey %x", wc.wc_flags, wc.invalidated_rkey);
 	/* After a new bind it works, with another STag. */
@@ -180,14 +185,14 @@ static void invalidate(void)
 	pair_tx(&p, raw_write(r.mr->rkey, 0x4001, "2", 1));
 	q.inv = key = r.mr->rkey;
 	pair_tx(&p, raw_untagged(RAW_UL, RAW_SEND_SE_INV, q, NULL, 0));
-	wc = victim_received(&p.v, 1, 0);
+	wc = client_received(&p.v, 1, 0);
 	MUST(wc.wc_flags == (DDP_WC_WITH_INV | DDP_WC_SOLICITED) && wc.invalidated_rkey == key,
 	     "flags %x, rkey %x", wc.wc_flags, wc.invalidated_rkey);
 	MUST(memcmp(r.p, "12", 2) == 0, "a Write is not there");
 	m = raw_write(key, 0x4002, "3", 1);
 	pair_tx(&p, m);
 	pair_refused(&p, T_STAG, &m);
-	victim_untouched(&r, 0, 2);
+	client_untouched(&r, 0, 2);
 }
 
 static void not_invalidated(void)
@@ -195,7 +200,7 @@ static void not_invalidated(void)
 	static const uint16_t any[] = {INV_2, INV_1};
 	struct fault f = fault_new(NULL);
 	struct pair other = pair_passive(f.p.l, 100, NULL);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	struct raw_queue q = {.inv = 0x12345678, .msn = 2};
 
 	OK(ddp_bind_mr(r.mr, other.v.qp));
@@ -216,7 +221,7 @@ static void not_invalidated(void)
 static void invalidate_in_order(void)
 {
 	struct pair p = pair_new(NULL);
-	struct victim_region r = victim_region(victim_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
+	struct client_region r = client_region(client_pd(), 64, 0x4000, DDP_ACCESS_REMOTE_WRITE);
 	struct raw_msg write, inv;
 
 	OK(ddp_bind_mr(r.mr, p.v.qp));
@@ -224,10 +229,10 @@ static void invalidate_in_order(void)
 	inv = raw_send_inv(1, r.mr->rkey, "gone", 4);
 	link_send_as(p.l, p.sid, 2, &inv);
 	pair_marker(p.l);
-	victim_idle(p.v.rcq);
+	client_idle(p.v.rcq);
 	link_send_as(p.l, p.sid, 1, &write);
 	link_skip(p.l, p.sid, 2);
-	victim_received(&p.v, 0, 4);
+	client_received(&p.v, 0, 4);
 	MUST(memcmp(r.p, "in time", 7) == 0, "the Write is not there");
 	p.msn = 2;
 	pair_alive(&p);

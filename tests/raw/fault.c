@@ -3,11 +3,11 @@
 
 #include "tests/raw/stage.h"
 
-struct fault fault_new(const struct victim_opts *o)
+struct fault fault_new(const struct client_opts *o)
 {
 	struct fault f = {.p = pair_new(o)};
 
-	f.r = victim_region(victim_pd(), FAULT_LEN, FAULT_BASE,
+	f.r = client_region(client_pd(), FAULT_LEN, FAULT_BASE,
 			    DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ);
 	return f;
 }
@@ -23,11 +23,11 @@ void fault_try_any(struct fault *f, const char *detail, struct raw_msg m, const 
 	used = f->p.opts.recvs - f->p.v.posted;
 	pair_tx(&f->p, m);
 	pair_refused_any(&f->p, err, n, &m);
-	victim_untouched(&f->r, 0, 0);
+	client_untouched(&f->r, 0, 0);
 	/* A message that fails may have written only into its own buffer. */
-	for (const uint8_t *b = victim_inbox(&f->p.opts, used + 1);
-	     b < victim_inbox(&f->p.opts, f->p.opts.recvs); b++)
-		MUST(*b == VICTIM_FILL, "bytes were written after the receive");
+	for (const uint8_t *b = client_inbox(&f->p.opts, used + 1);
+	     b < client_inbox(&f->p.opts, f->p.opts.recvs); b++)
+		MUST(*b == CLIENT_FILL, "bytes were written after the receive");
 	pair_next(&f->p);
 	stage.detail = NULL;
 }

@@ -10,11 +10,11 @@ enum { FAULT_BASE = 0x10000, FAULT_LEN = 4096 };
 
 struct fault {
 	struct pair p;
-	struct victim_region r; /* all rights, FAULT_LEN bytes from FAULT_BASE */
+	struct client_region r; /* all rights, FAULT_LEN bytes from FAULT_BASE */
 };
 
 /* A session, and the region. o may be NULL. */
-struct fault fault_new(const struct victim_opts *o);
+struct fault fault_new(const struct client_opts *o);
 
 /* In a session that works (it has room for one more Send): sends the message and requires the
  * Terminate of that error. Then begins the next session. */

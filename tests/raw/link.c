@@ -231,9 +231,9 @@ void link_close_all(void)
 	llp = llp_close(llp);
 }
 
-void link_settle(struct link *l)
+void link_wait_acked(struct link *l)
 {
-	UNTIL(!l->busy || l->down, -1, "acknowledgements");
+	UNTIL(!l->busy || l->down, -1, "acknowledgments");
 }
 
 void link_pause(struct link *l, bool paused)
@@ -327,7 +327,7 @@ void link_expect(struct link *l, uint16_t sid, const struct raw_msg *want, const
 	stage_fail("not %s", what);
 }
 
-uint16_t link_news(struct link *l)
+uint16_t link_new_stream(struct link *l)
 {
 	UNTIL(l->first, -1, "a message of the daemon");
 	return l->first->sid;
@@ -342,9 +342,9 @@ unsigned link_waiting(const struct link *l, uint16_t sid)
 	return n;
 }
 
-void link_begin(struct link *l, uint16_t sid, bool theirs)
+void link_begin(struct link *l, uint16_t sid, bool by_peer)
 {
-	MUST(link_waiting(l, sid) == theirs, "stream %u: messages left of the last session", sid);
+	MUST(link_waiting(l, sid) == by_peer, "stream %u: messages left of the last session", sid);
 	l->tx[sid] = l->rx[sid] = 0;
 	l->terminated[sid] = false;
 }

@@ -41,20 +41,20 @@ struct raw_msg link_take(struct link *l, uint16_t sid);
 void link_expect(struct link *l, uint16_t sid, const struct raw_msg *want, const char *what);
 
 /* The stream of the first message that was not taken yet. Waits for one. */
-uint16_t link_news(struct link *l);
+uint16_t link_new_stream(struct link *l);
 
 /* Number of messages of the stream that were not taken. */
 unsigned link_waiting(const struct link *l, uint16_t sid);
 
 /* A session begins on the stream: numbers start at 0 again. Nothing may be left of the last one;
  * if the daemon begins it, its Initiate is there already. */
-void link_begin(struct link *l, uint16_t sid, bool theirs);
+void link_begin(struct link *l, uint16_t sid, bool by_peer);
 
-/* Stops reading, so that the daemon cannot continue to send; and continues. */
+/* Stops reading, so that the daemon cannot continue to send, or reads again. */
 void link_pause(struct link *l, bool paused);
 
 /* The daemon has acknowledged all that was sent so far. */
-void link_settle(struct link *l);
+void link_wait_acked(struct link *l);
 
 /* Nothing is left of any stream. */
 void link_nothing_left(const struct link *l);

@@ -105,6 +105,12 @@ static void look(const uint8_t *p, size_t n)
 	}
 }
 
+/* False for a late packet of the case before, whose association the daemon still ends. */
+static bool of_this_case(const uint8_t *p, size_t n)
+{
+	return n >= 12 && (be_get16(p) == stage.port || be_get16(p + 2) == stage.port);
+}
+
 /* ---- SCTP ---- */
 
 static int output(void *addr, void *buffer, size_t len, uint8_t tos, uint8_t df)
@@ -262,7 +268,8 @@ void packet_turn(int fd)
 	last = last ? last : now;
 	(void)poll(p, 2, TICK_MS);
 	while ((n = recv(udp, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
-		look(buf, (size_t)n);
+		if (of_this_case(buf, (size_t)n))
+			look(buf, (size_t)n);
 		if (!holding)
 			input(buf, (size_t)n);
 		else if (nkept < KEPT) {

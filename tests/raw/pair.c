@@ -15,9 +15,9 @@
 
 struct link *pair_listener(int backlog)
 {
-	if (!victim_ctx())
-		victim_open(0);
-	victim_listen(backlog);
+	if (!client_ctx())
+		client_open(0);
+	client_listen(backlog);
 	return link_to(stage.daemon[0].addr, stage.port);
 }
 
@@ -28,26 +28,26 @@ static void control(struct link *l, uint16_t sid, uint16_t code)
 	link_send(l, sid, &m);
 }
 
-struct pair pair_passive(struct link *l, uint16_t sid, const struct victim_opts *o)
+struct pair pair_passive(struct link *l, uint16_t sid, const struct client_opts *o)
 {
-	static const struct victim_opts some = {.recvs = 4, .size = 256};
+	static const struct client_opts some = {.recvs = 4, .size = 256};
 	struct pair p = {.l = l, .sid = sid, .opts = o ? *o : some, .msn = 1};
 	struct raw_msg accept = raw_control(RAW_ACCEPT, NULL, 0);
 	struct ddp_cm_event *ev;
 
 	link_begin(l, sid, false);
 	control(l, sid, RAW_INITIATE);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	MUST(ev->stream == sid, "request on stream %u, not %u", ev->stream, sid);
-	p.v = victim_end(ev->id, &p.opts);
+	p.v = client_end(ev->id, &p.opts);
 	ddp_ack_cm_event(ev);
 	OK(ddp_accept(p.v.id, NULL));
 	link_expect(l, sid, &accept, "Accept");
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	return p;
 }
 
-struct pair pair_new(const struct victim_opts *o)
+struct pair pair_new(const struct client_opts *o)
 {
 	return pair_passive(pair_listener(0), PAIR_FIRST, o);
 }
@@ -66,11 +66,11 @@ static void request(struct pair *p)
 	struct raw_msg initiate = raw_control(RAW_INITIATE, NULL, 0);
 
 	p->msn = 1;
-	p->v = victim_end(NULL, &p->opts);
+	p->v = client_end(NULL, &p->opts);
 	OK(ddp_connect_name(p->v.id, stage.addr, stage.port, NULL));
 	if (!p->l)
 		p->l = link_from();
-	p->sid = link_news(p->l);
+	p->sid = link_new_stream(p->l);
 	link_begin(p->l, p->sid, true);
 	link_expect(p->l, p->sid, &initiate, "Initiate");
 }
@@ -78,22 +78,22 @@ static void request(struct pair *p)
 static void establish(struct pair *p)
 {
 	control(p->l, p->sid, RAW_ACCEPT);
-	ddp_ack_cm_event(victim_event(DDP_CM_ESTABLISHED));
+	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 }
 
-struct pair pair_requested(const struct victim_opts *o)
+struct pair pair_requested(const struct client_opts *o)
 {
-	static const struct victim_opts some = {.recvs = 4, .size = 256};
+	static const struct client_opts some = {.recvs = 4, .size = 256};
 	struct pair p = {.opts = o ? *o : some};
 
-	if (!victim_ctx())
-		victim_open(0);
+	if (!client_ctx())
+		client_open(0);
 	link_listen(stage.port);
 	request(&p);
 	return p;
 }
 
-struct pair pair_active(const struct victim_opts *o)
+struct pair pair_active(const struct client_opts *o)
 {
 	struct pair p = pair_requested(o);
 
@@ -120,8 +120,8 @@ void pair_alive(struct pair *p)
 
 	MUST(p->v.posted > 0, "no receive is left");
 	pair_tx(p, raw_send(p->msn++, "still here", 10));
-	victim_received(&p->v, i, 10);
-	MUST(memcmp(victim_inbox(&p->opts, i), "still here", 10) == 0, "other bytes arrived");
+	client_received(&p->v, i, 10);
+	MUST(memcmp(client_inbox(&p->opts, i), "still here", 10) == 0, "other bytes arrived");
 }
 
 void pair_marker(struct link *l)
@@ -133,7 +133,7 @@ void pair_marker(struct link *l)
 
 	link_begin(l, PAIR_MARKER, false);
 	control(l, PAIR_MARKER, RAW_INITIATE);
-	ev = victim_event(DDP_CM_CONNECT_REQUEST);
+	ev = client_event(DDP_CM_CONNECT_REQUEST);
 	id = ev->id;
 	MUST(ev->stream == PAIR_MARKER, "a request on stream %u", ev->stream);
 	ddp_ack_cm_event(ev);
@@ -148,7 +148,7 @@ void pair_marker(struct link *l)
 
 void pair_disconnected(struct pair *p, bool error, uint16_t term)
 {
-	struct ddp_cm_event *ev = victim_event(DDP_CM_DISCONNECTED);
+	struct ddp_cm_event *ev = client_event(DDP_CM_DISCONNECTED);
 
 	MUST(ev->id == p->v.id, "the end of another session");
 	MUST((ev->err != 0) == error && ev->term == term,
@@ -156,8 +156,8 @@ void pair_disconnected(struct pair *p, bool error, uint16_t term)
 	     term, ev->err, ev->term, ev->reason);
 	MUST(!error || ev->reason[0], "an error without a reason");
 	ddp_ack_cm_event(ev);
-	victim_flushed(&p->v);
-	victim_end_free(&p->v);
+	client_flushed(&p->v);
+	client_end_free(&p->v);
 }
 
 static void expect_end(struct pair *p)
@@ -181,15 +181,14 @@ void pair_violated(struct pair *p)
 	pair_disconnected(p, true, 0);
 }
 
-void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n,
-		      const struct raw_msg *culprit)
+void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n, const struct raw_msg *cause)
 {
 	struct raw_msg m = link_take(p->l, p->sid);
 	uint16_t got = raw_error(&m);
 	struct raw_msg want;
 
 	for (unsigned i = 0; i < n; i++) {
-		want = raw_terminate_for(err[i], culprit);
+		want = raw_terminate_for(err[i], cause);
 		if (raw_same(&m, &want)) {
 			expect_end(p);
 			control(p->l, p->sid, RAW_END);
@@ -197,14 +196,14 @@ void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n,
 			return;
 		}
 	}
-	want = raw_terminate_for(err[0], culprit);
-	stage_hex("in answer to", culprit->b, culprit->len);
+	want = raw_terminate_for(err[0], cause);
+	stage_hex("in answer to", cause->b, cause->len);
 	stage_hex("expected, apart from the DDP-SSN", want.b, want.len);
 	stage_hex("came", m.b, m.len);
 	stage_fail("not the Terminate %04x", err[0]);
 }
 
-void pair_refused(struct pair *p, uint16_t err, const struct raw_msg *culprit)
+void pair_refused(struct pair *p, uint16_t err, const struct raw_msg *cause)
 {
-	pair_refused_any(p, &err, 1, culprit);
+	pair_refused_any(p, &err, 1, cause);
 }

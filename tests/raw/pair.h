@@ -8,7 +8,7 @@
 
 #include "tests/raw/link.h"
 #include "tests/raw/raw.h"
-#include "tests/raw/victim.h"
+#include "tests/raw/client.h"
 
 /* First stream of cases; MARKER is that of pair_marker(). */
 enum { PAIR_FIRST = 0, PAIR_MARKER = 254 };
@@ -16,28 +16,28 @@ enum { PAIR_FIRST = 0, PAIR_MARKER = 254 };
 struct pair {
 	struct link *l;
 	uint16_t sid;
-	struct victim_end v;
-	struct victim_opts opts;
-	uint32_t msn; /* of our next Send: counts itself only in pair_send() */
+	struct client_end v;
+	struct client_opts opts;
+	uint32_t msn; /* of our next Send; only pair_send() increments it */
 };
 
-/* The victim attached to daemon 0 listens, and there is an association to it. */
+/* The client attached to daemon 0 listens, and there is an association to it. */
 struct link *pair_listener(int backlog);
 
-/* A session that we begin on the stream and the victim accepts. */
-struct pair pair_passive(struct link *l, uint16_t sid, const struct victim_opts *o);
+/* A session that we begin on the stream and the client accepts. */
+struct pair pair_passive(struct link *l, uint16_t sid, const struct client_opts *o);
 
 /* Everything: daemon, listener, association, session on stream 0. o may be NULL. */
-struct pair pair_new(const struct victim_opts *o);
+struct pair pair_new(const struct client_opts *o);
 
-/* After a session is over: a new one like it on the stream after the last one, or the same. */
+/* After the end of a session: begins a new one like it on the next stream, or on the same. */
 void pair_next(struct pair *p);
 
-/* A session that the victim begins and we accept; pair_requested() does not answer. */
-struct pair pair_active(const struct victim_opts *o);
-struct pair pair_requested(const struct victim_opts *o);
+/* A session that the client begins and we accept; pair_requested() does not answer. */
+struct pair pair_active(const struct client_opts *o);
+struct pair pair_requested(const struct client_opts *o);
 
-/* Another one of the same association. */
+/* Begins another one on the same association. */
 void pair_again(struct pair *p);
 
 /* Sends under the next DDP-SSN. */
@@ -50,15 +50,14 @@ void pair_alive(struct pair *p);
 void pair_end(struct pair *p);
 
 /* The daemon must answer the message with the Terminate of `err` and a Session Terminate, and
- * report it to the victim. The rest of the session is then over. */
-void pair_refused(struct pair *p, uint16_t err, const struct raw_msg *culprit);
+ * report it to the client. The rest of the session is then over. */
+void pair_refused(struct pair *p, uint16_t err, const struct raw_msg *cause);
 
 /* The same for one out of n errors. */
-void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n,
-		      const struct raw_msg *culprit);
+void pair_refused_any(struct pair *p, const uint16_t *err, unsigned n, const struct raw_msg *cause);
 
 /* The daemon must answer an illegal sequence with only a Session Terminate, and report an error to
- * the victim. */
+ * the client. */
 void pair_violated(struct pair *p);
 
 /* Waits for DISCONNECTED with an error (or without) and this Terminate, and flushes. */

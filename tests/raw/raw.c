@@ -155,22 +155,22 @@ struct raw_msg raw_terminate(uint32_t word, const void *rest, size_t n)
 	return m;
 }
 
-struct raw_msg raw_terminate_for(uint16_t err, const struct raw_msg *culprit)
+struct raw_msg raw_terminate_for(uint16_t err, const struct raw_msg *cause)
 {
 	unsigned layer = err >> 12, type = err >> 8 & 15;
 	bool bare = layer == 2 || type == 0;
-	bool tagged = culprit->b[RAW_HOP] & 0x80;
-	bool read = !tagged && (culprit->b[RAW_HOP + 1] & 15) == 1 && layer == 0 && type == 1;
+	bool tagged = cause->b[RAW_HOP] & 0x80;
+	bool read = !tagged && (cause->b[RAW_HOP + 1] & 15) == 1 && layer == 0 && type == 1;
 	uint32_t word = (uint32_t)err << 16;
 	struct raw_msg rest = {.len = 0};
 
 	if (!bare) {
 		word |= RAW_M | RAW_DH | (read ? RAW_RH : 0);
-		raw_put16(&rest, (uint16_t)(culprit->len - RAW_HOP));
-		raw_put(&rest, culprit->b + RAW_HOP, tagged ? RAW_TAGGED : RAW_UNTAGGED);
+		raw_put16(&rest, (uint16_t)(cause->len - RAW_HOP));
+		raw_put(&rest, cause->b + RAW_HOP, tagged ? RAW_TAGGED : RAW_UNTAGGED);
 	}
 	if (read)
-		raw_put(&rest, culprit->b + RAW_HOP + RAW_UNTAGGED, RAW_READ);
+		raw_put(&rest, cause->b + RAW_HOP + RAW_UNTAGGED, RAW_READ);
 	return raw_terminate(word, rest.b, rest.len);
 }
 

@@ -127,7 +127,7 @@ enum { RAW_M = 0x8000, RAW_DH = 0x4000, RAW_RH = 0x2000 };
  * The Terminate that RFC 5040 4.8 and 7.1 ask for in answer to a message: with its length and DDP
  * header, and the Read Request header if that caused it; without both for a local error.
  */
-struct raw_msg raw_terminate_for(uint16_t err, const struct raw_msg *culprit);
+struct raw_msg raw_terminate_for(uint16_t err, const struct raw_msg *cause);
 
 /* The contents of a message. */
 static inline bool raw_is(const struct raw_msg *m, uint32_t ppid)
@@ -142,7 +142,7 @@ uint32_t raw_stag(const struct raw_msg *m);
 uint64_t raw_to(const struct raw_msg *m);
 struct raw_queue raw_queue_of(const struct raw_msg *m);
 
-/* Equal in all but the DDP-SSN. */
+/* True if they differ at most in the DDP-SSN. */
 bool raw_same(const struct raw_msg *a, const struct raw_msg *b);
 
 #endif

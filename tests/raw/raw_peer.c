@@ -5,11 +5,11 @@
  * sends, the daemon does what RFC 5043, 5041, 5040, 7306 and 6581 say, byte by byte.
  *
  *   raw_peer -l
- *   raw_peer SOCKET ADDRESS SOCKET2 ADDRESS2 OWN-ADDRESS [CASE...]
+ *   raw_peer OWN-ADDRESS SOCKET ADDRESS SOCKET2 ADDRESS2 SOCKET3 ADDRESS3 [CASE...]
  *
- * SOCKET and ADDRESS: of the daemon under test, and of one with all options switched off, both
- * with the settings of raw-peer.sh. Prints "ok CASE" and "row ID ID...: CASE" for each case that
- * held. Exit status 0 if all did.
+ * SOCKET and ADDRESS: of the daemon under test, of one with all options switched off, and of one
+ * with a short session.answer_ms, all with the settings of raw-peer.sh. Prints "ok CASE" and "row
+ * ID ID...: CASE" for each case that held. Exit status 0 if all did.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "tests/raw/link.h"
 #include "tests/raw/stage.h"
 
-enum { FIRST_PORT = 6000, CASE_SECONDS = 60 };
+enum { FIRST_PORT = 6000, CASE_SECONDS = 300, ARGS = 2 + 2 * STAGE_DAEMONS };
 
 static const struct raw_case *const tables[] = {
 	case_bytes, case_packet, case_session, case_pattern,     case_order,      case_ddp,
@@ -83,18 +83,18 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "-l") == 0)
 		return list();
-	if (argc < 6) {
-		fprintf(stderr, "usage: raw_peer -l\n       raw_peer SOCKET ADDRESS SOCKET2 "
-				"ADDRESS2 OWN-ADDRESS [CASE...]\n");
+	if (argc < ARGS) {
+		fprintf(stderr, "usage: raw_peer -l\n       raw_peer OWN-ADDRESS SOCKET ADDRESS "
+				"SOCKET2 ADDRESS2 SOCKET3 ADDRESS3 [CASE...]\n");
 		return 2;
 	}
-	stage.daemon[0] = (struct stage_daemon){argv[1], argv[2]};
-	stage.daemon[1] = (struct stage_daemon){argv[3], argv[4]};
-	stage.addr = argv[5];
+	stage.addr = argv[1];
+	for (unsigned i = 0; i < STAGE_DAEMONS; i++)
+		stage.daemon[i] = (struct stage_daemon){argv[2 + 2 * i], argv[3 + 2 * i]};
 	stage.port = FIRST_PORT;
 	for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
 		for (const struct raw_case *c = tables[t]; c->name; c++) {
-			if (!wanted(c->name, argv + 6))
+			if (!wanted(c->name, argv + ARGS))
 				continue;
 			stage.port++;
 			ran++;

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "tests/raw/link.h"
-#include "tests/raw/victim.h"
+#include "tests/raw/client.h"
 
 struct stage stage;
 
@@ -43,7 +43,7 @@ void stage_fail(const char *fmt, ...)
 	va_end(ap);
 	printf("\n");
 	link_dump();
-	victim_dump();
+	client_dump();
 	link_close_all();
 	fflush(stdout);
 	_Exit(1);

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STAGE_WAIT_MS = 10000 }; /* a case that waits longer has failed */
+enum { STAGE_WAIT_MS = 60000 }; /* a case that waits longer has failed */
+
+enum { STAGE_DAEMON, STAGE_OFF, STAGE_HASTY, STAGE_DAEMONS };
 
 struct stage_daemon {
 	const char *socket, *addr;
@@ -17,11 +19,12 @@ struct stage_daemon {
 
 /* Of this process. */
 struct stage {
-	const char *name;              /* of the case */
-	const char *detail;            /* the current step, or NULL */
-	uint16_t port;                 /* SCTP port that no other case uses */
-	const char *addr;              /* of the raw peer */
-	struct stage_daemon daemon[2]; /* the second one has all options switched off */
+	const char *name;   /* of the case */
+	const char *detail; /* the current step, or NULL */
+	uint16_t port;      /* SCTP port that no other case uses */
+	const char *addr;   /* of the raw peer */
+	/* Under test; with all options switched off; with a short session.answer_ms. */
+	struct stage_daemon daemon[STAGE_DAEMONS];
 };
 extern struct stage stage;
 

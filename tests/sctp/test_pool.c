@@ -70,6 +70,14 @@ Test(sctp_pool, memory_of_a_burst_goes_back_but_for_one_slab)
 	cr_assert_gt(pool.held, 10 * one_slab);
 	put_all(block, MANY);
 	cr_assert_eq(pool.used, 0);
+	cr_assert_gt(pool.held, 10 * one_slab, "the next burst may come soon");
+	cr_assert(sctp_pool_trim(&pool), "nothing was free for a whole period");
+	cr_assert_gt(pool.held, 10 * one_slab);
+	get_all(block, 2 * SCTP_SLAB_BLOCKS);
+	put_all(block, 2 * SCTP_SLAB_BLOCKS);
+	cr_assert(sctp_pool_trim(&pool));
+	cr_assert_eq(pool.held, 2 * one_slab, "two slabs were used since the last call");
+	cr_assert_not(sctp_pool_trim(&pool));
 	cr_assert_eq(pool.held, one_slab);
 	cr_assert_eq(memory.bytes, one_slab);
 	get_all(block, SCTP_SLAB_BLOCKS);

@@ -160,7 +160,7 @@ Test(sctp_rack, the_tail_loss_probe)
 		{0, false, 200 * MS, UINT32_MAX},
 		{50 * MS, false, 200 * MS, 100 * MS},
 		{50 * MS, true, 200 * MS, 300 * MS},
-		{20, false, 0, MS},
+		{20, false, 0, 5 * MS},
 		{UINT32_MAX, true, UINT32_MAX, UINT32_MAX - 1},
 	};
 

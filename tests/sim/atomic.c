@@ -59,7 +59,7 @@ static uint64_t draw_mask(struct world *w)
 {
 	static const uint64_t choice[] = {0, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(0x80000000),
 					  UINT64_C(0x8080808080808080)};
-	uint64_t r = below(w, 7);
+	uint64_t r = random_below(w, 7);
 
 	return r < 5 ? choice[r] : simclock_random(w->clock);
 }
@@ -69,7 +69,7 @@ static uint64_t draw_value(struct world *w)
 {
 	uint64_t v = simclock_random(w->clock);
 
-	switch (below(w, 4)) {
+	switch (random_below(w, 4)) {
 	case 0:
 		return v;
 	case 1:
@@ -117,7 +117,7 @@ static struct op *on_slice(struct ep *ep, enum rdmap_op kind, struct slice *s, s
 	if (!op)
 		return NULL;
 	op->via = via;
-	op_aim(op, slice_pin(s));
+	op_set_target(op, slice_pin(s));
 	op->cell = s->off;
 	op->cell_in = s->rg;
 	draw(op, load(s->rg->node->want, s->off));
@@ -137,13 +137,13 @@ static struct slice *private_cell(struct ep *ep, uint32_t rights, struct grant *
 static void post_shared(struct ep *ep)
 {
 	const struct ep *other = ep_other(ep);
-	struct region *rg = other->node->cells[other->cfg.who.pd - 1];
+	struct region *rg = other->node->cells[other->cfg.accessor.pd - 1];
 	struct op *op = request(ep, draw_kind(ep->w));
 
 	if (!op)
 		return;
 	op->cell_in = rg;
-	op->cell = rg->off + (uint32_t)(below(ep->w, CELLS) * sizeof(uint64_t));
+	op->cell = rg->off + (uint32_t)(random_below(ep->w, CELLS) * sizeof(uint64_t));
 	op->wr.rstag = rg->stag;
 	op->wr.rto = rg->to + (op->cell - rg->off);
 	draw(op, load(other->node->want, op->cell));
@@ -175,12 +175,12 @@ static void write_then_atomic(struct ep *ep, struct slice *s, struct grant *via)
 	struct op *wr = op_new(ep, RDMAP_WRITE, s->len), *at;
 
 	wr->via = via;
-	op_aim(wr, slice_pin(s));
+	op_set_target(wr, slice_pin(s));
 	if (!op_source(wr)) {
 		op_drop(wr);
 		return;
 	}
-	slice_land(s, wr, wr->cid, wr->from);
+	slice_receive(s, wr, wr->cid, wr->from);
 	ep_post(wr);
 	at = on_slice(ep, draw_kind(ep->w), s, via);
 	if (!at)
@@ -200,7 +200,7 @@ static void atomic_then_read(struct ep *ep, struct slice *s, struct grant *via)
 	rd = op_new(ep, RDMAP_READ, s->len);
 	rd->after = at;
 	rd->via = via;
-	op_aim(rd, slice_pin(s));
+	op_set_target(rd, slice_pin(s));
 	if (op_sink(rd, rd->len))
 		ep_post(rd);
 	else
@@ -226,7 +226,7 @@ static void two_swaps(struct ep *ep, struct slice *s, struct grant *via)
 void atomic_post_pair(struct ep *ep)
 {
 	static const uint32_t rights[] = {STAG_REMOTE_WRITE, STAG_REMOTE_READ, 0};
-	uint64_t r = below(ep->w, 3);
+	uint64_t r = random_below(ep->w, 3);
 	struct grant *via;
 	struct slice *s = private_cell(ep, rights[r], &via);
 
@@ -255,27 +255,27 @@ static void check_access(const struct op *op)
 		     (unsigned long long)op->cookie);
 }
 
-void atomic_execute(struct op *op, uint64_t told)
+void atomic_execute(struct op *op, uint64_t returned)
 {
 	struct world *w = op->ep->w;
 	struct node *n;
 
 	if (op->executed) {
-		if (told != op->old)
+		if (returned != op->old)
 			fail(w, "atomic #%llu is executed twice", (unsigned long long)op->cookie);
 		return;
 	}
 	check_access(op);
-	if (op->needs && !op->needs->shaky && op->needs->target)
-		slice_overlaid(op->needs->target); /* or the old value would differ */
+	if (op->needs && !op->needs->uncertain && op->needs->target)
+		slice_overwritten(op->needs->target); /* or the old value would differ */
 	n = op->cell_in->node;
 	op->executed = true;
-	op->old = op_known(op) ? load(n->want, op->cell) : told;
+	op->old = op_known(op) ? load(n->want, op->cell) : returned;
 	op->new = result_of(&op->wr, op->old);
-	if (told != op->old)
+	if (returned != op->old)
 		fail(w, "atomic #%llu found %016llx and returns %016llx",
 		     (unsigned long long)op->cookie, (unsigned long long)op->old,
-		     (unsigned long long)told);
+		     (unsigned long long)returned);
 	if (load(n->mem, op->cell) != op->new)
 		fail(w, "atomic #%llu of %016llx results in %016llx, expected %016llx",
 		     (unsigned long long)op->cookie, (unsigned long long)op->old,
@@ -287,8 +287,8 @@ void atomic_execute(struct op *op, uint64_t told)
 
 void atomic_local(struct node *n)
 {
-	const struct region *rg = n->cells[below(n->w, 2)];
-	uint32_t off = rg->off + (uint32_t)(below(n->w, CELLS) * sizeof(uint64_t));
+	const struct region *rg = n->cells[random_below(n->w, 2)];
+	uint32_t off = rg->off + (uint32_t)(random_below(n->w, CELLS) * sizeof(uint64_t));
 	uint64_t v = load(n->want, off) + draw_value(n->w);
 
 	memcpy(n->mem + off, &v, sizeof(v));
@@ -311,5 +311,5 @@ void atomic_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 			     (unsigned long long)op->cookie);
 		slice_settle(op->local_mem[0]);
 	}
-	ep_sweep(ep, op->at, true);
+	ep_settle_writes(ep, op->at, true);
 }

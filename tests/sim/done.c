@@ -14,10 +14,10 @@ static bool is_local_status(unsigned status)
 static bool fits(const struct op *op, unsigned status)
 {
 	if (op->local == RDMAP_SUCCESS)
-		return op->shaky && (is_local_status(status) ||
-				     (op->kind == RDMAP_BIND && status == RDMAP_MW_BIND_ERR));
+		return op->uncertain && (is_local_status(status) ||
+					 (op->kind == RDMAP_BIND && status == RDMAP_MW_BIND_ERR));
 	return status == op->local ||
-	       ((op->shaky || op->ep->sess->shaky) && is_local_status(status));
+	       ((op->uncertain || op->ep->sess->uncertain) && is_local_status(status));
 }
 
 static void put_local(struct op *op)
@@ -31,13 +31,13 @@ static bool is_receive(const struct rdmap_done *d)
 	return d->op == RDMAP_RECV || d->op == RDMAP_RECV_TAGGED;
 }
 
-/* The oldest one of its queue. */
+/* The oldest request of its queue. */
 static struct op *oldest_receive(struct ep *ep, const struct rdmap_done *d)
 {
-	unsigned i = d->op == RDMAP_RECV_TAGGED ? LANE_TAGGED : d->qn;
-	struct lane *l = &ep->lane[i < LANES ? i : 0];
+	unsigned i = d->op == RDMAP_RECV_TAGGED ? QUEUE_TAGGED : d->qn;
+	struct queue *l = &ep->queue[i < QUEUES ? i : 0];
 
-	if (i >= LANES || l->done == l->n)
+	if (i >= QUEUES || l->done == l->n)
 		return NULL;
 	ep->rq_done++;
 	return l->all[l->done++];
@@ -108,7 +108,7 @@ static void check_invalidation(struct ep *ep, const struct op *send, const struc
 	ep->w->sum.invalidated++;
 	if (send->inv)
 		region_revoke(send->inv, false);
-	if (send->grant && !send->shaky)
+	if (send->grant && !send->uncertain)
 		window_over(send->grant);
 }
 
@@ -140,38 +140,38 @@ static void check_order(struct ep *ep, const struct op *send)
 {
 	struct ep *other = send->ep;
 
-	if (send->at < other->heard)
+	if (send->at < other->delivered_upto)
 		fail(ep->w, "ep%u: #%llu is delivered after a later message", ep->id,
 		     (unsigned long long)send->cookie);
-	other->heard = send->at + 1;
+	other->delivered_upto = send->at + 1;
 }
 
 static void received(struct ep *ep, struct op *recv, const struct rdmap_done *d)
 {
-	struct lane *l = &ep->lane[recv->lane];
+	struct queue *l = &ep->queue[recv->queue];
 	struct ep *other = ep_other(ep);
 	const struct op *wrong;
 	struct op *send;
 
-	if (!other || l->good_done >= other->lane[recv->lane].sent_n)
+	if (!other || l->good_done >= other->queue[recv->queue].sent_n)
 		fail(ep->w, "ep%u: a message was received that was never sent", ep->id);
-	send = other->lane[recv->lane].sent[l->good_done];
+	send = other->queue[recv->queue].sent[l->good_done];
 	wrong = first_wrong(other);
 	if (!send->sent || send->delivered)
 		fail(ep->w, "ep%u: Send #%llu is delivered %s", ep->id,
 		     (unsigned long long)send->cookie, send->sent ? "twice" : "before its end");
-	if (wrong && wrong->at < send->at && !ep->sess->shaky)
+	if (wrong && wrong->at < send->at && !ep->sess->uncertain)
 		fail(ep->w, "ep%u: Send #%llu is delivered despite an error before it", ep->id,
 		     (unsigned long long)send->cookie);
 	check_words(ep, send, d);
 	check_order(ep, send);
 	send->delivered = true;
-	if (recv->lane != LANE_TAGGED)
+	if (recv->queue != QUEUE_TAGGED)
 		check_filled(recv, send);
 	l->good_done++;
-	ep_sweep(other, send->at + 1, true);
+	ep_settle_writes(other, send->at + 1, true);
 	check_invalidation(ep, send, d);
-	window_heard(other, send);
+	window_seen_by_peer(other, send);
 }
 
 static void recv_failed(struct ep *ep, struct op *op, const struct rdmap_done *d)
@@ -183,7 +183,7 @@ static void recv_failed(struct ep *ep, struct op *op, const struct rdmap_done *d
 	if (fits(op, d->status))
 		return;
 	if (d->status == RDMAP_LOC_LEN_ERR &&
-	    (ep->sess->shaky || (ep_errors(ep_other(ep)) & perr_bit(PERR_TOO_LONG))))
+	    (ep->sess->uncertain || (ep_errors(ep_other(ep)) & perr_bit(PERR_TOO_LONG))))
 		return;
 	fail(ep->w, "ep%u: receive #%llu ends with %s", ep->id, (unsigned long long)op->cookie,
 	     names_status(d->status));
@@ -222,7 +222,7 @@ static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
 		fail(ep->w, "ep%u: Read #%llu does not have the bytes of its source", ep->id,
 		     (unsigned long long)op->cookie);
 	slice_settle(sink);
-	ep_sweep(ep, op->at, true);
+	ep_settle_writes(ep, op->at, true);
 }
 
 static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
@@ -239,7 +239,7 @@ static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
 		read_back(ep, op, d);
 	if (op_is_atomic(op->kind))
 		atomic_done(ep, op, d);
-	if (op_asks(op->kind))
+	if (op_has_response(op->kind))
 		window_check_fence(ep, op);
 	if (local)
 		window_done(op);
@@ -262,7 +262,7 @@ static void request_failed(struct ep *ep, struct op *op, const struct rdmap_done
 	if (d->status == RDMAP_FLUSH_ERR) {
 		ep->flushed = true;
 	} else if (d->status == RDMAP_REM_ACCESS_ERR || d->status == RDMAP_REM_OP_ERR) {
-		ep->blamed = true;
+		ep->remote_error = true;
 	} else if (!fits(op, d->status)) {
 		fail(ep->w, "ep%u: %s #%llu ends with %s", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie, names_status(d->status));
@@ -281,7 +281,7 @@ static void request_done(struct ep *ep, struct op *op, const struct rdmap_done *
 	if (d->signaled != !!(op->wr.flags & RDMAP_SIGNALED))
 		fail(ep->w, "ep%u: %s #%llu: signaled is %d", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie, d->signaled);
-	if (op_asks(op->kind) && op->sent)
+	if (op_has_response(op->kind) && op->sent)
 		ep->reads_out--;
 	if (d->status == RDMAP_SUCCESS)
 		succeeded(ep, op, d);

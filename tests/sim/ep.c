@@ -21,8 +21,8 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 
 	if (!has_session(ep))
 		fail(ep->w, "ep%u: asked for work without a session", ep->id);
-	ep->hungry = ep->sq_taken == ep->sq_n || ep->cq_room == 0;
-	if (ep->hungry)
+	ep->wake_due = ep->sq_taken == ep->sq_n || ep->cq_room == 0;
+	if (ep->wake_due)
 		return false;
 	if (ep->state == EP_CLOSING)
 		fail(ep->w, "ep%u: work was taken after the close", ep->id);
@@ -56,14 +56,14 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
-/* No more wakes than the contract requires: an unneeded one would hide a missing one. */
+/* Wakes only where the contract requires it: an unneeded wake would hide a missing one. */
 static void wake(struct ep *ep)
 {
-	if (ep->state != EP_OPEN || !ep->hungry)
+	if (ep->state != EP_OPEN || !ep->wake_due)
 		return;
-	ep->hungry = false;
-	assoc_tx_wake(ep->peer->assoc, ep->r);
-	peer_wake(ep->peer);
+	ep->wake_due = false;
+	assoc_tx_wake(ep->end->assoc, ep->r);
+	assoc_end_wake(ep->end);
 }
 
 static void drain(void *obj, void *arg)
@@ -84,8 +84,8 @@ static void complete(void *user, const struct rdmap_done *done)
 		fail(ep->w, "ep%u: completion without a session", ep->id);
 	done_check(ep, done);
 	if (done->op != RDMAP_RECV && done->op != RDMAP_RECV_TAGGED)
-		simclock_after(ep->w->clock, below(ep->w, ep->w->plan.drain_us + 1), drain, ep,
-			       NULL);
+		simclock_after(ep->w->clock, random_below(ep->w, ep->w->plan.drain_us + 1), drain,
+			       ep, NULL);
 }
 
 static const struct rdmap_ops ops = {
@@ -98,13 +98,13 @@ static uint16_t draw_reads(struct world *w)
 {
 	static const uint16_t choice[] = {0, 1, 1, 2, 2, 4, 8, 16};
 
-	return choice[below(w, sizeof(choice) / sizeof(choice[0]))];
+	return choice[random_below(w, sizeof(choice) / sizeof(choice[0]))];
 }
 
 static void draw_raw(struct rdmap_cfg *cfg, struct world *w)
 {
 	cfg->raw = true;
-	cfg->queues = (uint8_t)(1 + below(w, RDMAP_RAW_QUEUES));
+	cfg->queues = (uint8_t)(1 + random_below(w, RDMAP_RAW_QUEUES));
 	cfg->notify_mask = (uint8_t)simclock_random(w->clock);
 }
 
@@ -114,14 +114,14 @@ static void draw_cfg(struct ep *ep, bool raw)
 
 	/* One random number per statement: C leaves the order within an expression undefined. */
 	ep->cfg.stags = ep->node->stags;
-	ep->cfg.who.pd = 1 + below(w, 2);
-	ep->cfg.who.scope = ep->id + 1;
+	ep->cfg.accessor.pd = 1 + random_below(w, 2);
+	ep->cfg.accessor.scope = ep->id + 1;
 	ep->cfg.ord = draw_reads(w);
 	ep->cfg.ird = draw_reads(w);
-	ep->cfg.sq_depth = (uint16_t)(1u << below(w, 7));
-	ep->cfg.rq_depth = (uint16_t)(1u << below(w, 7));
-	ep->cfg.max_recv_sge = (uint8_t)(1 + below(w, SGL_MAX));
-	ep->cq_room = 1 + (unsigned)below(w, 32);
+	ep->cfg.sq_depth = (uint16_t)(1u << random_below(w, 7));
+	ep->cfg.rq_depth = (uint16_t)(1u << random_below(w, 7));
+	ep->cfg.max_recv_sge = (uint8_t)(1 + random_below(w, SGL_MAX));
+	ep->cq_room = 1 + (unsigned)random_below(w, 32);
 	if (raw)
 		draw_raw(&ep->cfg, w);
 	else
@@ -137,13 +137,13 @@ static bool draw_memory(struct ep *ep)
 	};
 	struct node *n = ep->node;
 	uint32_t len = 2 * ep->w->plan.len_max + 1024;
-	uint64_t pd = ep->cfg.who.pd;
+	uint64_t pd = ep->cfg.accessor.pd;
 
-	ep->mine = region_new(n, ep, pd, 0, STAG_LOCAL_WRITE, 2 * len);
-	ep->open = region_new(n, ep, pd, 0, ALL, len);
-	ep->alone = region_new(n, ep, pd, ep->cfg.who.scope, MOST, len / 2);
-	ep->back = region_new(n, ep, pd, 0, HIDDEN, len / 2);
-	if (!ep->mine || !ep->open || !ep->alone || !ep->back)
+	ep->local_region = region_new(n, ep, pd, 0, STAG_LOCAL_WRITE, 2 * len);
+	ep->open_region = region_new(n, ep, pd, 0, ALL, len);
+	ep->scoped_region = region_new(n, ep, pd, ep->cfg.accessor.scope, MOST, len / 2);
+	ep->windowed_region = region_new(n, ep, pd, 0, HIDDEN, len / 2);
+	if (!ep->local_region || !ep->open_region || !ep->scoped_region || !ep->windowed_region)
 		return false;
 	window_init(ep);
 	return true;
@@ -158,26 +158,26 @@ static void free_memory(struct ep *ep)
 		if (rg->owner == ep)
 			region_free(rg);
 	}
-	ep->mine = ep->open = ep->alone = ep->back = NULL;
+	ep->local_region = ep->open_region = ep->scoped_region = ep->windowed_region = NULL;
 	free(ep->r);
 	ep->r = NULL;
 }
 
-struct lane *ep_lane(struct ep *ep, unsigned i)
+struct queue *ep_queue(struct ep *ep, unsigned i)
 {
-	struct lane *l = &ep->lane[i];
+	struct queue *l = &ep->queue[i];
 
 	if (!l->all) {
-		l->all = get(OPS_MAX * sizeof(*l->all));
-		l->good = get(OPS_MAX * sizeof(*l->good));
-		l->sent = get(OPS_MAX * sizeof(*l->sent));
+		l->all = alloc_zeroed(OPS_MAX * sizeof(*l->all));
+		l->good = alloc_zeroed(OPS_MAX * sizeof(*l->good));
+		l->sent = alloc_zeroed(OPS_MAX * sizeof(*l->sent));
 	}
 	return l;
 }
 
 struct ep *ep_new(struct node *n, bool raw)
 {
-	struct ep *ep = get(sizeof(*ep));
+	struct ep *ep = alloc_zeroed(sizeof(*ep));
 
 	ep->w = n->w;
 	ep->node = n;
@@ -190,9 +190,9 @@ struct ep *ep_new(struct node *n, bool raw)
 		free_memory(ep);
 		return NULL;
 	}
-	ep->r = rdmap_init(get(rdmap_size(&ep->cfg)), &ep->cfg, &ops, ep);
+	ep->r = rdmap_init(alloc_zeroed(rdmap_size(&ep->cfg)), &ep->cfg, &ops, ep);
 	trace(ep->w, "n%u ep%u pd %llu ord %u ird %u sq %u rq %u sge %u room %u%s%s", n->id, ep->id,
-	      (unsigned long long)ep->cfg.who.pd, ep->cfg.ord, ep->cfg.ird, ep->cfg.sq_depth,
+	      (unsigned long long)ep->cfg.accessor.pd, ep->cfg.ord, ep->cfg.ird, ep->cfg.sq_depth,
 	      ep->cfg.rq_depth, ep->cfg.max_recv_sge, ep->cq_room, raw ? " raw" : "",
 	      ep->cfg.plain_rdmap ? " plain" : "");
 	return ep;
@@ -221,8 +221,8 @@ void ep_post(struct op *op)
 
 	op->at = ep->sq_n;
 	ep->sq[ep->sq_n++] = op;
-	if (op->lane >= 0 && op->local == RDMAP_SUCCESS)
-		ep_lane(ep, (unsigned)op->lane)->posted++;
+	if (op->queue >= 0 && op->local == RDMAP_SUCCESS)
+		ep_queue(ep, (unsigned)op->queue)->posted++;
 	count_op(ep->w, op);
 	trace(ep->w, "ep%u posts %s #%llu len %u flags %x stag %08x inv %08x%s%s", ep->id,
 	      names_op(op->kind), (unsigned long long)op->cookie, op->len, op->wr.flags,
@@ -234,7 +234,7 @@ void ep_post(struct op *op)
 void ep_post_recv(struct op *op)
 {
 	struct ep *ep = op->ep;
-	struct lane *l = ep_lane(ep, (unsigned)op->lane);
+	struct queue *l = ep_queue(ep, (unsigned)op->queue);
 
 	op->at = ep->rq_n;
 	ep->rq[ep->rq_n++] = op;
@@ -242,7 +242,7 @@ void ep_post_recv(struct op *op)
 	if (op->local == RDMAP_SUCCESS)
 		l->good[l->good_n++] = op;
 	trace(ep->w, "ep%u posts receive #%llu queue %d len %u%s", ep->id,
-	      (unsigned long long)op->cookie, op->lane, op->len, op->local ? " bad" : "");
+	      (unsigned long long)op->cookie, op->queue, op->len, op->local ? " bad" : "");
 }
 
 static void release(struct op *op)
@@ -279,16 +279,16 @@ void ep_over(struct ep *ep)
 		ep->sess->over[ep->side] = true;
 }
 
-void ep_sweep(struct ep *ep, unsigned before, bool all)
+void ep_settle_writes(struct ep *ep, unsigned before, bool all)
 {
 	for (unsigned i = 0; i < before; i++) {
 		struct op *op = ep->sq[i];
 
 		if (op->kind != RDMAP_WRITE || !op->target || !op->sent)
 			continue;
-		if (slice_landed(op->target))
+		if (slice_received(op->target))
 			op->target = slice_put(op->target);
-		else if (all && !op->shaky)
+		else if (all && !op->uncertain)
 			fail(ep->w, "ep%u: Write #%llu was overtaken by a later message", ep->id,
 			     (unsigned long long)op->cookie);
 	}
@@ -296,10 +296,10 @@ void ep_sweep(struct ep *ep, unsigned before, bool all)
 
 const struct op *ep_undelivered(const struct ep *ep)
 {
-	for (unsigned l = 0; l < LANES; l++)
-		for (unsigned i = 0; i < ep->lane[l].sent_n; i++)
-			if (ep->lane[l].sent[i]->sent && !ep->lane[l].sent[i]->delivered)
-				return ep->lane[l].sent[i];
+	for (unsigned l = 0; l < QUEUES; l++)
+		for (unsigned i = 0; i < ep->queue[l].sent_n; i++)
+			if (ep->queue[l].sent[i]->sent && !ep->queue[l].sent[i]->delivered)
+				return ep->queue[l].sent[i];
 	return NULL;
 }
 
@@ -316,7 +316,7 @@ uint32_t ep_errors(const struct ep *ep)
 		if (op->local != RDMAP_SUCCESS)
 			continue;
 		bits |= op->may;
-		if (op_asks(op->kind) && other && ep->ord > other->ird)
+		if (op_has_response(op->kind) && other && ep->ord > other->ird)
 			bits |= perr_bit(PERR_NO_BUFFER);
 		if (op->must && op->sent)
 			break;

@@ -8,21 +8,21 @@
 struct op *op_new(struct ep *ep, enum rdmap_op kind, uint32_t len)
 {
 	struct world *w = ep->w;
-	struct op *op = get(sizeof(*op));
+	struct op *op = alloc_zeroed(sizeof(*op));
 
 	op->ep = ep;
 	op->cookie = ++w->cookies;
 	op->kind = kind;
 	op->cid = ++w->contents;
 	op->len = len;
-	op->lane = op_delivers(kind) && !ep->cfg.raw ? 0 : -1;
+	op->queue = op_delivers(kind) && !ep->cfg.raw ? 0 : -1;
 	op->wr.cookie = op->recv.cookie = op->cookie;
 	op->wr.op = (uint8_t)kind;
 	if (chance(w, 7000))
 		op->wr.flags |= RDMAP_SIGNALED;
 	if (chance(w, 1000))
 		op->wr.flags |= RDMAP_FENCE;
-	if (op->lane == 0 && chance(w, 3000))
+	if (op->queue == 0 && chance(w, 3000))
 		op->wr.flags |= RDMAP_SOLICITED;
 	return op;
 }
@@ -37,27 +37,28 @@ void op_drop(struct op *op)
 
 uint32_t op_draw_len(struct world *w, uint32_t max)
 {
-	uint64_t r = below(w, 100);
+	uint64_t r = random_below(w, 100);
 
 	if (r < 6)
 		return 0;
 	if (r < 50)
-		return (uint32_t)below(w, (max < 200 ? max : 200) + 1);
-	return (uint32_t)below(w, (uint64_t)max + 1);
+		return (uint32_t)random_below(w, (max < 200 ? max : 200) + 1);
+	return (uint32_t)random_below(w, (uint64_t)max + 1);
 }
 
 /* ---- memory of a request ---- */
 
 static unsigned domain(const struct ep *ep)
 {
-	return (unsigned)ep->cfg.who.pd - 1;
+	return (unsigned)ep->cfg.accessor.pd - 1;
 }
 
 /* An empty piece cannot be revoked, so it belongs to the shared region. */
 static struct slice *local_slice(struct ep *ep, uint32_t len)
 {
-	struct region *choice[] = {ep->node->shared[domain(ep)], ep->mine, ep->mine, ep->open};
-	struct region *rg = choice[len ? below(ep->w, 4) : 0];
+	struct region *choice[] = {ep->node->shared[domain(ep)], ep->local_region, ep->local_region,
+				   ep->open_region};
+	struct region *rg = choice[len ? random_below(ep->w, 4) : 0];
 
 	return rg && !rg->dead ? slice_new(rg, len) : NULL;
 }
@@ -72,12 +73,12 @@ static void add_elem(struct op *op, struct sgl_elem *sge, struct slice *s)
 static bool gather(struct op *op, struct sgl_elem *sge, uint32_t len, unsigned max)
 {
 	struct world *w = op->ep->w;
-	unsigned n = chance(w, 6000) ? 1 : 1 + (unsigned)below(w, max);
+	unsigned n = chance(w, 6000) ? 1 : 1 + (unsigned)random_below(w, max);
 
 	if (len == 0 && chance(w, 5000))
 		return true; /* no element at all */
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t part = i + 1 == n ? len : (uint32_t)below(w, (uint64_t)len + 1);
+		uint32_t part = i + 1 == n ? len : (uint32_t)random_below(w, (uint64_t)len + 1);
 		struct slice *s = local_slice(op->ep, part);
 
 		if (!s)
@@ -116,11 +117,11 @@ bool op_sink(struct op *op, uint32_t len)
 		return false;
 	add_elem(op, op->wr.sge, s);
 	op->wr.nsge = 1;
-	slice_land(s, op, op->cid, op->from);
+	slice_receive(s, op, op->cid, op->from);
 	return true;
 }
 
-bool op_aimable(const struct ep *ep)
+bool op_has_target(const struct ep *ep)
 {
 	const struct ep *other = ep_other(ep);
 
@@ -131,8 +132,9 @@ bool op_aimable(const struct ep *ep)
 static struct region *remote_region(struct ep *ep, uint32_t right)
 {
 	struct ep *other = ep_other(ep);
-	struct region *choice[] = {other->open, other->alone, other->node->shared[domain(other)]};
-	struct region *rg = choice[below(ep->w, 3)];
+	struct region *choice[] = {other->open_region, other->scoped_region,
+				   other->node->shared[domain(other)]};
+	struct region *rg = choice[random_below(ep->w, 3)];
 
 	return rg && !rg->dead && !rg->revoke_due && (rg->rights & right) == right ? rg : NULL;
 }
@@ -152,7 +154,7 @@ struct slice *op_remote_slice(struct ep *ep, uint32_t len, uint32_t right, uint3
 	return s;
 }
 
-void op_aim(struct op *op, struct slice *s)
+void op_set_target(struct op *op, struct slice *s)
 {
 	op->target = s;
 	op->wr.rstag = op->via ? op->via->stag : s->rg->stag;
@@ -170,8 +172,8 @@ struct op *op_good_write(struct ep *ep, uint32_t len)
 		s = op_remote_slice(ep, len, STAG_REMOTE_WRITE, 1, &op->via);
 
 	if (s) {
-		op_aim(op, s);
-		slice_land(s, op, op->cid, op->from);
+		op_set_target(op, s);
+		slice_receive(s, op, op->cid, op->from);
 	} else if (len == 0) {
 		op->wr.rstag = (uint32_t)simclock_random(ep->w->clock);
 		op->wr.rto = simclock_random(ep->w->clock);
@@ -192,7 +194,7 @@ struct op *op_good_read(struct ep *ep, uint32_t len)
 		s = op_remote_slice(ep, len, STAG_REMOTE_READ, 1, &op->via);
 
 	if (s) {
-		op_aim(op, s);
+		op_set_target(op, s);
 		slice_fill(s, op->cid, op->from);
 	} else {
 		op->wr.rstag = (uint32_t)simclock_random(ep->w->clock);
@@ -205,29 +207,29 @@ struct op *op_good_read(struct ep *ep, uint32_t len)
 	return op;
 }
 
-const struct op *op_partner(const struct ep *ep, unsigned lane)
+const struct op *op_next_receive(const struct ep *ep, unsigned queue)
 {
 	const struct ep *other = ep_other(ep);
-	unsigned n = ep->lane[lane].posted;
+	unsigned n = ep->queue[queue].posted;
 
-	return other && n < other->lane[lane].good_n ? other->lane[lane].good[n] : NULL;
+	return other && n < other->queue[queue].good_n ? other->queue[queue].good[n] : NULL;
 }
 
 /* Raw: a queue of the peer. */
-static unsigned draw_lane(struct ep *ep)
+static unsigned draw_send_queue(struct ep *ep)
 {
 	const struct ep *other = ep_other(ep);
 
-	return ep->cfg.raw ? (unsigned)below(ep->w, (other ? other : ep)->cfg.queues) : 0;
+	return ep->cfg.raw ? (unsigned)random_below(ep->w, (other ? other : ep)->cfg.queues) : 0;
 }
 
-static struct op *send_op(struct ep *ep, enum rdmap_op kind, uint32_t len, unsigned lane)
+static struct op *send_op(struct ep *ep, enum rdmap_op kind, uint32_t len, unsigned queue)
 {
 	struct op *op = op_new(ep, kind, len);
 
-	op->lane = (int)lane;
+	op->queue = (int)queue;
 	if (ep->cfg.raw) {
-		op->wr.raw.qn = lane;
+		op->wr.raw.qn = queue;
 		op->wr.raw.rsvd = simclock_random(ep->w->clock) >> 24;
 	} else if (kind == RDMAP_IMM) {
 		op->wr.imm = simclock_random(ep->w->clock);
@@ -237,15 +239,15 @@ static struct op *send_op(struct ep *ep, enum rdmap_op kind, uint32_t len, unsig
 
 struct op *op_good_send(struct ep *ep, enum rdmap_op kind)
 {
-	unsigned lane = draw_lane(ep);
-	const struct op *recv = op_partner(ep, lane);
+	unsigned queue = draw_send_queue(ep);
+	const struct op *recv = op_next_receive(ep, queue);
 	struct world *w = ep->w;
 	uint32_t max = recv ? recv->len : w->plan.len_max;
 	struct op *op;
 
-	if (!recv && !w->plan.reckless)
+	if (!recv && !w->plan.overrun_receives)
 		return NULL;
-	op = send_op(ep, kind, kind == RDMAP_IMM ? 0 : op_draw_len(w, max), lane);
+	op = send_op(ep, kind, kind == RDMAP_IMM ? 0 : op_draw_len(w, max), queue);
 	if (!recv)
 		op->may |= perr_bit(PERR_NO_BUFFER) | perr_bit(PERR_TOO_LONG) | perr_bit(PERR_QN);
 	if (kind != RDMAP_IMM && !op_source(op)) {
@@ -261,8 +263,8 @@ void op_post(struct op *op)
 {
 	if (!op)
 		return;
-	if (chance(op->ep->w, op->ep->w->plan.mishap))
-		mishap(op);
+	if (chance(op->ep->w, op->ep->w->plan.bad_op))
+		bad_op(op);
 	ep_post(op);
 }
 
@@ -281,7 +283,7 @@ static void post_read_back(struct ep *ep)
 	rd->cid = wr->cid;
 	rd->needs = wr;
 	rd->via = wr->via;
-	op_aim(rd, slice_pin(wr->target));
+	op_set_target(rd, slice_pin(wr->target));
 	ep_post(wr);
 	if (op_sink(rd, rd->len))
 		ep_post(rd);
@@ -303,10 +305,10 @@ static void post_read_then_write(struct ep *ep)
 	wr = op_new(ep, RDMAP_WRITE, rd->len);
 	wr->wr.flags |= RDMAP_FENCE;
 	wr->via = rd->via;
-	op_aim(wr, slice_pin(rd->target));
+	op_set_target(wr, slice_pin(rd->target));
 	ep_post(rd);
 	if (op_source(wr)) {
-		slice_land(wr->target, wr, wr->cid, wr->from);
+		slice_receive(wr->target, wr, wr->cid, wr->from);
 		ep_post(wr);
 	} else {
 		op_drop(wr);
@@ -316,7 +318,7 @@ static void post_read_then_write(struct ep *ep)
 /* A Read, then a fenced Send of the data that was read. */
 static void post_read_then_send(struct ep *ep)
 {
-	const struct op *recv = op_partner(ep, 0);
+	const struct op *recv = op_next_receive(ep, 0);
 	struct op *rd, *send;
 
 	if (!recv || recv->len == 0)
@@ -333,10 +335,10 @@ static void post_read_then_send(struct ep *ep)
 	ep_post(send);
 }
 
-bool op_asks_from(const struct ep *ep, uint32_t stag)
+bool op_names_stag(const struct ep *ep, uint32_t stag)
 {
 	for (unsigned i = ep->sq_done; i < ep->sq_n; i++)
-		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->wr.rstag == stag)
+		if (op_has_response(ep->sq[i]->kind) && ep->sq[i]->wr.rstag == stag)
 			return true;
 	return false;
 }
@@ -345,7 +347,7 @@ bool op_asks_from(const struct ep *ep, uint32_t stag)
 static void post_invalidation(struct ep *ep)
 {
 	struct grant *g = chance(ep->w, 5000) ? window_pick(ep_other(ep), 0, 0) : NULL;
-	struct region *rg = ep_other(ep)->alone;
+	struct region *rg = ep_other(ep)->scoped_region;
 	struct op *op;
 
 	if (!g && (rg->dead || rg->revoke_due))
@@ -363,7 +365,7 @@ static void post_invalidation(struct ep *ep)
 		op->inv = rg;
 		rg->revoke_due = true;
 	}
-	if (op_asks_from(ep, op->wr.inv_stag))
+	if (op_names_stag(ep, op->wr.inv_stag))
 		op->wr.flags |= RDMAP_FENCE;
 	ep_post(op);
 }
@@ -371,8 +373,8 @@ static void post_invalidation(struct ep *ep)
 /* The operations of RFC 7306, and windows. */
 static void post_extension(struct ep *ep)
 {
-	bool peer_old = !op_aimable(ep) || ep_other(ep)->cfg.plain_rdmap;
-	uint64_t r = below(ep->w, 100);
+	bool peer_old = !op_has_target(ep) || ep_other(ep)->cfg.plain_rdmap;
+	uint64_t r = random_below(ep->w, 100);
 
 	if (r < 25)
 		window_post(ep);
@@ -391,17 +393,17 @@ static void post_extension(struct ep *ep)
 static void post_plain(struct ep *ep)
 {
 	struct world *w = ep->w;
-	bool reads = ep->ord > 0, aimed = op_aimable(ep);
-	uint64_t r = below(w, 100);
+	bool reads = ep->ord > 0, has_target = op_has_target(ep);
+	uint64_t r = random_below(w, 100);
 
-	if (r < 35 || !aimed)
+	if (r < 35 || !has_target)
 		op_post(op_good_send(ep, RDMAP_SEND));
 	else if (r < 60)
 		op_post(op_good_write(ep, op_draw_len(w, w->plan.len_max)));
 	else if (r < 64)
 		post_invalidation(ep);
-	else if (r < 65 && w->plan.mishap)
-		mishap_post(ep);
+	else if (r < 65 && w->plan.bad_op)
+		bad_op_post(ep);
 	else if (!reads)
 		op_post(op_good_write(ep, op_draw_len(w, 100)));
 	else if (r < 85)
@@ -420,7 +422,7 @@ void op_post_random(struct ep *ep)
 		return;
 	if (ep->cfg.raw)
 		raw_post(ep);
-	else if (below(ep->w, 100) < ep->w->plan.extensions)
+	else if (random_below(ep->w, 100) < ep->w->plan.extensions)
 		post_extension(ep);
 	else
 		post_plain(ep);
@@ -430,9 +432,9 @@ void op_post_random(struct ep *ep)
 static void draw_queue(struct op *op)
 {
 	uint8_t queues = op->ep->cfg.queues;
-	unsigned q = (unsigned)below(op->ep->w, queues + 1U);
+	unsigned q = (unsigned)random_below(op->ep->w, queues + 1U);
 
-	op->lane = q == queues ? LANE_TAGGED : (int)q;
+	op->queue = q == queues ? QUEUE_TAGGED : (int)q;
 	op->recv.qn = q == queues ? RDMAP_QN_TAGGED : (uint8_t)q;
 }
 
@@ -442,7 +444,7 @@ static struct op *receive(struct ep *ep)
 	struct op *op = op_new(ep, RDMAP_RECV, op_draw_len(w, w->plan.len_max));
 	uint32_t at = 0;
 
-	op->lane = 0;
+	op->queue = 0;
 	if (!gather(op, op->recv.sge, op->len, ep->cfg.max_recv_sge)) {
 		op_drop(op);
 		return NULL;
@@ -451,16 +453,16 @@ static struct op *receive(struct ep *ep)
 	if (ep->cfg.raw)
 		draw_queue(op);
 	for (unsigned i = 0; i < op->nlocal; i++) {
-		slice_land(op->local_mem[i], op, 0, at);
+		slice_receive(op->local_mem[i], op, 0, at);
 		at += op->local_mem[i]->len;
 	}
-	if (!chance(w, w->plan.mishap))
+	if (!chance(w, w->plan.bad_op))
 		return op;
 	if (op->nlocal > 0 && op->local_mem[0]->len > 0 && chance(w, 5000)) {
-		mishap_local(op, &op->recv.sge[0], true);
+		bad_op_local_element(op, &op->recv.sge[0], true);
 	} else if (ep->cfg.raw && ep->cfg.queues < RDMAP_RAW_QUEUES && chance(w, 5000)) {
 		op->recv.qn = ep->cfg.queues; /* no such queue: a bad one of the first */
-		op->lane = 0;
+		op->queue = 0;
 		op->local = RDMAP_LOC_OP_ERR;
 	} else {
 		op->recv.status = op->local = RDMAP_LOC_SGE_ERR;

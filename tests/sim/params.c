@@ -10,30 +10,30 @@ static uint16_t draw_depth(struct world *w, uint16_t max, unsigned unchanged)
 {
 	if (chance(w, unchanged))
 		return WIRE_ENH_UNCHANGED;
-	return (uint16_t)below(w, max + 1U);
+	return (uint16_t)random_below(w, max + 1U);
 }
 
 void params_draw(struct sess *s)
 {
 	const struct ep *ep = s->ep[0];
-	struct wire_enh *e = &s->said[0];
+	struct wire_enh *e = &s->given[0];
 	struct world *w = ep->w;
 
 	if (ep->cfg.raw || !chance(w, w->plan.negotiate))
 		return;
 	s->enhanced = true;
 	e->p2p = chance(w, 6000);
-	e->rtr = e->p2p ? (uint8_t)(1 + below(w, ALL_RTR)) : 0;
+	e->rtr = e->p2p ? (uint8_t)(1 + random_below(w, ALL_RTR)) : 0;
 	e->ird = draw_depth(w, ep->cfg.ird, 2500);
 	e->ord = draw_depth(w, ep->cfg.ord, 2500);
 }
 
-void params_wish(struct sess *s, const struct ep *ep)
+void params_answer(struct sess *s, const struct ep *ep)
 {
 	struct world *w = s->ep[0]->w;
 
-	s->said[1].ird = draw_depth(w, ep ? ep->cfg.ird : WIRE_ENH_UNCHANGED - 1, 5000);
-	s->said[1].ord = draw_depth(w, ep ? ep->cfg.ord : WIRE_ENH_UNCHANGED - 1, 5000);
+	s->given[1].ird = draw_depth(w, ep ? ep->cfg.ird : WIRE_ENH_UNCHANGED - 1, 5000);
+	s->given[1].ord = draw_depth(w, ep ? ep->cfg.ord : WIRE_ENH_UNCHANGED - 1, 5000);
 }
 
 static bool same(const struct wire_enh *a, const struct wire_enh *b)
@@ -43,7 +43,7 @@ static bool same(const struct wire_enh *a, const struct wire_enh *b)
 
 static void check(const struct sess *s, bool good, const char *what)
 {
-	const struct wire_enh *i = &s->word[0], *r = &s->word[1];
+	const struct wire_enh *i = &s->wire_params[0], *r = &s->wire_params[1];
 
 	if (!good)
 		fail(s->ep[0]->w,
@@ -67,7 +67,7 @@ static void check_depth(const struct sess *s, uint16_t mirror, uint16_t depth, u
 
 static void check_accept(struct sess *s)
 {
-	const struct wire_enh *i = &s->word[0], *r = &s->word[1];
+	const struct wire_enh *i = &s->wire_params[0], *r = &s->wire_params[1];
 	const struct rdmap_cfg *cfg = &s->ep[1]->cfg;
 	uint8_t can = cfg->ird > 0 ? ALL_RTR : ALL_RTR & ~WIRE_RTR_READ;
 	bool raised = r->rtr & WIRE_RTR_READ && r->ird == 1;
@@ -76,8 +76,8 @@ static void check_accept(struct sess *s)
 	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not fit A");
 	check(s, !r->p2p || (r->rtr & i->rtr & can) == (i->rtr & can), "an RTR kind is missing");
 	check(s, (r->rtr & can) == r->rtr, "an RTR kind that the responder does not support");
-	check_depth(s, i->ord, r->ird, s->said[1].ird, cfg->ird, raised);
-	check_depth(s, i->ird, r->ord, s->said[1].ord, cfg->ord, false);
+	check_depth(s, i->ord, r->ird, s->given[1].ird, cfg->ird, raised);
+	check_depth(s, i->ird, r->ord, s->given[1].ord, cfg->ord, false);
 	check(s, i->ird == WIRE_ENH_UNCHANGED || r->ord <= i->ird, "ORD is above IRD");
 	s->rtr = i->rtr & r->rtr;
 	if (s->ep[0]->cfg.ord == 0 || r->ird == 0)
@@ -86,8 +86,8 @@ static void check_accept(struct sess *s)
 
 static void check_reject(const struct sess *s)
 {
-	const struct wire_enh *i = &s->word[0], *r = &s->word[1];
-	const struct wire_enh *wish = &s->said[1];
+	const struct wire_enh *i = &s->wire_params[0], *r = &s->wire_params[1];
+	const struct wire_enh *wish = &s->given[1];
 
 	check(s, r->p2p == i->p2p, "bit A is not echoed");
 	check(s, r->p2p ? r->rtr != 0 : r->rtr == 0, "bits B, C, D do not fit A");
@@ -99,52 +99,53 @@ static void check_reject(const struct sess *s)
 
 void params_sent(struct sess *s, unsigned which, const struct wire_enh *e)
 {
-	s->word[which] = *e;
+	s->wire_params[which] = *e;
 	s->ep[0]->w->sum.enhanced += which == 0;
 	if (which == 0)
-		check(s, same(e, &s->said[0]), "the Initiate has other parameters");
+		check(s, same(e, &s->given[0]), "the Initiate has other parameters");
 	else if (s->answer == ANS_ACCEPT)
 		check_accept(s);
 	else
 		check_reject(s);
 }
 
-void params_told(struct world *w, const struct sess *s, unsigned which,
-		 const struct assoc_event *ev)
+void params_reported(struct world *w, const struct sess *s, unsigned which,
+		     const struct assoc_event *ev)
 {
 	if (ev->enhanced != s->enhanced)
 		fail(w, "session %u: reported as %senhanced", s->id, ev->enhanced ? "" : "not ");
-	if (s->enhanced && !same(&ev->enh, &s->word[which]))
+	if (s->enhanced && !same(&ev->enh, &s->wire_params[which]))
 		fail(w, "session %u: the reported parameters differ from those on the wire", s->id);
 }
 
-/* The depth of one side at the begin: `mine` is its own parameter, `theirs` the other's. */
-static uint16_t agreed(uint16_t mine, uint16_t theirs, uint16_t have)
+/* The depth of one side at the begin: `local` is its own parameter, `remote` the other's. */
+static uint16_t agreed(uint16_t local, uint16_t remote, uint16_t have)
 {
-	if (mine == WIRE_ENH_UNCHANGED)
-		mine = have;
-	return theirs < mine ? theirs : mine;
+	if (local == WIRE_ENH_UNCHANGED)
+		local = have;
+	return remote < local ? remote : local;
 }
 
 /* RFC 6581 9.1: no side has more Reads outstanding than the other holds, if the depths were
  * negotiated. */
-static void check_pair(const struct sess *s, uint16_t word, uint16_t ord, uint16_t ird)
+static void check_pair(const struct sess *s, uint16_t depth, uint16_t ord, uint16_t ird)
 {
-	check(s, !s->enhanced || word == WIRE_ENH_UNCHANGED || ord <= ird,
+	check(s, !s->enhanced || depth == WIRE_ENH_UNCHANGED || ord <= ird,
 	      "one side has more Reads than the other holds");
 }
 
 void params_in_force(struct ep *ep)
 {
 	const struct sess *s = ep->sess;
-	const struct wire_enh *mine = &s->word[ep->side], *theirs = &s->word[!ep->side];
+	const struct wire_enh *own = &s->wire_params[ep->side],
+			      *remote = &s->wire_params[!ep->side];
 	uint16_t ird = ep->cfg.ird, ord = ep->cfg.ord;
 	struct rdmap_info info;
 
 	rdmap_query(ep->r, &info);
 	if (s->enhanced) {
-		ird = agreed(mine->ird, WIRE_ENH_UNCHANGED, ird);
-		ord = agreed(mine->ord, ep->side == 0 ? theirs->ird : WIRE_ENH_UNCHANGED, ord);
+		ird = agreed(own->ird, WIRE_ENH_UNCHANGED, ird);
+		ord = agreed(own->ord, ep->side == 0 ? remote->ird : WIRE_ENH_UNCHANGED, ord);
 		if (ep->side == 0 && ord == 0 && info.ord == 1 && s->rtr & WIRE_RTR_READ)
 			ord = 1; /* or there could be no ready-to-receive message */
 		ep->w->sum.dropped_ord += ord < ep->cfg.ord;
@@ -156,11 +157,11 @@ void params_in_force(struct ep *ep)
 	ep->ord = ord;
 	if (ep->side == 1 || !s->ep[1] || s->ep[1]->state == EP_OVER)
 		return;
-	check_pair(s, s->word[0].ord, ord, s->ep[1]->ird);
-	check_pair(s, s->word[0].ird, s->ep[1]->ord, ird);
+	check_pair(s, s->wire_params[0].ord, ord, s->ep[1]->ird);
+	check_pair(s, s->wire_params[0].ird, s->ep[1]->ord, ird);
 }
 
-bool params_disagree(const struct sess *s)
+bool params_no_rtr(const struct sess *s)
 {
-	return s->enhanced && s->word[0].p2p && s->answer == ANS_ACCEPT && s->rtr == 0;
+	return s->enhanced && s->wire_params[0].p2p && s->answer == ANS_ACCEPT && s->rtr == 0;
 }

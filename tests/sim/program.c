@@ -5,7 +5,7 @@
 
 #include "tests/sim/world.h"
 
-enum { EPS_MAX = 5 }; /* live ones of a node */
+enum { EPS_MAX = 5 }; /* open endpoints of a node */
 
 static unsigned live_eps(const struct node *n)
 {
@@ -18,7 +18,7 @@ static unsigned live_eps(const struct node *n)
 
 static struct ep *random_ep(struct node *n)
 {
-	uint64_t k = below(n->w, live_eps(n));
+	uint64_t k = random_below(n->w, live_eps(n));
 
 	list_foreach (it, &n->eps) {
 		struct ep *ep = list_entry(it, struct ep, link);
@@ -29,15 +29,15 @@ static struct ep *random_ep(struct node *n)
 	return NULL;
 }
 
-static struct peer *random_peer(struct node *n)
+static struct assoc_end *random_end(struct node *n)
 {
-	struct peer *found = NULL;
+	struct assoc_end *found = NULL;
 	unsigned seen = 0;
 
-	list_foreach (it, &n->peers) {
-		struct peer *p = list_entry(it, struct peer, link);
+	list_foreach (it, &n->ends) {
+		struct assoc_end *p = list_entry(it, struct assoc_end, link);
 
-		if (p->up && below(n->w, ++seen) == 0)
+		if (p->up && random_below(n->w, ++seen) == 0)
 			found = p;
 	}
 	return found;
@@ -46,27 +46,27 @@ static struct peer *random_peer(struct node *n)
 static void new_association(struct node *n)
 {
 	struct world *w = n->w;
-	unsigned to = (n->id + 1 + (unsigned)below(w, w->nnodes - 1)) % w->nnodes;
+	unsigned to = (n->id + 1 + (unsigned)random_below(w, w->nnodes - 1)) % w->nnodes;
 
-	peer_connect(n, &w->node[to]);
+	assoc_end_connect(n, &w->node[to]);
 }
 
 void program_close(struct ep *ep)
 {
-	peer_tick(ep->peer);
+	assoc_end_tick(ep->end);
 	if (ep->state == EP_OVER)
 		return;
 	trace(ep->w, "n%u ep%u closes", ep->node->id, ep->id);
-	ep->asked_close = true;
+	ep->close_requested = true;
 	ep->state = EP_CLOSING;
-	assoc_close(ep->peer->assoc, ep->r);
-	peer_wake(ep->peer);
+	assoc_close(ep->end->assoc, ep->r);
+	assoc_end_wake(ep->end);
 }
 
 static void new_session(struct node *n)
 {
-	struct peer *p = random_peer(n);
-	struct assoc_params offer;
+	struct assoc_end *p = random_end(n);
+	struct assoc_params params;
 	struct ep *ep;
 	struct sess *s;
 
@@ -78,18 +78,18 @@ static void new_session(struct node *n)
 	s = sess_new(ep);
 	ep->ord = s->enhanced ? 0 : ep->cfg.ord;
 	ep->ird = s->enhanced ? 0 : ep->cfg.ird;
-	s->peer[0] = p;
-	s->peer[1] = sim_conn_peer(p->conn)->user;
-	ep->peer = p;
-	op_post_recvs(ep, (unsigned)below(n->w, 20));
-	peer_tick(p);
-	offer = sess_offer(s, 0);
-	if (assoc_connect(p->assoc, ep->r, &offer, &s->sid) == ASSOC_E_OK) {
+	s->end[0] = p;
+	s->end[1] = sim_conn_peer(p->conn)->user;
+	ep->end = p;
+	op_post_recvs(ep, (unsigned)random_below(n->w, 20));
+	assoc_end_tick(p);
+	params = sess_params(s, 0);
+	if (assoc_connect(p->assoc, ep->r, &params, &s->sid) == ASSOC_E_OK) {
 		ep->sid = s->sid;
 		ep->state = EP_CONNECTING;
 		trace(n->w, "n%u ep%u connects session %u on c%u stream %u", n->id, ep->id, s->id,
 		      sim_conn_id(p->conn), s->sid);
-		peer_wake(p);
+		assoc_end_wake(p);
 		if (chance(n->w, n->w->plan.close))
 			program_close(ep);
 		return;
@@ -104,7 +104,7 @@ static void new_session(struct node *n)
 static void work(struct node *n)
 {
 	struct ep *ep = random_ep(n);
-	uint64_t count = 1 + below(n->w, 8);
+	uint64_t count = 1 + random_below(n->w, 8);
 
 	if (!ep)
 		return;
@@ -122,18 +122,18 @@ static void close_some(struct node *n)
 		program_close(ep);
 }
 
-void program_vanish(struct ep *ep)
+void program_release(struct ep *ep)
 {
-	peer_tick(ep->peer);
+	assoc_end_tick(ep->end);
 	if (ep->state == EP_OVER)
 		return;
 	trace(ep->w, "n%u ep%u disappears", ep->node->id, ep->id);
-	ep->sess->vanished[ep->side] = true;
+	ep->sess->released[ep->side] = true;
 	ep->unbound = true;
 	ep->state = EP_OVER;
-	assoc_unbind(ep->peer->assoc, ep->r);
+	assoc_unbind(ep->end->assoc, ep->r);
 	ep_over(ep);
-	peer_wake(ep->peer);
+	assoc_end_wake(ep->end);
 }
 
 static void unbind_some(struct node *n)
@@ -141,7 +141,7 @@ static void unbind_some(struct node *n)
 	struct ep *ep = random_ep(n);
 
 	if (ep)
-		program_vanish(ep);
+		program_release(ep);
 }
 
 static void revoke_some(struct node *n)
@@ -151,14 +151,15 @@ static void revoke_some(struct node *n)
 
 	if (!ep)
 		return;
-	rg = (struct region *[]){ep->mine, ep->open, ep->alone, ep->back}[below(n->w, 4)];
+	rg = (struct region *[]){ep->local_region, ep->open_region, ep->scoped_region,
+				 ep->windowed_region}[random_below(n->w, 4)];
 	if (!rg->dead)
 		region_revoke(rg, true);
 }
 
 static void crash_some(struct node *n)
 {
-	struct peer *p = random_peer(n);
+	struct assoc_end *p = random_end(n);
 
 	if (!p)
 		return;
@@ -169,12 +170,12 @@ static void crash_some(struct node *n)
 	}
 	trace(n->w, "n%u c%u is aborted", n->id, sim_conn_id(p->conn));
 	llp_abort(p->conn, "aborted by the test");
-	peer_lost(p);
+	assoc_end_lost(p);
 }
 
 static void act(struct world *w)
 {
-	struct node *n = &w->node[below(w, w->nnodes)];
+	struct node *n = &w->node[random_below(w, w->nnodes)];
 
 	if (chance(w, w->plan.close))
 		close_some(n);
@@ -186,7 +187,7 @@ static void act(struct world *w)
 		crash_some(n);
 	else if (w->plan.extensions && chance(w, 300))
 		atomic_local(n);
-	else if (chance(w, random_peer(n) ? 20 : 2000))
+	else if (chance(w, random_end(n) ? 20 : 2000))
 		new_association(n);
 	else if (chance(w, live_eps(n) ? 1200 : 6000))
 		new_session(n);
@@ -201,7 +202,7 @@ static void action(void *obj, void *arg)
 	(void)arg;
 	act(w);
 	if (--w->actions_left > 0)
-		simclock_after(w->clock, below(w, w->plan.gap_us + 1), action, w, NULL);
+		simclock_after(w->clock, random_below(w, w->plan.gap_us + 1), action, w, NULL);
 }
 
 void program_begin(struct world *w)

@@ -21,21 +21,21 @@ static void draw_mark(struct op *op)
 	uint8_t mark = (uint8_t)simclock_random(op->ep->w->clock);
 	bool notice = mark & other->cfg.notify_mask;
 
-	if (notice && !op_partner(op->ep, LANE_TAGGED)) {
-		if (op->ep->w->plan.reckless)
+	if (notice && !op_next_receive(op->ep, QUEUE_TAGGED)) {
+		if (op->ep->w->plan.overrun_receives)
 			op->may |= perr_bit(PERR_NO_BUFFER);
 		else
 			mark &= (uint8_t)~other->cfg.notify_mask;
-		notice = op->ep->w->plan.reckless;
+		notice = op->ep->w->plan.overrun_receives;
 	}
 	op->wr.raw.rsvd = mark;
-	op->lane = notice ? LANE_TAGGED : -1;
+	op->queue = notice ? QUEUE_TAGGED : -1;
 }
 
 /* Flushed requests leave gaps, so later ones use other receives than planned. */
-static void unsettle(struct op *op)
+static void mark_op_uncertain(struct op *op)
 {
-	if (op->lane >= 0)
+	if (op->queue >= 0)
 		op->may |= perr_bit(PERR_TOO_LONG) | perr_bit(PERR_NO_BUFFER);
 }
 
@@ -43,13 +43,13 @@ void raw_post(struct ep *ep)
 {
 	unsigned before = ep->sq_n;
 	struct world *w = ep->w;
-	uint64_t r = below(w, 100);
+	uint64_t r = random_below(w, 100);
 	struct op *op;
 
-	if (r < 50 || !op_aimable(ep)) {
+	if (r < 50 || !op_has_target(ep)) {
 		op_post(op_good_send(ep, RDMAP_SEND));
-	} else if (r < 52 && w->plan.mishap) {
-		mishap_post(ep);
+	} else if (r < 52 && w->plan.bad_op) {
+		bad_op_post(ep);
 	} else {
 		op = op_good_write(ep, op_draw_len(w, w->plan.len_max));
 		if (op)
@@ -57,7 +57,7 @@ void raw_post(struct ep *ep)
 		op_post(op);
 	}
 	for (unsigned i = before; ep->errored && i < ep->sq_n; i++)
-		unsettle(ep->sq[i]);
+		mark_op_uncertain(ep->sq[i]);
 }
 
 /* ---- the end ---- */
@@ -75,16 +75,17 @@ static void close_later(void *obj, void *arg)
 static void plan_close(struct ep *ep)
 {
 	struct world *w = ep->w;
-	uint64_t r = below(w, 100);
+	uint64_t r = random_below(w, 100);
 
 	ep->since_us = simclock_now(w->clock);
 	if (r < 70)
-		simclock_after(w->clock, below(w, r < 20 ? 1 : 5000000), close_later, ep, NULL);
+		simclock_after(w->clock, random_below(w, r < 20 ? 1 : 5000000), close_later, ep,
+			       NULL);
 }
 
 static void check_all_done(struct ep *ep)
 {
-	const struct flow *f = &ep->peer->tx[ep->sid];
+	const struct flow *f = &ep->end->tx[ep->sid];
 	unsigned left = ep->sq_taken - ep->sq_done;
 
 	ep->finishing = f->in_msg;
@@ -94,9 +95,9 @@ static void check_all_done(struct ep *ep)
 }
 
 /* Messages after the error, of which only one may be sent. */
-static void say_more(struct ep *ep)
+static void post_more(struct ep *ep)
 {
-	uint64_t n = below(ep->w, 4);
+	uint64_t n = random_below(ep->w, 4);
 
 	while (n-- > 0)
 		op_post_random(ep);
@@ -109,7 +110,7 @@ static void failed(struct ep *ep, const struct assoc_event *ev)
 	trace(ep->w, "ep%u gets the error %s", ep->id, names_perr(ev->at.perr));
 	if (ep->errored || ep->half_closed || ep->state != EP_OPEN)
 		fail(ep->w, "ep%u: an error although nothing is received any more", ep->id);
-	if (!ep->sess->shaky && !(ep_errors(other) & perr_bit(ev->at.perr)))
+	if (!ep->sess->uncertain && !(ep_errors(other) & perr_bit(ev->at.perr)))
 		fail(ep->w, "ep%u: its peer did not cause the error %s", ep->id,
 		     names_perr(ev->at.perr));
 	if (!ev->term || WIRE_TERM_WORD(ev->term->layer, ev->term->etype, ev->term->code) !=
@@ -119,17 +120,17 @@ static void failed(struct ep *ep, const struct assoc_event *ev)
 	ep->errored = true;
 	ep->flushed = false; /* it continues for a while */
 	for (unsigned i = ep->sq_taken; i < ep->sq_n; i++)
-		unsettle(ep->sq[i]);
+		mark_op_uncertain(ep->sq[i]);
 	ep->w->sum.raw_errors++;
 	ep->w->sum.found[ev->at.perr]++;
 	plan_close(ep);
-	say_more(ep);
+	post_more(ep);
 }
 
 static void half_closed(struct ep *ep)
 {
 	struct ep *other = ep_other(ep);
-	const struct flow *f = &ep->sess->peer[!ep->side]->tx[ep->sid];
+	const struct flow *f = &ep->sess->end[!ep->side]->tx[ep->sid];
 
 	trace(ep->w, "ep%u is half-closed", ep->id);
 	if (ep->half_closed || ep->state != EP_OPEN)
@@ -138,11 +139,12 @@ static void half_closed(struct ep *ep)
 		fail(ep->w, "ep%u: half-closed, but its peer has not ended", ep->id);
 	ep->half_closed = true;
 	ep->w->sum.half_closed++;
-	if (other && !ep->errored && !ep->sess->shaky && !ep_errors(other) && ep_undelivered(other))
+	if (other && !ep->errored && !ep->sess->uncertain && !ep_errors(other) &&
+	    ep_undelivered(other))
 		fail(ep->w, "ep%u: half-closed without Send #%llu", ep->id,
 		     (unsigned long long)ep_undelivered(other)->cookie);
 	plan_close(ep);
-	say_more(ep);
+	post_more(ep);
 }
 
 void raw_event(struct ep *ep, const struct assoc_event *ev)
@@ -159,13 +161,13 @@ void raw_check_end(const struct ep *ep)
 {
 	uint64_t took = simclock_now(ep->w->clock) - ep->since_us;
 
-	if (!ep->cfg.raw || ep->state != EP_OPEN || ep->w->plan.tight || ep->sess->shaky)
+	if (!ep->cfg.raw || ep->state != EP_OPEN || ep->w->plan.tight || ep->sess->uncertain)
 		return;
 	if (!ep->errored && !ep->half_closed)
 		fail(ep->w, "ep%u: no side has ended its session", ep->id);
 	if (took + TICK_US < GRACE_US || took > GRACE_US + SLACK_US)
 		fail(ep->w, "ep%u: its time ended after %llu us", ep->id, (unsigned long long)took);
-	if (ep->errored && ep->last_words == 0 && ep->sq_taken < ep->sq_n && ep->cq_room > 0)
+	if (ep->errored && ep->msgs_after_error == 0 && ep->sq_taken < ep->sq_n && ep->cq_room > 0)
 		fail(ep->w, "ep%u: it could not send one more message", ep->id);
 	ep->w->sum.raw_timeouts++;
 }
@@ -174,6 +176,6 @@ bool raw_may_begin(struct ep *ep)
 {
 	if (!ep->errored)
 		return true;
-	ep->w->sum.last_words++;
-	return ++ep->last_words == 1;
+	ep->w->sum.msgs_after_error++;
+	return ++ep->msgs_after_error == 1;
 }

@@ -19,10 +19,10 @@ static void wipe(struct node *n, uint32_t off, uint32_t len)
 
 void arena_init(struct node *n)
 {
-	n->mem = get(ARENA);
-	n->want = get(ARENA);
+	n->mem = alloc_zeroed(ARENA);
+	n->want = alloc_zeroed(ARENA);
 	wipe(n, 0, ARENA);
-	n->stag_mem = get(stag_table_size(STAGS_MAX));
+	n->stag_mem = alloc_zeroed(stag_table_size(STAGS_MAX));
 	n->stags = stag_table_init(n->stag_mem, STAGS_MAX);
 	list_init(&n->regions);
 }
@@ -65,7 +65,7 @@ void arena_check(struct node *n)
 		s = n->unit[i / UNIT];
 		if (n->mem[i] == n->want[i]) {
 			i++;
-		} else if (s && s->landing && i >= s->off && i < s->off + s->len) {
+		} else if (s && s->receiving && i >= s->off && i < s->off + s->len) {
 			slice_check(s);
 			i = s->off + s->len;
 		} else {
@@ -78,7 +78,7 @@ void arena_check(struct node *n)
 /* A run of free units, searched from a random place; UNITS if there is none. */
 static uint32_t find_units(struct node *n, uint32_t count)
 {
-	uint32_t start = (uint32_t)below(n->w, UNITS), run = 0;
+	uint32_t start = (uint32_t)random_below(n->w, UNITS), run = 0;
 
 	for (uint32_t k = 0; k < UNITS + count; k++) {
 		uint32_t i = (start + k) % UNITS;
@@ -95,30 +95,30 @@ static uint32_t find_units(struct node *n, uint32_t count)
 /* Bases are odd on purpose: small, above 2^32, and as high as possible. */
 static uint64_t draw_base(struct world *w, uint32_t len)
 {
-	switch (below(w, 4)) {
+	switch (random_below(w, 4)) {
 	case 0:
 		return 0;
 	case 1:
-		return below(w, 100000);
+		return random_below(w, 100000);
 	case 2:
 		return simclock_random(w->clock) >> 8;
 	default:
-		return UINT64_MAX - len - below(w, 50);
+		return UINT64_MAX - len - random_below(w, 50);
 	}
 }
 
-void region_bury(struct node *n, uint32_t stag, bool removed)
+void region_retire(struct node *n, uint32_t stag, bool removed)
 {
-	n->buried[n->nburied++ % BURIED] = stag;
-	if (removed && n->nvacant < BURIED)
+	n->stale[n->nstale++ % STALE_MAX] = stag;
+	if (removed && n->nvacant < STALE_MAX)
 		n->vacant[n->nvacant++] = stag;
 }
 
-uint32_t region_buried(struct node *n)
+uint32_t region_stale_stag(struct node *n)
 {
-	unsigned count = n->nburied < BURIED ? n->nburied : BURIED;
+	unsigned count = n->nstale < STALE_MAX ? n->nstale : STALE_MAX;
 
-	return count ? n->buried[below(n->w, count)] : 0;
+	return count ? n->stale[random_below(n->w, count)] : 0;
 }
 
 /* Takes a free index with a new key, or any free STag. */
@@ -142,7 +142,7 @@ static void try_taken(struct node *n, const struct stag_region *r)
 {
 	struct stag_region twin = *r;
 
-	twin.stag ^= 1 + (uint32_t)below(n->w, STAG_KEY);
+	twin.stag ^= 1 + (uint32_t)random_below(n->w, STAG_KEY);
 	if (stag_add(n->stags, &twin) != STAG_ADD_E_TAKEN)
 		fail(n->w, "node %u: two entries have the index of 0x%08x", n->id, r->stag);
 }
@@ -185,7 +185,7 @@ struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_
 
 	if (first == UNITS)
 		return NULL;
-	rg = get(sizeof(*rg));
+	rg = alloc_zeroed(sizeof(*rg));
 	*rg = (struct region){
 		.node = n,
 		.owner = owner,
@@ -202,17 +202,17 @@ struct region *region_new(struct node *n, struct ep *owner, uint64_t pd, uint64_
 	return rg;
 }
 
-void region_shake_op(struct op *op, bool own)
+void region_op_uncertain(struct op *op, bool own)
 {
 	if (op->state == OP_DONE && op->kind != RDMAP_WRITE)
 		return;
-	op->shaky = true;
+	op->uncertain = true;
 	op->late |= op->state == OP_POSTED && own;
 	if (op->ep->sess)
-		op->ep->sess->shaky = true;
+		op->ep->sess->uncertain = true;
 	if (op->kind == RDMAP_RECV)
-		op->ep->shaky = true; /* the message that it takes is uncertain, and so are those of
-					 later ones */
+		op->ep->uncertain = true; /* the message that it takes is uncertain, and so are
+					 those of later ones */
 }
 
 static bool lies_in(const struct op *op, const struct region *rg)
@@ -223,26 +223,26 @@ static bool lies_in(const struct op *op, const struct region *rg)
 	return false;
 }
 
-static void shake_op(struct op *op, const struct region *rg)
+static void mark_op(struct op *op, const struct region *rg)
 {
 	bool ends = op->grant && op->grant->rg == rg;
 	bool own = lies_in(op, rg) || (ends && op_is_local(op->kind));
 
 	if (own || ends || (op->target && op->target->rg == rg) || op->cell_in == rg)
-		region_shake_op(op, own);
+		region_op_uncertain(op, own);
 }
 
 /* All requests in flight that use the region may fail now. */
-static void shake(struct world *w, struct region *rg)
+static void mark_ops(struct world *w, struct region *rg)
 {
 	for (unsigned i = 0; i < w->nnodes; i++) {
 		list_foreach (it, &w->node[i].eps) {
 			struct ep *ep = list_entry(it, struct ep, link);
 
 			for (unsigned k = 0; k < ep->sq_n; k++)
-				shake_op(ep->sq[k], rg);
+				mark_op(ep->sq[k], rg);
 			for (unsigned k = 0; k < ep->rq_n; k++)
-				shake_op(ep->rq[k], rg);
+				mark_op(ep->rq[k], rg);
 		}
 	}
 }
@@ -257,14 +257,14 @@ void region_revoke(struct region *rg, bool remove)
 		if (!stag_remove(n->stags, rg->stag))
 			fail(n->w, "node %u: STag 0x%08x was not in the table", n->id, rg->stag);
 	}
-	region_bury(n, rg->stag, remove);
+	region_retire(n, rg->stag, remove);
 	if (rg->dead)
 		return;
 	rg->dead = true;
 	n->w->sum.revoked++;
-	shake(n->w, rg);
+	mark_ops(n->w, rg);
 	if (remove && rg->owner && rg->owner->sess)
-		rg->owner->sess->shaky = true;
+		rg->owner->sess->uncertain = true;
 	for (uint32_t u = rg->off / UNIT; u < (rg->off + rg->len) / UNIT; u++)
 		if (n->unit[u])
 			slice_settle(n->unit[u]);
@@ -284,7 +284,7 @@ void region_free(struct region *rg)
 		arena_check(n);
 	wipe(n, rg->off, rg->len);
 	if (stag_remove(n->stags, rg->stag))
-		region_bury(n, rg->stag, true);
+		region_retire(n, rg->stag, true);
 	list_del(&rg->link);
 	free(rg);
 }

@@ -47,7 +47,7 @@ static void sessions(const struct totals *t)
 		{"5043-6.2-02",
 		 "sessions without a segment, with segments in one direction, and with the passive "
 		 "side first",
-		 t->mute && t->oneway, t->passive_first},
+		 t->no_segments && t->oneway, t->passive_first},
 		{"5043-6.2-03 5043-6.2-04",
 		 "a session ended with a Terminate, the last message of its direction", t->sessions,
 		 t->terminates},
@@ -200,7 +200,7 @@ static void enhanced(const struct totals *t)
 		 "codes 5 to 7, the parameters, then private data", t->enhanced, t->enh_rejected},
 		{"6581-7-03 6581-7-07 6581-7-11 6581-7-12",
 		 "enhanced sessions are accepted, rejected, refused and ended like others",
-		 t->enh_rejected, t->unheard},
+		 t->enh_rejected, t->enh_unsupported},
 		{"6581-7-06", "at most 508 bytes with the parameters", t->enhanced, t->sessions},
 		{"6581-7-08 6581-7-09 6581-9.1-01 6581-9.1-09",
 		 "programs receive parameters and private data as they were sent", t->enh_rejected,
@@ -238,7 +238,7 @@ static void raw(const struct totals *t)
 		 "arrive",
 		 t->half_closed, t->raw_sends},
 		{"5041-6.2.2-05 5041-7.1-18", "exactly one message after an error", t->raw_errors,
-		 t->last_words},
+		 t->msgs_after_error},
 		{"5041-7.1-17", "nothing is received after an error", t->raw_errors, 1},
 	};
 

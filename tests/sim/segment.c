@@ -106,14 +106,14 @@ static bool operates(const struct seg *s, const struct op *op)
 }
 
 /* Immediate Data, RFC 7306 6. */
-static bool tells(const struct seg *s, const struct op *op)
+static bool imm_matches(const struct seg *s, const struct op *op)
 {
 	return s->len == 8 && s->last && s->mo == 0 && s->inv == 0 && s->opcode == opcode_of(op) &&
 	       be_get64(s->data) == op->wr.imm;
 }
 
 /* Raw: the program's queue and its RsvdULP, in every segment of the message. */
-static bool bears_marks(const struct seg *s, const struct op *op)
+static bool imm_fields_match(const struct seg *s, const struct op *op)
 {
 	if (s->tagged)
 		return s->octet == op->wr.raw.rsvd;
@@ -130,10 +130,10 @@ static bool resembles(const struct flow *f, const struct op *op, const struct se
 	if (op_is_atomic(op->kind))
 		return operates(s, op);
 	if (op->kind == RDMAP_IMM)
-		return tells(s, op);
+		return imm_matches(s, op);
 	if (s->last ? s->len != op->len : s->len >= op->len)
 		return false;
-	if (f->sess->raw ? !bears_marks(s, op) : !s->tagged && s->opcode != opcode_of(op))
+	if (f->sess->raw ? !imm_fields_match(s, op) : !s->tagged && s->opcode != opcode_of(op))
 		return false;
 	if (s->tagged)
 		return s->stag == op->wr.rstag && s->to == op->wr.rto;
@@ -151,10 +151,10 @@ static bool rtr_outstanding(const struct flow *f)
 	return f->rtr_read && !f->answer_arrived;
 }
 
-static bool asks_outstanding(const struct flow *f, const struct ep *ep, unsigned before)
+static bool responses_outstanding(const struct flow *f, const struct ep *ep, unsigned before)
 {
 	for (unsigned i = ep->sq_done; i < before; i++)
-		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->sent)
+		if (op_has_response(ep->sq[i]->kind) && ep->sq[i]->sent)
 			return true;
 	return rtr_outstanding(f);
 }
@@ -163,7 +163,7 @@ static bool asks_outstanding(const struct flow *f, const struct ep *ep, unsigned
 static struct op *next_request(struct flow *f, const struct seg *s)
 {
 	struct ep *ep = wire_sender(f);
-	struct lane *l;
+	struct queue *l;
 	struct op *op;
 
 	while (ep->sq_wire < ep->sq_n && ep->sq[ep->sq_wire]->state == OP_DONE)
@@ -171,7 +171,7 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 	if (ep->sq_wire == ep->sq_n || ep->sq[ep->sq_wire]->state != OP_TAKEN)
 		BAD(f, "a message without a request");
 	op = ep->sq[ep->sq_wire];
-	while ((unsendable(op) || (op->shaky && !resembles(f, op, s))) &&
+	while ((unsendable(op) || (op->uncertain && !resembles(f, op, s))) &&
 	       ep->sq_wire + 1 < ep->sq_taken)
 		op = ep->sq[++ep->sq_wire];
 	if (op->kind != kind_of(f, s))
@@ -179,33 +179,33 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 		    (unsigned long long)op->cookie);
 	if (unsendable(op))
 		BAD(f, "bad request #%llu is sent", (unsigned long long)op->cookie);
-	if ((op->wr.flags & RDMAP_FENCE) && asks_outstanding(f, ep, op->at))
+	if ((op->wr.flags & RDMAP_FENCE) && responses_outstanding(f, ep, op->at))
 		BAD(f, "#%llu overtakes its fence", (unsigned long long)op->cookie);
 	ep->sq_wire++;
 	op->begun = true;
-	if (op->lane >= 0) {
-		l = ep_lane(ep, (unsigned)op->lane);
+	if (op->queue >= 0) {
+		l = ep_queue(ep, (unsigned)op->queue);
 		l->sent[l->sent_n++] = op;
 	}
 	return op;
 }
 
 /* The Read or atomic of the other side with the next answer: the oldest unanswered one. */
-static struct op *next_ask(struct flow *f, const struct flow *r)
+static struct op *next_with_response(struct flow *f, const struct flow *r)
 {
 	struct ep *ep = f->sess->ep[!f->side];
 
 	if (r->rtr_read && !r->rtr_answered)
 		BAD(f, "an answer before the one to the ready-to-receive message");
 	for (unsigned i = ep ? ep->answered : 0; ep && i < ep->sq_wire; i++)
-		if (op_asks(ep->sq[i]->kind) && ep->sq[i]->sent && !ep->sq[i]->answered)
+		if (op_has_response(ep->sq[i]->kind) && ep->sq[i]->sent && !ep->sq[i]->answered)
 			return ep->sq[i];
 	BAD(f, "an answer without a request");
 }
 
-void wire_atomic_offered(struct peer *p, struct flow *f, uint64_t old)
+void wire_atomic_offered(struct assoc_end *p, struct flow *f, uint64_t old)
 {
-	struct op *op = next_ask(f, wire_opposite(p, (uint16_t)(f - p->tx)));
+	struct op *op = next_with_response(f, wire_opposite(p, (uint16_t)(f - p->tx)));
 
 	if (!op_is_atomic(op->kind))
 		BAD(f, "an Atomic Response for %s #%llu", names_op(op->kind),
@@ -247,7 +247,7 @@ static void begin(struct flow *f, const struct flow *r, const struct seg *s)
 		BAD(f, "opcode %u in the wrong kind of segment", s->opcode);
 	number(f, s);
 	if (s->opcode == WIRE_OP_READ_RESP || s->opcode == WIRE_OP_ATOMIC_RESP)
-		f->op = next_ask(f, r);
+		f->op = next_with_response(f, r);
 	else if (s->opcode == WIRE_OP_TERMINATE)
 		f->op = NULL;
 	else
@@ -265,7 +265,7 @@ static void check_depth(struct flow *f)
 		    ep->reads_out + rtr_outstanding(f), ep->ord);
 }
 
-static void check_ask(struct flow *f, const struct seg *s)
+static void check_request(struct flow *f, const struct seg *s)
 {
 	struct op *op = f->op;
 	struct ep *ep = op->ep;
@@ -340,7 +340,7 @@ static void check_payload(struct flow *f, const struct seg *s, bool resp)
 		BAD(f, "#%llu: %u bytes at %u of %u", (unsigned long long)op->cookie, s->len,
 		    f->off, op->len);
 	check_source(f, s, resp);
-	if (op->after && !op->after->executed && !op->after->shaky)
+	if (op->after && !op->after->executed && !op->after->uncertain)
 		BAD(f, "Read #%llu overtakes an atomic", (unsigned long long)op->cookie);
 	if (op_known(op) && !content_of(op, s->data, f->off, s->len))
 		BAD(f, "#%llu: wrong bytes at %u", (unsigned long long)op->cookie, f->off);
@@ -365,13 +365,14 @@ static void check_atomic_response(struct flow *f, const struct seg *s)
 static void check_terminate(struct flow *f, const struct seg *s)
 {
 	const struct sess *ss = f->sess;
-	bool disagree = params_disagree(ss) && f->side == 0;
+	bool disagree = params_no_rtr(ss) && f->side == 0;
 
 	if (s->mo != 0 || !s->last || s->len < 4 || s->len > WIRE_TERM_MAX)
 		BAD(f, "a Terminate of %u bytes", s->len);
 	if (disagree && be_get16(s->data) != 0x2007)
 		BAD(f, "a missing ready-to-receive message is reported as %04x", be_get16(s->data));
-	if (!disagree && !ss->shaky && !ep_errors(ss->ep[!f->side]) && !ep_errors(wire_sender(f)))
+	if (!disagree && !ss->uncertain && !ep_errors(ss->ep[!f->side]) &&
+	    !ep_errors(wire_sender(f)))
 		BAD(f, "a Terminate without an error: %08x", be_get32(s->data));
 	f->terminated = true;
 	f->in_msg = false;
@@ -382,11 +383,11 @@ static void check_rdmap(struct flow *f, const struct seg *s)
 	bool resp = s->opcode == WIRE_OP_READ_RESP;
 
 	if (s->opcode == WIRE_OP_READ_REQ || s->opcode == WIRE_OP_ATOMIC_REQ) {
-		check_ask(f, s);
+		check_request(f, s);
 	} else if (s->opcode == WIRE_OP_ATOMIC_RESP) {
 		check_atomic_response(f, s);
 	} else if (f->op->kind == RDMAP_IMM) {
-		if (!tells(s, f->op))
+		if (!imm_matches(s, f->op))
 			BAD(f, "Immediate Data #%llu is wrong", (unsigned long long)f->op->cookie);
 	} else {
 		if (s->tagged)
@@ -399,7 +400,7 @@ static void check_rdmap(struct flow *f, const struct seg *s)
 
 static void check_raw(struct flow *f, const struct seg *s)
 {
-	if (!bears_marks(s, f->op))
+	if (!imm_fields_match(s, f->op))
 		BAD(f, "#%llu: RsvdULP or queue is not the program's",
 		    (unsigned long long)f->op->cookie);
 	if (s->tagged)
@@ -458,7 +459,7 @@ static bool opening(struct flow *f, struct flow *r, const struct seg *s)
 {
 	const struct sess *ss = f->sess;
 
-	if (!ss->enhanced || !ss->word[0].p2p)
+	if (!ss->enhanced || !ss->wire_params[0].p2p)
 		return false;
 	if (f->side == 1 && !r->rtr_arrived)
 		BAD(f, "a segment before the ready-to-receive message came");
@@ -524,7 +525,7 @@ static void message(struct flow *f, const struct flow *r, const struct seg *s)
 	f->op->ep->answered = f->op->at + 1;
 }
 
-void wire_segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len)
+void wire_segment(struct assoc_end *p, struct flow *f, const uint8_t *m, uint32_t len)
 {
 	struct flow *r = wire_opposite(p, (uint16_t)(f - p->tx));
 	struct seg s;
@@ -534,8 +535,8 @@ void wire_segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len
 		     (int)(f - p->tx));
 	check_turn(f, r);
 	parse(f, m, len, &s);
-	wire_world(f)->sum.passive_first += !f->sess->spoken && f->side == 1;
-	f->sess->spoken = true;
+	wire_world(f)->sum.passive_first += !f->sess->segment_sent && f->side == 1;
+	f->sess->segment_sent = true;
 	if (!opening(f, r, &s))
 		message(f, r, &s);
 }

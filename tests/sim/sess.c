@@ -19,11 +19,11 @@ static const char *reason_str(enum assoc_reason reason)
 struct sess *sess_new(struct ep *ep)
 {
 	struct world *w = ep->w;
-	struct sess *s = get(sizeof(*s));
+	struct sess *s = alloc_zeroed(sizeof(*s));
 
 	s->id = w->nsessions++;
 	s->ep[0] = ep;
-	s->born_us = simclock_now(w->clock);
+	s->begun_us = simclock_now(w->clock);
 	list_add_tail(&w->sessions, &s->link);
 	ep->sess = s;
 	ep->side = 0;
@@ -37,7 +37,7 @@ void sess_private(struct sess *s, unsigned which)
 {
 	struct world *w = s->ep[0]->w;
 	static const uint16_t lens[] = {4, 5, 100, WIRE_PRIVATE_MAX};
-	uint16_t len = lens[below(w, 4)];
+	uint16_t len = lens[random_below(w, 4)];
 
 	if (s->enhanced && len == WIRE_PRIVATE_MAX)
 		len -= WIRE_ENH_LEN;
@@ -50,9 +50,9 @@ void sess_private(struct sess *s, unsigned which)
 		be_put32(s->priv[0], s->id);
 }
 
-struct assoc_params sess_offer(const struct sess *s, unsigned which)
+struct assoc_params sess_params(const struct sess *s, unsigned which)
 {
-	const struct wire_enh *e = &s->said[which];
+	const struct wire_enh *e = &s->given[which];
 	bool wishes = e->ird != WIRE_ENH_UNCHANGED || e->ord != WIRE_ENH_UNCHANGED;
 
 	return (struct assoc_params){
@@ -69,7 +69,7 @@ static void check_private(struct world *w, const struct sess *s, unsigned which,
 	    memcmp(ev->priv, s->priv[which], ev->priv_len) != 0)
 		fail(w, "session %u: private data of the %s is not what was given", s->id,
 		     which ? "answer" : "Initiate");
-	params_told(w, s, which, ev);
+	params_reported(w, s, which, ev);
 }
 
 /* ---- the passive side decides ---- */
@@ -87,111 +87,111 @@ static struct sess *find(struct world *w, const struct assoc_event *ev)
 	fail(w, "a request on stream %u without a requester", ev->sid);
 }
 
-static void vanish(void *obj, void *arg);
+static void release(void *obj, void *arg);
 
 /* About the time when the Accept reaches the peer, or its first messages arrive. */
-static void vanish_soon(struct ep *ep)
+static void release_soon(struct ep *ep)
 {
 	const struct sim_faults *f = &ep->w->plan.faults;
-	uint64_t journey = f->delay_us + f->jitter_us;
+	uint64_t transit = f->delay_us + f->jitter_us;
 
-	simclock_after(ep->w->clock, below(ep->w, 3 * journey), vanish, ep, NULL);
+	simclock_after(ep->w->clock, random_below(ep->w, 3 * transit), release, ep, NULL);
 }
 
-static void vanish(void *obj, void *arg)
+static void release(void *obj, void *arg)
 {
 	struct ep *ep = obj;
 
 	(void)arg;
 	if (ep->state == EP_OPEN && chance(ep->w, 5000)) {
 		program_close(ep);
-		vanish_soon(ep);
+		release_soon(ep);
 	} else if (ep->state != EP_OVER) {
-		program_vanish(ep);
+		program_release(ep);
 	}
 }
 
 /* The enhanced parameters count as private data. */
-static void check_too_long(struct peer *p, const struct sess *s, struct ep *ep)
+static void check_too_long(struct assoc_end *p, const struct sess *s, struct ep *ep)
 {
-	struct assoc_params offer = {.priv = s->priv[1],
-				     .len = WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1};
+	struct assoc_params params = {.priv = s->priv[1],
+				      .len = WIRE_PRIVATE_MAX - WIRE_ENH_LEN + 1};
 
-	if (s->enhanced && assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_LEN)
+	if (s->enhanced && assoc_accept(p->assoc, s->sid, ep->r, &params) != ASSOC_E_LEN)
 		fail(ep->w, "session %u: private data too long for its parameters", s->id);
 }
 
-static void accept_session(struct pend *d, struct ep *ep)
+static void accept_session(struct pending_req *d, struct ep *ep)
 {
 	struct sess *s = d->sess;
-	struct peer *p = d->peer;
-	struct assoc_params offer = sess_offer(s, 1);
-	uint64_t eager = chance(ep->w, 5000) ? below(ep->w, 8) : 0;
+	struct assoc_end *p = d->end;
+	struct assoc_params params = sess_params(s, 1);
+	uint64_t at_once = chance(ep->w, 5000) ? random_below(ep->w, 8) : 0;
 	struct rdmap_info info;
 
 	s->ep[1] = ep;
 	s->answer = ANS_ACCEPT;
 	ep->sess = s;
 	ep->side = 1;
-	ep->peer = p;
+	ep->end = p;
 	ep->sid = s->sid;
 	ep->state = EP_OPEN;
-	op_post_recvs(ep, (unsigned)below(ep->w, 20));
+	op_post_recvs(ep, (unsigned)random_below(ep->w, 20));
 	check_too_long(p, s, ep);
-	if (assoc_accept(p->assoc, s->sid, ep->r, &offer) != ASSOC_E_OK)
+	if (assoc_accept(p->assoc, s->sid, ep->r, &params) != ASSOC_E_OK)
 		fail(ep->w, "session %u: cannot be accepted", s->id);
 	rdmap_query(ep->r, &info);
 	ep->ord = info.ord; /* params.c checks them when the Accept is sent */
 	ep->ird = info.ird;
 	trace(ep->w, "n%u ep%u accepts session %u", p->node->id, ep->id, s->id);
-	while (eager-- > 0)
+	while (at_once-- > 0)
 		op_post_random(ep); /* messages sent now may overtake the Accept */
 	if (chance(ep->w, ep->w->plan.close))
 		program_close(ep); /* but a Terminate must not */
 	else if (chance(ep->w, ep->w->plan.unbind * 40))
-		vanish_soon(ep);
+		release_soon(ep);
 }
 
-static void less_pending(struct peer *p)
+static void less_pending(struct assoc_end *p)
 {
 	if (p->pending-- == p->node->w->plan.pending_max)
 		p->full_us = simclock_now(p->node->w->clock);
 }
 
-static void answer(struct pend *d)
+static void answer(struct pending_req *d)
 {
-	struct world *w = d->peer->node->w;
-	struct assoc *a = d->peer->assoc;
+	struct world *w = d->end->node->w;
+	struct assoc *a = d->end->assoc;
 	struct sess *s = d->sess;
-	struct assoc_params offer;
-	uint64_t r = below(w, 100);
-	struct ep *ep = r < 80 ? ep_new(d->peer->node, s->raw) : NULL;
+	struct assoc_params params;
+	uint64_t r = random_below(w, 100);
+	struct ep *ep = r < 80 ? ep_new(d->end->node, s->raw) : NULL;
 	int e;
 
-	params_wish(s, ep);
+	params_answer(s, ep);
 	sess_private(s, 1);
-	less_pending(d->peer);
+	less_pending(d->end);
 	if (ep) {
 		accept_session(d, ep);
 		return;
 	}
 	s->answer = r < 90 ? ANS_REJECT : ANS_REFUSE;
-	offer = sess_offer(s, 1);
-	trace(w, "n%u %s session %u", d->peer->node->id,
+	params = sess_params(s, 1);
+	trace(w, "n%u %s session %u", d->end->node->id,
 	      s->answer == ANS_REJECT ? "rejects" : "refuses", s->id);
 	if (s->answer == ANS_REJECT)
-		e = assoc_reject(a, s->sid, &offer);
+		e = assoc_reject(a, s->sid, &params);
 	else
 		e = assoc_refuse(a, s->sid);
 	if (e != ASSOC_E_OK)
 		fail(w, "session %u: cannot be rejected", s->id);
 }
 
-void sess_decide(struct pend *d)
+void sess_decide(struct pending_req *d)
 {
 	if (!d->gone) {
 		answer(d);
-		peer_wake(d->peer);
+		assoc_end_wake(d->end);
 	}
 	list_del(&d->link);
 	free(d);
@@ -199,26 +199,26 @@ void sess_decide(struct pend *d)
 
 static void decide_later(void *obj, void *arg)
 {
-	struct pend *d = obj;
+	struct pending_req *d = obj;
 
 	(void)arg;
 	if (!d->gone)
-		peer_tick(d->peer); /* which may withdraw it */
+		assoc_end_tick(d->end); /* which may withdraw it */
 	sess_decide(d);
 }
 
-void sess_request(struct peer *p, const struct assoc_event *ev)
+void sess_request(struct assoc_end *p, const struct assoc_event *ev)
 {
 	struct world *w = p->node->w;
 	struct sess *s = find(w, ev);
-	struct pend *d = get(sizeof(*d));
+	struct pending_req *d = alloc_zeroed(sizeof(*d));
 
 	check_private(w, s, 0, ev);
 	if (s->requested || s->sid != ev->sid || ev->ep)
 		fail(w, "session %u: requested twice, or on the wrong stream", s->id);
 	s->requested = true;
-	*d = (struct pend){.peer = p, .sess = s};
-	list_add_tail(&w->pends, &d->link);
+	*d = (struct pending_req){.end = p, .sess = s};
+	list_add_tail(&w->pending_reqs, &d->link);
 	p->pending++;
 	if (p->pending > w->plan.pending_max)
 		fail(w, "node %u: %u requests wait, the limit is %u", p->node->id, p->pending,
@@ -227,17 +227,17 @@ void sess_request(struct peer *p, const struct assoc_event *ev)
 	if (chance(w, 3000))
 		sess_decide(d);
 	else
-		simclock_after(w->clock, below(w, w->plan.decide_us), decide_later, d, NULL);
+		simclock_after(w->clock, random_below(w, w->plan.decide_us), decide_later, d, NULL);
 }
 
-static void withdrawn(struct peer *p, const struct assoc_event *ev)
+static void withdrawn(struct assoc_end *p, const struct assoc_event *ev)
 {
 	struct world *w = p->node->w;
 
-	list_foreach (it, &w->pends) {
-		struct pend *d = list_entry(it, struct pend, link);
+	list_foreach (it, &w->pending_reqs) {
+		struct pending_req *d = list_entry(it, struct pending_req, link);
 
-		if (d->peer != p || d->sess->sid != ev->sid || d->gone)
+		if (d->end != p || d->sess->sid != ev->sid || d->gone)
 			continue;
 		d->gone = true;
 		d->sess->withdrawn = true;
@@ -255,8 +255,8 @@ static void check_delivered(struct ep *ep)
 {
 	struct ep *other = ep_other(ep);
 
-	if (ep->w->plan.tight || ep->shaky || ep->sess->shaky || ep->errored || !other ||
-	    ep_errors(other) || params_disagree(ep->sess))
+	if (ep->w->plan.tight || ep->uncertain || ep->sess->uncertain || ep->errored || !other ||
+	    ep_errors(other) || params_no_rtr(ep->sess))
 		return;
 	if (ep->side == 0 && !ep->sess->established)
 		return; /* it did not wait for the answer */
@@ -275,23 +275,23 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 	struct ep *other = ep_other(ep);
 	struct sess *s = ep->sess;
 
-	if (params_disagree(s) && ev->at.perr == PERR_ENH_RTR)
+	if (params_no_rtr(s) && ev->at.perr == PERR_ENH_RTR)
 		return ev->reason == (ep->side ? ASSOC_REASON_REMOTE : ASSOC_REASON_ERROR);
 	switch (ev->reason) {
 	case ASSOC_REASON_LOCAL:
-		return ep->asked_close;
+		return ep->close_requested;
 	case ASSOC_REASON_PEER:
 		if (ep->w->plan.tight)
 			return true;
-		return other && (other->asked_close || other->errored || s->vanished[!ep->side] ||
-				 s->over[!ep->side] ||
-				 (s->raw && s->shaky)); /* its message could not be finished */
+		return other && (other->close_requested || other->errored ||
+				 s->released[!ep->side] || s->over[!ep->side] ||
+				 (s->raw && s->uncertain)); /* its message could not be finished */
 	case ASSOC_REASON_ERROR:
-		return s->shaky || found(ep_errors(other), ev->at.perr);
+		return s->uncertain || found(ep_errors(other), ev->at.perr);
 	case ASSOC_REASON_REMOTE:
-		return s->shaky || found(ep_errors(ep), ev->at.perr);
+		return s->uncertain || found(ep_errors(ep), ev->at.perr);
 	case ASSOC_REASON_LOST:
-		return ep->peer->gone;
+		return ep->end->gone;
 	default:
 		return ep->w->plan.tight;
 	}
@@ -305,14 +305,14 @@ static void count_closed(const struct ep *ep, const struct assoc_event *ev)
 	bool here = ep->sq_wire > 0, there = other && other->sq_wire > 0;
 
 	sum->lost += ev->reason == ASSOC_REASON_LOST;
-	sum->mute += ep->sess->established && !here && !there;
+	sum->no_segments += ep->sess->established && !here && !there;
 	sum->oneway += here != there;
 	if (ev->reason != ASSOC_REASON_ERROR)
 		return;
 	sum->errors++;
 	if (!ep->errored)
 		sum->found[ev->at.perr]++;
-	sum->survived += assoc_sessions(ep->peer->assoc) > 0;
+	sum->survived += assoc_sessions(ep->end->assoc) > 0;
 }
 
 static void closed(struct ep *ep, const struct assoc_event *ev)
@@ -332,17 +332,16 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 	if (ep->sq_taken != ep->sq_done || ep->rq_taken != ep->rq_done)
 		fail(w, "ep%u: the session is over, %u requests and %u receives are not completed",
 		     ep->id, ep->sq_taken - ep->sq_done, ep->rq_taken - ep->rq_done);
-	if (params_disagree(ep->sess) && ep->side == 0 && !ep->asked_close &&
-	    ev->at.perr != PERR_ENH_RTR && !ep->peer->gone)
+	if (params_no_rtr(ep->sess) && ep->side == 0 && !ep->close_requested &&
+	    ev->at.perr != PERR_ENH_RTR && !ep->end->gone)
 		fail(w, "ep%u: there is no ready-to-receive message, and no error is reported",
 		     ep->id);
-	if (ep->blamed && ev->reason != ASSOC_REASON_REMOTE && !ep->asked_close)
+	if (ep->remote_error && ev->reason != ASSOC_REASON_REMOTE && !ep->close_requested)
 		fail(w, "ep%u: a request reports an error of the peer, the session does not",
 		     ep->id);
-	if (!ep->peer->gone &&
-	    (ev->reason == ASSOC_REASON_PEER || ev->reason == ASSOC_REASON_LOCAL))
+	if (!ep->end->gone && (ev->reason == ASSOC_REASON_PEER || ev->reason == ASSOC_REASON_LOCAL))
 		check_delivered(ep);
-	if (!ep->peer->gone && ep->sess->established && ep->sess->terminates == 0)
+	if (!ep->end->gone && ep->sess->established && ep->sess->terminates == 0)
 		fail(w, "ep%u: session %u ends without a Terminate", ep->id, ep->sess->id);
 	count_closed(ep, ev);
 	ep->sess->reason[ep->side] = ev->reason;
@@ -360,18 +359,18 @@ static bool nothing_taken(const struct ep *ep)
 static void wrap_soon(struct sess *s)
 {
 	struct world *w = s->ep[0]->w;
-	bool rtr = s->enhanced && s->word[0].p2p;
+	bool rtr = s->enhanced && s->wire_params[0].p2p;
 	unsigned queues = s->raw ? RDMAP_RAW_QUEUES : WIRE_QN_ATOMIC_RESP + 1;
 	uint32_t msn[2][RDMAP_RAW_QUEUES];
 	uint16_t ssn[2];
 
-	if (!nothing_taken(s->ep[0]) || !nothing_taken(s->ep[1]) || !wire_fresh(s->peer[0], s->sid))
+	if (!nothing_taken(s->ep[0]) || !nothing_taken(s->ep[1]) || !wire_fresh(s->end[0], s->sid))
 		return;
 	for (unsigned i = 0; i < 2; i++) {
 		ssn[i] = chance(w, 5000) ? 65535 : 32767;
-		ssn[i] = (uint16_t)(ssn[i] - below(w, 6));
+		ssn[i] = (uint16_t)(ssn[i] - random_below(w, 6));
 		for (unsigned q = 0; q < queues; q++)
-			msn[i][q] = UINT32_MAX - (uint32_t)below(w, 6);
+			msn[i][q] = UINT32_MAX - (uint32_t)random_below(w, 6);
 		if (rtr)
 			msn[i][WIRE_QN_SEND] =
 				1; /* this number identifies the region to be checked */
@@ -379,10 +378,10 @@ static void wrap_soon(struct sess *s)
 			msn[i][WIRE_QN_TERMINATE] = 1;
 	}
 	for (unsigned i = 0; i < 2; i++) {
-		assoc_test_preset(s->peer[i]->assoc, s->sid, ssn[i], ssn[!i]);
+		assoc_test_preset(s->end[i]->assoc, s->sid, ssn[i], ssn[!i]);
 		for (unsigned q = 0; q < queues; q++)
 			assoc_test_preset_msn(s->ep[i]->r, q, msn[i][q], msn[!i][q]);
-		wire_preset(s->peer[i], s->sid, ssn[i], msn[i]);
+		wire_preset(s->end[i], s->sid, ssn[i], msn[i]);
 	}
 	w->sum.wrapped++;
 }
@@ -393,7 +392,7 @@ static bool has_both(const struct ep *ep)
 	list_foreach (it, &ep->node->eps) {
 		const struct ep *e = list_entry(it, struct ep, link);
 
-		if (e->peer == ep->peer && e->state == EP_OPEN && e->cfg.raw != ep->cfg.raw)
+		if (e->end == ep->end && e->state == EP_OPEN && e->cfg.raw != ep->cfg.raw)
 			return true;
 	}
 	return false;
@@ -402,7 +401,7 @@ static bool has_both(const struct ep *ep)
 /* Messages sent directly after a ready-to-receive message may overtake it. */
 static void post_at_once(struct ep *ep)
 {
-	for (uint64_t n = below(ep->w, 8); n > 0; n--)
+	for (uint64_t n = random_below(ep->w, 8); n > 0; n--)
 		op_post_random(ep);
 }
 
@@ -426,12 +425,12 @@ static void accepted(struct ep *ep, const struct assoc_event *ev)
 		post_at_once(ep);
 }
 
-static void turned_down(struct ep *ep, const struct assoc_event *ev)
+static void not_accepted(struct ep *ep, const struct assoc_event *ev)
 {
 	struct world *w = ep->w;
 	struct sess *s = ep->sess;
-	const struct peer *asked = s->peer[1];
-	bool full = asked->full_us >= s->born_us || asked->pending == w->plan.pending_max;
+	const struct assoc_end *passive = s->end[1];
+	bool full = passive->full_us >= s->begun_us || passive->pending == w->plan.pending_max;
 
 	trace(w, "ep%u session %u is %s", ep->id, s->id,
 	      ev->type == ASSOC_EV_REJECTED ? "rejected" : "refused");
@@ -445,8 +444,8 @@ static void turned_down(struct ep *ep, const struct assoc_event *ev)
 		w->sum.enh_rejected += s->enhanced;
 	} else if (s->answer == ANS_REFUSE || s->withdrawn) {
 		w->sum.refused++;
-	} else if (!s->requested && s->enhanced && asked->node->plain_only) {
-		w->sum.unheard++;
+	} else if (!s->requested && s->enhanced && passive->node->plain_only) {
+		w->sum.enh_unsupported++;
 	} else if (!s->requested && full) {
 		w->sum.overflow++;
 	} else {
@@ -455,7 +454,7 @@ static void turned_down(struct ep *ep, const struct assoc_event *ev)
 	ep_over(ep);
 }
 
-void sess_event(struct peer *p, const struct assoc_event *ev)
+void sess_event(struct assoc_end *p, const struct assoc_event *ev)
 {
 	struct ep *ep = ev->ep ? rdmap_user(ev->ep) : NULL;
 
@@ -467,7 +466,7 @@ void sess_event(struct peer *p, const struct assoc_event *ev)
 		withdrawn(p, ev);
 		return;
 	}
-	if (!ep || ep->state == EP_OVER || ep->peer != p || ep->sid != ev->sid)
+	if (!ep || ep->state == EP_OVER || ep->end != p || ep->sid != ev->sid)
 		fail(p->node->w, "node %u: an event for no session on stream %u", p->node->id,
 		     ev->sid);
 	if (ev->type == ASSOC_EV_ACCEPTED)
@@ -477,5 +476,5 @@ void sess_event(struct peer *p, const struct assoc_event *ev)
 	else if (ev->type == ASSOC_EV_CLOSED)
 		closed(ep, ev);
 	else
-		turned_down(ep, ev);
+		not_accepted(ep, ev);
 }

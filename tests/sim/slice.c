@@ -49,12 +49,12 @@ uint64_t slice_to(const struct slice *s)
 	return s->rg->to + (s->off - s->rg->off);
 }
 
-static void mark(struct slice *s, struct slice *who)
+static void mark(struct slice *s, struct slice *accessor)
 {
 	uint32_t last = (s->off + (s->len ? s->len : 1) - 1) / UNIT;
 
 	for (uint32_t u = s->off / UNIT; u <= last; u++)
-		node_of(s)->unit[u] = who;
+		node_of(s)->unit[u] = accessor;
 }
 
 struct slice *slice_new(struct region *rg, uint32_t len)
@@ -66,7 +66,7 @@ struct slice *slice_new_in(struct region *rg, uint32_t off, uint32_t room, uint3
 			   uint32_t align)
 {
 	struct world *w = rg->node->w;
-	uint32_t lead = (uint32_t)below(w, 16) & ~(align - 1);
+	uint32_t lead = (uint32_t)random_below(w, 16) & ~(align - 1);
 	uint32_t units = (lead + (len ? len : 1) + UNIT - 1) / UNIT;
 	uint32_t first = off / UNIT, count = room / UNIT, run = 0;
 	struct slice *s;
@@ -75,7 +75,7 @@ struct slice *slice_new_in(struct region *rg, uint32_t off, uint32_t room, uint3
 		run = rg->node->unit[first + u] ? 0 : run + 1;
 		if (run < units)
 			continue;
-		s = get(sizeof(*s));
+		s = alloc_zeroed(sizeof(*s));
 		*s = (struct slice){.rg = rg, .len = len, .pins = 1};
 		s->off = (first + u + 1 - units) * UNIT + lead;
 		mark(s, s);
@@ -96,9 +96,9 @@ void slice_fill(struct slice *s, uint64_t cid, uint32_t from)
 	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
 }
 
-void slice_land(struct slice *s, struct op *op, uint64_t cid, uint32_t from)
+void slice_receive(struct slice *s, struct op *op, uint64_t cid, uint32_t from)
 {
-	s->landing = true;
+	s->receiving = true;
 	s->op = op;
 	s->cid = cid;
 	s->from = from;
@@ -123,14 +123,14 @@ static bool coming_for_receive(const struct slice *s, struct coming *ret)
 {
 	const struct op *op = s->op, *send;
 	const struct ep *other = ep_other(op->ep);
-	const struct lane *l = &op->ep->lane[op->lane];
+	const struct queue *l = &op->ep->queue[op->queue];
 	unsigned k = l->good_done;
 
 	while (k < l->good_n && l->good[k] != op)
 		k++;
-	if (!other || k >= other->lane[op->lane].sent_n || op->lane == LANE_TAGGED)
+	if (!other || k >= other->queue[op->queue].sent_n || op->queue == QUEUE_TAGGED)
 		return false;
-	send = other->lane[op->lane].sent[k];
+	send = other->queue[op->queue].sent[k];
 	ret->cid = send->cid;
 	ret->from = send->from + s->from;
 	ret->len = send->len <= s->from ? 0 : send->len - s->from;
@@ -139,7 +139,7 @@ static bool coming_for_receive(const struct slice *s, struct coming *ret)
 	return true;
 }
 
-/* False if no message comes, or it is not known which. */
+/* False if no message will arrive, or if it is uncertain which. */
 static bool coming(const struct slice *s, struct coming *ret)
 {
 	const struct op *op = s->op;
@@ -167,7 +167,7 @@ void slice_check(struct slice *s)
 	struct coming c;
 	bool any;
 
-	if (!op_known(s->op) || (s->op->kind == RDMAP_RECV && s->op->ep->shaky))
+	if (!op_known(s->op) || (s->op->kind == RDMAP_RECV && s->op->ep->uncertain))
 		return;
 	any = coming(s, &c);
 	for (uint32_t i = 0; i < s->len; i++) {
@@ -180,31 +180,31 @@ void slice_check(struct slice *s)
 	}
 }
 
-bool slice_landed(struct slice *s)
+bool slice_received(struct slice *s)
 {
-	if (!s->landing)
+	if (!s->receiving)
 		return true;
 	if (!content_is(slice_mem(s), s->cid, s->from, s->len))
 		return false;
 	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
-	s->landing = false;
+	s->receiving = false;
 	return true;
 }
 
-void slice_overlaid(struct slice *s)
+void slice_overwritten(struct slice *s)
 {
-	if (s->landing)
+	if (s->receiving)
 		content_fill(node_of(s)->want + s->off, s->cid, s->from, s->len);
-	s->landing = false;
+	s->receiving = false;
 }
 
 void slice_settle(struct slice *s)
 {
-	if (!s->landing)
+	if (!s->receiving)
 		return;
 	slice_check(s);
 	memcpy(node_of(s)->want + s->off, slice_mem(s), s->len);
-	s->landing = false;
+	s->receiving = false;
 }
 
 struct slice *slice_put(struct slice *s)

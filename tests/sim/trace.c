@@ -7,7 +7,7 @@
 
 #include "tests/sim/world.h"
 
-void *get(size_t len)
+void *alloc_zeroed(size_t len)
 {
 	void *p = calloc(1, len ? len : 1);
 

@@ -24,10 +24,10 @@ __attribute__((noreturn)) void wire_bad(int line, const struct flow *f, const ch
 	     f->sess->id, f->side ? "passive" : "active", f->ssn, text);
 }
 
-struct flow *wire_opposite(const struct peer *p, uint16_t sid)
+struct flow *wire_opposite(const struct assoc_end *p, uint16_t sid)
 {
 	struct llp_conn *c = sim_conn_peer(p->conn);
-	struct peer *other = c->user;
+	struct assoc_end *other = c->user;
 
 	return &other->tx[sid];
 }
@@ -88,7 +88,8 @@ static void take_words(struct flow *f, unsigned which, bool enhanced, const uint
 }
 
 /* RFC 5043 6.6: a stream is reused when nothing of its last session can be outstanding. */
-static void initiate(struct peer *p, uint16_t sid, bool enhanced, const uint8_t *priv, uint32_t len)
+static void initiate(struct assoc_end *p, uint16_t sid, bool enhanced, const uint8_t *priv,
+		     uint32_t len)
 {
 	uint32_t words = enhanced ? WIRE_ENH_LEN : 0;
 	struct world *w = p->node->w;
@@ -107,7 +108,7 @@ static void initiate(struct peer *p, uint16_t sid, bool enhanced, const uint8_t 
 	r->begun = false;
 	if ((sid % 2 == 0) != p->opener)
 		BAD(f, "stream %u is not of this side's parity", sid);
-	if (f->sess->sid != sid || f->sess->peer[0] != p)
+	if (f->sess->sid != sid || f->sess->end[0] != p)
 		BAD(f, "sent on stream %u, meant for %u", sid, f->sess->sid);
 }
 
@@ -125,7 +126,7 @@ static void answer(struct flow *f, struct flow *r, unsigned func, const uint8_t 
 		BAD(f, "wrong private data");
 	f->begun = true;
 	f->ended = f->refusal = !accept;
-	r->rtr_due = accept && s->enhanced && s->word[0].p2p;
+	r->rtr_due = accept && s->enhanced && s->wire_params[0].p2p;
 	if (accept && s->ep[1]->state != EP_OVER)
 		params_in_force(s->ep[1]);
 }
@@ -146,16 +147,16 @@ static void terminate(struct flow *f, struct flow *r, uint32_t len)
 		f->begun = f->refusal = true;
 		return;
 	}
-	if (ep && !s->vanished[f->side])
+	if (ep && !s->released[f->side])
 		raw_check_end(ep);
 	if ((!f->first_arrived || !r->first_arrived) && !wire_world(f)->plan.tight)
 		BAD(f, "Terminate could overtake the %s", f->side ? "Accept" : "Initiate");
-	if (f->in_msg && !wire_world(f)->plan.tight && !s->shaky && !s->vanished[f->side] &&
+	if (f->in_msg && !wire_world(f)->plan.tight && !s->uncertain && !s->released[f->side] &&
 	    !ep_errors(ep) && !ep_errors(other))
 		BAD(f, "Terminate in the middle of a message");
 }
 
-static void control(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len)
+static void control(struct assoc_end *p, struct flow *f, const uint8_t *m, uint32_t len)
 {
 	struct world *w = p->node->w;
 	struct flow *r = wire_opposite(p, (uint16_t)(f - p->tx));
@@ -182,14 +183,15 @@ static void control(struct peer *p, struct flow *f, const uint8_t *m, uint32_t l
 
 /* ---- numbers that are about to wrap ---- */
 
-bool wire_fresh(const struct peer *p, uint16_t sid)
+bool wire_fresh(const struct assoc_end *p, uint16_t sid)
 {
 	const struct flow *f = &p->tx[sid], *r = wire_opposite(p, sid);
 
 	return f->ssn == 1 && r->ssn == 1 && f->sent == f->arrived && r->sent == r->arrived;
 }
 
-void wire_preset(struct peer *p, uint16_t sid, uint16_t ssn, const uint32_t msn[RDMAP_RAW_QUEUES])
+void wire_preset(struct assoc_end *p, uint16_t sid, uint16_t ssn,
+		 const uint32_t msn[RDMAP_RAW_QUEUES])
 {
 	struct flow *f = &p->tx[sid];
 
@@ -199,7 +201,7 @@ void wire_preset(struct peer *p, uint16_t sid, uint16_t ssn, const uint32_t msn[
 
 /* ---- the observer ---- */
 
-static void describe(struct world *w, const struct peer *p, const char *verb, uint16_t sid,
+static void describe(struct world *w, const struct assoc_end *p, const char *verb, uint16_t sid,
 		     uint32_t ppid, const uint8_t *m, uint32_t len)
 {
 	const char *name = "?";
@@ -212,25 +214,25 @@ static void describe(struct world *w, const struct peer *p, const char *verb, ui
 	      ppid == WIRE_PPID_SEGMENT && len > 2 && (m[2] & 0x40) ? " last" : "", len);
 }
 
-static void sent(struct peer *p, const struct llp_msg *m)
+static void sent(struct assoc_end *p, const struct llp_msg *m)
 {
 	struct world *w = p->node->w;
-	struct span dst = {w->flat, sizeof(w->flat)};
+	struct span dst = {w->contiguous, sizeof(w->contiguous)};
 	struct flow *f;
 
 	if (m->sid >= w->plan.streams)
 		fail(w, "wire: stream %u", m->sid);
 	span_copy(&dst, 1, m->part, m->n, 0, m->len);
-	describe(w, p, "sends", m->sid, m->ppid, w->flat, m->len);
+	describe(w, p, "sends", m->sid, m->ppid, w->contiguous, m->len);
 	f = &p->tx[m->sid];
 	if (m->ppid == WIRE_PPID_CONTROL)
-		control(p, f, w->flat, m->len);
+		control(p, f, w->contiguous, m->len);
 	else if (m->ppid == WIRE_PPID_SEGMENT)
-		wire_segment(p, f, w->flat, m->len);
+		wire_segment(p, f, w->contiguous, m->len);
 	else
 		fail(w, "wire: payload protocol %u", m->ppid);
-	if (be_get16(w->flat) != f->ssn)
-		BAD(f, "the message has DDP-SSN %u", be_get16(w->flat));
+	if (be_get16(w->contiguous) != f->ssn)
+		BAD(f, "the message has DDP-SSN %u", be_get16(w->contiguous));
 	f->ssn++;
 	f->sent++;
 	if (wire_sender(f))
@@ -239,7 +241,7 @@ static void sent(struct peer *p, const struct llp_msg *m)
 }
 
 /* conn is the receiving end; the flow is that of the sender. */
-static void arrived(struct peer *p, const struct llp_msg *m)
+static void arrived(struct assoc_end *p, const struct llp_msg *m)
 {
 	struct flow *f = wire_opposite(p, m->sid), *r = &p->tx[m->sid];
 	const uint8_t *head = m->part[0].p;
@@ -261,7 +263,7 @@ static void arrived(struct peer *p, const struct llp_msg *m)
 
 /* A message is offered to the transport: if it is an Atomic Response, the atomic has been executed.
  */
-static void offered(struct peer *p, const struct llp_msg *m)
+static void offered(struct assoc_end *p, const struct llp_msg *m)
 {
 	const uint8_t *head = m->part[0].p;
 	struct flow *f = &p->tx[m->sid];

@@ -24,12 +24,12 @@ static inline struct ep *wire_sender(const struct flow *f)
 }
 
 /* The stream's other direction. */
-struct flow *wire_opposite(const struct peer *p, uint16_t sid);
+struct flow *wire_opposite(const struct assoc_end *p, uint16_t sid);
 
 /* A message with PPID 16 was sent. */
-void wire_segment(struct peer *p, struct flow *f, const uint8_t *m, uint32_t len);
+void wire_segment(struct assoc_end *p, struct flow *f, const uint8_t *m, uint32_t len);
 
 /* The answer to the oldest atomic that has none is offered to the transport. */
-void wire_atomic_offered(struct peer *p, struct flow *f, uint64_t old);
+void wire_atomic_offered(struct assoc_end *p, struct flow *f, uint64_t old);
 
 #endif

@@ -15,7 +15,7 @@ enum {
 
 static uint32_t pick(struct world *w, const uint32_t *choice, unsigned n)
 {
-	return choice[below(w, n)];
+	return choice[random_below(w, n)];
 }
 
 #define PICK(w, ...)                                                                               \
@@ -47,8 +47,8 @@ static void draw_plan(struct world *w)
 	struct plan *p = &w->plan;
 
 	draw_faults(w);
-	p->nodes = 2 + (unsigned)below(w, NODES_MAX - 1);
-	p->actions = 20 + (unsigned)below(w, 1200);
+	p->nodes = 2 + (unsigned)random_below(w, NODES_MAX - 1);
+	p->actions = 20 + (unsigned)random_below(w, 1200);
 	p->gap_us = PICK(w, 10, 300, 3000);
 	p->turn_us = PICK(w, 0, 20, 500);
 	p->drain_us = PICK(w, 0, 100, 5000);
@@ -60,8 +60,8 @@ static void draw_plan(struct world *w)
 	p->tight = p->records_max < 65535 || p->early_max < 1 << 20;
 	p->answer_ms = PICK(w, 5, 100, 2000);
 	p->decide_us = PICK(w, 1, 1000, 150000);
-	p->reckless = chance(w, 2000);
-	p->mishap = PICK(w, 0, 0, 50, 300);
+	p->overrun_receives = chance(w, 2000);
+	p->bad_op = PICK(w, 0, 0, 50, 300);
 	p->close = PICK(w, 0, 50, 300);
 	p->unbind = PICK(w, 0, 0, 100);
 	p->revoke = PICK(w, 0, 0, 100);
@@ -76,9 +76,9 @@ static void draw_plan(struct world *w)
 	w->sum.busy += p->faults.again > 0;
 	w->sum.resized += p->faults.resize > 0;
 	w->sum.narrow += p->faults.message_max < 600;
-	trace(w, "seed %llu nodes %u actions %u streams %u len %u reckless %d mishap %u",
+	trace(w, "seed %llu nodes %u actions %u streams %u len %u overrun %d bad_op %u",
 	      (unsigned long long)w->seed, p->nodes, p->actions, p->streams, p->len_max,
-	      p->reckless, p->mishap);
+	      p->overrun_receives, p->bad_op);
 }
 
 static void node_init(struct world *w, unsigned id)
@@ -95,17 +95,17 @@ static void node_init(struct world *w, unsigned id)
 	n->w = w;
 	n->id = id;
 	n->plain_only = chance(w, w->plan.old_node);
-	list_init(&n->peers);
+	list_init(&n->ends);
 	list_init(&n->eps);
 	arena_init(n);
 	for (unsigned d = 0; d < 2; d++) {
 		n->shared[d] = region_new(n, NULL, d + 1, 0, ALL, 8192);
-		n->bare[d] = region_new(n, NULL, d + 1, 0, STAG_BIND_WINDOWS, UNIT);
+		n->no_access[d] = region_new(n, NULL, d + 1, 0, STAG_BIND_WINDOWS, UNIT);
 		n->cells[d] = region_new(n, NULL, d + 1, 0, ATOMIC, UNIT);
 	}
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(id + 1);
-	if (llp_sim_open(w->net, &cfg, &peer_events, &n->llp) != 0 ||
+	if (llp_sim_open(w->net, &cfg, &assoc_end_events, &n->llp) != 0 ||
 	    llp_listen(n->llp, NULL, PORT, n, &n->listener) != 0)
 		fail(w, "node %u: no transport", id);
 }
@@ -116,12 +116,12 @@ static void free_ops(struct op **ops, unsigned n)
 		free(ops[i]);
 }
 
-static void free_lanes(struct ep *ep)
+static void free_queues(struct ep *ep)
 {
-	for (unsigned i = 0; i < LANES; i++) {
-		free(ep->lane[i].all);
-		free(ep->lane[i].good);
-		free(ep->lane[i].sent);
+	for (unsigned i = 0; i < QUEUES; i++) {
+		free(ep->queue[i].all);
+		free(ep->queue[i].good);
+		free(ep->queue[i].sent);
 	}
 }
 
@@ -135,12 +135,12 @@ static void node_deinit(struct node *n)
 
 		free_ops(ep->sq, ep->sq_n);
 		free_ops(ep->rq, ep->rq_n);
-		free_lanes(ep);
+		free_queues(ep);
 		window_free(ep);
 		free(ep);
 	}
-	while ((it = list_pop(&n->peers)))
-		free(list_entry(it, struct peer, link));
+	while ((it = list_pop(&n->ends)))
+		free(list_entry(it, struct assoc_end, link));
 	arena_check(n);
 	arena_deinit(n);
 }
@@ -158,12 +158,12 @@ static void settle(struct world *w)
 
 	while (sim_step(w->net)) {
 		if (++steps > STEPS_MAX)
-			fail(w, "not quiet after %u steps", STEPS_MAX);
+			fail(w, "still active after %u steps", STEPS_MAX);
 		if (steps % CHECK_EVERY == 0)
 			check_memory(w);
 	}
 	check_memory(w);
-	trace(w, "quiet after %u steps", steps);
+	trace(w, "finished after %u steps", steps);
 }
 
 /* ---- checks when nothing happens any more ---- */
@@ -177,16 +177,16 @@ static void check_open(struct ep *ep)
 	if (ep->sq_done != ep->sq_n)
 		fail(ep->w, "stall: ep%u: %u of %u requests completed, %u taken", ep->id,
 		     ep->sq_done, ep->sq_n, ep->sq_taken);
-	if (ep->flushed || ep->blamed || ep->errored || ep->half_closed)
+	if (ep->flushed || ep->remote_error || ep->errored || ep->half_closed)
 		fail(ep->w, "stall: ep%u was flushed but its session continues", ep->id);
 	for (unsigned i = 0; i < ep->sq_n; i++)
-		if (ep->sq[i]->must && ep->sq[i]->sent && !ep->sess->shaky)
+		if (ep->sq[i]->must && ep->sq[i]->sent && !ep->sess->uncertain)
 			fail(ep->w, "ep%u: wrong request #%llu had no consequence", ep->id,
 			     (unsigned long long)ep->sq[i]->cookie);
 	if (ep_undelivered(ep))
 		fail(ep->w, "stall: ep%u: Send #%llu was not delivered", ep->id,
 		     (unsigned long long)ep_undelivered(ep)->cookie);
-	ep_sweep(ep, ep->sq_n, true);
+	ep_settle_writes(ep, ep->sq_n, true);
 }
 
 static void each_ep(struct world *w, void (*fn)(struct ep *ep))
@@ -212,7 +212,7 @@ static void check_over(struct ep *ep)
 		fail(ep->w, "stall: ep%u did not end", ep->id);
 }
 
-static void check_nothing_left(struct peer *p)
+static void check_nothing_left(struct assoc_end *p)
 {
 	struct assoc_stream_info info;
 	uint32_t pos = 0;
@@ -231,20 +231,20 @@ static void check_nothing_left(struct peer *p)
 		     (unsigned long long)assoc_counters(p->assoc)->rx_violations);
 }
 
-static void each_peer(struct world *w, void (*fn)(struct peer *p))
+static void each_end(struct world *w, void (*fn)(struct assoc_end *p))
 {
 	for (unsigned i = 0; i < w->nnodes; i++)
-		list_foreach (it, &w->node[i].peers)
-			fn(list_entry(it, struct peer, link));
+		list_foreach (it, &w->node[i].ends)
+			fn(list_entry(it, struct assoc_end, link));
 }
 
-static void shut_down(struct peer *p)
+static void shut_down(struct assoc_end *p)
 {
 	if (!p->gone)
 		llp_shutdown(p->conn);
 }
 
-static void check_gone(struct peer *p)
+static void check_gone(struct assoc_end *p)
 {
 	if (!p->gone)
 		fail(p->node->w, "node %u c%u: not shut down", p->node->id, sim_conn_id(p->conn));
@@ -254,7 +254,7 @@ static void free_all(struct world *w)
 {
 	struct list *it;
 
-	if (!list_empty(&w->pends))
+	if (!list_empty(&w->pending_reqs))
 		fail(w, "a request is still undecided");
 	for (unsigned i = 0; i < w->nnodes; i++)
 		node_deinit(&w->node[i]);
@@ -265,12 +265,12 @@ static void free_all(struct world *w)
 
 void world_run(struct world *w)
 {
-	struct sim_faults calm = {0};
+	struct sim_faults no_faults = {0};
 
-	w->net = sim_world_new(w->seed, &calm);
+	w->net = sim_world_new(w->seed, &no_faults);
 	w->clock = sim_clock(w->net);
 	list_init(&w->sessions);
-	list_init(&w->pends);
+	list_init(&w->pending_reqs);
 	draw_plan(w);
 	sim_set_faults(w->net, &w->plan.faults);
 	sim_observe(w->net, wire_observe, NULL);
@@ -283,10 +283,10 @@ void world_run(struct world *w)
 	program_end(w);
 	settle(w);
 	each_ep(w, check_over);
-	each_peer(w, check_nothing_left);
-	each_peer(w, shut_down);
+	each_end(w, check_nothing_left);
+	each_end(w, shut_down);
 	settle(w);
-	each_peer(w, check_gone);
+	each_end(w, check_gone);
 	w->hash ^= sim_hash(w->net);
 	free_all(w);
 }

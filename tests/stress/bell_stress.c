@@ -33,7 +33,7 @@ struct client {
 	uint64_t todo, rng, rings;
 };
 
-/* Its own queues, in words of its own and in one that all share. */
+/* Its own queues, in its own words and in one word that all clients share. */
 static uint32_t pick(struct client *c)
 {
 	return (pace_draw(&c->rng, 2) ? 0 : 64 * (1 + pace_draw(&c->rng, BELL_WORDS - 1))) +
@@ -57,7 +57,7 @@ static void *mark_queues(void *arg)
 	while (c->todo-- > 0) {
 		uint32_t q = pick(c);
 
-		pace_dawdle(&c->rng);
+		pace_spin(&c->rng);
 		atomic_fetch_add_explicit(&marks[q], 1, memory_order_release);
 		if (bell_ring(&page, q)) {
 			doorbell_ring(ring_fd);
@@ -89,13 +89,13 @@ static uint64_t take(void)
 	return got;
 }
 
-static uint64_t nap(uint64_t *rng)
+static uint64_t sleep_until_rung(uint64_t *rng)
 {
 	struct pollfd p = {.fd = wait_fd, .events = POLLIN};
 	bool sleeps;
 
 	if (pace_draw(rng, 2))
-		pace_dawdle(rng);
+		pace_spin(rng);
 	sleeps = bell_sleep(&page);
 	if (sleeps) {
 		poll(&p, 1, -1);
@@ -120,7 +120,7 @@ static uint64_t serve(uint64_t total, uint64_t seed)
 		} else if (looks > 0) {
 			looks--;
 		} else {
-			sleeps += nap(&rng);
+			sleeps += sleep_until_rung(&rng);
 		}
 	}
 	if (got > total) {

@@ -62,7 +62,7 @@ static inline void pace_pause(uint64_t *rng, uint32_t most)
 }
 
 /* Spins for a short time: sometimes about as long as a wake-up takes. */
-static inline void pace_dawdle(uint64_t *rng)
+static inline void pace_spin(uint64_t *rng)
 {
 	pace_pause(rng, pace_draw(rng, 2) ? 300 : 20000);
 }

@@ -35,7 +35,7 @@ static void fail(const char *what, uint64_t at)
 	exit(1);
 }
 
-static void nap(struct end *e)
+static void sleep_until_rung(struct end *e)
 {
 	struct pollfd p = {.fd = e->wait_fd, .events = POLLIN};
 
@@ -61,12 +61,12 @@ static void check(const uint64_t *slot, uint64_t n)
 static void wait_for_room(struct end *e, uint64_t at)
 {
 	while (ring_room(&e->ring, 1) == 0) {
-		pace_dawdle(&e->rng);
+		pace_spin(&e->rng);
 		if (ring_room(&e->ring, 1) != 0)
 			break;
 		ring_block(&e->ring);
 		if (ring_room(&e->ring, 1) == 0)
-			nap(e);
+			sleep_until_rung(e);
 	}
 	if (ring_room(&e->ring, 1) < 0)
 		fail("the producer sees a broken ring", at);
@@ -83,7 +83,7 @@ static void *produce(void *arg)
 		wait_for_room(e, n);
 		while (batch-- > 0 && n < e->entries && ring_room(&e->ring, 1) > 0)
 			fill(ring_reserve(&e->ring), n++);
-		pace_dawdle(&e->rng);
+		pace_spin(&e->rng);
 		ring_submit(&e->ring);
 		if (ring_wake(&e->ring, false))
 			doorbell_ring(e->ring_fd);
@@ -103,11 +103,11 @@ static void *consume(void *arg)
 		if (avail < 0)
 			fail("the consumer sees a broken ring", n);
 		if (avail == 0) {
-			pace_dawdle(&e->rng);
+			pace_spin(&e->rng);
 			if (ring_avail(&e->ring) == 0) {
 				ring_sleep(&e->ring, RING_SLEEPS);
 				if (ring_avail(&e->ring) == 0)
-					nap(e);
+					sleep_until_rung(e);
 			}
 			continue;
 		}

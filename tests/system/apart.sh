@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: sessions and clients of one daemon cannot access or disturb each other: not with keys, not with
-# handles, and not with unread events.
+# Promise: sessions and clients of one daemon cannot access or disturb each other with keys, handles or unread events.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes invalid ring entries. Promise: each completes in order, with the status of its error, and
- * its neighbours are not affected; an index out of range in any ring ends the client.
+ * its neighbors are not affected; an index out of range in any ring ends the client.
  *
  *   bad_entries SOCKET ADDRESS PORT
  *
@@ -44,12 +44,12 @@ static void wait_for(int fd)
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	if (poll(&p, 1, WAIT_MS) != 1)
-		die("nothing comes");
+		die("no completion came");
 }
 
-static void *map(int fd, size_t len)
+static void *map(int fd, uint64_t offset, size_t len)
 {
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
 	if (p == MAP_FAILED)
 		die("mmap");
@@ -70,7 +70,8 @@ static void make_objects(struct rig *r)
 	close(fd);
 	made = call(&r->b, &cq, sizeof(cq), NULL, 0);
 	r->cq = made->handle;
-	ring_init(&r->done, map(r->b.fds[0], made->bytes), made->entries, sizeof(struct wqe_cqe));
+	ring_init(&r->done, map(r->b.fds[0], made->offset, made->bytes), made->entries,
+		  sizeof(struct wqe_cqe));
 	r->done_bell = r->b.fds[1];
 	r->b.nfds = 0; /* they stay open to the end */
 }
@@ -93,7 +94,7 @@ static struct side make_side(struct rig *r, uint32_t type, uint32_t srq)
 	};
 	const struct msg_qp *qp = call(&r->b, &m, sizeof(m), NULL, 0);
 	struct side s = {.qp = qp->handle, .slot = qp->slot};
-	uint8_t *base = map(r->b.fds[0], qp->bytes);
+	uint8_t *base = map(r->b.fds[0], qp->offset, qp->bytes);
 
 	ring_init(&s.sq, base, DEPTH, qp->sq_entry);
 	if (!srq)
@@ -139,12 +140,12 @@ static void begin(struct rig *r, uint32_t type, uint32_t srq)
 }
 
 /* The event at the other end depends on its type. */
-static void end(struct rig *r, enum msg_event_type told)
+static void end(struct rig *r, enum msg_event_type type)
 {
 	struct msg_handle m = {.hdr = {MSG_DESTROY_QP, 6}, .handle = r->from.qp};
 
 	call(&r->b, &m, sizeof(m), NULL, 0);
-	next_event(r, told);
+	next_event(r, type);
 	m.handle = r->to.qp;
 	call(&r->b, &m, sizeof(m), NULL, 0);
 }
@@ -213,7 +214,7 @@ static unsigned try(struct rig *r, const char *name, const struct wqe_send *bad,
 	return !check(name, ok);
 }
 
-static unsigned strange_forms(struct rig *r)
+static unsigned invalid_forms(struct rig *r)
 {
 	unsigned failed = try(r, "opcode 255", &(struct wqe_send){.opcode = 255}, CQE_LOC_OP_ERR);
 
@@ -238,7 +239,7 @@ static unsigned strange_forms(struct rig *r)
 	return failed;
 }
 
-static unsigned strange_operands(struct rig *r)
+static unsigned invalid_operands(struct rig *r)
 {
 	struct wqe_send e = {.opcode = WQE_WRITE, .flags = WQE_INLINE, .inline_len = 33};
 	unsigned failed = try(r, "inline data beyond the most", &e, CQE_LOC_LEN_ERR);
@@ -265,7 +266,7 @@ static unsigned strange_operands(struct rig *r)
 	return failed;
 }
 
-static unsigned strange_raw(struct rig *r)
+static unsigned invalid_raw(struct rig *r)
 {
 	struct wqe_send e = {.opcode = WQE_SEND, .raw = {.rsvd = UINT64_C(1) << 40}};
 	unsigned failed = try(r, "raw: a Send with 41 bits of RsvdULP", &e, CQE_LOC_OP_ERR);
@@ -306,7 +307,7 @@ static unsigned receive(struct rig *r, struct ring *q, const char *name, const s
 				    c[1].wr_id == 12 && c[1].status == CQE_SUCCESS);
 }
 
-static unsigned strange_receives(struct rig *r, struct ring *q, uint32_t qns)
+static unsigned invalid_receives(struct rig *r, struct ring *q, uint32_t qns)
 {
 	struct wqe_recv e = {.qn = qns};
 	unsigned failed = receive(r, q, "a receive of a queue too many", &e, CQE_LOC_OP_ERR);
@@ -334,7 +335,7 @@ static uint32_t make_shared(struct rig *r, struct ring *ret)
 		.hdr = {MSG_CREATE_SRQ, 7}, .pd = r->pd, .entries = DEPTH, .max_sge = 2};
 	const struct msg_srq *srq = call(&r->b, &m, sizeof(m), NULL, 0);
 
-	ring_init(ret, map(r->b.fds[0], srq->bytes), DEPTH, srq->entry);
+	ring_init(ret, map(r->b.fds[0], srq->offset, srq->bytes), DEPTH, srq->entry);
 	return srq->handle;
 }
 
@@ -360,7 +361,7 @@ static unsigned shared_receives(struct rig *r)
 	unsigned failed;
 
 	begin(r, MSG_QP_RDMAP, srq);
-	failed = strange_receives(r, &q, 1);
+	failed = invalid_receives(r, &q, 1);
 	return failed + broken_index(r, &q);
 }
 
@@ -386,10 +387,10 @@ int main(int argc, char **argv)
 	m.addrs[0] = r.at;
 	call(&r.b, &m, sizeof(m), NULL, 0);
 	begin(&r, MSG_QP_RDMAP, 0);
-	failed = strange_forms(&r) + strange_operands(&r) + strange_receives(&r, &r.to.rq, 1);
+	failed = invalid_forms(&r) + invalid_operands(&r) + invalid_receives(&r, &r.to.rq, 1);
 	end(&r, MSG_EV_DISCONNECTED);
 	begin(&r, MSG_QP_RAW, 0);
-	failed += strange_raw(&r) + strange_receives(&r, &r.to.rq, 2);
+	failed += invalid_raw(&r) + invalid_receives(&r, &r.to.rq, 2);
 	end(&r, MSG_EV_HALF_CLOSED);
 	failed += shared_receives(&r);
 	printf("%u failed\n", failed);

@@ -154,7 +154,7 @@ uint32_t make_mr(struct bad *b, uint32_t pd, uint32_t access)
 	return mr->handle;
 }
 
-bool bystander_lives(struct bad *by)
+bool client_works(struct bad *by)
 {
 	struct msg_hdr m = {MSG_QUERY, 9};
 

@@ -60,7 +60,7 @@ struct msg_qp make_qp(struct bad *b, struct ring *ret_sq);
 int make_memfd(off_t size);
 
 /* True if the connection still answers. */
-bool bystander_lives(struct bad *by);
+bool client_works(struct bad *by);
 
 /* Prints the result of a case. */
 bool check(const char *name, bool ok);

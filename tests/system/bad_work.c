@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Posts invalid requests through the library to a running daemon. Promise: an invalid request
- * completes in order, with the status of its error, and its neighbours are not affected; only a
+ * completes in order, with the status of its error, and its neighbors are not affected; only a
  * refusal of the peer ends the session, and then everything posted is flushed.
  *
  *   bad_work SOCKET SOCKET2 ADDRESS PORT
@@ -218,14 +218,14 @@ static void window_faults(struct end *a, struct end *b)
 	try_send(a, b, "a bind with more rights than the region permits", bind, DDP_WC_MW_BIND_ERR);
 	bind.bind.access = DDP_ACCESS_REMOTE_READ;
 	try_send(a, b, "a valid bind", bind, DDP_WC_SUCCESS);
-	try_send(a, b, "a bind of what is bound", bind, DDP_WC_MW_BIND_ERR);
-	check("the end of a region under a window", ddp_dereg_mr(mr) == -EBUSY);
-	check("a new tie of it", ddp_bind_mr(mr, a->qp) == -EBUSY);
+	try_send(a, b, "a bind of a bound window", bind, DDP_WC_MW_BIND_ERR);
+	check("dereg of a region with a window", ddp_dereg_mr(mr) == -EBUSY);
+	check("another tie of it", ddp_bind_mr(mr, a->qp) == -EBUSY);
 	inv.invalidate_rkey = mr->rkey;
 	try_send(a, b, "an invalidation of a region that is not tied", inv, DDP_WC_LOC_PD_ERR);
 	inv.invalidate_rkey = bind.bind.rkey;
 	try_send(a, b, "an invalidation of the window", inv, DDP_WC_SUCCESS);
-	try_send(a, b, "an invalidation of what is void", inv, DDP_WC_LOC_KEY_ERR);
+	try_send(a, b, "an invalidation of an invalid window", inv, DDP_WC_LOC_KEY_ERR);
 	MUST(ddp_dereg_mr(mr));
 	MUST(ddp_dealloc_mw(mw));
 }
@@ -353,7 +353,7 @@ static void shared_faults(struct end *a, struct end *b)
 	srq.limit = DEPTH;
 	MUST(ddp_modify_srq(b->srq, &srq, DDP_SRQ_LIMIT));
 	expect(b, DDP_CM_SRQ_LIMIT, NULL);
-	check("the end of a queue in use", ddp_destroy_srq(b->srq) == -EBUSY);
+	check("destroying a queue in use", ddp_destroy_srq(b->srq) == -EBUSY);
 	ddp_disconnect(a->id);
 	expect(a, DDP_CM_DISCONNECTED, NULL);
 	expect(b, DDP_CM_DISCONNECTED, NULL);
@@ -410,7 +410,7 @@ int main(int argc, char **argv)
 	free_end(&a);
 	free_end(&b);
 	MUST(ddp_destroy_id(listener));
-	check("nothing is left", ddp_close(a.ctx) == 0 && ddp_close(b.ctx) == 0);
+	check("all objects can be freed", ddp_close(a.ctx) == 0 && ddp_close(b.ctx) == 0);
 	printf("%u failed\n", failed);
 	return failed ? 1 : 0;
 }

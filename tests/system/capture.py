@@ -5,9 +5,9 @@ Headers are Wireshark's view; DDP-SSNs, session control, lengths, Immediate Data
 etc/wireshark/ddp_sctp.lua.
 
 Usage: capture.py DDP_SCTP.LUA CAPTURE TRANSPORT LOG ping
-       capture.py DDP_SCTP.LUA CAPTURE TRANSPORT LOG whole LEDGER
+       capture.py DDP_SCTP.LUA CAPTURE TRANSPORT LOG whole POSTED
   ping     of ddping: no enhanced sessions, no errors
-  whole    of tests/system/whole; LEDGER has what its programs posted (posted.h)"""
+  whole    of tests/system/whole; POSTED has what its programs posted (posted.h)"""
 import collections
 import itertools
 import sys
@@ -129,9 +129,9 @@ def sessions_of(messages):
 
 def check_pattern(s):
     """RFC 5043 6.2 and 6.3, RFC 6581 7."""
-    asked, answered = (function(h[0]) for h in s.half)
+    requested, answered = (function(h[0]) for h in s.half)
     kinds = {INITIATE: (ACCEPT, REJECT, TERMINATE), E_INITIATE: (E_ACCEPT, E_REJECT, TERMINATE)}
-    must(answered in kinds[asked], s.half[0][0], 'function', asked, 'answered by', answered)
+    must(answered in kinds[requested], s.half[0][0], 'function', requested, 'answered by', answered)
     ends = 0
     for half in s.half:
         control = [function(m) for m in half if function(m)]
@@ -267,8 +267,8 @@ def check_enhanced(sessions):
         ask, answer = words(s.half[0][0]), words(s.half[1][0])
         must((ask[5] == 0x3fff) == (answer[4] == 0x3fff), s.half[1][0], 'IRD in answer to "unchanged"')
         must(ask[4] == 0x3fff if answer[5] == 0x3fff else answer[5] <= ask[4], s.half[1][0], 'ORD of the answer')
-    asked = {words(s.half[0][0])[4:] for s in accepted}
-    must({(7, 5), (2, 1), (0, 0), (0x3fff, 0x3fff), (4, 0x3fff)} <= asked, 'depths', asked)
+    requested = {words(s.half[0][0])[4:] for s in accepted}
+    must({(7, 5), (2, 1), (0, 0), (0x3fff, 0x3fff), (4, 0x3fff)} <= requested, 'depths', requested)
     (reject,) = (s.half[1][0] for s in enhanced if function(s.half[1][0]) == E_REJECT)
     must(words(reject)[4:] == (3, 2), 'depths of the Enhanced Reject', words(reject))
     must(reject['ddp_sctp.private_length'] == 508, 'length of its private data')
@@ -277,7 +277,7 @@ def check_enhanced(sessions):
 # ---- posted requests --------------------------------------------------------------------------
 
 
-class Asked:
+class Request:
     """A session that a program requested, and the requests of both sides."""
 
     def __init__(self, line):
@@ -287,28 +287,28 @@ class Asked:
         return int(self.line[name])
 
 
-def read_ledger(path):
+def read_posted(path):
     """The sessions between two daemons, in the order of the requests."""
-    asked = {}
+    requested = {}
     with open(path, encoding='ascii') as f:
         for text in f:
             kind, *pairs = text.split()
             line = dict(p.split('=') for p in pairs)
             if kind == 'session':
-                asked[line['number']] = Asked(line)
+                requested[line['number']] = Request(line)
             elif kind == 'work':
                 line = {k: int(v) for k, v in line.items()}
-                asked[str(line['number'])].work[line['side']].append(line)
+                requested[str(line['number'])].work[line['side']].append(line)
             else:
-                asked[line['number']].refusal = int(line['side']), int(line['term'])
-    return [a for a in asked.values() if a.line['from'] != a.line['to']]
+                requested[line['number']].refusal = int(line['side']), int(line['term'])
+    return [a for a in requested.values() if a.line['from'] != a.line['to']]
 
 
-def check_ask(asked, m):
-    must((m.get('ddp_sctp.private') or b'').hex() == asked.line['private'], m, 'private data')
-    must((function(m) == E_INITIATE) == ('ird' in asked.line), m, 'function', function(m))
-    if 'ird' in asked.line:
-        want = tuple(asked.number(k) for k in ('p2p', 'send', 'write', 'read', 'ird', 'ord'))
+def check_request(requested, m):
+    must((m.get('ddp_sctp.private') or b'').hex() == requested.line['private'], m, 'private data')
+    must((function(m) == E_INITIATE) == ('ird' in requested.line), m, 'function', function(m))
+    if 'ird' in requested.line:
+        want = tuple(requested.number(k) for k in ('p2p', 'send', 'write', 'read', 'ird', 'ord'))
         must(words(m) == want, m, 'asks for', words(m), 'instead of', want)
 
 
@@ -404,12 +404,12 @@ def read_request(m):
     return b''.join(m['iwarp_rdma.' + k].to_bytes(n, 'big') for k, n in sizes.items())
 
 
-def check_refusal(asked, session, halves):
+def check_refusal(requested, session, halves):
     """The RDMAP Terminate: from the side that refuses, with its code, and with the header of a segment that came."""
     terms = [(side, m[0]) for side, half in enumerate(halves) for m in half if opcode(m[0]) == TERM]
     codes = [(side, t['ddp_sctp.term']) for side, t in terms]
-    must(codes == ([asked.refusal] if asked.refusal else []), session.half[0][0], 'sides and codes of Terminates:', codes,
-         'expected:', asked.refusal)
+    must(codes == ([requested.refusal] if requested.refusal else []), session.half[0][0], 'sides and codes of Terminates:', codes,
+         'expected:', requested.refusal)
     for side, t in terms:
         must('ddp_sctp.term.ddp_header' in t, t, 'names no segment')
         blamed = [m for m in session.half[not side] if not function(m) and m['ddp_sctp.length'] ==
@@ -423,19 +423,19 @@ def check_refusal(asked, session, halves):
 # ---- all of it --------------------------------------------------------------------------------
 
 
-def check_rdmap(asked, session, counts):
+def check_rdmap(requested, session, counts):
     halves = [check_half(h, counts) for h in session.half]
     check_answers(*halves)
     check_answers(*halves[::-1])
-    refused = check_refusal(asked, session, halves)
-    for work, half, messages in zip(asked.work, session.half, halves):
+    refused = check_refusal(requested, session, halves)
+    for work, half, messages in zip(requested.work, session.half, halves):
         check_work(work, own_work(half, messages), seen, posted, bool(refused))
     return refused
 
 
-def check_raw(asked, session):
+def check_raw(requested, session):
     """Messages of raw queue pairs: their headers are DDP's, and RsvdULP is the program's."""
-    for work, half in zip(asked.work, session.half):
+    for work, half in zip(requested.work, session.half):
         messages = whole_messages(half)
         for segments in messages:
             for m in segments:
@@ -445,19 +445,19 @@ def check_raw(asked, session):
         check_work(work, messages, raw_seen, raw_posted, True)
 
 
-def judge_whole(messages, ledger):
+def judge_whole(messages, posted_file):
     sessions, counts, functions = sessions_of(messages), collections.Counter(), collections.Counter()
     for m in messages:
         functions[function(m)] += 1
     for s in sessions:
         check_pattern(s)
     row('5043-6-02 5043-6.1-01 5043-6.1-03', 'DDP-SSNs from 0 on without gaps, each session in one of the patterns')
-    asked, refused = read_ledger(ledger), 0
+    requested, refused = read_posted(posted_file), 0
     sessions.sort(key=lambda s: s.half[0][0].frame)
-    must(len(asked) == len(sessions), len(sessions), 'sessions, requested:', len(asked))
+    must(len(requested) == len(sessions), len(sessions), 'sessions, requested:', len(requested))
     must(sum(s.raw for s in sessions) == 3, 'raw sessions')
-    for a, s in zip(asked, sessions):
-        check_ask(a, s.half[0][0])
+    for a, s in zip(requested, sessions):
+        check_request(a, s.half[0][0])
         must(a.number('raw') == s.raw, s.half[0][0], 'raw or not')
         if s.raw:
             check_raw(a, s)
@@ -497,7 +497,7 @@ def judge_ping(packets, messages):
 
 
 def main():
-    lua, capture, transport, log, kind, *ledger = sys.argv[1:]
+    lua, capture, transport, log, kind, *posted_file = sys.argv[1:]
     packets, taken = list(pdml.read_packets(lua, capture, log)), set()
     check_packets(packets, transport)
     messages = [m for p in packets for m in p.new_messages(taken)]
@@ -505,7 +505,7 @@ def main():
     if kind == 'ping':
         judge_ping(packets, messages)
     else:
-        judge_whole(messages, *ledger)
+        judge_whole(messages, *posted_file)
     print(f'{len(packets)} packets of {kind}, no malformed one')
 
 

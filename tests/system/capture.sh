@@ -45,7 +45,7 @@ closed() {
 	tshark -Q -n -r "$capture" -Y 'sctp.chunk_type == 14' -T fields -e frame.number 2>>"$tmp/closed.log" | grep -q .
 }
 
-# judge KIND [LEDGER]
+# judge KIND [POSTED]
 judge() { python3 "$top_srcdir/tests/system/capture.py" "$lua" "$capture" "$transport" "$tmp/dissect.log" "$@" || fail "messages of $1"; }
 
 begin ping

@@ -41,27 +41,27 @@ static const struct {
 	{"a window in a domain", PD, MSG_ALLOC_MW, sizeof(struct msg_alloc_mw), false},
 	{"a shared queue in a domain", PD, MSG_CREATE_SRQ, sizeof(struct msg_create_srq), false},
 	{"a queue pair in a domain", PD, MSG_CREATE_QP, sizeof(struct msg_create_qp), false},
-	{"the end of a region", MR, MSG_DEREG_MR, sizeof(struct msg_handle), false},
+	{"dereg of a region", MR, MSG_DEREG_MR, sizeof(struct msg_handle), false},
 	{"query of a region", MR, MSG_QUERY_MR, sizeof(struct msg_handle), false},
 	{"a tie of a region", MR, MSG_BIND_MR, sizeof(struct msg_bind_mr), false},
 	{"rereg of a region", MR, MSG_REREG_MR, sizeof(struct msg_rereg_mr), false},
 	{"remap of a region", MR, MSG_REMAP_MR, sizeof(struct msg_rereg_mr), true},
-	{"the end of a queue", CQ, MSG_DESTROY_CQ, sizeof(struct msg_handle), false},
+	{"destroy of a queue", CQ, MSG_DESTROY_CQ, sizeof(struct msg_handle), false},
 	{"query of a queue", CQ, MSG_QUERY_CQ, sizeof(struct msg_handle), false},
-	{"the end of a queue pair", QP, MSG_DESTROY_QP, sizeof(struct msg_handle), false},
+	{"destroy of a queue pair", QP, MSG_DESTROY_QP, sizeof(struct msg_handle), false},
 	{"query of a queue pair", QP, MSG_QUERY_QP, sizeof(struct msg_handle), false},
 	{"disconnect of a queue pair", QP, MSG_DISCONNECT, sizeof(struct msg_handle), false},
 	{"paths of a queue pair", QP, MSG_QUERY_PATHS, sizeof(struct msg_handle), false},
 	{"primary path of a queue pair", QP, MSG_SET_PRIMARY, sizeof(struct msg_set_primary),
 	 false},
 	{"connect of a queue pair", QP, MSG_CONNECT, sizeof(struct msg_connect), false},
-	{"the end of a shared queue", SRQ, MSG_DESTROY_SRQ, sizeof(struct msg_handle), false},
+	{"destroy of a shared queue", SRQ, MSG_DESTROY_SRQ, sizeof(struct msg_handle), false},
 	{"query of a shared queue", SRQ, MSG_QUERY_SRQ, sizeof(struct msg_handle), false},
 	{"change of a shared queue", SRQ, MSG_MODIFY_SRQ, sizeof(struct msg_modify_srq), false},
-	{"the end of a window", MW, MSG_DEALLOC_MW, sizeof(struct msg_handle), false},
+	{"dealloc of a window", MW, MSG_DEALLOC_MW, sizeof(struct msg_handle), false},
 	{"query of a window", MW, MSG_QUERY_MW, sizeof(struct msg_handle), false},
 	{"bind of a window", MW, MSG_BIND_MW, sizeof(struct msg_bind_mw), false},
-	{"the end of a listener", LISTENER, MSG_UNLISTEN, sizeof(struct msg_handle), false},
+	{"destroy of a listener", LISTENER, MSG_UNLISTEN, sizeof(struct msg_handle), false},
 	{"reject of a request", REQUEST, MSG_REJECT, sizeof(struct msg_reject), false},
 };
 
@@ -84,7 +84,7 @@ static void make_request(struct owner *o, const char *address)
 	uint16_t port = (uint16_t)(10000 + getpid() % 50000);
 	_Alignas(8) unsigned char rec[MSG_MAX];
 	const struct msg_event *ev = (void *)rec;
-	struct pollfd told = {.fd = o->conn.event_fd, .events = POLLIN};
+	struct pollfd wire_depth = {.fd = o->conn.event_fd, .events = POLLIN};
 	struct ring sq;
 	unsigned nfds;
 	size_t len;
@@ -102,7 +102,7 @@ static void make_request(struct owner *o, const char *address)
 	conn.peers[0] = listen.addrs[0];
 	conn.npeers = 1;
 	call(&o->conn, &conn, sizeof(conn), NULL, 0);
-	if (poll(&told, 1, 20000) != 1 ||
+	if (poll(&wire_depth, 1, 20000) != 1 ||
 	    conn_recv(o->conn.event_fd, rec, sizeof(rec), &len, fds, &nfds) != CONN_E_OK ||
 	    ev->type != MSG_EV_REQUEST)
 		die("no request came");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens sessions between two daemons and leaves them alone, until standard input ends.
+ * Opens sessions between two daemons and keeps them idle until standard input ends.
  *
  *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N      prints a line "open" when all N are
  */

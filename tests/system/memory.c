@@ -2,7 +2,7 @@
 /*
  * Takes as much of the daemon's memory as limits.memory allows, then leaves replies unread.
  *
- *   memory SOCKET [PID]      exit status 0 if every case held; PID: those of the daemon's memory
+ *   memory SOCKET [PID]      exit status 0 if every case held; PID: also checks the daemon's memory
  * maps
  */
 #include <ddp/ddp.h>
@@ -20,7 +20,7 @@
 enum {
 	ENTRIES = 16384, /* limits.qp_wr */
 	MOST_QPS = 100,
-	MOST_REPLIES = 60000, /* of a daemon that reads on: it would hold so many */
+	MOST_REPLIES = 60000, /* that a daemon without the limit would take */
 	REGIONS = 60000,
 	MOST_REGIONS = 65000, /* with a memfd each */
 	MOST_MAPS = 2000,
@@ -80,7 +80,7 @@ static unsigned send_unread(struct bad *b, struct bad *by)
 			full = 0;
 		} else {
 			full++;
-			bystander_lives(by);
+			client_works(by);
 		}
 	}
 	return m.seq;
@@ -98,7 +98,7 @@ static bool unread_replies_end_the_reading(const char *path, struct bad *by)
 		if (hdr->op != MSG_QUERY || hdr->seq != i)
 			break;
 	printf("# %u requests taken, %u replies in order\n", sent, i);
-	return sent < MOST_REPLIES && i == sent && bystander_lives(&b);
+	return sent < MOST_REPLIES && i == sent && client_works(&b);
 }
 
 /* Registers a page of the memfd. Returns whether the daemon did. */
@@ -142,7 +142,7 @@ static bool regions_leave_maps(const char *path)
 	printf("# %u regions: %s\n", n, e->reason);
 	held = n < MOST_REGIONS && strstr(e->reason, "(vm.max_map_count)");
 	hello(&next);
-	held &= bystander_lives(&next) && bystander_lives(&b);
+	held &= client_works(&next) && client_works(&b);
 	close(next.fd);
 	close(b.fd);
 	return held;
@@ -186,7 +186,7 @@ static bool regions_of_a_memfd_share_maps(const char *path, const char *pid)
 	return n == REGIONS && maps < MOST_MAPS;
 }
 
-/* The library's own memory: also the program needs few maps and descriptors. */
+/* Memory of the library: the program also needs few maps and descriptors. */
 static bool small_regions_share_maps(const char *path, const char *pid)
 {
 	static struct ddp_mr *mrs[REGIONS];
@@ -274,7 +274,7 @@ static bool maps_are_bounded(const char *path, const char *pid)
 static void wait_turns(struct bad *by)
 {
 	for (int i = 0; i < TURNS; i++)
-		bystander_lives(by);
+		client_works(by);
 }
 
 /* More records than the socket and the daemon hold: the answer continues as they are read. */
@@ -294,7 +294,7 @@ static bool a_long_answer_waits(const char *path, struct bad *by)
 		n++;
 	printf("# %u objects: %u records\n", OBJECTS, n);
 	return n == OBJECTS && end->hdr.op == MSG_CTL_END && end->records == OBJECTS &&
-	       bystander_lives(&b);
+	       client_works(&b);
 }
 
 int main(int argc, char **argv)

@@ -57,7 +57,7 @@ __attribute__((visibility("default"))) void *realloc(void *p, size_t n)
 	return real(p, n);
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_count(void)
 {
 	const char *path = getenv("NOALLOC_FILE");
 	FILE *f = path ? fopen(path, "w") : NULL;

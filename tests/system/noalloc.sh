@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: the datapath allocates nothing. A daemon that moves 100 times as many messages between its clients
-# calls malloc, calloc and realloc exactly as often. (usrsctp, under the user transport, has
-# buffers of its own; the loop transport has none.)
+# calls malloc, calloc and realloc exactly as often. (The transport user allocates blocks
+# for data in flight; the loop transport has none.)
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddperf python3

@@ -9,7 +9,7 @@
 #include "tests/system/rig.h"
 
 /* The file, or -1. */
-static int ledger(void)
+static int posted_file(void)
 {
 	static int fd = -2;
 	const char *path;
@@ -22,42 +22,43 @@ static int ledger(void)
 }
 
 /* A depth as RFC 6581 9.1 says it on the wire. */
-static unsigned told(uint16_t wish, unsigned max)
+static unsigned wire_depth(uint16_t depth, unsigned max)
 {
-	if (wish == DDP_READS_UNCHANGED)
+	if (depth == DDP_READS_UNCHANGED)
 		return 0x3fff;
-	return wish == DDP_READS_NONE ? 0 : wish == DDP_READS_MAX ? max : wish;
+	return depth == DDP_READS_NONE ? 0 : depth == DDP_READS_MAX ? max : depth;
 }
 
-static void enhanced_words(const struct ddp_conn_param *ask, const struct ddp_qp_init *init)
+static void enhanced_fields(const struct ddp_conn_param *request, const struct ddp_qp_init *init)
 {
 	const unsigned all = DDP_CONN_RTR_SEND | DDP_CONN_RTR_WRITE | DDP_CONN_RTR_READ;
 	unsigned rtr = 0;
 
-	if (ask->flags & DDP_CONN_PEER_TO_PEER)
-		rtr = ask->flags & all ? ask->flags & all : all;
-	dprintf(ledger(), " p2p=%d send=%d write=%d read=%d ird=%u ord=%u",
-		(ask->flags & DDP_CONN_PEER_TO_PEER) != 0, (rtr & DDP_CONN_RTR_SEND) != 0,
+	if (request->flags & DDP_CONN_PEER_TO_PEER)
+		rtr = request->flags & all ? request->flags & all : all;
+	dprintf(posted_file(), " p2p=%d send=%d write=%d read=%d ird=%u ord=%u",
+		(request->flags & DDP_CONN_PEER_TO_PEER) != 0, (rtr & DDP_CONN_RTR_SEND) != 0,
 		(rtr & DDP_CONN_RTR_WRITE) != 0, (rtr & DDP_CONN_RTR_READ) != 0,
-		told(ask->ird, init ? init->max_ird : 0), told(ask->ord, init ? init->max_ord : 0));
+		wire_depth(request->ird, init ? init->max_ird : 0),
+		wire_depth(request->ord, init ? init->max_ord : 0));
 }
 
-unsigned posted_session(const char *from, const char *to, const struct ddp_conn_param *ask,
+unsigned posted_session(const char *from, const char *to, const struct ddp_conn_param *request,
 			const struct ddp_qp_init *init)
 {
 	static unsigned sessions;
 	int raw = init && init->qp_type == DDP_QP_RAW;
 
 	sessions++;
-	if (ledger() < 0)
+	if (posted_file() < 0)
 		return sessions;
-	dprintf(ledger(), "session number=%u from=%s to=%s raw=%d", sessions, from, to, raw);
-	if (ask && ask->flags & DDP_CONN_NEGOTIATE)
-		enhanced_words(ask, init);
-	dprintf(ledger(), " private=");
-	for (size_t i = 0; ask && i < ask->private_len; i++)
-		dprintf(ledger(), "%02x", ((const uint8_t *)ask->private_data)[i]);
-	dprintf(ledger(), "\n");
+	dprintf(posted_file(), "session number=%u from=%s to=%s raw=%d", sessions, from, to, raw);
+	if (request && request->flags & DDP_CONN_NEGOTIATE)
+		enhanced_fields(request, init);
+	dprintf(posted_file(), " private=");
+	for (size_t i = 0; request && i < request->private_len; i++)
+		dprintf(posted_file(), "%02x", ((const uint8_t *)request->private_data)[i]);
+	dprintf(posted_file(), "\n");
 	return sessions;
 }
 
@@ -65,11 +66,11 @@ void posted_work(unsigned session, int side, const struct ddp_send_wr *wr)
 {
 	uint64_t len = 0;
 
-	if (ledger() < 0)
+	if (posted_file() < 0)
 		return;
 	for (int i = 0; i < wr->num_sge; i++)
 		len += wr->sg_list[i].length;
-	dprintf(ledger(),
+	dprintf(posted_file(),
 		"work number=%u side=%d opcode=%d solicited=%d length=%" PRIu64 " sink_to=%" PRIu64
 		" sink_stag=%u invalidate=%u to=%" PRIu64 " stag=%u immediate=%" PRIu64
 		" compare_add=%" PRIu64 " swap=%" PRIu64 " add_mask=%" PRIu64
@@ -83,6 +84,6 @@ void posted_work(unsigned session, int side, const struct ddp_send_wr *wr)
 
 void posted_refusal(unsigned session, int side, uint16_t term)
 {
-	if (ledger() >= 0)
-		dprintf(ledger(), "refusal number=%u side=%d term=%u\n", session, side, term);
+	if (posted_file() >= 0)
+		dprintf(posted_file(), "refusal number=%u side=%d term=%u\n", session, side, term);
 }

@@ -15,7 +15,7 @@
  * A program of the daemon at socket from requests a session with one at socket to. ask and init may
  * be NULL: defaults. Its number, for the calls below: 1, 2, ... in the order of these calls.
  */
-unsigned posted_session(const char *from, const char *to, const struct ddp_conn_param *ask,
+unsigned posted_session(const char *from, const char *to, const struct ddp_conn_param *request,
 			const struct ddp_qp_init *init);
 
 /* A request that was posted by that side: 0 is the initiator. */

@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	while (ddp_open(&attr, &ctx) < 0) {
 		if (time(NULL) > end)
 			fail("the first connection is refused");
-		sched_yield(); /* the daemon may not have noticed that ddpctl has gone */
+		sched_yield(); /* the daemon may not have noticed the end of ddpctl yet */
 	}
 	for (closed = BEFORE_HELLO; closed <= AFTER_HELLO; closed++) {
 		open_is_refused(argv[1]);

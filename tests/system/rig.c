@@ -215,15 +215,15 @@ void session_make_qp(struct session *s, int side, const struct how *how)
 	MUST(ddp_create_qp(s->id[side], pd, &init, &s->qp[side]));
 }
 
-void session_ask(struct session *s, struct end *a, struct end *b, const char *address,
-		 const struct how *how)
+void session_connect(struct session *s, struct end *a, struct end *b, const char *address,
+		     const struct how *how)
 {
 	*s = (struct session){.end = {a, b}};
-	s->number = posted_session(a->socket, b->socket, how ? how->ask : NULL,
+	s->number = posted_session(a->socket, b->socket, how ? how->request : NULL,
 				   how ? &how->init[0] : NULL);
 	MUST(ddp_create_id(a->ctx, NULL, &s->id[0]));
 	session_make_qp(s, 0, how);
-	MUST(ddp_connect_name(s->id[0], address, b->port, how ? how->ask : NULL));
+	MUST(ddp_connect_name(s->id[0], address, b->port, how ? how->request : NULL));
 }
 
 struct ddp_cm_event *session_request(struct session *s)
@@ -237,7 +237,7 @@ struct ddp_cm_event *session_request(struct session *s)
 void session_open(struct session *s, struct end *a, struct end *b, const char *address,
 		  const struct how *how)
 {
-	session_ask(s, a, b, address, how);
+	session_connect(s, a, b, address, how);
 	ddp_ack_cm_event(session_request(s));
 	session_make_qp(s, 1, how);
 	MUST(ddp_accept(s->id[1], how ? how->answer : NULL));

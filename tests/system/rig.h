@@ -85,7 +85,7 @@ void end_drain(struct end *e);
 
 /* Attributes of a session. All zero: an ordinary one. */
 struct how {
-	struct ddp_conn_param *ask, *answer;
+	struct ddp_conn_param *request, *answer;
 	struct ddp_qp_init init[2]; /* members that are 0 get their defaults; so does struct_size */
 	struct ddp_pd *pd[2];       /* NULL: those of the ends */
 };
@@ -98,19 +98,19 @@ struct session {
 	unsigned number; /* of posted_session() */
 };
 
-/* One side's queue pair, and the beginning of the session; both steps of session_open(). */
+/* The steps of session_open(): one side's queue pair, and the request of the session. */
 void session_make_qp(struct session *s, int side, const struct how *how);
-void session_ask(struct session *s, struct end *a, struct end *b, const char *address,
-		 const struct how *how);
+void session_connect(struct session *s, struct end *a, struct end *b, const char *address,
+		     const struct how *how);
 
-/* The request of session_ask(), as an event to be acknowledged. */
+/* The request of session_connect(), as an event to be acknowledged. */
 struct ddp_cm_event *session_request(struct session *s);
 
 /* Opens a session, until both sides are ESTABLISHED. */
 void session_open(struct session *s, struct end *a, struct end *b, const char *address,
 		  const struct how *how);
 
-/* Ends it orderly, beginning with this side; then session_free(). */
+/* Ends it in order, first at this side, then calls session_free(). */
 void session_close(struct session *s, int side);
 
 /*

@@ -3,7 +3,7 @@
  * Rounds of: register memory, connect, write, send, compare, disconnect, free; both ends in this
  * program, each with its own daemon.
  *
- *   rounds SOCKET-OF-A SOCKET-OF-B ADDRESS-OF-B ROUNDS      exit status 0 if all went well
+ *   rounds SOCKET-OF-A SOCKET-OF-B ADDRESS-OF-B ROUNDS      exit status 0 if all succeeded
  */
 #include <ddp/ddp.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two queue pairs share a completion queue of one entry. Promise: work of the second that had to
- * wait for room continues when the room comes back from an unsignaled request of the first, or from
- * destroying it, although no completion was polled in between.
+ * Two queue pairs share a completion queue of one entry. Promise: requests of the second that wait
+ * for room continue when an unsignaled request of the first returns its room, or when the first is
+ * destroyed, although no completion is polled in between.
  *
  *   shared_cq SOCKET ADDRESS PORT      all ends are clients of one daemon; exit status 0 if it held
  */
@@ -131,6 +131,6 @@ int main(int argc, char **argv)
 	post_write(a.qp[1], 4, 64, DDP_SEND_SIGNALED);
 	must_complete(&a, 3);
 	must_complete(&a, 4);
-	puts("work that waited for room went on");
-	return 0; /* the daemon sees to the rest */
+	puts("requests that waited for room continued");
+	return 0; /* the daemon frees the rest */
 }

@@ -31,7 +31,7 @@ static void stage(const char *fmt, ...)
 			_exit(3);
 }
 
-/* Only that: no domain, no queue, no memory. */
+/* Creates nothing else: no domain, no queue, no memory. */
 static void listen_only(const char *socket)
 {
 	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	alarm(60);
 	end_open(&a, "a", argv[1]);
 	listen_only(argv[2]);
-	session_ask(&s, &a, &b, argv[3], NULL);
+	session_connect(&s, &a, &b, argv[3], NULL);
 	ddp_ack_cm_event(session_request(&s));
 	stage("requested");
 	make_the_rest();

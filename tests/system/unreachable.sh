@@ -19,12 +19,12 @@ fails_with() {
 		shift
 	done
 	shift
-	timeout 20 "$@" >"$tmp/told.log" 2>&1
+	timeout 20 "$@" >"$tmp/output.log" 2>&1
 	status=$?
 	[ $status -ne 124 ] || fail "$* took more than 20 s"
 	[ $status -eq 1 ] || fail "$* : exit status $status"
 	for word in "${words[@]}"; do
-		grep -qE -- "$word" "$tmp/told.log" || fail "$* does not print $word"
+		grep -qE -- "$word" "$tmp/output.log" || fail "$* does not print $word"
 	done
 }
 
@@ -35,7 +35,7 @@ fails_with "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2
 fails_with "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
 fails_with "$tmp/absent.sock" 'running|No such file' -- "$ddping" --socket "$tmp/absent.sock" -c 1 "$(address 1)"
 
-"$ddpctl" --socket "$tmp/absent.sock" status >"$tmp/told.log" 2>&1
+"$ddpctl" --socket "$tmp/absent.sock" status >"$tmp/output.log" 2>&1
 [ $? -eq 3 ] || fail 'ddpctl without a daemon: not status 3'
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

@@ -61,6 +61,6 @@ int main(int argc, char **argv)
 	}
 	end_close(&w.a);
 	end_close(&w.b);
-	ok("nothing is left");
+	ok("all objects can be freed");
 	return 0;
 }

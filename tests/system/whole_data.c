@@ -70,7 +70,7 @@ static void wait_for(struct end *e, uint32_t waiting)
 	is("completions that wait", st.waiting, waiting);
 }
 
-static void send_quietly(struct session *s, unsigned flags)
+static void send_unsolicited(struct session *s, unsigned flags)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .send_flags = flags};
 
@@ -94,15 +94,15 @@ static void send_solicited(struct session *s)
 
 	/* The queue may still be armed at the first one. */
 	for (int i = 0; i < 2; i++) {
-		send_quietly(s, DDP_SEND_SOLICITED);
+		send_unsolicited(s, DDP_SEND_SOLICITED);
 		wait_for(b, 1);
 		take(b, DDP_WC_SOLICITED);
 	}
 	is("the queue is empty when it is armed", (uint64_t)MUST(ddp_req_notify_cq(b->cq, 1)), 0);
-	send_quietly(s, 0);
+	send_unsolicited(s, 0);
 	wait_for(b, 1);
 	is("a plain Send does not ring", readable(ddp_cq_fd(b->cq), 0), false);
-	send_quietly(s, DDP_SEND_SOLICITED);
+	send_unsolicited(s, DDP_SEND_SOLICITED);
 	is("a solicited Send rings", readable(ddp_cq_fd(b->cq), RIG_WAIT_MS), true);
 	take(b, 0);
 	take(b, DDP_WC_SOLICITED);
@@ -160,13 +160,13 @@ static void write_bytes(struct session *s, uint32_t len, size_t offset)
 	struct end *a = s->end[0], *b = s->end[1];
 	struct ddp_send_wr wr = {.opcode = DDP_WR_RDMA_WRITE,
 				 .rdma = {b->mr->iova + RIG_HALF + offset, b->mr->rkey}};
-	struct ddp_send_wr tell = {.opcode = DDP_WR_SEND};
+	struct ddp_send_wr write_count = {.opcode = DDP_WR_SEND};
 
 	end_fill(a, 0, len, len);
 	memset(end_at(b, RIG_HALF), 0xee, RIG_HALF);
 	session_recv(s, 1, 0, 1);
 	session_send(s, 0, wr, 0, len);
-	session_send(s, 0, tell, 0, 1);
+	session_send(s, 0, write_count, 0, 1);
 	end_done(a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS);
 	end_done(a, DDP_WC_SEND, DDP_WC_SUCCESS);
 	end_done(b, DDP_WC_RECV, DDP_WC_SUCCESS);

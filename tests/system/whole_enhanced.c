@@ -32,7 +32,7 @@ static struct ddp_conn_param negotiate(uint16_t ird, uint16_t ord)
 /* Depths of the initiator and the responder, and the ones that must be in force. */
 static const struct {
 	const char *what;
-	uint16_t ask_ird, ask_ord, answer_ird, answer_ord;
+	uint16_t request_ird, request_ord, answer_ird, answer_ord;
 	uint16_t a_ird, a_ord, b_ird, b_ord;
 } depths[] = {
 	{"the maximum", 0, 0, 0, 0, 7, 3, 3, 7},
@@ -60,9 +60,9 @@ static void in_force(struct ddp_qp *qp, const char *what, uint16_t ird, uint16_t
 }
 
 /* The depth that the peer sees. */
-static uint16_t told(uint16_t wish, uint16_t max)
+static uint16_t wire_depth(uint16_t depth, uint16_t max)
 {
-	return wish == NONE ? 0 : wish == DDP_READS_MAX ? max : wish;
+	return depth == NONE ? 0 : depth == DDP_READS_MAX ? max : depth;
 }
 
 /* Reads in both directions, as many as a queue holds; not if the peer takes fewer and nothing is
@@ -88,14 +88,15 @@ static void read_both_ways(struct session *s)
 
 static void agree(struct whole *w, size_t i)
 {
-	struct ddp_conn_param ask = negotiate(depths[i].ask_ird, depths[i].ask_ord);
+	struct ddp_conn_param request = negotiate(depths[i].request_ird, depths[i].request_ord);
 	struct ddp_conn_param answer = negotiate(depths[i].answer_ird, depths[i].answer_ord);
-	uint16_t ird = told(depths[i].ask_ird, A_IRD), ord = told(depths[i].ask_ord, A_ORD);
+	uint16_t ird = wire_depth(depths[i].request_ird, A_IRD),
+		 ord = wire_depth(depths[i].request_ord, A_ORD);
 	struct ddp_cm_event *ev;
 	struct session s;
 
-	session_ask(&s, &w->a, &w->b, w->address,
-		    &(struct how){.ask = &ask, .init[0] = made.init[0]});
+	session_connect(&s, &w->a, &w->b, w->address,
+			&(struct how){.request = &request, .init[0] = made.init[0]});
 	ev = session_request(&s);
 	is("an enhanced request", ev->conn_flags, DDP_CONN_NEGOTIATE);
 	is("its ird", ev->peer_ird, ird);
@@ -127,7 +128,7 @@ static void defaults(struct whole *w)
 	is("default depths, in and out", attr.max_ird, attr.max_ord);
 	is("those in force", attr.ird, attr.ord);
 	is("there are some", attr.ird > 0, 1);
-	is("a peer that said nothing of its ird", attr.peer_ird, KEEP);
+	is("a peer that did not send its ird", attr.peer_ird, KEEP);
 	is("state", attr.state, DDP_QP_RTS);
 	is("type", attr.qp_type, DDP_QP_RDMAP);
 	is("entries of its send queue", attr.max_send_wr, RIG_DEPTH);
@@ -155,14 +156,14 @@ void whole_enhanced(struct whole *w)
 static void begin_with(struct whole *w, unsigned kinds)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
-	struct ddp_conn_param ask = negotiate(0, 0);
+	struct ddp_conn_param request = negotiate(0, 0);
 	unsigned flags = DDP_CONN_NEGOTIATE | DDP_CONN_PEER_TO_PEER;
 	struct ddp_cm_event *ev;
 	struct session s;
 
-	ask.flags = flags | kinds;
-	session_ask(&s, &w->a, &w->b, w->address,
-		    &(struct how){.ask = &ask, .init[0] = made.init[0]});
+	request.flags = flags | kinds;
+	session_connect(&s, &w->a, &w->b, w->address,
+			&(struct how){.request = &request, .init[0] = made.init[0]});
 	ev = session_request(&s);
 	is("a request from peer to peer", ev->conn_flags,
 	   flags | (kinds ? kinds : DDP_CONN_RTR_SEND | DDP_CONN_RTR_WRITE | DDP_CONN_RTR_READ));
@@ -201,27 +202,27 @@ void whole_first_message(struct whole *w)
 
 static void reject(struct whole *w)
 {
-	static const char sorry[508] = "sorry, no";
-	struct ddp_conn_param ask = negotiate(1, NONE), answer = negotiate(3, 2);
+	static const char reject_data[508] = "sorry, no";
+	struct ddp_conn_param request = negotiate(1, NONE), answer = negotiate(3, 2);
 	struct ddp_cm_event *ev;
 	struct session s;
 
-	session_ask(&s, &w->a, &w->b, w->address,
-		    &(struct how){.ask = &ask, .init[0] = made.init[0]});
+	session_connect(&s, &w->a, &w->b, w->address,
+			&(struct how){.request = &request, .init[0] = made.init[0]});
 	ddp_ack_cm_event(session_request(&s));
 	session_make_qp(&s, 1, &made);
-	REFUSED("to accept with more than the peer holds", ddp_accept(s.id[1], &answer), ERANGE);
-	answer.private_data = sorry;
+	REFUSED("an accept with more than the peer holds", ddp_accept(s.id[1], &answer), ERANGE);
+	answer.private_data = reject_data;
 	answer.private_len = 509;
 	REFUSED("509 bytes in an enhanced message", ddp_reject(s.id[1], &answer), EINVAL);
-	answer.private_len = sizeof(sorry);
+	answer.private_len = sizeof(reject_data);
 	MUST(ddp_reject(s.id[1], &answer));
 	ev = end_event(&w->a, DDP_CM_REJECTED);
 	is("an enhanced Reject", ev->conn_flags, DDP_CONN_NEGOTIATE);
 	is("the ird that it wants", ev->peer_ird, 3);
 	is("its ord", ev->peer_ord, 2);
-	is("length of its words", ev->private_len, sizeof(sorry));
-	same("its words", ev->private_data, sorry, sizeof(sorry));
+	is("length of its private data", ev->private_len, sizeof(reject_data));
+	same("its private data", ev->private_data, reject_data, sizeof(reject_data));
 	ddp_ack_cm_event(ev);
 	session_free(&s);
 	row("6581-9.1-05 6581-7-02 6581-7-04",
@@ -231,10 +232,10 @@ static void reject(struct whole *w)
 /* Retries, errors and reported features, with a daemon that has switched them off. */
 static void plain_peer(struct whole *w)
 {
-	struct ddp_conn_param ask = negotiate(0, 0);
+	struct ddp_conn_param request = negotiate(0, 0);
 	struct ddp_send_wr imm = {.opcode = DDP_WR_IMM_DATA};
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
-	struct how how = {.ask = &ask};
+	struct how how = {.request = &request};
 	struct ddp_cm_event *ev;
 	struct session s;
 	struct end c;
@@ -243,14 +244,14 @@ static void plain_peer(struct whole *w)
 	end_listen(&c);
 	MUST(ddp_query(c.ctx, &caps));
 	is("features that are left", caps.features & ~(unsigned)DDP_CAP_MULTIHOMED, DDP_CAP_RAW);
-	session_ask(&s, &w->a, &c, w->plain_address, &how);
+	session_connect(&s, &w->a, &c, w->plain_address, &how);
 	ev = end_event(&w->a, DDP_CM_CONNECT_ERROR);
 	is("an enhanced request that the peer does not know", (uint64_t)-ev->err, ECONNREFUSED);
 	ddp_ack_cm_event(ev);
 	MUST(ddp_destroy_qp(s.qp[0]));
 	MUST(ddp_destroy_id(s.id[0]));
-	ask.flags |= DDP_CONN_RETRY_PLAIN;
-	session_ask(&s, &w->a, &c, w->plain_address, &how);
+	request.flags |= DDP_CONN_RETRY_PLAIN;
+	session_connect(&s, &w->a, &c, w->plain_address, &how);
 	ev = session_request(&s);
 	is("the second, plain request", ev->conn_flags, 0);
 	ddp_ack_cm_event(ev);
@@ -265,12 +266,12 @@ static void plain_peer(struct whole *w)
 	    "with a retry, a plain session begins with a peer that does not negotiate");
 	session_post(&s, 0, imm);
 	session_broken(&s, 1, 0x0206);
-	ok("Immediate Data are an unexpected opcode there");
+	ok("Immediate Data is an unexpected opcode there");
 	MUST(ddp_create_id(c.ctx, NULL, &s.id[0]));
 	s.end[0] = &c;
 	session_make_qp(&s, 0, NULL);
-	REFUSED("to negotiate from there",
-		ddp_connect_name(s.id[0], w->plain_address, c.port, &ask), EOPNOTSUPP);
+	REFUSED("a negotiated session from there",
+		ddp_connect_name(s.id[0], w->plain_address, c.port, &request), EOPNOTSUPP);
 	MUST(ddp_destroy_qp(s.qp[0]));
 	MUST(ddp_destroy_id(s.id[0]));
 	end_close(&c);

@@ -14,11 +14,11 @@ static const uint64_t ulp = 0x89abcdef01; /* 40 bits */
 /* The private data identify the session for capture.py. */
 static void open_raw(struct whole *w, struct session *s)
 {
-	struct ddp_conn_param ask = DDP_INIT(ddp_conn_param);
-	struct how how = {.ask = &ask};
+	struct ddp_conn_param request = DDP_INIT(ddp_conn_param);
+	struct how how = {.request = &request};
 
-	ask.private_data = "raw";
-	ask.private_len = 3;
+	request.private_data = "raw";
+	request.private_len = 3;
 
 	for (int side = 0; side < 2; side++) {
 		how.init[side].qp_type = DDP_QP_RAW;
@@ -131,7 +131,7 @@ void whole_raw(struct whole *w)
 /* ---- errors ---- */
 
 /* The event about a message to a queue that does not exist. */
-static void error_is_told(struct session *s)
+static void expect_error_event(struct session *s)
 {
 	static const uint8_t header[18] = {0x41,   0x89, 0xab, 0xcd, 0xef, 0x01, 0, 0, 0,
 					   QUEUES, 0,    0,    0,    1,    0,    0, 0, 0};
@@ -158,7 +158,7 @@ void whole_raw_error(struct whole *w)
 	receive(&s, 0, 2, ROOM, 100);
 	session_send(&s, 0, wrong, 0, 100);
 	end_done(&w->a, DDP_WC_SEND, DDP_WC_SUCCESS);
-	error_is_told(&s);
+	expect_error_event(&s);
 	end_done(&w->b, DDP_WC_RECV, DDP_WC_FLUSH_ERR);
 	ok("the receive is flushed");
 	last.raw.qn = 0;
@@ -177,7 +177,7 @@ void whole_raw_error(struct whole *w)
 	end_expect(&w->a, DDP_CM_DISCONNECTED);
 	end_expect(&w->b, DDP_CM_DISCONNECTED);
 	end_done(&w->b, DDP_WC_SEND, DDP_WC_FLUSH_ERR);
-	ok("and no other one");
+	ok("no second message after the error");
 	session_free(&s);
 	row("5041-6.2-01 5041-6.2.2-03 5041-6.2.2-04 5041-6.2.2-05 5041-6.2.2-06",
 	    "an error is reported with its header; one more message is sent, and the program ends "

@@ -175,7 +175,7 @@ static void change_domain(struct whole *w, struct ddp_mr *mr, const uint8_t *mem
 	session_open(&s, &w->a, &w->b, w->address, &how);
 	reach(&s, mr, mem);
 	session_close(&s, 0);
-	REFUSED("to free the domain with it", ddp_dealloc_pd(other), EBUSY);
+	REFUSED("dealloc of the domain with it", ddp_dealloc_pd(other), EBUSY);
 	attr.pd = w->b.pd;
 	MUST(ddp_rereg_mr(mr, DDP_REREG_PD, &attr));
 	MUST(ddp_dealloc_pd(other));

@@ -66,7 +66,7 @@ static uint64_t send_one(struct session *s, unsigned seed)
 }
 
 /* The event of the limit comes exactly once. */
-static void limit_is_told(struct end *b, struct ddp_srq *srq, const void *user)
+static void expect_limit_event(struct end *b, struct ddp_srq *srq, const void *user)
 {
 	struct ddp_cm_event *ev = end_event(b, DDP_CM_SRQ_LIMIT);
 
@@ -100,14 +100,14 @@ void whole_srq(struct whole *w)
 	is("the oldest receive, by the second session", send_one(&s[1], 1), 0);
 	no_event(&w->b);
 	is("the next one, by the first session", send_one(&s[0], 2), 1);
-	limit_is_told(&w->b, srq, s);
+	expect_limit_event(&w->b, srq, s);
 	is("the third", send_one(&s[1], 3), 2);
 	no_event(&w->b);
 	again.limit = 1;
 	MUST(ddp_modify_srq(srq, &again, DDP_SRQ_LIMIT));
 	is("the new limit", state_of(srq).limit, 1);
 	is("the last", send_one(&s[0], 4), 3);
-	limit_is_told(&w->b, srq, s);
+	expect_limit_event(&w->b, srq, s);
 	is("what the first session took", part_of(&s[0]).srq_taken, 2);
 	is("what the second session took", part_of(&s[1]).srq_taken, 2);
 	is("what both took", state_of(srq).taken, 4);
@@ -119,7 +119,7 @@ void whole_srq(struct whole *w)
 	post(&w->b, srq, 0);
 	send_one(&s[1], 6);
 	ok("a session without a receive has ended, the other one continues");
-	REFUSED("to free a shared queue in use", ddp_destroy_srq(srq), EBUSY);
+	REFUSED("destroying a shared queue in use", ddp_destroy_srq(srq), EBUSY);
 	session_close(&s[1], 0);
 	MUST(ddp_destroy_srq(srq));
 	row("4296-2.1.2-05", "a posted receive serves whichever session gets a message, once");

@@ -51,7 +51,7 @@ static void write_is_refused(struct whole *w, size_t offset, uint32_t len, uint3
 	whole_open(w, &s);
 	session_send(&s, 0, write_to(&w->b, offset, rkey), 0, len);
 	session_broken(&s, 1, term);
-	same("what a refused Write leaves", end_at(&w->b, AT), before, SPAN);
+	same("memory after a refused Write", end_at(&w->b, AT), before, SPAN);
 }
 
 static void read_is_refused(struct whole *w, size_t offset, uint32_t len, uint32_t rkey,
@@ -90,8 +90,8 @@ static void busy_region(struct end *e)
 	rereg.access = RIG_ALL;
 	MUST(ddp_query_mr(e->mr, &attr));
 	is("windows of the region", attr.windows, 1);
-	REFUSED("to end a region under a window", ddp_dereg_mr(e->mr), EBUSY);
-	REFUSED("to register it again", ddp_rereg_mr(e->mr, DDP_REREG_ACCESS, &rereg), EBUSY);
+	REFUSED("dereg of a region with a window", ddp_dereg_mr(e->mr), EBUSY);
+	REFUSED("rereg of it", ddp_rereg_mr(e->mr, DDP_REREG_ACCESS, &rereg), EBUSY);
 	MUST(ddp_query_mr(e->mr, &attr));
 	is("the region's key after that", attr.rkey, e->mr->rkey);
 }

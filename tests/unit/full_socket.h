@@ -12,5 +12,7 @@ extern unsigned full_socket_refused; /* calls that found it full */
 
 extern const struct sockaddr_storage *full_socket_lost; /* packets to it vanish; NULL: none do */
 extern unsigned full_socket_lose_each; /* one call in so many is in vain; 0: none is */
+extern unsigned
+	full_socket_longest; /* longer packets vanish, unless IP may fragment; 0: all pass */
 
 #endif

@@ -65,7 +65,7 @@ Test(acct, the_refusal_names_use_limit_and_key)
 		acct_release(&c[i]);
 }
 
-Test(acct, the_refusal_of_an_amount_says_how_much_was_asked_for)
+Test(acct, the_refusal_of_an_amount_names_the_amount)
 {
 	struct acct_charge c = {0}, more = {0};
 
@@ -79,7 +79,7 @@ Test(acct, the_refusal_of_an_amount_says_how_much_was_asked_for)
 	acct_release(&more);
 }
 
-Test(acct, a_charge_changes_within_the_limit_and_stays_what_it_was_beyond_it)
+Test(acct, a_charge_changes_within_the_limit_and_not_beyond_it)
 {
 	struct acct_charge c = {0}, other = {0};
 
@@ -110,7 +110,7 @@ Test(acct, amounts_whose_sum_wraps_are_refused)
 }
 
 /* rows: 5041-8.3.2-05 5040-8.1.2-04 */
-Test(acct, one_uid_at_its_limit_does_not_hurt_another)
+Test(acct, one_uid_at_its_limit_does_not_affect_another)
 {
 	struct acct_charge c[3] = {0}, other = {0};
 
@@ -125,7 +125,7 @@ Test(acct, one_uid_at_its_limit_does_not_hurt_another)
 	acct_release(&other);
 }
 
-Test(acct, a_lower_limit_takes_nothing_away_and_refuses_more)
+Test(acct, a_lower_limit_keeps_charges_and_refuses_more)
 {
 	struct config_limits other = limits;
 	struct acct_charge c = {0}, more = {0};
@@ -159,7 +159,7 @@ Test(acct, kinds_are_counted_apart)
 	acct_release(&qp);
 }
 
-Test(acct, what_is_released_can_be_had_again)
+Test(acct, a_released_amount_can_be_charged_again)
 {
 	struct acct_charge c = {0};
 

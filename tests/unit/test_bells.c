@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which bell pages a turn reads, and how much it takes from them. */
+/* Which bell pages a turn reads, and how many bells it takes from them. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -35,16 +35,16 @@ static struct client *client(struct bell_page *p)
 	cr_assert_not_null(c);
 	c->worker = &w;
 	c->page = p;
-	list_init(&c->attentive);
+	list_init(&c->polled);
 	idtab_init(&c->qps, BELL_QUEUES);
 	return c;
 }
 
-static struct client *attentive_client(void)
+static struct client *polled_client(void)
 {
 	struct client *c = client(page(PROT_READ | PROT_WRITE));
 
-	client_attend(c);
+	client_poll_bells(c);
 	return c;
 }
 
@@ -55,7 +55,7 @@ static void ring(struct client *c, unsigned n)
 		bell_ring(c->page, q);
 }
 
-/* Bells of the client that the daemon did not take yet. */
+/* Bells of the client that the daemon has not taken yet. */
 static unsigned left(const struct client *c)
 {
 	unsigned n = 0;
@@ -65,17 +65,17 @@ static unsigned left(const struct client *c)
 	return n;
 }
 
-/* Attends to the client until its page is not read any more. */
+/* Reads the client's page until the client counts as idle. */
 static void fall_idle(struct client *c)
 {
-	for (int ms = 0; ms < 1000 && list_linked(&c->attentive); ms++, w.now_ms++)
+	for (int ms = 0; ms < 1000 && list_linked(&c->polled); ms++, w.now_ms++)
 		bells_take(&w);
-	cr_assert_not(list_linked(&c->attentive));
+	cr_assert_not(list_linked(&c->polled));
 }
 
 Test(bells, a_turn_reads_no_page_of_an_idle_client)
 {
-	struct client *busy = attentive_client();
+	struct client *busy = polled_client();
 	struct bell_page *forbidden = page(PROT_NONE); /* reading it ends the test */
 
 	for (int i = 0; i < IDLE_CLIENTS; i++)
@@ -87,9 +87,9 @@ Test(bells, a_turn_reads_no_page_of_an_idle_client)
 	bells_awake(&w);
 }
 
-Test(bells, an_idle_client_is_asked_to_ring_its_doorbell_and_its_page_is_left_alone)
+Test(bells, an_idle_client_must_ring_its_doorbell_and_its_page_is_not_read)
 {
-	struct client *c = attentive_client();
+	struct client *c = polled_client();
 
 	cr_assert_not(bell_ring(c->page, 0), "its page is read in each turn");
 	bells_take(&w);
@@ -102,26 +102,26 @@ Test(bells, an_idle_client_is_asked_to_ring_its_doorbell_and_its_page_is_left_al
 
 Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
 {
-	struct client *c = attentive_client();
+	struct client *c = polled_client();
 
 	fall_idle(c);
 	ring(c, 3);
 	cr_assert_not(bells_take(&w));
-	client_attend(c); /* what its doorbell does */
+	client_poll_bells(c); /* the effect of its doorbell */
 	cr_assert(bells_take(&w));
 	cr_assert_eq(left(c), 0);
 	cr_assert_not(bell_ring(c->page, 0), "and its page is read in each turn");
 }
 
-Test(bells, a_bell_that_is_rung_while_attention_ends_is_not_lost)
+Test(bells, a_bell_that_is_rung_while_polling_ends_is_not_lost)
 {
-	struct client *c = attentive_client();
+	struct client *c = polled_client();
 
 	for (int ms = 0; ms < 200; ms++, w.now_ms++) {
 		bool must_ring = bell_ring(c->page, 0);
 
 		if (must_ring)
-			client_attend(c);
+			client_poll_bells(c);
 		cr_assert(bells_take(&w));
 		cr_assert_eq(left(c), 0);
 		w.now_ms += (uint64_t)ms;
@@ -129,21 +129,21 @@ Test(bells, a_bell_that_is_rung_while_attention_ends_is_not_lost)
 	}
 }
 
-Test(bells, a_turn_has_a_budget_and_the_next_one_begins_with_whom_it_did_not_reach)
+Test(bells, a_turn_has_a_budget_and_the_next_one_begins_with_the_other_clients)
 {
-	struct client *loud = attentive_client(), *quiet = attentive_client();
+	struct client *flooding = polled_client(), *quiet = polled_client();
 	unsigned before;
 
-	ring(loud, BELL_QUEUES);
+	ring(flooding, BELL_QUEUES);
 	ring(quiet, 1);
 	cr_assert(bells_take(&w));
-	before = left(loud);
+	before = left(flooding);
 	cr_assert_gt(before, BELL_QUEUES / 2, "%u bells were taken in one turn",
 		     BELL_QUEUES - before);
 	cr_assert_eq(left(quiet), 1);
 	cr_assert(bells_take(&w));
 	cr_assert_eq(left(quiet), 0);
-	for (int turns = 0; left(loud) > 0; turns++) {
+	for (int turns = 0; left(flooding) > 0; turns++) {
 		cr_assert_lt(turns, 100);
 		cr_assert(bells_take(&w));
 	}
@@ -151,7 +151,7 @@ Test(bells, a_turn_has_a_budget_and_the_next_one_begins_with_whom_it_did_not_rea
 
 Test(bells, a_daemon_with_bells_left_does_not_sleep)
 {
-	struct client *c = attentive_client();
+	struct client *c = polled_client();
 
 	ring(c, BELL_QUEUES);
 	bells_take(&w);
@@ -160,5 +160,5 @@ Test(bells, a_daemon_with_bells_left_does_not_sleep)
 	while (left(c) > 0)
 		bells_take(&w);
 	cr_assert(bells_sleep(&w));
-	cr_assert(bell_ring(c->page, 0), "while it sleeps, attentive clients ring, too");
+	cr_assert(bell_ring(c->page, 0), "while it sleeps, polled clients ring, too");
 }

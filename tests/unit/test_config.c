@@ -132,7 +132,7 @@ static const char other[] =
 	"log: {level: debug}\n";
 
 /* rows: 5043-7.1-01 */
-Test(config, what_the_file_says_is_taken)
+Test(config, values_of_the_file_are_used)
 {
 	char text[INET6_ADDRSTRLEN];
 	struct config c;
@@ -161,7 +161,7 @@ Test(config, what_the_file_says_is_taken)
 	cr_expect_eq(c.limits.srqs, 1);
 	cr_expect_eq(c.limits.mws, 65535);
 	cr_expect_eq(c.log.level, LOG_LEVEL_DEBUG);
-	cr_expect_eq(c.session.close_ms, 5000, "what it does not say has its default");
+	cr_expect_eq(c.session.close_ms, 5000, "other keys have their defaults");
 }
 
 Test(config, octal_may_be_written_in_three_ways)
@@ -194,7 +194,7 @@ static void expect_round_trip(const struct config *c)
 	free(text);
 }
 
-Test(config, what_is_printed_parses_back_to_the_same)
+Test(config, printed_text_parses_to_the_same_values)
 {
 	struct config c;
 
@@ -207,7 +207,7 @@ Test(config, what_is_printed_parses_back_to_the_same)
 }
 
 /* Each key at either end of its range. */
-Test(config, the_ends_of_every_range_are_taken_and_printed)
+Test(config, the_limits_of_every_range_are_accepted_and_printed)
 {
 	const struct config_key *k;
 	char range[CONFIG_RANGE_MAX], reason[CONFIG_REASON_MAX], min[32], max[32];
@@ -233,7 +233,7 @@ Test(config, the_ends_of_every_range_are_taken_and_printed)
 	}
 }
 
-/* ---- bad files, and what exactly is said of them ---- */
+/* ---- invalid files and their messages ---- */
 
 static const struct {
 	const char *text;
@@ -310,16 +310,16 @@ static const struct {
 	{"sesion:\n  pending_max: 1\n", "1:1: sesion: unknown key: did you mean session?"},
 	{"udp_port: 1", "1:1: udp_port: unknown key: did you mean user.udp_port?"},
 	{"user: {listen: []}", "1:8: user.listen: unknown key: listen belongs to the top level"},
-	{"user: {colour: red}",
-	 "1:8: user.colour: unknown key: known here: udp_port gso mtu buffer "
+	{"user: {color: red}",
+	 "1:8: user.color: unknown key: known here: udp_port gso mtu buffer "
 	 "congestion_control"},
-	{"colour: red",
-	 "1:1: colour: unknown key: known here: transport listen socket user kernel sctp "
+	{"color: red",
+	 "1:1: color: unknown key: known here: transport listen socket user kernel sctp "
 	 "session polling limits log"},
 	{"log: {level: info, level: info}", "1:20: log.level: given twice, first in line 1"},
 	{"log: {level: info}\nuser: {}\nlog: {}\n", "3:1: log: given twice, first in line 1"},
 	{"? [a]\n: 1\n", "1:3: a key must be a word"},
-	/* what fits together */
+	/* combinations of values */
 	{"sctp: {rto_min_ms: 6000}",
 	 "1:20: sctp.rto_min_ms: 6000 is more than sctp.rto_max_ms: at most 5000"},
 	{"sctp: {rto_max_ms: 50}",
@@ -335,7 +335,7 @@ static const struct {
 	{"log: *other\n", "1:6: not YAML: found undefined alias"},
 };
 
-Test(config, every_mistake_is_told_with_its_place_and_what_would_be_right)
+Test(config, every_error_has_its_place_and_the_expected_value)
 {
 	struct config before, c;
 	char expected[CONFIG_ERR_MAX];
@@ -350,7 +350,7 @@ Test(config, every_mistake_is_told_with_its_place_and_what_would_be_right)
 	}
 }
 
-Test(config, a_file_that_is_no_text_is_told_with_its_place)
+Test(config, a_binary_file_is_refused_with_its_place)
 {
 	char expected[CONFIG_ERR_MAX];
 	struct config c;
@@ -361,7 +361,7 @@ Test(config, a_file_that_is_no_text_is_told_with_its_place)
 	cr_expect_str_eq(err, expected);
 }
 
-/* Hostile or not: whatever stands in the file, there is a sentence or a configuration. */
+/* For any contents of the file the result is a message or a configuration. */
 Test(config, a_file_cut_off_anywhere_is_read_or_refused)
 {
 	char *text = read_all(SHIPPED);
@@ -435,7 +435,7 @@ Test(config, the_shipped_file_holds_the_defaults)
 	cr_expect(same(&c, &def));
 }
 
-/* From the end of the line "section:" on; the whole text for the top level. */
+/* The text after the line "section:", or the whole text for the top level. */
 static const char *section_of(const char *text, const char *section)
 {
 	char head[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records arrive whole or not at all, and no descriptor is ever left behind. */
+/* Records arrive complete or not at all, and no descriptor is leaked. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
@@ -48,7 +48,7 @@ static int receive(size_t cap)
 	return conn_recv(b, buf, cap, &len, fds, &nfds);
 }
 
-Test(conn, last_words_of_a_peer_that_did_not_listen_arrive)
+Test(conn, the_last_message_of_a_peer_arrives_although_it_left_ours_unread)
 {
 	cr_assert_eq(conn_send(b, "question", 8, NULL, 0), 0);
 	cr_assert_eq(conn_send(a, "go away", 7, NULL, 0), 0);
@@ -59,7 +59,7 @@ Test(conn, last_words_of_a_peer_that_did_not_listen_arrive)
 	cr_expect_eq(receive(sizeof(buf)), CONN_E_CLOSED);
 }
 
-/* Sends past conn_send(), with as many descriptors as wanted. */
+/* Sends without conn_send(), with any number of descriptors. */
 static void send_raw(const void *rec, size_t n, unsigned count)
 {
 	struct iovec iov = {(void *)rec, n};
@@ -93,7 +93,7 @@ Test(conn, a_record_arrives_as_it_was_sent)
 	cr_assert_eq(len, 6);
 }
 
-Test(conn, descriptors_ride_with_their_record)
+Test(conn, descriptors_arrive_with_their_record)
 {
 	int pipes[2];
 	char c = 0;
@@ -161,7 +161,7 @@ Test(conn, a_closed_peer_is_closed_to_the_writer_without_a_signal)
 	cr_assert_eq(conn_send(a, "x", 1, NULL, 0), CONN_E_CLOSED);
 }
 
-Test(conn, unread_records_of_the_closed_do_not_hide_that_it_closed)
+Test(conn, unread_records_do_not_hide_that_the_peer_closed)
 {
 	cr_assert_eq(conn_send(b, "never read", 10, NULL, 0), 0);
 	close(a);
@@ -208,14 +208,14 @@ Test(conn, many_descriptors_too_many_are_truncated_and_none_stays_open)
 	cr_assert_eq(open_fds(), before);
 }
 
-Test(conn, descriptors_that_find_no_place_in_the_table_are_truncated)
+Test(conn, descriptors_beyond_the_limit_of_the_process_are_truncated)
 {
 	unsigned before = open_fds();
 	struct rlimit lim;
 
 	cr_assert_eq(conn_send(a, "x", 1, (int[]){a, b, a}, 3), 0);
 	getrlimit(RLIMIT_NOFILE, &lim);
-	/* Leaves one free number. */
+	/* Leaves one free descriptor number. */
 	lim.rlim_cur = (rlim_t)dup(a) + 1;
 	close((int)lim.rlim_cur - 1);
 	setrlimit(RLIMIT_NOFILE, &lim);
@@ -225,7 +225,7 @@ Test(conn, descriptors_that_find_no_place_in_the_table_are_truncated)
 	cr_assert_eq(open_fds(), before);
 }
 
-Test(conn, what_cannot_be_sent_is_refused)
+Test(conn, records_that_cannot_be_sent_are_refused)
 {
 	cr_assert_eq(conn_send(a, "", 0, NULL, 0), -EINVAL);
 	cr_assert_eq(conn_send(a, "x", 1, (int[]){a, a, a, a}, 4), -EINVAL);

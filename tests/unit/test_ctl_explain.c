@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ddpctl explain: every code that the protocol has, in each way to write it, and nothing else. */
+/* ddpctl explain: every code of the protocol, in each notation, and no other. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tests/lib/names.h"
 
 /* The value of a key of the row that code names. */
-static const char *told(const char *code, const char *key)
+static const char *explained(const char *code, const char *key)
 {
 	static char text[FIELD_TEXT];
 	struct query_reply a = {0};
@@ -40,28 +40,28 @@ Test(explain, each_error_is_found_by_its_number_in_both_ways_and_by_its_name)
 
 		snprintf(hex, sizeof(hex), "0x%04x", term);
 		snprintf(path, sizeof(path), "%u/%u/%02x", term >> 12, term >> 8 & 15, term & 0xff);
-		cr_expect_str_eq(told(hex, "name"), names_perr(p));
-		cr_expect_str_eq(told(path, "name"), names_perr(p));
-		cr_expect_str_eq(told(path, "term"), hex);
-		cr_expect_str_eq(told(names_perr(p), "term"), hex);
-		cr_expect_str_eq(told(names_perr(p), "text"), perr_text(p));
+		cr_expect_str_eq(explained(hex, "name"), names_perr(p));
+		cr_expect_str_eq(explained(path, "name"), names_perr(p));
+		cr_expect_str_eq(explained(path, "term"), hex);
+		cr_expect_str_eq(explained(names_perr(p), "term"), hex);
+		cr_expect_str_eq(explained(names_perr(p), "text"), perr_text(p));
 	}
 }
 
-Test(explain, layer_type_and_code_are_printed_with_the_words_of_the_rfcs)
+Test(explain, layer_type_and_code_are_printed_with_the_names_of_the_rfcs)
 {
-	cr_expect_str_eq(told("TAGGED_BOUNDS", "layer"), "1");
-	cr_expect_str_eq(told("TAGGED_BOUNDS", "layer_name"), "DDP");
-	cr_expect_str_eq(told("TAGGED_BOUNDS", "type"), "1");
-	cr_expect_str_eq(told("TAGGED_BOUNDS", "type_name"), "tagged buffer");
-	cr_expect_str_eq(told("TAGGED_BOUNDS", "code"), "1");
-	cr_expect_str_eq(told("NO_BUFFER", "type_name"), "untagged buffer");
-	cr_expect_str_eq(told("ACCESS_STAG", "layer_name"), "RDMAP");
-	cr_expect_str_eq(told("ACCESS_STAG", "type_name"), "remote protection");
-	cr_expect_str_eq(told("OPCODE", "type_name"), "remote operation");
-	cr_expect_str_eq(told("CATASTROPHIC", "type_name"), "local catastrophic");
-	cr_expect_str_eq(told("DDP_CATASTROPHIC", "type_name"), "local catastrophic");
-	cr_expect_str_eq(told("ENH_IRD", "layer_name"), "LLP");
+	cr_expect_str_eq(explained("TAGGED_BOUNDS", "layer"), "1");
+	cr_expect_str_eq(explained("TAGGED_BOUNDS", "layer_name"), "DDP");
+	cr_expect_str_eq(explained("TAGGED_BOUNDS", "type"), "1");
+	cr_expect_str_eq(explained("TAGGED_BOUNDS", "type_name"), "tagged buffer");
+	cr_expect_str_eq(explained("TAGGED_BOUNDS", "code"), "1");
+	cr_expect_str_eq(explained("NO_BUFFER", "type_name"), "untagged buffer");
+	cr_expect_str_eq(explained("ACCESS_STAG", "layer_name"), "RDMAP");
+	cr_expect_str_eq(explained("ACCESS_STAG", "type_name"), "remote protection");
+	cr_expect_str_eq(explained("OPCODE", "type_name"), "remote operation");
+	cr_expect_str_eq(explained("CATASTROPHIC", "type_name"), "local catastrophic");
+	cr_expect_str_eq(explained("DDP_CATASTROPHIC", "type_name"), "local catastrophic");
+	cr_expect_str_eq(explained("ENH_IRD", "layer_name"), "LLP");
 }
 
 Test(explain, each_status_of_a_completion_is_found_by_its_name_and_by_its_number)
@@ -70,15 +70,15 @@ Test(explain, each_status_of_a_completion_is_found_by_its_name_and_by_its_number
 		char number[8], name[FIELD_TEXT], api[FIELD_TEXT + 8];
 
 		snprintf(number, sizeof(number), "%u", i);
-		snprintf(name, sizeof(name), "%s", told(number, "name"));
+		snprintf(name, sizeof(name), "%s", explained(number, "name"));
 		snprintf(api, sizeof(api), "DDP_WC_%s", name);
-		cr_expect_str_eq(told(name, "code"), number);
-		cr_expect_str_eq(told(api, "code"), number);
-		cr_expect_str_neq(told(api, "text"), "-");
+		cr_expect_str_eq(explained(name, "code"), number);
+		cr_expect_str_eq(explained(api, "code"), number);
+		cr_expect_str_neq(explained(api, "text"), "-");
 	}
-	cr_expect_str_eq(told("ddp_wc_flush_err", "name"), "FLUSH_ERR");
-	cr_expect_str_eq(told("FLUSH_ERR", "text"), "the session ended first");
-	cr_expect_str_eq(told("LOC_KEY_ERR", "text"), "the lkey is no region");
+	cr_expect_str_eq(explained("ddp_wc_flush_err", "name"), "FLUSH_ERR");
+	cr_expect_str_eq(explained("FLUSH_ERR", "text"), "the session ended first");
+	cr_expect_str_eq(explained("LOC_KEY_ERR", "text"), "the lkey is no region");
 }
 
 Test(explain, a_status_has_no_layer_and_no_term)
@@ -101,22 +101,22 @@ Test(explain, a_status_has_no_layer_and_no_term)
 	free(a.recs);
 }
 
-Test(explain, case_and_leading_zeros_do_not_count)
+Test(explain, case_and_leading_zeros_are_ignored)
 {
-	cr_expect_str_eq(told("0X11", "name"), "CATASTROPHIC");
-	cr_expect_str_eq(told("0x2FF", "name"), "RDMAP_LENGTH");
-	cr_expect_str_eq(told("00/02/Ff", "name"), "RDMAP_LENGTH");
-	cr_expect_str_eq(told("1/1/1", "name"), "TAGGED_BOUNDS");
-	cr_expect_str_eq(told("tagged_Bounds", "term"), "0x1101");
+	cr_expect_str_eq(explained("0X11", "name"), "CATASTROPHIC");
+	cr_expect_str_eq(explained("0x2FF", "name"), "RDMAP_LENGTH");
+	cr_expect_str_eq(explained("00/02/Ff", "name"), "RDMAP_LENGTH");
+	cr_expect_str_eq(explained("1/1/1", "name"), "TAGGED_BOUNDS");
+	cr_expect_str_eq(explained("tagged_Bounds", "term"), "0x1101");
 }
 
-Test(explain, codes_that_only_others_send_have_a_sentence)
+Test(explain, codes_that_only_other_implementations_send_have_a_text)
 {
-	cr_expect_str_eq(told("0/2/08", "text"), "catastrophic error of all streams");
-	cr_expect_str_eq(told("0x01ff", "name"), "-");
+	cr_expect_str_eq(explained("0/2/08", "text"), "catastrophic error of all streams");
+	cr_expect_str_eq(explained("0x01ff", "name"), "-");
 }
 
-Test(explain, a_code_that_means_nothing_is_5)
+Test(explain, an_unknown_code_is_5)
 {
 	static const char *const codes[] = {"0x1105",   "1/1/05", "0x3fee",
 					    "15/15/ff", "0xffff", "99"};
@@ -125,7 +125,7 @@ Test(explain, a_code_that_means_nothing_is_5)
 		refused(codes[i], CTL_EXIT_NO_OBJECT);
 }
 
-Test(explain, what_is_no_code_is_2)
+Test(explain, an_invalid_code_is_2)
 {
 	static const char *const codes[] = {
 		"",        "1101",          "0x",

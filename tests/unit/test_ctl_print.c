@@ -72,7 +72,7 @@ static struct json_object *member(struct json_object *array, size_t i, const cha
 	return v;
 }
 
-/* Records whose bytes are all the same: every field has a value, also a hostile one. */
+/* Records whose bytes are all the same: every field gets a value, also an invalid one. */
 static struct ctl_record filled(int byte)
 {
 	struct ctl_record rec;
@@ -97,7 +97,7 @@ Test(print, json_of_nothing_is_an_empty_array)
 	}
 }
 
-Test(print, json_is_valid_whatever_the_daemon_sends)
+Test(print, json_is_valid_for_any_record_of_the_daemon)
 {
 	static const int bytes[] = {0, 0x22, 0x5c, 0x0a, 0x1b, 0x7f, 0xc3, 0xff, 'a', 2, 10};
 	unsigned n;
@@ -213,7 +213,7 @@ Test(print, a_table_is_aligned)
 	free(text);
 }
 
-Test(print, words_are_aligned_left_and_no_line_ends_in_blanks)
+Test(print, strings_are_aligned_left_and_no_line_ends_in_blanks)
 {
 	struct ctl_record recs[2] = {filled(0), filled(0)};
 	char *text;
@@ -272,7 +272,7 @@ Test(print, a_table_of_nothing_is_empty)
 	free(text);
 }
 
-Test(print, names_of_programs_cannot_steer_a_terminal)
+Test(print, names_of_programs_are_printed_without_control_characters)
 {
 	struct ctl_record rec = filled(0);
 	char *text;
@@ -281,7 +281,7 @@ Test(print, names_of_programs_cannot_steer_a_terminal)
 	text = printed("client", &rec, 1, &(struct print_opts){.oneline = true});
 	cr_expect_not_null(strstr(text, " comm a?[2Jb? "), "%s", text);
 	free(text);
-	/* A name that does not end is cut at the end of its array. */
+	/* A name without a NUL ends at the end of its array. */
 	memset(rec.client.comm, 'x', sizeof(rec.client.comm));
 	rec.client.pds = 0x78787878;
 	text = printed("client", &rec, 1, &(struct print_opts){.oneline = true});
@@ -305,7 +305,7 @@ Test(print, levels_choose_what_is_shown)
 	}
 }
 
-Test(print, the_status_rounds_figures_unless_numbers_are_wanted)
+Test(print, the_status_rounds_figures_unless_exact_numbers_are_requested)
 {
 	struct ctl_record rec = filled(0);
 	char *text;
@@ -333,7 +333,7 @@ static bool takes(const char *name, const char *key, const char *value,
 	return print_takes(&f, 1, rec);
 }
 
-Test(filter, matches_numbers_words_stags_and_rights)
+Test(filter, matches_numbers_strings_stags_and_rights)
 {
 	struct ctl_record rec = filled(0);
 

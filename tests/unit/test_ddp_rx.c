@@ -19,14 +19,14 @@ static struct ssn_rec segment(uint32_t from, uint32_t to, bool last)
 	};
 }
 
-/* A message of an endpoint without any other. */
+/* A message of an endpoint that has no other. */
 static struct ddp_gather fresh(void)
 {
 	memset(gaps, 0, sizeof(gaps));
 	return (struct ddp_gather){0};
 }
 
-/* A segment that fits and is not the last one. */
+/* A valid segment that is not the last one. */
 static void add(struct ddp_gather *g, uint32_t from, uint32_t to)
 {
 	struct ssn_rec c = segment(from, to, false);
@@ -55,7 +55,7 @@ static void refuse(struct ddp_gather *g, uint32_t from, uint32_t to, bool last)
 	cr_assert_not(whole);
 }
 
-Test(ddp_rx, bytes_that_come_twice_do_not_stand_for_missing_ones)
+Test(ddp_rx, repeated_bytes_do_not_replace_missing_ones)
 {
 	struct ddp_gather g = fresh();
 
@@ -185,7 +185,7 @@ static unsigned ranges_of(const bool got[BYTES])
 	return n;
 }
 
-/* What the contract asks for. Notes the bytes in got. */
+/* The result that the contract requires. Marks the bytes in got. */
 static enum perr expected(bool got[BYTES], uint32_t from, uint32_t to, bool last)
 {
 	for (uint32_t i = from; i < to; i++) {

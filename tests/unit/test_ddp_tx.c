@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages are cut as few, equal, and within the limit (RFC 5041 5.2). */
+/* Messages are cut into few segments of equal length within the limit (RFC 5041 5.2). */
 #include <criterion/criterion.h>
 
 #include "proto/ddp_tx.h"
 
-/* Cuts a whole message and looks at every segment. Returns their number. */
+/* Cuts a whole message and checks every segment. Returns their number. */
 static unsigned cut_all(bool tagged, uint32_t len, uint32_t mulpdu)
 {
 	const uint32_t max = mulpdu - (tagged ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN);

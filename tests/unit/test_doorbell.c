@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A bell: readable until drained, and the other end cannot make it block. */
+/* A doorbell is readable until it is drained, and the other end cannot make it block. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,13 +25,13 @@ static int ready(int fd)
 	return poll(&p, 1, 0) == 1 ? p.revents : 0;
 }
 
-Test(doorbell, a_fresh_bell_is_silent)
+Test(doorbell, a_new_bell_is_not_readable)
 {
 	cr_assert_eq(ready(wait_fd), 0);
 	cr_assert_eq(doorbell_drain(wait_fd), 0);
 }
 
-Test(doorbell, a_ring_is_heard_until_it_is_drained)
+Test(doorbell, a_ring_is_reported_until_it_is_drained)
 {
 	cr_assert_eq(doorbell_ring(ring_fd), 0);
 	cr_assert_eq(ready(wait_fd), POLLIN);
@@ -48,7 +48,7 @@ Test(doorbell, a_few_rings_are_counted)
 	cr_assert_eq(doorbell_drain(wait_fd), 0);
 }
 
-Test(doorbell, rings_without_a_drain_cost_nothing_and_are_heard)
+Test(doorbell, rings_without_a_drain_have_no_cost_and_are_reported)
 {
 	for (int i = 0; i < 100000; i++)
 		cr_assert_eq(doorbell_ring(ring_fd), 0);
@@ -60,7 +60,7 @@ Test(doorbell, rings_without_a_drain_cost_nothing_and_are_heard)
 	cr_assert_eq(ready(wait_fd), POLLIN, "rings again after it was full");
 }
 
-/* The end of the test's time-out is what fails it. */
+/* If it blocks, the timeout of the test ends it. */
 Test(doorbell, the_waiting_side_cannot_make_a_ring_block, .timeout = 10)
 {
 	cr_assert_eq(fcntl(wait_fd, F_SETFL, 0), 0);
@@ -83,7 +83,7 @@ Test(doorbell, neither_end_blocks_even_where_its_own_flag_was_cleared, .timeout 
 		cr_assert_eq(doorbell_ring(ring_fd), 0);
 }
 
-Test(doorbell, the_end_of_the_ringing_side_is_heard_after_its_last_ring)
+Test(doorbell, the_end_of_the_ringing_side_is_reported_after_its_last_ring)
 {
 	cr_assert_eq(doorbell_ring(ring_fd), 0);
 	close(ring_fd);
@@ -98,7 +98,7 @@ Test(doorbell, a_ring_without_a_peer_fails_without_a_signal)
 	cr_assert_eq(doorbell_ring(ring_fd), -EPIPE);
 }
 
-Test(doorbell, ringing_one_who_ended_with_rings_undrained_fails_the_same)
+Test(doorbell, a_ring_to_a_closed_end_with_unread_rings_fails_without_a_signal)
 {
 	cr_assert_eq(doorbell_ring(ring_fd), 0);
 	close(wait_fd);

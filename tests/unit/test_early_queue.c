@@ -26,7 +26,7 @@ static bool add(uint16_t sid, char c)
 	return p != NULL;
 }
 
-/* The next message's letter, or 0. */
+/* The letter of the next message, or 0. */
 static char take(uint16_t *ret_sid)
 {
 	uint32_t ppid, len;
@@ -87,7 +87,7 @@ Test(early, dropping_a_stream_leaves_the_others)
 	cr_expect_eq(sid, 2);
 }
 
-Test(early, room_of_what_is_gone_is_used_again)
+Test(early, room_of_released_messages_is_used_again)
 {
 	unsigned n = fill(1);
 	uint16_t sid;
@@ -122,7 +122,7 @@ Test(early, messages_stay_whole_when_others_before_them_go)
 	cr_expect_eq(take(&sid), 0);
 }
 
-Test(early, what_does_not_fit_at_all_is_refused)
+Test(early, a_message_that_does_not_fit_is_refused)
 {
 	cr_expect_null(early_queue_add(&early, 1, 16, SIZE - 15));
 	cr_expect_null(early_queue_add(&early, 1, 16, UINT32_MAX));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules of RFC 6581 9.1 and 9.2 that are arithmetic, as tables. */
+/* The arithmetic rules of RFC 6581 9.1 and 9.2, as tables. */
 #include <criterion/criterion.h>
 
 #include "proto/enh.h"
@@ -9,7 +9,7 @@ enum {
 	S = WIRE_RTR_SEND,
 	W = WIRE_RTR_WRITE,
 	R = WIRE_RTR_READ,
-	IRD = 32, /* what the endpoints of the tables were made for */
+	IRD = 32, /* limits of the endpoints of the tables */
 	ORD = 16,
 };
 
@@ -18,7 +18,8 @@ enum {
 static const struct enh_terms made_for = {.ird = IRD, .ord = ORD};
 static const struct wire_enh no_wish = {.ird = UN, .ord = UN};
 
-/* Two depths at the responder, negotiated one by one: what is offered, wished, answered, kept. */
+/* Depths at the responder, negotiated independently: what is offered, requested locally, answered,
+ * in force. */
 struct pair {
 	uint16_t offered, wish, word, term;
 };
@@ -40,11 +41,11 @@ static struct answer answer(struct wire_enh init, struct enh_terms have, struct 
 
 static const struct pair responder_ird[] = {
 	/* offered is the initiator's ORD */
-	{8, UN, IRD, IRD}, /* no wish: as much as there is, whatever was offered */
+	{8, UN, IRD, IRD}, /* no request: the limit, for any offer */
 	{0, UN, IRD, IRD},      {IRD, UN, IRD, IRD},   {0x3ffe, UN, IRD, IRD},
-	{8, 4, 4, 4}, /* a wish counts, below and above what was offered */
+	{8, 4, 4, 4}, /* the requested value, below and above the offer */
 	{8, 20, 20, 20},        {8, 0, 0, 0},          {8, IRD, IRD, IRD},
-	{8, IRD + 1, IRD, IRD}, {8, 0x3ffe, IRD, IRD}, {UN, UN, UN, IRD}, /* hands off */
+	{8, IRD + 1, IRD, IRD}, {8, 0x3ffe, IRD, IRD}, {UN, UN, UN, IRD}, /* not negotiated */
 	{UN, 4, UN, IRD},       {UN, 0, UN, IRD},
 };
 
@@ -61,7 +62,7 @@ static const struct pair responder_ord[] = {
 	{8, 0, 0, 0},
 	{8, 0x3ffe, 8, 8},
 	{0x3ffe, 0x3ffe, ORD, ORD},
-	{UN, UN, UN, ORD}, /* hands off */
+	{UN, UN, UN, ORD}, /* not negotiated */
 	{UN, 4, UN, ORD},
 	{UN, 0, UN, ORD},
 };
@@ -87,7 +88,7 @@ Test(enh, answer_settles_each_depth_by_itself)
 
 /* 0x3fff on the wire means something else, so a depth of that size is answered as 0x3ffe. */
 /* rows: 6581-12-01 */
-Test(enh, deep_endpoint_never_answers_unchanged_by_accident)
+Test(enh, depth_of_0x3fff_is_not_answered_as_unchanged)
 {
 	struct enh_terms deep = {.ird = UINT16_MAX, .ord = UINT16_MAX};
 	struct answer a = answer((struct wire_enh){.ird = 0x3ffe, .ord = 1}, deep, no_wish);
@@ -101,7 +102,7 @@ Test(enh, deep_endpoint_never_answers_unchanged_by_accident)
 /* ---- the responder: the connection model ---- */
 
 /* rows: 6581-9.2-04 6581-9.2-11 6581-9.2-12 */
-Test(enh, client_server_request_is_answered_without_flags_whatever_it_says)
+Test(enh, client_server_request_is_answered_without_flags)
 {
 	for (unsigned rtr = 0; rtr < 8; rtr++) {
 		struct wire_enh init = {.rtr = (uint8_t)rtr, .ird = 4, .ord = 4};
@@ -113,7 +114,7 @@ Test(enh, client_server_request_is_answered_without_flags_whatever_it_says)
 		cr_expect_not(a.terms.wait);
 		cr_expect_eq(a.terms.wait_rtr, 0);
 		cr_expect_eq(a.terms.rtr, 0);
-		cr_expect_eq(a.reply.ird, 0, "a stray flag asks for no Read");
+		cr_expect_eq(a.reply.ird, 0, "a stray flag does not request a Read");
 	}
 }
 
@@ -186,14 +187,14 @@ Test(enh, answer_that_offers_a_read_holds_at_least_one)
 		cr_expect_eq(a.terms.ird, ird);
 		init.ord = UN;
 		a = answer(init, made_for, want);
-		cr_expect_eq(a.reply.ird, UN, "hands off, flags or not");
+		cr_expect_eq(a.reply.ird, UN, "not negotiated, with any flags");
 		cr_expect_eq(a.terms.ird, IRD);
 	}
 }
 
 /* ---- the responder refuses ---- */
 
-/* A Reject states what would have been needed, so nothing is clamped to the offer. */
+/* A Reject states the required depths, so they are not limited to the offer. */
 static const struct pair wishes[] = {
 	/* term is not used */
 	{8, 4, 4, 0},           {8, 20, 20, 0},         {0, 1, 1, 0},   {8, 0, 0, 0},
@@ -225,7 +226,7 @@ Test(enh, reject_states_the_depths_that_would_have_been_taken)
 }
 
 /* rows: 6581-9.2-03 6581-9.2-04 6581-9.2-11 6581-9.2-12 */
-Test(enh, reject_echoes_the_model_and_tells_every_kind)
+Test(enh, reject_echoes_the_model_and_names_every_kind)
 {
 	for (unsigned rtr = 0; rtr < 8; rtr++) {
 		struct wire_enh init = {.p2p = true, .rtr = (uint8_t)rtr};
@@ -245,7 +246,7 @@ Test(enh, reject_echoes_the_model_and_tells_every_kind)
 static const struct enh_terms untouched = {
 	.ird = 111, .ord = 222, .rtr = 33, .wait = true, .wait_rtr = 44};
 
-/* Settles, and sees to it that a failure leaves the result alone. */
+/* Calls the function, and checks that a failure does not change the result. */
 static enum perr settle(struct wire_enh init, struct enh_terms have, struct wire_enh reply,
 			struct enh_terms *ret)
 {
@@ -266,7 +267,7 @@ static enum perr settle(struct wire_enh init, struct enh_terms have, struct wire
 	return e;
 }
 
-/* Two depths at the initiator: what it offered, what the other end answered, what holds then. */
+/* Depths at the initiator: what it offered, what the other end answered, what is in force. */
 struct settled {
 	uint16_t offered, answered, term;
 	enum perr e;
@@ -277,9 +278,9 @@ static const struct settled initiator_ord[] = {
 	{8, 16, 8, PERR_NONE},        {8, 8, 8, PERR_NONE},
 	{8, 7, 7, PERR_NONE},         {8, 0, 0, PERR_NONE},
 	{0, 8, 0, PERR_NONE},         {ORD, 0x3ffe, ORD, PERR_NONE},
-	{8, UN, 8, PERR_NONE}, /* hands off: what was set when the request was made */
+	{8, UN, 8, PERR_NONE}, /* not negotiated: the value set with the request */
 	{0, UN, 0, PERR_NONE},        {UN, UN, ORD, PERR_NONE},
-	{UN, 4, 4, PERR_NONE}, /* not what 9.1 wants it to answer, but it holds no more */
+	{UN, 4, 4, PERR_NONE}, /* against 9.1, but it accepts no more */
 	{UN, 0x3ffe, ORD, PERR_NONE},
 };
 
@@ -296,7 +297,7 @@ static const struct settled initiator_ird[] = {
 	{IRD, IRD + 1, 0, PERR_ENH_IRD},
 	{0, 0, 0, PERR_NONE},
 	{0, 1, 1, PERR_NONE},
-	{8, UN, 8, PERR_NONE}, /* hands off */
+	{8, UN, 8, PERR_NONE}, /* not negotiated */
 	{0, UN, 0, PERR_NONE},
 	{UN, UN, IRD, PERR_NONE},
 	{UN, 4, IRD, PERR_NONE},
@@ -341,7 +342,7 @@ Test(enh, accept_of_a_client_server_request_may_carry_stray_flags)
 }
 
 /* rows: 6581-9.3-01 */
-Test(enh, answer_of_another_model_is_an_error_before_any_other)
+Test(enh, answer_of_another_model_is_the_first_error_reported)
 {
 	for (unsigned p2p = 0; p2p < 2; p2p++) {
 		struct wire_enh init = {.p2p = p2p, .rtr = p2p ? W : 0, .ird = 4, .ord = 4};
@@ -461,9 +462,9 @@ static struct enh_terms draw_endpoint(void)
 				  .ord = draw(3) ? draw(6) : draw(0x3fff)};
 }
 
-/* Neither end ever sends more Reads than the other holds, unless the ULPs took that over. */
+/* No end sends more Reads than the other accepts, unless the depths were not negotiated. */
 /* rows: 6581-9.1-04 6581-9.1-07 */
-Test(enh, whatever_two_endpoints_offer_they_agree)
+Test(enh, endpoints_agree_for_any_parameters)
 {
 	for (unsigned i = 0; i < 200000; i++) {
 		struct enh_terms here = draw_endpoint(), there = draw_endpoint(), t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The event loop. Each test writes down in what order hooks and callbacks are called:
- * t turn, s sleep, a awake, and a letter for each callback.
+ * The event loop. Each test records the order of the calls of hooks and callbacks: t turn, s sleep,
+ * a awake, and a letter for each callback.
  */
 #include <criterion/criterion.h>
 
@@ -24,7 +24,7 @@ static uint64_t now, expiry, awake_ms;
 static unsigned turns, sleeps, awakes;
 static unsigned stop_after;    /* turns */
 static bool busy;              /* every turn finds work */
-static bool (*on_sleep)(void); /* instead of: go on sleeping */
+static bool (*on_sleep)(void); /* refuses to sleep */
 static void (*on_turn)(void);
 static int fd = -1, fd2 = -1;
 static struct event_loop_watch *w, *w2;
@@ -32,7 +32,7 @@ static unsigned calls;
 static unsigned waits, timers, reads; /* system calls of the loop */
 static uint64_t clock_us = 5000000, step_us;
 
-/* In place of the C library's, for the loop and for libevent. */
+/* Replaces the C library's, for the loop and for libevent. */
 __attribute__((visibility("default"))) int epoll_wait(int epfd, struct epoll_event *ev, int n,
 						      int ms)
 {
@@ -271,7 +271,7 @@ Test(evloop, after_the_polling_budget_it_sleeps)
 
 /* ---- polling, by a clock of the test ---- */
 
-static unsigned period; /* a turn of so many finds work */
+static unsigned period; /* one turn of so many has work */
 
 static void work_each_period(void)
 {
@@ -308,7 +308,7 @@ static void lose_cpu_once(void)
 	work_each_period();
 }
 
-Test(evloop, when_others_take_the_cpu_it_sleeps)
+Test(evloop, when_the_cpu_is_taken_away_it_sleeps)
 {
 	begin_fake(200, 5);
 	period = 10;
@@ -411,7 +411,7 @@ Test(evloop, it_sleeps_until_the_expiry_and_no_longer)
 	on_turn = stop_when_due;
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_geq(now, expiry);
-	cr_expect_leq(sleeps, 5, "it slept in few pieces, it did not spin");
+	cr_expect_leq(sleeps, 5, "it slept a few times and did not spin");
 }
 
 static void expire_next_ms(void)
@@ -495,7 +495,7 @@ Test(evloop, a_callback_may_end_its_own_watch_and_one_that_is_due)
 	ring(fd2);
 	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, unwatch_all, NULL, &w), 0);
 	cr_assert_eq(event_loop_watch(l, fd2, EVENT_LOOP_READ, unwatch_all, NULL, &w2), 0);
-	expiry = 0; /* nothing is left that could wake it */
+	expiry = 0; /* no descriptor is left that could wake it */
 	stop_after = 50;
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 1, "neither is called again");
@@ -517,7 +517,7 @@ static void see_what(void *user, unsigned what)
 	event_loop_stop(l);
 }
 
-Test(evloop, what_is_watched_can_be_changed)
+Test(evloop, watched_events_can_be_changed)
 {
 	unsigned what = 0;
 
@@ -527,7 +527,7 @@ Test(evloop, what_is_watched_can_be_changed)
 	expiry = 0;
 	stop_after = 20;
 	cr_assert_eq(event_loop_run(l), 0);
-	cr_expect_eq(what, 0, "nothing is waited for");
+	cr_expect_eq(what, 0, "no event is watched");
 
 	stop_after = 0;
 	cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_WRITE), 0);
@@ -573,7 +573,7 @@ Test(evloop, the_end_of_a_pipe_counts_as_readable)
 	close(p[0]);
 }
 
-Test(evloop, what_cannot_be_watched_is_refused)
+Test(evloop, invalid_watches_are_refused)
 {
 	int file = memfd_create("file", MFD_CLOEXEC);
 

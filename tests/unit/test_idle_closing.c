@@ -2,7 +2,7 @@
 /*
  * Sessions that begin while their association closes because it is idle. Two daemons without their
  * sockets run over the simulated network, under its clock: a message may take minutes. Each test
- * is the program's view: whatever happens below, its session is established.
+ * has the view of the program: its session is established in any case.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ static uint64_t now_ms(void)
 
 static const struct sim_faults quiet = {.delay_us = RTT_US / 2};
 
-/* The first control message with this function code takes so long. */
+/* Delays the first control message with this function code. */
 static uint8_t slow_func;
 static uint32_t slow_ms;
 /* Called when that message is sent. */
@@ -85,7 +85,7 @@ static void observe(void *user, enum sim_what what, const struct llp_conn *conn,
 		when_sent();
 }
 
-/* The transport's upcalls come between turns here, so that each has to set the time. */
+/* The transport's upcalls come between turns here, so each sets the time. */
 static void set_time(struct association *assoc)
 {
 	assoc->worker->now_ms = now_ms();
@@ -204,7 +204,7 @@ static const void *answer(struct side *s)
 }
 
 /* A record that must succeed; returns the handle in the reply. */
-static uint32_t ask(struct side *s, const void *rec, size_t len)
+static uint32_t call(struct side *s, const void *rec, size_t len)
 {
 	const struct msg_handle *h;
 
@@ -227,14 +227,14 @@ static uint32_t make_qp(struct side *s)
 				   .max_send_sge = 1,
 				   .max_recv_sge = 1};
 
-	return ask(s, &qp, sizeof(qp));
+	return call(s, &qp, sizeof(qp));
 }
 
 static void drop_qp(struct side *s, uint32_t qp)
 {
 	const struct msg_handle m = {.hdr = {MSG_DESTROY_QP, 1}, .handle = qp};
 
-	ask(s, &m, sizeof(m));
+	call(s, &m, sizeof(m));
 }
 
 static bool next_event(struct side *s, struct msg_event *ret)
@@ -264,7 +264,7 @@ static void connect_to(struct side *from, const struct side *to, uint32_t timeou
 	m.peers[0] =
 		(struct msg_addr){.family = AF_INET, .port = PORT, .bytes = {127, 0, 0, to->host}};
 	m.qp = from->qp = make_qp(from);
-	ask(from, &m, sizeof(m));
+	call(from, &m, sizeof(m));
 }
 
 /* The program accepts the next request. */
@@ -274,7 +274,7 @@ static void accept_next(struct side *s)
 
 	m.request = expect(s, MSG_EV_REQUEST).request;
 	m.qp = s->qp = make_qp(s);
-	ask(s, &m, sizeof(m));
+	call(s, &m, sizeof(m));
 }
 
 static void establish(struct side *from, struct side *to)
@@ -289,7 +289,7 @@ static void disconnect(struct side *from, struct side *to)
 {
 	const struct msg_handle m = {.hdr = {MSG_DISCONNECT, 1}, .handle = from->qp};
 
-	ask(from, &m, sizeof(m));
+	call(from, &m, sizeof(m));
 	expect(from, MSG_EV_DISCONNECTED);
 	expect(to, MSG_EV_DISCONNECTED);
 	drop_qp(from, from->qp);
@@ -334,10 +334,10 @@ static void start_program(struct side *s)
 	cr_assert_eq(attach_client(&s->d.worker, pair[0]), 0);
 	s->fd = pair[1];
 	s->c = idtab_next(&s->d.clients, &pos);
-	ask(s, &hello, sizeof(hello));
-	s->pd = ask(s, &pd, sizeof(pd));
-	s->cq = ask(s, &cq, sizeof(cq));
-	ask(s, &listening, sizeof(listening));
+	call(s, &hello, sizeof(hello));
+	s->pd = call(s, &pd, sizeof(pd));
+	s->cq = call(s, &cq, sizeof(cq));
+	call(s, &listening, sizeof(listening));
 }
 
 static void start_with(uint64_t seed)
@@ -421,7 +421,7 @@ Test(idle_closing, an_accept_may_take_as_long)
 	one_association_serves();
 }
 
-/* ---- an acceptor that shuts down all the same ---- */
+/* ---- an acceptor that shuts down nevertheless ---- */
 
 /* The daemon shuts its idle associations down, as one that is about to stop. */
 static void shut_down(struct side *s)
@@ -469,7 +469,7 @@ Test(idle_closing, a_shutdown_that_comes_before_the_initiate_is_sent_is_not_noti
 	disconnect(&a, &b);
 	pass_us(IDLE_MS * 500);
 	shut_down(&b);
-	pass_us(RTT_US / 2); /* its transport knows, a's daemon does not */
+	pass_us(RTT_US / 2); /* its transport has detected it, the daemon of a has not */
 	cr_assert_eq(association_find(&a.d.worker, 1)->state, ASSOCIATION_UP);
 	establish(&a, &b);
 	cr_assert_eq(a.d.last_assoc, 2);
@@ -504,7 +504,7 @@ Test(idle_closing, reuse_at_the_moment_of_idle_closing_is_not_noticed)
 	cr_assert_lt(a.d.last_assoc, 91, "some came before it");
 }
 
-/* ---- a peer that is not to be had ---- */
+/* ---- an unreachable peer ---- */
 
 static void keep_shutting_down(void *obj, void *arg)
 {
@@ -551,7 +551,7 @@ Test(idle_closing, a_daemon_that_stops_takes_no_association)
 	cr_assert_eq(b.d.worker.assocs.used, 0);
 }
 
-/* ---- whatever the network does ---- */
+/* ---- random networks ---- */
 
 static void none_is_left(void)
 {

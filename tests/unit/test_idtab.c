@@ -127,7 +127,7 @@ Test(idtab, id_is_never_0_when_the_generation_wraps)
 		cr_assert_eq(idtab_del(&tab, add(&objs[i])), &objs[i]);
 }
 
-Test(idtab, made_up_ids_name_nothing)
+Test(idtab, invalid_ids_name_nothing)
 {
 	uint32_t id;
 
@@ -157,7 +157,7 @@ Test(idtab, walk_visits_every_object_once)
 		cr_expect_eq(seen[i], i % 3 != 0);
 }
 
-Test(idtab, walk_may_delete_what_it_meets)
+Test(idtab, walk_may_delete_the_current_object)
 {
 	uint32_t id[40], pos = 0;
 	unsigned n = 0;

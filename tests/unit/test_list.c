@@ -36,7 +36,7 @@ static int members(void)
 	return ahead;
 }
 
-Test(list, initialised_list_is_empty)
+Test(list, initialized_list_is_empty)
 {
 	static struct list fixed = LIST_INIT(fixed);
 	struct list l;
@@ -58,7 +58,7 @@ Test(list, members_keep_the_order_in_which_they_were_added)
 	cr_expect_not(list_empty(&head));
 }
 
-Test(list, link_tells_if_it_is_in_a_list)
+Test(list, link_reports_whether_it_is_in_a_list)
 {
 	struct item items[1];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is mapped cannot go away, and what could is refused by its name. */
+/* Mapped memory cannot disappear, and a memfd whose memory could is refused with the reason. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ Test(memfd, created_memory_is_zero_and_shared)
 	cr_assert_eq(c, 42);
 }
 
-Test(memfd, created_memory_keeps_its_size_for_ever)
+Test(memfd, created_memory_cannot_be_resized)
 {
 	void *map;
 	int fd;
@@ -72,7 +72,7 @@ Test(memfd, created_memory_keeps_its_size_for_ever)
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
-Test(memfd, a_size_that_no_file_has_is_an_error_and_leaks_nothing)
+Test(memfd, an_impossible_size_is_an_error_without_a_leak)
 {
 	int next = dup(0), fd = 7;
 	void *map = &fd;
@@ -140,7 +140,7 @@ Test(memfd, huge_pages_are_refused)
 	cr_assert_eq(memfd_verify(fd, 0, 4096, true), MEMFD_E_HUGE);
 }
 
-Test(memfd, the_range_is_judged_by_what_the_file_says)
+Test(memfd, the_range_is_checked_against_the_file_size)
 {
 	int fd = sealed(10000);
 
@@ -151,11 +151,11 @@ Test(memfd, the_range_is_judged_by_what_the_file_says)
 	cr_assert_eq(memfd_verify(fd, 10000, 1, true), MEMFD_E_RANGE);
 	cr_assert_eq(memfd_verify(fd, UINT64_MAX, 2, true), MEMFD_E_RANGE);
 	cr_assert_eq(memfd_verify(fd, 2, UINT64_MAX, true), MEMFD_E_RANGE);
-	cr_assert_eq(memfd_verify(fd, 0, 0, true), MEMFD_E_RANGE, "nothing is no range");
+	cr_assert_eq(memfd_verify(fd, 0, 0, true), MEMFD_E_RANGE, "an empty range is invalid");
 }
 
 /* rows: 5041-8.3.2-04 5041-8.3-04 */
-Test(memfd, the_mode_of_the_descriptor_counts)
+Test(memfd, the_mode_of_the_descriptor_limits_the_mapping)
 {
 	int fd = sealed(4096);
 
@@ -215,7 +215,7 @@ Test(memfd, a_write_sealed_one_can_be_mapped_for_reading)
 	cr_assert_arr_eq(m.addr, "const", 5);
 }
 
-Test(memfd, what_is_refused_is_not_mapped)
+Test(memfd, refused_memory_is_not_mapped)
 {
 	struct memfd_map m = {.map_len = 7};
 
@@ -224,7 +224,7 @@ Test(memfd, what_is_refused_is_not_mapped)
 }
 
 /* rows: 5041-8.3.1-03 */
-Test(memfd, memory_stays_readable_after_the_client_tried_to_take_it_away)
+Test(memfd, memory_stays_readable_after_the_client_tried_to_shrink_it)
 {
 	int fd = sealed(8192);
 	struct memfd_map m;
@@ -236,7 +236,7 @@ Test(memfd, memory_stays_readable_after_the_client_tried_to_take_it_away)
 	cr_assert_eq(m.addr[5000], 0, "a hole reads as zeros");
 }
 
-Test(memfd, each_refusal_has_words_and_an_errno_value)
+Test(memfd, each_refusal_has_a_text_and_an_errno_value)
 {
 	for (int i = MEMFD_E_OK + 1; i < MEMFD_E_COUNT; i++) {
 		cr_assert_gt(strlen(memfd_reason(i)), 5);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Promise: the table of operations is whole and consistent, and numbers outside it are unknown. */
+/* Promise: the table of operations is complete and consistent, and numbers outside it are unknown.
+ */
 #include <criterion/criterion.h>
 
 #include "util/opcode.h"

@@ -36,7 +36,7 @@ Test(option, units_are_powers_of_1024_in_either_case)
 	cr_expect_eq(parsed("17179869183G", true), UINT64_C(17179869183) << 30);
 }
 
-Test(option, what_is_no_number_is_refused)
+Test(option, invalid_numbers_are_refused)
 {
 	const char *const wrong[] = {"",    " 1", "-1",   "+1",  "1 ",  "K",
 				     "1KB", "1x", "0x10", "1.5", "1e3", "1KK"};
@@ -188,7 +188,7 @@ Test(option, a_message_names_option_value_and_range)
 	cr_expect_eq(PARSE(&o, error, "-W", "3601"), OPTION_R_WRONG);
 }
 
-Test(option, getopt_reports_what_is_not_an_option)
+Test(option, getopt_reports_unknown_options)
 {
 	struct opts o = {0};
 	char error[OPTION_ERROR];

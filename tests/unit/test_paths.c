@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends and paths in the daemon, without a network: which addresses it takes, who shares an
- * association, who may choose its primary path, and who hears of its paths. Sessions go over the
- * loop transport, which also stands in for a transport with one path per association.
+ * Addresses and paths in the daemon, without a network: which addresses it accepts, which sessions
+ * share an association, who may choose its primary path, and who gets its path events. Sessions go
+ * over the loop transport, which also stands in for a transport with one path per association.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -84,7 +84,7 @@ static void turn(void)
 	turn_hooks.turn(w, w->now_ms + 1);
 }
 
-/* ---- what is taken ---- */
+/* ---- accepted addresses ---- */
 
 static struct msg_connect to(unsigned n, ...)
 {
@@ -98,7 +98,7 @@ static struct msg_connect to(unsigned n, ...)
 	return m;
 }
 
-/* Reads them: 0 or the refusal's errno value, whose words are checked. */
+/* Reads the addresses. Returns 0, or the errno value of the refusal, whose text is checked. */
 static int read_addrs(const struct msg_connect *m, struct endpoint_addrs *e, const char *words)
 {
 	int r;
@@ -136,7 +136,7 @@ Test(addrs, a_list_is_taken_as_it_is)
 	cr_assert_eq(endpoint_addrs_transport(w, &e.peer), w->net);
 }
 
-Test(addrs, lists_that_make_no_sense_are_refused_in_words)
+Test(addrs, invalid_lists_are_refused_with_a_reason)
 {
 	struct endpoint_addrs e = {.port = 77};
 	struct msg_connect m = to(2, 1, 1);
@@ -216,7 +216,7 @@ Test(addrs, several_addresses_need_a_transport_that_has_paths)
 	cr_assert_eq(at_list.n, 0, "the wildcard is all of them");
 }
 
-Test(addrs, an_association_is_shared_by_those_who_asked_for_the_same_ends)
+Test(addrs, an_association_is_shared_by_requests_with_the_same_addresses)
 {
 	struct msg_connect two = to(3, 1, 9, 8), same = to(3, 1, 8, 9), first = to(3, 9, 1, 8);
 	struct msg_connect one = to(1, 1), fewer = to(2, 1, 9), port = to(1, 1), from = to(1, 1);
@@ -265,7 +265,7 @@ static const void *answer(struct program *p)
 	return p->rec;
 }
 
-static const void *ask(struct program *p, const void *rec, size_t len)
+static const void *call(struct program *p, const void *rec, size_t len)
 {
 	record_handle(p->c, rec, len, NULL, 0);
 	return answer(p);
@@ -273,7 +273,7 @@ static const void *ask(struct program *p, const void *rec, size_t len)
 
 static uint32_t made(struct program *p, const void *rec, size_t len)
 {
-	const struct msg_handle *h = ask(p, rec, len);
+	const struct msg_handle *h = call(p, rec, len);
 
 	cr_assert_eq(h->hdr.op, ((const struct msg_hdr *)rec)->op);
 	return h->handle;
@@ -300,7 +300,7 @@ static void begin(struct program *p, uid_t uid)
 		if (c->fd == pair[0])
 			p->c = c;
 	p->c->uid = uid;
-	ask(p, &hello, sizeof(hello));
+	call(p, &hello, sizeof(hello));
 	qp.pd = made(p, &pd, sizeof(pd));
 	qp.send_cq = qp.recv_cq = made(p, &cq, sizeof(cq));
 	p->qp = made(p, &qp, sizeof(qp));
@@ -344,7 +344,7 @@ static void join(struct program *from, struct program *to_whom)
 
 static struct program alice, bob, server[2];
 
-/* Alice and, on the same association, somebody else. */
+/* Sessions of two users on the same association. */
 static struct association *two_sessions(uid_t other)
 {
 	struct msg_listen l = {
@@ -380,7 +380,7 @@ static int set_primary(struct program *p, uint32_t qp, uint32_t assoc, uint8_t l
 {
 	const struct msg_set_primary m = {
 		.hdr = {MSG_SET_PRIMARY, 1}, .qp = qp, .assoc = assoc, .remote = at(last, 0)};
-	const struct msg_error *e = ask(p, &m, sizeof(m));
+	const struct msg_error *e = call(p, &m, sizeof(m));
 
 	return e->hdr.op == MSG_ERROR ? e->err : 0;
 }
@@ -402,7 +402,7 @@ Test(paths, no_user_chooses_for_another)
 	cr_assert(strstr(((struct msg_error *)alice.rec)->reason, "sessions of other users"));
 	cr_assert_eq(set_primary(&bob, bob.qp, 0, 1), EPERM);
 	cr_assert_eq(set_primary(&alice, 0, p->id, 1), EPERM, "numbers are for administrators");
-	cr_assert_eq(set_primary(&alice, 0, 99, 1), EPERM, "and tell nothing");
+	cr_assert_eq(set_primary(&alice, 0, 99, 1), EPERM, "and are not revealed");
 }
 
 Test(paths, root_and_the_daemons_own_user_choose_for_all)
@@ -420,7 +420,7 @@ Test(paths, root_and_the_daemons_own_user_choose_for_all)
 	cr_assert_eq(set_primary(&server[1], server[1].qp, 0, 1), ENOTCONN);
 }
 
-Test(paths, the_paths_of_a_session_can_be_asked_for)
+Test(paths, the_paths_of_a_session_can_be_queried)
 {
 	struct msg_handle m = {.hdr = {MSG_QUERY_PATHS, 1}};
 	const struct msg_paths *got;
@@ -428,7 +428,7 @@ Test(paths, the_paths_of_a_session_can_be_asked_for)
 
 	two_sessions(BOB);
 	m.handle = alice.qp;
-	got = ask(&alice, &m, sizeof(m));
+	got = call(&alice, &m, sizeof(m));
 	cr_assert_eq(got->hdr.op, MSG_QUERY_PATHS);
 	cr_assert_eq(got->n, 1);
 	cr_assert_eq(got->total, 1);
@@ -436,7 +436,7 @@ Test(paths, the_paths_of_a_session_can_be_asked_for)
 	cr_assert_eq(got->path[0].state, MSG_PATH_ACTIVE);
 	cr_assert_eq(got->path[0].primary, 1);
 	m.handle = server[1].qp;
-	cr_assert_eq(((const struct msg_error *)ask(&server[1], &m, sizeof(m)))->err, ENOTCONN);
+	cr_assert_eq(((const struct msg_error *)call(&server[1], &m, sizeof(m)))->err, ENOTCONN);
 }
 
 static void change(struct association *p, const char *what)
@@ -448,7 +448,7 @@ static void change(struct association *p, const char *what)
 	association_llp_events.path(p, &path[0], what);
 }
 
-Test(paths, each_session_on_the_association_is_told)
+Test(paths, each_session_on_the_association_gets_the_event)
 {
 	struct association *p = two_sessions(BOB);
 	struct msg_event ev;
@@ -471,9 +471,9 @@ Test(paths, a_program_that_reads_no_events_gets_no_more_path_events_but_the_end_
 	struct association *p = two_sessions(BOB);
 	struct msg_handle m = {.hdr = {MSG_DISCONNECT, 1}};
 	struct msg_event ev;
-	unsigned told = 0;
+	unsigned explained = 0;
 
-	/* More than sockets and queues hold together. */
+	/* More than the sockets and queues can hold. */
 	for (int i = 0; i < 5000; i++)
 		change(p, "may have failed");
 	turn();
@@ -483,9 +483,9 @@ Test(paths, a_program_that_reads_no_events_gets_no_more_path_events_but_the_end_
 	for (int i = 0; i < 4; i++)
 		turn();
 	while (next_event(&alice, &ev) && ev.type == MSG_EV_PATH)
-		told++;
-	cr_assert_gt(told, 0);
-	cr_assert_lt(told, 5000);
+		explained++;
+	cr_assert_gt(explained, 0);
+	cr_assert_lt(explained, 5000);
 	cr_assert_geq(alice.c->events.count, 1, "what did not fit into the socket waits");
 	cr_assert_leq(alice.c->events.count, 9, "and half of the queue is for the end");
 }

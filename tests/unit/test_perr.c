@@ -6,7 +6,7 @@
 #include "proto/wire.h"
 #include "tests/lib/names.h"
 
-/* The numbers of RFC 5040 4.8, 5041 7.2, 6581 8 and 7306 8, written down a second time. */
+/* The numbers of RFC 5040 4.8, 5041 7.2, 6581 8 and 7306 8, written a second time. */
 static const struct {
 	enum perr perr;
 	uint16_t term;
@@ -64,7 +64,7 @@ Test(perr, code_09_is_found_under_both_error_types)
 	cr_expect_eq(perr_of_term(WIRE_TERM_WORD(0, 2, 0x09)), PERR_INV_STAG);
 }
 
-Test(perr, local_catastrophic_error_has_no_codes_so_any_will_do)
+Test(perr, local_catastrophic_error_matches_any_code)
 {
 	for (unsigned code = 0; code <= 0xff; code++)
 		cr_expect_eq(perr_of_term(WIRE_TERM_WORD(0, 0, code)), PERR_CATASTROPHIC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Raw DDP mode: RFC 5041 for a ULP of its own kind. Its queue numbers and RsvdULP travel
- * untouched; an error is reported and then the stream is the ULP's to end; half of a
- * stream may end before the other.
+ * Raw DDP mode: RFC 5041 for a ULP other than RDMAP. Its queue numbers and RsvdULP arrive
+ * unchanged; an error is reported, and then the ULP ends the stream; one half of a stream may end
+ * before the other.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -60,7 +60,7 @@ Test(raw, untagged_messages_go_to_the_ulps_queue_with_its_octets)
 {
 	for (uint8_t qn = 0; qn < QUEUES; qn++)
 		post_recv(two.qb, qn, qn, TWO_STAG_B, 512);
-	for (uint32_t qn = QUEUES; qn-- > 0;) /* in the other order than posted */
+	for (uint32_t qn = QUEUES; qn-- > 0;) /* in reverse order of posting */
 		two_post(two.qa, untagged(qn, qn, 0xa5deadbe00 + qn, 10 + qn));
 	pair_pump(&two.a, &two.b);
 	for (uint32_t qn = QUEUES; qn-- > 0;) {
@@ -208,12 +208,12 @@ Test(raw_rx, error_is_reported_with_header_and_length_and_the_stream_stays)
 	cr_expect_eq(ev.term->ddp_len, 14);
 	cr_expect_arr_eq(ev.term->ddp, m.b + 2, 14);
 	cr_expect_eq(ev.at.to, FAKE_BASE + FAKE_MEM - 2);
-	fake_expect_silence();
+	fake_expect_nothing_sent();
 	fake_expect_open();
 }
 
 /* rows: 5041-7.1-17 5041-6.2.2-04 5041-7.1-15 */
-Test(raw_rx, what_follows_an_error_is_dropped_and_what_was_posted_is_completed)
+Test(raw_rx, after_an_error_segments_are_dropped_and_requests_complete)
 {
 	struct rdmap_wr wr = {.cookie = 9, .op = RDMAP_SEND, .flags = RDMAP_SIGNALED};
 	struct assoc_event ev;
@@ -248,7 +248,7 @@ Test(raw_rx, one_more_message_may_be_sent_and_no_other)
 	pair_post(fake.qp, &wr);
 	cr_assert(pair_pull(&fake.node, &m));
 	cr_expect_eq(m.ppid, WIRE_PPID_SEGMENT);
-	fake_expect_silence();
+	fake_expect_nothing_sent();
 	fake_expect_done(1, RDMAP_SUCCESS, 0);
 	assoc_close(fake.node.assoc, fake.qp->ep);
 	fake_expect_end(2);
@@ -278,7 +278,7 @@ Test(raw_rx, message_being_sent_at_an_error_is_finished_and_not_counted)
 	pair_post(fake.qp, &wr);
 	while (pair_pull(&fake.node, &m))
 		n++;
-	cr_expect_eq(n, 3, "two segments of the first message, one of the next, not %u", n);
+	cr_expect_eq(n, 3, "%u segments, expected two of the first message and one of the next", n);
 	fake_expect_done(1, RDMAP_SUCCESS, 0);
 	fake_expect_done(2, RDMAP_SUCCESS, 0);
 	fake_expect_none();
@@ -327,7 +327,7 @@ Test(raw_rx, each_failure_has_its_code)
 		post_recv(fake.qp, 0, 0, FAKE_STAG, 64);
 		fake_push(pair_segment(FAKE_SID, 1, &h, "four", 4));
 		expect_error(row[i].want, &ev);
-		fake_expect_silence();
+		fake_expect_nothing_sent();
 	}
 }
 
@@ -392,7 +392,7 @@ Test(raw_rx, peer_ends_its_half_and_the_ulp_may_go_on)
 	fake_push(fake_end(1));
 	cr_assert(pair_event(&fake.node, &ev));
 	cr_expect_eq(ev.type, ASSOC_EV_HALF_CLOSED);
-	fake_expect_silence();
+	fake_expect_nothing_sent();
 	pair_post(fake.qp, &wr);
 	cr_assert(pair_pull(&fake.node, &m));
 	fake_expect_done(1, RDMAP_SUCCESS, 0);
@@ -423,7 +423,7 @@ Test(raw_rx, half_closed_stream_is_closed_in_time)
 	fake_push(fake_end(1));
 	cr_assert(pair_event(&fake.node, &ev));
 	assoc_tick(fake.node.assoc, 1000 + PAIR_CLOSE_MS / 2 - 1);
-	fake_expect_silence();
+	fake_expect_nothing_sent();
 	assoc_tick(fake.node.assoc, 1000 + PAIR_CLOSE_MS / 2);
 	fake_expect_end(1);
 	fake_expect_closed(ASSOC_REASON_PEER, PERR_NONE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A configuration that is taken over by a daemon that serves. The daemon here has accounts, a
- * loop and a socket, but no transport: no key that a reload takes over reaches one.
+ * Reloads of the configuration in a running daemon. This daemon has accounts, a loop and a socket,
+ * but no transport, because no key that a reload changes concerns one.
  */
 #include <criterion/criterion.h>
 
@@ -169,7 +169,7 @@ static void change(const struct config_key *k, struct config *c)
 	cr_assert_not(config_value_same(k, c, &d.said), "%s.%s", k->section, k->name);
 }
 
-Test(reload, every_key_is_taken_over_or_waits_as_the_table_says)
+Test(reload, every_key_takes_effect_as_the_table_says)
 {
 	const struct config_key *k;
 
@@ -191,7 +191,7 @@ Test(reload, every_key_is_taken_over_or_waits_as_the_table_says)
 	}
 }
 
-Test(reload, a_change_is_told_with_both_values)
+Test(reload, a_change_is_logged_with_both_values)
 {
 	next.limits.mr_bytes = 1 << 20;
 	next.session.answer_ms = 1000;
@@ -203,7 +203,7 @@ Test(reload, a_change_is_told_with_both_values)
 	expect_logged("info: reload: done, values that wait for a restart: 0");
 }
 
-Test(reload, what_needs_a_restart_keeps_its_value_and_is_warned_of_each_time)
+Test(reload, keys_that_need_a_restart_keep_their_values_with_a_warning_each_time)
 {
 	struct config before = d.cfg;
 
@@ -226,7 +226,7 @@ Test(reload, what_needs_a_restart_keeps_its_value_and_is_warned_of_each_time)
 }
 
 /* The start drops ::1 where there is no IPv6; the file has not changed by that. */
-Test(reload, what_the_start_made_of_a_value_is_no_change)
+Test(reload, values_adjusted_at_start_are_no_change)
 {
 	d.cfg.naddrs = 1;
 	reload(&next);
@@ -244,7 +244,7 @@ Test(reload, a_refused_file_changes_nothing)
 	cr_expect(memcmp(&d.said, &before, sizeof(before)) == 0);
 }
 
-Test(reload, limits_hold_from_then_on_and_take_nothing_away)
+Test(reload, new_limits_apply_to_new_objects_only)
 {
 	struct client c = {.daemon = &d, .uid = 7};
 	struct acct_charge one = {0}, two = {0};
@@ -311,7 +311,7 @@ Test(reload, a_socket_that_cannot_be_changed_leaves_its_keys_as_they_were)
 	cr_expect_eq(d.said.socket.mode, 0660, "so that the next reload tries again");
 }
 
-static void expect_told(const char *want)
+static void expect_notified(const char *want)
 {
 	char got[512];
 	ssize_t n = recv(manager, got, sizeof(got) - 1, MSG_DONTWAIT);
@@ -321,7 +321,7 @@ static void expect_told(const char *want)
 	cr_expect(strncmp(got, want, strlen(want)) == 0, "%s, not %s", got, want);
 }
 
-Test(reload, the_service_manager_is_told)
+Test(reload, the_service_manager_is_notified)
 {
 #ifndef HAVE_LIBSYSTEMD
 	cr_skip_test("built without libsystemd");
@@ -329,11 +329,11 @@ Test(reload, the_service_manager_is_told)
 	open_manager();
 	next.user.udp_port = 4;
 	reload(&next);
-	expect_told("RELOADING=1\nMONOTONIC_USEC=");
-	expect_told("STATUS=clients at /tmp/test_reload.");
-	expect_told("READY=1");
+	expect_notified("RELOADING=1\nMONOTONIC_USEC=");
+	expect_notified("STATUS=clients at /tmp/test_reload.");
+	expect_notified("READY=1");
 	reload(NULL);
-	expect_told("RELOADING=1\nMONOTONIC_USEC=");
-	expect_told("STATUS=clients at ");
-	expect_told("READY=1");
+	expect_notified("RELOADING=1\nMONOTONIC_USEC=");
+	expect_notified("STATUS=clients at ");
+	expect_notified("READY=1");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the service manager passes is at descriptor 3, which the test framework may be using: each
- * test asks in a child process and gets the answer as its exit status.
+ * The service manager passes its socket as descriptor 3, which the test framework may be using. So
+ * each test runs in a child process, and the result is its exit status.
  */
 #include <criterion/criterion.h>
 
@@ -33,7 +33,7 @@ static void setup(void)
 
 TestSuite(sdnotify, .init = setup, .timeout = 30);
 
-static int ask(void)
+static int call(void)
 {
 	int fd = -1, r = sdnotify_socket(&fd);
 
@@ -61,7 +61,7 @@ static int pass(int fd, const char *count)
 			setenv("LISTEN_FDS", count, 1);
 		if (fd >= 0 && (dup2(fd, 3) < 0 || dup2(fd, 4) < 0))
 			_exit(OTHER);
-		_exit(ask());
+		_exit(call());
 	}
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : OTHER;
@@ -96,17 +96,17 @@ Test(sdnotify, without_a_passed_socket_there_is_none)
 Test(sdnotify, anything_but_one_listening_seqpacket_socket_is_refused)
 {
 	int stream = listener(SOCK_STREAM), good = listener(SOCK_SEQPACKET);
-	int deaf = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int no_listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	cr_expect_eq(pass(stream, "1"), REFUSED);
-	cr_expect_eq(pass(deaf, "1"), REFUSED);
+	cr_expect_eq(pass(no_listener, "1"), REFUSED);
 	cr_expect_eq(pass(good, "2"), REFUSED);
 	close(stream);
 	close(good);
-	close(deaf);
+	close(no_listener);
 }
 
-Test(sdnotify, the_manager_is_told)
+Test(sdnotify, the_manager_is_notified)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	socklen_t len = sizeof(sun);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state machine of RFC 5043 section 6, every state with every event: what the table
- * below names happens, and what it does not name changes nothing and is found bad.
+ * The state machine of RFC 5043 section 6, every state with every event: the table below has all
+ * valid transitions; any other event is refused and changes nothing.
  */
 #include <criterion/criterion.h>
 
@@ -47,10 +47,10 @@ static const struct row table[] = {
 	GO(IDLE, RX_INITIATE, PENDING, REQUEST, "6.4"),
 	GO(IDLE, RX_UNWANTED, LAST_CHUNK, TERMINATE, "6.4"),
 	STAY(IDLE, ACKED, 0, "nothing is outstanding"),
-	STAY(IDLE, TIMEOUT, 0, "no clock runs"),
+	STAY(IDLE, TIMEOUT, 0, "no timer runs"),
 	STAY(IDLE, LOST, 0, "no session"),
 
-	GO(REQUESTING, CLOSE, CANCELLED, END, "6.2: nothing may be said before the answer"),
+	GO(REQUESTING, CLOSE, CANCELED, END, "6.2: no message before the answer"),
 	GO(REQUESTING, RX_ACCEPT, OPEN, OPEN, "6.2"),
 	GO(REQUESTING, RX_REJECT, IDLE, REJECTED, "6.3"),
 	GO(REQUESTING, RX_TERMINATE, IDLE, REFUSED, "6.4"),
@@ -59,20 +59,20 @@ static const struct row table[] = {
 	GO(REQUESTING, RX_SEGMENT, ENDING, BAD | FAIL | TERMINATE, "6.1: no answer"),
 	GO(REQUESTING, RX_VIOLATION, ENDING, BAD | FAIL | TERMINATE, "6.1"),
 	STAY(REQUESTING, ACKED, 0, "only the answer counts"),
-	STAY(REQUESTING, TIMEOUT, 0, "no clock runs"),
+	STAY(REQUESTING, TIMEOUT, 0, "no timer runs"),
 	GO(REQUESTING, LOST, IDLE, END, "11.3"),
 
-	STAY(CANCELLED, CLOSE, 0, "closed already"),
-	GO(CANCELLED, RX_ACCEPT, ENDING, TERMINATE, "6.2: one side must"),
-	GO(CANCELLED, RX_REJECT, IDLE, 0, "6.3"),
-	GO(CANCELLED, RX_TERMINATE, IDLE, 0, "6.4"),
-	GO(CANCELLED, RX_INITIATE, ENDING, BAD | TERMINATE, "6.1: glare"),
-	GO(CANCELLED, RX_UNWANTED, ENDING, BAD | TERMINATE, "6.1: glare"),
-	GO(CANCELLED, RX_SEGMENT, ENDING, BAD | TERMINATE, "6.1: no answer"),
-	GO(CANCELLED, RX_VIOLATION, ENDING, BAD | TERMINATE, "6.1"),
-	STAY(CANCELLED, ACKED, 0, "only the answer counts"),
-	STAY(CANCELLED, TIMEOUT, 0, "no clock runs"),
-	GO(CANCELLED, LOST, IDLE, 0, "11.3"),
+	STAY(CANCELED, CLOSE, 0, "closed already"),
+	GO(CANCELED, RX_ACCEPT, ENDING, TERMINATE, "6.2: one side must"),
+	GO(CANCELED, RX_REJECT, IDLE, 0, "6.3"),
+	GO(CANCELED, RX_TERMINATE, IDLE, 0, "6.4"),
+	GO(CANCELED, RX_INITIATE, ENDING, BAD | TERMINATE, "6.1: glare"),
+	GO(CANCELED, RX_UNWANTED, ENDING, BAD | TERMINATE, "6.1: glare"),
+	GO(CANCELED, RX_SEGMENT, ENDING, BAD | TERMINATE, "6.1: no answer"),
+	GO(CANCELED, RX_VIOLATION, ENDING, BAD | TERMINATE, "6.1"),
+	STAY(CANCELED, ACKED, 0, "only the answer counts"),
+	STAY(CANCELED, TIMEOUT, 0, "no timer runs"),
+	GO(CANCELED, LOST, IDLE, 0, "11.3"),
 
 	GO(PENDING, ACCEPT, OPEN, ACCEPT, "6.2"),
 	GO(PENDING, REJECT, LAST_CHUNK, REJECT, "6.3"),
@@ -85,7 +85,7 @@ static const struct row table[] = {
 	GO(PENDING, RX_TERMINATE, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1: no cancel"),
 	GO(PENDING, RX_SEGMENT, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
 	GO(PENDING, RX_VIOLATION, LAST_CHUNK, BAD | WITHDRAW | TERMINATE, "6.1"),
-	STAY(PENDING, ACKED, 0, "we have said nothing"),
+	STAY(PENDING, ACKED, 0, "we have sent nothing"),
 	GO(PENDING, LOST, IDLE, WITHDRAW, "11.3"),
 
 	STAY(OPEN, RX_SEGMENT, DELIVER, "6.2"),
@@ -123,7 +123,7 @@ static const struct row table[] = {
 	STAY(LOCAL_ENDED, RX_ACCEPT, BAD | FAIL, "6.1"),
 	STAY(LOCAL_ENDED, RX_REJECT, BAD | FAIL, "6.1"),
 	STAY(LOCAL_ENDED, RX_VIOLATION, BAD | FAIL, "6.1"),
-	STAY(LOCAL_ENDED, ACKED, 0, "the peer's end counts"),
+	STAY(LOCAL_ENDED, ACKED, 0, "the peer's end decides"),
 	GO(LOCAL_ENDED, TIMEOUT, DEAD, END, "6.6: chunks of the peer may be outstanding"),
 	GO(LOCAL_ENDED, LOST, IDLE, END, "11.3"),
 
@@ -142,28 +142,28 @@ static const struct row table[] = {
 
 	GO(PEER_ENDED, LAST_SENT, QUARANTINE, END, "6.2, 6.6"),
 	STAY(PEER_ENDED, CLOSE, 0, "closed already"),
-	STAY(PEER_ENDED, ACKED, 0, "our end counts"),
+	STAY(PEER_ENDED, ACKED, 0, "our end decides"),
 	GO(PEER_ENDED, TIMEOUT, LAST_CHUNK, END, "the Terminate goes out when it can"),
 	GO(PEER_ENDED, LOST, IDLE, END, "11.3"),
 
 	GO(LAST_CHUNK, LAST_SENT, QUARANTINE, 0, "6.6"),
 	STAY(LAST_CHUNK, CLOSE, 0, "over"),
 	STAY(LAST_CHUNK, ACKED, 0, "not sent yet"),
-	STAY(LAST_CHUNK, TIMEOUT, 0, "no clock runs"),
+	STAY(LAST_CHUNK, TIMEOUT, 0, "no timer runs"),
 	GO(LAST_CHUNK, LOST, IDLE, 0, "11.3"),
 
 	STAY(QUARANTINE, LAST_SENT, 0, "sent already"),
 	GO(QUARANTINE, ACKED, IDLE, 0, "6.6"),
-	GO(QUARANTINE, RX_INITIATE, PENDING, REQUEST, "6.6: the peer has all of ours"),
+	GO(QUARANTINE, RX_INITIATE, PENDING, REQUEST, "6.6: the peer has received all our chunks"),
 	GO(QUARANTINE, RX_UNWANTED, LAST_CHUNK, TERMINATE, "6.6, 6.4"),
 	STAY(QUARANTINE, CLOSE, 0, "over"),
-	STAY(QUARANTINE, TIMEOUT, 0, "no clock runs"),
+	STAY(QUARANTINE, TIMEOUT, 0, "no timer runs"),
 	GO(QUARANTINE, LOST, IDLE, 0, "11.3"),
 
 	STAY(DEAD, LAST_SENT, 0, "a late Terminate"),
 	STAY(DEAD, CLOSE, 0, "over"),
-	STAY(DEAD, ACKED, 0, "the peer's chunks are what is feared"),
-	STAY(DEAD, TIMEOUT, 0, "no clock runs"),
+	STAY(DEAD, ACKED, 0, "chunks of the peer may still arrive"),
+	STAY(DEAD, TIMEOUT, 0, "no timer runs"),
 	GO(DEAD, LOST, IDLE, 0, "11.3"),
 };
 

@@ -13,7 +13,7 @@ enum { A = 0xaaaa0001, B = 0xbbbb0002, UNKNOWN = 0xcccc0003, PD = 7, SIZE = 256 
 
 static uint8_t mem_a[SIZE], mem_b[SIZE];
 static struct stag_table *table;
-static const struct stag_who who = {.pd = PD, .scope = 1};
+static const struct stag_accessor accessor = {.pd = PD, .scope = 1};
 
 static void add(uint32_t stag, uint32_t rights, uint64_t to, uint8_t *base)
 {
@@ -49,7 +49,7 @@ static int resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t 
 {
 	bad = NULL;
 	reason = -1;
-	return sgl_resolve(e, n, off, len, table, &who, 0, out, &bad, &reason);
+	return sgl_resolve(e, n, off, len, table, &accessor, 0, out, &bad, &reason);
 }
 
 /* ---- totals ---- */
@@ -185,8 +185,9 @@ Test(sgl, filling_needs_the_right_and_reading_does_not)
 	const struct sgl_elem e[] = {{TO_A, 4, A}, {TO_B, 4, B}};
 
 	cr_expect_eq(resolve(e, 2, 0, 8), 2);
-	cr_expect_eq(sgl_resolve(e, 2, 0, 8, table, &who, STAG_LOCAL_WRITE, out, &bad, &reason),
-		     -1);
+	cr_expect_eq(
+		sgl_resolve(e, 2, 0, 8, table, &accessor, STAG_LOCAL_WRITE, out, &bad, &reason),
+		-1);
 	cr_expect_eq(bad, &e[1]);
 	cr_expect_eq(reason, STAG_E_RIGHTS);
 }
@@ -194,14 +195,14 @@ Test(sgl, filling_needs_the_right_and_reading_does_not)
 Test(sgl, other_domains_elements_are_out_of_reach)
 {
 	const struct sgl_elem e = {TO_A, 4, A};
-	const struct stag_who stranger = {.pd = PD + 1, .scope = 1};
+	const struct stag_accessor other_domain = {.pd = PD + 1, .scope = 1};
 
-	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &stranger, 0, out, &bad, &reason), -1);
+	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &other_domain, 0, out, &bad, &reason), -1);
 	cr_expect_eq(reason, STAG_E_SCOPE);
-	cr_expect_eq(sgl_check(&e, 1, table, &stranger, 0, &bad), STAG_E_SCOPE);
+	cr_expect_eq(sgl_check(&e, 1, table, &other_domain, 0, &bad), STAG_E_SCOPE);
 }
 
-/* To and offset sum up to a valid place if the carry is lost. */
+/* TO plus offset is a valid address if the carry is lost. */
 Test(sgl, offset_that_wraps_inside_an_element_is_a_wrap)
 {
 	const struct sgl_elem e = {UINT64_MAX - 0x0fff, 0x3000, A};
@@ -230,13 +231,13 @@ Test(sgl, check_covers_the_whole_length_of_every_element)
 	const struct sgl_elem wraps[] = {{UINT64_MAX, 2, A}};
 
 	bad = NULL;
-	cr_expect_eq(sgl_check(NULL, 0, table, &who, 0, &bad), STAG_E_OK);
-	cr_expect_eq(sgl_check(good, 2, table, &who, 0, &bad), STAG_E_OK);
+	cr_expect_eq(sgl_check(NULL, 0, table, &accessor, 0, &bad), STAG_E_OK);
+	cr_expect_eq(sgl_check(good, 2, table, &accessor, 0, &bad), STAG_E_OK);
 	cr_expect_null(bad);
-	cr_expect_eq(sgl_check(late, 2, table, &who, 0, &bad), STAG_E_BOUNDS);
+	cr_expect_eq(sgl_check(late, 2, table, &accessor, 0, &bad), STAG_E_BOUNDS);
 	cr_expect_eq(bad, &late[1]);
-	cr_expect_eq(sgl_check(wraps, 1, table, &who, 0, &bad), STAG_E_WRAP);
-	cr_expect_eq(sgl_check(good, 2, table, &who, STAG_LOCAL_WRITE, &bad), STAG_E_RIGHTS);
+	cr_expect_eq(sgl_check(wraps, 1, table, &accessor, 0, &bad), STAG_E_WRAP);
+	cr_expect_eq(sgl_check(good, 2, table, &accessor, STAG_LOCAL_WRITE, &bad), STAG_E_RIGHTS);
 	cr_expect_eq(bad, &good[1]);
 }
 
@@ -244,5 +245,5 @@ Test(sgl, check_ignores_elements_of_length_0)
 {
 	const struct sgl_elem e[] = {{0, 0, UNKNOWN}, {TO_A, 4, A}, {UINT64_MAX, 0, 0}};
 
-	cr_expect_eq(sgl_check(e, 3, table, &who, STAG_LOCAL_WRITE, &bad), STAG_E_OK);
+	cr_expect_eq(sgl_check(e, 3, table, &accessor, STAG_LOCAL_WRITE, &bad), STAG_E_OK);
 }

@@ -190,7 +190,7 @@ static void end(void)
 	world = sim_world_free(world);
 }
 
-static const struct sim_faults rough = {
+static const struct sim_faults all_faults = {
 	.delay_us = 100,
 	.jitter_us = 400,
 	.lose = 500,
@@ -217,13 +217,13 @@ Test(sim, the_same_seed_gives_the_same_run)
 {
 	uint64_t first, same, other;
 
-	transfer(7, &rough);
+	transfer(7, &all_faults);
 	first = sim_hash(world);
 	end();
-	transfer(7, &rough);
+	transfer(7, &all_faults);
 	same = sim_hash(world);
 	end();
-	transfer(8, &rough);
+	transfer(8, &all_faults);
 	other = sim_hash(world);
 	end();
 	cr_assert_eq(first, same);
@@ -232,7 +232,7 @@ Test(sim, the_same_seed_gives_the_same_run)
 
 Test(sim, every_message_arrives_once_and_whole)
 {
-	transfer(1, &rough);
+	transfer(1, &all_faults);
 	cr_assert_eq(client.sent, COUNT);
 	cr_assert_eq(server.got, COUNT);
 	for (unsigned i = 0; i < COUNT; i++)
@@ -243,7 +243,7 @@ Test(sim, every_message_arrives_once_and_whole)
 
 Test(sim, messages_overtake_each_other)
 {
-	transfer(1, &rough);
+	transfer(1, &all_faults);
 	cr_assert_gt(server.overtaken, 10);
 	end();
 }
@@ -259,7 +259,7 @@ Test(sim, nothing_overtakes_without_faults)
 
 Test(sim, a_full_window_refuses_and_reports_room)
 {
-	transfer(1, &rough);
+	transfer(1, &all_faults);
 	cr_assert_gt(client.busy, 5);
 	cr_assert_gt(client.writable, 5);
 	end();
@@ -267,7 +267,7 @@ Test(sim, a_full_window_refuses_and_reports_room)
 
 Test(sim, acked_means_that_everything_is_acknowledged)
 {
-	transfer(1, &rough);
+	transfer(1, &all_faults);
 	cr_assert_gt(client.acked, 0);
 	cr_assert_eq(client.acked_early, 0);
 	end();
@@ -275,7 +275,7 @@ Test(sim, acked_means_that_everything_is_acknowledged)
 
 Test(sim, the_limit_on_messages_changes)
 {
-	struct sim_faults f = rough;
+	struct sim_faults f = all_faults;
 
 	f.message_min = 700;
 	transfer(1, &f);
@@ -295,7 +295,7 @@ Test(sim, connects_can_be_refused)
 
 Test(sim, a_broken_association_goes_down_at_both_ends)
 {
-	begin(1, &rough);
+	begin(1, &all_faults);
 	while (client.up == 0)
 		cr_assert(sim_step(world));
 	push(&client, COUNT);
@@ -310,7 +310,7 @@ Test(sim, a_broken_association_goes_down_at_both_ends)
 
 Test(sim, an_end_that_restarts_reports_it_first)
 {
-	begin(1, &rough);
+	begin(1, &all_faults);
 	while (client.up == 0)
 		cr_assert(sim_step(world));
 	simconn_break(client.conn, true);
@@ -324,7 +324,7 @@ Test(sim, an_end_that_restarts_reports_it_first)
 
 Test(sim, associations_break_at_random)
 {
-	struct sim_faults f = rough;
+	struct sim_faults f = all_faults;
 
 	f.breaks = 10000;
 	f.break_us = 3000;
@@ -337,7 +337,7 @@ Test(sim, associations_break_at_random)
 
 Test(sim, an_abort_is_reported_to_the_peer_only)
 {
-	begin(1, &rough);
+	begin(1, &all_faults);
 	while (client.up == 0)
 		cr_assert(sim_step(world));
 	llp_abort(client.conn, "enough");
@@ -350,7 +350,7 @@ Test(sim, an_abort_is_reported_to_the_peer_only)
 
 Test(sim, shutdown_waits_for_everything_that_was_sent)
 {
-	struct sim_faults f = rough;
+	struct sim_faults f = all_faults;
 
 	f.window = 0;
 	f.again = 0;
@@ -370,7 +370,7 @@ Test(sim, shutdown_waits_for_everything_that_was_sent)
 
 Test(sim, a_freed_conn_gets_no_upcall)
 {
-	begin(1, &rough);
+	begin(1, &all_faults);
 	while (client.up == 0)
 		cr_assert(sim_step(world));
 	push(&client, COUNT);

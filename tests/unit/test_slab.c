@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ranges of slabs are zeroed, have pages of their own, and leave nothing. */
+/* Ranges of slabs are zeroed, have their own pages, and are freed completely. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <pthread.h>

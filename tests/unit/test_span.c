@@ -73,7 +73,7 @@ Test(span, skip_far_past_the_end_copies_nothing)
 }
 
 /* Regions may be registered twice, so a client can make both sides the same memory. */
-Test(span, overlapping_sides_are_no_undefined_behaviour)
+Test(span, overlapping_sides_are_no_undefined_behavior)
 {
 	const struct span s = {from, LEN - 4}, up = {from + 4, LEN - 4}, down = {from, LEN - 4};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The decision how long to poll: by the gaps alone, no clock. */
+/* The decision how long to poll, from the gaps between work alone, without a clock. */
 #include <criterion/criterion.h>
 
 #include "util/spin.h"
@@ -95,7 +95,7 @@ Test(spin, a_gap_much_longer_than_usual_is_given_up_before_the_budget)
 	cr_expect_geq(spin_window(&s, now), 30);
 }
 
-Test(spin, a_lost_cpu_ends_polling_for_a_while)
+Test(spin, a_lost_cpu_pauses_polling)
 {
 	gaps(100, 20, NULL);
 	spin_lost(&s, now);

@@ -28,7 +28,7 @@ static struct ssn_rec *add(struct ssn_store *s, uint16_t sid, unsigned ssn)
 	return r;
 }
 
-/* Records that the store still has room for. Streams from 0xff00 on serve to count them. */
+/* The room left in the store, in records. Streams from 0xff00 on are used to count it. */
 static uint32_t room(struct ssn_store *s)
 {
 	uint32_t n = 0;
@@ -146,7 +146,7 @@ static uint32_t draw(uint32_t below)
 	return (uint32_t)(seed >> 13) % below;
 }
 
-/* Numbers 256 apart, so that small tables would have them collide. */
+/* Numbers 256 apart, so that they collide in small tables. */
 static uint16_t spread(unsigned n)
 {
 	return (uint16_t)(n * 256 + n / 256);
@@ -181,7 +181,7 @@ Test(ssn, any_order_of_adding_and_deleting_keeps_each_record_apart)
 	free(s);
 }
 
-Test(ssn, store_that_ran_empty_is_as_good_as_new)
+Test(ssn, store_that_ran_empty_has_its_full_capacity)
 {
 	struct ssn_store *s = store_for(100);
 
@@ -196,7 +196,8 @@ Test(ssn, store_that_ran_empty_is_as_good_as_new)
 	free(s);
 }
 
-/* A drop looks at all records below the highest one used: a past burst must not raise that. */
+/* A drop visits all records below the highest one used, so a past burst must not raise that index.
+ */
 Test(ssn, store_that_ran_empty_uses_its_first_record_again)
 {
 	struct ssn_store *s = store_for(8);
@@ -210,10 +211,9 @@ Test(ssn, store_that_ran_empty_uses_its_first_record_again)
 }
 
 /*
- * The upper bound of every search: the number of streams. Whatever numbers of its window
- * a peer picks, and however small the store, no record of a stream is chained to another
- * of the same stream. The chain is the store's own affair; it is looked at here because
- * nothing else but time would show it.
+ * The upper bound of every search: the number of streams. For any numbers in the window and any
+ * size of the store, no record of a stream is chained to another of the same stream. The chain is
+ * internal; the test reads it because otherwise only the run time would show it.
  */
 Test(ssn, numbers_picked_by_a_peer_never_collide_within_their_stream)
 {

@@ -17,7 +17,7 @@ enum {
 
 static uint8_t memory[SIZE];
 
-static const struct stag_who owner = {.pd = PD, .scope = EP};
+static const struct stag_accessor owner = {.pd = PD, .scope = EP};
 
 static struct stag_table *table_for(uint32_t max)
 {
@@ -39,7 +39,7 @@ static struct stag_region region(uint32_t stag)
 	};
 }
 
-/* A table that holds nothing but the region. */
+/* A table with one region. */
 static struct stag_table *table_of(struct stag_region r)
 {
 	struct stag_table *t = table_for(4);
@@ -220,7 +220,7 @@ static void expect_model(const struct stag_table *t, const uint32_t *value, cons
 
 		cr_assert_eq(r != NULL, in[i], "value %#x", value[i]);
 		if (r)
-			cr_assert_eq(r->pd, i, "value %#x leads to another's region", value[i]);
+			cr_assert_eq(r->pd, i, "value %#x finds the wrong region", value[i]);
 	}
 }
 
@@ -253,6 +253,89 @@ Test(stag, any_order_of_adding_and_removing_loses_no_region_and_keeps_no_removed
 		}
 		free(t);
 	}
+}
+
+enum { CROWD = 600, CROWD_MAX = 1024, CROWD_STEPS = 6000 };
+
+static struct stag_table *crowded;
+static uint32_t crowd[CROWD], crowd_used;
+static bool crowd_in[CROWD];
+
+static void add_or_remove_one(unsigned i)
+{
+	struct stag_region r = region(crowd[i]);
+	int e;
+
+	r.pd = i;
+	if (crowd_in[i]) {
+		cr_assert(stag_remove(crowded, crowd[i]));
+		crowd_used--;
+		crowd_in[i] = false;
+		return;
+	}
+	e = stag_add(crowded, &r);
+	if (e == STAG_ADD_E_FULL)
+		return;
+	cr_assert_eq(e, STAG_ADD_OK);
+	cr_assert_neq(stag_add(crowded, &r), STAG_ADD_OK, "%#x is there already", crowd[i]);
+	crowd_used++;
+	crowd_in[i] = true;
+}
+
+static void expect_crowd(void)
+{
+	cr_assert_eq(stag_table_used(crowded), crowd_used);
+	for (unsigned i = 0; i < CROWD; i++) {
+		const struct stag_region *r = stag_find(crowded, crowd[i]);
+
+		cr_assert_eq(r != NULL, crowd_in[i], "value %#x", crowd[i]);
+		if (r)
+			cr_assert_eq(r->pd, i, "value %#x leads to another's region", crowd[i]);
+	}
+}
+
+/* Grows and shrinks the table at random while regions are added and removed. */
+Test(stag, no_region_is_lost_while_the_entries_move_to_other_memory)
+{
+	void *now = NULL, *old = NULL;
+	unsigned moved = 0;
+
+	crowded = table_for(CROWD_MAX);
+	for (unsigned i = 0; i < CROWD; i++)
+		crowd[i] = (draw() << 20) | i * NEXT | 1;
+	for (unsigned step = 0; step < CROWD_STEPS; step++) {
+		uint32_t max = crowd_used + draw() % (CROWD_MAX - crowd_used);
+
+		if (!stag_table_moving(crowded) && draw() % 8 == 0) {
+			free(old); /* nothing is read there any more */
+			old = now;
+			now = calloc(1, stag_slots_size(max));
+			stag_table_resize(crowded, now, max);
+			moved++;
+		}
+		add_or_remove_one(draw() % CROWD);
+		expect_crowd();
+	}
+	cr_expect_gt(moved, 100);
+	free(now);
+	free(old);
+	free(crowded);
+}
+
+Test(stag, entries_have_moved_after_few_changes)
+{
+	struct stag_table *t = table_for(1024);
+	void *mem = calloc(1, stag_slots_size(2048));
+	struct stag_region r;
+
+	stag_table_resize(t, mem, 2048);
+	for (uint32_t i = 1; i <= 1024 / 8 + 1; i++) {
+		r = region(i * NEXT);
+		cr_assert_eq(stag_add(t, &r), STAG_ADD_OK);
+	}
+	cr_expect_not(stag_table_moving(t));
+	free(mem);
+	free(t);
 }
 
 /* ---- the check ---- */
@@ -368,9 +451,9 @@ Test(stag, all_rights_that_are_asked_for_are_needed)
 static int check_as(struct stag_region r, uint64_t pd, uint64_t scope)
 {
 	struct stag_table *t = table_of(r);
-	struct stag_who who = {.pd = pd, .scope = scope};
+	struct stag_accessor accessor = {.pd = pd, .scope = scope};
 	uint8_t *p;
-	int e = stag_check(t, STAG, &who, 0, BASE_TO, 1, &p);
+	int e = stag_check(t, STAG, &accessor, 0, BASE_TO, 1, &p);
 
 	free(t);
 	return e;
@@ -398,28 +481,28 @@ Test(stag, region_of_an_endpoint_serves_that_endpoint_alone)
 	cr_expect_eq(check_as(r, PD, EP + (UINT64_C(1) << 32)), STAG_E_SCOPE);
 }
 
-/* Everything is wrong at first; each step mends what the outcome named. */
+/* Everything is wrong at first; each step corrects the error that the result names. */
 Test(stag, first_failing_test_in_the_documented_order_is_the_outcome)
 {
 	struct stag_region r = region(STAG);
 	struct stag_table *t = table_for(4);
-	struct stag_who who = {.pd = PD + 1, .scope = EP};
+	struct stag_accessor accessor = {.pd = PD + 1, .scope = EP};
 	uint32_t rights = STAG_REMOTE_ATOMIC;
 	uint64_t to = UINT64_MAX;
 	uint8_t *p = NULL;
 
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_INVALID);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_INVALID);
 	stag_add(t, &r);
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_SCOPE);
-	who.pd = PD;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_RIGHTS);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_SCOPE);
+	accessor.pd = PD;
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_RIGHTS);
 	rights = STAG_REMOTE_READ;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_WRAP);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_WRAP);
 	to = BASE_TO + SIZE;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_BOUNDS);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_BOUNDS);
 	cr_expect_null(p);
 	to = BASE_TO;
-	cr_expect_eq(stag_check(t, STAG, &who, rights, to, 8, &p), STAG_E_OK);
+	cr_expect_eq(stag_check(t, STAG, &accessor, rights, to, 8, &p), STAG_E_OK);
 	cr_expect_eq(p, memory);
 	free(t);
 }
@@ -466,11 +549,11 @@ Test(stag, invalidated_region_is_out_of_reach_but_still_there)
 Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 {
 	struct stag_table *t = scoped_table();
-	struct stag_who neighbour = {.pd = PD, .scope = EP + 1};
-	struct stag_who stranger = {.pd = PD + 1, .scope = EP};
+	struct stag_accessor other_endpoint = {.pd = PD, .scope = EP + 1};
+	struct stag_accessor other_domain = {.pd = PD + 1, .scope = EP};
 
-	cr_expect_eq(stag_invalidate(t, STAG, &neighbour), STAG_E_SCOPE);
-	cr_expect_eq(stag_invalidate(t, STAG, &stranger), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(t, STAG, &other_endpoint), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(t, STAG, &other_domain), STAG_E_SCOPE);
 	cr_expect_eq(stag_invalidate(t, STAG + 1, &owner), STAG_E_INVALID);
 	cr_expect_eq(check(t, BASE_TO, 1), STAG_E_OK);
 	free(t);
@@ -480,10 +563,10 @@ Test(stag, invalidation_is_for_the_endpoint_that_the_region_is_scoped_to)
 Test(stag, region_of_a_whole_domain_cannot_be_invalidated_remotely)
 {
 	struct stag_table *t = table_of(region(STAG));
-	struct stag_who nobody = {.pd = PD, .scope = 0};
+	struct stag_accessor no_endpoint = {.pd = PD, .scope = 0};
 
 	cr_expect_eq(stag_invalidate(t, STAG, &owner), STAG_E_SCOPE);
-	cr_expect_eq(stag_invalidate(t, STAG, &nobody), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(t, STAG, &no_endpoint), STAG_E_SCOPE);
 	cr_expect_eq(check(t, BASE_TO, 1), STAG_E_OK);
 	free(t);
 }

@@ -2,7 +2,10 @@
 /* STag values are hard to predict, spread over all 32 bits, and not given again soon. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "daemon/objects/stags.h"
 #include "proto/stag.h"
@@ -42,7 +45,7 @@ Test(stag_draw, every_bit_is_as_often_set_as_not)
 			set += drawn[i] >> b & 1;
 			turned += i > 0 && ((drawn[i] ^ drawn[i - 1]) >> b & 1);
 		}
-		/* Ten standard deviations: never by chance. */
+		/* Ten standard deviations: practically impossible by chance. */
 		cr_expect(set > DRAWS / 2 - 500 && set < DRAWS / 2 + 500, "bit %u: %u", b, set);
 		cr_expect(turned > DRAWS / 2 - 500 && turned < DRAWS / 2 + 500,
 			  "bit %u turns %u times from one value to the next", b, turned);
@@ -68,7 +71,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Values come by chance from all there are: among so many one could be seen twice, not three. */
+/* Values are drawn from the whole range: among so many, one can occur twice, but not three times.
+ */
 /* rows: 5042-6.1.1-02 */
 Test(stag_draw, freed_values_do_not_come_back_soon)
 {
@@ -96,6 +100,55 @@ static ssize_t no_random(void *p, size_t len, unsigned flags)
 	(void)flags;
 	errno = ENOSYS;
 	return -1;
+}
+
+enum { REGIONS = 45000, KIB = 1024 };
+
+/* KiB of memory of this process. */
+static long resident(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long pages = 0;
+
+	cr_assert_eq(fscanf(f, "%*d %ld", &pages), 1);
+	fclose(f);
+	return pages * (sysconf(_SC_PAGESIZE) / KIB);
+}
+
+Test(stag_memory, is_in_proportion_to_the_regions_and_goes_back_with_them)
+{
+	static uint32_t stag[REGIONS];
+	struct stags *s;
+	long before, full;
+
+	memset(stag, 1, sizeof(stag));
+	cr_assert_eq(stags_new(1 << 20, getrandom, &s), 0);
+	before = resident();
+	for (unsigned i = 0; i < REGIONS; i++) {
+		struct stag_region r = {.len = 1};
+
+		cr_assert_eq(stags_add(s, &r), 0);
+		stag[i] = r.stag;
+	}
+	full = resident() - before;
+	cr_expect_leq(full, 1L * REGIONS * STAGS_ENTRY_BYTES / KIB, "%ld KiB", full);
+	for (unsigned i = 0; i < REGIONS; i++)
+		cr_assert(stags_remove(s, stag[i]));
+	cr_expect_leq(resident() - before, full / 4);
+	stags_free(s);
+}
+
+Test(stag_memory, is_enough_for_as_many_as_the_table_may_have)
+{
+	enum { MOST = 1000 };
+	struct stag_region r = {.len = 1};
+	struct stags *s;
+
+	cr_assert_eq(stags_new(MOST, getrandom, &s), 0);
+	for (unsigned i = 0; i < MOST; i++)
+		cr_assert_eq(stags_add(s, &r), 0);
+	cr_expect_eq(stags_add(s, &r), -ENOSPC);
+	stags_free(s);
 }
 
 Test(stag_add, fails_when_the_system_has_no_random_numbers)

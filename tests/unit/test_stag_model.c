@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random operations on a crowded STag table, and on an array that says in the plainest way what
- * they ought to do. After each one the two hold the same entries.
+ * Random operations on an almost full STag table, and on an array as the model. After each
+ * operation both have the same entries.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -67,9 +67,9 @@ static uint64_t draw_pd(void)
 	return draw(5) == 0;
 }
 
-static struct stag_who draw_who(void)
+static struct stag_accessor draw_who(void)
 {
-	return (struct stag_who){.pd = draw_pd(), .scope = draw(3)};
+	return (struct stag_accessor){.pd = draw_pd(), .scope = draw(3)};
 }
 
 static struct stag_region *at(struct model *m, uint32_t value)
@@ -103,7 +103,7 @@ static uint32_t windows_on(const struct model *m, const struct stag_region *r)
 	return n;
 }
 
-/* ---- the operations: each is done to the model and says what the table is to return ---- */
+/* ---- the operations: each changes the model and returns the expected result ---- */
 
 static int model_add(struct model *m, const struct stag_region *r)
 {
@@ -128,29 +128,31 @@ static bool model_remove(struct model *m, uint32_t value)
 	return true;
 }
 
-static int model_invalidate(struct model *m, uint32_t value, struct stag_who who)
+static int model_invalidate(struct model *m, uint32_t value, struct stag_accessor accessor)
 {
 	struct stag_region *r = of(m, value);
 
 	if (!r || !r->valid)
 		return STAG_E_INVALID;
-	if (r->scope == 0 || r->scope != who.scope || r->pd != who.pd)
+	if (r->scope == 0 || r->scope != accessor.scope || r->pd != accessor.pd)
 		return STAG_E_SCOPE;
 	r->valid = false;
 	return STAG_E_OK;
 }
 
-static int model_bind(struct model *m, const struct stag_bind *b, struct stag_who who)
+static int model_bind(struct model *m, const struct stag_bind *b, struct stag_accessor accessor)
 {
 	struct stag_region *w = at(m, b->window), *r = of(m, b->region);
 	bool type_1 = w->kind == STAG_WINDOW_PD;
 
-	if (b->window == 0 || !is_window(w) || w->pd != who.pd || type_1 != (who.scope == 0))
+	if (b->window == 0 || !is_window(w) || w->pd != accessor.pd ||
+	    type_1 != (accessor.scope == 0))
 		return STAG_BIND_E_WINDOW;
 	if (!type_1 && w->valid)
 		return STAG_BIND_E_WINDOW;
 	if (!type_1 || b->len != 0) {
-		if (!r || r->kind != STAG_REGION || !r->valid || r->pd != who.pd || r->scope != 0)
+		if (!r || r->kind != STAG_REGION || !r->valid || r->pd != accessor.pd ||
+		    r->scope != 0)
 			return STAG_BIND_E_REGION;
 		if (!(r->rights & STAG_BIND_WINDOWS))
 			return STAG_BIND_E_RIGHTS;
@@ -162,7 +164,7 @@ static int model_bind(struct model *m, const struct stag_bind *b, struct stag_wh
 		w->to = b->to;
 		w->len = b->len;
 		w->rights = b->rights;
-		w->scope = who.scope;
+		w->scope = accessor.scope;
 		w->parent = b->region;
 	}
 	w->stag = b->window;
@@ -202,16 +204,16 @@ static void step_remove(struct stag_table *t, struct model *m)
 static void step_invalidate(struct stag_table *t, struct model *m)
 {
 	uint32_t value = draw_known(m);
-	struct stag_who who = draw_who();
+	struct stag_accessor accessor = draw_who();
 
-	cr_assert_eq(stag_invalidate(t, value, &who), model_invalidate(m, value, who), "%#x",
-		     value);
+	cr_assert_eq(stag_invalidate(t, value, &accessor), model_invalidate(m, value, accessor),
+		     "%#x", value);
 }
 
 /* Returns whether a window is bound now, not unbound. */
 static bool step_bind(struct stag_table *t, struct model *m)
 {
-	struct stag_who who = draw_who();
+	struct stag_accessor accessor = draw_who();
 	struct stag_bind b = {
 		.window = draw_known(m) ^ draw(KEYS),
 		.region = draw_region(m),
@@ -219,9 +221,9 @@ static bool step_bind(struct stag_table *t, struct model *m)
 		.to = draw(SIZE),
 		.len = draw(4) ? draw(SIZE / 8) : 0,
 	};
-	int e = model_bind(m, &b, who);
+	int e = model_bind(m, &b, accessor);
 
-	cr_assert_eq(stag_bind(t, &b, &who), e, "%#x on %#x", b.window, b.region);
+	cr_assert_eq(stag_bind(t, &b, &accessor), e, "%#x on %#x", b.window, b.region);
 	return e == STAG_BIND_OK && b.len > 0;
 }
 
@@ -230,13 +232,14 @@ static bool expect_check(const struct stag_table *t, struct model *m)
 {
 	uint32_t value = draw_known(m), rights = draw(3) ? 0 : draw(32);
 	struct stag_region *r = of(m, value);
-	struct stag_who who = draw_who();
+	struct stag_accessor accessor = draw_who();
 	uint64_t to = draw(SIZE), len = draw(SIZE / 4);
-	bool ok = r && r->valid && r->pd == who.pd && (r->scope == 0 || r->scope == who.scope) &&
-		  !(rights & ~r->rights) && to >= r->to && to + len <= r->to + r->len;
+	bool ok = r && r->valid && r->pd == accessor.pd &&
+		  (r->scope == 0 || r->scope == accessor.scope) && !(rights & ~r->rights) &&
+		  to >= r->to && to + len <= r->to + r->len;
 	uint8_t *p = NULL;
 
-	cr_assert_eq(stag_check(t, value, &who, rights, to, len, &p) == STAG_E_OK, ok, "%#x",
+	cr_assert_eq(stag_check(t, value, &accessor, rights, to, len, &p) == STAG_E_OK, ok, "%#x",
 		     value);
 	cr_assert_eq(p, ok ? memory + to : NULL);
 	return ok;
@@ -279,8 +282,8 @@ static void expect_same(const struct stag_table *t, const struct model *m)
 	}
 }
 
-/* In a table this small nearly every search passes others' slots, and some pass its end. */
-Test(stag_model, any_order_of_operations_does_what_the_model_does)
+/* In a table this small nearly every search passes occupied slots, and some pass its end. */
+Test(stag_model, any_order_of_operations_agrees_with_the_model)
 {
 	unsigned bound = 0, granted = 0;
 
@@ -311,7 +314,7 @@ Test(stag_model, any_order_of_operations_does_what_the_model_does)
 		}
 		free(mem);
 	}
-	/* That most of what is drawn is refused is well, that all of it is would be no test. */
-	cr_expect_gt(bound, ROUNDS * STEPS / 200, "only %u binds went through", bound);
+	/* Most random operations are refused; the test requires that some succeed. */
+	cr_expect_gt(bound, ROUNDS * STEPS / 200, "only %u binds succeeded", bound);
 	cr_expect_gt(granted, ROUNDS * STEPS / 40, "only %u accesses were granted", granted);
 }

@@ -12,7 +12,7 @@ enum {
 	EP = 40, /* endpoints, by their scopes */
 	EP2 = 41,
 	SIZE = 4096,
-	REGION = 0x111100, /* values: what stands in the table of rig() */
+	REGION = 0x111100, /* values of the entries in the table of rig() */
 	TYPE1 = 0x222200,
 	TYPE2 = 0x333300,
 	REMOTE = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC,
@@ -23,9 +23,9 @@ enum {
 
 static uint8_t memory[SIZE];
 
-static const struct stag_who domain = {.pd = PD, .scope = 0};
-static const struct stag_who owner = {.pd = PD, .scope = EP};
-static const struct stag_who neighbour = {.pd = PD, .scope = EP2};
+static const struct stag_accessor domain = {.pd = PD, .scope = 0};
+static const struct stag_accessor owner = {.pd = PD, .scope = EP};
+static const struct stag_accessor other_endpoint = {.pd = PD, .scope = EP2};
 
 static struct stag_table *table;
 
@@ -61,10 +61,10 @@ static void unrig(void)
 
 TestSuite(stag_mw, .init = rig, .fini = unrig);
 
-static int check_as(const struct stag_who *who, uint32_t stag, uint64_t to, uint64_t len)
+static int check_as(const struct stag_accessor *accessor, uint32_t stag, uint64_t to, uint64_t len)
 {
 	uint8_t *p = NULL;
-	int e = stag_check(table, stag, who, STAG_REMOTE_READ, to, len, &p);
+	int e = stag_check(table, stag, accessor, STAG_REMOTE_READ, to, len, &p);
 
 	cr_expect_eq(p, e ? NULL : memory + (to - BASE_TO), "%#x", stag);
 	return e;
@@ -84,8 +84,8 @@ static struct stag_bind part(uint32_t window, uint64_t to, uint64_t len)
 				  .len = len};
 }
 
-/* The asker that windows of this type are bound by. */
-static const struct stag_who *binder(uint32_t window)
+/* The accessor that binds windows of this type. */
+static const struct stag_accessor *binder(uint32_t window)
 {
 	return window >> 8 == TYPE1 >> 8 ? &domain : &owner;
 }
@@ -102,7 +102,7 @@ static uint32_t windows(void)
 
 static const uint32_t types[] = {TYPE1, TYPE2};
 
-/* ---- what a bound window shows ---- */
+/* ---- access through a bound window ---- */
 
 Test(stag_mw, window_is_invalid_until_it_is_bound)
 {
@@ -116,7 +116,7 @@ Test(stag_mw, window_is_invalid_until_it_is_bound)
 	}
 }
 
-Test(stag_mw, what_is_added_as_a_window_is_not_believed_to_be_bound)
+Test(stag_mw, an_added_window_is_not_bound)
 {
 	struct stag_region r = {.stag = 0x444400,
 				.pd = PD,
@@ -135,7 +135,7 @@ Test(stag_mw, what_is_added_as_a_window_is_not_believed_to_be_bound)
 }
 
 /* rows: 5041-8.3.1-03 5041-8.3.1-04 */
-Test(stag_mw, window_shows_its_part_of_the_region_to_the_byte)
+Test(stag_mw, window_gives_access_to_its_exact_range)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		uint32_t w = types[i];
@@ -149,11 +149,11 @@ Test(stag_mw, window_shows_its_part_of_the_region_to_the_byte)
 		cr_expect_eq(check(w, BASE_TO + 100, 51), STAG_E_BOUNDS);
 		cr_expect_eq(check(w, 0, 1), STAG_E_BOUNDS);
 		cr_expect_eq(check(w, UINT64_MAX, 2), STAG_E_WRAP);
-		cr_expect_eq(check(REGION, BASE_TO, SIZE), STAG_E_OK, "the region is as it was");
+		cr_expect_eq(check(REGION, BASE_TO, SIZE), STAG_E_OK, "the region is unchanged");
 	}
 }
 
-Test(stag_mw, entry_of_a_bound_window_tells_what_it_shows)
+Test(stag_mw, entry_of_a_bound_window_has_its_range)
 {
 	struct stag_bind b = part(TYPE2 + 9, BASE_TO + 1, 2);
 	const struct stag_region *w;
@@ -205,23 +205,23 @@ Test(stag_mw, bind_gives_the_window_any_key_and_voids_the_old_value)
 /* rows: 5041-8.3.1-01 5041-8.3.1-02 */
 Test(stag_mw, type_1_serves_the_domain_and_type_2_the_endpoint_that_bound_it)
 {
-	static const struct stag_who stranger = {.pd = PD + 1, .scope = EP};
+	static const struct stag_accessor other_domain = {.pd = PD + 1, .scope = EP};
 
 	bind(part(TYPE1, BASE_TO, 8));
 	bind(part(TYPE2, BASE_TO, 8));
 	cr_expect_eq(check_as(&owner, TYPE1, BASE_TO, 8), STAG_E_OK);
-	cr_expect_eq(check_as(&neighbour, TYPE1, BASE_TO, 8), STAG_E_OK);
-	cr_expect_eq(check_as(&stranger, TYPE1, BASE_TO, 8), STAG_E_SCOPE);
+	cr_expect_eq(check_as(&other_endpoint, TYPE1, BASE_TO, 8), STAG_E_OK);
+	cr_expect_eq(check_as(&other_domain, TYPE1, BASE_TO, 8), STAG_E_SCOPE);
 	cr_expect_eq(check_as(&owner, TYPE2, BASE_TO, 8), STAG_E_OK);
-	cr_expect_eq(check_as(&neighbour, TYPE2, BASE_TO, 8), STAG_E_SCOPE);
+	cr_expect_eq(check_as(&other_endpoint, TYPE2, BASE_TO, 8), STAG_E_SCOPE);
 	cr_expect_eq(check_as(&domain, TYPE2, BASE_TO, 8), STAG_E_SCOPE);
-	cr_expect_eq(check_as(&stranger, TYPE2, BASE_TO, 8), STAG_E_SCOPE);
+	cr_expect_eq(check_as(&other_domain, TYPE2, BASE_TO, 8), STAG_E_SCOPE);
 }
 
-/* ---- what cannot be bound ---- */
+/* ---- invalid binds ---- */
 
-/* Tries, and sees to it that what fails changes nothing. */
-static int try(struct stag_bind b, const struct stag_who *who)
+/* Binds, and checks that a failure changes nothing. */
+static int try(struct stag_bind b, const struct stag_accessor *accessor)
 {
 	static const uint32_t all[] = {REGION, TYPE1, TYPE2};
 	struct stag_region before[3];
@@ -229,7 +229,7 @@ static int try(struct stag_bind b, const struct stag_who *who)
 
 	for (unsigned i = 0; i < 3; i++)
 		before[i] = *stag_find_any_key(table, all[i]);
-	e = stag_bind(table, &b, who);
+	e = stag_bind(table, &b, accessor);
 	for (unsigned i = 0; e && i < 3; i++)
 		cr_expect_arr_eq((const char *)stag_find_any_key(table, all[i]),
 				 (const char *)&before[i], sizeof(before[i]));
@@ -238,15 +238,15 @@ static int try(struct stag_bind b, const struct stag_who *who)
 
 Test(stag_mw, only_a_window_of_the_domain_can_be_bound)
 {
-	static const struct stag_who stranger = {.pd = PD + 1, .scope = EP};
-	static const struct stag_who strange_domain = {.pd = PD + 1};
+	static const struct stag_accessor other_domain = {.pd = PD + 1, .scope = EP};
+	static const struct stag_accessor other_whole_domain = {.pd = PD + 1};
 
 	cr_expect_eq(try(part(0x555500, BASE_TO, 8), &owner), STAG_BIND_E_WINDOW);
 	cr_expect_eq(try(part(REGION, BASE_TO, 8), &owner), STAG_BIND_E_WINDOW);
 	cr_expect_eq(try(part(REGION, BASE_TO, 8), &domain), STAG_BIND_E_WINDOW);
-	cr_expect_eq(try(part(TYPE1, BASE_TO, 8), &strange_domain), STAG_BIND_E_WINDOW);
-	cr_expect_eq(try(part(TYPE1, BASE_TO, 0), &strange_domain), STAG_BIND_E_WINDOW);
-	cr_expect_eq(try(part(TYPE2, BASE_TO, 8), &stranger), STAG_BIND_E_WINDOW);
+	cr_expect_eq(try(part(TYPE1, BASE_TO, 8), &other_whole_domain), STAG_BIND_E_WINDOW);
+	cr_expect_eq(try(part(TYPE1, BASE_TO, 0), &other_whole_domain), STAG_BIND_E_WINDOW);
+	cr_expect_eq(try(part(TYPE2, BASE_TO, 8), &other_domain), STAG_BIND_E_WINDOW);
 }
 
 Test(stag_mw, type_1_is_bound_for_the_domain_alone_and_type_2_by_an_endpoint_alone)
@@ -392,7 +392,7 @@ Test(stag_mw, window_may_lie_at_the_upper_end_of_the_offsets)
 	cr_expect_eq(bind(b), STAG_BIND_E_BOUNDS);
 }
 
-/* Everything is wrong at first; each step mends what the outcome named. */
+/* Everything is wrong at first; each step corrects the error that the result names. */
 Test(stag_mw, first_failing_test_in_the_documented_order_is_the_outcome)
 {
 	struct stag_bind b = {.window = REGION, .region = TYPE1, .rights = STAG_LOCAL_WRITE};
@@ -451,14 +451,14 @@ Test(stag_mw, type_2_is_bound_only_while_it_is_not_and_never_to_nothing)
 	cr_expect_eq(try(part(TYPE2, BASE_TO, 8), &owner), STAG_BIND_E_WINDOW);
 	cr_expect_eq(try(part(TYPE2 + 1, BASE_TO, 8), &owner), STAG_BIND_E_WINDOW);
 	cr_expect_eq(try(part(TYPE2 + 1, BASE_TO, 0), &owner), STAG_BIND_E_WINDOW);
-	cr_expect_eq(try(part(TYPE2 + 1, BASE_TO, 8), &neighbour), STAG_BIND_E_WINDOW);
+	cr_expect_eq(try(part(TYPE2 + 1, BASE_TO, 8), &other_endpoint), STAG_BIND_E_WINDOW);
 	cr_expect_eq(check(TYPE2, BASE_TO, 8), STAG_E_OK);
 }
 
 Test(stag_mw, type_2_is_invalidated_by_its_endpoint_and_then_free_for_another)
 {
 	bind(part(TYPE2, BASE_TO, 8));
-	cr_expect_eq(stag_invalidate(table, TYPE2, &neighbour), STAG_E_SCOPE);
+	cr_expect_eq(stag_invalidate(table, TYPE2, &other_endpoint), STAG_E_SCOPE);
 	cr_expect_eq(stag_invalidate(table, TYPE2, &domain), STAG_E_SCOPE);
 	cr_expect_eq(stag_invalidate(table, TYPE2 + 1, &owner), STAG_E_INVALID);
 	cr_expect_eq(windows(), 1);
@@ -467,8 +467,8 @@ Test(stag_mw, type_2_is_invalidated_by_its_endpoint_and_then_free_for_another)
 	cr_expect_eq(check(TYPE2, BASE_TO, 8), STAG_E_INVALID);
 	cr_expect_eq(stag_invalidate(table, TYPE2, &owner), STAG_E_INVALID);
 	cr_expect_eq(windows(), 0);
-	cr_expect_eq(try(part(TYPE2 + 1, BASE_TO, 8), &neighbour), STAG_BIND_OK);
-	cr_expect_eq(check_as(&neighbour, TYPE2 + 1, BASE_TO, 8), STAG_E_OK);
+	cr_expect_eq(try(part(TYPE2 + 1, BASE_TO, 8), &other_endpoint), STAG_BIND_OK);
+	cr_expect_eq(check_as(&other_endpoint, TYPE2 + 1, BASE_TO, 8), STAG_E_OK);
 	cr_expect_eq(check_as(&owner, TYPE2 + 1, BASE_TO, 8), STAG_E_SCOPE);
 }
 

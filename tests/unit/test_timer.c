@@ -100,7 +100,7 @@ static void cancel_other(struct timer *t)
 static void must_not_fire(struct timer *t)
 {
 	(void)t;
-	cr_assert(false, "the timer was cancelled");
+	cr_assert(false, "the timer was canceled");
 }
 
 Test(timers, a_timer_that_another_one_cancels_does_not_fire)

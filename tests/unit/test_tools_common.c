@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tools share: statistics, text for terminals. */
+/* Common functions of the tools: statistics, text for terminals. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -75,7 +75,7 @@ Test(common, samples_grow_beyond_their_first_room)
 	cr_expect_eq(s.n, 0);
 }
 
-Test(common, text_of_others_cannot_steer_a_terminal)
+Test(common, foreign_text_is_printed_without_control_characters)
 {
 	char out[8];
 
@@ -89,7 +89,7 @@ Test(common, text_of_others_cannot_steer_a_terminal)
 	cr_expect_str_eq(out, "ab");
 }
 
-Test(common, errno_words_begin_in_lower_case)
+Test(common, errno_texts_begin_in_lower_case)
 {
 	cr_expect_str_eq(common_strerror(ECONNREFUSED), "connection refused");
 	cr_expect_str_eq(common_strerror(-ECONNREFUSED), "connection refused");
@@ -111,7 +111,7 @@ Test(addrs, a_list_is_split_at_commas)
 	cr_assert_eq(in->sin_addr.s_addr, htonl(0x0a020002));
 }
 
-Test(addrs, what_is_no_list_is_refused)
+Test(addrs, invalid_lists_are_refused)
 {
 	struct addrs l = {.n = 77};
 

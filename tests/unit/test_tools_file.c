@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ddpcp serves files of its root and no others, and leaves nothing half done behind. */
+/* ddpcp serves files of its root and no others, and leaves no incomplete files. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
@@ -149,7 +149,7 @@ Test(ddpcp_file, only_regular_files_are_served, .init = make_root, .fini = remov
 	close(fd);
 }
 
-Test(ddpcp_file, a_file_that_does_not_tell_its_size_is_refused)
+Test(ddpcp_file, a_file_of_unknown_size_is_refused)
 {
 	uint64_t size = 0;
 	uint32_t mode = 0;
@@ -159,7 +159,7 @@ Test(ddpcp_file, a_file_that_does_not_tell_its_size_is_refused)
 	cr_expect_str_eq(ddpcp_file_fault(-EINVAL), "not a regular file");
 }
 
-/* Entries of the root that are files in the making. */
+/* Incomplete files in the root. */
 static int temps(void)
 {
 	DIR *d = fdopendir(openat(root, ".", O_RDONLY | O_DIRECTORY));
@@ -194,7 +194,7 @@ Test(ddpcp_file, a_file_appears_whole_with_its_mode, .init = make_root, .fini = 
 	cr_expect_eq(temps(), 0);
 }
 
-Test(ddpcp_file, what_is_not_committed_leaves_nothing, .init = make_root, .fini = remove_root)
+Test(ddpcp_file, an_uncommitted_file_leaves_nothing, .init = make_root, .fini = remove_root)
 {
 	struct ddpcp_file f;
 	struct stat st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records that tools send each other: what is put is what is got, and nothing else is taken. */
+/* The records that tools send each other: decoding returns what was encoded, and invalid records
+ * are refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -41,7 +42,7 @@ Test(ddping, hellos_of_wrong_length_version_and_size_are_refused)
 	cr_expect_eq(ddping_hello_get(buf, DDPING_HELLO_LEN, &size), -EPROTO);
 }
 
-Test(ddping, a_ping_survives_and_is_no_pong)
+Test(ddping, a_ping_survives_and_differs_from_a_pong)
 {
 	const struct ddping_rec ping = {
 		.kind = DDPING_PING,
@@ -112,7 +113,7 @@ Test(ddperf, tests_that_do_not_exist_are_refused)
 	cr_expect_eq(ddperf_hello_get(buf, 0, &got), -EPROTO);
 }
 
-Test(ddperf, an_answer_without_credits_is_none)
+Test(ddperf, an_answer_without_credits_is_invalid)
 {
 	uint8_t buf[DDPERF_ANSWER_LEN];
 	struct ddperf_answer got;
@@ -243,7 +244,7 @@ Test(ddpcp, strings_must_end)
 	cr_expect_eq(ddpcp_rec_get(buf, len, &got), -EPROTO);
 }
 
-Test(ddpcp, hellos_of_others_are_refused)
+Test(ddpcp, hellos_of_other_programs_are_refused)
 {
 	uint8_t buf[DDPCP_HELLO_LEN];
 

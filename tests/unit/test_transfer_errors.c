@@ -15,7 +15,7 @@ TestSuite(transfer_errors, .init = two_setup, .fini = two_teardown);
 
 /* ---- bad requests ---- */
 
-Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
+Test(transfer_errors, bad_requests_complete_in_order_and_send_nothing)
 {
 	struct rdmap_wr wr[10];
 	static const enum rdmap_status want[10] = {
@@ -45,7 +45,7 @@ Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
 	for (unsigned i = 0; i < 10; i++)
 		two_post(two.qa, wr[i]);
 	while (two_move(&two.a, &two.b) ||
-	       two_move(&two.a, &two.b)) /* it may take two questions to get past so many */
+	       two_move(&two.a, &two.b)) /* that many may take two calls */
 		sent++;
 	cr_expect_eq(sent, 2);
 	for (unsigned i = 0; i < 10; i++)
@@ -54,7 +54,7 @@ Test(transfer_errors, bad_requests_complete_in_their_turn_and_send_nothing)
 	cr_expect_eq(two.qa->done[6].at.len, TWO_MEM + 1);
 }
 
-Test(transfer_errors, taker_that_found_a_request_bad_has_its_status_reported)
+Test(transfer_errors, request_that_its_taker_found_bad_completes_with_its_status)
 {
 	struct rdmap_wr wr = two_request(RDMAP_SEND, 2, 0, 8);
 
@@ -95,8 +95,8 @@ Test(transfer_errors, owner_full_of_bad_requests_does_not_hold_up_other_streams)
 	cr_assert(pair_pull(&two.a, &m));
 	cr_expect_eq(m.sid, other);
 	cr_expect_lt(two.qa->taken, two.qa->posted);
-	cr_expect_eq(assoc_expiry(two.a.assoc), 0, "another turn is asked for");
-	cr_expect_not(pair_pull(&two.a, &m), "it has had its share");
+	cr_expect_eq(assoc_expiry(two.a.assoc), 0, "another turn is requested");
+	cr_expect_not(pair_pull(&two.a, &m), "it has used its share");
 	for (unsigned i = 0; i < 6 && two.qa->taken < two.qa->posted; i++) {
 		assoc_tick(two.a.assoc, 0);
 		if (pair_pull(&two.a, &m))
@@ -107,7 +107,7 @@ Test(transfer_errors, owner_full_of_bad_requests_does_not_hold_up_other_streams)
 	cr_expect_eq(assoc_expiry(two.a.assoc), UINT64_MAX);
 }
 
-Test(transfer_errors, bad_receives_complete_in_their_turn_and_the_next_is_used)
+Test(transfer_errors, bad_receives_complete_in_order_and_the_next_is_used)
 {
 	pair_region(&two.b, 0x100, TWO_TO, 64, STAG_REMOTE_WRITE, 0);
 	pair_post_recv(two.qb, 1, 77, TWO_TO, 64);
@@ -128,10 +128,10 @@ Test(transfer_errors, bad_receives_complete_in_their_turn_and_the_next_is_used)
 	cr_expect_arr_eq(two.mb + 64, two.ma + 20, 20);
 }
 
-/* ---- memory that vanishes ---- */
+/* ---- memory that is revoked ---- */
 
 /* rows: 5040-4.8-03 5040-4.8-08 5040-7.1-02 */
-Test(transfer_errors, memory_that_vanishes_under_a_message_ends_the_stream)
+Test(transfer_errors, memory_revoked_during_a_message_ends_the_stream)
 {
 	struct pair_msg m;
 
@@ -156,7 +156,7 @@ Test(transfer_errors, memory_that_vanishes_under_a_message_ends_the_stream)
 	two_expect_closed(&two.a, ASSOC_REASON_ERROR, PERR_CATASTROPHIC);
 }
 
-Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_request_alone)
+Test(transfer_errors, memory_revoked_before_the_first_byte_fails_only_its_request)
 {
 	struct assoc_seg seg;
 
@@ -174,7 +174,7 @@ Test(transfer_errors, memory_that_vanishes_before_the_first_byte_hurts_one_reque
 
 /* RFC 5040 4.8: the Read Request comes back advanced by what was sent. */
 /* rows: 5040-3.2-08 5040-4.8-10 */
-Test(transfer_errors, terminate_names_the_place_where_the_source_vanished)
+Test(transfer_errors, terminate_names_the_offset_where_the_source_was_revoked)
 {
 	struct wire_read_req req;
 	struct wire_term t;
@@ -202,7 +202,7 @@ Test(transfer_errors, terminate_names_the_place_where_the_source_vanished)
 }
 
 /* rows: 5040-7.1-02 */
-Test(transfer_errors, receive_that_vanishes_under_a_message_ends_the_stream)
+Test(transfer_errors, receive_revoked_during_a_message_ends_the_stream)
 {
 	pair_region(&two.b, 5, TWO_TO, TWO_MEM, TWO_ALL, 0);
 	pair_post_recv(two.qb, 1, 5, TWO_TO, 4000);
@@ -267,7 +267,7 @@ Test(transfer_errors, send_longer_than_its_receive_fails_both)
 }
 
 /* rows: 5040-5.3-13 5040-5.3-15 5040-7.2-04 5040-7.2-05 5040-8.1.1-01 */
-Test(transfer_errors, invalidating_what_is_not_the_streams_alone_fails)
+Test(transfer_errors, invalidating_an_stag_not_scoped_to_the_stream_fails)
 {
 	static const uint32_t stag[] = {TWO_STAG_B, 99, OWN_B};
 	static const enum perr want[] = {PERR_INV_SCOPE, PERR_INV_STAG, PERR_INV_SCOPE};
@@ -367,7 +367,7 @@ Test(transfer_errors, terminate_names_the_write_to_that_stag)
 	two_expect_done(two.qa, 3, RDMAP_REM_ACCESS_ERR);
 }
 
-/* A transport may hand up what came in while it takes a segment. */
+/* A transport may deliver messages while it takes a segment. */
 Test(transfer_errors, stream_may_end_while_the_transport_takes_a_segment)
 {
 	struct wire_ddp h = {.tagged = true, .last = true, .dv = 1, .rv = 1, .stag = 99};

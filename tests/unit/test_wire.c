@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every golden vector in both directions, and what hostile bytes do to the decoders of DDP headers
- * and Terminates; test_wire_fields does the same for the headers of the extensions.
- * vectors.json holds the bytes, the tables below say what they mean; the bytes stand
- * nowhere else. Not checked here: V01, an SCTP parameter, and V02c, a whole DATA chunk.
- * SCTP makes these two, so the tests that look at captured packets check them.
+ * Every golden vector in both directions, and invalid bytes for the decoders of DDP headers and
+ * Terminates; test_wire_fields does the same for the headers of the extensions. vectors.json has
+ * the bytes, the tables below have their meaning. Not checked here: V01, an SCTP parameter, and
+ * V02c, a whole DATA chunk. SCTP builds these two, so the tests of captured packets check them.
  */
 #include <criterion/criterion.h>
 #include <json-c/json.h>
@@ -15,7 +14,7 @@
 #include "tests/lib/vector.h"
 #include "util/be.h"
 
-/* ---- what the vectors mean ---- */
+/* ---- the contents of the vectors ---- */
 
 /* Session control: DDP-SSN, function code, enhanced parameters if there are any, private data. */
 struct control {
@@ -64,7 +63,7 @@ struct segment {
 	struct wire_atomic_req atomic;
 	struct wire_atomic_resp old;
 	struct wire_term term;
-	const char *blamed; /* the vector of which the Terminate copies headers */
+	const char *blamed; /* the vector whose headers the Terminate copies */
 };
 
 #define TAGGED(l, op, st, off)                                                                     \
@@ -187,7 +186,7 @@ static void expect_term(const char *id, const struct wire_term *got, const struc
 	cr_expect_arr_eq(got->read, want->read, WIRE_READ_REQ_LEN, "%s: Read Request", id);
 }
 
-/* The Terminate of the table with the headers of the message that it blames. */
+/* The Terminate of the table with the headers of the message in error. */
 static struct wire_term term_of(const struct segment *s)
 {
 	struct wire_term t = s->term;
@@ -437,7 +436,7 @@ Test(wire, reserved_bits_of_a_header_are_ignored)
 	expect_ddp("reserved", &noisy, &plain);
 }
 
-/* Every value of both control bytes: what is not reserved by DDP comes back as it was. */
+/* Every value of both control bytes: the bits that DDP does not reserve survive. */
 /* rows: 5041-4.1-08 */
 Test(wire, control_bytes_survive_decoding_and_encoding)
 {

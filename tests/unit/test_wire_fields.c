@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The headers of RFC 7306 and RFC 6581 with what no golden vector has in them: other values, the
- * widest ones, reserved bits. And the sizes and names of everything.
+ * The headers of RFC 7306 and RFC 6581 with contents that no golden vector has: other values, the
+ * largest ones, reserved bits. Also sizes and names.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -72,8 +72,8 @@ Test(wire_fields, atomic_request_reserved_bits_are_sent_as_0_and_ignored)
 	expect_distinct(&r);
 }
 
-/* Which of them exist is not for the decoder to say. */
-Test(wire_fields, atomic_request_tells_every_operation_code)
+/* The decoder does not check whether the code is defined. */
+Test(wire_fields, atomic_request_decodes_every_operation_code)
 {
 	for (unsigned aop = 0; aop < 16; aop++) {
 		uint8_t b[WIRE_ATOMIC_REQ_LEN];

@@ -431,7 +431,7 @@ struct rig_child rig_echo_server(uint16_t udp_port)
 	return rig_fork(echo_server, &udp_port);
 }
 
-static void reborn_server(void *arg, int fd)
+static void restarted_server(void *arg, int fd)
 {
 	struct rig_child first;
 	sigset_t set;
@@ -449,7 +449,7 @@ static void reborn_server(void *arg, int fd)
 
 struct rig_child rig_restartable_server(uint16_t udp_port)
 {
-	return rig_fork(reborn_server, &udp_port);
+	return rig_fork(restarted_server, &udp_port);
 }
 
 void rig_restart(struct rig_child *ch)

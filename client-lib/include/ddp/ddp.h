@@ -10,7 +10,7 @@
  * that a newer program sets with -E2BIG. Work requests, completions and events have no
  * struct_size: if they change, the soname changes.
  *
- * Calls on different objects may run at the same time; the library serialises calls on one object.
+ * Calls on different objects may run at the same time; the library serializes calls on one object.
  * But a bind or ddp_rereg_mr() changes the public members of MRs and windows: meanwhile no other
  * thread may use the object.
  *

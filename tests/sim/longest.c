@@ -2,7 +2,7 @@
 /*
  * The longest messages at the highest tagged offsets: a Send, a Write and a Read of 2^32 - 1 bytes
  * each, in so many segments that the DDP-SSN wraps many times, with the maximum number of messages
- * in flight. No byte is moved: only the placement targets are checked.
+ * in flight. No byte is copied; only the placement targets are checked.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
 
 static const uint64_t FIRST = UINT64_MAX - UINT32_MAX; /* the last byte has offset 2^64 - 2 */
 
-/* A message between the two, its payload as an offset in the sender's memory. */
+/* A message in flight, its payload as an offset in the sender's memory. */
 struct flight {
 	struct assoc_seg seg;
 	uint64_t off;
@@ -33,7 +33,7 @@ struct end {
 	struct rdmap *ep;
 	uint8_t *base;
 	struct stag_table *stags;
-	unsigned asked;   /* requests taken */
+	unsigned taken;   /* requests taken */
 	unsigned recvs;   /* receives taken */
 	unsigned done;    /* completions, all of them of UINT32_MAX bytes */
 	unsigned unacked; /* messages sent since all were acknowledged */
@@ -42,12 +42,12 @@ struct end {
 
 static struct end ends[2];
 static struct flight flights[AROUND];
-static unsigned flying, most_unacked;
+static unsigned in_flight, most_unacked;
 static uint64_t messages, state = 1;
 
 __attribute__((noreturn)) static void die(const char *what)
 {
-	printf("FAILED: a message of 2^32 - 1 bytes: %s\nreproduce: sim --far\n", what);
+	printf("FAILED: a message of 2^32 - 1 bytes: %s\nreproduce: sim --longest\n", what);
 	exit(1);
 }
 
@@ -64,10 +64,10 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	static const enum rdmap_op ops[] = {RDMAP_SEND, RDMAP_WRITE, RDMAP_READ};
 	struct end *e = user;
 
-	if (e != &ends[0] || e->asked == sizeof(ops) / sizeof(ops[0]))
+	if (e != &ends[0] || e->taken == sizeof(ops) / sizeof(ops[0]))
 		return false;
 	*ret = (struct rdmap_wr){
-		.op = (uint8_t)ops[e->asked++],
+		.op = (uint8_t)ops[e->taken++],
 		.flags = RDMAP_SIGNALED,
 		.nsge = 1,
 		.rstag = STAG,
@@ -117,10 +117,10 @@ static void arrive(struct end *to, const struct flight *f)
 	if (assoc_rx(to->assoc, &m, &place) == ASSOC_RX_PLACE) {
 		if (place.ndst != 1 || place.len != f->payload ||
 		    (uint64_t)(place.dst[0].p - to->base) != f->off)
-			die("the place of a segment differs from its source");
+			die("the target of a segment differs from its source");
 		to->got += place.len;
 	} else if (f->payload > 0) {
-		die("a segment has no place");
+		die("a segment has no target");
 	}
 	assoc_rx_placed(to->assoc);
 }
@@ -128,15 +128,15 @@ static void arrive(struct end *to, const struct flight *f)
 /* One of the messages in flight arrives. */
 static void let_arrive(struct end *to)
 {
-	unsigned i = draw(flying);
+	unsigned i = draw(in_flight);
 
 	arrive(to, &flights[i]);
-	flights[i] = flights[--flying];
+	flights[i] = flights[--in_flight];
 }
 
 static bool send_one(struct end *e)
 {
-	struct flight *f = &flights[flying];
+	struct flight *f = &flights[in_flight];
 
 	if (!assoc_tx_next(e->assoc, MULPDU, &f->seg))
 		return false;
@@ -144,7 +144,7 @@ static bool send_one(struct end *e)
 		die("a segment is too long, or in pieces");
 	f->payload = f->seg.nbody ? (uint32_t)f->seg.body[0].len : 0;
 	f->off = f->seg.nbody ? (uint64_t)(f->seg.body[0].p - e->base) : 0;
-	flying++;
+	in_flight++;
 	messages++;
 	if (++e->unacked > most_unacked)
 		most_unacked = e->unacked;
@@ -154,21 +154,21 @@ static bool send_one(struct end *e)
 
 /* One end sends everything that it can; the messages are acknowledged when the limit in flight is
  * reached. */
-static bool speak(struct end *from, struct end *to)
+static bool send_all(struct end *from, struct end *to)
 {
 	uint64_t before = messages;
 
 	while (send_one(from))
-		if (flying == AROUND)
+		if (in_flight == AROUND)
 			let_arrive(to);
-	while (flying > 0)
+	while (in_flight > 0)
 		let_arrive(to);
 	assoc_tx_acked(from->assoc);
 	from->unacked = 0;
 	return messages != before;
 }
 
-static void tell(struct end *e)
+static void handle_events(struct end *e)
 {
 	struct assoc_params none = {0};
 	struct assoc_event ev;
@@ -202,7 +202,7 @@ static void set_up(struct end *e, bool opener)
 		.close_ms = 1000,
 	};
 	struct rdmap_cfg ep = {
-		.who = {1, 1},
+		.accessor = {1, 1},
 		.ord = 1,
 		.ird = 1,
 		.sq_depth = 4,
@@ -214,15 +214,15 @@ static void set_up(struct end *e, bool opener)
 		       0);
 	if (e->base == MAP_FAILED)
 		die("the address space is too small");
-	e->stags = stag_table_init(get(stag_table_size(1)), 1);
+	e->stags = stag_table_init(alloc_zeroed(stag_table_size(1)), 1);
 	r.base = e->base;
 	stag_add(e->stags, &r);
 	ep.stags = e->stags;
-	e->ep = rdmap_init(get(rdmap_size(&ep)), &ep, &ops, e);
-	e->assoc = assoc_init(get(assoc_size(&cfg)), &cfg);
+	e->ep = rdmap_init(alloc_zeroed(rdmap_size(&ep)), &ep, &ops, e);
+	e->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 }
 
-unsigned far_run(void)
+unsigned longest_run(void)
 {
 	struct assoc_params none = {0};
 	uint16_t sid;
@@ -232,10 +232,10 @@ unsigned far_run(void)
 	set_up(&ends[1], false);
 	assoc_connect(ends[0].assoc, ends[0].ep, &none, &sid);
 	do {
-		more = speak(&ends[0], &ends[1]);
-		tell(&ends[1]);
-		more |= speak(&ends[1], &ends[0]);
-		tell(&ends[0]);
+		more = send_all(&ends[0], &ends[1]);
+		handle_events(&ends[1]);
+		more |= send_all(&ends[1], &ends[0]);
+		handle_events(&ends[0]);
 	} while (more);
 	if (ends[0].done != 3 || ends[1].done != 1)
 		die("not all of them completed");

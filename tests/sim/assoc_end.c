@@ -17,7 +17,7 @@ static void on_event(void *user, const struct assoc_event *ev)
 
 static void on_trace(void *user, uint16_t sid, const char *from, const char *to, const char *event)
 {
-	struct peer *p = user;
+	struct assoc_end *p = user;
 
 	trace(p->node->w, "n%u c%u stream %u: %s -> %s on %s", p->node->id, sim_conn_id(p->conn),
 	      sid, from, to, event);
@@ -26,7 +26,7 @@ static void on_trace(void *user, uint16_t sid, const char *from, const char *to,
 		     p->node->id, sid);
 }
 
-static struct peer *peer_new(struct node *n, bool opener)
+static struct assoc_end *peer_new(struct node *n, bool opener)
 {
 	struct world *w = n->w;
 	struct assoc_cfg cfg = {
@@ -39,19 +39,19 @@ static struct peer *peer_new(struct node *n, bool opener)
 		.close_ms = 60000,
 		.plain_only = n->plain_only,
 	};
-	struct peer *p = get(sizeof(*p));
+	struct assoc_end *p = alloc_zeroed(sizeof(*p));
 
 	p->node = n;
 	p->opener = opener;
 	p->timer_us = UINT64_MAX;
-	p->assoc = assoc_init(get(assoc_size(&cfg)), &cfg);
+	p->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 	assoc_set_trace(p->assoc, on_trace, p);
 	p->dp = (struct datapath){.ddp = p->assoc, .on_event = on_event, .user = p};
-	list_add_tail(&n->peers, &p->link);
+	list_add_tail(&n->ends, &p->link);
 	return p;
 }
 
-static void peer_up(struct peer *p)
+static void peer_up(struct assoc_end *p)
 {
 	p->up = true;
 	p->dp.conn = p->conn;
@@ -63,27 +63,27 @@ static void peer_up(struct peer *p)
 
 static void turn(void *obj, void *arg);
 
-void peer_wake(struct peer *p)
+void assoc_end_wake(struct assoc_end *p)
 {
 	struct world *w = p->node->w;
 
 	if (p->turn_due || p->gone)
 		return;
 	p->turn_due = true;
-	simclock_after(w->clock, below(w, w->plan.turn_us + 1), turn, p, NULL);
+	simclock_after(w->clock, random_below(w, w->plan.turn_us + 1), turn, p, NULL);
 }
 
 static void timer(void *obj, void *arg)
 {
-	struct peer *p = obj;
+	struct assoc_end *p = obj;
 
 	(void)arg;
 	if (simclock_now(p->node->w->clock) >= p->timer_us)
 		p->timer_us = UINT64_MAX;
-	peer_wake(p);
+	assoc_end_wake(p);
 }
 
-static void plan_timer(struct peer *p)
+static void plan_timer(struct assoc_end *p)
 {
 	struct world *w = p->node->w;
 	uint64_t now = simclock_now(w->clock), due = assoc_expiry(p->assoc);
@@ -100,7 +100,7 @@ static void plan_timer(struct peer *p)
 	simclock_after(w->clock, due - now, timer, p, NULL);
 }
 
-void peer_tick(struct peer *p)
+void assoc_end_tick(struct assoc_end *p)
 {
 	assoc_tick(p->assoc, simclock_now(p->node->w->clock) / 1000);
 	dp_events(&p->dp);
@@ -108,7 +108,7 @@ void peer_tick(struct peer *p)
 
 static void turn(void *obj, void *arg)
 {
-	struct peer *p = obj;
+	struct assoc_end *p = obj;
 	struct world *w = p->node->w;
 	bool more = false;
 
@@ -116,14 +116,14 @@ static void turn(void *obj, void *arg)
 	p->turn_due = false;
 	if (p->gone || !p->up)
 		return;
-	peer_tick(p);
+	assoc_end_tick(p);
 	if (p->readable)
-		p->readable = more = dp_rx(&p->dp, 1 + (unsigned)below(w, 16));
+		p->readable = more = dp_rx(&p->dp, 1 + (unsigned)random_below(w, 16));
 	dp_events(&p->dp);
-	more |= dp_tx(&p->dp, 1 + (unsigned)below(w, 16));
+	more |= dp_tx(&p->dp, 1 + (unsigned)random_below(w, 16));
 	dp_events(&p->dp);
 	if (more)
-		peer_wake(p);
+		assoc_end_wake(p);
 	plan_timer(p);
 }
 
@@ -131,8 +131,8 @@ static void turn(void *obj, void *arg)
 
 static void *on_incoming(void *user, struct llp_conn *c)
 {
-	struct peer *p = peer_new(user, false);
-	struct peer *other = sim_conn_peer(c)->user;
+	struct assoc_end *p = peer_new(user, false);
+	struct assoc_end *other = sim_conn_peer(c)->user;
 
 	p->conn = c;
 	p->other = other->node;
@@ -142,44 +142,44 @@ static void *on_incoming(void *user, struct llp_conn *c)
 
 static void on_up(void *user)
 {
-	struct peer *p = user;
+	struct assoc_end *p = user;
 
 	peer_up(p);
-	peer_wake(p);
+	assoc_end_wake(p);
 }
 
 static void on_down(void *user, int err, const char *reason)
 {
-	struct peer *p = user;
+	struct assoc_end *p = user;
 
 	trace(p->node->w, "n%u c%u down: %d %s", p->node->id, sim_conn_id(p->conn), err, reason);
-	peer_lost(p);
+	assoc_end_lost(p);
 }
 
 static bool on_readable(void *user)
 {
-	struct peer *p = user;
+	struct assoc_end *p = user;
 
 	p->readable = true;
-	peer_wake(p);
+	assoc_end_wake(p);
 	return false;
 }
 
 static void on_writable(void *user)
 {
-	peer_wake(user);
+	assoc_end_wake(user);
 }
 
 static void on_acked(void *user)
 {
-	struct peer *p = user;
+	struct assoc_end *p = user;
 
 	trace(p->node->w, "n%u c%u all acked", p->node->id, sim_conn_id(p->conn));
 	assoc_tx_acked(p->assoc);
-	peer_wake(p);
+	assoc_end_wake(p);
 }
 
-const struct llp_events peer_events = {
+const struct llp_events assoc_end_events = {
 	.incoming = on_incoming,
 	.up = on_up,
 	.down = on_down,
@@ -190,9 +190,9 @@ const struct llp_events peer_events = {
 
 /* ---- beginning and end ---- */
 
-struct peer *peer_connect(struct node *from, struct node *to)
+struct assoc_end *assoc_end_connect(struct node *from, struct node *to)
 {
-	struct peer *p = peer_new(from, true);
+	struct assoc_end *p = peer_new(from, true);
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(PORT)};
 
 	p->other = to;
@@ -202,12 +202,12 @@ struct peer *peer_connect(struct node *from, struct node *to)
 	return p;
 }
 
-static void check_no_session(struct peer *p)
+static void check_no_session(struct assoc_end *p)
 {
 	list_foreach (it, &p->node->eps) {
 		struct ep *ep = list_entry(it, struct ep, link);
 
-		if (ep->peer == p && ep->state != EP_OVER)
+		if (ep->end == p && ep->state != EP_OVER)
 			fail(p->node->w, "ep%u: the loss of the association was not reported",
 			     ep->id);
 	}
@@ -216,7 +216,7 @@ static void check_no_session(struct peer *p)
 		     p->pending);
 }
 
-static void count(const struct peer *p)
+static void count(const struct assoc_end *p)
 {
 	const struct assoc_counters *c = assoc_counters(p->assoc);
 
@@ -224,7 +224,7 @@ static void count(const struct peer *p)
 	p->node->w->sum.early += (unsigned)c->rx_early;
 }
 
-void peer_lost(struct peer *p)
+void assoc_end_lost(struct assoc_end *p)
 {
 	if (p->gone)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tests/raw/victim.h"
+#include "tests/raw/client.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { INBOX = 1 << 18, DEPTH = 64, BIG_DEPTH = 4096 };
 
 static struct ddp_ctx *ctx;
 static struct ddp_pd *pd;
-static struct victim_region inbox;
+static struct client_region inbox;
 
 #define OK(call)                                                                                   \
 	do {                                                                                       \
@@ -22,27 +22,27 @@ static struct victim_region inbox;
 		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
 	} while (0)
 
-void victim_open(unsigned daemon)
+void client_open(unsigned daemon)
 {
 	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
 
 	attr.socket = stage.daemon[daemon].socket;
 	OK(ddp_open(&attr, &ctx));
 	OK(ddp_alloc_pd(ctx, &pd));
-	inbox = victim_region(pd, INBOX, 0x100000, DDP_ACCESS_LOCAL_WRITE);
+	inbox = client_region(pd, INBOX, 0x100000, DDP_ACCESS_LOCAL_WRITE);
 }
 
-struct ddp_pd *victim_pd(void)
+struct ddp_pd *client_pd(void)
 {
 	return pd;
 }
 
-struct ddp_ctx *victim_ctx(void)
+struct ddp_ctx *client_ctx(void)
 {
 	return ctx;
 }
 
-struct ddp_id *victim_listen(int backlog)
+struct ddp_id *client_listen(int backlog)
 {
 	struct ddp_id *id;
 
@@ -53,7 +53,7 @@ struct ddp_id *victim_listen(int backlog)
 
 /* ---- events ---- */
 
-struct ddp_cm_event *victim_event(enum ddp_cm_event_type type)
+struct ddp_cm_event *client_event(enum ddp_cm_event_type type)
 {
 	struct ddp_cm_event *ev = NULL;
 	int r;
@@ -65,7 +65,7 @@ struct ddp_cm_event *victim_event(enum ddp_cm_event_type type)
 	return ev;
 }
 
-void victim_no_event(void)
+void client_no_event(void)
 {
 	struct ddp_cm_event *ev;
 	int r = ddp_get_cm_event(ctx, &ev, 0);
@@ -74,7 +74,7 @@ void victim_no_event(void)
 	     ddp_event_str(ev->type), ev->err, ev->term, ev->reason);
 }
 
-void victim_dump(void)
+void client_dump(void)
 {
 	struct ddp_cm_event *ev;
 
@@ -95,7 +95,7 @@ static struct ddp_cq *make_cq(uint32_t entries)
 	return cq;
 }
 
-static void post_recvs(struct victim_end *e, const struct victim_opts *o)
+static void post_recvs(struct client_end *e, const struct client_opts *o)
 {
 	MUST((uint64_t)o->recvs * o->size <= INBOX, "the inbox is too small");
 	for (unsigned i = 0; i < o->recvs; i++) {
@@ -108,11 +108,11 @@ static void post_recvs(struct victim_end *e, const struct victim_opts *o)
 	e->posted = o->recvs;
 }
 
-struct victim_end victim_end(struct ddp_id *id, const struct victim_opts *o)
+struct client_end client_end(struct ddp_id *id, const struct client_opts *o)
 {
-	static const struct victim_opts none;
+	static const struct client_opts none;
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
-	struct victim_end e = {.id = id};
+	struct client_end e = {.id = id};
 	uint32_t depth;
 
 	o = o ? o : &none;
@@ -131,22 +131,22 @@ struct victim_end victim_end(struct ddp_id *id, const struct victim_opts *o)
 	init.srq = o->srq;
 	OK(ddp_create_qp(e.id, pd, &init, &e.qp));
 	if (o->recvs) {
-		memset(inbox.p, VICTIM_FILL, inbox.len);
+		memset(inbox.p, CLIENT_FILL, inbox.len);
 		post_recvs(&e, o);
 	}
 	return e;
 }
 
-void victim_end_free(struct victim_end *e)
+void client_end_free(struct client_end *e)
 {
 	OK(ddp_destroy_qp(e->qp));
 	OK(ddp_destroy_id(e->id));
 	OK(ddp_destroy_cq(e->scq));
 	OK(ddp_destroy_cq(e->rcq));
-	*e = (struct victim_end){0};
+	*e = (struct client_end){0};
 }
 
-const uint8_t *victim_inbox(const struct victim_opts *o, unsigned i)
+const uint8_t *client_inbox(const struct client_opts *o, unsigned i)
 {
 	return inbox.p + (size_t)i * o->size;
 }
@@ -163,7 +163,7 @@ static int poll_one(struct ddp_cq *cq, struct ddp_wc *ret)
 	return r;
 }
 
-struct ddp_wc victim_wc(struct ddp_cq *cq)
+struct ddp_wc client_wc(struct ddp_cq *cq)
 {
 	struct ddp_wc wc;
 
@@ -171,9 +171,9 @@ struct ddp_wc victim_wc(struct ddp_cq *cq)
 	return wc;
 }
 
-struct ddp_wc victim_received(struct victim_end *e, uint64_t wr_id, uint32_t len)
+struct ddp_wc client_received(struct client_end *e, uint64_t wr_id, uint32_t len)
 {
-	struct ddp_wc wc = victim_wc(e->rcq);
+	struct ddp_wc wc = client_wc(e->rcq);
 
 	e->posted--;
 	MUST(wc.status == DDP_WC_SUCCESS && wc.opcode == DDP_WC_RECV && wc.wr_id == wr_id &&
@@ -184,7 +184,7 @@ struct ddp_wc victim_received(struct victim_end *e, uint64_t wr_id, uint32_t len
 	return wc;
 }
 
-void victim_idle(struct ddp_cq *cq)
+void client_idle(struct ddp_cq *cq)
 {
 	struct ddp_wc wc = {0};
 
@@ -192,20 +192,20 @@ void victim_idle(struct ddp_cq *cq)
 	     ddp_wc_opcode_str(wc.opcode), (unsigned)wc.wr_id, ddp_wc_status_str(wc.status));
 }
 
-void victim_flushed(struct victim_end *e)
+void client_flushed(struct client_end *e)
 {
 	for (; e->posted; e->posted--) {
-		struct ddp_wc wc = victim_wc(e->rcq);
+		struct ddp_wc wc = client_wc(e->rcq);
 
 		MUST(wc.status == DDP_WC_FLUSH_ERR || wc.status == DDP_WC_REM_OP_ERR ||
 			     wc.status == DDP_WC_LOC_LEN_ERR,
 		     "receive %u should be flushed: %s", (unsigned)wc.wr_id,
 		     ddp_wc_status_str(wc.status));
 	}
-	victim_idle(e->rcq);
+	client_idle(e->rcq);
 }
 
-void victim_post(struct victim_end *e, struct ddp_send_wr wr)
+void client_post(struct client_end *e, struct ddp_send_wr wr)
 {
 	wr.send_flags |= DDP_SEND_SIGNALED;
 	OK(ddp_post_send(e->qp, &wr, NULL));
@@ -213,37 +213,37 @@ void victim_post(struct victim_end *e, struct ddp_send_wr wr)
 
 /* ---- memory ---- */
 
-struct victim_region victim_region(struct ddp_pd *domain, size_t len, uint64_t iova,
+struct client_region client_region(struct ddp_pd *domain, size_t len, uint64_t iova,
 				   unsigned access)
 {
-	struct victim_region r = {.len = len};
-	size_t whole = len + 2 * VICTIM_GUARD;
+	struct client_region r = {.len = len};
+	size_t whole = len + 2 * CLIENT_GUARD;
 	int fd = memfd_create("region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	uint8_t *p;
 
 	MUST(fd >= 0 && ftruncate(fd, (off_t)whole) == 0, "memfd: %s", strerror(errno));
 	p = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	MUST(p != MAP_FAILED, "mmap: %s", strerror(errno));
-	memset(p, VICTIM_WALL, whole);
-	r.p = p + VICTIM_GUARD;
-	memset(r.p, VICTIM_FILL, len);
-	OK(ddp_reg_memfd(domain, fd, VICTIM_GUARD, len, r.p, iova, access, &r.mr));
+	memset(p, CLIENT_WALL, whole);
+	r.p = p + CLIENT_GUARD;
+	memset(r.p, CLIENT_FILL, len);
+	OK(ddp_reg_memfd(domain, fd, CLIENT_GUARD, len, r.p, iova, access, &r.mr));
 	close(fd);
 	return r;
 }
 
-void victim_guards(const struct victim_region *r)
+void client_guards(const struct client_region *r)
 {
-	for (unsigned i = 0; i < VICTIM_GUARD; i++) {
-		MUST(r->p[-1 - (int)i] == VICTIM_WALL, "byte -%u of the region was written", i + 1);
-		MUST(r->p[r->len + i] == VICTIM_WALL, "byte %u after the region was written", i);
+	for (unsigned i = 0; i < CLIENT_GUARD; i++) {
+		MUST(r->p[-1 - (int)i] == CLIENT_WALL, "byte -%u of the region was written", i + 1);
+		MUST(r->p[r->len + i] == CLIENT_WALL, "byte %u after the region was written", i);
 	}
 }
 
-void victim_untouched(const struct victim_region *r, size_t from, size_t n)
+void client_untouched(const struct client_region *r, size_t from, size_t n)
 {
-	victim_guards(r);
+	client_guards(r);
 	for (size_t i = 0; i < r->len; i++)
-		MUST((i >= from && i < from + n) || r->p[i] == VICTIM_FILL,
+		MUST((i >= from && i < from + n) || r->p[i] == CLIENT_FILL,
 		     "byte %zu of the region was written: %02x", i, r->p[i]);
 }

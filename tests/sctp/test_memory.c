@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Promise: memory that cannot be had costs messages or associations, never correctness; what a
+ * burst takes goes back. */
+#include <criterion/criterion.h>
+
+#include "tests/sctp/move.h"
+
+enum { SECOND = 1000000 };
+
+static struct net net;
+
+static void setup(void)
+{
+	net_init(&net, 9, 1);
+}
+
+static void teardown(void)
+{
+	net_deinit(&net);
+}
+
+TestSuite(memory, .init = setup, .fini = teardown);
+
+/* Everything that allocates, while each n-th allocation fails. */
+static void everything(unsigned n)
+{
+	net.host[0].fail_every = net.host[1].fail_every = n;
+	net.loss = 500;
+	net.reorder = 1000;
+	if (!net_connect(&net))
+		return;
+	net_run(&net, net.now + 5 * SECOND);
+	if (net.host[0].assoc && net.host[1].assoc) {
+		(void)move(&net, 300, 1000, 60 * SECOND);
+		for (unsigned i = 0; i < 100 && net.host[1].assoc; i++)
+			(void)net_send(&net, 1, 1, i, 1100);
+	}
+	if (net.host[0].assoc)
+		sctp_assoc_shutdown(net.host[0].assoc, net.now);
+	net_run(&net, net.now + 600 * (uint64_t)SECOND);
+}
+
+Test(memory, failing_allocations_leak_nothing)
+{
+	for (unsigned n = 2; n <= 40; n++) {
+		everything(n);
+		net_deinit(&net); /* checks that everything is back */
+		net_init(&net, n, 1);
+	}
+}
+
+Test(memory, an_idle_association_is_small)
+{
+	uint64_t before[2], after;
+
+	for (unsigned h = 0; h < 2; h++)
+		before[h] = sctp_memory(net.host[h].s);
+	net_establish(&net);
+	net_run(&net, net.now + 10 * SECOND);
+	for (unsigned h = 0; h < 2; h++) {
+		after = sctp_memory(net.host[h].s);
+		cr_assert_lt(after - before[h], 8192, "%lu bytes",
+			     (unsigned long)(after - before[h]));
+	}
+}
+
+/* rows: 9260-6.7-05 */
+Test(memory, a_burst_gives_its_memory_back)
+{
+	uint64_t idle[2], most = 0;
+
+	net_establish(&net);
+	net_run(&net, net.now + 10 * SECOND);
+	for (unsigned h = 0; h < 2; h++)
+		idle[h] = sctp_memory(net.host[h].s);
+	net.loss = 300;
+	net.delay_us = 20000;
+	for (unsigned i = 0; i < 800; i++)
+		cr_assert_eq(net_send(&net, 0, 0, i, 1100), SCTP_E_OK);
+	most = sctp_memory(net.host[0].s);
+	cr_assert_gt(most, idle[0] + 500000);
+	cr_assert(net_run_until(&net, move_acked_0, net.now + 60 * SECOND));
+	net_run(&net, net.now + SECOND);
+	for (unsigned h = 0; h < 2; h++)
+		/* One slab may stay. */
+		cr_assert_leq(sctp_memory(net.host[h].s), idle[h] + 17 * 16384 + 65536);
+}
+
+Test(memory, a_thousand_associations_come_and_go)
+{
+	static struct sctp_assoc *a[1000];
+	uint64_t before, all;
+
+	before = sctp_memory(net.host[0].s);
+	for (unsigned i = 0; i < 1000; i++) {
+		cr_assert((a[i] = net_connect(&net)) != NULL, "association %u", i);
+		net_run(&net, net.now + 10);
+	}
+	cr_assert_null(net_connect(&net), "max_assocs");
+	net_run(&net, net.now + 5 * SECOND);
+	cr_assert_eq(net.host[0].up, 1000);
+	all = sctp_memory(net.host[0].s) - before;
+	cr_assert_lt(all, 8 << 20);
+	for (unsigned i = 0; i < 1000; i++)
+		sctp_assoc_shutdown(a[i], net.now);
+	net_run(&net, net.now + 600 * (uint64_t)SECOND);
+	cr_assert_eq(net.host[0].down, 1000);
+	cr_assert_eq(net.host[1].down, 1000);
+	cr_assert_leq(sctp_memory(net.host[0].s), before + before / 10);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Promise: when DATA leaves, and when it does not (RFC 9260 6, 6.1, 6.2.1). */
+#include "tests/sctp/script.h"
+
+static struct peer p;
+
+static void setup(void)
+{
+	peer_init(&p, 1);
+}
+
+static void teardown(void)
+{
+	peer_deinit(&p);
+}
+
+TestSuite(send, .init = setup, .fini = teardown);
+
+/* rows: 9260-6-01 9260-6-02 */
+Test(send, nothing_leaves_before_the_association_is_up)
+{
+	peer_stack_connects(&p, 1);
+	cr_assert_eq(peer_stack_sends(&p, 0, 10), SCTP_E_DOWN);
+	peer_send_init_ack(&p);
+	peer_expect(&p, SCTP_COOKIE_ECHO);
+	cr_assert_eq(peer_stack_sends(&p, 0, 10), SCTP_E_DOWN);
+	peer_send_plain(&p, SCTP_COOKIE_ACK);
+	peer_expect_nothing(&p);
+	cr_assert_eq(peer_stack_sends(&p, 0, 10), SCTP_E_OK);
+	peer_expect(&p, SCTP_DATA);
+}
+
+/* rows: 9260-6-03 9260-6-05 */
+Test(send, data_is_taken_in_three_states_only)
+{
+	peer_stack_connects(&p, 1);
+	peer_send_data(&p, 10); /* COOKIE-WAIT */
+	peer_expect_nothing(&p);
+	p.tsn = PEER_TSN;
+	peer_send_init_ack(&p);
+	peer_expect(&p, SCTP_COOKIE_ECHO);
+	peer_send_data(&p, 10); /* COOKIE-ECHOED */
+	peer_expect_nothing(&p);
+	cr_assert_eq(p.messages, 0);
+	peer_send_plain(&p, SCTP_COOKIE_ACK);
+	p.tsn = PEER_TSN;
+	peer_send_data(&p, 10); /* ESTABLISHED */
+	cr_assert_eq(p.messages, 1);
+	cr_assert_eq(script_sack(&p).cum, PEER_TSN);
+	script_queue(&p, 1, 10);
+	peer_expect(&p, SCTP_DATA);
+	sctp_assoc_shutdown(p.assoc, p.now);
+	peer_send_data(&p, 10); /* SHUTDOWN-PENDING */
+	cr_assert_eq(p.messages, 2);
+	peer_send_sack(&p, p.stack_tsn);
+	cr_assert_eq(be_get32(peer_expect(&p, SCTP_SHUTDOWN)->p + 4), PEER_TSN + 1);
+	peer_send_data(&p, 10); /* SHUTDOWN-SENT */
+	cr_assert_eq(p.messages, 3);
+	cr_assert_eq(be_get32(peer_expect(&p, SCTP_SHUTDOWN)->p + 4), PEER_TSN + 2);
+	script_send_shutdown(&p, p.stack_tsn);
+	peer_expect(&p, SCTP_SHUTDOWN_ACK);
+	peer_send_data(&p, 10); /* SHUTDOWN-ACK-SENT */
+	peer_expect_nothing(&p);
+	cr_assert_eq(p.messages, 3);
+}
+
+/* rows: 9260-6-05 9260-6-06 9260-9.2-13 9260-9.2-15 9260-9.2-17 9260-9.2-24 */
+Test(send, shutdown_received_takes_sacks_but_no_data)
+{
+	peer_accept(&p);
+	script_queue(&p, 3, 10);
+	while (peer_next(&p))
+		;
+	script_send_shutdown(&p, p.stack_tsn);
+	peer_send_data(&p, 10);
+	cr_assert_eq(p.messages, 0);
+	peer_expect_nothing(&p);
+	cr_assert_eq(peer_stack_sends(&p, 0, 10), SCTP_E_DOWN);
+	peer_send_sack(&p, p.stack_tsn + 1);
+	peer_expect_nothing(&p);
+	script_send_shutdown(&p, p.stack_tsn + 2);
+	peer_expect(&p, SCTP_SHUTDOWN_ACK);
+}
+
+/* rows: 9260-6-07 9260-6-09 */
+Test(send, a_sack_in_other_states_changes_nothing)
+{
+	peer_stack_connects(&p, 1);
+	peer_send_sack(&p, p.stack_tsn + 7);
+	peer_send_init_ack(&p);
+	peer_expect(&p, SCTP_COOKIE_ECHO);
+	peer_send_sack(&p, p.stack_tsn + 7);
+	peer_expect_nothing(&p);
+	peer_send_plain(&p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p.up, 1);
+	sctp_assoc_shutdown(p.assoc, p.now);
+	peer_poll(&p);
+	peer_expect(&p, SCTP_SHUTDOWN);
+	peer_send_sack(&p, p.stack_tsn + 7);
+	peer_expect_nothing(&p);
+	cr_assert_eq(p.down, 0);
+	script_send_shutdown(&p, p.stack_tsn - 1);
+	peer_expect(&p, SCTP_SHUTDOWN_ACK);
+	peer_send_sack(&p, p.stack_tsn + 7);
+	peer_expect_nothing(&p);
+	cr_assert_eq(p.down, 0);
+}
+
+/* rows: 9260-6-04 9260-6-08 */
+Test(send, data_and_sack_without_an_association_are_out_of_the_blue)
+{
+	p.stack_tag = 77;
+	peer_send_data(&p, 10);
+	cr_assert_eq(peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_NONE).len, 0);
+	cr_assert_eq(p.chunk[0].flags, SCTP_FLAG_T);
+	cr_assert_eq(p.head.tag, 77);
+	peer_send_sack(&p, 5);
+	peer_expect(&p, SCTP_ABORT);
+	cr_assert_eq(p.chunk[0].flags, SCTP_FLAG_T);
+}
+
+/* ---- the peer's window ---- */
+
+/* rows: 9260-6.1-01 9260-6.2.1-01 9260-6.2.1-02 9260-6.1-26 */
+Test(send, the_window_of_init_ack_limits_the_first_data)
+{
+	p.rwnd = 3000;
+	peer_accept(&p);
+	script_queue(&p, 10, 1000);
+	for (unsigned i = 0; i < 3; i++)
+		script_data(&p, p.stack_tsn + i);
+	peer_expect_nothing(&p);
+	p.rwnd = 2000;
+	peer_send_sack(&p, p.stack_tsn + 2);
+	script_data(&p, p.stack_tsn + 3);
+	script_data(&p, p.stack_tsn + 4);
+	peer_expect_nothing(&p);
+}
+
+/* rows: 9260-6.2.1-05 */
+Test(send, a_window_smaller_than_what_is_out_counts_as_closed)
+{
+	peer_accept(&p);
+	script_queue(&p, 7, 1000);
+	for (unsigned i = 0; i < 5; i++)
+		script_data(&p, p.stack_tsn + i);
+	p.rwnd = 1000;
+	peer_send_sack(&p, p.stack_tsn);
+	peer_expect_nothing(&p);
+	p.rwnd = 5000;
+	peer_send_sack(&p, p.stack_tsn);
+	script_data(&p, p.stack_tsn + 5);
+	peer_expect_nothing(&p);
+}
+
+static void close_window(uint32_t rwnd)
+{
+	peer_accept(&p);
+	script_queue(&p, 3, 1000);
+	while (peer_next(&p))
+		;
+	p.rwnd = rwnd;
+	peer_send_sack(&p, p.stack_tsn + 2);
+	script_queue(&p, 3, 1000);
+	peer_expect_nothing(&p);
+}
+
+/* rows: 9260-6.1-01 9260-6.1-02 9260-6.1-03 9260-6.1-04 9260-6.1-06 9260-6.1-07 */
+Test(send, a_closed_window_is_probed_ever_more_rarely)
+{
+	struct sctp_config c = peer_config(&p, 1);
+	uint64_t began, interval = PEER_SECOND;
+
+	peer_deinit(&p);
+	c.heartbeat_us = 0;
+	peer_init_cfg(&p, &c);
+	close_window(100);
+	for (unsigned i = 0; i < 9; i++) {
+		began = p.now;
+		peer_advance(&p, interval - 1);
+		peer_expect_nothing(&p);
+		peer_advance(&p, 1);
+		cr_assert_eq(script_data(&p, p.stack_tsn + 3), 1, "probe %u", i);
+		cr_assert_eq(p.pkt->at_us, began + interval);
+		peer_expect_nothing(&p);
+		interval = interval > 30 * PEER_SECOND ? 60 * PEER_SECOND : 2 * interval;
+		peer_send_sack(&p, p.stack_tsn + 2);
+		peer_expect_nothing(&p);
+	}
+	p.rwnd = 100000;
+	peer_send_sack(&p, p.stack_tsn + 3);
+	script_data(&p, p.stack_tsn + 4);
+	cr_assert_eq(script_stats(&p).timeouts, 0);
+}
+
+/* rows: 9260-6.1-05 9260-6.1-07 9260-6.1-09 9260-6.1-03 9260-6.1-08 */
+Test(send, a_window_that_stays_closed_is_no_error)
+{
+	uint32_t cwnd;
+	unsigned probes = 0;
+
+	close_window(0);
+	cwnd = peer_info(&p).cwnd;
+	for (unsigned i = 0; i < 36000; i++) {
+		peer_advance(&p, PEER_SECOND / 10);
+		if (!peer_next(&p))
+			continue;
+		if (peer_find(&p, SCTP_HEARTBEAT)) {
+			peer_send_chunk(&p, SCTP_HEARTBEAT_ACK, 0, p.chunk[0].p + 4,
+					p.chunk[0].len - 4);
+			continue;
+		}
+		cr_assert_not_null(peer_find(&p, SCTP_DATA));
+		peer_expect_nothing(&p);
+		probes++;
+		peer_send_sack(&p, p.stack_tsn + 2);
+	}
+	cr_assert(probes > 50 && probes < 500, "%u probes", probes);
+	cr_assert_eq(p.down, 0);
+	cr_assert_eq(peer_path_state(&p, 0), SCTP_PATH_ACTIVE);
+	cr_assert_eq(script_stats(&p).timeouts, 0);
+	cr_assert_leq(peer_info(&p).cwnd, cwnd);
+	cr_assert_geq(peer_info(&p).cwnd, 4404);
+}
+
+/* A peer that closed its window and died is noticed. */
+Test(send, a_peer_that_is_silent_behind_a_closed_window_is_given_up)
+{
+	close_window(0);
+	peer_advance(&p, 1000 * (uint64_t)PEER_SECOND);
+	cr_assert_eq(p.down, 1);
+	cr_assert_eq(p.last_down.end, SCTP_END_TIMEOUT);
+}
+
+/* A slow receiver: it opens its window for one message at a time. */
+Test(send, a_slow_receiver_gets_everything)
+{
+	uint32_t cum;
+
+	close_window(0);
+	script_queue(&p, 20, 1000);
+	cum = p.stack_tsn + 2;
+	for (unsigned i = 0; i < 2000 && cum != p.stack_tsn + 25; i++) {
+		peer_advance(&p, PEER_SECOND / 10);
+		while (peer_next(&p)) {
+			const struct sctp_chunk *c = peer_find(&p, SCTP_DATA);
+
+			if (c && be_get32(c->p + 4) == cum + 1)
+				cum++;
+		}
+		p.rwnd = i % 2 ? 1000 : 0;
+		peer_send_sack(&p, cum);
+	}
+	cr_assert_eq(cum, p.stack_tsn + 25);
+	cr_assert_eq(p.down, 0);
+}
+
+/* ---- the congestion window ---- */
+
+/* rows: 9260-6.1-11 9260-6.1-12 9260-6.1-13 9260-6.1-20 9260-6.1-26 9260-7-01 */
+Test(send, the_window_is_overshot_by_one_packet)
+{
+	peer_accept(&p);
+	cr_assert_eq(peer_info(&p).cwnd, 4404);
+	for (unsigned i = 0; i < 10; i++)
+		cr_assert_eq(peer_stack_sends(&p, (uint16_t)i, SCRIPT_FULL), SCTP_E_OK);
+	/* 3 * 1188 bytes are fewer than 4404. */
+	for (unsigned i = 0; i < 4; i++)
+		script_data(&p, p.stack_tsn + i);
+	peer_expect_nothing(&p);
+}
+
+/* rows: 9260-6.1-16 9260-6.1-18 9260-6.1-19 */
+Test(send, bursts_are_bounded)
+{
+	uint32_t cum, cwnd;
+	unsigned n = 0;
+
+	p.rwnd = 10000000;
+	peer_accept(&p);
+	cum = p.stack_tsn - 1;
+	for (unsigned i = 0; i < 1200; i++) {
+		(void)peer_stack_sends(&p, 0, SCRIPT_FULL);
+		(void)peer_stack_sends(&p, 0, SCRIPT_FULL);
+		if (peer_next(&p))
+			peer_send_sack(&p, ++cum);
+	}
+	while (peer_next(&p))
+		peer_send_sack(&p, ++cum);
+	cwnd = peer_info(&p).cwnd;
+	cr_assert_gt(cwnd, 100 * 1188);
+	for (unsigned i = 0; i < 400; i++)
+		if (peer_stack_sends(&p, 0, SCRIPT_FULL) != SCTP_E_OK)
+			break;
+	while (peer_next(&p))
+		n++;
+	cr_assert_eq(n, 64);
+	cr_assert_eq(peer_info(&p).cwnd, cwnd);
+	peer_send_sack(&p, cum + 64);
+	for (n = 0; peer_next(&p);)
+		n++;
+	cr_assert_eq(n, 64);
+}
+
+/* rows: 9260-6.1-21 9260-6-12 9260-6.1-23 */
+Test(send, small_messages_share_packets)
+{
+	uint8_t byte = 0;
+	struct span s = {&byte, 1};
+
+	peer_accept(&p);
+	for (unsigned i = 0; i < 100; i++)
+		cr_assert_eq(sctp_assoc_send(p.assoc, 0, 1, false, &s, 1), SCTP_E_OK);
+	peer_poll(&p);
+	cr_assert_eq(script_data(&p, p.stack_tsn), (SCRIPT_BASE - 12) / 20);
+	cr_assert_eq(script_data(&p, p.stack_tsn + 59), 41);
+	peer_expect_nothing(&p);
+}
+
+/* rows: 9260-6.1-24 */
+Test(send, a_delayed_sack_goes_with_data)
+{
+	peer_accept(&p);
+	peer_send_data(&p, 10);
+	peer_expect(&p, SCTP_SACK);
+	peer_send_data(&p, 10);
+	peer_expect_nothing(&p);
+	script_queue(&p, 1, 10);
+	peer_expect2(&p, SCTP_SACK, SCTP_DATA);
+	peer_advance(&p, PEER_SECOND / 2);
+	peer_expect_nothing(&p);
+}
+
+/* rows: 9260-6.1-25 */
+Test(send, messages_are_queued_up_to_the_limit)
+{
+	unsigned n = 0;
+
+	peer_accept(&p);
+	while (peer_stack_sends(&p, 0, SCRIPT_FULL) == SCTP_E_OK)
+		n++;
+	cr_assert_eq(peer_stack_sends(&p, 0, SCRIPT_FULL), SCTP_E_AGAIN);
+	cr_assert_gt(n, 800u);
+	cr_assert_eq(p.writable, 0);
+	for (uint32_t cum = p.stack_tsn - 1; peer_next(&p);)
+		for (unsigned i = 0; i < p.n; i++)
+			peer_send_sack(&p, ++cum);
+	cr_assert_eq(p.writable, 1);
+}
+
+/* rows: 9260-6.1-33 */
+Test(send, the_user_asks_for_a_prompt_acknowledgement)
+{
+	uint8_t byte = 0;
+	struct span s = {&byte, 1};
+
+	peer_accept(&p);
+	sctp_assoc_send(p.assoc, 0, 1, true, &s, 1);
+	peer_poll(&p);
+	cr_assert_eq(peer_expect(&p, SCTP_DATA)->flags, 0x0f);
+	sctp_assoc_send(p.assoc, 0, 1, false, &s, 1);
+	peer_poll(&p);
+	cr_assert_eq(peer_expect(&p, SCTP_DATA)->flags, 0x07);
+}
+
+/* ---- SACKs ---- */
+
+/* rows: 9260-6.2.1-04 */
+Test(send, a_sack_that_was_overtaken_is_dropped)
+{
+	struct sctp_info before;
+
+	peer_accept(&p);
+	script_queue(&p, 4, 1000);
+	while (peer_next(&p))
+		;
+	peer_send_sack(&p, p.stack_tsn + 1);
+	before = peer_info(&p);
+	p.rwnd = 5;
+	peer_send_sack(&p, p.stack_tsn);
+	peer_expect_nothing(&p);
+	cr_assert_eq(peer_info(&p).peer_rwnd, before.peer_rwnd);
+	cr_assert_eq(peer_info(&p).cwnd, before.cwnd);
+	cr_assert_eq(peer_info(&p).unacked, 2);
+}
+
+/* rows: 9260-6.2.1-06 9260-6.2.1-07 9260-6.3.2-05 9260-7.1-01 */
+Test(send, what_the_peer_dropped_again_is_repeated)
+{
+	static const uint16_t all[] = {2, 4};
+
+	peer_accept(&p);
+	script_queue(&p, 4, 100);
+	while (peer_next(&p))
+		;
+	script_gaps(&p, p.stack_tsn - 1, all, 1);
+	peer_drain(&p, SCTP_DATA);
+	peer_send_sack(&p, p.stack_tsn); /* it has only the first one */
+	peer_advance(&p, 3 * PEER_SECOND);
+	cr_assert_geq(script_data(&p, p.stack_tsn + 1), 1);
+	cr_assert_eq(p.down, 0);
+	peer_send_sack(&p, p.stack_tsn + 3);
+	cr_assert_eq(peer_info(&p).unacked, 0);
+}
+
+/* rows: 9260-6.2.1-09 */
+Test(send, sacks_in_the_wrong_order_do_no_harm)
+{
+	static const uint16_t some[] = {2, 2, 4, 4};
+
+	peer_accept(&p);
+	script_queue(&p, 4, 100);
+	while (peer_next(&p))
+		;
+	script_gaps(&p, p.stack_tsn - 1, some, 2);
+	script_gaps(&p, p.stack_tsn - 1, some, 1);
+	script_gaps(&p, p.stack_tsn - 1, some, 2);
+	peer_drain(&p, SCTP_DATA);
+	peer_send_sack(&p, p.stack_tsn + 3);
+	cr_assert_eq(peer_info(&p).unacked, 0);
+	cr_assert_eq(p.down, 0);
+	peer_advance(&p, 10 * PEER_SECOND);
+	peer_expect_nothing(&p);
+}
+
+/* The first missing TSN in a gap block: impossible, but it must not stop the transfer. */
+Test(send, a_gap_block_from_the_first_missing_tsn_on_is_not_believed)
+{
+	static const uint16_t first[] = {1, 4};
+
+	peer_accept(&p);
+	script_queue(&p, 4, 100);
+	while (peer_next(&p))
+		;
+	script_gaps(&p, p.stack_tsn - 1, first, 1);
+	peer_advance(&p, 3 * PEER_SECOND);
+	cr_assert_geq(script_data(&p, p.stack_tsn), 1);
+}
+
+Test(send, a_sack_of_what_was_never_sent_ends_the_association)
+{
+	peer_accept(&p);
+	script_queue(&p, 1, 100);
+	peer_expect(&p, SCTP_DATA);
+	peer_send_sack(&p, p.stack_tsn + 1);
+	peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_PROTOCOL);
+	cr_assert_eq(p.last_down.end, SCTP_END_PROTOCOL);
+}
+
+/* 16,000 gap blocks, again and again: overlapping, descending, of what was never sent. */
+Test(send, hostile_gap_blocks_cost_little)
+{
+	static uint16_t gap[2 * 16000];
+
+	peer_accept(&p);
+	script_queue(&p, 500, 100);
+	while (peer_next(&p))
+		;
+	for (unsigned round = 0; round < 300; round++) {
+		for (unsigned i = 0; i < 16000; i++) {
+			gap[2 * i] = (uint16_t)(round % 3 == 0   ? 2
+						: round % 3 == 1 ? 16000 - i
+								 : i + 2);
+			gap[2 * i + 1] = (uint16_t)(gap[2 * i] + (round + i) % 3 * (round % 2));
+			if (round % 3 == 2 || gap[2 * i + 1] > 30)
+				gap[2 * i] = 3, gap[2 * i + 1] = (uint16_t)(4 + i % 20);
+		}
+		script_gaps(&p, p.stack_tsn - 1, gap, 16000);
+		while (peer_next(&p))
+			script_check_packet(&p, SCRIPT_BASE);
+	}
+	cr_assert_eq(p.down, 0);
+	gap[0] = 65535;
+	gap[1] = 65535;
+	script_gaps(&p, p.stack_tsn - 1, gap, 1);
+	cr_assert_eq(p.down, 1);
+}
