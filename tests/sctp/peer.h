@@ -172,6 +172,9 @@ void peer_bring_to(struct peer *p, enum sctp_state state);
 /* Frees the association and takes its ABORT. */
 void peer_forget(struct peer *p);
 
+/* The next packet is HEARTBEAT: answers it from the address that it went to. */
+void peer_answer_heartbeat(struct peer *p);
+
 /* The stack sends a message of len bytes. */
 int peer_stack_sends(struct peer *p, uint16_t sid, uint32_t len);
 struct sctp_info peer_info(const struct peer *p);

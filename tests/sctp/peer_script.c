@@ -114,6 +114,16 @@ void peer_forget(struct peer *p)
 		;
 }
 
+void peer_answer_heartbeat(struct peer *p)
+{
+	const struct sctp_chunk *c = peer_expect(p, SCTP_HEARTBEAT);
+	struct sctp_flow before = p->from;
+
+	p->from = p->pkt->to;
+	peer_send_chunk(p, SCTP_HEARTBEAT_ACK, 0, c->p + 4, c->len - 4);
+	p->from = before;
+}
+
 int peer_stack_sends(struct peer *p, uint16_t sid, uint32_t len)
 {
 	static const uint8_t data[SCTP_MAX_PACKET];
