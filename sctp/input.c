@@ -114,11 +114,13 @@ static bool is_misplaced(const struct sctp_chunk *c, bool first)
 			  (c->type == SCTP_ABORT && (c->flags & SCTP_FLAG_T)));
 }
 
-/* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent. */
+/* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent, and HEARTBEAT ACK (8.3). */
 static bool is_early(const struct sctp_assoc *a, const struct sctp_chunk *c)
 {
-	return a->state < SCTP_ESTABLISHED && c->type != SCTP_ABORT && c->type != SCTP_ERROR &&
-	       c->type != SCTP_COOKIE_ACK;
+	if (a->state >= SCTP_ESTABLISHED)
+		return false;
+	return c->type != SCTP_ABORT && c->type != SCTP_ERROR && c->type != SCTP_COOKIE_ACK &&
+	       c->type != SCTP_HEARTBEAT;
 }
 
 /* What may come at any time. False: stop reading. */
@@ -198,7 +200,7 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 /* ---- packets ---- */
 
 /* RFC 6951 5.4: the peer is where its last valid packet came from. */
-static void learn(struct sctp_path *p, const struct sctp_flow *from)
+void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
 {
 	if (!sctp_addr_equal(&p->flow.peer, &from->peer))
 		return;
@@ -221,7 +223,7 @@ static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 		a->s->st.bad_packets++;
 		return;
 	}
-	learn(p, from);
+	sctp_learn(p, from);
 	if (first->type == SCTP_INIT_ACK) {
 		if (is_alone(first, pkt, len))
 			sctp_got_init_ack(p, from, head, first);
@@ -241,7 +243,7 @@ static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
 	p = sctp_got_cookie_echo(s, from, head, first, p);
 	if (!p)
 		return;
-	learn(p, from);
+	sctp_learn(p, from);
 	read_chunks(p, rest, false);
 }
 

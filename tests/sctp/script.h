@@ -13,12 +13,27 @@ enum {
 	SCRIPT_FULL = 1172, /* a message that fills one */
 };
 
+/* The next packet that is no HEARTBEAT; false: there is none. */
+static inline bool script_next(struct peer *p)
+{
+	while (peer_next(p))
+		if (p->chunk[0].type != SCTP_HEARTBEAT)
+			return true;
+	return false;
+}
+
+/* Nothing but heartbeats waits. */
+static inline void script_nothing(struct peer *p)
+{
+	cr_assert(!script_next(p), "a packet with chunk %u", p->chunk[0].type);
+}
+
 /* The next packet has DATA with this TSN first. Returns how many DATA chunks it has. */
 static inline unsigned script_data(struct peer *p, uint32_t tsn)
 {
 	unsigned n = 0;
 
-	cr_assert(peer_next(p), "no packet instead of TSN %u", tsn);
+	cr_assert(script_next(p), "no packet instead of TSN %u", tsn);
 	for (unsigned i = 0; i < p->n; i++) {
 		if (p->chunk[i].type != SCTP_DATA)
 			continue;
