@@ -27,7 +27,7 @@ static void find_peer(struct world *w, struct conn *c)
 	for (unsigned i = 0; c->peer < 0 && i < w->conns; i++) {
 		struct conn *o = w->conn[i];
 
-		if (o->host == c->host || o->peer >= 0 || o->own_tag != c->peer_tag ||
+		if (o->host == c->host || o->peer >= 0 || o->down || o->own_tag != c->peer_tag ||
 		    (o->peer_tag && o->peer_tag != c->own_tag))
 			continue;
 		o->peer = (int)c->number;
