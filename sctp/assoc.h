@@ -146,6 +146,7 @@ struct sctp_assoc {
 	uint8_t primary;
 	uint32_t max_message; /* of the primary path and all active ones */
 	unsigned errors;
+	uint64_t verify_us; /* the next probe of an unconfirmed path goes then or later */
 
 	/* handshake and shutdown */
 	uint8_t *cookie; /* of the peer, while it is not acknowledged */

@@ -373,7 +373,7 @@ Test(receive, answers_go_to_where_the_question_came_from)
 	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
 	peer_send_cookie_echo(&p);
 	peer_expect(&p, SCTP_COOKIE_ACK);
-	peer_advance(&p, PEER_SECOND);
+	peer_advance(&p, PEER_SECOND / 2);
 	peer_answer_heartbeat(&p);
 	p.from = (struct sctp_flow){second, 7777, 1};
 	peer_send_chunk(&p, SCTP_HEARTBEAT, 0, "\0\1\0\10abcd", 8);

@@ -198,6 +198,31 @@ Test(verify, dead_listed_addresses_do_not_end_an_association)
 	cr_assert_eq(p.down, 0);
 }
 
+/* rows: 9260-5.4-08 9260-5.4-09 */
+Test(verify, a_dead_address_is_probed_slowly_in_the_end)
+{
+	uint64_t last = 0, gap = 0;
+	unsigned n = 0;
+
+	connect_listing(1);
+	for (unsigned i = 0; i < 100; i++) {
+		peer_advance(&p, 10 * PEER_SECOND);
+		while (peer_next(&p)) {
+			if (last_byte() == 0) {
+				peer_send_chunk(&p, SCTP_HEARTBEAT_ACK, 0, p.chunk[0].p + 4,
+						p.chunk[0].len - 4);
+				continue;
+			}
+			n++;
+			gap = p.pkt->at_us - last;
+			last = p.pkt->at_us;
+			cr_assert(n <= 6 || gap >= 60ull * PEER_SECOND, "probe %u after %lu us", n,
+				  (unsigned long)gap);
+		}
+	}
+	cr_assert_gt(n, 10);
+}
+
 /* rows: 9260-5.4-07 9260-5.4-11 9260-16-12 */
 Test(verify, one_probe_goes_out_per_rto)
 {
