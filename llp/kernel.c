@@ -115,6 +115,7 @@ static struct kernel *alloc_kernel(const struct llp_config *cfg, const struct ll
 	clock_getres(CLOCK_MONOTONIC_COARSE, &res);
 	t->tick_ns = (uint64_t)res.tv_nsec;
 	list_init(&t->dirty);
+	list_init(&t->used);
 	list_init(&t->listening);
 	list_init(&t->listeners);
 	return t;
@@ -207,15 +208,16 @@ static bool kernel_input(struct llp *llp, unsigned budget)
 /* No event reports that a path MTU has grown. */
 static void measure(struct kernel *t)
 {
+	struct list *l;
+
 	if (t->sctp.now_ms < t->measure_ms)
 		return;
 	t->measure_ms = t->sctp.now_ms + MEASURE_MS;
-	list_foreach (it, &t->sctp.conns) {
-		struct kernel_conn *c = list_entry(it, struct kernel_conn, sctp.all);
+	while ((l = list_pop(&t->used))) {
+		struct kernel_conn *c = list_entry(l, struct kernel_conn, used);
 
-		if (c->used && kernel_conn_measure(c))
-			(void)kernel_sock_count(c->watch.fd, &c->count);
-		c->used = false;
+		if (kernel_conn_measure(c))
+			kernel_conn_count(c, &t->stats);
 	}
 }
 
@@ -245,16 +247,11 @@ static void kernel_stats(const struct llp *llp, struct llp_stats *ret)
 	const struct kernel *t = (const struct kernel *)llp;
 
 	*ret = t->stats;
-	list_foreach (it, &t->sctp.conns) {
-		struct kernel_conn *c = list_entry(it, struct kernel_conn, sctp.all);
-		struct kernel_count now = c->count;
+	/* Packets of idle associations, heartbeats, are counted when they are used again or end. */
+	list_foreach (it, &t->used) {
+		struct kernel_conn now = *list_entry(it, struct kernel_conn, used);
 
-		if (c->watch.fd < 0)
-			continue;
-		(void)kernel_sock_count(c->watch.fd, &now);
-		ret->tx_packets += now.tx_packets;
-		ret->rx_packets += now.rx_packets;
-		ret->retransmits += now.retransmits;
+		kernel_conn_count(&now, ret);
 	}
 }
 

@@ -88,7 +88,7 @@ struct kernel_conn {
 	unsigned rx_left;        /* batches that may still be read in this turn */
 	bool drained;            /* the socket had nothing more */
 	bool eof;                /* the peer has begun to shut down */
-	bool used;               /* something was sent since it was last measured */
+	struct list used;        /* in kernel.used: there was traffic since it was last measured */
 	int sock_err;            /* the socket's error, which can be read only once; 0: none yet */
 	struct kernel_tx tx;
 	struct kernel_batch
@@ -122,7 +122,7 @@ struct kernel {
 	int epoll;
 	uint64_t tick_ns; /* unit of the kernel's round-trip times */
 
-	struct list dirty, listening, listeners;
+	struct list dirty, used, listening, listeners;
 	unsigned half_open;         /* accepted associations that were not dispatched yet */
 	unsigned paused;            /* listening sockets */
 	struct kernel_conn *reader; /* whose messages are in `batch` */
@@ -131,7 +131,7 @@ struct kernel {
 	uint64_t rx_limit;   /* a dispatch ends when stats.rx_batches reaches it */
 	uint64_t measure_ms; /* when associations are measured next */
 
-	struct llp_stats stats; /* bytes, system calls, and packets of ended associations */
+	struct llp_stats stats; /* packets as of when associations were last measured */
 };
 
 /* ---- kernel_sock.c ---- */
@@ -182,6 +182,12 @@ void kernel_conn_release(struct llp_sctp_conn *sc);
 
 /* Forgets what was read for it. */
 void kernel_conn_drop_input(struct kernel_conn *c);
+
+/* There is traffic: it is measured next time. */
+void kernel_conn_use(struct kernel_conn *c);
+
+/* Queries its counters, and adds to *st what they grew by since the last query. */
+void kernel_conn_count(struct kernel_conn *c, struct llp_stats *st);
 
 /* Queries what an association that is up can carry; false: it does not exist any more. */
 bool kernel_conn_measure(struct kernel_conn *c);

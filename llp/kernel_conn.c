@@ -39,20 +39,27 @@ struct kernel_conn *kernel_conn_new(struct kernel *t, int fd)
 	}
 	c->watch.fd = fd;
 	list_init(&c->tx.dirty);
+	list_init(&c->used);
 	llp_sctp_add(&t->sctp, &c->sctp);
 	kernel_conn_watch(c, false);
 	return c;
 }
 
-/* Keeps its counters for llp_stats(). */
-static void count_past(struct kernel_conn *c)
+void kernel_conn_use(struct kernel_conn *c)
 {
-	struct llp_stats *st = &kernel_of(c)->stats;
+	if (!list_linked(&c->used))
+		list_add_tail(&kernel_of(c)->used, &c->used);
+}
 
-	(void)kernel_sock_count(c->watch.fd, &c->count);
-	st->tx_packets += c->count.tx_packets;
-	st->rx_packets += c->count.rx_packets;
-	st->retransmits += c->count.retransmits;
+void kernel_conn_count(struct kernel_conn *c, struct llp_stats *st)
+{
+	struct kernel_count before = c->count;
+
+	if (c->watch.fd < 0 || !kernel_sock_count(c->watch.fd, &c->count))
+		return;
+	st->tx_packets += c->count.tx_packets - before.tx_packets;
+	st->rx_packets += c->count.rx_packets - before.rx_packets;
+	st->retransmits += c->count.retransmits - before.retransmits;
 }
 
 void kernel_conn_drop_input(struct kernel_conn *c)
@@ -74,12 +81,13 @@ void kernel_conn_release(struct llp_sctp_conn *sc)
 	c->sctp.state = LLP_SCTP_DOWN;
 	if (c->watch.fd < 0)
 		return;
-	count_past(c);
+	kernel_conn_count(c, &kernel_of(c)->stats);
 	kernel_sock_abort(c->watch.fd);
 	c->watch.fd = -1;
 	kernel_conn_drop_input(c);
 	list_del(&c->sctp.connecting);
 	list_del(&c->tx.dirty);
+	list_del(&c->used);
 }
 
 void kernel_conn_free(struct llp_conn *lc)

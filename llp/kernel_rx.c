@@ -256,6 +256,7 @@ int kernel_recv(struct llp_conn *lc, struct llp_msg *ret)
 			llp_sctp_touch(&c->sctp);
 		return LLP_E_AGAIN;
 	}
+	kernel_conn_use(c);
 	t->stats.rx_bytes += in.len;
 	ret->sid = in.info.rcv_sid;
 	ret->ppid = ntohl(in.info.rcv_ppid);

@@ -206,7 +206,7 @@ static void stage(struct kernel_conn *c, const struct llp_msg *m)
 	tx->used += (m->len + 63) & ~63u;
 	if (tx->used > tx->size)
 		tx->used = tx->size;
-	c->used = true;
+	kernel_conn_use(c);
 	if (!tx->blocked && !list_linked(&tx->dirty))
 		list_add_tail(&kernel_of(c)->dirty, &tx->dirty);
 }

@@ -278,6 +278,9 @@ void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct s
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
 		      uint32_t len);
 
+/* A valid packet came from there: where the peer is now, if it is the path's address. */
+void sctp_learn(struct sctp_path *p, const struct sctp_flow *from);
+
 /* ---- init.c ---- */
 
 void sctp_send_init(struct sctp_assoc *a);

@@ -83,12 +83,13 @@ bool sctp_error_next(struct sctp_cursor *c, struct sctp_error *ret)
 /* The next n bytes, or NULL. */
 static uint8_t *reserve(struct sctp_writer *w, uint32_t n)
 {
-	uint8_t *p = w->p + w->len;
+	uint8_t *p;
 
 	if (w->full || n > w->size - w->len) {
 		w->full = true;
 		return NULL;
 	}
+	p = w->p + w->len;
 	w->len += n;
 	w->pad = 0;
 	return p;

@@ -97,8 +97,11 @@ static void send_cookie_ack(struct sctp_path *p, bool shutting_down)
 static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 {
 	struct sctp_flow flow = sctp_primary(a)->flow;
+	unsigned n = a->npaths;
 
-	if (!sctp_assoc_reserve(a, a->npaths + k->naddrs))
+	for (unsigned i = 0; i < k->naddrs; i++)
+		n += !sctp_assoc_find_path(a, &k->addr[i]);
+	if (!sctp_assoc_reserve(a, n))
 		return false;
 	for (unsigned i = 0; i < k->naddrs; i++) {
 		flow.peer = k->addr[i];
@@ -195,11 +198,15 @@ static struct sctp_path *restart(struct sctp_path *p, const struct sctp_flow *fr
 }
 
 /* 5.2.4 (B): both sides sent INIT. */
-static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *k)
+static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *from,
+				 const struct sctp_cookie *k)
 {
 	struct sctp_assoc *a = p->assoc;
 
 	if (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED)
+		return NULL;
+	/* Without memory the COOKIE ECHO will come again. */
+	if (!add_paths(a, k) || !sctp_assoc_find_path(a, &k->from.peer))
 		return NULL;
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_assoc_keep_paths(a, k->addr, k->naddrs);
@@ -210,23 +217,23 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_cookie *
 	a->has_adaptation = k->has_adaptation;
 	a->adaptation = k->adaptation;
 	a->takes_batches = k->takes_batches;
-	if (!check_indication(a) || !add_paths(a, k))
+	if (!check_indication(a))
 		return NULL;
 	p = sctp_assoc_find_path(a, &k->from.peer);
-	if (!p)
-		return NULL;
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
 	sctp_path_set_state(p, SCTP_PATH_ACTIVE);
+	sctp_learn(p, from);
 	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
 	send_cookie_ack(p, false);
 	return p;
 }
 
 /* 5.2.4 (D): the COOKIE ACK was lost, or ours and the peer's INIT crossed. */
-static struct sctp_path *repeat(struct sctp_path *p)
+static struct sctp_path *repeat(struct sctp_path *p, const struct sctp_flow *from)
 {
 	struct sctp_assoc *a = p->assoc;
 
+	sctp_learn(p, from);
 	if (a->state == SCTP_COOKIE_ECHOED) {
 		forget_cookie(a);
 		if (!check_indication(a))
@@ -284,11 +291,11 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 	own = a->own_tag == k.own_tag;
 	peer = a->peer_tag == k.peer_tag;
 	if (own && peer)
-		return repeat(p);
+		return repeat(p, from);
 	if (expired(s, from, head, &k))
 		return NULL;
 	if (own)
-		return collide(p, &k);
+		return collide(p, from, &k);
 	if (!peer && k.tie_own == a->tie_own && k.tie_peer == a->tie_peer)
 		return restart(p, from, head, &k);
 	s->st.bad_packets++; /* (C): a cookie that came late */

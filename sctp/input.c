@@ -198,7 +198,7 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 /* ---- packets ---- */
 
 /* RFC 6951 5.4: the peer is where its last valid packet came from. */
-static void learn(struct sctp_path *p, const struct sctp_flow *from)
+void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
 {
 	if (!sctp_addr_equal(&p->flow.peer, &from->peer))
 		return;
@@ -221,7 +221,7 @@ static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 		a->s->st.bad_packets++;
 		return;
 	}
-	learn(p, from);
+	sctp_learn(p, from);
 	if (first->type == SCTP_INIT_ACK) {
 		if (is_alone(first, pkt, len))
 			sctp_got_init_ack(p, from, head, first);
@@ -241,7 +241,7 @@ static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
 	p = sctp_got_cookie_echo(s, from, head, first, p);
 	if (!p)
 		return;
-	learn(p, from);
+	sctp_learn(p, from);
 	read_chunks(p, rest, false);
 }
 

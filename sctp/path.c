@@ -41,7 +41,7 @@ void sctp_path_resized(struct sctp_path *p)
 
 /* ---- choice ---- */
 
-/* How well a path serves; the state alone decides, then the primary one, then fewer errors. */
+/* How well a path serves: by its state, then fewer errors (RFC 7829 4.2), then the primary one. */
 static unsigned worth(const struct sctp_path *p)
 {
 	static const unsigned char of_state[] = {
@@ -52,8 +52,8 @@ static unsigned worth(const struct sctp_path *p)
 	};
 	unsigned errors = p->errors < 255 ? p->errors : 255;
 
-	return (unsigned)of_state[p->state] << 16 | (p->index == p->assoc->primary ? 1u << 15 : 0) |
-	       (255 - errors);
+	return (unsigned)of_state[p->state] << 16 | (255 - errors) << 1 |
+	       (p->index == p->assoc->primary);
 }
 
 struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
@@ -298,6 +298,9 @@ bool sctp_path_run(struct sctp_path *p, uint64_t now)
 		sctp_loss_detect(a, false, 0);
 		sctp_assoc_touch(a);
 	}
+	/* Before T3, which takes everything out of flight. */
+	if (p->heartbeat_us <= now && !heartbeat_due(p, now))
+		return false;
 	if (p->t3_us <= now) {
 		sctp_loss_t3(p);
 		if (a->state == SCTP_CLOSED)
@@ -307,8 +310,6 @@ bool sctp_path_run(struct sctp_path *p, uint64_t now)
 		p->probe_us = SCTP_NEVER;
 		sctp_loss_probe(p);
 	}
-	if (p->heartbeat_us <= now && !heartbeat_due(p, now))
-		return false;
 	if (probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) <= now)
 		pmtu_due(p, now);
 	return true;

@@ -30,6 +30,7 @@ enum {
 	STREAMS = 16,
 	SEND_BUDGET = 256,
 	RECV_BUDGET = 256,
+	SETTLE_US = 50000,
 };
 
 struct side {
@@ -233,7 +234,7 @@ static bool turn(void)
 	return any;
 }
 
-/* The kernel works on while we wait, usrsctp only when it is called. */
+/* The kernel works on while we wait, our SCTP only when it is called. */
 static void idle(void)
 {
 	struct pollfd p[LLP_MAX_FDS];
@@ -319,6 +320,12 @@ static double send_for(uint32_t *ret_chunk)
 	uint32_t n;
 
 	while (!me.up && !me.down) {
+		turn();
+		llp_flush(me.llp);
+		idle();
+	}
+	/* The path MTU is found before the clock starts. */
+	for (start = now_us(); now_us() - start < SETTLE_US && !me.down;) {
 		turn();
 		llp_flush(me.llp);
 		idle();

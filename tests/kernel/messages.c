@@ -127,6 +127,28 @@ static void batches(void)
 	end("640 messages take 10 system calls to send and hardly more to receive");
 }
 
+/* Once a second, associations with traffic are measured, and no others. */
+static void idle(void)
+{
+	struct llp_stats used, unused;
+	const struct kernel *k;
+
+	begin();
+	k = (const struct kernel *)a;
+	rig_send_all(&one, 0, 100, 1);
+	rig_until(&two.msgs, 1);
+	rig_settle();
+	CHECK(!list_empty(&k->used));
+	llp_stats(a, &used);
+	llp_tick(a, k->sctp.base_ms + k->sctp.now_ms + 2000);
+	CHECK(list_empty(&k->used));
+	llp_stats(a, &unused);
+	CHECK(used.tx_packets > 0 && used.rx_packets > 0);
+	CHECK(unused.tx_packets >= used.tx_packets && unused.tx_packets < 2 * used.tx_packets);
+	CHECK(unused.rx_packets >= used.rx_packets && unused.rx_packets < 2 * used.rx_packets);
+	end("an idle association is not measured, and its packets are counted once");
+}
+
 /* A receiver that does not read stops the sender, which learns when there is room. */
 static void slow_reader(void)
 {
@@ -134,14 +156,14 @@ static void slow_reader(void)
 	int r;
 
 	begin();
-	two.stopped = two.numbered = true;
+	two.stopped = two.shuffled = true; /* chunks are unordered, and some are sent again */
 	for (unsigned stuck = 0; stuck < 20;) {
 		r = rig_send(&one, 0, 1000, sent);
 		CHECK(r == LLP_E_OK || r == LLP_E_AGAIN);
 		if (r == LLP_E_OK) {
 			sent++;
 			stuck = 0;
-			CHECK(sent < 100000);
+			CHECK(sent < RIG_MAX_SEEDS);
 		} else {
 			rig_turn();
 			stuck++;
@@ -317,6 +339,7 @@ int main(void)
 	fewer_streams_of_one_side_hold_for_both();
 	sizes();
 	batches();
+	idle();
 	slow_reader();
 	few_at_a_time();
 	urgent();

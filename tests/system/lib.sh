@@ -88,6 +88,7 @@ needs() {
 background() {
 	local name=$1
 	shift
+	: >"$tmp/$name.log" # by this shell, so that nobody finds the words of an earlier process of that name
 	"$@" >"$tmp/$name.log" 2>&1 </dev/null &
 	pid=$!
 	children="$children $pid"

@@ -310,9 +310,8 @@ static const struct {
 	{"sesion:\n  pending_max: 1\n", "1:1: sesion: unknown key: did you mean session?"},
 	{"udp_port: 1", "1:1: udp_port: unknown key: did you mean user.udp_port?"},
 	{"user: {listen: []}", "1:8: user.listen: unknown key: listen belongs to the top level"},
-	{"user: {color: red}",
-	 "1:8: user.color: unknown key: known here: udp_port gso mtu buffer "
-	 "congestion_control"},
+	{"user: {color: red}", "1:8: user.color: unknown key: known here: udp_port gso mtu buffer "
+			       "congestion_control"},
 	{"color: red",
 	 "1:1: color: unknown key: known here: transport listen socket user kernel sctp "
 	 "session polling limits log"},

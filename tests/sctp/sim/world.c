@@ -101,12 +101,15 @@ static void choose_config(struct world *w, unsigned host)
 		.heartbeat_us = (uint32_t)ONE_OF(w, SECOND, 5 * SECOND, 30 * SECOND),
 		.cookie_us = 60 * SECOND,
 		.path_max_retrans = 5,
-		.assoc_max_retrans = w->strict ? 12 : (unsigned)ONE_OF(w, 0, 10),
+		.assoc_max_retrans = w->strict ? 20 : (unsigned)ONE_OF(w, 0, 10),
 		.init_max_retrans = 8,
 		.max_assocs = (uint32_t)ONE_OF(w, 8, 1000),
 		.max_memory = ONE_OF(w, 640 << 10, 2 << 20, 64 << 20),
 		.handshakes_per_s = (unsigned)ONE_OF(w, 100, 100000),
 	};
+	/* A host behind a NAT has to speak, or nobody can reach it. */
+	if (w->strict && w->rebinds)
+		c->heartbeat_us = SECOND;
 	for (unsigned i = 0; i < w->addrs; i++)
 		c->local[i] =
 			sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, (uint8_t)(host + 1)});
@@ -313,6 +316,7 @@ static void end_one(struct world *w)
 		return;
 	}
 	trace(w, "shutdown", c->number, 0);
+	c->shut_us = w->now;
 	sctp_assoc_shutdown(c->a, w->now);
 	c->wish = 0;
 }
@@ -398,8 +402,10 @@ static void finish(struct world *w)
 	check(w, pass(w, quiet, w->now + UINT64_C(2000) * SECOND));
 	for (unsigned i = 0; i < w->conns; i++)
 		if (w->conn[i]->a && (below(w, 2) || w->conn[i]->peer < 0 ||
-				      !w->conn[w->conn[i]->peer]->a || w->conn[i]->host))
+				      !w->conn[w->conn[i]->peer]->a || w->conn[i]->host)) {
+			w->conn[i]->shut_us = w->now;
 			sctp_assoc_shutdown(w->conn[i]->a, w->now);
+		}
 	check(w, pass(w, all_ended, w->now + UINT64_C(2000) * SECOND));
 	model_end(w);
 }

@@ -55,6 +55,7 @@ struct conn {
 	uint32_t own_tag, peer_tag;
 	int peer; /* the other end, -1: not known yet */
 	bool up, down, replay;
+	uint64_t shut_us; /* when the program shut it down, 0: not yet */
 	enum sctp_end end;
 	/* sending */
 	uint32_t sent; /* messages that sctp_assoc_send() took */
