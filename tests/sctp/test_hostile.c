@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Promise: packets with the right tag and checksum and any content do no harm: no access out of
+ * bounds, no packet that is malformed, no memory lost. Best under ASan. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/sctp/peer.h"
+#include "util/be.h"
+
+static struct peer p;
+
+static void setup(void)
+{
+	peer_init(&p, 2);
+}
+
+static void teardown(void)
+{
+	peer_deinit(&p);
+}
+
+TestSuite(hostile, .init = setup, .fini = teardown);
+
+enum { ROUNDS = 1500, PACKETS = 12 };
+
+static uint32_t seed = 7;
+
+static uint32_t draw(uint32_t below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % below;
+}
+
+static void put_any_init(uint8_t type)
+{
+	static const uint16_t types[] = {5,  6,      7,      8,      9,      11,
+					 12, 0x8000, 0xc006, 0xb5dd, 0x3fff, 0xc0ff};
+	uint32_t at = peer_begin_init(&p, type);
+
+	for (uint32_t n = draw(6); n; n--)
+		peer_put_param(&p, types[draw(12)], p.cookie, draw(24));
+	peer_end_chunk(&p, at);
+}
+
+static void put_any(void)
+{
+	const uint16_t gaps[] = {(uint16_t)draw(9), (uint16_t)draw(9), (uint16_t)draw(99), 3};
+	uint8_t value[8] = {0, 1, 0, 8};
+
+	switch (draw(8)) {
+	case 0:
+		peer_put_data(&p, PEER_TSN + draw(30), (uint16_t)draw(12), (uint16_t)draw(5),
+			      (uint8_t)draw(16), draw(60));
+		break;
+	case 1:
+		peer_put_sack(&p, p.stack_tsn - 1 + draw(3), draw(100000), gaps, draw(3));
+		break;
+	case 2:
+		be_put32(value, p.stack_tsn - 1 + draw(3));
+		peer_put(&p, SCTP_SHUTDOWN, 0, value, 4);
+		break;
+	case 3:
+		peer_put_cookie_echo(&p);
+		break;
+	case 4:
+		value[1] = (uint8_t)draw(14);
+		peer_put(&p, SCTP_ERROR, 0, value, 8);
+		break;
+	default:
+		peer_put(&p, (uint8_t)draw(256), (uint8_t)draw(256), value, draw(9));
+	}
+}
+
+static void mutate(void)
+{
+	for (uint32_t n = draw(3); n; n--)
+		p.out[SCTP_HEAD + draw(p.w.len - SCTP_HEAD)] = (uint8_t)draw(256);
+	if (draw(8) == 0)
+		p.w.len -= draw(p.w.len - SCTP_HEAD);
+}
+
+static void send_any(void)
+{
+	uint32_t kind = draw(10);
+
+	peer_begin_tag(&p, kind == 0 ? 0 : draw(12) ? p.stack_tag : PEER_TAG);
+	if (kind < 2)
+		put_any_init(kind == 0 ? SCTP_INIT : SCTP_INIT_ACK);
+	else
+		for (uint32_t n = 1 + draw(5); n; n--)
+			put_any();
+	mutate();
+	p.from.peer = peer_addr(draw(3));
+	peer_send(&p);
+	p.from.peer = peer_addr(0);
+}
+
+Test(hostile, any_content_does_no_harm_in_any_state)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		peer_bring_to(&p, (enum sctp_state)(1 + i % (SCTP_STATES - 1)));
+		for (unsigned k = 0; k < PACKETS; k++) {
+			send_any();
+			peer_advance(&p, draw(PEER_SECOND));
+			if (p.assoc && draw(4) == 0)
+				peer_stack_sends(&p, (uint16_t)draw(12), 1 + draw(2000));
+			while (peer_next(&p))
+				;
+		}
+		/* Another stack for the next round. */
+		sctp_close(p.s);
+		cr_assert_eq(p.allocated, 0, "%zu bytes are lost", p.allocated);
+		cr_assert_eq(sctp_open(&p.cfg, p.now, &p.s), SCTP_E_OK);
+		cr_assert_eq(sctp_listen(p.s, (const uint8_t[]){0, 1}, 2, true, PEER_STACK, NULL,
+					 &p.listener),
+			     SCTP_E_OK);
+		p.assoc = NULL;
+	}
+}
