@@ -146,6 +146,7 @@ struct sctp_assoc {
 	uint8_t primary;
 	uint32_t max_message; /* of the primary path and all active ones */
 	unsigned errors;
+	uint64_t verify_us; /* the next probe of an unconfirmed path goes then or later */
 
 	/* handshake and shutdown */
 	uint8_t *cookie; /* of the peer, while it is not acknowledged */
@@ -306,17 +307,6 @@ void sctp_got_stale_cookie(struct sctp_path *p);
 
 /* npaths: room for paths. NULL without memory or beyond max_assocs. */
 struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths);
-/* Adds a path; the first one becomes the primary path and has the local address of the flow, the
- * others get one. packet: the largest that its route takes. */
-struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
-				      uint32_t packet);
-struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
-/* Room for n paths. False without memory. */
-bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
-/* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
-void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
-/* The confirmed paths in turn, the primary one for 0. */
-struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
 void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n);
 bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local);
 /* What both sides' INIT say. */
@@ -357,6 +347,20 @@ static inline bool sctp_takes_data(const struct sctp_assoc *a)
 	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
 	       a->state == SCTP_SHUTDOWN_SENT;
 }
+
+/* ---- path_list.c ---- */
+
+/* Adds a path; the first one becomes the primary path and has the local address of the flow, the
+ * others get one. packet: the largest that its route takes. */
+struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
+				      uint32_t packet);
+struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
+/* Room for n paths. False without memory. */
+bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
+/* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
+void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
+/* The confirmed paths in turn, the primary one for 0. */
+struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
 
 /* ---- path.c ---- */
 

@@ -159,10 +159,23 @@ static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
 	return &a->path[0];
 }
 
+/* RFC 5061 4.2.6: what the indication means is for the user to judge. So the peer's association
+ * comes up and is aborted at once; ours is never made. */
+static void refuse_indication(struct sctp *s, const struct sctp_flow *from,
+			      const struct sctp_head *got, uint32_t tag)
+{
+	static const char text[] = "the adaptation indication is not the expected one";
+	const struct sctp_head head = {got->dst, got->src, tag};
+	struct sctp_writer w = sctp_reply_begin(s, from, &head);
+
+	sctp_put_plain(&w, SCTP_COOKIE_ACK, 0);
+	sctp_reply_end(s, &w);
+	sctp_reply_abort(s, from, got, tag, false, SCTP_CAUSE_USER, text, sizeof(text) - 1);
+}
+
 static struct sctp_path *begin(struct sctp *s, const struct sctp_flow *from,
 			       const struct sctp_head *head, const struct sctp_cookie *k)
 {
-	static const char text[] = "the adaptation indication is not the expected one";
 	struct sctp_listener *l = sctp_lookup_listener(s, k->own_port, k->from.local);
 	struct sctp_path *p;
 
@@ -171,8 +184,7 @@ static struct sctp_path *begin(struct sctp *s, const struct sctp_flow *from,
 		return NULL;
 	}
 	if (!indicated(s, k->has_adaptation, k->adaptation)) {
-		sctp_reply_abort(s, from, head, k->peer_tag, false, SCTP_CAUSE_USER, text,
-				 sizeof(text) - 1);
+		refuse_indication(s, from, head, k->peer_tag);
 		return NULL;
 	}
 	p = make(s, k, from, l);

@@ -114,11 +114,13 @@ static bool is_misplaced(const struct sctp_chunk *c, bool first)
 			  (c->type == SCTP_ABORT && (c->flags & SCTP_FLAG_T)));
 }
 
-/* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent. */
+/* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent, and HEARTBEAT ACK (8.3). */
 static bool is_early(const struct sctp_assoc *a, const struct sctp_chunk *c)
 {
-	return a->state < SCTP_ESTABLISHED && c->type != SCTP_ABORT && c->type != SCTP_ERROR &&
-	       c->type != SCTP_COOKIE_ACK;
+	if (a->state >= SCTP_ESTABLISHED)
+		return false;
+	return c->type != SCTP_ABORT && c->type != SCTP_ERROR && c->type != SCTP_COOKIE_ACK &&
+	       c->type != SCTP_HEARTBEAT;
 }
 
 /* What may come at any time. False: stop reading. */

@@ -5,7 +5,6 @@
 
 enum {
 	INFO_LEN = 24,          /* value of our Heartbeat Info: nonce, time, size, index */
-	STAGGER_US = 50000,     /* between the first heartbeats of unconfirmed paths */
 	INACTIVE_US = 30000000, /* between those of an inactive path, if there are no others */
 };
 
@@ -125,7 +124,7 @@ void sctp_path_rest(struct sctp_path *p)
 	struct sctp *s = p->assoc->s;
 
 	if (p->state == SCTP_PATH_UNCONFIRMED)
-		p->heartbeat_us = s->now + (uint64_t)p->index * STAGGER_US;
+		p->heartbeat_us = s->now; /* one after the other: may_probe() */
 	else if (p->state == SCTP_PATH_FAILING)
 		p->heartbeat_us = s->now + p->rto.rto_us; /* RFC 7829 */
 	else if (p->state == SCTP_PATH_INACTIVE && s->cfg.heartbeat_us == 0)
@@ -235,16 +234,48 @@ static bool heartbeat_lost(struct sctp_path *p)
 	return true;
 }
 
+static unsigned count_unconfirmed(const struct sctp_assoc *a)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		n += a->path[i].state == SCTP_PATH_UNCONFIRMED;
+	return n;
+}
+
+/* 5.4: the association sends one probe per RTO (HB.Max.Burst), its unconfirmed paths take turns.
+ * One that failed too often is probed at the usual rate. False: not yet. */
+static bool may_probe(struct sctp_path *p, bool lost, uint64_t now)
+{
+	struct sctp_assoc *a = p->assoc;
+	const struct sctp_config *cfg = &a->s->cfg;
+	unsigned n = count_unconfirmed(a);
+
+	if (lost && p->errors > cfg->path_max_retrans)
+		p->heartbeat_us =
+			now + p->rto.rto_us + (cfg->heartbeat_us ? cfg->heartbeat_us : INACTIVE_US);
+	else if (lost && n > 1)
+		p->heartbeat_us = now + (uint64_t)(n - 1) * p->rto.rto_us;
+	else if (now < a->verify_us)
+		p->heartbeat_us = a->verify_us;
+	else
+		a->verify_us = now + p->rto.rto_us;
+	return p->heartbeat_us <= now;
+}
+
 static bool heartbeat_due(struct sctp_path *p, uint64_t now)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
+	bool lost = p->heartbeat_out;
 
 	if (p->assoc->state == SCTP_SHUTDOWN_SENT || p->assoc->state == SCTP_SHUTDOWN_ACK_SENT) {
 		p->heartbeat_us = SCTP_NEVER; /* 8.3 */
 		return true;
 	}
-	if (p->heartbeat_out && !heartbeat_lost(p))
+	if (lost && !heartbeat_lost(p))
 		return false;
+	if (p->state == SCTP_PATH_UNCONFIRMED && !may_probe(p, lost, now))
+		return true;
 	if (p->state == SCTP_PATH_ACTIVE) {
 		if (cfg->heartbeat_us == 0) {
 			p->heartbeat_us = SCTP_NEVER;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "sctp/chunk.h"
+#include "sctp/fsm.h"
 #include "sctp/param.h"
 #include "sctp/sctp.h"
 
@@ -164,6 +165,15 @@ void peer_learn(struct peer *p, const struct sctp_chunk *c);
 /* The whole handshake; the stack is the initiator, or the listener. Nothing waits afterwards. */
 void peer_accept(struct peer *p);
 void peer_connect(struct peer *p);
+
+/* A new association in this state: before ESTABLISHED the stack is the initiator, then the
+ * listener. Nothing waits afterwards. */
+void peer_bring_to(struct peer *p, enum sctp_state state);
+/* Frees the association and takes its ABORT. */
+void peer_forget(struct peer *p);
+
+/* The next packet is HEARTBEAT: answers it from the address that it went to. */
+void peer_answer_heartbeat(struct peer *p);
 
 /* The stack sends a message of len bytes. */
 int peer_stack_sends(struct peer *p, uint16_t sid, uint32_t len);

@@ -369,6 +369,7 @@ Test(setup_bad, a_peer_without_the_indication_is_refused)
 	peer_send_init(&p);
 	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
 	peer_send_cookie_echo(&p);
+	peer_expect(&p, SCTP_COOKIE_ACK);
 	peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_USER);
 	cr_assert_eq(p.incoming, 0);
 }
