@@ -367,7 +367,7 @@ Test(restart, a_collision_in_cookie_echoed_adds_no_address)
 	cr_assert_eq(p.up, 1);
 }
 
-/* rows: 9260-5.2.4-16 9260-5.2.4-17 9260-5.2.4-18 9260-5.2.4-07 */
+/* rows: 9260-5.2.1-16 9260-5.2.4-16 9260-5.2.4-17 9260-5.2.4-18 9260-5.2.4-07 */
 Test(restart, a_collision_ends_in_one_association)
 {
 	static const enum sctp_state states[] = {SCTP_COOKIE_WAIT, SCTP_COOKIE_ECHOED};

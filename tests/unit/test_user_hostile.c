@@ -32,7 +32,7 @@ enum {
 static struct sockaddr_storage addr, ours;
 static struct rig_conn rc, acceptor;
 static uint16_t port;
-static struct udp *stranger;
+static struct udp *unknown_peer;
 static struct llp *t;
 
 static uint64_t now_ms(void)
@@ -68,7 +68,7 @@ static void begin(void)
 static void end(void)
 {
 	rig_close(t);
-	udp_close(stranger);
+	udp_close(unknown_peer);
 }
 
 /* ---- peers without the right indication ---- */
@@ -235,12 +235,12 @@ static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, siz
 	a->tag = be_get32(p + 4);
 }
 
-static void open_stranger(const char *text)
+static void open_unknown(const char *text)
 {
 	struct sockaddr_storage a;
 
 	rig_address(text, 0, &a);
-	cr_assert_eq(udp_open(&a, 0, 65536, &stranger), 0);
+	cr_assert_eq(udp_open(&a, 0, 65536, &unknown_peer), 0);
 	rig_address("127.0.0.1", port, &ours);
 }
 
@@ -274,7 +274,7 @@ static void send_to_us(const uint8_t *p, size_t len)
 			      .segment = (uint32_t)len,
 			      .len = (uint32_t)len};
 
-	udp_send(stranger, &b);
+	udp_send(unknown_peer, &b);
 }
 
 static struct answers throw_at(const uint8_t *p, size_t len)
@@ -284,7 +284,7 @@ static struct answers throw_at(const uint8_t *p, size_t len)
 	send_to_us(p, len);
 	llp_input(t, 256);
 	llp_flush(t);
-	udp_recv(stranger, 64, note, &a);
+	udp_recv(unknown_peer, 64, note, &a);
 	return a;
 }
 
@@ -303,7 +303,7 @@ Test(user_hostile, a_bad_checksum_is_counted_and_ignored, .init = begin, .fini =
 	struct answers a;
 	struct llp_stats st;
 
-	open_stranger("127.0.0.2");
+	open_unknown("127.0.0.2");
 	make(p, INIT, 0, RIG_SCTP_PORT);
 	crc32c_seal(p, sizeof(p));
 	p[30] ^= 1;
@@ -322,7 +322,7 @@ Test(user_hostile, an_init_to_a_closed_port_gets_an_abort_with_its_tag, .init = 
 {
 	struct answers a;
 
-	open_stranger("127.0.0.2");
+	open_unknown("127.0.0.2");
 	a = throw_chunk(INIT, 0, RIG_SCTP_PORT + 1);
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, ABORT);
@@ -334,7 +334,7 @@ Test(user_hostile, packets_out_of_the_blue_are_answered_as_in_rfc_9260, .init = 
 {
 	struct answers a;
 
-	open_stranger("127.0.0.2");
+	open_unknown("127.0.0.2");
 	a = throw_chunk(HEARTBEAT, 99, RIG_SCTP_PORT);
 	cr_assert_eq(a.n, 1);
 	cr_assert_eq(a.type, ABORT);
@@ -355,7 +355,7 @@ Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin, .fini = e
 	uint64_t began, most;
 	unsigned n = 0;
 
-	open_stranger("127.0.0.2");
+	open_unknown("127.0.0.2");
 	began = now_ms();
 	for (int i = 0; i < 5000; i++)
 		n += throw_chunk(HEARTBEAT, 99, RIG_SCTP_PORT).n;
@@ -378,9 +378,9 @@ Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin, .fi
 		char text[32];
 
 		snprintf(text, sizeof(text), "127.1.%d.%d", i / 250, i % 250 + 1);
-		open_stranger(text);
+		open_unknown(text);
 		cr_assert_eq(throw_chunk(INIT, 0, RIG_SCTP_PORT).type, INIT_ACK);
-		stranger = udp_close(stranger);
+		unknown_peer = udp_close(unknown_peer);
 	}
 	rig_until(&acceptor.incoming, 1);
 	rig_kill(&peer);
@@ -425,7 +425,7 @@ Test(user_hostile, survives_random_packets, .init = begin, .fini = end)
 	struct answers a = {0};
 
 	srand(20);
-	open_stranger("127.0.0.3");
+	open_unknown("127.0.0.3");
 	for (int i = 0; i < 30000; i++) {
 		size_t len;
 
@@ -435,7 +435,7 @@ Test(user_hostile, survives_random_packets, .init = begin, .fini = end)
 		send_to_us(p, len);
 		rig_turn();
 		if (i % 64 == 0)
-			udp_recv(stranger, 256, note, &a);
+			udp_recv(unknown_peer, 256, note, &a);
 	}
 	rig_until(&acceptor.msgs, 1);
 	cr_assert(rig_last_is(&acceptor, 1000, 7));
@@ -452,7 +452,7 @@ Test(user_hostile, an_association_survives_forged_packets, .init = begin, .fini 
 	rig_until(&acceptor.incoming, 1);
 	llp_info(rc.c, &info);
 	srand(21);
-	open_stranger("127.0.0.3");
+	open_unknown("127.0.0.3");
 	for (int i = 0; i < 10000; i++) {
 		size_t len;
 
@@ -547,11 +547,11 @@ static void ask(uint8_t adaptation)
 
 	open_at_two(adaptation);
 	rig_address("127.0.0.2", 0, &a);
-	cr_assert_eq(udp_open(&a, port, 65536, &stranger), 0);
+	cr_assert_eq(udp_open(&a, port, 65536, &unknown_peer), 0);
 	rig_address("127.0.0.2", RIG_SCTP_PORT, &a);
 	cr_assert_eq(llp_connect(t, (struct sockaddr *)&a, &rc, &conn), 0);
 	llp_flush(t);
-	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
+	cr_assert_eq(udp_recv(unknown_peer, 64, capture, &c), 1);
 	cr_assert(crc32c_check(c.p, c.len));
 	assert_start(&c, INIT, adaptation);
 }
@@ -575,12 +575,12 @@ Test(user_hostile, init_ack_has_the_indication_and_no_extensions, .init = begin,
 	uint8_t p[INIT_LEN];
 
 	open_at_two(1);
-	open_stranger("127.0.0.2");
+	open_unknown("127.0.0.2");
 	make(p, INIT, 0, RIG_SCTP_PORT);
 	crc32c_seal(p, sizeof(p));
 	send_to_us(p, sizeof(p));
 	llp_input(t, 64);
 	llp_flush(t);
-	cr_assert_eq(udp_recv(stranger, 64, capture, &c), 1);
+	cr_assert_eq(udp_recv(unknown_peer, 64, capture, &c), 1);
 	assert_start(&c, INIT_ACK, 1);
 }

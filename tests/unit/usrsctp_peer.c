@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer of the transport `user` that is none of ours: usrsctp, which computes checksums with its
+ * A foreign peer of the transport `user`: usrsctp, which computes checksums with its
  * own code and does not follow our rules. A program of its own, because libusrsctp exports names
  * that sctp/ has, too.
  *

@@ -303,6 +303,12 @@ static void connect_more(struct world *w)
 		host_connect(w, host, 0, PORT);
 }
 
+static void shut_down(struct world *w, struct conn *c)
+{
+	c->shut_us = c->shut_us ? c->shut_us : w->now;
+	sctp_assoc_shutdown(c->a, w->now);
+}
+
 static void end_one(struct world *w)
 {
 	struct conn *c = some_conn(w);
@@ -316,8 +322,7 @@ static void end_one(struct world *w)
 		return;
 	}
 	trace(w, "shutdown", c->number, 0);
-	c->shut_us = w->now;
-	sctp_assoc_shutdown(c->a, w->now);
+	shut_down(w, c);
 	c->wish = 0;
 }
 
@@ -403,8 +408,7 @@ static void finish(struct world *w)
 	for (unsigned i = 0; i < w->conns; i++)
 		if (w->conn[i]->a && (below(w, 2) || w->conn[i]->peer < 0 ||
 				      !w->conn[w->conn[i]->peer]->a || w->conn[i]->host)) {
-			w->conn[i]->shut_us = w->now;
-			sctp_assoc_shutdown(w->conn[i]->a, w->now);
+			shut_down(w, w->conn[i]);
 		}
 	check(w, pass(w, all_ended, w->now + UINT64_C(2000) * SECOND));
 	model_end(w);
