@@ -245,7 +245,7 @@ static void heartbeat_is_answered(bool yes)
 	script_nothing(&p);
 }
 
-/* rows: 9260-8.3-03 */
+/* rows: 9260-8.3-03 9260-8.3-04 */
 Test(faults, heartbeats_belong_to_some_states)
 {
 	peer_deinit(&p);
@@ -254,7 +254,7 @@ Test(faults, heartbeats_belong_to_some_states)
 	heartbeat_is_answered(false); /* COOKIE-WAIT */
 	peer_send_init_ack(&p);
 	peer_expect(&p, SCTP_COOKIE_ECHO);
-	heartbeat_is_answered(false); /* COOKIE-ECHOED: 5.1 */
+	heartbeat_is_answered(true); /* COOKIE-ECHOED */
 	peer_send_plain(&p, SCTP_COOKIE_ACK);
 	heartbeat_is_answered(true); /* ESTABLISHED */
 	script_queue(&p, 1, 10);
