@@ -124,7 +124,7 @@ static void detach(struct sctp_assoc *a)
 	a->state = SCTP_CLOSED;
 }
 
-/* Text of a stranger: only what can be shown. */
+/* Text of the peer: only printable characters. */
 static void copy_text(struct sctp_assoc *a, const char *text, uint32_t len)
 {
 	uint32_t n = 0;

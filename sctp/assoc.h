@@ -274,7 +274,7 @@ struct sctp_writer sctp_reply_to(struct sctp_path *p);
 struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p);
 /* A packet that nothing else may be in: it replaces what was answered so far. */
 struct sctp_writer sctp_reply_alone(struct sctp_path *p);
-/* ABORT with one cause to whoever sent a packet: its tag reflected, or the one given. */
+/* ABORT with one cause to the sender of a packet: its tag reflected, or the one given. */
 void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
 		      uint32_t len);

@@ -56,7 +56,7 @@ void *sctp_pool_table(struct sctp_pool *p, size_t len);
 /* Gives a table of len bytes back. NULL is fine. */
 void sctp_pool_table_free(struct sctp_pool *p, void *table, size_t len);
 
-/* SCTP_SCRATCH bytes that all users of the pool share: whoever writes there ends the validity of
+/* SCTP_SCRATCH bytes that all users of the pool share: a write there ends the validity of
  * what was there. Allocated by the first call, freed by sctp_pool_deinit(). NULL at the limit or
  * without memory. */
 uint8_t *sctp_pool_scratch(struct sctp_pool *p);

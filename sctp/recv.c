@@ -54,7 +54,7 @@ void sctp_recv_deinit(struct sctp_recv *r)
 	sctp_recv_init(r, r->pool, r->limit, r->streams);
 }
 
-/* ---- the neighbours of a chunk ---- */
+/* ---- the neighbors of a chunk ---- */
 
 /* A chunk, its TSN with 64 bits, and the runs that end right before it and begin right after it. */
 struct place {
@@ -83,7 +83,7 @@ static bool same_message(const struct run *x, const struct sctp_data *d)
 }
 
 /* A message ends where the next one begins, and only there. */
-static bool neighbours_fit(const struct sctp_recv *r, const struct place *at)
+static bool neighbors_fit(const struct sctp_recv *r, const struct place *at)
 {
 	const struct run *left = at->left, *right = at->right;
 	const struct sctp_data *d = at->d;
@@ -334,7 +334,7 @@ enum sctp_recv_result sctp_recv_add(struct sctp_recv *r, const struct sctp_data 
 	if (!settle(r, cum))
 		return SCTP_RECV_VIOLATION;
 	at = find_place(r, d);
-	if (!neighbours_fit(r, &at) || !length_fits(&at) || !ssn_fits(r, d))
+	if (!neighbors_fit(r, &at) || !length_fits(&at) || !ssn_fits(r, d))
 		return SCTP_RECV_VIOLATION;
 	if (!has_table(r, d))
 		return SCTP_RECV_NO_ROOM;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets that are made at once: answers to packets of strangers, and control packets of
+ * Packets that are made at once: answers to packets of unknown peers, and control packets of
  * associations. They wait in a ring until the next output.
  */
 #include "sctp/assoc.h"

@@ -5,7 +5,7 @@
 
 enum {
 	DATA = sizeof(((struct sctp_tx_block *)0)->data),
-	NEIGHBOURS = 64,
+	NEIGHBORS = 64,
 	RETRY_US = 20000, /* after which a user without memory may try again */
 };
 
@@ -41,7 +41,7 @@ void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t t
 	l->first = tsn;
 }
 
-/* Looks at a few neighbours of either end only: the order of most chunks matters, not of all. */
+/* Looks at a few neighbors of either end only: the order of most chunks matters, not of all. */
 void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn)
 {
 	uint32_t at = l->last;
@@ -51,11 +51,11 @@ void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn)
 		sctp_tx_push(q, l, tsn);
 		return;
 	}
-	for (unsigned i = 0; i < NEIGHBOURS && at != l->first && sctp_tsn_before(tsn, at); i++)
+	for (unsigned i = 0; i < NEIGHBORS && at != l->first && sctp_tsn_before(tsn, at); i++)
 		at = sctp_tx_get(q, at)->prev;
 	if (sctp_tsn_before(tsn, at))
 		at = l->first;
-	for (unsigned i = 0; i < NEIGHBOURS && sctp_tsn_before(at, tsn) &&
+	for (unsigned i = 0; i < NEIGHBORS && sctp_tsn_before(at, tsn) &&
 			     sctp_tsn_before(sctp_tx_get(q, at)->next, tsn);
 	     i++)
 		at = sctp_tx_get(q, at)->next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* SipHash-2-4 (Aumasson and Bernstein): a keyed hash for tables that strangers fill, and, with 128
- * bits of output, a message authentication code. The key has to be random and secret. */
+/* SipHash-2-4 (Aumasson and Bernstein): a keyed hash for tables that unknown peers fill, and, with
+ * 128 bits of output, a message authentication code. The key has to be random and secret. */
 #ifndef UTIL_SIPHASH_H
 #define UTIL_SIPHASH_H
 

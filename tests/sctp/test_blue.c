@@ -184,7 +184,7 @@ Test(blue, ports_0_and_empty_packets_are_dropped)
 }
 
 /* rows: 9260-1.5.7-01 9260-3.1-03 9260-5.1-31 9260-14.2-04 */
-Test(blue, associations_of_one_host_are_told_apart_by_sctp_ports)
+Test(blue, associations_of_one_host_differ_by_sctp_ports)
 {
 	struct sctp_assoc *first;
 	uint32_t tag;

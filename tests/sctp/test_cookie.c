@@ -158,7 +158,7 @@ Test(sctp_cookie, another_length_is_refused)
 		cr_assert_eq(sctp_cookie_open(&keys, longer, n, &back), n == len, "%u bytes", n);
 }
 
-Test(sctp_cookie, bytes_of_strangers_are_refused)
+Test(sctp_cookie, bytes_of_others_are_refused)
 {
 	static const uint8_t zeros[SCTP_COOKIE_MAX];
 	struct sctp_cookie_keys other;

@@ -125,9 +125,9 @@ Test(multihome, the_primary_path_is_used_again_when_it_is_back)
 /* rows: 9260-6.4-01 9260-6.3.3-10 */
 Test(multihome, the_user_chooses_the_primary_path)
 {
-	struct sctp_addr second = peer(1), stranger = peer(7);
+	struct sctp_addr second = peer(1), unknown = peer(7);
 
-	cr_assert_eq(sctp_assoc_set_primary(net.host[0].assoc, &stranger), SCTP_E_NO_ADDR);
+	cr_assert_eq(sctp_assoc_set_primary(net.host[0].assoc, &unknown), SCTP_E_NO_ADDR);
 	cr_assert_eq(sctp_assoc_set_primary(net.host[0].assoc, &second), SCTP_E_OK);
 	net_run(&net, net.now + 1000);
 	cr_assert(net.host[0].last_path.became_primary);

@@ -125,7 +125,7 @@ Test(sctp_param, init_shorter_than_its_fields_is_malformed)
 		cr_assert_eq(sctp_init_get(&c, &got), SCTP_INIT_MALFORMED);
 }
 
-Test(sctp_param, bad_fixed_fields_are_told_apart)
+Test(sctp_param, bad_fixed_fields_differ)
 {
 	static const struct {
 		uint32_t tag, a_rwnd;

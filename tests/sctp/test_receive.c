@@ -222,7 +222,7 @@ static struct sctp_sack ordered(uint32_t tsn)
 }
 
 /* rows: 9260-6.2-02 9260-6.2-04 9260-6.2-05 9260-6.2-31 */
-Test(receive, data_without_room_is_dropped_and_told_at_once)
+Test(receive, data_without_room_is_dropped_and_reported_at_once)
 {
 	struct sctp_sack s;
 	uint16_t last;

@@ -321,7 +321,7 @@ Test(sctp_recv, fragments_of_different_messages_are_not_joined)
 	VIOLATES({11, E | U, 1, 0}, {10, B, 1, 0});
 }
 
-/* The neighbour was delivered already: seen when the cumulative point has passed. */
+/* The neighbor was delivered already: seen when the cumulative point has passed. */
 Test(sctp_recv, contradictions_with_delivered_messages_are_found_in_the_end)
 {
 	VIOLATES({11, B | E | U, 0, 0}, {12, E, 0, 1}, {10, B | E | U, 0, 0}, {13, B, 0, 1});

@@ -152,14 +152,14 @@ Test(verify, init_is_tried_at_all_named_addresses)
 }
 
 /* rows: 9260-5.4-13 9260-5.4-10 9260-5.4-14 9260-5.4-15 9260-3.3.6-02 9260-5.4-09 */
-Test(verify, a_victim_gets_heartbeats_only)
+Test(verify, an_unconfirmed_host_gets_heartbeats_only)
 {
 	unsigned others = 0;
 
 	connect_listing(1);
 	for (unsigned i = 0; i < 5; i++)
 		peer_stack_sends(&p, 0, 1000);
-	/* The peer's own address goes silent: T3, failover, the end. Meanwhile the victim "sends".
+	/* The peer's own address goes silent: T3, failover, the end. Meanwhile the other host "sends".
 	 */
 	for (unsigned i = 0; i < 20; i++) {
 		peer_advance(&p, 3 * PEER_SECOND);
