@@ -210,6 +210,8 @@ static void ask_again(struct sctp_path *p)
 
 	if (p->flight)
 		mark_all(p);
+	sctp_cc_idle(&p->cc, p->rto.rto_us, p->rto.rto_us); /* 6.1 (A): as if it were idle */
+	sctp_rto_back_off(&p->rto);
 	q->answered = q->watched = false;
 	q->window_probe = !sctp_tx_empty(q);
 	if (!answered && q->window_probe)
@@ -248,12 +250,12 @@ void sctp_loss_t3(struct sctp_path *p)
 	uint64_t sent_us;
 
 	p->t3_us = p->loss_us = p->probe_us = SCTP_NEVER;
-	sctp_rto_back_off(&p->rto);
 	sctp_assoc_touch(a);
 	if (waits_for_window(p)) {
 		ask_again(p);
 		return;
 	}
+	sctp_rto_back_off(&p->rto);
 	a->s->st.timeouts++;
 	sctp_cc_timed_out(&p->cc);
 	p->in_recovery = false;

@@ -40,7 +40,7 @@ void sctp_send_shutdown_ack(struct sctp_assoc *a)
 void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	struct sctp_assoc *a = p->assoc;
-	enum sctp_state before;
+	bool repeated;
 
 	if (a->state < SCTP_ESTABLISHED)
 		return;
@@ -48,11 +48,9 @@ void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
 		a->s->st.bad_packets++;
 		return;
 	}
-	before = a->state;
+	repeated = a->state == SCTP_SHUTDOWN_RECEIVED;
 	sctp_got_cum_ack(p, be_get32(c->p + SCTP_CHUNK_HEAD));
-	/* The last acknowledgement in SHUTDOWN-RECEIVED has answered it already. */
-	if (a->state != SCTP_CLOSED &&
-	    !(before == SCTP_SHUTDOWN_RECEIVED && a->state == SCTP_SHUTDOWN_ACK_SENT))
+	if (a->state != SCTP_CLOSED && !repeated)
 		sctp_assoc_step(a, SCTP_EV_SHUTDOWN);
 }
 

@@ -337,3 +337,12 @@ Test(close, packets_of_an_old_shutdown_during_a_handshake)
 	peer_send_plain(&p, SCTP_COOKIE_ACK);
 	cr_assert_eq(p.up, 1);
 }
+
+/* A program that lets go of an association that is up aborts it. */
+Test(close, freeing_an_association_aborts_it)
+{
+	p.assoc = sctp_assoc_free(p.assoc);
+	peer_poll(&p);
+	peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_USER);
+	cr_assert_eq(p.head.tag, PEER_TAG);
+}

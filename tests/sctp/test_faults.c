@@ -245,7 +245,7 @@ static void heartbeat_is_answered(bool yes)
 	script_nothing(&p);
 }
 
-/* rows: 9260-8.3-04 9260-8.3-03 */
+/* rows: 9260-8.3-03 9260-8.3-04 */
 Test(faults, heartbeats_belong_to_some_states)
 {
 	peer_deinit(&p);
@@ -272,7 +272,6 @@ Test(faults, heartbeats_belong_to_some_states)
 }
 
 /* rows: 9260-8.2-08 9260-8.2-09 9260-6.4-07 9260-6.3.3-06 9260-6.3.3-07 9260-6.3.3-11 */
-/* rows: 9260-7.2.1-13 9260-7.1-07 */
 Test(faults, the_other_path_takes_over_with_its_own_timer)
 {
 	uint64_t at;
@@ -307,4 +306,67 @@ Test(faults, the_window_of_the_peer_is_one_for_both_paths)
 	cr_assert_eq(sctp_assoc_set_primary(p.assoc, &second), SCTP_E_OK);
 	peer_poll(&p);
 	script_nothing(&p);
+}
+
+static uint32_t cwnd(unsigned i)
+{
+	struct sctp_path_info path[SCTP_MAX_PATHS];
+	struct sctp_addr a = peer_addr(i);
+
+	cr_assert_eq(sctp_assoc_paths(p.assoc, path), 2);
+	return path[!sctp_addr_equal(&path[0].flow.peer, &a)].cwnd;
+}
+
+/* rows: 9260-7.1-07 9260-7.2-03 9260-7.2.1-05 */
+Test(faults, a_fresh_path_begins_with_its_initial_window)
+{
+	unsigned n = 0;
+
+	cr_assert_eq(cwnd(1), 4404);
+	script_queue(&p, 20, SCRIPT_FULL);
+	while (peer_next(&p))
+		;
+	peer_advance(&p, PEER_SECOND);
+	while (script_next(&p)) {
+		cr_assert(to_second());
+		n++;
+	}
+	cr_assert_eq(n, 4);
+	cr_assert_leq(cwnd(0), 1188);
+	cr_assert_eq(cwnd(1), 4404);
+}
+
+/* rows: 9260-7.2.1-13 */
+Test(faults, a_sack_from_elsewhere_opens_the_window_of_the_path_of_the_data)
+{
+	script_queue(&p, 20, SCRIPT_FULL);
+	for (unsigned i = 0; i < 4; i++) {
+		script_data(&p, p.stack_tsn + i);
+		cr_assert(!to_second());
+	}
+	p.from = (struct sctp_flow){peer_addr(1), PEER_UDP, 0};
+	peer_send_sack(&p, p.stack_tsn + 3);
+	cr_assert_eq(cwnd(0), 4404 + 1188);
+	cr_assert_eq(cwnd(1), 4404);
+	peer_drain(&p, SCTP_DATA);
+}
+
+/* rows: 9260-8.3-21 */
+Test(faults, heartbeats_of_a_failing_path_become_rarer)
+{
+	uint64_t last = 0, gap = 0;
+
+	for (unsigned n = 0; n < 6;) {
+		peer_advance(&p, 10000);
+		if (!peer_next(&p) || !to_second()) {
+			if (p.n && !to_second() && p.pkt->at_us == p.now)
+				answer();
+			continue;
+		}
+		if (n > 1)
+			cr_assert_eq(p.pkt->at_us - last, 2 * gap, "heartbeat %u", n);
+		gap = last ? p.pkt->at_us - last : 0;
+		last = p.pkt->at_us;
+		n++;
+	}
 }

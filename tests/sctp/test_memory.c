@@ -80,7 +80,7 @@ Test(memory, a_burst_gives_its_memory_back)
 	most = sctp_memory(net.host[0].s);
 	cr_assert_gt(most, idle[0] + 500000);
 	cr_assert(net_run_until(&net, move_acked_0, net.now + 60 * SECOND));
-	net_run(&net, net.now + 5 * SECOND);
+	net_run(&net, net.now + 10 * SECOND);
 	for (unsigned h = 0; h < 2; h++)
 		/* One slab may stay. */
 		cr_assert_leq(sctp_memory(net.host[h].s), idle[h] + 17 * 16384 + 65536);

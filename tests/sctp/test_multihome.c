@@ -173,6 +173,7 @@ Test(multihome, data_on_the_old_primary_path_is_not_forgotten)
 	cr_assert_eq(net.host[0].down, 0);
 }
 
+/* rows: 9260-6.4-11 */
 Test(multihome, paths_that_come_and_go_lose_nothing)
 {
 	for (unsigned i = 0; i < 12; i++) {
@@ -194,4 +195,67 @@ Test(multihome, paths_have_a_timeout_and_a_window_each)
 	cr_assert_neq(path(0, 0).cwnd, before.cwnd);
 	cr_assert_eq(path(0, 1).cwnd, before.cwnd);
 	cr_assert_eq(path(0, 1).srtt_us, before.srtt_us);
+}
+
+/* ---- paths of different sizes ---- */
+
+static uint32_t longest[2]; /* packets of host 0 that are no probes, by subnet */
+
+static bool narrow(struct net *n, unsigned from, const struct sctp_batch *b, uint8_t *p,
+		   uint32_t len)
+{
+	unsigned subnet = b->to.peer.ip[14];
+
+	(void)n;
+	(void)p;
+	if (from == 0 && !b->probe && !b->fragment && len > longest[subnet])
+		longest[subnet] = len;
+	return subnet == 0 || len + 28 <= 1400;
+}
+
+static uint32_t max_message(void)
+{
+	struct sctp_info i;
+
+	sctp_assoc_info(net.host[0].assoc, &i);
+	return i.max_message;
+}
+
+static void two_sizes(void)
+{
+	net_deinit(&net);
+	net_init(&net, 2, 2);
+	net.mtu = 9000;
+	net.filter = narrow;
+	longest[0] = longest[1] = 0;
+	net_establish(&net);
+	net_run(&net, net.now + 60 * SECOND);
+}
+
+/* rows: 9260-6-11 9260-7.3-02 9260-7.3-03 9260-7.3-04 9260-6.3.3-05 9260-6.10-02 */
+Test(multihome, the_narrow_path_limits_messages_and_its_packets)
+{
+	two_sizes();
+	cr_assert_gt(path(0, 0).mtu, 8900);
+	cr_assert(path(0, 1).mtu <= 1400 && path(0, 1).mtu > 1370, "%u", path(0, 1).mtu);
+	cr_assert_eq(max_message(), path(0, 1).mtu - 28 - 28);
+	cr_assert(move_queue(&net, 2000, 700, 10 * SECOND));
+	net.cut[0] = true;
+	cr_assert(move(&net, 500, 700, 30 * SECOND));
+	cr_assert_eq(net.host[1].messages, 2500);
+	cr_assert_leq(longest[0], 9000 - 28);
+	cr_assert_leq(longest[1], 1400 - 28);
+}
+
+/* rows: 9260-7.3-04 */
+Test(multihome, messages_grow_when_the_narrow_path_is_gone)
+{
+	two_sizes();
+	net.cut[1] = true;
+	net_run(&net, net.now + 200 * SECOND);
+	cr_assert_eq(path(0, 1).state, SCTP_PATH_INACTIVE);
+	cr_assert_gt(max_message(), 8800);
+	net.cut[1] = false;
+	net_run(&net, net.now + 100 * SECOND);
+	cr_assert_lt(max_message(), 1400);
 }

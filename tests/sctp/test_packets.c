@@ -109,7 +109,7 @@ Test(packets, a_long_run_with_losses_keeps_all_rules)
 	cr_assert_eq(p.last_down.end, SCTP_END_CLOSED);
 }
 
-/* rows: 9260-6.9-04 9260-6.9-05 9260-6.9-07 9260-6.9-10 9260-6-11 */
+/* rows: 9260-6.9-04 9260-6.9-05 9260-6.9-07 9260-6.9-10 */
 Test(packets, a_message_that_does_not_fit_is_refused)
 {
 	cr_assert_eq(peer_info(&p).max_message, SCRIPT_FULL);
@@ -205,7 +205,7 @@ Test(packets, a_wrong_bit_anywhere_makes_a_packet_vanish)
 
 /* ---- RFC 8899, RFC 4820 ---- */
 
-/* rows: 9260-6.10-02 9260-7.3-04 9260-7.3-01 */
+/* rows: 9260-7.3-01 */
 Test(packets, probes_are_heartbeats_with_padding)
 {
 	unsigned n = 0;

@@ -224,15 +224,16 @@ static struct sctp_sack ordered(uint32_t tsn)
 /* rows: 9260-6.2-02 9260-6.2-04 9260-6.2-05 9260-6.2-31 */
 Test(receive, data_without_room_is_dropped_and_told_at_once)
 {
-	struct sctp_sack before, s;
+	struct sctp_sack s;
+	uint16_t last;
 
 	fill_window();
-	before = ordered(p.tsn);
+	last = be_get16(ordered(p.tsn).gaps + 2);
 	s = ordered(p.tsn);
 	cr_assert_eq(s.a_rwnd, 0);
 	cr_assert_eq(s.ngaps, 1);
-	cr_assert_eq(be_get16(s.gaps + 2), be_get16(before.gaps + 2));
-	cr_assert_lt(PEER_TSN + be_get16(s.gaps + 2), p.tsn + 1);
+	cr_assert_eq(be_get16(s.gaps + 2), last);
+	cr_assert_lt(PEER_TSN + last, p.tsn + 1);
 	cr_assert_eq(p.messages, 1);
 }
 
@@ -372,9 +373,13 @@ Test(receive, answers_go_to_where_the_question_came_from)
 	peer_send(&p);
 	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
 	peer_send_cookie_echo(&p);
-	peer_expect(&p, SCTP_COOKIE_ACK);
-	peer_advance(&p, PEER_SECOND / 2);
-	peer_answer_heartbeat(&p);
+	peer_advance(&p, PEER_SECOND / 10);
+	while (peer_next(&p)) {
+		if (p.chunk[0].type != SCTP_HEARTBEAT)
+			continue;
+		p.from.peer = p.pkt->to.peer;
+		peer_send_chunk(&p, SCTP_HEARTBEAT_ACK, 0, p.chunk[0].p + 4, p.chunk[0].len - 4);
+	}
 	p.from = (struct sctp_flow){second, 7777, 1};
 	peer_send_chunk(&p, SCTP_HEARTBEAT, 0, "\0\1\0\10abcd", 8);
 	peer_expect(&p, SCTP_HEARTBEAT_ACK);

@@ -82,7 +82,7 @@ Test(recovery, a_repeated_report_does_not_count)
 	cr_assert_eq(script_stats(&p).fast_retransmits, 0);
 }
 
-/* rows: 9260-7.2.4-07 9260-7.2.4-16 9260-7.2.3-01 9260-7.2-03 */
+/* rows: 9260-7.2.4-07 9260-7.2.4-16 9260-7.2.3-01 */
 Test(recovery, the_window_is_halved_once)
 {
 	uint16_t gap[] = {2, 2, 4, 4, 6, 6, 8, 8, 10, 12};
@@ -190,7 +190,7 @@ Test(recovery, a_lost_repetition_is_repeated_without_a_timeout)
 	cr_assert_eq(script_stats(&p).timeouts, 0);
 }
 
-/* rows: 9260-6.7-05 9260-6.4-10 9260-6.4-11 9260-6.2.1-03 */
+/* rows: 9260-6.7-05 9260-6.4-10 9260-6.2.1-03 */
 Test(recovery, losses_leak_no_window)
 {
 	p.rwnd = 20000;

@@ -193,7 +193,7 @@ Test(send, a_closed_window_is_probed_ever_more_rarely)
 	cr_assert_eq(script_stats(&p).timeouts, 0);
 }
 
-/* rows: 9260-6.1-05 9260-6.1-07 9260-6.1-09 9260-6.1-03 9260-6.1-08 */
+/* rows: 9260-6.1-05 9260-6.1-07 9260-6.1-09 9260-6.1-03 */
 Test(send, a_window_that_stays_closed_is_no_error)
 {
 	uint32_t cwnd;
@@ -270,7 +270,7 @@ Test(send, the_window_is_overshot_by_one_packet)
 	peer_expect_nothing(&p);
 }
 
-/* rows: 9260-6.1-16 9260-6.1-18 9260-6.1-19 */
+/* rows: 9260-6.1-19 9260-6.1-17 */
 Test(send, bursts_are_bounded)
 {
 	uint32_t cum, cwnd;
@@ -474,4 +474,47 @@ Test(send, hostile_gap_blocks_cost_little)
 	gap[1] = 65535;
 	script_gaps(&p, p.stack_tsn - 1, gap, 1);
 	cr_assert_eq(p.down, 1);
+}
+
+/* ---- windows of the peer that open slowly, or not ---- */
+
+/* rows: 9260-6.1-10 */
+Test(send, a_window_that_opens_bit_by_bit_draws_no_small_packets)
+{
+	close_window(0);
+	for (p.rwnd = 50; p.rwnd < 1000; p.rwnd += 50) {
+		peer_send_sack(&p, p.stack_tsn + 2);
+		peer_expect_nothing(&p);
+	}
+	peer_send_sack(&p, p.stack_tsn + 2);
+	script_data(&p, p.stack_tsn + 3);
+	cr_assert_eq(p.chunk[0].len, 1016);
+	peer_expect_nothing(&p);
+}
+
+/* rows: 9260-6.1-08 9260-7.2.1-14 */
+Test(send, the_congestion_window_decays_while_the_window_is_closed)
+{
+	uint32_t cum;
+
+	peer_accept(&p);
+	cum = p.stack_tsn - 1;
+	for (unsigned i = 0; i < 200; i++) {
+		script_queue(&p, 2, SCRIPT_FULL);
+		if (peer_next(&p))
+			peer_send_sack(&p, ++cum);
+	}
+	while (peer_next(&p))
+		peer_send_sack(&p, ++cum);
+	cr_assert_gt(peer_info(&p).cwnd, 20 * 1188);
+	p.rwnd = 0;
+	peer_send_sack(&p, cum);
+	script_queue(&p, 2, 100);
+	for (unsigned i = 0; i < 100; i++) {
+		peer_advance(&p, PEER_SECOND);
+		if (peer_drain(&p, SCTP_DATA))
+			peer_send_sack(&p, cum);
+	}
+	cr_assert_eq(peer_info(&p).cwnd, 4 * 1188, "%u", peer_info(&p).cwnd);
+	cr_assert_eq(p.down, 0);
 }

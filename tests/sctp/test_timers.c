@@ -89,7 +89,7 @@ Test(timers, new_data_does_not_postpone_t3)
 	cr_assert_eq(p.pkt->at_us - begin, PEER_SECOND);
 }
 
-/* rows: 9260-6.3.3-04 9260-6.3.3-05 9260-6.1-15 9260-7.2.1-04 9260-6.3.3-09 9260-7.2.3-03 */
+/* rows: 9260-6.3.3-04 9260-6.1-15 9260-7.2.1-04 9260-6.3.3-09 9260-7.2.3-03 */
 Test(timers, t3_repeats_one_packet_and_the_rest_follows)
 {
 	unsigned n;

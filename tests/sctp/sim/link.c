@@ -120,6 +120,7 @@ static void transmit(struct world *w, unsigned from, const struct sctp_batch *b,
 	}
 	if (b->to.udp_port != w->host[to].udp_port || w->cut[subnet][from] || chance(w, w->loss) ||
 	    !pass(w, from, len, &at)) {
+		trace(w, "lost", b->to.udp_port, w->host[to].udp_port);
 		w->sum.lost++;
 		return;
 	}

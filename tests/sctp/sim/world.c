@@ -393,6 +393,7 @@ static void begin(struct world *w)
 static void no_more_faults(struct world *w)
 {
 	heal(w);
+	w->rate = 0; /* a queue that is full at each timeout is a fault as well */
 	w->loss = w->dup = w->reorder = w->corrupt = w->truncate = 0;
 	for (unsigned h = 0; h < 2; h++) {
 		w->host[h].pause_until = 0;
