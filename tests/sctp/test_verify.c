@@ -159,7 +159,8 @@ Test(verify, an_unconfirmed_host_gets_heartbeats_only)
 	connect_listing(1);
 	for (unsigned i = 0; i < 5; i++)
 		peer_stack_sends(&p, 0, 1000);
-	/* The peer's own address goes silent: T3, failover, the end. Meanwhile the other host "sends".
+	/* The peer's own address goes silent: T3, failover, the end. Meanwhile the other host
+	 * "sends".
 	 */
 	for (unsigned i = 0; i < 20; i++) {
 		peer_advance(&p, 3 * PEER_SECOND);
