@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "util/addr.h"
@@ -25,19 +24,6 @@ enum {
 #define MAX_MEMORY (UINT64_C(1) << 30)
 
 /* ---- time ---- */
-
-static uint64_t clock_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec / 1000;
-}
-
-void llp_user_read_clock(struct user *t)
-{
-	t->now_us = clock_us() + t->skew_us;
-}
 
 /* An owner with a clock of its own (a test) may let it jump: our time follows. Usually both clocks
  * are the same one. */

@@ -85,7 +85,7 @@ static inline struct user *llp_user_of(const struct user_conn *c)
 	return (struct user *)c->sctp.base.llp;
 }
 
-/* ---- user.c ---- */
+/* ---- user_clock.c ---- */
 
 /* Reads the clock into now_us. */
 void llp_user_read_clock(struct user *t);
@@ -119,9 +119,6 @@ void llp_user_events(struct user *t);
 
 /* Ends associations that take too long to come up. */
 void llp_user_expire(struct user *t);
-
-/* Has the next message in t->msg. False if it does not belong to this association. */
-bool llp_user_take(struct user *t, const struct sctp_assoc *a);
 
 /* ---- user_io.c ---- */
 

@@ -271,6 +271,17 @@ static void make_head(struct user *t, struct sctp_msg *m)
 	m->n = 1;
 }
 
+/* Has the next message in t->msg. False if it does not belong to this association. */
+static bool take(struct user *t, const struct sctp_assoc *a)
+{
+	t->held = t->held || sctp_recv(t->core, &t->msg);
+	if (!t->held || t->msg.assoc != a)
+		return false;
+	t->held = false;
+	t->taken++;
+	return true;
+}
+
 int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret)
 {
 	struct user_conn *c = (struct user_conn *)lc;
@@ -280,7 +291,7 @@ int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret)
 	_Static_assert((int)SCTP_MAX_PARTS <= (int)LLP_MAX_SPANS, "a message has as many spans");
 	if (c->sctp.state != LLP_SCTP_UP && c->sctp.state != LLP_SCTP_CLOSING)
 		return LLP_E_DOWN;
-	if (!llp_user_take(t, c->assoc))
+	if (!take(t, c->assoc))
 		return LLP_E_AGAIN;
 	make_head(t, m);
 	ret->sid = m->sid;

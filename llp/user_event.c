@@ -257,16 +257,6 @@ static void on_path(struct user *t, struct user_conn *c, const struct sctp_event
 
 /* ---- messages ---- */
 
-bool llp_user_take(struct user *t, const struct sctp_assoc *a)
-{
-	t->held = t->held || sctp_recv(t->core, &t->msg);
-	if (!t->held || t->msg.assoc != a)
-		return false;
-	t->held = false;
-	t->taken++;
-	return true;
-}
-
 /* The packet is gone after this: an owner that does not take a message cannot get it later. */
 static void deliver_to(struct user *t, struct user_conn *c)
 {

@@ -29,3 +29,10 @@ bool sctp_addr_link_local(const struct sctp_addr *a)
 		return a->ip[12] == 169 && a->ip[13] == 254;
 	return a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80;
 }
+
+bool sctp_addr_reachable(const struct sctp_addr *addr, const struct sctp_addr *by)
+{
+	if (sctp_addr_loopback(addr))
+		return sctp_addr_loopback(by);
+	return !sctp_addr_link_local(addr) || sctp_addr_link_local(by);
+}

@@ -51,4 +51,8 @@ bool sctp_addr_loopback(const struct sctp_addr *a);
 /* fe80::/10 and 169.254.0.0/16: valid on one link only. */
 bool sctp_addr_link_local(const struct sctp_addr *a);
 
+/* False if an address means nothing to a host that has the address `by`: loopback and link-local
+ * addresses are for those that use such an address themselves. */
+bool sctp_addr_reachable(const struct sctp_addr *addr, const struct sctp_addr *by);
+
 #endif

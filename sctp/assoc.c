@@ -2,8 +2,6 @@
 /* An association: making and freeing it, its states, its deadlines. */
 #include "sctp/assoc.h"
 
-static void expire(struct timer *t);
-
 /* ---- making ---- */
 
 static uint32_t new_tag(struct sctp *s)
@@ -27,7 +25,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_add_tail(&s->assocs, &a->all);
 	list_init(&a->pending);
 	list_init(&a->eventful);
-	timer_init(&a->timer, expire);
+	timer_init(&a->timer, s->expire);
 	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
@@ -41,14 +39,6 @@ void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n
 {
 	a->nlocal = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
 	memcpy(a->local, local, a->nlocal);
-}
-
-bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local)
-{
-	for (unsigned i = 0; i < a->nlocal; i++)
-		if (a->local[i] == local)
-			return true;
-	return false;
 }
 
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
@@ -102,106 +92,6 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 void sctp_assoc_set_user(struct sctp_assoc *a, void *user)
 {
 	a->user = user;
-}
-
-/* ---- ending ---- */
-
-/* Nothing of the network reaches it any more, and it sends nothing. */
-static void detach(struct sctp_assoc *a)
-{
-	struct sctp *s = a->s;
-
-	for (unsigned i = 0; i < a->npaths; i++)
-		sctp_lookup_del(&a->path[i]);
-	timer_cancel(&s->timers, &a->timer);
-	a->armed_us = SCTP_NEVER;
-	list_del(&a->pending);
-	sctp_tx_deinit(a);
-	sctp_tsn_map_deinit(&a->map);
-	sctp_release(s, a->cookie, a->cookie_len);
-	sctp_release(s, a->report, a->report_len);
-	a->cookie = a->report = NULL;
-	a->state = SCTP_CLOSED;
-}
-
-/* Text of the peer: only printable characters. */
-static void copy_text(struct sctp_assoc *a, const char *text, uint32_t len)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; text && i < len && n < sizeof(a->text) - 1 && text[i]; i++)
-		a->text[n++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-	a->text[n] = 0;
-}
-
-void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
-		    uint32_t len)
-{
-	if (a->state == SCTP_CLOSED && a->ev_down)
-		return;
-	detach(a);
-	a->end = end;
-	a->cause = cause;
-	copy_text(a, text, len);
-	a->ev_down = true;
-	a->ev_up = a->ev_writable = a->ev_acked = a->ev_resized = false;
-	sctp_assoc_note(a);
-}
-
-static void send_abort(struct sctp_assoc *a, uint16_t cause, const void *value, uint32_t len)
-{
-	struct sctp_writer w;
-	uint32_t at;
-
-	if (a->state == SCTP_CLOSED || a->peer_tag == 0)
-		return;
-	w = sctp_reply_alone(sctp_primary(a));
-	at = sctp_begin_chunk(&w, SCTP_ABORT, 0);
-	if (cause != SCTP_CAUSE_NONE)
-		sctp_put_cause(&w, cause, value, len);
-	sctp_end_chunk(&w, at);
-	sctp_reply_end(a->s, &w);
-}
-
-void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
-		      uint32_t len, const char *text)
-{
-	send_abort(a, cause, value, len);
-	sctp_assoc_end(a, end, end == SCTP_END_INDICATION ? a->adaptation : 0, text,
-		       (uint32_t)strlen(text));
-}
-
-void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
-{
-	uint32_t len = text ? (uint32_t)strlen(text) : 0;
-
-	if (a->state == SCTP_CLOSED)
-		return;
-	send_abort(a, SCTP_CAUSE_USER, text, len < SCTP_ABORT_TEXT ? len : SCTP_ABORT_TEXT);
-	detach(a);
-	list_del(&a->eventful);
-	a->ev_incoming = a->ev_up = a->ev_down = a->ev_writable = a->ev_acked = a->ev_path = false;
-	a->ev_resized = false;
-}
-
-struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
-{
-	struct sctp *s;
-
-	if (!a)
-		return NULL;
-	s = a->s;
-	sctp_assoc_abort(a, NULL);
-	detach(a);
-	if (s->rx_assoc == a)
-		s->rx_assoc = NULL;
-	sctp_recv_deinit(&a->recv);
-	list_del(&a->eventful);
-	list_del(&a->all);
-	sctp_release(s, a->path, a->paths_allocated * sizeof(a->path[0]));
-	sctp_release(s, a, sizeof(*a));
-	s->nassocs--;
-	return NULL;
 }
 
 /* ---- states ---- */
@@ -278,139 +168,6 @@ void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us)
 	sctp_assoc_step(a, SCTP_EV_USER_SHUTDOWN);
 }
 
-static unsigned max_errors(const struct sctp_assoc *a)
-{
-	const struct sctp_config *cfg = &a->s->cfg;
-
-	return cfg->assoc_max_retrans ? cfg->assoc_max_retrans : a->npaths * cfg->path_max_retrans;
-}
-
-bool sctp_assoc_error(struct sctp_assoc *a)
-{
-	if (++a->errors <= max_errors(a))
-		return true;
-	send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
-	sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
-	return false;
-}
-
-/* ---- deadlines ---- */
-
-static uint64_t earlier(uint64_t x, uint64_t y)
-{
-	return x < y ? x : y;
-}
-
-/* A deadline that moves to a later time leaves the timer as it is: it then fires for nothing,
- * once. */
-void sctp_assoc_arm(struct sctp_assoc *a)
-{
-	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), earlier(a->sack_us, a->write_us));
-
-	if (a->state == SCTP_CLOSED)
-		return;
-	for (unsigned i = 0; i < a->npaths; i++)
-		at = earlier(at, sctp_path_expiry(&a->path[i]));
-	if (at >= a->armed_us)
-		return;
-	a->armed_us = at;
-	timer_set(&a->s->timers, &a->timer, at);
-}
-
-/* T1-init and T1-cookie. False if that ended the association. */
-static bool repeat_handshake(struct sctp_assoc *a)
-{
-	if (++a->tries > a->s->cfg.init_max_retrans) {
-		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
-		return false;
-	}
-	a->handshake_rto_us = a->handshake_rto_us > a->s->cfg.rto_max_us / 2
-				      ? a->s->cfg.rto_max_us
-				      : 2 * a->handshake_rto_us;
-	a->t1_us = a->s->now + a->handshake_rto_us;
-	if (a->state == SCTP_COOKIE_WAIT)
-		sctp_send_init(a);
-	else
-		sctp_send_cookie_echo(a);
-	return true;
-}
-
-/* T2-shutdown, with the timer value and the errors of the path that was used. */
-static bool repeat_shutdown(struct sctp_assoc *a)
-{
-	struct sctp_path *p = &a->path[a->t2_path];
-
-	sctp_rto_back_off(&p->rto);
-	if (!sctp_path_failed(p))
-		return false;
-	if (a->state == SCTP_SHUTDOWN_SENT)
-		sctp_send_shutdown(a);
-	else
-		sctp_send_shutdown_ack(a);
-	return true;
-}
-
-static bool repeat_control(struct sctp_assoc *a)
-{
-	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
-}
-
-/* Memory was missing when the user wanted to send. Others may have freed some. */
-static void try_again(struct sctp_assoc *a)
-{
-	a->write_us = SCTP_NEVER;
-	if (!a->write_wanted)
-		return;
-	a->write_wanted = false;
-	a->ev_writable = true;
-	sctp_assoc_note(a);
-}
-
-static bool run(struct sctp_assoc *a, uint64_t now)
-{
-	if (a->t5_us <= now) {
-		send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
-		sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
-		return false;
-	}
-	if (a->t1_us <= now && !repeat_control(a))
-		return false;
-	if (a->sack_us <= now) {
-		a->sack_us = SCTP_NEVER;
-		a->sack_now = true;
-		sctp_assoc_touch(a);
-	}
-	if (a->write_us <= now)
-		try_again(a);
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (sctp_path_expiry(&a->path[i]) <= now && !sctp_path_run(&a->path[i], now))
-			return false;
-	return true;
-}
-
-static void expire(struct timer *t)
-{
-	struct sctp_assoc *a = list_entry(t, struct sctp_assoc, timer);
-
-	a->armed_us = SCTP_NEVER;
-	if (run(a, a->s->now))
-		sctp_assoc_arm(a);
-}
-
-/* ---- lists of the stack ---- */
-
-void sctp_assoc_touch(struct sctp_assoc *a)
-{
-	if (!list_linked(&a->pending) && a->state != SCTP_CLOSED)
-		list_add_tail(&a->s->pending, &a->pending);
-}
-
-void sctp_assoc_note(struct sctp_assoc *a)
-{
-	if (!list_linked(&a->eventful))
-		list_add_tail(&a->s->eventful, &a->eventful);
-}
-
 /* ---- what the user asks ---- */
 
 static uint32_t ip_head(const struct sctp_path *p)
@@ -436,20 +193,6 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 	if (sctp_pmtu_set_max(&p->pmtu, size, now_us))
 		sctp_path_resized(p);
 	sctp_assoc_arm(a);
-}
-
-void sctp_assoc_measure(struct sctp_assoc *a)
-{
-	uint32_t least = a->path[a->primary].pmtu.size, before = a->max_message;
-
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->path[i].state == SCTP_PATH_ACTIVE && a->path[i].pmtu.size < least)
-			least = a->path[i].pmtu.size;
-	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
-	if (a->max_message != before && a->up && a->state != SCTP_CLOSED) {
-		a->ev_resized = true;
-		sctp_assoc_note(a);
-	}
 }
 
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)

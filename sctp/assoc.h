@@ -28,8 +28,8 @@ enum {
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
 	SCTP_MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
 	SCTP_ABORT_TEXT = 160,
-	SCTP_BURST = 64, /* packets after a SACK (6.1 (D)) */
-	SCTP_NO_TSN_LINK = 0,
+	SCTP_BURST = 64,       /* packets after a SACK (6.1 (D)) */
+	SCTP_SAVE_US = 100000, /* tokens of this time may be saved up */
 };
 
 #define SCTP_NEVER UINT64_MAX
@@ -210,8 +210,9 @@ struct sctp {
 	struct sctp_config cfg;
 	uint64_t now;
 	struct timers timers;
-	struct timer trim; /* gives memory back that was not used for a while */
-	bool trimming;     /* it is set */
+	void (*expire)(struct timer *t); /* of associations: sctp_assoc_expire() */
+	struct timer trim;               /* gives memory back that was not used for a while */
+	bool trimming;                   /* it is set */
 	struct list assocs, pending, eventful, listeners;
 	unsigned nassocs;
 	uint64_t held; /* bytes of associations */
@@ -238,7 +239,54 @@ struct sctp {
 	_Alignas(8) uint8_t replies[SCTP_REPLIES];
 };
 
-/* ---- sctp.c ---- */
+/*
+ * The functions, file by file: a file uses only those above it.
+ */
+
+/* ---- what follows from the records alone ---- */
+
+static inline struct sctp_path *sctp_primary(struct sctp_assoc *a)
+{
+	return &a->path[a->primary];
+}
+
+/* Data may be sent, and is acknowledged. */
+static inline bool sctp_sends_data(const struct sctp_assoc *a)
+{
+	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
+	       a->state == SCTP_SHUTDOWN_RECEIVED;
+}
+
+static inline bool sctp_takes_data(const struct sctp_assoc *a)
+{
+	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
+	       a->state == SCTP_SHUTDOWN_SENT;
+}
+
+/* One of our addresses that the association uses. */
+static inline bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local)
+{
+	for (unsigned i = 0; i < a->nlocal; i++)
+		if (a->local[i] == local)
+			return true;
+	return false;
+}
+
+/* The window that we advertise. */
+static inline uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
+{
+	uint32_t held = sctp_recv_held(&a->recv), all = a->s->cfg.recv_buffer;
+
+	return held < all ? all - held : 0;
+}
+
+/* Packet sizes are searched where data goes. */
+static inline bool sctp_path_probes(const struct sctp_path *p)
+{
+	return p->assoc->state == SCTP_ESTABLISHED && p->state == SCTP_PATH_ACTIVE;
+}
+
+/* ---- stack.c ---- */
 
 void *sctp_alloc(struct sctp *s, size_t len); /* all zero, counted; NULL */
 void sctp_release(struct sctp *s, void *p, size_t len);
@@ -257,6 +305,25 @@ void sctp_lookup_del(struct sctp_path *p);
 struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_t local);
 /* A port of ours that no association and no listener uses; 0: none. */
 uint16_t sctp_free_port(struct sctp *s);
+
+/* ---- due.c ---- */
+
+/* Paths or their sizes changed: computes max_message. */
+void sctp_assoc_measure(struct sctp_assoc *a);
+/* Something is to be sent. */
+void sctp_assoc_touch(struct sctp_assoc *a);
+/* An event is due. */
+void sctp_assoc_note(struct sctp_assoc *a);
+/* A deadline changed. */
+void sctp_assoc_arm(struct sctp_assoc *a);
+/* The earliest deadline of a path. */
+uint64_t sctp_path_expiry(const struct sctp_path *p);
+
+/* ---- choice.c ---- */
+
+/* The path for new data. */
+struct sctp_path *sctp_path_choose(struct sctp_assoc *a);
+struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
 
 /* ---- reply.c ---- */
 
@@ -278,113 +345,6 @@ struct sctp_writer sctp_reply_alone(struct sctp_path *p);
 void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
 		      uint32_t len);
-
-/* A valid packet came from there: where the peer is now, if it is the path's address. */
-void sctp_learn(struct sctp_path *p, const struct sctp_flow *from);
-
-/* ---- init.c ---- */
-
-void sctp_send_init(struct sctp_assoc *a);
-void sctp_send_cookie_echo(struct sctp_assoc *a);
-void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
-		   const struct sctp_chunk *c, struct sctp_path *p);
-/* from: the peer may send it from another address than p. */
-void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
-		       const struct sctp_head *head, const struct sctp_chunk *c);
-/* The path that an INIT ACK from an unknown address belongs to, by the addresses that it lists
- * (5.1.2), or NULL. */
-struct sctp_path *sctp_init_ack_path(struct sctp *s, const struct sctp_flow *from,
-				     const struct sctp_head *head, const struct sctp_chunk *c);
-void sctp_got_cookie_ack(struct sctp_path *p);
-/* COOKIE ECHO. The path of the association for the rest of the packet; NULL: drop it. */
-struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
-				       const struct sctp_head *head, const struct sctp_chunk *c,
-				       struct sctp_path *p);
-/* A Stale Cookie error. */
-void sctp_got_stale_cookie(struct sctp_path *p);
-
-/* ---- assoc.c ---- */
-
-/* npaths: room for paths. NULL without memory or beyond max_assocs. */
-struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths);
-void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n);
-bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local);
-/* What both sides' INIT say. */
-void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd);
-/* Runs the state machine. */
-void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev);
-/* Ends it, with an event unless the user ended it. */
-void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
-		    uint32_t len);
-/* Ends it after an ABORT to the peer with this cause. */
-void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
-		      uint32_t len, const char *text);
-/* Paths or their sizes changed: computes max_message. */
-void sctp_assoc_measure(struct sctp_assoc *a);
-/* Something is to be sent. */
-void sctp_assoc_touch(struct sctp_assoc *a);
-/* An event is due. */
-void sctp_assoc_note(struct sctp_assoc *a);
-/* A deadline changed. */
-void sctp_assoc_arm(struct sctp_assoc *a);
-/* One more unanswered packet: false if that ended the association. */
-bool sctp_assoc_error(struct sctp_assoc *a);
-
-static inline struct sctp_path *sctp_primary(struct sctp_assoc *a)
-{
-	return &a->path[a->primary];
-}
-
-/* Data may be sent, and is acknowledged. */
-static inline bool sctp_sends_data(const struct sctp_assoc *a)
-{
-	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
-	       a->state == SCTP_SHUTDOWN_RECEIVED;
-}
-
-static inline bool sctp_takes_data(const struct sctp_assoc *a)
-{
-	return a->state == SCTP_ESTABLISHED || a->state == SCTP_SHUTDOWN_PENDING ||
-	       a->state == SCTP_SHUTDOWN_SENT;
-}
-
-/* ---- path_list.c ---- */
-
-/* Adds a path; the first one becomes the primary path and has the local address of the flow, the
- * others get one. packet: the largest that its route takes. */
-struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
-				      uint32_t packet);
-struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer);
-/* Room for n paths. False without memory. */
-bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
-/* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
-void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
-/* The confirmed paths in turn, the primary one for 0. */
-struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
-
-/* ---- path.c ---- */
-
-void sctp_path_init(struct sctp_path *p, uint32_t packet);
-/* The path for new data. */
-struct sctp_path *sctp_path_choose(struct sctp_assoc *a);
-void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
-/* A packet was not answered in time. False if the association ended. */
-bool sctp_path_failed(struct sctp_path *p);
-/* It was answered. */
-void sctp_path_answered(struct sctp_path *p);
-void sctp_send_heartbeat(struct sctp_path *p);
-/* The HEARTBEAT of a probe of the path MTU. */
-void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size);
-void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c);
-void sctp_got_heartbeat_ack(struct sctp_path *p, const struct sctp_chunk *c);
-/* Runs the deadlines of a path; false if the association ended. */
-bool sctp_path_run(struct sctp_path *p, uint64_t now);
-uint64_t sctp_path_expiry(const struct sctp_path *p);
-/* When heartbeats go on, after something was sent. */
-void sctp_path_rest(struct sctp_path *p);
-/* Largest chunk that fits into a packet of the path (PMDCS). */
-uint32_t sctp_path_pmdcs(const struct sctp_path *p);
-void sctp_path_resized(struct sctp_path *p);
 
 /* ---- tx.c ---- */
 
@@ -417,11 +377,52 @@ static inline bool sctp_tx_empty(const struct sctp_queue *q)
 	return q->cum + 1 == q->next_tsn;
 }
 
-/* ---- ack.c ---- */
+/* ---- end.c ---- */
 
-void sctp_got_sack(struct sctp_path *p, const struct sctp_chunk *c);
-/* SHUTDOWN acknowledges cumulatively. */
-void sctp_got_cum_ack(struct sctp_path *p, uint32_t cum);
+/* Ends it, with an event unless the user ended it. */
+void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
+		    uint32_t len);
+/* Ends it after an ABORT to the peer with this cause. */
+void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
+		      uint32_t len, const char *text);
+/* One more unanswered packet: false if that ended the association. */
+bool sctp_assoc_error(struct sctp_assoc *a);
+
+/* ---- path.c ---- */
+
+void sctp_path_init(struct sctp_path *p, uint32_t packet);
+void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
+/* A packet was not answered in time. False if the association ended. */
+bool sctp_path_failed(struct sctp_path *p);
+/* It was answered. */
+void sctp_path_answered(struct sctp_path *p);
+void sctp_send_heartbeat(struct sctp_path *p);
+/* The HEARTBEAT of a probe of the path MTU. */
+void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size);
+void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c);
+void sctp_got_heartbeat_ack(struct sctp_path *p, const struct sctp_chunk *c);
+/* When heartbeats go on, after something was sent. */
+void sctp_path_rest(struct sctp_path *p);
+/* Largest chunk that fits into a packet of the path (PMDCS). */
+uint32_t sctp_path_pmdcs(const struct sctp_path *p);
+void sctp_path_resized(struct sctp_path *p);
+/* A heartbeat is due, or the time of the last one is over. False if the association ended. */
+bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now);
+/* A valid packet came from there: where the peer is now, if it is the path's address. */
+void sctp_learn(struct sctp_path *p, const struct sctp_flow *from);
+
+/* ---- path_list.c ---- */
+
+/* Adds a path; the first one becomes the primary path and has the local address of the flow, the
+ * others get one. packet: the largest that its route takes. */
+struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_flow *flow,
+				      uint32_t packet);
+/* Room for n paths. False without memory. */
+bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
+/* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
+void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
+/* The confirmed paths in turn, the primary one for 0. */
+struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
 
 /* ---- loss.c ---- */
 
@@ -437,12 +438,64 @@ void sctp_loss_watch(struct sctp_assoc *a);
 /* Starts or stops T3 and the tail-loss probe of a path after a SACK. */
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked);
 
+/* ---- control.c ---- */
+
+/* What our INIT and INIT ACK say. */
+struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn);
+/* Lists our addresses if there are several; else the source of the packet says it. */
+void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,
+		     const struct sctp_flow *to);
+void sctp_send_init(struct sctp_assoc *a);
+void sctp_send_cookie_echo(struct sctp_assoc *a);
+void sctp_send_shutdown(struct sctp_assoc *a);
+void sctp_send_shutdown_ack(struct sctp_assoc *a);
+
+/* ---- assoc.c ---- */
+
+/* npaths: room for paths. NULL without memory or beyond max_assocs. */
+struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths);
+void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n);
+/* What both sides' INIT say. */
+void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd);
+/* Runs the state machine. */
+void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev);
+
+/* ---- ack.c ---- */
+
+void sctp_got_sack(struct sctp_path *p, const struct sctp_chunk *c);
+/* SHUTDOWN acknowledges cumulatively. */
+void sctp_got_cum_ack(struct sctp_path *p, uint32_t cum);
+
 /* ---- data.c ---- */
 
 void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c);
 /* All chunks of a packet were handled: is a SACK due? */
 void sctp_data_end(struct sctp_path *p, bool any, bool prompt);
-uint32_t sctp_data_rwnd(const struct sctp_assoc *a);
+
+/* ---- init.c, cookie_echo.c ---- */
+
+void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		   const struct sctp_chunk *c, struct sctp_path *p);
+/* from: the peer may send it from another address than p. */
+void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
+		       const struct sctp_head *head, const struct sctp_chunk *c);
+/* The path that an INIT ACK from an unknown address belongs to, by the addresses that it lists
+ * (5.1.2), or NULL. */
+struct sctp_path *sctp_init_ack_path(struct sctp *s, const struct sctp_flow *from,
+				     const struct sctp_head *head, const struct sctp_chunk *c);
+void sctp_got_cookie_ack(struct sctp_path *p);
+/* COOKIE ECHO. The path of the association for the rest of the packet; NULL: drop it. */
+struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
+				       const struct sctp_head *head, const struct sctp_chunk *c,
+				       struct sctp_path *p);
+/* A Stale Cookie error. */
+void sctp_got_stale_cookie(struct sctp_path *p);
+
+/* ---- shutdown.c ---- */
+
+void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c);
+void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c);
+void sctp_got_error(struct sctp_path *p, const struct sctp_chunk *c);
 
 /* ---- output.c ---- */
 
@@ -450,12 +503,9 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b);
 /* True if there is something that may be sent now. */
 bool sctp_assoc_has_output(struct sctp_assoc *a);
 
-/* ---- shutdown.c ---- */
+/* ---- deadline.c ---- */
 
-void sctp_send_shutdown(struct sctp_assoc *a);
-void sctp_send_shutdown_ack(struct sctp_assoc *a);
-void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c);
-void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c);
-void sctp_got_error(struct sctp_path *p, const struct sctp_chunk *c);
+/* The timer of an association fires; set in struct sctp, because associations are made below. */
+void sctp_assoc_expire(struct timer *t);
 
 #endif

@@ -33,12 +33,6 @@ static uint32_t most(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-void sctp_cc_raise(struct sctp_cc *c, uint32_t bytes)
-{
-	if (c->cwnd < c->max_cwnd)
-		c->cwnd += least(bytes, c->max_cwnd - c->cwnd);
-}
-
 /* ---- RFC 9260 7.2.2, 7.2.3 ---- */
 
 static void rfc9260_avoid(struct sctp_cc *c, const struct sctp_cc_ack *a, bool full,

@@ -20,6 +20,11 @@ struct sctp_cc_ops {
 extern const struct sctp_cc_ops sctp_cc_cubic_ops;
 
 /* Raises cwnd, up to max_cwnd. */
-void sctp_cc_raise(struct sctp_cc *c, uint32_t bytes);
+static inline void sctp_cc_raise(struct sctp_cc *c, uint32_t bytes)
+{
+	uint32_t room = c->cwnd < c->max_cwnd ? c->max_cwnd - c->cwnd : 0;
+
+	c->cwnd += bytes < room ? bytes : room;
+}
 
 #endif

@@ -7,19 +7,6 @@ enum { STALE_TRIES = 1 }; /* INITs after Stale Cookie errors */
 
 /* ---- our side: COOKIE ECHO goes out, COOKIE ACK comes ---- */
 
-void sctp_send_cookie_echo(struct sctp_assoc *a)
-{
-	/* Other addresses of the peer are tried as well. */
-	struct sctp_writer w = sctp_reply_to(sctp_assoc_nth_path(a, a->tries));
-	uint32_t at = sctp_begin_chunk(&w, SCTP_COOKIE_ECHO, 0);
-
-	sctp_put_bytes(&w, a->cookie, a->cookie_len);
-	sctp_end_chunk(&w, at);
-	if (a->report)
-		sctp_put_bytes(&w, a->report, a->report_len);
-	sctp_reply_end(a->s, &w);
-}
-
 static void forget_cookie(struct sctp_assoc *a)
 {
 	sctp_release(a->s, a->cookie, a->cookie_len);

@@ -3,13 +3,6 @@
 #include "sctp/assoc.h"
 #include "util/be.h"
 
-uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
-{
-	uint32_t held = sctp_recv_held(&a->recv), all = a->s->cfg.recv_buffer;
-
-	return held < all ? all - held : 0;
-}
-
 static void no_user_data(struct sctp_assoc *a, const struct sctp_data *d)
 {
 	uint8_t value[4];

@@ -3,70 +3,6 @@
 #include "sctp/assoc.h"
 #include "util/be.h"
 
-/* ---- sending ---- */
-
-/* An address means nothing to a host that cannot reach it: loopback and link-local addresses are
- * for those that use such an address themselves. */
-static bool is_reachable(const struct sctp_addr *addr, const struct sctp_addr *by)
-{
-	if (sctp_addr_loopback(addr))
-		return sctp_addr_loopback(by);
-	return !sctp_addr_link_local(addr) || sctp_addr_link_local(by);
-}
-
-/* Our addresses are listed if there are several; else the source of the packet says it. */
-static void list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,
-		       const struct sctp_flow *to)
-{
-	i->naddrs = 0;
-	for (unsigned k = 0; n > 1 && k < n; k++)
-		if (is_reachable(&s->cfg.local[local[k]], &to->peer))
-			i->addr[i->naddrs++] = s->cfg.local[local[k]];
-}
-
-/* Says which family we take if it is one only: without the parameter it is both. */
-static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
-{
-	bool v4 = false, v6 = false;
-
-	for (unsigned k = 0; k < a->nlocal; k++) {
-		bool is_v4 = sctp_addr_is_v4(&a->s->cfg.local[a->local[k]]);
-
-		v4 |= is_v4;
-		v6 |= !is_v4;
-	}
-	i->takes_v4 = v4 && !v6;
-	i->takes_v6 = v6 && !v4;
-}
-
-static struct sctp_init own_init(const struct sctp *s, uint32_t tag, uint32_t tsn)
-{
-	return (struct sctp_init){
-		.tag = tag,
-		.a_rwnd = s->cfg.recv_buffer,
-		.tsn = tsn,
-		.out_streams = s->cfg.streams,
-		.in_streams = s->cfg.streams,
-		.has_adaptation = true,
-		.adaptation = s->cfg.adaptation,
-		.takes_batches = true,
-	};
-}
-
-void sctp_send_init(struct sctp_assoc *a)
-{
-	struct sctp_init i = own_init(a->s, a->own_tag, a->own_initial_tsn);
-	/* Other addresses of the peer are tried as well. */
-	struct sctp_path *p = sctp_assoc_nth_path(a, a->tries);
-	const struct sctp_head head = {a->own_port, a->peer_port, 0};
-	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
-
-	list_addrs(a->s, &i, a->local, a->nlocal, &p->flow);
-	list_families(a, &i);
-	sctp_init_put(&w, SCTP_INIT, &i, NULL, 0);
-	sctp_reply_end(a->s, &w);
-}
-
 /* ---- reading ---- */
 
 /* Reads INIT or INIT ACK; leaves out addresses that lead to other hosts than the sender. */
@@ -79,7 +15,7 @@ static enum sctp_init_result read_init(const struct sctp_chunk *c, const struct 
 	for (unsigned i = 0; i < ret->naddrs; i++) {
 		struct sctp_addr *a = &ret->addr[i];
 
-		if (!is_reachable(a, &from->peer))
+		if (!sctp_addr_reachable(a, &from->peer))
 			continue;
 		if (sctp_addr_link_local(a))
 			a->scope = from->peer.scope;
@@ -224,14 +160,14 @@ static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const st
 			  const uint8_t *local, unsigned nlocal)
 {
 	const struct sctp_head head = {got->dst, got->src, peer->tag};
-	struct sctp_init i = own_init(s, k->own_tag, k->own_tsn);
+	struct sctp_init i = sctp_own_init(s, k->own_tag, k->own_tsn);
 	struct sctp_writer w = sctp_reply_begin(s, from, &head);
 	uint8_t cookie[SCTP_COOKIE_MAX];
 
 	i.out_streams = k->out_streams;
 	i.cookie = cookie;
 	i.cookie_len = sctp_cookie_seal(&s->keys, &s->cfg, k, s->now, cookie);
-	list_addrs(s, &i, local, nlocal, from);
+	sctp_list_addrs(s, &i, local, nlocal, from);
 	sctp_init_put(&w, SCTP_INIT_ACK, &i, peer->unknown, peer->nunknown);
 	sctp_reply_end(s, &w);
 }

@@ -199,15 +199,6 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 
 /* ---- packets ---- */
 
-/* RFC 6951 5.4: the peer is where its last valid packet came from. */
-void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
-{
-	if (!sctp_addr_equal(&p->flow.peer, &from->peer))
-		return;
-	p->flow.udp_port = from->udp_port;
-	p->flow.local = from->local;
-}
-
 static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 			    const struct sctp_head *head, const struct sctp_chunk *first,
 			    const uint8_t *pkt, size_t len)

@@ -38,33 +38,6 @@ void sctp_path_resized(struct sctp_path *p)
 	sctp_assoc_touch(p->assoc);
 }
 
-/* ---- choice ---- */
-
-/* How well a path serves: by its state, then fewer errors (RFC 7829 4.2), then the primary one. */
-static unsigned worth(const struct sctp_path *p)
-{
-	static const unsigned char of_state[] = {
-		[SCTP_PATH_UNCONFIRMED] = 0,
-		[SCTP_PATH_INACTIVE] = 1,
-		[SCTP_PATH_FAILING] = 2,
-		[SCTP_PATH_ACTIVE] = 3,
-	};
-	unsigned errors = p->errors < 255 ? p->errors : 255;
-
-	return (unsigned)of_state[p->state] << 16 | (255 - errors) << 1 |
-	       (p->index == p->assoc->primary);
-}
-
-struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
-{
-	struct sctp_path *found = sctp_primary(a);
-
-	for (unsigned i = 0; i < a->npaths && found->state != SCTP_PATH_ACTIVE; i++)
-		if (worth(&a->path[i]) > worth(found))
-			found = &a->path[i];
-	return found;
-}
-
 /* ---- states ---- */
 
 void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
@@ -263,7 +236,7 @@ static bool may_probe(struct sctp_path *p, bool lost, uint64_t now)
 	return p->heartbeat_us <= now;
 }
 
-static bool heartbeat_due(struct sctp_path *p, uint64_t now)
+bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now)
 {
 	const struct sctp_config *cfg = &p->assoc->s->cfg;
 	bool lost = p->heartbeat_out;
@@ -291,57 +264,13 @@ static bool heartbeat_due(struct sctp_path *p, uint64_t now)
 	return true;
 }
 
-/* ---- deadlines ---- */
+/* ---- its address ---- */
 
-/* Sizes are searched where data goes. */
-static bool probes(const struct sctp_path *p)
+/* RFC 6951 5.4: the peer is where its last valid packet came from. */
+void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
 {
-	return p->assoc->state == SCTP_ESTABLISHED && p->state == SCTP_PATH_ACTIVE;
-}
-
-static void pmtu_due(struct sctp_path *p, uint64_t now)
-{
-	sctp_pmtu_run(&p->pmtu, now);
-	if (sctp_pmtu_due(&p->pmtu, now)) {
-		p->probe_wanted = true;
-		sctp_assoc_touch(p->assoc);
-	}
-}
-
-uint64_t sctp_path_expiry(const struct sctp_path *p)
-{
-	uint64_t at = p->t3_us;
-
-	at = p->loss_us < at ? p->loss_us : at;
-	at = p->probe_us < at ? p->probe_us : at;
-	at = p->heartbeat_us < at ? p->heartbeat_us : at;
-	if (probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) < at)
-		at = sctp_pmtu_expiry(&p->pmtu);
-	return at;
-}
-
-bool sctp_path_run(struct sctp_path *p, uint64_t now)
-{
-	struct sctp_assoc *a = p->assoc;
-
-	if (p->loss_us <= now) {
-		p->loss_us = SCTP_NEVER;
-		sctp_loss_detect(a, false, 0);
-		sctp_assoc_touch(a);
-	}
-	/* Before T3, which takes everything out of flight. */
-	if (p->heartbeat_us <= now && !heartbeat_due(p, now))
-		return false;
-	if (p->t3_us <= now) {
-		sctp_loss_t3(p);
-		if (a->state == SCTP_CLOSED)
-			return false;
-	}
-	if (p->probe_us <= now) {
-		p->probe_us = SCTP_NEVER;
-		sctp_loss_probe(p);
-	}
-	if (probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) <= now)
-		pmtu_due(p, now);
-	return true;
+	if (!sctp_addr_equal(&p->flow.peer, &from->peer))
+		return;
+	p->flow.udp_port = from->udp_port;
+	p->flow.local = from->local;
 }

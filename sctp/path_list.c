@@ -96,14 +96,6 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 	return p;
 }
 
-struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer)
-{
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (sctp_addr_equal(&a->path[i].flow.peer, peer))
-			return &a->path[i];
-	return NULL;
-}
-
 static bool is_listed(const struct sctp_path *p, const struct sctp_addr *peer, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

@@ -6,57 +6,8 @@
 
 enum {
 	MIN_BUFFER = 65536,
-	TOKEN = 1000000, /* a handshake costs this; cfg.handshakes_per_s come per microsecond */
 	TRIM_US = 1000000,
-	BURST_MS = 100, /* tokens of this time may be saved up */
 };
-
-/* ---- memory and chance ---- */
-
-void *sctp_alloc(struct sctp *s, size_t len)
-{
-	void *p = s->cfg.mem.alloc(s->cfg.mem.user, len);
-
-	if (p) {
-		memset(p, 0, len);
-		s->held += len;
-	}
-	return p;
-}
-
-void sctp_release(struct sctp *s, void *p, size_t len)
-{
-	if (!p)
-		return;
-	s->held -= len;
-	s->cfg.mem.free(s->cfg.mem.user, p, len);
-}
-
-uint32_t sctp_random32(struct sctp *s)
-{
-	uint32_t v;
-
-	s->cfg.random(s->cfg.random_user, &v, sizeof(v));
-	return v;
-}
-
-bool sctp_take_token(struct sctp *s)
-{
-	uint64_t most = (uint64_t)s->cfg.handshakes_per_s * 1000 * BURST_MS, have;
-
-	have = (s->now - s->tokens_us) * s->cfg.handshakes_per_s + s->tokens;
-	if (s->now - s->tokens_us > 1000 * BURST_MS || have > most)
-		have = most;
-	s->tokens_us = s->now;
-	if (have < TOKEN) {
-		s->tokens = (uint32_t)have;
-		s->st.dropped_handshakes++;
-		return false;
-	}
-	have -= TOKEN;
-	s->tokens = have > UINT32_MAX ? UINT32_MAX : (uint32_t)have;
-	return true;
-}
 
 static void trim(struct timer *t)
 {
@@ -103,8 +54,9 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	s->cfg = *cfg;
 	normalize(&s->cfg);
 	s->now = now_us;
-	s->tokens_us = now_us > 1000 * BURST_MS ? now_us - 1000 * BURST_MS : 0;
+	s->tokens_us = now_us > SCTP_SAVE_US ? now_us - SCTP_SAVE_US : 0;
 	timer_init(&s->trim, trim);
+	s->expire = sctp_assoc_expire;
 	list_init(&s->assocs);
 	list_init(&s->pending);
 	list_init(&s->eventful);

@@ -3,40 +3,6 @@
 #include "sctp/assoc.h"
 #include "util/be.h"
 
-enum { SACK_SPACE = 256 }; /* bytes of a SACK beside SHUTDOWN */
-
-/* Begins a packet and starts T2-shutdown. */
-static struct sctp_writer begin(struct sctp_assoc *a)
-{
-	struct sctp_path *p = sctp_path_choose(a);
-
-	a->t2_path = p->index;
-	a->t1_us = a->s->now + p->rto.rto_us;
-	return sctp_reply_to(p);
-}
-
-/* SHUTDOWN cannot report gaps and duplicates: a SACK before it does (9.2). */
-void sctp_send_shutdown(struct sctp_assoc *a)
-{
-	struct sctp_writer w = begin(a);
-	uint32_t at;
-
-	if (!w.full && (sctp_tsn_map_gap(&a->map) || a->map.ndups))
-		w.len += sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), w.p + w.len, SACK_SPACE);
-	at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
-	sctp_put32(&w, a->map.cum);
-	sctp_end_chunk(&w, at);
-	sctp_reply_end(a->s, &w);
-}
-
-void sctp_send_shutdown_ack(struct sctp_assoc *a)
-{
-	struct sctp_writer w = begin(a);
-
-	sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
-	sctp_reply_end(a->s, &w);
-}
-
 void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	struct sctp_assoc *a = p->assoc;
