@@ -138,7 +138,7 @@ static int check_several(const struct worker *w, const char *what, unsigned n, s
 		return 0;
 	return reply_refuse(rep, EOPNOTSUPP,
 			    "%s: transport %s has one path per association: %u addresses were "
-			    "given; transport kernel has several",
+			    "given",
 			    what, w->daemon->transport, n);
 }
 
