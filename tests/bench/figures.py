@@ -12,7 +12,7 @@ import peers
 from machine import Failed, Processes, until
 
 KIB, MIB = 1024, 1024 * 1024
-SIZES = [(MIB, "1M"), (64 * KIB, "64K")]
+SIZES = [(MIB, "1M"), (64 * KIB, "64K"), (4 * KIB, "4K")]
 MANY = [1, 16, 1000]
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
@@ -109,6 +109,19 @@ class Ours:
     def raw_user(self, size):
         return self.raw(size, "-m", str(self.args.mtu), "-p", str(self.next_port()))
 
+    def limit(self, metric, size):
+        """UDP packets with a sum and two copies: no protocol, no rings."""
+        link = self.processes.link
+
+        def call(seconds):
+            space = ["-N", link.netns_file] if link.netns_file else []
+            mtu = self.args.mtu or link.mtu
+            out = json.loads(self.processes.run(
+                [self.program("tests/bench/udp_limit"), "-s", str(size), "-m", str(mtu), "-t", str(seconds), "-f",
+                 self.address(0), "-T", self.address(1), *space], 0, None, seconds + 30))
+            return (out["mb_per_s" if metric == "bw" else "messages_per_s"], out["bytes"], out["bytes"] / size)
+        return call
+
     def ddperf(self, op, metric, size, host=1):
         key = {"bw": "bandwidth_mean_mb_per_s", "rate": "rate_mean_messages_per_s",
                "lat": "latency_mean_us"}[metric]
@@ -146,10 +159,14 @@ class Ours:
         rows = []
         for size, text in SIZES:
             test = f"write bw {text}"
-            rows += [(test, "transport alone", "bw", self.raw_user(size)),
+            rows += [(test, "UDP limit", "bw", self.limit("bw", size)),
+                     (test, "transport alone", "bw", self.raw_user(size)),
                      (test, "ddpsctpd", "bw", self.ddperf("write", "bw", size)),
                      (test, "UCX", "bw", self.ucx("write", "bw", size))]
+            if self.processes.link.netns_file:
+                rows += [(test, "iperf3", "bw", peers.Iperf(self.processes, self.next_port))]
             rows += [row for op in ("send", "read") for row in self.with_ucx(op, "bw", size, text)]
+        rows += [("write rate 64", "UDP limit", "rate", self.limit("rate", 64))]
         rows += [row for metric in ("rate", "lat") for op in ("write", "send", "read")
                  for row in self.with_ucx(op, metric, 64, "64")]
         rows += [("send lat 64", "libfabric", "lat", peers.Fabric(self.processes, self.next_port, 64)),

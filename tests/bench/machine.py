@@ -33,6 +33,7 @@ class Link:
     """Two hosts: their addresses, and how to start a command on them."""
 
     name = "loopback"
+    mtu = 65536
     device = "lo"
     netns_file = None
 
@@ -59,6 +60,7 @@ class Veth(Link):
         self.spaces = [f"ddpbench{os.getpid()}{c}" for c in "ab"]
         self.netns_file = f"/run/netns/{self.spaces[1]}"
         self.name = f"veth, MTU {mtu}"
+        self.mtu = mtu
         if os.geteuid() != 0:
             raise Failed("network namespaces need root")
         if not shutil.which("ip"):
