@@ -444,7 +444,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_DISCONNECT] = {SIZE(handle), 0, do_disconnect, SIZE(hdr), 0},
 	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths), 0},
 	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr), 0},
-	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0},
+	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
 };
 
 const struct handlers_row *handlers_row(uint32_t op)

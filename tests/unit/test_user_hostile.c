@@ -364,7 +364,7 @@ Test(user_hostile, answers_out_of_the_blue_are_limited, .init = begin, .fini = e
 	cr_assert_leq(n, most, "%u replies, expected %lu", n, most);
 }
 
-/* More than the transport keeps: the newest must still be able to connect. */
+/* More than are answered in that time: another peer must still be able to connect. */
 Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin, .fini = end)
 {
 	struct rig_raw raw = {.udp_port = port,
@@ -373,15 +373,17 @@ Test(user_hostile, a_flood_of_inits_does_not_lock_others_out, .init = begin, .fi
 			      .adaptation = 1,
 			      .connects = true};
 	struct rig_child peer = rig_raw_peer(&raw);
+	unsigned answered = 0;
 
 	for (int i = 0; i < 3000; i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "127.1.%d.%d", i / 250, i % 250 + 1);
 		open_unknown(text);
-		cr_assert_eq(throw_chunk(INIT, 0, RIG_SCTP_PORT).type, INIT_ACK);
+		answered += throw_chunk(INIT, 0, RIG_SCTP_PORT).type == INIT_ACK;
 		unknown_peer = udp_close(unknown_peer);
 	}
+	cr_assert_gt(answered, 0);
 	rig_until(&acceptor.incoming, 1);
 	rig_kill(&peer);
 }
