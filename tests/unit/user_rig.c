@@ -259,6 +259,11 @@ static void sleep_all(void)
 
 void rig_turn(void)
 {
+	/* What the test asked for since the last turn. */
+	for (unsigned i = 0; i < ntransports; i++) {
+		llp_tick(transports[i], now_ms());
+		llp_flush(transports[i]);
+	}
 	sleep_all();
 	for (unsigned i = 0; i < ntransports; i++) {
 		llp_input(transports[i], 256);
@@ -292,7 +297,6 @@ void rig_connect(struct llp *t, const char *to, struct rig_conn *rc)
 	struct sockaddr_storage a;
 	int r;
 
-	rig_turn();
 	rig_address(to, RIG_SCTP_PORT, &a);
 	r = llp_connect(t, (struct sockaddr *)&a, rc, &rc->c);
 	cr_assert_eq(r, 0, "connect: %d", r);
@@ -304,7 +308,6 @@ void rig_connect_at(struct llp *t, const struct llp_addrs *to, const struct llp_
 {
 	int r;
 
-	rig_turn();
 	r = llp_connect_at(t, to, RIG_SCTP_PORT, from, rc, &rc->c);
 	cr_assert_eq(r, 0, "connect: %d", r);
 	await(rc);
