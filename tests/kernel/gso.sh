@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: the transport `user` uses UDP_SEGMENT on loopback if the kernel has no SCTP-in-UDP tunnel, and if the
-# configuration says so. It does not if a kernel of this host may be the receiver: on loopback with net.sctp.udp_port
-# set, and over veth. There a kernel receives everything and does not crash.
+# Promise: the transport `user` uses UDP_SEGMENT if the peer says that it takes batches, as another daemon does, also
+# beside a tunnel of the kernel (net.sctp.udp_port). It does not if a kernel is the receiver, over veth. The kernel
+# receives everything and does not crash.
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddping python3 sysctl
@@ -51,8 +51,8 @@ hosts
 between 'loopback' yes "$small"
 # Another port than that of the daemons, which could not bind it.
 at a sysctl -q net.sctp.udp_port=9898 || fail 'no tunnel'
-between 'loopback with a tunnel' no "$small"
-between 'loopback with a tunnel, forced' yes "user: {mtu: $mtu, gso: on}"
+between 'loopback with a tunnel' yes "$small"
+between 'loopback with a tunnel, switched off' no "user: {mtu: $mtu, gso: off}"
 at a sysctl -q net.sctp.udp_port=0 || fail 'the tunnel stays'
 
 at b sysctl -q net.sctp.udp_port=9899 net.sctp.encap_port=9899 || fail 'no tunnel'

@@ -100,8 +100,8 @@ Test(sctp_param, every_parameter_is_read)
 	cr_assert_null(got.cookie);
 }
 
-/* rows: 9260-3.2-13 */
 /* A cut inside a parameter is malformed, a cut inside the padding of the last one is not. */
+/* rows: 9260-3.2-13 */
 Test(sctp_param, parameters_cut_anywhere)
 {
 	static const uint8_t ends[] = {0, 8, 28, 36, 40, 48, 56, 60, 68, 76, 84};
