@@ -526,7 +526,7 @@ static void take_error(struct msghdr *m, struct udp_error *ret, udp_error_fn *fn
 		memcpy(&e, CMSG_DATA(c), sizeof(e));
 		if (!udp_error_kind(&e, &ret->kind))
 			return;
-		if (ret->kind == UDP_TOO_BIG || ret->kind == UDP_TOO_BIG_HERE)
+		if (ret->kind == UDP_TOO_BIG || ret->kind == UDP_TOO_BIG_LOCAL)
 			ret->mtu = e.ee_info;
 		fn(arg, ret);
 		return;

@@ -83,13 +83,13 @@ enum udp_error_kind {
 	UDP_UNREACHABLE,      /* ICMP: network or host */
 	UDP_PORT_UNREACHABLE, /* ICMP: nothing listens on the port, or no such protocol */
 	UDP_TOO_BIG,          /* ICMP: a packet was longer than the path MTU */
-	UDP_TOO_BIG_HERE,     /* it was longer than the MTU of our own route; no port, not quoted */
+	UDP_TOO_BIG_LOCAL,    /* it was longer than the MTU of our own route; no port, not quoted */
 };
 
 struct udp_error {
 	enum udp_error_kind kind;
 	struct sockaddr_storage to; /* of the packet that failed */
-	uint32_t mtu;               /* of TOO_BIG and TOO_BIG_HERE: bytes of an IP packet */
+	uint32_t mtu;               /* of TOO_BIG and TOO_BIG_LOCAL: bytes of an IP packet */
 	const uint8_t *quoted;      /* the beginning of its payload, as far as it is quoted */
 	size_t len;
 };

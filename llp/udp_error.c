@@ -41,7 +41,7 @@ bool udp_error_kind(const struct sock_extended_err *e, enum udp_error_kind *ret)
 {
 	switch (e->ee_origin) {
 	case SO_EE_ORIGIN_LOCAL:
-		*ret = UDP_TOO_BIG_HERE;
+		*ret = UDP_TOO_BIG_LOCAL;
 		return e->ee_errno == EMSGSIZE;
 	case SO_EE_ORIGIN_ICMP:
 		return kind_v4(e, ret);

@@ -69,7 +69,7 @@ struct user {
 	uint64_t now_us;
 
 	bool icmp;             /* the events that are fetched follow from an ICMP message */
-	uint32_t here_mtu;     /* that the last packet was too long for, 0 = unknown */
+	uint32_t local_mtu;    /* that the last packet was too long for, 0 = unknown */
 	bool held;             /* msg is the next message, nobody took it yet */
 	uint64_t taken;        /* messages that were */
 	struct sctp_msg msg;   /* that the core delivered */

@@ -8,7 +8,7 @@
 
 enum {
 	/* A socket that is full for longer must not delay the others: its packets are dropped. */
-	PATIENCE_US = 100000,
+	MAX_FULL_US = 100000,
 };
 
 /* The argument of what a socket reports. */
@@ -45,8 +45,8 @@ static void on_error(void *arg, const struct udp_error *e)
 	struct user *t = at->user;
 	struct sctp_flow f = flow(at, &e->to);
 
-	if (e->kind == UDP_TOO_BIG_HERE) {
-		t->here_mtu = e->mtu;
+	if (e->kind == UDP_TOO_BIG_LOCAL) {
+		t->local_mtu = e->mtu;
 		return;
 	}
 	sctp_icmp(t->core, &f, what[e->kind], e->mtu, e->quoted, e->len, t->now_us);
@@ -76,9 +76,9 @@ static void too_big(struct user *t, const struct sctp_flow *to)
 	struct from at = {t, to->local};
 	struct sctp_flow f = *to;
 
-	t->here_mtu = 0;
+	t->local_mtu = 0;
 	udp_errors(t->sock[f.local], on_error, &at);
-	sctp_too_big(t->core, &f, t->here_mtu, t->now_us);
+	sctp_too_big(t->core, &f, t->local_mtu, t->now_us);
 }
 
 static void send_batch(struct user *t, const struct sctp_batch *out)
@@ -111,7 +111,7 @@ static bool may_send(struct user *t)
 		t->full_us = 0;
 	else if (!t->full_us)
 		t->full_us = t->now_us;
-	return !full || t->now_us - t->full_us > PATIENCE_US;
+	return !full || t->now_us - t->full_us > MAX_FULL_US;
 }
 
 void llp_user_write(struct user *t)

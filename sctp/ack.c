@@ -242,7 +242,7 @@ static void update_paths(struct ack *k)
 	}
 }
 
-static void tell_user(struct sctp_assoc *a)
+static void notify_user(struct sctp_assoc *a)
 {
 	if (sctp_tx_empty(&a->tx))
 		a->ev_acked = true;
@@ -270,7 +270,7 @@ static void finish(struct ack *k)
 	}
 	if (a->tx.cum != old) {
 		sctp_tx_free(a, old);
-		tell_user(a);
+		notify_user(a);
 	}
 	sctp_assoc_touch(a);
 	if (sctp_tx_empty(&a->tx))
@@ -286,11 +286,10 @@ static struct ack begin(struct sctp_assoc *a)
 	return k;
 }
 
-static void never_sent(struct sctp_assoc *a, uint32_t tsn)
+static void never_sent(struct sctp_assoc *a)
 {
 	static const char text[] = "acknowledgement of a TSN that was never sent";
 
-	(void)tsn;
 	sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1, text);
 }
 
@@ -312,7 +311,7 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 		return; /* an old one that was overtaken */
 	n = read_gaps(&sack, gap);
 	if (!sctp_tsn_before(sack.cum, a->tx.send_tsn) || !sent(&a->tx, gap, n)) {
-		never_sent(a, sack.cum);
+		never_sent(a);
 		return;
 	}
 	k = begin(a);
@@ -338,7 +337,7 @@ void sctp_got_cum_ack(struct sctp_path *from, uint32_t cum)
 	if (sctp_tsn_before(cum, a->tx.cum))
 		return;
 	if (!sctp_tsn_before(cum, a->tx.send_tsn)) {
-		never_sent(a, cum);
+		never_sent(a);
 		return;
 	}
 	k = begin(a);

@@ -103,7 +103,7 @@ static void start_t1(struct sctp_assoc *a)
 	a->t1_us = a->s->now + a->handshake_rto_us;
 }
 
-static void tell_up(struct sctp_assoc *a)
+static void notify_up(struct sctp_assoc *a)
 {
 	a->up = true;
 	a->errors = 0;
@@ -143,7 +143,7 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 	if (todo & SCTP_DO_SEND_COOKIE_ECHO)
 		sctp_send_cookie_echo(a);
 	if (todo & SCTP_DO_UP)
-		tell_up(a);
+		notify_up(a);
 	if (todo & SCTP_DO_SEND_SHUTDOWN)
 		sctp_send_shutdown(a);
 	if (todo & SCTP_DO_SEND_SHUTDOWN_ACK)

@@ -106,44 +106,37 @@ void sctp_run(struct sctp *s, uint64_t now_us)
 
 /* ---- output ---- */
 
-bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us)
+/* The associations take turns, a batch each. */
+static bool next_batch(struct sctp *s, struct sctp_batch *ret)
 {
 	struct list *l;
 
-	if (now_us > s->now)
-		s->now = now_us;
-	ret->packets = 0;
-	ret->nspans = 0;
-	ret->used = 0;
-	ret->segment = 0;
-	ret->len = 0;
-	ret->probe = false;
-	ret->fragment = false;
-	ret->takes_batches = false;
-	if (sctp_reply_next(s, ret)) {
-		s->st.tx_packets++;
-		return true;
-	}
 	while ((l = list_pop(&s->pending))) {
 		struct sctp_assoc *a = list_entry(l, struct sctp_assoc, pending);
 		bool any = sctp_assoc_output(a, ret);
 
-		/* The others come first: one batch each. */
 		if (any && sctp_assoc_has_output(a))
 			list_add_tail(&s->pending, &a->pending);
 		sctp_assoc_arm(a);
-		if (any) {
-			s->st.tx_packets += ret->packets;
+		if (any)
 			return true;
-		}
-	}
-	trim_later(s);
-	/* A path may have asked for a packet that went into the ring. */
-	if (sctp_reply_next(s, ret)) {
-		s->st.tx_packets++;
-		return true;
 	}
 	return false;
+}
+
+bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us)
+{
+	if (now_us > s->now)
+		s->now = now_us;
+	ret->packets = ret->nspans = 0;
+	ret->used = ret->segment = ret->len = 0;
+	ret->probe = ret->fragment = ret->takes_batches = false;
+	if (!sctp_reply_next(s, ret) && !next_batch(s, ret) && !sctp_reply_next(s, ret)) {
+		trim_later(s);
+		return false;
+	}
+	s->st.tx_packets += ret->packets;
+	return true;
 }
 
 /* ---- events ---- */

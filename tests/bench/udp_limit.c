@@ -138,7 +138,7 @@ static void enter_netns(void)
 }
 
 /* Places what comes, and tells the sender how many bytes that were, until it is killed. */
-static void receive(void)
+static void receive(int ready)
 {
 	static uint8_t data[RX][65536];
 	static _Alignas(8) uint8_t ctl[RX][64];
@@ -149,6 +149,8 @@ static void receive(void)
 
 	enter_netns();
 	fd = open_socket(opt.to, PORT, opt.from, PORT + 1);
+	if (write(ready, "r", 1) != 1)
+		die("pipe");
 	for (int i = 0; i < RX; i++) {
 		v[i] = (struct iovec){data[i], sizeof(data[i])};
 		msg[i].msg_hdr =
@@ -265,7 +267,8 @@ int main(int argc, char **argv)
 	uint64_t bytes = 0;
 	double seconds;
 	pid_t child;
-	int o, fd;
+	int o, fd, ready[2];
+	char byte;
 
 	while ((o = getopt(argc, argv, "s:m:t:f:T:N:")) >= 0) {
 		switch (o) {
@@ -297,13 +300,17 @@ int main(int argc, char **argv)
 	memory = calloc(1, opt.size);
 	if (!memory || opt.size == 0 || opt.mtu < 576)
 		return 2;
+	if (pipe(ready))
+		die("pipe");
 	child = fork();
 	if (child == 0) {
 		alarm((unsigned)opt.seconds + 20);
-		receive();
+		receive(ready[1]);
 	}
+	close(ready[1]);
 	fd = open_socket(opt.from, PORT + 1, opt.to, PORT);
-	usleep(200000);
+	if (read(ready[0], &byte, 1) != 1)
+		die("receiver");
 	seconds = send_all(fd, &bytes);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);

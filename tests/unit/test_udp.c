@@ -311,7 +311,7 @@ Test(udp, a_packet_that_the_route_does_not_take_is_reported_with_the_mtu)
 	cr_assert_eq(udp_send(tx, &b), -EMSGSIZE);
 	udp_errors(tx, note_error, &got);
 	cr_assert_geq(got.n, 1);
-	cr_assert_eq(got.kind, UDP_TOO_BIG_HERE);
+	cr_assert_eq(got.kind, UDP_TOO_BIG_LOCAL);
 	cr_assert_eq(got.mtu, 65536);
 	cr_assert_eq(errors(tx), 1);
 	/* With permission to fragment it arrives, and the next one needs it again. */
