@@ -75,6 +75,44 @@ Test(crc32c, is_the_same_in_every_implementation_at_any_length_and_alignment)
 	}
 }
 
+#ifdef __x86_64__
+/* Registers whose upper half is not 0. The caller has AVX. */
+__attribute__((target("avx"), noinline)) static unsigned upper_halves_in_use(void)
+{
+	static uint8_t ymm[8][16];
+	static const uint8_t zero[16];
+	unsigned n = 0;
+
+#define STORE(i) __asm__ volatile("vextractf128 $1, %%ymm" #i ", %0" : "=m"(ymm[i]))
+	STORE(0);
+	STORE(1);
+	STORE(2);
+	STORE(3);
+	STORE(4);
+	STORE(5);
+	STORE(6);
+	STORE(7);
+#undef STORE
+	for (unsigned i = 0; i < 8; i++)
+		n += memcmp(ymm[i], zero, sizeof(zero)) != 0;
+	return n;
+}
+
+Test(crc32c, leaves_no_upper_half_of_a_vector_register_in_use)
+{
+	uint32_t sum = 0;
+
+	if (!__builtin_cpu_supports("avx"))
+		cr_skip_test("no AVX");
+	fill();
+	for (size_t len = 1; len < 20000; len += len / 3 + 1) {
+		sum ^= crc32c(buf, len);
+		cr_assert_eq(upper_halves_in_use(), 0, "after %zu bytes", len);
+	}
+	cr_assert_neq(sum, 0);
+}
+#endif
+
 Test(crc32c, lists_the_portable_implementation_last)
 {
 	unsigned n;
