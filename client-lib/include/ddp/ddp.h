@@ -39,9 +39,11 @@ extern "C" {
 /* An attribute struct of the given type with struct_size set and all else 0. */
 #ifdef __cplusplus
 #define DDP_INIT(type)                                                                             \
-	{                                                                                          \
-		sizeof(struct type)                                                                \
-	}
+	([] {                                                                                      \
+		struct type ddp_init = {};                                                         \
+		ddp_init.struct_size = sizeof(struct type);                                        \
+		return ddp_init;                                                                   \
+	}())
 #else
 #define DDP_INIT(type)                                                                             \
 	{                                                                                          \
