@@ -2,6 +2,8 @@
 #include "daemon/net/endpoint_addrs.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "daemon/base/state.h"
 #include "ipc/msg_addr.h"
@@ -166,6 +168,44 @@ int endpoint_addrs_read(const struct worker *w, const char *what, const struct m
 	if (!r)
 		*ret = e;
 	return r;
+}
+
+/* The addresses of the daemon: "127.0.0.1, ::1", with an ellipsis if they are many. */
+static void own_text(const struct config *cfg, char *ret, size_t len)
+{
+	char text[ADDR_TEXT_MAX];
+	size_t at = 0;
+
+	ret[0] = '\0';
+	for (unsigned i = 0; i < cfg->naddrs && at < len; i++) {
+		int n = snprintf(ret + at, len - at, "%s%s", i ? ", " : "",
+				 i < 3 ? addr_host_text(&cfg->listen[i], text) : "...");
+
+		at += (size_t)n;
+		if (i == 3)
+			return;
+	}
+}
+
+static bool no_route(int err)
+{
+	return err == -EINVAL || err == -ENETUNREACH || err == -EHOSTUNREACH ||
+	       err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT;
+}
+
+int endpoint_addrs_refuse(const struct worker *w, const char *what, const struct endpoint_addrs *e,
+			  int err, struct reply *rep)
+{
+	char own[128], peer[ADDR_TEXT_MAX];
+
+	if (!no_route(err))
+		return reply_refuse(rep, -err, "%s: cannot open an association: %s", what,
+				    strerror(-err));
+	own_text(&w->daemon->cfg, own, sizeof(own));
+	return reply_refuse(rep, err == -EINVAL ? ENETUNREACH : -err,
+			    "%s: no route to %s from the addresses of this daemon (%s): the key "
+			    "'listen' of its configuration sets them",
+			    what, addr_host_text(&e->peer.a[0], peer), own);
 }
 
 int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *req,

@@ -33,6 +33,14 @@ struct endpoint_addrs {
 int endpoint_addrs_read(const struct worker *w, const char *what, const struct msg_connect *req,
 			struct endpoint_addrs *ret, struct reply *rep);
 
+/*
+ * Refuses a connect for which no association can be opened. err: why, a negative errno value. If
+ * the host has no route from the daemon's addresses to the peer, the words name both, and EINVAL,
+ * which Linux returns for a peer elsewhere and a loopback source, becomes ENETUNREACH.
+ */
+int endpoint_addrs_refuse(const struct worker *w, const char *what, const struct endpoint_addrs *e,
+			  int err, struct reply *rep);
+
 /* Reads the addresses of a listen. A lone wildcard and an empty list both mean all addresses. 0 or
  * a refusal, with *ret untouched. */
 int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *req,

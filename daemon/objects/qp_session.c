@@ -153,13 +153,21 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	return 0;
 }
 
-static int read_addrs(const struct qp *qp, const struct msg_connect *req,
-		      struct endpoint_addrs *ret, struct reply *rep)
+/* Reads the addresses and finds or opens the association. */
+static int open_assoc(const struct qp *qp, const struct msg_connect *req, struct association **ret,
+		      struct reply *rep)
 {
+	struct worker *w = qp->client->worker;
+	struct endpoint_addrs addrs;
 	char what[48];
+	int r;
 
 	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
-	return endpoint_addrs_read(qp->client->worker, what, req, ret, rep);
+	r = endpoint_addrs_read(w, what, req, &addrs, rep);
+	if (r)
+		return r;
+	r = association_get(w, &addrs, ret);
+	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
 
 int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
@@ -167,18 +175,13 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	struct worker *w = qp->client->worker;
 	const struct config_session *cfg = &w->daemon->cfg.session;
 	struct conn_params params = params_of(req);
-	struct endpoint_addrs addrs;
 	struct association *assoc;
 	int r = check_connect(qp, &params, rep);
 
 	if (!r)
-		r = read_addrs(qp, req, &addrs, rep);
+		r = open_assoc(qp, req, &assoc, rep);
 	if (r)
 		return r;
-	r = association_get(w, &addrs, &assoc);
-	if (r)
-		return reply_refuse(rep, -r, "queue pair %u: cannot open an association: %s",
-				    qp->num, strerror(-r));
 	qp->cookie = req->cookie;
 	qp->enhanced = conn_params_to_wire(&params, &qp->enh);
 	qp->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;

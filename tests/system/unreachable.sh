@@ -35,6 +35,10 @@ fails_with "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2
 fails_with "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
 fails_with "$tmp/absent.sock" 'running|No such file' -- "$ddping" --socket "$tmp/absent.sock" -c 1 "$(address 1)"
 
+# A daemon with loopback addresses only, and a peer elsewhere.
+# shellcheck disable=SC2086
+fails_with 'no route to 198.51.100.1' "$(address 0)" "'listen'" -- $ping 198.51.100.1
+
 "$ddpctl" --socket "$tmp/absent.sock" status >"$tmp/output.log" 2>&1
 [ $? -eq 3 ] || fail 'ddpctl without a daemon: not status 3'
 stop a || fail "daemon a: exit status $?"
