@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "daemon/base/config.h"
@@ -15,6 +16,7 @@
 #include "daemon/base/version.h"
 #include "daemon/daemon.h"
 #include "daemon/reload.h"
+#include "daemon/service/server.h"
 #include "util/option.h"
 
 struct options {
@@ -102,7 +104,7 @@ static int parse(int argc, char **argv, struct options *ret)
 		fprintf(stderr, "ddpsctpd: unexpected argument '%s'\n", argv[optind]);
 	}
 	usage(stderr);
-	return EXIT_FAILURE;
+	return EX_USAGE;
 }
 
 static int configure(const struct options *o, struct config *ret)
@@ -187,8 +189,11 @@ int main(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	log_open(LOG_TARGET_AUTO);
-	if (configure(o, &cfg))
-		return EXIT_FAILURE;
+	if (configure(o, &cfg)) {
+		if (!o->check)
+			server_refuse_pending();
+		return EX_CONFIG;
+	}
 	if (o->check) {
 		if (o->verbose)
 			config_print(&cfg, stdout);

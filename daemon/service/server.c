@@ -198,6 +198,22 @@ int server_open(struct daemon *d, struct server **ret)
 	return 0;
 }
 
+/* Without this the service manager would start the daemon for the same clients again at once. */
+void server_refuse_pending(void)
+{
+	int fd, client;
+
+	if (sdnotify_socket(&fd))
+		return;
+	for (int i = 0; i < SOMAXCONN; i++) {
+		client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		if (client < 0)
+			break;
+		close(client);
+	}
+	close(fd);
+}
+
 void server_stop(struct server *s)
 {
 	event_loop_watch_set(s->watch, 0);

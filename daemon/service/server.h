@@ -16,6 +16,12 @@ int server_open(struct daemon *d, struct server **ret);
  */
 int server_set_access(struct server *s);
 
+/*
+ * For a daemon that cannot start: closes the connections that wait at the socket of the service
+ * manager. Without such a socket it does nothing.
+ */
+void server_refuse_pending(void);
+
 /* Stops accepting. Existing clients stay connected. */
 void server_stop(struct server *s);
 

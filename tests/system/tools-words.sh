@@ -32,10 +32,10 @@ for wrong in "ddping --port 0" "ddperf --depth 4097" "ddpcp --port 65536" "ddpct
 		fail "$wrong: $(cat "$tmp/said")"
 done
 
-# The daemon refuses wrong options with status 1, and says which options it has.
+# The daemon refuses wrong options with status 64, and says which options it has.
 for wrong in --unknown --config extra; do
 	"$ddpsctpd" -n $wrong >"$tmp/out" 2>"$tmp/said"
-	[ $? -eq 1 ] || fail "ddpsctpd $wrong: not status 1"
+	[ $? -eq 64 ] || fail "ddpsctpd $wrong: not status 64"
 	grep -qF -- "${wrong#--}" "$tmp/said" && grep -q -- --foreground "$tmp/said" || fail "$wrong: $(cat "$tmp/said")"
 	[ ! -s "$tmp/out" ] || fail "ddpsctpd $wrong: $(cat "$tmp/out")"
 done
