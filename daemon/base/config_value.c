@@ -250,11 +250,21 @@ static bool parse_size(const struct config_key *k, const char *text, struct conf
 	return true;
 }
 
+/* The other words of YAML for a truth value. */
+static const char *plain_word(const char *text)
+{
+	if (strcmp(text, "yes") == 0 || strcmp(text, "true") == 0)
+		return "on";
+	if (strcmp(text, "no") == 0 || strcmp(text, "false") == 0)
+		return "off";
+	return text;
+}
+
 static bool parse_choice(const struct config_key *k, const char *text, struct config *c,
 			 char *ret_reason)
 {
 	for (unsigned i = 0; i < CONFIG_MAX_CHOICES && k->choices[i]; i++) {
-		if (strcmp(text, k->choices[i]) == 0) {
+		if (strcmp(plain_word(text), k->choices[i]) == 0) {
 			set_integer(k, c, i);
 			return true;
 		}

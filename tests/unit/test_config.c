@@ -164,6 +164,23 @@ Test(config, values_of_the_file_are_used)
 	cr_expect_eq(c.session.close_ms, 5000, "other keys have their defaults");
 }
 
+Test(config, truth_values_have_the_words_of_yaml)
+{
+	static const char *const on[] = {"on", "yes", "true"};
+	static const char *const off[] = {"off", "no", "false"};
+	char text[64];
+	struct config c;
+
+	for (unsigned i = 0; i < sizeof(on) / sizeof(on[0]); i++) {
+		snprintf(text, sizeof(text), "session: {enhanced: %s}\n", on[i]);
+		load_well(text, &c);
+		cr_expect_eq(c.session.enhanced, CONFIG_ON, "%s", on[i]);
+		snprintf(text, sizeof(text), "user: {gso: %s}\n", off[i]);
+		load_well(text, &c);
+		cr_expect_eq(c.user.gso, LLP_GSO_OFF, "%s", off[i]);
+	}
+}
+
 Test(config, octal_may_be_written_in_three_ways)
 {
 	static const char *const modes[] = {"0640", "0o640", "640", "\"0640\""};
@@ -259,13 +276,13 @@ static const struct {
 	 "1:16: user.buffer: 18446744073709551615GiB is too large: 512KiB to 256MiB"},
 	{"sctp: {adaptation: 4294967296}",
 	 "1:20: sctp.adaptation: 4294967296 is too large: 0 to 4294967295"},
-	{"session: {enhanced: yes}", "1:21: session.enhanced: yes is unknown: on or off"},
+	{"session: {enhanced: maybe}", "1:21: session.enhanced: maybe is unknown: on or off"},
 	{"session: {extensions: 0}", "1:23: session.extensions: 0 is unknown: on or off"},
 	{"limits: {srqs: 0}", "1:16: limits.srqs: 0 is too small: 1 to 65535"},
 	{"limits: {mws: 65536}", "1:15: limits.mws: 65536 is too large: 1 to 65535"},
 	{"user: {congestion_control: reno}",
 	 "1:28: user.congestion_control: reno is unknown: rfc9260 or cubic"},
-	{"user: {gso: yes}", "1:13: user.gso: yes is unknown: auto, on or off"},
+	{"user: {gso: Yes}", "1:13: user.gso: Yes is unknown: auto, on or off"},
 	{"transport: tcp\n", "1:12: transport: tcp is unknown: auto, user or kernel"},
 	{"log: {level: loud}", "1:14: log.level: loud is unknown: error, warning, info or debug"},
 	{"socket: {mode: 0888}", "1:16: socket.mode: 0888 is not an octal number: 0000 to 0777"},
