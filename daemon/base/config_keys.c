@@ -60,7 +60,7 @@ static const struct config_key keys[] = {
 	{"kernel", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(kernel.buffer),
 	 .help = "size of the send buffer and of the receive buffer of an association"},
 
-	{"sctp", "streams", NUMBER(2, 65535, "256"), AT(sctp.streams),
+	{"sctp", "streams", NUMBER(2, 65535, "2048"), AT(sctp.streams),
 	 .help = "streams of an association; each session uses one"},
 	{"sctp", "sack_packets", NUMBER(1, 16, "4"), AT(sctp.sack_packets),
 	 .help = "packets per acknowledgment"},
@@ -82,7 +82,7 @@ static const struct config_key keys[] = {
 	{"sctp", "adaptation", NUMBER(0, UINT32_MAX, "1"), AT(sctp.adaptation),
 	 .help = "adaptation indication to send and to require of peers"},
 
-	{"session", "pending_max", NUMBER(1, 1024, "64"), AT(session.pending_max), NEW_ASSOCS,
+	{"session", "pending_max", NUMBER(1, 1024, "1024"), AT(session.pending_max), NEW_ASSOCS,
 	 .help = "unanswered session requests per association"},
 	{"session", "answer_ms", NUMBER(100, 600000, "30000"), AT(session.answer_ms), NEW_ASSOCS,
 	 .help = "time for a program to answer a session request"},
@@ -109,7 +109,7 @@ static const struct config_key keys[] = {
 	 .help = "entries of a send queue, receive queue or shared receive queue"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,
 	 .help = "entries of a completion queue"},
-	{"limits", "events", NUMBER(16, 65536, "256"), AT(limits.events), NEW_PROGRAMS,
+	{"limits", "events", NUMBER(16, 65536, "1024"), AT(limits.events), NEW_PROGRAMS,
 	 .help = "unread events per client"},
 
 	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,

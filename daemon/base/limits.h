@@ -15,24 +15,24 @@
 
 /* clang-format off */
 #define LIMITS(ROW) \
-	ROW(clients, CLIENTS, uint32_t, NUMBER(1, 65535, "64"), NO_TABLE, NO_CAP, \
+	ROW(clients, CLIENTS, uint32_t, NUMBER(1, 65535, "1024"), NO_TABLE, NO_CAP, \
 	    "clients", "connections per uid") \
-	ROW(pds, PDS, uint32_t, NUMBER(1, 65535, "256"), TABLE(pds, 65535), CAP(max_pd), \
+	ROW(pds, PDS, uint32_t, NUMBER(1, 65535, "1024"), TABLE(pds, 65535), CAP(max_pd), \
 	    "protection domains", "protection domains per uid") \
-	ROW(mrs, MRS, uint32_t, NUMBER(1, 65535, "4096"), TABLE(mrs, 65535), CAP(max_mr), \
+	ROW(mrs, MRS, uint32_t, NUMBER(1, 65535, "16384"), TABLE(mrs, 65535), CAP(max_mr), \
 	    "memory regions", "memory regions per uid") \
 	ROW(mr_bytes, MR_BYTES, uint64_t, SIZE(4 * KIB, 65536 * GIB, "64GiB"), NO_TABLE, \
 	    CAP(max_mr_bytes), \
 	    "bytes of registered memory", "registered memory per uid") \
-	ROW(mws, MWS, uint32_t, NUMBER(1, 65535, "4096"), TABLE(mws, 65535), CAP(max_mw), \
+	ROW(mws, MWS, uint32_t, NUMBER(1, 65535, "16384"), TABLE(mws, 65535), CAP(max_mw), \
 	    "memory windows", "memory windows per uid") \
-	ROW(cqs, CQS, uint32_t, NUMBER(1, 65535, "1024"), TABLE(cqs, 65535), CAP(max_cq), \
+	ROW(cqs, CQS, uint32_t, NUMBER(1, 65535, "4096"), TABLE(cqs, 65535), CAP(max_cq), \
 	    "completion queues", "completion queues per uid") \
-	ROW(qps, QPS, uint32_t, NUMBER(1, 65535, "1024"), TABLE(qps, BELL_QUEUES), CAP(max_qp), \
+	ROW(qps, QPS, uint32_t, NUMBER(1, 65535, "8192"), TABLE(qps, BELL_QUEUES), CAP(max_qp), \
 	    "queue pairs", "queue pairs per uid") \
-	ROW(srqs, SRQS, uint32_t, NUMBER(1, 65535, "256"), TABLE(srqs, 65535), CAP(max_srq), \
+	ROW(srqs, SRQS, uint32_t, NUMBER(1, 65535, "1024"), TABLE(srqs, 65535), CAP(max_srq), \
 	    "shared receive queues", "shared receive queues per uid") \
-	ROW(listeners, LISTENERS, uint32_t, NUMBER(0, 65535, "64"), TABLE(listeners, 65535), NO_CAP, \
+	ROW(listeners, LISTENERS, uint32_t, NUMBER(0, 65535, "1024"), TABLE(listeners, 65535), NO_CAP, \
 	    "listeners", "listeners per uid; 0: no program may listen") \
 	ROW(memory, MEMORY, uint64_t, SIZE(MIB, 65536 * GIB, "1GiB"), NO_TABLE, NO_CAP, \
 	    "bytes of the daemon's memory", "memory of rings, endpoints and unread records per uid")

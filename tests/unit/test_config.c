@@ -95,8 +95,8 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_eq(c.sctp.adaptation, 1);
 	cr_expect_eq(c.session.enhanced, CONFIG_ON);
 	cr_expect_eq(c.session.extensions, CONFIG_ON);
-	cr_expect_eq(c.limits.srqs, 256);
-	cr_expect_eq(c.limits.mws, 4096);
+	cr_expect_eq(c.limits.srqs, 1024);
+	cr_expect_eq(c.limits.mws, 16384);
 }
 
 Test(config, an_empty_file_means_the_defaults)

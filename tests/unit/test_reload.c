@@ -199,7 +199,7 @@ Test(reload, a_change_is_logged_with_both_values)
 	reload(&next);
 	expect_logged("info: reload: limits.mr_bytes: 1MiB, was 64GiB; at once");
 	expect_logged("info: reload: session.answer_ms: 1000, was 30000; for new associations");
-	expect_logged("info: reload: limits.events: 16, was 256; for new programs");
+	expect_logged("info: reload: limits.events: 16, was 1024; for new programs");
 	expect_logged("info: reload: done, values that wait for a restart: 0");
 }
 
@@ -251,6 +251,8 @@ Test(reload, new_limits_apply_to_new_objects_only)
 	char reason[ACCT_REASON_MAX];
 	uint32_t handle;
 
+	d.cfg.session.pending_max = next.session.pending_max = 1;
+	d.cfg.limits.listeners = next.limits.listeners = 64;
 	client_allow(&c);
 	cr_assert_eq(idtab_add(&d.clients, &c, &handle), 0);
 	cr_assert_eq(acct_charge(d.acct, 7, ACCT_MRS, 5, &one, reason, sizeof(reason)), 0);
@@ -259,11 +261,11 @@ Test(reload, new_limits_apply_to_new_objects_only)
 	cr_expect_eq(acct_used(d.acct, 7, ACCT_MRS), 5);
 	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)),
 		     ACCT_E_LIMIT);
-	cr_expect_eq(c.mrs.max, 4096, "handles that are there stay");
-	next.limits.mrs = 5000;
+	cr_expect_eq(c.mrs.max, 16384, "handles that are there stay");
+	next.limits.mrs = 20000;
 	reload(&next);
 	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)), ACCT_E_OK);
-	cr_expect_eq(c.mrs.max, 5000, "programs that are there have room for more");
+	cr_expect_eq(c.mrs.max, 20000, "programs that are there have room for more");
 	next.session.pending_max = 1000;
 	reload(&next);
 	cr_expect_eq(c.requests.max, 64 * 1000, "and for more session requests");
