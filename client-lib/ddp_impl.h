@@ -109,6 +109,9 @@ struct ddp_id {
 	uint32_t handle; /* of the listener, or of the session request */
 	bool enhanced;   /* session requests: sent as an enhanced message, with ... */
 	uint16_t peer_ird;
+	uint16_t port; /* listeners: where, and with which key */
+	uint64_t key;
+	struct sockaddr_storage at;
 	struct ddp_qp *qp;
 	unsigned events; /* not acknowledged */
 };
@@ -219,6 +222,10 @@ int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret);
 /* A new id in the table of the context, which counts it. Returns NULL, with the reason set, if
  * there is no memory. */
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user);
+
+/* Its kind. The thread that receives events changes it, too. */
+enum id_kind id_kind(struct ddp_id *id);
+void id_set_kind(struct ddp_id *id, enum id_kind kind);
 
 /* Rejects a session request without private data. A failure is ignored. */
 void id_refuse(struct ddp_ctx *ctx, uint32_t request);

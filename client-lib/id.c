@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
 #include "util/addr.h"
+#include "util/service_key.h"
 
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user)
 {
@@ -95,8 +95,7 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id)
 	return id->qp;
 }
 
-/* The thread that receives events changes the kind, too. */
-static enum id_kind kind_of(struct ddp_id *id)
+enum id_kind id_kind(struct ddp_id *id)
 {
 	enum id_kind kind;
 
@@ -106,11 +105,76 @@ static enum id_kind kind_of(struct ddp_id *id)
 	return kind;
 }
 
-static void set_kind(struct ddp_id *id, enum id_kind kind)
+void id_set_kind(struct ddp_id *id, enum id_kind kind)
 {
 	pthread_mutex_lock(&id->ctx->lock);
 	id->kind = kind;
 	pthread_mutex_unlock(&id->ctx->lock);
+}
+
+/* ---- queries ---- */
+
+static int query_request(struct ddp_id *id, struct ddp_id_attr *ret)
+{
+	struct msg_request_state m;
+	int r = context_query(id->ctx, "ddp_query_id", MSG_QUERY_REQUEST, id->handle, &m.hdr,
+			      sizeof(m));
+
+	if (r)
+		return r;
+	ret->local = m.local;
+	ret->remote = m.remote;
+	ret->assoc = m.assoc;
+	ret->stream = m.stream;
+	return 0;
+}
+
+static int query_session(struct ddp_id *id, struct ddp_id_attr *ret)
+{
+	struct msg_qp_state m;
+	int r;
+
+	if (!id->qp)
+		return reason_fail(-ENOTCONN, "ddp_query_id: the id has no QP");
+	r = qp_query(id->qp, "ddp_query_id", &m);
+	if (r)
+		return r;
+	ret->local = m.local;
+	ret->remote = m.remote;
+	ret->assoc = m.assoc;
+	ret->stream = m.stream;
+	return 0;
+}
+
+int ddp_query_id(struct ddp_id *id, struct ddp_id_attr *attr)
+{
+	struct ddp_id_attr a = {0};
+	int r = attr_check("ddp_query_id", attr);
+
+	if (r)
+		return r;
+	switch (id_kind(id)) {
+	case ID_LISTENER:
+		a.local = id->at;
+		a.port = id->port;
+		a.service_key = id->key;
+		break;
+	case ID_REQUEST:
+		r = query_request(id, &a);
+		break;
+	case ID_FRESH:
+		r = query_session(id, &a);
+		break;
+	case ID_VOID:
+		r = reason_fail(-ENOTCONN, "ddp_query_id: the session request is void");
+		break;
+	}
+	if (r)
+		return r;
+	if (a.port == 0)
+		a.port = addrs_port((const struct sockaddr *)&a.local);
+	attr_write(attr, &a, sizeof(a));
+	return 0;
 }
 
 /* ---- calls with addresses, private data and depths ---- */
@@ -130,17 +194,22 @@ enum {
 	ENHANCED_PARAMS_LEN = 4, /* bytes before the private data of an enhanced message */
 };
 
+/* The private data of a message, behind the service key if there is one. */
 static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t *ret_len,
 			const struct ddp_conn_param *p, bool enhanced)
 {
-	size_t most = enhanced ? MSG_PRIVATE_MAX - ENHANCED_PARAMS_LEN : MSG_PRIVATE_MAX;
+	size_t key = p->service_key ? SERVICE_KEY_LEN : 0;
+	size_t most = MSG_PRIVATE_MAX - key - (enhanced ? ENHANCED_PARAMS_LEN : 0);
 
 	if (p->private_len > most)
-		return reason_fail(-EINVAL, "%s: %zu bytes of private data: at most %zu%s", call,
-				   p->private_len, most, enhanced ? " in an enhanced message" : "");
+		return reason_fail(-EINVAL, "%s: %zu bytes of private data: at most %zu%s%s", call,
+				   p->private_len, most, enhanced ? " in an enhanced message" : "",
+				   key ? " with a service key" : "");
+	if (key)
+		service_key_put(dst, p->service_key);
 	if (p->private_len > 0)
-		memcpy(dst, p->private_data, p->private_len);
-	*ret_len = (uint16_t)p->private_len;
+		memcpy(dst + key, p->private_data, p->private_len);
+	*ret_len = (uint16_t)(key + p->private_len);
 	return 0;
 }
 
@@ -156,89 +225,6 @@ static int call_daemon(struct ddp_ctx *ctx, const char *call, struct msg_hdr *re
 					 .reply = &reply,
 					 .reply_len = sizeof(reply),
 				 });
-}
-
-static int listen_at(const char *call, struct ddp_id *id, const struct addrs *at, uint16_t port,
-		     int backlog)
-{
-	struct msg_listen req = {.hdr.op = MSG_LISTEN, .cookie = id->cookie, .port = port};
-	struct msg_listener reply;
-	int r;
-
-	req.backlog = (uint32_t)backlog;
-	req.naddrs = (uint16_t)at->n;
-	memcpy(req.addrs, at->a, sizeof(req.addrs));
-	r = context_call(id->ctx, &(struct call){
-					  .name = call,
-					  .rec = &req.hdr,
-					  .len = sizeof(req),
-					  .reply = &reply.hdr,
-					  .reply_len = sizeof(reply),
-				  });
-	if (r)
-		return r;
-	id->handle = reply.handle;
-	set_kind(id, ID_LISTENER);
-	return 0;
-}
-
-static int check_listen(const char *call, struct ddp_id *id, int backlog)
-{
-	if (kind_of(id) != ID_FRESH || id->qp)
-		return reason_fail(-EINVAL, "%s: the id is in use already", call);
-	if (backlog < 0)
-		return reason_fail(-EINVAL, "%s: backlog %d is negative", call, backlog);
-	return 0;
-}
-
-/* The port has the same offset in all kinds of address, AF_UNSPEC included. */
-static uint16_t port_of(const struct sockaddr *addr)
-{
-	struct sockaddr_in in = {.sin_port = 0};
-
-	if (addr)
-		memcpy(&in, addr, sizeof(in));
-	return ntohs(in.sin_port);
-}
-
-/* Replaces the port of the address by the given one. */
-static int add_with_port(struct addrs *at, const char *call, const struct sockaddr *addr,
-			 uint16_t port)
-{
-	struct sockaddr_storage ss;
-
-	if (addr_copy(&ss, addr))
-		return addrs_add(at, call, "to listen at", port, addr);
-	addr_set_port(&ss, port);
-	return addrs_add(at, call, "to listen at", port, (struct sockaddr *)&ss);
-}
-
-int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog)
-{
-	struct addrs at = {.n = 0};
-	int r = check_listen("ddp_listen", id, backlog);
-
-	if (r)
-		return r;
-	if (port == 0)
-		port = port_of(addr);
-	if (addr && addr->sa_family != AF_UNSPEC)
-		r = add_with_port(&at, "ddp_listen", addr, port);
-	return r ? r : listen_at("ddp_listen", id, &at, port, backlog);
-}
-
-int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, unsigned n,
-		     uint16_t port, int backlog)
-{
-	struct addrs at = {.n = 0};
-	int r = check_listen("ddp_listen_addrs", id, backlog);
-
-	if (r)
-		return r;
-	if (port == 0 && n > 0)
-		port = addrs_port((const struct sockaddr *)addrs);
-	r = addrs_add_list(&at, "ddp_listen_addrs", "to listen at", port, addrs, n);
-	return r ? r : listen_at("ddp_listen_addrs", id, &at, port, backlog);
 }
 
 static int check_flags(const char *call, unsigned flags, unsigned known)
@@ -280,6 +266,8 @@ static int read_answer(const char *call, const struct ddp_conn_param *param,
 
 	if (r == 0 && (ret->num_peer_addrs || ret->num_local_addrs))
 		return reason_fail(-EINVAL, "%s: addresses are for ddp_connect()", call);
+	if (r == 0 && ret->service_key)
+		return reason_fail(-EINVAL, "%s: a service key is for ddp_connect()", call);
 	return r;
 }
 
@@ -347,7 +335,7 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 	struct ddp_conn_param p;
 	int r;
 
-	if (kind_of(id) != ID_FRESH)
+	if (id_kind(id) != ID_FRESH)
 		return reason_fail(-EINVAL, "%s: the id is a listener or a session request", call);
 	if (!id->qp)
 		return reason_fail(-EINVAL, "%s: the id has no QP", call);
@@ -421,7 +409,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 	struct ddp_conn_param p;
 	int r;
 
-	if (kind_of(id) != ID_REQUEST)
+	if (id_kind(id) != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_accept: the id is not a pending session request");
 	if (!id->qp)
 		return reason_fail(-EINVAL, "ddp_accept: the id has no QP");
@@ -440,7 +428,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 	req.ord = p.ord;
 	r = call_daemon(id->ctx, "ddp_accept", &req.hdr, sizeof(req));
 	if (r == 0)
-		set_kind(id, ID_FRESH);
+		id_set_kind(id, ID_FRESH);
 	return r;
 }
 
@@ -450,7 +438,7 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 	struct ddp_conn_param p;
 	int r;
 
-	if (kind_of(id) != ID_REQUEST)
+	if (id_kind(id) != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_reject: the id is not a pending session request");
 	r = read_answer("ddp_reject", param, &p);
 	if (r == 0)
@@ -463,7 +451,7 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 	req.ord = depth(p.ord, MSG_READS_UNCHANGED);
 	r = call_daemon(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
 	if (r == 0)
-		set_kind(id, ID_VOID);
+		id_set_kind(id, ID_VOID);
 	return r;
 }
 

@@ -190,7 +190,7 @@ static const struct field listener_fields[] = {
 	F(listener, addr, ANY_ADDR, BASIC), F(listener, addr2, ADDR, DETAIL),
 	F(listener, naddrs, NUM, DETAIL),   F(listener, port, NUM, BASIC),
 	F(listener, backlog, NUM, BASIC),   F(listener, waiting, NUM, BASIC),
-	F(listener, requests, NUM, STATS),
+	F(listener, requests, NUM, STATS),  F(listener, key, NUM, BASIC),
 };
 
 /* An object, and one that has a command of its own. */

@@ -147,6 +147,7 @@ struct ctl_listener {
 	uint64_t requests;
 	uint32_t naddrs, pad; /* 0: all addresses; several: all of them together */
 	struct sockaddr_storage addr2;
+	uint64_t key; /* service key, 0: none */
 };
 
 struct ctl_path {

@@ -63,7 +63,10 @@ enum {
 	X(QUERY_SRQ)      /* handle -> srq_state */ \
 	X(DESTROY_SRQ)    /* handle -> hdr */ \
 	X(QUERY_PATHS)    /* handle (qp) -> paths */ \
-	X(SET_PRIMARY)    /* set_primary -> hdr */
+	X(SET_PRIMARY)    /* set_primary -> hdr */ \
+	X(LISTEN_KEY)     /* listen_key -> listener */ \
+	X(QUERY_REQUEST)  /* handle (request) -> request_state */ \
+	X(QUERY_ADDRS)    /* hdr -> addrs */
 /* clang-format on */
 
 enum msg_op {
@@ -342,16 +345,39 @@ struct msg_listen {
 	struct msg_hdr hdr;
 	uint32_t backlog; /* session requests that may be pending, 0 = the daemon's default */
 	uint32_t cookie;  /* returned in events */
-	uint16_t port;    /* SCTP; not 0 */
+	uint16_t port;    /* SCTP; 0: a free one, since minor 2 */
 	uint16_t naddrs;  /* 0: every address of the daemon; several: all of them together */
 	uint32_t pad;
 	struct msg_addr addrs[MSG_MAX_ADDRS]; /* all with this port */
+};
+
+/* Several listeners share a port, each with a key of its own. */
+struct msg_listen_key {
+	struct msg_listen listen; /* hdr included */
+	uint64_t key;             /* not 0 */
 };
 
 struct msg_listener {
 	struct msg_hdr hdr;
 	uint32_t handle;
 	uint32_t port;
+};
+
+/* A session request that is not answered yet. */
+struct msg_request_state {
+	struct msg_hdr hdr;
+	struct sockaddr_storage local, remote; /* with the SCTP ports */
+	uint32_t assoc;
+	uint16_t stream;
+	uint16_t pad;
+};
+
+/* The addresses of the daemon. */
+struct msg_addrs {
+	struct msg_hdr hdr;
+	uint32_t n;
+	uint32_t pad;
+	struct msg_addr addrs[MSG_MAX_ADDRS]; /* without a port; a wildcard as it is configured */
 };
 
 /* Values of enum ddp_conn_flags. */

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 1,
+	IPC_VERSION_MINOR = 2,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,

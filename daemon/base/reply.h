@@ -28,6 +28,8 @@ struct reply {
 		struct msg_srq srq;
 		struct msg_srq_state srq_state;
 		struct msg_paths paths;
+		struct msg_request_state request_state;
+		struct msg_addrs addrs;
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply was sent or refused */
 	unsigned nfds;

@@ -33,6 +33,7 @@ struct worker {
 	const struct association_events *assoc_events;
 	struct idtab assocs;
 	struct list opened[WORKER_BUCKETS]; /* associations opened here, by addresses */
+	struct list ports;                  /* that programs listen on */
 	struct timers timers;               /* in milliseconds, like now_ms */
 	struct list polled;                 /* clients whose bell page is read in each turn */
 	struct list active;                 /* associations that may have something to send */

@@ -18,7 +18,7 @@ bool addr_set_has(const struct addr_set *l, const struct sockaddr_storage *a)
 }
 
 /* No address occurs twice in a set, so equal sizes complete the comparison. */
-static bool same_set(const struct addr_set *a, const struct addr_set *b)
+bool addr_set_same(const struct addr_set *a, const struct addr_set *b)
 {
 	for (unsigned i = 0; i < a->n; i++)
 		if (!addr_set_has(b, &a->a[i]))
@@ -29,7 +29,7 @@ static bool same_set(const struct addr_set *a, const struct addr_set *b)
 bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b)
 {
 	return a->port == b->port && addr_same_host(&a->peer.a[0], &b->peer.a[0]) &&
-	       same_set(&a->peer, &b->peer) && same_set(&a->local, &b->local);
+	       addr_set_same(&a->peer, &b->peer) && addr_set_same(&a->local, &b->local);
 }
 
 struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer)
@@ -224,4 +224,16 @@ int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *
 	if (!r)
 		*ret = l;
 	return r;
+}
+
+void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret)
+{
+	const struct config *cfg = &w->daemon->cfg;
+
+	for (unsigned i = 0; i < cfg->naddrs && ret->n < MSG_MAX_ADDRS; i++) {
+		struct msg_addr *a = &ret->addrs[ret->n++];
+
+		msg_addr_put(a, &cfg->listen[i]);
+		a->port = 0;
+	}
 }

@@ -46,12 +46,18 @@ int endpoint_addrs_refuse(const struct worker *w, const char *what, const struct
 int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *req,
 			       struct addr_set *ret, struct reply *rep);
 
+/* The addresses of the daemon, without ports. hdr is left alone. */
+void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret);
+
 /* True if one association serves both: equal sets of peer addresses with the same first one, the
  * same port, and equal sets of local addresses. */
 bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b);
 
 /* True if the address is in the set. */
 bool addr_set_has(const struct addr_set *l, const struct sockaddr_storage *a);
+
+/* True if both sets have the same addresses. */
+bool addr_set_same(const struct addr_set *a, const struct addr_set *b);
 
 /* The transport that reaches the peer: the loop if the peer is this daemon. */
 struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer);

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "daemon/net/path.h"
-#include "daemon/objects/listener.h"
+#include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/reason.h"
 #include "daemon/objects/session_request.h"
@@ -102,7 +102,7 @@ static void on_event(struct association *assoc, const struct assoc_event *ev)
 {
 	switch (ev->type) {
 	case ASSOC_EV_REQUEST:
-		session_request_new(listener_of(assoc), assoc, ev);
+		session_request_new(port_of(assoc), assoc, ev);
 		break;
 	case ASSOC_EV_WITHDRAWN:
 		session_request_withdrawn(assoc, ev->sid);

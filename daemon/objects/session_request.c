@@ -10,7 +10,9 @@
 #include "daemon/objects/client.h"
 #include "daemon/objects/conn_params.h"
 #include "daemon/objects/listener.h"
+#include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
+#include "util/service_key.h"
 
 /* ---- from the Initiate to the client ---- */
 
@@ -68,10 +70,23 @@ static bool may_ask(const struct listener *l, const struct association *assoc)
 	       l->waiting < l->backlog && client_event_quota_ok(l->client);
 }
 
-void session_request_new(struct listener *l, struct association *assoc,
-			 const struct assoc_event *ev)
+/* The listener that the Initiate names. ret_skip: bytes of the private data that are not for its
+ * program. */
+static struct listener *addressee(const struct port *p, const struct assoc_event *ev,
+				  uint16_t *ret_skip)
 {
-	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len};
+	uint64_t key = 0;
+	int e = service_key_get(ev->priv, ev->priv_len, &key);
+
+	*ret_skip = e == SERVICE_KEY_E_OK ? SERVICE_KEY_LEN : 0;
+	return p && e != SERVICE_KEY_E_BAD ? port_find(p, key) : NULL;
+}
+
+void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
+{
+	uint16_t skip;
+	struct listener *l = addressee(p, ev, &skip);
+	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len - skip};
 	struct session_request *r = may_ask(l, assoc) ? make(l, assoc, ev) : NULL;
 
 	if (!r) {
@@ -84,8 +99,8 @@ void session_request_new(struct listener *l, struct association *assoc,
 	out.stream = ev->sid;
 	out.peer = assoc->remote;
 	conn_params_to_event(ev->enhanced ? &ev->enh : NULL, &out);
-	if (ev->priv_len > 0)
-		memcpy(out.private_data, ev->priv, ev->priv_len);
+	if (out.private_len > 0)
+		memcpy(out.private_data, ev->priv + skip, out.private_len);
 	client_event(l->client, &out);
 }
 
@@ -124,6 +139,21 @@ void session_request_withdraw_all(struct association *assoc)
 {
 	while (!list_empty(&assoc->requests))
 		withdraw(first(assoc));
+}
+
+int session_request_query(struct client *c, const struct msg_handle *req, struct reply *rep)
+{
+	const struct session_request *r = idtab_get(&c->requests, req->handle);
+	struct llp_info info;
+
+	if (!r)
+		return reply_refuse(rep, ECONNABORTED, "query: the request is gone");
+	llp_info(r->assoc->conn, &info);
+	rep->request_state.local = info.local;
+	rep->request_state.remote = r->assoc->remote;
+	rep->request_state.assoc = r->assoc->id;
+	rep->request_state.stream = r->sid;
+	return 0;
 }
 
 /* ---- answers ---- */

@@ -14,6 +14,7 @@ struct association;
 struct assoc_event;
 struct client;
 struct listener;
+struct port;
 
 struct session_request {
 	struct client *client;
@@ -26,16 +27,19 @@ struct session_request {
 	struct wire_enh enh; /* ... with these parameters */
 };
 
-/* An Initiate came in. Asks the listener's client; or refuses with a Terminate (RFC 5043 6.4),
- * without a listener (NULL), beyond its backlog, and while association or daemon are ending. */
-void session_request_new(struct listener *l, struct association *assoc,
-			 const struct assoc_event *ev);
+/* An Initiate came in. Asks the client that listens on the port with the Initiate's service key; or
+ * refuses with a Terminate (RFC 5043 6.4): without a port (NULL) or such a listener, beyond its
+ * backlog, and while association or daemon are ending. */
+void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev);
 
 /* The session request on this stream is void. Its client gets an event. */
 void session_request_withdrawn(struct association *assoc, uint16_t sid);
 
 /* All session requests of the association are void. */
 void session_request_withdraw_all(struct association *assoc);
+
+/* The addresses of a session request. 0 or a refusal: -ECONNABORTED if it is gone. */
+int session_request_query(struct client *c, const struct msg_handle *req, struct reply *rep);
 
 /* Answers of the client. 0 or a refusal. */
 int session_request_accept(struct client *c, const struct msg_accept *req, struct reply *rep);

@@ -6,6 +6,7 @@
 
 #include "daemon/base/reply.h"
 #include "daemon/base/version.h"
+#include "daemon/net/endpoint_addrs.h"
 #include "daemon/net/path.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
@@ -331,7 +332,31 @@ static int do_query_qp(struct client *c, const void *rec, const int *fds, struct
 static int do_listen(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	(void)fds;
-	return listener_create(c, rec, rep);
+	return listener_create(c, rec, 0, rep);
+}
+
+static int do_listen_key(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_listen_key *req = rec;
+
+	(void)fds;
+	if (req->key == 0)
+		return reply_violation(rep, EINVAL, "listen: service key 0");
+	return listener_create(c, &req->listen, req->key, rep);
+}
+
+static int do_query_request(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return session_request_query(c, rec, rep);
+}
+
+static int do_query_addrs(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)rec;
+	(void)fds;
+	endpoint_addrs_ours(c->worker, &rep->addrs);
+	return 0;
 }
 
 static int do_unlisten(struct client *c, const void *rec, const int *fds, struct reply *rep)
@@ -437,11 +462,14 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_QUERY_QP] = {SIZE(handle), 0, do_query_qp, SIZE(qp_state), 0},
 	[MSG_DESTROY_QP] = {SIZE(handle), 0, do_destroy_qp, SIZE(hdr), 0},
 	[MSG_LISTEN] = {SIZE(listen), 0, do_listen, SIZE(listener), 0},
+	[MSG_LISTEN_KEY] = {SIZE(listen_key), 0, do_listen_key, SIZE(listener), 0},
 	[MSG_UNLISTEN] = {SIZE(handle), 0, do_unlisten, SIZE(hdr), 0},
 	[MSG_CONNECT] = {SIZE(connect), 0, do_connect, SIZE(hdr), 0},
 	[MSG_ACCEPT] = {SIZE(accept), 0, do_accept, SIZE(hdr), 0},
 	[MSG_REJECT] = {SIZE(reject), 0, do_reject, SIZE(hdr), 0},
 	[MSG_DISCONNECT] = {SIZE(handle), 0, do_disconnect, SIZE(hdr), 0},
+	[MSG_QUERY_REQUEST] = {SIZE(handle), 0, do_query_request, SIZE(request_state), 0},
+	[MSG_QUERY_ADDRS] = {SIZE(hdr), 0, do_query_addrs, SIZE(addrs), 0},
 	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths), 0},
 	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr), 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},

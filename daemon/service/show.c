@@ -18,6 +18,7 @@
 #include "daemon/objects/mr.h"
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
+#include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/srq.h"
 
@@ -493,17 +494,19 @@ static void show_listener(struct show *s, void *obj)
 {
 	struct ctl_listener *r = &s->rec.listener;
 	const struct listener *l = obj;
+	const struct addr_set *at = &l->port->at;
 
 	r->handle = number(l->handle);
 	r->client = l->client->id;
 	r->pid = (uint32_t)l->client->pid;
 	r->uid = l->client->uid;
-	r->naddrs = l->at.n;
-	if (l->at.n > 0)
-		r->addr = l->at.a[0];
-	if (l->at.n > 1)
-		r->addr2 = l->at.a[1];
-	r->port = l->port;
+	r->naddrs = at->n;
+	if (at->n > 0)
+		r->addr = at->a[0];
+	if (at->n > 1)
+		r->addr2 = at->a[1];
+	r->port = l->port->number;
+	r->key = l->key;
 	r->backlog = l->backlog;
 	r->waiting = l->waiting;
 	r->requests = l->requests;

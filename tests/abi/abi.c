@@ -168,6 +168,12 @@ static const struct member m_msg_set_primary[] = {M(msg_set_primary, hdr), M(msg
 static const struct member m_msg_listen[] = {
 	M(msg_listen, hdr),    M(msg_listen, backlog), M(msg_listen, cookie), M(msg_listen, port),
 	M(msg_listen, naddrs), M(msg_listen, pad),     M(msg_listen, addrs)};
+static const struct member m_msg_listen_key[] = {M(msg_listen_key, listen), M(msg_listen_key, key)};
+static const struct member m_msg_request_state[] = {
+	M(msg_request_state, hdr),   M(msg_request_state, local),  M(msg_request_state, remote),
+	M(msg_request_state, assoc), M(msg_request_state, stream), M(msg_request_state, pad)};
+static const struct member m_msg_addrs[] = {M(msg_addrs, hdr), M(msg_addrs, n), M(msg_addrs, pad),
+					    M(msg_addrs, addrs)};
 static const struct member m_msg_listener[] = {M(msg_listener, hdr), M(msg_listener, handle),
 					       M(msg_listener, port)};
 static const struct member m_msg_connect[] = {
@@ -269,7 +275,16 @@ static const struct member m_ddp_conn_param[] = {M(ddp_conn_param, struct_size),
 						 M(ddp_conn_param, peer_addrs),
 						 M(ddp_conn_param, num_peer_addrs),
 						 M(ddp_conn_param, local_addrs),
-						 M(ddp_conn_param, num_local_addrs)};
+						 M(ddp_conn_param, num_local_addrs),
+						 M(ddp_conn_param, service_key)};
+static const struct member m_ddp_listen_attr[] = {
+	M(ddp_listen_attr, struct_size), M(ddp_listen_attr, addrs),
+	M(ddp_listen_attr, num_addrs),   M(ddp_listen_attr, port),
+	M(ddp_listen_attr, backlog),     M(ddp_listen_attr, service_key)};
+static const struct member m_ddp_id_attr[] = {M(ddp_id_attr, struct_size), M(ddp_id_attr, local),
+					      M(ddp_id_attr, remote),      M(ddp_id_attr, port),
+					      M(ddp_id_attr, stream),      M(ddp_id_attr, assoc),
+					      M(ddp_id_attr, service_key)};
 static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, struct_size),  M(ddp_qp_init, send_cq),     M(ddp_qp_init, recv_cq),
 	M(ddp_qp_init, max_send_wr),  M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
@@ -342,7 +357,8 @@ static const struct {
 	       S(ddp_mw_attr),    S(ddp_cq_attr),     S(ddp_wc),         S(ddp_cq_state),
 	       S(ddp_srq_attr),   S(ddp_srq_state),   S(ddp_cm_event),   S(ddp_path),
 	       S(ddp_conn_param), S(ddp_qp_init),     S(ddp_qp_attr),    S(ddp_sge),
-	       S(ddp_send_wr),    S(ddp_recv_wr)};
+	       S(ddp_send_wr),    S(ddp_recv_wr),     S(msg_listen_key), S(msg_request_state),
+	       S(msg_addrs),      S(ddp_listen_attr), S(ddp_id_attr)};
 
 static void print_members(const struct member *m, size_t count)
 {

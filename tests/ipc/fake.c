@@ -132,6 +132,19 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 		r->qp_state.max_ird = 34;
 		r->len = sizeof(r->qp_state);
 		break;
+	case MSG_QUERY_REQUEST:
+		r->request_state.local = (struct sockaddr_storage){.ss_family = AF_INET};
+		r->request_state.remote = (struct sockaddr_storage){.ss_family = AF_INET6};
+		r->request_state.assoc = 16;
+		r->request_state.stream = 17;
+		r->len = sizeof(r->request_state);
+		break;
+	case MSG_QUERY_ADDRS:
+		r->addrs.n = 2;
+		r->addrs.addrs[0] = (struct msg_addr){.family = AF_INET, .bytes = {10, 1, 0, 1}};
+		r->addrs.addrs[1] = (struct msg_addr){.family = AF_INET6, .bytes = {[15] = 1}};
+		r->len = sizeof(r->addrs);
+		break;
 	case MSG_QUERY_PD:
 		r->pd_state = (struct msg_pd_state){r->hdr, 1, 2, 3, 4};
 		r->len = sizeof(r->pd_state);
@@ -199,6 +212,7 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		make_srq(f, &req->create_srq, r);
 		break;
 	case MSG_LISTEN:
+	case MSG_LISTEN_KEY:
 		r->listener.handle = 5;
 		r->listener.port = 5043;
 		r->len = sizeof(r->listener);

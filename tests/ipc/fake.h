@@ -48,6 +48,8 @@ struct fake_reply {
 		struct msg_srq srq;
 		struct msg_srq_state srq_state;
 		struct msg_paths paths;
+		struct msg_request_state request_state;
+		struct msg_addrs addrs;
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -66,6 +68,7 @@ union fake_record {
 	struct msg_create_qp create_qp;
 	struct msg_handle handle;
 	struct msg_listen listen;
+	struct msg_listen_key listen_key;
 	struct msg_connect connect;
 	struct msg_accept accept;
 	struct msg_reject reject;

@@ -276,11 +276,20 @@ static void longer_than_ipv4(struct bad *b)
 	put(b, &m, sizeof(m), NULL, 0);
 }
 
+static void no_key(struct bad *b)
+{
+	struct msg_listen_key m = {.listen = {.hdr = {MSG_LISTEN_KEY, 1}, .port = 1}};
+
+	hello(b);
+	put(b, &m, sizeof(m), NULL, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*act)(struct bad *b);
 	const char *words; /* of the reason */
 } fatal[] = {
+	{"a listener with key 0", no_key, "service key 0"},
 	{"a request before hello", no_hello, "sent before hello"},
 	{"another version", wrong_version, "version 99.0"},
 	{"an unknown opcode", unknown_opcode, "unknown record type 77"},

@@ -62,6 +62,7 @@ static const struct {
 	{"query of a window", MW, MSG_QUERY_MW, sizeof(struct msg_handle), false},
 	{"bind of a window", MW, MSG_BIND_MW, sizeof(struct msg_bind_mw), false},
 	{"destroy of a listener", LISTENER, MSG_UNLISTEN, sizeof(struct msg_handle), false},
+	{"query of a request", REQUEST, MSG_QUERY_REQUEST, sizeof(struct msg_handle), false},
 	{"reject of a request", REQUEST, MSG_REJECT, sizeof(struct msg_reject), false},
 };
 

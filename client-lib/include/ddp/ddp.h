@@ -464,14 +464,47 @@ void ddp_id_set_user(struct ddp_id *id, void *user);
 struct ddp_qp *ddp_id_qp(const struct ddp_id *id);
 
 /* Listens on an SCTP port of all addresses of the daemon (addr AF_UNSPEC or NULL, with port), or of
- * one. backlog: session requests that may be pending; 0: the daemon's default. -EADDRINUSE,
- * -EADDRNOTAVAIL. */
+ * one. Port 0: the daemon chooses a free one, which ddp_query_id() returns. backlog: session
+ * requests that may be pending; 0: the daemon's default. -EADDRINUSE, -EADDRNOTAVAIL. */
 int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, int backlog);
 
 /* Listens on n addresses of the daemon, at most 8, which each association then uses together. n 0:
  * on each address separately. -EOPNOTSUPP: several, without DDP_CAP_MULTIHOMED. */
 int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, unsigned n,
 		     uint16_t port, int backlog);
+
+struct ddp_listen_attr {
+	size_t struct_size;
+	const struct sockaddr_storage *addrs; /* as for ddp_listen_addrs() */
+	unsigned num_addrs;
+	uint16_t port; /* 0: a free one */
+	int backlog;
+	/* Listeners of one user share a port and its associations if they have the same addresses
+	 * and each has another key. Session requests with this key are for this listener; those
+	 * without a key are for the listener without a key, else for the first one. 0: no key. */
+	uint64_t service_key;
+};
+
+/* The same with a service key. -EADDRINUSE: another user listens on the port, or another listener
+ * has the key. */
+int ddp_listen_service(struct ddp_id *id, const struct ddp_listen_attr *attr);
+
+struct ddp_id_attr {
+	size_t struct_size;
+	struct sockaddr_storage local, remote; /* with SCTP ports. AF_UNSPEC: none, or all */
+	uint16_t port;                         /* of this side */
+	uint16_t stream;                       /* of a session, and of a session request */
+	uint32_t assoc;
+	uint64_t service_key; /* of a listener */
+};
+
+/* Addresses and port of a listener, a session request or a session. Set attr->struct_size.
+ * -ENOTCONN: it is none of these; -ECONNABORTED: the session request is gone. */
+int ddp_query_id(struct ddp_id *id, struct ddp_id_attr *attr);
+
+/* Writes up to n addresses of the daemon to ret, without ports; a wildcard if it is configured with
+ * one. Returns the number of all of them, at most 8. */
+int ddp_query_addrs(struct ddp_ctx *ctx, struct sockaddr_storage *ret, unsigned n);
 
 enum ddp_conn_flags {
 	DDP_CONN_NEGOTIATE = 1,    /* agree on Read depths with the peer (RFC 6581) */
@@ -503,6 +536,9 @@ struct ddp_conn_param {
 	unsigned num_peer_addrs;
 	const struct sockaddr_storage *local_addrs;
 	unsigned num_local_addrs;
+	/* connect: selects the peer's listener of the port, see struct ddp_listen_attr. Takes 16 of
+	 * the bytes for private data. 0: none. */
+	uint64_t service_key;
 };
 
 /* Starts a session. The id must have a QP. Returns when the daemon has started; ESTABLISHED,

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ports, service keys, and the addresses of ids. */
+#include <criterion/criterion.h>
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "tests/ipc/listening.h"
+
+TestSuite(listen, .init = start, .fini = stop, .timeout = 30);
+
+static struct ddp_id *new_id(void)
+{
+	struct ddp_id *id;
+
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	return id;
+}
+
+Test(listen, port_0_is_the_choice_of_the_daemon)
+{
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	struct ddp_id *id = new_id();
+
+	cr_assert_eq(ddp_listen(id, NULL, 0, 0), 0);
+	cr_assert_eq(fake_last(&fake, MSG_LISTEN)->listen.port, 0);
+	cr_assert_eq(ddp_query_id(id, &attr), 0);
+	cr_assert_eq(attr.port, 5043);
+	cr_assert_eq(attr.local.ss_family, AF_UNSPEC);
+	cr_assert_eq(attr.service_key, 0);
+}
+
+Test(listen, a_key_goes_with_addresses_and_port)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(5050)};
+	struct ddp_listen_attr attr = DDP_INIT(ddp_listen_attr);
+	struct ddp_id_attr got = DDP_INIT(ddp_id_attr);
+	struct sockaddr_storage at = {0};
+	const struct msg_listen_key *m;
+	struct ddp_id *id = new_id();
+
+	memcpy(&at, &in, sizeof(in));
+	attr.addrs = &at;
+	attr.num_addrs = 1;
+	attr.backlog = -1;
+	attr.service_key = 0x1234567890;
+	cr_assert_eq(ddp_listen_service(id, &attr), -EINVAL);
+	attr.backlog = 3;
+	cr_assert_eq(ddp_listen_service(id, &attr), 0);
+	m = &fake_last(&fake, MSG_LISTEN_KEY)->listen_key;
+	cr_assert_eq(m->key, attr.service_key);
+	cr_assert_eq(m->listen.port, 5050);
+	cr_assert_eq(m->listen.backlog, 3);
+	cr_assert_eq(m->listen.naddrs, 1);
+	cr_assert_eq(ddp_query_id(id, &got), 0);
+	cr_assert_eq(got.service_key, attr.service_key);
+	cr_assert_eq(got.local.ss_family, AF_INET);
+	cr_assert_eq(got.port, 5043, "what the daemon says");
+}
+
+Test(listen, without_a_key_an_older_daemon_understands)
+{
+	struct ddp_listen_attr attr = DDP_INIT(ddp_listen_attr);
+
+	attr.port = 7;
+	cr_assert_eq(ddp_listen_service(new_id(), &attr), 0);
+	cr_assert_eq(fake_last(&fake, MSG_LISTEN)->listen.port, 7);
+}
+
+Test(listen, a_key_precedes_the_private_data)
+{
+	static const uint8_t key[16] = {0x8b, 'D', 'D', 'P', 'k', 'e', 'y', 1, [15] = 9};
+	struct ddp_conn_param p = DDP_INIT(ddp_conn_param);
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(1)};
+	const struct msg_connect *m;
+	struct ddp_id *id = make_id(), *incoming = request(9);
+
+	p.service_key = 9;
+	p.private_data = "abc";
+	p.private_len = 3;
+	cr_assert_eq(ddp_connect(id, (struct sockaddr *)&to, &p), 0);
+	m = &fake_last(&fake, MSG_CONNECT)->connect;
+	cr_assert_eq(m->private_len, 19);
+	cr_assert_arr_eq(m->private_data, key, 16);
+	cr_assert_arr_eq(m->private_data + 16, "abc", 3);
+	make_qp(incoming);
+	cr_assert_eq(ddp_accept(incoming, &p), -EINVAL, "an answer has no key");
+	cr_assert_eq(ddp_reject(incoming, &p), -EINVAL);
+}
+
+Test(listen, each_kind_of_id_has_addresses)
+{
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	struct ddp_id *incoming = request(9), *unused = new_id();
+
+	cr_assert_eq(ddp_query_id(incoming, &attr), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_REQUEST)->handle.handle, 9);
+	cr_assert_eq(attr.local.ss_family, AF_INET);
+	cr_assert_eq(attr.remote.ss_family, AF_INET6);
+	cr_assert_eq(attr.assoc, 16);
+	cr_assert_eq(attr.stream, 17);
+	cr_assert_eq(ddp_reject(incoming, NULL), 0);
+	cr_assert_eq(ddp_query_id(incoming, &attr), -ENOTCONN);
+	cr_assert_eq(ddp_query_id(unused, &attr), -ENOTCONN);
+	make_qp(unused);
+	cr_assert_eq(ddp_query_id(unused, &attr), 0);
+	fake_last(&fake, MSG_QUERY_QP);
+	attr.struct_size = 3;
+	cr_assert_eq(ddp_query_id(unused, &attr), -EINVAL);
+}
+
+static void too_many(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_QUERY_ADDRS)
+		r->addrs.n = 9;
+}
+
+static void unknown_family(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_QUERY_ADDRS)
+		r->addrs.addrs[1].family = AF_UNIX;
+}
+
+Test(listen, the_addresses_of_the_daemon)
+{
+	struct sockaddr_storage at[3] = {{0}};
+
+	cr_assert_eq(ddp_query_addrs(ctx, NULL, 0), 2);
+	cr_assert_eq(ddp_query_addrs(ctx, at, 1), 2);
+	cr_assert_eq(at[0].ss_family, AF_INET);
+	cr_assert_eq(at[1].ss_family, AF_UNSPEC);
+	cr_assert_eq(ddp_query_addrs(ctx, at, 3), 2);
+	cr_assert_eq(at[1].ss_family, AF_INET6);
+	fake.script = too_many;
+	cr_assert_eq(ddp_query_addrs(ctx, at, 3), -EPROTO);
+	fake.script = unknown_family;
+	cr_assert_eq(ddp_query_addrs(ctx, at, 3), -EPROTO);
+}

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promises: the daemon chooses a free port for port 0; programs can ask for addresses and ports; listeners of one user
+# share a port and its association by service keys; malformed and unknown keys are refused.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl python3
+# The program does not free all; the end of the process does.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+
+a=$(address 0) b=$(address 1)
+daemon a "$a"
+daemon b "$b"
+# For another user.
+chmod 0711 "$tmp"
+chmod 0666 "$(socket_of a)" "$(socket_of b)"
+"$bin/tests/system/ports" "$(socket_of a)" "$(socket_of b)" "$b" || fail 'two daemons'
+"$bin/tests/system/ports" "$(socket_of a)" "$(socket_of a)" "$a" || fail 'one daemon'
+eventually 10 none_of a client listener || fail 'objects are left'
+stop a || fail "daemon: exit status $?"
+stop b || fail "daemon: exit status $?"
