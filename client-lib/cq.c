@@ -103,6 +103,7 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	cq->ctx = ctx;
 	cq->bell = -1;
 	cq->spin_always = a.spin_us >= 0;
+	cq->keep_events = a.keep_events;
 	spin_init(&cq->spin, spin(ctx, a.spin_us));
 	list_init(&cq->users);
 	init_locks(cq);

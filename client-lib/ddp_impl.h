@@ -81,6 +81,7 @@ struct ddp_cq {
 	struct ring_map *map;
 	int bell;         /* the daemon wakes us */
 	bool spin_always; /* for the whole budget, because the program has set it */
+	bool keep_events; /* only ddp_get_cq_event() reads the bell */
 
 	pthread_mutex_t lock; /* guards the rest */
 	struct spin spin;

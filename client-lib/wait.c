@@ -96,7 +96,10 @@ static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 /* Asks the daemon to ring, and counts the ring unless one is due already. Returns ring_avail(). */
 static int arm(struct ddp_cq *cq, uint32_t what)
 {
-	if (ring_sleep(&cq->ring, what) == RING_RUNS)
+	uint32_t before =
+		what == RING_SLEEPS ? ring_sleep(&cq->ring, what) : ring_sleep_solicited(&cq->ring);
+
+	if (before == RING_RUNS && !cq->keep_events)
 		cq->unread_rings++;
 	return ring_avail(&cq->ring);
 }
@@ -271,6 +274,9 @@ int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
 
 	if (n <= 0)
 		return reason_fail(-EINVAL, "ddp_wait_cq: %d completions", n);
+	if (cq->keep_events)
+		return reason_fail(-EINVAL, "ddp_wait_cq: the queue keeps its events for "
+					    "ddp_get_cq_event()");
 	pthread_mutex_lock(&cq->lock);
 	got = poll_once(cq, n, wc);
 	if (got == 0 && timeout_ms != 0)
@@ -281,4 +287,25 @@ int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
 		pthread_cond_broadcast(&cq->turn);
 	pthread_mutex_unlock(&cq->lock);
 	return got;
+}
+
+/* ---- events ---- */
+
+int ddp_get_cq_event(struct ddp_cq *cq, int timeout_ms)
+{
+	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_us() + (uint64_t)timeout_ms * 1000;
+	struct pollfd p = {.fd = cq->bell, .events = POLLIN};
+	int r;
+
+	if (!cq->keep_events)
+		return reason_fail(-EINVAL,
+				   "ddp_get_cq_event: the queue was made without keep_events");
+	/* Another thread may take the event that poll() has seen. */
+	while ((r = doorbell_take(cq->bell)) == 0) {
+		int left = left_ms(deadline, now_us());
+
+		if (left == 0 || poll(&p, 1, left) == 0)
+			return reason_fail(-EAGAIN, "ddp_get_cq_event: no event in time");
+	}
+	return r > 0 ? 0 : context_gone("ddp_get_cq_event");
 }

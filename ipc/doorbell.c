@@ -37,13 +37,14 @@ int doorbell_ring(int ring)
 	return errno == ECONNRESET ? -EPIPE : -errno;
 }
 
-int doorbell_drain(int wait)
+/* Reads up to max rings, at most 64. */
+static int take(int wait, size_t max)
 {
 	char rings[64];
 	ssize_t n;
 
 	do {
-		n = recv(wait, rings, sizeof(rings), MSG_DONTWAIT);
+		n = recv(wait, rings, max, MSG_DONTWAIT);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0)
 		return (int)n;
@@ -52,4 +53,14 @@ int doorbell_drain(int wait)
 	if (errno == EAGAIN)
 		return 0;
 	return errno == ECONNRESET ? -EPIPE : -errno;
+}
+
+int doorbell_drain(int wait)
+{
+	return take(wait, 64);
+}
+
+int doorbell_take(int wait)
+{
+	return take(wait, 1);
 }

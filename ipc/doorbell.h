@@ -24,4 +24,7 @@ int doorbell_ring(int ring);
  * the other end is closed and no ring is left, or another negative errno value. */
 int doorbell_drain(int wait);
 
+/* Reads one ring. Returns 1, or as doorbell_drain(). */
+int doorbell_take(int wait);
+
 #endif

@@ -203,6 +203,17 @@ static inline uint32_t ring_sleep(struct ring *r, uint32_t what)
 	return before;
 }
 
+/* The same with RING_SLEEPS_SOLICITED, but a call for any entry stays in force. */
+static inline uint32_t ring_sleep_solicited(struct ring *r)
+{
+	uint32_t before = RING_RUNS;
+
+	atomic_compare_exchange_strong_explicit(&r->sh->sleeping, &before, RING_SLEEPS_SOLICITED,
+						memory_order_relaxed, memory_order_relaxed);
+	ring_fence(); /* pairs with the fence in ring_sleeper() */
+	return before;
+}
+
 /* The consumer is awake. A ring may still arrive. */
 static inline void ring_awake(struct ring *r)
 {

@@ -228,7 +228,7 @@ static const struct member m_ddp_mw_attr[] = {M(ddp_mw_attr, struct_size), M(ddp
 					      M(ddp_mw_attr, addr),        M(ddp_mw_attr, length),
 					      M(ddp_mw_attr, mr_rkey),     M(ddp_mw_attr, qp_num)};
 static const struct member m_ddp_cq_attr[] = {M(ddp_cq_attr, struct_size), M(ddp_cq_attr, entries),
-					      M(ddp_cq_attr, spin_us)};
+					      M(ddp_cq_attr, spin_us), M(ddp_cq_attr, keep_events)};
 static const struct member m_ddp_wc[] = {M(ddp_wc, wr_id),
 					 M(ddp_wc, status),
 					 M(ddp_wc, opcode),

@@ -22,7 +22,7 @@ static struct ddp_srq *srq;
 
 static void start(void)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
 
 	fake_start(&fake);
 	cr_assert_eq(ddp_open(NULL, &ctx), 0, "%s", ddp_last_reason());

@@ -27,7 +27,7 @@ static struct ddp_qp *qp;
 
 static void start_as(void (*script)(struct fake *f, struct fake_reply *r))
 {
-	struct ddp_cq_attr attr = {sizeof(attr), ENTRIES - 1, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = ENTRIES - 1};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 
 	fake_start(&fake);

@@ -345,7 +345,7 @@ Test(request, a_daemon_that_dies_before_it_answers_is_a_broken_pipe)
 
 Test(request, after_the_daemon_died_everything_can_be_freed)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 	struct ddp_id *id, *listener;
 	struct ddp_qp *qp;
@@ -369,7 +369,7 @@ Test(request, after_the_daemon_died_everything_can_be_freed)
 
 Test(request, objects_in_use_are_busy)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 	struct ddp_id *id;
 	struct ddp_qp *qp;
@@ -418,7 +418,7 @@ TestSuite(attr, .init = start_open, .fini = stop, .timeout = 20);
 
 Test(attr, a_size_that_was_not_set_is_refused)
 {
-	struct ddp_cq_attr attr = {0, 8, 0};
+	struct ddp_cq_attr attr = {.entries = 8};
 	struct ddp_caps caps = {.struct_size = 0};
 
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), -EINVAL);
@@ -447,7 +447,7 @@ Test(attr, unknown_members_of_a_newer_program_may_be_0)
 	struct {
 		struct ddp_cq_attr known;
 		uint64_t later;
-	} new = {{sizeof(new), 8, 0}, 0};
+	} new = {{.struct_size = sizeof(new), .entries = 8}, 0};
 
 	cr_assert_eq(ddp_create_cq(ctx, &new.known, &cq), 0);
 	new.later = 1;

@@ -139,6 +139,81 @@ static void *complete_when_asleep(void *arg)
 	return NULL;
 }
 
+Test(cq, a_call_for_any_completion_is_wider_than_one_for_solicited_ones)
+{
+	const struct wqe_cqe e = {.wr_id = 1};
+
+	cr_assert_eq(ddp_req_notify_cq(cq, 1), 0);
+	cr_assert_eq(ddp_req_notify_cq(cq, 0), 0);
+	cr_assert_eq(ddp_req_notify_cq(cq, 1), 0);
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(readable(ddp_cq_fd(cq)), POLLIN);
+	cr_assert_eq(ddp_poll_cq(cq, 1, wc), 1);
+	cr_assert_eq(readable(ddp_cq_fd(cq)), 0);
+	cr_assert_eq(ddp_req_notify_cq(cq, 1), 0);
+	fake_complete(&fake.cq[0], &e, false);
+	cr_assert_eq(readable(ddp_cq_fd(cq)), 0, "it was for one event");
+}
+
+/* A second queue of the context, which keeps its events. */
+static struct ddp_cq *keeper(void)
+{
+	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
+	struct ddp_cq *ret;
+
+	attr.entries = ENTRIES;
+	attr.keep_events = 1;
+	cr_assert_eq(ddp_create_cq(ctx, &attr, &ret), 0);
+	return ret;
+}
+
+Test(cq, kept_events_are_taken_one_at_a_time_and_not_by_polls)
+{
+	struct ddp_cq *k = keeper();
+
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(ddp_req_notify_cq(k, 0), 0);
+		fake_complete(&fake.cq[1], &(struct wqe_cqe){.wr_id = 1}, false);
+		cr_assert_eq(ddp_poll_cq(k, 1, wc), 1);
+		cr_assert_eq(ddp_poll_cq(k, 1, wc), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(readable(ddp_cq_fd(k)), POLLIN);
+		cr_assert_eq(ddp_get_cq_event(k, 0), 0, "event %d", i);
+	}
+	cr_assert_eq(readable(ddp_cq_fd(k)), 0);
+	cr_assert_eq(ddp_get_cq_event(k, 0), -EAGAIN);
+	cr_assert_eq(ddp_get_cq_event(k, 1), -EAGAIN);
+	cr_assert_eq(ddp_wait_cq(k, 1, wc, 0), -EINVAL);
+	cr_assert_eq(ddp_get_cq_event(cq, 0), -EINVAL);
+}
+
+Test(cq, events_that_are_never_taken_are_bounded_and_one_remains)
+{
+	struct ddp_cq *k = keeper();
+	int events = 0;
+
+	for (int i = 0; i < 10000; i++) {
+		cr_assert_eq(ddp_req_notify_cq(k, 0), 0);
+		fake_complete(&fake.cq[1], &(struct wqe_cqe){.wr_id = 1}, false);
+		cr_assert_eq(ddp_poll_cq(k, 1, wc), 1);
+	}
+	while (ddp_get_cq_event(k, 0) == 0)
+		events++;
+	cr_assert(events > 0 && events < 1000, "%d", events);
+}
+
+Test(cq, the_daemons_death_comes_after_the_last_kept_event)
+{
+	struct ddp_cq *k = keeper();
+
+	cr_assert_eq(ddp_req_notify_cq(k, 0), 0);
+	fake_complete(&fake.cq[1], &(struct wqe_cqe){.wr_id = 1}, false);
+	fake_die(&fake);
+	cr_assert_eq(ddp_get_cq_event(k, -1), 0);
+	cr_assert_eq(ddp_get_cq_event(k, -1), -EPIPE);
+}
+
 Test(cq, a_sleeper_is_woken_by_a_completion)
 {
 	for (unsigned i = 0; i < 20; i++) {
@@ -272,7 +347,7 @@ Test(cq, a_ring_that_does_not_fit_is_a_protocol_error)
 	void (*const scripts[])(struct fake *, struct fake_reply *) = {
 		reply_entries_5, reply_entries_0, reply_too_small, reply_beyond_memfd, reply_huge,
 	};
-	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
 	struct ddp_cq *other;
 
 	for (unsigned i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
@@ -283,7 +358,7 @@ Test(cq, a_ring_that_does_not_fit_is_a_protocol_error)
 
 Test(cq, sizes_out_of_range_are_refused)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), 0, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 0};
 	struct ddp_cq *other;
 
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &other), -EINVAL);

@@ -36,7 +36,7 @@ static struct ddp_qp *make_qp(struct ddp_qp_init *init, int want)
 
 static void start(void)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), 8, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 
 	fake_start(&fake);

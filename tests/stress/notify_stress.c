@@ -130,7 +130,7 @@ static void run_part(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), ENTRIES, 0};
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = ENTRIES};
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 5043;
 	struct pace_parts parts = {0};
 

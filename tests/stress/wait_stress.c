@@ -45,7 +45,8 @@ static void must(int ok, const char *what)
 
 static void set_up(int32_t spin_us)
 {
-	struct ddp_cq_attr attr = {sizeof(attr), ENTRIES, spin_us};
+	struct ddp_cq_attr attr = {
+		.struct_size = sizeof(attr), .entries = ENTRIES, .spin_us = spin_us};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 
 	fake_start(&fake);

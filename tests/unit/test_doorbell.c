@@ -123,3 +123,16 @@ Test(doorbell, other_failures_are_forwarded)
 	cr_assert_eq(doorbell_ring(-1), -EBADF);
 	cr_assert_eq(doorbell_drain(-1), -EBADF);
 }
+
+Test(doorbell, rings_can_be_taken_one_at_a_time)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(doorbell_ring(ring_fd), 0);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(doorbell_take(wait_fd), 1);
+	cr_assert_eq(doorbell_take(wait_fd), 0);
+	cr_assert_eq(doorbell_ring(ring_fd), 0);
+	close(ring_fd);
+	cr_assert_eq(doorbell_take(wait_fd), 1);
+	cr_assert_eq(doorbell_take(wait_fd), -EPIPE);
+}

@@ -257,6 +257,9 @@ struct ddp_cq_attr {
 	 * ends the session. */
 	uint32_t entries;
 	int32_t spin_us; /* spin time of ddp_wait_cq(); -1: as the daemon recommends; 0: none */
+	/* Events of ddp_req_notify_cq() stay until ddp_get_cq_event() takes them, one at a time;
+	 * ddp_poll_cq() leaves them alone, and ddp_wait_cq() is not allowed. */
+	int keep_events;
 };
 
 enum ddp_wc_status {
@@ -325,14 +328,19 @@ int ddp_destroy_cq(struct ddp_cq *cq);
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc);
 
 /* Makes ddp_cq_fd() readable once at the next completion: any, or only solicited and failed
- * ones. 0: it is safe to block. 1: the queue has completions already, for which the descriptor may
+ * ones. A call for any completion stays in force until it is answered. 0: it is safe to block. 1: the queue has completions already, for which the descriptor may
  * not become readable; poll them and call it again. */
 int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only);
 
 /* A descriptor for poll and epoll: readable after ddp_req_notify_cq(), or hung up when the daemon
- * is gone. ddp_poll_cq() drains it. Do not use it together with ddp_wait_cq() on the same CQ, which
+ * is gone. ddp_poll_cq() drains it unless the CQ keeps its events. Do not use it together with ddp_wait_cq() on the same CQ, which
  * also drains it. */
 int ddp_cq_fd(struct ddp_cq *cq);
+
+/* Takes one event of a CQ with keep_events, and waits for it. timeout_ms < 0: no limit; 0: does not
+ * wait. Events that are not taken may merge. -EAGAIN after the timeout. Several threads may wait;
+ * each event is for one of them. */
+int ddp_get_cq_event(struct ddp_cq *cq, int timeout_ms);
 
 /* Like ddp_poll_cq(), but waits for at least one: spins, then sleeps. timeout_ms < 0: no limit.
  * Returns 0 after the timeout. Several threads may wait; signals do not interrupt it. */
