@@ -44,6 +44,12 @@ static const struct field status_fields[] = {
 	F(status, retransmits, NUM, BASIC),
 	F(status, bad_crc, NUM, BASIC),
 	F(status, bad_packets, NUM, BASIC),
+	F(status, unknown_packets, NUM, STATS),
+	F(status, over_budget, NUM, STATS),
+	F(status, over_share, NUM, STATS),
+	F(status, refused_assocs, NUM, STATS),
+	F(status, unanswered, NUM, STATS),
+	F(status, transport_bytes, BYTES, STATS),
 };
 
 static const struct field assoc_fields[] = {

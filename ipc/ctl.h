@@ -60,6 +60,8 @@ struct ctl_status {
 	uint16_t udp_port; /* 0 without encapsulation */
 	uint16_t gso;
 	struct sockaddr_storage addr[2]; /* the first two local addresses */
+	uint64_t unknown_packets, over_budget, over_share, refused_assocs, unanswered;
+	uint64_t transport_bytes; /* memory of the transport's associations */
 };
 
 struct ctl_assoc {

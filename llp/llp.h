@@ -128,6 +128,12 @@ struct llp_stats {
 	uint64_t tx_packets, rx_packets, tx_batches, rx_batches, tx_bytes, rx_bytes;
 	uint64_t bad_crc, bad_packets, tx_errors;
 	uint64_t retransmits; /* DATA chunks sent again */
+	uint64_t unknown;     /* packets of peers without association */
+	uint64_t over_budget; /* packets of such peers, and handshakes, beyond the rate for all */
+	uint64_t over_share;  /* the same, beyond the share of their network */
+	uint64_t refused;     /* associations that came in: too many, or no memory */
+	uint64_t unanswered;  /* packets whose answer had no room */
+	uint64_t memory;      /* bytes of associations and their data */
 };
 
 /* Outcomes of llp_send(), llp_recv(). */

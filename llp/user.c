@@ -93,18 +93,14 @@ static void clamp_buffer(struct user *t)
 /* The core's callbacks. */
 static void *get_memory(void *arg, size_t len)
 {
-	struct user *t = arg;
-	void *p = malloc(len);
-
-	t->memory += p ? len : 0;
-	return p;
+	(void)arg;
+	return malloc(len);
 }
 
 static void put_memory(void *arg, void *p, size_t len)
 {
-	struct user *t = arg;
-
-	t->memory -= p ? len : 0;
+	(void)arg;
+	(void)len;
 	free(p);
 }
 
@@ -147,7 +143,7 @@ static int open_core(struct user *t)
 		.recv_buffer = cfg->buffer,
 		.mtu = cfg->mtu,
 		.cc = cfg->cc == LLP_CC_CUBIC ? SCTP_CC_CUBIC : SCTP_CC_RFC9260,
-		.mem = {get_memory, put_memory, t},
+		.mem = {get_memory, put_memory, NULL},
 		.random = get_random,
 	};
 
@@ -320,7 +316,13 @@ static void user_stats(const struct llp *llp, struct llp_stats *ret)
 	sctp_stats(t->core, &core);
 	st = (struct llp_stats){.bad_crc = core.bad_crc,
 				.bad_packets = core.bad_packets,
-				.retransmits = core.retransmits};
+				.retransmits = core.retransmits,
+				.unknown = core.unknown,
+				.over_budget = core.over_budget,
+				.over_share = core.over_share,
+				.refused = core.refused_handshakes,
+				.unanswered = core.dropped_replies,
+				.memory = sctp_memory(t->core)};
 
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		struct udp_stats u;

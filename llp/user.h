@@ -68,12 +68,10 @@ struct user {
 	uint64_t owner_us; /* and the owner's time and this */
 	uint64_t now_us;
 
-	bool icmp;             /* the events that are fetched follow from an ICMP message */
 	uint32_t local_mtu;    /* that the last packet was too long for, 0 = unknown */
 	bool held;             /* msg is the next message, nobody took it yet */
 	uint64_t taken;        /* messages that were */
 	struct sctp_msg msg;   /* that the core delivered */
-	uint64_t memory;       /* bytes that the core has allocated */
 	struct sctp_batch out; /* that is being sent */
 	uint64_t route_key;    /* of the hash */
 	struct user_route route[USER_ROUTES];

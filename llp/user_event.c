@@ -98,7 +98,7 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 	char addr[ADDR_TEXT_MAX];
 
 	addr_host_text(&c->remote, addr);
-	if (ev->end == SCTP_END_UNREACHABLE || (ev->end == SCTP_END_REFUSED && t->icmp))
+	if (ev->end == SCTP_END_UNREACHABLE)
 		llp_sctp_end(&c->sctp, ECONNREFUSED, "nothing listens on UDP port %u of %s",
 			     t->sctp.cfg.udp_port, addr);
 	else if (ev->end == SCTP_END_REFUSED)

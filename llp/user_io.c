@@ -32,6 +32,9 @@ static void on_packet(void *arg, const struct sockaddr_storage *from, uint8_t *p
 
 	sctp_input(at->user->core, &f, p, len, at->user->now_us);
 	llp_user_events(at->user);
+	/* Many peers begin at once, or a flood: the answers leave before there are too many. */
+	if (!at->user->full_us && sctp_wants_output(at->user->core))
+		llp_user_write(at->user);
 }
 
 static void on_error(void *arg, const struct udp_error *e)
@@ -50,9 +53,7 @@ static void on_error(void *arg, const struct udp_error *e)
 		return;
 	}
 	sctp_icmp(t->core, &f, what[e->kind], e->mtu, e->quoted, e->len, t->now_us);
-	t->icmp = true;
 	llp_user_events(t);
-	t->icmp = false;
 }
 
 bool llp_user_read(struct user *t, unsigned budget)

@@ -64,7 +64,7 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 	if (!a)
 		return SCTP_E_MEMORY;
 	a->user = user;
-	a->own_port = sctp_free_port(s);
+	sctp_assoc_use_port(a, sctp_free_port(s));
 	a->peer_port = port;
 	a->all_local = nlocal > 1;
 	a->own_tag = new_tag(s);

@@ -3,6 +3,7 @@
 #ifndef SCTP_ASSOC_H
 #define SCTP_ASSOC_H
 
+#include "sctp/budget.h"
 #include "sctp/cc.h"
 #include "sctp/chunk.h"
 #include "sctp/cookie.h"
@@ -16,7 +17,6 @@
 #include "sctp/sctp.h"
 #include "sctp/tsn.h"
 #include "sctp/tsn_map.h"
-#include "util/list.h"
 #include "util/timer.h"
 
 enum {
@@ -28,8 +28,10 @@ enum {
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
 	SCTP_MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
 	SCTP_ABORT_TEXT = 160,
-	SCTP_BURST = 64,       /* packets after a SACK (6.1 (D)) */
-	SCTP_SAVE_US = 100000, /* tokens of this time may be saved up */
+	SCTP_BURST = 64,         /* packets after a SACK (6.1 (D)) */
+	SCTP_NETWORKS = 1024,    /* counters of the associations of networks */
+	SCTP_FIRST_PORT = 49152, /* ports that associations of ours use: up to 65535 */
+	SCTP_OWN_PORTS = 16384,
 };
 
 #define SCTP_NEVER UINT64_MAX
@@ -132,6 +134,8 @@ struct sctp_assoc {
 	uint64_t armed_us;
 	enum sctp_state state;
 	bool passive, up, all_local, takes_batches;
+	bool accepted;    /* it is counted in s->accepted */
+	uint16_t network; /* there */
 
 	uint16_t own_port, peer_port;
 	uint32_t own_tag, peer_tag, own_initial_tsn;
@@ -157,6 +161,7 @@ struct sctp_assoc {
 	uint32_t handshake_rto_us;
 	uint64_t t1_us, t5_us; /* T1-init, T1-cookie, T2-shutdown; T5 */
 	uint8_t t2_path;       /* that SHUTDOWN or SHUTDOWN ACK went to */
+	bool t2_delayed;       /* T2 was restarted without another SHUTDOWN */
 	unsigned stale;        /* Stale Cookie errors */
 
 	uint16_t out_streams, in_streams;
@@ -222,9 +227,9 @@ struct sctp {
 	struct sctp_path *last; /* that a packet came from */
 	struct sctp_stats st;
 	uint16_t next_port;
-	/* a bucket of tokens for packets of unknown peers */
-	uint64_t tokens_us;
-	uint32_t tokens;
+	uint32_t port_uses[SCTP_OWN_PORTS]; /* associations that have the port */
+	struct sctp_budget budget;
+	uint32_t accepted[SCTP_NETWORKS]; /* associations that networks have opened */
 
 	struct sctp_assoc *rx_assoc;
 	unsigned nrx, rx_pos;
@@ -291,8 +296,18 @@ static inline bool sctp_path_probes(const struct sctp_path *p)
 void *sctp_alloc(struct sctp *s, size_t len); /* all zero, counted; NULL */
 void sctp_release(struct sctp *s, void *p, size_t len);
 uint32_t sctp_random32(struct sctp *s);
-/* True if a packet of an unknown peer may be answered. */
-bool sctp_take_token(struct sctp *s);
+/* True if the work that a packet asks for may be done: it comes from a peer that is not known, or
+ * begins with INIT or COOKIE ECHO. Counts it if not. */
+bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from);
+/* True if the network of a peer may open another association: while more than half of
+ * max_assocs are free each may, then those that have few. */
+bool sctp_may_accept(const struct sctp *s, const struct sctp_addr *peer);
+/* Counts an association that a peer there has opened; sctp_forget_accepted() undoes it. */
+void sctp_count_accepted(struct sctp_assoc *a, const struct sctp_addr *peer);
+void sctp_forget_accepted(struct sctp_assoc *a);
+/* Gives an association its port; it counts until sctp_assoc_leave_port(). */
+void sctp_assoc_use_port(struct sctp_assoc *a, uint16_t port);
+void sctp_assoc_leave_port(struct sctp_assoc *a);
 
 /* ---- lookup.c ---- */
 
@@ -332,6 +347,9 @@ struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_a
 struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 				    const struct sctp_head *head);
 void sctp_reply_end(struct sctp *s, struct sctp_writer *w);
+/* The same to a peer without association: these packets may fill half of the room. */
+struct sctp_writer sctp_reply_to_unknown(struct sctp *s, const struct sctp_flow *to,
+					 const struct sctp_head *head);
 /* The oldest one, copied into the batch. */
 bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret);
 /* A packet of an association to one of its paths, or to another one if that is not confirmed.

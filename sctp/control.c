@@ -78,6 +78,7 @@ static struct sctp_writer begin(struct sctp_assoc *a)
 
 	a->t2_path = p->index;
 	a->t1_us = a->s->now + p->rto.rto_us;
+	a->t2_delayed = false;
 	return sctp_reply_to(p);
 }
 

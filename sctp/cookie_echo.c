@@ -107,7 +107,7 @@ static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct
 	if (sctp_addr_equal(&from->peer, &flow.peer))
 		flow.udp_port = from->udp_port;
 	a->passive = true;
-	a->own_port = k->own_port;
+	sctp_assoc_use_port(a, k->own_port);
 	a->peer_port = k->peer_port;
 	a->own_tag = k->own_tag;
 	a->peer_tag = k->peer_tag;
@@ -128,12 +128,15 @@ static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct
 static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
 			      const struct sctp_flow *from, struct sctp_listener *l)
 {
-	struct sctp_assoc *a = sctp_assoc_new(s, k->naddrs);
+	struct sctp_assoc *a = NULL;
 
+	if (sctp_may_accept(s, &k->from.peer))
+		a = sctp_assoc_new(s, k->naddrs);
 	if (!a) {
-		s->st.dropped_handshakes++;
+		s->st.refused_handshakes++;
 		return NULL;
 	}
+	sctp_count_accepted(a, &k->from.peer);
 	a->listener = l;
 	a->all_local = k->all_local;
 	if (l && k->all_local)
@@ -153,7 +156,7 @@ static void refuse_indication(struct sctp *s, const struct sctp_flow *from,
 {
 	static const char text[] = "the adaptation indication is not the expected one";
 	const struct sctp_head head = {got->dst, got->src, tag};
-	struct sctp_writer w = sctp_reply_begin(s, from, &head);
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
 
 	sctp_put_plain(&w, SCTP_COOKIE_ACK, 0);
 	sctp_reply_end(s, &w);
@@ -247,7 +250,7 @@ static void refuse_stale(struct sctp *s, const struct sctp_flow *from, const str
 			 const struct sctp_cookie *k, uint64_t late_us)
 {
 	const struct sctp_head head = {got->dst, got->src, k->peer_tag};
-	struct sctp_writer w = sctp_reply_begin(s, from, &head);
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
 	uint32_t at = sctp_begin_chunk(&w, SCTP_ERROR, 0);
 	uint8_t value[4];
 

@@ -43,7 +43,6 @@ static void renege(struct sctp_assoc *a, struct sctp_recv_range r)
 /* Fragments, ordered messages, and what comes while such wait. True if the TSN is taken. */
 static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
 {
-	static const char text[] = "fragments that contradict each other";
 	struct sctp_recv_range dropped;
 	enum sctp_recv_result r;
 
@@ -53,8 +52,8 @@ static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
 	while ((r = sctp_recv_add(&a->recv, d, a->map.cum, &dropped)) == SCTP_RECV_DROPPED)
 		renege(a, dropped);
 	if (r == SCTP_RECV_VIOLATION)
-		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1,
-				 text);
+		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, a->recv.violation,
+				 (uint32_t)strlen(a->recv.violation), a->recv.violation);
 	if (r == SCTP_RECV_VIOLATION || r == SCTP_RECV_NO_ROOM)
 		return false;
 	if (r == SCTP_RECV_DIRECT)
@@ -120,15 +119,16 @@ static bool is_prompt(const struct sctp_assoc *a, bool prompt)
 	       a->unsacked_bytes >= a->s->cfg.recv_buffer / 8;
 }
 
-/* In SHUTDOWN-SENT: any packet gives the peer time, DATA is acknowledged by SHUTDOWN at once (9.2).
- */
+/* In SHUTDOWN-SENT: DATA is acknowledged by SHUTDOWN at once, any other packet gives the peer time
+ * (9.2), but only one: a peer that goes on sending heartbeats has not got the SHUTDOWN. */
 static void shutdown_answers(struct sctp_assoc *a, bool data)
 {
 	a->errors = 0;
 	if (data)
 		sctp_send_shutdown(a);
-	else
+	else if (!a->t2_delayed)
 		a->t1_us = a->s->now + a->path[a->t2_path].rto.rto_us;
+	a->t2_delayed = !data;
 }
 
 void sctp_data_end(struct sctp_path *p, bool any, bool prompt)

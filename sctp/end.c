@@ -94,6 +94,8 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 	sctp_recv_deinit(&a->recv);
 	list_del(&a->eventful);
 	list_del(&a->all);
+	sctp_assoc_leave_port(a);
+	sctp_forget_accepted(a);
 	sctp_release(s, a->path, a->paths_allocated * sizeof(a->path[0]));
 	sctp_release(s, a, sizeof(*a));
 	s->nassocs--;

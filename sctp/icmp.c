@@ -40,9 +40,7 @@ static void port_unreachable(struct sctp_path *p)
 		if (p->flight)
 			sctp_loss_t3(p);
 	} else {
-		sctp_assoc_end(
-			a, a->state < SCTP_ESTABLISHED ? SCTP_END_REFUSED : SCTP_END_UNREACHABLE, 0,
-			NULL, 0);
+		sctp_assoc_end(a, SCTP_END_UNREACHABLE, 0, NULL, 0);
 	}
 }
 

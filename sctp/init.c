@@ -161,7 +161,7 @@ static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const st
 {
 	const struct sctp_head head = {got->dst, got->src, peer->tag};
 	struct sctp_init i = sctp_own_init(s, k->own_tag, k->own_tsn);
-	struct sctp_writer w = sctp_reply_begin(s, from, &head);
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
 	uint8_t cookie[SCTP_COOKIE_MAX];
 
 	i.out_streams = k->out_streams;
@@ -190,10 +190,11 @@ static void answer(struct sctp *s, const struct sctp_flow *to, const struct sctp
 static bool refuses(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		    const struct sctp_init *i, const struct sctp_listener *l)
 {
-	bool full = s->nassocs >= s->cfg.max_assocs;
+	bool full = !sctp_may_accept(s, &from->peer);
 
 	if (l && !full)
 		return false;
+	s->st.refused_handshakes += full;
 	sctp_reply_abort(s, from, head, i->tag, false, l ? SCTP_CAUSE_RESOURCE : SCTP_CAUSE_NONE,
 			 NULL, 0);
 	return true;

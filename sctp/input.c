@@ -22,7 +22,7 @@ static void reply_shutdown_complete(struct sctp *s, const struct sctp_flow *from
 				    const struct sctp_head *got)
 {
 	const struct sctp_head head = {got->dst, got->src, got->tag};
-	struct sctp_writer w = sctp_reply_begin(s, from, &head);
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
 
 	sctp_put_plain(&w, SCTP_SHUTDOWN_COMPLETE, SCTP_FLAG_T);
 	sctp_reply_end(s, &w);
@@ -238,10 +238,19 @@ static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
 	read_chunks(p, rest, false);
 }
 
-/* Work for peers that are not known yet is limited. */
-static bool is_costly(const struct sctp_path *p, uint8_t type)
+/* Handshakes, and work for peers that are not known, are limited. Other packets of associations are
+ * not. */
+static bool may_work(struct sctp *s, const struct sctp_path *p, const struct sctp_flow *from,
+		     uint8_t type)
 {
-	return !p || type == SCTP_INIT || type == SCTP_COOKIE_ECHO;
+	enum sctp_work work = p                          ? SCTP_WORK_KNOWN
+			      : type == SCTP_INIT        ? SCTP_WORK_INIT
+			      : type == SCTP_COOKIE_ECHO ? SCTP_WORK_COOKIE
+							 : SCTP_WORK_BLUE;
+
+	if (p && type != SCTP_INIT && type != SCTP_COOKIE_ECHO)
+		return true;
+	return sctp_may_work(s, work, &from->peer);
 }
 
 static void dispatch(struct sctp *s, const struct sctp_flow *from, const uint8_t *pkt, size_t len,
@@ -294,7 +303,7 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 		return;
 	}
 	p = sctp_lookup(s, from, head.dst, head.src);
-	if (is_costly(p, pkt[SCTP_HEAD]) && !sctp_take_token(s))
+	if (!may_work(s, p, from, pkt[SCTP_HEAD]))
 		return;
 	if (!crc32c_check(pkt, len)) {
 		s->st.bad_crc++;

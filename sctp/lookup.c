@@ -3,8 +3,6 @@
 #include "sctp/assoc.h"
 #include "util/siphash.h"
 
-enum { FIRST_PORT = 49152, LAST_PORT = 65535 };
-
 static unsigned bucket(const struct sctp *s, const struct sctp_addr *peer, uint16_t own_port,
 		       uint16_t peer_port)
 {
@@ -92,9 +90,8 @@ struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_
 
 static bool port_used(const struct sctp *s, uint16_t port)
 {
-	list_foreach (it, &s->assocs)
-		if (list_entry(it, struct sctp_assoc, all)->own_port == port)
-			return true;
+	if (s->port_uses[port - SCTP_FIRST_PORT])
+		return true;
 	list_foreach (it, &s->listeners)
 		if (list_entry(it, struct sctp_listener, all)->port == port)
 			return true;
@@ -103,9 +100,8 @@ static bool port_used(const struct sctp *s, uint16_t port)
 
 uint16_t sctp_free_port(struct sctp *s)
 {
-	for (unsigned i = 0; i <= LAST_PORT - FIRST_PORT; i++) {
-		uint16_t port =
-			(uint16_t)(FIRST_PORT + s->next_port++ % (LAST_PORT - FIRST_PORT + 1));
+	for (unsigned i = 0; i < SCTP_OWN_PORTS; i++) {
+		uint16_t port = (uint16_t)(SCTP_FIRST_PORT + s->next_port++ % SCTP_OWN_PORTS);
 
 		if (!port_used(s, port))
 			return port;

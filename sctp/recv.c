@@ -240,6 +240,12 @@ static void store(struct sctp_recv *r, const struct place *at)
 
 /* ---- room ---- */
 
+static enum sctp_recv_result violation(struct sctp_recv *r, const char *what)
+{
+	r->violation = what;
+	return SCTP_RECV_VIOLATION;
+}
+
 /* Drops the highest run if it lies after the chunk. */
 static bool drop_highest(struct sctp_recv *r, uint64_t tsn, struct sctp_recv_range *ret)
 {
@@ -276,8 +282,10 @@ static enum sctp_recv_result make_room(struct sctp_recv *r, const struct place *
 			return SCTP_RECV_NO_ROOM;
 		/* Nothing waits after it: what waits can only go if this chunk comes in. */
 		if (!within_limit(r, n, SCTP_MAX_MESSAGE))
-			return list_empty(&r->deliverable) ? SCTP_RECV_VIOLATION
-							   : SCTP_RECV_NO_ROOM;
+			return list_empty(&r->deliverable)
+				       ? violation(r, "messages that are never completed fill the "
+						      "receive buffer")
+				       : SCTP_RECV_NO_ROOM;
 	}
 	/* So that delivering cannot fail. */
 	if (!sctp_pool_scratch(r->pool))
@@ -327,15 +335,21 @@ static bool has_table(struct sctp_recv *r, const struct sctp_data *d)
 enum sctp_recv_result sctp_recv_add(struct sctp_recv *r, const struct sctp_data *d, uint32_t cum,
 				    struct sctp_recv_range *ret)
 {
+	static const char contradiction[] = "fragments that contradict each other";
 	enum sctp_recv_result res;
 	struct place at;
 
+	_Static_assert(SCTP_MAX_MESSAGE == 131072, "a sentence below names it");
 	assert(d->sid < r->streams && d->len > 0);
 	if (!settle(r, cum))
-		return SCTP_RECV_VIOLATION;
+		return violation(r, contradiction);
 	at = find_place(r, d);
-	if (!neighbors_fit(r, &at) || !length_fits(&at) || !ssn_fits(r, d))
-		return SCTP_RECV_VIOLATION;
+	if (!neighbors_fit(r, &at))
+		return violation(r, contradiction);
+	if (!length_fits(&at))
+		return violation(r, "a message that is longer than 131072 bytes");
+	if (!ssn_fits(r, d))
+		return violation(r, "a stream sequence number that came twice");
 	if (!has_table(r, d))
 		return SCTP_RECV_NO_ROOM;
 	if (is_direct(r, d)) {

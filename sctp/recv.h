@@ -40,6 +40,7 @@ struct sctp_recv {
 	struct sctp_tree by_turn; /* whole ordered messages that wait for their turn */
 	struct list deliverable;  /* whole messages in their order */
 	uint16_t *next_ssn;       /* per stream; NULL: no ordered message yet */
+	const char *violation;    /* after SCTP_RECV_VIOLATION: what it was */
 };
 
 enum sctp_recv_result {
@@ -48,10 +49,10 @@ enum sctp_recv_result {
 	SCTP_RECV_TAKEN,   /* it was copied */
 	SCTP_RECV_DROPPED, /* other chunks were dropped to make room: see sctp_recv_add() */
 	SCTP_RECV_NO_ROOM, /* no room above what waits, or no memory: treat the TSN as lost */
-	SCTP_RECV_VIOLATION, /* abort the association (RFC 9260 3.3.10.13): fragments contradict
-				each other, a message is longer than SCTP_MAX_MESSAGE, a stream
-				sequence number came twice, or messages that can never be delivered
-				fill the room */
+	SCTP_RECV_VIOLATION, /* abort the association (RFC 9260 3.3.10.13): r->violation says that
+				fragments contradict each other, a message is longer than
+				SCTP_MAX_MESSAGE, a stream sequence number came twice, or messages
+				that can never be delivered fill the room */
 };
 
 /* TSNs from first up to and including last. */
@@ -71,12 +72,6 @@ void sctp_recv_deinit(struct sctp_recv *r);
 static inline bool sctp_recv_empty(const struct sctp_recv *r)
 {
 	return r->cells.used == 0;
-}
-
-/* True if sctp_recv_next() has a message. */
-static inline bool sctp_recv_ready(const struct sctp_recv *r)
-{
-	return !list_empty(&r->deliverable);
 }
 
 /* Bytes that wait, counted in whole cells: they reduce the window. May exceed the limit. */

@@ -7,6 +7,8 @@
 
 enum {
 	MOST = SCTP_BATCH_SPACE, /* bytes of such a packet */
+	UNKNOWN_MOST = SCTP_REPLIES /
+		       2, /* that may be in use when a peer without association is answered */
 	SLOT = (int)((sizeof(struct sctp_reply) + 7) & ~7u),
 };
 
@@ -44,8 +46,10 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 	struct sctp_reply *r;
 	uint32_t size;
 
-	if (!make_contiguous(s))
+	if (!make_contiguous(s)) {
+		s->st.dropped_replies++;
 		return w;
+	}
 	s->reply_open = s->reply_tail;
 	r = slot(s, s->reply_open);
 	r->to = *to;
@@ -53,6 +57,20 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 	w = (struct sctp_writer){.p = (uint8_t *)r + SLOT, .size = size < MOST ? size : MOST};
 	sctp_put_head(&w, head);
 	return w;
+}
+
+bool sctp_wants_output(const struct sctp *s)
+{
+	return SCTP_REPLIES - room(s) > UNKNOWN_MOST / 2;
+}
+
+struct sctp_writer sctp_reply_to_unknown(struct sctp *s, const struct sctp_flow *to,
+					 const struct sctp_head *head)
+{
+	if (SCTP_REPLIES - room(s) <= UNKNOWN_MOST)
+		return sctp_reply_begin(s, to, head);
+	s->st.dropped_replies++;
+	return (struct sctp_writer){.full = true};
 }
 
 void sctp_reply_end(struct sctp *s, struct sctp_writer *w)
@@ -180,7 +198,7 @@ void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct s
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value, uint32_t len)
 {
 	const struct sctp_head head = {got->dst, got->src, tag};
-	struct sctp_writer w = sctp_reply_begin(s, to, &head);
+	struct sctp_writer w = sctp_reply_to_unknown(s, to, &head);
 	uint32_t chunk = sctp_begin_chunk(&w, SCTP_ABORT, reflected ? SCTP_FLAG_T : 0);
 
 	if (cause != SCTP_CAUSE_NONE)

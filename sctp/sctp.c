@@ -54,7 +54,6 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	s->cfg = *cfg;
 	normalize(&s->cfg);
 	s->now = now_us;
-	s->tokens_us = now_us > SCTP_SAVE_US ? now_us - SCTP_SAVE_US : 0;
 	timer_init(&s->trim, trim);
 	s->expire = sctp_assoc_expire;
 	list_init(&s->assocs);
@@ -65,6 +64,7 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	sctp_cookie_keys_init(&s->keys, &s->cfg, now_us);
 	s->cfg.random(s->cfg.random_user, s->hash_key, sizeof(s->hash_key));
 	s->cfg.random(s->cfg.random_user, &s->next_port, sizeof(s->next_port));
+	sctp_budget_init(&s->budget, s->cfg.handshakes_per_s, s->hash_key, now_us);
 	*ret = s;
 	return SCTP_E_OK;
 }

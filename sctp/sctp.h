@@ -70,8 +70,10 @@ struct sctp_config {
 	unsigned path_max_retrans, init_max_retrans;
 	unsigned assoc_max_retrans; /* 0: path_max_retrans for each path */
 	uint32_t max_assocs;
-	uint64_t max_memory;       /* bytes of blocks for queued data, of all associations */
-	unsigned handshakes_per_s; /* INIT and COOKIE ECHO of unknown peers that are answered */
+	uint64_t max_memory; /* bytes of blocks for queued data, of all associations */
+	/* Packets that are handled: INIT of unknown peers, their COOKIE ECHO, both from addresses
+	 * of associations, and packets out of the blue; so many of each of the four kinds. */
+	unsigned handshakes_per_s;
 
 	struct sctp_mem {
 		void *(*alloc)(void *user, size_t len); /* NULL: none left */
@@ -133,6 +135,10 @@ struct sctp_batch {
 /* The next packets to send. False: there are none. */
 bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us);
 
+/* True if the answers to packets fill much of their room: sctp_output() is wanted before more
+ * packets are processed, or answers to peers without association are dropped. */
+bool sctp_wants_output(const struct sctp *s);
+
 /* The packets of that batch could not be sent because they are longer than what the route takes:
  * the path MTU of the association is lowered. mtu: bytes of an IP packet, 0 = unknown. */
 void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint64_t now_us);
@@ -157,10 +163,10 @@ enum sctp_path_state {
 enum sctp_end {
 	SCTP_END_CLOSED,      /* shutdown by either side */
 	SCTP_END_ABORTED,     /* the peer sent ABORT: cause, text */
-	SCTP_END_REFUSED,     /* ABORT in answer to INIT, or the port is unreachable */
+	SCTP_END_REFUSED,     /* ABORT in answer to INIT */
 	SCTP_END_TIMEOUT,     /* the peer does not answer any more */
 	SCTP_END_NO_ANSWER,   /* the peer did not answer INIT or COOKIE ECHO */
-	SCTP_END_UNREACHABLE, /* an ICMP message says that nothing listens any more */
+	SCTP_END_UNREACHABLE, /* an ICMP message says that nothing listens, or no more */
 	SCTP_END_RESTART,     /* the peer began again: its state is lost */
 	SCTP_END_PROTOCOL,    /* the peer violated the protocol: text */
 	SCTP_END_INDICATION,  /* another adaptation indication: value in cause; or none: text */
@@ -282,9 +288,12 @@ int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer);
 struct sctp_stats {
 	uint64_t rx_packets, tx_packets;
 	uint64_t bad_crc;
-	uint64_t bad_packets;        /* malformed, or with a wrong verification tag */
-	uint64_t unknown;            /* out of the blue (RFC 9260 8.4) */
-	uint64_t dropped_handshakes; /* beyond handshakes_per_s, or without memory */
+	uint64_t bad_packets; /* malformed, or with a wrong verification tag */
+	uint64_t unknown;     /* out of the blue (RFC 9260 8.4) */
+	uint64_t over_budget; /* packets dropped unread: beyond handshakes_per_s */
+	uint64_t over_share;  /* the same, beyond the share of their network (sctp/budget.h) */
+	uint64_t refused_handshakes; /* beyond max_assocs, or without memory */
+	uint64_t dropped_replies;    /* answers that had no room */
 	uint64_t retransmits;        /* DATA chunks sent again */
 	uint64_t fast_retransmits, timeouts, tail_probes;
 	uint64_t duplicates; /* DATA chunks that came again */

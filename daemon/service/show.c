@@ -140,6 +140,12 @@ static bool show_status(struct show *s)
 	r->retransmits = st.retransmits;
 	r->bad_crc = st.bad_crc;
 	r->bad_packets = st.bad_packets;
+	r->unknown_packets = st.unknown;
+	r->over_budget = st.over_budget;
+	r->over_share = st.over_share;
+	r->refused_assocs = st.refused;
+	r->unanswered = st.unanswered;
+	r->transport_bytes = st.memory;
 	r->naddrs = d->cfg.naddrs;
 	r->udp_port = d->udp_port;
 	r->gso = d->gso;

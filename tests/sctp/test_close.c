@@ -159,6 +159,24 @@ Test(close, data_is_answered_by_shutdown_at_once)
 	cr_assert_eq(p.messages, 5);
 }
 
+/* One packet gives the peer time; those that follow show that the SHUTDOWN was lost. */
+Test(close, heartbeats_do_not_keep_shutdown_from_being_repeated)
+{
+	uint64_t at;
+
+	shut_down();
+	peer_expect(&p, SCTP_SHUTDOWN);
+	at = p.pkt->at_us;
+	for (unsigned i = 0; i < 2; i++) {
+		peer_advance(&p, 900000);
+		peer_send_chunk(&p, SCTP_HEARTBEAT, 0, "\0\1\0\10abcd", 8);
+		peer_expect(&p, SCTP_HEARTBEAT_ACK);
+	}
+	peer_advance(&p, 900000);
+	peer_expect(&p, SCTP_SHUTDOWN);
+	cr_assert_eq(p.pkt->at_us - at, 1900000);
+}
+
 /* rows: 9260-9.2-20 9260-9.2-08 9260-6.2-23 */
 Test(close, gaps_and_duplicates_need_a_sack_beside_shutdown)
 {

@@ -221,7 +221,7 @@ Test(endpoint, a_genuine_icmp_message_ends_a_handshake)
 	peer_stack_connects(&p, 1);
 	sctp_icmp(p.s, &to, SCTP_ICMP_PORT_UNREACHABLE, 0, p.pkt->data, p.pkt->len, p.now);
 	peer_poll(&p);
-	cr_assert_eq(p.last_down.end, SCTP_END_REFUSED);
+	cr_assert_eq(p.last_down.end, SCTP_END_UNREACHABLE);
 }
 
 /* ---- the checksum ---- */

@@ -358,6 +358,50 @@ Test(receive, fragments_and_bundles_are_understood)
 	cr_assert(p.msg.ordered);
 }
 
+/* Fragments without an end, until the stack has enough. */
+static void endless(uint8_t flags)
+{
+	for (unsigned i = 0; i < 1000 && p.down == 0; i++) {
+		peer_begin(&p);
+		peer_put_data(&p, PEER_TSN + i, 0, 0, flags | (i == 0 ? SCTP_DATA_B : 0), 1000);
+		peer_send(&p);
+		peer_drain(&p, SCTP_SACK);
+	}
+	cr_assert_eq(p.last_down.end, SCTP_END_PROTOCOL);
+}
+
+Test(receive, the_reason_of_a_violation_says_what_it_was)
+{
+	endless(SCTP_DATA_U);
+	cr_assert_str_eq(p.last_down.text, "a message that is longer than 131072 bytes");
+	peer_deinit(&p);
+	setup();
+	peer_begin(&p);
+	peer_put_data(&p, PEER_TSN, 0, 0, SCTP_DATA_E, 10);
+	peer_send(&p);
+	cr_assert_str_eq(p.last_down.text, "fragments that contradict each other");
+	peer_deinit(&p);
+	setup();
+	for (unsigned i = 0; i < 2; i++) {
+		peer_begin(&p);
+		peer_put_data(&p, PEER_TSN + 1 + i, 0, 1, SCTP_DATA_B | SCTP_DATA_E, 10);
+		peer_send(&p);
+	}
+	cr_assert_str_eq(p.last_down.text, "a stream sequence number that came twice");
+	peer_deinit(&p);
+	setup();
+	for (unsigned i = 0; i < 3000 && p.down == 0; i++) {
+		peer_begin(&p);
+		peer_put_data(&p, PEER_TSN + i, 0, (uint16_t)(1 + i), SCTP_DATA_B | SCTP_DATA_E,
+			      1000);
+		peer_send(&p);
+		peer_drain(&p, SCTP_SACK);
+	}
+	cr_assert_str_eq(p.last_down.text,
+			 "messages that are never completed fill the receive buffer");
+	peer_drain(&p, SCTP_ABORT);
+}
+
 /* rows: 9260-6.4-03 9260-6.4-04 9260-6.4-05 9260-6.7-04 */
 Test(receive, answers_go_to_where_the_question_came_from)
 {

@@ -182,7 +182,7 @@ Test(trouble, port_unreachable_refuses_a_connection)
 	net_run(&net, net.now + 10);
 	icmp(SCTP_ICMP_PORT_UNREACHABLE, 0);
 	cr_assert_eq(net.host[0].down, 1);
-	cr_assert_eq(net.host[0].last_down.end, SCTP_END_REFUSED);
+	cr_assert_eq(net.host[0].last_down.end, SCTP_END_UNREACHABLE);
 }
 
 /* rows: 9260-10-09 9260-10-10 */
