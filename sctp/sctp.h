@@ -33,7 +33,7 @@ enum {
 	SCTP_MAX_PATHS = 16,       /* addresses of a peer that are used; it may list more */
 	SCTP_MAX_PARTS = 17,       /* spans of a message */
 	SCTP_MAX_PACKET = 65507,   /* UDP payload over IPv4, kept for IPv6 as well */
-	SCTP_MIN_PACKET = 512,     /* no path is used with less */
+	SCTP_MIN_PACKET = 548,     /* no path is used with less: IPv4 (RFC 791) takes 576 bytes */
 	SCTP_MAX_MESSAGE = 131072, /* that is reassembled */
 	SCTP_REASON = 192,         /* bytes of a sentence, with its terminator */
 };
