@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/lib/simclock.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 struct entry {
@@ -100,6 +99,11 @@ bool simclock_step(struct simclock *k)
 	k->now = e.at;
 	e.fn(e.obj, e.arg);
 	return true;
+}
+
+size_t simclock_pending(const struct simclock *k)
+{
+	return k->n;
 }
 
 /* SplitMix64: any seed is good, also 0. */

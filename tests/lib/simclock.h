@@ -8,6 +8,7 @@
 #define TESTS_LIB_SIMCLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct simclock;
@@ -29,6 +30,9 @@ void simclock_after(struct simclock *k, uint64_t us, simclock_fn *fn, void *obj,
 
 /* Goes to the next call and makes it. False if nothing is scheduled. */
 bool simclock_step(struct simclock *k);
+
+/* How many calls are scheduled. */
+size_t simclock_pending(const struct simclock *k);
 
 /* Sixty-four random bits. */
 uint64_t simclock_random(struct simclock *k);

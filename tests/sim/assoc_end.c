@@ -36,7 +36,7 @@ static struct assoc_end *peer_new(struct node *n, bool opener)
 		.records_max = w->plan.records_max,
 		.early_max = w->plan.early_max,
 		.answer_ms = w->plan.answer_ms,
-		.close_ms = 60000,
+		.close_ms = w->plan.close_ms,
 		.plain_only = n->plain_only,
 	};
 	struct assoc_end *p = alloc_zeroed(sizeof(*p));
@@ -117,7 +117,7 @@ static void turn(void *obj, void *arg)
 	if (p->gone || !p->up)
 		return;
 	assoc_end_tick(p);
-	if (p->readable)
+	if (p->readable && !p->node->stack)
 		p->readable = more = dp_rx(&p->dp, 1 + (unsigned)random_below(w, 16));
 	dp_events(&p->dp);
 	more |= dp_tx(&p->dp, 1 + (unsigned)random_below(w, 16));
@@ -153,6 +153,8 @@ static void on_down(void *user, int err, const char *reason)
 	struct assoc_end *p = user;
 
 	trace(p->node->w, "n%u c%u down: %d %s", p->node->id, sim_conn_id(p->conn), err, reason);
+	if (p->node->w->plan.strict && err && p->up)
+		fail(p->node->w, "node %u: an association was lost: %s", p->node->id, reason);
 	assoc_end_lost(p);
 }
 
@@ -160,9 +162,15 @@ static bool on_readable(void *user)
 {
 	struct assoc_end *p = user;
 
-	p->readable = true;
+	if (p->node->stack) {
+		/* The messages are in a packet that goes after this call. */
+		assoc_end_tick(p);
+		p->readable = dp_rx(&p->dp, 1 + (unsigned)random_below(p->node->w, 16));
+	} else {
+		p->readable = true;
+	}
 	assoc_end_wake(p);
-	return false;
+	return p->readable && p->node->stack;
 }
 
 static void on_writable(void *user)
@@ -179,6 +187,14 @@ static void on_acked(void *user)
 	assoc_end_wake(p);
 }
 
+static void on_resized(void *user)
+{
+	struct assoc_end *p = user;
+
+	if (p->up)
+		dp_update_mulpdu(&p->dp);
+}
+
 const struct llp_events assoc_end_events = {
 	.incoming = on_incoming,
 	.up = on_up,
@@ -186,6 +202,7 @@ const struct llp_events assoc_end_events = {
 	.readable = on_readable,
 	.writable = on_writable,
 	.acked = on_acked,
+	.resized = on_resized,
 };
 
 /* ---- beginning and end ---- */

@@ -14,6 +14,7 @@
 
 #include "daemon/net/datapath.h"
 #include "tests/lib/sim.h"
+#include "tests/sim/stack.h"
 #include "proto/assoc.h"
 #include "util/list.h"
 
@@ -37,6 +38,7 @@ enum {
 /* The parameters that a seed determines for the whole run. */
 struct plan {
 	struct sim_faults faults;
+	bool strict; /* sctp: no association may be lost */
 	unsigned nodes;
 	unsigned actions;  /* random steps of the program */
 	uint32_t gap_us;   /* longest time between them */
@@ -49,6 +51,7 @@ struct plan {
 	uint32_t early_max;
 	bool tight; /* one of these is small enough to end a session */
 	uint32_t answer_ms;
+	uint32_t close_ms;     /* longest time for a close */
 	uint32_t decide_us;    /* longest time until a program answers an Initiate */
 	bool overrun_receives; /* Sends are posted without regard to the receiver's buffers */
 	unsigned bad_op;       /* chance of an invalid request, in 10 000 */
@@ -333,6 +336,7 @@ struct node {
 	struct world *w;
 	unsigned id;
 	struct llp *llp;
+	struct stack *stack; /* NULL: a model of a transport */
 	struct llp_listener *listener;
 	void *stag_mem;
 	struct stag_table *stags;
@@ -368,8 +372,9 @@ struct totals {
 	 * only, that the passive side began to use, that went on beside one with an error. */
 	unsigned reused, no_segments, oneway, passive_first, survived;
 	unsigned terminates, revoked;
-	unsigned lossy, busy, resized, narrow; /* runs with these faults */
-	unsigned found[PERR_COUNT];            /* errors that ended sessions */
+	unsigned lossy, busy, resized, narrow;                   /* runs with these faults */
+	unsigned packets, retransmits, timeouts, cuts, restarts; /* sctp */
+	unsigned found[PERR_COUNT];                              /* errors that ended sessions */
 };
 
 struct world {
@@ -377,6 +382,8 @@ struct world {
 	bool verbose;
 	struct plan plan;
 	struct sim_world *net;
+	bool sctp; /* the transport is the real one: stack.h */
+	struct network *network;
 	struct simclock *clock;
 	unsigned nnodes;
 	struct node node[NODES_MAX];

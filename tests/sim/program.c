@@ -164,10 +164,16 @@ static void crash_some(struct node *n)
 	if (!p)
 		return;
 	if (chance(n->w, 5000)) {
+		if (n->stack) {
+			lower_crash(n);
+			return;
+		}
 		trace(n->w, "n%u c%u breaks", n->id, sim_conn_id(p->conn));
 		simconn_break(p->conn, chance(n->w, 5000));
 		return;
 	}
+	if (n->w->plan.strict)
+		return;
 	trace(n->w, "n%u c%u is aborted", n->id, sim_conn_id(p->conn));
 	llp_abort(p->conn, "aborted by the test");
 	assoc_end_lost(p);

@@ -7,7 +7,6 @@
 #include "tests/sim/world.h"
 
 enum {
-	GRACE_US = 30 * 1000 * 1000, /* half of the longest time for a close */
 	SLACK_US = 10 * 1000 * 1000, /* for a transport that is slow */
 	TICK_US = 2000,
 };
@@ -160,12 +159,13 @@ void raw_event(struct ep *ep, const struct assoc_event *ev)
 void raw_check_end(const struct ep *ep)
 {
 	uint64_t took = simclock_now(ep->w->clock) - ep->since_us;
+	uint64_t grace = (uint64_t)ep->w->plan.close_ms * 1000 / 2;
 
 	if (!ep->cfg.raw || ep->state != EP_OPEN || ep->w->plan.tight || ep->sess->uncertain)
 		return;
 	if (!ep->errored && !ep->half_closed)
 		fail(ep->w, "ep%u: no side has ended its session", ep->id);
-	if (took + TICK_US < GRACE_US || took > GRACE_US + SLACK_US)
+	if (took + TICK_US < grace || (!ep->w->sctp && took > grace + SLACK_US))
 		fail(ep->w, "ep%u: its time ended after %llu us", ep->id, (unsigned long long)took);
 	if (ep->errored && ep->msgs_after_error == 0 && ep->sq_taken < ep->sq_n && ep->cq_room > 0)
 		fail(ep->w, "ep%u: it could not send one more message", ep->id);

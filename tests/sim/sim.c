@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--longest] [--verbose]: runs seeds until one
- * fails, in N processes, then the test without seeds, longest.c. --longest: only that one.
+ * sim [--sctp] [--seed N] [--seeds FROM COUNT] [--jobs N] [--longest] [--verbose]: runs seeds until
+ * one fails, in N processes, then the test without seeds, longest.c. --longest: only that one.
+ * --sctp: over real stacks of SCTP and a network of packets, without longest.c. Without options:
+ * 500 seeds, longest.c and 100 seeds over SCTP.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,18 +16,20 @@
 
 #include "tests/sim/world.h"
 
-enum { DEFAULT_COUNT = 500, JOBS_MAX = 64 };
+enum { DEFAULT_COUNT = 500, SCTP_COUNT = 100, JOBS_MAX = 64 };
 
 struct options {
 	uint64_t from, count;
 	unsigned jobs;
 	bool far;
+	bool sctp;
 	bool verbose;
 };
 
 static void usage(void)
 {
-	fputs("usage: sim [--seed N] [--seeds FROM COUNT] [--jobs N] [--longest] [--verbose]\n",
+	fputs("usage: sim [--sctp] [--seed N] [--seeds FROM COUNT] [--jobs N] [--longest] "
+	      "[--verbose]\n",
 	      stderr);
 	exit(2);
 }
@@ -60,6 +64,9 @@ static struct options parse(char **argv)
 	while (*++argv) {
 		if (strcmp(*argv, "--verbose") == 0) {
 			o.verbose = true;
+		} else if (strcmp(*argv, "--sctp") == 0) {
+			o.sctp = true;
+			o.far = false;
 		} else if (strcmp(*argv, "--longest") == 0) {
 			o.count = 0;
 		} else if (strcmp(*argv, "--seed") == 0) {
@@ -94,6 +101,7 @@ static uint64_t run(uint64_t seed, const struct options *o, struct totals *sum)
 
 	w->seed = seed;
 	w->verbose = o->verbose;
+	w->sctp = o->sctp;
 	w->hash = 0xcbf29ce484222325u;
 	w->lines = alloc_zeroed(TRACE_LINES * sizeof(*w->lines));
 	world_run(w);
@@ -210,18 +218,33 @@ static void print(const struct totals *t)
 	       t->flushed, t->local_errors);
 }
 
+static void run_all(const struct options *o)
+{
+	struct result r = run_jobs(o);
+
+	if (o->far)
+		r.sum.far = longest_run();
+	printf("%" PRIu64 " seeds from %" PRIu64 "%s: passed, trace %016" PRIx64 "\n", o->count,
+	       o->from, o->sctp ? " over SCTP" : "", r.hash);
+	print(&r.sum);
+	if (o->sctp)
+		printf("%u packets, %u chunks sent again, %u timeouts; %u cuts, %u restarts\n",
+		       r.sum.packets, r.sum.retransmits, r.sum.timeouts, r.sum.cuts,
+		       r.sum.restarts);
+	else
+		rows_print(&r.sum);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = parse(argv);
-	struct result r;
 
-	(void)argc;
-	r = run_jobs(&o);
-	if (o.far)
-		r.sum.far = longest_run();
-	printf("%" PRIu64 " seeds from %" PRIu64 ": passed, trace %016" PRIx64 "\n", o.count,
-	       o.from, r.hash);
-	print(&r.sum);
-	rows_print(&r.sum);
+	run_all(&o);
+	if (argc == 1) {
+		o.sctp = true;
+		o.far = false;
+		o.count = SCTP_COUNT;
+		run_all(&o);
+	}
 	return 0;
 }

@@ -52,7 +52,7 @@ void fail(struct world *w, const char *fmt, ...)
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
-	printf("\nreproduce: sim --seed %" PRIu64 "\n", w->seed);
+	printf("\nreproduce: sim%s --seed %" PRIu64 "\n", w->sctp ? " --sctp" : "", w->seed);
 	fflush(stdout);
 	exit(1);
 }

@@ -58,6 +58,7 @@ static void draw_plan(struct world *w)
 	p->records_max = PICK(w, 65535, 65535, 65535, 4, 20);
 	p->early_max = PICK(w, 1 << 20, 1 << 20, 1 << 20, 600, 2000, 8000);
 	p->tight = p->records_max < 65535 || p->early_max < 1 << 20;
+	p->close_ms = 60000;
 	p->answer_ms = PICK(w, 5, 100, 2000);
 	p->decide_us = PICK(w, 1, 1000, 150000);
 	p->overrun_receives = chance(w, 2000);
@@ -105,9 +106,12 @@ static void node_init(struct world *w, unsigned id)
 	}
 	in->sin_family = AF_INET;
 	in->sin_addr.s_addr = htonl(id + 1);
-	if (llp_sim_open(w->net, &cfg, &assoc_end_events, &n->llp) != 0 ||
-	    llp_listen(n->llp, NULL, PORT, n, &n->listener) != 0)
+	if (w->sctp)
+		lower_open(n);
+	else if (llp_sim_open(w->net, &cfg, &assoc_end_events, &n->llp) != 0)
 		fail(w, "node %u: no transport", id);
+	if (llp_listen(n->llp, NULL, PORT, n, &n->listener) != 0)
+		fail(w, "node %u: no listener", id);
 }
 
 static void free_ops(struct op **ops, unsigned n)
@@ -129,6 +133,8 @@ static void node_deinit(struct node *n)
 {
 	struct list *it;
 
+	if (n->stack)
+		lower_count(n);
 	llp_close(n->llp);
 	while ((it = list_pop(&n->eps))) {
 		struct ep *ep = list_entry(it, struct ep, link);
@@ -156,7 +162,7 @@ static void settle(struct world *w)
 {
 	unsigned steps = 0;
 
-	while (sim_step(w->net)) {
+	while (!(w->sctp && lower_quiet(w)) && sim_step(w->net)) {
 		if (++steps > STEPS_MAX)
 			fail(w, "still active after %u steps", STEPS_MAX);
 		if (steps % CHECK_EVERY == 0)
@@ -260,6 +266,8 @@ static void free_all(struct world *w)
 		node_deinit(&w->node[i]);
 	while ((it = list_pop(&w->sessions)))
 		free(list_entry(it, struct sess, link));
+	if (w->sctp)
+		lower_deinit(w);
 	w->net = sim_world_free(w->net);
 }
 
@@ -272,12 +280,16 @@ void world_run(struct world *w)
 	list_init(&w->sessions);
 	list_init(&w->pending_reqs);
 	draw_plan(w);
+	if (w->sctp)
+		lower_init(w);
 	sim_set_faults(w->net, &w->plan.faults);
 	sim_observe(w->net, wire_observe, NULL);
 	w->nnodes = w->plan.nodes;
 	for (unsigned i = 0; i < w->nnodes; i++)
 		node_init(w, i);
 	program_begin(w);
+	if (w->sctp)
+		lower_begin(w);
 	settle(w);
 	each_ep(w, check_stall);
 	program_end(w);

@@ -321,6 +321,27 @@ unsigned longest_run(void);
 /* Prints the rows that runs with these totals have shown. */
 void rows_print(const struct totals *t);
 
+/* ---- lower.c: runs over real stacks of SCTP ---- */
+
+/* Chooses the network, and makes it. */
+void lower_init(struct world *w);
+
+/* Opens the node's stack, with a configuration of its own. */
+void lower_open(struct node *n);
+
+/* From now on something happens to the network and the hosts, until the program ends. */
+void lower_begin(struct world *w);
+
+/* The node's host begins again, unless no association may be lost. */
+void lower_crash(struct node *n);
+
+/* Nothing is left to be done but heartbeats. */
+bool lower_quiet(const struct world *w);
+
+/* Adds the counters of the node's stack, and of the network, to the totals. */
+void lower_count(struct node *n);
+void lower_deinit(struct world *w);
+
 /* ---- world.c ---- */
 
 /* Runs a seed completely. Does not return after a failure. */

@@ -172,7 +172,9 @@ static void receive(struct world *w, unsigned host)
 
 void host_input(struct world *w, struct packet *p)
 {
+	struct judge_before before[JUDGE_ASSOCS];
 	struct host *h = &w->host[p->to];
+	unsigned n;
 
 	if (p->icmp) {
 		sctp_icmp(h->s, &p->flow, SCTP_ICMP_TOO_BIG, p->mtu, p->data, p->len,
@@ -184,7 +186,9 @@ void host_input(struct world *w, struct packet *p)
 	/* The tag comes before the initial TSN of INIT ACK. */
 	h->wrap_at =
 		w->wraps && p->len > SCTP_HEAD && p->data[SCTP_HEAD] == SCTP_INIT ? 1 : UINT32_MAX;
+	n = model_before(w, p->to, before);
 	sctp_input(h->s, &p->flow, p->data, p->len, host_now(w, p->to));
+	model_input(w, p->to, before, n);
 	h->wrap_at = UINT32_MAX;
 	host_events(w, p->to);
 	receive(w, p->to);
@@ -210,7 +214,7 @@ static void too_big(struct world *w, struct host *h, const struct sctp_batch *b)
 void host_output(struct world *w, unsigned host)
 {
 	struct host *h = &w->host[host];
-	struct before before[CONNS];
+	struct judge_before before[JUDGE_ASSOCS];
 
 	for (unsigned turns = 0;; turns++) {
 		unsigned n = model_before(w, host, before);
@@ -218,7 +222,6 @@ void host_output(struct world *w, unsigned host)
 		check(w, turns < 100000);
 		if (!sctp_output(h->s, &w->batch, host_now(w, host)))
 			break;
-		model_batch(w, host, &w->batch);
 		model_output(w, host, before, n);
 		if (w->icmp && !w->batch.fragment && w->batch.segment + 28 > w->mtu &&
 		    chance(w, 3000))

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sctp/assoc.h"
+#include "tests/sctp/judge.h"
 
 enum {
 	PORT = 5043,
@@ -154,15 +154,10 @@ void conn_drop(struct world *w, struct conn *c);  /* frees the handle */
 
 /* ---- model.c ---- */
 
-/* What paths had in flight before an output. */
-struct before {
-	struct sctp_assoc *a;
-	uint32_t flight[SCTP_MAX_PATHS], in_flight;
-	bool extra[SCTP_MAX_PATHS];
-};
-unsigned model_before(struct world *w, unsigned host, struct before ret[CONNS]);
-void model_output(struct world *w, unsigned host, const struct before *b, unsigned n);
-void model_batch(struct world *w, unsigned host, const struct sctp_batch *b);
+unsigned model_before(struct world *w, unsigned host, struct judge_before ret[JUDGE_ASSOCS]);
+/* After one packet went in, or after one batch came out. */
+void model_input(struct world *w, unsigned host, const struct judge_before *b, unsigned n);
+void model_output(struct world *w, unsigned host, const struct judge_before *b, unsigned n);
 void model_host(struct world *w, unsigned host);      /* after each turn */
 void model_received(struct world *w, struct conn *c); /* the map of TSNs is what was delivered */
 void model_end(struct world *w);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/sctp/judge.h"
+#include "util/be.h"
+#include "util/crc32c.h"
+
+#define check(j, cond) ((cond) ? (void)0 : (j)->wrong((j)->user, __FILE__, __LINE__, #cond))
+
+/* ---- batches ---- */
+
+static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch *b)
+{
+	const uint8_t *p = b->span[0].p;
+
+	list_foreach (it, &j->s->assocs) {
+		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		if (a->own_port == be_get16(p) && a->peer_port == be_get16(p + 2) &&
+		    a->state != SCTP_CLOSED && sctp_assoc_find_path(a, &b->to.peer))
+			return sctp_assoc_find_path(a, &b->to.peer);
+	}
+	return NULL;
+}
+
+static void check_packets(const struct judge *j, const struct sctp_batch *b)
+{
+	static uint8_t pkt[SCTP_MAX_PACKET];
+	uint32_t len = 0, total = 0;
+	unsigned packets = 0;
+
+	for (unsigned i = 0; i < b->nspans; i++) {
+		check(j, b->span[i].len > 0 && b->span[i].len <= b->segment - len);
+		memcpy(pkt + len, b->span[i].p, b->span[i].len);
+		len += (uint32_t)b->span[i].len;
+		total += (uint32_t)b->span[i].len;
+		if (len < b->segment && i + 1 < b->nspans)
+			continue;
+		check(j, len % 4 == 0 && len >= SCTP_HEAD + SCTP_CHUNK_HEAD);
+		check(j, crc32c_check(pkt, len));
+		packets++;
+		len = 0;
+	}
+	check(j, packets == b->packets && total == b->len);
+}
+
+void judge_batch(const struct judge *j, const struct sctp_batch *b)
+{
+	const struct sctp_path *p;
+
+	check(j, b->packets >= 1 && b->packets <= SCTP_BATCH_PACKETS);
+	check(j, b->nspans >= 1 && b->nspans <= SCTP_BATCH_SPANS && b->used <= SCTP_BATCH_SPACE);
+	check(j, b->segment <= SCTP_MAX_PACKET && b->len <= SCTP_MAX_PACKET);
+	check(j, b->len > (b->packets - 1) * b->segment && b->len <= b->packets * b->segment);
+	check(j, (!b->probe && !b->fragment) || b->packets == 1);
+	check_packets(j, b);
+	p = path_of(j, b);
+	if (p && !b->probe && !b->fragment)
+		check(j, b->segment <= p->pmtu.size);
+	if (p && b->fragment)
+		check(j, b->segment > p->pmtu.size);
+}
+
+/* ---- windows ---- */
+
+static void remember(const struct sctp_assoc *a, struct judge_before *ret)
+{
+	ret->a = a;
+	ret->own_tag = a->own_tag;
+	ret->in_flight = a->tx.in_flight;
+	ret->npaths = a->npaths;
+	for (unsigned i = 0; i < a->npaths; i++) {
+		const struct sctp_path *p = &a->path[i];
+
+		ret->path[i].flight = p->flight;
+		ret->path[i].lost = a->tx.lost.n ? a->tx.bytes : 0;
+		ret->path[i].cwnd = p->cc.cwnd;
+		ret->path[i].undo = p->cc.undo.cwnd;
+		ret->path[i].pmdcs = p->cc.pmdcs;
+		ret->path[i].extra = p->extra;
+	}
+}
+
+unsigned judge_before(const struct judge *j, struct judge_before ret[JUDGE_ASSOCS])
+{
+	unsigned n = 0;
+
+	list_foreach (it, &j->s->assocs) {
+		if (n == JUDGE_ASSOCS)
+			break;
+		remember(list_entry(it, struct sctp_assoc, all), &ret[n++]);
+	}
+	return n;
+}
+
+/* It was not freed since, and did not begin again. */
+static bool exists(const struct judge *j, const struct judge_before *b)
+{
+	list_foreach (it, &j->s->assocs) {
+		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		if (a == b->a)
+			return a->state != SCTP_CLOSED && a->own_tag == b->own_tag &&
+			       a->npaths >= b->npaths;
+	}
+	return false;
+}
+
+static void check_flight(const struct judge *j, const struct judge_before *b,
+			 const struct sctp_path *p, const struct sctp_batch *sent)
+{
+	uint32_t most = p->cc.cwnd, packet = sent->fragment ? sent->len : p->pmtu.size;
+	unsigned i = p->index;
+
+	if (p->flight <= b->path[i].flight)
+		return;
+	check(j, p->state != SCTP_PATH_UNCONFIRMED);
+	check(j, p->t3_us != SCTP_NEVER);
+	/* One packet more may go after a loss. */
+	if (b->path[i].extra && b->path[i].flight > most)
+		most = b->path[i].flight;
+	check(j, p->flight <= most + packet);
+}
+
+static void check_window(const struct judge *j, const struct judge_before *b)
+{
+	const struct sctp_queue *q = &b->a->tx;
+
+	if (q->in_flight > b->in_flight)
+		check(j, q->in_flight <= q->rwnd || (b->in_flight == 0 && q->out.n == 1));
+}
+
+void judge_output(const struct judge *j, const struct judge_before *b, unsigned n,
+		  const struct sctp_batch *sent)
+{
+	for (unsigned k = 0; k < n; k++) {
+		if (!exists(j, &b[k]))
+			continue;
+		check_window(j, &b[k]);
+		for (unsigned i = 0; i < b[k].npaths; i++)
+			check_flight(j, &b[k], &b[k].a->path[i], sent);
+	}
+}
+
+/* With RFC 9260 by a packet; with CUBIC at most by what was acknowledged on the path, and a packet;
+ * or back to what it was before a needless reduction; or the initial window of a larger path MTU.
+ */
+static void check_growth(const struct judge *j, const struct judge_before *b,
+			 const struct sctp_path *p)
+{
+	const struct sctp_cc *c = &p->cc;
+	unsigned i = p->index;
+	uint32_t step = c->pmdcs, most;
+
+	if (c->cwnd <= b->path[i].cwnd)
+		return;
+	if (j->s->cfg.cc == SCTP_CC_CUBIC)
+		step += b->path[i].flight + b->path[i].lost;
+	most = b->path[i].cwnd + step;
+	if (b->path[i].undo > most - step)
+		most = b->path[i].undo + step;
+	if (c->pmdcs != b->path[i].pmdcs && most < 4 * c->pmdcs)
+		most = 4 * c->pmdcs;
+	check(j, c->cwnd <= most);
+}
+
+void judge_input(const struct judge *j, const struct judge_before *b, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		for (unsigned i = 0; exists(j, &b[k]) && i < b[k].npaths; i++)
+			check_growth(j, &b[k], &b[k].a->path[i]);
+}
+
+/* ---- between turns ---- */
+
+void judge_sums(const struct judge *j, const struct sctp_assoc *a)
+{
+	uint32_t flight[SCTP_MAX_PATHS] = {0}, all = 0, bytes = 0, out = 0, lost = 0;
+	const struct sctp_queue *q = &a->tx;
+
+	for (uint32_t tsn = q->cum + 1; tsn != q->next_tsn; tsn++) {
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		bytes += sctp_tx_wire(t);
+		check(j, (t->state == SCTP_TX_QUEUED) == !sctp_tsn_before(tsn, q->send_tsn));
+		check(j, t->state != SCTP_TX_ACKED);
+		lost += t->state == SCTP_TX_LOST;
+		if (t->state != SCTP_TX_OUT)
+			continue;
+		/* A lost chunk that waits for its turn may come before. */
+		check(j, sctp_tsn_before(q->cum, a->path[t->path].first));
+		check(j, !sctp_tsn_before(tsn, a->path[t->path].first));
+		flight[t->path] += sctp_tx_wire(t);
+		all += t->size - SCTP_DATA_HEAD;
+		out++;
+	}
+	check(j, bytes == q->bytes && all == q->in_flight && out == q->out.n && lost == q->lost.n);
+	for (unsigned i = 0; i < a->npaths; i++)
+		check(j, flight[i] == a->path[i].flight);
+}
+
+void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
+{
+	bool waits = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED ||
+		     a->state == SCTP_SHUTDOWN_SENT || a->state == SCTP_SHUTDOWN_ACK_SENT;
+	uint64_t at = sctp_expiry(a->s);
+
+	if (a->state == SCTP_CLOSED)
+		return;
+	check(j, !waits || (a->t1_us != SCTP_NEVER && at <= a->t1_us));
+	check(j, a->unsacked == 0 || (a->sack_us != SCTP_NEVER && at <= a->sack_us));
+	check(j, sctp_tx_empty(&a->tx) || at != SCTP_NEVER);
+	for (unsigned i = 0; i < a->npaths; i++)
+		check(j, a->path[i].flight == 0 ||
+				 (a->path[i].t3_us != SCTP_NEVER && at <= a->path[i].t3_us));
+}
+
+uint32_t judge_received(const struct sctp_assoc *a, uint32_t first)
+{
+	const struct sctp_tsn_map *m = &a->map;
+	uint32_t n = m->cum + 1 - first;
+
+	for (uint32_t tsn = m->cum + 1; !sctp_tsn_before(m->highest, tsn); tsn++)
+		n += m->bits[tsn / 64 % (SCTP_BLOCK / 8)] >> tsn % 64 & 1;
+	return n;
+}
