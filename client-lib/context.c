@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -108,10 +109,17 @@ static int receive(struct ddp_ctx *ctx, const struct call *c)
 	return 0;
 }
 
+int context_forked(const char *call)
+{
+	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);
+}
+
 int context_call(struct ddp_ctx *ctx, const struct call *c)
 {
-	int e;
+	int e = context_here(ctx, c->name);
 
+	if (e)
+		return e;
 	pthread_mutex_lock(&ctx->calls);
 	c->rec->seq = ++ctx->seq;
 	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);
@@ -288,8 +296,25 @@ static int hello(struct ddp_ctx *ctx)
 	return r ? r : attach(ctx, &reply, fds);
 }
 
+/* A page that the kernel clears in a child, however it is forked. A kernel before 4.14 cannot: then
+ * the page stays as it is. */
+static int mark_process(struct ddp_ctx *ctx)
+{
+	uint32_t *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return reason_fail(-ENOMEM, "ddp_open: out of memory");
+	madvise(page, sizeof(*page), MADV_WIPEONFORK);
+	*page = 1;
+	ctx->here = page;
+	return 0;
+}
+
 static void free_context(struct ddp_ctx *ctx)
 {
+	if (ctx->here)
+		munmap((void *)(uintptr_t)ctx->here, sizeof(*ctx->here));
 	cleanup_close(&ctx->fd);
 	cleanup_close(&ctx->event_fd);
 	cleanup_close(&ctx->bell);
@@ -332,7 +357,9 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	ring_maps_init(&ctx->maps);
 	idtab_init(&ctx->ids, MAX_IDS);
 	idtab_init(&ctx->srqs, MAX_IDS);
-	r = connect_to(ctx, socket_path(&a));
+	r = mark_process(ctx);
+	if (r == 0)
+		r = connect_to(ctx, socket_path(&a));
 	if (r == 0)
 		r = hello(ctx);
 	if (r) {
@@ -346,9 +373,13 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 int ddp_close(struct ddp_ctx *ctx)
 {
 	unsigned uses;
+	int r;
 
 	if (!ctx)
 		return 0;
+	r = context_here(ctx, "ddp_close");
+	if (r)
+		return r;
 	uses = context_uses(ctx, &ctx->uses);
 	if (uses)
 		return reason_fail(-EBUSY, "ddp_close: the context still has %u objects", uses);
@@ -358,7 +389,9 @@ int ddp_close(struct ddp_ctx *ctx)
 
 int ddp_fd(struct ddp_ctx *ctx)
 {
-	return ctx->event_fd;
+	int r = context_here(ctx, "ddp_fd");
+
+	return r ? r : ctx->event_fd;
 }
 
 _Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED == MSG_CAP_ENHANCED &&

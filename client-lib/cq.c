@@ -125,6 +125,9 @@ int ddp_destroy_cq(struct ddp_cq *cq)
 	if (!cq)
 		return 0;
 	ctx = cq->ctx;
+	r = context_here(ctx, "ddp_destroy_cq");
+	if (r)
+		return r;
 	if (context_uses(ctx, &cq->uses))
 		return reason_fail(-EBUSY, "ddp_destroy_cq: QPs use the queue");
 	r = context_release(ctx, "ddp_destroy_cq", MSG_DESTROY_CQ, cq->handle);
@@ -174,5 +177,7 @@ int ddp_query_cq(struct ddp_cq *cq, struct ddp_cq_state *state)
 
 int ddp_cq_fd(struct ddp_cq *cq)
 {
-	return cq->bell;
+	int r = context_here(cq->ctx, "ddp_cq_fd");
+
+	return r ? r : cq->bell;
 }

@@ -41,6 +41,8 @@ struct ddp_ctx {
 	struct slabs slabs;    /* memory of small regions */
 	struct ring_maps maps; /* of the daemon's rings */
 
+	const volatile uint32_t *here; /* 0 in a process forked from the one that opened it */
+
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
 	struct idtab ids;     /* by cookie */
@@ -171,8 +173,19 @@ struct call {
 	unsigned nfds;
 };
 
-/* Sends the record and waits for the reply. Returns 0, the daemon's refusal, -EPIPE, -EPROTO or
- * another negative errno value. On failure the reason is set; reply and ret_fds are untouched. */
+/* Returns -ECHILD with the reason set. */
+int context_forked(const char *call);
+
+/* Returns 0, or -ECHILD with the reason set in a process that was forked from the one that opened
+ * the context. Locks may be held by threads that do not exist there, so this comes first. */
+static inline int context_here(const struct ddp_ctx *ctx, const char *call)
+{
+	return *ctx->here ? 0 : context_forked(call);
+}
+
+/* Sends the record and waits for the reply. Returns 0, the daemon's refusal, -EPIPE, -EPROTO,
+ * -ECHILD or another negative errno value. On failure the reason is set; reply and ret_fds are
+ * untouched. */
 int context_call(struct ddp_ctx *ctx, const struct call *c);
 
 /* A call with one handle, whose reply has a record of its own. */

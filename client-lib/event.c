@@ -214,10 +214,13 @@ static int next_event(struct ddp_ctx *ctx, struct event *ev)
 int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout_ms)
 {
 	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_ms() + (uint64_t)timeout_ms;
-	/* Allocated before receiving, so that a lack of memory loses no event. */
-	struct event *ev = malloc(sizeof(*ev));
-	int r;
+	struct event *ev;
+	int r = context_here(ctx, "ddp_get_cm_event");
 
+	if (r)
+		return r;
+	/* Allocated before receiving, so that a lack of memory loses no event. */
+	ev = malloc(sizeof(*ev));
 	if (!ev)
 		return reason_fail(-ENOMEM, "ddp_get_cm_event: out of memory");
 	while ((r = next_event(ctx, ev)) == -EAGAIN) {
@@ -239,8 +242,8 @@ void ddp_ack_cm_event(struct ddp_cm_event *pub)
 
 	if (!pub)
 		return;
-	if (pub->id) {
-		ctx = pub->id->ctx;
+	ctx = pub->id ? pub->id->ctx : NULL;
+	if (ctx && *ctx->here) {
 		pthread_mutex_lock(&ctx->lock);
 		pub->id->events--;
 		if (pub->listener)

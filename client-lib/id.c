@@ -34,8 +34,12 @@ struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user)
 
 int ddp_create_id(struct ddp_ctx *ctx, void *user, struct ddp_id **ret)
 {
-	struct ddp_id *id = id_new(ctx, "ddp_create_id", user);
+	int r = context_here(ctx, "ddp_create_id");
+	struct ddp_id *id;
 
+	if (r)
+		return r;
+	id = id_new(ctx, "ddp_create_id", user);
 	if (!id)
 		return -ENOMEM;
 	*ret = id;
@@ -58,7 +62,9 @@ static int remove_from_table(struct ddp_id *id)
 	}
 	pthread_mutex_unlock(&ctx->lock);
 	if (events)
-		return reason_fail(-EBUSY, "ddp_destroy_id: %u events are not acknowledged",
+		return reason_fail(-EBUSY,
+				   "ddp_destroy_id: %u events are not acknowledged: call "
+				   "ddp_ack_cm_event() for each, then try again",
 				   events);
 	return 0;
 }
@@ -69,7 +75,9 @@ int ddp_destroy_id(struct ddp_id *id)
 
 	if (!id)
 		return 0;
-	r = remove_from_table(id);
+	r = context_here(id->ctx, "ddp_destroy_id");
+	if (r == 0)
+		r = remove_from_table(id);
 	if (r)
 		return r;
 	if (id->kind == ID_LISTENER)
@@ -149,8 +157,10 @@ static int query_session(struct ddp_id *id, struct ddp_id_attr *ret)
 int ddp_query_id(struct ddp_id *id, struct ddp_id_attr *attr)
 {
 	struct ddp_id_attr a = {0};
-	int r = attr_check("ddp_query_id", attr);
+	int r = context_here(id->ctx, "ddp_query_id");
 
+	if (r == 0)
+		r = attr_check("ddp_query_id", attr);
 	if (r)
 		return r;
 	switch (id_kind(id)) {
@@ -333,8 +343,10 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 {
 	struct msg_connect req = {.hdr.op = MSG_CONNECT, .cookie = id->cookie};
 	struct ddp_conn_param p;
-	int r;
+	int r = context_here(id->ctx, call);
 
+	if (r)
+		return r;
 	if (id_kind(id) != ID_FRESH)
 		return reason_fail(-EINVAL, "%s: the id is a listener or a session request", call);
 	if (!id->qp)
@@ -407,8 +419,10 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 {
 	struct msg_accept req = {.hdr.op = MSG_ACCEPT, .cookie = id->cookie};
 	struct ddp_conn_param p;
-	int r;
+	int r = context_here(id->ctx, "ddp_accept");
 
+	if (r)
+		return r;
 	if (id_kind(id) != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_accept: the id is not a pending session request");
 	if (!id->qp)
@@ -436,8 +450,10 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 {
 	struct msg_reject req = {.hdr.op = MSG_REJECT, .request = id->handle};
 	struct ddp_conn_param p;
-	int r;
+	int r = context_here(id->ctx, "ddp_reject");
 
+	if (r)
+		return r;
 	if (id_kind(id) != ID_REQUEST)
 		return reason_fail(-EINVAL, "ddp_reject: the id is not a pending session request");
 	r = read_answer("ddp_reject", param, &p);

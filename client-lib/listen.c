@@ -64,6 +64,10 @@ static int listen_at(struct ddp_id *id, const struct wish *w)
 
 static int check_listen(const char *call, struct ddp_id *id, int backlog)
 {
+	int r = context_here(id->ctx, call);
+
+	if (r)
+		return r;
 	if (id_kind(id) != ID_FRESH || id->qp)
 		return reason_fail(-EINVAL, "%s: the id is in use already", call);
 	if (backlog < 0)

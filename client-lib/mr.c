@@ -94,9 +94,12 @@ static int make_memory(struct mr *mr)
 
 int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_mr **ret)
 {
-	struct mr *mr = malloc(sizeof(*mr));
-	int r;
+	struct mr *mr;
+	int r = context_here(pd->ctx, "ddp_alloc_mr");
 
+	if (r)
+		return r;
+	mr = malloc(sizeof(*mr));
 	if (!mr)
 		return reason_fail(-ENOMEM, "ddp_alloc_mr: out of memory");
 	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};

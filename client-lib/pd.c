@@ -41,6 +41,9 @@ int ddp_dealloc_pd(struct ddp_pd *pd)
 	if (!pd)
 		return 0;
 	ctx = pd->ctx;
+	r = context_here(ctx, "ddp_dealloc_pd");
+	if (r)
+		return r;
 	uses = context_uses(ctx, &pd->uses);
 	if (uses)
 		return reason_fail(-EBUSY, "ddp_dealloc_pd: %u objects use the domain", uses);

@@ -298,10 +298,15 @@ static int put_recv(struct queue *q, const char *call, const struct ddp_recv_wr 
 
 int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr **bad)
 {
-	struct bell_page *page = (struct bell_page *)qp->id->ctx->page.addr;
+	struct bell_page *page = (struct bell_page *)qp->sq.ctx->page.addr;
 	uint32_t before;
-	int r = 0;
+	int r = context_here(qp->sq.ctx, "ddp_post_send");
 
+	if (r) {
+		if (bad)
+			*bad = wr;
+		return r;
+	}
 	pthread_mutex_lock(&qp->sq.lock);
 	before = qp->sq.ring.mine;
 	for (; wr; wr = wr->next) {
@@ -313,7 +318,7 @@ int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr 
 		ring_submit(&qp->sq.ring);
 		/* If the daemon has ended, the next call reports it: this work is posted. */
 		if (bell_ring(page, qp->slot))
-			doorbell_ring(qp->id->ctx->bell);
+			doorbell_ring(qp->sq.ctx->bell);
 	}
 	pthread_mutex_unlock(&qp->sq.lock);
 	if (r && bad)
@@ -340,20 +345,20 @@ static bool put_recvs(struct queue *q, const char *call, struct ddp_recv_wr **wr
 
 int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad)
 {
-	struct bell_page *page = (struct bell_page *)qp->id->ctx->page.addr;
-	int r = 0;
+	struct bell_page *page = (struct bell_page *)qp->sq.ctx->page.addr;
+	int r = context_here(qp->rq.ctx, "ddp_post_recv");
 
-	if (qp->srq) {
+	if (r == 0 && qp->srq) {
 		r = reason_fail(-EINVAL,
 				"ddp_post_recv: QP %u takes its receives from a shared queue: use "
 				"ddp_post_srq_recv()",
 				qp->num);
-	} else {
+	} else if (r == 0) {
 		pthread_mutex_lock(&qp->rq.lock);
 		/* The daemon reads this ring when a message arrives. It waits for the bell only
 		 * after the session has ended: no message arrives then, and it flushes. */
 		if (put_recvs(&qp->rq, "ddp_post_recv", &wr, &r) && bell_ring(page, qp->slot))
-			doorbell_ring(qp->id->ctx->bell);
+			doorbell_ring(qp->sq.ctx->bell);
 		pthread_mutex_unlock(&qp->rq.lock);
 	}
 	if (r && bad)
@@ -363,12 +368,14 @@ int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr 
 
 int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad)
 {
-	int r = 0;
+	int r = context_here(srq->rq.ctx, "ddp_post_srq_recv");
 
-	pthread_mutex_lock(&srq->rq.lock);
-	/* The end of a session does not flush them, so the daemon needs no bell. */
-	put_recvs(&srq->rq, "ddp_post_srq_recv", &wr, &r);
-	pthread_mutex_unlock(&srq->rq.lock);
+	if (r == 0) {
+		pthread_mutex_lock(&srq->rq.lock);
+		/* The end of a session does not flush them, so the daemon needs no bell. */
+		put_recvs(&srq->rq, "ddp_post_srq_recv", &wr, &r);
+		pthread_mutex_unlock(&srq->rq.lock);
+	}
 	if (r && bad)
 		*bad = wr;
 	return r;

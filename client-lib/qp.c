@@ -34,8 +34,21 @@ static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
 	return 0;
 }
 
+/* Whether the id may get a QP. */
+static int check_id(const char *call, struct ddp_id *id)
+{
+	enum id_kind kind = id_kind(id);
+
+	if (id->qp)
+		return reason_fail(-EINVAL, "%s: the id has QP %u already", call, id->qp->num);
+	if (kind != ID_FRESH && kind != ID_REQUEST)
+		return reason_fail(-EINVAL, "%s: the id is %s", call,
+				   kind == ID_LISTENER ? "a listener" : "a void session request");
+	return 0;
+}
+
 /* Checks the limits of the local protocol; those of the daemon may be lower. */
-static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
+static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
 {
 	if (init->max_send_sge == 0)
 		init->max_send_sge = 1;
@@ -57,13 +70,7 @@ static int check_init(const struct ddp_id *id, const struct ddp_pd *pd, struct d
 	if (init->max_inline > WQE_MAX_INLINE)
 		return reason_fail(-EINVAL, "ddp_create_qp: max_inline %u: at most %u",
 				   init->max_inline, WQE_MAX_INLINE);
-	if (id->qp)
-		return reason_fail(-EINVAL, "ddp_create_qp: the id has QP %u already", id->qp->num);
-	if (id->kind != ID_FRESH && id->kind != ID_REQUEST)
-		return reason_fail(-EINVAL, "ddp_create_qp: the id is %s",
-				   id->kind == ID_LISTENER ? "a listener"
-							   : "a void session request");
-	return 0;
+	return check_id("ddp_create_qp", id);
 }
 
 /* True if both rings, with room for the requested entries, fit into the memfd without overlap. */
@@ -193,8 +200,10 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 {
 	struct ddp_qp_init a;
 	struct ddp_qp *qp;
-	int r = attr_read("ddp_create_qp", &a, sizeof(a), init);
+	int r = context_here(id->ctx, "ddp_create_qp");
 
+	if (r == 0)
+		r = attr_read("ddp_create_qp", &a, sizeof(a), init);
 	if (r == 0)
 		r = check_kind(pd, &a);
 	if (r == 0)
@@ -216,6 +225,28 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 		context_use(id->ctx, &qp->srq->uses, 1);
 	id->qp = qp;
 	*ret = qp;
+	return 0;
+}
+
+int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to)
+{
+	struct msg_qp_state m = {0};
+	int r = context_here(qp->sq.ctx, "ddp_move_qp");
+
+	if (r || to == qp->id)
+		return r;
+	if (to->ctx != qp->id->ctx)
+		return reason_fail(-EINVAL, "ddp_move_qp: QP and id belong to different contexts");
+	r = check_id("ddp_move_qp", to);
+	if (r == 0)
+		r = qp_query(qp, "ddp_move_qp", &m);
+	if (r)
+		return r;
+	if (m.state != DDP_QP_IDLE)
+		return reason_fail(-EISCONN, "ddp_move_qp: QP %u has or had a session", qp->num);
+	qp->id->qp = NULL;
+	qp->id = to;
+	to->qp = qp;
 	return 0;
 }
 

@@ -124,8 +124,10 @@ int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct dd
 {
 	struct ddp_srq_attr a;
 	struct ddp_srq *srq;
-	int r = read_attr(&a, attr);
+	int r = context_here(pd->ctx, "ddp_create_srq");
 
+	if (r == 0)
+		r = read_attr(&a, attr);
 	if (r)
 		return r;
 	srq = calloc(1, sizeof(*srq));
@@ -154,6 +156,9 @@ int ddp_destroy_srq(struct ddp_srq *srq)
 
 	if (!srq)
 		return 0;
+	r = context_here(srq->pd->ctx, "ddp_destroy_srq");
+	if (r)
+		return r;
 	uses = context_uses(srq->pd->ctx, &srq->uses);
 	if (uses)
 		return reason_fail(-EBUSY, "ddp_destroy_srq: %u QPs use the queue", uses);

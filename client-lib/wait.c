@@ -143,8 +143,10 @@ static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 {
-	int got;
+	int got = context_here(cq->ctx, "ddp_poll_cq");
 
+	if (got)
+		return got;
 	if (n < 0)
 		return reason_fail(-EINVAL, "ddp_poll_cq: %d completions", n);
 	pthread_mutex_lock(&cq->lock);
@@ -156,8 +158,10 @@ int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only)
 {
 	uint32_t what = solicited_only ? RING_SLEEPS_SOLICITED : RING_SLEEPS;
-	int avail;
+	int avail = context_here(cq->ctx, "ddp_req_notify_cq");
 
+	if (avail)
+		return avail;
 	pthread_mutex_lock(&cq->lock);
 	avail = arm(cq, cq->sleeper ? RING_SLEEPS : what);
 	pthread_mutex_unlock(&cq->lock);
@@ -270,8 +274,10 @@ int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
 {
 	uint64_t start = now_us();
 	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
-	int got;
+	int got = context_here(cq->ctx, "ddp_wait_cq");
 
+	if (got)
+		return got;
 	if (n <= 0)
 		return reason_fail(-EINVAL, "ddp_wait_cq: %d completions", n);
 	if (cq->keep_events)
@@ -295,8 +301,10 @@ int ddp_get_cq_event(struct ddp_cq *cq, int timeout_ms)
 {
 	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_us() + (uint64_t)timeout_ms * 1000;
 	struct pollfd p = {.fd = cq->bell, .events = POLLIN};
-	int r;
+	int r = context_here(cq->ctx, "ddp_get_cq_event");
 
+	if (r)
+		return r;
 	if (!cq->keep_events)
 		return reason_fail(-EINVAL,
 				   "ddp_get_cq_event: the queue was made without keep_events");

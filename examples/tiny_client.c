@@ -12,7 +12,7 @@
 
 int main(int argc, char **argv)
 {
-	struct ddp_cq_attr cq_attr = {sizeof(cq_attr), 4, -1};
+	struct ddp_cq_attr cq_attr = {.struct_size = sizeof(cq_attr), .entries = 4, .spin_us = -1};
 	struct ddp_qp_init qp_init = DDP_INIT(ddp_qp_init);
 	struct ddp_cm_event *ev;
 	struct ddp_ctx *ctx;

@@ -139,3 +139,39 @@ Test(listen, the_addresses_of_the_daemon)
 	fake.script = unknown_family;
 	cr_assert_eq(ddp_query_addrs(ctx, at, 3), -EPROTO);
 }
+
+static void connected(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_QUERY_QP)
+		r->qp_state.state = DDP_QP_RTS;
+}
+
+static void idle(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_QUERY_QP)
+		r->qp_state.state = DDP_QP_IDLE;
+}
+
+Test(listen, a_queue_pair_moves_to_a_session_request)
+{
+	struct ddp_id *early = make_id(), *incoming = request(9), *other = make_id();
+	struct ddp_qp *qp = ddp_id_qp(early);
+
+	fake.script = connected;
+	cr_assert_eq(ddp_move_qp(qp, incoming), -EISCONN);
+	fake.script = idle;
+	cr_assert_eq(ddp_move_qp(qp, other), -EINVAL, "it has a queue pair");
+	cr_assert_eq(ddp_move_qp(qp, listener), -EINVAL);
+	cr_assert_eq(ddp_move_qp(qp, early), 0);
+	cr_assert_eq(ddp_id_qp(early), qp);
+	cr_assert_eq(ddp_move_qp(qp, incoming), 0);
+	cr_assert_null(ddp_id_qp(early));
+	cr_assert_eq(ddp_id_qp(incoming), qp);
+	cr_assert_eq(ddp_destroy_id(early), 0);
+	cr_assert_eq(ddp_accept(incoming, NULL), 0);
+	cr_assert_eq(fake_last(&fake, MSG_ACCEPT)->accept.qp, 1);
+	cr_assert_eq(ddp_destroy_qp(qp), 0);
+	cr_assert_null(ddp_id_qp(incoming));
+}

@@ -21,8 +21,9 @@
  * before their CQs, SRQ and PD; MRs, windows and SRQs before their PD; windows before the MR they
  * are bound to. The memory of an MR must stay mapped until the work that uses it is complete.
  *
- * After fork() the memory of MRs is shared with the child, and Writes of the peer appear in both;
- * the child must not use the context or anything made from it, nor destroy it.
+ * After fork() the memory of MRs is shared with the child, and Writes of the peer appear in both.
+ * The child cannot use the context or anything made from it, nor destroy it: calls return -ECHILD.
+ * It may open a context of its own.
  */
 #ifndef DDP_DDP_H
 #define DDP_DDP_H
@@ -328,13 +329,14 @@ int ddp_destroy_cq(struct ddp_cq *cq);
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc);
 
 /* Makes ddp_cq_fd() readable once at the next completion: any, or only solicited and failed
- * ones. A call for any completion stays in force until it is answered. 0: it is safe to block. 1: the queue has completions already, for which the descriptor may
- * not become readable; poll them and call it again. */
+ * ones. A call for any completion stays in force until it is answered. 0: it is safe to block. 1:
+ * the queue has completions already, for which the descriptor may not become readable; poll them
+ * and call it again. */
 int ddp_req_notify_cq(struct ddp_cq *cq, int solicited_only);
 
 /* A descriptor for poll and epoll: readable after ddp_req_notify_cq(), or hung up when the daemon
- * is gone. ddp_poll_cq() drains it unless the CQ keeps its events. Do not use it together with ddp_wait_cq() on the same CQ, which
- * also drains it. */
+ * is gone. ddp_poll_cq() drains it unless the CQ keeps its events. Do not use it together with
+ * ddp_wait_cq() on the same CQ, which also drains it. */
 int ddp_cq_fd(struct ddp_cq *cq);
 
 /* Takes one event of a CQ with keep_events, and waits for it. timeout_ms < 0: no limit; 0: does not
@@ -627,6 +629,11 @@ struct ddp_qp_attr {
  * before the session is established. */
 int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
 		  struct ddp_qp **ret);
+
+/* Moves a QP that never had a session to another id without a QP, for example to that of a session
+ * request. Posted receives stay. No other thread may use either id. -EISCONN: it is or was
+ * connecting or connected. */
+int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to);
 
 /* Ends its session. Work in progress is dropped without completions; completions already in the CQ
  * stay. */
