@@ -205,21 +205,41 @@ static void append(struct sctp_queue *q, const uint8_t *p, size_t len)
 	}
 }
 
+/* A chunk that fits into the block in use, as most small ones do. */
+static void put_whole(struct sctp_tx_block *b, const uint8_t *head, const struct span *part,
+		      unsigned n, uint32_t wire)
+{
+	uint8_t *to = b->data + b->used;
+
+	memset(to + wire - 4, 0, 4); /* padding */
+	memcpy(to, head, SCTP_DATA_HEAD);
+	to += SCTP_DATA_HEAD;
+	for (unsigned i = 0; i < n; to += part[i++].len)
+		memcpy(to, part[i].p, part[i].len);
+	b->used += wire;
+}
+
 static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct span *part,
 		      unsigned n, uint32_t len)
 {
 	static const uint8_t zero[4];
 	struct sctp_tx *t = sctp_tx_get(q, q->next_tsn);
+	uint32_t wire;
 
 	*t = (struct sctp_tx){.block = q->tail,
 			      .off = (uint16_t)q->tail->used,
 			      .size = (uint16_t)(SCTP_DATA_HEAD + len)};
+	wire = sctp_tx_wire(t);
+	q->bytes += wire;
+	q->next_tsn++;
+	if (wire <= DATA - q->tail->used) {
+		put_whole(q->tail, head, part, n, wire);
+		return;
+	}
 	append(q, head, SCTP_DATA_HEAD);
 	for (unsigned i = 0; i < n; i++)
 		append(q, part[i].p, part[i].len);
-	append(q, zero, (0u - len) & 3);
-	q->bytes += sctp_tx_wire(t);
-	q->next_tsn++;
+	append(q, zero, wire - t->size);
 }
 
 int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urgent,

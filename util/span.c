@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-size_t span_total(const struct span *s, unsigned n)
-{
-	size_t sum = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += s[i].len;
-	return sum;
-}
-
 static size_t min3(size_t a, size_t b, size_t c)
 {
 	size_t m = a < b ? a : b;
@@ -24,6 +15,12 @@ size_t span_copy(const struct span *dst, unsigned ndst, const struct span *src, 
 {
 	size_t done = 0, at = 0;
 
+	/* Most messages. */
+	if (ndst == 1 && nsrc == 1 && len <= dst->len && skip <= src->len &&
+	    len <= src->len - skip) {
+		memmove(dst->p, src->p + skip, len);
+		return len;
+	}
 	while (nsrc > 0 && skip >= src->len) {
 		skip -= src->len;
 		src++;

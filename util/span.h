@@ -15,7 +15,14 @@ struct span {
 };
 
 /* Sum of the lengths of n spans. */
-size_t span_total(const struct span *s, unsigned n);
+static inline size_t span_total(const struct span *s, unsigned n)
+{
+	size_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += s[i].len;
+	return sum;
+}
 
 /*
  * Copies len bytes from offset `skip` of the sources to the destinations. Returns the number of
