@@ -30,6 +30,7 @@
 struct assoc_stream;
 
 enum {
+	RDMAP_IDLE_BURST = 32,
 	RDMAP_QUEUES = 4,    /* QN 0 to 3. Without RFC 7306 there is no QN 3 */
 	RDMAP_MSN_FIRST = 1, /* RFC 5041 4.3 */
 };
@@ -129,8 +130,8 @@ struct rdmap_tx {
 	uint32_t msn[RDMAP_RAW_QUEUES]; /* next message on each queue */
 	uint8_t burst;                  /* responses since our last own request */
 	uint8_t rtr;  /* WIRE_RTR_ message to be sent first, or 0 (RFC 6581 9.2) */
-	bool yielded; /* many requests that send nothing were taken in a row; others take their turn
-		       */
+	uint8_t idle; /* requests in a row that sent nothing; at RDMAP_IDLE_BURST others take their
+			 turn */
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */

@@ -160,15 +160,15 @@ static int make(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 
 int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 {
-	ep->tx.yielded = false;
-	/* A second round follows a request whose memory was gone before its first byte was sent. */
+	ep->tx.idle = 0;
+	/* A second round follows a request whose memory may not be used. */
 	while (ep->tx.kind != RDMAP_NOTHING || begin_next(ep)) {
 		int r = make(ep, mulpdu, seg);
 
 		if (r != RDMAP_TX_NONE)
 			return r;
 	}
-	return ep->tx.yielded ? RDMAP_TX_YIELD : RDMAP_TX_NONE;
+	return ep->tx.idle == RDMAP_IDLE_BURST ? RDMAP_TX_YIELD : RDMAP_TX_NONE;
 }
 
 /* True if the message carries ULP payload. */

@@ -6,8 +6,7 @@
 #include "util/be.h"
 
 enum {
-	IDLE_BURST =
-		32, /* requests in a row that send nothing, before other streams take their turn */
+	ONE_SEGMENT = WIRE_MULPDU_MIN - WIRE_UNTAGGED_LEN, /* bytes that are never cut */
 	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE,
 };
 
@@ -60,16 +59,18 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 	*at = (struct perr_at){.stag = bad->stag, .to = bad->to, .len = bad->len};
 }
 
-/* All memory of a request is checked before its first byte is sent. */
+/* All memory of a request is checked before its first byte is sent. That of one segment is checked
+ * when the segment is made, which follows at once. */
 static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
 {
+	bool response = rdmap_op_has_response(wr->op);
 	const struct sgl_elem *bad;
 	int reason;
 
-	if (wr->flags & RDMAP_INLINE)
+	if (wr->flags & RDMAP_INLINE || (!response && payload_of(wr) <= ONE_SEGMENT))
 		return RDMAP_SUCCESS;
 	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->accessor,
-			   rdmap_op_has_response(wr->op) ? STAG_LOCAL_WRITE : 0, &bad);
+			   response ? STAG_LOCAL_WRITE : 0, &bad);
 	if (reason != STAG_E_OK)
 		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
 	return rdmap_status_of_stag(reason);
@@ -139,7 +140,7 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 /* Finds a request that can begin now; ends requests with errors and those that send nothing. */
 static bool find_work(struct rdmap *ep)
 {
-	for (int i = 0; i < IDLE_BURST; i++) {
+	for (; ep->tx.idle < RDMAP_IDLE_BURST; ep->tx.idle++) {
 		const struct rdmap_wr *wr = &ep->tx.wr;
 		enum rdmap_status status;
 
@@ -155,7 +156,6 @@ static bool find_work(struct rdmap *ep)
 			return true;
 		rdmap_work_end(ep, status == RDMAP_SUCCESS ? do_local(ep, wr) : status);
 	}
-	ep->tx.yielded = true;
 	return false;
 }
 
@@ -326,6 +326,7 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 	status = rdmap_status_of_stag(reason);
 	if (m->off == 0) {
 		ep->tx.kind = RDMAP_NOTHING;
+		ep->tx.idle++;
 		rdmap_work_end(ep, status);
 		return RDMAP_TX_NONE;
 	}

@@ -13,7 +13,7 @@
 
 /*
  * Begins the next request that can begin now; the ready-to-receive message is the first. False if
- * there is none; ep->tx.yielded then says whether to try again in the next turn.
+ * there is none; ep->tx.idle then says whether to try again in the next turn.
  */
 bool rdmap_work_begin(struct rdmap *ep);
 

@@ -220,7 +220,7 @@ static void complete(void *user, const struct rdmap_done *done)
 	struct qp *qp = user;
 	bool recv = opcode_has(done->op, OPCODE_COMPLETION);
 	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
-	struct wqe_cqe e = entry_of(qp, done);
+	struct wqe_cqe e;
 
 	if (recv)
 		qp->taken_recv--;
@@ -228,10 +228,12 @@ static void complete(void *user, const struct rdmap_done *done)
 		qp->taken_send--;
 	if (recv && qp->srq)
 		srq_done(qp->srq, 1);
-	if (done->status == RDMAP_SUCCESS && !done->signaled)
+	if (done->status == RDMAP_SUCCESS && !done->signaled) {
 		cq_unreserve(cq, 1);
-	else
-		cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
+		return;
+	}
+	e = entry_of(qp, done);
+	cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
 }
 
 const struct rdmap_ops wr_ops = {
