@@ -7,6 +7,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/errqueue.h>
+#include <linux/filter.h>
+#include <linux/sock_diag.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -201,6 +203,25 @@ uint32_t udp_rcvbuf(const struct udp *u)
 bool udp_can_gso(const struct udp *u)
 {
 	return u->gso;
+}
+
+void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n)
+{
+	struct sock_fprog p = {.len = n, .filter = (struct sock_filter *)(uintptr_t)f};
+
+	if (n)
+		(void)setsockopt(u->fd, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p));
+	else
+		set_int(u->fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+}
+
+bool udp_crowded(const struct udp *u)
+{
+	uint32_t info[SK_MEMINFO_VARS] = {0};
+	socklen_t len = sizeof(info);
+
+	return getsockopt(u->fd, SOL_SOCKET, SO_MEMINFO, info, &len) == 0 &&
+	       info[SK_MEMINFO_RMEM_ALLOC] > info[SK_MEMINFO_RCVBUF] / 8;
 }
 
 void udp_stats(const struct udp *u, struct udp_stats *ret)

@@ -100,6 +100,15 @@ typedef void udp_error_fn(void *arg, const struct udp_error *e);
  * ignored. */
 void udp_errors(struct udp *u, udp_error_fn *fn, void *arg);
 
+struct sock_filter; /* linux/filter.h */
+
+/* The kernel runs this program on each packet before it is queued; it sees the UDP header first.
+ * n 0: none any more. If the kernel refuses it, the former one stays. */
+void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n);
+
+/* True if packets that nobody has read fill an eighth of the receive buffer. */
+bool udp_crowded(const struct udp *u);
+
 /* Since it was opened. */
 void udp_stats(const struct udp *u, struct udp_stats *ret);
 

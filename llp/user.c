@@ -181,6 +181,7 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	get_random(NULL, &t->route_key, sizeof(t->route_key));
 	llp_sctp_init(&t->sctp, &ops, NULL, cfg, ev);
 	list_init(&t->listeners);
+	t->guard_part = USER_GUARD_OFF;
 	return t;
 }
 
@@ -255,6 +256,7 @@ static bool user_input(struct llp *llp, unsigned budget)
 
 	llp_user_read_clock(t);
 	any |= llp_user_read(t, budget);
+	llp_user_guard(t);
 	run(t);
 	llp_user_events(t);
 	return any;
@@ -265,6 +267,7 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 	struct user *t = (struct user *)llp;
 
 	set_time(t, now_ms);
+	llp_user_guard(t);
 	run(t);
 	llp_user_expire(t);
 	llp_user_events(t);
@@ -276,6 +279,8 @@ static uint64_t user_expiry(const struct llp *llp)
 	uint64_t now = t->sctp.base_ms + t->sctp.now_ms;
 	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry(&t->sctp);
 
+	if (t->guard_part != USER_GUARD_OFF && t->guard_us < core)
+		core = t->guard_us;
 	if (!list_empty(&t->sctp.ready))
 		return now;
 	if (core == UINT64_MAX)

@@ -17,7 +17,8 @@
 enum {
 	USER_ROUTES = 1024,
 	USER_MIN_MTU = 576,
-	USER_HEAD = 640, /* of a message: bytes that llp.h promises in the first span */
+	USER_GUARD_OFF = 0xffffffff, /* the kernel passes all packets */
+	USER_HEAD = 640,             /* of a message: bytes that llp.h promises in the first span */
 };
 
 /* What is known about the way to an address, for a while. */
@@ -62,6 +63,10 @@ struct user {
 	bool watched[LLP_MAX_ADDRS];     /* in that set */
 	uint64_t full_us;                /* since when a socket is full, 0: none */
 	struct list listeners;
+
+	uint64_t guard_us;   /* when llp_user_guard() looks next */
+	uint64_t guard_seen; /* packets that the core had refused until then */
+	uint32_t guard_part; /* of 2^32: of packets of unknown peers that the kernel passes */
 
 	bool ticked;
 	uint64_t skew_us;  /* the core's time is CLOCK_MONOTONIC and this */
@@ -126,6 +131,11 @@ bool llp_user_read(struct user *t, unsigned budget);
 
 /* Sends what the core has to send, as far as the sockets take it. */
 void llp_user_write(struct user *t);
+
+/* ---- user_guard.c ---- */
+
+/* In a flood, has the kernel drop most packets that are of no association. Called in each turn. */
+void llp_user_guard(struct user *t);
 
 /* ---- user_route.c ---- */
 

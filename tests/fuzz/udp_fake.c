@@ -160,6 +160,19 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 	free(exact);
 }
 
+void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n)
+{
+	(void)u;
+	(void)f;
+	(void)n;
+}
+
+bool udp_crowded(const struct udp *u)
+{
+	(void)u;
+	return false;
+}
+
 void udp_stats(const struct udp *u, struct udp_stats *ret)
 {
 	(void)u;
