@@ -44,6 +44,8 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->undecided);
 	list_init(&a->grace);
 	list_init(&a->closing);
+	list_init(&a->stalled);
+	list_init(&a->resuming);
 	list_init(&a->quarantine);
 	list_init(&a->event_streams);
 	return a;
@@ -59,6 +61,8 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 	s->session.trace = &a->trace;
 	list_init(&s->send);
 	list_init(&s->timer);
+	list_init(&s->stall);
+	list_init(&s->resume);
 	list_init(&s->event_link);
 	if (a->touched <= sid)
 		a->touched = sid + 1U;
@@ -82,7 +86,8 @@ static void release(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type 
 {
 	if (!s->ep)
 		return;
-	rdmap_unbind(s->ep);
+	assoc_hold_drop(a, s);
+	rdmap_unbind(s->ep, s->reason_known && s->reason == ASSOC_REASON_PEER);
 	s->ep = NULL;
 	assoc_queue_event(a, s, type);
 }
@@ -191,6 +196,7 @@ static void drop_arrivals(struct assoc *a, struct assoc_stream *s)
 {
 	uint32_t early = early_queue_drop(&a->early, s->session.sid);
 
+	assoc_hold_drop(a, s);
 	if (s->ahead > 0)
 		ssn_store_drop(a->store, s->session.sid, s->rx_ssn);
 	a->count.rx_violations += early;
@@ -246,8 +252,10 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	do_endpoint(a, s, todo);
 	do_control(a, s, todo);
 	settle(a, s, old);
-	if (todo & SESSION_DO_FAIL)
-		assoc_release_early(a, s); /* the endpoint no longer waits for a first message */
+	if (todo & SESSION_DO_FAIL) { /* the endpoint no longer waits for anything */
+		assoc_release_early(a, s);
+		assoc_hold_give_up(a, s);
+	}
 	/* If all is acknowledged already, no further acknowledgment will come. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
@@ -269,6 +277,7 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 	ep->stream = s;
 	s->ep = ep;
 	s->event_ep = ep;
+	s->hold_over = false;
 	s->reason_known = false;
 	s->at = (struct perr_at){0};
 }
@@ -411,9 +420,11 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 				       1U << ASSOC_EV_ERROR | 1U << ASSOC_EV_HALF_CLOSED);
 	if (s->ep != ep)
 		return;
+	assoc_rx_release(a, s);
 	s->ep = NULL;
 	assoc_session(a, s, SESSION_CLOSE);
 	assoc_release_early(a, s);
+	assoc_rx_stored(a, s);
 	assoc_ready(a, s); /* a Terminate may be waiting for the end of a message */
 }
 
@@ -479,6 +490,7 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 
 	a->now = now_ms;
 	assoc_unpark_all(a, &a->later);
+	assoc_hold_expire(a);
 	while ((s = due(&a->undecided, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->grace, now_ms)))
@@ -496,9 +508,11 @@ static uint64_t earliest(const struct list *by_deadline, uint64_t at)
 
 uint64_t assoc_expiry(const struct assoc *a)
 {
+	uint64_t at = assoc_hold_expiry(a);
+
 	if (!list_empty(&a->later))
 		return a->now;
-	return earliest(&a->undecided, earliest(&a->grace, earliest(&a->closing, UINT64_MAX)));
+	return earliest(&a->undecided, earliest(&a->grace, earliest(&a->closing, at)));
 }
 
 /* ---- inspection ---- */
@@ -518,6 +532,7 @@ bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream
 			.rx_ssn = s->rx_ssn,
 			.unacked = assoc_unacked(a, s),
 			.ahead = s->ahead,
+			.held = s->ep ? s->ep->hold.n : 0,
 		};
 		(*pos)++;
 		return true;

@@ -8,7 +8,7 @@
  *   down:  while (assoc_tx_next(a, mulpdu, &seg) && transport takes seg) assoc_tx_accepted(a);
  *   up:    if (assoc_rx(a, &msg, &place) == ASSOC_RX_PLACE) move the bytes;  assoc_rx_placed(a);
  *          then the same for every message that assoc_rx_early() hands back
- *          (after assoc_accept() as well);
+ *          (after assoc_accept(), assoc_rx_wake() and assoc_tick() as well);
  *          then assoc_event() until there is no event.
  */
 #ifndef PROTO_ASSOC_H
@@ -226,10 +226,15 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 void assoc_rx_placed(struct assoc *a);
 
 /*
- * Takes a message that waited for its session's Accept or ready-to-receive message and can be
- * examined now: pass it to assoc_rx() like a new one. Returns false if there is none.
+ * Takes a message that waited for its session's Accept or ready-to-receive message, for a receive
+ * or for its turn, and can be examined now: pass it to assoc_rx() like a new one. Returns false if
+ * there is none.
  */
 bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret);
+
+/* The endpoint may have a receive again: call its take_recv again, if a message waits for one. Call
+ * assoc_rx_early() afterward. */
+void assoc_rx_wake(struct assoc *a, struct rdmap *ep);
 
 /* ---- time ---- */
 
@@ -237,7 +242,7 @@ bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret);
  * the first other call of a millisecond. */
 void assoc_set_time(struct assoc *a, uint64_t now_ms);
 
-/* Sets the time and handles expired deadlines. */
+/* Sets the time and handles expired deadlines. Call assoc_rx_early() afterward. */
 void assoc_tick(struct assoc *a, uint64_t now_ms);
 
 /*
@@ -255,7 +260,8 @@ struct assoc_stream_info {
 	uint16_t tx_ssn;  /* next DDP-SSN each way */
 	uint16_t rx_ssn;
 	uint32_t unacked; /* messages given to the transport since everything was acknowledged */
-	uint32_t ahead;   /* messages ahead of their turn */
+	uint32_t ahead;   /* messages ahead of their turn, and those that wait for a receive */
+	uint32_t held;    /* of them, those that are kept whole */
 };
 
 /* Reports the first stream at or after *pos that is not idle, and sets *pos to the next one.
@@ -265,6 +271,7 @@ bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream
 struct assoc_counters {
 	uint64_t rx_segments, rx_control, rx_ahead, rx_early, rx_dropped, rx_violations;
 	uint64_t tx_segments, tx_control, tx_terminates;
+	uint64_t rx_held; /* messages that waited for a receive */
 };
 
 /* The counters, valid as long as the association. They never decrease. */

@@ -2,7 +2,7 @@
 /*
  * The parts of an association, for assoc*.c only. assoc.c: calls, time, the actions of a session;
  * assoc_event.c: events for the owner; assoc_sched.c: which streams may send; assoc_tx.c: the next
- * message to send; assoc_rx.c: arriving messages.
+ * message to send; assoc_rx.c: arriving messages; assoc_hold.c: messages that wait for a receive.
  */
 #ifndef PROTO_ASSOC_IMPL_H
 #define PROTO_ASSOC_IMPL_H
@@ -46,8 +46,12 @@ struct assoc_stream {
 	uint32_t unacked_epoch;
 
 	/* receiving */
-	uint16_t rx_ssn; /* next in order */
-	uint32_t ahead;  /* records in the store */
+	uint16_t rx_ssn;    /* next in order */
+	uint32_t ahead;     /* records in the store, and messages in the endpoint's hold */
+	struct list stall;  /* in assoc.stalled: the next message in order waits for a receive */
+	struct list resume; /* in assoc.resuming: it is to be examined again */
+	uint64_t stall_deadline;
+	bool hold_over; /* it waits no longer: there is no more time or room */
 
 	/* events to report */
 	uint8_t events; /* set of 1 << enum assoc_ev_type */
@@ -63,11 +67,15 @@ struct assoc_stream {
 /* The message between assoc_rx() and assoc_rx_placed(). */
 struct assoc_arrival {
 	enum {
-		ASSOC_IGNORE,    /* belongs to no session */
-		ASSOC_VIOLATION, /* violates the sequences of RFC 5043 6 */
-		ASSOC_EARLY,     /* before the Accept */
-		ASSOC_AHEAD,     /* ahead of its turn */
-		ASSOC_DELIVER,   /* in order of the DDP-SSN */
+		ASSOC_IGNORE,       /* belongs to no session */
+		ASSOC_VIOLATION,    /* violates the sequences of RFC 5043 6 */
+		ASSOC_EARLY,        /* before the Accept */
+		ASSOC_AHEAD,        /* ahead of its turn */
+		ASSOC_KEPT,         /* kept whole in the endpoint's hold */
+		ASSOC_WAIT,         /* the same, and it stays there */
+		ASSOC_OVERFLOW,     /* the hold has no room for it */
+		ASSOC_DELIVER_KEPT, /* out of the hold, in order of the DDP-SSN */
+		ASSOC_DELIVER,      /* in order of the DDP-SSN */
 	} verdict;
 	struct assoc_stream *stream;
 	struct ssn_rec chunk;
@@ -103,6 +111,8 @@ struct assoc {
 	struct list undecided; /* by deadline */
 	struct list grace;     /* by deadline: raw, the ULP may still send a message */
 	struct list closing;   /* by deadline */
+	struct list stalled;   /* by deadline */
+	struct list resuming;
 	struct list quarantine;
 	struct list event_streams; /* streams with events to report, oldest first */
 
@@ -142,6 +152,55 @@ void assoc_start_grace(struct assoc *a, struct assoc_stream *s);
 /* Releases the early messages of the stream; while the endpoint waits for the peer's first message,
  * only that one. */
 void assoc_release_early(struct assoc *a, struct assoc_stream *s);
+
+/* ---- assoc_hold.c ---- */
+
+/* The hold of the stream's endpoint; NULL if there is none or the endpoint receives nothing. */
+struct hold *assoc_hold(const struct assoc_stream *s);
+
+/* True if every segment ahead of its turn is kept whole. */
+bool assoc_hold_all(const struct assoc_stream *s);
+
+/* True if a message may wait for a receive. */
+bool assoc_hold_waits(const struct assoc_stream *s);
+
+/* Keeps a message: *ret says where its bytes go. False if there is no room. */
+bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t ssn,
+		     struct assoc_place *ret);
+
+/* The next message in order is kept and waits for a receive: its time begins. */
+void assoc_hold_stall(struct assoc *a, struct assoc_stream *s);
+
+/* The next message in order is to be examined, if it is kept. */
+void assoc_hold_go_on(struct assoc *a, struct assoc_stream *s);
+
+/* The same, and it waits no longer for a receive. */
+void assoc_hold_give_up(struct assoc *a, struct assoc_stream *s);
+
+/* The next message in order leaves the hold. */
+void assoc_hold_end(struct assoc_stream *s);
+
+/* A message to be examined, as assoc_rx_early() returns it. */
+bool assoc_hold_next(struct assoc *a, struct assoc_msg *ret);
+
+/* Drops all kept messages of the stream. */
+void assoc_hold_drop(struct assoc *a, struct assoc_stream *s);
+
+/* Gives up messages that have waited long enough. */
+void assoc_hold_expire(struct assoc *a);
+
+/* When that is due next, or UINT64_MAX. */
+uint64_t assoc_hold_expiry(const struct assoc *a);
+
+/* ---- assoc_rx.c ---- */
+
+/* The endpoint is about to be unbound: its kept messages become records in the store. */
+void assoc_rx_release(struct assoc *a, struct assoc_stream *s);
+
+/* Delivers stored messages whose turn has come. */
+void assoc_rx_stored(struct assoc *a, struct assoc_stream *s);
+
+/* ---- assoc_sched.c ---- */
 
 /* The stream may have something to send. A stream that is ready already keeps its place. */
 void assoc_ready(struct assoc *a, struct assoc_stream *s);

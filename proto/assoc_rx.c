@@ -143,14 +143,21 @@ static int classify_early(struct assoc *a, struct assoc_stream *s, const struct 
 	return keep_early(a, m, ret);
 }
 
+/* True if a message of this number arrived ahead of its turn, or waits for a receive. */
+static bool is_stored(struct assoc *a, const struct assoc_stream *s, uint16_t ssn)
+{
+	uint32_t len;
+
+	return ssn_store_find(a->store, s->session.sid, ssn) ||
+	       (s->ep && hold_find(&s->ep->hold, ssn, &len));
+}
+
 /* RFC 5043 10: reordering explains no number that was delivered or received already. */
 static bool in_window(struct assoc *a, const struct assoc_stream *s, const struct ssn_rec *c)
 {
-	int ahead = ssn_diff(c->ssn, s->rx_ssn);
-
-	if (ahead < 0)
+	if (ssn_diff(c->ssn, s->rx_ssn) < 0)
 		return false;
-	return ahead == 0 || s->ahead == 0 || !ssn_store_find(a->store, c->sid, c->ssn);
+	return s->ahead == 0 || !is_stored(a, s, c->ssn);
 }
 
 /* A record for a chunk that is ahead of its turn, or NULL if the store is full. */
@@ -165,6 +172,7 @@ static struct ssn_rec *store_ahead(struct assoc *a, struct assoc_stream *s, cons
 	r->hlen = c->hlen;
 	r->ddp = c->ddp;
 	memcpy(r->ctl, c->ctl, sizeof(r->ctl));
+	r->perr = c->perr;
 	s->ahead++;
 	a->count.rx_ahead++;
 	return r;
@@ -180,28 +188,66 @@ static bool is_renumbered(const struct assoc_stream *s, const struct ssn_rec *c)
 	       c->ddp.qn == WIRE_QN_SEND;
 }
 
-/* Places a segment at once and stores the header of one that is ahead of its turn. */
+/* Finds where the payload of a segment goes. False if it may wait for a receive instead. */
+static bool place(struct assoc *a, const struct assoc_stream *s, const struct assoc_msg *m,
+		  struct assoc_place *ret)
+{
+	struct ssn_rec *c = &a->in.chunk;
+	uint32_t skip = WIRE_SSN_LEN + c->hlen;
+
+	if (c->func || !s->ep || !rdmap_fsm_may_receive(s->ep->state))
+		return true;
+	ret->skip = skip;
+	ret->len = ddp_rx_payload(c);
+	c->perr = (uint16_t)rdmap_rx_place(s->ep, c, m->head + skip, m->head_len - skip, ret->dst,
+					   &ret->ndst);
+	return (c->perr != PERR_NO_BUFFER && c->perr != PERR_BAD_RECEIVE) || !assoc_hold_waits(s);
+}
+
+/* Ahead of its turn: places a segment at once and stores its header, or keeps the whole message. */
+static int classify_ahead(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+			  struct assoc_place *ret)
+{
+	const struct ssn_rec *c = &a->in.chunk;
+	bool all = !c->func && assoc_hold_all(s);
+
+	if (all && assoc_hold_keep(s, m, c->ssn, ret))
+		return ASSOC_KEPT;
+	if (is_renumbered(s, c))
+		return keep_early(a, m, ret);
+	if (!all && !place(a, s, m, ret) && assoc_hold_keep(s, m, c->ssn, ret))
+		return ASSOC_KEPT;
+	if (!store_ahead(a, s, c))
+		return ASSOC_VIOLATION;
+	return all ? ASSOC_OVERFLOW : ASSOC_AHEAD;
+}
+
+/* A kept message has its turn. Its bytes were counted when it arrived. */
+static int classify_kept(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
+			 struct assoc_place *ret)
+{
+	if (place(a, s, m, ret))
+		return ASSOC_DELIVER_KEPT;
+	assoc_hold_stall(a, s);
+	return ASSOC_WAIT;
+}
+
+/* Places a segment at once, if it does not have to wait for its turn or for a receive. */
 static int classify_live(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 			 struct assoc_place *ret)
 {
-	uint32_t skip = WIRE_SSN_LEN + a->in.chunk.hlen;
-	struct ssn_rec *c = &a->in.chunk;
+	const struct ssn_rec *c = &a->in.chunk;
 
+	if (s->ahead > 0 && s->ep && hold_has(&s->ep->hold, m->head))
+		return classify_kept(a, s, m, ret);
 	if (!in_window(a, s, c))
 		return ASSOC_VIOLATION;
-	if (c->ssn != s->rx_ssn && is_renumbered(s, c))
-		return keep_early(a, m, ret);
 	if (c->ssn != s->rx_ssn)
-		c = store_ahead(a, s, c);
-	if (!c)
-		return ASSOC_VIOLATION;
-	if (!c->func && s->ep && rdmap_fsm_may_receive(s->ep->state)) {
-		ret->skip = skip;
-		ret->len = ddp_rx_payload(c);
-		c->perr = (uint16_t)rdmap_rx_place(s->ep, c, m->head + skip, m->head_len - skip,
-						   ret->dst, &ret->ndst);
-	}
-	return c == &a->in.chunk ? ASSOC_DELIVER : ASSOC_AHEAD;
+		return classify_ahead(a, s, m, ret);
+	if (place(a, s, m, ret) || !assoc_hold_keep(s, m, c->ssn, ret))
+		return ASSOC_DELIVER;
+	assoc_hold_stall(a, s);
+	return ASSOC_KEPT;
 }
 
 static int classify(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
@@ -276,6 +322,8 @@ static void count(struct assoc *a, const struct assoc_msg *m)
 {
 	if (a->in.verdict == ASSOC_EARLY)
 		a->count.rx_early++; /* counted again by its kind when it is examined */
+	else if (a->in.verdict == ASSOC_WAIT || a->in.verdict == ASSOC_DELIVER_KEPT)
+		return; /* counted when it arrived */
 	else if (m->ppid == WIRE_PPID_CONTROL)
 		a->count.rx_control++;
 	else
@@ -303,7 +351,7 @@ bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret)
 	uint8_t *p;
 
 	if (!early_queue_take(&a->early, &ret->sid, &ret->ppid, &p, &ret->len))
-		return false;
+		return assoc_hold_next(a, ret);
 	ret->head = p;
 	ret->head_len = ret->len;
 	return true;
@@ -442,13 +490,53 @@ static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 		struct ssn_rec *r = ssn_store_find(a->store, s->session.sid, s->rx_ssn);
 		struct ssn_rec c;
 
-		if (!r)
+		if (!r) {
+			assoc_hold_go_on(a, s);
 			return;
+		}
 		c = *r;
 		ssn_store_del(a->store, r);
 		s->ahead--;
 		deliver(a, s, &c);
 	}
+}
+
+/* There is no room for a message that has to be kept: RFC 5041 7.1, if receives are missing. */
+static void overflow(struct assoc *a, struct assoc_stream *s)
+{
+	if (list_linked(&s->stall)) {
+		assoc_hold_give_up(a, s);
+		return;
+	}
+	rdmap_term_fail(s->ep, PERR_HOLD_FULL, NULL, NULL);
+	assoc_failed(a, s, ASSOC_REASON_ERROR);
+}
+
+/* The endpoint is gone: what was kept for it counts as arrived. A stream whose records have no room
+ * is not used again. */
+void assoc_rx_release(struct assoc *a, struct assoc_stream *s)
+{
+	struct assoc_msg m = {.sid = s->session.sid, .ppid = WIRE_PPID_SEGMENT};
+	uint32_t pos = 0;
+	uint8_t *p;
+	uint16_t ssn;
+
+	while (hold_take(&s->ep->hold, &pos, &ssn, &p, &m.len)) {
+		struct ssn_rec c;
+
+		m.head = p;
+		m.head_len = m.len;
+		s->ahead--;
+		if (parse(&m, &c))
+			store_ahead(a, s, &c);
+	}
+	list_del(&s->stall);
+	list_del(&s->resume);
+}
+
+void assoc_rx_stored(struct assoc *a, struct assoc_stream *s)
+{
+	deliver_ahead(a, s);
 }
 
 void assoc_rx_placed(struct assoc *a)
@@ -465,6 +553,16 @@ void assoc_rx_placed(struct assoc *a)
 		break;
 	case ASSOC_EARLY:
 	case ASSOC_AHEAD:
+	case ASSOC_KEPT:
+	case ASSOC_WAIT:
+		break;
+	case ASSOC_OVERFLOW:
+		overflow(a, s);
+		break;
+	case ASSOC_DELIVER_KEPT:
+		assoc_hold_end(s);
+		deliver(a, s, &a->in.chunk);
+		deliver_ahead(a, s);
 		break;
 	case ASSOC_DELIVER:
 		deliver(a, s, &a->in.chunk);

@@ -114,6 +114,30 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 	return ep;
 }
 
+void rdmap_set_hold(struct rdmap *ep, void *mem, uint32_t bytes, uint32_t wait_ms)
+{
+	assert(ep->state == RDMAP_UNBOUND && !ep->raw);
+	hold_init(&ep->hold, mem, bytes);
+	ep->hold_ms = wait_ms;
+}
+
+void rdmap_set_options(struct rdmap *ep, unsigned options)
+{
+	assert(ep->state == RDMAP_UNBOUND && !ep->raw);
+	ep->options = options;
+}
+
+bool rdmap_keeps_recvs(const struct rdmap *ep)
+{
+	return ep->keeps_recvs;
+}
+
+void rdmap_flush_recvs(struct rdmap *ep)
+{
+	ep->keeps_recvs = false;
+	rdmap_rq_flush(ep);
+}
+
 void *rdmap_user(const struct rdmap *ep)
 {
 	return ep->user;
@@ -197,7 +221,8 @@ static void flush(struct rdmap *ep)
 	ep->tx.finishing = false;
 	ep->wait = 0;
 	rdmap_sq_flush(ep, 0);
-	rdmap_rq_flush(ep);
+	if (!ep->keeps_recvs)
+		rdmap_rq_flush(ep);
 }
 
 void rdmap_abort(struct rdmap *ep)
@@ -220,8 +245,9 @@ void rdmap_report(struct rdmap *ep)
 	rdmap_rq_flush(ep);
 }
 
-void rdmap_unbind(struct rdmap *ep)
+void rdmap_unbind(struct rdmap *ep, bool by_peer)
 {
+	ep->keeps_recvs = by_peer && ep->options & RDMAP_KEEP_RECVS;
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_UNBIND);
 	ep->tx.term_len = 0;
 	flush(ep);
@@ -239,5 +265,7 @@ void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret)
 		.rx_msgs = ep->rx_msgs,
 		.tx_bytes = ep->tx_bytes,
 		.rx_bytes = ep->rx_bytes,
+		.held_bytes = ep->hold.bytes,
+		.held_msgs = ep->held_msgs,
 	};
 }

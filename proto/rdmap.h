@@ -151,6 +151,33 @@ size_t rdmap_size(const struct rdmap_cfg *cfg);
 struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rdmap_ops *ops,
 			 void *user);
 
+/*
+ * Makes room for messages that wait, in bytes of messages and of their entries: hold_size() says
+ * how much zeroed memory that takes (proto/hold.h). The caller keeps it as long as the endpoint.
+ * Only while the endpoint is not bound, and not in raw mode.
+ *
+ * wait_ms: how long a message without a receive waits for one (RFC 5041 7.1); meanwhile no later
+ * message of the stream is delivered. Then, and when the room is used up, the session ends as it
+ * does at once without a hold. 0: it does not wait.
+ */
+void rdmap_set_hold(struct rdmap *ep, void *mem, uint32_t bytes, uint32_t wait_ms);
+
+enum {
+	RDMAP_PLACE_IN_ORDER = 1, /* segments ahead of their turn are placed when their turn comes;
+				     needs a hold */
+	RDMAP_KEEP_RECVS = 2, /* when the peer ends the session in order, receives that were taken
+				 complete only at rdmap_flush_recvs() */
+};
+
+/* Sets the options of an endpoint that is not bound: a set of RDMAP_PLACE_IN_ORDER ... */
+void rdmap_set_options(struct rdmap *ep, unsigned options);
+
+/* True if the last session left receives uncompleted because of RDMAP_KEEP_RECVS. */
+bool rdmap_keeps_recvs(const struct rdmap *ep);
+
+/* Completes those receives with RDMAP_FLUSH_ERR. */
+void rdmap_flush_recvs(struct rdmap *ep);
+
 /* The user pointer given at init. */
 void *rdmap_user(const struct rdmap *ep);
 
@@ -161,6 +188,8 @@ struct rdmap_info {
 	uint16_t reads_in;  /* the peer's Reads being answered */
 	uint32_t in_flight; /* send-side requests taken and not completed */
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes; /* payload */
+	uint32_t held_bytes;                           /* that messages take in the hold now */
+	uint64_t held_msgs; /* messages that waited for a receive so far */
 };
 
 /* Fills in the snapshot. */

@@ -22,6 +22,7 @@
 #include "proto/ddp_rx.h"
 #include "proto/ddp_tx.h"
 #include "proto/enh.h"
+#include "proto/hold.h"
 #include "proto/rdmap.h"
 #include "proto/rdmap_fsm.h"
 #include "proto/ssn.h"
@@ -148,7 +149,12 @@ struct rdmap {
 	const struct rdmap_ops *ops;
 	void *user;
 	uint8_t max_recv_sge;
-	bool plain; /* no RFC 7306 */
+	struct hold hold;   /* messages that wait for a receive or for their turn */
+	uint32_t hold_ms;   /* how long one waits for a receive; 0: it does not */
+	unsigned options;   /* RDMAP_PLACE_IN_ORDER ... */
+	bool keeps_recvs;   /* of a session that is over */
+	uint64_t held_msgs; /* messages that waited for a receive */
+	bool plain;         /* no RFC 7306 */
 	bool raw;
 	uint8_t queues; /* number of queues */
 	uint8_t notify_mask;
@@ -157,6 +163,7 @@ struct rdmap {
 	struct rdmap_sq sq;
 	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, then one for notifications */
 	uint32_t rq_taken;   /* receives taken and not completed, all queues together */
+	uint64_t bad_recvs;  /* receives so far that were invalid */
 	struct rdmap_ird ird;
 	uint32_t tries; /* attempts to execute an atomic */
 	struct rdmap_tx tx;
@@ -192,8 +199,9 @@ void rdmap_abort(struct rdmap *ep);
  */
 void rdmap_report(struct rdmap *ep);
 
-/* The session is over: completes all requests that were taken. RDMAP_UNBOUND. */
-void rdmap_unbind(struct rdmap *ep);
+/* The session is over: completes all requests that were taken. by_peer: the peer ended it in order,
+ * so that receives may be kept. RDMAP_UNBOUND. */
+void rdmap_unbind(struct rdmap *ep, bool by_peer);
 
 /* True for operations that have a response: they count against ORD. */
 static inline bool rdmap_op_has_response(unsigned op)
@@ -252,7 +260,8 @@ static inline unsigned rdmap_rqs(const struct rdmap *ep)
 
 /*
  * Finds the slot for a message of the queue; takes receives from the owner up to its message
- * number. PERR_NONE with *ret_slot, PERR_MSN_RANGE or PERR_NO_BUFFER.
+ * number. PERR_NONE with *ret_slot, PERR_MSN_RANGE, PERR_NO_BUFFER, or PERR_BAD_RECEIVE: the last
+ * receives were taken, and they were invalid.
  */
 enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 			   struct rdmap_rq_slot **ret_slot);

@@ -97,8 +97,10 @@ static bool take(struct rdmap *ep)
 		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
 		q->of_msn[(q->msn + q->open) & q->mask] = q->tail;
 		q->open++;
-	} else if (bad) {
-		s->sge[0] = *bad;
+	} else {
+		ep->bad_recvs++;
+		if (bad)
+			s->sge[0] = *bad;
 	}
 	q->tail++;
 	report_bad(ep, q);
@@ -109,6 +111,7 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 			   struct rdmap_rq_slot **ret_slot)
 {
 	enum perr perr = ddp_rx_msn(msn, q->msn, q->open);
+	uint64_t bad = ep->bad_recvs;
 
 	/* Bounded, because an owner may supply bad receives without end.
 	 */
@@ -116,7 +119,7 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 		perr = ddp_rx_msn(msn, q->msn, q->open);
 	if (perr == PERR_NONE)
 		*ret_slot = rdmap_rq_find(q, msn);
-	return perr;
+	return perr == PERR_NO_BUFFER && ep->bad_recvs != bad ? PERR_BAD_RECEIVE : perr;
 }
 
 enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_rec *c,

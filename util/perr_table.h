@@ -2,6 +2,7 @@
 /*
  * The protocol errors: name, sentence, and the Terminate for the peer (layer, error type, error
  * code of RFC 5040 4.8, RFC 5041 7.2, RFC 6581 8, RFC 7306 8). proto/perr.h makes an enum of it.
+ * Errors that differ only for this side are one Terminate: the first of them is the peer's.
  */
 #ifndef UTIL_PERR_TABLE_H
 #define UTIL_PERR_TABLE_H
@@ -41,6 +42,10 @@
 	X(ENH_LOCAL, 2, 0, 0x05, "local error during session establishment")                       \
 	X(ENH_IRD, 2, 0, 0x06, "insufficient IRD for the Reads that the peer asks for")            \
 	X(ENH_RTR, 2, 0, 0x07, "no ready-to-receive message that both sides support")              \
-	X(LLP_LOST, 2, 0, 0x00, "the association was lost")
+	X(LLP_LOST, 2, 0, 0x00, "the association was lost")                                        \
+	X(BAD_RECEIVE, 1, 2, 0x02,                                                                 \
+	  "untagged segment: the receives posted for the message were invalid")                    \
+	X(HOLD_FULL, 1, 0, 0x00,                                                                   \
+	  "more segments arrived ahead of their turn than the queue pair has room for")
 
 #endif

@@ -431,7 +431,7 @@ static bool send_one(struct association *assoc)
 		return false;
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	follow_path(assoc);
-	if (dp_tx(&assoc->dp, TX_BUDGET))
+	if (dp_resume(&assoc->dp, RX_BUDGET) | dp_tx(&assoc->dp, TX_BUDGET))
 		association_activate(assoc);
 	dp_events(&assoc->dp);
 	if (assoc->dp.broken)

@@ -82,16 +82,18 @@ static void examine(struct datapath *dp, const struct assoc_msg *in, const struc
 	assoc_rx_placed(dp->ddp);
 }
 
-/* 5. Early segments, which arrived before their session's Accept. */
-static void examine_early(struct datapath *dp)
+/* 5. Messages that waited for their session's Accept, for a receive, or for their turn. */
+static unsigned examine_early(struct datapath *dp, unsigned budget)
 {
 	struct assoc_msg in;
 
-	while (assoc_rx_early(dp->ddp, &in)) {
+	while (budget > 0 && assoc_rx_early(dp->ddp, &in)) {
 		struct span whole = {(uint8_t *)in.head, in.head_len};
 
 		examine(dp, &in, &whole, 1);
+		budget--;
 	}
+	return budget;
 }
 
 bool dp_rx(struct datapath *dp, unsigned budget)
@@ -112,7 +114,7 @@ bool dp_rx(struct datapath *dp, unsigned budget)
 			.head_len = (uint32_t)msg.part[0].len,
 		};
 		examine(dp, &in, msg.part, msg.n);
-		examine_early(dp);
+		budget = examine_early(dp, budget);
 
 		/* 6. Events of sessions that began or ended. */
 		dp_events(dp);
@@ -120,10 +122,11 @@ bool dp_rx(struct datapath *dp, unsigned budget)
 	return true;
 }
 
-void dp_accepted(struct datapath *dp)
+bool dp_resume(struct datapath *dp, unsigned budget)
 {
-	examine_early(dp);
+	budget = examine_early(dp, budget);
 	dp_events(dp);
+	return budget == 0;
 }
 
 void dp_events(struct datapath *dp)

@@ -34,8 +34,10 @@ bool dp_tx(struct datapath *dp, unsigned budget);
 /* Receives at most budget messages. True if there may be more. */
 bool dp_rx(struct datapath *dp, unsigned budget);
 
-/* This side accepted a session: processes early segments of its peer. */
-void dp_accepted(struct datapath *dp);
+/* Processes messages that waited: for the Accept of their session, for a receive, or for their
+ * turn. At most budget of them; true if there may be more. Call it after assoc_accept(),
+ * assoc_rx_wake() and assoc_tick(). */
+bool dp_resume(struct datapath *dp, unsigned budget);
 
 /* Passes waiting session events to on_event. */
 void dp_events(struct datapath *dp);

@@ -14,6 +14,8 @@
 #include "daemon/objects/qp.h"
 #include "util/service_key.h"
 
+enum { EARLY_BUDGET = 256 /* early segments that are processed with the accept itself */ };
+
 /* ---- from the Initiate to the client ---- */
 
 static struct session_request *make(struct listener *l, struct association *assoc,
@@ -215,7 +217,7 @@ static void hand_over(struct session_request *r, struct qp *qp, uint32_t cookie)
 	qp->sid = r->sid;
 	drop(r);
 	qp_established(qp, &event);
-	dp_accepted(&qp->assoc->dp);
+	dp_resume(&qp->assoc->dp, EARLY_BUDGET);
 }
 
 static int accept_with(struct client *c, struct qp *qp, const struct msg_accept *req,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/hold.h"
 #include "util/be.h"
 
 /* Like assert(), but in every build. */
@@ -51,6 +52,7 @@ void pair_deinit(struct pair_node *n)
 	free(n->stags);
 	for (unsigned i = 0; i < n->nqps; i++) {
 		free(n->qp[i]->ep);
+		free(n->qp[i]->hold);
 		free(n->qp[i]);
 	}
 	for (unsigned i = 0; i < n->nregions; i++)
@@ -116,6 +118,13 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 	qp->ep = rdmap_init(zeroed(rdmap_size(&cfg)), &cfg, &ops, qp);
 	n->qp[n->nqps++] = qp;
 	return qp;
+}
+
+void pair_hold(struct pair_qp *qp, uint32_t bytes, uint32_t wait_ms, bool in_order)
+{
+	qp->hold = zeroed(hold_size(bytes));
+	rdmap_set_hold(qp->ep, qp->hold, bytes, wait_ms);
+	rdmap_set_options(qp->ep, in_order ? RDMAP_PLACE_IN_ORDER : 0);
 }
 
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,
@@ -222,6 +231,14 @@ static void examine(struct pair_node *n, const struct assoc_msg *in)
 	assoc_rx_placed(n->assoc);
 }
 
+static void examine_early(struct pair_node *n)
+{
+	struct assoc_msg in;
+
+	while (assoc_rx_early(n->assoc, &in))
+		examine(n, &in);
+}
+
 void pair_push(struct pair_node *n, const struct pair_msg *m)
 {
 	uint8_t *exact =
@@ -236,8 +253,19 @@ void pair_push(struct pair_node *n, const struct pair_msg *m)
 	memcpy(exact + 1, m->b, m->len);
 	examine(n, &in);
 	free(exact);
-	while (assoc_rx_early(n->assoc, &in))
-		examine(n, &in);
+	examine_early(n);
+}
+
+void pair_wake(struct pair_qp *qp)
+{
+	assoc_rx_wake(qp->node->assoc, qp->ep);
+	examine_early(qp->node);
+}
+
+void pair_tick(struct pair_node *n, uint64_t now_ms)
+{
+	assoc_tick(n->assoc, now_ms);
+	examine_early(n);
 }
 
 void pair_pump(struct pair_node *a, struct pair_node *b)

@@ -48,6 +48,7 @@ struct pair_qp {
 	struct rdmap_done done[PAIR_QUEUE]; /* sends and receives as they completed */
 	unsigned ndone, nseen;              /* nseen: handed out by pair_done() */
 	bool no_room;                       /* take_send() finds no room for the completion */
+	void *hold;                         /* memory of pair_hold() */
 };
 
 /* One side. */
@@ -79,6 +80,9 @@ struct pair_qp *pair_qp_reads(struct pair_node *n, uint16_t ord, uint16_t ird);
 /* The same, of another kind: domain, scope and elements are filled in, depths where they are 0. */
 struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like);
 
+/* Lets messages of an endpoint without a session wait: see rdmap_set_hold(). */
+void pair_hold(struct pair_qp *qp, uint32_t bytes, uint32_t wait_ms, bool in_order);
+
 /* Zeroed memory of len bytes, registered with the STag. scope: 0 for the whole domain. */
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,
 		     uint64_t scope);
@@ -104,6 +108,12 @@ struct pair_msg pair_segment(uint16_t sid, uint16_t ssn, const struct wire_ddp *
 
 /* The node receives a message. */
 void pair_push(struct pair_node *n, const struct pair_msg *m);
+
+/* The endpoint has new receives: examines messages that waited for them. */
+void pair_wake(struct pair_qp *qp);
+
+/* Sets the time, with all that follows from it. */
+void pair_tick(struct pair_node *n, uint64_t now_ms);
 
 /* The session is established from a peer that the test plays: the stream is sid. */
 void pair_fake_connect(struct pair_node *n, struct pair_qp *qp, uint16_t sid);

@@ -41,11 +41,24 @@ static const struct {
 	{PERR_LLP_LOST, 0x2000},
 };
 
-enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+/* The same Terminate as that of another error, for a reason that only this side learns. */
+static const struct {
+	enum perr perr, of_term;
+} local[] = {
+	{PERR_BAD_RECEIVE, PERR_NO_BUFFER},
+	{PERR_HOLD_FULL, PERR_DDP_CATASTROPHIC},
+};
+
+enum {
+	NUMBERS = sizeof(numbers) / sizeof(numbers[0]),
+	LOCAL = sizeof(local) / sizeof(local[0]),
+};
 
 Test(perr, every_error_has_the_number_of_the_rfcs)
 {
-	cr_assert_eq(NUMBERS, PERR_COUNT - 1, "PERR_NONE has none, all others one");
+	cr_assert_eq(NUMBERS + LOCAL, PERR_COUNT - 1, "PERR_NONE has none, all others one");
+	for (unsigned i = 0; i < LOCAL; i++)
+		cr_expect_eq(perr_of_term(perr_term(local[i].perr)), local[i].of_term);
 	for (unsigned i = 0; i < NUMBERS; i++)
 		cr_expect_eq(perr_term(numbers[i].perr), numbers[i].term, "%s",
 			     names_perr(numbers[i].perr));
