@@ -70,7 +70,7 @@ struct mw {
 	uint32_t handle;
 };
 
-/* The place of a QP in the list of one of its CQs. */
+/* The place of a QP in the list of one of its CQs, or of its SRQ. */
 struct cq_user {
 	struct list link;
 	uint32_t slot; /* in the bell page */
@@ -137,14 +137,15 @@ struct ddp_srq {
 	uint32_t cookie;
 	unsigned uses; /* QPs */
 	struct ring_map *map;
-	struct queue rq;
+	struct queue rq;   /* its lock guards users, too */
+	struct list users; /* QPs */
 };
 
 struct ddp_qp {
 	struct ddp_id *id;
 	struct ddp_pd *pd;
 	struct ddp_cq *send_cq, *recv_cq;
-	struct cq_user send_user, recv_user;
+	struct cq_user send_user, recv_user, srq_user;
 	struct ddp_srq *srq; /* NULL: rq is its own */
 	struct ring_map *map;
 	uint32_t handle;

@@ -356,7 +356,8 @@ int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr 
 	} else if (r == 0) {
 		pthread_mutex_lock(&qp->rq.lock);
 		/* The daemon reads this ring when a message arrives. It waits for the bell only
-		 * after the session has ended: no message arrives then, and it flushes. */
+		 * while a message waits for a receive, and after the session has ended: no message
+		 * arrives then, and it flushes. */
 		if (put_recvs(&qp->rq, "ddp_post_recv", &wr, &r) && bell_ring(page, qp->slot))
 			doorbell_ring(qp->sq.ctx->bell);
 		pthread_mutex_unlock(&qp->rq.lock);
@@ -366,14 +367,29 @@ int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr 
 	return r;
 }
 
+/* Messages of any of its QPs may wait. */
+static void ring_users(struct ddp_srq *srq)
+{
+	const struct ddp_ctx *ctx = srq->pd->ctx;
+	bool wake = false;
+
+	list_foreach (it, &srq->users)
+		wake |= bell_ring((struct bell_page *)ctx->page.addr,
+				  list_entry(it, struct cq_user, link)->slot);
+	if (wake)
+		doorbell_ring(ctx->bell);
+}
+
 int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad)
 {
 	int r = context_here(srq->rq.ctx, "ddp_post_srq_recv");
 
 	if (r == 0) {
 		pthread_mutex_lock(&srq->rq.lock);
-		/* The end of a session does not flush them, so the daemon needs no bell. */
-		put_recvs(&srq->rq, "ddp_post_srq_recv", &wr, &r);
+		/* The end of a session does not flush them: the daemon needs the bell only while a
+		 * message waits for a receive. */
+		if (put_recvs(&srq->rq, "ddp_post_srq_recv", &wr, &r))
+			ring_users(srq);
 		pthread_mutex_unlock(&srq->rq.lock);
 	}
 	if (r && bad)

@@ -7,6 +7,7 @@
 
 #include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
+#include "client-lib/options.h"
 #include "client-lib/reason.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
@@ -169,6 +170,46 @@ static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 	return r;
 }
 
+static int set_options(struct ddp_qp *qp, const struct ddp_qp_init *a)
+{
+	bool hold = a->hold_bytes || a->hold_ms;
+	const struct msg_options req = {
+		.hdr.op = MSG_QP_OPTIONS,
+		.handle = qp->handle,
+		.what = (hold ? MSG_OPTIONS_HOLD : 0U) | (a->options ? MSG_OPTIONS_FLAGS : 0U),
+		.hold_bytes = a->hold_bytes,
+		.hold_ms = a->hold_ms,
+		.flags = a->options,
+	};
+	struct msg_options_state state;
+	int r;
+
+	if (req.what == 0)
+		return 0;
+	r = options_call(qp->id->ctx, "ddp_create_qp", &req, &state);
+	if (r)
+		context_release(qp->id->ctx, "ddp_create_qp", MSG_DESTROY_QP, qp->handle);
+	return r;
+}
+
+/* The SRQ rings for its QPs, which may wait for receives. */
+static void add_srq_user(struct ddp_qp *qp)
+{
+	qp->srq_user.slot = qp->slot;
+	pthread_mutex_lock(&qp->srq->rq.lock);
+	list_add_tail(&qp->srq->users, &qp->srq_user.link);
+	pthread_mutex_unlock(&qp->srq->rq.lock);
+	context_use(qp->id->ctx, &qp->srq->uses, 1);
+}
+
+static void del_srq_user(struct ddp_qp *qp)
+{
+	pthread_mutex_lock(&qp->srq->rq.lock);
+	list_del(&qp->srq_user.link);
+	pthread_mutex_unlock(&qp->srq->rq.lock);
+	context_use(qp->id->ctx, &qp->srq->uses, -1);
+}
+
 static void free_qp(struct ddp_qp *qp)
 {
 	ring_map_put(&qp->id->ctx->maps, qp->map);
@@ -214,6 +255,8 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	if (!qp)
 		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
 	r = create(qp, &a);
+	if (r == 0)
+		r = set_options(qp, &a);
 	if (r) {
 		free_qp(qp);
 		return r;
@@ -222,7 +265,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	cq_add_user(qp->recv_cq, &qp->recv_user, qp->slot);
 	context_use(id->ctx, &pd->uses, 1);
 	if (qp->srq)
-		context_use(id->ctx, &qp->srq->uses, 1);
+		add_srq_user(qp);
 	id->qp = qp;
 	*ret = qp;
 	return 0;
@@ -263,7 +306,7 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 	cq_del_user(qp->recv_cq, &qp->recv_user);
 	context_use(qp->id->ctx, &qp->pd->uses, -1);
 	if (qp->srq)
-		context_use(qp->id->ctx, &qp->srq->uses, -1);
+		del_srq_user(qp);
 	qp->id->qp = NULL;
 	free_qp(qp);
 	return 0;
@@ -284,13 +327,21 @@ int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret)
 int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 {
 	struct msg_qp_state m;
+	struct msg_options_state o;
 	struct ddp_qp_attr a = {0};
 	int r = attr_check("ddp_query_qp", attr);
 
 	if (r == 0)
 		r = qp_query(qp, "ddp_query_qp", &m);
+	if (r == 0)
+		r = options_query(qp->id->ctx, "ddp_query_qp", MSG_QP_OPTIONS, qp->handle, &o);
 	if (r)
 		return r;
+	a.hold_bytes = o.hold_bytes;
+	a.hold_ms = o.hold_ms;
+	a.options = o.flags;
+	a.held_bytes = o.held_bytes;
+	a.held_msgs = o.held_msgs;
 	a.state = (enum ddp_qp_state)m.state;
 	a.qp_num = qp->num;
 	a.max_tagged = m.max_tagged;

@@ -8,6 +8,7 @@
 
 #include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
+#include "client-lib/options.h"
 #include "client-lib/reason.h"
 #include "ipc/wqe.h"
 
@@ -75,6 +76,27 @@ static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 	return r;
 }
 
+/* The QPs that will use it wait for late receives. */
+static int set_hold(struct ddp_srq *srq, const struct ddp_srq_attr *a)
+{
+	const struct msg_options req = {
+		.hdr.op = MSG_SRQ_OPTIONS,
+		.handle = srq->handle,
+		.what = MSG_OPTIONS_HOLD,
+		.hold_bytes = a->hold_bytes,
+		.hold_ms = a->hold_ms,
+	};
+	struct msg_options_state state;
+	int r;
+
+	if (a->hold_bytes == 0 && a->hold_ms == 0)
+		return 0;
+	r = options_call(srq->pd->ctx, "ddp_create_srq", &req, &state);
+	if (r)
+		context_release(srq->pd->ctx, "ddp_create_srq", MSG_DESTROY_SRQ, srq->handle);
+	return r;
+}
+
 /* From now on events find the SRQ. */
 static int add_to_table(struct ddp_srq *srq)
 {
@@ -136,10 +158,13 @@ int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct dd
 	srq->pd = pd;
 	srq->user = a.user;
 	srq->rq.ctx = pd->ctx;
+	list_init(&srq->users);
 	pthread_mutex_init(&srq->rq.lock, NULL);
 	r = add_to_table(srq);
 	if (r == 0)
 		r = create(srq, &a);
+	if (r == 0)
+		r = set_hold(srq, &a);
 	if (r) {
 		free_srq(srq);
 		return r;
@@ -196,14 +221,21 @@ int ddp_modify_srq(struct ddp_srq *srq, const struct ddp_srq_attr *attr, unsigne
 int ddp_query_srq(struct ddp_srq *srq, struct ddp_srq_state *state)
 {
 	struct msg_srq_state m;
+	struct msg_options_state o;
 	struct ddp_srq_state s = {0};
 	int r = attr_check("ddp_query_srq", state);
 
 	if (r == 0)
 		r = context_query(srq->pd->ctx, "ddp_query_srq", MSG_QUERY_SRQ, srq->handle, &m.hdr,
 				  sizeof(m));
+	if (r == 0)
+		r = options_query(srq->pd->ctx, "ddp_query_srq", MSG_SRQ_OPTIONS, srq->handle, &o);
 	if (r)
 		return r;
+	s.hold_bytes = o.hold_bytes;
+	s.hold_ms = o.hold_ms;
+	s.held_bytes = o.held_bytes;
+	s.held_msgs = o.held_msgs;
 	s.max_wr = m.entries;
 	s.max_sge = m.max_sge;
 	s.limit = m.limit;

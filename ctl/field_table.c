@@ -134,6 +134,11 @@ static const struct field qp_fields[] = {
 	F(qp, tx_bytes, BYTES, STATS),
 	F(qp, rx_bytes, BYTES, STATS),
 	F(qp, srq_taken, NUM, STATS),
+	F(qp, hold_bytes, BYTES, DETAIL),
+	F(qp, hold_ms, NUM, DETAIL),
+	F(qp, held_bytes, BYTES, DETAIL),
+	F(qp, options, NUM, DETAIL),
+	F(qp, held_msgs, NUM, STATS),
 };
 
 static const struct field mr_fields[] = {
@@ -165,11 +170,15 @@ static const struct field cq_fields[] = {
 };
 
 static const struct field srq_fields[] = {
-	F(srq, handle, NUM, BASIC),   F(srq, client, NUM, BASIC), F(srq, pid, NUM, BASIC),
-	F(srq, uid, UID, DETAIL),     F(srq, pd, NUM, BASIC),     F(srq, entries, NUM, BASIC),
-	F(srq, posted, NUM, BASIC),   F(srq, held, NUM, BASIC),   F(srq, qps, NUM, BASIC),
-	F(srq, max_sge, NUM, DETAIL), F(srq, limit, NUM, DETAIL), F(srq, per_qp, NUM, DETAIL),
-	F(srq, taken, NUM, STATS),
+	F(srq, handle, NUM, BASIC),    F(srq, client, NUM, BASIC),
+	F(srq, pid, NUM, BASIC),       F(srq, uid, UID, DETAIL),
+	F(srq, pd, NUM, BASIC),        F(srq, entries, NUM, BASIC),
+	F(srq, posted, NUM, BASIC),    F(srq, held, NUM, BASIC),
+	F(srq, qps, NUM, BASIC),       F(srq, max_sge, NUM, DETAIL),
+	F(srq, limit, NUM, DETAIL),    F(srq, per_qp, NUM, DETAIL),
+	F(srq, taken, NUM, STATS),     F(srq, hold_bytes, BYTES, DETAIL),
+	F(srq, hold_ms, NUM, DETAIL),  F(srq, held_bytes, BYTES, DETAIL),
+	F(srq, held_msgs, NUM, STATS),
 };
 
 static const struct field client_fields[] = {

@@ -100,6 +100,9 @@ struct ctl_qp {
 	uint32_t srq_held;
 	uint64_t srq_taken;
 	struct sockaddr_storage remote;
+	uint32_t hold_bytes, hold_ms, held_bytes;
+	uint32_t options; /* set of MSG_QP_ */
+	uint64_t held_msgs;
 };
 
 struct ctl_mr {
@@ -122,6 +125,8 @@ struct ctl_srq {
 	uint32_t handle, client, pid, uid;
 	uint32_t pd, entries, max_sge, limit, per_qp, posted, held, qps;
 	uint64_t taken;
+	uint32_t hold_bytes, hold_ms, held_bytes, pad;
+	uint64_t held_msgs;
 };
 
 struct ctl_mw {

@@ -66,7 +66,9 @@ enum {
 	X(SET_PRIMARY)    /* set_primary -> hdr */ \
 	X(LISTEN_KEY)     /* listen_key -> listener */ \
 	X(QUERY_REQUEST)  /* handle (request) -> request_state */ \
-	X(QUERY_ADDRS)    /* hdr -> addrs */
+	X(QUERY_ADDRS)    /* hdr -> addrs */ \
+	X(QP_OPTIONS)     /* options -> options_state; since minor 3 */ \
+	X(SRQ_OPTIONS)    /* the same for the QPs that will use it; since minor 3 */
 /* clang-format on */
 
 enum msg_op {
@@ -339,6 +341,29 @@ struct msg_qp_state {
 	uint32_t sq_entries, rq_entries, max_send_sge, max_recv_sge, max_inline;
 	uint32_t srq_held; /* receives of its shared queue that it holds */
 	uint64_t srq_taken;
+};
+
+/* What changes; a set of none only queries. A queue pair has not begun a session yet. */
+enum { MSG_OPTIONS_HOLD = 1, MSG_OPTIONS_FLAGS = 2 };
+
+/* Values of enum ddp_qp_options. */
+enum { MSG_QP_PLACE_IN_ORDER = 1, MSG_QP_KEEP_RECVS = 2 };
+
+struct msg_options {
+	struct msg_hdr hdr;
+	uint32_t handle;     /* of the qp or srq */
+	uint32_t what;       /* set of MSG_OPTIONS_ */
+	uint32_t hold_bytes; /* HOLD: room for messages that wait for a receive; 0: none */
+	uint32_t hold_ms;    /* HOLD: how long they wait */
+	uint32_t flags;      /* FLAGS: set of MSG_QP_; 0 for an srq */
+	uint32_t pad;
+};
+
+struct msg_options_state {
+	struct msg_hdr hdr;
+	uint32_t hold_bytes, hold_ms, flags;
+	uint32_t held_bytes; /* in use now, by all queue pairs of an srq together */
+	uint64_t held_msgs;  /* messages that waited so far */
 };
 
 struct msg_listen {

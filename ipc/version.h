@@ -10,10 +10,12 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 2,
+	IPC_VERSION_MINOR = 3,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
+	/* From which on there are MSG_QP_OPTIONS and MSG_SRQ_OPTIONS. */
+	IPC_MINOR_OPTIONS = 3,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -11,6 +11,7 @@
 #include "daemon/objects/cq.h"
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
+#include "daemon/objects/qp_options.h"
 #include "daemon/objects/srq.h"
 #include "daemon/objects/stags.h"
 #include "daemon/objects/wr.h"
@@ -299,6 +300,8 @@ int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *r
 	if (!qp)
 		return reply_refuse(rep, ENOMEM, "queue pair: out of memory");
 	r = build(qp, req, rep);
+	if (!r)
+		r = qp_options_inherit(qp, rep);
 	if (r) {
 		qp_free(qp);
 		return r;
@@ -323,6 +326,7 @@ struct qp *qp_free(struct qp *qp)
 	idtab_del(&qp->client->qps, qp->handle);
 	release_parts(qp);
 	rings_free(&qp->rings);
+	qp_options_free(qp);
 	if (qp->ep)
 		munmap(qp->ep, qp->ep_bytes);
 	acct_release(&qp->maps);

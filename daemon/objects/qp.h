@@ -31,6 +31,14 @@ enum {
 	QP_MAX_READS = 128,
 };
 
+/* Memory for messages that wait; all zero: none. */
+struct qp_hold {
+	void *mem;
+	size_t size; /* mapped */
+	uint32_t bytes, ms;
+	struct acct_charge memory, maps;
+};
+
 enum qp_state { /* values of enum ddp_qp_state */
 		QP_IDLE,
 		QP_CONNECTING,
@@ -75,6 +83,8 @@ struct qp {
 	uint8_t private_data[MSG_PRIVATE_MAX];
 	size_t ep_bytes; /* mapped for the endpoint */
 	struct acct_charge charge, memory, maps;
+	struct qp_hold hold;
+	uint32_t options; /* set of MSG_QP_ */
 };
 
 /* The contents of a session's event. Members that do not apply are 0 or NULL. */
@@ -105,7 +115,7 @@ void qp_disconnect(struct qp *qp);
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
 
-/* The client rang: there is work, or room for completions. */
+/* The client rang: there is work, a receive that a message waits for, or room for completions. */
 void qp_wake(struct qp *qp);
 
 /* The association is up: sends the Initiate. */

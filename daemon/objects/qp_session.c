@@ -10,6 +10,7 @@
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/srq.h"
 #include "daemon/objects/wr.h"
 
 /* A peer may shut an idle association down at the wrong moment, but not time and again. Each
@@ -25,9 +26,18 @@ const char *qp_state_str(enum qp_state s)
 
 /* ---- work ---- */
 
+/* Messages may wait for receives that the client has posted. */
+static void wake_receiver(struct qp *qp)
+{
+	ring_awake(qp->srq ? &qp->srq->ring : &qp->rq);
+	assoc_rx_wake(qp->assoc->ddp, qp->ep);
+}
+
 void qp_wake(struct qp *qp)
 {
 	if (qp->state == QP_RTS) {
+		if (qp->hold.mem)
+			wake_receiver(qp);
 		wr_flush_pending(qp);
 		assoc_tx_wake(qp->assoc->ddp, qp->ep);
 		association_activate(qp->assoc);
@@ -306,6 +316,9 @@ void qp_disconnect(struct qp *qp)
 		qp->state = QP_CLOSING;
 		assoc_close(association_ddp(qp->assoc), qp->ep);
 		association_activate(qp->assoc);
+	} else if (qp->state == QP_ERROR && rdmap_keeps_recvs(qp->ep)) {
+		rdmap_flush_recvs(qp->ep);
+		wr_flush(qp);
 	}
 }
 

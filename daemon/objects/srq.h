@@ -30,8 +30,9 @@ struct srq {
 	uint32_t max_sge;
 	uint32_t limit;  /* an event is due when fewer receives than this are left; 0: not armed */
 	uint32_t per_qp; /* receives that one queue pair may hold; 0: no cap */
-	unsigned users;  /* queue pairs */
-	uint32_t held;   /* taken by them and not completed */
+	uint32_t hold_bytes, hold_ms; /* of each queue pair that will use it: qp_options.h */
+	unsigned users;               /* queue pairs */
+	uint32_t held;                /* taken by them and not completed */
 	uint64_t taken;
 	struct rings rings;
 	struct ring ring;

@@ -133,9 +133,20 @@ static int pop_send(struct qp *qp, struct wqe_send *ret)
 	return r;
 }
 
-static bool recv_waits(struct qp *qp)
+static bool offers_recv(struct qp *qp)
 {
 	return qp->srq ? srq_offers(qp->srq, qp->taken_recv) : ring_avail(&qp->rq) != 0;
+}
+
+/* If there is none and messages may wait for one, the client rings when it posts it. */
+static bool recv_waits(struct qp *qp)
+{
+	if (offers_recv(qp))
+		return true;
+	if (!qp->hold.mem)
+		return false;
+	ring_sleep(qp->srq ? &qp->srq->ring : &qp->rq, RING_SLEEPS);
+	return offers_recv(qp);
 }
 
 static void count_recv(struct qp *qp)
@@ -285,7 +296,7 @@ static bool flush_sends(struct qp *qp)
 
 static bool flush_recvs(struct qp *qp)
 {
-	if (qp->srq)
+	if (qp->srq || rdmap_keeps_recvs(qp->ep))
 		return false;
 	for (uint32_t i = 0; i < qp->rq.size; i++)
 		if (!flush_recv(qp))

@@ -16,6 +16,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/primary_path.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/qp_options.h"
 #include "daemon/objects/session_request.h"
 #include "daemon/objects/srq.h"
 #include "daemon/service/hello.h"
@@ -327,6 +328,22 @@ static int do_query_qp(struct client *c, const void *rec, const int *fds, struct
 	return 0;
 }
 
+static int do_qp_options(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct qp *qp = named(&c->qps, rec, "queue pair", rep);
+
+	(void)fds;
+	return qp ? qp_options_set(qp, rec, rep) : -ENOENT;
+}
+
+static int do_srq_options(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	struct srq *srq = named(&c->srqs, rec, "shared receive queue", rep);
+
+	(void)fds;
+	return srq ? qp_options_set_srq(srq, rec, rep) : -ENOENT;
+}
+
 /* ---- sessions ---- */
 
 static int do_listen(struct client *c, const void *rec, const int *fds, struct reply *rep)
@@ -472,6 +489,8 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_QUERY_ADDRS] = {SIZE(hdr), 0, do_query_addrs, SIZE(addrs), 0},
 	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths), 0},
 	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr), 0},
+	[MSG_QP_OPTIONS] = {SIZE(options), 0, do_qp_options, SIZE(options_state), 0},
+	[MSG_SRQ_OPTIONS] = {SIZE(options), 0, do_srq_options, SIZE(options_state), 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
 };
 

@@ -20,6 +20,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/qp_options.h"
 #include "daemon/objects/srq.h"
 
 enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
@@ -296,7 +297,7 @@ static bool show_sessions(struct show *s)
 	return true;
 }
 
-/* What has been posted to it. Receives are its own, or those of a shared queue. */
+/* What has been posted to it. */
 static void put_queues(struct ctl_qp *r, const struct qp *qp)
 {
 	r->sq_entries = qp->sq.size;
@@ -309,6 +310,8 @@ static void put_queues(struct ctl_qp *r, const struct qp *qp)
 		r->rq_entries = qp->rq.size;
 		r->rq_posted = queue_waiting(&qp->rq);
 	}
+	r->hold_bytes = qp->hold.bytes;
+	r->hold_ms = qp->hold.ms;
 }
 
 static void put_endpoint(struct ctl_qp *r, const struct rdmap *ep)
@@ -325,6 +328,8 @@ static void put_endpoint(struct ctl_qp *r, const struct rdmap *ep)
 	r->rx_msgs = info.rx_msgs;
 	r->tx_bytes = info.tx_bytes;
 	r->rx_bytes = info.rx_bytes;
+	r->held_bytes = info.held_bytes;
+	r->held_msgs = info.held_msgs;
 }
 
 static void show_qp(struct show *s, void *obj)
@@ -346,6 +351,7 @@ static void show_qp(struct show *s, void *obj)
 	}
 	put_queues(r, qp);
 	put_endpoint(r, qp->ep);
+	r->options = qp->options;
 	r->pd = number(qp->pd->handle);
 	r->send_cq = number(qp->send_cq->handle);
 	r->recv_cq = number(qp->recv_cq->handle);
@@ -357,8 +363,14 @@ static void show_srq(struct show *s, void *obj)
 	struct ctl_srq *r = &s->rec.srq;
 	const struct srq *srq = obj;
 	struct msg_srq_state st = {0};
+	struct msg_options_state hold = {0};
 
 	srq_query(srq, &st);
+	qp_options_of_srq(srq, &hold);
+	r->hold_bytes = hold.hold_bytes;
+	r->hold_ms = srq->hold_ms;
+	r->held_bytes = hold.held_bytes;
+	r->held_msgs = hold.held_msgs;
 	r->handle = number(srq->handle);
 	r->client = srq->client->id;
 	r->pid = (uint32_t)srq->client->pid;

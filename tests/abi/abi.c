@@ -160,6 +160,14 @@ static const struct member m_msg_addr[] = {M(msg_addr, family), M(msg_addr, port
 static const struct member m_msg_path[] = {
 	M(msg_path, remote), M(msg_path, state), M(msg_path, primary), M(msg_path, srtt_us),
 	M(msg_path, rto_ms), M(msg_path, cwnd),  M(msg_path, mtu)};
+static const struct member m_msg_options[] = {M(msg_options, hdr),     M(msg_options, handle),
+					      M(msg_options, what),    M(msg_options, hold_bytes),
+					      M(msg_options, hold_ms), M(msg_options, flags),
+					      M(msg_options, pad)};
+static const struct member m_msg_options_state[] = {
+	M(msg_options_state, hdr),        M(msg_options_state, hold_bytes),
+	M(msg_options_state, hold_ms),    M(msg_options_state, flags),
+	M(msg_options_state, held_bytes), M(msg_options_state, held_msgs)};
 static const struct member m_msg_paths[] = {M(msg_paths, hdr), M(msg_paths, n), M(msg_paths, total),
 					    M(msg_paths, path)};
 static const struct member m_msg_set_primary[] = {M(msg_set_primary, hdr), M(msg_set_primary, qp),
@@ -249,11 +257,14 @@ static const struct member m_ddp_cq_state[] = {
 	M(ddp_cq_state, reserved),    M(ddp_cq_state, qps),     M(ddp_cq_state, completions)};
 static const struct member m_ddp_srq_attr[] = {
 	M(ddp_srq_attr, struct_size), M(ddp_srq_attr, max_wr),     M(ddp_srq_attr, max_sge),
-	M(ddp_srq_attr, limit),       M(ddp_srq_attr, max_per_qp), M(ddp_srq_attr, user)};
+	M(ddp_srq_attr, limit),       M(ddp_srq_attr, max_per_qp), M(ddp_srq_attr, user),
+	M(ddp_srq_attr, hold_bytes),  M(ddp_srq_attr, hold_ms)};
 static const struct member m_ddp_srq_state[] = {
 	M(ddp_srq_state, struct_size), M(ddp_srq_state, max_wr),     M(ddp_srq_state, max_sge),
 	M(ddp_srq_state, limit),       M(ddp_srq_state, max_per_qp), M(ddp_srq_state, posted),
-	M(ddp_srq_state, held),        M(ddp_srq_state, qps),        M(ddp_srq_state, taken)};
+	M(ddp_srq_state, held),        M(ddp_srq_state, qps),        M(ddp_srq_state, taken),
+	M(ddp_srq_state, hold_bytes),  M(ddp_srq_state, hold_ms),    M(ddp_srq_state, held_bytes),
+	M(ddp_srq_state, held_msgs)};
 static const struct member m_ddp_path[] = {
 	M(ddp_path, remote), M(ddp_path, state), M(ddp_path, primary), M(ddp_path, srtt_us),
 	M(ddp_path, rto_ms), M(ddp_path, cwnd),  M(ddp_path, mtu)};
@@ -290,7 +301,8 @@ static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, max_send_wr),  M(ddp_qp_init, max_recv_wr), M(ddp_qp_init, max_send_sge),
 	M(ddp_qp_init, max_recv_sge), M(ddp_qp_init, max_inline),  M(ddp_qp_init, max_ord),
 	M(ddp_qp_init, max_ird),      M(ddp_qp_init, sq_sig_all),  M(ddp_qp_init, srq),
-	M(ddp_qp_init, qp_type),      M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify)};
+	M(ddp_qp_init, qp_type),      M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify),
+	M(ddp_qp_init, hold_bytes),   M(ddp_qp_init, hold_ms),     M(ddp_qp_init, options)};
 static const struct member m_ddp_qp_attr[] = {
 	M(ddp_qp_attr, struct_size),  M(ddp_qp_attr, state),        M(ddp_qp_attr, qp_num),
 	M(ddp_qp_attr, max_tagged),   M(ddp_qp_attr, max_untagged), M(ddp_qp_attr, ord),
@@ -299,7 +311,9 @@ static const struct member m_ddp_qp_attr[] = {
 	M(ddp_qp_attr, max_ird),      M(ddp_qp_attr, peer_ird),     M(ddp_qp_attr, peer_ord),
 	M(ddp_qp_attr, qp_type),      M(ddp_qp_attr, max_send_wr),  M(ddp_qp_attr, max_recv_wr),
 	M(ddp_qp_attr, max_send_sge), M(ddp_qp_attr, max_recv_sge), M(ddp_qp_attr, max_inline),
-	M(ddp_qp_attr, srq_held),     M(ddp_qp_attr, srq_taken)};
+	M(ddp_qp_attr, srq_held),     M(ddp_qp_attr, srq_taken),    M(ddp_qp_attr, hold_bytes),
+	M(ddp_qp_attr, hold_ms),      M(ddp_qp_attr, options),      M(ddp_qp_attr, held_bytes),
+	M(ddp_qp_attr, held_msgs)};
 static const struct member m_ddp_sge[] = {M(ddp_sge, addr), M(ddp_sge, length), M(ddp_sge, lkey)};
 static const struct member m_ddp_send_wr[] = {M(ddp_send_wr, wr_id),
 					      M(ddp_send_wr, next),
@@ -342,23 +356,24 @@ static const struct {
 	size_t size, align;
 	const struct member *members;
 	size_t count;
-} structs[] = {S(ring_shared),    S(bell_page),       S(wqe_sge),        S(wqe_send),
-	       S(wqe_recv),       S(wqe_cqe),         S(msg_hdr),        S(msg_error),
-	       S(msg_hello),      S(msg_hello_reply), S(msg_caps),       S(msg_handle),
-	       S(msg_reg_mr),     S(msg_bind_mr),     S(msg_mr),         S(msg_rereg_mr),
-	       S(msg_pd_state),   S(msg_mr_state),    S(msg_alloc_mw),   S(msg_bind_mw),
-	       S(msg_mw_state),   S(msg_create_cq),   S(msg_cq),         S(msg_cq_state),
-	       S(msg_create_srq), S(msg_srq),         S(msg_modify_srq), S(msg_srq_state),
-	       S(msg_create_qp),  S(msg_qp),          S(msg_qp_state),   S(msg_listen),
-	       S(msg_addr),       S(msg_path),        S(msg_paths),      S(msg_set_primary),
-	       S(msg_listener),   S(msg_connect),     S(msg_accept),     S(msg_reject),
-	       S(msg_event),      S(ddp_open_attr),   S(ddp_caps),       S(ddp_pd_attr),
-	       S(ddp_mr),         S(ddp_rereg_attr),  S(ddp_mr_attr),    S(ddp_mw),
-	       S(ddp_mw_attr),    S(ddp_cq_attr),     S(ddp_wc),         S(ddp_cq_state),
-	       S(ddp_srq_attr),   S(ddp_srq_state),   S(ddp_cm_event),   S(ddp_path),
-	       S(ddp_conn_param), S(ddp_qp_init),     S(ddp_qp_attr),    S(ddp_sge),
-	       S(ddp_send_wr),    S(ddp_recv_wr),     S(msg_listen_key), S(msg_request_state),
-	       S(msg_addrs),      S(ddp_listen_attr), S(ddp_id_attr)};
+} structs[] = {S(ring_shared),      S(bell_page),       S(wqe_sge),        S(wqe_send),
+	       S(wqe_recv),         S(wqe_cqe),         S(msg_hdr),        S(msg_error),
+	       S(msg_hello),        S(msg_hello_reply), S(msg_caps),       S(msg_handle),
+	       S(msg_reg_mr),       S(msg_bind_mr),     S(msg_mr),         S(msg_rereg_mr),
+	       S(msg_pd_state),     S(msg_mr_state),    S(msg_alloc_mw),   S(msg_bind_mw),
+	       S(msg_mw_state),     S(msg_create_cq),   S(msg_cq),         S(msg_cq_state),
+	       S(msg_create_srq),   S(msg_srq),         S(msg_modify_srq), S(msg_srq_state),
+	       S(msg_create_qp),    S(msg_qp),          S(msg_qp_state),   S(msg_listen),
+	       S(msg_addr),         S(msg_path),        S(msg_paths),      S(msg_set_primary),
+	       S(msg_listener),     S(msg_connect),     S(msg_accept),     S(msg_reject),
+	       S(msg_event),        S(ddp_open_attr),   S(ddp_caps),       S(ddp_pd_attr),
+	       S(ddp_mr),           S(ddp_rereg_attr),  S(ddp_mr_attr),    S(ddp_mw),
+	       S(ddp_mw_attr),      S(ddp_cq_attr),     S(ddp_wc),         S(ddp_cq_state),
+	       S(ddp_srq_attr),     S(ddp_srq_state),   S(ddp_cm_event),   S(ddp_path),
+	       S(ddp_conn_param),   S(ddp_qp_init),     S(ddp_qp_attr),    S(ddp_sge),
+	       S(ddp_send_wr),      S(ddp_recv_wr),     S(msg_listen_key), S(msg_request_state),
+	       S(msg_addrs),        S(ddp_listen_attr), S(ddp_id_attr),    S(msg_options),
+	       S(msg_options_state)};
 
 static void print_members(const struct member *m, size_t count)
 {

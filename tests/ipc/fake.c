@@ -165,6 +165,11 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 		r->srq_state = (struct msg_srq_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 		r->len = sizeof(r->srq_state);
 		break;
+	case MSG_QP_OPTIONS:
+	case MSG_SRQ_OPTIONS:
+		r->options = (struct msg_options_state){r->hdr, 11, 12, 1, 14, 15};
+		r->len = sizeof(r->options);
+		break;
 	default:
 		break;
 	}

@@ -50,6 +50,7 @@ struct fake_reply {
 		struct msg_paths paths;
 		struct msg_request_state request_state;
 		struct msg_addrs addrs;
+		struct msg_options_state options;
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -78,6 +79,7 @@ union fake_record {
 	struct msg_create_srq create_srq;
 	struct msg_modify_srq modify_srq;
 	struct msg_set_primary set_primary;
+	struct msg_options options;
 	uint8_t bytes[MSG_MAX];
 };
 

@@ -269,7 +269,12 @@ Test(query, a_shared_queue_query_returns_what_is_left)
 
 	make_srq(&srq);
 	cr_assert_eq(ddp_query_srq(srq, &s), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_SRQ)->handle.handle, 9);
+	cr_assert_eq(fake_last(&fake, MSG_SRQ_OPTIONS)->options.handle, 9);
+	cr_assert_eq(fake_last(&fake, MSG_SRQ_OPTIONS)->options.what, 0);
+	cr_assert_eq(s.hold_bytes, 11);
+	cr_assert_eq(s.hold_ms, 12);
+	cr_assert_eq(s.held_bytes, 14);
+	cr_assert_eq(s.held_msgs, 15);
 	cr_assert_eq(s.max_wr, 1);
 	cr_assert_eq(s.max_sge, 2);
 	cr_assert_eq(s.limit, 3);

@@ -204,6 +204,55 @@ Test(srq, receives_are_in_the_ring_and_ring_no_bell)
 	cr_assert_eq(bell_take(fake.page), 0);
 }
 
+Test(srq, receives_ring_every_queue_pair_while_a_message_waits)
+{
+	struct ddp_recv_wr wr = {.wr_id = 1};
+	struct ddp_qp *first, *second;
+
+	make_srq(&srq);
+	first = make_qp(pd, 0);
+	second = make_qp(pd, 0);
+	ring_sleep(&fake.srq, RING_SLEEPS);
+	cr_assert_eq(ddp_post_srq_recv(srq, &wr, NULL), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned slot = fake.qp[i].slot;
+
+		cr_expect_eq(bell_take_word(fake.page, slot / 64), UINT64_C(1) << slot % 64);
+	}
+	cr_assert_eq(ddp_destroy_qp(first), 0);
+	cr_assert_eq(ddp_post_srq_recv(srq, &wr, NULL), 0);
+	cr_expect_eq(bell_take_word(fake.page, fake.qp[0].slot / 64), 0, "it is gone");
+	cr_expect_neq(bell_take_word(fake.page, fake.qp[1].slot / 64), 0);
+	cr_assert_eq(ddp_destroy_qp(second), 0);
+}
+
+Test(srq, a_hold_is_asked_for_and_what_is_refused_leaves_nothing)
+{
+	struct ddp_srq_attr attr = DDP_INIT(ddp_srq_attr);
+	struct ddp_qp_init init = {.struct_size = sizeof(init), .send_cq = cq, .recv_cq = cq};
+	const struct msg_options *m;
+	struct ddp_qp *qp;
+	struct ddp_id *id;
+
+	attr.max_wr = 4;
+	attr.hold_bytes = 1000;
+	attr.hold_ms = 20;
+	cr_assert_eq(ddp_create_srq(pd, &attr, &srq), 0);
+	m = &fake_last(&fake, MSG_SRQ_OPTIONS)->options;
+	cr_expect_eq(m->handle, 9);
+	cr_expect_eq(m->what, MSG_OPTIONS_HOLD);
+	cr_expect_eq(m->hold_bytes, 1000);
+	cr_expect_eq(m->hold_ms, 20);
+	init.options = DDP_QP_KEEP_RECVS;
+	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
+	cr_assert_eq(ddp_create_qp(id, pd, &init, &qp), 0);
+	m = &fake_last(&fake, MSG_QP_OPTIONS)->options;
+	cr_expect_eq(m->what, MSG_OPTIONS_FLAGS);
+	cr_expect_eq(m->flags, MSG_QP_KEEP_RECVS);
+	cr_assert_eq(ddp_destroy_qp(qp), 0);
+	cr_assert_eq(ddp_destroy_srq(srq), 0);
+}
+
 Test(srq, a_full_queue_of_a_dead_daemon_is_a_broken_pipe)
 {
 	struct ddp_recv_wr wr = {.wr_id = 1};

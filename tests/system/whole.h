@@ -37,6 +37,15 @@ void whole_rereg(struct whole *w);
 /* whole_srq.c */
 void whole_srq(struct whole *w);
 void whole_srq_share(struct whole *w);
+/* whole_late.c */
+void whole_late(struct whole *w);
+void whole_late_end(struct whole *w);
+void whole_late_bounds(struct whole *w);
+void whole_late_refused(struct whole *w);
+void whole_late_srq(struct whole *w);
+void whole_late_key(struct whole *w);
+void whole_keep(struct whole *w);
+void whole_in_order(struct whole *w);
 /* whole_enhanced.c */
 void whole_enhanced(struct whole *w);
 void whole_first_message(struct whole *w);

@@ -373,6 +373,9 @@ struct ddp_srq_attr {
 	 * message beyond that is treated like a message without a receive. 0: no limit. */
 	uint32_t max_per_qp;
 	void *user; /* of the event */
+	/* The hold of each QP made with it, as in struct ddp_qp_init. ddp_modify_srq() does not
+	 * change it. */
+	uint32_t hold_bytes, hold_ms;
 };
 
 /* Receives for all QPs created with it, in any order among them. Each completes in the receive CQ
@@ -394,6 +397,9 @@ struct ddp_srq_state {
 	uint32_t held;   /* taken by QPs and not complete */
 	uint32_t qps;
 	uint64_t taken; /* since it was made */
+	uint32_t hold_bytes, hold_ms;
+	uint32_t held_bytes; /* in use now by all its QPs */
+	uint64_t held_msgs;
 };
 
 /* Set state->struct_size. ddp_query_qp() has the part of each QP. */
@@ -603,6 +609,22 @@ struct ddp_qp_init {
 	uint8_t raw_queues; /* RAW: queue numbers 0 .. raw_queues - 1 exist; 0 = 1 */
 	uint8_t raw_notify; /* RAW: a tagged message whose RsvdULP has one of these bits set
 			       completes a receive of DDP_QN_TAGGED; 0: none does */
+	/* Not RAW: see ddp_create_qp(3). A message that finds no receive waits for one, with those
+	 * that follow it, in hold_bytes of the daemon's memory, at most 16 MiB, for up to hold_ms.
+	 * 0: it ends the session. With an SRQ that has a hold: 0, that of the SRQ. */
+	uint32_t hold_bytes, hold_ms;
+	unsigned options; /* set of DDP_QP_PLACE_IN_ORDER ... */
+};
+
+/* Not for RAW QPs. */
+enum ddp_qp_options {
+	/* Bytes are placed in the order in which they were sent, so that a program may poll the
+	 * last one. Those ahead of their turn wait in hold_bytes (0: 4 MiB); if that is used up,
+	 * the session ends. */
+	DDP_QP_PLACE_IN_ORDER = 1,
+	/* After the peer's orderly end receives stay posted until ddp_disconnect() or
+	 * ddp_destroy_qp(). */
+	DDP_QP_KEEP_RECVS = 2
 };
 
 enum ddp_qp_state { DDP_QP_IDLE, DDP_QP_CONNECTING, DDP_QP_RTS, DDP_QP_CLOSING, DDP_QP_ERROR };
@@ -623,6 +645,10 @@ struct ddp_qp_attr {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	uint32_t srq_held; /* receives of its shared queue that it holds now */
 	uint64_t srq_taken;
+	uint32_t hold_bytes, hold_ms; /* as created */
+	unsigned options;
+	uint32_t held_bytes; /* of the hold in use now */
+	uint64_t held_msgs;  /* messages that waited for a receive so far */
 };
 
 /* Creates the QP of an id that is not a listener; an id has at most one. Receives may be posted

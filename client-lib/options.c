@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client-lib/ddp_impl.h"
+#include "client-lib/reason.h"
+#include "ipc/version.h"
+
+_Static_assert((int)DDP_QP_PLACE_IN_ORDER == MSG_QP_PLACE_IN_ORDER &&
+		       (int)DDP_QP_KEEP_RECVS == MSG_QP_KEEP_RECVS,
+	       "options keep their bits");
+
+int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options *req,
+		 struct msg_options_state *ret)
+{
+	struct msg_options rec = *req;
+
+	if (ctx->minor < IPC_MINOR_OPTIONS)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: the daemon has no options: it is older than this library",
+				   call);
+	return context_call(ctx, &(struct call){
+					 .name = call,
+					 .rec = &rec.hdr,
+					 .len = sizeof(rec),
+					 .reply = &ret->hdr,
+					 .reply_len = sizeof(*ret),
+				 });
+}
+
+int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
+		  struct msg_options_state *ret)
+{
+	const struct msg_options req = {.hdr.op = op, .handle = handle};
+
+	memset(ret, 0, sizeof(*ret));
+	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, &req, ret);
+}

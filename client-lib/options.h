@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options of QPs and SRQs at the daemon. Older daemons have none. */
+#ifndef CLIENT_LIB_OPTIONS_H
+#define CLIENT_LIB_OPTIONS_H
+
+#include <stdint.h>
+
+#include "ipc/msg.h"
+
+struct ddp_ctx;
+
+/* Sets options. 0 with *ret; -EOPNOTSUPP: the daemon is older than they are; or the refusal. */
+int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options *req,
+		 struct msg_options_state *ret);
+
+/* Queries them, by MSG_QP_OPTIONS or MSG_SRQ_OPTIONS. All 0 from an older daemon. 0 or as
+ * context_call(). */
+int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
+		  struct msg_options_state *ret);
+
+#endif

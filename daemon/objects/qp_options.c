@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/qp_options.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "daemon/objects/client.h"
+#include "daemon/objects/qp.h"
+#include "daemon/objects/srq.h"
+#include "proto/hold.h"
+#include "proto/rdmap.h"
+
+enum { FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS };
+
+_Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
+		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS,
+	       "options keep their bits");
+
+/* ---- checks ---- */
+
+static int check_hold(const struct msg_options *req, struct reply *rep)
+{
+	if (req->hold_bytes > QP_HOLD_MAX)
+		return reply_refuse(rep, EINVAL, "hold of %u bytes: at most %d for one queue pair",
+				    req->hold_bytes, QP_HOLD_MAX);
+	if (req->hold_ms > QP_HOLD_MS_MAX)
+		return reply_refuse(rep, EINVAL, "hold for %u ms: at most %d", req->hold_ms,
+				    QP_HOLD_MS_MAX);
+	if (req->hold_ms > 0 && req->hold_bytes == 0)
+		return reply_refuse(rep, EINVAL, "hold for %u ms: without room for messages",
+				    req->hold_ms);
+	return 0;
+}
+
+static int check_what(const struct msg_options *req, uint32_t known, struct reply *rep)
+{
+	if (req->what & ~known)
+		return reply_refuse(rep, EINVAL, "options: change 0x%x: a set of 0x%x is possible",
+				    req->what, known);
+	if (req->what & MSG_OPTIONS_FLAGS && req->flags & ~(uint32_t)FLAGS)
+		return reply_refuse(rep, EINVAL, "options 0x%x: a set of 0x%x is possible",
+				    req->flags, FLAGS);
+	return req->what & MSG_OPTIONS_HOLD ? check_hold(req, rep) : 0;
+}
+
+static int check_qp(const struct qp *qp, struct reply *rep)
+{
+	if (qp->raw)
+		return reply_refuse(rep, EOPNOTSUPP, "queue pair %u: options: it is raw", qp->num);
+	if (qp->state != QP_IDLE || qp->assoc)
+		return reply_refuse(rep, EISCONN, "queue pair %u: options while it is %s", qp->num,
+				    qp_state_str(qp->state));
+	return 0;
+}
+
+/* ---- the hold ---- */
+
+static int make_hold(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep)
+{
+	size_t size = hold_size(bytes);
+	struct qp_hold *h = &qp->hold;
+	void *mem;
+	int r = client_charge(qp->client, ACCT_MEMORY, size, &h->memory, rep);
+
+	if (!r)
+		r = client_charge(qp->client, ACCT_MAPS, 1, &h->maps, rep);
+	if (r) {
+		acct_release(&h->memory);
+		return r;
+	}
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mem == MAP_FAILED) {
+		qp_options_free(qp);
+		return reply_refuse(rep, ENOMEM, "queue pair %u: no memory for a hold of %u bytes",
+				    qp->num, bytes);
+	}
+	h->mem = mem;
+	h->size = size;
+	h->bytes = bytes;
+	h->ms = ms;
+	rdmap_set_hold(qp->ep, mem, bytes, ms);
+	return 0;
+}
+
+void qp_options_free(struct qp *qp)
+{
+	if (qp->hold.mem)
+		munmap(qp->hold.mem, qp->hold.size);
+	qp->hold.mem = NULL;
+	acct_release(&qp->hold.maps);
+	acct_release(&qp->hold.memory);
+}
+
+static int set_hold(struct qp *qp, const struct msg_options *req, struct reply *rep)
+{
+	uint32_t bytes = req->what & MSG_OPTIONS_HOLD ? req->hold_bytes : 0;
+	bool in_order = req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_PLACE_IN_ORDER;
+
+	if (qp->hold.mem && bytes > 0)
+		return reply_refuse(rep, EEXIST, "queue pair %u: it has a hold of %u bytes already",
+				    qp->num, qp->hold.bytes);
+	if (in_order && bytes == 0 && !qp->hold.mem)
+		bytes = QP_HOLD_DEFAULT;
+	return bytes > 0 ? make_hold(qp, bytes, req->hold_ms, rep) : 0;
+}
+
+/* ---- queue pairs ---- */
+
+static void answer(const struct qp *qp, struct msg_options_state *ret)
+{
+	struct rdmap_info info;
+
+	rdmap_query(qp->ep, &info);
+	ret->hold_bytes = qp->hold.bytes;
+	ret->hold_ms = qp->hold.ms;
+	ret->flags = qp->options;
+	ret->held_bytes = info.held_bytes;
+	ret->held_msgs = info.held_msgs;
+}
+
+int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
+{
+	int r = check_what(req, MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS, rep);
+
+	if (!r && req->what)
+		r = check_qp(qp, rep);
+	if (!r)
+		r = set_hold(qp, req, rep);
+	if (r)
+		return r;
+	if (req->what & MSG_OPTIONS_FLAGS) {
+		qp->options = req->flags;
+		rdmap_set_options(qp->ep, req->flags);
+	}
+	answer(qp, &rep->options);
+	return 0;
+}
+
+int qp_options_inherit(struct qp *qp, struct reply *rep)
+{
+	if (!qp->srq || qp->srq->hold_bytes == 0 || qp->raw)
+		return 0;
+	return make_hold(qp, qp->srq->hold_bytes, qp->srq->hold_ms, rep);
+}
+
+/* ---- shared receive queues ---- */
+
+void qp_options_of_srq(const struct srq *srq, struct msg_options_state *ret)
+{
+	const struct client *c = srq->client;
+	uint32_t pos = 0;
+	const struct qp *qp;
+
+	ret->hold_bytes = srq->hold_bytes;
+	ret->hold_ms = srq->hold_ms;
+	while ((qp = idtab_next(&c->qps, &pos))) {
+		struct rdmap_info info;
+
+		if (qp->srq != srq)
+			continue;
+		rdmap_query(qp->ep, &info);
+		ret->held_bytes += info.held_bytes;
+		ret->held_msgs += info.held_msgs;
+	}
+}
+
+int qp_options_set_srq(struct srq *srq, const struct msg_options *req, struct reply *rep)
+{
+	int r = check_what(req, MSG_OPTIONS_HOLD, rep);
+
+	if (r)
+		return r;
+	if (req->what & MSG_OPTIONS_HOLD) {
+		srq->hold_bytes = req->hold_bytes;
+		srq->hold_ms = req->hold_ms;
+	}
+	qp_options_of_srq(srq, &rep->options);
+	return 0;
+}
