@@ -19,7 +19,7 @@
 #include "ipc/version.h"
 #include "util/cleanup.h"
 
-enum { MAX_IDS = 65535 };
+enum { MAX_IDS = 65535, OPEN_MS = 30000 };
 
 /* ---- calls ---- */
 
@@ -210,7 +210,16 @@ static int no_access(const char *path)
 			   found->gr_name);
 }
 
-static int connect_to(struct ddp_ctx *ctx, const char *path)
+/* Calls that block on the socket fail with EAGAIN after this time. 0 and less: never. */
+static void set_timeout(struct ddp_ctx *ctx, int ms)
+{
+	const struct timeval t = {ms > 0 ? ms / 1000 : 0, ms > 0 ? ms % 1000 * 1000 : 0};
+
+	(void)setsockopt(ctx->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+	(void)setsockopt(ctx->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+}
+
+static int connect_to(struct ddp_ctx *ctx, const char *path, int timeout_ms)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 	int r;
@@ -222,6 +231,7 @@ static int connect_to(struct ddp_ctx *ctx, const char *path)
 	ctx->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (ctx->fd < 0)
 		return reason_errno(-errno, "ddp_open", "socket");
+	set_timeout(ctx, timeout_ms);
 	do {
 		r = connect(ctx->fd, (struct sockaddr *)&sun, sizeof(sun));
 	} while (r < 0 && errno == EINTR);
@@ -311,6 +321,21 @@ static int mark_process(struct ddp_ctx *ctx)
 	return 0;
 }
 
+static int open_at(struct ddp_ctx *ctx, const char *path, int timeout_ms)
+{
+	int r = connect_to(ctx, path, timeout_ms);
+
+	if (r == 0)
+		r = hello(ctx);
+	if (r == -EAGAIN)
+		return reason_fail(-ETIMEDOUT,
+				   "ddp_open: %s: the daemon does not answer within %d ms", path,
+				   timeout_ms);
+	if (r == 0)
+		set_timeout(ctx, 0);
+	return r;
+}
+
 static void free_context(struct ddp_ctx *ctx)
 {
 	if (ctx->here)
@@ -359,9 +384,7 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	idtab_init(&ctx->srqs, MAX_IDS);
 	r = mark_process(ctx);
 	if (r == 0)
-		r = connect_to(ctx, socket_path(&a));
-	if (r == 0)
-		r = hello(ctx);
+		r = open_at(ctx, socket_path(&a), a.timeout_ms ? a.timeout_ms : OPEN_MS);
 	if (r) {
 		free_context(ctx);
 		return r;

@@ -206,8 +206,8 @@ static const struct member m_msg_event[] = {
 	M(msg_event, peer_ord), M(msg_event, seg_len),     M(msg_event, header_len),
 	M(msg_event, peer),     M(msg_event, reason),      M(msg_event, header),
 	M(msg_event, pad),      M(msg_event, private_data)};
-static const struct member m_ddp_open_attr[] = {M(ddp_open_attr, struct_size),
-						M(ddp_open_attr, socket)};
+static const struct member m_ddp_open_attr[] = {
+	M(ddp_open_attr, struct_size), M(ddp_open_attr, socket), M(ddp_open_attr, timeout_ms)};
 static const struct member m_ddp_caps[] = {
 	M(ddp_caps, struct_size), M(ddp_caps, max_qp),       M(ddp_caps, max_cq),
 	M(ddp_caps, max_mr),      M(ddp_caps, max_pd),       M(ddp_caps, max_qp_wr),

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "ipc/version.h"
@@ -102,6 +104,23 @@ Test(open, without_a_daemon_the_reason_names_the_path)
 	fake_die(&fake);
 	cr_assert_eq(ddp_open(NULL, &ctx), -ECONNREFUSED);
 	cr_assert(reason_has(fake.path));
+}
+
+/* The kernel connects; nobody accepts. */
+Test(open, a_daemon_that_does_not_answer_is_given_up)
+{
+	struct ddp_open_attr attr = {.struct_size = sizeof(attr), .timeout_ms = 20};
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "/tmp/unanswered.%d", (int)getpid());
+	attr.socket = sun.sun_path;
+	cr_assert_eq(bind(fd, (struct sockaddr *)&sun, sizeof(sun)), 0);
+	cr_assert_eq(listen(fd, 4), 0);
+	cr_assert_eq(ddp_open(&attr, &ctx), -ETIMEDOUT, "%s", ddp_last_reason());
+	cr_assert(reason_has("does not answer within 20 ms"));
+	unlink(sun.sun_path);
+	close(fd);
 }
 
 Test(open, a_path_that_is_too_long_is_an_error)

@@ -64,10 +64,12 @@ struct ddp_srq; /* shared receive queue */
 struct ddp_open_attr {
 	size_t struct_size;
 	const char *socket; /* NULL: $DDP_SOCKET, else /run/ddpsctpd/ddp.sock */
+	int timeout_ms;     /* how long to wait for the daemon; 0: 30 s, -1: without end */
 };
 
 /* Connects to the daemon. attr may be NULL. -ENOENT or -ECONNREFUSED: no daemon listens there;
- * -EACCES: not a member of the socket's group; -EPROTO: the daemon has another protocol version. */
+ * -EACCES: not a member of the socket's group; -EPROTO: the daemon has another protocol version;
+ * -ETIMEDOUT: it does not answer. */
 int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret);
 
 /* Closes the context. -EBUSY while it has objects. NULL is allowed. */
