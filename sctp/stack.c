@@ -58,7 +58,7 @@ bool sctp_may_accept(const struct sctp *s, const struct sctp_addr *peer)
 	uint32_t all = s->cfg.max_assocs;
 
 	return s->nassocs < all &&
-	       (s->nassocs < all / 2 || s->accepted[network(s, peer)] < all / FEW);
+	       (s->nassocs < (all + 1) / 2 || s->accepted[network(s, peer)] < all / FEW);
 }
 
 void sctp_count_accepted(struct sctp_assoc *a, const struct sctp_addr *peer)
