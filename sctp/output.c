@@ -313,8 +313,6 @@ static void after_data(struct build *w)
 	struct sctp_path *p = w->p;
 
 	p->last_sent_us = w->a->s->now;
-	if (p->t3_us == SCTP_NEVER)
-		p->t3_us = w->a->s->now + p->rto.rto_us;
 	sctp_loss_rearm(p, false);
 }
 

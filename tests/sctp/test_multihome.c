@@ -102,6 +102,23 @@ Test(multihome, a_path_that_stays_silent_becomes_inactive)
 	cr_assert_eq(net.host[0].paths, before + 2);
 }
 
+/* The user hears of it while the association still tries. */
+Test(multihome, the_only_path_becomes_inactive_before_the_association_ends)
+{
+	net_deinit(&net);
+	net_init(&net, 1, 1);
+	net_establish(&net);
+	net.cut[0] = true;
+	cr_assert_eq(net_send(&net, 0, 0, 1, 500), SCTP_E_OK);
+	while (net.host[0].last_path.state != SCTP_PATH_INACTIVE && net.host[0].down == 0)
+		net_run(&net, net.now + SECOND);
+	cr_assert_eq(net.host[0].down, 0);
+	cr_assert_eq(path(0, 0).state, SCTP_PATH_INACTIVE);
+	net_run(&net, net.now + 3600 * (uint64_t)SECOND);
+	cr_assert_eq(net.host[0].down, 1);
+	cr_assert_eq(net.host[0].last_down.end, SCTP_END_TIMEOUT);
+}
+
 /* rows: 9260-8.2-05 9260-8.2-06 9260-8.3-11 9260-8.3-16 9260-8.3-17 */
 Test(multihome, the_primary_path_is_used_again_when_it_is_back)
 {

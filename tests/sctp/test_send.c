@@ -341,6 +341,7 @@ Test(send, messages_are_queued_up_to_the_limit)
 		n++;
 	cr_assert_eq(peer_stack_sends(&p, 0, SCRIPT_FULL), SCTP_E_AGAIN);
 	cr_assert_gt(n, 800u);
+	cr_assert_leq(n * SCRIPT_FULL, p.cfg.send_buffer);
 	cr_assert_eq(p.writable, 0);
 	for (uint32_t cum = p.stack_tsn - 1; peer_next(&p);)
 		for (unsigned i = 0; i < p.n; i++)

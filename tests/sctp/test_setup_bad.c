@@ -164,6 +164,25 @@ Test(setup_bad, a_parameter_of_a_wrong_length_makes_no_cookie)
 	}
 }
 
+/* The peer's association comes up and is aborted: its user hears the reason. */
+Test(setup_bad, another_indication_ends_what_the_peer_begins)
+{
+	static const uint8_t other[] = {0, 0, 0, 2};
+	uint32_t at;
+
+	p.no_adaptation = true;
+	peer_begin_tag(&p, 0);
+	at = peer_begin_init(&p, SCTP_INIT);
+	peer_put_param(&p, SCTP_PARAM_ADAPTATION, other, sizeof(other));
+	peer_end_chunk(&p, at);
+	peer_send(&p);
+	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
+	peer_send_cookie_echo(&p);
+	peer_expect(&p, SCTP_COOKIE_ACK);
+	peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_USER);
+	cr_assert_eq(p.incoming, 0);
+}
+
 /* rows: 9260-3.2.2-02 9260-3.3.10.4-01 9260-5.1-24 9260-5.1-25 9260-8.4-05 9260-3.3.2-12 */
 Test(setup_bad, init_beyond_the_limit_is_refused)
 {
