@@ -281,6 +281,11 @@ int udp_fd(const struct udp *u)
 	return -1;
 }
 
+const struct sockaddr_storage *udp_local(const struct udp *u)
+{
+	return &u->local;
+}
+
 uint32_t udp_rcvbuf(const struct udp *u)
 {
 	(void)u;
@@ -397,6 +402,20 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 		fn(arg, &p->error);
 		free(p);
 	}
+}
+
+/* Packets of strangers that a filter drops would not come from these hosts. */
+void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n)
+{
+	(void)u;
+	(void)f;
+	(void)n;
+}
+
+bool udp_crowded(const struct udp *u)
+{
+	(void)u;
+	return chance(net->faults.full);
 }
 
 void udp_stats(const struct udp *u, struct udp_stats *ret)
