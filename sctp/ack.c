@@ -12,12 +12,14 @@ struct acked {
 	uint32_t bytes, flight;
 	uint32_t rtt_us, rtt_tsn; /* of the newest chunk that was sent once; 0: none */
 	bool first;               /* the earliest TSN in flight on the path */
+	uint64_t late_us;         /* when the last chunk that seemed lost was sent, 0: none did */
+	uint32_t late_tsn;
 };
 
 struct ack {
 	struct sctp_assoc *a;
 	uint32_t old_cum, highest; /* highest newly acknowledged TSN, if any */
-	bool any, needless;
+	bool any;
 	struct acked path[SCTP_MAX_PATHS];
 };
 
@@ -34,9 +36,12 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		p->flight -= sctp_tx_wire(t);
 		a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
 	} else if (t->state == SCTP_TX_LOST) {
-		/* It was only late. */
 		sctp_tx_remove(&a->tx, &a->tx.lost, tsn);
-		k->needless = true;
+		/* After T3 the answer could be that to a tail-loss probe. */
+		if (!p->timed_out || t->count == 1) {
+			d->late_us = t->sent_us;
+			d->late_tsn = tsn;
+		}
 	} else {
 		t->state = (uint8_t)state;
 		return;
@@ -198,19 +203,6 @@ static void grow(struct ack *k, struct sctp_path *p)
 	sctp_cc_acked(&p->cc, &ack, k->a->s->now);
 }
 
-/* Everything that a path thought lost in this recovery has arrived: it was reordering. */
-static void undo(struct sctp_path *p)
-{
-	struct sctp_assoc *a = p->assoc;
-
-	sctp_rack_needless(&p->rack);
-	p->needless_us = a->s->now;
-	if (p->in_recovery && a->tx.lost.n == 0) {
-		sctp_cc_undo(&p->cc);
-		p->in_recovery = false;
-	}
-}
-
 /* One sample per round trip (6.3.1 (C4)). */
 static void sample(struct sctp_path *p, const struct acked *d)
 {
@@ -261,8 +253,9 @@ static void finish(struct ack *k)
 	uint32_t old = k->old_cum;
 
 	update_paths(k);
-	if (k->needless && k->any)
-		undo(&a->path[sctp_path_choose(a)->index]);
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (k->path[i].late_us)
+			sctp_loss_late(&a->path[i], k->path[i].late_tsn, k->path[i].late_us);
 	sctp_loss_detect(a, k->any, k->highest);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		sctp_loss_rearm(&a->path[i], k->path[i].first);
@@ -326,6 +319,8 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	a->tx.watched = a->tx.watched && sack.a_rwnd < SCTP_PMTU_BASE;
 	if (sack.a_rwnd < SCTP_PMTU_BASE)
 		a->errors = 0; /* it answers: 6.1 (A) */
+	for (unsigned i = 0; i < sack.ndups; i++)
+		sctp_loss_duplicate(a, be_get32(sack.dups + 4 * i));
 	finish(&k);
 }
 

@@ -102,10 +102,12 @@ struct sctp_path {
 	bool hashed, changed, became_primary; /* changed: an event is due */
 	enum sctp_path_state state;
 	unsigned errors;
-	uint32_t flight;   /* bytes in flight: chunks with header and padding */
-	uint32_t first;    /* earliest TSN in flight on this path, if flight > 0 */
-	uint32_t rtt_tsn;  /* the next round-trip sample is of this TSN or a later one */
-	uint32_t recovery; /* fast recovery ends when this TSN is acknowledged */
+	uint32_t flight;        /* bytes in flight: chunks with header and padding */
+	uint32_t first;         /* earliest TSN in flight on this path, if flight > 0 */
+	uint32_t rtt_tsn;       /* the next round-trip sample is of this TSN or a later one */
+	uint32_t recovery;      /* fast recovery ends when this TSN is acknowledged */
+	uint32_t recovery_from; /* what it repeats comes after this TSN */
+	unsigned resent;        /* chunks that it repeated, without those that were needless */
 	bool in_recovery;
 	bool timed_out;    /* T3 expired: losses of that time change the window no more */
 	bool probed;       /* a tail-loss probe was sent for this tail */
@@ -114,7 +116,7 @@ struct sctp_path {
 	bool limited;      /* the congestion window held data back when the path was last served */
 	uint64_t t3_us, loss_us, probe_us, heartbeat_us;
 	uint64_t last_sent_us; /* DATA or HEARTBEAT */
-	uint64_t needless_us;  /* when the reordering window grew last */
+	uint64_t needless_us;  /* the reordering window grows again then or later */
 	bool heartbeat_out;    /* sent and not answered */
 	uint64_t nonce;
 	struct sctp_rto rto;
@@ -449,6 +451,11 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn);
 /* Looks for lost chunks after a SACK, or when the reordering window of a path has passed. hinted:
  * highest TSN newly acknowledged, for miss indications; newly: there is one. */
 void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest);
+/* A chunk of the path that counted as lost was acknowledged before it was repeated: it was late.
+ * Reductions that turn out to be needless are undone (RFC 5682, RFC 8985 6.2). */
+void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us);
+/* The peer reports that this TSN came twice. */
+void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn);
 void sctp_loss_t3(struct sctp_path *p);
 void sctp_loss_probe(struct sctp_path *p);
 /* Nothing can be sent; if the peer's window is the reason, T3 asks again (6.1 (A)). */

@@ -15,6 +15,8 @@ static void enter_recovery(struct sctp_path *p)
 		return;
 	p->in_recovery = true;
 	p->recovery = a->tx.send_tsn - 1;
+	p->recovery_from = a->tx.cum;
+	p->resent = 0;
 	p->extra = true; /* 7.2.4 (3): the first retransmission ignores the window */
 	sctp_cc_lost(&p->cc);
 }
@@ -122,6 +124,80 @@ void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest)
 		next = sctp_tx_get(q, tsn)->next;
 		if (!check_one(a, tsn))
 			return;
+	}
+}
+
+/* ---- what was needless ---- */
+
+/* Once per round trip (rack.h). */
+static void widen(struct sctp_path *p)
+{
+	uint64_t now = p->assoc->s->now;
+
+	if (now < p->needless_us)
+		return;
+	sctp_rack_needless(&p->rack);
+	p->needless_us = now + p->rto.srtt_us;
+}
+
+/* Nothing that the present recovery took for lost was: it was reordering. */
+static void undo(struct sctp_path *p)
+{
+	if (p->resent || p->assoc->tx.lost.n)
+		return;
+	sctp_cc_undo(&p->cc);
+	p->in_recovery = false;
+}
+
+/* What T3 took out of flight is in flight again, if it was not repeated. */
+static void put_back(struct sctp_path *p)
+{
+	struct sctp_queue *q = &p->assoc->tx;
+	uint32_t tsn = q->lost.last, prev;
+
+	for (uint32_t n = q->lost.n; n; n--, tsn = prev) {
+		struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		prev = t->prev;
+		if (t->path != p->index)
+			continue;
+		sctp_tx_remove(q, &q->lost, tsn);
+		sctp_tx_push_front(q, &q->out, tsn);
+		t->state = SCTP_TX_OUT;
+		if (p->flight == 0 || sctp_tsn_before(tsn, p->first))
+			p->first = tsn;
+		p->flight += sctp_tx_wire(t);
+		q->in_flight += t->size - SCTP_DATA_HEAD;
+	}
+}
+
+/* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1). */
+void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
+{
+	if (p->timed_out) {
+		sctp_rack_late(&p->rack, tsn, sent_us, p->assoc->s->now);
+		p->timed_out = false;
+		sctp_cc_undo(&p->cc);
+		sctp_rto_restore(&p->rto);
+		put_back(p);
+	} else {
+		widen(p);
+		if (p->in_recovery)
+			undo(p);
+	}
+}
+
+void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
+{
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct sctp_path *p = &a->path[i];
+
+		if (p->resent == 0 || !sctp_tsn_before(p->recovery_from, tsn) ||
+		    sctp_tsn_before(p->recovery, tsn))
+			continue;
+		p->resent--;
+		widen(p);
+		undo(p);
 	}
 }
 
@@ -260,7 +336,8 @@ void sctp_loss_t3(struct sctp_path *p)
 	sctp_cc_timed_out(&p->cc);
 	p->in_recovery = false;
 	p->timed_out = true;
-	p->recovery = a->tx.send_tsn - 1;
+	p->recovery = p->recovery_from = a->tx.send_tsn - 1;
+	p->resent = 0;
 	p->probed = false;
 	sent_us = sctp_tx_get(&a->tx, p->first)->sent_us;
 	mark_all(p);

@@ -34,6 +34,13 @@ void sctp_rack_acked(struct sctp_rack *r, uint32_t tsn, uint64_t sent_us, bool r
 		return;
 	if (r->any && (sctp_rack_before(r, sent_us, tsn)))
 		return;
+	sctp_rack_late(r, tsn, sent_us, now_us);
+}
+
+void sctp_rack_late(struct sctp_rack *r, uint32_t tsn, uint64_t sent_us, uint64_t now_us)
+{
+	uint64_t rtt = now_us > sent_us ? now_us - sent_us : 0;
+
 	r->any = true;
 	r->sent_us = sent_us;
 	r->tsn = tsn;

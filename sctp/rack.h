@@ -37,6 +37,10 @@ void sctp_rack_init(struct sctp_rack *r);
 void sctp_rack_acked(struct sctp_rack *r, uint32_t tsn, uint64_t sent_us, bool repeated,
 		     uint32_t min_rtt_us, uint64_t now_us);
 
+/* The timeout was too early: this chunk, sent once, is the last one that has arrived. What was
+ * acknowledged with it and repeated before says nothing. */
+void sctp_rack_late(struct sctp_rack *r, uint32_t tsn, uint64_t sent_us, uint64_t now_us);
+
 /* A duplicate report, or an acknowledgement sooner than min_rtt, showed that a retransmission was
  * needless: the window grows by min_rtt/4. The path reorders from now on: the window is never 0
  * again. Once per round trip is the caller's duty. */

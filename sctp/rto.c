@@ -67,7 +67,13 @@ void sctp_rto_sample(struct sctp_rto *r, uint32_t rtt_us, uint64_t now_us)
 		rtt_us = 1;
 	smooth(r, rtt_us);
 	track_min(r, rtt_us, now_us);
-	r->rto_us = clamp(r, (uint64_t)r->srtt_us + 4 * (uint64_t)r->rttvar_us);
+	sctp_rto_restore(r);
+}
+
+void sctp_rto_restore(struct sctp_rto *r)
+{
+	if (r->srtt_us)
+		r->rto_us = clamp(r, (uint64_t)r->srtt_us + 4 * (uint64_t)r->rttvar_us);
 }
 
 void sctp_rto_back_off(struct sctp_rto *r)

@@ -245,3 +245,100 @@ Test(recovery, reported_duplicates_do_not_open_the_window)
 	cr_assert_leq(peer_info(&p).cwnd, cwnd + 1188);
 	peer_drain(&p, SCTP_DATA);
 }
+
+/* ---- what was needless ---- */
+
+static void sack_with_duplicates(uint32_t cum, const uint32_t *dup, uint16_t n)
+{
+	uint32_t at;
+
+	peer_begin(&p);
+	at = sctp_begin_chunk(&p.w, SCTP_SACK, 0);
+	sctp_put32(&p.w, cum);
+	sctp_put32(&p.w, PEER_RWND);
+	sctp_put16(&p.w, 0);
+	sctp_put16(&p.w, n);
+	for (unsigned i = 0; i < n; i++)
+		sctp_put32(&p.w, dup[i]);
+	peer_end_chunk(&p, at);
+	peer_send(&p);
+}
+
+/* Two chunks are repeated. */
+static void repeat_two(void)
+{
+	static const uint16_t gap[] = {3, 3, 3, 4, 3, 5};
+
+	sent(6);
+	for (unsigned i = 0; i < 3; i++)
+		script_gaps(&p, base - 1, gap + 2 * i, 1);
+	peer_advance(&p, 1000);
+	cr_assert_eq(peer_drain(&p, SCTP_DATA), 2);
+	cr_assert_eq(script_stats(&p).fast_retransmits, 2);
+	peer_advance(&p, 20000);
+}
+
+/* RFC 8985 6.2, RFC 3708. */
+Test(recovery, a_reduction_is_undone_if_all_repetitions_came_twice)
+{
+	const uint32_t dup[] = {base, base + 1};
+	uint32_t cwnd = peer_info(&p).cwnd;
+
+	repeat_two();
+	cr_assert_eq(peer_info(&p).cwnd, cwnd / 2);
+	sack_with_duplicates(base + 5, dup, 1);
+	cr_assert_eq(peer_info(&p).cwnd, cwnd / 2);
+	sack_with_duplicates(base + 5, dup + 1, 1);
+	cr_assert_geq(peer_info(&p).cwnd, cwnd);
+}
+
+Test(recovery, a_reduction_stays_if_one_repetition_was_needed)
+{
+	const uint32_t dup[] = {base - 1, base, base + 6};
+	uint32_t cwnd = peer_info(&p).cwnd;
+
+	repeat_two();
+	sack_with_duplicates(base + 5, dup, 3);
+	sent(0);
+	cr_assert_lt(peer_info(&p).cwnd, cwnd / 2 + 2 * 1188);
+}
+
+/* All six chunks are out of flight, and the first one was sent again. */
+static void time_out(void)
+{
+	sent(6);
+	for (unsigned i = 0; i < 1000 && script_stats(&p).tail_probes == 0; i++)
+		peer_advance(&p, 1000);
+	cr_assert_eq(script_data(&p, base + 5), 1);
+	peer_advance(&p, peer_info(&p).rto_us);
+	cr_assert_eq(script_data(&p, base), 1);
+	script_nothing(&p);
+	cr_assert_eq(script_stats(&p).timeouts, 1);
+	cr_assert_leq(peer_info(&p).cwnd, 1188);
+}
+
+/* RFC 5682 3.1: the path is slower than the timeout, and loses nothing. */
+Test(recovery, a_timeout_that_came_too_early_is_undone)
+{
+	uint32_t cwnd = peer_info(&p).cwnd;
+
+	time_out();
+	peer_send_sack(&p, base + 1);
+	cr_assert_geq(peer_info(&p).cwnd, cwnd);
+	script_nothing(&p);
+	peer_send_sack(&p, base + 5);
+	cr_assert_eq(script_stats(&p).retransmits, 2);
+	cr_assert_eq(peer_info(&p).unacked, 0);
+}
+
+Test(recovery, a_timeout_stays_if_repetitions_alone_are_answered)
+{
+	static const uint16_t probe[] = {6, 6};
+
+	time_out();
+	script_gaps(&p, base - 1, probe, 1);
+	cr_assert_leq(peer_info(&p).cwnd, 1188);
+	peer_send_sack(&p, base);
+	cr_assert_leq(peer_info(&p).cwnd, 3 * 1188);
+	cr_assert_eq(script_data(&p, base + 1), 1);
+}
