@@ -9,6 +9,7 @@ enum {
 	EVEN_OUT = 256, /* bytes of padding at most that make a packet as long as the others */
 	SACK_HEAD = 16,
 	SACK_SPACE = 1024, /* bytes of gap blocks beside data */
+	SMALL = 2,         /* a window of so many SACKs is small */
 };
 
 /* Padding and probes: any number of zeros. */
@@ -240,7 +241,8 @@ static bool add_too_long(struct build *w)
 	if (w->b->packets || w->len != SCTP_HEAD ||
 	    SCTP_HEAD + sctp_tx_wire(t) <= w->p->pmtu.size || !add_chunk(w, t))
 		return false;
-	sent(w, next_chunk(q));
+	w->last = next_chunk(q);
+	sent(w, w->last);
 	w->chunks = 1;
 	w->b->fragment = true;
 	return true;
@@ -278,6 +280,23 @@ static bool takes_sack(const struct build *w)
 	return w->len + SACK_HEAD + sctp_tx_wire(sctp_tx_get(q, next_chunk(q))) <= w->size;
 }
 
+/* A small window is full (6.1): nothing goes until the SACK comes, and it could be a delayed one.
+ */
+static bool wants_sack(const struct build *w)
+{
+	const struct sctp_path *p = w->p;
+
+	return p->flight >= p->cc.cwnd &&
+	       p->flight <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs;
+}
+
+static void ask_for_sack(struct build *w)
+{
+	const struct sctp_tx *t = sctp_tx_get(&w->a->tx, w->last);
+
+	t->block->data[t->off + 1] |= SCTP_DATA_I;
+}
+
 /* True if another packet may follow in the batch. */
 static bool data_packet(struct build *w)
 {
@@ -295,6 +314,8 @@ static bool data_packet(struct build *w)
 		return false;
 	}
 	p->extra = false;
+	if (w->chunks && wants_sack(w))
+		ask_for_sack(w);
 	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
 	    b->segment - w->len <= EVEN_OUT && w->a->takes_batches && can_send(w->a, p))
 		pad(w, b->segment - w->len);

@@ -364,6 +364,45 @@ Test(send, the_user_asks_for_a_prompt_acknowledgement)
 	cr_assert_eq(peer_expect(&p, SCTP_DATA)->flags, 0x07);
 }
 
+/* The last chunk before the window is full asks for a SACK, so that the peer does not delay it. */
+/* rows: 9260-6.1-33 */
+Test(send, a_small_window_that_is_full_asks_for_a_prompt_acknowledgement)
+{
+	unsigned n = 0, asked = 0;
+	uint8_t last = 0;
+
+	peer_accept(&p);
+	script_queue(&p, 50, SCRIPT_FULL);
+	while (script_next(&p)) {
+		const struct sctp_chunk *c = peer_find(&p, SCTP_DATA);
+
+		cr_assert(c);
+		last = c->flags;
+		asked += (last & SCTP_DATA_I) != 0;
+		n++;
+	}
+	cr_assert_lt(n, 10u);
+	cr_assert_eq(asked, 1u);
+	cr_assert_eq(last, 0x0f);
+}
+
+/* rows: 9260-6.2-10 */
+Test(send, a_large_window_that_is_full_does_not_ask)
+{
+	peer_accept(&p);
+	script_queue(&p, 40, SCRIPT_FULL);
+	for (uint32_t cum = p.stack_tsn - 1; script_next(&p);)
+		peer_send_sack(&p, ++cum);
+	cr_assert_gt(peer_info(&p).cwnd, 10 * SCRIPT_FULL);
+	script_queue(&p, 40, SCRIPT_FULL);
+	while (script_next(&p)) {
+		const struct sctp_chunk *c = peer_find(&p, SCTP_DATA);
+
+		cr_assert(c);
+		cr_assert_eq(c->flags, 0x07);
+	}
+}
+
 /* ---- SACKs ---- */
 
 /* rows: 9260-6.2.1-04 */
