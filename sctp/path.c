@@ -172,12 +172,14 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 		return;
 	p = &a->path[be_get32(info + 24)];
 	size = be_get32(info + 20);
+	sample = rtt(p, be_get64(info + 12));
 	if (size) {
+		if (!p->rto.srtt_us && sample)
+			sctp_rto_sample(&p->rto, sample, a->s->now);
 		if (sctp_pmtu_answered(&p->pmtu, size, a->s->now))
 			sctp_path_resized(p);
 		return;
 	}
-	sample = rtt(p, be_get64(info + 12));
 	if (!p->heartbeat_out || sample == 0)
 		return;
 	p->heartbeat_out = false;

@@ -102,3 +102,15 @@ Test(pair, finds_the_largest_packet)
 	sctp_assoc_info(net.host[0].assoc, &i);
 	cr_assert(i.mtu <= 9000 && i.mtu > 9000 - 32, "%u", i.mtu);
 }
+
+/* So that the first loss does not cost RTO.Initial: the probe of the path MTU is measured. */
+Test(pair, knows_the_round_trip_before_the_first_data)
+{
+	struct sctp_info i;
+
+	net.delay_us = 10000;
+	net_establish(&net);
+	net_run(&net, net.now + 100000);
+	sctp_assoc_info(net.host[0].assoc, &i);
+	cr_assert_eq(i.srtt_us, 20000, "%u", i.srtt_us);
+}
