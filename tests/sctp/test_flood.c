@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: floods of packets of unknown peers cost established associations nothing but time, leave
- * no memory behind, and keep other networks out only as far as the whole budget does. */
+ * no memory behind, and keep other networks out only as far as the whole budget does. Without
+ * memory calls are refused and nothing is lost. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -236,4 +237,36 @@ Test(flood, what_has_ended_may_be_opened_again)
 		peer_advance(&p, 60 * (uint64_t)PEER_SECOND);
 	p.down = p.incoming = 0;
 	cr_assert_eq(open_many(1, 100), MAX_ASSOCS / 2);
+}
+
+/* ---- no memory at all ---- */
+
+/* Every call says so, and what exists goes on when there is some again. */
+Test(flood, without_memory_calls_are_refused_and_nothing_is_lost)
+{
+	const uint8_t local = 0;
+	const struct sctp_addr peer = peer_addr(0);
+	struct sctp_listener *l;
+	struct sctp_assoc *a, *mine = p.assoc;
+	uint64_t before = sctp_memory(p.s);
+
+	p.no_memory = true;
+	cr_assert_eq(sctp_listen(p.s, &local, 1, false, 77, NULL, &l), SCTP_E_MEMORY);
+	cr_assert_eq(sctp_assoc_connect(p.s, &peer, NULL, 1, 77, &local, 1, NULL, &a),
+		     SCTP_E_MEMORY);
+	cr_assert_eq(peer_stack_sends(&p, 0, 1000), SCTP_E_MEMORY);
+	cr_assert_eq(open_many(1, 3), 0);
+	cr_assert_eq(stats().refused_handshakes, 3);
+	p.from = (struct sctp_flow){peer_addr(0), PEER_UDP, 0};
+	p.tag = PEER_TAG;
+	p.assoc = mine;
+	cr_assert_eq(sctp_memory(p.s), before);
+	p.no_memory = false;
+	cr_assert_eq(open_many(1, 3), 3);
+	p.assoc = mine;
+	peer_advance(&p, PEER_SECOND);
+	cr_assert_eq(peer_stack_sends(&p, 0, 1000), SCTP_E_OK);
+	cr_assert_eq(peer_drain(&p, SCTP_DATA), 1);
+	cr_assert_eq(p.down, 0);
+	cr_assert_eq(p.writable, 1);
 }
