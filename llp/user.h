@@ -54,6 +54,11 @@ struct user_listener {
 	struct sctp_listener *l;
 };
 
+/* Packets that came, for llp_user_guard(). */
+struct user_seen {
+	uint64_t all, refused, unknown; /* unknown: handshakes, too */
+};
+
 struct user {
 	struct llp_sctp sctp;
 	struct sctp *core;
@@ -64,8 +69,8 @@ struct user {
 	uint64_t full_us;                /* since when a socket is full, 0: none */
 	struct list listeners;
 
-	uint64_t guard_us;   /* when llp_user_guard() looks next */
-	uint64_t guard_seen; /* packets that the core had refused until then */
+	uint64_t guard_us;           /* when llp_user_guard() looks next */
+	struct user_seen guard_seen; /* until then */
 	uint32_t guard_part; /* of 2^32: of packets of unknown peers that the kernel passes */
 
 	bool ticked;

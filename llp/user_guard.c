@@ -32,12 +32,15 @@ struct program {
 	unsigned short n;
 };
 
-static uint64_t refused(const struct user *t)
+/* What came since it was opened. */
+static struct user_seen seen(const struct user *t)
 {
 	struct sctp_stats st;
+	uint64_t refused;
 
 	sctp_stats(t->core, &st);
-	return st.over_budget + st.over_share + st.bad_crc + st.bad_packets;
+	refused = st.over_budget + st.over_share + st.bad_crc + st.bad_packets;
+	return (struct user_seen){st.rx_packets, refused, refused + st.admitted};
 }
 
 /* ---- the program ---- */
@@ -151,32 +154,36 @@ static bool crowded(const struct user *t)
 	return false;
 }
 
-/* The part to pass, after one of which n packets were refused in a window. Few are, too, when we
- * get no time to read them: the queue shows that. */
-static uint32_t next_part(const struct user *t, uint64_t n)
+/* The part to pass, after a window in which `n` came. When we get no time to read, few are refused,
+ * but the queue is crowded, and most of what is in it is of unknown peers. */
+static uint32_t next_part(const struct user *t, const struct user_seen *n)
 {
 	uint32_t part = t->guard_part, least = USER_GUARD_OFF >> 10;
+	bool full = n->unknown > n->all / 4 && crowded(t);
 
-	if (n > MANY)
-		part = (uint32_t)(part * (uint64_t)MANY / n);
-	else if (n >= FEW && crowded(t))
+	if (n->refused > MANY)
+		part = (uint32_t)(part * (uint64_t)MANY / n->refused);
+	else if (full)
 		part /= STEP;
-	else if (n < FEW)
+	else if (n->refused < FEW)
 		part = part > USER_GUARD_OFF / STEP ? USER_GUARD_OFF : STEP * part;
 	return part > least ? part : least;
 }
 
 void llp_user_guard(struct user *t)
 {
-	uint64_t now = refused(t), n = now - t->guard_seen, took;
+	struct user_seen now = seen(t), n = now;
 	bool was_on = t->guard_part != USER_GUARD_OFF;
 
 	if (t->now_us < t->guard_us)
 		return;
-	took = t->now_us - t->guard_us + WINDOW_US;
+	n.all -= t->guard_seen.all;
+	n.unknown -= t->guard_seen.unknown;
+	n.refused -= t->guard_seen.refused;
+	n.refused = n.refused * WINDOW_US / (t->now_us - t->guard_us + WINDOW_US);
 	t->guard_us = t->now_us + WINDOW_US;
 	t->guard_seen = now;
-	t->guard_part = next_part(t, n * WINDOW_US / took);
+	t->guard_part = next_part(t, &n);
 	if (was_on || t->guard_part != USER_GUARD_OFF)
 		apply(t);
 }

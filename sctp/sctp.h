@@ -290,6 +290,7 @@ struct sctp_stats {
 	uint64_t bad_crc;
 	uint64_t bad_packets; /* malformed, or with a wrong verification tag */
 	uint64_t unknown;     /* out of the blue (RFC 9260 8.4) */
+	uint64_t admitted;    /* handshakes and packets of unknown peers that were read */
 	uint64_t over_budget; /* packets dropped unread: beyond handshakes_per_s */
 	uint64_t over_share;  /* the same, beyond the share of their network (sctp/budget.h) */
 	uint64_t refused_handshakes; /* beyond max_assocs, or without memory */

@@ -37,6 +37,7 @@ bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *
 {
 	switch (sctp_budget_take(&s->budget, work, from, s->now)) {
 	case SCTP_BUDGET_OK:
+		s->st.admitted++;
 		return true;
 	case SCTP_BUDGET_ALL:
 		s->st.over_budget++;
