@@ -7,7 +7,7 @@
 
 enum {
 	LOOK = 4096, /* polls of memory between polls of the completion queue */
-	SIGNAL = 16, /* one Write of so many is signaled */
+	SIGNAL = 16, /* one Write or Send of so many is signaled: others wake the program in vain */
 	STALL_MS = 30000,
 	MAX_SAMPLES = 1 << 24,
 };
@@ -96,7 +96,7 @@ static int send_round(struct ddperf_run *run)
 	int r = session_post_recv(&run->s, run->in, 0, run->o->size, 0);
 
 	if (r == 0)
-		r = post(run, DDP_WR_SEND, DDP_SEND_SIGNALED);
+		r = post(run, DDP_WR_SEND, ++run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
 	return r == 0 ? await(run, DDP_WC_RECV) : r;
 }
 

@@ -162,6 +162,7 @@ static int serve_stream(struct session *s, struct served *p)
 static int serve_send_lat(struct session *s, struct served *p)
 {
 	struct ddp_wc wc;
+	uint32_t turn = 0;
 	int n, r = 0;
 
 	while (r == 0 && (n = session_wait(s, 1, &wc, -1)) > 0) {
@@ -170,7 +171,8 @@ static int serve_send_lat(struct session *s, struct served *p)
 			continue;
 		r = post_recvs(s, p, 1);
 		if (r == 0)
-			r = session_post_send(s, p->out, 0, p->hello.size, 0, DDP_SEND_SIGNALED);
+			r = session_post_send(s, p->out, 0, p->hello.size, 0,
+					      ++turn % SIGNAL ? 0 : DDP_SEND_SIGNALED);
 	}
 	return r > 0 || n == -EINTR ? COMMON_OK : COMMON_FAILED;
 }
