@@ -403,14 +403,14 @@ static void finish(void)
 		let_go(&end[i]);
 	turn(1);
 	must(u->sctp.nconns == 0 && list_empty(&u->sctp.conns));
-	must(u->memory <= memory + KEPT);
+	must(sctp_memory(u->core) <= memory + KEPT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!t) {
 		start();
-		memory = ((const struct user *)t)->memory;
+		memory = sctp_memory(((const struct user *)t)->core);
 	}
 	in = (struct input){data, size};
 	their_tag = TAG;
