@@ -109,7 +109,7 @@ static void failed(struct ep *ep, const struct assoc_event *ev)
 	trace(ep->w, "ep%u gets the error %s", ep->id, names_perr(ev->at.perr));
 	if (ep->errored || ep->half_closed || ep->state != EP_OPEN)
 		fail(ep->w, "ep%u: an error although nothing is received any more", ep->id);
-	if (!ep->sess->uncertain && !(ep_errors(other) & perr_bit(ev->at.perr)))
+	if (!ep->sess->uncertain && !(ep_errors(other) & perr_bit(sess_error(ep, ev->at.perr))))
 		fail(ep->w, "ep%u: its peer did not cause the error %s", ep->id,
 		     names_perr(ev->at.perr));
 	if (!ev->term || WIRE_TERM_WORD(ev->term->layer, ev->term->etype, ev->term->code) !=

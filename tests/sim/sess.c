@@ -270,6 +270,14 @@ static bool found(uint32_t bits, unsigned perr)
 	return perr != PERR_NONE && perr < 32 && (bits >> perr & 1);
 }
 
+enum perr sess_error(const struct ep *ep, enum perr perr)
+{
+	for (unsigned i = 0; perr == PERR_BAD_RECEIVE && i < ep->rq_taken; i++)
+		if (ep->rq[i]->local != RDMAP_SUCCESS)
+			return PERR_NO_BUFFER;
+	return perr;
+}
+
 static bool may_end(struct ep *ep, const struct assoc_event *ev)
 {
 	struct ep *other = ep_other(ep);
@@ -287,7 +295,7 @@ static bool may_end(struct ep *ep, const struct assoc_event *ev)
 				 s->released[!ep->side] || s->over[!ep->side] ||
 				 (s->raw && s->uncertain)); /* its message could not be finished */
 	case ASSOC_REASON_ERROR:
-		return s->uncertain || found(ep_errors(other), ev->at.perr);
+		return s->uncertain || found(ep_errors(other), sess_error(ep, ev->at.perr));
 	case ASSOC_REASON_REMOTE:
 		return s->uncertain || found(ep_errors(ep), ev->at.perr);
 	case ASSOC_REASON_LOST:

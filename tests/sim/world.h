@@ -268,6 +268,9 @@ void sess_request(struct assoc_end *p, const struct assoc_event *ev);
 void sess_event(struct assoc_end *p, const struct assoc_event *ev);
 void sess_decide(struct pending_req *d);
 
+/* The error as the model expects it: an invalid receive is none for the message that takes it. */
+enum perr sess_error(const struct ep *ep, enum perr perr);
+
 /* A run of private data for an Initiate (0) or its answer (1). */
 void sess_private(struct sess *s, unsigned which);
 
