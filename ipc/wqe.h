@@ -40,6 +40,8 @@ enum {
 	WQE_FENCE = 2,     /* begin only after all earlier Reads and atomics have completed */
 	WQE_SOLICITED = 4, /* Sends and Immediate Data: Solicited Event */
 	WQE_INLINE = 8,    /* the payload is in data */
+	WQE_PLACED =
+		16, /* Sends, Writes, Immediate Data: complete when the peer has delivered it */
 };
 
 /* Statuses of completions, CQE_SUCCESS ...: those of util/wc_status.h. */

@@ -37,6 +37,8 @@ enum {
 	RDMAP_FENCE = 2,     /* begin only when all earlier Reads and atomics have completed */
 	RDMAP_SOLICITED = 4, /* Sends and Immediate Data: Solicited Event */
 	RDMAP_INLINE = 8,    /* payload is inl[0..len), not sge */
+	RDMAP_PLACED = 16,   /* Sends, Writes, Immediate Data: a Read of no bytes follows, and the
+				request completes with its response: then the peer has delivered it */
 };
 
 /* Completion status of a work request, RDMAP_SUCCESS ...: those of util/wc_status.h. After

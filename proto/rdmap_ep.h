@@ -34,6 +34,7 @@ enum {
 	RDMAP_IDLE_BURST = 32,
 	RDMAP_QUEUES = 4,    /* QN 0 to 3. Without RFC 7306 there is no QN 3 */
 	RDMAP_MSN_FIRST = 1, /* RFC 5041 4.3 */
+	RDMAP_PROBE = 0x80,  /* rdmap_tx.rtr: the Read of RDMAP_PLACED is due */
 };
 
 /* A send request that was taken and is not completed. */
@@ -50,6 +51,7 @@ struct rdmap_rec {
 	uint8_t status;
 	bool sent;   /* the transport accepted its first segment */
 	bool ended;  /* completes as soon as it is the oldest */
+	bool probed; /* RDMAP_PLACED: its Read of no bytes was begun */
 	bool hidden; /* a ready-to-receive message: no completion is reported */
 	struct perr_at at;
 };
@@ -130,7 +132,7 @@ struct rdmap_tx {
 	struct ddp_tx msg;
 	uint32_t msn[RDMAP_RAW_QUEUES]; /* next message on each queue */
 	uint8_t burst;                  /* responses since our last own request */
-	uint8_t rtr;  /* WIRE_RTR_ message to be sent first, or 0 (RFC 6581 9.2) */
+	uint8_t rtr;  /* WIRE_RTR_ message to be sent first (RFC 6581 9.2), RDMAP_PROBE, or 0 */
 	uint8_t idle; /* requests in a row that sent nothing; at RDMAP_IDLE_BURST others take their
 			 turn */
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as

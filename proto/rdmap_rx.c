@@ -56,7 +56,7 @@ static enum perr in_sink(const struct rdmap_rec *r, const struct ssn_rec *c)
 {
 	uint32_t len = ddp_rx_payload(c);
 
-	if (r->op != RDMAP_READ)
+	if (r->op != RDMAP_READ && !r->probed)
 		return PERR_OPCODE;
 	if (len == 0)
 		return PERR_NONE;
@@ -111,7 +111,7 @@ static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bo
 	ep->sq.read_got += ddp_rx_payload(c);
 	if (!c->ddp.last)
 		return PERR_NONE;
-	if (ep->sq.read_got != r->len)
+	if (ep->sq.read_got != (r->probed ? 0 : r->len))
 		return PERR_RDMAP_LENGTH;
 	rdmap_orq_pop(&ep->sq);
 	rdmap_sq_report(ep);

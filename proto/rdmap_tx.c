@@ -193,6 +193,8 @@ static void message_taken(struct rdmap *ep)
 	} else if (rdmap_op_has_response(tx->wr.op)) {
 		rdmap_orq_push(&ep->sq);
 		tx->held = false;
+	} else if (tx->wr.flags & RDMAP_PLACED) {
+		rdmap_work_probe(ep);
 	} else {
 		rdmap_work_end(ep, RDMAP_SUCCESS);
 	}

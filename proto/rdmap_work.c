@@ -7,7 +7,7 @@
 
 enum {
 	ONE_SEGMENT = WIRE_MULPDU_MIN - WIRE_UNTAGGED_LEN, /* bytes that are never cut */
-	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE,
+	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE | RDMAP_PLACED,
 };
 
 /* ---- checks ---- */
@@ -24,11 +24,20 @@ static bool is_atomic(const struct rdmap_wr *wr)
 	return opcode_table[wr->op].form == OPCODE_FORM_ATOMIC;
 }
 
+/* RDMAP_PLACED: an operation without a response of its own, and a Read that may follow it. */
+static bool can_probe(const struct rdmap *ep, unsigned op)
+{
+	return !rdmap_op_has_response(op) && !opcode_has(op, OPCODE_LOCAL) && ep->sq.ord > 0 &&
+	       !ep->raw;
+}
+
 static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	if (!opcode_is_send(wr->op) || (wr->flags & ~FLAGS))
 		return RDMAP_LOC_OP_ERR;
 	if (wr->flags & RDMAP_INLINE && !opcode_has(wr->op, OPCODE_PAYLOAD))
+		return RDMAP_LOC_OP_ERR;
+	if (wr->flags & RDMAP_PLACED && !can_probe(ep, wr->op))
 		return RDMAP_LOC_OP_ERR;
 	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
 		return RDMAP_LOC_OP_ERR;
@@ -275,8 +284,33 @@ static void begin_rtr(struct rdmap *ep)
 	begin_work(ep);
 }
 
+void rdmap_work_probe(struct rdmap *ep)
+{
+	rdmap_sq_youngest(&ep->sq)->probed = true;
+	ep->tx.wr = (struct rdmap_wr){.op = RDMAP_READ};
+	ep->tx.rtr = RDMAP_PROBE;
+}
+
+/* The request stays the youngest; its Read counts against ORD like any other. */
+static bool begin_probe(struct rdmap *ep)
+{
+	struct wire_ddp h = {.dv = 1, .rv = 1};
+
+	if (ep->sq.orq_len == ep->sq.ord)
+		return false;
+	ep->tx.rtr = 0;
+	address(&ep->tx.wr, &h);
+	h.msn = ep->tx.msn[h.qn];
+	ddp_tx_begin(&ep->tx.msg, &h, WIRE_READ_REQ_LEN);
+	ep->tx.kind = RDMAP_WORK;
+	ep->tx.burst = 0;
+	return true;
+}
+
 bool rdmap_work_begin(struct rdmap *ep)
 {
+	if (ep->tx.rtr == RDMAP_PROBE)
+		return begin_probe(ep);
 	if (ep->tx.rtr) {
 		begin_rtr(ep);
 		return true;

@@ -12,7 +12,8 @@
 /* ---- the entries of the rings are what the protocol takes ---- */
 
 _Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
-		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE,
+		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE &&
+		       (int)WQE_PLACED == RDMAP_PLACED,
 	       "flags keep their bits");
 
 #define SAME_OPERAND(wqe, wr)                                                                      \

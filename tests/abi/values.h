@@ -177,6 +177,7 @@ static const struct value values[] = {
 	V(DDP_SEND_FENCE),
 	V(DDP_SEND_SOLICITED),
 	V(DDP_SEND_INLINE),
+	V(DDP_SEND_PLACED),
 	V(DDP_QN_TAGGED),
 };
 

@@ -36,6 +36,7 @@ static const struct {
 	{"a receive with a wrong key", whole_late_key},
 	{"receives after the peer's end", whole_keep},
 	{"placing in order", whole_in_order},
+	{"completion at placement", whole_placed},
 	{"enhanced sessions", whole_enhanced},
 	{"the first message", whole_first_message},
 	{"refused sessions", whole_refused},

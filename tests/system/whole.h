@@ -46,6 +46,7 @@ void whole_late_srq(struct whole *w);
 void whole_late_key(struct whole *w);
 void whole_keep(struct whole *w);
 void whole_in_order(struct whole *w);
+void whole_placed(struct whole *w);
 /* whole_enhanced.c */
 void whole_enhanced(struct whole *w);
 void whole_first_message(struct whole *w);

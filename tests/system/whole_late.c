@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tests/system/posted.h"
 #include "tests/system/whole.h"
 
 enum { SLOT = 256, MESSAGES = 8, HOLD = 64 << 10, LONG_MS = 60000, SHORT_MS = 50 };
@@ -191,6 +192,7 @@ void whole_late_key(struct whole *w)
 	struct session s;
 
 	whole_open(w, &s);
+	posted_refusal(s.number, 1, 0x1202);
 	MUST(ddp_post_recv(s.qp[1], &recv, NULL));
 	session_send(&s, 0, wr, 0, SLOT);
 	end_done(&w->b, DDP_WC_RECV, DDP_WC_LOC_KEY_ERR);
@@ -254,4 +256,27 @@ void whole_in_order(struct whole *w)
 	same("all bytes, once the last one is there", end_at(&w->b, RIG_HALF), end_at(&w->a, 0),
 	     RIG_HALF);
 	session_close(&s, 1);
+}
+
+/* A completion says that the bytes are there: nothing else tells this program. */
+void whole_placed(struct whole *w)
+{
+	const struct ddp_send_wr wr = {.opcode = DDP_WR_RDMA_WRITE,
+				       .send_flags = DDP_SEND_PLACED,
+				       .rdma = {w->b.mr->iova + RIG_HALF, w->b.mr->rkey}};
+	struct ddp_sge none = {0};
+	const struct ddp_send_wr probe = {
+		.opcode = DDP_WR_RDMA_READ, .sg_list = &none, .num_sge = 1};
+	struct session s;
+
+	whole_open(w, &s);
+	for (unsigned round = 0; round < 20; round++) {
+		end_fill(&w->a, 0, RIG_HALF, 100 + round);
+		session_send(&s, 0, wr, 0, RIG_HALF);
+		posted_work(s.number, 0, &probe);
+		end_done(&w->a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS);
+		same("bytes at the completion", end_at(&w->b, RIG_HALF), end_at(&w->a, 0),
+		     RIG_HALF);
+	}
+	session_close(&s, 0);
 }

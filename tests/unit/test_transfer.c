@@ -117,6 +117,80 @@ Test(transfer, long_messages_are_cut_into_equal_segments)
 	}
 }
 
+/* ---- RDMAP_PLACED: complete when the peer has delivered it ---- */
+
+Test(transfer, placed_requests_complete_with_the_response_to_a_read_of_no_bytes)
+{
+	static const enum rdmap_op op[] = {RDMAP_WRITE, RDMAP_SEND, RDMAP_IMM};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rdmap_wr wr = two_request(op[i], i, 0, 100);
+		struct wire_ddp h;
+		struct pair_msg m;
+
+		wr.nsge = op[i] != RDMAP_IMM;
+		wr.flags |= RDMAP_PLACED;
+		pair_post_recv(two.qb, 70, TWO_STAG_B, TWO_TO + 1000, 200);
+		two_post(two.qa, wr);
+		cr_assert(two_move(&two.a, &two.b));
+		two_expect_none(two.qa);
+		cr_assert(pair_pull(&two.a, &m));
+		wire_ddp_get(m.b + 2, m.len - 2, &h);
+		cr_expect_eq(h.opcode, WIRE_OP_READ_REQ);
+		pair_push(&two.b, &m);
+		cr_expect_not(two_move(&two.a, &two.b), "nothing else follows");
+		two_expect_none(two.qa);
+		cr_assert(two_move(&two.b, &two.a));
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+		two_expect_none(two.qa);
+	}
+	cr_expect_arr_eq(two.mb, two.ma, 100);
+}
+
+Test(transfer, placed_requests_wait_for_their_read_and_keep_their_order)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		struct rdmap_wr wr = two_request(RDMAP_WRITE, i, 0, 10);
+
+		if (i != 3)
+			wr.flags |= RDMAP_PLACED;
+		two_post(two.qa, wr);
+	}
+	while (two_move(&two.a, &two.b))
+		;
+	two_expect_none(two.qa);
+	pair_pump(&two.a, &two.b);
+	for (unsigned i = 0; i < 6; i++)
+		two_expect_done(two.qa, i, RDMAP_SUCCESS);
+}
+
+/* The peer refuses the Write itself: that is the error of the request. */
+Test(transfer, a_placed_write_that_is_refused_fails)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	wr.flags = RDMAP_PLACED;
+	wr.rstag = 0xbad;
+	two_post(two.qa, wr);
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS_ERR);
+}
+
+Test(transfer, only_what_has_no_response_can_be_placed)
+{
+	static const enum rdmap_op op[] = {RDMAP_READ, RDMAP_FETCH_ADD, RDMAP_LOCAL_INV};
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct rdmap_wr wr = two_request(op[i], i, 0, 8);
+
+		wr.flags |= RDMAP_PLACED;
+		wr.nsge = op[i] == RDMAP_READ;
+		two_post(two.qa, wr);
+		pair_pump(&two.a, &two.b);
+		two_expect_done(two.qa, i, RDMAP_LOC_OP_ERR);
+	}
+}
+
 /* RFC 5041 3 items 1, 2: only what is not cut yet follows a new limit. */
 /* rows: 5041-3-01 5041-3-02 */
 Test(transfer, limit_that_shrinks_in_a_message_holds_for_its_rest)
