@@ -114,12 +114,22 @@ int context_forked(const char *call)
 	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);
 }
 
+/* The minor number of daemons that know the request: others would end the connection. */
+static uint16_t minor_of(uint32_t op)
+{
+	if (op >= MSG_QP_OPTIONS)
+		return IPC_MINOR_OPTIONS;
+	return op >= MSG_LISTEN_KEY ? IPC_MINOR_KEYS : 0;
+}
+
 int context_call(struct ddp_ctx *ctx, const struct call *c)
 {
 	int e = context_here(ctx, c->name);
 
 	if (e)
 		return e;
+	if (ctx->minor < minor_of(c->rec->op))
+		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", c->name);
 	pthread_mutex_lock(&ctx->calls);
 	c->rec->seq = ++ctx->seq;
 	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);

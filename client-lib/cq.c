@@ -32,21 +32,22 @@ static void free_cq(struct ddp_cq *cq)
 	free(cq);
 }
 
-/* Maps the ring that the daemon made. */
-static int attach(struct ddp_cq *cq, const struct msg_cq *reply, int memfd)
+/* Maps the ring that the daemon made, instead of the one before. */
+static int attach(struct ddp_cq *cq, const char *call, const struct msg_cq *reply, int memfd)
 {
+	struct ring_map *map;
 	uint8_t *addr;
 	int r;
 
 	if (!checked_pow2(reply->entries) || reply->entries > RING_MAX_ENTRIES ||
 	    ring_bytes(reply->entries, sizeof(struct wqe_cqe)) > reply->bytes)
-		return reason_fail(-EPROTO,
-				   "ddp_create_cq: the daemon made %u entries in %llu bytes",
+		return reason_fail(-EPROTO, "%s: the daemon made %u entries in %llu bytes", call,
 				   reply->entries, (unsigned long long)reply->bytes);
-	r = ring_map_get(&cq->ctx->maps, "ddp_create_cq", memfd, reply->offset, reply->bytes,
-			 &cq->map, &addr);
+	r = ring_map_get(&cq->ctx->maps, call, memfd, reply->offset, reply->bytes, &map, &addr);
 	if (r)
 		return r;
+	ring_map_put(&cq->ctx->maps, cq->map);
+	cq->map = map;
 	ring_init(&cq->ring, addr, reply->entries, sizeof(struct wqe_cqe));
 	return 0;
 }
@@ -71,7 +72,7 @@ static int create(struct ddp_cq *cq, uint32_t entries)
 		return r;
 	cq->handle = reply.handle;
 	cq->bell = fds[1];
-	r = attach(cq, &reply, fds[0]);
+	r = attach(cq, "ddp_create_cq", &reply, fds[0]);
 	close(fds[0]);
 	if (r)
 		context_release(cq->ctx, "ddp_create_cq", MSG_DESTROY_CQ, cq->handle);
@@ -115,6 +116,46 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	context_use(ctx, &ctx->uses, 1);
 	*ret = cq;
 	return 0;
+}
+
+/* The lock is held: nobody reads the ring until it is replaced. */
+static int resize(struct ddp_cq *cq, uint32_t entries)
+{
+	struct msg_resize_cq req = {.hdr.op = MSG_RESIZE_CQ, .cq = cq->handle, .entries = entries};
+	struct msg_cq reply;
+	int memfd;
+	int r = context_call(cq->ctx, &(struct call){
+					      .name = "ddp_resize_cq",
+					      .rec = &req.hdr,
+					      .len = sizeof(req),
+					      .reply = &reply.hdr,
+					      .reply_len = sizeof(reply),
+					      .ret_fds = &memfd,
+					      .nfds = 1,
+				      });
+
+	if (r)
+		return r;
+	r = attach(cq, "ddp_resize_cq", &reply, memfd);
+	close(memfd);
+	if (r)
+		cq->broken = true; /* the daemon does not write to the old ring any more */
+	return r;
+}
+
+int ddp_resize_cq(struct ddp_cq *cq, uint32_t entries)
+{
+	int r = context_here(cq->ctx, "ddp_resize_cq");
+
+	if (r)
+		return r;
+	if (entries == 0 || entries > RING_MAX_ENTRIES)
+		return reason_fail(-EINVAL, "ddp_resize_cq: %u entries: expected 1 to %u", entries,
+				   RING_MAX_ENTRIES);
+	pthread_mutex_lock(&cq->lock);
+	r = resize(cq, ddp_pow2(entries));
+	pthread_mutex_unlock(&cq->lock);
+	return r;
 }
 
 int ddp_destroy_cq(struct ddp_cq *cq)

@@ -3,7 +3,7 @@
  * What the files of the library share: the objects behind the opaque pointers, and calls to the
  * daemon. This header includes the public one and makes its symbols visible.
  *
- * Locks are taken in this order: events, calls, a CQ's lock, the context's lock. The lock of a
+ * Locks are taken in this order: events, a CQ's lock, calls, the context's lock. The lock of a
  * queue of a QP and those of slabs and maps are never held together with another one.
  */
 #ifndef DDP_IMPL_H

@@ -68,7 +68,8 @@ enum {
 	X(QUERY_REQUEST)  /* handle (request) -> request_state */ \
 	X(QUERY_ADDRS)    /* hdr -> addrs */ \
 	X(QP_OPTIONS)     /* options -> options_state; since minor 3 */ \
-	X(SRQ_OPTIONS)    /* the same for the QPs that will use it; since minor 3 */
+	X(SRQ_OPTIONS)    /* the same for the QPs that will use it; since minor 3 */ \
+	X(RESIZE_CQ)      /* resize_cq -> cq, fd: new ring, with the old entries; since minor 3 */
 /* clang-format on */
 
 enum msg_op {
@@ -234,6 +235,12 @@ struct msg_create_cq {
 	struct msg_hdr hdr;
 	uint32_t entries; /* a power of two */
 	uint32_t pad;
+};
+
+struct msg_resize_cq {
+	struct msg_hdr hdr;
+	uint32_t cq;
+	uint32_t entries; /* a power of two */
 };
 
 struct msg_cq {

@@ -14,7 +14,9 @@ enum {
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
-	/* From which on there are MSG_QP_OPTIONS and MSG_SRQ_OPTIONS. */
+	/* From which on there are MSG_LISTEN_KEY and the two requests after it. */
+	IPC_MINOR_KEYS = 2,
+	/* From which on there are MSG_QP_OPTIONS and the requests after it. */
 	IPC_MINOR_OPTIONS = 3,
 };
 

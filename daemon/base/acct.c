@@ -10,6 +10,8 @@
 #include "util/checked.h"
 #include "util/list.h"
 
+enum { RESERVE = 8 /* connections of a uid */ };
+
 struct acct {
 	struct list users; /* those with a charge: few */
 	uint64_t max[ACCT_KINDS];
@@ -30,6 +32,7 @@ static const struct {
 	LIMITS(LIMIT_WORDS)
 #undef LIMIT_WORDS
 		[ACCT_MAPS] = {"memory maps", "vm.max_map_count"},
+	[ACCT_RESERVE] = {"connections in reserve", "limits.clients"},
 };
 
 void acct_set_limits(struct acct *a, const struct config_limits *limits)
@@ -54,6 +57,7 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 	list_init(&a->users);
 	acct_set_limits(a, limits);
 	acct_set_maps(a, UINT64_MAX / 3);
+	a->max[ACCT_RESERVE] = RESERVE;
 	*ret = a;
 	return 0;
 }

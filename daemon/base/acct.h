@@ -21,6 +21,7 @@ enum acct_kind {
 	LIMITS(LIMIT_KIND)
 #undef LIMIT_KIND
 		ACCT_MAPS, /* memory maps of the daemon: of all uids together, by acct_set_maps() */
+	ACCT_RESERVE,      /* connections of ddpctl beyond limits.clients */
 	ACCT_KINDS,
 };
 

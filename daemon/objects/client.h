@@ -37,10 +37,11 @@ struct client {
 	uid_t uid;
 	gid_t gid;
 	char comm[32];
-	uint16_t minor; /* of its library's version of the local protocol */
-	bool hello;     /* said hello: everything else needs it */
-	int fd;         /* records and replies */
-	int event_fd;   /* events */
+	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
+	uint16_t minor;                /* of its library's version of the local protocol */
+	bool hello;                    /* said hello: everything else needs it */
+	int fd;                        /* records and replies */
+	int event_fd;                  /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
 	struct show *show; /* current answer, or NULL; no record is read meanwhile */

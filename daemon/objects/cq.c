@@ -47,17 +47,33 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 	return 0;
 }
 
-int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep)
+static int check_entries(const struct client *c, uint32_t entries, struct reply *rep)
 {
 	uint32_t max = c->daemon->cfg.limits.cqe;
-	struct cq *cq;
-	int r;
 
-	if (!checked_pow2(req->entries) || req->entries > max)
-		return reply_refuse(rep, EINVAL,
-				    "completion queue of %u entries: not a power of two up to %u "
-				    "(limits.cqe)",
-				    req->entries, max);
+	if (checked_pow2(entries) && entries <= max)
+		return 0;
+	return reply_refuse(rep, EINVAL,
+			    "completion queue of %u entries: not a power of two up to %u "
+			    "(limits.cqe)",
+			    entries, max);
+}
+
+static void put_reply(const struct cq *cq, struct reply *rep)
+{
+	rep->cq.handle = cq->handle;
+	rep->cq.entries = cq->ring.size;
+	rep->cq.bytes = cq->rings.bytes;
+	rep->cq.offset = cq->rings.offset;
+}
+
+int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep)
+{
+	struct cq *cq;
+	int r = check_entries(c, req->entries, rep);
+
+	if (r)
+		return r;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return reply_refuse(rep, ENOMEM, "completion queue: out of memory");
@@ -70,10 +86,62 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 		cq_free(cq);
 		return r;
 	}
-	rep->cq.handle = cq->handle;
-	rep->cq.entries = req->entries;
-	rep->cq.bytes = cq->rings.bytes;
-	rep->cq.offset = cq->rings.offset;
+	put_reply(cq, rep);
+	return 0;
+}
+
+/* Work that waited for room continues. */
+static void wake_waiters(struct cq *cq)
+{
+	struct list *l;
+
+	while ((l = list_pop(&cq->waiters)))
+		client_ring(cq->client, list_entry(l, struct cq_waiter, link)->qp);
+}
+
+/* The client waits for the reply and reads neither ring meanwhile. */
+static void move_entries(struct cq *cq, uint32_t n, struct ring *to)
+{
+	uint32_t sleeper = ring_sleeper(&cq->ring);
+
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(ring_reserve(to), ring_slot(&cq->ring, cq->ring.mine - n + i),
+		       to->entry_size);
+	ring_submit(to);
+	if (sleeper != RING_RUNS)
+		ring_sleep(to, sleeper);
+}
+
+int cq_resize(struct cq *cq, uint32_t entries, struct reply *rep)
+{
+	int r = check_entries(cq->client, entries, rep);
+	int room = ring_room(&cq->ring, cq->ring.size);
+	struct rings rings;
+	struct ring ring;
+	uint32_t waiting;
+
+	if (r)
+		return r;
+	if (room < 0)
+		return reply_violation(rep, EPROTO,
+				       "completion queue %u: its index is out of range",
+				       cq->handle & 0xffff);
+	waiting = cq->ring.size - (uint32_t)room;
+	if (waiting + cq->reserved > entries)
+		return reply_refuse(rep, EBUSY,
+				    "completion queue %u: %u completions wait and %u are reserved: "
+				    "%u entries are too few",
+				    cq->handle & 0xffff, waiting, cq->reserved, entries);
+	r = rings_make(cq->client, ring_bytes(entries, sizeof(struct wqe_cqe)), &rings, rep);
+	if (r)
+		return r;
+	ring_init(&ring, rings.mem, entries, sizeof(struct wqe_cqe));
+	move_entries(cq, waiting, &ring);
+	rings_free(&cq->rings);
+	cq->rings = rings;
+	cq->ring = ring;
+	put_reply(cq, rep);
+	wake_waiters(cq);
 	return 0;
 }
 
@@ -147,14 +215,9 @@ bool cq_reserve(struct cq *cq, struct cq_waiter *waiter)
 
 void cq_unreserve(struct cq *cq, uint32_t n)
 {
-	struct list *l;
-
 	cq->reserved -= n;
-	if (n == 0)
-		return;
-	/* The client does not know of this room, so it will not ring. */
-	while ((l = list_pop(&cq->waiters)))
-		client_ring(cq->client, list_entry(l, struct cq_waiter, link)->qp);
+	if (n > 0)
+		wake_waiters(cq); /* the client does not know of this room, so it will not ring */
 }
 
 void cq_push(struct cq *cq, const struct wqe_cqe *e, bool solicited)

@@ -195,6 +195,17 @@ static int refuse(struct client *c, const char *reason)
 	return -EDQUOT;
 }
 
+/* Beyond the limit of its uid. ddpctl gets in nevertheless; hello refuses other programs. */
+static int reserve(struct client *c, const char *reason)
+{
+	char more[ACCT_REASON_MAX];
+	int r = acct_charge(c->daemon->acct, c->uid, ACCT_RESERVE, 1, &c->charge, more,
+			    sizeof(more));
+
+	snprintf(c->refusal, sizeof(c->refusal), "%s", reason);
+	return r > 0 ? refuse(c, reason) : r;
+}
+
 static int attach(struct client *c)
 {
 	struct daemon *d = c->daemon;
@@ -205,7 +216,7 @@ static int attach(struct client *c)
 		r = acct_charge(d->acct, c->uid, ACCT_CLIENTS, 1, &c->charge, reason,
 				sizeof(reason));
 	if (r > 0)
-		return refuse(c, reason);
+		r = reserve(c, reason);
 	if (r < 0)
 		return r;
 	if (idtab_add(&d->clients, c, &c->handle))

@@ -244,6 +244,17 @@ static int do_create_cq(struct client *c, const void *rec, const int *fds, struc
 	return cq_create(c, rec, rep);
 }
 
+static int do_resize_cq(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_resize_cq *req = rec;
+	struct cq *cq = idtab_get(&c->cqs, req->cq);
+
+	(void)fds;
+	if (!cq)
+		return reply_violation(rep, ENOENT, "resize: no completion queue 0x%x", req->cq);
+	return cq_resize(cq, req->entries, rep);
+}
+
 static int do_destroy_cq(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	struct cq *cq = named(&c->cqs, rec, "completion queue", rep);
@@ -469,6 +480,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_QUERY_MW] = {SIZE(handle), 0, do_query_mw, SIZE(mw_state), 0},
 	[MSG_DEALLOC_MW] = {SIZE(handle), 0, do_dealloc_mw, SIZE(hdr), 0},
 	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq), OLD_SIZE(cq)},
+	[MSG_RESIZE_CQ] = {SIZE(resize_cq), 0, do_resize_cq, SIZE(cq), 0},
 	[MSG_QUERY_CQ] = {SIZE(handle), 0, do_query_cq, SIZE(cq_state), 0},
 	[MSG_DESTROY_CQ] = {SIZE(handle), 0, do_destroy_cq, SIZE(hdr), 0},
 	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq), OLD_SIZE(srq)},

@@ -20,8 +20,12 @@ enum {
 static int charge(struct client *c, struct reply *rep)
 {
 	uint64_t records = CLIENT_REPLIES_MAX + EVENTS_FREE;
-	int r = client_charge(c, ACCT_MEMORY, records * MSG_MAX + sizeof(struct bell_page),
-			      &c->memory, rep);
+	int r;
+
+	if (c->refusal[0]) /* a few of them, whatever else the uid has */
+		return 0;
+	r = client_charge(c, ACCT_MEMORY, records * MSG_MAX + sizeof(struct bell_page), &c->memory,
+			  rep);
 
 	rep->fatal = r != 0;
 	return r;
@@ -97,6 +101,8 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct reply *re
 		return r;
 	for (size_t i = 0; i < sizeof(c->comm) - 1 && req->comm[i]; i++)
 		c->comm[i] = (char)(req->comm[i] < ' ' || req->comm[i] > '~' ? '?' : req->comm[i]);
+	if (c->refusal[0] && strcmp(c->comm, "ddpctl") != 0)
+		return reply_violation(rep, EDQUOT, "%s", c->refusal);
 	r = charge(c, rep);
 	if (r)
 		return r;

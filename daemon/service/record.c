@@ -11,6 +11,12 @@
 #include "daemon/service/handlers.h"
 #include "ipc/version.h"
 
+/* What a client beyond limits.clients may send. */
+static bool asks_for_state(uint32_t op)
+{
+	return op == MSG_HELLO || op == MSG_QUERY || op == MSG_CTL_SHOW || op == MSG_SET_PRIMARY;
+}
+
 /* The row of the record, or NULL with the violation in words. */
 static const struct handlers_row *check(const struct client *c, const struct msg_hdr *hdr,
 					size_t len, unsigned nfds, struct reply *rep)
@@ -29,6 +35,8 @@ static const struct handlers_row *check(const struct client *c, const struct msg
 				nfds, row->nfds);
 	else if (!c->hello && hdr->op != MSG_HELLO)
 		reply_violation(rep, EPROTO, "%s: sent before hello", msg_op_str(hdr->op));
+	else if (c->refusal[0] && !asks_for_state(hdr->op))
+		reply_violation(rep, EDQUOT, "%s", c->refusal);
 	else
 		return row;
 	return NULL;

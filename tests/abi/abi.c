@@ -113,6 +113,8 @@ static const struct member m_msg_mw_state[] = {
 	M(msg_mw_state, pd),    M(msg_mw_state, pad)};
 static const struct member m_msg_create_cq[] = {M(msg_create_cq, hdr), M(msg_create_cq, entries),
 						M(msg_create_cq, pad)};
+static const struct member m_msg_resize_cq[] = {M(msg_resize_cq, hdr), M(msg_resize_cq, cq),
+						M(msg_resize_cq, entries)};
 static const struct member m_msg_cq[] = {M(msg_cq, hdr), M(msg_cq, handle), M(msg_cq, entries),
 					 M(msg_cq, bytes), M(msg_cq, offset)};
 static const struct member m_msg_cq_state[] = {
@@ -356,24 +358,30 @@ static const struct {
 	size_t size, align;
 	const struct member *members;
 	size_t count;
-} structs[] = {S(ring_shared),      S(bell_page),       S(wqe_sge),        S(wqe_send),
-	       S(wqe_recv),         S(wqe_cqe),         S(msg_hdr),        S(msg_error),
-	       S(msg_hello),        S(msg_hello_reply), S(msg_caps),       S(msg_handle),
-	       S(msg_reg_mr),       S(msg_bind_mr),     S(msg_mr),         S(msg_rereg_mr),
-	       S(msg_pd_state),     S(msg_mr_state),    S(msg_alloc_mw),   S(msg_bind_mw),
-	       S(msg_mw_state),     S(msg_create_cq),   S(msg_cq),         S(msg_cq_state),
-	       S(msg_create_srq),   S(msg_srq),         S(msg_modify_srq), S(msg_srq_state),
-	       S(msg_create_qp),    S(msg_qp),          S(msg_qp_state),   S(msg_listen),
-	       S(msg_addr),         S(msg_path),        S(msg_paths),      S(msg_set_primary),
-	       S(msg_listener),     S(msg_connect),     S(msg_accept),     S(msg_reject),
-	       S(msg_event),        S(ddp_open_attr),   S(ddp_caps),       S(ddp_pd_attr),
-	       S(ddp_mr),           S(ddp_rereg_attr),  S(ddp_mr_attr),    S(ddp_mw),
-	       S(ddp_mw_attr),      S(ddp_cq_attr),     S(ddp_wc),         S(ddp_cq_state),
-	       S(ddp_srq_attr),     S(ddp_srq_state),   S(ddp_cm_event),   S(ddp_path),
-	       S(ddp_conn_param),   S(ddp_qp_init),     S(ddp_qp_attr),    S(ddp_sge),
-	       S(ddp_send_wr),      S(ddp_recv_wr),     S(msg_listen_key), S(msg_request_state),
-	       S(msg_addrs),        S(ddp_listen_attr), S(ddp_id_attr),    S(msg_options),
-	       S(msg_options_state)};
+} structs[] = {S(ring_shared),       S(bell_page),     S(wqe_sge),
+	       S(wqe_send),          S(wqe_recv),      S(wqe_cqe),
+	       S(msg_hdr),           S(msg_error),     S(msg_hello),
+	       S(msg_hello_reply),   S(msg_caps),      S(msg_handle),
+	       S(msg_reg_mr),        S(msg_bind_mr),   S(msg_mr),
+	       S(msg_rereg_mr),      S(msg_pd_state),  S(msg_mr_state),
+	       S(msg_alloc_mw),      S(msg_bind_mw),   S(msg_mw_state),
+	       S(msg_create_cq),     S(msg_cq),        S(msg_cq_state),
+	       S(msg_create_srq),    S(msg_srq),       S(msg_modify_srq),
+	       S(msg_srq_state),     S(msg_create_qp), S(msg_qp),
+	       S(msg_qp_state),      S(msg_listen),    S(msg_addr),
+	       S(msg_path),          S(msg_paths),     S(msg_set_primary),
+	       S(msg_listener),      S(msg_connect),   S(msg_accept),
+	       S(msg_reject),        S(msg_event),     S(ddp_open_attr),
+	       S(ddp_caps),          S(ddp_pd_attr),   S(ddp_mr),
+	       S(ddp_rereg_attr),    S(ddp_mr_attr),   S(ddp_mw),
+	       S(ddp_mw_attr),       S(ddp_cq_attr),   S(ddp_wc),
+	       S(ddp_cq_state),      S(ddp_srq_attr),  S(ddp_srq_state),
+	       S(ddp_cm_event),      S(ddp_path),      S(ddp_conn_param),
+	       S(ddp_qp_init),       S(ddp_qp_attr),   S(ddp_sge),
+	       S(ddp_send_wr),       S(ddp_recv_wr),   S(msg_listen_key),
+	       S(msg_request_state), S(msg_addrs),     S(ddp_listen_attr),
+	       S(ddp_id_attr),       S(msg_options),   S(msg_options_state),
+	       S(msg_resize_cq)};
 
 static void print_members(const struct member *m, size_t count)
 {

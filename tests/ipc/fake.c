@@ -58,6 +58,21 @@ static void make_cq(struct fake *f, const struct msg_create_cq *req, struct fake
 	r->len = sizeof(r->cq);
 }
 
+/* The entries of the old ring are the test's to move. */
+static void resize_cq(struct fake *f, const struct msg_resize_cq *req, struct fake_reply *r)
+{
+	struct fake_cq *cq = &f->cq[req->cq - 1];
+	void *map;
+
+	r->cq.handle = req->cq;
+	r->cq.entries = req->entries;
+	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
+	MUST(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
+	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
+	r->nfds = 1;
+	r->len = sizeof(r->cq);
+}
+
 static void make_qp(struct fake *f, const struct msg_create_qp *req, struct fake_reply *r)
 {
 	struct fake_qp *qp = &f->qp[f->nqp++];
@@ -196,6 +211,9 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		break;
 	case MSG_CREATE_CQ:
 		make_cq(f, &req->create_cq, r);
+		break;
+	case MSG_RESIZE_CQ:
+		resize_cq(f, &req->resize_cq, r);
 		break;
 	case MSG_CREATE_QP:
 		make_qp(f, &req->create_qp, r);

@@ -67,6 +67,7 @@ union fake_record {
 	struct msg_bind_mr bind_mr;
 	struct msg_create_cq create_cq;
 	struct msg_create_qp create_qp;
+	struct msg_resize_cq resize_cq;
 	struct msg_handle handle;
 	struct msg_listen listen;
 	struct msg_listen_key listen_key;

@@ -214,6 +214,46 @@ Test(cq, the_daemons_death_comes_after_the_last_kept_event)
 	cr_assert_eq(ddp_get_cq_event(k, -1), -EPIPE);
 }
 
+Test(cq, a_queue_changes_its_size)
+{
+	cr_assert_eq(ddp_resize_cq(cq, 0), -EINVAL);
+	cr_assert_eq(ddp_resize_cq(cq, 65537), -EINVAL);
+	cr_assert_eq(ddp_resize_cq(cq, 33), 0);
+	cr_assert_eq(fake_last(&fake, MSG_RESIZE_CQ)->resize_cq.entries, 64);
+	for (int i = 0; i < 64; i++)
+		fake_complete(&fake.cq[0], &(struct wqe_cqe){.wr_id = 1}, false);
+	cr_assert_eq(ddp_poll_cq(cq, 8, wc), 8);
+	cr_assert_eq(ddp_resize_cq(cq, 2), 0);
+	cr_assert_eq(ddp_poll_cq(cq, 8, wc), 0, "the new ring is empty");
+	fake_complete(&fake.cq[0], &(struct wqe_cqe){.wr_id = 7}, false);
+	cr_assert_eq(ddp_poll_cq(cq, 8, wc), 1);
+	cr_assert_eq(wc[0].wr_id, 7);
+}
+
+static void too_small(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_RESIZE_CQ && r->len == sizeof(r->cq))
+		r->cq.bytes = 64;
+}
+
+static void refuse_resize(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_RESIZE_CQ)
+		fake_refuse(r, EBUSY, "too few");
+}
+
+Test(cq, a_refused_size_changes_nothing_and_an_invalid_reply_breaks_the_queue)
+{
+	fake.script = refuse_resize;
+	cr_assert_eq(ddp_resize_cq(cq, 64), -EBUSY);
+	cr_assert_eq(ddp_poll_cq(cq, 8, wc), 0);
+	fake.script = too_small;
+	cr_assert_eq(ddp_resize_cq(cq, 64), -EPROTO);
+	cr_assert_eq(ddp_poll_cq(cq, 8, wc), -EPROTO);
+}
+
 Test(cq, a_sleeper_is_woken_by_a_completion)
 {
 	for (unsigned i = 0; i < 20; i++) {

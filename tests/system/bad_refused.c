@@ -25,6 +25,7 @@ static int refused(struct bad *b, const void *rec, size_t len, const int *fds, u
 static unsigned refuse_basics(struct bad *b)
 {
 	struct msg_create_cq cq = {.hdr = {MSG_CREATE_CQ, 1}, .entries = 17};
+	struct msg_resize_cq resize = {.hdr = {MSG_RESIZE_CQ, 1}, .cq = make_cq(b)};
 	struct msg_reg_mr mr = {.hdr = {MSG_REG_MR, 1}, .len = 8192, .access = 7};
 	int plain = open("/dev/null", 2), memfd = memfd_create("short", MFD_ALLOW_SEALING);
 	unsigned failed = 0;
@@ -33,6 +34,11 @@ static unsigned refuse_basics(struct bad *b)
 		die("preparation");
 	mr.pd = make_pd(b);
 	failed += !check("a queue of 17 entries", refused(b, &cq, sizeof(cq), NULL, 0) == EINVAL);
+	failed += !check("a queue resized to 0",
+			 refused(b, &resize, sizeof(resize), NULL, 0) == EINVAL);
+	resize.entries = 3U << 30;
+	failed += !check("to 3 * 2^30 entries",
+			 refused(b, &resize, sizeof(resize), NULL, 0) == EINVAL);
 	failed += !check("a device as memory", refused(b, &mr, sizeof(mr), &plain, 1) == EINVAL);
 	failed +=
 		!check("beyond the memfd's end", refused(b, &mr, sizeof(mr), &memfd, 1) == EINVAL);

@@ -47,6 +47,7 @@ static const struct {
 	{"rereg of a region", MR, MSG_REREG_MR, sizeof(struct msg_rereg_mr), false},
 	{"remap of a region", MR, MSG_REMAP_MR, sizeof(struct msg_rereg_mr), true},
 	{"destroy of a queue", CQ, MSG_DESTROY_CQ, sizeof(struct msg_handle), false},
+	{"a new size of a queue", CQ, MSG_RESIZE_CQ, sizeof(struct msg_resize_cq), false},
 	{"query of a queue", CQ, MSG_QUERY_CQ, sizeof(struct msg_handle), false},
 	{"destroy of a queue pair", QP, MSG_DESTROY_QP, sizeof(struct msg_handle), false},
 	{"query of a queue pair", QP, MSG_QUERY_QP, sizeof(struct msg_handle), false},

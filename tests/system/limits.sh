@@ -17,3 +17,39 @@ chmod 0666 "$(socket_of a)"
 "$bin/tests/system/limits" "$(socket_of a)" "$a" || fail limits
 eventually 10 none_of a client pd mr mw cq qp srq listener || fail 'objects are left'
 stop a || fail "daemon: exit status $?"
+
+# ddpctl always gets in; other programs get a refusal that names the limit.
+b=$(address 1)
+daemon b "$b" 'limits: {clients: 1}'
+# The daemon may not have noticed yet that the last ddpctl has ended.
+one() { background one "$ddping" -s --socket "$(socket_of b)"; }
+listens() {
+	! gone "$(pid_of one)" || one
+	[ "$(count b listener)" = 1 ]
+}
+one
+eventually 20 listens || fail 'no listener'
+for _ in {1..20}; do
+	ctl b client >"$tmp/out" || fail 'ddpctl beyond limits.clients'
+	if "$ddping" -s --socket "$(socket_of b)" >"$tmp/two" 2>&1; then fail 'a client beyond limits.clients'; fi
+	grep -q 'has 1 of 1 clients (limits.clients)' "$tmp/two" || fail "not the reason: $(cat "$tmp/two")"
+done
+# They are few: unread connections take the reserve, not the daemon.
+python3 - "$(socket_of b)" <<'END' || fail 'the reserve is not bounded'
+import socket, sys
+held = []
+for i in range(20):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    held.append(s)
+ends = 0
+for s in held:
+    s.settimeout(0.5)
+    try:
+        s.recv(2048)
+        ends += 1
+    except TimeoutError:
+        pass
+sys.exit(ends != 12)
+END
+stop b || fail "daemon: exit status $?"

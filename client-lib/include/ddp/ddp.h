@@ -326,6 +326,10 @@ struct ddp_wc {
 int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct ddp_cq **ret);
 int ddp_destroy_cq(struct ddp_cq *cq);
 
+/* Changes the number of entries, rounded up to a power of two; QPs may be using the CQ. Completions
+ * and events that wait stay. -EBUSY: they and the work in flight do not fit; -EDQUOT. */
+int ddp_resize_cq(struct ddp_cq *cq, uint32_t entries);
+
 /* Takes up to n completions. Returns their number, 0 if there are none, or a negative errno value
  * (-EPIPE: the daemon is gone). Never blocks. */
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc);
