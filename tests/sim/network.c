@@ -404,7 +404,7 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 	}
 }
 
-/* Packets of strangers that a filter drops would not come from these hosts. */
+/* A filter drops packets of unknown peers, which these hosts do not send. */
 void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n)
 {
 	(void)u;
