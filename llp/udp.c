@@ -472,28 +472,23 @@ static size_t segment_size(struct msghdr *m, size_t len)
 	return len;
 }
 
-static unsigned take_msg(struct udp *u, unsigned i, udp_packet_fn *fn, void *arg)
+static unsigned take_msg(struct udp *u, unsigned i, udp_packets_fn *fn, void *arg)
 {
 	struct msghdr *m = &u->rx[i].msg_hdr;
-	size_t left = u->rx[i].msg_len;
-	size_t seg = segment_size(m, left);
-	uint8_t *p = m->msg_iov->iov_base;
-	unsigned n = 0;
+	size_t len = u->rx[i].msg_len, segment = segment_size(m, len);
+	unsigned n;
 
 	u->st.rx_batches++;
 	if (m->msg_flags & MSG_TRUNC) {
 		u->st.rx_cut++;
 		return 1;
 	}
-	for (; left; n++) {
-		size_t len = left < seg ? left : seg;
-
-		u->st.rx_bytes += len;
-		fn(arg, &u->rx_from[i], p, len);
-		p += len;
-		left -= len;
-	}
+	if (len == 0)
+		return 0;
+	n = (unsigned)((len + segment - 1) / segment);
 	u->st.rx_packets += n;
+	u->st.rx_bytes += len;
+	fn(arg, &u->rx_from[i], m->msg_iov->iov_base, len, segment);
 	return n;
 }
 
@@ -518,7 +513,7 @@ static int recv_msgs(struct udp *u)
 	return r;
 }
 
-unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
+unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 {
 	unsigned n = 0;
 

@@ -73,11 +73,13 @@ void udp_flush(struct udp *u);
 /* True if packets wait: call udp_flush() when the socket is writable. */
 bool udp_blocked(const struct udp *u);
 
-/* A packet that arrived; the bytes may be changed until the function returns. */
-typedef void udp_packet_fn(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len);
+/* Packets that arrived together from one address: all have `segment` bytes but the last one, which
+ * may be shorter; len is their sum. The bytes may be changed until the function returns. */
+typedef void udp_packets_fn(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
+			    size_t segment);
 
 /* Reads until the socket is empty or at least `budget` packets came. Returns how many. */
-unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg);
+unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg);
 
 enum udp_error_kind {
 	UDP_UNREACHABLE,      /* ICMP: network or host */

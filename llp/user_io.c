@@ -25,16 +25,21 @@ static struct sctp_flow flow(const struct from *from, const struct sockaddr_stor
 
 /* ---- in ---- */
 
-static void on_packet(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len)
+static void on_packets(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
+		       size_t segment)
 {
 	const struct from *at = arg;
+	struct user *t = at->user;
 	struct sctp_flow f = flow(at, from);
 
-	sctp_input(at->user->core, &f, p, len, at->user->now_us);
-	llp_user_events(at->user);
-	/* Many peers begin at once, or a flood: the answers leave before there are too many. */
-	if (!at->user->full_us && sctp_wants_output(at->user->core))
-		llp_user_write(at->user);
+	for (size_t n; len; p += n, len -= n) {
+		n = sctp_input_run(t->core, &f, p, len, segment, t->now_us);
+		llp_user_events(t);
+		/* Many peers begin at once, or a flood: the answers leave before there are too
+		 * many. */
+		if (!t->full_us && sctp_wants_output(t->core))
+			llp_user_write(t);
+	}
 }
 
 static void on_error(void *arg, const struct udp_error *e)
@@ -63,7 +68,7 @@ bool llp_user_read(struct user *t, unsigned budget)
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		struct from at = {t, (uint8_t)i};
 
-		any |= udp_recv(t->sock[i], budget, on_packet, &at) > 0;
+		any |= udp_recv(t->sock[i], budget, on_packets, &at) > 0;
 		udp_errors(t->sock[i], on_error, &at);
 	}
 	return any;

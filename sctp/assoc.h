@@ -22,8 +22,9 @@
 enum {
 	SCTP_BUCKETS = 16384,
 	SCTP_MAX_CHUNKS = SCTP_MAX_PACKET / 20 + 1, /* DATA chunks of a packet */
-	SCTP_REPLIES = 65536,                       /* bytes of packets that answer at once */
-	SCTP_TX_PAGE = SCTP_BLOCK / 32,             /* records of a page */
+	SCTP_RUN = 16384,     /* bytes of packets that are processed before messages are fetched */
+	SCTP_REPLIES = 65536, /* bytes of packets that answer at once */
+	SCTP_TX_PAGE = SCTP_BLOCK / 32, /* records of a page */
 	SCTP_TX_PAGES = 128,
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
 	SCTP_MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
@@ -199,7 +200,7 @@ struct sctp_listener {
 	unsigned n;
 };
 
-/* A message of the present packet. */
+/* A message of the present packets. */
 struct sctp_rx {
 	const uint8_t *p;
 	uint32_t len, ppid;

@@ -281,17 +281,11 @@ static void dispatch(struct sctp *s, const struct sctp_flow *from, const uint8_t
 	}
 }
 
-void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
-		uint64_t now_us)
+static void input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len)
 {
 	struct sctp_path *p;
 	struct sctp_head head;
 
-	if (now_us > s->now)
-		s->now = now_us;
-	s->rx_assoc = NULL;
-	s->nrx = s->rx_pos = 0;
-	s->rx_queued = false;
 	s->st.rx_packets++;
 	if (len < SCTP_HEAD + SCTP_CHUNK_HEAD || len > SCTP_MAX_PACKET) {
 		s->st.bad_packets++;
@@ -313,4 +307,41 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 	s->answered = false;
 	dispatch(s, from, pkt, len, p);
 	s->answering = s->answered = false;
+}
+
+static void begin_input(struct sctp *s, uint64_t now_us)
+{
+	if (now_us > s->now)
+		s->now = now_us;
+	s->rx_assoc = NULL;
+	s->nrx = s->rx_pos = 0;
+	s->rx_queued = false;
+}
+
+void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
+		uint64_t now_us)
+{
+	begin_input(s, now_us);
+	input(s, from, pkt, len);
+}
+
+/* Ports and tag are those of the packet before: the messages of both have one receiver. */
+static bool continues(const uint8_t *pkt, size_t segment, size_t len)
+{
+	return len >= SCTP_HEAD && segment >= SCTP_HEAD && memcmp(pkt, pkt - segment, 8) == 0;
+}
+
+size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
+		      size_t segment, uint64_t now_us)
+{
+	size_t n = len < segment ? len : segment, done = 0;
+
+	begin_input(s, now_us);
+	do {
+		input(s, from, pkt + done, n);
+		done += n;
+		n = len - done < n ? len - done : n;
+	} while (n && done + n <= SCTP_RUN && list_empty(&s->eventful) && !s->rx_queued &&
+		 !sctp_wants_output(s) && continues(pkt + done, segment, n));
+	return done;
 }

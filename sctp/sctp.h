@@ -97,6 +97,14 @@ struct sctp *sctp_close(struct sctp *s);
 void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
 		uint64_t now_us);
 
+/* The same for packets that arrived together: all have `segment` bytes but the last one, which may
+ * be shorter. Processes the first one, and more while they are of the same association, no event is
+ * due, sctp_wants_output() is false, and their messages stay in the processor's cache until they
+ * are fetched. Returns the bytes of those that were processed; the caller fetches what there is
+ * before the next call. len and segment are at least 1. */
+size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
+		      size_t segment, uint64_t now_us);
+
 enum sctp_icmp {
 	SCTP_ICMP_UNREACHABLE,      /* network or host (RFC 9260 10 (ICMP1)..) */
 	SCTP_ICMP_PORT_UNREACHABLE, /* port or protocol: nothing listens on the UDP port */
@@ -212,9 +220,9 @@ struct sctp_msg {
 	struct span part[SCTP_MAX_PARTS];
 };
 
-/* Fetches the next message of the packet of the last sctp_input(). Events SCTP_INCOMING and SCTP_UP
- * are to be fetched first. False if there is none. The spans are valid until the next call of
- * sctp_recv() or sctp_input(). */
+/* Fetches the next message of the packets of the last sctp_input(). Events SCTP_INCOMING and
+ * SCTP_UP are to be fetched first. False if there is none. The spans are valid until the next call
+ * of sctp_recv() or sctp_input(). */
 bool sctp_recv(struct sctp *s, struct sctp_msg *ret);
 
 /* ---- listeners ---- */

@@ -127,7 +127,7 @@ bool udp_blocked(const struct udp *u)
 }
 
 /* Each in memory of its size, so that sanitizers see more. */
-unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
+unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 {
 	unsigned n = u->nin;
 
@@ -137,7 +137,8 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
 
 		must(exact);
 		memcpy(exact, u->in[i].b, u->in[i].len);
-		fn(arg, &u->in[i].from, exact, u->in[i].len);
+		if (u->in[i].len)
+			fn(arg, &u->in[i].from, exact, u->in[i].len, u->in[i].len);
 		free(exact);
 	}
 	u->nin = 0;

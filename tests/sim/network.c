@@ -370,7 +370,7 @@ bool udp_blocked(const struct udp *u)
 }
 
 /* Each in memory of its size, so that sanitizers see more. */
-unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
+unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 {
 	struct network_host *h = &net->host[u->host];
 	unsigned n = 0;
@@ -381,7 +381,8 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packet_fn *fn, void *arg)
 
 		memcpy(exact, p->data, p->len);
 		network_watch(net, u->host);
-		fn(arg, &p->from, exact, p->len);
+		if (p->len)
+			fn(arg, &p->from, exact, p->len, p->len);
 		judge_input(&h->judge, net->before, net->nbefore);
 		free(exact);
 		free(p);

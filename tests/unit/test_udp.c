@@ -44,13 +44,18 @@ static struct udp *open_at(const char *text, uint16_t port)
 	return u;
 }
 
-static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len)
+static void note(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
+		 size_t segment)
 {
 	struct seen *s = arg;
 
-	cr_assert_lt(s->n, MAX_SEEN);
-	s->len[s->n] = len;
-	s->first[s->n++] = p[0];
+	cr_assert_gt(len, 0);
+	for (size_t n; len; p += n, len -= n) {
+		n = len < segment ? len : segment;
+		cr_assert_lt(s->n, MAX_SEEN);
+		s->len[s->n] = n;
+		s->first[s->n++] = p[0];
+	}
 	s->from = *from;
 }
 
