@@ -308,6 +308,7 @@ static void user_flush(struct llp *llp)
 
 	llp_user_read_clock(t);
 	llp_user_write(t);
+	llp_user_events(t);
 	for (unsigned i = 0; i < t->nsocks; i++)
 		watch_room(t, i);
 }

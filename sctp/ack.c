@@ -236,15 +236,11 @@ static void update_paths(struct ack *k)
 
 static void notify_user(struct sctp_assoc *a)
 {
-	if (sctp_tx_empty(&a->tx))
+	if (sctp_tx_empty(&a->tx)) {
 		a->ev_acked = true;
-	if (a->write_wanted && a->tx.bytes <= a->s->cfg.send_buffer / 2 &&
-	    a->tx.next_tsn - a->tx.cum <= SCTP_TX_WINDOW / 2) {
-		a->write_wanted = false;
-		a->ev_writable = true;
-	}
-	if (a->ev_acked || a->ev_writable)
 		sctp_assoc_note(a);
+	}
+	sctp_tx_made_room(a);
 }
 
 static void finish(struct ack *k)

@@ -27,7 +27,9 @@ enum {
 	SCTP_TX_PAGE = SCTP_BLOCK / 32, /* records of a page */
 	SCTP_TX_PAGES = 128,
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
-	SCTP_MAX_GAPS = 512, /* gap blocks of a SACK that are looked at */
+	SCTP_MAX_UNSENT = 262144, /* bytes that are queued and were never sent: what is copied is
+				     sent while it still is in the processor's cache */
+	SCTP_MAX_GAPS = 512,      /* gap blocks of a SACK that are looked at */
 	SCTP_ABORT_TEXT = 160,
 	SCTP_BURST = 64,         /* packets after a SACK (6.1 (D)) */
 	SCTP_NETWORKS = 1024,    /* counters of the associations of networks */
@@ -80,6 +82,7 @@ struct sctp_queue {
 	uint32_t send_tsn; /* first TSN that was never sent */
 	uint32_t cum;      /* Cumulative TSN Ack of the peer */
 	uint32_t bytes;    /* of wire format, queued or unacknowledged */
+	uint32_t unsent;   /* of these, never sent */
 	struct sctp_tx_block *head, *tail;
 	struct sctp_tx *page[SCTP_TX_PAGES];
 	struct sctp_tx_list out, lost;
@@ -392,6 +395,8 @@ void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
 /* Everything up to q->cum was acknowledged: frees it. old: the former cum. */
 void sctp_tx_free(struct sctp_assoc *a, uint32_t old);
+/* Chunks were sent or acknowledged: tells a user who waits that there is room again. */
+void sctp_tx_made_room(struct sctp_assoc *a);
 /* Nothing is queued and nothing outstanding. */
 static inline bool sctp_tx_empty(const struct sctp_queue *q)
 {

@@ -174,6 +174,7 @@ static void sent(struct build *w, uint32_t tsn)
 		p->resent += p->in_recovery;
 	} else {
 		q->send_tsn++;
+		q->unsent -= sctp_tx_wire(t);
 	}
 	t->state = SCTP_TX_OUT;
 	t->path = p->index;
@@ -355,6 +356,7 @@ static bool data_batch(struct build *w)
 	p->limited = has_chunk(&w->a->tx) && p->flight >= p->cc.cwnd;
 	if (p->flight)
 		after_data(w);
+	sctp_tx_made_room(w->a);
 	return w->b->packets != 0;
 }
 

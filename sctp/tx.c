@@ -146,6 +146,18 @@ void sctp_tx_deinit(struct sctp_assoc *a)
 	memset(q, 0, sizeof(*q));
 }
 
+void sctp_tx_made_room(struct sctp_assoc *a)
+{
+	const struct sctp_queue *q = &a->tx;
+
+	if (!a->write_wanted || q->bytes > a->s->cfg.send_buffer / 2 ||
+	    q->unsent > SCTP_MAX_UNSENT / 2 || q->next_tsn - q->cum > SCTP_TX_WINDOW / 2)
+		return;
+	a->write_wanted = false;
+	a->ev_writable = true;
+	sctp_assoc_note(a);
+}
+
 /* Adds a block to the end of the chain; the tail is the block in use, and may have others after it.
  */
 static bool add_block(struct sctp_assoc *a)
@@ -231,6 +243,7 @@ static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct sp
 			      .size = (uint16_t)(SCTP_DATA_HEAD + len)};
 	wire = sctp_tx_wire(t);
 	q->bytes += wire;
+	q->unsent += wire;
 	q->next_tsn++;
 	if (wire <= DATA - q->tail->used) {
 		put_whole(q->tail, head, part, n, wire);
@@ -254,7 +267,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 	if (len == 0 || len > a->max_message)
 		return SCTP_E_TOO_LONG;
 	if (q->bytes + len + SCTP_DATA_HEAD > a->s->cfg.send_buffer ||
-	    q->next_tsn - q->cum > SCTP_TX_WINDOW) {
+	    q->unsent >= SCTP_MAX_UNSENT || q->next_tsn - q->cum > SCTP_TX_WINDOW) {
 		a->write_wanted = true;
 		return SCTP_E_AGAIN;
 	}

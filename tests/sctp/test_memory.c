@@ -75,10 +75,10 @@ Test(memory, a_burst_gives_its_memory_back)
 		idle[h] = sctp_memory(net.host[h].s);
 	net.loss = 300;
 	net.delay_us = 20000;
-	for (unsigned i = 0; i < 800; i++)
+	for (unsigned i = 0; i < 230; i++)
 		cr_assert_eq(net_send(&net, 0, 0, i, 1100), SCTP_E_OK);
 	most = sctp_memory(net.host[0].s);
-	cr_assert_gt(most, idle[0] + 500000);
+	cr_assert_gt(most, idle[0] + 250000);
 	cr_assert(net_run_until(&net, move_acked_0, net.now + 60 * SECOND));
 	net_run(&net, net.now + 10 * SECOND);
 	for (unsigned h = 0; h < 2; h++)

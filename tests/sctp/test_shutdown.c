@@ -43,14 +43,14 @@ static void expect_closed(void)
 /* rows: 9260-9-03 9260-9-04 9260-9.2-01 9260-9.2-02 9260-9.2-32 9260-9.2-33 */
 Test(shutdown, what_is_queued_on_both_sides_is_delivered)
 {
-	send_from(0, 1000);
-	send_from(1, 1000);
+	send_from(0, 300);
+	send_from(1, 300);
 	sctp_assoc_shutdown(net.host[0].assoc, net.now);
 	cr_assert_eq(net_send(&net, 0, 1, 0, 100), SCTP_E_DOWN);
 	cr_assert(net_run_until(&net, both_down, net.now + 10 * SECOND));
 	expect_closed();
-	cr_assert_eq(net.host[0].messages, 1000);
-	cr_assert_eq(net.host[1].messages, 1000);
+	cr_assert_eq(net.host[0].messages, 300);
+	cr_assert_eq(net.host[1].messages, 300);
 }
 
 /* rows: 9260-9.2-39 9260-9.2-40 */
