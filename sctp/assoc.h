@@ -27,8 +27,8 @@ enum {
 	SCTP_TX_PAGE = SCTP_BLOCK / 32, /* records of a page */
 	SCTP_TX_PAGES = 128,
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
-	SCTP_MAX_UNSENT = 262144, /* bytes that are queued and were never sent: what is copied is
-				     sent while it still is in the processor's cache */
+	SCTP_MAX_UNSENT = 262144, /* bytes queued that were never sent: what is copied is sent
+				     while it still is in the processor's cache */
 	SCTP_MAX_GAPS = 512,      /* gap blocks of a SACK that are looked at */
 	SCTP_ABORT_TEXT = 160,
 	SCTP_BURST = 64,         /* packets after a SACK (6.1 (D)) */
@@ -64,7 +64,9 @@ struct sctp_tx {
 	uint32_t next, prev;
 	uint16_t off;  /* in block->data */
 	uint16_t size; /* header and payload, without padding */
-	uint8_t state, path, count, misses;
+	uint8_t state, path, count;
+	uint8_t misses : 7;
+	bool headroom : 1; /* SCTP_HEAD bytes before it are free, for the header of a packet */
 };
 _Static_assert(sizeof(struct sctp_tx) == 32, "a page holds a power of two of records");
 
@@ -381,6 +383,12 @@ static inline struct sctp_tx *sctp_tx_get(const struct sctp_queue *q, uint32_t t
 static inline uint32_t sctp_tx_wire(const struct sctp_tx *t)
 {
 	return (t->size + 3u) & ~3u;
+}
+
+/* Where the common header of a packet that begins with this chunk goes; NULL: no room. */
+static inline uint8_t *sctp_tx_headroom(const struct sctp_tx *t)
+{
+	return t->headroom ? t->block->data + t->off - SCTP_HEAD : NULL;
 }
 
 /* An empty queue. */

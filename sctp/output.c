@@ -70,17 +70,21 @@ static void use_space(struct build *w, const struct sctp_writer *wr)
 	w->b->used += wr->len;
 }
 
-static void begin_packet(struct build *w, uint32_t size)
+/* head: where its common header is put; NULL: in the batch. */
+static void begin_packet(struct build *w, uint32_t size, uint8_t *head)
 {
-	const struct sctp_head head = {w->a->own_port, w->a->peer_port, w->a->peer_tag};
+	const struct sctp_head h = {w->a->own_port, w->a->peer_port, w->a->peer_tag};
 	struct sctp_writer wr = space(w);
 
+	if (head)
+		wr = (struct sctp_writer){.p = head, .size = SCTP_HEAD};
 	w->first = w->b->nspans;
 	w->size = size;
 	w->len = 0;
 	w->chunks = 0;
-	sctp_put_head(&wr, &head);
-	use_space(w, &wr);
+	sctp_put_head(&wr, &h);
+	add_span(w, wr.p, wr.len);
+	w->b->used += head ? 0 : SCTP_HEAD;
 }
 
 static void end_packet(struct build *w)
@@ -271,14 +275,15 @@ static void add_sack(struct build *w)
 /* ---- batches ---- */
 
 /* A SACK that is due, or a delayed one that costs no packet. */
-static bool takes_sack(const struct build *w)
+static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 {
 	const struct sctp_assoc *a = w->a;
-	const struct sctp_queue *q = &a->tx;
 
+	if (w->b->packets)
+		return false;
 	if (a->sack_now || a->unsacked == 0 || a->sack_path != w->p->index)
 		return a->sack_now;
-	return w->len + SACK_HEAD + sctp_tx_wire(sctp_tx_get(q, next_chunk(q))) <= w->size;
+	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
 }
 
 /* A small window is full (6.1): nothing goes until the SACK comes, and it could be a delayed one.
@@ -303,14 +308,15 @@ static bool data_packet(struct build *w)
 {
 	struct sctp_batch *b = w->b;
 	struct sctp_path *p = w->p;
-	bool bare;
+	const struct sctp_tx *next = sctp_tx_get(&w->a->tx, next_chunk(&w->a->tx));
+	bool sack = takes_sack(w, next);
 
-	begin_packet(w, b->packets ? b->segment : p->pmtu.size);
-	if (b->packets == 0 && takes_sack(w))
+	begin_packet(w, b->packets ? b->segment : p->pmtu.size,
+		     sack ? NULL : sctp_tx_headroom(next));
+	if (sack)
 		add_sack(w);
-	bare = w->len == SCTP_HEAD;
 	add_chunks(w);
-	if (w->chunks == 0 && bare && !add_too_long(w)) {
+	if (w->chunks == 0 && !sack && !add_too_long(w)) {
 		drop_packet(w);
 		return false;
 	}
@@ -362,7 +368,7 @@ static bool data_batch(struct build *w)
 
 static bool sack_batch(struct build *w)
 {
-	begin_packet(w, w->p->pmtu.size);
+	begin_packet(w, w->p->pmtu.size, NULL);
 	add_sack(w);
 	end_packet(w);
 	return true;
@@ -378,7 +384,7 @@ static bool probe_batch(struct build *w)
 	p->probe_wanted = false;
 	if (size == 0 || p->assoc->state != SCTP_ESTABLISHED)
 		return false;
-	begin_packet(w, size);
+	begin_packet(w, size, NULL);
 	wr = space(w);
 	sctp_put_probe(&wr, p, size);
 	use_space(w, &wr);

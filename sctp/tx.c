@@ -5,6 +5,8 @@
 
 enum {
 	DATA = sizeof(((struct sctp_tx_block *)0)->data),
+	BEGIN = SCTP_HEAD + SCTP_DATA_HEAD,
+	LARGE = 1024, /* bytes */
 	NEIGHBORS = 64,
 	RETRY_US = 20000, /* after which a user without memory may try again */
 };
@@ -187,7 +189,7 @@ static bool reserve(struct sctp_assoc *a, uint32_t len)
 
 	if (!*page && !(*page = sctp_pool_get(&a->s->pool)))
 		return false;
-	for (struct sctp_tx_block *b = q->tail; b; b = b->next)
+	for (struct sctp_tx_block *b = q->tail; b && have < len; b = b->next)
 		have += DATA - b->used;
 	for (; have < len; have += DATA)
 		if (!add_block(a))
@@ -231,16 +233,37 @@ static void put_whole(struct sctp_tx_block *b, const uint8_t *head, const struct
 	b->used += wire;
 }
 
+/* A chunk that is not small mostly is the only one of its packet, which is contiguous if the header
+ * is just before it. Small ones are contiguous with each other. */
+static bool wants_headroom(size_t len)
+{
+	return len >= LARGE;
+}
+
+/* Headroom and the header of the chunk are in one block. */
+static void add_headroom(struct sctp_queue *q)
+{
+	if (q->tail->used + BEGIN > DATA) {
+		q->tail->used = DATA;
+		q->tail = q->tail->next;
+	}
+	q->tail->used += SCTP_HEAD;
+}
+
 static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct span *part,
 		      unsigned n, uint32_t len)
 {
 	static const uint8_t zero[4];
 	struct sctp_tx *t = sctp_tx_get(q, q->next_tsn);
+	bool headroom = wants_headroom(len);
 	uint32_t wire;
 
+	if (headroom)
+		add_headroom(q);
 	*t = (struct sctp_tx){.block = q->tail,
 			      .off = (uint16_t)q->tail->used,
-			      .size = (uint16_t)(SCTP_DATA_HEAD + len)};
+			      .size = (uint16_t)(SCTP_DATA_HEAD + len),
+			      .headroom = headroom};
 	wire = sctp_tx_wire(t);
 	q->bytes += wire;
 	q->unsent += wire;
@@ -271,7 +294,8 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 		a->write_wanted = true;
 		return SCTP_E_AGAIN;
 	}
-	if (!reserve(a, (SCTP_DATA_HEAD + (uint32_t)len + 3) & ~3u)) {
+	if (!reserve(a, (wants_headroom(len) ? 2 * BEGIN : 0) +
+				((SCTP_DATA_HEAD + (uint32_t)len + 3) & ~3u))) {
 		a->write_wanted = true;
 		a->write_us = a->s->now + RETRY_US;
 		sctp_assoc_arm(a);
