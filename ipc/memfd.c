@@ -54,19 +54,33 @@ static int create(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-int memfd_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret_map)
+int memfd_create_sealed(const char *name, uint64_t size, int *ret_fd)
 {
 	autoclose int fd = create(name);
-	void *map;
 
 	if (fd < 0)
 		return fd;
-	if (size > SIZE_MAX || size > INT64_MAX)
+	if (size > INT64_MAX)
 		return -EFBIG;
 	if (ftruncate(fd, (off_t)size) < 0)
 		return -errno;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return -errno;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+int memfd_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret_map)
+{
+	autoclose int fd = -1;
+	void *map;
+	int r;
+
+	if (size > SIZE_MAX)
+		return -EFBIG;
+	r = memfd_create_sealed(name, size, &fd);
+	if (r)
+		return r;
 	map = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;

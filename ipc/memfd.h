@@ -31,11 +31,11 @@ struct memfd_map {
 	bool is_private; /* a read-only mapping of a write-sealed file: never make it writable */
 };
 
-/*
- * A zeroed memfd of size bytes, close-on-exec, sealed against shrinking, growing and further
- * seals, and mapped as a whole; the name shows in /proc. Undo it with close() and munmap() of size
- * bytes. Returns 0 or a negative errno value.
- */
+/* A zeroed memfd of size bytes, close-on-exec, sealed against shrinking, growing and further seals;
+ * the name shows in /proc. Returns 0 or a negative errno value. */
+int memfd_create_sealed(const char *name, uint64_t size, int *ret_fd);
+
+/* The same, and mapped as a whole. Undo it with close() and munmap() of size bytes. */
 int memfd_create_mapped(const char *name, uint64_t size, int *ret_fd, void **ret_map);
 
 /*
