@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client-lib/own_memory.h"
 #include "client-lib/ring_map.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
@@ -60,8 +61,11 @@ struct mr {
 	struct ddp_mr pub;
 	uint32_t handle;
 	unsigned access;
-	struct slab_range range; /* memory shared with other regions, or ... */
-	size_t mapped;           /* bytes at pub.addr mapped for this one; 0: none of either */
+	struct slab_range range;   /* memory shared with other regions, or ... */
+	size_t mapped;             /* bytes at pub.addr mapped for this one; 0: none of either */
+	struct own_memory own;     /* of ddp_reg_mr() */
+	bool keep;                 /* DDP_REG_KEEP */
+	struct known_memfd *known; /* the memfd, for regions of ddp_reg_mr() that lie in it */
 };
 
 /* Behind struct ddp_mw. */

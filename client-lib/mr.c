@@ -6,7 +6,10 @@
 
 #include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
+#include "client-lib/known_memfd.h"
 #include "client-lib/reason.h"
+#include "ipc/rung.h"
+#include "ipc/version.h"
 #include "util/checked.h"
 #include "util/cleanup.h"
 
@@ -20,24 +23,37 @@ _Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
 		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS,
 	       "changes keep their bits");
 
-/* Registers [offset, offset + pub.length) of the fd with the daemon. */
-static int register_mr(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
+/* What to register: a part of a memfd, and where the memory comes from. */
+struct source {
+	int fd;
+	uint64_t offset;
+	uint32_t rung, reason; /* RUNG_ */
+};
+
+/* Registers pub.length bytes of the source with the daemon. */
+static int register_mr(struct mr *mr, const char *call, const struct source *src, unsigned access)
 {
 	struct ddp_pd *pd = mr->pub.pd;
-	struct msg_reg_mr req = {
-		.hdr.op = MSG_REG_MR,
-		.pd = pd->handle,
-		.access = access,
-		.offset = offset,
-		.len = mr->pub.length,
-		.iova = mr->pub.iova,
+	bool own = src->rung != RUNG_MEMFD && pd->ctx->minor >= IPC_MINOR_OWN_MEMORY;
+	struct msg_reg_own_mr req = {
+		.reg =
+			{
+				.hdr.op = own ? MSG_REG_OWN_MR : MSG_REG_MR,
+				.pd = pd->handle,
+				.access = access,
+				.offset = src->offset,
+				.len = mr->pub.length,
+				.iova = mr->pub.iova,
+			},
+		.rung = src->rung,
+		.reason = src->reason,
 	};
 	struct msg_mr reply;
 	int r = context_call(pd->ctx, &(struct call){
 					      .name = call,
-					      .rec = &req.hdr,
-					      .len = sizeof(req),
-					      .fd = fd,
+					      .rec = &req.reg.hdr,
+					      .len = own ? sizeof(req) : sizeof(req.reg),
+					      .fd = src->fd,
 					      .send_fd = true,
 					      .reply = &reply.hdr,
 					      .reply_len = sizeof(reply),
@@ -52,9 +68,21 @@ static int register_mr(struct mr *mr, const char *call, int fd, uint64_t offset,
 	return 0;
 }
 
-/* Frees the memory of make_memory(), if there is any. */
+/* Registers a memfd that is mapped at pub.addr, so that ddp_reg_mr() recognizes it. */
+static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
+{
+	struct source src = {.fd = fd, .offset = offset};
+	int r = mr->pub.addr ? known_memfd_get(fd, &mr->known) : 0;
+
+	return r ? reason_errno(r, call, "memfd") : register_mr(mr, call, &src, access);
+}
+
+/* Frees what the library holds of the memory, if there is any. */
 static void free_memory(struct mr *mr)
 {
+	own_memory_put(&mr->own, mr->keep);
+	known_memfd_put(mr->known);
+	mr->known = NULL;
 	if (mr->mapped)
 		munmap(mr->pub.addr, mr->mapped);
 	mr->mapped = 0;
@@ -105,8 +133,9 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};
 	r = make_memory(mr);
 	if (r == 0)
-		r = register_mr(mr, "ddp_alloc_mr", mr->range.slab ? mr->range.fd : mr->pub.memfd,
-				mr->range.offset, access);
+		r = register_memfd(mr, "ddp_alloc_mr",
+				   mr->range.slab ? mr->range.fd : mr->pub.memfd, mr->range.offset,
+				   access);
 	if (r) {
 		free_mr(mr);
 		return r;
@@ -143,7 +172,63 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 	*mr = (struct mr){
 		.pub = {.addr = addr, .length = length, .iova = iova, .pd = pd, .memfd = -1},
 	};
-	r = register_mr(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
+	r = register_memfd(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
+	if (r) {
+		free_mr(mr);
+		return r;
+	}
+	*ret = &mr->pub;
+	return 0;
+}
+
+/* ---- memory that exists already ---- */
+
+_Static_assert((int)DDP_MR_MEMFD == RUNG_MEMFD && (int)DDP_MR_SHARED == RUNG_SHARED &&
+		       (int)DDP_MR_ADOPTED == RUNG_ADOPT,
+	       "rungs keep their numbers");
+
+static int check_reg(const struct ddp_reg_attr *a)
+{
+	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP;
+
+	if (a->flags & ~all)
+		return reason_fail(-EINVAL, "ddp_reg_mr: flags 0x%x: not a set of DDP_REG_",
+				   a->flags);
+	return 0;
+}
+
+static int register_own(struct mr *mr, unsigned access)
+{
+	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, access & WRITES,
+			       &mr->own);
+	struct source src;
+
+	if (r)
+		return r;
+	src = (struct source){mr->own.fd, mr->own.offset, mr->own.rung, mr->own.reason};
+	return register_mr(mr, "ddp_reg_mr", &src, access);
+}
+
+int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
+	       const struct ddp_reg_attr *attr, struct ddp_mr **ret)
+{
+	struct ddp_reg_attr a = {0};
+	struct mr *mr;
+	int r = attr ? attr_read("ddp_reg_mr", &a, sizeof(a), attr) : 0;
+
+	if (r == 0)
+		r = check_reg(&a);
+	if (r)
+		return r;
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return reason_fail(-ENOMEM, "ddp_reg_mr: out of memory");
+	*mr = (struct mr){
+		.pub = {.addr = addr, .length = length, .pd = pd, .memfd = -1},
+		.keep = a.flags & DDP_REG_KEEP,
+	};
+	mr->pub.iova = a.flags & DDP_REG_IOVA ? a.iova : (uintptr_t)addr;
+	r = register_own(mr, access);
 	if (r) {
 		free_mr(mr);
 		return r;
@@ -270,6 +355,8 @@ int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr)
 	a.qp_num = m.qp_num;
 	a.windows = m.windows;
 	a.valid = m.valid != 0;
+	a.rung = (enum ddp_mr_rung)((struct mr *)mr)->own.rung;
+	a.reason = rung_reason(((struct mr *)mr)->own.reason);
 	attr_write(attr, &a, sizeof(a));
 	return 0;
 }

@@ -142,11 +142,11 @@ static const struct field qp_fields[] = {
 };
 
 static const struct field mr_fields[] = {
-	F(mr, stag, STAG, BASIC),     F(mr, handle, NUM, BASIC), F(mr, client, NUM, BASIC),
-	F(mr, pid, NUM, BASIC),       F(mr, uid, UID, DETAIL),   F(mr, pd, NUM, BASIC),
-	F(mr, qp_num, NUM, DETAIL),   F(mr, len, BYTES, BASIC),  F(mr, iova, NUM, DETAIL),
-	F(mr, mode, STRING, BASIC),   F(mr, valid, BOOL, BASIC), F(mr, windows, NUM, DETAIL),
-	F(mr, access, ACCESS, BASIC),
+	F(mr, stag, STAG, BASIC),   F(mr, handle, NUM, BASIC),    F(mr, client, NUM, BASIC),
+	F(mr, pid, NUM, BASIC),     F(mr, uid, UID, DETAIL),      F(mr, pd, NUM, BASIC),
+	F(mr, qp_num, NUM, DETAIL), F(mr, len, BYTES, BASIC),     F(mr, iova, NUM, DETAIL),
+	F(mr, mode, STRING, BASIC), F(mr, valid, BOOL, BASIC),    F(mr, windows, NUM, DETAIL),
+	F(mr, rung, STRING, BASIC), F(mr, access, ACCESS, BASIC), F(mr, reason, STRING, DETAIL),
 };
 
 static const struct field mw_fields[] = {

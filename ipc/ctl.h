@@ -113,6 +113,8 @@ struct ctl_mr {
 	uint32_t qp_num;  /* that it is tied to, 0 if to none */
 	uint32_t windows; /* bound to it */
 	uint32_t valid, pad;
+	char rung[8];    /* how its memory became shared: rung.h */
+	char reason[56]; /* why */
 };
 
 struct ctl_cq {

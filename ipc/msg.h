@@ -69,7 +69,8 @@ enum {
 	X(QUERY_ADDRS)    /* hdr -> addrs */ \
 	X(QP_OPTIONS)     /* options -> options_state; since minor 3 */ \
 	X(SRQ_OPTIONS)    /* the same for the QPs that will use it; since minor 3 */ \
-	X(RESIZE_CQ)      /* resize_cq -> cq, fd: new ring, with the old entries; since minor 3 */
+	X(RESIZE_CQ)      /* resize_cq -> cq, fd: new ring, with the old entries; since minor 3 */ \
+	X(REG_OWN_MR)     /* reg_own_mr, fd: memfd -> mr; since minor 4 */
 /* clang-format on */
 
 enum msg_op {
@@ -158,6 +159,13 @@ struct msg_reg_mr {
 	uint64_t offset; /* into the memfd, any */
 	uint64_t len;
 	uint64_t iova; /* tagged offset of the first byte */
+};
+
+/* The same, for memory that the program had already: rung.h. */
+struct msg_reg_own_mr {
+	struct msg_reg_mr reg;
+	uint32_t rung;   /* RUNG_* */
+	uint32_t reason; /* RUNG_REASON_* */
 };
 
 struct msg_bind_mr {

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 3,
+	IPC_VERSION_MINOR = 4,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -18,6 +18,8 @@ enum {
 	IPC_MINOR_KEYS = 2,
 	/* From which on there are MSG_QP_OPTIONS and the requests after it. */
 	IPC_MINOR_OPTIONS = 3,
+	/* From which on there is MSG_REG_OWN_MR. */
+	IPC_MINOR_OWN_MEMORY = 4,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

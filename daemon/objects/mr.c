@@ -10,6 +10,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
+#include "ipc/rung.h"
 #include "proto/stag.h"
 #include "util/checked.h"
 
@@ -118,8 +119,9 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	return r;
 }
 
-int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep)
+static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struct reply *rep)
 {
+	const struct msg_reg_mr *req = &own->reg;
 	struct extent e = {req->offset, req->len, req->iova};
 	struct pd *pd = idtab_get(&c->pds, req->pd);
 	struct mr *mr;
@@ -142,6 +144,8 @@ int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct r
 	mr->iova = e.iova;
 	mr->len = e.len;
 	mr->access = with_implied(req->access);
+	mr->rung = own->rung;
+	mr->reason = own->reason;
 	r = build(mr, &e, fd, rep);
 	if (r) {
 		mr_free(mr);
@@ -149,6 +153,19 @@ int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct r
 	}
 	answer(mr, rep);
 	return 0;
+}
+
+int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep)
+{
+	return add(c, &(struct msg_reg_own_mr){.reg = *req}, fd, rep);
+}
+
+int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct reply *rep)
+{
+	if (req->rung >= RUNG_COUNT || req->reason >= RUNG_REASON_COUNT)
+		return reply_refuse(rep, EINVAL, "memory region: unknown rung %u or reason %u",
+				    req->rung, req->reason);
+	return add(c, req, fd, rep);
 }
 
 int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep)
@@ -242,6 +259,8 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 		.iova = mr->iova,
 		.len = mr->len,
 		.offset = mr->offset,
+		.rung = mr->rung,
+		.reason = mr->reason,
 	};
 
 	if (req->what & MSG_REREG_PD)
@@ -251,6 +270,8 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 	if (req->what & MSG_REREG_TRANSLATION) {
 		next.iova = req->iova;
 		next.len = req->len;
+		next.rung = RUNG_MEMFD;
+		next.reason = RUNG_REASON_GIVEN;
 	}
 	return next;
 }
@@ -281,6 +302,8 @@ static void become(struct mr *mr, const struct mr *next)
 	mr->len = next->len;
 	mr->offset = next->offset;
 	mr->mapping = next->mapping;
+	mr->rung = next->rung;
+	mr->reason = next->reason;
 }
 
 int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep)

@@ -25,11 +25,15 @@ struct mr {
 	uint64_t iova, len;
 	uint64_t offset; /* in its memfd */
 	struct mapping *mapping;
+	uint32_t rung, reason; /* RUNG_*, as the client tells */
 	struct acct_charge charge, bytes, memory;
 };
 
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
 int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
+
+/* The same, with how its memory became shared. */
+int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct reply *rep);
 
 /* Restricts the region to one queue pair, or opens it to the domain if qp is NULL, under a new
  * STag. Refuses with -EBUSY while windows are bound to it. */

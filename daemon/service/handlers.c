@@ -137,6 +137,11 @@ static int do_reg_mr(struct client *c, const void *rec, const int *fds, struct r
 	return mr_register(c, rec, fds[0], rep);
 }
 
+static int do_reg_own_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	return mr_register_own(c, rec, fds[0], rep);
+}
+
 static int do_bind_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	const struct msg_bind_mr *req = rec;
@@ -470,6 +475,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_DEALLOC_PD] = {SIZE(handle), 0, do_dealloc_pd, SIZE(hdr), 0},
 	[MSG_QUERY_PD] = {SIZE(handle), 0, do_query_pd, SIZE(pd_state), 0},
 	[MSG_REG_MR] = {SIZE(reg_mr), 1, do_reg_mr, SIZE(mr), 0},
+	[MSG_REG_OWN_MR] = {SIZE(reg_own_mr), 1, do_reg_own_mr, SIZE(mr), 0},
 	[MSG_BIND_MR] = {SIZE(bind_mr), 0, do_bind_mr, SIZE(mr), 0},
 	[MSG_REREG_MR] = {SIZE(rereg_mr), 0, do_rereg_mr, SIZE(mr), 0},
 	[MSG_REMAP_MR] = {SIZE(rereg_mr), 1, do_remap_mr, SIZE(mr), 0},

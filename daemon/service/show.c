@@ -22,6 +22,7 @@
 #include "daemon/objects/qp.h"
 #include "daemon/objects/qp_options.h"
 #include "daemon/objects/srq.h"
+#include "ipc/rung.h"
 
 enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
 
@@ -407,6 +408,8 @@ static void show_mr(struct show *s, void *obj)
 	r->qp_num = st.qp_num;
 	r->windows = st.windows;
 	r->valid = st.valid;
+	put_string(r->rung, sizeof(r->rung), rung_str(mr->rung));
+	put_string(r->reason, sizeof(r->reason), rung_reason(mr->reason));
 	send_record(s);
 }
 

@@ -87,6 +87,8 @@ static const struct member m_msg_handle[] = {M(msg_handle, hdr), M(msg_handle, h
 static const struct member m_msg_reg_mr[] = {M(msg_reg_mr, hdr),    M(msg_reg_mr, pd),
 					     M(msg_reg_mr, access), M(msg_reg_mr, offset),
 					     M(msg_reg_mr, len),    M(msg_reg_mr, iova)};
+static const struct member m_msg_reg_own_mr[] = {M(msg_reg_own_mr, reg), M(msg_reg_own_mr, rung),
+						 M(msg_reg_own_mr, reason)};
 static const struct member m_msg_bind_mr[] = {M(msg_bind_mr, hdr), M(msg_bind_mr, mr),
 					      M(msg_bind_mr, qp)};
 static const struct member m_msg_mr[] = {M(msg_mr, hdr), M(msg_mr, handle), M(msg_mr, stag)};
@@ -228,10 +230,13 @@ static const struct member m_ddp_rereg_attr[] = {
 	M(ddp_rereg_attr, struct_size), M(ddp_rereg_attr, fd),    M(ddp_rereg_attr, offset),
 	M(ddp_rereg_attr, length),      M(ddp_rereg_attr, addr),  M(ddp_rereg_attr, iova),
 	M(ddp_rereg_attr, pd),          M(ddp_rereg_attr, access)};
+static const struct member m_ddp_reg_attr[] = {M(ddp_reg_attr, struct_size), M(ddp_reg_attr, flags),
+					       M(ddp_reg_attr, iova)};
 static const struct member m_ddp_mr_attr[] = {M(ddp_mr_attr, struct_size), M(ddp_mr_attr, rkey),
 					      M(ddp_mr_attr, access),      M(ddp_mr_attr, iova),
 					      M(ddp_mr_attr, length),      M(ddp_mr_attr, qp_num),
-					      M(ddp_mr_attr, windows),     M(ddp_mr_attr, valid)};
+					      M(ddp_mr_attr, windows),     M(ddp_mr_attr, valid),
+					      M(ddp_mr_attr, rung),        M(ddp_mr_attr, reason)};
 static const struct member m_ddp_mw[] = {M(ddp_mw, rkey), M(ddp_mw, type), M(ddp_mw, pd)};
 static const struct member m_ddp_mw_attr[] = {M(ddp_mw_attr, struct_size), M(ddp_mw_attr, rkey),
 					      M(ddp_mw_attr, bound),       M(ddp_mw_attr, access),
@@ -358,30 +363,30 @@ static const struct {
 	size_t size, align;
 	const struct member *members;
 	size_t count;
-} structs[] = {S(ring_shared),       S(bell_page),     S(wqe_sge),
-	       S(wqe_send),          S(wqe_recv),      S(wqe_cqe),
-	       S(msg_hdr),           S(msg_error),     S(msg_hello),
-	       S(msg_hello_reply),   S(msg_caps),      S(msg_handle),
-	       S(msg_reg_mr),        S(msg_bind_mr),   S(msg_mr),
-	       S(msg_rereg_mr),      S(msg_pd_state),  S(msg_mr_state),
-	       S(msg_alloc_mw),      S(msg_bind_mw),   S(msg_mw_state),
-	       S(msg_create_cq),     S(msg_cq),        S(msg_cq_state),
-	       S(msg_create_srq),    S(msg_srq),       S(msg_modify_srq),
-	       S(msg_srq_state),     S(msg_create_qp), S(msg_qp),
-	       S(msg_qp_state),      S(msg_listen),    S(msg_addr),
-	       S(msg_path),          S(msg_paths),     S(msg_set_primary),
-	       S(msg_listener),      S(msg_connect),   S(msg_accept),
-	       S(msg_reject),        S(msg_event),     S(ddp_open_attr),
-	       S(ddp_caps),          S(ddp_pd_attr),   S(ddp_mr),
-	       S(ddp_rereg_attr),    S(ddp_mr_attr),   S(ddp_mw),
-	       S(ddp_mw_attr),       S(ddp_cq_attr),   S(ddp_wc),
-	       S(ddp_cq_state),      S(ddp_srq_attr),  S(ddp_srq_state),
-	       S(ddp_cm_event),      S(ddp_path),      S(ddp_conn_param),
-	       S(ddp_qp_init),       S(ddp_qp_attr),   S(ddp_sge),
-	       S(ddp_send_wr),       S(ddp_recv_wr),   S(msg_listen_key),
-	       S(msg_request_state), S(msg_addrs),     S(ddp_listen_attr),
-	       S(ddp_id_attr),       S(msg_options),   S(msg_options_state),
-	       S(msg_resize_cq)};
+} structs[] = {S(ring_shared),       S(bell_page),      S(wqe_sge),
+	       S(wqe_send),          S(wqe_recv),       S(wqe_cqe),
+	       S(msg_hdr),           S(msg_error),      S(msg_hello),
+	       S(msg_hello_reply),   S(msg_caps),       S(msg_handle),
+	       S(msg_reg_mr),        S(msg_bind_mr),    S(msg_mr),
+	       S(msg_rereg_mr),      S(msg_pd_state),   S(msg_mr_state),
+	       S(msg_alloc_mw),      S(msg_bind_mw),    S(msg_mw_state),
+	       S(msg_create_cq),     S(msg_cq),         S(msg_cq_state),
+	       S(msg_create_srq),    S(msg_srq),        S(msg_modify_srq),
+	       S(msg_srq_state),     S(msg_create_qp),  S(msg_qp),
+	       S(msg_qp_state),      S(msg_listen),     S(msg_addr),
+	       S(msg_path),          S(msg_paths),      S(msg_set_primary),
+	       S(msg_listener),      S(msg_connect),    S(msg_accept),
+	       S(msg_reject),        S(msg_event),      S(ddp_open_attr),
+	       S(ddp_caps),          S(ddp_pd_attr),    S(ddp_mr),
+	       S(ddp_rereg_attr),    S(ddp_mr_attr),    S(ddp_mw),
+	       S(ddp_mw_attr),       S(ddp_cq_attr),    S(ddp_wc),
+	       S(ddp_cq_state),      S(ddp_srq_attr),   S(ddp_srq_state),
+	       S(ddp_cm_event),      S(ddp_path),       S(ddp_conn_param),
+	       S(ddp_qp_init),       S(ddp_qp_attr),    S(ddp_sge),
+	       S(ddp_send_wr),       S(ddp_recv_wr),    S(msg_listen_key),
+	       S(msg_request_state), S(msg_addrs),      S(ddp_listen_attr),
+	       S(ddp_id_attr),       S(msg_options),    S(msg_options_state),
+	       S(msg_resize_cq),     S(msg_reg_own_mr), S(ddp_reg_attr)};
 
 static void print_members(const struct member *m, size_t count)
 {

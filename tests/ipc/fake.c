@@ -205,6 +205,9 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 	case MSG_REG_MR:
 		make_mr(f, &req->reg_mr, fd, r);
 		break;
+	case MSG_REG_OWN_MR:
+		make_mr(f, &req->reg_own_mr.reg, fd, r);
+		break;
 	case MSG_BIND_MR:
 		r->mr.stag = 0x1a2b3c00 + f->nrec;
 		r->len = sizeof(r->mr);

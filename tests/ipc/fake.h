@@ -64,6 +64,7 @@ union fake_record {
 	struct msg_hdr hdr;
 	struct msg_hello hello;
 	struct msg_reg_mr reg_mr;
+	struct msg_reg_own_mr reg_own_mr;
 	struct msg_bind_mr bind_mr;
 	struct msg_create_cq create_cq;
 	struct msg_create_qp create_qp;

@@ -194,6 +194,23 @@ static bool same_mr(struct bad *b, uint32_t handle, const struct msg_mr_state *w
 	return memcmp(call(b, &m, sizeof(m), NULL, 0), was, sizeof(*was)) == 0;
 }
 
+static unsigned refuse_own_memory(struct bad *b)
+{
+	struct msg_reg_own_mr m = {
+		.reg = {.hdr = {MSG_REG_OWN_MR, 1}, .pd = make_pd(b), .len = 4096},
+		.rung = 99,
+	};
+	int fd = make_memfd(4096);
+	unsigned failed = 0;
+
+	failed += !check("an unknown rung", refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
+	m.rung = 1;
+	m.reason = 99;
+	failed += !check("an unknown reason", refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
+	close(fd);
+	return failed;
+}
+
 static unsigned refuse_rereg(struct bad *b)
 {
 	struct msg_rereg_mr m = {.hdr = {MSG_REREG_MR, 1}, .access = 64};
@@ -289,5 +306,5 @@ static unsigned refuse_offers(struct bad *b)
 unsigned run_refusals(struct bad *b)
 {
 	return refuse_basics(b) + refuse_ctl(b) + refuse_srqs(b) + refuse_qps(b) +
-	       refuse_windows(b) + refuse_rereg(b) + refuse_offers(b);
+	       refuse_windows(b) + refuse_own_memory(b) + refuse_rereg(b) + refuse_offers(b);
 }

@@ -38,6 +38,7 @@ static const struct {
 	{"dealloc of a domain", PD, MSG_DEALLOC_PD, sizeof(struct msg_handle), false},
 	{"query of a domain", PD, MSG_QUERY_PD, sizeof(struct msg_handle), false},
 	{"a region in a domain", PD, MSG_REG_MR, sizeof(struct msg_reg_mr), true},
+	{"own memory in a domain", PD, MSG_REG_OWN_MR, sizeof(struct msg_reg_own_mr), true},
 	{"a window in a domain", PD, MSG_ALLOC_MW, sizeof(struct msg_alloc_mw), false},
 	{"a shared queue in a domain", PD, MSG_CREATE_SRQ, sizeof(struct msg_create_srq), false},
 	{"a queue pair in a domain", PD, MSG_CREATE_QP, sizeof(struct msg_create_qp), false},

@@ -219,13 +219,15 @@ Test(print, strings_are_aligned_left_and_no_line_ends_in_blanks)
 	char *text;
 
 	strcpy(recs[0].mr.mode, "shared");
+	strcpy(recs[0].mr.rung, "adopt");
 	recs[0].mr.valid = 1;
 	recs[1].mr.access = 7;
 	text = printed("mr", recs, 2, &text_opts);
-	cr_expect_str_eq(text, "stag        handle  client  pid  pd  len  mode    valid  access\n"
-			       "0x00000000       0       0    0   0    0  shared  yes    none\n"
-			       "0x00000000       0       0    0   0    0  -       no     "
-			       "local_write,remote_write,remote_read\n");
+	cr_expect_str_eq(text,
+			 "stag        handle  client  pid  pd  len  mode    valid  rung   access\n"
+			 "0x00000000       0       0    0   0    0  shared  yes    adopt  none\n"
+			 "0x00000000       0       0    0   0    0  -       no     -      "
+			 "local_write,remote_write,remote_read\n");
 	free(text);
 }
 

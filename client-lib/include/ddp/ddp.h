@@ -21,9 +21,10 @@
  * before their CQs, SRQ and PD; MRs, windows and SRQs before their PD; windows before the MR they
  * are bound to. The memory of an MR must stay mapped until the work that uses it is complete.
  *
- * After fork() the memory of MRs is shared with the child, and Writes of the peer appear in both.
- * The child cannot use the context or anything made from it, nor destroy it: calls return -ECHILD.
- * It may open a context of its own.
+ * After fork() the memory of ddp_alloc_mr() and ddp_reg_memfd() is shared with the child, and
+ * Writes of the peer appear in both; of memory of ddp_reg_mr() the child has a private copy. The
+ * child cannot use the context or anything made from it, nor destroy it: calls return -ECHILD. It
+ * may open a context of its own.
  */
 #ifndef DDP_DDP_H
 #define DDP_DDP_H
@@ -162,6 +163,35 @@ int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_m
 int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *addr, uint64_t iova,
 		  unsigned access, struct ddp_mr **ret);
 
+enum ddp_reg_flags {
+	DDP_REG_IOVA = 1, /* iova is set; else it is addr */
+	DDP_REG_KEEP = 2  /* adopted pages stay adopted after ddp_dereg_mr() */
+};
+
+struct ddp_reg_attr {
+	size_t struct_size;
+	unsigned flags; /* a set of DDP_REG_ */
+	uint64_t iova;  /* IOVA: the address of the first byte in work requests */
+};
+
+/*
+ * Registers memory that exists already: of malloc(), mmap(), static variables, the stack. Memory
+ * that lies in a memfd of another region is used as it is. Private pages are adopted: they move to
+ * a memfd, and this is mapped in their place, with the same bytes and the same protection. Stores
+ * of other threads meanwhile are not lost. Regions may overlap. ddp_query_mr() says which of both
+ * happened. attr: NULL for the defaults.
+ *
+ * Deregister the memory before you free, unmap or grow it. A page without any region becomes
+ * private memory again. A child of fork() gets a private copy. ddp_reg_mr(3) says what else to keep
+ * in mind.
+ *
+ * -EFAULT: not mapped, or not readable; -EACCES: not writable while access needs it; -EOPNOTSUPP:
+ * cannot be adopted: shared with others, of a device, on huge pages, or other threads run and the
+ * system has no userfaultfd(2); -EINVAL: the length is 0, or unknown flags.
+ */
+int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
+	       const struct ddp_reg_attr *attr, struct ddp_mr **ret);
+
 /*
  * Ties the region to the session of one QP: from now on no other session can use its STag, and the
  * peer's Send with Invalidate can invalidate it (RFC 5040 5.3 allows that only for such STags).
@@ -194,6 +224,13 @@ struct ddp_rereg_attr {
  */
 int ddp_rereg_mr(struct ddp_mr *mr, unsigned what, const struct ddp_rereg_attr *attr);
 
+/* How the memory of a region became memory that the daemon shares. */
+enum ddp_mr_rung {
+	DDP_MR_MEMFD = 0,  /* ddp_alloc_mr(), ddp_reg_memfd() */
+	DDP_MR_SHARED = 1, /* ddp_reg_mr(): it was in the memfd of another region, or adopted */
+	DDP_MR_ADOPTED = 2 /* ddp_reg_mr(): its private pages were adopted */
+};
+
 struct ddp_mr_attr {
 	size_t struct_size;
 	uint32_t rkey;
@@ -202,6 +239,8 @@ struct ddp_mr_attr {
 	uint32_t qp_num;  /* that it is tied to, 0 if to none */
 	uint32_t windows; /* bound to it */
 	int valid;        /* 0: the peer invalidated it */
+	enum ddp_mr_rung rung;
+	const char *reason; /* for the rung; a constant string */
 };
 
 /* Set attr->struct_size. */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+
+enum { BUFFER = 8192 /* more than the kernel returns at once, and than the longest line */ };
+
+/* Reads a hexadecimal number and the separator after it. */
+static bool number(const char **s, char separator, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(*s, &end, 16);
+	if (end == *s || *end != separator || errno)
+		return false;
+	*s = end + 1;
+	return true;
+}
+
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
+static enum maps_kind kind_of(bool shared, ino_t ino, const char *name)
+{
+	if (begins(name, "[vdso]") || begins(name, "[vvar") || begins(name, "[vsyscall]") ||
+	    begins(name, "[uprobes]"))
+		return MAPS_KERNEL;
+	if (begins(name, "/SYSV"))
+		return MAPS_SYSV;
+	if (begins(name, "/anon_hugepage"))
+		return MAPS_HUGE;
+	if (shared && begins(name, "/dev/zero"))
+		return MAPS_SHARED; /* without a name: MAP_SHARED | MAP_ANONYMOUS */
+	if (begins(name, "/dev/") && !begins(name, "/dev/zero") && !begins(name, "/dev/shm/") &&
+	    !begins(name, "/dev/hugepages/"))
+		return MAPS_DEVICE;
+	if (shared)
+		return MAPS_SHARED;
+	return ino == 0 || begins(name, "/dev/zero") ? MAPS_ANON : MAPS_FILE;
+}
+
+int maps_parse(const char *line, struct maps_area *ret)
+{
+	uint64_t start, end, offset, major, minor;
+	struct maps_area a = {0};
+	const char *rights;
+	char *rest;
+
+	if (!number(&line, '-', &start) || !number(&line, ' ', &end) || end <= start)
+		return -EINVAL;
+	rights = line;
+	if (strnlen(rights, 5) < 5 || rights[4] != ' ')
+		return -EINVAL;
+	line += 5;
+	if (!number(&line, ' ', &offset) || !number(&line, ':', &major) ||
+	    !number(&line, ' ', &minor))
+		return -EINVAL;
+	a.ino = strtoull(line, &rest, 10);
+	if (rest == line)
+		return -EINVAL;
+	a.start = (uintptr_t)start;
+	a.end = (uintptr_t)end;
+	a.offset = offset;
+	a.dev = makedev((unsigned)major, (unsigned)minor);
+	a.prot = (rights[0] == 'r' ? PROT_READ : 0) | (rights[1] == 'w' ? PROT_WRITE : 0) |
+		 (rights[2] == 'x' ? PROT_EXEC : 0);
+	a.kind = kind_of(rights[3] == 's', a.ino, rest + strspn(rest, " "));
+	*ret = a;
+	return 0;
+}
+
+/* Passes on the complete lines of the buffer and removes them. Returns as maps_each(). */
+static int take_lines(char *buf, size_t *used, maps_fn *fn, void *arg)
+{
+	char *line = buf, *end;
+	struct maps_area area;
+	int r;
+
+	while ((end = memchr(line, '\n', *used - (size_t)(line - buf)))) {
+		*end = '\0';
+		r = maps_parse(line, &area);
+		if (r == 0)
+			r = fn(&area, arg);
+		if (r)
+			return r;
+		line = end + 1;
+	}
+	*used -= (size_t)(line - buf);
+	memmove(buf, line, *used);
+	return 0;
+}
+
+int maps_each(int fd, maps_fn *fn, void *arg)
+{
+	char buf[BUFFER];
+	size_t used = 0;
+	ssize_t n;
+	int r;
+
+	while ((n = read(fd, buf + used, sizeof(buf) - used)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		used += (size_t)n;
+		r = take_lines(buf, &used, fn, arg);
+		if (r)
+			return r;
+		if (used == sizeof(buf))
+			return -EINVAL;
+	}
+	return used == 0 ? 0 : -EINVAL;
+}
+
+int maps_each_own(maps_fn *fn, void *arg)
+{
+	autoclose int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : maps_each(fd, fn, arg);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/own_memory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client-lib/adopt.h"
+#include "client-lib/fork_copy.h"
+#include "client-lib/known_memfd.h"
+#include "client-lib/page_refs.h"
+#include "client-lib/reason.h"
+#include "client-lib/survey.h"
+#include "client-lib/threads.h"
+#include "ipc/rung.h"
+#include "util/checked.h"
+
+enum {
+	GENERATION_SHIFT = 47, /* addresses have fewer bits */
+	GENERATIONS = 65535,   /* that a file has room for */
+};
+
+/* Of the process. */
+static struct {
+	pthread_mutex_t lock; /* guards the rest */
+	struct sparse file;   /* fd -1: nothing was adopted yet */
+	struct page_refs refs;
+	unsigned epoch; /* number of forks that led to this process */
+	struct fork_copy copy;
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
+
+/* ---- fork ---- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&own.lock);
+	fork_copy_make(&own.file, &own.copy);
+}
+
+static void in_parent(void)
+{
+	fork_copy_free(&own.copy);
+	pthread_mutex_unlock(&own.lock);
+}
+
+static void in_child(void)
+{
+	fork_copy_use(&own.file, &own.copy);
+	page_refs_deinit(&own.refs);
+	if (own.file.fd >= 0)
+		sparse_close(&own.file);
+	own.epoch++;
+	pthread_mutex_unlock(&own.lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* ---- what may be registered ---- */
+
+/* A request, and what was found. */
+struct request {
+	const char *call;
+	uintptr_t start, end; /* whole pages */
+	size_t head;          /* bytes of the first page before the range */
+	bool write;
+	struct survey s;
+};
+
+static int refuse(const struct request *q, const struct maps_area *area, int err, const char *why)
+{
+	return reason_fail(err, "%s: the memory at 0x%lx %s", q->call, (unsigned long)area->start,
+			   why);
+}
+
+static int check_areas(const struct request *q)
+{
+	if (q->s.hole < q->end)
+		return reason_fail(-EFAULT, "%s: nothing is mapped at 0x%lx", q->call,
+				   (unsigned long)q->s.hole);
+	for (size_t i = 0; i < q->s.range.count; i++) {
+		const struct maps_area *area = &q->s.range.at[i];
+
+		if (area->kind == MAPS_KERNEL)
+			return refuse(q, area, -EFAULT, "belongs to the kernel");
+		if (!(area->prot & PROT_READ))
+			return refuse(q, area, -EFAULT, "is not readable");
+		if (q->write && !(area->prot & PROT_WRITE))
+			return refuse(q, area, -EACCES, "is not writable");
+	}
+	return 0;
+}
+
+/* Whether all areas lie one behind the other in one file. */
+static bool is_one_file(const struct areas *range)
+{
+	const struct maps_area *a = range->at;
+
+	for (size_t i = 0; i < range->count; i++)
+		if (a[i].kind != MAPS_SHARED || a[i].ino != a->ino || a[i].dev != a->dev ||
+		    a[i].offset - a->offset != a[i].start - a->start)
+			return false;
+	return true;
+}
+
+static const char *refusal_of(const struct maps_area *area)
+{
+	switch (area->kind) {
+	case MAPS_SYSV:
+		return "is System V shared memory: adopted, it would be cut off from its other "
+		       "users";
+	case MAPS_HUGE:
+		return "is on huge pages, which cannot be adopted";
+	case MAPS_DEVICE:
+		return "is of a device";
+	case MAPS_FILE:
+		return "is a private mapping of a file, which can be adopted only while the "
+		       "program has one thread";
+	default:
+		return "is shared, but not by a memfd that the library knows: ddp_reg_memfd() "
+		       "registers memfds";
+	}
+}
+
+static int check_adoptable(const struct request *q)
+{
+	bool alone = threads_alone();
+
+	for (size_t i = 0; i < q->s.range.count; i++) {
+		const struct maps_area *area = &q->s.range.at[i];
+
+		if (area->kind == MAPS_ANON || survey_is_ours(&own.file, area) ||
+		    (area->kind == MAPS_FILE && alone))
+			continue;
+		return refuse(q, area, -EOPNOTSUPP, refusal_of(area));
+	}
+	return 0;
+}
+
+/* ---- places in the file ---- */
+
+/* Whether nothing is or was registered there, and nothing is mapped from there. */
+static bool is_free(const struct areas *ours, uint64_t start, uint64_t end)
+{
+	if (page_refs_any(&own.refs, start, end))
+		return false;
+	for (size_t i = 0; i < ours->count; i++) {
+		const struct maps_area *a = &ours->at[i];
+
+		if (a->offset < end && a->offset + (a->end - a->start) > start)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the pages that are not adopted yet may get the place of their address plus shift. */
+static bool shift_fits(const struct request *q, uint64_t shift)
+{
+	for (size_t i = 0; i < q->s.range.count; i++) {
+		const struct maps_area *a = &q->s.range.at[i];
+
+		if (!survey_is_ours(&own.file, a) &&
+		    !is_free(&q->s.ours, a->start + shift, a->end + shift))
+			return false;
+	}
+	return true;
+}
+
+/* The place of the range in the file, less its address: as some of its pages have it already, or
+ * that of a generation that is free there. */
+static int choose_shift(const struct request *q, uint64_t *ret)
+{
+	bool found = false;
+	uint64_t shift = 0;
+
+	for (size_t i = 0; i < q->s.range.count; i++) {
+		const struct maps_area *a = &q->s.range.at[i];
+
+		if (!survey_is_ours(&own.file, a))
+			continue;
+		if (found && a->offset - a->start != shift)
+			return -EOPNOTSUPP;
+		found = true;
+		shift = a->offset - a->start;
+	}
+	for (uint64_t g = 0; g < GENERATIONS && !found; g++) {
+		shift = g << GENERATION_SHIFT;
+		found = shift_fits(q, shift);
+	}
+	if (!found || !shift_fits(q, shift))
+		return -EOPNOTSUPP;
+	*ret = shift;
+	return 0;
+}
+
+/* ---- adoption ---- */
+
+static int adopt_missing(const struct request *q, uint64_t shift)
+{
+	struct adopt adopt;
+	int r = adopt_begin(&own.file, true, &adopt);
+
+	if (r)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: the memory cannot be adopted: other threads run, and "
+				   "userfaultfd(2) is not available: %s",
+				   q->call, strerror(-r));
+	for (size_t i = 0; i < q->s.range.count && r == 0; i++) {
+		const struct maps_area *a = &q->s.range.at[i];
+
+		if (survey_is_ours(&own.file, a))
+			continue;
+		/* What was mapped from there and is unmapped may have left pages. */
+		sparse_punch(&own.file, a->start + shift, a->end + shift);
+		r = adopt_area(&adopt, a, a->start + shift);
+		if (r)
+			reason_fail(r, "%s: the memory at 0x%lx cannot be adopted: %s", q->call,
+				    (unsigned long)a->start, strerror(-r));
+	}
+	adopt_end(&adopt);
+	return r;
+}
+
+static int count_pages(const struct request *q, uint64_t shift, struct own_memory *m)
+{
+	int r = page_refs_add(&own.refs, q->start + shift, q->end + shift);
+
+	if (r)
+		return reason_fail(r, "%s: out of memory", q->call);
+	m->fd = own.file.fd;
+	m->start = q->start + shift;
+	m->end = q->end + shift;
+	m->offset = m->start + q->head;
+	m->epoch = own.epoch;
+	return 0;
+}
+
+static void give_back(uint64_t start, uint64_t end);
+
+static int adopt(const struct request *q, struct own_memory *m)
+{
+	pid_t tid = threads_block_in(q->start, q->end);
+	uint64_t shift;
+	int r;
+
+	if (tid)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: the memory cannot be adopted: the control block of "
+				   "thread %d lies in its pages",
+				   q->call, (int)tid);
+	r = own.file.fd < 0 ? sparse_open(&own.file) : 0;
+	if (r)
+		return reason_fail(r, "%s: no memfd: %s", q->call, strerror(-r));
+	r = choose_shift(q, &shift);
+	if (r)
+		return reason_fail(r, "%s: older regions have parts of the memory", q->call);
+	r = count_pages(q, shift, m);
+	if (r)
+		return r;
+	m->rung = RUNG_ADOPT;
+	m->reason = RUNG_REASON_PRIVATE;
+	r = adopt_missing(q, shift);
+	if (r) {
+		page_refs_drop(&own.refs, m->start, m->end);
+		give_back(m->start, m->end);
+		*m = (struct own_memory){0};
+	}
+	return r;
+}
+
+/* The rung "shared": the range lies in a memfd already. 1 if it does not. */
+static int share(const struct request *q, struct own_memory *m)
+{
+	const struct maps_area *first = q->s.range.at;
+
+	if (!is_one_file(&q->s.range))
+		return 1;
+	m->rung = RUNG_SHARED;
+	m->reason = RUNG_REASON_ADOPTED;
+	if (survey_is_ours(&own.file, first))
+		return count_pages(q, first->offset - first->start, m);
+	m->known = known_memfd_find(first->dev, first->ino);
+	if (!m->known)
+		return 1;
+	m->reason = RUNG_REASON_KNOWN;
+	m->fd = known_memfd_fd(m->known);
+	m->offset = first->offset + q->head;
+	return 0;
+}
+
+static int find(struct request *q, struct own_memory *m)
+{
+	int r = survey_read(&own.file, q->start, q->end, &q->s);
+
+	if (r)
+		return reason_errno(r, q->call, "/proc/self/maps");
+	r = check_areas(q);
+	if (r == 0)
+		r = share(q, m);
+	if (r <= 0)
+		return r;
+	r = check_adoptable(q);
+	return r ? r : adopt(q, m);
+}
+
+int own_memory_get(const char *call, const void *addr, size_t len, bool write,
+		   struct own_memory *ret)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)addr;
+	struct request q = {.call = call, .write = write, .head = at % page};
+	struct own_memory m = {0};
+	int r;
+
+	if (len == 0)
+		return reason_fail(-EINVAL, "%s: the length is 0", call);
+	if (len > (1ULL << GENERATION_SHIFT) || at > (1ULL << GENERATION_SHIFT) - len)
+		return reason_fail(-EFAULT, "%s: %zu bytes at %p are beyond the address space",
+				   call, len, addr);
+	q.start = (uintptr_t)(at - q.head);
+	q.end = (uintptr_t)checked_round_up(at + len, page);
+	pthread_once(&once, watch_forks);
+	pthread_mutex_lock(&own.lock);
+	r = find(&q, &m);
+	survey_free(&q.s);
+	pthread_mutex_unlock(&own.lock);
+	if (r == 0)
+		*ret = m;
+	return r;
+}
+
+/* ---- giving back ---- */
+
+/* Frees the pages of [start, end) that areas from index i on do not map. */
+static void punch_unmapped(const struct areas *ours, size_t i, uint64_t start, uint64_t end)
+{
+	for (; i < ours->count && start < end; i++) {
+		uint64_t from = ours->at[i].offset;
+		uint64_t to = from + (ours->at[i].end - ours->at[i].start);
+
+		if (to <= start || from >= end)
+			continue;
+		if (from > start)
+			punch_unmapped(ours, i + 1, start, from);
+		start = to;
+	}
+	if (start < end)
+		sparse_punch(&own.file, start, end);
+}
+
+/* The part of the area that maps [start, end) of the file; an empty one if there is none. */
+static struct maps_area part_of(struct maps_area a, uint64_t start, uint64_t end)
+{
+	uint64_t a_end = a.offset + (a.end - a.start);
+
+	if (a_end <= start || a.offset >= end)
+		return (struct maps_area){0};
+	if (a_end > end)
+		a.end -= (uintptr_t)(a_end - end);
+	if (a.offset < start) {
+		a.start += (uintptr_t)(start - a.offset);
+		a.offset = start;
+	}
+	return a;
+}
+
+/* Gives back pages that no region uses, wherever they are mapped. */
+static void give_back_run(const struct adopt *adopt, const struct areas *ours, uint64_t start,
+			  uint64_t end)
+{
+	punch_unmapped(ours, 0, start, end);
+	for (size_t i = 0; i < ours->count; i++) {
+		struct maps_area part = part_of(ours->at[i], start, end);
+
+		if (part.start < part.end)
+			adopt_return(adopt, &part);
+	}
+}
+
+static void give_back(uint64_t start, uint64_t end)
+{
+	struct survey s = {0};
+	struct adopt adopt;
+	uint64_t from, to;
+
+	if (!page_refs_unused(&own.refs, start, end, &from, &to) ||
+	    adopt_begin(&own.file, false, &adopt))
+		return;
+	if (survey_read(&own.file, 0, 0, &s) == 0)
+		for (; page_refs_unused(&own.refs, start, end, &from, &to); start = to)
+			give_back_run(&adopt, &s.ours, from, to);
+	survey_free(&s);
+	adopt_end(&adopt);
+}
+
+void own_memory_put(struct own_memory *m, bool keep)
+{
+	pthread_mutex_lock(&own.lock);
+	if (m->end && m->epoch == own.epoch) {
+		page_refs_drop(&own.refs, m->start, m->end);
+		if (!keep)
+			give_back(m->start, m->end);
+	}
+	pthread_mutex_unlock(&own.lock);
+	known_memfd_put(m->known);
+	*m = (struct own_memory){0};
+}

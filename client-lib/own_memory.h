@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory of the program that becomes shared with the daemon in place. Private pages are adopted:
+ * they move to a sparse memfd, which is one for the whole process, and is mapped where they were.
+ * The place of a page in the file follows from its address and a generation, so regions that
+ * overlap share pages, and memory that is mapped later at the address of an older region has
+ * another place.
+ *
+ * What is adopted stands in /proc/self/maps and is read from there each time, so memory that was
+ * unmapped or moved meanwhile is noticed. page_refs counts the regions that use a page. When the
+ * last one is gone, the page becomes private memory again.
+ */
+#ifndef DDP_OWN_MEMORY_H
+#define DDP_OWN_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct known_memfd;
+
+/* The shared memory behind a range of addresses. All zero: none. */
+struct own_memory {
+	int fd; /* as long as own_memory_put() is not called */
+	uint64_t offset;
+	uint32_t rung;   /* RUNG_ */
+	uint32_t reason; /* RUNG_REASON_ */
+
+	struct known_memfd *known; /* the memfd, if it is not the sparse one */
+	uint64_t start, end;       /* pages of the sparse file that are counted; else 0 */
+	unsigned epoch;            /* of the process: a forked child has none of these pages */
+};
+
+/*
+ * Makes len bytes at addr, or as many whole pages as they need, shared memory, if they are not
+ * already. write: they have to be writable. call: name of the public function, for the reason.
+ * Returns 0, or a failure with the reason set: -EINVAL, -EFAULT: not mapped or not readable,
+ * -EACCES: not writable, -EOPNOTSUPP: cannot be adopted, -ENOMEM or another errno value.
+ */
+int own_memory_get(const char *call, const void *addr, size_t len, bool write,
+		   struct own_memory *ret);
+
+/* Ends this use. Pages without any use become private memory again, unless `keep` is set or this
+ * system cannot. An all-zero *m is fine. */
+void own_memory_put(struct own_memory *m, bool keep);
+
+#endif
