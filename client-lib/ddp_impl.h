@@ -243,8 +243,22 @@ int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret);
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user);
 
 /* Its kind. The thread that receives events changes it, too. */
-enum id_kind id_kind(struct ddp_id *id);
-void id_set_kind(struct ddp_id *id, enum id_kind kind);
+static inline enum id_kind id_kind(struct ddp_id *id)
+{
+	enum id_kind kind;
+
+	pthread_mutex_lock(&id->ctx->lock);
+	kind = id->kind;
+	pthread_mutex_unlock(&id->ctx->lock);
+	return kind;
+}
+
+static inline void id_set_kind(struct ddp_id *id, enum id_kind kind)
+{
+	pthread_mutex_lock(&id->ctx->lock);
+	id->kind = kind;
+	pthread_mutex_unlock(&id->ctx->lock);
+}
 
 /* Rejects a session request without private data. A failure is ignored. */
 void id_refuse(struct ddp_ctx *ctx, uint32_t request);

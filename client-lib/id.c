@@ -103,23 +103,6 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id)
 	return id->qp;
 }
 
-enum id_kind id_kind(struct ddp_id *id)
-{
-	enum id_kind kind;
-
-	pthread_mutex_lock(&id->ctx->lock);
-	kind = id->kind;
-	pthread_mutex_unlock(&id->ctx->lock);
-	return kind;
-}
-
-void id_set_kind(struct ddp_id *id, enum id_kind kind)
-{
-	pthread_mutex_lock(&id->ctx->lock);
-	id->kind = kind;
-	pthread_mutex_unlock(&id->ctx->lock);
-}
-
 /* ---- queries ---- */
 
 static int query_request(struct ddp_id *id, struct ddp_id_attr *ret)
