@@ -31,7 +31,8 @@ bool dp_update_mulpdu(struct datapath *dp);
 /* Sends at most budget segments. True if there may be more that the transport would take. */
 bool dp_tx(struct datapath *dp, unsigned budget);
 
-/* Receives at most budget messages. True if there may be more. */
+/* Receives at most budget messages, and those that waited for them count as well. True if there may
+ * be more: in the transport, or for dp_resume(), which the next turn has to call. */
 bool dp_rx(struct datapath *dp, unsigned budget);
 
 /* Processes messages that waited: for the Accept of their session, for a receive, or for their

@@ -119,7 +119,7 @@ static void turn(void *obj, void *arg)
 	assoc_end_tick(p);
 	if (p->readable && !p->node->stack)
 		p->readable = more = dp_rx(&p->dp, 1 + (unsigned)random_below(w, 16));
-	dp_events(&p->dp);
+	more |= dp_resume(&p->dp, 1 + (unsigned)random_below(w, 16));
 	more |= dp_tx(&p->dp, 1 + (unsigned)random_below(w, 16));
 	dp_events(&p->dp);
 	if (more)

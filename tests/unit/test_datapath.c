@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The MULPDU that follows from the largest message of the transport, RFC 5043 section 9. */
+/* The MULPDU that follows from the largest message of the transport, RFC 5043 section 9, and the
+ * budgets of messages. */
 #include <criterion/criterion.h>
 
 #include "daemon/net/datapath.h"
 #include "proto/wire.h"
+#include "tests/lib/assoc_test.h"
+#include "tests/lib/fake.h"
 
 static uint32_t max_message;
+static struct pair_msg *next, *end; /* messages of the transport */
 
 static void info(const struct llp_conn *c, struct llp_info *ret)
 {
@@ -13,7 +17,18 @@ static void info(const struct llp_conn *c, struct llp_info *ret)
 	*ret = (struct llp_info){.max_message = max_message};
 }
 
-static const struct llp_ops ops = {.name = "fixed", .info = info};
+static int receive(struct llp_conn *c, struct llp_msg *ret)
+{
+	(void)c;
+	if (next == end)
+		return LLP_E_AGAIN;
+	*ret = (struct llp_msg){.sid = next->sid, .ppid = next->ppid, .len = next->len, .n = 1};
+	ret->part[0] = (struct span){next->b, next->len};
+	next++;
+	return LLP_E_OK;
+}
+
+static const struct llp_ops ops = {.name = "fixed", .info = info, .recv = receive};
 static struct llp transport = {.ops = &ops};
 static struct llp_conn conn = {.llp = &transport};
 
@@ -52,4 +67,39 @@ Test(datapath, a_change_is_reported_once)
 	max_message = 1300;
 	cr_expect(dp_update_mulpdu(&dp));
 	cr_expect_eq(dp.mulpdu, 1300 - 2 - 16);
+}
+
+static void on_event(void *user, const struct assoc_event *ev)
+{
+	(void)user;
+	cr_expect_eq(ev->type, ASSOC_EV_ACCEPTED);
+}
+
+/* Messages that the Accept sets free count as well. The transport does not tell about those that
+ * are left, so they do not depend on it. */
+Test(datapath, messages_beyond_the_budget_are_resumed, .init = fake_setup, .fini = fake_teardown)
+{
+	struct datapath dp = {.ddp = fake.node.assoc, .conn = &conn, .on_event = on_event};
+	struct pair_qp *q = pair_qp(&fake.node);
+	struct pair_msg m[4];
+	uint16_t sid;
+
+	cr_assert_eq(pair_plain_connect(fake.node.assoc, q->ep, NULL, 0, &sid), ASSOC_E_OK);
+	cr_assert(pair_pull(&fake.node, &m[0]));
+	for (uint16_t i = 0; i < 3; i++) {
+		m[i] = fake_write((uint16_t)(i + 1), FAKE_BASE + i, "x");
+		m[i].sid = sid;
+	}
+	m[3] = pair_control(sid, 0, WIRE_ACCEPT, NULL, 0);
+	next = m;
+	end = m + 4;
+	cr_expect(dp_rx(&dp, 3), "the budget is over");
+	cr_expect(dp_rx(&dp, 2), "the Accept, and one more");
+	cr_expect_arr_eq(fake.mem, "x\0\0", 3);
+	cr_expect_not(dp_rx(&dp, 2), "the transport has no more");
+	cr_expect_arr_eq(fake.mem, "x\0\0", 3);
+	cr_expect(dp_resume(&dp, 1), "the budget is over");
+	cr_expect_arr_eq(fake.mem, "xx\0", 3);
+	cr_expect_not(dp_resume(&dp, 2));
+	cr_expect_arr_eq(fake.mem, "xxx", 3);
 }
