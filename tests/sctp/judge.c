@@ -7,6 +7,8 @@
 
 /* ---- batches ---- */
 
+/* Two associations may differ only in their own addresses: one of them outlived a peer that began
+ * again and reached another address. */
 static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch *b)
 {
 	const uint8_t *p = b->span[0].p;
@@ -15,7 +17,8 @@ static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch 
 		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
 		if (a->own_port == be_get16(p) && a->peer_port == be_get16(p + 2) &&
-		    a->state != SCTP_CLOSED && sctp_assoc_find_path(a, &b->to.peer))
+		    a->state != SCTP_CLOSED && sctp_assoc_has_local(a, b->to.local) &&
+		    sctp_assoc_find_path(a, &b->to.peer))
 			return sctp_assoc_find_path(a, &b->to.peer);
 	}
 	return NULL;
