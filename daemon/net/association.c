@@ -426,12 +426,14 @@ static void follow_path(struct association *assoc)
 static bool send_one(struct association *assoc)
 {
 	uint64_t before = assoc->dp.sent;
+	bool more;
 
 	if (assoc->state != ASSOCIATION_UP)
 		return false;
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	follow_path(assoc);
-	if (dp_resume(&assoc->dp, RX_BUDGET) | dp_tx(&assoc->dp, TX_BUDGET))
+	more = dp_resume(&assoc->dp, RX_BUDGET);
+	if (dp_tx(&assoc->dp, TX_BUDGET) || more)
 		association_activate(assoc);
 	dp_events(&assoc->dp);
 	if (assoc->dp.broken)

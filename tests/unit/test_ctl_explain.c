@@ -32,6 +32,16 @@ static void refused(const char *code, enum ctl_exit want)
 	cr_expect_eq(a.n, 4711, "the output was touched");
 }
 
+/* A number that several errors have is that of the first one. */
+static enum perr first_with(unsigned term)
+{
+	unsigned p = PERR_NONE + 1;
+
+	while (perr_term((enum perr)p) != term)
+		p++;
+	return (enum perr)p;
+}
+
 Test(explain, each_error_is_found_by_its_number_in_both_ways_and_by_its_name)
 {
 	for (unsigned p = PERR_NONE + 1; p < PERR_COUNT; p++) {
@@ -40,8 +50,8 @@ Test(explain, each_error_is_found_by_its_number_in_both_ways_and_by_its_name)
 
 		snprintf(hex, sizeof(hex), "0x%04x", term);
 		snprintf(path, sizeof(path), "%u/%u/%02x", term >> 12, term >> 8 & 15, term & 0xff);
-		cr_expect_str_eq(explained(hex, "name"), names_perr(p));
-		cr_expect_str_eq(explained(path, "name"), names_perr(p));
+		cr_expect_str_eq(explained(hex, "name"), names_perr(first_with(term)));
+		cr_expect_str_eq(explained(path, "name"), names_perr(first_with(term)));
 		cr_expect_str_eq(explained(path, "term"), hex);
 		cr_expect_str_eq(explained(names_perr(p), "term"), hex);
 		cr_expect_str_eq(explained(names_perr(p), "text"), perr_text(p));
