@@ -169,10 +169,11 @@ Test(explain, without_a_code_all_are_printed_once_and_in_full)
 	all = json_tokener_parse(text);
 	cr_assert_eq(json_object_array_length(all), a.n);
 	for (size_t i = 0; i < a.n; i++) {
-		struct json_object *term, *other, *type;
+		struct json_object *term, *name, *other, *type;
 		struct json_object *row = json_object_array_get_idx(all, i);
 
 		cr_assert(json_object_object_get_ex(row, "term", &term));
+		cr_assert(json_object_object_get_ex(row, "name", &name));
 		cr_assert(json_object_object_get_ex(row, "type_name", &type));
 		if (!term) { /* a status */
 			statuses++;
@@ -180,9 +181,9 @@ Test(explain, without_a_code_all_are_printed_once_and_in_full)
 		}
 		cr_expect_str_neq(json_object_get_string(type), "unknown");
 		for (size_t k = 0; k < i; k++) {
-			json_object_object_get_ex(json_object_array_get_idx(all, k), "term",
+			json_object_object_get_ex(json_object_array_get_idx(all, k), "name",
 						  &other);
-			cr_expect_not(json_object_equal(term, other));
+			cr_expect_not(json_object_equal(name, other));
 		}
 	}
 	cr_expect_eq(statuses, RDMAP_STATUS_COUNT);
