@@ -11,7 +11,6 @@
 
 #include "client-lib/elsewhere.h"
 #include "client-lib/page_move.h"
-#include "client-lib/threads.h"
 #include "util/cleanup.h"
 
 /* One move, without pointers: what they point to may lie in the pages. */
@@ -23,11 +22,11 @@ struct job {
 	void *spare; /* back; NULL: to the file */
 };
 
-int adopt_begin(const struct sparse *file, bool in, struct adopt *ret)
+int adopt_begin(const struct sparse *file, bool in, bool alone, struct adopt *ret)
 {
 	struct adopt a = {.file = file, .uffd = -1, .pagemap = -1};
 
-	if (!threads_alone()) {
+	if (!alone) {
 		struct freeze f;
 		int r = freeze_open(&f, !in);
 

@@ -12,15 +12,15 @@
 /* What a number of moves need. */
 struct adopt {
 	const struct sparse *file;
-	int uffd;    /* -1: no other thread runs */
+	int uffd;    /* -1: no other thread accesses the pages */
 	int pagemap; /* -1: cannot be read */
 };
 
-/* in: to the file, otherwise back. Returns 0, or a negative errno value if other threads run and
- * this system cannot stop them. */
-int adopt_begin(const struct sparse *file, bool in, struct adopt *ret);
+/* in: to the file, otherwise back. alone: no other thread accesses the pages. Returns 0, or a
+ * negative errno value if others do and this system cannot stop them. */
+int adopt_begin(const struct sparse *file, bool in, bool alone, struct adopt *ret);
 
-/* Moves an area of private pages to `offset` of the file. With other threads, only pages without a
+/* Moves an area of private pages to `offset` of the file. Unless alone, only pages without a
  * file. Returns 0 or a negative errno value; then a part may have moved. */
 int adopt_area(const struct adopt *a, const struct maps_area *area, uint64_t offset);
 

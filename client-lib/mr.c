@@ -189,7 +189,7 @@ _Static_assert((int)DDP_MR_MEMFD == RUNG_MEMFD && (int)DDP_MR_SHARED == RUNG_SHA
 
 static int check_reg(const struct ddp_reg_attr *a)
 {
-	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP;
+	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP | DDP_REG_QUIET;
 
 	if (a->flags & ~all)
 		return reason_fail(-EINVAL, "ddp_reg_mr: flags 0x%x: not a set of DDP_REG_",
@@ -197,10 +197,13 @@ static int check_reg(const struct ddp_reg_attr *a)
 	return 0;
 }
 
-static int register_own(struct mr *mr, unsigned access)
+static int register_own(struct mr *mr, unsigned access, unsigned flags)
 {
-	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, access & WRITES,
-			       &mr->own);
+	const struct own_memory_how how = {
+		.write = access & WRITES,
+		.quiet = flags & DDP_REG_QUIET,
+	};
+	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, &how, &mr->own);
 	struct source src;
 
 	if (r)
@@ -228,7 +231,7 @@ int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 		.keep = a.flags & DDP_REG_KEEP,
 	};
 	mr->pub.iova = a.flags & DDP_REG_IOVA ? a.iova : (uintptr_t)addr;
-	r = register_own(mr, access);
+	r = register_own(mr, access, a.flags);
 	if (r) {
 		free_mr(mr);
 		return r;

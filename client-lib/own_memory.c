@@ -68,6 +68,7 @@ struct request {
 	uintptr_t start, end; /* whole pages */
 	size_t head;          /* bytes of the first page before the range */
 	bool write;
+	bool alone; /* no other thread accesses the pages */
 	struct survey s;
 };
 
@@ -118,8 +119,8 @@ static const char *refusal_of(const struct maps_area *area)
 	case MAPS_DEVICE:
 		return "is of a device";
 	case MAPS_FILE:
-		return "is a private mapping of a file, which can be adopted only while the "
-		       "program has one thread";
+		return "is a private mapping of a file, which can be adopted only if no "
+		       "other thread accesses it (DDP_REG_QUIET)";
 	default:
 		return "is shared, but not by a memfd that the library knows: ddp_reg_memfd() "
 		       "registers memfds";
@@ -128,13 +129,11 @@ static const char *refusal_of(const struct maps_area *area)
 
 static int check_adoptable(const struct request *q)
 {
-	bool alone = threads_alone();
-
 	for (size_t i = 0; i < q->s.range.count; i++) {
 		const struct maps_area *area = &q->s.range.at[i];
 
 		if (area->kind == MAPS_ANON || survey_is_ours(&own.file, area) ||
-		    (area->kind == MAPS_FILE && alone))
+		    (area->kind == MAPS_FILE && q->alone))
 			continue;
 		return refuse(q, area, -EOPNOTSUPP, refusal_of(area));
 	}
@@ -202,7 +201,7 @@ static int choose_shift(const struct request *q, uint64_t *ret)
 static int adopt_missing(const struct request *q, uint64_t shift)
 {
 	struct adopt adopt;
-	int r = adopt_begin(&own.file, true, &adopt);
+	int r = adopt_begin(&own.file, true, q->alone, &adopt);
 
 	if (r)
 		return reason_fail(-EOPNOTSUPP,
@@ -307,12 +306,17 @@ static int find(struct request *q, struct own_memory *m)
 	return r ? r : adopt(q, m);
 }
 
-int own_memory_get(const char *call, const void *addr, size_t len, bool write,
+int own_memory_get(const char *call, const void *addr, size_t len, const struct own_memory_how *how,
 		   struct own_memory *ret)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)addr;
-	struct request q = {.call = call, .write = write, .head = at % page};
+	struct request q = {
+		.call = call,
+		.head = at % page,
+		.write = how->write,
+		.alone = how->quiet || threads_alone(),
+	};
 	struct own_memory m = {0};
 	int r;
 
@@ -388,7 +392,7 @@ static void give_back(uint64_t start, uint64_t end)
 	uint64_t from, to;
 
 	if (!page_refs_unused(&own.refs, start, end, &from, &to) ||
-	    adopt_begin(&own.file, false, &adopt))
+	    adopt_begin(&own.file, false, threads_alone(), &adopt))
 		return;
 	if (survey_read(&own.file, 0, 0, &s) == 0)
 		for (; page_refs_unused(&own.refs, start, end, &from, &to); start = to)

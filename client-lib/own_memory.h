@@ -31,13 +31,18 @@ struct own_memory {
 	unsigned epoch;            /* of the process: a forked child has none of these pages */
 };
 
+struct own_memory_how {
+	bool write; /* the memory has to be writable */
+	bool quiet; /* no other thread accesses the pages during the call */
+};
+
 /*
  * Makes len bytes at addr, or as many whole pages as they need, shared memory, if they are not
- * already. write: they have to be writable. call: name of the public function, for the reason.
+ * already. call: name of the public function, for the reason.
  * Returns 0, or a failure with the reason set: -EINVAL, -EFAULT: not mapped or not readable,
  * -EACCES: not writable, -EOPNOTSUPP: cannot be adopted, -ENOMEM or another errno value.
  */
-int own_memory_get(const char *call, const void *addr, size_t len, bool write,
+int own_memory_get(const char *call, const void *addr, size_t len, const struct own_memory_how *how,
 		   struct own_memory *ret);
 
 /* Ends this use. Pages without any use become private memory again, unless `keep` is set or this

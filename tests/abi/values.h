@@ -99,6 +99,7 @@ static const struct value values[] = {
 	V(DDP_ACCESS_MW_BIND),
 	V(DDP_REG_IOVA),
 	V(DDP_REG_KEEP),
+	V(DDP_REG_QUIET),
 	V(DDP_MR_MEMFD),
 	V(DDP_MR_SHARED),
 	V(DDP_MR_ADOPTED),

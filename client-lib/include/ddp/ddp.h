@@ -165,7 +165,8 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 
 enum ddp_reg_flags {
 	DDP_REG_IOVA = 1, /* iova is set; else it is addr */
-	DDP_REG_KEEP = 2  /* adopted pages stay adopted after ddp_dereg_mr() */
+	DDP_REG_KEEP = 2, /* adopted pages stay adopted after ddp_dereg_mr() */
+	DDP_REG_QUIET = 4 /* no other thread accesses the pages during the call */
 };
 
 struct ddp_reg_attr {
@@ -186,8 +187,8 @@ struct ddp_reg_attr {
  * in mind.
  *
  * -EFAULT: not mapped, or not readable; -EACCES: not writable while access needs it; -EOPNOTSUPP:
- * cannot be adopted: shared with others, of a device, on huge pages, or other threads run and the
- * system has no userfaultfd(2); -EINVAL: the length is 0, or unknown flags.
+ * cannot be adopted: shared with others, of a device, on huge pages, or other threads run without
+ * QUIET and the system has no userfaultfd(2); -EINVAL: the length is 0, or unknown flags.
  */
 int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 	       const struct ddp_reg_attr *attr, struct ddp_mr **ret);

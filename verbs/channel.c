@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "verbs/context.h"
+#include "verbs/cq.h"
+#include "verbs/words.h"
+
+/* The descriptor of a channel is an epoll instance with those of its CQs: programs wait for it
+ * with poll() or epoll, and set O_NONBLOCK. */
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *ch = calloc(1, sizeof(*ch));
+
+	if (!ch)
+		return NULL;
+	ch->context = context;
+	ch->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ch->fd < 0) {
+		free(ch);
+		return NULL;
+	}
+	return ch;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	if (channel->refcnt > 0)
+		return EBUSY;
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = cq};
+
+	if (epoll_ctl(channel->fd, EPOLL_CTL_ADD, ddp_cq_fd(cq->ddp), &ev))
+		return errno;
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt++;
+	pthread_mutex_unlock(&channel->context->mutex);
+	return 0;
+}
+
+void channel_remove(struct ibv_comp_channel *channel, struct cq *cq)
+{
+	epoll_ctl(channel->fd, EPOLL_CTL_DEL, ddp_cq_fd(cq->ddp), NULL);
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt--;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+static int timeout_of(const struct ibv_comp_channel *channel)
+{
+	return fcntl(channel->fd, F_GETFL) & O_NONBLOCK ? 0 : -1;
+}
+
+/* Another thread may take the event first: then this one waits for the next. */
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	struct epoll_event ev;
+	struct cq *c;
+	int n, r;
+
+	for (;;) {
+		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
+		if (n == 0)
+			errno = EAGAIN;
+		if (n <= 0)
+			return -1;
+		c = ev.data.ptr;
+		r = ddp_get_cq_event(c->ddp, 0);
+		if (r == 0)
+			break;
+		if (r != -EAGAIN) {
+			words_failed("ibv_get_cq_event", r);
+			return -1;
+		}
+	}
+	*cq = &c->ibv;
+	*cq_context = c->ibv.cq_context;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
+{
+	(void)cq, (void)nevents; /* an event is gone when it was taken */
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ids of rdma_cm. */
+#ifndef VERBS_CM_ID_H
+#define VERBS_CM_ID_H
+
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+
+#include "verbs/host.h"
+
+struct qp;
+
+struct cm_id {
+	struct rdma_cm_id ibv;  /* first */
+	struct event_sink sink; /* of ddp */
+	struct host *host;      /* NULL: no device was chosen yet */
+	struct ddp_id *ddp;
+	bool sync;        /* calls wait for their event */
+	bool own_channel; /* made with the id */
+	bool has_source;  /* the program chose the local address */
+	bool passive, listening, established, answered;
+	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
+	struct ibv_qp_init_attr init; /* have these attributes */
+	bool negotiated;              /* the request has Read depths */
+	uint16_t peer_ird;
+	struct ibv_sa_path_rec path;
+	struct qp *named; /* the queue pair that struct rdma_conn_param named */
+	unsigned unacked; /* events that the program holds; guarded as the queues are */
+};
+
+static inline struct cm_id *cm_of(struct rdma_cm_id *id)
+{
+	return (struct cm_id *)id;
+}
+
+/* The convention of rdma_cm: -1 with errno. */
+static inline int cm_fail(int err)
+{
+	errno = err;
+	return -1;
+}
+
+/* Makes an id without a device. NULL with errno. */
+struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
+
+/* Gives the id the device of this daemon. 0, or -1 with errno. */
+int cm_take_host(struct cm_id *id, struct host *h);
+
+/* Destroys the id of a request that nobody took. */
+void cm_drop(struct cm_id *id);
+
+#endif

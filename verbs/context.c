@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Devices, and opening them. */
+#include "verbs/context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/words.h"
+
+#undef ibv_get_device_list
+
+struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+	unsigned n = host_count();
+	struct ibv_device **list = calloc(n + 1, sizeof(*list));
+
+	if (!list) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (unsigned i = 0; i < n; i++)
+		list[i] = &host_at(i)->device;
+	if (num_devices)
+		*num_devices = (int)n;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	return device->name;
+}
+
+int ibv_get_device_index(struct ibv_device *device)
+{
+	(void)device;
+	return -1; /* the kernel has no such device */
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	return ((struct host *)device)->guid;
+}
+
+static void set_ops(struct verbs_context *v)
+{
+	cq_set_ops(v);
+	cq_ex_set_ops(v);
+	mr_set_ops(v);
+	mw_set_ops(v);
+	port_set_ops(v);
+	post_set_ops(v);
+	qp_set_ops(v);
+	srq_set_ops(v);
+}
+
+static struct ibv_context *open_context(struct host *h)
+{
+	struct context *c = calloc(1, sizeof(*c));
+	struct ibv_context *ibv;
+	int r = c ? async_init(&c->async) : ENOMEM;
+
+	if (r) {
+		free(c);
+		errno = r;
+		return NULL;
+	}
+	c->host = h;
+	c->verbs.sz = sizeof(c->verbs);
+	set_ops(&c->verbs);
+	ibv = &c->verbs.context;
+	ibv->device = &h->device;
+	ibv->cmd_fd = -1;
+	ibv->async_fd = c->async.fd;
+	ibv->num_comp_vectors = 1;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	return ibv;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	return open_context((struct host *)device);
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	struct context *c = context_of(context);
+
+	async_free(&c->async);
+	pthread_mutex_destroy(&context->mutex);
+	free(c);
+	return 0;
+}
+
+struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	(void)cmd_fd;
+	words_lacks("ibv_import_device", "objects cannot be passed to other processes", EOPNOTSUPP);
+	return NULL;
+}
+
+struct ibv_context *context_of_cm(struct host *h)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct ibv_context *shared[8];
+	static struct host *opened[8];
+	struct ibv_context *ret = NULL;
+	unsigned i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < 8 && opened[i] && opened[i] != h)
+		i++;
+	if (i < 8 && !opened[i]) {
+		shared[i] = open_context(h);
+		opened[i] = shared[i] ? h : NULL;
+	}
+	if (i < 8)
+		ret = shared[i];
+	pthread_mutex_unlock(&lock);
+	return ret;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/channel.h"
+#include "verbs/context.h"
+#include "verbs/post.h"
+#include "verbs/qp_num.h"
+#include "verbs/words.h"
+
+/* ---- completions ---- */
+
+static const enum ibv_wc_status statuses[] = {
+	[DDP_WC_SUCCESS] = IBV_WC_SUCCESS,
+	[DDP_WC_LOC_LEN_ERR] = IBV_WC_LOC_LEN_ERR,
+	[DDP_WC_LOC_OP_ERR] = IBV_WC_LOC_QP_OP_ERR,
+	[DDP_WC_LOC_SGE_ERR] = IBV_WC_LOC_QP_OP_ERR,
+	[DDP_WC_LOC_KEY_ERR] = IBV_WC_LOC_PROT_ERR,
+	[DDP_WC_LOC_PD_ERR] = IBV_WC_LOC_PROT_ERR,
+	[DDP_WC_LOC_ACCESS_ERR] = IBV_WC_LOC_PROT_ERR,
+	[DDP_WC_LOC_BOUNDS_ERR] = IBV_WC_LOC_PROT_ERR,
+	[DDP_WC_REM_ACCESS_ERR] = IBV_WC_REM_ACCESS_ERR,
+	[DDP_WC_REM_OP_ERR] = IBV_WC_REM_OP_ERR,
+	[DDP_WC_FLUSH_ERR] = IBV_WC_WR_FLUSH_ERR,
+	[DDP_WC_MW_BIND_ERR] = IBV_WC_MW_BIND_ERR,
+};
+
+static const enum ibv_wc_opcode opcodes[] = {
+	[DDP_WC_SEND] = IBV_WC_SEND,
+	[DDP_WC_SEND_INV] = IBV_WC_SEND,
+	[DDP_WC_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+	[DDP_WC_RDMA_READ] = IBV_WC_RDMA_READ,
+	[DDP_WC_IMM_DATA] = IBV_WC_RDMA_WRITE, /* of a Write with Immediate Data */
+	[DDP_WC_FETCH_ADD] = IBV_WC_FETCH_ADD,
+	[DDP_WC_CMP_SWAP] = IBV_WC_COMP_SWAP,
+	[DDP_WC_BIND_MW] = IBV_WC_BIND_MW,
+	[DDP_WC_LOCAL_INV] = IBV_WC_LOCAL_INV,
+	[DDP_WC_RECV] = IBV_WC_RECV,
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static enum ibv_wc_status status_of(enum ddp_wc_status s)
+{
+	return (unsigned)s < COUNT(statuses) ? statuses[s] : IBV_WC_GENERAL_ERR;
+}
+
+/* The 64 bits of Immediate Data are those of a Write with Immediate Data: post_imm(). */
+static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
+{
+	to->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+	to->wc_flags = IBV_WC_WITH_IMM;
+	to->imm_data = post_imm_data(from->imm_data);
+	to->byte_len = post_imm_len(from->imm_data);
+}
+
+static void convert(const struct ddp_wc *from, struct ibv_wc *to)
+{
+	memset(to, 0, sizeof(*to));
+	to->wr_id = from->wr_id;
+	to->status = status_of(from->status);
+	to->opcode = (unsigned)from->opcode < COUNT(opcodes) ? opcodes[from->opcode] : IBV_WC_SEND;
+	to->vendor_err = from->term;
+	to->byte_len = from->byte_len;
+	to->qp_num = qp_num_ibv(from->qp_num);
+	if (from->wc_flags & DDP_WC_WITH_INV) {
+		to->wc_flags = IBV_WC_WITH_INV;
+		to->invalidated_rkey = from->invalidated_rkey;
+	}
+	if (from->wc_flags & DDP_WC_WITH_IMM)
+		set_imm(from, to);
+}
+
+static int take_own(struct cq *c, int n, struct ibv_wc *wc)
+{
+	int got = 0;
+
+	pthread_mutex_lock(&c->ibv.mutex);
+	while (got < n && c->own) {
+		struct cq_own *o = c->own;
+
+		c->own = o->next;
+		wc[got++] = o->wc;
+		free(o);
+	}
+	if (!c->own)
+		c->own_last = &c->own;
+	pthread_mutex_unlock(&c->ibv.mutex);
+	return got;
+}
+
+int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
+{
+	struct cq *c = (struct cq *)cq;
+	struct cq_own *o = malloc(sizeof(*o));
+
+	if (!o)
+		return ENOMEM;
+	*o = (struct cq_own){.wc = *wc};
+	pthread_mutex_lock(&cq->mutex);
+	*c->own_last = o;
+	c->own_last = &o->next;
+	pthread_mutex_unlock(&cq->mutex);
+	return 0;
+}
+
+int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct cq *c = (struct cq *)cq;
+	struct ddp_wc got[CQ_BATCH];
+	int r;
+
+	r = take_own(c, n, wc);
+	if (r > 0)
+		return r;
+	r = ddp_poll_cq(c->ddp, n < CQ_BATCH ? n : CQ_BATCH, got);
+	for (int i = 0; i < r; i++)
+		convert(&got[i], &wc[i]);
+	return r < 0 ? -1 : r;
+}
+
+static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int done = 0, r;
+
+	do {
+		r = cq_poll(cq, n - done, wc + done);
+		if (r < 0)
+			return done > 0 ? done : r;
+		done += r;
+	} while (r > 0 && done < n);
+	return done;
+}
+
+/* 1: there are completions already, and so is an event. */
+static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	int r = ddp_req_notify_cq(((struct cq *)cq)->ddp, solicited_only);
+
+	return r < 0 ? words_failed("ibv_req_notify_cq", r) : 0;
+}
+
+/* ---- queues ---- */
+
+static void free_own(struct cq *c)
+{
+	while (c->own) {
+		struct cq_own *o = c->own;
+
+		c->own = o->next;
+		free(o);
+	}
+}
+
+static int open_cq(struct cq *c, struct ibv_context *context, uint32_t entries)
+{
+	const struct ddp_cq_attr attr = {
+		.struct_size = sizeof(attr),
+		.entries = entries,
+		.keep_events = 1,
+	};
+	struct ddp_cq_state state = DDP_INIT(ddp_cq_state);
+	int r = ddp_create_cq(context_of(context)->host->ddp, &attr, &c->ddp);
+
+	if (r)
+		return r;
+	r = ddp_query_cq(c->ddp, &state);
+	if (r)
+		ddp_destroy_cq(c->ddp);
+	c->ibv.cqe = (int)state.entries;
+	return r;
+}
+
+struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_context,
+		     struct ibv_comp_channel *channel)
+{
+	struct cq *c = calloc(1, sizeof(*c));
+	int r = c ? open_cq(c, context, entries) : -ENOMEM;
+
+	if (r) {
+		free(c);
+		words_failed("ibv_create_cq", r);
+		return NULL;
+	}
+	c->own_last = &c->own;
+	c->ibv.context = context;
+	c->ibv.channel = channel;
+	c->ibv.cq_context = cq_context;
+	pthread_mutex_init(&c->ibv.mutex, NULL);
+	pthread_cond_init(&c->ibv.cond, NULL);
+	r = channel ? channel_add(channel, c) : 0;
+	if (r) {
+		ddp_destroy_cq(c->ddp);
+		free(c);
+		errno = r;
+		return NULL;
+	}
+	return c;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct cq *c;
+
+	if (cqe < 1 || comp_vector < 0 || comp_vector >= context->num_comp_vectors) {
+		errno = EINVAL;
+		return NULL;
+	}
+	c = cq_create(context, (uint32_t)cqe, cq_context, channel);
+	return c ? &c->ibv : NULL;
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	if (cqe <= cq->cqe)
+		return 0;
+	return words_lacks("ibv_resize_cq", "a queue keeps its length", EOPNOTSUPP);
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct cq *c = (struct cq *)cq;
+	struct ddp_cq_state state = DDP_INIT(ddp_cq_state);
+	int r = ddp_query_cq(c->ddp, &state);
+
+	if (r == 0 && state.qps > 0)
+		return EBUSY;
+	if (cq->channel)
+		channel_remove(cq->channel, c);
+	r = ddp_destroy_cq(c->ddp);
+	if (r)
+		return words_failed("ibv_destroy_cq", r);
+	free_own(c);
+	pthread_cond_destroy(&cq->cond);
+	pthread_mutex_destroy(&cq->mutex);
+	free(c);
+	return 0;
+}
+
+/* Moderation is a hint. */
+static int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	(void)cq, (void)attr;
+	return 0;
+}
+
+void cq_set_ops(struct verbs_context *v)
+{
+	v->context.ops.poll_cq = poll_cq;
+	v->context.ops.req_notify_cq = req_notify_cq;
+	v->modify_cq = modify_cq;
+}

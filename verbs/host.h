@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One daemon, as a device: a connection of the process, which all contexts of the device share, and
+ * a thread that hands out its connection events.
+ */
+#ifndef VERBS_HOST_H
+#define VERBS_HOST_H
+
+#include <ddp/ddp.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct host {
+	struct ibv_device device; /* first: programs hold pointers to it */
+	const char *socket;       /* NULL: the default of libddpclient */
+	struct ddp_ctx *ddp;
+	struct ddp_caps caps;
+	struct sockaddr_storage addr; /* the first address of the daemon */
+	union ibv_gid gid;
+	uint64_t guid;
+	/* Held while an event is handed out, and while what gets events is destroyed. */
+	pthread_mutex_t event_lock;
+	bool has_thread;
+};
+
+/* What gets connection events: the user pointer of each ddp_id begins with it. The event is valid
+ * during the call. */
+struct event_sink {
+	void (*event)(struct event_sink *sink, const struct ddp_cm_event *ev);
+};
+
+/* The number of daemons that answer, at most 8; host_at() numbers them from 0. Opens connections
+ * that are not open yet, also in a child after fork(). */
+unsigned host_count(void);
+struct host *host_at(unsigned i);
+
+/*
+ * Stops the threads of this library from accessing memory of the program until host_resume(). True
+ * if the process has no other threads but the calling one.
+ */
+bool host_pause(void);
+void host_resume(void);
+
+/* Starts the thread for connection events. 0 or a positive errno value. */
+int host_start_events(struct host *h);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Work requests as those of libddpclient. */
+#ifndef VERBS_POST_H
+#define VERBS_POST_H
+
+#include <endian.h>
+#include <infiniband/verbs.h>
+#include <stdint.h>
+
+/* A Write with Immediate Data is a Write followed by Immediate Data (RFC 7306), whose 64 bits are
+ * the 32 of the program and the length of the Write. */
+static inline uint64_t post_imm(__be32 data, uint32_t len)
+{
+	return (uint64_t)be32toh(data) << 32 | len;
+}
+
+static inline __be32 post_imm_data(uint64_t imm)
+{
+	return htobe32((uint32_t)(imm >> 32));
+}
+
+static inline uint32_t post_imm_len(uint64_t imm)
+{
+	return (uint32_t)imm;
+}
+
+/* ibv_post_send(). 0 or a positive errno value. */
+int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/context.h"
+#include "verbs/cq.h"
+#include "verbs/mr.h"
+#include "verbs/oob.h"
+#include "verbs/srq.h"
+#include "verbs/words.h"
+#include "verbs/wr.h"
+
+/* How long a message waits for a receive that is late, and how much of all messages. */
+enum { HOLD_MS = 10000, HOLD_BYTES = 1 << 20 };
+
+/* Some programs send inline without having asked for it. */
+enum { MIN_INLINE = 128 };
+
+/* ---- creating ---- */
+
+static int check(const struct ibv_qp_init_attr *a)
+{
+	if (a->qp_type != IBV_QPT_RC)
+		return words_lacks("ibv_create_qp",
+				   "queue pairs are reliable connections (RC) only: there are no "
+				   "datagrams (UD), no XRC, no raw packets",
+				   EOPNOTSUPP);
+	if (!a->send_cq || !a->recv_cq)
+		return EINVAL;
+	return 0;
+}
+
+static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
+{
+	*ret = (struct ddp_qp_init){
+		.struct_size = sizeof(*ret),
+		.send_cq = ((struct cq *)a->send_cq)->ddp,
+		.recv_cq = ((struct cq *)a->recv_cq)->ddp,
+		.max_send_wr = (a->cap.max_send_wr ? a->cap.max_send_wr : 1) * QP_ENTRIES_PER_WR,
+		.max_recv_wr = a->cap.max_recv_wr ? a->cap.max_recv_wr : 1,
+		.max_send_sge = a->cap.max_send_sge,
+		.max_recv_sge = a->cap.max_recv_sge,
+		.max_inline =
+			a->cap.max_inline_data > MIN_INLINE ? a->cap.max_inline_data : MIN_INLINE,
+		.max_ord = QP_READS,
+		.max_ird = QP_READS,
+		.sq_sig_all = 0, /* post.c sets the flag: one request may become two */
+		.srq = a->srq ? srq_ddp(a->srq) : NULL,
+		.hold_bytes = HOLD_BYTES,
+		.hold_ms = HOLD_MS,
+		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS,
+	};
+}
+
+/* What the program may rely on, which is at least what it asked for. */
+static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
+{
+	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
+	int r = ddp_query_qp(qp->ddp, &a);
+
+	if (r)
+		return r;
+	cap->max_send_wr = a.max_send_wr / QP_ENTRIES_PER_WR;
+	cap->max_recv_wr = qp->init.srq ? 0 : a.max_recv_wr;
+	cap->max_send_sge = a.max_send_sge;
+	cap->max_recv_sge = qp->init.srq ? 0 : a.max_recv_sge;
+	cap->max_inline_data = a.max_inline;
+	qp->init.cap = *cap;
+	return 0;
+}
+
+static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
+{
+	qp->ibv.context = pd->context;
+	qp->ibv.qp_context = a->qp_context;
+	qp->ibv.pd = pd;
+	qp->ibv.send_cq = a->send_cq;
+	qp->ibv.recv_cq = a->recv_cq;
+	qp->ibv.srq = a->srq;
+	qp->ibv.qp_num = ddp_qp_num(qp->ddp);
+	qp->ibv.handle = qp->ibv.qp_num;
+	qp->ibv.qp_type = a->qp_type;
+	pthread_mutex_init(&qp->ibv.mutex, NULL);
+	pthread_cond_init(&qp->ibv.cond, NULL);
+	qp->attr.path_mtu = IBV_MTU_4096;
+	qp->attr.port_num = 1;
+}
+
+struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ddp_qp_init init;
+	struct qp *qp;
+	int r = check(attr);
+
+	if (r) {
+		errno = r;
+		return NULL;
+	}
+	fill_init(attr, &init);
+	qp = calloc(1, sizeof(*qp));
+	r = qp ? ddp_create_qp(id, pd_ddp(pd), &init, &qp->ddp) : -ENOMEM;
+	if (r) {
+		free(qp);
+		words_failed("ibv_create_qp", r);
+		return NULL;
+	}
+	qp->init = *attr;
+	fill_ibv(qp, pd, attr);
+	r = take_caps(qp, &attr->cap);
+	if (r) {
+		words_failed("ibv_create_qp", r);
+		qp_free(qp);
+		return NULL;
+	}
+	return qp;
+}
+
+int qp_free(struct qp *qp)
+{
+	int r = ddp_destroy_qp(qp->ddp);
+
+	if (r)
+		return words_failed("ibv_destroy_qp", r);
+	async_forget(&context_of(qp->ibv.context)->async, qp);
+	pthread_cond_destroy(&qp->ibv.cond);
+	pthread_mutex_destroy(&qp->ibv.mutex);
+	free(qp->built);
+	free(qp);
+	return 0;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct host *h = context_of(pd->context)->host;
+	struct ddp_id *id;
+	struct qp *qp;
+	int r = ddp_create_id(h->ddp, NULL, &id);
+
+	if (r) {
+		words_failed("ibv_create_qp", r);
+		return NULL;
+	}
+	qp = qp_create(id, pd, attr);
+	if (!qp) {
+		r = errno;
+		ddp_destroy_id(id);
+		errno = r;
+		return NULL;
+	}
+	qp->id = id;
+	oob_adopt(qp);
+	return &qp->ibv;
+}
+
+/* With ibv_wr_ functions if the program asks for them. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	struct ibv_qp *ibv;
+
+	(void)context;
+	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
+		words_lacks("ibv_create_qp_ex", "attributes beyond a domain and send operations",
+			    EOPNOTSUPP);
+		return NULL;
+	}
+	ibv = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+	if (ibv && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && wr_enable(qp_of(ibv))) {
+		ibv_destroy_qp(ibv);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return ibv;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
+{
+	return qp_of(ibv)->built ? &qp_of(ibv)->ex : NULL;
+}
+
+/* The id goes last: its QP must be gone. */
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct qp *qp = qp_of(ibv);
+	struct host *h = context_of(ibv->context)->host;
+	struct ddp_id *id = qp->id;
+	int r;
+
+	pthread_mutex_lock(&h->event_lock);
+	oob_abandon(qp);
+	r = qp_free(qp);
+	if (r == 0 && id)
+		ddp_destroy_id(id);
+	pthread_mutex_unlock(&h->event_lock);
+	return r;
+}
+
+/* ---- state ---- */
+
+static enum ibv_qp_state state_of(struct qp *qp)
+{
+	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
+
+	if (qp->ibv.state < IBV_QPS_RTR || ddp_query_qp(qp->ddp, &a))
+		return qp->ibv.state;
+	return a.state == DDP_QP_ERROR || a.state == DDP_QP_CLOSING ? IBV_QPS_ERR : qp->ibv.state;
+}
+
+int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	struct qp *qp = qp_of(ibv);
+
+	(void)mask;
+	*attr = qp->attr;
+	attr->qp_state = attr->cur_qp_state = ibv->state = state_of(qp);
+	attr->cap = qp->init.cap;
+	*init = qp->init;
+	return 0;
+}
+
+int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	(void)qp, (void)op, (void)flags;
+	return 1;
+}
+
+/* Keeps what the program sets; only the state does something. */
+static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+	if (mask & IBV_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+	if (mask & IBV_QP_AV)
+		to->ah_attr = from->ah_attr;
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IBV_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IBV_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn;
+	if (mask & IBV_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IBV_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+}
+
+/* Attributes other than the state are kept for ibv_query_qp(). */
+int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+{
+	struct qp *qp = qp_of(ibv);
+
+	keep(&qp->attr, attr, mask);
+	if (!(mask & IBV_QP_STATE))
+		return 0;
+	return oob_modify(qp, attr->qp_state);
+}
+
+void qp_set_ops(struct verbs_context *v)
+{
+	v->create_qp_ex = create_qp_ex;
+}

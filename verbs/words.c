@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/words.h"
+
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SENTENCES = 128 };
+
+static bool debug(void)
+{
+	const char *text = getenv("DDPVERBS_DEBUG");
+
+	return text && *text && strcmp(text, "0") != 0;
+}
+
+/* True for the first time of a sentence. Sentences are literals, so their addresses serve. */
+static bool is_new(const char *call, const char *why)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static const char *said[MAX_SENTENCES][2];
+	static unsigned n;
+	bool ret = true;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; ret && i < n; i++)
+		ret = said[i][0] != call || said[i][1] != why;
+	if (ret && n < MAX_SENTENCES) {
+		said[n][0] = call;
+		said[n++][1] = why;
+	}
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+void words_once(const char *call, const char *why)
+{
+	if (is_new(call, why))
+		fprintf(stderr, "ddpverbs: %s: %s\n", call, why);
+}
+
+void words_event(const char *event, const char *reason)
+{
+	if (*reason && debug())
+		fprintf(stderr, "ddpverbs: %s: %s\n", event, reason);
+}
+
+int words_lacks(const char *call, const char *why, int err)
+{
+	words_once(call, why);
+	errno = err;
+	return err;
+}
+
+int words_failed(const char *call, int ret)
+{
+	if (debug())
+		fprintf(stderr, "ddpverbs: %s: %s\n", call, ddp_last_reason());
+	errno = -ret;
+	return -ret;
+}
