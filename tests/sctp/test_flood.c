@@ -55,6 +55,8 @@ static void inject(const struct sctp_flow *from, uint16_t port, uint32_t tag, ui
 	sctp_input(p.s, from, w.p, w.len, p.now);
 }
 
+static const uint8_t junk[200];
+
 static void inject_init(const struct sctp_flow *from, uint16_t port)
 {
 	static const uint8_t init[] = {0, 0, 0, 1, 0,    1, 0, 0, 0, 9, 0, 9,
@@ -71,7 +73,7 @@ static void flood(unsigned n, unsigned networks)
 		uint16_t port = (uint16_t)(1 + i % 65535);
 
 		inject_init(&from, port);
-		inject(&from, port, 7, SCTP_COOKIE_ECHO, pkt, 200);
+		inject(&from, port, 7, SCTP_COOKIE_ECHO, junk, sizeof(junk));
 		inject(&from, port, 7, SCTP_DATA, "0123456789abcdef", 16);
 		inject(&from, port, 7, SCTP_ABORT, "", 0);
 	}
@@ -82,7 +84,7 @@ static void flood_in_its_name(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		inject_init(&p.from, PEER_PORT);
-		inject(&p.from, PEER_PORT, i, SCTP_COOKIE_ECHO, pkt, 200);
+		inject(&p.from, PEER_PORT, i, SCTP_COOKIE_ECHO, junk, sizeof(junk));
 		inject(&p.from, PEER_PORT, i, SCTP_ABORT, "", 0);
 		inject(&p.from, PEER_PORT, i, SCTP_SHUTDOWN_COMPLETE, "", 0);
 	}
