@@ -18,12 +18,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ctl/query.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 20000, RESERVE = 8 };
 
 static enum { ANY_TIME, BEFORE_HELLO, AFTER_HELLO } closed; /* when the daemon closes */
 static pid_t daemon_pid;
@@ -121,6 +122,43 @@ static void show_is_refused(const char *socket)
 		fail("query_show() does not fail");
 }
 
+/* Beyond the limit there are some connections for ddpctl. */
+static void show_is_answered(const char *socket)
+{
+	struct query_reply a;
+
+	if (query_show(socket, PATIENCE_MS, CTL_STATUS, &a) != CTL_EXIT_OK)
+		fail("ddpctl does not get in");
+	free(a.recs);
+}
+
+/* Connections that say nothing. */
+static void connect_silently(const char *path)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
+	for (int i = 0; i < RESERVE; i++) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+		if (fd < 0 || connect(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
+			fail("a connection of the reserve");
+	}
+}
+
+/* The daemon may not have noticed the end of earlier connections when the first ones come; when it
+ * answers a request, it has. */
+static void use_up_reserve(struct ddp_ctx *ctx, const char *path)
+{
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+
+	for (int i = 0; i < 3; i++) {
+		connect_silently(path);
+		if (ddp_query(ctx, &caps) < 0)
+			fail("ddp_query()");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
@@ -136,6 +174,9 @@ int main(int argc, char **argv)
 			fail("the first connection is refused");
 		sched_yield(); /* the daemon may not have noticed the end of ddpctl yet */
 	}
+	open_is_refused(argv[1]);
+	show_is_answered(argv[1]);
+	use_up_reserve(ctx, argv[1]);
 	for (closed = BEFORE_HELLO; closed <= AFTER_HELLO; closed++) {
 		open_is_refused(argv[1]);
 		show_is_refused(argv[1]);
