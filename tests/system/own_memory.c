@@ -348,7 +348,7 @@ static void refuses(void)
 	void *sysv = shm < 0 ? NULL : shmat(shm, NULL, 0);
 	struct ddp_mr *mr;
 
-	attr.flags = 4;
+	attr.flags = 8;
 	REFUSED("an unknown flag", ddp_reg_mr(b.pd, p, page, 0, &attr, &mr), EINVAL);
 	REFUSED("no bytes", ddp_reg_mr(b.pd, p, 0, 0, NULL, &mr), EINVAL);
 	REFUSED("NULL", ddp_reg_mr(b.pd, NULL, 1, 0, NULL, &mr), EFAULT);
