@@ -74,7 +74,7 @@ listens() {
 "${on_a[@]}" ibv_devinfo -v | grep -q 'state:.*PORT_ACTIVE' || fail 'ibv_devinfo -v'
 
 # These compare what arrives.
-pair rping 'DISCONNECT' rping -s -a "$a" -C 100 -V -- rping -c -a "$a" -C 100 -V
+pair rping 'rdma-ping-99' rping -s -a "$a" -C 100 -V -v -- rping -c -a "$a" -C 100 -V -v
 pair ucmatose 'return status 0' ucmatose -b "$a" -C 100 -S 1000 -- ucmatose -s "$a" -C 100 -S 1000
 pair rdma_client 'end 0' rdma_server -s "$a" -- rdma_client -s "$a"
 pair rdma_xclient 'end 0' rdma_xserver -- rdma_xclient -s "$a"
