@@ -172,11 +172,12 @@ static uint32_t next_part(const struct user *t, const struct user_seen *n)
 
 void llp_user_guard(struct user *t)
 {
-	struct user_seen now = seen(t), n = now;
 	bool was_on = t->guard_part != USER_GUARD_OFF;
+	struct user_seen now, n;
 
 	if (t->now_us < t->guard_us)
 		return;
+	now = n = seen(t);
 	n.all -= t->guard_seen.all;
 	n.unknown -= t->guard_seen.unknown;
 	n.refused -= t->guard_seen.refused;

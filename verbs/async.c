@@ -20,7 +20,6 @@ int async_init(struct async *a)
 	if (a->fd < 0)
 		return errno;
 	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->acked, NULL);
 	a->first = NULL;
 	a->last = &a->first;
 	return 0;
@@ -35,7 +34,6 @@ void async_free(struct async *a)
 		free(e);
 	}
 	close(a->fd);
-	pthread_cond_destroy(&a->acked);
 	pthread_mutex_destroy(&a->lock);
 }
 

@@ -10,7 +10,6 @@ struct async_event;
 
 struct async {
 	pthread_mutex_t lock;
-	pthread_cond_t acked;
 	struct async_event *first, **last;
 	int fd; /* a semaphore: one for each event */
 };
@@ -22,9 +21,8 @@ void async_free(struct async *a);
 /* Queues an event. Without memory the event is lost. */
 void async_push(struct async *a, const struct ibv_async_event *ev);
 
-/* Deletes the events of an object that is destroyed, and waits until the program has acknowledged
- * those that it took. element: the object; completed: its counter of acknowledged events; taken:
- * how many it took, counted by ibv_get_async_event(). */
+/* Deletes the queued events of an object that is destroyed. element: the object. Events that the
+ * program took are its own. */
 void async_forget(struct async *a, const void *element);
 
 #endif

@@ -135,7 +135,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	return done;
 }
 
-/* 1: there are completions already, and so is an event. */
+/* A result of 1, completions that are there already, is no failure: the next one makes an event. */
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	int r = ddp_req_notify_cq(((struct cq *)cq)->ddp, solicited_only);
