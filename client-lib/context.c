@@ -28,13 +28,17 @@ int context_gone(const char *call)
 	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
 }
 
-/* Ends the connection to a daemon that violates the protocol. Both sockets are shut down, which
+/* Ends the connection to a daemon that violates the protocol. Its sockets are shut down, which
  * wakes the threads that wait on them. */
 static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
 {
 	shutdown(ctx->fd, SHUT_RDWR);
 	if (ctx->event_fd >= 0)
 		shutdown(ctx->event_fd, SHUT_RDWR);
+	pthread_mutex_lock(&ctx->lock);
+	if (ctx->async_fd >= 0)
+		shutdown(ctx->async_fd, SHUT_RDWR);
+	pthread_mutex_unlock(&ctx->lock);
 	return reason_fail(-EPROTO, "%s: the daemon's reply %s", call, what);
 }
 
@@ -117,6 +121,8 @@ int context_forked(const char *call)
 /* The minor number of daemons that know the request: others would end the connection. */
 static uint16_t minor_of(uint32_t op)
 {
+	if (op >= MSG_ASYNC_OPEN)
+		return IPC_MINOR_ASYNC;
 	if (op >= MSG_QP_OPTIONS)
 		return IPC_MINOR_OPTIONS;
 	return op >= MSG_LISTEN_KEY ? IPC_MINOR_KEYS : 0;
@@ -352,6 +358,7 @@ static void free_context(struct ddp_ctx *ctx)
 		munmap((void *)(uintptr_t)ctx->here, sizeof(*ctx->here));
 	cleanup_close(&ctx->fd);
 	cleanup_close(&ctx->event_fd);
+	cleanup_close(&ctx->async_fd);
 	cleanup_close(&ctx->bell);
 	memfd_unmap(&ctx->page);
 	slab_deinit(&ctx->slabs);
@@ -360,6 +367,7 @@ static void free_context(struct ddp_ctx *ctx)
 	idtab_deinit(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->calls);
 	pthread_mutex_destroy(&ctx->events);
+	pthread_mutex_destroy(&ctx->async);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }
@@ -384,12 +392,14 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return reason_fail(-ENOMEM, "ddp_open: out of memory");
-	ctx->fd = ctx->event_fd = ctx->bell = -1;
+	ctx->fd = ctx->event_fd = ctx->async_fd = ctx->bell = -1;
 	pthread_mutex_init(&ctx->calls, NULL);
 	pthread_mutex_init(&ctx->events, NULL);
+	pthread_mutex_init(&ctx->async, NULL);
 	pthread_mutex_init(&ctx->lock, NULL);
 	slab_init(&ctx->slabs, "ddp-mr-slab", SLAB_BYTES_MAX);
 	ring_maps_init(&ctx->maps);
+	list_init(&ctx->cqs);
 	idtab_init(&ctx->ids, MAX_IDS);
 	idtab_init(&ctx->srqs, MAX_IDS);
 	r = mark_process(ctx);

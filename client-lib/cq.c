@@ -113,7 +113,10 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 		free_cq(cq);
 		return r;
 	}
-	context_use(ctx, &ctx->uses, 1);
+	pthread_mutex_lock(&ctx->lock);
+	ctx->uses++;
+	list_add_tail(&ctx->cqs, &cq->link);
+	pthread_mutex_unlock(&ctx->lock);
 	*ret = cq;
 	return 0;
 }
@@ -171,10 +174,18 @@ int ddp_destroy_cq(struct ddp_cq *cq)
 		return r;
 	if (context_uses(ctx, &cq->uses))
 		return reason_fail(-EBUSY, "ddp_destroy_cq: QPs use the queue");
-	r = context_release(ctx, "ddp_destroy_cq", MSG_DESTROY_CQ, cq->handle);
+	r = async_claim(ctx, "ddp_destroy_cq", &cq->events);
 	if (r)
 		return r;
-	context_use(ctx, &ctx->uses, -1);
+	r = context_release(ctx, "ddp_destroy_cq", MSG_DESTROY_CQ, cq->handle);
+	if (r) {
+		async_unclaim(ctx, &cq->events);
+		return r;
+	}
+	pthread_mutex_lock(&ctx->lock);
+	ctx->uses--;
+	list_del(&cq->link);
+	pthread_mutex_unlock(&ctx->lock);
 	free_cq(cq);
 	return 0;
 }

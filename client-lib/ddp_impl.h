@@ -3,8 +3,8 @@
  * What the files of the library share: the objects behind the opaque pointers, and calls to the
  * daemon. This header includes the public one and makes its symbols visible.
  *
- * Locks are taken in this order: events, a CQ's lock, calls, the context's lock. The lock of a
- * queue of a QP and those of slabs and maps are never held together with another one.
+ * Locks are taken in this order: events or async, a CQ's lock, calls, the context's lock. The lock
+ * of a queue of a QP and those of slabs and maps are never held together with another one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -35,6 +35,11 @@ struct ddp_ctx {
 	pthread_mutex_t events; /* one event at a time: they take effect in order */
 	int event_fd;           /* never blocks */
 	int bell;               /* wakes the daemon */
+
+	pthread_mutex_t async; /* one asynchronous event at a time; guards gone_reported */
+	int async_fd;          /* rings when there are some; -1: not asked for yet */
+	bool gone_reported;    /* DDP_ASYNC_DEVICE_GONE was returned */
+
 	struct memfd_map page;
 	uint32_t poll_us; /* to spin before sleeping; 0 where there is one CPU */
 	bool one_cpu;
@@ -46,8 +51,9 @@ struct ddp_ctx {
 
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
 	unsigned uses;        /* PDs, CQs and ids */
-	struct idtab ids;     /* by cookie */
-	struct idtab srqs;    /* by cookie, which is a number of its own */
+	struct list cqs;
+	struct idtab ids;  /* by cookie */
+	struct idtab srqs; /* by cookie, which is a number of its own */
 };
 
 struct ddp_pd {
@@ -83,7 +89,9 @@ struct cq_user {
 struct ddp_cq {
 	struct ddp_ctx *ctx;
 	uint32_t handle;
-	unsigned uses; /* queues of QPs */
+	unsigned uses;    /* queues of QPs */
+	unsigned events;  /* asynchronous ones that are not acknowledged */
+	struct list link; /* in ddp_ctx.cqs */
 	struct ring_map *map;
 	int bell;         /* the daemon wakes us */
 	bool spin_always; /* for the whole budget, because the program has set it */
@@ -139,7 +147,8 @@ struct ddp_srq {
 	void *user;
 	uint32_t handle;
 	uint32_t cookie;
-	unsigned uses; /* QPs */
+	unsigned uses;   /* QPs */
+	unsigned events; /* asynchronous ones that are not acknowledged */
 	struct ring_map *map;
 	struct queue rq;   /* its lock guards users, too */
 	struct list users; /* QPs */
@@ -157,6 +166,7 @@ struct ddp_qp {
 	uint32_t slot;
 	uint32_t max_inline;
 	bool raw;
+	unsigned events; /* asynchronous ones that are not acknowledged */
 	struct queue sq, rq;
 };
 
@@ -217,6 +227,13 @@ void context_use(struct ddp_ctx *ctx, unsigned *uses, int change);
 
 /* The current number of uses. */
 unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses);
+
+/* An object is about to be destroyed: from now on no asynchronous event is returned for it. Returns
+ * 0, or -EBUSY with the reason set while some are not acknowledged. */
+int async_claim(struct ddp_ctx *ctx, const char *call, unsigned *events);
+
+/* It was not destroyed. */
+void async_unclaim(struct ddp_ctx *ctx, unsigned *events);
 
 /* ---- others ---- */
 

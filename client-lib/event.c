@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "client-lib/deadline.h"
 #include "client-lib/ddp_impl.h"
 #include "client-lib/path.h"
 #include "client-lib/reason.h"
@@ -31,14 +29,6 @@ struct event {
 	struct ddp_cm_event pub;
 	struct msg_event rec;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static int protocol(const char *what)
 {
@@ -180,20 +170,6 @@ static int deliver(struct ddp_ctx *ctx, struct event *ev)
 	return ev->rec.type == MSG_EV_REQUEST ? new_session_request(ctx, ev) : 0;
 }
 
-/* Waits until the event socket is readable or hangs up. Returns 0, or -EAGAIN after the timeout. */
-static int wait_readable(struct ddp_ctx *ctx, uint64_t deadline)
-{
-	struct pollfd p = {.fd = ctx->event_fd, .events = POLLIN};
-	uint64_t now = now_ms();
-	int left = -1;
-
-	if (deadline != UINT64_MAX)
-		left = now >= deadline ? 0 : (int)(deadline - now);
-	if (poll(&p, 1, left) == 0 || left == 0)
-		return reason_fail(-EAGAIN, "ddp_get_cm_event: no event in time");
-	return 0;
-}
-
 /* Receives the next event whose object exists. Returns 0, -EAGAIN if there is none, or another
  * failure. */
 static int next_event(struct ddp_ctx *ctx, struct event *ev)
@@ -213,7 +189,7 @@ static int next_event(struct ddp_ctx *ctx, struct event *ev)
 
 int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout_ms)
 {
-	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_ms() + (uint64_t)timeout_ms;
+	uint64_t deadline = deadline_in(timeout_ms);
 	struct event *ev;
 	int r = context_here(ctx, "ddp_get_cm_event");
 
@@ -224,7 +200,7 @@ int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout
 	if (!ev)
 		return reason_fail(-ENOMEM, "ddp_get_cm_event: out of memory");
 	while ((r = next_event(ctx, ev)) == -EAGAIN) {
-		r = wait_readable(ctx, deadline);
+		r = deadline_poll(ctx->event_fd, deadline, "ddp_get_cm_event");
 		if (r)
 			break;
 	}

@@ -218,6 +218,14 @@ static void free_qp(struct ddp_qp *qp)
 	free(qp);
 }
 
+/* Asynchronous events find the QP by its id. */
+static void set_qp(struct ddp_id *id, struct ddp_qp *qp)
+{
+	pthread_mutex_lock(&id->ctx->lock);
+	id->qp = qp;
+	pthread_mutex_unlock(&id->ctx->lock);
+}
+
 static struct ddp_qp *new_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *a)
 {
 	struct ddp_qp *qp = calloc(1, sizeof(*qp));
@@ -266,7 +274,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	context_use(id->ctx, &pd->uses, 1);
 	if (qp->srq)
 		add_srq_user(qp);
-	id->qp = qp;
+	set_qp(id, qp);
 	*ret = qp;
 	return 0;
 }
@@ -287,9 +295,9 @@ int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to)
 		return r;
 	if (m.state != DDP_QP_IDLE)
 		return reason_fail(-EISCONN, "ddp_move_qp: QP %u has or had a session", qp->num);
-	qp->id->qp = NULL;
+	set_qp(qp->id, NULL);
 	qp->id = to;
-	to->qp = qp;
+	set_qp(to, qp);
 	return 0;
 }
 
@@ -299,15 +307,22 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 
 	if (!qp)
 		return 0;
-	r = context_release(qp->id->ctx, "ddp_destroy_qp", MSG_DESTROY_QP, qp->handle);
+	r = context_here(qp->sq.ctx, "ddp_destroy_qp");
+	if (r == 0)
+		r = async_claim(qp->sq.ctx, "ddp_destroy_qp", &qp->events);
 	if (r)
 		return r;
+	r = context_release(qp->sq.ctx, "ddp_destroy_qp", MSG_DESTROY_QP, qp->handle);
+	if (r) {
+		async_unclaim(qp->sq.ctx, &qp->events);
+		return r;
+	}
 	cq_del_user(qp->send_cq, &qp->send_user);
 	cq_del_user(qp->recv_cq, &qp->recv_user);
 	context_use(qp->id->ctx, &qp->pd->uses, -1);
 	if (qp->srq)
 		del_srq_user(qp);
-	qp->id->qp = NULL;
+	set_qp(qp->id, NULL);
 	free_qp(qp);
 	return 0;
 }

@@ -68,7 +68,9 @@ static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 
 	if (r)
 		return r;
-	srq->handle = reply.handle;
+	pthread_mutex_lock(&ctx->lock);
+	srq->handle = reply.handle; /* events find it from now on */
+	pthread_mutex_unlock(&ctx->lock);
 	r = attach(srq, &req, &reply, memfd);
 	close(memfd);
 	if (r)
@@ -187,9 +189,14 @@ int ddp_destroy_srq(struct ddp_srq *srq)
 	uses = context_uses(srq->pd->ctx, &srq->uses);
 	if (uses)
 		return reason_fail(-EBUSY, "ddp_destroy_srq: %u QPs use the queue", uses);
-	r = context_release(srq->pd->ctx, "ddp_destroy_srq", MSG_DESTROY_SRQ, srq->handle);
+	r = async_claim(srq->pd->ctx, "ddp_destroy_srq", &srq->events);
 	if (r)
 		return r;
+	r = context_release(srq->pd->ctx, "ddp_destroy_srq", MSG_DESTROY_SRQ, srq->handle);
+	if (r) {
+		async_unclaim(srq->pd->ctx, &srq->events);
+		return r;
+	}
 	context_use(srq->pd->ctx, &srq->pd->uses, -1);
 	free_srq(srq);
 	return 0;

@@ -32,6 +32,12 @@ static const char *const events[] = {
 	[DDP_CM_PATH] = "path",
 };
 
+static const char *const async_events[] = {
+	[DDP_ASYNC_QP_FATAL] = "QP fatal",   [DDP_ASYNC_CQ_OVERRUN] = "CQ overrun",
+	[DDP_ASYNC_SRQ_LIMIT] = "SRQ limit", [DDP_ASYNC_PORT_DOWN] = "port down",
+	[DDP_ASYNC_PORT_UP] = "port up",     [DDP_ASYNC_DEVICE_GONE] = "device gone",
+};
+
 static const char *const path_states[] = {
 	[DDP_PATH_UNCONFIRMED] = "unconfirmed",
 	[DDP_PATH_ACTIVE] = "active",
@@ -56,6 +62,11 @@ const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode)
 const char *ddp_event_str(enum ddp_cm_event_type type)
 {
 	return NAME(events, (unsigned)type);
+}
+
+const char *ddp_async_str(enum ddp_async_type type)
+{
+	return NAME(async_events, (unsigned)type);
 }
 
 const char *ddp_path_state_str(enum ddp_path_state state)

@@ -8,8 +8,10 @@
 #include "daemon/base/sdnotify.h"
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
+#include "daemon/net/link_state.h"
 #include "daemon/net/transports.h"
 #include "daemon/objects/assoc_events.h"
+#include "daemon/objects/async.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
@@ -110,6 +112,10 @@ int daemon_start(struct daemon *d, const struct config *cfg)
 	if (make_tables(d) || transports_open(&d->worker) || server_open(d, &d->server))
 		return -1;
 	start_clock(d);
+	if (link_state_open(&d->worker, async_port)) {
+		log_err("out of memory at start");
+		return -1;
+	}
 	log_started(d);
 	return 0;
 }
@@ -174,6 +180,7 @@ void daemon_free(struct daemon *d)
 	attach_free_all(d);
 	free_assocs(&d->worker);
 	server_close(d->server);
+	link_state_close(&d->worker);
 	transports_close(&d->worker);
 	event_loop_free(d->worker.loop);
 	acct_free(d->acct);

@@ -70,7 +70,9 @@ enum {
 	X(QP_OPTIONS)     /* options -> options_state; since minor 3 */ \
 	X(SRQ_OPTIONS)    /* the same for the QPs that will use it; since minor 3 */ \
 	X(RESIZE_CQ)      /* resize_cq -> cq, fd: new ring, with the old entries; since minor 3 */ \
-	X(REG_OWN_MR)     /* reg_own_mr, fd: memfd -> mr; since minor 4 */
+	X(REG_OWN_MR)     /* reg_own_mr, fd: memfd -> mr; since minor 4 */ \
+	X(ASYNC_OPEN)     /* hdr -> hdr, fd: waiting end of the bell; once; since minor 5 */ \
+	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */
 /* clang-format on */
 
 enum msg_op {
@@ -526,6 +528,27 @@ struct msg_event {
 	uint8_t pad[2];
 	uint8_t private_data[MSG_PRIVATE_MAX];
 	struct msg_path path; /* PATH */
+};
+
+/* Values are those of enum ddp_async_type. */
+enum msg_async_type {
+	MSG_ASYNC_NONE,
+	MSG_ASYNC_QP_FATAL,   /* handle of the qp, err, term */
+	MSG_ASYNC_CQ_OVERRUN, /* handle of the cq */
+	MSG_ASYNC_SRQ_LIMIT,  /* handle of the srq. Replaces EV_SRQ_LIMIT after ASYNC_OPEN */
+	MSG_ASYNC_PORT_DOWN,
+	MSG_ASYNC_PORT_UP,
+};
+
+/* Events of an object merge until they are taken. The bell rings when there are some: read the
+ * rings, then take one event; it rings again if there are more. */
+struct msg_async {
+	struct msg_hdr hdr;
+	uint32_t type; /* MSG_ASYNC_ */
+	uint32_t handle;
+	int32_t err; /* errno value */
+	uint16_t term;
+	uint16_t pad;
 };
 
 _Static_assert(sizeof(struct msg_event) <= MSG_MAX, "records fit");

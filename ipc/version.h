@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 4,
+	IPC_VERSION_MINOR = 5,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -20,6 +20,8 @@ enum {
 	IPC_MINOR_OPTIONS = 3,
 	/* From which on there is MSG_REG_OWN_MR. */
 	IPC_MINOR_OWN_MEMORY = 4,
+	/* From which on there are MSG_ASYNC_OPEN and the requests after it. */
+	IPC_MINOR_ASYNC = 5,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

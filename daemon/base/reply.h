@@ -31,6 +31,7 @@ struct reply {
 		struct msg_request_state request_state;
 		struct msg_addrs addrs;
 		struct msg_options_state options;
+		struct msg_async async;
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply was sent or refused */
 	unsigned nfds;

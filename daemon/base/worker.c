@@ -12,6 +12,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->active);
 	list_init(&w->dirty_cqs);
 	list_init(&w->low_srqs);
+	list_init(&w->dirty_async);
 	list_init(&w->faulty);
 	log_limit_init(&w->assoc_log, &w->timers, "associations");
 	log_limit_init(&w->session_log, &w->timers, "sessions");

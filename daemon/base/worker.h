@@ -21,6 +21,7 @@
 struct association_events;
 struct daemon;
 struct event_loop;
+struct link_state;
 
 enum { WORKER_BUCKETS = 1024 };
 
@@ -34,15 +35,18 @@ struct worker {
 	struct idtab assocs;
 	struct list opened[WORKER_BUCKETS]; /* associations opened here, by addresses */
 	struct list ports;                  /* that programs listen on */
+	struct link_state *links;           /* NULL until it is open */
 	struct timers timers;               /* in milliseconds, like now_ms */
 	struct list polled;                 /* clients whose bell page is read in each turn */
 	struct list active;                 /* associations that may have something to send */
 	struct list dirty_cqs;              /* completion queues with new entries in this turn */
-	struct list low_srqs; /* shared receive queues that reached their limit in this turn */
-	struct list faulty;   /* clients to be ended after this turn */
+	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
+	struct list dirty_async; /* clients with new asynchronous events in this turn */
+	struct list faulty;      /* clients to be ended after this turn */
 	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
 	struct log_limit client_log, socket_log;           /* what clients can cause */
 	uint64_t now_ms;                                   /* time of this turn */
+	bool port_down; /* no interface with an address of the daemon is up */
 };
 
 /* An empty worker for at most max_assocs associations, without loop and transports. */

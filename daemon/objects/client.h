@@ -15,6 +15,7 @@
 #include "daemon/base/outq.h"
 #include "daemon/base/reply.h"
 #include "daemon/base/state.h"
+#include "daemon/objects/async.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
 #include "ipc/slab.h"
@@ -44,6 +45,7 @@ struct client {
 	int event_fd;                  /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
+	struct async_channel async;
 	struct show *show; /* current answer, or NULL; no record is read meanwhile */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *doorbell_watch;

@@ -81,6 +81,7 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 	cq->bell = -1;
 	list_init(&cq->dirty);
 	list_init(&cq->waiters);
+	async_init(&cq->async);
 	r = build(cq, req->entries, rep);
 	if (r) {
 		cq_free(cq);
@@ -173,6 +174,7 @@ struct cq *cq_free(struct cq *cq)
 		return NULL;
 	idtab_del(&cq->client->cqs, cq->handle);
 	list_del(&cq->dirty);
+	async_drop(&cq->async);
 	rings_free(&cq->rings);
 	if (cq->bell >= 0)
 		close(cq->bell);

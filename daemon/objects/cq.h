@@ -13,6 +13,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/async.h"
 #include "daemon/objects/rings.h"
 #include "ipc/ring.h"
 #include "ipc/wqe.h"
@@ -39,6 +40,7 @@ struct cq {
 	struct rings rings;
 	struct ring ring;
 	struct list dirty; /* in worker.dirty_cqs while entries are new */
+	struct async async;
 	struct acct_charge charge;
 	uint64_t completions, bells;
 };

@@ -268,6 +268,7 @@ static struct qp *new_qp(struct client *c, const struct parts *p, const struct m
 	qp->scope = ++c->daemon->last_scope;
 	use_parts(qp, p);
 	list_init(&qp->waiting);
+	async_init(&qp->async);
 	timer_init(&qp->deadline, qp_time_out);
 	cq_waiter_init(&qp->send_room, qp);
 	cq_waiter_init(&qp->recv_room, qp);
@@ -322,6 +323,7 @@ struct qp *qp_free(struct qp *qp)
 	if (!qp)
 		return NULL;
 	qp_abandon(qp);
+	async_drop(&qp->async);
 	mw_release(qp->client, qp->pd->number, qp->scope);
 	idtab_del(&qp->client->qps, qp->handle);
 	release_parts(qp);

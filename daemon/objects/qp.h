@@ -12,6 +12,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/async.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/rings.h"
 #include "ipc/ring.h"
@@ -85,6 +86,7 @@ struct qp {
 	struct acct_charge charge, memory, maps;
 	struct qp_hold hold;
 	uint32_t options; /* set of MSG_QP_ */
+	struct async async;
 };
 
 /* The contents of a session's event. Members that do not apply are 0 or NULL. */

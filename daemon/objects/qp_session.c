@@ -322,8 +322,18 @@ void qp_disconnect(struct qp *qp)
 	}
 }
 
+/* A session that was established has failed. */
+static void post_fatal(struct qp *qp, const struct session_event *event)
+{
+	qp->async.err = event->err;
+	qp->async.term = event->term;
+	async_post(qp->client, &qp->async, MSG_ASYNC_QP_FATAL);
+}
+
 void qp_closed(struct qp *qp, const struct session_event *event)
 {
+	if (event->err)
+		post_fatal(qp, event);
 	send_event(qp, MSG_EV_DISCONNECTED, event);
 	enter_error(qp);
 }
@@ -331,6 +341,7 @@ void qp_closed(struct qp *qp, const struct session_event *event)
 void qp_error(struct qp *qp, const struct session_event *event)
 {
 	wr_mark_flush(qp);
+	post_fatal(qp, event);
 	send_event(qp, MSG_EV_ERROR, event);
 }
 

@@ -75,6 +75,7 @@ static struct srq *new_srq(struct client *c, struct pd *pd, const struct msg_cre
 	s->limit = req->limit;
 	s->per_qp = req->per_qp;
 	list_init(&s->low);
+	async_init(&s->async);
 	return s;
 }
 
@@ -120,6 +121,7 @@ struct srq *srq_free(struct srq *s)
 		return NULL;
 	idtab_del(&s->client->srqs, s->handle);
 	list_del(&s->low);
+	async_drop(&s->async);
 	rings_free(&s->rings);
 	s->pd->srqs--;
 	acct_release(&s->charge);
@@ -136,7 +138,9 @@ static void watch_limit(struct srq *s)
 	if (s->limit == 0 || queue_waiting(&s->ring) >= s->limit)
 		return;
 	s->limit = 0;
-	if (!list_linked(&s->low))
+	if (async_is_open(s->client))
+		async_post(s->client, &s->async, MSG_ASYNC_SRQ_LIMIT);
+	else if (!list_linked(&s->low))
 		list_add_tail(&s->client->worker->low_srqs, &s->low);
 }
 

@@ -12,6 +12,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/async.h"
 #include "daemon/objects/rings.h"
 #include "ipc/ring.h"
 #include "util/list.h"
@@ -37,6 +38,7 @@ struct srq {
 	struct rings rings;
 	struct ring ring;
 	struct list low; /* in worker.low_srqs: the limit was reached in this turn */
+	struct async async;
 	struct acct_charge charge;
 };
 

@@ -189,13 +189,22 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	return true;
 }
 
+/* There is a receive, but no room for its completion: without a hold the session ends. */
+static void note_overrun(struct qp *qp)
+{
+	if (!qp->hold.mem && offers_recv(qp))
+		async_post(qp->client, &qp->recv_cq->async, MSG_ASYNC_CQ_OVERRUN);
+}
+
 static bool take_recv(void *user, struct rdmap_recv *ret)
 {
 	struct qp *qp = user;
 	struct wqe_recv e;
 
-	if (pop_recv(qp, &e))
+	if (pop_recv(qp, &e)) {
+		note_overrun(qp);
 		return false;
+	}
 	ret->cookie = e.wr_id;
 	ret->nsge = 0;
 	ret->qn = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/base/log.h"
+#include "daemon/objects/async.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/listener.h"
@@ -102,6 +103,7 @@ void attach_free(struct client *c)
 	if (c->page)
 		munmap(c->page, sizeof(*c->page));
 	close_fd(c->doorbell);
+	async_channel_deinit(&c->async);
 	close_fd(c->event_fd);
 	close_fd(c->fd);
 	idtab_del(&c->daemon->clients, c->handle);
@@ -244,8 +246,11 @@ int attach_client(struct worker *w, int fd)
 	strcpy(c->comm, "?"); /* until it says hello */
 	list_init(&c->faulty);
 	list_init(&c->polled);
+	async_channel_init(&c->async);
 	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);
+	if (w->port_down)
+		async_post(c, &c->async.port, MSG_ASYNC_PORT_DOWN);
 	r = attach(c);
 	if (r)
 		attach_free(c);

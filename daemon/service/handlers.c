@@ -8,6 +8,7 @@
 #include "daemon/base/version.h"
 #include "daemon/net/endpoint_addrs.h"
 #include "daemon/net/path.h"
+#include "daemon/objects/async.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/listener.h"
@@ -127,6 +128,21 @@ static int do_query_pd(struct client *c, const void *rec, const int *fds, struct
 	if (!pd)
 		return -ENOENT;
 	pd_query(pd, &rep->pd_state);
+	return 0;
+}
+
+static int do_async_open(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)rec;
+	(void)fds;
+	return async_open(c, rep);
+}
+
+static int do_async_take(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)rec;
+	(void)fds;
+	async_take(c, &rep->async);
 	return 0;
 }
 
@@ -509,6 +525,8 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr), 0},
 	[MSG_QP_OPTIONS] = {SIZE(options), 0, do_qp_options, SIZE(options_state), 0},
 	[MSG_SRQ_OPTIONS] = {SIZE(options), 0, do_srq_options, SIZE(options_state), 0},
+	[MSG_ASYNC_OPEN] = {SIZE(hdr), 0, do_async_open, SIZE(hdr), 0},
+	[MSG_ASYNC_TAKE] = {SIZE(hdr), 0, do_async_take, SIZE(async), 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
 };
 

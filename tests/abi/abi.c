@@ -275,6 +275,12 @@ static const struct member m_ddp_srq_state[] = {
 static const struct member m_ddp_path[] = {
 	M(ddp_path, remote), M(ddp_path, state), M(ddp_path, primary), M(ddp_path, srtt_us),
 	M(ddp_path, rto_ms), M(ddp_path, cwnd),  M(ddp_path, mtu)};
+static const struct member m_msg_async[] = {M(msg_async, hdr),    M(msg_async, type),
+					    M(msg_async, handle), M(msg_async, err),
+					    M(msg_async, term),   M(msg_async, pad)};
+static const struct member m_ddp_async_event[] = {
+	M(ddp_async_event, type), M(ddp_async_event, err), M(ddp_async_event, term),
+	M(ddp_async_event, qp),   M(ddp_async_event, cq),  M(ddp_async_event, srq)};
 static const struct member m_ddp_cm_event[] = {
 	M(ddp_cm_event, type),       M(ddp_cm_event, id),           M(ddp_cm_event, listener),
 	M(ddp_cm_event, err),        M(ddp_cm_event, term),         M(ddp_cm_event, stream),
@@ -386,7 +392,8 @@ static const struct {
 	       S(ddp_send_wr),       S(ddp_recv_wr),    S(msg_listen_key),
 	       S(msg_request_state), S(msg_addrs),      S(ddp_listen_attr),
 	       S(ddp_id_attr),       S(msg_options),    S(msg_options_state),
-	       S(msg_resize_cq),     S(msg_reg_own_mr), S(ddp_reg_attr)};
+	       S(msg_resize_cq),     S(msg_reg_own_mr), S(ddp_reg_attr),
+	       S(msg_async),         S(ddp_async_event)};
 
 static void print_members(const struct member *m, size_t count)
 {

@@ -190,6 +190,21 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 	}
 }
 
+static void answer_async(struct fake *f, struct fake_reply *r)
+{
+	struct msg_hdr hdr = r->hdr;
+
+	if (hdr.op == MSG_ASYNC_OPEN) {
+		MUST(doorbell_create(&f->async_bell, &r->fds[0]) == 0);
+		r->nfds = 1;
+		return;
+	}
+	r->async = f->async;
+	r->hdr = hdr;
+	r->len = sizeof(r->async);
+	f->async = (struct msg_async){0};
+}
+
 /* The reply of a daemon that accepts the request. */
 static void answer(struct fake *f, const union fake_record *req, int fd, struct fake_reply *r)
 {
@@ -209,6 +224,7 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		make_mr(f, &req->reg_own_mr.reg, fd, r);
 		break;
 	case MSG_BIND_MR:
+	case MSG_REREG_MR:
 		r->mr.stag = 0x1a2b3c00 + f->nrec;
 		r->len = sizeof(r->mr);
 		break;
@@ -220,10 +236,6 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		break;
 	case MSG_CREATE_QP:
 		make_qp(f, &req->create_qp, r);
-		break;
-	case MSG_REREG_MR:
-		r->mr.stag = 0x1a2b3c00 + f->nrec;
-		r->len = sizeof(r->mr);
 		break;
 	case MSG_REMAP_MR:
 		remap_mr(f, &req->rereg_mr, fd, r);
@@ -243,6 +255,10 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		r->listener.port = 5043;
 		r->len = sizeof(r->listener);
 		break;
+	case MSG_ASYNC_OPEN:
+	case MSG_ASYNC_TAKE:
+		answer_async(f, r);
+		break;
 	default:
 		fill_reply(req, r);
 		break;
@@ -254,6 +270,8 @@ static void close_all(struct fake *f)
 	close(f->fd);
 	close(f->event_fd);
 	close(f->bell);
+	if (f->async_bell >= 0)
+		close(f->async_bell);
 	for (unsigned i = 0; i < f->ncq; i++)
 		close(f->cq[i].bell);
 	f->closed = true;
@@ -307,7 +325,7 @@ void fake_start(struct fake *f)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
 
-	*f = (struct fake){.fd = -1, .event_fd = -1, .bell = -1};
+	*f = (struct fake){.fd = -1, .event_fd = -1, .bell = -1, .async_bell = -1};
 	strcpy(f->dir, "/tmp/ddp-fake-XXXXXX");
 	MUST(mkdtemp(f->dir));
 	MUST(chmod(f->dir, 0755) == 0);

@@ -51,6 +51,7 @@ struct fake_reply {
 		struct msg_request_state request_state;
 		struct msg_addrs addrs;
 		struct msg_options_state options;
+		struct msg_async async;
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -99,6 +100,8 @@ struct fake {
 	struct ring srq;     /* the last one created */
 	struct memfd_map mr; /* the last one registered, as it is now */
 	unsigned ncq, nqp;
+	int async_bell;         /* the ringing end; -1: not asked for */
+	struct msg_async async; /* the event to be taken */
 
 	struct msg_hello hello;
 	union fake_record rec[FAKE_RECORDS]; /* all requests after it, in order */

@@ -80,6 +80,7 @@ static int use_queries(void)
 	struct ddp_id_attr id_attr = DDP_INIT(ddp_id_attr);
 	struct sockaddr_storage at;
 	struct ddp_path path;
+	struct ddp_async_event async;
 
 	CHILD(ddp_query(ctx, &caps));
 	CHILD(ddp_query_pd(pd, &pd_attr));
@@ -93,6 +94,8 @@ static int use_queries(void)
 	CHILD(ddp_query_paths(id, &path, 1));
 	CHILD(ddp_fd(ctx));
 	CHILD(ddp_cq_fd(cq));
+	CHILD(ddp_async_fd(ctx));
+	CHILD(ddp_get_async_event(ctx, &async, 0));
 	return 0;
 }
 

@@ -464,7 +464,8 @@ enum ddp_cm_event_type {
 			       reason, header. Posted work is flushed. One more message may be sent; when
 			       it is complete, ddp_disconnect() ends the stream */
 	DDP_CM_HALF_CLOSED, /* raw: the peer has ended its half; ddp_disconnect() ends the other */
-	DDP_CM_SRQ_LIMIT,   /* srq_user: fewer receives than the limit are left */
+	DDP_CM_SRQ_LIMIT,   /* srq_user: fewer receives than the limit are left. Not after
+			       ddp_async_fd() */
 	DDP_CM_PATH         /* a path has changed: path and reason. The session continues; no
 			       action is needed. Later versions may add types: ignore unknown
 			       ones */
@@ -707,8 +708,8 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
  * connecting or connected. */
 int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to);
 
-/* Ends its session. Work in progress is dropped without completions; completions already in the CQ
- * stay. */
+/* Ends its session. -EBUSY: see ddp_get_async_event(). Work in progress is dropped without
+ * completions; completions already in the CQ stay. */
 int ddp_destroy_qp(struct ddp_qp *qp);
 
 /* Set attr->struct_size. */
@@ -716,6 +717,41 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr);
 
 /* Its number, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);
+
+/* ---- asynchronous events ---- */
+
+enum ddp_async_type {
+	DDP_ASYNC_QP_FATAL = 1, /* qp: its session has failed; err and term as in DISCONNECTED */
+	DDP_ASYNC_CQ_OVERRUN,   /* cq: a message had a receive and no room for its completion; its
+				   session has failed */
+	DDP_ASYNC_SRQ_LIMIT,    /* srq: fewer receives than the limit are left */
+	DDP_ASYNC_PORT_DOWN,    /* no interface with an address of the daemon is up */
+	DDP_ASYNC_PORT_UP,      /* one is up again */
+	DDP_ASYNC_DEVICE_GONE   /* the daemon has ended, or has ended this connection; once. Later
+				   versions may add types: ignore unknown ones */
+};
+
+struct ddp_async_event {
+	enum ddp_async_type type;
+	int err; /* negative errno value, or 0 */
+	uint16_t term;
+	struct ddp_qp *qp; /* the object of the type; the others are NULL */
+	struct ddp_cq *cq;
+	struct ddp_srq *srq;
+};
+
+/* A descriptor that is readable while there are asynchronous events. Use it with poll or epoll,
+ * never read it. -EOPNOTSUPP: the daemon is too old. */
+int ddp_async_fd(struct ddp_ctx *ctx);
+
+/*
+ * Takes an event, and waits for it. Events of one type and object that are not taken merge, so none
+ * is lost and no queue grows; those of a destroyed object are dropped. Acknowledge each: until
+ * then destroying its object returns -EBUSY. timeout_ms < 0: no limit; 0: does not wait. -EAGAIN
+ * after the timeout; -EPIPE after DEVICE_GONE.
+ */
+int ddp_get_async_event(struct ddp_ctx *ctx, struct ddp_async_event *ret, int timeout_ms);
+void ddp_ack_async_event(const struct ddp_async_event *ev);
 
 /* ---- work ---- */
 
@@ -814,6 +850,7 @@ int ddp_post_srq_recv(struct ddp_srq *srq, struct ddp_recv_wr *wr, struct ddp_re
 const char *ddp_wc_status_str(enum ddp_wc_status status);
 const char *ddp_wc_opcode_str(enum ddp_wc_opcode opcode);
 const char *ddp_event_str(enum ddp_cm_event_type type);
+const char *ddp_async_str(enum ddp_async_type type);
 const char *ddp_path_state_str(enum ddp_path_state state);
 
 /* Writes a sentence about a completion, with STag, offset and length. Returns its length, like

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: clients hear when no interface with an address of the daemon is up, and when one is up again; a client that
+# comes later hears the present state.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ip unshare
+# A network namespace of its own, in which this user may change links.
+if [ -z "${PORT_STATE_INSIDE:-}" ]; then
+	unshare --map-root-user --net true 2>/dev/null || skip 'needs a network namespace'
+	cleanup
+	PORT_STATE_INSIDE=1 exec unshare --map-root-user --net bash "$0"
+fi
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+
+ip link set lo up || skip 'needs a network namespace'
+for n in 1 2; do
+	ip link add "near$n" type veth peer name "far$n" || skip 'needs links of type veth'
+	ip address add "192.0.2.$n/32" dev "near$n" && ip link set "near$n" up && ip link set "far$n" up || fail "link $n"
+done
+
+watcher() { background "$1" "$bin/tests/system/async" -w "$(socket_of a)" "$2"; }
+has() { [ "$(tail -n +2 "$tmp/$1.log" | tr '\n' ' ')" = "$2" ]; }
+hears() { eventually 20 has "$1" "$2" || fail "$1 heard '$(cat "$tmp/$1.log")', not '$2'"; }
+
+daemon a '192.0.2.1, 192.0.2.2'
+watcher first 3
+eventually 10 grep -q ready "$tmp/first.log" || fail 'the watcher does not begin'
+ip link set near2 down
+ip link set far1 down # no carrier
+hears first 'port down '
+watcher second 2
+hears second 'port down '
+ip link set near2 up
+hears first 'port down port up '
+hears second 'port down port up '
+ip address del 192.0.2.2/32 dev near2
+hears first 'port down port up port down '
+stop a || fail "daemon: exit status $?"
