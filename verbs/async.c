@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "verbs/context.h"
+#include "verbs/fork.h"
 
 struct async_event {
 	struct async_event *next;
@@ -22,7 +23,20 @@ int async_init(struct async *a)
 	pthread_mutex_init(&a->lock, NULL);
 	a->first = NULL;
 	a->last = &a->first;
+	a->generation = fork_generation();
 	return 0;
+}
+
+/* The events of a parent are not those of its child, and their semaphore is shared. */
+static void renew(struct async *a)
+{
+	if (a->generation == fork_generation())
+		return;
+	fork_replace(a->fd, eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+	pthread_mutex_init(&a->lock, NULL);
+	a->first = NULL;
+	a->last = &a->first;
+	a->generation = fork_generation();
 }
 
 void async_free(struct async *a)
@@ -44,6 +58,7 @@ void async_push(struct async *a, const struct ibv_async_event *ev)
 
 	if (!e)
 		return;
+	renew(a);
 	*e = (struct async_event){.event = *ev};
 	pthread_mutex_lock(&a->lock);
 	*a->last = e;
@@ -58,6 +73,7 @@ void async_forget(struct async *a, const void *element)
 {
 	struct async_event **at = &a->first;
 
+	renew(a);
 	pthread_mutex_lock(&a->lock);
 	while (*at) {
 		struct async_event *e = *at;
@@ -94,6 +110,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 	struct async_event *e = NULL;
 	uint64_t n;
 
+	renew(a);
 	while (!e) {
 		if (read(a->fd, &n, sizeof(n)) < 0)
 			return -1;

@@ -11,7 +11,8 @@ struct async_event;
 struct async {
 	pthread_mutex_t lock;
 	struct async_event *first, **last;
-	int fd; /* a semaphore: one for each event */
+	int fd;              /* a semaphore: one for each event */
+	unsigned generation; /* of the process that uses it */
 };
 
 /* 0 or a positive errno value. */

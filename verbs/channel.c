@@ -10,39 +10,70 @@
 
 #include "verbs/context.h"
 #include "verbs/cq.h"
+#include "verbs/fork.h"
 #include "verbs/words.h"
 
 /* The descriptor of a channel is an epoll instance with those of its CQs: programs wait for it
  * with poll() or epoll, and set O_NONBLOCK. */
 
+struct channel {
+	struct ibv_comp_channel ibv; /* first */
+	unsigned generation;         /* of the process whose CQs it has */
+};
+
+static struct channel *channel_of(struct ibv_comp_channel *ibv)
+{
+	return (struct channel *)ibv;
+}
+
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
-	struct ibv_comp_channel *ch = calloc(1, sizeof(*ch));
+	struct channel *ch = calloc(1, sizeof(*ch));
 
 	if (!ch)
 		return NULL;
-	ch->context = context;
-	ch->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (ch->fd < 0) {
+	ch->generation = fork_generation();
+	ch->ibv.context = context;
+	ch->ibv.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ch->ibv.fd < 0) {
 		free(ch);
 		return NULL;
 	}
-	return ch;
+	return &ch->ibv;
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
-	if (channel->refcnt > 0)
+	if (channel->refcnt > 0 && channel_of(channel)->generation == fork_generation())
 		return EBUSY;
 	close(channel->fd);
 	free(channel);
 	return 0;
 }
 
+/* The instance is shared with the parent, with the CQs in it: the child gets its own. */
+static int renew(struct channel *ch)
+{
+	const unsigned now = fork_generation();
+	int r;
+
+	if (ch->generation == now)
+		return 0;
+	r = fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
+	if (r)
+		return r;
+	ch->ibv.refcnt = 0;
+	ch->generation = now;
+	return 0;
+}
+
 int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = cq};
+	int r = renew(channel_of(channel));
 
+	if (r)
+		return r;
 	if (epoll_ctl(channel->fd, EPOLL_CTL_ADD, ddp_cq_fd(cq->ddp), &ev))
 		return errno;
 	pthread_mutex_lock(&channel->context->mutex);
@@ -71,6 +102,10 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 	struct cq *c;
 	int n, r;
 
+	if (channel_of(channel)->generation != fork_generation()) {
+		words_lacks("ibv_get_cq_event", WORDS_PARENTS, ECHILD);
+		return -1;
+	}
 	for (;;) {
 		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
 		if (n == 0)

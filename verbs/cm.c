@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "verbs/addr.h"
 #include "verbs/cm_addr.h"
 #include "verbs/cm_event.h"
+#include "verbs/cm_listen.h"
 #include "verbs/cm_sync.h"
 #include "verbs/context.h"
 #include "verbs/oob.h"
@@ -12,6 +14,7 @@
 #include "verbs/words.h"
 
 static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev);
+static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev);
 
 /* ---- ids ---- */
 
@@ -76,6 +79,8 @@ int rdma_destroy_id(struct rdma_cm_id *ibv)
 	ibv->event = NULL;
 	if (id->ddp)
 		r = destroy_ddp(id);
+	if (r == 0)
+		cm_listen_end(id);
 	if (r)
 		return cm_fail(words_failed("rdma_destroy_id", r));
 	cm_event_forget(id);
@@ -144,7 +149,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	fill_param(conn, &param);
 	param.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN;
 	if (cm_addr_chosen(id)) {
-		cm_addr_set_port(&local, 0);
+		addr_set_port(&local, 0);
 		param.local_addrs = &local;
 		param.num_local_addrs = 1;
 	}
@@ -161,7 +166,7 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 
 	if (cm_addr_any_host(id))
 		return -1;
-	r = cm_addr_listen(id, backlog);
+	r = cm_listen_start(id, backlog, on_request);
 	if (r)
 		return cm_fail(words_failed("rdma_listen", r));
 	id->listening = true;
@@ -270,7 +275,7 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 	cm_event_push(&ev, from->private_data, from->private_len);
 }
 
-static void on_request(struct cm_id *listener, const struct ddp_cm_event *ev)
+static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev)
 {
 	struct cm_id *id = cm_new(listener->ibv.channel, listener->ibv.context, listener->ibv.ps);
 
@@ -284,7 +289,7 @@ static void on_request(struct cm_id *listener, const struct ddp_cm_event *ev)
 	id->negotiated = ev->conn_flags & DDP_CONN_NEGOTIATE;
 	id->peer_ird = ev->peer_ird;
 	ddp_id_set_user(ev->id, &id->sink);
-	cm_take_host(id, listener->host);
+	cm_take_host(id, host);
 	cm_addr_of_request(id, ev);
 	push(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev);
 }
@@ -329,7 +334,7 @@ static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
 
 	switch (ev->type) {
 	case DDP_CM_CONNECT_REQUEST:
-		on_request(id, ev);
+		on_request(id, id->host, ev);
 		break;
 	case DDP_CM_ESTABLISHED:
 		on_established(id, ev);

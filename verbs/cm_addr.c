@@ -9,62 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "verbs/addr.h"
 #include "verbs/cm_event.h"
 #include "verbs/cm_sync.h"
 #include "verbs/words.h"
 
-/* ---- addresses ---- */
-
-static socklen_t len_of(const struct sockaddr *a)
-{
-	return a->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-}
-
-static bool is_ip(const struct sockaddr *a)
-{
-	return a->sa_family == AF_INET || a->sa_family == AF_INET6;
-}
-
-static bool is_any(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)a)->sin6_addr);
-	if (a->ss_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr == 0;
-	return true;
-}
-
-static uint16_t port_of(const struct sockaddr_storage *a)
-{
-	if (a->ss_family == AF_INET6)
-		return ntohs(((const struct sockaddr_in6 *)a)->sin6_port);
-	return ntohs(((const struct sockaddr_in *)a)->sin_port);
-}
-
-void cm_addr_set_port(struct sockaddr_storage *a, uint16_t port)
-{
-	if (a->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)a)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)a)->sin_port = htons(port);
-}
-
-static void copy(struct sockaddr_storage *to, const struct sockaddr *from)
-{
-	memset(to, 0, sizeof(*to));
-	memcpy(to, from, len_of(from));
-}
-
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	struct sockaddr_storage x = *a, y = *b;
-
-	if (x.ss_family != y.ss_family)
-		return false;
-	cm_addr_set_port(&x, 0);
-	cm_addr_set_port(&y, 0);
-	return memcmp(&x, &y, len_of((struct sockaddr *)&x)) == 0;
-}
+/* ---- ids ---- */
 
 bool cm_addr_chosen(const struct cm_id *id)
 {
@@ -73,12 +23,12 @@ bool cm_addr_chosen(const struct cm_id *id)
 
 __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
-	return htons(port_of(&id->route.addr.src_storage));
+	return htons(addr_port(&id->route.addr.src_storage));
 }
 
 __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
-	return htons(port_of(&id->route.addr.dst_storage));
+	return htons(addr_port(&id->route.addr.dst_storage));
 }
 
 /* ---- daemons ---- */
@@ -86,28 +36,38 @@ __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 static bool has_addr(struct host *h, const struct sockaddr_storage *a)
 {
 	struct sockaddr_storage own[8];
-	int n = ddp_query_addrs(h->ddp, own, 8);
+	int n = ddp_query_addrs(host_ddp(h), own, 8);
 
 	for (int i = 0; i < n && i < 8; i++)
-		if (same_host(&own[i], a) || (is_any(&own[i]) && own[i].ss_family == a->ss_family))
+		if (addr_same(&own[i], a) ||
+		    (addr_is_any(&own[i]) && own[i].ss_family == a->ss_family))
 			return true;
 	return false;
 }
 
-/* The daemon that has the address; the first one if the address is a wildcard. NULL with errno. */
-static struct host *host_of(const struct sockaddr_storage *a)
+/* The daemon that has the address, or NULL. */
+static struct host *host_with(const struct sockaddr_storage *a)
 {
-	unsigned n = host_count();
+	const unsigned n = host_count();
 
-	if (n == 0) {
-		errno = ENODEV;
-		return NULL;
-	}
-	if (is_any(a))
-		return host_at(0);
 	for (unsigned i = 0; i < n; i++)
 		if (has_addr(host_at(i), a))
 			return host_at(i);
+	return NULL;
+}
+
+/* The same; the first daemon if the address is a wildcard. NULL with errno. */
+static struct host *host_of(const struct sockaddr_storage *a)
+{
+	struct host *h;
+
+	if (host_count() == 0) {
+		errno = ENODEV;
+		return NULL;
+	}
+	h = addr_is_any(a) ? host_at(0) : host_with(a);
+	if (h)
+		return h;
 	words_once("rdma_bind_addr", "no daemon has this address: see the key 'listen' in "
 				     "ddpsctpd.yaml(5)");
 	errno = EADDRNOTAVAIL;
@@ -132,11 +92,11 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	struct cm_id *id = cm_of(ibv);
 	struct sockaddr_storage *src = &ibv->route.addr.src_storage;
 
-	if (!is_ip(addr))
+	if (!addr_is_ip(addr))
 		return cm_fail(
 			words_lacks("rdma_bind_addr", "only IPv4 and IPv6 addresses", EINVAL));
-	copy(src, addr);
-	if (is_any(src))
+	addr_copy(src, addr);
+	if (addr_is_any(src))
 		return 0;
 	id->has_source = true;
 	return cm_addr_any_host(id);
@@ -151,28 +111,38 @@ static void find_source(struct cm_id *id)
 
 	if (fd < 0)
 		return;
-	if (connect(fd, &a->dst_addr, len_of(&a->dst_addr)) == 0)
+	if (connect(fd, &a->dst_addr, addr_len(&a->dst_addr)) == 0)
 		getsockname(fd, &a->src_addr, &len);
-	cm_addr_set_port(&a->src_storage, 0);
+	addr_set_port(&a->src_storage, 0);
 	close(fd);
+}
+
+/* The daemon that has that address, else the first one. */
+static int take_route(struct cm_id *id)
+{
+	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
+	struct host *h = host_with(&id->ibv.route.addr.src_storage);
+
+	if (!h)
+		h = host_of(&any);
+	return h ? cm_take_host(id, h) : -1;
 }
 
 static int resolve(struct cm_id *id, const struct sockaddr *src, const struct sockaddr *dst)
 {
 	struct rdma_addr *a = &id->ibv.route.addr;
 
-	if (!is_ip(dst))
+	if (!addr_is_ip(dst))
 		return EINVAL;
-	copy(&a->dst_storage, dst);
-	if (src && is_ip(src)) {
-		copy(&a->src_storage, src);
-		id->has_source = !is_any(&a->src_storage);
+	addr_copy(&a->dst_storage, dst);
+	if (src && addr_is_ip(src)) {
+		addr_copy(&a->src_storage, src);
+		id->has_source = !addr_is_any(&a->src_storage);
 	}
-	if (cm_addr_any_host(id))
-		return errno;
-	if (!id->has_source)
-		find_source(id);
-	return 0;
+	if (id->has_source)
+		return cm_addr_any_host(id) ? errno : 0;
+	find_source(id);
+	return take_route(id) ? errno : 0;
 }
 
 /* The event comes at once: the daemon resolves when it connects. */
@@ -204,24 +174,7 @@ int rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
 	return cm_sync(id);
 }
 
-/* ---- listening, sessions ---- */
-
-int cm_addr_listen(struct cm_id *id, int backlog)
-{
-	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
-	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
-	const struct sockaddr *addr = is_any(src) ? NULL : (struct sockaddr *)src;
-	uint16_t port = port_of(src);
-	int r = ddp_listen(id->ddp, addr, port, backlog);
-
-	if (r || port)
-		return r;
-	r = ddp_query_id(id->ddp, &attr);
-	if (src->ss_family != AF_INET6)
-		src->ss_family = AF_INET;
-	cm_addr_set_port(src, attr.port);
-	return r;
-}
+/* ---- sessions ---- */
 
 void cm_addr_of_session(struct cm_id *id)
 {

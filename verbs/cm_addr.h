@@ -11,16 +11,9 @@
 /* True if the program chose the local address of the id. */
 bool cm_addr_chosen(const struct cm_id *id);
 
-/* port: in host byte order. */
-void cm_addr_set_port(struct sockaddr_storage *a, uint16_t port);
-
 /* For a listener on a wildcard, which has no device: that of the first daemon. 0, or -1 with errno.
  */
 int cm_addr_any_host(struct cm_id *id);
-
-/* Listens on the address of the id, and notes a port that the daemon chose. 0 or a negative errno
- * value. */
-int cm_addr_listen(struct cm_id *id, int backlog);
 
 /* Notes the addresses of a session request, and of a session. */
 void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev);

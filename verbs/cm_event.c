@@ -10,6 +10,8 @@
 
 #include "verbs/cm_id.h"
 #include "verbs/context.h"
+#include "verbs/fork.h"
+#include "verbs/words.h"
 
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 
@@ -23,11 +25,17 @@ struct cm_event {
 struct channel {
 	struct rdma_event_channel ibv; /* first */
 	struct cm_event *first, **last;
+	unsigned generation; /* of the process whose ids use it */
 };
 
 /* One lock for all queues: connections are rare. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_CM_EVENTS, &lock);
+}
 
 /* ---- channels ---- */
 
@@ -43,6 +51,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 		return NULL;
 	}
 	c->last = &c->first;
+	c->generation = fork_generation();
 	c->ibv.fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
 	if (c->ibv.fd < 0) {
 		free(c);
@@ -63,6 +72,22 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	}
 	close(channel->fd);
 	free(c);
+}
+
+int cm_event_renew(struct rdma_event_channel *channel)
+{
+	struct channel *c = (struct channel *)channel;
+	int r;
+
+	if (c->generation == fork_generation())
+		return 0;
+	r = fork_replace(channel->fd, eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+	if (r)
+		return r;
+	c->first = NULL;
+	c->last = &c->first;
+	c->generation = fork_generation();
+	return 0;
 }
 
 /* ---- queues ---- */
@@ -126,6 +151,20 @@ static struct cm_event *extract(struct cm_id *id)
 	return e;
 }
 
+/* Destroys the id of a request that nobody took. With event_lock: an event may be about to name it.
+ */
+static void drop(struct cm_id *id)
+{
+	struct host *h = id->host;
+
+	if (h)
+		pthread_mutex_lock(&h->event_lock);
+	ddp_destroy_id(id->ddp);
+	if (h)
+		pthread_mutex_unlock(&h->event_lock);
+	free(id);
+}
+
 void cm_event_forget(struct cm_id *id)
 {
 	struct cm_event *e;
@@ -134,7 +173,7 @@ void cm_event_forget(struct cm_id *id)
 	while ((e = extract(id))) {
 		if (e->ibv.event == RDMA_CM_EVENT_CONNECT_REQUEST && e->ibv.id != &id->ibv) {
 			pthread_mutex_unlock(&lock);
-			cm_drop(cm_of(e->ibv.id));
+			drop(cm_of(e->ibv.id));
 			pthread_mutex_lock(&lock);
 		}
 		free(e);
@@ -185,6 +224,10 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	struct cm_event *e = NULL;
 	uint64_t n;
 
+	if (((struct channel *)channel)->generation != fork_generation()) {
+		words_lacks("rdma_get_cm_event", WORDS_PARENTS, ECHILD);
+		return -1;
+	}
 	while (!e) {
 		if (read(channel->fd, &n, sizeof(n)) < 0)
 			return -1;

@@ -8,6 +8,10 @@
 
 struct cm_id;
 
+/* Before an id of this process uses a channel of its parent, whose events stay with the parent. 0
+ * or a positive errno value. */
+int cm_event_renew(struct rdma_event_channel *channel);
+
 /* Queues an event with a copy of the private data at the channel of its id, or of listen_id.
  * Without memory the event is lost. */
 void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, size_t len);

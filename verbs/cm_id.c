@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "verbs/cm_event.h"
 #include "verbs/context.h"
+#include "verbs/fork.h"
 #include "verbs/words.h"
 
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps)
@@ -20,21 +22,32 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 	return id;
 }
 
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_LISTS, &lock);
+}
+
 /* A domain for programs that name none. */
 static struct ibv_pd *default_pd(struct ibv_context *context)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct ibv_pd *pd[8];
+	static struct {
+		struct ibv_pd *pd;
+		unsigned generation;
+	} all[HOST_MAX];
 	struct ibv_pd *ret = NULL;
 	unsigned i = 0;
 
 	pthread_mutex_lock(&lock);
-	while (i < 8 && pd[i] && pd[i]->context != context)
+	while (i < HOST_MAX && all[i].pd && all[i].pd->context != context)
 		i++;
-	if (i < 8 && !pd[i])
-		pd[i] = ibv_alloc_pd(context);
-	if (i < 8)
-		ret = pd[i];
+	if (i < HOST_MAX && (!all[i].pd || all[i].generation != fork_generation())) {
+		all[i].pd = ibv_alloc_pd(context);
+		all[i].generation = fork_generation();
+	}
+	if (i < HOST_MAX)
+		ret = all[i].pd;
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
@@ -58,20 +71,16 @@ int cm_take_host(struct cm_id *id, struct host *h)
 	if (!context)
 		return -1;
 	r = host_start_events(h);
+	if (r == 0)
+		r = cm_event_renew(id->ibv.channel);
 	if (r)
 		return cm_fail(r);
 	if (!id->ddp) {
-		r = ddp_create_id(h->ddp, &id->sink, &id->ddp);
+		r = ddp_create_id(host_ddp(h), &id->sink, &id->ddp);
 		if (r)
 			return cm_fail(words_failed("rdma_create_id", r));
 	}
 	id->host = h;
 	set_device(id, h, context);
 	return 0;
-}
-
-void cm_drop(struct cm_id *id)
-{
-	ddp_destroy_id(id->ddp);
-	free(id);
 }

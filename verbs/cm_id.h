@@ -10,6 +10,7 @@
 
 #include "verbs/host.h"
 
+struct cm_also;
 struct qp;
 
 struct cm_id {
@@ -26,8 +27,9 @@ struct cm_id {
 	bool negotiated;              /* the request has Read depths */
 	uint16_t peer_ird;
 	struct ibv_sa_path_rec path;
-	struct qp *named; /* the queue pair that struct rdma_conn_param named */
-	unsigned unacked; /* events that the program holds; guarded as the queues are */
+	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
+	struct qp *named;     /* the queue pair that struct rdma_conn_param named */
+	unsigned unacked;     /* events that the program holds; guarded as the queues are */
 };
 
 static inline struct cm_id *cm_of(struct rdma_cm_id *id)
@@ -47,8 +49,5 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 
 /* Gives the id the device of this daemon. 0, or -1 with errno. */
 int cm_take_host(struct cm_id *id, struct host *h);
-
-/* Destroys the id of a request that nobody took. */
-void cm_drop(struct cm_id *id);
 
 #endif

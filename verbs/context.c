@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verbs/words.h"
+#include "verbs/fork.h"
 
 #undef ibv_get_device_list
 
@@ -83,6 +83,7 @@ static struct ibv_context *open_context(struct host *h)
 	return ibv;
 }
 
+/* In a child, a device of the parent's list is one of its own. */
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
 	return open_context((struct host *)device);
@@ -98,30 +99,27 @@ int ibv_close_device(struct ibv_context *context)
 	return 0;
 }
 
-struct ibv_context *ibv_import_device(int cmd_fd)
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+__attribute__((constructor)) static void init(void)
 {
-	(void)cmd_fd;
-	words_lacks("ibv_import_device", "objects cannot be passed to other processes", EOPNOTSUPP);
-	return NULL;
+	fork_hold(FORK_LISTS, &lock);
 }
 
 struct ibv_context *context_of_cm(struct host *h)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct ibv_context *shared[8];
-	static struct host *opened[8];
+	static struct ibv_context *shared[HOST_MAX];
 	struct ibv_context *ret = NULL;
 	unsigned i = 0;
 
 	pthread_mutex_lock(&lock);
-	while (i < 8 && opened[i] && opened[i] != h)
+	while (i < HOST_MAX && shared[i] && context_of(shared[i])->host != h)
 		i++;
-	if (i < 8 && !opened[i]) {
-		shared[i] = open_context(h);
-		opened[i] = shared[i] ? h : NULL;
-	}
-	if (i < 8)
+	if (i < HOST_MAX) {
+		if (!shared[i])
+			shared[i] = open_context(h);
 		ret = shared[i];
+	}
 	pthread_mutex_unlock(&lock);
 	return ret;
 }

@@ -8,7 +8,6 @@
 #include "verbs/channel.h"
 #include "verbs/context.h"
 #include "verbs/post.h"
-#include "verbs/qp_num.h"
 #include "verbs/words.h"
 
 /* ---- completions ---- */
@@ -57,7 +56,7 @@ static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
 	to->byte_len = post_imm_len(from->imm_data);
 }
 
-static void convert(const struct ddp_wc *from, struct ibv_wc *to)
+static void convert(const struct qp_nums *numbers, const struct ddp_wc *from, struct ibv_wc *to)
 {
 	memset(to, 0, sizeof(*to));
 	to->wr_id = from->wr_id;
@@ -65,7 +64,7 @@ static void convert(const struct ddp_wc *from, struct ibv_wc *to)
 	to->opcode = (unsigned)from->opcode < COUNT(opcodes) ? opcodes[from->opcode] : IBV_WC_SEND;
 	to->vendor_err = from->term;
 	to->byte_len = from->byte_len;
-	to->qp_num = qp_num_ibv(from->qp_num);
+	to->qp_num = qp_num_ibv(numbers, from->qp_num);
 	if (from->wc_flags & DDP_WC_WITH_INV) {
 		to->wc_flags = IBV_WC_WITH_INV;
 		to->invalidated_rkey = from->invalidated_rkey;
@@ -82,7 +81,7 @@ static int take_own(struct cq *c, int n, struct ibv_wc *wc)
 	while (got < n && c->own) {
 		struct cq_own *o = c->own;
 
-		c->own = o->next;
+		__atomic_store_n(&c->own, o->next, __ATOMIC_RELAXED);
 		wc[got++] = o->wc;
 		free(o);
 	}
@@ -101,7 +100,7 @@ int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
 		return ENOMEM;
 	*o = (struct cq_own){.wc = *wc};
 	pthread_mutex_lock(&cq->mutex);
-	*c->own_last = o;
+	__atomic_store_n(c->own_last, o, __ATOMIC_RELAXED);
 	c->own_last = &o->next;
 	pthread_mutex_unlock(&cq->mutex);
 	return 0;
@@ -110,15 +109,16 @@ int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
 int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct cq *c = (struct cq *)cq;
+	const struct qp_nums *numbers = &context_of(cq->context)->host->numbers;
 	struct ddp_wc got[CQ_BATCH];
 	int r;
 
-	r = take_own(c, n, wc);
+	r = __atomic_load_n(&c->own, __ATOMIC_RELAXED) ? take_own(c, n, wc) : 0;
 	if (r > 0)
 		return r;
 	r = ddp_poll_cq(c->ddp, n < CQ_BATCH ? n : CQ_BATCH, got);
 	for (int i = 0; i < r; i++)
-		convert(&got[i], &wc[i]);
+		convert(numbers, &got[i], &wc[i]);
 	return r < 0 ? -1 : r;
 }
 
@@ -163,7 +163,7 @@ static int open_cq(struct cq *c, struct ibv_context *context, uint32_t entries)
 		.keep_events = 1,
 	};
 	struct ddp_cq_state state = DDP_INIT(ddp_cq_state);
-	int r = ddp_create_cq(context_of(context)->host->ddp, &attr, &c->ddp);
+	int r = ddp_create_cq(host_ddp(context_of(context)->host), &attr, &c->ddp);
 
 	if (r)
 		return r;
@@ -216,9 +216,19 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 
 int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-	if (cqe <= cq->cqe)
-		return 0;
-	return words_lacks("ibv_resize_cq", "a queue keeps its length", EOPNOTSUPP);
+	struct cq *c = (struct cq *)cq;
+	struct ddp_cq_state state = DDP_INIT(ddp_cq_state);
+	int r;
+
+	if (cqe < 1)
+		return EINVAL;
+	r = ddp_resize_cq(c->ddp, (uint32_t)cqe);
+	if (r == 0)
+		r = ddp_query_cq(c->ddp, &state);
+	if (r)
+		return words_failed("ibv_resize_cq", r);
+	cq->cqe = (int)state.entries;
+	return 0;
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)

@@ -9,16 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "verbs/fork.h"
 #include "verbs/words.h"
 
-enum { MAX_HOSTS = 8 };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct host *hosts[MAX_HOSTS];
+/* Of the list, and of the connections. */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+/* Held by a thread of the library while it does anything but wait. It must not lie on memory that a
+ * program registers. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static struct host *hosts[HOST_MAX];
 static unsigned count;
-static pid_t owner; /* the process that opened them */
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_HOSTS, &lock);
+	fork_renew(&gate);
+}
 
 /* ---- identity ---- */
 
@@ -69,20 +76,30 @@ static void set_device(struct host *h, unsigned i)
 
 /* ---- connections ---- */
 
+/* On failure h is unchanged. */
 static int connect_host(struct host *h)
 {
 	const struct ddp_open_attr attr = {.struct_size = sizeof(attr), .socket = h->socket};
-	int r = ddp_open(&attr, &h->ddp);
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+	struct ddp_ctx *ddp;
+	int r = ddp_open(&attr, &ddp);
 
 	if (r)
 		return r;
-	h->caps.struct_size = sizeof(h->caps);
-	r = ddp_query(h->ddp, &h->caps);
+	r = ddp_query(ddp, &caps);
 	if (r == 0)
-		r = ddp_query_addrs(h->ddp, &h->addr, 1) > 0 ? 0 : -EADDRNOTAVAIL;
-	if (r)
-		ddp_close(h->ddp);
-	return r;
+		r = ddp_query_addrs(ddp, &h->addr, 1) > 0 ? 0 : -EADDRNOTAVAIL;
+	if (r) {
+		ddp_close(ddp);
+		return r;
+	}
+	h->ddp = ddp;
+	h->caps = caps;
+	h->generation = fork_generation();
+	h->has_thread = false;
+	h->ports = NULL;
+	memset(&h->numbers, 0, sizeof(h->numbers));
+	return 0;
 }
 
 static void open_host(const char *socket)
@@ -93,18 +110,19 @@ static void open_host(const char *socket)
 		return;
 	h->socket = socket;
 	if (connect_host(h)) {
-		fprintf(stderr, "ddpverbs: no device: %s\n", ddp_last_reason());
+		words_no_device(ddp_last_reason());
 		free(h);
 		return;
 	}
-	pthread_mutex_init(&h->event_lock, NULL);
+	fork_init_lock(&h->event_lock);
+	fork_hold(FORK_EVENTS, &h->event_lock);
 	set_device(h, count);
 	set_gid(h);
 	set_guid(h);
 	hosts[count++] = h;
 }
 
-/* DDPVERBS_SOCKETS: paths with colons between them. The copy lives as long as the process. */
+/* DDPVERBS_SOCKETS: paths with colons between them. The copy lives as long as the hosts. */
 static void open_all(void)
 {
 	const char *list = getenv("DDPVERBS_SOCKETS");
@@ -114,9 +132,11 @@ static void open_all(void)
 		open_host(NULL);
 		return;
 	}
-	for (char *s = strtok_r(copy, ":", &rest); s && count < MAX_HOSTS;
+	for (char *s = strtok_r(copy, ":", &rest); s && count < HOST_MAX;
 	     s = strtok_r(NULL, ":", &rest))
 		open_host(s);
+	if (count == 0)
+		free(copy);
 }
 
 unsigned host_count(void)
@@ -124,11 +144,8 @@ unsigned host_count(void)
 	unsigned n;
 
 	pthread_mutex_lock(&lock);
-	if (owner != getpid()) {
-		count = 0; /* those of the parent stay as they are */
+	if (count == 0)
 		open_all();
-		owner = count > 0 ? getpid() : 0;
-	}
 	n = count;
 	pthread_mutex_unlock(&lock);
 	return n;
@@ -139,11 +156,21 @@ struct host *host_at(unsigned i)
 	return hosts[i];
 }
 
-/* ---- threads ---- */
+struct ddp_ctx *host_ddp(struct host *h)
+{
+	struct ddp_ctx *ret;
 
-/* Held by a thread of the library while it does anything but wait. It must not lie on memory that a
- * program registers. */
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	if (h->generation == fork_generation())
+		return h->ddp;
+	pthread_mutex_lock(&lock);
+	if (h->generation != fork_generation() && connect_host(h))
+		words_once("fork", "the child has no connection to the daemon of its own");
+	ret = h->ddp;
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/* ---- threads ---- */
 
 bool host_pause(void)
 {
@@ -153,7 +180,7 @@ bool host_pause(void)
 	pthread_mutex_lock(&gate);
 	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < count; i++)
-		own += hosts[i]->has_thread;
+		own += hosts[i]->has_thread && hosts[i]->generation == fork_generation();
 	pthread_mutex_unlock(&lock);
 	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 2 + own;
 }
@@ -225,6 +252,7 @@ int host_start_events(struct host *h)
 {
 	int r = 0;
 
+	host_ddp(h);
 	pthread_mutex_lock(&lock);
 	if (!h->has_thread)
 		r = start(h);

@@ -12,10 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "verbs/qp_num.h"
+
+struct oob_port;
+
 struct host {
 	struct ibv_device device; /* first: programs hold pointers to it */
 	const char *socket;       /* NULL: the default of libddpclient */
-	struct ddp_ctx *ddp;
+	struct ddp_ctx *ddp;      /* use host_ddp() */
+	unsigned generation;      /* of the process that opened it: see fork.h */
 	struct ddp_caps caps;
 	struct sockaddr_storage addr; /* the first address of the daemon */
 	union ibv_gid gid;
@@ -23,6 +28,8 @@ struct host {
 	/* Held while an event is handed out, and while what gets events is destroyed. */
 	pthread_mutex_t event_lock;
 	bool has_thread;
+	struct oob_port *ports; /* of this process; guarded by event_lock */
+	struct qp_nums numbers;
 };
 
 /* What gets connection events: the user pointer of each ddp_id begins with it. The event is valid
@@ -31,10 +38,16 @@ struct event_sink {
 	void (*event)(struct event_sink *sink, const struct ddp_cm_event *ev);
 };
 
-/* The number of daemons that answer, at most 8; host_at() numbers them from 0. Opens connections
- * that are not open yet, also in a child after fork(). */
+enum { HOST_MAX = 8 };
+
+/* The number of daemons that answer, at most HOST_MAX; host_at() numbers them from 0. Opens the
+ * connections at the first call. */
 unsigned host_count(void);
 struct host *host_at(unsigned i);
+
+/* The connection of this process: a child of fork() opens its own. If the daemon does not answer
+ * the child, calls with the result fail. */
+struct ddp_ctx *host_ddp(struct host *h);
 
 /*
  * Stops the threads of this library from accessing memory of the program until host_resume(). True

@@ -16,7 +16,7 @@
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
 	struct pd *pd = calloc(1, sizeof(*pd));
-	int r = pd ? ddp_alloc_pd(context_of(context)->host->ddp, &pd->ddp) : -ENOMEM;
+	int r = pd ? ddp_alloc_pd(host_ddp(context_of(context)->host), &pd->ddp) : -ENOMEM;
 
 	if (r) {
 		free(pd);

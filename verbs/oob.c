@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/addr.h"
 #include "verbs/context.h"
-#include "verbs/qp_num.h"
 #include "verbs/words.h"
 
 /*
@@ -24,7 +24,6 @@ enum {
 
 struct oob_port {
 	struct event_sink sink; /* of listener */
-	struct host *host;
 	struct ddp_id *listener;
 	uint16_t port;
 	struct qp *place[PLACES];
@@ -35,8 +34,6 @@ struct oob_port {
 struct oob_hello {
 	uint32_t magic, from, to;
 };
-
-static struct oob_port *ports; /* of all hosts; guarded by their event_lock */
 
 /* ---- numbers ---- */
 
@@ -59,16 +56,15 @@ static struct oob_port *open_port(struct host *h)
 	if (!p)
 		return NULL;
 	p->sink.event = on_request;
-	p->host = h;
-	if (ddp_create_id(h->ddp, &p->sink, &p->listener))
+	if (ddp_create_id(host_ddp(h), &p->sink, &p->listener))
 		goto fail;
 	if (ddp_listen(p->listener, NULL, 0, PLACES) || ddp_query_id(p->listener, &attr)) {
 		ddp_destroy_id(p->listener);
 		goto fail;
 	}
 	p->port = attr.port;
-	p->next = ports;
-	ports = p;
+	p->next = h->ports;
+	h->ports = p;
 	return p;
 fail:
 	free(p);
@@ -77,9 +73,9 @@ fail:
 
 static struct oob_port *port_with_room(struct host *h)
 {
-	struct oob_port *p = ports;
+	struct oob_port *p = h->ports;
 
-	while (p && (p->host != h || free_place(p) == PLACES))
+	while (p && free_place(p) == PLACES)
 		p = p->next;
 	return p ? p : open_port(h);
 }
@@ -102,7 +98,7 @@ void oob_adopt(struct qp *qp)
 		unsigned i = free_place(p);
 		uint32_t num = (uint32_t)p->port << 8 | i;
 
-		if (qp_num_set(qp->ibv.qp_num, num) == 0) {
+		if (qp_num_set(&h->numbers, qp->ibv.qp_num, num) == 0) {
 			p->place[i] = qp;
 			qp->ibv.qp_num = num;
 			qp->port = p;
@@ -119,14 +115,14 @@ void oob_abandon(struct qp *qp)
 	if (!qp->port)
 		return;
 	qp->port->place[qp->ibv.qp_num % PLACES] = NULL;
-	qp_num_clear(ddp_qp_num(qp->ddp));
+	qp_num_clear(&context_of(qp->ibv.context)->host->numbers, ddp_qp_num(qp->ddp));
 }
 
 static struct qp *find(const struct host *h, uint32_t num)
 {
-	const struct oob_port *p = ports;
+	const struct oob_port *p = h->ports;
 
-	while (p && (p->host != h || p->port != num >> 8))
+	while (p && p->port != num >> 8)
 		p = p->next;
 	return p ? p->place[num % PLACES] : NULL;
 }
@@ -259,18 +255,6 @@ static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev
 	return qp;
 }
 
-static bool same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return memcmp(&a6->sin6_addr, &b6->sin6_addr, 16) == 0;
-}
-
 /* True if the request that waits comes from the peer that the program named. */
 static bool is_peer(const struct qp *qp)
 {
@@ -278,7 +262,7 @@ static bool is_peer(const struct qp *qp)
 	struct sockaddr_storage named;
 
 	addr_of(&gid, 0, &named);
-	return qp->request_from == qp->attr.dest_qp_num && same_host(&named, &qp->request_addr);
+	return qp->request_from == qp->attr.dest_qp_num && addr_same(&named, &qp->request_addr);
 }
 
 static void drop_request(struct qp *qp)

@@ -83,11 +83,11 @@ static int query_device_ex(struct ibv_context *context,
 
 /* ---- port ---- */
 
-static enum ibv_port_state state_of(const struct host *h)
+static enum ibv_port_state state_of(struct host *h)
 {
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
-	return ddp_query(h->ddp, &caps) == 0 ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+	return ddp_query(host_ddp(h), &caps) == 0 ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
 }
 
 static void fill_port(struct host *h, struct ibv_port_attr *a)

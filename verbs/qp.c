@@ -137,7 +137,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct host *h = context_of(pd->context)->host;
 	struct ddp_id *id;
 	struct qp *qp;
-	int r = ddp_create_id(h->ddp, NULL, &id);
+	int r = ddp_create_id(host_ddp(h), NULL, &id);
 
 	if (r) {
 		words_failed("ibv_create_qp", r);

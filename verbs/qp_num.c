@@ -2,74 +2,84 @@
 #include "verbs/qp_num.h"
 
 #include <errno.h>
-#include <pthread.h>
+
+#include "verbs/fork.h"
 
 /* A hash table with linear probing. Entries are cleared, never removed, so that those behind them
  * are found. 0 is no number of libddpclient. */
-enum { SIZE = 16384 };
 
-struct entry {
-	uint32_t ddp;
-	uint32_t ibv; /* the same number: cleared */
-};
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* of writers */
 
-static struct entry table[SIZE];
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_NUMBERS, &lock);
+}
+
+static uint64_t entry_of(uint32_t ddp, uint32_t ibv)
+{
+	return (uint64_t)ddp << 32 | ibv;
+}
+
+static uint32_t ddp_of(uint64_t entry)
+{
+	return (uint32_t)(entry >> 32);
+}
 
 static unsigned place(uint32_t ddp)
 {
-	return (ddp * UINT32_C(2654435761) >> 16) % SIZE;
+	return (ddp * UINT32_C(2654435761) >> 16) % QP_NUM_SIZE;
 }
 
-/* The entry of this number, or NULL. */
-static struct entry *find(uint32_t ddp)
+/* The entry of this number, or 0. ret: where it is. */
+static uint64_t find(const struct qp_nums *t, uint32_t ddp, unsigned *ret)
+{
+	unsigned i = place(ddp);
+	uint64_t e;
+
+	for (unsigned n = 0; n < QP_NUM_SIZE; n++, i = (i + 1) % QP_NUM_SIZE) {
+		e = __atomic_load_n(&t->entry[i], __ATOMIC_RELAXED);
+		if (e == 0 || ddp_of(e) == ddp) {
+			*ret = i;
+			return e;
+		}
+	}
+	return 0;
+}
+
+/* The place of one that was never set, or is cleared: both numbers are the same. QP_NUM_SIZE: the
+ * table is full. */
+static unsigned find_free(const struct qp_nums *t, uint32_t ddp)
 {
 	unsigned i = place(ddp);
 
-	for (unsigned n = 0; n < SIZE && table[i].ddp != 0; n++, i = (i + 1) % SIZE)
-		if (table[i].ddp == ddp)
-			return &table[i];
-	return NULL;
+	for (unsigned n = 0; n < QP_NUM_SIZE; n++, i = (i + 1) % QP_NUM_SIZE)
+		if (ddp_of(t->entry[i]) == (uint32_t)t->entry[i])
+			return i;
+	return QP_NUM_SIZE;
 }
 
-/* One that was never set, or is cleared. NULL: the table is full. */
-static struct entry *find_free(uint32_t ddp)
+int qp_num_set(struct qp_nums *t, uint32_t ddp, uint32_t ibv)
 {
-	unsigned i = place(ddp);
+	unsigned i = QP_NUM_SIZE;
 
-	for (unsigned n = 0; n < SIZE; n++, i = (i + 1) % SIZE)
-		if (table[i].ddp == table[i].ibv)
-			return &table[i];
-	return NULL;
+	pthread_mutex_lock(&lock);
+	if (find(t, ddp, &i) == 0)
+		i = find_free(t, ddp);
+	if (i < QP_NUM_SIZE)
+		__atomic_store_n(&t->entry[i], entry_of(ddp, ibv), __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+	return i < QP_NUM_SIZE ? 0 : ENOMEM;
 }
 
-int qp_num_set(uint32_t ddp, uint32_t ibv)
+void qp_num_clear(struct qp_nums *t, uint32_t ddp)
 {
-	struct entry *e;
-
-	pthread_rwlock_wrlock(&lock);
-	e = find(ddp);
-	if (!e)
-		e = find_free(ddp);
-	if (e)
-		*e = (struct entry){ddp, ibv};
-	pthread_rwlock_unlock(&lock);
-	return e ? 0 : ENOMEM;
+	qp_num_set(t, ddp, ddp);
 }
 
-void qp_num_clear(uint32_t ddp)
+uint32_t qp_num_ibv(const struct qp_nums *t, uint32_t ddp)
 {
-	qp_num_set(ddp, ddp);
-}
+	unsigned i;
+	const uint64_t e = find(t, ddp, &i);
 
-uint32_t qp_num_ibv(uint32_t ddp)
-{
-	const struct entry *e;
-	uint32_t ret;
-
-	pthread_rwlock_rdlock(&lock);
-	e = find(ddp);
-	ret = e ? e->ibv : ddp;
-	pthread_rwlock_unlock(&lock);
-	return ret;
+	return e ? (uint32_t)e : ddp;
 }

@@ -9,7 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SENTENCES = 128 };
+#include "verbs/fork.h"
+
+enum { MAX_SENTENCES = 128, MAX_ATTEMPTS = 8 };
+
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_WORDS, &lock);
+}
 
 static bool debug(void)
 {
@@ -21,7 +30,6 @@ static bool debug(void)
 /* True for the first time of a sentence. Sentences are literals, so their addresses serve. */
 static bool is_new(const char *call, const char *why)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static const char *said[MAX_SENTENCES][2];
 	static unsigned n;
 	bool ret = true;
@@ -43,6 +51,19 @@ void words_once(const char *call, const char *why)
 		fprintf(stderr, "ddpverbs: %s: %s\n", call, why);
 }
 
+void words_no_device(const char *reason)
+{
+	static unsigned attempts;
+	bool print;
+
+	pthread_mutex_lock(&lock);
+	print = attempts < MAX_ATTEMPTS || debug();
+	attempts++;
+	pthread_mutex_unlock(&lock);
+	if (print)
+		fprintf(stderr, "ddpverbs: no device: %s\n", reason);
+}
+
 void words_event(const char *event, const char *reason)
 {
 	if (*reason && debug())
@@ -58,7 +79,9 @@ int words_lacks(const char *call, const char *why, int err)
 
 int words_failed(const char *call, int ret)
 {
-	if (debug())
+	if (ret == -ECHILD)
+		words_once(call, WORDS_PARENTS);
+	else if (debug())
 		fprintf(stderr, "ddpverbs: %s: %s\n", call, ddp_last_reason());
 	errno = -ret;
 	return -ret;

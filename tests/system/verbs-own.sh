@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: programs of our own for libibverbs and librdmacm, for what the programs of verbs.sh do not use, find the
+# right bytes and results with ddpverbs at two devices, and leave nothing in the daemons.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl
+[ "$DDP_SANITIZERS" = none ] || skip 'programs are preloaded, which sanitizers do not allow'
+library=$bin/.libs/libddpverbs.so.0
+[ -e "$library" ] || skip 'needs ddpverbs, which is not built'
+
+a=$(address 0) b=$(address 1)
+daemon a "$a"
+daemon b "$b"
+
+clean() { none_of a client listener qp mr && none_of b client listener qp mr; }
+
+# run PROGRAM [ARGUMENT...]: at both devices.
+run() {
+	DDPVERBS_LIBRARY=$library timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of a)" -s "$(socket_of b)" \
+		"$bin/tests/system/$1" "${@:2}" >"$tmp/$1.log" 2>&1 || fail "$1: status $?"
+	cat "$tmp/$1.log"
+	eventually 10 clean || fail "$1 leaves something in a daemon"
+}
+
+run verbs_objects
+run verbs_fork
+run verbs_dl
+
+stop a || fail "daemon a: exit status $?"
+stop b || fail "daemon b: exit status $?"

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program that loads libibverbs and librdmacm itself, as UCX and NCCL do. Promise: dlopen(),
+ * dlsym() and dlvsym() lead to the devices of ddpverbs, and to other libraries as before.
+ *
+ *   verbs_dl      exit status 0 if it held
+ */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ibv_device;
+struct rdma_event_channel;
+
+#define MUST(cond)                                                                                 \
+	do {                                                                                       \
+		if (!(cond)) {                                                                     \
+			printf("FAILED: %s: %s\n", #cond, dlerror());                              \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* The first device must be ours. */
+static void *check_verbs(const char *path)
+{
+	struct ibv_device **(*get_list)(int *);
+	const char *(*get_name)(struct ibv_device *);
+	void (*free_list)(struct ibv_device **);
+	struct ibv_device **list;
+	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int n = 0;
+
+	MUST(lib);
+	*(void **)&get_list = dlvsym(lib, "ibv_get_device_list", "IBVERBS_1.1");
+	*(void **)&get_name = dlsym(lib, "ibv_get_device_name");
+	*(void **)&free_list = dlsym(lib, "ibv_free_device_list");
+	MUST(get_list && get_name && free_list);
+	MUST(dlsym(lib, "ibv_get_device_list") == *(void **)&get_list);
+	MUST(dlvsym(lib, "ibv_reg_mr_iova2", "IBVERBS_1.8"));
+	MUST(!dlsym(lib, "mlx5dv_open_device"));
+	list = get_list(&n);
+	MUST(list && n == 2 && strcmp(get_name(list[0]), "ddpsctp0") == 0 &&
+	     strcmp(get_name(list[1]), "ddpsctp1") == 0);
+	free_list(list);
+	return lib;
+}
+
+static void check_rdmacm(void)
+{
+	struct rdma_event_channel *(*create)(void), *ch;
+	void (*destroy)(struct rdma_event_channel *);
+	void *lib = dlopen("librdmacm.so.1", RTLD_LAZY | RTLD_GLOBAL);
+
+	MUST(lib);
+	*(void **)&create = dlvsym(lib, "rdma_create_event_channel", "RDMACM_1.0");
+	*(void **)&destroy = dlsym(lib, "rdma_destroy_event_channel");
+	MUST(create && destroy);
+	MUST(ch = create());
+	destroy(ch);
+	MUST(dlclose(lib) == 0);
+}
+
+static void check_others(void)
+{
+	double (*root)(double);
+	void *lib = dlopen("libm.so.6", RTLD_NOW);
+
+	MUST(lib);
+	*(void **)&root = dlsym(lib, "sqrt");
+	MUST(root && root(9) == 3);
+	MUST(dlvsym(RTLD_DEFAULT, "realpath", "GLIBC_2.3"));
+	MUST(!dlvsym(lib, "sqrt", "IBVERBS_1.1"));
+	MUST(!dlopen("libibverbs_is_not_this.so", RTLD_NOW));
+	MUST(dlclose(lib) == 0 && dlopen(NULL, RTLD_NOW));
+}
+
+int main(void)
+{
+	void *first = check_verbs("libibverbs.so.1");
+
+	MUST(check_verbs("libibverbs.so") == first);
+	MUST(check_verbs("/usr/lib/x86_64-linux-gnu/libibverbs.so.1") == first);
+	printf("ok libibverbs\n");
+	check_rdmacm();
+	printf("ok librdmacm\n");
+	check_others();
+	printf("ok other libraries\n");
+	return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Common functions of the programs for libibverbs: sides, each at a device, pairs of queue pairs,
+ * and checks. A check that fails prints what it was and ends the program with status 1.
+ */
+#ifndef TESTS_SYSTEM_VERBS_RIG_H
+#define TESTS_SYSTEM_VERBS_RIG_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	RIG_SIZE = 1 << 16, /* bytes of a side's memory */
+	RIG_DEPTH = 32,
+	RIG_WAIT_MS = 30000,
+};
+
+/* ---- checks ---- */
+
+#define MUST(cond)                                                                                 \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			rig_fail(__FILE__, __LINE__, #cond);                                       \
+	} while (0)
+void rig_fail(const char *file, int line, const char *what) __attribute__((noreturn));
+
+/* Bytes that depend on the seed, and the comparison with them. */
+void rig_fill(void *to, size_t len, unsigned seed);
+void rig_same(const void *came, size_t len, unsigned seed);
+
+/* Calls until it returns true, for RIG_WAIT_MS. False: it never did. */
+bool rig_eventually(bool (*is_true)(void *arg), void *arg);
+
+/* ---- sides ---- */
+
+struct side {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr; /* of mem: all rights */
+	uint8_t *mem;      /* RIG_SIZE bytes */
+	union ibv_gid gid;
+};
+
+/* At the device with this number. */
+void side_open(struct side *s, unsigned device);
+void side_close(struct side *s);
+
+/* Attributes of a queue pair at the side's queue. */
+struct ibv_qp_init_attr side_init(const struct side *s);
+
+/* ---- pairs ---- */
+
+struct pair {
+	struct side *side[2];
+	struct ibv_qp *qp[2];
+};
+
+/* Two queue pairs, connected by ibv_modify_qp(). */
+void pair_open(struct pair *p, struct side *a, struct side *b);
+void pair_close(struct pair *p);
+
+/* Connects queue pairs that exist. */
+void pair_connect(struct pair *p);
+
+/* ---- work ---- */
+
+/* An element: len bytes of the side's memory from an offset. */
+struct ibv_sge side_sge(const struct side *s, size_t offset, uint32_t len);
+
+void post_recv(struct pair *p, int end, uint64_t wr_id, size_t offset, uint32_t len);
+
+/* Posts one request, signaled. wr: with all but list, flags and next. Returns the result. */
+int post(struct pair *p, int end, struct ibv_send_wr *wr, struct ibv_sge *sge);
+
+/* The next completion of a queue, of any status. */
+struct ibv_wc rig_wc(struct ibv_cq *cq);
+
+/* The next one must be this success. */
+struct ibv_wc rig_done(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_opcode opcode);
+
+/* A Send of len bytes with this seed arrives from one end at the other. */
+void pair_send(struct pair *p, int from, uint32_t len, unsigned seed);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Socket addresses, IPv4 and IPv6. */
+#ifndef VERBS_ADDR_H
+#define VERBS_ADDR_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* IPv4 or IPv6. */
+bool addr_is_ip(const struct sockaddr *a);
+
+/* Bytes of the address of its family. */
+socklen_t addr_len(const struct sockaddr *a);
+
+/* A wildcard, or no address. */
+bool addr_is_any(const struct sockaddr_storage *a);
+
+/* Ports are in host byte order. */
+uint16_t addr_port(const struct sockaddr_storage *a);
+void addr_set_port(struct sockaddr_storage *a, uint16_t port);
+
+/* Copies the bytes of its family; the rest of ret is 0. */
+void addr_copy(struct sockaddr_storage *ret, const struct sockaddr *from);
+
+/* The same family and address, whatever the ports. */
+bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+
+#endif
