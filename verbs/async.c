@@ -68,7 +68,7 @@ void async_push(struct async *a, const struct ibv_async_event *ev)
 		return; /* never full */
 }
 
-/* All elements are pointers to objects. */
+/* Events of the daemon have the number of its port. */
 void async_forget(struct async *a, const void *element)
 {
 	struct async_event **at = &a->first;

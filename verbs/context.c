@@ -59,12 +59,30 @@ static void set_ops(struct verbs_context *v)
 	srq_set_ops(v);
 }
 
+static void on_event(struct host_watch *w, enum ddp_async_type type)
+{
+	struct context *c = CONTAINER(w, struct context, watch);
+	struct ibv_async_event ev = {.element.port_num = 1};
+
+	if (type == DDP_ASYNC_PORT_DOWN)
+		ev.event_type = IBV_EVENT_PORT_ERR;
+	else if (type == DDP_ASYNC_PORT_UP)
+		ev.event_type = IBV_EVENT_PORT_ACTIVE;
+	else if (type == DDP_ASYNC_DEVICE_GONE)
+		ev.event_type = IBV_EVENT_DEVICE_FATAL;
+	else
+		return;
+	async_push(&c->async, &ev);
+}
+
 static struct ibv_context *open_context(struct host *h)
 {
 	struct context *c = calloc(1, sizeof(*c));
 	struct ibv_context *ibv;
-	int r = c ? async_init(&c->async) : ENOMEM;
+	int r = host_start_events(h);
 
+	if (r == 0)
+		r = c ? async_init(&c->async) : ENOMEM;
 	if (r) {
 		free(c);
 		errno = r;
@@ -80,6 +98,8 @@ static struct ibv_context *open_context(struct host *h)
 	ibv->num_comp_vectors = 1;
 	pthread_mutex_init(&ibv->mutex, NULL);
 	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	c->watch.event = on_event;
+	host_add_watch(h, &c->watch);
 	return ibv;
 }
 
@@ -93,6 +113,9 @@ int ibv_close_device(struct ibv_context *context)
 {
 	struct context *c = context_of(context);
 
+	pthread_mutex_lock(&c->host->event_lock);
+	host_remove_watch(c->host, &c->watch);
+	pthread_mutex_unlock(&c->host->event_lock);
 	async_free(&c->async);
 	pthread_mutex_destroy(&context->mutex);
 	free(c);

@@ -15,6 +15,7 @@
 struct context {
 	struct host *host;
 	struct async async;
+	struct host_watch watch;    /* of the daemon */
 	struct verbs_context verbs; /* ends with struct ibv_context */
 };
 

@@ -174,6 +174,19 @@ static int open_cq(struct cq *c, struct ibv_context *context, uint32_t entries)
 	return r;
 }
 
+/* A message had a receive, and its completion no room. */
+static void on_event(struct host_watch *w, enum ddp_async_type type)
+{
+	struct cq *c = CONTAINER(w, struct cq, watch);
+	const struct ibv_async_event ev = {
+		.element.cq = &c->ibv,
+		.event_type = IBV_EVENT_CQ_ERR,
+	};
+
+	if (type == DDP_ASYNC_CQ_OVERRUN)
+		async_push(&context_of(c->ibv.context)->async, &ev);
+}
+
 struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_context,
 		     struct ibv_comp_channel *channel)
 {
@@ -198,6 +211,9 @@ struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_con
 		errno = r;
 		return NULL;
 	}
+	c->watch.event = on_event;
+	c->watch.ddp = c->ddp;
+	host_add_watch(context_of(context)->host, &c->watch);
 	return c;
 }
 
@@ -231,6 +247,19 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	return 0;
 }
 
+static int close_cq(struct cq *c)
+{
+	struct host *h = context_of(c->ibv.context)->host;
+	int r;
+
+	pthread_mutex_lock(&h->event_lock);
+	r = ddp_destroy_cq(c->ddp);
+	if (r == 0)
+		host_remove_watch(h, &c->watch);
+	pthread_mutex_unlock(&h->event_lock);
+	return r;
+}
+
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct cq *c = (struct cq *)cq;
@@ -241,9 +270,10 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 		return EBUSY;
 	if (cq->channel)
 		channel_remove(cq->channel, c);
-	r = ddp_destroy_cq(c->ddp);
+	r = close_cq(c);
 	if (r)
 		return words_failed("ibv_destroy_cq", r);
+	async_forget(&context_of(cq->context)->async, cq);
 	free_own(c);
 	pthread_cond_destroy(&cq->cond);
 	pthread_mutex_destroy(&cq->mutex);

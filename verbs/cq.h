@@ -7,6 +7,8 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 
+#include "verbs/host.h"
+
 enum { CQ_BATCH = 16 };
 
 /* A completion that the library makes itself: of ibv_bind_mw(). */
@@ -21,6 +23,7 @@ struct cq {
 		struct ibv_cq_ex ex;
 	};
 	struct ddp_cq *ddp;
+	struct host_watch watch;        /* of ddp */
 	struct cq_own *own, **own_last; /* guarded by ibv.mutex */
 	struct ibv_wc now;              /* ex: what the program reads */
 };

@@ -98,6 +98,7 @@ static int connect_host(struct host *h)
 	h->generation = fork_generation();
 	h->has_thread = false;
 	h->ports = NULL;
+	h->watches = NULL;
 	memset(&h->numbers, 0, sizeof(h->numbers));
 	return 0;
 }
@@ -217,16 +218,64 @@ static bool hand_out(struct host *h)
 	return r == -EAGAIN;
 }
 
+/* ---- asynchronous events ---- */
+
+void host_add_watch(struct host *h, struct host_watch *w)
+{
+	pthread_mutex_lock(&h->event_lock);
+	w->next = h->watches;
+	h->watches = w;
+	pthread_mutex_unlock(&h->event_lock);
+}
+
+void host_remove_watch(struct host *h, const struct host_watch *w)
+{
+	struct host_watch **at = &h->watches;
+
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (*at)
+		*at = w->next;
+}
+
+static const void *object_of(const struct ddp_async_event *ev)
+{
+	if (ev->qp)
+		return ev->qp;
+	return ev->cq ? (const void *)ev->cq : (const void *)ev->srq;
+}
+
+static void hand_out_async(struct host *h)
+{
+	struct ddp_async_event ev;
+
+	pthread_mutex_lock(&h->event_lock);
+	while (ddp_get_async_event(h->ddp, &ev, 0) == 0) {
+		for (struct host_watch *w = h->watches; w; w = w->next)
+			if (w->ddp == object_of(&ev))
+				w->event(w, ev.type);
+		ddp_ack_async_event(&ev);
+	}
+	pthread_mutex_unlock(&h->event_lock);
+}
+
+/* ---- the thread ---- */
+
 static void *event_thread(void *arg)
 {
 	struct host *h = arg;
-	struct pollfd p = {.fd = ddp_fd(h->ddp), .events = POLLIN};
+	struct pollfd p[] = {
+		{.fd = ddp_fd(h->ddp), .events = POLLIN},
+		{.fd = h->async_fd, .events = POLLIN},
+	};
 	bool open;
 
 	do {
-		poll(&p, 1, -1);
+		poll(p, 2, -1);
 		pthread_mutex_lock(&gate);
 		open = hand_out(h);
+		if (p[1].revents || !open)
+			hand_out_async(h);
 		pthread_mutex_unlock(&gate);
 	} while (open);
 	return NULL;
@@ -239,6 +288,7 @@ static int start(struct host *h)
 	sigset_t all, old;
 	int r;
 
+	h->async_fd = ddp_async_fd(h->ddp);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&thread, NULL, event_thread, h);

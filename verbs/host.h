@@ -14,6 +14,14 @@
 
 #include "verbs/qp_num.h"
 
+/* What gets asynchronous events: of an object of libddpclient, or, if ddp is NULL, of the daemon.
+ */
+struct host_watch {
+	void (*event)(struct host_watch *w, enum ddp_async_type type);
+	const void *ddp;
+	struct host_watch *next;
+};
+
 struct oob_port;
 
 struct host {
@@ -28,7 +36,9 @@ struct host {
 	/* Held while an event is handed out, and while what gets events is destroyed. */
 	pthread_mutex_t event_lock;
 	bool has_thread;
-	struct oob_port *ports; /* of this process; guarded by event_lock */
+	int async_fd;               /* negative: none */
+	struct host_watch *watches; /* guarded by event_lock */
+	struct oob_port *ports;     /* of this process; guarded by event_lock */
 	struct qp_nums numbers;
 };
 
@@ -49,6 +59,10 @@ struct host *host_at(unsigned i);
  * the child, calls with the result fail. */
 struct ddp_ctx *host_ddp(struct host *h);
 
+/* Adds and removes a watch. An object is removed with event_lock, together with its end. */
+void host_add_watch(struct host *h, struct host_watch *w);
+void host_remove_watch(struct host *h, const struct host_watch *w);
+
 /*
  * Stops the threads of this library from accessing memory of the program until host_resume(). True
  * if the process has no other threads but the calling one.
@@ -56,7 +70,7 @@ struct ddp_ctx *host_ddp(struct host *h);
 bool host_pause(void);
 void host_resume(void);
 
-/* Starts the thread for connection events. 0 or a positive errno value. */
+/* Starts the thread for events. 0 or a positive errno value. */
 int host_start_events(struct host *h);
 
 #endif

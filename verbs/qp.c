@@ -89,6 +89,28 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 	qp->attr.port_num = 1;
 }
 
+static void on_event(struct host_watch *w, enum ddp_async_type type)
+{
+	struct qp *qp = CONTAINER(w, struct qp, watch);
+	const struct ibv_async_event ev = {
+		.element.qp = &qp->ibv,
+		.event_type = IBV_EVENT_QP_FATAL,
+	};
+
+	if (type == DDP_ASYNC_QP_FATAL)
+		async_push(&context_of(qp->ibv.context)->async, &ev);
+}
+
+/* Of one that was not given to the program. */
+static void undo(struct qp *qp)
+{
+	struct host *h = context_of(qp->ibv.context)->host;
+
+	pthread_mutex_lock(&h->event_lock);
+	qp_free(qp);
+	pthread_mutex_unlock(&h->event_lock);
+}
+
 struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ddp_qp_init init;
@@ -112,9 +134,12 @@ struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_at
 	r = take_caps(qp, &attr->cap);
 	if (r) {
 		words_failed("ibv_create_qp", r);
-		qp_free(qp);
+		undo(qp);
 		return NULL;
 	}
+	qp->watch.event = on_event;
+	qp->watch.ddp = qp->ddp;
+	host_add_watch(context_of(pd->context)->host, &qp->watch);
 	return qp;
 }
 
@@ -124,6 +149,7 @@ int qp_free(struct qp *qp)
 
 	if (r)
 		return words_failed("ibv_destroy_qp", r);
+	host_remove_watch(context_of(qp->ibv.context)->host, &qp->watch);
 	async_forget(&context_of(qp->ibv.context)->async, qp);
 	pthread_cond_destroy(&qp->ibv.cond);
 	pthread_mutex_destroy(&qp->ibv.mutex);

@@ -43,6 +43,7 @@ struct qp {
 	uint32_t request_from;
 	struct sockaddr_storage request_addr;
 	struct ddp_qp *ddp;
+	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr; /* as the program set it */
 	struct qp_built *built;  /* NULL: no ibv_wr_ functions */
@@ -56,7 +57,7 @@ static inline struct qp *qp_of(struct ibv_qp *ibv)
 /* Makes a queue pair on an id. attr->cap becomes what it really has. NULL with errno. */
 struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 
-/* Destroys it; its id stays. 0 or a positive errno value. */
+/* Destroys it; its id stays. The caller has event_lock. 0 or a positive errno value. */
 int qp_free(struct qp *qp);
 
 /* The session began or ended: the state that ibv_query_qp() shows. */

@@ -11,7 +11,7 @@
 
 struct srq {
 	struct ibv_srq ibv;
-	struct event_sink sink;
+	struct host_watch watch; /* of ddp */
 	struct ddp_srq *ddp;
 };
 
@@ -21,15 +21,15 @@ struct ddp_srq *srq_ddp(struct ibv_srq *srq)
 }
 
 /* The limit of receives was reached. */
-static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
+static void on_event(struct host_watch *w, enum ddp_async_type type)
 {
-	struct srq *s = CONTAINER(sink, struct srq, sink);
+	struct srq *s = CONTAINER(w, struct srq, watch);
 	const struct ibv_async_event out = {
 		.element.srq = &s->ibv,
 		.event_type = IBV_EVENT_SRQ_LIMIT_REACHED,
 	};
 
-	if (ev->type == DDP_CM_SRQ_LIMIT)
+	if (type == DDP_ASYNC_SRQ_LIMIT)
 		async_push(&context_of(s->ibv.context)->async, &out);
 }
 
@@ -40,7 +40,6 @@ static int open_srq(struct srq *s, struct ibv_pd *pd, const struct ibv_srq_attr 
 		.max_wr = attr->max_wr,
 		.max_sge = attr->max_sge,
 		.limit = attr->srq_limit,
-		.user = &s->sink,
 	};
 	int r = host_start_events(context_of(pd->context)->host);
 
@@ -55,7 +54,6 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 
 	if (!s)
 		return NULL;
-	s->sink.event = on_event;
 	r = open_srq(s, pd, &init->attr);
 	if (r == 0)
 		r = ddp_query_srq(s->ddp, &state);
@@ -71,6 +69,9 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 	s->ibv.pd = pd;
 	pthread_mutex_init(&s->ibv.mutex, NULL);
 	pthread_cond_init(&s->ibv.cond, NULL);
+	s->watch.event = on_event;
+	s->watch.ddp = s->ddp;
+	host_add_watch(context_of(pd->context)->host, &s->watch);
 	return &s->ibv;
 }
 
@@ -119,6 +120,8 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 
 	pthread_mutex_lock(&c->host->event_lock);
 	r = ddp_destroy_srq(srq_ddp(srq));
+	if (r == 0)
+		host_remove_watch(c->host, &((struct srq *)srq)->watch);
 	pthread_mutex_unlock(&c->host->event_lock);
 	if (r)
 		return words_failed("ibv_destroy_srq", r);

@@ -15,10 +15,11 @@ daemon b "$b"
 
 clean() { none_of a client listener qp mr && none_of b client listener qp mr; }
 
+on_both=(env DDPVERBS_LIBRARY="$library" timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of a)" -s "$(socket_of b)")
+
 # run PROGRAM [ARGUMENT...]: at both devices.
 run() {
-	DDPVERBS_LIBRARY=$library timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of a)" -s "$(socket_of b)" \
-		"$bin/tests/system/$1" "${@:2}" >"$tmp/$1.log" 2>&1 || fail "$1: status $?"
+	"${on_both[@]}" "$bin/tests/system/$1" "${@:2}" >"$tmp/$1.log" 2>&1 || fail "$1: status $?"
 	cat "$tmp/$1.log"
 	eventually 10 clean || fail "$1 leaves something in a daemon"
 }
@@ -27,5 +28,9 @@ run verbs_objects
 run verbs_fork
 run verbs_dl
 
-stop a || fail "daemon a: exit status $?"
+# The device of a daemon that ends.
+background end "${on_both[@]}" "$bin/tests/system/verbs_objects" end
+eventually 20 grep -q waiting "$tmp/end.log" || fail 'the program does not wait'
 stop b || fail "daemon b: exit status $?"
+wait "$(pid_of end)" || fail "a program at a daemon that ends: status $?"
+stop a || fail "daemon a: exit status $?"

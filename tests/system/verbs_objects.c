@@ -5,7 +5,8 @@
  * receive queues, queues that change their length, late receives, atomics, immediate data,
  * invalidation.
  *
- *   verbs_objects      exit status 0 if it held
+ *   verbs_objects          exit status 0 if it held
+ *   verbs_objects end      the same for the end of the second daemon, which it waits for
  */
 #include "tests/system/verbs_rig.h"
 
@@ -125,11 +126,12 @@ static void late_receive(void)
 
 /* ---- windows ---- */
 
-/* A Write through the key fails, and ends the session. */
+/* A Write through the key fails, and ends the session, which both sides hear of. */
 static void must_be_refused(struct pair *p, uint32_t rkey)
 {
 	struct ibv_sge from = side_sge(&a, 0, 8);
 	struct ibv_send_wr wr = rdma(IBV_WR_RDMA_WRITE, &b, 4096, rkey);
+	struct ibv_async_event ev;
 	struct ibv_wc wc;
 
 	MUST(post(p, 0, &wr, &from) == 0);
@@ -142,6 +144,9 @@ static void must_be_refused(struct pair *p, uint32_t rkey)
 			wc = rig_wc(a.cq);
 	}
 	MUST(wc.status != IBV_WC_SUCCESS);
+	MUST(ibv_get_async_event(b.ctx, &ev) == 0);
+	MUST(ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == p->qp[1]);
+	ibv_ack_async_event(&ev);
 }
 
 /* The answer to the Read shows that the bytes are there: a Write completes when the peer's host has
@@ -369,9 +374,38 @@ static const struct {
 	{"what is not possible", refused},
 };
 
-int main(void)
+static bool cannot_poll(void *arg)
 {
+	struct ibv_wc wc;
+
+	return ibv_poll_cq(arg, 1, &wc) < 0;
+}
+
+/* Waits until the daemon of the second device ends. */
+static void wait_for_end(void)
+{
+	struct ibv_async_event ev;
+	struct ibv_port_attr port;
+
+	side_open(&b, 1);
+	MUST(ibv_query_port(b.ctx, 1, &port) == 0 && port.state == IBV_PORT_ACTIVE);
+	printf("waiting\n");
+	MUST(ibv_get_async_event(b.ctx, &ev) == 0 && ev.event_type == IBV_EVENT_DEVICE_FATAL);
+	ibv_ack_async_event(&ev);
+	MUST(ibv_query_port(b.ctx, 1, &port) == 0 && port.state == IBV_PORT_DOWN);
+	MUST(rig_eventually(cannot_poll, b.cq));
+	MUST(!ibv_alloc_pd(b.ctx));
+	printf("ok the end of the daemon\n");
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1) {
+		wait_for_end();
+		return 0;
+	}
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		side_open(&a, 0);
 		side_open(&b, 1);
