@@ -138,10 +138,7 @@ static int convert(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp
 		set_bind(wr, ret);
 		return 1;
 	case IBV_WR_SEND_WITH_IMM:
-		return -words_lacks("ibv_post_send",
-				    "IBV_WR_SEND_WITH_IMM: a Send of RFC 5040 carries no "
-				    "immediate data",
-				    EOPNOTSUPP);
+		return -words_lacks("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
 	default:
 		return -EOPNOTSUPP;
 	}

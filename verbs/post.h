@@ -24,6 +24,11 @@ static inline uint32_t post_imm_len(uint64_t imm)
 	return (uint32_t)imm;
 }
 
+/* Why a Send with Immediate Data is not possible. */
+#define POST_NO_SEND_IMM                                                                           \
+	"IBV_WR_SEND_WITH_IMM: a Send of RFC 5040 carries no immediate data; an RDMA Write can "   \
+	"have it"
+
 /* ibv_post_send(). 0 or a positive errno value. */
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 

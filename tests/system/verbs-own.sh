@@ -25,6 +25,8 @@ run() {
 }
 
 run verbs_objects
+run verbs_enhanced
+run verbs_cm "$a" "$b"
 run verbs_fork
 run verbs_dl
 

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program for librdmacm at two devices. Promise: ids that move to another event channel, queue
+ * pairs that the program made and names, listeners at a wildcard address, and ids that are
+ * destroyed at any point do what rdma_cm says, and the bytes are right.
+ *
+ *   verbs_cm ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <rdma/rdma_cma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/system/verbs_rig.h"
+
+static struct rdma_event_channel *clients, *servers;
+static struct sockaddr_in addr[2]; /* of the devices */
+
+/* ---- events ---- */
+
+/* The next event, which must be of this type. */
+static struct rdma_cm_event *expect(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *ev;
+
+	MUST(rdma_get_cm_event(ch, &ev) == 0);
+	if (ev->event != type || ev->status != 0) {
+		printf("FAILED: %s, status %d; expected %s\n", rdma_event_str(ev->event),
+		       ev->status, rdma_event_str(type));
+		exit(1);
+	}
+	return ev;
+}
+
+static void expect_only(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
+{
+	MUST(rdma_ack_cm_event(expect(ch, type)) == 0);
+}
+
+/* ---- ends ---- */
+
+struct end {
+	struct rdma_cm_id *id;
+	struct side side; /* pd, cq, mr and mem at the device of the id */
+};
+
+static void objects(struct end *e)
+{
+	struct side *s = &e->side;
+
+	s->ctx = e->id->verbs;
+	MUST(s->pd = ibv_alloc_pd(s->ctx));
+	MUST(s->cq = ibv_create_cq(s->ctx, 64, NULL, NULL, 0));
+	MUST(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
+	memset(s->mem, 0, RIG_SIZE);
+	MUST(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE));
+}
+
+static void end_close(struct end *e, struct ibv_qp *named)
+{
+	if (named)
+		MUST(ibv_destroy_qp(named) == 0);
+	else
+		rdma_destroy_qp(e->id);
+	MUST(rdma_destroy_id(e->id) == 0);
+	MUST(ibv_dereg_mr(e->side.mr) == 0);
+	MUST(ibv_destroy_cq(e->side.cq) == 0);
+	MUST(ibv_dealloc_pd(e->side.pd) == 0);
+	free(e->side.mem);
+}
+
+static void make_qp(struct end *e)
+{
+	struct ibv_qp_init_attr init = side_init(&e->side);
+
+	MUST(rdma_create_qp(e->id, e->side.pd, &init) == 0);
+}
+
+/* A listener; port 0. */
+static struct rdma_cm_id *listener_at(const struct sockaddr_in *at)
+{
+	struct sockaddr_in a = *at;
+	struct rdma_cm_id *id;
+
+	MUST(rdma_create_id(servers, &id, &addr, RDMA_PS_TCP) == 0);
+	MUST(rdma_bind_addr(id, (struct sockaddr *)&a) == 0);
+	MUST(rdma_listen(id, 4) == 0);
+	MUST(rdma_get_src_port(id) != 0);
+	return id;
+}
+
+/* A client at one device, with a way to the other's port. */
+static void resolve(struct end *e, unsigned from, unsigned to, __be16 port)
+{
+	struct sockaddr_in src = addr[from], dst = addr[to];
+
+	memset(e, 0, sizeof(*e));
+	dst.sin_port = port;
+	MUST(rdma_create_id(clients, &e->id, e, RDMA_PS_TCP) == 0);
+	MUST(rdma_resolve_addr(e->id, (struct sockaddr *)&src, (struct sockaddr *)&dst, 2000) == 0);
+	expect_only(clients, RDMA_CM_EVENT_ADDR_RESOLVED);
+	MUST(rdma_resolve_route(e->id, 2000) == 0);
+	expect_only(clients, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	objects(e);
+}
+
+static const char hello[] = "hello from the client";
+
+/* Connects; the request is with the listener then. */
+static void ask(struct end *c, uint32_t qp_num)
+{
+	struct rdma_conn_param param = {
+		.private_data = hello,
+		.private_data_len = sizeof(hello),
+		.initiator_depth = 3,
+		.responder_resources = 2,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+		.qp_num = qp_num,
+	};
+
+	MUST(rdma_connect(c->id, &param) == 0);
+}
+
+static void take_request(struct end *s, const struct rdma_cm_id *listener)
+{
+	struct rdma_cm_event *ev = expect(servers, RDMA_CM_EVENT_CONNECT_REQUEST);
+
+	memset(s, 0, sizeof(*s));
+	MUST(ev->listen_id == listener && ev->id != listener && ev->id->context == &addr);
+	MUST(ev->param.conn.private_data_len >= sizeof(hello) &&
+	     memcmp(ev->param.conn.private_data, hello, sizeof(hello)) == 0);
+	MUST(ev->param.conn.responder_resources == 3 && ev->param.conn.initiator_depth == 2);
+	s->id = ev->id;
+	MUST(rdma_ack_cm_event(ev) == 0);
+	objects(s);
+}
+
+/* Bytes both ways. */
+static void exchange(struct end *c, struct end *s, struct ibv_qp *cq, struct ibv_qp *sq)
+{
+	struct pair p = {.side = {&c->side, &s->side}, .qp = {cq, sq}};
+
+	for (unsigned i = 0; i < 6; i++)
+		pair_send(&p, i & 1, 1 + 5000 * i, i);
+}
+
+static void disconnect(struct end *c)
+{
+	MUST(rdma_disconnect(c->id) == 0);
+	expect_only(clients, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/* ---- cases ---- */
+
+/* The id of a request moves while its events wait, and then once more. */
+static void moved_ids(void)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct rdma_cm_event *ev;
+	struct end c, s;
+
+	MUST(other);
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	take_request(&s, l);
+	MUST(strcmp(s.id->verbs->device->name, "ddpsctp0") == 0);
+	MUST(strcmp(c.id->verbs->device->name, "ddpsctp1") == 0);
+	make_qp(&s);
+	MUST(rdma_migrate_id(s.id, other) == 0 && s.id->channel == other);
+	MUST(rdma_accept(s.id, NULL) == 0);
+	expect_only(other, RDMA_CM_EVENT_ESTABLISHED);
+	ev = expect(clients, RDMA_CM_EVENT_ESTABLISHED);
+	MUST(rdma_ack_cm_event(ev) == 0);
+	exchange(&c, &s, c.id->qp, s.id->qp);
+	disconnect(&c);
+	MUST(rdma_disconnect(s.id) == 0 || errno == EINVAL);
+	/* Its DISCONNECTED may wait at the other channel by now, or come later. */
+	MUST(rdma_migrate_id(s.id, servers) == 0);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+	rdma_destroy_event_channel(other);
+	end_close(&c, NULL);
+	end_close(&s, NULL);
+	MUST(rdma_destroy_id(l) == 0);
+}
+
+static struct ibv_qp *own_qp(struct end *e)
+{
+	struct ibv_qp_init_attr init = side_init(&e->side);
+	struct ibv_qp *qp = ibv_create_qp(e->side.pd, &init);
+
+	MUST(qp);
+	return qp;
+}
+
+/* Queue pairs of ibv_create_qp(), which the parameters name. */
+static void named_queue_pairs(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[1]);
+	struct rdma_conn_param param = {.rnr_retry_count = 7};
+	struct ibv_qp *cq, *sq;
+	struct end c, s;
+
+	resolve(&c, 0, 1, rdma_get_src_port(l));
+	cq = own_qp(&c);
+	ask(&c, cq->qp_num);
+	take_request(&s, l);
+	sq = own_qp(&s);
+	param.qp_num = sq->qp_num;
+	MUST(rdma_accept(s.id, &param) == 0);
+	expect_only(clients, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	MUST(rdma_establish(c.id) == 0);
+	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
+	exchange(&c, &s, cq, sq);
+	disconnect(&c);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+	end_close(&c, cq);
+	end_close(&s, sq);
+	MUST(rdma_destroy_id(l) == 0);
+}
+
+/* One listener gets the requests of both daemons. */
+static void wildcard(void)
+{
+	const struct sockaddr_in any = {.sin_family = AF_INET};
+	struct rdma_cm_id *l = listener_at(&any);
+	struct end c, s;
+
+	for (unsigned to = 0; to < 2; to++) {
+		resolve(&c, !to, to, rdma_get_src_port(l));
+		make_qp(&c);
+		ask(&c, 0);
+		take_request(&s, l);
+		MUST(strcmp(s.id->verbs->device->name, to ? "ddpsctp1" : "ddpsctp0") == 0);
+		make_qp(&s);
+		MUST(rdma_accept(s.id, NULL) == 0);
+		expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
+		expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
+		exchange(&c, &s, c.id->qp, s.id->qp);
+		disconnect(&c);
+		expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+		end_close(&c, NULL);
+		end_close(&s, NULL);
+	}
+	MUST(rdma_destroy_id(l) == 0);
+}
+
+static void rejected(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct rdma_cm_event *ev;
+	struct end c, s;
+
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	take_request(&s, l);
+	MUST(rdma_reject(s.id, "no", 3) == 0);
+	MUST(rdma_get_cm_event(clients, &ev) == 0 && ev->event == RDMA_CM_EVENT_REJECTED);
+	MUST(ev->status == 28 && ev->param.conn.private_data_len >= 3 &&
+	     memcmp(ev->param.conn.private_data, "no", 3) == 0);
+	MUST(rdma_ack_cm_event(ev) == 0);
+	end_close(&c, NULL);
+	end_close(&s, NULL);
+	MUST(rdma_destroy_id(l) == 0);
+}
+
+/* What is destroyed while something is under way leaves nothing, and nobody waits for ever. */
+static void early_ends(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct rdma_cm_event *ev;
+	struct end c;
+
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	/* The request is not taken, and its listener goes. */
+	MUST(rdma_destroy_id(l) == 0);
+	MUST(rdma_get_cm_event(clients, &ev) == 0 && ev->status != 0);
+	MUST(rdma_ack_cm_event(ev) == 0);
+	/* The id goes before its queue pair. */
+	{
+		struct ibv_qp *qp = c.id->qp;
+
+		MUST(rdma_destroy_id(c.id) == 0);
+		MUST(ibv_destroy_qp(qp) == 0);
+	}
+	MUST(ibv_dereg_mr(c.side.mr) == 0 && ibv_destroy_cq(c.side.cq) == 0);
+	MUST(ibv_dealloc_pd(c.side.pd) == 0);
+	free(c.side.mem);
+}
+
+static void refused(void)
+{
+	struct sockaddr_in absent = {.sin_family = AF_INET, .sin_addr = {htonl(0xc0000201)}};
+	struct rdma_cm_id *id;
+	struct rdma_cm_event *ev;
+
+	MUST(rdma_create_id(clients, &id, NULL, RDMA_PS_UDP) == -1 && errno == EPROTONOSUPPORT);
+	MUST(rdma_create_id(clients, &id, NULL, RDMA_PS_TCP) == 0);
+	MUST(rdma_bind_addr(id, (struct sockaddr *)&absent) == -1 && errno == EADDRNOTAVAIL);
+	MUST(rdma_connect(id, NULL) == -1 && errno == EINVAL);
+	MUST(rdma_accept(id, NULL) == -1 && errno == EINVAL);
+	MUST(rdma_join_multicast(id, (struct sockaddr *)&absent, NULL) == -1 &&
+	     errno == EOPNOTSUPP);
+	MUST(rdma_destroy_id(id) == 0);
+	MUST(fcntl(clients->fd, F_SETFL, O_NONBLOCK) == 0);
+	MUST(rdma_get_cm_event(clients, &ev) == -1 && errno == EAGAIN);
+	MUST(fcntl(clients->fd, F_SETFL, 0) == 0);
+}
+
+/* It ends without destroying anything. */
+static void leave(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct end c, s;
+
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	take_request(&s, l);
+	make_qp(&s);
+	MUST(rdma_accept(s.id, NULL) == 0);
+	expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{"ids that move to another channel", moved_ids},
+	{"queue pairs that the parameters name", named_queue_pairs},
+	{"a listener at all daemons", wildcard},
+	{"rejected", rejected},
+	{"destroyed early", early_ends},
+	{"what is not possible", refused},
+	{"an end without destroying anything", leave},
+};
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	MUST(argc == 3);
+	for (int i = 0; i < 2; i++) {
+		addr[i].sin_family = AF_INET;
+		MUST(inet_pton(AF_INET, argv[1 + i], &addr[i].sin_addr) == 1);
+	}
+	MUST((clients = rdma_create_event_channel()) && (servers = rdma_create_event_channel()));
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cases[i].run();
+		printf("ok %s\n", cases[i].name);
+	}
+	return 0;
+}
