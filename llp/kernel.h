@@ -170,7 +170,8 @@ int kernel_sock_error(int fd);
 /* ---- kernel_conn.c ---- */
 
 int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
+		   const struct llp_addrs *from, uint16_t own_port, void *user,
+		   struct llp_conn **ret);
 void kernel_abort(struct llp_conn *lc, const char *reason);
 void kernel_conn_free(struct llp_conn *lc);
 

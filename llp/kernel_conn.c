@@ -181,14 +181,18 @@ static int open_to(const struct kernel *t, const struct llp_addrs *peer, uint16_
 	return r;
 }
 
+/* Always from a free port. After both ends had connected from the ports that they listen on,
+ * neither could know which streams are its own: Linux does not tell the verification tags. */
 int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-		   const struct llp_addrs *from, void *user, struct llp_conn **ret)
+		   const struct llp_addrs *from, uint16_t own_port, void *user,
+		   struct llp_conn **ret)
 {
 	struct kernel *t = (struct kernel *)llp;
 	int fd = open_to(t, peer, port, from);
 	socklen_t len = sizeof(struct sockaddr_storage);
 	struct kernel_conn *c;
 
+	(void)own_port;
 	if (fd < 0)
 		return fd;
 	c = kernel_conn_new(t, fd);

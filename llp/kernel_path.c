@@ -228,6 +228,7 @@ void kernel_info(const struct llp_conn *lc, struct llp_info *ret)
 		.local = c->local,
 		.remote = c->remote,
 		.remote_udp_port = kernel_of(c)->sctp.cfg.udp_port,
+		.even = !c->sctp.passive,
 		.streams = c->sctp.streams,
 		.max_message = c->sctp.max_message,
 	};

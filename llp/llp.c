@@ -54,11 +54,12 @@ struct llp_listener *llp_unlisten(struct llp_listener *l)
 }
 
 int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
-		   const struct llp_addrs *from, void *user, struct llp_conn **ret)
+		   const struct llp_addrs *from, uint16_t own_port, void *user,
+		   struct llp_conn **ret)
 {
 	if (port == 0 || peer->n == 0 || peer->n > LLP_MAX_ADDRS || from->n > LLP_MAX_ADDRS)
 		return -EINVAL;
-	return t->ops->connect(t, peer, port, from, user, ret);
+	return t->ops->connect(t, peer, port, from, own_port, user, ret);
 }
 
 int llp_send(struct llp_conn *c, const struct llp_msg *m)

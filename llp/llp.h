@@ -116,10 +116,14 @@ struct llp_info {
 	const char *backend;                   /* "user", "kernel", "loop", ... */
 	struct sockaddr_storage local, remote; /* SCTP ports */
 	uint16_t remote_udp_port;              /* 0 without encapsulation */
-	bool gso;                              /* batches are sent with UDP_SEGMENT */
-	uint16_t streams;                      /* usable in both directions */
-	uint32_t max_message;                  /* largest message that travels in one chunk */
-	uint32_t mtu;                          /* of the path */
+	bool even; /* this end begins sessions on even streams, the peer on odd ones */
+	/* An association that this end opens to `remote` reaches the same endpoint: its sessions
+	 * may use this one instead. */
+	bool same_endpoint;
+	bool gso;             /* batches are sent with UDP_SEGMENT */
+	uint16_t streams;     /* usable in both directions */
+	uint32_t max_message; /* largest message that travels in one chunk */
+	uint32_t mtu;         /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 };
 
@@ -200,10 +204,14 @@ struct llp_listener *llp_unlisten(struct llp_listener *l);
 /*
  * Begins an association with an SCTP port of a peer that has these addresses, the first of which
  * becomes the primary path; up() or down() follows. from: our addresses; empty: the source address
- * of the route to the first address. 0 or -errno, as above.
+ * of the route to the first address. own_port: our SCTP port, 0: a free one; `kernel` always takes
+ * a free one. If both ends connect to each other from the ports that they connect to, there is one
+ * association, and up() at both. 0 or -errno, as above; EADDRINUSE: there is an association between
+ * these ports.
  */
 int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
-		   const struct llp_addrs *from, void *user, struct llp_conn **ret);
+		   const struct llp_addrs *from, uint16_t own_port, void *user,
+		   struct llp_conn **ret);
 
 /* LLP_E_ values or -errno. */
 int llp_send(struct llp_conn *c, const struct llp_msg *m);
@@ -247,7 +255,8 @@ struct llp_ops {
 		      struct llp_listener **ret);
 	void (*unlisten)(struct llp_listener *l);
 	int (*connect)(struct llp *t, const struct llp_addrs *peer, uint16_t port,
-		       const struct llp_addrs *from, void *user, struct llp_conn **ret);
+		       const struct llp_addrs *from, uint16_t own_port, void *user,
+		       struct llp_conn **ret);
 	int (*send)(struct llp_conn *c, const struct llp_msg *m);
 	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);

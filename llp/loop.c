@@ -63,9 +63,11 @@ struct conn {
 	struct list due;
 	struct conn *peer;
 	enum state state;
-	bool freed;   /* is in `freed` of the transport */
-	bool sent;    /* since acked() was last called */
-	bool refused; /* llp_send() returned LLP_E_AGAIN */
+	bool even;      /* its sessions use even streams */
+	bool from_port; /* it connects from a port that its owner named */
+	bool freed;     /* is in `freed` of the transport */
+	bool sent;      /* since acked() was last called */
+	bool refused;   /* llp_send() returned LLP_E_AGAIN */
 	int err;
 	char reason[REASON_LEN];
 	struct sockaddr_storage local, remote;
@@ -238,18 +240,26 @@ static void loop_shutdown(struct llp_conn *llc)
 
 /* Paths cannot fail here: only the first address is used. */
 static int loop_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-			const struct llp_addrs *from, void *user, struct llp_conn **ret)
+			const struct llp_addrs *from, uint16_t own_port, void *user,
+			struct llp_conn **ret)
 {
 	struct loop *t = loop_of(llp);
-	struct conn *c = conn_new(t, user);
+	struct conn *c;
 
 	(void)from;
+	if (own_port == port)
+		return -EADDRINUSE;
+	c = conn_new(t, user);
 	if (!c)
 		return -ENOMEM;
+	c->even = true;
+	c->from_port = own_port != 0;
 	c->remote = peer->a[0];
 	addr_set_port(&c->remote, port);
 	c->local = c->remote; /* one host: both ends have the same address */
-	addr_set_port(&c->local, (uint16_t)(FIRST_PORT + t->ports++ % (65536 - FIRST_PORT)));
+	if (own_port == 0)
+		own_port = (uint16_t)(FIRST_PORT + t->ports++ % (65536 - FIRST_PORT));
+	addr_set_port(&c->local, own_port);
 	schedule(c);
 	*ret = &c->c;
 	return 0;
@@ -327,12 +337,44 @@ static int loop_recv(struct llp_conn *llc, struct llp_msg *ret)
 
 /* ---- drive ---- */
 
+/* A conn that connects in the other direction between the same ports. */
+static struct conn *crossing(const struct loop *t, const struct conn *c)
+{
+	if (!c->from_port)
+		return NULL;
+	list_foreach (it, &t->conns) {
+		struct conn *o = list_entry(it, struct conn, link);
+
+		if (o->state == CONNECTING && o->from_port &&
+		    addr_port(&o->local) == addr_port(&c->remote) &&
+		    addr_port(&o->remote) == addr_port(&c->local) &&
+		    addr_same_host(&o->remote, &c->remote))
+			return o;
+	}
+	return NULL;
+}
+
+static void join(struct loop *t, struct conn *c, struct conn *other)
+{
+	c->peer = other;
+	other->peer = c;
+	other->even = false;
+	c->state = other->state = UP;
+	t->llp.ev->up(c->c.user);
+	if (other->state == UP)
+		t->llp.ev->up(other->c.user);
+}
+
 static void establish(struct loop *t, struct conn *c)
 {
 	struct listener *l = listener_at(t, &c->remote);
-	struct conn *in;
+	struct conn *in = crossing(t, c);
 	void *user;
 
+	if (in) {
+		join(t, c, in);
+		return;
+	}
 	if (!l) {
 		end(c, ECONNREFUSED, "nothing listens on this port");
 		return;
@@ -446,6 +488,8 @@ static void loop_info(const struct llp_conn *llc, struct llp_info *ret)
 		.backend = "loop",
 		.local = c->local,
 		.remote = c->remote,
+		.even = c->even,
+		.same_endpoint = true,
 		.streams = loop_of(llc->llp)->streams,
 		.max_message = MAX_MESSAGE,
 		.mtu = MTU,

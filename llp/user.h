@@ -43,6 +43,7 @@ struct user_conn {
 	struct sctp_assoc *assoc; /* NULL when down */
 	struct sockaddr_storage remote;
 	uint16_t remote_port;
+	bool even; /* this end alone has opened it: its sessions use even streams */
 	unsigned nreported;
 	struct user_path reported[SCTP_MAX_PATHS];
 	struct llp_info last; /* when it ended */
@@ -104,7 +105,8 @@ int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, 
 		    struct llp_listener **ret);
 void llp_user_unlisten(struct llp_listener *l);
 int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret);
+		     const struct llp_addrs *from, uint16_t own_port, void *conn_user,
+		     struct llp_conn **ret);
 int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
 int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);

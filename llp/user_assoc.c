@@ -179,7 +179,8 @@ static int prepare(struct user *t, const struct llp_addrs *peer, const struct ll
 }
 
 int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-		     const struct llp_addrs *from, void *conn_user, struct llp_conn **ret)
+		     const struct llp_addrs *from, uint16_t own_port, void *conn_user,
+		     struct llp_conn **ret)
 {
 	struct user *t = (struct user *)llp;
 	struct user_conn *c;
@@ -193,7 +194,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 	c = llp_user_conn_new(t, NULL);
 	if (!c)
 		return -ENOMEM;
-	r = sctp_assoc_connect(t->core, s.peer, s.packet, s.n, port, s.local, s.nlocal, c,
+	r = sctp_assoc_connect(t->core, s.peer, s.packet, s.n, port, s.local, s.nlocal, own_port, c,
 			       &c->assoc);
 	if (r != SCTP_E_OK) {
 		llp_user_conn_free(&c->sctp.base);
@@ -202,6 +203,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 	c->sctp.base.user = conn_user;
 	c->remote = peer->a[0];
 	c->remote_port = port;
+	c->even = own_port == 0;
 	llp_sctp_connecting(&c->sctp);
 	*ret = &c->sctp.base;
 	return 0;
@@ -320,6 +322,10 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 		.backend = "user",
 		.local = t->sctp.addrs[i.primary.local],
 		.remote_udp_port = i.primary.udp_port,
+		/* Both ends may begin sessions if the opener's port is one that it listens on. Both
+		 * may have opened it then, and cannot know. */
+		.even = c->even || i.lower_tag,
+		.same_endpoint = i.primary.udp_port == t->sctp.cfg.udp_port,
 		.gso = llp_user_gso(t, &i.primary, i.takes_batches),
 		.streams = i.streams,
 		.max_message = i.max_message,

@@ -317,7 +317,7 @@ static void negotiate(struct assoc_stream *s, const struct rdmap *ep, const stru
 /* The lowest free stream of our parity that has no events left to report. */
 static struct assoc_stream *find_free(struct assoc *a)
 {
-	for (uint32_t sid = a->cfg.opener ? 0 : 1; sid < a->cfg.streams; sid += 2) {
+	for (uint32_t sid = a->cfg.even ? 0 : 1; sid < a->cfg.streams; sid += 2) {
 		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)sid);
 
 		if (s->session.state == SESSION_IDLE && s->events == 0)

@@ -26,9 +26,8 @@
 struct assoc;
 
 struct assoc_cfg {
-	uint16_t streams; /* stream ids 0 .. streams - 1 are usable */
-	bool opener; /* we opened the association: our sessions get even stream ids, else odd ones
-		      */
+	uint16_t streams;     /* stream ids 0 .. streams - 1 are usable */
+	bool even;            /* our sessions get even stream ids, those of the peer odd ones */
 	uint16_t pending_max; /* Initiates that may wait for a decision, RFC 5043 6.4 */
 	uint32_t records_max; /* messages ahead of their turn, sum of all streams */
 	uint32_t early_max;   /* bytes of messages that arrive before their session's Accept or

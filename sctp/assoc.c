@@ -52,19 +52,35 @@ void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwn
 	sctp_recv_init(&a->recv, &a->s->pool, a->s->cfg.recv_buffer, a->in_streams);
 }
 
+/* An association from this port of ours exists. */
+static bool in_use(struct sctp *s, const struct sctp_addr *peer, unsigned n, uint16_t port,
+		   const uint8_t *local, unsigned nlocal, uint16_t own_port)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < nlocal; k++) {
+			struct sctp_flow flow = {.peer = peer[i], .local = local[k]};
+
+			if (sctp_lookup(s, &flow, own_port, port))
+				return true;
+		}
+	return false;
+}
+
 int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
-		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal, void *user,
-		       struct sctp_assoc **ret)
+		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal,
+		       uint16_t own_port, void *user, struct sctp_assoc **ret)
 {
 	struct sctp_assoc *a;
 
 	if (port == 0)
 		return SCTP_E_NO_ADDR;
+	if (own_port && in_use(s, peer, n, port, local, nlocal, own_port))
+		return SCTP_E_IN_USE;
 	a = sctp_assoc_new(s, n);
 	if (!a)
 		return SCTP_E_MEMORY;
 	a->user = user;
-	sctp_assoc_use_port(a, sctp_free_port(s));
+	sctp_assoc_use_port(a, own_port ? own_port : sctp_free_port(s));
 	a->peer_port = port;
 	a->all_local = nlocal > 1;
 	a->own_tag = new_tag(s);
@@ -212,6 +228,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.peer_rwnd = a->tx.rwnd,
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
 		.takes_batches = a->takes_batches,
+		.lower_tag = a->own_tag < a->peer_tag,
 	};
 }
 

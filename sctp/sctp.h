@@ -44,7 +44,8 @@ enum {
 	SCTP_E_TOO_LONG, /* longer than max_message, which may have shrunk */
 	SCTP_E_DOWN,     /* the association is not up, or is being shut down */
 	SCTP_E_MEMORY,   /* no memory, or a limit of the configuration is reached */
-	SCTP_E_IN_USE,   /* the port has a listener at one of the addresses */
+	SCTP_E_IN_USE, /* the port has a listener at one of the addresses; or an association between
+			  these addresses and ports exists */
 	SCTP_E_NO_ADDR,  /* the peer has no such address, or no address of ours has its family */
 	SCTP_E_INACTIVE, /* the path to that address is not active */
 };
@@ -239,10 +240,12 @@ struct sctp_listener *sctp_unlisten(struct sctp *s, struct sctp_listener *l);
 /* Begins an association with a port at these addresses of a peer, the first of which becomes the
  * primary path. local: indices of our addresses, the first one with the family of the peer's first
  * address is the source of INIT; SCTP_UP or SCTP_DOWN follows. packet: the largest packets (UDP
- * payload) that the routes to the peer's addresses take, by index. SCTP_E_NO_ADDR, _MEMORY. */
+ * payload) that the routes to the peer's addresses take, by index. own_port: ours, 0: one that
+ * nothing uses. If the peer begins one between the same ports at the same time, there is one
+ * association, and SCTP_UP at both ends (RFC 9260 5.2.1). SCTP_E_NO_ADDR, _MEMORY, _IN_USE. */
 int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
-		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal, void *user,
-		       struct sctp_assoc **ret);
+		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal,
+		       uint16_t own_port, void *user, struct sctp_assoc **ret);
 
 /* The pointer that events and messages of the association carry. */
 void sctp_assoc_set_user(struct sctp_assoc *a, void *user);
@@ -276,6 +279,7 @@ struct sctp_info {
 	uint32_t srtt_us, rto_us, cwnd, peer_rwnd;
 	uint32_t unacked; /* messages that were sent or queued and are not acknowledged */
 	bool takes_batches;
+	bool lower_tag; /* of the two verification tags, ours is the smaller one: true at one end */
 };
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
 

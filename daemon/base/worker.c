@@ -6,7 +6,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	*w = (struct worker){.daemon = d};
 	idtab_init(&w->assocs, max_assocs);
 	for (unsigned i = 0; i < WORKER_BUCKETS; i++)
-		list_init(&w->opened[i]);
+		list_init(&w->by_peer[i]);
 	list_init(&w->ports);
 	list_init(&w->polled);
 	list_init(&w->active);

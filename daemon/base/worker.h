@@ -33,13 +33,13 @@ struct worker {
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
 	const struct association_events *assoc_events;
 	struct idtab assocs;
-	struct list opened[WORKER_BUCKETS]; /* associations opened here, by addresses */
-	struct list ports;                  /* that programs listen on */
-	struct link_state *links;           /* NULL until it is open */
-	struct timers timers;               /* in milliseconds, like now_ms */
-	struct list polled;                 /* clients whose bell page is read in each turn */
-	struct list active;                 /* associations that may have something to send */
-	struct list dirty_cqs;              /* completion queues with new entries in this turn */
+	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
+	struct list ports;                   /* that programs listen on */
+	struct link_state *links;            /* NULL until it is open */
+	struct timers timers;                /* in milliseconds, like now_ms */
+	struct list polled;                  /* clients whose bell page is read in each turn */
+	struct list active;                  /* associations that may have something to send */
+	struct list dirty_cqs;               /* completion queues with new entries in this turn */
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
 	struct list dirty_async; /* clients with new asynchronous events in this turn */
 	struct list faulty;      /* clients to be ended after this turn */

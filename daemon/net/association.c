@@ -39,7 +39,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	list_init(&assoc->waiting);
 	list_init(&assoc->requests);
 	list_init(&assoc->active);
-	list_init(&assoc->opened);
+	list_init(&assoc->by_peer);
 	timer_init(&assoc->timer, expire);
 	return assoc;
 }
@@ -69,7 +69,7 @@ static int make_assoc(struct association *assoc)
 	llp_info(assoc->conn, &info);
 	cfg = (struct assoc_cfg){
 		.streams = info.streams,
-		.opener = assoc->opener,
+		.even = info.even,
 		.pending_max = (uint16_t)s->pending_max,
 		.records_max = s->records,
 		.early_max = (uint32_t)s->early_bytes,
@@ -100,7 +100,7 @@ struct association *association_free(struct association *assoc)
 	timer_cancel(&assoc->worker->timers, &assoc->timer);
 	idtab_del(&assoc->worker->assocs, assoc->handle);
 	list_del(&assoc->active);
-	list_del(&assoc->opened);
+	list_del(&assoc->by_peer);
 	llp_conn_free(assoc->conn);
 	free(assoc->ddp);
 	free(assoc);
@@ -113,24 +113,70 @@ static struct list *bucket(struct worker *w, const struct endpoint_addrs *addrs)
 {
 	uint32_t hash = addr_hash_host(&addrs->peer.a[0]) + addrs->port;
 
-	return &w->opened[hash % WORKER_BUCKETS];
+	return &w->by_peer[hash % WORKER_BUCKETS];
+}
+
+static bool same_endpoint(const struct association *assoc)
+{
+	struct llp_info info;
+
+	llp_info(assoc->conn, &info);
+	return info.same_endpoint;
+}
+
+static bool has_addrs(const struct association *assoc, const struct endpoint_addrs *addrs)
+{
+	if (assoc->opener)
+		return endpoint_addrs_same(&assoc->addrs, addrs);
+	return endpoint_addrs_serve(&assoc->addrs, addrs) && same_endpoint(assoc);
 }
 
 static bool usable(const struct association *assoc, const struct endpoint_addrs *addrs)
 {
-	return assoc->state <= ASSOCIATION_UP && endpoint_addrs_same(&assoc->addrs, addrs) &&
+	return assoc->state <= ASSOCIATION_UP && has_addrs(assoc, addrs) &&
 	       !(assoc->ddp && assoc_full(assoc->ddp));
+}
+
+static void list_by_peer(struct association *assoc)
+{
+	list_add_tail(bucket(assoc->worker, &assoc->addrs), &assoc->by_peer);
 }
 
 static int open_assoc(struct association *assoc, const struct endpoint_addrs *addrs)
 {
 	const struct llp_addrs to = addr_set_llp(&addrs->peer), from = addr_set_llp(&addrs->local);
 	struct llp *t = endpoint_addrs_transport(assoc->worker, &addrs->peer);
+	int r;
 
 	assoc->addrs = *addrs;
-	list_add_tail(bucket(assoc->worker, addrs), &assoc->opened);
+	list_by_peer(assoc);
 	assoc->remote = addrs->peer.a[0];
-	return llp_connect_at(t, &to, addrs->port, &from, assoc, &assoc->conn);
+	r = llp_connect_at(t, &to, addrs->port, &from, addrs->own_port, assoc, &assoc->conn);
+	if (r == -EADDRINUSE && addrs->own_port)
+		r = llp_connect_at(t, &to, addrs->port, &from, 0, assoc, &assoc->conn);
+	return r;
+}
+
+/* Lists an association that came in under the addresses with which a program here would have opened
+ * it. */
+static void keep_addrs(struct association *assoc)
+{
+	const struct addr_set *at = assoc->listener->at;
+	struct llp_path path[LLP_MAX_PATHS];
+	unsigned n = llp_paths(assoc->conn, path);
+	struct llp_info info;
+
+	llp_info(assoc->conn, &info);
+	if (!info.same_endpoint || n > LLP_MAX_ADDRS)
+		return;
+	assoc->addrs.port = addr_port(&info.remote);
+	assoc->addrs.peer.n = n;
+	for (unsigned i = 0; i < n; i++)
+		assoc->addrs.peer.a[i] = path[i].remote;
+	assoc->addrs.local = (struct addr_set){{info.local}, 1};
+	if (at->n > 1)
+		assoc->addrs.local = *at;
+	list_by_peer(assoc);
 }
 
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret)
@@ -139,7 +185,7 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	int r;
 
 	list_foreach (it, bucket(w, addrs)) {
-		assoc = list_entry(it, struct association, opened);
+		assoc = list_entry(it, struct association, by_peer);
 		if (usable(assoc, addrs)) {
 			*ret = assoc;
 			return 0;
@@ -205,6 +251,7 @@ static void *incoming(void *user, struct llp_conn *c)
 		association_free(assoc);
 		return NULL;
 	}
+	keep_addrs(assoc);
 	log_limited(&l->worker->assoc_log, l->worker->now_ms, LOG_LEVEL_INFO,
 		    "assoc %u: up, from %s", assoc->id, addr_text(&assoc->remote, text));
 	return assoc;

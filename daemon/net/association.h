@@ -32,6 +32,7 @@ enum association_state {
 /* The user pointer of llp_listen_at(). Its owner embeds it. */
 struct association_listener {
 	struct worker *worker;
+	const struct addr_set *at; /* empty: all addresses */
 };
 
 struct association {
@@ -43,15 +44,15 @@ struct association {
 	struct llp_conn *conn;
 	struct assoc *ddp; /* the protocol's state; NULL until the association is up */
 	struct datapath dp;
-	struct association_listener *listener; /* that accepted it; NULL: opened here, or closed */
+	struct association_listener *listener; /* for sessions of the peer; NULL: not known */
 	struct list waiting;            /* links of those who begin a session when it is up */
 	struct list requests;           /* links of session requests that wait for an answer */
 	struct list active;             /* in worker.active */
-	struct list opened;             /* in a bucket of worker.opened, if opened here */
+	struct list by_peer;            /* in a bucket of worker.by_peer */
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
 	uint64_t idle_since_ms;         /* 0: in use */
 	uint64_t measured_ms;           /* when the largest message was read */
-	struct endpoint_addrs addrs;    /* opener: the addresses that were asked for */
+	struct endpoint_addrs addrs;    /* as a program here asked for them, or would */
 	struct sockaddr_storage remote; /* with which it came up */
 	int lost_err; /* errno value of the association's end; 0: shut down in order */
 };
@@ -76,7 +77,8 @@ extern const struct llp_events association_llp_events;
 
 /*
  * The association to use for a session between these endpoints: one that was opened here for the
- * same addresses, is up or on its way and has a stream left; else a new one. 0 or -errno.
+ * same addresses, or by the peer from them and from the port that is asked for, is up or on its way
+ * and has a stream left; else a new one. 0 or -errno.
  */
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
 

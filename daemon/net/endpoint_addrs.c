@@ -26,10 +26,22 @@ bool addr_set_same(const struct addr_set *a, const struct addr_set *b)
 	return a->n == b->n;
 }
 
-bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b)
+static bool same_peer(const struct endpoint_addrs *a, const struct endpoint_addrs *b)
 {
 	return a->port == b->port && addr_same_host(&a->peer.a[0], &b->peer.a[0]) &&
-	       addr_set_same(&a->peer, &b->peer) && addr_set_same(&a->local, &b->local);
+	       addr_set_same(&a->peer, &b->peer);
+}
+
+bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b)
+{
+	return same_peer(a, b) && addr_set_same(&a->local, &b->local);
+}
+
+bool endpoint_addrs_serve(const struct endpoint_addrs *have, const struct endpoint_addrs *want)
+{
+	bool any = want->local.n == 0 && have->local.n == 1;
+
+	return same_peer(have, want) && (any || addr_set_same(&have->local, &want->local));
 }
 
 struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer)

@@ -26,6 +26,7 @@ struct endpoint_addrs {
 	struct addr_set peer;  /* with the port; the first address is tried first */
 	struct addr_set local; /* empty: the address of the route */
 	uint16_t port;         /* the peer's SCTP port */
+	uint16_t own_port;     /* from which a new association begins, 0: any; not compared */
 };
 
 /* Reads the addresses of a connect. what: for refusals ("queue pair 5: connect"). 0 or a refusal,
@@ -52,6 +53,10 @@ void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret);
 /* True if one association serves both: equal sets of peer addresses with the same first one, the
  * same port, and equal sets of local addresses. */
 bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b);
+
+/* True if an association with exactly these addresses serves what a program wants: as before, or
+ * the program names no address of ours, and it has one. */
+bool endpoint_addrs_serve(const struct endpoint_addrs *have, const struct endpoint_addrs *want);
 
 /* True if the address is in the set. */
 bool addr_set_has(const struct addr_set *l, const struct sockaddr_storage *a);

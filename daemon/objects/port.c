@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "daemon/base/state.h"
+#include "daemon/objects/client.h"
 #include "daemon/objects/listener.h"
 #include "util/addr.h"
 
@@ -47,25 +48,6 @@ static int listen_free(struct port *p)
 	return r;
 }
 
-/* A restarted program gets the associations of its predecessor, because peers go on
- * using them. */
-static void adopt(struct port *p)
-{
-	struct worker *w = p->accepts.worker;
-	struct llp_info info;
-	uint32_t pos = 0;
-	struct association *assoc;
-
-	while ((assoc = idtab_next(&w->assocs, &pos))) {
-		if (assoc->opener || assoc->listener || assoc->state != ASSOCIATION_UP)
-			continue;
-		llp_info(assoc->conn, &info);
-		if (addr_port(&info.local) == p->number &&
-		    (p->at.n == 0 || addr_set_has(&p->at, &info.local)))
-			assoc->listener = &p->accepts;
-	}
-}
-
 static int refuse(const struct port_request *req, int r, struct reply *rep)
 {
 	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
@@ -84,7 +66,7 @@ static int port_new(struct worker *w, const struct port_request *req, struct rep
 
 	if (!p)
 		return reply_refuse(rep, ENOMEM, "listen: out of memory");
-	p->accepts.worker = w;
+	p->accepts = (struct association_listener){.worker = w, .at = &p->at};
 	p->uid = req->uid;
 	p->number = req->number;
 	p->at = req->at;
@@ -96,7 +78,6 @@ static int port_new(struct worker *w, const struct port_request *req, struct rep
 		port_put(p);
 		return refuse(req, r, rep);
 	}
-	adopt(p);
 	*ret = p;
 	return 0;
 }
@@ -116,6 +97,45 @@ void port_put(struct port *p)
 	llp_unlisten(p->self);
 	list_del(&p->link);
 	free(p);
+}
+
+/* ---- associations ---- */
+
+struct port *port_of(struct association *assoc)
+{
+	struct llp_info info;
+
+	if (assoc->listener)
+		return list_entry(assoc->listener, struct port, accepts);
+	llp_info(assoc->conn, &info);
+	list_foreach (it, &assoc->worker->ports) {
+		struct port *p = list_entry(it, struct port, link);
+
+		if (p->number != addr_port(&info.local) ||
+		    (p->at.n && !addr_set_has(&p->at, &info.local)))
+			continue;
+		assoc->listener = &p->accepts;
+		return p;
+	}
+	return NULL;
+}
+
+/* An association that the port accepts would have the same addresses, as far as that is known. */
+static bool accepts_as(const struct port *p, const struct addr_set *local)
+{
+	return addr_set_same(&p->at, local) || (p->at.n <= 1 && local->n == 0) ||
+	       (p->at.n == 0 && local->n == 1);
+}
+
+uint16_t port_to_connect(const struct client *c, const struct endpoint_addrs *e)
+{
+	const struct listener *l;
+	uint32_t pos = 0;
+
+	while ((l = idtab_next(&c->listeners, &pos)))
+		if (accepts_as(l->port, &e->local))
+			return l->port->number;
+	return 0;
 }
 
 /* ---- sharing ---- */

@@ -13,6 +13,7 @@
 #include "daemon/net/association.h"
 #include "util/list.h"
 
+struct client;
 struct listener;
 struct llp_listener;
 
@@ -37,8 +38,7 @@ struct port_request {
 /*
  * The port for a new listener, which the caller adds to its listeners, else calls port_put(): one
  * that listens at the same addresses for this uid and has no listener with this key, or a new one.
- * A new one gets the associations of an earlier one with this number. 0 or a refusal: in use,
- * address not ours.
+ * 0 or a refusal: in use, address not ours.
  */
 int port_get(struct worker *w, const struct port_request *req, struct reply *rep,
 	     struct port **ret);
@@ -46,11 +46,14 @@ int port_get(struct worker *w, const struct port_request *req, struct reply *rep
 /* Frees the port if it has no listener. */
 void port_put(struct port *p);
 
-/* The port that accepted the association; NULL if it was opened here or its port is closed. */
-static inline struct port *port_of(const struct association *assoc)
-{
-	return assoc->listener ? list_entry(assoc->listener, struct port, accepts) : NULL;
-}
+/* The port for sessions that the peer begins on the association: the one that accepted it, or
+ * one that listens at its local address and port; NULL: none. A restarted program gets those of its
+ * predecessor, because peers go on using the association. */
+struct port *port_of(struct association *assoc);
+
+/* The port from which an association with these addresses begins for a client: that of a listener
+ * of its own, so that the peer finds it there and uses the same association; 0: any. */
+uint16_t port_to_connect(const struct client *c, const struct endpoint_addrs *e);
 
 /* The listener with this key, or NULL. Key 0: the listener without a key, else the first one. */
 struct listener *port_find(const struct port *p, uint64_t key);

@@ -72,6 +72,7 @@ struct qp {
 	enum qp_state state;
 	uint32_t cookie;           /* of the client's connect or accept */
 	struct association *assoc; /* while there is a session or one is tried */
+	bool any_local;            /* its program named no address of ours */
 	uint16_t sid;
 	struct list waiting;         /* in association.waiting: until the association is up */
 	struct timer deadline;       /* set until the session is established */

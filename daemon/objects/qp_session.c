@@ -9,6 +9,7 @@
 #include "daemon/objects/conn_params.h"
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
+#include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/srq.h"
 #include "daemon/objects/wr.h"
@@ -164,7 +165,7 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 }
 
 /* Reads the addresses and finds or opens the association. */
-static int open_assoc(const struct qp *qp, const struct msg_connect *req, struct association **ret,
+static int open_assoc(struct qp *qp, const struct msg_connect *req, struct association **ret,
 		      struct reply *rep)
 {
 	struct worker *w = qp->client->worker;
@@ -176,6 +177,8 @@ static int open_assoc(const struct qp *qp, const struct msg_connect *req, struct
 	r = endpoint_addrs_read(w, what, req, &addrs, rep);
 	if (r)
 		return r;
+	addrs.own_port = port_to_connect(qp->client, &addrs);
+	qp->any_local = addrs.local.n == 0;
 	r = association_get(w, &addrs, ret);
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
@@ -206,13 +209,17 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	return 0;
 }
 
-/* The addresses that the association was opened with serve for another one. */
+/* The addresses of the association serve for another one. */
 void qp_initiate_elsewhere(struct qp *qp)
 {
-	const struct association *old = qp->assoc;
+	struct endpoint_addrs addrs = qp->assoc->addrs;
 	struct association *assoc;
-	int r = association_get(qp->client->worker, &old->addrs, &assoc);
+	int r;
 
+	if (qp->any_local)
+		addrs.local.n = 0;
+	addrs.own_port = port_to_connect(qp->client, &addrs);
+	r = association_get(qp->client->worker, &addrs, &assoc);
 	if (r) {
 		qp_failed(qp, MSG_EV_FAILED,
 			  &(struct session_event){.err = -r,

@@ -231,7 +231,7 @@ static void connect_one(void)
 	struct sctp_assoc *a;
 
 	s->next_port = OWN_PORT;
-	(void)sctp_assoc_connect(s, &peer, NULL, 1, PEER_PORT, local, 2, NULL, &a);
+	(void)sctp_assoc_connect(s, &peer, NULL, 1, PEER_PORT, local, 2, 0, NULL, &a);
 	turn();
 }
 

@@ -328,7 +328,7 @@ static void open_one(void)
 				   sctp_addr_v4((const uint8_t[]){10, 0, 1, 2})};
 	struct sctp_assoc *a;
 
-	if (sctp_assoc_connect(s, peer, NULL, 1 + in_8(&in) % 2, PEER_PORT, local, 2, NULL, &a))
+	if (sctp_assoc_connect(s, peer, NULL, 1 + in_8(&in) % 2, PEER_PORT, local, 2, 0, NULL, &a))
 		return;
 	own_port = a->own_port;
 	peer_port = PEER_PORT;

@@ -80,7 +80,7 @@ static void foreign_addresses(void)
 	rig_address("127.0.0.4", RIG_PORT, &at[1]);
 	CHECK(llp_listen_at(b, &(struct llp_addrs){at, 1}, 6000, NULL, &l) == -EADDRNOTAVAIL);
 	CHECK(llp_connect_at(a, &(struct llp_addrs){at + 1, 1}, RIG_PORT,
-			     &(struct llp_addrs){at, 1}, NULL, &c) == -EADDRNOTAVAIL);
+			     &(struct llp_addrs){at, 1}, 0, NULL, &c) == -EADDRNOTAVAIL);
 	CHECK(llp_listen_at(b, &(struct llp_addrs){NULL, 0}, RIG_PORT, NULL, &l) == -EADDRINUSE);
 	end("foreign addresses and a port in use are refused");
 }

@@ -77,7 +77,7 @@ static void connect_to(const char *peer, const char *from)
 	struct sockaddr_storage to[LLP_MAX_ADDRS], ours[LLP_MAX_ADDRS];
 	struct llp_addrs p = list(peer, to), f = list(from, ours);
 
-	CHECK(llp_connect_at(a, &p, RIG_PORT, &f, &one, &one.c) == 0);
+	CHECK(llp_connect_at(a, &p, RIG_PORT, &f, 0, &one, &one.c) == 0);
 	rig_until(&one.up, 1);
 	rig_until(&two.incoming, 1);
 }

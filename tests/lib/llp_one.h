@@ -25,7 +25,7 @@ static inline int llp_connect(struct llp *t, const struct sockaddr *peer, void *
 	const struct llp_addrs to = {&one, 1}, from = {NULL, 0};
 	int r = addr_copy(&one, peer);
 
-	return r ? r : llp_connect_at(t, &to, addr_port(&one), &from, user, ret);
+	return r ? r : llp_connect_at(t, &to, addr_port(&one), &from, 0, user, ret);
 }
 
 #endif

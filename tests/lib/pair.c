@@ -29,7 +29,7 @@ struct assoc_cfg pair_cfg(bool opener)
 {
 	return (struct assoc_cfg){
 		.streams = 8,
-		.opener = opener,
+		.even = opener,
 		.pending_max = 4,
 		.records_max = 64,
 		.early_max = 8192,

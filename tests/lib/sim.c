@@ -140,17 +140,20 @@ static void ev_connect(void *obj, void *arg)
 }
 
 static int sim_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-		       const struct llp_addrs *from, void *user, struct llp_conn **ret)
+		       const struct llp_addrs *from, uint16_t own_port, void *user,
+		       struct llp_conn **ret)
 {
 	struct simnode *n = simnode_of(llp);
 	struct simconn *c;
 
+	(void)own_port;
 	if (peer->n > 1 || from->n > 1)
 		return -EOPNOTSUPP;
 	c = conn_new(n, user);
 	c->remote = peer->a[0];
 	addr_set_port(&c->remote, port);
 	c->local = n->addrs[0];
+	c->opener = true;
 	simconn_after(c, simconn_delay(c), ev_connect, NULL);
 	*ret = &c->c;
 	return 0;
@@ -197,6 +200,7 @@ static void sim_info(const struct llp_conn *llc, struct llp_info *ret)
 		.backend = "sim",
 		.local = c->local,
 		.remote = c->remote,
+		.even = c->opener,
 		.streams = simnode_of(llc->llp)->streams,
 		.max_message = c->max_message,
 		.mtu = c->max_message,

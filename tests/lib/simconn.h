@@ -58,6 +58,7 @@ struct simconn_end {
 struct simconn {
 	struct llp_conn c;
 	struct list link;
+	bool opener; /* it was made by llp_connect_at() */
 	struct simconn *peer;
 	unsigned id;
 	enum simconn_state state;

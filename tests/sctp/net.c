@@ -357,8 +357,8 @@ struct sctp_assoc *net_connect(struct net *n)
 		peer[i] = sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, 2});
 		local[i] = (uint8_t)i;
 	}
-	if (sctp_assoc_connect(n->host[0].s, peer, NULL, n->addrs, NET_PORT, local, n->addrs, NULL,
-			       &a))
+	if (sctp_assoc_connect(n->host[0].s, peer, NULL, n->addrs, NET_PORT, local, n->addrs, 0,
+			       NULL, &a))
 		return NULL;
 	return a;
 }

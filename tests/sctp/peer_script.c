@@ -32,7 +32,7 @@ void peer_stack_connects(struct peer *p, unsigned naddrs)
 
 	for (unsigned i = 0; i < naddrs; i++)
 		addr[i] = peer_addr(i);
-	cr_assert_eq(sctp_assoc_connect(p->s, addr, NULL, naddrs, p->port, local, p->cfg.nlocal,
+	cr_assert_eq(sctp_assoc_connect(p->s, addr, NULL, naddrs, p->port, local, p->cfg.nlocal, 0,
 					NULL, &p->assoc),
 		     SCTP_E_OK);
 	peer_poll(p);

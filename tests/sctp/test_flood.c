@@ -254,7 +254,7 @@ Test(flood, without_memory_calls_are_refused_and_nothing_is_lost)
 
 	p.no_memory = true;
 	cr_assert_eq(sctp_listen(p.s, &local, 1, false, 77, NULL, &l), SCTP_E_MEMORY);
-	cr_assert_eq(sctp_assoc_connect(p.s, &peer, NULL, 1, 77, &local, 1, NULL, &a),
+	cr_assert_eq(sctp_assoc_connect(p.s, &peer, NULL, 1, 77, &local, 1, 0, NULL, &a),
 		     SCTP_E_MEMORY);
 	cr_assert_eq(peer_stack_sends(&p, 0, 1000), SCTP_E_MEMORY);
 	cr_assert_eq(open_many(1, 3), 0);

@@ -400,6 +400,6 @@ Test(setup_bad, nobody_connects_to_port_0)
 	struct sctp_assoc *a;
 	uint8_t local = 0;
 
-	cr_assert_eq(sctp_assoc_connect(p.s, &addr, NULL, 1, 0, &local, 1, NULL, &a),
+	cr_assert_eq(sctp_assoc_connect(p.s, &addr, NULL, 1, 0, &local, 1, 0, NULL, &a),
 		     SCTP_E_NO_ADDR);
 }

@@ -31,7 +31,7 @@ static struct assoc_end *peer_new(struct node *n, bool opener)
 	struct world *w = n->w;
 	struct assoc_cfg cfg = {
 		.streams = w->plan.streams,
-		.opener = opener,
+		.even = opener,
 		.pending_max = w->plan.pending_max,
 		.records_max = w->plan.records_max,
 		.early_max = w->plan.early_max,

@@ -194,7 +194,7 @@ static void set_up(struct end *e, bool opener)
 	};
 	struct assoc_cfg cfg = {
 		.streams = 2,
-		.opener = opener,
+		.even = opener,
 		.pending_max = 1,
 		.records_max = UINT16_MAX,
 		.early_max = 4096,

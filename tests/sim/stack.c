@@ -228,7 +228,8 @@ static struct stackconn *find_opener(const struct stack *s, const struct sctp_as
 }
 
 static int stack_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
-			 const struct llp_addrs *from, void *user, struct llp_conn **ret)
+			 const struct llp_addrs *from, uint16_t own_port, void *user,
+			 struct llp_conn **ret)
 {
 	struct stack *s = stack_at(llp);
 	const struct sockaddr_in *in = (const void *)&peer->a[0];
@@ -239,12 +240,13 @@ static int stack_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t
 	int r;
 
 	(void)from;
+	(void)own_port;
 	for (unsigned i = 0; i < n; i++) {
 		to[i] = network_addr(s->net, host, i);
 		own[i] = network_addr(s->net, s->host, i);
 	}
 	r = llp_connect_at(s->below, &(struct llp_addrs){to, n}, port, &(struct llp_addrs){own, n},
-			   c, &below);
+			   0, c, &below);
 	check(s, r == 0);
 	learn(c, below);
 	wake(s);

@@ -2,13 +2,14 @@
 /*
  * Ports that the daemon chooses, addresses that programs ask for, and listeners that share a port.
  *
- *   ports SOCKET SOCKET2 ADDRESS2     a client of the first daemon connects to clients of the
- * second one, which listens at that address; both may be the same
+ *   ports SOCKET ADDRESS SOCKET2 ADDRESS2     a client of the first daemon connects to clients of
+ * the second one; both may be the same
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -267,20 +268,50 @@ static void keys(void)
 	MUST(ddp_destroy_id(b[0].listener));
 }
 
+/* Two programs that listen and connect to each other share one association, in both directions. */
+static void both_ways(const char *address_of_a)
+{
+	struct ddp_cm_event *ev;
+	struct session s, back;
+	struct ddp_id_attr at;
+
+	end_listen(&a);
+	end_listen(&b[0]);
+	session_open(&s, &a, &b[0], address, NULL);
+	at = query(s.id[1]);
+	is("the association of a program that listens comes from its port", port_of(&at.remote),
+	   a.port);
+	session_open(&back, &b[0], &a, address_of_a, NULL);
+	is("and is that of sessions to this port", query(back.id[0]).assoc, at.assoc);
+	session_close(&back, 0);
+	MUST(ddp_destroy_id(a.listener));
+	session_connect(&back, &b[0], &a, address_of_a, NULL);
+	ev = end_event(&b[0], DDP_CM_CONNECT_ERROR);
+	is("which end with the listener", (uint64_t)-ev->err, ECONNREFUSED);
+	ddp_ack_cm_event(ev);
+	MUST(ddp_destroy_qp(back.qp[0]));
+	MUST(ddp_destroy_id(back.id[0]));
+	session_close(&s, 0);
+	MUST(ddp_destroy_id(b[0].listener));
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: ports SOCKET SOCKET2 ADDRESS2\n");
+	if (argc != 5) {
+		fprintf(stderr, "usage: ports SOCKET ADDRESS SOCKET2 ADDRESS2\n");
 		return 2;
 	}
 	alarm(120);
-	address = argv[3];
+	address = argv[4];
 	end_open(&a, "a", argv[1]);
 	for (int i = 0; i < LISTENERS; i++)
-		end_open(&b[i], "b", argv[2]);
-	end_open(&more, "another one", argv[2]);
+		end_open(&b[i], "b", argv[3]);
+	end_open(&more, "another one", argv[3]);
 	addresses();
 	free_ports();
 	keys();
+	if (!getenv("DDP_TRANSPORT") || !strcmp(getenv("DDP_TRANSPORT"), "user") ||
+	    !strcmp(argv[1], argv[3]))
+		both_ways(argv[2]);
 	return 0;
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promises: the daemon chooses a free port for port 0; programs can ask for addresses and ports; listeners of one user
-# share a port and its association by service keys; malformed and unknown keys are refused.
+# share a port and its association by service keys; malformed and unknown keys are refused; programs that listen and
+# connect to each other share one association.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
@@ -14,8 +15,8 @@ daemon b "$b"
 # For another user.
 chmod 0711 "$tmp"
 chmod 0666 "$(socket_of a)" "$(socket_of b)"
-"$bin/tests/system/ports" "$(socket_of a)" "$(socket_of b)" "$b" || fail 'two daemons'
-"$bin/tests/system/ports" "$(socket_of a)" "$(socket_of a)" "$a" || fail 'one daemon'
+"$bin/tests/system/ports" "$(socket_of a)" "$a" "$(socket_of b)" "$b" || fail 'two daemons'
+"$bin/tests/system/ports" "$(socket_of a)" "$a" "$(socket_of a)" "$a" || fail 'one daemon'
 eventually 10 none_of a client listener || fail 'objects are left'
 stop a || fail "daemon: exit status $?"
 stop b || fail "daemon: exit status $?"

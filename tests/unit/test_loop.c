@@ -218,6 +218,32 @@ Test(loop_setup, a_connecting_conn_may_be_freed)
 	cr_assert_eq(client.up + client.down + server.up, 0);
 }
 
+Test(loop_setup, two_that_connect_to_each_other_at_once_have_one_association)
+{
+	static struct end other;
+	struct sockaddr_storage to = address("127.0.0.1", 0);
+	const struct llp_addrs all = {NULL, 0}, at = {&to, 1};
+	struct llp_info info[2];
+
+	cr_assert_eq(llp_connect_at(loop, &at, 7000, &all, PORT, &client, &client.conn), 0);
+	cr_assert_eq(llp_connect_at(loop, &at, PORT, &all, 7000, &other, &other.conn), 0);
+	cr_assert_eq(llp_connect_at(loop, &at, 7000, &all, 7000, &other, &other.conn), -EADDRINUSE,
+		     "both ends would be the same");
+	tick();
+	cr_assert_eq(client.up, 1);
+	cr_assert_eq(other.up, 1);
+	cr_assert_eq(server.up, 0);
+	llp_info(client.conn, &info[0]);
+	llp_info(other.conn, &info[1]);
+	cr_assert_eq(addr_port(&info[0].remote), 7000);
+	cr_assert_eq(addr_port(&info[1].remote), PORT);
+	cr_assert(info[0].same_endpoint && info[1].same_endpoint);
+	cr_assert_neq(info[0].even, info[1].even);
+	llp_shutdown(client.conn);
+	tick();
+	cr_assert_eq(other.down, 1);
+}
+
 Test(loop_setup, a_port_has_one_listener)
 {
 	struct llp_listener *l = NULL;

@@ -247,6 +247,56 @@ Test(addrs, an_association_is_shared_by_requests_with_the_same_addresses)
 	cr_assert_neq(p, q, "the same addresses with another one first");
 }
 
+/* The association that came in, after another one was opened from this port. */
+static struct association *accepted(struct association_listener *l, uint16_t own_port)
+{
+	struct endpoint_addrs e = ends_of(to(1, 1));
+	struct association *p, *q;
+	struct llp_listener *ret;
+	uint32_t pos = 0;
+
+	cr_assert_eq(llp_listen_at(w->self, &(struct llp_addrs){NULL, 0}, PORT, l, &ret), 0);
+	e.own_port = own_port;
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	turn();
+	while ((q = idtab_next(&w->assocs, &pos)))
+		if (q != p)
+			return q;
+	cr_assert_fail("nothing came in");
+	return NULL;
+}
+
+Test(addrs, an_association_of_the_peer_serves_for_the_port_that_it_began_from)
+{
+	const struct addr_set at_all = {.n = 0};
+	struct association_listener l = {.worker = w, .at = &at_all};
+	struct msg_connect back = to(1, 1), named = back, elsewhere = back, both = to(2, 1, 2);
+	struct association *in = accepted(&l, 7000), *p;
+	struct endpoint_addrs e;
+
+	back.peers[0].port = named.peers[0].port = elsewhere.peers[0].port = 7000;
+	both.peers[0].port = both.peers[1].port = 7000;
+	named.nlocals = elsewhere.nlocals = 1;
+	named.locals[0] = at(1, 0);
+	elsewhere.locals[0] = at(2, 0);
+	e = ends_of(back);
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(p, in);
+	e = ends_of(named);
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_eq(p, in);
+	e = ends_of(elsewhere);
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_neq(p, in, "another address of ours");
+	e = ends_of(both);
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_neq(p, in, "another address of the peer");
+	e = ends_of(back);
+	e.port = 7001;
+	cr_assert_eq(association_get(w, &e, &p), 0);
+	cr_assert_neq(p, in, "another port");
+}
+
 /* ---- clients ---- */
 
 static const void *answer(struct program *p)

@@ -308,7 +308,7 @@ void rig_connect_at(struct llp *t, const struct llp_addrs *to, const struct llp_
 {
 	int r;
 
-	r = llp_connect_at(t, to, RIG_SCTP_PORT, from, rc, &rc->c);
+	r = llp_connect_at(t, to, RIG_SCTP_PORT, from, 0, rc, &rc->c);
 	cr_assert_eq(r, 0, "connect: %d", r);
 	await(rc);
 }

@@ -94,7 +94,7 @@ void host_connect(struct world *w, unsigned host, uint16_t own_port, uint16_t po
 	/* Two tie-tags and the tag come before the initial TSN. */
 	h->calls = 0;
 	h->wrap_at = w->wraps ? 3 : UINT32_MAX;
-	if (sctp_assoc_connect(h->s, peer, NULL, w->addrs, port, local, w->addrs, NULL, &a) == 0)
+	if (sctp_assoc_connect(h->s, peer, NULL, w->addrs, port, local, w->addrs, 0, NULL, &a) == 0)
 		conn_new(w, host, a);
 	h->wrap_at = UINT32_MAX;
 }
