@@ -12,13 +12,14 @@ set_plugin_info({
 local SSN_LEN, CONTROL_LEN, ENHANCED_LEN = 2, 4, 4
 local TAGGED_LEN, UNTAGGED_LEN = 14, 18
 local PRIVATE_MAX = 512
-local TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = 4, 5, 6, 7
+local INITIATE, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = 1, 4, 5, 6, 7
+local KEY_MARK, KEY_LEN = "\x8bDDPkey\x01", 16
 local EXPERIMENTS = 0xffff
 local UNCHANGED = 0x3fff
 local READ_REQUEST, RDMAP_TERMINATE, IMMEDIATE, IMMEDIATE_SE, ATOMIC_REQUEST, ATOMIC_RESPONSE = 1, 7, 8, 9, 10, 11
 
 local functions = {
-	[1] = "Initiate", [2] = "Accept", [3] = "Reject", [TERMINATE] = "Terminate",
+	[INITIATE] = "Initiate", [2] = "Accept", [3] = "Reject", [TERMINATE] = "Terminate",
 	[E_INITIATE] = "Enhanced Initiate", [E_ACCEPT] = "Enhanced Accept", [E_REJECT] = "Enhanced Reject",
 	[EXPERIMENTS] = "reserved for experiments",
 }
@@ -55,6 +56,7 @@ local f = {
 	rtr_read = ProtoField.bool("ddp_sctp.rtr.read", "D: an RDMA Read may come first", 32, nil, 0x00004000),
 	ord = ProtoField.uint32("ddp_sctp.ord", "ORD", base.DEC, not_negotiated, 0x00003fff),
 	private = ProtoField.bytes("ddp_sctp.private", "Private data"),
+	service_key = ProtoField.uint64("ddp_sctp.service_key", "Service key", base.HEX),
 	private_length = ProtoField.uint16("ddp_sctp.private_length", "Length of the private data"),
 	adaptation = ProtoField.uint32("ddp_sctp.adaptation", "Adaptation indication", base.HEX, { [1] = "DDP" }),
 }
@@ -249,6 +251,15 @@ local function add_words(t, range)
 	return text
 end
 
+-- The service key at the start of the private data of an Initiate (docs/choices.md); its length.
+local function add_key(t, range)
+	if range:len() < KEY_LEN or range(0, #KEY_MARK):raw() ~= KEY_MARK then return 0, "" end
+	local key = range(#KEY_MARK, 8)
+	local digits = key:uint64():tohex():lower():gsub("^0+", "")
+	t:add(f.service_key, key)
+	return KEY_LEN, ", service key 0x" .. (digits == "" and "0" or digits)
+end
+
 -- What is behind the function code; what it says, for the column.
 local function add_private(t, tvb, func)
 	local at, text, len = CONTROL_LEN, "", tvb:reported_len() - CONTROL_LEN
@@ -263,6 +274,11 @@ local function add_private(t, tvb, func)
 		end
 	end
 	t:add(f.private_length, tvb(0, 0), len):set_generated()
+	if tvb:len() == at then return text end
+	if func == INITIATE or func == E_INITIATE then
+		local key, words = add_key(t, tvb(at))
+		at, len, text = at + key, len - key, text .. words
+	end
 	if tvb:len() == at then return text end
 	t:add(f.private, tvb(at))
 	return text .. ", " .. bytes(len) .. " of private data"
