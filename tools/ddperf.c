@@ -96,6 +96,13 @@ static const struct option_row rows[] = {
 		.type = OPTION_FLAG,
 		AT(inline_data),
 	},
+	{
+		.letters = "m",
+		.name = "own-memory",
+		.help = "register memory of malloc() instead of allocating regions",
+		.type = OPTION_FLAG,
+		AT(own_memory),
+	},
 	OPTS_PORT(struct ddperf_opts),
 	{
 		.letters = "j",

@@ -23,7 +23,7 @@ struct ddperf_opts {
 	uint64_t count;       /* messages to measure */
 	double warm_up;       /* seconds */
 	uint32_t interval_ms; /* of bandwidth and rate samples */
-	bool serve, inline_data, json, once;
+	bool serve, inline_data, own_memory, json, once;
 };
 
 /* What was measured. */

@@ -73,6 +73,8 @@ static int set_up(struct ddperf_run *run)
 	struct session_need need = {.send_wr = run->o->depth + SLACK, .recv_wr = RECVS};
 	int r = session_open(&run->s, run->o->socket);
 
+	run->s.own_memory = run->o->own_memory;
+
 	run->caps.struct_size = sizeof(run->caps);
 	if (r == 0)
 		r = ddp_query(run->s.ctx, &run->caps);

@@ -248,6 +248,7 @@ int ddperf_server(const struct ddperf_opts *o)
 		.bind = o->bind,
 		.max_sessions = 1,
 		.once = o->once,
+		.own_memory = o->own_memory,
 		.state_size = sizeof(struct served),
 		.request = on_request,
 		.run = serve,

@@ -133,6 +133,7 @@ static int try_accept(struct slot *slot, const struct ddp_cm_event *ev, struct s
 	s->ctx = slot->server->ctx;
 	s->id = ev->id;
 	s->user = conf->user;
+	s->own_memory = conf->own_memory;
 	s->state = calloc(1, conf->state_size);
 	if (!s->state)
 		return plain_fail("allocate a session", -ENOMEM);

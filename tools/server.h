@@ -28,6 +28,7 @@ struct server_conf {
 	unsigned max_sessions; /* requests beyond are rejected, saying so */
 	bool once;             /* end after the first session */
 	bool quiet;            /* no line about listening, nor about paths */
+	bool own_memory;       /* becomes session.own_memory */
 	void *user;            /* becomes session.user */
 	size_t state_size;     /* bytes of session.state, zero at first, freed with the session */
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/addrs.h"
@@ -87,13 +88,29 @@ int session_make_qp(struct session *s, const struct session_need *need)
 	return r;
 }
 
+/* The pages have data, so that they are there. */
+static int register_own(struct ddp_pd *pd, size_t len, unsigned access, struct ddp_mr **ret)
+{
+	void *p = malloc(len);
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	memset(p, 0, len);
+	r = ddp_reg_mr(pd, p, len, access, NULL, ret);
+	if (r < 0)
+		free(p);
+	return r;
+}
+
 int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret)
 {
 	int r;
 
 	if (s->nmrs == SESSION_MRS)
 		return -ENOSPC;
-	r = ddp_alloc_mr(s->pd, len, access, &s->mr[s->nmrs]);
+	r = s->own_memory ? register_own(s->pd, len, access, &s->mr[s->nmrs])
+			  : ddp_alloc_mr(s->pd, len, access, &s->mr[s->nmrs]);
 	if (r < 0)
 		return session_fail("register memory", r);
 	*ret = s->mr[s->nmrs++];
@@ -234,6 +251,14 @@ static void await_end(struct session *s)
 	}
 }
 
+static void free_memory(const struct session *s, struct ddp_mr *mr)
+{
+	void *own = s->own_memory ? mr->addr : NULL;
+
+	ddp_dereg_mr(mr);
+	free(own);
+}
+
 void session_close(struct session *s)
 {
 	s->on_path = NULL;
@@ -247,7 +272,7 @@ void session_close(struct session *s)
 	if (s->cq)
 		ddp_destroy_cq(s->cq);
 	while (s->nmrs)
-		ddp_dereg_mr(s->mr[--s->nmrs]);
+		free_memory(s, s->mr[--s->nmrs]);
 	if (s->pd)
 		ddp_dealloc_pd(s->pd);
 	if (s->own_ctx)

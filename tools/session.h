@@ -28,6 +28,7 @@ struct session {
 	struct ddp_mr *mr[SESSION_MRS];
 	unsigned nmrs;
 	bool own_ctx;                 /* a client; the server's sessions share one context */
+	bool own_memory;              /* session_alloc() registers memory of malloc() */
 	atomic_bool up;               /* established and not disconnected */
 	struct ddp_cm_event *pending; /* of a client: taken while polling for path events */
 	void (*on_path)(const char *sentence);

@@ -14,10 +14,12 @@ from machine import Failed, Processes, until
 KIB, MIB = 1024, 1024 * 1024
 SIZES = [(MIB, "1M"), (64 * KIB, "64K"), (4 * KIB, "4K")]
 MANY = [1, 16, 1000]
+OWN_PORT = 5045  # of the server with memory of malloc()
 WARM_UP = 0.2  # seconds, of ddperf and many_qps
 
-UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us"}
-CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message"}
+UNITS = {"bw": "MB/s", "rate": "messages/s", "lat": "us", "reg": "us"}
+CPU_UNITS = {"bw": "s/GB", "rate": "us/message", "lat": "us/message", "reg": "us"}
+REGIONS = [(4 * KIB, "4K"), (64 * KIB, "64K"), (MIB, "1M"), (16 * MIB, "16M"), (256 * MIB, "256M")]
 
 
 @dataclass
@@ -84,7 +86,9 @@ class Ours:
         if gone(child):
             raise Failed(f"daemon {name}: {self.processes.log(name)}")
         self.processes.start(name + "-server", [self.program("ddperf"), "-s", "--socket", self.socket(host)], host)
-        until(f"ddperf -s on {name}", lambda: self.ask(host, "listener"))
+        self.processes.start(name + "-own", [self.program("ddperf"), "-s", "-m", "-p", str(OWN_PORT), "--socket",
+                                             self.socket(host)], host)
+        until(f"ddperf -s on {name}", lambda: len(self.ask(host, "listener") or ()) > 1)
 
     def start(self):
         self.daemon(0)
@@ -122,14 +126,14 @@ class Ours:
             return (out["mb_per_s" if metric == "bw" else "messages_per_s"], out["bytes"], out["bytes"] / size)
         return call
 
-    def ddperf(self, op, metric, size, host=1):
+    def ddperf(self, op, metric, size, host=1, options=()):
         key = {"bw": "bandwidth_mean_mb_per_s", "rate": "rate_mean_messages_per_s",
                "lat": "latency_mean_us"}[metric]
 
         def call(seconds):
             out = json.loads(self.processes.run(
                 [self.program("ddperf"), "-j", "--socket", self.socket(0), "-S", str(size), "-t", str(seconds),
-                 "-w", str(WARM_UP), self.address(host), op, metric], 0, timeout=seconds + 30))
+                 "-w", str(WARM_UP), *options, self.address(host), op, metric], 0, timeout=seconds + 30))
             all_of_it = 1 + WARM_UP / out["elapsed_s"]
             ways = 2 if metric == "lat" and op != "read" else 1
             return out[key], out["bytes"] * all_of_it, out["messages"] * ways * all_of_it
@@ -143,6 +147,19 @@ class Ours:
                 0, timeout=seconds + 30))
             return (out["mb_per_s" if metric == "bw" else "writes_per_s"], out["all_bytes"],
                     out["all_bytes"] / size)
+        return call
+
+    def own_memory(self, op, metric, size):
+        """Memory of malloc() at both ends."""
+        return self.ddperf(op, metric, size, options=("-m", "-p", str(OWN_PORT)))
+
+    def register(self, how, size):
+        """How long a registration takes; its end is not part of it."""
+        def call(seconds):
+            out = json.loads(self.processes.run(
+                [self.program("tests/bench/register"), how, str(size), str(seconds), self.socket(0)],
+                timeout=seconds + 60))
+            return out["register_us"], 0, out["registrations"]
         return call
 
     def memcpy(self, size):
@@ -162,6 +179,7 @@ class Ours:
             rows += [(test, "UDP limit", "bw", self.limit("bw", size)),
                      (test, "transport alone", "bw", self.raw_user(size)),
                      (test, "ddpsctpd", "bw", self.ddperf("write", "bw", size)),
+                     (test, "own memory", "bw", self.own_memory("write", "bw", size)),
                      (test, "UCX", "bw", self.ucx("write", "bw", size))]
             if self.processes.link.netns_file:
                 rows += [(test, "iperf3", "bw", peers.Iperf(self.processes, self.next_port))]
@@ -181,6 +199,8 @@ class Ours:
                 ("write bw 1M", "memcpy", "bw", self.memcpy(MIB))]
         rows += [(f"{op} lat 64", "ddpsctpd", "lat", self.ddperf(op, "lat", 64, 0))
                  for op in ("write", "send", "read")]
+        rows += [(f"register {text}", who, "reg", self.register(how, size)) for size, text in REGIONS
+                 for who, how in (("adopted", "adopt"), ("shared", "again"), ("allocated", "alloc"))]
         return [Figure("one daemon", *row) for row in rows]
 
     def ucx(self, op, metric, size):

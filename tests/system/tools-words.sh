@@ -44,10 +44,12 @@ a=$(address 0)
 daemon a "$a"
 server pings a "$ddping" -s --socket "$(socket_of a)"
 server perfs a "$ddperf" -s --socket "$(socket_of a)"
+server owns a "$ddperf" -s -m -p 5045 --socket "$(socket_of a)"
 
 "$ddping" --socket "$(socket_of a)" -j -c 3 -i 0 "$a" >"$tmp/ping.json" || fail 'ddping -j'
 "$ddping" --socket "$(socket_of a)" -j -q -c 1 "$a" >"$tmp/quiet.json" || fail 'ddping -j -q'
 "$ddping" --socket "$(socket_of a)" -j -c 1 -p 9 "$a" >"$tmp/failed.json" 2>/dev/null && fail 'there is no listener at port 9'
+"$ddperf" --socket "$(socket_of a)" -m -p 5045 -w 0 -c 20 "$a" write bw >"$tmp/own.log" || fail 'ddperf with memory of malloc()'
 for metric in bw lat rate; do
 	"$ddperf" --socket "$(socket_of a)" -j -w 0 -c 2000 "$a" write $metric >"$tmp/$metric.json" || fail "ddperf $metric"
 done
