@@ -2,7 +2,7 @@
 /*
  * A program for librdmacm at two devices. Promise: ids that move to another event channel, queue
  * pairs that the program made and names, listeners at a wildcard address, and ids that are
- * destroyed at any point do what rdma_cm says, and the bytes are right.
+ * destroyed at any point do what rdma_cm says, and the bytes are the expected ones.
  *
  *   verbs_cm ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
@@ -270,7 +270,7 @@ static void rejected(void)
 	MUST(rdma_destroy_id(l) == 0);
 }
 
-/* What is destroyed while something is under way leaves nothing, and nobody waits for ever. */
+/* What is destroyed while something is under way leaves nothing, and nobody waits without end. */
 static void early_ends(void)
 {
 	struct rdma_cm_id *l = listener_at(&addr[0]);

@@ -2,7 +2,7 @@
 /*
  * A program for the extended objects of libibverbs: ibv_create_qp_ex() with ibv_wr_..., and
  * ibv_create_cq_ex() with ibv_start_poll(). Promise: each operation does what its function says,
- * and the bytes are right; a batch that is wrong posts nothing.
+ * and the bytes are the expected ones; a batch that is wrong posts nothing.
  *
  *   verbs_enhanced      exit status 0 if it held
  */

@@ -2,8 +2,8 @@
 /*
  * A program for libibverbs that forks. Promise: whatever the parent did before, the child can use
  * devices, also with contexts of its parent, and gets the right bytes; objects of the parent are
- * refused with ECHILD, and nothing waits for ever; the parent's objects still work. A child that is
- * killed leaves nothing behind.
+ * refused with ECHILD, and nothing waits without end; the parent's objects still work. A child that
+ * is killed leaves nothing behind.
  *
  *   verbs_fork      exit status 0 if it held
  */
@@ -34,7 +34,7 @@ static void in_child(void (*run)(void *arg), void *arg)
 
 	MUST(pid >= 0);
 	if (pid == 0) {
-		alarm(60); /* a child that waits for ever */
+		alarm(60); /* a child that waits without end */
 		run(arg);
 		_exit(0);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A program for libibverbs at two devices, with queue pairs that it connects itself. Promise: the
- * objects that few programs use do what verbs says, and the bytes are right: windows, shared
- * receive queues, queues that change their length, late receives, atomics, immediate data,
+ * objects that few programs use do what verbs says, and the bytes are the expected ones: windows,
+ * shared receive queues, queues that change their length, late receives, atomics, immediate data,
  * invalidation.
  *
  *   verbs_objects          exit status 0 if it held
