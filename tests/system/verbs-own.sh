@@ -29,6 +29,13 @@ run verbs_enhanced
 run verbs_cm "$a" "$b"
 run verbs_fork
 run verbs_dl
+DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"
+
+# A program that is linked with the library needs no launcher, and not the libraries that this one stands for.
+DDPVERBS_SOCKETS=$(socket_of a):$(socket_of b) timeout 200 "$bin/tests/system/verbs_linked" >"$tmp/linked.log" 2>&1 ||
+	fail "verbs_linked: status $?"
+! LD_LIBRARY_PATH=$bin/.libs ldd "$bin/tests/system/.libs/verbs_linked" | grep -E 'libibverbs|librdmacm' ||
+	fail 'verbs_linked needs a library of hardware'
 
 # The device of a daemon that ends.
 background end "${on_both[@]}" "$bin/tests/system/verbs_objects" end
