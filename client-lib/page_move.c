@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -74,12 +75,22 @@ static int copy_in(const struct page_move *m, const void *p, size_t len, uint64_
 	return copy_touched(m, p, len, offset);
 }
 
+/* The system call itself where that is possible: for the thread sanitizer the function writes to
+ * the pages, but the bytes stay the same. */
+static void *map_at(void *addr, size_t len, int prot, int fd, uint64_t offset)
+{
+#ifdef __LP64__
+	return (void *)syscall(SYS_mmap, addr, len, prot, MAP_SHARED | MAP_FIXED, fd, offset);
+#else
+	return mmap(addr, len, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+#endif
+}
+
 static int map_file(const struct page_move *m, void *addr, size_t len, int prot, uint64_t offset)
 {
-	return mmap(addr, len, prot, MAP_SHARED | MAP_FIXED, m->file->fd, (off_t)offset) ==
-			       MAP_FAILED
-		       ? -errno
-		       : 0;
+	void *p = map_at(addr, len, prot, m->file->fd, offset);
+
+	return p == MAP_FAILED ? -errno : 0;
 }
 
 /* Moves a chunk in while other threads run. */

@@ -17,6 +17,14 @@ timeout 300 "$own_memory" "$(socket_of a)" "$(socket_of b)" "$b" "$seed" >"$tmp/
 	fail "own_memory over the network, seed $seed"
 timeout 300 "$own_memory" "$(socket_of b)" "$(socket_of b)" "$b" "$seed" >"$tmp/own.log" 2>&1 ||
 	fail "own_memory within one daemon, seed $seed"
+
+# A daemon that is killed takes no byte with it.
+for round in 1 2 3; do
+	daemon "lost$round" "$(address 2)"
+	timeout 120 "$bin/tests/system/own_lost" "$(socket_of "lost$round")" "$(pid_of "lost$round")" >"$tmp/own.log" 2>&1 ||
+		fail "own_lost, round $round"
+done
+
 for name in a b; do
 	eventually 20 none_of $name client session qp mr cq || fail "daemon $name keeps objects"
 done

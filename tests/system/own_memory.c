@@ -369,6 +369,10 @@ static void refuses(void)
 	p = (void *)own_rounds_vdso();
 	if (p)
 		REFUSED("the vdso", ddp_reg_mr(b.pd, p, 4, 0, NULL, &mr), EFAULT);
+	/* Pages without a struct page (VM_PFNMAP), as those of devices: the clock, before the vdso.
+	 */
+	if (p)
+		REFUSED("pages of a device", ddp_reg_mr(b.pd, p - page, 4, 0, NULL, &mr), EFAULT);
 }
 
 int main(int argc, char **argv)
