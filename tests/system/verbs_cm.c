@@ -156,7 +156,7 @@ static void disconnect(struct end *c)
 
 /* ---- cases ---- */
 
-/* The id of a request moves while its events wait, and then once more. */
+/* The id of a request moves while its events wait, and then again. */
 static void moved_ids(void)
 {
 	struct rdma_event_channel *other = rdma_create_event_channel();
@@ -270,7 +270,7 @@ static void rejected(void)
 	MUST(rdma_destroy_id(l) == 0);
 }
 
-/* What is destroyed while something is under way leaves nothing, and nobody waits without end. */
+/* What is destroyed while something is in flight leaves nothing, and nobody waits without end. */
 static void early_ends(void)
 {
 	struct rdma_cm_id *l = listener_at(&addr[0]);
