@@ -115,8 +115,7 @@ void sctp_assoc_set_user(struct sctp_assoc *a, void *user)
 static void start_t1(struct sctp_assoc *a)
 {
 	a->tries = 0;
-	a->handshake_rto_us = a->s->cfg.rto_initial_us;
-	a->t1_us = a->s->now + a->handshake_rto_us;
+	a->t1_us = a->s->now + a->s->cfg.rto_initial_us;
 }
 
 static void notify_up(struct sctp_assoc *a)

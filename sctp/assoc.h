@@ -166,7 +166,6 @@ struct sctp_assoc {
 	uint8_t *report; /* an ERROR chunk that goes with COOKIE ECHO */
 	uint32_t report_len;
 	unsigned tries;
-	uint32_t handshake_rto_us;
 	uint64_t t1_us, t5_us; /* T1-init, T1-cookie, T2-shutdown; T5 */
 	uint8_t t2_path;       /* that SHUTDOWN or SHUTDOWN ACK went to */
 	bool t2_delayed;       /* T2 was restarted without another SHUTDOWN */
@@ -455,6 +454,8 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
 /* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
 void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
+/* How many paths are confirmed, at least 1. */
+unsigned sctp_assoc_confirmed(const struct sctp_assoc *a);
 /* The confirmed paths in turn, the primary one for 0. */
 struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
 

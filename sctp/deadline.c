@@ -2,6 +2,17 @@
 /* What happens when a deadline of an association passes. */
 #include "sctp/assoc.h"
 
+/* The addresses of the peer take turns, and each has its own back-off (5.1). */
+static uint64_t handshake_rto(const struct sctp_assoc *a)
+{
+	const struct sctp_config *cfg = &a->s->cfg;
+	uint64_t rto = cfg->rto_initial_us;
+
+	for (unsigned n = a->tries / sctp_assoc_confirmed(a); n && rto < cfg->rto_max_us; n--)
+		rto *= 2;
+	return rto < cfg->rto_max_us ? rto : cfg->rto_max_us;
+}
+
 /* T1-init and T1-cookie. False if that ended the association. */
 static bool repeat_handshake(struct sctp_assoc *a)
 {
@@ -9,10 +20,7 @@ static bool repeat_handshake(struct sctp_assoc *a)
 		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
 		return false;
 	}
-	a->handshake_rto_us = a->handshake_rto_us > a->s->cfg.rto_max_us / 2
-				      ? a->s->cfg.rto_max_us
-				      : 2 * a->handshake_rto_us;
-	a->t1_us = a->s->now + a->handshake_rto_us;
+	a->t1_us = a->s->now + handshake_rto(a);
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_send_init(a);
 	else

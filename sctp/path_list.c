@@ -126,13 +126,18 @@ void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, u
 	a->primary = (uint8_t)primary;
 }
 
-struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n)
+unsigned sctp_assoc_confirmed(const struct sctp_assoc *a)
 {
-	unsigned confirmed = 0;
+	unsigned n = 0;
 
 	for (unsigned i = 0; i < a->npaths; i++)
-		confirmed += a->path[i].state != SCTP_PATH_UNCONFIRMED;
-	n = confirmed ? n % confirmed : 0;
+		n += a->path[i].state != SCTP_PATH_UNCONFIRMED;
+	return n ? n : 1;
+}
+
+struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n)
+{
+	n %= sctp_assoc_confirmed(a);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		struct sctp_path *p = &a->path[(a->primary + i) % a->npaths];
 

@@ -151,6 +151,28 @@ Test(verify, init_is_tried_at_all_named_addresses)
 	cr_assert_eq(last_byte(), 1);
 }
 
+/* rows: 9260-5.1-22 */
+Test(verify, each_named_address_has_a_back_off_of_its_own)
+{
+	static const unsigned seconds[2][4] = {{0, 2, 6, 14}, {1, 4, 10, 22}};
+	unsigned n[2] = {0, 0};
+	uint64_t begin = p.now;
+
+	peer_stack_connects(&p, 2); /* takes the first INIT */
+	n[0] = 1;
+	peer_advance(&p, 25 * PEER_SECOND);
+	while (peer_next(&p)) {
+		unsigned to = last_byte();
+
+		cr_assert_eq(p.chunk[0].type, SCTP_INIT);
+		cr_assert(to < 2 && n[to] < 4);
+		cr_assert_eq(p.pkt->at_us - begin, seconds[to][n[to]] * (uint64_t)PEER_SECOND,
+			     "INIT %u to address %u", n[to], to);
+		n[to]++;
+	}
+	cr_assert(n[0] == 4 && n[1] == 4, "%u and %u", n[0], n[1]);
+}
+
 /* rows: 9260-5.4-13 9260-5.4-10 9260-5.4-14 9260-5.4-15 9260-3.3.6-02 9260-5.4-09 */
 Test(verify, an_unconfirmed_host_gets_heartbeats_only)
 {
