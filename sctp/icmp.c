@@ -44,12 +44,17 @@ static void port_unreachable(struct sctp_path *p)
 	}
 }
 
-static void too_big(struct sctp_path *p, uint32_t mtu)
+/* The largest packet of ours in an IP packet of that size. */
+static uint32_t fits(const struct sctp_path *p, uint32_t mtu)
 {
 	uint32_t head = (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
-	uint32_t size = mtu > head ? (mtu - head) & ~3u : 0;
 
-	if (sctp_pmtu_icmp(&p->pmtu, size, p->assoc->s->now))
+	return mtu > head ? (mtu - head) & ~3u : 0;
+}
+
+static void too_big(struct sctp_path *p, uint32_t mtu)
+{
+	if (sctp_pmtu_icmp(&p->pmtu, fits(p, mtu), p->assoc->s->now))
 		sctp_path_resized(p);
 }
 
@@ -76,6 +81,12 @@ void sctp_icmp(struct sctp *s, const struct sctp_flow *to, enum sctp_icmp what, 
 	sctp_assoc_arm(p->assoc);
 }
 
+/* Nobody knows what the route takes: less than the probe. */
+static bool refused(struct sctp_path *p, uint64_t now_us)
+{
+	return p->pmtu.outstanding && sctp_pmtu_refused(&p->pmtu, p->pmtu.probe, now_us);
+}
+
 void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint64_t now_us)
 {
 	if (now_us > s->now)
@@ -87,10 +98,8 @@ void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint
 
 		if (!p || p->flow.local != to->local || a->state == SCTP_CLOSED)
 			continue;
-		if (p->pmtu.outstanding && sctp_pmtu_refused(&p->pmtu, p->pmtu.probe, now_us))
+		if (mtu ? sctp_pmtu_limit(&p->pmtu, fits(p, mtu), now_us) : refused(p, now_us))
 			sctp_path_resized(p);
-		if (mtu)
-			sctp_assoc_set_route_mtu(a, &to->peer, mtu, now_us);
 		sctp_assoc_arm(a);
 	}
 }

@@ -85,6 +85,22 @@ bool sctp_pmtu_set_max(struct sctp_pmtu *m, uint32_t max, uint64_t now_us)
 	return m->size != old;
 }
 
+bool sctp_pmtu_limit(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
+{
+	uint32_t old = m->size;
+
+	size = size > SCTP_MIN_PACKET ? align(size) : SCTP_MIN_PACKET;
+	if (m->size <= size && m->probe <= size)
+		return false;
+	m->size = least(m->size, size);
+	m->high = size + 4;
+	if (m->size < size)
+		test_size(m, size, now_us);
+	else
+		finish(m, now_us);
+	return m->size != old;
+}
+
 /* ---- probes ---- */
 
 uint32_t sctp_pmtu_due(const struct sctp_pmtu *m, uint64_t now_us)

@@ -148,8 +148,9 @@ bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us);
  * packets are processed, or answers to peers without association are dropped. */
 bool sctp_wants_output(const struct sctp *s);
 
-/* The packets of that batch could not be sent because they are longer than what the route takes:
- * the path MTU of the association is lowered. mtu: bytes of an IP packet, 0 = unknown. */
+/* The packets of that batch could not be sent because they are longer than what the route takes now
+ * (mtu: bytes of an IP packet, 0 = unknown): the path MTU of all associations to that address is
+ * lowered, and searched again after 10 minutes. */
 void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint64_t now_us);
 
 /* ---- time ---- */

@@ -193,6 +193,47 @@ Test(sctp_pmtu, a_new_route)
 	cr_assert_eq(sctp_pmtu_due(&m, now), 9000);
 }
 
+Test(sctp_pmtu, a_route_that_is_narrow_for_a_while)
+{
+	struct sctp_pmtu m = fresh(1472);
+	uint64_t now = 0;
+
+	run_search(&m, 1472, &now);
+	cr_assert_not(sctp_pmtu_limit(&m, 1472, now));
+	cr_assert(sctp_pmtu_limit(&m, 774, now));
+	cr_assert_eq(m.size, 772);
+	cr_assert_eq(sctp_pmtu_due(&m, now), 0);
+	cr_assert_not(sctp_pmtu_limit(&m, 774, now), "told again");
+	now = sctp_pmtu_expiry(&m);
+	cr_assert_eq(now, 1000 + SCTP_PMTU_RAISE_US);
+	sctp_pmtu_run(&m, now);
+	cr_assert_eq(sctp_pmtu_due(&m, now), 1472);
+	sctp_pmtu_sent(&m, RTO, now);
+	cr_assert_not(sctp_pmtu_limit(&m, 774, now), "still narrow");
+	cr_assert_eq(m.size, 772);
+	now = sctp_pmtu_expiry(&m);
+	sctp_pmtu_run(&m, now);
+	cr_assert_eq(run_search(&m, 1472, &now), 1);
+	cr_assert_eq(m.size, 1472);
+}
+
+Test(sctp_pmtu, the_limit_of_our_interface_is_probed_next)
+{
+	struct sctp_pmtu m = fresh(9000);
+
+	sctp_pmtu_sent(&m, RTO, 0);
+	cr_assert_not(sctp_pmtu_limit(&m, 1472, 5));
+	cr_assert_eq(m.size, SCTP_PMTU_BASE);
+	cr_assert_eq(sctp_pmtu_due(&m, 5), 1472);
+	sctp_pmtu_sent(&m, RTO, 5);
+	cr_assert(sctp_pmtu_answered(&m, 1472, 9));
+	cr_assert_eq(m.size, 1472);
+	cr_assert_eq(m.state, SCTP_PMTU_DONE);
+	cr_assert_eq(sctp_pmtu_expiry(&m), 9 + SCTP_PMTU_RAISE_US);
+	cr_assert(sctp_pmtu_limit(&m, 100, 10));
+	cr_assert_eq(m.size, SCTP_MIN_PACKET);
+}
+
 Test(sctp_pmtu, too_big_messages)
 {
 	static const struct {
