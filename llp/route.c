@@ -3,15 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <limits.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "llp/udp.h"
+#include "llp/fib.h"
 #include "util/addr.h"
 #include "util/cleanup.h"
 
@@ -55,51 +55,48 @@ static bool kernel_has_tunnel(void)
 	return read(fd, text, sizeof(text) - 1) <= 0 || atoi(text) != 0;
 }
 
-/* The device that has the source address sends the packets. */
-static bool is_hardware(const struct sockaddr_storage *src)
+static bool is_hardware(unsigned device)
 {
-	struct ifaddrs *list;
-	bool hardware = false;
+	char name[IF_NAMESIZE], path[PATH_MAX];
 
-	if (getifaddrs(&list))
+	if (!if_indextoname(device, name))
 		return false;
-	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
-		struct sockaddr_storage a = {0};
-		char path[PATH_MAX];
+	snprintf(path, sizeof(path), "/sys/class/net/%s/device", name);
+	return access(path, F_OK) == 0;
+}
 
-		if (!i->ifa_addr || i->ifa_addr->sa_family != src->ss_family)
-			continue;
-		a.ss_family = src->ss_family;
-		memcpy(&a, i->ifa_addr, addr_len(&a));
-		if (!addr_same_host(&a, src))
-			continue;
-		snprintf(path, sizeof(path), "/sys/class/net/%s/device", i->ifa_name);
-		hardware = access(path, F_OK) == 0;
-		break;
-	}
-	freeifaddrs(list);
-	return hardware;
+/* What ICMP messages have told the kernel: where its tables cannot be read. */
+static int told_mtu(int fd, bool v6, uint32_t *ret)
+{
+	int mtu = 0;
+	socklen_t len = sizeof(mtu);
+
+	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len))
+		return -errno;
+	*ret = (uint32_t)mtu;
+	return 0;
 }
 
 int route_find(const struct sockaddr_storage *local, const struct sockaddr_storage *to,
 	       struct route *ret)
 {
-	bool v6 = to->ss_family == AF_INET6;
 	struct route r = {0};
 	socklen_t len = sizeof(r.src);
-	int mtu = 0;
+	struct fib fib = {0};
+	int err;
 	autoclose int fd = scratch(local, to);
 
 	if (fd < 0)
 		return fd;
 	if (getsockname(fd, (struct sockaddr *)&r.src, &len))
 		return -errno;
-	len = sizeof(mtu);
-	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len))
-		return -errno;
 	addr_set_port(&r.src, 0);
-	r.mtu = (uint32_t)mtu;
-	r.gso_safe = is_local(to) ? !kernel_has_tunnel() : is_hardware(&r.src);
+	err = fib_find(&r.src, to, &fib) == 0 ? 0
+					      : told_mtu(fd, to->ss_family == AF_INET6, &fib.mtu);
+	if (err)
+		return err;
+	r.mtu = fib.mtu;
+	r.gso_safe = is_local(to) ? !kernel_has_tunnel() : is_hardware(fib.device);
 	*ret = r;
 	return 0;
 }
