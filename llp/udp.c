@@ -35,6 +35,7 @@ enum {
 	QUOTE = 256, /* bytes that are read of a quoted packet */
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
+	IPV6_LEAST = 1280, /* bytes that each link takes (RFC 8200 section 5) */
 };
 
 struct control {
@@ -76,14 +77,17 @@ static void set_int(int fd, int level, int name, int value)
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* PROBE: DF, and the interface's MTU is the only limit. */
+/* PROBE: DF, and the interface's MTU is the only limit. Without it: routers fragment IPv4; they do
+ * not fragment IPv6, so we make fragments that each link takes. */
 static void set_df(int fd, bool v6, bool on)
 {
-	if (v6)
+	if (v6) {
 		set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER,
 			on ? IPV6_PMTUDISC_PROBE : IPV6_PMTUDISC_DONT);
-	else
+		set_int(fd, IPPROTO_IPV6, IPV6_MTU, on ? 0 : IPV6_LEAST);
+	} else {
 		set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, on ? IP_PMTUDISC_PROBE : IP_PMTUDISC_DONT);
+	}
 }
 
 /* net.core.rmem_max and wmem_max do not limit a privileged process. */
