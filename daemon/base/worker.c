@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/base/worker.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+enum { MANY = 64, TRIM_MS = 1000 };
+
+/* free() gives back only the end of the heap. */
+static void trim(struct timer *t)
+{
+	struct worker *w = list_entry(t, struct worker, trim);
+
+	w->freed = 0;
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+void worker_freed(struct worker *w)
+{
+	if (++w->freed == MANY)
+		timer_set(&w->timers, &w->trim, w->now_ms + TRIM_MS);
+}
+
 void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 {
 	*w = (struct worker){.daemon = d};
 	idtab_init(&w->assocs, max_assocs);
-	for (unsigned i = 0; i < WORKER_BUCKETS; i++)
+	for (unsigned i = 0; i < WORKER_BUCKETS; i++) {
 		list_init(&w->by_peer[i]);
+		list_init(&w->by_id[i]);
+	}
 	list_init(&w->ports);
 	list_init(&w->polled);
 	list_init(&w->active);
@@ -14,6 +39,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->low_srqs);
 	list_init(&w->dirty_async);
 	list_init(&w->faulty);
+	timer_init(&w->trim, trim);
 	log_limit_init(&w->assoc_log, &w->timers, "associations");
 	log_limit_init(&w->session_log, &w->timers, "sessions");
 	log_limit_init(&w->path_log, &w->timers, "paths");
@@ -28,5 +54,6 @@ void worker_deinit(struct worker *w)
 	log_limit_deinit(&w->path_log);
 	log_limit_deinit(&w->client_log);
 	log_limit_deinit(&w->socket_log);
+	timer_cancel(&w->timers, &w->trim);
 	idtab_deinit(&w->assocs);
 }

@@ -34,6 +34,7 @@ struct worker {
 	const struct association_events *assoc_events;
 	struct idtab assocs;
 	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
+	struct list by_id[WORKER_BUCKETS];   /* associations */
 	struct list ports;                   /* that programs listen on */
 	struct link_state *links;            /* NULL until it is open */
 	struct timers timers;                /* in milliseconds, like now_ms */
@@ -45,8 +46,10 @@ struct worker {
 	struct list faulty;      /* clients to be ended after this turn */
 	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
 	struct log_limit client_log, socket_log;           /* what clients can cause */
-	uint64_t now_ms;                                   /* time of this turn */
-	bool port_down; /* no interface with an address of the daemon is up */
+	struct timer trim; /* memory that many associations had goes back to the system */
+	unsigned freed;    /* associations since then */
+	uint64_t now_ms;   /* time of this turn */
+	bool port_down;    /* no interface with an address of the daemon is up */
 };
 
 /* An empty worker for at most max_assocs associations, without loop and transports. */
@@ -54,5 +57,8 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs);
 
 /* Frees the table of associations, which must be empty. */
 void worker_deinit(struct worker *w);
+
+/* An association was freed: after many, memory goes back to the system a second later. */
+void worker_freed(struct worker *w);
 
 #endif

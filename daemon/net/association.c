@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
@@ -23,6 +24,11 @@ enum {
 
 static void expire(struct timer *t);
 
+static struct list *with_id(struct worker *w, uint32_t id)
+{
+	return &w->by_id[id % WORKER_BUCKETS];
+}
+
 static struct association *association_new(struct worker *w, bool opener)
 {
 	struct association *assoc = calloc(1, sizeof(*assoc));
@@ -35,6 +41,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	}
 	assoc->worker = w;
 	assoc->id = ++w->daemon->last_assoc;
+	list_add_tail(with_id(w, assoc->id), &assoc->same_id);
 	assoc->opener = opener;
 	list_init(&assoc->waiting);
 	list_init(&assoc->requests);
@@ -58,13 +65,32 @@ static void on_event(void *user, const struct assoc_event *ev)
 	assoc->worker->assoc_events->event(assoc, ev);
 }
 
+/* Mapped: what is not used takes no memory, and all of it goes back to the system at the end. */
+static int map_ddp(struct association *assoc, const struct assoc_cfg *cfg)
+{
+	size_t bytes = assoc_size(cfg);
+	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED)
+		return -ENOMEM;
+	assoc->ddp_bytes = bytes;
+	assoc->ddp = assoc_init(mem, cfg);
+	return 0;
+}
+
+static void unmap_ddp(struct association *assoc)
+{
+	if (assoc->ddp)
+		munmap(assoc->ddp, assoc->ddp_bytes);
+	assoc->ddp = NULL;
+}
+
 /* The association is up: its streams are known, sessions are possible. */
 static int make_assoc(struct association *assoc)
 {
 	const struct config_session *s = &assoc->worker->daemon->cfg.session;
 	struct llp_info info;
 	struct assoc_cfg cfg;
-	void *mem;
 
 	llp_info(assoc->conn, &info);
 	cfg = (struct assoc_cfg){
@@ -77,10 +103,8 @@ static int make_assoc(struct association *assoc)
 		.close_ms = s->close_ms,
 		.plain_only = s->enhanced != CONFIG_ON,
 	};
-	mem = calloc(1, assoc_size(&cfg));
-	if (!mem)
+	if (map_ddp(assoc, &cfg))
 		return -ENOMEM;
-	assoc->ddp = assoc_init(mem, &cfg);
 	assoc_set_trace(assoc->ddp, trace, assoc);
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	assoc->remote = info.remote;
@@ -101,8 +125,10 @@ struct association *association_free(struct association *assoc)
 	idtab_del(&assoc->worker->assocs, assoc->handle);
 	list_del(&assoc->active);
 	list_del(&assoc->by_peer);
+	list_del(&assoc->same_id);
 	llp_conn_free(assoc->conn);
-	free(assoc->ddp);
+	unmap_ddp(assoc);
+	worker_freed(assoc->worker);
 	free(assoc);
 	return NULL;
 }
@@ -203,14 +229,14 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	return 0;
 }
 
-struct association *association_find(const struct worker *w, uint32_t id)
+struct association *association_find(struct worker *w, uint32_t id)
 {
-	uint32_t pos = 0;
-	struct association *assoc;
+	list_foreach (it, with_id(w, id)) {
+		struct association *assoc = list_entry(it, struct association, same_id);
 
-	while ((assoc = idtab_next(&w->assocs, &pos)))
 		if (assoc->id == id)
 			return assoc;
+	}
 	return NULL;
 }
 

@@ -43,12 +43,14 @@ struct association {
 	bool opener;
 	struct llp_conn *conn;
 	struct assoc *ddp; /* the protocol's state; NULL until the association is up */
+	size_t ddp_bytes;  /* mapped for it */
 	struct datapath dp;
 	struct association_listener *listener; /* for sessions of the peer; NULL: not known */
 	struct list waiting;            /* links of those who begin a session when it is up */
 	struct list requests;           /* links of session requests that wait for an answer */
 	struct list active;             /* in worker.active */
 	struct list by_peer;            /* in a bucket of worker.by_peer */
+	struct list same_id;            /* in a bucket of worker.by_id */
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
 	uint64_t idle_since_ms;         /* 0: in use */
 	uint64_t measured_ms;           /* when the largest message was read */
@@ -83,7 +85,7 @@ extern const struct llp_events association_llp_events;
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
 
 /* The association with this id, or NULL. */
-struct association *association_find(const struct worker *w, uint32_t id);
+struct association *association_find(struct worker *w, uint32_t id);
 
 /* Calls initiate() for the waiter when the association is up: at once, or later unless the waiter
  * unlinks itself and calls association_activate(). */
