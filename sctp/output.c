@@ -237,11 +237,13 @@ static void add_chunks(struct build *w)
 	}
 }
 
-/* A chunk that became longer than the path MTU after it was queued: IP has to fragment it. */
+/* A chunk that became longer than the path MTU after it was queued: IP has to fragment it. Over
+ * IPv6 only the sender does, and Linux does not before a packet exceeds the MTU of the route. */
 static bool add_too_long(struct build *w)
 {
 	struct sctp_queue *q = &w->a->tx;
 	const struct sctp_tx *t = sctp_tx_get(q, next_chunk(q));
+	uint32_t beyond = w->p->pmtu.max + SCTP_CHUNK_HEAD;
 
 	if (w->b->packets || w->len != SCTP_HEAD ||
 	    SCTP_HEAD + sctp_tx_wire(t) <= w->p->pmtu.size || !add_chunk(w, t))
@@ -249,6 +251,8 @@ static bool add_too_long(struct build *w)
 	w->last = next_chunk(q);
 	sent(w, w->last);
 	w->chunks = 1;
+	if (!sctp_addr_is_v4(&w->p->flow.peer) && w->len < beyond && beyond <= SCTP_MAX_PACKET)
+		pad(w, beyond - w->len);
 	w->b->fragment = true;
 	return true;
 }

@@ -185,6 +185,18 @@ static uint32_t fallback(const struct sctp_pmtu *m)
 	return m->size > SCTP_PMTU_BASE ? SCTP_PMTU_BASE : SCTP_MIN_PACKET;
 }
 
+/* One probe of the former size: it was congestion after all if that passes. */
+static void fall(struct sctp_pmtu *m, uint64_t now_us)
+{
+	uint32_t former = m->size;
+
+	m->size = fallback(m);
+	m->lost_large = 0;
+	m->high = 0;
+	test_size(m, former, now_us);
+	m->tries = SCTP_PMTU_PROBES - 1;
+}
+
 bool sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, uint64_t sent_us, uint64_t now_us)
 {
 	if (size <= fallback(m) || (m->lost_large && sent_us < m->lost_at_us))
@@ -194,9 +206,7 @@ bool sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, uint64_t sent_us, uint64
 	m->lost_at_us = now_us;
 	if (++m->lost_large < SCTP_PMTU_BLACK_HOLE || !m->small_arrived)
 		return false;
-	m->size = fallback(m);
-	m->lost_large = 0;
-	search(m, now_us);
+	fall(m, now_us);
 	return true;
 }
 

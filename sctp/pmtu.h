@@ -79,7 +79,7 @@ bool sctp_pmtu_icmp(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
 /* Black holes: a packet of this size with data was lost, or arrived. sent_us: of that packet.
  * Losses of one round trip count once. lost() is true if size changed: it fell to BASE, or from
- * BASE to SCTP_MIN_PACKET. */
+ * BASE to SCTP_MIN_PACKET. The former size is probed once, then smaller ones. */
 bool sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, uint64_t sent_us, uint64_t now_us);
 void sctp_pmtu_arrived(struct sctp_pmtu *m, uint32_t size);
 

@@ -133,7 +133,8 @@ struct sctp_batch {
 	unsigned packets;
 	uint32_t segment, len;
 	bool probe;    /* one packet that looks for a larger path MTU: its loss is no error */
-	bool fragment; /* one packet that is larger than the path MTU: IP may have to fragment it */
+	bool fragment; /* one packet that is larger than the path MTU: IP may have to fragment it,
+			  to 1280 bytes if it is IPv6 */
 	bool takes_batches; /* the peer said that it takes many packets at once (GSO) */
 	unsigned nspans;
 	struct span span[SCTP_BATCH_SPANS];

@@ -230,3 +230,36 @@ Test(packets, probes_are_heartbeats_with_padding)
 	cr_assert_lt(n, 60);
 	cr_assert_eq(peer_path_state(&p, 0), SCTP_PATH_ACTIVE, "lost probes are no errors");
 }
+
+/* ---- IPv6 ---- */
+
+static void begin_v6(void)
+{
+	struct sctp_config c = peer_config(&p, 1);
+
+	peer_deinit(&p);
+	c.local[0] = (struct sctp_addr){.ip = {0xfd, [15] = 1}};
+	peer_init_cfg(&p, &c);
+	p.from.peer = (struct sctp_addr){.ip = {0xfd, [15] = 2}};
+	peer_connect(&p);
+	sctp_assoc_set_route_mtu(p.assoc, &p.from.peer, 1500, p.now);
+}
+
+/* Linux would send it whole, and a router would drop it. */
+/* rows: 9260-6.9-09 */
+Test(packets, what_ip_has_to_fragment_exceeds_the_route_over_ipv6)
+{
+	struct sctp_flow to;
+
+	begin_v6();
+	to = p.from;
+	cr_assert_eq(peer_stack_sends(&p, 0, SCRIPT_FULL), SCTP_E_OK);
+	peer_poll(&p);
+	script_data(&p, p.stack_tsn);
+	cr_assert_eq(p.pkt->len, SCRIPT_BASE);
+	sctp_too_big(p.s, &to, 1280 - 100, p.now);
+	peer_advance(&p, PEER_SECOND);
+	script_data(&p, p.stack_tsn);
+	cr_assert_eq(p.pkt->len, 1500 - 48 + 4, "%u bytes", p.pkt->len);
+	cr_assert_eq(p.chunk[1].type, SCTP_PAD);
+}

@@ -203,7 +203,7 @@ Test(sctp_pmtu, a_route_that_is_narrow_for_a_while)
 	cr_assert(sctp_pmtu_limit(&m, 774, now));
 	cr_assert_eq(m.size, 772);
 	cr_assert_eq(sctp_pmtu_due(&m, now), 0);
-	cr_assert_not(sctp_pmtu_limit(&m, 774, now), "told again");
+	cr_assert_not(sctp_pmtu_limit(&m, 774, now), "again");
 	now = sctp_pmtu_expiry(&m);
 	cr_assert_eq(now, 1000 + SCTP_PMTU_RAISE_US);
 	sctp_pmtu_run(&m, now);
@@ -290,8 +290,28 @@ Test(sctp_pmtu, a_black_hole_without_icmp_is_survived)
 		now += 100;
 	}
 	cr_assert_eq(m.size, SCTP_PMTU_BASE);
+	cr_assert_eq(sctp_pmtu_due(&m, now), 9000);
+	sctp_pmtu_sent(&m, RTO, now);
+	now += RTO;
+	sctp_pmtu_run(&m, now);
+	cr_assert_eq(sctp_pmtu_due(&m, now), 2400, "one probe is enough");
 	run_search(&m, 1472, &now);
 	cr_assert_geq(m.size, 1472 - SCTP_PMTU_NEAR);
+}
+
+Test(sctp_pmtu, what_seemed_a_black_hole_is_undone_by_one_answer)
+{
+	struct sctp_pmtu m = fresh(9000);
+	uint64_t now = 0;
+
+	run_search(&m, 9000, &now);
+	for (unsigned i = 0; i < 3; i++, now += 100) {
+		sctp_pmtu_lost(&m, 8900, now, now + 100);
+		sctp_pmtu_arrived(&m, 200);
+	}
+	cr_assert_eq(m.size, SCTP_PMTU_BASE);
+	cr_assert_eq(run_search(&m, 9000, &now), 1);
+	cr_assert_eq(m.size, 9000);
 }
 
 Test(sctp_pmtu, a_black_hole_for_base_leads_to_the_least_packet)
