@@ -65,8 +65,8 @@ static bool is_hardware(unsigned device)
 	return access(path, F_OK) == 0;
 }
 
-/* What ICMP messages have told the kernel: where its tables cannot be read. */
-static int told_mtu(int fd, bool v6, uint32_t *ret)
+/* Lowered by ICMP messages: only where the tables cannot be read. */
+static int cached_mtu(int fd, bool v6, uint32_t *ret)
 {
 	int mtu = 0;
 	socklen_t len = sizeof(mtu);
@@ -92,7 +92,7 @@ int route_find(const struct sockaddr_storage *local, const struct sockaddr_stora
 		return -errno;
 	addr_set_port(&r.src, 0);
 	err = fib_find(&r.src, to, &fib) == 0 ? 0
-					      : told_mtu(fd, to->ss_family == AF_INET6, &fib.mtu);
+					      : cached_mtu(fd, to->ss_family == AF_INET6, &fib.mtu);
 	if (err)
 		return err;
 	r.mtu = fib.mtu;
