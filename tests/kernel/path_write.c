@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,12 +44,12 @@ static bool over[2];          /* this side got the event that the session is los
 
 static struct sockaddr_storage address(const char *text)
 {
-	struct sockaddr_in in = {.sin_family = AF_INET};
-	struct sockaddr_storage ss = {0};
+	struct sockaddr_storage ss = {.ss_family = strchr(text, ':') ? AF_INET6 : AF_INET};
+	void *host = ss.ss_family == AF_INET6 ? (void *)&((struct sockaddr_in6 *)&ss)->sin6_addr
+					      : &((struct sockaddr_in *)&ss)->sin_addr;
 
-	if (inet_pton(AF_INET, text, &in.sin_addr) != 1)
+	if (inet_pton(ss.ss_family, text, host) != 1)
 		fail("%s is no address", text);
-	memcpy(&ss, &in, sizeof(in));
 	return ss;
 }
 
@@ -66,11 +67,11 @@ static struct addrs list(char *text)
 static void open_session(char *here, char *there)
 {
 	struct ddp_conn_param request = DDP_INIT(ddp_conn_param);
+	char *first = strdup(there);
 	struct addrs from = list(here), to = list(there);
-	char first[INET_ADDRSTRLEN];
 	const struct how how = {.request = &request};
 
-	inet_ntop(AF_INET, &((struct sockaddr_in *)to.a)->sin_addr, first, sizeof(first));
+	first[strcspn(first, ",")] = '\0';
 	request.peer_addrs = to.a + 1;
 	request.num_peer_addrs = to.n - 1;
 	request.local_addrs = from.a;
@@ -79,6 +80,7 @@ static void open_session(char *here, char *there)
 	MUST(ddp_create_id(side[1].ctx, NULL, &side[1].listener));
 	MUST(ddp_listen_addrs(side[1].listener, to.a, to.n, PORT, 0));
 	session_open(&s, &side[0], &side[1], first, &how);
+	free(first);
 }
 
 static uint64_t now_ms(void)

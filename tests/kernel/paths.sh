@@ -6,7 +6,6 @@
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddping
-[ "$DDP_TRANSPORT" = kernel ] || skip 'needs the transport kernel'
 
 # Short timeouts, so that the test is fast. P and A as in ddp_multihoming(7).
 rto_max_ms=400 heartbeat_ms=500 P=2
