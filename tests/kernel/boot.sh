@@ -27,7 +27,7 @@ else
 	guest_apart+=(--user --map-current-user)
 fi
 
-# The environment of the guest's kernel: xstate.c says why.
+# The environment of the guest's kernel: xstate.c and clock.c say why.
 guest_preload=()
 
 # guest_needs: prints what the host lacks.
@@ -58,6 +58,13 @@ guest_copy() {
 	chmod -R u+w,a+rX "$to"
 }
 
+# guest_library NAME: compiles NAME.c and preloads it into the guest's kernel.
+guest_library() {
+	# shellcheck disable=SC2086 # CC may be a command with arguments
+	${CC:-cc} -shared -fPIC -o "$guest_dir/$1.so" "$guest_source/$1.c" || return
+	guest_preload=(LD_PRELOAD="${guest_preload[*]#LD_PRELOAD=} $guest_dir/$1.so")
+}
+
 # The file "folders" has pairs of lines: a folder, and the source of its mount.
 guest_prepare() {
 	local folder n=0 seen
@@ -65,10 +72,9 @@ guest_prepare() {
 	mkdir "$guest_dir/home" && cp "$guest_source/mounts.sh" "$guest_dir/" || return
 	[ "$(id -u)" -ne 0 ] || chown nobody "$guest_dir/home" || return
 	if grep -q amx_tile /proc/cpuinfo; then
-		guest_preload=(LD_PRELOAD="$guest_dir/xstate.so")
-		# shellcheck disable=SC2086 # CC may be a command with arguments
-		${CC:-cc} -shared -fPIC -o "$guest_dir/xstate.so" "$guest_source/xstate.c" || return
+		guest_library xstate || return
 	fi
+	[ "${GUEST_CLOCK:-real}" = real ] || guest_library clock || return
 	: >"$guest_dir/folders"
 	for folder in "$@"; do
 		seen=$folder
