@@ -8,8 +8,9 @@
 enum {
 	EVEN_OUT = 256, /* bytes of padding at most that make a packet as long as the others */
 	SACK_HEAD = 16,
-	SACK_SPACE = 1024, /* bytes of gap blocks beside data */
-	SMALL = 2,         /* a window of so many SACKs is small */
+	SACK_SPACE = 1024,    /* bytes of gap blocks beside data */
+	SMALL = 2,            /* a window of so many SACKs is small, */
+	SMALL_BYTES = 131072, /* and one of so many bytes */
 };
 
 /* Padding and probes: any number of zeros. */
@@ -290,14 +291,15 @@ static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
 }
 
-/* A small window is full (6.1): nothing goes until the SACK comes, and it could be a delayed one.
- */
+/* A small window is full (6.1): nothing goes until the SACK comes, which could be a delayed one.
+ * What it waits for is missing from the window. */
 static bool wants_sack(const struct build *w)
 {
 	const struct sctp_path *p = w->p;
 
 	return p->flight >= p->cc.cwnd &&
-	       p->flight <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs;
+	       (p->flight <= SMALL_BYTES ||
+		p->flight <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs);
 }
 
 static void ask_for_sack(struct build *w)

@@ -409,11 +409,12 @@ Test(send, a_small_window_that_is_full_asks_for_a_prompt_acknowledgement)
 Test(send, a_large_window_that_is_full_does_not_ask)
 {
 	peer_accept(&p);
-	script_queue(&p, 40, SCRIPT_FULL);
-	for (uint32_t cum = p.stack_tsn - 1; script_next(&p);)
-		peer_send_sack(&p, ++cum);
-	cr_assert_gt(peer_info(&p).cwnd, 10 * SCRIPT_FULL);
-	script_queue(&p, 40, SCRIPT_FULL);
+	p.rwnd = 1 << 20;
+	for (uint32_t cum = p.stack_tsn - 1, i = 0; i < 10; i++)
+		for (script_queue(&p, 200, SCRIPT_FULL); script_next(&p);)
+			peer_send_sack(&p, ++cum);
+	cr_assert_gt(peer_info(&p).cwnd, 131072u);
+	script_queue(&p, 200, SCRIPT_FULL);
 	while (script_next(&p)) {
 		const struct sctp_chunk *c = peer_find(&p, SCTP_DATA);
 

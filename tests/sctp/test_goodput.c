@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Promise: over a link of 100 Mbit/s and 20 ms that loses packets, two stacks reach the goodput
+ * that Linux's TCP (CUBIC) reaches there, and the association survives. scripts/goodput has
+ * measured it: the numbers below. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/sctp/net.h"
+
+enum {
+	SECOND = 1000000,
+	RTT_US = 20000,
+	RATE = 12150,     /* bytes per ms that remain for SCTP */
+	QUEUE_US = 20400, /* of the bottleneck: 170 packets */
+	DELAYED = 4,      /* packets that a SACK waits for, as in the daemon */
+};
+
+static struct net net;
+
+/* Bursts: of the packets with data that come within 100 ms, twice a second. */
+static struct {
+	unsigned size, left;
+	uint64_t next_us, end_us;
+} burst;
+
+static bool survives(struct net *n, unsigned from, const struct sctp_batch *b, uint8_t *p,
+		     uint32_t len)
+{
+	(void)b;
+	(void)p;
+	if (burst.size == 0 || from != 0 || len < 1000)
+		return true;
+	if (n->now >= burst.next_us) {
+		burst.next_us = n->now + SECOND / 2;
+		burst.end_us = n->now + SECOND / 10;
+		burst.left = burst.size;
+	}
+	if (burst.left == 0 || n->now >= burst.end_us)
+		return true;
+	burst.left--;
+	return false;
+}
+
+static void set_up(uint64_t seed, unsigned sack_packets)
+{
+	struct sctp_config cfg[2];
+
+	memset(&net, 0, sizeof(net));
+	net.seed = seed;
+	for (unsigned i = 0; i < 2; i++) {
+		cfg[i] = net_config(&net, i, 1);
+		cfg[i].send_buffer = cfg[i].recv_buffer = 2 << 20;
+		cfg[i].sack_packets = sack_packets;
+		cfg[i].rto_max_us = 5 * SECOND;
+	}
+	net.delay_us = RTT_US / 2;
+	net_init_cfg(&net, seed, &cfg[0], &cfg[1]);
+	net.rate = RATE;
+	net.queue_us = QUEUE_US;
+	net.mtu = 1500;
+	net.filter = survives;
+	net_establish(&net);
+}
+
+/* There always is something to send. */
+static void run(uint64_t us)
+{
+	uint64_t end = net.now + us;
+	struct sctp_info i;
+
+	while (net.now < end) {
+		cr_assert(net.host[0].assoc, "the association ended");
+		sctp_assoc_info(net.host[0].assoc, &i);
+		while (net_send(&net, 0, 0, 0, i.max_message) == SCTP_E_OK)
+			;
+		net_run(&net, net.now + 1000);
+	}
+}
+
+/* MB/s, after the first seconds. loss: of 10,000 packets in both directions. */
+static double goodput(unsigned loss, unsigned size, unsigned sack_packets, unsigned seconds)
+{
+	double sum = 0;
+
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		uint64_t before;
+
+		set_up(seed, sack_packets);
+		net.loss = loss;
+		burst.size = size;
+		burst.next_us = net.now + SECOND / 4;
+		run(5 * SECOND);
+		before = net.host[1].bytes;
+		run((uint64_t)seconds * SECOND);
+		sum += (double)(net.host[1].bytes - before) / seconds / 1e6 / 3;
+		net_deinit(&net);
+	}
+	return sum;
+}
+
+Test(goodput, random_loss_costs_no_more_than_tcp)
+{
+	static const struct {
+		unsigned loss;
+		double tcp;
+	} row[] = {{10, 3.27}, {100, 1.04}, {500, 0.33}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		double ours = goodput(row[i].loss, 0, DELAYED, 100);
+
+		cr_log_info("loss %u: %.3f MB/s", row[i].loss, ours);
+		cr_assert_geq(ours, row[i].tcp, "loss of %u in 10,000: %.3f MB/s, TCP %.3f",
+			      row[i].loss, ours, row[i].tcp);
+	}
+}
+
+Test(goodput, bursts_cost_no_more_than_tcp)
+{
+	static const struct {
+		unsigned size;
+		double tcp;
+	} row[] = {{1, 2.24}, {16, 0.86}, {64, 0.81}, {256, 0.74}};
+
+	for (unsigned i = 0; i < 4; i++) {
+		double ours = goodput(0, row[i].size, DELAYED, 30);
+
+		cr_log_info("bursts of %u: %.3f MB/s", row[i].size, ours);
+		cr_assert_geq(ours, row[i].tcp, "bursts of %u: %.3f MB/s, TCP %.3f", row[i].size,
+			      ours, row[i].tcp);
+	}
+}
+
+/* What a SACK waits for while the window is full would be missing from it. */
+Test(goodput, delayed_acknowledgements_cost_nothing_in_a_small_window)
+{
+	double each = goodput(100, 0, 1, 60), delayed = goodput(100, 0, DELAYED, 60);
+
+	cr_log_info("each %.3f MB/s, delayed %.3f MB/s", each, delayed);
+	cr_assert_geq(delayed, 0.96 * each, "each %.3f MB/s, delayed %.3f MB/s", each, delayed);
+}
