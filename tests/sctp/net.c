@@ -26,7 +26,7 @@ static void *take(void *user, size_t len)
 	struct net_host *h = user;
 
 	h->allocs++;
-	if (h->fail_every && h->allocs % h->fail_every == 0)
+	if ((h->fail_every && h->allocs % h->fail_every == 0) || h->allocs == h->fail_at)
 		return NULL;
 	h->allocated += len;
 	return malloc(len);

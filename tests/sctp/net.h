@@ -38,6 +38,7 @@ struct net_host {
 	bool accept;                 /* keep associations that come in */
 	size_t allocated;            /* bytes */
 	unsigned allocs, fail_every; /* 0: none fails */
+	unsigned fail_at;            /* this allocation fails, 0: none */
 	uint64_t link_free_us;       /* when the link is idle again */
 };
 

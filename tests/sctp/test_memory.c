@@ -49,6 +49,53 @@ Test(memory, failing_allocations_leak_nothing)
 	}
 }
 
+/* A second association is set up, used and shut down, while one allocation of a host fails. True if
+ * there are so many. */
+static bool fails_once(unsigned host, unsigned nth)
+{
+	struct sctp_assoc *first[2] = {net.host[0].assoc, net.host[1].assoc};
+	struct net_host *h = &net.host[host];
+	uint64_t before;
+
+	h->fail_at = h->allocs + nth;
+	if (net_connect(&net)) {
+		net_run(&net, net.now + 20 * SECOND);
+		if (net.host[0].assoc && net.host[0].assoc != first[0]) {
+			for (unsigned i = 0; i < 20; i++)
+				(void)net_send(&net, 0, 0, i, 1000);
+			net_run(&net, net.now + 20 * SECOND);
+			if (net.host[0].assoc)
+				sctp_assoc_shutdown(net.host[0].assoc, net.now);
+			net_run(&net, net.now + 60 * SECOND);
+		}
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		cr_assert_leq(net.host[i].down, 1, "the first association ended, too");
+		net.host[i].assoc = first[i];
+	}
+	before = net.host[1].messages;
+	cr_assert(move(&net, 50, 1000, 60 * SECOND));
+	cr_assert_geq(net.host[1].messages, before + 50);
+	return h->allocs >= h->fail_at;
+}
+
+Test(memory, each_allocation_may_fail_and_others_lose_nothing)
+{
+	for (unsigned host = 0; host < 2; host++) {
+		bool more = true;
+		unsigned n = 1;
+
+		for (; more; n++) {
+			net_deinit(&net); /* checks that everything is back */
+			net_init(&net, n, 1);
+			net_establish(&net);
+			more = fails_once(host, n);
+			cr_assert_lt(n, 1000);
+		}
+		cr_assert_gt(n, 3, "host %u: %u", host, n);
+	}
+}
+
 Test(memory, an_idle_association_is_small)
 {
 	uint64_t before[2], after;
