@@ -10,6 +10,7 @@
 enum next {
 	NOTHING, /* until assoc_ready() */
 	SEGMENT,
+	WAITING, /* the same, in the middle of a message: nothing else may be sent before */
 	NOT_YET, /* not before everything is acknowledged */
 	YIELDED, /* not before the next assoc_tick(): others take their turn */
 };
@@ -80,6 +81,8 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
 		return SEGMENT;
+	case RDMAP_TX_WAIT:
+		return WAITING;
 	case RDMAP_TX_YIELD:
 		return YIELDED;
 	default:

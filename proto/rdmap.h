@@ -21,6 +21,8 @@
 #include "util/opcode.h"
 #include "util/wc_status.h"
 
+struct wire_atomic_req;
+
 enum { RDMAP_INLINE_MAX = 256, RDMAP_RAW_QUEUES = 8 };
 
 /* RDMAP_SEND ...: the operations of util/opcode.h. RDMAP_RECV and RDMAP_RECV_TAGGED, a raw tagged
@@ -114,6 +116,23 @@ struct rdmap_done {
 	struct perr_at at; /* where it failed */
 };
 
+/* An access of the peer to memory that may not be at hand: a Read or an atomic. */
+struct rdmap_reach {
+	uint32_t stag;
+	uint64_t to;
+	uint32_t len;                         /* what is left of a Read, perhaps 0 */
+	const struct wire_atomic_req *atomic; /* NULL: a Read */
+	uint32_t ret_len;                     /* RDMAP_REACHED, a Read: so many bytes may be read */
+	uint64_t ret_old;                     /* RDMAP_REACHED, an atomic: the old value */
+};
+
+enum {
+	RDMAP_AT_HAND,     /* the endpoint reads or changes the memory itself */
+	RDMAP_REACHED,     /* the first bytes may be read; the atomic was executed */
+	RDMAP_NOT_YET,     /* call assoc_tx_wake() when that changes */
+	RDMAP_UNREACHABLE, /* the session ends */
+};
+
 /*
  * Functions of the owner of an endpoint. None of them may call a function of proto.
  */
@@ -126,6 +145,12 @@ struct rdmap_ops {
 	/* Completes a request. Send requests complete in the order in which they were taken, and so
 	 * do the receives of each queue. */
 	void (*complete)(void *user, const struct rdmap_done *done);
+	/* Called before a request of the peer is answered, and for the rest of a Read when the
+	 * bytes that may be read are used up; again with the same request after RDMAP_NOT_YET.
+	 * Rights and bounds were checked. Returns RDMAP_AT_HAND ... NULL: all is at hand. */
+	int (*reach)(void *user, struct rdmap_reach *r);
+	/* The endpoint itself wrote len bytes at p, to memory of a request. May be NULL. */
+	void (*wrote)(void *user, uint8_t *p, uint32_t len);
 };
 
 struct rdmap_cfg {

@@ -6,30 +6,18 @@
 
 #include "util/be.h"
 #include "util/checked.h"
+#include "util/masked.h"
 
 static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0),
 	      "a lock in this process would not exclude other programs");
 
 /* ---- responder ---- */
 
-/* 5.1.1: adds without carry out of the bits that are set in the mask. */
-static uint64_t masked_add(uint64_t a, uint64_t b, uint64_t mask)
-{
-	/* Without the top bit of each field no carry can leave it; those bits are added alone. */
-	return ((a & ~mask) + (b & ~mask)) ^ ((a ^ b) & mask);
-}
-
-/* 5.1.2: the new value, or the old one if the comparison fails. */
-static uint64_t masked_swap(uint64_t old, const struct wire_atomic_req *r)
-{
-	if ((r->compare ^ old) & r->compare_mask)
-		return old;
-	return (old & ~r->mask) | (r->data & r->mask);
-}
-
 static uint64_t result_of(uint64_t old, const struct wire_atomic_req *r)
 {
-	return r->aop == WIRE_CMP_SWAP ? masked_swap(old, r) : masked_add(old, r->data, r->mask);
+	if (r->aop == WIRE_CMP_SWAP)
+		return masked_swap(old, r->data, r->mask, r->compare, r->compare_mask);
+	return masked_add(old, r->data, r->mask);
 }
 
 bool rdmap_atomic_apply(uint64_t *cell, const struct wire_atomic_req *r, uint32_t tries,
@@ -76,6 +64,17 @@ enum perr rdmap_atomic_check(const struct rdmap *ep, const uint8_t body[WIRE_ATO
 	return find_cell(ep, &r, &cell);
 }
 
+/* Whether the cell is at hand; if not, the owner of the endpoint executes the request. */
+static int reach(const struct rdmap *ep, const struct wire_atomic_req *req, uint64_t *ret_old)
+{
+	struct rdmap_reach r = {.stag = req->stag, .to = req->to, .atomic = req};
+	int e = ep->ops->reach ? ep->ops->reach(ep->user, &r) : RDMAP_AT_HAND;
+
+	if (e == RDMAP_REACHED)
+		*ret_old = r.ret_old;
+	return e;
+}
+
 enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
 {
 	struct wire_atomic_req r;
@@ -86,10 +85,22 @@ enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
 		return PERR_NONE;
 	wire_atomic_req_get(s->body, &r);
 	perr = find_cell(ep, &r, &cell);
-	if (perr == PERR_NONE && !rdmap_atomic_apply(cell, &r, ep->tries, &s->old))
-		perr = PERR_CATASTROPHIC;
-	s->executed = perr == PERR_NONE;
-	return perr;
+	if (perr != PERR_NONE)
+		return perr;
+	switch (reach(ep, &r, &s->old)) {
+	case RDMAP_NOT_YET:
+		return PERR_NONE;
+	case RDMAP_UNREACHABLE:
+		return PERR_AGENT;
+	case RDMAP_AT_HAND:
+		if (!rdmap_atomic_apply(cell, &r, ep->tries, &s->old))
+			return PERR_CATASTROPHIC;
+		break;
+	default:
+		break;
+	}
+	s->executed = true;
+	return PERR_NONE;
 }
 
 void rdmap_atomic_answer(const struct rdmap_ird_slot *s, uint8_t p[WIRE_ATOMIC_RESP_LEN])
@@ -161,10 +172,13 @@ static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
 		return;
 	reason = stag_check(ep->stags, r->sink.stag, &ep->accessor, STAG_LOCAL_WRITE, r->sink.to,
 			    sizeof(r->old), &p);
-	if (reason == STAG_E_OK)
-		memcpy(p, &r->old, sizeof(r->old));
-	else
+	if (reason != STAG_E_OK) {
 		r->status = (uint8_t)rdmap_status_of_stag(reason);
+		return;
+	}
+	memcpy(p, &r->old, sizeof(r->old));
+	if (ep->ops->wrote)
+		ep->ops->wrote(ep->user, p, sizeof(r->old));
 }
 
 enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)

@@ -135,6 +135,8 @@ struct rdmap_tx {
 	uint8_t rtr;  /* WIRE_RTR_ message to be sent first (RFC 6581 9.2), RDMAP_PROBE, or 0 */
 	uint8_t idle; /* requests in a row that sent nothing; at RDMAP_IDLE_BURST others take their
 			 turn */
+	bool reached; /* a response: ops->reach has permitted to read as far as ... */
+	uint64_t within; /* ... this offset in it */
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */

@@ -48,6 +48,8 @@ static void begin_response(struct rdmap *ep)
 	else
 		begin_read_response(ep, s);
 	ep->tx.kind = RDMAP_RESPONSE;
+	ep->tx.reached = false;
+	ep->tx.within = 0;
 }
 
 static void begin_terminate(struct rdmap *ep)
@@ -85,6 +87,11 @@ static bool begin_next(struct rdmap *ep)
 
 /* ---- segments ---- */
 
+static bool is_ours(enum perr perr)
+{
+	return perr == PERR_CATASTROPHIC || perr == PERR_AGENT;
+}
+
 /* The atomic is executed once, when its response is due. */
 static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, struct rdmap_seg *seg)
 {
@@ -92,12 +99,51 @@ static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, stru
 
 	if (perr != PERR_NONE) {
 		/* Nothing is copied for an error that is ours alone (RFC 7306 8.1). */
-		rdmap_term_fail(ep, perr, perr == PERR_CATASTROPHIC ? NULL : &s->seg, s->body);
+		rdmap_term_fail(ep, perr, is_ours(perr) ? NULL : &s->seg, s->body);
 		return RDMAP_TX_FAILED;
 	}
+	if (!s->executed)
+		return RDMAP_TX_WAIT;
 	rdmap_atomic_answer(s, seg->head + seg->head_len);
 	seg->head_len += WIRE_ATOMIC_RESP_LEN;
 	return RDMAP_TX_SEGMENT;
+}
+
+/* Whether the memory of the segment may be read. Returns RDMAP_AT_HAND or another outcome. */
+static int reach(struct rdmap *ep, const struct wire_read_req *req)
+{
+	const struct ddp_tx *m = &ep->tx.msg;
+	struct rdmap_reach r = {
+		.stag = req->src_stag,
+		.to = req->src_to + m->off,
+		.len = (uint32_t)(req->size - m->off),
+	};
+	int e;
+
+	if (!ep->ops->reach || (ep->tx.reached && m->off + m->now <= ep->tx.within))
+		return RDMAP_AT_HAND;
+	e = ep->ops->reach(ep->user, &r);
+	if (e == RDMAP_AT_HAND || e == RDMAP_REACHED) {
+		ep->tx.reached = true;
+		ep->tx.within = m->off + (uint64_t)(e == RDMAP_REACHED ? r.ret_len : r.len);
+	}
+	return e;
+}
+
+static int read_now(struct rdmap *ep, const struct wire_read_req *req, uint8_t *p,
+		    struct rdmap_seg *seg)
+{
+	switch (reach(ep, req)) {
+	case RDMAP_NOT_YET:
+		return RDMAP_TX_WAIT;
+	case RDMAP_UNREACHABLE:
+		rdmap_term_fail(ep, PERR_AGENT, NULL, NULL);
+		return RDMAP_TX_FAILED;
+	default:
+		seg->body[0] = (struct span){p, ep->tx.msg.now};
+		seg->nbody = ep->tx.msg.now > 0;
+		return RDMAP_TX_SEGMENT;
+	}
 }
 
 /* Payload of a segment of a Read Response, or the Terminate of RFC 5040 4.8 for the rest of it. */
@@ -111,11 +157,8 @@ static int read_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, struct
 	wire_read_req_get(s->body, &req);
 	perr = rdmap_ird_access(ep, STAG_REMOTE_READ, req.src_stag, req.src_to + m->off, m->now,
 				&p);
-	if (perr == PERR_NONE) {
-		seg->body[0] = (struct span){p, m->now};
-		seg->nbody = m->now > 0;
-		return RDMAP_TX_SEGMENT;
-	}
+	if (perr == PERR_NONE)
+		return read_now(ep, &req, p, seg);
 	req.sink_to += m->off;
 	req.src_to += m->off;
 	req.size -= m->off;

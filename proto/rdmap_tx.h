@@ -23,6 +23,7 @@ struct rdmap_seg {
 enum {
 	RDMAP_TX_NONE,
 	RDMAP_TX_SEGMENT,
+	RDMAP_TX_WAIT,   /* a message was begun, and its memory is not at hand: rdmap_ops.reach */
 	RDMAP_TX_YIELD,  /* many requests that send nothing were taken: others take their turn */
 	RDMAP_TX_FAILED, /* the memory of a partly sent message is gone: see ep->at */
 };

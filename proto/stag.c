@@ -246,6 +246,8 @@ int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_acce
 	if (to < r->to || !checked_range(to - r->to, len, r->len))
 		return STAG_E_BOUNDS;
 	*ret_p = r->base + (to - r->to);
+	if (rights & (STAG_LOCAL_WRITE | STAG_REMOTE_WRITE))
+		*ret_p += (uint64_t)r->apart * STAG_APART;
 	return STAG_E_OK;
 }
 
@@ -301,6 +303,7 @@ static void point_at(struct stag_region *w, struct stag_region *r, const struct 
 	w->to = b->to;
 	w->len = b->len;
 	w->base = r->base + (b->to - r->to);
+	w->apart = r->apart;
 	w->parent = r->stag;
 	w->valid = true;
 	r->windows++;

@@ -30,7 +30,10 @@ enum stag_kind {
 	STAG_WINDOW_STREAM, /* type 2: for the endpoint that bound it */
 };
 
-enum { STAG_KEY = 0xff }; /* the key bits of a value */
+enum {
+	STAG_KEY = 0xff,   /* the key bits of a value */
+	STAG_APART = 4096, /* bytes, see stag_region.apart */
+};
 
 /* Outcomes of the check, in the order in which they are tested. */
 enum {
@@ -49,11 +52,12 @@ struct stag_region {
 	uint64_t scope;   /* the only endpoint that may use it, or 0 for the whole domain */
 	uint64_t to;      /* tagged offset of the first byte */
 	uint64_t len;     /* to + len does not exceed 2^64 */
-	uint8_t *base;    /* address of the first byte */
+	uint8_t *base;    /* address of the first byte, as it is read; written bytes lie ... */
 	bool valid;       /* cleared by invalidation; the entry stays until it is removed */
 	uint8_t kind;     /* enum stag_kind */
 	uint32_t parent;  /* windows, while valid: the region's value */
 	uint32_t windows; /* regions: valid windows on it */
+	uint32_t apart;   /* ... this many times STAG_APART bytes behind. 0: in the same place */
 };
 
 /* The accessing endpoint: compared with pd and scope of the region. */
@@ -118,8 +122,9 @@ const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t
 
 /*
  * The access check. Returns a STAG_E_ outcome; *ret_p is set only with STAG_E_OK and is valid until
- * the table changes. All of the rights are needed. len 0 is checked like any other; callers skip
- * the check where the RFCs say so.
+ * the table changes: where the bytes are written if the rights include STAG_LOCAL_WRITE or
+ * STAG_REMOTE_WRITE, else where they are read. All of the rights are needed. len 0 is checked like
+ * any other; callers skip the check where the RFCs say so.
  */
 int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
 	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p);

@@ -46,6 +46,8 @@
 	X(BAD_RECEIVE, 1, 2, 0x02,                                                                 \
 	  "untagged segment: the receives posted for the message were invalid")                    \
 	X(HOLD_FULL, 1, 0, 0x00,                                                                   \
-	  "more segments arrived ahead of their turn than the queue pair has room for")
+	  "more segments arrived ahead of their turn than the queue pair has room for")            \
+	X(AGENT, 0, 0, 0x00,                                                                       \
+	  "the program did not copy the memory of the request in time, or could not")
 
 #endif

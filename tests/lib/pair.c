@@ -89,6 +89,20 @@ static void complete(void *user, const struct rdmap_done *done)
 	qp->done[qp->ndone++] = *done;
 }
 
+static int reach(void *user, struct rdmap_reach *r)
+{
+	const struct pair_qp *qp = user;
+
+	return qp->reach ? qp->reach(r) : RDMAP_AT_HAND;
+}
+
+static void wrote(void *user, uint8_t *p, uint32_t len)
+{
+	struct pair_qp *qp = user;
+
+	qp->wrote = (struct span){p, len};
+}
+
 struct pair_qp *pair_qp(struct pair_node *n)
 {
 	return pair_qp_reads(n, PAIR_READS, PAIR_READS);
@@ -103,7 +117,13 @@ struct pair_qp *pair_qp_reads(struct pair_node *n, uint16_t ord, uint16_t ird)
 
 struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 {
-	static const struct rdmap_ops ops = {take_send, take_recv, complete};
+	static const struct rdmap_ops ops = {
+		.take_send = take_send,
+		.take_recv = take_recv,
+		.complete = complete,
+		.reach = reach,
+		.wrote = wrote,
+	};
 	struct pair_qp *qp = zeroed(sizeof(*qp));
 	struct rdmap_cfg cfg = *like;
 

@@ -45,10 +45,12 @@ struct pair_qp {
 	unsigned posted, taken; /* of send */
 	struct rdmap_recv recv[PAIR_QUEUE];
 	unsigned recv_posted, recv_taken;
-	struct rdmap_done done[PAIR_QUEUE]; /* sends and receives as they completed */
-	unsigned ndone, nseen;              /* nseen: handed out by pair_done() */
-	bool no_room;                       /* take_send() finds no room for the completion */
-	void *hold;                         /* memory of pair_hold() */
+	struct rdmap_done done[PAIR_QUEUE];  /* sends and receives as they completed */
+	unsigned ndone, nseen;               /* nseen: handed out by pair_done() */
+	bool no_room;                        /* take_send() finds no room for the completion */
+	void *hold;                          /* memory of pair_hold() */
+	int (*reach)(struct rdmap_reach *r); /* NULL: all is at hand */
+	struct span wrote;                   /* the last of rdmap_ops.wrote */
 };
 
 /* One side. */

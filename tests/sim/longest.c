@@ -99,7 +99,11 @@ static void complete(void *user, const struct rdmap_done *done)
 	e->done++;
 }
 
-static const struct rdmap_ops ops = {take_send, take_recv, complete};
+static const struct rdmap_ops ops = {
+	.take_send = take_send,
+	.take_recv = take_recv,
+	.complete = complete,
+};
 
 /* ---- the wire ---- */
 

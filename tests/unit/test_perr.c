@@ -47,6 +47,7 @@ static const struct {
 } local[] = {
 	{PERR_BAD_RECEIVE, PERR_NO_BUFFER},
 	{PERR_HOLD_FULL, PERR_DDP_CATASTROPHIC},
+	{PERR_AGENT, PERR_CATASTROPHIC},
 };
 
 enum {
