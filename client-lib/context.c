@@ -121,6 +121,8 @@ int context_forked(const char *call)
 /* The minor number of daemons that know the request: others would end the connection. */
 static uint16_t minor_of(uint32_t op)
 {
+	if (op >= MSG_OPEN_AGENT)
+		return IPC_MINOR_AGENT;
 	if (op >= MSG_ASYNC_OPEN)
 		return IPC_MINOR_ASYNC;
 	if (op >= MSG_QP_OPTIONS)
@@ -354,6 +356,7 @@ static int open_at(struct ddp_ctx *ctx, const char *path, int timeout_ms)
 
 static void free_context(struct ddp_ctx *ctx)
 {
+	agent_close(ctx);
 	if (ctx->here)
 		munmap((void *)(uintptr_t)ctx->here, sizeof(*ctx->here));
 	cleanup_close(&ctx->fd);
@@ -365,6 +368,7 @@ static void free_context(struct ddp_ctx *ctx)
 	ring_maps_deinit(&ctx->maps);
 	idtab_deinit(&ctx->ids);
 	idtab_deinit(&ctx->srqs);
+	pthread_mutex_destroy(&ctx->agent_lock);
 	pthread_mutex_destroy(&ctx->calls);
 	pthread_mutex_destroy(&ctx->events);
 	pthread_mutex_destroy(&ctx->async);
@@ -393,6 +397,7 @@ int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
 	if (!ctx)
 		return reason_fail(-ENOMEM, "ddp_open: out of memory");
 	ctx->fd = ctx->event_fd = ctx->async_fd = ctx->bell = -1;
+	pthread_mutex_init(&ctx->agent_lock, NULL);
 	pthread_mutex_init(&ctx->calls, NULL);
 	pthread_mutex_init(&ctx->events, NULL);
 	pthread_mutex_init(&ctx->async, NULL);

@@ -3,8 +3,10 @@
  * What the files of the library share: the objects behind the opaque pointers, and calls to the
  * daemon. This header includes the public one and makes its symbols visible.
  *
- * Locks are taken in this order: events or async, a CQ's lock, calls, the context's lock. The lock
- * of a queue of a QP and those of slabs and maps are never held together with another one.
+ * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
+ * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
+ * Otherwise the locks of queues and those of slabs and maps are never held together with another
+ * one.
  */
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
@@ -17,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "client-lib/agent.h"
 #include "client-lib/own_memory.h"
 #include "client-lib/ring_map.h"
 #include "ipc/memfd.h"
@@ -47,6 +50,9 @@ struct ddp_ctx {
 	struct slabs slabs;    /* memory of small regions */
 	struct ring_maps maps; /* of the daemon's rings */
 
+	pthread_mutex_t agent_lock; /* one thread makes the agent, which then stays */
+	struct agent *agent;        /* NULL: none; read atomically */
+
 	const volatile uint32_t *here; /* 0 in a process forked from the one that opened it */
 
 	pthread_mutex_t lock; /* guards the rest, and `uses` and `events` of all objects */
@@ -67,11 +73,12 @@ struct mr {
 	struct ddp_mr pub;
 	uint32_t handle;
 	unsigned access;
-	struct slab_range range;   /* memory shared with other regions, or ... */
-	size_t mapped;             /* bytes at pub.addr mapped for this one; 0: none of either */
-	struct own_memory own;     /* of ddp_reg_mr() */
-	bool keep;                 /* DDP_REG_KEEP */
-	struct known_memfd *known; /* the memfd, for regions of ddp_reg_mr() that lie in it */
+	struct slab_range range;    /* memory shared with other regions, or ... */
+	size_t mapped;              /* bytes at pub.addr mapped for this one; 0: none of either */
+	struct own_memory own;      /* of ddp_reg_mr() */
+	struct agent_region copied; /* RUNG_AGENT */
+	bool keep;                  /* DDP_REG_KEEP */
+	struct known_memfd *known;  /* the memfd, for regions of ddp_reg_mr() that lie in it */
 };
 
 /* Behind struct ddp_mw. */

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "client-lib/agent_open.h"
 #include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
 #include "client-lib/known_memfd.h"
@@ -64,6 +65,8 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 	mr->handle = reply.handle;
 	mr->access = access;
 	mr->pub.lkey = mr->pub.rkey = reply.stag;
+	if (src->rung == RUNG_AGENT)
+		agent_region_add(&mr->copied, pd->ctx, mr->handle, reply.stag);
 	context_use(pd->ctx, &pd->uses, 1);
 	return 0;
 }
@@ -80,6 +83,7 @@ static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offs
 /* Frees what the library holds of the memory, if there is any. */
 static void free_memory(struct mr *mr)
 {
+	agent_region_free(&mr->copied);
 	own_memory_put(&mr->own, mr->keep);
 	known_memfd_put(mr->known);
 	mr->known = NULL;
@@ -184,7 +188,7 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 /* ---- memory that exists already ---- */
 
 _Static_assert((int)DDP_MR_MEMFD == RUNG_MEMFD && (int)DDP_MR_SHARED == RUNG_SHARED &&
-		       (int)DDP_MR_ADOPTED == RUNG_ADOPT,
+		       (int)DDP_MR_ADOPTED == RUNG_ADOPT && (int)DDP_MR_AGENT == RUNG_AGENT,
 	       "rungs keep their numbers");
 
 static int check_reg(const struct ddp_reg_attr *a)
@@ -197,11 +201,22 @@ static int check_reg(const struct ddp_reg_attr *a)
 	return 0;
 }
 
+/* Memory that can neither be shared nor adopted is copied. */
+static int make_copied(struct mr *mr)
+{
+	int r = agent_open(mr->pub.pd->ctx, "ddp_reg_mr");
+
+	return r ? r
+		 : agent_region_make("ddp_reg_mr", mr->pub.addr, mr->pub.length, mr->pub.iova,
+				     &mr->copied);
+}
+
 static int register_own(struct mr *mr, unsigned access, unsigned flags)
 {
 	const struct own_memory_how how = {
 		.write = access & WRITES,
 		.quiet = flags & DDP_REG_QUIET,
+		.agent = mr->pub.pd->ctx->minor >= IPC_MINOR_AGENT,
 	};
 	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, &how, &mr->own);
 	struct source src;
@@ -209,7 +224,12 @@ static int register_own(struct mr *mr, unsigned access, unsigned flags)
 	if (r)
 		return r;
 	src = (struct source){mr->own.fd, mr->own.offset, mr->own.rung, mr->own.reason};
-	return register_mr(mr, "ddp_reg_mr", &src, access);
+	if (src.rung == RUNG_AGENT) {
+		r = make_copied(mr);
+		src.fd = mr->copied.file.fd;
+		src.offset = mr->copied.head;
+	}
+	return r ? r : register_mr(mr, "ddp_reg_mr", &src, access);
 }
 
 int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
@@ -264,6 +284,7 @@ int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 	if (r)
 		return r;
 	pub->lkey = pub->rkey = reply.stag;
+	agent_region_set_stag(&mr->copied, reply.stag);
 	return 0;
 }
 
@@ -279,6 +300,10 @@ static int check_rereg(const struct mr *mr, unsigned what, const struct ddp_rere
 		return reason_fail(-EINVAL, "ddp_rereg_mr: the new PD is not set");
 	if (what & DDP_REREG_PD && a->pd->ctx != mr->pub.pd->ctx)
 		return reason_fail(-EINVAL, "ddp_rereg_mr: MR and PD belong to different contexts");
+	if (mr->copied.agent && access & WRITES & ~mr->access && !(what & DDP_REREG_TRANSLATION))
+		return reason_fail(-EOPNOTSUPP,
+				   "ddp_rereg_mr: the memory is copied, and was registered "
+				   "without the right to write");
 	if (what & DDP_REREG_TRANSLATION)
 		return check_memfd("ddp_rereg_mr", a->fd, a->offset, a->length, access);
 	return 0;
@@ -290,6 +315,7 @@ static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_att
 	struct ddp_mr *pub = &mr->pub;
 
 	pub->lkey = pub->rkey = stag;
+	agent_region_set_stag(&mr->copied, stag);
 	if (what & DDP_REREG_ACCESS)
 		mr->access = a->access;
 	if (what & DDP_REREG_PD) {

@@ -69,6 +69,7 @@ struct request {
 	size_t head;          /* bytes of the first page before the range */
 	bool write;
 	bool alone; /* no other thread accesses the pages */
+	bool agent; /* see struct own_memory_how */
 	struct survey s;
 };
 
@@ -108,36 +109,37 @@ static bool is_one_file(const struct areas *range)
 	return true;
 }
 
-static const char *refusal_of(const struct maps_area *area)
+/* Why the area cannot be adopted, RUNG_REASON_. */
+static int obstacle_of(const struct maps_area *area)
 {
 	switch (area->kind) {
 	case MAPS_SYSV:
-		return "is System V shared memory: adopted, it would be cut off from its other "
-		       "users";
+		return RUNG_REASON_SYSV;
 	case MAPS_HUGE:
-		return "is on huge pages, which cannot be adopted";
-	case MAPS_DEVICE:
-		return "is of a device";
+		return RUNG_REASON_HUGE;
 	case MAPS_FILE:
-		return "is a private mapping of a file, which can be adopted only if no "
-		       "other thread accesses it (DDP_REG_QUIET)";
+		return RUNG_REASON_FILE;
 	default:
-		return "is shared, but not by a memfd that the library knows: ddp_reg_memfd() "
-		       "registers memfds";
+		return RUNG_REASON_OTHERS;
 	}
 }
 
+/* 0, RUNG_REASON_ why the memory cannot be adopted, or a negative failure. */
 static int check_adoptable(const struct request *q)
 {
+	int obstacle = 0;
+
 	for (size_t i = 0; i < q->s.range.count; i++) {
 		const struct maps_area *area = &q->s.range.at[i];
 
+		if (area->kind == MAPS_DEVICE)
+			return refuse(q, area, -EOPNOTSUPP, "is of a device");
 		if (area->kind == MAPS_ANON || survey_is_ours(&own.file, area) ||
-		    (area->kind == MAPS_FILE && q->alone))
+		    (area->kind == MAPS_FILE && q->alone) || obstacle)
 			continue;
-		return refuse(q, area, -EOPNOTSUPP, refusal_of(area));
+		obstacle = obstacle_of(area);
 	}
-	return 0;
+	return obstacle;
 }
 
 /* ---- places in the file ---- */
@@ -198,16 +200,14 @@ static int choose_shift(const struct request *q, uint64_t *ret)
 
 /* ---- adoption ---- */
 
+/* 0, RUNG_REASON_THREADS, or a negative failure. */
 static int adopt_missing(const struct request *q, uint64_t shift)
 {
 	struct adopt adopt;
 	int r = adopt_begin(&own.file, true, q->alone, &adopt);
 
 	if (r)
-		return reason_fail(-EOPNOTSUPP,
-				   "%s: the memory cannot be adopted: other threads run, and "
-				   "userfaultfd(2) is not available: %s",
-				   q->call, strerror(-r));
+		return RUNG_REASON_THREADS;
 	for (size_t i = 0; i < q->s.range.count && r == 0; i++) {
 		const struct maps_area *a = &q->s.range.at[i];
 
@@ -240,23 +240,19 @@ static int count_pages(const struct request *q, uint64_t shift, struct own_memor
 
 static void give_back(uint64_t start, uint64_t end);
 
+/* 0, RUNG_REASON_ why the memory cannot be adopted, or a negative failure. */
 static int adopt(const struct request *q, struct own_memory *m)
 {
-	pid_t tid = threads_block_in(q->start, q->end);
 	uint64_t shift;
 	int r;
 
-	if (tid)
-		return reason_fail(-EOPNOTSUPP,
-				   "%s: the memory cannot be adopted: the control block of "
-				   "thread %d lies in its pages",
-				   q->call, (int)tid);
+	if (threads_block_in(q->start, q->end))
+		return RUNG_REASON_BLOCK;
 	r = own.file.fd < 0 ? sparse_open(&own.file) : 0;
 	if (r)
 		return reason_fail(r, "%s: no memfd: %s", q->call, strerror(-r));
-	r = choose_shift(q, &shift);
-	if (r)
-		return reason_fail(r, "%s: older regions have parts of the memory", q->call);
+	if (choose_shift(q, &shift))
+		return RUNG_REASON_PARTS;
 	r = count_pages(q, shift, m);
 	if (r)
 		return r;
@@ -291,6 +287,20 @@ static int share(const struct request *q, struct own_memory *m)
 	return 0;
 }
 
+/* The rung "agent": the memory stays what it is. */
+static int leave(const struct request *q, int obstacle, struct own_memory *m)
+{
+	if (!q->agent)
+		return reason_fail(-EOPNOTSUPP, "%s: the memory cannot be adopted: %s", q->call,
+				   rung_reason((uint32_t)obstacle));
+	*m = (struct own_memory){
+		.fd = -1,
+		.rung = RUNG_AGENT,
+		.reason = (uint32_t)obstacle,
+	};
+	return 0;
+}
+
 static int find(struct request *q, struct own_memory *m)
 {
 	int r = survey_read(&own.file, q->start, q->end, &q->s);
@@ -303,7 +313,9 @@ static int find(struct request *q, struct own_memory *m)
 	if (r <= 0)
 		return r;
 	r = check_adoptable(q);
-	return r ? r : adopt(q, m);
+	if (r == 0)
+		r = adopt(q, m);
+	return r > 0 ? leave(q, r, m) : r;
 }
 
 int own_memory_get(const char *call, const void *addr, size_t len, const struct own_memory_how *how,
@@ -316,6 +328,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 		.head = at % page,
 		.write = how->write,
 		.alone = how->quiet || threads_alone(),
+		.agent = how->agent,
 	};
 	struct own_memory m = {0};
 	int r;

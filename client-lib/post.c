@@ -241,6 +241,14 @@ static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op
 	}
 }
 
+/* Memory that the daemon cannot map is copied now. */
+static int gather(struct ddp_qp *qp, uint8_t op, const struct ddp_send_wr *wr)
+{
+	if (!opcode_has(op, OPCODE_PAYLOAD))
+		return 0;
+	return agent_gather(qp->sq.ctx, wr->sg_list, wr->num_sge, wr->send_flags & DDP_SEND_FENCE);
+}
+
 /* Writes the entry to the next free slot, and reserves the slot on success. */
 static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 {
@@ -266,6 +274,9 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 		if (r)
 			return r;
 	} else if (wr->num_sge > 0) {
+		r = gather(qp, op, wr);
+		if (r)
+			return r;
 		e->num_sge = (uint8_t)wr->num_sge;
 		memcpy(e->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
 	}

@@ -87,6 +87,8 @@ static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	}
 	if (got > 0 && ring_unblock(&cq->ring))
 		wake_users(cq);
+	if (got > 0)
+		agent_sync(cq->ctx); /* what was placed before them */
 	if (got == 0 && n > 0 && cq->broken)
 		return reason_fail(-EPROTO,
 				   "ddp_poll_cq: the daemon corrupted the completion ring");

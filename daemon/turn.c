@@ -3,6 +3,7 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
+#include "daemon/objects/agent.h"
 #include "daemon/objects/async.h"
 #include "daemon/objects/bells.h"
 #include "daemon/objects/cq.h"
@@ -45,6 +46,7 @@ static bool turn(void *user, uint64_t now_ms)
 
 	/* 5. Completions and events to the clients; clients at fault are ended. */
 	any |= cq_ring_bells(w);
+	any |= agent_ring_bells(w);
 	any |= srq_queue_low_events(w);
 	any |= async_ring_bells(w);
 	any |= attach_end_faulty(w);

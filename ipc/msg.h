@@ -72,7 +72,8 @@ enum {
 	X(RESIZE_CQ)      /* resize_cq -> cq, fd: new ring, with the old entries; since minor 3 */ \
 	X(REG_OWN_MR)     /* reg_own_mr, fd: memfd -> mr; since minor 4 */ \
 	X(ASYNC_OPEN)     /* hdr -> hdr, fd: waiting end of the bell; once; since minor 5 */ \
-	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */
+	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */ \
+	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */
 /* clang-format on */
 
 enum msg_op {
@@ -163,11 +164,19 @@ struct msg_reg_mr {
 	uint64_t iova; /* tagged offset of the first byte */
 };
 
-/* The same, for memory that the program had already: rung.h. */
+/* The same, for memory that the program had already: rung.h. RUNG_AGENT: the memfd is the shadow
+ * (shadow.h) of the bytes from `offset` on, which is less than SHADOW_PAGE. */
 struct msg_reg_own_mr {
 	struct msg_reg_mr reg;
 	uint32_t rung;   /* RUNG_* */
 	uint32_t reason; /* RUNG_REASON_* */
+};
+
+/* The memory of agent.h. */
+struct msg_agent {
+	struct msg_hdr hdr;
+	uint64_t bytes;
+	uint64_t offset; /* in the memfd */
 };
 
 struct msg_bind_mr {

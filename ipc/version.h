@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 5,
+	IPC_VERSION_MINOR = 6,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -22,6 +22,8 @@ enum {
 	IPC_MINOR_OWN_MEMORY = 4,
 	/* From which on there are MSG_ASYNC_OPEN and the requests after it. */
 	IPC_MINOR_ASYNC = 5,
+	/* From which on there are MSG_OPEN_AGENT and RUNG_AGENT. */
+	IPC_MINOR_AGENT = 6,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -92,6 +92,8 @@ static const struct config_key keys[] = {
 	 .help = "time before an association without sessions is shut down"},
 	{"session", "connect_ms", NUMBER(100, 600000, "10000"), AT(session.connect_ms), AT_ONCE,
 	 .help = "timeout of connecting a queue pair"},
+	{"session", "agent_ms", NUMBER(100, 600000, "10000"), AT(session.agent_ms), AT_ONCE,
+	 .help = "time for a program to copy memory that the daemon cannot map"},
 	{"session", "records", NUMBER(64, 65535, "32768"), AT(session.records), NEW_ASSOCS,
 	 .help = "segments of an association that may be out of order"},
 	{"session", "early_bytes", SIZE(64 * KIB, GIB, "1MiB"), AT(session.early_bytes), NEW_ASSOCS,

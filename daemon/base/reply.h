@@ -32,6 +32,7 @@ struct reply {
 		struct msg_addrs addrs;
 		struct msg_options_state options;
 		struct msg_async async;
+		struct msg_agent agent;
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply was sent or refused */
 	unsigned nfds;

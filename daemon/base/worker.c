@@ -38,6 +38,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->dirty_cqs);
 	list_init(&w->low_srqs);
 	list_init(&w->dirty_async);
+	list_init(&w->agents);
 	list_init(&w->faulty);
 	timer_init(&w->trim, trim);
 	log_limit_init(&w->assoc_log, &w->timers, "associations");

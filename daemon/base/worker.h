@@ -43,6 +43,8 @@ struct worker {
 	struct list dirty_cqs;               /* completion queues with new entries in this turn */
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
 	struct list dirty_async; /* clients with new asynchronous events in this turn */
+	struct list agents;      /* of clients, whose bells are to be rung in this turn */
+	void *shadows;           /* of regions that agents copy, a tree of objects/agent.c */
 	struct list faulty;      /* clients to be ended after this turn */
 	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
 	struct log_limit client_log, socket_log;           /* what clients can cause */

@@ -85,6 +85,13 @@ static void unmap_ddp(struct association *assoc)
 	assoc->ddp = NULL;
 }
 
+static void on_placed(void *user, const struct span *dst, unsigned n)
+{
+	struct association *assoc = user;
+
+	assoc->worker->assoc_events->placed(assoc, dst, n);
+}
+
 /* The association is up: its streams are known, sessions are possible. */
 static int make_assoc(struct association *assoc)
 {
@@ -109,7 +116,12 @@ static int make_assoc(struct association *assoc)
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	assoc->remote = info.remote;
 	assoc->dp = (struct datapath){
-		.ddp = assoc->ddp, .conn = assoc->conn, .on_event = on_event, .user = assoc};
+		.ddp = assoc->ddp,
+		.conn = assoc->conn,
+		.on_event = on_event,
+		.on_placed = assoc->worker->assoc_events->placed ? on_placed : NULL,
+		.user = assoc,
+	};
 	dp_update_mulpdu(&assoc->dp);
 	assoc->state = ASSOCIATION_UP;
 	association_activate(assoc);

@@ -67,6 +67,8 @@ struct association_events {
 	void (*failed)(struct association *assoc, struct list *waiter, int err, const char *reason);
 	/* Something happened to a session or a request for one. */
 	void (*event)(struct association *assoc, const struct assoc_event *ev);
+	/* Bytes were placed, perhaps in memory of a client. May be NULL. */
+	void (*placed)(struct association *assoc, const struct span *dst, unsigned n);
 	/* A path changed; change completes the sentence "path to X ...". */
 	void (*path)(struct association *assoc, const struct llp_path *path, const char *change);
 	/* The association is about to be freed; `requests` must be empty afterward. */

@@ -74,9 +74,12 @@ static void examine(struct datapath *dp, const struct assoc_msg *in, const struc
 
 	/* 2. Check window, headers, STag or queue, and bounds: the result is a placement target or
 	 * none. */
-	if (assoc_rx(dp->ddp, in, &place) == ASSOC_RX_PLACE)
+	if (assoc_rx(dp->ddp, in, &place) == ASSOC_RX_PLACE) {
 		/* 3. Placement: copy the bytes, in whatever order segments arrive. */
 		span_copy(place.dst, place.ndst, src, nsrc, place.skip, place.len);
+		if (dp->on_placed)
+			dp->on_placed(dp->user, place.dst, place.ndst);
+	}
 
 	/* 4. Delivery of all messages that are now complete and in order. */
 	assoc_rx_placed(dp->ddp);

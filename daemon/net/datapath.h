@@ -21,6 +21,8 @@ struct datapath {
 	bool broken;     /* the transport refuses what it must take: the association is given up */
 	/* Session events, in order. May call assoc_ functions, must not free the association. */
 	void (*on_event)(void *user, const struct assoc_event *ev);
+	/* Bytes were placed, and are not delivered yet. May be NULL. */
+	void (*on_placed)(void *user, const struct span *dst, unsigned n);
 	void *user;
 };
 

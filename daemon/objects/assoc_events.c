@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "daemon/net/path.h"
+#include "daemon/objects/agent.h"
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/reason.h"
@@ -146,10 +147,16 @@ static void path(struct association *assoc, const struct llp_path *path, const c
 	}
 }
 
+static void placed(struct association *assoc, const struct span *dst, unsigned n)
+{
+	agent_placed(assoc->worker, dst, n);
+}
+
 const struct association_events assoc_events = {
 	.initiate = initiate,
 	.failed = failed,
 	.event = on_event,
+	.placed = placed,
 	.path = path,
 	.gone = session_request_withdraw_all,
 };

@@ -22,6 +22,7 @@
 #include "util/idtab.h"
 #include "util/list.h"
 
+struct agent;
 struct qp;
 struct show;
 
@@ -56,7 +57,8 @@ struct client {
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
 	struct slabs slabs; /* of rings.c */
 	struct acct_charge slab_memory, slab_maps;
-	void *mappings; /* of its memfds, a tree of mapping.c */
+	struct agent *agent; /* NULL: none */
+	void *mappings;      /* of its memfds, a tree of mapping.c */
 	struct acct_charge charge, memory;
 	uint64_t mr_bytes; /* in its regions */
 	uint64_t since_ms;

@@ -43,6 +43,37 @@ static int check_extent(const struct extent *e, struct reply *rep)
 	return 0;
 }
 
+static bool has_shadow(const struct mr *mr)
+{
+	return mr->rung == RUNG_AGENT;
+}
+
+static struct shadow_layout layout_of(const struct mr *mr)
+{
+	return shadow_layout(mr->offset + mr->len);
+}
+
+/* Bytes of the client's memfd that are mapped for it. */
+static uint64_t cost(const struct mr *mr)
+{
+	return has_shadow(mr) ? layout_of(mr).total : mr->len;
+}
+
+static int check_shadow(const struct client *c, const struct msg_reg_own_mr *own, struct reply *rep)
+{
+	if (own->rung != RUNG_AGENT)
+		return 0;
+	if (!c->agent)
+		return reply_refuse(rep, EINVAL, "memory region: this client has no agent");
+	if (own->reg.offset >= SHADOW_PAGE || own->reg.len > SHADOW_MAX - SHADOW_PAGE)
+		return reply_refuse(rep, EINVAL,
+				    "memory region: shadow of %llu bytes at %llu: offset below %d "
+				    "and at most 2^43 bytes",
+				    (unsigned long long)own->reg.len,
+				    (unsigned long long)own->reg.offset, (int)SHADOW_PAGE);
+	return 0;
+}
+
 static uint32_t with_implied(uint32_t access)
 {
 	return access & WRITES ? access | STAG_LOCAL_WRITE : access;
@@ -52,6 +83,8 @@ static uint32_t with_implied(uint32_t access)
 static int map(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
 {
 	mr->offset = e->offset;
+	if (has_shadow(mr))
+		return mapping_get(mr->client, fd, 0, cost(mr), true, &mr->mapping, rep);
 	return mapping_get(mr->client, fd, e->offset, e->len, mr->access & STAG_LOCAL_WRITE,
 			   &mr->mapping, rep);
 }
@@ -67,8 +100,12 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 		.len = mr->len,
 		.base = mapping_at(mr->mapping, mr->offset),
 	};
-	int r = stags_add(mr->client->daemon->stags, &region);
+	int r;
 
+	_Static_assert((int)SHADOW_PAGE == STAG_APART, "the parts of a shadow are apart");
+	if (has_shadow(mr))
+		region.apart = (uint32_t)(layout_of(mr).size / STAG_APART);
+	r = stags_add(mr->client->daemon->stags, &region);
 	if (r)
 		return reply_refuse(rep, -r, "memory region: %s", stags_str(r));
 	mr->stag = region.stag;
@@ -98,13 +135,22 @@ static void answer(const struct mr *mr, struct reply *rep)
 
 /* ---- life ---- */
 
+static int add_shadow(struct mr *mr, struct reply *rep)
+{
+	const struct shadow_layout layout = layout_of(mr);
+	int r = agent_region_add(&mr->shadow, mr->client->agent, mapping_at(mr->mapping, 0),
+				 &layout, mr->handle);
+
+	return r ? reply_refuse(rep, -r, "memory region: its shadow: %s", strerror(-r)) : 0;
+}
+
 static int build(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
 {
 	struct client *c = mr->client;
 	int r = client_charge(c, ACCT_MRS, 1, &mr->charge, rep);
 
 	if (!r)
-		r = client_charge(c, ACCT_MR_BYTES, e->len, &mr->bytes, rep);
+		r = client_charge(c, ACCT_MR_BYTES, cost(mr), &mr->bytes, rep);
 	if (!r)
 		r = client_charge(c, ACCT_MEMORY, sizeof(*mr) + STAGS_ENTRY_BYTES, &mr->memory,
 				  rep);
@@ -116,6 +162,8 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 		r = reply_refuse(rep, ENOMEM, "memory region: no room in the client's table");
 	if (!r)
 		c->mr_bytes += mr->len;
+	if (!r && has_shadow(mr))
+		r = add_shadow(mr, rep);
 	return r;
 }
 
@@ -133,6 +181,8 @@ static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struc
 	r = check_access(req->access, rep);
 	if (!r)
 		r = check_extent(&e, rep);
+	if (!r)
+		r = check_shadow(c, own, rep);
 	if (r)
 		return r;
 	mr = calloc(1, sizeof(*mr));
@@ -143,6 +193,7 @@ static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struc
 	pd->mrs++;
 	mr->iova = e.iova;
 	mr->len = e.len;
+	mr->offset = e.offset;
 	mr->access = with_implied(req->access);
 	mr->rung = own->rung;
 	mr->reason = own->reason;
@@ -204,6 +255,7 @@ struct mr *mr_free(struct mr *mr)
 		mr->client->mr_bytes -= mr->len;
 	if (mr->stag)
 		stags_remove(mr->client->daemon->stags, mr->stag);
+	agent_region_remove(&mr->shadow);
 	mapping_put(mr->mapping);
 	mr->pd->mrs--;
 	acct_release(&mr->memory);
@@ -291,6 +343,8 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 static void become(struct mr *mr, const struct mr *next)
 {
 	stags_remove(mr->client->daemon->stags, mr->stag);
+	if (!has_shadow(next))
+		agent_region_remove(&mr->shadow);
 	mapping_put(mr->mapping);
 	mr->client->mr_bytes += next->len - mr->len;
 	mr->pd->mrs--;
@@ -315,8 +369,8 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply
 		return r;
 	next = planned(mr, req);
 	/* More is charged before, less when nothing can fail any more. */
-	if (next.len > mr->len)
-		r = client_change(mr->client, &mr->bytes, next.len, rep);
+	if (cost(&next) > cost(mr))
+		r = client_change(mr->client, &mr->bytes, cost(&next), rep);
 	if (r)
 		return r;
 	r = remap(mr, &next, req, fd, rep);
@@ -324,10 +378,10 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply
 		r = publish(&next, 0, rep);
 	if (r) {
 		mapping_put(next.mapping);
-		client_change(mr->client, &mr->bytes, mr->len, rep);
+		client_change(mr->client, &mr->bytes, cost(mr), rep);
 		return r;
 	}
-	client_change(mr->client, &mr->bytes, next.len, rep);
+	client_change(mr->client, &mr->bytes, cost(&next), rep);
 	become(mr, &next);
 	answer(mr, rep);
 	return 0;

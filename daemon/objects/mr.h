@@ -10,6 +10,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/agent.h"
 
 struct client;
 struct mapping;
@@ -25,14 +26,16 @@ struct mr {
 	uint64_t iova, len;
 	uint64_t offset; /* in its memfd */
 	struct mapping *mapping;
-	uint32_t rung, reason; /* RUNG_*, as the client tells */
+	uint32_t rung, reason;      /* RUNG_*, as the client tells */
+	struct agent_region shadow; /* RUNG_AGENT: the memfd is its shadow */
 	struct acct_charge charge, bytes, memory;
 };
 
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
 int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
 
-/* The same, with how its memory became shared. */
+/* The same, with how its memory became shared. RUNG_AGENT: the memfd is the shadow of len bytes
+ * that begin at the offset, which is less than SHADOW_PAGE; all of it is charged. */
 int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct reply *rep);
 
 /* Restricts the region to one queue pair, or opens it to the domain if qp is NULL, under a new

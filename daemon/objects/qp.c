@@ -270,6 +270,7 @@ static struct qp *new_qp(struct client *c, const struct parts *p, const struct m
 	list_init(&qp->waiting);
 	async_init(&qp->async);
 	timer_init(&qp->deadline, qp_time_out);
+	agent_call_init(qp);
 	cq_waiter_init(&qp->send_room, qp);
 	cq_waiter_init(&qp->recv_room, qp);
 	qp->raw = req->type == MSG_QP_RAW;

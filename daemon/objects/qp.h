@@ -12,6 +12,7 @@
 
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "daemon/objects/agent.h"
 #include "daemon/objects/async.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/rings.h"
@@ -86,7 +87,8 @@ struct qp {
 	size_t ep_bytes; /* mapped for the endpoint */
 	struct acct_charge charge, memory, maps;
 	struct qp_hold hold;
-	uint32_t options; /* set of MSG_QP_ */
+	struct agent_call call; /* to the agent of the client */
+	uint32_t options;       /* set of MSG_QP_ */
 	struct async async;
 };
 

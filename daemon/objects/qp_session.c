@@ -27,6 +27,12 @@ const char *qp_state_str(enum qp_state s)
 
 /* ---- work ---- */
 
+/* True if the endpoint may be bound to a stream. */
+static bool bound(const struct qp *qp)
+{
+	return qp->assoc && qp->assoc->ddp && !list_linked(&qp->waiting);
+}
+
 /* Messages may wait for receives that the client has posted. */
 static void wake_receiver(struct qp *qp)
 {
@@ -42,18 +48,15 @@ void qp_wake(struct qp *qp)
 		wr_flush_pending(qp);
 		assoc_tx_wake(qp->assoc->ddp, qp->ep);
 		association_activate(qp->assoc);
+	} else if (qp->state == QP_CLOSING && bound(qp)) {
+		assoc_tx_wake(qp->assoc->ddp, qp->ep); /* the last message waits for the agent */
+		association_activate(qp->assoc);
 	} else if (qp->state == QP_ERROR) {
 		wr_flush(qp);
 	}
 }
 
 /* ---- association and stream ---- */
-
-/* True if the endpoint may be bound to a stream. */
-static bool bound(const struct qp *qp)
-{
-	return qp->assoc && qp->assoc->ddp && !list_linked(&qp->waiting);
-}
 
 static void unbind(struct qp *qp)
 {
@@ -65,6 +68,7 @@ static void detach(struct qp *qp)
 {
 	list_del(&qp->waiting);
 	timer_cancel(&qp->client->worker->timers, &qp->deadline);
+	agent_forget(qp);
 	if (qp->assoc)
 		association_activate(qp->assoc);
 	qp->assoc = NULL;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/base/queue.h"
+#include "daemon/objects/agent.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/qp.h"
@@ -257,10 +258,26 @@ static void complete(void *user, const struct rdmap_done *done)
 	cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
 }
 
+/* ---- memory that the client's agent copies ---- */
+
+static int reach(void *user, struct rdmap_reach *r)
+{
+	return agent_reach(user, r);
+}
+
+static void wrote(void *user, uint8_t *p, uint32_t len)
+{
+	const struct qp *qp = user;
+
+	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
+}
+
 const struct rdmap_ops wr_ops = {
 	.take_send = take_send,
 	.take_recv = take_recv,
 	.complete = complete,
+	.reach = reach,
+	.wrote = wrote,
 };
 
 /* ---- flushing ---- */

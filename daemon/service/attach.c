@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/base/log.h"
+#include "daemon/objects/agent.h"
 #include "daemon/objects/async.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
@@ -94,6 +95,7 @@ void attach_free(struct client *c)
 {
 	list_del(&c->faulty);
 	free_objects(c);
+	c->agent = agent_free(c->agent);
 	list_del(&c->polled);
 	event_loop_unwatch(c->watch);
 	event_loop_unwatch(c->doorbell_watch);

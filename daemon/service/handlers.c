@@ -8,6 +8,7 @@
 #include "daemon/base/version.h"
 #include "daemon/net/endpoint_addrs.h"
 #include "daemon/net/path.h"
+#include "daemon/objects/agent.h"
 #include "daemon/objects/async.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
@@ -156,6 +157,13 @@ static int do_reg_mr(struct client *c, const void *rec, const int *fds, struct r
 static int do_reg_own_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	return mr_register_own(c, rec, fds[0], rep);
+}
+
+static int do_open_agent(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)rec;
+	(void)fds;
+	return agent_open(c, rep);
 }
 
 static int do_bind_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
@@ -527,6 +535,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_SRQ_OPTIONS] = {SIZE(options), 0, do_srq_options, SIZE(options_state), 0},
 	[MSG_ASYNC_OPEN] = {SIZE(hdr), 0, do_async_open, SIZE(hdr), 0},
 	[MSG_ASYNC_TAKE] = {SIZE(hdr), 0, do_async_take, SIZE(async), 0},
+	[MSG_OPEN_AGENT] = {SIZE(hdr), 0, do_open_agent, SIZE(agent), 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
 };
 

@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "ctl/field.h"
+#include "ipc/agent.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
+#include "ipc/shadow.h"
 #include "ipc/version.h"
 #include "ipc/wqe.h"
 #include "tests/abi/values.h"
@@ -89,6 +91,18 @@ static const struct member m_msg_reg_mr[] = {M(msg_reg_mr, hdr),    M(msg_reg_mr
 					     M(msg_reg_mr, len),    M(msg_reg_mr, iova)};
 static const struct member m_msg_reg_own_mr[] = {M(msg_reg_own_mr, reg), M(msg_reg_own_mr, rung),
 						 M(msg_reg_own_mr, reason)};
+static const struct member m_msg_agent[] = {M(msg_agent, hdr), M(msg_agent, bytes),
+					    M(msg_agent, offset)};
+static const struct member m_agent_request[] = {
+	M(agent_request, op),      M(agent_request, stag),        M(agent_request, offset),
+	M(agent_request, len),     M(agent_request, data),        M(agent_request, mask),
+	M(agent_request, compare), M(agent_request, compare_mask)};
+static const struct member m_agent_answer[] = {M(agent_answer, result), M(agent_answer, pad),
+					       M(agent_answer, old)};
+static const struct member m_agent_slot[] = {M(agent_slot, request), M(agent_slot, asked),
+					     M(agent_slot, answer), M(agent_slot, answered)};
+static const struct member m_agent_area[] = {M(agent_area, work), M(agent_area, placed),
+					     M(agent_area, slot)};
 static const struct member m_msg_bind_mr[] = {M(msg_bind_mr, hdr), M(msg_bind_mr, mr),
 					      M(msg_bind_mr, qp)};
 static const struct member m_msg_mr[] = {M(msg_mr, hdr), M(msg_mr, handle), M(msg_mr, stag)};
@@ -369,31 +383,85 @@ static const struct {
 	size_t size, align;
 	const struct member *members;
 	size_t count;
-} structs[] = {S(ring_shared),       S(bell_page),      S(wqe_sge),
-	       S(wqe_send),          S(wqe_recv),       S(wqe_cqe),
-	       S(msg_hdr),           S(msg_error),      S(msg_hello),
-	       S(msg_hello_reply),   S(msg_caps),       S(msg_handle),
-	       S(msg_reg_mr),        S(msg_bind_mr),    S(msg_mr),
-	       S(msg_rereg_mr),      S(msg_pd_state),   S(msg_mr_state),
-	       S(msg_alloc_mw),      S(msg_bind_mw),    S(msg_mw_state),
-	       S(msg_create_cq),     S(msg_cq),         S(msg_cq_state),
-	       S(msg_create_srq),    S(msg_srq),        S(msg_modify_srq),
-	       S(msg_srq_state),     S(msg_create_qp),  S(msg_qp),
-	       S(msg_qp_state),      S(msg_listen),     S(msg_addr),
-	       S(msg_path),          S(msg_paths),      S(msg_set_primary),
-	       S(msg_listener),      S(msg_connect),    S(msg_accept),
-	       S(msg_reject),        S(msg_event),      S(ddp_open_attr),
-	       S(ddp_caps),          S(ddp_pd_attr),    S(ddp_mr),
-	       S(ddp_rereg_attr),    S(ddp_mr_attr),    S(ddp_mw),
-	       S(ddp_mw_attr),       S(ddp_cq_attr),    S(ddp_wc),
-	       S(ddp_cq_state),      S(ddp_srq_attr),   S(ddp_srq_state),
-	       S(ddp_cm_event),      S(ddp_path),       S(ddp_conn_param),
-	       S(ddp_qp_init),       S(ddp_qp_attr),    S(ddp_sge),
-	       S(ddp_send_wr),       S(ddp_recv_wr),    S(msg_listen_key),
-	       S(msg_request_state), S(msg_addrs),      S(ddp_listen_attr),
-	       S(ddp_id_attr),       S(msg_options),    S(msg_options_state),
-	       S(msg_resize_cq),     S(msg_reg_own_mr), S(ddp_reg_attr),
-	       S(msg_async),         S(ddp_async_event)};
+} structs[] = {S(ring_shared),
+	       S(bell_page),
+	       S(wqe_sge),
+	       S(wqe_send),
+	       S(wqe_recv),
+	       S(wqe_cqe),
+	       S(msg_hdr),
+	       S(msg_error),
+	       S(msg_hello),
+	       S(msg_hello_reply),
+	       S(msg_caps),
+	       S(msg_handle),
+	       S(msg_reg_mr),
+	       S(msg_bind_mr),
+	       S(msg_mr),
+	       S(msg_agent),
+	       S(agent_request),
+	       S(agent_answer),
+	       S(agent_slot),
+	       S(agent_area),
+	       S(msg_rereg_mr),
+	       S(msg_pd_state),
+	       S(msg_mr_state),
+	       S(msg_alloc_mw),
+	       S(msg_bind_mw),
+	       S(msg_mw_state),
+	       S(msg_create_cq),
+	       S(msg_cq),
+	       S(msg_cq_state),
+	       S(msg_create_srq),
+	       S(msg_srq),
+	       S(msg_modify_srq),
+	       S(msg_srq_state),
+	       S(msg_create_qp),
+	       S(msg_qp),
+	       S(msg_qp_state),
+	       S(msg_listen),
+	       S(msg_addr),
+	       S(msg_path),
+	       S(msg_paths),
+	       S(msg_set_primary),
+	       S(msg_listener),
+	       S(msg_connect),
+	       S(msg_accept),
+	       S(msg_reject),
+	       S(msg_event),
+	       S(ddp_open_attr),
+	       S(ddp_caps),
+	       S(ddp_pd_attr),
+	       S(ddp_mr),
+	       S(ddp_rereg_attr),
+	       S(ddp_mr_attr),
+	       S(ddp_mw),
+	       S(ddp_mw_attr),
+	       S(ddp_cq_attr),
+	       S(ddp_wc),
+	       S(ddp_cq_state),
+	       S(ddp_srq_attr),
+	       S(ddp_srq_state),
+	       S(ddp_cm_event),
+	       S(ddp_path),
+	       S(ddp_conn_param),
+	       S(ddp_qp_init),
+	       S(ddp_qp_attr),
+	       S(ddp_sge),
+	       S(ddp_send_wr),
+	       S(ddp_recv_wr),
+	       S(msg_listen_key),
+	       S(msg_request_state),
+	       S(msg_addrs),
+	       S(ddp_listen_attr),
+	       S(ddp_id_attr),
+	       S(msg_options),
+	       S(msg_options_state),
+	       S(msg_resize_cq),
+	       S(msg_reg_own_mr),
+	       S(ddp_reg_attr),
+	       S(msg_async),
+	       S(ddp_async_event)};
 
 static void print_members(const struct member *m, size_t count)
 {

@@ -13,6 +13,8 @@
 
 #include "ipc/conn.h"
 #include "ipc/doorbell.h"
+#include "ipc/rung.h"
+#include "ipc/shadow.h"
 #include "ipc/version.h"
 #include "util/checked.h"
 
@@ -118,6 +120,31 @@ static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct
 	r->len = sizeof(r->mr);
 }
 
+static void make_own_mr(struct fake *f, const struct msg_reg_own_mr *req, int fd,
+			struct fake_reply *r)
+{
+	struct msg_reg_mr all = req->reg;
+
+	if (req->rung == RUNG_AGENT) {
+		all.offset = 0;
+		all.len = shadow_layout(req->reg.offset + req->reg.len).total;
+		all.access = 1; /* LOCAL_WRITE */
+	}
+	make_mr(f, &all, fd, r);
+}
+
+static void open_agent(struct fake *f, struct fake_reply *r)
+{
+	void *map;
+
+	r->agent.bytes = sizeof(*f->agent);
+	MUST(memfd_create_mapped("fake-agent", sizeof(*f->agent), &r->fds[0], &map) == 0);
+	f->agent = map;
+	MUST(doorbell_create(&f->agent_bell, &r->fds[1]) == 0);
+	r->nfds = 2;
+	r->len = sizeof(r->agent);
+}
+
 static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, struct fake_reply *r)
 {
 	memfd_unmap(&f->mr);
@@ -221,7 +248,10 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		make_mr(f, &req->reg_mr, fd, r);
 		break;
 	case MSG_REG_OWN_MR:
-		make_mr(f, &req->reg_own_mr.reg, fd, r);
+		make_own_mr(f, &req->reg_own_mr, fd, r);
+		break;
+	case MSG_OPEN_AGENT:
+		open_agent(f, r);
 		break;
 	case MSG_BIND_MR:
 	case MSG_REREG_MR:
@@ -272,6 +302,8 @@ static void close_all(struct fake *f)
 	close(f->bell);
 	if (f->async_bell >= 0)
 		close(f->async_bell);
+	if (f->agent)
+		close(f->agent_bell);
 	for (unsigned i = 0; i < f->ncq; i++)
 		close(f->cq[i].bell);
 	f->closed = true;

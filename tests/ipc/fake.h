@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ipc/agent.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
@@ -52,6 +53,7 @@ struct fake_reply {
 		struct msg_addrs addrs;
 		struct msg_options_state options;
 		struct msg_async async;
+		struct msg_agent agent;
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -97,8 +99,10 @@ struct fake {
 	int bell; /* the waiting end */
 	struct fake_cq cq[FAKE_OBJECTS];
 	struct fake_qp qp[FAKE_OBJECTS];
-	struct ring srq;     /* the last one created */
-	struct memfd_map mr; /* the last one registered, as it is now */
+	struct ring srq;          /* the last one created */
+	struct memfd_map mr;      /* the last one registered, as it is now; or its shadow */
+	struct agent_area *agent; /* its bell is not rung: the test does */
+	int agent_bell;
 	unsigned ncq, nqp;
 	int async_bell;         /* the ringing end; -1: not asked for */
 	struct msg_async async; /* the event to be taken */

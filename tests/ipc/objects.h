@@ -17,8 +17,8 @@ static struct ddp_ctx *ctx;
 static struct ddp_pd *pd, *pd2;
 static struct ddp_cq *cq;
 static struct ddp_mr *mr;
-static struct ddp_mw *mw;
-static struct ddp_srq *srq;
+static struct ddp_mw *mw __attribute__((unused));
+static struct ddp_srq *srq __attribute__((unused));
 
 static void start(void)
 {
@@ -45,7 +45,7 @@ static bool reason_has(const char *part)
 	return false;
 }
 
-static void refuse(struct fake *f, struct fake_reply *r)
+static inline void refuse(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	fake_refuse(r, EBUSY, "a window is bound to it");

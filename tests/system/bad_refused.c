@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "ipc/ctl.h"
+#include "ipc/rung.h"
+#include "ipc/shadow.h"
 #include "ipc/wqe.h"
 #include "tests/system/bad_rig.h"
 
@@ -211,6 +213,41 @@ static unsigned refuse_own_memory(struct bad *b)
 	return failed;
 }
 
+/* Shadows of other sizes than the region needs, and two regions with one shadow. */
+static unsigned refuse_shadows(struct bad *b)
+{
+	const struct msg_hdr open = {MSG_OPEN_AGENT, 1};
+	struct msg_reg_own_mr m = {
+		.reg = {.hdr = {MSG_REG_OWN_MR, 1}, .pd = make_pd(b), .len = 4096},
+		.rung = RUNG_AGENT,
+		.reason = RUNG_REASON_SYSV,
+	};
+	const struct shadow_layout layout = shadow_layout(4096);
+	int fd = make_memfd((off_t)layout.total), small = make_memfd((off_t)layout.total - 1);
+	unsigned failed = 0;
+
+	failed += !check("a shadow without an agent", refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
+	call(b, &open, sizeof(open), NULL, 0);
+	drop_fds(b);
+	failed += !check("a second agent", refused(b, &open, sizeof(open), NULL, 0) == EEXIST);
+	failed += !check("a short shadow", refused(b, &m, sizeof(m), &small, 1) == EINVAL);
+	m.reg.offset = 4096;
+	failed += !check("a shadow's offset", refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
+	m.reg.offset = 1;
+	failed += !check("an offset that needs another page",
+			 refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
+	m.reg.offset = 0;
+	m.reg.len = SHADOW_MAX;
+	failed += !check("a shadow of 2^43 bytes", refused(b, &m, sizeof(m), &fd, 1) == EINVAL);
+	m.reg.len = 4096;
+	call(b, &m, sizeof(m), &fd, 1);
+	failed +=
+		!check("the shadow of another region", refused(b, &m, sizeof(m), &fd, 1) == EEXIST);
+	close(small);
+	close(fd);
+	return failed;
+}
+
 static unsigned refuse_rereg(struct bad *b)
 {
 	struct msg_rereg_mr m = {.hdr = {MSG_REREG_MR, 1}, .access = 64};
@@ -306,5 +343,6 @@ static unsigned refuse_offers(struct bad *b)
 unsigned run_refusals(struct bad *b)
 {
 	return refuse_basics(b) + refuse_ctl(b) + refuse_srqs(b) + refuse_qps(b) +
-	       refuse_windows(b) + refuse_own_memory(b) + refuse_rereg(b) + refuse_offers(b);
+	       refuse_windows(b) + refuse_own_memory(b) + refuse_shadows(b) + refuse_rereg(b) +
+	       refuse_offers(b);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -344,8 +343,6 @@ static void refuses(void)
 {
 	struct ddp_reg_attr attr = DDP_INIT(ddp_reg_attr);
 	char *p = map_pages(4);
-	int shm = shmget(IPC_PRIVATE, page, IPC_CREAT | 0600);
-	void *sysv = shm < 0 ? NULL : shmat(shm, NULL, 0);
 	struct ddp_mr *mr;
 
 	attr.flags = 8;
@@ -359,12 +356,6 @@ static void refuses(void)
 	REFUSED("PROT_NONE", ddp_reg_mr(b.pd, p, 4 * page, 0, NULL, &mr), EFAULT);
 	munmap(p + 2 * page, page);
 	REFUSED("a hole", ddp_reg_mr(b.pd, p, 3 * page, 0, NULL, &mr), EFAULT);
-	if (sysv && sysv != (void *)-1)
-		REFUSED("System V memory", ddp_reg_mr(b.pd, sysv, 5, 0, NULL, &mr), EOPNOTSUPP);
-	shmctl(shm, IPC_RMID, NULL);
-	munmap(p, page);
-	p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	REFUSED("shared memory", ddp_reg_mr(b.pd, p, page, 0, NULL, &mr), EOPNOTSUPP);
 	munmap(p, page);
 	p = (void *)own_rounds_vdso();
 	if (p)

@@ -225,11 +225,12 @@ struct ddp_rereg_attr {
  */
 int ddp_rereg_mr(struct ddp_mr *mr, unsigned what, const struct ddp_rereg_attr *attr);
 
-/* How the memory of a region became memory that the daemon shares. */
+/* How the memory of a region became memory that the daemon uses. */
 enum ddp_mr_rung {
-	DDP_MR_MEMFD = 0,  /* ddp_alloc_mr(), ddp_reg_memfd() */
-	DDP_MR_SHARED = 1, /* ddp_reg_mr(): it was in the memfd of another region, or adopted */
-	DDP_MR_ADOPTED = 2 /* ddp_reg_mr(): its private pages were adopted */
+	DDP_MR_MEMFD = 0,   /* ddp_alloc_mr(), ddp_reg_memfd() */
+	DDP_MR_SHARED = 1,  /* ddp_reg_mr(): it was in the memfd of another region, or adopted */
+	DDP_MR_ADOPTED = 2, /* ddp_reg_mr(): its private pages were adopted */
+	DDP_MR_AGENT = 3    /* ddp_reg_mr(): a thread of the library copies it */
 };
 
 struct ddp_mr_attr {
