@@ -9,7 +9,8 @@
 #include "ipc/version.h"
 
 _Static_assert((int)DDP_QP_PLACE_IN_ORDER == MSG_QP_PLACE_IN_ORDER &&
-		       (int)DDP_QP_KEEP_RECVS == MSG_QP_KEEP_RECVS,
+		       (int)DDP_QP_KEEP_RECVS == MSG_QP_KEEP_RECVS &&
+		       (int)DDP_QP_ACKED == MSG_QP_ACKED,
 	       "options keep their bits");
 
 int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options *req,

@@ -72,6 +72,12 @@ int llp_recv(struct llp_conn *c, struct llp_msg *ret)
 	return c->llp->ops->recv(c, ret);
 }
 
+void llp_report_acks(struct llp_conn *c)
+{
+	if (c->llp->ops->report_acks)
+		c->llp->ops->report_acks(c);
+}
+
 void llp_info(const struct llp_conn *c, struct llp_info *ret)
 {
 	c->llp->ops->info(c, ret);

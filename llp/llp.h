@@ -84,6 +84,9 @@ struct llp_events {
 	void (*path)(void *user, const struct llp_path *p, const char *what);
 	/* max_message of llp_info() changed. May be NULL; `kernel` does not tell. */
 	void (*resized)(void *user);
+	/* All but the `unacked` youngest messages have been acknowledged. Only after
+	 * llp_report_acks(). May be NULL. */
+	void (*progress)(void *user, uint32_t unacked);
 };
 
 enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
@@ -125,6 +128,8 @@ struct llp_info {
 	uint32_t max_message; /* largest message that travels in one chunk */
 	uint32_t mtu;         /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
+	bool acks; /* llp_report_acks() has an effect, or acked() comes in each turn; else messages
+		      of others may delay acked() without end */
 };
 
 /* Counters of a transport. */
@@ -217,6 +222,9 @@ int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 int llp_send(struct llp_conn *c, const struct llp_msg *m);
 int llp_recv(struct llp_conn *c, struct llp_msg *ret);
 
+/* Makes the upcall progress() from now on, if the transport can. */
+void llp_report_acks(struct llp_conn *c);
+
 /* State of an association that is or was up. */
 void llp_info(const struct llp_conn *c, struct llp_info *ret);
 /* Its paths, the primary one first; returns how many there are, of which the first LLP_MAX_PATHS
@@ -259,6 +267,7 @@ struct llp_ops {
 		       struct llp_conn **ret);
 	int (*send)(struct llp_conn *c, const struct llp_msg *m);
 	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
+	void (*report_acks)(struct llp_conn *c); /* NULL: no effect */
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);
 	/* NULL: one path, described by llp_info(). */
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);

@@ -495,6 +495,7 @@ static void loop_info(const struct llp_conn *llc, struct llp_info *ret)
 		.mtu = MTU,
 		.cwnd = MAX_MESSAGE,
 		.peer_rwnd = MAX_MESSAGE,
+		.acks = true,
 	};
 }
 

@@ -359,6 +359,7 @@ static const struct llp_ops ops = {
 	.connect = llp_user_connect,
 	.send = llp_user_send,
 	.recv = llp_user_recv,
+	.report_acks = llp_user_report_acks,
 	.info = llp_user_info,
 	.paths = llp_user_paths,
 	.set_primary = llp_user_set_primary,

@@ -47,6 +47,7 @@ struct user_conn {
 	unsigned nreported;
 	struct user_path reported[SCTP_MAX_PATHS];
 	struct llp_info last; /* when it ended */
+	bool report_acks;
 };
 
 struct user_listener {
@@ -109,6 +110,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 		     struct llp_conn **ret);
 int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
 int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
+void llp_user_report_acks(struct llp_conn *lc);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
 unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_PATHS]);
 int llp_user_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remote);

@@ -308,6 +308,15 @@ int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret)
 
 /* ---- information ---- */
 
+void llp_user_report_acks(struct llp_conn *lc)
+{
+	struct user_conn *c = (struct user_conn *)lc;
+
+	c->report_acks = true;
+	if (c->assoc)
+		sctp_assoc_report_acks(c->assoc);
+}
+
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 {
 	const struct user_conn *c = (const struct user_conn *)lc;
@@ -335,6 +344,7 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 		.cwnd = i.cwnd,
 		.peer_rwnd = i.peer_rwnd,
 		.unacked = i.unacked,
+		.acks = true,
 	};
 	addr_set_port(&ret->local, i.local_port);
 	llp_user_sockaddr(&i.primary.peer, i.peer_port, &ret->remote);

@@ -290,6 +290,8 @@ static void on_acked(struct user *t, struct user_conn *c)
 	struct sctp_info info;
 
 	sctp_assoc_info(c->assoc, &info);
+	if (c->report_acks && t->sctp.base.ev->progress)
+		t->sctp.base.ev->progress(c->sctp.base.user, info.unacked);
 	if (info.unacked == 0)
 		t->sctp.base.ev->acked(c->sctp.base.user);
 }

@@ -46,6 +46,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->closing);
 	list_init(&a->stalled);
 	list_init(&a->resuming);
+	list_init(&a->awaiting);
 	list_init(&a->quarantine);
 	list_init(&a->event_streams);
 	return a;
@@ -63,6 +64,7 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 	list_init(&s->timer);
 	list_init(&s->stall);
 	list_init(&s->resume);
+	list_init(&s->await);
 	list_init(&s->event_link);
 	if (a->touched <= sid)
 		a->touched = sid + 1U;
@@ -102,8 +104,10 @@ static void withdraw(struct assoc *a, struct assoc_stream *s)
 
 static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 {
-	if (s->ep && todo & (SESSION_DO_OPEN | SESSION_DO_ACCEPT))
+	if (s->ep && todo & (SESSION_DO_OPEN | SESSION_DO_ACCEPT)) {
 		rdmap_bind(s->ep, &s->terms);
+		s->ep->acks = a->cfg.acks;
+	}
 	if (s->ep && todo & SESSION_DO_STOP)
 		rdmap_stop(s->ep);
 	if (s->ep && todo & SESSION_DO_FAIL)

@@ -35,6 +35,7 @@ struct assoc_cfg {
 	uint32_t answer_ms;   /* a pending Initiate is refused after this time */
 	uint32_t close_ms;    /* how long to wait for the peer's Terminate after ours; after an
 				 error a raw endpoint has half of it for one more message */
+	bool acks;            /* assoc_tx_progress() is called; else only assoc_tx_acked() */
 	bool plain_only;      /* without RFC 6581: its function codes are unknown */
 };
 
@@ -188,6 +189,9 @@ void assoc_tx_accepted(struct assoc *a);
 
 /* The transport reports that the peer has acknowledged everything it accepted so far. */
 void assoc_tx_acked(struct assoc *a);
+
+/* The transport reports that the peer has acknowledged all but the `unacked` youngest messages. */
+void assoc_tx_progress(struct assoc *a, uint32_t unacked);
 
 /* The endpoint's send queue has a new request, or its completion queue has room again: call its
  * take_send again. */

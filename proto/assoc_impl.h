@@ -26,6 +26,7 @@ struct assoc_stream {
 	struct rdmap *ep;  /* bound endpoint, or NULL */
 	struct list send;  /* in assoc.ready, or else in .waiting or .later */
 	struct list timer; /* in assoc.deciding, .grace, .closing or .quarantine, as the state is */
+	struct list await; /* in assoc.awaiting */
 	struct list event_link; /* in assoc.event_streams while events is not 0 */
 	uint64_t deadline;
 
@@ -101,6 +102,7 @@ struct assoc {
 	struct assoc_counters count;
 	uint64_t now;
 	bool lost;
+	uint32_t tx_count;    /* messages that the transport accepted */
 	uint32_t acked_epoch; /* counts the times that everything was acknowledged */
 
 	uint16_t sessions;
@@ -113,6 +115,7 @@ struct assoc {
 	struct list closing;   /* by deadline */
 	struct list stalled;   /* by deadline */
 	struct list resuming;
+	struct list awaiting; /* streams whose requests await an acknowledgment */
 	struct list quarantine;
 	struct list event_streams; /* streams with events to report, oldest first */
 

@@ -110,6 +110,8 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return r;
 	if (!first_has_arrived(a, s))
 		return NOT_YET;
+	if (s->ep && s->ep->sq.awaiting > 0)
+		return NOTHING; /* until assoc_tx_progress(): what was sent completes */
 	a->out.what = ASSOC_END;
 	make_control(s, WIRE_TERMINATE, ret);
 	return SEGMENT;
@@ -136,6 +138,13 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 
 /* ---- reports of the transport ---- */
 
+static void segment_taken(struct assoc *a, struct assoc_stream *s)
+{
+	rdmap_tx_taken(s->ep, a->tx_count);
+	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
+		list_add_tail(&a->awaiting, &s->await);
+}
+
 void assoc_tx_accepted(struct assoc *a)
 {
 	struct assoc_stream *s = a->out.stream;
@@ -143,6 +152,7 @@ void assoc_tx_accepted(struct assoc *a)
 	if (!s)
 		return; /* the association was lost in the meantime */
 	a->out.stream = NULL;
+	a->tx_count++;
 	s->unacked = assoc_unacked(a, s) + 1;
 	s->unacked_epoch = a->acked_epoch;
 	s->tx_ssn++;
@@ -161,7 +171,7 @@ void assoc_tx_accepted(struct assoc *a)
 	case ASSOC_SEGMENT:
 		a->count.tx_segments++;
 		if (s->ep)
-			rdmap_tx_taken(s->ep);
+			segment_taken(a, s);
 		break;
 	case ASSOC_END:
 		a->count.tx_control++;
@@ -172,9 +182,23 @@ void assoc_tx_accepted(struct assoc *a)
 	}
 }
 
+void assoc_tx_progress(struct assoc *a, uint32_t unacked)
+{
+	list_foreach_safe (it, &a->awaiting) {
+		struct assoc_stream *s = list_entry(it, struct assoc_stream, await);
+
+		if (s->ep)
+			rdmap_sq_acked(s->ep, a->tx_count - unacked);
+		if (!s->ep || s->ep->sq.awaiting == 0)
+			list_del(&s->await);
+		assoc_ready(a, s); /* a full window, or the session's Terminate, may have waited */
+	}
+}
+
 void assoc_tx_acked(struct assoc *a)
 {
 	a->acked_epoch++;
+	assoc_tx_progress(a, 0);
 	assoc_unpark_all(a, &a->waiting);
 	while (!list_empty(&a->quarantine))
 		assoc_session(a, list_entry(a->quarantine.next, struct assoc_stream, timer),

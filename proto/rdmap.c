@@ -155,6 +155,7 @@ static void begin_sq(struct rdmap_sq *q, uint16_t ord)
 	q->orq_len = 0;
 	q->read_got = 0;
 	q->resp_msn = RDMAP_MSN_FIRST;
+	q->awaiting = 0;
 }
 
 static void begin_rq(struct rdmap *ep)

@@ -192,6 +192,10 @@ void rdmap_set_hold(struct rdmap *ep, void *mem, uint32_t bytes, uint32_t wait_m
 enum {
 	RDMAP_PLACE_IN_ORDER = 1, /* segments ahead of their turn are placed when their turn comes;
 				     needs a hold */
+	RDMAP_ACKED = 4, /* a request without a response completes when the peer has acknowledged
+			    its segments. Where the transport does not tell (assoc_cfg.acks),
+			    signaled ones complete like RDMAP_PLACED, if Reads are possible, else
+			    when all of the association is acknowledged */
 	RDMAP_KEEP_RECVS = 2, /* when the peer ends the session in order, receives that were taken
 				 complete only at rdmap_flush_recvs() */
 };

@@ -52,6 +52,8 @@ struct rdmap_rec {
 	bool sent;   /* the transport accepted its first segment */
 	bool ended;  /* completes as soon as it is the oldest */
 	bool probed; /* RDMAP_PLACED: its Read of no bytes was begun */
+	bool awaits; /* RDMAP_ACKED: it ends when `mark` messages are acknowledged */
+	uint32_t mark;
 	bool hidden; /* a ready-to-receive message: no completion is reported */
 	struct perr_at at;
 };
@@ -76,6 +78,8 @@ struct rdmap_sq {
 	uint16_t orq_len;
 	uint32_t resp_msn; /* QN 3: of the oldest response not delivered */
 	uint64_t read_got; /* delivered response bytes of the oldest */
+	uint32_t awaiting; /* requests that await an acknowledgment */
+	uint32_t ack_pos;  /* none before this position does, if there are some */
 };
 
 /* A receive that was taken and is not completed. */
@@ -156,6 +160,7 @@ struct rdmap {
 	struct hold hold;   /* messages that wait for a receive or for their turn */
 	uint32_t hold_ms;   /* how long one waits for a receive; 0: it does not */
 	unsigned options;   /* RDMAP_PLACE_IN_ORDER ... */
+	bool acks;          /* assoc_cfg.acks of the session */
 	bool keeps_recvs;   /* of a session that is over */
 	uint64_t held_msgs; /* messages that waited for a receive */
 	bool plain;         /* no RFC 7306 */
@@ -244,6 +249,13 @@ static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
 /* The oldest outstanding request has its response: removes it from the ORQ and marks it as ended.
  */
 void rdmap_orq_pop(struct rdmap_sq *q);
+
+/* The youngest request was sent and ends when this many messages of the association are
+ * acknowledged. */
+void rdmap_sq_await(struct rdmap *ep, uint32_t mark);
+
+/* That many are: ends requests, and completes the oldest ones. */
+void rdmap_sq_acked(struct rdmap *ep, uint32_t count);
 
 /* Completes the oldest requests that have ended. */
 void rdmap_sq_report(struct rdmap *ep);

@@ -58,6 +58,36 @@ void rdmap_sq_report(struct rdmap *ep)
 		report(ep, &q->rec[q->head++ & q->mask]);
 }
 
+void rdmap_sq_await(struct rdmap *ep, uint32_t mark)
+{
+	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
+
+	r->awaits = true;
+	r->mark = mark;
+	if (ep->sq.awaiting++ == 0)
+		ep->sq.ack_pos = ep->sq.tail - 1;
+	ep->tx.held = false;
+}
+
+/* Marks grow with positions. A request that is still being sent may have one later. */
+void rdmap_sq_acked(struct rdmap *ep, uint32_t count)
+{
+	struct rdmap_sq *q = &ep->sq;
+
+	for (; q->awaiting > 0; q->ack_pos++) {
+		struct rdmap_rec *r = &q->rec[q->ack_pos & q->mask];
+
+		if (!r->awaits)
+			continue;
+		if ((int32_t)(count - r->mark) < 0)
+			break;
+		r->awaits = false;
+		r->ended = true;
+		q->awaiting--;
+	}
+	rdmap_sq_report(ep);
+}
+
 void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 {
 	struct rdmap_sq *q = &ep->sq;
@@ -71,6 +101,7 @@ void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 	}
 	q->orq_len = 0;
 	q->read_got = 0;
+	q->awaiting = 0;
 }
 
 /* True if this is the header of a segment of the request. */

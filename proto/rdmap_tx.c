@@ -222,8 +222,14 @@ static bool carries_payload(const struct rdmap_tx *tx)
 	return tx->kind == RDMAP_RESPONSE && tx->msg.ddp.tagged;
 }
 
+/* RDMAP_ACKED. If a Read follows each signaled request, that is enough. */
+static bool awaits_ack(const struct rdmap *ep)
+{
+	return ep->options & RDMAP_ACKED && (ep->acks || ep->sq.ord == 0);
+}
+
 /* The transport accepted the last segment of a message. */
-static void message_taken(struct rdmap *ep)
+static void message_taken(struct rdmap *ep, uint32_t count)
 {
 	struct rdmap_tx *tx = &ep->tx;
 
@@ -238,6 +244,8 @@ static void message_taken(struct rdmap *ep)
 		tx->held = false;
 	} else if (tx->wr.flags & RDMAP_PLACED) {
 		rdmap_work_probe(ep);
+	} else if (awaits_ack(ep)) {
+		rdmap_sq_await(ep, count);
 	} else {
 		rdmap_work_end(ep, RDMAP_SUCCESS);
 	}
@@ -247,7 +255,7 @@ static void message_taken(struct rdmap *ep)
 	tx->finishing = false;
 }
 
-void rdmap_tx_taken(struct rdmap *ep)
+void rdmap_tx_taken(struct rdmap *ep, uint32_t count)
 {
 	struct rdmap_tx *tx = &ep->tx;
 	bool last = ddp_tx_last(&tx->msg);
@@ -264,7 +272,7 @@ void rdmap_tx_taken(struct rdmap *ep)
 		ep->tx_bytes += tx->msg.now;
 	ddp_tx_taken(&tx->msg);
 	if (last)
-		message_taken(ep);
+		message_taken(ep, count);
 }
 
 bool rdmap_tx_busy(const struct rdmap *ep)

@@ -31,8 +31,8 @@ enum {
 /* Makes the next segment; the same one until rdmap_tx_taken(). Returns an RDMAP_TX_ value. */
 int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg);
 
-/* The transport accepted that segment. */
-void rdmap_tx_taken(struct rdmap *ep);
+/* The transport accepted that segment, which was message number `count` of the association. */
+void rdmap_tx_taken(struct rdmap *ep, uint32_t count);
 
 /* True while a message is being sent. */
 bool rdmap_tx_busy(const struct rdmap *ep);

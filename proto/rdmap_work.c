@@ -97,11 +97,20 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 	rdmap_sq_report(ep);
 }
 
+/* RDMAP_ACKED on a transport that does not tell: a response tells as well. */
+static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	return ep->options & RDMAP_ACKED && !ep->acks && wr->flags & RDMAP_SIGNALED &&
+	       wr->status == RDMAP_SUCCESS && can_probe(ep, wr->op);
+}
+
 /* Takes the next request into tx.wr. False if there is none or no room for it. */
 static bool take_work(struct rdmap *ep)
 {
 	if (rdmap_sq_full(&ep->sq) || !ep->ops->take_send(ep->user, &ep->tx.wr))
 		return false;
+	if (wants_probe(ep, &ep->tx.wr))
+		ep->tx.wr.flags |= RDMAP_PLACED;
 	ep->tx.held = true;
 	rdmap_sq_add(&ep->sq, &ep->tx.wr);
 	return true;

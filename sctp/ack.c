@@ -236,7 +236,7 @@ static void update_paths(struct ack *k)
 
 static void notify_user(struct sctp_assoc *a)
 {
-	if (sctp_tx_empty(&a->tx)) {
+	if (a->report_acks || sctp_tx_empty(&a->tx)) {
 		a->ev_acked = true;
 		sctp_assoc_note(a);
 	}

@@ -210,6 +210,11 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 	sctp_assoc_arm(a);
 }
 
+void sctp_assoc_report_acks(struct sctp_assoc *a)
+{
+	a->report_acks = true;
+}
+
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 {
 	const struct sctp_path *p = &a->path[a->primary];

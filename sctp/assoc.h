@@ -187,6 +187,7 @@ struct sctp_assoc {
 	uint8_t sack_path;
 	uint64_t sack_us;
 
+	bool report_acks; /* SCTP_ACKED for each advance */
 	/* events that are due */
 	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path, ev_resized;
 	enum sctp_end end;

@@ -190,7 +190,8 @@ enum sctp_event_type {
 	SCTP_UP,       /* an association of sctp_assoc_connect() is up */
 	SCTP_DOWN,     /* it ended: end, cause, text. Only sctp_assoc_free() is left to do */
 	SCTP_WRITABLE, /* there is room again, after SCTP_E_AGAIN */
-	SCTP_ACKED,    /* everything that was sent is cumulatively acknowledged */
+	SCTP_ACKED,    /* everything that was sent is cumulatively acknowledged, or some of it:
+			  sctp_assoc_report_acks() */
 	SCTP_PATH,     /* a path changed: addr, state, became_primary */
 	SCTP_RESIZED,  /* max_message of sctp_assoc_info() changed */
 };
@@ -271,6 +272,9 @@ void sctp_assoc_abort(struct sctp_assoc *a, const char *text);
 
 /* Frees the handle; an association that is up is aborted. NULL is fine. */
 struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a);
+
+/* SCTP_ACKED comes from now on for each advance of the cumulative acknowledgement. */
+void sctp_assoc_report_acks(struct sctp_assoc *a);
 
 struct sctp_info {
 	struct sctp_flow primary;

@@ -108,6 +108,7 @@ static int make_assoc(struct association *assoc)
 		.early_max = (uint32_t)s->early_bytes,
 		.answer_ms = s->answer_ms,
 		.close_ms = s->close_ms,
+		.acks = info.acks,
 		.plain_only = s->enhanced != CONFIG_ON,
 	};
 	if (map_ddp(assoc, &cfg))
@@ -268,6 +269,11 @@ struct assoc *association_ddp(struct association *assoc)
 	return assoc->ddp;
 }
 
+void association_report_acks(struct association *assoc)
+{
+	llp_report_acks(assoc->conn);
+}
+
 /* ---- upcalls of the transport ---- */
 
 static void *incoming(void *user, struct llp_conn *c)
@@ -372,6 +378,16 @@ static void acked(void *user)
 	}
 }
 
+static void progress(void *user, uint32_t unacked)
+{
+	struct association *assoc = user;
+
+	if (association_ddp(assoc)) {
+		assoc_tx_progress(assoc->ddp, unacked);
+		association_activate(assoc);
+	}
+}
+
 static void path(void *user, const struct llp_path *path, const char *change)
 {
 	struct association *assoc = user;
@@ -394,6 +410,7 @@ const struct llp_events association_llp_events = {
 	.readable = readable,
 	.writable = writable,
 	.acked = acked,
+	.progress = progress,
 	.path = path,
 	.resized = resized,
 };

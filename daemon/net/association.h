@@ -86,6 +86,9 @@ extern const struct llp_events association_llp_events;
  */
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
 
+/* Its sessions want to know what the peer acknowledges (assoc_tx_progress). */
+void association_report_acks(struct association *assoc);
+
 /* The association with this id, or NULL. */
 struct association *association_find(struct worker *w, uint32_t id);
 

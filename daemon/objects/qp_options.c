@@ -10,10 +10,11 @@
 #include "proto/hold.h"
 #include "proto/rdmap.h"
 
-enum { FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS };
+enum { FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED };
 
 _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
-		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS,
+		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS &&
+		       (int)MSG_QP_ACKED == RDMAP_ACKED,
 	       "options keep their bits");
 
 /* ---- checks ---- */

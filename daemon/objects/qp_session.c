@@ -267,6 +267,8 @@ void qp_established(struct qp *qp, const struct session_event *event)
 {
 	timer_cancel(&qp->client->worker->timers, &qp->deadline);
 	qp->state = QP_RTS;
+	if (qp->options & MSG_QP_ACKED)
+		association_report_acks(qp->assoc);
 	if (event->enh) {
 		qp->peer_ird = conn_params_depth(event->enh->ird);
 		qp->peer_ord = conn_params_depth(event->enh->ord);

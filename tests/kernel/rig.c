@@ -119,7 +119,8 @@ static void path(void *user, const struct llp_path *p, const char *what)
 		 addr_host_text(&p->remote, addr), what, p->primary ? ", primary" : "");
 }
 
-static const struct llp_events events = {incoming, up, down, readable, writable, acked, path, NULL};
+static const struct llp_events events = {incoming, up,   down, readable, writable,
+					 acked,    path, NULL, NULL};
 
 /* ---- transports ---- */
 

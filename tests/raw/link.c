@@ -102,8 +102,8 @@ static void on_acked(void *user)
 	((struct link *)user)->busy = false;
 }
 
-static const struct llp_events events = {on_incoming, on_up,    on_down, on_readable,
-					 on_writable, on_acked, NULL,    NULL};
+static const struct llp_events events = {on_incoming, on_up, on_down, on_readable, on_writable,
+					 on_acked,    NULL,  NULL,    NULL};
 
 /* ---- the transport ---- */
 

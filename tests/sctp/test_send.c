@@ -578,3 +578,24 @@ Test(send, the_congestion_window_decays_while_the_window_is_closed)
 	cr_assert_eq(peer_info(&p).cwnd, 4 * 1188, "%u", peer_info(&p).cwnd);
 	cr_assert_eq(p.down, 0);
 }
+
+Test(send, each_advance_of_the_acknowledgement_is_reported_if_asked_for)
+{
+	peer_accept(&p);
+	for (unsigned i = 0; i < 2; i++) {
+		struct sctp_info info;
+
+		script_queue(&p, 3, 10);
+		peer_expect(&p, SCTP_DATA);
+		p.acked = 0;
+		peer_send_sack(&p, p.stack_tsn + 3 * i);
+		cr_expect_eq(p.acked, i, "not before the call");
+		sctp_assoc_info(p.assoc, &info);
+		cr_expect_eq(info.unacked, 2);
+		peer_send_sack(&p, p.stack_tsn + 3 * i);
+		cr_expect_eq(p.acked, i, "it does not advance");
+		peer_send_sack(&p, p.stack_tsn + 3 * i + 2);
+		cr_expect_eq(p.acked, i + 1);
+		sctp_assoc_report_acks(p.assoc);
+	}
+}

@@ -65,6 +65,36 @@ static void beyond_ord(void)
 	session_close(&s, 0);
 }
 
+/* ---- completion when the peer has acknowledged ---- */
+
+static void acked(void)
+{
+	struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
+	struct ddp_send_wr wr = {.opcode = DDP_WR_RDMA_WRITE, .rdma = {b.mr->iova, b.mr->rkey}};
+	struct how how = {0};
+	struct session s;
+
+	how.init[0].options = DDP_QP_ACKED;
+	session_open(&s, &a, &b, address, &how);
+	MUST(ddp_query_qp(s.qp[0], &attr));
+	is("the option", attr.options, DDP_QP_ACKED);
+	for (unsigned i = 0; i < 4 * RIG_DEPTH; i++) {
+		wr.wr_id = i;
+		session_send(&s, 0, wr, 0, i % 3 ? 100 : 20000);
+		if (i >= RIG_DEPTH / 2)
+			is("a Write, in order",
+			   end_done(&a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS).wr_id,
+			   i - RIG_DEPTH / 2);
+	}
+	MUST(ddp_disconnect(s.id[0]));
+	for (unsigned i = 0; i < RIG_DEPTH / 2; i++)
+		end_done(&a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS);
+	ok("what was sent before the end of the session completes");
+	end_expect(&a, DDP_CM_DISCONNECTED);
+	end_expect(&b, DDP_CM_DISCONNECTED);
+	session_free(&s);
+}
+
 /* ---- inline data ---- */
 
 static void inline_data(void)
@@ -224,6 +254,7 @@ int main(int argc, char **argv)
 	end_open(&b, "b", argv[2]);
 	end_listen(&b);
 	beyond_ord();
+	acked();
 	inline_data();
 	move_qp();
 	held_id();

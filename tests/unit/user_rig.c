@@ -174,8 +174,8 @@ static void on_resized(void *user)
 	((struct rig_conn *)user)->resized++;
 }
 
-static const struct llp_events events = {on_incoming, on_up,    on_down, on_readable,
-					 on_writable, on_acked, on_path, on_resized};
+static const struct llp_events events = {on_incoming, on_up,   on_down,    on_readable, on_writable,
+					 on_acked,    on_path, on_resized, NULL};
 
 /* ---- the transports ---- */
 

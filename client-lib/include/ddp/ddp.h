@@ -672,7 +672,11 @@ enum ddp_qp_options {
 	DDP_QP_PLACE_IN_ORDER = 1,
 	/* After the peer's orderly end receives stay posted until ddp_disconnect() or
 	 * ddp_destroy_qp(). */
-	DDP_QP_KEEP_RECVS = 2
+	DDP_QP_KEEP_RECVS = 2,
+	/* Sends, Writes and Immediate Data complete when the peer's transport has acknowledged all
+	 * of the message, as with a reliable connection of verbs. Their places in the send queue
+	 * stay taken until then. See ddp_create_qp(3). */
+	DDP_QP_ACKED = 4
 };
 
 enum ddp_qp_state { DDP_QP_IDLE, DDP_QP_CONNECTING, DDP_QP_RTS, DDP_QP_CLOSING, DDP_QP_ERROR };

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * RDMAP_ACKED: requests without a response complete when the peer has acknowledged their segments,
+ * in order; on a transport that does not tell, with the response to a Read of no bytes.
+ */
+#include <criterion/criterion.h>
+
+#include "tests/lib/two.h"
+
+static void begin(bool acks, uint16_t ord)
+{
+	const struct rdmap_cfg like = {.ord = ord, .ird = PAIR_READS};
+	struct assoc_cfg opener = pair_cfg(true), acceptor = pair_cfg(false);
+
+	opener.acks = acks;
+	pair_init(&two.a, &opener);
+	pair_init(&two.b, &acceptor);
+	two.qa = pair_qp_as(&two.a, &like);
+	two.qb = pair_qp_as(&two.b, &like);
+	rdmap_set_options(two.qa->ep, RDMAP_ACKED);
+	two.ma = pair_region(&two.a, TWO_STAG_A, TWO_TO, TWO_MEM, TWO_ALL, 0);
+	two.mb = pair_region(&two.b, TWO_STAG_B, TWO_TO, TWO_MEM, TWO_ALL, 0);
+	two.sid = pair_connect(&two.a, two.qa, &two.b, two.qb);
+	assoc_tx_acked(two.a.assoc);
+}
+
+static void setup(void)
+{
+	begin(true, PAIR_READS);
+}
+
+TestSuite(acked, .init = setup, .fini = two_teardown);
+TestSuite(acked_untold, .fini = two_teardown);
+
+static unsigned send_all(void)
+{
+	unsigned n = 0;
+
+	while (two_move(&two.a, &two.b))
+		n++;
+	return n;
+}
+
+Test(acked, requests_complete_as_far_as_they_are_acknowledged)
+{
+	static const enum rdmap_op op[] = {RDMAP_WRITE, RDMAP_SEND, RDMAP_IMM, RDMAP_WRITE};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct rdmap_wr wr = two_request(op[i], i, 0, 10);
+
+		wr.nsge = op[i] != RDMAP_IMM;
+		if (i == 2)
+			wr.flags = 0;
+		pair_post_recv(two.qb, i, TWO_STAG_B, TWO_TO, 10);
+		two_post(two.qa, wr);
+	}
+	cr_expect_eq(send_all(), 4);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 4);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 3);
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 1);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+	two_expect_none(two.qa);
+	assoc_tx_acked(two.a.assoc);
+	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
+}
+
+Test(acked, the_last_segment_counts)
+{
+	two.a.mulpdu = 1014;
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 2500));
+	cr_expect_eq(send_all(), 3);
+	assoc_tx_progress(two.a.assoc, 1);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+}
+
+Test(acked, an_acknowledgement_in_the_middle_of_a_message_ends_only_what_is_before_it)
+{
+	two.a.mulpdu = 1014;
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 2500));
+	cr_expect(two_move(&two.a, &two.b));
+	cr_expect(two_move(&two.a, &two.b));
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	cr_expect_eq(send_all(), 2);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+}
+
+Test(acked, reads_complete_with_their_response_and_in_order)
+{
+	struct rdmap_wr read = two_request(RDMAP_READ, 2, 100, 10);
+
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	two_post(two.qa, read);
+	two_post(two.qa, two_request(RDMAP_WRITE, 3, 0, 10));
+	pair_pump(&two.a, &two.b);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 2);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_done(two.qa, 3, RDMAP_SUCCESS);
+}
+
+Test(acked, what_is_not_acknowledged_fills_the_window)
+{
+	unsigned sent = 0, n;
+
+	for (unsigned i = 0; i < 20; i++)
+		two_post(two.qa, two_request(RDMAP_WRITE, i, 0, 10));
+	n = send_all();
+	cr_assert_lt(n, 20);
+	for (; n > 0; n = send_all()) {
+		two_expect_none(two.qa);
+		assoc_tx_progress(two.a.assoc, 0);
+		for (unsigned i = 0; i < n; i++)
+			two_expect_done(two.qa, sent++, RDMAP_SUCCESS);
+	}
+	cr_expect_eq(sent, 20);
+}
+
+Test(acked, the_end_of_the_session_waits_for_what_was_sent)
+{
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	cr_expect_eq(send_all(), 1);
+	assoc_close(two.a.assoc, two.qa->ep);
+	cr_expect_eq(send_all(), 0);
+	two_expect_none(two.qa);
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	cr_expect_eq(send_all(), 1, "the Terminate");
+}
+
+Test(acked, a_refusal_that_comes_first_is_the_error)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	wr.rstag = 0xbad;
+	two_post(two.qa, wr);
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 1, RDMAP_REM_ACCESS_ERR);
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_none(two.qa);
+}
+
+Test(acked, what_was_never_acknowledged_is_flushed)
+{
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	cr_expect_eq(send_all(), 1);
+	assoc_lost(two.a.assoc);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+}
+
+/* ---- transports that report only that everything is acknowledged ---- */
+
+Test(acked_untold, signaled_requests_complete_with_the_response_to_a_read_of_no_bytes)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	begin(false, PAIR_READS);
+	wr.flags = 0;
+	two_post(two.qa, wr);
+	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 10));
+	cr_expect_eq(send_all(), 3, "two Writes and a Read");
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	assoc_tx_acked(two.a.assoc);
+	two_expect_none(two.qa);
+	cr_expect(two_move(&two.b, &two.a));
+	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
+}
+
+Test(acked_untold, without_reads_everything_must_be_acknowledged)
+{
+	begin(false, 0);
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	cr_expect_eq(send_all(), 1);
+	two_expect_none(two.qa);
+	assoc_tx_acked(two.a.assoc);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+}
