@@ -30,7 +30,7 @@ static void setup(void)
 }
 
 TestSuite(acked, .init = setup, .fini = two_teardown);
-TestSuite(acked_untold, .fini = two_teardown);
+TestSuite(acked_only_all, .fini = two_teardown);
 
 static unsigned send_all(void)
 {
@@ -163,7 +163,7 @@ Test(acked, what_was_never_acknowledged_is_flushed)
 
 /* ---- transports that report only that everything is acknowledged ---- */
 
-Test(acked_untold, signaled_requests_complete_with_the_response_to_a_read_of_no_bytes)
+Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_no_bytes)
 {
 	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
 
@@ -179,7 +179,7 @@ Test(acked_untold, signaled_requests_complete_with_the_response_to_a_read_of_no_
 	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
 }
 
-Test(acked_untold, without_reads_everything_must_be_acknowledged)
+Test(acked_only_all, without_reads_everything_must_be_acknowledged)
 {
 	begin(false, 0);
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
