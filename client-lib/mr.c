@@ -165,9 +165,11 @@ static int check_memfd(const char *call, int fd, off_t offset, size_t length, un
 int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *addr, uint64_t iova,
 		  unsigned access, struct ddp_mr **ret)
 {
-	int r = check_memfd("ddp_reg_memfd", fd, offset, length, access);
+	int r = context_here(pd->ctx, "ddp_reg_memfd");
 	struct mr *mr;
 
+	if (r == 0)
+		r = check_memfd("ddp_reg_memfd", fd, offset, length, access);
 	if (r)
 		return r;
 	mr = malloc(sizeof(*mr));
@@ -237,8 +239,10 @@ int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 {
 	struct ddp_reg_attr a = {0};
 	struct mr *mr;
-	int r = attr ? attr_read("ddp_reg_mr", &a, sizeof(a), attr) : 0;
+	int r = context_here(pd->ctx, "ddp_reg_mr");
 
+	if (r == 0 && attr)
+		r = attr_read("ddp_reg_mr", &a, sizeof(a), attr);
 	if (r == 0)
 		r = check_reg(&a);
 	if (r)

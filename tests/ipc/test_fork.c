@@ -46,6 +46,7 @@ static int use_objects(void)
 	struct ddp_cq_attr cq_attr = {.struct_size = sizeof(cq_attr), .entries = 8};
 	struct ddp_srq_attr srq_attr = {.struct_size = sizeof(srq_attr), .max_wr = 4};
 	struct ddp_qp_init init = {.struct_size = sizeof(init), .send_cq = cq, .recv_cq = cq};
+	char stack[64] = "";
 	struct ddp_pd *new_pd;
 	struct ddp_cq *new_cq;
 	struct ddp_srq *new_srq;
@@ -61,6 +62,8 @@ static int use_objects(void)
 	CHILD(ddp_create_qp(incoming, pd, &init, &new_qp));
 	CHILD(ddp_alloc_mr(pd, 4096, 0, &new_mr));
 	CHILD(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &new_mw));
+	CHILD(ddp_reg_mr(pd, stack, sizeof(stack), 0, NULL, &new_mr));
+	CHILD(ddp_reg_memfd(pd, -1, 0, 4096, NULL, 0, 0, &new_mr));
 	CHILD(ddp_bind_mr(mr, qp));
 	CHILD(ddp_bind_mw(mw, NULL, 0, 0, 0));
 	CHILD(ddp_modify_srq(srq, &srq_attr, DDP_SRQ_LIMIT));
