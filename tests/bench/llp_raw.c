@@ -131,7 +131,8 @@ static void acked(void *user)
 	(void)user;
 }
 
-static const struct llp_events events = {incoming, up, down, readable, writable, acked, NULL, NULL};
+static const struct llp_events events = {incoming, up,   down, readable, writable,
+					 acked,    NULL, NULL, NULL};
 
 static void address(const char *text, uint16_t port, struct sockaddr_storage *ret)
 {
