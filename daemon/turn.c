@@ -50,6 +50,7 @@ static bool turn(void *user, uint64_t now_ms)
 	any |= srq_queue_low_events(w);
 	any |= async_ring_bells(w);
 	any |= attach_end_faulty(w);
+	block_pool_check(&w->pool, &w->timers, w->now_ms);
 	return any;
 }
 

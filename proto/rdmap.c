@@ -10,22 +10,20 @@
 
 enum { ALIGN = 16 };
 
-/* Where the parts of an endpoint lie in its memory. */
+/* Where the parts of an endpoint lie in its memory, and how many blocks it can hold. */
 struct layout {
-	size_t rec;
-	size_t orq;
-	size_t rq;
-	size_t slot;
+	size_t rec, orq, ird; /* tables of blocks */
+	size_t rq;            /* struct rdmap_rq */
+	size_t slot;          /* their tables of blocks, one after the other */
 	size_t of_msn;
-	size_t ird;
 	size_t size;
+	uint32_t blocks;
 };
 
-static uint32_t rq_stride(const struct rdmap_cfg *cfg)
+static uint32_t slot_size(const struct rdmap_cfg *cfg)
 {
-	size_t elems = cfg->max_recv_sge * sizeof(struct sgl_elem);
-
-	return (uint32_t)checked_round_up(sizeof(struct rdmap_rq_slot) + elems, ALIGN);
+	return (uint32_t)(sizeof(struct rdmap_rq_slot) +
+			  cfg->max_recv_sge * sizeof(struct sgl_elem));
 }
 
 /* Appends n objects to the layout. Returns their offset. */
@@ -37,22 +35,41 @@ static size_t append(struct layout *l, size_t n, size_t size)
 	return at;
 }
 
+/* The same for the table of blocks of n windows. */
+static size_t append_blocks(struct layout *l, uint32_t n, uint32_t depth, uint32_t size)
+{
+	uint32_t blocks = n * block_ring_blocks(depth, size);
+
+	l->blocks += blocks;
+	return append(l, blocks, sizeof(uint8_t *));
+}
+
 static unsigned rq_count(const struct rdmap_cfg *cfg)
 {
 	return cfg->raw ? cfg->queues + 1U : 1;
 }
 
+/* The depth of a window for n requests. */
+static uint32_t depth_for(uint16_t n)
+{
+	uint32_t depth = 1;
+
+	while (depth < n)
+		depth *= 2;
+	return depth;
+}
+
 static struct layout lay_out(const struct rdmap_cfg *cfg)
 {
-	struct layout l = {0};
+	struct layout l = {.blocks = 1 /* tx.wr */};
 
 	append(&l, 1, sizeof(struct rdmap));
-	l.rec = append(&l, cfg->sq_depth, sizeof(struct rdmap_rec));
-	l.orq = append(&l, cfg->ord, sizeof(struct rdmap_orq_entry));
 	l.rq = append(&l, rq_count(cfg), sizeof(struct rdmap_rq));
-	l.slot = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, rq_stride(cfg));
-	l.of_msn = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, sizeof(uint32_t));
-	l.ird = append(&l, cfg->ird, sizeof(struct rdmap_ird_slot));
+	l.rec = append_blocks(&l, 1, cfg->sq_depth, sizeof(struct rdmap_rec));
+	l.orq = append_blocks(&l, 1, depth_for(cfg->ord), sizeof(struct rdmap_orq_entry));
+	l.ird = append_blocks(&l, 1, depth_for(cfg->ird), sizeof(struct rdmap_ird_slot));
+	l.slot = append_blocks(&l, rq_count(cfg), cfg->rq_depth, slot_size(cfg));
+	l.of_msn = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, sizeof(uint16_t));
 	return l;
 }
 
@@ -61,19 +78,37 @@ size_t rdmap_size(const struct rdmap_cfg *cfg)
 	return lay_out(cfg).size;
 }
 
-static void init_queues(struct rdmap *ep, const struct rdmap_cfg *cfg, uint8_t *slot,
-			uint8_t *of_msn)
+uint32_t rdmap_blocks(const struct rdmap_cfg *cfg)
 {
-	uint32_t stride = rq_stride(cfg);
+	return lay_out(cfg).blocks;
+}
+
+static void init_queues(struct rdmap *ep, const struct rdmap_cfg *cfg, uint8_t **block,
+			uint16_t *of_msn)
+{
+	uint32_t each = block_ring_blocks(cfg->rq_depth, slot_size(cfg));
 
 	for (unsigned i = 0; i < rq_count(cfg); i++) {
 		struct rdmap_rq *q = &ep->rq[i];
 
-		q->slot = slot + (size_t)i * cfg->rq_depth * stride;
-		q->stride = stride;
-		q->mask = cfg->rq_depth - 1U;
-		q->of_msn = (uint32_t *)(void *)of_msn + (size_t)i * cfg->rq_depth;
+		block_ring_init(&q->slot, block + (size_t)i * each, cfg->rq_depth, slot_size(cfg));
+		q->of_msn = of_msn + (size_t)i * cfg->rq_depth;
 	}
+}
+
+static void init_windows(struct rdmap *ep, const struct rdmap_cfg *cfg, const struct layout *l)
+{
+	uint8_t *base = (uint8_t *)ep;
+
+	block_ring_init(&ep->sq.rec, (uint8_t **)(void *)(base + l->rec), cfg->sq_depth,
+			sizeof(struct rdmap_rec));
+	block_ring_init(&ep->sq.orq, (uint8_t **)(void *)(base + l->orq), depth_for(cfg->ord),
+			sizeof(struct rdmap_orq_entry));
+	block_ring_init(&ep->ird.slot, (uint8_t **)(void *)(base + l->ird), depth_for(cfg->ird),
+			sizeof(struct rdmap_ird_slot));
+	ep->rq = (struct rdmap_rq *)(void *)(base + l->rq);
+	init_queues(ep, cfg, (uint8_t **)(void *)(base + l->slot),
+		    (uint16_t *)(void *)(base + l->of_msn));
 }
 
 static uint8_t queues_of(const struct rdmap_cfg *cfg)
@@ -87,28 +122,23 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 			 void *user)
 {
 	struct layout l = lay_out(cfg);
-	uint8_t *base = mem;
 	struct rdmap *ep = mem;
 
 	assert(checked_pow2(cfg->sq_depth) && checked_pow2(cfg->rq_depth));
 	assert(cfg->max_recv_sge >= 1 && cfg->max_recv_sge <= SGL_MAX);
 	assert(!cfg->raw || (cfg->queues >= 1 && cfg->queues <= RDMAP_RAW_QUEUES));
+	ep->pool = cfg->pool;
 	ep->stags = cfg->stags;
 	ep->accessor = cfg->accessor;
 	ep->ops = ops;
 	ep->user = user;
 	ep->max_recv_sge = cfg->max_recv_sge;
-	ep->sq.rec = (struct rdmap_rec *)(void *)(base + l.rec);
-	ep->sq.mask = cfg->sq_depth - 1U;
 	ep->plain = cfg->plain_rdmap;
 	ep->raw = cfg->raw;
 	ep->queues = queues_of(cfg);
 	ep->notify_mask = cfg->notify_mask;
-	ep->sq.orq = (struct rdmap_orq_entry *)(void *)(base + l.orq);
+	init_windows(ep, cfg, &l);
 	ep->sq.size = ep->sq.ord = cfg->ord;
-	ep->rq = (struct rdmap_rq *)(void *)(base + l.rq);
-	init_queues(ep, cfg, base + l.slot, base + l.of_msn);
-	ep->ird.slot = (struct rdmap_ird_slot *)(void *)(base + l.ird);
 	ep->ird.size = ep->ird.limit = cfg->ird;
 	ep->tries = RDMAP_ATOMIC_TRIES;
 	return ep;
@@ -150,9 +180,7 @@ struct enh_terms rdmap_terms(const struct rdmap *ep)
 
 static void begin_sq(struct rdmap_sq *q, uint16_t ord)
 {
-	q->tail = q->head;
 	q->ord = ord;
-	q->orq_len = 0;
 	q->read_got = 0;
 	q->resp_msn = RDMAP_MSN_FIRST;
 	q->awaiting = 0;
@@ -161,7 +189,6 @@ static void begin_sq(struct rdmap_sq *q, uint16_t ord)
 static void begin_rq(struct rdmap *ep)
 {
 	for (unsigned i = 0; i < rdmap_rqs(ep); i++) {
-		ep->rq[i].tail = ep->rq[i].head;
 		ep->rq[i].open = 0;
 		ep->rq[i].msn = RDMAP_MSN_FIRST;
 	}
@@ -172,12 +199,7 @@ static void begin_ird(struct rdmap_ird *q, uint16_t ird)
 {
 	q->msn = RDMAP_MSN_FIRST;
 	q->limit = ird;
-	q->head = 0;
 	q->busy = 0;
-	for (unsigned i = 0; i < q->size; i++) {
-		q->slot[i].in = (struct ddp_gather){0};
-		q->slot[i].executed = false;
-	}
 }
 
 static void begin_tx(struct rdmap_tx *tx, uint8_t rtr)
@@ -192,9 +214,20 @@ static void begin_tx(struct rdmap_tx *tx, uint8_t rtr)
 	tx->term_len = 0;
 }
 
+void rdmap_clear(struct rdmap *ep)
+{
+	rdmap_drop_wr(ep);
+	block_ring_clear(&ep->sq.rec, ep->pool);
+	block_ring_clear(&ep->sq.orq, ep->pool);
+	block_ring_clear(&ep->ird.slot, ep->pool);
+	for (unsigned i = 0; i < rdmap_rqs(ep); i++)
+		block_ring_clear(&ep->rq[i].slot, ep->pool);
+}
+
 void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
 {
 	assert(terms->ord <= ep->sq.size && terms->ird <= ep->ird.size);
+	rdmap_clear(ep); /* of a session that was left without completions */
 	begin_sq(&ep->sq, terms->ord);
 	begin_rq(ep);
 	begin_ird(&ep->ird, terms->ird);
@@ -218,10 +251,12 @@ void rdmap_stop(struct rdmap *ep)
 static void flush(struct rdmap *ep)
 {
 	ep->tx.kind = RDMAP_NOTHING;
-	ep->tx.held = false;
 	ep->tx.finishing = false;
 	ep->wait = 0;
+	rdmap_drop_wr(ep);
 	rdmap_sq_flush(ep, 0);
+	block_ring_clear(&ep->ird.slot, ep->pool);
+	ep->ird.busy = 0;
 	if (!ep->keeps_recvs)
 		rdmap_rq_flush(ep);
 }
@@ -259,9 +294,9 @@ void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret)
 	*ret = (struct rdmap_info){
 		.ord = ep->sq.ord,
 		.ird = ep->ird.limit,
-		.reads_out = ep->sq.orq_len,
+		.reads_out = (uint16_t)rdmap_orq_len(&ep->sq),
 		.reads_in = ep->ird.busy,
-		.in_flight = ep->sq.tail - ep->sq.head,
+		.in_flight = block_ring_len(&ep->sq.rec),
 		.tx_msgs = ep->tx_msgs,
 		.rx_msgs = ep->rx_msgs,
 		.tx_bytes = ep->tx_bytes,

@@ -18,6 +18,7 @@
 #include "proto/perr.h"
 #include "proto/sgl.h"
 #include "proto/stag.h"
+#include "util/blocks.h"
 #include "util/opcode.h"
 #include "util/wc_status.h"
 
@@ -155,6 +156,7 @@ struct rdmap_ops {
 
 struct rdmap_cfg {
 	struct stag_table *stags;
+	struct blocks *pool; /* for what is in flight; rdmap_blocks() of it are reserved */
 	struct stag_accessor
 		accessor;     /* protection domain and this endpoint's scope, unique and not 0 */
 	uint16_t ord;         /* maximum of our outstanding Reads and atomics */
@@ -174,7 +176,12 @@ struct rdmap;
 /* Bytes of memory for an endpoint. */
 size_t rdmap_size(const struct rdmap_cfg *cfg);
 
-/* Makes an endpoint in zeroed memory of that size. The caller keeps the memory and frees it. */
+/* Blocks of the pool that it can hold at once: the caller reserves them. Without requests and
+ * receives in flight it holds none. */
+uint32_t rdmap_blocks(const struct rdmap_cfg *cfg);
+
+/* Makes an endpoint in zeroed memory of that size. The caller keeps the memory and frees it, after
+ * rdmap_clear(). */
 struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rdmap_ops *ops,
 			 void *user);
 
@@ -208,6 +215,10 @@ bool rdmap_keeps_recvs(const struct rdmap *ep);
 
 /* Completes those receives with RDMAP_FLUSH_ERR. */
 void rdmap_flush_recvs(struct rdmap *ep);
+
+/* Gives all blocks back, without completions, before the memory of an endpoint is freed. It is not
+ * bound. */
+void rdmap_clear(struct rdmap *ep);
 
 /* The user pointer given at init. */
 void *rdmap_user(const struct rdmap *ep);

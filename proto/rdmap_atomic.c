@@ -203,7 +203,7 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 	r->old = resp.value;
 	store_old(ep, r);
 	ep->sq.resp_msn++;
-	rdmap_orq_pop(&ep->sq);
+	rdmap_orq_pop(ep);
 	rdmap_sq_report(ep);
 	*ret_wake_tx = true;
 	return PERR_NONE;

@@ -26,6 +26,7 @@
 #include "proto/rdmap.h"
 #include "proto/rdmap_fsm.h"
 #include "proto/ssn.h"
+#include "proto/block_ring.h"
 #include "proto/wire.h"
 
 struct assoc_stream;
@@ -65,21 +66,16 @@ struct rdmap_orq_entry {
 	uint8_t body[WIRE_ATOMIC_RESP_LEN]; /* its bytes as far as placed */
 };
 
-/* The window of send requests. Positions only grow; position & mask is an index. */
+/* The window of send requests. */
 struct rdmap_sq {
-	struct rdmap_rec *rec;
-	uint32_t mask;
-	uint32_t head;               /* the oldest */
-	uint32_t tail;               /* after the youngest */
-	struct rdmap_orq_entry *orq; /* outstanding requests: a ring, oldest first */
-	uint16_t size;               /* of the ring */
-	uint16_t ord;                /* how many may be outstanding in this session, at most size */
-	uint16_t orq_head;
-	uint16_t orq_len;
-	uint32_t resp_msn; /* QN 3: of the oldest response not delivered */
-	uint64_t read_got; /* delivered response bytes of the oldest */
-	uint32_t awaiting; /* requests that await an acknowledgment */
-	uint32_t ack_pos;  /* none before this position does, if there are some */
+	struct block_ring rec; /* struct rdmap_rec */
+	struct block_ring orq; /* struct rdmap_orq_entry: outstanding requests */
+	uint16_t size;         /* most that may ever be outstanding */
+	uint16_t ord;          /* in this session, at most size */
+	uint32_t resp_msn;     /* QN 3: of the oldest response not delivered */
+	uint64_t read_got;     /* delivered response bytes of the oldest */
+	uint32_t awaiting;     /* requests that await an acknowledgment */
+	uint32_t ack_pos;      /* none before this position does, if there are some */
 };
 
 /* A receive that was taken and is not completed. */
@@ -95,13 +91,9 @@ struct rdmap_rq_slot {
 };
 
 struct rdmap_rq {
-	uint8_t *slot;   /* ring of struct rdmap_rq_slot */
-	uint32_t stride; /* bytes from one to the next */
-	uint32_t mask;
-	uint32_t head; /* positions, as in rdmap_sq */
-	uint32_t tail;
-	uint32_t *of_msn; /* ring: slot positions of messages msn .. msn + open - 1 */
-	uint32_t msn;     /* oldest message not delivered */
+	struct block_ring slot; /* struct rdmap_rq_slot */
+	uint16_t *of_msn;       /* ring: masked positions of messages msn .. msn + open - 1 */
+	uint32_t msn;           /* oldest message not delivered */
 	uint32_t open;
 };
 
@@ -116,10 +108,10 @@ struct rdmap_ird_slot {
 };
 
 struct rdmap_ird {
-	struct rdmap_ird_slot *slot; /* ring */
+	struct block_ring slot; /* struct rdmap_ird_slot: from the oldest unanswered to the last
+			       that anything came of */
 	uint16_t size;
 	uint16_t limit; /* outstanding requests of the peer in this session, at most size */
-	uint16_t head;  /* the oldest unanswered */
 	uint16_t busy;  /* number of delivered, unanswered requests */
 	uint32_t msn;   /* oldest message not delivered */
 };
@@ -133,9 +125,7 @@ enum rdmap_kind {
 
 struct rdmap_tx {
 	enum rdmap_kind kind; /* what msg is */
-	struct ddp_tx msg;
-	uint32_t msn[RDMAP_RAW_QUEUES]; /* next message on each queue */
-	uint8_t burst;                  /* responses since our last own request */
+	uint8_t burst;        /* responses since our last own request */
 	uint8_t rtr;  /* WIRE_RTR_ message to be sent first (RFC 6581 9.2), RDMAP_PROBE, or 0 */
 	uint8_t idle; /* requests in a row that sent nothing; at RDMAP_IDLE_BURST others take their
 			 turn */
@@ -144,45 +134,52 @@ struct rdmap_tx {
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */
-	struct rdmap_wr wr;
-	uint8_t term[WIRE_TERM_MAX];
-	uint8_t term_len; /* length of a Terminate to be sent, or 0 */
+	uint8_t term_len;    /* length of a Terminate to be sent, or 0 */
+	struct rdmap_wr *wr; /* a block; NULL: no request was taken */
+	struct ddp_tx msg;
+	uint32_t msn[RDMAP_RAW_QUEUES]; /* next message on each queue */
 };
 
+_Static_assert(sizeof(struct rdmap_wr) <= BLOCKS_SIZE, "a request fits into a block");
+
+/* What each message touches comes first: a daemon has many endpoints, and the processor's cache
+ * does not. */
 struct rdmap {
 	enum rdmap_state state;
+	bool plain; /* no RFC 7306 */
+	bool raw;
+	uint8_t queues; /* number of queues */
+	uint8_t wait;   /* send nothing before the peer's first message, which may be one of these
+			   WIRE_RTR_ (RFC 6581 5); 0: do not wait */
 	struct assoc_stream *stream; /* stream of the association; NULL if unbound */
 	struct stag_table *stags;
 	struct stag_accessor accessor;
 	const struct rdmap_ops *ops;
 	void *user;
-	uint8_t max_recv_sge;
-	struct hold hold;   /* messages that wait for a receive or for their turn */
-	uint32_t hold_ms;   /* how long one waits for a receive; 0: it does not */
-	unsigned options;   /* RDMAP_PLACE_IN_ORDER ... */
-	bool acks;          /* assoc_cfg.acks of the session */
-	bool keeps_recvs;   /* of a session that is over */
-	uint64_t held_msgs; /* messages that waited for a receive */
-	bool plain;         /* no RFC 7306 */
-	bool raw;
-	uint8_t queues; /* number of queues */
-	uint8_t notify_mask;
-	uint8_t wait; /* send nothing before the peer's first message, which may be one of these
-			 WIRE_RTR_ (RFC 6581 5); 0: do not wait */
+	struct blocks *pool;
+	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
+	struct rdmap_tx tx;
 	struct rdmap_sq sq;
 	struct rdmap_rq *rq; /* QN 0; raw: one for each queue, then one for notifications */
 	uint32_t rq_taken;   /* receives taken and not completed, all queues together */
-	uint64_t bad_recvs;  /* receives so far that were invalid */
+	uint8_t max_recv_sge;
+	uint8_t notify_mask;
+	bool keeps_recvs; /* of a session that is over */
+	bool acks;        /* assoc_cfg.acks of the session */
+	unsigned options; /* RDMAP_PLACE_IN_ORDER ... */
+	uint32_t hold_ms; /* how long one waits for a receive; 0: it does not */
+	struct hold hold; /* messages that wait for a receive or for their turn */
 	struct rdmap_ird ird;
-	uint32_t tries; /* attempts to execute an atomic */
-	struct rdmap_tx tx;
+	uint64_t held_msgs;             /* messages that waited for a receive */
+	uint64_t bad_recvs;             /* receives so far that were invalid */
+	uint32_t tries;                 /* attempts to execute an atomic */
+	uint8_t term[WIRE_TERM_MAX];    /* that is to be sent */
 	uint8_t term_in[WIRE_TERM_MAX]; /* QN 2: the peer's Terminate */
 	struct ddp_gather term_gather;
 	struct ddp_gaps gaps[DDP_GAPS_MAX]; /* of untagged messages, see ddp_rx_gather() */
 	uint64_t tagged_len;     /* raw: bytes so far of the tagged message being delivered */
 	struct perr_at at;       /* RDMAP_FAILED, RDMAP_REPORTED: why */
 	struct wire_term reason; /* the same as a Terminate, sent or received */
-	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 
 /* ---- rdmap_status.c ---- */
@@ -208,6 +205,21 @@ void rdmap_abort(struct rdmap *ep);
  */
 void rdmap_report(struct rdmap *ep);
 
+/* Memory for the next request in tx.wr. */
+static inline void rdmap_take_wr(struct rdmap *ep)
+{
+	if (!ep->tx.wr)
+		ep->tx.wr = blocks_get(ep->pool);
+}
+
+/* The request in tx.wr is not needed any more. */
+static inline void rdmap_drop_wr(struct rdmap *ep)
+{
+	ep->tx.held = false;
+	blocks_put(ep->pool, ep->tx.wr);
+	ep->tx.wr = NULL;
+}
+
 /* The session is over: completes all requests that were taken. by_peer: the peer ended it in order,
  * so that receives may be kept. RDMAP_UNBOUND. */
 void rdmap_unbind(struct rdmap *ep, bool by_peer);
@@ -220,21 +232,22 @@ static inline bool rdmap_op_has_response(unsigned op)
 
 /* ---- rdmap_sq.c ---- */
 
-static inline bool rdmap_sq_full(const struct rdmap_sq *q)
-{
-	return q->tail - q->head > q->mask;
-}
-
 static inline struct rdmap_rec *rdmap_sq_youngest(struct rdmap_sq *q)
 {
-	return &q->rec[(q->tail - 1) & q->mask];
+	return block_ring_at(&q->rec, q->rec.tail - 1);
 }
 
-/* Adds a request that was just taken. There is room. */
-void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr);
+/* Adds the request in tx.wr. There is room. */
+void rdmap_sq_add(struct rdmap *ep);
+
+/* Number of Reads and atomics that are outstanding. */
+static inline uint32_t rdmap_orq_len(const struct rdmap_sq *q)
+{
+	return block_ring_len(&q->orq);
+}
 
 /* The youngest request, a Read or an atomic, was sent: it is outstanding from now on. */
-void rdmap_orq_push(struct rdmap_sq *q);
+void rdmap_orq_push(struct rdmap *ep);
 
 /* The i-th oldest outstanding Read or atomic, or NULL. */
 struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i);
@@ -243,12 +256,12 @@ struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i);
 static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
 					      const struct rdmap_orq_entry *a)
 {
-	return &q->rec[a->pos & q->mask];
+	return block_ring_at(&q->rec, a->pos);
 }
 
 /* The oldest outstanding request has its response: removes it from the ORQ and marks it as ended.
  */
-void rdmap_orq_pop(struct rdmap_sq *q);
+void rdmap_orq_pop(struct rdmap *ep);
 
 /* The youngest request was sent and ends when this many messages of the association are
  * acknowledged. */
@@ -299,7 +312,7 @@ void rdmap_rq_flush(struct rdmap *ep);
 
 /* The slot for a request that is not delivered yet. PERR_NONE with *ret_slot, PERR_MSN_RANGE or
  * PERR_NO_BUFFER. */
-enum perr rdmap_ird_slot(struct rdmap_ird *q, uint32_t msn, struct rdmap_ird_slot **ret_slot);
+enum perr rdmap_ird_slot(struct rdmap *ep, uint32_t msn, struct rdmap_ird_slot **ret_slot);
 
 /* The next request is complete and in order: it may be answered. */
 void rdmap_ird_deliver(struct rdmap_ird *q);
@@ -308,7 +321,7 @@ void rdmap_ird_deliver(struct rdmap_ird *q);
 struct rdmap_ird_slot *rdmap_ird_oldest(const struct rdmap_ird *q);
 
 /* The oldest one was answered. */
-void rdmap_ird_answered(struct rdmap_ird *q);
+void rdmap_ird_answered(struct rdmap *ep);
 
 /*
  * The access check of the `size` bytes that a request of the peer reads or changes. Size 0 is not

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto/rdmap_ep.h"
 
-enum perr rdmap_ird_slot(struct rdmap_ird *q, uint32_t msn, struct rdmap_ird_slot **ret_slot)
+enum perr rdmap_ird_slot(struct rdmap *ep, uint32_t msn, struct rdmap_ird_slot **ret_slot)
 {
+	struct rdmap_ird *q = &ep->ird;
 	enum perr perr = ddp_rx_msn(msn, q->msn, (uint32_t)q->limit - q->busy);
+	uint32_t at = q->busy + (msn - q->msn);
 
-	if (perr == PERR_NONE)
-		*ret_slot = &q->slot[(q->head + q->busy + (msn - q->msn)) % q->size];
-	return perr;
+	if (perr != PERR_NONE)
+		return perr;
+	while (block_ring_len(&q->slot) <= at) {
+		struct rdmap_ird_slot *s = block_ring_push(&q->slot, ep->pool);
+
+		s->in = (struct ddp_gather){0};
+		s->executed = false;
+	}
+	*ret_slot = block_ring_at(&q->slot, q->slot.head + at);
+	return PERR_NONE;
 }
 
 void rdmap_ird_deliver(struct rdmap_ird *q)
@@ -18,15 +27,13 @@ void rdmap_ird_deliver(struct rdmap_ird *q)
 
 struct rdmap_ird_slot *rdmap_ird_oldest(const struct rdmap_ird *q)
 {
-	return q->busy ? &q->slot[q->head] : NULL;
+	return q->busy ? block_ring_at(&q->slot, q->slot.head) : NULL;
 }
 
-void rdmap_ird_answered(struct rdmap_ird *q)
+void rdmap_ird_answered(struct rdmap *ep)
 {
-	q->slot[q->head].in = (struct ddp_gather){0};
-	q->slot[q->head].executed = false;
-	q->head = (uint16_t)((q->head + 1) % q->size);
-	q->busy--;
+	block_ring_pop(&ep->ird.slot, ep->pool);
+	ep->ird.busy--;
 }
 
 enum perr rdmap_ird_access(const struct rdmap *ep, uint32_t rights, uint32_t stag, uint64_t to,

@@ -3,9 +3,10 @@
 
 #include "proto/rdmap_ep.h"
 
-static struct rdmap_rq_slot *slot_at(const struct rdmap_rq *q, uint32_t pos)
+/* The oldest receive, or NULL. */
+static struct rdmap_rq_slot *oldest(const struct rdmap_rq *q)
 {
-	return (struct rdmap_rq_slot *)(void *)(q->slot + (size_t)(pos & q->mask) * q->stride);
+	return block_ring_len(&q->slot) > 0 ? block_ring_at(&q->slot, q->slot.head) : NULL;
 }
 
 /* Raw endpoints: the queue for notifications of tagged messages follows the numbered ones. */
@@ -17,7 +18,7 @@ static bool is_notice_queue(const struct rdmap *ep, const struct rdmap_rq *q)
 /* Completes the oldest receive and frees its slot. */
 static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
 {
-	const struct rdmap_rq_slot *s = slot_at(q, q->head);
+	const struct rdmap_rq_slot *s = oldest(q);
 
 	done->cookie = s->cookie;
 	if (done->status >= RDMAP_LOC_KEY_ERR && done->status <= RDMAP_LOC_BOUNDS_ERR)
@@ -26,7 +27,7 @@ static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done
 	done->op = is_notice_queue(ep, q) ? RDMAP_RECV_TAGGED : RDMAP_RECV;
 	done->qn = is_notice_queue(ep, q) ? 0 : (uint8_t)(q - ep->rq);
 	done->signaled = true;
-	q->head++;
+	block_ring_pop(&q->slot, ep->pool);
 	ep->rq_taken--;
 	ep->ops->complete(ep->user, done);
 }
@@ -34,8 +35,10 @@ static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done
 /* Bad receives wait until those before them have completed. */
 static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 {
-	while (q->head != q->tail && slot_at(q, q->head)->status != RDMAP_SUCCESS) {
-		struct rdmap_done done = {.status = slot_at(q, q->head)->status};
+	const struct rdmap_rq_slot *s;
+
+	while ((s = oldest(q)) && s->status != RDMAP_SUCCESS) {
+		struct rdmap_done done = {.status = s->status};
 
 		report(ep, q, &done);
 	}
@@ -85,24 +88,24 @@ static bool take(struct rdmap *ep)
 	struct rdmap_recv r;
 	struct rdmap_rq *q;
 
-	if (ep->rq_taken > ep->rq->mask || !ep->ops->take_recv(ep->user, &r))
+	if (ep->rq_taken > ep->rq->slot.mask || !ep->ops->take_recv(ep->user, &r))
 		return false;
 	ep->rq_taken++;
 	q = queue_of(ep, &r);
-	s = slot_at(q, q->tail);
+	s = block_ring_push(&q->slot, ep->pool);
 	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = check_recv(ep, &r, &bad)};
 	if (s->status == RDMAP_SUCCESS) {
 		s->nsge = r.nsge;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
 		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
-		q->of_msn[(q->msn + q->open) & q->mask] = q->tail;
+		q->of_msn[(q->msn + q->open) & q->slot.mask] =
+			(uint16_t)((q->slot.tail - 1) & q->slot.mask);
 		q->open++;
 	} else {
 		ep->bad_recvs++;
 		if (bad)
 			s->sge[0] = *bad;
 	}
-	q->tail++;
 	report_bad(ep, q);
 	return true;
 }
@@ -115,7 +118,7 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 
 	/* Bounded, because an owner may supply bad receives without end.
 	 */
-	for (uint32_t i = 0; perr == PERR_NO_BUFFER && i <= q->mask && take(ep); i++)
+	for (uint32_t i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take(ep); i++)
 		perr = ddp_rx_msn(msn, q->msn, q->open);
 	if (perr == PERR_NONE)
 		*ret_slot = rdmap_rq_find(q, msn);
@@ -149,7 +152,7 @@ struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn)
 {
 	if (msn - q->msn >= q->open)
 		return NULL;
-	return slot_at(q, q->of_msn[msn & q->mask]);
+	return block_ring_at(&q->slot, q->of_msn[msn & q->slot.mask]);
 }
 
 void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
@@ -162,9 +165,10 @@ void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *
 
 static void flush(struct rdmap *ep, struct rdmap_rq *q)
 {
-	while (q->head != q->tail) {
-		uint8_t status = slot_at(q, q->head)->status;
-		struct rdmap_done done = {.status = status ? status : RDMAP_FLUSH_ERR};
+	const struct rdmap_rq_slot *s;
+
+	while ((s = oldest(q))) {
+		struct rdmap_done done = {.status = s->status ? s->status : RDMAP_FLUSH_ERR};
 
 		report(ep, q, &done);
 	}

@@ -113,7 +113,7 @@ static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bo
 		return PERR_NONE;
 	if (ep->sq.read_got != (r->probed ? 0 : r->len))
 		return PERR_RDMAP_LENGTH;
-	rdmap_orq_pop(&ep->sq);
+	rdmap_orq_pop(ep);
 	rdmap_sq_report(ep);
 	*ret_wake_tx = true; /* a request that waits for ORD, a fence or the window may go on */
 	return PERR_NONE;
@@ -178,7 +178,7 @@ static enum perr place_request(struct rdmap *ep, const struct ssn_rec *c, struct
 {
 	uint32_t len = ddp_rx_payload(c);
 	struct rdmap_ird_slot *s;
-	enum perr perr = rdmap_ird_slot(&ep->ird, c->ddp.msn, &s);
+	enum perr perr = rdmap_ird_slot(ep, c->ddp.msn, &s);
 
 	if (perr != PERR_NONE)
 		return perr;
@@ -206,7 +206,7 @@ static enum perr deliver_request(struct rdmap *ep, const struct ssn_rec *c, bool
 	bool whole = false;
 	enum perr perr;
 
-	perr = rdmap_ird_slot(&ep->ird, c->ddp.msn, &s);
+	perr = rdmap_ird_slot(ep, c->ddp.msn, &s);
 	if (perr == PERR_NONE)
 		perr = ddp_rx_gather(&s->in, ep->gaps, c, &whole);
 	if (perr != PERR_NONE || !whole)

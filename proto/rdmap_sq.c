@@ -4,9 +4,12 @@
 #include "proto/rdmap_ep.h"
 #include "util/checked.h"
 
-void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr)
+void rdmap_sq_add(struct rdmap *ep)
 {
-	q->rec[q->tail++ & q->mask] = (struct rdmap_rec){
+	const struct rdmap_wr *wr = ep->tx.wr;
+	struct rdmap_rec *r = block_ring_push(&ep->sq.rec, ep->pool);
+
+	*r = (struct rdmap_rec){
 		.cookie = wr->cookie,
 		.rto = wr->rto,
 		.rstag = wr->rstag,
@@ -15,22 +18,24 @@ void rdmap_sq_add(struct rdmap_sq *q, const struct rdmap_wr *wr)
 	};
 }
 
-void rdmap_orq_push(struct rdmap_sq *q)
+void rdmap_orq_push(struct rdmap *ep)
 {
-	q->orq[(q->orq_head + q->orq_len) % q->size] = (struct rdmap_orq_entry){.pos = q->tail - 1};
-	q->orq_len++;
+	struct rdmap_orq_entry *a = block_ring_push(&ep->sq.orq, ep->pool);
+
+	*a = (struct rdmap_orq_entry){.pos = ep->sq.rec.tail - 1};
 }
 
 struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i)
 {
-	return i < q->orq_len ? &q->orq[(q->orq_head + i) % q->size] : NULL;
+	return i < rdmap_orq_len(q) ? block_ring_at(&q->orq, q->orq.head + i) : NULL;
 }
 
-void rdmap_orq_pop(struct rdmap_sq *q)
+void rdmap_orq_pop(struct rdmap *ep)
 {
+	struct rdmap_sq *q = &ep->sq;
+
 	rdmap_orq_rec(q, rdmap_orq_at(q, 0))->ended = true;
-	q->orq_head = (uint16_t)((q->orq_head + 1) % q->size);
-	q->orq_len--;
+	block_ring_pop(&q->orq, ep->pool);
 	q->read_got = 0;
 }
 
@@ -50,12 +55,19 @@ static void report(const struct rdmap *ep, const struct rdmap_rec *r)
 		ep->ops->complete(ep->user, &done);
 }
 
+static struct rdmap_rec *oldest(const struct rdmap_sq *q)
+{
+	return block_ring_len(&q->rec) > 0 ? block_ring_at(&q->rec, q->rec.head) : NULL;
+}
+
 void rdmap_sq_report(struct rdmap *ep)
 {
-	struct rdmap_sq *q = &ep->sq;
+	const struct rdmap_rec *r;
 
-	while (q->head != q->tail && q->rec[q->head & q->mask].ended)
-		report(ep, &q->rec[q->head++ & q->mask]);
+	while ((r = oldest(&ep->sq)) && r->ended) {
+		report(ep, r);
+		block_ring_pop(&ep->sq.rec, ep->pool);
+	}
 }
 
 void rdmap_sq_await(struct rdmap *ep, uint32_t mark)
@@ -65,8 +77,8 @@ void rdmap_sq_await(struct rdmap *ep, uint32_t mark)
 	r->awaits = true;
 	r->mark = mark;
 	if (ep->sq.awaiting++ == 0)
-		ep->sq.ack_pos = ep->sq.tail - 1;
-	ep->tx.held = false;
+		ep->sq.ack_pos = ep->sq.rec.tail - 1;
+	rdmap_drop_wr(ep);
 }
 
 /* Marks grow with positions. A request that is still being sent may have one later. */
@@ -75,7 +87,7 @@ void rdmap_sq_acked(struct rdmap *ep, uint32_t count)
 	struct rdmap_sq *q = &ep->sq;
 
 	for (; q->awaiting > 0; q->ack_pos++) {
-		struct rdmap_rec *r = &q->rec[q->ack_pos & q->mask];
+		struct rdmap_rec *r = block_ring_at(&q->rec, q->ack_pos);
 
 		if (!r->awaits)
 			continue;
@@ -92,14 +104,15 @@ void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 {
 	struct rdmap_sq *q = &ep->sq;
 
-	for (; q->tail - q->head > keep; q->head++) {
-		struct rdmap_rec *r = &q->rec[q->head & q->mask];
+	while (block_ring_len(&q->rec) > keep) {
+		struct rdmap_rec *r = oldest(q);
 
 		if (r->status == RDMAP_SUCCESS)
 			r->status = RDMAP_FLUSH_ERR;
 		report(ep, r);
+		block_ring_pop(&q->rec, ep->pool);
 	}
-	q->orq_len = 0;
+	block_ring_clear(&q->orq, ep->pool);
 	q->read_got = 0;
 	q->awaiting = 0;
 }
@@ -128,8 +141,8 @@ void rdmap_sq_assign_error(struct rdmap_sq *q, const struct wire_term *t, const 
 
 	if (!t->has_ddp || wire_ddp_get(t->ddp, t->ddp_len, &h) == 0)
 		return;
-	for (uint32_t i = q->head; i != q->tail; i++) {
-		struct rdmap_rec *r = &q->rec[i & q->mask];
+	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {
+		struct rdmap_rec *r = block_ring_at(&q->rec, i);
 
 		/* A request that was not sent has no message number yet. */
 		if (r->status == RDMAP_SUCCESS && r->sent && sent_by(r, &h)) {

@@ -107,7 +107,7 @@ void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,
 	}
 	ep->reason = describe(perr, c, request);
 	if (!ep->raw && (!c || !is_terminate(c)))
-		ep->tx.term_len = (uint8_t)wire_term_put(ep->tx.term, &ep->reason);
+		ep->tx.term_len = (uint8_t)wire_term_put(ep->term, &ep->reason);
 	if (ep->raw && c)
 		rdmap_report(ep);
 	else

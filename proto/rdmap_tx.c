@@ -178,7 +178,7 @@ static int response_body(struct rdmap *ep, struct rdmap_seg *seg)
 
 static int terminate_body(const struct rdmap *ep, struct rdmap_seg *seg)
 {
-	memcpy(seg->head + seg->head_len, ep->tx.term, ep->tx.term_len);
+	memcpy(seg->head + seg->head_len, ep->term, ep->tx.term_len);
 	seg->head_len += ep->tx.term_len;
 	return RDMAP_TX_SEGMENT;
 }
@@ -218,7 +218,7 @@ int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 static bool carries_payload(const struct rdmap_tx *tx)
 {
 	if (tx->kind == RDMAP_WORK)
-		return rdmap_work_header(&tx->wr) == 0;
+		return rdmap_work_header(tx->wr) == 0;
 	return tx->kind == RDMAP_RESPONSE && tx->msg.ddp.tagged;
 }
 
@@ -237,12 +237,12 @@ static void message_taken(struct rdmap *ep, uint32_t count)
 	if (tx->kind == RDMAP_TERMINATE) {
 		tx->term_len = 0;
 	} else if (tx->kind == RDMAP_RESPONSE) {
-		rdmap_ird_answered(&ep->ird);
+		rdmap_ird_answered(ep);
 		tx->burst += tx->burst < RESPONSE_BURST;
-	} else if (rdmap_op_has_response(tx->wr.op)) {
-		rdmap_orq_push(&ep->sq);
-		tx->held = false;
-	} else if (tx->wr.flags & RDMAP_PLACED) {
+	} else if (rdmap_op_has_response(tx->wr->op)) {
+		rdmap_orq_push(ep);
+		rdmap_drop_wr(ep);
+	} else if (tx->wr->flags & RDMAP_PLACED) {
 		rdmap_work_probe(ep);
 	} else if (awaits_ack(ep)) {
 		rdmap_sq_await(ep, count);

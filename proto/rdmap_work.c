@@ -93,7 +93,7 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 
 	r->status = (uint8_t)status;
 	r->ended = true;
-	ep->tx.held = false;
+	rdmap_drop_wr(ep);
 	rdmap_sq_report(ep);
 }
 
@@ -107,23 +107,28 @@ static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
 /* Takes the next request into tx.wr. False if there is none or no room for it. */
 static bool take_work(struct rdmap *ep)
 {
-	if (rdmap_sq_full(&ep->sq) || !ep->ops->take_send(ep->user, &ep->tx.wr))
+	if (block_ring_full(&ep->sq.rec))
 		return false;
-	if (wants_probe(ep, &ep->tx.wr))
-		ep->tx.wr.flags |= RDMAP_PLACED;
+	rdmap_take_wr(ep);
+	if (!ep->ops->take_send(ep->user, ep->tx.wr)) {
+		rdmap_drop_wr(ep);
+		return false;
+	}
+	if (wants_probe(ep, ep->tx.wr))
+		ep->tx.wr->flags |= RDMAP_PLACED;
 	ep->tx.held = true;
-	rdmap_sq_add(&ep->sq, &ep->tx.wr);
+	rdmap_sq_add(ep);
 	return true;
 }
 
 /* A fence, or ORD, holds back the request and all that follow. */
 static bool has_to_wait(const struct rdmap *ep)
 {
-	const struct rdmap_wr *wr = &ep->tx.wr;
+	const struct rdmap_wr *wr = ep->tx.wr;
 
-	if (wr->flags & RDMAP_FENCE && ep->sq.orq_len > 0)
+	if (wr->flags & RDMAP_FENCE && rdmap_orq_len(&ep->sq) > 0)
 		return true;
-	return rdmap_op_has_response(wr->op) && ep->sq.orq_len == ep->sq.ord;
+	return rdmap_op_has_response(wr->op) && rdmap_orq_len(&ep->sq) == ep->sq.ord;
 }
 
 static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr)
@@ -159,11 +164,12 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 static bool find_work(struct rdmap *ep)
 {
 	for (; ep->tx.idle < RDMAP_IDLE_BURST; ep->tx.idle++) {
-		const struct rdmap_wr *wr = &ep->tx.wr;
+		const struct rdmap_wr *wr;
 		enum rdmap_status status;
 
 		if (!ep->tx.held && !take_work(ep))
 			return false;
+		wr = ep->tx.wr;
 		status = check_form(ep, wr);
 		if (status == RDMAP_SUCCESS) {
 			if (has_to_wait(ep))
@@ -199,7 +205,7 @@ static void put_atomic_req(const struct rdmap *ep, const struct rdmap_wr *wr, ui
 {
 	struct wire_atomic_req req = {
 		.aop = wr->op == RDMAP_CMP_SWAP ? WIRE_CMP_SWAP : WIRE_FETCH_ADD,
-		.id = ep->sq.tail - 1,
+		.id = ep->sq.rec.tail - 1,
 		.stag = wr->rstag,
 		.to = wr->rto,
 		.data = wr->atomic.data,
@@ -254,7 +260,7 @@ uint32_t rdmap_work_header(const struct rdmap_wr *wr)
 
 static void begin_work(struct rdmap *ep)
 {
-	const struct rdmap_wr *wr = &ep->tx.wr;
+	const struct rdmap_wr *wr = ep->tx.wr;
 	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
 	uint32_t header = rdmap_work_header(wr);
 	struct wire_ddp h = {.dv = 1, .rv = 1};
@@ -282,13 +288,14 @@ static void begin_rtr(struct rdmap *ep)
 	uint8_t rtr = ep->tx.rtr;
 
 	ep->tx.rtr = 0;
-	ep->tx.wr = (struct rdmap_wr){
+	rdmap_take_wr(ep);
+	*ep->tx.wr = (struct rdmap_wr){
 		.op = rtr == WIRE_RTR_SEND    ? RDMAP_SEND
 		      : rtr == WIRE_RTR_WRITE ? RDMAP_WRITE
 					      : RDMAP_READ,
 	};
 	ep->tx.held = true;
-	rdmap_sq_add(&ep->sq, &ep->tx.wr);
+	rdmap_sq_add(ep);
 	rdmap_sq_youngest(&ep->sq)->hidden = true;
 	begin_work(ep);
 }
@@ -296,7 +303,7 @@ static void begin_rtr(struct rdmap *ep)
 void rdmap_work_probe(struct rdmap *ep)
 {
 	rdmap_sq_youngest(&ep->sq)->probed = true;
-	ep->tx.wr = (struct rdmap_wr){.op = RDMAP_READ};
+	*ep->tx.wr = (struct rdmap_wr){.op = RDMAP_READ};
 	ep->tx.rtr = RDMAP_PROBE;
 }
 
@@ -305,10 +312,10 @@ static bool begin_probe(struct rdmap *ep)
 {
 	struct wire_ddp h = {.dv = 1, .rv = 1};
 
-	if (ep->sq.orq_len == ep->sq.ord)
+	if (rdmap_orq_len(&ep->sq) == ep->sq.ord)
 		return false;
 	ep->tx.rtr = 0;
-	address(&ep->tx.wr, &h);
+	address(ep->tx.wr, &h);
 	h.msn = ep->tx.msn[h.qn];
 	ddp_tx_begin(&ep->tx.msg, &h, WIRE_READ_REQ_LEN);
 	ep->tx.kind = RDMAP_WORK;
@@ -334,7 +341,7 @@ bool rdmap_work_begin(struct rdmap *ep)
 
 static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 {
-	const struct rdmap_wr *wr = &ep->tx.wr;
+	const struct rdmap_wr *wr = ep->tx.wr;
 	uint8_t *p = seg->head + seg->head_len;
 
 	messages[wr->op].put_header(ep, wr, p);
@@ -344,7 +351,7 @@ static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 /* Payload of a segment of our own request. Its memory may be gone since the previous segment. */
 int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 {
-	const struct rdmap_wr *wr = &ep->tx.wr;
+	const struct rdmap_wr *wr = ep->tx.wr;
 	const struct ddp_tx *m = &ep->tx.msg;
 	const struct sgl_elem *bad;
 	enum rdmap_status status;

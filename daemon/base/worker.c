@@ -27,6 +27,7 @@ void worker_freed(struct worker *w)
 void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 {
 	*w = (struct worker){.daemon = d};
+	block_pool_open(&w->pool);
 	idtab_init(&w->assocs, max_assocs);
 	for (unsigned i = 0; i < WORKER_BUCKETS; i++) {
 		list_init(&w->by_peer[i]);
@@ -57,4 +58,5 @@ void worker_deinit(struct worker *w)
 	log_limit_deinit(&w->socket_log);
 	timer_cancel(&w->timers, &w->trim);
 	idtab_deinit(&w->assocs);
+	block_pool_close(&w->pool);
 }

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "daemon/base/block_pool.h"
 #include "daemon/base/log.h"
 #include "llp/llp.h"
 #include "util/idtab.h"
@@ -32,6 +33,7 @@ struct worker {
 	struct llp *self; /* associations between clients of this daemon */
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
 	const struct association_events *assoc_events;
+	struct block_pool pool; /* for what is in flight */
 	struct idtab assocs;
 	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
 	struct list by_id[WORKER_BUCKETS];   /* associations */
@@ -57,7 +59,7 @@ struct worker {
 /* An empty worker for at most max_assocs associations, without loop and transports. */
 void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs);
 
-/* Frees the table of associations, which must be empty. */
+/* Frees the table of associations, which must be empty, and the pool. */
 void worker_deinit(struct worker *w);
 
 /* An association was freed: after many, memory goes back to the system a second later. */

@@ -18,6 +18,11 @@
 #include "ipc/wqe.h"
 #include "util/checked.h"
 
+enum {
+	ENDPOINT_ALIGN = 64,
+	MAPPED_BYTES = 16384,
+};
+
 /* ---- creation ---- */
 
 static int check_depth(const char *what, uint32_t n, uint32_t max, struct reply *rep)
@@ -144,6 +149,7 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 {
 	return (struct rdmap_cfg){
 		.stags = stags_table(qp->client->daemon->stags),
+		.pool = &qp->client->worker->pool.blocks,
 		.accessor = {.pd = qp->pd->number, .scope = qp->scope},
 		.ord = qp->max_ord,
 		.ird = qp->max_ird,
@@ -157,26 +163,65 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 	};
 }
 
-static int charge_endpoint(struct qp *qp, size_t bytes, struct reply *rep)
+/* Large ones are mapped, so that their memory goes back to the system with the queue pair. Small
+ * ones lie side by side: a page for each would be most of what an idle session uses. */
+static bool is_mapped(const struct qp *qp)
 {
-	int r = client_charge(qp->client, ACCT_MEMORY, bytes, &qp->memory, rep);
-
-	if (!r)
-		r = client_charge(qp->client, ACCT_MAPS, 1, &qp->maps, rep);
-	qp->ep_bytes = bytes;
-	return r;
+	return qp->ep_bytes >= MAPPED_BYTES;
 }
 
-/* Mapped, so that its memory goes back to the system with the queue pair. */
+/* The endpoint, and all that it can have in flight. */
+static int charge_endpoint(struct qp *qp, const struct rdmap_cfg *cfg, struct reply *rep)
+{
+	uint32_t blocks = rdmap_blocks(cfg);
+	int r;
+
+	qp->ep_bytes = checked_round_up(rdmap_size(cfg), ENDPOINT_ALIGN);
+	r = client_charge(qp->client, ACCT_MEMORY, qp->ep_bytes + (uint64_t)blocks * BLOCKS_SIZE,
+			  &qp->memory, rep);
+	if (!r && is_mapped(qp))
+		r = client_charge(qp->client, ACCT_MAPS, 1, &qp->maps, rep);
+	if (r)
+		return r;
+	if (!blocks_reserve(cfg->pool, blocks))
+		return reply_refuse(rep, ENOMEM,
+				    "queue pair: no memory for %u blocks of requests in flight",
+				    blocks);
+	qp->ep_blocks = blocks;
+	return 0;
+}
+
+static void *endpoint_memory(const struct qp *qp)
+{
+	void *mem;
+
+	if (!is_mapped(qp)) {
+		mem = aligned_alloc(ENDPOINT_ALIGN, qp->ep_bytes);
+		return mem ? memset(mem, 0, qp->ep_bytes) : NULL;
+	}
+	mem = mmap(NULL, qp->ep_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
 static int make_endpoint(struct qp *qp, const struct rdmap_cfg *cfg)
 {
-	void *mem = mmap(NULL, qp->ep_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	void *mem = endpoint_memory(qp);
 
-	if (mem == MAP_FAILED)
+	if (!mem)
 		return -ENOMEM;
 	qp->ep = rdmap_init(mem, cfg, &wr_ops, qp);
 	return 0;
+}
+
+static void free_endpoint(struct qp *qp)
+{
+	if (qp->ep)
+		rdmap_clear(qp->ep);
+	blocks_unreserve(&qp->client->worker->pool.blocks, qp->ep_blocks);
+	if (qp->ep && is_mapped(qp))
+		munmap(qp->ep, qp->ep_bytes);
+	else
+		free(qp->ep);
 }
 
 static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
@@ -188,7 +233,7 @@ static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *r
 	if (!r)
 		r = make_rings(qp, req, rep);
 	if (!r)
-		r = charge_endpoint(qp, rdmap_size(&cfg), rep);
+		r = charge_endpoint(qp, &cfg, rep);
 	if (r)
 		return r;
 	r = make_endpoint(qp, &cfg);
@@ -330,8 +375,7 @@ struct qp *qp_free(struct qp *qp)
 	release_parts(qp);
 	rings_free(&qp->rings);
 	qp_options_free(qp);
-	if (qp->ep)
-		munmap(qp->ep, qp->ep_bytes);
+	free_endpoint(qp);
 	acct_release(&qp->maps);
 	acct_release(&qp->memory);
 	acct_release(&qp->charge);

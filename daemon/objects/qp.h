@@ -49,32 +49,38 @@ enum qp_state { /* values of enum ddp_qp_state */
 		QP_ERROR, /* the session is over: whatever is posted is flushed */
 };
 
+/* What each request touches comes first: a daemon has many queue pairs, and the processor's cache
+ * does not. */
 struct qp {
+	enum qp_state state;
+	bool raw; /* DDP without RDMAP */
+	uint8_t raw_queues;
+	bool sig_all;
+	uint32_t flush_pending; /* oldest entries of sq, to be flushed although the state is RTS */
+	uint32_t num;           /* for people and completions: unique in the daemon */
+	uint32_t max_send_sge, max_inline;
+	struct association *assoc; /* while there is a session or one is tried */
+	struct rdmap *ep;
+	struct cq *send_cq;
+	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */
+	struct ring sq, rq;              /* rq: all zero with an srq */
+	struct cq *recv_cq;
+	struct srq *srq; /* that receives come from, or NULL */
 	struct client *client;
+	struct qp_hold hold;
+	uint32_t max_recv_sge;
+	uint16_t sid;
+
 	uint32_t handle;
-	uint32_t num;   /* for people and completions: unique in the daemon */
 	uint64_t scope; /* of STags that only this endpoint may use, never 0 */
 	struct pd *pd;
-	struct cq *send_cq, *recv_cq;
 	struct cq_waiter send_room, recv_room; /* linked while their queue has no room */
-	struct srq *srq;                       /* that receives come from, or NULL */
-	bool raw;                              /* DDP without RDMAP */
-	uint8_t raw_queues;
-	uint16_t max_ord, max_ird; /* maxima that it was created with */
-	uint32_t max_send_sge, max_recv_sge, max_inline;
-	bool sig_all;
+	uint16_t max_ord, max_ird;             /* maxima that it was created with */
 	struct rings rings;
-	struct ring sq, rq; /* rq: all zero with an srq */
-	struct rdmap *ep;
-	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */
-	uint64_t srq_taken;              /* receives taken from the srq so far */
-	uint32_t flush_pending; /* oldest entries of sq, to be flushed although the state is RTS */
+	uint64_t srq_taken; /* receives taken from the srq so far */
 
-	enum qp_state state;
-	uint32_t cookie;           /* of the client's connect or accept */
-	struct association *assoc; /* while there is a session or one is tried */
-	bool any_local;            /* its program named no address of ours */
-	uint16_t sid;
+	uint32_t cookie;             /* of the client's connect or accept */
+	bool any_local;              /* its program named no address of ours */
 	struct list waiting;         /* in association.waiting: until the association is up */
 	struct timer deadline;       /* set until the session is established */
 	uint16_t peer_ird, peer_ord; /* the peer's values, or MSG_READS_UNCHANGED */
@@ -83,10 +89,10 @@ struct qp {
 	uint8_t crossed;             /* associations that were shut down before the answer */
 	struct wire_enh enh;
 	uint16_t private_len;
-	uint8_t private_data[MSG_PRIVATE_MAX];
-	size_t ep_bytes; /* mapped for the endpoint */
+	uint8_t *private_data; /* until the session is established; NULL: none */
+	size_t ep_bytes;       /* of the endpoint */
+	uint32_t ep_blocks;    /* that it may hold */
 	struct acct_charge charge, memory, maps;
-	struct qp_hold hold;
 	struct agent_call call; /* to the agent of the client */
 	uint32_t options;       /* set of MSG_QP_ */
 	struct async async;

@@ -2,6 +2,7 @@
 /* A queue pair's session, from connect or accept to its end, and its events. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/net/association.h"
@@ -64,8 +65,16 @@ static void unbind(struct qp *qp)
 		assoc_unbind(association_ddp(qp->assoc), qp->ep);
 }
 
+static void drop_private_data(struct qp *qp)
+{
+	free(qp->private_data);
+	qp->private_data = NULL;
+	qp->private_len = 0;
+}
+
 static void detach(struct qp *qp)
 {
+	drop_private_data(qp);
 	list_del(&qp->waiting);
 	timer_cancel(&qp->client->worker->timers, &qp->deadline);
 	agent_forget(qp);
@@ -187,6 +196,18 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
 
+static int keep_private_data(struct qp *qp, const struct msg_connect *req, struct reply *rep)
+{
+	if (req->private_len == 0)
+		return 0;
+	qp->private_data = malloc(req->private_len);
+	if (!qp->private_data)
+		return reply_refuse(rep, ENOMEM, "queue pair %u: connect: out of memory", qp->num);
+	qp->private_len = req->private_len;
+	memcpy(qp->private_data, req->private_data, req->private_len);
+	return 0;
+}
+
 int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 {
 	struct worker *w = qp->client->worker;
@@ -197,13 +218,13 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 
 	if (!r)
 		r = open_assoc(qp, req, &assoc, rep);
+	if (!r)
+		r = keep_private_data(qp, req, rep);
 	if (r)
 		return r;
 	qp->cookie = req->cookie;
 	qp->enhanced = conn_params_to_wire(&params, &qp->enh);
 	qp->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;
-	qp->private_len = req->private_len;
-	memcpy(qp->private_data, req->private_data, req->private_len);
 	qp->crossed = 0;
 	qp->state = QP_CONNECTING;
 	timer_set(&w->timers, &qp->deadline,
@@ -266,6 +287,7 @@ void qp_initiate(struct qp *qp)
 void qp_established(struct qp *qp, const struct session_event *event)
 {
 	timer_cancel(&qp->client->worker->timers, &qp->deadline);
+	drop_private_data(qp);
 	qp->state = QP_RTS;
 	if (qp->options & MSG_QP_ACKED)
 		association_report_acks(qp->assoc);

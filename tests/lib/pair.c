@@ -42,6 +42,7 @@ void pair_init(struct pair_node *n, const struct assoc_cfg *cfg)
 {
 	*n = (struct pair_node){.mulpdu = 1450};
 	n->assoc = assoc_init(zeroed(assoc_size(cfg)), cfg);
+	n->pool = test_blocks_new(PAIR_BLOCKS);
 	n->stags = stag_table_init(zeroed(stag_table_size(PAIR_REGIONS)), PAIR_REGIONS);
 	assoc_tick(n->assoc, 0);
 }
@@ -50,6 +51,7 @@ void pair_deinit(struct pair_node *n)
 {
 	free(n->assoc);
 	free(n->stags);
+	test_blocks_free(n->pool);
 	for (unsigned i = 0; i < n->nqps; i++) {
 		free(n->qp[i]->ep);
 		free(n->qp[i]->hold);
@@ -128,11 +130,13 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 	struct rdmap_cfg cfg = *like;
 
 	cfg.stags = n->stags;
+	cfg.pool = &n->pool->blocks;
 	cfg.accessor = (struct stag_accessor){.pd = PAIR_PD, .scope = 100 + n->nqps};
 	cfg.sq_depth = cfg.sq_depth ? cfg.sq_depth : PAIR_DEPTH;
 	cfg.rq_depth = cfg.rq_depth ? cfg.rq_depth : PAIR_DEPTH;
 	cfg.max_recv_sge = 2;
 	must(n->nqps < PAIR_QPS);
+	must(blocks_reserve(cfg.pool, rdmap_blocks(&cfg)));
 	qp->node = n;
 	qp->scope = cfg.accessor.scope;
 	qp->ep = rdmap_init(zeroed(rdmap_size(&cfg)), &cfg, &ops, qp);

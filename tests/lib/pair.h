@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "proto/assoc.h"
+#include "tests/lib/test_blocks.h"
 
 enum {
 	PAIR_MSG_MAX = 4096,
@@ -19,6 +20,7 @@ enum {
 	PAIR_QPS = 16,
 	PAIR_REGIONS = 32,
 	PAIR_PD = 7,
+	PAIR_BLOCKS = 4096, /* of a node, for what is in flight */
 	PAIR_DEPTH = 8, /* sq_depth and rq_depth */
 	PAIR_READS = 2, /* ord and ird */
 	PAIR_ANSWER_MS = 1000,
@@ -57,6 +59,7 @@ struct pair_qp {
 struct pair_node {
 	struct assoc *assoc;
 	struct stag_table *stags;
+	struct test_blocks *pool;
 	uint32_t mulpdu;
 	struct pair_qp *qp[PAIR_QPS];
 	unsigned nqps;

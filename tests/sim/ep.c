@@ -114,6 +114,7 @@ static void draw_cfg(struct ep *ep, bool raw)
 
 	/* One random number per statement: C leaves the order within an expression undefined. */
 	ep->cfg.stags = ep->node->stags;
+	ep->cfg.pool = &ep->node->pool->blocks;
 	ep->cfg.accessor.pd = 1 + random_below(w, 2);
 	ep->cfg.accessor.scope = ep->id + 1;
 	ep->cfg.ord = draw_reads(w);
@@ -159,6 +160,10 @@ static void free_memory(struct ep *ep)
 			region_free(rg);
 	}
 	ep->local_region = ep->open_region = ep->scoped_region = ep->windowed_region = NULL;
+	if (ep->r) {
+		rdmap_clear(ep->r);
+		blocks_unreserve(ep->cfg.pool, rdmap_blocks(&ep->cfg));
+	}
 	free(ep->r);
 	ep->r = NULL;
 }
@@ -190,6 +195,8 @@ struct ep *ep_new(struct node *n, bool raw)
 		free_memory(ep);
 		return NULL;
 	}
+	if (!blocks_reserve(ep->cfg.pool, rdmap_blocks(&ep->cfg)))
+		fail(ep->w, "ep%u: no blocks", ep->id);
 	ep->r = rdmap_init(alloc_zeroed(rdmap_size(&ep->cfg)), &ep->cfg, &ops, ep);
 	trace(ep->w, "n%u ep%u pd %llu ord %u ird %u sq %u rq %u sge %u room %u%s%s", n->id, ep->id,
 	      (unsigned long long)ep->cfg.accessor.pd, ep->cfg.ord, ep->cfg.ird, ep->cfg.sq_depth,

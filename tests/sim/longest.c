@@ -33,6 +33,7 @@ struct end {
 	struct rdmap *ep;
 	uint8_t *base;
 	struct stag_table *stags;
+	struct test_blocks *pool;
 	unsigned taken;   /* requests taken */
 	unsigned recvs;   /* receives taken */
 	unsigned done;    /* completions, all of them of UINT32_MAX bytes */
@@ -222,6 +223,9 @@ static void set_up(struct end *e, bool opener)
 	r.base = e->base;
 	stag_add(e->stags, &r);
 	ep.stags = e->stags;
+	e->pool = test_blocks_new(rdmap_blocks(&ep));
+	ep.pool = &e->pool->blocks;
+	blocks_reserve(ep.pool, rdmap_blocks(&ep));
 	e->ep = rdmap_init(alloc_zeroed(rdmap_size(&ep)), &ep, &ops, e);
 	e->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 }

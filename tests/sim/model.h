@@ -14,6 +14,7 @@
 
 #include "daemon/net/datapath.h"
 #include "tests/lib/sim.h"
+#include "tests/lib/test_blocks.h"
 #include "tests/sim/stack.h"
 #include "proto/assoc.h"
 #include "util/list.h"
@@ -25,6 +26,7 @@ enum {
 	UNIT = 64,          /* unit of allocation */
 	UNITS = ARENA / UNIT,
 	STAGS_MAX = 256,
+	BLOCKS_MAX = 65536, /* for what is in flight on a node */
 	OPS_MAX = 1024,                  /* requests, and receives, of an endpoint in total */
 	QUEUE_TAGGED = RDMAP_RAW_QUEUES, /* receives for notices of tagged messages */
 	QUEUES,
@@ -340,6 +342,7 @@ struct node {
 	struct llp_listener *listener;
 	void *stag_mem;
 	struct stag_table *stags;
+	struct test_blocks *pool;
 	uint8_t *mem, *want;
 	struct slice *unit[UNITS]; /* who has it */
 	uint8_t taken[UNITS];      /* belongs to a region */

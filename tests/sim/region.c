@@ -24,6 +24,7 @@ void arena_init(struct node *n)
 	wipe(n, 0, ARENA);
 	n->stag_mem = alloc_zeroed(stag_table_size(STAGS_MAX));
 	n->stags = stag_table_init(n->stag_mem, STAGS_MAX);
+	n->pool = test_blocks_new(BLOCKS_MAX);
 	list_init(&n->regions);
 }
 
@@ -34,6 +35,7 @@ void arena_deinit(struct node *n)
 	free(n->mem);
 	free(n->want);
 	free(n->stag_mem);
+	test_blocks_free(n->pool);
 }
 
 static const char *place_name(const struct node *n, uint32_t off, char *buf, size_t size)
