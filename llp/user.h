@@ -43,11 +43,13 @@ struct user_conn {
 	struct sctp_assoc *assoc; /* NULL when down */
 	struct sockaddr_storage remote;
 	uint16_t remote_port;
+	bool report_acks;
 	bool even; /* this end alone has opened it: its sessions use even streams */
 	unsigned nreported;
-	struct user_path reported[SCTP_MAX_PATHS];
-	struct llp_info last; /* when it ended */
-	bool report_acks;
+	union {
+		struct user_path reported[SCTP_MAX_PATHS];
+		struct llp_info last; /* without assoc: when it ended */
+	};
 };
 
 struct user_listener {

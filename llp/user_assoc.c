@@ -93,8 +93,12 @@ void llp_user_conn_release(struct user_conn *c)
 	struct user *t = llp_user_of(c);
 
 	if (c->assoc) {
-		llp_user_info(&c->sctp.base, &c->last);
-		c->last.unacked = 0;
+		struct llp_info last;
+
+		llp_user_info(&c->sctp.base, &last);
+		last.unacked = 0;
+		c->nreported = 0;
+		c->last = last;
 		if (t->held && t->msg.assoc == c->assoc)
 			t->held = false;
 		c->assoc = sctp_assoc_free(c->assoc);
@@ -323,9 +327,10 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 	struct user *t = llp_user_of(c);
 	struct sctp_info i;
 
-	*ret = c->last;
-	if (!c->assoc)
+	if (!c->assoc) {
+		*ret = c->last;
 		return;
+	}
 	sctp_assoc_info(c->assoc, &i);
 	*ret = (struct llp_info){
 		.backend = "user",

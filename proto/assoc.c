@@ -23,19 +23,26 @@ static size_t store_size(const struct assoc_cfg *cfg)
 
 size_t assoc_size(const struct assoc_cfg *cfg)
 {
-	return checked_round_up(sizeof(struct assoc), ALIGN) + streams_size(cfg) + store_size(cfg) +
-	       cfg->early_max;
+	return checked_round_up(sizeof(struct assoc), ALIGN) + ALIGN + streams_size(cfg) +
+	       store_size(cfg) + cfg->early_max;
+}
+
+uint32_t assoc_blocks(const struct assoc_cfg *cfg)
+{
+	/* private data of each stream and of the event being reported; and the store */
+	return cfg->streams + 1U + ssn_store_blocks(cfg->records_max);
 }
 
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 {
-	uint8_t *at = (uint8_t *)mem + checked_round_up(sizeof(struct assoc), ALIGN);
 	struct assoc *a = mem;
+	uint8_t *at = (uint8_t *)(a + 1);
 
 	a->cfg = *cfg;
+	at += -(uintptr_t)at & (ALIGN - 1);
 	a->stream = (struct assoc_stream *)(void *)at;
 	at += streams_size(cfg);
-	a->store = ssn_store_init(at, cfg->records_max);
+	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
 	at += store_size(cfg);
 	early_queue_init(&a->early, at, cfg->early_max);
 	list_init(&a->ready);
@@ -54,7 +61,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 
 struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 {
-	struct assoc_stream *s = &a->stream[sid];
+	struct assoc_stream *s = assoc_stream_at(a, sid);
 
 	if (s->session.trace)
 		return s;
@@ -69,6 +76,22 @@ struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid)
 	if (a->touched <= sid)
 		a->touched = sid + 1U;
 	return s;
+}
+
+void assoc_clear(struct assoc *a)
+{
+	if (!a)
+		return;
+	for (uint32_t i = 0; i < a->touched; i++) {
+		struct assoc_stream *s = assoc_stream_at(a, i);
+
+		blocks_put(a->cfg.pool, s->priv);
+		s->priv = NULL;
+		s->has_priv = false;
+	}
+	blocks_put(a->cfg.pool, a->event_priv);
+	a->event_priv = NULL;
+	ssn_store_clear(&a->store);
 }
 
 /* ---- actions of a session ---- */
@@ -202,7 +225,7 @@ static void drop_arrivals(struct assoc *a, struct assoc_stream *s)
 
 	assoc_hold_drop(a, s);
 	if (s->ahead > 0)
-		ssn_store_drop(a->store, s->session.sid, s->rx_ssn);
+		ssn_store_drop(&a->store, s->session.sid, s->rx_ssn);
 	a->count.rx_violations += early;
 	a->count.rx_dropped += early + s->ahead;
 	s->ahead = 0;
@@ -263,6 +286,8 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	/* If all is acknowledged already, no further acknowledgment will come. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
+	if (s->has_priv)
+		assoc_trim_priv(a, s);
 	return todo;
 }
 
@@ -290,13 +315,6 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 static bool has_room(const struct assoc_stream *s, size_t len)
 {
 	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U);
-}
-
-static void set_priv(struct assoc_stream *s, const struct assoc_params *o)
-{
-	if (o->len > 0)
-		memmove(s->priv, o->priv, o->len);
-	s->priv_len = (uint16_t)o->len;
 }
 
 static struct wire_enh wanted_params(const struct assoc_params *o)
@@ -342,7 +360,7 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *
 	s->enh_local = wanted_params(params);
 	s->enhanced = params->enh;
 	assert(has_room(s, params->len));
-	set_priv(s, params);
+	assoc_set_priv(a, s, params->priv, params->len);
 	assoc_session(a, s, SESSION_CONNECT);
 	*ret_sid = s->session.sid;
 	return ASSOC_E_OK;
@@ -371,7 +389,7 @@ int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct a
 		return ASSOC_E_LEN;
 	bind_ep(s, ep);
 	negotiate(s, ep, params);
-	set_priv(s, params);
+	assoc_set_priv(a, s, params->priv, params->len);
 	assoc_session(a, s, SESSION_ACCEPT);
 	return ASSOC_E_OK;
 }
@@ -386,7 +404,7 @@ int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *param
 	if (!has_room(s, params->len))
 		return ASSOC_E_LEN;
 	enh_reject(&s->enh_peer, &want, &s->enh_local);
-	set_priv(s, params);
+	assoc_set_priv(a, s, params->priv, params->len);
 	assoc_session(a, s, SESSION_REJECT);
 	return ASSOC_E_OK;
 }
@@ -418,13 +436,16 @@ void assoc_lost(struct assoc *a)
 	a->lost = true;
 	a->out.stream = NULL;
 	for (uint32_t i = 0; i < a->touched; i++) {
-		struct assoc_stream *s = assoc_stream_get(a, (uint16_t)i);
+		struct assoc_stream *s = assoc_stream_at(a, i);
 
+		if (!s->session.trace)
+			continue; /* never used */
 		assoc_reason(s, ASSOC_REASON_LOST, &at);
 		assoc_session(a, s, SESSION_LOST);
 		s->first = 0; /* nothing is sent from now on */
 		s->terminate_due = false;
 		list_del(&s->send);
+		assoc_trim_priv(a, s);
 	}
 }
 
@@ -443,7 +464,8 @@ bool assoc_idle(const struct assoc *a)
 
 void assoc_restart_clock(struct assoc *a, struct assoc_stream *s)
 {
-	bool grace = s->session.state == SESSION_OPEN && list_linked(&s->timer);
+	bool grace =
+		s->session.state == SESSION_OPEN && s->ep && s->ep->raw && list_linked(&s->timer);
 
 	if (s->session.state == SESSION_ENDING || s->session.state == SESSION_PEER_ENDED)
 		enlist(a, s);
@@ -503,7 +525,7 @@ uint64_t assoc_expiry(const struct assoc *a)
 bool assoc_stream_next(const struct assoc *a, uint32_t *pos, struct assoc_stream_info *ret)
 {
 	for (; *pos < a->touched; (*pos)++) {
-		const struct assoc_stream *s = &a->stream[*pos];
+		const struct assoc_stream *s = assoc_stream_at(a, *pos);
 
 		if (s->session.state == SESSION_IDLE)
 			continue;

@@ -37,13 +37,21 @@ struct assoc_cfg {
 				 error a raw endpoint has half of it for one more message */
 	bool acks;            /* assoc_tx_progress() is called; else only assoc_tx_acked() */
 	bool plain_only;      /* without RFC 6581: its function codes are unknown */
+	struct blocks *pool;  /* for what is in flight; assoc_blocks() of it are reserved */
 };
 
 /* Bytes of memory for an association. Most of them are never written. */
 size_t assoc_size(const struct assoc_cfg *cfg);
 
-/* Makes an association in zeroed memory of that size. The caller keeps the memory and frees it. */
+/* Blocks of the pool that it can hold at once: the caller reserves them. */
+uint32_t assoc_blocks(const struct assoc_cfg *cfg);
+
+/* Makes an association in zeroed memory of that size. The caller keeps the memory and frees it,
+ * after assoc_clear(). */
 struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg);
+
+/* Gives all blocks back, before its memory is freed. NULL is fine. */
+void assoc_clear(struct assoc *a);
 
 /* ---- sessions ---- */
 
@@ -150,7 +158,7 @@ struct assoc_event {
 	enum assoc_ev_type type;
 	uint16_t sid;
 	struct rdmap *ep;
-	const uint8_t *priv; /* REQUEST, ACCEPTED, REJECTED: valid until the next assoc_ call */
+	const uint8_t *priv; /* REQUEST, ACCEPTED, REJECTED: valid until the next assoc_event() */
 	uint16_t priv_len;
 	bool enhanced;       /* REQUEST, ACCEPTED, REJECTED: the peer sent an enhanced message */
 	struct wire_enh enh; /* its parameters */

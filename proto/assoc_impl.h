@@ -20,35 +20,38 @@ enum {
 	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
 };
 
-/* One stream pair. All zero until it is first used. */
+/* One stream pair. All zero until it is first used. What each message touches is one line of the
+ * processor's cache. */
 struct assoc_stream {
-	struct session session;
-	struct rdmap *ep;  /* bound endpoint, or NULL */
-	struct list send;  /* in assoc.ready, or else in .waiting or .later */
+	_Alignas(64) struct session session;
+	struct rdmap *ep;       /* bound endpoint, or NULL */
+	struct list send;       /* in assoc.ready, or else in .waiting or .later */
+	uint32_t unacked;       /* chunks that the transport accepted in acked epoch ... */
+	uint32_t unacked_epoch; /* ... this one */
+	uint32_t ahead;         /* records in the store, and messages in the endpoint's hold */
+	uint16_t tx_ssn;
+	uint16_t rx_ssn;      /* next in order */
+	uint8_t first;        /* Initiate, Accept or Reject still to be sent, with priv; or 0 */
+	bool terminate_due;   /* a Terminate is to be sent */
+	bool parked;          /* send is linked, but not in assoc.ready */
+	bool tx_started;      /* the transport accepted a chunk of this session */
+	bool peer_early;      /* the peer sends before our Accept: its segments prove no arrival */
+	bool first_delivered; /* our first control message is known to have arrived */
+	bool has_priv;        /* priv is a block */
+
 	struct list timer; /* in assoc.deciding, .grace, .closing or .quarantine, as the state is */
 	struct list await; /* in assoc.awaiting */
 	struct list event_link; /* in assoc.event_streams while events is not 0 */
 	uint64_t deadline;
 
 	/* sending */
-	uint16_t tx_ssn;
-	bool tx_started;    /* the transport accepted a chunk of this session */
-	uint8_t first;      /* Initiate, Accept or Reject still to be sent, with priv; or 0 */
 	bool enhanced;      /* the session's Initiate is an enhanced one (RFC 6581) */
 	bool peer_enhanced; /* the peer's Initiate or answer is enhanced, too */
 	struct wire_enh enh_local, enh_peer; /* enhanced parameters sent and received */
 	struct enh_terms terms;              /* terms that the endpoint is bound with */
-	bool terminate_due;                  /* a Terminate is to be sent */
-	bool parked;                         /* send is linked, but not in assoc.ready */
-	bool peer_early;      /* the peer sends before our Accept: its segments prove no arrival */
-	bool first_delivered; /* our first control message is known to have arrived */
-	uint32_t first_epoch; /* assoc.acked_epoch when the transport accepted it */
-	uint32_t unacked;     /* chunks that the transport accepted in acked epoch unacked_epoch */
-	uint32_t unacked_epoch;
+	uint32_t first_epoch; /* assoc.acked_epoch when the transport accepted `first` */
 
 	/* receiving */
-	uint16_t rx_ssn;    /* next in order */
-	uint32_t ahead;     /* records in the store, and messages in the endpoint's hold */
 	struct list stall;  /* in assoc.stalled: the next message in order waits for a receive */
 	struct list resume; /* in assoc.resuming: it is to be examined again */
 	uint64_t stall_deadline;
@@ -61,8 +64,8 @@ struct assoc_stream {
 	struct perr_at at;
 	struct rdmap *event_ep; /* the endpoint of the events */
 
-	uint16_t priv_len; /* private data: to be sent with `first`, or received, to be reported */
-	uint8_t priv[WIRE_PRIVATE_MAX];
+	uint16_t priv_len;
+	uint8_t *priv; /* private data: to be sent with `first`, or received, to be reported */
 };
 
 /* The message between assoc_rx() and assoc_rx_placed(). */
@@ -94,9 +97,11 @@ struct assoc_departure {
 
 struct assoc {
 	struct assoc_cfg cfg;
-	struct assoc_stream *stream; /* cfg.streams of them */
-	uint32_t touched;            /* streams from this one on were never used */
-	struct ssn_store *store;
+	struct assoc_stream
+		*stream;     /* cfg.streams of them: first the even ids, then the odd ones */
+	uint32_t touched;    /* ids from this one on were never used */
+	uint8_t *event_priv; /* block with the private data of the last event, or NULL */
+	struct ssn_store store;
 	struct early_queue early;
 	struct session_trace trace;
 	struct assoc_counters count;
@@ -123,6 +128,13 @@ struct assoc {
 	struct assoc_departure out;
 };
 
+/* Where a stream is. Each side begins sessions on ids of one parity: side by side they use less
+ * memory. */
+static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32_t sid)
+{
+	return &a->stream[(sid & 1 ? (a->cfg.streams + 1U) / 2 : 0) + sid / 2];
+}
+
 /* The stream, initialized at its first use. sid is less than cfg.streams. */
 struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
 
@@ -144,6 +156,12 @@ void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason rea
 
 /* Queues an event. */
 void assoc_queue_event(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type);
+
+/* Private data of len bytes for the stream. */
+void assoc_set_priv(struct assoc *a, struct assoc_stream *s, const void *p, size_t len);
+
+/* Gives its memory back if it is neither to be sent nor to be reported. */
+void assoc_trim_priv(struct assoc *a, struct assoc_stream *s);
 
 /* Cancels queued events: a set of 1 << type. */
 void assoc_cancel_events(struct assoc_stream *s, unsigned types);

@@ -148,7 +148,7 @@ static bool is_stored(struct assoc *a, const struct assoc_stream *s, uint16_t ss
 {
 	uint32_t len;
 
-	return ssn_store_find(a->store, s->session.sid, ssn) ||
+	return ssn_store_find(&a->store, s->session.sid, ssn) ||
 	       (s->ep && hold_find(&s->ep->hold, ssn, &len));
 }
 
@@ -163,7 +163,7 @@ static bool in_window(struct assoc *a, const struct assoc_stream *s, const struc
 /* A record for a chunk that is ahead of its turn, or NULL if the store is full. */
 static struct ssn_rec *store_ahead(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {
-	struct ssn_rec *r = ssn_store_add(a->store, c->sid, c->ssn);
+	struct ssn_rec *r = ssn_store_add(&a->store, c->sid, c->ssn);
 
 	if (!r)
 		return NULL;
@@ -283,7 +283,8 @@ static bool may_request(const struct assoc *a, const struct assoc_stream *s)
 }
 
 /* Stores enhanced parameters and private data. An enhanced Reject may lack the parameters. */
-static void keep_params(struct assoc_stream *s, const struct ssn_rec *c, const uint8_t *p)
+static void keep_params(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c,
+			const uint8_t *p)
 {
 	uint32_t len = params_len(c);
 
@@ -296,12 +297,11 @@ static void keep_params(struct assoc_stream *s, const struct ssn_rec *c, const u
 		p += WIRE_ENH_LEN;
 		len -= WIRE_ENH_LEN;
 	}
-	s->priv_len = (uint16_t)len;
-	memcpy(s->priv, p, len);
+	assoc_set_priv(a, s, p, len);
 }
 
 /* Stores those parts of a control message that an event reports. */
-static void keep_private(const struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m)
+static void keep_private(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m)
 {
 	const struct ssn_rec *c = &a->in.chunk;
 	enum session_event ev = event_of(a, s, c);
@@ -315,7 +315,7 @@ static void keep_private(const struct assoc *a, struct assoc_stream *s, const st
 		return;
 	if (initiate)
 		s->enhanced = c->func == WIRE_ENH_INITIATE;
-	keep_params(s, c, m->head + WIRE_CONTROL_LEN);
+	keep_params(a, s, c, m->head + WIRE_CONTROL_LEN);
 }
 
 static void count(struct assoc *a, const struct assoc_msg *m)
@@ -487,7 +487,7 @@ static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_re
 static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 {
 	while (s->ahead > 0) {
-		struct ssn_rec *r = ssn_store_find(a->store, s->session.sid, s->rx_ssn);
+		struct ssn_rec *r = ssn_store_find(&a->store, s->session.sid, s->rx_ssn);
 		struct ssn_rec c;
 
 		if (!r) {
@@ -495,7 +495,7 @@ static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 			return;
 		}
 		c = *r;
-		ssn_store_del(a->store, r);
+		ssn_store_del(&a->store, r);
 		s->ahead--;
 		deliver(a, s, &c);
 	}

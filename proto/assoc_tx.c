@@ -167,6 +167,7 @@ void assoc_tx_accepted(struct assoc *a)
 		if (s->first == WIRE_REJECT || s->first == WIRE_ENH_REJECT)
 			assoc_session(a, s, SESSION_LAST_SENT);
 		s->first = 0;
+		assoc_trim_priv(a, s);
 		break;
 	case ASSOC_SEGMENT:
 		a->count.tx_segments++;

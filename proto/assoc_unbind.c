@@ -21,5 +21,7 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep)
 	assoc_session(a, s, SESSION_CLOSE);
 	assoc_release_early(a, s);
 	assoc_rx_stored(a, s);
+	if (s->has_priv)
+		assoc_trim_priv(a, s);
 	assoc_ready(a, s); /* a Terminate may be waiting for the end of a message */
 }

@@ -13,6 +13,7 @@
 
 #include "proto/perr.h"
 #include "proto/wire.h"
+#include "util/blocks.h"
 
 enum {
 	SSN_WINDOW = 32768, /* numbers that can be ahead of the next one expected, RFC 5043 10 */
@@ -33,17 +34,38 @@ struct ssn_rec {
 	uint8_t func;        /* enum wire_func of a control message, 0 for a segment */
 	uint8_t hlen;        /* DDP header length */
 	uint8_t ctl[2];      /* its first two bytes as received, with reserved bits */
+	uint16_t own;        /* private to the store */
 	struct wire_ddp ddp; /* a segment's header */
 	uint16_t perr;       /* the error to raise in order, or PERR_NONE */
 };
 
-struct ssn_store;
+/* Private. */
+struct ssn_store {
+	struct blocks *pool;
+	uint8_t **bucket;      /* blocks of buckets, NULL where all are empty */
+	uint8_t **rec;         /* blocks of records */
+	uint16_t *bucket_used; /* the blocks of buckets that are not NULL */
+	uint32_t buckets_used;
+	uint32_t mask;
+	uint32_t max;
+	uint32_t used;
+	uint32_t fresh;
+	uint32_t free1;
+};
 
 /* Bytes of memory for a store of max records (at most 65535). */
 size_t ssn_store_size(uint32_t max);
 
-/* Makes an empty store in zeroed memory; only the used part is ever written. */
-struct ssn_store *ssn_store_init(void *mem, uint32_t max);
+/* Blocks of the pool that it can hold at once: the caller reserves them. An empty store holds none.
+ */
+uint32_t ssn_store_blocks(uint32_t max);
+
+/* Makes an empty store; mem: zeroed memory of ssn_store_size(), only the used part is ever
+ * written. */
+void ssn_store_init(struct ssn_store *s, struct blocks *pool, void *mem, uint32_t max);
+
+/* Removes all records. */
+void ssn_store_clear(struct ssn_store *s);
 
 /*
  * Adds a record for (sid, ssn), to be filled in by the caller. NULL if the store is full. The

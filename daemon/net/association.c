@@ -65,26 +65,6 @@ static void on_event(void *user, const struct assoc_event *ev)
 	assoc->worker->assoc_events->event(assoc, ev);
 }
 
-/* Mapped: what is not used takes no memory, and all of it goes back to the system at the end. */
-static int map_ddp(struct association *assoc, const struct assoc_cfg *cfg)
-{
-	size_t bytes = assoc_size(cfg);
-	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (mem == MAP_FAILED)
-		return -ENOMEM;
-	assoc->ddp_bytes = bytes;
-	assoc->ddp = assoc_init(mem, cfg);
-	return 0;
-}
-
-static void unmap_ddp(struct association *assoc)
-{
-	if (assoc->ddp)
-		munmap(assoc->ddp, assoc->ddp_bytes);
-	assoc->ddp = NULL;
-}
-
 static void on_placed(void *user, const struct span *dst, unsigned n)
 {
 	struct association *assoc = user;
@@ -92,27 +72,68 @@ static void on_placed(void *user, const struct span *dst, unsigned n)
 	assoc->worker->assoc_events->placed(assoc, dst, n);
 }
 
-/* The association is up: its streams are known, sessions are possible. */
-static int make_assoc(struct association *assoc)
+static struct assoc_cfg ddp_cfg(const struct association *assoc, const struct llp_info *info)
 {
 	const struct config_session *s = &assoc->worker->daemon->cfg.session;
-	struct llp_info info;
-	struct assoc_cfg cfg;
 
-	llp_info(assoc->conn, &info);
-	cfg = (struct assoc_cfg){
-		.streams = info.streams,
-		.even = info.even,
+	return (struct assoc_cfg){
+		.streams = info->streams,
+		.even = info->even,
 		.pending_max = (uint16_t)s->pending_max,
 		.records_max = s->records,
 		.early_max = (uint32_t)s->early_bytes,
 		.answer_ms = s->answer_ms,
 		.close_ms = s->close_ms,
-		.acks = info.acks,
+		.acks = info->acks,
 		.plain_only = s->enhanced != CONFIG_ON,
+		.pool = &assoc->worker->pool.blocks,
 	};
-	if (map_ddp(assoc, &cfg))
+}
+
+/* Most of it is never written to. It is mapped, so that it goes back to the system with the
+ * association. */
+static int make_ddp(struct association *assoc, const struct assoc_cfg *cfg)
+{
+	size_t bytes = assoc_size(cfg);
+	uint32_t blocks = assoc_blocks(cfg);
+	void *mem;
+
+	if (!blocks_reserve(cfg->pool, blocks))
 		return -ENOMEM;
+	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
+	if (mem == MAP_FAILED) {
+		blocks_unreserve(cfg->pool, blocks);
+		return -ENOMEM;
+	}
+	madvise(mem, bytes, MADV_NOHUGEPAGE);
+	assoc->ddp = assoc_init(mem, cfg);
+	assoc->ddp_bytes = bytes;
+	assoc->blocks = blocks;
+	return 0;
+}
+
+static void free_ddp(struct association *assoc)
+{
+	if (!assoc->ddp)
+		return;
+	assoc_clear(assoc->ddp);
+	munmap(assoc->ddp, assoc->ddp_bytes);
+	blocks_unreserve(&assoc->worker->pool.blocks, assoc->blocks);
+}
+
+/* The association is up: its streams are known, sessions are possible. */
+static int make_assoc(struct association *assoc)
+{
+	struct assoc_cfg cfg;
+	struct llp_info info;
+	int r;
+
+	llp_info(assoc->conn, &info);
+	cfg = ddp_cfg(assoc, &info);
+	r = make_ddp(assoc, &cfg);
+	if (r)
+		return r;
 	assoc_set_trace(assoc->ddp, trace, assoc);
 	assoc_tick(assoc->ddp, assoc->worker->now_ms);
 	assoc->remote = info.remote;
@@ -140,7 +161,8 @@ struct association *association_free(struct association *assoc)
 	list_del(&assoc->by_peer);
 	list_del(&assoc->same_id);
 	llp_conn_free(assoc->conn);
-	unmap_ddp(assoc);
+	free_ddp(assoc);
+	free(assoc->addrs);
 	worker_freed(assoc->worker);
 	free(assoc);
 	return NULL;
@@ -165,9 +187,12 @@ static bool same_endpoint(const struct association *assoc)
 
 static bool has_addrs(const struct association *assoc, const struct endpoint_addrs *addrs)
 {
+	struct endpoint_addrs own;
+
+	endpoint_addrs_unpack(assoc->addrs, &own);
 	if (assoc->opener)
-		return endpoint_addrs_same(&assoc->addrs, addrs);
-	return endpoint_addrs_serve(&assoc->addrs, addrs) && same_endpoint(assoc);
+		return endpoint_addrs_same(&own, addrs);
+	return endpoint_addrs_serve(&own, addrs) && same_endpoint(assoc);
 }
 
 static bool usable(const struct association *assoc, const struct endpoint_addrs *addrs)
@@ -176,9 +201,13 @@ static bool usable(const struct association *assoc, const struct endpoint_addrs 
 	       !(assoc->ddp && assoc_full(assoc->ddp));
 }
 
-static void list_by_peer(struct association *assoc)
+/* Keeps the addresses and lists the association under them. False: no memory. */
+static bool keep_addrs(struct association *assoc, const struct endpoint_addrs *addrs)
 {
-	list_add_tail(bucket(assoc->worker, &assoc->addrs), &assoc->by_peer);
+	assoc->addrs = endpoint_addrs_pack(addrs);
+	if (assoc->addrs)
+		list_add_tail(bucket(assoc->worker, addrs), &assoc->by_peer);
+	return assoc->addrs;
 }
 
 static int open_assoc(struct association *assoc, const struct endpoint_addrs *addrs)
@@ -187,8 +216,8 @@ static int open_assoc(struct association *assoc, const struct endpoint_addrs *ad
 	struct llp *t = endpoint_addrs_transport(assoc->worker, &addrs->peer);
 	int r;
 
-	assoc->addrs = *addrs;
-	list_by_peer(assoc);
+	if (!keep_addrs(assoc, addrs))
+		return -ENOMEM;
 	assoc->remote = addrs->peer.a[0];
 	r = llp_connect_at(t, &to, addrs->port, &from, addrs->own_port, assoc, &assoc->conn);
 	if (r == -EADDRINUSE && addrs->own_port)
@@ -198,24 +227,25 @@ static int open_assoc(struct association *assoc, const struct endpoint_addrs *ad
 
 /* Lists an association that came in under the addresses with which a program here would have opened
  * it. */
-static void keep_addrs(struct association *assoc)
+static void list_incoming(struct association *assoc)
 {
 	const struct addr_set *at = assoc->listener->at;
 	struct llp_path path[LLP_MAX_PATHS];
 	unsigned n = llp_paths(assoc->conn, path);
+	struct endpoint_addrs addrs;
 	struct llp_info info;
 
 	llp_info(assoc->conn, &info);
 	if (!info.same_endpoint || n > LLP_MAX_ADDRS)
 		return;
-	assoc->addrs.port = addr_port(&info.remote);
-	assoc->addrs.peer.n = n;
+	addrs.port = addr_port(&info.remote);
+	addrs.peer.n = n;
 	for (unsigned i = 0; i < n; i++)
-		assoc->addrs.peer.a[i] = path[i].remote;
-	assoc->addrs.local = (struct addr_set){{info.local}, 1};
+		addrs.peer.a[i] = path[i].remote;
+	addrs.local = (struct addr_set){{info.local}, 1};
 	if (at->n > 1)
-		assoc->addrs.local = *at;
-	list_by_peer(assoc);
+		addrs.local = *at;
+	keep_addrs(assoc, &addrs);
 }
 
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret)
@@ -295,7 +325,7 @@ static void *incoming(void *user, struct llp_conn *c)
 		association_free(assoc);
 		return NULL;
 	}
-	keep_addrs(assoc);
+	list_incoming(assoc);
 	log_limited(&l->worker->assoc_log, l->worker->now_ms, LOG_LEVEL_INFO,
 		    "assoc %u: up, from %s", assoc->id, addr_text(&assoc->remote, text));
 	return assoc;

@@ -44,6 +44,7 @@ struct association {
 	struct llp_conn *conn;
 	struct assoc *ddp; /* the protocol's state; NULL until the association is up */
 	size_t ddp_bytes;  /* mapped for it */
+	uint32_t blocks;   /* that it may hold */
 	struct datapath dp;
 	struct association_listener *listener; /* for sessions of the peer; NULL: not known */
 	struct list waiting;            /* links of those who begin a session when it is up */
@@ -54,7 +55,7 @@ struct association {
 	struct timer timer;             /* the protocol's deadlines, and the end of idling */
 	uint64_t idle_since_ms;         /* 0: in use */
 	uint64_t measured_ms;           /* when the largest message was read */
-	struct endpoint_addrs addrs;    /* as a program here asked for them, or would */
+	struct packed_addrs *addrs;     /* as a program here asked for them, or would; or NULL */
 	struct sockaddr_storage remote; /* with which it came up */
 	int lost_err; /* errno value of the association's end; 0: shut down in order */
 };

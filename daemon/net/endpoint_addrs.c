@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/base/state.h"
@@ -42,6 +43,39 @@ bool endpoint_addrs_serve(const struct endpoint_addrs *have, const struct endpoi
 	bool any = want->local.n == 0 && have->local.n == 1;
 
 	return same_peer(have, want) && (any || addr_set_same(&have->local, &want->local));
+}
+
+/* ---- packed ---- */
+
+struct packed_addrs *endpoint_addrs_pack(const struct endpoint_addrs *e)
+{
+	struct packed_addrs *p = calloc(1, sizeof(*p) + (e->peer.n + e->local.n) * sizeof(p->a[0]));
+
+	if (!p)
+		return NULL;
+	p->port = e->port;
+	p->npeers = (uint8_t)e->peer.n;
+	p->nlocals = (uint8_t)e->local.n;
+	for (unsigned i = 0; i < e->peer.n; i++)
+		msg_addr_put(&p->a[i], &e->peer.a[i]);
+	for (unsigned i = 0; i < e->local.n; i++)
+		msg_addr_put(&p->a[e->peer.n + i], &e->local.a[i]);
+	return p;
+}
+
+static void unpack(const struct msg_addr *a, unsigned n, struct addr_set *ret)
+{
+	ret->n = n;
+	for (unsigned i = 0; i < n; i++)
+		msg_addr_get(&a[i], &ret->a[i]);
+}
+
+void endpoint_addrs_unpack(const struct packed_addrs *p, struct endpoint_addrs *ret)
+{
+	ret->port = p->port;
+	ret->own_port = 0;
+	unpack(p->a, p->npeers, &ret->peer);
+	unpack(p->a + p->npeers, p->nlocals, &ret->local);
 }
 
 struct llp *endpoint_addrs_transport(const struct worker *w, const struct addr_set *peer)

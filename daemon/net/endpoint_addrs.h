@@ -50,6 +50,19 @@ int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *
 /* The addresses of the daemon, without ports. hdr is left alone. */
 void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret);
 
+/* The same in little memory, for an association that lasts. */
+struct packed_addrs {
+	uint16_t port;
+	uint8_t npeers, nlocals;
+	struct msg_addr a[]; /* of the peer, then of ours */
+};
+
+/* To be freed with free(); NULL: no memory. */
+struct packed_addrs *endpoint_addrs_pack(const struct endpoint_addrs *e);
+
+/* The same addresses again; own_port is 0. */
+void endpoint_addrs_unpack(const struct packed_addrs *p, struct endpoint_addrs *ret);
+
 /* True if one association serves both: equal sets of peer addresses with the same first one, the
  * same port, and equal sets of local addresses. */
 bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b);

@@ -222,6 +222,7 @@ static void free_endpoint(struct qp *qp)
 		munmap(qp->ep, qp->ep_bytes);
 	else
 		free(qp->ep);
+	worker_freed(qp->client->worker);
 }
 
 static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)

@@ -237,10 +237,11 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 /* The addresses of the association serve for another one. */
 void qp_initiate_elsewhere(struct qp *qp)
 {
-	struct endpoint_addrs addrs = qp->assoc->addrs;
+	struct endpoint_addrs addrs;
 	struct association *assoc;
 	int r;
 
+	endpoint_addrs_unpack(qp->assoc->addrs, &addrs);
 	if (qp->any_local)
 		addrs.local.n = 0;
 	addrs.own_port = port_to_connect(qp->client, &addrs);

@@ -40,9 +40,12 @@ struct assoc_cfg pair_cfg(bool opener)
 
 void pair_init(struct pair_node *n, const struct assoc_cfg *cfg)
 {
-	*n = (struct pair_node){.mulpdu = 1450};
-	n->assoc = assoc_init(zeroed(assoc_size(cfg)), cfg);
-	n->pool = test_blocks_new(PAIR_BLOCKS);
+	struct assoc_cfg own = *cfg;
+
+	*n = (struct pair_node){.mulpdu = 1450, .pool = test_blocks_new(PAIR_BLOCKS)};
+	own.pool = &n->pool->blocks;
+	must(blocks_reserve(own.pool, assoc_blocks(cfg)));
+	n->assoc = assoc_init(zeroed(assoc_size(cfg)), &own);
 	n->stags = stag_table_init(zeroed(stag_table_size(PAIR_REGIONS)), PAIR_REGIONS);
 	assoc_tick(n->assoc, 0);
 }

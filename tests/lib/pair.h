@@ -21,8 +21,8 @@ enum {
 	PAIR_REGIONS = 32,
 	PAIR_PD = 7,
 	PAIR_BLOCKS = 4096, /* of a node, for what is in flight */
-	PAIR_DEPTH = 8, /* sq_depth and rq_depth */
-	PAIR_READS = 2, /* ord and ird */
+	PAIR_DEPTH = 8,     /* sq_depth and rq_depth */
+	PAIR_READS = 2,     /* ord and ird */
 	PAIR_ANSWER_MS = 1000,
 	PAIR_CLOSE_MS = 500,
 };

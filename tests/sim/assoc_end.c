@@ -38,12 +38,16 @@ static struct assoc_end *peer_new(struct node *n, bool opener)
 		.answer_ms = w->plan.answer_ms,
 		.close_ms = w->plan.close_ms,
 		.plain_only = n->plain_only,
+		.pool = &n->pool->blocks,
 	};
 	struct assoc_end *p = alloc_zeroed(sizeof(*p));
 
 	p->node = n;
 	p->opener = opener;
 	p->timer_us = UINT64_MAX;
+	if (!blocks_reserve(cfg.pool, assoc_blocks(&cfg)))
+		fail(w, "n%u: no blocks", n->id);
+	p->blocks = assoc_blocks(&cfg);
 	p->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 	assoc_set_trace(p->assoc, on_trace, p);
 	p->dp = (struct datapath){.ddp = p->assoc, .on_event = on_event, .user = p};
@@ -254,6 +258,8 @@ void assoc_end_lost(struct assoc_end *p)
 		fail(p->node->w, "node %u: a lost association is not idle", p->node->id);
 	count(p);
 	llp_conn_free(p->conn);
+	assoc_clear(p->assoc);
+	blocks_unreserve(&p->node->pool->blocks, p->blocks);
 	free(p->assoc);
 	p->assoc = NULL;
 }

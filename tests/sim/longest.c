@@ -223,9 +223,9 @@ static void set_up(struct end *e, bool opener)
 	r.base = e->base;
 	stag_add(e->stags, &r);
 	ep.stags = e->stags;
-	e->pool = test_blocks_new(rdmap_blocks(&ep));
-	ep.pool = &e->pool->blocks;
-	blocks_reserve(ep.pool, rdmap_blocks(&ep));
+	e->pool = test_blocks_new(rdmap_blocks(&ep) + assoc_blocks(&cfg));
+	cfg.pool = ep.pool = &e->pool->blocks;
+	blocks_reserve(ep.pool, rdmap_blocks(&ep) + assoc_blocks(&cfg));
 	e->ep = rdmap_init(alloc_zeroed(rdmap_size(&ep)), &ep, &ops, e);
 	e->assoc = assoc_init(alloc_zeroed(assoc_size(&cfg)), &cfg);
 }

@@ -26,7 +26,7 @@ enum {
 	UNIT = 64,          /* unit of allocation */
 	UNITS = ARENA / UNIT,
 	STAGS_MAX = 256,
-	BLOCKS_MAX = 65536, /* for what is in flight on a node */
+	BLOCKS_MAX = 1 << 21,            /* for what is in flight on a node */
 	OPS_MAX = 1024,                  /* requests, and receives, of an endpoint in total */
 	QUEUE_TAGGED = RDMAP_RAW_QUEUES, /* receives for notices of tagged messages */
 	QUEUES,
@@ -317,6 +317,7 @@ struct pending_req {
 
 /* One end of an association. Stays until the world ends; its assoc goes with the association. */
 struct assoc_end {
+	uint32_t blocks; /* reserved */
 	struct list link;
 	struct node *node;
 	struct node *other;

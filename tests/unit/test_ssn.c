@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "proto/ssn.h"
+#include "tests/lib/test_blocks.h"
+
+static struct test_blocks *pool;
 
 static struct ssn_store *store_for(uint32_t max)
 {
+	struct ssn_store *s = malloc(sizeof(*s));
 	void *mem = calloc(1, ssn_store_size(max));
 
-	cr_assert_not_null(mem);
-	return ssn_store_init(mem, max);
+	cr_assert(s && mem);
+	pool = test_blocks_new(ssn_store_blocks(max));
+	cr_assert(blocks_reserve(&pool->blocks, ssn_store_blocks(max)));
+	ssn_store_init(s, &pool->blocks, mem, max);
+	return s;
+}
+
+static void free_store(struct ssn_store *s)
+{
+	free(s->bucket);
+	free(s);
+	test_blocks_free(pool);
 }
 
 static struct ssn_rec *add(struct ssn_store *s, uint16_t sid, unsigned ssn)
@@ -72,7 +81,7 @@ Test(ssn, record_is_found_by_stream_and_number)
 	cr_expect_null(ssn_store_find(s, 4, 11));
 	cr_expect_null(ssn_store_find(s, 10, 3));
 	cr_expect_eq(room(s), 5);
-	free(s);
+	free_store(s);
 }
 
 Test(ssn, deleted_record_is_found_no_more)
@@ -85,7 +94,7 @@ Test(ssn, deleted_record_is_found_no_more)
 	cr_expect_null(ssn_store_find(s, 3, 10));
 	cr_expect_not_null(ssn_store_find(s, 3, 11));
 	cr_expect_eq(room(s), 7);
-	free(s);
+	free_store(s);
 }
 
 /* rows: 5043-10-06 */
@@ -102,7 +111,7 @@ Test(ssn, store_takes_max_records_and_not_one_more)
 		for (uint32_t n = 0; n < sizes[i]; n++)
 			cr_assert_not_null(
 				ssn_store_find(s, (uint16_t)(n >> 14), (uint16_t)(n & 0x3fff)));
-		free(s);
+		free_store(s);
 	}
 }
 
@@ -126,7 +135,7 @@ Test(ssn, room_of_a_deleted_record_is_used_again_and_comes_back_clean)
 	cr_expect_eq(b->ddp.msn, 0);
 	cr_expect_not(b->ddp.tagged);
 	cr_expect_null(ssn_store_add(s, 1, 4));
-	free(s);
+	free_store(s);
 }
 
 /* The last two share all buckets with the first two in a store of up to 32768 records. */
@@ -178,7 +187,7 @@ Test(ssn, any_order_of_adding_and_deleting_keeps_each_record_apart)
 		if (*r)
 			cr_assert_eq((*r)->len, n);
 	}
-	free(s);
+	free_store(s);
 }
 
 Test(ssn, store_that_ran_empty_has_its_full_capacity)
@@ -193,7 +202,7 @@ Test(ssn, store_that_ran_empty_has_its_full_capacity)
 			ssn_store_del(s, ssn_store_find(s, 2, (uint16_t)(round * 1000 + i)));
 		cr_assert_eq(room(s), 100);
 	}
-	free(s);
+	free_store(s);
 }
 
 /* A drop visits all records below the highest one used, so a past burst must not raise that index.
@@ -207,7 +216,7 @@ Test(ssn, store_that_ran_empty_uses_its_first_record_again)
 	ssn_store_del(s, b);
 	cr_expect_eq(add(s, 1, 3), a);
 	cr_expect_eq(add(s, 1, 4), b);
-	free(s);
+	free_store(s);
 }
 
 /*
@@ -229,7 +238,7 @@ Test(ssn, numbers_picked_by_a_peer_never_collide_within_their_stream)
 
 			cr_assert_eq(r->next & UINT16_MAX, 0, "record %u is chained", k);
 		}
-		free(s);
+		free_store(s);
 	}
 }
 
@@ -251,7 +260,7 @@ Test(ssn, drop_takes_the_whole_window_of_one_stream_and_nothing_else)
 		cr_expect_not_null(ssn_store_find(s, 2, (uint16_t)(65530 + i)));
 	}
 	cr_expect_null(ssn_store_find(s, 1, (uint16_t)(65530 + SSN_WINDOW - 1)));
-	free(s);
+	free_store(s);
 }
 
 Test(ssn, drop_on_an_empty_store_or_of_an_unknown_stream_does_nothing)
@@ -264,7 +273,7 @@ Test(ssn, drop_on_an_empty_store_or_of_an_unknown_stream_does_nothing)
 	ssn_store_drop(s, 1, 0);
 	cr_expect_eq(room(s), 3);
 	cr_expect_not_null(ssn_store_find(s, 2, 5));
-	free(s);
+	free_store(s);
 }
 
 Test(ssn, dropped_room_is_used_again)
@@ -280,43 +289,40 @@ Test(ssn, dropped_room_is_used_again)
 		ssn_store_drop(s, 1, 0);
 		cr_assert_eq(room(s), 100);
 	}
-	free(s);
+	free_store(s);
 }
 
 /* ---- memory ---- */
 
-static size_t resident(void *mem, size_t len)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
-	static unsigned char in[4096];
-
-	cr_assert_leq(len / page, sizeof(in));
-	cr_assert_eq(mincore(mem, len, in), 0);
-	for (size_t i = 0; i < len / page; i++)
-		n += in[i] & 1;
-	return n;
-}
-
 /* rows: 5043-10-06 */
 Test(ssn, memory_that_no_record_needs_is_never_touched)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t len = (ssn_store_size(65535) + page - 1) / page * page;
-	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct ssn_store *s;
+	struct ssn_store *s = store_for(65535);
 
-	cr_assert_neq(mem, MAP_FAILED);
-	madvise(mem, len, MADV_NOHUGEPAGE);
-	s = ssn_store_init(mem, 65535);
-	cr_expect_leq(resident(mem, len), 1);
-	/* 60000 messages, two of them ahead at any time: one page of records, the buckets. */
+	/* 60000 messages, two of them ahead at any time: blocks of buckets, one of records. */
 	for (unsigned i = 0; i < 60000; i++) {
 		struct ssn_rec *r = ssn_store_find(s, 1, (uint16_t)(i - 2));
 
+		add(s, 1, i);
 		if (r)
 			ssn_store_del(s, r);
-		add(s, 1, i);
 	}
-	cr_expect_leq(resident(mem, len), 1 + 65536 * sizeof(uint16_t) / page + 2);
-	munmap(mem, len);
+	cr_expect_leq(pool->blocks.used, 65536 * sizeof(uint16_t) / BLOCKS_SIZE + 1);
+	free_store(s);
+}
+
+Test(ssn, an_empty_store_holds_no_blocks)
+{
+	struct ssn_store *s = store_for(200);
+
+	for (unsigned round = 0; round < 3; round++) {
+		for (unsigned i = 0; i < 200; i++)
+			add(s, (uint16_t)(i % 3), i * 300);
+		cr_expect_gt(pool->blocks.used, 200 / 16);
+		cr_expect_leq(pool->blocks.used, ssn_store_blocks(200));
+		for (unsigned i = 0; i < 200; i++)
+			ssn_store_del(s, ssn_store_find(s, (uint16_t)(i % 3), (uint16_t)(i * 300)));
+		cr_expect_eq(pool->blocks.used, 0);
+	}
+	free_store(s);
 }
