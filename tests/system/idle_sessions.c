@@ -2,7 +2,11 @@
 /*
  * Opens sessions between two daemons and keeps them idle until standard input ends.
  *
- *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N      prints a line "open" when all N are
+ *   idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS]]
+ *
+ * prints a line "listening", waits for a line, and prints "open" when all N are. They are spread
+ * over so many ports from PORT on, 1 by default; the sessions of a port share associations, those
+ * of several do not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +14,17 @@
 
 #include <ddp/ddp.h>
 
+enum {
+	RIGHTS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ,
+	LENGTH = 64,
+	DEADLINE_MS = 20000,
+};
+
 struct side {
 	struct ddp_ctx *ctx;
 	struct ddp_pd *pd;
 	struct ddp_cq *cq;
+	struct ddp_mr *mr;
 };
 
 #define MUST(call)                                                                                 \
@@ -34,9 +45,10 @@ static void open_side(struct side *s, const char *socket)
 	MUST(ddp_open(&attr, &s->ctx));
 	MUST(ddp_alloc_pd(s->ctx, &s->pd));
 	MUST(ddp_create_cq(s->ctx, &cq, &s->cq));
+	MUST(ddp_alloc_mr(s->pd, 4096, RIGHTS, &s->mr));
 }
 
-static void make_qp(const struct side *s, struct ddp_id *id)
+static struct ddp_qp *make_qp(const struct side *s, struct ddp_id *id)
 {
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 	struct ddp_qp *qp;
@@ -45,6 +57,41 @@ static void make_qp(const struct side *s, struct ddp_id *id)
 	init.max_send_wr = init.max_recv_wr = 128;
 	init.max_send_sge = init.max_recv_sge = 4;
 	MUST(ddp_create_qp(id, s->pd, &init, &qp));
+	return qp;
+}
+
+static void complete(const struct side *s, unsigned n)
+{
+	struct ddp_wc wc;
+
+	while (n-- > 0) {
+		MUST(ddp_wait_cq(s->cq, 1, &wc, DEADLINE_MS));
+		if (wc.status != DDP_WC_SUCCESS) {
+			fprintf(stderr, "idle_sessions: %s\n", ddp_wc_status_str(wc.status));
+			exit(1);
+		}
+	}
+}
+
+/* A Write, a Read and a Send, all in flight at once. */
+static void use(const struct side *a, const struct side *b, struct ddp_qp *from, struct ddp_qp *to)
+{
+	struct ddp_sge here = {a->mr->iova, LENGTH, a->mr->lkey};
+	struct ddp_sge there = {b->mr->iova, LENGTH, b->mr->lkey};
+	struct ddp_recv_wr recv = {.sg_list = &there, .num_sge = 1};
+	struct ddp_send_wr wr = {.sg_list = &here, .num_sge = 1, .send_flags = DDP_SEND_SIGNALED};
+
+	wr.rdma.remote_addr = b->mr->iova;
+	wr.rdma.rkey = b->mr->rkey;
+	MUST(ddp_post_recv(to, &recv, NULL));
+	wr.opcode = DDP_WR_RDMA_WRITE;
+	MUST(ddp_post_send(from, &wr, NULL));
+	wr.opcode = DDP_WR_RDMA_READ;
+	MUST(ddp_post_send(from, &wr, NULL));
+	wr.opcode = DDP_WR_SEND;
+	MUST(ddp_post_send(from, &wr, NULL));
+	complete(a, 3);
+	complete(b, 1);
 }
 
 static struct ddp_id *expect(const struct side *s, enum ddp_cm_event_type type)
@@ -52,7 +99,7 @@ static struct ddp_id *expect(const struct side *s, enum ddp_cm_event_type type)
 	struct ddp_cm_event *ev;
 	struct ddp_id *id;
 
-	MUST(ddp_get_cm_event(s->ctx, &ev, 20000));
+	MUST(ddp_get_cm_event(s->ctx, &ev, DEADLINE_MS));
 	if (ev->type != type) {
 		fprintf(stderr, "idle_sessions: %s: %s\n", ddp_event_str(ev->type), ev->reason);
 		exit(1);
@@ -63,37 +110,57 @@ static struct ddp_id *expect(const struct side *s, enum ddp_cm_event_type type)
 }
 
 static void open_session(const struct side *a, const struct side *b, const char *addr,
-			 uint16_t port)
+			 uint16_t port, int rounds)
 {
+	struct ddp_qp *from, *to;
 	struct ddp_id *id, *in;
 
 	MUST(ddp_create_id(a->ctx, NULL, &id));
-	make_qp(a, id);
+	from = make_qp(a, id);
 	MUST(ddp_connect_name(id, addr, port, NULL));
 	in = expect(b, DDP_CM_CONNECT_REQUEST);
-	make_qp(b, in);
+	to = make_qp(b, in);
 	MUST(ddp_accept(in, NULL));
 	expect(b, DDP_CM_ESTABLISHED);
 	expect(a, DDP_CM_ESTABLISHED);
+	while (rounds-- > 0)
+		use(a, b, from, to);
+}
+
+static void listen_at(const struct side *s, int port)
+{
+	struct ddp_id *listener;
+
+	MUST(ddp_create_id(s->ctx, NULL, &listener));
+	MUST(ddp_listen(listener, NULL, (uint16_t)port, 0));
 }
 
 int main(int argc, char **argv)
 {
-	struct ddp_id *listener;
+	int port, n, ports, rounds;
 	struct side a, b;
 	char byte;
 
-	if (argc != 6) {
-		fprintf(stderr, "usage: idle_sessions SOCKET SOCKET2 ADDRESS PORT N\n");
+	if (argc < 6 || argc > 8) {
+		fprintf(stderr,
+			"usage: idle_sessions SOCKET SOCKET2 ADDRESS PORT N [PORTS [ROUNDS]]\n");
 		return 2;
 	}
-	alarm(120);
+	port = atoi(argv[4]);
+	n = atoi(argv[5]);
+	ports = argc > 6 ? atoi(argv[6]) : 1;
+	rounds = argc > 7 ? atoi(argv[7]) : 0;
+	alarm(300);
 	open_side(&a, argv[1]);
 	open_side(&b, argv[2]);
-	MUST(ddp_create_id(b.ctx, NULL, &listener));
-	MUST(ddp_listen(listener, NULL, (uint16_t)atoi(argv[4]), 0));
-	for (int i = atoi(argv[5]); i > 0; i--)
-		open_session(&a, &b, argv[3], (uint16_t)atoi(argv[4]));
+	for (int i = 0; i < ports; i++)
+		listen_at(&b, port + i);
+	puts("listening");
+	fflush(stdout);
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		return 1;
+	for (int i = 0; i < n; i++)
+		open_session(&a, &b, argv[3], (uint16_t)(port + i % ports), rounds);
 	puts("open");
 	fflush(stdout);
 	while (read(STDIN_FILENO, &byte, 1) > 0)
