@@ -8,7 +8,6 @@
 
 enum {
 	TRIM_MS = 1000,
-	MANY_FREED = 256,   /* records: the heap is searched for pages of them */
 	TRIM_CHUNKS = 1024, /* given back at a time */
 };
 

@@ -51,7 +51,7 @@ struct worker {
 	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
 	struct log_limit client_log, socket_log;           /* what clients can cause */
 	struct timer trim; /* memory that many associations had goes back to the system */
-	unsigned freed;    /* associations since then */
+	unsigned freed;    /* records since then */
 	uint64_t now_ms;   /* time of this turn */
 	bool port_down;    /* no interface with an address of the daemon is up */
 };
@@ -62,7 +62,8 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs);
 /* Frees the table of associations, which must be empty, and the pool. */
 void worker_deinit(struct worker *w);
 
-/* An association was freed: after many, memory goes back to the system a second later. */
+/* An association or a queue pair was freed: after many, memory goes back to the system a second
+ * later. */
 void worker_freed(struct worker *w);
 
 #endif
