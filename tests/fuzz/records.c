@@ -360,6 +360,8 @@ static void finish(int fd)
 	while ((assoc = idtab_next(&w->assocs, &pos)))
 		association_free(assoc);
 	must(w->assocs.used == 0 && list_empty(&w->active));
+	for (unsigned i = 0; i < 3; i++)
+		turn(2000); /* memory goes back to the system */
 	must(timer_expiry(&w->timers) == UINT64_MAX);
 	turn(1);
 	d.stags = stags_free(d.stags);

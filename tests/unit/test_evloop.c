@@ -36,8 +36,10 @@ static uint64_t clock_us = 5000000, step_us;
 __attribute__((visibility("default"))) int epoll_wait(int epfd, struct epoll_event *ev, int n,
 						      int ms)
 {
-	waits++;
-	return (int)syscall(SYS_epoll_pwait, epfd, ev, n, ms, NULL, 0);
+	int r = (int)syscall(SYS_epoll_pwait, epfd, ev, n, ms, NULL, 0);
+
+	waits += r >= 0 || errno != EINTR;
+	return r;
 }
 
 int timerfd_settime(int timerfd, int flags, const struct itimerspec *value, struct itimerspec *old)
