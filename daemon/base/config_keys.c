@@ -86,6 +86,8 @@ static const struct config_key keys[] = {
 	 .help = "unanswered session requests per association"},
 	{"session", "answer_ms", NUMBER(100, 600000, "30000"), AT(session.answer_ms), NEW_ASSOCS,
 	 .help = "time for a program to answer a session request"},
+	{"session", "relisten_ms", NUMBER(0, 60000, "1000"), AT(session.relisten_ms), AT_ONCE,
+	 .help = "time for a program to listen again on a port that it has closed"},
 	{"session", "close_ms", NUMBER(100, 600000, "5000"), AT(session.close_ms), NEW_ASSOCS,
 	 .help = "time for the peer to end its half of a session"},
 	{"session", "idle_ms", NUMBER(0, 600000, "2000"), AT(session.idle_ms), AT_ONCE,

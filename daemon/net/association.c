@@ -45,6 +45,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	assoc->opener = opener;
 	list_init(&assoc->waiting);
 	list_init(&assoc->requests);
+	list_init(&assoc->unclaimed);
 	list_init(&assoc->active);
 	list_init(&assoc->by_peer);
 	timer_init(&assoc->timer, expire);

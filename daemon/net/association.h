@@ -49,6 +49,7 @@ struct association {
 	struct association_listener *listener; /* for sessions of the peer; NULL: not known */
 	struct list waiting;            /* links of those who begin a session when it is up */
 	struct list requests;           /* links of session requests that wait for an answer */
+	struct list unclaimed;          /* links of those that wait for a listener */
 	struct list active;             /* in worker.active */
 	struct list by_peer;            /* in a bucket of worker.by_peer */
 	struct list same_id;            /* in a bucket of worker.by_id */
@@ -72,7 +73,8 @@ struct association_events {
 	void (*placed)(struct association *assoc, const struct span *dst, unsigned n);
 	/* A path changed; change completes the sentence "path to X ...". */
 	void (*path)(struct association *assoc, const struct llp_path *path, const char *change);
-	/* The association is about to be freed; `requests` must be empty afterward. */
+	/* The association is about to be freed; `requests` and `unclaimed` must be empty afterward.
+	 */
 	void (*gone)(struct association *assoc);
 };
 

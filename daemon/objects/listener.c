@@ -37,6 +37,7 @@ int listener_create(struct client *c, const struct msg_listen *req, uint64_t key
 		listener_free(l);
 		return r;
 	}
+	session_request_listening(l->port);
 	rep->listener.handle = l->handle;
 	rep->listener.port = l->port->number;
 	return 0;

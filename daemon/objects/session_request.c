@@ -16,7 +16,7 @@
 
 enum { EARLY_BUDGET = 256 /* early segments that are processed with the accept itself */ };
 
-/* ---- from the Initiate to the client ---- */
+/* ---- making and freeing ---- */
 
 static struct session_request *make(struct listener *l, struct association *assoc,
 				    const struct assoc_event *ev)
@@ -57,6 +57,88 @@ static void refuse(struct association *assoc, uint16_t sid)
 	association_activate(assoc);
 }
 
+/* ---- requests for a port whose listener has ended ---- */
+
+/* A copy of the Initiate's event. */
+struct unclaimed {
+	struct association *assoc;
+	struct list link;   /* in association.unclaimed */
+	struct timer timer; /* when it is decided */
+	struct assoc_event ev;
+	uint8_t priv[];
+};
+
+static void drop_unclaimed(struct unclaimed *u)
+{
+	timer_cancel(&u->assoc->worker->timers, &u->timer);
+	list_del(&u->link);
+	free(u);
+}
+
+static void offer(struct port *p, struct association *assoc, const struct assoc_event *ev);
+
+static void decide(struct timer *t)
+{
+	struct unclaimed *u = list_entry(t, struct unclaimed, timer);
+
+	offer(port_of(u->assoc), u->assoc, &u->ev);
+	drop_unclaimed(u);
+}
+
+/* The association had a listener when it came up. The copy has as many bytes as the peer sent, and
+ * session.pending_max bounds their number. */
+static bool keep(struct association *assoc, const struct assoc_event *ev)
+{
+	struct worker *w = assoc->worker;
+	uint32_t ms = w->daemon->cfg.session.relisten_ms;
+	struct unclaimed *u = NULL;
+
+	if (ms > 0 && !assoc->opener && assoc->state == ASSOCIATION_UP && !w->daemon->stopping)
+		u = calloc(1, sizeof(*u) + ev->priv_len);
+	if (!u)
+		return false;
+	u->assoc = assoc;
+	u->ev = *ev;
+	u->ev.priv = u->priv;
+	if (ev->priv_len > 0)
+		memcpy(u->priv, ev->priv, ev->priv_len);
+	list_init(&u->link);
+	list_add_tail(&assoc->unclaimed, &u->link);
+	timer_init(&u->timer, decide);
+	timer_set(&w->timers, &u->timer, w->now_ms + ms);
+	return true;
+}
+
+static bool withdraw_unclaimed(struct association *assoc, uint16_t sid)
+{
+	list_foreach (l, &assoc->unclaimed) {
+		struct unclaimed *u = list_entry(l, struct unclaimed, link);
+
+		if (u->ev.sid == sid) {
+			drop_unclaimed(u);
+			return true;
+		}
+	}
+	return false;
+}
+
+void session_request_listening(struct port *p)
+{
+	struct worker *w = p->accepts.worker;
+	struct association *assoc;
+	uint32_t pos = 0;
+
+	while ((assoc = idtab_next(&w->assocs, &pos))) {
+		if (list_empty(&assoc->unclaimed) || port_of(assoc) != p)
+			continue;
+		list_foreach (l, &assoc->unclaimed)
+			timer_set(&w->timers, &list_entry(l, struct unclaimed, link)->timer,
+				  w->now_ms);
+	}
+}
+
+/* ---- from the Initiate to the client ---- */
+
 struct session_request *session_request_free(struct session_request *r)
 {
 	if (!r)
@@ -84,7 +166,7 @@ static struct listener *addressee(const struct port *p, const struct assoc_event
 	return p && e != SERVICE_KEY_E_BAD ? port_find(p, key) : NULL;
 }
 
-void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
+static void offer(struct port *p, struct association *assoc, const struct assoc_event *ev)
 {
 	uint16_t skip;
 	struct listener *l = addressee(p, ev, &skip);
@@ -104,6 +186,12 @@ void session_request_new(struct port *p, struct association *assoc, const struct
 	if (out.private_len > 0)
 		memcpy(out.private_data, ev->priv + skip, out.private_len);
 	client_event(l->client, &out);
+}
+
+void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
+{
+	if (p || !keep(assoc, ev))
+		offer(p, assoc, ev);
 }
 
 static void withdraw(struct session_request *r)
@@ -127,6 +215,8 @@ static struct session_request *first(const struct association *assoc)
 
 void session_request_withdrawn(struct association *assoc, uint16_t sid)
 {
+	if (withdraw_unclaimed(assoc, sid))
+		return;
 	list_foreach (l, &assoc->requests) {
 		struct session_request *r = list_entry(l, struct session_request, link);
 
@@ -141,6 +231,8 @@ void session_request_withdraw_all(struct association *assoc)
 {
 	while (!list_empty(&assoc->requests))
 		withdraw(first(assoc));
+	while (!list_empty(&assoc->unclaimed))
+		drop_unclaimed(list_entry(assoc->unclaimed.next, struct unclaimed, link));
 }
 
 int session_request_query(struct client *c, const struct msg_handle *req, struct reply *rep)

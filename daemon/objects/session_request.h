@@ -29,8 +29,12 @@ struct session_request {
 
 /* An Initiate came in. Asks the client that listens on the port with the Initiate's service key; or
  * refuses with a Terminate (RFC 5043 6.4): without a port (NULL) or such a listener, beyond its
- * backlog, and while association or daemon are ending. */
+ * backlog, and while association or daemon are ending. If the port of an accepted association is
+ * closed, the request first waits session.relisten_ms for its next listener. */
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev);
+
+/* The port has a listener again: in the next turn it is asked for the requests that wait for it. */
+void session_request_listening(struct port *p);
 
 /* The session request on this stream is void. Its client gets an event. */
 void session_request_withdrawn(struct association *assoc, uint16_t sid);

@@ -295,6 +295,77 @@ static void both_ways(const char *address_of_a)
 	MUST(ddp_destroy_id(b[0].listener));
 }
 
+/* ---- listening again ---- */
+
+static void begin(struct session *s, struct ddp_conn_param *p, const char *priv)
+{
+	struct how how = {.request = p};
+
+	p->private_data = priv;
+	p->private_len = 5;
+	session_connect(s, &a, &b[0], address, &how);
+}
+
+/* Its client waits less long than the daemon. */
+static void times_out(struct session *s)
+{
+	struct ddp_cm_event *ev = end_event(&a, DDP_CM_CONNECT_ERROR);
+
+	is("the request of a client that gives up", (uint64_t)-ev->err, ETIMEDOUT);
+	ddp_ack_cm_event(ev);
+	MUST(ddp_destroy_qp(s->qp[0]));
+	MUST(ddp_destroy_id(s->id[0]));
+}
+
+/* The listener is asked for the request that waits for it, and for the one whose client has given
+ * up. */
+static void take_waiting(struct session *s)
+{
+	for (int i = 0; i < 2; i++) {
+		struct ddp_cm_event *ev = end_event(&b[0], DDP_CM_CONNECT_REQUEST);
+		bool waits = ev->private_len == 5 && memcmp(ev->private_data, "waits", 5) == 0;
+		struct ddp_id *id = ev->id;
+
+		ddp_ack_cm_event(ev);
+		if (waits)
+			s->id[1] = id;
+		else
+			MUST(ddp_destroy_id(id));
+	}
+	if (!s->id[1])
+		fail("the request that waits for a listener did not come");
+	session_make_qp(s, 1, NULL);
+	MUST(ddp_accept(s->id[1], NULL));
+	end_expect(&b[0], DDP_CM_ESTABLISHED);
+	end_expect(&a, DDP_CM_ESTABLISHED);
+	ok("a request waits until a program listens again");
+	session_close(s, 0);
+}
+
+/* kept: the daemon lets requests wait for the next listener. */
+static void listening_again(bool kept)
+{
+	struct ddp_conn_param p = DDP_INIT(ddp_conn_param), brief = DDP_INIT(ddp_conn_param);
+	struct session waits, gone;
+	uint16_t port;
+
+	MUST(listen_with(&b[0], 0, 0));
+	port = b[0].port;
+	reaches(&b[0], 0, "first", 5);
+	MUST(ddp_destroy_id(b[0].listener));
+	if (!kept) {
+		refused("a port whose listener has ended", 0, "later", 5);
+		return;
+	}
+	begin(&waits, &p, "waits");
+	brief.timeout_ms = 200;
+	begin(&gone, &brief, "gone.");
+	times_out(&gone);
+	MUST(listen_with(&b[0], port, 0));
+	take_waiting(&waits);
+	MUST(ddp_destroy_id(b[0].listener));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 5) {
@@ -313,5 +384,6 @@ int main(int argc, char **argv)
 	if (!getenv("DDP_TRANSPORT") || !strcmp(getenv("DDP_TRANSPORT"), "user") ||
 	    !strcmp(argv[1], argv[3]))
 		both_ways(argv[2]);
+	listening_again(strcmp(argv[1], argv[3]) != 0);
 	return 0;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Promises: the daemon chooses a free port for port 0; programs can ask for addresses and ports; listeners of one user
 # share a port and its association by service keys; malformed and unknown keys are refused; programs that listen and
-# connect to each other share one association.
+# connect to each other share one association. A request for a port whose listener has ended waits for the next one,
+# unless relisten_ms is 0.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl python3
@@ -10,8 +11,8 @@ needs ddpsctpd ddpctl python3
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 a=$(address 0) b=$(address 1)
-daemon a "$a"
-daemon b "$b"
+daemon a "$a" 'session: {connect_ms: 60000, idle_ms: 60000, relisten_ms: 0}'
+daemon b "$b" 'session: {connect_ms: 60000, idle_ms: 60000, relisten_ms: 60000}'
 # For another user.
 chmod 0711 "$tmp"
 chmod 0666 "$(socket_of a)" "$(socket_of b)"
