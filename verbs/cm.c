@@ -77,6 +77,7 @@ int rdma_destroy_id(struct rdma_cm_id *ibv)
 	if (ibv->event)
 		rdma_ack_cm_event(ibv->event);
 	ibv->event = NULL;
+	cm_listen_release(id);
 	if (id->ddp)
 		r = destroy_ddp(id);
 	if (r == 0)
@@ -144,6 +145,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 
 	if (!id->host || id->passive)
 		return cm_fail(EINVAL);
+	cm_listen_release(id);
 	if (need_qp(id, conn))
 		return -1;
 	fill_param(conn, &param);

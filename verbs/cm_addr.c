@@ -21,11 +21,6 @@ bool cm_addr_chosen(const struct cm_id *id)
 	return id->has_source;
 }
 
-__be16 rdma_get_src_port(struct rdma_cm_id *id)
-{
-	return htons(addr_port(&id->route.addr.src_storage));
-}
-
 __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
 	return htons(addr_port(&id->route.addr.dst_storage));

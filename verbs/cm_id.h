@@ -18,9 +18,10 @@ struct cm_id {
 	struct event_sink sink; /* of ddp */
 	struct host *host;      /* NULL: no device was chosen yet */
 	struct ddp_id *ddp;
-	bool sync;        /* calls wait for their event */
-	bool own_channel; /* made with the id */
-	bool has_source;  /* the program chose the local address */
+	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
+	bool sync;               /* calls wait for their event */
+	bool own_channel;        /* made with the id */
+	bool has_source;         /* the program chose the local address */
 	bool passive, listening, established, answered;
 	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
 	struct ibv_qp_init_attr init; /* have these attributes */

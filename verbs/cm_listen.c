@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "verbs/addr.h"
+#include "verbs/cm_addr.h"
 #include "verbs/context.h"
+#include "verbs/words.h"
 
 /* A listener at one more daemon. */
 struct cm_also {
@@ -16,22 +18,35 @@ struct cm_also {
 	struct cm_also *next;
 };
 
-/* The first listener: at the daemon of the id. Notes the port that it chose. */
-static int listen_first(struct cm_id *id, int backlog)
+/* Listens at the address and notes a port that the daemon chose. */
+static int listen_at(struct ddp_id *ddp, struct sockaddr_storage *src, int backlog)
 {
-	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
 	const struct sockaddr *addr = addr_is_any(src) ? NULL : (struct sockaddr *)src;
 	uint16_t port = addr_port(src);
-	int r = ddp_listen(id->ddp, addr, port, backlog);
+	int r = ddp_listen(ddp, addr, port, backlog);
 
 	if (r || port)
 		return r;
-	r = ddp_query_id(id->ddp, &attr);
+	r = ddp_query_id(ddp, &attr);
 	if (src->ss_family != AF_INET6)
 		src->ss_family = AF_INET;
 	addr_set_port(src, attr.port);
 	return r;
+}
+
+/* The first listener: at the daemon of the id. The backlog of a reserved port is the daemon's
+ * default. */
+static int listen_first(struct cm_id *id, int backlog)
+{
+	if (!id->reserved)
+		return listen_at(id->ddp, &id->ibv.route.addr.src_storage, backlog);
+	pthread_mutex_lock(&id->host->event_lock);
+	ddp_destroy_id(id->ddp);
+	id->ddp = id->reserved;
+	id->reserved = NULL;
+	pthread_mutex_unlock(&id->host->event_lock);
+	return 0;
 }
 
 static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
@@ -104,4 +119,46 @@ void cm_listen_end(struct cm_id *id)
 		pthread_mutex_unlock(&a->host->event_lock);
 		free(a);
 	}
+}
+
+/* ---- a port before rdma_listen() ---- */
+
+void cm_listen_release(struct cm_id *id)
+{
+	if (!id->reserved)
+		return;
+	pthread_mutex_lock(&id->host->event_lock);
+	ddp_destroy_id(id->reserved);
+	id->reserved = NULL;
+	pthread_mutex_unlock(&id->host->event_lock);
+	addr_set_port(&id->ibv.route.addr.src_storage, 0);
+}
+
+/* The id is bound to port 0, and the program wants to tell its peers the port. */
+static void reserve(struct cm_id *id)
+{
+	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
+	bool passive = src->ss_family != AF_UNSPEC &&
+		       id->ibv.route.addr.dst_storage.ss_family == AF_UNSPEC;
+	int r;
+
+	if (!passive || id->reserved || cm_addr_any_host(id))
+		return;
+	r = ddp_create_id(host_ddp(id->host), &id->sink, &id->reserved);
+	if (r)
+		return;
+	r = listen_at(id->reserved, src, 0);
+	if (r) {
+		words_failed("rdma_get_src_port", r);
+		cm_listen_release(id);
+	}
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	const struct sockaddr_storage *src = &id->route.addr.src_storage;
+
+	if (addr_port(src) == 0)
+		reserve(cm_of(id));
+	return htons(addr_port(src));
 }

@@ -13,6 +13,9 @@ typedef void (*cm_listen_request)(struct cm_id *listener, struct host *host,
  * negative errno value. */
 int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request);
 
+/* Gives a port back that rdma_get_src_port() has reserved, if it has. */
+void cm_listen_release(struct cm_id *id);
+
 /* Ends the listeners besides id->ddp. */
 void cm_listen_end(struct cm_id *id);
 

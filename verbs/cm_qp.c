@@ -2,6 +2,7 @@
 /* Queue pairs of ids, and the completion queues that come with them. */
 #include <errno.h>
 
+#include "verbs/cm_event.h"
 #include "verbs/cm_id.h"
 #include "verbs/context.h"
 #include "verbs/qp.h"
@@ -94,6 +95,16 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	return r;
 }
 
+/* The session ends with its queue pair. Programs that disconnect and destroy it at once wait for
+ * the event, which may be there already. */
+static void end_session(struct cm_id *id)
+{
+	host_hand_out(id->host);
+	if (id->established && !id->sync)
+		cm_event_simple(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	id->established = false;
+}
+
 /* With event_lock: an event may be about to change its state. */
 void rdma_destroy_qp(struct rdma_cm_id *ibv)
 {
@@ -104,6 +115,7 @@ void rdma_destroy_qp(struct rdma_cm_id *ibv)
 	pthread_mutex_lock(&id->host->event_lock);
 	qp_free(qp_of(ibv->qp));
 	ibv->qp = NULL;
+	end_session(id);
 	pthread_mutex_unlock(&id->host->event_lock);
 	free_cqs(ibv);
 }

@@ -200,21 +200,18 @@ static void *sink_of(const struct ddp_cm_event *ev)
 	return ev->id ? ddp_id_user(ev->id) : ev->srq_user;
 }
 
-/* Hands out what is queued. False: the daemon is gone. */
-static bool hand_out(struct host *h)
+bool host_hand_out(struct host *h)
 {
 	struct ddp_cm_event *ev;
 	struct event_sink *sink;
 	int r;
 
-	pthread_mutex_lock(&h->event_lock);
 	while ((r = ddp_get_cm_event(h->ddp, &ev, 0)) == 0) {
 		sink = sink_of(ev);
 		if (sink)
 			sink->event(sink, ev);
 		ddp_ack_cm_event(ev);
 	}
-	pthread_mutex_unlock(&h->event_lock);
 	return r == -EAGAIN;
 }
 
@@ -273,7 +270,9 @@ static void *event_thread(void *arg)
 	do {
 		poll(p, 2, -1);
 		pthread_mutex_lock(&gate);
-		open = hand_out(h);
+		pthread_mutex_lock(&h->event_lock);
+		open = host_hand_out(h);
+		pthread_mutex_unlock(&h->event_lock);
 		if (p[1].revents || !open)
 			hand_out_async(h);
 		pthread_mutex_unlock(&gate);

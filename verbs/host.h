@@ -70,6 +70,10 @@ void host_remove_watch(struct host *h, const struct host_watch *w);
 bool host_pause(void);
 void host_resume(void);
 
+/* Hands out the connection events that are queued. The caller holds event_lock. False: the daemon
+ * is gone. */
+bool host_hand_out(struct host *h);
+
 /* Starts the thread for events. 0 or a positive errno value. */
 int host_start_events(struct host *h);
 
