@@ -296,9 +296,21 @@ static void on_request(struct cm_id *listener, struct host *host, const struct d
 	push(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev);
 }
 
+/* The responder that allows no Reads: see post.c. */
+static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
+{
+	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	uint16_t ird = id->passive ? id->peer_ird : ev->peer_ird;
+	bool known = id->passive ? id->negotiated : ev->conn_flags & DDP_CONN_NEGOTIATE;
+
+	if (qp && known && (ird == 0 || ird == DDP_READS_NONE))
+		qp->no_reads = true;
+}
+
 static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
 {
 	id->established = true;
+	note_depth(id, ev);
 	if (id->ibv.qp)
 		qp_set_state(qp_of(id->ibv.qp), IBV_QPS_RTS);
 	cm_addr_of_session(id);

@@ -14,6 +14,9 @@
 
 enum { BATCH = 16 };
 
+/* How much may follow a request that is known to have arrived, before the next one has to. */
+enum { UNPLACED_MAX = 64 << 10, PER_MESSAGE = 64 };
+
 _Static_assert(sizeof(struct ibv_sge) == sizeof(struct ddp_sge) &&
 		       offsetof(struct ibv_sge, addr) == offsetof(struct ddp_sge, addr) &&
 		       offsetof(struct ibv_sge, length) == offsetof(struct ddp_sge, length) &&
@@ -153,7 +156,27 @@ struct batch {
 	struct ibv_send_wr *next;
 };
 
-static void fill(const struct qp *qp, struct ibv_send_wr *wr, struct batch *b)
+/*
+ * On hardware a request completes when the peer's receive has taken it, so a sender is never more
+ * than its send queue ahead of a receiver that is late. Here it completes when the transport has
+ * taken it, which can be far ahead of the peer and would fill what the peer's daemon holds for it.
+ * So now and then the completion of a message waits until its data is placed.
+ */
+static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *last)
+{
+	bool takes_receive = last->opcode == DDP_WR_SEND || last->opcode == DDP_WR_SEND_WITH_INV ||
+			     last->opcode == DDP_WR_IMM_DATA;
+
+	if (!takes_receive || qp->no_reads)
+		return;
+	qp->unplaced += length_of(wr) + PER_MESSAGE;
+	if (last->send_flags & DDP_SEND_SIGNALED && qp->unplaced >= UNPLACED_MAX) {
+		last->send_flags |= DDP_SEND_PLACED;
+		qp->unplaced = 0;
+	}
+}
+
+static void fill(struct qp *qp, struct ibv_send_wr *wr, struct batch *b)
 {
 	b->n = 0;
 	b->err = 0;
@@ -164,6 +187,7 @@ static void fill(const struct qp *qp, struct ibv_send_wr *wr, struct batch *b)
 			b->err = -n;
 			break;
 		}
+		pace(qp, wr, &b->wr[b->n + (unsigned)n - 1]);
 		if (b->n > 0)
 			b->wr[b->n - 1].next = &b->wr[b->n];
 		b->of[b->n] = b->of[b->n + (unsigned)n - 1] = wr;

@@ -13,8 +13,14 @@
 #include "verbs/words.h"
 #include "verbs/wr.h"
 
-/* How long a message waits for a receive that is late, and how much of all messages. */
-enum { HOLD_MS = 10000, HOLD_BYTES = 1 << 20 };
+/* How long a message waits for a receive that is late, and how much of all messages: for each
+ * receive of the queue, and for all of them. */
+enum {
+	HOLD_MS = 10000,
+	HOLD_RECV = 128 << 10,
+	HOLD_MIN = 1 << 20,
+	HOLD_MAX = 8 << 20,
+};
 
 /* Some programs send inline without having asked for it. */
 enum { MIN_INLINE = 128 };
@@ -33,6 +39,28 @@ static int check(const struct ibv_qp_init_attr *a)
 	return 0;
 }
 
+/* A peer like this one is at most as many messages ahead as this one has receives. */
+static uint32_t hold_for(const struct ibv_qp_init_attr *a)
+{
+	if (a->srq || a->cap.max_recv_wr <= HOLD_MIN / HOLD_RECV)
+		return HOLD_MIN;
+	if (a->cap.max_recv_wr >= HOLD_MAX / HOLD_RECV)
+		return HOLD_MAX;
+	return a->cap.max_recv_wr * HOLD_RECV;
+}
+
+/* With a smaller hold if limits.memory allows no larger one. 0 or a negative errno value. */
+static int create_ddp(struct ddp_id *id, struct ibv_pd *pd, struct ddp_qp_init *init,
+		      struct ddp_qp **ret)
+{
+	int r = ddp_create_qp(id, pd_ddp(pd), init, ret);
+
+	if (r != -EDQUOT || init->hold_bytes == HOLD_MIN)
+		return r;
+	init->hold_bytes = HOLD_MIN;
+	return ddp_create_qp(id, pd_ddp(pd), init, ret);
+}
+
 static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 {
 	*ret = (struct ddp_qp_init){
@@ -49,7 +77,7 @@ static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 		.max_ird = QP_READS,
 		.sq_sig_all = 0, /* post.c sets the flag: one request may become two */
 		.srq = a->srq ? srq_ddp(a->srq) : NULL,
-		.hold_bytes = HOLD_BYTES,
+		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
 		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS,
 	};
@@ -123,7 +151,7 @@ struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_at
 	}
 	fill_init(attr, &init);
 	qp = calloc(1, sizeof(*qp));
-	r = qp ? ddp_create_qp(id, pd_ddp(pd), &init, &qp->ddp) : -ENOMEM;
+	r = qp ? create_ddp(id, pd, &init, &qp->ddp) : -ENOMEM;
 	if (r) {
 		free(qp);
 		words_failed("ibv_create_qp", r);

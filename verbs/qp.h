@@ -47,6 +47,10 @@ struct qp {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr; /* as the program set it */
 	struct qp_built *built;  /* NULL: no ibv_wr_ functions */
+	/* Sent since a request that completed when it was placed. Approximate when threads post at
+	 * the same time. */
+	uint32_t unplaced;
+	bool no_reads; /* the session allows none, which placed requests need */
 };
 
 static inline struct qp *qp_of(struct ibv_qp *ibv)
