@@ -3,7 +3,7 @@
  * The agent of a context: a thread that copies memory which can neither be shared nor adopted
  * between its region and the shadow that the daemon uses in its place (ipc/agent.h). It serves the
  * peers' Reads and atomics, and copies what peers write. Sends copy when they are posted, and
- * whoever takes completions first copies what was placed before them.
+ * the one who takes completions first copies what was placed before them.
  *
  * It copies by system calls, so memory that the program has unmapped is an error of the request
  * and no signal.

@@ -4,7 +4,7 @@
  * cannot map between its region and the shadow (shadow.h). The daemon makes the memory and waits
  * for nothing else than answers, which it copies once and checks.
  *
- * Which regions have new marks, and which slots have a request, is told as in a bell page, in the
+ * Regions with new marks, and slots with a request, are reported as in a bell page, in the
  * other direction: `sleeping` of `work` is the agent's, and the daemon then rings its bell.
  */
 #ifndef IPC_AGENT_H

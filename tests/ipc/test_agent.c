@@ -65,7 +65,7 @@ static struct agent_answer ask(struct agent_request q)
 	return slot->answer;
 }
 
-Test(agent, is_told_by_the_query)
+Test(agent, is_reported_by_the_query)
 {
 	struct ddp_mr_attr attr = {.struct_size = sizeof(attr)};
 
