@@ -66,7 +66,7 @@ static void check_private(struct world *w, const struct sess *s, unsigned which,
 			  const struct assoc_event *ev)
 {
 	if (ev->priv_len != s->priv_len[which] ||
-	    memcmp(ev->priv, s->priv[which], ev->priv_len) != 0)
+	    (ev->priv_len && memcmp(ev->priv, s->priv[which], ev->priv_len) != 0))
 		fail(w, "session %u: private data of the %s is not what was given", s->id,
 		     which ? "answer" : "Initiate");
 	params_reported(w, s, which, ev);

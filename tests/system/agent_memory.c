@@ -369,11 +369,14 @@ static void takes_thread_memory(void)
 	bool release = false;
 	struct ddp_mr *mr;
 	pthread_t thread;
+	size_t len;
+	void *head; /* of the list of robust mutexes, which lies in the control block */
 
 	if (pthread_create(&thread, NULL, waits, &release))
 		fail("pthread_create");
 	strcpy(text, "of a thread");
-	mr = reg_copied("the page of a thread's control block", (void *)pthread_self(), 1, 0);
+	MUST((int)syscall(SYS_get_robust_list, 0, &head, &len));
+	mr = reg_copied("the page of a thread's control block", head, 1, 0);
 	MUST(ddp_dereg_mr(mr));
 	mr = reg(text, sizeof(text), RIG_ALL);
 	peer_reads(mr, mr->iova, sizeof(text));
