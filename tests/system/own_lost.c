@@ -118,5 +118,7 @@ int main(int argc, char **argv)
 		if (mrs[k])
 			(void)ddp_dereg_mr(mrs[k]);
 	check(turns, "after the end of the registrations");
+	(void)ddp_dealloc_pd(pd);
+	(void)ddp_close(ctx);
 	return 0;
 }
