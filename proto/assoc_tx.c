@@ -110,8 +110,9 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return r;
 	if (!first_has_arrived(a, s))
 		return NOT_YET;
-	if (s->ep && s->ep->sq.awaiting > 0)
-		return NOTHING; /* until assoc_tx_progress(): what was sent completes */
+	if (s->ep && rdmap_sq_unacked(s->ep))
+		return NOTHING; /* until assoc_tx_progress() or a response: what was sent completes
+				 */
 	a->out.what = ASSOC_END;
 	make_control(s, WIRE_TERMINATE, ret);
 	return SEGMENT;

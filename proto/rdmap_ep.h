@@ -263,6 +263,14 @@ static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
  */
 void rdmap_orq_pop(struct rdmap *ep);
 
+/* True if requests that were sent still have to be acknowledged to complete, or answered where a
+ * response stands for that. */
+static inline bool rdmap_sq_unacked(const struct rdmap *ep)
+{
+	return ep->sq.awaiting > 0 ||
+	       (ep->options & RDMAP_ACKED && !ep->acks && rdmap_orq_len(&ep->sq) > 0);
+}
+
 /* The youngest request was sent and ends when this many messages of the association are
  * acknowledged. */
 void rdmap_sq_await(struct rdmap *ep, uint32_t mark);

@@ -179,6 +179,19 @@ Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_n
 	two_expect_done(two.qa, 2, RDMAP_SUCCESS);
 }
 
+Test(acked_only_all, the_end_of_the_session_waits_for_that_response)
+{
+	begin(false, PAIR_READS);
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
+	cr_expect_eq(send_all(), 2, "a Write and a Read");
+	assoc_close(two.a.assoc, two.qa->ep);
+	cr_expect_eq(send_all(), 0);
+	two_expect_none(two.qa);
+	cr_expect(two_move(&two.b, &two.a));
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	cr_expect_eq(send_all(), 1, "the Terminate");
+}
+
 Test(acked_only_all, without_reads_everything_must_be_acknowledged)
 {
 	begin(false, 0);
