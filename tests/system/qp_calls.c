@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -78,14 +79,20 @@ static void acked(void)
 	session_open(&s, &a, &b, address, &how);
 	MUST(ddp_query_qp(s.qp[0], &attr));
 	is("the option", attr.options, DDP_QP_ACKED);
+	*end_at(&a, 0) = 1;
+	*end_at(&b, RIG_HALF) = 0;
 	for (unsigned i = 0; i < 4 * RIG_DEPTH; i++) {
 		wr.wr_id = i;
+		if (i == 4 * RIG_DEPTH - 1)
+			wr.rdma.remote_addr += RIG_HALF;
 		session_send(&s, 0, wr, 0, i % 3 ? 100 : 20000);
 		if (i >= RIG_DEPTH / 2)
 			is("a Write, in order",
 			   end_done(&a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS).wr_id,
 			   i - RIG_DEPTH / 2);
 	}
+	while (!__atomic_load_n(end_at(&b, RIG_HALF), __ATOMIC_ACQUIRE))
+		sched_yield(); /* all were sent */
 	MUST(ddp_disconnect(s.id[0]));
 	for (unsigned i = 0; i < RIG_DEPTH / 2; i++)
 		end_done(&a, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS);
