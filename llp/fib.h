@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel's routing tables say about the way to an address. Other than IP_MTU, they know
+ * What the kernel's routing tables say about the way to an address. Unlike IP_MTU, they know
  * nothing of ICMP messages, which anybody can forge who knows our addresses and UDP port.
  */
 #ifndef LLP_FIB_H

@@ -52,8 +52,8 @@ void sctp_pmtu_init(struct sctp_pmtu *m, uint32_t max, uint64_t now_us);
  * size changed. */
 bool sctp_pmtu_set_max(struct sctp_pmtu *m, uint32_t max, uint64_t now_us);
 
-/* The route takes packets of this size at most for now: our interface refused a larger one. That
- * takes effect at once; the raise timer asks again. True if size changed. */
+/* Our interface refused a larger packet than this: takes effect at once. The raise timer searches
+ * for larger sizes again, up to the maximum. True if size changed. */
 bool sctp_pmtu_limit(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
 /* The size of the probe to send now, or 0. The caller sends it and calls sctp_pmtu_sent(). */

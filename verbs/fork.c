@@ -44,7 +44,7 @@ static void in_parent(void)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* The owner of the locks was the thread of the parent: the child makes them anew. */
+/* A thread of the parent owns the locks, so the child initializes them again. */
 static void in_child(void)
 {
 	generation++;

@@ -20,7 +20,6 @@ struct link_state {
 	int fd; /* of the notices; -1: the system does not tell */
 	struct event_loop_watch *watch;
 	struct timer look;
-	bool due; /* it is set */
 	void (*changed)(struct worker *w, bool up);
 };
 
@@ -31,7 +30,6 @@ static void look(struct timer *t)
 	const struct config *cfg = &w->daemon->cfg;
 	bool up = links_up(cfg->listen, cfg->naddrs);
 
-	l->due = false;
 	if (up == !w->port_down)
 		return;
 	log_info("links: %s", up ? "an interface with an address of the daemon is up again"
@@ -45,9 +43,8 @@ static void readable(void *user, unsigned what)
 
 	(void)what;
 	links_drain(l->fd);
-	if (!l->due)
+	if (l->look.at == UINT64_MAX)
 		timer_set(&l->worker->timers, &l->look, l->worker->now_ms + SETTLE_MS);
-	l->due = true;
 }
 
 int link_state_open(struct worker *w, void (*changed)(struct worker *w, bool up))
