@@ -134,6 +134,28 @@ const char *common_strerror(int err)
 	return buf;
 }
 
+/* A reason of the library without "ddp_connect: ", which says nothing to the user of a tool. */
+static const char *without_call(const char *reason)
+{
+	size_t n = strspn(reason, "abcdefghijklmnopqrstuvwxyz_");
+
+	return !strncmp(reason, "ddp_", 4) && !strncmp(reason + n, ": ", 2) ? reason + n + 2
+									    : reason;
+}
+
+int common_fail(const char *what, int err, const char *reason)
+{
+	const char *text = common_strerror(err), *why = without_call(reason ? reason : "");
+
+	if (!*why)
+		common_error("%s: %s", what, text);
+	else if (strcasestr(why, text))
+		common_error("%s: %s", what, why);
+	else
+		common_error("%s: %s (%s)", what, why, text);
+	return err;
+}
+
 void common_clean(char *out, size_t size, const void *text, size_t len)
 {
 	const unsigned char *in = text;

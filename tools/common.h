@@ -38,6 +38,11 @@ void common_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The last such error of any thread; "" if there was none. For a program about to end. */
 const char *common_last_error(void);
 
+/* Prints "what: reason (errno text)" as an error. The reason is of libddpclient, without the name
+ * of its call; if it has the text, or there is no reason, the text stands alone. Returns err, an
+ * errno value of either sign. */
+int common_fail(const char *what, int err, const char *reason);
+
 /* The same as common_error() with a hint at --help. Returns COMMON_USAGE. */
 int common_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

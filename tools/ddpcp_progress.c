@@ -3,29 +3,61 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tools/common.h"
 
 enum {
+	NAME = 24,
 	BAR = 24,
+	BAR_MIN = 4,
+	BAR_FRAME = 3, /* " []" */
 	STEP_NS = 100000000,
 };
 
-void ddpcp_progress_line(char *buf, size_t len, const struct ddpcp_progress *p, uint64_t done,
-			 double seconds)
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+/* What the name leaves of the room is for the bar, if that is enough for one: " [####....]". */
+static void name_and_bar(char buf[DDPCP_PROGRESS_MAX], const char *path, double part, unsigned room)
+{
+	unsigned name = least(room, NAME), bar = room - name;
+	char clean[NAME + 1], fill[BAR + 1];
+
+	common_clean(clean, sizeof(clean), path, strlen(path));
+	bar = bar < BAR_MIN + BAR_FRAME ? 0 : least(bar - BAR_FRAME, BAR);
+	for (unsigned i = 0; i < bar; i++)
+		fill[i] = i < (unsigned)(part * bar) ? '#' : '.';
+	fill[bar] = '\0';
+	snprintf(buf, DDPCP_PROGRESS_MAX, "%-*.*s%s%s%s", (int)name, (int)name, clean,
+		 bar ? " [" : "", fill, bar ? "]" : "");
+}
+
+void ddpcp_progress_line(char buf[DDPCP_PROGRESS_MAX], const struct ddpcp_progress *p,
+			 uint64_t done, double seconds, unsigned columns)
 {
 	double part = p->size ? (double)done / (double)p->size : 1;
 	double rate = seconds > 0 ? (double)done / seconds : 0;
 	double left = rate > 0 ? (double)(p->size - done) / rate : 0;
-	char bar[BAR + 1], name[32];
+	unsigned room = columns > 0 ? least(columns, DDPCP_PROGRESS_MAX) - 1 : 0;
+	char figures[64], front[DDPCP_PROGRESS_MAX];
+	int n = snprintf(figures, sizeof(figures), " %3d%% %8.1f MB/s %5.0f s left",
+			 (int)(part * 100), rate / 1e6, left);
 
-	for (int i = 0; i < BAR; i++)
-		bar[i] = i < (int)(part * BAR) ? '#' : '.';
-	bar[BAR] = '\0';
-	common_clean(name, sizeof(name), p->name, strlen(p->name));
-	snprintf(buf, len, "%-24s %3d%% [%s] %8.1f MB/s %5.0f s left", name, (int)(part * 100), bar,
-		 rate / 1e6, left);
+	name_and_bar(front, p->name, part, room > (unsigned)n ? room - (unsigned)n : 0);
+	if (snprintf(buf, room + 1, "%s%s", front, figures) > (int)room)
+		buf[room] = '\0'; /* narrower than the figures: their end is missing */
+}
+
+/* Of the terminal on stderr; its user may change it. */
+static unsigned columns(void)
+{
+	struct winsize size = {0};
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
 void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size, bool quiet)
@@ -38,13 +70,13 @@ void ddpcp_progress_step(void *arg, uint64_t done)
 {
 	struct ddpcp_progress *p = arg;
 	uint64_t now = common_now_ns();
-	char line[160];
+	char line[DDPCP_PROGRESS_MAX];
 
 	if (!p->on || (done < p->size && now - p->shown < STEP_NS))
 		return;
 	p->shown = now;
-	ddpcp_progress_line(line, sizeof(line), p, done, (double)(now - p->began) / 1e9);
-	fprintf(stderr, "\r%s", line);
+	ddpcp_progress_line(line, p, done, (double)(now - p->began) / 1e9, columns());
+	fprintf(stderr, "\r%s\033[K", line);
 }
 
 void ddpcp_progress_end(struct ddpcp_progress *p)

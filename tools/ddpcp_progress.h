@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { DDPCP_PROGRESS_MAX = 160 };
+
 struct ddpcp_progress {
 	const char *name;
 	uint64_t size;
@@ -23,8 +25,10 @@ void ddpcp_progress_step(void *arg, uint64_t done);
 /* Clears the line. */
 void ddpcp_progress_end(struct ddpcp_progress *p);
 
-/* The line without its carriage return, for `done` bytes after that many seconds. */
-void ddpcp_progress_line(char *buf, size_t len, const struct ddpcp_progress *p, uint64_t done,
-			 double seconds);
+/* The line without its carriage return, for `done` bytes after that many seconds. It is shorter
+ * than the columns of the terminal, so that it never wraps: the bar becomes narrower, then the
+ * name. */
+void ddpcp_progress_line(char buf[DDPCP_PROGRESS_MAX], const struct ddpcp_progress *p,
+			 uint64_t done, double seconds, unsigned columns);
 
 #endif

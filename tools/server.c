@@ -58,8 +58,7 @@ int server_refuse(struct server_answer *a, const char *fmt, ...)
 /* For failures outside of the library. */
 static int plain_fail(const char *what, int err)
 {
-	common_error("%s: %s", what, common_strerror(err));
-	return err;
+	return common_fail(what, err, NULL);
 }
 
 static void *slot_thread(void *arg)
@@ -210,8 +209,7 @@ static void on_end(struct slot *slot, const char *reason, int err)
 {
 	atomic_store(&slot->s.up, false);
 	if (err)
-		common_error("%s: %s%s%s", slot->s.peer, common_strerror(err), *reason ? ": " : "",
-			     reason);
+		common_fail(slot->s.peer, err, reason);
 	if (slot->state == SLOT_ACCEPTED)
 		slot_free(slot);
 }

@@ -20,10 +20,7 @@ enum {
 
 int session_fail(const char *what, int err)
 {
-	const char *reason = ddp_last_reason();
-
-	common_error("%s: %s%s%s", what, common_strerror(err), *reason ? ": " : "", reason);
-	return err;
+	return common_fail(what, err, ddp_last_reason());
 }
 
 void session_addr_str(const struct sockaddr_storage *sa, char *buf, size_t len)
@@ -168,7 +165,6 @@ static int next_event(struct session *s, int timeout_ms, struct ddp_cm_event **r
 
 static int event_fail(const char *what, const struct ddp_cm_event *ev)
 {
-	const char *reason = ev->reason ? ev->reason : "";
 	char text[SESSION_PRIVATE + 1];
 	int err = ev->err ? ev->err : -ECONNRESET;
 
@@ -177,8 +173,7 @@ static int event_fail(const char *what, const struct ddp_cm_event *ev)
 		common_error("%s: rejected%s%s", what, *text ? ": " : "", text);
 		return -ECONNREFUSED;
 	}
-	common_error("%s: %s%s%s", what, common_strerror(err), *reason ? ": " : "", reason);
-	return err;
+	return common_fail(what, err, ev->reason);
 }
 
 static int established(struct session *s, const struct ddp_cm_event *ev)

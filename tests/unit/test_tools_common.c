@@ -8,6 +8,7 @@
 
 #include "tools/addrs.h"
 #include "tools/common.h"
+#include "tools/ddpcp_progress.h"
 
 static struct common_stats stats_of(const double *v, size_t n)
 {
@@ -125,4 +126,42 @@ Test(addrs, invalid_lists_are_refused)
 		     -EINVAL);
 	cr_assert(strstr(common_last_error(), "at most 8"));
 	cr_assert_eq(l.n, 77);
+}
+
+static const char *said(int err, const char *reason)
+{
+	cr_assert_eq(common_fail("connect", err, reason), err);
+	return common_last_error();
+}
+
+Test(common, the_reason_comes_before_the_text_of_errno)
+{
+	cr_expect_str_eq(said(-ECONNREFUSED, "nothing listens on this port"),
+			 "connect: nothing listens on this port (connection refused)");
+	cr_expect_str_eq(said(-EADDRINUSE, "ddp_listen: port 5043: Address already in use"),
+			 "connect: port 5043: Address already in use");
+	cr_expect_str_eq(said(-EINVAL, NULL), "connect: invalid argument");
+	cr_expect_str_eq(said(EINVAL, ""), "connect: invalid argument");
+	cr_expect_str_eq(said(-EIO, "ddp_what"), "connect: ddp_what (input/output error)");
+}
+
+Test(common, the_progress_of_a_copy_never_wraps)
+{
+	struct ddpcp_progress p = {.name = "a-name-that-is-longer-than-its-place.tar.xz",
+				   .size = 4000000000};
+	char line[DDPCP_PROGRESS_MAX];
+
+	for (unsigned columns = 0; columns < 2 * DDPCP_PROGRESS_MAX; columns++) {
+		ddpcp_progress_line(line, &p, 1000000000, 0.5, columns);
+		cr_expect(columns == 0 || strlen(line) < columns, "%u columns: %s", columns, line);
+	}
+	ddpcp_progress_line(line, &p, 1000000000, 0.5, 120);
+	cr_expect_str_eq(line, "a-name-that-is-longer-th [######..................]  25%   2000.0 "
+			       "MB/s     2 s left");
+	ddpcp_progress_line(line, &p, 1000000000, 0.5, 80);
+	cr_expect_eq(strlen(line), 79, "%s", line);
+	cr_expect(strstr(line, "[####") && strstr(line, "25%") && strstr(line, "s left"), "%s",
+		  line);
+	ddpcp_progress_line(line, &p, 1000000000, 0.5, 40);
+	cr_expect_str_eq(line, "a-name-  25%   2000.0 MB/s     2 s left");
 }
