@@ -114,6 +114,12 @@ void field_text(const struct field *f, const void *rec, bool numeric, char buf[F
 	case FIELD_STAG:
 		snprintf(buf, FIELD_TEXT, "0x%08" PRIx64, number(f, rec));
 		return;
+	case FIELD_MEASURED:
+		if (number(f, rec))
+			snprintf(buf, FIELD_TEXT, "%" PRIu64, number(f, rec));
+		else
+			strcpy(buf, "-");
+		return;
 	case FIELD_ACCESS:
 		if (!numeric) {
 			access_text(number(f, rec), buf);
@@ -193,6 +199,8 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 	case FIELD_STAG:
 		field_text(f, rec, numeric, text);
 		return json_object_new_string(text);
+	case FIELD_MEASURED:
+		return number(f, rec) ? json_object_new_uint64(number(f, rec)) : NULL;
 	case FIELD_BOOL:
 		return json_object_new_boolean(number(f, rec) != 0);
 	case FIELD_ACCESS:
@@ -341,6 +349,6 @@ void field_values(const struct field *f, char buf[FIELD_TEXT])
 
 bool field_right(const struct field *f)
 {
-	return f->type == FIELD_NUM || f->type == FIELD_BYTES || f->type == FIELD_MSEC ||
-	       f->type == FIELD_UID;
+	return f->type == FIELD_NUM || f->type == FIELD_BYTES || f->type == FIELD_MEASURED ||
+	       f->type == FIELD_MSEC || f->type == FIELD_UID;
 }

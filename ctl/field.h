@@ -14,9 +14,10 @@
 #include "ipc/ctl.h"
 
 enum field_type {
-	FIELD_NUM,   /* unsigned, of 2, 4 or 8 bytes */
-	FIELD_BYTES, /* a number of bytes */
-	FIELD_MSEC,  /* a time that has passed, in milliseconds */
+	FIELD_NUM,      /* unsigned, of 2, 4 or 8 bytes */
+	FIELD_BYTES,    /* a number of bytes */
+	FIELD_MEASURED, /* a number; 0: not measured */
+	FIELD_MSEC,     /* a time that has passed, in milliseconds */
 	FIELD_UID,
 	FIELD_BOOL,
 	FIELD_STAG,
@@ -66,7 +67,8 @@ void field_text(const struct field *f, const void *rec, bool numeric, char buf[F
  * does. */
 void field_note(const struct field *f, const void *rec, char buf[FIELD_TEXT]);
 
-/* The value for JSON: a number, a string, a boolean, or NULL (JSON's null) for an unset address. */
+/* The value for JSON: a number, a string, a boolean, or NULL (JSON's null) for an unset address and
+ * what was not measured. */
 struct json_object *field_json(const struct field *f, const void *rec, bool numeric);
 
 /* Whether a filter can have that value. */

@@ -156,6 +156,22 @@ Test(print, addresses_are_strings_with_port)
 	json_object_put(j);
 }
 
+Test(print, a_time_that_was_not_measured_is_null)
+{
+	struct ctl_record recs[2] = {filled(0), filled(0)};
+	struct json_object *j;
+	char *text;
+
+	recs[0].assoc.srtt_us = 2;
+	j = parsed("assoc", recs, 2, &json);
+	cr_expect_eq(json_object_get_int(member(j, 0, "srtt_us")), 2);
+	cr_expect_null(member(j, 1, "srtt_us"));
+	json_object_put(j);
+	text = printed("path", &recs[1], 1, &(struct print_opts){.oneline = true});
+	cr_expect_not_null(strstr(text, " srtt_us - "), "%s", text);
+	free(text);
+}
+
 Test(print, pretty_json_is_the_same_json)
 {
 	struct ctl_record rec = filled('a');
