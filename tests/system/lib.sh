@@ -107,11 +107,12 @@ socket_of() { echo "$tmp/$1.sock"; }
 
 # configure NAME ADDRESS [LINE...]: writes NAME.yaml; further lines of YAML are taken as they are. All daemons have the
 # transport DDP_TRANSPORT, unless that is empty, and time for a server that a busy machine does not run for seconds.
+socket_mode=0600
 configure() {
 	local name=$1 addr=$2
 	shift 2
 	{
-		printf 'listen: [%s]\nsocket:\n  path: %s\n  mode: 0600\n' "$addr" "$(socket_of "$name")"
+		printf 'listen: [%s]\nsocket:\n  path: %s\n  mode: %s\n' "$addr" "$(socket_of "$name")" $socket_mode
 		[ -z "$DDP_TRANSPORT" ] || echo "transport: $DDP_TRANSPORT"
 		case $* in *session:*) ;; *) echo 'session: {connect_ms: 60000}' ;; esac
 		[ $# -eq 0 ] || printf '%s\n' "$@"
