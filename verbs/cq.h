@@ -26,6 +26,7 @@ struct cq {
 	struct host_watch watch;        /* of ddp */
 	struct cq_own *own, **own_last; /* guarded by ibv.mutex */
 	struct ibv_wc now;              /* ex: what the program reads */
+	unsigned empty;                 /* polls that found nothing */
 };
 
 /* Takes up to n completions, at most CQ_BATCH at a time. Their number, or -1. */
