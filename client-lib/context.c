@@ -121,6 +121,8 @@ int context_forked(const char *call)
 /* The minor number of daemons that know the request: others would end the connection. */
 static uint16_t minor_of(uint32_t op)
 {
+	if (op >= MSG_NOTIFY_MR)
+		return IPC_MINOR_NOTIFY;
 	if (op >= MSG_OPEN_AGENT)
 		return IPC_MINOR_AGENT;
 	if (op >= MSG_ASYNC_OPEN)

@@ -173,7 +173,7 @@ int ddp_destroy_cq(struct ddp_cq *cq)
 	if (r)
 		return r;
 	if (context_uses(ctx, &cq->uses))
-		return reason_fail(-EBUSY, "ddp_destroy_cq: QPs use the queue");
+		return reason_fail(-EBUSY, "ddp_destroy_cq: QPs or MRs use the queue");
 	r = async_claim(ctx, "ddp_destroy_cq", &cq->events);
 	if (r)
 		return r;

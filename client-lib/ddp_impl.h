@@ -77,6 +77,7 @@ struct mr {
 	size_t mapped;              /* bytes at pub.addr mapped for this one; 0: none of either */
 	struct own_memory own;      /* of ddp_reg_mr() */
 	struct agent_region copied; /* RUNG_AGENT */
+	struct ddp_cq *notice_cq;   /* ddp_notify_mr() */
 	bool keep;                  /* DDP_REG_KEEP */
 	struct known_memfd *known;  /* the memfd, for regions of ddp_reg_mr() that lie in it */
 };
@@ -96,7 +97,7 @@ struct cq_user {
 struct ddp_cq {
 	struct ddp_ctx *ctx;
 	uint32_t handle;
-	unsigned uses;    /* queues of QPs */
+	unsigned uses;    /* queues of QPs, and regions */
 	unsigned events;  /* asynchronous ones that are not acknowledged */
 	struct list link; /* in ddp_ctx.cqs */
 	struct ring_map *map;

@@ -394,6 +394,44 @@ int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr)
 	return 0;
 }
 
+/* Counts the queue's uses; NULL: none. */
+static void set_notice_cq(struct mr *mr, struct ddp_cq *cq)
+{
+	if (cq)
+		context_use(cq->ctx, &cq->uses, 1);
+	if (mr->notice_cq)
+		context_use(mr->notice_cq->ctx, &mr->notice_cq->uses, -1);
+	mr->notice_cq = cq;
+}
+
+int ddp_notify_mr(struct ddp_mr *pub, struct ddp_cq *cq, uint64_t wr_id)
+{
+	struct mr *mr = (struct mr *)pub;
+	struct ddp_ctx *ctx = pub->pd->ctx;
+	struct msg_notify_mr req = {
+		.hdr.op = MSG_NOTIFY_MR,
+		.mr = mr->handle,
+		.cq = cq ? cq->handle : 0,
+		.wr_id = wr_id,
+	};
+	struct msg_hdr reply;
+	int r = context_here(ctx, "ddp_notify_mr");
+
+	if (r == 0 && cq && cq->ctx != ctx)
+		r = reason_fail(-EINVAL, "ddp_notify_mr: MR and CQ belong to different contexts");
+	if (r == 0)
+		r = context_call(ctx, &(struct call){
+					      .name = "ddp_notify_mr",
+					      .rec = &req.hdr,
+					      .len = sizeof(req),
+					      .reply = &reply,
+					      .reply_len = sizeof(reply),
+				      });
+	if (r == 0)
+		set_notice_cq(mr, cq);
+	return r;
+}
+
 int ddp_dereg_mr(struct ddp_mr *pub)
 {
 	struct mr *mr = (struct mr *)pub;
@@ -404,6 +442,7 @@ int ddp_dereg_mr(struct ddp_mr *pub)
 	r = context_release(pub->pd->ctx, "ddp_dereg_mr", MSG_DEREG_MR, mr->handle);
 	if (r)
 		return r;
+	set_notice_cq(mr, NULL);
 	context_use(pub->pd->ctx, &pub->pd->uses, -1);
 	free_mr(mr);
 	return 0;

@@ -189,6 +189,8 @@ static void add_success(struct text *t, const struct ddp_wc *wc)
 		add(t, ": %u bytes", wc->byte_len);
 	else if (wc->opcode == DDP_WC_RECV_TAGGED)
 		add(t, ": %u bytes to STag 0x%08x", wc->byte_len, wc->stag);
+	else if (wc->opcode == DDP_WC_WRITE_NOTICE)
+		add(t, ": %llu to STag 0x%08x", imm, wc->stag);
 	else if (wc->opcode == DDP_WC_FETCH_ADD || wc->opcode == DDP_WC_CMP_SWAP)
 		add(t, ": the old value was %llu", imm);
 	if (wc->wc_flags & DDP_WC_WITH_INV)

@@ -24,7 +24,8 @@ _Static_assert((int)DDP_WC_SEND == WQE_SEND && (int)DDP_WC_SEND_INV == WQE_SEND_
 		       (int)DDP_WC_IMM_DATA == WQE_IMM && (int)DDP_WC_FETCH_ADD == WQE_FETCH_ADD &&
 		       (int)DDP_WC_CMP_SWAP == WQE_CMP_SWAP && (int)DDP_WC_BIND_MW == WQE_BIND &&
 		       (int)DDP_WC_LOCAL_INV == WQE_LOCAL_INV && (int)DDP_WC_RECV == WQE_RECV &&
-		       (int)DDP_WC_RECV_TAGGED == WQE_RECV_TAGGED,
+		       (int)DDP_WC_RECV_TAGGED == WQE_RECV_TAGGED &&
+		       (int)DDP_WC_WRITE_NOTICE == WQE_WRITE_NOTICE,
 	       "opcodes keep their numbers");
 _Static_assert((int)DDP_WC_WITH_INV == CQE_WITH_INV && (int)DDP_WC_SOLICITED == CQE_SOLICITED &&
 		       (int)DDP_WC_WITH_IMM == CQE_WITH_IMM,
@@ -34,7 +35,7 @@ _Static_assert((int)DDP_WC_WITH_INV == CQE_WITH_INV && (int)DDP_WC_SOLICITED == 
 static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 {
 	struct wqe_cqe e = *entry;
-	bool tagged = e.opcode == WQE_RECV_TAGGED;
+	bool tagged = e.opcode == WQE_RECV_TAGGED || e.opcode == WQE_WRITE_NOTICE;
 
 	*wc = (struct ddp_wc){
 		.wr_id = e.wr_id,
@@ -56,10 +57,11 @@ static bool translate(const struct wqe_cqe *entry, struct ddp_wc *wc)
 	return e.status < CQE_STATUS_COUNT && e.opcode < WQE_OPCODE_COUNT;
 }
 
-/* The ring has room again: wakes each QP that may have waited for it. */
+/* The ring has room again: wakes each QP that may have waited for it. Without one it was a notice
+ * of a region, for which the bell of any slot serves. */
 static void wake_users(struct ddp_cq *cq)
 {
-	bool wake = false;
+	bool wake = list_empty(&cq->users) && bell_ring((struct bell_page *)cq->ctx->page.addr, 0);
 
 	list_foreach (it, &cq->users)
 		wake |= bell_ring((struct bell_page *)cq->ctx->page.addr,

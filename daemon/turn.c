@@ -7,6 +7,7 @@
 #include "daemon/objects/async.h"
 #include "daemon/objects/bells.h"
 #include "daemon/objects/cq.h"
+#include "daemon/objects/notice.h"
 #include "daemon/objects/srq.h"
 #include "daemon/service/attach.h"
 
@@ -45,6 +46,7 @@ static bool turn(void *user, uint64_t now_ms)
 	llp_flush(w->net);
 
 	/* 5. Completions and events to the clients; clients at fault are ended. */
+	any |= notice_write(w);
 	any |= cq_ring_bells(w);
 	any |= agent_ring_bells(w);
 	any |= srq_queue_low_events(w);

@@ -4,7 +4,7 @@
  * own_memory [ADDRESS [PORT]]
  *
  * Both programs have a struct that malloc() made, long before any of this. The second one writes
- *its own into that of the first: ddp_reg_mr() registers what is there, and nothing is copied.
+ * its own into that of the first: ddp_reg_mr() registers what is there, and nothing is copied.
  *
  *	cc own_memory.c -lddpclient -o own_memory
  */

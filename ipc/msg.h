@@ -73,7 +73,8 @@ enum {
 	X(REG_OWN_MR)     /* reg_own_mr, fd: memfd -> mr; since minor 4 */ \
 	X(ASYNC_OPEN)     /* hdr -> hdr, fd: waiting end of the bell; once; since minor 5 */ \
 	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */ \
-	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */
+	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */ \
+	X(NOTIFY_MR)      /* notify_mr -> hdr; since minor 7 */
 /* clang-format on */
 
 enum msg_op {
@@ -183,6 +184,15 @@ struct msg_bind_mr {
 	struct msg_hdr hdr;
 	uint32_t mr;
 	uint32_t qp; /* 0: the whole protection domain */
+};
+
+/* Writes of peers to the region complete in the queue as WQE_WRITE_NOTICE, merged while one of the
+ * region waits there. */
+struct msg_notify_mr {
+	struct msg_hdr hdr;
+	uint32_t mr;
+	uint32_t cq; /* 0: none any more */
+	uint64_t wr_id;
 };
 
 struct msg_mr {

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 6,
+	IPC_VERSION_MINOR = 7,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -24,6 +24,8 @@ enum {
 	IPC_MINOR_ASYNC = 5,
 	/* From which on there are MSG_OPEN_AGENT and RUNG_AGENT. */
 	IPC_MINOR_AGENT = 6,
+	/* From which on there is MSG_NOTIFY_MR. */
+	IPC_MINOR_NOTIFY = 7,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

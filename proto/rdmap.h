@@ -150,6 +150,8 @@ struct rdmap_ops {
 	 * bytes that may be read are used up; again with the same request after RDMAP_NOT_YET.
 	 * Rights and bounds were checked. Returns RDMAP_AT_HAND ... NULL: all is at hand. */
 	int (*reach)(void *user, struct rdmap_reach *r);
+	/* A Write of the peer to a region with this stag_notice() was delivered. May be NULL. */
+	void (*written)(void *user, uint32_t notice);
 	/* The endpoint itself wrote len bytes at p, to memory of a request. May be NULL. */
 	void (*wrote)(void *user, uint8_t *p, uint32_t len);
 };

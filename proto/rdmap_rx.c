@@ -37,12 +37,17 @@ static enum perr place_write(struct rdmap *ep, const struct ssn_rec *c, struct t
 	return perr;
 }
 
-/* A Write is placed and never delivered to the ULP (RFC 5040 5.1). */
+/* A Write is placed and never delivered to the ULP (RFC 5040 5.1), except that the owner of the
+ * region may ask for notices. The STag of an empty Write was not checked. */
 static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
-	(void)ep;
-	(void)c;
+	uint32_t notice = 0;
+
 	(void)ret_wake_tx;
+	if (c->ddp.last && ep->ops->written)
+		notice = stag_notice(ep->stags, c->ddp.stag, &ep->accessor, c->ddp.to);
+	if (notice)
+		ep->ops->written(ep->user, notice);
 	return PERR_NONE;
 }
 

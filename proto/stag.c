@@ -230,12 +230,11 @@ const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t
 	return find_any_key(t, stag);
 }
 
-int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
-	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p)
+/* A STAG_E_ value. */
+static int allows(const struct stag_region *r, const struct stag_accessor *accessor,
+		  uint32_t rights, uint64_t to, uint64_t len)
 {
-	const struct stag_region *r = find(t, stag);
-
-	if (!r || !r->valid)
+	if (!r->valid)
 		return STAG_E_INVALID;
 	if (r->pd != accessor->pd || (r->scope != 0 && r->scope != accessor->scope))
 		return STAG_E_SCOPE;
@@ -245,10 +244,41 @@ int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_acce
 		return STAG_E_WRAP;
 	if (to < r->to || !checked_range(to - r->to, len, r->len))
 		return STAG_E_BOUNDS;
+	return STAG_E_OK;
+}
+
+int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
+	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p)
+{
+	const struct stag_region *r = find(t, stag);
+	int e = r ? allows(r, accessor, rights, to, len) : STAG_E_INVALID;
+
+	if (e)
+		return e;
 	*ret_p = r->base + (to - r->to);
 	if (rights & (STAG_LOCAL_WRITE | STAG_REMOTE_WRITE))
 		*ret_p += (uint64_t)r->apart * STAG_APART;
 	return STAG_E_OK;
+}
+
+void stag_set_notice(struct stag_table *t, uint32_t stag, uint32_t notice)
+{
+	struct stag_region *r = find(t, stag);
+
+	assert(r && r->kind == STAG_REGION);
+	r->notice = notice;
+}
+
+uint32_t stag_notice(const struct stag_table *t, uint32_t stag,
+		     const struct stag_accessor *accessor, uint64_t to)
+{
+	const struct stag_region *r = find(t, stag);
+
+	if (!r || allows(r, accessor, STAG_REMOTE_WRITE, to, 0))
+		return 0;
+	if (r->kind != STAG_REGION)
+		r = find(t, r->parent);
+	return r ? r->notice : 0;
 }
 
 int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor)

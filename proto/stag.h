@@ -46,16 +46,19 @@ enum {
 };
 
 struct stag_region {
-	uint32_t stag;    /* the value, never 0 */
-	uint32_t rights;  /* STAG_* */
-	uint64_t pd;      /* protection domain */
-	uint64_t scope;   /* the only endpoint that may use it, or 0 for the whole domain */
-	uint64_t to;      /* tagged offset of the first byte */
-	uint64_t len;     /* to + len does not exceed 2^64 */
-	uint8_t *base;    /* address of the first byte, as it is read; written bytes lie ... */
-	bool valid;       /* cleared by invalidation; the entry stays until it is removed */
-	uint8_t kind;     /* enum stag_kind */
-	uint32_t parent;  /* windows, while valid: the region's value */
+	uint32_t stag;   /* the value, never 0 */
+	uint32_t rights; /* STAG_* */
+	uint64_t pd;     /* protection domain */
+	uint64_t scope;  /* the only endpoint that may use it, or 0 for the whole domain */
+	uint64_t to;     /* tagged offset of the first byte */
+	uint64_t len;    /* to + len does not exceed 2^64 */
+	uint8_t *base;   /* address of the first byte, as it is read; written bytes lie ... */
+	bool valid;      /* cleared by invalidation; the entry stays until it is removed */
+	uint8_t kind;    /* enum stag_kind */
+	union {
+		uint32_t parent; /* windows, while valid: the region's value */
+		uint32_t notice; /* regions: number that stag_notice() returns; 0: none */
+	};
 	uint32_t windows; /* regions: valid windows on it */
 	uint32_t apart;   /* ... this many times STAG_APART bytes behind. 0: in the same place */
 };
@@ -128,6 +131,14 @@ const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t
  */
 int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
 	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p);
+
+/* Sets `notice` of a region. */
+void stag_set_notice(struct stag_table *t, uint32_t stag, uint32_t notice);
+
+/* The number that the owner of a region has set, if the accessor may write at this offset of the
+ * region or of a window on it; else 0. */
+uint32_t stag_notice(const struct stag_table *t, uint32_t stag,
+		     const struct stag_accessor *accessor, uint64_t to);
 
 /*
  * Invalidates an STag, for the peer (RFC 5040 5.3) or a local request. Only the stream that the

@@ -45,7 +45,8 @@ enum {
 	X(BIND, BIND, 0, 0, OPCODE_LOCAL, "bind")                                                  \
 	X(LOCAL_INV, PLAIN, 0, 0, OPCODE_LOCAL, "invalidation")                                    \
 	X(RECV, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_COMPLETION, "receive")                            \
-	X(RECV_TAGGED, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_COMPLETION, "tagged notice")
+	X(RECV_TAGGED, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_COMPLETION, "tagged notice")               \
+	X(WRITE_NOTICE, PLAIN, 0, 0, OPCODE_COMPLETION, "notice of Writes")
 
 enum {
 #define X(name, form, min_sge, max_sge, traits, text) OPCODE_NUMBER_##name,

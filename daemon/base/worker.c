@@ -37,6 +37,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->polled);
 	list_init(&w->active);
 	list_init(&w->dirty_cqs);
+	list_init(&w->notice_cqs);
 	list_init(&w->low_srqs);
 	list_init(&w->dirty_async);
 	list_init(&w->agents);

@@ -43,6 +43,7 @@ struct worker {
 	struct list polled;                  /* clients whose bell page is read in each turn */
 	struct list active;                  /* associations that may have something to send */
 	struct list dirty_cqs;               /* completion queues with new entries in this turn */
+	struct list notice_cqs;  /* completion queues with notices of Writes to be written */
 	struct list low_srqs;    /* shared receive queues that reached their limit in this turn */
 	struct list dirty_async; /* clients with new asynchronous events in this turn */
 	struct list agents;      /* of clients, whose bells are to be rung in this turn */

@@ -81,6 +81,9 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 	cq->bell = -1;
 	list_init(&cq->dirty);
 	list_init(&cq->waiters);
+	list_init(&cq->notices.due);
+	list_init(&cq->notices.unread);
+	list_init(&cq->notices.link);
 	async_init(&cq->async);
 	r = build(cq, req->entries, rep);
 	if (r) {
@@ -143,6 +146,7 @@ int cq_resize(struct cq *cq, uint32_t entries, struct reply *rep)
 	cq->ring = ring;
 	put_reply(cq, rep);
 	wake_waiters(cq);
+	cq->notices.taken = UINT64_MAX; /* the new ring does not know what waits for room */
 	return 0;
 }
 
@@ -164,6 +168,9 @@ int cq_destroy(struct cq *cq, struct reply *rep)
 	if (cq->users > 0)
 		return reply_refuse(rep, EBUSY, "completion queue %u: %u queue pairs use it",
 				    cq->handle & 0xffff, cq->users);
+	if (cq->notices.regions > 0)
+		return reply_refuse(rep, EBUSY, "completion queue %u: %u memory regions use it",
+				    cq->handle & 0xffff, cq->notices.regions);
 	cq_free(cq);
 	return 0;
 }
@@ -174,6 +181,7 @@ struct cq *cq_free(struct cq *cq)
 		return NULL;
 	idtab_del(&cq->client->cqs, cq->handle);
 	list_del(&cq->dirty);
+	list_del(&cq->notices.link);
 	async_drop(&cq->async);
 	rings_free(&cq->rings);
 	if (cq->bell >= 0)
@@ -183,16 +191,35 @@ struct cq *cq_free(struct cq *cq)
 	return NULL;
 }
 
-static bool has_room(struct cq *cq)
+/* Free entries: the private copy of the client's index serves if it leaves as many as wanted. */
+static uint32_t room_for(struct cq *cq, uint32_t want)
 {
-	int room = ring_room(&cq->ring, cq->reserved + 1);
+	int room = ring_room(&cq->ring, want);
 
 	if (room < 0) {
 		client_fault(cq->client, "completion queue %u: its index is out of range",
 			     cq->handle & 0xffff);
-		return false;
+		return 0;
 	}
-	return (uint32_t)room > cq->reserved;
+	return (uint32_t)room;
+}
+
+static bool has_room(struct cq *cq)
+{
+	return room_for(cq, cq->reserved + 1) > cq->reserved;
+}
+
+bool cq_reserve_now(struct cq *cq)
+{
+	if (!has_room(cq))
+		return false;
+	cq->reserved++;
+	return true;
+}
+
+uint64_t cq_taken(struct cq *cq)
+{
+	return cq->completions - (cq->ring.size - room_for(cq, cq->ring.size));
 }
 
 void cq_waiter_init(struct cq_waiter *waiter, struct qp *qp)

@@ -40,6 +40,13 @@ struct cq {
 	struct rings rings;
 	struct ring ring;
 	struct list dirty; /* in worker.dirty_cqs while entries are new */
+	struct notice_queue {
+		struct list due;    /* notices to be written, and ... */
+		struct list unread; /* ... those whose last completion waits in the ring */
+		struct list link;   /* in worker.notice_cqs */
+		uint64_t taken;     /* cq_taken() when `unread` was last searched */
+		unsigned regions;   /* that complete here, each once */
+	} notices;                  /* notice.c */
 	struct async async;
 	struct acct_charge charge;
 	uint64_t completions, bells;
@@ -67,6 +74,12 @@ void cq_waiter_init(struct cq_waiter *waiter, struct qp *qp);
 /* Promises room for one entry. False if there is none: then the waiter's queue pair is woken when
  * cq_unreserve() makes room, and the client rings when it made some. */
 bool cq_reserve(struct cq *cq, struct cq_waiter *waiter);
+
+/* The same without waiting. */
+bool cq_reserve_now(struct cq *cq);
+
+/* Completions that the client has taken since the queue was made. */
+uint64_t cq_taken(struct cq *cq);
 
 /* Gives n promises back unused; queue pairs that wait for room are woken. */
 void cq_unreserve(struct cq *cq, uint32_t n);

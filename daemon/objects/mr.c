@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/objects/client.h"
+#include "daemon/objects/cq.h"
 #include "daemon/objects/mapping.h"
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
@@ -99,6 +100,7 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 		.to = mr->iova,
 		.len = mr->len,
 		.base = mapping_at(mr->mapping, mr->offset),
+		.notice = mr->notice.cq ? mr->handle : 0,
 	};
 	int r;
 
@@ -109,6 +111,7 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 	if (r)
 		return reply_refuse(rep, -r, "memory region: %s", stags_str(r));
 	mr->stag = region.stag;
+	mr->notice.stag = mr->stag;
 	return 0;
 }
 
@@ -189,6 +192,7 @@ static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struc
 	if (!mr)
 		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
 	mr->client = c;
+	notice_init(&mr->notice);
 	mr->pd = pd;
 	pd->mrs++;
 	mr->iova = e.iova;
@@ -238,6 +242,17 @@ int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep)
 	return 0;
 }
 
+int mr_notify(struct mr *mr, struct cq *cq, uint64_t wr_id, struct reply *rep)
+{
+	if (notice_set(&mr->notice, cq, wr_id))
+		return reply_refuse(rep, EBUSY,
+				    "completion queue %u: no entry is free for notices of memory "
+				    "region 0x%08x",
+				    cq->handle & 0xffff, mr->stag);
+	stag_set_notice(stags_table(mr->client->daemon->stags), mr->stag, cq ? mr->handle : 0);
+	return 0;
+}
+
 int mr_dereg(struct mr *mr, struct reply *rep)
 {
 	int r = check_windows(mr, rep);
@@ -256,6 +271,7 @@ struct mr *mr_free(struct mr *mr)
 	if (mr->stag)
 		stags_remove(mr->client->daemon->stags, mr->stag);
 	agent_region_remove(&mr->shadow);
+	notice_clear(&mr->notice);
 	mapping_put(mr->mapping);
 	mr->pd->mrs--;
 	acct_release(&mr->memory);
@@ -306,6 +322,8 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 {
 	struct mr next = {
 		.client = mr->client,
+		.handle = mr->handle,
+		.notice.cq = mr->notice.cq,
 		.pd = mr->pd,
 		.access = mr->access,
 		.iova = mr->iova,
@@ -350,7 +368,7 @@ static void become(struct mr *mr, const struct mr *next)
 	mr->pd->mrs--;
 	next->pd->mrs++;
 	mr->pd = next->pd;
-	mr->stag = next->stag;
+	mr->stag = mr->notice.stag = next->stag;
 	mr->access = next->access;
 	mr->iova = next->iova;
 	mr->len = next->len;

@@ -11,8 +11,10 @@
 #include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/agent.h"
+#include "daemon/objects/notice.h"
 
 struct client;
+struct cq;
 struct mapping;
 struct pd;
 struct qp;
@@ -28,6 +30,7 @@ struct mr {
 	struct mapping *mapping;
 	uint32_t rung, reason;      /* RUNG_*, as the client tells */
 	struct agent_region shadow; /* RUNG_AGENT: the memfd is its shadow */
+	struct notice notice;
 	struct acct_charge charge, bytes, memory;
 };
 
@@ -41,6 +44,10 @@ int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, 
 /* Restricts the region to one queue pair, or opens it to the domain if qp is NULL, under a new
  * STag. Refuses with -EBUSY while windows are bound to it. */
 int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep);
+
+/* Completes the Writes of peers to the region in this queue from now on; NULL: in none. 0, or a
+ * refusal with nothing changed: -EBUSY if the queue has no room that can be kept for it. */
+int mr_notify(struct mr *mr, struct cq *cq, uint64_t wr_id, struct reply *rep);
 
 /*
  * Changes what the record names, under a new STag, for the whole domain. 0, or a refusal with the

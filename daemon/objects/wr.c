@@ -7,6 +7,7 @@
 #include "daemon/objects/agent.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
+#include "daemon/objects/mr.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/srq.h"
 
@@ -272,11 +273,22 @@ static void wrote(void *user, uint8_t *p, uint32_t len)
 	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
 }
 
+/* A region's STag works only for queue pairs of its domain, so it is one of this client. */
+static void written(void *user, uint32_t notice)
+{
+	const struct qp *qp = user;
+	struct mr *mr = idtab_get(&qp->client->mrs, notice);
+
+	if (mr)
+		notice_written(&mr->notice, qp->num);
+}
+
 const struct rdmap_ops wr_ops = {
 	.take_send = take_send,
 	.take_recv = take_recv,
 	.complete = complete,
 	.reach = reach,
+	.written = written,
 	.wrote = wrote,
 };
 

@@ -180,6 +180,20 @@ static int do_bind_mr(struct client *c, const void *rec, const int *fds, struct 
 	return mr_bind(mr, qp, rep);
 }
 
+static int do_notify_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	const struct msg_notify_mr *req = rec;
+	struct mr *mr = idtab_get(&c->mrs, req->mr);
+	struct cq *cq = idtab_get(&c->cqs, req->cq);
+
+	(void)fds;
+	if (!mr || (req->cq && !cq))
+		return reply_violation(rep, ENOENT,
+				       "notify: no memory region 0x%x or completion queue 0x%x",
+				       req->mr, req->cq);
+	return mr_notify(mr, cq, req->wr_id, rep);
+}
+
 static int do_dereg_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	struct mr *mr = named(&c->mrs, rec, "memory region", rep);
@@ -504,6 +518,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_REREG_MR] = {SIZE(rereg_mr), 0, do_rereg_mr, SIZE(mr), 0},
 	[MSG_REMAP_MR] = {SIZE(rereg_mr), 1, do_remap_mr, SIZE(mr), 0},
 	[MSG_QUERY_MR] = {SIZE(handle), 0, do_query_mr, SIZE(mr_state), 0},
+	[MSG_NOTIFY_MR] = {SIZE(notify_mr), 0, do_notify_mr, SIZE(hdr), 0},
 	[MSG_DEREG_MR] = {SIZE(handle), 0, do_dereg_mr, SIZE(hdr), 0},
 	[MSG_ALLOC_MW] = {SIZE(alloc_mw), 0, do_alloc_mw, SIZE(mr), 0},
 	[MSG_BIND_MW] = {SIZE(bind_mw), 0, do_bind_mw, SIZE(mr), 0},

@@ -105,6 +105,8 @@ static const struct member m_agent_area[] = {M(agent_area, work), M(agent_area, 
 					     M(agent_area, slot)};
 static const struct member m_msg_bind_mr[] = {M(msg_bind_mr, hdr), M(msg_bind_mr, mr),
 					      M(msg_bind_mr, qp)};
+static const struct member m_msg_notify_mr[] = {M(msg_notify_mr, hdr), M(msg_notify_mr, mr),
+						M(msg_notify_mr, cq), M(msg_notify_mr, wr_id)};
 static const struct member m_msg_mr[] = {M(msg_mr, hdr), M(msg_mr, handle), M(msg_mr, stag)};
 static const struct member m_msg_rereg_mr[] = {M(msg_rereg_mr, hdr),    M(msg_rereg_mr, mr),
 					       M(msg_rereg_mr, what),   M(msg_rereg_mr, pd),
@@ -397,6 +399,7 @@ static const struct {
 	       S(msg_handle),
 	       S(msg_reg_mr),
 	       S(msg_bind_mr),
+	       S(msg_notify_mr),
 	       S(msg_mr),
 	       S(msg_agent),
 	       S(agent_request),

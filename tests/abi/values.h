@@ -147,6 +147,7 @@ static const struct value values[] = {
 	V(DDP_WC_LOCAL_INV),
 	V(DDP_WC_RECV),
 	V(DDP_WC_RECV_TAGGED),
+	V(DDP_WC_WRITE_NOTICE),
 	V(DDP_WC_WITH_INV),
 	V(DDP_WC_SOLICITED),
 	V(DDP_WC_WITH_IMM),

@@ -69,6 +69,7 @@ union fake_record {
 	struct msg_reg_mr reg_mr;
 	struct msg_reg_own_mr reg_own_mr;
 	struct msg_bind_mr bind_mr;
+	struct msg_notify_mr notify_mr;
 	struct msg_create_cq create_cq;
 	struct msg_create_qp create_qp;
 	struct msg_resize_cq resize_cq;

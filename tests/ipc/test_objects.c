@@ -181,6 +181,37 @@ Test(region, a_tie_names_the_queue_pair_and_the_daemon_the_key)
 
 /* ---- queries ---- */
 
+Test(region, notices_name_a_queue_of_the_same_context)
+{
+	struct fake other;
+	struct ddp_ctx *ctx2;
+	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
+	struct ddp_cq *cq2;
+	const struct msg_notify_mr *m;
+
+	cr_assert_eq(ddp_notify_mr(mr, cq, 99), 0);
+	m = &fake_last(&fake, MSG_NOTIFY_MR)->notify_mr;
+	cr_expect_eq(m->mr, 7);
+	cr_expect_eq(m->cq, 1);
+	cr_expect_eq(m->wr_id, 99);
+	cr_expect_eq(ddp_destroy_cq(cq), -EBUSY);
+	cr_expect(reason_has("MRs"));
+	fake.script = refuse;
+	cr_expect_eq(ddp_notify_mr(mr, NULL, 0), -EBUSY);
+	fake.script = NULL;
+	cr_expect_eq(ddp_destroy_cq(cq), -EBUSY);
+	fake_start(&other);
+	cr_assert_eq(ddp_open(NULL, &ctx2), 0);
+	cr_assert_eq(ddp_create_cq(ctx2, &attr, &cq2), 0);
+	cr_expect_eq(ddp_notify_mr(mr, cq2, 0), -EINVAL);
+	fake_stop(&other);
+	cr_assert_eq(ddp_notify_mr(mr, NULL, 0), 0);
+	cr_expect_eq(fake_last(&fake, MSG_NOTIFY_MR)->notify_mr.cq, 0);
+	cr_assert_eq(ddp_notify_mr(mr, cq, 0), 0);
+	cr_assert_eq(ddp_dereg_mr(mr), 0);
+	cr_expect_eq(ddp_destroy_cq(cq), 0);
+}
+
 TestSuite(query, .init = start, .fini = stop, .timeout = 20);
 
 /* rows: 7306-1.1-02 */

@@ -78,6 +78,9 @@ Test(strings, success_reports_the_immediate_data)
 	cr_assert_str_eq(explain((struct ddp_wc){
 				 .opcode = DDP_WC_RECV_TAGGED, .byte_len = 9, .stag = 0x1a2b3c4d}),
 			 "tagged notice completed: 9 bytes to STag 0x1a2b3c4d");
+	cr_assert_str_eq(explain((struct ddp_wc){
+				 .opcode = DDP_WC_WRITE_NOTICE, .imm_data = 3, .stag = 0x1a2b3c4d}),
+			 "notice of Writes completed: 3 to STag 0x1a2b3c4d");
 }
 
 Test(strings, errors_of_windows_name_the_stag)
@@ -138,7 +141,7 @@ Test(strings, every_value_has_a_string)
 {
 	for (int i = DDP_WC_SUCCESS; i <= DDP_WC_MW_BIND_ERR; i++)
 		cr_assert_str_neq(ddp_wc_status_str((enum ddp_wc_status)i), "?");
-	for (int i = DDP_WC_SEND; i <= DDP_WC_RECV_TAGGED; i++)
+	for (int i = DDP_WC_SEND; i <= DDP_WC_WRITE_NOTICE; i++)
 		cr_assert_str_neq(ddp_wc_opcode_str((enum ddp_wc_opcode)i), "?");
 	for (int i = DDP_CM_CONNECT_REQUEST; i <= DDP_CM_PATH; i++)
 		cr_assert_str_neq(ddp_event_str((enum ddp_cm_event_type)i), "?");

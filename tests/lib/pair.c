@@ -108,6 +108,14 @@ static void wrote(void *user, uint8_t *p, uint32_t len)
 	qp->wrote = (struct span){p, len};
 }
 
+static void written(void *user, uint32_t notice)
+{
+	struct pair_qp *qp = user;
+
+	qp->written++;
+	qp->notice = notice;
+}
+
 struct pair_qp *pair_qp(struct pair_node *n)
 {
 	return pair_qp_reads(n, PAIR_READS, PAIR_READS);
@@ -127,6 +135,7 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 		.take_recv = take_recv,
 		.complete = complete,
 		.reach = reach,
+		.written = written,
 		.wrote = wrote,
 	};
 	struct pair_qp *qp = zeroed(sizeof(*qp));

@@ -53,6 +53,8 @@ struct pair_qp {
 	void *hold;                          /* memory of pair_hold() */
 	int (*reach)(struct rdmap_reach *r); /* NULL: all is at hand */
 	struct span wrote;                   /* the last of rdmap_ops.wrote */
+	unsigned written;                    /* calls of rdmap_ops.written, and ... */
+	uint32_t notice;                     /* ... the last number */
 };
 
 /* One side. */

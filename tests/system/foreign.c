@@ -45,6 +45,7 @@ static const struct {
 	{"dereg of a region", MR, MSG_DEREG_MR, sizeof(struct msg_handle), false},
 	{"query of a region", MR, MSG_QUERY_MR, sizeof(struct msg_handle), false},
 	{"a tie of a region", MR, MSG_BIND_MR, sizeof(struct msg_bind_mr), false},
+	{"notices of a region", MR, MSG_NOTIFY_MR, sizeof(struct msg_notify_mr), false},
 	{"rereg of a region", MR, MSG_REREG_MR, sizeof(struct msg_rereg_mr), false},
 	{"remap of a region", MR, MSG_REMAP_MR, sizeof(struct msg_rereg_mr), true},
 	{"destroy of a queue", CQ, MSG_DESTROY_CQ, sizeof(struct msg_handle), false},

@@ -26,6 +26,7 @@ static const struct {
 	{"windows of type 2", whole_windows_2},
 	{"regions", whole_regions},
 	{"regions registered again", whole_rereg},
+	{"notices of Writes", whole_notice},
 	{"a shared receive queue", whole_srq},
 	{"limits of a session in it", whole_srq_share},
 	{"late receives", whole_late},

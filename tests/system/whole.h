@@ -34,6 +34,8 @@ void whole_windows_2(struct whole *w);
 /* whole_regions.c */
 void whole_regions(struct whole *w);
 void whole_rereg(struct whole *w);
+/* whole_notice.c */
+void whole_notice(struct whole *w);
 /* whole_srq.c */
 void whole_srq(struct whole *w);
 void whole_srq_share(struct whole *w);

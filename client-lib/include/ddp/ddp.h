@@ -200,6 +200,16 @@ int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
  */
 int ddp_bind_mr(struct ddp_mr *mr, struct ddp_qp *qp);
 
+/*
+ * From now on Writes of peers to the region, or through its windows, give completions in cq, with
+ * wr_id: DDP_WC_WRITE_NOTICE, without a receive. They come after the bytes. At most one of a region
+ * waits in the CQ; Writes that are delivered meanwhile are counted by the next one, so no CQ fills
+ * up and no Write is missed: imm_data is their number, stag the region's rkey, qp_num the QP of the
+ * last one. The CQ keeps one entry for each region; -EBUSY: it has none to keep. NULL ends it; the
+ * last notice may still be in the CQ. Writes of raw QPs give none.
+ */
+int ddp_notify_mr(struct ddp_mr *mr, struct ddp_cq *cq, uint64_t wr_id);
+
 /* Ends the registration: after the return no access through it is possible. -EBUSY while a window
  * is bound to it. */
 int ddp_dereg_mr(struct ddp_mr *mr);
@@ -331,8 +341,9 @@ enum ddp_wc_opcode {
 	DDP_WC_CMP_SWAP,
 	DDP_WC_BIND_MW,
 	DDP_WC_LOCAL_INV,
-	DDP_WC_RECV,       /* with DDP_WC_WITH_IMM: of Immediate Data */
-	DDP_WC_RECV_TAGGED /* raw: notice of a tagged message */
+	DDP_WC_RECV,        /* with DDP_WC_WITH_IMM: of Immediate Data */
+	DDP_WC_RECV_TAGGED, /* raw: notice of a tagged message */
+	DDP_WC_WRITE_NOTICE /* of ddp_notify_mr() */
 };
 
 enum ddp_wc_flags {
@@ -356,14 +367,16 @@ struct ddp_wc {
 	uint32_t err_stag;
 	uint64_t err_to;
 	uint32_t err_len;
-	/* Immediate Data; the old value of an atomic; raw: RsvdULP, 40 or 8 bits. */
+	/* Immediate Data; the old value of an atomic; raw: RsvdULP, 40 or 8 bits; WRITE_NOTICE: the
+	 * number of Writes. */
 	uint64_t imm_data;
 	uint32_t qn;   /* raw RECV: the queue number */
-	uint32_t stag; /* raw RECV_TAGGED: where the message went */
+	uint32_t stag; /* raw RECV_TAGGED: where the message went; WRITE_NOTICE: the region's rkey
+			*/
 };
 
 /* A full CQ loses no completion: the daemon delays work until there is room. Destroy: -EBUSY while
- * QPs use it; no thread may wait for it. */
+ * QPs use it, or MRs (ddp_notify_mr()); no thread may wait for it. */
 int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct ddp_cq **ret);
 int ddp_destroy_cq(struct ddp_cq *cq);
 
