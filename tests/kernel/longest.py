@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 
-ETH_P_ALL, SOL_PACKET, PACKET_STATISTICS = 3, 263, 6
+ETH_P_ALL, ETH_P_IP, SOL_PACKET, PACKET_STATISTICS = 3, 0x800, 263, 6
 SO_RCVBUFFORCE = 33
 IP_UDP, OUTGOING = 17, 4
 
@@ -29,7 +29,7 @@ while True:
         if ending:
             break
         continue
-    if origin[2] == OUTGOING and len(head) >= 20 and head[9] == IP_UDP:
+    if origin[1] == ETH_P_IP and origin[2] == OUTGOING and len(head) >= 20 and head[9] == IP_UDP:
         packets += 1
         longest = max(longest, struct.unpack(">H", head[2:4])[0])
 missed = struct.unpack("=2I", s.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
