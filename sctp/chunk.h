@@ -58,6 +58,7 @@ enum sctp_cause {
 	SCTP_CAUSE_NEW_ADDRESS = 11,     /* restart with new addresses */
 	SCTP_CAUSE_USER = 12,
 	SCTP_CAUSE_PROTOCOL = 13,
+	SCTP_CAUSE_NEW_UDP_PORT = 14, /* restart from another UDP port; no RFC, Linux has it */
 };
 
 /* ---- reading ---- */

@@ -94,6 +94,24 @@ static bool adds_addrs(struct sctp *s, const struct sctp_flow *from, const struc
 	return true;
 }
 
+/* Nor must it come from another UDP port than the association: programs of other users of the
+ * peer's host, and other hosts behind its address translator, could end the association. A peer
+ * that restarts with a new port waits until the association has ended. */
+static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		       const struct sctp_init *i, struct sctp_assoc *a)
+{
+	uint16_t port = sctp_assoc_find_path(a, &from->peer)->flow.udp_port;
+	uint8_t value[4];
+
+	if (port == from->udp_port)
+		return false;
+	be_put16(value, port);
+	be_put16(value + 2, from->udp_port);
+	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_UDP_PORT, value,
+			 sizeof(value));
+	return true;
+}
+
 static void add_addr(struct sctp_cookie *k, const struct sctp_addr *addr)
 {
 	for (unsigned i = 0; i < k->naddrs; i++)
@@ -218,7 +236,8 @@ void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sc
 		sctp_send_shutdown_ack(a);
 		return;
 	}
-	if (a && a->state != SCTP_COOKIE_WAIT && adds_addrs(s, from, head, &i, a))
+	if (a && a->state != SCTP_COOKIE_WAIT &&
+	    (adds_addrs(s, from, head, &i, a) || moves_port(s, from, head, &i, a)))
 		return;
 	/* 5.2.1: in a collision only an address that the user named gets INIT ACK. */
 	answer(s, a && !sctp_assoc_find_path(a, &from->peer) ? &p->flow : from, from, head, &i, a,

@@ -143,6 +143,64 @@ Test(restart, init_with_another_address_is_refused)
 	}
 }
 
+/* Programs of other users of the peer's host could end the association. */
+Test(restart, init_from_another_udp_port_is_refused)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		struct sctp_error e;
+		uint32_t tag;
+
+		peer_bring_to(&p, up[i]);
+		tag = p.stack_tag;
+		p.tag = NEW_TAG;
+		p.from.udp_port = 4000;
+		peer_send_init(&p);
+		e = peer_expect_cause(&p, SCTP_ABORT, SCTP_CAUSE_NEW_UDP_PORT);
+		cr_assert_eq(p.pkt->to.udp_port, 4000);
+		cr_assert_eq(p.head.tag, NEW_TAG);
+		cr_assert_eq(p.chunk[0].flags, 0);
+		cr_assert_eq(e.len, 4);
+		cr_assert_eq(be_get16(e.p), PEER_UDP);
+		cr_assert_eq(be_get16(e.p + 2), 4000);
+		/* The association has gone on, at its old port. */
+		p.stack_tag = tag;
+		p.from.udp_port = PEER_UDP;
+		peer_send_chunk(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+		peer_expect(&p, SCTP_HEARTBEAT_ACK);
+		cr_assert_eq(p.pkt->to.udp_port, PEER_UDP);
+		cr_assert_eq(p.down, 0);
+		peer_forget(&p);
+	}
+}
+
+/* An address translator has given the peer another port; its packets are valid. */
+Test(restart, init_from_the_udp_port_that_the_peer_moved_to_is_answered)
+{
+	peer_connect(&p);
+	p.from.udp_port = 4000;
+	peer_send_data(&p, 4);
+	peer_expect(&p, SCTP_SACK);
+	send_new_init();
+	peer_send_cookie_echo(&p);
+	peer_expect(&p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p.pkt->to.udp_port, 4000);
+	cr_assert_eq(p.last_down.end, SCTP_END_RESTART);
+	cr_assert_eq(p.incoming, 2);
+}
+
+/* Our INIT went to the port of the configuration, but theirs comes from another one. */
+Test(restart, a_colliding_init_may_come_from_another_udp_port)
+{
+	peer_bring_to(&p, SCTP_COOKIE_WAIT);
+	p.from.udp_port = 4000;
+	peer_send_init(&p);
+	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
+	peer_send_cookie_echo(&p);
+	peer_expect(&p, SCTP_COOKIE_ACK);
+	cr_assert_eq(p.pkt->to.udp_port, 4000);
+	cr_assert_eq(p.up, 1);
+}
+
 /* rows: 9260-5.2.2-14 9260-5.2.2-13 */
 Test(restart, init_in_shutdown_ack_sent_repeats_shutdown_ack)
 {
