@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static uint64_t number(const struct field *f, const void *rec)
 {
@@ -96,6 +97,17 @@ static void addr_text(const struct field *f, const void *rec, char buf[FIELD_TEX
 		snprintf(buf, FIELD_TEXT, "%s:%d", host, port);
 }
 
+/* "2026-11-23T00:05:13.123Z", as in the journal of the daemon */
+static void time_text(uint64_t us, char buf[FIELD_TEXT])
+{
+	time_t s = (time_t)(us / 1000000);
+	struct tm tm;
+	size_t n;
+
+	n = gmtime_r(&s, &tm) ? strftime(buf, FIELD_TEXT, "%Y-%m-%dT%H:%M:%S", &tm) : 0;
+	snprintf(buf + n, FIELD_TEXT - n, ".%03uZ", (unsigned)(us % 1000000 / 1000));
+}
+
 void field_text(const struct field *f, const void *rec, bool numeric, char buf[FIELD_TEXT])
 {
 	switch (f->type) {
@@ -110,6 +122,9 @@ void field_text(const struct field *f, const void *rec, bool numeric, char buf[F
 		return;
 	case FIELD_BOOL:
 		strcpy(buf, number(f, rec) ? "yes" : "no");
+		return;
+	case FIELD_TIME:
+		time_text(number(f, rec), buf);
 		return;
 	case FIELD_STAG:
 		snprintf(buf, FIELD_TEXT, "0x%08" PRIx64, number(f, rec));
@@ -197,6 +212,7 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 		return strcmp(text, "-") ? json_object_new_string(text) : NULL;
 	case FIELD_ANY_ADDR:
 	case FIELD_STAG:
+	case FIELD_TIME:
 		field_text(f, rec, numeric, text);
 		return json_object_new_string(text);
 	case FIELD_MEASURED:
@@ -254,6 +270,7 @@ bool field_valid(const struct field *f, const char *value)
 
 	switch (f->type) {
 	case FIELD_STRING:
+	case FIELD_TIME:
 	case FIELD_ADDR:
 	case FIELD_ANY_ADDR:
 		return true;
@@ -272,6 +289,7 @@ const char *field_expects(const struct field *f)
 {
 	switch (f->type) {
 	case FIELD_STRING:
+	case FIELD_TIME:
 		return "a string";
 	case FIELD_ADDR:
 	case FIELD_ANY_ADDR:
@@ -318,6 +336,7 @@ bool field_match(const struct field *f, const void *rec, const char *value)
 
 	switch (f->type) {
 	case FIELD_STRING:
+	case FIELD_TIME:
 	case FIELD_BOOL:
 		field_text(f, rec, false, text);
 		return !strcasecmp(value, text);

@@ -18,6 +18,7 @@ enum field_type {
 	FIELD_BYTES,    /* a number of bytes */
 	FIELD_MEASURED, /* a number; 0: not measured */
 	FIELD_MSEC,     /* a time that has passed, in milliseconds */
+	FIELD_TIME,     /* microseconds since 1970 */
 	FIELD_UID,
 	FIELD_BOOL,
 	FIELD_STAG,
@@ -52,7 +53,7 @@ struct field_object {
 	const char *command; /* besides show, NULL if there is none */
 };
 
-enum { FIELD_TEXT = 128 }; /* bytes that hold any field as text */
+enum { FIELD_TEXT = 320 }; /* bytes that hold any field as text */
 
 /* All objects; *ret_n is their number. */
 const struct field_object *field_objects(unsigned *ret_n);

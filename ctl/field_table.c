@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ctl/field.h"
+#include "ipc/ctl_event.h"
 
 #define SIZE(obj, member) sizeof(((struct ctl_##obj *)NULL)->member)
 #define FIELD_OF(obj, key, member, type, unit, level, values)                                      \
@@ -50,6 +51,8 @@ static const struct field status_fields[] = {
 	F(status, refused_assocs, NUM, STATS),
 	F(status, unanswered, NUM, STATS),
 	F(status, transport_bytes, BYTES, STATS),
+	F(status, last_error, STRING, BASIC),
+	F(status, last_error_ms, MSEC, BASIC),
 };
 
 static const struct field assoc_fields[] = {
@@ -79,6 +82,8 @@ static const struct field assoc_fields[] = {
 	F(assoc, rx_early, NUM, STATS),
 	F(assoc, rx_dropped, NUM, STATS),
 	F(assoc, rx_violations, NUM, STATS),
+	F(assoc, last_error, STRING, DETAIL),
+	F(assoc, last_error_ms, MSEC, DETAIL),
 };
 
 static const struct field path_fields[] = {
@@ -208,6 +213,27 @@ static const struct field listener_fields[] = {
 	F(listener, requests, NUM, STATS),  F(listener, key, NUM, BASIC),
 };
 
+#define NAME(name, word, id, about, burst) word " "
+
+static const struct field event_fields[] = {
+	F(event, number, NUM, DETAIL),
+	FIELD(event, "time", time_us, TIME, NULL, BASIC),
+	V(event, event, STRING, CTL_EVENTS(NAME)),
+	F(event, assoc, NUM, BASIC),
+	F(event, stream, NUM, BASIC),
+	F(event, qp_num, NUM, BASIC),
+	F(event, client, NUM, DETAIL),
+	F(event, pid, NUM, BASIC),
+	F(event, uid, UID, DETAIL),
+	F(event, comm, STRING, BASIC),
+	F(event, remote, ADDR, BASIC),
+	FIELD(event, "errno", err, NUM, NULL, DETAIL),
+	F(event, duration_ms, MSEC, STATS),
+	F(event, tx_bytes, BYTES, STATS),
+	F(event, rx_bytes, BYTES, STATS),
+	F(event, reason, STRING, BASIC),
+};
+
 /* An object, and one that has a command of its own. */
 #define OBJECT(name, number, id) OBJECT_WITH(name, number, id, NULL)
 #define OBJECT_WITH(name, number, id, command)                                                     \
@@ -229,6 +255,7 @@ static const struct field_object objects[] = {
 	OBJECT(pd, CTL_PD, "handle"),
 	OBJECT(client, CTL_CLIENT, "id"),
 	OBJECT(listener, CTL_LISTENER, "handle"),
+	OBJECT(event, CTL_EVENT, NULL),
 };
 
 _Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");

@@ -17,7 +17,7 @@
 
 #include "ipc/msg.h"
 
-enum { CTL_VERSION = 1 };
+enum { CTL_VERSION = 1, CTL_ERROR_MAX = 312 };
 
 enum ctl_object {
 	CTL_STATUS = 1,
@@ -32,6 +32,7 @@ enum ctl_object {
 	CTL_MW,
 	CTL_PD,
 	CTL_PATH,
+	CTL_EVENT,
 	CTL_OBJECT_COUNT,
 };
 
@@ -61,7 +62,9 @@ struct ctl_status {
 	uint16_t gso;
 	struct sockaddr_storage addr[2]; /* the first two local addresses */
 	uint64_t unknown_packets, over_budget, over_share, refused_assocs, unanswered;
-	uint64_t transport_bytes; /* memory of the transport's associations */
+	uint64_t transport_bytes;       /* memory of the transport's associations */
+	char last_error[CTL_ERROR_MAX]; /* the line of the last event with an error */
+	uint64_t last_error_ms;         /* since then */
 };
 
 struct ctl_assoc {
@@ -75,6 +78,8 @@ struct ctl_assoc {
 	uint32_t max_message, mtu, srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 	uint64_t tx_segments, rx_segments, tx_control, rx_control;
 	uint64_t tx_terminates, rx_ahead, rx_early, rx_dropped, rx_violations;
+	char last_error[CTL_ERROR_MAX]; /* the same, of its own events */
+	uint64_t last_error_ms;
 };
 
 struct ctl_session {
@@ -167,6 +172,24 @@ struct ctl_path {
 	uint32_t srtt_us, rto_ms, cwnd, mtu;
 };
 
+/* Something that happened: ctl_event.h. */
+struct ctl_event {
+	uint64_t number;  /* counts from 1 */
+	uint64_t time_us; /* since 1970 */
+	char event[24];   /* name of a CTL_EVENT_ */
+	/* What it happened to; 0: none. */
+	uint32_t assoc, qp_num, client;
+	/* The program whose it is; pid 0: none. */
+	uint32_t pid, uid;
+	uint16_t stream, pad;
+	char comm[32];
+	struct sockaddr_storage remote;
+	uint32_t err; /* errno value, 0: in order */
+	uint32_t pad2;
+	uint64_t duration_ms, tx_bytes, rx_bytes; /* of a session that ended */
+	char reason[MSG_REASON_MAX];
+};
+
 struct ctl_record {
 	struct msg_hdr hdr; /* MSG_CTL_RECORD */
 	uint32_t object;    /* enum ctl_object */
@@ -184,6 +207,7 @@ struct ctl_record {
 		struct ctl_mw mw;
 		struct ctl_pd pd;
 		struct ctl_path path;
+		struct ctl_event event;
 	};
 };
 

@@ -12,13 +12,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "daemon/base/journald.h"
 #include "util/list.h"
 
 enum {
 	TEXT_MAX = 1000, /* of a message */
-	HEAD_MAX = 32,   /* of the prefix */
+	HEAD_MAX = 64,   /* of the prefix */
 	LINE_MAX_LEN = HEAD_MAX + TEXT_MAX + 2,
 };
 
@@ -31,12 +33,12 @@ static const char *const names[LOG_LEVELS] = {
 	[LOG_LEVEL_DEBUG] = "debug",
 };
 
-/* syslog(3) priorities, in the form that sd-daemon(3) describes. */
-static const char *const priorities[LOG_LEVELS] = {
-	[LOG_LEVEL_ERR] = "<3>",
-	[LOG_LEVEL_WARN] = "<4>",
-	[LOG_LEVEL_INFO] = "<6>",
-	[LOG_LEVEL_DEBUG] = "<7>",
+/* syslog(3) priorities. */
+static const int priorities[LOG_LEVELS] = {
+	[LOG_LEVEL_ERR] = 3,
+	[LOG_LEVEL_WARN] = 4,
+	[LOG_LEVEL_INFO] = 6,
+	[LOG_LEVEL_DEBUG] = 7,
 };
 
 static enum log_level shown = LOG_LEVEL_INFO;
@@ -79,8 +81,11 @@ static void open_nonblocking(void)
 
 void log_open(enum log_target target)
 {
-	to_journal =
-		target == LOG_TARGET_JOURNAL || (target == LOG_TARGET_AUTO && stderr_is_journal());
+	bool journal = target == LOG_TARGET_AUTO && stderr_is_journal();
+
+	to_journal = journal || target == LOG_TARGET_JOURNAL;
+	if (journal)
+		journald_open(JOURNALD_SOCKET);
 	open_nonblocking();
 }
 
@@ -125,21 +130,45 @@ static bool put(const char *s, size_t len)
 	return n >= 0 && (size_t)n == len;
 }
 
+/* "2026-11-23T00:05:13.123Z". UTC needs no file of time zones, which the sandbox may hide. */
+static void put_time(char *ret, size_t len)
+{
+	struct timespec ts;
+	struct tm tm;
+	size_t n;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	n = strftime(ret, len, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(ret + n, len - n, ".%03dZ", (int)(ts.tv_nsec / 1000000));
+}
+
 /* One system call, so that lines of several processes do not mix. The first byte of the line ends a
  * torn one. */
 static bool put_line(enum log_level level, const char *text)
 {
-	char line[LINE_MAX_LEN + 1];
+	char line[LINE_MAX_LEN + 1], now[32];
 	int n;
 
-	if (to_journal)
-		n = snprintf(line, sizeof(line), "\n%s%s\n", priorities[level], text);
-	else
-		n = snprintf(line, sizeof(line), "\nddpsctpd: %s: %s\n", names[level], text);
+	if (to_journal) {
+		n = snprintf(line, sizeof(line), "\n<%d>%s\n", priorities[level], text);
+	} else {
+		put_time(now, sizeof(now));
+		n = snprintf(line, sizeof(line), "\n%s ddpsctpd: %s: %s\n", now, names[level],
+			     text);
+	}
 	return torn ? put(line, (size_t)n) : put(line + 1, (size_t)n - 1);
 }
 
-static void write_line(enum log_level level, char *text, size_t len)
+/* A line with fields, else without them. False: it is lost. */
+static bool send_line(enum log_level level, const char *text, const char *fields)
+{
+	int r = fields ? journald_send(priorities[level], text, fields) : -ENOTCONN;
+
+	return r == 0 || (r != -EAGAIN && put_line(level, text));
+}
+
+static void write_line(enum log_level level, char *text, size_t len, const char *fields)
 {
 	char report[64];
 
@@ -152,11 +181,12 @@ static void write_line(enum log_level level, char *text, size_t len)
 		if (put_line(LOG_LEVEL_WARN, report))
 			unread = 0;
 	}
-	if (unread > 0 || !put_line(level, text))
+	if (unread > 0 || !send_line(level, text, fields))
 		unread++;
 }
 
-static void log_va(enum log_level level, uint64_t lost, const char *fmt, va_list ap)
+static void log_va(enum log_level level, uint64_t lost, const char *fields, const char *fmt,
+		   va_list ap)
 {
 	char text[TEXT_MAX + 1];
 	int saved = errno;
@@ -166,7 +196,7 @@ static void log_va(enum log_level level, uint64_t lost, const char *fmt, va_list
 		n = snprintf(text, sizeof(text), "%s", fmt);
 	if (lost > 0 && n < TEXT_MAX)
 		n += snprintf(text + n, sizeof(text) - (size_t)n, " (and %" PRIu64 " more)", lost);
-	write_line(level, text, (size_t)n);
+	write_line(level, text, (size_t)n, fields);
 	errno = saved;
 }
 
@@ -177,7 +207,7 @@ void log_at(enum log_level level, const char *fmt, ...)
 	if (level > shown)
 		return;
 	va_start(ap, fmt);
-	log_va(level, 0, fmt, ap);
+	log_va(level, 0, NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -192,7 +222,7 @@ static void report(struct timer *t)
 
 void log_limit_init(struct log_limit *l, struct timers *timers, const char *about)
 {
-	*l = (struct log_limit){.timers = timers, .about = about};
+	*l = (struct log_limit){.timers = timers, .about = about, .burst = LOG_BURST};
 	timer_init(&l->report, report);
 }
 
@@ -210,23 +240,54 @@ static void leave_out(struct log_limit *l)
 		timer_set(l->timers, &l->report, l->since_ms + LOG_INTERVAL_MS);
 }
 
+/* True if the line is within the budget. */
+static bool admit(struct log_limit *l, uint64_t now_ms)
+{
+	if (l->lines > 0 && now_ms - l->since_ms >= LOG_INTERVAL_MS)
+		l->lines = 0;
+	if (l->lines >= l->burst) {
+		leave_out(l);
+		return false;
+	}
+	if (l->lines++ == 0)
+		l->since_ms = now_ms;
+	return true;
+}
+
+__attribute__((format(printf, 5, 0))) static void limited_va(struct log_limit *l, uint64_t now_ms,
+							     enum log_level level,
+							     const char *fields, const char *fmt,
+							     va_list ap)
+{
+	if (level > shown || !admit(l, now_ms))
+		return;
+	log_va(level, l->lost, fields, fmt, ap);
+	l->lost = 0;
+	timer_cancel(l->timers, &l->report);
+}
+
+__attribute__((format(printf, 5, 6))) static void limited(struct log_limit *l, uint64_t now_ms,
+							  enum log_level level, const char *fields,
+							  const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	limited_va(l, now_ms, level, fields, fmt, ap);
+	va_end(ap);
+}
+
 void log_limited(struct log_limit *l, uint64_t now_ms, enum log_level level, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (level > shown)
-		return;
-	if (l->lines > 0 && now_ms - l->since_ms >= LOG_INTERVAL_MS)
-		l->lines = 0;
-	if (l->lines >= LOG_BURST) {
-		leave_out(l);
-		return;
-	}
-	if (l->lines++ == 0)
-		l->since_ms = now_ms;
 	va_start(ap, fmt);
-	log_va(level, l->lost, fmt, ap);
+	limited_va(l, now_ms, level, NULL, fmt, ap);
 	va_end(ap);
-	l->lost = 0;
-	timer_cancel(l->timers, &l->report);
+}
+
+void log_limited_fields(struct log_limit *l, uint64_t now_ms, enum log_level level,
+			const char *fields, const char *text)
+{
+	limited(l, now_ms, level, fields, "%s", text);
 }

@@ -4,6 +4,8 @@
  * ..."), no newline at the end of the format. Never called on the data path. Level and target are
  * the only process-wide state of the daemon, so that every file can log without a parameter for it.
  *
+ * Plain lines have the time (UTC), which the journal adds to its own lines.
+ *
  * Logging never blocks. When the reader of a pipe, terminal or socket is too slow, lines are lost
  * and counted. "N lines lost: the reader is too slow" precedes the next line that gets through.
  */
@@ -25,7 +27,8 @@ enum log_level {
 };
 
 enum log_target {
-	LOG_TARGET_AUTO,    /* the journal if JOURNAL_STREAM names standard error, else plain */
+	LOG_TARGET_AUTO,    /* the journal if JOURNAL_STREAM names standard error, else plain; lines
+			       with fields go to journald itself then */
 	LOG_TARGET_STDERR,  /* plain lines */
 	LOG_TARGET_JOURNAL, /* lines with a <N> priority in front, which journald strips */
 };
@@ -61,22 +64,29 @@ struct log_limit {
 	struct timer report; /* set while lines are left out */
 	const char *about;
 	uint64_t since_ms; /* when the interval began */
+	uint32_t burst;    /* lines in an interval */
 	uint32_t lines;    /* logged in it */
 	uint64_t lost;     /* left out since the last line */
 };
 
-/* about: the subject of its lines, a plural: "associations". timers are in milliseconds. */
+/* about: the subject of its lines, a plural: "associations". timers are in milliseconds. burst is
+ * LOG_BURST, and may be set afterward. */
 void log_limit_init(struct log_limit *l, struct timers *timers, const char *about);
 
 /* Reports what was left out until now. */
 void log_limit_deinit(struct log_limit *l);
 
 /*
- * Like log_at(), but at most LOG_BURST lines in LOG_INTERVAL_MS. The next line after that ends in
+ * Like log_at(), but at most `burst` lines in LOG_INTERVAL_MS. The next line after that ends in
  * "(and N more)"; if none follows, a line of its own reports them at the end of the interval.
  * now_ms: the time of the timers. Lines of a level that is not shown do not count.
  */
 void log_limited(struct log_limit *l, uint64_t now_ms, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The same for a text, with fields for the journal: lines of "NAME=value", without control
+ * characters in a value, each with a newline at its end. Plain lines do not show them. */
+void log_limited_fields(struct log_limit *l, uint64_t now_ms, enum log_level level,
+			const char *fields, const char *text);
 
 #endif

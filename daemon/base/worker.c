@@ -43,18 +43,14 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->agents);
 	list_init(&w->faulty);
 	timer_init(&w->trim, trim);
-	log_limit_init(&w->assoc_log, &w->timers, "associations");
-	log_limit_init(&w->session_log, &w->timers, "sessions");
-	log_limit_init(&w->path_log, &w->timers, "paths");
+	journal_init(&w->journal, &w->timers);
 	log_limit_init(&w->client_log, &w->timers, "clients");
 	log_limit_init(&w->socket_log, &w->timers, "the socket");
 }
 
 void worker_deinit(struct worker *w)
 {
-	log_limit_deinit(&w->assoc_log);
-	log_limit_deinit(&w->session_log);
-	log_limit_deinit(&w->path_log);
+	journal_deinit(&w->journal);
 	log_limit_deinit(&w->client_log);
 	log_limit_deinit(&w->socket_log);
 	timer_cancel(&w->timers, &w->trim);

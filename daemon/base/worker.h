@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/base/block_pool.h"
+#include "daemon/base/journal.h"
 #include "daemon/base/log.h"
 #include "llp/llp.h"
 #include "util/idtab.h"
@@ -49,8 +50,8 @@ struct worker {
 	struct list agents;      /* of clients, whose bells are to be rung in this turn */
 	void *shadows;           /* of regions that agents copy, a tree of objects/agent.c */
 	struct list faulty;      /* clients to be ended after this turn */
-	struct log_limit assoc_log, session_log, path_log; /* what peers can cause */
-	struct log_limit client_log, socket_log;           /* what clients can cause */
+	struct journal journal;
+	struct log_limit client_log, socket_log; /* what clients can cause */
 	struct timer trim; /* memory that many associations had goes back to the system */
 	unsigned freed;    /* records since then */
 	uint64_t now_ms;   /* time of this turn */

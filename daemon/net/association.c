@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "daemon/base/log.h"
@@ -164,6 +166,7 @@ struct association *association_free(struct association *assoc)
 	llp_conn_free(assoc->conn);
 	free_ddp(assoc);
 	free(assoc->addrs);
+	free(assoc->lost);
 	worker_freed(assoc->worker);
 	free(assoc);
 	return NULL;
@@ -307,11 +310,20 @@ void association_report_acks(struct association *assoc)
 
 /* ---- upcalls of the transport ---- */
 
+static void note(const struct association *assoc, enum ctl_event_kind kind, int err,
+		 const char *reason)
+{
+	struct worker *w = assoc->worker;
+	struct ctl_event ev = {.assoc = assoc->id, .remote = assoc->remote, .err = err};
+
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, kind, &ev);
+}
+
 static void *incoming(void *user, struct llp_conn *c)
 {
 	struct association_listener *l = user;
 	struct association *assoc;
-	char text[ADDR_TEXT_MAX];
 
 	/* It would be shut down at once, and the opener would begin again. */
 	if (l->worker->daemon->stopping)
@@ -327,8 +339,7 @@ static void *incoming(void *user, struct llp_conn *c)
 		return NULL;
 	}
 	list_incoming(assoc);
-	log_limited(&l->worker->assoc_log, l->worker->now_ms, LOG_LEVEL_INFO,
-		    "assoc %u: up, from %s", assoc->id, addr_text(&assoc->remote, text));
+	note(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by the peer");
 	return assoc;
 }
 
@@ -350,7 +361,6 @@ static void free_soon(struct association *assoc)
 static void up(void *user)
 {
 	struct association *assoc = user;
-	char text[ADDR_TEXT_MAX];
 	struct list *l;
 
 	if (make_assoc(assoc)) {
@@ -359,8 +369,7 @@ static void up(void *user)
 		free_soon(assoc);
 		return;
 	}
-	log_limited(&assoc->worker->assoc_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
-		    "assoc %u: up, to %s", assoc->id, addr_text(&assoc->remote, text));
+	note(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by this side");
 	while ((l = list_pop(&assoc->waiting)))
 		assoc->worker->assoc_events->initiate(assoc, l);
 }
@@ -368,14 +377,13 @@ static void up(void *user)
 static void down(void *user, int err, const char *reason)
 {
 	struct association *assoc = user;
-	char text[ADDR_TEXT_MAX];
 
 	if (assoc->ddp || err == 0)
-		log_limited(&assoc->worker->assoc_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
-			    "assoc %u: down, %s: %s", assoc->id, addr_text(&assoc->remote, text),
-			    reason);
+		note(assoc, CTL_EVENT_ASSOC_DOWN, err, reason);
 	free_soon(assoc);
 	assoc->lost_err = err;
+	if (!assoc->lost)
+		assoc->lost = strdup(reason);
 	fail_waiting(assoc, err ? err : ECONNRESET, reason);
 	if (association_ddp(assoc)) {
 		assoc_lost(assoc->ddp);

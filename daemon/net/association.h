@@ -59,6 +59,7 @@ struct association {
 	struct packed_addrs *addrs;     /* as a program here asked for them, or would; or NULL */
 	struct sockaddr_storage remote; /* with which it came up */
 	int lost_err; /* errno value of the association's end; 0: shut down in order */
+	char *lost;   /* why, as a sentence; NULL: it has not ended, or no memory */
 };
 
 /* Events of associations, for the layer above. No call may free the association. */

@@ -2,6 +2,7 @@
 #include "daemon/objects/assoc_events.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "daemon/net/path.h"
 #include "daemon/objects/agent.h"
@@ -44,7 +45,7 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 	struct qp *qp = rdmap_user(ev->ep);
 	char reason[MSG_REASON_MAX];
 	struct session_event event = {
-		.err = reason_closed(ev, assoc->lost_err, reason, sizeof(reason)),
+		.err = reason_closed(assoc, ev, reason, sizeof(reason)),
 		.reason = reason,
 		.term = ev->at.term,
 		.blamed = ev->term,
@@ -54,9 +55,6 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 		qp_initiate_again(qp);
 		return;
 	}
-	if (ev->reason == ASSOC_REASON_VIOLATION || ev->reason == ASSOC_REASON_ERROR)
-		log_limited(&assoc->worker->session_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
-			    "assoc %u stream %u: session ended: %s", assoc->id, ev->sid, reason);
 	if (qp->state != QP_CONNECTING) {
 		qp_closed(qp, &event);
 		return;
@@ -66,7 +64,7 @@ static void session_closed(struct association *assoc, const struct assoc_event *
 	qp_failed(qp, MSG_EV_FAILED, &event);
 }
 
-static void stream_error(struct association *assoc, const struct assoc_event *ev)
+static void stream_error(const struct assoc_event *ev)
 {
 	char reason[MSG_REASON_MAX];
 	struct session_event event = {
@@ -76,8 +74,6 @@ static void stream_error(struct association *assoc, const struct assoc_event *ev
 		.blamed = ev->term,
 	};
 
-	log_limited(&assoc->worker->session_log, assoc->worker->now_ms, LOG_LEVEL_INFO,
-		    "assoc %u stream %u: %s", assoc->id, ev->sid, reason);
 	qp_error(rdmap_user(ev->ep), &event);
 }
 
@@ -119,7 +115,7 @@ static void on_event(struct association *assoc, const struct assoc_event *ev)
 		session_closed(assoc, ev);
 		break;
 	case ASSOC_EV_ERROR:
-		stream_error(assoc, ev);
+		stream_error(ev);
 		break;
 	case ASSOC_EV_HALF_CLOSED:
 		qp_half_closed(rdmap_user(ev->ep));
@@ -129,6 +125,16 @@ static void on_event(struct association *assoc, const struct assoc_event *ev)
 
 /* ---- the association itself ---- */
 
+static void log_path(const struct association *assoc, const struct llp_path *path,
+		     const char *reason)
+{
+	struct worker *w = assoc->worker;
+	struct ctl_event ev = {.assoc = assoc->id, .remote = path->remote};
+
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_PATH, &ev);
+}
+
 static void path(struct association *assoc, const struct llp_path *path, const char *change)
 {
 	struct msg_path m = path_record(path);
@@ -137,8 +143,7 @@ static void path(struct association *assoc, const struct llp_path *path, const c
 	uint32_t pos = 0;
 
 	path_describe(assoc, path, change, reason, sizeof(reason));
-	log_limited(&assoc->worker->path_log, assoc->worker->now_ms, LOG_LEVEL_INFO, "assoc %u: %s",
-		    assoc->id, reason);
+	log_path(assoc, path, reason);
 	while (assoc->ddp && assoc_stream_next(assoc->ddp, &pos, &info)) {
 		struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
 

@@ -42,6 +42,7 @@ struct client {
 	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
 	uint16_t minor;                /* of its library's version of the local protocol */
 	bool hello;                    /* said hello: everything else needs it */
+	bool leaving;                  /* it is gone, or is being ended */
 	int fd;                        /* records and replies */
 	int event_fd;                  /* events */
 	struct event_loop_watch *watch;

@@ -96,6 +96,7 @@ struct qp {
 	struct agent_call call; /* to the agent of the client */
 	uint32_t options;       /* set of MSG_QP_ */
 	struct async async;
+	uint64_t since_ms; /* when the session was established */
 };
 
 /* The contents of a session's event. Members that do not apply are 0 or NULL. */

@@ -12,6 +12,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/session_log.h"
 #include "daemon/objects/srq.h"
 #include "daemon/objects/wr.h"
 
@@ -85,6 +86,7 @@ static void detach(struct qp *qp)
 
 void qp_abandon(struct qp *qp)
 {
+	session_log_abandon(qp);
 	unbind(qp);
 	detach(qp);
 }
@@ -296,12 +298,14 @@ void qp_established(struct qp *qp, const struct session_event *event)
 		qp->peer_ird = conn_params_depth(event->enh->ird);
 		qp->peer_ord = conn_params_depth(event->enh->ord);
 	}
+	session_log_begin(qp);
 	send_event(qp, MSG_EV_ESTABLISHED, event);
 	qp_wake(qp);
 }
 
 void qp_failed(struct qp *qp, enum msg_event_type type, const struct session_event *event)
 {
+	session_log_fail(qp, event->err, event->reason);
 	send_event(qp, type, event);
 	enter_error(qp);
 }
@@ -368,6 +372,7 @@ static void post_fatal(struct qp *qp, const struct session_event *event)
 
 void qp_closed(struct qp *qp, const struct session_event *event)
 {
+	session_log_end(qp, event->err, event->reason);
 	if (event->err)
 		post_fatal(qp, event);
 	send_event(qp, MSG_EV_DISCONNECTED, event);
@@ -376,6 +381,7 @@ void qp_closed(struct qp *qp, const struct session_event *event)
 
 void qp_error(struct qp *qp, const struct session_event *event)
 {
+	session_log_error(qp, event->err, event->reason);
 	wr_mark_flush(qp);
 	post_fatal(qp, event);
 	send_event(qp, MSG_EV_ERROR, event);

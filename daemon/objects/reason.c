@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "daemon/net/association.h"
 #include "proto/assoc.h"
 
 /* "tagged segment: outside the region: STag 0x12345678, offset 0x5000, 8 bytes (Terminate 1/1/01)"
@@ -34,7 +35,15 @@ int reason_error(const struct assoc_event *ev, char *ret, size_t len)
 	return EPROTO;
 }
 
-int reason_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t len)
+static int reason_lost(const struct association *assoc, char *ret, size_t len)
+{
+	snprintf(ret, len, "the association was lost%s%s", assoc->lost ? ": " : "",
+		 assoc->lost ? assoc->lost : "");
+	return assoc->lost_err == ETIMEDOUT ? ETIMEDOUT : ECONNRESET;
+}
+
+int reason_closed(const struct association *assoc, const struct assoc_event *ev, char *ret,
+		  size_t len)
 {
 	switch (ev->reason) {
 	case ASSOC_REASON_LOCAL:
@@ -59,11 +68,5 @@ int reason_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t 
 	case ASSOC_REASON_LOST:
 		break;
 	}
-	if (lost_err == ETIMEDOUT) {
-		snprintf(ret, len,
-			 "the association was lost: the peer does not answer on any path");
-		return ETIMEDOUT;
-	}
-	snprintf(ret, len, "the association was lost");
-	return ECONNRESET;
+	return reason_lost(assoc, ret, len);
 }

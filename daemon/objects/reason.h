@@ -6,10 +6,12 @@
 #include <stddef.h>
 
 struct assoc_event;
+struct association;
 
-/* Writes the sentence for a CLOSED event, "" for an orderly end by this side. lost_err: errno value
- * of the association's end, if it was lost. Returns the errno value, 0 for an orderly end. */
-int reason_closed(const struct assoc_event *ev, int lost_err, char *ret, size_t len);
+/* Writes the sentence for a CLOSED event, "" for an orderly end by this side. assoc: that
+ * of the session. Returns the errno value, 0 for an orderly end. */
+int reason_closed(const struct association *assoc, const struct assoc_event *ev, char *ret,
+		  size_t len);
 
 /* The same for an ERROR event of a raw queue pair. */
 int reason_error(const struct assoc_event *ev, char *ret, size_t len);

@@ -12,6 +12,7 @@
 #include "daemon/objects/listener.h"
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/session_log.h"
 #include "util/service_key.h"
 
 enum { EARLY_BUDGET = 256 /* early segments that are processed with the accept itself */ };
@@ -51,8 +52,11 @@ static void drop(struct session_request *r)
 	free(r);
 }
 
-static void refuse(struct association *assoc, uint16_t sid)
+/* c: the program that was asked, or NULL. */
+static void refuse(struct association *assoc, uint16_t sid, const struct client *c,
+		   const char *reason)
 {
+	session_log_refuse(assoc, sid, c, reason);
 	assoc_refuse(association_ddp(assoc), sid);
 	association_activate(assoc);
 }
@@ -143,15 +147,28 @@ struct session_request *session_request_free(struct session_request *r)
 {
 	if (!r)
 		return NULL;
-	refuse(r->assoc, r->sid);
+	refuse(r->assoc, r->sid, r->client, "the program stopped listening");
 	drop(r);
 	return NULL;
 }
 
-static bool may_ask(const struct listener *l, const struct association *assoc)
+/* Why the program cannot be asked, or NULL. */
+static const char *unable(const struct port *p, const struct listener *l,
+			  const struct association *assoc)
 {
-	return l && assoc->state == ASSOCIATION_UP && !l->client->daemon->stopping &&
-	       l->waiting < l->backlog && client_event_quota_ok(l->client);
+	if (assoc->worker->daemon->stopping)
+		return "this daemon is stopping";
+	if (!p)
+		return "no program listens on that port";
+	if (!l)
+		return "no program listens with that service key";
+	if (assoc->state != ASSOCIATION_UP)
+		return "the association is ending";
+	if (l->waiting >= l->backlog)
+		return "the program's backlog is full";
+	if (!client_event_quota_ok(l->client))
+		return "the program does not read its events";
+	return NULL;
 }
 
 /* The listener that the Initiate names. ret_skip: bytes of the private data that are not for its
@@ -171,10 +188,12 @@ static void offer(struct port *p, struct association *assoc, const struct assoc_
 	uint16_t skip;
 	struct listener *l = addressee(p, ev, &skip);
 	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len - skip};
-	struct session_request *r = may_ask(l, assoc) ? make(l, assoc, ev) : NULL;
+	const char *reason = unable(p, l, assoc);
+	struct session_request *r = reason ? NULL : make(l, assoc, ev);
 
 	if (!r) {
-		refuse(assoc, ev->sid);
+		refuse(assoc, ev->sid, l ? l->client : NULL,
+		       reason ? reason : "the program has too many requests");
 		return;
 	}
 	out.cookie = l->cookie;
@@ -204,6 +223,7 @@ static void withdraw(struct session_request *r)
 		.reason = "the request was not answered in time, or its peer is gone",
 	};
 
+	session_log_refuse(r->assoc, r->sid, r->client, out.reason);
 	client_event(r->client, &out);
 	drop(r);
 }
@@ -375,6 +395,7 @@ int session_request_reject(struct client *c, const struct msg_reject *req, struc
 	e = assoc_reject(association_ddp(r->assoc), r->sid, &answer);
 	if (e)
 		return refuse_answer(e, &params, rep);
+	session_log_refuse(r->assoc, r->sid, c, "the program rejected it");
 	association_activate(r->assoc);
 	drop(r);
 	return 0;

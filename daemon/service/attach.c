@@ -42,6 +42,16 @@ static void send_fault(struct client *c)
 	conn_send(c->fd, &e, sizeof(e), NULL, 0); /* fails if the client is gone already */
 }
 
+static void note(struct client *c, enum ctl_event_kind kind, int err, const char *reason)
+{
+	struct worker *w = c->worker;
+	struct ctl_event ev = {.client = c->id, .pid = (uint32_t)c->pid, .uid = c->uid, .err = err};
+
+	memcpy(ev.comm, c->comm, sizeof(ev.comm));
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, kind, &ev);
+}
+
 bool attach_end_faulty(struct worker *w)
 {
 	struct list *l;
@@ -51,9 +61,8 @@ bool attach_end_faulty(struct worker *w)
 		struct client *c = list_entry(l, struct client, faulty);
 
 		if (c->fault[0]) {
-			log_limited(&w->client_log, w->now_ms, LOG_LEVEL_INFO,
-				    "client %u (%s, pid %d, uid %u): ended: %s", c->id, c->comm,
-				    (int)c->pid, (unsigned)c->uid, c->fault);
+			note(c, CTL_EVENT_CLIENT_END, c->fault_err ? c->fault_err : EPROTO,
+			     c->fault);
 			send_fault(c);
 		}
 		attach_free(c);
@@ -94,6 +103,7 @@ static void close_fd(int fd)
 void attach_free(struct client *c)
 {
 	list_del(&c->faulty);
+	c->leaving = true;
 	free_objects(c);
 	c->agent = agent_free(c->agent);
 	list_del(&c->polled);
@@ -194,8 +204,7 @@ static int refuse(struct client *c, const char *reason)
 	snprintf(c->fault, sizeof(c->fault), "%s", reason);
 	c->fault_err = EDQUOT;
 	send_fault(c);
-	log_limited(&c->worker->client_log, c->worker->now_ms, LOG_LEVEL_INFO,
-		    "client of pid %d refused: %s", (int)c->pid, reason);
+	note(c, CTL_EVENT_CLIENT_REFUSE, EDQUOT, reason);
 	return -EDQUOT;
 }
 

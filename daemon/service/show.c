@@ -2,16 +2,11 @@
 #include "daemon/service/show.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/base/queue.h"
 #include "daemon/base/reply.h"
-#include "daemon/base/version.h"
-#include "daemon/net/association.h"
-#include "daemon/net/path.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/listener.h"
@@ -22,56 +17,15 @@
 #include "daemon/objects/qp.h"
 #include "daemon/objects/qp_options.h"
 #include "daemon/objects/srq.h"
+#include "daemon/service/show_impl.h"
 #include "ipc/rung.h"
-
-enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
-
-/* The current answer. It continues at its place when the client has read: objects that come or go
- * meanwhile may be in it or not. */
-struct show {
-	struct client *to;
-	struct daemon *d;
-	const struct kind *kind;
-	uint32_t outer, inner; /* position in a table, and in one of the object there */
-	struct ctl_record rec;
-	struct ctl_end end;
-};
-
-static void put_string(char *ret, size_t len, const char *s)
-{
-	snprintf(ret, len, "%s", s);
-}
-
-static void send_record(struct show *s)
-{
-	outq_send(&s->to->replies, &s->rec, CTL_HEAD + s->rec.len, NULL, 0);
-	s->end.records++;
-	memset(&s->rec.status, 0, s->rec.len);
-}
-
-static bool full(const struct show *s)
-{
-	return s->to->replies.count >= BATCH;
-}
-
-/* A handle as ddpctl shows it: without its generation. */
-static uint32_t number(uint32_t handle)
-{
-	return handle & 0xffff;
-}
-
-/* Root sees all, others what is theirs. */
-static bool may_see(const struct show *s, const struct client *owner)
-{
-	return s->to->uid == 0 || s->to->uid == owner->uid;
-}
 
 /* Calls fn for the rest of the table of one client. False if the queue is full before its end. */
 static bool for_rest(struct show *s, const struct idtab *t, void (*fn)(struct show *s, void *obj))
 {
 	void *obj;
 
-	while (!full(s)) {
+	while (!show_full(s)) {
 		obj = idtab_next(t, &s->inner);
 		if (!obj)
 			return true;
@@ -89,7 +43,7 @@ static bool for_each(struct show *s, size_t table, void (*fn)(struct show *s, vo
 	while ((c = idtab_next(&s->d->clients, &next))) {
 		const struct idtab *t = (const struct idtab *)((const char *)c + table);
 
-		if (!may_see(s, c))
+		if (!show_may_see(s, c))
 			s->end.hidden += t->used;
 		else if (!for_rest(s, t, fn))
 			return false;
@@ -101,210 +55,13 @@ static bool for_each(struct show *s, size_t table, void (*fn)(struct show *s, vo
 
 /* ---- one object each ---- */
 
-static void count_clients(struct show *s, struct ctl_status *r)
-{
-	uint32_t pos = 0;
-	const struct client *c;
-
-	while ((c = idtab_next(&s->d->clients, &pos))) {
-		r->qps += c->qps.used;
-		r->cqs += c->cqs.used;
-		r->mrs += c->mrs.used;
-		r->pds += c->pds.used;
-		r->listeners += c->listeners.used;
-		r->mr_bytes += c->mr_bytes;
-	}
-}
-
-static bool show_status(struct show *s)
-{
-	struct ctl_status *r = &s->rec.status;
-	struct daemon *d = s->d;
-	struct llp_stats st;
-	const struct association *assoc;
-	uint32_t pos = 0;
-
-	put_string(r->version, sizeof(r->version), DAEMON_VERSION);
-	put_string(r->transport, sizeof(r->transport), d->transport);
-	put_string(r->transport_reason, sizeof(r->transport_reason), d->transport_reason);
-	r->uptime_ms = d->worker.now_ms - d->started_ms;
-	r->pid = (uint64_t)getpid();
-	r->clients = d->clients.used;
-	r->assocs = d->worker.assocs.used;
-	count_clients(s, r);
-	while ((assoc = idtab_next(&d->worker.assocs, &pos)))
-		r->sessions += assoc->ddp ? assoc_sessions(assoc->ddp) : 0;
-	llp_stats(d->worker.net, &st);
-	r->tx_packets = st.tx_packets;
-	r->rx_packets = st.rx_packets;
-	r->tx_bytes = st.tx_bytes;
-	r->rx_bytes = st.rx_bytes;
-	r->retransmits = st.retransmits;
-	r->bad_crc = st.bad_crc;
-	r->bad_packets = st.bad_packets;
-	r->unknown_packets = st.unknown;
-	r->over_budget = st.over_budget;
-	r->over_share = st.over_share;
-	r->refused_assocs = st.refused;
-	r->unanswered = st.unanswered;
-	r->transport_bytes = st.memory;
-	r->naddrs = d->cfg.naddrs;
-	r->udp_port = d->udp_port;
-	r->gso = d->gso;
-	for (unsigned i = 0; i < 2 && i < d->cfg.naddrs; i++)
-		r->addr[i] = d->cfg.listen[i];
-	send_record(s);
-	return true;
-}
-
-static void put_link(struct ctl_assoc *r, const struct llp_info *info)
-{
-	put_string(r->backend, sizeof(r->backend), info->backend);
-	r->local = info->local;
-	r->udp_port = info->remote_udp_port;
-	r->streams = info->streams;
-	r->gso = info->gso;
-	r->mtu = info->mtu;
-	r->srtt_us = info->srtt_us;
-	r->rto_ms = info->rto_ms;
-	r->cwnd = info->cwnd;
-	r->peer_rwnd = info->peer_rwnd;
-	r->unacked = info->unacked;
-}
-
-static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
-{
-	r->tx_segments = n->tx_segments;
-	r->rx_segments = n->rx_segments;
-	r->tx_control = n->tx_control;
-	r->rx_control = n->rx_control;
-	r->tx_terminates = n->tx_terminates;
-	r->rx_ahead = n->rx_ahead;
-	r->rx_early = n->rx_early;
-	r->rx_dropped = n->rx_dropped;
-	r->rx_violations = n->rx_violations;
-}
-
-static void show_assoc(struct show *s, const struct association *assoc)
-{
-	struct ctl_assoc *r = &s->rec.assoc;
-	struct llp_info info;
-
-	r->id = assoc->id;
-	put_string(r->state, sizeof(r->state), association_state_str(assoc->state));
-	r->opener = assoc->opener;
-	r->remote = assoc->remote;
-	if (assoc->ddp) {
-		llp_info(assoc->conn, &info);
-		put_link(r, &info);
-		r->max_message = assoc->dp.mulpdu;
-		r->sessions = assoc_sessions(assoc->ddp);
-		put_counters(r, assoc_counters(assoc->ddp));
-	}
-	send_record(s);
-}
-
-static bool show_assocs(struct show *s)
-{
-	const struct association *assoc;
-
-	while (!full(s)) {
-		assoc = idtab_next(&s->d->worker.assocs, &s->outer);
-		if (!assoc)
-			return true;
-		show_assoc(s, assoc);
-	}
-	return false;
-}
-
-static void show_path(struct show *s, uint32_t assoc, const struct llp_path *path)
-{
-	struct ctl_path *r = &s->rec.path;
-
-	r->assoc = assoc;
-	r->remote = path->remote;
-	put_string(r->state, sizeof(r->state), path_state_str(path->state));
-	r->primary = path->primary;
-	r->srtt_us = path->srtt_us;
-	r->rto_ms = path->rto_ms;
-	r->cwnd = path->cwnd;
-	r->mtu = path->mtu;
-	send_record(s);
-}
-
-static bool show_paths(struct show *s)
-{
-	struct llp_path paths[LLP_MAX_PATHS];
-	const struct association *assoc;
-
-	while (!full(s)) {
-		unsigned n;
-
-		assoc = idtab_next(&s->d->worker.assocs, &s->outer);
-		if (!assoc)
-			return true;
-		n = assoc->ddp ? llp_paths(assoc->conn, paths) : 0;
-		for (unsigned i = 0; i < n && i < LLP_MAX_PATHS; i++)
-			show_path(s, assoc->id, &paths[i]);
-	}
-	return false;
-}
-
-static void show_stream(struct show *s, const struct association *assoc,
-			const struct assoc_stream_info *info)
-{
-	struct ctl_session *r = &s->rec.session;
-	const struct qp *qp = info->ep ? rdmap_user(info->ep) : NULL;
-
-	if (qp && !may_see(s, qp->client)) {
-		s->end.hidden++;
-		return;
-	}
-	r->assoc = assoc->id;
-	r->stream = info->sid;
-	put_string(r->state, sizeof(r->state), info->state);
-	r->qp_num = qp ? qp->num : 0;
-	r->client = qp ? qp->client->id : 0;
-	r->tx_ssn = info->tx_ssn;
-	r->rx_ssn = info->rx_ssn;
-	r->unacked = info->unacked;
-	r->ahead = info->ahead;
-	send_record(s);
-}
-
-static bool show_streams(struct show *s, const struct association *assoc)
-{
-	struct assoc_stream_info info;
-
-	while (!full(s)) {
-		if (!assoc_stream_next(assoc->ddp, &s->inner, &info))
-			return true;
-		show_stream(s, assoc, &info);
-	}
-	return false;
-}
-
-static bool show_sessions(struct show *s)
-{
-	uint32_t next = s->outer;
-	const struct association *assoc;
-
-	while ((assoc = idtab_next(&s->d->worker.assocs, &next))) {
-		if (assoc->ddp && !show_streams(s, assoc))
-			return false;
-		s->outer = next;
-		s->inner = 0;
-	}
-	return true;
-}
-
 /* What has been posted to it. */
 static void put_queues(struct ctl_qp *r, const struct qp *qp)
 {
 	r->sq_entries = qp->sq.size;
 	r->sq_waiting = queue_waiting(&qp->sq);
 	if (qp->srq) {
-		r->srq = number(qp->srq->handle);
+		r->srq = show_number(qp->srq->handle);
 		r->srq_held = qp->taken_recv;
 		r->srq_taken = qp->srq_taken;
 	} else {
@@ -343,8 +100,8 @@ static void show_qp(struct show *s, void *obj)
 	r->pid = (uint32_t)qp->client->pid;
 	r->uid = qp->client->uid;
 	memcpy(r->comm, qp->client->comm, sizeof(r->comm));
-	put_string(r->type, sizeof(r->type), qp->raw ? "raw" : "rdmap");
-	put_string(r->state, sizeof(r->state), qp_state_str(qp->state));
+	show_string(r->type, sizeof(r->type), qp->raw ? "raw" : "rdmap");
+	show_string(r->state, sizeof(r->state), qp_state_str(qp->state));
 	if (qp->assoc) {
 		r->assoc = qp->assoc->id;
 		r->stream = qp->sid;
@@ -353,10 +110,10 @@ static void show_qp(struct show *s, void *obj)
 	put_queues(r, qp);
 	put_endpoint(r, qp->ep);
 	r->options = qp->options;
-	r->pd = number(qp->pd->handle);
-	r->send_cq = number(qp->send_cq->handle);
-	r->recv_cq = number(qp->recv_cq->handle);
-	send_record(s);
+	r->pd = show_number(qp->pd->handle);
+	r->send_cq = show_number(qp->send_cq->handle);
+	r->recv_cq = show_number(qp->recv_cq->handle);
+	show_send(s);
 }
 
 static void show_srq(struct show *s, void *obj)
@@ -372,11 +129,11 @@ static void show_srq(struct show *s, void *obj)
 	r->hold_ms = srq->hold_ms;
 	r->held_bytes = hold.held_bytes;
 	r->held_msgs = hold.held_msgs;
-	r->handle = number(srq->handle);
+	r->handle = show_number(srq->handle);
 	r->client = srq->client->id;
 	r->pid = (uint32_t)srq->client->pid;
 	r->uid = srq->client->uid;
-	r->pd = number(st.pd);
+	r->pd = show_number(st.pd);
 	r->entries = st.entries;
 	r->max_sge = st.max_sge;
 	r->limit = st.limit;
@@ -385,7 +142,7 @@ static void show_srq(struct show *s, void *obj)
 	r->held = st.held;
 	r->qps = st.qps;
 	r->taken = st.taken;
-	send_record(s);
+	show_send(s);
 }
 
 static void show_mr(struct show *s, void *obj)
@@ -395,22 +152,22 @@ static void show_mr(struct show *s, void *obj)
 	struct msg_mr_state st = {0};
 
 	mr_query(mr, &st);
-	r->handle = number(mr->handle);
+	r->handle = show_number(mr->handle);
 	r->client = mr->client->id;
 	r->pid = (uint32_t)mr->client->pid;
 	r->uid = mr->client->uid;
 	r->stag = st.stag;
-	r->pd = number(st.pd);
+	r->pd = show_number(st.pd);
 	r->access = st.access;
-	put_string(r->mode, sizeof(r->mode), "shared");
+	show_string(r->mode, sizeof(r->mode), "shared");
 	r->iova = st.iova;
 	r->len = st.len;
 	r->qp_num = st.qp_num;
 	r->windows = st.windows;
 	r->valid = st.valid;
-	put_string(r->rung, sizeof(r->rung), rung_str(mr->rung));
-	put_string(r->reason, sizeof(r->reason), rung_reason(mr->reason));
-	send_record(s);
+	show_string(r->rung, sizeof(r->rung), rung_str(mr->rung));
+	show_string(r->reason, sizeof(r->reason), rung_reason(mr->reason));
+	show_send(s);
 }
 
 static void show_mw(struct show *s, void *obj)
@@ -420,11 +177,11 @@ static void show_mw(struct show *s, void *obj)
 	struct msg_mw_state st = {0};
 
 	mw_query(mw, &st);
-	r->handle = number(mw->handle);
+	r->handle = show_number(mw->handle);
 	r->client = mw->client->id;
 	r->pid = (uint32_t)mw->client->pid;
 	r->uid = mw->client->uid;
-	r->pd = number(st.pd);
+	r->pd = show_number(st.pd);
 	r->type = st.type;
 	r->stag = st.stag;
 	r->valid = st.valid;
@@ -433,7 +190,7 @@ static void show_mw(struct show *s, void *obj)
 	r->qp_num = st.qp_num;
 	r->addr = st.addr;
 	r->len = st.len;
-	send_record(s);
+	show_send(s);
 }
 
 static void show_pd(struct show *s, void *obj)
@@ -443,7 +200,7 @@ static void show_pd(struct show *s, void *obj)
 	struct msg_pd_state st = {0};
 
 	pd_query(pd, &st);
-	r->handle = number(pd->handle);
+	r->handle = show_number(pd->handle);
 	r->client = pd->client->id;
 	r->pid = (uint32_t)pd->client->pid;
 	r->uid = pd->client->uid;
@@ -451,7 +208,7 @@ static void show_pd(struct show *s, void *obj)
 	r->mws = st.mws;
 	r->qps = st.qps;
 	r->srqs = st.srqs;
-	send_record(s);
+	show_send(s);
 }
 
 static void show_cq(struct show *s, void *obj)
@@ -461,7 +218,7 @@ static void show_cq(struct show *s, void *obj)
 	struct msg_cq_state st = {0};
 
 	cq_query(cq, &st);
-	r->handle = number(cq->handle);
+	r->handle = show_number(cq->handle);
 	r->client = cq->client->id;
 	r->pid = (uint32_t)cq->client->pid;
 	r->uid = cq->client->uid;
@@ -470,7 +227,7 @@ static void show_cq(struct show *s, void *obj)
 	r->qps = st.qps;
 	r->completions = st.completions;
 	r->bells = st.bells;
-	send_record(s);
+	show_send(s);
 }
 
 static void show_client(struct show *s, const struct client *c)
@@ -492,18 +249,18 @@ static void show_client(struct show *s, const struct client *c)
 	r->requests = c->requests.used;
 	r->mr_bytes = c->mr_bytes;
 	r->connected_ms = s->d->worker.now_ms - c->since_ms;
-	send_record(s);
+	show_send(s);
 }
 
 static bool show_clients(struct show *s)
 {
 	const struct client *c;
 
-	while (!full(s)) {
+	while (!show_full(s)) {
 		c = idtab_next(&s->d->clients, &s->outer);
 		if (!c)
 			return true;
-		if (may_see(s, c))
+		if (show_may_see(s, c))
 			show_client(s, c);
 		else
 			s->end.hidden++;
@@ -517,7 +274,7 @@ static void show_listener(struct show *s, void *obj)
 	const struct listener *l = obj;
 	const struct addr_set *at = &l->port->at;
 
-	r->handle = number(l->handle);
+	r->handle = show_number(l->handle);
 	r->client = l->client->id;
 	r->pid = (uint32_t)l->client->pid;
 	r->uid = l->client->uid;
@@ -531,7 +288,7 @@ static void show_listener(struct show *s, void *obj)
 	r->backlog = l->backlog;
 	r->waiting = l->waiting;
 	r->requests = l->requests;
-	send_record(s);
+	show_send(s);
 }
 
 /* ---- the request ---- */
@@ -566,6 +323,7 @@ static const struct kind kinds[CTL_OBJECT_COUNT] = {
 	[CTL_MW] = KIND_OF_CLIENTS(mw, mws, show_mw),
 	[CTL_PD] = KIND_OF_CLIENTS(pd, pds, show_pd),
 	[CTL_PATH] = KIND(path, show_paths),
+	[CTL_EVENT] = KIND(event, show_events),
 };
 
 void show_continue(struct client *c)

@@ -18,6 +18,11 @@ chmod 0711 "$tmp"
 chmod 0666 "$(socket_of a)" "$(socket_of b)"
 "$bin/tests/system/ports" "$(socket_of a)" "$a" "$(socket_of b)" "$b" || fail 'two daemons'
 "$bin/tests/system/ports" "$(socket_of a)" "$a" "$(socket_of a)" "$a" || fail 'one daemon'
+
+# What was refused is in the journal of both sides, and the association shows its last error.
+grep -q 'stream [0-9]*: session request of .* refused: no program listens' "$tmp/a.log" || fail 'no refusal in the log'
+ctl a -d assoc | grep -q '^last_error  .*: session request of .* refused: ' || fail 'ddpctl assoc shows no error'
+grep -q "no session with .*: the peer's daemon refused: " "$tmp/b.log" || fail 'no failure in the log of the peer'
 eventually 10 none_of a client listener || fail 'objects are left'
 stop a || fail "daemon: exit status $?"
 stop b || fail "daemon: exit status $?"

@@ -21,6 +21,15 @@ import json, sys
 text = json.dumps(assoc)
 assert sys.argv[1] in text and sys.argv[2] in text, text' "$a" "$b" || fail 'ddpctl assoc'
 
+# Both journals have a line for the begin and the end of the session, with program, user, peer, traffic and reason.
+line() { eventually 5 grep -qE "$2" "$tmp/$1.log" || fail "no line in the log of $1: $2"; }
+time='^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z ddpsctpd: info: '
+for end in "a $b by.this.side" "b $a by.the.peer"; do
+	read -r name peer how <<<"$end"
+	line "$name" "${time}qp [0-9]+: session with ${peer//./\\.}:[0-9]+ began on assoc 1 stream [0-9]+ \\(ddping, pid [0-9]+, uid $(id -u)\\)"
+	line "$name" "session with ${peer//./\\.}:[0-9]+ ended .* after [0-9.]+ s, [0-9]{5,} bytes sent, [0-9]{5,} received \\(ddping, .*: ended $how"
+done
+
 head -c 5000001 /dev/urandom >"$tmp/sent"
 mkdir "$tmp/in"
 server copy b "$ddpcp" --socket "$(socket_of b)" serve --root "$tmp/in"

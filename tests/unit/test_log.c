@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +34,37 @@ static void teardown(void)
 
 TestSuite(log, .init = setup, .fini = teardown);
 
-/* All that was logged until now. */
+enum { TIME_LEN = 25 }; /* "2026-11-23T00:05:13.123Z " */
+
+static bool is_time(const char *s)
+{
+	static const char form[] = "0000-00-00T00:00:00.000Z ";
+
+	for (unsigned i = 0; i < TIME_LEN; i++)
+		if (form[i] == '0' ? s[i] < '0' || s[i] > '9' : s[i] != form[i])
+			return false;
+	return true;
+}
+
+/* Removes the time at the beginning of each line. */
+static void drop_times(char *s)
+{
+	for (char *line = s; *line; line++) {
+		if (is_time(line))
+			memmove(line, line + TIME_LEN, strlen(line + TIME_LEN) + 1);
+		line += strcspn(line, "\n");
+		if (!*line)
+			return;
+	}
+}
+
+/* All that was logged until now, without the times. */
 static const char *logged(void)
 {
 	ssize_t n = pread(out, text, sizeof(text) - 1, 0);
 
 	text[n > 0 ? n : 0] = '\0';
+	drop_times(text);
 	return text;
 }
 
@@ -56,6 +82,18 @@ Test(log, a_plain_line_says_program_level_and_message)
 	log_open(LOG_TARGET_STDERR);
 	log_warn("peer %s: %d", "::1", 7);
 	cr_expect_str_eq(logged(), "ddpsctpd: warning: peer ::1: 7\n");
+}
+
+Test(log, a_plain_line_begins_with_the_time)
+{
+	ssize_t n;
+
+	log_open(LOG_TARGET_STDERR);
+	log_info("x");
+	n = pread(out, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	cr_expect(is_time(text), "%s", text);
+	cr_expect_str_eq(text + TIME_LEN, "ddpsctpd: info: x\n");
 }
 
 Test(log, the_journal_gets_priorities)
@@ -151,6 +189,7 @@ static const char *drain(int fd)
 	while ((n = read(fd, text, sizeof(text) - 1)) > 0)
 		last = n;
 	text[last] = '\0';
+	drop_times(text);
 	return text;
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Entries of the journal about sessions: begin, end, and each request that led to none. */
+#ifndef DAEMON_OBJECTS_SESSION_LOG_H
+#define DAEMON_OBJECTS_SESSION_LOG_H
+
+#include <stdint.h>
+
+struct association;
+struct client;
+struct qp;
+
+/* The session was established. */
+void session_log_begin(struct qp *qp);
+
+/* It ended. err: errno value, 0: in order. reason: a sentence; "": this side ended it. Called while
+ * the queue pair still has its association. */
+void session_log_end(const struct qp *qp, int err, const char *reason);
+
+/* Raw: it failed and goes on until its end. */
+void session_log_error(const struct qp *qp, int err, const char *reason);
+
+/* A connect of the queue pair led to no session. */
+void session_log_fail(const struct qp *qp, int err, const char *reason);
+
+/* The queue pair leaves its association without an event for its program: an end, a failed connect,
+ * or nothing. */
+void session_log_abandon(const struct qp *qp);
+
+/* A session request of the peer was refused here. c: the program that was asked, or NULL. */
+void session_log_refuse(const struct association *assoc, uint16_t sid, const struct client *c,
+			const char *reason);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of show.h share. */
+#ifndef DAEMON_SERVICE_SHOW_IMPL_H
+#define DAEMON_SERVICE_SHOW_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ipc/ctl.h"
+
+struct client;
+struct daemon;
+struct kind;
+
+/* The current answer. It continues at its place when the client has read: objects that come or go
+ * meanwhile may be in it or not. */
+struct show {
+	struct client *to;
+	struct daemon *d;
+	const struct kind *kind;
+	uint32_t outer, inner; /* position in a table, and in one of the object there */
+	uint64_t next;         /* position in what is numbered otherwise */
+	struct ctl_record rec;
+	struct ctl_end end;
+};
+
+/* Copies a string, cut if it is too long. */
+void show_string(char *ret, size_t len, const char *s);
+
+/* Sends the record, and makes it empty. */
+void show_send(struct show *s);
+
+/* Enough records wait: the rest follows when the client has read. */
+bool show_full(const struct show *s);
+
+/* A handle as ddpctl shows it: without its generation. */
+uint32_t show_number(uint32_t handle);
+
+/* Root sees all, others what is theirs. */
+bool show_may_see(const struct show *s, const struct client *owner);
+
+/* ---- show_net.c, show_state.c: all objects of a kind; false: the queue is full ---- */
+
+bool show_status(struct show *s);
+bool show_assocs(struct show *s);
+bool show_paths(struct show *s);
+bool show_sessions(struct show *s);
+bool show_events(struct show *s);
+
+#endif
