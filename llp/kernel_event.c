@@ -38,8 +38,15 @@ static void on_refused(struct kernel_conn *c)
 
 	addr_host_text(&c->remote, addr);
 	if (err == ECONNREFUSED)
-		llp_sctp_end(&c->sctp, err, "%s refuses associations to SCTP port %u", addr,
-			     addr_port(&c->remote));
+		llp_sctp_end(&c->sctp, err,
+			     "%s refuses associations to SCTP port %u: no program listens there, "
+			     "or its ddpsctpd has the transport user (ddpctl status there)",
+			     addr, addr_port(&c->remote));
+	else if (err == ENOPROTOOPT || err == EPROTONOSUPPORT)
+		llp_sctp_end(&c->sctp, err,
+			     "%s has no SCTP: its ddpsctpd may have the transport user (ddpctl "
+			     "status there)",
+			     addr);
 	else if (err == 0 || err == ETIMEDOUT)
 		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer", addr);
 	else

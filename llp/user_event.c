@@ -91,6 +91,16 @@ static void on_up(struct user *t, struct user_conn *c)
 
 /* ---- the end ---- */
 
+/* What the hosts on the way say; "" if they say nothing. */
+static const char *silence(const struct user_conn *c)
+{
+	struct sctp_info info;
+
+	sctp_assoc_info(c->assoc, &info);
+	return info.unreachable ? ": ICMP says that it cannot be reached; a firewall, or no route"
+				: "";
+}
+
 /* An association that was not up yet failed. */
 static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 {
@@ -99,14 +109,16 @@ static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 
 	addr_host_text(&c->remote, addr);
 	if (ev->end == SCTP_END_UNREACHABLE)
-		llp_sctp_end(&c->sctp, ECONNREFUSED, "nothing listens on UDP port %u of %s",
+		llp_sctp_end(&c->sctp, ECONNREFUSED,
+			     "nothing listens on UDP port %u of %s: ddpsctpd does not run there, "
+			     "or has another port or the transport kernel (ddpctl status there)",
 			     t->sctp.cfg.udp_port, addr);
 	else if (ev->end == SCTP_END_REFUSED)
 		llp_sctp_end(&c->sctp, ECONNREFUSED, "%s refuses associations to SCTP port %u",
 			     addr, c->remote_port);
 	else
-		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer on UDP port %u", addr,
-			     t->sctp.cfg.udp_port);
+		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer on UDP port %u%s", addr,
+			     t->sctp.cfg.udp_port, silence(c));
 }
 
 static void end_aborted(struct user_conn *c, const struct sctp_event *ev, const char *addr)
@@ -149,15 +161,18 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 		end_setup(c, ev);
 		break;
 	case SCTP_END_TIMEOUT:
-		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer any more", addr);
+		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer any more%s", addr,
+			     silence(c));
 		break;
 	case SCTP_END_UNREACHABLE:
 		if (c->sctp.state == LLP_SCTP_CONNECTING)
 			end_setup(c, ev);
 		else
-			llp_sctp_end(&c->sctp, ECONNRESET,
-				     "nothing listens on UDP port %u of %s any more",
-				     llp_user_of(c)->sctp.cfg.udp_port, addr);
+			llp_sctp_end(
+				&c->sctp, ECONNRESET,
+				"nothing listens on UDP port %u of %s any more: its ddpsctpd has "
+				"ended",
+				llp_user_of(c)->sctp.cfg.udp_port, addr);
 		break;
 	case SCTP_END_RESTART:
 		llp_sctp_end(&c->sctp, ECONNRESET, "the peer restarted");
@@ -182,9 +197,9 @@ void llp_user_expire(struct user *t)
 		const struct user_conn *c = (const struct user_conn *)sc;
 		char text[ADDR_TEXT_MAX];
 
-		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer on UDP port %u within %u ms",
+		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer on UDP port %u within %u ms%s",
 			     addr_host_text(&c->remote, text), t->sctp.cfg.udp_port,
-			     t->sctp.cfg.init_ms);
+			     t->sctp.cfg.init_ms, silence(c));
 	}
 }
 

@@ -226,6 +226,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.streams = a->out_streams < a->in_streams ? a->out_streams : a->in_streams,
 		.max_message = a->max_message,
 		.mtu = p->pmtu.size + ip_head(p),
+		.unreachable = p->unreachable,
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
 		.cwnd = p->cc.cwnd,

@@ -124,6 +124,7 @@ struct sctp_path {
 	uint64_t last_sent_us; /* DATA or HEARTBEAT */
 	uint64_t needless_us;  /* the reordering window grows again then or later */
 	bool heartbeat_out;    /* sent and not answered */
+	bool unreachable;      /* ICMP said so, and nothing was answered since */
 	uint64_t nonce;
 	struct sctp_rto rto;
 	struct sctp_cc cc;

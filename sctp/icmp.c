@@ -78,6 +78,8 @@ void sctp_icmp(struct sctp *s, const struct sctp_flow *to, enum sctp_icmp what, 
 		port_unreachable(p);
 	else if (what == SCTP_ICMP_TOO_BIG)
 		too_big(p, mtu);
+	else
+		p->unreachable = true;
 	sctp_assoc_arm(p->assoc);
 }
 

@@ -85,6 +85,7 @@ bool sctp_path_failed(struct sctp_path *p)
 void sctp_path_answered(struct sctp_path *p)
 {
 	p->errors = 0;
+	p->unreachable = false;
 	p->assoc->errors = 0;
 	sctp_path_set_state(p, SCTP_PATH_ACTIVE);
 }

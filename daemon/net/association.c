@@ -437,9 +437,19 @@ static void path(void *user, const struct llp_path *path, const char *change)
 static void resized(void *user)
 {
 	struct association *assoc = user;
+	uint32_t before = assoc->dp.mulpdu;
+	char text[128];
 
-	if (assoc->ddp)
-		dp_update_mulpdu(&assoc->dp);
+	if (!assoc->ddp)
+		return;
+	dp_update_mulpdu(&assoc->dp);
+	if (assoc->dp.mulpdu >= before)
+		return;
+	snprintf(text, sizeof(text),
+		 "packets have to be smaller: larger ones do not arrive; %u bytes of each "
+		 "are used, were %u",
+		 assoc->dp.mulpdu, before);
+	note(assoc, CTL_EVENT_PATH, 0, text);
 }
 
 const struct llp_events association_llp_events = {

@@ -41,7 +41,7 @@ static void refused(void)
 	begin();
 	rig_connect(a, "127.0.0.4", &one);
 	CHECK(one.up == 0 && one.down == 1 && one.err == ECONNREFUSED);
-	CHECK(strcmp(one.reason, "127.0.0.4 refuses associations to SCTP port 5043") == 0);
+	CHECK(strstr(one.reason, "127.0.0.4 refuses associations to SCTP port 5043"));
 	end("without a listener: refused at once");
 }
 

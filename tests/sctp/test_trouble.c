@@ -127,6 +127,25 @@ static void icmp(enum sctp_icmp what, uint32_t size)
 	net_run(&net, net.now + 1000);
 }
 
+Test(trouble, an_unreachable_host_is_remembered_until_it_answers)
+{
+	struct sctp_info info;
+
+	net.filter = quote;
+	net_establish(&net);
+	net_send(&net, 0, 0, 1, 100);
+	net_run(&net, net.now + 10);
+	sctp_icmp(net.host[0].s, &quoted_to, SCTP_ICMP_UNREACHABLE, 0, quoted, sizeof(quoted),
+		  net.now);
+	sctp_assoc_info(net.host[0].assoc, &info);
+	cr_assert(info.unreachable);
+	net_send(&net, 0, 0, 1, 100);
+	net_run(&net, net.now + 1000000);
+	sctp_assoc_info(net.host[0].assoc, &info);
+	cr_assert_not(info.unreachable);
+	cr_assert_eq(net.host[0].down, 0);
+}
+
 /* rows: 9260-10-12 9260-10-07 9260-10-05 */
 Test(trouble, port_unreachable_ends_an_association_at_once)
 {

@@ -32,12 +32,14 @@ ping="$ddping --socket $(socket_of a) -c 1"
 # shellcheck disable=SC2086
 fails_with "$(address 2)" 'reach|answer|refused|timed out' -- $ping "$(address 2)"
 # shellcheck disable=SC2086
+fails_with "$(address 2)" 'transport kernel' 'ddpctl status' -- $ping "$(address 2)"
+# shellcheck disable=SC2086
 fails_with "$(address 1)" 'listen|refused' -- $ping "$(address 1)"
 # The log and ddpctl have the reason as well.
 grep -q "qp [0-9]*: no session with $(address 1):5043 on assoc .* (ddping, pid [0-9]*, uid $(id -u)): .* refuses associations to SCTP port 5043" "$tmp/a.log" ||
 	fail 'no line about the refused session'
 ctl a status | grep -q "^last_error .*no session with $(address 1):5043" || fail 'ddpctl status shows no error'
-[ "$(ctl a -o event event session-fail | wc -l)" = 2 ] || fail 'ddpctl event does not show both'
+[ "$(ctl a -o event event session-fail | wc -l)" = 3 ] || fail 'ddpctl event does not show both'
 fails_with "$tmp/absent.sock" 'running|No such file' -- "$ddping" --socket "$tmp/absent.sock" -c 1 "$(address 1)"
 
 # A daemon with loopback addresses only, and a peer elsewhere.
