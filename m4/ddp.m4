@@ -41,6 +41,27 @@ AC_DEFUN([DDP_SANITIZER],
 		AS_IF([test "$ddp_sanitizers" = none], [ddp_sanitizers=$2],
 			[ddp_sanitizers="$ddp_sanitizers, $2"])])])
 
+# DDP_LTO
+# Optimization of the daemon and of each library as a whole. The objects have ordinary code, too, with which
+# tests and tools are linked: that is faster. Other compilers than gcc have no such objects.
+AC_DEFUN([DDP_LTO],
+	[AC_ARG_ENABLE([lto],
+		[AS_HELP_STRING([--disable-lto],
+			[do not optimize across files (default with --enable-werror and with sanitizers)])],
+		[],
+		[AS_IF([test "$enable_werror$ddp_sanitizers" = nonone], [enable_lto=yes], [enable_lto=no])])
+	AS_IF([test "$enable_lto" != no],
+		[ddp_saved_cflags=$CFLAGS
+		CFLAGS="$CFLAGS -Werror -flto=auto -ffat-lto-objects"
+		AC_MSG_CHECKING([whether $CC optimizes across files])
+		AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [enable_lto=yes], [enable_lto=no])
+		AC_MSG_RESULT([$enable_lto])
+		CFLAGS=$ddp_saved_cflags])
+	AS_IF([test "$enable_lto" = yes],
+		[DDP_CFLAGS="$DDP_CFLAGS -flto=auto -ffat-lto-objects"
+		NO_LTO_LDFLAGS=-fno-lto])
+	AC_SUBST([NO_LTO_LDFLAGS])])
+
 # DDP_COMPILER_FLAGS
 # The flags of every file of the project, in DDP_CFLAGS and DDP_LDFLAGS.
 AC_DEFUN([DDP_COMPILER_FLAGS],
@@ -57,6 +78,7 @@ AC_DEFUN([DDP_COMPILER_FLAGS],
 	DDP_SANITIZER([asan], [address], [-fsanitize=address])
 	DDP_SANITIZER([ubsan], [undefined], [-fsanitize=undefined -fno-sanitize-recover=undefined])
 	DDP_SANITIZER([tsan], [thread], [-fsanitize=thread])
+	DDP_LTO
 	AC_SUBST([ddp_sanitizers])
 	AC_SUBST([DDP_CFLAGS])
 	AC_SUBST([DDP_LDFLAGS])])
