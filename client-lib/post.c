@@ -22,7 +22,8 @@ _Static_assert((int)DDP_WR_SEND == WQE_SEND && (int)DDP_WR_SEND_WITH_INV == WQE_
 	       "opcodes keep their numbers, but for masked atomics");
 _Static_assert((int)DDP_SEND_SIGNALED == WQE_SIGNALED && (int)DDP_SEND_FENCE == WQE_FENCE &&
 		       (int)DDP_SEND_SOLICITED == WQE_SOLICITED &&
-		       (int)DDP_SEND_INLINE == WQE_INLINE && (int)DDP_SEND_PLACED == WQE_PLACED,
+		       (int)DDP_SEND_INLINE == WQE_INLINE && (int)DDP_SEND_PLACED == WQE_PLACED &&
+		       (int)DDP_SEND_PACED == WQE_PACED,
 	       "flags keep their bits");
 
 enum {

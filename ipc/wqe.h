@@ -41,7 +41,8 @@ enum {
 	WQE_SOLICITED = 4, /* Sends and Immediate Data: Solicited Event */
 	WQE_INLINE = 8,    /* the payload is in data */
 	WQE_PLACED =
-		16, /* Sends, Writes, Immediate Data: complete when the peer has delivered it */
+		16,     /* Sends, Writes, Immediate Data: complete when the peer has delivered it */
+	WQE_PACED = 32, /* the same, or at the peer's orderly end */
 };
 
 /* Statuses of completions, CQE_SUCCESS ...: those of util/wc_status.h. */

@@ -250,6 +250,8 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 	enlist(a, s);
 	if (now == SESSION_OPEN || now == SESSION_ENDING)
 		assoc_release_early(a, s);
+	if (now == SESSION_PEER_ENDED && s->ep && s->ahead == 0)
+		assoc_tx_unpace(a, s);
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		drop_arrivals(a, s);
 	if (!is_session(now) && !s->terminate_due)

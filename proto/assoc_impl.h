@@ -107,7 +107,8 @@ struct assoc {
 	struct assoc_counters count;
 	uint64_t now;
 	bool lost;
-	uint32_t tx_count;    /* messages that the transport accepted */
+	uint32_t tx_count;    /* messages that the transport accepted ... */
+	uint32_t tx_acked;    /* ... and that the peer has acknowledged, as far as is known */
 	uint32_t acked_epoch; /* counts the times that everything was acknowledged */
 
 	uint16_t sessions;
@@ -220,6 +221,11 @@ void assoc_rx_release(struct assoc *a, struct assoc_stream *s);
 
 /* Delivers stored messages whose turn has come. */
 void assoc_rx_stored(struct assoc *a, struct assoc_stream *s);
+
+/* ---- assoc_tx.c ---- */
+
+/* The peer has ended the session in order: requests wait for no response any more. */
+void assoc_tx_unpace(struct assoc *a, struct assoc_stream *s);
 
 /* ---- assoc_sched.c ---- */
 

@@ -139,11 +139,23 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 
 /* ---- reports of the transport ---- */
 
+static void await_acks(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
+		list_add_tail(&a->awaiting, &s->await);
+}
+
 static void segment_taken(struct assoc *a, struct assoc_stream *s)
 {
 	rdmap_tx_taken(s->ep, a->tx_count);
-	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
-		list_add_tail(&a->awaiting, &s->await);
+	await_acks(a, s);
+}
+
+void assoc_tx_unpace(struct assoc *a, struct assoc_stream *s)
+{
+	rdmap_sq_unpace(s->ep, a->tx_count);
+	rdmap_sq_acked(s->ep, a->tx_acked);
+	await_acks(a, s);
 }
 
 void assoc_tx_accepted(struct assoc *a)
@@ -186,11 +198,12 @@ void assoc_tx_accepted(struct assoc *a)
 
 void assoc_tx_progress(struct assoc *a, uint32_t unacked)
 {
+	a->tx_acked = a->tx_count - unacked;
 	list_foreach_safe (it, &a->awaiting) {
 		struct assoc_stream *s = list_entry(it, struct assoc_stream, await);
 
 		if (s->ep)
-			rdmap_sq_acked(s->ep, a->tx_count - unacked);
+			rdmap_sq_acked(s->ep, a->tx_acked);
 		if (!s->ep || s->ep->sq.awaiting == 0)
 			list_del(&s->await);
 		assoc_ready(a, s); /* a full window, or the session's Terminate, may have waited */

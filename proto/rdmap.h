@@ -42,6 +42,8 @@ enum {
 	RDMAP_INLINE = 8,    /* payload is inl[0..len), not sge */
 	RDMAP_PLACED = 16,   /* Sends, Writes, Immediate Data: a Read of no bytes follows, and the
 				request completes with its response: then the peer has delivered it */
+	RDMAP_PACED = 32,    /* the same, but when the peer ends the session in order first, the
+				request completes as it does without the flag */
 };
 
 /* Completion status of a work request, RDMAP_SUCCESS ...: those of util/wc_status.h. After
@@ -203,7 +205,7 @@ enum {
 				     needs a hold */
 	RDMAP_ACKED = 4, /* a request without a response completes when the peer has acknowledged
 			    its segments. Where the transport does not tell (assoc_cfg.acks),
-			    signaled ones complete like RDMAP_PLACED, if Reads are possible, else
+			    signaled ones complete like RDMAP_PACED, if Reads are possible, else
 			    when all of the association is acknowledged */
 	RDMAP_KEEP_RECVS = 2, /* when the peer ends the session in order, receives that were taken
 				 complete only at rdmap_flush_recvs() */

@@ -35,7 +35,7 @@ enum {
 	RDMAP_IDLE_BURST = 32,
 	RDMAP_QUEUES = 4,    /* QN 0 to 3. Without RFC 7306 there is no QN 3 */
 	RDMAP_MSN_FIRST = 1, /* RFC 5041 4.3 */
-	RDMAP_PROBE = 0x80,  /* rdmap_tx.rtr: the Read of RDMAP_PLACED is due */
+	RDMAP_PROBE = 0x80,  /* rdmap_tx.rtr: the Read of RDMAP_PLACED or RDMAP_PACED is due */
 };
 
 /* A send request that was taken and is not completed. */
@@ -52,8 +52,8 @@ struct rdmap_rec {
 	uint8_t status;
 	bool sent;   /* the transport accepted its first segment */
 	bool ended;  /* completes as soon as it is the oldest */
-	bool probed; /* RDMAP_PLACED: its Read of no bytes was begun */
-	bool awaits; /* RDMAP_ACKED: it ends when `mark` messages are acknowledged */
+	bool probed; /* RDMAP_PLACED, RDMAP_PACED: its Read of no bytes was begun */
+	bool awaits; /* it ends when `mark` messages are acknowledged */
 	uint32_t mark;
 	bool hidden; /* a ready-to-receive message: no completion is reported */
 	struct perr_at at;
@@ -263,17 +263,20 @@ static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
  */
 void rdmap_orq_pop(struct rdmap *ep);
 
-/* True if requests that were sent still have to be acknowledged to complete, or answered where a
- * response stands for that. */
+/* RDMAP_ACKED: true if requests that were sent still have to be acknowledged to complete, or
+ * answered where a response stands for that. */
 static inline bool rdmap_sq_unacked(const struct rdmap *ep)
 {
-	return ep->sq.awaiting > 0 ||
-	       (ep->options & RDMAP_ACKED && !ep->acks && rdmap_orq_len(&ep->sq) > 0);
+	return ep->sq.awaiting > 0 || (ep->options & RDMAP_ACKED && rdmap_orq_len(&ep->sq) > 0);
 }
 
 /* The youngest request was sent and ends when this many messages of the association are
  * acknowledged. */
 void rdmap_sq_await(struct rdmap *ep, uint32_t mark);
+
+/* The peer has ended the session in order: no response comes any more. RDMAP_PACED requests end as
+ * others do: at once, or with RDMAP_ACKED when this many messages are acknowledged. */
+void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark);
 
 /* That many are: ends requests, and completes the oldest ones. */
 void rdmap_sq_acked(struct rdmap *ep, uint32_t count);

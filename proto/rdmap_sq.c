@@ -81,6 +81,26 @@ void rdmap_sq_await(struct rdmap *ep, uint32_t mark)
 	rdmap_drop_wr(ep);
 }
 
+void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark)
+{
+	struct rdmap_sq *q = &ep->sq;
+
+	q->ack_pos = q->rec.head;
+	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {
+		struct rdmap_rec *r = block_ring_at(&q->rec, i);
+
+		if (!r->probed || r->ended || r->flags & RDMAP_PLACED)
+			continue;
+		r->awaits = ep->options & RDMAP_ACKED;
+		r->ended = !r->awaits;
+		r->mark = mark;
+		q->awaiting += r->awaits;
+	}
+	block_ring_clear(&q->orq, ep->pool);
+	q->read_got = 0;
+	rdmap_sq_report(ep);
+}
+
 /* Marks grow with positions. A request that is still being sent may have one later. */
 void rdmap_sq_acked(struct rdmap *ep, uint32_t count)
 {

@@ -242,7 +242,7 @@ static void message_taken(struct rdmap *ep, uint32_t count)
 	} else if (rdmap_op_has_response(tx->wr->op)) {
 		rdmap_orq_push(ep);
 		rdmap_drop_wr(ep);
-	} else if (tx->wr->flags & RDMAP_PLACED) {
+	} else if (tx->wr->flags & (RDMAP_PLACED | RDMAP_PACED)) {
 		rdmap_work_probe(ep);
 	} else if (awaits_ack(ep)) {
 		rdmap_sq_await(ep, count);

@@ -7,7 +7,8 @@
 
 enum {
 	ONE_SEGMENT = WIRE_MULPDU_MIN - WIRE_UNTAGGED_LEN, /* bytes that are never cut */
-	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE | RDMAP_PLACED,
+	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE | RDMAP_PLACED |
+		RDMAP_PACED,
 };
 
 /* ---- checks ---- */
@@ -24,7 +25,8 @@ static bool is_atomic(const struct rdmap_wr *wr)
 	return opcode_table[wr->op].form == OPCODE_FORM_ATOMIC;
 }
 
-/* RDMAP_PLACED: an operation without a response of its own, and a Read that may follow it. */
+/* RDMAP_PLACED, RDMAP_PACED: an operation without a response of its own, and a Read that may follow
+ * it. */
 static bool can_probe(const struct rdmap *ep, unsigned op)
 {
 	return !rdmap_op_has_response(op) && !opcode_has(op, OPCODE_LOCAL) && ep->sq.ord > 0 &&
@@ -37,7 +39,7 @@ static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr 
 		return RDMAP_LOC_OP_ERR;
 	if (wr->flags & RDMAP_INLINE && !opcode_has(wr->op, OPCODE_PAYLOAD))
 		return RDMAP_LOC_OP_ERR;
-	if (wr->flags & RDMAP_PLACED && !can_probe(ep, wr->op))
+	if (wr->flags & (RDMAP_PLACED | RDMAP_PACED) && !can_probe(ep, wr->op))
 		return RDMAP_LOC_OP_ERR;
 	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
 		return RDMAP_LOC_OP_ERR;
@@ -115,7 +117,7 @@ static bool take_work(struct rdmap *ep)
 		return false;
 	}
 	if (wants_probe(ep, ep->tx.wr))
-		ep->tx.wr->flags |= RDMAP_PLACED;
+		ep->tx.wr->flags |= RDMAP_PACED;
 	ep->tx.held = true;
 	rdmap_sq_add(ep);
 	return true;

@@ -158,9 +158,9 @@ struct batch {
 
 /*
  * On hardware a request completes when the peer's receive has taken it, so a sender is never more
- * than its send queue ahead of a receiver that is late. Here it completes when the transport has
- * taken it, which can be far ahead of the peer and would fill what the peer's daemon holds for it.
- * So now and then the completion of a message waits until its data is placed.
+ * than its send queue ahead of a receiver that is late. Here it completes when the peer's transport
+ * has it, which would fill what the peer's daemon holds. So now and then the completion of a
+ * message waits until its data is placed.
  */
 static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *last)
 {
@@ -171,7 +171,7 @@ static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr
 		return;
 	qp->unplaced += length_of(wr) + PER_MESSAGE;
 	if (last->send_flags & DDP_SEND_SIGNALED && qp->unplaced >= UNPLACED_MAX) {
-		last->send_flags |= DDP_SEND_PLACED;
+		last->send_flags |= DDP_SEND_PACED;
 		qp->unplaced = 0;
 	}
 }

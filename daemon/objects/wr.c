@@ -15,7 +15,7 @@
 
 _Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
 		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE &&
-		       (int)WQE_PLACED == RDMAP_PLACED,
+		       (int)WQE_PLACED == RDMAP_PLACED && (int)WQE_PACED == RDMAP_PACED,
 	       "flags keep their bits");
 
 #define SAME_OPERAND(wqe, wr)                                                                      \

@@ -208,6 +208,7 @@ static const struct value values[] = {
 	V(DDP_SEND_SOLICITED),
 	V(DDP_SEND_INLINE),
 	V(DDP_SEND_PLACED),
+	V(DDP_SEND_PACED),
 	V(DDP_QN_TAGGED),
 };
 

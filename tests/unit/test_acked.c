@@ -161,6 +161,37 @@ Test(acked, what_was_never_acknowledged_is_flushed)
 	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
 }
 
+/* Nobody answers a Read any more: the acknowledgment tells enough. */
+Test(acked, when_the_peer_ends_paced_requests_wait_for_the_acknowledgement)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, wr);
+	cr_expect_eq(send_all(), 2, "a Write and a Read");
+	assoc_close(two.b.assoc, two.qb->ep);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	two_expect_none(two.qa);
+	cr_expect_eq(send_all(), 0, "no Terminate yet");
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	cr_expect_eq(send_all(), 1, "the Terminate");
+}
+
+Test(acked, when_the_peer_ends_what_was_acknowledged_before_completes_at_once)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, wr);
+	cr_expect_eq(send_all(), 2, "a Write and a Read");
+	assoc_tx_progress(two.a.assoc, 0);
+	two_expect_none(two.qa);
+	assoc_close(two.b.assoc, two.qb->ep);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+}
+
 /* ---- transports that report only that everything is acknowledged ---- */
 
 Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_no_bytes)

@@ -164,6 +164,39 @@ Test(transfer, placed_requests_wait_for_their_read_and_keep_their_order)
 		two_expect_done(two.qa, i, RDMAP_SUCCESS);
 }
 
+/* The receiver has all that it wants and leaves, before their Reads arrive. */
+Test(transfer, paced_requests_need_no_read_when_the_peer_ends_in_order)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct rdmap_wr wr = two_request(RDMAP_WRITE, i, 0, 10);
+
+		wr.flags |= i == 2 ? RDMAP_PLACED : RDMAP_PACED;
+		two_post(two.qa, wr);
+	}
+	cr_assert(two_move(&two.a, &two.b));
+	assoc_close(two.b.assoc, two.qb->ep);
+	while (two_move(&two.a, &two.b))
+		;
+	two_expect_none(two.qa);
+	cr_expect(two_move(&two.b, &two.a), "the Terminate");
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	two_expect_none(two.qa);
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 2, RDMAP_FLUSH_ERR);
+}
+
+Test(transfer, paced_requests_are_flushed_when_the_association_is_lost)
+{
+	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
+
+	wr.flags |= RDMAP_PACED;
+	two_post(two.qa, wr);
+	cr_assert(two_move(&two.a, &two.b));
+	assoc_lost(two.a.assoc);
+	two_expect_done(two.qa, 1, RDMAP_FLUSH_ERR);
+}
+
 /* The peer refuses the Write itself: that is the error of the request. */
 Test(transfer, a_placed_write_that_is_refused_fails)
 {

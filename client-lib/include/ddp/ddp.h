@@ -798,8 +798,11 @@ enum ddp_send_flags {
 	DDP_SEND_FENCE = 2,     /* wait for earlier Reads and atomics */
 	DDP_SEND_SOLICITED = 4, /* Sends and Immediate Data */
 	DDP_SEND_INLINE = 8, /* the call copies the data: addr are plain pointers, lkey is unused */
-	DDP_SEND_PLACED = 16 /* Sends, Writes, Immediate Data: completes when the data is in the
-				peer's memory. Takes a place among max_ord */
+	DDP_SEND_PLACED = 16, /* Sends, Writes, Immediate Data: completes when the data is in the
+				 peer's memory. Takes a place among max_ord */
+	DDP_SEND_PACED = 32   /* the same, so that the sender is not far ahead of the receiver; but
+				 when the peer ends the session in order first, the request
+				 completes as it does without the flag */
 };
 
 struct ddp_send_wr {
