@@ -429,6 +429,8 @@ void assoc_close(struct assoc *a, struct rdmap *ep)
 		return;
 	assoc_reason(s, ASSOC_REASON_LOCAL, NULL);
 	assoc_session(a, s, SESSION_CLOSE);
+	if (list_linked(&s->stall))
+		assoc_hold_give_up(a, s);
 }
 
 void assoc_lost(struct assoc *a)

@@ -19,7 +19,10 @@ bool assoc_hold_all(const struct assoc_stream *s)
 
 bool assoc_hold_waits(const struct assoc_stream *s)
 {
-	return assoc_hold(s) && s->ep->hold_ms > 0 && !s->hold_over;
+	/* After our end nobody posts receives, and the peer may use the stream again as soon as we
+	 * have acknowledged its own. */
+	return assoc_hold(s) && s->session.state == SESSION_OPEN && s->ep->hold_ms > 0 &&
+	       !s->hold_over;
 }
 
 bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t ssn,
@@ -37,10 +40,21 @@ bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t
 	return true;
 }
 
+void assoc_hold_go_on(struct assoc *a, struct assoc_stream *s)
+{
+	uint32_t len;
+
+	if (s->ep && s->ep->hold.n > 0 && hold_find(&s->ep->hold, s->rx_ssn, &len) &&
+	    !list_linked(&s->resume))
+		list_add_tail(&a->resuming, &s->resume);
+}
+
 void assoc_hold_stall(struct assoc *a, struct assoc_stream *s)
 {
 	struct list *at = a->stalled.prev;
 
+	if (s->ep->more_recvs)
+		assoc_hold_go_on(a, s); /* no wake is due: there may be valid ones behind */
 	if (list_linked(&s->stall))
 		return;
 	a->count.rx_held++;
@@ -51,15 +65,6 @@ void assoc_hold_stall(struct assoc *a, struct assoc_stream *s)
 	       list_entry(at, struct assoc_stream, stall)->stall_deadline > s->stall_deadline)
 		at = at->prev;
 	list_add_tail(at->next, &s->stall);
-}
-
-void assoc_hold_go_on(struct assoc *a, struct assoc_stream *s)
-{
-	uint32_t len;
-
-	if (s->ep && s->ep->hold.n > 0 && hold_find(&s->ep->hold, s->rx_ssn, &len) &&
-	    !list_linked(&s->resume))
-		list_add_tail(&a->resuming, &s->resume);
 }
 
 void assoc_hold_give_up(struct assoc *a, struct assoc_stream *s)

@@ -188,6 +188,13 @@ static bool is_renumbered(const struct assoc_stream *s, const struct ssn_rec *c)
 	       c->ddp.qn == WIRE_QN_SEND;
 }
 
+/* It found no receive, and may wait for one. A request beyond IRD is an error of the peer. */
+static bool may_wait(const struct assoc_stream *s, const struct ssn_rec *c)
+{
+	return (c->perr == PERR_NO_BUFFER || c->perr == PERR_BAD_RECEIVE) &&
+	       c->ddp.qn == WIRE_QN_SEND && assoc_hold_waits(s);
+}
+
 /* Finds where the payload of a segment goes. False if it may wait for a receive instead. */
 static bool place(struct assoc *a, const struct assoc_stream *s, const struct assoc_msg *m,
 		  struct assoc_place *ret)
@@ -201,7 +208,7 @@ static bool place(struct assoc *a, const struct assoc_stream *s, const struct as
 	ret->len = ddp_rx_payload(c);
 	c->perr = (uint16_t)rdmap_rx_place(s->ep, c, m->head + skip, m->head_len - skip, ret->dst,
 					   &ret->ndst);
-	return (c->perr != PERR_NO_BUFFER && c->perr != PERR_BAD_RECEIVE) || !assoc_hold_waits(s);
+	return !may_wait(s, c);
 }
 
 /* Ahead of its turn: places a segment at once and stores its header, or keeps the whole message. */

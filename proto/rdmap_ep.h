@@ -172,6 +172,7 @@ struct rdmap {
 	struct rdmap_ird ird;
 	uint64_t held_msgs;             /* messages that waited for a receive */
 	uint64_t bad_recvs;             /* receives so far that were invalid */
+	bool more_recvs;                /* the last search for a receive ended at its bound */
 	uint32_t tries;                 /* attempts to execute an atomic */
 	uint8_t term[WIRE_TERM_MAX];    /* that is to be sent */
 	uint8_t term_in[WIRE_TERM_MAX]; /* QN 2: the peer's Terminate */

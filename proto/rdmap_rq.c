@@ -115,11 +115,13 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 {
 	enum perr perr = ddp_rx_msn(msn, q->msn, q->open);
 	uint64_t bad = ep->bad_recvs;
+	uint32_t i;
 
 	/* Bounded, because an owner may supply bad receives without end.
 	 */
-	for (uint32_t i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take(ep); i++)
+	for (i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take(ep); i++)
 		perr = ddp_rx_msn(msn, q->msn, q->open);
+	ep->more_recvs = perr == PERR_NO_BUFFER && i > q->slot.mask;
 	if (perr == PERR_NONE)
 		*ret_slot = rdmap_rq_find(q, msn);
 	return perr == PERR_NO_BUFFER && ep->bad_recvs != bad ? PERR_BAD_RECEIVE : perr;

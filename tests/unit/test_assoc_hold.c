@@ -203,6 +203,50 @@ Test(assoc_hold, a_message_waits_on_after_an_invalid_receive)
 	fake_expect_done(0, RDMAP_SUCCESS, 5);
 }
 
+/* The endpoint takes no more at a time, and nobody wakes it while there are receives. */
+Test(assoc_hold, as_many_invalid_receives_as_the_queue_is_deep_do_not_hide_a_valid_one)
+{
+	for (uint64_t i = 0; i < PAIR_DEPTH; i++)
+		pair_post_recv(fake.qp, i, FAKE_STAG + 0x100, FAKE_BASE, 64);
+	fake_push(fake_send(1, 1, 0, true, "hello"));
+	for (uint64_t i = 0; i < PAIR_DEPTH; i++)
+		fake_expect_done(i, RDMAP_LOC_KEY_ERR, 0);
+	post_and_wake(99 % PAIR_DEPTH, 64);
+	fake_expect_done(99 % PAIR_DEPTH, RDMAP_SUCCESS, 5);
+	for (uint64_t i = 0; i < PAIR_DEPTH; i++)
+		pair_post_recv(fake.qp, i, FAKE_STAG + 0x100, FAKE_BASE, 64);
+	pair_post_recv(fake.qp, 3, FAKE_STAG, FAKE_BASE, 64);
+	fake_push(fake_send(2, 2, 0, true, "again"));
+	for (uint64_t i = 0; i < PAIR_DEPTH; i++)
+		fake_expect_done(i, RDMAP_LOC_KEY_ERR, 0);
+	fake_expect_done(3, RDMAP_SUCCESS, 5);
+	fake_expect_open();
+}
+
+Test(assoc_hold, a_read_beyond_ird_waits_for_nothing)
+{
+	for (uint16_t i = 1; i <= PAIR_READS; i++)
+		fake_push(fake_read(i, i, FAKE_STAG, FAKE_BASE, 8));
+	fake_expect_open();
+	fake_push(fake_read(PAIR_READS + 1, PAIR_READS + 1, FAKE_STAG, FAKE_BASE, 8));
+	cr_expect_eq(info().held_msgs, 0);
+}
+
+/* Else the peer's next session on the stream would begin before this one is over here. */
+Test(assoc_hold, after_our_end_no_message_waits)
+{
+	struct pair_msg m;
+
+	fake_push(fake_send(1, 1, 0, true, "proof"));
+	assoc_close(fake.node.assoc, fake.qp->ep);
+	cr_assert(pair_pull(&fake.node, &m));
+	pair_wake(fake.qp);
+	fake_push(fake_send(2, 2, 0, true, "later"));
+	fake_push(fake_end(3));
+	fake_expect_closed(ASSOC_REASON_LOCAL, PERR_NONE);
+	cr_expect_eq(info().held_bytes, 0);
+}
+
 /* The end waits as well: nothing that the peer sent before it is lost. */
 Test(assoc_hold, the_peers_orderly_end_waits_behind_its_messages)
 {
