@@ -2,7 +2,9 @@
 /* Prints the tables of ddpctl as shell for etc/ddpctl.bash-completion.in; run by make. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "ctl/command.h"
 #include "ctl/explain.h"
 #include "ctl/field.h"
 #include "ctl/options.h"
@@ -48,12 +50,51 @@ static int print_errors(void)
 	return 0;
 }
 
+static void print_verbs(const char *word)
+{
+	unsigned n;
+	const struct command *table = command_table(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (table[i].verb && !strcmp(table[i].word, word))
+			printf(" %s", table[i].verb);
+}
+
 static void print_keys(const struct field_object *obj)
 {
 	printf("\t%s)\n\t\tkeys='", obj->name);
 	for (unsigned i = 0; i < obj->nfields; i++)
 		printf("%s ", obj->fields[i].key);
-	printf("'\n\t\tcommands='show %s'\n\t\t;;\n", obj->command ? obj->command : "");
+	printf("'\n\t\tcommands='show");
+	print_verbs(obj->name);
+	printf("'\n\t\t;;\n");
+}
+
+/* A word that is no object, once. */
+static bool is_word(const struct command *table, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(table[k].word, table[i].word))
+			return false;
+	return !args_object(table[i].word);
+}
+
+static void print_words(const struct command *table, unsigned n)
+{
+	printf("_ddpctl_words='");
+	for (unsigned i = 0; i < n; i++)
+		if (is_word(table, i))
+			printf("%s ", table[i].word);
+	printf("'\n");
+}
+
+static void print_word(const struct command *table, unsigned i)
+{
+	if (!is_word(table, i) || !strcmp(table[i].word, "explain"))
+		return;
+	printf("\t%s)\n\t\tkeys='' commands='", table[i].word);
+	print_verbs(table[i].word);
+	printf("%s'\n\t\t;;\n", table[i].verb ? "" : table[i].values);
 }
 
 static void print_values(const struct field_object *obj)
@@ -69,17 +110,21 @@ static void print_values(const struct field_object *obj)
 
 int main(void)
 {
-	unsigned n;
+	unsigned n, ncommands;
 	const struct field_object *objs = field_objects(&n);
+	const struct command *table = command_table(&ncommands);
 
 	print_options();
 	print_objects(objs, n);
+	print_words(table, ncommands);
 	if (print_errors() < 0)
 		return EXIT_FAILURE;
 	printf("\n# _ddpctl_keys OBJECT: sets keys and commands.\n_ddpctl_keys() {\n\tcase $1 "
 	       "in\n");
 	for (unsigned i = 0; i < n; i++)
 		print_keys(&objs[i]);
+	for (unsigned i = 0; i < ncommands; i++)
+		print_word(table, i);
 	printf("\t*) keys='' commands='' ;;\n\tesac\n}\n\n"
 	       "# _ddpctl_values OBJECT KEY: prints the values of the key, where they are listed.\n"
 	       "_ddpctl_values() {\n\tcase $1:$2 in\n");

@@ -1,56 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ddpctl: shows the daemon's objects. See ddpctl(8). */
+/* ddpctl: shows the daemon's objects, and has the daemon do things. See ddpctl(8). */
 #include <errno.h>
 #include <getopt.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "ctl/explain.h"
-#include "ctl/options.h"
-#include "ctl/print.h"
-#include "ctl/query.h"
-#include "ipc/msg_addr.h"
+#include "ctl/command.h"
+#include "ctl/rates.h"
 #include "ipc/version.h"
 
-struct ddpctl {
-	struct options opts;
-	const struct field_object *obj;
-	struct print_filter filters[PRINT_MAX_FILTERS];
-	unsigned nfilters;
-	bool by_id; /* one object was named */
-};
-
-static void print_objects(FILE *out, const char *between)
+static void print_objects(FILE *out)
 {
 	unsigned n;
 	const struct field_object *objs = field_objects(&n);
 
 	for (unsigned i = 0; i < n; i++)
-		fprintf(out, "%s%s", i ? between : "", objs[i].name);
+		fprintf(out, "%s%s", i ? ", " : "", objs[i].name);
+}
+
+/* The words that are no objects. */
+static void print_words(FILE *out)
+{
+	unsigned n;
+	const struct command *table = command_table(&n);
+	const char *gap = "";
+
+	for (unsigned i = 0; i < n; i++) {
+		if (args_object(table[i].word))
+			continue;
+		fprintf(out, "%s%s", gap, table[i].word);
+		gap = ", ";
+	}
 }
 
 static enum ctl_exit help(void)
 {
+	unsigned n;
+	const struct command *table = command_table(&n);
+
 	printf("Usage: ddpctl [OPTION]... OBJECT [show] [ID | KEY VALUE]...\n"
-	       "       ddpctl [OPTION]... path set-primary ASSOC ADDRESS\n"
-	       "       ddpctl [OPTION]... explain [CODE]\n"
+	       "       ddpctl [OPTION]... COMMAND\n"
 	       "Shows objects of ddpsctpd: ");
-	print_objects(stdout, ", ");
+	print_objects(stdout);
 	printf(".\nObjects may be abbreviated. KEY is any key that is printed; all must match.\n"
-	       "set-primary: send to this ADDRESS of the peer while its path is active.\n"
-	       "explain: the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or "
-	       "TAGGED_BOUNDS;\n"
-	       "or of the status of a completion: DDP_WC_FLUSH_ERR or 10.\n\n");
+	       "Commands:\n");
+	for (unsigned i = 0; i < n; i++)
+		printf("  %s%s%s %s\n\t%s\n", table[i].word, table[i].verb ? " " : "",
+		       table[i].verb ? table[i].verb : "", table[i].args, table[i].help);
+	putchar('\n');
 	option_help(stdout, &options_table, &options_default);
 	return CTL_EXIT_OK;
-}
-
-static enum ctl_exit usage_hint(void)
-{
-	fputs("Try 'ddpctl --help'.\n", stderr);
-	return CTL_EXIT_USAGE;
 }
 
 /* Sets *ret_end if the program ends with the result. */
@@ -71,7 +72,7 @@ static enum ctl_exit parse_options(struct options *o, int argc, char **argv, boo
 	case OPTION_R_WRONG:
 		if (*error)
 			query_error("%s", error);
-		return usage_hint();
+		return args_hint();
 	default:
 		break;
 	}
@@ -81,154 +82,94 @@ static enum ctl_exit parse_options(struct options *o, int argc, char **argv, boo
 	return CTL_EXIT_OK;
 }
 
-static int timeout_ms(const struct ddpctl *c)
-{
-	return (int)(c->opts.timeout * 1000);
-}
+/* ---- the first word ---- */
 
-/* The candidates for a name that several objects begin with. */
-static enum ctl_exit ambiguous(const char *name)
-{
-	char text[FIELD_TEXT] = "";
-	size_t len = 0;
+/* What a first word can be: an object, or the word of a command. */
+struct candidates {
+	const char *first; /* that begins with it */
+	char text[FIELD_TEXT];
+	size_t len;
 	unsigned n;
-	const struct field_object *objs = field_objects(&n);
+	bool exact;
+};
 
-	for (unsigned i = 0; i < n; i++)
-		if (!strncmp(objs[i].name, name, strlen(name)) && len < sizeof(text))
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
-						len ? ", " : "", objs[i].name);
-	query_error("object '%s' is ambiguous: %s", name, text);
-	return CTL_EXIT_USAGE;
+static void consider(struct candidates *c, const char *name, const char *candidate)
+{
+	if (c->exact || strncmp(candidate, name, strlen(name)) != 0)
+		return;
+	c->exact = !strcmp(candidate, name);
+	if (c->n == 0 || c->exact)
+		c->first = candidate;
+	if (c->len < sizeof(c->text))
+		c->len += (size_t)snprintf(c->text + c->len, sizeof(c->text) - c->len, "%s%s",
+					   c->n ? ", " : "", candidate);
+	c->n++;
 }
 
-static enum ctl_exit unknown_object(const char *name)
+static enum ctl_exit unknown_word(const char *name)
 {
 	query_error("unknown object '%s'", name);
 	fputs("Objects: ", stderr);
-	print_objects(stderr, ", ");
+	print_objects(stderr);
+	fputs(".\nCommands: ", stderr);
+	print_words(stderr);
 	fputs(".\n", stderr);
 	return CTL_EXIT_USAGE;
 }
 
-/* The object of that name, or the only one that begins with it. */
-static enum ctl_exit find_object(struct ddpctl *c, const char *name)
+/* The whole word that this one stands for: itself, or the only one that begins with it. */
+static enum ctl_exit find_word(const char *name, const char **ret)
 {
-	const struct field_object *objs;
-	unsigned n, found = 0;
+	struct candidates c = {.n = 0};
+	unsigned nobjs, ncommands;
+	const struct field_object *objs = field_objects(&nobjs);
+	const struct command *table = command_table(&ncommands);
 
-	objs = field_objects(&n);
-	for (unsigned i = 0; i < n; i++) {
-		if (strncmp(objs[i].name, name, strlen(name)) != 0)
-			continue;
-		c->obj = &objs[i];
-		found++;
-		if (!strcmp(objs[i].name, name))
-			return CTL_EXIT_OK;
-	}
-	if (found == 1)
-		return CTL_EXIT_OK;
-	return found ? ambiguous(name) : unknown_object(name);
-}
-
-static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *value)
-{
-	const struct field *f = field_find(c->obj, key);
-
-	if (!f) {
-		query_error("%s has no key '%s'", c->obj->name, key);
-		fputs("Keys:", stderr);
-		for (unsigned i = 0; i < c->obj->nfields; i++)
-			fprintf(stderr, " %s", c->obj->fields[i].key);
-		fputs(".\n", stderr);
-		if (c->obj->command)
-			fprintf(stderr, "Commands: show %s.\n", c->obj->command);
+	for (unsigned i = 0; i < nobjs; i++)
+		consider(&c, name, objs[i].name);
+	for (unsigned i = 0; i < ncommands; i++)
+		if (!args_object(table[i].word))
+			consider(&c, name, table[i].word);
+	if (c.n == 0)
+		return unknown_word(name);
+	if (c.n > 1 && !c.exact) {
+		query_error("object '%s' is ambiguous: %s", name, c.text);
 		return CTL_EXIT_USAGE;
 	}
-	if (!field_valid(f, value)) {
-		query_error("%s: '%s' is not %s", key, value, field_expects(f));
-		return usage_hint();
-	}
-	if (c->nfilters == PRINT_MAX_FILTERS) {
-		query_error("at most %d filters", PRINT_MAX_FILTERS);
-		return usage_hint();
-	}
-	c->filters[c->nfilters++] = (struct print_filter){f, value};
+	*ret = c.first;
 	return CTL_EXIT_OK;
 }
 
-/* OBJECT [show] [ID] [KEY VALUE]...; the object is known. */
-static enum ctl_exit parse_args(struct ddpctl *c, int n, char **args)
+/* ---- */
+
+/* Keeps what the filters take. Returns how many. */
+static size_t filtered(const struct ddpctl *c, struct query_reply *a)
 {
-	enum ctl_exit e = CTL_EXIT_OK;
-	int i = 1;
-
-	if (n > 1 && !strcmp(args[1], "show"))
-		i++;
-	if ((n - i) % 2) {
-		if (!c->obj->id || !field_valid(field_find(c->obj, c->obj->id), args[i])) {
-			query_error("'%s' is neither an id nor a key with a value", args[i]);
-			return usage_hint();
-		}
-		c->by_id = true;
-		e = add_filter(c, c->obj->id, args[i++]);
-	}
-	for (; e == CTL_EXIT_OK && i < n; i += 2)
-		e = add_filter(c, args[i], args[i + 1]);
-	return e;
-}
-
-/* Prints the first n records of the reply and frees it. */
-static enum ctl_exit print(const struct field_object *obj, struct query_reply *a, size_t n,
-			   const struct print_opts *o)
-{
-	int r = print_records(stdout, obj, a->recs, n, o);
-
-	free(a->recs);
-	if (r == 0)
-		return CTL_EXIT_OK;
-	query_error("out of memory");
-	return CTL_EXIT_FAILED;
-}
-
-static bool is_explain(const char *arg)
-{
-	return *arg && !strncmp("explain", arg, strlen(arg));
-}
-
-/* explain [CODE] */
-static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
-{
-	struct query_reply a;
-	enum ctl_exit e;
-
-	if (n > 2) {
-		query_error("explain takes at most one code");
-		return usage_hint();
-	}
-	e = explain_code(n == 2 ? args[1] : NULL, &a);
-	if (e != CTL_EXIT_OK)
-		return e;
-	if (n == 2)
-		c->opts.print.details = true;
-	return print(&explain_object, &a, a.n, &c->opts.print);
-}
-
-static enum ctl_exit show(const struct ddpctl *c)
-{
-	struct query_reply a;
-	enum ctl_exit e = query_show(c->opts.socket, timeout_ms(c), c->obj->number, &a);
 	size_t n = 0;
 
+	for (size_t i = 0; i < a->n; i++)
+		if (print_takes(c->filters, c->nfilters, &a->recs[i]))
+			a->recs[n++] = a->recs[i];
+	return n;
+}
+
+/* Asks and prints once. before: the records of the last time, for rates; NULL: none. */
+static enum ctl_exit show(const struct ddpctl *c, struct query_reply *before)
+{
+	struct query_reply a;
+	enum ctl_exit e = query_show(c->opts.socket, args_timeout_ms(c), c->obj->number, &a);
+	uint32_t hidden;
+	size_t n;
+
 	if (e != CTL_EXIT_OK)
 		return e;
-	for (size_t i = 0; i < a.n; i++)
-		if (print_takes(c->filters, c->nfilters, &a.recs[i]))
-			a.recs[n++] = a.recs[i];
-	e = print(c->obj, &a, n, &c->opts.print);
-	if (a.hidden)
-		query_error("%u object%s of other users not shown", a.hidden,
-			    a.hidden == 1 ? "" : "s");
+	hidden = a.hidden;
+	if (before)
+		rates_apply(c->obj, &a, before, c->opts.every);
+	n = filtered(c, &a);
+	e = args_print(c->obj, &a, n, &c->opts.print);
+	if (hidden)
+		query_error("%u object%s of other users not shown", hidden, hidden == 1 ? "" : "s");
 	if (e == CTL_EXIT_OK && c->by_id && n == 0) {
 		query_error("no such %s", c->obj->name);
 		e = CTL_EXIT_NO_OBJECT;
@@ -236,58 +177,87 @@ static enum ctl_exit show(const struct ddpctl *c)
 	return e;
 }
 
-static bool parse_address(const char *text, struct msg_addr *ret)
+/* Again and again: totals first, then rates. */
+static enum ctl_exit show_often(const struct ddpctl *c)
 {
-	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM};
-	struct sockaddr_storage ss = {0};
-	struct addrinfo *ai;
+	const struct timespec pause = {
+		.tv_sec = (time_t)c->opts.every,
+		.tv_nsec = (long)((c->opts.every - (double)(time_t)c->opts.every) * 1e9),
+	};
+	struct query_reply before = {NULL, 0, 0};
+	enum ctl_exit e = show(c, &before);
 
-	if (getaddrinfo(text, NULL, &hints, &ai) != 0)
-		return false;
-	if (ai->ai_addrlen <= sizeof(ss))
-		memcpy(&ss, ai->ai_addr, ai->ai_addrlen);
-	freeaddrinfo(ai);
-	return msg_addr_put(ret, &ss) == 0;
+	for (uint32_t i = 1; e == CTL_EXIT_OK && i != c->opts.count; i++) {
+		if (fflush(stdout) != 0)
+			break;
+		nanosleep(&pause, NULL);
+		if (!c->opts.print.json)
+			putchar('\n');
+		e = show(c, &before);
+	}
+	free(before.recs);
+	return e;
 }
 
-/* path set-primary ASSOC ADDRESS */
-static enum ctl_exit set_primary(const struct ddpctl *c, int n, char **args)
+/* The commands of an object, after its keys. */
+static void print_commands(const char *object)
 {
-	const struct field *assoc = field_find(c->obj, "assoc");
-	struct msg_addr remote;
+	unsigned n;
+	const struct command *table = command_table(&n);
+	bool any = false;
 
-	if (n != 4) {
-		query_error("set-primary needs the number of an association and an address");
-		return usage_hint();
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(table[i].word, object) != 0)
+			continue;
+		fprintf(stderr, "%s %s", any ? "" : "Commands: show", table[i].verb);
+		any = true;
 	}
-	if (!field_valid(assoc, args[2]) || strtoull(args[2], NULL, 0) > UINT32_MAX) {
-		query_error("'%s' is not the number of an association, 0 to 4294967295", args[2]);
-		return usage_hint();
-	}
-	if (!parse_address(args[3], &remote)) {
-		query_error("'%s' is neither an IPv4 nor an IPv6 address", args[3]);
-		return usage_hint();
-	}
-	return query_set_primary(c->opts.socket, timeout_ms(c),
-				 (uint32_t)strtoull(args[2], NULL, 0), &remote);
+	if (any)
+		fputs(".\n", stderr);
+}
+
+static enum ctl_exit show_object(struct ddpctl *c, int n, char **args)
+{
+	int skip = n > 0 && !strcmp(args[0], "show");
+	enum ctl_exit e = args_filters(c, n - skip, args + skip);
+
+	if (e == CTL_EXIT_OK)
+		return c->opts.every > 0 ? show_often(c) : show(c, NULL);
+	if (e == CTL_EXIT_USAGE)
+		print_commands(c->obj->name);
+	return e;
+}
+
+/* A word of its own needs its second word. */
+static enum ctl_exit incomplete(const char *word)
+{
+	unsigned n;
+	const struct command *table = command_table(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(table[i].word, word))
+			query_error("usage: ddpctl %s %s %s", word, table[i].verb, table[i].args);
+	return args_hint();
 }
 
 static enum ctl_exit run(struct ddpctl *c, int n, char **args)
 {
+	const struct command *cmd;
+	const char *word;
 	enum ctl_exit e;
 
 	if (n == 0) {
 		query_error("no object is named");
-		return usage_hint();
+		return args_hint();
 	}
-	if (is_explain(args[0]))
-		return explain(c, n, args);
-	e = find_object(c, args[0]);
-	if (e == CTL_EXIT_OK && n > 1 && c->obj->command && !strcmp(args[1], c->obj->command))
-		return set_primary(c, n, args);
-	if (e == CTL_EXIT_OK)
-		e = parse_args(c, n, args);
-	return e == CTL_EXIT_OK ? show(c) : e;
+	e = find_word(args[0], &word);
+	if (e != CTL_EXIT_OK)
+		return e;
+	cmd = command_find(word, n > 1 ? args[1] : NULL);
+	if (cmd)
+		return command_run(cmd, c, n - 1 - !!cmd->verb, args + 1 + !!cmd->verb);
+	c->obj = args_object(word);
+	return c->obj ? show_object(c, n - 1, args + 1) : incomplete(word);
 }
 
 int main(int argc, char **argv)

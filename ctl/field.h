@@ -49,8 +49,7 @@ struct field_object {
 	enum ctl_object number; /* 0 where the daemon is not asked */
 	const struct field *fields;
 	unsigned nfields;
-	const char *id;      /* key that `ddpctl OBJECT ID` means, NULL if there is none */
-	const char *command; /* besides show, NULL if there is none */
+	const char *id; /* key that `ddpctl OBJECT ID` means, NULL if there is none */
 };
 
 enum { FIELD_TEXT = 320 }; /* bytes that hold any field as text */

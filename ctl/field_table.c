@@ -51,6 +51,7 @@ static const struct field status_fields[] = {
 	F(status, refused_assocs, NUM, STATS),
 	F(status, unanswered, NUM, STATS),
 	F(status, transport_bytes, BYTES, STATS),
+	F(status, draining, BOOL, BASIC),
 	F(status, last_error, STRING, BASIC),
 	F(status, last_error_ms, MSEC, BASIC),
 };
@@ -231,30 +232,22 @@ static const struct field event_fields[] = {
 	F(event, duration_ms, MSEC, STATS),
 	F(event, tx_bytes, BYTES, STATS),
 	F(event, rx_bytes, BYTES, STATS),
+	F(event, lost, NUM, DETAIL),
 	F(event, reason, STRING, BASIC),
 };
 
-/* An object, and one that has a command of its own. */
-#define OBJECT(name, number, id) OBJECT_WITH(name, number, id, NULL)
-#define OBJECT_WITH(name, number, id, command)                                                     \
+#define OBJECT(name, number, id)                                                                   \
 	{                                                                                          \
-#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]),    \
-			id, command                                                                \
+#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), id \
 	}
 
 static const struct field_object objects[] = {
-	OBJECT(status, CTL_STATUS, NULL),
-	OBJECT(assoc, CTL_ASSOC, "id"),
-	OBJECT_WITH(path, CTL_PATH, NULL, "set-primary"),
-	OBJECT(session, CTL_SESSION, NULL),
-	OBJECT(qp, CTL_QP, "qp_num"),
-	OBJECT(srq, CTL_SRQ, "handle"),
-	OBJECT(cq, CTL_CQ, "handle"),
-	OBJECT(mr, CTL_MR, "stag"),
-	OBJECT(mw, CTL_MW, "stag"),
-	OBJECT(pd, CTL_PD, "handle"),
-	OBJECT(client, CTL_CLIENT, "id"),
-	OBJECT(listener, CTL_LISTENER, "handle"),
+	OBJECT(status, CTL_STATUS, NULL), OBJECT(assoc, CTL_ASSOC, "id"),
+	OBJECT(path, CTL_PATH, NULL),     OBJECT(session, CTL_SESSION, NULL),
+	OBJECT(qp, CTL_QP, "qp_num"),     OBJECT(srq, CTL_SRQ, "handle"),
+	OBJECT(cq, CTL_CQ, "handle"),     OBJECT(mr, CTL_MR, "stag"),
+	OBJECT(mw, CTL_MW, "stag"),       OBJECT(pd, CTL_PD, "handle"),
+	OBJECT(client, CTL_CLIENT, "id"), OBJECT(listener, CTL_LISTENER, "handle"),
 	OBJECT(event, CTL_EVENT, NULL),
 };
 

@@ -6,6 +6,7 @@
 enum { MAX_SECONDS = 3600 };
 
 #define MIN_SECONDS 0.001
+#define MIN_INTERVAL 0.1
 
 #define AT(member) OPTION_AT(struct options, member)
 
@@ -51,6 +52,28 @@ static const struct option_row rows[] = {
 		.help = "counters",
 		.type = OPTION_FLAG,
 		AT(print.stats),
+	},
+	{
+		.letters = "w",
+		.name = "watch",
+		.arg = "SECONDS",
+		.noun = "an interval",
+		.help = "again and again, with rates",
+		.type = OPTION_SECONDS,
+		AT(every),
+		.min = MIN_INTERVAL,
+		.max = MAX_SECONDS,
+	},
+	{
+		.letters = "c",
+		.name = "count",
+		.arg = "N",
+		.noun = "a count",
+		.help = "end after N outputs or events",
+		.type = OPTION_NUM,
+		AT(count),
+		.min = 1,
+		.max = UINT32_MAX,
 	},
 	{
 		.name = "socket",

@@ -3,6 +3,8 @@
 #ifndef CTL_OPTIONS_H
 #define CTL_OPTIONS_H
 
+#include <stdint.h>
+
 #include "ctl/print.h"
 #include "util/option.h"
 
@@ -10,6 +12,8 @@ struct options {
 	struct print_opts print;
 	const char *socket;
 	double timeout; /* seconds */
+	double every;   /* seconds between two outputs, 0: one output */
+	uint32_t count; /* outputs or events, 0: without end */
 };
 
 /* Before the command line is read; the socket is NULL. */

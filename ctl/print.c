@@ -54,6 +54,20 @@ static struct json_object *json_record(const struct field_object *obj, const str
 	return o;
 }
 
+int print_json_line(FILE *out, const struct field_object *obj, const struct ctl_record *rec,
+		    const struct print_opts *o)
+{
+	struct json_object *json = json_record(obj, rec, o->numeric);
+
+	if (!json)
+		return -ENOMEM;
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext(json, JSON_C_TO_STRING_PLAIN |
+							     JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(json);
+	return 0;
+}
+
 static int print_json(FILE *out, const struct field_object *obj, const struct ctl_record *recs,
 		      size_t n, const struct print_opts *o)
 {

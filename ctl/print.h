@@ -23,6 +23,10 @@ enum { PRINT_MAX_FILTERS = 16 };
 /* Whether all n filters take the record. */
 bool print_takes(const struct print_filter *filters, unsigned n, const struct ctl_record *rec);
 
+/* Prints the record as one line of JSON. Returns 0 or -ENOMEM. */
+int print_json_line(FILE *out, const struct field_object *obj, const struct ctl_record *rec,
+		    const struct print_opts *o);
+
 /*
  * Prints n records of one object: JSON always an array; text a table, blocks with details, stats
  * and for the status, or lines. Returns 0 or -ENOMEM.

@@ -22,6 +22,7 @@ struct query {
 	int fd;
 	int timeout_ms;
 	uint32_t seq;
+	uint16_t minor; /* of the daemon's version of the local protocol */
 	/* the record received last */
 	_Alignas(8) uint8_t buf[MSG_MAX];
 	size_t len;
@@ -130,7 +131,8 @@ static enum ctl_exit await(const struct query *q)
 
 	for (;;) {
 		uint64_t now = now_ms();
-		int r = poll(&p, 1, now < end ? (int)(end - now) : 0);
+		int left = now < end ? (int)(end - now) : 0;
+		int r = poll(&p, 1, q->timeout_ms < 0 ? -1 : left);
 
 		if (r > 0)
 			return CTL_EXIT_OK;
@@ -237,6 +239,7 @@ static enum ctl_exit exchange_hello(struct query *q)
 		e = receive_reply(q, MSG_HELLO, sizeof(*reply));
 	if (e != CTL_EXIT_OK)
 		return e;
+	q->minor = reply->minor;
 	if (reply->major == IPC_VERSION_MAJOR)
 		return CTL_EXIT_OK;
 	query_error("the daemon speaks version %u.%u of the local protocol, ddpctl %d.%d",
@@ -244,12 +247,17 @@ static enum ctl_exit exchange_hello(struct query *q)
 	return CTL_EXIT_VERSION;
 }
 
-/* Adds the record that was received. Members that it lacks are 0, and its len says so; members
- * that only a newer daemon has are dropped. */
+/* The record that was received. Members that it lacks are 0, and its len says so; members that only
+ * a newer daemon has are dropped. */
+static void copy_record(struct ctl_record *ret, const struct query *q)
+{
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, q->buf, q->len < sizeof(*ret) ? q->len : sizeof(*ret));
+}
+
+/* Adds it. */
 static enum ctl_exit keep_record(struct query_reply *a, const struct query *q, size_t *room)
 {
-	struct ctl_record *rec;
-
 	if (a->n == *room) {
 		size_t more = *room ? 2 * *room : 64;
 		struct ctl_record *bigger = reallocarray(a->recs, more, sizeof(*bigger));
@@ -261,9 +269,7 @@ static enum ctl_exit keep_record(struct query_reply *a, const struct query *q, s
 		a->recs = bigger;
 		*room = more;
 	}
-	rec = &a->recs[a->n++];
-	memset(rec, 0, sizeof(*rec));
-	memcpy(rec, q->buf, q->len < sizeof(*rec) ? q->len : sizeof(*rec));
+	copy_record(&a->recs[a->n++], q);
 	return CTL_EXIT_OK;
 }
 
@@ -303,6 +309,61 @@ static enum ctl_exit attach(struct query *q)
 	enum ctl_exit e = connect_daemon(q);
 
 	return e == CTL_EXIT_OK ? exchange_hello(q) : e;
+}
+
+/* An older daemon does not know the request, and would end the connection. */
+static enum ctl_exit send_verb(struct query *q, const struct ctl_do *verb, const char *what)
+{
+	struct ctl_do req = *verb;
+	enum ctl_exit e;
+
+	if (q->minor < IPC_MINOR_CTL_DO) {
+		query_error("%s: the daemon is older than ddpctl and cannot do that (local "
+			    "protocol %d.%u, needed %d.%d)",
+			    what, IPC_VERSION_MAJOR, q->minor, IPC_VERSION_MAJOR, IPC_MINOR_CTL_DO);
+		return CTL_EXIT_VERSION;
+	}
+	req.hdr.op = MSG_CTL_DO;
+	req.version = CTL_VERSION;
+	e = send_record(q, &req.hdr, sizeof(req));
+	return e == CTL_EXIT_OK ? receive_reply(q, MSG_CTL_DO, sizeof(struct msg_hdr)) : e;
+}
+
+enum ctl_exit query_do(const char *socket, int timeout_ms, const struct ctl_do *verb,
+		       const char *what)
+{
+	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	enum ctl_exit e = attach(&q);
+
+	if (e == CTL_EXIT_OK)
+		e = send_verb(&q, verb, what);
+	cleanup_close(&q.fd);
+	return e;
+}
+
+enum ctl_exit query_watch(const char *socket, int timeout_ms,
+			  bool (*fn)(void *arg, const struct ctl_record *rec), void *arg)
+{
+	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	const struct ctl_do verb = {.verb = CTL_WATCH};
+	enum ctl_exit e = attach(&q);
+	struct ctl_record rec;
+	bool more = true;
+
+	if (e == CTL_EXIT_OK)
+		e = send_verb(&q, &verb, "monitor");
+	q.timeout_ms = -1;
+	while (more && e == CTL_EXIT_OK) {
+		e = receive_record(&q);
+		if (e == CTL_EXIT_OK && !is_record(&q, CTL_EVENT))
+			e = bad_reply(&q);
+		if (e != CTL_EXIT_OK)
+			break;
+		copy_record(&rec, &q);
+		more = fn(arg, &rec);
+	}
+	cleanup_close(&q.fd);
+	return e;
 }
 
 enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t assoc,

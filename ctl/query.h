@@ -3,6 +3,7 @@
 #ifndef CTL_QUERY_H
 #define CTL_QUERY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,16 @@ struct query_reply {
 
 /* "ddpctl: text" and a newline on stderr. */
 void query_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Has the daemon do something: a verb of ipc/ctl.h with its id and argument. what: its name, for
+ * messages. */
+enum ctl_exit query_do(const char *socket, int timeout_ms, const struct ctl_do *verb,
+		       const char *what);
+
+/* Calls fn for each event from now on, until it returns false or the daemon ends: a record that
+ * lacks members has zeros there. */
+enum ctl_exit query_watch(const char *socket, int timeout_ms,
+			  bool (*fn)(void *arg, const struct ctl_record *rec), void *arg);
 
 /* Makes the path to that address the primary path of the association. */
 enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t assoc,

@@ -42,6 +42,26 @@ struct ctl_show {
 	uint32_t version; /* CTL_VERSION; the daemon refuses another one with EPROTONOSUPPORT */
 };
 
+/* What ddpctl has the daemon do. All but WATCH need root or the user of the daemon. */
+enum ctl_verb {
+	CTL_WATCH =
+		1, /* from now on, a MSG_CTL_RECORD of CTL_EVENT for each event, with this seq */
+	CTL_LOG_LEVEL, /* arg: enum log_level of the daemon */
+	CTL_ABORT,     /* the association id */
+	CTL_TERMINATE, /* the session on stream arg of the association id */
+	CTL_KICK,      /* the client id */
+	CTL_DRAIN,     /* arg 1: no new session begins; 0: they do again */
+	CTL_RELOAD,    /* reads the configuration again */
+	CTL_VERB_COUNT,
+};
+
+struct ctl_do {
+	struct msg_hdr hdr;
+	uint32_t version; /* as in ctl_show */
+	uint32_t verb;    /* enum ctl_verb */
+	uint32_t id, arg;
+};
+
 struct ctl_end {
 	struct msg_hdr hdr;
 	uint32_t records; /* sent */
@@ -65,6 +85,7 @@ struct ctl_status {
 	uint64_t transport_bytes;       /* memory of the transport's associations */
 	char last_error[CTL_ERROR_MAX]; /* the line of the last event with an error */
 	uint64_t last_error_ms;         /* since then */
+	uint32_t draining, pad;         /* no new session begins */
 };
 
 struct ctl_assoc {
@@ -184,8 +205,8 @@ struct ctl_event {
 	uint16_t stream, pad;
 	char comm[32];
 	struct sockaddr_storage remote;
-	uint32_t err; /* errno value, 0: in order */
-	uint32_t pad2;
+	uint32_t err;  /* errno value, 0: in order */
+	uint32_t lost; /* to one who watches: events left out before this one */
 	uint64_t duration_ms, tx_bytes, rx_bytes; /* of a session that ended */
 	char reason[MSG_REASON_MAX];
 };

@@ -74,7 +74,8 @@ enum {
 	X(ASYNC_OPEN)     /* hdr -> hdr, fd: waiting end of the bell; once; since minor 5 */ \
 	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */ \
 	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */ \
-	X(NOTIFY_MR)      /* notify_mr -> hdr; since minor 7 */
+	X(NOTIFY_MR)      /* notify_mr -> hdr; since minor 7 */ \
+	X(CTL_DO)         /* ctl_do of ctl.h -> hdr; since minor 8 */
 /* clang-format on */
 
 enum msg_op {

@@ -166,8 +166,8 @@ void slab_free(struct slabs *s, struct slab_range *r)
 	if (!slab)
 		return;
 	/* Gives the memory back; the range reads as zeros from here on. */
-	if (fallocate(slab->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)r->offset,
-		      (off_t)r->len) < 0)
+	if (!s->final && fallocate(slab->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				   (off_t)r->offset, (off_t)r->len) < 0)
 		memset(r->addr, 0, r->len);
 	pthread_mutex_lock(&s->lock);
 	mark(slab, (unsigned)(r->offset / page), (unsigned)(r->len / page), false);

@@ -25,6 +25,8 @@ struct slabs {
 	size_t bytes;     /* of each slab */
 	unsigned count;   /* slabs */
 	struct list list; /* those that have a range in use */
+	bool final; /* all goes soon: ranges that are freed keep their bytes, which others may read
+		     */
 };
 
 /* Pages of a slab. All zero: none. */

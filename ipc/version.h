@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 7,
+	IPC_VERSION_MINOR = 8,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -26,6 +26,8 @@ enum {
 	IPC_MINOR_AGENT = 6,
 	/* From which on there is MSG_NOTIFY_MR. */
 	IPC_MINOR_NOTIFY = 7,
+	/* From which on there is MSG_CTL_DO. */
+	IPC_MINOR_CTL_DO = 8,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -286,7 +286,7 @@ struct sctp_info {
 	uint32_t unacked; /* messages that were sent or queued and are not acknowledged */
 	bool takes_batches;
 	bool unreachable; /* ICMP said so of the primary path, and nothing was answered since */
-	bool lower_tag;   /* of the two verification tags, ours is the smaller one: true at one end */
+	bool lower_tag; /* of the two verification tags, ours is the smaller one: true at one end */
 };
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
 

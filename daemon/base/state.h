@@ -41,6 +41,7 @@ struct daemon {
 	struct timer accept_again; /* set while the server pauses */
 	struct timer stop_by;      /* sessions have until then to end in order */
 	bool stopping;
+	bool draining; /* no new session begins */
 };
 
 #endif

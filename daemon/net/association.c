@@ -553,12 +553,10 @@ void association_activate(struct association *assoc)
 		list_add_tail(&assoc->worker->active, &assoc->active);
 }
 
-static void give_up(struct association *assoc)
+void association_abort(struct association *assoc, int err, const char *reason)
 {
-	static const char reason[] = "the transport refuses a segment of the size it announced";
-
 	llp_abort(assoc->conn, reason);
-	down(assoc, EIO, reason);
+	down(assoc, err, reason);
 }
 
 /* A segment that is too long for the path tells that it became narrower. With the transport
@@ -588,7 +586,8 @@ static bool send_one(struct association *assoc)
 		association_activate(assoc);
 	dp_events(&assoc->dp);
 	if (assoc->dp.broken)
-		give_up(assoc);
+		association_abort(assoc, EIO,
+				  "the transport refuses a segment of the size it announced");
 	schedule(assoc);
 	return assoc->dp.sent != before;
 }

@@ -113,6 +113,9 @@ bool association_send_all(struct worker *w);
 /* Shuts down each association when its last session has ended, without waiting for another. */
 void association_stop_all(struct worker *w);
 
+/* Aborts it with an errno value and a sentence, which peer and users get. It is freed later. */
+void association_abort(struct association *assoc, int err, const char *reason);
+
 /* Aborts and frees. NULL is fine; returns NULL. */
 struct association *association_free(struct association *assoc);
 

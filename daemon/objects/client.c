@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "daemon/objects/qp.h"
 
@@ -25,6 +26,11 @@ void client_allow(struct client *c)
 #undef NO_TABLE
 #undef TABLE
 	idtab_allow(&c->requests, cfg->session.pending_max * l->listeners);
+}
+
+bool client_is_admin(const struct client *c)
+{
+	return c->uid == 0 || c->uid == geteuid();
 }
 
 void client_fault(struct client *c, const char *fmt, ...)

@@ -48,7 +48,9 @@ struct client {
 	struct event_loop_watch *watch;
 	struct outq replies, events;
 	struct async_channel async;
-	struct show *show; /* current answer, or NULL; no record is read meanwhile */
+	struct journal_watcher watcher; /* linked while it watches: service/watch */
+	uint32_t watch_seq, watch_lost; /* of its request; events left out since the last one */
+	struct show *show;              /* current answer, or NULL; no record is read meanwhile */
 	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
 	struct event_loop_watch *doorbell_watch;
 	struct bell_page *page; /* NULL before hello */
@@ -71,6 +73,9 @@ struct client {
 
 /* Gives its tables room for what the limits allow by now. They do not shrink: acct refuses. */
 void client_allow(struct client *c);
+
+/* Root, and the user that the daemon runs as. */
+bool client_is_admin(const struct client *c);
 
 /* Marks the client to be ended after this turn, with the reason. The first fault counts. */
 void client_fault(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/base/log.h"
 #include "daemon/net/association.h"
@@ -12,19 +11,13 @@
 #include "ipc/msg_addr.h"
 #include "util/addr.h"
 
-/* Root, and the user that the daemon runs as. */
-static bool is_admin(const struct client *c)
-{
-	return c->uid == 0 || c->uid == geteuid();
-}
-
 /* All sessions of an association share its primary path. */
 static int check_users(const struct client *c, const struct association *assoc, struct reply *rep)
 {
 	struct assoc_stream_info info;
 	uint32_t pos = 0;
 
-	if (is_admin(c))
+	if (client_is_admin(c))
 		return 0;
 	while (assoc_stream_next(assoc->ddp, &pos, &info)) {
 		const struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
@@ -55,7 +48,7 @@ static int find_by_qp(const struct client *c, const struct msg_set_primary *req,
 static int find_by_id(const struct client *c, const struct msg_set_primary *req,
 		      struct association **ret, struct reply *rep)
 {
-	if (!is_admin(c))
+	if (!client_is_admin(c))
 		return reply_refuse(rep, EPERM,
 				    "set primary of association %u: only root may change it",
 				    req->assoc);

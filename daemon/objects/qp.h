@@ -97,6 +97,7 @@ struct qp {
 	uint32_t options;       /* set of MSG_QP_ */
 	struct async async;
 	uint64_t since_ms; /* when the session was established */
+	const char *order; /* why somebody else ended it, or NULL */
 };
 
 /* The contents of a session's event. Members that do not apply are 0 or NULL. */
@@ -126,6 +127,10 @@ void qp_disconnect(struct qp *qp);
 
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
+
+/* The same, by order of somebody else, whom the reason names: its program gets ECONNABORTED. reason
+ * stays the caller's and is static. */
+void qp_terminate(struct qp *qp, const char *reason);
 
 /* The client rang: there is work, a receive that a message waits for, or room for completions. */
 void qp_wake(struct qp *qp);

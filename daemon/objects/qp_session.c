@@ -170,6 +170,10 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	if (qp->state != QP_IDLE)
 		return reply_refuse(rep, EISCONN, "queue pair %u: connect while it is %s", qp->num,
 				    qp_state_str(qp->state));
+	if (qp->client->daemon->draining)
+		return reply_refuse(rep, ECONNREFUSED,
+				    "queue pair %u: connect: the administrator drains this daemon",
+				    qp->num);
 	r = conn_params_check(qp->client->daemon, qp, params, rep);
 	if (r)
 		return r;
@@ -350,8 +354,9 @@ void qp_disconnect(struct qp *qp)
 	if (qp->state == QP_CONNECTING) {
 		unbind(qp);
 		qp_failed(qp, MSG_EV_FAILED,
-			  &(struct session_event){.err = ECANCELED,
-						  .reason = "canceled by this program"});
+			  &(struct session_event){
+				  .err = ECANCELED,
+				  .reason = qp->order ? qp->order : "canceled by this program"});
 	} else if (qp->state == QP_RTS) {
 		qp->state = QP_CLOSING;
 		assoc_close(association_ddp(qp->assoc), qp->ep);
@@ -360,6 +365,12 @@ void qp_disconnect(struct qp *qp)
 		rdmap_flush_recvs(qp->ep);
 		wr_flush(qp);
 	}
+}
+
+void qp_terminate(struct qp *qp, const char *reason)
+{
+	qp->order = reason;
+	qp_disconnect(qp);
 }
 
 /* A session that was established has failed. */
@@ -372,6 +383,10 @@ static void post_fatal(struct qp *qp, const struct session_event *event)
 
 void qp_closed(struct qp *qp, const struct session_event *event)
 {
+	const struct session_event order = {.err = ECONNABORTED, .reason = qp->order};
+
+	if (qp->order && !event->err)
+		event = &order;
 	session_log_end(qp, event->err, event->reason);
 	if (event->err)
 		post_fatal(qp, event);

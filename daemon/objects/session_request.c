@@ -158,6 +158,8 @@ static const char *unable(const struct port *p, const struct listener *l,
 {
 	if (assoc->worker->daemon->stopping)
 		return "this daemon is stopping";
+	if (assoc->worker->daemon->draining)
+		return "the administrator drains this daemon";
 	if (!p)
 		return "no program listens on that port";
 	if (!l)

@@ -104,12 +104,14 @@ void attach_free(struct client *c)
 {
 	list_del(&c->faulty);
 	c->leaving = true;
+	c->slabs.final = true; /* it finds its rings as they are, and then the reason */
 	free_objects(c);
 	c->agent = agent_free(c->agent);
 	list_del(&c->polled);
 	event_loop_unwatch(c->watch);
 	event_loop_unwatch(c->doorbell_watch);
 	show_abandon(c);
+	list_del(&c->watcher.link);
 	outq_deinit(&c->replies);
 	outq_deinit(&c->events);
 	if (c->page)
@@ -257,6 +259,7 @@ int attach_client(struct worker *w, int fd)
 	strcpy(c->comm, "?"); /* until it says hello */
 	list_init(&c->faulty);
 	list_init(&c->polled);
+	list_init(&c->watcher.link);
 	async_channel_init(&c->async);
 	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);

@@ -21,6 +21,7 @@
 #include "daemon/objects/qp_options.h"
 #include "daemon/objects/session_request.h"
 #include "daemon/objects/srq.h"
+#include "daemon/service/command.h"
 #include "daemon/service/hello.h"
 #include "daemon/service/show.h"
 #include "ipc/wqe.h"
@@ -501,6 +502,12 @@ static int do_show(struct client *c, const void *rec, const int *fds, struct rep
 	return show_objects(c, rec, rep);
 }
 
+static int do_command(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return command_run(c, rec, rep);
+}
+
 /* ---- the table ---- */
 
 #define SIZE(type) sizeof(struct msg_##type)
@@ -551,6 +558,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_ASYNC_OPEN] = {SIZE(hdr), 0, do_async_open, SIZE(hdr), 0},
 	[MSG_ASYNC_TAKE] = {SIZE(hdr), 0, do_async_take, SIZE(async), 0},
 	[MSG_OPEN_AGENT] = {SIZE(hdr), 0, do_open_agent, SIZE(agent), 0},
+	[MSG_CTL_DO] = {sizeof(struct ctl_do), 0, do_command, SIZE(hdr), 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
 };
 

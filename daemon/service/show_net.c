@@ -61,6 +61,7 @@ bool show_status(struct show *s)
 	while ((assoc = idtab_next(&d->worker.assocs, &pos)))
 		r->sessions += assoc->ddp ? assoc_sessions(assoc->ddp) : 0;
 	put_error(s, 0, r->last_error, sizeof(r->last_error), &r->last_error_ms);
+	r->draining = d->draining;
 	llp_stats(d->worker.net, &st);
 	r->tx_packets = st.tx_packets;
 	r->rx_packets = st.rx_packets;

@@ -488,6 +488,8 @@ static int print_ctl(void)
 	};
 	static const struct member show[] = {M(ctl_show, hdr), M(ctl_show, object),
 					     M(ctl_show, version)};
+	static const struct member todo[] = {M(ctl_do, hdr), M(ctl_do, version), M(ctl_do, verb),
+					     M(ctl_do, id), M(ctl_do, arg)};
 	static const struct member end[] = {M(ctl_end, hdr), M(ctl_end, records),
 					    M(ctl_end, hidden)};
 	static const struct member record[] = {M(ctl_record, hdr), M(ctl_record, object),
@@ -498,6 +500,8 @@ static int print_ctl(void)
 	print_values(numbers, sizeof(numbers) / sizeof(numbers[0]));
 	printf("struct ctl_show: size %zu\n", sizeof(struct ctl_show));
 	print_members(show, sizeof(show) / sizeof(show[0]));
+	printf("struct ctl_do: size %zu\n", sizeof(struct ctl_do));
+	print_members(todo, sizeof(todo) / sizeof(todo[0]));
 	printf("struct ctl_end: size %zu\n", sizeof(struct ctl_end));
 	print_members(end, sizeof(end) / sizeof(end[0]));
 	printf("struct ctl_record: objects at %zu\n", (size_t)CTL_HEAD);

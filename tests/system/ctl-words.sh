@@ -39,13 +39,15 @@ keys_of_page() {
 [ $? -eq 2 ] || fail 'an unknown object: not status 2'
 listed Objects >"$tmp/objects"
 [ "$(wc -l <"$tmp/objects")" -gt 10 ] || fail "too few objects: $(cat "$tmp/said")"
-(cat "$tmp/objects" && echo explain) | sort >"$tmp/want"
+listed Commands >"$tmp/words"
+[ "$(wc -l <"$tmp/words")" -gt 4 ] || fail "too few commands: $(cat "$tmp/said")"
+sort "$tmp/objects" "$tmp/words" >"$tmp/want"
 completed '' >"$tmp/got"
 same 'objects, and those that bash completes' "$tmp/want" "$tmp/got"
 
 "$ddpctl" c 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'an ambiguous object: not status 2'
-grep -q "object 'c' is ambiguous: cq, client\$" "$tmp/said" || fail "the candidates: $(cat "$tmp/said")"
+grep -q "object 'c' is ambiguous: cq, client, config\$" "$tmp/said" || fail "the candidates: $(cat "$tmp/said")"
 "$ddpctl" mr valid maybe 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'an impossible value: not status 2'
 grep -q "valid: 'maybe' is not yes or no" "$tmp/said" || fail "the values: $(cat "$tmp/said")"
@@ -64,6 +66,17 @@ while read -r object; do
 	completed "$object" '' >"$tmp/got"
 	same "keys of $object, and those that bash completes" "$tmp/want" "$tmp/got"
 done <"$tmp/objects"
+
+# Each command is in the page, and completed.
+"$ddpctl" --help | sed -n 's/^  \([a-z][a-z -]*[a-z]\) .*/\1/p' >"$tmp/commands"
+[ "$(wc -l <"$tmp/commands")" -gt 8 ] || fail "too few commands: $(cat "$tmp/commands")"
+while read -r command; do
+	sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/p' "$page" | tr -d '\\"' | grep -qE "^\.(B|BR|BI) .*$command" || fail "$command is not in the page"
+	# shellcheck disable=SC2086
+	set -- $command
+	[ $# = 1 ] || completed "$1" '' | grep -qx -- "$2" || fail "$command is not completed"
+done <"$tmp/commands"
+[ "$(completed log level '')" = '' ] || fail 'log level'
 
 "$ddpctl" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z]+' | tr -d ' ' | tr , '\n' | sort >"$tmp/want"
 completed - >"$tmp/got"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctl/print.h"
+#include "ctl/rates.h"
 
 static const struct field_object *object(const char *name)
 {
@@ -502,5 +503,27 @@ Test(table, a_path_is_shown_and_found_by_its_address)
 	free(text);
 	cr_assert(field_match(address, &rec.path, "10.2.0.2"));
 	cr_assert_not(field_match(address, &rec.path, "10.2.0.1"));
-	cr_assert_str_eq(object("path")->command, "set-primary");
+}
+
+Test(print, rates_are_differences_and_only_of_counters)
+{
+	const struct field_object *obj = object("qp");
+	struct ctl_record old = filled(0), new = old;
+	struct query_reply before = {NULL, 0, 0}, now = {&old, 1, 0};
+
+	old.qp.qp_num = new.qp.qp_num = 7;
+	old.qp.tx_bytes = 1000;
+	new.qp.tx_bytes = 5000;
+	new.qp.in_flight = 3;
+	rates_apply(obj, &now, &before, 2);
+	cr_assert_eq(old.qp.tx_bytes, 1000, "the first time there is no rate");
+	now.recs = &new;
+	rates_apply(obj, &now, &before, 2);
+	cr_assert_eq(new.qp.tx_bytes, 2000);
+	cr_assert_eq(new.qp.in_flight, 3);
+	cr_assert_eq(new.qp.qp_num, 7);
+	new.qp.tx_bytes = 4000; /* of another queue pair by now: it began again */
+	rates_apply(obj, &now, &before, 2);
+	cr_assert_eq(new.qp.tx_bytes, 0);
+	free(before.recs);
 }

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/metric.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A field as a metric. Its unit is the end of its name, as OpenMetrics requires. */
+struct metric {
+	const char *object, *key;
+	const char *name; /* after "ddpsctpd_" */
+	const char *unit; /* "" or the last word of the name */
+	bool counter;
+	unsigned scale; /* the field counts parts of the unit: 1000 of a second */
+	const char *help;
+};
+
+#define COUNTER(object, key, name, unit, help)                                                     \
+	{                                                                                          \
+		object, key, name, unit, true, 1, help                                             \
+	}
+#define GAUGE(object, key, name, unit, scale, help)                                                \
+	{                                                                                          \
+		object, key, name, unit, false, scale, help                                        \
+	}
+
+static const struct metric metrics[] = {
+	GAUGE("status", "uptime_ms", "uptime_seconds", "seconds", 1000, "Since the start."),
+	GAUGE("status", "clients", "clients", "", 1, "Attached programs."),
+	GAUGE("status", "assocs", "assocs", "", 1, "Associations."),
+	GAUGE("status", "sessions", "sessions", "", 1, "DDP stream sessions."),
+	GAUGE("status", "qps", "qps", "", 1, "Queue pairs."),
+	GAUGE("status", "mr_bytes", "mr_bytes", "bytes", 1, "Memory registered."),
+	GAUGE("status", "transport_bytes", "transport_memory_bytes", "bytes", 1,
+	      "Memory of the associations of the transport."),
+	COUNTER("status", "tx_packets", "tx_packets", "", "Packets sent."),
+	COUNTER("status", "rx_packets", "rx_packets", "", "Packets received."),
+	COUNTER("status", "tx_bytes", "tx_bytes", "bytes", "Sent."),
+	COUNTER("status", "rx_bytes", "rx_bytes", "bytes", "Received."),
+	COUNTER("status", "retransmits", "retransmits", "", "Chunks sent again."),
+	COUNTER("status", "bad_crc", "bad_crc", "", "Packets dropped for their checksum."),
+	COUNTER("status", "bad_packets", "bad_packets", "", "Packets dropped for another reason."),
+	COUNTER("status", "unknown_packets", "unknown_packets", "",
+		"Packets of peers without association."),
+	COUNTER("status", "over_budget", "over_budget_packets", "",
+		"Packets dropped unread beyond the rate for all."),
+	COUNTER("status", "over_share", "over_share_packets", "",
+		"Packets dropped unread beyond the share of their network."),
+	COUNTER("status", "refused_assocs", "refused_assocs", "",
+		"Associations of peers that were refused."),
+	COUNTER("status", "unanswered", "unanswered_packets", "",
+		"Packets whose answer had no room."),
+	GAUGE("assoc", "srtt_us", "assoc_srtt_seconds", "seconds", 1000000,
+	      "Smoothed round-trip time."),
+	GAUGE("assoc", "cwnd", "assoc_cwnd_bytes", "bytes", 1, "Congestion window."),
+	GAUGE("assoc", "mtu", "assoc_mtu_bytes", "bytes", 1, "MTU of the path."),
+	GAUGE("assoc", "sessions", "assoc_sessions", "", 1, "Sessions on the association."),
+	COUNTER("assoc", "tx_segments", "assoc_tx_segments", "", "DDP segments sent."),
+	COUNTER("assoc", "rx_segments", "assoc_rx_segments", "", "DDP segments received."),
+	COUNTER("assoc", "tx_control", "assoc_tx_control", "", "Control messages sent."),
+	COUNTER("assoc", "rx_control", "assoc_rx_control", "", "Control messages received."),
+	COUNTER("assoc", "tx_terminates", "assoc_tx_terminates", "",
+		"Sessions terminated by this side."),
+	COUNTER("assoc", "rx_ahead", "assoc_rx_ahead", "", "Messages that came before their turn."),
+	COUNTER("assoc", "rx_early", "assoc_rx_early", "", "Messages before their Accept."),
+	COUNTER("assoc", "rx_dropped", "assoc_rx_dropped", "", "Messages dropped."),
+	COUNTER("assoc", "rx_violations", "assoc_rx_violations", "",
+		"Messages against the protocol."),
+	COUNTER("qp", "tx_msgs", "qp_tx_msgs", "", "Messages sent."),
+	COUNTER("qp", "rx_msgs", "qp_rx_msgs", "", "Messages received."),
+	COUNTER("qp", "tx_bytes", "qp_tx_bytes", "bytes", "Payload sent."),
+	COUNTER("qp", "rx_bytes", "qp_rx_bytes", "bytes", "Payload received."),
+	COUNTER("qp", "held_msgs", "qp_held_msgs", "", "Messages that waited for a receive."),
+	COUNTER("cq", "completions", "cq_completions", "", "Completions written."),
+	COUNTER("cq", "bells", "cq_bells", "", "Times that the program was woken."),
+	GAUGE("client", "mr_bytes", "client_mr_bytes", "bytes", 1, "Memory registered."),
+	GAUGE("client", "qps", "client_qps", "", 1, "Queue pairs."),
+};
+
+enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
+
+/* Keys that tell the objects of a kind apart. */
+static const struct {
+	const char *object, *keys[4];
+} labels[] = {
+	{"assoc", {"id", "remote"}},
+	{"qp", {"qp_num", "client", "comm", "uid"}},
+	{"cq", {"client", "handle", "uid"}},
+	{"client", {"id", "comm", "uid"}},
+};
+
+bool metric_is_counter(const struct field_object *obj, const struct field *f)
+{
+	for (unsigned i = 0; i < METRICS; i++)
+		if (!strcmp(metrics[i].object, obj->name) && !strcmp(metrics[i].key, f->key))
+			return metrics[i].counter;
+	return false;
+}
+
+/* The keys of labels of an object, with NULL at the end or four of them; NULL: none. */
+static const char *const *label_keys(const char *object)
+{
+	for (unsigned i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		if (!strcmp(labels[i].object, object))
+			return labels[i].keys;
+	return NULL;
+}
+
+static const struct field_object *object_of(const struct metric *m)
+{
+	unsigned n;
+	const struct field_object *objs = field_objects(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(objs[i].name, m->object))
+			return &objs[i];
+	return NULL;
+}
+
+/* ---- one value ---- */
+
+/* A metric of one object. */
+struct sample {
+	const struct metric *m;
+	const struct field_object *obj;
+	const struct ctl_record *rec;
+	double value;
+};
+
+static double value_of(const struct sample *s)
+{
+	char text[FIELD_TEXT];
+
+	field_text(field_find(s->obj, s->m->key), &s->rec->status, true, text);
+	return strtod(text, NULL) / s->m->scale;
+}
+
+/* The text of a label's value, in quotes. */
+static void print_quoted(FILE *out, const char *text)
+{
+	putc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', out);
+		putc(*text, out);
+	}
+	putc('"', out);
+}
+
+static void print_labels(FILE *out, const struct sample *s)
+{
+	const char *const *keys = label_keys(s->obj->name);
+	char text[FIELD_TEXT];
+
+	for (unsigned i = 0; keys && i < 4 && keys[i]; i++) {
+		field_text(field_find(s->obj, keys[i]), &s->rec->status, true, text);
+		fprintf(out, "%s%s=", i ? "," : "{", keys[i]);
+		print_quoted(out, text);
+	}
+	if (keys)
+		putc('}', out);
+}
+
+static void print_line(FILE *out, const struct sample *s)
+{
+	fprintf(out, "ddpsctpd_%s%s", s->m->name, s->m->counter ? "_total" : "");
+	print_labels(out, s);
+	fprintf(out, " %.15g\n", s->value);
+}
+
+static struct json_object *json_labels(const struct sample *s)
+{
+	struct json_object *o = json_object_new_object();
+	const char *const *keys = label_keys(s->obj->name);
+	char text[FIELD_TEXT];
+
+	for (unsigned i = 0; o && keys && i < 4 && keys[i]; i++) {
+		field_text(field_find(s->obj, keys[i]), &s->rec->status, true, text);
+		json_object_object_add(o, keys[i], json_object_new_string(text));
+	}
+	return o;
+}
+
+static void add_json(struct json_object *array, const struct sample *s)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(s->m->name));
+	json_object_object_add(o, "type",
+			       json_object_new_string(s->m->counter ? "counter" : "gauge"));
+	json_object_object_add(o, "unit", json_object_new_string(s->m->unit));
+	json_object_object_add(o, "labels", json_labels(s));
+	json_object_object_add(o, "value", json_object_new_double(s->value));
+	json_object_array_add(array, o);
+}
+
+/* ---- all of them ---- */
+
+static void print_head(FILE *out, const struct metric *m)
+{
+	fprintf(out, "# TYPE ddpsctpd_%s %s\n", m->name, m->counter ? "counter" : "gauge");
+	if (*m->unit)
+		fprintf(out, "# UNIT ddpsctpd_%s %s\n", m->name, m->unit);
+	fprintf(out, "# HELP ddpsctpd_%s %s\n", m->name, m->help);
+}
+
+static void print_metric(FILE *out, const struct metric *m, const struct query_reply *a,
+			 enum metric_format format, struct json_object *array)
+{
+	struct sample s = {.m = m, .obj = object_of(m)};
+	const struct field *f = field_find(s.obj, m->key);
+
+	if (format == METRIC_OPENMETRICS)
+		print_head(out, m);
+	for (size_t i = 0; i < a->n; i++) {
+		s.rec = &a->recs[i];
+		if ((uint32_t)f->offset + f->size > s.rec->len)
+			continue; /* an older daemon lacks it */
+		s.value = value_of(&s);
+		if (array)
+			add_json(array, &s);
+		else
+			print_line(out, &s);
+	}
+}
+
+static void finish(FILE *out, enum metric_format format, struct json_object *array)
+{
+	if (array)
+		fprintf(out, "%s\n", json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
+	json_object_put(array);
+	if (format == METRIC_OPENMETRICS)
+		fputs("# EOF\n", out);
+}
+
+enum ctl_exit metric_print(FILE *out, const char *socket, int timeout_ms, enum metric_format format)
+{
+	struct json_object *array = format == METRIC_JSON ? json_object_new_array() : NULL;
+	struct query_reply a = {NULL, 0, 0};
+	enum ctl_exit e = CTL_EXIT_OK;
+
+	for (unsigned i = 0; e == CTL_EXIT_OK && i < METRICS; i++) {
+		if (i == 0 || strcmp(metrics[i].object, metrics[i - 1].object) != 0) {
+			free(a.recs);
+			a.recs = NULL;
+			e = query_show(socket, timeout_ms, object_of(&metrics[i])->number, &a);
+		}
+		if (e == CTL_EXIT_OK)
+			print_metric(out, &metrics[i], &a, format, array);
+	}
+	free(a.recs);
+	if (e == CTL_EXIT_OK)
+		finish(out, format, array);
+	else
+		json_object_put(array);
+	return e;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/rates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl/metric.h"
+
+/* The same object in the earlier records, or NULL. */
+static const struct ctl_record *find(const struct field_object *obj, const struct ctl_record *rec,
+				     const struct query_reply *before)
+{
+	const struct field *id = obj->id ? field_find(obj, obj->id) : NULL;
+	char text[FIELD_TEXT];
+
+	if (!id)
+		return before->n == 1 ? &before->recs[0] : NULL;
+	field_text(id, &rec->status, true, text);
+	for (size_t i = 0; i < before->n; i++)
+		if (field_match(id, &before->recs[i].status, text))
+			return &before->recs[i];
+	return NULL;
+}
+
+static uint64_t get(const struct field *f, const struct ctl_record *rec)
+{
+	uint64_t v = 0;
+
+	if (f->size == sizeof(v))
+		memcpy(&v, (const char *)&rec->status + f->offset, sizeof(v));
+	return v;
+}
+
+static void make_rates(const struct field_object *obj, struct ctl_record *rec,
+		       const struct ctl_record *before, double seconds)
+{
+	for (unsigned i = 0; i < obj->nfields; i++) {
+		const struct field *f = &obj->fields[i];
+		uint64_t v, old;
+
+		if (f->size != sizeof(v) || !metric_is_counter(obj, f))
+			continue;
+		v = get(f, rec);
+		old = before ? get(f, before) : v;
+		v = v > old ? (uint64_t)((double)(v - old) / seconds + 0.5) : 0;
+		memcpy((char *)&rec->status + f->offset, &v, sizeof(v));
+	}
+}
+
+void rates_apply(const struct field_object *obj, struct query_reply *now,
+		 struct query_reply *before, double seconds)
+{
+	struct ctl_record *copy = NULL;
+
+	if (now->n)
+		copy = reallocarray(NULL, now->n, sizeof(*copy));
+	if (copy)
+		memcpy(copy, now->recs, now->n * sizeof(*copy));
+	for (size_t i = 0; before->recs && i < now->n; i++)
+		make_rates(obj, &now->recs[i], find(obj, &now->recs[i], before), seconds);
+	free(before->recs);
+	*before = (struct query_reply){.recs = copy, .n = copy ? now->n : 0};
+}

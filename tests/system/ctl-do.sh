@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: ddpctl monitor shows events as they happen; ddpctl ends sessions, associations and programs, and both sides
+# hear the reason; a drained daemon begins no session; stats has every counter, as OpenMetrics too.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping python3
+
+b=$(address 1)
+daemon a "$(address 0)"
+daemon b "$b"
+server pong b "$ddping" -s --socket "$(socket_of b)"
+background monitor "$ddpctl" --socket "$(socket_of a)" monitor
+background json "$ddpctl" --socket "$(socket_of b)" -j -c 2 monitor event session-end
+watching() { [ "$(ctl "$1" -o client comm ddpctl | wc -l)" -ge 2 ]; }
+eventually 10 watching a && eventually 10 watching b || fail 'nobody watches'
+
+# ping: begins a session that goes on.
+ping() {
+	background ping "$ddping" --socket "$(socket_of a)" -i 0.05 -c 10000 "$b"
+	eventually 10 grep -q 'bytes from' "$tmp/ping.log" || fail 'no session'
+}
+# ended_with REASON: it has ended, and its program and the monitor have the reason.
+ended_with() {
+	eventually 10 gone "$(pid_of ping)" || fail "$1: the program goes on"
+	grep -q "$1" "$tmp/ping.log" || fail "the program does not say: $1"
+	eventually 10 grep -q "session with $b:5043 ended .*: .*$1" "$tmp/monitor.log" || fail "the monitor does not say: $1"
+}
+value() { ctl a -o "$1" | sed -n "s/.* $2 \([0-9]*\).*/\1/p" | head -n 1; }
+
+ping
+ctl a session terminate "$(value session assoc)" "$(value session stream)" || fail 'session terminate'
+ended_with 'ended by the administrator'
+ping
+ctl a assoc abort "$(ctl a -o assoc | sed -n 's/^assoc id \([0-9]*\) .*/\1/p')" || fail 'assoc abort'
+ended_with 'ended by the administrator'
+eventually 5 grep -q 'aborted the association: ended by the administrator' "$tmp/b.log" || fail 'the peer has no reason'
+ping
+ctl a client kick "$(ctl a -o client comm ddping | sed -n 's/^client id \([0-9]*\) .*/\1/p')" || fail 'client kick'
+eventually 10 gone "$(pid_of ping)" || fail 'client kick: the program goes on'
+grep -q 'corrupted' "$tmp/ping.log" && fail 'client kick: the program blames the daemon'
+eventually 5 grep -q 'client [0-9]* (ddping, .*): ended: ended by the administrator' "$tmp/monitor.log" || fail 'the monitor does not show the kick'
+for words in 'session terminate 99 0' 'assoc abort 99' 'client kick 99'; do
+	# shellcheck disable=SC2086
+	ctl a $words 2>/dev/null
+	[ $? -eq 5 ] || fail "$words: not status 5"
+done
+
+eventually 10 gone "$(pid_of json)" || fail 'monitor -c 2 goes on'
+python3 -c '
+import json, sys
+events = [json.loads(line) for line in sys.stdin]
+assert len(events) == 2 and all(e["event"] == "session-end" and e["comm"] == "ddping" for e in events), events
+assert all(e["tx_bytes"] > 0 and e["reason"] for e in events), events' <"$tmp/json.log" || fail 'monitor -j'
+
+ctl a drain on || fail 'drain on'
+"$ddping" --socket "$(socket_of a)" -c 1 "$b" >"$tmp/drain.log" 2>&1 && fail 'a session begins in a drained daemon'
+grep -q 'drains this daemon' "$tmp/drain.log" || fail 'the program does not hear of the drain'
+ctl a status | grep -q '^draining *yes' || fail 'status does not show the drain'
+ctl a drain off && "$ddping" --socket "$(socket_of a)" -c 1 "$b" >"$tmp/drain.log" 2>&1 || fail 'drain off'
+
+ctl a log level debug || fail 'log level'
+ctl a -o pd >/dev/null
+eventually 5 grep -q 'debug: client ' "$tmp/a.log" || fail 'no debug lines'
+ctl a log level info && ctl a config reload || fail 'config reload'
+eventually 5 grep -q 'reload: done' "$tmp/a.log" || fail 'no reload'
+
+# Each family once, with type, help and unit, and the end.
+ctl a stats openmetrics >"$tmp/metrics" || fail 'stats openmetrics'
+ctl a -j stats >"$tmp/stats.json" || fail 'stats -j'
+python3 - "$tmp/metrics" "$tmp/stats.json" <<'END' || fail 'metrics'
+import json, re, sys
+lines = open(sys.argv[1]).read().splitlines()
+assert lines[-1] == "# EOF" and lines.count("# EOF") == 1
+kind, unit, last, seen = {}, {}, None, set()
+for line in lines[:-1]:
+    m = re.fullmatch(r"# (TYPE|UNIT|HELP) (\w+) (.+)", line)
+    if m:
+        what, name, value = m.groups()
+        if what == "TYPE":
+            assert name not in kind and value in ("counter", "gauge"), line
+            kind[name], last = value, name
+        assert name == last, line
+        if what == "UNIT":
+            assert name.endswith("_" + value), line
+        continue
+    m = re.fullmatch(r'(\w+)(\{(?:\w+="(?:[^"\\]|\\.)*",?)*\})? (-?[0-9.e+-]+)', line)
+    assert m, line
+    name = last + ("_total" if kind[last] == "counter" else "")
+    assert m.group(1) == name and line.rsplit(" ", 1)[0] not in seen, line
+    seen.add(line.rsplit(" ", 1)[0])
+values = {s["name"]: s for s in json.load(open(sys.argv[2]))}
+assert values["tx_packets"]["value"] > 0 and values["tx_packets"]["type"] == "counter", values["tx_packets"]
+END
+[ "$(ctl a -w 0.1 -c 3 -o status | grep -c ' tx_packets ')" = 3 ] || fail '-w'
+
+# Only root and the user of the daemon change anything.
+if [ "$(id -u)" = 0 ]; then
+	chmod 0711 "$tmp"
+	chmod 0666 "$(socket_of a)"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$ddpctl" --socket "$(socket_of a)" drain on 2>/dev/null
+	[ $? -eq 4 ] || fail 'drain by another user: not status 4'
+fi
+stop pong
+stop a || fail "daemon a: exit status $?"
+grep -q 'closed the connection' "$tmp/monitor.log" || fail 'the monitor does not say that the daemon is gone'
+stop b || fail "daemon b: exit status $?"
