@@ -207,9 +207,14 @@ enum {
 			    its segments. Where the transport does not tell (assoc_cfg.acks),
 			    signaled ones complete like RDMAP_PACED, if Reads are possible, else
 			    when all of the association is acknowledged */
-	RDMAP_KEEP_RECVS = 2, /* when the peer ends the session in order, receives that were taken
-				 complete only at rdmap_flush_recvs() */
+	RDMAP_KEEP_RECVS = 2,  /* when the peer ends the session in order, receives that were taken
+				  complete only at rdmap_flush_recvs() */
+	RDMAP_IMM_OF_SEND = 8, /* with RDMAP_PLACE_IN_ORDER: Immediate Data whose low 32 bits are
+				  RDMAP_IMM_MARK completes no receive: the Send that follows it
+				  takes the receive and is reported with both */
 };
+
+#define RDMAP_IMM_MARK UINT32_C(0xdd5e4d1a)
 
 /* Sets the options of an endpoint that is not bound: a set of RDMAP_PLACE_IN_ORDER ... */
 void rdmap_set_options(struct rdmap *ep, unsigned options);

@@ -220,6 +220,13 @@ enum perr rdmap_atomic_place_imm(struct rdmap *ep, const struct ssn_rec *c, cons
 	return perr == PERR_NONE ? gather_body(s->imm, sizeof(s->imm), c, body, avail) : perr;
 }
 
+/* In order, no receive of a later message was taken yet. */
+static bool is_of_send(const struct rdmap *ep, uint64_t imm)
+{
+	return ep->options & RDMAP_IMM_OF_SEND && (uint32_t)imm == RDMAP_IMM_MARK &&
+	       ep->rq->open == 1;
+}
+
 enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c)
 {
 	struct rdmap_rq_slot *s = rdmap_rq_find(ep->rq, c->ddp.msn);
@@ -234,6 +241,9 @@ enum perr rdmap_atomic_deliver_imm(struct rdmap *ep, const struct ssn_rec *c)
 	if (ddp_rx_end(c) != WIRE_IMM_LEN)
 		return PERR_RDMAP_LENGTH;
 	done.imm = be_get64(s->imm);
-	rdmap_rq_complete(ep, ep->rq, &done);
+	if (is_of_send(ep, done.imm))
+		rdmap_rq_hand_on(ep->rq);
+	else
+		rdmap_rq_complete(ep, ep->rq, &done);
 	return PERR_NONE;
 }

@@ -84,6 +84,7 @@ struct rdmap_rq_slot {
 	uint64_t size; /* of all elements */
 	struct ddp_gather in;
 	uint8_t imm[WIRE_IMM_LEN];
+	bool has_imm;   /* of the Immediate Data before the message: RDMAP_IMM_OF_SEND */
 	uint8_t status; /* not RDMAP_SUCCESS: takes no message, completes as soon as it is the
 			   oldest */
 	uint8_t nsge;
@@ -313,6 +314,10 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 
 /* The slot for a message, or NULL if no receive was taken for it. */
 struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn);
+
+/* The oldest message, Immediate Data, is delivered, and the next one takes its receive. None of the
+ * next one was placed. */
+void rdmap_rq_hand_on(struct rdmap_rq *q);
 
 /* Completes the oldest receive as *done says, then bad receives that follow it. */
 void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done);

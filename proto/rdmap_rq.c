@@ -165,6 +165,16 @@ void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *
 	report_bad(ep, q);
 }
 
+void rdmap_rq_hand_on(struct rdmap_rq *q)
+{
+	struct rdmap_rq_slot *s = rdmap_rq_find(q, q->msn);
+
+	s->in = (struct ddp_gather){.begun = false};
+	s->has_imm = true;
+	q->of_msn[(q->msn + 1) & q->slot.mask] = q->of_msn[q->msn & q->slot.mask];
+	q->msn++;
+}
+
 static void flush(struct rdmap *ep, struct rdmap_rq *q)
 {
 	const struct rdmap_rq_slot *s;

@@ -6,6 +6,7 @@
 #include "proto/rdmap_atomic.h"
 #include "proto/rdmap_raw.h"
 #include "proto/rdmap_term.h"
+#include "util/be.h"
 #include "util/checked.h"
 
 /* A segment being examined, and the spans for its payload. */
@@ -168,6 +169,8 @@ static enum perr deliver_send(struct rdmap *ep, const struct ssn_rec *c, bool *r
 		if (perr != PERR_NONE)
 			return perr;
 	}
+	done.immediate = s->has_imm;
+	done.imm = s->has_imm ? be_get64(s->imm) : 0;
 	rdmap_rq_complete(ep, ep->rq, &done);
 	return PERR_NONE;
 }

@@ -7,6 +7,7 @@
 #include "verbs/cm_addr.h"
 #include "verbs/cm_event.h"
 #include "verbs/cm_listen.h"
+#include "verbs/cm_private.h"
 #include "verbs/cm_sync.h"
 #include "verbs/context.h"
 #include "verbs/oob.h"
@@ -112,12 +113,19 @@ static uint16_t depth(uint8_t wanted)
 	return wanted == 0 || wanted > QP_READS ? DDP_READS_MAX : wanted;
 }
 
+/* The peer uses this library. */
+static void note_peer(struct cm_id *id)
+{
+	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+
+	if (qp)
+		qp->send_imm = true;
+}
+
+static const struct rdma_conn_param no_param = {.private_data = NULL};
+
 static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param *to)
 {
-	const struct rdma_conn_param none = {.private_data = NULL};
-
-	if (!from)
-		from = &none;
 	*to = (struct ddp_conn_param){
 		.struct_size = sizeof(*to),
 		.private_data = from->private_data,
@@ -125,6 +133,15 @@ static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param
 		.ird = depth(from->responder_resources),
 		.ord = depth(from->initiator_depth),
 	};
+}
+
+/* Announces what this library can do. private: memory for it, as long as *to is used. */
+static void announce(const struct rdma_conn_param *from, enum cm_private what,
+		     struct cm_private_data *private, struct ddp_conn_param *to)
+{
+	cm_private_make(private, what, from->private_data, from->private_data_len);
+	to->private_data = private->bytes;
+	to->private_len = private->len;
 }
 
 /* The queue pair of the id, or the one that the parameters name. */
@@ -140,6 +157,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 {
 	struct cm_id *id = cm_of(ibv);
 	struct sockaddr_storage local = ibv->route.addr.src_storage;
+	struct cm_private_data private;
 	struct ddp_conn_param param;
 	int r;
 
@@ -148,7 +166,8 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	cm_listen_release(id);
 	if (need_qp(id, conn))
 		return -1;
-	fill_param(conn, &param);
+	fill_param(conn ? conn : &no_param, &param);
+	announce(conn ? conn : &no_param, CM_PRIVATE_REQUEST, &private, &param);
 	param.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN;
 	if (cm_addr_chosen(id)) {
 		addr_set_port(&local, 0);
@@ -178,6 +197,7 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 {
 	struct cm_id *id = cm_of(ibv);
+	struct cm_private_data private;
 	struct ddp_conn_param param;
 	int r;
 
@@ -185,7 +205,11 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 		return cm_fail(EINVAL);
 	if (need_qp(id, conn))
 		return -1;
-	fill_param(conn, &param);
+	fill_param(conn ? conn : &no_param, &param);
+	if (id->peer_verbs) {
+		announce(conn ? conn : &no_param, CM_PRIVATE_REPLY, &private, &param);
+		note_peer(id);
+	}
 	if (id->negotiated) {
 		param.flags = DDP_CONN_NEGOTIATE;
 		if (param.ord == DDP_READS_MAX || param.ord > id->peer_ird)
@@ -259,8 +283,9 @@ static uint8_t depth8(uint16_t n)
 	return n < RDMA_MAX_RESP_RES ? (uint8_t)n : RDMA_MAX_RESP_RES;
 }
 
-static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_type type, int status,
-		 const struct ddp_cm_event *from)
+/* An event with the program's private data: len bytes. */
+static void push_with(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_type type,
+		      int status, const struct ddp_cm_event *from, size_t len)
 {
 	struct rdma_cm_event ev = {
 		.id = &id->ibv,
@@ -274,12 +299,19 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 		ev.param.conn.initiator_depth = depth8(from->peer_ird);
 	}
 	words_event(ddp_event_str(from->type), from->reason);
-	cm_event_push(&ev, from->private_data, from->private_len);
+	cm_event_push(&ev, from->private_data, len);
+}
+
+static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_type type, int status,
+		 const struct ddp_cm_event *from)
+{
+	push_with(id, listener, type, status, from, from->private_len);
 }
 
 static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev)
 {
 	struct cm_id *id = cm_new(listener->ibv.channel, listener->ibv.context, listener->ibv.ps);
+	size_t len = ev->private_len;
 
 	if (!id) {
 		ddp_reject(ev->id, NULL);
@@ -293,7 +325,8 @@ static void on_request(struct cm_id *listener, struct host *host, const struct d
 	ddp_id_set_user(ev->id, &id->sink);
 	cm_take_host(id, host);
 	cm_addr_of_request(id, ev);
-	push(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev);
+	id->peer_verbs = cm_private_take(CM_PRIVATE_REQUEST, ev->private_data, &len);
+	push_with(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev, len);
 }
 
 /* The responder that allows no Reads: see post.c. */
@@ -309,14 +342,19 @@ static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
 
 static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
 {
+	size_t len = ev->private_len;
+
 	id->established = true;
 	note_depth(id, ev);
+	if (cm_private_take(CM_PRIVATE_REPLY, ev->private_data, &len) && !id->passive)
+		note_peer(id);
 	if (id->ibv.qp)
 		qp_set_state(qp_of(id->ibv.qp), IBV_QPS_RTS);
 	cm_addr_of_session(id);
-	push(id, NULL,
-	     id->named && !id->passive ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED,
-	     0, ev);
+	push_with(id, NULL,
+		  id->named && !id->passive ? RDMA_CM_EVENT_CONNECT_RESPONSE
+					    : RDMA_CM_EVENT_ESTABLISHED,
+		  0, ev, len);
 }
 
 /* REJECTED has a reason of InfiniBand, 28: by the program; others have a negative errno value. */

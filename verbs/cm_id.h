@@ -26,6 +26,7 @@ struct cm_id {
 	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
 	struct ibv_qp_init_attr init; /* have these attributes */
 	bool negotiated;              /* the request has Read depths */
+	bool peer_verbs;              /* it comes from this library: see cm_private.h */
 	uint16_t peer_ird;
 	struct ibv_sa_path_rec path;
 	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */

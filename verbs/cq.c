@@ -51,13 +51,17 @@ static enum ibv_wc_status status_of(enum ddp_wc_status s)
 	return (unsigned)s < COUNT(statuses) ? statuses[s] : IBV_WC_GENERAL_ERR;
 }
 
-/* The 64 bits of Immediate Data are those of a Write with Immediate Data: post_imm(). */
+/* The 64 bits of Immediate Data are those of post_imm(). */
 static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
 {
-	to->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+	const uint32_t len = post_imm_len(from->imm_data);
+
 	to->wc_flags = IBV_WC_WITH_IMM;
 	to->imm_data = post_imm_data(from->imm_data);
-	to->byte_len = post_imm_len(from->imm_data);
+	if (len == DDP_IMM_MARK)
+		return; /* of a Send, whose length is known */
+	to->opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+	to->byte_len = len;
 }
 
 static void convert(const struct qp_nums *numbers, const struct ddp_wc *from, struct ibv_wc *to)

@@ -212,6 +212,7 @@ static int connect_qp(struct qp *qp)
 	int r;
 
 	addr_of(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
+	qp->send_imm = true; /* no other library speaks this protocol */
 	r = ddp_connect(qp->id, (struct sockaddr *)&to, &param);
 	qp->joined = r == 0;
 	return r ? words_failed("ibv_modify_qp", r) : 0;
@@ -231,7 +232,7 @@ static int accept_request(struct qp *qp)
 		return words_failed("ibv_modify_qp", r);
 	}
 	qp->id = id;
-	qp->joined = true;
+	qp->joined = qp->send_imm = true;
 	ddp_destroy_id(old);
 	r = ddp_accept(id, NULL);
 	return r ? words_failed("ibv_modify_qp", r) : 0;

@@ -98,6 +98,23 @@ static void set_imm(const struct ibv_send_wr *wr, struct ddp_send_wr *write,
 	write->next = ret;
 }
 
+/* Immediate Data, which the peer reports with the Send that follows. */
+static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *imm,
+			struct ddp_send_wr *send)
+{
+	if (!qp->send_imm)
+		return -words_lacks("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
+	*send = *imm;
+	send->opcode = DDP_WR_SEND;
+	*imm = (struct ddp_send_wr){
+		.wr_id = wr->wr_id,
+		.next = send,
+		.opcode = DDP_WR_IMM_DATA,
+		.imm_data = post_imm(wr->imm_data, DDP_IMM_MARK),
+	};
+	return 2;
+}
+
 /* Converts one request to one or two. Returns their number, or a negative errno value. */
 static int convert(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 {
@@ -119,6 +136,8 @@ static int convert(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp
 		set_rdma(wr, DDP_WR_RDMA_WRITE, ret);
 		return 1;
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		if (length_of(wr) == DDP_IMM_MARK)
+			return -EINVAL; /* 3.7 GB: it would be a Send's */
 		set_rdma(wr, DDP_WR_RDMA_WRITE, ret);
 		set_imm(wr, ret, ret + 1);
 		return 2;
@@ -141,7 +160,7 @@ static int convert(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp
 		set_bind(wr, ret);
 		return 1;
 	case IBV_WR_SEND_WITH_IMM:
-		return -words_lacks("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
+		return set_send_imm(qp, wr, ret, ret + 1);
 	default:
 		return -EOPNOTSUPP;
 	}

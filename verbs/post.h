@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /* A Write with Immediate Data is a Write followed by Immediate Data (RFC 7306), whose 64 bits are
- * the 32 of the program and the length of the Write. */
+ * the 32 of the program and the length of the Write. A Send with Immediate Data is Immediate Data,
+ * with DDP_IMM_MARK instead of a length, followed by a Send. */
 static inline uint64_t post_imm(__be32 data, uint32_t len)
 {
 	return (uint64_t)be32toh(data) << 32 | len;
@@ -24,10 +25,10 @@ static inline uint32_t post_imm_len(uint64_t imm)
 	return (uint32_t)imm;
 }
 
-/* Why a Send with Immediate Data is not possible. */
+/* Why a Send with Immediate Data is not possible with this peer. */
 #define POST_NO_SEND_IMM                                                                           \
-	"IBV_WR_SEND_WITH_IMM: a Send of RFC 5040 carries no immediate data; an RDMA Write can "   \
-	"have it"
+	"IBV_WR_SEND_WITH_IMM: the peer does not use ddpverbs, and a Send of RFC 5040 carries no " \
+	"immediate data; an RDMA Write can have it"
 
 /* ibv_post_send(). 0 or a positive errno value. */
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

@@ -79,7 +79,8 @@ static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 		.srq = a->srq ? srq_ddp(a->srq) : NULL,
 		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
-		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED,
+		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
+			   DDP_QP_IMM_OF_SEND,
 	};
 }
 

@@ -50,6 +50,7 @@ struct qp {
 	/* Sent since a request that completed when it was placed. Approximate when threads post at
 	 * the same time. */
 	uint32_t unplaced;
+	bool send_imm; /* the peer takes Sends with Immediate Data */
 	bool no_reads; /* the session allows none, which placed requests need */
 };
 

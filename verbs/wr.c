@@ -99,11 +99,12 @@ static void wr_send(struct ibv_qp_ex *ex)
 	begin(ex, IBV_WR_SEND);
 }
 
-/* Fails now, so that nothing of the batch is posted. */
+/* If it cannot be, it fails now, so that nothing of the batch is posted. */
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
 	begin(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
-	fail(ex, words_lacks("ibv_wr_send_imm", POST_NO_SEND_IMM, EOPNOTSUPP));
+	if (!of(ex)->send_imm)
+		fail(ex, words_lacks("ibv_wr_send_imm", POST_NO_SEND_IMM, EOPNOTSUPP));
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)

@@ -10,11 +10,12 @@
 #include "proto/hold.h"
 #include "proto/rdmap.h"
 
-enum { FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED };
+enum { FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND };
 
 _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
 		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS &&
-		       (int)MSG_QP_ACKED == RDMAP_ACKED,
+		       (int)MSG_QP_ACKED == RDMAP_ACKED &&
+		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND,
 	       "options keep their bits");
 
 /* ---- checks ---- */
@@ -41,6 +42,10 @@ static int check_what(const struct msg_options *req, uint32_t known, struct repl
 	if (req->what & MSG_OPTIONS_FLAGS && req->flags & ~(uint32_t)FLAGS)
 		return reply_refuse(rep, EINVAL, "options 0x%x: a set of 0x%x is possible",
 				    req->flags, FLAGS);
+	if (req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_IMM_OF_SEND &&
+	    !(req->flags & MSG_QP_PLACE_IN_ORDER))
+		return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", req->flags,
+				    MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER);
 	return req->what & MSG_OPTIONS_HOLD ? check_hold(req, rep) : 0;
 }
 

@@ -187,6 +187,8 @@ static const struct value values[] = {
 	V(DDP_QP_PLACE_IN_ORDER),
 	V(DDP_QP_KEEP_RECVS),
 	V(DDP_QP_ACKED),
+	V(DDP_QP_IMM_OF_SEND),
+	V(DDP_IMM_MARK),
 	V(DDP_QP_IDLE),
 	V(DDP_QP_CONNECTING),
 	V(DDP_QP_RTS),

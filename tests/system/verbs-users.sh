@@ -36,8 +36,10 @@ start pingpong $port ibv_rc_pingpong -c -g 0 -n 100 -p $port
 ctl a -n -o client | grep -q 'uid 65533' || fail 'the program is not of the other user'
 client pingpong 'iters in' ibv_rc_pingpong -c -g 0 -n 100 -p $port "$a"
 ended pingpong
-port=$((port + 1))
-pair ib_write_bw $port '^ *#bytes' ib_write_bw -R -n 100 -F -p $port -- ib_write_bw -R -n 100 -F -p $port "$a"
+if [ -d /proc/bus/pci ]; then # perftest reads it, and ends where it is missing, as in user-mode Linux
+	port=$((port + 1))
+	pair ib_write_bw $port '^ *#bytes' ib_write_bw -R -n 100 -F -p $port -- ib_write_bw -R -n 100 -F -p $port "$a"
+fi
 port=$((port + 1))
 fio=(fio --ioengine=rdma --bs=64k --size=8m --iodepth=16)
 pair fio $port 'err= 0' "${fio[@]}" --name=server --rw=read --port=$port -- \

@@ -7,6 +7,7 @@
  *   verbs_cm ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
 #include <arpa/inet.h>
+#include <ddp/ddp.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <rdma/rdma_cma.h>
@@ -131,7 +132,7 @@ static void take_request(struct end *s, const struct rdma_cm_id *listener)
 
 	memset(s, 0, sizeof(*s));
 	MUST(ev->listen_id == listener && ev->id != listener && ev->id->context == &addr);
-	MUST(ev->param.conn.private_data_len >= sizeof(hello) &&
+	MUST(ev->param.conn.private_data_len == sizeof(hello) &&
 	     memcmp(ev->param.conn.private_data, hello, sizeof(hello)) == 0);
 	MUST(ev->param.conn.responder_resources == 3 && ev->param.conn.initiator_depth == 2);
 	s->id = ev->id;
@@ -146,6 +147,21 @@ static void exchange(struct end *c, struct end *s, struct ibv_qp *cq, struct ibv
 
 	for (unsigned i = 0; i < 6; i++)
 		pair_send(&p, i & 1, 1 + 5000 * i, i);
+}
+
+/* A Send with immediate data. */
+static void exchange_imm(struct end *c, struct end *s)
+{
+	struct pair p = {.side = {&c->side, &s->side}, .qp = {c->id->qp, s->id->qp}};
+	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htonl(5)};
+	struct ibv_sge sge = side_sge(&c->side, 0, 9);
+	struct ibv_wc wc;
+
+	post_recv(&p, 1, 2, 0, 100);
+	MUST(post(&p, 0, &wr, &sge) == 0);
+	rig_done(c->side.cq, 1, IBV_WC_SEND);
+	wc = rig_done(s->side.cq, 2, IBV_WC_RECV);
+	MUST(wc.byte_len == 9 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htonl(5));
 }
 
 static void disconnect(struct end *c)
@@ -178,6 +194,8 @@ static void moved_ids(void)
 	ev = expect(clients, RDMA_CM_EVENT_ESTABLISHED);
 	MUST(rdma_ack_cm_event(ev) == 0);
 	exchange(&c, &s, c.id->qp, s.id->qp);
+	exchange_imm(&c, &s);
+	exchange_imm(&s, &c);
 	disconnect(&c);
 	MUST(rdma_disconnect(s.id) == 0 || errno == EINVAL);
 	/* Its DISCONNECTED may wait at the other channel by now, or come later. */
@@ -248,6 +266,73 @@ static void wildcard(void)
 		end_close(&s, NULL);
 	}
 	MUST(rdma_destroy_id(l) == 0);
+}
+
+/* A listener of libddpclient at the first daemon. */
+static struct ddp_ctx *native_listener(__be16 *ret_port)
+{
+	const char *sockets = getenv("DDPVERBS_SOCKETS");
+	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
+	struct ddp_id_attr got = DDP_INIT(ddp_id_attr);
+	struct ddp_ctx *ctx;
+	struct ddp_id *id;
+
+	MUST(sockets && (attr.socket = strndup(sockets, strcspn(sockets, ":"))));
+	MUST(ddp_open(&attr, &ctx) == 0 && ddp_create_id(ctx, NULL, &id) == 0);
+	MUST(ddp_listen(id, NULL, 0, 4) == 0 && ddp_query_id(id, &got) == 0);
+	free((char *)attr.socket);
+	*ret_port = htons(got.port);
+	return ctx;
+}
+
+/* Accepts a request with the private data that came. Their number. */
+static size_t native_accept(struct ddp_ctx *ctx)
+{
+	const struct ddp_cq_attr cq_attr = {.struct_size = sizeof(cq_attr), .entries = 8};
+	struct ddp_qp_init init = {.struct_size = sizeof(init), .max_send_wr = 4, .max_recv_wr = 4};
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct ddp_cm_event *ev;
+	struct ddp_pd *pd;
+	struct ddp_qp *qp;
+
+	MUST(ddp_alloc_pd(ctx, &pd) == 0 && ddp_create_cq(ctx, &cq_attr, &init.send_cq) == 0);
+	init.recv_cq = init.send_cq;
+	MUST(ddp_get_cm_event(ctx, &ev, RIG_WAIT_MS) == 0 && ev->type == DDP_CM_CONNECT_REQUEST);
+	MUST(ev->private_len >= sizeof(hello) &&
+	     memcmp(ev->private_data, hello, sizeof(hello)) == 0);
+	MUST(ddp_create_qp(ev->id, pd, &init, &qp) == 0);
+	param.private_data = ev->private_data;
+	param.private_len = ev->private_len;
+	MUST(ddp_accept(ev->id, &param) == 0);
+	ddp_ack_cm_event(ev);
+	return param.private_len;
+}
+
+/* A peer that is not ddpverbs finds the private data, and takes no Send with immediate data, even
+ * if it returns what it got. */
+static void native_peer(void)
+{
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND_WITH_IMM};
+	struct rdma_cm_event *ev;
+	struct ddp_ctx *ctx;
+	struct ibv_sge sge;
+	struct end c;
+	size_t len;
+	__be16 port;
+
+	ctx = native_listener(&port);
+	resolve(&c, 1, 0, port);
+	make_qp(&c);
+	ask(&c, 0);
+	len = native_accept(ctx);
+	ev = expect(clients, RDMA_CM_EVENT_ESTABLISHED);
+	MUST(ev->param.conn.private_data_len == len);
+	MUST(rdma_ack_cm_event(ev) == 0);
+	sge = side_sge(&c.side, 0, 9);
+	MUST(post(&(struct pair){.qp = {c.id->qp}}, 0, &wr, &sge) == EOPNOTSUPP);
+	disconnect(&c);
+	end_close(&c, NULL);
+	ddp_close(ctx);
 }
 
 static void rejected(void)
@@ -337,6 +422,7 @@ static const struct {
 	{"ids that move to another channel", moved_ids},
 	{"queue pairs that the parameters name", named_queue_pairs},
 	{"a listener at all daemons", wildcard},
+	{"a peer that is not ddpverbs", native_peer},
 	{"rejected", rejected},
 	{"destroyed early", early_ends},
 	{"what is not possible", refused},

@@ -33,7 +33,8 @@ static void open_all(void)
 				  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
 				  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
 				  IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_BIND_MW |
-				  IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV,
+				  IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV |
+				  IBV_QP_EX_WITH_SEND_WITH_IMM,
 	};
 	struct ibv_qp_init_attr plain;
 
@@ -161,6 +162,54 @@ static void immediate(void)
 	rig_same(b.mem + 8192, 3000, 3);
 }
 
+/* One completion with bytes and immediate data, in the order of the receives; the messages around
+ * it have none. */
+static void send_immediate(void)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 32, .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(79)};
+	struct ibv_sge back = side_sge(&b, 0, 700);
+	struct ibv_wc wc;
+
+	for (uint64_t i = 0; i < 4; i++)
+		post_recv(&p, 1, 70 + i, 30000 + 3000 * i, 3000);
+	rig_fill(a.mem, 3000, 5);
+	begin(30);
+	ibv_wr_send(qp);
+	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 10);
+	for (uint32_t i = 0; i < 2; i++) { /* the second one is empty */
+		qp->wr_id = 31 + i;
+		ibv_wr_send_imm(qp, htobe32(77 + i));
+		ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 3000 * !i);
+	}
+	qp->wr_id = 33;
+	ibv_wr_rdma_write_imm(qp, b.mr->rkey, (uintptr_t)b.mem, htobe32(80));
+	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 0);
+	MUST(ibv_wr_complete(qp) == 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		next(30 + i, i < 3 ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
+		done();
+	}
+	wc = rig_done(b.cq, 70, IBV_WC_RECV);
+	MUST(wc.byte_len == 10 && wc.wc_flags == 0);
+	wc = rig_done(b.cq, 71, IBV_WC_RECV);
+	MUST(wc.byte_len == 3000 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htobe32(77));
+	rig_same(b.mem + 33000, 3000, 5);
+	wc = rig_done(b.cq, 72, IBV_WC_RECV);
+	MUST(wc.byte_len == 0 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htobe32(78));
+	MUST(rig_done(b.cq, 73, IBV_WC_RECV_RDMA_WITH_IMM).imm_data == htobe32(80));
+	/* The other way: ibv_post_send(), ibv_wc_read_imm_data(). */
+	post_recv(&p, 0, 34, 8192, 700);
+	rig_fill(b.mem, 700, 6);
+	MUST(post(&p, 1, &wr, &back) == 0);
+	rig_done(b.cq, 32, IBV_WC_SEND);
+	next(34, IBV_WC_RECV);
+	MUST(ibv_wc_read_wc_flags(queue) == IBV_WC_WITH_IMM && ibv_wc_read_byte_len(queue) == 700);
+	MUST(ibv_wc_read_imm_data(queue) == htobe32(79));
+	done();
+	rig_same(a.mem + 8192, 700, 6);
+}
+
 static void atomics(void)
 {
 	uint64_t *cell = (uint64_t *)(void *)b.mem, *old = (uint64_t *)(void *)a.mem;
@@ -239,7 +288,7 @@ static void nothing_posted(void)
 	begin(21);
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 8);
-	ibv_wr_send_imm(qp, 5);
+	ibv_wr_atomic_write(qp, b.mr->rkey, (uintptr_t)b.mem, a.mem);
 	MUST(ibv_wr_complete(qp) == EOPNOTSUPP);
 	begin(22);
 	for (int i = 0; i < 100; i++)
@@ -253,9 +302,13 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"a batch of requests", batch},           {"inline data", inline_data},
-	{"Write with immediate data", immediate}, {"atomics", atomics},
-	{"windows and invalidation", windows},    {"batches that are given up", nothing_posted},
+	{"a batch of requests", batch},
+	{"inline data", inline_data},
+	{"Write with immediate data", immediate},
+	{"Send with immediate data", send_immediate},
+	{"atomics", atomics},
+	{"windows and invalidation", windows},
+	{"batches that are given up", nothing_posted},
 };
 
 int main(void)

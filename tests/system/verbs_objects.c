@@ -338,7 +338,7 @@ static void refused(void)
 {
 	struct ibv_qp_init_attr init = side_init(&a);
 	struct ibv_sge sge = side_sge(&a, 0, 4);
-	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_SEND_WITH_IMM};
+	struct ibv_send_wr wr = {.wr_id = 1, .opcode = IBV_WR_TSO};
 	struct ibv_ah_attr ah = {.port_num = 1};
 	struct ibv_port_attr port;
 	struct pair p;

@@ -122,6 +122,7 @@ void whole_late_refused(struct whole *w)
 	const struct ddp_qp_init huge = {.hold_bytes = EACH + 1},
 				 forever = {.hold_bytes = 1, .hold_ms = UINT32_MAX},
 				 nowhere = {.hold_ms = 1}, unknown = {.options = 4096},
+				 any_order = {.options = DDP_QP_IMM_OF_SEND},
 				 raw = {.hold_bytes = 4096, .qp_type = DDP_QP_RAW},
 				 most = {.hold_bytes = EACH};
 	struct ddp_id *id[MANY] = {0};
@@ -134,6 +135,8 @@ void whole_late_refused(struct whole *w)
 	REFUSED("more time", try_qp(&w->b, id[0], forever, &qp[0]), EINVAL);
 	REFUSED("time without room", try_qp(&w->b, id[0], nowhere, &qp[0]), EINVAL);
 	REFUSED("an unknown option", try_qp(&w->b, id[0], unknown, &qp[0]), EINVAL);
+	REFUSED("Immediate Data of Sends that may overtake them",
+		try_qp(&w->b, id[0], any_order, &qp[0]), EINVAL);
 	REFUSED("raw queue pairs", try_qp(&w->b, id[0], raw, &qp[0]), EOPNOTSUPP);
 	MUST(ddp_destroy_id(id[0]));
 	for (; n < MANY && r == 0; n++) {

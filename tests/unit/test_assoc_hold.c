@@ -5,6 +5,7 @@
 
 #include "proto/hold.h"
 #include "tests/lib/fake.h"
+#include "util/be.h"
 
 enum { BYTES = 4096, WAIT_MS = 100 };
 
@@ -324,6 +325,88 @@ Test(assoc_no_hold, a_message_without_a_receive_ends_the_session_at_once)
 {
 	fake_push(fake_send(1, 1, 0, true, "hello"));
 	fake_expect_terminate(PERR_NO_BUFFER);
+}
+
+/* ---- Immediate Data of a Send ---- */
+
+static void setup_imm_of_send(void)
+{
+	const struct rdmap_cfg like = {.ord = PAIR_READS, .ird = PAIR_READS};
+	struct assoc_cfg cfg = pair_cfg(false);
+
+	pair_init(&fake.node, &cfg);
+	fake.qp = pair_qp_as(&fake.node, &like);
+	pair_hold(fake.qp, BYTES, WAIT_MS, true);
+	rdmap_set_options(fake.qp->ep, RDMAP_PLACE_IN_ORDER | RDMAP_IMM_OF_SEND);
+	fake.mem = pair_region(&fake.node, FAKE_STAG, FAKE_BASE, FAKE_MEM, FAKE_ALL, 0);
+	pair_fake_connect(&fake.node, fake.qp, FAKE_SID);
+	assoc_tx_acked(fake.node.assoc);
+}
+
+TestSuite(assoc_imm_of_send, .init = setup_imm_of_send, .fini = fake_teardown);
+
+static struct pair_msg imm(uint16_t ssn, uint32_t msn, uint64_t value)
+{
+	struct wire_ddp h = fake_header(WIRE_OP_IMM);
+	uint8_t bytes[WIRE_IMM_LEN];
+
+	h.msn = msn;
+	be_put64(bytes, value);
+	return pair_segment(FAKE_SID, ssn, &h, bytes, sizeof(bytes));
+}
+
+static const uint64_t marked = UINT64_C(7) << 32 | RDMAP_IMM_MARK;
+
+/* The oldest completion is this receive, with or without Immediate Data. */
+static void expect_recv(uint64_t cookie, uint32_t len, bool immediate, uint64_t value)
+{
+	const struct rdmap_done *d = &fake.qp->done[fake.qp->nseen];
+
+	cr_assert_lt(fake.qp->nseen, fake.qp->ndone);
+	cr_expect_eq(d->immediate, immediate);
+	cr_expect(!immediate || d->imm == value);
+	fake_expect_done(cookie, RDMAP_SUCCESS, len);
+}
+
+Test(assoc_imm_of_send, it_comes_with_the_send_that_follows)
+{
+	fake_post_recvs(4, 100);
+	fake_push(fake_send(1, 1, 0, true, "one"));
+	fake_push(imm(2, 2, marked));
+	fake_push(fake_send(3, 3, 0, false, "tw"));
+	fake_push(fake_send(4, 3, 2, true, "o"));
+	fake_push(fake_send(5, 4, 0, true, "three"));
+	fake_push(imm(6, 5, 9));
+	expect_recv(0, 3, false, 0);
+	expect_recv(1, 3, true, marked);
+	expect_recv(2, 5, false, 0);
+	expect_recv(3, 0, true, 9); /* without the mark: its own receive */
+	cr_expect_arr_eq(fake.mem + 100, "two", 3);
+}
+
+Test(assoc_imm_of_send, it_waits_for_its_turn_and_for_a_receive)
+{
+	fake_push(fake_send(2, 2, 0, true, "x"));
+	fake_push(imm(1, 1, marked));
+	fake_expect_none();
+	fake_post_recvs(1, 100);
+	pair_wake(fake.qp);
+	expect_recv(0, 1, true, marked);
+	fake_expect_open();
+}
+
+/* A peer that sends it twice, or with other messages, gets no more receives than messages. */
+Test(assoc_imm_of_send, without_a_send_it_is_lost)
+{
+	fake_post_recvs(2, 100);
+	fake_push(imm(1, 1, marked));
+	fake_push(imm(2, 2, marked + (UINT64_C(1) << 32)));
+	fake_push(imm(3, 3, 5));
+	fake_push(fake_send(4, 4, 0, true, "x"));
+	expect_recv(0, 0, true, 5);
+	expect_recv(1, 1, false, 0);
+	fake_push(imm(5, 5, marked));
+	fake_expect_none();
 }
 
 /* ---- receives that outlive the session ---- */

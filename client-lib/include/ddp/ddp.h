@@ -689,8 +689,14 @@ enum ddp_qp_options {
 	/* Sends, Writes and Immediate Data complete when the peer's transport has acknowledged all
 	 * of the message, as with a reliable connection of verbs. Their places in the send queue
 	 * stay taken until then. See ddp_create_qp(3). */
-	DDP_QP_ACKED = 4
+	DDP_QP_ACKED = 4,
+	/* With DDP_QP_PLACE_IN_ORDER: Immediate Data of the peer whose low 32 bits are DDP_IMM_MARK
+	 * takes no receive. The Send that follows it completes with them: DDP_WC_WITH_IMM. Both
+	 * programs must have agreed on it. */
+	DDP_QP_IMM_OF_SEND = 8
 };
+
+#define DDP_IMM_MARK 0xdd5e4d1aU
 
 enum ddp_qp_state { DDP_QP_IDLE, DDP_QP_CONNECTING, DDP_QP_RTS, DDP_QP_CLOSING, DDP_QP_ERROR };
 
