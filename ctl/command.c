@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ctl/doctor.h"
 #include "ctl/explain.h"
 #include "ctl/metric.h"
 #include "ctl/monitor.h"
@@ -39,6 +40,8 @@ enum { ANY = PRINT_MAX_FILTERS * 2 };
 static const struct command commands[] = {
 	{"monitor", NULL, "[KEY VALUE]...", 0, ANY, "", "events, one a line, as they happen",
 	 monitor_run},
+	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
+	 doctor_run},
 	{"stats", NULL, "[openmetrics]", 0, 1, "openmetrics", "all counters and gauges", stats},
 	{"path", "set-primary", "ASSOC ADDRESS", 2, 2, "",
 	 "send to this ADDRESS of the peer while its path is active", verbs_set_primary},

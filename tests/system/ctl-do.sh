@@ -94,6 +94,24 @@ assert values["tx_packets"]["value"] > 0 and values["tx_packets"]["type"] == "co
 END
 [ "$(ctl a -w 0.1 -c 3 -o status | grep -c ' tx_packets ')" = 3 ] || fail '-w'
 
+# doctor: its own transport answers, the other one is not needed; a host without a daemon is a finding with a remedy.
+ctl a -j doctor "$b" >"$tmp/doctor.json"
+python3 - "$tmp/doctor.json" <<'END' || fail 'doctor'
+import json, sys
+found = json.load(open(sys.argv[1]))
+assert all(sorted(f) == ["check", "finding", "ok", "remedy"] and f["ok"] == (f["remedy"] is None) for f in found), found
+by_name = {f["check"]: f for f in found}
+assert {"socket", "daemon", "transport", "listen", "host", "user", "kernel"} <= set(by_name), sorted(by_name)
+want = by_name["transport"]["finding"].split()[0]
+assert by_name["socket"]["ok"] and by_name["daemon"]["ok"] and by_name[want]["finding"].startswith("answers"), by_name
+END
+ctl a doctor "$(address 2)" >"$tmp/doctor.log"
+[ $? -eq 1 ] || fail 'doctor does not find the missing daemon'
+grep -A1 '^WRONG .*nothing listens' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' || fail 'no remedy'
+DDP_SOCKET=$tmp/absent.sock "$ddpctl" doctor >"$tmp/doctor.log" 2>/dev/null
+[ $? -eq 1 ] || fail 'doctor without a daemon'
+grep -q 'systemctl enable' "$tmp/doctor.log" || fail 'no remedy without a daemon'
+
 # Only root and the user of the daemon change anything.
 if [ "$(id -u)" = 0 ]; then
 	chmod 0711 "$tmp"
