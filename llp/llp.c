@@ -72,6 +72,11 @@ int llp_recv(struct llp_conn *c, struct llp_msg *ret)
 	return c->llp->ops->recv(c, ret);
 }
 
+uint32_t llp_room(const struct llp_conn *c)
+{
+	return c->llp->ops->room ? c->llp->ops->room(c) : LLP_ROOM_UNKNOWN;
+}
+
 void llp_report_acks(struct llp_conn *c)
 {
 	if (c->llp->ops->report_acks)

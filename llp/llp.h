@@ -153,6 +153,8 @@ enum {
 	LLP_E_DOWN,     /* the association is not up */
 };
 
+#define LLP_ROOM_UNKNOWN UINT32_MAX
+
 /*
  * Opens a transport. cfg is copied. Returns 0 or -errno, with a sentence in ret_reason (at most len
  * bytes) that names the address or option at fault. On success that is "" or a warning: buffers are
@@ -222,6 +224,11 @@ int llp_connect_at(struct llp *t, const struct llp_addrs *peer, uint16_t port,
 int llp_send(struct llp_conn *c, const struct llp_msg *m);
 int llp_recv(struct llp_conn *c, struct llp_msg *ret);
 
+/* The longest message that fits into the packet that the transport is filling; max_message if it
+ * has none. Parts of long messages that are as long fill packets. LLP_ROOM_UNKNOWN: the transport
+ * cannot tell. */
+uint32_t llp_room(const struct llp_conn *c);
+
 /* Makes the upcall progress() from now on, if the transport can. */
 void llp_report_acks(struct llp_conn *c);
 
@@ -267,7 +274,8 @@ struct llp_ops {
 		       struct llp_conn **ret);
 	int (*send)(struct llp_conn *c, const struct llp_msg *m);
 	int (*recv)(struct llp_conn *c, struct llp_msg *ret);
-	void (*report_acks)(struct llp_conn *c); /* NULL: no effect */
+	uint32_t (*room)(const struct llp_conn *c); /* NULL: unknown */
+	void (*report_acks)(struct llp_conn *c);    /* NULL: no effect */
 	void (*info)(const struct llp_conn *c, struct llp_info *ret);
 	/* NULL: one path, described by llp_info(). */
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);

@@ -358,6 +358,7 @@ static const struct llp_ops ops = {
 	.unlisten = llp_user_unlisten,
 	.connect = llp_user_connect,
 	.send = llp_user_send,
+	.room = llp_user_room,
 	.recv = llp_user_recv,
 	.report_acks = llp_user_report_acks,
 	.info = llp_user_info,

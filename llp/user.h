@@ -111,6 +111,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 		     const struct llp_addrs *from, uint16_t own_port, void *conn_user,
 		     struct llp_conn **ret);
 int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
+uint32_t llp_user_room(const struct llp_conn *lc);
 int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
 void llp_user_report_acks(struct llp_conn *lc);
 void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);

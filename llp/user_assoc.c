@@ -264,6 +264,13 @@ int llp_user_send(struct llp_conn *lc, const struct llp_msg *m)
 	}
 }
 
+uint32_t llp_user_room(const struct llp_conn *lc)
+{
+	const struct user_conn *c = (const struct user_conn *)lc;
+
+	return c->assoc ? sctp_assoc_room(c->assoc) : 0;
+}
+
 /* Joins the spans if the first one is shorter than llp.h promises: only a message in fragments. */
 static void make_head(struct user *t, struct sctp_msg *m)
 {

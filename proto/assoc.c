@@ -45,6 +45,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	ssn_store_init(&a->store, cfg->pool, at, cfg->records_max);
 	at += store_size(cfg);
 	early_queue_init(&a->early, at, cfg->early_max);
+	a->room = DDP_TX_NO_ROOM;
 	list_init(&a->ready);
 	list_init(&a->waiting);
 	list_init(&a->later);

@@ -192,6 +192,13 @@ struct assoc_seg {
  */
 bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret);
 
+/*
+ * The DDP segment that fills the packet which the transport prepares, not counting the DDP-SSN; 0:
+ * there is no room. The next segment of a message that has several fills it. Without this call
+ * messages are cut into equal segments.
+ */
+void assoc_set_room(struct assoc *a, uint32_t room);
+
 /* The transport accepted the segment of the last assoc_tx_next(): its DDP-SSN is used. */
 void assoc_tx_accepted(struct assoc *a);
 

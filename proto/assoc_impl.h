@@ -107,6 +107,7 @@ struct assoc {
 	struct assoc_counters count;
 	uint64_t now;
 	bool lost;
+	uint32_t room;        /* as for ddp_tx_cut() */
 	uint32_t tx_count;    /* messages that the transport accepted ... */
 	uint32_t tx_acked;    /* ... and that the peer has acknowledged, as far as is known */
 	uint32_t acked_epoch; /* counts the times that everything was acknowledged */

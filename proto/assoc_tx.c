@@ -50,7 +50,8 @@ static void make_control(const struct assoc_stream *s, uint16_t func, struct ass
 static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu,
 			struct assoc_seg *ret)
 {
-	struct rdmap_seg seg = {.head = ret->head + WIRE_SSN_LEN, .body = ret->body};
+	struct rdmap_seg seg = {
+		.head = ret->head + WIRE_SSN_LEN, .body = ret->body, .room = a->room};
 	int r = rdmap_tx_next(s->ep, mulpdu, &seg);
 
 	if (r == RDMAP_TX_FAILED) {
@@ -135,6 +136,11 @@ bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret)
 	}
 	a->out.stream = NULL;
 	return false;
+}
+
+void assoc_set_room(struct assoc *a, uint32_t room)
+{
+	a->room = room;
 }
 
 /* ---- reports of the transport ---- */

@@ -3,7 +3,10 @@
 
 #include "util/checked.h"
 
-enum { ALIGN = 4 }; /* SCTP pads every chunk to this */
+enum {
+	ALIGN = 4,  /* SCTP pads every chunk to this */
+	LITTLE = 8, /* less than this part of a packet is not worth a segment */
+};
 
 void ddp_tx_begin(struct ddp_tx *m, const struct wire_ddp *ddp, uint32_t len)
 {
@@ -19,12 +22,22 @@ static uint32_t equal_part(uint32_t len, uint32_t max)
 	return part < max ? (uint32_t)part : max;
 }
 
-uint32_t ddp_tx_cut(struct ddp_tx *m, uint32_t mulpdu)
+/* Part size that fills a packet. */
+static uint32_t filling_part(uint32_t max, uint32_t head, uint32_t room)
 {
-	uint32_t max = mulpdu - (m->ddp.tagged ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN);
-	uint32_t left = m->len - m->off;
+	uint32_t part = room > head ? room - head : 0;
 
-	if (left > 0 && (m->cut == 0 || m->cut > max))
+	return part < max && part >= max / LITTLE ? part : max;
+}
+
+uint32_t ddp_tx_cut(struct ddp_tx *m, uint32_t mulpdu, uint32_t room)
+{
+	uint32_t head = m->ddp.tagged ? WIRE_TAGGED_LEN : WIRE_UNTAGGED_LEN;
+	uint32_t max = mulpdu - head, left = m->len - m->off;
+
+	if (room != DDP_TX_NO_ROOM)
+		m->cut = left <= max ? left : filling_part(max, head, room);
+	else if (left > 0 && (m->cut == 0 || m->cut > max))
 		m->cut = equal_part(left, max);
 	m->now = left < m->cut ? left : m->cut;
 	return m->now;

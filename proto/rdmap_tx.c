@@ -187,7 +187,7 @@ static int make(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 {
 	struct ddp_tx *m = &ep->tx.msg;
 
-	ddp_tx_cut(m, mulpdu);
+	ddp_tx_cut(m, mulpdu, seg->room);
 	seg->head_len = ddp_tx_head(m, seg->head);
 	seg->len = (uint32_t)seg->head_len + m->now;
 	seg->nbody = 0;

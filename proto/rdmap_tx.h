@@ -17,7 +17,8 @@ struct rdmap_seg {
 	size_t head_len;
 	struct span *body; /* in: room for SGL_MAX */
 	unsigned nbody;
-	uint32_t len; /* head and body */
+	uint32_t len;  /* head and body */
+	uint32_t room; /* in: as for ddp_tx_cut() */
 };
 
 enum {

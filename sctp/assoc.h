@@ -85,6 +85,7 @@ struct sctp_queue {
 	uint32_t cum;      /* Cumulative TSN Ack of the peer */
 	uint32_t bytes;    /* of wire format, queued or unacknowledged */
 	uint32_t unsent;   /* of these, never sent */
+	uint32_t fill;     /* bytes of the chunks in the packet that the last of these goes in */
 	struct sctp_tx_block *head, *tail;
 	struct sctp_tx *page[SCTP_TX_PAGES];
 	struct sctp_tx_list out, lost;

@@ -258,6 +258,10 @@ void sctp_assoc_set_user(struct sctp_assoc *a, void *user);
 void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer, uint32_t mtu,
 			      uint64_t now_us);
 
+/* The longest message that the packet in preparation has room for, at most max_message: a message
+ * that is cut into several fills packets if its first part is as long. */
+uint32_t sctp_assoc_room(const struct sctp_assoc *a);
+
 /* Sends a message: the spans are copied. urgent: the peer shall acknowledge at once (I bit).
  * SCTP_E_AGAIN, _TOO_LONG, _DOWN, _MEMORY (as _AGAIN: SCTP_WRITABLE follows). */
 int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urgent,

@@ -250,8 +250,14 @@ static void add_headroom(struct sctp_queue *q)
 	q->tail->used += SCTP_HEAD;
 }
 
-static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct span *part,
-		      unsigned n, uint32_t len)
+static uint32_t most_of_packet(const struct sctp_assoc *a)
+{
+	return a->max_message + SCTP_DATA_HEAD;
+}
+
+/* most: bytes of chunks that a packet takes. */
+static void put_chunk(struct sctp_queue *q, uint32_t most, const uint8_t *head,
+		      const struct span *part, unsigned n, uint32_t len)
 {
 	static const uint8_t zero[4];
 	struct sctp_tx *t = sctp_tx_get(q, q->next_tsn);
@@ -265,6 +271,9 @@ static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct sp
 			      .size = (uint16_t)(SCTP_DATA_HEAD + len),
 			      .headroom = headroom};
 	wire = sctp_tx_wire(t);
+	if (q->unsent == 0 || q->fill + wire > most)
+		q->fill = 0;
+	q->fill += wire;
 	q->bytes += wire;
 	q->unsent += wire;
 	q->next_tsn++;
@@ -276,6 +285,14 @@ static void put_chunk(struct sctp_queue *q, const uint8_t *head, const struct sp
 	for (unsigned i = 0; i < n; i++)
 		append(q, part[i].p, part[i].len);
 	append(q, zero, wire - t->size);
+}
+
+/* A guess: a SACK, or a window that ends within the packet, leaves less. */
+uint32_t sctp_assoc_room(const struct sctp_assoc *a)
+{
+	uint32_t fill = a->tx.unsent ? a->tx.fill : 0;
+
+	return fill < a->max_message ? a->max_message - fill : 0;
 }
 
 int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urgent,
@@ -304,7 +321,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 	sctp_put_data_head(head,
 			   SCTP_DATA_U | SCTP_DATA_B | SCTP_DATA_E | (urgent ? SCTP_DATA_I : 0),
 			   q->next_tsn, sid, ppid, (uint32_t)len);
-	put_chunk(q, head, part, n, (uint32_t)len);
+	put_chunk(q, most_of_packet(a), head, part, n, (uint32_t)len);
 	sctp_assoc_touch(a);
 	return SCTP_E_OK;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* RFC 5043 9: room that is left in the packet, so that a SACK fits beside the DDP segment. */
-enum { CONTROL_MARGIN = 16 };
+enum { CONTROL_MARGIN = 16, RESERVED = WIRE_SSN_LEN + CONTROL_MARGIN };
 
 bool dp_update_mulpdu(struct datapath *dp)
 {
@@ -12,9 +12,7 @@ bool dp_update_mulpdu(struct datapath *dp)
 	uint32_t max;
 
 	llp_info(dp->conn, &info);
-	max = info.max_message > WIRE_SSN_LEN + CONTROL_MARGIN
-		      ? info.max_message - WIRE_SSN_LEN - CONTROL_MARGIN
-		      : 0;
+	max = info.max_message > RESERVED ? info.max_message - RESERVED : 0;
 	if (max > WIRE_MULPDU_MAX)
 		max = WIRE_MULPDU_MAX;
 	if (max < WIRE_MULPDU_MIN)
@@ -23,6 +21,15 @@ bool dp_update_mulpdu(struct datapath *dp)
 		return false;
 	dp->mulpdu = max;
 	return true;
+}
+
+/* So that segments of long messages fill packets. */
+static void tell_room(struct datapath *dp)
+{
+	uint32_t room = llp_room(dp->conn);
+
+	if (room != LLP_ROOM_UNKNOWN)
+		assoc_set_room(dp->ddp, room > RESERVED ? room - RESERVED : 0);
 }
 
 static void message_of(const struct assoc_seg *seg, struct llp_msg *ret)
@@ -47,6 +54,7 @@ bool dp_tx(struct datapath *dp, unsigned budget)
 		/* 1. The next segment: streams take turns; a stream without current work takes
 		 * some from its client's ring. The segment has headers and points to the payload.
 		 */
+		tell_room(dp);
 		if (!assoc_tx_next(dp->ddp, dp->mulpdu, &seg))
 			return false;
 

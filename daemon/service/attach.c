@@ -164,8 +164,8 @@ static void readable(void *user, unsigned what)
 	struct client *c = user;
 	_Alignas(8) unsigned char rec[MSG_MAX];
 	int fds[MSG_MAX_FDS];
-	unsigned nfds;
-	size_t len;
+	unsigned nfds = 0;
+	size_t len = 0;
 
 	(void)what;
 	for (int i = 0; i < RECORDS_PER_WAKE && !list_linked(&c->faulty); i++) {

@@ -255,6 +255,43 @@ Test(send, a_slow_receiver_gets_everything)
 	cr_assert_eq(p.down, 0);
 }
 
+/* ---- the packet in preparation ---- */
+
+static void queue(uint32_t len)
+{
+	static const uint8_t data[SCTP_MAX_PACKET];
+	struct span s = {(uint8_t *)(uintptr_t)data, len};
+
+	cr_assert_eq(sctp_assoc_send(p.assoc, 0, 16, false, &s, 1), SCTP_E_OK);
+}
+
+static void expect_full(uint32_t tsn, uint32_t most)
+{
+	cr_expect_eq(script_data(&p, tsn), 2);
+	cr_expect_eq(p.pkt->len, SCTP_HEAD + SCTP_DATA_HEAD + most);
+}
+
+/* Messages as long as the room fill packets: each begins where the one before ends. */
+Test(send, the_room_of_a_packet_is_what_fits_beside_the_messages_before)
+{
+	uint32_t most;
+
+	peer_accept(&p);
+	most = peer_info(&p).max_message;
+	cr_expect_eq(sctp_assoc_room(p.assoc), most);
+	queue(100);
+	queue(sctp_assoc_room(p.assoc));
+	cr_expect_eq(sctp_assoc_room(p.assoc), 0, "the packet is full");
+	queue(201);
+	queue(sctp_assoc_room(p.assoc));
+	queue(most - 100);
+	peer_poll(&p);
+	expect_full(p.stack_tsn, most);
+	expect_full(p.stack_tsn + 2, most);
+	cr_expect_eq(script_data(&p, p.stack_tsn + 4), 1);
+	cr_expect_eq(sctp_assoc_room(p.assoc), most, "all of it was sent");
+}
+
 /* ---- the congestion window ---- */
 
 /* rows: 9260-6.1-11 9260-6.1-12 9260-6.1-13 9260-6.1-20 9260-6.1-26 9260-7-01 */

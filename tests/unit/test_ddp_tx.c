@@ -18,7 +18,7 @@ static unsigned cut_all(bool tagged, uint32_t len, uint32_t mulpdu)
 	do {
 		uint8_t b[WIRE_UNTAGGED_LEN];
 		struct wire_ddp h;
-		uint32_t now = ddp_tx_cut(&m, mulpdu);
+		uint32_t now = ddp_tx_cut(&m, mulpdu, DDP_TX_NO_ROOM);
 
 		cr_assert_leq(now, max, "%u of %u at %u", now, len, mulpdu);
 		cr_assert_eq(wire_ddp_get(b, ddp_tx_head(&m, b), &h), ddp_tx_head(&m, b));
@@ -74,8 +74,38 @@ Test(ddp_tx, answer_stays_until_the_segment_is_taken)
 	struct ddp_tx m;
 
 	ddp_tx_begin(&m, &first, 3000);
-	cr_expect_eq(ddp_tx_cut(&m, 1514), 1500);
-	cr_expect_eq(ddp_tx_cut(&m, 1514), 1500);
-	cr_expect_eq(ddp_tx_cut(&m, 9000), 1500, "a larger limit does not re-cut");
-	cr_expect_eq(ddp_tx_cut(&m, 1014), 1000, "a smaller one does");
+	cr_expect_eq(ddp_tx_cut(&m, 1514, DDP_TX_NO_ROOM), 1500);
+	cr_expect_eq(ddp_tx_cut(&m, 1514, DDP_TX_NO_ROOM), 1500);
+	cr_expect_eq(ddp_tx_cut(&m, 9000, DDP_TX_NO_ROOM), 1500, "a larger limit does not re-cut");
+	cr_expect_eq(ddp_tx_cut(&m, 1014, DDP_TX_NO_ROOM), 1000, "a smaller one does");
+}
+
+/* With the room of the packet in preparation: it is filled, then whole packets, then the rest. */
+Test(ddp_tx, segments_fill_packets)
+{
+	const struct wire_ddp first = {.tagged = true, .dv = 1, .rv = 1};
+	const uint32_t room[] = {514, 1514, 1514}, want[] = {500, 1500, 1000};
+	struct ddp_tx m;
+
+	ddp_tx_begin(&m, &first, 3000);
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(ddp_tx_cut(&m, 1514, room[i]), want[i], "segment %d", i);
+		cr_expect_eq(ddp_tx_last(&m), i == 2);
+		ddp_tx_taken(&m);
+	}
+}
+
+Test(ddp_tx, little_room_and_short_messages_are_not_cut_for)
+{
+	const struct wire_ddp first = {.tagged = true, .dv = 1, .rv = 1};
+	struct ddp_tx m;
+
+	ddp_tx_begin(&m, &first, 3000);
+	cr_expect_eq(ddp_tx_cut(&m, 1514, 0), 1500);
+	cr_expect_eq(ddp_tx_cut(&m, 1514, 114), 1500);
+	cr_expect_eq(ddp_tx_cut(&m, 1514, 9000), 1500);
+	ddp_tx_begin(&m, &first, 1500);
+	cr_expect_eq(ddp_tx_cut(&m, 1514, 514), 1500);
+	ddp_tx_begin(&m, &first, 0);
+	cr_expect_eq(ddp_tx_cut(&m, 1514, 514), 0);
 }
