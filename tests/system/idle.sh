@@ -8,7 +8,7 @@
 needs ddpsctpd ddpctl python3
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 unset MALLOC_PERTURB_ # it writes to memory that would otherwise never be touched
-count=1000
+count=${IDLE_SESSIONS:-1000}
 
 a=$(address 0) b=$(address 1)
 daemon a "$a" 'sctp: {heartbeat_ms: 0}'
