@@ -10,7 +10,7 @@ needs ddpsctpd ddpctl
 refused() {
 	local status expected=$1
 	shift
-	timeout 20 "$ddpsctpd" --foreground --config "$tmp/x.yaml" >"$tmp/out.log" 2>&1 </dev/null
+	timeout 120 "$ddpsctpd" --foreground --config "$tmp/x.yaml" >"$tmp/out.log" 2>&1 </dev/null
 	status=$?
 	[ $status -eq "$expected" ] || fail "$* : exit status $status instead of $expected"
 	grep -v ' info: ' "$tmp/out.log" >"$tmp/errors"

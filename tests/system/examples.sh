@@ -14,27 +14,27 @@ daemon b "$b"
 
 for client in hello_client tiny_client; do
 	DDP_SOCKET=$(socket_of b) server hello b "$bin/examples/hello_server" "$b"
-	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1 ||
+	DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1 ||
 		fail "$client: exit status $?"
 	[ -s "$tmp/$client.log" ] || fail "$client prints nothing"
 	eventually 10 gone "$(pid_of hello)" || stop hello
 done
 
 DDP_SOCKET=$(socket_of b) server counter b "$bin/examples/atomic_counter" -s
-DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/atomic_counter" "$b" >"$tmp/atomic_counter.log" 2>&1 ||
+DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/atomic_counter" "$b" >"$tmp/atomic_counter.log" 2>&1 ||
 	fail "atomic_counter: exit status $?"
 eventually 10 gone "$(pid_of counter)" || stop counter
 wait "$(pid_of counter)" || fail "atomic_counter -s: exit status $?"
 
 DDP_SOCKET=$(socket_of b) server own b "$bin/examples/own_memory" -s
-DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/own_memory" "$b" >"$tmp/own_memory.log" 2>&1 ||
+DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/own_memory" "$b" >"$tmp/own_memory.log" 2>&1 ||
 	fail "own_memory: exit status $?"
 eventually 10 gone "$(pid_of own)" || stop own
 wait "$(pid_of own)" || fail "own_memory -s: exit status $?"
 grep -q '^Potsdam: 1000 values, mean 283.00 K$' "$tmp/own.log" || fail 'own_memory -s: another struct'
 
 for client in atomic_counter hello_client own_memory tiny_client; do
-	DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
+	DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
 	[ $? -eq 1 ] || fail "$client without a server"
 	[ -s "$tmp/$client.log" ] || fail "$client prints no reason"
 done

@@ -28,7 +28,7 @@ programs() {
 		rm -f "$tmp/in/received" "$tmp/back"
 		for client in hello_client tiny_client; do
 			DDP_SOCKET=$(socket_of b) server hello b "$bin/examples/hello_server" "$b"
-			DDP_SOCKET=$(socket_of a) timeout 20 "$bin/examples/$client" "$b" 2>&1
+			DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/$client" "$b" 2>&1
 			echo "$client $?"
 			eventually 10 gone "$(pid_of hello)" || stop hello
 		done

@@ -38,7 +38,7 @@ reload
 logged 1 'reload: done, values that wait for a restart: 0' || fail 'something has changed'
 
 # A limit below the current use: the listener stays; the refusal of another one names the limit.
-second() { timeout 20 "$ddping" -s -p 5044 --socket "$(socket_of b)"; }
+second() { timeout 120 "$ddping" -s -p 5044 --socket "$(socket_of b)"; }
 reload 'limits:' '  listeners: 1'
 logged 1 'reload: limits.listeners: 1, was 1024; at once' || fail 'the change is not logged'
 second >"$tmp/second.log" 2>&1 && fail 'a second listener although 1 is the limit'
