@@ -57,7 +57,9 @@ bursts() {
 
 hosts
 case $disturbance in
-none | share) netem '' '' ;;
+none) netem '' '' ;;
+# TCP keeps about 1 ms of data in queues of its own host. A delay makes this the queue of another one.
+share) netem 'delay 1us' '' ;;
 loss-*) netem "loss $amount%" "loss $amount%" ;;
 burst-*) netem '' '' && bursts ;;
 reorder-*) queue=1000 && netem "delay $early reorder $amount%" '' ;;
