@@ -103,8 +103,8 @@ static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struc
 	uint16_t port = sctp_assoc_find_path(a, &from->peer)->flow.udp_port;
 	uint8_t value[4];
 
-	if (port == from->udp_port)
-		return false;
+	if (port == from->udp_port || i->tag == a->peer_tag)
+		return false; /* or an INIT of this association that is late: it restarts nothing */
 	be_put16(value, port);
 	be_put16(value + 2, from->udp_port);
 	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_UDP_PORT, value,
@@ -236,8 +236,9 @@ void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sc
 		sctp_send_shutdown_ack(a);
 		return;
 	}
-	if (a && a->state != SCTP_COOKIE_WAIT &&
-	    (adds_addrs(s, from, head, &i, a) || moves_port(s, from, head, &i, a)))
+	if (a && a->state != SCTP_COOKIE_WAIT && adds_addrs(s, from, head, &i, a))
+		return;
+	if (a && a->state >= SCTP_ESTABLISHED && moves_port(s, from, head, &i, a))
 		return;
 	/* 5.2.1: in a collision only an address that the user named gets INIT ACK. */
 	answer(s, a && !sctp_assoc_find_path(a, &from->peer) ? &p->flow : from, from, head, &i, a,

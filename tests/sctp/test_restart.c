@@ -188,17 +188,33 @@ Test(restart, init_from_the_udp_port_that_the_peer_moved_to_is_answered)
 	cr_assert_eq(p.incoming, 2);
 }
 
-/* Our INIT went to the port of the configuration, but theirs comes from another one. */
+/* An address translator may give the peer a new port meanwhile. */
 Test(restart, a_colliding_init_may_come_from_another_udp_port)
 {
-	peer_bring_to(&p, SCTP_COOKIE_WAIT);
+	static const enum sctp_state states[] = {SCTP_COOKIE_WAIT, SCTP_COOKIE_ECHOED};
+
+	for (unsigned i = 0; i < 2; i++) {
+		peer_bring_to(&p, states[i]);
+		p.from.udp_port = 4000;
+		peer_send_init(&p);
+		peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
+		peer_send_cookie_echo(&p);
+		peer_expect(&p, SCTP_COOKIE_ACK);
+		cr_assert_eq(p.pkt->to.udp_port, 4000);
+		cr_assert_eq(p.up, 1);
+		p.from.udp_port = PEER_UDP;
+		peer_forget(&p);
+	}
+}
+
+/* ABORT with its tag would end the association. */
+Test(restart, an_init_that_is_late_may_come_from_another_udp_port)
+{
+	peer_connect(&p);
 	p.from.udp_port = 4000;
 	peer_send_init(&p);
-	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
-	peer_send_cookie_echo(&p);
-	peer_expect(&p, SCTP_COOKIE_ACK);
-	cr_assert_eq(p.pkt->to.udp_port, 4000);
-	cr_assert_eq(p.up, 1);
+	peer_expect(&p, SCTP_INIT_ACK);
+	cr_assert_eq(p.down, 0);
 }
 
 /* rows: 9260-5.2.2-14 9260-5.2.2-13 */
