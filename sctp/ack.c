@@ -10,9 +10,10 @@
 /* What one SACK acknowledges on one path. */
 struct acked {
 	uint32_t bytes, flight;
-	uint32_t rtt_us, rtt_tsn; /* of the newest chunk that was sent once; 0: none */
-	bool first;               /* the earliest TSN in flight on the path */
-	uint64_t late_us;         /* when the last chunk that seemed lost was sent, 0: none did */
+	uint32_t rtt_us;   /* of the newest chunk that was sent once; 0: none */
+	uint32_t timed_us; /* of the chunk that is timed; 0: it is not among them */
+	bool first;        /* the earliest TSN in flight on the path */
+	uint64_t late_us;  /* when the last chunk that seemed lost was sent, 0: none did */
 	uint32_t late_tsn;
 };
 
@@ -52,7 +53,8 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		uint64_t rtt = now - t->sent_us;
 
 		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
-		d->rtt_tsn = tsn;
+		if (p->timing && tsn == p->timed)
+			d->timed_us = d->rtt_us;
 	}
 	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
 	sctp_pmtu_arrived(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD);
@@ -203,15 +205,20 @@ static void grow(struct ack *k, struct sctp_path *p)
 	sctp_cc_acked(&p->cc, &ack, k->a->s->now);
 }
 
-/* One sample per round trip (6.3.1 (C4)). */
+/* One chunk is timed in each round trip (6.3.1 (C4)). The first one of several that arrives would
+ * often be one that overtook others, and SRTT too short. */
 static void sample(struct sctp_path *p, const struct acked *d)
 {
-	struct sctp_assoc *a = p->assoc;
+	const struct sctp_assoc *a = p->assoc;
 
-	if (p->rto.srtt_us && sctp_tsn_before(d->rtt_tsn, p->rtt_tsn))
+	if (!p->timing)
+		sctp_rto_sample(&p->rto, d->rtt_us, a->s->now);
+	else if (d->timed_us)
+		sctp_rto_sample(&p->rto, d->timed_us, a->s->now);
+	else if (sctp_tsn_before(a->tx.cum, p->timed))
 		return;
-	sctp_rto_sample(&p->rto, d->rtt_us, a->s->now);
-	p->rtt_tsn = a->tx.send_tsn;
+	p->timing = true;
+	p->timed = a->tx.send_tsn;
 }
 
 static void update_paths(struct ack *k)

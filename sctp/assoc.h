@@ -111,10 +111,11 @@ struct sctp_path {
 	unsigned errors;
 	uint32_t flight;        /* bytes in flight: chunks with header and padding */
 	uint32_t first;         /* earliest TSN in flight on this path, if flight > 0 */
-	uint32_t rtt_tsn;       /* the next round-trip sample is of this TSN or a later one */
+	uint32_t timed;         /* the TSN that gives the next round-trip sample, if `timing` */
 	uint32_t recovery;      /* fast recovery ends when this TSN is acknowledged */
 	uint32_t recovery_from; /* what it repeats comes after this TSN */
 	unsigned resent;        /* chunks that it repeated, without those that were needless */
+	bool timing;
 	bool in_recovery;
 	bool timed_out;    /* T3 expired: losses of that time change the window no more */
 	bool probed;       /* a tail-loss probe was sent for this tail */

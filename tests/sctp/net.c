@@ -194,6 +194,8 @@ static void transmit(struct net *n, unsigned host, uint8_t *p, uint32_t len)
 	extra = at - n->now + n->delay_us + (n->jitter_us ? net_random(n) % n->jitter_us : 0);
 	if (chance(n, n->reorder))
 		extra += n->delay_us + 1000;
+	if (host == 0 && chance(n, n->overtake))
+		extra = n->delay_us;
 	net_inject(n, dst, &from, p, len, extra);
 	if (chance(n, n->dup))
 		net_inject(n, dst, &from, p, len, extra + 10);

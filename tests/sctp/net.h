@@ -52,8 +52,9 @@ struct net {
 	uint32_t rate;     /* bytes per ms, 0 = unlimited */
 	uint32_t queue_us; /* of the bottleneck: what would wait longer is dropped */
 	unsigned loss, dup, corrupt, reorder; /* of 10,000 */
-	uint32_t mtu;                         /* longer packets vanish, 0 = none do */
-	bool cut[2];                          /* all packets to our address of this index vanish */
+	unsigned overtake; /* of 10,000 packets of host 0: leave the bottleneck before all others */
+	uint32_t mtu;      /* longer packets vanish, 0 = none do */
+	bool cut[2];       /* all packets to our address of this index vanish */
 	uint64_t sent, lost;
 	/* NULL, or sees each packet before the network; false: it vanishes. */
 	bool (*filter)(struct net *n, unsigned from, const struct sctp_batch *b, uint8_t *p,

@@ -130,6 +130,31 @@ Test(goodput, bursts_cost_no_more_than_tcp)
 	}
 }
 
+/* One packet in 20 overtakes the queue of the bottleneck. It must not shorten SRTT, which limits
+ * how long later ones are waited for. */
+Test(goodput, reordering_costs_nothing)
+{
+	struct sctp_info i;
+	uint64_t before;
+	double rate;
+
+	set_up(1, DELAYED);
+	net.queue_us = 3 * QUEUE_US;
+	net.overtake = 500;
+	run(10 * SECOND);
+	sctp_assoc_info(net.host[0].assoc, &i);
+	cr_log_info("SRTT %u us with %u bytes in flight", i.srtt_us, i.cwnd);
+	cr_assert_gt(i.cwnd, 400000, "there is no queue");
+	cr_assert_geq((uint64_t)i.srtt_us * RATE / 1000, i.cwnd * UINT64_C(8) / 10,
+		      "SRTT is %u us with %u bytes in flight", i.srtt_us, i.cwnd);
+	before = net.host[1].bytes;
+	run(30 * SECOND);
+	rate = (double)(net.host[1].bytes - before) / 30e3;
+	net_deinit(&net);
+	cr_log_info("%.0f of %d bytes per ms", rate, RATE);
+	cr_assert_geq(rate, 0.975 * RATE);
+}
+
 /* What a SACK waits for while the window is full would be missing from it. */
 Test(goodput, delayed_acknowledgements_cost_nothing_in_a_small_window)
 {

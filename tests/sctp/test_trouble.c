@@ -267,3 +267,26 @@ Test(trouble, a_silent_peer_is_noticed_without_data)
 	cr_assert_eq(net.host[0].last_down.end, SCTP_END_TIMEOUT);
 	cr_assert_eq(net.host[1].last_down.end, SCTP_END_TIMEOUT);
 }
+
+/* TSNs in either half of their space give samples. */
+Test(trouble, the_round_trip_is_measured_again_at_any_tsn)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		struct sctp_info i;
+
+		net_deinit(&net);
+		memset(&net, 0, sizeof(net));
+		net_init(&net, seed, 1);
+		net.delay_us = 10000;
+		net_establish(&net);
+		net_run(&net, net.now + SECOND);
+		net.delay_us = 100000;
+		for (unsigned k = 0; k < 40; k++) {
+			cr_assert_eq(net_send(&net, 0, 0, k, 1000), SCTP_E_OK);
+			net_run(&net, net.now + SECOND / 2);
+		}
+		sctp_assoc_info(net.host[0].assoc, &i);
+		cr_assert_geq(i.srtt_us, 150000, "seed %lu: SRTT is %u us", (unsigned long)seed,
+			      i.srtt_us);
+	}
+}
