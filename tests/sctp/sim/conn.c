@@ -118,12 +118,22 @@ static bool took_long(const struct world *w, const struct conn *c)
 	return false;
 }
 
+/* Too many associations: the peer refused an INIT that came again, and had room when COOKIE ECHO
+ * came. */
+static bool was_refused(struct world *w, const struct conn *c)
+{
+	struct sctp_stats st;
+
+	sctp_stats(w->host[!c->host].s, &st);
+	return c->end == SCTP_END_REFUSED && st.refused_handshakes > 0;
+}
+
 /* Whether an association may end otherwise than by a graceful shutdown. */
-static bool is_excused(const struct world *w, const struct conn *c)
+static bool is_excused(struct world *w, const struct conn *c)
 {
 	const struct conn *o = c->peer < 0 ? NULL : w->conn[c->peer];
 
-	if (c->replay || !o || took_long(w, c))
+	if (c->replay || !o || took_long(w, c) || was_refused(w, c) || was_refused(w, o))
 		return true;
 	/* Memory was missing for COOKIE ECHO, but not for its duplicate. */
 	return w->failing && (!c->up || (o->down && !o->up));
