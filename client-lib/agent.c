@@ -281,6 +281,10 @@ void agent_close(struct ddp_ctx *ctx)
 {
 	struct agent *a = ctx->agent;
 
+	if (ctx->agent_memory.kept) {
+		close(ctx->agent_memory.area);
+		close(ctx->agent_memory.bell);
+	}
 	if (!a)
 		return;
 	shutdown(a->bell, SHUT_RDWR);

@@ -10,49 +10,62 @@
 #include "client-lib/reason.h"
 #include "ipc/agent.h"
 
-/* Starts the thread with what the daemon made. */
-static int start(struct ddp_ctx *ctx, const char *call, const struct msg_agent *m, const int fds[2])
+/* The daemon makes the memory once. It is kept for another attempt if the thread cannot start. */
+static int get_memory(struct ddp_ctx *ctx, const char *call)
 {
+	struct agent_memory *m = &ctx->agent_memory;
+	struct msg_hdr req = {.op = MSG_OPEN_AGENT};
+	int fds[2];
+	int r;
+
+	if (m->kept)
+		return 0;
+	r = context_call(ctx, &(struct call){
+				      .name = call,
+				      .rec = &req,
+				      .len = sizeof(req),
+				      .reply = &m->at.hdr,
+				      .reply_len = sizeof(m->at),
+				      .ret_fds = fds,
+				      .nfds = 2,
+			      });
+	if (r)
+		return r;
+	m->area = fds[0];
+	m->bell = fds[1];
+	m->kept = true;
+	return 0;
+}
+
+/* Starts the thread with what the daemon made. */
+static int start(struct ddp_ctx *ctx, const char *call)
+{
+	struct agent_memory *m = &ctx->agent_memory;
 	struct ring_map *map;
 	uint8_t *area;
 	int r;
 
-	if (m->bytes < sizeof(struct agent_area))
+	if (m->at.bytes < sizeof(struct agent_area))
 		return reason_fail(-EPROTO, "%s: the daemon made an agent of %llu bytes", call,
-				   (unsigned long long)m->bytes);
-	r = ring_map_get(&ctx->maps, call, fds[0], m->offset, m->bytes, &map, &area);
+				   (unsigned long long)m->at.bytes);
+	r = ring_map_get(&ctx->maps, call, m->area, m->at.offset, m->at.bytes, &map, &area);
 	if (r)
 		return r;
-	r = agent_start(ctx, map, area, fds[1]);
+	r = agent_start(ctx, map, area, m->bell);
 	if (r) {
 		ring_map_put(&ctx->maps, map);
 		return reason_errno(r, call, "a thread to copy the memory");
 	}
+	close(m->area);
+	m->kept = false;
 	return 0;
 }
 
 static int open_agent(struct ddp_ctx *ctx, const char *call)
 {
-	struct msg_hdr req = {.op = MSG_OPEN_AGENT};
-	struct msg_agent reply;
-	int fds[2];
-	int r = context_call(ctx, &(struct call){
-					  .name = call,
-					  .rec = &req,
-					  .len = sizeof(req),
-					  .reply = &reply.hdr,
-					  .reply_len = sizeof(reply),
-					  .ret_fds = fds,
-					  .nfds = 2,
-				  });
+	int r = get_memory(ctx, call);
 
-	if (r)
-		return r;
-	r = start(ctx, call, &reply, fds);
-	close(fds[0]);
-	if (r)
-		close(fds[1]);
-	return r;
+	return r ? r : start(ctx, call);
 }
 
 int agent_open(struct ddp_ctx *ctx, const char *call)

@@ -51,7 +51,12 @@ struct ddp_ctx {
 	struct ring_maps maps; /* of the daemon's rings */
 
 	pthread_mutex_t agent_lock; /* one thread makes the agent, which then stays */
-	struct agent *agent;        /* NULL: none; read atomically */
+	struct agent_memory {
+		struct msg_agent at;
+		int area, bell;
+		bool kept; /* the daemon has made it, and no agent uses it yet */
+	} agent_memory;
+	struct agent *agent; /* NULL: none; read atomically */
 
 	const volatile uint32_t *here; /* 0 in a process forked from the one that opened it */
 

@@ -2,6 +2,7 @@
 /* The agent of a context, against a daemon that the test plays. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "ipc/doorbell.h"
@@ -207,6 +208,35 @@ Test(agent, area_that_is_too_small_is_refused, .init = start)
 	fake.script = small_area;
 	cr_expect_eq(ddp_reg_mr(pd, p, LEN, 0, NULL, &none), -EPROTO);
 	cr_expect(reason_has("100 bytes"));
+}
+
+static void no_threads(size_t stack)
+{
+	pthread_attr_t attr;
+
+	cr_assert_eq(pthread_attr_init(&attr), 0);
+	cr_assert_eq(pthread_attr_setstacksize(&attr, stack), 0);
+	cr_assert_eq(pthread_setattr_default_np(&attr), 0);
+	pthread_attr_destroy(&attr);
+}
+
+/* The daemon makes the memory of an agent only once. */
+Test(agent, a_thread_that_cannot_start_may_start_later, .init = start)
+{
+	void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned calls = 0;
+
+	no_threads((size_t)1 << 47);
+	for (int i = 0; i < 2; i++) {
+		cr_expect_lt(ddp_reg_mr(pd, p, LEN, 0, NULL, &copied), 0);
+		cr_expect(reason_has("thread"));
+		calls = i ? calls : fake.nrec;
+	}
+	fake_last(&fake, MSG_OPEN_AGENT);
+	cr_expect_eq(fake.nrec, calls);
+	no_threads(1 << 20);
+	cr_assert_eq(ddp_reg_mr(pd, p, LEN, 0, NULL, &copied), 0, "%s", ddp_last_reason());
+	cr_assert_eq(ddp_dereg_mr(copied), 0);
 }
 
 Test(agent, context_closes_with_its_agent)
