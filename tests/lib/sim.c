@@ -244,6 +244,7 @@ static const struct llp_ops sim_ops = {
 	.recv = simconn_recv,
 	.info = sim_info,
 	.stats = sim_stats,
+	.report_acks = simconn_report_acks,
 	.shutdown = simconn_shutdown,
 	.abort = simconn_abort,
 	.conn_free = simconn_free,
@@ -300,6 +301,7 @@ struct sim_world *sim_world_free(struct sim_world *w)
 		struct simconn *c = list_entry(it, struct simconn, link);
 
 		drop_all(&c->inbox);
+		free(c->acks);
 		free(c);
 	}
 	while ((it = list_pop(&w->nodes)))

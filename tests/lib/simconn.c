@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/simmsg.h"
@@ -249,14 +250,35 @@ static void ev_writable(void *obj, void *arg)
 	events_of(c)->writable(c->c.user);
 }
 
-static void ev_ack(void *obj, void *arg)
+void simconn_report_acks(struct llp_conn *llc)
+{
+	struct simconn *c = simconn_of(llc);
+
+	if (!c->acks)
+		c->acks = calloc(SIMCONN_ACKS, 1);
+	assert(c->acks);
+}
+
+/* Acknowledgments come in any order; the upcall tells how far they are complete. */
+static void progress(struct simconn *c, uint64_t seq)
+{
+	if (!c->acks)
+		return;
+	assert(c->sent - c->acked < SIMCONN_ACKS);
+	c->acks[seq % SIMCONN_ACKS] = 1;
+	for (; c->acks[c->acked % SIMCONN_ACKS]; c->acked++)
+		c->acks[c->acked % SIMCONN_ACKS] = 0;
+	events_of(c)->progress(c->c.user, (uint32_t)(c->sent - c->acked));
+}
+
+static void ev_ack(void *obj, void *seq)
 {
 	struct simconn *c = obj;
 
-	(void)arg;
 	if (c->state != SIMCONN_UP || c->cut)
 		return;
 	c->unacked--;
+	progress(c, (uintptr_t)seq);
 	if (c->unacked == 0) {
 		simconn_note(c, SIM_ACKED, NULL);
 		events_of(c)->acked(c->c.user);
@@ -282,7 +304,7 @@ static void ev_arrive(void *obj, void *arg)
 	list_add_tail(&c->inbox, &m->link);
 	back = simconn_delay(c);
 	back += up_to(c, simconn_world(c)->faults.ack_us);
-	simconn_after(c->peer, back, ev_ack, NULL);
+	simconn_after(c->peer, back, ev_ack, (void *)(uintptr_t)m->seq);
 	plan_readable(c);
 }
 
@@ -327,6 +349,7 @@ int simconn_send(struct llp_conn *llc, const struct llp_msg *src)
 	m = simmsg_new(src);
 	list_add_tail(&w->msgs, &m->link);
 	c->unacked++;
+	m->seq = c->sent++;
 	simconn_note(c, SIM_SENT, src);
 	simconn_after(c->peer, simconn_delay(c), ev_arrive, m);
 	return LLP_E_OK;

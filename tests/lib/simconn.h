@@ -42,6 +42,8 @@ struct simnode {
 	struct simmsg *current; /* the one that llp_recv() gave out last */
 };
 
+enum { SIMCONN_ACKS = 1 << 16 /* messages in flight, at most */ };
+
 enum simconn_state {
 	SIMCONN_CONNECTING,
 	SIMCONN_UP,
@@ -70,6 +72,9 @@ struct simconn {
 	bool readable;     /* an upcall is scheduled */
 	uint32_t max_message;
 	uint32_t unacked;
+	uint64_t sent;  /* messages */
+	uint64_t acked; /* the oldest that is not acknowledged */
+	uint8_t *acks;  /* ring of SIMCONN_ACKS: 1 for others that are; NULL: nobody asked */
 	struct list inbox;
 	struct sockaddr_storage local, remote;
 	struct simconn_end end;
@@ -108,6 +113,7 @@ void simconn_ev_up(void *c, void *unused);
 /* The operations of struct llp_ops. */
 int simconn_send(struct llp_conn *c, const struct llp_msg *m);
 int simconn_recv(struct llp_conn *c, struct llp_msg *ret);
+void simconn_report_acks(struct llp_conn *c);
 void simconn_shutdown(struct llp_conn *c);
 void simconn_abort(struct llp_conn *c, const char *reason);
 void simconn_free(struct llp_conn *c);

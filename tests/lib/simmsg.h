@@ -12,6 +12,7 @@ struct simmsg {
 	uint16_t sid;
 	uint32_t ppid;
 	uint32_t len;
+	uint64_t seq;         /* messages that its conn has sent before it */
 	uint8_t *head, *rest; /* allocated separately, so that a tool detects reads after its end */
 	uint32_t head_len;
 };

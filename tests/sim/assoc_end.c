@@ -38,6 +38,7 @@ static struct assoc_end *peer_new(struct node *n, bool opener)
 		.answer_ms = w->plan.answer_ms,
 		.close_ms = w->plan.close_ms,
 		.plain_only = n->plain_only,
+		.acks = true,
 		.pool = &n->pool->blocks,
 	};
 	struct assoc_end *p = alloc_zeroed(sizeof(*p));
@@ -60,10 +61,21 @@ static void peer_up(struct assoc_end *p)
 	p->up = true;
 	p->dp.conn = p->conn;
 	dp_update_mulpdu(&p->dp);
+	llp_report_acks(p->conn);
 	trace(p->node->w, "n%u c%u up, mulpdu %u", p->node->id, sim_conn_id(p->conn), p->dp.mulpdu);
 }
 
 /* ---- turns ---- */
+
+static void check_order(const struct assoc_end *p)
+{
+	list_foreach (it, &p->node->eps) {
+		const struct ep *ep = list_entry(it, struct ep, link);
+
+		if (ep->end == p && ep->in_order && ep->state == EP_OPEN)
+			ep_check_in_order(ep);
+	}
+}
 
 static void turn(void *obj, void *arg);
 
@@ -124,6 +136,7 @@ static void turn(void *obj, void *arg)
 	if (p->readable && !p->node->stack)
 		p->readable = more = dp_rx(&p->dp, 1 + (unsigned)random_below(w, 16));
 	more |= dp_resume(&p->dp, 1 + (unsigned)random_below(w, 16));
+	check_order(p);
 	more |= dp_tx(&p->dp, 1 + (unsigned)random_below(w, 16));
 	dp_events(&p->dp);
 	if (more)
@@ -187,7 +200,17 @@ static void on_acked(void *user)
 	struct assoc_end *p = user;
 
 	trace(p->node->w, "n%u c%u all acked", p->node->id, sim_conn_id(p->conn));
+	p->acked = p->sent;
 	assoc_tx_acked(p->assoc);
+	assoc_end_wake(p);
+}
+
+static void on_progress(void *user, uint32_t unacked)
+{
+	struct assoc_end *p = user;
+
+	p->acked = p->sent - unacked;
+	assoc_tx_progress(p->assoc, unacked);
 	assoc_end_wake(p);
 }
 
@@ -206,6 +229,7 @@ const struct llp_events assoc_end_events = {
 	.readable = on_readable,
 	.writable = on_writable,
 	.acked = on_acked,
+	.progress = on_progress,
 	.resized = on_resized,
 };
 

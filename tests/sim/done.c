@@ -235,11 +235,14 @@ static void succeeded(struct ep *ep, struct op *op, const struct rdmap_done *d)
 	if (!op->sent && !local)
 		fail(ep->w, "ep%u: %s #%llu completes before it was sent", ep->id,
 		     names_op(op->kind), (unsigned long long)op->cookie);
+	if (ep->acked && op->sent && !op_has_response(op->kind) && op->seq > ep->end->acked)
+		fail(ep->w, "ep%u: %s #%llu completes before it is acknowledged", ep->id,
+		     names_op(op->kind), (unsigned long long)op->cookie);
 	if (op->kind == RDMAP_READ)
 		read_back(ep, op, d);
 	if (op_is_atomic(op->kind))
 		atomic_done(ep, op, d);
-	if (op_has_response(op->kind))
+	if (op_has_response(op->kind) && !ep->acked) /* else the response may have come before */
 		window_check_fence(ep, op);
 	if (local)
 		window_done(op);
@@ -281,8 +284,6 @@ static void request_done(struct ep *ep, struct op *op, const struct rdmap_done *
 	if (d->signaled != !!(op->wr.flags & RDMAP_SIGNALED))
 		fail(ep->w, "ep%u: %s #%llu: signaled is %d", ep->id, names_op(op->kind),
 		     (unsigned long long)op->cookie, d->signaled);
-	if (op_has_response(op->kind) && op->sent)
-		ep->reads_out--;
 	if (d->status == RDMAP_SUCCESS)
 		succeeded(ep, op, d);
 	else

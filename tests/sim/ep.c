@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/hold.h"
 #include "tests/lib/names.h"
 #include "tests/sim/world.h"
 
@@ -46,7 +47,8 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 		fail(ep->w, "ep%u: asked for a receive without a session", ep->id);
 	if (ep->errored)
 		fail(ep->w, "ep%u: asked for a receive after the error", ep->id);
-	if (ep->rq_taken == ep->rq_n)
+	ep->recv_due = ep->rq_taken == ep->rq_n;
+	if (ep->recv_due)
 		return false;
 	op = ep->rq[ep->rq_taken++];
 	if (ep->rq_taken - ep->rq_done > ep->cfg.rq_depth)
@@ -129,6 +131,30 @@ static void draw_cfg(struct ep *ep, bool raw)
 		ep->cfg.plain_rdmap = chance(w, w->plan.old_ep);
 }
 
+/* Room for all that can wait, or for little; with little, messages that find no receive may still
+ * end the session. */
+static void draw_options(struct ep *ep)
+{
+	enum { AMPLE = 16 << 20, LITTLE = 2000, LONG_MS = 1000000 };
+	struct world *w = ep->w;
+	bool acked = chance(w, w->plan.hold), hold = chance(w, w->plan.hold);
+	bool in_order = hold && chance(w, 5000), late = hold && chance(w, 7000);
+	uint32_t bytes = in_order || late ? AMPLE : LITTLE;
+
+	if (ep->cfg.raw)
+		return;
+	ep->acked = acked;
+	ep->in_order = in_order;
+	ep->patient = late && ep->late_region;
+	if (hold) {
+		ep->hold = alloc_zeroed(hold_size(bytes));
+		rdmap_set_hold(ep->r, ep->hold, bytes, late ? LONG_MS : !in_order);
+	}
+	rdmap_set_options(ep->r, (in_order ? RDMAP_PLACE_IN_ORDER : 0) | (acked ? RDMAP_ACKED : 0));
+	w->sum.in_order += in_order;
+	w->sum.acked += acked;
+}
+
 static bool draw_memory(struct ep *ep)
 {
 	enum {
@@ -144,6 +170,8 @@ static bool draw_memory(struct ep *ep)
 	ep->open_region = region_new(n, ep, pd, 0, ALL, len);
 	ep->scoped_region = region_new(n, ep, pd, ep->cfg.accessor.scope, MOST, len / 2);
 	ep->windowed_region = region_new(n, ep, pd, 0, HIDDEN, len / 2);
+	if (ep->w->plan.hold)
+		ep->late_region = region_new(n, ep, pd, 0, STAG_LOCAL_WRITE, len / 2);
 	if (!ep->local_region || !ep->open_region || !ep->scoped_region || !ep->windowed_region)
 		return false;
 	window_init(ep);
@@ -159,13 +187,16 @@ static void free_memory(struct ep *ep)
 		if (rg->owner == ep)
 			region_free(rg);
 	}
-	ep->local_region = ep->open_region = ep->scoped_region = ep->windowed_region = NULL;
+	ep->late_region = ep->local_region = ep->open_region = ep->scoped_region =
+		ep->windowed_region = NULL;
 	if (ep->r) {
 		rdmap_clear(ep->r);
 		blocks_unreserve(ep->cfg.pool, rdmap_blocks(&ep->cfg));
 	}
 	free(ep->r);
+	free(ep->hold);
 	ep->r = NULL;
+	ep->hold = NULL;
 }
 
 struct queue *ep_queue(struct ep *ep, unsigned i)
@@ -176,6 +207,7 @@ struct queue *ep_queue(struct ep *ep, unsigned i)
 		l->all = alloc_zeroed(OPS_MAX * sizeof(*l->all));
 		l->good = alloc_zeroed(OPS_MAX * sizeof(*l->good));
 		l->sent = alloc_zeroed(OPS_MAX * sizeof(*l->sent));
+		l->lens = alloc_zeroed(OPS_MAX * sizeof(*l->lens));
 	}
 	return l;
 }
@@ -198,6 +230,7 @@ struct ep *ep_new(struct node *n, bool raw)
 	if (!blocks_reserve(ep->cfg.pool, rdmap_blocks(&ep->cfg)))
 		fail(ep->w, "ep%u: no blocks", ep->id);
 	ep->r = rdmap_init(alloc_zeroed(rdmap_size(&ep->cfg)), &ep->cfg, &ops, ep);
+	draw_options(ep);
 	trace(ep->w, "n%u ep%u pd %llu ord %u ird %u sq %u rq %u sge %u room %u%s%s", n->id, ep->id,
 	      (unsigned long long)ep->cfg.accessor.pd, ep->cfg.ord, ep->cfg.ird, ep->cfg.sq_depth,
 	      ep->cfg.rq_depth, ep->cfg.max_recv_sge, ep->cq_room, raw ? " raw" : "",
@@ -222,6 +255,57 @@ static void count_op(struct world *w, const struct op *op)
 	w->sum.windowed += op->via != NULL;
 }
 
+uint32_t ep_expected(const struct ep *ep)
+{
+	const struct ep *other = ep_other(ep);
+	unsigned n = ep->queue[0].good_n;
+
+	return other && n < other->queue[0].posted ? other->queue[0].lens[n] : 0;
+}
+
+static bool lacks_receives(const struct ep *ep)
+{
+	const struct ep *other = ep_other(ep);
+	const struct queue *l = other ? &other->queue[0] : NULL;
+
+	if (ep->state == EP_OVER || !l)
+		return false;
+	return ep->queue[0].good_n < (other->state == EP_OVER ? l->sent_n : l->posted);
+}
+
+static void post_late(void *obj, void *arg)
+{
+	struct ep *ep = obj;
+
+	(void)arg;
+	ep->late_due = false;
+	if (!lacks_receives(ep))
+		return;
+	if (has_session(ep))
+		op_post_recvs(ep, 1 + (unsigned)random_below(ep->w, 4));
+	ep_wait_for_receives(ep);
+}
+
+void ep_wait_for_receives(struct ep *ep)
+{
+	struct world *w = ep->w;
+
+	if (!ep->patient || ep->late_due || !lacks_receives(ep))
+		return;
+	ep->late_due = true;
+	simclock_after(w->clock, 1 + random_below(w, w->plan.late_us), post_late, ep, NULL);
+}
+
+static void count_message(struct ep *ep, const struct op *op)
+{
+	struct queue *l = ep_queue(ep, (unsigned)op->queue);
+	struct ep *other = ep_other(ep);
+
+	l->lens[l->posted++] = op->len;
+	if (other && op->queue == 0)
+		ep_wait_for_receives(other);
+}
+
 void ep_post(struct op *op)
 {
 	struct ep *ep = op->ep;
@@ -229,7 +313,7 @@ void ep_post(struct op *op)
 	op->at = ep->sq_n;
 	ep->sq[ep->sq_n++] = op;
 	if (op->queue >= 0 && op->local == RDMAP_SUCCESS)
-		ep_queue(ep, (unsigned)op->queue)->posted++;
+		count_message(ep, op);
 	count_op(ep->w, op);
 	trace(ep->w, "ep%u posts %s #%llu len %u flags %x stag %08x inv %08x%s%s", ep->id,
 	      names_op(op->kind), (unsigned long long)op->cookie, op->len, op->wr.flags,
@@ -250,6 +334,11 @@ void ep_post_recv(struct op *op)
 		l->good[l->good_n++] = op;
 	trace(ep->w, "ep%u posts receive #%llu queue %d len %u%s", ep->id,
 	      (unsigned long long)op->cookie, op->queue, op->len, op->local ? " bad" : "");
+	if (!ep->hold || !ep->recv_due || !has_session(ep))
+		return;
+	ep->recv_due = false;
+	assoc_rx_wake(ep->end->assoc, ep->r);
+	assoc_end_wake(ep->end);
 }
 
 static void release(struct op *op)
@@ -298,6 +387,24 @@ void ep_settle_writes(struct ep *ep, unsigned before, bool all)
 		else if (all && !op->uncertain)
 			fail(ep->w, "ep%u: Write #%llu was overtaken by a later message", ep->id,
 			     (unsigned long long)op->cookie);
+	}
+}
+
+void ep_check_in_order(const struct ep *ep)
+{
+	const struct ep *other = ep_other(ep);
+	bool whole = true;
+
+	for (unsigned i = 0; other && i < other->sq_n; i++) {
+		struct op *op = other->sq[i];
+		bool write = op->kind == RDMAP_WRITE && op->begun && op->target;
+
+		if (!write || op->uncertain || op->must || !op_known(op) || op->target->rg->dead)
+			continue;
+		if (!whole && slice_changed(op->target))
+			fail(ep->w, "ep%u: Write #%llu is placed before an earlier one", ep->id,
+			     (unsigned long long)op->cookie);
+		whole &= slice_prefix(op->target);
 	}
 }
 

@@ -90,6 +90,7 @@ void lower_init(struct world *w)
 				 chance(w, 3000));
 	/* Setting up takes round trips, and what is lost comes late. */
 	w->plan.gap_us = PICK(w, MS, 10 * MS, 100 * MS);
+	w->plan.late_us = PICK(w, 10 * MS, 100 * MS, SECOND);
 	w->plan.close_ms = 600000; /* longer than a cut */
 	w->plan.faults.delay_us = f.delay_us;
 	w->plan.faults.jitter_us = f.jitter_us;

@@ -67,6 +67,8 @@ struct plan {
 	unsigned extensions; /* share of RFC 7306 in the requests */
 	unsigned old_node;   /* chance of a node without RFC 6581 */
 	unsigned old_ep;     /* chance of an endpoint without RFC 7306 */
+	unsigned hold;       /* ... with a hold, or with an option */
+	uint32_t late_us;    /* longest time until a late receive is posted */
 };
 
 /* ---- memory ---- */
@@ -144,6 +146,7 @@ struct op {
 	bool uncertain;         /* its memory was revoked meanwhile: may fail at either side */
 	bool late;              /* that was before it was taken: it cannot be sent */
 	bool begun, sent;       /* its first, its last segment was accepted by the transport */
+	uint64_t seq;           /* sent: messages of the association up to that segment */
 	bool answered;          /* Read, atomic: the response was sent */
 	bool delivered;         /* Send */
 	int queue;              /* of its receive; -1: none */
@@ -208,6 +211,7 @@ struct queue {
 	struct op **sent; /* by their number on the wire */
 	unsigned sent_n;
 	unsigned posted; /* that will reach the wire */
+	uint32_t *lens;  /* theirs */
 };
 
 struct ep {
@@ -230,9 +234,14 @@ struct ep {
 	struct queue queue[QUEUES];
 	unsigned delivered_upto; /* our requests before this one were delivered, unless they cannot
 				    be */
-	unsigned answered;  /* requests before this one have an answer, unless they need none */
-	unsigned reads_out; /* Read and Atomic Requests sent and not completed */
+	unsigned answered; /* requests before this one have an answer, unless they need none */
 	unsigned cq_room;
+	void *hold;        /* memory of its hold, or NULL */
+	bool patient;      /* the hold has room and time for all messages that find no receive */
+	bool in_order;     /* RDMAP_PLACE_IN_ORDER */
+	bool acked;        /* RDMAP_ACKED */
+	bool late_due;     /* late receives are to be posted */
+	bool recv_due;     /* take_recv() had none: a wake is due when there is one */
 	bool wake_due;     /* take_send() had no request: a wake is due when there is one */
 	bool uncertain;    /* receives may have failed: their assignment to messages is uncertain */
 	bool flushed;      /* something ended RDMAP_FLUSH_ERR: the end must follow */
@@ -244,6 +253,7 @@ struct ep {
 	bool half_closed;            /* raw: the peer has ended its half */
 	uint64_t since_us;           /* time of the latest of these events, or of the latest send */
 	struct region *local_region; /* local use only */
+	struct region *late_region;  /* for a late receive when there is no other memory */
 	struct region *open_region;  /* all rights */
 	struct region *scoped_region;   /* for this endpoint's stream, all rights but for atomics */
 	struct region *windowed_region; /* used only through windows */
@@ -328,10 +338,11 @@ struct assoc_end {
 	bool up, gone;
 	bool readable;
 	bool turn_due;
-	uint64_t timer_us; /* the earliest timer scheduled */
-	unsigned pending;  /* requests that the program has not decided */
-	uint64_t full_us;  /* when they last reached the limit, if not now */
-	unsigned early;    /* timers in a row that were due at once */
+	uint64_t timer_us;    /* the earliest timer scheduled */
+	unsigned pending;     /* requests that the program has not decided */
+	uint64_t full_us;     /* when they last reached the limit, if not now */
+	unsigned early;       /* timers in a row that were due at once */
+	uint64_t sent, acked; /* messages, as the transport says */
 	struct flow tx[STREAMS_MAX];
 };
 
@@ -369,9 +380,10 @@ struct totals {
 		old_keys; /* ... operations through windows, with dead STags */
 	unsigned enhanced, enh_rejected, enh_unsupported, rtr[5], no_rtr, dropped_ord;
 	unsigned raws, raw_sends, notices, raw_errors, msgs_after_error, half_closed, raw_timeouts;
-	unsigned far;                 /* segments of messages as long as there can be */
-	unsigned reused_stags, mixed; /* mixed: associations with both kinds of endpoints */
-	unsigned ahead, early;        /* messages that overtook others, or the Accept */
+	unsigned held, in_order, acked; /* late messages, sessions with these options */
+	unsigned far;                   /* segments of messages as long as there can be */
+	unsigned reused_stags, mixed;   /* mixed: associations with both kinds of endpoints */
+	unsigned ahead, early;          /* messages that overtook others, or the Accept */
 	/* For rows.c: sessions of a stream that had one before, without segments, with some one way
 	 * only, that the passive side began to use, that went on beside one with an error. */
 	unsigned reused, no_segments, oneway, passive_first, survived;

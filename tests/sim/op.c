@@ -237,18 +237,29 @@ static struct op *send_op(struct ep *ep, enum rdmap_op kind, uint32_t len, unsig
 	return op;
 }
 
+/* True if the peer posts the receive when the message waits for it. */
+static bool may_be_late(const struct ep *ep)
+{
+	enum { MOST = 32, SPARE = 200 };
+	const struct ep *other = ep_other(ep);
+
+	return other && other->patient && other->state < EP_CLOSING &&
+	       other->rq_n + SPARE < OPS_MAX && ep->queue[0].posted < other->queue[0].good_n + MOST;
+}
+
 struct op *op_good_send(struct ep *ep, enum rdmap_op kind)
 {
 	unsigned queue = draw_send_queue(ep);
 	const struct op *recv = op_next_receive(ep, queue);
 	struct world *w = ep->w;
 	uint32_t max = recv ? recv->len : w->plan.len_max;
+	bool late = !recv && may_be_late(ep);
 	struct op *op;
 
-	if (!recv && !w->plan.overrun_receives)
+	if (!recv && !late && !w->plan.overrun_receives)
 		return NULL;
 	op = send_op(ep, kind, kind == RDMAP_IMM ? 0 : op_draw_len(w, max), queue);
-	if (!recv)
+	if (!recv && !late)
 		op->may |= perr_bit(PERR_NO_BUFFER) | perr_bit(PERR_TOO_LONG) | perr_bit(PERR_QN);
 	if (kind != RDMAP_IMM && !op_source(op)) {
 		op_drop(op);
@@ -438,14 +449,39 @@ static void draw_queue(struct op *op)
 	op->recv.qn = q == queues ? RDMAP_QN_TAGGED : (uint8_t)q;
 }
 
+/* Memory that requests do not use: two endpoints that wait for each other's receives go on. */
+static bool take_late_memory(struct op *op)
+{
+	struct region *rg = op->ep->late_region;
+	struct slice *s = rg && !rg->dead ? slice_new(rg, op->len) : NULL;
+
+	if (s)
+		add_elem(op, op->recv.sge, s);
+	return s != NULL;
+}
+
+/* Elements for the length of the receive, or for the message that waits for it. */
+static bool take_memory(struct op *op, uint32_t least)
+{
+	if (gather(op, op->recv.sge, op->len, op->ep->cfg.max_recv_sge))
+		return true;
+	for (; op->nlocal > 0; op->nlocal--)
+		slice_put(op->local_mem[op->nlocal - 1]);
+	op->len = least;
+	return least > 0 && take_late_memory(op);
+}
+
 static struct op *receive(struct ep *ep)
 {
 	struct world *w = ep->w;
 	struct op *op = op_new(ep, RDMAP_RECV, op_draw_len(w, w->plan.len_max));
-	uint32_t at = 0;
+	uint32_t at = 0, least = ep->patient ? ep_expected(ep) : 0;
 
 	op->queue = 0;
-	if (!gather(op, op->recv.sge, op->len, ep->cfg.max_recv_sge)) {
+	if (op->len < least)
+		op->len = least;
+	w->sum.held += least > 0;
+	if (!take_memory(op, least)) {
 		op_drop(op);
 		return NULL;
 	}

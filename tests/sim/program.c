@@ -51,6 +51,16 @@ static void new_association(struct node *n)
 	assoc_end_connect(n, &w->node[to]);
 }
 
+/* Messages that wait for a receive do so no longer. */
+static void expect_no_buffers(struct ep *ep)
+{
+	struct ep *other = ep_other(ep);
+
+	for (unsigned i = 0; ep->patient && other && i < other->sq_n; i++)
+		if (other->sq[i]->queue == 0 && !other->sq[i]->delivered)
+			other->sq[i]->may |= perr_bit(PERR_NO_BUFFER);
+}
+
 void program_close(struct ep *ep)
 {
 	assoc_end_tick(ep->end);
@@ -59,6 +69,7 @@ void program_close(struct ep *ep)
 	trace(ep->w, "n%u ep%u closes", ep->node->id, ep->id);
 	ep->close_requested = true;
 	ep->state = EP_CLOSING;
+	expect_no_buffers(ep);
 	assoc_close(ep->end->assoc, ep->r);
 	assoc_end_wake(ep->end);
 }

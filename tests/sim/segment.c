@@ -151,10 +151,17 @@ static bool rtr_outstanding(const struct flow *f)
 	return f->rtr_read && !f->answer_arrived;
 }
 
+/* Its response may still come. It completes behind earlier requests, which may wait for
+ * acknowledgments. */
+static bool is_outstanding(const struct op *op)
+{
+	return op_has_response(op->kind) && op->sent && !(op->ep->acked && op->answered);
+}
+
 static bool responses_outstanding(const struct flow *f, const struct ep *ep, unsigned before)
 {
 	for (unsigned i = ep->sq_done; i < before; i++)
-		if (op_has_response(ep->sq[i]->kind) && ep->sq[i]->sent)
+		if (is_outstanding(ep->sq[i]))
 			return true;
 	return rtr_outstanding(f);
 }
@@ -258,11 +265,13 @@ static void begin(struct flow *f, const struct flow *r, const struct seg *s)
 
 static void check_depth(struct flow *f)
 {
-	struct ep *ep = wire_sender(f);
+	const struct ep *ep = wire_sender(f);
+	unsigned n = 1U + rtr_outstanding(f);
 
-	if (++ep->reads_out + rtr_outstanding(f) > ep->ord)
-		BAD(f, "%u Reads and atomics are outstanding, ORD is %u",
-		    ep->reads_out + rtr_outstanding(f), ep->ord);
+	for (unsigned i = ep->sq_done; i < ep->sq_n; i++)
+		n += is_outstanding(ep->sq[i]);
+	if (n > ep->ord)
+		BAD(f, "%u Reads and atomics are outstanding, ORD is %u", n, ep->ord);
 }
 
 static void check_request(struct flow *f, const struct seg *s)
@@ -278,7 +287,8 @@ static void check_request(struct flow *f, const struct seg *s)
 		return;
 	op->id = be_get32(s->data + 4);
 	for (unsigned i = ep->sq_done; i < op->at; i++)
-		if (op_is_atomic(ep->sq[i]->kind) && ep->sq[i]->sent && ep->sq[i]->id == op->id)
+		if (op_is_atomic(ep->sq[i]->kind) && is_outstanding(ep->sq[i]) &&
+		    ep->sq[i]->id == op->id)
 			BAD(f, "identifier %llu is in use", (unsigned long long)op->id);
 }
 
@@ -519,6 +529,7 @@ static void message(struct flow *f, const struct flow *r, const struct seg *s)
 	f->in_msg = false;
 	if (f->op->ep == wire_sender(f)) {
 		f->op->sent = true;
+		f->op->seq = f->op->ep->end->sent;
 		return;
 	}
 	f->op->answered = true;

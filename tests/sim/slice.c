@@ -180,6 +180,28 @@ void slice_check(struct slice *s)
 	}
 }
 
+bool slice_changed(const struct slice *s)
+{
+	return s->receiving && memcmp(slice_mem(s), node_of(s)->want + s->off, s->len) != 0;
+}
+
+bool slice_prefix(const struct slice *s)
+{
+	const uint8_t *p = slice_mem(s), *old = node_of(s)->want + s->off;
+	uint32_t n = 0;
+
+	if (!s->receiving)
+		return true;
+	while (n < s->len && p[n] == byte_of(s->cid, s->from + n))
+		n++;
+	for (uint32_t i = n; i < s->len; i++)
+		if (p[i] != old[i])
+			fail(s->rg->node->w, "%s %llu: byte %u of %u is placed before byte %u",
+			     names_op(s->op->kind), (unsigned long long)s->op->cookie, i, s->len,
+			     n);
+	return n == s->len;
+}
+
 bool slice_received(struct slice *s)
 {
 	if (!s->receiving)

@@ -398,6 +398,13 @@ static void on_acked(void *user)
 	above(c)->acked(c->c.c.user);
 }
 
+static void on_progress(void *user, uint32_t unacked)
+{
+	struct stackconn *c = user;
+
+	above(c)->progress(c->c.c.user, unacked);
+}
+
 static void on_resized(void *user)
 {
 	struct stackconn *c = user;
@@ -413,6 +420,7 @@ static const struct llp_events events = {
 	.readable = on_readable,
 	.writable = on_writable,
 	.acked = on_acked,
+	.progress = on_progress,
 	.resized = on_resized,
 };
 
@@ -484,6 +492,11 @@ void stack_restart(struct stack *s)
 	user_of(s)->core->next_port = (uint16_t)(port ? port - FIRST_PORT : port);
 }
 
+static void stack_report_acks(struct llp_conn *c)
+{
+	llp_report_acks(conn_of(c)->below);
+}
+
 static int stack_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *user,
 			struct llp_listener **ret)
 {
@@ -512,6 +525,7 @@ static const struct llp_ops ops = {
 	.send = stack_send,
 	.recv = stack_recv,
 	.info = stack_info,
+	.report_acks = stack_report_acks,
 	.shutdown = stack_shutdown,
 	.abort = stack_abort,
 	.conn_free = stack_conn_free,

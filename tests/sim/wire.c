@@ -225,6 +225,7 @@ static void sent(struct assoc_end *p, const struct llp_msg *m)
 	span_copy(&dst, 1, m->part, m->n, 0, m->len);
 	describe(w, p, "sends", m->sid, m->ppid, w->contiguous, m->len);
 	f = &p->tx[m->sid];
+	p->sent++;
 	if (m->ppid == WIRE_PPID_CONTROL)
 		control(p, f, w->contiguous, m->len);
 	else if (m->ppid == WIRE_PPID_SEGMENT)

@@ -73,6 +73,8 @@ static void draw_plan(struct world *w)
 	p->extensions = PICK(w, 0, 20, 50);
 	p->old_node = PICK(w, 0, 0, 5000);
 	p->old_ep = PICK(w, 0, 0, 2000);
+	p->hold = PICK(w, 0, 0, 3000, 7000);
+	p->late_us = PICK(w, 10, 1000, 50000);
 	w->sum.lossy += p->faults.lose > 0;
 	w->sum.busy += p->faults.again > 0;
 	w->sum.resized += p->faults.resize > 0;
@@ -126,6 +128,7 @@ static void free_queues(struct ep *ep)
 		free(ep->queue[i].all);
 		free(ep->queue[i].good);
 		free(ep->queue[i].sent);
+		free(ep->queue[i].lens);
 	}
 }
 

@@ -75,6 +75,12 @@ bool slice_received(struct slice *s);
 /* The content must have arrived, because it has been overwritten. */
 void slice_overwritten(struct slice *s);
 
+/* True if it is being filled and a byte differs from what was there before. */
+bool slice_changed(const struct slice *s);
+
+/* Checks that what has arrived is the beginning of its content. True if that is all of it. */
+bool slice_prefix(const struct slice *s);
+
 /* A slice that is being filled must not change any more. */
 void slice_settle(struct slice *s);
 
@@ -247,6 +253,16 @@ void ep_post_recv(struct op *op);
 
 /* Its session has ended, or was not established: frees its memory. */
 void ep_over(struct ep *ep);
+
+/* The length of the message that the next receive of the first queue will take; 0: none was posted.
+ */
+uint32_t ep_expected(const struct ep *ep);
+
+/* If messages were posted for which there are no receives, a patient endpoint posts them later. */
+void ep_wait_for_receives(struct ep *ep);
+
+/* Checks that the Writes to this endpoint are placed in order. */
+void ep_check_in_order(const struct ep *ep);
 
 /* Settles Writes of the endpoint that have arrived completely. all: all sent ones must have. */
 void ep_settle_writes(struct ep *ep, unsigned before, bool all);
