@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -129,4 +129,27 @@ int maps_each_own(maps_fn *fn, void *arg)
 	autoclose int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : maps_each(fd, fn, arg);
+}
+
+static int count(const struct maps_area *area, void *areas)
+{
+	(void)area;
+	++*(unsigned long *)areas;
+	return 0;
+}
+
+bool maps_full(unsigned long *ret_areas, unsigned long *ret_max)
+{
+	enum { MOST_SPLITS = 16 }; /* what one adoption adds before it fails */
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long areas = 0, max = 0;
+	bool known = f && fscanf(f, "%lu", &max) == 1 && maps_each_own(count, &areas) == 0;
+
+	if (f)
+		fclose(f);
+	if (!known || areas + MOST_SPLITS < max)
+		return false;
+	*ret_areas = areas;
+	*ret_max = max;
+	return true;
 }

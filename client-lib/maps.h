@@ -3,6 +3,7 @@
 #ifndef DDP_MAPS_H
 #define DDP_MAPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -42,5 +43,8 @@ int maps_each(int fd, maps_fn *fn, void *arg);
 
 /* The same for this process. */
 int maps_each_own(maps_fn *fn, void *arg);
+
+/* How many areas this process has, and vm.max_map_count. True if it has almost as many. */
+bool maps_full(unsigned long *ret_areas, unsigned long *ret_max);
 
 #endif

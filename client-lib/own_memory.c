@@ -200,6 +200,20 @@ static int choose_shift(const struct request *q, uint64_t *ret)
 
 /* ---- adoption ---- */
 
+/* Sets the reason. Each region whose neighbors are no region adds up to two memory maps. */
+static int adopt_failed(const struct request *q, const struct maps_area *area, int r)
+{
+	unsigned long areas, max;
+
+	if (r == -ENOMEM && maps_full(&areas, &max))
+		return reason_fail(r,
+				   "%s: the memory at 0x%lx cannot be adopted: this process has "
+				   "%lu memory maps, and vm.max_map_count is %lu",
+				   q->call, (unsigned long)area->start, areas, max);
+	return reason_fail(r, "%s: the memory at 0x%lx cannot be adopted: %s", q->call,
+			   (unsigned long)area->start, strerror(-r));
+}
+
 /* 0, RUNG_REASON_THREADS, or a negative failure. */
 static int adopt_missing(const struct request *q, uint64_t shift)
 {
@@ -217,8 +231,7 @@ static int adopt_missing(const struct request *q, uint64_t shift)
 		sparse_punch(&own.file, a->start + shift, a->end + shift);
 		r = adopt_area(&adopt, a, a->start + shift);
 		if (r)
-			reason_fail(r, "%s: the memory at 0x%lx cannot be adopted: %s", q->call,
-				    (unsigned long)a->start, strerror(-r));
+			adopt_failed(q, a, r);
 	}
 	adopt_end(&adopt);
 	return r;

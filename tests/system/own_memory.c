@@ -18,6 +18,13 @@
 
 enum { ADDS = 500 };
 
+/* A sanitizer needs memory maps of its own when there are none left. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MAPS_ARE_OURS = 0 };
+#else
+enum { MAPS_ARE_OURS = 1 };
+#endif
+
 /* What a program would share: the last byte says that the rest is there. */
 struct message {
 	char text[5000];
@@ -315,6 +322,40 @@ static void takes_every_second_page(void)
 	munmap(p, 1000 * page);
 }
 
+/* Holes in other memory leave no room for one more. */
+static void names_the_limit_of_maps(void)
+{
+	enum { HOLES = 70000, TRIES = 64 };
+	const size_t len = 2 * HOLES * page;
+	char *other =
+		mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *p = mmap(NULL, 2 * TRIES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	struct ddp_mr *mr[TRIES];
+	size_t n = 0, hole = 0;
+	int r = 0;
+
+	memset(p, 7, 2 * TRIES * page);
+	while (hole < HOLES && mprotect(other + 2 * hole * page, page, PROT_NONE) == 0)
+		hole++;
+	munmap(other, 32 * page);
+	while (n < TRIES &&
+	       (r = ddp_reg_mr(b.pd, p + 2 * n * page, page, RIG_ALL, NULL, &mr[n])) == 0)
+		n++;
+	munmap(other, len);
+	if (hole == HOLES)
+		printf("vm.max_map_count is large here\n");
+	else if (r != -ENOMEM || !strstr(ddp_last_reason(), "vm.max_map_count is "))
+		fail("beyond vm.max_map_count: %d: %s", r, ddp_last_reason());
+	for (size_t i = 0; i < 2 * TRIES * page; i++)
+		if (p[i] != 7)
+			fail("byte %zu is lost at the limit of memory maps", i);
+	while (n > 0)
+		MUST(ddp_dereg_mr(mr[--n]));
+	munmap(p, 2 * TRIES * page);
+	ok("the limit of memory maps is named, and no byte is lost");
+}
+
 static void is_lazy(void)
 {
 	const size_t len = 1UL << 30;
@@ -385,6 +426,8 @@ int main(int argc, char **argv)
 	protects_and_advises();
 	forks_with_pages();
 	takes_every_second_page();
+	if (MAPS_ARE_OURS)
+		names_the_limit_of_maps();
 	is_lazy();
 	refuses();
 	own_rounds(&b, argc > 4 ? (unsigned)atoi(argv[4]) : 1);
