@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/near.h"
+
 enum ctl_exit args_hint(void)
 {
 	fputs("Try 'ddpctl --help'.\n", stderr);
@@ -45,7 +47,15 @@ enum ctl_exit args_number(const char *text, const char *what, uint32_t *ret)
 
 static enum ctl_exit no_key(const struct ddpctl *c, const char *key)
 {
-	query_error("%s has no key '%s'", c->obj->name, key);
+	struct near near = {.word = key};
+
+	for (unsigned i = 0; i < c->obj->nfields; i++)
+		near_consider(&near, c->obj->fields[i].key);
+	if (near.nearest)
+		query_error("%s has no key '%s'; did you mean %s?", c->obj->name, key,
+			    near.nearest);
+	else
+		query_error("%s has no key '%s'", c->obj->name, key);
 	fputs("Keys:", stderr);
 	for (unsigned i = 0; i < c->obj->nfields; i++)
 		fprintf(stderr, " %s", c->obj->fields[i].key);

@@ -10,6 +10,7 @@
 #include "ctl/command.h"
 #include "ctl/rates.h"
 #include "ipc/version.h"
+#include "util/near.h"
 
 static void print_objects(FILE *out)
 {
@@ -108,7 +109,19 @@ static void consider(struct candidates *c, const char *name, const char *candida
 
 static enum ctl_exit unknown_word(const char *name)
 {
-	query_error("unknown object '%s'", name);
+	struct near near = {.word = name};
+	unsigned nobjs, ncommands;
+	const struct field_object *objs = field_objects(&nobjs);
+	const struct command *table = command_table(&ncommands);
+
+	for (unsigned i = 0; i < nobjs; i++)
+		near_consider(&near, objs[i].name);
+	for (unsigned i = 0; i < ncommands; i++)
+		near_consider(&near, table[i].word);
+	if (near.nearest)
+		query_error("unknown object '%s'; did you mean %s?", name, near.nearest);
+	else
+		query_error("unknown object '%s'", name);
 	fputs("Objects: ", stderr);
 	print_objects(stderr);
 	fputs(".\nCommands: ", stderr);

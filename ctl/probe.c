@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ctl/probe.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,6 +11,7 @@
 
 #include "ipc/msg.h"
 #include "util/addr.h"
+#include "util/be.h"
 #include "util/crc32c.h"
 
 enum {
@@ -62,18 +62,6 @@ static int connected(const struct sockaddr_storage *to, uint16_t port, int type,
 	return -1;
 }
 
-static void put16(uint8_t *p, uint16_t v)
-{
-	v = htons(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	v = htonl(v);
-	memcpy(p, &v, sizeof(v));
-}
-
 /* An INIT to the port of the tools; where nothing listens, an ABORT answers it. */
 static void make_init(uint8_t pkt[HEADER + INIT])
 {
@@ -82,15 +70,15 @@ static void make_init(uint8_t pkt[HEADER + INIT])
 	if (getrandom(random, sizeof(random), GRND_NONBLOCK) < 0)
 		random[0] = (uint32_t)getpid() | 1;
 	memset(pkt, 0, HEADER + INIT);
-	put16(pkt, (uint16_t)(49152 + random[1] % 16384));
-	put16(pkt + 2, MSG_DEFAULT_PORT);
+	be_put16(pkt, (uint16_t)(49152 + random[1] % 16384));
+	be_put16(pkt + 2, MSG_DEFAULT_PORT);
 	pkt[HEADER] = 1;
-	put16(pkt + HEADER + 2, INIT);
-	put32(pkt + HEADER + 4, random[0] | 1);
-	put32(pkt + HEADER + 8, WINDOW);
-	put16(pkt + HEADER + 12, 1);
-	put16(pkt + HEADER + 14, 1);
-	put32(pkt + HEADER + 16, random[1]);
+	be_put16(pkt + HEADER + 2, INIT);
+	be_put32(pkt + HEADER + 4, random[0] | 1);
+	be_put32(pkt + HEADER + 8, WINDOW);
+	be_put16(pkt + HEADER + 12, 1);
+	be_put16(pkt + HEADER + 14, 1);
+	be_put32(pkt + HEADER + 16, random[1]);
 	crc32c_seal(pkt, HEADER + INIT);
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/base/config.h"
 #include "daemon/base/limits.h"
 #include "ipc/ring.h"
+#include "util/near.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
@@ -178,39 +179,6 @@ bool config_key_section(const char *section)
 
 /* ---- suggestions ---- */
 
-enum { NAME_MAX_LEN = 32 };
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-/* The edit distance of two words. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[NAME_MAX_LEN + 1];
-	size_t n = strlen(b);
-
-	if (strlen(a) > NAME_MAX_LEN || n > NAME_MAX_LEN)
-		return NAME_MAX_LEN;
-	for (unsigned j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned i = 1; a[i - 1]; i++) {
-		unsigned corner = row[0];
-
-		row[0] = i;
-		for (unsigned j = 1; j <= n; j++) {
-			unsigned above = row[j];
-
-			row[j] = least(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
-			corner = above;
-		}
-	}
-	return row[n];
-}
-
 /* A name that a section may contain: its keys; at the top level also the names of sections. NULL:
  * the row adds no new name. */
 static const char *known_by(const struct config_key *k, const char *section)
@@ -224,19 +192,15 @@ static const char *known_by(const struct config_key *k, const char *section)
 
 static const char *nearest(const char *section, const char *name)
 {
-	unsigned best = (unsigned)strlen(name) / 3 + 1;
-	const char *ret = NULL;
+	struct near n = {.word = name};
 
 	for (size_t i = 0; i < NKEYS; i++) {
 		const char *known = known_by(&keys[i], section);
-		unsigned d = known ? distance(name, known) : NAME_MAX_LEN;
 
-		if (d <= best && (d < best || !ret)) {
-			best = d;
-			ret = known;
-		}
+		if (known)
+			near_consider(&n, known);
 	}
-	return ret;
+	return n.nearest;
 }
 
 static const struct config_key *elsewhere(const char *name)

@@ -393,3 +393,24 @@ Test(ctl, a_path_that_is_too_long_is_2)
 	path[sizeof(path) - 1] = '\0';
 	cr_expect_eq(query_show(path, PATIENT_MS, CTL_QP, &a), CTL_EXIT_USAGE);
 }
+
+static bool never(void *arg, const struct ctl_record *rec)
+{
+	(void)arg;
+	(void)rec;
+	return false;
+}
+
+/* Its hello says minor version 0. */
+Test(ctl, an_older_daemon_is_not_asked_for_what_it_does_not_know)
+{
+	struct fake f = {.script = hang_up};
+
+	start(&f);
+	cr_expect_eq(query_watch(f.path, PATIENT_MS, never, NULL), CTL_EXIT_VERSION);
+	stop(&f);
+	start(&f);
+	cr_expect_eq(query_do(f.path, PATIENT_MS, &(struct ctl_do){.verb = CTL_RELOAD}, "reload"),
+		     CTL_EXIT_VERSION);
+	stop(&f);
+}

@@ -45,6 +45,12 @@ sort "$tmp/objects" "$tmp/words" >"$tmp/want"
 completed '' >"$tmp/got"
 same 'objects, and those that bash completes' "$tmp/want" "$tmp/got"
 
+"$ddpctl" asoc 2>"$tmp/said"
+[ $? -eq 2 ] || fail 'a misspelled object: not status 2'
+grep -q "unknown object 'asoc'; did you mean assoc?" "$tmp/said" || fail "no near miss: $(cat "$tmp/said")"
+"$ddpctl" qp stat error 2>"$tmp/said"
+[ $? -eq 2 ] || fail 'a misspelled key: not status 2'
+grep -q "qp has no key 'stat'; did you mean state?" "$tmp/said" || fail "no near miss: $(cat "$tmp/said")"
 "$ddpctl" c 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'an ambiguous object: not status 2'
 grep -q "object 'c' is ambiguous: cq, client, config\$" "$tmp/said" || fail "the candidates: $(cat "$tmp/said")"
