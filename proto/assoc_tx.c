@@ -65,7 +65,7 @@ static int make_segment(struct assoc *a, struct assoc_stream *s, uint32_t mulpdu
 	ret->head_len = (uint16_t)(WIRE_SSN_LEN + seg.head_len);
 	ret->nbody = seg.nbody;
 	ret->len = WIRE_SSN_LEN + seg.len;
-	ret->urgent = false;
+	ret->urgent = rdmap_tx_awaited(s->ep); /* else the peer may delay its SACK */
 	return r;
 }
 

@@ -228,6 +228,14 @@ static bool awaits_ack(const struct rdmap *ep)
 	return ep->options & RDMAP_ACKED && (ep->acks || ep->sq.ord == 0);
 }
 
+bool rdmap_tx_awaited(const struct rdmap *ep)
+{
+	const struct rdmap_tx *tx = &ep->tx;
+
+	return tx->kind == RDMAP_WORK && ddp_tx_last(&tx->msg) && awaits_ack(ep) &&
+	       tx->wr->flags & RDMAP_SIGNALED && !rdmap_op_has_response(tx->wr->op);
+}
+
 /* The transport accepted the last segment of a message. */
 static void message_taken(struct rdmap *ep, uint32_t count)
 {

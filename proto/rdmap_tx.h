@@ -38,6 +38,10 @@ void rdmap_tx_taken(struct rdmap *ep, uint32_t count);
 /* True while a message is being sent. */
 bool rdmap_tx_busy(const struct rdmap *ep);
 
+/* True if that segment is the last one of a request that a program waits for until the peer has
+ * acknowledged it. */
+bool rdmap_tx_awaited(const struct rdmap *ep);
+
 /* True if rdmap_tx_next() makes a Terminate next. */
 bool rdmap_tx_ending(const struct rdmap *ep);
 

@@ -80,6 +80,23 @@ Test(acked, the_last_segment_counts)
 	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
 }
 
+/* RFC 9260 3.3.1: else it may come 200 ms later. */
+Test(acked, the_last_segment_asks_for_it_if_a_program_waits)
+{
+	struct rdmap_wr quiet = two_request(RDMAP_WRITE, 2, 0, 10);
+	static const bool urgent[] = {false, false, true, false};
+	struct assoc_seg seg = {.urgent = false};
+
+	quiet.flags = 0;
+	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 2500));
+	two_post(two.qa, quiet);
+	for (unsigned i = 0; i < 4; i++) {
+		cr_assert(assoc_tx_next(two.a.assoc, 1014, &seg));
+		cr_expect_eq(seg.urgent, urgent[i], "segment %u", i);
+		assoc_tx_accepted(two.a.assoc);
+	}
+}
+
 Test(acked, an_acknowledgement_in_the_middle_of_a_message_ends_only_what_is_before_it)
 {
 	two.a.mulpdu = 1014;
