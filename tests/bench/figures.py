@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 
 import peers
+import programs
 from machine import Failed, Processes, until
 
 KIB, MIB = 1024, 1024 * 1024
@@ -190,9 +191,20 @@ class Ours:
         rows += [("send lat 64", "libfabric", "lat", peers.Fabric(self.processes, self.next_port, 64)),
                  ("stream", "iperf3", "bw", peers.Iperf(self.processes, self.next_port)),
                  ("16 streams", "iperf3", "bw", peers.Iperf(self.processes, self.next_port, 16))]
+        if not self.processes.link.netns_file:
+            rows += self.of_verbs()
         rows += [(f"write bw 64K, {n} QPs", "ddpsctpd", "bw", self.many(n, "bw", 64 * KIB, 64)) for n in MANY]
         rows += [(f"write rate 64, {n} QPs", "ddpsctpd", "rate", self.many(n, "rate", 64, 256)) for n in MANY]
         return self.figures(rows)
+
+    def of_verbs(self):
+        """Programs for verbs, beside what ddperf measures of the same."""
+        perftest = [("write bw 1M", "ib_write_bw", "bw", MIB), ("write bw 64K", "ib_write_bw", "bw", 64 * KIB),
+                    ("write lat 64", "ib_write_lat", "lat", 64), ("send lat 64", "ib_send_lat", "lat", 64)]
+        rows = [(test, who, metric, programs.Perftest(self, who, metric, size))
+                for test, who, metric, size in perftest]
+        return rows + [("ping 64", "rping", "lat", programs.Rping(self)),
+                       ("ping 64", "TCP loop", "lat", programs.TcpLoop(self))]
 
     def of_one_daemon(self):
         rows = [("write bw 1M", "ddpsctpd", "bw", self.ddperf("write", "bw", MIB, 0)),
