@@ -49,6 +49,11 @@ $CC -E -P "$header" | grep -o '\<ddp_[a-z0-9_]* *(' | tr -d ' (' | sort -u >"$tm
 diff "$tmp/map" "$tmp/exported" || failed 'map (<) and exported symbols (>) differ'
 diff "$tmp/map" "$tmp/prototypes" || failed 'map (<) and prototypes (>) differ'
 
+# Each stanza of the map has its line in the symbols file of the package.
+sed -n 's/^\(LIBDDP_[0-9.]*\) {$/\1/p' "$map" >"$tmp/stanzas"
+sed -n 's/^ (symver)\(LIBDDP_[0-9.]*\) .*/\1/p' "$top_srcdir/debian/libddpclient1.symbols" >"$tmp/packaged"
+diff "$tmp/stanzas" "$tmp/packaged" || failed 'stanzas of the map (<) and of debian/libddpclient1.symbols (>) differ'
+
 # The header needs no other header before it, and only standard C.
 echo '#include <ddp/ddp.h>' >"$tmp/alone.c"
 cp "$tmp/alone.c" "$tmp/alone.cc"
