@@ -240,6 +240,14 @@ void assoc_release_early(struct assoc *a, struct assoc_stream *s)
 		early_queue_release(&a->early, s->session.sid);
 }
 
+/* The peer has ended the session in order: requests wait for no response any more. */
+static void stop_pacing(struct assoc *a, struct assoc_stream *s)
+{
+	rdmap_sq_unpace(s->ep, a->tx_count);
+	rdmap_sq_acked(s->ep, a->tx_acked);
+	assoc_await_acks(a, s);
+}
+
 static void settle(struct assoc *a, struct assoc_stream *s, enum session_state old)
 {
 	enum session_state now = s->session.state;
@@ -252,7 +260,7 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 	if (now == SESSION_OPEN || now == SESSION_ENDING)
 		assoc_release_early(a, s);
 	if (now == SESSION_PEER_ENDED && s->ep && s->ahead == 0)
-		assoc_tx_unpace(a, s);
+		stop_pacing(a, s);
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		drop_arrivals(a, s);
 	if (!is_session(now) && !s->terminate_due)

@@ -140,6 +140,13 @@ static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32
 /* The stream, initialized at its first use. sid is less than cfg.streams. */
 struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
 
+/* Has the stream hear of acknowledgments if its requests await some. */
+static inline void assoc_await_acks(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
+		list_add_tail(&a->awaiting, &s->await);
+}
+
 /* Chunks that the transport accepted and that are not known to have arrived. */
 static inline uint32_t assoc_unacked(const struct assoc *a, const struct assoc_stream *s)
 {
@@ -222,11 +229,6 @@ void assoc_rx_release(struct assoc *a, struct assoc_stream *s);
 
 /* Delivers stored messages whose turn has come. */
 void assoc_rx_stored(struct assoc *a, struct assoc_stream *s);
-
-/* ---- assoc_tx.c ---- */
-
-/* The peer has ended the session in order: requests wait for no response any more. */
-void assoc_tx_unpace(struct assoc *a, struct assoc_stream *s);
 
 /* ---- assoc_sched.c ---- */
 

@@ -145,23 +145,10 @@ void assoc_set_room(struct assoc *a, uint32_t room)
 
 /* ---- reports of the transport ---- */
 
-static void await_acks(struct assoc *a, struct assoc_stream *s)
-{
-	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
-		list_add_tail(&a->awaiting, &s->await);
-}
-
 static void segment_taken(struct assoc *a, struct assoc_stream *s)
 {
 	rdmap_tx_taken(s->ep, a->tx_count);
-	await_acks(a, s);
-}
-
-void assoc_tx_unpace(struct assoc *a, struct assoc_stream *s)
-{
-	rdmap_sq_unpace(s->ep, a->tx_count);
-	rdmap_sq_acked(s->ep, a->tx_acked);
-	await_acks(a, s);
+	assoc_await_acks(a, s);
 }
 
 void assoc_tx_accepted(struct assoc *a)
