@@ -244,6 +244,13 @@ static bool parse(const char *value, uint64_t *ret)
 	return errno == 0;
 }
 
+/* A number, or "-" for what was not measured. */
+static bool parse_measured(const char *value, uint64_t *ret)
+{
+	*ret = 0;
+	return !strcmp(value, "-") || parse(value, ret);
+}
+
 static bool parse_uid(const char *value, uint64_t *ret)
 {
 	const struct passwd *pw;
@@ -280,6 +287,8 @@ bool field_valid(const struct field *f, const char *value)
 		return parse_uid(value, &v);
 	case FIELD_ACCESS:
 		return is_right(value) || parse(value, &v);
+	case FIELD_MEASURED:
+		return parse_measured(value, &v);
 	default:
 		return parse(value, &v);
 	}
@@ -301,6 +310,8 @@ const char *field_expects(const struct field *f)
 	case FIELD_ACCESS:
 		return "a number, none, local_write, remote_write, remote_read, remote_atomic or "
 		       "mw_bind";
+	case FIELD_MEASURED:
+		return "a number, or - for what was not measured";
 	default:
 		return "a number, decimal or hexadecimal with 0x, of at most 64 bits";
 	}
@@ -347,6 +358,8 @@ bool field_match(const struct field *f, const void *rec, const char *value)
 		return match_access(f, rec, value);
 	case FIELD_UID:
 		return parse_uid(value, &v) && v == number(f, rec);
+	case FIELD_MEASURED:
+		return parse_measured(value, &v) && v == number(f, rec);
 	default:
 		return parse(value, &v) && v == number(f, rec);
 	}

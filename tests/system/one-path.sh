@@ -40,7 +40,7 @@ refused() {
 ctl a path set-primary "$assoc" "$b" || fail "set-primary: exit status $?"
 refused 5 "association $assoc has no path to $c" ctl a path set-primary "$assoc" "$c"
 refused 5 'no association 99' ctl a path set-primary 99 "$b"
-refused 2 'needs the number of an association and an address' ctl a path set-primary "$b"
+refused 2 'usage: ddpctl path set-primary ASSOC ADDRESS' ctl a path set-primary "$b"
 
 refused 1 "$c is not an address of the daemon" "$ddping" --socket "$(socket_of a)" -c 1 --bind "$c" "$b"
 refused 1 "$c is given twice" "$ddping" --socket "$(socket_of a)" -c 1 "$b,$c,$c"

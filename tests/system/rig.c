@@ -290,8 +290,17 @@ void session_broken(struct session *s, int refuses, uint16_t term)
 
 void session_post(const struct session *s, int side, struct ddp_send_wr wr)
 {
+	struct ddp_sge none = {0};
+	const struct ddp_send_wr probe = {
+		.opcode = DDP_WR_RDMA_READ,
+		.sg_list = &none,
+		.num_sge = 1,
+	};
+
 	wr.send_flags |= DDP_SEND_SIGNALED;
 	posted_work(s->number, side, &wr);
+	if (wr.send_flags & DDP_SEND_PLACED)
+		posted_work(s->number, side, &probe);
 	MUST(ddp_post_send(s->qp[side], &wr, NULL));
 }
 

@@ -95,7 +95,9 @@ static void choose_config(struct world *w, unsigned host)
 		.cc = below(w, 2) ? SCTP_CC_CUBIC : SCTP_CC_RFC9260,
 		.sack_packets = (unsigned)ONE_OF(w, 1, 2, 8),
 		.sack_us = (uint32_t)ONE_OF(w, 0, 20000, 200000),
-		.rto_initial_us = (uint32_t)ONE_OF(w, 200000, SECOND, 3 * SECOND),
+		/* Handshakes outlast two cuts in a row. */
+		.rto_initial_us =
+			(uint32_t)ONE_OF(w, w->strict ? SECOND : 200000, SECOND, 3 * SECOND),
 		.rto_min_us = (uint32_t)ONE_OF(w, 50000, 200000, SECOND),
 		.rto_max_us = (uint32_t)ONE_OF(w, 10, 60) * SECOND,
 		.heartbeat_us = (uint32_t)ONE_OF(w, SECOND, 5 * SECOND, 30 * SECOND),
