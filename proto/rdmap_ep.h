@@ -265,11 +265,17 @@ static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
  */
 void rdmap_orq_pop(struct rdmap *ep);
 
+/* RDMAP_ACKED: true if responses are due, which the end of the session waits for. */
+static inline bool rdmap_sq_unanswered(const struct rdmap *ep)
+{
+	return ep->options & RDMAP_ACKED && rdmap_orq_len(&ep->sq) > 0;
+}
+
 /* RDMAP_ACKED: true if requests that were sent still have to be acknowledged to complete, or
- * answered where a response stands for that. */
+ * answered. */
 static inline bool rdmap_sq_unacked(const struct rdmap *ep)
 {
-	return ep->sq.awaiting > 0 || (ep->options & RDMAP_ACKED && rdmap_orq_len(&ep->sq) > 0);
+	return ep->sq.awaiting > 0 || rdmap_sq_unanswered(ep);
 }
 
 /* The youngest request was sent and ends when this many messages of the association are

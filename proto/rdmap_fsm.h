@@ -11,9 +11,8 @@
 enum rdmap_state {
 	RDMAP_UNBOUND, /* no stream */
 	RDMAP_OPEN,
-	RDMAP_STOPPING, /* one side has closed: finish the message being sent, begin no other
-
-			 */
+	RDMAP_STOPPING, /* one side has closed: finish the message being sent; begin no other,
+			   but responses while the end waits for the peer's */
 	RDMAP_REPORTED, /* raw: an error was reported; place and deliver nothing, send at most one
 			     more message (RFC 5041 7.1) */
 	RDMAP_FAILED,   /* error or Terminate: place and deliver nothing, send only our

@@ -63,6 +63,13 @@ static void begin_terminate(struct rdmap *ep)
 	ep->tx.kind = RDMAP_TERMINATE;
 }
 
+/* An endpoint that was stopped answers while it waits for answers: the peer may do the same, and
+ * neither would end. */
+static bool only_answers(const struct rdmap *ep)
+{
+	return ep->state == RDMAP_STOPPING && rdmap_sq_unanswered(ep);
+}
+
 /* Chooses the next message and begins it. */
 static bool begin_next(struct rdmap *ep)
 {
@@ -72,9 +79,9 @@ static bool begin_next(struct rdmap *ep)
 		begin_terminate(ep);
 		return true;
 	}
-	if (!rdmap_fsm_may_begin(ep->state) || ep->wait)
+	if (ep->wait || !(rdmap_fsm_may_begin(ep->state) || (asked && only_answers(ep))))
 		return false;
-	if (asked && ep->tx.burst < RESPONSE_BURST && !ep->tx.rtr) {
+	if (asked && (only_answers(ep) || (ep->tx.burst < RESPONSE_BURST && !ep->tx.rtr))) {
 		begin_response(ep);
 		return true;
 	}

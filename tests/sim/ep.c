@@ -135,7 +135,7 @@ static void draw_cfg(struct ep *ep, bool raw)
  * end the session. */
 static void draw_options(struct ep *ep)
 {
-	enum { AMPLE = 16 << 20, LITTLE = 2000, LONG_MS = 1000000 };
+	enum { AMPLE = 16 << 20, LITTLE = 2000, LONG_MS = 30000 };
 	struct world *w = ep->w;
 	bool acked = chance(w, w->plan.hold), hold = chance(w, w->plan.hold);
 	bool in_order = hold && chance(w, 5000), late = hold && chance(w, 7000);

@@ -22,7 +22,7 @@ chmod 0666 "$(socket_of a)" "$(socket_of b)"
 # What was refused is in the journal of both sides, and the association shows its last error.
 grep -q 'stream [0-9]*: session request of .* refused: no program listens' "$tmp/a.log" || fail 'no refusal in the log'
 ctl a -d assoc | grep -q '^last_error  .*: session request of .* refused: ' || fail 'ddpctl assoc shows no error'
-grep -q "no session with .*: the peer's daemon refused: " "$tmp/b.log" || fail 'no failure in the log of the peer'
+grep -q "no session with .*: the peer's daemon refused: " "$tmp/a.log" "$tmp/b.log" || fail 'no failure in the log of the peer'
 eventually 10 none_of a client listener || fail 'objects are left'
 stop a || fail "daemon: exit status $?"
 stop b || fail "daemon: exit status $?"

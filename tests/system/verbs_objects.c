@@ -103,9 +103,12 @@ static void atomics(void)
 	pair_close(&p);
 }
 
-/* The message waits at the receiver until the receive is there: rnr_retry is 7. */
+/* The message waits at the receiver until the receive is there: rnr_retry is 7. Linux's SCTP does
+ * not tell what it has: with it the request completes with the receive. */
 static void late_receive(void)
 {
+	const char *transport = getenv("DDP_TRANSPORT");
+	bool acks = !transport || strcmp(transport, "kernel") != 0;
 	struct ibv_sge from = side_sge(&a, 0, 9000);
 	struct ibv_send_wr wr = {.wr_id = 3, .opcode = IBV_WR_SEND};
 	struct ibv_qp_attr attr;
@@ -115,9 +118,12 @@ static void late_receive(void)
 	pair_open(&p, &a, &b);
 	rig_fill(a.mem, 9000, 3);
 	MUST(post(&p, 0, &wr, &from) == 0);
-	rig_done(a.cq, 3, IBV_WC_SEND);
+	if (acks)
+		rig_done(a.cq, 3, IBV_WC_SEND);
 	post_recv(&p, 1, 4, 20000, 9000);
 	rig_done(b.cq, 4, IBV_WC_RECV);
+	if (!acks)
+		rig_done(a.cq, 3, IBV_WC_SEND);
 	rig_same(b.mem + 20000, 9000, 3);
 	MUST(ibv_query_qp(p.qp[0], &attr, IBV_QP_RNR_RETRY, &init) == 0);
 	MUST(attr.rnr_retry == 7 && attr.qp_state == IBV_QPS_RTS);
