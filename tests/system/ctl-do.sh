@@ -111,7 +111,9 @@ assert by_name["socket"]["ok"] and by_name["daemon"]["ok"] and by_name[want]["fi
 END
 ctl a doctor "$(address 2)" >"$tmp/doctor.log"
 [ $? -eq 1 ] || fail 'doctor does not find the missing daemon'
-grep -A1 '^WRONG .*nothing listens' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' || fail 'no remedy'
+# Linux's SCTP answers for each address of the host, also where no daemon has one.
+[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*nothing listens' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' ||
+	fail 'no remedy'
 DDP_SOCKET=$tmp/absent.sock "$ddpctl" doctor >"$tmp/doctor.log" 2>/dev/null
 [ $? -eq 1 ] || fail 'doctor without a daemon'
 grep -q 'systemctl enable' "$tmp/doctor.log" || fail 'no remedy without a daemon'
