@@ -6,10 +6,6 @@
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl
 hosts
-# Linux gives virtual devices batches of SCTP in UDP that are not cut into packets, and only its own SCTP reads them.
-for host in a b; do
-	at $host ethtool -K link1 tx-sctp-segmentation off || fail 'no ethtool'
-done
 
 # A daemon with the transport kernel needs the kernel's UDP tunnel.
 DDP_TRANSPORT=

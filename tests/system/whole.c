@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 				"PLAIN-ADDRESS]\n");
 		return 2;
 	}
-	alarm(300);
+	alarm(380);
 	w.address = argv[3];
 	if (argc == 6) {
 		w.plain_socket = argv[4];
