@@ -15,14 +15,46 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "llp/user.h"
 #include "util/addr.h"
 
-static uint64_t now_ms(void)
+/* ---- the clock ---- */
+
+static uint64_t held_us;    /* 0: it runs */
+static uint64_t shifted_us; /* ahead of the machine's by so much; wraps */
+
+static uint64_t now_us(void)
 {
 	struct timespec t;
 
+	if (held_us)
+		return held_us;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000 + shifted_us;
+}
+
+static uint64_t now_ms(void)
+{
+	return now_us() / 1000;
+}
+
+/* In place of the transport's own. */
+void llp_user_read_clock(struct user *t)
+{
+	t->now_us = now_us() + t->skew_us;
+}
+
+void rig_hold_clock(void)
+{
+	held_us = now_us();
+}
+
+void rig_release_clock(uint64_t passed_us)
+{
+	uint64_t now = held_us + passed_us;
+
+	held_us = 0;
+	shifted_us += now - now_us();
 }
 
 /* ---- addresses ---- */

@@ -55,6 +55,11 @@ struct llp *rig_close(struct llp *t);
 void rig_pause(const struct llp *t);
 void rig_resume(struct llp *t);
 
+/* Stops the clock of all transports; it goes on later, with so much time passed. Of the functions
+ * below only rig_turn() is for the time between. */
+void rig_hold_clock(void);
+void rig_release_clock(uint64_t passed_us);
+
 /* One turn of all transports, sleeping until there is something to do. */
 void rig_turn(void);
 
