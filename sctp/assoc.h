@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stack, its associations and their paths from inside. Private to this folder. */
+/* The stack and its associations from inside. Private to this folder. */
 #ifndef SCTP_ASSOC_H
 #define SCTP_ASSOC_H
 
 #include "sctp/budget.h"
-#include "sctp/cc.h"
 #include "sctp/chunk.h"
 #include "sctp/cookie.h"
 #include "sctp/fsm.h"
 #include "sctp/param.h"
-#include "sctp/pmtu.h"
+#include "sctp/path.h"
 #include "sctp/pool.h"
-#include "sctp/rack.h"
 #include "sctp/recv.h"
-#include "sctp/rto.h"
 #include "sctp/sctp.h"
 #include "sctp/tsn.h"
 #include "sctp/tsn_map.h"
+#include "sctp/tx.h"
 #include "util/timer.h"
 
 enum {
@@ -24,12 +22,7 @@ enum {
 	SCTP_MAX_CHUNKS = SCTP_MAX_PACKET / 20 + 1, /* DATA chunks of a packet */
 	SCTP_RUN = 16384,     /* bytes of packets that are processed before messages are fetched */
 	SCTP_REPLIES = 65536, /* bytes of packets that answer at once */
-	SCTP_TX_PAGE = SCTP_BLOCK / 32, /* records of a page */
-	SCTP_TX_PAGES = 128,
-	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
-	SCTP_MAX_UNSENT = 262144, /* bytes queued that were never sent: what is copied is sent
-				     while it still is in the processor's cache */
-	SCTP_MAX_GAPS = 512,      /* gap blocks of a SACK that are looked at */
+	SCTP_MAX_GAPS = 512,  /* gap blocks of a SACK that are looked at */
 	SCTP_ABORT_TEXT = 160,
 	SCTP_BURST = 64,         /* packets after a SACK (6.1 (D)) */
 	SCTP_NETWORKS = 1024,    /* counters of the associations of networks */
@@ -38,101 +31,6 @@ enum {
 };
 
 #define SCTP_NEVER UINT64_MAX
-
-/* ---- sending: chunks in wire format, in blocks, in TSN order ---- */
-
-struct sctp_tx_block {
-	struct sctp_tx_block *next;
-	uint32_t used;
-	uint32_t pad;
-	uint8_t data[SCTP_BLOCK - 16];
-};
-
-enum sctp_tx_state {
-	SCTP_TX_QUEUED, /* never sent */
-	SCTP_TX_OUT,    /* in flight */
-	SCTP_TX_LOST,   /* to be sent again */
-	SCTP_TX_GAP,    /* acknowledged by a gap block: may be reneged */
-	SCTP_TX_ACKED,
-};
-
-/* One chunk; 32 bytes. Chunks in flight form a list in the order of their last transmission, lost
- * ones another. Links are TSNs. */
-struct sctp_tx {
-	uint64_t sent_us;
-	struct sctp_tx_block *block; /* where it begins */
-	uint32_t next, prev;
-	uint16_t off;  /* in block->data */
-	uint16_t size; /* header and payload, without padding */
-	uint8_t state, path, count;
-	uint8_t misses : 7;
-	bool headroom : 1; /* SCTP_HEAD bytes before it are free, for the header of a packet */
-};
-_Static_assert(sizeof(struct sctp_tx) == 32, "a page holds a power of two of records");
-
-struct sctp_tx_list {
-	uint32_t first, last; /* TSNs, if n > 0 */
-	uint32_t n;
-};
-
-struct sctp_range {
-	uint32_t first, last; /* TSNs, both included */
-};
-
-struct sctp_queue {
-	uint32_t next_tsn; /* of the next message */
-	uint32_t send_tsn; /* first TSN that was never sent */
-	uint32_t cum;      /* Cumulative TSN Ack of the peer */
-	uint32_t bytes;    /* of wire format, queued or unacknowledged */
-	uint32_t unsent;   /* of these, never sent */
-	uint32_t fill;     /* bytes of the chunks in the packet that the last of these goes in */
-	struct sctp_tx_block *head, *tail;
-	struct sctp_tx *page[SCTP_TX_PAGES];
-	struct sctp_tx_list out, lost;
-	struct sctp_range *gap; /* a block: what gap blocks acknowledge; NULL: nothing */
-	unsigned ngaps;
-	uint32_t in_flight; /* payload bytes outstanding on all paths: they use up the window */
-	uint32_t rwnd;      /* the peer's a_rwnd of the last SACK, or of INIT */
-	bool window_probe;  /* one chunk may go although the peer's window is closed */
-	bool probe_out;     /* the last chunk went for that reason */
-	bool watched;       /* T3 waits for the window, with nothing in flight */
-	bool answered;      /* a SACK came since T3 expired last */
-};
-
-/* ---- paths ---- */
-
-struct sctp_path {
-	struct sctp_path *hash_next;
-	struct sctp_assoc *assoc;
-	struct sctp_flow flow;
-	uint8_t index;
-	bool hashed, changed, became_primary; /* changed: an event is due */
-	enum sctp_path_state state;
-	unsigned errors;
-	uint32_t flight;        /* bytes in flight: chunks with header and padding */
-	uint32_t first;         /* earliest TSN in flight on this path, if flight > 0 */
-	uint32_t timed;         /* the TSN that gives the next round-trip sample, if `timing` */
-	uint32_t recovery;      /* fast recovery ends when this TSN is acknowledged */
-	uint32_t recovery_from; /* what it repeats comes after this TSN */
-	unsigned resent;        /* chunks that it repeated, without those that were needless */
-	bool timing;
-	bool in_recovery;
-	bool timed_out;    /* T3 expired: losses of that time change the window no more */
-	bool probed;       /* a tail-loss probe was sent for this tail */
-	bool extra;        /* one packet may go although the window is full */
-	bool probe_wanted; /* the next output sends a probe of the path MTU */
-	bool limited;      /* the congestion window held data back when the path was last served */
-	uint64_t t3_us, loss_us, probe_us, heartbeat_us;
-	uint64_t last_sent_us; /* DATA or HEARTBEAT */
-	uint64_t needless_us;  /* the reordering window grows again then or later */
-	bool heartbeat_out;    /* sent and not answered */
-	bool unreachable;      /* ICMP said so, and nothing was answered since */
-	uint64_t nonce;
-	struct sctp_rto rto;
-	struct sctp_cc cc;
-	struct sctp_rack rack;
-	struct sctp_pmtu pmtu;
-};
 
 /* ---- associations ---- */
 
@@ -375,44 +273,7 @@ void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct s
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
 		      uint32_t len);
 
-/* ---- tx.c ---- */
-
-static inline struct sctp_tx *sctp_tx_get(const struct sctp_queue *q, uint32_t tsn)
-{
-	return &q->page[tsn / SCTP_TX_PAGE % SCTP_TX_PAGES][tsn % SCTP_TX_PAGE];
-}
-
-/* Bytes of a chunk on the wire, with padding. */
-static inline uint32_t sctp_tx_wire(const struct sctp_tx *t)
-{
-	return (t->size + 3u) & ~3u;
-}
-
-/* Where the common header of a packet that begins with this chunk goes; NULL: no room. */
-static inline uint8_t *sctp_tx_headroom(const struct sctp_tx *t)
-{
-	return t->headroom ? t->block->data + t->off - SCTP_HEAD : NULL;
-}
-
-/* An empty queue. */
-void sctp_tx_init(struct sctp_queue *q, uint32_t initial_tsn);
-/* Gives all memory back; the queue is all zero then. */
-void sctp_tx_deinit(struct sctp_assoc *a);
-/* Lists of chunks in flight and of lost ones: adds at the end, in front; removes. */
-void sctp_tx_push(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-/* The same in the order of TSNs, unless that takes long. */
-void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-/* Everything up to q->cum was acknowledged: frees it. old: the former cum. */
-void sctp_tx_free(struct sctp_assoc *a, uint32_t old);
-/* Chunks were sent or acknowledged: tells a user who waits that there is room again. */
-void sctp_tx_made_room(struct sctp_assoc *a);
-/* Nothing is queued and nothing outstanding. */
-static inline bool sctp_tx_empty(const struct sctp_queue *q)
-{
-	return q->cum + 1 == q->next_tsn;
-}
+/* ---- tx.c: tx.h ---- */
 
 /* ---- end.c ---- */
 
@@ -425,28 +286,7 @@ void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, c
 /* One more unanswered packet: false if that ended the association. */
 bool sctp_assoc_error(struct sctp_assoc *a);
 
-/* ---- path.c ---- */
-
-void sctp_path_init(struct sctp_path *p, uint32_t packet);
-void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
-/* A packet was not answered in time. False if the association ended. */
-bool sctp_path_failed(struct sctp_path *p);
-/* It was answered. */
-void sctp_path_answered(struct sctp_path *p);
-void sctp_send_heartbeat(struct sctp_path *p);
-/* The HEARTBEAT of a probe of the path MTU. */
-void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size);
-void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c);
-void sctp_got_heartbeat_ack(struct sctp_path *p, const struct sctp_chunk *c);
-/* When heartbeats go on, after something was sent. */
-void sctp_path_rest(struct sctp_path *p);
-/* Largest chunk that fits into a packet of the path (PMDCS). */
-uint32_t sctp_path_pmdcs(const struct sctp_path *p);
-void sctp_path_resized(struct sctp_path *p);
-/* A heartbeat is due, or the time of the last one is over. False if the association ended. */
-bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now);
-/* A valid packet came from there: where the peer is now, if it is the path's address. */
-void sctp_learn(struct sctp_path *p, const struct sctp_flow *from);
+/* ---- path.c: path.h ---- */
 
 /* ---- path_list.c ---- */
 
