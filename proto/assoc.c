@@ -285,6 +285,8 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	enum session_state old = s->session.state;
 	unsigned todo = session_event(&s->session, ev);
 
+	if (todo == SESSION_DO_DELIVER && !s->has_priv)
+		return todo; /* a segment: the session stays as it is */
 	if (!is_session(old) && is_session(s->session.state))
 		begin(s);
 	do_endpoint(a, s, todo);

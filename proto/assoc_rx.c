@@ -35,18 +35,15 @@ static bool parse_segment(const struct assoc_msg *m, struct ssn_rec *c)
 /* False if this is no DDP message: too short, too long, or an unknown PPID. */
 static bool parse(const struct assoc_msg *m, struct ssn_rec *ret)
 {
-	struct ssn_rec c = {.sid = m->sid};
-
+	*ret = (struct ssn_rec){.sid = m->sid};
 	if (m->len < WIRE_SSN_LEN || m->head_len < WIRE_SSN_LEN ||
 	    m->len - WIRE_SSN_LEN > WIRE_MULPDU_MAX)
 		return false;
-	c.ssn = be_get16(m->head);
-	c.len = (uint16_t)(m->len - WIRE_SSN_LEN);
-	if (m->ppid == WIRE_PPID_CONTROL ? !parse_control(m, &c)
-					 : m->ppid != WIRE_PPID_SEGMENT || !parse_segment(m, &c))
-		return false;
-	*ret = c;
-	return true;
+	ret->ssn = be_get16(m->head);
+	ret->len = (uint16_t)(m->len - WIRE_SSN_LEN);
+	if (m->ppid == WIRE_PPID_CONTROL)
+		return parse_control(m, ret);
+	return m->ppid == WIRE_PPID_SEGMENT && parse_segment(m, ret);
 }
 
 /* Bytes after the function code: enhanced parameters (RFC 6581), if any, and private data. */
@@ -340,7 +337,8 @@ static void count(struct assoc *a, const struct assoc_msg *m)
 int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *ret)
 {
 	ret->ndst = 0;
-	a->in = (struct assoc_arrival){.verdict = ASSOC_IGNORE};
+	a->in.stream = NULL;
+	a->in.verdict = ASSOC_IGNORE;
 	if (!a->lost && msg->sid < a->cfg.streams) {
 		struct assoc_stream *s = assoc_stream_get(a, msg->sid);
 
