@@ -7,6 +7,7 @@
 #include "ctl/explain.h"
 #include "ctl/metric.h"
 #include "ctl/monitor.h"
+#include "ctl/top.h"
 #include "ctl/verbs.h"
 
 /* explain [CODE] */
@@ -40,6 +41,8 @@ enum { ANY = PRINT_MAX_FILTERS * 2 };
 static const struct command commands[] = {
 	{"monitor", NULL, "[KEY VALUE]...", 0, ANY, "", "events, one a line, as they happen",
 	 monitor_run},
+	{"top", NULL, "", 0, 0, "",
+	 "the traffic of associations and queue pairs per second, until q is typed", top_run},
 	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
 	 doctor_run},
 	{"stats", NULL, "[openmetrics]", 0, 1, "openmetrics", "all counters and gauges", stats},
@@ -54,6 +57,12 @@ static const struct command commands[] = {
 	 "minimum severity logged, until the daemon restarts", verbs_log_level},
 	{"config", "reload", "", 0, 0, "", "read the configuration again; the log has the result",
 	 verbs_reload},
+	{"config", "check", "[FILE]", 0, 1, "",
+	 "say what is wrong in a file; without FILE, in the one of the service",
+	 verbs_config_check},
+	{"limit", "set", "KEY VALUE", 2, 2, "",
+	 "change a limit, or another key that can change, until the daemon restarts",
+	 verbs_limit_set},
 	{"drain", NULL, "on|off", 1, 1, "on off", "begin no new session; those that exist go on",
 	 verbs_drain},
 	{"explain", NULL, "[CODE]", 0, 1, "",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ctl/batch.h"
 #include "ctl/command.h"
 #include "ctl/rates.h"
 #include "ipc/version.h"
@@ -273,6 +274,14 @@ static enum ctl_exit run(struct ddpctl *c, int n, char **args)
 	return c->obj ? show_object(c, n - 1, args + 1) : incomplete(word);
 }
 
+static enum ctl_exit run_batch(struct ddpctl *c, int n)
+{
+	if (n == 0)
+		return batch_run(c, c->opts.batch, c->opts.force, run);
+	query_error("with -b, commands are in the file only");
+	return args_hint();
+}
+
 int main(int argc, char **argv)
 {
 	struct ddpctl c = {0};
@@ -282,7 +291,10 @@ int main(int argc, char **argv)
 	e = parse_options(&c.opts, argc, argv, &end);
 	if (end)
 		return e;
-	e = run(&c, argc - optind, argv + optind);
+	if (c.opts.batch)
+		e = run_batch(&c, argc - optind);
+	else
+		e = run(&c, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 && e == CTL_EXIT_OK) {
 		query_error("stdout: %s", strerror(errno));
 		e = CTL_EXIT_FAILED;

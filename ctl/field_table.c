@@ -236,6 +236,20 @@ static const struct field event_fields[] = {
 	F(event, reason, STRING, BASIC),
 };
 
+static const struct field config_fields[] = {
+	F(config, key, STRING, BASIC),    F(config, value, STRING, BASIC),
+	F(config, source, STRING, BASIC), FIELD(config, "default", def, STRING, NULL, DETAIL),
+	F(config, range, STRING, DETAIL), F(config, effect, STRING, DETAIL),
+	F(config, help, STRING, DETAIL),
+};
+
+static const struct field limit_fields[] = {
+	F(limit, uid, UID, BASIC),
+	F(limit, name, STRING, BASIC),
+	F(limit, used, NUM, BASIC),
+	F(limit, max, NUM, BASIC),
+};
+
 #define OBJECT(name, number, id)                                                                   \
 	{                                                                                          \
 #name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), id \
@@ -248,7 +262,8 @@ static const struct field_object objects[] = {
 	OBJECT(cq, CTL_CQ, "handle"),     OBJECT(mr, CTL_MR, "stag"),
 	OBJECT(mw, CTL_MW, "stag"),       OBJECT(pd, CTL_PD, "handle"),
 	OBJECT(client, CTL_CLIENT, "id"), OBJECT(listener, CTL_LISTENER, "handle"),
-	OBJECT(event, CTL_EVENT, NULL),
+	OBJECT(event, CTL_EVENT, NULL),   OBJECT(config, CTL_CONFIG, "key"),
+	OBJECT(limit, CTL_LIMIT, "name"),
 };
 
 _Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");

@@ -71,8 +71,19 @@ static const struct metric metrics[] = {
 	COUNTER("qp", "tx_bytes", "qp_tx_bytes", "bytes", "Payload sent."),
 	COUNTER("qp", "rx_bytes", "qp_rx_bytes", "bytes", "Payload received."),
 	COUNTER("qp", "held_msgs", "qp_held_msgs", "", "Messages that waited for a receive."),
+	COUNTER("qp", "srq_taken", "qp_srq_taken", "",
+		"Receives taken from the shared receive queue."),
 	COUNTER("cq", "completions", "cq_completions", "", "Completions written."),
 	COUNTER("cq", "bells", "cq_bells", "", "Times that the program was woken."),
+	COUNTER("srq", "taken", "srq_receives_taken", "", "Receives taken by queue pairs."),
+	COUNTER("srq", "held_msgs", "srq_held_msgs", "", "Messages that waited for a receive."),
+	COUNTER("listener", "requests", "listener_requests", "", "Session requests that came in."),
+	GAUGE("path", "srtt_us", "path_srtt_seconds", "seconds", 1000000,
+	      "Smoothed round-trip time of the path."),
+	GAUGE("path", "cwnd", "path_cwnd_bytes", "bytes", 1, "Congestion window of the path."),
+	GAUGE("mr", "len", "mr_length_bytes", "bytes", 1, "Length of the memory region."),
+	GAUGE("limit", "used", "limit_used", "", 1, "What the user has of what is limited."),
+	GAUGE("limit", "max", "limit_max", "", 1, "What the user may have of it."),
 	GAUGE("client", "mr_bytes", "client_mr_bytes", "bytes", 1, "Memory registered."),
 	GAUGE("client", "qps", "client_qps", "", 1, "Queue pairs."),
 };
@@ -81,12 +92,13 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
 /* Keys that tell the objects of a kind apart. */
 static const struct {
-	const char *object, *keys[4];
+	const char *object, *keys[METRIC_LABELS];
 } labels[] = {
-	{"assoc", {"id", "remote"}},
-	{"qp", {"qp_num", "client", "comm", "uid"}},
-	{"cq", {"client", "handle", "uid"}},
-	{"client", {"id", "comm", "uid"}},
+	{"assoc", {"id", "remote"}},          {"qp", {"qp_num", "client", "comm", "uid"}},
+	{"cq", {"client", "handle", "uid"}},  {"client", {"id", "comm", "uid"}},
+	{"srq", {"client", "handle", "uid"}}, {"listener", {"client", "handle", "port", "uid"}},
+	{"path", {"assoc", "address"}},       {"mr", {"stag", "client", "uid"}},
+	{"limit", {"uid", "name"}},
 };
 
 bool metric_is_counter(const struct field_object *obj, const struct field *f)
@@ -97,8 +109,7 @@ bool metric_is_counter(const struct field_object *obj, const struct field *f)
 	return false;
 }
 
-/* The keys of labels of an object, with NULL at the end or four of them; NULL: none. */
-static const char *const *label_keys(const char *object)
+const char *const *metric_labels(const char *object)
 {
 	for (unsigned i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
 		if (!strcmp(labels[i].object, object))
@@ -149,10 +160,10 @@ static void print_quoted(FILE *out, const char *text)
 
 static void print_labels(FILE *out, const struct sample *s)
 {
-	const char *const *keys = label_keys(s->obj->name);
+	const char *const *keys = metric_labels(s->obj->name);
 	char text[FIELD_TEXT];
 
-	for (unsigned i = 0; keys && i < 4 && keys[i]; i++) {
+	for (unsigned i = 0; keys && i < METRIC_LABELS && keys[i]; i++) {
 		field_text(field_find(s->obj, keys[i]), &s->rec->status, true, text);
 		fprintf(out, "%s%s=", i ? "," : "{", keys[i]);
 		print_quoted(out, text);
@@ -171,10 +182,10 @@ static void print_line(FILE *out, const struct sample *s)
 static struct json_object *json_labels(const struct sample *s)
 {
 	struct json_object *o = json_object_new_object();
-	const char *const *keys = label_keys(s->obj->name);
+	const char *const *keys = metric_labels(s->obj->name);
 	char text[FIELD_TEXT];
 
-	for (unsigned i = 0; o && keys && i < 4 && keys[i]; i++) {
+	for (unsigned i = 0; o && keys && i < METRIC_LABELS && keys[i]; i++) {
 		field_text(field_find(s->obj, keys[i]), &s->rec->status, true, text);
 		json_object_object_add(o, keys[i], json_object_new_string(text));
 	}

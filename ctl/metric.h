@@ -12,6 +12,8 @@
 #include "ctl/field.h"
 #include "ctl/query.h"
 
+enum { METRIC_LABELS = 4 };
+
 enum metric_format {
 	METRIC_TEXT,        /* a line each: name, labels, value */
 	METRIC_JSON,        /* an array of objects */
@@ -20,6 +22,10 @@ enum metric_format {
 
 /* Whether the field counts up and never down. */
 bool metric_is_counter(const struct field_object *obj, const struct field *f);
+
+/* The keys that tell the objects of this kind apart, the labels of their metrics: METRIC_LABELS of
+ * them, or NULL after the last one. NULL: there is only one such object, or it has no metrics. */
+const char *const *metric_labels(const char *object);
 
 /* Asks the daemon for the objects that have metrics, and prints them. */
 enum ctl_exit metric_print(FILE *out, const char *socket, int timeout_ms,

@@ -76,6 +76,20 @@ static const struct option_row rows[] = {
 		.max = UINT32_MAX,
 	},
 	{
+		.letters = "b",
+		.name = "batch",
+		.arg = "FILE",
+		.help = "run the command in each line of FILE; -: of stdin",
+		.type = OPTION_STRING,
+		AT(batch),
+	},
+	{
+		.name = "force",
+		.help = "with -b: go on after a command that fails",
+		.type = OPTION_FLAG,
+		AT(force),
+	},
+	{
 		.name = "socket",
 		.arg = "PATH",
 		.help = "socket of the daemon [$" IPC_SOCKET_ENV ", or " IPC_DEFAULT_SOCKET "]",

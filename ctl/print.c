@@ -68,21 +68,31 @@ int print_json_line(FILE *out, const struct field_object *obj, const struct ctl_
 	return 0;
 }
 
+struct json_object *print_json_array(const struct field_object *obj, const struct ctl_record *recs,
+				     size_t n, bool numeric)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; array && i < n; i++) {
+		struct json_object *rec = json_record(obj, &recs[i], numeric);
+
+		if (!rec || json_object_array_add(array, rec) < 0) {
+			json_object_put(rec);
+			json_object_put(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
 static int print_json(FILE *out, const struct field_object *obj, const struct ctl_record *recs,
 		      size_t n, const struct print_opts *o)
 {
 	int flags = o->pretty ? JSON_C_TO_STRING_PRETTY : JSON_C_TO_STRING_PLAIN;
-	struct json_object *array = json_object_new_array();
+	struct json_object *array = print_json_array(obj, recs, n, o->numeric);
 	const char *text = NULL;
-	int r = array ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct json_object *rec = json_record(obj, &recs[i], o->numeric);
-
-		if (!rec || json_object_array_add(array, rec) < 0)
-			r = -ENOMEM;
-	}
-	if (r == 0)
+	if (array)
 		text = json_object_to_json_string_ext(array,
 						      flags | JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)

@@ -23,6 +23,10 @@ enum { PRINT_MAX_FILTERS = 16 };
 /* Whether all n filters take the record. */
 bool print_takes(const struct print_filter *filters, unsigned n, const struct ctl_record *rec);
 
+/* The records as an array; the caller puts it. NULL: out of memory. */
+struct json_object *print_json_array(const struct field_object *obj, const struct ctl_record *recs,
+				     size_t n, bool numeric);
+
 /* Prints the record as one line of JSON. Returns 0 or -ENOMEM. */
 int print_json_line(FILE *out, const struct field_object *obj, const struct ctl_record *rec,
 		    const struct print_opts *o);

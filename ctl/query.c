@@ -312,17 +312,23 @@ static enum ctl_exit attach(struct query *q)
 }
 
 /* An older daemon does not know the request, and would end the connection. */
+static enum ctl_exit need_minor(const struct query *q, int minor, const char *what)
+{
+	if (q->minor >= minor)
+		return CTL_EXIT_OK;
+	query_error("%s: the daemon is older than ddpctl and cannot do that (local protocol "
+		    "%d.%u, needed %d.%d)",
+		    what, IPC_VERSION_MAJOR, q->minor, IPC_VERSION_MAJOR, minor);
+	return CTL_EXIT_VERSION;
+}
+
 static enum ctl_exit send_verb(struct query *q, const struct ctl_do *verb, const char *what)
 {
 	struct ctl_do req = *verb;
-	enum ctl_exit e;
+	enum ctl_exit e = need_minor(q, IPC_MINOR_CTL_DO, what);
 
-	if (q->minor < IPC_MINOR_CTL_DO) {
-		query_error("%s: the daemon is older than ddpctl and cannot do that (local "
-			    "protocol %d.%u, needed %d.%d)",
-			    what, IPC_VERSION_MAJOR, q->minor, IPC_VERSION_MAJOR, IPC_MINOR_CTL_DO);
-		return CTL_EXIT_VERSION;
-	}
+	if (e != CTL_EXIT_OK)
+		return e;
 	req.hdr.op = MSG_CTL_DO;
 	req.version = CTL_VERSION;
 	e = send_record(q, &req.hdr, sizeof(req));
@@ -337,6 +343,30 @@ enum ctl_exit query_do(const char *socket, int timeout_ms, const struct ctl_do *
 
 	if (e == CTL_EXIT_OK)
 		e = send_verb(&q, verb, what);
+	cleanup_close(&q.fd);
+	return e;
+}
+
+enum ctl_exit query_set(const char *socket, int timeout_ms, const char *key, const char *value)
+{
+	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	struct ctl_set req = {.hdr.op = MSG_CTL_SET, .version = CTL_VERSION};
+	enum ctl_exit e;
+
+	if (strlen(key) >= sizeof(req.key) || strlen(value) >= sizeof(req.value)) {
+		query_error("a key has at most %zu characters, a value %zu", sizeof(req.key) - 1,
+			    sizeof(req.value) - 1);
+		return CTL_EXIT_USAGE;
+	}
+	strcpy(req.key, key);
+	strcpy(req.value, value);
+	e = attach(&q);
+	if (e == CTL_EXIT_OK)
+		e = need_minor(&q, IPC_MINOR_CTL_SET, "limit set");
+	if (e == CTL_EXIT_OK)
+		e = send_record(&q, &req.hdr, sizeof(req));
+	if (e == CTL_EXIT_OK)
+		e = receive_reply(&q, MSG_CTL_SET, sizeof(struct msg_hdr));
 	cleanup_close(&q.fd);
 	return e;
 }

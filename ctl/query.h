@@ -24,6 +24,9 @@ void query_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 enum ctl_exit query_do(const char *socket, int timeout_ms, const struct ctl_do *verb,
 		       const char *what);
 
+/* Changes a key of the configuration until the daemon restarts. */
+enum ctl_exit query_set(const char *socket, int timeout_ms, const char *key, const char *value);
+
 /* Calls fn for each event from now on, until it returns false or the daemon ends: a record that
  * lacks members has zeros there. */
 enum ctl_exit query_watch(const char *socket, int timeout_ms,

@@ -6,18 +6,27 @@
 
 #include "ctl/metric.h"
 
+static bool same(const struct field_object *obj, const char *const *keys,
+		 const struct ctl_record *a, const struct ctl_record *b)
+{
+	for (unsigned i = 0; i < METRIC_LABELS && keys[i]; i++) {
+		const struct field *f = field_find(obj, keys[i]);
+
+		if (memcmp((const char *)&a->status + f->offset,
+			   (const char *)&b->status + f->offset, f->size) != 0)
+			return false;
+	}
+	return true;
+}
+
 /* The same object in the earlier records, or NULL. */
 static const struct ctl_record *find(const struct field_object *obj, const struct ctl_record *rec,
 				     const struct query_reply *before)
 {
-	const struct field *id = obj->id ? field_find(obj, obj->id) : NULL;
-	char text[FIELD_TEXT];
+	const char *const *keys = metric_labels(obj->name);
 
-	if (!id)
-		return before->n == 1 ? &before->recs[0] : NULL;
-	field_text(id, &rec->status, true, text);
 	for (size_t i = 0; i < before->n; i++)
-		if (field_match(id, &before->recs[i].status, text))
+		if (!keys || same(obj, keys, rec, &before->recs[i]))
 			return &before->recs[i];
 	return NULL;
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ctl/verbs.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
 
 #include "ipc/msg_addr.h"
 
@@ -111,4 +117,59 @@ enum ctl_exit verbs_reload(struct ddpctl *c, int n, char **args)
 	(void)n;
 	(void)args;
 	return run(c, "config reload", (struct ctl_do){.verb = CTL_RELOAD});
+}
+
+enum ctl_exit verbs_limit_set(struct ddpctl *c, int n, char **args)
+{
+	(void)n;
+	return query_set(c->opts.socket, args_timeout_ms(c), args[0], args[1]);
+}
+
+/* ---- config check ---- */
+
+/* The daemon beside this program, as after a build, or the installed one. */
+static void find_daemon(char ret[PATH_MAX])
+{
+	static const char name[] = "/ddpsctpd";
+	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - sizeof(name));
+	char *slash;
+
+	ret[n > 0 ? n : 0] = '\0';
+	slash = strrchr(ret, '/');
+	if (slash) {
+		strcpy(slash, name);
+		if (access(ret, X_OK) == 0)
+			return;
+	}
+	strcpy(ret, SBINDIR "/ddpsctpd");
+}
+
+static void run_check(const char *daemon, char *file)
+{
+	char *args[] = {(char *)"ddpsctpd", (char *)"-n", (char *)"-c", file, NULL};
+
+	if (!file)
+		args[2] = NULL;
+	execv(daemon, args);
+	query_error("%s: %s", daemon, strerror(errno));
+	_exit(EX_OSERR);
+}
+
+enum ctl_exit verbs_config_check(struct ddpctl *c, int n, char **args)
+{
+	char daemon[PATH_MAX];
+	int status = 0;
+	pid_t pid;
+
+	(void)c;
+	find_daemon(daemon);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		run_check(daemon, n ? args[0] : NULL);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		query_error("config check: %s", strerror(errno));
+		return CTL_EXIT_FAILED;
+	}
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? CTL_EXIT_OK : CTL_EXIT_FAILED;
 }

@@ -12,5 +12,9 @@ enum ctl_exit verbs_kick(struct ddpctl *c, int n, char **args);        /* CLIENT
 enum ctl_exit verbs_log_level(struct ddpctl *c, int n, char **args);   /* LEVEL */
 enum ctl_exit verbs_drain(struct ddpctl *c, int n, char **args);       /* on|off */
 enum ctl_exit verbs_reload(struct ddpctl *c, int n, char **args);
+enum ctl_exit verbs_limit_set(struct ddpctl *c, int n, char **args); /* KEY VALUE */
+
+/* [FILE]: has ddpsctpd check it, without asking the daemon that runs. */
+enum ctl_exit verbs_config_check(struct ddpctl *c, int n, char **args);
 
 #endif

@@ -107,11 +107,16 @@ static int parse(int argc, char **argv, struct options *ret)
 	return EX_USAGE;
 }
 
-static int configure(const struct options *o, struct config *ret)
+static void from_option(struct config_origin *o, const char *key)
+{
+	o->line[config_key_index(config_key_named(key))] = CONFIG_FROM_OPTION;
+}
+
+static int configure(const struct options *o, struct config *ret, struct config_origin *ret_origin)
 {
 	char err[CONFIG_ERR_MAX];
 
-	if (config_load(o->config, ret, err, sizeof(err))) {
+	if (config_load_origin(o->config, ret, ret_origin, err, sizeof(err))) {
 		log_err("%s", err);
 		return -1;
 	}
@@ -122,9 +127,12 @@ static int configure(const struct options *o, struct config *ret)
 			return -1;
 		}
 		strcpy(ret->socket.path, o->socket);
+		from_option(ret_origin, "socket.path");
 	}
-	if (o->verbose && !o->check)
+	if (o->verbose && !o->check) {
 		ret->log.level = LOG_LEVEL_DEBUG;
+		from_option(ret_origin, "log.level");
+	}
 	return 0;
 }
 
@@ -139,13 +147,19 @@ static void on_signal(void *user, int signo)
 static void on_hangup(void *user, int signo)
 {
 	struct service *s = user;
+	struct config_origin origin;
 	struct config cfg;
 
 	log_info("signal: %s", strsignal(signo));
 	if (s->daemon.stopping)
 		return;
 	reload_begin();
-	reload_end(&s->daemon, configure(&s->options, &cfg) ? NULL : &cfg);
+	if (configure(&s->options, &cfg, &origin)) {
+		reload_end(&s->daemon, NULL);
+		return;
+	}
+	reload_end(&s->daemon, &cfg);
+	reload_origin(&s->daemon, &cfg, &origin);
 }
 
 /* Each client has three descriptors and each completion queue one: raise the limit as far as
@@ -161,11 +175,13 @@ static void raise_descriptors(void)
 		log_warn("descriptors: the limit cannot be raised: %s", strerror(errno));
 }
 
-static int serve(struct service *s, const struct config *cfg)
+static int serve(struct service *s, const struct config *cfg, const struct config_origin *origin)
 {
 	struct daemon *d = &s->daemon;
 	int r = daemon_start(d, cfg);
 
+	d->origin = *origin;
+	d->change_key = reload_change;
 	if (!r)
 		r = event_loop_signal(d->worker.loop, SIGTERM, on_signal, s);
 	if (!r)
@@ -182,6 +198,7 @@ int main(int argc, char **argv)
 {
 	struct service s = {0};
 	const struct options *o = &s.options;
+	struct config_origin origin;
 	struct config cfg;
 	int status = parse(argc, argv, &s.options);
 
@@ -189,7 +206,7 @@ int main(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	log_open(LOG_TARGET_AUTO);
-	if (configure(o, &cfg)) {
+	if (configure(o, &cfg, &origin)) {
 		if (!o->check)
 			server_refuse_pending();
 		return EX_CONFIG;
@@ -201,5 +218,5 @@ int main(int argc, char **argv)
 	}
 	log_set_level((enum log_level)cfg.log.level);
 	raise_descriptors();
-	return serve(&s, &cfg);
+	return serve(&s, &cfg, &origin);
 }

@@ -14,19 +14,6 @@
 
 enum { VALUE_MAX = 480 }; /* the longest list of addresses; two fit into a log line */
 
-/* The value as in the file, truncated if necessary. */
-static void value_text(const struct config_key *k, const struct config *c, char ret[VALUE_MAX])
-{
-	FILE *f = fmemopen(ret, VALUE_MAX, "w");
-
-	snprintf(ret, VALUE_MAX, "?");
-	if (!f)
-		return;
-	config_value_print(k, c, f);
-	fclose(f);
-	ret[VALUE_MAX - 1] = '\0';
-}
-
 /* ---- values that are also kept elsewhere ---- */
 
 static int set_log_level(struct daemon *d)
@@ -114,6 +101,24 @@ static void apply(struct daemon *d, const struct config *old)
 	}
 }
 
+/* ---- changes by ddpctl ---- */
+
+int reload_change(struct daemon *d, const struct config_key *k, const struct config *cfg)
+{
+	const struct config old = d->cfg;
+	int r = 0;
+
+	config_value_copy(k, cfg, &d->cfg);
+	for (size_t i = 0; r == 0 && i < sizeof(appliers) / sizeof(appliers[0]); i++)
+		if (in_section(k, appliers[i].section))
+			r = appliers[i].apply(d);
+	if (r == 0)
+		d->origin.line[config_key_index(k)] = CONFIG_FROM_ADMIN;
+	else
+		d->cfg = old;
+	return r;
+}
+
 /* ---- one reload ---- */
 
 static void log_change(const struct daemon *d, const struct config_key *k, const struct config *old,
@@ -122,8 +127,8 @@ static void log_change(const struct daemon *d, const struct config_key *k, const
 	const char *dot = *k->section ? "." : "";
 	char from[VALUE_MAX], to[VALUE_MAX];
 
-	value_text(k, old, from);
-	value_text(k, new, to);
+	config_value_text(k, old, from, sizeof(from));
+	config_value_text(k, new, to, sizeof(to));
 	if (k->effect == CONFIG_AT_RESTART)
 		log_warn("reload: %s%s%s: stays %s: a restart is required for %s", k->section, dot,
 			 k->name, from, to);
@@ -174,4 +179,18 @@ void reload_end(struct daemon *d, const struct config *cfg)
 	}
 	daemon_report_status(d, more);
 	sdnotify_ready();
+}
+
+void reload_origin(struct daemon *d, const struct config *cfg, const struct config_origin *origin)
+{
+	const struct config_key *k;
+
+	memcpy(d->origin.file, origin->file, sizeof(d->origin.file));
+	for (size_t i = 0; (k = config_key_at(i)); i++) {
+		bool by_admin = d->origin.line[i] == CONFIG_FROM_ADMIN &&
+				!config_value_same(k, &d->cfg, &d->said);
+
+		if (config_value_same(k, &d->said, cfg) && !by_admin)
+			d->origin.line[i] = origin->line[i];
+	}
 }

@@ -20,4 +20,11 @@ void reload_begin(void);
  */
 void reload_end(struct daemon *d, const struct config *cfg);
 
+/* After reload_end(): remembers where the values come from that are in effect. cfg: what the file
+ * says. */
+void reload_origin(struct daemon *d, const struct config *cfg, const struct config_origin *origin);
+
+/* struct daemon's change_key. */
+int reload_change(struct daemon *d, const struct config_key *k, const struct config *cfg);
+
 #endif

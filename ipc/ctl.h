@@ -33,6 +33,8 @@ enum ctl_object {
 	CTL_PD,
 	CTL_PATH,
 	CTL_EVENT,
+	CTL_CONFIG,
+	CTL_LIMIT,
 	CTL_OBJECT_COUNT,
 };
 
@@ -60,6 +62,18 @@ struct ctl_do {
 	uint32_t version; /* as in ctl_show */
 	uint32_t verb;    /* enum ctl_verb */
 	uint32_t id, arg;
+};
+
+enum { CTL_KEY_MAX = 40, CTL_VALUE_MAX = 256 };
+
+/* Changes a key of the configuration until the daemon restarts. For root or the user of the daemon.
+ */
+struct ctl_set {
+	struct msg_hdr hdr;
+	uint32_t version; /* as in ctl_show */
+	uint32_t pad;
+	char key[CTL_KEY_MAX];     /* "limits.mrs"; a limit may be without "limits." */
+	char value[CTL_VALUE_MAX]; /* as in the file */
 };
 
 struct ctl_end {
@@ -211,6 +225,24 @@ struct ctl_event {
 	char reason[MSG_REASON_MAX];
 };
 
+/* A key of the configuration. */
+struct ctl_config {
+	char key[CTL_KEY_MAX];
+	char value[CTL_VALUE_MAX]; /* in effect, as in a file; cut if it is longer */
+	char source[288];          /* "default", FILE:LINE, "option", "ddpctl" */
+	char def[64];              /* value without a file */
+	char range[96];            /* values that it accepts, in words */
+	char effect[32];           /* when a change takes effect, in words */
+	char help[120];
+};
+
+/* What a uid has of one thing that is limited. */
+struct ctl_limit {
+	uint32_t uid, pad;
+	char name[24];
+	uint64_t used, max;
+};
+
 struct ctl_record {
 	struct msg_hdr hdr; /* MSG_CTL_RECORD */
 	uint32_t object;    /* enum ctl_object */
@@ -229,6 +261,8 @@ struct ctl_record {
 		struct ctl_pd pd;
 		struct ctl_path path;
 		struct ctl_event event;
+		struct ctl_config config;
+		struct ctl_limit limit;
 	};
 };
 

@@ -75,7 +75,8 @@ enum {
 	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */ \
 	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */ \
 	X(NOTIFY_MR)      /* notify_mr -> hdr; since minor 7 */ \
-	X(CTL_DO)         /* ctl_do of ctl.h -> hdr; since minor 8 */
+	X(CTL_DO)         /* ctl_do of ctl.h -> hdr; since minor 8 */ \
+	X(CTL_SET)        /* ctl_set of ctl.h -> hdr; since minor 9 */
 /* clang-format on */
 
 enum msg_op {

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 8,
+	IPC_VERSION_MINOR = 9,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -28,6 +28,8 @@ enum {
 	IPC_MINOR_NOTIFY = 7,
 	/* From which on there is MSG_CTL_DO. */
 	IPC_MINOR_CTL_DO = 8,
+	/* From which on there is MSG_CTL_SET. */
+	IPC_MINOR_CTL_SET = 9,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -182,3 +182,23 @@ void acct_release(struct acct_charge *c)
 	}
 	*c = (struct acct_charge){0};
 }
+
+bool acct_next_uid(const struct acct *a, uint64_t from, uid_t *ret)
+{
+	bool found = false;
+
+	list_foreach (it, &a->users) {
+		const struct acct_user *u = list_entry(it, struct acct_user, link);
+
+		if (u->uid < from || (found && u->uid > *ret))
+			continue;
+		*ret = u->uid;
+		found = true;
+	}
+	return found;
+}
+
+const char *acct_key(enum acct_kind kind)
+{
+	return kinds[kind].key;
+}

@@ -7,6 +7,7 @@
 #ifndef DAEMON_BASE_ACCT_H
 #define DAEMON_BASE_ACCT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -80,5 +81,11 @@ uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 
 /* How much the uid may have. Only ACCT_MAPS differs between uids. */
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
+
+/* The smallest uid from that one on which has a charge. False: none. */
+bool acct_next_uid(const struct acct *a, uint64_t from, uid_t *ret);
+
+/* The key that sets the limit: "limits.mrs". */
+const char *acct_key(enum acct_kind kind);
 
 #endif

@@ -20,6 +20,7 @@ struct reader {
 	yaml_document_t doc;
 	struct config cfg;
 	const yaml_node_t *given[CONFIG_MAX_KEYS]; /* values that the file has */
+	int line[CONFIG_MAX_KEYS];                 /* of these; 0: not given */
 };
 
 /* ---- defaults, single values ---- */
@@ -134,6 +135,7 @@ static int load_list(struct reader *r, const struct config_key *k, const yaml_no
 static int load_value(struct reader *r, const struct config_key *k, const yaml_node_t *n)
 {
 	r->given[config_key_index(k)] = n;
+	r->line[config_key_index(k)] = (int)n->start_mark.line + 1;
 	return k->type == CONFIG_TYPE_ADDRS ? load_list(r, k, n) : load_one(r, k, n);
 }
 
@@ -299,6 +301,14 @@ static void close_file(FILE **f)
 
 int config_load(const char *path, struct config *ret, char *err, size_t errlen)
 {
+	struct config_origin origin;
+
+	return config_load_origin(path, ret, &origin, err, errlen);
+}
+
+int config_load_origin(const char *path, struct config *ret, struct config_origin *ret_origin,
+		       char *err, size_t errlen)
+{
 	struct reader r = {.path = path ? path : CONFIG_PATH, .err = err, .errlen = errlen};
 	cleanup(close_file) FILE *f = fopen(r.path, "re");
 	struct stat st;
@@ -310,7 +320,10 @@ int config_load(const char *path, struct config *ret, char *err, size_t errlen)
 	if (f && fstat(fileno(f), &st) == 0 && S_ISDIR(st.st_mode))
 		return fail_file(&r, EISDIR);
 	res = f ? load_file(&r, f) : 0;
-	if (res == 0)
-		memcpy(ret, &r.cfg, sizeof(*ret));
-	return res;
+	if (res != 0)
+		return res;
+	memcpy(ret, &r.cfg, sizeof(*ret));
+	snprintf(ret_origin->file, sizeof(ret_origin->file), "%s", r.path);
+	memcpy(ret_origin->line, r.line, sizeof(r.line));
+	return 0;
 }

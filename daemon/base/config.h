@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "daemon/base/config_keys.h"
 #include "daemon/base/limits.h"
 #include "daemon/base/log.h"
 #include "llp/llp.h"
@@ -112,6 +113,18 @@ struct config {
 	struct config_log log;
 };
 
+/* Where values come from: the line of the file, or one of these. */
+enum {
+	CONFIG_FROM_DEFAULT = 0,
+	CONFIG_FROM_OPTION = -1, /* of the command line of the daemon */
+	CONFIG_FROM_ADMIN = -2,  /* ddpctl changed it while the daemon runs */
+};
+
+struct config_origin {
+	char file[256]; /* cut if it is longer */
+	int line[CONFIG_MAX_KEYS];
+};
+
 /* The configuration without a file. Every byte is set, so that two configurations can be compared.
  */
 void config_default(struct config *ret);
@@ -122,6 +135,10 @@ void config_default(struct config *ret);
  * (FILE:LINE:COLUMN: KEY: what is wrong: what is expected) and *ret is untouched.
  */
 int config_load(const char *path, struct config *ret, char *err, size_t errlen);
+
+/* The same, and where each value comes from. */
+int config_load_origin(const char *path, struct config *ret, struct config_origin *ret_origin,
+		       char *err, size_t errlen);
 
 /* Prints a file with every key. config_load() reads it back to an equal configuration. */
 void config_print(const struct config *c, FILE *f);

@@ -177,6 +177,16 @@ bool config_key_section(const char *section)
 	return false;
 }
 
+const struct config_key *config_key_named(const char *name)
+{
+	const char *dot = strchr(name, '.');
+	char section[16] = "";
+
+	if (dot && (size_t)(dot - name) < sizeof(section))
+		memcpy(section, name, (size_t)(dot - name));
+	return config_key_find(section, dot ? dot + 1 : name);
+}
+
 /* ---- suggestions ---- */
 
 /* A name that a section may contain: its keys; at the top level also the names of sections. NULL:

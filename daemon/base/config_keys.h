@@ -52,6 +52,9 @@ const struct config_key *config_key_at(size_t i);
 /* The key with this name in the section, or NULL. */
 const struct config_key *config_key_find(const char *section, const char *name);
 
+/* The key with this name as in "limits.mrs", or NULL. */
+const struct config_key *config_key_named(const char *name);
+
 /* The effect as the documents print it after the values: "; at once", or "" for a restart. */
 const char *config_key_effect(const struct config_key *k);
 

@@ -483,3 +483,15 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 		break;
 	}
 }
+
+void config_value_text(const struct config_key *k, const struct config *c, char *ret, size_t len)
+{
+	FILE *f = fmemopen(ret, len, "w");
+
+	snprintf(ret, len, "?");
+	if (!f)
+		return;
+	config_value_print(k, c, f);
+	fclose(f);
+	ret[len - 1] = '\0';
+}

@@ -34,6 +34,9 @@ void config_value_copy(const struct config_key *k, const struct config *from, st
 /* Prints the value as YAML, in one line without a newline. */
 void config_value_print(const struct config_key *k, const struct config *c, FILE *f);
 
+/* The value as config_value_print() does, cut if it is longer. */
+void config_value_text(const struct config_key *k, const struct config *c, char *ret, size_t len);
+
 /* Prints the values that the key accepts: "1 to 1024", "auto, on or off". */
 void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX]);
 

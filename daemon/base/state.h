@@ -22,6 +22,10 @@ struct stags;
 struct daemon {
 	struct config cfg;  /* in effect */
 	struct config said; /* as it was given: reloads compare with that */
+	struct config_origin origin;
+	/* Puts one value into effect, for ddpctl. 0; -errno after a line in the log, and then
+	 * nothing has changed. NULL: values cannot change. */
+	int (*change_key)(struct daemon *d, const struct config_key *k, const struct config *cfg);
 	struct acct *acct;
 	struct server *server;
 	struct stags *stags; /* every region and window of every client */

@@ -28,6 +28,7 @@ static int do_log_level(struct client *c, const struct ctl_do *req, struct reply
 	if (req->arg >= LOG_LEVELS)
 		return reply_refuse(rep, EINVAL, "log level: unknown level %u", req->arg);
 	c->daemon->cfg.log.level = req->arg;
+	c->daemon->origin.line[config_key_index(config_key_named("log.level"))] = CONFIG_FROM_ADMIN;
 	log_set_level((enum log_level)req->arg);
 	return 0;
 }

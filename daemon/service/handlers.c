@@ -23,6 +23,7 @@
 #include "daemon/objects/srq.h"
 #include "daemon/service/command.h"
 #include "daemon/service/hello.h"
+#include "daemon/service/settings.h"
 #include "daemon/service/show.h"
 #include "ipc/wqe.h"
 #include "llp/llp.h"
@@ -508,6 +509,12 @@ static int do_command(struct client *c, const void *rec, const int *fds, struct 
 	return command_run(c, rec, rep);
 }
 
+static int do_set(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return settings_set(c, rec, rep);
+}
+
 /* ---- the table ---- */
 
 #define SIZE(type) sizeof(struct msg_##type)
@@ -559,6 +566,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_ASYNC_TAKE] = {SIZE(hdr), 0, do_async_take, SIZE(async), 0},
 	[MSG_OPEN_AGENT] = {SIZE(hdr), 0, do_open_agent, SIZE(agent), 0},
 	[MSG_CTL_DO] = {sizeof(struct ctl_do), 0, do_command, SIZE(hdr), 0},
+	[MSG_CTL_SET] = {sizeof(struct ctl_set), 0, do_set, SIZE(hdr), 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
 };
 

@@ -324,6 +324,8 @@ static const struct kind kinds[CTL_OBJECT_COUNT] = {
 	[CTL_PD] = KIND_OF_CLIENTS(pd, pds, show_pd),
 	[CTL_PATH] = KIND(path, show_paths),
 	[CTL_EVENT] = KIND(event, show_events),
+	[CTL_CONFIG] = KIND(config, show_config),
+	[CTL_LIMIT] = KIND(limit, show_limits),
 };
 
 void show_continue(struct client *c)

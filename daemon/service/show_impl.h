@@ -40,12 +40,14 @@ uint32_t show_number(uint32_t handle);
 /* Root sees all, others what is theirs. */
 bool show_may_see(const struct show *s, const struct client *owner);
 
-/* ---- show_net.c, show_state.c: all objects of a kind; false: the queue is full ---- */
+/* ---- show_*.c: all objects of a kind; false: the queue is full ---- */
 
 bool show_status(struct show *s);
 bool show_assocs(struct show *s);
 bool show_paths(struct show *s);
 bool show_sessions(struct show *s);
 bool show_events(struct show *s);
+bool show_config(struct show *s);
+bool show_limits(struct show *s);
 
 #endif

@@ -482,14 +482,17 @@ static void print_values(const struct value *v, size_t count)
 static int print_ctl(void)
 {
 	static const struct value numbers[] = {
-		V(CTL_VERSION), V(CTL_STATUS), V(CTL_ASSOC),  V(CTL_SESSION),  V(CTL_QP),
-		V(CTL_MR),      V(CTL_CQ),     V(CTL_CLIENT), V(CTL_LISTENER), V(CTL_SRQ),
-		V(CTL_MW),      V(CTL_PD),     V(CTL_PATH),
+		V(CTL_VERSION),  V(CTL_STATUS), V(CTL_ASSOC),  V(CTL_SESSION),
+		V(CTL_QP),       V(CTL_MR),     V(CTL_CQ),     V(CTL_CLIENT),
+		V(CTL_LISTENER), V(CTL_SRQ),    V(CTL_MW),     V(CTL_PD),
+		V(CTL_PATH),     V(CTL_EVENT),  V(CTL_CONFIG), V(CTL_LIMIT),
 	};
 	static const struct member show[] = {M(ctl_show, hdr), M(ctl_show, object),
 					     M(ctl_show, version)};
 	static const struct member todo[] = {M(ctl_do, hdr), M(ctl_do, version), M(ctl_do, verb),
 					     M(ctl_do, id), M(ctl_do, arg)};
+	static const struct member set[] = {M(ctl_set, hdr), M(ctl_set, version), M(ctl_set, key),
+					    M(ctl_set, value)};
 	static const struct member end[] = {M(ctl_end, hdr), M(ctl_end, records),
 					    M(ctl_end, hidden)};
 	static const struct member record[] = {M(ctl_record, hdr), M(ctl_record, object),
@@ -502,6 +505,8 @@ static int print_ctl(void)
 	print_members(show, sizeof(show) / sizeof(show[0]));
 	printf("struct ctl_do: size %zu\n", sizeof(struct ctl_do));
 	print_members(todo, sizeof(todo) / sizeof(todo[0]));
+	printf("struct ctl_set: size %zu\n", sizeof(struct ctl_set));
+	print_members(set, sizeof(set) / sizeof(set[0]));
 	printf("struct ctl_end: size %zu\n", sizeof(struct ctl_end));
 	print_members(end, sizeof(end) / sizeof(end[0]));
 	printf("struct ctl_record: objects at %zu\n", (size_t)CTL_HEAD);

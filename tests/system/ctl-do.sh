@@ -98,6 +98,54 @@ assert values["tx_packets"]["value"] > 0 and values["tx_packets"]["type"] == "co
 END
 [ "$(ctl a -w 0.1 -c 3 -o status | grep -c ' tx_packets ')" = 3 ] || fail '-w'
 
+# The configuration: in effect, where from, changed, refused.
+source_of() { ctl a -o config "$1" | sed -n 's/.* value \(.*\) source \(.*\)/\1 \2/p'; }
+[ "$(source_of limits.mrs)" = '16384 default' ] || fail "config: $(source_of limits.mrs)"
+source_of listen | grep -q "a.yaml:1\$" || fail "config: $(source_of listen)"
+ctl a limit set mrs 50 && [ "$(source_of limits.mrs)" = '50 ddpctl' ] || fail "limit set: $(source_of limits.mrs)"
+[ "$(ctl a -o limit uid "$(id -u)" name mrs)" = "limit uid $(id -u) name mrs used 0 max 50" ] || fail 'limit'
+refuses() { # STATUS WORDS COMMAND...
+	local status=$1 words=$2
+	shift 2
+	ctl a "$@" >"$tmp/refused.log" 2>&1
+	[ $? -eq "$status" ] && grep -q -- "$words" "$tmp/refused.log" || fail "$*: not status $status and: $words"
+}
+refuses 1 'limits.mrs: 0 is too small: 1 to 65535' limit set mrs 0
+refuses 1 'cannot change while the daemon runs: set it in its file and restart' limit set user.mtu 1500
+refuses 5 'did you mean mrs?' limit set mrz 1
+refuses 5 'unknown key' limit set no.such.key 1
+refuses 1 'control characters' limit set mrs $'1\n'
+refuses 2 'a key has at most' limit set "$(printf '%041d' 0)" 1
+refuses 2 'usage: ddpctl limit set KEY VALUE' limit set mrs
+[ "$(source_of limits.mrs)" = '50 ddpctl' ] || fail 'a refused change changed something'
+printf 'limit set mrs 60 # more\n\nlimit "set" mrs %s\nlimit set mrs 70\n' "'x y'" >"$tmp/batch"
+refuses 1 'batch:3: .limit. failed' -b "$tmp/batch"
+[ "$(source_of limits.mrs)" = '60 ddpctl' ] || fail 'the batch went on'
+refuses 1 'stdin:3: .limit. failed' --force -b - <"$tmp/batch"
+[ "$(source_of limits.mrs)" = '70 ddpctl' ] || fail 'the batch ended although --force'
+printf 'qp\nlog "level' >"$tmp/batch"
+refuses 2 'batch:2: a quote is not closed' -b "$tmp/batch"
+refuses 1 'absent: No such file' -b "$tmp/absent"
+ctl a config check "$tmp/a.yaml" || fail 'config check'
+printf 'limits:\n  mrz: 1\n' >"$tmp/bad.yaml"
+refuses 1 'bad.yaml:2:3: limits.mrz: unknown key: did you mean mrs?' config check "$tmp/bad.yaml"
+
+# top: rates of what happens; ^C ends it.
+ping
+ctl a -j -w 0.2 -c 2 top >"$tmp/top.json" || fail 'top -j'
+python3 - "$tmp/top.json" <<'END' || fail 'top'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert len(lines) == 2 and all(0.1 < t["seconds"] and len(t["status"]) == len(t["assoc"]) == len(t["qp"]) == 1 for t in lines), lines
+assert any(t["qp"][0]["tx_bytes"] > 0 and t["status"][0]["tx_packets"] > 0 for t in lines), lines
+END
+background top "$ddpctl" --socket "$(socket_of a)" -w 0.1 top
+eventually 10 grep -q 'ddping' "$tmp/top.log" || fail 'top shows no program'
+kill -INT "$(pid_of top)"
+eventually 10 gone "$(pid_of top)" || fail 'top goes on after SIGINT'
+kill -INT "$(pid_of ping)"
+eventually 10 gone "$(pid_of ping)" || fail 'ddping goes on'
+
 # doctor: its own transport answers, the other one is not needed; a host without a daemon is a finding with a remedy.
 ctl a -j doctor "$b" >"$tmp/doctor.json"
 python3 - "$tmp/doctor.json" <<'END' || fail 'doctor'
