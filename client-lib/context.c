@@ -370,6 +370,7 @@ static void free_context(struct ddp_ctx *ctx)
 	ring_maps_deinit(&ctx->maps);
 	idtab_deinit(&ctx->ids);
 	idtab_deinit(&ctx->srqs);
+	qp_table_deinit(&ctx->qps);
 	pthread_mutex_destroy(&ctx->agent_lock);
 	pthread_mutex_destroy(&ctx->calls);
 	pthread_mutex_destroy(&ctx->events);

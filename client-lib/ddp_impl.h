@@ -21,6 +21,7 @@
 
 #include "client-lib/agent.h"
 #include "client-lib/own_memory.h"
+#include "client-lib/qp_table.h"
 #include "client-lib/ring_map.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
@@ -65,6 +66,7 @@ struct ddp_ctx {
 	struct list cqs;
 	struct idtab ids;  /* by cookie */
 	struct idtab srqs; /* by cookie, which is a number of its own */
+	struct qp_table qps;
 };
 
 struct ddp_pd {
@@ -119,6 +121,7 @@ struct ddp_cq {
 	struct ring ring;
 	unsigned unread_rings; /* asked for and not yet read from the bell */
 	unsigned idle;         /* polls in a row that found nothing */
+	unsigned busy_waits;   /* of ddp_wait() that found completions */
 	struct list users;
 };
 
@@ -176,6 +179,7 @@ struct ddp_qp {
 	struct ring_map *map;
 	uint32_t handle;
 	uint32_t num;
+	struct ddp_qp *next_num; /* in ddp_ctx.qps */
 	uint32_t slot;
 	uint32_t max_inline;
 	bool raw;

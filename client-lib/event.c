@@ -95,7 +95,7 @@ static struct ddp_id *addressee(struct ddp_ctx *ctx, const struct msg_event *rec
 /* A session request gets a new id. */
 static int new_session_request(struct ddp_ctx *ctx, struct event *ev)
 {
-	struct ddp_id *id = id_new(ctx, "ddp_get_cm_event", NULL);
+	struct ddp_id *id = id_new(ctx, "ddp_get_cm_event", ev->pub.id->user);
 
 	if (!id) {
 		id_refuse(ctx, ev->rec.request);

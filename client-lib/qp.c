@@ -226,6 +226,29 @@ static void set_qp(struct ddp_id *id, struct ddp_qp *qp)
 	pthread_mutex_unlock(&id->ctx->lock);
 }
 
+static int add_to_table(struct ddp_qp *qp)
+{
+	struct ddp_ctx *ctx = qp->id->ctx;
+	int r;
+
+	pthread_mutex_lock(&ctx->lock);
+	r = qp_table_add(&ctx->qps, qp);
+	pthread_mutex_unlock(&ctx->lock);
+	if (r == 0)
+		return 0;
+	context_release(ctx, "ddp_create_qp", MSG_DESTROY_QP, qp->handle);
+	return reason_fail(r, "ddp_create_qp: out of memory");
+}
+
+static void del_from_table(struct ddp_qp *qp)
+{
+	struct ddp_ctx *ctx = qp->id->ctx;
+
+	pthread_mutex_lock(&ctx->lock);
+	qp_table_del(&ctx->qps, qp);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
 static struct ddp_qp *new_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *a)
 {
 	struct ddp_qp *qp = calloc(1, sizeof(*qp));
@@ -265,6 +288,8 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	r = create(qp, &a);
 	if (r == 0)
 		r = set_options(qp, &a);
+	if (r == 0)
+		r = add_to_table(qp);
 	if (r) {
 		free_qp(qp);
 		return r;
@@ -296,7 +321,9 @@ int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to)
 	if (m.state != DDP_QP_IDLE)
 		return reason_fail(-EISCONN, "ddp_move_qp: QP %u has or had a session", qp->num);
 	set_qp(qp->id, NULL);
+	pthread_mutex_lock(&to->ctx->lock); /* ddp_find_id() reads it */
 	qp->id = to;
+	pthread_mutex_unlock(&to->ctx->lock);
 	set_qp(to, qp);
 	return 0;
 }
@@ -322,6 +349,7 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 	context_use(qp->id->ctx, &qp->pd->uses, -1);
 	if (qp->srq)
 		del_srq_user(qp);
+	del_from_table(qp);
 	set_qp(qp->id, NULL);
 	free_qp(qp);
 	return 0;
@@ -386,4 +414,18 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 uint32_t ddp_qp_num(const struct ddp_qp *qp)
 {
 	return qp->num;
+}
+
+struct ddp_id *ddp_find_id(struct ddp_ctx *ctx, uint32_t qp_num)
+{
+	struct ddp_qp *qp;
+	struct ddp_id *id;
+
+	if (context_here(ctx, "ddp_find_id"))
+		return NULL;
+	pthread_mutex_lock(&ctx->lock);
+	qp = qp_table_find(&ctx->qps, qp_num);
+	id = qp ? qp->id : NULL;
+	pthread_mutex_unlock(&ctx->lock);
+	return id;
 }

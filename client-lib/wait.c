@@ -15,6 +15,9 @@
 /* A program that only polls detects the end of the daemon after this many empty polls. */
 enum { IDLE_POLLS = 1024 };
 
+/* ddp_wait() looks for events at least once in as many calls. */
+enum { EVENT_EVERY = 64 };
+
 #define X(name, kind, text, subject, predicate)                                                    \
 	_Static_assert((int)DDP_WC_##name == CQE_##name, #name " keeps its number");
 WC_STATUS_TABLE(X)
@@ -196,22 +199,48 @@ static int left_ms(uint64_t deadline, uint64_t now)
 	return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+/* A call that waits. */
+struct wait {
+	uint64_t start, deadline; /* of now_us() */
+	bool events;              /* until an event of sessions, too */
+};
+
+static struct wait wait_from_now(int timeout_ms, bool events)
+{
+	uint64_t now = now_us();
+
+	return (struct wait){
+		.start = now,
+		.deadline = timeout_ms < 0 ? UINT64_MAX : now + (uint64_t)timeout_ms * 1000,
+		.events = events,
+	};
+}
+
+/* There is an event of sessions, or the daemon is gone. */
+static bool event_ready(struct ddp_cq *cq)
+{
+	struct pollfd p = {.fd = cq->ctx->event_fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) > 0;
+}
+
 /* Sleeps on the bell. The lock is held before and after. */
-static void sleep_on_bell(struct ddp_cq *cq, uint64_t deadline)
+static void sleep_on_bell(struct ddp_cq *cq, const struct wait *w)
 {
 	struct pollfd p[2] = {
 		{.fd = cq->bell, .events = POLLIN},
-		{.fd = cq->ctx->event_fd}, /* hangs up when the daemon ends */
+		/* It hangs up when the daemon ends. */
+		{.fd = cq->ctx->event_fd, .events = w->events ? POLLIN : 0},
 	};
 
 	if (arm(cq, RING_SLEEPS) != 0)
 		return;
 	cq->sleeper = true;
 	pthread_mutex_unlock(&cq->lock);
-	poll(p, 2, left_ms(deadline, now_us()));
+	poll(p, 2, left_ms(w->deadline, now_us()));
 	pthread_mutex_lock(&cq->lock);
 	cq->sleeper = false;
-	if ((p[0].revents & ~POLLIN) || p[1].revents)
+	if ((p[0].revents & ~POLLIN) || (p[1].revents & ~POLLIN))
 		cq->hung_up = true;
 }
 
@@ -250,52 +279,121 @@ static bool yield(struct ddp_cq *cq, uint64_t before)
 }
 
 /* Spins, then sleeps. As ddp_wait_cq(), after a poll that found nothing. */
-static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, uint64_t start,
-		      uint64_t deadline)
+static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, const struct wait *w)
 {
-	uint64_t now = start;
-	uint32_t left = window(cq, start);
+	uint64_t now = w->start;
+	uint32_t left = window(cq, now);
 	int got;
 
 	do {
-		if (now - start < left) {
+		if (now - w->start < left) {
 			if (!yield(cq, now))
 				left = 0;
 		} else if (cq->sleeper) {
-			sleep_for_turn(cq, deadline);
+			sleep_for_turn(cq, w->deadline);
 		} else {
-			sleep_on_bell(cq, deadline);
+			sleep_on_bell(cq, w);
 		}
 		got = poll_once(cq, n, wc);
 		now = now_us();
-	} while (got == 0 && now < deadline);
-	if (got > 0 || now - start > cq->spin.max_us)
-		spin_gap(&cq->spin, now - start);
+	} while (got == 0 && now < w->deadline && !(w->events && event_ready(cq)));
+	if (got > 0 || now - w->start > cq->spin.max_us)
+		spin_gap(&cq->spin, now - w->start);
 	return got;
 }
 
-int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
+/* Returns like ddp_wait_cq(); also 0 when event_ready() if that is wanted. */
+static int poll_or_wait(struct ddp_cq *cq, int n, struct ddp_wc *wc, const struct wait *w)
 {
-	uint64_t start = now_us();
-	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
-	int got = context_here(cq->ctx, "ddp_wait_cq");
+	int got;
 
-	if (got)
-		return got;
-	if (n <= 0)
-		return reason_fail(-EINVAL, "ddp_wait_cq: %d completions", n);
-	if (cq->keep_events)
-		return reason_fail(-EINVAL, "ddp_wait_cq: the queue keeps its events for "
-					    "ddp_get_cq_event()");
 	pthread_mutex_lock(&cq->lock);
 	got = poll_once(cq, n, wc);
-	if (got == 0 && timeout_ms != 0)
-		got = wait_until(cq, n, wc, start, deadline);
+	if (got == 0 && w->deadline != w->start && !(w->events && event_ready(cq)))
+		got = wait_until(cq, n, wc, w);
 	/* A thread that waits for its turn takes over: entries may be left, and one thread must
 	 * wait on the bell. */
 	if (!cq->sleeper)
 		pthread_cond_broadcast(&cq->turn);
 	pthread_mutex_unlock(&cq->lock);
+	return got;
+}
+
+static int check_wait(struct ddp_cq *cq, const char *call, int n)
+{
+	int r = context_here(cq->ctx, call);
+
+	if (r)
+		return r;
+	if (n <= 0)
+		return reason_fail(-EINVAL, "%s: %d completions", call, n);
+	if (cq->keep_events)
+		return reason_fail(-EINVAL, "%s: the queue keeps its events for ddp_get_cq_event()",
+				   call);
+	return 0;
+}
+
+int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
+{
+	struct wait w = wait_from_now(timeout_ms, false);
+	int r = check_wait(cq, "ddp_wait_cq", n);
+
+	return r ? r : poll_or_wait(cq, n, wc, &w);
+}
+
+/* Events are looked for when there is no completion, and now and then when there are: a queue that
+ * is never empty must not delay them without limit. */
+static bool event_due(struct ddp_cq *cq, int got)
+{
+	bool due = true;
+
+	if (got > 0) {
+		pthread_mutex_lock(&cq->lock);
+		due = ++cq->busy_waits % EVENT_EVERY == 0;
+		pthread_mutex_unlock(&cq->lock);
+	}
+	return due;
+}
+
+/* The daemon has ended, and its events are taken. */
+static int last_completions(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+{
+	int got;
+
+	pthread_mutex_lock(&cq->lock);
+	cq->hung_up = true;
+	got = poll_once(cq, n, wc);
+	pthread_mutex_unlock(&cq->lock);
+	return got;
+}
+
+int ddp_wait(struct ddp_cq *cq, int n, struct ddp_wc *wc, struct ddp_cm_event **ret_ev,
+	     int timeout_ms)
+{
+	struct wait w = wait_from_now(timeout_ms, true);
+	struct ddp_cm_event *ev = NULL;
+	int got = check_wait(cq, "ddp_wait", n);
+
+	if (got)
+		return got;
+	for (;;) {
+		int r = -EAGAIN;
+
+		got = poll_or_wait(cq, n, wc, &w);
+		if (event_due(cq, got) && event_ready(cq))
+			r = ddp_get_cm_event(cq->ctx, &ev, 0);
+		if (got == 0 && r == -EPIPE)
+			got = last_completions(cq, n, wc);
+		if (r == 0 && got == -EPIPE)
+			got = 0; /* the next call returns it */
+		if (got == 0 && r < 0 && r != -EAGAIN)
+			return r;
+		w.start = now_us();
+		if (got || ev || w.start >= w.deadline)
+			break;
+	}
+	if (got >= 0)
+		*ret_ev = ev;
 	return got;
 }
 

@@ -61,7 +61,7 @@ Test(events, a_request_comes_with_a_new_id_and_private_data)
 	cr_assert_eq(ev->private_len, 3);
 	cr_assert_arr_eq(ev->private_data, "abc", 3);
 	cr_assert_str_eq(ev->reason, "");
-	cr_assert_null(ddp_id_user(ev->id));
+	cr_assert_eq(ddp_id_user(ev->id), &fake, "that of its listener");
 	cr_assert_eq(ddp_id_user(ev->listener), &fake);
 }
 

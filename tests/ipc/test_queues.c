@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Completion queues: the contents of their rings, the bells, and invalid contents from a hostile
  * daemon. */
+#include <netinet/in.h>
+
 #include "tests/ipc/queues.h"
 
 static struct ddp_wc wc[2 * ENTRIES];
@@ -441,4 +443,123 @@ Test(cq, an_invalid_opcode_is_a_protocol_error)
 {
 	fake_complete(&fake.cq[0], &(struct wqe_cqe){.opcode = WQE_OPCODE_COUNT}, false);
 	cr_assert_eq(ddp_wait_cq(cq, ENTRIES, wc, -1), -EPROTO);
+}
+
+/* ---- ddp_wait() ---- */
+
+static const struct msg_event lost = {.type = MSG_EV_DISCONNECTED, .err = ETIMEDOUT};
+
+/* An event of the id of start(). */
+static void session_event(void)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(5043)};
+	struct msg_event rec = lost;
+
+	cr_assert_eq(ddp_connect(id, (struct sockaddr *)&to, NULL), 0, "%s", ddp_last_reason());
+	rec.cookie = fake_last(&fake, MSG_CONNECT)->connect.cookie;
+	fake_event(&fake, rec);
+}
+
+Test(cq, one_call_returns_completions_and_then_the_event)
+{
+	struct ddp_cm_event *ev = NULL;
+
+	fake_complete(&fake.cq[0], &done, false);
+	session_event();
+	cr_assert_eq(ddp_wait(cq, ENTRIES, wc, &ev, -1), 1);
+	cr_assert_null(ev, "the completion came first");
+	cr_assert_eq(ddp_wait(cq, ENTRIES, wc, &ev, -1), 0);
+	cr_assert_eq(ev->type, DDP_CM_DISCONNECTED);
+	cr_assert_eq(ev->id, id);
+	ddp_ack_cm_event(ev);
+	cr_assert_eq(ddp_wait(cq, ENTRIES, wc, &ev, 0), 0);
+	cr_assert_null(ev, "nothing is left");
+	cr_assert_eq(ddp_wait(cq, ENTRIES, wc, &ev, 5), 0);
+	cr_assert_eq(ddp_wait(cq, 0, wc, &ev, 5), -EINVAL);
+}
+
+Test(cq, completions_without_end_do_not_keep_an_event_back)
+{
+	struct ddp_cm_event *ev = NULL;
+	unsigned calls = 0;
+
+	session_event();
+	while (!ev) {
+		fake_complete(&fake.cq[0], &done, false);
+		cr_assert_eq(ddp_wait(cq, 1, wc, &ev, -1), 1);
+		cr_assert_lt(calls++, 1000);
+	}
+	ddp_ack_cm_event(ev);
+}
+
+static void *event_when_asleep(void *arg)
+{
+	struct msg_event rec = lost;
+
+	rec.cookie = *(uint32_t *)arg;
+	while (ring_sleeper(&fake.cq[0].ring) == RING_RUNS)
+		sched_yield();
+	fake_event(&fake, rec);
+	return NULL;
+}
+
+Test(cq, a_sleeper_in_ddp_wait_is_woken_by_either)
+{
+	struct ddp_cm_event *ev = NULL;
+	uint32_t cookie;
+	pthread_t t;
+
+	session_event();
+	cr_assert_eq(ddp_wait(cq, 1, wc, &ev, -1), 0);
+	ddp_ack_cm_event(ev);
+	cookie = fake_last(&fake, MSG_CONNECT)->connect.cookie;
+	pthread_create(&t, NULL, event_when_asleep, &cookie);
+	cr_assert_eq(ddp_wait(cq, 1, wc, &ev, -1), 0);
+	cr_assert_eq(ev->id, id);
+	ddp_ack_cm_event(ev);
+	pthread_join(t, NULL);
+	pthread_create(&t, NULL, complete_when_asleep, &fake.cq[0]);
+	cr_assert_eq(ddp_wait(cq, 1, wc, &ev, -1), 1);
+	cr_assert_null(ev);
+	pthread_join(t, NULL);
+}
+
+Test(cq, ddp_wait_returns_what_came_before_the_daemons_death)
+{
+	struct ddp_cm_event *ev = NULL;
+	int events = 0, completions = 0, r;
+
+	fake_complete(&fake.cq[0], &done, false);
+	session_event();
+	fake_die(&fake);
+	while ((r = ddp_wait(cq, 1, wc, &ev, -1)) >= 0) {
+		completions += r;
+		events += ev != NULL;
+		ddp_ack_cm_event(ev);
+		cr_assert_lt(completions + events, 3);
+	}
+	cr_assert_eq(r, -EPIPE);
+	cr_assert_eq(completions, 1);
+	cr_assert_eq(events, 1);
+}
+
+Test(cq, the_number_of_a_queue_pair_leads_to_the_programs_object)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_id *other[5];
+	struct ddp_qp *q[5];
+
+	init.send_cq = init.recv_cq = cq;
+	init.max_send_wr = init.max_recv_wr = 3;
+	for (unsigned i = 0; i < 5; i++) {
+		cr_assert_eq(ddp_create_id(ctx, &q[i], &other[i]), 0);
+		cr_assert_eq(ddp_create_qp(other[i], pd, &init, &q[i]), 0);
+	}
+	for (unsigned i = 0; i < 5; i++)
+		cr_assert_eq(ddp_id_user(ddp_find_id(ctx, ddp_qp_num(q[i]))), &q[i]);
+	cr_assert_eq(ddp_find_id(ctx, ddp_qp_num(qp)), id);
+	cr_assert_null(ddp_find_id(ctx, 4711));
+	cr_assert_eq(ddp_destroy_qp(q[1]), 0);
+	for (unsigned i = 0; i < 5; i++)
+		cr_assert_eq(ddp_find_id(ctx, 102 + i) == NULL, i == 1, "QP %u", 102 + i);
 }

@@ -534,8 +534,8 @@ int ddp_create_id(struct ddp_ctx *ctx, void *user, struct ddp_id **ret);
  * unanswered session request. -EBUSY while it has a QP or unacknowledged events. */
 int ddp_destroy_id(struct ddp_id *id);
 
-/* The caller's pointer; an id from CONNECT_REQUEST begins with NULL. The QP: NULL if it has none.
- */
+/* The caller's pointer; an id from CONNECT_REQUEST begins with that of its listener. The QP: NULL
+ * if it has none. */
 void *ddp_id_user(const struct ddp_id *id);
 void ddp_id_set_user(struct ddp_id *id, void *user);
 struct ddp_qp *ddp_id_qp(const struct ddp_id *id);
@@ -650,6 +650,16 @@ int ddp_disconnect(struct ddp_id *id);
 int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout_ms);
 void ddp_ack_cm_event(struct ddp_cm_event *ev);
 
+/*
+ * Waits for completions and events, so that one thread can serve sessions without descriptors.
+ * Takes up to n completions like ddp_wait_cq(), or an event of the CQ's context, which *ev then is;
+ * else *ev is NULL. Returns the number of completions; 0 with an event, or after the timeout;
+ * or a negative errno value as ddp_wait_cq() does. Completions come before events, but a queue that
+ * is never empty delays no event for long: then both are returned. Several threads may wait; with
+ * ddp_wait_cq() on the same CQ, a thread there may delay events until the next completion.
+ */
+int ddp_wait(struct ddp_cq *cq, int n, struct ddp_wc *wc, struct ddp_cm_event **ev, int timeout_ms);
+
 /* ---- queue pairs ---- */
 
 enum ddp_qp_type {
@@ -741,6 +751,10 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr);
 
 /* Its number, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);
+
+/* The id that has the QP of this number now, NULL if none has. In constant time: from qp_num of a
+ * completion to the id, and by ddp_id_user() to the object of the program. */
+struct ddp_id *ddp_find_id(struct ddp_ctx *ctx, uint32_t qp_num);
 
 /* ---- asynchronous events ---- */
 
