@@ -139,6 +139,14 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 assert len(lines) == 2 and all(0.1 < t["seconds"] and len(t["status"]) == len(t["assoc"]) == len(t["qp"]) == 1 for t in lines), lines
 assert any(t["qp"][0]["tx_bytes"] > 0 and t["status"][0]["tx_packets"] > 0 for t in lines), lines
 END
+ctl b -j listener >"$tmp/listener.json" || fail 'listener -j'
+kinds=(top="$tmp/top.json" event="$tmp/json.log" metric-list="$tmp/stats.json" listener-list="$tmp/listener.json")
+for object in status assoc path session qp event client config limit; do
+	ctl a -j $object >"$tmp/$object.json" || fail "$object -j"
+	kinds+=("$object-list=$tmp/$object.json")
+done
+ctl a -j explain >"$tmp/error.json" || fail 'explain -j'
+valid "${kinds[@]}" error-list="$tmp/error.json"
 background top "$ddpctl" --socket "$(socket_of a)" -w 0.1 top
 eventually 10 grep -q 'ddping' "$tmp/top.log" || fail 'top shows no program'
 kill -INT "$(pid_of top)"
@@ -157,6 +165,7 @@ assert {"socket", "daemon", "transport", "listen", "host", "user", "kernel"} <= 
 want = by_name["transport"]["finding"].split()[0]
 assert by_name["socket"]["ok"] and by_name["daemon"]["ok"] and by_name[want]["finding"].startswith("answers"), by_name
 END
+valid finding-list="$tmp/doctor.json"
 ctl a doctor "$(address 2)" >"$tmp/doctor.log"
 [ $? -eq 1 ] || fail 'doctor does not find the missing daemon'
 # Linux's SCTP answers for each address of the host, also where no daemon has one.

@@ -18,6 +18,8 @@ grep -q '"mr"' "$tmp/objects.log" || fail 'the objects were not created'
 for object in pd mr mw qp cq srq client; do
 	ctl a -j $object >"$tmp/$object.json" || fail "ddpctl $object: exit status $?"
 done
+valid pd-list="$tmp/pd.json" mr-list="$tmp/mr.json" mw-list="$tmp/mw.json" qp-list="$tmp/qp.json" cq-list="$tmp/cq.json" \
+	srq-list="$tmp/srq.json" client-list="$tmp/client.json"
 python3 - "$tmp" >"$tmp/compared.log" 2>&1 <<'EOF' || fail 'ddpctl and the program differ'
 import json, sys
 

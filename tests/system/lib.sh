@@ -151,6 +151,9 @@ ctl() {
 	"$ddpctl" --socket "$(socket_of "$name")" "$@"
 }
 
+# valid KIND=FILE...: what ddpctl -j printed is as etc/schema/ddpctl.json says.
+valid() { python3 "$top_srcdir/tests/system/schema.py" "$top_srcdir/etc/schema/ddpctl.json" "$@" || fail 'not as the schema says'; }
+
 # count NAME OBJECT: how many of them the daemon has; ddpctl itself is no client.
 count() {
 	local shown line n=0
