@@ -22,6 +22,14 @@ bool addr_is_any(const struct sockaddr_storage *a)
 	return true;
 }
 
+bool addr_is_loopback(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
+	return a->ss_family == AF_INET &&
+	       ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 uint16_t addr_port(const struct sockaddr_storage *a)
 {
 	if (a->ss_family == AF_INET6)
@@ -39,8 +47,10 @@ void addr_set_port(struct sockaddr_storage *a, uint16_t port)
 
 void addr_copy(struct sockaddr_storage *ret, const struct sockaddr *from)
 {
-	memset(ret, 0, sizeof(*ret));
-	memcpy(ret, from, addr_len(from));
+	struct sockaddr_storage copy = {.ss_family = AF_UNSPEC};
+
+	memcpy(&copy, from, addr_len(from));
+	*ret = copy;
 }
 
 bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)

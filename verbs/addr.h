@@ -17,6 +17,9 @@ socklen_t addr_len(const struct sockaddr *a);
 /* A wildcard, or no address. */
 bool addr_is_any(const struct sockaddr_storage *a);
 
+/* 127.0.0.0/8 or ::1. */
+bool addr_is_loopback(const struct sockaddr_storage *a);
+
 /* Ports are in host byte order. */
 uint16_t addr_port(const struct sockaddr_storage *a);
 void addr_set_port(struct sockaddr_storage *a, uint16_t port);

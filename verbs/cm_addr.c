@@ -40,6 +40,28 @@ static bool has_addr(struct host *h, const struct sockaddr_storage *a)
 	return false;
 }
 
+bool cm_addr_to_listen(const struct cm_id *id, struct host *h, struct sockaddr_storage *ret)
+{
+	const struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
+	const uint16_t port = addr_port(src);
+	struct sockaddr_storage own[8];
+	int n, of_family = 0;
+
+	*ret = *src;
+	if (!id->family_only || !addr_is_any(src))
+		return true;
+	n = ddp_query_addrs(host_ddp(h), own, 8);
+	for (int i = n < 8 ? n : 8; i-- > 0;)
+		if (own[i].ss_family == src->ss_family) {
+			*ret = own[i];
+			of_family++;
+		}
+	if (of_family == n)
+		*ret = *src;
+	addr_set_port(ret, port);
+	return of_family > 0;
+}
+
 /* The daemon that has the address, or NULL. */
 static struct host *host_with(const struct sockaddr_storage *a)
 {
@@ -82,6 +104,12 @@ int cm_addr_any_host(struct cm_id *id)
 
 /* ---- binding and resolving ---- */
 
+/* As in the kernel, a loopback address binds to no device. Programs do so to look at devices. */
+static bool is_bound_by_nobody(const struct sockaddr_storage *src)
+{
+	return addr_is_any(src) || (addr_is_loopback(src) && host_count() && !host_with(src));
+}
+
 int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 {
 	struct cm_id *id = cm_of(ibv);
@@ -91,7 +119,7 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 		return cm_fail(
 			words_lacks("rdma_bind_addr", "only IPv4 and IPv6 addresses", EINVAL));
 	addr_copy(src, addr);
-	if (addr_is_any(src))
+	if (is_bound_by_nobody(src))
 		return 0;
 	id->has_source = true;
 	return cm_addr_any_host(id);
@@ -192,53 +220,47 @@ void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev)
 
 /* ---- names ---- */
 
-static int copy_addr(struct sockaddr **to, socklen_t *len, const struct addrinfo *from)
+static int copy_addr(struct sockaddr **to, socklen_t *len, const struct sockaddr *from, socklen_t n)
 {
-	*to = malloc(from->ai_addrlen);
+	*to = malloc(n);
 	if (!*to)
 		return EAI_MEMORY;
-	memcpy(*to, from->ai_addr, from->ai_addrlen);
-	*len = from->ai_addrlen;
+	memcpy(*to, from, n);
+	*len = n;
 	return 0;
 }
 
-static int copy_hints(struct rdma_addrinfo *res, const struct rdma_addrinfo *hints)
+static void copy_hints(struct rdma_addrinfo *res, const struct rdma_addrinfo *hints)
 {
 	res->ai_qp_type = hints->ai_qp_type ? hints->ai_qp_type : IBV_QPT_RC;
 	res->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
 	res->ai_flags = hints->ai_flags;
-	if (!hints->ai_src_addr || hints->ai_flags & RAI_PASSIVE)
+}
+
+static int copy_source(struct rdma_addrinfo *res, const struct rdma_addrinfo *hints)
+{
+	if (!hints->ai_src_addr || res->ai_src_addr)
 		return 0;
-	res->ai_src_addr = malloc(hints->ai_src_len);
-	if (!res->ai_src_addr)
-		return EAI_MEMORY;
-	memcpy(res->ai_src_addr, hints->ai_src_addr, hints->ai_src_len);
-	res->ai_src_len = hints->ai_src_len;
-	return 0;
+	return copy_addr(&res->ai_src_addr, &res->ai_src_len, hints->ai_src_addr,
+			 hints->ai_src_len);
 }
 
 static int convert(const struct addrinfo *from, const struct rdma_addrinfo *hints,
 		   struct rdma_addrinfo *res)
 {
-	int r = copy_hints(res, hints);
-
 	res->ai_family = from->ai_family;
-	if (r)
-		return r;
 	if (hints->ai_flags & RAI_PASSIVE)
-		return copy_addr(&res->ai_src_addr, &res->ai_src_len, from);
-	return copy_addr(&res->ai_dst_addr, &res->ai_dst_len, from);
+		return copy_addr(&res->ai_src_addr, &res->ai_src_len, from->ai_addr,
+				 from->ai_addrlen);
+	return copy_addr(&res->ai_dst_addr, &res->ai_dst_len, from->ai_addr, from->ai_addrlen);
 }
 
-int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
-		     struct rdma_addrinfo **ret)
+static int find_names(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		      struct rdma_addrinfo *res)
 {
-	const struct rdma_addrinfo none = {.ai_flags = 0};
-	struct rdma_addrinfo *res;
 	struct addrinfo want = {.ai_socktype = SOCK_STREAM}, *got;
 	int r;
 
-	hints = hints ? hints : &none;
 	if (hints->ai_flags & RAI_PASSIVE)
 		want.ai_flags |= AI_PASSIVE;
 	if (hints->ai_flags & RAI_NUMERICHOST)
@@ -248,9 +270,35 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 	r = getaddrinfo(node, service, &want, &got);
 	if (r)
 		return r;
-	res = calloc(1, sizeof(*res));
-	r = res ? convert(got, hints, res) : EAI_MEMORY;
+	r = convert(got, hints, res);
 	freeaddrinfo(got);
+	return r;
+}
+
+/* Without a name, the addresses are those of the hints. */
+static int find_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *res)
+{
+	res->ai_family = hints->ai_family;
+	if (!hints->ai_dst_addr)
+		return hints->ai_src_addr ? 0 : EAI_NONAME;
+	return copy_addr(&res->ai_dst_addr, &res->ai_dst_len, hints->ai_dst_addr,
+			 hints->ai_dst_len);
+}
+
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **ret)
+{
+	const struct rdma_addrinfo none = {.ai_flags = 0};
+	struct rdma_addrinfo *res = calloc(1, sizeof(*res));
+	int r;
+
+	if (!res)
+		return EAI_MEMORY;
+	hints = hints ? hints : &none;
+	copy_hints(res, hints);
+	r = node || service ? find_names(node, service, hints, res) : find_hints(hints, res);
+	if (r == 0)
+		r = copy_source(res, hints);
 	if (r)
 		rdma_freeaddrinfo(res);
 	else

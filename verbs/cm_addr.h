@@ -19,4 +19,8 @@ int cm_addr_any_host(struct cm_id *id);
 void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev);
 void cm_addr_of_session(struct cm_id *id);
 
+/* Where the id listens at this daemon: its own address or, for a wildcard of one family, one of the
+ * daemon if that has other families, too. false: the daemon has no address of the family. */
+bool cm_addr_to_listen(const struct cm_id *id, struct host *h, struct sockaddr_storage *ret);
+
 #endif

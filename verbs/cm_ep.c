@@ -80,8 +80,7 @@ static int take_request(struct cm_id *listener, struct rdma_cm_id *id)
 	return rdma_create_qp(id, listener->ibv.pd, &init);
 }
 
-/* The request's event stays with the listener until its next call; its private data are those of
- * id->event, as long as the program uses them before. */
+/* The event of the request becomes that of its id, until the next call for that one. */
 int rdma_get_request(struct rdma_cm_id *listener, struct rdma_cm_id **ret)
 {
 	struct cm_id *l = cm_of(listener);
@@ -105,6 +104,8 @@ int rdma_get_request(struct rdma_cm_id *listener, struct rdma_cm_id **ret)
 		errno = e;
 		return -1;
 	}
+	id->event = listener->event;
+	listener->event = NULL;
 	*ret = id;
 	return 0;
 }

@@ -3,11 +3,22 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "verbs/cm_event.h"
 #include "verbs/context.h"
 #include "verbs/fork.h"
 #include "verbs/words.h"
+
+/* Wherever librdmacm has the length of queues in a device. The default of rsockets is 384. */
+static const uint32_t *rsocket_device(void)
+{
+	static uint32_t all[64];
+
+	for (unsigned i = 0; i < 64; i++)
+		all[i] = 512;
+	return all;
+}
 
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps)
 {
@@ -15,6 +26,8 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 
 	if (!id)
 		return NULL;
+	id->rsocket.device = rsocket_device();
+	memset(id->rsocket.members, 1, sizeof(id->rsocket.members));
 	id->ibv.channel = channel;
 	id->ibv.context = context;
 	id->ibv.ps = ps;

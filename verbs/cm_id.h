@@ -13,15 +13,24 @@
 struct cm_also;
 struct qp;
 
+/* The rsockets of librdmacm read members of librdmacm behind the public ones: a pointer to a
+ * device, of which they want the length of queues, and whether they may wait for events. */
+struct cm_rsocket {
+	const uint32_t *device;
+	uint64_t members[31]; /* not 0 */
+};
+
 struct cm_id {
-	struct rdma_cm_id ibv;  /* first */
-	struct event_sink sink; /* of ddp */
-	struct host *host;      /* NULL: no device was chosen yet */
+	struct rdma_cm_id ibv;     /* first */
+	struct cm_rsocket rsocket; /* second */
+	struct event_sink sink;    /* of ddp */
+	struct host *host;         /* NULL: no device was chosen yet */
 	struct ddp_id *ddp;
 	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
 	bool sync;               /* calls wait for their event */
 	bool own_channel;        /* made with the id */
 	bool has_source;         /* the program chose the local address */
+	bool family_only;        /* a wildcard listens at addresses of its family only */
 	bool passive, listening, established, answered;
 	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
 	struct ibv_qp_init_attr init; /* have these attributes */

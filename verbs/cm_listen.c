@@ -18,15 +18,24 @@ struct cm_also {
 	struct cm_also *next;
 };
 
-/* Listens at the address and notes a port that the daemon chose. */
-static int listen_at(struct ddp_id *ddp, struct sockaddr_storage *src, int backlog)
+static int listen_at(struct ddp_id *ddp, const struct sockaddr_storage *at, int backlog)
 {
-	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
-	const struct sockaddr *addr = addr_is_any(src) ? NULL : (struct sockaddr *)src;
-	uint16_t port = addr_port(src);
-	int r = ddp_listen(ddp, addr, port, backlog);
+	const struct sockaddr *addr = addr_is_any(at) ? NULL : (const struct sockaddr *)at;
 
-	if (r || port)
+	return ddp_listen(ddp, addr, addr_port(at), backlog);
+}
+
+/* Notes a port that the daemon chose. */
+static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
+{
+	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage, at;
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	int r;
+
+	if (!cm_addr_to_listen(id, id->host, &at))
+		return 0;
+	r = listen_at(ddp, &at, backlog);
+	if (r || addr_port(src))
 		return r;
 	r = ddp_query_id(ddp, &attr);
 	if (src->ss_family != AF_INET6)
@@ -40,7 +49,7 @@ static int listen_at(struct ddp_id *ddp, struct sockaddr_storage *src, int backl
 static int listen_first(struct cm_id *id, int backlog)
 {
 	if (!id->reserved)
-		return listen_at(id->ddp, &id->ibv.route.addr.src_storage, backlog);
+		return listen_own(id, id->ddp, backlog);
 	pthread_mutex_lock(&id->host->event_lock);
 	ddp_destroy_id(id->ddp);
 	id->ddp = id->reserved;
@@ -57,7 +66,7 @@ static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
 		a->on_request(a->id, a->host, ev);
 }
 
-static int open_also(struct cm_also *a, uint16_t port, int backlog)
+static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int backlog)
 {
 	int r = host_start_events(a->host);
 
@@ -66,7 +75,7 @@ static int open_also(struct cm_also *a, uint16_t port, int backlog)
 	r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
 	if (r)
 		return r;
-	r = ddp_listen(a->ddp, NULL, port, backlog);
+	r = listen_at(a->ddp, at, backlog);
 	if (r)
 		ddp_destroy_id(a->ddp);
 	return r;
@@ -74,9 +83,13 @@ static int open_also(struct cm_also *a, uint16_t port, int backlog)
 
 static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_request on_request)
 {
-	struct cm_also *a = calloc(1, sizeof(*a));
+	struct sockaddr_storage at;
+	struct cm_also *a;
 	int r;
 
+	if (!cm_addr_to_listen(id, h, &at))
+		return 0;
+	a = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
 	*a = (struct cm_also){
@@ -86,7 +99,7 @@ static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_req
 		.on_request = on_request,
 		.next = id->also,
 	};
-	r = open_also(a, addr_port(&id->ibv.route.addr.src_storage), backlog);
+	r = open_also(a, &at, backlog);
 	if (r)
 		free(a);
 	else
@@ -147,7 +160,7 @@ static void reserve(struct cm_id *id)
 	r = ddp_create_id(host_ddp(id->host), &id->sink, &id->reserved);
 	if (r)
 		return;
-	r = listen_at(id->reserved, src, 0);
+	r = listen_own(id, id->reserved, 0);
 	if (r) {
 		words_failed("rdma_get_src_port", r);
 		cm_listen_release(id);

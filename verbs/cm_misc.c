@@ -4,6 +4,7 @@
 #include <rdma/rdma_cma.h>
 #include <stdlib.h>
 
+#include "verbs/cm_id.h"
 #include "verbs/context.h"
 #include "verbs/words.h"
 
@@ -13,11 +14,13 @@ static int lacks(const char *call, const char *why)
 	return -1;
 }
 
+/* Service type, address reuse and time-outs are hints. */
 int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t len)
 {
-	(void)id, (void)value, (void)len;
+	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_AFONLY && len == sizeof(int))
+		cm_of(id)->family_only = *(int *)value != 0;
 	if (level == RDMA_OPTION_ID && name <= RDMA_OPTION_ID_ACK_TIMEOUT)
-		return 0; /* service type, address reuse and time-outs are hints */
+		return 0;
 	if (level == RDMA_OPTION_IB)
 		return lacks("rdma_set_option", "paths of InfiniBand");
 	errno = EINVAL;

@@ -24,11 +24,12 @@ static int own_cq(struct rdma_cm_id *id, uint32_t wr, struct ibv_comp_channel **
 	return -1;
 }
 
+/* The program may have set one for both. */
 static void free_cqs(struct rdma_cm_id *id)
 {
-	if (id->send_cq)
+	if (id->send_cq && id->send_cq != id->recv_cq)
 		ibv_destroy_cq(id->send_cq);
-	if (id->send_cq_channel)
+	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
 		ibv_destroy_comp_channel(id->send_cq_channel);
 	if (id->recv_cq)
 		ibv_destroy_cq(id->recv_cq);

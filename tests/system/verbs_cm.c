@@ -400,6 +400,79 @@ static void refused(void)
 	MUST(fcntl(clients->fd, F_SETFL, 0) == 0);
 }
 
+/* A name is not needed, an id may hold the address that it resolves, and a loopback address of no
+ * daemon binds to no device. */
+static void addresses(void)
+{
+	struct sockaddr_in loopback = {.sin_family = AF_INET, .sin_addr = {htonl(0x7fff0001)}};
+	const struct rdma_addrinfo hints = {
+		.ai_family = AF_INET,
+		.ai_dst_addr = (struct sockaddr *)&addr[1],
+		.ai_dst_len = sizeof(addr[1]),
+	};
+	struct rdma_addrinfo *got;
+	struct rdma_cm_id *id;
+
+	MUST(rdma_getaddrinfo(NULL, NULL, &hints, &got) == 0);
+	MUST(got->ai_dst_len == sizeof(addr[1]));
+	MUST(memcmp(got->ai_dst_addr, &addr[1], sizeof(addr[1])) == 0);
+	rdma_freeaddrinfo(got);
+
+	MUST(rdma_create_id(clients, &id, NULL, RDMA_PS_TCP) == 0);
+	MUST(rdma_bind_addr(id, (struct sockaddr *)&loopback) == 0 && !id->verbs);
+	id->route.addr.dst_sin = addr[1];
+	MUST(rdma_resolve_addr(id, NULL, &id->route.addr.dst_addr, 2000) == 0 && id->verbs);
+	expect_only(clients, RDMA_CM_EVENT_ADDR_RESOLVED);
+	MUST(memcmp(&id->route.addr.dst_sin, &addr[1], sizeof(addr[1])) == 0);
+	MUST(rdma_destroy_id(id) == 0);
+
+	MUST(rdma_create_id(servers, &id, NULL, RDMA_PS_TCP) == 0);
+	MUST(rdma_bind_addr(id, (struct sockaddr *)&loopback) == 0);
+	MUST(rdma_listen(id, 4) == -1 && errno == EADDRNOTAVAIL);
+	MUST(rdma_destroy_id(id) == 0);
+}
+
+/* A port has one listener for IPv4 and one for IPv6, if that asks for its family only. */
+static void one_family(void)
+{
+	const struct sockaddr_in any = {.sin_family = AF_INET};
+	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
+	struct rdma_cm_id *l = listener_at(&any), *l6;
+	int only = 1;
+
+	any6.sin6_port = rdma_get_src_port(l);
+	MUST(rdma_create_id(servers, &l6, NULL, RDMA_PS_TCP) == 0);
+	MUST(rdma_set_option(l6, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &only, sizeof(only)) == 0);
+	MUST(rdma_bind_addr(l6, (struct sockaddr *)&any6) == 0);
+	MUST(rdma_listen(l6, 4) == 0);
+	MUST(rdma_destroy_id(l6) == 0);
+	MUST(rdma_destroy_id(l) == 0);
+}
+
+/* As rsockets use ids: the id of a request holds its event, and one queue is for both directions.
+ */
+static void waiting_listener(void)
+{
+	struct sockaddr_in at = addr[0];
+	struct rdma_cm_id *l, *id;
+	struct end c;
+
+	MUST(rdma_create_id(NULL, &l, NULL, RDMA_PS_TCP) == 0);
+	MUST(rdma_bind_addr(l, (struct sockaddr *)&at) == 0 && rdma_listen(l, 4) == 0);
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	MUST(c.id->recv_cq_channel = ibv_create_comp_channel(c.id->verbs));
+	MUST(c.id->recv_cq = ibv_create_cq(c.id->verbs, 1, NULL, c.id->recv_cq_channel, 0));
+	c.id->send_cq_channel = c.id->recv_cq_channel;
+	c.id->send_cq = c.id->recv_cq;
+	ask(&c, 0);
+	MUST(rdma_get_request(l, &id) == 0);
+	MUST(!l->event && id->event && id->event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+	MUST(rdma_destroy_id(id) == 0);
+	end_close(&c, NULL);
+	MUST(rdma_destroy_id(l) == 0);
+}
+
 /* It ends without destroying anything. */
 static void leave(void)
 {
@@ -426,6 +499,9 @@ static const struct {
 	{"rejected", rejected},
 	{"destroyed early", early_ends},
 	{"what is not possible", refused},
+	{"addresses of hints, of the id, of loopback", addresses},
+	{"listeners of one family", one_family},
+	{"a listener that waits", waiting_listener},
 	{"an end without destroying anything", leave},
 };
 

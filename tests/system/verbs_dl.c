@@ -6,10 +6,12 @@
  *   verbs_dl      exit status 0 if it held
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct ibv_device;
 struct rdma_event_channel;
@@ -76,6 +78,14 @@ static void check_others(void)
 	MUST(dlclose(lib) == 0 && dlopen(NULL, RTLD_NOW));
 }
 
+/* The devices have such files for UCX, and other paths are those of the system. */
+static void check_files(void)
+{
+	MUST(access("/dev/infiniband/uverbs_ddpsctp1", R_OK | W_OK) == 0);
+	MUST(access("/", F_OK) == 0);
+	MUST(access("/absent", F_OK) == -1 && errno == ENOENT);
+}
+
 int main(void)
 {
 	void *first = check_verbs("libibverbs.so.1");
@@ -87,5 +97,7 @@ int main(void)
 	printf("ok librdmacm\n");
 	check_others();
 	printf("ok other libraries\n");
+	check_files();
+	printf("ok files of devices\n");
 	return 0;
 }
