@@ -224,6 +224,16 @@ static void fails(struct end *e, const char *what)
 
 /* ---- cases ---- */
 
+/* Returns when all its threads have stopped: the agent may run for a while after kill(). */
+static void halt(const struct program *p)
+{
+	int status;
+
+	kill(p->pid, SIGSTOP);
+	if (waitpid(p->pid, &status, WUNTRACED) != p->pid || !WIFSTOPPED(status))
+		fail("a program does not stop");
+}
+
 /* A stopped program, and another one at the same daemons. */
 static void stops(struct end *c, struct end *d)
 {
@@ -235,7 +245,7 @@ static void stops(struct end *c, struct end *d)
 	opens(&s, c, &one);
 	opens(&other, d, &two);
 	reads(&s, &one.place, READS);
-	kill(one.pid, SIGSTOP);
+	halt(&one);
 	posts(&s, &one.place, DDP_WR_RDMA_WRITE, 0, LEN);
 	end_done(c, DDP_WC_RDMA_WRITE, DDP_WC_SUCCESS);
 	ok("a Write to a stopped program completes");
