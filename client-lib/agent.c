@@ -382,25 +382,27 @@ void agent_region_free(struct agent_region *r)
 
 /* ---- for work requests of this side ---- */
 
-/* The daemon reports what lies outside the region. */
-static int gather_one(struct agent *a, const struct ddp_sge *sge, bool fence)
+/* The region of an element, or NULL. The daemon reports what lies outside. */
+static const struct agent_region *region_of(struct agent *a, const struct ddp_sge *sge)
 {
 	const struct agent_region *r = find(a, sge->lkey);
 
 	if (!r || sge->addr < r->iova || !checked_range(sge->addr - r->iova, sge->length, r->len))
-		return 0;
-	if (fence)
-		return reason_fail(-EOPNOTSUPP,
-				   "ddp_post_send: a fence does not work with memory that is "
-				   "copied (lkey 0x%08x): wait for the completion instead",
-				   sge->lkey);
-	if (copy_out(r, sge->addr - r->iova, sge->length))
+		return NULL;
+	return r;
+}
+
+static int gather_one(struct agent *a, const struct ddp_sge *sge)
+{
+	const struct agent_region *r = region_of(a, sge);
+
+	if (r && copy_out(r, sge->addr - r->iova, sge->length))
 		return reason_fail(-EFAULT, "ddp_post_send: the memory of lkey 0x%08x is gone",
 				   sge->lkey);
 	return 0;
 }
 
-int agent_gather(struct ddp_ctx *ctx, const struct ddp_sge *sge, int n, bool fence)
+int agent_gather(struct ddp_ctx *ctx, const struct ddp_sge *sge, int n)
 {
 	struct agent *a = agent_of(ctx);
 	int r = 0;
@@ -408,10 +410,25 @@ int agent_gather(struct ddp_ctx *ctx, const struct ddp_sge *sge, int n, bool fen
 	if (!a)
 		return 0;
 	pthread_mutex_lock(&a->lock);
+	sync_all(a); /* what Reads before an earlier fence have brought */
 	for (int i = 0; i < n && r == 0; i++)
-		r = gather_one(a, &sge[i], fence);
+		r = gather_one(a, &sge[i]);
 	pthread_mutex_unlock(&a->lock);
 	return r;
+}
+
+bool agent_has(struct ddp_ctx *ctx, const struct ddp_sge *sge, int n)
+{
+	struct agent *a = agent_of(ctx);
+	bool any = false;
+
+	if (!a)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	for (int i = 0; i < n && !any; i++)
+		any = region_of(a, &sge[i]) != NULL;
+	pthread_mutex_unlock(&a->lock);
+	return any;
 }
 
 void agent_sync(struct ddp_ctx *ctx)

@@ -183,6 +183,8 @@ struct ddp_qp {
 	uint32_t slot;
 	uint32_t max_inline;
 	bool raw;
+	bool fenced; /* this entry of sq may wait behind its fence: */
+	uint32_t fence;
 	unsigned events; /* asynchronous ones that are not acknowledged */
 	struct queue sq, rq;
 };

@@ -6,6 +6,7 @@
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
 #include "ipc/doorbell.h"
+#include "ipc/version.h"
 #include "ipc/wqe.h"
 
 _Static_assert(sizeof(struct ddp_sge) == sizeof(struct wqe_sge), "copied as they are");
@@ -242,12 +243,44 @@ static void put_operands(const struct ddp_qp *qp, struct wqe_send *e, uint8_t op
 	}
 }
 
-/* Memory that the daemon cannot map is copied now. */
-static int gather(struct ddp_qp *qp, uint8_t op, const struct ddp_send_wr *wr)
+/* A request with a fence is at qp->fence, or becomes the next one there. */
+static void note_fence(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 {
-	if (!opcode_has(op, OPCODE_PAYLOAD))
+	if (!(wr->send_flags & DDP_SEND_FENCE))
+		return;
+	qp->fenced = true;
+	qp->fence = qp->sq.ring.mine;
+}
+
+/* Whether Reads that a fence waits for may still bring bytes. The daemon takes a request when the
+ * one before it is sent. */
+static bool is_fenced(struct ddp_qp *qp)
+{
+	struct ring *ring = &qp->sq.ring;
+
+	if (qp->fenced && ring_room(ring, ring->size) > 0)
+		qp->fenced = (int32_t)(ring->theirs - qp->fence) < 2;
+	return qp->fenced;
+}
+
+/* Memory that the daemon cannot map is copied now, or behind a fence when the request is sent. */
+static int gather(struct ddp_qp *qp, struct wqe_send *e, const struct ddp_send_wr *wr)
+{
+	struct ddp_ctx *ctx = qp->sq.ctx;
+
+	if (!opcode_has(e->opcode, OPCODE_PAYLOAD))
 		return 0;
-	return agent_gather(qp->sq.ctx, wr->sg_list, wr->num_sge, wr->send_flags & DDP_SEND_FENCE);
+	if (!is_fenced(qp))
+		return agent_gather(ctx, wr->sg_list, wr->num_sge);
+	if (!agent_has(ctx, wr->sg_list, wr->num_sge))
+		return 0;
+	if (ctx->minor < IPC_MINOR_FETCH)
+		return reason_fail(
+			-EOPNOTSUPP,
+			"ddp_post_send: a fence does not work with memory that is copied: "
+			"the daemon is too old");
+	e->fetch = 1;
+	return 0;
 }
 
 /* Writes the entry to the next free slot, and reserves the slot on success. */
@@ -264,18 +297,19 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	e->opcode = op;
 	e->flags = byte_of(wr->send_flags);
 	e->num_sge = 0;
-	e->pad = 0;
+	e->fetch = 0;
 	e->inline_len = 0;
 	e->remote_addr = wr->rdma.remote_addr;
 	e->rkey = wr->rdma.rkey;
 	e->inv_rkey = wr->invalidate_rkey;
 	put_operands(qp, e, op, wr);
+	note_fence(qp, wr);
 	if (wr->send_flags & DDP_SEND_INLINE) {
 		r = put_inline(qp, e, wr);
 		if (r)
 			return r;
 	} else if (wr->num_sge > 0) {
-		r = gather(qp, op, wr);
+		r = gather(qp, e, wr);
 		if (r)
 			return r;
 		e->num_sge = (uint8_t)wr->num_sge;

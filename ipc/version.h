@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 9,
+	IPC_VERSION_MINOR = 10,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -30,6 +30,8 @@ enum {
 	IPC_MINOR_CTL_DO = 8,
 	/* From which on there is MSG_CTL_SET. */
 	IPC_MINOR_CTL_SET = 9,
+	/* From which on there is wqe_send.fetch. */
+	IPC_MINOR_FETCH = 10,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

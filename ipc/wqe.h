@@ -65,7 +65,7 @@ struct wqe_send {
 	uint8_t opcode; /* enum wqe_opcode */
 	uint8_t flags;  /* set of WQE_SIGNALED ... */
 	uint8_t num_sge;
-	uint8_t pad;
+	uint8_t fetch; /* 1: an agent copies memory of the elements when the request is sent */
 	uint32_t inline_len; /* with the inline flag: bytes in data */
 	uint64_t remote_addr;
 	uint32_t rkey;     /* Bind: the window's new value */

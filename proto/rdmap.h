@@ -69,6 +69,7 @@ struct rdmap_wr {
 	uint32_t rstag; /* Write: sink; Read: source; atomics: target; Bind: the window's new value
 			 */
 	uint64_t rto;   /* tagged offset in rstag; Bind: first byte of the window */
+	bool fetch;     /* payload in elements: ops->reach before it is read */
 	union {
 		uint64_t imm; /* RDMAP_IMM: its 8 bytes as a number, sent in network byte order */
 		struct {
@@ -119,14 +120,16 @@ struct rdmap_done {
 	struct perr_at at; /* where it failed */
 };
 
-/* An access of the peer to memory that may not be at hand: a Read or an atomic. */
+/* An access to memory that may not be at hand: a Read or an atomic of the peer, or the payload of a
+ * request of our own. */
 struct rdmap_reach {
 	uint32_t stag;
 	uint64_t to;
-	uint32_t len;                         /* what is left of a Read, perhaps 0 */
+	uint32_t len; /* what is left of a Read, perhaps 0, or of an element */
+	bool own;     /* an element of rdmap_wr.fetch */
 	const struct wire_atomic_req *atomic; /* NULL: a Read */
-	uint32_t ret_len;                     /* RDMAP_REACHED, a Read: so many bytes may be read */
-	uint64_t ret_old;                     /* RDMAP_REACHED, an atomic: the old value */
+	uint32_t ret_len; /* RDMAP_REACHED, no atomic: so many bytes may be read */
+	uint64_t ret_old; /* RDMAP_REACHED, an atomic: the old value */
 };
 
 enum {
@@ -149,8 +152,9 @@ struct rdmap_ops {
 	 * do the receives of each queue. */
 	void (*complete)(void *user, const struct rdmap_done *done);
 	/* Called before a request of the peer is answered, and for the rest of a Read when the
-	 * bytes that may be read are used up; again with the same request after RDMAP_NOT_YET.
-	 * Rights and bounds were checked. Returns RDMAP_AT_HAND ... NULL: all is at hand. */
+	 * bytes that may be read are used up; likewise for each element of rdmap_wr.fetch. Again
+	 * with the same request after RDMAP_NOT_YET. Rights and bounds were checked. Returns
+	 * RDMAP_AT_HAND ... NULL: all is at hand. */
 	int (*reach)(void *user, struct rdmap_reach *r);
 	/* A Write of the peer to a region with this stag_notice() was delivered. May be NULL. */
 	void (*written)(void *user, uint32_t notice);

@@ -131,7 +131,7 @@ struct rdmap_tx {
 	uint8_t idle; /* requests in a row that sent nothing; at RDMAP_IDLE_BURST others take their
 			 turn */
 	bool reached; /* a response: ops->reach has permitted to read as far as ... */
-	uint64_t within; /* ... this offset in it */
+	uint64_t within; /* ... this offset in it; likewise in a request */
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */

@@ -279,6 +279,7 @@ static void begin_work(struct rdmap *ep)
 	ddp_tx_begin(&ep->tx.msg, &h, header ? header : r->len);
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
+	ep->tx.within = wr->fetch && ep->ops->reach ? 0 : UINT64_MAX;
 }
 
 /*
@@ -350,6 +351,41 @@ static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 	seg->head_len += rdmap_work_header(wr);
 }
 
+/* What follows `at` bytes of payload in its element. There is something. */
+static struct sgl_elem rest_at(const struct rdmap_wr *wr, uint64_t at)
+{
+	const struct sgl_elem *e = wr->sge;
+
+	for (; at >= e->len; e++)
+		at -= e->len;
+	return (struct sgl_elem){e->to + at, e->len - (uint32_t)at, e->stag};
+}
+
+/* Whether the payload of the segment may be read, which was resolved. Never before: earlier Reads
+ * may change it until a fence ends. */
+static int fetch(struct rdmap *ep)
+{
+	const struct ddp_tx *m = &ep->tx.msg;
+
+	while (ep->tx.within < m->off + m->now) {
+		struct sgl_elem rest = rest_at(ep->tx.wr, ep->tx.within);
+		struct rdmap_reach r = {
+			.stag = rest.stag, .to = rest.to, .len = rest.len, .own = true};
+		int e = ep->ops->reach(ep->user, &r);
+
+		if (e == RDMAP_NOT_YET)
+			return RDMAP_TX_WAIT;
+		if (e == RDMAP_UNREACHABLE) {
+			locate(&rdmap_sq_youngest(&ep->sq)->at, &rest);
+			rdmap_sq_youngest(&ep->sq)->status = RDMAP_LOC_BOUNDS_ERR;
+			rdmap_term_fail(ep, PERR_AGENT, NULL, NULL);
+			return RDMAP_TX_FAILED;
+		}
+		ep->tx.within += e == RDMAP_REACHED ? r.ret_len : r.len;
+	}
+	return RDMAP_TX_SEGMENT;
+}
+
 /* Payload of a segment of our own request. Its memory may be gone since the previous segment. */
 int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 {
@@ -372,7 +408,7 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 			&bad, &reason);
 	if (n >= 0) {
 		seg->nbody = (unsigned)n;
-		return RDMAP_TX_SEGMENT;
+		return fetch(ep);
 	}
 	locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
 	status = rdmap_status_of_stag(reason);

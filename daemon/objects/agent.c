@@ -221,7 +221,7 @@ static bool make_request(const struct qp *qp, const struct rdmap_reach *r,
 	if (r->atomic || r->len > 0)
 		region = region_of(qp, r->stag);
 	if (!region)
-		return a->marked != a->synced;
+		return !r->own && a->marked != a->synced;
 	ret->stag = region->stag;
 	ret->offset = r->to - region->to;
 	if (r->atomic)

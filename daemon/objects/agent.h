@@ -80,7 +80,8 @@ void agent_placed(struct worker *w, const struct span *dst, unsigned n);
 /* Nothing is asked. The queue pair has its client. */
 void agent_call_init(struct qp *qp);
 
-/* A request of the peer is about to be answered: for rdmap_ops.reach. RDMAP_AT_HAND ... */
+/* A request of the peer is about to be answered, or one of this side to be sent: for
+ * rdmap_ops.reach. RDMAP_AT_HAND ... */
 int agent_reach(struct qp *qp, struct rdmap_reach *r);
 
 /* The session is over: the queue pair does not wait for an answer any more. */

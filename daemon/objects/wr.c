@@ -88,6 +88,7 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	ret->inv_stag = e->inv_rkey;
 	ret->rstag = e->rkey;
 	ret->rto = e->remote_addr;
+	ret->fetch = e->fetch;
 	ret->status =
 		(uint8_t)(opcode_is_send(e->opcode) ? payload_of(qp, e, ret) : RDMAP_LOC_OP_ERR);
 	memcpy(ret->operand, e->operand, sizeof(ret->operand));

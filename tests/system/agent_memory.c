@@ -26,6 +26,7 @@ enum {
 	ADDS = 300,
 	ROUNDS = 200,
 	REGIONS = 600,
+	FENCED = 100000,
 	SKEW = 13, /* regions begin at odd addresses */
 };
 
@@ -246,6 +247,52 @@ static void registers_again(struct ddp_mr *mr, uint8_t *p)
 	is("a Write after ddp_rereg_mr()", p[0], 12);
 }
 
+/* A Read, then a Send with a fence, and one of other bytes that the Read brings. */
+static void fences(const struct ddp_mr *mr, const uint8_t *p)
+{
+	struct ddp_sge all = {mr->iova + 3, LEN / 2, mr->lkey};
+	struct ddp_sge head = {mr->iova + 3, FENCED, mr->lkey};
+	struct ddp_sge tail = {mr->iova + 3 + FENCED, 500, mr->lkey};
+	struct ddp_send_wr behind = {.opcode = DDP_WR_SEND,
+				     .sg_list = &tail,
+				     .num_sge = 1,
+				     .send_flags = DDP_SEND_SIGNALED};
+	struct ddp_send_wr fenced = {
+		.opcode = DDP_WR_SEND,
+		.sg_list = &head,
+		.num_sge = 1,
+		.send_flags = DDP_SEND_SIGNALED | DDP_SEND_FENCE,
+		.next = &behind,
+	};
+	struct ddp_send_wr read = {
+		.opcode = DDP_WR_RDMA_READ,
+		.sg_list = &all,
+		.num_sge = 1,
+		.rdma = {a.mr->iova, a.mr->rkey},
+		.send_flags = DDP_SEND_SIGNALED,
+		.next = &fenced,
+	};
+
+	for (unsigned i = 0; i < ROUNDS / 10; i++) {
+		session_recv(&s, 0, RIG_HALF, FENCED);
+		session_recv(&s, 0, RIG_HALF + FENCED, 500);
+		end_fill(&a, 0, LEN / 2, i);
+		MUST(ddp_post_send(s.qp[1], &read, NULL));
+		end_done(&b, DDP_WC_RDMA_READ, DDP_WC_SUCCESS);
+		end_done(&b, DDP_WC_SEND, DDP_WC_SUCCESS);
+		end_done(&b, DDP_WC_SEND, DDP_WC_SUCCESS);
+		end_done(&a, DDP_WC_RECV, DDP_WC_SUCCESS);
+		end_done(&a, DDP_WC_RECV, DDP_WC_SUCCESS);
+		if (memcmp(p + 3, end_at(&a, 0), LEN / 2))
+			fail("round %u: a Read", i);
+		if (memcmp(end_at(&a, RIG_HALF), end_at(&a, 0), FENCED))
+			fail("round %u: a Send with a fence lacks bytes of the Read", i);
+		if (memcmp(end_at(&a, RIG_HALF + FENCED), end_at(&a, FENCED), 500))
+			fail("round %u: a Send after it lacks bytes of the Read", i);
+	}
+	ok("%d times a Read, a Send with a fence and a Send after it", ROUNDS / 10);
+}
+
 /* p: of LEN + SKEW bytes. */
 static void all_of(const char *what, uint8_t *p)
 {
@@ -256,6 +303,7 @@ static void all_of(const char *what, uint8_t *p)
 	polls_last_byte(mr, p);
 	keeps_order(mr, p);
 	sends_and_fetches(mr, p);
+	fences(mr, p);
 	adds_together(mr, p);
 	binds_windows(mr, p);
 	registers_again(mr, p);
@@ -422,11 +470,8 @@ static void refuses(void)
 		.opcode = DDP_WR_SEND,
 		.sg_list = &sge,
 		.num_sge = 1,
-		.send_flags = DDP_SEND_FENCE,
 	};
 
-	REFUSED("a fence", ddp_post_send(s.qp[1], &wr, NULL), EOPNOTSUPP);
-	wr.send_flags = 0;
 	munmap(p, page);
 	REFUSED("a Send of memory that is gone", ddp_post_send(s.qp[1], &wr, NULL), EFAULT);
 	peer_writes(mr, mr->iova, 100);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory that is not at hand: responses wait for it, the rest of the session does not, and the
- * parts that are read and written may be apart.
+ * Memory that is not at hand: responses and requests wait for it, the rest of the session does not,
+ * and the parts that are read and written may be apart.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -151,6 +151,94 @@ Test(reach, unreachable_memory_ends_the_session)
 	fake_push(fake_read(1, 1, FAKE_STAG, FAKE_BASE, 50));
 	t = fake_expect_terminate(PERR_AGENT);
 	cr_expect(!t.has_ddp, "the error is ours");
+}
+
+/* ---- our own requests ---- */
+
+/* A Write of 250 bytes from two elements, of which the first is of 120. */
+static void post_write(uint8_t flags)
+{
+	struct rdmap_wr wr = {
+		.cookie = 2,
+		.op = RDMAP_WRITE,
+		.flags = (uint8_t)(RDMAP_SIGNALED | flags),
+		.fetch = true,
+		.nsge = 3,
+		.sge = {{FAKE_BASE, 120, FAKE_STAG},
+			{FAKE_BASE, 0, FAKE_STAG},
+			{FAKE_BASE + 500, 130, FAKE_STAG}},
+	};
+
+	pair_post(fake.qp, &wr);
+}
+
+/* The payload of the next segment, which must be a part of a Write. */
+static uint32_t sent(uint64_t to)
+{
+	struct wire_ddp h;
+	struct pair_msg m;
+
+	cr_assert(pair_pull(&fake.node, &m));
+	cr_assert_eq(wire_ddp_get(m.b + WIRE_SSN_LEN, m.len - WIRE_SSN_LEN, &h), WIRE_TAGGED_LEN);
+	cr_expect_eq(h.opcode, WIRE_OP_WRITE);
+	cr_expect_eq(h.to, to);
+	return m.len - WIRE_SSN_LEN - WIRE_TAGGED_LEN;
+}
+
+Test(reach, request_is_fetched_when_its_fence_is_over)
+{
+	fake_post_read(1, 0, 5);
+	post_write(RDMAP_FENCE);
+	fake_expect_nothing_sent();
+	cr_expect_eq(times, 0, "the Read may still change the memory");
+	fake_push(fake_response(1, FAKE_STAG, FAKE_BASE, true, "fresh"));
+	fake_expect_done(1, RDMAP_SUCCESS, 5);
+	fake_expect_nothing_sent();
+	cr_expect_eq(times, 1);
+	cr_expect(asked.own);
+	cr_expect_eq(asked.to, FAKE_BASE);
+	cr_expect_eq(asked.len, 120);
+	outcome = RDMAP_REACHED;
+	wake();
+	cr_expect_eq(sent(0), 250);
+	cr_expect_eq(times, 5, "100, 20, 100 and 30 bytes");
+	fake_expect_done(2, RDMAP_SUCCESS, 0);
+}
+
+Test(reach, response_waits_behind_a_request_that_was_begun)
+{
+	post_write(0);
+	fake_expect_nothing_sent();
+	fake_push(fake_read(1, 1, FAKE_STAG, FAKE_BASE, 50));
+	fake_expect_nothing_sent();
+	cr_expect(asked.own, "one question at a time");
+	outcome = RDMAP_AT_HAND;
+	wake();
+	cr_expect_eq(sent(0), 250);
+	cr_expect_eq(response(sink()), 50);
+	cr_expect_not(asked.own);
+}
+
+Test(reach, segments_are_fetched_one_by_one)
+{
+	uint64_t got = 0;
+
+	outcome = RDMAP_REACHED;
+	fake.node.mulpdu = WIRE_TAGGED_LEN + 60;
+	post_write(0);
+	while (got < 250) {
+		got += sent(got);
+		cr_expect_leq(times, got / 50 + 2, "no earlier than needed");
+	}
+	fake_expect_done(2, RDMAP_SUCCESS, 0);
+}
+
+Test(reach, unreachable_payload_ends_the_session)
+{
+	outcome = RDMAP_UNREACHABLE;
+	post_write(0);
+	fake_expect_terminate(PERR_AGENT);
+	fake_expect_done(2, RDMAP_LOC_BOUNDS_ERR, 0);
 }
 
 /* ---- atomics ---- */
