@@ -181,7 +181,7 @@ static struct user *alloc_user(const struct llp_config *cfg, const struct llp_ev
 	get_random(NULL, &t->route_key, sizeof(t->route_key));
 	llp_sctp_init(&t->sctp, &ops, NULL, cfg, ev);
 	list_init(&t->listeners);
-	t->guard_part = USER_GUARD_OFF;
+	llp_user_guard_init(t);
 	return t;
 }
 
@@ -279,8 +279,8 @@ static uint64_t user_expiry(const struct llp *llp)
 	uint64_t now = t->sctp.base_ms + t->sctp.now_ms;
 	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry(&t->sctp);
 
-	if (t->guard_part != USER_GUARD_OFF && t->guard_us < core)
-		core = t->guard_us;
+	if (t->guard.on && t->guard.due_us < core)
+		core = t->guard.due_us;
 	if (!list_empty(&t->sctp.ready))
 		return now;
 	if (core == UINT64_MAX)

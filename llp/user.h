@@ -17,8 +17,7 @@
 enum {
 	USER_ROUTES = 1024,
 	USER_MIN_MTU = 576,
-	USER_GUARD_OFF = 0xffffffff, /* the kernel passes all packets */
-	USER_HEAD = 640,             /* of a message: bytes that llp.h promises in the first span */
+	USER_HEAD = 640, /* of a message: bytes that llp.h promises in the first span */
 };
 
 /* What is known about the way to an address, for a while. */
@@ -58,9 +57,24 @@ struct user_listener {
 	struct sctp_listener *l;
 };
 
-/* Packets that came, for llp_user_guard(). */
+/* Packets without the right tag of an association, for llp_user_guard(). */
+enum user_unknown {
+	USER_INIT,
+	USER_COOKIE_ECHO,
+	USER_STRAY, /* everything else */
+	USER_UNKNOWN,
+};
+
 struct user_seen {
-	uint64_t all, refused, unknown; /* unknown: handshakes, too */
+	uint64_t all, unknown[USER_UNKNOWN];
+};
+
+struct user_guard {
+	uint64_t due_us;             /* when it looks next */
+	struct user_seen seen;       /* until then */
+	uint32_t part[USER_UNKNOWN]; /* of 2^32: that the kernel passes */
+	bool on;                     /* there are filters */
+	bool stale;                  /* there is an association that they do not know */
 };
 
 struct user {
@@ -73,9 +87,7 @@ struct user {
 	uint64_t full_us;                /* since when a socket is full, 0: none */
 	struct list listeners;
 
-	uint64_t guard_us;           /* when llp_user_guard() looks next */
-	struct user_seen guard_seen; /* until then */
-	uint32_t guard_part; /* of 2^32: of packets of unknown peers that the kernel passes */
+	struct user_guard guard;
 
 	bool ticked;
 	uint64_t skew_us;  /* the core's time is CLOCK_MONOTONIC and this */
@@ -145,6 +157,9 @@ bool llp_user_read(struct user *t, unsigned budget);
 void llp_user_write(struct user *t);
 
 /* ---- user_guard.c ---- */
+
+/* The kernel passes everything. */
+void llp_user_guard_init(struct user *t);
 
 /* In a flood, has the kernel drop most packets that are of no association. Called in each turn. */
 void llp_user_guard(struct user *t);

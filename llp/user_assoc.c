@@ -85,6 +85,7 @@ struct user_conn *llp_user_conn_new(struct user *t, struct sctp_assoc *a)
 		return NULL;
 	c->assoc = a;
 	llp_sctp_add(&t->sctp, &c->sctp);
+	t->guard.stale = true;
 	return c;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the kernel does for us in a flood. A socket has one queue: packets that we would refuse fill
- * it, and those of associations find no room. So while many are refused, a filter (classic BPF,
- * which needs no privilege) runs before the queue. It passes packets that come from the addresses
- * and UDP ports of associations and are no handshake, and a part of all others, chosen at random.
- * The part follows from how many are still refused. The filter goes when few are.
+ * it, and those of associations find no room. So while many packets come that have not the right
+ * tag of an association, a filter (classic BPF, which needs no privilege) runs before the queue. It
+ * passes packets that come from the address and UDP port of an association's peer with the tag of
+ * that association, and of INITs, COOKIE ECHOs and all others a part, chosen at random. Each part
+ * follows from how many of its kind still come: a flood of one kind does not keep out the others.
+ * The filter goes when few come.
  */
 #include "llp/user.h"
 
@@ -15,16 +17,29 @@
 
 enum {
 	WINDOW_US = 20000,
-	MANY = 1000, /* refused packets of a window: so many are affordable */
-	FEW = MANY / 8,
 	STEP = 4,
-	KEYS = 256, /* peers that a filter can hold (net.core.optmem_max) */
+	KEYS = 256, /* associations' paths that a filter can hold (net.core.optmem_max) */
 	MIX = 0x9e3779b1,
 	UDP_HEAD = 8,
 	TAG = UDP_HEAD + 4,
 	CHUNK = UDP_HEAD + 12,
+	INIT = 1,
 	COOKIE_ECHO = 10,
+	CHANCE = 4, /* instructions of put_chance() */
 	LENGTH = 32 + 2 * KEYS,
+};
+
+#define ALL UINT32_MAX
+
+/* Packets of a kind in a window: a filter begins above `many`, and lets about `goal` pass. Each
+ * costs 2 to 10 microseconds. INITs and COOKIE ECHOs below `many` are a burst of programs that
+ * begin. */
+static const struct limit {
+	uint32_t many, goal;
+} limits[USER_UNKNOWN] = {
+	[USER_INIT] = {400, 100},
+	[USER_COOKIE_ECHO] = {400, 100},
+	[USER_STRAY] = {400, 40},
 };
 
 struct program {
@@ -36,11 +51,9 @@ struct program {
 static struct user_seen seen(const struct user *t)
 {
 	struct sctp_stats st;
-	uint64_t refused;
 
 	sctp_stats(t->core, &st);
-	refused = st.over_budget + st.over_share + st.bad_crc + st.bad_packets;
-	return (struct user_seen){st.rx_packets, refused, refused + st.admitted};
+	return (struct user_seen){st.rx_packets, {st.inits, st.cookie_echos, st.strays}};
 }
 
 /* ---- the program ---- */
@@ -55,28 +68,61 @@ static void load(struct program *p, uint16_t size, uint32_t at)
 	put(p, (uint16_t)(BPF_LD | BPF_ABS | size), at, 0, 0);
 }
 
-/* The source as one number, into M[0]: the words of the address and the port, mixed. */
-static void put_source(struct program *p, bool v6)
+static void put_mix(struct program *p, uint32_t at)
+{
+	put(p, BPF_MISC | BPF_TAX, 0, 0, 0);
+	load(p, BPF_W, at);
+	put(p, BPF_ALU | BPF_XOR | BPF_X, 0, 0, 0);
+}
+
+/* Source and tag as one number: the words of the address, the port and the tag, mixed. */
+static void put_key(struct program *p, bool v6)
 {
 	uint32_t at = (uint32_t)SKF_NET_OFF + (v6 ? 8 : 12);
 
 	load(p, BPF_H, 0);
 	put(p, BPF_ALU | BPF_MUL | BPF_K, MIX, 0, 0);
-	for (unsigned i = 0; i < (v6 ? 4 : 1); i++) {
-		put(p, BPF_MISC | BPF_TAX, 0, 0, 0);
-		load(p, BPF_W, at + 4 * i);
-		put(p, BPF_ALU | BPF_XOR | BPF_X, 0, 0, 0);
-	}
-	put(p, BPF_ST, 0, 0, 0);
+	for (unsigned i = 0; i < (v6 ? 4 : 1); i++)
+		put_mix(p, at + 4 * i);
+	put_mix(p, TAG);
 }
 
-static uint32_t source(const struct sctp_flow *f)
+static uint32_t key(const struct sctp_flow *f, uint32_t tag)
 {
-	uint32_t key = f->udp_port * (uint32_t)MIX;
+	uint32_t key = f->udp_port * (uint32_t)MIX ^ tag;
 
 	for (unsigned i = sctp_addr_is_v4(&f->peer) ? 12 : 0; i < 16; i += 4)
 		key ^= be_get32(f->peer.ip + i);
 	return key;
+}
+
+/* Passes packets with this key. False: no room. */
+static bool put_peer(struct program *p, uint32_t k)
+{
+	if (p->n + 32 > LENGTH)
+		return false;
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
+	put(p, BPF_RET | BPF_K, ALL, 0, 0);
+	return true;
+}
+
+/* Passes the peers of all associations of the family. False: too many. */
+static bool put_peers(struct program *p, const struct user *t, bool v6)
+{
+	list_foreach (it, &t->sctp.conns) {
+		const struct user_conn *c = list_entry(it, struct user_conn, sctp.all);
+		struct sctp_path_info path[SCTP_MAX_PATHS];
+		unsigned n = c->assoc ? sctp_assoc_paths(c->assoc, path) : 0;
+		struct sctp_info info;
+
+		if (n)
+			sctp_assoc_info(c->assoc, &info);
+		for (unsigned i = 0; i < n; i++)
+			if (sctp_addr_is_v4(&path[i].flow.peer) != v6 &&
+			    !put_peer(p, key(&path[i].flow, info.tag)))
+				return false;
+	}
+	return true;
 }
 
 /* Passes a part of what gets here, of 2^32. */
@@ -85,48 +131,35 @@ static void put_chance(struct program *p, uint32_t part)
 	load(p, BPF_W, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
 	put(p, BPF_JMP | BPF_JGE | BPF_K, part, 0, 1);
 	put(p, BPF_RET | BPF_K, 0, 0, 0);
-	put(p, BPF_RET | BPF_K, UINT32_MAX, 0, 0);
+	put(p, BPF_RET | BPF_K, ALL, 0, 0);
 }
 
-/* Jumps over the next four instructions unless it is a handshake. */
-static void put_is_handshake(struct program *p)
+/* A COOKIE ECHO has the right tag when it comes again, and can be replayed. */
+static void put_cookie_echos(struct program *p, uint32_t part)
 {
-	load(p, BPF_W, TAG);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
 	load(p, BPF_B, CHUNK);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, COOKIE_ECHO, 0, 4);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, COOKIE_ECHO, 0, CHANCE);
+	put_chance(p, part);
 }
 
-/* Passes the peers of all associations of the family. False: too many. */
-static bool put_peers(struct program *p, const struct user *t, bool v6)
+static void put_unknown(struct program *p, const uint32_t part[USER_UNKNOWN])
 {
-	put(p, BPF_LD | BPF_MEM, 0, 0, 0);
-	list_foreach (it, &t->sctp.conns) {
-		const struct user_conn *c = list_entry(it, struct user_conn, sctp.all);
-		struct sctp_path_info path[SCTP_MAX_PATHS];
-		unsigned n = c->assoc ? sctp_assoc_paths(c->assoc, path) : 0;
-
-		for (unsigned i = 0; i < n; i++) {
-			if (sctp_addr_is_v4(&path[i].flow.peer) == v6)
-				continue;
-			if (p->n + 8 > LENGTH)
-				return false;
-			put(p, BPF_JMP | BPF_JEQ | BPF_K, source(&path[i].flow), 0, 1);
-			put(p, BPF_RET | BPF_K, UINT32_MAX, 0, 0);
-		}
-	}
-	return true;
+	load(p, BPF_B, CHUNK);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, INIT, 0, 2);
+	load(p, BPF_W, TAG);
+	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, CHANCE, 0);
+	put_chance(p, part[USER_STRAY]);
+	put_chance(p, part[USER_INIT]);
 }
 
 static bool make(struct program *p, const struct user *t, bool v6)
 {
 	p->n = 0;
-	put_source(p, v6);
-	put_is_handshake(p);
-	put_chance(p, t->guard_part);
+	put_cookie_echos(p, t->guard.part[USER_COOKIE_ECHO]);
+	put_key(p, v6);
 	if (!put_peers(p, t, v6))
 		return false;
-	put_chance(p, t->guard_part);
+	put_unknown(p, t->guard.part);
 	return true;
 }
 
@@ -136,10 +169,11 @@ static void apply(struct user *t)
 {
 	struct program p;
 
+	t->guard.stale = false;
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		bool v6 = udp_local(t->sock[i])->ss_family == AF_INET6;
 
-		if (t->guard_part != USER_GUARD_OFF && make(&p, t, v6))
+		if (t->guard.on && make(&p, t, v6))
 			udp_filter(t->sock[i], p.f, p.n);
 		else
 			udp_filter(t->sock[i], NULL, 0);
@@ -154,37 +188,55 @@ static bool crowded(const struct user *t)
 	return false;
 }
 
-/* The part to pass, after a window in which `n` came. When we get no time to read, few are refused,
- * but the queue is crowded, and most of what is in it is of unknown peers. */
-static uint32_t next_part(const struct user *t, const struct user_seen *n)
+/* The part to pass, after a window in which n came. When we get no time to read, few come, but the
+ * queue is crowded, and many of the packets in it are of unknown peers. */
+static uint32_t next_part(uint32_t part, const struct limit *l, uint64_t n, bool many_in_queue)
 {
-	uint32_t part = t->guard_part, least = USER_GUARD_OFF >> 10;
-	bool full = n->unknown > n->all / 4 && crowded(t);
+	uint32_t least = ALL >> 10, most = part == ALL ? l->many : 2 * l->goal;
 
-	if (n->refused > MANY)
-		part = (uint32_t)(part * (uint64_t)MANY / n->refused);
-	else if (full)
+	if (n > most)
+		part = (uint32_t)(part * (uint64_t)l->goal / n);
+	else if (many_in_queue)
 		part /= STEP;
-	else if (n->refused < FEW)
-		part = part > USER_GUARD_OFF / STEP ? USER_GUARD_OFF : STEP * part;
+	else if (n < l->goal / 2)
+		part = part > ALL / STEP ? ALL : STEP * part;
 	return part > least ? part : least;
+}
+
+void llp_user_guard_init(struct user *t)
+{
+	for (unsigned i = 0; i < USER_UNKNOWN; i++)
+		t->guard.part[i] = ALL;
+}
+
+/* Looks at a window that lasted that long. */
+static void look(struct user *t, uint64_t us)
+{
+	struct user_guard *g = &t->guard;
+	struct user_seen now = seen(t);
+
+	g->on = false;
+	for (unsigned i = 0; i < USER_UNKNOWN; i++) {
+		uint64_t n = now.unknown[i] - g->seen.unknown[i];
+		bool in_queue = n > (now.all - g->seen.all) / 8 && crowded(t);
+
+		g->part[i] = next_part(g->part[i], &limits[i], n * WINDOW_US / us, in_queue);
+		g->on |= g->part[i] != ALL;
+	}
+	g->seen = now;
 }
 
 void llp_user_guard(struct user *t)
 {
-	bool was_on = t->guard_part != USER_GUARD_OFF;
-	struct user_seen now, n;
+	struct user_guard *g = &t->guard;
+	bool was_on = g->on;
 
-	if (t->now_us < t->guard_us)
-		return;
-	now = n = seen(t);
-	n.all -= t->guard_seen.all;
-	n.unknown -= t->guard_seen.unknown;
-	n.refused -= t->guard_seen.refused;
-	n.refused = n.refused * WINDOW_US / (t->now_us - t->guard_us + WINDOW_US);
-	t->guard_us = t->now_us + WINDOW_US;
-	t->guard_seen = now;
-	t->guard_part = next_part(t, &n);
-	if (was_on || t->guard_part != USER_GUARD_OFF)
+	if (t->now_us >= g->due_us) {
+		look(t, t->now_us - g->due_us + WINDOW_US);
+		g->due_us = t->now_us + WINDOW_US;
+		if (was_on || g->on)
+			apply(t);
+	} else if (g->on && g->stale) {
 		apply(t);
+	}
 }

@@ -233,6 +233,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.peer_rwnd = a->tx.rwnd,
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
 		.takes_batches = a->takes_batches,
+		.tag = a->own_tag,
 		.lower_tag = a->own_tag < a->peer_tag,
 	};
 }

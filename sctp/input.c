@@ -281,22 +281,39 @@ static void dispatch(struct sctp *s, const struct sctp_flow *from, const uint8_t
 	}
 }
 
+static bool is_packet(const struct sctp_flow *from, const uint8_t *pkt, size_t len)
+{
+	return len >= SCTP_HEAD + SCTP_CHUNK_HEAD && len <= SCTP_MAX_PACKET && be_get16(pkt) &&
+	       be_get16(pkt + 2) && sctp_addr_unicast(&from->peer);
+}
+
+static void count(struct sctp *s, const struct sctp_path *p, const struct sctp_head *head,
+		  uint8_t type)
+{
+	if (type == SCTP_COOKIE_ECHO)
+		s->st.cookie_echos++;
+	else if (p && head->tag == p->assoc->own_tag)
+		return;
+	else if (type == SCTP_INIT && head->tag == 0)
+		s->st.inits++;
+	else
+		s->st.strays++;
+}
+
 static void input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len)
 {
 	struct sctp_path *p;
 	struct sctp_head head;
 
 	s->st.rx_packets++;
-	if (len < SCTP_HEAD + SCTP_CHUNK_HEAD || len > SCTP_MAX_PACKET) {
+	if (!is_packet(from, pkt, len)) {
 		s->st.bad_packets++;
+		s->st.strays++;
 		return;
 	}
 	head = sctp_head_get(pkt);
-	if (head.src == 0 || head.dst == 0 || !sctp_addr_unicast(&from->peer)) {
-		s->st.bad_packets++;
-		return;
-	}
 	p = sctp_lookup(s, from, head.dst, head.src);
+	count(s, p, &head, pkt[SCTP_HEAD]);
 	if (!may_work(s, p, from, pkt[SCTP_HEAD]))
 		return;
 	if (!crc32c_check(pkt, len)) {

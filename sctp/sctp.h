@@ -290,6 +290,7 @@ struct sctp_info {
 	uint32_t unacked; /* messages that were sent or queued and are not acknowledged */
 	bool takes_batches;
 	bool unreachable; /* ICMP said so of the primary path, and nothing was answered since */
+	uint32_t tag;     /* verification tag of the packets that we receive */
 	bool lower_tag; /* of the two verification tags, ours is the smaller one: true at one end */
 };
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
@@ -313,6 +314,9 @@ struct sctp_stats {
 	uint64_t bad_crc;
 	uint64_t bad_packets; /* malformed, or with a wrong verification tag */
 	uint64_t unknown;     /* out of the blue (RFC 9260 8.4) */
+	/* Packets without the right tag of an association, read or not: INIT with tag 0, COOKIE
+	 * ECHO (these with any tag), and everything else. */
+	uint64_t inits, cookie_echos, strays;
 	uint64_t admitted;    /* handshakes and packets of unknown peers that were read */
 	uint64_t over_budget; /* packets dropped unread: beyond handshakes_per_s */
 	uint64_t over_share;  /* the same, beyond the share of their network (sctp/budget.h) */

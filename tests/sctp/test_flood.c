@@ -124,6 +124,31 @@ Test(flood, packets_of_associations_are_never_refused)
 	cr_assert_eq(p.down, 0);
 }
 
+/* Whatever becomes of them, and in whose name they come: a filter before the stack follows them. */
+Test(flood, packets_without_the_right_tag_are_counted_by_kind)
+{
+	enum { N = 5000 };
+	struct sctp_flow from = host(1, 1);
+	struct sctp_stats before = stats();
+
+	flood(N, 300);
+	cr_assert_eq(stats().inits - before.inits, N);
+	cr_assert_eq(stats().cookie_echos - before.cookie_echos, N);
+	cr_assert_eq(stats().strays - before.strays, 2 * N);
+	flood_in_its_name(N);
+	cr_assert_eq(stats().inits - before.inits, 2 * N);
+	cr_assert_eq(stats().cookie_echos - before.cookie_echos, 2 * N);
+	cr_assert_eq(stats().strays - before.strays, 4 * N);
+	inject(&from, 9, 7, SCTP_INIT, junk, 16);
+	sctp_input(p.s, &from, pkt, 3, p.now);
+	cr_assert_eq(stats().strays - before.strays, 4 * N + 2);
+	before = stats();
+	drop_answers();
+	peer_send_data(&p, 100);
+	cr_assert_eq(stats().rx_packets - before.rx_packets, 1);
+	cr_assert_eq(stats().strays - before.strays, 0);
+}
+
 /* rows: 9260-12.2.4.1-01 */
 Test(flood, nothing_is_kept_of_it)
 {
