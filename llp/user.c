@@ -18,7 +18,7 @@ enum {
 	INIT_TRIES = 100, /* our own timer ends the attempt */
 	INIT_RTO_MS = 1000,
 	COOKIE_MS = 60000,
-	HANDSHAKES = 10000, /* a second */
+	HANDSHAKES = 4000, /* a second */
 };
 
 #define MAX_MEMORY (UINT64_C(1) << 30)

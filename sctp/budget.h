@@ -29,7 +29,7 @@ enum sctp_work {
 enum {
 	SCTP_BUDGET_NETWORKS = 4096, /* entries of the table */
 	SCTP_BUDGET_SHARES = 256,    /* a network's share is one of so many */
-	SCTP_BUDGET_SAVE_MS = 100,   /* the work of this time may be saved up */
+	SCTP_BUDGET_SAVE_MS = 500,   /* the work of this time may be saved up */
 	SCTP_BUDGET_SHARE_MS = 1000, /* of a network */
 };
 
