@@ -53,6 +53,15 @@ static void set_replay(struct world *w, struct conn *c)
 			w->conn[i]->replay = true;
 }
 
+/* Handshakes that a host has refused because it had too many associations. */
+static uint64_t refused(struct world *w, unsigned host)
+{
+	struct sctp_stats st;
+
+	sctp_stats(w->host[host].s, &st);
+	return st.refused_handshakes;
+}
+
 static void learn(struct conn *c)
 {
 	c->own_tag = c->a->own_tag;
@@ -71,6 +80,7 @@ struct conn *conn_new(struct world *w, unsigned host, struct sctp_assoc *a)
 	c->host = host;
 	c->a = a;
 	c->peer = -1;
+	c->refused_before = refused(w, !host);
 	w->conn[w->conns++] = c;
 	w->sum.conns++;
 	sctp_assoc_set_user(a, c);
@@ -118,14 +128,11 @@ static bool took_long(const struct world *w, const struct conn *c)
 	return false;
 }
 
-/* Too many associations: the peer refused an INIT that came again, and had room when COOKIE ECHO
- * came. */
+/* Too many associations: the peer has refused an INIT since this end began to connect. If the INIT
+ * came twice, the peer may have had room for the other one, and for COOKIE ECHO. */
 static bool was_refused(struct world *w, const struct conn *c)
 {
-	struct sctp_stats st;
-
-	sctp_stats(w->host[!c->host].s, &st);
-	return c->end == SCTP_END_REFUSED && st.refused_handshakes > 0;
+	return c->end == SCTP_END_REFUSED && !c->up && refused(w, !c->host) > c->refused_before;
 }
 
 /* Whether an association may end otherwise than by a graceful shutdown. */

@@ -57,6 +57,7 @@ struct conn {
 	bool up, down, replay;
 	uint64_t shut_us; /* when the program shut it down, 0: not yet */
 	enum sctp_end end;
+	uint64_t refused_before; /* refused handshakes of the other host when this end was made */
 	/* sending */
 	uint32_t sent; /* messages that sctp_assoc_send() took */
 	unsigned wish; /* messages that the program still wants to send */
