@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ctl/device.h"
 #include "ctl/probe.h"
 #include "util/addr.h"
 
@@ -156,6 +158,62 @@ static void check_addresses(struct doctor *d, bool for_host)
 	freeifaddrs(all);
 }
 
+/* ---- SCTP of the kernel over UDP ---- */
+
+/* Linux joins SCTP packets up to this size for the device to cut them. It does not cut those in UDP
+ * right, and does not fill in their checksum. */
+static void check_device(struct doctor *d, const char *name)
+{
+	char check[IF_NAMESIZE + 8], remedy[TEXT];
+	struct device dev;
+	bool joined;
+
+	if (device_read(name, &dev) < 0)
+		return;
+	joined = dev.gso_max > dev.mtu;
+	snprintf(check, sizeof(check), "gso %s", name);
+	snprintf(remedy, sizeof(remedy), "ip link set dev %s gso_max_size %" PRIu32, name, dev.mtu);
+	say(d, check, joined ? remedy : NULL, "%s",
+	    joined ? "SCTP packets in UDP leave joined, and are lost; peers with transport user "
+		     "receive slowly"
+		   : "SCTP packets leave one by one");
+}
+
+/* Whether the daemon listens at the address. */
+static bool listens_at(const struct doctor *d, const struct sockaddr *at)
+{
+	struct sockaddr_storage own;
+
+	if (!at || addr_copy(&own, at) != 0)
+		return false;
+	for (unsigned i = 0; i < 2 && i < d->status.naddrs; i++)
+		if (addr_any(&d->status.addr[i]) || addr_same_host(&own, &d->status.addr[i]))
+			return true;
+	return d->status.naddrs > 2; /* the record has two of them */
+}
+
+/* Once for each device: a device may have several addresses. */
+static bool is_first(const struct doctor *d, const struct ifaddrs *all, const struct ifaddrs *i)
+{
+	for (; all != i; all = all->ifa_next)
+		if (!strcmp(all->ifa_name, i->ifa_name) && listens_at(d, all->ifa_addr))
+			return false;
+	return true;
+}
+
+static void check_devices(struct doctor *d)
+{
+	struct ifaddrs *all = NULL;
+
+	if (strncmp(d->status.transport, "kernel", 7) != 0 || d->status.udp_port == 0 ||
+	    getifaddrs(&all) < 0)
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+		if (listens_at(d, i->ifa_addr) && is_first(d, all, i))
+			check_device(d, i->ifa_name);
+	freeifaddrs(all);
+}
+
 /* ---- the system ---- */
 
 static bool read_number(const char *path, uint64_t *ret)
@@ -278,6 +336,8 @@ enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
 	check_daemon(&d);
 	if (d.has_status)
 		check_addresses(&d, n > 0);
+	if (d.has_status)
+		check_devices(&d);
 	check_kernel(&d);
 	check_buffers(&d);
 	check_clock(&d);
