@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ddpcp: copies a file by RDMA Writes. See ddpcp(1). */
+/* ddpcp: copies files by RDMA Writes. See ddpcp(1). */
 #include "tools/ddpcp.h"
 
 #include <getopt.h>
@@ -25,7 +25,31 @@ static const struct option_row rows[] = {
 		.type = OPTION_FLAG,
 		AT(read_only),
 	},
-	OPTS_PORT(struct ddpcp_opts),
+	{
+		.letters = "r",
+		.name = "recursive",
+		.help = "copy directories with all that is in them",
+		.type = OPTION_FLAG,
+		AT(tree),
+	},
+	{
+		.letters = "p",
+		.name = "preserve",
+		.help = "keep times, and modes without regard to the umask",
+		.type = OPTION_FLAG,
+		AT(preserve),
+	},
+	{
+		.letters = "P",
+		.name = "port",
+		.arg = "PORT",
+		.noun = "a port",
+		.help = "SCTP port of the server",
+		.type = OPTION_NUM,
+		AT(port),
+		.min = 1,
+		.max = UINT16_MAX,
+	},
 	{
 		.letters = "q",
 		.name = "quiet",
@@ -39,14 +63,14 @@ static const struct option_row rows[] = {
 static const struct ddpcp_opts defaults = {.port = DDPCP_PORT};
 
 static const struct opts_tool tool = {
-	.usage = "Usage: ddpcp [OPTION]... put FILE HOST:[NAME]\n"
+	.usage = "Usage: ddpcp [OPTION]... put FILE... HOST:[NAME]\n"
 		 "       ddpcp [OPTION]... get HOST:NAME [FILE]\n"
+		 "       ddpcp [OPTION]... get HOST:NAME... DIR\n"
 		 "       ddpcp [OPTION]... serve --root DIR [--read-only]\n"
-		 "Copies a file by RDMA Writes and compares the SHA-256 of both copies. HOST may "
-		 "list\n"
-		 "several addresses of one host, separated by commas: the session then survives "
-		 "the\n"
-		 "failure of a path.\n",
+		 "Copies files by RDMA Writes and compares the SHA-256 of both copies. FILE - is\n"
+		 "standard input or output. A copy that was interrupted goes on where it ended.\n"
+		 "HOST may list several addresses of one host, separated by commas: the session\n"
+		 "then survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
 };
@@ -57,14 +81,16 @@ static int run(const struct ddpcp_opts *o, int argc, char **argv)
 
 	if (strcmp(verb, "serve") != 0 && (o->root || o->read_only))
 		return common_usage("--root and --read-only are options of serve");
-	if (!strcmp(verb, "put") && argc == 3)
-		return ddpcp_put(o, argv[1], argv[2]);
-	if (!strcmp(verb, "get") && (argc == 2 || argc == 3))
-		return ddpcp_get(o, argv[1], argc == 3 ? argv[2] : NULL);
+	if (!strcmp(verb, "put") && argc >= 3)
+		return ddpcp_put(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
+	if (!strcmp(verb, "get") && argc == 2)
+		return ddpcp_get(o, 1, argv + 1, ".");
+	if (!strcmp(verb, "get") && argc > 2)
+		return ddpcp_get(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
 	if (!strcmp(verb, "serve") && argc == 1 && o->root)
 		return ddpcp_serve(o);
-	return common_usage("expected put FILE HOST:[NAME], get HOST:NAME [FILE], or serve --root "
-			    "DIR");
+	return common_usage("expected put FILE... HOST:[NAME], get HOST:NAME... [FILE], or serve "
+			    "--root DIR");
 }
 
 int main(int argc, char **argv)

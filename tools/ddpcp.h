@@ -12,12 +12,17 @@ struct ddpcp_opts {
 	const char *root;   /* serve */
 	uint16_t port;
 	bool read_only; /* serve: no put */
+	bool tree;      /* directories, too */
+	bool preserve;  /* exact modes, and times */
 	bool quiet;
 };
 
-/* All return an exit status. file may be NULL: the last part of the remote name. */
-int ddpcp_put(const struct ddpcp_opts *o, const char *file, const char *remote);
-int ddpcp_get(const struct ddpcp_opts *o, const char *remote, const char *file);
+/* All return an exit status. n is at least 1. */
+int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *remote);
+
+/* Into `file`, or as `file` if there is one source and no directory of that name; "-" is standard
+ * output. */
+int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char *file);
 int ddpcp_serve(const struct ddpcp_opts *o);
 
 #endif

@@ -40,6 +40,25 @@ int ddpcp_link_init(struct ddpcp_link *l, struct session *s)
 	return r;
 }
 
+int ddpcp_link_memory(struct ddpcp_link *l, struct ddp_mr **mr, size_t len, unsigned access)
+{
+	int r;
+
+	if (*mr && (*mr)->length >= len)
+		return 0;
+	session_free(l->s, *mr);
+	*mr = NULL;
+	r = session_alloc(l->s, len, access, mr);
+	return r < 0 ? ddpcp_link_fail(l, r, "out of memory for a window") : 0;
+}
+
+void ddpcp_link_next(struct ddpcp_link *l)
+{
+	l->reason[0] = '\0';
+	l->peer_knows = false;
+	l->midway = false;
+}
+
 int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 {
 	char text[DDPCP_TEXT_MAX + 1];
@@ -152,7 +171,7 @@ int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct
 		r = next(l, ret);
 	if (r < 0)
 		return r;
-	if (ret->kind == DDPCP_RESULT && ret->status != DDPCP_OK) {
+	if (ret->kind == DDPCP_RESULT && ret->status == DDPCP_FAILED) {
 		l->peer_knows = true;
 		return ddpcp_link_fail(l, -EREMOTEIO, "%s: %s", l->s->peer, ret->text);
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/common.h"
+#include "tools/ddpcp_proto.h"
 
 enum {
 	NAME = 24,
@@ -36,19 +37,32 @@ static void name_and_bar(char buf[DDPCP_PROGRESS_MAX], const char *path, double 
 		 bar ? " [" : "", fill, bar ? "]" : "");
 }
 
+/* " 25%   2000.0 MB/s     2 s left", or without a size what is done. */
+static int figures(char buf[64], const struct ddpcp_progress *p, uint64_t done, double rate)
+{
+	double left = rate > 0 ? (double)(p->size - done) / rate : 0;
+	int percent = p->size ? (int)((double)done / (double)p->size * 100) : 100;
+
+	if (p->size == DDPCP_STREAM)
+		return snprintf(buf, 64, " %10.1f MB %8.1f MB/s", (double)done / 1e6, rate / 1e6);
+	if (left < 6000)
+		return snprintf(buf, 64, " %3d%% %8.1f MB/s %5.0f s left", percent, rate / 1e6,
+				left);
+	return snprintf(buf, 64, " %3d%% %8.1f MB/s %5.1f h left", percent, rate / 1e6,
+			left / 3600);
+}
+
 void ddpcp_progress_line(char buf[DDPCP_PROGRESS_MAX], const struct ddpcp_progress *p,
 			 uint64_t done, double seconds, unsigned columns)
 {
 	double part = p->size ? (double)done / (double)p->size : 1;
-	double rate = seconds > 0 ? (double)done / seconds : 0;
-	double left = rate > 0 ? (double)(p->size - done) / rate : 0;
+	double rate = seconds > 0 && done > p->from ? (double)(done - p->from) / seconds : 0;
 	unsigned room = columns > 0 ? least(columns, DDPCP_PROGRESS_MAX) - 1 : 0;
-	char figures[64], front[DDPCP_PROGRESS_MAX];
-	int n = snprintf(figures, sizeof(figures), " %3d%% %8.1f MB/s %5.0f s left",
-			 (int)(part * 100), rate / 1e6, left);
+	char numbers[64], front[DDPCP_PROGRESS_MAX];
+	int n = figures(numbers, p, done, rate);
 
 	name_and_bar(front, p->name, part, room > (unsigned)n ? room - (unsigned)n : 0);
-	if (snprintf(buf, room + 1, "%s%s", front, figures) > (int)room)
+	if (snprintf(buf, room + 1, "%s%s", front, numbers) > (int)room)
 		buf[room] = '\0'; /* narrower than the figures: their end is missing */
 }
 
@@ -60,18 +74,30 @@ static unsigned columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 }
 
-void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size, bool quiet)
+void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size)
 {
-	*p = (struct ddpcp_progress){.name = name, .size = size, .began = common_now_ns()};
-	p->on = !quiet && isatty(STDERR_FILENO);
+	*p = (struct ddpcp_progress){
+		.name = name,
+		.size = size,
+		.began = common_now_ns(),
+		.quiet = p->quiet,
+		.on = !p->quiet && isatty(STDERR_FILENO),
+	};
 }
 
-void ddpcp_progress_step(void *arg, uint64_t done)
+void ddpcp_progress_from(struct ddpcp_progress *p, uint64_t from)
 {
-	struct ddpcp_progress *p = arg;
+	p->from = from;
+	p->began = common_now_ns();
+}
+
+void ddpcp_progress_step(struct ddpcp_progress *p, uint64_t done)
+{
 	uint64_t now = common_now_ns();
 	char line[DDPCP_PROGRESS_MAX];
 
+	if (done > p->size)
+		done = p->size;
 	if (!p->on || (done < p->size && now - p->shown < STEP_NS))
 		return;
 	p->shown = now;

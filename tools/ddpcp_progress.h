@@ -11,16 +11,21 @@ enum { DDPCP_PROGRESS_MAX = 160 };
 
 struct ddpcp_progress {
 	const char *name;
-	uint64_t size;
+	uint64_t size;         /* DDPCP_STREAM: unknown */
+	uint64_t from;         /* where this copy goes on with an earlier one */
 	uint64_t began, shown; /* ns */
+	bool quiet;            /* of the caller */
 	bool on;
 };
 
 /* A copy of size bytes begins. name must stay. */
-void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size, bool quiet);
+void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size);
 
-/* arg is a struct ddpcp_progress. Draws at most ten times a second, and at the end. */
-void ddpcp_progress_step(void *arg, uint64_t done);
+/* The first bytes are there already: they do not count for the rate. */
+void ddpcp_progress_from(struct ddpcp_progress *p, uint64_t from);
+
+/* Draws at most ten times a second, and at the end. */
+void ddpcp_progress_step(struct ddpcp_progress *p, uint64_t done);
 
 /* Clears the line. */
 void ddpcp_progress_end(struct ddpcp_progress *p);

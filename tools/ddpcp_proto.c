@@ -8,15 +8,18 @@
 enum {
 	MAGIC = 0x44444350, /* "DDCP" */
 	HEAD = 8,           /* magic, version, kind */
-	NAME_OFF = HEAD + 16,
+	NAME_OFF = HEAD + 32,
 	TEXT_OFF = HEAD + 8,
+	SECOND_NS = 1000000000,
 };
 
 static const uint16_t lengths[DDPCP_KINDS] = {
 	[DDPCP_PUT] = NAME_OFF + DDPCP_NAME_MAX + 1,
 	[DDPCP_GET] = NAME_OFF + DDPCP_NAME_MAX + 1,
-	[DDPCP_META] = NAME_OFF,
-	[DDPCP_WINDOW] = HEAD + 24,
+	[DDPCP_DIR] = NAME_OFF + DDPCP_NAME_MAX + 1,
+	[DDPCP_END] = HEAD,
+	[DDPCP_WINDOW] = HEAD + 32 + DDPCP_SHA_LEN,
+	[DDPCP_START] = HEAD + 8,
 	[DDPCP_CHUNK] = HEAD + 16,
 	[DDPCP_ACK] = HEAD + 16,
 	[DDPCP_DONE] = HEAD + DDPCP_SHA_LEN,
@@ -48,6 +51,26 @@ static void put_string(uint8_t *p, const char *s, size_t max)
 	memcpy(p, s, n);
 }
 
+static void put_meta(uint8_t *p, const struct ddpcp_rec *rec)
+{
+	rec_put64(p + HEAD, rec->meta.size);
+	rec_put32(p + HEAD + 8, rec->meta.mode);
+	rec_put32(p + HEAD + 12, rec->flags);
+	rec_put64(p + HEAD + 16, (uint64_t)rec->meta.mtime);
+	rec_put32(p + HEAD + 24, rec->meta.mtime_ns);
+	put_string(p + NAME_OFF, rec->name, DDPCP_NAME_MAX);
+}
+
+static void put_window(uint8_t *p, const struct ddpcp_window *w)
+{
+	rec_put64(p + HEAD, w->to);
+	rec_put32(p + HEAD + 8, w->stag);
+	rec_put32(p + HEAD + 12, w->chunk);
+	rec_put32(p + HEAD + 16, w->slots);
+	rec_put64(p + HEAD + 24, w->have);
+	memcpy(p + HEAD + 32, w->sha256, DDPCP_SHA_LEN);
+}
+
 size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
 {
 	memset(buf, 0, DDPCP_REC_MAX);
@@ -57,17 +80,16 @@ size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
 	switch (rec->kind) {
 	case DDPCP_PUT:
 	case DDPCP_GET:
-		put_string(buf + NAME_OFF, rec->name, DDPCP_NAME_MAX);
-		/* fallthrough */
-	case DDPCP_META:
-		rec_put64(buf + HEAD, rec->size);
-		rec_put32(buf + HEAD + 8, rec->mode);
+	case DDPCP_DIR:
+		put_meta(buf, rec);
+		break;
+	case DDPCP_END:
 		break;
 	case DDPCP_WINDOW:
-		rec_put64(buf + HEAD, rec->window.to);
-		rec_put32(buf + HEAD + 8, rec->window.stag);
-		rec_put32(buf + HEAD + 12, rec->window.chunk);
-		rec_put32(buf + HEAD + 16, rec->window.slots);
+		put_window(buf, &rec->window);
+		break;
+	case DDPCP_START:
+		rec_put64(buf + HEAD, rec->offset);
 		break;
 	case DDPCP_CHUNK:
 	case DDPCP_ACK:
@@ -94,11 +116,26 @@ static int get_string(char *out, const uint8_t *p, size_t max)
 	return 0;
 }
 
+static bool is_size(const struct ddpcp_rec *rec)
+{
+	return rec->meta.size <= INT64_MAX ||
+	       (rec->meta.size == DDPCP_STREAM && rec->kind == DDPCP_PUT);
+}
+
 static int get_meta(const uint8_t *p, struct ddpcp_rec *rec)
 {
-	rec->size = rec_get64(p + HEAD);
-	rec->mode = rec_get32(p + HEAD + 8);
-	return rec->size <= INT64_MAX && rec->mode <= 0777 ? 0 : -EPROTO;
+	struct ddpcp_meta *m = &rec->meta;
+
+	m->size = rec_get64(p + HEAD);
+	m->mode = rec_get32(p + HEAD + 8);
+	rec->flags = rec_get32(p + HEAD + 12);
+	m->mtime = (int64_t)rec_get64(p + HEAD + 16);
+	m->mtime_ns = rec_get32(p + HEAD + 24);
+	if (!is_size(rec) || m->mode > 0777 || m->mtime_ns >= SECOND_NS)
+		return -EPROTO;
+	if (rec->flags & ~(unsigned)DDPCP_FLAGS)
+		return -EPROTO;
+	return get_string(rec->name, p + NAME_OFF, DDPCP_NAME_MAX);
 }
 
 static int get_window(const uint8_t *p, struct ddpcp_rec *rec)
@@ -109,7 +146,11 @@ static int get_window(const uint8_t *p, struct ddpcp_rec *rec)
 	w->stag = rec_get32(p + HEAD + 8);
 	w->chunk = rec_get32(p + HEAD + 12);
 	w->slots = rec_get32(p + HEAD + 16);
+	w->have = rec_get64(p + HEAD + 24);
+	memcpy(w->sha256, p + HEAD + 32, DDPCP_SHA_LEN);
 	if (w->chunk < DDPCP_MIN_CHUNK || w->chunk > DDPCP_MAX_CHUNK)
+		return -EPROTO;
+	if (w->have > INT64_MAX || w->have % w->chunk)
 		return -EPROTO;
 	return w->slots >= 1 && w->slots <= DDPCP_MAX_SLOTS ? 0 : -EPROTO;
 }
@@ -127,7 +168,7 @@ static int get_result(const uint8_t *p, struct ddpcp_rec *rec)
 {
 	uint32_t status = rec_get32(p + HEAD);
 
-	if (status > DDPCP_FAILED)
+	if (status > DDPCP_SKIPPED)
 		return -EPROTO;
 	rec->status = status;
 	return get_string(rec->text, p + TEXT_OFF, DDPCP_TEXT_MAX);
@@ -137,13 +178,14 @@ static int get_members(const uint8_t *p, struct ddpcp_rec *rec)
 {
 	switch (rec->kind) {
 	case DDPCP_PUT:
-		if (get_string(rec->name, p + NAME_OFF, DDPCP_NAME_MAX) < 0)
-			return -EPROTO;
-		return get_meta(p, rec);
 	case DDPCP_GET:
-		return get_string(rec->name, p + NAME_OFF, DDPCP_NAME_MAX);
-	case DDPCP_META:
+	case DDPCP_DIR:
 		return get_meta(p, rec);
+	case DDPCP_END:
+		return 0;
+	case DDPCP_START:
+		rec->offset = rec_get64(p + HEAD);
+		return rec->offset <= INT64_MAX ? 0 : -EPROTO;
 	case DDPCP_WINDOW:
 		return get_window(p, rec);
 	case DDPCP_CHUNK:

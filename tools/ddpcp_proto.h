@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The protocol of ddpcp: records in Sends, each of the fixed length of its kind,
- * integers big-endian. One session copies one file from a source to a sink.
+ * The protocol of ddpcp: records in Sends, each of the fixed length of its kind, integers
+ * big-endian. A session copies any number of files, one after the other.
  *
- *	put: client is the source          get: client is the sink
- *	  PUT name, size, mode  ->           GET name              ->
- *	                                                           <- META size, mode
- *	                        <- WINDOW    WINDOW                ->
- *	  then, from source to sink: an RDMA Write to slot seq % slots of the window and CHUNK seq,
- * len; back: ACK seq, when the slot is free again; finally DONE, and RESULT back.
+ *	client sends files                client fetches files
+ *	  for each: DIR or PUT  ->          GET name              ->
+ *	                                                          <- for each: DIR or PUT
+ *	                                                          <- END
  *
- * A RESULT that is not DDPCP_OK can come from either side at any time and ends the copy. At most
- * DDPCP_RECVS records are on their way in one direction.
+ * Who sends a PUT is the source of that file, the other one its sink. A DIR is answered by a
+ *RESULT, a PUT so:
+ *
+ *	source: PUT name, size, mode, time      sink: WINDOW memory, and the part that it has
+ *	source: START offset: the part's size if both parts have the same SHA-256, else 0
+ *	  from source to sink: an RDMA Write to slot seq % slots of the window and CHUNK seq, len;
+ *	  back: ACK seq, when the slot is free again
+ *	source: DONE sum of the whole file      sink: RESULT
+ *
+ * Instead of WINDOW a sink answers with a RESULT that is not DDPCP_OK, and both go on with the next
+ * file. After START such a RESULT can come from either side at any time, and the session ends. In
+ * place of a PUT or DIR the source of a GET sends one for a file that it cannot or will not send.
+ * Names of a tree are relative to the name in the GET, which itself is "". At most DDPCP_RECVS
+ * records are on their way in one direction.
  */
 #ifndef TOOLS_DDPCP_PROTO_H
 #define TOOLS_DDPCP_PROTO_H
@@ -21,7 +31,7 @@
 #include <stdint.h>
 
 enum {
-	DDPCP_VERSION = 1,
+	DDPCP_VERSION = 2,
 	DDPCP_PORT = 5045,
 	DDPCP_NAME_MAX = 1023,
 	DDPCP_TEXT_MAX = 255,
@@ -37,8 +47,10 @@ enum {
 enum ddpcp_kind {
 	DDPCP_PUT = 1,
 	DDPCP_GET,
-	DDPCP_META,
+	DDPCP_DIR,
+	DDPCP_END,
 	DDPCP_WINDOW,
+	DDPCP_START,
 	DDPCP_CHUNK,
 	DDPCP_ACK,
 	DDPCP_DONE,
@@ -46,7 +58,25 @@ enum ddpcp_kind {
 	DDPCP_KINDS,
 };
 
-enum ddpcp_status { DDPCP_OK, DDPCP_FAILED };
+enum ddpcp_status { DDPCP_OK, DDPCP_FAILED, DDPCP_SKIPPED };
+
+enum ddpcp_flag {
+	DDPCP_TREE = 1,     /* GET: directories, too */
+	DDPCP_PRESERVE = 2, /* PUT, DIR: set mode and time; GET: send DIRs to leave */
+	DDPCP_LEAVE = 4,    /* DIR: all that is in it was sent */
+	DDPCP_FLAGS = 7,
+};
+
+/* Size of a file that ends when its source says so. */
+#define DDPCP_STREAM UINT64_MAX
+
+/* What a file is like, besides its bytes. */
+struct ddpcp_meta {
+	uint64_t size;     /* at most INT64_MAX, or DDPCP_STREAM */
+	uint32_t mode;     /* permission bits */
+	int64_t mtime;     /* seconds since 1970 */
+	uint32_t mtime_ns; /* below 1000000000 */
+};
 
 /* The sink's memory. */
 struct ddpcp_window {
@@ -54,19 +84,22 @@ struct ddpcp_window {
 	uint32_t stag;
 	uint32_t chunk; /* bytes of a slot */
 	uint32_t slots;
+	uint64_t have;                 /* bytes of an earlier copy: whole chunks */
+	uint8_t sha256[DDPCP_SHA_LEN]; /* of these */
 };
 
 struct ddpcp_rec {
 	enum ddpcp_kind kind;
-	uint64_t size;                 /* PUT, META: at most INT64_MAX */
-	uint32_t mode;                 /* PUT, META: permission bits */
-	char name[DDPCP_NAME_MAX + 1]; /* PUT, GET */
+	struct ddpcp_meta meta;        /* PUT, DIR, GET */
+	unsigned flags;                /* PUT, DIR, GET: of enum ddpcp_flag */
+	char name[DDPCP_NAME_MAX + 1]; /* PUT, DIR, GET */
 	struct ddpcp_window window;    /* WINDOW */
+	uint64_t offset;               /* START */
 	uint64_t seq;                  /* CHUNK, ACK */
 	uint32_t len;                  /* CHUNK: 1 to DDPCP_MAX_CHUNK */
 	uint8_t sha256[DDPCP_SHA_LEN]; /* DONE: of all bytes */
 	enum ddpcp_status status;      /* RESULT */
-	char text[DDPCP_TEXT_MAX + 1]; /* RESULT: why it failed */
+	char text[DDPCP_TEXT_MAX + 1]; /* RESULT: why it failed or was skipped */
 };
 
 /* The private data of a connect. */

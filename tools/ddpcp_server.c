@@ -3,18 +3,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/common.h"
 #include "tools/ddpcp.h"
 #include "tools/ddpcp_name.h"
-#include "tools/ddpcp_xfer.h"
+#include "tools/ddpcp_sink.h"
+#include "tools/ddpcp_source.h"
 #include "tools/server.h"
 
 enum { SESSIONS = 16 };
 
 struct root {
 	int fd;
+	uint32_t mask;
 	bool read_only;
 };
 
@@ -37,125 +40,125 @@ static int on_request(struct session *s, const void *hello, size_t len, struct s
 	return r == 0 ? ddpcp_link_init(&p->link, s) : r;
 }
 
-/* The directory of a name that a client gave. */
-static int find_dir(struct served *p, const char *name, int *ret_dir, const char **ret_base)
+static void log_copy(const struct session *s, const char *verb, const char *name, int r,
+		     const char *reason, uint64_t size)
 {
-	const char *fault = ddpcp_name_fault(name);
-	int r;
+	char clean[DDPCP_NAME_MAX + 1];
 
-	if (fault)
-		return ddpcp_link_fail(&p->link, -EINVAL, "%s", fault);
-	r = ddpcp_name_open_dir(p->root->fd, name, ret_dir, ret_base);
-	if (r < 0)
-		ddpcp_link_fail(&p->link, r, "%s: %s", name, common_strerror(r));
-	return r;
-}
-
-static int do_put(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xfer *x)
-{
-	struct ddpcp_file f = {.dir = -1, .fd = -1};
-	const char *base;
-	int dir, r;
-
-	if (p->root->read_only)
-		return ddpcp_link_fail(&p->link, -EROFS, "this server is read-only");
-	r = find_dir(p, req->name, &dir, &base);
-	if (r < 0)
-		return r;
-	r = ddpcp_file_create(&f, dir, base);
-	if (r < 0)
-		ddpcp_link_fail(&p->link, r, "%s: %s", req->name, ddpcp_file_fault(r));
-	if (r == 0) {
-		x->size = req->size;
-		r = ddpcp_xfer_sink(x, &f);
-	}
-	if (r == 0)
-		r = ddpcp_file_commit(&f, req->mode);
-	if (r < 0) /* unless a more exact reason is known */
-		ddpcp_link_fail(&p->link, r, "%s: %s", req->name, common_strerror(r));
-	ddpcp_file_close(&f);
-	return r;
-}
-
-/* Sends size and mode, and receives the client's window. */
-static int agree(struct served *p, const struct ddpcp_rec *meta, struct ddpcp_window *ret)
-{
-	struct ddpcp_rec rec;
-	int r = ddpcp_link_send(&p->link, meta);
-
-	if (r == 0)
-		r = ddpcp_link_recv(&p->link, DDPCP_LINK_KIND(DDPCP_WINDOW), DDPCP_WAIT_MS, &rec);
-	if (r == 0)
-		*ret = rec.window;
-	return r;
-}
-
-static int do_get(struct served *p, const struct ddpcp_rec *req, struct ddpcp_xfer *x)
-{
-	struct ddpcp_rec rec = {.kind = DDPCP_META};
-	struct ddpcp_window w;
-	const char *base;
-	int dir, fd, r;
-
-	r = find_dir(p, req->name, &dir, &base);
-	if (r < 0)
-		return r;
-	r = ddpcp_file_open(dir, base, 0, &fd, &rec.size, &rec.mode);
-	close(dir);
-	if (r < 0)
-		return ddpcp_link_fail(&p->link, r, "%s: %s", req->name, ddpcp_file_fault(r));
-	x->size = rec.size;
-	r = agree(p, &rec, &w);
-	if (r == 0)
-		r = ddpcp_xfer_source(x, fd, &w);
-	close(fd);
-	if (r == 0) {
-		r = ddpcp_link_recv(&p->link, DDPCP_LINK_KIND(DDPCP_RESULT), DDPCP_LAST_MS, &rec);
-		p->link.peer_knows = true;
-	}
-	return r;
-}
-
-static void log_copy(const struct session *s, const struct ddpcp_rec *req, const char *reason,
-		     int r, uint64_t size)
-{
-	const char *verb = req->kind == DDPCP_PUT ? "put" : req->kind ? "get" : "request";
-	char name[DDPCP_NAME_MAX + 1];
-
-	common_clean(name, sizeof(name), req->name, strlen(req->name));
+	common_clean(clean, sizeof(clean), name, strlen(name));
 	if (r < 0) {
-		common_error("%s: %s %s: %s", s->peer, verb, name,
-			     *reason ? reason : common_strerror(r));
+		common_error("%s: %s %s: %s", s->peer, verb, clean, reason);
 		return;
 	}
-	printf("%s: %s %s: %llu bytes\n", s->peer, verb, name, (unsigned long long)size);
+	printf("%s: %s %s: %llu bytes\n", s->peer, verb, clean, (unsigned long long)size);
 	fflush(stdout);
 }
 
-static int serve(struct session *s)
+static int do_put(struct session *s, const struct ddpcp_rec *req)
 {
 	struct served *p = s->state;
-	struct ddpcp_link *l = &p->link;
-	struct ddpcp_xfer x = {.link = l};
-	struct ddpcp_rec req = {0};
-	int r = ddpcp_link_recv(l, DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_GET),
-				DDPCP_WAIT_MS, &req);
+	struct ddpcp_sink sink = {
+		.link = &p->link,
+		.dir = p->root->fd,
+		.mask = p->root->mask,
+		.flags = DDPCP_TREE | DDPCP_PRESERVE,
+	};
+	struct ddpcp_xfer x;
+	int r;
 
-	if (r == 0)
-		r = req.kind == DDPCP_PUT ? do_put(p, &req, &x) : do_get(p, &req, &x);
-	if (r < 0)
-		ddpcp_link_fail(l, r, "%s", common_strerror(r));
-	log_copy(s, &req, l->reason, r, x.size);
-	if (!l->peer_knows || r == 0) {
-		ddpcp_link_send_result(l);
-		ddpcp_link_linger(l);
+	if (p->root->read_only) {
+		r = ddpcp_link_fail(&p->link, -EROFS, "this server is read-only");
+		log_copy(s, "put", req->name, r, p->link.reason, 0);
+		return ddpcp_link_send_result(&p->link);
 	}
-	return r < 0 ? COMMON_FAILED : COMMON_OK;
+	r = ddpcp_sink_take(&sink, req, &x);
+	if (r < 0 || req->kind == DDPCP_PUT)
+		log_copy(s, "put", req->name, r, p->link.reason, x.size);
+	return p->link.midway || p->link.over ? r : 0;
+}
+
+/* What a GET is about. */
+struct fetched {
+	struct session *s;
+	const char *name; /* as the client asked for it */
+};
+
+/* A file of a GET ended so; the client does not know it of those that were not sent. */
+static int notify(void *arg, const char *name, enum ddpcp_status status, const char *reason,
+		  const struct ddpcp_xfer *x)
+{
+	const struct fetched *f = arg;
+	struct served *p = f->s->state;
+	char full[2 * DDPCP_NAME_MAX + 2];
+	struct ddpcp_rec rec = {.kind = DDPCP_RESULT, .status = status};
+
+	snprintf(full, sizeof(full), "%s%s%s", f->name, *name ? "/" : "", name);
+	if (status != DDPCP_SKIPPED)
+		log_copy(f->s, "get", full, status == DDPCP_OK ? 0 : -EIO, reason, x ? x->size : 0);
+	if (x || status == DDPCP_OK)
+		return 0;
+	snprintf(rec.text, sizeof(rec.text), "%.120s: %.120s", full, reason);
+	return ddpcp_link_send(&p->link, &rec);
+}
+
+static int do_get(struct session *s, const struct ddpcp_rec *req)
+{
+	struct served *p = s->state;
+	struct fetched f = {.s = s, .name = req->name};
+	struct ddpcp_source source = {
+		.link = &p->link,
+		.flags = req->flags & (DDPCP_TREE | DDPCP_PRESERVE),
+		.notify = notify,
+		.arg = &f,
+	};
+	const struct ddpcp_rec end = {.kind = DDPCP_END};
+	const char *fault = ddpcp_name_fault(req->name), *base;
+	int dir, r;
+
+	if (fault) {
+		r = notify(&f, "", DDPCP_FAILED, fault, NULL);
+		return r == 0 ? ddpcp_link_send(&p->link, &end) : r;
+	}
+	r = ddpcp_name_open_dir(p->root->fd, req->name, &dir, &base);
+	if (r < 0) {
+		r = notify(&f, "", DDPCP_FAILED, common_strerror(r), NULL);
+	} else {
+		r = ddpcp_source_send(&source, dir, base, "");
+		close(dir);
+	}
+	return r == 0 ? ddpcp_link_send(&p->link, &end) : r;
+}
+
+/* One request after the other, until the client ends the session. */
+static int serve(struct session *s)
+{
+	const unsigned kinds = DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_GET) |
+			       DDPCP_LINK_KIND(DDPCP_DIR);
+	struct served *p = s->state;
+	struct ddpcp_link *l = &p->link;
+	struct ddpcp_rec req;
+	int r;
+
+	while ((r = ddpcp_link_recv(l, kinds, DDPCP_WAIT_MS, &req)) == 0) {
+		ddpcp_link_next(l);
+		r = req.kind == DDPCP_GET ? do_get(s, &req) : do_put(s, &req);
+		if (r < 0)
+			break;
+		ddpcp_link_next(l);
+	}
+	if (l->over)
+		return COMMON_OK;
+	ddpcp_link_fail(l, r, "%s", common_strerror(r));
+	common_error("%s: %s", s->peer, l->reason);
+	if (!l->peer_knows)
+		ddpcp_link_send_result(l);
+	ddpcp_link_linger(l);
+	return COMMON_FAILED;
 }
 
 int ddpcp_serve(const struct ddpcp_opts *o)
 {
-	struct root root = {.read_only = o->read_only};
+	struct root root = {.read_only = o->read_only, .mask = umask(0)};
 	const struct server_conf conf = {
 		.socket = o->socket,
 		.port = o->port,
@@ -169,6 +172,7 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 	};
 	int status;
 
+	umask(root.mask);
 	root.fd = open(o->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root.fd < 0) {
 		common_error("%s: %s", o->root, common_strerror(errno));

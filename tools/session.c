@@ -254,6 +254,17 @@ static void free_memory(const struct session *s, struct ddp_mr *mr)
 	free(own);
 }
 
+void session_free(struct session *s, struct ddp_mr *mr)
+{
+	for (unsigned i = 0; i < s->nmrs; i++) {
+		if (s->mr[i] != mr)
+			continue;
+		free_memory(s, mr);
+		s->mr[i] = s->mr[--s->nmrs];
+		return;
+	}
+}
+
 void session_close(struct session *s)
 {
 	s->on_path = NULL;

@@ -67,6 +67,9 @@ int session_make_qp(struct session *s, const struct session_need *need);
 /* Memory that lives until session_close(). At most SESSION_MRS. */
 int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret);
 
+/* Frees memory of session_alloc() before. NULL: nothing happens. */
+void session_free(struct session *s, struct ddp_mr *mr);
+
 /* Connects and waits for the outcome. */
 int session_connect(struct session *s, const struct session_target *t);
 

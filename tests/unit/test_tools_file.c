@@ -135,27 +135,25 @@ Test(ddpcp_name, directories_are_found_without_following_links, .init = make_roo
 
 Test(ddpcp_file, only_regular_files_are_served, .init = make_root, .fini = remove_root)
 {
-	uint64_t size = 0;
-	uint32_t mode = 0;
+	struct ddpcp_meta meta = {0};
 	int fd = -1;
 
-	cr_assert_eq(ddpcp_file_open(root, "dir/file", 0, &fd, &size, &mode), 0);
-	cr_expect_eq(size, 2);
+	cr_assert_eq(ddpcp_file_open(root, "dir/file", 0, &fd, &meta), 0);
+	cr_expect_eq(meta.size, 2);
 	close(fd);
-	cr_expect_eq(ddpcp_file_open(root, "dir", 0, &fd, &size, &mode), -EISDIR);
-	cr_expect_eq(ddpcp_file_open(root, "fifo", 0, &fd, &size, &mode), -EINVAL);
-	cr_expect_eq(ddpcp_file_open(root, "dir/leak", 0, &fd, &size, &mode), -ELOOP);
-	cr_expect_eq(ddpcp_file_open(root, "dir/leak", 1, &fd, &size, &mode), 0);
+	cr_expect_eq(ddpcp_file_open(root, "dir", 0, &fd, &meta), -EISDIR);
+	cr_expect_eq(ddpcp_file_open(root, "fifo", 0, &fd, &meta), -EINVAL);
+	cr_expect_eq(ddpcp_file_open(root, "dir/leak", 0, &fd, &meta), -ELOOP);
+	cr_expect_eq(ddpcp_file_open(root, "dir/leak", 1, &fd, &meta), 0);
 	close(fd);
 }
 
 Test(ddpcp_file, a_file_of_unknown_size_is_refused)
 {
-	uint64_t size = 0;
-	uint32_t mode = 0;
+	struct ddpcp_meta meta = {0};
 	int fd = -1;
 
-	cr_expect_eq(ddpcp_file_open(AT_FDCWD, "/proc/self/stat", 0, &fd, &size, &mode), -EINVAL);
+	cr_expect_eq(ddpcp_file_open(AT_FDCWD, "/proc/self/stat", 0, &fd, &meta), -EINVAL);
 	cr_expect_str_eq(ddpcp_file_fault(-EINVAL), "not a regular file");
 }
 
@@ -186,8 +184,8 @@ Test(ddpcp_file, a_file_appears_whole_with_its_mode, .init = make_root, .fini = 
 	cr_expect_eq(ddpcp_file_pread(f.fd, back, 6, 5), -ENODATA);
 	cr_expect_eq(fstatat(root, "new", &st, 0), -1);
 	cr_expect_eq(temps(), 1);
-	cr_assert_eq(ddpcp_file_commit(&f, 0640), 0);
-	ddpcp_file_close(&f);
+	cr_assert_eq(ddpcp_file_commit(&f, &(struct ddpcp_meta){.mode = 0667}, false, 027), 0);
+	ddpcp_file_close(&f, false);
 	cr_assert_eq(fstatat(root, "new", &st, 0), 0);
 	cr_expect_eq(st.st_size, 10);
 	cr_expect_eq(st.st_mode & 07777, 0640);
@@ -201,8 +199,8 @@ Test(ddpcp_file, an_uncommitted_file_leaves_nothing, .init = make_root, .fini = 
 
 	cr_assert_eq(ddpcp_file_create(&f, dup(root), "new"), 0);
 	cr_assert_eq(ddpcp_file_pwrite(f.fd, "half", 4, 0), 0);
-	ddpcp_file_close(&f);
-	ddpcp_file_close(&f);
+	ddpcp_file_close(&f, false);
+	ddpcp_file_close(&f, false);
 	cr_expect_eq(temps(), 0);
 	cr_expect_eq(fstatat(root, "new", &st, 0), -1);
 }
@@ -214,8 +212,8 @@ Test(ddpcp_file, a_link_in_the_way_is_replaced_and_not_followed, .init = make_ro
 	struct stat st;
 
 	cr_assert_eq(ddpcp_file_create(&f, openat(root, "dir", O_RDONLY | O_DIRECTORY), "leak"), 0);
-	cr_assert_eq(ddpcp_file_commit(&f, 0600), 0);
-	ddpcp_file_close(&f);
+	cr_assert_eq(ddpcp_file_commit(&f, &(struct ddpcp_meta){.mode = 0600}, true, 0), 0);
+	ddpcp_file_close(&f, false);
 	cr_assert_eq(fstatat(root, "dir/leak", &st, AT_SYMLINK_NOFOLLOW), 0);
 	cr_expect(S_ISREG(st.st_mode));
 	cr_assert_eq(fstatat(root, "../outside/file", &st, 0), 0);
@@ -227,7 +225,7 @@ Test(ddpcp_file, a_directory_in_the_way_stays, .init = make_root, .fini = remove
 	struct ddpcp_file f;
 
 	cr_expect_eq(ddpcp_file_create(&f, dup(root), "dir"), -EISDIR);
-	ddpcp_file_close(&f);
+	ddpcp_file_close(&f, false);
 	cr_expect_eq(temps(), 0);
 	cr_expect_eq(faccessat(root, "dir/file", F_OK, 0), 0);
 }
@@ -238,8 +236,65 @@ Test(ddpcp_file, what_is_no_file_is_not_replaced, .init = make_root, .fini = rem
 	struct stat st;
 
 	cr_expect_eq(ddpcp_file_create(&f, dup(root), "fifo"), -EINVAL);
-	ddpcp_file_close(&f);
+	ddpcp_file_close(&f, false);
 	cr_expect_eq(temps(), 0);
 	cr_assert_eq(fstatat(root, "fifo", &st, 0), 0);
 	cr_expect(S_ISFIFO(st.st_mode));
+}
+
+Test(ddpcp_file, a_part_is_kept_for_the_next_copy_and_for_one_at_a_time, .init = make_root,
+     .fini = remove_root)
+{
+	struct ddpcp_file f, other;
+	char name[NAME_MAX + 1] = {0};
+
+	memset(name, 'n', NAME_MAX);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(ddpcp_file_create(&f, dup(root), name), 0);
+		cr_expect_eq(f.have, i ? 4 : 0);
+		cr_assert_eq(ddpcp_file_pwrite(f.fd, "half", 4, 0), 0);
+		cr_expect_eq(ddpcp_file_create(&other, dup(root), name), -EBUSY);
+		ddpcp_file_close(&other, false);
+		name[NAME_MAX - 1] = 'x'; /* another name has another part */
+		cr_assert_eq(ddpcp_file_create(&other, dup(root), name), 0);
+		ddpcp_file_close(&other, false);
+		name[NAME_MAX - 1] = 'n';
+		cr_expect_eq(temps(), 1);
+		ddpcp_file_close(&f, true);
+	}
+	cr_expect_eq(temps(), 1);
+}
+
+Test(ddpcp_file, what_others_put_in_place_of_a_part_is_not_used, .init = make_root,
+     .fini = remove_root)
+{
+	const char *const others[] = {"ln -s ../outside/file", "ln outside/file", "mkfifo",
+				      "mkdir"};
+	struct ddpcp_file f;
+	char cmd[96];
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		snprintf(cmd, sizeof(cmd), "%s root/.ddpcp-new", others[i]);
+		sh(cmd);
+		cr_expect_eq(ddpcp_file_create(&f, dup(root), "new"), -EEXIST, "%s", others[i]);
+		ddpcp_file_close(&f, false);
+		sh("grep -q secret outside/file && rm -r root/.ddpcp-new");
+	}
+}
+
+Test(ddpcp_file, directories_are_made_and_never_reached_by_links, .init = make_root,
+     .fini = remove_root)
+{
+	const struct ddpcp_meta meta = {.mode = 0710, .mtime = 981173106, .mtime_ns = 789};
+	struct stat st;
+
+	cr_expect_eq(ddpcp_file_mkdir(root, "made", 0), 0);
+	cr_expect_eq(ddpcp_file_mkdir(root, "dir", 0755), 0);
+	cr_expect_eq(ddpcp_file_mkdir(root, "link", 0755), -ENOTDIR);
+	cr_expect_lt(ddpcp_file_set_dir(root, "link", &meta), 0);
+	cr_assert_eq(ddpcp_file_set_dir(root, "made", &meta), 0);
+	cr_assert_eq(fstatat(root, "made", &st, 0), 0);
+	cr_expect_eq(st.st_mode & 07777, 0710);
+	cr_expect_eq(st.st_mtim.tv_sec, meta.mtime);
+	cr_expect_eq(st.st_mtim.tv_nsec, meta.mtime_ns);
 }

@@ -129,17 +129,28 @@ static struct ddpcp_rec sample(enum ddpcp_kind kind)
 {
 	struct ddpcp_rec rec = {.kind = kind};
 
-	if (kind == DDPCP_PUT || kind == DDPCP_META) {
-		rec.size = INT64_MAX;
-		rec.mode = 0754;
-	}
-	if (kind == DDPCP_PUT || kind == DDPCP_GET) {
+	if (kind == DDPCP_PUT || kind == DDPCP_GET || kind == DDPCP_DIR) {
+		rec.meta = (struct ddpcp_meta){
+			.size = kind == DDPCP_PUT ? DDPCP_STREAM : INT64_MAX,
+			.mode = 0754,
+			.mtime = -1,
+			.mtime_ns = 999999999,
+		};
+		rec.flags = DDPCP_FLAGS;
 		memset(rec.name, 'n', DDPCP_NAME_MAX);
 		rec.name[3] = '/';
 	}
 	if (kind == DDPCP_WINDOW)
-		rec.window = (struct ddpcp_window){UINT64_MAX, 0xabcdef01, DDPCP_MAX_CHUNK,
-						   DDPCP_MAX_SLOTS};
+		rec.window = (struct ddpcp_window){
+			.to = UINT64_MAX,
+			.stag = 0xabcdef01,
+			.chunk = DDPCP_MAX_CHUNK,
+			.slots = DDPCP_MAX_SLOTS,
+			.have = UINT64_C(5) * DDPCP_MAX_CHUNK,
+			.sha256 = {1, 2, 3},
+		};
+	if (kind == DDPCP_START)
+		rec.offset = INT64_MAX;
 	if (kind == DDPCP_CHUNK || kind == DDPCP_ACK)
 		rec.seq = UINT64_C(1) << 50;
 	if (kind == DDPCP_CHUNK)
@@ -156,13 +167,19 @@ static struct ddpcp_rec sample(enum ddpcp_kind kind)
 static void expect_same(const struct ddpcp_rec *a, const struct ddpcp_rec *b)
 {
 	cr_expect_eq(a->kind, b->kind);
-	cr_expect_eq(a->size, b->size);
-	cr_expect_eq(a->mode, b->mode);
+	cr_expect_eq(a->meta.size, b->meta.size);
+	cr_expect_eq(a->meta.mode, b->meta.mode);
+	cr_expect_eq(a->meta.mtime, b->meta.mtime);
+	cr_expect_eq(a->meta.mtime_ns, b->meta.mtime_ns);
+	cr_expect_eq(a->flags, b->flags);
+	cr_expect_eq(a->offset, b->offset);
 	cr_expect_str_eq(a->name, b->name);
 	cr_expect_eq(a->window.to, b->window.to);
 	cr_expect_eq(a->window.stag, b->window.stag);
 	cr_expect_eq(a->window.chunk, b->window.chunk);
 	cr_expect_eq(a->window.slots, b->window.slots);
+	cr_expect_eq(a->window.have, b->window.have);
+	cr_expect_arr_eq(a->window.sha256, b->window.sha256, DDPCP_SHA_LEN);
 	cr_expect_eq(a->seq, b->seq);
 	cr_expect_eq(a->len, b->len);
 	cr_expect_arr_eq(a->sha256, b->sha256, DDPCP_SHA_LEN);
@@ -213,12 +230,17 @@ static void refused_with(enum ddpcp_kind kind, size_t off, uint32_t v)
 Test(ddpcp, members_out_of_range_are_refused)
 {
 	refused_with(DDPCP_PUT, 0, 0x12345678);             /* magic */
-	refused_with(DDPCP_PUT, 4, 2u << 16 | DDPCP_PUT);   /* version */
-	refused_with(DDPCP_ACK, 4, 1u << 16);               /* kind 0 */
-	refused_with(DDPCP_ACK, 4, 1u << 16 | DDPCP_KINDS); /* kind */
+	refused_with(DDPCP_PUT, 4, 1u << 16 | DDPCP_PUT);   /* version */
+	refused_with(DDPCP_ACK, 4, 2u << 16);               /* kind 0 */
+	refused_with(DDPCP_ACK, 4, 2u << 16 | DDPCP_KINDS); /* kind */
 	refused_with(DDPCP_PUT, 8, 0x80000000);             /* size beyond INT64_MAX */
 	refused_with(DDPCP_PUT, 16, 04755);                 /* mode with set-user-id */
-	refused_with(DDPCP_META, 16, 0x1000);               /* mode */
+	refused_with(DDPCP_DIR, 16, 0x1000);                /* mode */
+	refused_with(DDPCP_DIR, 8, UINT32_MAX);             /* size of a stream */
+	refused_with(DDPCP_PUT, 20, DDPCP_FLAGS + 1);       /* flags */
+	refused_with(DDPCP_PUT, 32, 1000000000);            /* nanoseconds */
+	refused_with(DDPCP_START, 8, 0x80000000);           /* offset */
+	refused_with(DDPCP_WINDOW, 36, 1);                  /* a part of a chunk is there */
 	refused_with(DDPCP_WINDOW, 20, 0);                  /* chunk */
 	refused_with(DDPCP_WINDOW, 20, DDPCP_MIN_CHUNK - 1);
 	refused_with(DDPCP_WINDOW, 20, DDPCP_MAX_CHUNK + 1);
@@ -227,7 +249,7 @@ Test(ddpcp, members_out_of_range_are_refused)
 	refused_with(DDPCP_CHUNK, 16, 0); /* len */
 	refused_with(DDPCP_CHUNK, 16, DDPCP_MAX_CHUNK + 1);
 	refused_with(DDPCP_ACK, 16, 1);
-	refused_with(DDPCP_RESULT, 8, 2); /* status */
+	refused_with(DDPCP_RESULT, 8, 3); /* status */
 }
 
 Test(ddpcp, strings_must_end)
