@@ -69,6 +69,13 @@ static void unwatch(struct freeze *f, void *addr, size_t len)
 	ioctl(f->fd, UFFDIO_UNREGISTER, &range);
 }
 
+/* The system call itself: libraries that watch memory (UCX) replace the C library's mremap() by one
+ * that does not know this flag. */
+static void *move_pages_only(void *addr, size_t len)
+{
+	return (void *)syscall(SYS_mremap, addr, len, len, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, 0);
+}
+
 int freeze_take(struct freeze *f, void *addr, size_t len, void **ret_pages)
 {
 	void *pages;
@@ -76,7 +83,7 @@ int freeze_take(struct freeze *f, void *addr, size_t len, void **ret_pages)
 
 	if (r)
 		return r;
-	pages = mremap(addr, len, len, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+	pages = move_pages_only(addr, len);
 	if (pages == MAP_FAILED) {
 		r = -errno;
 		unwatch(f, addr, len);
