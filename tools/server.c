@@ -89,9 +89,10 @@ static int start_thread(struct slot *slot)
 static void slot_free(struct slot *slot)
 {
 	struct server *sv = slot->server;
+	void *state = slot->s.state;
 
-	session_close(&slot->s);
-	free(slot->s.state);
+	session_close(&slot->s); /* clears it */
+	free(state);
 	*slot = (struct slot){.server = sv};
 	sv->active--;
 }
