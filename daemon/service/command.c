@@ -25,11 +25,14 @@ static int do_watch(struct client *c, const struct ctl_do *req, struct reply *re
 
 static int do_log_level(struct client *c, const struct ctl_do *req, struct reply *rep)
 {
+	struct daemon *d = c->daemon;
+	struct config new = d->cfg;
+
 	if (req->arg >= LOG_LEVELS)
 		return reply_refuse(rep, EINVAL, "log level: unknown level %u", req->arg);
-	c->daemon->cfg.log.level = req->arg;
-	c->daemon->origin.line[config_key_index(config_key_named("log.level"))] = CONFIG_FROM_ADMIN;
-	log_set_level((enum log_level)req->arg);
+	new.log.level = req->arg;
+	if (!d->change_key || d->change_key(d, config_key_named("log.level"), &new))
+		return reply_refuse(rep, EIO, "log level: it cannot change");
 	return 0;
 }
 
