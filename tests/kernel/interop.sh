@@ -26,14 +26,15 @@ alone() {
 	[ "$(doctor "$1")" = 'True None' ] || fail "doctor of $1, after the remedy: $(doctor "$1")"
 }
 
-# bulk FROM TO: 1 MB/s at least. When packets are joined it is 0.15: hundreds of them arrive only after a timeout.
+# bulk FROM TO: joined packets have no checksum, and TO refuses each of them.
 bulk() {
-	local speed
+	local speed refused
 	server ddperf "$2" "$ddperf" -s --socket "$(socket_of "$2")"
 	"$ddperf" --socket "$(socket_of "$1")" -j -S 64K -d 4 -t 2 -w 0 "$(addr "$2")" write bw >"$tmp/bulk.log" 2>&1 || fail bulk
 	speed=$(sed -n 's/.*"bandwidth_mean_mb_per_s":[[:space:]]*\([0-9.]*\).*/\1/p' "$tmp/bulk.log")
-	echo "from $1 to $2: $speed MB/s, timeouts of Linux: $(counter "$1" sctp/snmp SctpT3Retransmits)"
-	awk "BEGIN { exit !($speed >= 1) }" || fail 'the kernel sends too slowly'
+	refused=$(ctl "$2" -o -s status | tr ' ' '\n' | paste -d' ' - - | sed -n 's/^bad_crc //p')
+	echo "from $1 to $2: $speed MB/s, timeouts of Linux: $(counter "$1" sctp/snmp SctpT3Retransmits), refused: $refused"
+	[ "$refused" = 0 ] || fail 'joined packets arrived'
 	stop ddperf
 }
 
