@@ -2,9 +2,9 @@
 /*
  * The agent of a context: a thread that copies memory which can neither be shared nor adopted
  * between its region and the shadow that the daemon uses in its place (ipc/agent.h). It serves the
- * peers' Reads and atomics, and copies what peers write. Sends copy when they are posted,
- * or behind a fence when the daemon asks for it. And
- * the one who takes completions first copies what was placed before them.
+ * peers' Reads and atomics, and copies what peers write. A Send copies when it is posted, or behind
+ * a fence when the daemon asks for it. A thread that takes completions first copies what was placed
+ * before them.
  *
  * It copies by system calls, so memory that the program has unmapped is an error of the request
  * and no signal.
@@ -61,8 +61,7 @@ void agent_region_set_stag(struct agent_region *r, uint32_t stag);
 void agent_region_free(struct agent_region *r);
 
 /* Copies the elements of a Send or Write to their shadows. Returns 0, or -EFAULT with the reason
- * set.
- */
+ * set. */
 int agent_gather(struct ddp_ctx *ctx, const struct ddp_sge *sge, int n);
 
 /* Whether one of them has to be copied. */
