@@ -286,14 +286,19 @@ static void post_late(void *obj, void *arg)
 	ep_wait_for_receives(ep);
 }
 
+/* Looks less often while it connects: that can take seconds, and late_us a few microseconds. */
 void ep_wait_for_receives(struct ep *ep)
 {
+	enum { CONNECTING_US = 10000 };
 	struct world *w = ep->w;
+	uint64_t us;
 
 	if (!ep->patient || ep->late_due || !lacks_receives(ep))
 		return;
+	us = 1 + random_below(w, w->plan.late_us);
 	ep->late_due = true;
-	simclock_after(w->clock, 1 + random_below(w, w->plan.late_us), post_late, ep, NULL);
+	simclock_after(w->clock, ep->state == EP_CONNECTING ? us + CONNECTING_US : us, post_late,
+		       ep, NULL);
 }
 
 static void count_message(struct ep *ep, const struct op *op)

@@ -219,18 +219,21 @@ static void learn(struct stackconn *c, struct llp_conn *below)
 	c->first_tsn = a->own_initial_tsn;
 }
 
-/* The end that began the association which comes in. NULL: there was one already. The cookie came
- * again, after its association had ended. */
+/* The end that began the association which comes in: the youngest, since an ended one may have had
+ * the same tag and port. NULL: there was one already. The cookie came again, after its association
+ * had ended. */
 static struct stackconn *find_opener(const struct stack *s, const struct sctp_assoc *in)
 {
+	struct stackconn *youngest = NULL;
+
 	list_foreach (it, &s->n.world->conns) {
 		struct stackconn *c = list_entry(it, struct stackconn, c.link);
 
 		if (c->c.c.llp != &s->n.llp && c->own_tag == in->peer_tag &&
 		    c->own_port == in->peer_port)
-			return c->c.peer ? NULL : c;
+			youngest = c;
 	}
-	return NULL;
+	return youngest && !youngest->c.peer ? youngest : NULL;
 }
 
 static int stack_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
