@@ -70,11 +70,13 @@ struct user_seen {
 };
 
 struct user_guard {
-	uint64_t due_us;             /* when it looks next */
-	struct user_seen seen;       /* until then */
-	uint32_t part[USER_UNKNOWN]; /* of 2^32: that the kernel passes */
-	bool on;                     /* there are filters */
-	bool stale;                  /* there is an association that they do not know */
+	uint64_t due_us;                /* when it looks next */
+	struct user_seen seen;          /* until then */
+	uint32_t part[USER_UNKNOWN];    /* of 2^32: that the kernel is to pass */
+	uint32_t applied[USER_UNKNOWN]; /* that its filters pass */
+	uint64_t again_us;              /* when filters are made again for a small change */
+	bool on;                        /* there are filters */
+	bool stale;                     /* there is an association that they do not know */
 };
 
 struct user {

@@ -11,12 +11,14 @@
 #include "llp/user.h"
 
 #include <linux/filter.h>
+#include <string.h>
 
 #include "util/addr.h"
 #include "util/be.h"
 
 enum {
 	WINDOW_US = 20000,
+	AGAIN_US = 200000,
 	STEP = 4,
 	KEYS = 256, /* associations' paths that a filter can hold (net.core.optmem_max) */
 	MIX = 0x9e3779b1,
@@ -170,6 +172,8 @@ static void apply(struct user *t)
 	struct program p;
 
 	t->guard.stale = false;
+	t->guard.again_us = t->now_us + AGAIN_US;
+	memcpy(t->guard.applied, t->guard.part, sizeof(t->guard.part));
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		bool v6 = udp_local(t->sock[i])->ss_family == AF_INET6;
 
@@ -178,6 +182,20 @@ static void apply(struct user *t)
 		else
 			udp_filter(t->sock[i], NULL, 0);
 	}
+}
+
+/* To attach a filter costs as much as a hundred packets, and the parts change a little in each
+ * window. */
+static bool outdated(const struct user *t)
+{
+	const struct user_guard *g = &t->guard;
+
+	if (g->stale)
+		return true;
+	for (unsigned i = 0; i < USER_UNKNOWN; i++)
+		if (g->part[i] / 2 > g->applied[i] || g->applied[i] / 2 > g->part[i])
+			return true;
+	return t->now_us >= g->again_us && memcmp(g->part, g->applied, sizeof(g->part)) != 0;
 }
 
 static bool crowded(const struct user *t)
@@ -234,9 +252,7 @@ void llp_user_guard(struct user *t)
 	if (t->now_us >= g->due_us) {
 		look(t, t->now_us - g->due_us + WINDOW_US);
 		g->due_us = t->now_us + WINDOW_US;
-		if (was_on || g->on)
-			apply(t);
-	} else if (g->on && g->stale) {
-		apply(t);
 	}
+	if (was_on != g->on || (g->on && outdated(t)))
+		apply(t);
 }
