@@ -32,7 +32,8 @@ enum {
 	MAX_SEGMENTS = 64, /* Linux before 6.9 takes no more in one send */
 	MAX_TRIES = 4,     /* of a send that reports errors of others */
 	WAITING = 65536,
-	QUOTE = 256, /* bytes that are read of a quoted packet */
+	QUOTE = 256,      /* bytes that are read of a quoted packet */
+	MAX_JOINED = 128, /* spans of a batch that are joined */
 	RX_MSGS = 8,
 	RX_SIZE = 65536,
 	IPV6_LEAST = 1280, /* bytes that each link takes (RFC 8200 section 5) */
@@ -53,6 +54,7 @@ struct udp {
 
 	struct mmsghdr tx[MAX_SEGMENTS];
 	uint32_t tx_len[MAX_SEGMENTS];
+	struct iovec tx_iov[MAX_JOINED];
 
 	struct udp_batch rest; /* packets that wait; len 0: none */
 	struct span rest_span[MAX_SEGMENTS];
@@ -270,6 +272,26 @@ static void fill_msg(struct msghdr *m, struct udp_batch *b, unsigned span, uint3
 	m->msg_iovlen = count_spans(b, span, len);
 }
 
+/* Packets of a batch often lie one behind the other, and the kernel takes time for each iovec. */
+static void join_spans(struct udp *u, struct msghdr *m)
+{
+	const struct iovec *from = m->msg_iov;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < m->msg_iovlen; i++) {
+		struct iovec *last = n ? &u->tx_iov[n - 1] : NULL;
+
+		if (last && (uint8_t *)last->iov_base + last->iov_len == from[i].iov_base)
+			last->iov_len += from[i].iov_len;
+		else if (n == MAX_JOINED)
+			return;
+		else
+			u->tx_iov[n++] = from[i];
+	}
+	m->msg_iov = u->tx_iov;
+	m->msg_iovlen = n;
+}
+
 /* An ICMP message about an earlier packet is reported as the error of an unrelated send. */
 static bool is_icmp(int err)
 {
@@ -372,6 +394,7 @@ static void send_joined(struct udp *u, struct udp_batch *b, struct progress *p)
 	int r;
 
 	fill_msg(&m, b, p->span, len);
+	join_spans(u, &m);
 	if (len > b->segment)
 		add_segment_size(&m, &ctl, b->segment);
 	r = send_one(u, &m);
