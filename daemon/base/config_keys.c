@@ -63,7 +63,7 @@ static const struct config_key keys[] = {
 
 	{"sctp", "streams", NUMBER(2, 65535, "2048"), AT(sctp.streams),
 	 .help = "streams of an association; each session uses one"},
-	{"sctp", "sack_packets", NUMBER(1, 16, "4"), AT(sctp.sack_packets),
+	{"sctp", "sack_packets", NUMBER(1, 16, "2"), AT(sctp.sack_packets),
 	 .help = "packets per acknowledgment"},
 	{"sctp", "sack_ms", NUMBER(10, 500, "20"), AT(sctp.sack_ms),
 	 .help = "maximum delay of an acknowledgment"},

@@ -55,7 +55,7 @@ static struct {
 	 .seconds = 3,
 	 .from = "127.0.0.1",
 	 .to = "127.0.0.2",
-	 .sack_packets = 4,
+	 .sack_packets = 2,
 	 .sack_ms = 20,
 	 .port = 19899,
 	 .gso = LLP_GSO_AUTO};
