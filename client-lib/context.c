@@ -60,7 +60,7 @@ union any_reply {
 
 static size_t reply_len(const struct ddp_ctx *ctx, const struct call *c)
 {
-	return c->old_reply_len && ctx->minor < IPC_MINOR_OFFSETS ? c->old_reply_len : c->reply_len;
+	return ctx->minor < c->reply_minor ? c->old_reply_len : c->reply_len;
 }
 
 /* Whether the reply of len bytes and nfds descriptors answers this call. An error with seq 0 ends
@@ -453,18 +453,21 @@ _Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED ==
 int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
 {
 	struct msg_hdr req = {.op = MSG_QUERY};
-	struct msg_caps m;
+	struct msg_caps m = {.cpu_user_us = 0};
 	struct ddp_caps c = {0};
 	int r = attr_check("ddp_query", caps);
 
 	if (r == 0)
-		r = context_call(ctx, &(struct call){
-					      .name = "ddp_query",
-					      .rec = &req,
-					      .len = sizeof(req),
-					      .reply = &m.hdr,
-					      .reply_len = sizeof(m),
-				      });
+		r = context_call(ctx,
+				 &(struct call){
+					 .name = "ddp_query",
+					 .rec = &req,
+					 .len = sizeof(req),
+					 .reply = &m.hdr,
+					 .reply_len = sizeof(m),
+					 .old_reply_len = offsetof(struct msg_caps, cpu_user_us),
+					 .reply_minor = IPC_MINOR_CPU,
+				 });
 	if (r)
 		return r;
 	c.max_qp = m.max_qp;
@@ -487,6 +490,8 @@ int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
 	c.max_mw = m.max_mw;
 	c.features = m.features;
 	c.max_raw_queues = m.max_raw_queues;
+	c.cpu_user_us = m.cpu_user_us;
+	c.cpu_system_us = m.cpu_system_us;
 	attr_write(caps, &c, sizeof(c));
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "client-lib/attr.h"
 #include "client-lib/ddp_impl.h"
 #include "client-lib/reason.h"
+#include "ipc/version.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 #include "util/cleanup.h"
@@ -64,6 +65,7 @@ static int create(struct ddp_cq *cq, uint32_t entries)
 					      .reply = &reply.hdr,
 					      .reply_len = sizeof(reply),
 					      .old_reply_len = offsetof(struct msg_cq, offset),
+					      .reply_minor = IPC_MINOR_OFFSETS,
 					      .ret_fds = fds,
 					      .nfds = 2,
 				      });

@@ -201,8 +201,9 @@ struct call {
 	bool send_fd;
 	struct msg_hdr *reply; /* room for reply_len bytes, the size of the expected reply */
 	size_t reply_len;
-	size_t old_reply_len; /* of daemons without IPC_MINOR_OFFSETS, which leave the rest of
-				 reply unchanged; 0: the same */
+	size_t old_reply_len; /* of daemons with a lesser minor number than reply_minor, which leave
+				 the rest of reply unchanged */
+	uint16_t reply_minor; /* 0: all daemons reply with reply_len bytes */
 	int *ret_fds;         /* the reply must carry exactly nfds */
 	unsigned nfds;
 };

@@ -9,6 +9,7 @@
 #include "client-lib/ddp_impl.h"
 #include "client-lib/options.h"
 #include "client-lib/reason.h"
+#include "ipc/version.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 
@@ -156,6 +157,7 @@ static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 					  .reply = &reply.hdr,
 					  .reply_len = sizeof(reply),
 					  .old_reply_len = offsetof(struct msg_qp, offset),
+					  .reply_minor = IPC_MINOR_OFFSETS,
 					  .ret_fds = &memfd,
 					  .nfds = 1,
 				  });

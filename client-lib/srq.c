@@ -10,6 +10,7 @@
 #include "client-lib/ddp_impl.h"
 #include "client-lib/options.h"
 #include "client-lib/reason.h"
+#include "ipc/version.h"
 #include "ipc/wqe.h"
 
 _Static_assert((int)DDP_SRQ_LIMIT == MSG_SRQ_LIMIT && (int)DDP_SRQ_MAX_PER_QP == MSG_SRQ_PER_QP,
@@ -62,6 +63,7 @@ static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 					  .reply = &reply.hdr,
 					  .reply_len = sizeof(reply),
 					  .old_reply_len = offsetof(struct msg_srq, offset),
+					  .reply_minor = IPC_MINOR_OFFSETS,
 					  .ret_fds = &memfd,
 					  .nfds = 1,
 				  });

@@ -142,6 +142,7 @@ struct msg_caps {
 	uint32_t max_srq, max_mw;
 	uint32_t features; /* set of MSG_CAP_ */
 	uint32_t max_raw_queues;
+	uint64_t cpu_user_us, cpu_system_us; /* of the daemon; since minor 11 */
 };
 
 /* Values of enum ddp_features. */

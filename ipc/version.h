@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 10,
+	IPC_VERSION_MINOR = 11,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -32,6 +32,8 @@ enum {
 	IPC_MINOR_CTL_SET = 9,
 	/* From which on there is wqe_send.fetch. */
 	IPC_MINOR_FETCH = 10,
+	/* From which on the reply to MSG_QUERY has the CPU time of the daemon. */
+	IPC_MINOR_CPU = 11,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

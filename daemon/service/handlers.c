@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "daemon/base/reply.h"
 #include "daemon/base/version.h"
@@ -25,6 +26,7 @@
 #include "daemon/service/hello.h"
 #include "daemon/service/settings.h"
 #include "daemon/service/show.h"
+#include "ipc/version.h"
 #include "ipc/wqe.h"
 #include "llp/llp.h"
 #include "proto/rdmap.h"
@@ -87,6 +89,22 @@ static void report_limits(const struct config_limits *l, struct msg_caps *ret)
 	ret->max_cqe = l->cqe;
 }
 
+static uint64_t us(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+/* Of all threads. */
+static void report_cpu(struct msg_caps *ret)
+{
+	struct rusage ru;
+
+	if (getrusage(RUSAGE_SELF, &ru) < 0)
+		return;
+	ret->cpu_user_us = us(ru.ru_utime);
+	ret->cpu_system_us = us(ru.ru_stime);
+}
+
 static int do_query(struct client *c, const void *rec, const int *fds, struct reply *rep)
 {
 	struct llp_stats stats;
@@ -103,6 +121,7 @@ static int do_query(struct client *c, const void *rec, const int *fds, struct re
 	rep->caps.features = features(c->daemon);
 	rep->caps.poll_us = event_loop_poll_us(c->worker->loop);
 	rep->caps.retransmits = stats.retransmits;
+	report_cpu(&rep->caps);
 	snprintf(rep->caps.transport, sizeof(rep->caps.transport), "%s", c->daemon->transport);
 	snprintf(rep->caps.version, sizeof(rep->caps.version), "%s", DAEMON_VERSION);
 	return 0;
@@ -518,56 +537,60 @@ static int do_set(struct client *c, const void *rec, const int *fds, struct repl
 /* ---- the table ---- */
 
 #define SIZE(type) sizeof(struct msg_##type)
-#define OLD_SIZE(type) offsetof(struct msg_##type, offset)
+#define WITHOUT(type, member) offsetof(struct msg_##type, member)
 
 static const struct handlers_row table[MSG_OP_COUNT] = {
-	[MSG_HELLO] = {SIZE(hello), 0, do_hello, SIZE(hello_reply), 0},
-	[MSG_QUERY] = {SIZE(hdr), 0, do_query, SIZE(caps), 0},
-	[MSG_ALLOC_PD] = {SIZE(hdr), 0, do_alloc_pd, SIZE(handle), 0},
-	[MSG_DEALLOC_PD] = {SIZE(handle), 0, do_dealloc_pd, SIZE(hdr), 0},
-	[MSG_QUERY_PD] = {SIZE(handle), 0, do_query_pd, SIZE(pd_state), 0},
-	[MSG_REG_MR] = {SIZE(reg_mr), 1, do_reg_mr, SIZE(mr), 0},
-	[MSG_REG_OWN_MR] = {SIZE(reg_own_mr), 1, do_reg_own_mr, SIZE(mr), 0},
-	[MSG_BIND_MR] = {SIZE(bind_mr), 0, do_bind_mr, SIZE(mr), 0},
-	[MSG_REREG_MR] = {SIZE(rereg_mr), 0, do_rereg_mr, SIZE(mr), 0},
-	[MSG_REMAP_MR] = {SIZE(rereg_mr), 1, do_remap_mr, SIZE(mr), 0},
-	[MSG_QUERY_MR] = {SIZE(handle), 0, do_query_mr, SIZE(mr_state), 0},
-	[MSG_NOTIFY_MR] = {SIZE(notify_mr), 0, do_notify_mr, SIZE(hdr), 0},
-	[MSG_DEREG_MR] = {SIZE(handle), 0, do_dereg_mr, SIZE(hdr), 0},
-	[MSG_ALLOC_MW] = {SIZE(alloc_mw), 0, do_alloc_mw, SIZE(mr), 0},
-	[MSG_BIND_MW] = {SIZE(bind_mw), 0, do_bind_mw, SIZE(mr), 0},
-	[MSG_QUERY_MW] = {SIZE(handle), 0, do_query_mw, SIZE(mw_state), 0},
-	[MSG_DEALLOC_MW] = {SIZE(handle), 0, do_dealloc_mw, SIZE(hdr), 0},
-	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq), OLD_SIZE(cq)},
-	[MSG_RESIZE_CQ] = {SIZE(resize_cq), 0, do_resize_cq, SIZE(cq), 0},
-	[MSG_QUERY_CQ] = {SIZE(handle), 0, do_query_cq, SIZE(cq_state), 0},
-	[MSG_DESTROY_CQ] = {SIZE(handle), 0, do_destroy_cq, SIZE(hdr), 0},
-	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq), OLD_SIZE(srq)},
-	[MSG_MODIFY_SRQ] = {SIZE(modify_srq), 0, do_modify_srq, SIZE(hdr), 0},
-	[MSG_QUERY_SRQ] = {SIZE(handle), 0, do_query_srq, SIZE(srq_state), 0},
-	[MSG_DESTROY_SRQ] = {SIZE(handle), 0, do_destroy_srq, SIZE(hdr), 0},
-	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp), OLD_SIZE(qp)},
-	[MSG_QUERY_QP] = {SIZE(handle), 0, do_query_qp, SIZE(qp_state), 0},
-	[MSG_DESTROY_QP] = {SIZE(handle), 0, do_destroy_qp, SIZE(hdr), 0},
-	[MSG_LISTEN] = {SIZE(listen), 0, do_listen, SIZE(listener), 0},
-	[MSG_LISTEN_KEY] = {SIZE(listen_key), 0, do_listen_key, SIZE(listener), 0},
-	[MSG_UNLISTEN] = {SIZE(handle), 0, do_unlisten, SIZE(hdr), 0},
-	[MSG_CONNECT] = {SIZE(connect), 0, do_connect, SIZE(hdr), 0},
-	[MSG_ACCEPT] = {SIZE(accept), 0, do_accept, SIZE(hdr), 0},
-	[MSG_REJECT] = {SIZE(reject), 0, do_reject, SIZE(hdr), 0},
-	[MSG_DISCONNECT] = {SIZE(handle), 0, do_disconnect, SIZE(hdr), 0},
-	[MSG_QUERY_REQUEST] = {SIZE(handle), 0, do_query_request, SIZE(request_state), 0},
-	[MSG_QUERY_ADDRS] = {SIZE(hdr), 0, do_query_addrs, SIZE(addrs), 0},
-	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths), 0},
-	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr), 0},
-	[MSG_QP_OPTIONS] = {SIZE(options), 0, do_qp_options, SIZE(options_state), 0},
-	[MSG_SRQ_OPTIONS] = {SIZE(options), 0, do_srq_options, SIZE(options_state), 0},
-	[MSG_ASYNC_OPEN] = {SIZE(hdr), 0, do_async_open, SIZE(hdr), 0},
-	[MSG_ASYNC_TAKE] = {SIZE(hdr), 0, do_async_take, SIZE(async), 0},
-	[MSG_OPEN_AGENT] = {SIZE(hdr), 0, do_open_agent, SIZE(agent), 0},
-	[MSG_CTL_DO] = {sizeof(struct ctl_do), 0, do_command, SIZE(hdr), 0},
-	[MSG_CTL_SET] = {sizeof(struct ctl_set), 0, do_set, SIZE(hdr), 0},
-	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0},
+	[MSG_HELLO] = {SIZE(hello), 0, do_hello, SIZE(hello_reply), 0, 0},
+	[MSG_QUERY] = {SIZE(hdr), 0, do_query, SIZE(caps), WITHOUT(caps, cpu_user_us),
+		       IPC_MINOR_CPU},
+	[MSG_ALLOC_PD] = {SIZE(hdr), 0, do_alloc_pd, SIZE(handle), 0, 0},
+	[MSG_DEALLOC_PD] = {SIZE(handle), 0, do_dealloc_pd, SIZE(hdr), 0, 0},
+	[MSG_QUERY_PD] = {SIZE(handle), 0, do_query_pd, SIZE(pd_state), 0, 0},
+	[MSG_REG_MR] = {SIZE(reg_mr), 1, do_reg_mr, SIZE(mr), 0, 0},
+	[MSG_REG_OWN_MR] = {SIZE(reg_own_mr), 1, do_reg_own_mr, SIZE(mr), 0, 0},
+	[MSG_BIND_MR] = {SIZE(bind_mr), 0, do_bind_mr, SIZE(mr), 0, 0},
+	[MSG_REREG_MR] = {SIZE(rereg_mr), 0, do_rereg_mr, SIZE(mr), 0, 0},
+	[MSG_REMAP_MR] = {SIZE(rereg_mr), 1, do_remap_mr, SIZE(mr), 0, 0},
+	[MSG_QUERY_MR] = {SIZE(handle), 0, do_query_mr, SIZE(mr_state), 0, 0},
+	[MSG_NOTIFY_MR] = {SIZE(notify_mr), 0, do_notify_mr, SIZE(hdr), 0, 0},
+	[MSG_DEREG_MR] = {SIZE(handle), 0, do_dereg_mr, SIZE(hdr), 0, 0},
+	[MSG_ALLOC_MW] = {SIZE(alloc_mw), 0, do_alloc_mw, SIZE(mr), 0, 0},
+	[MSG_BIND_MW] = {SIZE(bind_mw), 0, do_bind_mw, SIZE(mr), 0, 0},
+	[MSG_QUERY_MW] = {SIZE(handle), 0, do_query_mw, SIZE(mw_state), 0, 0},
+	[MSG_DEALLOC_MW] = {SIZE(handle), 0, do_dealloc_mw, SIZE(hdr), 0, 0},
+	[MSG_CREATE_CQ] = {SIZE(create_cq), 0, do_create_cq, SIZE(cq), WITHOUT(cq, offset),
+			   IPC_MINOR_OFFSETS},
+	[MSG_RESIZE_CQ] = {SIZE(resize_cq), 0, do_resize_cq, SIZE(cq), 0, 0},
+	[MSG_QUERY_CQ] = {SIZE(handle), 0, do_query_cq, SIZE(cq_state), 0, 0},
+	[MSG_DESTROY_CQ] = {SIZE(handle), 0, do_destroy_cq, SIZE(hdr), 0, 0},
+	[MSG_CREATE_SRQ] = {SIZE(create_srq), 0, do_create_srq, SIZE(srq), WITHOUT(srq, offset),
+			    IPC_MINOR_OFFSETS},
+	[MSG_MODIFY_SRQ] = {SIZE(modify_srq), 0, do_modify_srq, SIZE(hdr), 0, 0},
+	[MSG_QUERY_SRQ] = {SIZE(handle), 0, do_query_srq, SIZE(srq_state), 0, 0},
+	[MSG_DESTROY_SRQ] = {SIZE(handle), 0, do_destroy_srq, SIZE(hdr), 0, 0},
+	[MSG_CREATE_QP] = {SIZE(create_qp), 0, do_create_qp, SIZE(qp), WITHOUT(qp, offset),
+			   IPC_MINOR_OFFSETS},
+	[MSG_QUERY_QP] = {SIZE(handle), 0, do_query_qp, SIZE(qp_state), 0, 0},
+	[MSG_DESTROY_QP] = {SIZE(handle), 0, do_destroy_qp, SIZE(hdr), 0, 0},
+	[MSG_LISTEN] = {SIZE(listen), 0, do_listen, SIZE(listener), 0, 0},
+	[MSG_LISTEN_KEY] = {SIZE(listen_key), 0, do_listen_key, SIZE(listener), 0, 0},
+	[MSG_UNLISTEN] = {SIZE(handle), 0, do_unlisten, SIZE(hdr), 0, 0},
+	[MSG_CONNECT] = {SIZE(connect), 0, do_connect, SIZE(hdr), 0, 0},
+	[MSG_ACCEPT] = {SIZE(accept), 0, do_accept, SIZE(hdr), 0, 0},
+	[MSG_REJECT] = {SIZE(reject), 0, do_reject, SIZE(hdr), 0, 0},
+	[MSG_DISCONNECT] = {SIZE(handle), 0, do_disconnect, SIZE(hdr), 0, 0},
+	[MSG_QUERY_REQUEST] = {SIZE(handle), 0, do_query_request, SIZE(request_state), 0, 0},
+	[MSG_QUERY_ADDRS] = {SIZE(hdr), 0, do_query_addrs, SIZE(addrs), 0, 0},
+	[MSG_QUERY_PATHS] = {SIZE(handle), 0, do_query_paths, SIZE(paths), 0, 0},
+	[MSG_SET_PRIMARY] = {SIZE(set_primary), 0, do_set_primary, SIZE(hdr), 0, 0},
+	[MSG_QP_OPTIONS] = {SIZE(options), 0, do_qp_options, SIZE(options_state), 0, 0},
+	[MSG_SRQ_OPTIONS] = {SIZE(options), 0, do_srq_options, SIZE(options_state), 0, 0},
+	[MSG_ASYNC_OPEN] = {SIZE(hdr), 0, do_async_open, SIZE(hdr), 0, 0},
+	[MSG_ASYNC_TAKE] = {SIZE(hdr), 0, do_async_take, SIZE(async), 0, 0},
+	[MSG_OPEN_AGENT] = {SIZE(hdr), 0, do_open_agent, SIZE(agent), 0, 0},
+	[MSG_CTL_DO] = {sizeof(struct ctl_do), 0, do_command, SIZE(hdr), 0, 0},
+	[MSG_CTL_SET] = {sizeof(struct ctl_set), 0, do_set, SIZE(hdr), 0, 0},
+	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0, 0},
 };
 
 const struct handlers_row *handlers_row(uint32_t op)

@@ -15,7 +15,8 @@ struct handlers_row {
 	/* Handles a record of that size with that many descriptors. 0, or the refusal in *rep. */
 	int (*fn)(struct client *c, const void *rec, const int *fds, struct reply *rep);
 	size_t reply_len;     /* 0: the handler sends the reply */
-	size_t old_reply_len; /* to clients without IPC_MINOR_OFFSETS; 0: the same */
+	size_t old_reply_len; /* to clients with a lesser minor number than reply_minor */
+	uint16_t reply_minor; /* 0: all clients get reply_len */
 };
 
 /* The row of an opcode, or NULL for an unknown one. */

@@ -60,8 +60,7 @@ static void send_error(struct client *c, uint32_t seq, int err, const struct rep
 
 static size_t reply_len(const struct client *c, const struct handlers_row *row)
 {
-	return row->old_reply_len && c->minor < IPC_MINOR_OFFSETS ? row->old_reply_len
-								  : row->reply_len;
+	return c->minor < row->reply_minor ? row->old_reply_len : row->reply_len;
 }
 
 static void dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)

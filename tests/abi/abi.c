@@ -77,13 +77,14 @@ static const struct member m_msg_hello_reply[] = {
 	M(msg_hello_reply, hdr),    M(msg_hello_reply, major),   M(msg_hello_reply, minor),
 	M(msg_hello_reply, client), M(msg_hello_reply, poll_us), M(msg_hello_reply, pad)};
 static const struct member m_msg_caps[] = {
-	M(msg_caps, hdr),       M(msg_caps, max_qp),       M(msg_caps, max_cq),
-	M(msg_caps, max_mr),    M(msg_caps, max_pd),       M(msg_caps, max_qp_wr),
-	M(msg_caps, max_cqe),   M(msg_caps, max_sge),      M(msg_caps, max_inline),
-	M(msg_caps, max_ird),   M(msg_caps, max_ord),      M(msg_caps, max_private),
-	M(msg_caps, poll_us),   M(msg_caps, max_mr_bytes), M(msg_caps, retransmits),
-	M(msg_caps, transport), M(msg_caps, version),      M(msg_caps, max_srq),
-	M(msg_caps, max_mw),    M(msg_caps, features),     M(msg_caps, max_raw_queues)};
+	M(msg_caps, hdr),         M(msg_caps, max_qp),       M(msg_caps, max_cq),
+	M(msg_caps, max_mr),      M(msg_caps, max_pd),       M(msg_caps, max_qp_wr),
+	M(msg_caps, max_cqe),     M(msg_caps, max_sge),      M(msg_caps, max_inline),
+	M(msg_caps, max_ird),     M(msg_caps, max_ord),      M(msg_caps, max_private),
+	M(msg_caps, poll_us),     M(msg_caps, max_mr_bytes), M(msg_caps, retransmits),
+	M(msg_caps, transport),   M(msg_caps, version),      M(msg_caps, max_srq),
+	M(msg_caps, max_mw),      M(msg_caps, features),     M(msg_caps, max_raw_queues),
+	M(msg_caps, cpu_user_us), M(msg_caps, cpu_system_us)};
 static const struct member m_msg_handle[] = {M(msg_handle, hdr), M(msg_handle, handle),
 					     M(msg_handle, pad)};
 static const struct member m_msg_reg_mr[] = {M(msg_reg_mr, hdr),    M(msg_reg_mr, pd),
@@ -235,7 +236,8 @@ static const struct member m_ddp_caps[] = {
 	M(ddp_caps, max_ird),     M(ddp_caps, max_ord),      M(ddp_caps, max_private),
 	M(ddp_caps, poll_us),     M(ddp_caps, max_mr_bytes), M(ddp_caps, retransmits),
 	M(ddp_caps, transport),   M(ddp_caps, version),      M(ddp_caps, max_srq),
-	M(ddp_caps, max_mw),      M(ddp_caps, features),     M(ddp_caps, max_raw_queues)};
+	M(ddp_caps, max_mw),      M(ddp_caps, features),     M(ddp_caps, max_raw_queues),
+	M(ddp_caps, cpu_user_us), M(ddp_caps, cpu_system_us)};
 static const struct member m_ddp_pd_attr[] = {M(ddp_pd_attr, struct_size), M(ddp_pd_attr, mrs),
 					      M(ddp_pd_attr, mws), M(ddp_pd_attr, qps),
 					      M(ddp_pd_attr, srqs)};

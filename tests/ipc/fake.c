@@ -164,6 +164,8 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 		r->caps.max_mw = 14;
 		r->caps.features = MSG_CAP_ATOMIC | MSG_CAP_RAW;
 		r->caps.max_raw_queues = 15;
+		r->caps.cpu_user_us = 16;
+		r->caps.cpu_system_us = 17;
 		memset(r->caps.transport, 'x', sizeof(r->caps.transport)); /* no NUL */
 		r->len = sizeof(r->caps);
 		break;

@@ -485,6 +485,28 @@ Test(attr, results_are_cut_for_an_older_program)
 	cr_assert_eq(caps.max_cq, 0xaaaaaaaa, "after its end");
 }
 
+/* A daemon of minor version 10. */
+static void without_cpu(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_HELLO)
+		r->hello.minor = IPC_MINOR_CPU - 1;
+	else if (r->hdr.op == MSG_QUERY)
+		r->len = offsetof(struct msg_caps, cpu_user_us);
+}
+
+Test(attr, an_older_daemon_does_not_say_its_cpu_time, .init = start)
+{
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+
+	fake.script = without_cpu;
+	cr_assert_eq(ddp_open(NULL, &ctx), 0);
+	memset(&caps.cpu_user_us, 0xaa, sizeof(caps.cpu_user_us));
+	cr_assert_eq(ddp_query(ctx, &caps), 0);
+	cr_assert_eq(caps.max_raw_queues, 15);
+	cr_assert_eq(caps.cpu_user_us, 0);
+}
+
 Test(attr, unknown_results_are_0_for_a_newer_program)
 {
 	struct {

@@ -100,6 +100,7 @@ struct ddp_caps {
 	uint32_t max_srq, max_mw;
 	uint32_t features; /* set of DDP_CAP_; the peer's may differ: see ddp_post_send(3) */
 	uint32_t max_raw_queues;
+	uint64_t cpu_user_us, cpu_system_us; /* of the daemon since it started; 0: not known */
 };
 
 /* Limits of this client and properties of the daemon. Set caps->struct_size. */
