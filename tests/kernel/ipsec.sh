@@ -8,7 +8,7 @@
 # shellcheck source=mounts.sh
 . "${top_srcdir:-.}/tests/kernel/mounts.sh"
 needs ddpsctpd ddpctl ddping ddpcp modprobe
-load esp4 xfrm_user gcm ghash-generic seqiv echainiv ctr sha512_generic hmac drbg jitterentropy_rng act_gact || fail 'the kernel has no IPsec'
+load esp4 xfrm_user gcm ghash-generic seqiv echainiv ctr sha512_generic hmac drbg act_gact || fail 'the kernel has no IPsec'
 hosts
 
 # states HOST: what an IKE daemon would set up there, for both directions.
