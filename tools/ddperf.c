@@ -4,10 +4,11 @@
 
 #include <getopt.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tools/opts.h"
 
-enum { MAX_SECONDS = 86400, MAX_INTERVAL_MS = 60000 };
+enum { MAX_SECONDS = 86400, MAX_INTERVAL_MS = 60000, MAX_RUNS = 1000 };
 
 #define AT(member) OPTION_AT(struct ddperf_opts, member)
 
@@ -35,6 +36,13 @@ static const struct option_row rows[] = {
 		AT(size),
 		.min = 1,
 		.max = DDPERF_MAX_SIZE,
+	},
+	{
+		.letters = "a",
+		.name = "all",
+		.help = "all sizes from 64 bytes to 1 MiB, doubling",
+		.type = OPTION_FLAG,
+		AT(all),
 	},
 	{
 		.letters = "d",
@@ -67,6 +75,35 @@ static const struct option_row rows[] = {
 		AT(count),
 		.min = 1,
 		.max = UINT32_MAX,
+	},
+	{
+		.letters = "r",
+		.name = "runs",
+		.arg = "N",
+		.noun = "a number of runs",
+		.help = "measure N times and report the spread",
+		.type = OPTION_NUM,
+		AT(runs),
+		.min = 1,
+		.max = MAX_RUNS,
+	},
+	{
+		.letters = "q",
+		.name = "qps",
+		.arg = "N",
+		.noun = "a number of queue pairs",
+		.help = "queue pairs at the same time",
+		.type = OPTION_NUM,
+		AT(qps),
+		.min = 1,
+		.max = DDPERF_MAX_QPS,
+	},
+	{
+		.letters = "b",
+		.name = "bidirectional",
+		.help = "both directions at the same time; not for lat",
+		.type = OPTION_FLAG,
+		AT(both),
 	},
 	{
 		.letters = "w",
@@ -107,9 +144,22 @@ static const struct option_row rows[] = {
 	{
 		.letters = "j",
 		.name = "json",
-		.help = "print one JSON object",
+		.help = "print one JSON object; of several tests an array",
 		.type = OPTION_FLAG,
 		AT(json),
+	},
+	{
+		.name = "csv",
+		.help = "print a line of comma-separated values for each test",
+		.type = OPTION_FLAG,
+		AT(csv),
+	},
+	{
+		.name = "plot",
+		.arg = "FILE.svg",
+		.help = "with -a: draw the figures, by gnuplot",
+		.type = OPTION_STRING,
+		AT(plot),
 	},
 	OPTS_COMMON(struct ddperf_opts),
 };
@@ -119,29 +169,31 @@ static const struct ddperf_opts defaults = {
 	.seconds = 5,
 	.warm_up = 0.2,
 	.interval_ms = 100,
+	.qps = 1,
+	.runs = 1,
 };
 
 static const struct opts_tool tool = {
-	.usage = "Usage: ddperf [OPTION]... HOST write|read|send bw|lat|rate\n"
-		 "       ddperf [OPTION]... HOST fetch-add lat|rate\n"
+	.usage = "Usage: ddperf [OPTION]... HOST OPERATION[,...] bw|lat|rate\n"
 		 "       ddperf -s [--once] [OPTION]...\n"
 		 "Measures bandwidth, latency or messages per second between this host and HOST. "
-		 "HOST\n"
+		 "An\n"
+		 "OPERATION is write, read, send or fetch-add, which has no bw. HOST\n"
 		 "may list several addresses of one host, separated by commas: the session then\n"
 		 "survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
 };
 
-/* Whether the operation has what the options ask for. Negative after a message. */
-static int check_test(struct ddperf_opts *o)
+/* Whether one operation has what the options ask for. Negative after a message. */
+static int check_op(const struct ddperf_opts *o, enum ddperf_op op)
 {
-	if (o->inline_data && ddperf_op_has_response(o->op)) {
+	if (o->inline_data && ddperf_op_has_response(op)) {
 		common_usage("--inline: %s has no data to put into the work request",
-			     ddperf_op_str(o->op));
+			     ddperf_op_str(op));
 		return -1;
 	}
-	if (o->op != DDPERF_FETCH_ADD)
+	if (op != DDPERF_FETCH_ADD)
 		return 0;
 	if (o->metric == DDPERF_BW) {
 		common_usage("fetch-add has no bw; measure lat or rate");
@@ -151,23 +203,66 @@ static int check_test(struct ddperf_opts *o)
 		common_usage("--size: fetch-add always has %d bytes", DDPERF_CELL);
 		return -1;
 	}
-	o->size = DDPERF_CELL;
+	return 0;
+}
+
+/* Options that exclude each other. Negative after a message. */
+static int check_options(const struct ddperf_opts *o)
+{
+	const char *wrong = NULL;
+
+	if (o->both && o->metric == DDPERF_LAT)
+		wrong = "--bidirectional: lat is measured one message at a time; take bw or rate";
+	else if (o->all && o->size)
+		wrong = "--all and --size exclude each other";
+	else if (o->all && o->inline_data)
+		wrong = "--all has sizes that are too large for --inline; name one with --size";
+	else if (o->plot && !o->all)
+		wrong = "--plot needs --all: a drawing has several sizes";
+	else if (o->json && o->csv)
+		wrong = "--json and --csv exclude each other";
+	if (wrong)
+		common_usage("%s", wrong);
+	return wrong ? -1 : 0;
+}
+
+/* The names between commas. Negative after a message. */
+static int set_ops(struct ddperf_opts *o, char *names)
+{
+	char *rest = names;
+	const char *name;
+
+	while ((name = strsep(&rest, ","))) {
+		enum ddperf_op op;
+
+		if (ddperf_op_parse(name, &op) < 0) {
+			common_usage("unknown operation '%s'", name);
+			return -1;
+		}
+		for (unsigned i = 0; i < o->nops; i++)
+			if (o->ops[i] == op) {
+				common_usage("operation '%s' is named twice", name);
+				return -1;
+			}
+		o->ops[o->nops++] = op;
+	}
 	return 0;
 }
 
 /* HOST OPERATION METRIC. Negative after a message. */
 static int set_test(struct ddperf_opts *o, char *const *arg)
 {
-	if (ddperf_op_parse(arg[1], &o->op) < 0) {
-		common_usage("unknown operation '%s'", arg[1]);
+	if (set_ops(o, arg[1]) < 0)
 		return -1;
-	}
 	if (ddperf_metric_parse(arg[2], &o->metric) < 0) {
 		common_usage("unknown metric '%s'", arg[2]);
 		return -1;
 	}
 	o->host = arg[0];
-	if (check_test(o) < 0)
+	for (unsigned i = 0; i < o->nops; i++)
+		if (check_op(o, o->ops[i]) < 0)
+			return -1;
+	if (check_options(o) < 0)
 		return -1;
 	if (!o->size)
 		o->size = o->metric == DDPERF_BW ? 64 << 10 : 64;

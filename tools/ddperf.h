@@ -16,30 +16,43 @@ struct ddperf_opts {
 	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
 	const char *host;   /* unless serve is set */
 	uint16_t port;
-	enum ddperf_op op;
+	enum ddperf_op ops[DDPERF_OPS]; /* what to measure, one after the other */
+	unsigned nops;
+	enum ddperf_op op; /* of a single test */
 	enum ddperf_metric metric;
 	uint32_t size, depth; /* 0: the metric's default */
+	uint32_t qps, runs;
 	double seconds;       /* how long to measure, if count is 0 */
 	uint64_t count;       /* messages to measure */
 	double warm_up;       /* seconds */
 	uint32_t interval_ms; /* of bandwidth and rate samples */
-	bool serve, inline_data, own_memory, json, once;
+	const char *plot;     /* file, NULL: none */
+	bool serve, inline_data, own_memory, json, csv, once;
+	bool all;  /* sizes */
+	bool both; /* directions */
 };
 
-/* What was measured. */
-struct ddperf_result {
+/* One direction. */
+struct ddperf_way {
 	uint64_t messages;
-	double elapsed;                /* seconds, until the last message had arrived */
-	struct common_samples samples; /* us, MB/s or messages/s */
-	double user, system;           /* CPU seconds of this process */
-	uint64_t retransmits;          /* of the daemon here, meanwhile */
-	bool interrupted;              /* what was in flight then is not counted */
+	double elapsed; /* seconds, until the last message had arrived */
 };
 
-/* A client in the middle of a test. */
+/* What was measured, in all runs. */
+struct ddperf_result {
+	struct ddperf_way there, back;
+	struct common_samples samples; /* us, MB/s or messages/s; of one direction only */
+	struct common_samples runs;    /* the mean of each */
+	double user, system;           /* CPU seconds of this process */
+	double daemon_user, daemon_system;
+	uint64_t retransmits; /* of the daemon here, meanwhile */
+	bool interrupted;     /* what was in flight then is not counted */
+};
+
+/* The source of a session in the middle of a test. */
 struct ddperf_run {
 	const struct ddperf_opts *o;
-	struct session s;
+	struct session *s;
 	struct ddp_caps caps;
 	struct ddperf_answer peer;
 	struct ddp_mr *out; /* what is written or sent, and read into */
@@ -66,9 +79,18 @@ int ddperf_pingpong(struct ddperf_run *run);
 
 /* Receives for credits, before connecting. */
 int ddperf_post_credit_recvs(struct ddperf_run *run);
+/* The receive whose wr_id this is, again. */
+int ddperf_post_credit_recv(struct ddperf_run *run, uint64_t slot);
+/* What was received. */
+const void *ddperf_credit_slot(const struct ddperf_run *run, const struct ddp_wc *wc);
 
-/* The report on stdout. 0 or -ENOMEM. */
-int ddperf_report(const struct ddperf_run *run, struct ddperf_result *res);
+/* The figure of the metric: MB/s or messages/s of both directions, or the mean of the samples. */
+double ddperf_result_mean(const struct ddperf_opts *o, const struct ddperf_result *res);
+
+/* Adds a run to the result. 0 or -ENOMEM. */
+int ddperf_result_add(struct ddperf_result *res, const struct ddperf_opts *o,
+		      const struct ddperf_result *run);
+void ddperf_result_free(struct ddperf_result *res);
 
 /* Memory as the other side writes it. */
 static inline uint8_t ddperf_load(const uint8_t *p)

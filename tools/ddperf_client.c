@@ -1,161 +1,109 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The tests that the command line asks for, one after the other. */
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
+#include <sys/random.h>
 
 #include "tools/ddperf.h"
+#include "tools/ddperf_lane.h"
+#include "tools/ddperf_report.h"
 
-enum {
-	MIN_BUF = 1024, /* room for credits */
-	RATE_BATCH = 32,
-	RECVS = 16,
-	SLACK = 64, /* work requests beyond the depth */
+enum { FIRST_SIZE = 64, LAST_SIZE = 1 << 20 };
+
+struct client {
+	struct ddperf_report report;
+	/* The sessions of the next test begin before those of this one end: so the server knows
+	 * that its client stays. */
+	struct ddperf_lanes *now, *next;
+	uint64_t id;
 };
 
-static uint16_t reads(const struct ddperf_run *run)
+/* All runs of one test. */
+static int measure(struct ddperf_lanes *l, struct ddperf_result *res)
 {
-	uint32_t n = run->o->depth;
+	int r = ddperf_lanes_warm_up(l);
 
-	if (!ddperf_op_has_response(run->o->op))
-		return 0;
-	n = n < run->caps.max_ord ? n : run->caps.max_ord;
-	n = n < run->caps.max_ird ? n : run->caps.max_ird;
-	return (uint16_t)n;
-}
-
-static int make_memory(struct ddperf_run *run)
-{
-	size_t len = run->o->size > MIN_BUF ? run->o->size : MIN_BUF;
-	int r = session_alloc(&run->s, len, DDP_ACCESS_LOCAL_WRITE, &run->out);
-
-	if (r == 0)
-		r = session_alloc(&run->s, len, DDP_ACCESS_REMOTE_WRITE, &run->in);
-	if (r == 0) /* pages are there before anything is measured */
-		memset(run->out->addr, 0, len);
-	if (r == 0 && run->o->metric != DDPERF_LAT)
-		r = ddperf_post_credit_recvs(run);
+	for (uint32_t i = 0; r == 0 && i < l->o.runs && !res->interrupted; i++)
+		r = ddperf_lanes_measure(l, res);
 	return r;
 }
 
-static int connect_server(struct ddperf_run *run)
+static int test(struct client *c, const struct ddperf_opts *o)
 {
-	uint8_t buf[DDPERF_HELLO_LEN];
-	const struct ddperf_hello hello = {
-		.op = run->o->op,
-		.metric = run->o->metric,
-		.size = run->o->size,
-		.depth = run->o->depth,
-		.stag = run->in->rkey,
-		.to = run->in->iova,
-	};
-	const struct session_target target = {
-		.host = run->o->host,
-		.port = run->o->port,
-		.bind = run->o->bind,
-		.on_path = session_note_path,
-		.hello = buf,
-		.hello_len = sizeof(buf),
-	};
-	int r;
+	struct ddperf_result res = {.interrupted = false};
+	struct ddperf_lanes *l = c->next;
+	int r = ddperf_lanes_open(l, o, c->id);
 
-	ddperf_hello_put(buf, &hello);
-	r = session_connect(&run->s, &target);
-	if (r < 0)
-		return r;
-	r = ddperf_answer_get(run->s.reply, run->s.reply_len, &run->peer);
-	if (r < 0)
-		common_error("%s is not a ddperf server", run->s.peer);
-	run->credits = run->peer.credits;
+	c->next = c->now;
+	c->now = l;
+	ddperf_lanes_close(c->next);
+	if (r == 0)
+		r = measure(l, &res);
+	if (r == 0) {
+		r = ddperf_report_add(&c->report, &l->v[0].run, &res);
+		if (r < 0)
+			common_error("report: %s", common_strerror(r));
+	}
+	if (r == 0 && res.interrupted)
+		r = -EINTR;
+	ddperf_result_free(&res);
 	return r;
 }
 
-static int set_up(struct ddperf_run *run)
+/* One operation, in all sizes that are asked for. */
+static int tests(struct client *c, const struct ddperf_opts *all)
 {
-	struct session_need need = {.send_wr = run->o->depth + SLACK, .recv_wr = RECVS};
-	int r = session_open(&run->s, run->o->socket);
+	struct ddperf_opts o = *all;
+	int r = 0;
 
-	run->s.own_memory = run->o->own_memory;
+	if (o.op == DDPERF_FETCH_ADD)
+		o.size = DDPERF_CELL;
+	if (!o.all || o.op == DDPERF_FETCH_ADD)
+		return test(c, &o);
+	for (o.size = FIRST_SIZE; r == 0 && o.size <= LAST_SIZE; o.size *= 2)
+		r = test(c, &o);
+	return r;
+}
 
-	run->caps.struct_size = sizeof(run->caps);
-	if (r == 0)
-		r = ddp_query(run->s.ctx, &run->caps);
-	if (r < 0)
-		return r;
-	if (run->o->op == DDPERF_FETCH_ADD && !(run->caps.features & DDP_CAP_ATOMIC)) {
-		common_error("fetch-add: the local daemon does not support atomics");
-		return -EOPNOTSUPP;
+static int all_tests(struct client *c, const struct ddperf_opts *o)
+{
+	struct ddperf_opts one = *o;
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < o->nops; i++) {
+		one.op = o->ops[i];
+		r = tests(c, &one);
 	}
-	need.reads = reads(run);
-	need.max_inline = run->o->inline_data ? run->o->size : 0;
-	if (need.max_inline > run->caps.max_inline) {
-		common_error("--inline: at most %u bytes, see --size", run->caps.max_inline);
-		return -EINVAL;
-	}
-	r = session_make_qp(&run->s, &need);
-	if (r == 0)
-		r = make_memory(run);
-	return r == 0 ? connect_server(run) : r;
+	/* What was complete when the user stopped the program has been reported. */
+	return r == -EINTR && c->report.tests ? 0 : r;
 }
 
-static int phase(struct ddperf_run *run, double seconds, uint64_t count, struct ddperf_result *res)
+static int start(struct client *c, const struct ddperf_opts *o)
 {
-	run->deadline = count ? 0 : common_now_ns() + (uint64_t)(seconds * 1e9);
-	run->limit = count ? count : UINT64_MAX;
-	run->res = res;
-	if (run->o->metric == DDPERF_LAT)
-		return ddperf_pingpong(run);
-	return ddperf_stream(run);
-}
-
-/* Reads the daemon's counter; what cannot be read counts as 0. */
-static uint64_t retransmits(struct ddperf_run *run)
-{
-	struct ddp_caps caps = DDP_INIT(ddp_caps);
-
-	return ddp_query(run->s.ctx, &caps) == 0 ? caps.retransmits : 0;
-}
-
-static int measure(struct ddperf_run *run, struct ddperf_result *res)
-{
-	uint64_t before = retransmits(run);
-	double user, system;
-	uint64_t began;
-	int r;
-
-	common_cpu(&user, &system);
-	began = common_now_ns();
-	r = phase(run, run->o->seconds, run->o->count, res);
-	res->elapsed = (double)(common_now_ns() - began) / 1e9;
-	common_cpu(&res->user, &res->system);
-	res->user -= user;
-	res->system -= system;
-	res->retransmits = retransmits(run) - before;
-	res->interrupted = r == -EINTR;
-	if (run->o->metric != DDPERF_LAT)
-		res->messages = run->completed;
-	return res->interrupted && res->messages ? 0 : r;
+	c->now = calloc(1, sizeof(*c->now));
+	c->next = calloc(1, sizeof(*c->next));
+	if (!c->now || !c->next)
+		return common_fail("start", -ENOMEM, NULL);
+	if (getrandom(&c->id, sizeof(c->id), 0) != sizeof(c->id))
+		return common_fail("start", -errno, NULL);
+	return ddperf_report_begin(&c->report, o);
 }
 
 int ddperf_client(const struct ddperf_opts *o)
 {
-	struct ddperf_run run = {.o = o, .batch = 1};
-	struct ddperf_result res = {0};
-	int r;
+	struct client c = {.id = 0};
+	int r = start(&c, o);
 
-	if (o->metric == DDPERF_RATE)
-		run.batch = o->depth / 4 < RATE_BATCH ? o->depth / 4 : RATE_BATCH;
-	if (run.batch == 0)
-		run.batch = 1;
-	r = set_up(&run);
-	if (r == 0 && o->warm_up > 0)
-		r = phase(&run, o->warm_up, 0, NULL);
-	if (r == 0)
-		r = measure(&run, &res);
 	if (r == 0) {
-		r = ddperf_report(&run, &res);
-		if (r < 0)
-			common_error("report: %s", common_strerror(r));
+		r = all_tests(&c, o);
+		if (ddperf_report_end(&c.report, r == 0) < 0 && r == 0)
+			r = -EIO;
 	}
-	session_close(&run.s);
-	common_samples_free(&res.samples);
+	if (c.now)
+		ddperf_lanes_close(c.now);
+	if (c.next)
+		ddperf_lanes_close(c.next);
+	free(c.now);
+	free(c.next);
 	return r == 0 ? COMMON_OK : COMMON_FAILED;
 }

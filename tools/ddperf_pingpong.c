@@ -18,14 +18,14 @@ static int await(struct ddperf_run *run, enum ddp_wc_opcode what)
 	struct ddp_wc wc;
 
 	do {
-		int n = session_wait(&run->s, 1, &wc, STALL_MS);
+		int n = session_wait(run->s, 1, &wc, STALL_MS);
 
 		if (n == 0)
 			common_error("no answer for %d s", STALL_MS / 1000);
 		if (n <= 0)
 			return n ? n : -ETIMEDOUT;
 		if (wc.status != DDP_WC_SUCCESS)
-			return session_wc_fail(&run->s, ddperf_op_str(run->o->op), &wc);
+			return session_wc_fail(run->s, ddperf_op_str(run->o->op), &wc);
 	} while (wc.opcode != what);
 	return 0;
 }
@@ -34,13 +34,13 @@ static int await(struct ddperf_run *run, enum ddp_wc_opcode what)
 static int look(struct ddperf_run *run)
 {
 	struct ddp_wc wc[SIGNAL];
-	int n = ddp_poll_cq(run->s.cq, SIGNAL, wc);
+	int n = ddp_poll_cq(run->s->cq, SIGNAL, wc);
 
 	if (n < 0)
 		return session_fail("poll for completions", n);
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status != DDP_WC_SUCCESS)
-			return session_wc_fail(&run->s, "write", &wc[i]);
+			return session_wc_fail(run->s, "write", &wc[i]);
 		if (wc[i].opcode == DDP_WC_RDMA_WRITE)
 			run->completed += SIGNAL;
 	}
@@ -62,7 +62,7 @@ static int post(struct ddperf_run *run, enum ddp_wr_opcode op, unsigned flags)
 
 	if (run->o->inline_data)
 		wr.send_flags |= DDP_SEND_INLINE;
-	r = ddp_post_send(run->s.qp, &wr, NULL);
+	r = ddp_post_send(run->s->qp, &wr, NULL);
 	return r < 0 ? session_fail("post", r) : 0;
 }
 
@@ -93,7 +93,7 @@ static int write_round(struct ddperf_run *run)
 
 static int send_round(struct ddperf_run *run)
 {
-	int r = session_post_recv(&run->s, run->in, 0, run->o->size, 0);
+	int r = session_post_recv(run->s, run->in, 0, run->o->size, 0);
 
 	if (r == 0)
 		r = post(run, DDP_WR_SEND, ++run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
@@ -148,6 +148,6 @@ int ddperf_pingpong(struct ddperf_run *run)
 		t0 = t1;
 	}
 	if (run->res)
-		run->res->messages = rounds;
+		run->res->there.messages = rounds;
 	return r == 0 && common_stopped() ? -EINTR : r;
 }

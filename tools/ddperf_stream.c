@@ -17,9 +17,14 @@ struct interval {
 	uint64_t done;  /* messages completed then */
 };
 
-static int post_credit_recv(struct ddperf_run *run, uint64_t slot)
+int ddperf_post_credit_recv(struct ddperf_run *run, uint64_t slot)
 {
-	return session_post_recv(&run->s, run->in, slot * CREDIT_SLOT, DDPERF_CREDIT_LEN, slot);
+	return session_post_recv(run->s, run->in, slot * CREDIT_SLOT, CREDIT_SLOT, slot);
+}
+
+const void *ddperf_credit_slot(const struct ddperf_run *run, const struct ddp_wc *wc)
+{
+	return (uint8_t *)run->in->addr + wc->wr_id * CREDIT_SLOT;
 }
 
 int ddperf_post_credit_recvs(struct ddperf_run *run)
@@ -27,14 +32,13 @@ int ddperf_post_credit_recvs(struct ddperf_run *run)
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < CREDIT_RECVS; i++)
-		r = post_credit_recv(run, i);
+		r = ddperf_post_credit_recv(run, i);
 	return r;
 }
 
 static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 {
-	const uint8_t *rec = (uint8_t *)run->in->addr + wc->wr_id * CREDIT_SLOT;
-	uint32_t total = rec_get32(rec);
+	uint32_t total = rec_get32(ddperf_credit_slot(run, wc));
 	uint32_t more = total - run->credited;
 
 	if (wc->byte_len != DDPERF_CREDIT_LEN || more > run->peer.credits - run->credits) {
@@ -43,14 +47,14 @@ static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 	}
 	run->credits += more;
 	run->credited = total;
-	return post_credit_recv(run, wc->wr_id);
+	return ddperf_post_credit_recv(run, wc->wr_id);
 }
 
 /* Takes completions and waits for the first one. */
 static int take(struct ddperf_run *run)
 {
 	struct ddp_wc wc[POLL];
-	int n = session_wait(&run->s, POLL, wc, STALL_MS), r = 0;
+	int n = session_wait(run->s, POLL, wc, STALL_MS), r = 0;
 
 	if (n == 0) {
 		common_error("no progress for %d s", STALL_MS / 1000);
@@ -58,7 +62,7 @@ static int take(struct ddperf_run *run)
 	}
 	for (int i = 0; i < n && r == 0; i++) {
 		if (wc[i].status != DDP_WC_SUCCESS)
-			r = session_wc_fail(&run->s, ddperf_op_str(run->o->op), &wc[i]);
+			r = session_wc_fail(run->s, ddperf_op_str(run->o->op), &wc[i]);
 		else if (wc[i].opcode == DDP_WC_RECV)
 			r = on_credit(run, &wc[i]);
 		else
@@ -100,7 +104,7 @@ static int post(struct ddperf_run *run, uint32_t n)
 			.rdma = {run->peer.to, run->peer.stag},
 			.atomic = {.compare_add = 1},
 		};
-	r = ddp_post_send(run->s.qp, wr, NULL);
+	r = ddp_post_send(run->s->qp, wr, NULL);
 	if (r < 0)
 		return session_fail("post", r);
 	run->posted += n;
@@ -147,7 +151,7 @@ static int sample(struct ddperf_run *run, struct interval *iv, uint64_t now)
 static int synchronize(struct ddperf_run *run)
 {
 	uint64_t done = run->completed;
-	int r = session_post_send(&run->s, run->out, 0, 1, 1,
+	int r = session_post_send(run->s, run->out, 0, 1, 1,
 				  DDP_SEND_SIGNALED | DDP_SEND_SOLICITED);
 
 	run->credits--;

@@ -108,7 +108,8 @@ static void reap(struct server *sv, bool wait)
 		if (slot->state != SLOT_RUNNING || !done)
 			continue;
 		pthread_join(slot->thread, NULL);
-		sv->status = slot->status;
+		if (slot->status != COMMON_OK)
+			sv->status = slot->status;
 		sv->served = true;
 		slot_free(slot);
 	}
@@ -134,6 +135,7 @@ static int try_accept(struct slot *slot, const struct ddp_cm_event *ev, struct s
 	s->id = ev->id;
 	s->user = conf->user;
 	s->own_memory = conf->own_memory;
+	s->others = slot->server->active;
 	s->state = calloc(1, conf->state_size);
 	if (!s->state)
 		return plain_fail("allocate a session", -ENOMEM);
@@ -151,6 +153,12 @@ static int try_accept(struct slot *slot, const struct ddp_cm_event *ev, struct s
 	return r < 0 ? session_fail("accept", r) : r;
 }
 
+/* Whether all that --once promises has been served. */
+static bool all_served(const struct server *sv)
+{
+	return sv->conf->once && sv->served && (!sv->conf->one_client || sv->active == 0);
+}
+
 static void on_request(struct server *sv, struct ddp_cm_event *ev)
 {
 	struct ddp_conn_param no = DDP_INIT(ddp_conn_param);
@@ -159,11 +167,12 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 	struct slot *slot = free_slot(sv);
 	int r = SERVER_REJECT;
 
-	if (!slot) { /* a session that is over gives its place to the next one */
+	/* A session that is over gives its place to the next one. */
+	if (!slot || sv->conf->one_client) {
 		reap(sv, true);
 		slot = free_slot(sv);
 	}
-	if (sv->conf->once && sv->served)
+	if (all_served(sv))
 		slot = NULL;
 	if (!slot) {
 		server_refuse(&a, "busy: %u of %u sessions are in use", sv->active,
@@ -256,7 +265,7 @@ static int drain_events(struct server *sv)
 
 static bool finished(const struct server *sv)
 {
-	return common_stopped() || (sv->conf->once && sv->served);
+	return common_stopped() || all_served(sv);
 }
 
 static int loop(struct server *sv)

@@ -27,10 +27,11 @@ struct server_conf {
 	const char *bind;      /* addresses of the daemon, with commas; NULL: each one */
 	unsigned max_sessions; /* requests beyond are rejected, saying so */
 	bool once;             /* end after the first session */
-	bool quiet;            /* no line about listening, nor about paths */
-	bool own_memory;       /* becomes session.own_memory */
-	void *user;            /* becomes session.user */
-	size_t state_size;     /* bytes of session.state, zero at first, freed with the session */
+	bool one_client;   /* request sees in session.others who is there; once: after the last */
+	bool quiet;        /* no line about listening, nor about paths */
+	bool own_memory;   /* becomes session.own_memory */
+	void *user;        /* becomes session.user */
+	size_t state_size; /* bytes of session.state, zero at first, freed with the session */
 
 	/*
 	 * A request with its private data. The session has a protection domain and an id; to

@@ -37,7 +37,8 @@ struct session {
 	uint8_t reply[SESSION_PRIVATE]; /* the acceptor's private data */
 	size_t reply_len;
 	void *user;
-	void *state; /* of a server's session: what the program keeps for it */
+	void *state;     /* of a server's session: what the program keeps for it */
+	unsigned others; /* sessions that the server had when this one was requested */
 };
 
 struct session_need {

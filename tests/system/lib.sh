@@ -154,6 +154,9 @@ ctl() {
 # valid KIND=FILE...: what ddpctl -j printed is as etc/schema/ddpctl.json says.
 valid() { python3 "$top_srcdir/tests/system/schema.py" "$top_srcdir/etc/schema/ddpctl.json" "$@" || fail 'not as the schema says'; }
 
+# valid_tool KIND=FILE...: the same of a tool's -j and etc/schema/tools.json.
+valid_tool() { python3 "$top_srcdir/tests/system/schema.py" "$top_srcdir/etc/schema/tools.json" "$@" || fail 'not as the schema says'; }
+
 # count NAME OBJECT: how many of them the daemon has; ddpctl itself is no client.
 count() {
 	local shown line n=0

@@ -4,6 +4,7 @@
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping ddperf ddpcp python3
+python3 -c 'import jsonschema' 2>/dev/null || skip "needs python3-jsonschema"
 
 # options_of_page PAGE: short and long options of its section OPTIONS.
 options_of_page() {
@@ -53,6 +54,8 @@ server owns a "$ddperf" -s -m -p 5045 --socket "$(socket_of a)"
 for metric in bw lat rate; do
 	"$ddperf" --socket "$(socket_of a)" -j -w 0 -c 2000 "$a" write $metric >"$tmp/$metric.json" || fail "ddperf $metric"
 done
+valid_tool ddping="$tmp/ping.json" ddping="$tmp/quiet.json" ddping="$tmp/failed.json" ddperf="$tmp/bw.json" ddperf="$tmp/lat.json" \
+	ddperf="$tmp/rate.json"
 python3 - "$tmp" "$top_srcdir/man" <<'PYTHON' || fail 'JSON'
 import json, re, sys
 
@@ -83,6 +86,7 @@ for metric, (name, unit) in units.items():
     perf = read(metric)
     assert perf["messages"] == 2000 and perf["bytes"] == 2000 * perf["size_bytes"], perf
     figures = {f"{name}_{which}_{unit}" for which in ("mean", "min", "median", "max")}
+    figures |= {f"{name}_runs_{which}_{unit}" for which in ("min", "median", "max")}
     if metric == "lat":
         figures.add("latency_p99_us")
     assert figures <= set(perf), figures - set(perf)

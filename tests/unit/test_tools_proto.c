@@ -72,7 +72,15 @@ Test(ddping, a_ping_survives_and_differs_from_a_pong)
 
 Test(ddperf, hello_and_answer_survive)
 {
-	const struct ddperf_hello h = {DDPERF_SEND, DDPERF_RATE, 64, 256, 0xdeadbeef, 1u << 31};
+	const struct ddperf_hello h = {DDPERF_SEND,
+				       DDPERF_RATE,
+				       64,
+				       256,
+				       0xdeadbeef,
+				       1u << 31,
+				       DDPERF_REVERSE | DDPERF_INLINE,
+				       512,
+				       UINT64_C(1) << 63};
 	const struct ddperf_answer a = {0xcafe, 512, UINT64_C(1) << 40};
 	uint8_t buf[DDPERF_HELLO_LEN];
 	struct ddperf_answer got_a;
@@ -86,6 +94,9 @@ Test(ddperf, hello_and_answer_survive)
 	cr_expect_eq(got.depth, h.depth);
 	cr_expect_eq(got.stag, h.stag);
 	cr_expect_eq(got.to, h.to);
+	cr_expect_eq(got.flags, h.flags);
+	cr_expect_eq(got.credits, h.credits);
+	cr_expect_eq(got.client, h.client);
 	ddperf_answer_put(buf, &a);
 	cr_assert_eq(ddperf_answer_get(buf, DDPERF_ANSWER_LEN, &got_a), 0);
 	cr_expect_eq(got_a.stag, a.stag);
@@ -96,12 +107,15 @@ Test(ddperf, hello_and_answer_survive)
 Test(ddperf, tests_that_do_not_exist_are_refused)
 {
 	const struct ddperf_hello wrong[] = {
-		{DDPERF_OPS, DDPERF_BW, 64, 1, 0, 0},
-		{DDPERF_WRITE, DDPERF_METRICS, 64, 1, 0, 0},
-		{DDPERF_WRITE, DDPERF_BW, 0, 1, 0, 0},
-		{DDPERF_WRITE, DDPERF_BW, DDPERF_MAX_SIZE + 1, 1, 0, 0},
-		{DDPERF_WRITE, DDPERF_BW, 64, 0, 0, 0},
-		{DDPERF_WRITE, DDPERF_BW, 64, DDPERF_MAX_DEPTH + 1, 0, 0},
+		{DDPERF_OPS, DDPERF_BW, 64, 1, 0, 0, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_METRICS, 64, 1, 0, 0, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 0, 1, 0, 0, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, DDPERF_MAX_SIZE + 1, 1, 0, 0, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 64, 0, 0, 0, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 64, DDPERF_MAX_DEPTH + 1, 0, 0, 0, 0, 0},
+		{DDPERF_WRITE, DDPERF_BW, 64, 1, 0, 0, DDPERF_FLAGS + 1, 1, 0},
+		{DDPERF_WRITE, DDPERF_BW, 64, 1, 0, 0, DDPERF_REVERSE, 0, 0},
+		{DDPERF_WRITE, DDPERF_LAT, 64, 1, 0, 0, DDPERF_REVERSE, 1, 0},
 	};
 	uint8_t buf[DDPERF_HELLO_LEN];
 	struct ddperf_hello got;
@@ -111,6 +125,27 @@ Test(ddperf, tests_that_do_not_exist_are_refused)
 		cr_expect_eq(ddperf_hello_get(buf, sizeof(buf), &got), -ERANGE, "%zu", i);
 	}
 	cr_expect_eq(ddperf_hello_get(buf, 0, &got), -EPROTO);
+}
+
+Test(ddperf, begin_and_result_of_a_phase_survive)
+{
+	const struct ddperf_go go = {UINT64_C(1) << 40, 7};
+	const struct ddperf_done done = {UINT64_C(1) << 41, 8};
+	uint8_t buf[DDPERF_DONE_LEN];
+	struct ddperf_done got_done;
+	struct ddperf_go got;
+
+	ddperf_go_put(buf, &go);
+	cr_assert_eq(ddperf_go_get(buf, DDPERF_GO_LEN, &got), 0);
+	cr_expect_eq(got.ns, go.ns);
+	cr_expect_eq(got.count, go.count);
+	cr_expect_eq(ddperf_go_get(buf, DDPERF_GO_LEN - 1, &got), -EPROTO);
+	ddperf_done_put(buf, &done);
+	cr_assert_eq(ddperf_done_get(buf, DDPERF_DONE_LEN, &got_done), 0);
+	cr_expect_eq(got_done.messages, done.messages);
+	cr_expect_eq(got_done.ns, done.ns);
+	buf[0] ^= 1;
+	cr_expect_eq(ddperf_done_get(buf, DDPERF_DONE_LEN, &got_done), -EPROTO);
 }
 
 Test(ddperf, an_answer_without_credits_is_invalid)
