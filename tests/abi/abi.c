@@ -5,7 +5,7 @@
  * abi ctl   prints the layouts of the records between daemon and ddpctl, with the members that
  *           ddpctl prints. check.sh compares them with ctl.golden.
  */
-#include <ddp/ddp.h>
+#include <ddp/ddp_easy.h>
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -227,6 +227,9 @@ static const struct member m_msg_event[] = {
 	M(msg_event, peer_ord), M(msg_event, seg_len),     M(msg_event, header_len),
 	M(msg_event, peer),     M(msg_event, reason),      M(msg_event, header),
 	M(msg_event, pad),      M(msg_event, private_data)};
+static const struct member m_ddp_easy_attr[] = {
+	M(ddp_easy_attr, struct_size), M(ddp_easy_attr, socket), M(ddp_easy_attr, message_bytes),
+	M(ddp_easy_attr, messages)};
 static const struct member m_ddp_open_attr[] = {
 	M(ddp_open_attr, struct_size), M(ddp_open_attr, socket), M(ddp_open_attr, timeout_ms)};
 static const struct member m_ddp_caps[] = {
@@ -434,6 +437,7 @@ static const struct {
 	       S(msg_accept),
 	       S(msg_reject),
 	       S(msg_event),
+	       S(ddp_easy_attr),
 	       S(ddp_open_attr),
 	       S(ddp_caps),
 	       S(ddp_pd_attr),

@@ -8,6 +8,7 @@ top_builddir=${top_builddir:-.}
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 CC=${CC:-cc} CXX=${CXX:-c++}
 header=$top_srcdir/client-lib/include/ddp/ddp.h
+easy=$top_srcdir/client-lib/include/ddp/ddp_easy.h
 map=$top_srcdir/client-lib/libddpclient.map
 golden=$top_srcdir/tests/abi/abi.golden
 golden_ctl=$top_srcdir/tests/abi/ctl.golden
@@ -37,14 +38,14 @@ if ! diff -u "$golden_ctl" "$tmp/ctl" >"$tmp/ctl.diff"; then
 fi
 
 # Every struct of the headers is in a golden file, except the private view of a ring.
-sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$top_srcdir"/ipc/{agent,ring,wqe,msg,ctl}.h | grep -vx ring | sort >"$tmp/structs"
+sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$header" "$easy" "$top_srcdir"/ipc/{agent,ring,wqe,msg,ctl}.h | grep -vx ring | sort >"$tmp/structs"
 sed -n 's/^struct \([a-z_]*\):.*/\1/p' "$golden" "$golden_ctl" | sort >"$tmp/known"
 diff "$tmp/structs" "$tmp/known" || failed 'structs of the headers (<) and of the golden file (>) differ'
 
 # Library, map and header name the same calls.
 sed -n 's/^[ \t]*\(ddp_[a-z0-9_]*\);.*/\1/p' "$map" | sort >"$tmp/map"
 nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort >"$tmp/exported"
-$CC -E -P "$header" | grep -o '\<ddp_[a-z0-9_]* *(' | tr -d ' (' | sort -u >"$tmp/prototypes"
+$CC -E -P -I"$top_srcdir/client-lib/include" "$easy" | grep -o '\<ddp_[a-z0-9_]* *(' | tr -d ' (' | sort -u >"$tmp/prototypes"
 [ -s "$tmp/map" ] || failed 'the map is empty'
 diff "$tmp/map" "$tmp/exported" || failed 'map (<) and exported symbols (>) differ'
 diff "$tmp/map" "$tmp/prototypes" || failed 'map (<) and prototypes (>) differ'
@@ -55,7 +56,7 @@ sed -n 's/^ (symver)\(LIBDDP_[0-9.]*\) .*/\1/p' "$top_srcdir/debian/libddpclient
 diff "$tmp/stanzas" "$tmp/packaged" || failed 'stanzas of the map (<) and of debian/libddpclient1.symbols (>) differ'
 
 # The header needs no other header before it, and only standard C.
-echo '#include <ddp/ddp.h>' >"$tmp/alone.c"
+echo '#include <ddp/ddp_easy.h>' >"$tmp/alone.c"
 cp "$tmp/alone.c" "$tmp/alone.cc"
 flags="-pedantic -Wall -Wextra -Werror -fsyntax-only -I$top_srcdir/client-lib/include"
 # shellcheck disable=SC2086

@@ -33,7 +33,14 @@ eventually 10 gone "$(pid_of own)" || stop own
 wait "$(pid_of own)" || fail "own_memory -s: exit status $?"
 grep -q '^Potsdam: 1000 values, mean 283.00 K$' "$tmp/own.log" || fail 'own_memory -s: another struct'
 
-for client in atomic_counter hello_client own_memory tiny_client; do
+DDP_SOCKET=$(socket_of b) server easy b "$bin/examples/easy"
+DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/easy" "$b" >"$tmp/easy_client.log" 2>&1 || fail "easy: exit status $?"
+eventually 10 gone "$(pid_of easy)" || stop easy
+wait "$(pid_of easy)" || fail "easy as a server: exit status $?"
+grep -qx 'The server has: Hello from the server' "$tmp/easy_client.log" || fail 'easy: another text'
+grep -qx 'changed: Hello from the client' "$tmp/easy.log" || fail 'easy as a server: another text'
+
+for client in atomic_counter easy hello_client own_memory tiny_client; do
 	DDP_SOCKET=$(socket_of a) timeout 120 "$bin/examples/$client" "$b" >"$tmp/$client.log" 2>&1
 	[ $? -eq 1 ] || fail "$client without a server"
 	[ -s "$tmp/$client.log" ] || fail "$client prints no reason"

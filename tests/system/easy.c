@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY
+ *
+ * What ddp_easy(3) promises, between a client of daemon A and a listener of daemon B.
+ */
+#include <ddp/ddp_easy.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/system/rig.h"
+
+enum { MESSAGES = 10000, MEMORY = 1 << 16, OFFER = 4096 };
+
+static const char *socket_a, *socket_b, *address_b, *nobody;
+static uint16_t port;
+
+/* A call of an object that must not fail. */
+#define EASY(e, call) easy_must(e, #call, (call))
+static long easy_must(const struct ddp_easy *e, const char *what, long r)
+{
+	if (r < 0)
+		fail("%s: %s: %s", what, strerror((int)-r), ddp_easy_error(e));
+	return r;
+}
+
+/* One that must fail with this error, and a sentence. */
+static void refused(const struct ddp_easy *e, const char *what, long came, int err)
+{
+	if (came != -err)
+		fail("%s: %s was expected, %ld came: %s", what, strerror(err), came,
+		     ddp_easy_error(e));
+	if (!*ddp_easy_error(e))
+		fail("%s: no sentence", what);
+	ok("%s: %s", what, ddp_easy_error(e));
+}
+
+static struct ddp_easy *open_at(const char *socket, uint32_t messages, uint32_t bytes)
+{
+	struct ddp_easy_attr attr = DDP_INIT(ddp_easy_attr);
+	struct ddp_easy *e;
+
+	attr.socket = socket;
+	attr.messages = messages;
+	attr.message_bytes = bytes;
+	EASY(NULL, ddp_easy_open(&attr, &e));
+	return e;
+}
+
+static struct ddp_easy *listen_with(uint32_t messages, uint32_t bytes)
+{
+	struct ddp_easy *e = open_at(socket_b, messages, bytes);
+
+	port = (uint16_t)EASY(e, ddp_easy_listen(e, NULL, 0));
+	return e;
+}
+
+/* Connects without a second thread: time-out 0 only starts it. */
+static void pair(struct ddp_easy *listener, struct ddp_easy *a, struct ddp_easy **b)
+{
+	refused(a, "ddp_easy_connect with time-out 0", ddp_easy_connect(a, address_b, port, 0),
+		EINPROGRESS);
+	EASY(listener, ddp_easy_accept(listener, b, -1));
+	EASY(a, ddp_easy_wait(a, -1));
+}
+
+static void close_all(struct ddp_easy *a, struct ddp_easy *b, struct ddp_easy *listener)
+{
+	EASY(NULL, ddp_easy_close(a, -1));
+	EASY(NULL, ddp_easy_close(b, -1));
+	EASY(NULL, ddp_easy_close(listener, -1));
+}
+
+/* ---- what cannot work ---- */
+
+static void wrong(void)
+{
+	struct ddp_easy_attr attr = DDP_INIT(ddp_easy_attr);
+	struct ddp_easy *listener = listen_with(0, 0), *e, *b;
+	uint64_t length;
+	char byte;
+
+	attr.socket = "/nonexistent/ddp.sock";
+	refused(NULL, "no daemon", ddp_easy_open(&attr, &e), ENOENT);
+	attr.socket = socket_a;
+	attr.messages = 4097;
+	refused(NULL, "too many messages", ddp_easy_open(&attr, &e), EINVAL);
+	refused(listener, "ddp_easy_accept without a client", ddp_easy_accept(listener, &b, 0),
+		ETIMEDOUT);
+	refused(listener, "a name to listen at", ddp_easy_listen(listener, "localhost", 0), EINVAL);
+	e = open_at(socket_a, 0, 0);
+	refused(e, "ddp_easy_send before", ddp_easy_send(e, "x", 1, 0), ENOTCONN);
+	refused(e, "ddp_easy_recv before", ddp_easy_recv(e, &byte, 1, 0), ENOTCONN);
+	refused(e, "ddp_easy_offered before", ddp_easy_offered(e, &length, NULL), ENOTCONN);
+	refused(e, "ddp_easy_accept without a listener", ddp_easy_accept(e, &b, 0), EINVAL);
+	refused(e, "ddp_easy_free of other memory", ddp_easy_free(e, &byte), ENOENT);
+	refused(e, "an offer of other memory", ddp_easy_offer(e, &byte, 1, DDP_ACCESS_REMOTE_READ),
+		EFAULT);
+	EASY(NULL, ddp_easy_close(listener, 0));
+	refused(e, "nobody listens at the port", ddp_easy_connect(e, address_b, port, 60000),
+		ECONNREFUSED);
+	refused(e, "the same object again", ddp_easy_connect(e, address_b, port, 60000),
+		ECONNREFUSED);
+	EASY(NULL, ddp_easy_close(e, 0));
+	e = open_at(socket_a, 0, 0);
+	if (ddp_easy_connect(e, nobody, port, 100) >= 0)
+		fail("a connection without a daemon");
+	ok("no daemon at the address: %s", ddp_easy_error(e));
+	EASY(NULL, ddp_easy_close(e, 0));
+	EASY(NULL, ddp_easy_close(NULL, 0));
+}
+
+/* A program of ddp.h connects to a listener of ddp_easy.h. */
+static void foreign(void)
+{
+	struct ddp_easy *listener = listen_with(0, 0), *a = open_at(socket_a, 0, 0), *b;
+	struct end end;
+	struct session s = {.end = {&end, &end}};
+
+	end_open(&end, "foreign", socket_a);
+	MUST(ddp_create_id(end.ctx, NULL, &s.id[0]));
+	session_make_qp(&s, 0, NULL);
+	MUST(ddp_connect_name(s.id[0], address_b, port, NULL));
+	refused(listener, "a client without the hello", ddp_easy_accept(listener, &b, -1), EPROTO);
+	end_expect(&end, DDP_CM_REJECTED);
+	session_free(&s);
+	end_close(&end);
+	pair(listener, a, &b);
+	ok("the listener is as before");
+	close_all(a, b, listener);
+}
+
+/* ---- messages ---- */
+
+static void messages(void)
+{
+	struct ddp_easy *listener = listen_with(8, 100), *a = open_at(socket_a, 0, 0), *b;
+	char text[101] = "";
+	int sent = 0;
+
+	pair(listener, a, &b);
+	refused(b, "ddp_easy_recv with time-out 0", ddp_easy_recv(b, text, 100, 0), ETIMEDOUT);
+	refused(a, "a message of 101 bytes", ddp_easy_send(a, text, 101, 0), EMSGSIZE);
+	while (ddp_easy_send(a, &"0123456789"[sent], 1, 0) == 0)
+		sent++;
+	refused(a, "no credit", ddp_easy_send(a, "x", 1, 0), ETIMEDOUT);
+	is("messages that the peer does not take", (unsigned)sent, 8);
+	refused(b, "no room for a message", ddp_easy_recv(b, text, 0, -1), EMSGSIZE);
+	for (int i = 0; i < 8; i++) {
+		is("length", (uint64_t)EASY(b, ddp_easy_recv(b, text, 100, -1)), 1);
+		is("its byte", (unsigned char)text[0], (unsigned char)('0' + i));
+	}
+	EASY(a, ddp_easy_send(a, NULL, 0, -1));
+	is("a message of no bytes", (uint64_t)EASY(b, ddp_easy_recv(b, NULL, 0, -1)), 0);
+	EASY(b, ddp_easy_send(b, "back", 4, -1));
+	EASY(a, ddp_easy_recv(a, text, 100, -1));
+	same("a message of the server", text, "back", 4);
+	close_all(a, b, listener);
+}
+
+/* Sends numbers and takes the same numbers; `both` ways if the peer does, too. */
+struct stream {
+	struct ddp_easy *e;
+	bool sends, takes;
+};
+
+static void *run(void *arg)
+{
+	struct stream *s = arg;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		if (s->sends)
+			EASY(s->e, ddp_easy_send(s->e, &i, sizeof(i), -1));
+		if (!s->takes)
+			continue;
+		if (EASY(s->e, ddp_easy_recv(s->e, &n, sizeof(n), -1)) != sizeof(n) || n != i)
+			fail("message %u instead of %u", n, i);
+	}
+	return NULL;
+}
+
+static void stream(const char *what, uint32_t credits, bool both)
+{
+	struct ddp_easy *listener = listen_with(credits, 64), *a = open_at(socket_a, credits, 64);
+	struct ddp_easy *b;
+	struct stream to, from;
+	pthread_t thread;
+
+	pair(listener, a, &b);
+	to = (struct stream){a, true, both};
+	from = (struct stream){b, both, true};
+	if (pthread_create(&thread, NULL, run, &to) != 0)
+		fail("pthread_create");
+	run(&from);
+	pthread_join(thread, NULL);
+	ok("%d messages, %s", MESSAGES, what);
+	close_all(a, b, listener);
+}
+
+/* ---- memory ---- */
+
+static void limits_of_offer(struct ddp_easy *a, uint8_t *mine)
+{
+	uint64_t length;
+	unsigned access;
+
+	EASY(a, ddp_easy_offered(a, &length, &access));
+	is("length of the offer", length, OFFER);
+	is("rights of the offer", access, DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_WRITE);
+	refused(a, "beyond the offer", ddp_easy_write(a, OFFER - 1, mine, 2, -1), ERANGE);
+	refused(a, "an offset that overflows", ddp_easy_read(a, UINT64_MAX, mine, 2, -1), ERANGE);
+	refused(a, "other memory", ddp_easy_write(a, 0, &length, 8, -1), EFAULT);
+	refused(a, "beyond the memory", ddp_easy_read(a, 0, mine + MEMORY - 1, 2, -1), EFAULT);
+	EASY(a, ddp_easy_write(a, OFFER, mine, 0, -1));
+}
+
+static void memory(void)
+{
+	struct ddp_easy *listener = listen_with(0, 0), *a = open_at(socket_a, 0, 0), *b;
+	int fd = memfd_create("easy", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+	uint8_t *theirs = malloc(MEMORY), *mine;
+	void *more;
+
+	if (fd < 0 || !theirs || ftruncate(fd, MEMORY) < 0)
+		fail("no memory");
+	mine = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memset(theirs, 1, MEMORY);
+	EASY(listener, ddp_easy_register(listener, theirs, MEMORY, -1));
+	EASY(a, ddp_easy_register(a, mine, MEMORY, fd));
+	EASY(a, ddp_easy_alloc(a, MEMORY, &more));
+	refused(listener, "an offer without rights", ddp_easy_offer(listener, theirs, 1, 0),
+		EINVAL);
+	EASY(listener, ddp_easy_offer(listener, theirs + 100, OFFER,
+				      DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_WRITE));
+	pair(listener, a, &b);
+	refused(b, "an offer too late", ddp_easy_offer(b, theirs, 1, 1), EISCONN);
+	refused(b, "no offer of the client", ddp_easy_write(b, 0, theirs, 1, -1), EACCES);
+	limits_of_offer(a, mine);
+	memset(mine, 2, MEMORY);
+	EASY(a, ddp_easy_write(a, 10, mine, 20, -1));
+	is("the byte before a Write", theirs[109], 1);
+	is("the first byte of it", theirs[110], 2);
+	is("the last byte of it", theirs[129], 2);
+	is("the byte after it", theirs[130], 1);
+	EASY(a, ddp_easy_read(a, 9, more, 22, -1));
+	same("a Read", more, theirs + 109, 22);
+	for (int i = 0; i < 100; i++) {
+		r = ddp_easy_write(a, (uint64_t)i, mine, 1, 0);
+		if (r == -ETIMEDOUT && i-- > 0) /* 16 are in flight */
+			EASY(a, ddp_easy_wait(a, -1));
+		else if (r < 0 && r != -EINPROGRESS)
+			fail("a Write with time-out 0: %s", ddp_easy_error(a));
+	}
+	EASY(a, ddp_easy_wait(a, -1));
+	is("the last of 100 Writes that were only started", theirs[199], 2);
+	EASY(NULL, ddp_easy_close(listener, 0));
+	EASY(a, ddp_easy_write(a, 200, mine, 1, -1));
+	is("a Write after the end of the listener", theirs[300], 2);
+	EASY(b, ddp_easy_free(b, theirs));
+	refused(a, "memory that was freed", ddp_easy_write(a, 0, mine, 1, -1), EACCES);
+	EASY(NULL, ddp_easy_close(a, -1));
+	EASY(NULL, ddp_easy_close(b, -1));
+	free(theirs);
+	munmap(mine, MEMORY);
+	close(fd);
+}
+
+/* ---- ends ---- */
+
+static void *wait_for_message(void *arg)
+{
+	char byte;
+
+	return (void *)(intptr_t)ddp_easy_recv(arg, &byte, 1, -1);
+}
+
+static void ends(void)
+{
+	struct ddp_easy *listener = listen_with(0, 0), *a = open_at(socket_a, 0, 0), *b;
+	pthread_t thread;
+	void *result;
+	char text[8];
+
+	pair(listener, a, &b);
+	if (pthread_create(&thread, NULL, wait_for_message, b) != 0)
+		fail("pthread_create");
+	EASY(NULL, ddp_easy_close(a, -1));
+	pthread_join(thread, &result);
+	refused(b, "ddp_easy_recv while the peer closes", (intptr_t)result, ESHUTDOWN);
+	refused(b, "ddp_easy_send then", ddp_easy_send(b, "x", 1, -1), ESHUTDOWN);
+	EASY(NULL, ddp_easy_close(b, -1));
+
+	a = open_at(socket_a, 0, 0);
+	pair(listener, a, &b);
+	EASY(b, ddp_easy_send(b, "one", 3, -1));
+	EASY(b, ddp_easy_send(b, "two", 3, -1));
+	EASY(NULL, ddp_easy_close(b, -1));
+	EASY(a, ddp_easy_recv(a, text, sizeof(text), -1));
+	EASY(a, ddp_easy_recv(a, text, sizeof(text), -1));
+	same("a message from before the end", text, "two", 3);
+	refused(a, "no message after it", ddp_easy_recv(a, text, sizeof(text), -1), ESHUTDOWN);
+	EASY(NULL, ddp_easy_close(a, 0));
+	EASY(NULL, ddp_easy_close(listener, 0));
+}
+
+/* ---- event loops ---- */
+
+static void sleep_until(struct ddp_easy *e)
+{
+	struct pollfd p = {.fd = ddp_easy_fd(e), .events = POLLIN};
+
+	if (poll(&p, 1, RIG_WAIT_MS) != 1)
+		fail("the descriptor is not readable");
+}
+
+static void loop(void)
+{
+	struct ddp_easy *listener = listen_with(1, 8), *a = open_at(socket_a, 1, 8), *b;
+	uint64_t seen_a = 0, seen_b = 0;
+	char text[8];
+
+	ddp_easy_connect(a, address_b, port, 0);
+	while (ddp_easy_accept(listener, &b, 0) < 0)
+		sleep_until(listener);
+	while (ddp_easy_wait(a, 0) < 0)
+		sleep_until(a);
+	for (int i = 0; i < 100; i++) {
+		while (ddp_easy_send(a, "message", 8, 0) < 0)
+			if (EASY(a, ddp_easy_arm(a, &seen_a)) == 0)
+				sleep_until(a);
+		while (ddp_easy_recv(b, text, 8, 0) < 0)
+			if (EASY(b, ddp_easy_arm(b, &seen_b)) == 0)
+				sleep_until(b);
+	}
+	ok("100 messages with descriptors");
+	close_all(a, b, listener);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 5)
+		fail("usage: easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY");
+	socket_a = argv[1];
+	socket_b = argv[2];
+	address_b = argv[3];
+	nobody = argv[4];
+	wrong();
+	foreign();
+	messages();
+	stream("64 credits, one way", 64, false);
+	stream("1 credit, one way", 1, false);
+	stream("3 credits, both ways", 3, true);
+	memory();
+	ends();
+	loop();
+	return 0;
+}
