@@ -9,8 +9,10 @@
 
 #include "ctl/batch.h"
 #include "ctl/command.h"
+#include "ctl/complete.h"
 #include "ctl/rates.h"
 #include "ipc/version.h"
+#include "util/complete.h"
 #include "util/near.h"
 
 static void print_objects(FILE *out)
@@ -288,6 +290,8 @@ int main(int argc, char **argv)
 	enum ctl_exit e;
 	bool end;
 
+	if (complete_asked(argc, argv))
+		return complete_run(argc, argv);
 	e = parse_options(&c.opts, argc, argv, &end);
 	if (end)
 		return e;

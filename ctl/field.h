@@ -49,7 +49,8 @@ struct field_object {
 	enum ctl_object number; /* 0 where the daemon is not asked */
 	const struct field *fields;
 	unsigned nfields;
-	const char *id; /* key that `ddpctl OBJECT ID` means, NULL if there is none */
+	const char *id;   /* key that `ddpctl OBJECT ID` means, NULL if there is none */
+	const char *help; /* what they are, in a few words */
 };
 
 enum { FIELD_TEXT = 320 }; /* bytes that hold any field as text */

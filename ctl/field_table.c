@@ -250,20 +250,28 @@ static const struct field limit_fields[] = {
 	F(limit, max, NUM, BASIC),
 };
 
-#define OBJECT(name, number, id)                                                                   \
+#define OBJECT(name, number, id, help)                                                             \
 	{                                                                                          \
-#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]), id \
+#name, number, name##_fields, sizeof(name##_fields) / sizeof(name##_fields[0]),    \
+			id, help                                                                   \
 	}
 
 static const struct field_object objects[] = {
-	OBJECT(status, CTL_STATUS, NULL), OBJECT(assoc, CTL_ASSOC, "id"),
-	OBJECT(path, CTL_PATH, NULL),     OBJECT(session, CTL_SESSION, NULL),
-	OBJECT(qp, CTL_QP, "qp_num"),     OBJECT(srq, CTL_SRQ, "handle"),
-	OBJECT(cq, CTL_CQ, "handle"),     OBJECT(mr, CTL_MR, "stag"),
-	OBJECT(mw, CTL_MW, "stag"),       OBJECT(pd, CTL_PD, "handle"),
-	OBJECT(client, CTL_CLIENT, "id"), OBJECT(listener, CTL_LISTENER, "handle"),
-	OBJECT(event, CTL_EVENT, NULL),   OBJECT(config, CTL_CONFIG, "key"),
-	OBJECT(limit, CTL_LIMIT, "name"),
+	OBJECT(status, CTL_STATUS, NULL, "the daemon"),
+	OBJECT(assoc, CTL_ASSOC, "id", "associations with peers"),
+	OBJECT(path, CTL_PATH, NULL, "paths of associations"),
+	OBJECT(session, CTL_SESSION, NULL, "sessions, which share associations"),
+	OBJECT(qp, CTL_QP, "qp_num", "queue pairs"),
+	OBJECT(srq, CTL_SRQ, "handle", "shared receive queues"),
+	OBJECT(cq, CTL_CQ, "handle", "completion queues"),
+	OBJECT(mr, CTL_MR, "stag", "registered memory"),
+	OBJECT(mw, CTL_MW, "stag", "memory windows"),
+	OBJECT(pd, CTL_PD, "handle", "protection domains"),
+	OBJECT(client, CTL_CLIENT, "id", "programs that use the daemon"),
+	OBJECT(listener, CTL_LISTENER, "handle", "ports where programs listen"),
+	OBJECT(event, CTL_EVENT, NULL, "the latest events"),
+	OBJECT(config, CTL_CONFIG, "key", "the configuration in effect"),
+	OBJECT(limit, CTL_LIMIT, "name", "limits of users, and what they use"),
 };
 
 _Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");

@@ -62,6 +62,18 @@ static const struct option_row rows[] = {
 
 static const struct ddpcp_opts defaults = {.port = DDPCP_PORT};
 
+static void complete_operand(const struct complete *c)
+{
+	if (c->n == 0) {
+		complete_word(c, "put", "copy files to a host");
+		complete_word(c, "get", "copy files from a host");
+		complete_word(c, "serve", "let others copy files from and to a directory");
+	} else if (strcmp(c->operand[0], "serve") != 0) {
+		complete_by_shell(c, "files");
+		complete_by_shell(c, "hosts");
+	}
+}
+
 static const struct opts_tool tool = {
 	.usage = "Usage: ddpcp [OPTION]... put FILE... HOST:[NAME]\n"
 		 "       ddpcp [OPTION]... get HOST:NAME [FILE]\n"
@@ -73,6 +85,7 @@ static const struct opts_tool tool = {
 		 "then survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
+	.operand = complete_operand,
 };
 
 static int run(const struct ddpcp_opts *o, int argc, char **argv)

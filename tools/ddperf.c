@@ -173,6 +173,33 @@ static const struct ddperf_opts defaults = {
 	.runs = 1,
 };
 
+/* Operations may be a list: "write,re" becomes "write,read". */
+static void complete_ops(const struct complete *c)
+{
+	const char *comma = strrchr(c->cur, ',');
+	int len = comma ? (int)(comma + 1 - c->cur) : 0;
+
+	for (unsigned i = 0; i < DDPERF_OPS; i++) {
+		char word[128];
+
+		snprintf(word, sizeof(word), "%.*s%s", len, c->cur, ddperf_op_str(i));
+		complete_word(c, word, NULL);
+	}
+}
+
+static void complete_operand(const struct complete *c)
+{
+	if (c->n == 0)
+		complete_by_shell(c, "hosts");
+	else if (c->n == 1)
+		complete_ops(c);
+	if (c->n != 2)
+		return;
+	complete_word(c, "bw", "bandwidth");
+	complete_word(c, "lat", "latency");
+	complete_word(c, "rate", "messages per second");
+}
+
 static const struct opts_tool tool = {
 	.usage = "Usage: ddperf [OPTION]... HOST OPERATION[,...] bw|lat|rate\n"
 		 "       ddperf -s [--once] [OPTION]...\n"
@@ -183,6 +210,7 @@ static const struct opts_tool tool = {
 		 "survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
+	.operand = complete_operand,
 };
 
 /* Whether one operation has what the options ask for. Negative after a message. */

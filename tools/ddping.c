@@ -102,6 +102,12 @@ static const struct ddping_opts defaults = {
 	.verify = true,
 };
 
+static void complete_operand(const struct complete *c)
+{
+	if (c->n == 0)
+		complete_by_shell(c, "hosts");
+}
+
 static const struct opts_tool tool = {
 	.usage = "Usage: ddping [OPTION]... HOST\n"
 		 "       ddping -s [OPTION]...\n"
@@ -112,6 +118,7 @@ static const struct opts_tool tool = {
 		 "survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
+	.operand = complete_operand,
 };
 
 int main(int argc, char **argv)

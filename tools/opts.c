@@ -6,10 +6,22 @@
 
 #include "tools/common.h"
 
+static int complete(const struct opts_tool *tool, int argc, char **argv)
+{
+	struct complete c;
+
+	complete_read(&c, &tool->table, argc, argv, stdout);
+	if (!complete_option(&c))
+		tool->operand(&c);
+	return COMMON_OK;
+}
+
 int opts_parse(const struct opts_tool *tool, int argc, char **argv, void *opts)
 {
 	char error[OPTION_ERROR];
 
+	if (complete_asked(argc, argv))
+		return complete(tool, argc, argv);
 	switch (option_parse(&tool->table, argc, argv, opts, error)) {
 	case OPTION_R_HELP:
 		printf("%s\n", tool->usage);

@@ -3,19 +3,21 @@
 #ifndef TOOLS_OPTS_H
 #define TOOLS_OPTS_H
 
+#include "util/complete.h"
 #include "util/option.h"
 
 struct opts_tool {
 	const char *usage; /* of --help: everything above the options */
 	struct option_table table;
-	const void *defaults; /* the options' struct before parsing */
+	const void *defaults;                      /* the options' struct before parsing */
+	void (*operand)(const struct complete *c); /* for completion: of what is no option */
 };
 
 enum { OPTS_GO = -1 };
 
 /* Sets opts, which the caller filled with the defaults. Returns OPTS_GO, or the exit status with
- * which the program ends: --help, --version or a wrong command line, about which a message was
- * printed. */
+ * which the program ends: --help, --version, --complete (util/complete.h) or a wrong command line,
+ * about which a message was printed. */
 int opts_parse(const struct opts_tool *tool, int argc, char **argv, void *opts);
 
 /* Rows of all tools; S is the options' struct. */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Promise: ddpctl(8), the completion of bash and ddpctl have the same objects, keys, options and errors. ddpctl
+# Promise: ddpctl(8), completion and ddpctl have the same objects, keys, options and errors. ddpctl
 # explains a code without a daemon, in each notation.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
@@ -10,16 +10,8 @@ page=$top_srcdir/man/ddpctl.8
 # This test needs no daemon.
 export DDP_SOCKET=$tmp/none.sock
 
-# completed WORDS...: the completions of the last word, sorted.
-completed() {
-	bash -uc '
-		source "$0"
-		COMP_WORDS=(ddpctl "$@")
-		COMP_CWORD=$#
-		_ddpctl
-		[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}" | sort' \
-		"$bin/etc/ddpctl.bash-completion" "$@"
-}
+# completed WORDS...: the completions of the last word, sorted. completion.sh tries the shells.
+completed() { "$ddpctl" --complete "$@" | cut -f 1 | sort; }
 
 # same WHAT FILE FILE
 same() { diff "$2" "$3" >"$tmp/diff" || fail "$1 differ: $(cat "$tmp/diff")"; }
@@ -43,7 +35,7 @@ listed Commands >"$tmp/words"
 [ "$(wc -l <"$tmp/words")" -gt 4 ] || fail "too few commands: $(cat "$tmp/said")"
 sort "$tmp/objects" "$tmp/words" >"$tmp/want"
 completed '' >"$tmp/got"
-same 'objects, and those that bash completes' "$tmp/want" "$tmp/got"
+same 'objects, and those that are completed' "$tmp/want" "$tmp/got"
 
 "$ddpctl" asoc 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'a misspelled object: not status 2'
@@ -70,7 +62,7 @@ while read -r object; do
 	[ -s "$tmp/commands" ] || echo show >"$tmp/commands"
 	cat "$tmp/keys" "$tmp/commands" | sort >"$tmp/want"
 	completed "$object" '' >"$tmp/got"
-	same "keys of $object, and those that bash completes" "$tmp/want" "$tmp/got"
+	same "keys of $object, and those that are completed" "$tmp/want" "$tmp/got"
 done <"$tmp/objects"
 
 # Each command is in the page, and completed.
@@ -82,18 +74,18 @@ while read -r command; do
 	set -- $command
 	[ $# = 1 ] || completed "$1" '' | grep -qx -- "$2" || fail "$command is not completed"
 done <"$tmp/commands"
-[ "$(completed log level '')" = '' ] || fail 'log level'
+[ "$(completed log level '')" = $'debug\nerror\ninfo\nwarning' ] || fail 'log level'
 
 "$ddpctl" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z]+' | tr -d ' ' | tr , '\n' | sort >"$tmp/want"
 completed - >"$tmp/got"
-same 'options, and those that bash completes' "$tmp/want" "$tmp/got"
+same 'options, and those that are completed' "$tmp/want" "$tmp/got"
 
 "$ddpctl" -j explain >"$tmp/json" || fail 'explain'
 python3 -c '
 import json, sys
 print("\n".join(sorted(e["name"] for e in json.load(sys.stdin) if e["name"])))' <"$tmp/json" | LC_ALL=C sort >"$tmp/want"
 completed explain '' >"$tmp/got"
-same 'errors, and those that bash completes' "$tmp/want" "$tmp/got"
+same 'errors, and those that are completed' "$tmp/want" "$tmp/got"
 python3 -c '
 import json, sys
 print("\n".join(json.load(sys.stdin)[0]))' <"$tmp/json" | sort >"$tmp/want"
@@ -106,9 +98,18 @@ same 'keys of an error, and those of the manual page' "$tmp/want" "$tmp/got"
 [ "$(completed mw 5 valid y)" = yes ] || fail 'values after an id'
 [ "$(completed mw valid yes mr_)" = mr_stag ] || fail 'keys after a value'
 [ "$(completed --socket cq qp ird)" = ird ] || fail 'keys after --socket'
-[ "$(completed --timeout = 3 -j qp ird)" = ird ] || fail 'keys after --timeout='
-[ "$(completed --socket "$tmp/sai")" = "$tmp/said" ] || fail 'the path of --socket'
-[ "$(completed --socket = "$tmp/sai")" = "$tmp/said" ] || fail 'the path of --socket='
+[ "$(completed --timeout=3 -j qp ird)" = ird ] || fail 'keys after --timeout='
+[ "$(completed -jw 3 -c9 qp ird)" = ird ] || fail 'keys after -jw and -c9'
+[ "$(completed -- qp ird)" = ird ] || fail 'keys after --'
+for words in '--socket /x' '--socket=/x' '-jb /x' 'config check /x'; do
+	# shellcheck disable=SC2086
+	[ "$("$ddpctl" --complete $words)" = $'\tfiles' ] || fail "the path of $words"
+done
+[ "$("$ddpctl" --complete doctor '')" = $'\thosts' ] || fail 'the host of doctor'
+for words in '-c ""' '--watch= ' 'drain on ""' 'log level debug ""' 'unknown ""'; do
+	eval "set -- $words"
+	[ -z "$("$ddpctl" --complete "$@")" ] || fail "something completes $words"
+done
 
 "$ddpctl" explain 0x1101 >"$tmp/want" || fail 'explain 0x1101'
 grep -q '^layer_name  DDP$' "$tmp/want" || fail "no layer: $(cat "$tmp/want")"
