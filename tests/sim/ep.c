@@ -276,29 +276,34 @@ static bool lacks_receives(const struct ep *ep)
 static void post_late(void *obj, void *arg)
 {
 	struct ep *ep = obj;
+	unsigned before;
 
 	(void)arg;
 	ep->late_due = false;
 	if (!lacks_receives(ep))
 		return;
+	before = ep->rq_n;
 	if (has_session(ep))
 		op_post_recvs(ep, 1 + (unsigned)random_below(ep->w, 4));
+	ep->late_more_us = ep->rq_n > before ? 0 : 2 * ep->late_more_us + 1;
 	ep_wait_for_receives(ep);
 }
 
-/* Looks less often while it connects: that can take seconds, and late_us a few microseconds. */
+/* While it could not post any, it looks less and less often: to connect and to end can take
+ * seconds, and late_us a few microseconds. */
 void ep_wait_for_receives(struct ep *ep)
 {
-	enum { CONNECTING_US = 10000 };
+	enum { MOST_US = 10000 };
 	struct world *w = ep->w;
 	uint64_t us;
 
 	if (!ep->patient || ep->late_due || !lacks_receives(ep))
 		return;
-	us = 1 + random_below(w, w->plan.late_us);
+	if (ep->late_more_us > MOST_US)
+		ep->late_more_us = MOST_US;
+	us = 1 + random_below(w, w->plan.late_us) + ep->late_more_us;
 	ep->late_due = true;
-	simclock_after(w->clock, ep->state == EP_CONNECTING ? us + CONNECTING_US : us, post_late,
-		       ep, NULL);
+	simclock_after(w->clock, us, post_late, ep, NULL);
 }
 
 static void count_message(struct ep *ep, const struct op *op)

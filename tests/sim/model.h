@@ -236,13 +236,14 @@ struct ep {
 				    be */
 	unsigned answered; /* requests before this one have an answer, unless they need none */
 	unsigned cq_room;
-	void *hold;        /* memory of its hold, or NULL */
-	bool patient;      /* the hold has room and time for all messages that find no receive */
-	bool in_order;     /* RDMAP_PLACE_IN_ORDER */
-	bool acked;        /* RDMAP_ACKED */
-	bool late_due;     /* late receives are to be posted */
-	bool recv_due;     /* take_recv() had none: a wake is due when there is one */
-	bool wake_due;     /* take_send() had no request: a wake is due when there is one */
+	void *hold;    /* memory of its hold, or NULL */
+	bool patient;  /* the hold has room and time for all messages that find no receive */
+	bool in_order; /* RDMAP_PLACE_IN_ORDER */
+	bool acked;    /* RDMAP_ACKED */
+	bool late_due; /* late receives are to be posted */
+	uint32_t late_more_us; /* than planned until it looks again */
+	bool recv_due;         /* take_recv() had none: a wake is due when there is one */
+	bool wake_due;         /* take_send() had no request: a wake is due when there is one */
 	bool uncertain;    /* receives may have failed: their assignment to messages is uncertain */
 	bool flushed;      /* something ended RDMAP_FLUSH_ERR: the end must follow */
 	bool remote_error; /* something ended RDMAP_REM_...: the peer's error must follow */
