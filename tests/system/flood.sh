@@ -3,15 +3,25 @@
 # Promise: floods of INIT, COOKIE ECHO, garbage, packets out of the blue and packets in the name of the peer end no
 # session, keep no program from connecting, and leave no memory behind.
 # By hand, FLOOD_FLOOR=0.8 FLOOD_SECONDS=5 FLOOD_ROUNDS=5: the session also keeps that part of its rate, compared with
-# the same time in which the flooder computes instead; medians of rounds that take turns.
+# the same time in which the flooder computes instead; medians of rounds that take turns. FLOOD_FAMILY=6: over IPv6, in
+# a network namespace.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
 needs ddpsctpd ddpctl ddping python3
+if [ "${FLOOD_FAMILY-}" = 6 ] && [ -z "${FLOOD_INSIDE-}" ]; then
+	unshare --map-root-user --net true 2>/dev/null || skip "needs a network namespace"
+	FLOOD_INSIDE=1 exec unshare --map-root-user --net bash "$0"
+fi
 [ "$DDP_TRANSPORT" = user ] || skip 'needs the transport user'
 seconds=${FLOOD_SECONDS:-0.5} rounds=${FLOOD_ROUNDS:-1} floor=${FLOOD_FLOOR:-}
 kinds=${FLOOD_KINDS:-'init cookie garbage blue mix forged'}
 
 a=$(address 0) b=$(address 1)
+if [ -n "${FLOOD_INSIDE-}" ]; then
+	a=fd00::a b=fd00::b
+	ip link set lo up && ip -6 address add $a/128 dev lo && ip -6 address add $b/128 dev lo &&
+		ip -6 route add local fd00:200::/24 dev lo && sysctl -q net.ipv6.ip_nonlocal_bind=1 || fail 'no IPv6'
+fi
 daemon a "$a"
 daemon b "$b"
 server ping b "$ddping" -s --socket "$(socket_of b)" --port 6999

@@ -7,7 +7,8 @@
  * KIND: init, cookie (one of the daemon, again and again), garbage, blue (DATA out of the blue),
  * forged (ABORT, INIT, COOKIE ECHO and garbage in the name of an association of PEER with
  * PEER-SCTP-PORT), mix (all of these in turn), spin (no packet: computes instead). Packets come
- * from many addresses of 127.0.0.0/8, which are many networks. Prints how many packets left.
+ * from many addresses of 127.0.0.0/8, or of fd00:200::/24, which are many networks. Prints how many
+ * packets left.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/addr.h"
 #include "util/be.h"
 #include "util/crc32c.h"
 
@@ -35,7 +37,7 @@ enum {
 	COOKIE_PARAM = 7,
 };
 
-static struct sockaddr_in to;
+static struct sockaddr_storage to;
 static int host[HOSTS];
 static uint16_t sctp_port, peer_port;
 static const char *peer;
@@ -61,16 +63,31 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static struct sockaddr_storage address(const char *text, uint16_t port)
+{
+	struct sockaddr_storage ret = {0};
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&ret;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&ret;
+
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons(port);
+	} else if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
+		v6->sin6_family = AF_INET6;
+		v6->sin6_port = htons(port);
+	}
+	return ret;
+}
+
 static void open_host(int *fd, const char *addr)
 {
-	struct sockaddr_in from = {.sin_family = AF_INET};
+	struct sockaddr_storage from = address(addr, 0);
 	int size = 1 << 20;
 
-	*fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	inet_pton(AF_INET, addr, &from.sin_addr);
+	*fd = socket(from.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	(void)setsockopt(*fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	if (*fd < 0 || bind(*fd, (struct sockaddr *)&from, sizeof(from)) < 0 ||
-	    connect(*fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
+	if (*fd < 0 || bind(*fd, (struct sockaddr *)&from, addr_len(&from)) < 0 ||
+	    connect(*fd, (struct sockaddr *)&to, addr_len(&to)) < 0) {
 		fprintf(stderr, "flooder: %s: %s\n", addr, strerror(errno));
 		exit(1);
 	}
@@ -78,10 +95,11 @@ static void open_host(int *fd, const char *addr)
 
 static void open_hosts(void)
 {
-	char addr[INET_ADDRSTRLEN];
+	const char *form = to.ss_family == AF_INET ? "127.%u.%u.1" : "fd00:%u:%u::1";
+	char addr[INET6_ADDRSTRLEN];
 
 	for (unsigned i = 0; i < HOSTS; i++) {
-		snprintf(addr, sizeof(addr), "127.%u.%u.1", 200 + i % 50, 1 + i / 50);
+		snprintf(addr, sizeof(addr), form, 200 + i % 50, 1 + i / 50);
 		open_host(&host[i], peer ? peer : addr);
 	}
 }
@@ -262,9 +280,7 @@ int main(int argc, char **argv)
 	while (strcmp(k->name, argv[1]) != 0)
 		if (++k == kinds + sizeof(kinds) / sizeof(kinds[0]))
 			return 2;
-	to = (struct sockaddr_in){.sin_family = AF_INET,
-				  .sin_port = htons((uint16_t)atoi(argv[3]))};
-	inet_pton(AF_INET, argv[2], &to.sin_addr);
+	to = address(argv[2], (uint16_t)atoi(argv[3]));
 	sctp_port = (uint16_t)atoi(argv[4]);
 	if (argc == 8) {
 		peer = argv[6];
