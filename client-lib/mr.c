@@ -195,7 +195,7 @@ _Static_assert((int)DDP_MR_MEMFD == RUNG_MEMFD && (int)DDP_MR_SHARED == RUNG_SHA
 
 static int check_reg(const struct ddp_reg_attr *a)
 {
-	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP | DDP_REG_QUIET;
+	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP | DDP_REG_QUIET | DDP_REG_GAPS;
 
 	if (a->flags & ~all)
 		return reason_fail(-EINVAL, "ddp_reg_mr: flags 0x%x: not a set of DDP_REG_",
@@ -218,6 +218,7 @@ static int register_own(struct mr *mr, unsigned access, unsigned flags)
 	const struct own_memory_how how = {
 		.write = access & WRITES,
 		.quiet = flags & DDP_REG_QUIET,
+		.gaps = flags & DDP_REG_GAPS,
 		.agent = mr->pub.pd->ctx->minor >= IPC_MINOR_AGENT,
 	};
 	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, &how, &mr->own);

@@ -20,6 +20,7 @@
 enum {
 	GENERATION_SHIFT = 47, /* addresses have fewer bits */
 	GENERATIONS = 65535,   /* that a file has room for */
+	GAP_PAGES = 16,
 };
 
 /* Of the process. */
@@ -66,10 +67,10 @@ static void watch_forks(void)
 struct request {
 	const char *call;
 	uintptr_t start, end; /* whole pages */
-	size_t head;          /* bytes of the first page before the range */
+	size_t head;          /* bytes of them before the range */
 	bool write;
-	bool alone; /* no other thread accesses the pages */
-	bool agent; /* see struct own_memory_how */
+	bool alone;       /* no other thread accesses the pages */
+	bool gaps, agent; /* see struct own_memory_how */
 	struct survey s;
 };
 
@@ -140,6 +141,55 @@ static int check_adoptable(const struct request *q)
 		obstacle = obstacle_of(area);
 	}
 	return obstacle;
+}
+
+/* ---- gaps ---- */
+
+/* Widens the range to adopted pages on both sides that are at most `most` bytes away. */
+static void reach(const struct areas *ours, uintptr_t most, uintptr_t *start, uintptr_t *end)
+{
+	uintptr_t from = *start, to = *end;
+
+	for (size_t i = 0; i < ours->count; i++) {
+		const struct maps_area *a = &ours->at[i];
+
+		if (a->end <= from && from - a->end <= most)
+			*start = a->end;
+		if (a->start >= to && a->start - to <= most && *end == to)
+			*end = a->start;
+	}
+}
+
+/* Whether all of it is adopted, or memory that may be. */
+static bool is_plain(const struct request *q)
+{
+	for (size_t i = 0; i < q->s.range.count; i++) {
+		const struct maps_area *area = &q->s.range.at[i];
+
+		if (!survey_is_ours(&own.file, area) &&
+		    (area->kind != MAPS_ANON || area->prot != (PROT_READ | PROT_WRITE)))
+			return false;
+	}
+	return q->s.hole == q->end && !threads_block_in(q->start, q->end);
+}
+
+/* Every second page of a large area would take two memory maps; with the pages between them it is
+ * one map. They belong to the region, and become private again with it. */
+static void fill_gaps(struct request *q, uintptr_t page)
+{
+	struct request wide = *q;
+
+	reach(&q->s.ours, GAP_PAGES * page, &wide.start, &wide.end);
+	if (wide.start == q->start && wide.end == q->end)
+		return;
+	wide.head += q->start - wide.start;
+	if (survey_read(&own.file, wide.start, wide.end, &wide.s) == 0 && is_plain(&wide)) {
+		struct survey narrow = q->s;
+
+		*q = wide;
+		wide.s = narrow;
+	}
+	survey_free(&wide.s);
 }
 
 /* ---- places in the file ---- */
@@ -314,7 +364,7 @@ static int leave(const struct request *q, int obstacle, struct own_memory *m)
 	return 0;
 }
 
-static int find(struct request *q, struct own_memory *m)
+static int find(struct request *q, uintptr_t page, struct own_memory *m)
 {
 	int r = survey_read(&own.file, q->start, q->end, &q->s);
 
@@ -325,6 +375,8 @@ static int find(struct request *q, struct own_memory *m)
 		r = share(q, m);
 	if (r <= 0)
 		return r;
+	if (q->gaps)
+		fill_gaps(q, page);
 	r = check_adoptable(q);
 	if (r == 0)
 		r = adopt(q, m);
@@ -341,6 +393,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 		.head = at % page,
 		.write = how->write,
 		.alone = how->quiet || threads_alone(),
+		.gaps = how->gaps,
 		.agent = how->agent,
 	};
 	struct own_memory m = {0};
@@ -355,7 +408,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 	q.end = (uintptr_t)checked_round_up(at + len, page);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&own.lock);
-	r = find(&q, &m);
+	r = find(&q, (uintptr_t)page, &m);
 	survey_free(&q.s);
 	pthread_mutex_unlock(&own.lock);
 	if (r == 0)

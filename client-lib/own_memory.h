@@ -34,6 +34,7 @@ struct own_memory {
 struct own_memory_how {
 	bool write; /* the memory has to be writable */
 	bool quiet; /* no other thread accesses the pages during the call */
+	bool gaps;  /* the few private pages up to the next adopted ones may be adopted as well */
 	bool agent; /* memory that can neither be shared nor adopted may be copied by an agent */
 };
 

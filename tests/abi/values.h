@@ -115,6 +115,7 @@ static const struct value values[] = {
 	V(DDP_REG_IOVA),
 	V(DDP_REG_KEEP),
 	V(DDP_REG_QUIET),
+	V(DDP_REG_GAPS),
 	V(DDP_MR_MEMFD),
 	V(DDP_MR_SHARED),
 	V(DDP_MR_ADOPTED),

@@ -257,6 +257,8 @@ static void protects_and_advises(void)
 	strcpy(p + page, "advice");
 	madvise(p, 3 * page, MADV_DONTNEED);
 	same("MADV_DONTNEED keeps the bytes of registered pages", p + page, "advice", 7);
+	is("MADV_FREE of them fails", madvise(p, 3 * page, MADV_FREE) == -1 && errno == EINVAL, 1);
+	same("and keeps them too", p + page, "advice", 7);
 	MUST(ddp_dereg_mr(mr));
 	madvise(p, 3 * page, MADV_DONTNEED);
 	is("and zeroes them afterwards", (uint64_t)(unsigned char)p[page], 0);
@@ -320,6 +322,52 @@ static void takes_every_second_page(void)
 		MUST(ddp_dereg_mr(mrs[i]));
 	same("after all registrations", p + 500 * page, "one of 500", 11);
 	munmap(p, 1000 * page);
+}
+
+static size_t count_maps(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	size_t n = 0;
+
+	for (int c; f && (c = getc(f)) != EOF;)
+		n += c == '\n';
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* With the pages between them, a thousand regions are one memory map. */
+static void fills_gaps(void)
+{
+	enum { REGIONS = 1000 };
+	static struct ddp_mr *mrs[REGIONS];
+	struct ddp_reg_attr attr = DDP_INIT(ddp_reg_attr);
+	char *p = map_pages(2 * REGIONS);
+	size_t before = count_maps(), maps;
+
+	attr.flags = DDP_REG_GAPS;
+	for (size_t i = 0; i < REGIONS; i++) {
+		p[(2 * i + 1) * page] = (char)i;
+		MUST(ddp_reg_mr(b.pd, p + 2 * i * page + 8, 100, RIG_ALL, &attr, &mrs[i]));
+	}
+	maps = count_maps();
+	if (maps > before + 8)
+		fail("%d regions on every second page take %zu memory maps", REGIONS,
+		     maps - before);
+	peer_puts(mrs[700], mrs[700]->iova, "one of many");
+	same("a region whose neighbors are adopted with it", p + 1400 * page + 8, "one of many",
+	     12);
+	MUST(ddp_dereg_mr(mrs[700]));
+	madvise(p + 1399 * page, page, MADV_DONTNEED);
+	is("the page before it is private again", (uint64_t)p[1399 * page], 0);
+	for (size_t i = 0; i < REGIONS; i++) {
+		if (i != 700)
+			MUST(ddp_dereg_mr(mrs[i]));
+		if (i != 699 && p[(2 * i + 1) * page] != (char)i)
+			fail("the page behind region %zu has changed", i);
+	}
+	munmap(p, 2 * REGIONS * page);
+	ok("gaps between regions are filled");
 }
 
 /* Holes in other memory leave no room for one more. */
@@ -386,7 +434,7 @@ static void refuses(void)
 	char *p = map_pages(4);
 	struct ddp_mr *mr;
 
-	attr.flags = 8;
+	attr.flags = 16;
 	REFUSED("an unknown flag", ddp_reg_mr(b.pd, p, page, 0, &attr, &mr), EINVAL);
 	REFUSED("no bytes", ddp_reg_mr(b.pd, p, 0, 0, NULL, &mr), EINVAL);
 	REFUSED("NULL", ddp_reg_mr(b.pd, NULL, 1, 0, NULL, &mr), EFAULT);
@@ -426,6 +474,7 @@ int main(int argc, char **argv)
 	protects_and_advises();
 	forks_with_pages();
 	takes_every_second_page();
+	fills_gaps();
 	if (MAPS_ARE_OURS)
 		names_the_limit_of_maps();
 	is_lazy();

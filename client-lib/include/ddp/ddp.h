@@ -165,9 +165,10 @@ int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *
 		  unsigned access, struct ddp_mr **ret);
 
 enum ddp_reg_flags {
-	DDP_REG_IOVA = 1, /* iova is set; else it is addr */
-	DDP_REG_KEEP = 2, /* adopted pages stay adopted after ddp_dereg_mr() */
-	DDP_REG_QUIET = 4 /* no other thread accesses the pages during the call */
+	DDP_REG_IOVA = 1,  /* iova is set; else it is addr */
+	DDP_REG_KEEP = 2,  /* adopted pages stay adopted after ddp_dereg_mr() */
+	DDP_REG_QUIET = 4, /* no other thread accesses the pages during the call */
+	DDP_REG_GAPS = 8   /* up to 16 pages between adopted ones may be adopted with them */
 };
 
 struct ddp_reg_attr {
