@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,7 +14,7 @@
 enum { SECOND_NS = 1000000000, LINE_MAX_LEN = 1024 };
 
 static const char *tool = "";
-static volatile sig_atomic_t stopped;
+static atomic_bool stopped; /* a lock-free one: signal handlers set it, all threads read it */
 static char last_error[LINE_MAX_LEN];
 static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -21,6 +22,7 @@ static pthread_mutex_t last_error_lock = PTHREAD_MUTEX_INITIALIZER;
 static void on_signal(int sig)
 {
 	static uint64_t first;
+	int before = errno; /* of the code that is interrupted */
 	uint64_t now = common_now_ns();
 
 	if (stopped && now - first > SECOND_NS) {
@@ -29,7 +31,8 @@ static void on_signal(int sig)
 	}
 	if (!stopped)
 		first = now;
-	stopped = 1;
+	stopped = true;
+	errno = before;
 }
 
 void common_start(const char *name)
@@ -50,7 +53,7 @@ const char *common_tool(void)
 
 bool common_stopped(void)
 {
-	return stopped != 0;
+	return stopped;
 }
 
 static void format_line(char line[LINE_MAX_LEN], const char *fmt, va_list ap)

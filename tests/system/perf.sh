@@ -72,6 +72,7 @@ eventually 10 both_busy || fail 'the client does not measure'
 perf -c 1 "$b" write rate && fail 'two clients at once'
 grep -q 'rejected: busy: another client is being served' "$tmp/said" || fail "busy: $(cat "$tmp/said")"
 stop stays INT || fail "an interrupted client: status $?"
+eventually 10 none_of b session || fail 'the sessions of the client are left'
 grep -q 'interrupted' "$tmp/stays.log" || fail "an interrupted client: $(cat "$tmp/stays.log")"
 perf -c 1 "$b" write rate >"$tmp/after" || fail "the next client: $(cat "$tmp/said")"
 
