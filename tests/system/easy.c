@@ -204,6 +204,95 @@ static void stream(const char *what, uint32_t credits, bool both)
 	close_all(a, b, listener);
 }
 
+/* The largest numbers that the page allows work. */
+static void largest(void)
+{
+	struct ddp_easy *listener = listen_with(4096, 1), *a = open_at(socket_a, 1, 16 << 20), *b;
+	size_t length = 16 << 20;
+	char *text = malloc(length), byte;
+
+	if (!text)
+		fail("no memory");
+	pair(listener, a, &b);
+	for (int i = 0; i < 4096; i++)
+		EASY(a, ddp_easy_send(a, "x", 1, -1));
+	refused(a, "message 4097", ddp_easy_send(a, "x", 1, 0), ETIMEDOUT);
+	for (int i = 0; i < 4096; i++)
+		EASY(b, ddp_easy_recv(b, &byte, 1, -1));
+	close_all(a, b, listener);
+
+	listener = listen_with(1, 16 << 20);
+	a = open_at(socket_a, 1, 16 << 20);
+	pair(listener, a, &b);
+	memset(text, 7, length);
+	EASY(a, ddp_easy_send(a, text, length, -1));
+	memset(text, 0, length);
+	is("the longest message", (uint64_t)EASY(b, ddp_easy_recv(b, text, length, -1)), length);
+	is("its last byte", (unsigned char)text[length - 1], 7);
+	free(text);
+	close_all(a, b, listener);
+}
+
+/* ---- threads ---- */
+
+static void *serve(void *arg)
+{
+	struct ddp_easy *e = arg;
+	char text[64];
+	ssize_t n;
+
+	while ((n = ddp_easy_recv(e, text, sizeof(text), -1)) >= 0)
+		EASY(e, ddp_easy_send(e, text, (size_t)n, -1));
+	if (n != -ESHUTDOWN)
+		fail("a server's thread: %s", ddp_easy_error(e));
+	EASY(NULL, ddp_easy_close(e, -1));
+	return NULL;
+}
+
+static void *use(void *arg)
+{
+	struct ddp_easy *e = open_at(socket_a, 4, 64);
+	uint32_t n;
+
+	(void)arg;
+	EASY(e, ddp_easy_connect(e, address_b, port, -1));
+	for (uint32_t i = 0; i < 100; i++) {
+		EASY(e, ddp_easy_send(e, &i, sizeof(i), -1));
+		EASY(e, ddp_easy_recv(e, &n, sizeof(n), -1));
+		if (n != i)
+			fail("the server's thread returned %u instead of %u", n, i);
+	}
+	EASY(NULL, ddp_easy_close(e, -1));
+	return NULL;
+}
+
+static void start(pthread_t *thread, void *(*run_it)(void *), void *arg)
+{
+	if (pthread_create(thread, NULL, run_it, arg) != 0)
+		fail("pthread_create");
+}
+
+/* Connections begin and end while others work: a thread each, with one context at the server. */
+static void threads(void)
+{
+	enum { CLIENTS = 12 };
+	struct ddp_easy *listener = listen_with(4, 64), *e;
+	pthread_t client[CLIENTS], server[CLIENTS];
+
+	for (int i = 0; i < CLIENTS; i++)
+		start(&client[i], use, NULL);
+	for (int i = 0; i < CLIENTS; i++) {
+		EASY(listener, ddp_easy_accept(listener, &e, -1));
+		start(&server[i], serve, e);
+	}
+	EASY(NULL, ddp_easy_close(listener, 0));
+	for (int i = 0; i < CLIENTS; i++) {
+		pthread_join(client[i], NULL);
+		pthread_join(server[i], NULL);
+	}
+	ok("%d connections with a thread at each side", CLIENTS);
+}
+
 /* ---- memory ---- */
 
 static void limits_of_offer(struct ddp_easy *a, uint8_t *mine)
@@ -357,6 +446,8 @@ int main(int argc, char **argv)
 	stream("64 credits, one way", 64, false);
 	stream("1 credit, one way", 1, false);
 	stream("3 credits, both ways", 3, true);
+	threads();
+	largest();
 	memory();
 	ends();
 	loop();
