@@ -73,15 +73,22 @@ int ddp_easy_open(const struct ddp_easy_attr *attr, struct ddp_easy **ret)
 	return 0;
 }
 
+static void close_epoll(struct ddp_easy *e)
+{
+	if (e->epoll >= 0)
+		close(e->epoll);
+	if (e->end.bell >= 0)
+		close(e->end.bell);
+	e->epoll = e->end.bell = -1;
+}
+
 static void drop(struct ddp_easy *e)
 {
 	if (e->pending)
 		drop(e->pending);
-	if (e->state == EASY_LISTENING && e->epoll >= 0)
-		close(e->epoll);
 	easy_link_free(e);
-	if (e->state == EASY_LISTENING && e->end.bell >= 0)
-		close(e->end.bell);
+	if (e->state == EASY_LISTENING)
+		close_epoll(e);
 	if (easy_hub_leave(e->hub)) {
 		easy_memory_remove_all(e->hub);
 		easy_hub_destroy(e->hub);
@@ -108,10 +115,11 @@ int ddp_easy_close(struct ddp_easy *e, int timeout_ms)
 		if (r == -ESHUTDOWN)
 			r = 0;
 	}
-	if (r < 0)
+	if (r == -ETIMEDOUT)
+		easy_error_set(NULL, r, "ddp_easy_close: the connection did not end in time");
+	else if (r < 0)
 		easy_error_set(NULL, r, "ddp_easy_close: %s",
-			       r == -ETIMEDOUT ? "the connection did not end in time"
-					       : easy_error_text(&e->error));
+			       e->broken ? e->broken_text : ddp_last_reason());
 	drop(e);
 	return r;
 }
@@ -291,15 +299,17 @@ static int parse(struct ddp_easy *e, const char *address, struct sockaddr_storag
 static int make_epoll(struct ddp_easy *e)
 {
 	struct epoll_event in = {.events = EPOLLIN};
+	int err;
 
 	e->end.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	e->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (e->end.bell < 0 || e->epoll < 0 ||
-	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->end.bell, &in) < 0 ||
-	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, ddp_fd(e->hub->ctx), &in) < 0)
-		return easy_link_break(e, -errno, "ddp_easy_listen: no descriptor: %s",
-				       strerror(errno));
-	return 0;
+	if (e->end.bell >= 0 && e->epoll >= 0 &&
+	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, e->end.bell, &in) == 0 &&
+	    epoll_ctl(e->epoll, EPOLL_CTL_ADD, ddp_fd(e->hub->ctx), &in) == 0)
+		return 0;
+	err = -errno;
+	close_epoll(e);
+	return easy_error_set(&e->error, err, "ddp_easy_listen: no descriptor: %s", strerror(-err));
 }
 
 int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
@@ -313,6 +323,9 @@ int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
 	if (e->state != EASY_NEW)
 		return easy_error_set(&e->error, -EISCONN,
 				      "ddp_easy_listen: the object is a listener or a connection");
+	r = make_epoll(e);
+	if (r < 0)
+		return r;
 	r = ddp_create_id(e->hub->ctx, &e->end, &e->end.id);
 	if (r == 0)
 		r = ddp_listen(e->end.id, (struct sockaddr *)&addr, port, 0);
@@ -321,11 +334,11 @@ int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
 	if (r < 0) {
 		easy_error_pass(&e->error, r);
 		easy_hub_drop(e->hub, &e->end);
+		close_epoll(e);
 		return r;
 	}
 	e->state = EASY_LISTENING;
-	r = make_epoll(e);
-	return r < 0 ? r : attr.port;
+	return attr.port;
 }
 
 /* Answers a request. Its connection is pending until it is established. */
@@ -425,8 +438,7 @@ int ddp_easy_fd(struct ddp_easy *e)
 {
 	if (e->state == EASY_LISTENING)
 		return e->epoll;
-	return e->state == EASY_CONNECTED || e->state == EASY_BROKEN ? ddp_cq_fd(e->cq)
-								     : ddp_fd(e->hub->ctx);
+	return e->state >= EASY_CONNECTED && e->cq ? ddp_cq_fd(e->cq) : ddp_fd(e->hub->ctx);
 }
 
 int ddp_easy_arm(struct ddp_easy *e, uint64_t *seen)

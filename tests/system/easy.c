@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY
+ * easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY [orphan]
  *
  * What ddp_easy(3) promises, between a client of daemon A and a listener of daemon B.
  */
@@ -432,14 +432,34 @@ static void loop(void)
 	close_all(a, b, listener);
 }
 
+/* ---- the end of the daemon ---- */
+
+static void orphan(void)
+{
+	struct ddp_easy *listener = listen_with(0, 0), *a = open_at(socket_a, 0, 0), *b;
+	char byte;
+
+	pair(listener, a, &b);
+	ok("waits");
+	refused(a, "ddp_easy_recv without the daemon", ddp_easy_recv(a, &byte, 1, -1), EPIPE);
+	refused(a, "ddp_easy_send then", ddp_easy_send(a, "x", 1, -1), EPIPE);
+	EASY(NULL, ddp_easy_close(a, -1));
+	EASY(NULL, ddp_easy_close(listener, 0));
+	ddp_easy_close(b, 0); /* it may not know yet */
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 5)
-		fail("usage: easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY");
+	if (argc < 5)
+		fail("usage: easy SOCKET-A SOCKET-B ADDRESS-B ADDRESS-NOBODY [orphan]");
 	socket_a = argv[1];
 	socket_b = argv[2];
 	address_b = argv[3];
 	nobody = argv[4];
+	if (argc > 5) {
+		orphan();
+		return 0;
+	}
 	wrong();
 	foreign();
 	messages();

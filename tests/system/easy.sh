@@ -12,5 +12,10 @@ timeout 300 "$bin/tests/system/easy" "$(socket_of a)" "$(socket_of b)" "$b" "$(a
 	fail "easy: exit status $?"
 for name in a b; do
 	eventually 10 none_of "$name" qp cq mr mw listener || fail "objects are left in $name"
-	stop "$name" || fail "daemon $name: exit status $?"
 done
+
+background orphan timeout 300 "$bin/tests/system/easy" "$(socket_of a)" "$(socket_of b)" "$b" - orphan
+eventually 10 grep -qx 'ok waits' "$tmp/orphan.log" || fail 'no connection'
+stop a KILL
+wait "$(pid_of orphan)" || fail "easy without its daemon: exit status $?"
+stop b || fail "daemon b: exit status $?"
