@@ -19,6 +19,7 @@
 struct channel {
 	struct ibv_comp_channel ibv; /* first */
 	unsigned generation;         /* of the process whose CQs it has */
+	bool gone;                   /* the daemon has ended: no more events */
 };
 
 static struct channel *channel_of(struct ibv_comp_channel *ibv)
@@ -63,6 +64,7 @@ static int renew(struct channel *ch)
 	if (r)
 		return r;
 	ch->ibv.refcnt = 0;
+	ch->gone = false;
 	ch->generation = now;
 	return 0;
 }
@@ -95,18 +97,44 @@ static int timeout_of(const struct ibv_comp_channel *channel)
 	return fcntl(channel->fd, F_GETFL) & O_NONBLOCK ? 0 : -1;
 }
 
+/* The descriptors of all CQs would stay readable: programs that look only at those of channels
+ * would call again and again. Threads that wait already come here, too. */
+static int end(struct channel *ch)
+{
+	pthread_mutex_lock(&ch->ibv.context->mutex);
+	if (!ch->gone)
+		fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
+	ch->gone = true;
+	pthread_mutex_unlock(&ch->ibv.context->mutex);
+	errno = EIO;
+	return -1;
+}
+
+static bool is_gone(struct channel *ch)
+{
+	bool ret;
+
+	pthread_mutex_lock(&ch->ibv.context->mutex);
+	ret = ch->gone;
+	pthread_mutex_unlock(&ch->ibv.context->mutex);
+	return ret;
+}
+
 /* Another thread may take the event first: then this one waits for the next. */
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
+	struct channel *ch = channel_of(channel);
 	struct epoll_event ev;
 	struct cq *c;
 	int n, r;
 
-	if (channel_of(channel)->generation != fork_generation()) {
+	if (ch->generation != fork_generation()) {
 		words_lacks("ibv_get_cq_event", WORDS_PARENTS, ECHILD);
 		return -1;
 	}
 	for (;;) {
+		if (is_gone(ch))
+			return end(ch);
 		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
 		if (n == 0)
 			errno = EAGAIN;
@@ -118,7 +146,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 			break;
 		if (r != -EAGAIN) {
 			words_failed("ibv_get_cq_event", r);
-			return -1;
+			return end(ch);
 		}
 	}
 	*cq = &c->ibv;

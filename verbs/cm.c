@@ -66,6 +66,8 @@ static int destroy_ddp(struct cm_id *id)
 	} else {
 		r = ddp_destroy_id(id->ddp);
 	}
+	if (r == 0)
+		host_remove_watch(id->host, &id->watch);
 	pthread_mutex_unlock(&id->host->event_lock);
 	return r;
 }
@@ -323,7 +325,7 @@ static void on_request(struct cm_id *listener, struct host *host, const struct d
 	id->negotiated = ev->conn_flags & DDP_CONN_NEGOTIATE;
 	id->peer_ird = ev->peer_ird;
 	ddp_id_set_user(ev->id, &id->sink);
-	cm_take_host(id, host);
+	cm_take_host_locked(id, host);
 	cm_addr_of_request(id, ev);
 	id->peer_verbs = cm_private_take(CM_PRIVATE_REQUEST, ev->private_data, &len);
 	push_with(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev, len);
@@ -377,6 +379,8 @@ static void on_disconnected(struct cm_id *id, const struct ddp_cm_event *ev)
 		push(id, NULL, RDMA_CM_EVENT_DISCONNECTED, 0, ev);
 	else
 		push(id, NULL, RDMA_CM_EVENT_CONNECT_ERROR, ev->err ? ev->err : -ECONNRESET, ev);
+	if (id->established)
+		cm_event_ended(id);
 	id->established = false;
 }
 

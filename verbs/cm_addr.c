@@ -115,6 +115,8 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	struct cm_id *id = cm_of(ibv);
 	struct sockaddr_storage *src = &ibv->route.addr.src_storage;
 
+	if (addr->sa_family == AF_IB)
+		return cm_fail(EINVAL); /* every program with rsockets tries it */
 	if (!addr_is_ip(addr))
 		return cm_fail(
 			words_lacks("rdma_bind_addr", "only IPv4 and IPv6 addresses", EINVAL));

@@ -134,6 +134,12 @@ void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status)
 	cm_event_push(&ev, NULL, 0);
 }
 
+void cm_event_ended(struct cm_id *id)
+{
+	if (id->ibv.verbs && id->ibv.verbs->device->transport_type != IBV_TRANSPORT_IWARP)
+		cm_event_simple(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+}
+
 /* Takes the first event of this id out of its queue. */
 static struct cm_event *extract(struct cm_id *id)
 {
@@ -160,6 +166,8 @@ static void drop(struct cm_id *id)
 	if (h)
 		pthread_mutex_lock(&h->event_lock);
 	ddp_destroy_id(id->ddp);
+	if (h)
+		host_remove_watch(h, &id->watch);
 	if (h)
 		pthread_mutex_unlock(&h->event_lock);
 	free(id);

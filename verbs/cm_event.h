@@ -19,6 +19,9 @@ void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, siz
 /* An event without data. */
 void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status);
 
+/* After DISCONNECTED: its queue pair has ended. An iWARP device has no such event. */
+void cm_event_ended(struct cm_id *id);
+
 /* Before an id is destroyed: deletes its queued events, drops the ids of requests that nobody took,
  * and waits until the program has acknowledged the events that it took. */
 void cm_event_forget(struct cm_id *id);

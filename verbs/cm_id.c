@@ -74,13 +74,19 @@ static void set_device(struct cm_id *id, struct host *h, struct ibv_context *con
 	id->ibv.route.addr.addr.ibaddr.pkey = htobe16(0xffff);
 }
 
-int cm_take_host(struct cm_id *id, struct host *h)
+/* The daemon has ended. Programs that wait for an event of the id hear it. */
+static void on_event(struct host_watch *w, enum ddp_async_type type)
+{
+	if (type == DDP_ASYNC_DEVICE_GONE)
+		cm_event_simple(CONTAINER(w, struct cm_id, watch), RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+}
+
+/* Everything but the watch. */
+static int take_host(struct cm_id *id, struct host *h)
 {
 	struct ibv_context *context = context_of_cm(h);
 	int r;
 
-	if (id->host)
-		return 0;
 	if (!context)
 		return -1;
 	r = host_start_events(h);
@@ -94,6 +100,27 @@ int cm_take_host(struct cm_id *id, struct host *h)
 			return cm_fail(words_failed("rdma_create_id", r));
 	}
 	id->host = h;
+	id->watch.event = on_event;
 	set_device(id, h, context);
+	return 0;
+}
+
+int cm_take_host_locked(struct cm_id *id, struct host *h)
+{
+	if (id->host)
+		return 0;
+	if (take_host(id, h))
+		return -1;
+	host_add_watch_locked(h, &id->watch);
+	return 0;
+}
+
+int cm_take_host(struct cm_id *id, struct host *h)
+{
+	if (id->host)
+		return 0;
+	if (take_host(id, h))
+		return -1;
+	host_add_watch(h, &id->watch);
 	return 0;
 }

@@ -24,6 +24,7 @@ struct cm_id {
 	struct rdma_cm_id ibv;     /* first */
 	struct cm_rsocket rsocket; /* second */
 	struct event_sink sink;    /* of ddp */
+	struct host_watch watch;   /* of the daemon, while there is a host */
 	struct host *host;         /* NULL: no device was chosen yet */
 	struct ddp_id *ddp;
 	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
@@ -58,7 +59,9 @@ static inline int cm_fail(int err)
 /* Makes an id without a device. NULL with errno. */
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
 
-/* Gives the id the device of this daemon. 0, or -1 with errno. */
+/* Gives the id the device of this daemon. 0, or -1 with errno. cm_take_host_locked(): the caller
+ * has event_lock. */
 int cm_take_host(struct cm_id *id, struct host *h);
+int cm_take_host_locked(struct cm_id *id, struct host *h);
 
 #endif

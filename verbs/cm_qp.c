@@ -101,8 +101,10 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 static void end_session(struct cm_id *id)
 {
 	host_hand_out(id->host);
-	if (id->established && !id->sync)
+	if (id->established && !id->sync) {
 		cm_event_simple(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+		cm_event_ended(id);
+	}
 	id->established = false;
 }
 

@@ -25,6 +25,10 @@ int cm_sync(struct cm_id *id)
 		return 0;
 	if (cm_sync_next(ibv))
 		return -1;
+	if (ibv->event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+		errno = ENODEV;
+		return -1;
+	}
 	if (ibv->event->status == 0)
 		return 0;
 	errno = ibv->event->status < 0 ? -ibv->event->status : ECONNREFUSED;

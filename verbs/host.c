@@ -217,11 +217,16 @@ bool host_hand_out(struct host *h)
 
 /* ---- asynchronous events ---- */
 
+void host_add_watch_locked(struct host *h, struct host_watch *w)
+{
+	w->next = h->watches;
+	h->watches = w;
+}
+
 void host_add_watch(struct host *h, struct host_watch *w)
 {
 	pthread_mutex_lock(&h->event_lock);
-	w->next = h->watches;
-	h->watches = w;
+	host_add_watch_locked(h, w);
 	pthread_mutex_unlock(&h->event_lock);
 }
 

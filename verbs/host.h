@@ -59,8 +59,10 @@ struct host *host_at(unsigned i);
  * the child, calls with the result fail. */
 struct ddp_ctx *host_ddp(struct host *h);
 
-/* Adds and removes a watch. An object is removed with event_lock, together with its end. */
+/* Adds and removes a watch. An object is removed with event_lock, together with its end; the caller
+ * of host_add_watch_locked() has it. */
 void host_add_watch(struct host *h, struct host_watch *w);
+void host_add_watch_locked(struct host *h, struct host_watch *w);
 void host_remove_watch(struct host *h, const struct host_watch *w);
 
 /*

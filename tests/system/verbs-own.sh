@@ -37,6 +37,14 @@ DDPVERBS_SOCKETS=$(socket_of a):$(socket_of b) timeout 200 "$bin/tests/system/ve
 ! LD_LIBRARY_PATH=$bin/.libs ldd "$bin/tests/system/.libs/verbs_linked" | grep -E 'libibverbs|librdmacm' ||
 	fail 'verbs_linked needs a library of hardware'
 
+# The device of a daemon that is killed.
+daemon c "$(address 2)"
+background gone env DDPVERBS_LIBRARY="$library" timeout 200 "$bin/verbs/ddpverbs" -s "$(socket_of c)" \
+	"$bin/tests/system/verbs_gone" "$(address 2)"
+eventually 20 grep -q waiting "$tmp/gone.log" || fail 'the program does not wait'
+kill -KILL "$(pid_of c)" && wait "$(pid_of c)" 2>/dev/null
+wait "$(pid_of gone)" || fail "a program at a daemon that is killed: status $?"
+
 # The device of a daemon that ends.
 background end "${on_both[@]}" "$bin/tests/system/verbs_objects" end
 eventually 20 grep -q waiting "$tmp/end.log" || fail 'the program does not wait'
