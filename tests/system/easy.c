@@ -136,6 +136,81 @@ static void foreign(void)
 	close_all(a, b, listener);
 }
 
+/* ---- a peer that does not keep the rules ---- */
+
+/* Its hello: byte `at` is another one. */
+static void bad_peer_connect(struct session *s, struct end *end, size_t at, uint8_t value)
+{
+	uint8_t hello[32] = {'D', 'D', 'P', 'E', 1, 2, 0, 4, 0, 0, 4, 0, 0, 0, 0, 1};
+	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
+	struct end peer = {.port = port};
+
+	hello[at] = value;
+	hello[31] = 16; /* bytes of its offer */
+	param.private_data = hello;
+	param.private_len = sizeof(hello);
+	session_connect(s, end, &peer, address_b, &(struct how){.request = &param});
+}
+
+static void bad_hello(struct end *end, const char *what, size_t at, uint8_t value)
+{
+	struct ddp_easy *listener = listen_with(4, 64), *b;
+	struct session s;
+
+	bad_peer_connect(&s, end, at, value);
+	refused(listener, what, ddp_easy_accept(listener, &b, -1), EPROTO);
+	end_expect(end, DDP_CM_REJECTED);
+	session_free(&s);
+	EASY(NULL, ddp_easy_close(listener, 0));
+}
+
+/* It sends `n` messages of these bytes, of which the program may take `taken`. */
+static void bad_message(struct end *end, const char *what, const uint8_t *bytes, uint32_t len,
+			int n, int taken)
+{
+	struct ddp_easy *listener = listen_with(4, 64), *b;
+	struct session s;
+	char text[64];
+
+	bad_peer_connect(&s, end, 0, 'D');
+	EASY(listener, ddp_easy_accept(listener, &b, -1));
+	ddp_ack_cm_event(end_event(end, DDP_CM_ESTABLISHED));
+	memcpy(end_at(end, 0), bytes, len);
+	for (int i = 0; i < n; i++) {
+		session_send(&s, 0, (struct ddp_send_wr){.opcode = DDP_WR_SEND}, 0, len);
+		end_done(end, DDP_WC_SEND, DDP_WC_SUCCESS);
+	}
+	/* What was sent has arrived when the session has ended. */
+	MUST(ddp_disconnect(s.id[0]));
+	ddp_ack_cm_event(end_event(end, DDP_CM_DISCONNECTED));
+	for (int i = 0; i < taken; i++)
+		EASY(b, ddp_easy_recv(b, text, sizeof(text), -1));
+	refused(b, what, ddp_easy_recv(b, text, sizeof(text), -1), EPROTO);
+	refused(b, "a message to it", ddp_easy_send(b, "x", 1, -1), EPROTO);
+	session_free(&s);
+	EASY(NULL, ddp_easy_close(b, 0));
+	EASY(NULL, ddp_easy_close(listener, 0));
+}
+
+static void bad_peer(void)
+{
+	static const uint8_t data[8] = {0, 0, 0, 1}, unknown[8] = {0, 0, 0, 3};
+	static const uint8_t credits[8] = {0, 0, 0, 2, 0, 0, 0, 1}, many[8] = {0, 0, 0, 1, 255};
+	struct end end;
+
+	end_open(&end, "bad peer", socket_a);
+	bad_hello(&end, "another version", 4, 2);
+	bad_hello(&end, "no receives", 7, 0);
+	bad_hello(&end, "too many receives", 6, 255);
+	bad_hello(&end, "no bytes of a message", 10, 0);
+	bad_message(&end, "a message without a header", data, 7, 1, 0);
+	bad_message(&end, "a message of an unknown kind", unknown, 8, 1, 0);
+	bad_message(&end, "a credit that was not taken", credits, 8, 1, 0);
+	bad_message(&end, "4 billion credits", many, 8, 1, 0);
+	bad_message(&end, "a message without a credit", data, 8, 5, 4);
+	end_close(&end);
+}
+
 /* ---- messages ---- */
 
 static void messages(void)
@@ -462,6 +537,7 @@ int main(int argc, char **argv)
 	}
 	wrong();
 	foreign();
+	bad_peer();
 	messages();
 	stream("64 credits, one way", 64, false);
 	stream("1 credit, one way", 1, false);
