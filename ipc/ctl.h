@@ -76,6 +76,23 @@ struct ctl_set {
 	char value[CTL_VALUE_MAX]; /* as in the file */
 };
 
+/* Which packets ddpctl gets. */
+enum ctl_capture_what {
+	CTL_CAPTURE_ALL,
+	CTL_CAPTURE_ASSOC, /* of the association id */
+	CTL_CAPTURE_QP,    /* that carry data of the queue pair number id */
+	CTL_CAPTURE_COUNT,
+};
+
+/* Copies packets until the connection ends. For root or the user of the daemon. */
+struct ctl_capture {
+	struct msg_hdr hdr;
+	uint32_t version; /* as in ctl_show */
+	uint32_t what;    /* enum ctl_capture_what */
+	uint32_t id;
+	uint32_t snap; /* bytes of each SCTP packet that are kept, 0: all */
+};
+
 struct ctl_end {
 	struct msg_hdr hdr;
 	uint32_t records; /* sent */

@@ -76,7 +76,8 @@ enum {
 	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */ \
 	X(NOTIFY_MR)      /* notify_mr -> hdr; since minor 7 */ \
 	X(CTL_DO)         /* ctl_do of ctl.h -> hdr; since minor 8 */ \
-	X(CTL_SET)        /* ctl_set of ctl.h -> hdr; since minor 9 */
+	X(CTL_SET)        /* ctl_set of ctl.h -> hdr; since minor 9 */ \
+	X(CTL_CAPTURE)    /* ctl_capture of ctl.h -> capture, fd: packet_ring.h; since minor 12 */
 /* clang-format on */
 
 enum msg_op {
@@ -181,6 +182,12 @@ struct msg_agent {
 	struct msg_hdr hdr;
 	uint64_t bytes;
 	uint64_t offset; /* in the memfd */
+};
+
+/* The memory of packet_ring.h. */
+struct msg_capture {
+	struct msg_hdr hdr;
+	uint64_t size; /* bytes for packets, a power of two */
 };
 
 struct msg_bind_mr {

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 11,
+	IPC_VERSION_MINOR = 12,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -34,6 +34,8 @@ enum {
 	IPC_MINOR_FETCH = 10,
 	/* From which on the reply to MSG_QUERY has the CPU time of the daemon. */
 	IPC_MINOR_CPU = 11,
+	/* From which on there is MSG_CTL_CAPTURE. */
+	IPC_MINOR_CTL_CAPTURE = 12,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -134,6 +134,13 @@ void llp_stats(const struct llp *t, struct llp_stats *ret)
 	t->ops->stats(t, ret);
 }
 
+int llp_set_tap(struct llp *t, const struct llp_tap *tap)
+{
+	if (!t->ops->set_tap || (tap && tap->only && tap->only->llp != t))
+		return -EOPNOTSUPP;
+	return t->ops->set_tap(t, tap);
+}
+
 void llp_shutdown(struct llp_conn *c)
 {
 	c->llp->ops->shutdown(c);

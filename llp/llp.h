@@ -145,6 +145,25 @@ struct llp_stats {
 	uint64_t memory;      /* bytes of associations and their data */
 };
 
+/* A packet that a transport sent or received: SCTP's common header and chunks. */
+struct llp_packet {
+	struct sockaddr_storage local, remote; /* with UDP ports; local: as it was bound */
+	bool out;                              /* false: it came in */
+	unsigned n;
+	const struct span *part;
+};
+
+/* Who sees packets. */
+struct llp_tap {
+	/* Called for each packet, before it is processed or after it was handed to the kernel. The
+	 * packet is valid until fn returns. fn calls nothing of the transport. */
+	void (*fn)(void *arg, const struct llp_packet *p);
+	void *arg;
+	const struct llp_conn *only; /* packets of this association alone; NULL: all */
+	bool one_stream;             /* and of those the ones that carry data of this stream */
+	uint16_t stream;
+};
+
 /* Outcomes of llp_send(), llp_recv(). */
 enum {
 	LLP_E_OK,
@@ -246,6 +265,11 @@ bool llp_has_paths(const struct llp *t);
 /* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 
+/* Has the tap see packets from now on, instead of the former tap; NULL: nobody does. Copied; `only`
+ * may end before. 0; -EOPNOTSUPP: the transport sees no packets, or `only` is
+ * of another one; -ENOTCONN: `only` is not up. */
+int llp_set_tap(struct llp *t, const struct llp_tap *tap);
+
 /* Ends the association once everything sent is acknowledged; down() follows. */
 void llp_shutdown(struct llp_conn *c);
 
@@ -281,6 +305,7 @@ struct llp_ops {
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
 	int (*set_primary)(struct llp_conn *c, const struct sockaddr_storage *remote);
 	void (*stats)(const struct llp *t, struct llp_stats *ret);
+	int (*set_tap)(struct llp *t, const struct llp_tap *tap); /* NULL: it sees no packets */
 	void (*shutdown)(struct llp_conn *c);
 	void (*abort)(struct llp_conn *c, const char *reason);
 	void (*conn_free)(struct llp_conn *c);

@@ -365,6 +365,7 @@ static const struct llp_ops ops = {
 	.paths = llp_user_paths,
 	.set_primary = llp_user_set_primary,
 	.stats = user_stats,
+	.set_tap = llp_user_set_tap,
 	.shutdown = llp_user_shutdown,
 	.abort = llp_user_abort,
 	.conn_free = llp_user_conn_free,

@@ -79,6 +79,13 @@ struct user_guard {
 	bool stale;                     /* there is an association that they do not know */
 };
 
+struct user_tap {
+	bool on;
+	bool one;        /* packets of the association with one of these tags alone */
+	uint32_t tag[2]; /* ours and the peer's */
+	struct llp_tap tap;
+};
+
 struct user {
 	struct llp_sctp sctp;
 	struct sctp *core;
@@ -90,6 +97,7 @@ struct user {
 	struct list listeners;
 
 	struct user_guard guard;
+	struct user_tap tap;
 
 	bool ticked;
 	uint64_t skew_us;  /* the core's time is CLOCK_MONOTONIC and this */
@@ -165,6 +173,15 @@ void llp_user_guard_init(struct user *t);
 
 /* In a flood, has the kernel drop most packets that are of no association. Called in each turn. */
 void llp_user_guard(struct user *t);
+
+/* ---- user_tap.c ---- */
+
+int llp_user_set_tap(struct llp *llp, const struct llp_tap *tap);
+
+/* Shows packets to the tap: the spans, joined; all packets have `segment` bytes but the last one.
+ * Only if it is on. */
+void llp_user_tap(struct user *t, const struct sctp_flow *flow, bool out, const struct span *part,
+		  unsigned n, size_t segment);
 
 /* ---- user_route.c ---- */
 

@@ -32,6 +32,8 @@ static void on_packets(void *arg, const struct sockaddr_storage *from, uint8_t *
 	struct user *t = at->user;
 	struct sctp_flow f = flow(at, from);
 
+	if (t->tap.on)
+		llp_user_tap(t, &f, false, &(struct span){p, len}, 1, segment);
 	for (size_t n; len; p += n, len -= n) {
 		n = sctp_input_run(t->core, &f, p, len, segment, t->now_us);
 		llp_user_events(t);
@@ -102,6 +104,8 @@ static void send_batch(struct user *t, const struct sctp_batch *out)
 	r = udp_send(t->sock[out->to.local], &b);
 	if (gso && !b.gso)
 		llp_user_refuse_gso(t, &out->to);
+	if (t->tap.on && r != -EMSGSIZE)
+		llp_user_tap(t, &out->to, true, out->span, out->nspans, out->segment);
 	if (r == -EMSGSIZE)
 		too_big(t, &out->to);
 }

@@ -234,6 +234,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
 		.takes_batches = a->takes_batches,
 		.tag = a->own_tag,
+		.peer_tag = a->peer_tag,
 		.lower_tag = a->own_tag < a->peer_tag,
 	};
 }

@@ -291,6 +291,7 @@ struct sctp_info {
 	bool takes_batches;
 	bool unreachable; /* ICMP said so of the primary path, and nothing was answered since */
 	uint32_t tag;     /* verification tag of the packets that we receive */
+	uint32_t peer_tag; /* of those that we send; 0: not known yet */
 	bool lower_tag; /* of the two verification tags, ours is the smaller one: true at one end */
 };
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);

@@ -33,6 +33,7 @@ struct reply {
 		struct msg_options_state options;
 		struct msg_async async;
 		struct msg_agent agent;
+		struct msg_capture capture;
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply was sent or refused */
 	unsigned nfds;

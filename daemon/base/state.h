@@ -16,6 +16,7 @@
 #include "util/idtab.h"
 #include "util/timer.h"
 
+struct capture;
 struct server;
 struct stags;
 
@@ -46,6 +47,7 @@ struct daemon {
 	struct timer stop_by;      /* sessions have until then to end in order */
 	bool stopping;
 	bool draining; /* no new session begins */
+	struct capture *capture; /* the one that runs: service/capture; or NULL */
 };
 
 #endif

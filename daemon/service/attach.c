@@ -22,6 +22,7 @@
 #include "daemon/objects/rings.h"
 #include "daemon/objects/session_request.h"
 #include "daemon/objects/srq.h"
+#include "daemon/service/capture.h"
 #include "daemon/service/record.h"
 #include "daemon/service/show.h"
 #include "ipc/conn.h"
@@ -112,6 +113,7 @@ void attach_free(struct client *c)
 	event_loop_unwatch(c->doorbell_watch);
 	show_abandon(c);
 	list_del(&c->watcher.link);
+	capture_end(c);
 	outq_deinit(&c->replies);
 	outq_deinit(&c->events);
 	if (c->page)

@@ -22,6 +22,7 @@
 #include "daemon/objects/qp_options.h"
 #include "daemon/objects/session_request.h"
 #include "daemon/objects/srq.h"
+#include "daemon/service/capture.h"
 #include "daemon/service/command.h"
 #include "daemon/service/hello.h"
 #include "daemon/service/settings.h"
@@ -534,6 +535,12 @@ static int do_set(struct client *c, const void *rec, const int *fds, struct repl
 	return settings_set(c, rec, rep);
 }
 
+static int do_capture(struct client *c, const void *rec, const int *fds, struct reply *rep)
+{
+	(void)fds;
+	return capture_begin(c, rec, rep);
+}
+
 /* ---- the table ---- */
 
 #define SIZE(type) sizeof(struct msg_##type)
@@ -590,6 +597,7 @@ static const struct handlers_row table[MSG_OP_COUNT] = {
 	[MSG_OPEN_AGENT] = {SIZE(hdr), 0, do_open_agent, SIZE(agent), 0, 0},
 	[MSG_CTL_DO] = {sizeof(struct ctl_do), 0, do_command, SIZE(hdr), 0, 0},
 	[MSG_CTL_SET] = {sizeof(struct ctl_set), 0, do_set, SIZE(hdr), 0, 0},
+	[MSG_CTL_CAPTURE] = {sizeof(struct ctl_capture), 0, do_capture, SIZE(capture), 0, 0},
 	[MSG_CTL_SHOW] = {sizeof(struct ctl_show), 0, do_show, 0, 0, 0},
 };
 

@@ -15,7 +15,7 @@
 static bool asks_for_state(uint32_t op)
 {
 	return op == MSG_HELLO || op == MSG_QUERY || op == MSG_CTL_SHOW || op == MSG_CTL_DO ||
-	       op == MSG_CTL_SET || op == MSG_SET_PRIMARY;
+	       op == MSG_CTL_SET || op == MSG_CTL_CAPTURE || op == MSG_SET_PRIMARY;
 }
 
 /* The row of the record, or NULL with the violation in words. */
