@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ctl/capture.h"
 #include "ctl/doctor.h"
 #include "ctl/explain.h"
 #include "ctl/metric.h"
@@ -43,6 +44,8 @@ static const struct command commands[] = {
 	 monitor_run},
 	{"top", NULL, "", 0, 0, "",
 	 "the traffic of associations and queue pairs per second, until q is typed", top_run},
+	{"capture", NULL, "FILE [assoc ID | qp NUMBER] [snap BYTES]", 1, 5, "",
+	 "write packets of the transport user to a file for Wireshark, until ^C", capture_run},
 	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
 	 doctor_run},
 	{"stats", NULL, "[openmetrics]", 0, 1, "openmetrics", "all counters and gauges", stats},

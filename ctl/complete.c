@@ -136,7 +136,7 @@ static const struct argument arguments[] = {
 	{"ASSOC", "assoc", "id", false, NULL},       {"CLIENT", "client", "id", false, NULL},
 	{"STREAM", "session", "stream", true, NULL}, {"ADDRESS", "path", "address", true, NULL},
 	{"KEY", "config", "key", false, NULL},       {"[HOST]", NULL, NULL, false, "hosts"},
-	{"[FILE]", NULL, NULL, false, "files"},
+	{"[FILE]", NULL, NULL, false, "files"},      {"FILE", NULL, NULL, false, "files"},
 };
 
 static void argument(const struct words *w, const struct argument *a)
@@ -163,6 +163,20 @@ static const char *argument_name(const char *args, unsigned i, size_t *ret_len)
 	return args;
 }
 
+/* After FILE: assoc ID, qp NUMBER, snap BYTES. i: which argument. */
+static void capture(const struct words *w, unsigned i)
+{
+	const char *before = w->c.operand[w->c.n - 1];
+	const struct field_object *obj;
+
+	if (i % 2) {
+		complete_list(&w->c, "assoc qp snap", NULL);
+	} else if (!strcmp(before, "assoc") || !strcmp(before, "qp")) {
+		obj = args_object(before);
+		live_values(&w->c, w->socket, obj, field_find(obj, obj->id), NULL, NULL);
+	}
+}
+
 static void command(const struct words *w, const struct command *cmd)
 {
 	unsigned from = cmd->verb ? 2 : 1, i = w->c.n - from;
@@ -171,6 +185,8 @@ static void command(const struct words *w, const struct command *cmd)
 
 	if (!strcmp(cmd->word, "monitor"))
 		filters(w, args_object("event"), from);
+	else if (i > 0 && !strcmp(cmd->word, "capture"))
+		capture(w, i);
 	else if (i == 0 && !strcmp(cmd->word, "explain"))
 		errors(&w->c);
 	else if (i == 0 && *cmd->values)

@@ -26,6 +26,7 @@ struct query {
 	/* the record received last */
 	_Alignas(8) uint8_t buf[MSG_MAX];
 	size_t len;
+	int *ret_fd; /* where the descriptor of a reply goes; NULL: none is needed */
 };
 
 void query_error(const char *fmt, ...)
@@ -153,7 +154,7 @@ static enum ctl_exit bad_reply(const struct query *q)
 	return CTL_EXIT_VERSION;
 }
 
-/* The next record. ddpctl needs no descriptors, so those that come with it are closed. */
+/* The next record. Descriptors that come with it and are not needed are closed. */
 static enum ctl_exit receive(struct query *q)
 {
 	int fds[MSG_MAX_FDS], r;
@@ -163,8 +164,12 @@ static enum ctl_exit receive(struct query *q)
 	if (e != CTL_EXIT_OK)
 		return e;
 	r = conn_recv(q->fd, q->buf, sizeof(q->buf), &q->len, fds, &nfds);
-	for (unsigned i = 0; r == 0 && i < nfds; i++)
-		close(fds[i]);
+	for (unsigned i = 0; r == 0 && i < nfds; i++) {
+		if (q->ret_fd && *q->ret_fd < 0)
+			*q->ret_fd = fds[i];
+		else
+			close(fds[i]);
+	}
 	if (r == 0 && q->len >= sizeof(struct msg_hdr))
 		return CTL_EXIT_OK;
 	if (r == CONN_E_CLOSED) {
@@ -394,6 +399,37 @@ enum ctl_exit query_watch(const char *socket, int timeout_ms,
 	}
 	cleanup_close(&q.fd);
 	return e;
+}
+
+enum ctl_exit query_capture(const char *socket, int timeout_ms, const struct ctl_capture *what,
+			    int *ret_conn, int *ret_ring, uint64_t *ret_size)
+{
+	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
+	const struct msg_capture *reply = (const struct msg_capture *)q.buf;
+	struct ctl_capture req = *what;
+	enum ctl_exit e = attach(&q);
+	int ring = -1;
+
+	req.hdr.op = MSG_CTL_CAPTURE;
+	req.version = CTL_VERSION;
+	if (e == CTL_EXIT_OK)
+		e = need_minor(&q, IPC_MINOR_CTL_CAPTURE, "capture");
+	if (e == CTL_EXIT_OK)
+		e = send_record(&q, &req.hdr, sizeof(req));
+	q.ret_fd = &ring;
+	if (e == CTL_EXIT_OK)
+		e = receive_reply(&q, MSG_CTL_CAPTURE, sizeof(*reply));
+	if (e == CTL_EXIT_OK && ring < 0)
+		e = bad_reply(&q);
+	if (e != CTL_EXIT_OK) {
+		cleanup_close(&ring);
+		cleanup_close(&q.fd);
+		return e;
+	}
+	*ret_conn = q.fd;
+	*ret_ring = ring;
+	*ret_size = reply->size;
+	return CTL_EXIT_OK;
 }
 
 enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t assoc,

@@ -32,6 +32,11 @@ enum ctl_exit query_set(const char *socket, int timeout_ms, const char *key, con
 enum ctl_exit query_watch(const char *socket, int timeout_ms,
 			  bool (*fn)(void *arg, const struct ctl_record *rec), void *arg);
 
+/* Has the daemon copy packets into a ring (ipc/packet_ring.h) of *ret_size bytes, until *ret_conn is
+ * closed. The caller owns both descriptors. */
+enum ctl_exit query_capture(const char *socket, int timeout_ms, const struct ctl_capture *what,
+			    int *ret_conn, int *ret_ring, uint64_t *ret_size);
+
 /* Makes the path to that address the primary path of the association. */
 enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t assoc,
 				const struct msg_addr *remote);
