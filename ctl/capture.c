@@ -24,7 +24,7 @@ enum {
 	IDLE_MS = 5,     /* between looks at an empty ring: 8 MiB last longer at 10 Gbit/s */
 	LOOK_EACH = 256, /* packets after which signals are looked at */
 	BUFFER = 1 << 18,
-	MIN_SNAP = 12, /* SCTP's common header */
+	MIN_SNAP = 12,               /* SCTP's common header */
 	NO_RIGHTS_FOR_OTHERS = 0600, /* packets contain what programs send */
 };
 

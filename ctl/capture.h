@@ -5,8 +5,8 @@
 
 #include "ctl/args.h"
 
-/* FILE [assoc ID | qp NUMBER] [snap BYTES]: writes packets until SIGINT, SIGTERM, opts.count packets
- * or the end of the daemon, then a line with their number on stderr. */
+/* FILE [assoc ID | qp NUMBER] [snap BYTES]: writes packets until SIGINT, SIGTERM, opts.count
+ * packets or the end of the daemon, then a line with their number on stderr. */
 enum ctl_exit capture_run(struct ddpctl *c, int n, char **args);
 
 #endif

@@ -32,8 +32,8 @@ enum ctl_exit query_set(const char *socket, int timeout_ms, const char *key, con
 enum ctl_exit query_watch(const char *socket, int timeout_ms,
 			  bool (*fn)(void *arg, const struct ctl_record *rec), void *arg);
 
-/* Has the daemon copy packets into a ring (ipc/packet_ring.h) of *ret_size bytes, until *ret_conn is
- * closed. The caller owns both descriptors. */
+/* Has the daemon copy packets into a ring (ipc/packet_ring.h) of *ret_size bytes, until *ret_conn
+ * is closed. The caller owns both descriptors. */
 enum ctl_exit query_capture(const char *socket, int timeout_ms, const struct ctl_capture *what,
 			    int *ret_conn, int *ret_ring, uint64_t *ret_size);
 

@@ -2,8 +2,8 @@
 /*
  * Packets on their way from the daemon to `ddpctl capture`: a ring of bytes in a memfd, one writer
  * and one reader. Putting a packet never waits, allocates or calls the system. A packet that finds
- * no room is left out and counted. Neither side trusts the other: a reader that writes nonsense
- * gets nonsense or nothing, and a reader notices a wrong record.
+ * no room is left out and counted. Neither side trusts the other: a reader that writes a wrong
+ * position gets wrong bytes or none, and a reader notices a wrong record.
  */
 #ifndef IPC_PACKET_RING_H
 #define IPC_PACKET_RING_H
@@ -30,8 +30,8 @@ struct packet_ring_page {
 
 /* Before the bytes of each packet. All records have a multiple of 8 bytes. */
 struct packet_head {
-	uint32_t kept; /* bytes of the packet that follow */
-	uint32_t len;  /* bytes that it had */
+	uint32_t kept;    /* bytes of the packet that follow */
+	uint32_t len;     /* bytes that it had */
 	uint64_t time_ns; /* since 1970 */
 	uint64_t lost;    /* packets left out before it, since the beginning */
 	uint32_t out;     /* 1: it was sent; 0: received */
@@ -54,8 +54,8 @@ uint64_t packet_ring_bytes(uint64_t size);
 /* One end of the ring in that memory, which has packet_ring_bytes(size) bytes and is zero. */
 void packet_ring_init(struct packet_ring *r, void *memory, uint64_t size);
 
-/* Adds a packet: at most `snap` bytes of the spans. kept, len and lost of *h are set here. False: no
- * room, it is left out. */
+/* Adds a packet: at most `snap` bytes of the spans. kept, len and lost of *h are set here. False:
+ * no room, it is left out. */
 bool packet_ring_put(struct packet_ring *r, const struct packet_head *h, const struct span *part,
 		     unsigned n, uint32_t snap);
 

@@ -289,8 +289,8 @@ struct sctp_info {
 	uint32_t srtt_us, rto_us, cwnd, peer_rwnd;
 	uint32_t unacked; /* messages that were sent or queued and are not acknowledged */
 	bool takes_batches;
-	bool unreachable; /* ICMP said so of the primary path, and nothing was answered since */
-	uint32_t tag;     /* verification tag of the packets that we receive */
+	bool unreachable;  /* ICMP said so of the primary path, and nothing was answered since */
+	uint32_t tag;      /* verification tag of the packets that we receive */
 	uint32_t peer_tag; /* of those that we send; 0: not known yet */
 	bool lower_tag; /* of the two verification tags, ours is the smaller one: true at one end */
 };

@@ -46,7 +46,7 @@ struct daemon {
 	struct timer accept_again; /* set while the server pauses */
 	struct timer stop_by;      /* sessions have until then to end in order */
 	bool stopping;
-	bool draining; /* no new session begins */
+	bool draining;           /* no new session begins */
 	struct capture *capture; /* the one that runs: service/capture; or NULL */
 };
 

@@ -166,8 +166,7 @@ static int no_packets(struct client *c, int err, struct reply *rep)
 		return reply_refuse(rep, EOPNOTSUPP,
 				    "capture: both ends of the association are in this daemon, "
 				    "there are no packets");
-	return reply_refuse(rep, EOPNOTSUPP,
-			    "capture: the transport %s sees no packets; %s", name,
+	return reply_refuse(rep, EOPNOTSUPP, "capture: the transport %s sees no packets; %s", name,
 			    kernel ? "use tcpdump or tshark with the filter 'sctp or udp'"
 				   : "messages stay in the daemon, 'ddpctl monitor' and 'ddpctl "
 				     "session' show them");

@@ -15,6 +15,7 @@
 #include "ipc/agent.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
+#include "ipc/packet_ring.h"
 #include "ipc/shadow.h"
 #include "ipc/version.h"
 #include "ipc/wqe.h"
@@ -94,6 +95,12 @@ static const struct member m_msg_reg_own_mr[] = {M(msg_reg_own_mr, reg), M(msg_r
 						 M(msg_reg_own_mr, reason)};
 static const struct member m_msg_agent[] = {M(msg_agent, hdr), M(msg_agent, bytes),
 					    M(msg_agent, offset)};
+static const struct member m_msg_capture[] = {M(msg_capture, hdr), M(msg_capture, size)};
+static const struct member m_packet_ring_page[] = {
+	M(packet_ring_page, head), M(packet_ring_page, lost), M(packet_ring_page, tail)};
+static const struct member m_packet_head[] = {
+	M(packet_head, kept), M(packet_head, len), M(packet_head, time_ns), M(packet_head, lost),
+	M(packet_head, out),  M(packet_head, pad), M(packet_head, local),   M(packet_head, remote)};
 static const struct member m_agent_request[] = {
 	M(agent_request, op),      M(agent_request, stag),        M(agent_request, offset),
 	M(agent_request, len),     M(agent_request, data),        M(agent_request, mask),
@@ -407,6 +414,9 @@ static const struct {
 	       S(msg_notify_mr),
 	       S(msg_mr),
 	       S(msg_agent),
+	       S(msg_capture),
+	       S(packet_ring_page),
+	       S(packet_head),
 	       S(agent_request),
 	       S(agent_answer),
 	       S(agent_slot),
@@ -499,6 +509,9 @@ static int print_ctl(void)
 					     M(ctl_do, id), M(ctl_do, arg)};
 	static const struct member set[] = {M(ctl_set, hdr), M(ctl_set, version), M(ctl_set, key),
 					    M(ctl_set, value)};
+	static const struct member capture[] = {M(ctl_capture, hdr), M(ctl_capture, version),
+						M(ctl_capture, what), M(ctl_capture, id),
+						M(ctl_capture, snap)};
 	static const struct member end[] = {M(ctl_end, hdr), M(ctl_end, records),
 					    M(ctl_end, hidden)};
 	static const struct member record[] = {M(ctl_record, hdr), M(ctl_record, object),
@@ -513,6 +526,8 @@ static int print_ctl(void)
 	print_members(todo, sizeof(todo) / sizeof(todo[0]));
 	printf("struct ctl_set: size %zu\n", sizeof(struct ctl_set));
 	print_members(set, sizeof(set) / sizeof(set[0]));
+	printf("struct ctl_capture: size %zu\n", sizeof(struct ctl_capture));
+	print_members(capture, sizeof(capture) / sizeof(capture[0]));
 	printf("struct ctl_end: size %zu\n", sizeof(struct ctl_end));
 	print_members(end, sizeof(end) / sizeof(end[0]));
 	printf("struct ctl_record: objects at %zu\n", (size_t)CTL_HEAD);
