@@ -161,3 +161,39 @@ Test(memory, a_thousand_associations_come_and_go)
 	cr_assert_eq(net.host[1].down, 1000);
 	cr_assert_leq(sctp_memory(net.host[0].s), before + before / 10);
 }
+
+/* A heartbeat is due, or the time for its answer has passed: nothing else wakes a stack. */
+Test(memory, ten_thousand_idle_associations_wake_for_heartbeats_alone)
+{
+	enum { ASSOCS = 10000, MINUTE = 60 * SECOND };
+	struct sctp_config a_cfg, b_cfg;
+	uint64_t until, sent, wakes = 0;
+
+	net_deinit(&net);
+	a_cfg = net_config(&net, 0, 1);
+	b_cfg = net_config(&net, 1, 1);
+	a_cfg.max_assocs = ASSOCS;
+	b_cfg.max_assocs = 4 * ASSOCS; /* a network may have half of them */
+	a_cfg.max_memory = b_cfg.max_memory = 256 << 20;
+	net_init_cfg(&net, 9, &a_cfg, &b_cfg);
+	for (unsigned i = 0; i < ASSOCS; i++) {
+		cr_assert_not_null(net_connect(&net), "association %u", i);
+		net_run(&net, net.now + 10);
+	}
+	net_run(&net, net.now + MINUTE);
+	cr_assert_eq(net.host[0].up, ASSOCS);
+	for (until = net.now + MINUTE, sent = net.sent;;) {
+		uint64_t at[2] = {sctp_expiry(net.host[0].s), sctp_expiry(net.host[1].s)};
+		uint64_t next = at[0] < at[1] ? at[0] : at[1];
+
+		if (next > until)
+			break;
+		net_run(&net, next);
+		wakes++;
+	}
+	sent = net.sent - sent;
+	cr_assert_eq(net.host[0].down + net.host[1].down, 0);
+	/* In a minute each end sends two heartbeats, three at most, and answers the other's. */
+	cr_assert_leq(sent, 2 * 2 * 3 * ASSOCS);
+	cr_assert_leq(wakes, sent);
+}
