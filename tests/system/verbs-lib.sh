@@ -71,3 +71,26 @@ pair() {
 	client "$name" "$words" "$@"
 	ended "$name"
 }
+
+# two_users: the daemons are of one user, the programs of another one. The current folder is that of the programs.
+two_users() {
+	local nothing=(--clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs)
+	[ "$(id -u)" -eq 0 ] || skip 'needs root, to start programs as two other users'
+	# Copies that both users can read: the project may be in a folder of root.
+	mkdir -p "$tmp/bin/.libs" "$tmp/bin/verbs" "$tmp/run" "$tmp/work"
+	cp -L "$library" "$bin/.libs/libddpclient.so.1" "$tmp/bin/.libs/"
+	cp "$bin/verbs/ddpverbs" "$tmp/bin/verbs/"
+	cp "$ddpsctpd" "$tmp/bin/"
+	chmod -R a+rX "$tmp"
+	bin=$tmp/bin library=$tmp/bin/.libs/libddpverbs.so.0 ddpsctpd=$tmp/bin/ddpsctpd
+	# shellcheck disable=SC2034 # used by the functions of lib.sh
+	{
+		daemon_in=(setpriv --reuid=65532 --regid=65532 "${nothing[@]}")
+		socket_mode=0666
+	}
+	as_user=(setpriv --reuid=65533 --regid=65533 "${nothing[@]}" env "LD_LIBRARY_PATH=$bin/.libs")
+	socket_of() { echo "$tmp/run/$1.sock"; }
+	chown 65532 "$tmp/run" && chown 65533 "$tmp/work" && "${as_user[@]}" true && "${daemon_in[@]}" true ||
+		skip 'needs root that may become other users'
+	cd "$tmp/work" || exit
+}
