@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import re
+import signal
 import subprocess
 import threading
 import unittest
@@ -63,6 +64,14 @@ class Messages(Pair):
         self.assertEqual(self.b.recv(WAIT), b"last")
         self.assertIsInstance(self.fails(errno.ESHUTDOWN, self.b.recv, WAIT), ddpclient.Closed)
         self.fails(errno.EBADF, self.a.send, b"x")
+
+    def test_signal(self):
+        self.addCleanup(signal.signal, signal.SIGUSR1, signal.signal(signal.SIGUSR1, signal.default_int_handler))
+        with self.assertRaises(KeyboardInterrupt):
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+            self.a.recv()
+        self.b.send(b"later", WAIT)
+        self.assertEqual(self.a.recv(WAIT), b"later")
 
     def test_close_by_another_thread(self):
         results = []
