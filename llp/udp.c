@@ -275,21 +275,19 @@ static void fill_msg(struct msghdr *m, struct udp_batch *b, unsigned span, uint3
 /* Packets of a batch often lie one behind the other, and the kernel takes time for each iovec. */
 static void join_spans(struct udp *u, struct msghdr *m)
 {
-	const struct iovec *from = m->msg_iov;
-	unsigned n = 0;
+	const struct iovec *from = m->msg_iov, *end = from + m->msg_iovlen;
+	struct iovec *last = u->tx_iov;
 
-	for (size_t i = 0; i < m->msg_iovlen; i++) {
-		struct iovec *last = n ? &u->tx_iov[n - 1] : NULL;
-
-		if (last && (uint8_t *)last->iov_base + last->iov_len == from[i].iov_base)
-			last->iov_len += from[i].iov_len;
-		else if (n == MAX_JOINED)
+	for (*last = *from++; from < end; from++) {
+		if ((uint8_t *)last->iov_base + last->iov_len == from->iov_base)
+			last->iov_len += from->iov_len;
+		else if (last + 1 == u->tx_iov + MAX_JOINED)
 			return;
 		else
-			u->tx_iov[n++] = from[i];
+			*++last = *from;
 	}
 	m->msg_iov = u->tx_iov;
-	m->msg_iovlen = n;
+	m->msg_iovlen = (size_t)(last + 1 - u->tx_iov);
 }
 
 /* An ICMP message about an earlier packet is reported as the error of an unrelated send. */
