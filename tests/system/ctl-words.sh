@@ -45,7 +45,7 @@ grep -q "unknown object 'asoc'; did you mean assoc?" "$tmp/said" || fail "no nea
 grep -q "qp has no key 'stat'; did you mean state?" "$tmp/said" || fail "no near miss: $(cat "$tmp/said")"
 "$ddpctl" c 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'an ambiguous object: not status 2'
-grep -q "object 'c' is ambiguous: cq, client, config\$" "$tmp/said" || fail "the candidates: $(cat "$tmp/said")"
+grep -q "object 'c' is ambiguous: cq, client, config, capture\$" "$tmp/said" || fail "the candidates: $(cat "$tmp/said")"
 "$ddpctl" mr valid maybe 2>"$tmp/said"
 [ $? -eq 2 ] || fail 'an impossible value: not status 2'
 grep -q "valid: 'maybe' is not yes or no" "$tmp/said" || fail "the values: $(cat "$tmp/said")"
