@@ -47,7 +47,7 @@ struct build {
 
 static void put(struct build *w, const void *p, size_t len)
 {
-	if (len > sizeof(w->b) - w->len)
+	if (len == 0 || len > sizeof(w->b) - w->len)
 		return;
 	memcpy(w->b + w->len, p, len);
 	w->len += (uint32_t)len;
@@ -110,7 +110,8 @@ static int write_block(FILE *f, enum block type, const struct build *body, const
 	errno = 0;
 	fwrite(head, sizeof(head), 1, f);
 	fwrite(body->b, 1, body->len, f);
-	fwrite(data, 1, len, f);
+	if (len)
+		fwrite(data, 1, len, f);
 	fwrite(zero, 1, padding, f);
 	fwrite(options->b, 1, options->len, f);
 	fwrite(&all, sizeof(all), 1, f);
