@@ -85,6 +85,29 @@ Test(restart, tie_tags_are_0_for_a_new_peer_and_in_cookie_wait)
 	cr_assert(tie(TIE_OWN) != 0 && tie(TIE_PEER) != 0);
 }
 
+/* By members: what lies between them is nobody's. */
+static void expect_same(const struct sctp_info *a, const struct sctp_info *b)
+{
+	cr_assert(sctp_addr_equal(&a->primary.peer, &b->primary.peer));
+	cr_assert_eq(a->primary.udp_port, b->primary.udp_port);
+	cr_assert_eq(a->primary.local, b->primary.local);
+	cr_assert_eq(a->local_port, b->local_port);
+	cr_assert_eq(a->peer_port, b->peer_port);
+	cr_assert_eq(a->streams, b->streams);
+	cr_assert_eq(a->max_message, b->max_message);
+	cr_assert_eq(a->mtu, b->mtu);
+	cr_assert_eq(a->srtt_us, b->srtt_us);
+	cr_assert_eq(a->rto_us, b->rto_us);
+	cr_assert_eq(a->cwnd, b->cwnd);
+	cr_assert_eq(a->peer_rwnd, b->peer_rwnd);
+	cr_assert_eq(a->unacked, b->unacked);
+	cr_assert_eq(a->takes_batches, b->takes_batches);
+	cr_assert_eq(a->unreachable, b->unreachable);
+	cr_assert_eq(a->tag, b->tag);
+	cr_assert_eq(a->peer_tag, b->peer_tag);
+	cr_assert_eq(a->lower_tag, b->lower_tag);
+}
+
 /* rows: 9260-5.2.2-10 9260-5.2.2-11 9260-5.3.1-02 */
 Test(restart, inits_alone_change_nothing)
 {
@@ -97,7 +120,7 @@ Test(restart, inits_alone_change_nothing)
 	for (unsigned i = 0; i < 1000; i++)
 		send_new_init();
 	after = peer_info(&p);
-	cr_assert_eq(memcmp(&before, &after, sizeof(before)), 0);
+	expect_same(&before, &after);
 	p.stack_tag = tag;
 	p.tag = PEER_TAG;
 	p.tsn = PEER_TSN;
