@@ -90,7 +90,7 @@ for expected in 'largest-send 1' 'larger-send 2' 'largest-write 1' 'larger-write
 	was=$now
 	go
 done
-row 4296-2.2.1-08: a message of the largest size is one segment; a message with one more byte is two
+row 4296-2.2.1-08: a message of the largest size is one segment, and one with one more byte is two
 wait "$pid" || fail 'the program failed'
 eventually 10 none_of b pd mr cq qp session || fail 'objects are left'
 stop a || fail "daemon a: exit status $?"
