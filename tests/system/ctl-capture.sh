@@ -3,15 +3,23 @@
 # Promise: ddpctl capture writes a file that tshark reads without complaint, checksums included: packets of both
 # directions, over IPv4 and IPv6, with the DDP payload protocols; filters and snap do what the manual says; a full disk, a
 # program without rights, a second capture, a killed ddpctl and a killed daemon cost nobody else anything; an
-# association within a daemon is refused in words.
+# association within a daemon is refused in words. With another transport it says what to use instead.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
-needs ddpsctpd ddpctl ddping tshark capinfos
-[ "$DDP_TRANSPORT" = user ] || skip 'needs transport user'
+needs ddpsctpd ddpctl ddping
+daemon a "$(address 0)"
+if [ "$DDP_TRANSPORT" != user ]; then
+	! "$ddpctl" --socket "$(socket_of a)" capture "$tmp/none.pcapng" >"$tmp/refused.out" 2>&1 || fail 'not refused'
+	grep -q "the transport $DDP_TRANSPORT sees no packets" "$tmp/refused.out" || fail "$(cat "$tmp/refused.out")"
+	[ ! -e "$tmp/none.pcapng" ] || fail 'a file is left'
+	stop a || fail "daemon a: exit status $?"
+	echo "refused: $(cat "$tmp/refused.out")"
+	exit 0
+fi
+needs tshark capinfos
 export HOME=$tmp/home # no settings of the user
 
 b=$(address 1)
-daemon a "$(address 0)"
 daemon b "$b"
 server pong b "$ddping" -s --socket "$(socket_of b)"
 
