@@ -19,7 +19,8 @@ struct job {
 	int uffd, pagemap;
 	struct maps_area area;
 	uint64_t offset;
-	void *spare; /* back; NULL: to the file */
+	bool back;   /* otherwise to the file */
+	void *spare; /* see page_move_out() */
 };
 
 int adopt_begin(const struct sparse *file, bool in, bool alone, struct adopt *ret)
@@ -58,7 +59,7 @@ static int move(const void *arg)
 		.pagemap = job.pagemap,
 	};
 
-	if (job.spare)
+	if (job.back)
 		return page_move_out(&m, &job.area, job.spare);
 	return page_move_in(&m, &job.area, job.offset);
 }
@@ -106,6 +107,9 @@ int adopt_return(const struct adopt *a, const struct maps_area *area)
 {
 	struct job job = job_of(a, area);
 
+	job.back = true;
+	if (a->uffd < 0)
+		return run(&job);
 	job.spare = mmap(NULL, area->end - area->start, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return job.spare == MAP_FAILED ? -errno : run(&job);

@@ -6,13 +6,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
 
-enum { BUFFER = 8192 /* more than the kernel returns at once, and than the longest line */ };
+enum {
+	BUFFER = 8192, /* more than the kernel returns at once, and than the longest line */
+	NAME = 512,    /* of one area; longer ones are read from their line */
+	ENOUGH = 1,    /* result of a function that needs no more areas */
+};
+
+/* PROCMAP_QUERY, which headers have since Linux 6.11. */
+struct query {
+	uint64_t size;
+	uint64_t flags, at; /* what is asked for */
+	uint64_t start, end, rights, page_size, offset, ino;
+	uint32_t major, minor;
+	uint32_t name_size, build_id_size;
+	uint64_t name, build_id; /* addresses */
+};
+
+enum { READABLE = 1, WRITABLE = 2, EXECUTABLE = 4, SHARED = 8, OR_NEXT = 16 };
+
+#define MAPS_QUERY _IOWR('f', 17, struct query)
 
 /* Reads a hexadecimal number and the separator after it. */
 static bool number(const char **s, char separator, uint64_t *ret)
@@ -124,6 +143,82 @@ int maps_each(int fd, maps_fn *fn, void *arg)
 	return used == 0 ? 0 : -EINVAL;
 }
 
+/* Finds the first area that ends behind `at`. Returns 0, -ENOENT if there is none, or another
+ * negative errno value: read the lines. */
+static int next_area(int fd, uintptr_t at, struct maps_area *ret)
+{
+	char name[NAME] = "";
+	struct query q = {
+		.size = sizeof(q),
+		.flags = OR_NEXT,
+		.at = at,
+		.name_size = sizeof(name),
+		.name = (uintptr_t)name,
+	};
+
+	if (ioctl(fd, MAPS_QUERY, &q) < 0)
+		return -errno;
+	*ret = (struct maps_area){
+		.start = (uintptr_t)q.start,
+		.end = (uintptr_t)q.end,
+		.prot = (q.rights & READABLE ? PROT_READ : 0) |
+			(q.rights & WRITABLE ? PROT_WRITE : 0) |
+			(q.rights & EXECUTABLE ? PROT_EXEC : 0),
+		.kind = kind_of(q.rights & SHARED, q.ino, name),
+		.offset = q.offset,
+		.dev = makedev(q.major, q.minor),
+		.ino = q.ino,
+	};
+	return 0;
+}
+
+/* Of the areas that maps_each() reads. */
+struct range {
+	uintptr_t from, to;
+	maps_fn *fn;
+	void *arg;
+	int result;
+};
+
+static int in_range(const struct maps_area *area, void *arg)
+{
+	struct range *range = arg;
+
+	if (area->end <= range->from)
+		return 0;
+	if (area->start < range->to)
+		range->result = range->fn(area, range->arg);
+	return range->result || area->end >= range->to ? ENOUGH : 0;
+}
+
+int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg)
+{
+	struct range range = {from, to, fn, arg, 0};
+	struct maps_area area;
+	int r;
+
+	while (range.from < to) {
+		r = next_area(fd, range.from, &area);
+		if (r == -ENOENT)
+			return 0;
+		if (r) {
+			r = maps_each(fd, in_range, &range);
+			return r == ENOUGH ? range.result : r;
+		}
+		if (in_range(&area, &range))
+			return range.result;
+		range.from = area.end;
+	}
+	return 0;
+}
+
+int maps_range_own(uintptr_t from, uintptr_t to, maps_fn *fn, void *arg)
+{
+	autoclose int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : maps_range(fd, from, to, fn, arg);
+}
+
 int maps_each_own(maps_fn *fn, void *arg)
 {
 	autoclose int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -138,16 +233,24 @@ static int count(const struct maps_area *area, void *areas)
 	return 0;
 }
 
+unsigned long maps_max(void)
+{
+	FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+	unsigned long max = 0;
+
+	if (f && fscanf(f, "%lu", &max) != 1)
+		max = 0;
+	if (f)
+		fclose(f);
+	return max;
+}
+
 bool maps_full(unsigned long *ret_areas, unsigned long *ret_max)
 {
 	enum { MOST_SPLITS = 16 }; /* what one adoption adds before it fails */
-	FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
-	unsigned long areas = 0, max = 0;
-	bool known = f && fscanf(f, "%lu", &max) == 1 && maps_each_own(count, &areas) == 0;
+	unsigned long areas = 0, max = maps_max();
 
-	if (f)
-		fclose(f);
-	if (!known || areas + MOST_SPLITS < max)
+	if (max == 0 || maps_each_own(count, &areas) || areas + MOST_SPLITS < max)
 		return false;
 	*ret_areas = areas;
 	*ret_max = max;

@@ -41,8 +41,19 @@ typedef int maps_fn(const struct maps_area *area, void *arg);
  */
 int maps_each(int fd, maps_fn *fn, void *arg);
 
+/*
+ * Calls fn for each area that overlaps [from, to), likewise. Where the kernel can be asked for one
+ * area (PROCMAP_QUERY, Linux 6.11), this takes as long as there are such areas. Elsewhere all areas
+ * before `to` are read.
+ */
+int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
+
 /* The same for this process. */
 int maps_each_own(maps_fn *fn, void *arg);
+int maps_range_own(uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
+
+/* vm.max_map_count, or 0 if it is unknown. */
+unsigned long maps_max(void);
 
 /* How many areas this process has, and vm.max_map_count. True if it has almost as many. */
 bool maps_full(unsigned long *ret_areas, unsigned long *ret_max);

@@ -10,7 +10,7 @@
 #include "client-lib/adopt.h"
 #include "client-lib/fork_copy.h"
 #include "client-lib/known_memfd.h"
-#include "client-lib/page_refs.h"
+#include "client-lib/places.h"
 #include "client-lib/reason.h"
 #include "client-lib/survey.h"
 #include "client-lib/threads.h"
@@ -18,8 +18,6 @@
 #include "util/checked.h"
 
 enum {
-	GENERATION_SHIFT = 47, /* addresses have fewer bits */
-	GENERATIONS = 65535,   /* that a file has room for */
 	GAP_PAGES = 16,
 };
 
@@ -27,7 +25,7 @@ enum {
 static struct {
 	pthread_mutex_t lock; /* guards the rest */
 	struct sparse file;   /* fd -1: nothing was adopted yet */
-	struct page_refs refs;
+	struct places places;
 	unsigned epoch; /* number of forks that led to this process */
 	struct fork_copy copy;
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
@@ -49,7 +47,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	fork_copy_use(&own.file, &own.copy);
-	page_refs_deinit(&own.refs);
+	places_deinit(&own.places);
 	if (own.file.fd >= 0)
 		sparse_close(&own.file);
 	own.epoch++;
@@ -145,6 +143,17 @@ static int check_adoptable(const struct request *q)
 
 /* ---- gaps ---- */
 
+/* Whether the regions that stand alone, of which each takes two memory maps, have half of those
+ * that the process may have. More would make other calls of the program fail. */
+static bool is_crowded(void)
+{
+	static unsigned long most;
+
+	if (most == 0)
+		most = maps_max();
+	return most && own.places.refs.count / 2 >= most / 4;
+}
+
 /* Widens the range to adopted pages on both sides that are at most `most` bytes away. */
 static void reach(const struct areas *ours, uintptr_t most, uintptr_t *start, uintptr_t *end)
 {
@@ -183,69 +192,13 @@ static void fill_gaps(struct request *q, uintptr_t page)
 	if (wide.start == q->start && wide.end == q->end)
 		return;
 	wide.head += q->start - wide.start;
-	if (survey_read(&own.file, wide.start, wide.end, &wide.s) == 0 && is_plain(&wide)) {
+	if (survey_near(&own.file, wide.start, wide.end, 0, &wide.s) == 0 && is_plain(&wide)) {
 		struct survey narrow = q->s;
 
 		*q = wide;
 		wide.s = narrow;
 	}
 	survey_free(&wide.s);
-}
-
-/* ---- places in the file ---- */
-
-/* Whether nothing is or was registered there, and nothing is mapped from there. */
-static bool is_free(const struct areas *ours, uint64_t start, uint64_t end)
-{
-	if (page_refs_any(&own.refs, start, end))
-		return false;
-	for (size_t i = 0; i < ours->count; i++) {
-		const struct maps_area *a = &ours->at[i];
-
-		if (a->offset < end && a->offset + (a->end - a->start) > start)
-			return false;
-	}
-	return true;
-}
-
-/* Whether the pages that are not adopted yet may get the place of their address plus shift. */
-static bool shift_fits(const struct request *q, uint64_t shift)
-{
-	for (size_t i = 0; i < q->s.range.count; i++) {
-		const struct maps_area *a = &q->s.range.at[i];
-
-		if (!survey_is_ours(&own.file, a) &&
-		    !is_free(&q->s.ours, a->start + shift, a->end + shift))
-			return false;
-	}
-	return true;
-}
-
-/* The place of the range in the file, less its address: as some of its pages have it already, or
- * that of a generation that is free there. */
-static int choose_shift(const struct request *q, uint64_t *ret)
-{
-	bool found = false;
-	uint64_t shift = 0;
-
-	for (size_t i = 0; i < q->s.range.count; i++) {
-		const struct maps_area *a = &q->s.range.at[i];
-
-		if (!survey_is_ours(&own.file, a))
-			continue;
-		if (found && a->offset - a->start != shift)
-			return -EOPNOTSUPP;
-		found = true;
-		shift = a->offset - a->start;
-	}
-	for (uint64_t g = 0; g < GENERATIONS && !found; g++) {
-		shift = g << GENERATION_SHIFT;
-		found = shift_fits(q, shift);
-	}
-	if (!found || !shift_fits(q, shift))
-		return -EOPNOTSUPP;
-	*ret = shift;
-	return 0;
 }
 
 /* ---- adoption ---- */
@@ -287,9 +240,19 @@ static int adopt_missing(const struct request *q, uint64_t shift)
 	return r;
 }
 
+/* 0, RUNG_REASON_PARTS, or a negative failure. */
+static int choose_place(struct request *q, uint64_t *ret_shift)
+{
+	int r = places_choose(&own.places, &own.file, q->start, q->end, &q->s, ret_shift);
+
+	if (r == -EOPNOTSUPP)
+		return RUNG_REASON_PARTS;
+	return r ? reason_errno(r, q->call, "/proc/self/maps") : 0;
+}
+
 static int count_pages(const struct request *q, uint64_t shift, struct own_memory *m)
 {
-	int r = page_refs_add(&own.refs, q->start + shift, q->end + shift);
+	int r = page_refs_add(&own.places.refs, q->start + shift, q->end + shift);
 
 	if (r)
 		return reason_fail(r, "%s: out of memory", q->call);
@@ -304,7 +267,7 @@ static int count_pages(const struct request *q, uint64_t shift, struct own_memor
 static void give_back(uint64_t start, uint64_t end);
 
 /* 0, RUNG_REASON_ why the memory cannot be adopted, or a negative failure. */
-static int adopt(const struct request *q, struct own_memory *m)
+static int adopt(struct request *q, struct own_memory *m)
 {
 	uint64_t shift;
 	int r;
@@ -314,16 +277,16 @@ static int adopt(const struct request *q, struct own_memory *m)
 	r = own.file.fd < 0 ? sparse_open(&own.file) : 0;
 	if (r)
 		return reason_fail(r, "%s: no memfd: %s", q->call, strerror(-r));
-	if (choose_shift(q, &shift))
-		return RUNG_REASON_PARTS;
-	r = count_pages(q, shift, m);
+	r = choose_place(q, &shift);
+	if (r == 0)
+		r = count_pages(q, shift, m);
 	if (r)
 		return r;
 	m->rung = RUNG_ADOPT;
 	m->reason = RUNG_REASON_PRIVATE;
 	r = adopt_missing(q, shift);
 	if (r) {
-		page_refs_drop(&own.refs, m->start, m->end);
+		page_refs_drop(&own.places.refs, m->start, m->end);
 		give_back(m->start, m->end);
 		*m = (struct own_memory){0};
 	}
@@ -366,8 +329,10 @@ static int leave(const struct request *q, int obstacle, struct own_memory *m)
 
 static int find(struct request *q, uintptr_t page, struct own_memory *m)
 {
-	int r = survey_read(&own.file, q->start, q->end, &q->s);
+	int r;
 
+	q->gaps = q->gaps || is_crowded();
+	r = survey_near(&own.file, q->start, q->end, q->gaps ? GAP_PAGES * page : 0, &q->s);
 	if (r)
 		return reason_errno(r, q->call, "/proc/self/maps");
 	r = check_areas(q);
@@ -401,7 +366,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 
 	if (len == 0)
 		return reason_fail(-EINVAL, "%s: the length is 0", call);
-	if (len > (1ULL << GENERATION_SHIFT) || at > (1ULL << GENERATION_SHIFT) - len)
+	if (len > (1ULL << PLACES_SHIFT) || at > (1ULL << PLACES_SHIFT) - len)
 		return reason_fail(-EFAULT, "%s: %zu bytes at %p are beyond the address space",
 				   call, len, addr);
 	q.start = (uintptr_t)(at - q.head);
@@ -451,6 +416,12 @@ static struct maps_area part_of(struct maps_area a, uint64_t start, uint64_t end
 	return a;
 }
 
+static void return_area(const struct adopt *adopt, const struct maps_area *area)
+{
+	if (adopt_return(adopt, area))
+		places_keep(&own.places, area->offset, area->offset + (area->end - area->start));
+}
+
 /* Gives back pages that no region uses, wherever they are mapped. */
 static void give_back_run(const struct adopt *adopt, const struct areas *ours, uint64_t start,
 			  uint64_t end)
@@ -460,23 +431,55 @@ static void give_back_run(const struct adopt *adopt, const struct areas *ours, u
 		struct maps_area part = part_of(ours->at[i], start, end);
 
 		if (part.start < part.end)
-			adopt_return(adopt, &part);
+			return_area(adopt, &part);
 	}
+}
+
+/* The same if all of them are mapped at the address of their place. False if not. */
+static bool give_back_in_place(const struct adopt *adopt, uint64_t start, uint64_t end)
+{
+	const uint64_t shift = start >> PLACES_SHIFT << PLACES_SHIFT;
+	const uintptr_t from = (uintptr_t)(start - shift), to = (uintptr_t)(end - shift);
+	struct survey s;
+	bool all = survey_near(&own.file, from, to, 0, &s) == 0 && s.hole == to;
+
+	for (size_t i = 0; i < s.range.count && all; i++)
+		all = survey_is_ours(&own.file, &s.range.at[i]) &&
+		      s.range.at[i].offset == s.range.at[i].start + shift;
+	for (size_t i = 0; i < s.range.count && all; i++)
+		return_area(adopt, &s.range.at[i]);
+	survey_free(&s);
+	return all;
+}
+
+/* The same after a survey of the whole process. */
+static void give_back_anywhere(const struct adopt *adopt, uint64_t start, uint64_t end)
+{
+	struct survey s;
+
+	if (survey_read(&own.file, 0, 0, &s) == 0) {
+		places_learn(&own.places, &s.ours);
+		give_back_run(adopt, &s.ours, start, end);
+	} else {
+		places_keep(&own.places, start, end);
+	}
+	survey_free(&s);
 }
 
 static void give_back(uint64_t start, uint64_t end)
 {
-	struct survey s = {0};
 	struct adopt adopt;
 	uint64_t from, to;
 
-	if (!page_refs_unused(&own.refs, start, end, &from, &to) ||
-	    adopt_begin(&own.file, false, threads_alone(), &adopt))
+	if (!page_refs_unused(&own.places.refs, start, end, &from, &to))
 		return;
-	if (survey_read(&own.file, 0, 0, &s) == 0)
-		for (; page_refs_unused(&own.refs, start, end, &from, &to); start = to)
-			give_back_run(&adopt, &s.ours, from, to);
-	survey_free(&s);
+	if (adopt_begin(&own.file, false, threads_alone(), &adopt)) {
+		places_keep(&own.places, start, end);
+		return;
+	}
+	for (; page_refs_unused(&own.places.refs, start, end, &from, &to); start = to)
+		if (!give_back_in_place(&adopt, from, to))
+			give_back_anywhere(&adopt, from, to);
 	adopt_end(&adopt);
 }
 
@@ -484,8 +487,10 @@ void own_memory_put(struct own_memory *m, bool keep)
 {
 	pthread_mutex_lock(&own.lock);
 	if (m->end && m->epoch == own.epoch) {
-		page_refs_drop(&own.refs, m->start, m->end);
-		if (!keep)
+		page_refs_drop(&own.places.refs, m->start, m->end);
+		if (keep)
+			places_keep(&own.places, m->start, m->end);
+		else
 			give_back(m->start, m->end);
 	}
 	pthread_mutex_unlock(&own.lock);

@@ -77,20 +77,25 @@ static int copy_in(const struct page_move *m, const void *p, size_t len, uint64_
 
 /* The system call itself where that is possible: for the thread sanitizer the function writes to
  * the pages, but the bytes stay the same. */
-static void *map_at(void *addr, size_t len, int prot, int fd, uint64_t offset)
+static int map_at(void *addr, size_t len, int prot, int flags, int fd, uint64_t offset)
 {
 #ifdef __LP64__
-	return (void *)syscall(SYS_mmap, addr, len, prot, MAP_SHARED | MAP_FIXED, fd, offset);
+	void *p = (void *)syscall(SYS_mmap, addr, len, prot, flags | MAP_FIXED, fd, offset);
 #else
-	return mmap(addr, len, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+	void *p = mmap(addr, len, prot, flags | MAP_FIXED, fd, (off_t)offset);
 #endif
+
+	return p == MAP_FAILED ? -errno : 0;
 }
 
 static int map_file(const struct page_move *m, void *addr, size_t len, int prot, uint64_t offset)
 {
-	void *p = map_at(addr, len, prot, m->file->fd, offset);
+	return map_at(addr, len, prot, MAP_SHARED, m->file->fd, offset);
+}
 
-	return p == MAP_FAILED ? -errno : 0;
+static int map_private(void *addr, size_t len)
+{
+	return map_at(addr, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 /* Moves a chunk in while other threads run. */
@@ -142,10 +147,27 @@ static int copy_out(const struct page_move *m, char *to, size_t len, uint64_t of
 	return r;
 }
 
+/* While no other thread runs: pages that are mapped at the address itself join their neighbors, so
+ * a registration leaves no memory map behind. Those that were moved there never do. */
+static int move_out_alone(const struct page_move *m, void *addr, size_t len, int prot,
+			  uint64_t offset)
+{
+	int r = map_private(addr, len);
+
+	if (r)
+		return r;
+	r = copy_out(m, addr, len, offset);
+	if (r == 0 && prot != (PROT_READ | PROT_WRITE) && mprotect(addr, len, prot) < 0)
+		r = -errno;
+	if (r)
+		map_file(m, addr, len, prot, offset); /* with all its bytes */
+	return r;
+}
+
 static int move_out(const struct page_move *m, void *addr, size_t len, int prot, uint64_t offset,
 		    void *spare)
 {
-	int r = m->freeze ? freeze_writes(m->freeze, addr, len) : 0;
+	int r = freeze_writes(m->freeze, addr, len);
 
 	if (r)
 		return r;
@@ -154,8 +176,6 @@ static int move_out(const struct page_move *m, void *addr, size_t len, int prot,
 		r = -errno;
 	if (r == 0)
 		r = freeze_return(spare, addr, len);
-	if (!m->freeze)
-		return r;
 	if (r)
 		freeze_allow(m->freeze, addr, len);
 	freeze_wake(m->freeze, addr, len);
@@ -168,13 +188,18 @@ int page_move_out(const struct page_move *m, const struct maps_area *area, void 
 	char *fresh = spare;
 	int r = 0;
 
-	for (uintptr_t at = area->start, n; at < area->end; at += n, offset += n, fresh += n) {
+	for (uintptr_t at = area->start, n; at < area->end; at += n, offset += n) {
 		n = area->end - at < CHUNK ? area->end - at : CHUNK;
-		r = move_out(m, (void *)at, n, area->prot, offset, fresh);
-		if (r) {
+		if (!m->freeze)
+			r = move_out_alone(m, (void *)at, n, area->prot, offset);
+		else
+			r = move_out(m, (void *)at, n, area->prot, offset, fresh);
+		if (r && fresh)
 			munmap(fresh, area->end - at);
+		if (r)
 			return r;
-		}
+		if (fresh)
+			fresh += n;
 		sparse_punch(m->file, offset, offset + n);
 	}
 	return 0;

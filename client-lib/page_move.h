@@ -28,9 +28,10 @@ struct page_move {
 int page_move_in(const struct page_move *m, const struct maps_area *area, uint64_t offset);
 
 /*
- * Moves pages of the file back to private memory, and frees them in the file. spare: private pages
- * of the same length that were never touched. They are moved to the address; those that are left
- * on failure are unmapped. Returns 0, or a negative errno value: the first pages may have moved.
+ * Moves pages of the file back to private memory, and frees them in the file. With `freeze`, spare
+ * is private pages of the same length that were never touched. They are moved to the address; those
+ * that are left on failure are unmapped. Otherwise it is NULL. Returns 0, or a negative errno
+ * value: the first pages may have moved.
  */
 int page_move_out(const struct page_move *m, const struct maps_area *area, void *spare);
 

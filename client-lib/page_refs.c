@@ -125,3 +125,14 @@ bool page_refs_any(const struct page_refs *p, uint64_t start, uint64_t end)
 
 	return !page_refs_unused(p, start, end, &s, &e) || s != start || e != end;
 }
+
+uint64_t page_refs_before(const struct page_refs *p, uint64_t at)
+{
+	size_t i = at ? find(p, at - 1) : 0; /* the steps before `at` */
+
+	if (i == 0)
+		return 0;
+	if (p->steps[i - 1].refs)
+		return at;
+	return p->steps[i - 1].at; /* neighbors differ: regions use what ends there */
+}

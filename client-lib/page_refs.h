@@ -37,4 +37,8 @@ bool page_refs_unused(const struct page_refs *p, uint64_t from, uint64_t end, ui
 /* True if a region uses a byte of [start, end). */
 bool page_refs_any(const struct page_refs *p, uint64_t start, uint64_t end);
 
+/* The end of the last interval before or at `at` that regions use, at most `at`; 0: there is none.
+ */
+uint64_t page_refs_before(const struct page_refs *p, uint64_t at);
+
 #endif

@@ -15,6 +15,8 @@
 /* The longest file of whole pages, for every page size. */
 static const uint64_t SIZE = INT64_MAX & ~(uint64_t)0xffff;
 
+enum { FEW_PAGES = 16 };
+
 int sparse_open(struct sparse *ret)
 {
 	struct rlimit limit;
@@ -44,11 +46,17 @@ void sparse_close(struct sparse *s)
 
 bool sparse_data(const struct sparse *s, uint64_t *start, uint64_t *end)
 {
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	off_t data = lseek(s->fd, (off_t)*start, SEEK_DATA), hole;
 
 	if (data < 0 || (uint64_t)data >= *end)
 		return false;
-	hole = lseek(s->fd, data, SEEK_HOLE);
+	/* The kernel looks for a hole page by page, also in those of other regions behind the end.
+	 */
+	if (*end - (uint64_t)data <= FEW_PAGES * page)
+		hole = data + (off_t)page;
+	else
+		hole = lseek(s->fd, data, SEEK_HOLE);
 	if (hole > 0 && (uint64_t)hole < *end)
 		*end = (uint64_t)hole;
 	*start = (uint64_t)data;

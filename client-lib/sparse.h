@@ -22,8 +22,8 @@ int sparse_open(struct sparse *ret);
 /* Closes it. Pages that are mapped stay. */
 void sparse_close(struct sparse *s);
 
-/* Finds the first pages with data in [start, end), which is clipped to them. False if there are
- * none. Start and end are multiples of the page size. */
+/* Finds the first pages with data in [start, end), which is clipped to some of them. False if there
+ * are none. Start and end are multiples of the page size. */
 bool sparse_data(const struct sparse *s, uint64_t *start, uint64_t *end);
 
 /* Frees the pages of [start, end): they are holes from now on. */

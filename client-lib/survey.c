@@ -49,7 +49,6 @@ static int on_area(const struct maps_area *area, void *arg)
 {
 	struct reader *r = arg;
 
-	r->s->lines++;
 	if (r->file->fd >= 0 && survey_is_ours(r->file, area)) {
 		int e = append(&r->s->ours, area);
 
@@ -67,8 +66,23 @@ int survey_read(const struct sparse *file, uintptr_t start, uintptr_t end, struc
 		.s = ret,
 	};
 
-	*ret = (struct survey){.hole = start};
+	*ret = (struct survey){.hole = start, .all = true};
 	return maps_each_own(on_area, &r);
+}
+
+int survey_near(const struct sparse *file, uintptr_t start, uintptr_t end, uintptr_t margin,
+		struct survey *ret)
+{
+	uintptr_t from = start > margin ? start - margin : 0;
+	uintptr_t to = end < UINTPTR_MAX - margin ? end + margin : UINTPTR_MAX;
+	struct reader r = {
+		.file = file,
+		.end = end,
+		.s = ret,
+	};
+
+	*ret = (struct survey){.hole = start};
+	return maps_range_own(from, to, on_area, &r);
 }
 
 void survey_free(struct survey *s)

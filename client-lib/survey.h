@@ -17,9 +17,9 @@ struct areas {
 
 struct survey {
 	struct areas range; /* the areas of the range, clipped to it */
-	struct areas ours;  /* all areas of the sparse file */
+	struct areas ours;  /* areas of the sparse file */
 	uintptr_t hole;     /* the first address of the range that is not mapped, or its end */
-	size_t lines;       /* areas of the whole process */
+	bool all;           /* ours has all of them, wherever they are */
 };
 
 /*
@@ -27,6 +27,11 @@ struct survey {
  * value; free the survey in either case.
  */
 int survey_read(const struct sparse *file, uintptr_t start, uintptr_t end, struct survey *ret);
+
+/* The same, but of the sparse file only areas that are at most `margin` bytes away from the range.
+ * This is quick, however many areas the process has, if the kernel can be asked for one. */
+int survey_near(const struct sparse *file, uintptr_t start, uintptr_t end, uintptr_t margin,
+		struct survey *ret);
 
 /* Whether the area belongs to the sparse file and is shared. */
 bool survey_is_ours(const struct sparse *file, const struct maps_area *area);

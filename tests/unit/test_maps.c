@@ -121,6 +121,54 @@ Test(maps, reads_long_files)
 	fclose(f);
 }
 
+struct copies {
+	struct maps_area at[64];
+	size_t count;
+};
+
+static int copy(const struct maps_area *a, void *arg)
+{
+	struct copies *c = arg;
+
+	cr_assert_lt(c->count, 64);
+	c->at[c->count++] = *a;
+	return 0;
+}
+
+/* The same for the lines of a file and for the answers of the kernel, if it can be asked. */
+Test(maps, reads_a_range)
+{
+	const long page = sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, 40 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t from = (uintptr_t)p, to = from + 40 * page;
+	struct copies asked = {.count = 0}, read = {.count = 0};
+	FILE *f = tmpfile(), *maps;
+
+	for (int i = 1; i < 40; i += 2)
+		mprotect(p + i * page, page, i % 3 ? PROT_NONE : PROT_READ);
+	munmap(p + 10 * page, 3 * page);
+	cr_assert_eq(mmap(p + 20 * page, page, PROT_READ, MAP_SHARED | MAP_FIXED, fileno(f), 0),
+		     p + 20 * page);
+	cr_assert_eq(maps_range_own(from, to, copy, &asked), 0);
+	maps = fopen("/proc/self/maps", "re");
+	for (int c; (c = getc(maps)) != EOF;)
+		putc(c, f);
+	fclose(maps);
+	fflush(f);
+	lseek(fileno(f), 0, SEEK_SET);
+	cr_assert_eq(maps_range(fileno(f), from, to, copy, &read), 0);
+	cr_assert_eq(asked.count, read.count, "%zu, %zu", asked.count, read.count);
+	for (size_t i = 0; i < read.count; i++)
+		cr_assert_arr_eq(&asked.at[i], &read.at[i], sizeof(asked.at[i]), "area %zu", i);
+	cr_assert_eq(maps_range_own(from, to, stop_at_once, NULL), 5);
+	lseek(fileno(f), 0, SEEK_SET);
+	cr_assert_eq(maps_range(fileno(f), from, to, stop_at_once, NULL), 5);
+	asked.count = 0;
+	cr_assert_eq(maps_range_own(from + 10 * page, from + 13 * page, copy, &asked), 0);
+	cr_assert_eq(asked.count, 0, "a hole");
+	fclose(f);
+}
+
 Test(maps, has_this_process)
 {
 	size_t total = 0;

@@ -80,6 +80,21 @@ Test(page_refs, say_whether_a_range_is_used)
 	cr_assert_not(page_refs_any(&refs, 0, UINT64_MAX));
 }
 
+Test(page_refs, find_what_ends_before)
+{
+	cr_assert_eq(page_refs_before(&refs, 100), 0);
+	put(10, 20, 1);
+	put(15, 30, 1);
+	put(40, 50, 1);
+	cr_assert_eq(page_refs_before(&refs, 0), 0);
+	cr_assert_eq(page_refs_before(&refs, 10), 0);
+	cr_assert_eq(page_refs_before(&refs, 11), 11);
+	cr_assert_eq(page_refs_before(&refs, 30), 30);
+	cr_assert_eq(page_refs_before(&refs, 40), 30);
+	cr_assert_eq(page_refs_before(&refs, 45), 45);
+	cr_assert_eq(page_refs_before(&refs, 90), 50);
+}
+
 /* Each interval has its steps, and a drop splits where an add has joined. */
 Test(page_refs, need_no_memory_to_drop)
 {
