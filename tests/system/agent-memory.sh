@@ -7,25 +7,33 @@
 needs ddpsctpd ddpctl
 programs=$bin/tests/system
 
-a=$(address 0) b=$(address 1)
+a=$(address 0) b=$(address 1) c=$(address 2) d=$(address 3)
 daemon a "$a"
-daemon b "$b"
-timeout 300 "$programs/agent_memory" "$(socket_of a)" "$(socket_of b)" "$b" >"$tmp/agent.log" 2>&1 ||
-	fail "agent_memory over the network"
-timeout 300 "$programs/agent_memory" "$(socket_of b)" "$(socket_of b)" "$b" >"$tmp/agent.log" 2>&1 ||
-	fail "agent_memory within one daemon"
-
+daemon d "$d"
 # A limit that a busy machine keeps, and one that makes malformed answers end soon.
-for run in stop:5000 malformed:200; do
-	stop b || fail "daemon b: exit status $?"
-	daemon b "$b" "session: {connect_ms: 60000, agent_ms: ${run#*:}}"
-	for at in a b; do
-		timeout 300 "$programs/agent_ends" "${run%:*}" "$(socket_of $at)" "$(socket_of b)" "$b" >"$tmp/agent.log" 2>&1 ||
-			fail "${run%:*}, with peers at daemon $at"
-		for name in a b; do
-			eventually 20 none_of $name client session qp mr cq || fail "daemon $name keeps objects"
-		done
-	done
+daemon b "$b" 'session: {connect_ms: 60000, agent_ms: 5000}'
+daemon c "$c" 'session: {connect_ms: 60000, agent_ms: 200}'
+
+# run NAME PROGRAM...: side by side, because most of the time they wait for timers.
+runs=
+run() {
+	background "run-$1" timeout 300 "$programs/$2" "${@:3}"
+	runs="$runs $1"
+}
+run network agent_memory "$(socket_of a)" "$(socket_of d)" "$d"
+run inside agent_memory "$(socket_of d)" "$(socket_of d)" "$d"
+run stop-network agent_ends stop "$(socket_of a)" "$(socket_of b)" "$b"
+run stop-inside agent_ends stop "$(socket_of b)" "$(socket_of b)" "$b"
+for lane in 0 1; do
+	run malformed-network-$lane agent_ends malformed "$(socket_of a)" "$(socket_of c)" "$c" $lane
+	run malformed-inside-$lane agent_ends malformed "$(socket_of c)" "$(socket_of c)" "$c" $lane
 done
-stop a || fail "daemon a: exit status $?"
-stop b || fail "daemon b: exit status $?"
+for name in $runs; do
+	wait "$(pid_of "run-$name")" || fail "$name"
+done
+for name in a b c d; do
+	eventually 20 none_of $name client session qp mr cq || fail "daemon $name keeps objects"
+done
+for name in a b c d; do
+	stop $name || fail "daemon $name: exit status $?"
+done
