@@ -51,6 +51,18 @@ static bool begins(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
+/* Nothing that a program would call its memory: registers, and rings that the kernel uses as well.
+ */
+static bool is_device(const char *name)
+{
+	if (begins(name, "/dev/"))
+		return !begins(name, "/dev/zero") && !begins(name, "/dev/shm/") &&
+		       !begins(name, "/dev/hugepages/");
+	if (begins(name, "anon_inode:"))
+		return !begins(name, "anon_inode:dmabuf");
+	return begins(name, "socket:") || begins(name, "/sys/") || begins(name, "/proc/");
+}
+
 static enum maps_kind kind_of(bool shared, ino_t ino, const char *name)
 {
 	if (begins(name, "[vdso]") || begins(name, "[vvar") || begins(name, "[vsyscall]") ||
@@ -62,8 +74,7 @@ static enum maps_kind kind_of(bool shared, ino_t ino, const char *name)
 		return MAPS_HUGE;
 	if (shared && begins(name, "/dev/zero"))
 		return MAPS_SHARED; /* without a name: MAP_SHARED | MAP_ANONYMOUS */
-	if (begins(name, "/dev/") && !begins(name, "/dev/zero") && !begins(name, "/dev/shm/") &&
-	    !begins(name, "/dev/hugepages/"))
+	if (is_device(name))
 		return MAPS_DEVICE;
 	if (shared)
 		return MAPS_SHARED;

@@ -14,7 +14,7 @@ enum maps_kind {
 		      */
 	MAPS_SYSV,   /* System V shared memory */
 	MAPS_HUGE,   /* huge pages without a file, private or shared */
-	MAPS_DEVICE,
+	MAPS_DEVICE, /* registers, and rings of the kernel */
 	MAPS_KERNEL, /* vdso and its like */
 };
 

@@ -132,7 +132,8 @@ static int check_adoptable(const struct request *q)
 		const struct maps_area *area = &q->s.range.at[i];
 
 		if (area->kind == MAPS_DEVICE)
-			return refuse(q, area, -EOPNOTSUPP, "is of a device");
+			return refuse(q, area, -EOPNOTSUPP,
+				      "is of a device or a ring of the kernel");
 		if (area->kind == MAPS_ANON || survey_is_ours(&own.file, area) ||
 		    (area->kind == MAPS_FILE && q->alone) || obstacle)
 			continue;

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/system/own_bad.h"
+#include "tests/system/own_changes.h"
 #include "tests/system/own_rounds.h"
 #include "tests/system/rig.h"
 
@@ -426,35 +428,6 @@ static void is_lazy(void)
 	munmap(p, len);
 }
 
-/* ---- bad ranges ---- */
-
-static void refuses(void)
-{
-	struct ddp_reg_attr attr = DDP_INIT(ddp_reg_attr);
-	char *p = map_pages(4);
-	struct ddp_mr *mr;
-
-	attr.flags = 16;
-	REFUSED("an unknown flag", ddp_reg_mr(b.pd, p, page, 0, &attr, &mr), EINVAL);
-	REFUSED("no bytes", ddp_reg_mr(b.pd, p, 0, 0, NULL, &mr), EINVAL);
-	REFUSED("NULL", ddp_reg_mr(b.pd, NULL, 1, 0, NULL, &mr), EFAULT);
-	REFUSED("a range that wraps", ddp_reg_mr(b.pd, p, SIZE_MAX - 5, 0, NULL, &mr), EFAULT);
-	REFUSED("a huge range", ddp_reg_mr(b.pd, p, 1UL << 46, 0, NULL, &mr), EFAULT);
-	REFUSED("an address beyond all", ddp_reg_mr(b.pd, (void *)-8L, 4, 0, NULL, &mr), EFAULT);
-	mprotect(p + 3 * page, page, PROT_NONE);
-	REFUSED("PROT_NONE", ddp_reg_mr(b.pd, p, 4 * page, 0, NULL, &mr), EFAULT);
-	munmap(p + 2 * page, page);
-	REFUSED("a hole", ddp_reg_mr(b.pd, p, 3 * page, 0, NULL, &mr), EFAULT);
-	munmap(p, page);
-	p = (void *)own_rounds_vdso();
-	if (p)
-		REFUSED("the vdso", ddp_reg_mr(b.pd, p, 4, 0, NULL, &mr), EFAULT);
-	/* Pages without a struct page (VM_PFNMAP), as those of devices: the clock, before the vdso.
-	 */
-	if (p)
-		REFUSED("pages of a device", ddp_reg_mr(b.pd, p - page, 4, 0, NULL, &mr), EFAULT);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -478,7 +451,8 @@ int main(int argc, char **argv)
 	if (MAPS_ARE_OURS)
 		names_the_limit_of_maps();
 	is_lazy();
-	refuses();
+	own_changes(&s);
+	own_bad(&b);
 	own_rounds(&b, argc > 4 ? (unsigned)atoi(argv[4]) : 1);
 	session_close(&s, 0);
 	end_close(&a);

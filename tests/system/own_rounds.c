@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 enum {
@@ -72,9 +71,4 @@ void own_rounds(struct end *e, unsigned seed)
 		pthread_join(threads[i], NULL);
 	ok("%u registrations and deregistrations while %d threads count", rounds, THREADS);
 	munmap(memory, BYTES);
-}
-
-void *own_rounds_vdso(void)
-{
-	return (void *)getauxval(AT_SYSINFO_EHDR);
 }

@@ -9,7 +9,4 @@
  * threads count in all of this memory: no count is lost. */
 void own_rounds(struct end *e, unsigned seed);
 
-/* The address of the vdso, or NULL. */
-void *own_rounds_vdso(void);
-
 #endif
