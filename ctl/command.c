@@ -24,17 +24,20 @@ static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
 	return args_print(&explain_object, &a, a.n, &c->opts.print);
 }
 
-/* stats [openmetrics] */
+/* stats [openmetrics | prometheus] */
 static enum ctl_exit stats(struct ddpctl *c, int n, char **args)
 {
 	enum metric_format format = c->opts.print.json ? METRIC_JSON : METRIC_TEXT;
 
-	if (n && strcmp(args[0], "openmetrics") != 0) {
-		query_error("stats: '%s' is not openmetrics", args[0]);
+	if (n && !strcmp(args[0], "openmetrics")) {
+		format = METRIC_OPENMETRICS;
+	} else if (n && !strcmp(args[0], "prometheus")) {
+		format = METRIC_PROMETHEUS;
+	} else if (n) {
+		query_error("stats: '%s' is not openmetrics or prometheus", args[0]);
 		return args_hint();
 	}
-	return metric_print(stdout, c->opts.socket, args_timeout_ms(c),
-			    n ? METRIC_OPENMETRICS : format);
+	return metric_print(stdout, c->opts.socket, args_timeout_ms(c), format);
 }
 
 enum { ANY = PRINT_MAX_FILTERS * 2 };
@@ -48,7 +51,8 @@ static const struct command commands[] = {
 	 "write packets of the transport user to a file for Wireshark, until ^C", capture_run},
 	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
 	 doctor_run},
-	{"stats", NULL, "[openmetrics]", 0, 1, "openmetrics", "all counters and gauges", stats},
+	{"stats", NULL, "[openmetrics|prometheus]", 0, 1, "openmetrics prometheus",
+	 "all counters and gauges", stats},
 	{"path", "set-primary", "ASSOC ADDRESS", 2, 2, "",
 	 "send to this ADDRESS of the peer while its path is active", verbs_set_primary},
 	{"assoc", "abort", "ASSOC", 1, 1, "", "end an association and its sessions at once",

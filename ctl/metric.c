@@ -138,22 +138,29 @@ struct sample {
 	double value;
 };
 
-static double value_of(const struct sample *s)
+/* False if it was not measured, or an older daemon lacks it. */
+static bool take_value(struct sample *s)
 {
+	const struct field *f = field_find(s->obj, s->m->key);
 	char text[FIELD_TEXT];
 
-	field_text(field_find(s->obj, s->m->key), &s->rec->status, true, text);
-	return strtod(text, NULL) / s->m->scale;
+	if ((uint32_t)f->offset + f->size > s->rec->len)
+		return false;
+	field_text(f, &s->rec->status, true, text);
+	s->value = strtod(text, NULL) / s->m->scale;
+	return strcmp(text, "-") != 0;
 }
 
-/* The text of a label's value, in quotes. */
+/* The text of a label's value, in quotes. Programs choose their names: what is not printable ASCII
+ * would be no text for a reader. */
 static void print_quoted(FILE *out, const char *text)
 {
 	putc('"', out);
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
 			putc('\\', out);
-		putc(*text, out);
+		putc((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f ? '?' : *text,
+		     out);
 	}
 	putc('"', out);
 }
@@ -207,7 +214,16 @@ static void add_json(struct json_object *array, const struct sample *s)
 
 /* ---- all of them ---- */
 
-static void print_head(FILE *out, const struct metric *m)
+/* Prometheus names a counter as its lines do, and has no units. */
+static void print_prometheus_head(FILE *out, const struct metric *m)
+{
+	const char *total = m->counter ? "_total" : "";
+
+	fprintf(out, "# HELP ddpsctpd_%s%s %s\n", m->name, total, m->help);
+	fprintf(out, "# TYPE ddpsctpd_%s%s %s\n", m->name, total, m->counter ? "counter" : "gauge");
+}
+
+static void print_openmetrics_head(FILE *out, const struct metric *m)
 {
 	fprintf(out, "# TYPE ddpsctpd_%s %s\n", m->name, m->counter ? "counter" : "gauge");
 	if (*m->unit)
@@ -219,15 +235,15 @@ static void print_metric(FILE *out, const struct metric *m, const struct query_r
 			 enum metric_format format, struct json_object *array)
 {
 	struct sample s = {.m = m, .obj = object_of(m)};
-	const struct field *f = field_find(s.obj, m->key);
 
 	if (format == METRIC_OPENMETRICS)
-		print_head(out, m);
+		print_openmetrics_head(out, m);
+	else if (format == METRIC_PROMETHEUS)
+		print_prometheus_head(out, m);
 	for (size_t i = 0; i < a->n; i++) {
 		s.rec = &a->recs[i];
-		if ((uint32_t)f->offset + f->size > s.rec->len)
-			continue; /* an older daemon lacks it */
-		s.value = value_of(&s);
+		if (!take_value(&s))
+			continue;
 		if (array)
 			add_json(array, &s);
 		else

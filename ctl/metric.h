@@ -18,6 +18,7 @@ enum metric_format {
 	METRIC_TEXT,        /* a line each: name, labels, value */
 	METRIC_JSON,        /* an array of objects */
 	METRIC_OPENMETRICS, /* with type, unit and help */
+	METRIC_PROMETHEUS,  /* the text format 0.0.4 of Prometheus, with type and help */
 };
 
 /* Whether the field counts up and never down. */

@@ -29,6 +29,18 @@ struct query {
 	int *ret_fd; /* where the descriptor of a reply goes; NULL: none is needed */
 };
 
+static void print_error(const char *text)
+{
+	fprintf(stderr, "ddpctl: %s\n", text);
+}
+
+static query_error_fn *error_fn = print_error;
+
+void query_errors_to(query_error_fn *fn)
+{
+	error_fn = fn;
+}
+
 void query_error(const char *fmt, ...)
 {
 	char raw[512];
@@ -40,7 +52,7 @@ void query_error(const char *fmt, ...)
 	for (char *c = raw; *c; c++)
 		if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
 			*c = '?';
-	fprintf(stderr, "ddpctl: %s\n", raw);
+	error_fn(raw);
 }
 
 static enum ctl_exit timed_out(const struct query *q)

@@ -16,8 +16,14 @@ struct query_reply {
 	uint32_t hidden; /* objects of other users, which the daemon left out */
 };
 
-/* "ddpctl: text" and a newline on stderr. */
+/* Reports a failure: "ddpctl: text" and a newline on stderr, unless query_errors_to() was called.
+ */
 void query_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Has failures go to fn instead, for the whole program: printable ASCII without a newline, valid
+ * until fn returns. */
+typedef void query_error_fn(const char *text);
+void query_errors_to(query_error_fn *fn);
 
 /* Has the daemon do something: a verb of ipc/ctl.h with its id and argument. what: its name, for
  * messages. */

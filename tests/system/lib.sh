@@ -79,7 +79,7 @@ needs() {
 	local p
 	for p in "$@"; do
 		case $p in
-		ddpsctpd | ddpctl | ddping | ddperf | ddpcp) [ -x "$bin/$p" ] || skip "needs $p, which is not built" ;;
+		ddpsctpd | ddpctl | ddping | ddperf | ddpcp | ddpmetrics) [ -x "$bin/$p" ] || skip "needs $p, which is not built" ;;
 		*) command -v "$p" >/dev/null || skip "needs $p" ;;
 		esac
 	done

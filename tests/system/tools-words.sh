@@ -3,7 +3,7 @@
 # Promise: the manual pages have the options of the programs, and the keys of their JSON; numbers are numbers.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
-needs ddpsctpd ddpctl ddping ddperf ddpcp python3
+needs ddpsctpd ddpctl ddping ddperf ddpcp ddpmetrics python3
 python3 -c 'import jsonschema' 2>/dev/null || skip "needs python3-jsonschema"
 
 # options_of_page PAGE: short and long options of its section OPTIONS.
@@ -17,7 +17,7 @@ options_of_help() {
 	"$bin/$1" --help | grep -oE '^ +(-[a-zA-Z], )*--[a-z-]+' | tr -d ' ' | tr , '\n' | sort
 }
 
-for page in ddping.1 ddperf.1 ddpcp.1 ddpctl.8 ddpsctpd.8; do
+for page in ddping.1 ddperf.1 ddpcp.1 ddpctl.8 ddpmetrics.8 ddpsctpd.8; do
 	options_of_help ${page%.*} >"$tmp/help"
 	[ "$(wc -l <"$tmp/help")" -gt 5 ] || fail "${page%.*} --help: $(cat "$tmp/help")"
 	options_of_page "$top_srcdir/man/$page" >"$tmp/page"
