@@ -121,7 +121,7 @@ static void the_cost_of_a_region_is_not_that_of_all_others(void)
 		CHECK(io < 4 * FEW * page);
 	for (size_t i = FEW; i < MANY; i++)
 		own_memory_put(&regions[i], false);
-	CHECK(areas() <= before + 2);
+	CHECK(areas() < before + FEW); /* allocators, above all that of a sanitizer, have some */
 	for (size_t i = 0; i < 2 * MANY * page; i++)
 		CHECK(p[i] == 7);
 	munmap(p, 2 * MANY * page);
