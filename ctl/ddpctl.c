@@ -179,6 +179,11 @@ static enum ctl_exit show(const struct ddpctl *c, struct query_reply *before)
 
 	if (e != CTL_EXIT_OK)
 		return e;
+	if (a.older) {
+		query_error("%s: the daemon is older than ddpctl and does not show that",
+			    c->obj->name);
+		return CTL_EXIT_VERSION;
+	}
 	hidden = a.hidden;
 	if (before)
 		rates_apply(c->obj, &a, before, c->opts.every);
@@ -200,7 +205,7 @@ static enum ctl_exit show_often(const struct ddpctl *c)
 		.tv_sec = (time_t)c->opts.every,
 		.tv_nsec = (long)((c->opts.every - (double)(time_t)c->opts.every) * 1e9),
 	};
-	struct query_reply before = {NULL, 0, 0};
+	struct query_reply before = {0};
 	enum ctl_exit e = show(c, &before);
 
 	for (uint32_t i = 1; e == CTL_EXIT_OK && i != c->opts.count; i++) {

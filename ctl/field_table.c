@@ -83,6 +83,7 @@ static const struct field assoc_fields[] = {
 	F(assoc, rx_early, NUM, STATS),
 	F(assoc, rx_dropped, NUM, STATS),
 	F(assoc, rx_violations, NUM, STATS),
+	FIELD(assoc, "retransmits", retransmits, NUM, "chunks", STATS),
 	F(assoc, last_error, STRING, DETAIL),
 	F(assoc, last_error_ms, MSEC, DETAIL),
 };
@@ -243,6 +244,20 @@ static const struct field config_fields[] = {
 	F(config, help, STRING, DETAIL),
 };
 
+static const struct field user_fields[] = {
+	F(user, uid, UID, BASIC),        F(user, clients, NUM, BASIC),
+	F(user, qps, NUM, BASIC),        F(user, mrs, NUM, BASIC),
+	F(user, mr_bytes, BYTES, BASIC), F(user, tx_msgs, NUM, BASIC),
+	F(user, rx_msgs, NUM, BASIC),    F(user, tx_bytes, BYTES, BASIC),
+	F(user, rx_bytes, BYTES, BASIC),
+};
+
+static const struct field turn_fields[] = {
+	F(turn, up_to_us, MEASURED, BASIC),
+	F(turn, turns, NUM, BASIC),
+	F(turn, time_us, NUM, BASIC),
+};
+
 static const struct field limit_fields[] = {
 	F(limit, uid, UID, BASIC),
 	F(limit, name, STRING, BASIC),
@@ -272,6 +287,8 @@ static const struct field_object objects[] = {
 	OBJECT(event, CTL_EVENT, NULL, "the latest events"),
 	OBJECT(config, CTL_CONFIG, "key", "the configuration in effect"),
 	OBJECT(limit, CTL_LIMIT, "name", "limits of users, and what they use"),
+	OBJECT(user, CTL_USER, "uid", "users, and what they have and carried"),
+	OBJECT(turn, CTL_TURN, NULL, "how long the turns of the event loop took"),
 };
 
 _Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");

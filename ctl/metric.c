@@ -5,23 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A field as a metric. Its unit is the end of its name, as OpenMetrics requires. */
+enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM };
+
+static const char *const type_names[] = {"gauge", "counter", "histogram"};
+
+/* A field as a metric. Its unit is the end of its name, as OpenMetrics requires. A histogram is
+ * made of all objects of its kind: struct ctl_turn. */
 struct metric {
 	const char *object, *key;
 	const char *name; /* after "ddpsctpd_" */
 	const char *unit; /* "" or the last word of the name */
-	bool counter;
+	enum metric_type type;
 	unsigned scale; /* the field counts parts of the unit: 1000 of a second */
 	const char *help;
 };
 
 #define COUNTER(object, key, name, unit, help)                                                     \
 	{                                                                                          \
-		object, key, name, unit, true, 1, help                                             \
+		object, key, name, unit, METRIC_COUNTER, 1, help                                   \
 	}
 #define GAUGE(object, key, name, unit, scale, help)                                                \
 	{                                                                                          \
-		object, key, name, unit, false, scale, help                                        \
+		object, key, name, unit, METRIC_GAUGE, scale, help                                 \
 	}
 
 static const struct metric metrics[] = {
@@ -52,6 +57,7 @@ static const struct metric metrics[] = {
 		"Packets whose answer had no room."),
 	GAUGE("assoc", "srtt_us", "assoc_srtt_seconds", "seconds", 1000000,
 	      "Smoothed round-trip time."),
+	COUNTER("assoc", "retransmits", "assoc_retransmits", "", "Chunks sent again."),
 	GAUGE("assoc", "cwnd", "assoc_cwnd_bytes", "bytes", 1, "Congestion window."),
 	GAUGE("assoc", "mtu", "assoc_mtu_bytes", "bytes", 1, "MTU of the path."),
 	GAUGE("assoc", "sessions", "assoc_sessions", "", 1, "Sessions on the association."),
@@ -84,8 +90,15 @@ static const struct metric metrics[] = {
 	GAUGE("mr", "len", "mr_length_bytes", "bytes", 1, "Length of the memory region."),
 	GAUGE("limit", "used", "limit_used", "", 1, "What the user has of what is limited."),
 	GAUGE("limit", "max", "limit_max", "", 1, "What the user may have of it."),
+	GAUGE("user", "mr_bytes", "user_mr_bytes", "bytes", 1, "Memory registered."),
+	COUNTER("user", "tx_msgs", "user_tx_msgs", "", "Messages sent by the user's programs."),
+	COUNTER("user", "rx_msgs", "user_rx_msgs", "", "Messages received by them."),
+	COUNTER("user", "tx_bytes", "user_tx_bytes", "bytes", "Payload sent by them."),
+	COUNTER("user", "rx_bytes", "user_rx_bytes", "bytes", "Payload received by them."),
 	GAUGE("client", "mr_bytes", "client_mr_bytes", "bytes", 1, "Memory registered."),
 	GAUGE("client", "qps", "client_qps", "", 1, "Queue pairs."),
+	{"turn", "turns", "turn_seconds", "seconds", METRIC_HISTOGRAM, 1000000,
+	 "Duration of turns of the event loop that did something."},
 };
 
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
@@ -98,14 +111,14 @@ static const struct {
 	{"cq", {"client", "handle", "uid"}},  {"client", {"id", "comm", "uid"}},
 	{"srq", {"client", "handle", "uid"}}, {"listener", {"client", "handle", "port", "uid"}},
 	{"path", {"assoc", "address"}},       {"mr", {"stag", "client", "uid"}},
-	{"limit", {"uid", "name"}},
+	{"limit", {"uid", "name"}},           {"user", {"uid"}},
 };
 
 bool metric_is_counter(const struct field_object *obj, const struct field *f)
 {
 	for (unsigned i = 0; i < METRICS; i++)
 		if (!strcmp(metrics[i].object, obj->name) && !strcmp(metrics[i].key, f->key))
-			return metrics[i].counter;
+			return metrics[i].type != METRIC_GAUGE;
 	return false;
 }
 
@@ -181,7 +194,7 @@ static void print_labels(FILE *out, const struct sample *s)
 
 static void print_line(FILE *out, const struct sample *s)
 {
-	fprintf(out, "ddpsctpd_%s%s", s->m->name, s->m->counter ? "_total" : "");
+	fprintf(out, "ddpsctpd_%s%s", s->m->name, s->m->type == METRIC_COUNTER ? "_total" : "");
 	print_labels(out, s);
 	fprintf(out, " %.15g\n", s->value);
 }
@@ -204,12 +217,62 @@ static void add_json(struct json_object *array, const struct sample *s)
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "name", json_object_new_string(s->m->name));
-	json_object_object_add(o, "type",
-			       json_object_new_string(s->m->counter ? "counter" : "gauge"));
+	json_object_object_add(o, "type", json_object_new_string(type_names[s->m->type]));
 	json_object_object_add(o, "unit", json_object_new_string(s->m->unit));
 	json_object_object_add(o, "labels", json_labels(s));
 	json_object_object_add(o, "value", json_object_new_double(s->value));
 	json_object_array_add(array, o);
+}
+
+/* ---- a histogram ---- */
+
+/* One line of it. le: the label of a bucket, NULL: none. */
+static void print_part(FILE *out, const struct metric *m, const char *part, const char *le,
+		       double value, struct json_object *array)
+{
+	struct json_object *o, *has;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_%s", m->name, part);
+	if (!array) {
+		fprintf(out, "ddpsctpd_%s", name);
+		if (le)
+			fprintf(out, "{le=\"%s\"}", le);
+		fprintf(out, " %.15g\n", value);
+		return;
+	}
+	o = json_object_new_object();
+	has = json_object_new_object();
+	if (le)
+		json_object_object_add(has, "le", json_object_new_string(le));
+	json_object_object_add(o, "name", json_object_new_string(name));
+	json_object_object_add(o, "type", json_object_new_string(type_names[m->type]));
+	json_object_object_add(o, "unit", json_object_new_string(m->unit));
+	json_object_object_add(o, "labels", has);
+	json_object_object_add(o, "value", json_object_new_double(value));
+	json_object_array_add(array, o);
+}
+
+/* A bucket of a metric has those of the buckets before it, too. */
+static void print_histogram(FILE *out, const struct metric *m, const struct query_reply *a,
+			    struct json_object *array)
+{
+	uint64_t n = 0, us = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		const struct ctl_turn *t = &a->recs[i].turn;
+		char le[32] = "+Inf";
+
+		if (t->up_to_us)
+			snprintf(le, sizeof(le), "%.15g", (double)t->up_to_us / m->scale);
+		n += t->turns;
+		us += t->time_us;
+		print_part(out, m, "bucket", le, (double)n, array);
+	}
+	if (a->n == 0)
+		return;
+	print_part(out, m, "sum", NULL, (double)us / m->scale, array);
+	print_part(out, m, "count", NULL, (double)n, array);
 }
 
 /* ---- all of them ---- */
@@ -217,15 +280,15 @@ static void add_json(struct json_object *array, const struct sample *s)
 /* Prometheus names a counter as its lines do, and has no units. */
 static void print_prometheus_head(FILE *out, const struct metric *m)
 {
-	const char *total = m->counter ? "_total" : "";
+	const char *total = m->type == METRIC_COUNTER ? "_total" : "";
 
 	fprintf(out, "# HELP ddpsctpd_%s%s %s\n", m->name, total, m->help);
-	fprintf(out, "# TYPE ddpsctpd_%s%s %s\n", m->name, total, m->counter ? "counter" : "gauge");
+	fprintf(out, "# TYPE ddpsctpd_%s%s %s\n", m->name, total, type_names[m->type]);
 }
 
 static void print_openmetrics_head(FILE *out, const struct metric *m)
 {
-	fprintf(out, "# TYPE ddpsctpd_%s %s\n", m->name, m->counter ? "counter" : "gauge");
+	fprintf(out, "# TYPE ddpsctpd_%s %s\n", m->name, type_names[m->type]);
 	if (*m->unit)
 		fprintf(out, "# UNIT ddpsctpd_%s %s\n", m->name, m->unit);
 	fprintf(out, "# HELP ddpsctpd_%s %s\n", m->name, m->help);
@@ -240,6 +303,10 @@ static void print_metric(FILE *out, const struct metric *m, const struct query_r
 		print_openmetrics_head(out, m);
 	else if (format == METRIC_PROMETHEUS)
 		print_prometheus_head(out, m);
+	if (m->type == METRIC_HISTOGRAM) {
+		print_histogram(out, m, a, array);
+		return;
+	}
 	for (size_t i = 0; i < a->n; i++) {
 		s.rec = &a->recs[i];
 		if (!take_value(&s))
@@ -263,7 +330,7 @@ static void finish(FILE *out, enum metric_format format, struct json_object *arr
 enum ctl_exit metric_print(FILE *out, const char *socket, int timeout_ms, enum metric_format format)
 {
 	struct json_object *array = format == METRIC_JSON ? json_object_new_array() : NULL;
-	struct query_reply a = {NULL, 0, 0};
+	struct query_reply a = {0};
 	enum ctl_exit e = CTL_EXIT_OK;
 
 	for (unsigned i = 0; e == CTL_EXIT_OK && i < METRICS; i++) {

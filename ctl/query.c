@@ -459,6 +459,11 @@ enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t ass
 	return e;
 }
 
+static bool knows(const struct query *q, enum ctl_object object)
+{
+	return q->minor >= IPC_MINOR_CTL_USER || (object != CTL_USER && object != CTL_TURN);
+}
+
 enum ctl_exit query_show(const char *socket, int timeout_ms, enum ctl_object object,
 			 struct query_reply *ret)
 {
@@ -468,9 +473,10 @@ enum ctl_exit query_show(const char *socket, int timeout_ms, enum ctl_object obj
 	struct query_reply a = {0};
 	enum ctl_exit e = attach(&q);
 
-	if (e == CTL_EXIT_OK)
+	a.older = e == CTL_EXIT_OK && !knows(&q, object);
+	if (e == CTL_EXIT_OK && !a.older)
 		e = send_record(&q, &show.hdr, sizeof(show));
-	if (e == CTL_EXIT_OK)
+	if (e == CTL_EXIT_OK && !a.older)
 		e = take_records(&q, object, &a);
 	cleanup_close(&q.fd);
 	if (e == CTL_EXIT_OK)

@@ -14,6 +14,7 @@ struct query_reply {
 	struct ctl_record *recs; /* free() it */
 	size_t n;
 	uint32_t hidden; /* objects of other users, which the daemon left out */
+	bool older;      /* the daemon is: it does not know such objects */
 };
 
 /* Reports a failure: "ddpctl: text" and a newline on stderr, unless query_errors_to() was called.

@@ -35,6 +35,8 @@ enum ctl_object {
 	CTL_EVENT,
 	CTL_CONFIG,
 	CTL_LIMIT,
+	CTL_USER,
+	CTL_TURN,
 	CTL_OBJECT_COUNT,
 };
 
@@ -132,6 +134,7 @@ struct ctl_assoc {
 	uint64_t tx_terminates, rx_ahead, rx_early, rx_dropped, rx_violations;
 	char last_error[CTL_ERROR_MAX]; /* the same, of its own events */
 	uint64_t last_error_ms;
+	uint64_t retransmits; /* DATA chunks sent again */
 };
 
 struct ctl_session {
@@ -260,6 +263,19 @@ struct ctl_limit {
 	uint64_t used, max;
 };
 
+/* What a uid has, and what its queue pairs carried: payload, of those that are gone as well. */
+struct ctl_user {
+	uint32_t uid, clients, qps, mrs;
+	uint64_t mr_bytes;
+	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
+};
+
+/* Turns of the event loop that took that long: more than the record before it says. */
+struct ctl_turn {
+	uint64_t up_to_us; /* 0: the last record, without a bound */
+	uint64_t turns, time_us;
+};
+
 struct ctl_record {
 	struct msg_hdr hdr; /* MSG_CTL_RECORD */
 	uint32_t object;    /* enum ctl_object */
@@ -280,6 +296,8 @@ struct ctl_record {
 		struct ctl_event event;
 		struct ctl_config config;
 		struct ctl_limit limit;
+		struct ctl_user user;
+		struct ctl_turn turn;
 	};
 };
 

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 12,
+	IPC_VERSION_MINOR = 13,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -36,6 +36,8 @@ enum {
 	IPC_MINOR_CPU = 11,
 	/* From which on there is MSG_CTL_CAPTURE. */
 	IPC_MINOR_CTL_CAPTURE = 12,
+	/* From which on there are CTL_USER and CTL_TURN. */
+	IPC_MINOR_CTL_USER = 13,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

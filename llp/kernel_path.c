@@ -221,6 +221,7 @@ static uint16_t tunnel_of(int fd, const struct sockaddr_storage *remote)
 void kernel_info(const struct llp_conn *lc, struct llp_info *ret)
 {
 	const struct kernel_conn *c = (const struct kernel_conn *)lc;
+	struct kernel_count count;
 	struct sctp_status st;
 
 	*ret = (struct llp_info){
@@ -241,4 +242,6 @@ void kernel_info(const struct llp_conn *lc, struct llp_info *ret)
 	ret->cwnd = st.sstat_primary.spinfo_cwnd;
 	ret->peer_rwnd = st.sstat_rwnd;
 	ret->unacked = st.sstat_unackdata;
+	if (kernel_sock_count(c->watch.fd, &count))
+		ret->retransmits = count.retransmits;
 }

@@ -128,6 +128,7 @@ struct llp_info {
 	uint32_t max_message; /* largest message that travels in one chunk */
 	uint32_t mtu;         /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
+	uint64_t retransmits; /* DATA chunks sent again */
 	bool acks; /* llp_report_acks() has an effect, or acked() comes in each turn; else messages
 		      of others may delay acked() without end */
 };

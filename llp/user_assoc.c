@@ -357,6 +357,7 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 		.cwnd = i.cwnd,
 		.peer_rwnd = i.peer_rwnd,
 		.unacked = i.unacked,
+		.retransmits = i.retransmits,
 		.acks = true,
 	};
 	addr_set_port(&ret->local, i.local_port);

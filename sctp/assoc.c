@@ -232,6 +232,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.cwnd = p->cc.cwnd,
 		.peer_rwnd = a->tx.rwnd,
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
+		.retransmits = a->retransmits,
 		.takes_batches = a->takes_batches,
 		.tag = a->own_tag,
 		.peer_tag = a->peer_tag,

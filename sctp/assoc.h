@@ -74,6 +74,7 @@ struct sctp_assoc {
 
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
+	uint64_t retransmits; /* chunks */
 	bool write_wanted;
 	uint64_t write_us; /* memory was missing: the user may try again then */
 

@@ -175,6 +175,7 @@ static void sent(struct build *w, uint32_t tsn)
 
 	if (t->state == SCTP_TX_LOST) {
 		sctp_tx_remove(q, &q->lost, tsn);
+		a->retransmits++;
 		a->s->st.retransmits++;
 		p->resent += p->in_recovery;
 	} else {

@@ -287,7 +287,8 @@ struct sctp_info {
 	uint32_t max_message; /* largest message that travels in one chunk on every active path */
 	uint32_t mtu;         /* of the primary path: bytes of an IP packet */
 	uint32_t srtt_us, rto_us, cwnd, peer_rwnd;
-	uint32_t unacked; /* messages that were sent or queued and are not acknowledged */
+	uint32_t unacked;     /* messages that were sent or queued and are not acknowledged */
+	uint64_t retransmits; /* DATA chunks sent again */
 	bool takes_batches;
 	bool unreachable;  /* ICMP said so of the primary path, and nothing was answered since */
 	uint32_t tag;      /* verification tag of the packets that we receive */

@@ -13,15 +13,19 @@
 enum { RESERVE = 8 /* connections of a uid */ };
 
 struct acct {
-	struct list users; /* those with a charge: few */
+	struct list users;  /* those with a charge: few */
+	struct list former; /* those without one, the longest so first */
+	unsigned nformer;
 	uint64_t max[ACCT_KINDS];
 };
 
 struct acct_user {
 	struct list link;
+	struct acct *acct;
 	uid_t uid;
 	uint64_t charges; /* that point here, including those of 0 */
 	uint64_t used[ACCT_KINDS];
+	struct acct_traffic carried; /* by queue pairs that are gone */
 };
 
 static const struct {
@@ -55,6 +59,7 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 	if (!a)
 		return -ENOMEM;
 	list_init(&a->users);
+	list_init(&a->former);
 	acct_set_limits(a, limits);
 	acct_set_maps(a, UINT64_MAX / 3);
 	a->max[ACCT_RESERVE] = RESERVE;
@@ -62,22 +67,37 @@ int acct_new(const struct config_limits *limits, struct acct **ret)
 	return 0;
 }
 
+static void forget_former(struct acct *a)
+{
+	free(list_entry(list_pop(&a->former), struct acct_user, link));
+	a->nformer--;
+}
+
 struct acct *acct_free(struct acct *a)
 {
-	assert(!a || list_empty(&a->users));
+	if (!a)
+		return NULL;
+	assert(list_empty(&a->users));
+	while (a->nformer > 0)
+		forget_former(a);
 	free(a);
 	return NULL;
 }
 
-static struct acct_user *find(const struct acct *a, uid_t uid)
+static struct acct_user *find_in(const struct list *users, uid_t uid)
 {
-	list_foreach (it, &a->users) {
+	list_foreach (it, users) {
 		struct acct_user *u = list_entry(it, struct acct_user, link);
 
 		if (u->uid == uid)
 			return u;
 	}
 	return NULL;
+}
+
+static struct acct_user *find(const struct acct *a, uid_t uid)
+{
+	return find_in(&a->users, uid);
 }
 
 uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind)
@@ -116,10 +136,17 @@ static struct acct_user *find_or_add(struct acct *a, uid_t uid)
 
 	if (u)
 		return u;
-	u = calloc(1, sizeof(*u));
-	if (!u)
-		return NULL;
-	u->uid = uid;
+	u = find_in(&a->former, uid);
+	if (u) {
+		list_del(&u->link);
+		a->nformer--;
+	} else {
+		u = calloc(1, sizeof(*u));
+		if (!u)
+			return NULL;
+		u->uid = uid;
+		u->acct = a;
+	}
 	list_add_tail(&a->users, &u->link);
 	return u;
 }
@@ -169,6 +196,18 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 	return ACCT_E_OK;
 }
 
+/* Its last charge is gone. What it carried is kept, or the counters of programs that run for a
+ * second would never be seen. */
+static void leave(struct acct_user *u)
+{
+	struct acct *a = u->acct;
+
+	list_del(&u->link);
+	list_add_tail(&a->former, &u->link);
+	if (++a->nformer > ACCT_FORMER)
+		forget_former(a);
+}
+
 void acct_release(struct acct_charge *c)
 {
 	struct acct_user *u = c->user;
@@ -176,25 +215,55 @@ void acct_release(struct acct_charge *c)
 	if (!u)
 		return;
 	u->used[c->kind] -= c->amount;
-	if (--u->charges == 0) {
-		list_del(&u->link);
-		free(u);
-	}
+	if (--u->charges == 0)
+		leave(u);
 	*c = (struct acct_charge){0};
 }
 
-bool acct_next_uid(const struct acct *a, uint64_t from, uid_t *ret)
+void acct_add_traffic(const struct acct_charge *c, const struct acct_traffic *carried)
+{
+	struct acct_traffic *sum = &c->user->carried;
+
+	sum->tx_msgs += carried->tx_msgs;
+	sum->rx_msgs += carried->rx_msgs;
+	sum->tx_bytes += carried->tx_bytes;
+	sum->rx_bytes += carried->rx_bytes;
+}
+
+struct acct_traffic acct_traffic(const struct acct *a, uid_t uid)
+{
+	const struct acct_user *u = find(a, uid);
+
+	if (!u)
+		u = find_in(&a->former, uid);
+	return u ? u->carried : (struct acct_traffic){0};
+}
+
+/* The smallest uid of the list in [from, *ret), if there is one. */
+static bool smallest(const struct list *users, uint64_t from, uint64_t *ret)
 {
 	bool found = false;
 
-	list_foreach (it, &a->users) {
+	list_foreach (it, users) {
 		const struct acct_user *u = list_entry(it, struct acct_user, link);
 
-		if (u->uid < from || (found && u->uid > *ret))
+		if (u->uid < from || u->uid >= *ret)
 			continue;
 		*ret = u->uid;
 		found = true;
 	}
+	return found;
+}
+
+bool acct_next_uid(const struct acct *a, uint64_t from, bool former, uid_t *ret)
+{
+	uint64_t uid = UINT64_MAX;
+	bool found = smallest(&a->users, from, &uid);
+
+	if (former)
+		found |= smallest(&a->former, from, &uid);
+	if (found)
+		*ret = (uid_t)uid;
 	return found;
 }
 

@@ -33,6 +33,12 @@ enum {
 
 enum {
 	ACCT_REASON_MAX = 160, /* every sentence fits */
+	ACCT_FORMER = 64,
+};
+
+/* What queue pairs carried: messages, and bytes of payload. */
+struct acct_traffic {
+	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 
 /* All zero: charges nothing. A charge must not be copied. */
@@ -82,8 +88,16 @@ uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 /* How much the uid may have. Only ACCT_MAPS differs between uids. */
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
 
-/* The smallest uid from that one on which has a charge. False: none. */
-bool acct_next_uid(const struct acct *a, uint64_t from, uid_t *ret);
+/* Adds what a queue pair carried that is about to go to the sum of the charge's uid. */
+void acct_add_traffic(const struct acct_charge *c, const struct acct_traffic *carried);
+
+/* That sum; of uids without a charge, only those are kept that had one last: ACCT_FORMER of them.
+ */
+struct acct_traffic acct_traffic(const struct acct *a, uid_t uid);
+
+/* The smallest uid from that one on which has a charge, or, if former, whose sum is kept. False:
+ * none. */
+bool acct_next_uid(const struct acct *a, uint64_t from, bool former, uid_t *ret);
 
 /* The key that sets the limit: "limits.mrs". */
 const char *acct_key(enum acct_kind kind);

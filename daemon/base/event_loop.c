@@ -45,6 +45,7 @@ struct event_loop {
 	unsigned idle_turns; /* turns without work since then */
 	unsigned watches;
 	struct list signals;
+	struct histogram turns;
 };
 
 struct event_loop_watch {
@@ -283,11 +284,22 @@ static bool must_serve(const struct event_loop *l)
 		       : l->now_us - l->served_us >= BUSY_SERVE_US;
 }
 
+/* The clock was last read when the turn before began, or when a sleep ended before its callbacks.
+ */
+static void begin_turn(struct event_loop *l)
+{
+	uint64_t before_us = l->now_us;
+
+	read_clock(l);
+	if (!l->idle)
+		histogram_add(&l->turns, l->now_us - before_us);
+}
+
 static int turn(struct event_loop *l)
 {
 	int r = 0;
 
-	read_clock(l);
+	begin_turn(l);
 	note_turn(l, l->hooks->turn(l->user, l->now_us / 1000));
 	if (l->stop)
 		return 0;
@@ -306,6 +318,7 @@ int event_loop_run(struct event_loop *l)
 {
 	int r = 0;
 
+	read_clock(l);
 	l->idle = false;
 	while (r == 0 && !l->stop)
 		r = turn(l);
@@ -326,6 +339,11 @@ uint64_t event_loop_now_ms(const struct event_loop *l)
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us)
 {
 	spin_init(&l->spin, one_cpu() ? 0 : poll_us);
+}
+
+const struct histogram *event_loop_turns(const struct event_loop *l)
+{
+	return &l->turns;
 }
 
 uint32_t event_loop_poll_us(const struct event_loop *l)

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/histogram.h"
+
 struct event_loop;
 struct event_loop_watch;
 
@@ -66,6 +68,10 @@ uint64_t event_loop_now_ms(const struct event_loop *l);
 
 /* Another budget for polling from now on; as for event_loop_new(). */
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us);
+
+/* Microseconds that turns took which did something, each with the callbacks that followed it. A
+ * long one kept everything else waiting. */
+const struct histogram *event_loop_turns(const struct event_loop *l);
 
 /* The budget: poll_us, or 0 where this process has one CPU. */
 uint32_t event_loop_poll_us(const struct event_loop *l);

@@ -326,6 +326,8 @@ static const struct kind kinds[CTL_OBJECT_COUNT] = {
 	[CTL_EVENT] = KIND(event, show_events),
 	[CTL_CONFIG] = KIND(config, show_config),
 	[CTL_LIMIT] = KIND(limit, show_limits),
+	[CTL_USER] = KIND(user, show_users),
+	[CTL_TURN] = KIND(turn, show_turns),
 };
 
 void show_continue(struct client *c)

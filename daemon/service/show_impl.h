@@ -49,5 +49,7 @@ bool show_sessions(struct show *s);
 bool show_events(struct show *s);
 bool show_config(struct show *s);
 bool show_limits(struct show *s);
+bool show_users(struct show *s);
+bool show_turns(struct show *s);
 
 #endif

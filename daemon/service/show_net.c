@@ -98,6 +98,7 @@ static void put_link(struct ctl_assoc *r, const struct llp_info *info)
 	r->cwnd = info->cwnd;
 	r->peer_rwnd = info->peer_rwnd;
 	r->unacked = info->unacked;
+	r->retransmits = info->retransmits;
 }
 
 static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
@@ -225,4 +226,18 @@ bool show_sessions(struct show *s)
 		s->inner = 0;
 	}
 	return true;
+}
+
+bool show_turns(struct show *s)
+{
+	const struct histogram *h = event_loop_turns(s->d->worker.loop);
+	struct ctl_turn *r = &s->rec.turn;
+
+	for (; s->outer < HISTOGRAM_BUCKETS && !show_full(s); s->outer++) {
+		r->up_to_us = histogram_bound(s->outer);
+		r->turns = h->bucket[s->outer].n;
+		r->time_us = h->bucket[s->outer].sum;
+		show_send(s);
+	}
+	return s->outer == HISTOGRAM_BUCKETS;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration in effect, and what each uid has of what is limited. */
+/* The configuration in effect, what each uid has of what is limited, and what it carried. */
 #include <stdio.h>
 #include <string.h>
 
 #include "daemon/base/config_value.h"
 #include "daemon/base/state.h"
 #include "daemon/objects/client.h"
+#include "daemon/objects/qp.h"
 #include "daemon/service/show_impl.h"
+#include "proto/rdmap.h"
 
 static void put_source(const struct config_origin *o, size_t i, char *ret, size_t len)
 {
@@ -78,13 +80,67 @@ bool show_limits(struct show *s)
 	uid_t uid;
 
 	while (!show_full(s)) {
-		if (!acct_next_uid(s->d->acct, s->next, &uid))
+		if (!acct_next_uid(s->d->acct, s->next, false, &uid))
 			return true;
 		if (s->to->uid != 0 && s->to->uid != uid)
 			s->end.hidden++;
 		for (unsigned kind = 0; kind < ACCT_RESERVE; kind++)
 			if (s->to->uid == 0 || s->to->uid == uid)
 				show_limit(s, uid, kind);
+		s->next = (uint64_t)uid + 1;
+	}
+	return false;
+}
+
+/* Adds what the queue pairs of one client have and carried. */
+static void add_client(struct ctl_user *r, const struct client *c)
+{
+	struct rdmap_info info;
+	uint32_t pos = 0;
+	const struct qp *qp;
+
+	r->clients++;
+	r->qps += c->qps.used;
+	r->mrs += c->mrs.used;
+	r->mr_bytes += c->mr_bytes;
+	while ((qp = idtab_next(&c->qps, &pos))) {
+		rdmap_query(qp->ep, &info);
+		r->tx_msgs += info.tx_msgs;
+		r->rx_msgs += info.rx_msgs;
+		r->tx_bytes += info.tx_bytes;
+		r->rx_bytes += info.rx_bytes;
+	}
+}
+
+static void show_user(struct show *s, uid_t uid)
+{
+	struct acct_traffic gone = acct_traffic(s->d->acct, uid);
+	struct ctl_user *r = &s->rec.user;
+	const struct client *c;
+	uint32_t pos = 0;
+
+	r->uid = uid;
+	r->tx_msgs = gone.tx_msgs;
+	r->rx_msgs = gone.rx_msgs;
+	r->tx_bytes = gone.tx_bytes;
+	r->rx_bytes = gone.rx_bytes;
+	while ((c = idtab_next(&s->d->clients, &pos)))
+		if (c->uid == uid)
+			add_client(r, c);
+	show_send(s);
+}
+
+bool show_users(struct show *s)
+{
+	uid_t uid;
+
+	while (!show_full(s)) {
+		if (!acct_next_uid(s->d->acct, s->next, true, &uid))
+			return true;
+		if (s->to->uid == 0 || s->to->uid == uid)
+			show_user(s, uid);
+		else
+			s->end.hidden++;
 		s->next = (uint64_t)uid + 1;
 	}
 	return false;

@@ -498,10 +498,10 @@ static void print_values(const struct value *v, size_t count)
 static int print_ctl(void)
 {
 	static const struct value numbers[] = {
-		V(CTL_VERSION),  V(CTL_STATUS), V(CTL_ASSOC),  V(CTL_SESSION),
-		V(CTL_QP),       V(CTL_MR),     V(CTL_CQ),     V(CTL_CLIENT),
-		V(CTL_LISTENER), V(CTL_SRQ),    V(CTL_MW),     V(CTL_PD),
-		V(CTL_PATH),     V(CTL_EVENT),  V(CTL_CONFIG), V(CTL_LIMIT),
+		V(CTL_VERSION), V(CTL_STATUS), V(CTL_ASSOC),  V(CTL_SESSION),  V(CTL_QP),
+		V(CTL_MR),      V(CTL_CQ),     V(CTL_CLIENT), V(CTL_LISTENER), V(CTL_SRQ),
+		V(CTL_MW),      V(CTL_PD),     V(CTL_PATH),   V(CTL_EVENT),    V(CTL_CONFIG),
+		V(CTL_LIMIT),   V(CTL_USER),   V(CTL_TURN),
 	};
 	static const struct member show[] = {M(ctl_show, hdr), M(ctl_show, object),
 					     M(ctl_show, version)};

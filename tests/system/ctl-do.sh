@@ -82,7 +82,7 @@ for line in lines[:-1]:
     if m:
         what, name, value = m.groups()
         if what == "TYPE":
-            assert name not in kind and value in ("counter", "gauge"), line
+            assert name not in kind and value in ("counter", "gauge", "histogram"), line
             kind[name], last = value, name
         assert name == last, line
         if what == "UNIT":
@@ -90,8 +90,8 @@ for line in lines[:-1]:
         continue
     m = re.fullmatch(r'(\w+)(\{(?:\w+="(?:[^"\\]|\\.)*",?)*\})? (-?[0-9.e+-]+)', line)
     assert m, line
-    name = last + ("_total" if kind[last] == "counter" else "")
-    assert m.group(1) == name and line.rsplit(" ", 1)[0] not in seen, line
+    ends = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}[kind[last]]
+    assert m.group(1) in [last + end for end in ends] and line.rsplit(" ", 1)[0] not in seen, line
     seen.add(line.rsplit(" ", 1)[0])
 values = {s["name"]: s for s in json.load(open(sys.argv[2]))}
 assert values["tx_packets"]["value"] > 0 and values["tx_packets"]["type"] == "counter", values["tx_packets"]
@@ -141,7 +141,7 @@ assert any(t["qp"][0]["tx_bytes"] > 0 and t["status"][0]["tx_packets"] > 0 for t
 END
 ctl b -j listener >"$tmp/listener.json" || fail 'listener -j'
 kinds=(top="$tmp/top.json" event="$tmp/json.log" metric-list="$tmp/stats.json" listener-list="$tmp/listener.json")
-for object in status assoc path session qp event client config limit; do
+for object in status assoc path session qp event client config limit user turn; do
 	ctl a -j $object >"$tmp/$object.json" || fail "$object -j"
 	kinds+=("$object-list=$tmp/$object.json")
 done

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What tests/system/metrics.sh checks of ddpmetrics: `metrics.py CHECK WHERE [FILE]`. WHERE is a port of 127.0.0.1 or
-the path of a UNIX socket."""
+the path of a UNIX socket; `dashboard` and `user` compare two files."""
+import json
 import math
 import re
 import socket
@@ -111,12 +112,42 @@ def check_format(where, _):
     found = families(text)
     print(text, end="")
     assert found["ddpsctpd_up"] == [("ddpsctpd_up", {}, 1)]
-    for name in ("tx_packets_total", "assoc_cwnd_bytes", "qp_tx_msgs_total", "mr_length_bytes", "limit_used", "limit_max"):
+    for name in ("tx_packets_total", "assoc_cwnd_bytes", "qp_tx_msgs_total", "mr_length_bytes", "limit_used", "limit_max",
+                 "user_tx_bytes_total", "user_rx_msgs_total", "user_mr_bytes", "turn_seconds"):
         values = found["ddpsctpd_" + name]
         assert values and any(v > 0 for _, _, v in values), (name, values)
     used = {tuple(sorted(labels.items())): v for _, labels, v in found["ddpsctpd_limit_used"]}
     limit = {tuple(sorted(labels.items())): v for _, labels, v in found["ddpsctpd_limit_max"]}
     assert used.keys() == limit.keys() and all(used[k] <= limit[k] for k in used)
+
+
+def check_dashboard(file, board):
+    """Every metric that the dashboard names is one of those in the file, no two panels overlap, and its expressions are
+    printed as rules for promtool."""
+    with open(file, encoding="utf-8") as f:
+        have = {name for samples in families(f.read()).values() for name, _, _ in samples}
+    with open(board, encoding="utf-8") as f:
+        text = f.read()
+    panels = json.loads(text)["panels"]
+    missing = {name for name in re.findall(r"ddpsctpd_[a-z_]+", text)} - have
+    assert not missing, missing
+    places = [(p["gridPos"]["x"] + dx, p["gridPos"]["y"] + dy)
+              for p in panels for dx in range(p["gridPos"]["w"]) for dy in range(p["gridPos"]["h"])]
+    assert len(set(places)) == len(places) and max(x for x, _ in places) == 23
+    print("groups:\n- name: dashboard\n  rules:")
+    exprs = [t["expr"] for p in panels for t in p.get("targets", [])]
+    assert len(exprs) > 20
+    for i, expr in enumerate(exprs):
+        print(f"  - record: panel:{i}\n    expr: {json.dumps(expr.replace('$__rate_interval', '1m'))}")
+
+
+def check_user(before, after):
+    """The counters of the user go on after the program's end."""
+    was, now = (json.load(open(name, encoding="utf-8")) for name in (before, after))
+    assert len(was) == len(now) == 1, (was, now)
+    assert was[0]["qps"] == 1 and now[0]["qps"] == 0, (was, now)
+    for key in ("tx_msgs", "rx_msgs", "tx_bytes", "rx_bytes"):
+        assert 0 < was[0][key] <= now[0][key], (key, was, now)
 
 
 def check_requests(where, _):

@@ -5,7 +5,7 @@
 # daemon it says why, and it recovers with the daemon.
 # shellcheck source=lib.sh
 . "${top_srcdir:-.}/tests/system/lib.sh"
-needs ddpsctpd ddpctl ddping ddpmetrics python3
+needs ddpsctpd ddpctl ddping ddpmetrics python3 promtool
 ddpmetrics=$bin/ddpmetrics
 check() { python3 "$top_srcdir/tests/system/metrics.py" "$@"; }
 
@@ -41,9 +41,20 @@ for where in "$port" "$tmp/http.sock"; do check format "$where" >"$tmp/format" |
 ctl a stats prometheus >"$tmp/stats" || fail 'stats prometheus'
 diff <(grep '^#' "$tmp/stats") <(grep '^#' "$tmp/format" | grep -v ' ddpsctpd_up ') >"$tmp/diff.log" ||
 	fail 'ddpctl stats prometheus has other metrics'
-if command -v promtool >/dev/null; then promtool check metrics <"$tmp/format" >"$tmp/promtool.log" 2>&1 || fail promtool; fi
+promtool check metrics <"$tmp/format" >"$tmp/promtool.log" 2>&1 || fail 'promtool check metrics'
+check dashboard "$tmp/format" "$top_srcdir/etc/grafana/ddpsctpd.json" >"$tmp/rules.yaml" || fail 'the dashboard'
+promtool check rules "$tmp/rules.yaml" >"$tmp/promtool.log" 2>&1 || fail 'promtool: expressions of the dashboard'
 
 for what in requests garbage many slow; do check "$what" "$port" >"$tmp/check.log" 2>&1 || fail "$what"; done
+
+# What a program carried is still counted when the program has ended.
+ctl a -j user >"$tmp/before.json"
+stop ping
+eventually 10 sh -c "'$ddpctl' --socket '$(socket_of a)' -j client | grep -qv ddping" || fail 'ddping stays'
+ctl a -j user >"$tmp/after.json"
+check user "$tmp/before.json" "$tmp/after.json" || fail 'the traffic of the user'
+ctl a turn >"$tmp/turn.log" || fail 'ddpctl turn'
+[ "$(wc -l <"$tmp/turn.log")" -eq 22 ] || fail 'ddpctl turn: not 21 lines and their head'
 
 # A daemon that is silent, one that was killed, and a new one.
 kill -STOP "$(pid_of a)"

@@ -218,3 +218,48 @@ Test(acct, one_uid_leaves_maps_for_another)
 	for (int i = 0; i < 4; i++)
 		acct_release(&c[i]);
 }
+
+static uint64_t sent(uid_t uid)
+{
+	return acct_traffic(a, uid).tx_bytes;
+}
+
+/* A program of the uid that sends so much, and ends. */
+static void come_and_go(uid_t uid, uint64_t tx_bytes)
+{
+	const struct acct_traffic carried = {.tx_bytes = tx_bytes};
+	struct acct_charge c = {0};
+
+	cr_assert_eq(charge(uid, ACCT_QPS, 1, &c), ACCT_E_OK);
+	acct_add_traffic(&c, &carried);
+	acct_release(&c);
+}
+
+Test(acct, traffic_is_kept_when_the_last_charge_is_gone)
+{
+	uid_t uid;
+
+	come_and_go(1000, 5);
+	come_and_go(1000, 7);
+	cr_expect_eq(sent(1000), 12);
+	cr_expect_eq(sent(1001), 0);
+	cr_expect_not(acct_next_uid(a, 0, false, &uid), "it has no charge");
+	cr_assert(acct_next_uid(a, 0, true, &uid));
+	cr_expect_eq(uid, 1000);
+	cr_expect_not(acct_next_uid(a, 1001, true, &uid));
+}
+
+Test(acct, the_traffic_of_the_longest_gone_is_forgotten)
+{
+	uid_t uid;
+
+	for (uid_t i = 0; i < ACCT_FORMER; i++)
+		come_and_go(1000 + i, 1);
+	come_and_go(1000, 1);
+	cr_expect_eq(sent(1000), 2);
+	come_and_go(UINT32_MAX, 9);
+	cr_expect_eq(sent(1001), 0, "it is the longest without a charge");
+	cr_expect_eq(sent(1000), 2);
+	cr_assert(acct_next_uid(a, (uint64_t)1000 + ACCT_FORMER, true, &uid));
+	cr_expect_eq(uid, UINT32_MAX);
+}

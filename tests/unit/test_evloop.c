@@ -304,6 +304,21 @@ Test(evloop, it_does_not_poll_when_gaps_are_longer_than_the_budget)
 	cr_expect_geq(sleeps, 960, "all but one of the 10 gaps sleep at once");
 }
 
+Test(evloop, the_time_of_turns_is_counted_that_found_work)
+{
+	const struct histogram *h;
+
+	begin_fake(0, 100);
+	period = 2;
+	on_turn = work_each_period;
+	on_sleep = refuse_sleep;
+	stop_after = 21;
+	cr_assert_eq(event_loop_run(l), 0);
+	h = event_loop_turns(l);
+	cr_expect_eq(h->bucket[histogram_bucket_of(100)].n, 11, "10 of 21, and the beginning");
+	cr_expect_eq(h->bucket[histogram_bucket_of(100)].sum, 1100);
+}
+
 static void lose_cpu_once(void)
 {
 	step_us = turns == 55 ? 1000 : 5;
