@@ -8,7 +8,8 @@
 
 enum {
 	MIN_BUF = 1024, /* room for credits */
-	RATE_BATCH = 32,
+	MAX_BATCH = 32,
+	BATCH_BYTES = 1 << 20,
 	RECVS = 16,
 	SLACK = 64, /* work requests beyond the depth */
 };
@@ -41,11 +42,18 @@ static int make_memory(struct ddperf_run *run)
 	return r;
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A batch has one completion: to wake the program for each message of 64 KiB costs as much as a
+ * quarter of the message. */
 static uint32_t batch(const struct ddperf_opts *o)
 {
-	uint32_t n = o->depth / 4 < RATE_BATCH ? o->depth / 4 : RATE_BATCH;
+	uint32_t n = least(least(o->depth / 4, MAX_BATCH), BATCH_BYTES / o->size);
 
-	return o->metric == DDPERF_RATE && n ? n : 1;
+	return n ? n : 1;
 }
 
 int ddperf_source_set_up(struct ddperf_run *run)
