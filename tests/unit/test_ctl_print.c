@@ -509,7 +509,7 @@ Test(print, rates_are_differences_and_only_of_counters)
 {
 	const struct field_object *obj = object("qp");
 	struct ctl_record old = filled(0), new = old;
-	struct query_reply before = {NULL, 0, 0}, now = {&old, 1, 0};
+	struct query_reply before = {0}, now = {.recs = &old, .n = 1};
 
 	old.qp.qp_num = new.qp.qp_num = 7;
 	old.qp.tx_bytes = 1000;
