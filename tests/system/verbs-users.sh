@@ -19,13 +19,13 @@ ended pingpong
 list_devices
 list_rdmacm
 list_pingpong
-# In user-mode Linux processes are slow: one test of qperf.
+list_cmtime
+# In user-mode Linux processes are slow.
 if [ -d /run/guest ]; then
-	list_qperf ver_rc_compare_swap
+	list_qperf rc_lat rc_bw rc_rdma_write_poll_lat ver_rc_compare_swap
 else
-	list_cmtime
 	list_qperf
-	FIO_SIZE=8m list_fio
 fi
+FIO_SIZE=${FIO_SIZE:-8m} list_fio
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"
