@@ -220,8 +220,8 @@ static void learn(struct stackconn *c, struct llp_conn *below)
 }
 
 /* The end that began the association which comes in: the youngest, since an ended one may have had
- * the same tag and port. NULL: there was one already. The cookie came again, after its association
- * had ended. */
+ * the same tag and port, and even the same answer, but with another TSN. NULL: there was one
+ * already. The cookie came again, after its association had ended. */
 static struct stackconn *find_opener(const struct stack *s, const struct sctp_assoc *in)
 {
 	struct stackconn *youngest = NULL;
@@ -230,7 +230,7 @@ static struct stackconn *find_opener(const struct stack *s, const struct sctp_as
 		struct stackconn *c = list_entry(it, struct stackconn, c.link);
 
 		if (c->c.c.llp != &s->n.llp && c->own_tag == in->peer_tag &&
-		    c->own_port == in->peer_port)
+		    c->own_port == in->peer_port && c->first_tsn == in->map.cum + 1)
 			youngest = c;
 	}
 	return youngest && !youngest->c.peer ? youngest : NULL;
