@@ -31,6 +31,12 @@ run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"
 
+# Programs that end at any point; the children of some live on, and hold nothing in the daemons either.
+background ends "${on_both[@]}" "$bin/tests/system/verbs_ends" "$a"
+eventually 100 grep -q '^ended' "$tmp/ends.log" || fail 'verbs_ends does not end'
+eventually 20 clean || fail 'programs that ended leave something in a daemon'
+cat "$tmp/ends.log"
+stop ends
 # A program that is linked with the library needs no launcher, and not the libraries that this one stands for.
 DDPVERBS_SOCKETS=$(socket_of a):$(socket_of b) timeout 200 "$bin/tests/system/verbs_linked" >"$tmp/linked.log" 2>&1 ||
 	fail "verbs_linked: status $?"

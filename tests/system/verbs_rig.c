@@ -10,6 +10,8 @@
 
 /* ---- checks ---- */
 
+void (*rig_before_call)(void);
+
 void rig_fail(const char *file, int line, const char *what)
 {
 	printf("FAILED %s:%d: %s: errno %s\n", file, line, what, strerror(errno));
@@ -205,7 +207,8 @@ static bool has_wc(void *arg)
 	struct one_wc *w = arg;
 	int n = ibv_poll_cq(w->cq, 1, &w->wc);
 
-	MUST(n >= 0);
+	if (n < 0) /* not MUST(): how many polls there are depends on the machine */
+		rig_fail(__FILE__, __LINE__, "ibv_poll_cq()");
 	return n == 1;
 }
 

@@ -21,9 +21,13 @@ enum {
 
 #define MUST(cond)                                                                                 \
 	do {                                                                                       \
+		if (rig_before_call)                                                               \
+			rig_before_call();                                                         \
 		if (!(cond))                                                                       \
 			rig_fail(__FILE__, __LINE__, #cond);                                       \
 	} while (0)
+extern void (*rig_before_call)(
+	void); /* before each MUST(): most of them are calls; NULL: nothing */
 void rig_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 
 /* Bytes that depend on the seed, and the comparison with them. */
