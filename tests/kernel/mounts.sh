@@ -3,7 +3,7 @@
 # First steps of each guest. Its init, an sh script, sources this file. The root is the host's, read-only; all written
 # files are in memory.
 
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin HOME=/root LC_ALL=C
 
 # mount_folder FOLDER SEEN: shows a folder of the host at its usual place. If a parent folder cannot be searched, like a
 # home of mode 0700, an empty folder is mounted over it.
