@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "llp/route.h"
+#include "sctp/chunk.h"
 #include "util/addr.h"
 
 enum {
@@ -162,6 +163,23 @@ static void arrive(void *obj, void *arg)
 	}
 	list_add_tail(p->icmp ? &u->errors : &u->arrived, &p->link);
 	net->host[u->host].wake(net->host[u->host].arg);
+}
+
+/* Its first chunk is HEARTBEAT, perhaps a probe of the path's size, or HEARTBEAT ACK. */
+static bool is_heartbeat(const struct packet *p)
+{
+	const uint8_t type = p->len > SCTP_HEAD ? p->data[SCTP_HEAD] : 0;
+
+	return !p->icmp && (type == SCTP_HEARTBEAT || type == SCTP_HEARTBEAT_ACK);
+}
+
+unsigned network_heartbeats(const struct network *n)
+{
+	unsigned sum = 0;
+
+	list_foreach (it, &n->flying)
+		sum += is_heartbeat(list_entry(it, struct packet, link));
+	return sum;
 }
 
 static struct packet *make(const struct udp *to, const uint8_t *p, size_t len)

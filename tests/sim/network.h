@@ -71,6 +71,9 @@ void network_open(struct network *n, unsigned host);
 /* The clock of the host as its programs read it, in microseconds. */
 uint64_t network_time(struct network *n, unsigned host);
 
+/* Packets on their way that an idle association sends as well. */
+unsigned network_heartbeats(const struct network *n);
+
 /* Called before a host's sctp_output(): what it sends is compared with the state now. */
 void network_watch(struct network *n, unsigned host);
 
