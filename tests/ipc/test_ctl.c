@@ -28,6 +28,7 @@ struct fake {
 	int reply_err;  /* hello: MSG_ERROR with it */
 	uint16_t major; /* hello: version of the reply */
 	bool silent;    /* hello: no answer at all */
+	uint16_t minor; /* hello */
 };
 
 static size_t take(int fd, void *buf)
@@ -52,7 +53,7 @@ static bool answer_hello(struct fake *f, int fd)
 {
 	_Alignas(8) uint8_t buf[MSG_MAX];
 	const struct msg_hello *hello = (const struct msg_hello *)buf;
-	struct msg_hello_reply reply = {.hdr.op = MSG_HELLO, .major = f->major};
+	struct msg_hello_reply reply = {.hdr.op = MSG_HELLO, .major = f->major, .minor = f->minor};
 	int fds[3] = {0, 1, 2};
 
 	if (take(fd, buf) != sizeof(*hello) || hello->hdr.op != MSG_HELLO ||
@@ -274,7 +275,7 @@ Test(ctl, all_records_arrive_in_order_and_hidden_ones_are_counted)
 Test(ctl, each_kind_of_object_is_requested)
 {
 	for (int object = CTL_STATUS; object < CTL_OBJECT_COUNT; object++) {
-		struct fake f = {.script = one_of_it};
+		struct fake f = {.script = one_of_it, .minor = IPC_VERSION_MINOR};
 		struct query_reply a = {0};
 
 		start(&f);
@@ -284,6 +285,22 @@ Test(ctl, each_kind_of_object_is_requested)
 		cr_expect_eq(a.n, 1);
 		cr_expect_eq(a.recs[0].object, (uint32_t)object);
 		free(a.recs);
+	}
+}
+
+Test(ctl, an_older_daemon_is_not_asked_for_objects_that_it_does_not_know)
+{
+	static const enum ctl_object new[] = {CTL_USER, CTL_TURN};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct fake f = {.script = one_of_it, .minor = IPC_MINOR_CTL_USER - 1};
+		struct query_reply a = {0};
+
+		start(&f);
+		cr_assert_eq(query_show(f.path, PATIENT_MS, new[i], &a), CTL_EXIT_OK);
+		stop(&f);
+		cr_expect(a.older);
+		cr_expect_eq(a.n, 0);
 	}
 }
 
