@@ -212,15 +212,16 @@ static struct json_object *json_labels(const struct sample *s)
 	return o;
 }
 
-static void add_json(struct json_object *array, const struct sample *s)
+static void add_json(struct json_object *array, const struct metric *m, const char *name,
+		     struct json_object *has, double value)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "name", json_object_new_string(s->m->name));
-	json_object_object_add(o, "type", json_object_new_string(type_names[s->m->type]));
-	json_object_object_add(o, "unit", json_object_new_string(s->m->unit));
-	json_object_object_add(o, "labels", json_labels(s));
-	json_object_object_add(o, "value", json_object_new_double(s->value));
+	json_object_object_add(o, "name", json_object_new_string(name));
+	json_object_object_add(o, "type", json_object_new_string(type_names[m->type]));
+	json_object_object_add(o, "unit", json_object_new_string(m->unit));
+	json_object_object_add(o, "labels", has);
+	json_object_object_add(o, "value", json_object_new_double(value));
 	json_object_array_add(array, o);
 }
 
@@ -230,27 +231,21 @@ static void add_json(struct json_object *array, const struct sample *s)
 static void print_part(FILE *out, const struct metric *m, const char *part, const char *le,
 		       double value, struct json_object *array)
 {
-	struct json_object *o, *has;
+	struct json_object *has;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s_%s", m->name, part);
-	if (!array) {
-		fprintf(out, "ddpsctpd_%s", name);
+	if (array) {
+		has = json_object_new_object();
 		if (le)
-			fprintf(out, "{le=\"%s\"}", le);
-		fprintf(out, " %.15g\n", value);
+			json_object_object_add(has, "le", json_object_new_string(le));
+		add_json(array, m, name, has, value);
 		return;
 	}
-	o = json_object_new_object();
-	has = json_object_new_object();
+	fprintf(out, "ddpsctpd_%s", name);
 	if (le)
-		json_object_object_add(has, "le", json_object_new_string(le));
-	json_object_object_add(o, "name", json_object_new_string(name));
-	json_object_object_add(o, "type", json_object_new_string(type_names[m->type]));
-	json_object_object_add(o, "unit", json_object_new_string(m->unit));
-	json_object_object_add(o, "labels", has);
-	json_object_object_add(o, "value", json_object_new_double(value));
-	json_object_array_add(array, o);
+		fprintf(out, "{le=\"%s\"}", le);
+	fprintf(out, " %.15g\n", value);
 }
 
 /* A bucket of a metric has those of the buckets before it, too. */
@@ -312,7 +307,7 @@ static void print_metric(FILE *out, const struct metric *m, const struct query_r
 		if (!take_value(&s))
 			continue;
 		if (array)
-			add_json(array, &s);
+			add_json(array, m, m->name, json_labels(&s), s.value);
 		else
 			print_line(out, &s);
 	}

@@ -220,14 +220,9 @@ void acct_release(struct acct_charge *c)
 	*c = (struct acct_charge){0};
 }
 
-void acct_add_traffic(const struct acct_charge *c, const struct acct_traffic *carried)
+void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried)
 {
-	struct acct_traffic *sum = &c->user->carried;
-
-	sum->tx_msgs += carried->tx_msgs;
-	sum->rx_msgs += carried->rx_msgs;
-	sum->tx_bytes += carried->tx_bytes;
-	sum->rx_bytes += carried->rx_bytes;
+	acct_traffic_add(&c->user->carried, carried);
 }
 
 struct acct_traffic acct_traffic(const struct acct *a, uid_t uid)

@@ -41,6 +41,14 @@ struct acct_traffic {
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
 
+static inline void acct_traffic_add(struct acct_traffic *sum, struct acct_traffic t)
+{
+	sum->tx_msgs += t.tx_msgs;
+	sum->rx_msgs += t.rx_msgs;
+	sum->tx_bytes += t.tx_bytes;
+	sum->rx_bytes += t.rx_bytes;
+}
+
 /* All zero: charges nothing. A charge must not be copied. */
 struct acct_charge {
 	struct acct_user *user;
@@ -89,7 +97,7 @@ uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
 
 /* Adds what a queue pair carried that is about to go to the sum of the charge's uid. */
-void acct_add_traffic(const struct acct_charge *c, const struct acct_traffic *carried);
+void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried);
 
 /* That sum; of uids without a charge, only those are kept that had one last: ACCT_FORMER of them.
  */

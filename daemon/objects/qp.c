@@ -365,17 +365,12 @@ int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *r
 	return 0;
 }
 
-/* The counters of its user go on without it. */
-static void leave_traffic(const struct qp *qp)
+struct acct_traffic qp_traffic(const struct qp *qp)
 {
-	struct acct_traffic carried;
 	struct rdmap_info info;
 
-	if (!qp->ep || !qp->charge.user)
-		return;
 	rdmap_query(qp->ep, &info);
-	carried = (struct acct_traffic){info.tx_msgs, info.rx_msgs, info.tx_bytes, info.rx_bytes};
-	acct_add_traffic(&qp->charge, &carried);
+	return (struct acct_traffic){info.tx_msgs, info.rx_msgs, info.tx_bytes, info.rx_bytes};
 }
 
 struct qp *qp_free(struct qp *qp)
@@ -389,7 +384,8 @@ struct qp *qp_free(struct qp *qp)
 	release_parts(qp);
 	rings_free(&qp->rings);
 	qp_options_free(qp);
-	leave_traffic(qp);
+	if (qp->ep && qp->charge.user) /* the counters of its user go on without it */
+		acct_add_traffic(&qp->charge, qp_traffic(qp));
 	free_endpoint(qp);
 	acct_release(&qp->maps);
 	acct_release(&qp->memory);

@@ -128,6 +128,9 @@ void qp_disconnect(struct qp *qp);
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
 
+/* What it carried so far. */
+struct acct_traffic qp_traffic(const struct qp *qp);
+
 /* The same, by order of somebody else, whom the reason names: its program gets ECONNABORTED. reason
  * stays the caller's and is static. */
 void qp_terminate(struct qp *qp, const char *reason);

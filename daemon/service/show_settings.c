@@ -8,7 +8,6 @@
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
 #include "daemon/service/show_impl.h"
-#include "proto/rdmap.h"
 
 static void put_source(const struct config_origin *o, size_t i, char *ret, size_t len)
 {
@@ -93,9 +92,8 @@ bool show_limits(struct show *s)
 }
 
 /* Adds what the queue pairs of one client have and carried. */
-static void add_client(struct ctl_user *r, const struct client *c)
+static void add_client(struct ctl_user *r, struct acct_traffic *t, const struct client *c)
 {
-	struct rdmap_info info;
 	uint32_t pos = 0;
 	const struct qp *qp;
 
@@ -103,30 +101,25 @@ static void add_client(struct ctl_user *r, const struct client *c)
 	r->qps += c->qps.used;
 	r->mrs += c->mrs.used;
 	r->mr_bytes += c->mr_bytes;
-	while ((qp = idtab_next(&c->qps, &pos))) {
-		rdmap_query(qp->ep, &info);
-		r->tx_msgs += info.tx_msgs;
-		r->rx_msgs += info.rx_msgs;
-		r->tx_bytes += info.tx_bytes;
-		r->rx_bytes += info.rx_bytes;
-	}
+	while ((qp = idtab_next(&c->qps, &pos)))
+		acct_traffic_add(t, qp_traffic(qp));
 }
 
 static void show_user(struct show *s, uid_t uid)
 {
-	struct acct_traffic gone = acct_traffic(s->d->acct, uid);
+	struct acct_traffic t = acct_traffic(s->d->acct, uid);
 	struct ctl_user *r = &s->rec.user;
 	const struct client *c;
 	uint32_t pos = 0;
 
 	r->uid = uid;
-	r->tx_msgs = gone.tx_msgs;
-	r->rx_msgs = gone.rx_msgs;
-	r->tx_bytes = gone.tx_bytes;
-	r->rx_bytes = gone.rx_bytes;
 	while ((c = idtab_next(&s->d->clients, &pos)))
 		if (c->uid == uid)
-			add_client(r, c);
+			add_client(r, &t, c);
+	r->tx_msgs = t.tx_msgs;
+	r->rx_msgs = t.rx_msgs;
+	r->tx_bytes = t.tx_bytes;
+	r->rx_bytes = t.rx_bytes;
 	show_send(s);
 }
 

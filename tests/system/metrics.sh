@@ -50,7 +50,7 @@ for what in requests garbage many slow; do check "$what" "$port" >"$tmp/check.lo
 # What a program carried is still counted when the program has ended.
 ctl a -j user >"$tmp/before.json"
 stop ping
-eventually 10 sh -c "'$ddpctl' --socket '$(socket_of a)' -j client | grep -qv ddping" || fail 'ddping stays'
+eventually 10 none_of a qp || fail 'the queue pair of ddping stays'
 ctl a -j user >"$tmp/after.json"
 check user "$tmp/before.json" "$tmp/after.json" || fail 'the traffic of the user'
 ctl a turn >"$tmp/turn.log" || fail 'ddpctl turn'

@@ -26,8 +26,9 @@ enum {
 		if (!(cond))                                                                       \
 			rig_fail(__FILE__, __LINE__, #cond);                                       \
 	} while (0)
-extern void (*rig_before_call)(
-	void); /* before each MUST(): most of them are calls; NULL: nothing */
+/* Called before the condition of each MUST(), which mostly is a call of a verb; NULL: nothing is.
+ */
+extern void (*rig_before_call)(void);
 void rig_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 
 /* Bytes that depend on the seed, and the comparison with them. */

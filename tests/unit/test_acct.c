@@ -231,7 +231,7 @@ static void come_and_go(uid_t uid, uint64_t tx_bytes)
 	struct acct_charge c = {0};
 
 	cr_assert_eq(charge(uid, ACCT_QPS, 1, &c), ACCT_E_OK);
-	acct_add_traffic(&c, &carried);
+	acct_add_traffic(&c, carried);
 	acct_release(&c);
 }
 
