@@ -16,7 +16,7 @@ a=$(address 0) b=$(address 1) port=$((10000 + $$ % 200 * 100)) # TCP ports of te
 # on DAEMON: the words before a program, in the array with; as_user may come before them.
 as_user=()
 on() {
-	with=("${as_user[@]}" env "DDPVERBS_LIBRARY=$library" timeout 100 "$bin/verbs/ddpverbs" -s "$(socket_of "$1")")
+	with=("${as_user[@]}" env "DDPVERBS_LIBRARY=$library" timeout -k 5 100 "$bin/verbs/ddpverbs" -s "$(socket_of "$1")")
 }
 
 # Sessions, queues, regions: nothing of a program is left.
