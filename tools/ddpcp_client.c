@@ -267,12 +267,24 @@ static int take(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_re
 	return 0;
 }
 
+/* A copy of nothing is a failure, whose reason the server has sent unless it sent nothing at all.
+ */
+static int at_end(struct client *c, unsigned files, bool answered)
+{
+	if (!files)
+		c->failed = true;
+	if (!answered)
+		notify(c, "", DDPCP_FAILED, "the server sends nothing", NULL);
+	return 0;
+}
+
 static int receive(struct client *c, struct ddpcp_sink *sink)
 {
 	const unsigned kinds = DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_DIR) |
 			       DDPCP_LINK_KIND(DDPCP_RESULT) | DDPCP_LINK_KIND(DDPCP_END);
 	struct ddpcp_rec rec = {.kind = DDPCP_GET, .flags = sink->flags};
 	unsigned files = 0;
+	bool answered = false;
 	int r;
 
 	strcpy(rec.name, c->name);
@@ -280,7 +292,8 @@ static int receive(struct client *c, struct ddpcp_sink *sink)
 	while (r == 0 || r == -EREMOTEIO) {
 		r = ddpcp_link_recv(&c->link, kinds, DDPCP_WAIT_MS, &rec);
 		if (r == 0 && rec.kind == DDPCP_END)
-			return 0;
+			return at_end(c, files, answered);
+		answered = true;
 		if (r == 0 && rec.kind != DDPCP_RESULT && files++ && !(sink->flags & DDPCP_TREE))
 			r = ddpcp_link_fail(&c->link, -EPROTO,
 					    "the peer sent a file that is not asked for");

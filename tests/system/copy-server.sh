@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: a server cannot make ddpcp get write outside of the folder that the user named, nor a file that the user did
+# not ask for, nor leave half a file, nor send a control character to the terminal; ddpcp says what is wrong and fails.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddpcp
+
+a=$(address 0)
+daemon a "$a"
+server bad a "$bin/tests/system/copy_server" "$(socket_of a)" 5045
+
+state() { find "$tmp/$1" -path "$tmp/$1/in" -prune -o -printf '%P %y %m %s %T@\n' | sort; }
+
+# attack NAME WORDS [OPTION]...: the client fails with the words, and no file is new.
+attack() {
+	local name=$1 words=$2 status way=in/$1/way
+	shift 2
+	mkdir -p "$tmp/$name/in" "$tmp/$name/outside"
+	echo secret >"$tmp/$name/outside/file"
+	case $name:$* in
+	way:*) way=in/way ;;
+	*-r*) mkdir "$tmp/$name/in/$name" ;;
+	*) way=in/way ;;
+	esac
+	ln -s "$tmp/$name/outside" "$tmp/$name/$way"
+	state "$name" >"$tmp/before"
+	timeout 60 "$ddpcp" --socket "$(socket_of a)" "$@" get "$a:$name" "$tmp/$name/in" >"$tmp/cp.log" 2>&1
+	status=$?
+	[ $status -eq 1 ] || fail "$name: exit status $status"
+	grep -qF -- "$words" "$tmp/cp.log" || fail "$name: ddpcp did not say: $words"
+	! grep -q '[[:cntrl:]]' "$tmp/cp.log" || fail "$name: a control character is printed"
+	state "$name" | cmp -s - "$tmp/before" || fail "$name: something outside has changed"
+	[ -z "$(find "$tmp/$name/in" -type f)" ] || fail "$name: a file was made"
+}
+
+attack up 'the name has a component . or ..' -r
+attack above 'the name has a component . or ..' -r
+attack dots 'the name has a component . or ..' -r
+attack absolute 'the name has an empty component' -r
+attack part 'reserved for temporary files' -r
+attack way 'not a directory' -r
+attack deep 'not a directory' -r
+attack leave 'not a directory' -r -p
+attack named 'get ?[2J?x/y: ' -r
+attack tree 'a directory without -r'
+attack child 'a file that is not asked for'
+attack second 'unexpected record'
+attack nothing 'the server sends nothing'
+attack chunk 'a chunk came out of order'
+attack resumed 'the copy starts where nothing is'
+attack sum 'the SHA-256 of the written file differs'
+attack huge 'unexpected record'
+attack window 'a malformed record'
+attack words '?[2Jall is well??'
+attack skipped '?[2Jx?]0;y?'
+stop bad
+stop a || fail "daemon: exit status $?"

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A server of ddpcp that wants to write where its client did not ask it to. The name in a GET says
+ * how. Usage: copy_server SOCKET PORT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common.h"
+#include "tools/ddpcp_link.h"
+#include "tools/server.h"
+
+enum { MOST = 6, SESSIONS = 4 };
+
+struct served {
+	struct ddpcp_link link;
+};
+
+static const struct {
+	const char *ask; /* the name in the GET */
+	struct ddpcp_rec say[MOST];
+} attacks[] = {
+	{"up", {{.kind = DDPCP_DIR}, {.kind = DDPCP_PUT, .name = "../outside/new"}}},
+	{"above", {{.kind = DDPCP_DIR, .name = "../../above"}}},
+	{"dots", {{.kind = DDPCP_DIR}, {.kind = DDPCP_PUT, .name = "x/../../outside/new"}}},
+	{"absolute", {{.kind = DDPCP_PUT, .name = "/outside/new"}}},
+	{"part", {{.kind = DDPCP_DIR}, {.kind = DDPCP_PUT, .name = ".ddpcp-new"}}},
+	/* there is a link of the name here, which leads outside */
+	{"way", {{.kind = DDPCP_DIR}, {.kind = DDPCP_PUT, .name = "new"}}},
+	{"deep", {{.kind = DDPCP_DIR}, {.kind = DDPCP_PUT, .name = "way/new"}}},
+	{"leave", {{.kind = DDPCP_DIR, .name = "way", .flags = DDPCP_LEAVE | DDPCP_PRESERVE}}},
+	{"nothing", {{.kind = 0}}},
+	/* asked for without -r */
+	{"tree", {{.kind = DDPCP_DIR}}},
+	{"child", {{.kind = DDPCP_PUT, .name = "new"}}},
+	{"second", {{.kind = DDPCP_PUT}, {.kind = DDPCP_START}, {.kind = DDPCP_PUT}}},
+	/* what no file and no window is */
+	{"chunk",
+	 {{.kind = DDPCP_PUT, .meta.size = 8192},
+	  {.kind = DDPCP_START},
+	  {.kind = DDPCP_CHUNK, .seq = 7, .len = 4096}}},
+	{"resumed",
+	 {{.kind = DDPCP_PUT, .meta.size = 8192}, {.kind = DDPCP_START, .offset = 4096}}},
+	{"sum", {{.kind = DDPCP_PUT}, {.kind = DDPCP_START}, {.kind = DDPCP_DONE}}},
+	{"huge", {{.kind = DDPCP_PUT, .meta.size = INT64_MAX}, {.kind = DDPCP_START}}},
+	{"window", {{.kind = DDPCP_WINDOW, .window.slots = 1}}},
+	/* words for a terminal */
+	{"words",
+	 {{.kind = DDPCP_RESULT, .status = DDPCP_FAILED, .text = "\033[2Jall is well\r\n"}}},
+	{"skipped",
+	 {{.kind = DDPCP_RESULT, .status = DDPCP_SKIPPED, .text = "\033[2Jx\033]0;y\a"}}},
+	{"named", {{.kind = DDPCP_DIR}, {.kind = DDPCP_PUT, .name = "\033[2J\nx/y"}}},
+};
+
+static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
+{
+	struct served *p = s->state;
+	int r = session_make_qp(s, &ddpcp_link_need);
+
+	(void)hello, (void)len, (void)a;
+	return r == 0 ? ddpcp_link_init(&p->link, s) : r;
+}
+
+static int attack(struct ddpcp_link *l, const struct ddpcp_rec *say)
+{
+	const struct ddpcp_rec end = {.kind = DDPCP_END};
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < MOST && say[i].kind; i++)
+		r = ddpcp_link_send(l, &say[i]);
+	return r == 0 ? ddpcp_link_send(l, &end) : r;
+}
+
+/* One GET, and what the client thinks of the answer is of no interest. */
+static int serve(struct session *s)
+{
+	struct served *p = s->state;
+	struct ddpcp_rec get;
+	int r = ddpcp_link_recv(&p->link, DDPCP_LINK_KIND(DDPCP_GET), DDPCP_WAIT_MS, &get);
+
+	for (size_t i = 0; r == 0 && i < sizeof(attacks) / sizeof(attacks[0]); i++)
+		if (!strcmp(attacks[i].ask, get.name))
+			r = attack(&p->link, attacks[i].say);
+	ddpcp_link_linger(&p->link);
+	return COMMON_OK;
+}
+
+int main(int argc, char **argv)
+{
+	const struct server_conf conf = {
+		.socket = argv[argc > 1],
+		.port = argc == 3 ? (uint16_t)atoi(argv[2]) : 0,
+		.max_sessions = SESSIONS,
+		.state_size = sizeof(struct served),
+		.request = on_request,
+		.run = serve,
+	};
+
+	if (argc != 3)
+		return 2;
+	common_start("copy_server");
+	return server_run(&conf);
+}
