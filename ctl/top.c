@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct top {
 	double seconds; /* between the last two samples */
 	double at;      /* of the last one */
 	unsigned rows;  /* of the terminal; 0: none */
+	int columns;
 	int signals;
 	bool keys; /* stdin is a terminal */
 	struct termios saved;
@@ -100,15 +102,15 @@ static const char *rate(uint64_t n, char ret[16])
 	return ret;
 }
 
-static void print_status(const struct part *p, double seconds)
+static void print_status(FILE *f, const struct part *p, double seconds)
 {
 	const struct ctl_status *s = &p->now.recs[0].status;
 	char tx[16], rx[16], again[16];
 
-	printf("%u associations, %u sessions, %u queue pairs, %u programs\n", s->assocs,
-	       s->sessions, s->qps, s->clients);
-	printf("per second, over %.1f s: %sB sent, %sB received, %s retransmissions\n", seconds,
-	       rate(s->tx_bytes, tx), rate(s->rx_bytes, rx), rate(s->retransmits, again));
+	fprintf(f, "%u associations, %u sessions, %u queue pairs, %u programs\n", s->assocs,
+		s->sessions, s->qps, s->clients);
+	fprintf(f, "per second, over %.1f s: %sB sent, %sB received, %s retransmissions\n", seconds,
+		rate(s->tx_bytes, tx), rate(s->rx_bytes, rx), rate(s->retransmits, again));
 }
 
 static const char *text(const struct part *p, const char *key, const struct ctl_record *rec,
@@ -118,54 +120,87 @@ static const char *text(const struct part *p, const char *key, const struct ctl_
 	return ret;
 }
 
-static void print_assoc(const struct part *p, const struct ctl_record *rec)
+static void print_assoc(FILE *f, const struct part *p, const struct ctl_record *rec)
 {
 	char remote[FIELD_TEXT], state[FIELD_TEXT], srtt[FIELD_TEXT], tx[16], rx[16];
 
-	printf("%6u  %-28.48s %-12.12s %9s %9u %8u %9s %9s\n", rec->assoc.id,
-	       text(p, "remote", rec, remote), text(p, "state", rec, state),
-	       text(p, "srtt_us", rec, srtt), rec->assoc.cwnd, rec->assoc.sessions,
-	       rate(rec->assoc.tx_segments, tx), rate(rec->assoc.rx_segments, rx));
+	fprintf(f, "%6u  %-28.48s %-12.12s %9s %9u %8u %9s %9s\n", rec->assoc.id,
+		text(p, "remote", rec, remote), text(p, "state", rec, state),
+		text(p, "srtt_us", rec, srtt), rec->assoc.cwnd, rec->assoc.sessions,
+		rate(rec->assoc.tx_segments, tx), rate(rec->assoc.rx_segments, rx));
 }
 
-static void print_qp(const struct part *p, const struct ctl_record *rec)
+static void print_qp(FILE *f, const struct part *p, const struct ctl_record *rec)
 {
 	char comm[FIELD_TEXT], n[4][16];
 
-	printf("%6u  %-16.16s %8u %6u %6u %9s %9s %9s %9s\n", rec->qp.qp_num,
-	       text(p, "comm", rec, comm), rec->qp.pid, rec->qp.assoc, rec->qp.stream,
-	       rate(rec->qp.tx_msgs, n[0]), rate(rec->qp.rx_msgs, n[1]),
-	       rate(rec->qp.tx_bytes, n[2]), rate(rec->qp.rx_bytes, n[3]));
+	fprintf(f, "%6u  %-16.16s %8u %6u %6u %9s %9s %9s %9s\n", rec->qp.qp_num,
+		text(p, "comm", rec, comm), rec->qp.pid, rec->qp.assoc, rec->qp.stream,
+		rate(rec->qp.tx_msgs, n[0]), rate(rec->qp.rx_msgs, n[1]),
+		rate(rec->qp.tx_bytes, n[2]), rate(rec->qp.rx_bytes, n[3]));
 }
 
 /* As many as there is room for. */
-static void print_part(const struct part *p, size_t room,
-		       void (*print)(const struct part *p, const struct ctl_record *rec))
+static void print_part(FILE *f, const struct part *p, size_t room,
+		       void (*print)(FILE *f, const struct part *p, const struct ctl_record *rec))
 {
 	size_t n = p->now.n < room ? p->now.n : room;
 
 	for (size_t i = 0; i < n; i++)
-		print(p, &p->now.recs[i]);
+		print(f, p, &p->now.recs[i]);
 	if (n < p->now.n)
-		printf("        and %zu more\n", p->now.n - n);
+		fprintf(f, "        and %zu more\n", p->now.n - n);
 }
 
-static void print_text(const struct top *t)
+static void print_tables(FILE *f, const struct top *t)
 {
 	/* Two lines of status, three headings and gaps each, two lines "and more". */
 	size_t room = t->rows > 16 ? (t->rows - 10) / 2 : t->rows ? 3 : SIZE_MAX;
 
+	print_status(f, &t->parts[STATUS], t->seconds);
+	fprintf(f, "\n%6s  %-28s %-12s %9s %9s %8s %9s %9s\n", "ASSOC", "REMOTE", "STATE",
+		"SRTT_US", "CWND", "SESSIONS", "TX_SEG/S", "RX_SEG/S");
+	print_part(f, &t->parts[ASSOC], room, print_assoc);
+	fprintf(f, "\n%6s  %-16s %8s %6s %6s %9s %9s %9s %9s\n", "QP", "PROGRAM", "PID", "ASSOC",
+		"STREAM", "TX_MSG/S", "RX_MSG/S", "TX_B/S", "RX_B/S");
+	print_part(f, &t->parts[QP], room, print_qp);
+}
+
+/* What of the text fits the terminal; the cursor stays below it. */
+static void print_cut(const struct top *t, const char *text)
+{
+	const char *end;
+
+	for (unsigned row = 1; *text && row < t->rows; row++, text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		printf("%.*s\n", end - text < t->columns ? (int)(end - text) : t->columns, text);
+	}
+}
+
+static enum ctl_exit print_screen(const struct top *t)
+{
+	autofree char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f)
+		print_tables(f, t);
+	if (!f || fclose(f) != 0) {
+		query_error("out of memory");
+		return CTL_EXIT_FAILED;
+	}
+	fputs("\033[H\033[J", stdout);
+	print_cut(t, text);
+	return CTL_EXIT_OK;
+}
+
+static enum ctl_exit print_text(const struct top *t)
+{
 	if (t->rows)
-		fputs("\033[H\033[J", stdout);
-	print_status(&t->parts[STATUS], t->seconds);
-	printf("\n%6s  %-28s %-12s %9s %9s %8s %9s %9s\n", "ASSOC", "REMOTE", "STATE", "SRTT_US",
-	       "CWND", "SESSIONS", "TX_SEG/S", "RX_SEG/S");
-	print_part(&t->parts[ASSOC], room, print_assoc);
-	printf("\n%6s  %-16s %8s %6s %6s %9s %9s %9s %9s\n", "QP", "PROGRAM", "PID", "ASSOC",
-	       "STREAM", "TX_MSG/S", "RX_MSG/S", "TX_B/S", "RX_B/S");
-	print_part(&t->parts[QP], room, print_qp);
-	if (!t->rows)
-		putchar('\n');
+		return print_screen(t);
+	print_tables(stdout, t);
+	putchar('\n');
+	return CTL_EXIT_OK;
 }
 
 /* ---- JSON ---- */
@@ -206,6 +241,7 @@ static void measure_terminal(struct top *t)
 	if (!t->c->opts.print.json && isatty(STDOUT_FILENO) &&
 	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
 		t->rows = size.ws_row;
+	t->columns = t->rows && size.ws_col ? size.ws_col : INT_MAX;
 }
 
 static void begin_keys(struct top *t)
@@ -272,7 +308,7 @@ static enum ctl_exit repeat(struct top *t)
 		if (t->c->opts.print.json)
 			e = print_json(t);
 		else
-			print_text(t);
+			e = print_text(t);
 		if (fflush(stdout) != 0 || ++i == t->c->opts.count)
 			break;
 	}

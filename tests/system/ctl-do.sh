@@ -151,6 +151,7 @@ background top "$ddpctl" --socket "$(socket_of a)" -w 0.1 top
 eventually 10 grep -q 'ddping' "$tmp/top.log" || fail 'top shows no program'
 kill -INT "$(pid_of top)"
 eventually 10 gone "$(pid_of top)" || fail 'top goes on after SIGINT'
+timeout 60 python3 "$top_srcdir/tests/system/terminal.py" "$ddpctl" "$(socket_of a)" || fail 'top on a small terminal'
 kill -INT "$(pid_of ping)"
 eventually 10 gone "$(pid_of ping)" || fail 'ddping goes on'
 
