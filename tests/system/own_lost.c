@@ -72,12 +72,15 @@ static void fill(void)
 	}
 }
 
-/* Registers one region after the other; the result of the call that fails. */
+/* Registers one region after the other, again if it is; the result of the call that fails. */
 static int register_all(struct ddp_pd *pd, struct ddp_mr *mrs[REGIONS])
 {
 	int r = 0;
 
 	for (size_t k = 0; k < REGIONS && r == 0; k++) {
+		if (mrs[k])
+			(void)ddp_dereg_mr(mrs[k]);
+		mrs[k] = NULL;
 		r = ddp_reg_mr(pd, memory[k], BYTES, RIG_ALL, NULL, &mrs[k]);
 		atomic_fetch_add(&registered, 1);
 	}
