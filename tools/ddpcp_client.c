@@ -267,8 +267,7 @@ static int take(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_re
 	return 0;
 }
 
-/* A copy of nothing is a failure, whose reason the server has sent unless it sent nothing at all.
- */
+/* A copy of nothing is a failure. Its reason came from the server, unless that sent nothing. */
 static int at_end(struct client *c, unsigned files, bool answered)
 {
 	if (!files)

@@ -14,15 +14,14 @@ state() { find "$tmp/$1" -path "$tmp/$1/in" -prune -o -printf '%P %y %m %s %T@\n
 
 # attack NAME WORDS [OPTION]...: the client fails with the words, and no file is new.
 attack() {
-	local name=$1 words=$2 status way=in/$1/way
+	local name=$1 words=$2 status way=in/way
 	shift 2
 	mkdir -p "$tmp/$name/in" "$tmp/$name/outside"
 	echo secret >"$tmp/$name/outside/file"
-	case $name:$* in
-	way:*) way=in/way ;;
-	*-r*) mkdir "$tmp/$name/in/$name" ;;
-	*) way=in/way ;;
-	esac
+	if [ "${1:-}" = -r ] && [ "$name" != way ]; then
+		mkdir "$tmp/$name/in/$name"
+		way=in/$name/way
+	fi
 	ln -s "$tmp/$name/outside" "$tmp/$name/$way"
 	state "$name" >"$tmp/before"
 	timeout 60 "$ddpcp" --socket "$(socket_of a)" "$@" get "$a:$name" "$tmp/$name/in" >"$tmp/cp.log" 2>&1

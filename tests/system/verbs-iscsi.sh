@@ -16,7 +16,7 @@ truncate -s 16M "$tmp/disk"
 daemon a "$a"
 daemon b "$b"
 
-# tgtadm configures tgtd, which takes an initiator only by its name.
+# tgtadm configures tgtd, which admits an initiator by its address and its name together.
 admin() { tgtadm -C $control --lld iser "$@" >"$tmp/tgtadm.log" 2>&1; }
 admin_or_fail() { admin "$@" || fail "tgtadm $*"; }
 
@@ -32,19 +32,27 @@ done
 
 # libiscsi 1.19 takes a connection's memory as it comes from malloc() and believes that it is zero; this makes it so.
 export MALLOC_PERTURB_=255
-client inquiry '^Product:VIRTUAL-DISK' iscsi-inq "$url"
-# suites TESTS SUITE...: all of them pass. libiscsi gives up after a second without an answer, which a busy machine may need:
-# then it tries again.
-suites() {
-	local expect="^ *tests +$1 +$1 +$1 +0 " log=$tmp/suites.log
+
+# initiator WORDS PROGRAM...: prints the words, an extended regular expression. libiscsi gives up after a second without an
+# answer, which a busy machine may need: then it tries again.
+initiator() {
+	local words=$1 log=$tmp/initiator.log
+	shift
 	on b
 	for _ in 1 2 3 4; do
-		"${with[@]}" iscsi-test-cu --dataloss -i $initiators:test -t "$(printf 'SCSI.%s,' "${@:2}")" "$url" >"$log" 2>&1
-		grep -qE "$expect" "$log" && return
+		"${with[@]}" "$@" "$url" >"$log" 2>&1
+		grep -qE "$words" "$log" && return
 		grep -q 'revents is not POLLIN' "$log" || break
 	done
-	fail "not all of the $1 tests pass"
+	fail "$1 does not print '$words'"
 }
+
+# suites TESTS SUITE...: all of them pass.
+suites() {
+	initiator "^ *tests +$1 +$1 +$1 +0 " iscsi-test-cu --dataloss -i $initiators:test -t "$(printf 'SCSI.%s,' "${@:2}")"
+}
+
+initiator '^Product:VIRTUAL-DISK' iscsi-inq
 [ "$DDP_TRANSPORT" = kernel ] || suites 40 OrWrite Read12 Read16 Verify16 WriteSame16 WriteVerify16 # the guest is slow
 suites 5 Write16
 head -c 128K /dev/zero | tr '\0' '\246' | cmp -n 128K - "$tmp/disk" || fail 'the disk has something else than was written'

@@ -13,7 +13,8 @@ library=$bin/.libs/libddpverbs.so.0
 # shellcheck disable=SC2034 # used by the tests
 a=$(address 0) b=$(address 1) port=$((10000 + $$ % 200 * 100)) # TCP ports of tests that run at the same time differ
 
-# on DAEMON: the words before a program, in the array with; as_user may come before them.
+# on DAEMON: the words before a program, in the array with; as_user may come before them. tgtd
+# ignores SIGTERM while it has a target, so timeout kills it then.
 as_user=()
 on() {
 	with=("${as_user[@]}" env "DDPVERBS_LIBRARY=$library" timeout -k 5 100 "$bin/verbs/ddpverbs" -s "$(socket_of "$1")")
