@@ -175,7 +175,8 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 				llp_user_of(c)->sctp.cfg.udp_port, addr);
 		break;
 	case SCTP_END_RESTART:
-		llp_sctp_end(&c->sctp, ECONNRESET, "the peer restarted");
+		llp_sctp_end(&c->sctp, ECONNRESET, "the peer restarted%s%s",
+			     ev->text[0] ? ": " : "", ev->text);
 		break;
 	case SCTP_END_PROTOCOL:
 		llp_sctp_end(&c->sctp, EPROTO, "%s violated the protocol: %s", addr, ev->text);

@@ -26,7 +26,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	list_init(&a->eventful);
 	timer_init(&a->timer, s->expire);
-	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = SCTP_NEVER;
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = a->moved_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);

@@ -71,6 +71,9 @@ struct sctp_assoc {
 	uint8_t t2_path;       /* that SHUTDOWN or SHUTDOWN ACK went to */
 	bool t2_delayed;       /* T2 was restarted without another SHUTDOWN */
 	unsigned stale;        /* Stale Cookie errors */
+	unsigned refused;      /* ABORTs that ask to wait: sctp_got_abort() */
+	uint64_t moved_us;     /* the next probe of moved.c, or its end */
+	unsigned moved_probes;
 
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
@@ -267,6 +270,8 @@ bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret);
 struct sctp_writer sctp_reply_to(struct sctp_path *p);
 /* The same for what may go to a path that is not confirmed, and must go to this one. */
 struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p);
+/* Takes the answer to the present packet back, as far as it still can grow. */
+void sctp_reply_withdraw(struct sctp *s);
 /* A packet that nothing else may be in: it replaces what was answered so far. */
 struct sctp_writer sctp_reply_alone(struct sctp_path *p);
 /* ABORT with one cause to the sender of a packet: its tag reflected, or the one given. */
@@ -303,6 +308,21 @@ void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, u
 unsigned sctp_assoc_confirmed(const struct sctp_assoc *a);
 /* The confirmed paths in turn, the primary one for 0. */
 struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n);
+
+/* ---- moved.c ---- */
+
+/* An INIT for this association came from another UDP port than the peer's, and was refused. Either
+ * it is of an unknown peer, or the peer has begun again behind an address translator: asks the
+ * peer, by heartbeats to its addresses and ports, unless that is going on. If it does not answer
+ * any of them the association ends. */
+void sctp_moved_ask(struct sctp_assoc *a);
+/* The next heartbeat is due, or the last answer. False if the association ended. */
+bool sctp_moved_due(struct sctp_assoc *a);
+/* A packet with the right tag came: the peer lives. */
+static inline void sctp_moved_answered(struct sctp_assoc *a)
+{
+	a->moved_us = SCTP_NEVER;
+}
 
 /* ---- loss.c ---- */
 

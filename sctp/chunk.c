@@ -78,6 +78,19 @@ bool sctp_error_next(struct sctp_cursor *c, struct sctp_error *ret)
 	return true;
 }
 
+bool sctp_error_find(const struct sctp_chunk *c, uint16_t cause, struct sctp_error *ret)
+{
+	struct sctp_cursor at = sctp_errors(c);
+	struct sctp_error e;
+
+	while (sctp_error_next(&at, &e))
+		if (e.cause == cause) {
+			*ret = e;
+			return true;
+		}
+	return false;
+}
+
 /* ---- writing ---- */
 
 /* The next n bytes, or NULL. */

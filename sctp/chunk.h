@@ -137,6 +137,8 @@ static inline struct sctp_cursor sctp_errors(const struct sctp_chunk *c)
 {
 	return (struct sctp_cursor){c->p + SCTP_CHUNK_HEAD, c->p + c->len};
 }
+/* The first of them with this code; false: it has none. */
+bool sctp_error_find(const struct sctp_chunk *c, uint16_t cause, struct sctp_error *ret);
 
 /* ---- writing ---- */
 

@@ -102,6 +102,8 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 	}
 	if (a->t1_us <= now && !repeat_control(a))
 		return false;
+	if (a->moved_us <= now && !sctp_moved_due(a))
+		return false;
 	if (a->sack_us <= now) {
 		a->sack_us = SCTP_NEVER;
 		a->sack_now = true;

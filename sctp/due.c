@@ -53,6 +53,7 @@ void sctp_assoc_arm(struct sctp_assoc *a)
 
 	if (a->state == SCTP_CLOSED)
 		return;
+	at = earlier(at, a->moved_us);
 	for (unsigned i = 0; i < a->npaths; i++)
 		at = earlier(at, sctp_path_expiry(&a->path[i]));
 	if (at >= a->armed_us)

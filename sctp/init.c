@@ -96,7 +96,7 @@ static bool adds_addrs(struct sctp *s, const struct sctp_flow *from, const struc
 
 /* Nor must it come from another UDP port than the association: programs of other users of the
  * peer's host, and other hosts behind its address translator, could end the association. A peer
- * that restarts with a new port waits until the association has ended. */
+ * that restarts with a new port is served when the association has ended (moved.c). */
 static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		       const struct sctp_init *i, struct sctp_assoc *a)
 {
@@ -109,6 +109,7 @@ static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struc
 	be_put16(value + 2, from->udp_port);
 	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_UDP_PORT, value,
 			 sizeof(value));
+	sctp_moved_ask(a);
 	return true;
 }
 

@@ -5,8 +5,9 @@
 #include "util/be.h"
 #include "util/crc32c.h"
 
-/* ---- out of the blue ---- */
+/* ---- what a packet contains ---- */
 
+/* Rules that say "contains" ask for a chunk wherever it stands. */
 static bool contains(const uint8_t *pkt, size_t len, uint8_t type)
 {
 	struct sctp_cursor c = sctp_chunks(pkt, len);
@@ -18,6 +19,42 @@ static bool contains(const uint8_t *pkt, size_t len, uint8_t type)
 	return false;
 }
 
+static bool contains_stale_cookie(const uint8_t *pkt, size_t len)
+{
+	struct sctp_cursor c = sctp_chunks(pkt, len);
+	struct sctp_chunk chunk;
+	struct sctp_error e;
+
+	while (sctp_chunk_next(&c, &chunk) == SCTP_NEXT_OK)
+		if (chunk.type == SCTP_ERROR &&
+		    sctp_error_find(&chunk, SCTP_CAUSE_STALE_COOKIE, &e))
+			return true;
+	return false;
+}
+
+/* The chunk by which the peer ends the association: ABORT or SHUTDOWN COMPLETE. Control chunks come
+ * before DATA (6.10), so packets of data are not walked. */
+static bool find_end(const uint8_t *pkt, size_t len, struct sctp_chunk *ret)
+{
+	struct sctp_cursor c = sctp_chunks(pkt, len);
+	struct sctp_chunk chunk;
+
+	while (sctp_chunk_next(&c, &chunk) == SCTP_NEXT_OK && chunk.type != SCTP_DATA) {
+		if (chunk.type != SCTP_ABORT && chunk.type != SCTP_SHUTDOWN_COMPLETE)
+			continue;
+		*ret = chunk;
+		return true;
+	}
+	return false;
+}
+
+static bool is_alone(const struct sctp_chunk *c, const uint8_t *pkt, size_t len)
+{
+	return c->p == pkt + SCTP_HEAD && pkt + len - c->p <= (ptrdiff_t)((c->len + 3u) & ~3u);
+}
+
+/* ---- out of the blue ---- */
+
 static void reply_shutdown_complete(struct sctp *s, const struct sctp_flow *from,
 				    const struct sctp_head *got)
 {
@@ -28,61 +65,39 @@ static void reply_shutdown_complete(struct sctp *s, const struct sctp_flow *from
 	sctp_reply_end(s, &w);
 }
 
-static bool is_stale_cookie(const struct sctp_chunk *c)
-{
-	struct sctp_cursor at = sctp_errors(c);
-	struct sctp_error e;
-
-	return sctp_error_next(&at, &e) && e.cause == SCTP_CAUSE_STALE_COOKIE;
-}
-
+/* The rules of 8.4 in their order. INIT with tag 0 (3) and COOKIE ECHO as the first chunk (4) do
+ * not come here; any other INIT is discarded (12.3). */
 static void out_of_the_blue(struct sctp *s, const struct sctp_flow *from,
-			    const struct sctp_head *head, const struct sctp_chunk *first,
-			    const uint8_t *pkt, size_t len)
+			    const struct sctp_head *head, const uint8_t *pkt, size_t len)
 {
 	s->st.unknown++;
-	if (contains(pkt, len, SCTP_ABORT))
+	if (contains(pkt, len, SCTP_ABORT) || contains(pkt, len, SCTP_INIT))
 		return;
-	switch (first->type) {
-	case SCTP_SHUTDOWN_ACK:
+	if (contains(pkt, len, SCTP_SHUTDOWN_ACK)) {
 		reply_shutdown_complete(s, from, head);
 		return;
-	case SCTP_SHUTDOWN_COMPLETE:
-	case SCTP_COOKIE_ACK:
-	case SCTP_COOKIE_ECHO:
-	case SCTP_INIT:
-		return;
-	case SCTP_ERROR:
-		if (is_stale_cookie(first))
-			return;
-		break;
 	}
+	if (contains(pkt, len, SCTP_SHUTDOWN_COMPLETE) || contains(pkt, len, SCTP_COOKIE_ACK) ||
+	    contains_stale_cookie(pkt, len))
+		return;
 	sctp_reply_abort(s, from, head, head->tag, true, SCTP_CAUSE_NONE, NULL, 0);
 }
 
 /* ---- verification tags ---- */
 
-/* An ABORT or SHUTDOWN COMPLETE of a peer that has no association reflects our tag for it. */
-static bool tag_fits(const struct sctp_assoc *a, const struct sctp_head *head,
-		     const struct sctp_chunk *first)
+/* A peer that has no association reflects our tag for it, and says so (8.5.1 (B), (C)). */
+static bool tag_fits(const struct sctp_assoc *a, const struct sctp_head *head, bool reflected)
 {
-	bool may_reflect = first->type == SCTP_ABORT || first->type == SCTP_SHUTDOWN_COMPLETE;
-
-	if (may_reflect && (first->flags & SCTP_FLAG_T))
+	if (reflected)
 		return head->tag == a->peer_tag && a->peer_tag != 0;
 	return head->tag == a->own_tag;
 }
 
 /* The peer has forgotten to finish an earlier association (8.5.1 (E), 9.2). */
-static bool is_old_shutdown(const struct sctp_assoc *a, const struct sctp_chunk *first)
+static bool has_old_shutdown(const struct sctp_assoc *a, const uint8_t *pkt, size_t len)
 {
-	return first->type == SCTP_SHUTDOWN_ACK &&
-	       (a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED);
-}
-
-static bool is_alone(const struct sctp_chunk *c, const uint8_t *pkt, size_t len)
-{
-	return pkt + len - c->p <= (ptrdiff_t)((c->len + 3u) & ~3u);
+	return (a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED) &&
+	       contains(pkt, len, SCTP_SHUTDOWN_ACK);
 }
 
 /* ---- chunks ---- */
@@ -106,12 +121,11 @@ static bool unknown(struct sctp_path *p, const struct sctp_chunk *c)
 	return sctp_unknown_skips(c->type >> 6);
 }
 
-/* ABORT with a reflected tag comes first, and SHUTDOWN COMPLETE alone: tag_fits() looks at the
- * first chunk. */
-static bool is_misplaced(const struct sctp_chunk *c, bool first)
+/* They come before DATA: end_of_peer() has handled those. */
+static bool is_misplaced(const struct sctp_chunk *c)
 {
-	return !first && (c->type == SCTP_SHUTDOWN_COMPLETE ||
-			  (c->type == SCTP_ABORT && (c->flags & SCTP_FLAG_T)));
+	return c->type == SCTP_SHUTDOWN_COMPLETE ||
+	       (c->type == SCTP_ABORT && (c->flags & SCTP_FLAG_T));
 }
 
 /* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent, and HEARTBEAT ACK (8.3). */
@@ -151,9 +165,6 @@ static bool control(struct sctp_path *p, const struct sctp_chunk *c)
 	case SCTP_SHUTDOWN_ACK:
 		sctp_assoc_step(p->assoc, SCTP_EV_SHUTDOWN_ACK);
 		return true;
-	case SCTP_SHUTDOWN_COMPLETE:
-		sctp_assoc_step(p->assoc, SCTP_EV_SHUTDOWN_COMPLETE);
-		return true;
 	case SCTP_INIT:
 	case SCTP_INIT_ACK:
 		p->assoc->s->st.bad_packets++; /* they come alone */
@@ -168,8 +179,8 @@ static bool control(struct sctp_path *p, const struct sctp_chunk *c)
 	}
 }
 
-/* Handles the chunks from c on. first: the next one is the first of the packet. */
-static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
+/* Handles the chunks from c on. */
+static void read_chunks(struct sctp_path *p, struct sctp_cursor c)
 {
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_chunk chunk;
@@ -177,11 +188,10 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 	enum sctp_next r = SCTP_NEXT_OK;
 
 	while (a->state != SCTP_CLOSED && (r = sctp_chunk_next(&c, &chunk)) == SCTP_NEXT_OK) {
-		if (is_early(a, &chunk) || is_misplaced(&chunk, first)) {
+		if (is_early(a, &chunk) || is_misplaced(&chunk)) {
 			a->s->st.bad_packets++;
 			break;
 		}
-		first = false;
 		if (chunk.type == SCTP_DATA) {
 			any |= sctp_takes_data(a);
 			prompt |= (chunk.flags & SCTP_DATA_I) != 0;
@@ -199,32 +209,46 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c, bool first)
 
 /* ---- packets ---- */
 
+/* Nothing else in the packet counts: it is not answered (9.1), and with a reflected tag the tag is
+ * wrong for the rest. */
+static void end_of_peer(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	if (c->type == SCTP_ABORT)
+		sctp_got_abort(p, c);
+	else
+		sctp_assoc_step(p->assoc, SCTP_EV_SHUTDOWN_COMPLETE);
+	sctp_assoc_arm(p->assoc);
+}
+
 static void for_association(struct sctp_path *p, const struct sctp_flow *from,
 			    const struct sctp_head *head, const struct sctp_chunk *first,
 			    const uint8_t *pkt, size_t len)
 {
 	struct sctp_assoc *a = p->assoc;
+	struct sctp_chunk end = {0};
+	bool ends = find_end(pkt, len, &end), completes = end.type == SCTP_SHUTDOWN_COMPLETE;
 
-	if (is_old_shutdown(a, first)) {
-		reply_shutdown_complete(a->s, from, head);
+	if (has_old_shutdown(a, pkt, len) && (!ends || completes)) {
+		out_of_the_blue(a->s, from, head, pkt, len);
 		return;
 	}
-	if (!tag_fits(a, head, first) ||
-	    (first->type == SCTP_SHUTDOWN_COMPLETE && !is_alone(first, pkt, len))) {
+	if (!tag_fits(a, head, end.flags & SCTP_FLAG_T) ||
+	    (completes && !is_alone(&end, pkt, len))) {
 		a->s->st.bad_packets++;
 		return;
 	}
 	sctp_learn(p, from);
-	if (first->type == SCTP_INIT_ACK) {
+	sctp_moved_answered(a);
+	if (ends) {
+		end_of_peer(p, &end);
+	} else if (first->type == SCTP_INIT_ACK) {
 		if (is_alone(first, pkt, len))
 			sctp_got_init_ack(p, from, head, first);
 		sctp_assoc_arm(a);
-		return;
+	} else if (a->state != SCTP_COOKIE_WAIT) {
+		/* Before INIT ACK the peer has no right to send anything else. */
+		read_chunks(p, sctp_chunks(pkt, len));
 	}
-	/* Before INIT ACK the peer has no right to send anything but these two. */
-	if (a->state == SCTP_COOKIE_WAIT && first->type != SCTP_ABORT)
-		return;
-	read_chunks(p, sctp_chunks(pkt, len), true);
 }
 
 static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
@@ -235,7 +259,8 @@ static void got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
 	if (!p)
 		return;
 	sctp_learn(p, from);
-	read_chunks(p, rest, false);
+	sctp_moved_answered(p->assoc);
+	read_chunks(p, rest);
 }
 
 /* Handshakes, and work for peers that are not known, are limited. Other packets of associations are
@@ -277,7 +302,7 @@ static void dispatch(struct sctp *s, const struct sctp_flow *from, const uint8_t
 			 (p = sctp_init_ack_path(s, from, &head, &first)))) {
 		for_association(p, from, &head, &first, pkt, len);
 	} else {
-		out_of_the_blue(s, from, &head, &first, pkt, len);
+		out_of_the_blue(s, from, &head, pkt, len);
 	}
 }
 

@@ -184,13 +184,16 @@ struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p)
 	return (struct sctp_writer){.full = true};
 }
 
-struct sctp_writer sctp_reply_alone(struct sctp_path *p)
+void sctp_reply_withdraw(struct sctp *s)
 {
-	struct sctp *s = p->assoc->s;
-
 	if (is_open(s))
 		s->reply_tail = s->answer;
 	s->answered = false;
+}
+
+struct sctp_writer sctp_reply_alone(struct sctp_path *p)
+{
+	sctp_reply_withdraw(p->assoc->s);
 	return begin(confirmed(p));
 }
 

@@ -20,16 +20,38 @@ void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
 		sctp_assoc_step(a, SCTP_EV_SHUTDOWN);
 }
 
-/* The first cause, and the text of an abort by the peer's user. */
+enum { WAITS = 3 }; /* times that an INIT is repeated after cause 14 */
+
+/* Another association of this address is in the way. The peer asks whether it still lives
+ * (moved.c), so T1-init goes on. */
+static bool may_wait(struct sctp_assoc *a, const struct sctp_chunk *c)
+{
+	struct sctp_error e;
+
+	return a->state == SCTP_COOKIE_WAIT && sctp_error_find(c, SCTP_CAUSE_NEW_UDP_PORT, &e) &&
+	       a->refused++ < WAITS;
+}
+
+/* The cause that is reported: that of the peer's user wherever it stands, else the first one. */
+static struct sctp_error abort_cause(const struct sctp_chunk *c)
+{
+	struct sctp_cursor at = sctp_errors(c);
+	struct sctp_error e;
+
+	if (sctp_error_find(c, SCTP_CAUSE_USER, &e) || sctp_error_next(&at, &e))
+		return e;
+	return (struct sctp_error){0};
+}
+
 void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	struct sctp_assoc *a = p->assoc;
-	struct sctp_cursor at = sctp_errors(c);
-	struct sctp_error e = {0};
+	struct sctp_error e = abort_cause(c);
 	bool early = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED;
 
-	if (!sctp_error_next(&at, &e))
-		e = (struct sctp_error){0};
+	sctp_reply_withdraw(a->s); /* 9.1: its packet is not answered */
+	if (may_wait(a, c))
+		return;
 	/* SHUTDOWN COMPLETE was lost, or a packet of ours came late: the peer has finished. */
 	if (a->state == SCTP_SHUTDOWN_ACK_SENT && c->flags & SCTP_FLAG_T) {
 		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);

@@ -89,6 +89,90 @@ Test(blue, late_chunks_of_a_handshake_are_dropped)
 	expect_reflected(SCTP_ABORT);
 }
 
+/* A chunk of each kind that the rules of 8.4 name; COOKIE ECHO and INIT are never first here. */
+enum named {
+	DATA,
+	HEARTBEAT,
+	COOKIE_ECHO,
+	OTHER_ERROR,
+	COOKIE_ACK,
+	STALE,
+	COMPLETE,
+	ACK,
+	INIT,
+	ABORT,
+	NAMED
+};
+
+static void put_named(enum named n)
+{
+	/* Stale Cookie is the second cause. */
+	static const char stale[] = "\0\4\0\4\0\3\0\10\0\0\0\0";
+
+	switch (n) {
+	case DATA:
+		peer_put_data(&p, 1, 0, 0, 7, 4);
+		break;
+	case HEARTBEAT:
+		peer_put(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+		break;
+	case COOKIE_ECHO:
+		peer_put(&p, SCTP_COOKIE_ECHO, 0, "cookie", 6);
+		break;
+	case OTHER_ERROR:
+		peer_put(&p, SCTP_ERROR, 0, "\0\4\0\4", 4);
+		break;
+	case COOKIE_ACK:
+		peer_put_plain(&p, SCTP_COOKIE_ACK);
+		break;
+	case STALE:
+		peer_put(&p, SCTP_ERROR, 0, stale, 12);
+		break;
+	case COMPLETE:
+		peer_put_plain(&p, SCTP_SHUTDOWN_COMPLETE);
+		break;
+	case ACK:
+		peer_put_plain(&p, SCTP_SHUTDOWN_ACK);
+		break;
+	case INIT:
+		peer_end_chunk(&p, peer_begin_init(&p, SCTP_INIT));
+		break;
+	case ABORT:
+		peer_put_plain(&p, SCTP_ABORT);
+		break;
+	case NAMED:
+		break;
+	}
+}
+
+/* What the first rule that fits says of a packet whose chunks go up to this one. */
+static void expect_judged(enum named highest)
+{
+	if (highest == ACK)
+		expect_reflected(SCTP_SHUTDOWN_COMPLETE);
+	else if (highest < COOKIE_ACK)
+		expect_reflected(SCTP_ABORT);
+	else
+		peer_expect_nothing(&p);
+}
+
+/* rows: 9260-8.4-03 9260-8.4-07 9260-8.4-08 9260-8.4-09 9260-8.4-10 9260-8.4-11 9260-8.4-15
+ * 9260-12.3-03 9260-12.3-04 */
+Test(blue, a_chunk_counts_wherever_it_stands)
+{
+	for (unsigned x = 0; x < NAMED; x++)
+		for (unsigned y = 0; y < NAMED; y++) {
+			if (x == COOKIE_ECHO) /* its packet is judged by the cookie */
+				continue;
+			peer_begin(&p);
+			put_named((enum named)x);
+			put_named((enum named)y);
+			put_named(HEARTBEAT);
+			peer_send(&p);
+			expect_judged((enum named)(x > y ? x : y));
+		}
+}
+
 /* rows: 9260-8.4-02 */
 Test(blue, packets_of_no_unicast_address_are_dropped)
 {
@@ -268,6 +352,63 @@ Test(blue, abort_is_accepted_with_own_tag_or_reflected)
 	}
 }
 
+/* rows: 9260-8.5.1-06 9260-8.5.1-07 9260-9.1-05 9260-9.1-06 9260-9.1-07 */
+Test(blue, abort_behind_other_chunks_has_the_tag_of_its_packet)
+{
+	for (unsigned s = SCTP_COOKIE_WAIT; s <= SCTP_SHUTDOWN_ACK_SENT; s++)
+		for (int reflected = 0; reflected < 2; reflected++) {
+			if (reflected && s == SCTP_COOKIE_WAIT)
+				continue; /* it knows no tag of the peer */
+			peer_bring_to(&p, (enum sctp_state)s);
+			peer_begin_tag(&p, reflected ? PEER_TAG : p.stack_tag);
+			peer_put(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+			peer_put_sack(&p, p.stack_tsn - 1, PEER_RWND, NULL, 0);
+			peer_put(&p, SCTP_ABORT, reflected ? SCTP_FLAG_T : 0, NULL, 0);
+			peer_send(&p);
+			peer_expect_nothing(&p);
+			cr_assert_eq(p.down, 1, "state %u, reflected %d", s, reflected);
+		}
+}
+
+/* rows: 9260-9.1-05 */
+Test(blue, abort_behind_data_takes_the_answers_back)
+{
+	peer_connect(&p);
+	peer_begin(&p);
+	peer_put(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+	peer_put_data(&p, p.tsn, 60000, 0, 7, 4); /* its stream is answered by ERROR */
+	peer_put_plain(&p, SCTP_ABORT);
+	peer_send(&p);
+	peer_expect_nothing(&p);
+	cr_assert_eq(p.down, 1);
+}
+
+/* rows: 9260-8.5.1-07 9260-8.5-04 9260-9.1-05 */
+Test(blue, a_wrong_abort_drops_the_chunks_before_it)
+{
+	peer_connect(&p);
+	peer_begin(&p);
+	peer_put(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+	peer_put(&p, SCTP_ABORT, SCTP_FLAG_T, NULL, 0);
+	peer_send(&p);
+	peer_begin_tag(&p, PEER_TAG);
+	peer_put(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+	peer_put(&p, SCTP_ABORT, 0, NULL, 0);
+	peer_send(&p);
+	peer_expect_nothing(&p);
+	cr_assert_eq(p.down, 0);
+}
+
+/* rows: 9260-3.3.10.12-02 9260-9.1-08 9260-9.1-09 */
+Test(blue, the_users_reason_counts_wherever_it_stands)
+{
+	peer_connect(&p);
+	peer_send_chunk(&p, SCTP_ABORT, 0, "\0\4\0\4\0\14\0\7why", 11);
+	cr_assert_eq(p.last_down.end, SCTP_END_ABORTED);
+	cr_assert_eq(p.last_down.cause, SCTP_CAUSE_USER);
+	cr_assert_str_eq(p.last_down.text, "why");
+}
+
 /* rows: 9260-8.5.1-12 9260-8.5.1-13 9260-3.3.13-03 */
 Test(blue, shutdown_complete_is_accepted_with_own_tag_or_reflected)
 {
@@ -314,6 +455,22 @@ Test(blue, shutdown_ack_of_an_old_association_does_not_stop_a_handshake)
 	cr_assert_eq(p.head.tag, 98);
 	peer_send_plain(&p, SCTP_COOKIE_ACK);
 	cr_assert_eq(p.up, 1);
+}
+
+/* rows: 9260-8.5.1-17 9260-8.4-07 */
+Test(blue, shutdown_ack_behind_other_chunks_does_not_stop_a_handshake)
+{
+	for (unsigned s = SCTP_COOKIE_WAIT; s <= SCTP_COOKIE_ECHOED; s++) {
+		peer_bring_to(&p, (enum sctp_state)s);
+		peer_begin_tag(&p, 99);
+		peer_put(&p, SCTP_HEARTBEAT, 0, "\0\1\0\4", 4);
+		peer_put_plain(&p, SCTP_SHUTDOWN_ACK);
+		peer_send(&p);
+		peer_expect(&p, SCTP_SHUTDOWN_COMPLETE);
+		cr_assert_eq(p.head.tag, 99);
+		cr_assert_eq(p.down, 0);
+		peer_forget(&p);
+	}
 }
 
 /* rows: 9260-8.5.1-04 9260-3.3.7-11 9260-3.3.7-02 9260-3.3.10.12-01 */

@@ -294,7 +294,7 @@ Test(send, the_room_of_a_packet_is_what_fits_beside_the_messages_before)
 
 /* ---- the congestion window ---- */
 
-/* rows: 9260-6.1-11 9260-6.1-12 9260-6.1-13 9260-6.1-20 9260-6.1-26 9260-7-01 */
+/* rows: 9260-6.1-12 9260-6.1-20 9260-6.1-26 9260-7-01 */
 Test(send, the_window_is_overshot_by_one_packet)
 {
 	peer_accept(&p);
