@@ -6,6 +6,7 @@
 #ifndef UTIL_LIST_H
 #define UTIL_LIST_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -70,6 +71,13 @@ static inline struct list *list_pop(struct list *head)
 		return NULL;
 	list_del(link);
 	return link;
+}
+
+/* Before an object is freed: no list holds it by this link; or its own list is empty. */
+static inline void list_assert_out(const struct list *l)
+{
+	assert(l->next == l && l->prev == l);
+	(void)l;
 }
 
 /* Appends all links of `from` to the list; `from` is empty afterward. */

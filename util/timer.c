@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "util/timer.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 void timer_init(struct timer *t, void (*fire)(struct timer *t))
@@ -58,6 +59,12 @@ static struct timer *meld_siblings(struct timer *t)
 static bool is_set(const struct timer *t)
 {
 	return t->at != UINT64_MAX;
+}
+
+void timer_assert_out(const struct timer *t)
+{
+	assert(!is_set(t));
+	(void)t;
 }
 
 void timer_cancel(struct timers *ts, struct timer *t)

@@ -36,6 +36,9 @@ void timer_set(struct timers *ts, struct timer *t, uint64_t at);
 /* Cancels the timer; one that is not set is fine. Required before its memory goes. */
 void timer_cancel(struct timers *ts, struct timer *t);
 
+/* Before the object that holds the timer is freed. */
+void timer_assert_out(const struct timer *t);
+
 /* The earliest deadline, or UINT64_MAX. */
 uint64_t timer_expiry(const struct timers *ts);
 

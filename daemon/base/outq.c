@@ -35,9 +35,9 @@ void outq_deinit(struct outq *q)
 		return;
 	while ((l = list_pop(&q->waiting)))
 		free(list_entry(l, struct waiting, link));
-	q->count = 0;
 	acct_release(&q->charge);
-	q->watch = event_loop_unwatch(q->watch);
+	event_loop_unwatch(q->watch);
+	*q = (struct outq){.fd = -1};
 }
 
 void outq_charge(struct outq *q, struct acct *acct, uid_t uid, uint64_t free)

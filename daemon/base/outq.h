@@ -40,7 +40,8 @@ void outq_on_drained(struct outq *q, void (*fn)(void *user));
  * the uid has no memory for is a failure.
  */
 void outq_charge(struct outq *q, struct acct *acct, uid_t uid, uint64_t free);
-/* Frees the waiting records, and releases their charge. A queue that is all zero is fine. */
+/* Frees the waiting records, and releases their charge. Further records are dropped. A queue that
+ * is all zero is fine. */
 void outq_deinit(struct outq *q);
 
 /*

@@ -153,6 +153,18 @@ static int make_assoc(struct association *assoc)
 	return 0;
 }
 
+/* What ends with it may not have used it again. */
+static void assert_free(const struct association *assoc)
+{
+	list_assert_out(&assoc->active);
+	list_assert_out(&assoc->by_peer);
+	list_assert_out(&assoc->same_id);
+	list_assert_out(&assoc->waiting);
+	list_assert_out(&assoc->requests);
+	list_assert_out(&assoc->unclaimed);
+	timer_assert_out(&assoc->timer);
+}
+
 struct association *association_free(struct association *assoc)
 {
 	if (!assoc)
@@ -168,6 +180,7 @@ struct association *association_free(struct association *assoc)
 	free(assoc->addrs);
 	free(assoc->lost);
 	worker_freed(assoc->worker);
+	assert_free(assoc);
 	free(assoc);
 	return NULL;
 }

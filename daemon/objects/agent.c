@@ -68,6 +68,7 @@ struct agent *agent_free(struct agent *a)
 	if (a->bell >= 0)
 		close(a->bell);
 	acct_release(&a->memory);
+	list_assert_out(&a->ring);
 	free(a);
 	return NULL;
 }

@@ -37,6 +37,7 @@ void async_channel_deinit(struct async_channel *ch)
 {
 	async_drop(&ch->port);
 	list_del(&ch->dirty);
+	list_assert_out(&ch->pending);
 	if (ch->bell >= 0)
 		close(ch->bell);
 	ch->bell = -1;
@@ -67,6 +68,8 @@ void async_post(struct client *c, struct async *a, enum msg_async_type type)
 {
 	struct async_channel *ch = &c->async;
 
+	if (c->leaving)
+		return;
 	/* While objects are pending, a ring that the client has not drained is on its way. */
 	if (list_empty(&ch->pending) && !list_linked(&ch->dirty))
 		list_add_tail(&c->worker->dirty_async, &ch->dirty);

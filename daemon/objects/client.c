@@ -37,7 +37,7 @@ void client_fault(struct client *c, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (list_linked(&c->faulty))
+	if (c->leaving || list_linked(&c->faulty))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(c->fault, sizeof(c->fault), fmt, ap);
@@ -48,6 +48,19 @@ void client_fault(struct client *c, const char *fmt, ...)
 void client_queue_failed(void *user, const char *reason)
 {
 	client_fault(user, "%s", reason);
+}
+
+void client_leave(struct client *c)
+{
+	c->leaving = true;
+	list_del(&c->faulty);
+	list_del(&c->polled);
+	list_del(&c->watcher.link);
+	list_del(&c->async.dirty);
+	c->watch = event_loop_unwatch(c->watch);
+	c->doorbell_watch = event_loop_unwatch(c->doorbell_watch);
+	outq_deinit(&c->replies);
+	outq_deinit(&c->events);
 }
 
 /* ---- charges ---- */
@@ -89,6 +102,8 @@ bool client_event_quota_ok(const struct client *c)
 
 void client_event(struct client *c, struct msg_event *ev)
 {
+	if (c->leaving)
+		return;
 	ev->hdr.op = MSG_EVENT;
 	outq_send(&c->events, ev, sizeof(*ev), NULL, 0);
 }
@@ -97,6 +112,8 @@ void client_event(struct client *c, struct msg_event *ev)
 
 void client_poll_bells(struct client *c)
 {
+	if (c->leaving)
+		return;
 	c->rung_ms = c->worker->now_ms;
 	if (list_linked(&c->polled))
 		return;
@@ -106,6 +123,8 @@ void client_poll_bells(struct client *c)
 
 void client_ring(struct client *c, const struct qp *qp)
 {
+	if (c->leaving)
+		return;
 	bell_ring(c->page, (qp->handle & 0xffff) - 1);
 	client_poll_bells(c);
 }

@@ -42,7 +42,7 @@ struct client {
 	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
 	uint16_t minor;                /* of its library's version of the local protocol */
 	bool hello;                    /* said hello: everything else needs it */
-	bool leaving;                  /* it is gone, or is being ended */
+	bool leaving;                  /* client_leave() was called: nothing reaches it any more */
 	int fd;                        /* records and replies */
 	int event_fd;                  /* events */
 	struct event_loop_watch *watch;
@@ -76,6 +76,17 @@ void client_allow(struct client *c);
 
 /* Root, and the user that the daemon runs as. */
 bool client_is_admin(const struct client *c);
+
+/*
+ * What its objects do to a client begins with these functions: blame it, queue for it, ring it.
+ * While it leaves, its objects end, and all of them do nothing.
+ */
+
+/*
+ * The client leaves: no list of the worker holds it from now on, none of its sockets is watched,
+ * and its queues are empty. Then its objects are freed, then it is.
+ */
+void client_leave(struct client *c);
 
 /* Marks the client to be ended after this turn, with the reason. The first fault counts. */
 void client_fault(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/cq.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,13 @@ struct cq *cq_free(struct cq *cq)
 	if (cq->bell >= 0)
 		close(cq->bell);
 	acct_release(&cq->charge);
+	assert(cq->users == 0 && cq->notices.regions == 0);
+	list_assert_out(&cq->dirty);
+	list_assert_out(&cq->waiters);
+	list_assert_out(&cq->notices.link);
+	list_assert_out(&cq->notices.due);
+	list_assert_out(&cq->notices.unread);
+	list_assert_out(&cq->async.link);
 	free(cq);
 	return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/listener.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -58,6 +59,8 @@ struct listener *listener_free(struct listener *l)
 		port_put(l->port);
 	idtab_del(&l->client->listeners, l->handle);
 	acct_release(&l->charge);
+	list_assert_out(&l->link);
+	assert(l->waiting == 0);
 	free(l);
 	return NULL;
 }

@@ -277,6 +277,7 @@ struct mr *mr_free(struct mr *mr)
 	acct_release(&mr->memory);
 	acct_release(&mr->bytes);
 	acct_release(&mr->charge);
+	list_assert_out(&mr->notice.link);
 	free(mr);
 	return NULL;
 }

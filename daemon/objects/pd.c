@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/pd.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -51,6 +52,7 @@ struct pd *pd_free(struct pd *pd)
 		return NULL;
 	idtab_del(&pd->client->pds, pd->handle);
 	acct_release(&pd->charge);
+	assert(pd->mrs == 0 && pd->mws == 0 && pd->qps == 0 && pd->srqs == 0);
 	free(pd);
 	return NULL;
 }

@@ -96,6 +96,8 @@ void port_put(struct port *p)
 	llp_unlisten(p->net);
 	llp_unlisten(p->self);
 	list_del(&p->link);
+	list_assert_out(&p->link);
+	list_assert_out(&p->listeners);
 	free(p);
 }
 

@@ -373,6 +373,16 @@ struct acct_traffic qp_traffic(const struct qp *qp)
 	return (struct acct_traffic){info.tx_msgs, info.rx_msgs, info.tx_bytes, info.rx_bytes};
 }
 
+static void assert_free(const struct qp *qp)
+{
+	list_assert_out(&qp->waiting);
+	list_assert_out(&qp->send_room.link);
+	list_assert_out(&qp->recv_room.link);
+	list_assert_out(&qp->async.link);
+	timer_assert_out(&qp->deadline);
+	timer_assert_out(&qp->call.timer);
+}
+
 struct qp *qp_free(struct qp *qp)
 {
 	if (!qp)
@@ -390,6 +400,7 @@ struct qp *qp_free(struct qp *qp)
 	acct_release(&qp->maps);
 	acct_release(&qp->memory);
 	acct_release(&qp->charge);
+	assert_free(qp);
 	free(qp);
 	return NULL;
 }

@@ -49,6 +49,7 @@ static void drop(struct session_request *r)
 	r->listener->waiting--;
 	list_del(&r->link);
 	idtab_del(&r->client->requests, r->handle);
+	list_assert_out(&r->link);
 	free(r);
 }
 
@@ -76,6 +77,8 @@ static void drop_unclaimed(struct unclaimed *u)
 {
 	timer_cancel(&u->assoc->worker->timers, &u->timer);
 	list_del(&u->link);
+	timer_assert_out(&u->timer);
+	list_assert_out(&u->link);
 	free(u);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/objects/srq.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,9 @@ struct srq *srq_free(struct srq *s)
 	rings_free(&s->rings);
 	s->pd->srqs--;
 	acct_release(&s->charge);
+	assert(s->users == 0);
+	list_assert_out(&s->low);
+	list_assert_out(&s->async.link);
 	free(s);
 	return NULL;
 }

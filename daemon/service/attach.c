@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/service/attach.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,11 +56,11 @@ static void note(struct client *c, enum ctl_event_kind kind, int err, const char
 
 bool attach_end_faulty(struct worker *w)
 {
-	struct list *l;
 	bool any = false;
 
-	while ((l = list_pop(&w->faulty))) {
-		struct client *c = list_entry(l, struct client, faulty);
+	while (!list_empty(&w->faulty)) {
+		/* It stays in the list meanwhile, so that its first fault counts. */
+		struct client *c = list_entry(w->faulty.next, struct client, faulty);
 
 		if (c->fault[0]) {
 			note(c, CTL_EVENT_CLIENT_END, c->fault_err ? c->fault_err : EPROTO,
@@ -80,6 +81,7 @@ bool attach_end_faulty(struct worker *w)
                                                                                                    \
 		while ((o_ = idtab_next(&(table), &pos_)))                                         \
 			fn(o_);                                                                    \
+		assert((table).used == 0);                                                         \
 		idtab_deinit(&(table));                                                            \
 	} while (0)
 
@@ -101,21 +103,25 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+/* What its objects did while they ended may not have reached it. */
+static void assert_free(const struct client *c)
+{
+	list_assert_out(&c->faulty);
+	list_assert_out(&c->polled);
+	list_assert_out(&c->watcher.link);
+	list_assert_out(&c->async.dirty);
+	assert(!c->watch && !c->doorbell_watch && !c->show && !c->mappings);
+	assert(!c->replies.loop && !c->events.loop);
+}
+
 void attach_free(struct client *c)
 {
-	list_del(&c->faulty);
-	c->leaving = true;
+	client_leave(c);
+	show_abandon(c);
+	capture_end(c);
 	c->slabs.final = true; /* it finds its rings as they are, and then the reason */
 	free_objects(c);
 	c->agent = agent_free(c->agent);
-	list_del(&c->polled);
-	event_loop_unwatch(c->watch);
-	event_loop_unwatch(c->doorbell_watch);
-	show_abandon(c);
-	list_del(&c->watcher.link);
-	capture_end(c);
-	outq_deinit(&c->replies);
-	outq_deinit(&c->events);
 	if (c->page)
 		munmap(c->page, sizeof(*c->page));
 	close_fd(c->doorbell);
@@ -128,6 +134,7 @@ void attach_free(struct client *c)
 	acct_release(&c->slab_memory);
 	acct_release(&c->memory);
 	acct_release(&c->charge);
+	assert_free(c);
 	free(c);
 }
 
