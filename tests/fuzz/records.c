@@ -2,13 +2,16 @@
 /*
  * Hostile clients against a daemon without a network: the input is a sequence of records, of
  * entries and arbitrary bytes in the shared rings, and of turns. Sessions connect two clients, or a
- * client to itself. After the clients have ended, none of their objects is left.
+ * client to itself. A client ends with its sockets open, after it has closed them, or by a fault of
+ * its own. After the clients have ended, none of their objects is left.
  */
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/base/config_keys.h"
+#include "daemon/base/config_value.h"
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/assoc_events.h"
@@ -22,6 +25,7 @@
 #include "daemon/service/record.h"
 #include "daemon/turn.h"
 #include "ipc/conn.h"
+#include "ipc/ctl.h"
 #include "ipc/version.h"
 #include "proto/stag.h"
 #include "tests/fuzz/fuzz.h"
@@ -84,12 +88,22 @@ static ssize_t preset_stags(void *p, size_t len, unsigned flags)
 	return (ssize_t)len;
 }
 
+/* What CTL_SET sets lasts until the end of the input. The memory of the machine is not for it. */
+static int change_key(struct daemon *daemon, const struct config_key *k, const struct config *cfg)
+{
+	if (cfg->limits.memory > daemon->cfg.limits.memory)
+		return -1;
+	config_value_copy(k, cfg, &daemon->cfg);
+	return 0;
+}
+
 static void start_daemon(void)
 {
 	struct llp_config net = {.addrs = d.cfg.listen, .streams = 8};
 
 	worker_init(w, &d, 16);
 	w->assoc_events = &assoc_events;
+	d.change_key = change_key;
 	must(llp_loop_open(&net, &association_llp_events, &w->net) == 0);
 	net.naddrs = d.cfg.naddrs;
 	must(llp_loop_open(&net, &association_llp_events, &w->self) == 0);
@@ -103,6 +117,7 @@ static void start(void)
 	if (w->loop)
 		return;
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* CTL_RELOAD */
 	log_set_level(LOG_LEVEL_ERR);
 	limit(&d.cfg);
 	start_daemon();
@@ -148,30 +163,47 @@ static void drain(struct program *p, int fd)
 	}
 }
 
-static void send_record(struct program *p, const void *rec, size_t len, unsigned nfds,
-			unsigned kind)
+/* The descriptors are of one kind. unread: the program does not read its replies. */
+struct sending {
+	unsigned nfds, kind;
+	bool unread;
+};
+
+static void send_record(struct program *p, const void *rec, size_t len, struct sending how)
 {
-	uint8_t *exact = malloc(len);
+	uint8_t *exact;
 	int given[MSG_MAX_FDS];
 
+	/* The daemon does not read what follows on replies that wait. */
+	if (client_of(p)->show || client_of(p)->replies.count > 0)
+		return;
+	exact = malloc(len);
 	must(exact && len > 0);
 	memcpy(exact, rec, len);
-	for (unsigned i = 0; i < nfds; i++)
-		given[i] = dup(fds[kind % FDS]);
-	record_handle(client_of(p), exact, len, given, nfds);
+	for (unsigned i = 0; i < how.nfds; i++)
+		given[i] = dup(fds[how.kind % FDS]);
+	record_handle(client_of(p), exact, len, given, how.nfds);
 	free(exact);
 	attach_end_faulty(w);
-	drain(p, p->fd);
+	if (!how.unread)
+		drain(p, p->fd);
+}
+
+/* The program closes its sockets; the daemon has not noticed yet. */
+static void hang_up(struct program *p)
+{
+	if (p->handle && p->fd >= 0)
+		close(p->fd);
+	if (p->event_fd >= 0)
+		close(p->event_fd);
+	p->fd = p->event_fd = -1;
 }
 
 static void end(struct program *p)
 {
 	if (client_of(p))
 		attach_free(client_of(p));
-	if (p->handle)
-		close(p->fd);
-	if (p->event_fd >= 0)
-		close(p->event_fd);
+	hang_up(p);
 	*p = (struct program){.event_fd = -1};
 }
 
@@ -195,7 +227,7 @@ static void begin(struct program *p, bool hello)
 			p->handle = c->handle;
 	p->fd = pair[1];
 	if (hello)
-		send_record(p, &rec, sizeof(rec), 0, 0);
+		send_record(p, &rec, sizeof(rec), (struct sending){0});
 }
 
 static struct program *some_program(void)
@@ -209,39 +241,94 @@ static struct program *some_program(void)
 
 /* ---- actions ---- */
 
-/*
- * Input: opcode, faults, length, the bytes after the header. The rest of the record is zeros,
- * except for an address of this host where one is usual.
- */
+/* All records that a client sends; the arrays have room for any of them. */
+union request {
+	struct msg_hdr hdr;
+	struct msg_connect connect;
+	struct msg_listen listen;
+	struct msg_listen_key listen_key;
+	struct msg_set_primary primary;
+	struct ctl_show show;
+	struct ctl_do verb;
+	struct ctl_set set;
+	struct ctl_capture capture;
+	uint8_t bytes[MSG_MAX];
+};
+
+static const struct msg_addr here = {.family = AF_INET, .port = 5043, .bytes = {127, 0, 0, 1}};
+
+static void listen_here(struct msg_listen *m)
+{
+	m->port = here.port;
+	m->naddrs = 1;
+	m->addrs[0] = here;
+}
+
+/* What a request needs to be more than refused. A new one has a case here if zeros are not that. */
+_Static_assert(MSG_OP_COUNT == MSG_CTL_CAPTURE + 1, "every request is known");
+
+static void begin_request(union request *r)
+{
+	switch (r->hdr.op) {
+	case MSG_CONNECT:
+		r->connect.npeers = 1;
+		r->connect.peers[0] = here;
+		break;
+	case MSG_LISTEN:
+		listen_here(&r->listen);
+		break;
+	case MSG_LISTEN_KEY:
+		listen_here(&r->listen_key.listen);
+		r->listen_key.key = 1;
+		break;
+	case MSG_SET_PRIMARY:
+		r->primary.remote = here;
+		break;
+	case MSG_CTL_SHOW:
+		r->show.version = CTL_VERSION;
+		break;
+	case MSG_CTL_DO:
+		r->verb.version = CTL_VERSION;
+		break;
+	case MSG_CTL_SET:
+		r->set.version = CTL_VERSION;
+		break;
+	case MSG_CTL_CAPTURE:
+		r->capture.version = CTL_VERSION;
+		break;
+	default:
+		break;
+	}
+}
+
+/* The bytes of a request that do not come from the input: its header, and the version of control
+ * requests. */
+static size_t head_of(uint32_t op)
+{
+	if (op == MSG_CTL_DO || op == MSG_CTL_CAPTURE)
+		return offsetof(struct ctl_do, verb);
+	return op == MSG_CTL_SET ? offsetof(struct ctl_set, key) : sizeof(struct msg_hdr);
+}
+
+/* Input: opcode, faults, length, the bytes after the head. The rest of the record is zeros, except
+ * for what begin_request() sets. */
 static void record(struct program *p)
 {
-	_Alignas(8) uint8_t rec[MSG_MAX] = {0};
-	struct msg_hdr hdr = {.op = in_8(&in), .seq = 7};
-	const struct handlers_row *row = handlers_row(hdr.op);
+	union request r = {.hdr = {.op = in_8(&in), .seq = 7}};
+	const struct handlers_row *row = handlers_row(r.hdr.op);
 	uint8_t wrong = in_8(&in), n = in_8(&in);
-	const struct msg_addr here = {.family = AF_INET, .port = 5043, .bytes = {127, 0, 0, 1}};
-	const uint16_t port = here.port, one = 1;
-	size_t len = row ? row->len : sizeof(hdr);
+	struct sending how = {row ? row->nfds : 0, wrong >> 4, wrong & 4};
+	size_t len = row ? row->len : sizeof(r.hdr);
 
-	memcpy(rec, &hdr, sizeof(hdr));
-	if (hdr.op == MSG_CONNECT) {
-		memcpy(rec + offsetof(struct msg_connect, npeers), &one, sizeof(one));
-		memcpy(rec + offsetof(struct msg_connect, peers), &here, sizeof(here));
-	}
-	if (hdr.op == MSG_LISTEN) {
-		memcpy(rec + offsetof(struct msg_listen, port), &port, sizeof(port));
-		memcpy(rec + offsetof(struct msg_listen, naddrs), &one, sizeof(one));
-		memcpy(rec + offsetof(struct msg_listen, addrs), &here, sizeof(here));
-	}
-	if (hdr.op == MSG_SET_PRIMARY)
-		memcpy(rec + offsetof(struct msg_set_primary, remote), &here, sizeof(here));
-	in_copy(&in, rec + sizeof(hdr), n);
+	begin_request(&r);
+	in_copy(&in, r.bytes + head_of(r.hdr.op), n);
+	if (r.hdr.op == MSG_CTL_SHOW)
+		r.show.version = CTL_VERSION;
 	if (wrong & 1)
 		len = 1 + in_16(&in) % MSG_MAX;
 	if (wrong & 2)
-		send_record(p, rec, len, in_8(&in) % (MSG_MAX_FDS + 1), wrong >> 4);
-	else
-		send_record(p, rec, len, row ? row->nfds : 0, wrong >> 4);
+		how.nfds = in_8(&in) % (MSG_MAX_FDS + 1);
+	send_record(p, &r, len, how);
 }
 
 static struct ring *some_ring(struct client *c, uint8_t kind, struct qp *qp)
@@ -336,6 +423,12 @@ static void step(void)
 			end(p);
 		else if (what >> 3 == 2)
 			begin(p, false);
+		else if (what >> 3 == 3)
+			hang_up(p);
+		else if (what >> 3 == 4) {
+			hang_up(p);
+			end(p);
+		}
 	}
 	turn(1);
 }
@@ -348,8 +441,12 @@ static void finish(int fd)
 	uint32_t pos = 0;
 	struct association *assoc;
 
-	for (unsigned i = 0; i < PROGRAMS; i++)
+	for (unsigned i = 0; i < PROGRAMS; i++) {
+		if (i % 2)
+			hang_up(&program[i]);
 		end(&program[i]);
+	}
+	must(!d.capture && list_empty(&w->journal.watchers) && list_empty(&w->dirty_async));
 	must(d.clients.used == 0 && list_empty(&w->faulty) && list_empty(&w->polled));
 	must(list_empty(&w->dirty_cqs) && list_empty(&w->low_srqs));
 	for (unsigned k = 0; k < ACCT_KINDS; k++)
@@ -379,6 +476,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	memset(mem, 0, MEM);
 	drawn = begins = 0;
+	limit(&d.cfg);
+	d.draining = false;
 	must(stags_new(STAGS, preset_stags, &d.stags) == 0);
 	d.last_pd = d.last_scope = d.last_qp = d.last_client = d.last_assoc = 0;
 	w->now_ms = 1;
