@@ -60,8 +60,8 @@ struct rdmap_wr {
 	uint64_t cookie; /* given back in the completion */
 	uint8_t op;      /* enum rdmap_op */
 	uint8_t flags;   /* RDMAP_SIGNALED ... */
-	uint8_t nsge;   /* Read: exactly 1, the sink; atomics: 0, or 1 of 8 bytes for the old value;
-			   Immediate Data, Bind, invalidation: 0 */
+	uint8_t nsge;   /* Read: the sinks, each of which gets a Read Request; atomics: 0, or 1 of 8
+			   bytes for the old value; Immediate Data, Bind, invalidation: 0 */
 	uint8_t status; /* not RDMAP_SUCCESS: take_send found an error; completes with it in
 			   order, unsent */
 	uint32_t len;   /* bytes in inl, with RDMAP_INLINE */

@@ -163,14 +163,14 @@ enum perr rdmap_atomic_place_resp(struct rdmap *ep, const struct ssn_rec *c, con
 }
 
 /* Stores the old value in host byte order in the element of the request, if it has one. */
-static void store_old(const struct rdmap *ep, struct rdmap_rec *r)
+static void store_old(const struct rdmap *ep, struct rdmap_rec *r, const struct sgl_elem *sink)
 {
 	uint8_t *p;
 	int reason;
 
-	if (r->sink.len == 0)
+	if (sink->len == 0)
 		return;
-	reason = stag_check(ep->stags, r->sink.stag, &ep->accessor, STAG_LOCAL_WRITE, r->sink.to,
+	reason = stag_check(ep->stags, sink->stag, &ep->accessor, STAG_LOCAL_WRITE, sink->to,
 			    sizeof(r->old), &p);
 	if (reason != STAG_E_OK) {
 		r->status = (uint8_t)rdmap_status_of_stag(reason);
@@ -201,7 +201,7 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 				       identifiers */
 	r = rdmap_orq_rec(&ep->sq, a);
 	r->old = resp.value;
-	store_old(ep, r);
+	store_old(ep, r, &a->sink);
 	ep->sq.resp_msn++;
 	rdmap_orq_pop(ep);
 	rdmap_sq_report(ep);

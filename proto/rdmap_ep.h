@@ -42,11 +42,11 @@ enum {
 struct rdmap_rec {
 	uint64_t cookie;
 	uint64_t rto;
-	uint64_t old;         /* atomics: the value before */
-	struct sgl_elem sink; /* Read; atomics: of length 0 if there is none */
+	uint64_t old; /* atomics: the value before */
 	uint32_t rstag;
 	uint32_t len;
-	uint32_t msn; /* of its message, where that is untagged */
+	uint32_t msn;  /* of its first message, where that is untagged */
+	uint8_t parts; /* messages that were begun: a Read has one for each element */
 	uint8_t op;
 	uint8_t flags;
 	uint8_t status;
@@ -61,8 +61,10 @@ struct rdmap_rec {
 
 /* An outstanding Read or atomic of ours: an entry of the outbound request queue (ORQ). */
 struct rdmap_orq_entry {
-	uint32_t pos;                       /* position of its request in the window */
-	struct ddp_gather in;               /* atomics: the response */
+	uint32_t pos;         /* position of its request in the window */
+	bool last;            /* the request ends with the response */
+	struct sgl_elem sink; /* Read: this part of it; atomics: of length 0 if there is none */
+	struct ddp_gather in; /* atomics: the response */
 	uint8_t body[WIRE_ATOMIC_RESP_LEN]; /* its bytes as far as placed */
 };
 
@@ -135,6 +137,7 @@ struct rdmap_tx {
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */
+	uint8_t part;   /* a Read: the element whose Read Request is next, or being sent */
 	uint8_t term_len;    /* length of a Terminate to be sent, or 0 */
 	struct rdmap_wr *wr; /* a block; NULL: no request was taken */
 	struct ddp_tx msg;
@@ -218,6 +221,7 @@ static inline void rdmap_take_wr(struct rdmap *ep)
 static inline void rdmap_drop_wr(struct rdmap *ep)
 {
 	ep->tx.held = false;
+	ep->tx.part = 0;
 	blocks_put(ep->pool, ep->tx.wr);
 	ep->tx.wr = NULL;
 }
@@ -248,8 +252,9 @@ static inline uint32_t rdmap_orq_len(const struct rdmap_sq *q)
 	return block_ring_len(&q->orq);
 }
 
-/* The youngest request, a Read or an atomic, was sent: it is outstanding from now on. */
-void rdmap_orq_push(struct rdmap *ep);
+/* The message of the youngest request, a Read or an atomic, was sent: it is outstanding from now
+ * on. The request ends with the response to the last one. */
+void rdmap_orq_push(struct rdmap *ep, const struct sgl_elem *sink, bool last);
 
 /* The i-th oldest outstanding Read or atomic, or NULL. */
 struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i);
@@ -261,8 +266,8 @@ static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
 	return block_ring_at(&q->rec, a->pos);
 }
 
-/* The oldest outstanding request has its response: removes it from the ORQ and marks it as ended.
- */
+/* The oldest outstanding message has its response: removes it from the ORQ, and marks its request
+ * as ended if it was the last one. */
 void rdmap_orq_pop(struct rdmap *ep);
 
 /* RDMAP_ACKED: true if responses are due, which the end of the session waits for. */

@@ -58,19 +58,21 @@ static enum perr deliver_write(struct rdmap *ep, const struct ssn_rec *c, bool *
  * A response may only go to the sink of our Read, so the sink needs no remote write right. STag and
  * offset of an empty segment are not checked.
  */
-static enum perr in_sink(const struct rdmap_rec *r, const struct ssn_rec *c)
+static enum perr in_sink(const struct rdmap_sq *q, const struct rdmap_orq_entry *a,
+			 const struct ssn_rec *c)
 {
+	const struct rdmap_rec *r = rdmap_orq_rec(q, a);
 	uint32_t len = ddp_rx_payload(c);
 
 	if (r->op != RDMAP_READ && !r->probed)
 		return PERR_OPCODE;
 	if (len == 0)
 		return PERR_NONE;
-	if (c->ddp.stag != r->sink.stag)
+	if (c->ddp.stag != a->sink.stag)
 		return PERR_TAGGED_STAG;
 	if (checked_add_wraps(c->ddp.to, len))
 		return PERR_TAGGED_WRAP;
-	if (c->ddp.to < r->sink.to || !checked_range(c->ddp.to - r->sink.to, len, r->sink.len))
+	if (c->ddp.to < a->sink.to || !checked_range(c->ddp.to - a->sink.to, len, a->sink.len))
 		return PERR_TAGGED_BOUNDS;
 	return PERR_NONE;
 }
@@ -82,7 +84,7 @@ static enum perr in_some_sink(const struct rdmap_sq *q, const struct ssn_rec *c)
 	const struct rdmap_orq_entry *a;
 
 	for (unsigned i = 0; (a = rdmap_orq_at(q, i)); i++) {
-		enum perr here = in_sink(rdmap_orq_rec(q, a), c);
+		enum perr here = in_sink(q, a, c);
 
 		if (here == PERR_NONE)
 			return here;
@@ -109,15 +111,14 @@ static enum perr place_read_resp(struct rdmap *ep, const struct ssn_rec *c, stru
 static enum perr deliver_read_resp(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	const struct rdmap_orq_entry *a = rdmap_orq_at(&ep->sq, 0);
-	const struct rdmap_rec *r = a ? rdmap_orq_rec(&ep->sq, a) : NULL;
-	enum perr perr = r ? in_sink(r, c) : PERR_OPCODE;
+	enum perr perr = a ? in_sink(&ep->sq, a, c) : PERR_OPCODE;
 
 	if (perr != PERR_NONE)
 		return perr;
 	ep->sq.read_got += ddp_rx_payload(c);
 	if (!c->ddp.last)
 		return PERR_NONE;
-	if (ep->sq.read_got != (r->probed ? 0 : r->len))
+	if (ep->sq.read_got != a->sink.len)
 		return PERR_RDMAP_LENGTH;
 	rdmap_orq_pop(ep);
 	rdmap_sq_report(ep);

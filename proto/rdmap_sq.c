@@ -18,11 +18,11 @@ void rdmap_sq_add(struct rdmap *ep)
 	};
 }
 
-void rdmap_orq_push(struct rdmap *ep)
+void rdmap_orq_push(struct rdmap *ep, const struct sgl_elem *sink, bool last)
 {
 	struct rdmap_orq_entry *a = block_ring_push(&ep->sq.orq, ep->pool);
 
-	*a = (struct rdmap_orq_entry){.pos = ep->sq.rec.tail - 1};
+	*a = (struct rdmap_orq_entry){.pos = ep->sq.rec.tail - 1, .last = last, .sink = *sink};
 }
 
 struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i)
@@ -33,8 +33,9 @@ struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i)
 void rdmap_orq_pop(struct rdmap *ep)
 {
 	struct rdmap_sq *q = &ep->sq;
+	const struct rdmap_orq_entry *a = rdmap_orq_at(q, 0);
 
-	rdmap_orq_rec(q, rdmap_orq_at(q, 0))->ended = true;
+	rdmap_orq_rec(q, a)->ended = a->last;
 	block_ring_pop(&q->orq, ep->pool);
 	q->read_got = 0;
 }
@@ -145,7 +146,8 @@ static bool sent_by(const struct rdmap_rec *r, const struct wire_ddp *h)
 		       h->to >= r->rto && checked_range(h->to - r->rto, 1, r->len);
 	if (h->qn == WIRE_QN_SEND)
 		return opcode_has(r->op, OPCODE_RECEIVE) && r->msn == h->msn;
-	return h->qn == WIRE_QN_READ_REQ && rdmap_op_has_response(r->op) && r->msn == h->msn;
+	return h->qn == WIRE_QN_READ_REQ && rdmap_op_has_response(r->op) &&
+	       h->msn - r->msn < r->parts;
 }
 
 static enum rdmap_status status_of(const struct wire_term *t)

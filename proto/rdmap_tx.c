@@ -255,8 +255,7 @@ static void message_taken(struct rdmap *ep, uint32_t count)
 		rdmap_ird_answered(ep);
 		tx->burst += tx->burst < RESPONSE_BURST;
 	} else if (rdmap_op_has_response(tx->wr->op)) {
-		rdmap_orq_push(ep);
-		rdmap_drop_wr(ep);
+		rdmap_work_asked(ep);
 	} else if (tx->wr->flags & (RDMAP_PLACED | RDMAP_PACED)) {
 		rdmap_work_probe(ep);
 	} else if (awaits_ack(ep)) {

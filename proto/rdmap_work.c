@@ -4,6 +4,7 @@
 #include "proto/rdmap_raw.h"
 #include "proto/rdmap_term.h"
 #include "util/be.h"
+#include "util/checked.h"
 
 enum {
 	ONE_SEGMENT = WIRE_MULPDU_MIN - WIRE_UNTAGGED_LEN, /* bytes that are never cut */
@@ -62,7 +63,12 @@ static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_w
 		return RDMAP_LOC_SGE_ERR;
 	if (is_atomic(wr) && wr->nsge == 1 && wr->sge[0].len != sizeof(uint64_t))
 		return RDMAP_LOC_LEN_ERR;
-	return payload_of(wr) <= UINT32_MAX ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
+	if (payload_of(wr) > UINT32_MAX)
+		return RDMAP_LOC_LEN_ERR;
+	/* The peer sees parts, of which each may be right. */
+	if (wr->op == RDMAP_READ && wr->nsge > 1 && checked_add_wraps(wr->rto, payload_of(wr)))
+		return RDMAP_LOC_LEN_ERR;
+	return RDMAP_SUCCESS;
 }
 
 static void locate(struct perr_at *at, const struct sgl_elem *bad)
@@ -71,7 +77,8 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 }
 
 /* All memory of a request is checked before its first byte is sent. That of one segment is checked
- * when the segment is made, which follows at once. */
+ * when the segment is made, which follows at once. What later parts of a Read need is checked again
+ * before each. */
 static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	bool response = rdmap_op_has_response(wr->op);
@@ -80,8 +87,8 @@ static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *w
 
 	if (wr->flags & RDMAP_INLINE || (!response && payload_of(wr) <= ONE_SEGMENT))
 		return RDMAP_SUCCESS;
-	reason = sgl_check(wr->sge, wr->nsge, ep->stags, &ep->accessor,
-			   response ? STAG_LOCAL_WRITE : 0, &bad);
+	reason = sgl_check(wr->sge + ep->tx.part, wr->nsge - (unsigned)ep->tx.part, ep->stags,
+			   &ep->accessor, response ? STAG_LOCAL_WRITE : 0, &bad);
 	if (reason != STAG_E_OK)
 		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
 	return rdmap_status_of_stag(reason);
@@ -123,12 +130,13 @@ static bool take_work(struct rdmap *ep)
 	return true;
 }
 
-/* A fence, or ORD, holds back the request and all that follow. */
+/* A fence, or ORD, holds back the request and all that follow. The parts of a Read are one request
+ * for a fence, and each counts for ORD. */
 static bool has_to_wait(const struct rdmap *ep)
 {
 	const struct rdmap_wr *wr = ep->tx.wr;
 
-	if (wr->flags & RDMAP_FENCE && rdmap_orq_len(&ep->sq) > 0)
+	if (wr->flags & RDMAP_FENCE && ep->tx.part == 0 && rdmap_orq_len(&ep->sq) > 0)
 		return true;
 	return rdmap_op_has_response(wr->op) && rdmap_orq_len(&ep->sq) == ep->sq.ord;
 }
@@ -162,6 +170,21 @@ static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 	return rdmap_status_of_stag(reason);
 }
 
+/* Ends the request, whose next message is not sent. A Read of which parts are outstanding ends with
+ * the response to the last one of these. */
+static void end_unsent(struct rdmap *ep, enum rdmap_status status)
+{
+	uint32_t n = ep->tx.part > 0 ? rdmap_orq_len(&ep->sq) : 0;
+
+	if (n == 0) {
+		rdmap_work_end(ep, status);
+		return;
+	}
+	rdmap_orq_at(&ep->sq, n - 1)->last = true;
+	rdmap_sq_youngest(&ep->sq)->status = (uint8_t)status;
+	rdmap_drop_wr(ep);
+}
+
 /* Finds a request that can begin now; ends requests with errors and those that send nothing. */
 static bool find_work(struct rdmap *ep)
 {
@@ -180,19 +203,25 @@ static bool find_work(struct rdmap *ep)
 		}
 		if (status == RDMAP_SUCCESS && !opcode_has(wr->op, OPCODE_LOCAL))
 			return true;
-		rdmap_work_end(ep, status == RDMAP_SUCCESS ? do_local(ep, wr) : status);
+		end_unsent(ep, status == RDMAP_SUCCESS ? do_local(ep, wr) : status);
 	}
 	return false;
 }
 
 /* ---- its message ---- */
 
+/* Where the response to this message goes: an element, or none, of 0 bytes. */
+static struct sgl_elem sink_of(const struct rdmap_wr *wr, unsigned part)
+{
+	return part < wr->nsge ? wr->sge[part] : (struct sgl_elem){0};
+}
+
 static void put_read_req(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
 {
-	struct wire_read_req req = {wr->sge[0].stag, wr->sge[0].to, wr->sge[0].len, wr->rstag,
-				    wr->rto};
+	struct sgl_elem sink = sink_of(wr, ep->tx.part);
+	struct wire_read_req req = {sink.stag, sink.to, sink.len, wr->rstag,
+				    wr->rto + sgl_total(wr->sge, ep->tx.part)};
 
-	(void)ep;
 	wire_read_req_put(p, &req);
 }
 
@@ -268,14 +297,15 @@ static void begin_work(struct rdmap *ep)
 	struct wire_ddp h = {.dv = 1, .rv = 1};
 
 	r->len = (uint32_t)payload_of(wr);
-	if (rdmap_op_has_response(wr->op) && wr->nsge > 0)
-		r->sink = wr->sge[0];
 	if (ep->raw)
 		rdmap_raw_address(wr, &h);
 	else
 		address(wr, &h);
 	if (!h.tagged)
-		r->msn = h.msn = ep->tx.msn[h.qn];
+		h.msn = ep->tx.msn[h.qn];
+	if (ep->tx.part == 0)
+		r->msn = h.msn;
+	r->parts = ep->tx.part + 1U;
 	ddp_tx_begin(&ep->tx.msg, &h, header ? header : r->len);
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
@@ -301,6 +331,19 @@ static void begin_rtr(struct rdmap *ep)
 	rdmap_sq_add(ep);
 	rdmap_sq_youngest(&ep->sq)->hidden = true;
 	begin_work(ep);
+}
+
+void rdmap_work_asked(struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	struct sgl_elem sink = sink_of(wr, ep->tx.part);
+	bool last = ep->tx.part + 1U >= wr->nsge;
+
+	rdmap_orq_push(ep, &sink, last);
+	if (last)
+		rdmap_drop_wr(ep);
+	else
+		ep->tx.part++;
 }
 
 void rdmap_work_probe(struct rdmap *ep)

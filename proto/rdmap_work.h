@@ -23,6 +23,10 @@ uint32_t rdmap_work_header(const struct rdmap_wr *wr);
 /* Makes the part after the DDP header of the segment that was cut. Returns an RDMAP_TX_ value. */
 int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg);
 
+/* The message of the youngest request, a Read or an atomic, was sent: the response is outstanding,
+ * and the next part of a Read follows. */
+void rdmap_work_asked(struct rdmap *ep);
+
 /* The youngest request was sent and completes when the peer has delivered it: a Read of no bytes is
  * to follow. */
 void rdmap_work_probe(struct rdmap *ep);

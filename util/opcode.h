@@ -38,7 +38,7 @@ enum {
 	X(SEND_INV, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RECEIVE,                     \
 	  "Send with Invalidate")                                                                  \
 	X(WRITE, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_PAYLOAD | OPCODE_RAW, "RDMA Write")              \
-	X(READ, PLAIN, 1, 1, OPCODE_RESPONSE, "RDMA Read")                                         \
+	X(READ, PLAIN, 0, OPCODE_MAX_SGE, OPCODE_RESPONSE, "RDMA Read")                            \
 	X(IMM, IMM, 0, 0, OPCODE_RECEIVE | OPCODE_RFC7306, "Immediate Data")                       \
 	X(FETCH_ADD, ATOMIC, 0, 1, OPCODE_RESPONSE | OPCODE_RFC7306, "FetchAdd")                   \
 	X(CMP_SWAP, ATOMIC, 0, 1, OPCODE_RESPONSE | OPCODE_RFC7306, "CmpSwap")                     \

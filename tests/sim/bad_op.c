@@ -217,7 +217,8 @@ static void bad_raw_field(struct op *op)
 void bad_op(struct op *op)
 {
 	struct world *w = op->ep->w;
-	bool has_target = op->kind == RDMAP_WRITE || op->kind == RDMAP_READ;
+	/* Valid parts of a Read would be answered. */
+	bool has_target = op->kind == RDMAP_WRITE || (op->kind == RDMAP_READ && op_parts(op) == 1);
 
 	if (chance(w, 2000)) {
 		op->wr.status = op->local = (uint8_t)(RDMAP_LOC_LEN_ERR + random_below(w, 3));

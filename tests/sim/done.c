@@ -210,7 +210,7 @@ static void recv_done(struct ep *ep, struct op *op, const struct rdmap_done *d)
 
 static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
 {
-	struct slice *sink = op->local_mem[0];
+	uint32_t at = 0;
 
 	if (op->must || !op->answered)
 		fail(ep->w, "ep%u: Read #%llu completes %s", ep->id, (unsigned long long)op->cookie,
@@ -218,10 +218,15 @@ static void read_back(struct ep *ep, struct op *op, const struct rdmap_done *d)
 	if (d->len != op->len)
 		fail(ep->w, "ep%u: Read #%llu of %u bytes reports %u", ep->id,
 		     (unsigned long long)op->cookie, op->len, d->len);
-	if (op_known(op) && !content_of(op, slice_mem(sink), 0, op->len))
-		fail(ep->w, "ep%u: Read #%llu does not have the bytes of its source", ep->id,
-		     (unsigned long long)op->cookie);
-	slice_settle(sink);
+	for (unsigned i = 0; i < op->nlocal; i++) {
+		struct slice *sink = op->local_mem[i];
+
+		if (op_known(op) && !content_of(op, slice_mem(sink), at, sink->len))
+			fail(ep->w, "ep%u: Read #%llu does not have the bytes of its source",
+			     ep->id, (unsigned long long)op->cookie);
+		slice_settle(sink);
+		at += sink->len;
+	}
 	ep_settle_writes(ep, op->at, true);
 }
 

@@ -140,17 +140,19 @@ struct op {
 	uint64_t cid; /* the payload is content cid, from here on */
 	uint32_t from;
 	uint32_t len;
-	uint8_t local;          /* not RDMAP_SUCCESS: must end so, unsent */
-	uint32_t may;           /* errors, as bits, that the peer may find in it ... */
-	bool must;              /* ... one of which it must find if the request arrives */
-	bool uncertain;         /* its memory was revoked meanwhile: may fail at either side */
-	bool late;              /* that was before it was taken: it cannot be sent */
-	bool begun, sent;       /* its first, its last segment was accepted by the transport */
-	uint64_t seq;           /* sent: messages of the association up to that segment */
-	bool answered;          /* Read, atomic: the response was sent */
-	bool delivered;         /* Send */
-	int queue;              /* of its receive; -1: none */
-	uint32_t cell;          /* atomic: where, in the arena of ... */
+	uint8_t local;    /* not RDMAP_SUCCESS: must end so, unsent */
+	uint32_t may;     /* errors, as bits, that the peer may find in it ... */
+	bool must;        /* ... one of which it must find if the request arrives */
+	bool uncertain;   /* its memory was revoked meanwhile: may fail at either side */
+	bool late;        /* that was before it was taken: it cannot be sent */
+	bool begun, sent; /* its first, its last segment was accepted by the transport */
+	unsigned asked;   /* Read, atomic: messages that were sent, one for each element ... */
+	unsigned replied; /* ... and responses */
+	uint64_t seq;     /* sent: messages of the association up to that segment */
+	bool answered;    /* Read, atomic: all responses were sent */
+	bool delivered;   /* Send */
+	int queue;        /* of its receive; -1: none */
+	uint32_t cell;    /* atomic: where, in the arena of ... */
 	struct region *cell_in; /* ... this region's node */
 	uint64_t id, old, new;  /* atomic: its identifier on the wire; before and after it */
 	bool executed;
@@ -180,6 +182,18 @@ static inline bool op_is_atomic(enum rdmap_op kind)
 static inline bool op_has_response(enum rdmap_op kind)
 {
 	return kind == RDMAP_READ || op_is_atomic(kind);
+}
+
+/* The number of its messages. */
+static inline unsigned op_parts(const struct op *op)
+{
+	return op->kind == RDMAP_READ && op->wr.nsge > 1 ? op->wr.nsge : 1;
+}
+
+/* The sink of one of them; of no bytes if there is none. */
+static inline struct sgl_elem op_sink_of(const struct op *op, unsigned part)
+{
+	return part < op->wr.nsge ? op->wr.sge[part] : (struct sgl_elem){0};
 }
 
 /* It sends nothing. */

@@ -121,6 +121,20 @@ bool op_sink(struct op *op, uint32_t len)
 	return true;
 }
 
+bool op_sinks(struct op *op)
+{
+	uint32_t at = 0;
+
+	if (!gather(op, op->wr.sge, op->len, SGL_MAX))
+		return false;
+	op->wr.nsge = (uint8_t)op->nlocal;
+	for (unsigned i = 0; i < op->nlocal; i++) {
+		slice_receive(op->local_mem[i], op, op->cid, op->from + at);
+		at += op->local_mem[i]->len;
+	}
+	return true;
+}
+
 bool op_has_target(const struct ep *ep)
 {
 	const struct ep *other = ep_other(ep);
@@ -200,7 +214,7 @@ struct op *op_good_read(struct ep *ep, uint32_t len)
 		op->wr.rstag = (uint32_t)simclock_random(ep->w->clock);
 		op->wr.rto = simclock_random(ep->w->clock);
 	}
-	if ((len && !s) || !op_sink(op, len)) {
+	if ((len && !s) || !op_sinks(op)) {
 		op_drop(op);
 		return NULL;
 	}
@@ -296,7 +310,7 @@ static void post_read_back(struct ep *ep)
 	rd->via = wr->via;
 	op_set_target(rd, slice_pin(wr->target));
 	ep_post(wr);
-	if (op_sink(rd, rd->len))
+	if (op_sinks(rd))
 		ep_post(rd);
 	else
 		op_drop(rd);
@@ -340,8 +354,9 @@ static void post_read_then_send(struct ep *ep)
 	send = op_new(ep, RDMAP_SEND, rd->len);
 	send->wr.flags |= RDMAP_FENCE;
 	send->cid = rd->cid;
-	add_elem(send, send->wr.sge, slice_pin(rd->local_mem[0]));
-	send->wr.nsge = 1;
+	for (unsigned i = 0; i < rd->nlocal; i++)
+		add_elem(send, send->wr.sge, slice_pin(rd->local_mem[i]));
+	send->wr.nsge = (uint8_t)send->nlocal;
 	ep_post(rd);
 	ep_post(send);
 }

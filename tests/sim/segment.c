@@ -79,15 +79,21 @@ static uint8_t opcode_of(const struct op *op)
 	return (uint8_t)(WIRE_OP_SEND + (op->kind == RDMAP_SEND_INV) + 2 * se);
 }
 
-/* A Read Request, RFC 5040 4.4. */
+/* Where a part of a Read begins in it. */
+static uint32_t part_at(const struct op *op, unsigned part)
+{
+	return (uint32_t)sgl_total(op->wr.sge, part);
+}
+
+/* A Read Request, RFC 5040 4.4: the next one of the Read. */
 static bool reads(const struct seg *s, const struct op *op)
 {
-	const struct sgl_elem *sink = &op->wr.sge[0];
+	struct sgl_elem sink = op_sink_of(op, op->asked);
 
 	return s->len == 28 && s->last && s->mo == 0 && s->inv == 0 &&
-	       be_get32(s->data) == sink->stag && be_get64(s->data + 4) == sink->to &&
-	       be_get32(s->data + 12) == op->len && be_get32(s->data + 16) == op->wr.rstag &&
-	       be_get64(s->data + 20) == op->wr.rto;
+	       be_get32(s->data) == sink.stag && be_get64(s->data + 4) == sink.to &&
+	       be_get32(s->data + 12) == sink.len && be_get32(s->data + 16) == op->wr.rstag &&
+	       be_get64(s->data + 20) == op->wr.rto + part_at(op, op->asked);
 }
 
 /* An Atomic Request, RFC 7306 5.2.1; any identifier. FetchAdd compares nothing, with all bits. */
@@ -197,6 +203,22 @@ static struct op *next_request(struct flow *f, const struct seg *s)
 	return op;
 }
 
+/* The Read of which the message is a further part, or NULL. */
+static struct op *read_goes_on(struct flow *f, const struct seg *s)
+{
+	const struct ep *ep = wire_sender(f);
+	struct op *op = ep->sq_wire > 0 ? ep->sq[ep->sq_wire - 1] : NULL;
+	bool next;
+
+	if (!op || op->asked == 0 || op->asked == op_parts(op))
+		return NULL;
+	next = s->opcode == WIRE_OP_READ_REQ && reads(s, op);
+	if (!next && !op->uncertain)
+		BAD(f, "opcode %u before part %u of Read #%llu", s->opcode, op->asked,
+		    (unsigned long long)op->cookie);
+	return next ? op : NULL;
+}
+
 /* The Read or atomic of the other side with the next answer: the oldest unanswered one. */
 static struct op *next_with_response(struct flow *f, const struct flow *r)
 {
@@ -205,7 +227,7 @@ static struct op *next_with_response(struct flow *f, const struct flow *r)
 	if (r->rtr_read && !r->rtr_answered)
 		BAD(f, "an answer before the one to the ready-to-receive message");
 	for (unsigned i = ep ? ep->answered : 0; ep && i < ep->sq_wire; i++)
-		if (op_has_response(ep->sq[i]->kind) && ep->sq[i]->sent && !ep->sq[i]->answered)
+		if (ep->sq[i]->asked > ep->sq[i]->replied)
 			return ep->sq[i];
 	BAD(f, "an answer without a request");
 }
@@ -257,11 +279,17 @@ static void begin(struct flow *f, const struct flow *r, const struct seg *s)
 		f->op = next_with_response(f, r);
 	else if (s->opcode == WIRE_OP_TERMINATE)
 		f->op = NULL;
-	else
+	else if (!(f->op = read_goes_on(f, s)))
 		f->op = next_request(f, s);
 }
 
 /* ---- each of its segments ---- */
+
+/* Of several parts, those whose response was not sent: when it arrives shows in no completion. */
+static unsigned outstanding_of(const struct op *op)
+{
+	return op_parts(op) > 1 ? op->asked - op->replied : is_outstanding(op);
+}
 
 static void check_depth(struct flow *f)
 {
@@ -269,7 +297,7 @@ static void check_depth(struct flow *f)
 	unsigned n = 1U + rtr_outstanding(f);
 
 	for (unsigned i = ep->sq_done; i < ep->sq_n; i++)
-		n += is_outstanding(ep->sq[i]);
+		n += outstanding_of(ep->sq[i]);
 	if (n > ep->ord)
 		BAD(f, "%u Reads and atomics are outstanding, ORD is %u", n, ep->ord);
 }
@@ -305,8 +333,9 @@ static void check_untagged(struct flow *f, const struct seg *s)
 static void check_tagged(struct flow *f, const struct seg *s, bool resp)
 {
 	const struct op *op = f->op;
-	uint32_t stag = resp ? op->wr.sge[0].stag : op->wr.rstag;
-	uint64_t to = resp ? op->wr.sge[0].to : op->wr.rto;
+	struct sgl_elem sink = op_sink_of(op, op->replied);
+	uint32_t stag = resp ? sink.stag : op->wr.rstag;
+	uint64_t to = resp ? sink.to : op->wr.rto;
 
 	if (s->stag != stag || s->to != to + f->off)
 		BAD(f, "%s #%llu: STag %08x and offset are wrong", names_opcode(s->opcode),
@@ -345,19 +374,20 @@ static void check_source(struct flow *f, const struct seg *s, bool resp)
 static void check_payload(struct flow *f, const struct seg *s, bool resp)
 {
 	struct op *op = f->op;
+	uint32_t len = resp ? op_sink_of(op, op->replied).len : op->len;
+	uint32_t at = resp ? part_at(op, op->replied) : 0;
 
-	if (s->len > op->len - f->off || (!s->last && s->len == 0))
+	if (s->len > len - f->off || (!s->last && s->len == 0))
 		BAD(f, "#%llu: %u bytes at %u of %u", (unsigned long long)op->cookie, s->len,
-		    f->off, op->len);
+		    f->off, len);
 	check_source(f, s, resp);
 	if (op->after && !op->after->executed && !op->after->uncertain)
 		BAD(f, "Read #%llu overtakes an atomic", (unsigned long long)op->cookie);
-	if (op_known(op) && !content_of(op, s->data, f->off, s->len))
-		BAD(f, "#%llu: wrong bytes at %u", (unsigned long long)op->cookie, f->off);
+	if (op_known(op) && !content_of(op, s->data, at + f->off, s->len))
+		BAD(f, "#%llu: wrong bytes at %u", (unsigned long long)op->cookie, at + f->off);
 	f->off += s->len;
-	if (s->last && f->off != op->len)
-		BAD(f, "#%llu ends at %u of %u bytes", (unsigned long long)op->cookie, f->off,
-		    op->len);
+	if (s->last && f->off != len)
+		BAD(f, "#%llu ends at %u of %u bytes", (unsigned long long)op->cookie, f->off, len);
 }
 
 static void check_atomic_response(struct flow *f, const struct seg *s)
@@ -504,6 +534,22 @@ static bool goes_on(const struct flow *f, const struct seg *s)
 	return s->tagged || (s->qn == f->qn && s->msn == f->msn[s->qn] - 1);
 }
 
+/* A message of the request was. */
+static void was_sent(struct op *op)
+{
+	op->asked += op_has_response(op->kind);
+	op->sent = op->asked == 0 || op->asked == op_parts(op);
+	op->seq = op->ep->end->sent;
+}
+
+static void was_answered(struct op *op)
+{
+	op->replied++;
+	op->answered = op->replied == op_parts(op);
+	if (op->answered)
+		op->ep->answered = op->at + 1;
+}
+
 static void message(struct flow *f, const struct flow *r, const struct seg *s)
 {
 	bool raw = f->sess->raw, terminate = !raw && s->opcode == WIRE_OP_TERMINATE;
@@ -527,13 +573,10 @@ static void message(struct flow *f, const struct flow *r, const struct seg *s)
 	if (!s->last)
 		return;
 	f->in_msg = false;
-	if (f->op->ep == wire_sender(f)) {
-		f->op->sent = true;
-		f->op->seq = f->op->ep->end->sent;
-		return;
-	}
-	f->op->answered = true;
-	f->op->ep->answered = f->op->at + 1;
+	if (f->op->ep == wire_sender(f))
+		was_sent(f->op);
+	else
+		was_answered(f->op);
 }
 
 void wire_segment(struct assoc_end *p, struct flow *f, const uint8_t *m, uint32_t len)

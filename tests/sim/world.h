@@ -111,6 +111,9 @@ bool op_has_target(const struct ep *ep);
 bool op_source(struct op *op);
 bool op_sink(struct op *op, uint32_t len);
 
+/* The same in any number of elements. */
+bool op_sinks(struct op *op);
+
 /* Gives the request the slice as its target. */
 void op_set_target(struct op *op, struct slice *s);
 

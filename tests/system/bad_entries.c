@@ -255,6 +255,9 @@ static unsigned invalid_operands(struct rig *r)
 		e.sge[0] = (struct wqe_sge){IOVA, 8, r->stag ^ 0x5a5a00};
 		failed += try(r, "an atomic with an invalid lkey", &e, CQE_LOC_KEY_ERR);
 	}
+	e = (struct wqe_send){.opcode = WQE_READ, .num_sge = 2, .remote_addr = UINT64_MAX - 15};
+	e.sge[0] = e.sge[1] = (struct wqe_sge){IOVA, 8, r->stag};
+	failed += try(r, "a Read in two parts that reaches 2^64", &e, CQE_LOC_LEN_ERR);
 	e = (struct wqe_send){.opcode = WQE_BIND, .bind = {r->stag, 1, 8}};
 	failed += try(r, "a bind of a local right", &e, CQE_MW_BIND_ERR);
 	e = (struct wqe_send){.opcode = WQE_BIND, .rkey = r->stag, .bind = {r->stag, 4, 8}};

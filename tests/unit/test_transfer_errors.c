@@ -35,8 +35,7 @@ Test(transfer_errors, bad_requests_complete_in_order_and_send_nothing)
 	wr[2].flags = RDMAP_INLINE;
 	wr[2].len = RDMAP_INLINE_MAX + 1;
 	wr[3].nsge = SGL_MAX + 1;
-	wr[4].op = RDMAP_READ;
-	wr[4].nsge = 0;
+	wr[4].op = RDMAP_IMM;
 	wr[5].sge[0].stag = 77;
 	wr[6].sge[0].len = TWO_MEM + 1;
 	wr[7].op = RDMAP_READ;
