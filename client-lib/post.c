@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client-lib/ddp_impl.h"
+#include "client-lib/post_check.h"
 #include "client-lib/reason.h"
 #include "ipc/doorbell.h"
 #include "ipc/version.h"
@@ -27,13 +28,7 @@ _Static_assert((int)DDP_SEND_SIGNALED == WQE_SIGNALED && (int)DDP_SEND_FENCE == 
 		       (int)DDP_SEND_PACED == WQE_PACED,
 	       "flags keep their bits");
 
-enum {
-	KEY_BITS = 8, /* of an rkey, which a bind may change */
-	CELL = 8,     /* bytes that an atomic works on */
-	REMOTE = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC,
-};
-
-/* A value that does not fit into a byte becomes UINT8_MAX, which the daemon refuses. */
+/* A value that does not fit into a byte becomes UINT8_MAX, which is no opcode. */
 static uint8_t byte_of(unsigned v)
 {
 	return v <= UINT8_MAX ? (uint8_t)v : UINT8_MAX;
@@ -52,14 +47,6 @@ static uint8_t ring_opcode(enum ddp_wr_opcode op)
 	}
 }
 
-static int check_sges(const struct queue *q, const char *call, int num_sge)
-{
-	if (num_sge < 0 || (uint32_t)num_sge > q->max_sge)
-		return reason_fail(-EINVAL, "%s: num_sge %d: %s was made for at most %u", call,
-				   num_sge, q->owner, q->max_sge);
-	return 0;
-}
-
 /* 0 if there is room for one more entry. */
 static int check_room(struct queue *q, const char *call)
 {
@@ -74,102 +61,6 @@ static int check_room(struct queue *q, const char *call)
 		return -EPIPE;
 	return reason_fail(-ENOMEM, "%s: %s: all %u entries of the queue are in use", call,
 			   q->owner, q->ring.size);
-}
-
-/* ---- faults of a work request that are found before it is posted ---- */
-
-/* A work request that uses no memory of this side. */
-static int check_bare(const struct ddp_send_wr *wr)
-{
-	if (wr->num_sge != 0 || wr->send_flags & DDP_SEND_INLINE)
-		return reason_fail(-EINVAL, "ddp_post_send: %s takes no sge and no inline data",
-				   opcode_table[wr->opcode].text);
-	return 0;
-}
-
-static int check_atomic(const struct ddp_send_wr *wr)
-{
-	if (wr->send_flags & DDP_SEND_INLINE)
-		return reason_fail(-EINVAL, "ddp_post_send: an atomic has no inline data");
-	if (wr->num_sge > 1)
-		return reason_fail(-EINVAL, "ddp_post_send: num_sge %d: an atomic has at most 1",
-				   wr->num_sge);
-	if (wr->num_sge == 1 && wr->sg_list[0].length != CELL)
-		return reason_fail(-EINVAL, "ddp_post_send: sge of %u bytes: the old value has %d",
-				   wr->sg_list[0].length, CELL);
-	return 0;
-}
-
-static int check_bind(const struct ddp_send_wr *wr)
-{
-	const struct ddp_mw *mw = wr->bind.mw;
-	int r = check_bare(wr);
-
-	if (r)
-		return r;
-	if (!mw || !wr->bind.mr)
-		return reason_fail(-EINVAL, "ddp_post_send: bind.mw or bind.mr is not set");
-	if (mw->type != DDP_MW_TYPE_2)
-		return reason_fail(-EINVAL,
-				   "ddp_post_send: a window of type 1 is bound by ddp_bind_mw()");
-	if ((wr->bind.rkey ^ mw->rkey) >> KEY_BITS)
-		return reason_fail(
-			-EINVAL,
-			"ddp_post_send: bind.rkey 0x%08x: only the last %d bits may differ "
-			"from the window's 0x%08x",
-			wr->bind.rkey, KEY_BITS, mw->rkey);
-	if (wr->bind.access & ~(unsigned)REMOTE)
-		return reason_fail(
-			-EINVAL, "ddp_post_send: bind.access 0x%x: not a set of DDP_ACCESS_REMOTE_",
-			wr->bind.access);
-	return 0;
-}
-
-static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_wr *wr)
-{
-	unsigned bits = op == WQE_SEND ? 40 : 8;
-
-	if (!opcode_has(op, OPCODE_RAW))
-		return reason_fail(-EINVAL,
-				   "ddp_post_send: QP %u is raw: only DDP_WR_SEND and "
-				   "DDP_WR_RDMA_WRITE are allowed",
-				   qp->num);
-	if (wr->raw.rsvd >> bits)
-		return reason_fail(-EINVAL, "ddp_post_send: raw.rsvd 0x%llx: it has %u bits",
-				   (unsigned long long)wr->raw.rsvd, bits);
-	return 0;
-}
-
-/* An unknown opcode is left to the daemon, which completes it with an error. */
-static int check_send(struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
-{
-	const struct opcode *op = opcode_get(opcode);
-	int r = check_room(&qp->sq, "ddp_post_send");
-
-	if (r == 0)
-		r = check_sges(&qp->sq, "ddp_post_send", wr->num_sge);
-	if (r)
-		return r;
-	if (qp->raw)
-		return check_raw(qp, opcode, wr);
-	if (!op)
-		return 0;
-	switch (op->form) {
-	case OPCODE_FORM_ATOMIC:
-		return check_atomic(wr);
-	case OPCODE_FORM_BIND:
-		return check_bind(wr);
-	default:
-		return op->max_sge == 0 ? check_bare(wr) : 0;
-	}
-}
-
-static int check_qn(const struct queue *q, const char *call, uint32_t qn)
-{
-	if (qn < q->qns || (qn == DDP_QN_TAGGED && q->tagged))
-		return 0;
-	return reason_fail(-EINVAL, "%s: qn %u: the queues of %s are 0 to %u", call, qn, q->owner,
-			   q->qns - 1);
 }
 
 /* ---- entries ---- */
@@ -289,13 +180,15 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	struct ring *ring = &qp->sq.ring;
 	struct wqe_send *e = ring_slot(ring, ring->mine);
 	uint8_t op = ring_opcode(wr->opcode);
-	int r = check_send(qp, op, wr);
+	int r = check_room(&qp->sq, "ddp_post_send");
 
+	if (r == 0)
+		r = post_check_send(qp, op, wr);
 	if (r)
 		return r;
 	e->wr_id = wr->wr_id;
 	e->opcode = op;
-	e->flags = byte_of(wr->send_flags);
+	e->flags = (uint8_t)wr->send_flags;
 	e->num_sge = 0;
 	e->fetch = 0;
 	e->inline_len = 0;
@@ -327,9 +220,7 @@ static int put_recv(struct queue *q, const char *call, const struct ddp_recv_wr 
 	int r = check_room(q, call);
 
 	if (r == 0)
-		r = check_sges(q, call, wr->num_sge);
-	if (r == 0)
-		r = check_qn(q, call, wr->qn);
+		r = post_check_recv(q, call, wr);
 	if (r)
 		return r;
 	e->wr_id = wr->wr_id;

@@ -10,7 +10,7 @@
 
 enum {
 	IPC_VERSION_MAJOR = 3,
-	IPC_VERSION_MINOR = 13,
+	IPC_VERSION_MINOR = 14,
 
 	/* Minor number from which on rings may lie anywhere in their memfd (msg_cq.offset). */
 	IPC_MINOR_OFFSETS = 1,
@@ -38,6 +38,8 @@ enum {
 	IPC_MINOR_CTL_CAPTURE = 12,
 	/* From which on there are CTL_USER and CTL_TURN. */
 	IPC_MINOR_CTL_USER = 13,
+	/* From which on WQE_READ may have no element, or several. */
+	IPC_MINOR_READ_PARTS = 14,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

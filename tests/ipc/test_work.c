@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ipc/version.h"
 #include "tests/ipc/fake.h"
 
 static struct fake fake;
@@ -34,12 +35,13 @@ static struct ddp_qp *make_qp(struct ddp_qp_init *init, int want)
 	return ret;
 }
 
-static void start(void)
+static void start_as(void (*script)(struct fake *f, struct fake_reply *r))
 {
 	struct ddp_cq_attr attr = {.struct_size = sizeof(attr), .entries = 8};
 	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
 
 	fake_start(&fake);
+	fake.script = script;
 	cr_assert_eq(ddp_open(NULL, &ctx), 0, "%s", ddp_last_reason());
 	cr_assert_eq(ddp_alloc_pd(ctx, &pd), 0);
 	cr_assert_eq(ddp_create_cq(ctx, &attr, &cq), 0);
@@ -48,8 +50,13 @@ static void start(void)
 	init.raw_queues = 3;
 	init.raw_notify = 0x80;
 	raw = make_qp(&init, 0);
-	cr_assert_eq(ddp_alloc_mr(pd, 4096, DDP_ACCESS_MW_BIND, &mr), 0);
+	cr_assert_eq(ddp_alloc_mr(pd, 4096, DDP_ACCESS_MW_BIND | DDP_ACCESS_LOCAL_WRITE, &mr), 0);
 	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_2, &mw), 0);
+}
+
+static void start(void)
+{
+	start_as(NULL);
 }
 
 static void stop(void)
@@ -114,10 +121,10 @@ Test(imm, memory_with_it_is_refused)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_IMM_DATA, .sg_list = &sge, .num_sge = 1};
 
-	refused(qp, wr, "Immediate Data takes no sge and no inline data");
+	refused(qp, wr, "Immediate Data has at most 0");
 	wr.num_sge = 0;
 	wr.send_flags = DDP_SEND_INLINE;
-	refused(qp, wr, "Immediate Data takes no sge and no inline data");
+	refused(qp, wr, "Immediate Data takes no inline data");
 }
 
 Test(imm, a_completion_distinguishes_it_from_a_Send)
@@ -220,11 +227,11 @@ Test(atomic, memory_of_another_size_than_a_cell_is_refused)
 		struct ddp_send_wr wr = operation(ops[i]);
 
 		wr.send_flags = DDP_SEND_INLINE;
-		refused(qp, wr, "an atomic has no inline data");
+		refused(qp, wr, "takes no inline data");
 		wr.send_flags = 0;
 		wr.sg_list = two;
 		wr.num_sge = 2;
-		refused(qp, wr, "num_sge 2: an atomic has at most 1");
+		refused(qp, wr, "num_sge 2: ");
 		wr.num_sge = 1;
 		two[0].length = 4;
 		refused(qp, wr, "sge of 4 bytes");
@@ -253,6 +260,98 @@ Test(atomic, the_completion_has_the_old_value)
 	cr_assert_eq(wc.imm_data, 0xffffffffffffffff);
 }
 
+/* ---- Reads ---- */
+
+TestSuite(read, .init = start, .fini = stop, .timeout = 20);
+
+Test(read, it_has_any_number_of_elements)
+{
+	struct ddp_sge two[2] = {{100, 8, 1}, {200, 9, 2}};
+	struct ddp_send_wr wr = {.opcode = DDP_WR_RDMA_READ, .sg_list = two, .rdma = {5, 6}};
+
+	for (wr.num_sge = 0; wr.num_sge <= 2; wr.num_sge++) {
+		const struct wqe_send *e = post(qp, wr);
+
+		cr_assert_eq(e->opcode, WQE_READ);
+		cr_assert_eq(e->num_sge, wr.num_sge);
+		cr_assert_arr_eq(e->sge, two, (size_t)wr.num_sge * sizeof(*two));
+	}
+}
+
+static void older(struct fake *f, struct fake_reply *r)
+{
+	(void)f;
+	if (r->hdr.op == MSG_HELLO)
+		r->hello.minor = IPC_MINOR_READ_PARTS - 1;
+}
+
+static void start_older(void)
+{
+	start_as(older);
+}
+
+Test(read, an_older_daemon_takes_one_element, .init = start_older)
+{
+	struct ddp_sge two[2] = {{100, 8, 1}, {200, 9, 2}};
+	struct ddp_send_wr wr = {.opcode = DDP_WR_RDMA_READ, .sg_list = two};
+
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), -EOPNOTSUPP);
+	cr_assert(reason_has("num_sge 0: the daemon is too old"));
+	wr.num_sge = 2;
+	cr_assert_eq(ddp_post_send(qp, &wr, NULL), -EOPNOTSUPP);
+	wr.num_sge = 1;
+	post(qp, wr);
+}
+
+/* ---- what every request is checked for ---- */
+
+TestSuite(any, .init = start, .fini = stop, .timeout = 20);
+
+Test(any, flags_that_do_not_fit_the_operation_are_refused)
+{
+	static const struct {
+		enum ddp_wr_opcode op;
+		unsigned flags;
+		const char *why;
+	} row[] = {
+		{DDP_WR_SEND, 0x40, "send_flags 0x40: 0x40 are not known"},
+		{DDP_WR_SEND, 0x100, "send_flags 0x100"},
+		{DDP_WR_RDMA_READ, DDP_SEND_INLINE, "RDMA Read takes no inline data"},
+		{DDP_WR_RDMA_READ, DDP_SEND_PLACED, "RDMA Read takes no DDP_SEND_PLACED"},
+		{DDP_WR_ATOMIC_CMP_AND_SWP, DDP_SEND_PACED, "CmpSwap takes no DDP_SEND_PLACED"},
+		{DDP_WR_LOCAL_INV, DDP_SEND_PLACED, "invalidation takes no DDP_SEND_PLACED"},
+		{(enum ddp_wr_opcode)0x100, 0, "opcode 256 is not known"},
+		{(enum ddp_wr_opcode)11, 0, "opcode 11 is not known"},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		refused(qp, (struct ddp_send_wr){.opcode = row[i].op, .send_flags = row[i].flags},
+			row[i].why);
+}
+
+Test(any, ranges_beyond_the_last_address_or_length_are_refused)
+{
+	struct ddp_sge two[2] = {{0, UINT32_MAX, 1}, {UINT64_MAX - 8, 8, 1}};
+	struct ddp_send_wr wr = {.opcode = DDP_WR_SEND, .sg_list = two, .num_sge = 2};
+	struct ddp_recv_wr recv = {.sg_list = two, .num_sge = 2};
+
+	refused(qp, wr, "4294967303 bytes in total");
+	cr_assert_eq(ddp_post_recv(qp, &recv, NULL), -EINVAL);
+	two[0].length = 8;
+	post(qp, wr);
+	two[1].length = 9;
+	refused(qp, wr, "sg_list[1]: 9 bytes at 0xfffffffffffffff7 reach 2^64");
+	cr_assert_eq(ddp_post_recv(qp, &recv, NULL), -EINVAL);
+	wr.send_flags = DDP_SEND_INLINE;
+	wr.num_sge = 1;
+	two[0].addr = (uintptr_t) "inline!";
+	wr.opcode = DDP_WR_RDMA_WRITE;
+	wr.rdma.remote_addr = UINT64_MAX - 8;
+	post(qp, wr);
+	wr.rdma.remote_addr++;
+	refused(qp, wr, "8 bytes at remote_addr 0xfffffffffffffff8 reach 2^64");
+}
+
 /* ---- windows ---- */
 
 TestSuite(bind, .init = start, .fini = stop, .timeout = 20);
@@ -265,7 +364,7 @@ static struct ddp_send_wr binding(void)
 	wr.bind.rkey = ddp_inc_rkey(mw->rkey);
 	wr.bind.mr = mr;
 	wr.bind.addr = mr->iova + 16;
-	wr.bind.length = 1ull << 33;
+	wr.bind.length = 4080;
 	wr.bind.access = DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC;
 	return wr;
 }
@@ -280,7 +379,7 @@ Test(bind, a_window_has_its_new_key_when_the_bind_is_posted)
 	cr_assert_eq(e->remote_addr, mr->iova + 16);
 	cr_assert_eq(e->bind.region, mr->rkey);
 	cr_assert_eq(e->bind.access, DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC);
-	cr_assert_eq(e->bind.length, 1ull << 33);
+	cr_assert_eq(e->bind.length, 4080);
 	cr_assert_eq(e->num_sge, 0);
 	cr_assert_eq(mw->rkey, wr.bind.rkey);
 }
@@ -319,10 +418,18 @@ Test(bind, a_bind_that_is_not_posted_keeps_the_key)
 	wr = good;
 	wr.bind.access = DDP_ACCESS_LOCAL_WRITE;
 	refused(qp, wr, "not a set of DDP_ACCESS_REMOTE_");
+	wr.bind.access = DDP_ACCESS_REMOTE_WRITE;
+	mr->length = 4080;
+	wr.bind.addr = mr->iova + 1;
+	refused(qp, wr, "the region has 4080 bytes");
+	mr->length = 4096;
+	wr = good;
+	wr.bind.length = 0;
+	refused(qp, wr, "bind of 0 bytes");
 	wr = good;
 	wr.sg_list = &sge;
 	wr.num_sge = 1;
-	refused(qp, wr, "bind takes no sge");
+	refused(qp, wr, "bind has at most 0");
 	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_1, &one), 0);
 	wr = good;
 	wr.bind.mw = one;
@@ -339,7 +446,7 @@ Test(bind, an_invalidation_takes_no_memory)
 {
 	struct ddp_send_wr wr = {.opcode = DDP_WR_LOCAL_INV, .sg_list = &sge, .num_sge = 1};
 
-	refused(qp, wr, "invalidation takes no sge");
+	refused(qp, wr, "invalidation has at most 0");
 }
 
 Test(bind, a_failed_bind_is_a_completion)
@@ -411,11 +518,16 @@ Test(raw, unsupported_bits_and_requests_are_refused)
 	wr.raw.rsvd = 0x100;
 	refused(raw, wr, "raw.rsvd 0x100: it has 8 bits");
 	wr.raw.rsvd = 0;
-	for (int op = 0; op <= DDP_WR_MASKED_CMP_AND_SWP + 1; op++) {
+	for (int op = 0; op <= DDP_WR_MASKED_CMP_AND_SWP; op++) {
 		wr.opcode = (enum ddp_wr_opcode)op;
 		if (op != DDP_WR_SEND && op != DDP_WR_RDMA_WRITE)
 			refused(raw, wr, "QP 102 is raw");
 	}
+	wr.opcode = DDP_WR_SEND;
+	wr.send_flags = DDP_SEND_SOLICITED;
+	refused(raw, wr, "send_flags 0x4: QP 102 is raw");
+	wr.send_flags = DDP_SEND_PACED;
+	refused(raw, wr, "send_flags 0x20: QP 102 is raw");
 }
 
 Test(raw, raw_members_are_ignored_elsewhere)

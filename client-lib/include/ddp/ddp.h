@@ -88,7 +88,7 @@ struct ddp_caps {
 	uint32_t max_qp, max_cq, max_mr, max_pd; /* of this client */
 	uint32_t max_qp_wr;                      /* entries of a send or receive queue */
 	uint32_t max_cqe;
-	uint32_t max_sge;    /* of a Send, Write or receive; a Read has one */
+	uint32_t max_sge;    /* of a Send, Write, Read or receive */
 	uint32_t max_inline; /* bytes */
 	uint32_t max_ird, max_ord;
 	uint32_t max_private; /* bytes of private data */
@@ -879,9 +879,10 @@ struct ddp_recv_wr {
 
 /*
  * Posts a list of work requests. On failure *bad is the first one that was not posted; those before
- * it were posted. -ENOMEM: the queue is full; -EINVAL: num_sge or inline length beyond the limits
- * of the QP; -EPIPE: the daemon is gone. The completion reports all other faults. A work request
- * leaves its queue when the daemon takes it, which may be before it completes. bad may be NULL.
+ * it were posted. -ENOMEM: the queue is full; -EINVAL: the request itself is wrong, or beyond the
+ * limits of the QP, see ddp_post_send(3); -EPIPE: the daemon is gone. The completion reports what
+ * depends on keys, on the session or on the peer. A work request leaves its queue when the daemon
+ * takes it, which may be before it completes. bad may be NULL.
  */
 int ddp_post_send(struct ddp_qp *qp, struct ddp_send_wr *wr, struct ddp_send_wr **bad);
 int ddp_post_recv(struct ddp_qp *qp, struct ddp_recv_wr *wr, struct ddp_recv_wr **bad);
