@@ -130,6 +130,7 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 {
 	if (s->ep && todo & (SESSION_DO_OPEN | SESSION_DO_ACCEPT)) {
 		rdmap_bind(s->ep, &s->terms);
+		assoc_credit_begin(a, s);
 		s->ep->acks = a->cfg.acks;
 	}
 	if (s->ep && todo & SESSION_DO_STOP)
@@ -324,10 +325,10 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 	s->at = (struct perr_at){0};
 }
 
-/* RFC 6581 7: the enhanced parameters count as private data. */
-static bool has_room(const struct assoc_stream *s, size_t len)
+/* RFC 6581 7: the enhanced parameters count as private data. So does an offer of credits. */
+static bool has_room(const struct assoc_stream *s, size_t len, uint32_t offer)
 {
-	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U);
+	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U) - offer;
 }
 
 static struct wire_enh wanted_params(const struct assoc_params *o)
@@ -372,7 +373,8 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *
 	s->terms = rdmap_terms(ep);
 	s->enh_local = wanted_params(params);
 	s->enhanced = params->enh;
-	assert(has_room(s, params->len));
+	assoc_credit_propose(a, s);
+	assert(has_room(s, params->len, s->credits ? WIRE_OFFER_LEN : 0));
 	assoc_set_priv(a, s, params->priv, params->len);
 	assoc_session(a, s, SESSION_CONNECT);
 	*ret_sid = s->session.sid;
@@ -398,9 +400,10 @@ int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct a
 
 	if (!s)
 		return ASSOC_E_STATE;
-	if (!has_room(s, params->len))
+	if (!has_room(s, params->len, assoc_credit_answer_len(s, ep)))
 		return ASSOC_E_LEN;
 	bind_ep(s, ep);
+	assoc_credit_agree(a, s);
 	negotiate(s, ep, params);
 	assoc_set_priv(a, s, params->priv, params->len);
 	assoc_session(a, s, SESSION_ACCEPT);
@@ -414,7 +417,7 @@ int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *param
 
 	if (!s)
 		return ASSOC_E_STATE;
-	if (!has_room(s, params->len))
+	if (!has_room(s, params->len, 0))
 		return ASSOC_E_LEN;
 	enh_reject(&s->enh_peer, &want, &s->enh_local);
 	assoc_set_priv(a, s, params->priv, params->len);

@@ -65,7 +65,9 @@ enum {
 /* Parameters of an Initiate, an Accept or a Reject. Copied during the call. */
 struct assoc_params {
 	const void *priv; /* private data */
-	size_t len;       /* at most WIRE_PRIVATE_MAX, less WIRE_ENH_LEN in an enhanced message */
+	/* At most WIRE_PRIVATE_MAX, less WIRE_ENH_LEN in an enhanced message; less WIRE_OFFER_LEN
+	 * in an Initiate or Accept of an endpoint with RDMAP_CREDITS. */
+	size_t len;
 	/*
 	 * Initiate: NULL for a plain one, else the parameters of an enhanced one. ird and ord are
 	 * at most those of the endpoint, or WIRE_ENH_UNCHANGED.
@@ -89,8 +91,8 @@ bool assoc_full(struct assoc *a);
 
 /*
  * Answers a pending Initiate with an Accept of the same kind and binds the endpoint. Returns
- * ASSOC_E_OK, ASSOC_E_STATE, or ASSOC_E_LEN if the request was enhanced and the private data is too
- * long.
+ * ASSOC_E_OK, ASSOC_E_STATE, or ASSOC_E_LEN if the private data is too long because the request was
+ * enhanced or offered credits.
  */
 int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep,
 		 const struct assoc_params *params);
@@ -290,6 +292,7 @@ struct assoc_counters {
 	uint64_t rx_segments, rx_control, rx_ahead, rx_early, rx_dropped, rx_violations;
 	uint64_t tx_segments, tx_control, tx_terminates;
 	uint64_t rx_held; /* messages that waited for a receive */
+	uint64_t tx_credits, rx_credits;
 };
 
 /* The counters, valid as long as the association. They never decrease. */

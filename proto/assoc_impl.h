@@ -2,7 +2,8 @@
 /*
  * The parts of an association, for assoc*.c only. assoc.c: calls, time, the actions of a session;
  * assoc_event.c: events for the owner; assoc_sched.c: which streams may send; assoc_tx.c: the next
- * message to send; assoc_rx.c: arriving messages; assoc_hold.c: messages that wait for a receive.
+ * message to send; assoc_rx.c: arriving messages; assoc_hold.c: messages that wait for a receive;
+ * assoc_credit.c: how far one end may be ahead of the receives of the other.
  */
 #ifndef PROTO_ASSOC_IMPL_H
 #define PROTO_ASSOC_IMPL_H
@@ -38,6 +39,12 @@ struct assoc_stream {
 	bool peer_early;      /* the peer sends before our Accept: its segments prove no arrival */
 	bool first_delivered; /* our first control message is known to have arrived */
 	bool has_priv;        /* priv is a block */
+	enum {
+		ASSOC_CREDITS_NONE,
+		ASSOC_CREDITS_OFFERED, /* in our Initiate */
+		ASSOC_CREDITS_ASKED,   /* in the peer's Initiate */
+		ASSOC_CREDITS_AGREED,  /* the Accept has the answer */
+	} credits;
 
 	struct list timer; /* in assoc.deciding, .grace, .closing or .quarantine, as the state is */
 	struct list await; /* in assoc.awaiting */
@@ -49,6 +56,7 @@ struct assoc_stream {
 	bool peer_enhanced; /* the peer's Initiate or answer is enhanced, too */
 	struct wire_enh enh_local, enh_peer; /* enhanced parameters sent and received */
 	struct enh_terms terms;              /* terms that the endpoint is bound with */
+	struct wire_offer offer;             /* of the peer */
 	uint32_t first_epoch; /* assoc.acked_epoch when the transport accepted `first` */
 
 	/* receiving */
@@ -72,6 +80,7 @@ struct assoc_stream {
 struct assoc_arrival {
 	enum {
 		ASSOC_IGNORE,       /* belongs to no session */
+		ASSOC_CREDIT_TAKEN, /* a credit, which needs no more */
 		ASSOC_VIOLATION,    /* violates the sequences of RFC 5043 6 */
 		ASSOC_EARLY,        /* before the Accept */
 		ASSOC_AHEAD,        /* ahead of its turn */
@@ -90,9 +99,12 @@ struct assoc_departure {
 	struct assoc_stream *stream; /* NULL: nothing */
 	enum {
 		ASSOC_FIRST,
+		ASSOC_CREDIT, /* with this position */
 		ASSOC_SEGMENT,
 		ASSOC_END,
 	} what;
+	uint32_t len; /* of the segment, with its DDP-SSN */
+	uint64_t pos;
 };
 
 struct assoc {
@@ -107,8 +119,11 @@ struct assoc {
 	struct assoc_counters count;
 	uint64_t now;
 	bool lost;
-	uint32_t room;        /* as for ddp_tx_cut() */
-	uint32_t tx_count;    /* messages that the transport accepted ... */
+	bool credits;                  /* some session has or had them */
+	uint32_t credit_tag;           /* the last one that was given to a session */
+	uint8_t offer[WIRE_OFFER_LEN]; /* of the message that is sent */
+	uint32_t room;                 /* as for ddp_tx_cut() */
+	uint32_t tx_count;             /* messages that the transport accepted ... */
 	uint32_t tx_acked;    /* ... and that the peer has acknowledged, as far as is known */
 	uint32_t acked_epoch; /* counts the times that everything was acknowledged */
 
@@ -221,6 +236,45 @@ void assoc_hold_expire(struct assoc *a);
 
 /* When that is due next, or UINT64_MAX. */
 uint64_t assoc_hold_expiry(const struct assoc *a);
+
+/* ---- assoc_credit.c ---- */
+
+/* An Initiate of the stream's endpoint is to be sent: it offers credits, if the endpoint has them.
+ */
+void assoc_credit_propose(struct assoc *a, struct assoc_stream *s);
+
+/* Takes the offer out of the private data of an Initiate, or the answer out of those of an Accept,
+ * if there is one. Returns their length without it. */
+uint32_t assoc_credit_take_offer(struct assoc_stream *s, bool answer, const uint8_t *priv,
+				 uint32_t len);
+
+/* Bytes that the answer of this endpoint takes of the private data of an Accept. */
+uint32_t assoc_credit_answer_len(const struct assoc_stream *s, const struct rdmap *ep);
+
+/* The endpoint accepts: its Accept answers the offer, if there is one and the endpoint has credits.
+ */
+void assoc_credit_agree(struct assoc *a, struct assoc_stream *s);
+
+/* The session is open. */
+void assoc_credit_begin(struct assoc *a, struct assoc_stream *s);
+
+/* Writes the offer or the answer of this control message to a->offer. False if it has none. */
+bool assoc_credit_put_offer(struct assoc *a, const struct assoc_stream *s, uint16_t func);
+
+/* True if the segment that was made, in a message of so many bytes, need not wait. */
+bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len);
+
+/* It was accepted by the transport. */
+void assoc_credit_sent(const struct assoc_stream *s, uint32_t len);
+
+/* Takes a credit that arrived. False: it is none, or there was no session with credits. */
+bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m);
+
+/* A segment was delivered in order. */
+void assoc_credit_delivered(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c);
+
+/* Makes the credit that is due. False if none is. */
+bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret);
 
 /* ---- assoc_rx.c ---- */
 

@@ -290,6 +290,7 @@ static bool may_request(const struct assoc *a, const struct assoc_stream *s)
 static void keep_params(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c,
 			const uint8_t *p)
 {
+	bool answer = c->func != WIRE_INITIATE && c->func != WIRE_ENH_INITIATE;
 	uint32_t len = params_len(c);
 
 	s->enh_peer = (struct wire_enh){.ird = WIRE_ENH_UNCHANGED, .ord = WIRE_ENH_UNCHANGED};
@@ -301,6 +302,8 @@ static void keep_params(struct assoc *a, struct assoc_stream *s, const struct ss
 		p += WIRE_ENH_LEN;
 		len -= WIRE_ENH_LEN;
 	}
+	if (c->func != WIRE_REJECT && c->func != WIRE_ENH_REJECT)
+		len = assoc_credit_take_offer(s, answer, p, len);
 	assoc_set_priv(a, s, p, len);
 }
 
@@ -326,6 +329,8 @@ static void count(struct assoc *a, const struct assoc_msg *m)
 {
 	if (a->in.verdict == ASSOC_EARLY)
 		a->count.rx_early++; /* counted again by its kind when it is examined */
+	else if (a->in.verdict == ASSOC_CREDIT_TAKEN)
+		a->count.rx_credits++;
 	else if (a->in.verdict == ASSOC_WAIT || a->in.verdict == ASSOC_DELIVER_KEPT)
 		return; /* counted when it arrived */
 	else if (m->ppid == WIRE_PPID_CONTROL)
@@ -343,7 +348,8 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 		struct assoc_stream *s = assoc_stream_get(a, msg->sid);
 
 		a->in.stream = s;
-		a->in.verdict = classify(a, s, msg, ret);
+		a->in.verdict =
+			assoc_credit_rx(a, s, msg) ? ASSOC_CREDIT_TAKEN : classify(a, s, msg, ret);
 		if (a->in.verdict == ASSOC_DELIVER)
 			keep_private(a, s, msg);
 	}
@@ -482,8 +488,10 @@ static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_re
 	note_first_delivered(a, s, ev);
 	todo = feed_session(a, s, ev);
 	s->rx_ssn = (uint16_t)(c->ssn + 1);
-	if (todo & SESSION_DO_DELIVER)
+	if (todo & SESSION_DO_DELIVER) {
 		deliver_segment(a, s, c);
+		assoc_credit_delivered(a, s, c);
+	}
 	if (perr != PERR_NONE)
 		fail_opening(a, s, perr);
 }
@@ -560,6 +568,7 @@ void assoc_rx_placed(struct assoc *a)
 	case ASSOC_AHEAD:
 	case ASSOC_KEPT:
 	case ASSOC_WAIT:
+	case ASSOC_CREDIT_TAKEN:
 		break;
 	case ASSOC_OVERFLOW:
 		overflow(a, s);

@@ -28,7 +28,8 @@ static bool first_has_arrived(const struct assoc *a, const struct assoc_stream *
 
 /* ---- making messages ---- */
 
-static void make_control(const struct assoc_stream *s, uint16_t func, struct assoc_seg *ret)
+static void make_control(struct assoc *a, const struct assoc_stream *s, uint16_t func,
+			 struct assoc_seg *ret)
 {
 	ret->ppid = WIRE_PPID_CONTROL;
 	be_put16(ret->head + WIRE_SSN_LEN, func);
@@ -41,9 +42,12 @@ static void make_control(const struct assoc_stream *s, uint16_t func, struct ass
 	ret->len = ret->head_len;
 	ret->urgent = true;
 	if (func != WIRE_TERMINATE && s->priv_len > 0) {
-		ret->body[0] = (struct span){(uint8_t *)s->priv, s->priv_len};
-		ret->nbody = 1;
+		ret->body[ret->nbody++] = (struct span){(uint8_t *)s->priv, s->priv_len};
 		ret->len += s->priv_len;
+	}
+	if (assoc_credit_put_offer(a, s, func)) {
+		ret->body[ret->nbody++] = (struct span){a->offer, WIRE_OFFER_LEN};
+		ret->len += WIRE_OFFER_LEN;
 	}
 }
 
@@ -81,7 +85,8 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return s->terminate_due && !rdmap_tx_busy(s->ep) ? NOTHING : NOT_YET;
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
-		return SEGMENT;
+		a->out.len = ret->len;
+		return assoc_credit_may_send(s, ret->len) ? SEGMENT : WAITING;
 	case RDMAP_TX_WAIT:
 		return WAITING;
 	case RDMAP_TX_YIELD:
@@ -102,7 +107,12 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 	be_put16(ret->head, s->tx_ssn);
 	if (s->first) {
 		a->out.what = ASSOC_FIRST;
-		make_control(s, s->first, ret);
+		make_control(a, s, s->first, ret);
+		return SEGMENT;
+	}
+	if (assoc_credit_make(s, ret)) {
+		a->out.what = ASSOC_CREDIT;
+		a->out.pos = s->ep->credit_rx.got;
 		return SEGMENT;
 	}
 	a->out.what = ASSOC_SEGMENT;
@@ -115,7 +125,7 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return NOTHING; /* until assoc_tx_progress() or a response: what was sent completes
 				 */
 	a->out.what = ASSOC_END;
-	make_control(s, WIRE_TERMINATE, ret);
+	make_control(a, s, WIRE_TERMINATE, ret);
 	return SEGMENT;
 }
 
@@ -147,8 +157,19 @@ void assoc_set_room(struct assoc *a, uint32_t room)
 
 static void segment_taken(struct assoc *a, struct assoc_stream *s)
 {
+	assoc_credit_sent(s, a->out.len);
 	rdmap_tx_taken(s->ep, a->tx_count);
 	assoc_await_acks(a, s);
+}
+
+/* It has no DDP-SSN and is no progress of a session that ends. */
+static void credit_taken(struct assoc *a, struct assoc_stream *s)
+{
+	a->count.tx_credits++;
+	if (s->ep)
+		credit_rx_reported(&s->ep->credit_rx, a->out.pos);
+	list_del(&s->send);
+	assoc_ready(a, s);
 }
 
 void assoc_tx_accepted(struct assoc *a)
@@ -159,6 +180,10 @@ void assoc_tx_accepted(struct assoc *a)
 		return; /* the association was lost in the meantime */
 	a->out.stream = NULL;
 	a->tx_count++;
+	if (a->out.what == ASSOC_CREDIT) {
+		credit_taken(a, s);
+		return;
+	}
 	s->unacked = assoc_unacked(a, s) + 1;
 	s->unacked_epoch = a->acked_epoch;
 	s->tx_ssn++;
@@ -179,6 +204,8 @@ void assoc_tx_accepted(struct assoc *a)
 		a->count.tx_segments++;
 		if (s->ep)
 			segment_taken(a, s);
+		break;
+	case ASSOC_CREDIT:
 		break;
 	case ASSOC_END:
 		a->count.tx_control++;

@@ -16,7 +16,8 @@ struct entry {
 
 enum {
 	ALIGN = 8,
-	BYTES_PER_SLOT = 64, /* of at: room for many short messages */
+	BYTES_PER_SLOT =
+		64, /* of at; a message takes no less, so the slots last as long as the bytes */
 	MIN_SLOTS = 64,
 	MAX_SLOTS = 32768, /* numbers that can be ahead */
 };
@@ -38,6 +39,15 @@ static size_t mem_size(uint32_t bytes)
 size_t hold_size(uint32_t bytes)
 {
 	return mem_size(bytes) + slots_of(bytes) * sizeof(uint32_t);
+}
+
+uint32_t hold_room(uint32_t len)
+{
+	uint64_t room = checked_round_up(sizeof(struct entry) + (uint64_t)len, ALIGN);
+
+	if (room < BYTES_PER_SLOT)
+		return BYTES_PER_SLOT;
+	return room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
 }
 
 void hold_init(struct hold *h, void *mem, uint32_t bytes)
@@ -86,16 +96,15 @@ static bool allocate(struct hold *h, uint32_t room, uint32_t *ret)
 
 uint8_t *hold_add(struct hold *h, uint16_t ssn, uint32_t len)
 {
-	uint64_t room = checked_round_up(sizeof(struct entry) + (uint64_t)len, ALIGN);
+	uint32_t room = hold_room(len);
 	uint32_t off;
 
-	if (room > h->size || *slot_of(h, ssn) || !allocate(h, (uint32_t)room, &off))
+	if (room > h->size || *slot_of(h, ssn) || !allocate(h, room, &off))
 		return NULL;
-	*entry_at(h, off) =
-		(struct entry){.len = len, .room = (uint32_t)room, .ssn = ssn, .live = 1};
+	*entry_at(h, off) = (struct entry){.len = len, .room = room, .ssn = ssn, .live = 1};
 	*slot_of(h, ssn) = off + 1;
 	h->n++;
-	h->bytes += (uint32_t)room;
+	h->bytes += room;
 	return (uint8_t *)(entry_at(h, off) + 1);
 }
 

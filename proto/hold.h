@@ -22,8 +22,11 @@ struct hold {
 	uint32_t bytes; /* of entries with messages */
 };
 
-/* Bytes of memory for a hold of so many bytes of messages. Each message also takes 16 of them. */
+/* Bytes of memory for a hold of so many bytes of messages and of their entries. */
 size_t hold_size(uint32_t bytes);
+
+/* Bytes of it that a message of len bytes takes. */
+uint32_t hold_room(uint32_t len);
 
 /* Makes an empty hold in zeroed memory of that size, aligned to 8; only used parts are written. */
 void hold_init(struct hold *h, void *mem, uint32_t bytes);

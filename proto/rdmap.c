@@ -157,6 +157,12 @@ void rdmap_set_options(struct rdmap *ep, unsigned options)
 	ep->options = options;
 }
 
+void rdmap_set_window(struct rdmap *ep, uint32_t bytes)
+{
+	assert(ep->state == RDMAP_UNBOUND && !ep->raw);
+	ep->window = bytes;
+}
+
 bool rdmap_keeps_recvs(const struct rdmap *ep)
 {
 	return ep->keeps_recvs;

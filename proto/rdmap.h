@@ -148,6 +148,9 @@ struct rdmap_ops {
 	bool (*take_send)(void *user, struct rdmap_wr *ret);
 	/* Takes the oldest receive. False if there is none. */
 	bool (*take_recv)(void *user, struct rdmap_recv *ret);
+	/* How many receives take_recv() would give at least, if no other endpoint takes them. NULL:
+	 * 0. */
+	uint32_t (*recvs)(void *user);
 	/* Completes a request. Send requests complete in the order in which they were taken, and so
 	 * do the receives of each queue. */
 	void (*complete)(void *user, const struct rdmap_done *done);
@@ -216,12 +219,19 @@ enum {
 	RDMAP_IMM_OF_SEND = 8, /* with RDMAP_PLACE_IN_ORDER: Immediate Data whose low 32 bits are
 				  RDMAP_IMM_MARK completes no receive: the Send that follows it
 				  takes the receive and is reported with both */
+	RDMAP_CREDITS = 16, /* if the endpoint of the peer has this option, too, each waits rather
+			       than be farther ahead of the other's receives than its
+			       rdmap_set_window() says (proto/credit.h) */
 };
 
 #define RDMAP_IMM_MARK UINT32_C(0xdd5e4d1a)
 
 /* Sets the options of an endpoint that is not bound: a set of RDMAP_PLACE_IN_ORDER ... */
 void rdmap_set_options(struct rdmap *ep, unsigned options);
+
+/* RDMAP_CREDITS: how far the peer may be ahead of receives, at most what credit_window() says of
+ * the hold. 0, which is the default: as far as it likes. Only while the endpoint is not bound. */
+void rdmap_set_window(struct rdmap *ep, uint32_t bytes);
 
 /* True if the last session left receives uncompleted because of RDMAP_KEEP_RECVS. */
 bool rdmap_keeps_recvs(const struct rdmap *ep);

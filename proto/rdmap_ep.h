@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/credit.h"
 #include "proto/ddp_rx.h"
 #include "proto/ddp_tx.h"
 #include "proto/enh.h"
@@ -168,11 +169,15 @@ struct rdmap {
 	uint32_t rq_taken;   /* receives taken and not completed, all queues together */
 	uint8_t max_recv_sge;
 	uint8_t notify_mask;
-	bool keeps_recvs; /* of a session that is over */
-	bool acks;        /* assoc_cfg.acks of the session */
-	unsigned options; /* RDMAP_PLACE_IN_ORDER ... */
-	uint32_t hold_ms; /* how long one waits for a receive; 0: it does not */
-	struct hold hold; /* messages that wait for a receive or for their turn */
+	bool keeps_recvs;              /* of a session that is over */
+	bool acks;                     /* assoc_cfg.acks of the session */
+	unsigned options;              /* RDMAP_PLACE_IN_ORDER ... */
+	uint32_t hold_ms;              /* how long one waits for a receive; 0: it does not */
+	struct hold hold;              /* messages that wait for a receive or for their turn */
+	uint32_t window;               /* RDMAP_CREDITS: for the peer; 0: it need not wait */
+	uint32_t credit_tag, peer_tag; /* of the credits to this end and to the peer */
+	struct credit_rx credit_rx;
+	struct credit_tx credit_tx; /* all zero without RDMAP_CREDITS at both ends */
 	struct rdmap_ird ird;
 	uint64_t held_msgs;             /* messages that waited for a receive */
 	uint64_t bad_recvs;             /* receives so far that were invalid */
@@ -322,6 +327,9 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 /* Finds where to place a segment of a message: *ret_n spans in dst. PERR_NONE or the error. */
 enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_rec *c,
 			 struct span *dst, unsigned *ret_n);
+
+/* RDMAP: the number of the last message for which there is a receive. */
+uint32_t rdmap_rq_limit(const struct rdmap *ep);
 
 /* The slot for a message, or NULL if no receive was taken for it. */
 struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn);

@@ -150,6 +150,13 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 	return PERR_NONE;
 }
 
+uint32_t rdmap_rq_limit(const struct rdmap *ep)
+{
+	uint32_t posted = ep->ops->recvs ? ep->ops->recvs(ep->user) : 0;
+
+	return ep->rq->msn - 1 + ep->rq->open + posted;
+}
+
 struct rdmap_rq_slot *rdmap_rq_find(const struct rdmap_rq *q, uint32_t msn)
 {
 	if (msn - q->msn >= q->open)

@@ -294,6 +294,14 @@ bool rdmap_tx_busy(const struct rdmap *ep)
 	return ep->tx.kind != RDMAP_NOTHING;
 }
 
+bool rdmap_tx_takes_receive(const struct rdmap *ep, uint32_t *ret_msn)
+{
+	const struct wire_ddp *h = &ep->tx.msg.ddp;
+
+	*ret_msn = h->msn;
+	return !h->tagged && h->qn == WIRE_QN_SEND;
+}
+
 bool rdmap_tx_ending(const struct rdmap *ep)
 {
 	return ep->tx.term_len > 0;

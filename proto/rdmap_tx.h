@@ -42,6 +42,9 @@ bool rdmap_tx_busy(const struct rdmap *ep);
  * acknowledged it. */
 bool rdmap_tx_awaited(const struct rdmap *ep);
 
+/* True if that segment is of a message that takes a receive, which has the number *ret_msn. */
+bool rdmap_tx_takes_receive(const struct rdmap *ep, uint32_t *ret_msn);
+
 /* True if rdmap_tx_next() makes a Terminate next. */
 bool rdmap_tx_ending(const struct rdmap *ep);
 

@@ -24,6 +24,9 @@ enum { ATOMIC_AOP = 0x0f };
 /* Enhanced parameters, RFC 6581 9: two flags and 14 bits, twice. */
 enum { ENH_FIRST = 0x8000, ENH_SECOND = 0x4000, ENH_DEPTH = 0x3fff };
 
+/* An offer: its name, and in which message it is. */
+enum { OFFER_NAME_LEN = 7, OFFER = 1, OFFER_ANSWER = 2 };
+
 /* Terminate control, RFC 5040 4.8: the bits of its third byte; the rest is reserved. */
 enum { TERM_M = 0x80, TERM_D = 0x40, TERM_R = 0x20, TERM_CTRL_LEN = 4, TERM_SEGLEN_LEN = 2 };
 
@@ -158,6 +161,48 @@ void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret)
 		.ird = one & ENH_DEPTH,
 		.ord = two & ENH_DEPTH,
 	};
+}
+
+/* The first byte is neither ASCII nor the beginning of UTF-8, so no text ends like this. */
+static const uint8_t offer_name[OFFER_NAME_LEN] = {0x8b, 'D', 'D', 'P', 'c', 'r', 'd'};
+
+void wire_offer_put(uint8_t p[WIRE_OFFER_LEN], bool answer, const struct wire_offer *o)
+{
+	memcpy(p, offer_name, OFFER_NAME_LEN);
+	p[OFFER_NAME_LEN] = answer ? OFFER_ANSWER : OFFER;
+	be_put32(p + 8, o->tag);
+	be_put32(p + 12, o->window);
+	be_put32(p + 16, o->receives);
+}
+
+bool wire_offer_get(const uint8_t *priv, size_t len, bool answer, struct wire_offer *ret)
+{
+	const uint8_t *p;
+
+	if (len < WIRE_OFFER_LEN)
+		return false;
+	p = priv + len - WIRE_OFFER_LEN;
+	if (memcmp(p, offer_name, OFFER_NAME_LEN) != 0 ||
+	    p[OFFER_NAME_LEN] != (answer ? OFFER_ANSWER : OFFER))
+		return false;
+	ret->tag = be_get32(p + 8);
+	ret->window = be_get32(p + 12);
+	ret->receives = be_get32(p + 16);
+	return true;
+}
+
+void wire_credit_put(uint8_t p[WIRE_CREDIT_LEN], const struct wire_credit *c)
+{
+	be_put32(p, c->tag);
+	be_put32(p + 4, c->limit);
+	be_put64(p + 8, c->pos);
+}
+
+void wire_credit_get(const uint8_t p[WIRE_CREDIT_LEN], struct wire_credit *ret)
+{
+	ret->tag = be_get32(p);
+	ret->limit = be_get32(p + 4);
+	ret->pos = be_get64(p + 8);
 }
 
 size_t wire_term_put(uint8_t p[WIRE_TERM_MAX], const struct wire_term *t)

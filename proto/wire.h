@@ -6,6 +6,7 @@
  *
  * A user message is   DDP-SSN:16 | DDP segment                  with PPID 16
  *                or   DDP-SSN:16 | function:16 | private data   with PPID 17
+ *                or   a credit, which has no DDP-SSN, with WIRE_PPID_CREDIT
  * Offsets below are relative to the DDP segment, after the DDP-SSN.
  */
 #ifndef PROTO_WIRE_H
@@ -19,6 +20,7 @@ enum {
 	WIRE_ADAPTATION = 1,    /* adaptation layer code point of DDP, RFC 5043 5.1 */
 	WIRE_PPID_SEGMENT = 16, /* RFC 5043 5.2 */
 	WIRE_PPID_CONTROL = 17,
+	WIRE_PPID_CREDIT = 0x44445063, /* "DDPc", ours: only between ends that have agreed on it */
 
 	WIRE_SSN_LEN = 2,
 	WIRE_CONTROL_LEN = 4,     /* DDP-SSN and function code */
@@ -32,6 +34,8 @@ enum {
 	WIRE_ATOMIC_RESP_LEN = 12,
 	WIRE_ENH_LEN = 4, /* RFC 6581 9: in front of an enhanced message's private data */
 	WIRE_ENH_UNCHANGED = 0x3fff, /* RFC 6581 9.1: IRD or ORD is not negotiated */
+	WIRE_OFFER_LEN = 20, /* at the end of the private data of an Initiate or its Accept */
+	WIRE_CREDIT_LEN = 16,
 
 	/* The most header bytes before payload, including the DDP-SSN. */
 	WIRE_HEAD_MAX = WIRE_SSN_LEN + WIRE_UNTAGGED_LEN + WIRE_TERM_MAX,
@@ -162,6 +166,32 @@ struct wire_enh {
 /* Writes and reads all WIRE_ENH_LEN bytes. put: ird and ord fit 14 bits. */
 void wire_enh_put(uint8_t p[WIRE_ENH_LEN], const struct wire_enh *e);
 void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret);
+
+/* Flow control of our own, proto/credit.h: what an end of a session offers, and the other answers
+ * with. 8B "DDPcrd", then 1 in an Initiate and 2 in an Accept, then these numbers. */
+struct wire_offer {
+	uint32_t tag;    /* of the credits that it expects in this session */
+	uint32_t window; /* bytes that it lets the other be ahead of its receives; 0: any number */
+	uint32_t receives; /* that it has */
+};
+
+/* Writes all WIRE_OFFER_LEN bytes. answer: of an Accept. */
+void wire_offer_put(uint8_t p[WIRE_OFFER_LEN], bool answer, const struct wire_offer *o);
+
+/* Reads the last bytes of private data of so many bytes. False if they are no offer, or no answer.
+ */
+bool wire_offer_get(const uint8_t *priv, size_t len, bool answer, struct wire_offer *ret);
+
+/* A credit: what the receiver of Sends tells their sender. */
+struct wire_credit {
+	uint32_t tag;   /* of the sender's offer */
+	uint32_t limit; /* it has receives for the messages of queue 0 up to this one */
+	uint64_t pos;   /* that it has delivered */
+};
+
+/* Writes and reads all WIRE_CREDIT_LEN bytes. */
+void wire_credit_put(uint8_t p[WIRE_CREDIT_LEN], const struct wire_credit *c);
+void wire_credit_get(const uint8_t p[WIRE_CREDIT_LEN], struct wire_credit *ret);
 
 /* Terminate header, RFC 5040 4.8. */
 struct wire_term {

@@ -86,6 +86,13 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
+static uint32_t recvs(void *user)
+{
+	const struct pair_qp *qp = user;
+
+	return qp->recv_posted - qp->recv_taken;
+}
+
 static void complete(void *user, const struct rdmap_done *done)
 {
 	struct pair_qp *qp = user;
@@ -133,6 +140,7 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 	static const struct rdmap_ops ops = {
 		.take_send = take_send,
 		.take_recv = take_recv,
+		.recvs = recvs,
 		.complete = complete,
 		.reach = reach,
 		.written = written,
@@ -161,6 +169,12 @@ void pair_hold(struct pair_qp *qp, uint32_t bytes, uint32_t wait_ms, bool in_ord
 	qp->hold = zeroed(hold_size(bytes));
 	rdmap_set_hold(qp->ep, qp->hold, bytes, wait_ms);
 	rdmap_set_options(qp->ep, in_order ? RDMAP_PLACE_IN_ORDER : 0);
+}
+
+void pair_credits(struct pair_qp *qp, uint32_t window)
+{
+	rdmap_set_options(qp->ep, RDMAP_CREDITS);
+	rdmap_set_window(qp->ep, window);
 }
 
 uint8_t *pair_region(struct pair_node *n, uint32_t stag, uint64_t to, size_t len, uint32_t rights,

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Flow control of the messages that take a receive, between two ends that have agreed on it. A
+ * segment takes hold_room() of the window, whatever it carries, because all that follows a message
+ * without a receive waits with it. Both ends count the same segments in the same order, so they
+ * agree on positions: the sum of all segments of one direction of the session.
+ *
+ * The receiver says which position it has delivered and for which message numbers of queue 0 it has
+ * receives. The sender may go on as far as these receives reach, and then by one window. It counts
+ * that window from the first segment that no receive was announced for, or from the position that
+ * was delivered since. The receiver tells when half a window was delivered, so a sender that waits
+ * hears of it as soon as its segments are delivered.
+ */
+#ifndef PROTO_CREDIT_H
+#define PROTO_CREDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CREDIT_WINDOW_MAX = 1 << 20 };
+
+/* The window that a hold of so many bytes can honor, in whatever order segments arrive: at most
+ * CREDIT_WINDOW_MAX. 0: the hold is too small for two of the longest segments. */
+uint32_t credit_window(uint32_t hold_bytes);
+
+/* What arrives. */
+struct credit_rx {
+	uint32_t window;   /* 0: the peer need not wait */
+	bool takes;        /* something since `reported` takes a receive: the peer may wait */
+	bool due;          /* a report is due */
+	uint64_t got;      /* position that was delivered ... */
+	uint64_t reported; /* ... and that was reported to the peer */
+};
+
+/* A session begins. */
+void credit_rx_begin(struct credit_rx *c, uint32_t window);
+
+/* A segment that takes so much room was delivered in order. takes: it takes a receive. True if a
+ * report is due from now on. */
+bool credit_rx_add(struct credit_rx *c, uint32_t room, bool takes);
+
+/* The transport took the message with this position. */
+void credit_rx_reported(struct credit_rx *c, uint64_t pos);
+
+/* What is sent. */
+struct credit_tx {
+	uint32_t window; /* 0: nothing waits */
+	uint32_t limit;  /* the peer has receives up to this message number */
+	uint32_t last;   /* the youngest message that was begun, and takes a receive */
+	bool beyond;     /* it is beyond the limit: the window counts from `base` */
+	uint64_t base;
+	uint64_t sent;     /* position */
+	uint64_t reported; /* position that the peer has delivered, as far as it said */
+};
+
+/* A session begins: the window and the receives of the peer. */
+void credit_tx_begin(struct credit_tx *c, uint32_t window, uint32_t receives);
+
+/* True if the segment may be sent now. msn: the number of its message if it takes a receive. A
+ * single segment never waits for more than the window has. */
+bool credit_tx_may(const struct credit_tx *c, uint32_t room, bool takes, uint32_t msn);
+
+/* It was sent. */
+void credit_tx_sent(struct credit_tx *c, uint32_t room, bool takes, uint32_t msn);
+
+/* The report of the peer. True if something that waits may go on. What cannot be is ignored: it is
+ * old, because messages overtake each other, or false. */
+bool credit_tx_update(struct credit_tx *c, uint64_t pos, uint32_t limit);
+
+#endif
