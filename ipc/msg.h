@@ -393,7 +393,13 @@ struct msg_qp_state {
 enum { MSG_OPTIONS_HOLD = 1, MSG_OPTIONS_FLAGS = 2 };
 
 /* Values of enum ddp_qp_options. */
-enum { MSG_QP_PLACE_IN_ORDER = 1, MSG_QP_KEEP_RECVS = 2, MSG_QP_ACKED = 4, MSG_QP_IMM_OF_SEND = 8 };
+enum {
+	MSG_QP_PLACE_IN_ORDER = 1,
+	MSG_QP_KEEP_RECVS = 2,
+	MSG_QP_ACKED = 4,
+	MSG_QP_IMM_OF_SEND = 8,
+	MSG_QP_CREDITS = 16, /* since minor 14 */
+};
 
 struct msg_options {
 	struct msg_hdr hdr;

@@ -28,6 +28,11 @@ uint32_t credit_window(uint32_t hold_bytes)
 	return window < CREDIT_WINDOW_MAX ? window : CREDIT_WINDOW_MAX;
 }
 
+uint32_t credit_hold_min(void)
+{
+	return 6 * hold_room(LONGEST);
+}
+
 void credit_rx_begin(struct credit_rx *c, uint32_t window)
 {
 	*c = (struct credit_rx){.window = window};

@@ -23,6 +23,9 @@ enum { CREDIT_WINDOW_MAX = 1 << 20 };
  * CREDIT_WINDOW_MAX. 0: the hold is too small for two of the longest segments. */
 uint32_t credit_window(uint32_t hold_bytes);
 
+/* The smallest hold that has a window. */
+uint32_t credit_hold_min(void);
+
 /* What arrives. */
 struct credit_rx {
 	uint32_t window;   /* 0: the peer need not wait */

@@ -80,7 +80,7 @@ static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 		.hold_bytes = hold_for(a),
 		.hold_ms = HOLD_MS,
 		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
-			   DDP_QP_IMM_OF_SEND,
+			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS,
 	};
 }
 

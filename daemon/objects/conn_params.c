@@ -9,7 +9,6 @@
 enum {
 	RTR_ANY = MSG_CONN_RTR_SEND | MSG_CONN_RTR_WRITE | MSG_CONN_RTR_READ,
 	FIRST = MSG_CONN_PEER_TO_PEER | RTR_ANY | MSG_CONN_RETRY_PLAIN,
-	ROOM = WIRE_PRIVATE_MAX - WIRE_ENH_LEN,
 	DEPTH_MAX = WIRE_ENH_UNCHANGED - 1,
 };
 
@@ -54,11 +53,19 @@ static int check_able(const struct daemon *d, const struct qp *qp, const struct 
 	return 0;
 }
 
-int conn_params_too_long(const struct conn_params *o, struct reply *rep)
+uint32_t conn_params_room(const struct qp *qp, bool enhanced)
+{
+	uint32_t offer = qp && qp->options & MSG_QP_CREDITS ? WIRE_OFFER_LEN : 0;
+
+	return WIRE_PRIVATE_MAX - (enhanced ? WIRE_ENH_LEN : 0U) - offer;
+}
+
+int conn_params_too_long(const struct conn_params *o, uint32_t room, struct reply *rep)
 {
 	return reply_refuse(rep, EMSGSIZE,
-			    "%s: %u bytes of private data: an enhanced message has room for %d",
-			    o->what, o->private_len, ROOM);
+			    "%s: %u bytes of private data: a message of this queue pair has room "
+			    "for %u, because of negotiation or credits",
+			    o->what, o->private_len, room);
 }
 
 int conn_params_check(const struct daemon *d, const struct qp *qp, const struct conn_params *o,

@@ -34,8 +34,12 @@ struct conn_params {
 int conn_params_check(const struct daemon *d, const struct qp *qp, const struct conn_params *o,
 		      struct reply *rep);
 
-/* Refuses private data that does not fit into an enhanced message. */
-int conn_params_too_long(const struct conn_params *o, struct reply *rep);
+/* Bytes of private data that fit into a message: besides the parameters of an enhanced one, and the
+ * offer of credits that this queue pair makes (NULL: none). */
+uint32_t conn_params_room(const struct qp *qp, bool enhanced);
+
+/* Refuses private data that does not fit into that room. */
+int conn_params_too_long(const struct conn_params *o, uint32_t room, struct reply *rep);
 
 /* The parameters of the wire. conn_params_check() has passed. False without NEGOTIATE: *ret is
  * untouched. */

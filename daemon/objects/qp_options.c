@@ -7,15 +7,20 @@
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/srq.h"
+#include "proto/credit.h"
 #include "proto/hold.h"
 #include "proto/rdmap.h"
 
-enum { FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND };
+enum {
+	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |
+		MSG_QP_CREDITS,
+};
 
 _Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
 		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS &&
 		       (int)MSG_QP_ACKED == RDMAP_ACKED &&
-		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND,
+		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND &&
+		       (int)MSG_QP_CREDITS == RDMAP_CREDITS,
 	       "options keep their bits");
 
 /* ---- checks ---- */
@@ -47,6 +52,15 @@ static int check_what(const struct msg_options *req, uint32_t known, struct repl
 		return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", req->flags,
 				    MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER);
 	return req->what & MSG_OPTIONS_HOLD ? check_hold(req, rep) : 0;
+}
+
+/* Messages that wait for receives have to fit into the window of the peer. */
+static int check_window(uint32_t flags, uint32_t bytes, uint32_t ms, struct reply *rep)
+{
+	if (!(flags & MSG_QP_CREDITS) || ms == 0 || credit_window(bytes) > 0)
+		return 0;
+	return reply_refuse(rep, EINVAL, "hold of %u bytes: credits need %u or more", bytes,
+			    credit_hold_min());
 }
 
 static int check_qp(const struct qp *qp, struct reply *rep)
@@ -97,16 +111,28 @@ void qp_options_free(struct qp *qp)
 	acct_release(&qp->hold.memory);
 }
 
+/* How far the peer may be ahead: as the hold allows. */
+static uint32_t window_of(const struct qp *qp)
+{
+	return qp->options & MSG_QP_CREDITS && qp->hold.ms > 0 ? credit_window(qp->hold.bytes) : 0;
+}
+
 static int set_hold(struct qp *qp, const struct msg_options *req, struct reply *rep)
 {
 	uint32_t bytes = req->what & MSG_OPTIONS_HOLD ? req->hold_bytes : 0;
+	uint32_t flags = req->what & MSG_OPTIONS_FLAGS ? req->flags : qp->options;
 	bool in_order = req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_PLACE_IN_ORDER;
+	int r;
 
 	if (qp->hold.mem && bytes > 0)
 		return reply_refuse(rep, EEXIST, "queue pair %u: it has a hold of %u bytes already",
 				    qp->num, qp->hold.bytes);
 	if (in_order && bytes == 0 && !qp->hold.mem)
 		bytes = QP_HOLD_DEFAULT;
+	r = bytes > 0 ? check_window(flags, bytes, req->hold_ms, rep)
+		      : check_window(flags, qp->hold.bytes, qp->hold.ms, rep);
+	if (r)
+		return r;
 	return bytes > 0 ? make_hold(qp, bytes, req->hold_ms, rep) : 0;
 }
 
@@ -138,6 +164,8 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *r
 		qp->options = req->flags;
 		rdmap_set_options(qp->ep, req->flags);
 	}
+	if (req->what)
+		rdmap_set_window(qp->ep, window_of(qp));
 	answer(qp, &rep->options);
 	return 0;
 }

@@ -165,6 +165,7 @@ static struct conn_params params_of(const struct msg_connect *req)
 
 static int check_connect(const struct qp *qp, const struct conn_params *params, struct reply *rep)
 {
+	uint32_t room = conn_params_room(qp, params->flags & MSG_CONN_NEGOTIATE);
 	int r;
 
 	if (qp->state != QP_IDLE)
@@ -177,10 +178,7 @@ static int check_connect(const struct qp *qp, const struct conn_params *params, 
 	r = conn_params_check(qp->client->daemon, qp, params, rep);
 	if (r)
 		return r;
-	if (params->flags & MSG_CONN_NEGOTIATE &&
-	    params->private_len > WIRE_PRIVATE_MAX - WIRE_ENH_LEN)
-		return conn_params_too_long(params, rep);
-	return 0;
+	return params->private_len > room ? conn_params_too_long(params, room, rep) : 0;
 }
 
 /* Reads the addresses and finds or opens the association. */

@@ -300,10 +300,11 @@ static int find(struct client *c, uint32_t handle, const struct qp *qp,
 	return *ret ? 0 : gone(params, rep);
 }
 
-/* The association does not take the answer. */
-static int refuse_answer(int outcome, const struct conn_params *params, struct reply *rep)
+/* The association does not take the answer, which has room for so many bytes. */
+static int refuse_answer(int outcome, const struct conn_params *params, uint32_t room,
+			 struct reply *rep)
 {
-	return outcome == ASSOC_E_LEN ? conn_params_too_long(params, rep) : gone(params, rep);
+	return outcome == ASSOC_E_LEN ? conn_params_too_long(params, room, rep) : gone(params, rep);
 }
 
 /* Checks the program's IRD and ORD against an enhanced session request. */
@@ -353,7 +354,7 @@ static int accept_with(struct client *c, struct qp *qp, const struct msg_accept 
 		answer.enh = &enh;
 	e = assoc_accept(association_ddp(r->assoc), r->sid, qp->ep, &answer);
 	if (e)
-		return refuse_answer(e, params, rep);
+		return refuse_answer(e, params, conn_params_room(qp, r->enhanced), rep);
 	hand_over(r, qp, req->cookie);
 	return 0;
 }
@@ -399,7 +400,7 @@ int session_request_reject(struct client *c, const struct msg_reject *req, struc
 		answer.enh = &enh;
 	e = assoc_reject(association_ddp(r->assoc), r->sid, &answer);
 	if (e)
-		return refuse_answer(e, &params, rep);
+		return refuse_answer(e, &params, conn_params_room(NULL, r->enhanced), rep);
 	session_log_refuse(r->assoc, r->sid, c, "the program rejected it");
 	association_activate(r->assoc);
 	drop(r);

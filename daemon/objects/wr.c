@@ -215,6 +215,14 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
+/* Others take those of a shared queue. */
+static uint32_t recvs(void *user)
+{
+	struct qp *qp = user;
+
+	return qp->srq ? 0 : queue_waiting(&qp->rq);
+}
+
 /* ---- completing ---- */
 
 static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *done)
@@ -287,6 +295,7 @@ static void written(void *user, uint32_t notice)
 const struct rdmap_ops wr_ops = {
 	.take_send = take_send,
 	.take_recv = take_recv,
+	.recvs = recvs,
 	.complete = complete,
 	.reach = reach,
 	.written = written,

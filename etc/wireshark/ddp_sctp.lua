@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-2-Clause
 -- DDP over SCTP (RFC 5043) for Wireshark and tshark. A user message with payload protocol 16 is a DDP-SSN and
 -- a DDP segment, which Wireshark's own dissector knows; one with 17 is session control, with the words of RFC 6581.
+-- One with 0x44445063 is a credit, of ddpsctpd alone (docs/choices.md).
 -- README.md, beside this file, says how to install and use it.
 
 set_plugin_info({
@@ -12,14 +13,15 @@ set_plugin_info({
 local SSN_LEN, CONTROL_LEN, ENHANCED_LEN = 2, 4, 4
 local TAGGED_LEN, UNTAGGED_LEN = 14, 18
 local PRIVATE_MAX = 512
-local INITIATE, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = 1, 4, 5, 6, 7
+local INITIATE, ACCEPT, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = 1, 2, 4, 5, 6, 7
 local KEY_MARK, KEY_LEN = "\x8bDDPkey\x01", 16
+local OFFER_MARK, OFFER_LEN, CREDIT_LEN = "\x8bDDPcrd", 20, 16
 local EXPERIMENTS = 0xffff
 local UNCHANGED = 0x3fff
 local READ_REQUEST, RDMAP_TERMINATE, IMMEDIATE, IMMEDIATE_SE, ATOMIC_REQUEST, ATOMIC_RESPONSE = 1, 7, 8, 9, 10, 11
 
 local functions = {
-	[INITIATE] = "Initiate", [2] = "Accept", [3] = "Reject", [TERMINATE] = "Terminate",
+	[INITIATE] = "Initiate", [ACCEPT] = "Accept", [3] = "Reject", [TERMINATE] = "Terminate",
 	[E_INITIATE] = "Enhanced Initiate", [E_ACCEPT] = "Enhanced Accept", [E_REJECT] = "Enhanced Reject",
 	[EXPERIMENTS] = "reserved for experiments",
 }
@@ -57,6 +59,12 @@ local f = {
 	ord = ProtoField.uint32("ddp_sctp.ord", "ORD", base.DEC, not_negotiated, 0x00003fff),
 	private = ProtoField.bytes("ddp_sctp.private", "Private data"),
 	service_key = ProtoField.uint64("ddp_sctp.service_key", "Service key", base.HEX),
+	offer_tag = ProtoField.uint32("ddp_sctp.offer.tag", "Offer of credits: tag", base.HEX),
+	offer_window = ProtoField.uint32("ddp_sctp.offer.window", "Offer of credits: window in bytes"),
+	offer_receives = ProtoField.uint32("ddp_sctp.offer.receives", "Offer of credits: receives"),
+	credit_tag = ProtoField.uint32("ddp_sctp.credit.tag", "Tag", base.HEX),
+	credit_limit = ProtoField.uint32("ddp_sctp.credit.limit", "Receives up to message"),
+	credit_position = ProtoField.uint64("ddp_sctp.credit.position", "Delivered up to position"),
 	private_length = ProtoField.uint16("ddp_sctp.private_length", "Length of the private data"),
 	adaptation = ProtoField.uint32("ddp_sctp.adaptation", "Adaptation indication", base.HEX, { [1] = "DDP" }),
 }
@@ -75,6 +83,7 @@ local wrong = {
 	short_header = malformed("short_header", "Too short for the DDP header that T announces"),
 	body_length = protocol("body_length", "Not the length that this RDMAP opcode has", expert.severity.WARN),
 	short_terminate = protocol("short_terminate", "Too short for the headers that it announces", expert.severity.WARN),
+	credit_length = malformed("credit_length", "A credit has 16 bytes"),
 	func = malformed("unknown_function", "Unknown function code"),
 	experiment = protocol("experiment", "Function code for experiments", expert.severity.NOTE),
 	long = malformed("long_private", "More than 512 bytes of private data"),
@@ -89,6 +98,7 @@ ddp.experts = wrong
 
 -- Further protocols only because each has one dissector; what they show is ddp_sctp's.
 local control = Proto("ddp_sctp_control", "DDP Stream Session Control")
+local credit = Proto("ddp_sctp_credit", "Credit of DDP over SCTP")
 local association = Proto("ddp_sctp_association", "Association for DDP over SCTP")
 
 -- ---- the chunk around a message -------------------------------------------------------------
@@ -111,11 +121,16 @@ local function say(pinfo, text)
 	pinfo.cols.info:set((nth > 1 and " | " or "") .. text)
 end
 
--- The item of a message, and its DDP-SSN if it has one.
-local function add_message(tvb, tree, title)
+local function add_item(tvb, tree, title)
 	local t = tree:add(ddp, tvb(), title)
 	if last(chunk.u) == false then t:add_proto_expert_info(wrong.ordered) end
 	if last(chunk.b) == false or last(chunk.e) == false then t:add_proto_expert_info(wrong.fragment) end
+	return t
+end
+
+-- The item of a message, and its DDP-SSN if it has one.
+local function add_message(tvb, tree, title)
+	local t = add_item(tvb, tree, title)
 	if tvb:len() < SSN_LEN then
 		t:add_proto_expert_info(wrong.no_ssn)
 		return t
@@ -260,6 +275,18 @@ local function add_key(t, range)
 	return KEY_LEN, ", service key 0x" .. (digits == "" and "0" or digits)
 end
 
+-- The offer of credits at the end of private data: kind 1 of an Initiate, 2 of an Accept (docs/choices.md); its length.
+local function add_offer(t, range, func)
+	local kinds = { [INITIATE] = 1, [E_INITIATE] = 1, [ACCEPT] = 2, [E_ACCEPT] = 2 }
+	if range:len() < OFFER_LEN then return 0, "" end
+	local offer = range(range:len() - OFFER_LEN, OFFER_LEN)
+	if offer(0, 7):raw() ~= OFFER_MARK or offer(7, 1):uint() ~= kinds[func] then return 0, "" end
+	t:add(f.offer_tag, offer(8, 4))
+	t:add(f.offer_window, offer(12, 4))
+	t:add(f.offer_receives, offer(16, 4))
+	return OFFER_LEN, string.format(", window %u, receives %u", offer(12, 4):uint(), offer(16, 4):uint())
+end
+
 -- What is behind the function code; what it says, for the column.
 local function add_private(t, tvb, func)
 	local at, text, len = CONTROL_LEN, "", tvb:reported_len() - CONTROL_LEN
@@ -280,7 +307,10 @@ local function add_private(t, tvb, func)
 		at, len, text = at + key, len - key, text .. words
 	end
 	if tvb:len() == at then return text end
-	t:add(f.private, tvb(at))
+	local offer, offered = add_offer(t, tvb(at), func)
+	len, text = len - offer, text .. offered
+	if tvb:len() == at + offer then return text end
+	t:add(f.private, tvb(at, tvb:len() - at - offer))
 	return text .. ", " .. bytes(len) .. " of private data"
 end
 
@@ -304,6 +334,21 @@ function control.dissector(tvb, pinfo, tree)
 	say(pinfo, "DDP Stream Session " .. name .. add_private(t, tvb, func))
 end
 
+-- ---- a credit -------------------------------------------------------------------------------
+
+function credit.dissector(tvb, pinfo, tree)
+	local t = add_item(tvb, tree, "Credit of DDP over SCTP")
+	if tvb:len() ~= CREDIT_LEN then
+		t:add_proto_expert_info(wrong.credit_length)
+		return say(pinfo, "Credit of another length")
+	end
+	t:add(f.credit_tag, tvb(0, 4))
+	t:add(f.credit_limit, tvb(4, 4))
+	t:add(f.credit_position, tvb(8, 8))
+	say(pinfo, "Credit, delivered up to " .. tostring(tvb(8, 8):uint64()) .. ", receives up to message " ..
+		tvb(4, 4):uint())
+end
+
 -- ---- the association ------------------------------------------------------------------------
 
 local indication, chunk_type = Field.new("sctp.adaptation_layer_indication"), Field.new("sctp.chunk_type")
@@ -324,3 +369,4 @@ register_postdissector(association)
 local ppi = DissectorTable.get("sctp.ppi")
 ppi:add(16, ddp)
 ppi:add(17, control)
+ppi:add(0x44445063, credit)

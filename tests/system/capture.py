@@ -17,6 +17,7 @@ import pdml
 INITIATE, ACCEPT, REJECT, TERMINATE, E_INITIATE, E_ACCEPT, E_REJECT = range(1, 8)
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERM, IMM, IMM_SE, ATOMIC, ATOMIC_RSP = range(12)
 DATA, INIT, INIT_ACK = range(3)
+CREDIT = 0x44445063  # the payload protocol of credits, docs/choices.md
 # The requests, in the order of enum ddp_wr_opcode.
 (WR_SEND, WR_SEND_INV, WR_WRITE, WR_READ, WR_IMM, WR_ADD, WR_SWAP, WR_BIND, WR_LOCAL_INV, WR_MASKED_ADD,
  WR_MASKED_SWAP) = range(11)
@@ -67,9 +68,24 @@ def check_packets(packets, transport):
     row('5061-4.2.6-01', 'the indication is in no other chunk')
 
 
+def without_credits(messages):
+    """Takes credits out: each has the tag that the other end offered on this stream, in a session with both offers."""
+    offers, rest = collections.defaultdict(set), []
+    for m in messages:
+        if 'ddp_sctp.offer.tag' in m:
+            offers[m.path, m.sid].add(m['ddp_sctp.offer.tag'])
+    for m in messages:
+        if m['sctp.data_payload_proto_id'] != CREDIT:
+            rest.append(m)
+            continue
+        must(m['ddp_sctp.credit.tag'] in offers[m.path[::-1], m.sid], m, 'a credit without an offer')
+        must(offers[m.path, m.sid], m, 'a credit without an agreement')
+    return rest
+
+
 def check_chunks(messages):
     must({m['sctp.data_payload_proto_id'] for m in messages} == {16, 17}, 'other payload protocols')
-    row('5043-5.1-02 5043-5.2-01', 'payload protocols 16 and 17 and no other')
+    row('5043-5.1-02 5043-5.2-01', 'payload protocols 16 and 17, and no other without an agreement')
     for m in messages:
         must(m['sctp.data_u_bit'] and m['sctp.data_b_bit'] and m['sctp.data_e_bit'], m, 'is ordered or in pieces')
     row('5043-8-03 5043-9-04 5043-10-01', 'all DATA unordered and in one piece')
@@ -160,8 +176,9 @@ def invalidated(m):
     return int.from_bytes(m['iwarp_ddp.rsvdulp'][1:], 'big')
 
 
-def whole_messages(half):
-    """DDP messages, as lists of their segments."""
+def whole_messages(half, cut=False):
+    """DDP messages, as lists of their segments. cut: the last one is left out if it is not whole, because the rest
+    waited for a credit when the other side refused what came before."""
     found, last = [], True
     for m in half:
         if function(m):
@@ -170,8 +187,8 @@ def whole_messages(half):
             found.append([])
         found[-1].append(m)
         last = m['iwarp_ddp.last_flag']
-    must(last, half[0], 'a message without its last segment')
-    return found
+    must(last or cut, half[0], 'a message without its last segment')
+    return found if last else found[:-1]
 
 
 def check_offsets(segments, start):
@@ -205,9 +222,9 @@ def check_message(segments, msns, counts):
     must(op not in LENGTH or size == LENGTH[op], first, 'opcode', op, 'with', size, 'octets')
 
 
-def check_half(half, counts):
+def check_half(half, counts, cut=False):
     msns = collections.Counter()
-    messages = whole_messages(half)
+    messages = whole_messages(half, cut)
     for segments in messages:
         check_message(segments, msns, counts)
     terms = [i for i, segments in enumerate(messages) if opcode(segments[0]) == TERM]
@@ -424,7 +441,8 @@ def check_refusal(requested, session, halves):
 
 
 def check_rdmap(requested, session, counts):
-    halves = [check_half(h, counts) for h in session.half]
+    refuses = requested.refusal[0] if requested.refusal else None
+    halves = [check_half(h, counts, refuses == 1 - side) for side, h in enumerate(session.half)]
     check_answers(*halves)
     check_answers(*halves[::-1])
     refused = check_refusal(requested, session, halves)
@@ -501,6 +519,8 @@ def main():
     packets, taken = list(pdml.read_packets(lua, capture, log)), set()
     check_packets(packets, transport)
     messages = [m for p in packets for m in p.new_messages(taken)]
+    total, messages = len(messages), without_credits(messages)
+    must((total > len(messages)) == (kind == 'whole'), total - len(messages), 'credits')
     check_chunks(messages)
     if kind == 'ping':
         judge_ping(packets, messages)

@@ -13,7 +13,8 @@ import pdml
 
 LUA, VECTORS, FOLDER = sys.argv[1:]
 UDP, PLAIN, OTHER_PORT = 9899, None, 4711  # what a packet travels in: SCTP over UDP to this port, or SCTP in IP
-SEGMENT, CONTROL = 16, 17
+SEGMENT, CONTROL, CREDIT = 16, 17, 0x44445063
+OFFER = '8b4444506372640{}' + '00000007' + '00100000' + '00000009'
 failures = []
 
 
@@ -203,6 +204,16 @@ WRONG = [
      names(service_key=None, private_length=15)),
     ('a service key in an Accept is private data', CONTROL, '00000002' + '8b4444506b657901' + '00' * 7 + '01', None,
      names(service_key=None, private_length=16)),
+    ('an offer of credits', CONTROL, '00000001' + '6869' + OFFER.format(1), None,
+     names(offer__tag=7, offer__window=1 << 20, offer__receives=9, private=b'hi', private_length=22)),
+    ('an answer to it', CONTROL, '0000000600100008' + OFFER.format(2), None,
+     names(ird=16, offer__tag=7, offer__window=1 << 20, offer__receives=9, private=None)),
+    ('an answer in an Initiate is private data', CONTROL, '00000001' + OFFER.format(2), None,
+     names(offer__tag=None, private_length=20)),
+    ('half an offer', CONTROL, '00000001' + OFFER.format(1)[2:], None, names(offer__tag=None, private_length=19)),
+    ('a credit', CREDIT, '00000007' + '0000000a' + '0000000100000000', None,
+     names(ssn=None, credit__tag=7, credit__limit=10, credit__position=1 << 32)),
+    ('a credit of 15 octets', CREDIT, '00' * 15, 'credit_length', names(credit__tag=None)),
     ('a Terminate with private data', CONTROL, '0005000400', 'terminate_private', names(private_length=1)),
     ('an Enhanced Initiate without parameters', CONTROL, '00000005', 'no_words', names(ird=None)),
     ('an Enhanced Accept with half of them', CONTROL, '000000060010', 'no_words', names(ird=None, private_length=2)),

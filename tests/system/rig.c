@@ -156,6 +156,16 @@ struct ddp_id *end_expect(struct end *e, enum ddp_cm_event_type type)
 	return id;
 }
 
+struct ddp_wc end_wc(struct end *e)
+{
+	struct ddp_wc wc;
+	int n = ddp_wait_cq(e->cq, 1, &wc, RIG_WAIT_MS);
+
+	if (n != 1)
+		fail("%s: a completion was expected, %d came", e->name, n);
+	return wc;
+}
+
 struct ddp_wc end_done(struct end *e, enum ddp_wc_opcode opcode, enum ddp_wc_status status)
 {
 	struct ddp_wc wc;

@@ -75,7 +75,10 @@ struct ddp_cm_event *end_event(struct end *e, enum ddp_cm_event_type type);
 /* The same, acknowledged; its id. */
 struct ddp_id *end_expect(struct end *e, enum ddp_cm_event_type type);
 
-/* The next completion, which must be this one. */
+/* The next completion. */
+struct ddp_wc end_wc(struct end *e);
+
+/* The same, which must be this one. */
 struct ddp_wc end_done(struct end *e, enum ddp_wc_opcode opcode, enum ddp_wc_status status);
 
 /* Drops all completions that are there. */

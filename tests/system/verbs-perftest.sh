@@ -11,5 +11,12 @@ daemon b "$b"
 list_perftest
 # More messages than receives: the sender is as fast as the receiver.
 perftest 1 ib_send_bw -R -n $((iterations * 20))
+# More messages on their way than the daemon holds for late receives: the sender waits.
+for cm in '' -R; do
+	# shellcheck disable=SC2086
+	perftest 1 ib_send_bw $cm -r 1 -n $((iterations * 5))
+	# shellcheck disable=SC2086
+	perftest 1 ib_send_bw $cm -r 1 -b -s 200000 -n $((iterations * 2))
+done
 stop a || fail "daemon a: exit status $?"
 stop b || fail "daemon b: exit status $?"

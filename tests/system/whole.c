@@ -32,6 +32,8 @@ static const struct {
 	{"late receives", whole_late},
 	{"late receives and the end", whole_late_end},
 	{"limits of late receives", whole_late_bounds},
+	{"senders that wait for late receives", whole_late_credits},
+	{"the end of senders that wait", whole_late_waiting_end},
 	{"refused options", whole_late_refused},
 	{"late receives of a shared queue", whole_late_srq},
 	{"a receive with a wrong key", whole_late_key},

@@ -43,6 +43,8 @@ void whole_srq_share(struct whole *w);
 void whole_late(struct whole *w);
 void whole_late_end(struct whole *w);
 void whole_late_bounds(struct whole *w);
+void whole_late_credits(struct whole *w);
+void whole_late_waiting_end(struct whole *w);
 void whole_late_refused(struct whole *w);
 void whole_late_srq(struct whole *w);
 void whole_late_key(struct whole *w);

@@ -107,6 +107,79 @@ void whole_late_bounds(struct whole *w)
 	ok("a peer that uses up the room ends its session");
 }
 
+/* Both ends send more than the other holds, and post no receive before. */
+static void send_too_much(struct session *s, unsigned n, uint32_t len)
+{
+	const struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
+
+	for (int side = 0; side < 2; side++) {
+		end_fill(s->end[side], 0, len, 50 + (unsigned)side);
+		for (unsigned i = 0; i < n; i++)
+			session_send(s, side, wr, 0, len);
+	}
+	while (use_of(s).held_msgs == 0)
+		;
+}
+
+/* Receives them one by one. *sends: completions of this side's own Sends so far. */
+static void receive_late(struct session *s, int side, unsigned n, uint32_t len, unsigned *sends)
+{
+	for (unsigned got = 0; got < n;) {
+		struct ddp_wc wc;
+
+		session_recv(s, side, RIG_HALF, len);
+		do {
+			wc = end_wc(s->end[side]);
+			is("its status", wc.status, DDP_WC_SUCCESS);
+			*sends += wc.opcode == DDP_WC_SEND;
+		} while (wc.opcode != DDP_WC_RECV);
+		same("a message that waited", end_at(s->end[side], RIG_HALF),
+		     end_at(s->end[!side], 0), len);
+		got++;
+	}
+}
+
+/* Without DDP_QP_CREDITS the session ends: whole_late_bounds(). */
+void whole_late_credits(struct whole *w)
+{
+	enum { ROOM = 512 << 10, LEN = 64 << 10 };
+	struct how how = {0};
+	unsigned sends[2] = {0};
+	struct session s;
+
+	for (int side = 0; side < 2; side++) {
+		how.init[side].hold_bytes = ROOM;
+		how.init[side].hold_ms = LONG_MS;
+		how.init[side].options = DDP_QP_CREDITS;
+	}
+	session_open(&s, &w->a, &w->b, w->address, &how);
+	is("the option", use_of(&s).options, DDP_QP_CREDITS);
+	send_too_much(&s, RIG_DEPTH, LEN);
+	receive_late(&s, 1, RIG_DEPTH, LEN, &sends[1]);
+	ok("the other end has posted no receive yet");
+	receive_late(&s, 0, RIG_DEPTH, LEN, &sends[0]);
+	for (int side = 0; side < 2; side++)
+		while (sends[side]++ < RIG_DEPTH)
+			end_done(s.end[side], DDP_WC_SEND, DDP_WC_SUCCESS);
+	is("what is held in the end", use_of(&s).held_bytes, 0);
+	session_close(&s, 0);
+}
+
+/* Requests that wait are flushed when the session ends. */
+void whole_late_waiting_end(struct whole *w)
+{
+	const struct ddp_send_wr wr = {.opcode = DDP_WR_SEND};
+	struct how how = holding(512 << 10, SHORT_MS);
+	struct session s;
+
+	how.init[0].options = how.init[1].options = DDP_QP_CREDITS;
+	session_open(&s, &w->a, &w->b, w->address, &how);
+	for (unsigned i = 0; i < RIG_DEPTH; i++)
+		session_send(&s, 0, wr, 0, 64 << 10);
+	session_broken(&s, 1, 0x1202);
+	ok("requests that wait for receives end with their session");
+}
+
 static int try_qp(struct end *e, struct ddp_id *id, struct ddp_qp_init init, struct ddp_qp **ret)
 {
 	init.struct_size = sizeof(init);
@@ -122,6 +195,9 @@ void whole_late_refused(struct whole *w)
 	const struct ddp_qp_init huge = {.hold_bytes = EACH + 1},
 				 forever = {.hold_bytes = 1, .hold_ms = UINT32_MAX},
 				 nowhere = {.hold_ms = 1}, unknown = {.options = 4096},
+				 narrow = {.options = DDP_QP_CREDITS,
+					   .hold_bytes = 393352,
+					   .hold_ms = 1},
 				 any_order = {.options = DDP_QP_IMM_OF_SEND},
 				 raw = {.hold_bytes = 4096, .qp_type = DDP_QP_RAW},
 				 most = {.hold_bytes = EACH};
@@ -137,6 +213,8 @@ void whole_late_refused(struct whole *w)
 	REFUSED("an unknown option", try_qp(&w->b, id[0], unknown, &qp[0]), EINVAL);
 	REFUSED("Immediate Data of Sends that may overtake them",
 		try_qp(&w->b, id[0], any_order, &qp[0]), EINVAL);
+	REFUSED("credits of a hold that is too small", try_qp(&w->b, id[0], narrow, &qp[0]),
+		EINVAL);
 	REFUSED("raw queue pairs", try_qp(&w->b, id[0], raw, &qp[0]), EOPNOTSUPP);
 	MUST(ddp_destroy_id(id[0]));
 	for (; n < MANY && r == 0; n++) {

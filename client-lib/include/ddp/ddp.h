@@ -705,7 +705,13 @@ enum ddp_qp_options {
 	/* With DDP_QP_PLACE_IN_ORDER: Immediate Data of the peer whose low 32 bits are DDP_IMM_MARK
 	 * takes no receive. The Send that follows it completes with them: DDP_WC_WITH_IMM. Both
 	 * programs must have agreed on it. */
-	DDP_QP_IMM_OF_SEND = 8
+	DDP_QP_IMM_OF_SEND = 8,
+	/* Sends and Immediate Data wait in the send queue while the peer has no receives for them
+	 * and its hold has no room, with all that follows them, if the peer's QP has this option
+	 * and a hold_ms. The request and its answer have 20 bytes more of private data, which the
+	 * programs do not see. A hold with hold_ms has at least 393360 bytes. See ddp_create_qp(3).
+	 */
+	DDP_QP_CREDITS = 16
 };
 
 #define DDP_IMM_MARK 0xdd5e4d1aU
