@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +17,7 @@
 #include "ipc/doorbell.h"
 #include "ipc/version.h"
 #include "util/cleanup.h"
+#include "util/yield.h"
 
 enum { MAX_IDS = 65535, OPEN_MS = 30000 };
 
@@ -269,14 +269,6 @@ static int connect_to(struct ddp_ctx *ctx, const char *path, int timeout_ms)
 	}
 }
 
-static bool has_one_cpu(void)
-{
-	cpu_set_t set;
-
-	/* A set too small for this machine means that there are many. */
-	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
-}
-
 /* Takes ownership of the reply's three descriptors. */
 static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
 {
@@ -297,7 +289,7 @@ static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int 
 		return r;
 	if (fcntl(ctx->event_fd, F_SETFL, O_NONBLOCK) < 0)
 		return reason_errno(-errno, "ddp_open", "event socket");
-	ctx->one_cpu = has_one_cpu();
+	ctx->one_cpu = yield_has_one_cpu();
 	ctx->poll_us = ctx->one_cpu ? 0 : reply->poll_us;
 	return 0;
 }

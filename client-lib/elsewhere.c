@@ -1,47 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client-lib/elsewhere.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "util/baton.h"
 
 /* Not on the stack of the calling thread: its pages are replaced. */
 static struct {
 	elsewhere_fn *fn;
 	const void *arg;
 	int result;
-	bool go, done;
+	struct baton baton;
 } job;
 
 static void *run(void *unused)
 {
 	(void)unused;
-	while (!__atomic_load_n(&job.go, __ATOMIC_ACQUIRE)) /* until the caller's stack rests */
-		;
+	baton_borrow(&job.baton); /* the caller's stack rests */
 	job.result = job.fn(job.arg);
-	__atomic_store_n(&job.done, true, __ATOMIC_RELEASE);
+	baton_return(&job.baton);
 	return NULL;
 }
 
-/* Calls nothing: a call would write its return address to the stack. */
-static __attribute__((noinline)) void rest(void)
+/* All signals but those that nothing can block. pthread_sigmask() leaves out those of the C
+ * library: setuid() of another thread sends one, whose frame would be written to the stack. */
+static void set_signals(const uint64_t *set, uint64_t *ret_before)
 {
-	__atomic_store_n(&job.go, true, __ATOMIC_RELEASE);
-	while (!__atomic_load_n(&job.done, __ATOMIC_ACQUIRE))
-		;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, ret_before, sizeof(*set));
 }
 
 int elsewhere_run(elsewhere_fn *fn, const void *arg)
 {
+	const uint64_t all = UINT64_MAX;
+	uint64_t before;
 	pthread_t thread;
 	int r;
 
+	if (!baton_lends())
+		return -EOPNOTSUPP;
 	job.fn = fn;
 	job.arg = arg;
-	job.go = job.done = false;
+	job.baton = (struct baton){BATON_OWNER};
 	r = pthread_create(&thread, NULL, run, NULL);
 	if (r)
 		return -r;
-	rest();
+	set_signals(&all, &before);
+	baton_lend(&job.baton);
+	set_signals(&before, NULL);
 	pthread_join(thread, NULL);
 	return job.result;
 }

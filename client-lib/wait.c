@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,6 +10,7 @@
 #include "client-lib/reason.h"
 #include "ipc/doorbell.h"
 #include "ipc/wqe.h"
+#include "util/yield.h"
 
 /* A program that only polls detects the end of the daemon after this many empty polls. */
 enum { IDLE_POLLS = 1024 };
@@ -258,9 +258,12 @@ static void sleep_for_turn(struct ddp_cq *cq, uint64_t deadline)
 		pthread_cond_timedwait(&cq->turn, &cq->lock, &t);
 }
 
+/* How long to poll. The thread may have got its policy and its processor after ddp_open(). */
 static uint32_t window(struct ddp_cq *cq, uint64_t now)
 {
-	return cq->spin_always ? cq->spin.max_us : spin_window(&cq->spin, now);
+	uint32_t us = cq->spin_always ? cq->spin.max_us : spin_window(&cq->spin, now);
+
+	return us > 0 && yield_is_vain() ? 0 : us;
 }
 
 /* Yields the CPU between two polls. False if others used it for long. */
@@ -269,7 +272,7 @@ static bool yield(struct ddp_cq *cq, uint64_t before)
 	uint64_t now;
 
 	pthread_mutex_unlock(&cq->lock);
-	sched_yield();
+	yield_cpu(false);
 	pthread_mutex_lock(&cq->lock);
 	now = now_us();
 	if (cq->spin_always || now - before < SPIN_LOST_US)

@@ -211,7 +211,7 @@ static enum ctl_exit show_often(const struct ddpctl *c)
 	for (uint32_t i = 1; e == CTL_EXIT_OK && i != c->opts.count; i++) {
 		if (fflush(stdout) != 0)
 			break;
-		nanosleep(&pause, NULL);
+		nanosleep(&pause, NULL); /* not a wait: --every */
 		if (!c->opts.print.json)
 			putchar('\n');
 		e = show(c, &before);

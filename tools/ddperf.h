@@ -62,6 +62,7 @@ struct ddperf_run {
 	uint32_t credited;  /* the last credit received */
 	uint64_t posted, completed;
 	uint32_t turn; /* latency: rounds so far */
+	bool vain;     /* of yield_is_vain() */
 	/* the phase that is running */
 	uint64_t deadline;         /* ns, or */
 	uint64_t limit;            /* messages to post */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Latency: one message at a time. */
 #include <errno.h>
-#include <sched.h>
 
 #include "tools/ddperf.h"
+#include "util/yield.h"
 
 enum {
 	LOOK = 4096, /* polls of memory between polls of the completion queue */
@@ -81,7 +81,7 @@ static int write_round(struct ddperf_run *run)
 	while (r == 0 && ddperf_load(in) != mark) {
 		if (++polls % LOOK == 0)
 			r = common_now_ns() < end ? look(run) : -ETIMEDOUT;
-		sched_yield();
+		yield_cpu(run->vain);
 	}
 	if (r == -ETIMEDOUT)
 		common_error("the server does not write back");
@@ -135,6 +135,7 @@ int ddperf_pingpong(struct ddperf_run *run)
 	uint64_t rounds = 0, t0 = common_now_ns();
 	int r = 0;
 
+	run->vain = yield_is_vain();
 	while (r == 0 && rounds < run->limit && (!run->deadline || t0 < run->deadline) &&
 	       !common_stopped()) {
 		uint64_t t1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <sched.h>
 
 #include "tools/ddperf.h"
 #include "tools/ddperf_sink.h"
 #include "tools/ddperf_source.h"
 #include "tools/server.h"
+#include "util/yield.h"
 
 enum {
 	LOOK = 4096, /* polls of memory between polls of the completion queue */
@@ -158,6 +158,7 @@ static int serve_write_lat(struct session *s, struct served *p)
 {
 	const uint8_t *in = (uint8_t *)p->sink.in->addr + p->hello.size - 1;
 	uint64_t polls = 0, idle_since = common_now_ns();
+	const bool vain = yield_is_vain();
 	uint32_t turn = 0;
 	int r = 0;
 
@@ -168,7 +169,7 @@ static int serve_write_lat(struct session *s, struct served *p)
 			if (r == 0 && turn % SIGNAL == 0)
 				r = look(s);
 		} else {
-			sched_yield();
+			yield_cpu(vain);
 		}
 		if (r == 0 && ++polls % LOOK == 0)
 			r = common_now_ns() - idle_since > IDLE_S * UINT64_C(1000000000) ? 1

@@ -2,10 +2,10 @@
 #include "verbs/cq.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/yield.h"
 #include "verbs/channel.h"
 #include "verbs/context.h"
 #include "verbs/post.h"
@@ -126,7 +126,7 @@ static void found_nothing(struct cq *c)
 
 	__atomic_store_n(&c->empty, empty, __ATOMIC_RELAXED);
 	if (empty % YIELD_POLLS == 0)
-		sched_yield();
+		yield_cpu(yield_is_vain());
 }
 
 int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)

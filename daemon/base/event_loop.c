@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 #include "util/cleanup.h"
 #include "util/list.h"
 #include "util/spin.h"
+#include "util/yield.h"
 
 enum {
 	/* How long descriptors may wait while the loop does not block. Looking at them costs a
@@ -112,14 +112,6 @@ static struct event_base *new_base(void)
 	base = event_base_new_with_config(cfg);
 	event_config_free(cfg);
 	return base;
-}
-
-/* On one CPU the producers of our work cannot run while we poll. */
-static bool one_cpu(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
 /* An expiry is reported once (EV_ET), so nothing is read. If the timer was set again since this one
@@ -270,7 +262,7 @@ static void yield(struct event_loop *l)
 {
 	uint64_t before_us = l->now_us;
 
-	sched_yield();
+	yield_cpu(false);
 	read_clock(l);
 	if (l->now_us - before_us >= SPIN_LOST_US) {
 		spin_lost(&l->spin, l->now_us);
@@ -338,7 +330,8 @@ uint64_t event_loop_now_ms(const struct event_loop *l)
 
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us)
 {
-	spin_init(&l->spin, one_cpu() ? 0 : poll_us);
+	/* On one CPU the producers of our work cannot run while we poll. */
+	spin_init(&l->spin, yield_has_one_cpu() ? 0 : poll_us);
 }
 
 const struct histogram *event_loop_turns(const struct event_loop *l)
