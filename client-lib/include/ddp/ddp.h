@@ -178,19 +178,21 @@ struct ddp_reg_attr {
 };
 
 /*
- * Registers memory that exists already: of malloc(), mmap(), static variables, the stack. Memory
- * that lies in a memfd of another region is used as it is. Private pages are adopted: they move to
- * a memfd, and this is mapped in their place, with the same bytes and the same protection. Stores
- * of other threads meanwhile are not lost. Regions may overlap. ddp_query_mr() says which of both
- * happened. attr: NULL for the defaults.
+ * Registers memory that exists already, in the first of three ways that is possible; ddp_query_mr()
+ * says which, enum ddp_mr_rung. Memory that lies in a memfd of another region is used as it is.
+ * Private pages, of malloc(), mmap(), static variables or the stack, are adopted: they move to a
+ * memfd, and this is mapped in their place, with the same bytes and the same protection. Stores of
+ * other threads meanwhile are not lost. Other memory is copied by a thread of the library: what is
+ * shared with others, of a file, on huge pages, or private while other threads run without QUIET
+ * and the system has no userfaultfd(2). Regions may overlap. attr: NULL for the defaults.
  *
  * Deregister the memory before you free, unmap or grow it. A page without any region becomes
- * private memory again. A child of fork() gets a private copy. ddp_reg_mr(3) says what else to keep
- * in mind.
+ * private memory again. A child of fork() gets a private copy of adopted memory. ddp_reg_mr(3) says
+ * what else to keep in mind.
  *
  * -EFAULT: not mapped, or not readable; -EACCES: not writable while access needs it; -EOPNOTSUPP:
- * cannot be adopted: shared with others, of a device, on huge pages, or other threads run without
- * QUIET and the system has no userfaultfd(2); -EINVAL: the length is 0, or unknown flags.
+ * of a device or a ring of the kernel, or a thread would have to copy it and the daemon is too old;
+ * -EINVAL: the length is 0, or unknown flags.
  */
 int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
 	       const struct ddp_reg_attr *attr, struct ddp_mr **ret);
@@ -793,8 +795,8 @@ int ddp_async_fd(struct ddp_ctx *ctx);
 /*
  * Takes an event, and waits for it. Events of one type and object that are not taken merge, so none
  * is lost and no queue grows; those of a destroyed object are dropped. Acknowledge each: until
- * then destroying its object returns -EBUSY. timeout_ms < 0: no limit; 0: does not wait. -EAGAIN
- * after the timeout; -EPIPE after DEVICE_GONE.
+ * then its object is in use and cannot be destroyed. timeout_ms < 0: no limit; 0: does not wait.
+ * -EAGAIN after the timeout; -EPIPE after DEVICE_GONE.
  */
 int ddp_get_async_event(struct ddp_ctx *ctx, struct ddp_async_event *ret, int timeout_ms);
 void ddp_ack_async_event(const struct ddp_async_event *ev);
