@@ -118,6 +118,17 @@ static enum sctp_init_result get_param(struct sctp_init *i, const struct sctp_ch
 	return SCTP_INIT_OK;
 }
 
+/* COOKIE ECHO is sent also if an unknown parameter stops the reading in front of the cookie
+ * (3.2.1). */
+static void find_cookie(struct sctp_init *i, struct sctp_cursor at)
+{
+	struct sctp_chunk param;
+
+	while (!i->cookie && sctp_chunk_next(&at, &param) == SCTP_NEXT_OK)
+		if (be_get16(param.p) == SCTP_PARAM_COOKIE)
+			get_cookie(i, &param);
+}
+
 static enum sctp_init_result get_params(struct sctp_init *i, const struct sctp_chunk *c)
 {
 	/* Parameters and chunks share where the length is and how they are padded. */
@@ -137,6 +148,8 @@ static enum sctp_init_result get_params(struct sctp_init *i, const struct sctp_c
 		if (r != SCTP_INIT_OK)
 			return r;
 	}
+	if (c->type == SCTP_INIT_ACK)
+		find_cookie(i, at);
 	return SCTP_INIT_OK;
 }
 

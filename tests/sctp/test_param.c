@@ -284,9 +284,20 @@ Test(sctp_param, init_ack_needs_a_cookie)
 {
 	cr_assert_eq(init_ack(0xc0, 6, 0, 8, 0, 0, 0, 1), SCTP_INIT_NO_COOKIE);
 	cr_assert(got.has_adaptation);
-	cr_assert_eq(init_ack(0x3f, 0xf0, 0, 4, 0, 7, 0, 5, 1), SCTP_INIT_NO_COOKIE,
-		     "behind a parameter that stops");
+	cr_assert_eq(init_ack(0x3f, 0xf0, 0, 4, 0, 8, 0, 5, 1), SCTP_INIT_NO_COOKIE);
 	cr_assert_eq(init_ack(0, 7, 0, 5, 1), SCTP_INIT_OK);
+}
+
+/* rows: 9260-3.2.1-12 */
+Test(sctp_param, a_cookie_counts_behind_a_parameter_that_stops)
+{
+	cr_assert_eq(init_ack(0x3f, 0xf0, 0, 4, 0, 8, 0, 4, 0, 7, 0, 5, 'c'), SCTP_INIT_OK);
+	cr_assert_eq(got.cookie_len, 1);
+	cr_assert_eq(got.cookie[0], 'c');
+	cr_assert_eq(
+		init_ack(0x7f, 0xf0, 0, 4, 0, 7, 0, 5, 'c', 0, 0, 0, 0xc0, 6, 0, 8, 0, 0, 0, 1),
+		SCTP_INIT_OK);
+	cr_assert(!got.has_adaptation, "the others do not");
 }
 
 /* ---- writing ---- */

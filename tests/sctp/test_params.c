@@ -88,7 +88,9 @@ Test(params, unknown_ones_of_init_are_handled_by_their_kind)
 /* rows: 9260-3.2.1-12 9260-3.2.2-03 9260-3.2.2-05 9260-3.3.10.8-01 9260-3.3.3-32 9260-5.1-12 */
 Test(params, unknown_ones_of_init_ack_are_handled_by_their_kind)
 {
-	for (unsigned i = 0; i < KINDS; i++) {
+	/* The cookie comes before the unknown one, or after it. */
+	for (unsigned n = 0; n < 2 * KINDS; n++) {
+		const unsigned i = n / 2;
 		struct sctp_cursor c;
 		struct sctp_error e;
 		uint32_t at;
@@ -96,8 +98,11 @@ Test(params, unknown_ones_of_init_ack_are_handled_by_their_kind)
 		peer_stack_connects(&p, 1);
 		peer_begin(&p);
 		at = peer_begin_init(&p, SCTP_INIT_ACK);
-		peer_put_param(&p, SCTP_PARAM_COOKIE, "cookie", 6);
+		if (n % 2)
+			peer_put_param(&p, SCTP_PARAM_COOKIE, "cookie", 6);
 		put_around(kinds[i].type);
+		if (n % 2 == 0)
+			peer_put_param(&p, SCTP_PARAM_COOKIE, "cookie", 6);
 		peer_end_chunk(&p, at);
 		peer_send(&p);
 		if (kinds[i].reports) {
@@ -112,7 +117,7 @@ Test(params, unknown_ones_of_init_ack_are_handled_by_their_kind)
 		}
 		cr_assert_eq(p.chunk[0].len, 10);
 		peer_send_plain(&p, SCTP_COOKIE_ACK);
-		cr_assert_eq(p.up, i + 1);
+		cr_assert_eq(p.up, n + 1);
 		cr_assert_eq(count_paths(), kinds[i].goes_on ? 3 : 2, "type %x", kinds[i].type);
 		forget();
 	}
