@@ -51,6 +51,7 @@ struct assoc *assoc_init(void *mem, const struct assoc_cfg *cfg)
 	list_init(&a->later);
 	list_init(&a->undecided);
 	list_init(&a->grace);
+	list_init(&a->sending_last);
 	list_init(&a->closing);
 	list_init(&a->stalled);
 	list_init(&a->resuming);
@@ -133,7 +134,7 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 		assoc_credit_begin(a, s);
 		s->ep->acks = a->cfg.acks;
 	}
-	if (s->ep && todo & SESSION_DO_STOP)
+	if (s->ep && todo & SESSION_DO_STOP && !assoc_sends_last(s))
 		rdmap_stop(s->ep);
 	if (s->ep && todo & SESSION_DO_FAIL)
 		rdmap_abort(s->ep);
@@ -197,6 +198,8 @@ void assoc_start_grace(struct assoc *a, struct assoc_stream *s)
 /* Puts the stream on the list of its new state and starts the clock of that state. */
 static void enlist(struct assoc *a, struct assoc_stream *s)
 {
+	if (assoc_sends_last(s))
+		return; /* assoc_close_after() has set its time, which progress does not change */
 	list_del(&s->timer);
 	switch (s->session.state) {
 	case SESSION_PENDING:
@@ -249,6 +252,19 @@ static void stop_pacing(struct assoc *a, struct assoc_stream *s)
 	assoc_await_acks(a, s);
 }
 
+void assoc_stop(struct assoc *a, struct assoc_stream *s)
+{
+	assoc_reason(s, ASSOC_REASON_LOCAL, NULL);
+	if (s->ep)
+		rdmap_stop(s->ep);
+	if (s->ep && s->session.state == SESSION_PEER_ENDED && s->ahead == 0)
+		stop_pacing(a, s);
+	enlist(a, s);
+	if (list_linked(&s->stall))
+		assoc_hold_give_up(a, s);
+	assoc_ready(a, s);
+}
+
 static void settle(struct assoc *a, struct assoc_stream *s, enum session_state old)
 {
 	enum session_state now = s->session.state;
@@ -262,6 +278,8 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 		assoc_release_early(a, s);
 	if (now == SESSION_PEER_ENDED && s->ep && s->ahead == 0)
 		stop_pacing(a, s);
+	if (now == SESSION_PEER_ENDED && assoc_sends_last(s))
+		assoc_reason(s, ASSOC_REASON_LOCAL, NULL); /* we were first */
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		drop_arrivals(a, s);
 	if (!is_session(now) && !s->terminate_due)
@@ -435,18 +453,6 @@ int assoc_refuse(struct assoc *a, uint16_t sid)
 	return ASSOC_E_OK;
 }
 
-void assoc_close(struct assoc *a, struct rdmap *ep)
-{
-	struct assoc_stream *s = ep->stream;
-
-	if (!s || s->ep != ep)
-		return;
-	assoc_reason(s, ASSOC_REASON_LOCAL, NULL);
-	assoc_session(a, s, SESSION_CLOSE);
-	if (list_linked(&s->stall))
-		assoc_hold_give_up(a, s);
-}
-
 void assoc_lost(struct assoc *a)
 {
 	const struct perr_at at = {.perr = PERR_LLP_LOST, .term = perr_term(PERR_LLP_LOST)};
@@ -518,6 +524,8 @@ void assoc_tick(struct assoc *a, uint64_t now_ms)
 		assoc_session(a, s, SESSION_TIMEOUT);
 	while ((s = due(&a->grace, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
+	while ((s = due(&a->sending_last, now_ms)))
+		assoc_stop(a, s);
 	while ((s = due(&a->closing, now_ms)))
 		assoc_session(a, s, SESSION_TIMEOUT);
 }
@@ -535,7 +543,8 @@ uint64_t assoc_expiry(const struct assoc *a)
 
 	if (!list_empty(&a->later))
 		return a->now;
-	return earliest(&a->undecided, earliest(&a->grace, earliest(&a->closing, at)));
+	at = earliest(&a->sending_last, earliest(&a->closing, at));
+	return earliest(&a->undecided, earliest(&a->grace, at));
 }
 
 /* ---- inspection ---- */

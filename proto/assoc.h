@@ -113,6 +113,14 @@ int assoc_refuse(struct assoc *a, uint16_t sid);
 void assoc_close(struct assoc *a, struct rdmap *ep);
 
 /*
+ * The same after the next n requests of the endpoint's owner: these, and those that were taken, are
+ * sent before the Terminate, and what has a response is answered. Then, or after half of
+ * assoc_cfg.close_ms, it is as if assoc_close() were called, which ends this earlier. An error in
+ * between is the reason of ASSOC_EV_CLOSED.
+ */
+void assoc_close_after(struct assoc *a, struct rdmap *ep, uint32_t n);
+
+/*
  * Unbinds the endpoint at once, without completions and without an event. Its memory may be freed
  * on return. The association itself ends the session with a Terminate.
  */

@@ -21,8 +21,10 @@ bool assoc_hold_waits(const struct assoc_stream *s)
 {
 	/* After our end nobody posts receives, and the peer may use the stream again as soon as we
 	 * have acknowledged its own. */
-	return assoc_hold(s) && s->session.state == SESSION_OPEN && s->ep->hold_ms > 0 &&
-	       !s->hold_over;
+	bool open = s->session.state == SESSION_OPEN ||
+		    (s->session.state == SESSION_ENDING && assoc_sends_last(s));
+
+	return open && assoc_hold(s) && s->ep->hold_ms > 0 && !s->hold_over;
 }
 
 bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t ssn,

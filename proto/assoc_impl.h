@@ -46,7 +46,8 @@ struct assoc_stream {
 		ASSOC_CREDITS_AGREED,  /* the Accept has the answer */
 	} credits;
 
-	struct list timer; /* in assoc.deciding, .grace, .closing or .quarantine, as the state is */
+	struct list timer; /* in assoc.deciding, .grace, .sending_last, .closing or .quarantine, as
+			      the state is */
 	struct list await; /* in assoc.awaiting */
 	struct list event_link; /* in assoc.event_streams while events is not 0 */
 	uint64_t deadline;
@@ -129,13 +130,14 @@ struct assoc {
 
 	uint16_t sessions;
 	uint16_t undecided_count;
-	struct list ready;     /* streams that may have something to send, fair order */
-	struct list waiting;   /* streams that wait until everything is acknowledged */
-	struct list later;     /* streams that wait for the next assoc_tick() */
-	struct list undecided; /* by deadline */
-	struct list grace;     /* by deadline: raw, the ULP may still send a message */
-	struct list closing;   /* by deadline */
-	struct list stalled;   /* by deadline */
+	struct list ready;        /* streams that may have something to send, fair order */
+	struct list waiting;      /* streams that wait until everything is acknowledged */
+	struct list later;        /* streams that wait for the next assoc_tick() */
+	struct list undecided;    /* by deadline */
+	struct list grace;        /* by deadline: raw, the ULP may still send a message */
+	struct list sending_last; /* by deadline: closed, and earlier requests are still sent */
+	struct list closing;      /* by deadline */
+	struct list stalled;      /* by deadline */
 	struct list resuming;
 	struct list awaiting; /* streams whose requests await an acknowledgment */
 	struct list quarantine;
@@ -177,6 +179,15 @@ void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct
 
 /* The endpoint found an error or received a Terminate: notes the reason and ends the session. */
 void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason reason);
+
+/* We have closed, and requests from before that are still sent and answered. */
+static inline bool assoc_sends_last(const struct assoc_stream *s)
+{
+	return s->ep && rdmap_last_ones(s->ep);
+}
+
+/* All of them were, or their time is over: nothing is begun any more. */
+void assoc_stop(struct assoc *a, struct assoc_stream *s);
 
 /* Queues an event. */
 void assoc_queue_event(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type);

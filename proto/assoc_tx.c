@@ -82,7 +82,8 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	if (!s->ep || s->session.state == SESSION_LOCAL_ENDED)
 		return NOTHING;
 	if (room <= ASSOC_UNACKED_ENDS && !rdmap_tx_ending(s->ep))
-		return s->terminate_due && !rdmap_tx_busy(s->ep) ? NOTHING : NOT_YET;
+		return s->terminate_due && !rdmap_tx_busy(s->ep) && !assoc_sends_last(s) ? NOTHING
+											 : NOT_YET;
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
 		a->out.len = ret->len;
@@ -94,6 +95,15 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	default:
 		return NOTHING;
 	}
+}
+
+/* We have closed, and what comes before that is sent and answered. */
+static bool stop_if_spent(struct assoc *a, struct assoc_stream *s)
+{
+	if (!assoc_sends_last(s) || !rdmap_tx_spent(s->ep))
+		return false;
+	assoc_stop(a, s);
+	return true;
 }
 
 /* The next message of a stream: first control message, segments, Terminate. */
@@ -116,8 +126,11 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return SEGMENT;
 	}
 	a->out.what = ASSOC_SEGMENT;
+	stop_if_spent(a, s);
 	r = next_segment(a, s, mulpdu, ret);
-	if (r != NOTHING || !s->terminate_due)
+	if (r == NOTHING && stop_if_spent(a, s))
+		r = next_segment(a, s, mulpdu, ret);
+	if (r != NOTHING || !s->terminate_due || assoc_sends_last(s))
 		return r;
 	if (!first_has_arrived(a, s))
 		return NOT_YET;

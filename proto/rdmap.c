@@ -214,6 +214,8 @@ static void begin_tx(struct rdmap_tx *tx, uint8_t rtr)
 		tx->msn[qn] = RDMAP_MSN_FIRST;
 	tx->kind = RDMAP_NOTHING;
 	tx->held = false;
+	tx->last_ones = false;
+	tx->no_answers = false;
 	tx->finishing = false;
 	tx->burst = 0;
 	tx->rtr = rtr;
@@ -251,12 +253,20 @@ void rdmap_stop(struct rdmap *ep)
 {
 	if (ep->tx.kind != RDMAP_TERMINATE && ep->tx.msg.off == 0)
 		ep->tx.kind = RDMAP_NOTHING; /* chosen, but nothing of it was sent */
+	ep->tx.last_ones = false;
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_STOP);
+}
+
+void rdmap_stop_after(struct rdmap *ep, uint32_t n)
+{
+	ep->tx.last_ones = true;
+	ep->tx.left = n;
 }
 
 static void flush(struct rdmap *ep)
 {
 	ep->tx.kind = RDMAP_NOTHING;
+	ep->tx.last_ones = false;
 	ep->tx.finishing = false;
 	ep->wait = 0;
 	rdmap_drop_wr(ep);
@@ -277,6 +287,8 @@ void rdmap_report(struct rdmap *ep)
 {
 	struct rdmap_tx *tx = &ep->tx;
 
+	if (tx->last_ones)
+		rdmap_stop(ep); /* the ULP has sent what it had to send */
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_REPORT);
 	if (ep->state != RDMAP_REPORTED || tx->kind == RDMAP_NOTHING || tx->msg.off == 0) {
 		flush(ep);

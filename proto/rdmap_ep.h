@@ -139,6 +139,9 @@ struct rdmap_tx {
 			   the message after it */
 	bool held;      /* wr is the youngest request of sq, waiting or being sent */
 	uint8_t part;   /* a Read: the element whose Read Request is next, or being sent */
+	bool last_ones; /* the ULP has closed: only `left` more requests are taken */
+	uint32_t left;
+	bool no_answers;     /* the peer has ended the session: no response comes any more */
 	uint8_t term_len;    /* length of a Terminate to be sent, or 0 */
 	struct rdmap_wr *wr; /* a block; NULL: no request was taken */
 	struct ddp_tx msg;
@@ -207,6 +210,16 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms);
 
 /* Begins no further message; the one being sent is finished. */
 void rdmap_stop(struct rdmap *ep);
+
+/* The ULP has closed: the next n requests of the owner are the last ones. rdmap_stop() follows when
+ * rdmap_tx_spent() says so, or earlier. */
+void rdmap_stop_after(struct rdmap *ep, uint32_t n);
+
+/* True from then on. */
+static inline bool rdmap_last_ones(const struct rdmap *ep)
+{
+	return ep->tx.last_ones;
+}
 
 /* Stops sending and receiving; completes all requests that were taken. No Terminate. */
 void rdmap_abort(struct rdmap *ep);

@@ -86,6 +86,7 @@ void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark)
 {
 	struct rdmap_sq *q = &ep->sq;
 
+	ep->tx.no_answers = true;
 	q->ack_pos = q->rec.head;
 	for (uint32_t i = q->rec.head; i != q->rec.tail; i++) {
 		struct rdmap_rec *r = block_ring_at(&q->rec, i);

@@ -302,6 +302,17 @@ bool rdmap_tx_takes_receive(const struct rdmap *ep, uint32_t *ret_msn)
 	return !h->tagged && h->qn == WIRE_QN_SEND;
 }
 
+bool rdmap_tx_spent(const struct rdmap *ep)
+{
+	const struct rdmap_tx *tx = &ep->tx;
+
+	if (tx->kind == RDMAP_NOTHING && !rdmap_fsm_may_begin(ep->state))
+		return true;
+	if (tx->held)
+		return tx->kind == RDMAP_NOTHING && tx->no_answers; /* it would wait for one */
+	return tx->left == 0 && rdmap_orq_len(&ep->sq) == 0;
+}
+
 bool rdmap_tx_ending(const struct rdmap *ep)
 {
 	return ep->tx.term_len > 0;

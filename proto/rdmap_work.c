@@ -116,7 +116,7 @@ static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
 /* Takes the next request into tx.wr. False if there is none or no room for it. */
 static bool take_work(struct rdmap *ep)
 {
-	if (block_ring_full(&ep->sq.rec))
+	if (block_ring_full(&ep->sq.rec) || (ep->tx.last_ones && ep->tx.left == 0))
 		return false;
 	rdmap_take_wr(ep);
 	if (!ep->ops->take_send(ep->user, ep->tx.wr)) {
@@ -126,6 +126,7 @@ static bool take_work(struct rdmap *ep)
 	if (wants_probe(ep, ep->tx.wr))
 		ep->tx.wr->flags |= RDMAP_PACED;
 	ep->tx.held = true;
+	ep->tx.left -= ep->tx.last_ones;
 	rdmap_sq_add(ep);
 	return true;
 }
@@ -135,10 +136,13 @@ static bool take_work(struct rdmap *ep)
 static bool has_to_wait(const struct rdmap *ep)
 {
 	const struct rdmap_wr *wr = ep->tx.wr;
+	bool response = rdmap_op_has_response(wr->op);
 
+	if (ep->tx.no_answers)
+		return response || wr->flags & RDMAP_FENCE;
 	if (wr->flags & RDMAP_FENCE && ep->tx.part == 0 && rdmap_orq_len(&ep->sq) > 0)
 		return true;
-	return rdmap_op_has_response(wr->op) && rdmap_orq_len(&ep->sq) == ep->sq.ord;
+	return response && rdmap_orq_len(&ep->sq) == ep->sq.ord;
 }
 
 static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr)
@@ -358,7 +362,7 @@ static bool begin_probe(struct rdmap *ep)
 {
 	struct wire_ddp h = {.dv = 1, .rv = 1};
 
-	if (rdmap_orq_len(&ep->sq) == ep->sq.ord)
+	if (ep->tx.no_answers || rdmap_orq_len(&ep->sq) == ep->sq.ord)
 		return false;
 	ep->tx.rtr = 0;
 	address(ep->tx.wr, &h);

@@ -25,7 +25,7 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	ep->wake_due = ep->sq_taken == ep->sq_n || ep->cq_room == 0;
 	if (ep->wake_due)
 		return false;
-	if (ep->state == EP_CLOSING)
+	if (ep->state == EP_CLOSING && ep->sq_taken >= ep->sq_last)
 		fail(ep->w, "ep%u: work was taken after the close", ep->id);
 	op = ep->sq[ep->sq_taken++];
 	if (ep->sq_taken - ep->sq_done > ep->cfg.sq_depth)

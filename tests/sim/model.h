@@ -212,7 +212,7 @@ enum ep_state {
 	EP_NEW,
 	EP_CONNECTING,
 	EP_OPEN,
-	EP_CLOSING, /* we called assoc_close() */
+	EP_CLOSING, /* we called assoc_close() or assoc_close_after() */
 	EP_OVER,
 };
 
@@ -262,6 +262,8 @@ struct ep {
 	bool flushed;      /* something ended RDMAP_FLUSH_ERR: the end must follow */
 	bool remote_error; /* something ended RDMAP_REM_...: the peer's error must follow */
 	bool close_requested, unbound;
+	unsigned sq_last;            /* requests that assoc_close_after() lets through */
+	uint64_t sq_last_by_us;      /* as long as that takes less than this */
 	bool errored;                /* raw: an error was reported ... */
 	bool finishing;              /* ... while a message was half sent */
 	unsigned msgs_after_error;   /* messages begun since then */
@@ -402,6 +404,7 @@ struct totals {
 	/* For rows.c: sessions of a stream that had one before, without segments, with some one way
 	 * only, that the passive side began to use, that went on beside one with an error. */
 	unsigned reused, no_segments, oneway, passive_first, survived;
+	unsigned sent_first; /* sessions that ended after what was posted before */
 	unsigned terminates, revoked;
 	unsigned lossy, busy, resized, narrow;                   /* runs with these faults */
 	unsigned packets, retransmits, timeouts, cuts, restarts; /* sctp */

@@ -61,6 +61,20 @@ static void expect_no_buffers(struct ep *ep)
 			other->sq[i]->may |= perr_bit(PERR_NO_BUFFER);
 }
 
+/* At once, or after what was posted. */
+static void close_ep(struct ep *ep)
+{
+	struct world *w = ep->w;
+
+	if (chance(w, 5000)) {
+		assoc_close(ep->end->assoc, ep->r);
+		return;
+	}
+	ep->sq_last = ep->sq_n;
+	ep->sq_last_by_us = simclock_now(w->clock) + (uint64_t)w->plan.close_ms * 1000 / 2;
+	assoc_close_after(ep->end->assoc, ep->r, ep->sq_n - ep->sq_taken);
+}
+
 void program_close(struct ep *ep)
 {
 	assoc_end_tick(ep->end);
@@ -70,7 +84,7 @@ void program_close(struct ep *ep)
 	ep->close_requested = true;
 	ep->state = EP_CLOSING;
 	expect_no_buffers(ep);
-	assoc_close(ep->end->assoc, ep->r);
+	close_ep(ep);
 	assoc_end_wake(ep->end);
 }
 

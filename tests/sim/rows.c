@@ -63,6 +63,8 @@ static void sessions(const struct totals *t)
 		{"5043-10-02", "reordering changes nothing", t->ahead, t->early},
 		{"5043-11.3-05", "other sessions continued when one ended with an error",
 		 t->survived, 1},
+		{"5041-6.2.1-01", "what was posted before the end of a session is done",
+		 t->sent_first, 1},
 		{"5041-3-03 5041-6.2.2-01",
 		 "the loss of an association ends everything outstanding", t->lost, t->flushed},
 	};

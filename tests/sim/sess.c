@@ -267,6 +267,30 @@ static void check_delivered(struct ep *ep)
 		     (unsigned long long)ep_undelivered(other)->cookie);
 }
 
+/* True if only the end of this side ended the session. */
+static bool ended_alone(const struct ep *ep, const struct assoc_event *ev)
+{
+	const struct ep *other = ep_other(ep);
+	const struct sess *s = ep->sess;
+
+	return ev->reason == ASSOC_REASON_LOCAL && !ep->end->gone && s->established && other &&
+	       !other->close_requested && !other->errored && !s->released[!ep->side] &&
+	       !ep->w->plan.tight && !ep->uncertain && !s->uncertain;
+}
+
+/* What was posted before the end was sent, and answered, unless there was no time. */
+static void check_sent_first(const struct ep *ep, const struct assoc_event *ev)
+{
+	if (!ended_alone(ep, ev) || simclock_now(ep->w->clock) >= ep->sq_last_by_us)
+		return;
+	for (unsigned i = 0; i < ep->sq_last; i++)
+		if (ep->sq[i]->state != OP_DONE || ep->sq[i]->status == RDMAP_FLUSH_ERR)
+			fail(ep->w, "ep%u: %s #%llu was posted before the end and is not done",
+			     ep->id, names_op(ep->sq[i]->kind),
+			     (unsigned long long)ep->sq[i]->cookie);
+	ep->w->sum.sent_first += ep->sq_last > 0;
+}
+
 static bool found(uint32_t bits, unsigned perr)
 {
 	return perr != PERR_NONE && perr < 32 && (bits >> perr & 1);
@@ -353,6 +377,7 @@ static void closed(struct ep *ep, const struct assoc_event *ev)
 		check_delivered(ep);
 	if (!ep->end->gone && ep->sess->established && ep->sess->terminates == 0)
 		fail(w, "ep%u: session %u ends without a Terminate", ep->id, ep->sess->id);
+	check_sent_first(ep, ev);
 	count_closed(ep, ev);
 	ep->sess->reason[ep->side] = ev->reason;
 	ep_over(ep);

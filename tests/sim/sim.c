@@ -217,8 +217,9 @@ static void print(const struct totals *t)
 	printf("late receives %u; sessions with placing in order %u, with completions after "
 	       "acknowledgments %u\n",
 	       t->held, t->in_order, t->acked);
-	printf("ended by error %u, by loss %u; flushed %u, failed locally %u\n", t->errors, t->lost,
-	       t->flushed, t->local_errors);
+	printf("ended by error %u, by loss %u, after what was posted %u; flushed %u, failed "
+	       "locally %u\n",
+	       t->errors, t->lost, t->sent_first, t->flushed, t->local_errors);
 }
 
 static void run_all(const struct options *o)
