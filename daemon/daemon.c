@@ -144,7 +144,7 @@ static void disconnect_all(struct daemon *d)
 		struct qp *qp;
 
 		while ((qp = idtab_next(&c->qps, &pos)))
-			qp_disconnect(qp);
+			qp_stop(qp);
 	}
 }
 

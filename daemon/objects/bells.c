@@ -39,6 +39,12 @@ static unsigned take(struct client *c, unsigned budget)
 	return n;
 }
 
+void bells_take_client(struct client *c)
+{
+	if (take(c, BELL_QUEUES) > 0)
+		c->rung_ms = c->worker->now_ms;
+}
+
 /* An idle client rings its doorbell from now on, unless it has rung at this very moment. */
 static void stop_polling(struct client *c)
 {

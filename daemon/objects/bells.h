@@ -9,10 +9,14 @@
 
 #include <stdbool.h>
 
+struct client;
 struct worker;
 
 /* Wakes the queue pairs that clients rang for, within a budget. True if there was any. */
 bool bells_take(struct worker *w);
+
+/* Wakes those that one client rang for, all of them. */
+void bells_take_client(struct client *c);
 
 /* The worker is about to block: from now on all clients ring their doorbells. False if a bell was
  * rung meanwhile. */

@@ -57,6 +57,7 @@ struct client {
 	struct list polled;     /* in worker.polled: its page is read in each turn */
 	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
 	uint64_t rung_words;    /* words of its page that are still to be taken */
+	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
 	struct slabs slabs; /* of rings.c */
 	struct acct_charge slab_memory, slab_maps;

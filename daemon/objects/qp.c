@@ -314,6 +314,7 @@ static struct qp *new_qp(struct client *c, const struct parts *p, const struct m
 	qp->scope = ++c->daemon->last_scope;
 	use_parts(qp, p);
 	list_init(&qp->waiting);
+	list_init(&qp->posted);
 	async_init(&qp->async);
 	timer_init(&qp->deadline, qp_time_out);
 	agent_call_init(qp);
@@ -391,6 +392,7 @@ struct qp *qp_free(struct qp *qp)
 	async_drop(&qp->async);
 	mw_release(qp->client, qp->pd->number, qp->scope);
 	idtab_del(&qp->client->qps, qp->handle);
+	list_del(&qp->posted);
 	release_parts(qp);
 	rings_free(&qp->rings);
 	qp_options_free(qp);

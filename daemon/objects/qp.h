@@ -70,6 +70,7 @@ struct qp {
 	struct qp_hold hold;
 	uint32_t max_recv_sge;
 	uint16_t sid;
+	struct list posted; /* in client.posted */
 
 	uint32_t handle;
 	uint64_t scope; /* of STags that only this endpoint may use, never 0 */
@@ -122,18 +123,23 @@ struct qp *qp_free(struct qp *qp);
 /* Begins a session with a peer: an event follows. 0 or a refusal. */
 int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep);
 
-/* Begins to end the session; an event follows if there was one. */
+/* Begins to end the session, after what its program has posted so far; an event follows if there
+ * was one. */
 void qp_disconnect(struct qp *qp);
+
+/* Begins to end the session now, because the daemon stops: what waits in the send ring is flushed.
+ */
+void qp_stop(struct qp *qp);
+
+/* The same, by order of somebody else, whom the reason names: its program gets ECONNABORTED. reason
+ * stays the caller's and is static. */
+void qp_terminate(struct qp *qp, const char *reason);
 
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
 
 /* What it carried so far. */
 struct acct_traffic qp_traffic(const struct qp *qp);
-
-/* The same, by order of somebody else, whom the reason names: its program gets ECONNABORTED. reason
- * stays the caller's and is static. */
-void qp_terminate(struct qp *qp, const char *reason);
 
 /* The client rang: there is work, a receive that a message waits for, or room for completions. */
 void qp_wake(struct qp *qp);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/base/queue.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/conn_params.h"
@@ -44,6 +45,8 @@ static void wake_receiver(struct qp *qp)
 
 void qp_wake(struct qp *qp)
 {
+	if (!list_linked(&qp->posted))
+		list_add_tail(&qp->client->posted, &qp->posted);
 	if (qp->state == QP_RTS) {
 		if (qp->hold.mem)
 			wake_receiver(qp);
@@ -51,7 +54,9 @@ void qp_wake(struct qp *qp)
 		assoc_tx_wake(qp->assoc->ddp, qp->ep);
 		association_activate(qp->assoc);
 	} else if (qp->state == QP_CLOSING && bound(qp)) {
-		assoc_tx_wake(qp->assoc->ddp, qp->ep); /* the last message waits for the agent */
+		if (qp->hold.mem)
+			wake_receiver(qp);
+		assoc_tx_wake(qp->assoc->ddp, qp->ep); /* requests from before the end wait */
 		association_activate(qp->assoc);
 	} else if (qp->state == QP_ERROR) {
 		wr_flush(qp);
@@ -347,17 +352,27 @@ void qp_time_out(struct timer *t)
 
 /* ---- ending ---- */
 
+static void cancel(struct qp *qp, const char *reason)
+{
+	unbind(qp);
+	qp_failed(qp, MSG_EV_FAILED, &(struct session_event){.err = ECANCELED, .reason = reason});
+}
+
+/* Entries of the send ring that are requests; the oldest ones may be there to be flushed. */
+static uint32_t posted(const struct qp *qp)
+{
+	uint32_t n = queue_waiting(&qp->sq);
+
+	return n > qp->flush_pending ? n - qp->flush_pending : 0;
+}
+
 void qp_disconnect(struct qp *qp)
 {
 	if (qp->state == QP_CONNECTING) {
-		unbind(qp);
-		qp_failed(qp, MSG_EV_FAILED,
-			  &(struct session_event){
-				  .err = ECANCELED,
-				  .reason = qp->order ? qp->order : "canceled by this program"});
+		cancel(qp, "canceled by this program");
 	} else if (qp->state == QP_RTS) {
 		qp->state = QP_CLOSING;
-		assoc_close(association_ddp(qp->assoc), qp->ep);
+		assoc_close_after(association_ddp(qp->assoc), qp->ep, posted(qp));
 		association_activate(qp->assoc);
 	} else if (qp->state == QP_ERROR && rdmap_keeps_recvs(qp->ep)) {
 		rdmap_flush_recvs(qp->ep);
@@ -365,10 +380,27 @@ void qp_disconnect(struct qp *qp)
 	}
 }
 
+/* The same, but nothing of the ring is sent first. */
+static void end(struct qp *qp, const char *reason)
+{
+	if (qp->state == QP_CONNECTING) {
+		cancel(qp, reason);
+	} else if (qp->state == QP_RTS || qp->state == QP_CLOSING) {
+		qp->state = QP_CLOSING;
+		assoc_close(association_ddp(qp->assoc), qp->ep);
+		association_activate(qp->assoc);
+	}
+}
+
 void qp_terminate(struct qp *qp, const char *reason)
 {
 	qp->order = reason;
-	qp_disconnect(qp);
+	end(qp, reason);
+}
+
+void qp_stop(struct qp *qp)
+{
+	end(qp, "this daemon stops");
 }
 
 /* A session that was established has failed. */

@@ -19,6 +19,7 @@
 #include "daemon/objects/mr.h"
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
+#include "daemon/objects/posted.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/rings.h"
 #include "daemon/objects/session_request.h"
@@ -183,8 +184,9 @@ static void readable(void *user, unsigned what)
 		if (r == CONN_E_AGAIN)
 			return;
 		if (r == CONN_E_OK) {
-			record_handle(c, rec, len, fds, nfds);
-			if (pause_reading(c))
+			bool took = record_handle(c, rec, len, fds, nfds);
+
+			if (pause_reading(c) || took)
 				return;
 		} else if (r == CONN_E_TRUNCATED) {
 			client_fault(c,
@@ -192,6 +194,7 @@ static void readable(void *user, unsigned what)
 				     "daemon has no descriptors left",
 				     MSG_MAX, MSG_MAX_FDS);
 		} else {
+			posted_take(c);
 			client_fault(c, "%s", ""); /* gone: it cannot read a reason */
 		}
 	}
@@ -268,6 +271,7 @@ int attach_client(struct worker *w, int fd)
 	strcpy(c->comm, "?"); /* until it says hello */
 	list_init(&c->faulty);
 	list_init(&c->polled);
+	list_init(&c->posted);
 	list_init(&c->watcher.link);
 	async_channel_init(&c->async);
 	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);

@@ -8,6 +8,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/client.h"
+#include "daemon/objects/posted.h"
 #include "daemon/service/handlers.h"
 #include "ipc/version.h"
 
@@ -63,11 +64,12 @@ static size_t reply_len(const struct client *c, const struct handlers_row *row)
 	return c->minor < row->reply_minor ? row->old_reply_len : row->reply_len;
 }
 
-static void dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)
+static bool dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)
 {
 	struct msg_hdr hdr = {0, 0};
 	struct reply rep;
 	const struct handlers_row *row;
+	bool took = false;
 	int r = -EPROTO;
 
 	memset(&rep, 0, sizeof(rep));
@@ -75,6 +77,7 @@ static void dispatch(struct client *c, const void *rec, size_t len, const int *f
 	row = check(c, &hdr, len, nfds, &rep);
 	if (row) {
 		log_debug("client %u: %s", c->id, msg_op_str(hdr.op));
+		took = posted_take(c);
 		r = row->fn(c, rec, fds, &rep);
 	}
 	if (r) {
@@ -84,11 +87,14 @@ static void dispatch(struct client *c, const void *rec, size_t len, const int *f
 		outq_send(&c->replies, &rep.hdr, reply_len(c, row), rep.fds, rep.nfds);
 	}
 	reply_close_fds(&rep);
+	return took;
 }
 
-void record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds)
+bool record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds)
 {
-	dispatch(c, rec, len, fds, nfds);
+	bool took = dispatch(c, rec, len, fds, nfds);
+
 	while (nfds > 0)
 		close(fds[--nfds]);
+	return took;
 }

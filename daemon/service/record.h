@@ -6,14 +6,16 @@
 #ifndef DAEMON_SERVICE_RECORD_H
 #define DAEMON_SERVICE_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct client;
 
 /*
  * Handles one record and sends the reply. fds: its descriptors, closed here. A record that does not
- * match the table ends the client, with the reason.
+ * match the table ends the client, with the reason. What the client has posted before comes first:
+ * true if it had, and other clients should have their turn before the next record of this one.
  */
-void record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds);
+bool record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds);
 
 #endif

@@ -645,8 +645,8 @@ int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n);
  * too; -ENOTCONN. */
 int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr);
 
-/* Ends the session: completed work arrives at the peer, other work is flushed. DISCONNECTED
- * follows. */
+/* Ends the session: work that was posted before is done first, within half of session.close_ms, and
+ * the rest is flushed. Returns at once; DISCONNECTED follows. */
 int ddp_disconnect(struct ddp_id *id);
 
 /* Waits for an event. timeout_ms < 0: no limit; 0: does not wait. -EAGAIN after the timeout. Each
