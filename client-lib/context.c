@@ -96,7 +96,7 @@ static int receive(struct ddp_ctx *ctx, const struct call *c)
 
 	if (e == CONN_E_CLOSED)
 		return context_gone(c->name);
-	if (e == CONN_E_TRUNCATED)
+	if (e == CONN_E_TRUNCATED || e == CONN_E_NO_FDS)
 		return violation(ctx, c->name,
 				 "is too long, or its descriptors could not be taken");
 	if (e)

@@ -87,6 +87,19 @@ static ssize_t receive(int fd, struct msghdr *m)
 	return n;
 }
 
+/* 0, or what is wrong with a record that was received with so many descriptors. */
+static int judge(ssize_t n, int flags, unsigned nfds)
+{
+	if (n == 0)
+		return CONN_E_CLOSED;
+	if (flags & MSG_TRUNC || nfds > MSG_MAX_FDS)
+		return CONN_E_TRUNCATED;
+	if (!(flags & MSG_CTRUNC))
+		return 0;
+	/* There was room for that many: this process could not have more. */
+	return nfds < MSG_MAX_FDS ? CONN_E_NO_FDS : CONN_E_TRUNCATED;
+}
+
 int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
 	      unsigned *ret_nfds)
 {
@@ -99,6 +112,7 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	int fds[CONTROL_FDS];
 	unsigned nfds;
 	ssize_t n;
+	int r;
 
 	n = receive(fd, &m);
 	/* The peer closed without reading one of our records. The kernel reports this first and
@@ -108,13 +122,14 @@ int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MA
 	if (n < 0)
 		return outcome(errno);
 	nfds = get_fds(&m, fds);
-	if (n == 0 || (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || nfds > MSG_MAX_FDS) {
-		for (unsigned i = 0; i < nfds; i++)
-			close(fds[i]);
-		return n == 0 ? CONN_E_CLOSED : CONN_E_TRUNCATED;
+	r = judge(n, m.msg_flags, nfds);
+	for (unsigned i = 0; r && i < nfds; i++)
+		close(fds[i]);
+	if (r == 0) {
+		memcpy(ret_fds, fds, nfds * sizeof(int));
+		*ret_nfds = nfds;
 	}
-	memcpy(ret_fds, fds, nfds * sizeof(int));
-	*ret_nfds = nfds;
-	*ret_len = (size_t)n;
-	return 0;
+	if (r == 0 || r == CONN_E_NO_FDS)
+		*ret_len = (size_t)n;
+	return r;
 }

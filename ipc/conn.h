@@ -17,6 +17,8 @@ enum {
 	CONN_E_CLOSED,    /* the other end is gone */
 	CONN_E_TRUNCATED, /* recv: a record longer than cap or with too many descriptors; it is
 			     lost, and its descriptors are closed */
+	CONN_E_NO_FDS,    /* recv: the record is there, but this process has no room for all of its
+			     descriptors (RLIMIT_NOFILE), and none is left open */
 };
 
 /*
@@ -28,8 +30,9 @@ int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds
 
 /*
  * Receives one record into buf of cap bytes. The caller owns its descriptors, which are
- * close-on-exec. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, CONN_E_TRUNCATED, or a negative errno
- * value. Unless it returns 0, the ret_ are untouched and no descriptor is left open.
+ * close-on-exec. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, CONN_E_TRUNCATED, CONN_E_NO_FDS, which
+ * sets *ret_len as 0 does, or a negative errno value. Otherwise the ret_ are untouched. Unless it
+ * returns 0, no descriptor is left open.
  */
 int conn_recv(int fd, void *buf, size_t cap, size_t *ret_len, int ret_fds[MSG_MAX_FDS],
 	      unsigned *ret_nfds);

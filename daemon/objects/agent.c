@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
@@ -28,7 +29,7 @@ static int make_area(struct agent *a, struct reply *rep)
 	a->area = (struct agent_area *)(void *)a->rings.mem;
 	r = doorbell_create(&a->bell, &wait);
 	if (r)
-		return reply_refuse(rep, -r, "agent: %s", strerror(-r));
+		return descriptors_refuse(rep, -r, "agent");
 	reply_add_fd(rep, wait);
 	rep->agent.bytes = a->rings.bytes;
 	rep->agent.offset = a->rings.offset;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/cq.h"
 #include "daemon/objects/qp.h"
@@ -52,7 +53,7 @@ int async_open(struct client *c, struct reply *rep)
 		return reply_refuse(rep, EEXIST, "asynchronous events: the client has their bell");
 	r = doorbell_create(&ch->bell, &wait);
 	if (r)
-		return reply_refuse(rep, -r, "asynchronous events: %s", strerror(-r));
+		return descriptors_refuse(rep, -r, "asynchronous events");
 	reply_add_fd(rep, wait);
 	if (!list_empty(&ch->pending))
 		doorbell_ring(ch->bell);

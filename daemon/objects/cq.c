@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/objects/client.h"
 #include "ipc/doorbell.h"
 #include "util/checked.h"
@@ -42,10 +43,7 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 	r = make_bell(cq, rep);
 	if (!r && idtab_add(&c->cqs, cq, &cq->handle))
 		r = -ENOMEM;
-	if (r)
-		return reply_refuse(rep, -r, "completion queue of %u entries: %s", entries,
-				    strerror(-r));
-	return 0;
+	return r ? descriptors_refuse(rep, -r, "completion queue") : 0;
 }
 
 static int check_entries(const struct client *c, uint32_t entries, struct reply *rep)

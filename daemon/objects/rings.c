@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/objects/client.h"
 #include "ipc/memfd.h"
 #include "ipc/version.h"
@@ -40,13 +41,13 @@ static int make_shared(struct rings *r, struct reply *rep)
 	e = slab_alloc(&c->slabs, r->bytes, &r->range);
 	if (e) {
 		charge_slabs(c, c->slabs.count, rep);
-		return reply_refuse(rep, -e, "rings: %s", strerror(-e));
+		return descriptors_refuse(rep, -e, "rings");
 	}
 	r->mem = r->range.addr;
 	r->offset = r->range.offset;
 	fd = fcntl(r->range.fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		return reply_refuse(rep, errno, "rings: %s", strerror(errno));
+		return descriptors_refuse(rep, errno, "rings");
 	reply_add_fd(rep, fd);
 	return 0;
 }
@@ -74,7 +75,7 @@ static int make_own(struct rings *r, struct reply *rep)
 		return e;
 	e = memfd_create_mapped(RINGS_NAME, r->bytes, &fd, &map);
 	if (e)
-		return reply_refuse(rep, -e, "rings: %s", strerror(-e));
+		return descriptors_refuse(rep, -e, "rings");
 	reply_add_fd(rep, fd);
 	r->mem = map;
 	return 0;

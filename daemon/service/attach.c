@@ -188,11 +188,13 @@ static void readable(void *user, unsigned what)
 
 			if (pause_reading(c) || took)
 				return;
+		} else if (r == CONN_E_NO_FDS) {
+			record_without_fds(c, rec, len);
+			if (pause_reading(c))
+				return;
 		} else if (r == CONN_E_TRUNCATED) {
-			client_fault(c,
-				     "a record of more than %d bytes or %d descriptors, or the "
-				     "daemon has no descriptors left",
-				     MSG_MAX, MSG_MAX_FDS);
+			client_fault(c, "a record of more than %d bytes or %d descriptors", MSG_MAX,
+				     MSG_MAX_FDS);
 		} else {
 			posted_take(c);
 			client_fault(c, "%s", ""); /* gone: it cannot read a reason */

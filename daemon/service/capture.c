@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 #include "daemon/net/association.h"
@@ -217,7 +218,10 @@ int capture_begin(struct client *c, const struct ctl_capture *req, struct reply 
 		return r;
 	r = make(c, req, &cap, &fd);
 	if (r < 0)
-		return reply_refuse(rep, -r, "capture: no memory for %d bytes", RING_SIZE);
+		return descriptors_lack(-r)
+			       ? descriptors_refuse(rep, -r, "capture")
+			       : reply_refuse(rep, -r, "capture: no memory for %d bytes",
+					      RING_SIZE);
 	reply_add_fd(rep, fd);
 	tap.arg = cap;
 	r = llp_set_tap(c->worker->net, &tap);

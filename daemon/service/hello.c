@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
 #include "daemon/objects/client.h"
 #include "ipc/doorbell.h"
@@ -109,8 +110,11 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct reply *re
 	r = make_events(c, rep);
 	if (!r)
 		r = make_doorbell(c, rep);
-	if (r)
-		return reply_violation(rep, -r, "hello: no resources: %s", strerror(-r));
+	if (r) {
+		descriptors_refuse(rep, -r, "hello");
+		rep->fatal = true;
+		return r;
+	}
 	c->minor = req->minor;
 	c->hello = true;
 	rep->hello.major = IPC_VERSION_MAJOR;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/client.h"
@@ -97,4 +98,14 @@ bool record_handle(struct client *c, const void *rec, size_t len, int *fds, unsi
 	while (nfds > 0)
 		close(fds[--nfds]);
 	return took;
+}
+
+void record_without_fds(struct client *c, const void *rec, size_t len)
+{
+	struct msg_hdr hdr = {0, 0};
+	struct reply rep;
+
+	memset(&rep, 0, sizeof(rep));
+	memcpy(&hdr, rec, len < sizeof(hdr) ? len : sizeof(hdr));
+	send_error(c, hdr.seq, descriptors_refuse(&rep, EMFILE, msg_op_str(hdr.op)), &rep);
 }

@@ -18,4 +18,7 @@ struct client;
  */
 bool record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds);
 
+/* Refuses a record whose descriptors this process could not take. The client continues. */
+void record_without_fds(struct client *c, const void *rec, size_t len);
+
 #endif

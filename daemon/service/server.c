@@ -2,6 +2,7 @@
 #include "daemon/service/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,11 +10,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/base/descriptors.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
 #include "daemon/base/state.h"
 #include "daemon/service/attach.h"
+#include "ipc/conn.h"
 
 enum {
 	BACKLOG = 64,
@@ -26,6 +29,7 @@ struct server {
 	int fd;
 	bool passed; /* by systemd: it is not ours to remove */
 	struct event_loop_watch *watch;
+	int spare;           /* given up to tell a program that there are no descriptors; or -1 */
 	struct timer resume; /* set during a pause for want of descriptors */
 };
 
@@ -109,24 +113,67 @@ static int bind_socket(struct server *s)
 	return listen(s->fd, BACKLOG) < 0 ? fail(d, "cannot listen") : 0;
 }
 
+static int any_descriptor(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Nothing of a client is made: it gets the reason at once instead of a timeout later. */
+static void send_reason(int fd, int err)
+{
+	struct msg_error e = {.hdr = {.op = MSG_ERROR}, .err = err, .fatal = 1};
+
+	descriptors_words(err, e.reason, sizeof(e.reason));
+	conn_send(fd, &e, sizeof(e), NULL, 0); /* fails if the program is gone already */
+	close(fd);
+}
+
+/* Turns the next program away with the descriptor that is kept for this. False: it is not there. */
+static bool turn_away(struct server *s, int err)
+{
+	int fd;
+
+	if (s->spare < 0 || !descriptors_lack(err))
+		return false;
+	close(s->spare);
+	fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		send_reason(fd, err);
+	s->spare = any_descriptor();
+	return fd >= 0;
+}
+
+/* Accept failed for want of resources. False: nothing can be done about it before a pause. */
+static bool out_of(struct server *s, int err)
+{
+	struct worker *w = &s->daemon->worker;
+	char words[MSG_REASON_MAX];
+
+	descriptors_words(err, words, sizeof(words));
+	log_limited(&w->socket_log, w->now_ms, LOG_LEVEL_WARN, "socket %s: accept: %s",
+		    s->daemon->cfg.socket.path, words);
+	if (turn_away(s, err))
+		return true;
+	if (s->spare < 0)
+		s->spare = any_descriptor();
+	event_loop_watch_set(s->watch, 0);
+	timer_set(&w->timers, &s->resume, w->now_ms + PAUSE_MS);
+	return false;
+}
+
 static void incoming(void *user, unsigned what)
 {
 	struct server *s = user;
-	struct daemon *d = s->daemon;
-	struct worker *w = &d->worker;
 
 	(void)what;
 	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {
-			attach_client(&d->worker, fd);
-		} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-			log_limited(&w->socket_log, w->now_ms, LOG_LEVEL_WARN,
-				    "socket %s: accept: %s", d->cfg.socket.path, strerror(errno));
-			event_loop_watch_set(s->watch, 0);
-			timer_set(&w->timers, &s->resume, w->now_ms + PAUSE_MS);
-			return;
+			attach_client(&s->daemon->worker, fd);
+		} else if (descriptors_lack(errno) || errno == ENOMEM) {
+			if (!out_of(s, errno))
+				return;
 		} else if (errno != EINTR && errno != ECONNABORTED) {
 			return;
 		}
@@ -181,7 +228,7 @@ int server_open(struct daemon *d, struct server **ret)
 		return -1;
 	}
 	s->daemon = d;
-	s->fd = -1;
+	s->fd = s->spare = -1;
 	timer_init(&s->resume, resume);
 	if (take_socket(s)) {
 		if (s->fd >= 0)
@@ -194,6 +241,7 @@ int server_open(struct daemon *d, struct server **ret)
 		server_close(s);
 		return -1;
 	}
+	s->spare = any_descriptor();
 	*ret = s;
 	return 0;
 }
@@ -229,6 +277,8 @@ struct server *server_close(struct server *s)
 	if (!s->passed)
 		unlink(s->daemon->cfg.socket.path);
 	close(s->fd);
+	if (s->spare >= 0)
+		close(s->spare);
 	free(s);
 	return NULL;
 }

@@ -208,7 +208,7 @@ Test(conn, many_descriptors_too_many_are_truncated_and_none_stays_open)
 	cr_assert_eq(open_fds(), before);
 }
 
-Test(conn, descriptors_beyond_the_limit_of_the_process_are_truncated)
+Test(conn, a_record_whose_descriptors_this_process_cannot_have_stays)
 {
 	unsigned before = open_fds();
 	struct rlimit lim;
@@ -219,7 +219,8 @@ Test(conn, descriptors_beyond_the_limit_of_the_process_are_truncated)
 	lim.rlim_cur = (rlim_t)dup(a) + 1;
 	close((int)lim.rlim_cur - 1);
 	setrlimit(RLIMIT_NOFILE, &lim);
-	cr_assert_eq(receive(sizeof(buf)), CONN_E_TRUNCATED);
+	cr_assert_eq(receive(sizeof(buf)), CONN_E_NO_FDS);
+	cr_assert_eq(len, 1);
 	lim.rlim_cur = lim.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &lim);
 	cr_assert_eq(open_fds(), before);
