@@ -77,13 +77,15 @@ bool assoc_credit_put_offer(struct assoc *a, const struct assoc_stream *s, uint1
 
 /* ---- what is sent ---- */
 
-/* After an orderly end of the peer nothing is held there, and no credit comes. */
+/* After an orderly end of the peer nothing is held there, and no credit comes. A message that was
+ * begun is finished; what was posted before our own end is not begun without credit. */
 bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len)
 {
 	uint32_t msn;
 	bool takes = rdmap_tx_takes_receive(s->ep, &msn);
+	bool finishes = s->session.state == SESSION_PEER_ENDED && !assoc_sends_last(s);
 
-	return rdmap_tx_ending(s->ep) || s->session.state == SESSION_PEER_ENDED ||
+	return rdmap_tx_ending(s->ep) || finishes ||
 	       credit_tx_may(&s->ep->credit_tx, hold_room(len), takes, msn);
 }
 

@@ -97,10 +97,13 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	}
 }
 
-/* We have closed, and what comes before that is sent and answered. */
-static bool stop_if_spent(struct assoc *a, struct assoc_stream *s)
+/* We have closed, and what comes before that is sent and answered; or it has to wait, and the peer
+ * has ended, too. */
+static bool stop_if_spent(struct assoc *a, struct assoc_stream *s, enum next r)
 {
-	if (!assoc_sends_last(s) || !rdmap_tx_spent(s->ep))
+	bool waits = r == WAITING && s->session.state == SESSION_PEER_ENDED;
+
+	if (!assoc_sends_last(s) || !(waits || rdmap_tx_spent(s->ep)))
 		return false;
 	assoc_stop(a, s);
 	return true;
@@ -126,9 +129,9 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return SEGMENT;
 	}
 	a->out.what = ASSOC_SEGMENT;
-	stop_if_spent(a, s);
+	stop_if_spent(a, s, NOTHING);
 	r = next_segment(a, s, mulpdu, ret);
-	if (r == NOTHING && stop_if_spent(a, s))
+	if (r != SEGMENT && stop_if_spent(a, s, r))
 		r = next_segment(a, s, mulpdu, ret);
 	if (r != NOTHING || !s->terminate_due || assoc_sends_last(s))
 		return r;

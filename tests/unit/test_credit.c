@@ -256,6 +256,37 @@ Test(credit, in_a_message_that_waits_the_time_to_close_ends_the_session)
 	cr_expect_eq(t.qa->done[t.qa->ndone - 1].status, RDMAP_FLUSH_ERR);
 }
 
+Test(credit, what_was_posted_before_the_end_waits_for_receives)
+{
+	struct assoc_event ev;
+
+	post_sends(t.qa, TWO_STAG_A, MANY, LEN);
+	assoc_close_after(t.a.assoc, t.qa->ep, MANY);
+	pump();
+	cr_expect_lt(t.qa->taken, MANY);
+	cr_expect_eq(receive(t.qb, TWO_STAG_B, MANY), MANY);
+	cr_expect_eq(t.qa->ndone, MANY);
+	cr_assert(pair_event(&t.a, &ev));
+	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
+	cr_expect_eq(ev.reason, ASSOC_REASON_LOCAL);
+}
+
+/* The peer has ended as well: it gives no credit, and nobody there posts receives. */
+Test(credit, what_was_posted_before_the_end_of_both_waits_for_nothing)
+{
+	struct assoc_event ev;
+
+	post_sends(t.qa, TWO_STAG_A, MANY, LEN);
+	assoc_close_after(t.a.assoc, t.qa->ep, MANY);
+	pump();
+	assoc_close(t.b.assoc, t.qb->ep);
+	pump();
+	cr_expect_lt(t.qa->taken, MANY);
+	cr_assert(pair_event(&t.a, &ev));
+	cr_expect_eq(ev.type, ASSOC_EV_CLOSED);
+	cr_expect_eq(ev.reason, ASSOC_REASON_LOCAL);
+}
+
 /* ---- the agreement ---- */
 
 /* Sends more than a window without a receive. True if the sender waits. */
