@@ -48,8 +48,8 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		return;
 	}
 	d->first |= tsn == p->first;
-	d->bytes += sctp_tx_wire(t);
-	if (t->count == 1 && t->state == SCTP_TX_OUT) {
+	d->bytes += t->acked ? 0 : sctp_tx_wire(t);
+	if (t->count == 1 && t->state == SCTP_TX_OUT && !t->acked) {
 		uint64_t rtt = now - t->sent_us;
 
 		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
@@ -59,6 +59,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
 	sctp_pmtu_arrived(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD);
 	t->state = (uint8_t)state;
+	t->acked = true;
 	if (!k->any || sctp_tsn_before(k->highest, tsn))
 		k->highest = tsn;
 	k->any = true;

@@ -340,6 +340,9 @@ void sctp_loss_t3(struct sctp_path *p);
 void sctp_loss_probe(struct sctp_path *p);
 /* Nothing can be sent; if the peer's window is the reason, T3 asks again (6.1 (A)). */
 void sctp_loss_watch(struct sctp_assoc *a);
+/* A chunk that was sent on the path goes another way: what T3 watches changes, not when it expires
+ * (RFC 9260 6.3.3 (F1)). */
+void sctp_loss_left(struct sctp_path *p, uint32_t tsn);
 /* Starts or stops T3 and the tail-loss probe of a path after a SACK. */
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked);
 

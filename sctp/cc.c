@@ -85,7 +85,6 @@ void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, boo
 		.ssthresh = ssthresh_unknown,
 		.pmdcs = pmdcs,
 		.max_cwnd = least(max_cwnd, max_window),
-		.burst_end = UINT32_MAX,
 		.v6 = v6,
 		.fresh = true,
 		.hystart = {.last_min_us = UINT32_MAX, .min_us = UINT32_MAX},
@@ -253,7 +252,6 @@ void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us)
 
 void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets)
 {
-	uint64_t end = flight + (uint64_t)packets * c->pmdcs;
-
-	c->burst_end = end < UINT32_MAX ? (uint32_t)end : UINT32_MAX;
+	c->burst_from = flight;
+	c->burst = packets;
 }

@@ -38,10 +38,11 @@ struct sctp_cc_hystart {
 struct sctp_cc {
 	const struct sctp_cc_ops *ops;
 	uint32_t cwnd, ssthresh;
-	uint32_t partial;   /* partial_bytes_acked */
-	uint32_t pmdcs;     /* largest chunk of a packet: the unit of the RFC's rules */
-	uint32_t max_cwnd;  /* no window grows beyond it: twice the send buffer */
-	uint32_t burst_end; /* of sctp_cc_burst() */
+	uint32_t partial;    /* partial_bytes_acked */
+	uint32_t pmdcs;      /* largest chunk of a packet: the unit of the RFC's rules */
+	uint32_t max_cwnd;   /* no window grows beyond it: twice the send buffer */
+	uint32_t burst_from; /* of sctp_cc_burst() */
+	unsigned burst;      /* packets; 0: no limit */
 	bool v6;
 	bool fresh;      /* cwnd is still the initial one */
 	bool idle;       /* ssthresh was set by sctp_cc_idle() */
@@ -103,20 +104,22 @@ void sctp_cc_undo(struct sctp_cc *c);
  * of the path. */
 void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us);
 
-/* Max.Burst (6.1 rule D): until the next call at most this number of packets may leave beyond the
- * present flight. Call it after each SACK and when sending begins with nothing in flight. Without a
- * call bursts have no limit. */
+/* Max.Burst (6.1 rule D): until the next call at most this number of packets, of the size that
+ * packets then have, may leave beyond the present flight. Call it after each SACK and when sending
+ * begins with nothing in flight. Without a call bursts have no limit. */
 void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets);
 
 /* Bytes that may be sent at once now. If it is not 0, the last packet may exceed it by up to
  * pmdcs - 1 bytes (6.1 rule B). Ask again after each packet. */
 static inline uint32_t sctp_cc_room(const struct sctp_cc *c, uint32_t flight)
 {
-	uint32_t end = c->cwnd < c->burst_end ? c->cwnd : c->burst_end;
+	uint64_t end = c->burst_from + (uint64_t)c->burst * c->pmdcs;
 
 	if (c->one_packet && flight)
 		return 0;
-	return flight < end ? end - flight : 0;
+	if (c->burst == 0 || end > c->cwnd)
+		end = c->cwnd;
+	return flight < end ? (uint32_t)(end - flight) : 0;
 }
 
 #endif

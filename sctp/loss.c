@@ -17,7 +17,9 @@ static void enter_recovery(struct sctp_path *p)
 	p->recovery = a->tx.send_tsn - 1;
 	p->recovery_from = a->tx.cum;
 	p->resent = 0;
-	p->extra = true; /* 7.2.4 (3): the first retransmission ignores the window */
+	p->probe_us = SCTP_NEVER;
+	/* 7.2.4 (3): the first retransmission ignores the window, if it goes there. */
+	p->extra = p == sctp_path_choose(a);
 	sctp_cc_lost(&p->cc);
 }
 
@@ -218,40 +220,49 @@ static void find_first(struct sctp_path *p)
 	p->first = tsn;
 }
 
+/* RFC 8985 7.2: a tail is probed once, outside recovery, and where data goes now. After T3 a single
+ * packet is in flight until something is acknowledged (7.2.1), which may be long after recovery if
+ * data went another way in between. */
+static bool may_probe(const struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	return p->flight && !p->probed && !p->in_recovery && !p->timed_out && !p->cc.one_packet &&
+	       a->tx.rwnd >= SCTP_PMTU_BASE && p == sctp_path_choose(a);
+}
+
 static void set_probe(struct sctp_path *p)
 {
 	const struct sctp *s = p->assoc->s;
 	bool single = p->assoc->tx.out.n == 1;
 	uint32_t us = sctp_rack_probe_us(p->rto.srtt_us, single, s->cfg.sack_us);
 
-	if (p->probed || us == UINT32_MAX || p->assoc->tx.rwnd < SCTP_PMTU_BASE)
-		p->probe_us = SCTP_NEVER;
-	else
-		p->probe_us = s->now + us;
+	p->probe_us = may_probe(p) && us != UINT32_MAX ? s->now + us : SCTP_NEVER;
 }
 
-/* It was acknowledged as one that seemed lost, or goes another way now. */
-static bool first_is_gone(const struct sctp_path *p)
+static void stop_timers(struct sctp_path *p)
 {
-	const struct sctp_queue *q = &p->assoc->tx;
-	const struct sctp_tx *t;
+	if (!p->assoc->tx.watched)
+		p->t3_us = SCTP_NEVER;
+	p->probe_us = p->loss_us = SCTP_NEVER;
+	p->probed = p->extra = false;
+}
 
-	if (!sctp_tsn_before(q->cum, p->first))
-		return true;
-	t = sctp_tx_get(q, p->first);
-	return t->path != p->index || t->state == SCTP_TX_GAP;
+void sctp_loss_left(struct sctp_path *p, uint32_t tsn)
+{
+	if (p->flight == 0)
+		stop_timers(p);
+	else if (tsn == p->first)
+		find_first(p);
 }
 
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 {
 	if (p->flight == 0) {
-		if (!p->assoc->tx.watched)
-			p->t3_us = SCTP_NEVER;
-		p->probe_us = p->loss_us = SCTP_NEVER;
-		p->probed = false;
+		stop_timers(p);
 		return;
 	}
-	if (first_acked || first_is_gone(p)) {
+	if (first_acked) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
 		find_first(p);
 	} else if (p->t3_us == SCTP_NEVER) {
@@ -306,11 +317,13 @@ void sctp_loss_watch(struct sctp_assoc *a)
 	p->t3_us = a->s->now + p->rto.rto_us;
 }
 
+/* It is closed, and nothing is in flight, or one chunk that tests it. */
 static bool waits_for_window(const struct sctp_path *p)
 {
 	const struct sctp_queue *q = &p->assoc->tx;
 
-	return p->flight == 0 || (q->probe_out && q->out.n == 1 && q->rwnd < SCTP_PMTU_BASE);
+	return q->rwnd < SCTP_PMTU_BASE &&
+	       (p->flight ? q->probe_out && q->out.n == 1 : q->in_flight == 0);
 }
 
 /* Its answer tells a path that became narrower from one that is dead. */
@@ -331,6 +344,8 @@ void sctp_loss_t3(struct sctp_path *p)
 		ask_again(p);
 		return;
 	}
+	if (p->flight == 0)
+		return; /* all of it is known to be lost: its turn to be sent starts T3 again */
 	sctp_rto_back_off(&p->rto);
 	a->s->st.timeouts++;
 	sctp_cc_timed_out(&p->cc);
@@ -338,7 +353,7 @@ void sctp_loss_t3(struct sctp_path *p)
 	p->timed_out = true;
 	p->recovery = p->recovery_from = a->tx.send_tsn - 1;
 	p->resent = 0;
-	p->probed = false;
+	p->extra = false;
 	sent_us = sctp_tx_get(&a->tx, p->first)->sent_us;
 	mark_all(p);
 	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
@@ -350,18 +365,29 @@ void sctp_loss_t3(struct sctp_path *p)
 		send_small(p);
 }
 
+/* The last chunk in flight on the path. */
+static uint32_t find_last(const struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+	uint32_t tsn = q->out.last;
+
+	while (sctp_tx_get(q, tsn)->path != p->index)
+		tsn = sctp_tx_get(q, tsn)->prev;
+	return tsn;
+}
+
 void sctp_loss_probe(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_queue *q = &a->tx;
 
-	if (p->flight == 0 || p->probed || q->out.n == 0)
+	if (!may_probe(p))
 		return;
 	p->probed = true;
 	p->extra = true;
 	a->s->st.tail_probes++;
 	/* New data serves as well as a repetition of the last chunk. */
 	if (q->lost.n == 0 && q->send_tsn == q->next_tsn)
-		take_out(a, q->out.last);
+		take_out(a, find_last(p));
 	sctp_assoc_touch(a);
 }

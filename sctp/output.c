@@ -136,10 +136,11 @@ static bool fits_rwnd(const struct sctp_queue *q, const struct sctp_tx *t)
 	return q->in_flight <= q->rwnd && len <= q->rwnd - q->in_flight;
 }
 
-/* 6.1 (B): cwnd, which one packet may overshoot; and bursts are bounded. */
+/* 6.1 (B): cwnd, which one packet may overshoot; and bursts are bounded. After T3 there is no other
+ * packet beside the first (7.2.1). */
 static bool fits_cwnd(const struct sctp_path *p)
 {
-	return p->extra || sctp_cc_room(&p->cc, p->flight) != 0;
+	return (p->extra && !p->cc.one_packet) || sctp_cc_room(&p->cc, p->flight) != 0;
 }
 
 static bool can_send(struct sctp_assoc *a, const struct sctp_path *p)
@@ -172,6 +173,7 @@ static void sent(struct build *w, uint32_t tsn)
 	struct sctp_queue *q = &a->tx;
 	struct sctp_path *p = w->p;
 	struct sctp_tx *t = sctp_tx_get(q, tsn);
+	struct sctp_path *old = t->state == SCTP_TX_LOST ? &a->path[t->path] : p;
 
 	if (t->state == SCTP_TX_LOST) {
 		sctp_tx_remove(q, &q->lost, tsn);
@@ -186,6 +188,7 @@ static void sent(struct build *w, uint32_t tsn)
 	t->path = p->index;
 	t->sent_us = a->s->now;
 	t->misses = 0;
+	t->acked = false;
 	if (t->count < UINT8_MAX)
 		t->count++;
 	sctp_tx_push(q, &q->out, tsn);
@@ -196,6 +199,8 @@ static void sent(struct build *w, uint32_t tsn)
 	}
 	p->flight += sctp_tx_wire(t);
 	q->in_flight += t->size - SCTP_DATA_HEAD;
+	if (old != p)
+		sctp_loss_left(old, tsn);
 }
 
 static bool add_chunk(struct build *w, const struct sctp_tx *t)
@@ -292,12 +297,14 @@ static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
 }
 
-/* A small window is full (6.1): nothing goes until the SACK comes, which could be a delayed one.
- * What it waits for is missing from the window. */
+/* A small window is full (6.1), that of one packet after T3 by any packet: nothing goes until the
+ * SACK comes, which could be a delayed one. What it waits for is missing from the window. */
 static bool wants_sack(const struct build *w)
 {
 	const struct sctp_path *p = w->p;
 
+	if (p->cc.one_packet)
+		return true;
 	return p->flight >= p->cc.cwnd &&
 	       (p->flight <= SMALL_BYTES ||
 		p->flight <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs);

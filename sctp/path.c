@@ -76,7 +76,8 @@ bool sctp_path_failed(struct sctp_path *p)
 			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
 	} else if (p->state == SCTP_PATH_ACTIVE) {
 		sctp_path_set_state(p, SCTP_PATH_FAILING);
-		p->heartbeat_us = p->assoc->s->now; /* a small packet may pass */
+		if (!p->heartbeat_out)                      /* one that is out has its RTO (8.3) */
+			p->heartbeat_us = p->assoc->s->now; /* a small packet may pass */
 	}
 	rest_no_longer(p);
 	return !confirmed || sctp_assoc_error(p->assoc);

@@ -44,7 +44,9 @@ struct sctp_tx {
 	uint16_t off;  /* in block->data */
 	uint16_t size; /* header and payload, without padding */
 	uint8_t state, path, count;
-	uint8_t misses : 7;
+	uint8_t misses : 6;
+	bool acked : 1;    /* since it was sent last: a peer that takes that back and says it again
+			      acknowledges nothing new */
 	bool headroom : 1; /* SCTP_HEAD bytes before it are free, for the header of a packet */
 };
 _Static_assert(sizeof(struct sctp_tx) == 32, "a page holds a power of two of records");

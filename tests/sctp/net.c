@@ -2,8 +2,11 @@
 #include "tests/sctp/net.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tests/sctp/invariant.h"
 
 uint64_t net_random(struct net *n)
 {
@@ -83,6 +86,20 @@ struct sctp_config net_config(struct net *n, unsigned host, unsigned addrs)
 	return c;
 }
 
+static void net_wrong(void *user, const char *file, int line, const char *what)
+{
+	(void)user;
+	fprintf(stderr, "%s:%d: %s: not so\n", file, line, what);
+	abort();
+}
+
+static struct invariant *new_watch(const struct sctp *s)
+{
+	const struct judge j = {.s = s, .wrong = net_wrong};
+
+	return invariant_new(&j);
+}
+
 void net_init_cfg(struct net *n, uint64_t seed, const struct sctp_config *a,
 		  const struct sctp_config *b)
 {
@@ -98,6 +115,7 @@ void net_init_cfg(struct net *n, uint64_t seed, const struct sctp_config *a,
 
 		assert(r == SCTP_E_OK);
 		(void)r;
+		n->host[i].watch = new_watch(n->host[i].s);
 		n->host[i].accept = true;
 	}
 	for (unsigned i = 0; i < SCTP_MAX_LOCAL; i++)
@@ -126,6 +144,7 @@ void net_deinit(struct net *n)
 		free(p);
 	}
 	for (unsigned i = 0; i < 2; i++) {
+		n->host[i].watch = invariant_free(n->host[i].watch);
 		sctp_close(n->host[i].s);
 		assert(n->host[i].allocated == 0);
 	}
@@ -292,9 +311,18 @@ static void receive(struct net *n, unsigned host)
 
 static void output(struct net *n)
 {
-	for (unsigned i = 0; i < 2; i++)
-		while (sctp_output(n->host[i].s, &n->batch, n->now))
+	for (unsigned i = 0; i < 2; i++) {
+		struct net_host *h = &n->host[i];
+
+		for (;;) {
+			invariant_before(h->watch);
+			if (!sctp_output(h->s, &n->batch, n->now))
+				break;
+			invariant_sent(h->watch, &n->batch);
 			send_batch(n, i);
+		}
+		invariant_idle(h->watch);
+	}
 }
 
 static void turn(struct net *n)
@@ -303,13 +331,17 @@ static void turn(struct net *n)
 		struct net_packet *p = n->flying;
 
 		n->flying = p->next;
+		invariant_arrives(n->host[p->to].watch, &p->from, p->data, p->len);
 		sctp_input(n->host[p->to].s, &p->from, p->data, p->len, n->now);
+		invariant_arrived(n->host[p->to].watch);
 		events(n, p->to);
 		receive(n, p->to);
 		free(p);
 	}
 	for (unsigned i = 0; i < 2; i++) {
+		invariant_before(n->host[i].watch);
 		sctp_run(n->host[i].s, n->now);
+		invariant_ran(n->host[i].watch);
 		events(n, i);
 	}
 	output(n);

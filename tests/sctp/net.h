@@ -29,6 +29,7 @@ struct net_packet {
 /* What a host has seen. */
 struct net_host {
 	struct sctp *s;
+	struct invariant *watch;  /* what holds after every packet, holds in each test */
 	struct sctp_assoc *assoc; /* the last one that came up */
 	struct sctp_listener *listener;
 	unsigned incoming, up, down, writable, acked, paths, resized;

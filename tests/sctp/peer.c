@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sctp/invariant.h"
 #include "util/be.h"
 #include "util/crc32c.h"
 
@@ -82,10 +83,33 @@ struct sctp_config peer_config(struct peer *p, unsigned addrs)
 	return c;
 }
 
-void peer_init_cfg(struct peer *p, const struct sctp_config *cfg)
+static void peer_wrong(void *user, const char *file, int line, const char *what)
+{
+	(void)user;
+	cr_assert_fail("%s:%d: %s: not so", file, line, what);
+}
+
+void peer_open(struct peer *p)
 {
 	uint8_t all[SCTP_MAX_LOCAL] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct judge j = {.wrong = peer_wrong};
 
+	cr_assert_eq(sctp_open(&p->cfg, p->now, &p->s), SCTP_E_OK);
+	j.s = p->s;
+	p->watch = invariant_new(&j);
+	cr_assert_eq(sctp_listen(p->s, all, p->cfg.nlocal, p->cfg.nlocal > 1, PEER_STACK, NULL,
+				 &p->listener),
+		     SCTP_E_OK);
+}
+
+void peer_close(struct peer *p)
+{
+	p->watch = invariant_free(p->watch);
+	p->s = sctp_close(p->s);
+}
+
+void peer_init_cfg(struct peer *p, const struct sctp_config *cfg)
+{
 	memset(p, 0, sizeof(*p));
 	p->seed = 1;
 	p->now = PEER_SECOND;
@@ -97,10 +121,7 @@ void peer_init_cfg(struct peer *p, const struct sctp_config *cfg)
 	p->tsn = PEER_TSN;
 	p->rwnd = PEER_RWND;
 	p->out_streams = p->in_streams = PEER_STREAMS;
-	cr_assert_eq(sctp_open(&p->cfg, p->now, &p->s), SCTP_E_OK);
-	cr_assert_eq(sctp_listen(p->s, all, cfg->nlocal, cfg->nlocal > 1, PEER_STACK, NULL,
-				 &p->listener),
-		     SCTP_E_OK);
+	peer_open(p);
 }
 
 void peer_init(struct peer *p, unsigned addrs)
@@ -116,7 +137,7 @@ void peer_deinit(struct peer *p)
 		;
 	free(p->pkt);
 	p->pkt = NULL;
-	sctp_close(p->s);
+	peer_close(p);
 	cr_assert_eq(p->allocated, 0, "%zu bytes were not given back", p->allocated);
 }
 
@@ -212,6 +233,19 @@ static void cut(struct peer *p)
 	cr_assert_eq(left, 0);
 }
 
+static void take_output(struct peer *p)
+{
+	for (;;) {
+		invariant_before(p->watch);
+		if (!sctp_output(p->s, &p->batch, p->now))
+			break;
+		invariant_sent(p->watch, &p->batch);
+		if (!p->batch.probe || p->keep_probes)
+			cut(p);
+	}
+	invariant_idle(p->watch);
+}
+
 void peer_poll(struct peer *p)
 {
 	struct sctp_event e;
@@ -221,12 +255,12 @@ void peer_poll(struct peer *p)
 		take_event(p, &e);
 	while (sctp_recv(p->s, &m))
 		take_message(p, &m);
+	invariant_before(p->watch);
 	sctp_run(p->s, p->now);
+	invariant_ran(p->watch);
 	while (sctp_event(p->s, &e))
 		take_event(p, &e);
-	while (sctp_output(p->s, &p->batch, p->now))
-		if (!p->batch.probe || p->keep_probes)
-			cut(p);
+	take_output(p);
 	while (sctp_event(p->s, &e))
 		take_event(p, &e);
 }
@@ -350,7 +384,9 @@ void peer_send_raw(struct peer *p)
 
 	cr_assert(!p->w.full);
 	memcpy(copy, p->out, p->w.len);
+	invariant_arrives(p->watch, &p->from, copy, p->w.len);
 	sctp_input(p->s, &p->from, copy, p->w.len, p->now);
+	invariant_arrived(p->watch);
 	peer_poll(p);
 	while (sctp_recv(p->s, &m))
 		take_message(p, &m);

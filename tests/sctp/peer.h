@@ -42,6 +42,7 @@ struct peer_packet {
 
 struct peer {
 	struct sctp *s;
+	struct invariant *watch; /* what holds after every packet, holds in each test */
 	struct sctp_config cfg;
 	uint64_t now, seed;
 	unsigned zeros; /* so many 4-byte random numbers are 0 */
@@ -94,6 +95,9 @@ struct sctp_addr peer_addr(unsigned i);
 /* Opens the stack; it listens at all its addresses. Packets come from peer_addr(0). */
 void peer_init(struct peer *p, unsigned addrs);
 void peer_init_cfg(struct peer *p, const struct sctp_config *cfg);
+/* Opens the stack again after peer_close(), with the same configuration; it knows nothing. */
+void peer_open(struct peer *p);
+void peer_close(struct peer *p);
 /* Closes the stack; all memory must be back. */
 void peer_deinit(struct peer *p);
 

@@ -189,12 +189,9 @@ Test(endpoint, each_start_draws_another_key)
 
 	peer_send_init(&p);
 	peer_learn(&p, peer_expect(&p, SCTP_INIT_ACK));
-	sctp_close(p.s);
+	peer_close(&p);
 	p.seed = seed + 1;
-	cr_assert_eq(sctp_open(&p.cfg, p.now, &p.s), SCTP_E_OK);
-	cr_assert_eq(
-		sctp_listen(p.s, (const uint8_t[]){0, 1}, 2, true, PEER_STACK, NULL, &p.listener),
-		SCTP_E_OK);
+	peer_open(&p);
 	peer_send_cookie_echo(&p);
 	peer_expect_nothing(&p);
 	cr_assert_eq(p.incoming, 0);

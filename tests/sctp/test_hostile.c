@@ -108,12 +108,9 @@ Test(hostile, any_content_does_no_harm_in_any_state)
 				;
 		}
 		/* Another stack for the next round. */
-		sctp_close(p.s);
+		peer_close(&p);
 		cr_assert_eq(p.allocated, 0, "%zu bytes are lost", p.allocated);
-		cr_assert_eq(sctp_open(&p.cfg, p.now, &p.s), SCTP_E_OK);
-		cr_assert_eq(sctp_listen(p.s, (const uint8_t[]){0, 1}, 2, true, PEER_STACK, NULL,
-					 &p.listener),
-			     SCTP_E_OK);
+		peer_open(&p);
 		p.assoc = NULL;
 	}
 }

@@ -317,6 +317,27 @@ static void time_out(void)
 	cr_assert_leq(peer_info(&p).cwnd, 1188);
 }
 
+/* Also where round trips are measured, so that tails are probed. */
+/* rows: 9260-6.3.3-04 9260-7.2.1-03 9260-7.2.1-04 9260-7.2.3-03 */
+Test(recovery, one_packet_leaves_at_each_timeout)
+{
+	uint64_t next;
+
+	time_out();
+	for (unsigned i = 2; i <= 5; i++) {
+		next = p.pkt->at_us + peer_info(&p).rto_us;
+		cr_assert_eq(peer_stack_sends(&p, 0, 10), SCTP_E_OK);
+		peer_advance(&p, next - 1 - p.now);
+		script_nothing(&p);
+		peer_advance(&p, 1);
+		cr_assert_eq(script_data(&p, base), 1);
+		script_nothing(&p);
+		cr_assert_eq(script_stats(&p).timeouts, i);
+		cr_assert_leq(peer_info(&p).cwnd, 1188);
+	}
+	cr_assert_eq(script_stats(&p).tail_probes, 1);
+}
+
 /* RFC 5682 3.1: the path is slower than the timeout, and loses nothing. */
 Test(recovery, a_timeout_that_came_too_early_is_undone)
 {

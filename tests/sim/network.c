@@ -130,6 +130,8 @@ uint64_t network_time(struct network *n, unsigned host)
 void network_watch(struct network *n, unsigned host)
 {
 	n->nbefore = judge_before(&n->host[host].judge, n->before);
+	if (n->host[host].watch)
+		invariant_before(n->host[host].watch);
 }
 
 /* ---- packets ---- */
@@ -356,6 +358,7 @@ int udp_send(struct udp *u, struct udp_batch *b)
 	if (h->judge.s) {
 		judge_batch(&h->judge, &h->user->out);
 		judge_output(&h->judge, net->before, net->nbefore, &h->user->out);
+		invariant_sent(h->watch, &h->user->out);
 		network_watch(net, u->host);
 	}
 	if (b->gso && chance(net->faults.refuse))
@@ -387,6 +390,15 @@ bool udp_blocked(const struct udp *u)
 	return u->full_until > now();
 }
 
+static void arrives(struct network_host *h, const struct udp *u, const struct packet *p)
+{
+	const struct sctp_flow from = {.peer = llp_user_addr(&p->from),
+				       .udp_port = addr_port(&p->from),
+				       .local = (uint8_t)u->subnet};
+
+	invariant_arrives(h->watch, &from, p->data, p->len);
+}
+
 /* Each in memory of its size, so that sanitizers see more. */
 unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 {
@@ -399,9 +411,12 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 
 		memcpy(exact, p->data, p->len);
 		network_watch(net, u->host);
+		arrives(h, u, p);
 		if (p->len)
 			fn(arg, &p->from, exact, p->len, p->len);
 		judge_input(&h->judge, net->before, net->nbefore);
+		invariant_arrived(h->watch);
+		network_watch(net, u->host);
 		free(exact);
 		free(p);
 		n++;
@@ -421,6 +436,7 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg)
 		fn(arg, &p->error);
 		free(p);
 	}
+	network_watch(net, u->host);
 }
 
 /* A filter drops packets of unknown peers, which these hosts do not send. */

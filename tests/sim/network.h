@@ -11,7 +11,7 @@
 
 #include "llp/user.h"
 #include "tests/lib/simclock.h"
-#include "tests/sctp/judge.h"
+#include "tests/sctp/invariant.h"
 
 enum { NETWORK_HOSTS = 3, NETWORK_SUBNETS = 2, NETWORK_UDP = 9899 };
 
@@ -35,9 +35,10 @@ struct network_host {
 	/* Packets have arrived, or a socket has room again. */
 	void (*wake)(void *arg);
 	void *arg;
-	struct judge judge; /* s is NULL while the transport is opened or closed */
-	bool muted;         /* it sends nothing: it has crashed */
-	uint16_t port;      /* its UDP port, as others see it */
+	struct judge judge;      /* s is NULL while the transport is opened or closed */
+	struct invariant *watch; /* NULL then */
+	bool muted;              /* it sends nothing: it has crashed */
+	uint16_t port;           /* its UDP port, as others see it */
 	uint64_t paused_until;
 	uint64_t offset_us; /* of its clock */
 	uint64_t free_us;   /* its link is idle then */
@@ -74,7 +75,9 @@ uint64_t network_time(struct network *n, unsigned host);
 /* Packets on their way that an idle association sends as well. */
 unsigned network_heartbeats(const struct network *n);
 
-/* Called before a host's sctp_output(): what it sends is compared with the state now. */
+/* Called before a host's sctp_run() and sctp_output(): what these do is compared with the state
+ * now.
+ */
 void network_watch(struct network *n, unsigned host);
 
 #endif

@@ -139,6 +139,8 @@ static void check_assocs(struct stack *s)
 {
 	bool blocked = is_blocked(s);
 
+	if (!blocked)
+		invariant_idle(s->net->host[s->host].watch);
 	list_foreach (it, &user_of(s)->core->assocs) {
 		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
@@ -185,10 +187,14 @@ static void turn(void *obj, void *arg)
 	s->early = s->turn_us == now(s) ? s->early + 1 : 0;
 	s->turn_us = now(s);
 	check(s, s->early < EARLY_MAX);
+	network_watch(s->net, s->host);
 	if (llp_input(s->below, 1 + (unsigned)simclock_below(k, 40)))
 		wake(s);
+	invariant_ran(h->watch);
 	check_received(s);
+	network_watch(s->net, s->host);
 	llp_tick(s->below, (now(s) + h->offset_us) / 1000);
+	invariant_ran(h->watch);
 	network_watch(s->net, s->host);
 	llp_flush(s->below);
 	check_assocs(s);
@@ -456,6 +462,7 @@ static void open_below(struct stack *s)
 	h->user = user_of(s);
 	h->judge = s->judge;
 	h->judge.s = s->judge.s = user_of(s)->core;
+	h->watch = invariant_new(&h->judge);
 }
 
 static void listen_below(struct stack *s)
@@ -478,6 +485,7 @@ static void close_below(struct stack *s)
 	}
 	h->muted = true;
 	h->judge.s = s->judge.s = NULL;
+	h->watch = invariant_free(h->watch);
 	s->below = llp_close(s->below);
 	h->muted = false;
 }

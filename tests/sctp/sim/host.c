@@ -57,6 +57,7 @@ void host_open(struct world *w, unsigned host)
 	h->cfg.random = fill;
 	h->cfg.random_user = h;
 	check(w, sctp_open(&h->cfg, w->now, &h->s) == SCTP_E_OK);
+	h->watch = model_watch(w, host);
 	check(w, sctp_listen(h->s, all, w->addrs, w->addrs > 1, PORT, NULL, &h->listener) ==
 			 SCTP_E_OK);
 	check(w, sctp_listen(h->s, all, 1, false, PORT, NULL, &h->listener) == SCTP_E_IN_USE);
@@ -74,6 +75,7 @@ void host_close(struct world *w, unsigned host)
 	for (unsigned i = 0; i < w->conns; i++)
 		if (w->conn[i]->host == host)
 			w->conn[i]->a = NULL;
+	h->watch = invariant_free(h->watch);
 	h->s = sctp_close(h->s);
 	check(w, h->allocated == 0);
 }
@@ -187,7 +189,9 @@ void host_input(struct world *w, struct packet *p)
 	h->wrap_at =
 		w->wraps && p->len > SCTP_HEAD && p->data[SCTP_HEAD] == SCTP_INIT ? 1 : UINT32_MAX;
 	n = model_before(w, p->to, before);
+	invariant_arrives(h->watch, &p->flow, p->data, p->len);
 	sctp_input(h->s, &p->flow, p->data, p->len, host_now(w, p->to));
+	invariant_arrived(h->watch);
 	model_input(w, p->to, before, n);
 	h->wrap_at = UINT32_MAX;
 	host_events(w, p->to);
@@ -196,7 +200,9 @@ void host_input(struct world *w, struct packet *p)
 
 void host_run(struct world *w, unsigned host)
 {
+	invariant_before(w->host[host].watch);
 	sctp_run(w->host[host].s, host_now(w, host));
+	invariant_ran(w->host[host].watch);
 	host_events(w, host);
 	for (unsigned i = 0; i < w->conns; i++)
 		if (w->conn[i]->host == host)
@@ -220,8 +226,10 @@ void host_output(struct world *w, unsigned host)
 		unsigned n = model_before(w, host, before);
 
 		check(w, turns < 100000);
+		invariant_before(h->watch);
 		if (!sctp_output(h->s, &w->batch, host_now(w, host)))
 			break;
+		invariant_sent(h->watch, &w->batch);
 		model_output(w, host, before, n);
 		if (w->icmp && !w->batch.fragment && w->batch.segment + 28 > w->mtu &&
 		    chance(w, 3000))
@@ -229,4 +237,5 @@ void host_output(struct world *w, unsigned host)
 		else
 			link_send(w, host, &w->batch);
 	}
+	invariant_idle(h->watch);
 }

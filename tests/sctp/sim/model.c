@@ -12,6 +12,13 @@ static struct judge judge_of(struct world *w, unsigned host)
 	return (struct judge){.s = w->host[host].s, .wrong = model_wrong, .user = w};
 }
 
+struct invariant *model_watch(struct world *w, unsigned host)
+{
+	const struct judge j = judge_of(w, host);
+
+	return invariant_new(&j);
+}
+
 /* ---- calls ---- */
 
 unsigned model_before(struct world *w, unsigned host, struct judge_before ret[JUDGE_ASSOCS])

@@ -51,7 +51,7 @@ static void print_assoc(const struct sctp_assoc *a)
 			"  path %u%s state %d errors %u flight %u first %u cwnd %u burst %u pmtu %u"
 			" rto %u t3 %" PRId64 " heartbeat %" PRId64 "\n",
 			i, i == a->primary ? "*" : "", p->state, p->errors, p->flight, p->first,
-			p->cc.cwnd, p->cc.burst_end, p->pmtu.size, p->rto.rto_us, p->t3_us,
+			p->cc.cwnd, p->cc.burst_from, p->pmtu.size, p->rto.rto_us, p->t3_us,
 			p->heartbeat_us);
 	}
 }

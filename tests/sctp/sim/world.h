@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sctp/judge.h"
+#include "tests/sctp/invariant.h"
 
 enum {
 	PORT = 5043,
@@ -73,6 +73,7 @@ struct host {
 	struct world *w;
 	unsigned number;
 	struct sctp *s;
+	struct invariant *watch; /* observes it */
 	struct sctp_listener *listener;
 	struct sctp_config cfg;
 	size_t allocated;
@@ -155,6 +156,7 @@ void conn_drop(struct world *w, struct conn *c);  /* frees the handle */
 
 /* ---- model.c ---- */
 
+struct invariant *model_watch(struct world *w, unsigned host); /* of a stack that was opened */
 unsigned model_before(struct world *w, unsigned host, struct judge_before ret[JUDGE_ASSOCS]);
 /* After one packet went in, or after one batch came out. */
 void model_input(struct world *w, unsigned host, const struct judge_before *b, unsigned n);

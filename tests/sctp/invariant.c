@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The observer: what it remembers, and what it reads in packets. */
+#include "tests/sctp/invariant_seen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/be.h"
+#include "util/crc32c.h"
+
+enum { WALK = 64 }; /* TSNs that are looked at for the earliest one in flight */
+
+/* ---- associations ---- */
+
+struct invariant *invariant_new(const struct judge *j)
+{
+	struct invariant *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		abort();
+	v->j = *j;
+	return v;
+}
+
+static void forget(struct invariant_seen *e)
+{
+	free(e->chunk);
+	free(e);
+}
+
+struct invariant *invariant_free(struct invariant *v)
+{
+	while (v && v->n)
+		forget(v->seen[--v->n]);
+	free(v);
+	return NULL;
+}
+
+static bool is_same(const struct invariant_seen *e, const struct sctp_assoc *a)
+{
+	return e->a == a && e->own_tag == a->own_tag && e->own_tsn == a->own_initial_tsn;
+}
+
+static struct invariant_seen *find(struct invariant *v, const struct sctp_assoc *a)
+{
+	for (unsigned i = 0; i < v->n; i++)
+		if (is_same(v->seen[i], a))
+			return v->seen[i];
+	return NULL;
+}
+
+static struct invariant_seen *add(struct invariant *v, const struct sctp_assoc *a)
+{
+	struct invariant_seen *e;
+
+	if (v->n == JUDGE_ASSOCS || !(e = calloc(1, sizeof(*e))))
+		return NULL;
+	e->a = a;
+	e->own_tag = a->own_tag;
+	e->own_tsn = a->own_initial_tsn;
+	e->blind = true;
+	v->seen[v->n++] = e;
+	return e;
+}
+
+bool invariant_lives(const struct invariant *v, const struct invariant_seen *e)
+{
+	if (e->state < SCTP_ESTABLISHED || e->blind)
+		return false;
+	list_foreach (it, &v->j.s->assocs) {
+		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		if (e->a == a)
+			return is_same(e, a) && a->state >= SCTP_ESTABLISHED &&
+			       a->npaths >= e->npaths;
+	}
+	return false;
+}
+
+/* ---- before a call ---- */
+
+/* In flight: what counts as lost waits for its turn. */
+static void find_earliest(struct invariant_seen *e, unsigned i)
+{
+	const struct sctp_queue *q = &e->a->tx;
+	uint32_t tsn = q->cum + 1;
+
+	e->earliest_out[i] = false;
+	for (unsigned n = 0; n < WALK && tsn != q->send_tsn; n++, tsn++) {
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		if (t->path != i || (t->state != SCTP_TX_OUT && t->state != SCTP_TX_LOST))
+			continue;
+		e->earliest_out[i] = t->state == SCTP_TX_OUT;
+		e->earliest[i] = tsn;
+		return;
+	}
+}
+
+static void remember(struct invariant_seen *e)
+{
+	const struct sctp_assoc *a = e->a;
+	const struct sctp_queue *q = &a->tx;
+
+	e->live = true;
+	e->blind &= !sctp_tx_empty(q);
+	e->state = a->state;
+	if (a->state < SCTP_ESTABLISHED)
+		return; /* it holds no queue any more, or none yet */
+	e->moved |= a->moved_us != SCTP_NEVER;
+	e->errors = a->errors;
+	e->npaths = a->npaths;
+	e->unsacked = a->unsacked;
+	e->out = q->out.n;
+	e->primary = a->primary;
+	e->probe_out = q->probe_out;
+	e->cum = q->cum;
+	e->send_tsn = q->send_tsn;
+	e->in_flight = q->in_flight;
+	e->rwnd = q->rwnd;
+	memcpy(e->before, a->path, a->npaths * sizeof(a->path[0]));
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (a->path[i].flight)
+			find_earliest(e, i);
+}
+
+static void drop_dead(struct invariant *v)
+{
+	for (unsigned i = 0; i < v->n;) {
+		if (v->seen[i]->live) {
+			i++;
+			continue;
+		}
+		forget(v->seen[i]);
+		v->seen[i] = v->seen[--v->n];
+	}
+}
+
+void invariant_before(struct invariant *v)
+{
+	for (unsigned i = 0; i < v->n; i++)
+		v->seen[i]->live = false;
+	if (v->j.s->nassocs > JUDGE_ASSOCS) {
+		drop_dead(v);
+		return;
+	}
+	list_foreach (it, &v->j.s->assocs) {
+		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+		struct invariant_seen *e = find(v, a);
+
+		if (!e && a->state != SCTP_CLOSED && a->own_tag)
+			e = add(v, a);
+		if (e)
+			remember(e);
+	}
+	drop_dead(v);
+}
+
+/* ---- packets that come ---- */
+
+static bool is_odd(const struct sctp_chunk *c)
+{
+	switch (c->type) {
+	case SCTP_DATA:
+		return c->len <= SCTP_DATA_HEAD;
+	case SCTP_SACK:
+	case SCTP_HEARTBEAT:
+	case SCTP_HEARTBEAT_ACK:
+	case SCTP_SHUTDOWN:
+	case SCTP_COOKIE_ACK:
+	case SCTP_PAD:
+		return false;
+	}
+	return true;
+}
+
+static void read_chunks(struct invariant_packet *k, const uint8_t *pkt, size_t len)
+{
+	struct sctp_cursor c = sctp_chunks(pkt, len);
+	struct sctp_chunk chunk;
+	enum sctp_next r;
+
+	while ((r = sctp_chunk_next(&c, &chunk)) == SCTP_NEXT_OK) {
+		k->sacks += chunk.type == SCTP_SACK || chunk.type == SCTP_SHUTDOWN;
+		k->heartbeat_ack |= chunk.type == SCTP_HEARTBEAT_ACK;
+		k->data |= chunk.type == SCTP_DATA;
+		k->prompt |= chunk.type == SCTP_DATA && (chunk.flags & SCTP_DATA_I);
+		k->odd |= is_odd(&chunk);
+	}
+	k->odd |= r == SCTP_NEXT_BAD;
+}
+
+/* The check changes the packet. */
+static bool is_whole(const uint8_t *pkt, size_t len)
+{
+	static uint8_t copy[SCTP_MAX_PACKET];
+
+	if (len < SCTP_HEAD + SCTP_CHUNK_HEAD || len > SCTP_MAX_PACKET)
+		return false;
+	memcpy(copy, pkt, len);
+	return crc32c_check(copy, len);
+}
+
+void invariant_arrives(struct invariant *v, const struct sctp_flow *from, const uint8_t *pkt,
+		       size_t len)
+{
+	struct invariant_packet *k = &v->packet;
+
+	invariant_before(v);
+	*k = (struct invariant_packet){0};
+	v->arriving = true;
+	if (!is_whole(pkt, len))
+		return;
+	for (unsigned n = 0; n < v->n; n++) {
+		struct invariant_seen *e = v->seen[n];
+
+		if (e->own_tag != be_get32(pkt + 4) || e->a->own_port != be_get16(pkt + 2) ||
+		    e->a->peer_port != be_get16(pkt) || e->state < SCTP_ESTABLISHED)
+			continue;
+		for (unsigned i = 0; i < e->npaths; i++) {
+			if (!sctp_addr_equal(&e->before[i].flow.peer, &from->peer))
+				continue;
+			k->to = e;
+			k->path = i;
+			read_chunks(k, pkt, len);
+			return;
+		}
+	}
+}
+
+static void acknowledge(struct invariant_seen *e, uint32_t tsn)
+{
+	struct invariant_chunk *c = invariant_chunk(e, tsn);
+	struct invariant_path *p = &e->path[c->path];
+
+	if (c->acked)
+		return;
+	c->acked = true;
+	p->acked += c->wire;
+	p->acked_once |= c->count == 1;
+}
+
+static void take_range(struct invariant_seen *e, struct sctp_range r)
+{
+	const struct sctp_queue *q = &e->a->tx;
+
+	for (uint32_t tsn = r.first; !sctp_tsn_before(r.last, tsn); tsn++)
+		if (sctp_tsn_before(q->cum, tsn) && sctp_tsn_before(tsn, q->send_tsn) &&
+		    sctp_tx_get(q, tsn)->state == SCTP_TX_GAP)
+			acknowledge(e, tsn);
+}
+
+/* What the stack takes for acknowledged now. Without memory it does not keep the gap blocks. */
+static void take_acks(struct invariant_seen *e, bool sack)
+{
+	const struct sctp_queue *q = &e->a->tx;
+
+	for (unsigned i = 0; i < e->npaths; i++) {
+		e->path[i].acked = 0;
+		e->path[i].acked_once = false;
+	}
+	if (!e->chunk)
+		return;
+	for (uint32_t tsn = e->cum + 1; !sctp_tsn_before(q->cum, tsn); tsn++)
+		acknowledge(e, tsn);
+	for (unsigned i = 0; i < q->ngaps; i++)
+		take_range(e, q->gap[i]);
+	if (sack && q->ngaps == 0 && q->cum + 1 != q->send_tsn)
+		take_range(e, (struct sctp_range){q->cum + 1, q->send_tsn - 1});
+}
+
+/* The peer answers: what waited for that ends. A packet that this observer takes for foreign may
+ * count as well: then what the stack took for acknowledged says so. */
+static void end_silence(struct invariant_seen *e, const struct invariant_packet *k)
+{
+	bool sack = e == k->to && k->sacks, heard = e == k->to && k->heartbeat_ack;
+
+	for (unsigned i = 0; i < e->npaths; i++) {
+		struct invariant_path *p = &e->path[i];
+		const struct sctp_path *after = &e->a->path[i];
+
+		if (p->acked || (p->asked && (sack || e->a->tx.rwnd != e->rwnd)))
+			p->silent = p->asked = p->tail = false;
+		if (p->acked || heard || after->errors < e->before[i].errors)
+			p->expiries = e->expiries = 0;
+		if (sack || p->acked)
+			p->burst_from = after->flight;
+		if (heard)
+			p->heartbeat_answered = !after->heartbeat_out;
+		if (after->flight == 0)
+			p->extra = p->tail = false;
+	}
+}
+
+void invariant_arrived(struct invariant *v)
+{
+	struct invariant_packet *k = &v->packet;
+
+	if (!v->arriving)
+		return;
+	v->arriving = false;
+	for (unsigned i = 0; i < v->n; i++) {
+		struct invariant_seen *e = v->seen[i];
+
+		if (!invariant_lives(v, e))
+			continue;
+		take_acks(e, e == k->to && k->sacks);
+		invariant_windows_input(v, e);
+		invariant_timers_input(v, e);
+		end_silence(e, k);
+		invariant_timers_always(v, e->a);
+	}
+	invariant_sack_input(v);
+}
+
+/* ---- time ---- */
+
+void invariant_ran(struct invariant *v)
+{
+	v->ran_us = v->j.s->now;
+	for (unsigned i = 0; i < v->n; i++) {
+		struct invariant_seen *e = v->seen[i];
+
+		if (!invariant_lives(v, e))
+			continue;
+		invariant_windows_run(v, e);
+		invariant_timers_run(v, e);
+		invariant_timers_always(v, e->a);
+	}
+}
+
+/* ---- packets that leave ---- */
+
+static void begin_batch(struct invariant_out *o, struct invariant_seen *e,
+			const struct sctp_path *p)
+{
+	*o = (struct invariant_out){
+		.e = e,
+		.p = p,
+		.seen = &e->path[p->index],
+		.flight = e->before[p->index].flight,
+		.in_flight = e->in_flight,
+		.first = e->before[p->index].first,
+	};
+	if (!e->chunk && !(e->chunk = calloc(INVARIANT_RING, sizeof(*e->chunk))))
+		abort();
+}
+
+static void each_packet(struct invariant *v, struct invariant_out *o, const struct sctp_batch *b)
+{
+	static uint8_t pkt[SCTP_MAX_PACKET];
+	uint32_t len = 0;
+
+	for (unsigned i = 0; i < b->nspans; i++) {
+		memcpy(pkt + len, b->span[i].p, b->span[i].len);
+		len += (uint32_t)b->span[i].len;
+		if (len < b->segment && i + 1 < b->nspans)
+			continue;
+		invariant_sack_output(v, o->e, pkt, len);
+		invariant_out_data(v, o, pkt, len);
+		len = 0;
+	}
+}
+
+/* NULL: the batch belongs to no association that is up. */
+static const struct sctp_path *path_of(struct invariant *v, const struct sctp_batch *b,
+				       struct invariant_seen **ret)
+{
+	const uint8_t *head = b->span[0].p;
+
+	for (unsigned n = 0; n < v->n; n++) {
+		const struct invariant_seen *e = v->seen[n];
+
+		if (!invariant_lives(v, e) || e->a->own_port != be_get16(head) ||
+		    e->a->peer_port != be_get16(head + 2) || e->a->peer_tag != be_get32(head + 4))
+			continue;
+		for (unsigned i = 0; i < e->npaths; i++)
+			if (sctp_addr_equal(&e->a->path[i].flow.peer, &b->to.peer)) {
+				*ret = v->seen[n];
+				return &e->a->path[i];
+			}
+	}
+	return NULL;
+}
+
+/* The stack sent something in between: what the present packet did is not known. */
+static void lose_track(struct invariant *v)
+{
+	v->arriving = false;
+	while (v->n)
+		forget(v->seen[--v->n]);
+}
+
+void invariant_sent(struct invariant *v, const struct sctp_batch *b)
+{
+	const struct sctp_path *p;
+	struct invariant_seen *e = NULL;
+	struct invariant_out o;
+
+	if (v->arriving)
+		lose_track(v);
+	p = path_of(v, b, &e);
+	if (!p)
+		return;
+	begin_batch(&o, e, p);
+	each_packet(v, &o, b);
+	invariant_out_batch(v, &o);
+	invariant_windows_output(v, e);
+	invariant_timers_output(v, &o);
+	invariant_timers_always(v, e->a);
+}
+
+void invariant_idle(struct invariant *v)
+{
+	for (unsigned i = 0; i < v->n; i++)
+		if (invariant_lives(v, v->seen[i]))
+			invariant_sack_idle(v, v->seen[i]);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DATA that leaves: RFC 9260 6.1, 6.3.3, 7.2.1, 7.2.4. */
+#include "tests/sctp/invariant_seen.h"
+#include "util/be.h"
+
+/* 6.1 (A): the peer's window. With nothing in flight one chunk may go that is longer than it, if
+ * the window is not small, or after a T3 that asks. */
+static void check_rwnd(struct invariant *v, struct invariant_out *o, uint32_t payload)
+{
+	struct invariant_seen *e = o->e;
+	bool fits = o->in_flight <= e->rwnd && payload <= e->rwnd - o->in_flight;
+
+	if (!fits) {
+		holds(v, "6.1-01", o->in_flight == 0);
+		holds(v, "6.1-06", e->rwnd >= SCTP_PMTU_BASE || e->window_asks);
+	}
+	e->window_asks = false;
+}
+
+static void send_chunk(struct invariant *v, struct invariant_out *o, const struct sctp_chunk *c)
+{
+	uint32_t tsn = be_get32(c->p + 4), payload = c->len - SCTP_DATA_HEAD;
+	struct invariant_chunk *k = invariant_chunk(o->e, tsn);
+	bool fresh = !sctp_tsn_before(tsn, o->e->send_tsn);
+
+	check_rwnd(v, o, payload);
+	if (fresh)
+		*k = (struct invariant_chunk){0};
+	holds(v, "6.1-14", !fresh || o->e->a->tx.lost.n == 0);
+	k->path = o->p->index;
+	k->count += k->count < UINT8_MAX;
+	k->acked = false;
+	k->wire = (c->len + 3) & ~3u;
+	/* 6.3.2 (R1), and 6.1: the earliest one that is sent again. */
+	if (o->flight == 0 || !sctp_tsn_before(o->first, tsn)) {
+		o->started = true;
+		o->first = tsn;
+	}
+	o->flight += k->wire;
+	o->in_flight += payload;
+}
+
+/* 6.1 (B), (D): what was in flight before the packet. */
+static void check_cwnd(struct invariant *v, const struct invariant_out *o, uint32_t flight)
+{
+	const struct sctp_cc *c = &o->p->cc;
+
+	if (o->seen->extra)
+		return;
+	holds(v, "6.1-11", flight < c->cwnd);
+	holds(v, "6.1-17", flight < o->seen->burst_from + SCTP_BURST * c->pmdcs);
+}
+
+static void check_packet(struct invariant *v, const struct invariant_out *o, uint32_t flight)
+{
+	struct invariant_path *p = o->seen;
+	const struct sctp_path *before = &o->e->before[o->p->index];
+
+	check_cwnd(v, o, flight);
+	p->extra = false;
+	p->packets++;
+	holds(v, "7.2.1-04", !p->silent || p->packets <= 1);
+	holds(v, "5.4-13", before->state != SCTP_PATH_UNCONFIRMED);
+	holds(v, "6.4-02",
+	      o->e->before[o->e->primary].state != SCTP_PATH_ACTIVE ||
+		      o->p->index == o->e->primary);
+	p->data_us = v->j.s->now;
+}
+
+void invariant_out_data(struct invariant *v, struct invariant_out *o, const uint8_t *pkt,
+			size_t len)
+{
+	struct sctp_cursor c = sctp_chunks(pkt, len);
+	struct sctp_chunk chunk;
+	uint32_t flight, last = 0;
+	bool any = false;
+
+	if (o->e->before[o->p->index].flight == 0 && o->flight == 0)
+		o->seen->burst_from = 0;
+	flight = o->flight;
+	while (sctp_chunk_next(&c, &chunk) == SCTP_NEXT_OK) {
+		if (chunk.type != SCTP_DATA || chunk.len <= SCTP_DATA_HEAD)
+			continue;
+		holds(v, "6.10-05", !any || sctp_tsn_before(last, be_get32(chunk.p + 4)));
+		last = be_get32(chunk.p + 4);
+		any = true;
+		send_chunk(v, o, &chunk);
+	}
+	o->data |= any;
+	if (any)
+		check_packet(v, o, flight);
+}
+
+void invariant_out_batch(struct invariant *v, const struct invariant_out *o)
+{
+	const struct sctp_queue *q = &o->e->a->tx;
+
+	holds(v, "7.1-02", o->p->flight == o->flight);
+	holds(v, "6.2.1-02", q->in_flight == o->in_flight);
+	if (o->data)
+		o->seen->full =
+			(q->lost.n || q->send_tsn != q->next_tsn) && o->flight >= o->p->cc.cwnd;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* When congestion windows grow and shrink: RFC 9260 7.2. */
+#include "tests/sctp/invariant_seen.h"
+
+enum { FLOOR = 4, CUBIC_LIMIT = 8 };
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool resized(const struct sctp_path *before, const struct sctp_path *after)
+{
+	return before->cc.pmdcs != after->cc.pmdcs;
+}
+
+/* The last reduction turned out to be needless; perhaps another one followed at once. */
+static bool undone(const struct sctp_path *before, const struct sctp_path *after)
+{
+	bool again = (before->in_recovery || before->timed_out) &&
+		     before->recovery_from != after->recovery_from;
+
+	return before->cc.undo.cwnd && (!after->cc.undo.cwnd || again);
+}
+
+/* ---- growth ---- */
+
+static void check_avoidance(struct invariant *v, struct invariant_path *p,
+			    const struct sctp_path *before, uint32_t growth)
+{
+	if (v->j.s->cfg.cc != SCTP_CC_RFC9260)
+		return;
+	holds(v, "7.2.2-04", growth <= before->cc.pmdcs);
+	holds(v, "7.2.2-08", p->credit >= before->cc.cwnd);
+	p->credit -= least((uint32_t)p->credit, before->cc.cwnd);
+}
+
+static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned i)
+{
+	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	struct invariant_path *p = &e->path[i];
+	uint32_t growth = after->cc.cwnd - before->cc.cwnd, limit = before->cc.pmdcs;
+
+	if (v->j.s->cfg.cc == SCTP_CC_CUBIC)
+		limit *= CUBIC_LIMIT;
+	holds(v, "7.2.1-13", p->acked > 0);
+	holds(v, "7.2.1-09", !before->in_recovery);
+	/* full: the window was in full use when the path was last served, before other SACKs. */
+	holds(v, "7.2.1-08", p->full || before->flight + before->cc.pmdcs > before->cc.cwnd);
+	if (before->cc.cwnd > before->cc.ssthresh) {
+		check_avoidance(v, p, before, growth);
+		return;
+	}
+	holds(v, "7.2.1-10", growth <= least(p->acked, limit));
+	holds(v, "7.2.1-10", e->a->tx.cum != e->cum);
+}
+
+/* ---- reductions ---- */
+
+/* 7.2.3 by SACK: once in a recovery, which ends when what was out then is acknowledged. */
+static void check_recovery(struct invariant *v, const struct invariant_seen *e, unsigned i)
+{
+	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	bool over = !sctp_tsn_before(e->a->tx.cum, before->recovery);
+	bool enters = after->in_recovery && (!before->in_recovery || over);
+
+	if (before->in_recovery && !after->in_recovery)
+		holds(v, "7.2.4-15", over || undone(before, after) || after->timed_out);
+	if (enters)
+		holds(v, "7.2.4-14", after->recovery == e->send_tsn - 1);
+	if (enters && (!before->timed_out || over)) {
+		holds(v, "7.2.3-01", after->cc.ssthresh >= FLOOR * after->cc.pmdcs);
+		holds(v, "7.2.3-01", after->cc.cwnd <= after->cc.ssthresh);
+	}
+	if (before->in_recovery && after->in_recovery && !over && !undone(before, after))
+		holds(v, "7.2.4-16",
+		      after->cc.cwnd == before->cc.cwnd &&
+			      after->cc.ssthresh == before->cc.ssthresh);
+	if (after->cc.cwnd < before->cc.cwnd)
+		holds(v, "7.2.4-16", enters);
+}
+
+static void note_entry(const struct invariant_seen *e, unsigned i, struct invariant_path *p)
+{
+	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+
+	if (after->in_recovery && (!before->in_recovery || after->recovery != before->recovery))
+		p->extra = true;
+}
+
+void invariant_windows_input(struct invariant *v, struct invariant_seen *e)
+{
+	for (unsigned i = 0; i < e->npaths; i++) {
+		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		struct invariant_path *p = &e->path[i];
+
+		if (before->cc.cwnd > before->cc.ssthresh || after->cc.cwnd > after->cc.ssthresh)
+			p->credit += p->acked;
+		else
+			p->credit = 0;
+		if (e == v->packet.to && v->packet.sacks <= 1 && !resized(before, after)) {
+			if (after->cc.cwnd > before->cc.cwnd && !undone(before, after))
+				check_growth(v, e, i);
+			check_recovery(v, e, i);
+		}
+		note_entry(e, i, p);
+		if (sctp_tx_empty(&e->a->tx))
+			p->credit = 0;
+	}
+}
+
+static void check_timeout(struct invariant *v, const struct sctp_path *before,
+			  const struct sctp_path *after)
+{
+	const struct sctp_cc *b = &before->cc, *c = &after->cc;
+	uint32_t floor = FLOOR * b->pmdcs, half = b->cwnd / 2;
+
+	holds(v, "7.2.1-03", c->cwnd <= c->pmdcs);
+	holds(v, "7.2.3-02", c->partial == 0);
+	if (b->one_packet) {
+		holds(v, "6.3.3-01", c->ssthresh <= (b->ssthresh > floor ? b->ssthresh : floor));
+		return;
+	}
+	if (v->j.s->cfg.cc == SCTP_CC_CUBIC)
+		half = (uint32_t)((uint64_t)b->cwnd * 7 / 10);
+	half = half > floor ? half : floor;
+	/* In the same instant some of it was found to be lost: that has halved it before. */
+	holds(v, "6.3.3-01",
+	      c->ssthresh == half || (before->loss_us <= v->j.s->now && c->ssthresh >= floor &&
+				      c->ssthresh < half));
+}
+
+void invariant_windows_run(struct invariant *v, struct invariant_seen *e)
+{
+	for (unsigned i = 0; i < e->npaths; i++) {
+		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		bool asks, expired = invariant_t3_expired(e, i, v->j.s->now, &asks);
+
+		if (resized(before, after))
+			continue;
+		holds(v, "7.2.1-09", after->cc.cwnd <= before->cc.cwnd);
+		if (expired && !asks)
+			check_timeout(v, before, after);
+		else if (expired) /* 6.1 (A): as if it were idle */
+			holds(v, "6.1-09",
+			      after->cc.cwnd >= least(before->cc.cwnd, FLOOR * before->cc.pmdcs));
+		else
+			check_recovery(v, e, i);
+		note_entry(e, i, &e->path[i]);
+	}
+}
+
+/* Before data leaves after a time of rest (7.2.1). */
+void invariant_windows_output(struct invariant *v, const struct invariant_seen *e)
+{
+	for (unsigned i = 0; i < e->npaths; i++) {
+		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		uint64_t since = v->j.s->now - before->last_sent_us;
+
+		if (resized(before, after) || before->cc.cwnd == after->cc.cwnd)
+			continue;
+		holds(v, "7.2.1-14", after->cc.cwnd < before->cc.cwnd);
+		holds(v, "7.2.1-14", before->flight == 0 && since >= before->rto.rto_us);
+		holds(v, "7.2.1-14", after->cc.cwnd >= FLOOR * after->cc.pmdcs);
+	}
+}
