@@ -74,6 +74,7 @@ static void check_order(const struct assoc_end *p)
 
 		if (ep->end == p && ep->in_order && ep->state == EP_OPEN)
 			ep_check_in_order(ep);
+		ep_check_window(ep);
 	}
 }
 

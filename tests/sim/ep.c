@@ -58,6 +58,17 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 	return true;
 }
 
+/* Those that are wrong take no message. */
+static uint32_t recvs(void *user)
+{
+	const struct ep *ep = user;
+	uint32_t n = 0;
+
+	for (unsigned i = ep->rq_taken; i < ep->rq_n; i++)
+		n += ep->rq[i]->local == RDMAP_SUCCESS;
+	return n;
+}
+
 /* Wakes only where the contract requires it: an unneeded wake would hide a missing one. */
 static void wake(struct ep *ep)
 {
@@ -93,6 +104,7 @@ static void complete(void *user, const struct rdmap_done *done)
 static const struct rdmap_ops ops = {
 	.take_send = take_send,
 	.take_recv = take_recv,
+	.recvs = recvs,
 	.complete = complete,
 };
 
@@ -131,6 +143,34 @@ static void draw_cfg(struct ep *ep, bool raw)
 		ep->cfg.plain_rdmap = chance(w, w->plan.old_ep);
 }
 
+/* Small windows, in which the longest segment fits twice; 0: for the peer only. */
+static void draw_credits(struct ep *ep, unsigned options)
+{
+	struct world *w = ep->w;
+	uint32_t longest = 2 * w->plan.len_max + WIRE_HEAD_MAX, packet = w->plan.faults.message_max;
+	uint32_t least = 2 * hold_room(packet < longest ? packet : longest);
+
+	if (!chance(w, 6000))
+		return;
+	ep->credits = true;
+	if (ep->patient)
+		ep->ahead_max = least + (uint32_t)random_below(w, 10000);
+	rdmap_set_options(ep->r, options | RDMAP_CREDITS);
+	rdmap_set_window(ep->r, ep->ahead_max);
+}
+
+void ep_check_window(const struct ep *ep)
+{
+	struct rdmap_info info;
+
+	if (!ep->r || !ep->ahead_max || ep->in_order || !ep->sess || !ep->sess->agreed)
+		return;
+	rdmap_query(ep->r, &info);
+	if (info.held_bytes > ep->ahead_max)
+		fail(ep->w, "ep%u: holds %u bytes, more than its window of %u", ep->id,
+		     info.held_bytes, ep->ahead_max);
+}
+
 /* Room for all that can wait, or for little; with little, messages that find no receive may still
  * end the session. */
 static void draw_options(struct ep *ep)
@@ -140,6 +180,7 @@ static void draw_options(struct ep *ep)
 	bool acked = chance(w, w->plan.hold), hold = chance(w, w->plan.hold);
 	bool in_order = hold && chance(w, 5000), late = hold && chance(w, 7000);
 	uint32_t bytes = in_order || late ? AMPLE : LITTLE;
+	unsigned options;
 
 	if (ep->cfg.raw)
 		return;
@@ -150,7 +191,10 @@ static void draw_options(struct ep *ep)
 		ep->hold = alloc_zeroed(hold_size(bytes));
 		rdmap_set_hold(ep->r, ep->hold, bytes, late ? LONG_MS : !in_order);
 	}
-	rdmap_set_options(ep->r, (in_order ? RDMAP_PLACE_IN_ORDER : 0) | (acked ? RDMAP_ACKED : 0));
+	options = (in_order ? RDMAP_PLACE_IN_ORDER : 0U) | (acked ? RDMAP_ACKED : 0U);
+	rdmap_set_options(ep->r, options);
+	if (w->plan.hold)
+		draw_credits(ep, options);
 	w->sum.in_order += in_order;
 	w->sum.acked += acked;
 }

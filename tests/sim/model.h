@@ -250,11 +250,13 @@ struct ep {
 				    be */
 	unsigned answered; /* requests before this one have an answer, unless they need none */
 	unsigned cq_room;
-	void *hold;    /* memory of its hold, or NULL */
-	bool patient;  /* the hold has room and time for all messages that find no receive */
-	bool in_order; /* RDMAP_PLACE_IN_ORDER */
-	bool acked;    /* RDMAP_ACKED */
-	bool late_due; /* late receives are to be posted */
+	void *hold;         /* memory of its hold, or NULL */
+	bool patient;       /* the hold has room and time for all messages that find no receive */
+	bool in_order;      /* RDMAP_PLACE_IN_ORDER */
+	bool acked;         /* RDMAP_ACKED */
+	bool credits;       /* RDMAP_CREDITS, with ... */
+	uint32_t ahead_max; /* ... rdmap_set_window() */
+	bool late_due;      /* late receives are to be posted */
 	uint32_t late_more_us; /* than planned until it looks again */
 	bool recv_due;         /* take_recv() had none: a wake is due when there is one */
 	bool wake_due;         /* take_send() had no request: a wake is due when there is one */
@@ -283,6 +285,7 @@ struct ep {
 enum answer { ANS_NONE, ANS_ACCEPT, ANS_REJECT, ANS_REFUSE };
 
 struct sess {
+	bool offered, agreed; /* credits: on the wire so far */
 	struct list link;
 	unsigned id;
 	struct ep *ep[2]; /* active, passive */
@@ -398,6 +401,7 @@ struct totals {
 	unsigned enhanced, enh_rejected, enh_unsupported, rtr[5], no_rtr, dropped_ord;
 	unsigned raws, raw_sends, notices, raw_errors, msgs_after_error, half_closed, raw_timeouts;
 	unsigned held, in_order, acked; /* late messages, sessions with these options */
+	unsigned credits;               /* messages */
 	unsigned far;                   /* segments of messages as long as there can be */
 	unsigned reused_stags, mixed;   /* mixed: associations with both kinds of endpoints */
 	unsigned ahead, early;          /* messages that overtook others, or the Accept */

@@ -41,6 +41,8 @@ void sess_private(struct sess *s, unsigned which)
 
 	if (s->enhanced && len == WIRE_PRIVATE_MAX)
 		len -= WIRE_ENH_LEN;
+	if (s->ep[0]->credits && len > WIRE_PRIVATE_MAX - WIRE_ENH_LEN - WIRE_OFFER_LEN)
+		len -= WIRE_OFFER_LEN;
 
 	if (which == 1 && chance(w, 3000))
 		len = 0;

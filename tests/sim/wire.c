@@ -87,6 +87,27 @@ static void take_words(struct flow *f, unsigned which, bool enhanced, const uint
 	*len -= 4;
 }
 
+/* The offer of credits behind the private data, or the answer; its window, or UINT64_MAX. */
+static uint64_t take_offer(unsigned kind, const uint8_t *priv, uint32_t *len)
+{
+	static const uint8_t name[] = {0x8b, 'D', 'D', 'P', 'c', 'r', 'd'};
+	const uint8_t *p = priv + *len - WIRE_OFFER_LEN;
+
+	if (*len < WIRE_OFFER_LEN || memcmp(p, name, sizeof(name)) != 0 || p[7] != kind)
+		return UINT64_MAX;
+	*len -= WIRE_OFFER_LEN;
+	return be_get32(p + 12);
+}
+
+/* What it has to be. An endpoint that is gone makes none any more. */
+static uint64_t offer_of(const struct sess *s, unsigned which)
+{
+	const struct ep *ep = s->ep[which];
+
+	return ep && ep->credits && !s->released[which] && ep->state != EP_OVER ? ep->ahead_max
+										: UINT64_MAX;
+}
+
 /* RFC 5043 6.6: a stream is reused when nothing of its last session can be outstanding. */
 static void initiate(struct assoc_end *p, uint16_t sid, bool enhanced, const uint8_t *priv,
 		     uint32_t len)
@@ -94,6 +115,8 @@ static void initiate(struct assoc_end *p, uint16_t sid, bool enhanced, const uin
 	uint32_t words = enhanced ? WIRE_ENH_LEN : 0;
 	struct world *w = p->node->w;
 	struct flow *f = &p->tx[sid], *r = wire_opposite(p, sid);
+	uint64_t window = take_offer(1, priv, &len);
+	struct sess *s;
 
 	if (f->sess && (!f->ended || !r->ended))
 		BAD(f, "the stream is initiated again during its session");
@@ -102,7 +125,11 @@ static void initiate(struct assoc_end *p, uint16_t sid, bool enhanced, const uin
 	w->sum.reused += f->sess != NULL;
 	if (len < words)
 		fail(w, "wire: an Initiate without parameters");
-	start_flow(f, session_of(w, priv + words, len - words), 0);
+	s = session_of(w, priv + words, len - words);
+	start_flow(f, s, 0);
+	if (window != offer_of(s, 0))
+		BAD(f, "an Initiate with another offer of credits");
+	s->offered = window != UINT64_MAX;
 	take_words(f, 0, enhanced, &priv, &len);
 	start_flow(r, f->sess, 1);
 	r->begun = false;
@@ -115,12 +142,16 @@ static void initiate(struct assoc_end *p, uint16_t sid, bool enhanced, const uin
 static void answer(struct flow *f, struct flow *r, unsigned func, const uint8_t *priv, uint32_t len)
 {
 	bool accept = func == WIRE_ACCEPT || func == WIRE_ENH_ACCEPT;
-	const struct sess *s = f->sess;
+	struct sess *s = f->sess;
+	uint64_t window = accept ? take_offer(2, priv, &len) : UINT64_MAX;
 
 	if (f->side != 1 || f->begun || f->ssn != 0 || !r->first_arrived)
 		BAD(f, "%s is not a valid answer", names_func(func));
 	if (s->answer != (accept ? ANS_ACCEPT : ANS_REJECT))
 		BAD(f, "%s is not the program's answer", names_func(func));
+	if (window != (accept && s->offered ? offer_of(s, 1) : UINT64_MAX))
+		BAD(f, "%s with another answer about credits", names_func(func));
+	s->agreed = window != UINT64_MAX;
 	take_words(f, 1, func >= WIRE_ENH_INITIATE, &priv, &len);
 	if (len != s->priv_len[1] || memcmp(priv, s->priv[1], len) != 0)
 		BAD(f, "wrong private data");
@@ -206,12 +237,22 @@ static void describe(struct world *w, const struct assoc_end *p, const char *ver
 {
 	const char *name = "?";
 
-	if (len >= 4)
+	if (ppid == WIRE_PPID_CREDIT)
+		name = "Credit";
+	else if (len >= 4)
 		name = ppid == WIRE_PPID_CONTROL ? names_func(be_get16(m + 2))
 						 : names_opcode(m[3] & 0x0f);
 	trace(w, "n%u c%u %s stream %u ssn %u %s%s len %u", p->node->id, sim_conn_id(p->conn), verb,
 	      sid, len >= 2 ? be_get16(m) : 0, name,
 	      ppid == WIRE_PPID_SEGMENT && len > 2 && (m[2] & 0x40) ? " last" : "", len);
+}
+
+/* It has no DDP-SSN, and may be late. */
+static void credit(const struct flow *f, uint32_t len)
+{
+	if (!f->sess || f->ended || !f->sess->agreed || len != WIRE_CREDIT_LEN)
+		BAD(f, "a credit of %u bytes without an agreement", len);
+	wire_world(f)->sum.credits++;
 }
 
 static void sent(struct assoc_end *p, const struct llp_msg *m)
@@ -226,6 +267,10 @@ static void sent(struct assoc_end *p, const struct llp_msg *m)
 	describe(w, p, "sends", m->sid, m->ppid, w->contiguous, m->len);
 	f = &p->tx[m->sid];
 	p->sent++;
+	if (m->ppid == WIRE_PPID_CREDIT) {
+		credit(f, m->len);
+		return;
+	}
 	if (m->ppid == WIRE_PPID_CONTROL)
 		control(p, f, w->contiguous, m->len);
 	else if (m->ppid == WIRE_PPID_SEGMENT)
@@ -249,6 +294,8 @@ static void arrived(struct assoc_end *p, const struct llp_msg *m)
 	unsigned func;
 
 	describe(p->node->w, p, "gets", m->sid, m->ppid, head, m->len);
+	if (m->ppid == WIRE_PPID_CREDIT)
+		return;
 	f->arrived++;
 	if (m->ppid != WIRE_PPID_CONTROL) {
 		f->rtr_arrived |= f->rtr_sent && be_get16(head) == f->rtr_ssn;

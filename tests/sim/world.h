@@ -267,6 +267,9 @@ void ep_wait_for_receives(struct ep *ep);
 /* Checks that the Writes to this endpoint are placed in order. */
 void ep_check_in_order(const struct ep *ep);
 
+/* With credits at both ends it holds no more than its window. */
+void ep_check_window(const struct ep *ep);
+
 /* Settles Writes of the endpoint that have arrived completely. all: all sent ones must have. */
 void ep_settle_writes(struct ep *ep, unsigned before, bool all);
 
