@@ -90,6 +90,7 @@ struct rdmap_rq_slot {
 	bool has_imm;   /* of the Immediate Data before the message: RDMAP_IMM_OF_SEND */
 	uint8_t status; /* not RDMAP_SUCCESS: takes no message, completes as soon as it is the
 			   oldest */
+	bool no_memory; /* an element has the STag 0: it takes only messages without bytes */
 	uint8_t nsge;
 	struct sgl_elem sge[];
 };

@@ -44,17 +44,30 @@ static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 	}
 }
 
+/* The first element that names no memory: its STag is 0, which none has. NULL: there is none. */
+static const struct sgl_elem *without_memory(const struct sgl_elem *e, unsigned n)
+{
+	for (; n > 0; e++, n--)
+		if (e->stag == 0 && e->len > 0)
+			return e;
+	return NULL;
+}
+
 /* Returns RDMAP_SUCCESS or the error of a bad receive; *ret_bad is the element at fault, if there
- * is one. */
+ * is one. Elements without memory are at fault only when bytes come. */
 static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 			  const struct sgl_elem **ret_bad)
 {
+	int reason = STAG_E_OK;
+
 	if (r->status != RDMAP_SUCCESS)
 		return r->status;
 	if (r->nsge > ep->max_recv_sge)
 		return RDMAP_LOC_SGE_ERR;
-	return (uint8_t)rdmap_status_of_stag(
-		sgl_check(r->sge, r->nsge, ep->stags, &ep->accessor, STAG_LOCAL_WRITE, ret_bad));
+	if (!without_memory(r->sge, r->nsge))
+		reason = sgl_check(r->sge, r->nsge, ep->stags, &ep->accessor, STAG_LOCAL_WRITE,
+				   ret_bad);
+	return (uint8_t)rdmap_status_of_stag(reason);
 }
 
 /* No message is longer, however large its buffer (RFC 5041 5.2). */
@@ -96,6 +109,7 @@ static bool take(struct rdmap *ep)
 	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = check_recv(ep, &r, &bad)};
 	if (s->status == RDMAP_SUCCESS) {
 		s->nsge = r.nsge;
+		s->no_memory = without_memory(r.sge, r.nsge) != NULL;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
 		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
 		q->of_msn[(q->msn + q->open) & q->slot.mask] =
@@ -127,6 +141,34 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 	return perr == PERR_NO_BUFFER && ep->bad_recvs != bad ? PERR_BAD_RECEIVE : perr;
 }
 
+/*
+ * The receive of a message with bytes has no memory: it is bad like one with an unknown STag, and
+ * the message takes the next one. Not if a later message or a part of this one has a receive
+ * already.
+ */
+static enum perr pass_over(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
+			   struct rdmap_rq_slot **s)
+{
+	enum perr perr = PERR_NONE;
+	uint32_t i;
+
+	for (i = 0; perr == PERR_NONE && (*s)->no_memory && i <= q->slot.mask; i++) {
+		if (msn - q->msn + 1 != q->open || (*s)->in.begun || (*s)->has_imm)
+			return PERR_CATASTROPHIC;
+		(*s)->status = RDMAP_LOC_KEY_ERR;
+		(*s)->sge[0] = *without_memory((*s)->sge, (*s)->nsge);
+		q->open--;
+		ep->bad_recvs++;
+		report_bad(ep, q);
+		perr = rdmap_rq_acquire(ep, q, msn, s);
+	}
+	if (perr == PERR_NONE && (*s)->no_memory)
+		ep->more_recvs = true;
+	else if (perr != PERR_NO_BUFFER)
+		return perr;
+	return PERR_BAD_RECEIVE;
+}
+
 enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_rec *c,
 			 struct span *dst, unsigned *ret_n)
 {
@@ -137,6 +179,8 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 	int n, reason;
 
 	perr = rdmap_rq_acquire(ep, q, c->ddp.msn, &s);
+	if (perr == PERR_NONE && len > 0 && s->no_memory)
+		perr = pass_over(ep, q, c->ddp.msn, &s);
 	if (perr == PERR_NONE)
 		perr = ddp_rx_offset(c->ddp.mo, len, s->size);
 	if (perr != PERR_NONE)

@@ -154,7 +154,7 @@ void bad_op_local_element(struct op *op, struct sgl_elem *e, bool fills)
 
 	switch (random_below(ep->w, fills ? 4 : 3)) {
 	case 0:
-		e->stag = 0;
+		e->stag = UINT32_MAX; /* 0 in a receive takes messages without bytes */
 		op->local = RDMAP_LOC_KEY_ERR;
 		break;
 	case 1:

@@ -27,6 +27,7 @@ run() {
 run verbs_objects
 run verbs_enhanced
 run verbs_cm "$a" "$b"
+run verbs_late
 run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"

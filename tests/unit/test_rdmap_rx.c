@@ -511,6 +511,51 @@ Test(rdmap_rx, bad_receives_are_reported_as_soon_as_they_are_the_oldest)
 	fake_expect_none();
 }
 
+/* As on adapters, which look at the key when they write. */
+Test(rdmap_rx, a_receive_without_memory_takes_a_message_without_bytes)
+{
+	struct wire_ddp imm = fake_header(WIRE_OP_IMM);
+
+	for (unsigned i = 0; i < 3; i++)
+		pair_post_recv(fake.qp, i, 0, FAKE_BASE, 8);
+	fake_push(fake_send(1, 1, 0, true, ""));
+	fake_expect_done(0, RDMAP_SUCCESS, 0);
+	imm.msn = 2;
+	fake_push(pair_segment(FAKE_SID, 2, &imm, "12345678", 8));
+	fake_expect_done(1, RDMAP_SUCCESS, 0);
+	pair_post_recv(fake.qp, 3, 0, FAKE_BASE, 8);
+	fake_push(fake_send(4, 4, 0, true, ""));
+	fake_push(fake_send(3, 3, 0, true, ""));
+	fake_expect_done(2, RDMAP_SUCCESS, 0);
+	fake_expect_done(3, RDMAP_SUCCESS, 0);
+	fake_expect_open();
+}
+
+Test(rdmap_rx, a_receive_without_memory_is_passed_over_by_bytes)
+{
+	pair_post_recv(fake.qp, 0, 0, FAKE_BASE, 8);
+	fake_post_recvs(1, 8);
+	fake.qp->recv[1].cookie = 1;
+	pair_post_recv(fake.qp, 2, 0, FAKE_BASE, 8);
+	fake_push(fake_send(1, 1, 0, true, "bytes"));
+	fake_expect_done(0, RDMAP_LOC_KEY_ERR, 0);
+	fake_expect_done(1, RDMAP_SUCCESS, 5);
+	cr_expect_arr_eq(fake.mem, "bytes", 5);
+	fake_expect_open();
+	fake_push(fake_send(2, 2, 0, true, "bytes"));
+	fake_expect_done(2, RDMAP_LOC_KEY_ERR, 0);
+	fake_expect_terminate(PERR_BAD_RECEIVE);
+}
+
+Test(rdmap_rx, bytes_after_a_later_message_find_a_receive_without_memory)
+{
+	pair_post_recv(fake.qp, 0, 0, FAKE_BASE, 8);
+	pair_post_recv(fake.qp, 1, FAKE_STAG, FAKE_BASE, 8);
+	fake_push(fake_send(2, 2, 0, true, "two"));
+	fake_push(fake_send(1, 1, 0, true, "one"));
+	fake_expect_terminate(PERR_CATASTROPHIC);
+}
+
 /* RFC 5041 5.2: a message is shorter than 2^32 bytes, however long its buffer. */
 Test(rdmap_rx, no_message_passes_4_gigabytes)
 {
