@@ -163,6 +163,11 @@ void rdmap_set_window(struct rdmap *ep, uint32_t bytes)
 	ep->window = bytes;
 }
 
+void rdmap_set_access(struct rdmap *ep, uint32_t rights)
+{
+	ep->accessor.withheld = STAG_REMOTE_ALL & ~rights;
+}
+
 bool rdmap_keeps_recvs(const struct rdmap *ep)
 {
 	return ep->keeps_recvs;

@@ -233,6 +233,11 @@ void rdmap_set_options(struct rdmap *ep, unsigned options);
  * the hold. 0, which is the default: as far as it likes. Only while the endpoint is not bound. */
 void rdmap_set_window(struct rdmap *ep, uint32_t bytes);
 
+/* Which STAG_REMOTE_ rights the peer has; the STag has to permit an access, too. At any time, for
+ * segments that arrive and answers that are sent from then on. All at the beginning. A Write or
+ * Read of no bytes needs none. */
+void rdmap_set_access(struct rdmap *ep, uint32_t rights);
+
 /* True if the last session left receives uncompleted because of RDMAP_KEEP_RECVS. */
 bool rdmap_keeps_recvs(const struct rdmap *ep);
 

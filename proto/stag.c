@@ -238,7 +238,7 @@ static int allows(const struct stag_region *r, const struct stag_accessor *acces
 		return STAG_E_INVALID;
 	if (r->pd != accessor->pd || (r->scope != 0 && r->scope != accessor->scope))
 		return STAG_E_SCOPE;
-	if ((r->rights & rights) != rights)
+	if ((r->rights & ~accessor->withheld & rights) != rights)
 		return STAG_E_RIGHTS;
 	if (checked_add_wraps(to, len))
 		return STAG_E_WRAP;
@@ -293,8 +293,6 @@ int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_acces
 	return STAG_E_OK;
 }
 
-enum { WINDOW_RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
-
 /* The window with the index of the value, if `accessor` may bind it now. */
 static struct stag_region *bindable(const struct stag_table *t, uint32_t stag,
 				    const struct stag_accessor *accessor)
@@ -317,7 +315,7 @@ static int check_region(const struct stag_region *r, const struct stag_bind *b, 
 		needs |= STAG_LOCAL_WRITE;
 	if (!r || !r->valid || r->kind != STAG_REGION || r->pd != pd || r->scope != 0)
 		return STAG_BIND_E_REGION;
-	if ((b->rights & ~(uint32_t)WINDOW_RIGHTS) || (r->rights & needs) != needs)
+	if ((b->rights & ~(uint32_t)STAG_REMOTE_ALL) || (r->rights & needs) != needs)
 		return STAG_BIND_E_RIGHTS;
 	if (b->len == 0 || b->to < r->to || !checked_range(b->to - r->to, b->len, r->len))
 		return STAG_BIND_E_BOUNDS;

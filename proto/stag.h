@@ -21,6 +21,8 @@ enum {
 	STAG_REMOTE_READ = 4,
 	STAG_REMOTE_ATOMIC = 8,
 	STAG_BIND_WINDOWS = 16,
+
+	STAG_REMOTE_ALL = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC,
 };
 
 /* What an entry is. */
@@ -67,6 +69,8 @@ struct stag_region {
 struct stag_accessor {
 	uint64_t pd;
 	uint64_t scope;
+	uint32_t withheld; /* STAG_REMOTE_ rights that its peer does not have, whatever the region
+			      permits */
 };
 
 struct stag_table;
