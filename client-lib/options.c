@@ -2,6 +2,7 @@
 #include "client-lib/options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "client-lib/ddp_impl.h"
@@ -24,13 +25,16 @@ int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options
 		return reason_fail(-EOPNOTSUPP,
 				   "%s: the daemon has no options: it is older than this library",
 				   call);
-	return context_call(ctx, &(struct call){
-					 .name = call,
-					 .rec = &rec.hdr,
-					 .len = sizeof(rec),
-					 .reply = &ret->hdr,
-					 .reply_len = sizeof(*ret),
-				 });
+	return context_call(ctx,
+			    &(struct call){
+				    .name = call,
+				    .rec = &rec.hdr,
+				    .len = sizeof(rec),
+				    .reply = &ret->hdr,
+				    .reply_len = sizeof(*ret),
+				    .old_reply_len = offsetof(struct msg_options_state, access),
+				    .reply_minor = IPC_MINOR_ACCESS,
+			    });
 }
 
 int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
@@ -39,5 +43,6 @@ int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t h
 	const struct msg_options req = {.hdr.op = op, .handle = handle};
 
 	memset(ret, 0, sizeof(*ret));
+	ret->access = OPTIONS_ACCESS_ALL; /* an older daemon withholds nothing */
 	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, &req, ret);
 }

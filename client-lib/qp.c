@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,9 +50,35 @@ static int check_id(const char *call, struct ddp_id *id)
 	return 0;
 }
 
+/* Whether it can be a QP's remote_access. */
+static int check_access(const struct ddp_ctx *ctx, const char *call, uint64_t access)
+{
+	if (access != DDP_QP_ACCESS_NONE && access & ~(uint64_t)OPTIONS_ACCESS_ALL)
+		return reason_fail(-EINVAL,
+				   "%s: remote_access 0x%" PRIx64
+				   ": not a set of DDP_ACCESS_REMOTE_, and not DDP_QP_ACCESS_NONE",
+				   call, access);
+	if (access && access != OPTIONS_ACCESS_ALL && ctx->minor < IPC_MINOR_ACCESS)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: remote_access 0x%" PRIx64
+				   ": the daemon is too old to withhold rights",
+				   call, access);
+	return 0;
+}
+
+/* The rights of a remote_access. */
+static uint32_t rights_of(uint64_t access)
+{
+	if (access == 0)
+		return OPTIONS_ACCESS_ALL;
+	return (uint32_t)access & OPTIONS_ACCESS_ALL;
+}
+
 /* Checks the limits of the local protocol; those of the daemon may be lower. */
 static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
 {
+	int r;
+
 	if (init->max_send_sge == 0)
 		init->max_send_sge = 1;
 	if (init->max_recv_sge == 0)
@@ -72,7 +99,8 @@ static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_
 	if (init->max_inline > WQE_MAX_INLINE)
 		return reason_fail(-EINVAL, "ddp_create_qp: max_inline %u: at most %u",
 				   init->max_inline, WQE_MAX_INLINE);
-	return check_id("ddp_create_qp", id);
+	r = check_access(id->ctx, "ddp_create_qp", init->remote_access);
+	return r ? r : check_id("ddp_create_qp", id);
 }
 
 /* True if both rings, with room for the requested entries, fit into the memfd without overlap. */
@@ -178,10 +206,13 @@ static int set_options(struct ddp_qp *qp, const struct ddp_qp_init *a)
 	const struct msg_options req = {
 		.hdr.op = MSG_QP_OPTIONS,
 		.handle = qp->handle,
-		.what = (hold ? MSG_OPTIONS_HOLD : 0U) | (a->options ? MSG_OPTIONS_FLAGS : 0U),
+		.what = (hold ? MSG_OPTIONS_HOLD : 0U) | (a->options ? MSG_OPTIONS_FLAGS : 0U) |
+			(rights_of(a->remote_access) != OPTIONS_ACCESS_ALL ? MSG_OPTIONS_ACCESS
+									   : 0U),
 		.hold_bytes = a->hold_bytes,
 		.hold_ms = a->hold_ms,
 		.flags = a->options,
+		.access = rights_of(a->remote_access),
 	};
 	struct msg_options_state state;
 	int r;
@@ -387,6 +418,7 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 	a.options = o.flags;
 	a.held_bytes = o.held_bytes;
 	a.held_msgs = o.held_msgs;
+	a.remote_access = o.access ? o.access : DDP_QP_ACCESS_NONE;
 	a.state = (enum ddp_qp_state)m.state;
 	a.qp_num = qp->num;
 	a.max_tagged = m.max_tagged;
@@ -411,6 +443,25 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 	a.srq_taken = m.srq_taken;
 	attr_write(attr, &a, sizeof(a));
 	return 0;
+}
+
+int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access)
+{
+	const struct msg_options req = {
+		.hdr.op = MSG_QP_OPTIONS,
+		.handle = qp->handle,
+		.what = MSG_OPTIONS_ACCESS,
+		.access = rights_of(remote_access),
+	};
+	struct msg_options_state state;
+	struct ddp_ctx *ctx = qp->sq.ctx;
+	int r = context_here(ctx, "ddp_set_qp_access");
+
+	if (r == 0)
+		r = check_access(ctx, "ddp_set_qp_access", remote_access);
+	if (r || ctx->minor < IPC_MINOR_ACCESS) /* which permits all */
+		return r;
+	return options_call(ctx, "ddp_set_qp_access", &req, &state);
 }
 
 uint32_t ddp_qp_num(const struct ddp_qp *qp)

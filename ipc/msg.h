@@ -389,8 +389,13 @@ struct msg_qp_state {
 	uint64_t srq_taken;
 };
 
-/* What changes; a set of none only queries. A queue pair has not begun a session yet. */
-enum { MSG_OPTIONS_HOLD = 1, MSG_OPTIONS_FLAGS = 2 };
+/* What changes; a set of none only queries. A queue pair has not begun a session yet, except for
+ * ACCESS. */
+enum {
+	MSG_OPTIONS_HOLD = 1,
+	MSG_OPTIONS_FLAGS = 2,
+	MSG_OPTIONS_ACCESS = 4, /* since minor 14 */
+};
 
 /* Values of enum ddp_qp_options. */
 enum {
@@ -408,7 +413,7 @@ struct msg_options {
 	uint32_t hold_bytes; /* HOLD: room for messages that wait for a receive; 0: none */
 	uint32_t hold_ms;    /* HOLD: how long they wait */
 	uint32_t flags;      /* FLAGS: set of MSG_QP_; 0 for an srq */
-	uint32_t pad;
+	uint32_t access; /* ACCESS: DDP_ACCESS_REMOTE_* that the peer has; at first it has all */
 };
 
 struct msg_options_state {
@@ -416,6 +421,8 @@ struct msg_options_state {
 	uint32_t hold_bytes, hold_ms, flags;
 	uint32_t held_bytes; /* in use now, by all queue pairs of an srq together */
 	uint64_t held_msgs;  /* messages that waited so far */
+	uint32_t access;     /* of a qp: DDP_ACCESS_REMOTE_*; since minor 14 */
+	uint32_t pad;
 };
 
 struct msg_listen {

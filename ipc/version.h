@@ -40,6 +40,8 @@ enum {
 	IPC_MINOR_CTL_USER = 13,
 	/* From which on WQE_READ may have no element, or several. */
 	IPC_MINOR_READ_PARTS = 14,
+	/* From which on there is MSG_OPTIONS_ACCESS. */
+	IPC_MINOR_ACCESS = 14,
 };
 
 #define IPC_DEFAULT_SOCKET "/run/ddpsctpd/ddp.sock"

@@ -126,6 +126,18 @@ static void note_peer(struct cm_id *id)
 
 static const struct rdma_conn_param no_param = {.private_data = NULL};
 
+static int set_access(struct cm_id *id, const struct rdma_conn_param *conn)
+{
+	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	unsigned n = conn && conn->responder_resources != RDMA_MAX_RESP_RES
+			     ? conn->responder_resources
+			     : QP_READS;
+	int r = qp_set_resources(qp, n);
+
+	id->resources = (uint8_t)n;
+	return r ? cm_fail(r) : 0;
+}
+
 static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param *to)
 {
 	*to = (struct ddp_conn_param){
@@ -166,7 +178,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	if (!id->host || id->passive)
 		return cm_fail(EINVAL);
 	cm_listen_release(id);
-	if (need_qp(id, conn))
+	if (need_qp(id, conn) || set_access(id, conn))
 		return -1;
 	fill_param(conn ? conn : &no_param, &param);
 	announce(conn ? conn : &no_param, CM_PRIVATE_REQUEST, &private, &param);
@@ -205,7 +217,7 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 
 	if (!id->passive || id->answered)
 		return cm_fail(EINVAL);
-	if (need_qp(id, conn))
+	if (need_qp(id, conn) || set_access(id, conn))
 		return -1;
 	fill_param(conn ? conn : &no_param, &param);
 	if (id->peer_verbs) {
@@ -324,6 +336,7 @@ static void on_request(struct cm_id *listener, struct host *host, const struct d
 	id->sink.event = on_event;
 	id->negotiated = ev->conn_flags & DDP_CONN_NEGOTIATE;
 	id->peer_ird = ev->peer_ird;
+	id->resources = id->negotiated ? depth8(ev->peer_ord) : QP_READS;
 	ddp_id_set_user(ev->id, &id->sink);
 	cm_take_host_locked(id, host);
 	cm_addr_of_request(id, ev);

@@ -38,6 +38,7 @@ struct cm_id {
 	bool negotiated;              /* the request has Read depths */
 	bool peer_verbs;              /* it comes from this library: see cm_private.h */
 	uint16_t peer_ird;
+	uint8_t resources; /* for incoming Reads: of the request, then of connect or accept */
 	struct ibv_sa_path_rec path;
 	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
 	struct qp *named;     /* the queue pair that struct rdma_conn_param named */

@@ -6,6 +6,7 @@
 
 #include "verbs/cm_id.h"
 #include "verbs/context.h"
+#include "verbs/qp.h"
 #include "verbs/words.h"
 
 static int lacks(const char *call, const char *why)
@@ -27,13 +28,16 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, siz
 	return -1;
 }
 
-/* The attributes for ibv_modify_qp(), which has nothing to do for ids. */
+/* The attributes for ibv_modify_qp(): besides the rights it has nothing to do for ids. */
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
-	(void)id;
 	attr->port_num = 1;
 	attr->path_mtu = IBV_MTU_4096;
 	*mask = IBV_QP_STATE;
+	if (attr->qp_state == IBV_QPS_INIT) {
+		attr->qp_access_flags = qp_cm_access(cm_of(id)->resources);
+		*mask |= IBV_QP_ACCESS_FLAGS;
+	}
 	return 0;
 }
 

@@ -116,6 +116,8 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 	pthread_cond_init(&qp->ibv.cond, NULL);
 	qp->attr.path_mtu = IBV_MTU_4096;
 	qp->attr.port_num = 1;
+	qp->attr.qp_access_flags =
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 }
 
 static void on_event(struct host_watch *w, enum ddp_async_type type)
@@ -284,15 +286,56 @@ int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_
 	return 1;
 }
 
-/* Keeps what the program sets; only the state does something. */
+/* ---- rights of the peer ---- */
+
+enum {
+	READS = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+	REMOTE = IBV_ACCESS_REMOTE_WRITE | READS,
+};
+
+/* Reads and atomics need resources besides the right. Reads of no bytes, which this library uses
+ * for itself, need neither. 0 or a positive errno value. */
+static int permit(struct qp *qp, unsigned flags, bool no_resources)
+{
+	unsigned access = mr_access(flags & (no_resources ? REMOTE & ~READS : REMOTE));
+	int r = ddp_set_qp_access(qp->ddp, access ? access : DDP_QP_ACCESS_NONE);
+
+	/* A daemon that is too old permits all, as it always did. */
+	if (r && r != -EOPNOTSUPP)
+		return words_failed("ibv_modify_qp", r);
+	qp->attr.qp_access_flags = flags;
+	qp->no_resources = no_resources;
+	return 0;
+}
+
+int qp_set_resources(struct qp *qp, unsigned n)
+{
+	return permit(qp, qp->own_access ? qp->attr.qp_access_flags : qp_cm_access(n), n == 0);
+}
+
+static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	unsigned flags =
+		mask & IBV_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->attr.qp_access_flags;
+	bool none =
+		mask & IBV_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic == 0 : qp->no_resources;
+	int r;
+
+	if (!(mask & (IBV_QP_ACCESS_FLAGS | IBV_QP_MAX_DEST_RD_ATOMIC)))
+		return 0;
+	r = permit(qp, flags, none);
+	if (r == 0 && mask & IBV_QP_ACCESS_FLAGS)
+		qp->own_access = true;
+	return r;
+}
+
+/* Keeps what the program sets for ibv_query_qp(). */
 static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
 	if (mask & IBV_QP_DEST_QPN)
 		to->dest_qp_num = from->dest_qp_num;
 	if (mask & IBV_QP_AV)
 		to->ah_attr = from->ah_attr;
-	if (mask & IBV_QP_ACCESS_FLAGS)
-		to->qp_access_flags = from->qp_access_flags;
 	if (mask & IBV_QP_PATH_MTU)
 		to->path_mtu = from->path_mtu;
 	if (mask & IBV_QP_SQ_PSN)
@@ -313,11 +356,14 @@ static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mas
 		to->min_rnr_timer = from->min_rnr_timer;
 }
 
-/* Attributes other than the state are kept for ibv_query_qp(). */
+/* Attributes other than the state and the rights are kept for ibv_query_qp(). */
 int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
 	struct qp *qp = qp_of(ibv);
+	int r = set_access(qp, attr, mask);
 
+	if (r)
+		return r;
 	keep(&qp->attr, attr, mask);
 	if (!(mask & IBV_QP_STATE))
 		return 0;

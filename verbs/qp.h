@@ -46,6 +46,8 @@ struct qp {
 	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr; /* as the program set it */
+	bool own_access;         /* the program has set qp_access_flags itself */
+	bool no_resources;       /* incoming Reads and atomics have none: they are refused */
 	struct qp_built *built;  /* NULL: no ibv_wr_ functions */
 	/* Sent since a request that completed when it was placed. Approximate when threads post at
 	 * the same time. */
@@ -61,6 +63,18 @@ static inline struct qp *qp_of(struct ibv_qp *ibv)
 
 /* Makes a queue pair on an id. attr->cap becomes what it really has. NULL with errno. */
 struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+
+/* rdma_cm connects or accepts with so many responder resources: the queue pair permits what it
+ * permits in the kernel, unless the program has set its qp_access_flags. 0 or a positive errno
+ * value. */
+int qp_set_resources(struct qp *qp, unsigned n);
+
+/* The qp_access_flags that rdma_cm gives a queue pair with so many responder resources. */
+static inline unsigned qp_cm_access(unsigned n)
+{
+	return IBV_ACCESS_REMOTE_WRITE |
+	       (n > 0 ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
 
 /* Destroys it; its id stays. The caller has event_lock. 0 or a positive errno value. */
 int qp_free(struct qp *qp);

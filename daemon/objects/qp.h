@@ -96,6 +96,7 @@ struct qp {
 	struct acct_charge charge, memory, maps;
 	struct agent_call call; /* to the agent of the client */
 	uint32_t options;       /* set of MSG_QP_ */
+	uint32_t withheld;      /* STAG_REMOTE_ rights that the peer does not have */
 	struct async async;
 	uint64_t since_ms; /* when the session was established */
 	const char *order; /* why somebody else ended it, or NULL */

@@ -51,6 +51,9 @@ static int check_what(const struct msg_options *req, uint32_t known, struct repl
 	    !(req->flags & MSG_QP_PLACE_IN_ORDER))
 		return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", req->flags,
 				    MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER);
+	if (req->what & MSG_OPTIONS_ACCESS && req->access & ~(uint32_t)STAG_REMOTE_ALL)
+		return reply_refuse(rep, EINVAL, "options: access 0x%x: a set of 0x%x is possible",
+				    req->access, STAG_REMOTE_ALL);
 	return req->what & MSG_OPTIONS_HOLD ? check_hold(req, rep) : 0;
 }
 
@@ -148,23 +151,29 @@ static void answer(const struct qp *qp, struct msg_options_state *ret)
 	ret->flags = qp->options;
 	ret->held_bytes = info.held_bytes;
 	ret->held_msgs = info.held_msgs;
+	ret->access = STAG_REMOTE_ALL & ~qp->withheld;
 }
 
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
 {
-	int r = check_what(req, MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS, rep);
+	const bool fixed = req->what & (MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS);
+	int r = check_what(req, MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS | MSG_OPTIONS_ACCESS, rep);
 
-	if (!r && req->what)
+	if (!r && fixed)
 		r = check_qp(qp, rep);
 	if (!r)
 		r = set_hold(qp, req, rep);
 	if (r)
 		return r;
+	if (req->what & MSG_OPTIONS_ACCESS) {
+		qp->withheld = STAG_REMOTE_ALL & ~req->access;
+		rdmap_set_access(qp->ep, req->access);
+	}
 	if (req->what & MSG_OPTIONS_FLAGS) {
 		qp->options = req->flags;
 		rdmap_set_options(qp->ep, req->flags);
 	}
-	if (req->what)
+	if (fixed)
 		rdmap_set_window(qp->ep, window_of(qp));
 	answer(qp, &rep->options);
 	return 0;

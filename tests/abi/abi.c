@@ -191,11 +191,12 @@ static const struct member m_msg_path[] = {
 static const struct member m_msg_options[] = {M(msg_options, hdr),     M(msg_options, handle),
 					      M(msg_options, what),    M(msg_options, hold_bytes),
 					      M(msg_options, hold_ms), M(msg_options, flags),
-					      M(msg_options, pad)};
+					      M(msg_options, access)};
 static const struct member m_msg_options_state[] = {
 	M(msg_options_state, hdr),        M(msg_options_state, hold_bytes),
 	M(msg_options_state, hold_ms),    M(msg_options_state, flags),
-	M(msg_options_state, held_bytes), M(msg_options_state, held_msgs)};
+	M(msg_options_state, held_bytes), M(msg_options_state, held_msgs),
+	M(msg_options_state, access),     M(msg_options_state, pad)};
 static const struct member m_msg_paths[] = {M(msg_paths, hdr), M(msg_paths, n), M(msg_paths, total),
 					    M(msg_paths, path)};
 static const struct member m_msg_set_primary[] = {M(msg_set_primary, hdr), M(msg_set_primary, qp),
@@ -343,7 +344,8 @@ static const struct member m_ddp_qp_init[] = {
 	M(ddp_qp_init, max_recv_sge), M(ddp_qp_init, max_inline),  M(ddp_qp_init, max_ord),
 	M(ddp_qp_init, max_ird),      M(ddp_qp_init, sq_sig_all),  M(ddp_qp_init, srq),
 	M(ddp_qp_init, qp_type),      M(ddp_qp_init, raw_queues),  M(ddp_qp_init, raw_notify),
-	M(ddp_qp_init, hold_bytes),   M(ddp_qp_init, hold_ms),     M(ddp_qp_init, options)};
+	M(ddp_qp_init, hold_bytes),   M(ddp_qp_init, hold_ms),     M(ddp_qp_init, options),
+	M(ddp_qp_init, remote_access)};
 static const struct member m_ddp_qp_attr[] = {
 	M(ddp_qp_attr, struct_size),  M(ddp_qp_attr, state),        M(ddp_qp_attr, qp_num),
 	M(ddp_qp_attr, max_tagged),   M(ddp_qp_attr, max_untagged), M(ddp_qp_attr, ord),
@@ -354,7 +356,7 @@ static const struct member m_ddp_qp_attr[] = {
 	M(ddp_qp_attr, max_send_sge), M(ddp_qp_attr, max_recv_sge), M(ddp_qp_attr, max_inline),
 	M(ddp_qp_attr, srq_held),     M(ddp_qp_attr, srq_taken),    M(ddp_qp_attr, hold_bytes),
 	M(ddp_qp_attr, hold_ms),      M(ddp_qp_attr, options),      M(ddp_qp_attr, held_bytes),
-	M(ddp_qp_attr, held_msgs)};
+	M(ddp_qp_attr, held_msgs),    M(ddp_qp_attr, remote_access)};
 static const struct member m_ddp_sge[] = {M(ddp_sge, addr), M(ddp_sge, length), M(ddp_sge, lkey)};
 static const struct member m_ddp_send_wr[] = {M(ddp_send_wr, wr_id),
 					      M(ddp_send_wr, next),

@@ -211,7 +211,7 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 		break;
 	case MSG_QP_OPTIONS:
 	case MSG_SRQ_OPTIONS:
-		r->options = (struct msg_options_state){r->hdr, 11, 12, 1, 14, 15};
+		r->options = (struct msg_options_state){r->hdr, 11, 12, 1, 14, 15, 4, 0};
 		r->len = sizeof(r->options);
 		break;
 	default:

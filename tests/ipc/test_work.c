@@ -352,6 +352,78 @@ Test(any, ranges_beyond_the_last_address_or_length_are_refused)
 	refused(qp, wr, "8 bytes at remote_addr 0xfffffffffffffff8 reach 2^64");
 }
 
+/* ---- what the peer may do ---- */
+
+TestSuite(access, .init = start, .fini = stop, .timeout = 20);
+
+static unsigned option_calls(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < fake.nrec; i++)
+		n += fake.rec[i].hdr.op == MSG_QP_OPTIONS;
+	return n;
+}
+
+Test(access, a_program_that_sets_nothing_asks_for_nothing)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	init.remote_access =
+		DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC;
+	make_qp(&init, 0);
+	cr_assert_eq(option_calls(), 0);
+	memset(&init, 0xff, sizeof(init)); /* what follows the members of an older header */
+	init = (struct ddp_qp_init){.struct_size = offsetof(struct ddp_qp_init, remote_access),
+				    .remote_access = UINT64_MAX};
+	make_qp(&init, 0);
+	cr_assert_eq(option_calls(), 0);
+}
+
+Test(access, the_daemon_gets_the_rights)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	const struct msg_options *m;
+
+	init.remote_access = DDP_QP_ACCESS_NONE;
+	make_qp(&init, 0);
+	m = &fake_last(&fake, MSG_QP_OPTIONS)->options;
+	cr_assert_eq(m->what, MSG_OPTIONS_ACCESS);
+	cr_assert_eq(m->access, 0);
+	cr_assert_eq(ddp_set_qp_access(qp, DDP_ACCESS_REMOTE_READ), 0);
+	m = &fake_last(&fake, MSG_QP_OPTIONS)->options;
+	cr_assert_eq(m->what, MSG_OPTIONS_ACCESS);
+	cr_assert_eq(m->access, 4);
+	cr_assert_eq(ddp_set_qp_access(qp, 0), 0);
+	cr_assert_eq(fake_last(&fake, MSG_QP_OPTIONS)->options.access, 2 | 4 | 8);
+}
+
+Test(access, other_values_are_refused)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	init.remote_access = DDP_ACCESS_LOCAL_WRITE;
+	make_qp(&init, -EINVAL);
+	cr_assert(reason_has("remote_access 0x1: not a set of DDP_ACCESS_REMOTE_"));
+	init.remote_access = UINT64_C(1) << 32;
+	make_qp(&init, -EINVAL);
+	cr_assert_eq(ddp_set_qp_access(qp, DDP_QP_ACCESS_NONE | DDP_ACCESS_REMOTE_WRITE), -EINVAL);
+	cr_assert_eq(option_calls(), 0);
+}
+
+/* A restriction is never silently left out. */
+Test(access, an_older_daemon_can_withhold_nothing, .init = start_older)
+{
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+
+	init.remote_access = DDP_ACCESS_REMOTE_WRITE;
+	make_qp(&init, -EOPNOTSUPP);
+	cr_assert(reason_has("the daemon is too old to withhold rights"));
+	cr_assert_eq(ddp_set_qp_access(qp, DDP_QP_ACCESS_NONE), -EOPNOTSUPP);
+	cr_assert_eq(ddp_set_qp_access(qp, 0), 0);
+	cr_assert_eq(option_calls(), 0);
+}
+
 /* ---- windows ---- */
 
 TestSuite(bind, .init = start, .fini = stop, .timeout = 20);

@@ -25,6 +25,7 @@ run() {
 }
 
 run verbs_objects
+run verbs_access "$a" "$b"
 run verbs_enhanced
 run verbs_cm "$a" "$b"
 run verbs_late

@@ -689,7 +689,13 @@ struct ddp_qp_init {
 	 * 0: it ends the session. With an SRQ that has a hold: 0, that of the SRQ. */
 	uint32_t hold_bytes, hold_ms;
 	unsigned options; /* set of DDP_QP_PLACE_IN_ORDER ... */
+	/* What the peer may do: set of DDP_ACCESS_REMOTE_, or DDP_QP_ACCESS_NONE; 0: all. The
+	 * region or window has to permit it, too. RAW: REMOTE_WRITE for tagged messages.
+	 * (64 bits: what lies between it and `options` was padding.) */
+	uint64_t remote_access;
 };
+
+enum { DDP_QP_ACCESS_NONE = 0x8000 }; /* remote_access: no Writes, Reads and atomics */
 
 /* Not for RAW QPs. */
 enum ddp_qp_options {
@@ -738,8 +744,9 @@ struct ddp_qp_attr {
 	uint64_t srq_taken;
 	uint32_t hold_bytes, hold_ms; /* as created */
 	unsigned options;
-	uint32_t held_bytes; /* of the hold in use now */
-	uint64_t held_msgs;  /* messages that waited for a receive so far */
+	uint32_t held_bytes;    /* of the hold in use now */
+	uint64_t held_msgs;     /* messages that waited for a receive so far */
+	uint64_t remote_access; /* set of DDP_ACCESS_REMOTE_, or DDP_QP_ACCESS_NONE */
 };
 
 /* Creates the QP of an id that is not a listener; an id has at most one. Receives may be posted
@@ -758,6 +765,10 @@ int ddp_destroy_qp(struct ddp_qp *qp);
 
 /* Set attr->struct_size. */
 int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr);
+
+/* Sets remote_access, at any time. After the return a request of the peer without the right ends
+ * the session, as one does whose STag lacks it. -EOPNOTSUPP: the daemon is too old. */
+int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access);
 
 /* Its number, as in struct ddp_wc and in the output of ddpctl. */
 uint32_t ddp_qp_num(const struct ddp_qp *qp);
