@@ -49,14 +49,17 @@ tail -n 1 "$tmp/chaos.log"
 for name in a b; do
 	gone "$(pid_of $name)" || continue
 	grep -A 30 -E 'ERROR: |runtime error' "$tmp/$name.log"
-	fail "daemon $name has ended, seed $seed"
+	wait "$(pid_of $name)"
+	fail "daemon $name has ended with status $?, seed $seed"
 done
 eventually 20 gone "$(pid_of good)" || fail 'the good client hangs'
 tail -n 1 "$tmp/good.log" | grep -q 'is well' || fail "the good client: $(tail -n 1 "$tmp/good.log")"
 echo "the good client: $(($(wc -l <"$tmp/good.rounds") * 20)) rounds"
+ended=$(date +%s%3N)
 for name in a b; do
 	eventually 30 none_of $name client session qp mr mw cq srq pd listener assoc || fail "daemon $name keeps objects, seed $seed"
 done
+echo "all objects were gone $(($(date +%s%3N) - ended)) ms later"
 eventually 10 as_before "$before_a" "$before_b" ||
 	fail "descriptors: $before_a, $before_b before, $(descriptors a), $(descriptors b) now, seed $seed"
 for name in a b; do
