@@ -76,8 +76,9 @@ bool sctp_path_failed(struct sctp_path *p)
 			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
 	} else if (p->state == SCTP_PATH_ACTIVE) {
 		sctp_path_set_state(p, SCTP_PATH_FAILING);
-		if (!p->heartbeat_out)                      /* one that is out has its RTO (8.3) */
-			p->heartbeat_us = p->assoc->s->now; /* a small packet may pass */
+		/* A small packet may pass. One that is out has its RTO to be answered (8.3). */
+		if (!p->heartbeat_out)
+			p->heartbeat_us = p->assoc->s->now;
 	}
 	rest_no_longer(p);
 	return !confirmed || sctp_assoc_error(p->assoc);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * sctp_sim [--seed N] [--seeds FROM COUNT] [--verbose]: runs seeds until one fails. Two SCTP
- * stacks, a virtual clock, faults of the network and of the hosts.
+ * sctp_sim [--seed N] [--seeds FROM COUNT] [--seconds N] [--verbose]: runs seeds until one fails;
+ * with
+ * --seconds as many as it takes until so many seconds have passed in them. Two SCTP stacks, a
+ * virtual clock, faults of the network and of the hosts.
  */
 #include <errno.h>
 
@@ -11,7 +13,8 @@ enum { DEFAULT_COUNT = 200 };
 
 static void usage(void)
 {
-	fputs("usage: sctp_sim [--seed N] [--seeds FROM COUNT] [--verbose]\n", stderr);
+	fputs("usage: sctp_sim [--seed N] [--seeds FROM COUNT] [--seconds N] [--verbose]\n",
+	      stderr);
 	exit(2);
 }
 
@@ -55,6 +58,7 @@ static void print(const struct totals *t)
 	printf("%" PRIu64 " messages, %" PRIu64 " bytes, %" PRIu64 " ends of associations, %" PRIu64
 	       " closed, %" PRIu64 " broken, %" PRIu64 " restarts\n",
 	       t->messages, t->bytes, t->conns, t->closed, t->broken, t->restarts);
+	printf("%" PRIu64 " simulated seconds\n", t->us / SECOND);
 	printf("%" PRIu64 " chunks repeated, %" PRIu64 " timeouts, %" PRIu64
 	       " allocations that failed\n",
 	       t->retransmits, t->timeouts, t->failures);
@@ -62,7 +66,7 @@ static void print(const struct totals *t)
 
 int main(int argc, char **argv)
 {
-	uint64_t from = 1, count = DEFAULT_COUNT, hash = 0;
+	uint64_t from = 1, count = DEFAULT_COUNT, seconds = 0, hash = 0, i;
 	struct totals sum = {0};
 	bool verbose = false;
 
@@ -76,13 +80,15 @@ int main(int argc, char **argv)
 		} else if (strcmp(*argv, "--seeds") == 0) {
 			from = number(*++argv);
 			count = number(*++argv);
+		} else if (strcmp(*argv, "--seconds") == 0) {
+			seconds = number(*++argv);
 		} else {
 			usage();
 		}
 	}
-	for (uint64_t i = 0; i < count; i++)
+	for (i = 0; seconds ? sum.us < seconds * SECOND : i < count; i++)
 		hash += run(from + i, verbose, &sum) * (2 * i + 1);
-	printf("%" PRIu64 " seeds from %" PRIu64 ": all well, trace %016" PRIx64 "\n", count, from,
+	printf("%" PRIu64 " seeds from %" PRIu64 ": all well, trace %016" PRIx64 "\n", i, from,
 	       hash);
 	print(&sum);
 	return 0;

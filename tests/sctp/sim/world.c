@@ -419,9 +419,11 @@ static void finish(struct world *w)
 
 void world_run(struct world *w)
 {
+	uint64_t began;
 	unsigned acts;
 
 	choose(w);
+	began = w->now;
 	begin(w);
 	acts = 20 + (unsigned)below(w, 60);
 	for (unsigned i = 0; i < acts; i++) {
@@ -429,6 +431,7 @@ void world_run(struct world *w)
 		act(w);
 	}
 	finish(w);
+	w->sum.us += w->now - began;
 	for (unsigned h = 0; h < 2; h++)
 		host_close(w, h);
 	link_clear(w);

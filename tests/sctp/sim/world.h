@@ -113,7 +113,7 @@ struct world {
 	struct sctp_batch batch;
 	struct totals {
 		uint64_t packets, lost, messages, bytes, conns, closed, broken, restarts,
-			retransmits, timeouts, fragments, probes, batches, failures;
+			retransmits, timeouts, fragments, probes, batches, failures, us;
 	} sum;
 };
 
