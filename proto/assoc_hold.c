@@ -30,8 +30,12 @@ bool assoc_hold_waits(const struct assoc_stream *s)
 bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t ssn,
 		     struct assoc_place *ret)
 {
-	uint8_t *p = hold_add(&s->ep->hold, ssn, m->len);
+	struct rdmap *ep = s->ep;
+	uint8_t *p;
 
+	if (ep->hold.n == 0 && ep->ops->keep && !ep->ops->keep(ep->user))
+		return false;
+	p = hold_add(&ep->hold, ssn, m->len);
 	if (!p)
 		return false;
 	ret->skip = 0;

@@ -11,6 +11,7 @@
 #include "daemon/objects/cq.h"
 #include "daemon/objects/mw.h"
 #include "daemon/objects/pd.h"
+#include "daemon/objects/qp_hold.h"
 #include "daemon/objects/qp_options.h"
 #include "daemon/objects/srq.h"
 #include "daemon/objects/stags.h"
@@ -317,6 +318,7 @@ static struct qp *new_qp(struct client *c, const struct parts *p, const struct m
 	list_init(&qp->posted);
 	async_init(&qp->async);
 	timer_init(&qp->deadline, qp_time_out);
+	timer_init(&qp->hold.idle, qp_hold_idle);
 	agent_call_init(qp);
 	cq_waiter_init(&qp->send_room, qp);
 	cq_waiter_init(&qp->recv_room, qp);
@@ -381,7 +383,9 @@ static void assert_free(const struct qp *qp)
 	list_assert_out(&qp->recv_room.link);
 	list_assert_out(&qp->async.link);
 	timer_assert_out(&qp->deadline);
+	list_assert_out(&qp->posted);
 	timer_assert_out(&qp->call.timer);
+	timer_assert_out(&qp->hold.idle);
 }
 
 struct qp *qp_free(struct qp *qp)
@@ -395,7 +399,7 @@ struct qp *qp_free(struct qp *qp)
 	list_del(&qp->posted);
 	release_parts(qp);
 	rings_free(&qp->rings);
-	qp_options_free(qp);
+	qp_hold_free(qp);
 	if (qp->ep && qp->charge.user) /* the counters of its user go on without it */
 		acct_add_traffic(&qp->charge, qp_traffic(qp));
 	free_endpoint(qp);

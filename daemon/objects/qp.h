@@ -38,7 +38,9 @@ struct qp_hold {
 	void *mem;
 	size_t size; /* mapped */
 	uint32_t bytes, ms;
-	struct acct_charge memory, maps;
+	struct acct_charge memory; /* while messages wait in it, and a while longer */
+	struct acct_charge maps;
+	struct timer idle; /* set while memory is charged */
 };
 
 enum qp_state { /* values of enum ddp_qp_state */

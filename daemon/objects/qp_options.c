@@ -2,13 +2,12 @@
 #include "daemon/objects/qp_options.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/qp_hold.h"
 #include "daemon/objects/srq.h"
 #include "proto/credit.h"
-#include "proto/hold.h"
 #include "proto/rdmap.h"
 
 enum {
@@ -78,42 +77,6 @@ static int check_qp(const struct qp *qp, struct reply *rep)
 
 /* ---- the hold ---- */
 
-static int make_hold(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep)
-{
-	size_t size = hold_size(bytes);
-	struct qp_hold *h = &qp->hold;
-	void *mem;
-	int r = client_charge(qp->client, ACCT_MEMORY, size, &h->memory, rep);
-
-	if (!r)
-		r = client_charge(qp->client, ACCT_MAPS, 1, &h->maps, rep);
-	if (r) {
-		acct_release(&h->memory);
-		return r;
-	}
-	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mem == MAP_FAILED) {
-		qp_options_free(qp);
-		return reply_refuse(rep, ENOMEM, "queue pair %u: no memory for a hold of %u bytes",
-				    qp->num, bytes);
-	}
-	h->mem = mem;
-	h->size = size;
-	h->bytes = bytes;
-	h->ms = ms;
-	rdmap_set_hold(qp->ep, mem, bytes, ms);
-	return 0;
-}
-
-void qp_options_free(struct qp *qp)
-{
-	if (qp->hold.mem)
-		munmap(qp->hold.mem, qp->hold.size);
-	qp->hold.mem = NULL;
-	acct_release(&qp->hold.maps);
-	acct_release(&qp->hold.memory);
-}
-
 /* How far the peer may be ahead: as the hold allows. */
 static uint32_t window_of(const struct qp *qp)
 {
@@ -136,7 +99,7 @@ static int set_hold(struct qp *qp, const struct msg_options *req, struct reply *
 		      : check_window(flags, qp->hold.bytes, qp->hold.ms, rep);
 	if (r)
 		return r;
-	return bytes > 0 ? make_hold(qp, bytes, req->hold_ms, rep) : 0;
+	return bytes > 0 ? qp_hold_make(qp, bytes, req->hold_ms, rep) : 0;
 }
 
 /* ---- queue pairs ---- */
@@ -183,7 +146,7 @@ int qp_options_inherit(struct qp *qp, struct reply *rep)
 {
 	if (!qp->srq || qp->srq->hold_bytes == 0 || qp->raw)
 		return 0;
-	return make_hold(qp, qp->srq->hold_bytes, qp->srq->hold_ms, rep);
+	return qp_hold_make(qp, qp->srq->hold_bytes, qp->srq->hold_ms, rep);
 }
 
 /* ---- shared receive queues ---- */

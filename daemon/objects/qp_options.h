@@ -29,7 +29,4 @@ int qp_options_inherit(struct qp *qp, struct reply *rep);
 /* Hold and use of a shared receive queue. hdr is left alone. */
 void qp_options_of_srq(const struct srq *srq, struct msg_options_state *ret);
 
-/* Frees the hold. Its endpoint is not used again. */
-void qp_options_free(struct qp *qp);
-
 #endif

@@ -9,6 +9,7 @@
 #include "daemon/objects/cq.h"
 #include "daemon/objects/mr.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/qp_hold.h"
 #include "daemon/objects/srq.h"
 
 /* ---- the entries of the rings are what the protocol takes ---- */
@@ -282,6 +283,11 @@ static void wrote(void *user, uint8_t *p, uint32_t len)
 	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
 }
 
+static bool keep(void *user)
+{
+	return qp_hold_keep(user);
+}
+
 /* A region's STag works only for queue pairs of its domain, so it is one of this client. */
 static void written(void *user, uint32_t notice)
 {
@@ -299,6 +305,7 @@ const struct rdmap_ops wr_ops = {
 	.complete = complete,
 	.reach = reach,
 	.written = written,
+	.keep = keep,
 	.wrote = wrote,
 };
 

@@ -76,6 +76,13 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	return true;
 }
 
+static bool keep(void *user)
+{
+	const struct pair_qp *qp = user;
+
+	return !qp->no_keep;
+}
+
 static bool take_recv(void *user, struct rdmap_recv *ret)
 {
 	struct pair_qp *qp = user;
@@ -143,6 +150,7 @@ struct pair_qp *pair_qp_as(struct pair_node *n, const struct rdmap_cfg *like)
 		.recvs = recvs,
 		.complete = complete,
 		.reach = reach,
+		.keep = keep,
 		.written = written,
 		.wrote = wrote,
 	};

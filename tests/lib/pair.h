@@ -49,6 +49,7 @@ struct pair_qp {
 	unsigned recv_posted, recv_taken;
 	struct rdmap_done done[PAIR_QUEUE];  /* sends and receives as they completed */
 	unsigned ndone, nseen;               /* nseen: handed out by pair_done() */
+	bool no_keep;                        /* keep() refuses the memory of the hold */
 	bool no_room;                        /* take_send() finds no room for the completion */
 	void *hold;                          /* memory of pair_hold() */
 	int (*reach)(struct rdmap_reach *r); /* NULL: all is at hand */

@@ -537,6 +537,16 @@ Test(assoc_in_order, more_than_there_is_room_for_ends_the_session)
 	cr_expect_eq(fake.mem[0], 0);
 }
 
+/* Its owner may not use the memory. */
+Test(assoc_in_order, a_hold_that_may_not_be_used_counts_as_full)
+{
+	fake.qp->no_keep = true;
+	fake_push(fake_write(1, FAKE_BASE, "in order"));
+	cr_expect_eq(fake.mem[0], 'i');
+	fake_push(fake_write(3, FAKE_BASE, "ahead"));
+	fake_expect_terminate(PERR_HOLD_FULL);
+}
+
 Test(assoc_in_order, sends_and_reads_are_in_order_as_well)
 {
 	fake_post_recvs(1, 100);

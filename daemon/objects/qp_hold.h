@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The hold of a queue pair: memory for messages that wait for a receive or for their turn. Most
+ * holds are never used. So a hold is only mapped at first; its memory is charged when a message
+ * waits, and given back when none has waited for a while.
+ */
+#ifndef DAEMON_OBJECTS_QP_HOLD_H
+#define DAEMON_OBJECTS_QP_HOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/base/reply.h"
+
+struct qp;
+struct timer;
+
+/* Maps a hold of so many bytes for messages that wait ms at most. 0 or a refusal. */
+int qp_hold_make(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep);
+
+/* A message is about to wait: charges all of the hold, without a system call. False: limits.memory
+ * does not allow it. */
+bool qp_hold_keep(struct qp *qp);
+
+/* Fires for qp.hold.idle: gives the memory of an empty hold back. */
+void qp_hold_idle(struct timer *t);
+
+/* Frees the hold, if there is one. Its endpoint is not used again. */
+void qp_hold_free(struct qp *qp);
+
+#endif
