@@ -19,7 +19,7 @@ A file has cases, one below the other:
     host is up, host is down               what it has heard last
 
 Lines that begin with # are comments; only=STACK,... behind the row limits a case. Heartbeats are answered and not shown, unless a
-case says "heartbeats"."""
+case says "heartbeats"; or they are neither, if it says "heartbeats are lost"."""
 import re
 import socket
 import struct
@@ -112,7 +112,8 @@ class Conversation:
         self.stack = stack
         self.own_tag, self.own_tsn = 0x5eed5eed, 0xfffffffe  # TSNs wrap soon
         self.peer_tag, self.old_tag, self.peer_tsn, self.old_tsn = 0xabcdef01, 0, 0, 0
-        self.sent_tag, self.info, self.cookies, self.heartbeats = 0, b'', [], False
+        self.sent_tag, self.info, self.cookies = 0, b'', []
+        self.heartbeats = self.lost = False  # they are shown; they are lost
 
     # -- sending --
 
@@ -136,9 +137,11 @@ class Conversation:
                        wire.packet(*PORTS, tag, data, options.get('checksum') == 'wrong'))
 
     def answer(self, chunks):
-        """True for a packet with heartbeats alone, which is answered at once."""
+        """True for a packet with heartbeats alone, which is answered at once or lost."""
         if self.heartbeats or any(name not in ('HEARTBEAT', 'PAD') for name, _ in chunks):
             return False
+        if self.lost:
+            return True
         self.info = chunks[0][1]['info']
         before = self.sent_tag
         self.send('[HEARTBEAT ACK]')
@@ -237,6 +240,8 @@ class Conversation:
             self.host_establishes()
         elif text == 'heartbeats':
             self.heartbeats = True
+        elif text == 'heartbeats are lost':
+            self.lost = True
         elif text == 'drain':
             while self.take(0):
                 pass
