@@ -51,15 +51,19 @@ static void out_sack(struct invariant *v, const struct invariant_seen *e,
 
 static void out_heartbeat(struct invariant *v, struct invariant_seen *e, const struct sctp_chunk *c)
 {
-	uint64_t made = be_get64(c->p + 16);
+	uint64_t made = be_get64(c->p + 16), least;
 	uint32_t i = be_get32(c->p + 28);
 	struct invariant_path *p = &e->path[i < e->npaths ? i : 0];
 
 	if (i >= e->npaths || be_get32(c->p + 24))
 		return; /* a probe of the path MTU */
-	/* RTO is read when it leaves: T3 may just have doubled it. */
+	/* RTO is read when it leaves: T3 may just have doubled it, or raised RTO.Initial to
+	 * RTO.Min. */
+	least = p->heartbeat_rto / 2;
+	if (least > v->j.s->cfg.rto_initial_us)
+		least = v->j.s->cfg.rto_initial_us;
 	if (p->heartbeat_us && !p->heartbeat_answered && !e->moved)
-		holds(v, "8.3-20", made - p->heartbeat_us >= p->heartbeat_rto / 2);
+		holds(v, "8.3-20", made - p->heartbeat_us >= least);
 	p->heartbeat_us = made;
 	p->heartbeat_rto = e->a->path[i].rto.rto_us;
 	p->heartbeat_answered = false;
