@@ -38,8 +38,9 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
 	} else if (t->state == SCTP_TX_LOST) {
 		sctp_tx_remove(&a->tx, &a->tx.lost, tsn);
-		/* After T3 the answer could be that to a tail-loss probe. */
-		if (!p->timed_out || t->count == 1) {
+		/* After T3 the answer could be that to a tail-loss probe. What was acknowledged
+		 * before says nothing about time. */
+		if ((!p->timed_out || t->count == 1) && !t->acked) {
 			d->late_us = t->sent_us;
 			d->late_tsn = tsn;
 		}
