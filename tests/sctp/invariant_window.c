@@ -84,7 +84,10 @@ static void note_entry(const struct invariant_seen *e, unsigned i, struct invari
 {
 	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
 
-	if (after->in_recovery && (!before->in_recovery || after->recovery != before->recovery))
+	/* The last one may have turned out to be needless, and another one begun at once. */
+	bool again = after->recovery != before->recovery || after->resent < before->resent;
+
+	if (after->in_recovery && (!before->in_recovery || again))
 		p->extra = true;
 }
 
