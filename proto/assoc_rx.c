@@ -348,8 +348,9 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 		struct assoc_stream *s = assoc_stream_get(a, msg->sid);
 
 		a->in.stream = s;
-		a->in.verdict =
-			assoc_credit_rx(a, s, msg) ? ASSOC_CREDIT_TAKEN : classify(a, s, msg, ret);
+		a->in.verdict = msg->ppid == WIRE_PPID_CREDIT && assoc_credit_rx(a, s, msg)
+					? ASSOC_CREDIT_TAKEN
+					: classify(a, s, msg, ret);
 		if (a->in.verdict == ASSOC_DELIVER)
 			keep_private(a, s, msg);
 	}
@@ -490,7 +491,8 @@ static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_re
 	s->rx_ssn = (uint16_t)(c->ssn + 1);
 	if (todo & SESSION_DO_DELIVER) {
 		deliver_segment(a, s, c);
-		assoc_credit_delivered(a, s, c);
+		if (s->credits == ASSOC_CREDITS_AGREED)
+			assoc_credit_delivered(a, s, c);
 	}
 	if (perr != PERR_NONE)
 		fail_opening(a, s, perr);

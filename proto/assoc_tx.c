@@ -87,7 +87,9 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	switch (make_segment(a, s, mulpdu, ret)) {
 	case RDMAP_TX_SEGMENT:
 		a->out.len = ret->len;
-		return assoc_credit_may_send(s, ret->len) ? SEGMENT : WAITING;
+		if (s->ep->credit_tx.window > 0 && !assoc_credit_may_send(s, ret->len))
+			return WAITING;
+		return SEGMENT;
 	case RDMAP_TX_WAIT:
 		return WAITING;
 	case RDMAP_TX_YIELD:
@@ -123,7 +125,7 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		make_control(a, s, s->first, ret);
 		return SEGMENT;
 	}
-	if (assoc_credit_make(s, ret)) {
+	if (s->credits == ASSOC_CREDITS_AGREED && assoc_credit_make(s, ret)) {
 		a->out.what = ASSOC_CREDIT;
 		a->out.pos = s->ep->credit_rx.got;
 		return SEGMENT;
@@ -173,7 +175,8 @@ void assoc_set_room(struct assoc *a, uint32_t room)
 
 static void segment_taken(struct assoc *a, struct assoc_stream *s)
 {
-	assoc_credit_sent(s, a->out.len);
+	if (s->ep->credit_tx.window > 0)
+		assoc_credit_sent(s, a->out.len);
 	rdmap_tx_taken(s->ep, a->tx_count);
 	assoc_await_acks(a, s);
 }
