@@ -164,6 +164,11 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer any more%s", addr,
 			     silence(c));
 		break;
+	case SCTP_END_STALLED:
+		llp_sctp_end(&c->sctp, ETIMEDOUT,
+			     "the path to %s is narrower than it was and drops fragments: %s", addr,
+			     ev->text);
+		break;
 	case SCTP_END_UNREACHABLE:
 		if (c->sctp.state == LLP_SCTP_CONNECTING)
 			end_setup(c, ev);

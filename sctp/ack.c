@@ -58,7 +58,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 			d->timed_us = d->rtt_us;
 	}
 	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
-	sctp_pmtu_arrived(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD);
+	sctp_pmtu_arrived(&p->pmtu, sctp_tx_packet(t), now);
 	t->state = (uint8_t)state;
 	t->acked = true;
 	if (!k->any || sctp_tsn_before(k->highest, tsn))
@@ -235,6 +235,7 @@ static void update_paths(struct ack *k)
 			sample(p, d);
 		if (d->bytes) {
 			grow(k, p);
+			p->heard_us = a->s->now;
 			p->probed = false;
 			if (p->state != SCTP_PATH_UNCONFIRMED)
 				sctp_path_answered(p);
@@ -267,6 +268,7 @@ static void finish(struct ack *k)
 		sctp_cc_burst(&a->path[i].cc, a->path[i].flight, SCTP_BURST);
 	}
 	if (a->tx.cum != old) {
+		sctp_stall_progress(a);
 		sctp_tx_free(a, old);
 		notify_user(a);
 	}
@@ -282,6 +284,12 @@ static struct ack begin(struct sctp_assoc *a)
 	for (unsigned i = 0; i < a->npaths; i++)
 		k.path[i].flight = a->path[i].flight;
 	return k;
+}
+
+/* A SACK that is long may have more gaps than had room in it. */
+static bool is_complete(const struct sctp_sack *sack, const struct sctp_chunk *c)
+{
+	return sack->ngaps <= SCTP_MAX_GAPS && c->len < SCTP_MIN_PACKET - SCTP_HEAD - 4;
 }
 
 static void never_sent(struct sctp_assoc *a)
@@ -315,7 +323,7 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	k = begin(a);
 	advance(&k, sack.cum);
 	if (n || a->tx.ngaps)
-		compare_gaps(&k, gap, n, sack.ngaps <= SCTP_MAX_GAPS);
+		compare_gaps(&k, gap, n, is_complete(&sack, c));
 	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
 	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
 		renege(&k, sack.cum + 1);

@@ -26,7 +26,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	list_init(&a->eventful);
 	timer_init(&a->timer, s->expire);
-	a->armed_us = a->t1_us = a->t5_us = a->sack_us = a->write_us = a->moved_us = SCTP_NEVER;
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->write_us = a->moved_us = a->stall_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
@@ -185,11 +186,6 @@ void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us)
 
 /* ---- what the user asks ---- */
 
-static uint32_t ip_head(const struct sctp_path *p)
-{
-	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
-}
-
 void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer, uint32_t mtu,
 			      uint64_t now_us)
 {
@@ -200,7 +196,7 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 		return;
 	if (a->s->cfg.mtu && mtu > a->s->cfg.mtu)
 		mtu = a->s->cfg.mtu;
-	size = mtu > ip_head(p) ? (mtu - ip_head(p)) & ~3u : 0;
+	size = mtu > sctp_path_ip_head(p) ? (mtu - sctp_path_ip_head(p)) & ~3u : 0;
 	if (size > SCTP_MAX_PACKET)
 		size = SCTP_MAX_PACKET & ~3u;
 	if (size < SCTP_MIN_PACKET)
@@ -225,7 +221,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.peer_port = a->peer_port,
 		.streams = a->out_streams < a->in_streams ? a->out_streams : a->in_streams,
 		.max_message = a->max_message,
-		.mtu = p->pmtu.size + ip_head(p),
+		.mtu = p->pmtu.size + sctp_path_ip_head(p),
 		.unreachable = p->unreachable,
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
@@ -249,7 +245,7 @@ static struct sctp_path_info path_info(const struct sctp_path *p)
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
 		.cwnd = p->cc.cwnd,
-		.mtu = p->pmtu.size + ip_head(p),
+		.mtu = p->pmtu.size + sctp_path_ip_head(p),
 	};
 }
 

@@ -12,6 +12,7 @@
 #include "sctp/pool.h"
 #include "sctp/recv.h"
 #include "sctp/sctp.h"
+#include "sctp/size_cache.h"
 #include "sctp/tsn.h"
 #include "sctp/tsn_map.h"
 #include "sctp/tx.h"
@@ -78,6 +79,10 @@ struct sctp_assoc {
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
 	uint64_t retransmits; /* chunks */
+	uint64_t progress_us; /* the cumulative acknowledgement advanced, or data began */
+	uint64_t stall_us;    /* without progress until then the association ends; stall.c */
+	unsigned stall_tries; /* packets with the lowest TSN that did not arrive on paths that work
+			       */
 	bool write_wanted;
 	uint64_t write_us; /* memory was missing: the user may try again then */
 
@@ -142,6 +147,7 @@ struct sctp {
 	uint16_t next_port;
 	uint32_t port_uses[SCTP_OWN_PORTS]; /* associations that have the port */
 	struct sctp_budget budget;
+	struct sctp_size_cache sizes;
 	uint32_t accepted[SCTP_NETWORKS]; /* associations that networks have opened */
 
 	struct sctp_assoc *rx_assoc;
@@ -198,10 +204,16 @@ static inline uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
 	return held < all ? all - held : 0;
 }
 
+/* Bytes of an IP packet before the SCTP packet: IP and UDP header. */
+static inline uint32_t sctp_path_ip_head(const struct sctp_path *p)
+{
+	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
+}
+
 /* Packet sizes are searched where data goes. */
 static inline bool sctp_path_probes(const struct sctp_path *p)
 {
-	return p->assoc->state == SCTP_ESTABLISHED && p->state == SCTP_PATH_ACTIVE;
+	return sctp_sends_data(p->assoc) && p->state == SCTP_PATH_ACTIVE;
 }
 
 /* ---- stack.c ---- */
@@ -291,6 +303,20 @@ void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, c
 		      uint32_t len, const char *text);
 /* One more unanswered packet: false if that ended the association. */
 bool sctp_assoc_error(struct sctp_assoc *a);
+/* Unanswered packets in a row that do not end it. */
+unsigned sctp_assoc_max_errors(const struct sctp_assoc *a);
+
+/* ---- stall.c ---- */
+
+/* True if a packet of the path has room for this chunk. */
+bool sctp_stall_fits(const struct sctp_path *p, const struct sctp_tx *t);
+/* The lowest outstanding TSN is another one now. */
+void sctp_stall_progress(struct sctp_assoc *a);
+/* That TSN is sent, again or for the first time. */
+void sctp_stall_sent(struct sctp_path *p, const struct sctp_tx *t);
+/* Looks whether the lowest outstanding TSN does not arrive although the peer answers; a timeout, or
+ * stall_us has passed. True if that ended the association. */
+bool sctp_stalled(struct sctp_assoc *a);
 
 /* ---- path.c: path.h ---- */
 

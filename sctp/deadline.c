@@ -61,7 +61,10 @@ static void try_again(struct sctp_assoc *a)
 
 static void pmtu_due(struct sctp_path *p, uint64_t now)
 {
-	sctp_pmtu_run(&p->pmtu, now);
+	if (sctp_pmtu_run(&p->pmtu, now))
+		sctp_path_resized(p);
+	else
+		sctp_assoc_measure(p->assoc); /* more may be known of its path than before */
 	if (sctp_pmtu_due(&p->pmtu, now)) {
 		p->probe_wanted = true;
 		sctp_assoc_touch(p->assoc);
@@ -81,6 +84,8 @@ static bool run_path(struct sctp_path *p, uint64_t now)
 	if (p->heartbeat_us <= now && !sctp_heartbeat_due(p, now))
 		return false;
 	if (p->t3_us <= now) {
+		if (sctp_stalled(a))
+			return false;
 		sctp_loss_t3(p);
 		if (a->state == SCTP_CLOSED)
 			return false;
@@ -111,6 +116,8 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 	}
 	if (a->write_us <= now)
 		try_again(a);
+	if (a->stall_us <= now && sctp_stalled(a))
+		return false;
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (sctp_path_expiry(&a->path[i]) <= now && !run_path(&a->path[i], now))
 			return false;

@@ -18,9 +18,13 @@ void sctp_assoc_measure(struct sctp_assoc *a)
 {
 	uint32_t least = a->path[a->primary].pmtu.size, before = a->max_message;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->path[i].state == SCTP_PATH_ACTIVE && a->path[i].pmtu.size < least)
-			least = a->path[i].pmtu.size;
+	for (unsigned i = 0; i < a->npaths; i++) {
+		const struct sctp_path *p = &a->path[i];
+
+		if (p->state == SCTP_PATH_ACTIVE && sctp_pmtu_known(&p->pmtu) &&
+		    p->pmtu.size < least)
+			least = p->pmtu.size;
+	}
 	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
 	if (a->max_message != before && a->up && a->state != SCTP_CLOSED) {
 		a->ev_resized = true;
@@ -54,6 +58,7 @@ void sctp_assoc_arm(struct sctp_assoc *a)
 	if (a->state == SCTP_CLOSED)
 		return;
 	at = earlier(at, a->moved_us);
+	at = earlier(at, a->stall_us);
 	for (unsigned i = 0; i < a->npaths; i++)
 		at = earlier(at, sctp_path_expiry(&a->path[i]));
 	if (at >= a->armed_us)

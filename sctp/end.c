@@ -102,7 +102,7 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 	return NULL;
 }
 
-static unsigned max_errors(const struct sctp_assoc *a)
+unsigned sctp_assoc_max_errors(const struct sctp_assoc *a)
 {
 	const struct sctp_config *cfg = &a->s->cfg;
 
@@ -111,7 +111,7 @@ static unsigned max_errors(const struct sctp_assoc *a)
 
 bool sctp_assoc_error(struct sctp_assoc *a)
 {
-	if (++a->errors <= max_errors(a))
+	if (++a->errors <= sctp_assoc_max_errors(a))
 		return true;
 	send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
 	sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);

@@ -47,7 +47,7 @@ static void port_unreachable(struct sctp_path *p)
 /* The largest packet of ours in an IP packet of that size. */
 static uint32_t fits(const struct sctp_path *p, uint32_t mtu)
 {
-	uint32_t head = (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
+	uint32_t head = sctp_path_ip_head(p);
 
 	return mtu > head ? (mtu - head) & ~3u : 0;
 }
@@ -86,7 +86,7 @@ void sctp_icmp(struct sctp *s, const struct sctp_flow *to, enum sctp_icmp what, 
 /* Nobody knows what the route takes: less than the probe. */
 static bool refused(struct sctp_path *p, uint64_t now_us)
 {
-	return p->pmtu.outstanding && sctp_pmtu_refused(&p->pmtu, p->pmtu.probe, now_us);
+	return p->pmtu.sent && sctp_pmtu_refused(&p->pmtu, p->pmtu.probe, now_us);
 }
 
 void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint64_t now_us)

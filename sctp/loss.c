@@ -48,12 +48,16 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
 	enter_recovery(p);
 	take_out(a, tsn);
 	a->s->st.fast_retransmits++;
-	if (sctp_tx_wire(t) > SCTP_PMTU_BASE &&
-	    sctp_pmtu_lost(&p->pmtu, sctp_tx_wire(t) + SCTP_HEAD, t->sent_us, a->s->now))
-		sctp_path_resized(p);
+	sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), false, t->sent_us, a->s->now);
 }
 
 /* ---- by miss indications ---- */
+
+static bool missed_often(struct sctp_tx *t)
+{
+	t->misses += t->misses < MISSES;
+	return t->misses == MISSES;
+}
 
 /* Only while packets keep their order, and only first transmissions: time decides the rest. */
 static void count_misses(struct sctp_assoc *a, uint32_t highest)
@@ -68,7 +72,7 @@ static void count_misses(struct sctp_assoc *a, uint32_t highest)
 		if (t->count == 1) {
 			if (!sctp_tsn_before(tsn, highest))
 				return;
-			if (!a->path[t->path].rack.reordering && ++t->misses >= MISSES)
+			if (!a->path[t->path].rack.reordering && missed_often(t))
 				sctp_loss_mark(a, tsn);
 		}
 		tsn = next;
@@ -271,8 +275,9 @@ void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 	set_probe(p);
 }
 
-/* All chunks in flight on the path are lost; the list gets the order of the TSNs again. */
-static void mark_all(struct sctp_path *p)
+/* All chunks in flight on the path are lost; the list gets the order of the TSNs again. The packets
+ * may have been too large. */
+static void mark_all(struct sctp_path *p, bool timeout)
 {
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_queue *q = &a->tx;
@@ -281,8 +286,10 @@ static void mark_all(struct sctp_path *p)
 	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
 		const struct sctp_tx *t = sctp_tx_get(q, tsn);
 
-		if (t->state == SCTP_TX_OUT && t->path == p->index)
+		if (t->state == SCTP_TX_OUT && t->path == p->index) {
 			withdraw(a, tsn);
+			sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), timeout, t->sent_us, a->s->now);
+		}
 		if (t->state == SCTP_TX_LOST)
 			sctp_tx_push(q, &q->lost, tsn);
 	}
@@ -296,7 +303,7 @@ static void ask_again(struct sctp_path *p)
 	bool answered = q->answered;
 
 	if (p->flight)
-		mark_all(p);
+		mark_all(p, false);
 	sctp_cc_idle(&p->cc, p->rto.rto_us, p->rto.rto_us); /* 6.1 (A): as if it were idle */
 	sctp_rto_back_off(&p->rto);
 	q->answered = q->watched = false;
@@ -326,17 +333,9 @@ static bool waits_for_window(const struct sctp_path *p)
 	       (p->flight ? q->probe_out && q->out.n == 1 : q->in_flight == 0);
 }
 
-/* Its answer tells a path that became narrower from one that is dead. */
-static void send_small(struct sctp_path *p)
-{
-	if (!p->heartbeat_out)
-		sctp_send_heartbeat(p);
-}
-
 void sctp_loss_t3(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
-	uint64_t sent_us;
 
 	p->t3_us = p->loss_us = p->probe_us = SCTP_NEVER;
 	sctp_assoc_touch(a);
@@ -354,15 +353,12 @@ void sctp_loss_t3(struct sctp_path *p)
 	p->recovery = p->recovery_from = a->tx.send_tsn - 1;
 	p->resent = 0;
 	p->extra = false;
-	sent_us = sctp_tx_get(&a->tx, p->first)->sent_us;
-	mark_all(p);
+	mark_all(p, true);
 	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
-	if (sctp_pmtu_lost(&p->pmtu, p->pmtu.size, sent_us, a->s->now))
-		sctp_path_resized(p);
 	a->tx.answered = false;
 	a->tx.window_probe = a->tx.rwnd < SCTP_PMTU_BASE;
-	if (sctp_path_failed(p) && p->pmtu.lost_large > 0)
-		send_small(p);
+	if (sctp_path_failed(p) && p->pmtu.lost_large > 0 && !p->heartbeat_out)
+		sctp_send_heartbeat(p); /* a small packet: is the path dead, or narrow? */
 }
 
 /* The last chunk in flight on the path. */

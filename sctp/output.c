@@ -151,6 +151,22 @@ static bool can_send(struct sctp_assoc *a, const struct sctp_path *p)
 	       fits_cwnd(p) && fits_rwnd(q, sctp_tx_get(q, next_chunk(q)));
 }
 
+/* The path for the next chunk. A chunk that became too long for the best path goes another way that
+ * works, if it fits there. */
+static struct sctp_path *data_path(struct sctp_assoc *a)
+{
+	struct sctp_path *p = sctp_path_choose(a);
+	const struct sctp_tx *t;
+
+	if (a->npaths == 1 || !has_chunk(&a->tx))
+		return p;
+	t = sctp_tx_get(&a->tx, next_chunk(&a->tx));
+	for (unsigned i = 0; i < a->npaths && !sctp_stall_fits(p, t); i++)
+		if (a->path[i].state == SCTP_PATH_ACTIVE && sctp_stall_fits(&a->path[i], t))
+			p = &a->path[i];
+	return p;
+}
+
 static struct sctp_path *probing(struct sctp_assoc *a)
 {
 	for (unsigned i = 0; i < a->npaths; i++)
@@ -161,8 +177,7 @@ static struct sctp_path *probing(struct sctp_assoc *a)
 
 bool sctp_assoc_has_output(struct sctp_assoc *a)
 {
-	return a->state != SCTP_CLOSED &&
-	       (a->sack_now || probing(a) || can_send(a, sctp_path_choose(a)));
+	return a->state != SCTP_CLOSED && (a->sack_now || probing(a) || can_send(a, data_path(a)));
 }
 
 /* ---- chunks ---- */
@@ -181,7 +196,8 @@ static void sent(struct build *w, uint32_t tsn)
 		a->s->st.retransmits++;
 		p->resent += p->in_recovery;
 	} else {
-		q->send_tsn++;
+		if (q->send_tsn++ == q->cum + 1)
+			sctp_stall_progress(a);
 		q->unsent -= sctp_tx_wire(t);
 	}
 	t->state = SCTP_TX_OUT;
@@ -189,9 +205,12 @@ static void sent(struct build *w, uint32_t tsn)
 	t->sent_us = a->s->now;
 	t->misses = 0;
 	t->acked = false;
-	if (t->count < UINT8_MAX)
+	t->words = w->len / 4 & 0x3fff;
+	if (t->count < SCTP_TX_COUNT)
 		t->count++;
 	sctp_tx_push(q, &q->out, tsn);
+	if (tsn == q->cum + 1)
+		sctp_stall_sent(p, t);
 	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
 	if (p->flight == 0 || !sctp_tsn_before(p->first, tsn)) {
 		p->first = tsn;
@@ -252,8 +271,7 @@ static bool add_too_long(struct build *w)
 	const struct sctp_tx *t = sctp_tx_get(q, next_chunk(q));
 	uint32_t beyond = w->p->pmtu.max + SCTP_CHUNK_HEAD;
 
-	if (w->b->packets || w->len != SCTP_HEAD ||
-	    SCTP_HEAD + sctp_tx_wire(t) <= w->p->pmtu.size || !add_chunk(w, t))
+	if (w->b->packets || w->len != SCTP_HEAD || sctp_stall_fits(w->p, t) || !add_chunk(w, t))
 		return false;
 	w->last = next_chunk(q);
 	sent(w, w->last);
@@ -270,6 +288,9 @@ static void add_sack(struct build *w)
 	struct sctp_writer wr = space(w);
 	uint32_t most = w->size - w->len;
 
+	/* The peer repeats what came: what we said did not arrive. It may have been too long. */
+	if (a->map.ndups && w->len == SCTP_HEAD && most > SCTP_MIN_PACKET - SCTP_HEAD)
+		most = SCTP_MIN_PACKET - SCTP_HEAD;
 	if (most > SACK_SPACE && has_chunk(&a->tx) && sctp_sends_data(a))
 		most = SACK_SPACE;
 	if (most > wr.size)
@@ -372,7 +393,7 @@ static bool data_batch(struct build *w)
 	}
 	do
 		more = data_packet(w);
-	while (more && enough_room(w->b) && can_send(w->a, p));
+	while (more && enough_room(w->b) && data_path(w->a) == p && can_send(w->a, p));
 	p->limited = has_chunk(&w->a->tx) && p->flight >= p->cc.cwnd;
 	if (p->flight)
 		after_data(w);
@@ -396,7 +417,7 @@ static bool probe_batch(struct build *w)
 	struct sctp_writer wr;
 
 	p->probe_wanted = false;
-	if (size == 0 || p->assoc->state != SCTP_ESTABLISHED)
+	if (size == 0 || !sctp_path_probes(p))
 		return false;
 	begin_packet(w, size, NULL);
 	wr = space(w);
@@ -407,6 +428,7 @@ static bool probe_batch(struct build *w)
 	end_packet(w);
 	w->b->probe = true;
 	sctp_pmtu_sent(&p->pmtu, p->rto.rto_us, w->a->s->now);
+	p->probe_wanted = sctp_pmtu_due(&p->pmtu, w->a->s->now) != 0;
 	return true;
 }
 
@@ -428,7 +450,7 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 		return false;
 	if (p && build(a, p, b, probe_batch))
 		return true;
-	p = sctp_path_choose(a);
+	p = data_path(a);
 	if (can_send(a, p))
 		return build(a, p, b, data_batch);
 	sctp_loss_watch(a);

@@ -8,6 +8,17 @@ enum {
 	INACTIVE_US = 30000000, /* between those of an inactive path, if there are no others */
 };
 
+/* What the last association with the peer found out is probed first. */
+static void init_pmtu(struct sctp_path *p, uint32_t packet)
+{
+	struct sctp *s = p->assoc->s;
+	uint32_t passed = sctp_size_cache_get(&s->sizes, &p->flow, s->now);
+
+	sctp_pmtu_init(&p->pmtu, packet, s->now);
+	if (passed)
+		sctp_pmtu_hint(&p->pmtu, passed, s->now);
+}
+
 void sctp_path_init(struct sctp_path *p, uint32_t packet)
 {
 	struct sctp_assoc *a = p->assoc;
@@ -21,7 +32,7 @@ void sctp_path_init(struct sctp_path *p, uint32_t packet)
 	cfg->random(cfg->random_user, &p->nonce, sizeof(p->nonce));
 	sctp_rto_init(&p->rto, cfg);
 	sctp_rack_init(&p->rack);
-	sctp_pmtu_init(&p->pmtu, packet & ~3u, a->s->now);
+	init_pmtu(p, packet & ~3u);
 	sctp_cc_init(&p->cc, cfg->cc, sctp_path_pmdcs(p), !sctp_addr_is_v4(&p->flow.peer),
 		     2 * cfg->send_buffer);
 }
@@ -174,6 +185,7 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 	if (!is_ours(a, c))
 		return;
 	p = &a->path[be_get32(info + 24)];
+	p->heard_us = a->s->now;
 	size = be_get32(info + 20);
 	sample = rtt(p, be_get64(info + 12));
 	if (size) {
@@ -186,7 +198,6 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 	if (!p->heartbeat_out || sample == 0)
 		return;
 	p->heartbeat_out = false;
-	sctp_pmtu_arrived(&p->pmtu, c->len + SCTP_HEAD);
 	sctp_rto_sample(&p->rto, sample, a->s->now);
 	sctp_path_answered(p);
 	sctp_path_rest(p);

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The path MTU by probes (RFC 8899) of one path: what size to probe next and what follows from an
+ * The path MTU by probes (RFC 8899) of one path: what sizes to probe next and what follows from an
  * answer, a loss, or a time-out. Sizes are SCTP packets (UDP payload); what this module computes is
  * a multiple of 4. Knows numbers only.
  *
- * Data begins with min(max, BASE). The first probe has the size max and is due at once, so that a
- * path that takes what its route takes reaches its full size in one round trip. If that probe
- * fails, the search doubles the size until one fails, then halves the difference.
+ * Data begins with SCTP_MIN_PACKET, and uses a larger size only after a probe of that size was
+ * answered. The first probes have the size max and, in case that fails, BASE, and are due at once,
+ * so that a path that takes what its route takes reaches its full size in one round trip. If the
+ * first one fails, the search doubles the size until one fails, then halves the difference.
+ *
+ * When packets of the size in use seem to vanish, that size is in doubt: it is probed together
+ * with BASE and SCTP_MIN_PACKET. The size falls only if a smaller probe was answered, to the size
+ * of that probe, and the larger ones were not, twice. So neither congestion nor an outage, where
+ * nothing is answered, makes packets small.
  *
  * Use, of active paths only: sctp_pmtu_run() when sctp_pmtu_expiry() has passed, then
- * sctp_pmtu_due(). On other paths an outage would look like a small path MTU until the raise timer
- * runs out.
+ * sctp_pmtu_due() until it is 0. On other paths an outage would look like a small path MTU until
+ * the raise timer runs out.
  */
 #ifndef SCTP_PMTU_H
 #define SCTP_PMTU_H
@@ -21,32 +27,46 @@
 enum {
 	SCTP_PMTU_BASE = 1200,
 	SCTP_PMTU_PROBES = 3, /* tries of a size */
+	SCTP_PMTU_DOUBTS = 2, /* tries of the size in use that are not answered, but smaller ones */
 	SCTP_PMTU_NEAR = 16,  /* the search ends when the borders are this close */
 	SCTP_PMTU_RAISE_US = 600 * 1000000,
-	SCTP_PMTU_BLACK_HOLE = 3, /* round trips in a row in which large packets are lost while
-				     smaller ones arrive */
+	SCTP_PMTU_LADDER = 3, /* sizes that are probed at the same time */
 };
 
-/* ERROR: not even BASE passes. */
+/* ERROR: not even BASE passes, or that is not known yet. */
 enum sctp_pmtu_state { SCTP_PMTU_SEARCH, SCTP_PMTU_DONE, SCTP_PMTU_ERROR };
 
 struct sctp_pmtu {
 	enum sctp_pmtu_state state;
-	uint32_t size;  /* largest size that is known to pass: what data may use */
-	uint32_t max;   /* what route and configuration permit */
-	uint32_t high;  /* least size that did not pass, 0 = unknown */
-	uint32_t probe; /* size under test, 0 = none */
-	unsigned tries;
-	bool outstanding; /* a probe is on its way */
-	uint64_t at_us;   /* the outstanding probe is lost then; or when the next one is due */
+	uint32_t size;   /* largest size that is known to pass: what data may use */
+	uint32_t max;    /* what route and configuration permit */
+	uint32_t high;   /* least size that did not pass, 0 = unknown */
+	uint32_t hint;   /* what passed on the same way a while ago, 0 = unknown */
+	uint32_t probe;  /* size under test, 0 = none; smaller ones go with it */
+	unsigned tries;  /* of it */
+	unsigned sent;   /* probes of the present try that are on their way, 0 = none */
+	uint64_t at_us;  /* the present try is over then; or when the next one is due */
+	bool doubt;      /* probe is the size in use */
+	uint32_t passed; /* in doubt: largest smaller size that was answered, 0 = none */
 	unsigned lost_large;
-	bool small_arrived;  /* since the first loss that lost_large counts */
-	uint64_t lost_at_us; /* last counted loss */
+	uint32_t lost_size;  /* of the last counted loss */
+	uint64_t lost_at_us; /* when it was counted */
 };
 
 /* max: the largest packet that the route takes; less than SCTP_MIN_PACKET counts as
  * SCTP_MIN_PACKET. */
 void sctp_pmtu_init(struct sctp_pmtu *m, uint32_t max, uint64_t now_us);
+
+/* True if something is known of the path: a size above the least one passes, or a search is over.
+ */
+static inline bool sctp_pmtu_known(const struct sctp_pmtu *m)
+{
+	return m->state != SCTP_PMTU_ERROR || m->probe == 0;
+}
+
+/* Before anything was sent: packets of this size passed on the same way a while ago, larger ones
+ * did not. It is the first one to be probed; larger ones after the raise timer. */
+void sctp_pmtu_hint(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
 /* The route changed: a lower maximum takes effect at once, a higher one begins a search. True if
  * size changed. */
@@ -56,7 +76,8 @@ bool sctp_pmtu_set_max(struct sctp_pmtu *m, uint32_t max, uint64_t now_us);
  * for larger sizes again, up to the maximum. True if size changed. */
 bool sctp_pmtu_limit(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
-/* The size of the probe to send now, or 0. The caller sends it and calls sctp_pmtu_sent(). */
+/* The size of the next probe to send now, or 0. The caller sends it and calls sctp_pmtu_sent();
+ * rto_us: after which it is lost, without back-off. */
 uint32_t sctp_pmtu_due(const struct sctp_pmtu *m, uint64_t now_us);
 void sctp_pmtu_sent(struct sctp_pmtu *m, uint32_t rto_us, uint64_t now_us);
 /* When due() or run() has something to do. UINT64_MAX: never. */
@@ -68,19 +89,23 @@ bool sctp_pmtu_answered(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 /* A packet of this size, probe or data, was not sent because it is too large (EMSGSIZE). True if
  * size changed. */
 bool sctp_pmtu_refused(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
-/* Counts a probe as lost whose time is over, and begins a search after the raise timer. */
-void sctp_pmtu_run(struct sctp_pmtu *m, uint64_t now_us);
+/* Counts a try as lost whose time is over, and begins a search after the raise timer. True if size
+ * changed: it fell to a size that passes. */
+bool sctp_pmtu_run(struct sctp_pmtu *m, uint64_t now_us);
 
-/* A verified ICMP "too big" with this size. A size below BASE, or one that a smaller packet than
- * the ones we send would have caused, is ignored. Below the present size: that falls to BASE, and
- * the reported size is probed at once. Between the present size and that of the outstanding probe:
- * the probe failed, and the reported size is probed at once. True if size changed. */
+/* A verified ICMP "too big" with this size. One that a smaller packet than the ones we send would
+ * have caused is ignored; a size below BASE is no more than a reason for doubt. Below the present
+ * size: that falls to BASE, and the reported size is probed at once. Between the present size and
+ * that of the outstanding probe: the probe failed, and the reported size is probed at once. True
+ * if size changed. */
 bool sctp_pmtu_icmp(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
-/* Black holes: a packet of this size with data was lost, or arrived. sent_us: of that packet.
- * Losses of one round trip count once. lost() is true if size changed: it fell to BASE, or from
- * BASE to SCTP_MIN_PACKET. The former size is probed once, then smaller ones. */
-bool sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, uint64_t sent_us, uint64_t now_us);
-void sctp_pmtu_arrived(struct sctp_pmtu *m, uint32_t size);
+/* A packet of this size with data was lost, or arrived. sent_us: of that packet. Losses of one
+ * round trip count once. A packet that is larger than the size in use, or that each path takes,
+ * says nothing. Two round trips in a row with losses and without an arrival of that size, or one
+ * timeout, put the size in doubt. */
+void sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, bool timeout, uint64_t sent_us,
+		    uint64_t now_us);
+void sctp_pmtu_arrived(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
 #endif

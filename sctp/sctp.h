@@ -172,11 +172,12 @@ enum sctp_path_state {
 };
 
 enum sctp_end {
-	SCTP_END_CLOSED,      /* shutdown by either side */
-	SCTP_END_ABORTED,     /* the peer sent ABORT: cause, text */
-	SCTP_END_REFUSED,     /* ABORT in answer to INIT */
-	SCTP_END_TIMEOUT,     /* the peer does not answer any more */
-	SCTP_END_NO_ANSWER,   /* the peer did not answer INIT or COOKIE ECHO */
+	SCTP_END_CLOSED,    /* shutdown by either side */
+	SCTP_END_ABORTED,   /* the peer sent ABORT: cause, text */
+	SCTP_END_REFUSED,   /* ABORT in answer to INIT */
+	SCTP_END_TIMEOUT,   /* the peer does not answer any more */
+	SCTP_END_STALLED,   /* the peer answers, but packets of some size no longer arrive: text */
+	SCTP_END_NO_ANSWER, /* the peer did not answer INIT or COOKIE ECHO */
 	SCTP_END_UNREACHABLE, /* an ICMP message says that nothing listens, or no more */
 	SCTP_END_RESTART,     /* the peer began again: its state is lost */
 	SCTP_END_PROTOCOL,    /* the peer violated the protocol: text */
@@ -203,7 +204,7 @@ struct sctp_event {
 	struct sctp_listener *listener; /* INCOMING */
 	enum sctp_end end;
 	uint32_t cause;         /* error cause code of an ABORT, 0 = none */
-	char text[SCTP_REASON]; /* of an ABORT by its user; printable */
+	char text[SCTP_REASON]; /* of an ABORT by its user, or of STALLED; printable */
 	struct sctp_addr addr;  /* PATH: the peer's address */
 	enum sctp_path_state state;
 	bool became_primary;

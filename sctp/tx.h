@@ -13,6 +13,7 @@
 struct sctp_assoc;
 
 enum {
+	SCTP_TX_COUNT = 127,            /* transmissions that are counted */
 	SCTP_TX_PAGE = SCTP_BLOCK / 32, /* records of a page */
 	SCTP_TX_PAGES = 128,
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
@@ -43,13 +44,18 @@ struct sctp_tx {
 	uint32_t next, prev;
 	uint16_t off;  /* in block->data */
 	uint16_t size; /* header and payload, without padding */
-	uint8_t state, path, count;
-	uint8_t misses : 6;
+	uint8_t state : 3;
+	uint8_t path : 4;
+	bool headroom : 1; /* SCTP_HEAD bytes before it are free, for the header of a packet */
+	uint8_t count : 7; /* up to SCTP_TX_COUNT */
 	bool acked : 1;    /* since it was sent last: a peer that takes that back and says it again
 			      acknowledges nothing new */
-	bool headroom : 1; /* SCTP_HEAD bytes before it are free, for the header of a packet */
+	uint16_t misses : 2;
+	uint16_t words : 14; /* of its last packet up to its end: the last chunk has the length */
 };
 _Static_assert(sizeof(struct sctp_tx) == 32, "a page holds a power of two of records");
+_Static_assert(SCTP_TX_ACKED < 8 && SCTP_MAX_PATHS <= 16 && SCTP_MAX_PACKET / 4 < 1 << 14,
+	       "they fit");
 
 struct sctp_tx_list {
 	uint32_t first, last; /* TSNs, if n > 0 */
@@ -89,6 +95,12 @@ static inline struct sctp_tx *sctp_tx_get(const struct sctp_queue *q, uint32_t t
 static inline uint32_t sctp_tx_wire(const struct sctp_tx *t)
 {
 	return (t->size + 3u) & ~3u;
+}
+
+/* Bytes of the packet that it was last sent in, up to its end. */
+static inline uint32_t sctp_tx_packet(const struct sctp_tx *t)
+{
+	return 4u * t->words;
 }
 
 /* Where the common header of a packet that begins with this chunk goes; NULL: no room. */

@@ -51,7 +51,9 @@ static void check_cwnd(struct invariant *v, const struct invariant_out *o, uint3
 	holds(v, "6.1-17", flight < o->seen->burst_from + SCTP_BURST * c->pmdcs);
 }
 
-static void check_packet(struct invariant *v, const struct invariant_out *o, uint32_t flight)
+/* What became too long for the primary path may go another way. */
+static void check_packet(struct invariant *v, const struct invariant_out *o, uint32_t flight,
+			 size_t len)
 {
 	struct invariant_path *p = o->seen;
 	const struct sctp_path *before = &o->e->before[o->p->index];
@@ -63,7 +65,7 @@ static void check_packet(struct invariant *v, const struct invariant_out *o, uin
 	holds(v, "5.4-13", before->state != SCTP_PATH_UNCONFIRMED);
 	holds(v, "6.4-02",
 	      o->e->before[o->e->primary].state != SCTP_PATH_ACTIVE ||
-		      o->p->index == o->e->primary);
+		      o->p->index == o->e->primary || len > o->e->before[o->e->primary].pmtu.size);
 	p->data_us = v->j.s->now;
 }
 
@@ -88,7 +90,7 @@ void invariant_out_data(struct invariant *v, struct invariant_out *o, const uint
 	}
 	o->data |= any;
 	if (any)
-		check_packet(v, o, flight);
+		check_packet(v, o, flight, len);
 }
 
 void invariant_out_batch(struct invariant *v, const struct invariant_out *o)

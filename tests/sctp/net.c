@@ -402,6 +402,21 @@ static bool both_up(struct net *n)
 	return n->host[0].up && n->host[1].incoming;
 }
 
+/* The path is known to take packets that are not small. */
+static bool both_measured(struct net *n)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct sctp_info info;
+
+		if (!n->host[i].assoc)
+			return true;
+		sctp_assoc_info(n->host[i].assoc, &info);
+		if (info.max_message < NET_MESSAGE)
+			return false;
+	}
+	return true;
+}
+
 void net_establish(struct net *n)
 {
 	struct sctp_assoc *a = net_connect(n);
@@ -410,6 +425,7 @@ void net_establish(struct net *n)
 	(void)a;
 	net_run_until(n, both_up, n->now + 60000000);
 	assert(both_up(n));
+	net_run_until(n, both_measured, n->now + 3000000);
 }
 
 int net_send(struct net *n, unsigned host, uint16_t sid, uint64_t number, uint32_t len)

@@ -12,7 +12,8 @@ enum {
 	NET_PORT = 5043,
 	NET_UDP = 9899,
 	NET_MAX = SCTP_MAX_PACKET + 100,
-	NET_KEPT = 4096, /* messages that are remembered of each side */
+	NET_KEPT = 4096,    /* messages that are remembered of each side */
+	NET_MESSAGE = 1172, /* that a packet of 1200 bytes takes */
 };
 
 struct net;
@@ -76,7 +77,8 @@ void net_deinit(struct net *n);
 
 /* Host 0 connects to host 1. */
 struct sctp_assoc *net_connect(struct net *n);
-/* Connects, and runs until both sides are up. */
+/* Connects, and runs until both sides are up and send messages of NET_MESSAGE, if the link takes
+ * them. */
 void net_establish(struct net *n);
 
 /* Lets time pass until nothing is left to do, or until the deadline. */

@@ -21,6 +21,7 @@ enum {
 	PEER_PORT = 5555,  /* SCTP port of the fake peer */
 	PEER_STACK = 5043, /* SCTP port that the stack listens at */
 	PEER_UDP = 9899,
+	PEER_BASE = 1200, /* bytes of packets that pass: probes of that size need no answer */
 	PEER_TAG = 0x5eed5eed,
 	PEER_TSN = 1000,    /* initial TSN of the fake peer */
 	PEER_RWND = 100000, /* of the fake peer */
@@ -69,7 +70,9 @@ struct peer {
 	struct sctp_writer w;
 	uint8_t out[SCTP_MAX_PACKET + 100];
 
-	bool keep_probes; /* packets that look for a larger path MTU are not taken without it */
+	/* Packets that look for a larger path MTU are not taken without it; those of PEER_BASE
+	 * count as answered. */
+	bool keep_probes;
 	/* Packets of the stack: those that wait, and the one that was taken last. */
 	struct peer_packet *first, *last, *pkt;
 	struct sctp_head head;

@@ -9,8 +9,8 @@
 #include "util/be.h"
 
 enum {
-	SCRIPT_BASE = 1200, /* packets of the stack while no probe is answered */
-	SCRIPT_FULL = 1172, /* a message that fills one */
+	SCRIPT_BASE = PEER_BASE, /* packets of the stack while no larger probe is answered */
+	SCRIPT_FULL = 1172,      /* a message that fills one */
 };
 
 /* The next packet that is no HEARTBEAT; false: there is none. */

@@ -140,7 +140,12 @@ static bool is_excused(struct world *w, const struct conn *c)
 {
 	const struct conn *o = c->peer < 0 ? NULL : w->conn[c->peer];
 
+	/* A path became narrow, and drops fragments: all of them, or those of several tries. */
+	if (w->resizes && c->end == SCTP_END_STALLED)
+		return true;
 	if (c->replay || !o || took_long(w, c) || was_refused(w, c) || was_refused(w, o))
+		return true;
+	if (w->resizes && c->end == SCTP_END_ABORTED && o->end == SCTP_END_STALLED)
 		return true;
 	/* Memory was missing for COOKIE ECHO, but not for its duplicate. */
 	return w->failing && (!c->up || (o->down && !o->up));
@@ -159,6 +164,7 @@ void conn_down(struct world *w, struct conn *c, enum sctp_end end)
 			conn_acked(w, c);
 	} else {
 		w->sum.broken++;
+		w->sum.stalls += end == SCTP_END_STALLED;
 		check(w, !w->strict || is_excused(w, c));
 	}
 	check(w, sctp_assoc_send(c->a, 0, 0, false, &(struct span){pattern, 1}, 1) == SCTP_E_DOWN);

@@ -90,7 +90,7 @@ void host_connect(struct world *w, unsigned host, uint16_t own_port, uint16_t po
 	if (w->conns == CONNS)
 		return;
 	for (unsigned i = 0; i < w->addrs; i++)
-		peer[i] = sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, (uint8_t)(2 - host)});
+		peer[i] = world_addr(w, i, !host);
 	if (own_port)
 		h->s->next_port = (uint16_t)(own_port - 49152);
 	/* Two tie-tags and the tag come before the initial TSN. */
@@ -231,7 +231,7 @@ void host_output(struct world *w, unsigned host)
 			break;
 		invariant_sent(h->watch, &w->batch);
 		model_output(w, host, before, n);
-		if (w->icmp && !w->batch.fragment && w->batch.segment + 28 > w->mtu &&
+		if (w->icmp && !w->batch.fragment && w->batch.segment + world_ip_head(w) > w->mtu &&
 		    chance(w, 3000))
 			too_big(w, h, &w->batch);
 		else

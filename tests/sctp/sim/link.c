@@ -102,6 +102,12 @@ static void deliver(struct world *w, unsigned to, const struct sctp_flow *from, 
 	link_put(w, k);
 }
 
+/* IPv6 fragments have up to 1280 bytes (struct sctp_batch). */
+static bool passes_in_fragments(const struct world *w, const struct sctp_batch *b)
+{
+	return b->fragment && !w->drops_fragments && (!w->v6 || w->mtu >= 1280);
+}
+
 static void transmit(struct world *w, unsigned from, const struct sctp_batch *b, const uint8_t *p,
 		     uint32_t len)
 {
@@ -112,8 +118,8 @@ static void transmit(struct world *w, unsigned from, const struct sctp_batch *b,
 	check(w, to == !from && subnet < w->addrs && b->to.local < w->addrs);
 	trace(w, "packet", (uint64_t)from << 32 | len, (uint64_t)p[SCTP_HEAD] << 32 | be_get32(p));
 	w->sum.packets++;
-	flow.peer = sctp_addr_v4((const uint8_t[]){10, 0, b->to.local, (uint8_t)(from + 1)});
-	if (len + 28 > w->mtu && !b->fragment) {
+	flow.peer = world_addr(w, b->to.local, from);
+	if (len + world_ip_head(w) > w->mtu && !passes_in_fragments(w, b)) {
 		too_big(w, from, &b->to, p, len);
 		w->sum.lost++;
 		return;

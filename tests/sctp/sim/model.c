@@ -48,6 +48,18 @@ void model_output(struct world *w, unsigned host, const struct judge_before *b, 
 
 /* ---- between turns ---- */
 
+/* What is outstanding arrives some time, or the association ends; unless the peer's window is
+ * closed. */
+static void model_progress(struct world *w, struct conn *c)
+{
+	const struct sctp_queue *q = &c->a->tx;
+
+	if (q->cum != c->cum || sctp_tx_empty(q) || q->rwnd < SCTP_MAX_PACKET)
+		c->progress_us = w->now;
+	c->cum = q->cum;
+	check(w, w->now - c->progress_us <= PROGRESS);
+}
+
 void model_host(struct world *w, unsigned host)
 {
 	struct host *h = &w->host[host];
@@ -59,6 +71,8 @@ void model_host(struct world *w, unsigned host)
 		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
 		judge_deadlines(&j, a);
+		if (w->sizes && a->state >= SCTP_ESTABLISHED && conn_of(w, a))
+			model_progress(w, conn_of(w, a));
 		if (a->state >= SCTP_ESTABLISHED && (a->tx.bytes < 20000 || chance(w, 300)))
 			judge_sums(&j, a);
 	}

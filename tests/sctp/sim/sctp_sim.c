@@ -56,8 +56,8 @@ static void print(const struct totals *t)
 	       " probes, %" PRIu64 " fragmented\n",
 	       t->packets, t->lost, t->batches, t->probes, t->fragments);
 	printf("%" PRIu64 " messages, %" PRIu64 " bytes, %" PRIu64 " ends of associations, %" PRIu64
-	       " closed, %" PRIu64 " broken, %" PRIu64 " restarts\n",
-	       t->messages, t->bytes, t->conns, t->closed, t->broken, t->restarts);
+	       " closed, %" PRIu64 " broken (%" PRIu64 " stalled), %" PRIu64 " restarts\n",
+	       t->messages, t->bytes, t->conns, t->closed, t->broken, t->stalls, t->restarts);
 	printf("%" PRIu64 " simulated seconds\n", t->us / SECOND);
 	printf("%" PRIu64 " chunks repeated, %" PRIu64 " timeouts, %" PRIu64
 	       " allocations that failed\n",

@@ -25,6 +25,19 @@ bool chance(struct world *w, unsigned of_10000)
 	return of_10000 && below(w, 10000) < of_10000;
 }
 
+struct sctp_addr world_addr(const struct world *w, unsigned subnet, unsigned host)
+{
+	if (w->v6)
+		return (struct sctp_addr){
+			.ip = {0xfd, [14] = (uint8_t)subnet, [15] = (uint8_t)(host + 1)}};
+	return sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)subnet, (uint8_t)(host + 1)});
+}
+
+uint32_t world_ip_head(const struct world *w)
+{
+	return w->v6 ? 48 : 28;
+}
+
 void trace(struct world *w, const char *what, uint64_t a, uint64_t b)
 {
 	w->hash = (w->hash ^ w->now) * UINT64_C(0x100000001b3);
@@ -113,8 +126,13 @@ static void choose_config(struct world *w, unsigned host)
 	if (w->strict && w->rebinds)
 		c->heartbeat_us = SECOND;
 	for (unsigned i = 0; i < w->addrs; i++)
-		c->local[i] =
-			sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, (uint8_t)(host + 1)});
+		c->local[i] = world_addr(w, i, host);
+	if (w->sizes) {
+		c->rto_initial_us = SECOND;
+		c->rto_min_us = 100000;
+		c->rto_max_us = 5 * SECOND;
+		c->max_memory = 64 << 20;
+	}
 }
 
 static void choose_link(struct world *w)
@@ -141,6 +159,20 @@ static void choose_faults(struct world *w)
 	w->pauses = below(w, 3) == 0;
 }
 
+/* Sizes of packets change, and little else happens: nothing but them excuses that nothing moves. */
+static void choose_sizes(struct world *w)
+{
+	w->strict = w->resizes = true;
+	w->failing = w->rebinds = w->pauses = false;
+	w->drops_fragments = below(w, 2);
+	w->loss = (unsigned)ONE_OF(w, 0, 0, 100);
+	w->corrupt = w->truncate = 0;
+	w->rate = (uint32_t)ONE_OF(w, 0, 125000);
+	w->queue_us = 500000;
+	w->mtu = 600 + (uint32_t)below(w, 8401);
+	w->size_class = 2 + (unsigned)below(w, 2);
+}
+
 static void choose(struct world *w)
 {
 	w->rng = w->seed * UINT64_C(0xd1342543de82ef95) + 1;
@@ -152,6 +184,10 @@ static void choose(struct world *w)
 	w->size_class = (unsigned)below(w, 4);
 	choose_link(w);
 	choose_faults(w);
+	w->v6 = below(w, 2);
+	w->sizes = below(w, 3) == 0;
+	if (w->sizes)
+		choose_sizes(w);
 	for (unsigned h = 0; h < 2; h++) {
 		w->host[h].w = w;
 		w->host[h].number = h;
@@ -277,7 +313,9 @@ static void pause_host(struct world *w)
 
 static void resize(struct world *w)
 {
-	if (w->resizes)
+	if (w->sizes)
+		w->mtu = 600 + (uint32_t)below(w, 8401);
+	else if (w->resizes)
 		w->mtu = (uint32_t)ONE_OF(w, 65535, 9000, 1500, 1280);
 	trace(w, "mtu", w->mtu, 0);
 }
@@ -354,9 +392,16 @@ static void act(struct world *w)
 		more_messages, cut_path,      restart,       pause_host,    resize,
 		rebind,        starve,        connect_more,  end_one,       change_primary,
 	};
+	static void (*const sizes[])(struct world * w) = {
+		more_messages, more_messages, more_messages, resize, connect_more, change_primary,
+	};
 
 	if (w->heal_us && w->now > w->heal_us)
 		heal(w);
+	if (w->sizes) {
+		sizes[below(w, sizeof(sizes) / sizeof(sizes[0]))](w);
+		return;
+	}
 	acts[below(w, sizeof(acts) / sizeof(acts[0]))](w);
 }
 

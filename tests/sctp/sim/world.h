@@ -24,6 +24,7 @@ enum {
 	MSGS = 8192,   /* messages of one run */
 	VARIANTS = 61, /* contents begin at so many places of the pattern */
 	SECOND = 1000000,
+	PROGRESS = 10 * SECOND, /* without it an association ends */
 };
 
 struct world;
@@ -63,6 +64,8 @@ struct conn {
 	unsigned wish; /* messages that the program still wants to send */
 	bool blocked;  /* SCTP_E_AGAIN: an event has to come */
 	uint32_t numbers[MSGS / 4];
+	uint32_t cum; /* acknowledged, at progress_us */
+	uint64_t progress_us;
 	/* receiving */
 	uint32_t prefix; /* messages that came without a hole */
 	uint32_t top;    /* highest index that came + 1 */
@@ -95,6 +98,9 @@ struct world {
 	bool strict;  /* no association may end but by shutdown */
 	bool crossed; /* both sides connect */
 	bool wraps, failing, rebinds, icmp, resizes, pauses;
+	bool sizes;           /* only the size of packets that pass changes: progress is due */
+	bool drops_fragments; /* the network passes no IP fragments */
+	bool v6;
 	unsigned size_class;
 
 	/* the network */
@@ -113,7 +119,7 @@ struct world {
 	struct sctp_batch batch;
 	struct totals {
 		uint64_t packets, lost, messages, bytes, conns, closed, broken, restarts,
-			retransmits, timeouts, fragments, probes, batches, failures, us;
+			retransmits, timeouts, fragments, probes, batches, failures, stalls, us;
 	} sum;
 };
 
@@ -125,6 +131,8 @@ _Noreturn void fail(struct world *w, const char *file, int line, const char *wha
 uint64_t draw(struct world *w); /* the next random number */
 uint64_t below(struct world *w, uint64_t n);
 bool chance(struct world *w, unsigned of_10000);
+struct sctp_addr world_addr(const struct world *w, unsigned subnet, unsigned host);
+uint32_t world_ip_head(const struct world *w); /* bytes before an SCTP packet */
 void trace(struct world *w, const char *what, uint64_t a, uint64_t b);
 void world_run(struct world *w);
 

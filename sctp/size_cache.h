@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What packets passed to some peers when larger ones did not: the next association does not have to
+ * find that out again. Bounded: what expires first goes first. An entry only says what is probed,
+ * never what data may use, so a wrong one costs size for a while, and nothing else.
+ */
+#ifndef SCTP_SIZE_CACHE_H
+#define SCTP_SIZE_CACHE_H
+
+#include <stdint.h>
+
+#include "sctp/sctp.h"
+
+enum {
+	SCTP_SIZE_ENTRIES = 32,
+	SCTP_SIZE_KEEP_US = 600 * 1000000, /* as long as until the search of a path is repeated */
+};
+
+struct sctp_size_cache {
+	struct sctp_size {
+		struct sctp_flow to;
+		uint32_t size;
+		uint64_t until_us; /* 0: free */
+	} entry[SCTP_SIZE_ENTRIES];
+};
+
+/* Packets of this size (UDP payload) pass on this way: from an address of ours to an address and
+ * UDP port. Replaces what was known of it. */
+void sctp_size_cache_put(struct sctp_size_cache *c, const struct sctp_flow *to, uint32_t size,
+			 uint64_t now_us);
+
+/* That size, or 0: not known, or too old. */
+uint32_t sctp_size_cache_get(const struct sctp_size_cache *c, const struct sctp_flow *to,
+			     uint64_t now_us);
+
+#endif
