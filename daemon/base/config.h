@@ -92,7 +92,7 @@ struct config_limits {
 #undef LIMIT_MEMBER
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */
 	uint32_t cqe;    /* entries of one completion queue */
-	uint32_t events; /* undelivered events of one client */
+	uint32_t events; /* unread ones with which a client still gets session requests */
 };
 
 struct config_log {

@@ -115,7 +115,7 @@ static const struct config_key keys[] = {
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,
 	 .help = "entries of a completion queue"},
 	{"limits", "events", NUMBER(16, 65536, "1024"), AT(limits.events), NEW_PROGRAMS,
-	 .help = "unread events per client"},
+	 .help = "unread events with which a program still gets session requests"},
 
 	{"log", "level", CHOICE("info", "error", "warning", "info", "debug"), AT(log.level), AT_ONCE,
 	 .help = "minimum severity logged"},

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/base/outq.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ipc/conn.h"
 
-struct waiting {
+struct outq_waiting {
 	struct list link;
+	struct outq_place *place; /* of its owner, or NULL */
+	size_t charged;           /* bytes that end with it: those of a place end with the owner */
 	size_t len;
+	unsigned nfds;
+	int fds[MSG_MAX_FDS];
 	unsigned char rec[];
 };
+
+_Static_assert(sizeof(struct outq_waiting) + MSG_MAX <= OUTQ_PLACE_BYTES, "a record has a place");
 
 void outq_init(struct outq *q, struct event_loop *loop, int fd, unsigned max,
 	       void (*failed)(void *user, const char *reason), void *user)
@@ -27,6 +36,16 @@ void outq_on_drained(struct outq *q, void (*fn)(void *user))
 	q->drained = fn;
 }
 
+static void free_waiting(struct outq_waiting *w)
+{
+	if (w->place)
+		w->place->waiting = NULL;
+	while (w->nfds > 0)
+		close(w->fds[--w->nfds]);
+	list_del(&w->link);
+	free(w);
+}
+
 void outq_deinit(struct outq *q)
 {
 	struct list *l;
@@ -34,7 +53,7 @@ void outq_deinit(struct outq *q)
 	if (!q->loop)
 		return;
 	while ((l = list_pop(&q->waiting)))
-		free(list_entry(l, struct waiting, link));
+		free_waiting(list_entry(l, struct outq_waiting, link));
 	acct_release(&q->charge);
 	event_loop_unwatch(q->watch);
 	*q = (struct outq){.fd = -1};
@@ -63,11 +82,6 @@ static int set_bytes(struct outq *q, uint64_t bytes, char *ret_reason, size_t le
 	return r;
 }
 
-static uint64_t size_of(const struct waiting *w)
-{
-	return sizeof(*w) + w->len;
-}
-
 static void fail(struct outq *q, const char *reason)
 {
 	if (q->failed)
@@ -75,12 +89,11 @@ static void fail(struct outq *q, const char *reason)
 	q->failed = NULL;
 }
 
-/* The oldest record need not wait any more. */
-static void drop(struct outq *q, struct waiting *w)
+/* The record need not wait any more. */
+static void drop(struct outq *q, struct outq_waiting *w)
 {
-	set_bytes(q, q->bytes - size_of(w), NULL, 0);
-	list_del(&w->link);
-	free(w);
+	set_bytes(q, q->bytes - w->charged, NULL, 0);
+	free_waiting(w);
 	q->count--;
 }
 
@@ -90,8 +103,8 @@ static void room(void *user, unsigned what)
 
 	(void)what;
 	while (!list_empty(&q->waiting)) {
-		struct waiting *w = list_entry(q->waiting.next, struct waiting, link);
-		int r = conn_send(q->fd, w->rec, w->len, NULL, 0);
+		struct outq_waiting *w = list_entry(q->waiting.next, struct outq_waiting, link);
+		int r = conn_send(q->fd, w->rec, w->len, w->fds, w->nfds);
 
 		if (r == CONN_E_AGAIN)
 			return;
@@ -114,8 +127,8 @@ static void refuse(struct outq *q, const char *why)
 	fail(q, reason);
 }
 
-/* True if one more record of len bytes may wait; it is counted then. */
-static bool admit(struct outq *q, size_t len)
+/* True if one more record may wait without a place; its bytes are counted then. */
+static bool admit(struct outq *q, size_t bytes)
 {
 	char reason[ACCT_REASON_MAX];
 	int r;
@@ -125,45 +138,140 @@ static bool admit(struct outq *q, size_t len)
 		refuse(q, reason);
 		return false;
 	}
-	r = set_bytes(q, q->bytes + sizeof(struct waiting) + len, reason, sizeof(reason));
-	if (r == 0)
-		q->count++;
-	else
+	r = set_bytes(q, q->bytes + bytes, reason, sizeof(reason));
+	if (r)
 		refuse(q, r > 0 ? reason : "out of memory");
 	return r == 0;
 }
 
-static void keep(struct outq *q, const void *rec, size_t len)
+static struct outq_waiting *make(const void *rec, size_t len)
 {
-	struct waiting *w;
+	struct outq_waiting *w = calloc(1, sizeof(*w) + len);
 
-	if (!admit(q, len))
-		return;
-	w = malloc(sizeof(*w) + len);
-	if (!w ||
-	    (!q->watch && event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE, room, q, &q->watch))) {
-		free(w);
-		fail(q, "out of memory for its records");
-		return;
-	}
+	if (!w)
+		return NULL;
 	list_init(&w->link);
 	w->len = len;
 	memcpy(w->rec, rec, len);
+	return w;
+}
+
+/* The sender closes its own. */
+static bool keep_fds(struct outq_waiting *w, const int *fds, unsigned nfds)
+{
+	for (; w->nfds < nfds; w->nfds++) {
+		w->fds[w->nfds] = fcntl(fds[w->nfds], F_DUPFD_CLOEXEC, 0);
+		if (w->fds[w->nfds] < 0)
+			return false;
+	}
+	return true;
+}
+
+/* w: NULL if there was no memory. */
+static void append(struct outq *q, struct outq_waiting *w, struct outq_place *place)
+{
+	if (!w ||
+	    (!q->watch && event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE, room, q, &q->watch))) {
+		if (w)
+			free_waiting(w);
+		fail(q, "out of memory for its records");
+		return;
+	}
+	w->place = place;
+	if (place)
+		place->waiting = w;
 	list_add_tail(&q->waiting, &w->link);
+	q->count++;
+}
+
+static void keep(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)
+{
+	size_t bytes = sizeof(struct outq_waiting) + len;
+	struct outq_waiting *w;
+
+	if (!admit(q, bytes))
+		return;
+	w = make(rec, len);
+	if (w) {
+		w->charged = bytes;
+		if (!keep_fds(w, fds, nfds)) {
+			free_waiting(w);
+			fail(q, "the daemon has no descriptors left for a reply that waits");
+			return;
+		}
+	}
+	append(q, w, NULL);
+}
+
+/* CONN_E_AGAIN: the record has to wait. */
+static int try_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)
+{
+	int r = CONN_E_AGAIN;
+
+	if (list_empty(&q->waiting))
+		r = conn_send(q->fd, rec, len, fds, nfds);
+	if (r && r != CONN_E_AGAIN)
+		fail(q, "its socket is closed");
+	return r;
 }
 
 void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)
 {
-	int r = CONN_E_AGAIN;
+	if (q->failed && try_send(q, rec, len, fds, nfds) == CONN_E_AGAIN)
+		keep(q, rec, len, fds, nfds);
+}
 
-	if (!q->failed)
+/* ---- places ---- */
+
+int outq_reserve(struct outq *q, unsigned n, char *ret_reason, size_t len)
+{
+	int r = set_bytes(q, q->bytes + (uint64_t)n * OUTQ_PLACE_BYTES, ret_reason, len);
+
+	if (r == 0)
+		q->places += n;
+	return r;
+}
+
+void outq_release(struct outq *q, unsigned n)
+{
+	if (!q->loop)
 		return;
-	if (list_empty(&q->waiting))
-		r = conn_send(q->fd, rec, len, fds, nfds);
-	if (r == CONN_E_AGAIN && nfds == 0)
-		keep(q, rec, len);
-	else if (r == CONN_E_AGAIN)
-		fail(q, "it does not read the replies");
-	else if (r)
-		fail(q, "its socket is closed");
+	assert(q->places >= n);
+	q->places -= n;
+	set_bytes(q, q->bytes - (uint64_t)n * OUTQ_PLACE_BYTES, NULL, 0);
+}
+
+void outq_put(struct outq *q, struct outq_place *place, const void *rec, size_t len)
+{
+	struct outq_waiting *w = place->waiting;
+
+	if (w) {
+		assert(w->len == len);
+		memcpy(w->rec, rec, len);
+		return;
+	}
+	if (q->failed && try_send(q, rec, len, NULL, 0) == CONN_E_AGAIN)
+		append(q, make(rec, len), place);
+}
+
+bool outq_take_back(struct outq *q, struct outq_place *place)
+{
+	if (!place->waiting)
+		return false;
+	drop(q, place->waiting);
+	return true;
+}
+
+bool outq_leave(struct outq *q, struct outq_place *place)
+{
+	struct outq_waiting *w = place->waiting;
+
+	if (!w)
+		return false;
+	assert(q->places > 0);
+	q->places--;
+	w->charged = OUTQ_PLACE_BYTES;
+	w->place = NULL;
+	place->waiting = NULL;
+	return true;
 }

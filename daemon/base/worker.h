@@ -52,10 +52,11 @@ struct worker {
 	struct list faulty;      /* clients to be ended after this turn */
 	struct journal journal;
 	struct log_limit client_log, socket_log; /* what clients can cause */
-	struct timer trim; /* memory that many associations had goes back to the system */
-	unsigned freed;    /* records since then */
-	uint64_t now_ms;   /* time of this turn */
-	bool port_down;    /* no interface with an address of the daemon is up */
+	struct timer trim;  /* memory that many associations had goes back to the system */
+	unsigned freed;     /* records since then */
+	uint32_t unclaimed; /* session requests that wait for a listener */
+	uint64_t now_ms;    /* time of this turn */
+	bool port_down;     /* no interface with an address of the daemon is up */
 };
 
 /* An empty worker for at most max_assocs associations, without loop and transports. */

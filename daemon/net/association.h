@@ -58,6 +58,10 @@ struct association {
 	uint64_t measured_ms;           /* when the largest message was read */
 	struct packed_addrs *addrs;     /* as a program here asked for them, or would; or NULL */
 	struct sockaddr_storage remote; /* with which it came up */
+	struct {
+		uint64_t since_ms;
+		uint32_t said, left_out;
+	} refusals;   /* session requests without a session: entries of the journal */
 	int lost_err; /* errno value of the association's end; 0: shut down in order */
 	char *lost;   /* why, as a sentence; NULL: it has not ended, or no memory */
 };

@@ -95,17 +95,44 @@ int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
 
 /* ---- events ---- */
 
-bool client_event_quota_ok(const struct client *c)
+bool client_reads_events(const struct client *c)
 {
-	return c->events.count < c->events.max / 2;
+	return c->events.count < c->events_max;
 }
 
-void client_event(struct client *c, struct msg_event *ev)
+int client_reserve_events(struct client *c, unsigned n, struct reply *rep)
+{
+	char reason[ACCT_REASON_MAX];
+	int r = outq_reserve(&c->events, n, reason, sizeof(reason));
+
+	if (r > 0)
+		return reply_refuse(rep, EDQUOT, "%s", reason);
+	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
+}
+
+void client_event(struct client *c, struct outq_place *place, struct msg_event *ev)
 {
 	if (c->leaving)
 		return;
 	ev->hdr.op = MSG_EVENT;
-	outq_send(&c->events, ev, sizeof(*ev), NULL, 0);
+	outq_put(&c->events, place, ev, sizeof(*ev));
+}
+
+bool client_event_take_back(struct client *c, struct outq_place *place)
+{
+	return outq_take_back(&c->events, place);
+}
+
+void client_release_events(struct client *c, struct outq_place *places, unsigned n,
+			   unsigned reserved)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!client_reads_events(c))
+			outq_take_back(&c->events, &places[i]);
+		else if (outq_leave(&c->events, &places[i]))
+			reserved--;
+	}
+	outq_release(&c->events, reserved);
 }
 
 /* ---- bells ---- */

@@ -47,6 +47,7 @@ struct client {
 	int event_fd;                  /* events */
 	struct event_loop_watch *watch;
 	struct outq replies, events;
+	uint32_t events_max; /* limits.events when it said hello */
 	struct async_channel async;
 	struct journal_watcher watcher; /* linked while it watches: service/watch */
 	uint32_t watch_seq, watch_lost; /* of its request; events left out since the last one */
@@ -108,14 +109,28 @@ int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
 int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep);
 
 /*
- * Whether optional events may still be queued: session requests, withdrawals and path changes,
- * which peers can cause as often as they like. The second half of the queue is reserved for the
- * events of the client's own sessions.
+ * Events wait in places of the objects that they are about (base/outq.h), until the client reads.
+ * An object reserves as many places as events of it may wait at the same time.
  */
-bool client_event_quota_ok(const struct client *c);
 
-/* Queues an event; hdr is filled in here. */
-void client_event(struct client *c, struct msg_event *ev);
+/* Places for n events. 0, or a refusal with limit, value and use. */
+int client_reserve_events(struct client *c, unsigned n, struct reply *rep);
+
+/* Queues an event; hdr is filled in here. It replaces one that waits in this place. */
+void client_event(struct client *c, struct outq_place *place, struct msg_event *ev);
+
+/* Takes the event in this place back. False if none waits: the client may have read it. */
+bool client_event_take_back(struct client *c, struct outq_place *place);
+
+/*
+ * The object with these n places ends, and gives back what it reserved. Events that wait stay, for
+ * a program may destroy an object before it reads why; from limits.events on they go with it.
+ */
+void client_release_events(struct client *c, struct outq_place *places, unsigned n,
+			   unsigned reserved);
+
+/* Whether fewer events wait than limits.events. If not, it gets no further session requests. */
+bool client_reads_events(const struct client *c);
 
 /* Reads the client's bell page in each turn, from the next one on. */
 void client_poll_bells(struct client *c);

@@ -27,6 +27,7 @@ int listener_create(struct client *c, const struct msg_listen *req, uint64_t key
 	l->backlog = req->backlog ? req->backlog : c->daemon->cfg.session.pending_max;
 	l->key = key;
 	list_init(&l->link);
+	list_init(&l->asking);
 	r = client_charge(c, ACCT_LISTENERS, 1, &l->charge, rep);
 	if (!r)
 		r = port_get(c->worker, &want, rep, &l->port);
@@ -46,20 +47,17 @@ int listener_create(struct client *c, const struct msg_listen *req, uint64_t key
 
 struct listener *listener_free(struct listener *l)
 {
-	struct session_request *r;
-	uint32_t pos = 0;
-
 	if (!l)
 		return NULL;
-	while ((r = idtab_next(&l->client->requests, &pos)))
-		if (r->listener == l)
-			session_request_free(r);
+	while (!list_empty(&l->asking))
+		session_request_free(list_entry(l->asking.next, struct session_request, asking));
 	list_del(&l->link);
 	if (l->port)
 		port_put(l->port);
 	idtab_del(&l->client->listeners, l->handle);
 	acct_release(&l->charge);
 	list_assert_out(&l->link);
+	list_assert_out(&l->asking);
 	assert(l->waiting == 0);
 	free(l);
 	return NULL;

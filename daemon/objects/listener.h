@@ -20,7 +20,8 @@ struct listener {
 	uint32_t handle;
 	uint32_t cookie;
 	uint32_t backlog;
-	uint32_t waiting; /* session requests that the client has not answered */
+	uint32_t waiting;   /* session requests that the client has not answered */
+	struct list asking; /* those */
 	struct acct_charge charge;
 	uint64_t requests;
 };

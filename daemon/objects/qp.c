@@ -226,12 +226,27 @@ static void free_endpoint(struct qp *qp)
 	worker_freed(qp->client->worker);
 }
 
+/* How many of its events may wait at the same time: the end takes those of paths, and that the peer
+ * has ended its direction, back. Only raw queue pairs have more than a beginning and one of those.
+ */
+static int reserve_events(struct qp *qp, struct reply *rep)
+{
+	unsigned n = qp->raw ? 4 : 2;
+	int r = client_reserve_events(qp->client, n, rep);
+
+	if (!r)
+		qp->places = n;
+	return r;
+}
+
 static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
 {
 	const struct rdmap_cfg cfg = endpoint_cfg(qp, req);
 	struct client *c = qp->client;
 	int r = client_charge(c, ACCT_QPS, 1, &qp->charge, rep);
 
+	if (!r)
+		r = reserve_events(qp, rep);
 	if (!r)
 		r = make_rings(qp, req, rep);
 	if (!r)
@@ -394,6 +409,7 @@ struct qp *qp_free(struct qp *qp)
 		return NULL;
 	qp_abandon(qp);
 	async_drop(&qp->async);
+	client_release_events(qp->client, qp->events, QP_EVENTS, qp->places);
 	mw_release(qp->client, qp->pd->number, qp->scope);
 	idtab_del(&qp->client->qps, qp->handle);
 	list_del(&qp->posted);

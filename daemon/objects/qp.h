@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/base/acct.h"
+#include "daemon/base/outq.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/agent.h"
 #include "daemon/objects/async.h"
@@ -49,6 +50,16 @@ enum qp_state { /* values of enum ddp_qp_state */
 		QP_RTS,
 		QP_CLOSING,
 		QP_ERROR, /* the session is over: whatever is posted is flushed */
+};
+
+/* Events of a queue pair, each with a place for one that the client has not read. */
+enum qp_event {
+	QP_EVENT_BEGIN, /* established, rejected or failed */
+	QP_EVENT_PATH,
+	QP_EVENT_ERROR,
+	QP_EVENT_HALF_CLOSED,
+	QP_EVENT_END,
+	QP_EVENTS,
 };
 
 /* What each request touches comes first: a daemon has many queue pairs, and the processor's cache
@@ -100,6 +111,8 @@ struct qp {
 	uint32_t options;       /* set of MSG_QP_ */
 	uint32_t withheld;      /* STAG_REMOTE_ rights that the peer does not have */
 	struct async async;
+	struct outq_place events[QP_EVENTS];
+	unsigned places;   /* reserved for them */
 	uint64_t since_ms; /* when the session was established */
 	const char *order; /* why somebody else ended it, or NULL */
 };
@@ -174,7 +187,7 @@ void qp_error(struct qp *qp, const struct session_event *event);
 /* Raw: the peer has ended its direction. */
 void qp_half_closed(struct qp *qp);
 
-/* A path of the session's association changed: queues an event within the client's quota. reason: a
+/* A path of the session's association changed: an event, in which the last change counts. reason: a
  * sentence. */
 void qp_path(struct qp *qp, const struct msg_path *path, const char *reason);
 

@@ -115,6 +115,22 @@ static void put_headers(const struct wire_term *t, struct msg_event *ret)
 	}
 }
 
+static enum qp_event place_of(enum msg_event_type type)
+{
+	switch (type) {
+	case MSG_EV_PATH:
+		return QP_EVENT_PATH;
+	case MSG_EV_ERROR:
+		return QP_EVENT_ERROR;
+	case MSG_EV_HALF_CLOSED:
+		return QP_EVENT_HALF_CLOSED;
+	case MSG_EV_DISCONNECTED:
+		return QP_EVENT_END;
+	default:
+		return QP_EVENT_BEGIN;
+	}
+}
+
 static void send_event(struct qp *qp, enum msg_event_type type, const struct session_event *event)
 {
 	struct msg_event ev = {
@@ -140,7 +156,7 @@ static void send_event(struct qp *qp, enum msg_event_type type, const struct ses
 	if (event->path)
 		ev.path = *event->path;
 	conn_params_to_event(event->enh, &ev);
-	client_event(qp->client, &ev);
+	client_event(qp->client, &qp->events[place_of(type)], &ev);
 }
 
 /* The session is over or was not established: all posted and later work is flushed. */
@@ -420,6 +436,8 @@ void qp_closed(struct qp *qp, const struct session_event *event)
 	session_log_end(qp, event->err, event->reason);
 	if (event->err)
 		post_fatal(qp, event);
+	client_event_take_back(qp->client, &qp->events[QP_EVENT_PATH]);
+	client_event_take_back(qp->client, &qp->events[QP_EVENT_HALF_CLOSED]);
 	send_event(qp, MSG_EV_DISCONNECTED, event);
 	enter_error(qp);
 }
@@ -442,7 +460,7 @@ void qp_path(struct qp *qp, const struct msg_path *path, const char *reason)
 {
 	bool session = qp->state == QP_RTS || qp->state == QP_CLOSING;
 
-	if (session && client_event_quota_ok(qp->client))
+	if (session)
 		send_event(qp, MSG_EV_PATH,
 			   &(struct session_event){.reason = reason, .path = path});
 }

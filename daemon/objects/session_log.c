@@ -10,6 +10,9 @@
 #include "daemon/objects/qp.h"
 #include "proto/rdmap.h"
 
+/* Entries about requests without a session, of one association in so long. */
+enum { REFUSALS_MAX = 8, REFUSALS_MS = 1000 };
+
 static void put_client(struct ctl_event *ev, const struct client *c)
 {
 	ev->client = c->id;
@@ -88,15 +91,62 @@ void session_log_abandon(const struct qp *qp)
 		session_log_fail(qp, ECANCELED, reason);
 }
 
-void session_log_refuse(const struct association *assoc, uint16_t sid, const struct client *c,
-			const char *reason)
+/* ---- requests without a session ---- */
+
+/* A peer may request as many as it likes, and the journal keeps few entries, of all peers. */
+static bool may_say(struct association *assoc)
+{
+	uint64_t now = assoc->worker->now_ms;
+
+	if (now - assoc->refusals.since_ms >= REFUSALS_MS) {
+		assoc->refusals.since_ms = now;
+		assoc->refusals.said = 0;
+	}
+	if (assoc->refusals.said < REFUSALS_MAX) {
+		assoc->refusals.said++;
+		return true;
+	}
+	assoc->refusals.left_out++;
+	return false;
+}
+
+static void say(struct association *assoc, struct ctl_event *ev)
 {
 	struct worker *w = assoc->worker;
+
+	ev->err = ECONNREFUSED;
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_SESSION_REFUSE, ev);
+}
+
+void session_log_refuse(struct association *assoc, uint16_t sid, const struct client *c,
+			const char *reason)
+{
+	uint32_t more = assoc->refusals.left_out;
 	struct ctl_event ev = {.err = ECONNREFUSED};
 
+	if (!may_say(assoc))
+		return;
 	put_assoc(&ev, assoc, sid);
 	if (c)
 		put_client(&ev, c);
-	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
-	journal_add(&w->journal, w->now_ms, CTL_EVENT_SESSION_REFUSE, &ev);
+	if (more > 0)
+		snprintf(ev.reason, sizeof(ev.reason), "%s; %u requests before were refused, too",
+			 reason, more);
+	else
+		snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	assoc->refusals.left_out = 0;
+	say(assoc, &ev);
+}
+
+void session_log_refused(struct association *assoc)
+{
+	struct ctl_event ev = {.err = ECONNREFUSED};
+
+	if (assoc->refusals.left_out == 0)
+		return;
+	put_assoc(&ev, assoc, 0);
+	snprintf(ev.reason, sizeof(ev.reason), "%u more session requests of this association",
+		 assoc->refusals.left_out);
+	assoc->refusals.left_out = 0;
+	say(assoc, &ev);
 }

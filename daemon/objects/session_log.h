@@ -26,8 +26,12 @@ void session_log_fail(const struct qp *qp, int err, const char *reason);
  * or nothing. */
 void session_log_abandon(const struct qp *qp);
 
-/* A session request of the peer was refused here. c: the program that was asked, or NULL. */
-void session_log_refuse(const struct association *assoc, uint16_t sid, const struct client *c,
+/* A session request of the peer was refused here, or withdrawn. c: the program that was asked, or
+ * NULL. An association has a few entries a second; the next one counts those that were left out. */
+void session_log_refuse(struct association *assoc, uint16_t sid, const struct client *c,
 			const char *reason);
+
+/* The association ends: an entry for those that were left out last. */
+void session_log_refused(struct association *assoc);
 
 #endif

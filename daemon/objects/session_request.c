@@ -13,19 +13,30 @@
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/session_log.h"
+#include "util/addr.h"
 #include "util/service_key.h"
 
-enum { EARLY_BUDGET = 256 /* early segments that are processed with the accept itself */ };
+enum {
+	EARLY_BUDGET = 256, /* early segments that are processed with the accept itself */
+	PEER_SHARE = 4,     /* one peer may have a quarter of a listener's backlog wait, ... */
+	PEER_LEAST = 16,    /* ... or so many: a program with many sessions is no flood */
+};
 
 /* ---- making and freeing ---- */
 
 static struct session_request *make(struct listener *l, struct association *assoc,
-				    const struct assoc_event *ev)
+				    const struct assoc_event *ev, struct reply *rep)
 {
-	struct session_request *r = calloc(1, sizeof(*r));
+	struct session_request *r;
 
-	if (!r)
+	if (client_reserve_events(l->client, 1, rep))
 		return NULL;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		outq_release(&l->client->events, 1);
+		reply_refuse(rep, ENOMEM, "out of memory");
+		return NULL;
+	}
 	r->client = l->client;
 	r->listener = l;
 	r->assoc = assoc;
@@ -33,24 +44,38 @@ static struct session_request *make(struct listener *l, struct association *asso
 	r->enhanced = ev->enhanced;
 	r->enh = ev->enh;
 	if (idtab_add(&l->client->requests, r, &r->handle)) {
+		outq_release(&l->client->events, 1);
 		free(r);
+		reply_refuse(rep, ENOSPC, "the program has too many requests");
 		return NULL;
 	}
-	list_init(&r->link);
 	list_add_tail(&assoc->requests, &r->link);
+	list_add_tail(&l->asking, &r->asking);
 	l->waiting++;
 	l->requests++;
 	return r;
 }
 
-/* Frees what was answered or is void. */
+/* Frees what was answered or is void. An event that waits is that of its withdrawal. */
 static void drop(struct session_request *r)
 {
+	struct outq *events = &r->client->events;
+
+	outq_release(events, outq_leave(events, &r->event) ? 0 : 1);
 	r->listener->waiting--;
 	list_del(&r->link);
+	list_del(&r->asking);
 	idtab_del(&r->client->requests, r->handle);
 	list_assert_out(&r->link);
+	list_assert_out(&r->asking);
 	free(r);
+}
+
+/* The client has answered, perhaps without having read the event. */
+static void drop_answered(struct session_request *r)
+{
+	client_event_take_back(r->client, &r->event);
+	drop(r);
 }
 
 /* c: the program that was asked, or NULL. */
@@ -75,6 +100,7 @@ struct unclaimed {
 
 static void drop_unclaimed(struct unclaimed *u)
 {
+	u->assoc->worker->unclaimed--;
 	timer_cancel(&u->assoc->worker->timers, &u->timer);
 	list_del(&u->link);
 	timer_assert_out(&u->timer);
@@ -93,17 +119,19 @@ static void decide(struct timer *t)
 }
 
 /* The association had a listener when it came up. The copy has as many bytes as the peer sent, and
- * session.pending_max bounds their number. */
+ * session.pending_max bounds their number, of all associations together. */
 static bool keep(struct association *assoc, const struct assoc_event *ev)
 {
 	struct worker *w = assoc->worker;
 	uint32_t ms = w->daemon->cfg.session.relisten_ms;
 	struct unclaimed *u = NULL;
 
-	if (ms > 0 && !assoc->opener && assoc->state == ASSOCIATION_UP && !w->daemon->stopping)
+	if (ms > 0 && !assoc->opener && assoc->state == ASSOCIATION_UP && !w->daemon->stopping &&
+	    w->unclaimed < w->daemon->cfg.session.pending_max)
 		u = calloc(1, sizeof(*u) + ev->priv_len);
 	if (!u)
 		return false;
+	w->unclaimed++;
 	u->assoc = assoc;
 	u->ev = *ev;
 	u->ev.priv = u->priv;
@@ -151,8 +179,25 @@ struct session_request *session_request_free(struct session_request *r)
 	if (!r)
 		return NULL;
 	refuse(r->assoc, r->sid, r->client, "the program stopped listening");
-	drop(r);
+	drop_answered(r);
 	return NULL;
+}
+
+/* Programs on one host share it, whatever their associations. */
+static bool is_flooding(const struct listener *l, const struct association *assoc)
+{
+	uint32_t n = 0, most = l->backlog / PEER_SHARE;
+
+	if (most < PEER_LEAST)
+		most = PEER_LEAST;
+	if (l->waiting < most)
+		return false;
+	list_foreach (it, &l->asking) {
+		const struct session_request *r = list_entry(it, struct session_request, asking);
+
+		n += addr_same_host(&r->assoc->remote, &assoc->remote);
+	}
+	return n >= most;
 }
 
 /* Why the program cannot be asked, or NULL. */
@@ -171,7 +216,9 @@ static const char *unable(const struct port *p, const struct listener *l,
 		return "the association is ending";
 	if (l->waiting >= l->backlog)
 		return "the program's backlog is full";
-	if (!client_event_quota_ok(l->client))
+	if (is_flooding(l, assoc))
+		return "this peer has its part of the program's backlog waiting already";
+	if (!client_reads_events(l->client))
 		return "the program does not read its events";
 	return NULL;
 }
@@ -194,11 +241,11 @@ static void offer(struct port *p, struct association *assoc, const struct assoc_
 	struct listener *l = addressee(p, ev, &skip);
 	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len - skip};
 	const char *reason = unable(p, l, assoc);
-	struct session_request *r = reason ? NULL : make(l, assoc, ev);
+	struct reply rep = {.nfds = 0};
+	struct session_request *r = reason ? NULL : make(l, assoc, ev, &rep);
 
 	if (!r) {
-		refuse(assoc, ev->sid, l ? l->client : NULL,
-		       reason ? reason : "the program has too many requests");
+		refuse(assoc, ev->sid, l ? l->client : NULL, reason ? reason : rep.reason);
 		return;
 	}
 	out.cookie = l->cookie;
@@ -209,7 +256,7 @@ static void offer(struct port *p, struct association *assoc, const struct assoc_
 	conn_params_to_event(ev->enhanced ? &ev->enh : NULL, &out);
 	if (out.private_len > 0)
 		memcpy(out.private_data, ev->priv + skip, out.private_len);
-	client_event(l->client, &out);
+	client_event(l->client, &r->event, &out);
 }
 
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
@@ -229,7 +276,8 @@ static void withdraw(struct session_request *r)
 	};
 
 	session_log_refuse(r->assoc, r->sid, r->client, out.reason);
-	client_event(r->client, &out);
+	if (!client_event_take_back(r->client, &r->event))
+		client_event(r->client, &r->event, &out);
 	drop(r);
 }
 
@@ -258,6 +306,7 @@ void session_request_withdraw_all(struct association *assoc)
 		withdraw(first(assoc));
 	while (!list_empty(&assoc->unclaimed))
 		drop_unclaimed(list_entry(assoc->unclaimed.next, struct unclaimed, link));
+	session_log_refused(assoc);
 }
 
 int session_request_query(struct client *c, const struct msg_handle *req, struct reply *rep)
@@ -333,7 +382,7 @@ static void hand_over(struct session_request *r, struct qp *qp, uint32_t cookie)
 	qp->cookie = cookie;
 	qp->assoc = r->assoc;
 	qp->sid = r->sid;
-	drop(r);
+	drop_answered(r);
 	qp_established(qp, &event);
 	dp_resume(&qp->assoc->dp, EARLY_BUDGET);
 }
@@ -403,6 +452,6 @@ int session_request_reject(struct client *c, const struct msg_reject *req, struc
 		return refuse_answer(e, &params, conn_params_room(NULL, r->enhanced), rep);
 	session_log_refuse(r->assoc, r->sid, c, "the program rejected it");
 	association_activate(r->assoc);
-	drop(r);
+	drop_answered(r);
 	return 0;
 }

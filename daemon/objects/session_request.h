@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/base/outq.h"
 #include "daemon/base/reply.h"
 #include "proto/wire.h"
 #include "util/list.h"
@@ -21,7 +22,9 @@ struct session_request {
 	uint32_t handle;
 	struct listener *listener; /* closing it refuses the session request */
 	struct association *assoc;
-	struct list link; /* in association.requests */
+	struct list link;        /* in association.requests */
+	struct list asking;      /* in listener.asking */
+	struct outq_place event; /* MSG_EV_REQUEST, then MSG_EV_WITHDRAWN */
 	uint16_t sid;
 	bool enhanced;       /* the Initiate was an enhanced one (RFC 6581) ... */
 	struct wire_enh enh; /* ... with these parameters */
@@ -29,14 +32,16 @@ struct session_request {
 
 /* An Initiate came in. Asks the client that listens on the port with the Initiate's service key; or
  * refuses with a Terminate (RFC 5043 6.4): without a port (NULL) or such a listener, beyond its
- * backlog, and while association or daemon are ending. If the port of an accepted association is
- * closed, the request first waits session.relisten_ms for its next listener. */
+ * backlog or the part of it for one peer, and while association or daemon are ending. If the port
+ * of an accepted association is closed, the request first waits session.relisten_ms for its next
+ * listener. */
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev);
 
 /* The port has a listener again: in the next turn it is asked for the requests that wait for it. */
 void session_request_listening(struct port *p);
 
-/* The session request on this stream is void. Its client gets an event. */
+/* The session request on this stream is void. Its client gets an event, or does not hear of the
+ * request at all if it has not read the first one. */
 void session_request_withdrawn(struct association *assoc, uint16_t sid);
 
 /* All session requests of the association are void. */

@@ -56,6 +56,10 @@ static int build(struct srq *s, uint32_t entries, struct reply *rep)
 
 	if (!r)
 		r = make_ring(s, entries, rep);
+	if (!r)
+		r = client_reserve_events(c, 1, rep);
+	if (!r)
+		s->places = 1;
 	if (!r && idtab_add(&c->srqs, s, &s->handle))
 		r = reply_refuse(rep, ENOMEM,
 				 "shared receive queue: no room in the client's table");
@@ -123,6 +127,7 @@ struct srq *srq_free(struct srq *s)
 	idtab_del(&s->client->srqs, s->handle);
 	list_del(&s->low);
 	async_drop(&s->async);
+	client_release_events(s->client, &s->event, 1, s->places);
 	rings_free(&s->rings);
 	s->pd->srqs--;
 	acct_release(&s->charge);
@@ -154,10 +159,10 @@ bool srq_queue_low_events(struct worker *w)
 	bool any = false;
 
 	while ((l = list_pop(&w->low_srqs))) {
-		const struct srq *s = list_entry(l, struct srq, low);
+		struct srq *s = list_entry(l, struct srq, low);
 		struct msg_event ev = {.type = MSG_EV_SRQ_LIMIT, .cookie = s->cookie};
 
-		client_event(s->client, &ev);
+		client_event(s->client, &s->event, &ev);
 		any = true;
 	}
 	return any;

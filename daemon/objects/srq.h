@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/base/acct.h"
+#include "daemon/base/outq.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/async.h"
 #include "daemon/objects/rings.h"
@@ -39,6 +40,8 @@ struct srq {
 	struct ring ring;
 	struct list low; /* in worker.low_srqs: the limit was reached in this turn */
 	struct async async;
+	struct outq_place event; /* MSG_EV_SRQ_LIMIT */
+	unsigned places;         /* reserved for it */
 	struct acct_charge charge;
 };
 

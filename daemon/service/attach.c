@@ -111,6 +111,7 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->polled);
 	list_assert_out(&c->watcher.link);
 	list_assert_out(&c->async.dirty);
+	list_assert_out(&c->posted);
 	assert(!c->watch && !c->doorbell_watch && !c->show && !c->mappings);
 	assert(!c->replies.loop && !c->events.loop);
 }

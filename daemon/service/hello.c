@@ -2,6 +2,7 @@
 #include "daemon/service/hello.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -12,21 +13,18 @@
 #include "ipc/memfd.h"
 #include "ipc/version.h"
 
-enum {
-	EVENTS_FREE =
-		64 /* unread events that are charged in advance; others when they are queued */
-};
+/* Places for events that are charged in advance; others when their object is made. */
+enum { EVENTS_FREE = 64 };
 
 /* The bell page, unread replies, and the first unread events. */
 static int charge(struct client *c, struct reply *rep)
 {
-	uint64_t records = CLIENT_REPLIES_MAX + EVENTS_FREE;
+	uint64_t records = CLIENT_REPLIES_MAX * MSG_MAX + EVENTS_FREE * OUTQ_PLACE_BYTES;
 	int r;
 
 	if (c->refusal[0]) /* a few of them, whatever else the uid has */
 		return 0;
-	r = client_charge(c, ACCT_MEMORY, records * MSG_MAX + sizeof(struct bell_page), &c->memory,
-			  rep);
+	r = client_charge(c, ACCT_MEMORY, records + sizeof(struct bell_page), &c->memory, rep);
 
 	rep->fatal = r != 0;
 	return r;
@@ -40,12 +38,12 @@ static int make_events(struct client *c, struct reply *rep)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return -errno;
 	c->event_fd = pair[0];
-	/* limits.events bounds what waits here; the socket takes few besides. */
+	/* The socket takes few: what it has taken cannot be taken back. */
 	setsockopt(c->event_fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	reply_add_fd(rep, pair[1]);
-	outq_init(&c->events, c->worker->loop, c->event_fd, c->daemon->cfg.limits.events,
-		  client_queue_failed, c);
-	outq_charge(&c->events, c->daemon->acct, c->uid, EVENTS_FREE * MSG_MAX);
+	c->events_max = c->daemon->cfg.limits.events;
+	outq_init(&c->events, c->worker->loop, c->event_fd, UINT_MAX, client_queue_failed, c);
+	outq_charge(&c->events, c->daemon->acct, c->uid, EVENTS_FREE * OUTQ_PLACE_BYTES);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ user='user: {mtu: 1500}'
 quick='session: {pending_max: 8, close_ms: 2000'
 
 a=$(address 0) b=$(address 1) c=$(address 2)
-daemon a "$a" "$user" "$quick}"
+daemon a "$a" "$user" "$quick}" 'limits: {events: 16}'
 daemon b "$b" "$user" "$quick, extensions: off, enhanced: off}"
 # Only one case speaks to it: on a busy machine no program answers that fast.
 daemon c "$c" "$user" "$quick, answer_ms: 200}"

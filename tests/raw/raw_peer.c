@@ -24,9 +24,9 @@
 enum { FIRST_PORT = 6000, CASE_SECONDS = 300, ARGS = 2 + 2 * STAGE_DAEMONS };
 
 static const struct raw_case *const tables[] = {
-	case_bytes, case_packet, case_session, case_pattern,     case_order,      case_ddp,
-	case_place, case_opcode, case_read,    case_request,     case_term,       case_sender,
-	case_bare,  case_atomic, case_imm,     case_enh_passive, case_enh_active,
+	case_bytes,  case_packet, case_session, case_pattern, case_order,       case_ddp,
+	case_place,  case_opcode, case_read,    case_request, case_term,        case_sender,
+	case_unread, case_bare,   case_atomic,  case_imm,     case_enh_passive, case_enh_active,
 };
 
 static int list(void)

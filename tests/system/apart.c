@@ -214,38 +214,52 @@ static void full_queue(const char *socket, struct session *others)
 			     "another client of the daemon continues");
 }
 
-/* A client that reads no events: each connection that fails is one. */
+/* A queue pair whose connection fails, which is one event, and which is destroyed then. */
+static struct ddp_id *fail_to_connect(struct end *e)
+{
+	struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
+	struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
+	struct ddp_id *id;
+	struct ddp_qp *qp;
+
+	init.send_cq = init.recv_cq = e->cq;
+	init.max_send_wr = init.max_recv_wr = 1;
+	MUST(ddp_create_id(e->ctx, NULL, &id));
+	MUST(ddp_create_qp(id, e->pd, &init, &qp));
+	MUST(ddp_connect_name(id, address, 1, NULL));
+	do
+		MUST(ddp_query_qp(qp, &attr));
+	while (attr.state != DDP_QP_ERROR);
+	MUST(ddp_destroy_qp(qp));
+	return id;
+}
+
+/* A client that reads no events, and destroys what they are about. */
 static void unread_events(const char *socket, struct session *others)
 {
+	enum { FAILURES = 200, LIMIT = 16, SOCKET = 32 };
+	struct ddp_id *id[FAILURES];
+	struct ddp_cm_event *ev;
 	struct end e;
-	int r = 0, n;
+	unsigned n = 0;
 
 	end_open(&e, "e", socket);
-	for (n = 0; n < 5000 && r != -EPIPE; n++) {
-		struct ddp_qp_attr attr = DDP_INIT(ddp_qp_attr);
-		struct session s = {.end = {&e, &e}};
-
-		r = ddp_create_id(e.ctx, NULL, &s.id[0]);
-		if (r == 0) {
-			struct ddp_qp_init init = DDP_INIT(ddp_qp_init);
-
-			init.send_cq = init.recv_cq = e.cq;
-			init.max_send_wr = init.max_recv_wr = 1;
-			r = ddp_create_qp(s.id[0], e.pd, &init, &s.qp[0]);
-		}
-		if (r == 0)
-			r = ddp_connect_name(s.id[0], address, 1, NULL);
-		do {
-			if (r == 0)
-				r = ddp_query_qp(s.qp[0], &attr);
-		} while (r == 0 && attr.state != DDP_QP_ERROR);
-		MUST(ddp_destroy_qp(s.qp[0]));
-		MUST(ddp_destroy_id(s.id[0]));
-	}
-	is("a client that leaves its events unread is disconnected", (uint64_t)-r, EPIPE);
+	for (unsigned i = 0; i < FAILURES; i++)
+		id[i] = fail_to_connect(&e);
 	goes_on(others, ROUNDS);
+	while (ddp_get_cm_event(e.ctx, &ev, 0) == 0) {
+		is("the event", ev->type, DDP_CM_CONNECT_ERROR);
+		ddp_ack_cm_event(ev);
+		n++;
+	}
+	is("there are events", n > 0, true);
+	is("no more wait than limits.events and the socket permit", n <= LIMIT + SOCKET, true);
+	for (unsigned i = 0; i < FAILURES; i++)
+		MUST(ddp_destroy_id(id[i]));
 	end_close(&e);
-	ok("others continue");
+	ok("unread events of destroyed queue pairs stop at a limit, and the client goes on");
+	row("5040-8.1.2-01", "a client that does not read its events has at most limits.events of "
+			     "destroyed objects waiting");
 }
 
 int main(int argc, char **argv)

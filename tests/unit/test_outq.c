@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unread events are charged when they are queued, and no longer when they are read. */
+/* Events wait in reserved places, which are charged. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -94,16 +95,6 @@ static uint32_t greet(void)
 	return ((const struct msg_hdr *)rec)->op;
 }
 
-static void queue(unsigned n)
-{
-	struct msg_event ev = {.type = MSG_EV_ESTABLISHED};
-
-	for (unsigned i = 0; i < n && !list_linked(&c->faulty); i++) {
-		client_event(c, &ev);
-		unread++;
-	}
-}
-
 static uint64_t used(void)
 {
 	return acct_used(d.acct, c->uid, ACCT_MEMORY);
@@ -115,28 +106,123 @@ Test(outq, a_client_that_may_leave_many_unread_is_not_charged_for_them_in_advanc
 	cr_expect_leq(used(), MEMORY / 8);
 }
 
-Test(outq, unread_events_are_charged_until_they_are_read)
+/* Has an event wait in each of them. */
+static void fill(struct outq_place *place, unsigned n)
+{
+	struct msg_event ev = {.type = MSG_EV_ESTABLISHED};
+
+	for (unsigned i = 0; i < n; i++) {
+		ev.request = i;
+		client_event(c, &place[i], &ev);
+		unread++;
+	}
+}
+
+static struct outq_place place[MANY];
+
+static void greet_and_reserve(void)
+{
+	struct reply rep = {.nfds = 0};
+
+	cr_assert_eq(greet(), MSG_HELLO);
+	cr_assert_eq(client_reserve_events(c, MANY, &rep), 0);
+}
+
+Test(outq, places_are_charged_while_they_are_reserved)
+{
+	struct reply rep = {.nfds = 0};
+	uint64_t before;
+
+	cr_assert_eq(greet(), MSG_HELLO);
+	before = used();
+	cr_assert_eq(client_reserve_events(c, MANY, &rep), 0);
+	cr_expect_eq(used(), before + (MANY - 64) * OUTQ_PLACE_BYTES);
+	fill(place, MANY);
+	cr_expect_eq(used(), before + (MANY - 64) * OUTQ_PLACE_BYTES);
+	cr_assert_eq(event_loop_run(d.worker.loop), 0);
+	client_release_events(c, place, MANY, MANY);
+	cr_expect_eq(used(), before);
+}
+
+Test(outq, an_event_that_waits_is_replaced_in_its_place)
+{
+	struct msg_event ev = {.type = MSG_EV_DISCONNECTED};
+	unsigned waiting;
+
+	greet_and_reserve();
+	fill(place, MANY);
+	waiting = c->events.count;
+	client_event(c, &place[MANY - 1], &ev);
+	cr_expect_eq(c->events.count, waiting);
+	cr_assert_eq(event_loop_run(d.worker.loop), 0);
+	cr_expect_eq(((const struct msg_event *)(const void *)rec)->type, MSG_EV_DISCONNECTED);
+}
+
+Test(outq, an_event_can_be_taken_back_until_it_was_sent)
+{
+	unsigned waiting;
+
+	greet_and_reserve();
+	fill(place, MANY);
+	waiting = c->events.count;
+	cr_expect_not(client_event_take_back(c, &place[0]), "it is in the socket");
+	cr_expect(client_event_take_back(c, &place[MANY - 1]));
+	cr_expect_not(client_event_take_back(c, &place[MANY - 1]));
+	cr_expect_eq(c->events.count, waiting - 1);
+}
+
+Test(outq, an_event_whose_object_ended_is_charged_until_it_is_read)
 {
 	uint64_t before;
 
 	cr_assert_eq(greet(), MSG_HELLO);
 	before = used();
-	queue(MANY);
-	cr_assert_not(list_linked(&c->faulty));
-	cr_expect_geq(used(), before + (MANY - 100) * sizeof(struct msg_event));
+	c->events_max = 2 * MANY;
+	cr_assert_eq(client_reserve_events(c, MANY, &(struct reply){.nfds = 0}), 0);
+	fill(place, MANY);
+	client_release_events(c, place, MANY, MANY);
+	cr_expect_gt(used(), before);
+	cr_expect_eq(c->events.places, 0);
 	cr_assert_eq(event_loop_run(d.worker.loop), 0);
 	cr_expect_eq(unread, 0);
 	cr_expect_eq(used(), before);
 }
 
-Test(outq, a_client_without_memory_for_an_event_ends)
+Test(outq, places_that_the_uid_has_no_memory_for_are_refused)
 {
+	struct reply rep = {.nfds = 0};
+
 	cr_assert_eq(greet(), MSG_HELLO);
-	queue(65536);
-	cr_assert(list_linked(&c->faulty));
-	cr_expect_neq(strstr(c->fault, "it does not read: "), NULL, "%s", c->fault);
-	cr_expect_neq(strstr(c->fault, "(limits.memory)"), NULL, "%s", c->fault);
-	cr_expect_leq(used(), MEMORY);
+	cr_expect_eq(client_reserve_events(c, 65536, &rep), -EDQUOT);
+	cr_expect(strstr(rep.reason, "(limits.memory)"), "%s", rep.reason);
+	cr_expect_not(list_linked(&c->faulty));
 	attach_free(c);
 	cr_expect_null(acct_free(d.acct));
+}
+
+/* Replies that wait keep their descriptors. */
+Test(outq, a_reply_with_a_descriptor_waits_for_room)
+{
+	int fds[MSG_MAX_FDS], replies = 0;
+	unsigned n = 0, found = 0;
+	struct outq q;
+	int pair[2];
+
+	cr_assert_eq(greet(), MSG_HELLO);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair), 0);
+	outq_init(&q, d.worker.loop, pair[0], 100000, client_queue_failed, c);
+	while (q.count == 0) {
+		outq_send(&q, rec, sizeof(struct msg_event), NULL, 0);
+		replies++;
+	}
+	outq_send(&q, rec, sizeof(struct msg_hdr), &pair[0], 1);
+	cr_assert_eq(q.count, 2);
+	event_end = pair[1];
+	unread = (unsigned)replies;
+	cr_assert_eq(event_loop_run(d.worker.loop), 0);
+	while (!found && read_one(pair[1], fds, &n))
+		found = n;
+	cr_expect_eq(found, 1);
+	cr_expect_not(list_linked(&c->faulty));
+	outq_deinit(&q);
 }
