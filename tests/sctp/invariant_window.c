@@ -18,7 +18,8 @@ static bool resized(const struct sctp_path *before, const struct sctp_path *afte
 static bool undone(const struct sctp_path *before, const struct sctp_path *after)
 {
 	bool again = (before->in_recovery || before->timed_out) &&
-		     before->recovery_from != after->recovery_from;
+		     (before->recovery_from != after->recovery_from ||
+		      after->resent < before->resent || after->extra);
 
 	return before->cc.undo.cwnd && (!after->cc.undo.cwnd || again);
 }
