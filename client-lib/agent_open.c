@@ -54,7 +54,7 @@ static int start(struct ddp_ctx *ctx, const char *call)
 	r = agent_start(ctx, map, area, m->bell);
 	if (r) {
 		ring_map_put(&ctx->maps, map);
-		return reason_errno(r, call, "a thread to copy the memory");
+		return reason_thread(r, call, "a thread to copy the memory");
 	}
 	close(m->area);
 	m->kept = false;

@@ -28,9 +28,8 @@ int context_gone(const char *call)
 	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
 }
 
-/* Ends the connection to a daemon that violates the protocol. Its sockets are shut down, which
- * wakes the threads that wait on them. */
-static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
+/* Shuts the sockets down, which wakes the threads that wait on them. */
+static void end_connection(struct ddp_ctx *ctx)
 {
 	shutdown(ctx->fd, SHUT_RDWR);
 	if (ctx->event_fd >= 0)
@@ -39,6 +38,12 @@ static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
 	if (ctx->async_fd >= 0)
 		shutdown(ctx->async_fd, SHUT_RDWR);
 	pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Ends the connection to a daemon that violates the protocol. */
+static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
+{
+	end_connection(ctx);
 	return reason_fail(-EPROTO, "%s: the daemon's reply %s", call, what);
 }
 
@@ -47,8 +52,9 @@ static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
 	if (e->err <= 0 || e->err > 4095)
 		return violation(ctx, call, "has an errno value out of range");
 	e->reason[MSG_REASON_MAX - 1] = '\0';
-	if (e->reason[0] == '\0')
-		return reason_errno(-e->err, call, "refused by the daemon");
+	if (e->reason[0] == '\0') /* the error is the daemon's: no limit of this process */
+		return reason_fail(-e->err, "%s: refused by the daemon: %s", call,
+				   strerror(e->err));
 	return reason_fail(-e->err, "%s: %s", call, e->reason);
 }
 
@@ -96,9 +102,12 @@ static int receive(struct ddp_ctx *ctx, const struct call *c)
 
 	if (e == CONN_E_CLOSED)
 		return context_gone(c->name);
-	if (e == CONN_E_TRUNCATED || e == CONN_E_NO_FDS)
-		return violation(ctx, c->name,
-				 "is too long, or its descriptors could not be taken");
+	if (e == CONN_E_TRUNCATED)
+		return violation(ctx, c->name, "is too long, or has too many descriptors");
+	if (e == CONN_E_NO_FDS) { /* another thread was faster: nothing half-made stays */
+		end_connection(ctx);
+		return reason_errno(-EMFILE, c->name, "the reply");
+	}
 	if (e)
 		return reason_errno(e < 0 ? e : -EAGAIN, c->name, "waiting for the daemon");
 	e = check_reply(ctx, c, &reply, len, nfds);
@@ -132,6 +141,25 @@ static uint16_t minor_of(uint32_t op)
 	return op >= MSG_LISTEN_KEY ? IPC_MINOR_KEYS : 0;
 }
 
+/* Fails if this process has no room for the descriptors of the reply: then the daemon makes
+ * nothing. */
+static int check_room(const struct ddp_ctx *ctx, const struct call *c)
+{
+	int fds[MSG_MAX_FDS], r = 0;
+	unsigned n = 0;
+
+	while (n < c->nfds && r == 0) {
+		fds[n] = fcntl(ctx->fd, F_DUPFD_CLOEXEC, 0);
+		if (fds[n] < 0)
+			r = reason_errno(-errno, c->name, "descriptors for the reply");
+		else
+			n++;
+	}
+	while (n > 0)
+		close(fds[--n]);
+	return r;
+}
+
 int context_call(struct ddp_ctx *ctx, const struct call *c)
 {
 	int e = context_here(ctx, c->name);
@@ -140,6 +168,9 @@ int context_call(struct ddp_ctx *ctx, const struct call *c)
 		return e;
 	if (ctx->minor < minor_of(c->rec->op))
 		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", c->name);
+	e = check_room(ctx, c);
+	if (e)
+		return e;
 	pthread_mutex_lock(&ctx->calls);
 	c->rec->seq = ++ctx->seq;
 	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);
@@ -341,8 +372,10 @@ static int open_at(struct ddp_ctx *ctx, const char *path, int timeout_ms)
 		r = hello(ctx);
 	if (r == -EAGAIN)
 		return reason_fail(-ETIMEDOUT,
-				   "ddp_open: %s: the daemon does not answer within %d ms", path,
-				   timeout_ms);
+				   "ddp_open: %s: the daemon does not answer within %d ms: it is "
+				   "stopped or busy, or has reached its limit of descriptors "
+				   "(RLIMIT_NOFILE)",
+				   path, timeout_ms);
 	if (r == 0)
 		set_timeout(ctx, 0);
 	return r;

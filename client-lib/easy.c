@@ -11,6 +11,7 @@
 #include "client-lib/easy_clock.h"
 #include "client-lib/easy_memory.h"
 #include "client-lib/easy_work.h"
+#include "util/limits.h"
 
 enum { MESSAGES = 64, MESSAGE_BYTES = 16384 };
 
@@ -299,6 +300,7 @@ static int parse(struct ddp_easy *e, const char *address, struct sockaddr_storag
 static int make_epoll(struct ddp_easy *e)
 {
 	struct epoll_event in = {.events = EPOLLIN};
+	char text[LIMITS_WORDS_LEN];
 	int err;
 
 	e->end.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -309,7 +311,8 @@ static int make_epoll(struct ddp_easy *e)
 		return 0;
 	err = -errno;
 	close_epoll(e);
-	return easy_error_set(&e->error, err, "ddp_easy_listen: no descriptor: %s", strerror(-err));
+	return easy_error_set(&e->error, err, "ddp_easy_listen: no descriptor: %s",
+			      limits_words(-err, text, sizeof(text)));
 }
 
 int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ static int make_memory(struct mr *mr)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t length = mr->pub.length;
+	char what[48];
 	int r;
 
 	if (length == 0 || length > SIZE_MAX - page)
@@ -118,8 +120,10 @@ static int make_memory(struct mr *mr)
 		r = memfd_create_mapped("ddp-mr", length, &mr->pub.memfd, &mr->pub.addr);
 		mr->mapped = r ? 0 : length;
 	}
-	if (r)
-		return reason_fail(r, "ddp_alloc_mr: no memory for %zu bytes", length);
+	if (r) {
+		snprintf(what, sizeof(what), "no memory for %zu bytes", length);
+		return reason_errno(r, "ddp_alloc_mr", what);
+	}
 	mr->pub.iova = (uintptr_t)mr->pub.addr;
 	return 0;
 }

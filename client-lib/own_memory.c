@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -207,15 +207,12 @@ static void fill_gaps(struct request *q, uintptr_t page)
 /* Sets the reason. Each region whose neighbors are no region adds up to two memory maps. */
 static int adopt_failed(const struct request *q, const struct maps_area *area, int r)
 {
-	unsigned long areas, max;
+	char what[64];
 
-	if (r == -ENOMEM && maps_full(&areas, &max))
-		return reason_fail(r,
-				   "%s: the memory at 0x%lx cannot be adopted: this process has "
-				   "%lu memory maps, and vm.max_map_count is %lu",
-				   q->call, (unsigned long)area->start, areas, max);
-	return reason_fail(r, "%s: the memory at 0x%lx cannot be adopted: %s", q->call,
-			   (unsigned long)area->start, strerror(-r));
+	snprintf(what, sizeof(what), "the memory at 0x%lx cannot be adopted",
+		 (unsigned long)area->start);
+	/* Of the thread that moves the stack of this one. */
+	return r == -EAGAIN ? reason_thread(r, q->call, what) : reason_errno(r, q->call, what);
 }
 
 /* 0, RUNG_REASON_THREADS, or a negative failure. */
@@ -277,7 +274,7 @@ static int adopt(struct request *q, struct own_memory *m)
 		return RUNG_REASON_BLOCK;
 	r = own.file.fd < 0 ? sparse_open(&own.file) : 0;
 	if (r)
-		return reason_fail(r, "%s: no memfd: %s", q->call, strerror(-r));
+		return reason_errno(r, q->call, "a memfd to move it to");
 	r = choose_place(q, &shift);
 	if (r == 0)
 		r = count_pages(q, shift, m);

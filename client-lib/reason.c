@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client-lib/reason.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "client-lib/ddp_impl.h"
+#include "client-lib/maps.h"
+#include "util/limits.h"
 
-static _Thread_local char sentence[MSG_REASON_MAX + 64];
+static _Thread_local char sentence[MSG_REASON_MAX + LIMITS_WORDS_LEN];
 
 int reason_fail(int err, const char *fmt, ...)
 {
@@ -21,9 +23,23 @@ int reason_fail(int err, const char *fmt, ...)
 
 int reason_errno(int err, const char *call, const char *what)
 {
-	char text[96];
+	char text[LIMITS_WORDS_LEN];
+	unsigned long areas, max;
 
-	return reason_fail(err, "%s: %s: %s", call, what, strerror_r(-err, text, sizeof(text)));
+	if (err == -ENOMEM && maps_full(&areas, &max))
+		return reason_fail(err,
+				   "%s: %s: this process has %lu memory maps, and "
+				   "vm.max_map_count is %lu",
+				   call, what, areas, max);
+	return reason_fail(err, "%s: %s: %s", call, what, limits_words(-err, text, sizeof(text)));
+}
+
+int reason_thread(int err, const char *call, const char *what)
+{
+	char text[LIMITS_WORDS_LEN];
+
+	return reason_fail(err, "%s: %s: %s", call, what,
+			   limits_thread_words(-err, text, sizeof(text)));
 }
 
 const char *ddp_last_reason(void)

@@ -7,7 +7,12 @@
  * ...)". */
 int reason_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same with the C library's message for err: "call: what: No such file or directory". */
+/* The same with a message for the negative errno value of a system call of this process: "call:
+ * what: No such file or directory". If a limit was reached, of descriptors or of memory maps, it
+ * names the limit and its value. */
 int reason_errno(int err, const char *call, const char *what);
+
+/* The same for a thread that could not be made. */
+int reason_thread(int err, const char *call, const char *what);
 
 #endif

@@ -16,6 +16,10 @@
 #include "ipc/conn.h"
 #include "ipc/version.h"
 #include "util/cleanup.h"
+#include "util/limits.h"
+
+/* How long to wait in silence for the first reply. */
+enum { PATIENCE_MS = 1000 };
 
 struct query {
 	const char *path;
@@ -95,6 +99,7 @@ static enum ctl_exit cannot_connect(const struct query *q, int err)
 static enum ctl_exit connect_daemon(struct query *q)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	char words[LIMITS_WORDS_LEN];
 
 	if (strlen(q->path) >= sizeof(sun.sun_path)) {
 		query_error("%s: the path of a socket has at most %zu characters", q->path,
@@ -104,7 +109,7 @@ static enum ctl_exit connect_daemon(struct query *q)
 	strcpy(sun.sun_path, q->path);
 	q->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (q->fd < 0 || limit_waiting(q) < 0) {
-		query_error("socket: %s", strerror(errno));
+		query_error("socket: %s", limits_words(errno, words, sizeof(words)));
 		return CTL_EXIT_FAILED;
 	}
 	if (connect(q->fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
@@ -136,26 +141,42 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* Waits until the socket is readable. */
+/* poll() that signals do not interrupt; -1 ms: without end. */
+static int readable(int fd, int ms)
+{
+	uint64_t end = now_ms() + (uint64_t)ms;
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int r;
+
+	do {
+		uint64_t now = now_ms();
+
+		r = poll(&p, 1, ms < 0 ? -1 : now < end ? (int)(end - now) : 0);
+	} while (r < 0 && errno == EINTR);
+	return r;
+}
+
+/* Waits until the socket is readable. A user who waits for the first reply learns after a second
+ * why that may be. */
 static enum ctl_exit await(const struct query *q)
 {
-	uint64_t end = now_ms() + (uint64_t)q->timeout_ms;
-	struct pollfd p = {.fd = q->fd, .events = POLLIN};
+	const bool early = q->seq == 1 && q->timeout_ms > PATIENCE_MS;
+	int r = readable(q->fd, early ? PATIENCE_MS : q->timeout_ms);
 
-	for (;;) {
-		uint64_t now = now_ms();
-		int left = now < end ? (int)(end - now) : 0;
-		int r = poll(&p, 1, q->timeout_ms < 0 ? -1 : left);
-
-		if (r > 0)
-			return CTL_EXIT_OK;
-		if (r == 0)
-			return timed_out(q);
-		if (errno != EINTR) {
-			query_error("poll: %s", strerror(errno));
-			return CTL_EXIT_FAILED;
-		}
+	if (r == 0 && early) {
+		query_error(
+			"%s: the daemon does not take the connection up; waiting %g s more. It is "
+			"stopped or busy, or has reached its limit of descriptors "
+			"(RLIMIT_NOFILE): see its log",
+			q->path, (q->timeout_ms - PATIENCE_MS) / 1000.0);
+		r = readable(q->fd, q->timeout_ms - PATIENCE_MS);
 	}
+	if (r > 0)
+		return CTL_EXIT_OK;
+	if (r == 0)
+		return timed_out(q);
+	query_error("poll: %s", strerror(errno));
+	return CTL_EXIT_FAILED;
 }
 
 static enum ctl_exit bad_reply(const struct query *q)
@@ -171,11 +192,16 @@ static enum ctl_exit receive(struct query *q)
 {
 	int fds[MSG_MAX_FDS], r;
 	enum ctl_exit e = await(q);
+	char words[LIMITS_WORDS_LEN];
 	unsigned nfds = 0;
 
 	if (e != CTL_EXIT_OK)
 		return e;
 	r = conn_recv(q->fd, q->buf, sizeof(q->buf), &q->len, fds, &nfds);
+	if (r == CONN_E_NO_FDS && !q->ret_fd)
+		r = 0; /* none of them is needed */
+	if (r == CONN_E_NO_FDS)
+		r = -EMFILE;
 	for (unsigned i = 0; r == 0 && i < nfds; i++) {
 		if (q->ret_fd && *q->ret_fd < 0)
 			*q->ret_fd = fds[i];
@@ -189,7 +215,7 @@ static enum ctl_exit receive(struct query *q)
 		return CTL_EXIT_NO_DAEMON;
 	}
 	if (r < 0) {
-		query_error("%s: %s", q->path, strerror(-r));
+		query_error("%s: the reply: %s", q->path, limits_words(-r, words, sizeof(words)));
 		return CTL_EXIT_FAILED;
 	}
 	return bad_reply(q);

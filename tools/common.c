@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "util/limits.h"
+
 enum { SECOND_NS = 1000000000, LINE_MAX_LEN = 1024 };
 
 static const char *tool = "";
@@ -149,9 +151,12 @@ static const char *without_call(const char *reason)
 int common_fail(const char *what, int err, const char *reason)
 {
 	const char *text = common_strerror(err), *why = without_call(reason ? reason : "");
+	const bool limit = err == -EMFILE || err == -ENFILE; /* of this process: no reason */
+	char words[LIMITS_WORDS_LEN];
 
 	if (!*why)
-		common_error("%s: %s", what, text);
+		common_error("%s: %s", what,
+			     limit ? limits_words(-err, words, sizeof(words)) : text);
 	else if (strcasestr(why, text))
 		common_error("%s: %s", what, why);
 	else

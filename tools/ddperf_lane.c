@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "tools/ddperf_source.h"
+#include "util/limits.h"
 
 static int set_up(struct ddperf_lane *lane, const struct ddperf_opts *o, struct ddperf_hello *h)
 {
@@ -137,6 +138,7 @@ static int outcome(const struct ddperf_lanes *l)
 
 static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool warm_up)
 {
+	char words[LIMITS_WORDS_LEN];
 	unsigned started = 1;
 	int r = 0;
 
@@ -156,7 +158,7 @@ static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool wa
 	if (r == 0)
 		run_lane(&l->v[0]);
 	else
-		common_fail("start a thread", r, NULL);
+		common_fail("start a thread", r, limits_thread_words(-r, words, sizeof(words)));
 	while (started > 1)
 		pthread_join(l->v[--started].thread, NULL);
 	return r == 0 ? outcome(l) : r;

@@ -14,6 +14,7 @@
 
 #include "tools/addrs.h"
 #include "tools/common.h"
+#include "util/limits.h"
 
 enum { LOOK_MS = 200 }; /* interval of checking common_stopped() */
 
@@ -202,12 +203,13 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 
 static void on_established(struct slot *slot)
 {
+	char words[LIMITS_WORDS_LEN];
 	int r;
 
 	atomic_store(&slot->s.up, true);
 	r = start_thread(slot);
 	if (r < 0) {
-		plain_fail("start a thread", r);
+		common_fail("start a thread", r, limits_thread_words(-r, words, sizeof(words)));
 		slot_free(slot);
 		return;
 	}
@@ -322,8 +324,10 @@ static int start(struct server *sv)
 	if (r < 0)
 		return r;
 	sv->done_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (sv->done_event < 0)
+		return plain_fail("a descriptor for the threads", -errno);
 	sv->slots = calloc(sv->conf->max_sessions, sizeof(*sv->slots));
-	if (sv->done_event < 0 || !sv->slots)
+	if (!sv->slots)
 		return plain_fail("start", -ENOMEM);
 	for (unsigned i = 0; i < sv->conf->max_sessions; i++)
 		sv->slots[i].server = sv;

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Promise: where descriptors run out in a program, its messages name the limit, the process and the value, and nothing
+# half-made stays: a program of the library and ddping. ddpctl needs one descriptor, and says after a second that the daemon does not answer.
+# shellcheck source=lib.sh
+. "${top_srcdir:-.}/tests/system/lib.sh"
+needs ddpsctpd ddpctl ddping python3
+a=$(address 0)
+daemon a "$a"
+
+"$bin/tests/system/few_descriptors" "$(socket_of a)" >"$tmp/few.log" 2>&1 || fail few_descriptors
+cat "$tmp/few.log"
+
+# little N COMMAND...: with so many descriptors. The program itself: libtool's script needs more.
+little() (
+	ulimit -n "$1"
+	shift
+	program=$1
+	shift
+	[ ! -x "$bin/.libs/${program##*/}" ] || { program=$bin/.libs/${program##*/} && export LD_LIBRARY_PATH=$bin/.libs; }
+	exec "$program" "$@"
+)
+
+said=0
+for n in 4 5 6 7; do
+	little $n "$ddping" --socket "$(socket_of a)" -c 1 "$a" >"$tmp/ddping.log" 2>&1 && continue
+	grep -q "this process has reached its limit of descriptors (RLIMIT_NOFILE, $n)" "$tmp/ddping.log" || fail "ddping with $n descriptors"
+	said=$((said + 1))
+done
+[ $said -ge 2 ] || fail "ddping needs fewer descriptors than expected"
+
+# It needs its socket alone.
+little 4 "$ddpctl" --socket "$(socket_of a)" status >"$tmp/ctl.log" 2>&1 || fail 'ddpctl with 4 descriptors'
+
+# A daemon that does not answer.
+kill -STOP "$(pid_of a)"
+"$ddpctl" --socket "$(socket_of a)" --timeout 2 status >"$tmp/ctl.log" 2>&1
+status=$?
+kill -CONT "$(pid_of a)"
+[ $status -ne 0 ] || fail 'a stopped daemon answers'
+grep -q 'does not take the connection up; waiting 1 s more.*limit of descriptors (RLIMIT_NOFILE)' "$tmp/ctl.log" || fail 'ddpctl waits in silence'
+grep -q 'no reply within 2 s' "$tmp/ctl.log" || fail 'ddpctl does not end its wait'
+
+eventually 10 none_of a qp mr cq pd client || fail 'objects are left'
+stop a || fail "daemon a: exit status $?"
