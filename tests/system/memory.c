@@ -141,8 +141,8 @@ static bool regions_leave_maps(const char *path)
 	n = fill_maps(&b);
 	printf("# %u regions: %s\n", n, e->reason);
 	/* Some kernels allow more memory maps than a user may have regions. */
-	held = n < MOST_REGIONS && (strstr(e->reason, "(vm.max_map_count)") ||
-				    strstr(e->reason, "(limits.mrs)"));
+	held = n < MOST_REGIONS &&
+	       (strstr(e->reason, "(vm.max_map_count)") || strstr(e->reason, "(limits.mrs)"));
 	hello(&next);
 	held &= client_works(&next) && client_works(&b);
 	close(next.fd);
