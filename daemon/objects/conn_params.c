@@ -130,6 +130,11 @@ bool conn_params_to_wire(const struct conn_params *o, struct wire_enh *ret)
 	return true;
 }
 
+bool conn_params_no_reads(const struct conn_params *o)
+{
+	return o->flags & MSG_CONN_NEGOTIATE && o->ird == 0;
+}
+
 void conn_params_to_event(const struct wire_enh *enh, struct msg_event *ret)
 {
 	ret->flags = 0;

@@ -45,6 +45,9 @@ int conn_params_too_long(const struct conn_params *o, uint32_t room, struct repl
  * untouched. */
 bool conn_params_to_wire(const struct conn_params *o, struct wire_enh *ret);
 
+/* Whether the program wants no Reads and atomics of the peer. */
+bool conn_params_no_reads(const struct conn_params *o);
+
 /* Copies the peer's parameters into an event. enh NULL: the message was a plain one. */
 void conn_params_to_event(const struct wire_enh *enh, struct msg_event *ret);
 

@@ -117,6 +117,21 @@ static void answer(const struct qp *qp, struct msg_options_state *ret)
 	ret->access = STAG_REMOTE_ALL & ~qp->withheld;
 }
 
+static void permit(struct qp *qp)
+{
+	uint32_t withheld = qp->withheld;
+
+	if (qp->no_reads)
+		withheld |= STAG_REMOTE_READ | STAG_REMOTE_ATOMIC;
+	rdmap_set_access(qp->ep, STAG_REMOTE_ALL & ~withheld);
+}
+
+void qp_options_set_no_reads(struct qp *qp, bool none)
+{
+	qp->no_reads = none;
+	permit(qp);
+}
+
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
 {
 	const bool fixed = req->what & (MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS);
@@ -130,7 +145,7 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *r
 		return r;
 	if (req->what & MSG_OPTIONS_ACCESS) {
 		qp->withheld = STAG_REMOTE_ALL & ~req->access;
-		rdmap_set_access(qp->ep, req->access);
+		permit(qp);
 	}
 	if (req->what & MSG_OPTIONS_FLAGS) {
 		qp->options = req->flags;

@@ -109,16 +109,21 @@ static struct ddp_id *expect(struct end *e, enum ddp_cm_event_type type, uint16_
 	return id;
 }
 
-static void connect_both(unsigned access)
+static void connect_with(unsigned access, const struct ddp_conn_param *answer)
 {
 	MUST(ddp_create_id(a.ctx, NULL, &a.id));
 	make_qp(&a, 0);
 	MUST(ddp_connect_name(a.id, address, port, NULL));
 	b.id = expect(&b, DDP_CM_CONNECT_REQUEST, NULL);
 	make_qp(&b, access);
-	MUST(ddp_accept(b.id, NULL));
+	MUST(ddp_accept(b.id, answer));
 	expect(&b, DDP_CM_ESTABLISHED, NULL);
 	expect(&a, DDP_CM_ESTABLISHED, NULL);
+}
+
+static void connect_both(unsigned access)
+{
+	connect_with(access, NULL);
 }
 
 static void destroy(struct end *e)
@@ -287,6 +292,25 @@ static void changes(void)
 	MUST(ddp_dereg_mr(mr));
 }
 
+/* a does not negotiate, so b cannot tell it that it takes no Reads: it refuses them. */
+static void no_reads_without_negotiation(unsigned op)
+{
+	struct ddp_conn_param answer = DDP_INIT(ddp_conn_param);
+	bool may = ops[op].right == DDP_ACCESS_REMOTE_WRITE;
+	struct ddp_mr *mr;
+
+	answer.flags = DDP_CONN_NEGOTIATE;
+	answer.ird = DDP_READS_NONE;
+	connect_with(0, &answer);
+	MUST(ddp_alloc_mr(b.pd, SIZE, rights(SETS - 1), &mr));
+	check(attempt(op, mr, mr->rkey, may), "session without Reads", ops[op].name, 0);
+	destroy(&a);
+	if (may)
+		expect(&b, DDP_CM_DISCONNECTED, NULL);
+	destroy(&b);
+	MUST(ddp_dereg_mr(mr));
+}
+
 static void close_end(struct end *e)
 {
 	MUST(ddp_dereg_mr(e->mr));
@@ -311,6 +335,8 @@ int main(int argc, char **argv)
 		for (unsigned op = 0; op < OPS; op++)
 			for (unsigned set = 0; set < SETS; set++)
 				try_one(op, place, set);
+	for (unsigned op = 0; op < OPS; op++)
+		no_reads_without_negotiation(op);
 	changes();
 	MUST(ddp_destroy_id(listener));
 	close_end(&a);
