@@ -109,7 +109,7 @@ static void gap_acknowledge(struct ack *k, uint32_t tsn)
 /* The blocks as TSNs, ascending and apart; what is malformed is left out. */
 static unsigned read_gaps(const struct sctp_sack *sack, struct sctp_range ret[SCTP_MAX_GAPS])
 {
-	uint32_t floor = 1; /* offset 1 would be the cumulative one + 1: a gap begins after it */
+	uint32_t floor = 2; /* offset 1 would be the cumulative one + 1: a gap begins after it */
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < sack->ngaps && n < SCTP_MAX_GAPS; i++) {

@@ -250,8 +250,18 @@ static void take_range(struct invariant_seen *e, struct sctp_range r)
 			acknowledge(e, tsn);
 }
 
+/* A later SACK of the packet took it back. */
+static void take_reneged(struct invariant_seen *e)
+{
+	const struct sctp_queue *q = &e->a->tx;
+
+	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++)
+		if (sctp_tx_get(q, tsn)->acked)
+			acknowledge(e, tsn);
+}
+
 /* What the stack takes for acknowledged now. Without memory it does not keep the gap blocks. */
-static void take_acks(struct invariant_seen *e, bool sack)
+static void take_acks(struct invariant_seen *e, unsigned sacks)
 {
 	const struct sctp_queue *q = &e->a->tx;
 
@@ -265,8 +275,10 @@ static void take_acks(struct invariant_seen *e, bool sack)
 		acknowledge(e, tsn);
 	for (unsigned i = 0; i < q->ngaps; i++)
 		take_range(e, q->gap[i]);
-	if (sack && q->ngaps == 0 && q->cum + 1 != q->send_tsn)
+	if (sacks && q->ngaps == 0 && q->cum + 1 != q->send_tsn)
 		take_range(e, (struct sctp_range){q->cum + 1, q->send_tsn - 1});
+	if (sacks > 1)
+		take_reneged(e);
 }
 
 /* The peer answers: what waited for that ends. A packet that this observer takes for foreign may
@@ -304,7 +316,7 @@ void invariant_arrived(struct invariant *v)
 
 		if (!invariant_lives(v, e))
 			continue;
-		take_acks(e, e == k->to && k->sacks);
+		take_acks(e, e == k->to ? k->sacks : 0);
 		invariant_windows_input(v, e);
 		invariant_timers_input(v, e);
 		end_silence(e, k);

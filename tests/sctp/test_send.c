@@ -520,18 +520,45 @@ Test(send, sacks_in_the_wrong_order_do_no_harm)
 	peer_expect_nothing(&p);
 }
 
-/* The first missing TSN in a gap block: impossible, but it must not stop the transfer. */
+/* The first missing TSN in a gap block: impossible. It must not stop the transfer, and it neither
+ * measures a round trip nor opens the window. */
 Test(send, a_gap_block_from_the_first_missing_tsn_on_is_not_believed)
 {
 	static const uint16_t first[] = {1, 4};
+	struct sctp_info before;
 
 	peer_accept(&p);
 	script_queue(&p, 4, 100);
 	while (peer_next(&p))
 		;
+	before = peer_info(&p);
+	peer_advance(&p, 1000);
 	script_gaps(&p, p.stack_tsn - 1, first, 1);
+	cr_assert_eq(peer_info(&p).srtt_us, before.srtt_us);
+	cr_assert_eq(peer_info(&p).cwnd, before.cwnd);
+	cr_assert_eq(peer_info(&p).unacked, before.unacked);
 	peer_advance(&p, 3 * PEER_SECOND);
 	cr_assert_geq(script_data(&p, p.stack_tsn), 1);
+}
+
+/* The second takes back what the first has just acknowledged. */
+Test(send, two_sacks_in_one_packet_count_one_after_the_other)
+{
+	static const uint16_t second[] = {2, 2};
+
+	peer_accept(&p);
+	script_queue(&p, 2, 100);
+	while (peer_next(&p))
+		;
+	peer_advance(&p, 1000);
+	peer_begin(&p);
+	peer_put_sack(&p, p.stack_tsn - 1, p.rwnd, second, 1);
+	peer_put_sack(&p, p.stack_tsn - 1, p.rwnd, NULL, 0);
+	peer_send(&p);
+	cr_assert_eq(peer_info(&p).srtt_us, 1000);
+	peer_drain(&p, SCTP_DATA);
+	peer_send_sack(&p, p.stack_tsn + 1);
+	cr_assert_eq(peer_info(&p).unacked, 0);
 }
 
 Test(send, a_sack_of_what_was_never_sent_ends_the_association)
