@@ -18,6 +18,7 @@
 #include "ipc/memfd.h"
 #include "ipc/packet_ring.h"
 #include "util/cleanup.h"
+#include "util/limits.h"
 #include "util/near.h"
 
 enum {
@@ -135,6 +136,7 @@ static enum ctl_exit failed(const struct capture *cap, int err)
 static enum ctl_exit open_file(struct capture *cap)
 {
 	bool is_stdout = !strcmp(cap->path, "-");
+	char words[LIMITS_WORDS_LEN];
 	int fd = is_stdout ? dup(STDOUT_FILENO)
 			   : open(cap->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
 				  NO_RIGHTS_FOR_OTHERS);
@@ -151,20 +153,40 @@ static enum ctl_exit open_file(struct capture *cap)
 		setvbuf(cap->file, NULL, _IOFBF, BUFFER);
 		return CTL_EXIT_OK;
 	}
-	query_error("%s: %s", cap->path, strerror(errno));
+	query_error("%s: %s", cap->path, limits_words(errno, words, sizeof(words)));
 	cleanup_close(&fd);
 	return CTL_EXIT_FAILED;
 }
 
-static void catch_signals(struct capture *cap)
+static sigset_t ending_signals(void)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	return set;
+}
+
+/* Before the file is made, so that a failure leaves none. */
+static enum ctl_exit open_signals(struct capture *cap)
+{
+	char words[LIMITS_WORDS_LEN];
+	sigset_t set = ending_signals();
+
 	cap->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	if (cap->signals >= 0)
+		return CTL_EXIT_OK;
+	query_error("capture: signals: %s", limits_words(errno, words, sizeof(words)));
+	return CTL_EXIT_FAILED;
+}
+
+/* From now on they are read from the descriptor. */
+static void catch_signals(void)
+{
+	sigset_t set = ending_signals();
+
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static enum ctl_exit write_head(struct capture *cap)
@@ -281,10 +303,12 @@ static enum ctl_exit run(struct capture *cap)
 	enum ctl_exit e = attach(cap);
 
 	if (e == CTL_EXIT_OK)
+		e = open_signals(cap);
+	if (e == CTL_EXIT_OK)
 		e = open_file(cap);
 	if (e != CTL_EXIT_OK)
 		return e;
-	catch_signals(cap);
+	catch_signals();
 	e = write_head(cap);
 	if (e == CTL_EXIT_OK) {
 		fprintf(stderr, "capturing to %s\n", cap->path);

@@ -110,7 +110,7 @@ struct qp {
 	struct agent_call call; /* to the agent of the client */
 	uint32_t options;       /* set of MSG_QP_ */
 	uint32_t withheld;      /* STAG_REMOTE_ rights that the peer does not have */
-	bool no_reads;          /* nor those to read, in this session: the program asked for depth 0 */
+	bool no_reads; /* nor those to read, in this session: the program asked for depth 0 */
 	struct async async;
 	struct outq_place events[QP_EVENTS];
 	unsigned places;   /* reserved for them */

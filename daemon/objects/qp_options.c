@@ -5,6 +5,7 @@
 
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
+#include "daemon/objects/qp_access.h"
 #include "daemon/objects/qp_hold.h"
 #include "daemon/objects/srq.h"
 #include "proto/credit.h"
@@ -117,21 +118,6 @@ static void answer(const struct qp *qp, struct msg_options_state *ret)
 	ret->access = STAG_REMOTE_ALL & ~qp->withheld;
 }
 
-static void permit(struct qp *qp)
-{
-	uint32_t withheld = qp->withheld;
-
-	if (qp->no_reads)
-		withheld |= STAG_REMOTE_READ | STAG_REMOTE_ATOMIC;
-	rdmap_set_access(qp->ep, STAG_REMOTE_ALL & ~withheld);
-}
-
-void qp_options_set_no_reads(struct qp *qp, bool none)
-{
-	qp->no_reads = none;
-	permit(qp);
-}
-
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
 {
 	const bool fixed = req->what & (MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS);
@@ -143,10 +129,8 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *r
 		r = set_hold(qp, req, rep);
 	if (r)
 		return r;
-	if (req->what & MSG_OPTIONS_ACCESS) {
-		qp->withheld = STAG_REMOTE_ALL & ~req->access;
-		permit(qp);
-	}
+	if (req->what & MSG_OPTIONS_ACCESS)
+		qp_access_set(qp, req->access);
 	if (req->what & MSG_OPTIONS_FLAGS) {
 		qp->options = req->flags;
 		rdmap_set_options(qp->ep, req->flags);

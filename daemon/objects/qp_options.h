@@ -20,13 +20,6 @@ enum {
 /* Changes what the record says, and answers with the options and their use. 0 or a refusal. */
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep);
 
-/*
- * A session begins whose program asked for no Reads and atomics of the peer, or did not. Whatever
- * the peer negotiates, or if it negotiates nothing, it then has no right to them (RFC 6581 has no
- * answer that says so to a plain peer).
- */
-void qp_options_set_no_reads(struct qp *qp, bool none);
-
 /* The same for the queue pairs that will be made with a shared receive queue. */
 int qp_options_set_srq(struct srq *srq, const struct msg_options *req, struct reply *rep);
 

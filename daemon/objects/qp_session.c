@@ -13,7 +13,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
-#include "daemon/objects/qp_options.h"
+#include "daemon/objects/qp_access.h"
 #include "daemon/objects/session_log.h"
 #include "daemon/objects/srq.h"
 #include "daemon/objects/wr.h"
@@ -250,7 +250,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 		return r;
 	qp->cookie = req->cookie;
 	qp->enhanced = conn_params_to_wire(&params, &qp->enh);
-	qp_options_set_no_reads(qp, conn_params_no_reads(&params));
+	qp_access_set_no_reads(qp, conn_params_no_reads(&params));
 	qp->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;
 	qp->crossed = 0;
 	qp->state = QP_CONNECTING;

@@ -12,7 +12,7 @@
 #include "daemon/objects/listener.h"
 #include "daemon/objects/port.h"
 #include "daemon/objects/qp.h"
-#include "daemon/objects/qp_options.h"
+#include "daemon/objects/qp_access.h"
 #include "daemon/objects/session_log.h"
 #include "util/addr.h"
 #include "util/service_key.h"
@@ -402,7 +402,7 @@ static int accept_with(struct client *c, struct qp *qp, const struct msg_accept 
 		return e;
 	if (conn_params_to_wire(params, &enh))
 		answer.enh = &enh;
-	qp_options_set_no_reads(qp, conn_params_no_reads(params));
+	qp_access_set_no_reads(qp, conn_params_no_reads(params));
 	e = assoc_accept(association_ddp(r->assoc), r->sid, qp->ep, &answer);
 	if (e)
 		return refuse_answer(e, params, conn_params_room(qp, r->enhanced), rep);

@@ -8,7 +8,7 @@ needs ddpsctpd ddpctl
 
 limit=40
 # shellcheck disable=SC2016 # expanded by that shell
-daemon_in=(bash -c 'ulimit -n "$1"; shift; exec "$@"' limited $limit)
+daemon_in=(bash -c 'ulimit -n "$1"; shift; exec "$@"' limited "$limit")
 daemon a "$(address 0)"
 open_now() { find "/proc/$(pid_of a)/fd" -mindepth 1 | wc -l; }
 as_before() { [ "$(open_now)" = "$before" ]; }

@@ -32,6 +32,24 @@ done
 # It needs its socket alone.
 little 4 "$ddpctl" --socket "$(socket_of a)" status >"$tmp/ctl.log" 2>&1 || fail 'ddpctl with 4 descriptors'
 
+# A capture needs some more, for the reply, signals and the file. A refused one leaves no file.
+captures_or_gone() { gone $capture || grep -q '^capturing' "$tmp/capture.log"; }
+refused=0
+for n in 4 5 6 7; do
+	rm -f "$tmp/few.pcapng"
+	: >"$tmp/capture.log"
+	little $n "$ddpctl" --socket "$(socket_of a)" capture "$tmp/few.pcapng" >"$tmp/capture.log" 2>&1 &
+	capture=$!
+	eventually 20 captures_or_gone || fail "ddpctl capture with $n descriptors hangs"
+	kill -TERM $capture 2>/dev/null
+	eventually 20 gone $capture || { kill -KILL $capture; fail "ddpctl capture with $n descriptors does not end"; }
+	! grep -q '^capturing' "$tmp/capture.log" || break
+	grep -q "limit of descriptors (RLIMIT_NOFILE, $n)" "$tmp/capture.log" || fail "ddpctl capture with $n descriptors"
+	[ ! -e "$tmp/few.pcapng" ] || fail "ddpctl capture with $n descriptors leaves a file"
+	refused=$((refused + 1))
+done
+[ $refused -ge 1 ] || fail 'ddpctl capture needs fewer descriptors than expected'
+
 # A daemon that does not answer.
 kill -STOP "$(pid_of a)"
 "$ddpctl" --socket "$(socket_of a)" --timeout 2 status >"$tmp/ctl.log" 2>&1

@@ -63,13 +63,13 @@ static void until_path(const struct rig_conn *c, const char *what)
 }
 
 /* Both paths carry data. The side that connects was given the addresses, and trusts them at once
- * (RFC 9260 5.4). */
+ * (RFC 9260 5.4). A probe has confirmed more than the least size. */
 static void until_active(const struct rig_conn *c)
 {
 	struct llp_path path[LLP_MAX_PATHS];
 
 	while (llp_paths(c->c, path) != 2 || path[0].state != LLP_PATH_ACTIVE ||
-	       path[1].state != LLP_PATH_ACTIVE) {
+	       path[1].state != LLP_PATH_ACTIVE || path[1].mtu < 1000) {
 		cr_assert_eq(c->down, 0, "%s", c->reason);
 		rig_turn();
 	}
