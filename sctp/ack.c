@@ -13,14 +13,15 @@ struct acked {
 	uint32_t rtt_us;   /* of the newest chunk that was sent once; 0: none */
 	uint32_t timed_us; /* of the chunk that is timed; 0: it is not among them */
 	bool first;        /* the earliest TSN in flight on the path */
+	bool any;          /* a chunk that was in flight there, or seemed lost, is among them; */
+	uint32_t highest;  /* the last one of these */
 	uint64_t late_us;  /* when the last chunk that seemed lost was sent, 0: none did */
 	uint32_t late_tsn;
 };
 
 struct ack {
 	struct sctp_assoc *a;
-	uint32_t old_cum, highest; /* highest newly acknowledged TSN, if any */
-	bool any;
+	uint32_t old_cum;
 	struct acked path[SCTP_MAX_PATHS];
 };
 
@@ -61,9 +62,9 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	sctp_pmtu_arrived(&p->pmtu, sctp_tx_packet(t), now);
 	t->state = (uint8_t)state;
 	t->acked = true;
-	if (!k->any || sctp_tsn_before(k->highest, tsn))
-		k->highest = tsn;
-	k->any = true;
+	if (!d->any || sctp_tsn_before(d->highest, tsn))
+		d->highest = tsn;
+	d->any = true;
 }
 
 /* The peer has dropped what it had reported (6.2.1): it is in flight again. */
@@ -262,7 +263,10 @@ static void finish(struct ack *k)
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (k->path[i].late_us)
 			sctp_loss_late(&a->path[i], k->path[i].late_tsn, k->path[i].late_us);
-	sctp_loss_detect(a, k->any, k->highest);
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (k->path[i].any)
+			sctp_loss_missed(&a->path[i], k->path[i].highest);
+	sctp_loss_detect(a);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		sctp_loss_rearm(&a->path[i], k->path[i].first);
 		sctp_cc_burst(&a->path[i].cc, a->path[i].flight, SCTP_BURST);

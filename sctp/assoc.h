@@ -354,9 +354,12 @@ static inline void sctp_moved_answered(struct sctp_assoc *a)
 
 /* A chunk in flight is to be sent again. */
 void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn);
-/* Looks for lost chunks after a SACK, or when the reordering window of a path has passed. hinted:
- * highest TSN newly acknowledged, for miss indications; newly: there is one. */
-void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest);
+/* Miss indications of a SACK that newly acknowledges chunks of the path, up to this TSN. What
+ * arrives on one path says nothing about chunks on another, which may take longer. */
+void sctp_loss_missed(struct sctp_path *p, uint32_t highest);
+/* Looks for lost chunks by time: after a SACK, or when the reordering window of a path has passed.
+ */
+void sctp_loss_detect(struct sctp_assoc *a);
 /* A chunk of the path that counted as lost was acknowledged before it was repeated: it was late.
  * Reductions that turn out to be needless are undone (RFC 5682, RFC 8985 6.2). */
 void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us);

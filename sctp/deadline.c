@@ -77,7 +77,7 @@ static bool run_path(struct sctp_path *p, uint64_t now)
 
 	if (p->loss_us <= now) {
 		p->loss_us = SCTP_NEVER;
-		sctp_loss_detect(a, false, 0);
+		sctp_loss_detect(a);
 		sctp_assoc_touch(a);
 	}
 	/* Before T3, which takes everything out of flight. */

@@ -60,22 +60,22 @@ static bool missed_often(struct sctp_tx *t)
 }
 
 /* Only while packets keep their order, and only first transmissions: time decides the rest. */
-static void count_misses(struct sctp_assoc *a, uint32_t highest)
+void sctp_loss_missed(struct sctp_path *p, uint32_t highest)
 {
+	struct sctp_assoc *a = p->assoc;
 	struct sctp_queue *q = &a->tx;
-	uint32_t tsn = q->out.first;
+	uint32_t tsn = q->out.first, next;
 
-	for (uint32_t n = q->out.n; n; n--) {
+	for (uint32_t n = q->out.n; n && !p->rack.reordering; n--, tsn = next) {
 		struct sctp_tx *t = sctp_tx_get(q, tsn);
-		uint32_t next = t->next;
 
-		if (t->count == 1) {
-			if (!sctp_tsn_before(tsn, highest))
-				return;
-			if (!a->path[t->path].rack.reordering && missed_often(t))
-				sctp_loss_mark(a, tsn);
-		}
-		tsn = next;
+		next = t->next;
+		if (t->count > 1)
+			continue;
+		if (!sctp_tsn_before(tsn, highest))
+			return;
+		if (t->path == p->index && missed_often(t))
+			sctp_loss_mark(a, tsn);
 	}
 }
 
@@ -116,13 +116,11 @@ static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 	return elsewhere(p);
 }
 
-void sctp_loss_detect(struct sctp_assoc *a, bool newly, uint32_t highest)
+void sctp_loss_detect(struct sctp_assoc *a)
 {
 	struct sctp_queue *q = &a->tx;
 	uint32_t tsn, next;
 
-	if (newly)
-		count_misses(a, highest);
 	for (unsigned i = 0; i < a->npaths; i++)
 		a->path[i].loss_us = SCTP_NEVER;
 	tsn = q->out.first;

@@ -190,6 +190,37 @@ Test(multihome, data_on_the_old_primary_path_is_not_forgotten)
 	cr_assert_eq(net.host[0].down, 0);
 }
 
+/* Packets with DATA of the first subnet are late. */
+static bool slow(struct net *n, unsigned from, const struct sctp_batch *b, uint8_t *p, uint32_t len)
+{
+	struct sctp_flow at = b->to;
+
+	if (p[12] != 0 || b->to.peer.ip[14] != 0)
+		return true;
+	at.peer = sctp_addr_v4((const uint8_t[]){10, 0, 0, (uint8_t)(from + 1)});
+	net_inject(n, 1 - from, &at, p, len, 50000);
+	return false;
+}
+
+/* rows: 9260-7.2.4-02 */
+Test(multihome, what_arrives_on_one_path_misses_no_chunk_of_another)
+{
+	struct sctp_addr second = peer(1);
+	struct sctp_stats st;
+
+	net.filter = slow;
+	cr_assert_eq(net_send(&net, 0, 0, 1, 1000), SCTP_E_OK);
+	net_run(&net, net.now + 100);
+	sctp_assoc_set_primary(net.host[0].assoc, &second);
+	for (unsigned i = 0; i < 6; i++) {
+		cr_assert_eq(net_send(&net, 0, 0, 1, 1000), SCTP_E_OK);
+		net_run(&net, net.now + 2000);
+	}
+	cr_assert(net_run_until(&net, move_acked_0, net.now + SECOND));
+	sctp_stats(net.host[0].s, &st);
+	cr_assert_eq(st.fast_retransmits, 0);
+}
+
 /* rows: 9260-6.4-11 */
 Test(multihome, paths_that_come_and_go_lose_nothing)
 {
