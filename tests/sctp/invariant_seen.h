@@ -87,6 +87,7 @@ struct invariant_out {
 	bool data;                         /* the batch has some */
 	uint32_t flight, in_flight, first; /* before the packet */
 	bool started;                      /* T3, by a chunk of the batch */
+	unsigned left;                     /* paths that chunks of it were sent on before: bits */
 };
 
 #define holds(v, row, cond)                                                                        \

@@ -26,6 +26,8 @@ static void send_chunk(struct invariant *v, struct invariant_out *o, const struc
 	check_rwnd(v, o, payload);
 	if (fresh)
 		*k = (struct invariant_chunk){0};
+	else if (k->path != o->p->index)
+		o->left |= 1u << k->path;
 	holds(v, "6.1-14", !fresh || o->e->a->tx.lost.n == 0);
 	k->path = o->p->index;
 	k->count += k->count < UINT8_MAX;
@@ -99,6 +101,9 @@ void invariant_out_batch(struct invariant *v, const struct invariant_out *o)
 
 	holds(v, "7.1-02", o->p->flight == o->flight);
 	holds(v, "6.2.1-02", q->in_flight == o->in_flight);
+	for (unsigned i = 0; i < o->e->npaths; i++)
+		if ((o->left & 1u << i) && o->e->a->path[i].flight == 0)
+			o->e->path[i].tail = false; /* it went another way */
 	if (o->data)
 		o->seen->full =
 			(q->lost.n || q->send_tsn != q->next_tsn) && o->flight >= o->p->cc.cwnd;
