@@ -182,6 +182,7 @@ static void read_chunks(struct invariant_packet *k, const uint8_t *pkt, size_t l
 
 	while ((r = sctp_chunk_next(&c, &chunk)) == SCTP_NEXT_OK) {
 		k->sacks += chunk.type == SCTP_SACK || chunk.type == SCTP_SHUTDOWN;
+		k->dups |= chunk.type == SCTP_SACK && chunk.len >= 16 && be_get16(chunk.p + 14);
 		k->heartbeat_ack |= chunk.type == SCTP_HEARTBEAT_ACK;
 		k->data |= chunk.type == SCTP_DATA;
 		k->prompt |= chunk.type == SCTP_DATA && (chunk.flags & SCTP_DATA_I);
@@ -330,6 +331,7 @@ void invariant_arrived(struct invariant *v)
 void invariant_ran(struct invariant *v)
 {
 	v->ran_us = v->j.s->now;
+	v->packet = (struct invariant_packet){0};
 	for (unsigned i = 0; i < v->n; i++) {
 		struct invariant_seen *e = v->seen[i];
 

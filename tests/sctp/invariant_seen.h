@@ -67,7 +67,8 @@ struct invariant_packet {
 	struct invariant_seen *to; /* NULL: to nobody that is up */
 	unsigned path, sacks;
 	bool data, prompt, heartbeat_ack;
-	bool odd; /* with chunks after which the others may not be read */
+	bool dups; /* a SACK reports duplicates */
+	bool odd;  /* with chunks after which the others may not be read */
 };
 
 struct invariant {

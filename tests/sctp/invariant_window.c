@@ -14,14 +14,25 @@ static bool resized(const struct sctp_path *before, const struct sctp_path *afte
 	return before->cc.pmdcs != after->cc.pmdcs;
 }
 
+/* Duplicates show that a reduction whose recovery is over was needless, and another one followed at
+ * once: from a window that is not smaller than the one before the first. */
+static bool undone_late(const struct invariant *v, const struct sctp_path *before,
+			const struct sctp_path *after)
+{
+	return v->packet.dups && before->resent && after->in_recovery &&
+	       after->cc.undo.cwnd >= before->cc.undo.cwnd;
+}
+
 /* The last reduction turned out to be needless; perhaps another one followed at once. */
-static bool undone(const struct sctp_path *before, const struct sctp_path *after)
+static bool undone(const struct invariant *v, const struct sctp_path *before,
+		   const struct sctp_path *after)
 {
 	bool again = (before->in_recovery || before->timed_out) &&
 		     (before->recovery_from != after->recovery_from ||
 		      after->resent < before->resent || after->extra);
 
-	return before->cc.undo.cwnd && (!after->cc.undo.cwnd || again);
+	return before->cc.undo.cwnd &&
+	       (!after->cc.undo.cwnd || again || undone_late(v, before, after));
 }
 
 /* ---- growth ---- */
@@ -66,14 +77,14 @@ static void check_recovery(struct invariant *v, const struct invariant_seen *e, 
 	bool enters = after->in_recovery && (!before->in_recovery || over);
 
 	if (before->in_recovery && !after->in_recovery)
-		holds(v, "7.2.4-15", over || undone(before, after) || after->timed_out);
+		holds(v, "7.2.4-15", over || undone(v, before, after) || after->timed_out);
 	if (enters)
 		holds(v, "7.2.4-14", after->recovery == e->send_tsn - 1);
 	if (enters && (!before->timed_out || over)) {
 		holds(v, "7.2.3-01", after->cc.ssthresh >= FLOOR * after->cc.pmdcs);
 		holds(v, "7.2.3-01", after->cc.cwnd <= after->cc.ssthresh);
 	}
-	if (before->in_recovery && after->in_recovery && !over && !undone(before, after))
+	if (before->in_recovery && after->in_recovery && !over && !undone(v, before, after))
 		holds(v, "7.2.4-16",
 		      after->cc.cwnd == before->cc.cwnd &&
 			      after->cc.ssthresh == before->cc.ssthresh);
@@ -103,7 +114,7 @@ void invariant_windows_input(struct invariant *v, struct invariant_seen *e)
 		else
 			p->credit = 0;
 		if (e == v->packet.to && v->packet.sacks <= 1 && !resized(before, after)) {
-			if (after->cc.cwnd > before->cc.cwnd && !undone(before, after))
+			if (after->cc.cwnd > before->cc.cwnd && !undone(v, before, after))
 				check_growth(v, e, i);
 			check_recovery(v, e, i);
 		}
