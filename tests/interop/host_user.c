@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sctp/assoc.h"
 #include "sctp/sctp.h"
 #include "tests/interop/host.h"
 
@@ -10,7 +11,7 @@ static struct sctp *stack;
 static struct sctp_assoc *assoc;
 static uint64_t now = 1000000, seed = 1;
 
-enum { SECOND = 1000000 };
+enum { SECOND = 1000000, BASE = 1200 /* bytes of an SCTP packet, RFC 8899 5.1.2 */ };
 
 static void *take(void *user, size_t len)
 {
@@ -107,7 +108,16 @@ static void cut(const struct sctp_batch *b)
 		host_put(whole + from, at - from < b->segment ? at - from : b->segment);
 }
 
-/* Packets that look for a larger path MTU may be lost, and are. */
+/* The path takes packets of that size, as if the probe was answered. */
+static void pass_probe(const struct sctp_batch *b)
+{
+	struct sctp_path *path = assoc ? sctp_assoc_find_path(assoc, &b->to.peer) : NULL;
+
+	if (path && sctp_pmtu_answered(&path->pmtu, BASE, now))
+		sctp_path_resized(path);
+}
+
+/* Packets that look for the path MTU are not sent: those of BASE pass, larger ones are lost. */
 static void poll_stack(void)
 {
 	static struct sctp_batch b;
@@ -121,6 +131,8 @@ static void poll_stack(void)
 	while (sctp_output(stack, &b, now))
 		if (!b.probe)
 			cut(&b);
+		else if (b.len == BASE)
+			pass_probe(&b);
 	take_events();
 }
 
