@@ -97,6 +97,16 @@ static void find_earliest(struct invariant_seen *e, unsigned i)
 	}
 }
 
+static void note_rto(struct invariant_seen *e)
+{
+	for (unsigned i = 0; i < e->npaths; i++) {
+		uint32_t us = e->a->path[i].rto.rto_us;
+
+		if (e->path[i].least_rto == 0 || us < e->path[i].least_rto)
+			e->path[i].least_rto = us;
+	}
+}
+
 static void remember(struct invariant_seen *e)
 {
 	const struct sctp_assoc *a = e->a;
@@ -119,6 +129,7 @@ static void remember(struct invariant_seen *e)
 	e->in_flight = q->in_flight;
 	e->rwnd = q->rwnd;
 	memcpy(e->before, a->path, a->npaths * sizeof(a->path[0]));
+	note_rto(e);
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (a->path[i].flight)
 			find_earliest(e, i);
@@ -299,7 +310,7 @@ static void end_silence(struct invariant_seen *e, const struct invariant_packet 
 		if (sack || p->acked)
 			p->burst_from = after->flight;
 		if (heard)
-			p->heartbeat_answered = !after->heartbeat_out;
+			p->heartbeat_answered |= !after->heartbeat_out;
 		if (after->flight == 0)
 			p->extra = p->tail = false;
 	}
@@ -426,7 +437,13 @@ void invariant_sent(struct invariant *v, const struct sctp_batch *b)
 
 void invariant_idle(struct invariant *v)
 {
-	for (unsigned i = 0; i < v->n; i++)
-		if (invariant_lives(v, v->seen[i]))
-			invariant_sack_idle(v, v->seen[i]);
+	for (unsigned n = 0; n < v->n; n++) {
+		struct invariant_seen *e = v->seen[n];
+
+		if (!invariant_lives(v, e))
+			continue;
+		invariant_sack_idle(v, e);
+		for (unsigned i = 0; i < e->npaths; i++)
+			e->path[i].least_rto = e->a->path[i].rto.rto_us;
+	}
 }

@@ -57,15 +57,14 @@ static void out_heartbeat(struct invariant *v, struct invariant_seen *e, const s
 
 	if (i >= e->npaths || be_get32(c->p + 24))
 		return; /* a probe of the path MTU */
-	/* RTO is read when it leaves: T3 may just have doubled it, or raised RTO.Initial to
-	 * RTO.Min. */
-	least = p->heartbeat_rto / 2;
+	/* T3 may just have raised RTO.Initial to RTO.Min. */
+	least = p->heartbeat_rto;
 	if (least > v->j.s->cfg.rto_initial_us)
 		least = v->j.s->cfg.rto_initial_us;
 	if (p->heartbeat_us && !p->heartbeat_answered && !e->moved)
 		holds(v, "8.3-20", made - p->heartbeat_us >= least);
 	p->heartbeat_us = made;
-	p->heartbeat_rto = e->a->path[i].rto.rto_us;
+	p->heartbeat_rto = p->least_rto;
 	p->heartbeat_answered = false;
 }
 

@@ -31,6 +31,7 @@ struct invariant_path {
 			  */
 	uint64_t data_us;
 	uint64_t heartbeat_us, heartbeat_rto; /* when the last one was made, 0: none */
+	uint32_t least_rto; /* since all had left that had to; a heartbeat may wait for its turn */
 	bool heartbeat_answered;
 };
 
