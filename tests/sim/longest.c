@@ -207,7 +207,7 @@ static void set_up(struct end *e, bool opener)
 		.close_ms = 1000,
 	};
 	struct rdmap_cfg ep = {
-		.accessor = {1, 1},
+		.accessor = {.pd = 1, .scope = 1},
 		.ord = 1,
 		.ird = 1,
 		.sq_depth = 4,
