@@ -288,8 +288,7 @@ static void add_sack(struct build *w)
 	struct sctp_writer wr = space(w);
 	uint32_t most = w->size - w->len;
 
-	/* The peer repeats what came: what we said did not arrive. It may have been too long. */
-	if (a->map.ndups && w->len == SCTP_HEAD && most > SCTP_MIN_PACKET - SCTP_HEAD)
+	if (a->map.ndups && most > SCTP_MIN_PACKET - SCTP_HEAD)
 		most = SCTP_MIN_PACKET - SCTP_HEAD;
 	if (most > SACK_SPACE && has_chunk(&a->tx) && sctp_sends_data(a))
 		most = SACK_SPACE;
@@ -442,6 +441,13 @@ static bool build(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *
 	return fn(&w);
 }
 
+/* The peer repeats what came: what we said did not arrive. It may have been too long: it goes
+ * without data. */
+static bool repeats_sack(const struct sctp_assoc *a)
+{
+	return a->sack_now && a->map.ndups;
+}
+
 bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 {
 	struct sctp_path *p = probing(a);
@@ -450,6 +456,8 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 		return false;
 	if (p && build(a, p, b, probe_batch))
 		return true;
+	if (repeats_sack(a))
+		return build(a, &a->path[a->sack_path], b, sack_batch);
 	p = data_path(a);
 	if (can_send(a, p))
 		return build(a, p, b, data_batch);

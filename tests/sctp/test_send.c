@@ -368,6 +368,25 @@ Test(send, a_delayed_sack_goes_with_data)
 	peer_expect_nothing(&p);
 }
 
+/* The peer repeats what has arrived: with data, the SACK may have been too long for the path. */
+Test(send, the_sack_of_a_duplicate_goes_alone)
+{
+	peer_accept(&p);
+	peer_begin(&p);
+	peer_put_data(&p, PEER_TSN, 0, 0, SCTP_DATA_B | SCTP_DATA_E, 10);
+	peer_send(&p);
+	script_queue(&p, 60, 300);
+	while (peer_next(&p))
+		;
+	peer_begin(&p);
+	peer_put_sack(&p, p.stack_tsn + 5, p.rwnd, NULL, 0);
+	peer_put_data(&p, PEER_TSN, 0, 0, SCTP_DATA_B | SCTP_DATA_E, 10);
+	peer_send(&p);
+	peer_expect(&p, SCTP_SACK);
+	cr_assert_eq(p.n, 1);
+	peer_drain(&p, SCTP_DATA);
+}
+
 /* rows: 9260-6.1-25 */
 Test(send, messages_are_queued_up_to_the_limit)
 {
