@@ -148,7 +148,8 @@ static void draw_credits(struct ep *ep, unsigned options)
 {
 	struct world *w = ep->w;
 	uint32_t longest = 2 * w->plan.len_max + WIRE_HEAD_MAX, packet = w->plan.faults.message_max;
-	uint32_t least = 2 * hold_room(packet < longest ? packet : longest);
+	/* Real paths may become wider than they are at the beginning. */
+	uint32_t least = 2 * hold_room(packet < longest && !w->sctp ? packet : longest);
 
 	if (!chance(w, 6000))
 		return;
