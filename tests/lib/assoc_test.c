@@ -17,7 +17,9 @@ void assoc_test_preset(struct assoc *a, uint16_t sid, uint16_t tx_ssn, uint16_t 
 void assoc_test_preset_msn(struct rdmap *ep, uint32_t qn, uint32_t tx_msn, uint32_t rx_msn)
 {
 	assert(qn < RDMAP_RAW_QUEUES && ep->rq_taken == 0 && ep->ird.busy == 0 &&
-	       rdmap_orq_len(&ep->sq) == 0);
+	       rdmap_orq_len(&ep->sq) == 0 && ep->credit_tx.sent == 0);
+	if (qn == WIRE_QN_SEND) /* the receives that the peer has announced */
+		ep->credit_tx.limit += tx_msn - ep->tx.msn[qn];
 	ep->tx.msn[qn] = tx_msn;
 	if (ep->raw && qn < ep->queues)
 		ep->rq[qn].msn = rx_msn;
