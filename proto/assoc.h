@@ -114,9 +114,9 @@ void assoc_close(struct assoc *a, struct rdmap *ep);
 
 /*
  * The same after the next n requests of the endpoint's owner: these, and those that were taken, are
- * sent before the Terminate, and what has a response is answered. Then, or after half of
- * assoc_cfg.close_ms, it is as if assoc_close() were called, which ends this earlier. An error in
- * between is the reason of ASSOC_EV_CLOSED.
+ * sent before the Terminate, what has a response is answered, and what awaits an acknowledgment is
+ * acknowledged. Then, or after half of assoc_cfg.close_ms, it is as if assoc_close() were called,
+ * which ends this earlier. An error in between is the reason of ASSOC_EV_CLOSED.
  */
 void assoc_close_after(struct assoc *a, struct rdmap *ep, uint32_t n);
 

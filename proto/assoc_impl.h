@@ -180,7 +180,7 @@ void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct
 /* The endpoint found an error or received a Terminate: notes the reason and ends the session. */
 void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason reason);
 
-/* We have closed, and requests from before that are still sent and answered. */
+/* We have closed, and requests from before that are still sent, acknowledged and answered. */
 static inline bool assoc_sends_last(const struct assoc_stream *s)
 {
 	return s->ep && rdmap_last_ones(s->ep);

@@ -411,12 +411,12 @@ static void note_first_delivered(struct assoc *a, struct assoc_stream *s, enum s
 /* Raw: the ULP reacts to an error (RFC 5041 6.2). */
 static void report_error(struct assoc *a, struct assoc_stream *s)
 {
+	assoc_reason(s, ASSOC_REASON_ERROR, &s->ep->at);
+	assoc_ready(a, s);
 	if (s->session.state != SESSION_OPEN)
 		return; /* the ULP has closed already */
-	assoc_reason(s, ASSOC_REASON_ERROR, &s->ep->at);
 	assoc_queue_event(a, s, ASSOC_EV_ERROR);
 	assoc_start_grace(a, s);
-	assoc_ready(a, s);
 }
 
 static void deliver_segment(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)

@@ -310,7 +310,7 @@ bool rdmap_tx_spent(const struct rdmap *ep)
 		return true;
 	if (tx->held)
 		return tx->kind == RDMAP_NOTHING && tx->no_answers; /* it would wait for one */
-	return tx->left == 0 && rdmap_orq_len(&ep->sq) == 0;
+	return tx->left == 0 && rdmap_orq_len(&ep->sq) == 0 && ep->sq.awaiting == 0;
 }
 
 bool rdmap_tx_ending(const struct rdmap *ep)

@@ -45,8 +45,9 @@ bool rdmap_tx_awaited(const struct rdmap *ep);
 /* True if that segment is of a message that takes a receive, which has the number *ret_msn. */
 bool rdmap_tx_takes_receive(const struct rdmap *ep, uint32_t *ret_msn);
 
-/* After rdmap_stop_after(): true if the last requests were sent and answered, or cannot be begun:
- * they wait for an answer that does not come, or an error was reported. */
+/* After rdmap_stop_after(): true if the last requests have completed: they were sent, answered and,
+ * with RDMAP_ACKED, acknowledged. Or if they cannot be begun: they wait for an answer that does not
+ * come, or an error was reported. */
 bool rdmap_tx_spent(const struct rdmap *ep);
 
 /* True if rdmap_tx_next() makes a Terminate next. */

@@ -16,19 +16,35 @@ void two_setup(void)
 	two_setup_as(&cfg);
 }
 
-void two_setup_as(const struct rdmap_cfg *cfg)
+static void establish(const struct rdmap_cfg *cfg, bool acks, unsigned options)
 {
 	struct assoc_cfg opener = pair_cfg(true), acceptor = pair_cfg(false);
 
+	opener.acks = acks;
 	pair_init(&two.a, &opener);
 	pair_init(&two.b, &acceptor);
 	two.qa = pair_qp_as(&two.a, cfg);
 	two.qb = pair_qp_as(&two.b, cfg);
+	if (options)
+		rdmap_set_options(two.qa->ep, options);
 	two.ma = pair_region(&two.a, TWO_STAG_A, TWO_TO, TWO_MEM, TWO_ALL, 0);
 	two.mb = pair_region(&two.b, TWO_STAG_B, TWO_TO, TWO_MEM, TWO_ALL, 0);
 	for (unsigned i = 0; i < TWO_MEM; i++)
 		two.ma[i] = (uint8_t)(i * 7 + i / 251);
 	two.sid = pair_connect(&two.a, two.qa, &two.b, two.qb);
+}
+
+void two_setup_as(const struct rdmap_cfg *cfg)
+{
+	establish(cfg, false, 0);
+}
+
+void two_setup_acked(bool acks, uint16_t ord)
+{
+	const struct rdmap_cfg cfg = {.ord = ord, .ird = PAIR_READS};
+
+	establish(&cfg, acks, RDMAP_ACKED);
+	assoc_tx_acked(two.a.assoc);
 }
 
 void two_teardown(void)

@@ -7,26 +7,9 @@
 
 #include "tests/lib/two.h"
 
-static void begin(bool acks, uint16_t ord)
-{
-	const struct rdmap_cfg like = {.ord = ord, .ird = PAIR_READS};
-	struct assoc_cfg opener = pair_cfg(true), acceptor = pair_cfg(false);
-
-	opener.acks = acks;
-	pair_init(&two.a, &opener);
-	pair_init(&two.b, &acceptor);
-	two.qa = pair_qp_as(&two.a, &like);
-	two.qb = pair_qp_as(&two.b, &like);
-	rdmap_set_options(two.qa->ep, RDMAP_ACKED);
-	two.ma = pair_region(&two.a, TWO_STAG_A, TWO_TO, TWO_MEM, TWO_ALL, 0);
-	two.mb = pair_region(&two.b, TWO_STAG_B, TWO_TO, TWO_MEM, TWO_ALL, 0);
-	two.sid = pair_connect(&two.a, two.qa, &two.b, two.qb);
-	assoc_tx_acked(two.a.assoc);
-}
-
 static void setup(void)
 {
-	begin(true, PAIR_READS);
+	two_setup_acked(true, PAIR_READS);
 }
 
 TestSuite(acked, .init = setup, .fini = two_teardown);
@@ -215,7 +198,7 @@ Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_n
 {
 	struct rdmap_wr wr = two_request(RDMAP_WRITE, 1, 0, 10);
 
-	begin(false, PAIR_READS);
+	two_setup_acked(false, PAIR_READS);
 	wr.flags = 0;
 	two_post(two.qa, wr);
 	two_post(two.qa, two_request(RDMAP_WRITE, 2, 0, 10));
@@ -229,7 +212,7 @@ Test(acked_only_all, signaled_requests_complete_with_the_response_to_a_read_of_n
 
 Test(acked_only_all, the_end_of_the_session_waits_for_that_response)
 {
-	begin(false, PAIR_READS);
+	two_setup_acked(false, PAIR_READS);
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
 	cr_expect_eq(send_all(), 2, "a Write and a Read");
 	assoc_close(two.a.assoc, two.qa->ep);
@@ -242,7 +225,7 @@ Test(acked_only_all, the_end_of_the_session_waits_for_that_response)
 
 Test(acked_only_all, without_reads_everything_must_be_acknowledged)
 {
-	begin(false, 0);
+	two_setup_acked(false, 0);
 	two_post(two.qa, two_request(RDMAP_WRITE, 1, 0, 10));
 	cr_expect_eq(send_all(), 1);
 	two_expect_none(two.qa);

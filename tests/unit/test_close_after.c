@@ -4,7 +4,21 @@
 
 #include "tests/lib/two.h"
 
+static void setup_acked(void)
+{
+	two_setup_acked(true, PAIR_READS);
+}
+
+static void setup_raw(void)
+{
+	const struct rdmap_cfg raw = {.raw = true, .queues = 1};
+
+	two_setup_as(&raw);
+}
+
 TestSuite(close_after, .init = two_setup, .fini = two_teardown);
+TestSuite(close_after_acked, .init = setup_acked, .fini = two_teardown);
+TestSuite(close_after_raw, .init = setup_raw, .fini = two_teardown);
 
 static unsigned send_all(struct pair_node *from, struct pair_node *to)
 {
@@ -19,6 +33,17 @@ static void post_writes(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		two_post(two.qa, two_request(RDMAP_WRITE, i, 0, 10));
+}
+
+static struct rdmap_wr send_of_b(uint64_t cookie)
+{
+	return (struct rdmap_wr){
+		.cookie = cookie,
+		.op = RDMAP_SEND,
+		.flags = RDMAP_SIGNALED,
+		.nsge = 1,
+		.sge = {{.to = TWO_TO, .len = 10, .stag = TWO_STAG_B}},
+	};
 }
 
 /* rows: 5041-6.2.1-01 */
@@ -176,4 +201,63 @@ Test(close_after, an_endpoint_that_leaves_ends_it)
 	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Terminate");
 	pair_pump(&two.a, &two.b);
 	two_expect_closed(&two.b, ASSOC_REASON_PEER, PERR_NONE);
+}
+
+/* What is sent and not acknowledged is flushed by an error: the event has to say so. */
+Test(close_after_acked, an_error_before_the_acknowledgment_is_the_reason_of_the_end)
+{
+	post_writes(1);
+	assoc_close_after(two.a.assoc, two.qa->ep, 1);
+	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Write alone");
+	two_expect_none(two.qa);
+	two_post(two.qb, send_of_b(9)); /* a has no receive for it */
+	pair_pump(&two.a, &two.b);
+	two_expect_done(two.qa, 0, RDMAP_FLUSH_ERR);
+	two_expect_closed(&two.a, ASSOC_REASON_ERROR, PERR_NO_BUFFER);
+	two_expect_closed(&two.b, ASSOC_REASON_REMOTE, PERR_NO_BUFFER);
+}
+
+Test(close_after_acked, the_terminate_follows_the_acknowledgment)
+{
+	post_writes(2);
+	assoc_close_after(two.a.assoc, two.qa->ep, 2);
+	cr_expect_eq(send_all(&two.a, &two.b), 2, "the Writes");
+	assoc_tx_progress(two.a.assoc, 1);
+	cr_expect_eq(send_all(&two.a, &two.b), 0);
+	assoc_tx_progress(two.a.assoc, 0);
+	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Terminate");
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
+	two_expect_done(two.qa, 1, RDMAP_SUCCESS);
+	pair_pump(&two.a, &two.b);
+	two_expect_closed(&two.a, ASSOC_REASON_LOCAL, PERR_NONE);
+}
+
+Test(close_after_acked, its_time_is_limited_before_the_acknowledgment_as_well)
+{
+	post_writes(1);
+	assoc_close_after(two.a.assoc, two.qa->ep, 1);
+	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Write");
+	cr_expect_eq(assoc_expiry(two.a.assoc), PAIR_CLOSE_MS / 2);
+	assoc_tick(two.a.assoc, PAIR_CLOSE_MS / 2);
+	cr_expect_eq(assoc_expiry(two.a.assoc), PAIR_CLOSE_MS / 2 + PAIR_CLOSE_MS);
+	assoc_tx_acked(two.a.assoc);
+	two_expect_done(two.qa, 0, RDMAP_SUCCESS);
+	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Terminate");
+}
+
+/* The ULP has closed: it hears of the error by the end alone, and the Terminate leaves at once. */
+Test(close_after_raw, an_error_in_between_is_the_reason_of_the_end)
+{
+	struct rdmap_wr wr = send_of_b(9);
+
+	post_writes(1);
+	two.qa->no_room = true;
+	assoc_close_after(two.a.assoc, two.qa->ep, 1);
+	cr_expect_eq(send_all(&two.a, &two.b), 0);
+	two_post(two.qb, wr);
+	cr_expect_eq(send_all(&two.b, &two.a), 1, "the Send, and a has no receive for it");
+	cr_expect_eq(send_all(&two.a, &two.b), 1, "the Terminate");
+	assoc_close(two.b.assoc, two.qb->ep);
+	pair_pump(&two.a, &two.b);
+	two_expect_closed(&two.a, ASSOC_REASON_ERROR, PERR_NO_BUFFER);
 }
