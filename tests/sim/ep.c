@@ -147,7 +147,10 @@ static void draw_cfg(struct ep *ep, bool raw)
 static void draw_credits(struct ep *ep, unsigned options)
 {
 	struct world *w = ep->w;
-	uint32_t longest = 2 * w->plan.len_max + WIRE_HEAD_MAX, packet = w->plan.faults.message_max;
+	const struct sim_faults *f = &w->plan.faults;
+	uint32_t longest = 2 * w->plan.len_max + WIRE_HEAD_MAX;
+	/* Both are drawn alone: the lower bound counts if it is above the upper one. */
+	uint32_t packet = f->message_min > f->message_max ? f->message_min : f->message_max;
 	/* Real paths may become wider than they are at the beginning. */
 	uint32_t least = 2 * hold_room(packet < longest && !w->sctp ? packet : longest);
 
