@@ -183,7 +183,7 @@ void invariant_timers_run(struct invariant *v, struct invariant_seen *e)
 		bool asks;
 
 		holds(v, "8.2-05", after->errors >= before->errors);
-		if (invariant_t3_expired(e, i, v->j.s->now, &asks)) {
+		if (invariant_t3_expired(e, i, v->j.s->timers.now, &asks)) {
 			expired(v, e, i, asks);
 			holds(v, "6.3.3-06", after->t3_us == SCTP_NEVER);
 		} else {

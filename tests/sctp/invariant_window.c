@@ -149,7 +149,7 @@ void invariant_windows_run(struct invariant *v, struct invariant_seen *e)
 {
 	for (unsigned i = 0; i < e->npaths; i++) {
 		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
-		bool asks, expired = invariant_t3_expired(e, i, v->j.s->now, &asks);
+		bool asks, expired = invariant_t3_expired(e, i, v->j.s->timers.now, &asks);
 
 		if (resized(before, after))
 			continue;
