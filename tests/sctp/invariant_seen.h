@@ -119,7 +119,8 @@ void invariant_timers_input(struct invariant *v, struct invariant_seen *e);
 void invariant_timers_run(struct invariant *v, struct invariant_seen *e);
 void invariant_timers_output(struct invariant *v, const struct invariant_out *o);
 void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a);
-/* T3 of the path expired in the last sctp_run(), whose time is `now`; *asks: because the peer's window is closed. */
+/* T3 of the path expired in the last sctp_run(), whose time is `now`; *asks: because the peer's
+ * window is closed. */
 bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t now, bool *asks);
 
 /* ---- invariant_sack.c ---- */
