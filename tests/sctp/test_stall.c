@@ -156,7 +156,6 @@ Test(stall, fragments_that_pass_carry_on)
 	cr_assert(move(&net, 100, message(), 2 * SECOND));
 }
 
-/* rows: 9260-6.9-08 */
 Test(stall, what_is_too_long_for_a_path_takes_another)
 {
 	begin(2, 1500);
