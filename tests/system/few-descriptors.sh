@@ -35,20 +35,25 @@ little 4 "$ddpctl" --socket "$(socket_of a)" status >"$tmp/ctl.log" 2>&1 || fail
 # A capture needs some more, for the reply, signals and the file. A refused one leaves no file.
 captures_or_gone() { gone $capture || grep -q '^capturing' "$tmp/capture.log"; }
 refused=0
-for n in 4 5 6 7; do
+# capture_with N: true when it captures.
+capture_with() {
 	rm -f "$tmp/few.pcapng"
 	: >"$tmp/capture.log"
-	little $n "$ddpctl" --socket "$(socket_of a)" capture "$tmp/few.pcapng" >"$tmp/capture.log" 2>&1 &
+	little "$1" "$ddpctl" --socket "$(socket_of a)" capture "$tmp/few.pcapng" >"$tmp/capture.log" 2>&1 &
 	capture=$!
-	eventually 20 captures_or_gone || fail "ddpctl capture with $n descriptors hangs"
+	eventually 20 captures_or_gone || fail "ddpctl capture with $1 descriptors hangs"
 	kill -TERM $capture 2>/dev/null
-	eventually 20 gone $capture || { kill -KILL $capture; fail "ddpctl capture with $n descriptors does not end"; }
-	! grep -q '^capturing' "$tmp/capture.log" || break
-	grep -q "limit of descriptors (RLIMIT_NOFILE, $n)" "$tmp/capture.log" || fail "ddpctl capture with $n descriptors"
-	[ ! -e "$tmp/few.pcapng" ] || fail "ddpctl capture with $n descriptors leaves a file"
+	eventually 20 gone $capture || { kill -KILL $capture; fail "ddpctl capture with $1 descriptors does not end"; }
+	! grep -q '^capturing' "$tmp/capture.log" || return 0
+	grep -q "limit of descriptors (RLIMIT_NOFILE, $1)" "$tmp/capture.log" || fail "ddpctl capture with $1 descriptors"
+	[ ! -e "$tmp/few.pcapng" ] || fail "ddpctl capture with $1 descriptors leaves a file"
 	refused=$((refused + 1))
-done
-[ $refused -ge 1 ] || fail 'ddpctl capture needs fewer descriptors than expected'
+	return 1
+}
+if [ "$DDP_TRANSPORT" = user ]; then # the others see no packets: ctl-capture
+	for n in 4 5 6 7; do ! capture_with $n || break; done
+	[ $refused -ge 1 ] || fail 'ddpctl capture needs fewer descriptors than expected'
+fi
 
 # A daemon that does not answer.
 kill -STOP "$(pid_of a)"
