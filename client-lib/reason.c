@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "client-lib/ddp_impl.h"
+#include <ddp/ddp.h>
+
 #include "client-lib/maps.h"
+#include "ipc/msg.h"
 #include "util/limits.h"
 
 static _Thread_local char sentence[MSG_REASON_MAX + LIMITS_WORDS_LEN];
