@@ -2,8 +2,8 @@
 /*
  * The operations of work requests, in one table for all layers. Their numbers are those of
  * <ddp/ddp.h> (DDP_WR_*, DDP_WC_*), of the entries in the rings (WQE_* of ipc/wqe.h) and of the
- * protocol (RDMAP_* of proto/rdmap.h). How an operation becomes messages is a table of
- * proto/rdmap_work.c.
+ * protocol (RDMAP_* of proto/rdmap/rdmap.h). How an operation becomes messages is a table of
+ * proto/rdmap/rdmap_work.c.
  */
 #ifndef UTIL_OPCODE_H
 #define UTIL_OPCODE_H

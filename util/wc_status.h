@@ -2,7 +2,7 @@
 /*
  * The statuses of completions, in one table for all layers. Their names and numbers are those of
  * <ddp/ddp.h> (DDP_WC_*), of the entries in the rings (CQE_* of ipc/wqe.h) and of the protocol
- * (RDMAP_* of proto/rdmap.h).
+ * (RDMAP_* of proto/rdmap/rdmap.h).
  */
 #ifndef UTIL_WC_STATUS_H
 #define UTIL_WC_STATUS_H

@@ -18,7 +18,7 @@
 #include "daemon/net/datapath.h"
 #include "daemon/net/endpoint_addrs.h"
 #include "llp/llp.h"
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 #include "util/list.h"
 #include "util/timer.h"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "llp/llp.h"
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 
 struct datapath {
 	struct assoc *ddp;

@@ -12,9 +12,9 @@
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
 #include "ipc/doorbell.h"
-#include "proto/rdmap.h"
-#include "proto/stag.h"
-#include "proto/wire.h"
+#include "proto/rdmap/rdmap.h"
+#include "proto/ddp/stag.h"
+#include "proto/ddp/wire.h"
 #include "util/span.h"
 
 /* ---- life ---- */

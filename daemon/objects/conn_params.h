@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "daemon/base/reply.h"
-#include "proto/wire.h"
+#include "proto/ddp/wire.h"
 
 struct daemon;
 struct qp;

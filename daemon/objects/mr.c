@@ -12,7 +12,7 @@
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
 #include "ipc/rung.h"
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 #include "util/checked.h"
 
 enum {

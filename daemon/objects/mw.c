@@ -9,7 +9,7 @@
 #include "daemon/objects/pd.h"
 #include "daemon/objects/qp.h"
 #include "daemon/objects/stags.h"
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 
 enum { RIGHTS = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC };
 

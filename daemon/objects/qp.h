@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A queue pair: two rings of a client, the protocol's endpoint that processes them, and the session
- * that the endpoint is bound to. The wire side is proto/rdmap; wr translates entries.
+ * that the endpoint is bound to. The wire side is proto/rdmap/rdmap; wr translates entries.
  */
 #ifndef DAEMON_OBJECTS_QP_H
 #define DAEMON_OBJECTS_QP_H
@@ -18,7 +18,7 @@
 #include "daemon/objects/cq.h"
 #include "daemon/objects/rings.h"
 #include "ipc/ring.h"
-#include "proto/wire.h"
+#include "proto/ddp/wire.h"
 #include "util/list.h"
 #include "util/timer.h"
 

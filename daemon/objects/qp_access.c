@@ -2,8 +2,8 @@
 #include "daemon/objects/qp_access.h"
 
 #include "daemon/objects/qp.h"
-#include "proto/rdmap.h"
-#include "proto/stag.h"
+#include "proto/rdmap/rdmap.h"
+#include "proto/ddp/stag.h"
 
 static void apply(struct qp *qp)
 {

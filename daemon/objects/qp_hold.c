@@ -6,8 +6,8 @@
 
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
-#include "proto/hold.h"
-#include "proto/rdmap.h"
+#include "proto/rdmap/hold.h"
+#include "proto/rdmap/rdmap.h"
 
 /* How often a hold that is charged is looked at. */
 enum { IDLE_MS = 1000 };

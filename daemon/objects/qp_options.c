@@ -8,8 +8,8 @@
 #include "daemon/objects/qp_access.h"
 #include "daemon/objects/qp_hold.h"
 #include "daemon/objects/srq.h"
-#include "proto/credit.h"
-#include "proto/rdmap.h"
+#include "proto/rdmap/credit.h"
+#include "proto/rdmap/rdmap.h"
 
 enum {
 	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Options of queue pairs: what happens to a message that finds no receive, to segments ahead of
- * their turn, and to receives at the end of the session. proto/rdmap.h has their meaning.
+ * their turn, and to receives at the end of the session. proto/rdmap/rdmap.h has their meaning.
  */
 #ifndef DAEMON_OBJECTS_QP_OPTIONS_H
 #define DAEMON_OBJECTS_QP_OPTIONS_H

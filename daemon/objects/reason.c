@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "daemon/net/association.h"
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 
 /* "tagged segment: outside the region: STag 0x12345678, offset 0x5000, 8 bytes (Terminate 1/1/01)"
  */

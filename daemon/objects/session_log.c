@@ -8,7 +8,7 @@
 #include "daemon/net/association.h"
 #include "daemon/objects/client.h"
 #include "daemon/objects/qp.h"
-#include "proto/rdmap.h"
+#include "proto/rdmap/rdmap.h"
 
 /* Entries about requests without a session, of one association in so long. */
 enum { REFUSALS_MAX = 8, REFUSALS_MS = 1000 };

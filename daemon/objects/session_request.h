@@ -8,7 +8,7 @@
 
 #include "daemon/base/outq.h"
 #include "daemon/base/reply.h"
-#include "proto/wire.h"
+#include "proto/ddp/wire.h"
 #include "util/list.h"
 
 struct association;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 
 enum {
 	LEAST = 1024, /* entries that there is always room for */

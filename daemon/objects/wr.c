@@ -40,7 +40,7 @@ _Static_assert(sizeof(((struct wqe_send *)0)->operand) == sizeof(((struct rdmap_
 
 /*
  * Only counts are checked here, so that copies stay in bounds. The protocol checks everything else
- * (proto/rdmap_work.c).
+ * (proto/rdmap/rdmap_work.c).
  */
 
 static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *ret)

@@ -2,12 +2,12 @@
 /*
  * The only translator between ring entries and the protocol's work requests: takes an entry from
  * the client's ring, checks its form, and writes the completion. What an STag allows is
- * checked by proto/stag when the bytes are touched.
+ * checked by proto/ddp/stag when the bytes are touched.
  */
 #ifndef DAEMON_OBJECTS_WR_H
 #define DAEMON_OBJECTS_WR_H
 
-#include "proto/rdmap.h"
+#include "proto/rdmap/rdmap.h"
 
 struct qp;
 

@@ -30,7 +30,7 @@
 #include "ipc/version.h"
 #include "ipc/wqe.h"
 #include "llp/llp.h"
-#include "proto/rdmap.h"
+#include "proto/rdmap/rdmap.h"
 
 /* ---- the client itself, and domains ---- */
 

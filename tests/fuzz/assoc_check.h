@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_ASSOC_CHECK_H
 #define TESTS_FUZZ_ASSOC_CHECK_H
 
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/pair.h"
 

@@ -27,7 +27,7 @@
 #include "ipc/conn.h"
 #include "ipc/ctl.h"
 #include "ipc/version.h"
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

@@ -3,9 +3,9 @@
  * Headers: decoding and encoding gives the same bytes, except for reserved bits. The first byte
  * selects the header.
  */
-#include "proto/enh.h"
-#include "proto/perr.h"
-#include "proto/wire.h"
+#include "proto/session/enh.h"
+#include "proto/ddp/perr.h"
+#include "proto/ddp/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "proto/assoc_impl.h"
+#include "proto/association/assoc_impl.h"
 
 void assoc_test_preset(struct assoc *a, uint16_t sid, uint16_t tx_ssn, uint16_t rx_ssn)
 {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 
 /* Next DDP-SSNs of a stream with a session. */
 void assoc_test_preset(struct assoc *a, uint16_t sid, uint16_t tx_ssn, uint16_t rx_ssn);

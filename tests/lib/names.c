@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tests/lib/names.h"
 
-#include "proto/perr.h"
-#include "proto/rdmap.h"
-#include "proto/wire.h"
+#include "proto/ddp/perr.h"
+#include "proto/rdmap/rdmap.h"
+#include "proto/ddp/wire.h"
 #include "util/opcode.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

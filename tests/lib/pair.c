@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hold.h"
+#include "proto/rdmap/hold.h"
 #include "util/be.h"
 
 /* Like assert(), but in every build. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 #include "tests/lib/test_blocks.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hold.h"
+#include "proto/rdmap/hold.h"
 #include "tests/lib/names.h"
 #include "tests/sim/world.h"
 

@@ -16,7 +16,7 @@
 #include "tests/lib/sim.h"
 #include "tests/lib/test_blocks.h"
 #include "tests/sim/stack.h"
-#include "proto/assoc.h"
+#include "proto/association/assoc.h"
 #include "util/list.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/lib/assoc_test.h"
-#include "proto/ssn.h"
+#include "proto/ddp/ssn.h"
 #include "tests/lib/fake.h"
 #include "util/be.h"
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/hold.h"
+#include "proto/rdmap/hold.h"
 #include "tests/lib/fake.h"
 #include "util/be.h"
 

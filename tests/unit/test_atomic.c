@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "tests/lib/assoc_test.h"
-#include "proto/rdmap_atomic.h"
-#include "proto/rdmap_ep.h"
+#include "proto/rdmap/rdmap_atomic.h"
+#include "proto/rdmap/rdmap_ep.h"
 #include "tests/lib/fake.h"
 #include "tests/lib/two.h"
 #include "tests/lib/vector.h"

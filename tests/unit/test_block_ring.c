@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/block_ring.h"
+#include "proto/ddp/block_ring.h"
 #include "tests/lib/test_blocks.h"
 
 enum { TABLE = 64 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/credit.h"
-#include "proto/hold.h"
+#include "proto/rdmap/credit.h"
+#include "proto/rdmap/hold.h"
 #include "tests/lib/two.h"
 #include "util/be.h"
 

@@ -7,8 +7,8 @@
 
 #include "ctl/explain.h"
 #include "ctl/print.h"
-#include "proto/perr.h"
-#include "proto/rdmap.h"
+#include "proto/ddp/perr.h"
+#include "proto/rdmap/rdmap.h"
 #include "tests/lib/names.h"
 
 /* The value of a key of the row that code names. */

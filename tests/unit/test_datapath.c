@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "daemon/net/datapath.h"
-#include "proto/wire.h"
+#include "proto/ddp/wire.h"
 #include "tests/lib/assoc_test.h"
 #include "tests/lib/fake.h"
 

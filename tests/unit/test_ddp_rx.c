@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/ddp_rx.h"
+#include "proto/ddp/ddp_rx.h"
 
 static struct ddp_gaps gaps[DDP_GAPS_MAX];
 

@@ -2,7 +2,7 @@
 /* Messages are cut into few segments of equal length within the limit (RFC 5041 5.2). */
 #include <criterion/criterion.h>
 
-#include "proto/ddp_tx.h"
+#include "proto/ddp/ddp_tx.h"
 
 /* Cuts a whole message and checks every segment. Returns their number. */
 static unsigned cut_all(bool tagged, uint32_t len, uint32_t mulpdu)

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/early_queue.h"
+#include "proto/session/early_queue.h"
 
 enum { SIZE = 1024, LEN = 100 };
 

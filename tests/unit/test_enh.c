@@ -2,7 +2,7 @@
 /* The arithmetic rules of RFC 6581 9.1 and 9.2, as tables. */
 #include <criterion/criterion.h>
 
-#include "proto/enh.h"
+#include "proto/session/enh.h"
 
 enum {
 	UN = WIRE_ENH_UNCHANGED,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hold.h"
+#include "proto/rdmap/hold.h"
 
 enum { BYTES = 4096, NUMBERS = 65536 };
 

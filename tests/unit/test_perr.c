@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/perr.h"
-#include "proto/wire.h"
+#include "proto/ddp/perr.h"
+#include "proto/ddp/wire.h"
 #include "tests/lib/names.h"
 
 /* The numbers of RFC 5040 4.8, 5041 7.2, 6581 8 and 7306 8, written a second time. */

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/rdmap_fsm.h"
+#include "proto/rdmap/rdmap_fsm.h"
 #include "tests/lib/fake.h"
 #include "tests/lib/names.h"
 #include "tests/lib/two.h"

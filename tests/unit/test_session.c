@@ -5,7 +5,7 @@
  */
 #include <criterion/criterion.h>
 
-#include "proto/session.h"
+#include "proto/session/session.h"
 
 enum {
 	BAD = SESSION_DO_BAD,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/sgl.h"
+#include "proto/rdmap/sgl.h"
 
 /* Two regions of one domain; the second may not be written. */
 enum { A = 0xaaaa0001, B = 0xbbbb0002, UNKNOWN = 0xcccc0003, PD = 7, SIZE = 256 };

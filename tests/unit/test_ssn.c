@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/ssn.h"
+#include "proto/ddp/ssn.h"
 #include "tests/lib/test_blocks.h"
 
 static struct test_blocks *pool;

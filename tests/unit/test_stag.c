@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 
 enum {
 	STAG = 0x12345678,

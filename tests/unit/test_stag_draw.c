@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/objects/stags.h"
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 
 enum { DRAWS = 10000, BITS = 32, NIBBLES = 16 };
 

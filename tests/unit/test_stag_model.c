@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 
 enum {
 	INDICES = 12, /* what values are drawn from, with a few keys each */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/stag.h"
+#include "proto/ddp/stag.h"
 
 enum {
 	PD = 7,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/wire.h"
+#include "proto/ddp/wire.h"
 #include "tests/lib/vector.h"
 #include "util/be.h"
 

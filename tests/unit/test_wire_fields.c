@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "proto/wire.h"
+#include "proto/ddp/wire.h"
 #include "tests/lib/vector.h"
 
 /* ---- Atomic Request ---- */

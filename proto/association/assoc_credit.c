@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Credits of sessions (proto/rdmap/credit.h): the agreement in Initiate and Accept, the messages, and
+ * what waits for them. A credit has no DDP-SSN, because it must not wait behind messages of its own
+ * direction that wait for a receive: both ends would wait for each other. Its tag names the
+ * session, since it may arrive when the stream carries the next one.
+ */
+#include "proto/association/assoc_impl.h"
+#include "proto/rdmap/rdmap_tx.h"
+
+/* ---- the agreement ---- */
+
+static bool wants_credits(const struct rdmap *ep)
+{
+	return ep->options & RDMAP_CREDITS;
+}
+
+void assoc_credit_propose(struct assoc *a, struct assoc_stream *s)
+{
+	s->credits = wants_credits(s->ep) ? ASSOC_CREDITS_OFFERED : ASSOC_CREDITS_NONE;
+	s->ep->credit_tag = ++a->credit_tag;
+}
+
+uint32_t assoc_credit_take_offer(struct assoc_stream *s, bool answer, const uint8_t *priv,
+				 uint32_t len)
+{
+	bool expected = !answer || s->credits == ASSOC_CREDITS_OFFERED;
+	bool found = expected && wire_offer_get(priv, len, answer, &s->offer);
+
+	if (!answer)
+		s->credits = found ? ASSOC_CREDITS_ASKED : ASSOC_CREDITS_NONE;
+	else
+		s->credits = found ? ASSOC_CREDITS_AGREED : ASSOC_CREDITS_NONE;
+	return found ? len - WIRE_OFFER_LEN : len;
+}
+
+uint32_t assoc_credit_answer_len(const struct assoc_stream *s, const struct rdmap *ep)
+{
+	return s->credits == ASSOC_CREDITS_ASKED && wants_credits(ep) ? WIRE_OFFER_LEN : 0;
+}
+
+void assoc_credit_agree(struct assoc *a, struct assoc_stream *s)
+{
+	bool agreed = assoc_credit_answer_len(s, s->ep) > 0;
+
+	s->credits = agreed ? ASSOC_CREDITS_AGREED : ASSOC_CREDITS_NONE;
+	s->ep->credit_tag = ++a->credit_tag;
+}
+
+void assoc_credit_begin(struct assoc *a, struct assoc_stream *s)
+{
+	bool agreed = s->credits == ASSOC_CREDITS_AGREED;
+
+	s->ep->peer_tag = s->offer.tag;
+	credit_rx_begin(&s->ep->credit_rx, agreed ? s->ep->window : 0);
+	credit_tx_begin(&s->ep->credit_tx, agreed ? s->offer.window : 0, s->offer.receives);
+	a->credits = a->credits || agreed;
+}
+
+bool assoc_credit_put_offer(struct assoc *a, const struct assoc_stream *s, uint16_t func)
+{
+	bool initiate = func == WIRE_INITIATE || func == WIRE_ENH_INITIATE;
+	bool accept = func == WIRE_ACCEPT || func == WIRE_ENH_ACCEPT;
+	struct wire_offer o;
+
+	if (!s->ep || !((initiate && s->credits == ASSOC_CREDITS_OFFERED) ||
+			(accept && s->credits == ASSOC_CREDITS_AGREED)))
+		return false;
+	o = (struct wire_offer){
+		.tag = s->ep->credit_tag,
+		.window = s->ep->window,
+		.receives = s->ep->ops->recvs ? s->ep->ops->recvs(s->ep->user) : 0,
+	};
+	wire_offer_put(a->offer, accept, &o);
+	return true;
+}
+
+/* ---- what is sent ---- */
+
+/* After an orderly end of the peer nothing is held there, and no credit comes. A message that was
+ * begun is finished; what was posted before our own end is not begun without credit. */
+bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len)
+{
+	uint32_t msn;
+	bool takes = rdmap_tx_takes_receive(s->ep, &msn);
+	bool finishes = s->session.state == SESSION_PEER_ENDED && !assoc_sends_last(s);
+
+	return rdmap_tx_ending(s->ep) || finishes ||
+	       credit_tx_may(&s->ep->credit_tx, hold_room(len), takes, msn);
+}
+
+void assoc_credit_sent(const struct assoc_stream *s, uint32_t len)
+{
+	uint32_t msn;
+	bool takes = rdmap_tx_takes_receive(s->ep, &msn);
+
+	credit_tx_sent(&s->ep->credit_tx, hold_room(len), takes, msn);
+}
+
+/* The endpoint of a session that has credits now, or NULL. */
+static struct rdmap *credit_ep(const struct assoc_stream *s)
+{
+	bool open = s->session.state == SESSION_OPEN || s->session.state == SESSION_ENDING;
+
+	return open && s->credits == ASSOC_CREDITS_AGREED ? s->ep : NULL;
+}
+
+bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m)
+{
+	struct rdmap *ep = credit_ep(s);
+	struct wire_credit c;
+
+	if (m->ppid != WIRE_PPID_CREDIT || !a->credits || m->len != WIRE_CREDIT_LEN ||
+	    m->head_len < m->len)
+		return false;
+	wire_credit_get(m->head, &c);
+	if (!ep || c.tag != ep->credit_tag)
+		a->count.rx_dropped++; /* of a session that is over */
+	else if (credit_tx_update(&ep->credit_tx, c.pos, c.limit))
+		assoc_ready(a, s);
+	return true;
+}
+
+/* ---- what arrives ---- */
+
+void assoc_credit_delivered(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
+{
+	bool takes = !c->ddp.tagged && c->ddp.qn == WIRE_QN_SEND;
+	struct rdmap *ep = credit_ep(s);
+
+	if (ep && credit_rx_add(&ep->credit_rx, hold_room(WIRE_SSN_LEN + c->len), takes))
+		assoc_ready(a, s);
+}
+
+bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret)
+{
+	const struct rdmap *ep = credit_ep(s);
+	struct wire_credit c;
+
+	if (!ep || !ep->credit_rx.due)
+		return false;
+	c = (struct wire_credit){
+		.tag = ep->peer_tag,
+		.limit = rdmap_rq_limit(ep),
+		.pos = ep->credit_rx.got,
+	};
+	wire_credit_put(ret->head, &c);
+	ret->ppid = WIRE_PPID_CREDIT;
+	ret->head_len = WIRE_CREDIT_LEN;
+	ret->len = WIRE_CREDIT_LEN;
+	ret->nbody = 0;
+	ret->urgent = false;
+	return true;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The parts of an association, for assoc*.c only. assoc.c: calls, time, the actions of a session;
+ * assoc_event.c: events for the owner; assoc_sched.c: which streams may send; assoc_tx.c: the next
+ * message to send; assoc_rx.c: arriving messages; assoc_hold.c: messages that wait for a receive;
+ * assoc_credit.c: how far one end may be ahead of the receives of the other.
+ */
+#ifndef PROTO_ASSOC_IMPL_H
+#define PROTO_ASSOC_IMPL_H
+
+#include "proto/association/assoc.h"
+#include "proto/rdmap/rdmap_ep.h"
+#include "proto/session/session.h"
+#include "proto/ddp/ssn.h"
+#include "proto/session/early_queue.h"
+#include "util/list.h"
+
+enum {
+	/* RFC 5043 10: unacknowledged chunks of one stream. Two are reserved for the Terminates. */
+	ASSOC_UNACKED_MAX = 32767,
+	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
+};
+
+/* One stream pair. All zero until it is first used. What each message touches is one line of the
+ * processor's cache. */
+struct assoc_stream {
+	_Alignas(64) struct session session;
+	struct rdmap *ep;       /* bound endpoint, or NULL */
+	struct list send;       /* in assoc.ready, or else in .waiting or .later */
+	uint32_t unacked;       /* chunks that the transport accepted in acked epoch ... */
+	uint32_t unacked_epoch; /* ... this one */
+	uint32_t ahead;         /* records in the store, and messages in the endpoint's hold */
+	uint16_t tx_ssn;
+	uint16_t rx_ssn;      /* next in order */
+	uint8_t first;        /* Initiate, Accept or Reject still to be sent, with priv; or 0 */
+	bool terminate_due;   /* a Terminate is to be sent */
+	bool parked;          /* send is linked, but not in assoc.ready */
+	bool tx_started;      /* the transport accepted a chunk of this session */
+	bool peer_early;      /* the peer sends before our Accept: its segments prove no arrival */
+	bool first_delivered; /* our first control message is known to have arrived */
+	bool has_priv;        /* priv is a block */
+	enum {
+		ASSOC_CREDITS_NONE,
+		ASSOC_CREDITS_OFFERED, /* in our Initiate */
+		ASSOC_CREDITS_ASKED,   /* in the peer's Initiate */
+		ASSOC_CREDITS_AGREED,  /* the Accept has the answer */
+	} credits;
+
+	struct list timer; /* in assoc.deciding, .grace, .sending_last, .closing or .quarantine, as
+			      the state is */
+	struct list await; /* in assoc.awaiting */
+	struct list event_link; /* in assoc.event_streams while events is not 0 */
+	uint64_t deadline;
+
+	/* sending */
+	bool enhanced;      /* the session's Initiate is an enhanced one (RFC 6581) */
+	bool peer_enhanced; /* the peer's Initiate or answer is enhanced, too */
+	struct wire_enh enh_local, enh_peer; /* enhanced parameters sent and received */
+	struct enh_terms terms;              /* terms that the endpoint is bound with */
+	struct wire_offer offer;             /* of the peer */
+	uint32_t first_epoch; /* assoc.acked_epoch when the transport accepted `first` */
+
+	/* receiving */
+	struct list stall;  /* in assoc.stalled: the next message in order waits for a receive */
+	struct list resume; /* in assoc.resuming: it is to be examined again */
+	uint64_t stall_deadline;
+	bool hold_over; /* it waits no longer: there is no more time or room */
+
+	/* events to report */
+	uint8_t events; /* set of 1 << enum assoc_ev_type */
+	bool reason_known;
+	enum assoc_reason reason;
+	struct perr_at at;
+	struct rdmap *event_ep; /* the endpoint of the events */
+
+	uint16_t priv_len;
+	uint8_t *priv; /* private data: to be sent with `first`, or received, to be reported */
+};
+
+/* The message between assoc_rx() and assoc_rx_placed(). */
+struct assoc_arrival {
+	enum {
+		ASSOC_IGNORE,       /* belongs to no session */
+		ASSOC_CREDIT_TAKEN, /* a credit, which needs no more */
+		ASSOC_VIOLATION,    /* violates the sequences of RFC 5043 6 */
+		ASSOC_EARLY,        /* before the Accept */
+		ASSOC_AHEAD,        /* ahead of its turn */
+		ASSOC_KEPT,         /* kept whole in the endpoint's hold */
+		ASSOC_WAIT,         /* the same, and it stays there */
+		ASSOC_OVERFLOW,     /* the hold has no room for it */
+		ASSOC_DELIVER_KEPT, /* out of the hold, in order of the DDP-SSN */
+		ASSOC_DELIVER,      /* in order of the DDP-SSN */
+	} verdict;
+	struct assoc_stream *stream;
+	struct ssn_rec chunk;
+};
+
+/* The message of assoc_tx_next(), committed by assoc_tx_accepted(). */
+struct assoc_departure {
+	struct assoc_stream *stream; /* NULL: nothing */
+	enum {
+		ASSOC_FIRST,
+		ASSOC_CREDIT, /* with this position */
+		ASSOC_SEGMENT,
+		ASSOC_END,
+	} what;
+	uint32_t len; /* of the segment, with its DDP-SSN */
+	uint64_t pos;
+};
+
+struct assoc {
+	struct assoc_cfg cfg;
+	struct assoc_stream
+		*stream;     /* cfg.streams of them: first the even ids, then the odd ones */
+	uint32_t touched;    /* ids from this one on were never used */
+	uint8_t *event_priv; /* block with the private data of the last event, or NULL */
+	struct ssn_store store;
+	struct early_queue early;
+	struct session_trace trace;
+	struct assoc_counters count;
+	uint64_t now;
+	bool lost;
+	bool credits;                  /* some session has or had them */
+	uint32_t credit_tag;           /* the last one that was given to a session */
+	uint8_t offer[WIRE_OFFER_LEN]; /* of the message that is sent */
+	uint32_t room;                 /* as for ddp_tx_cut() */
+	uint32_t tx_count;             /* messages that the transport accepted ... */
+	uint32_t tx_acked;    /* ... and that the peer has acknowledged, as far as is known */
+	uint32_t acked_epoch; /* counts the times that everything was acknowledged */
+
+	uint16_t sessions;
+	uint16_t undecided_count;
+	struct list ready;        /* streams that may have something to send, fair order */
+	struct list waiting;      /* streams that wait until everything is acknowledged */
+	struct list later;        /* streams that wait for the next assoc_tick() */
+	struct list undecided;    /* by deadline */
+	struct list grace;        /* by deadline: raw, the ULP may still send a message */
+	struct list sending_last; /* by deadline: closed, and earlier requests are still sent */
+	struct list closing;      /* by deadline */
+	struct list stalled;      /* by deadline */
+	struct list resuming;
+	struct list awaiting; /* streams whose requests await an acknowledgment */
+	struct list quarantine;
+	struct list event_streams; /* streams with events to report, oldest first */
+
+	struct assoc_arrival in;
+	struct assoc_departure out;
+};
+
+/* Where a stream is. Each side begins sessions on ids of one parity: side by side they use less
+ * memory. */
+static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32_t sid)
+{
+	return &a->stream[(sid & 1 ? (a->cfg.streams + 1U) / 2 : 0) + sid / 2];
+}
+
+/* The stream, initialized at its first use. sid is less than cfg.streams. */
+struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
+
+/* Has the stream hear of acknowledgments if its requests await some. */
+static inline void assoc_await_acks(struct assoc *a, struct assoc_stream *s)
+{
+	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
+		list_add_tail(&a->awaiting, &s->await);
+}
+
+/* Chunks that the transport accepted and that are not known to have arrived. */
+static inline uint32_t assoc_unacked(const struct assoc *a, const struct assoc_stream *s)
+{
+	return s->unacked_epoch == a->acked_epoch ? s->unacked : 0;
+}
+
+/* Gives the event to the session and carries out its actions. Returns them: a set of SESSION_DO_
+ * values. */
+unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_event ev);
+
+/* Notes why the session ends. The first reason counts. at: may be NULL. */
+void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct perr_at *at);
+
+/* The endpoint found an error or received a Terminate: notes the reason and ends the session. */
+void assoc_failed(struct assoc *a, struct assoc_stream *s, enum assoc_reason reason);
+
+/* We have closed, and requests from before that are still sent, acknowledged and answered. */
+static inline bool assoc_sends_last(const struct assoc_stream *s)
+{
+	return s->ep && rdmap_last_ones(s->ep);
+}
+
+/* All of them were, or their time is over: nothing is begun any more. */
+void assoc_stop(struct assoc *a, struct assoc_stream *s);
+
+/* Queues an event. */
+void assoc_queue_event(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type);
+
+/* Private data of len bytes for the stream. */
+void assoc_set_priv(struct assoc *a, struct assoc_stream *s, const void *p, size_t len);
+
+/* Gives its memory back if it is neither to be sent nor to be reported. */
+void assoc_trim_priv(struct assoc *a, struct assoc_stream *s);
+
+/* Cancels queued events: a set of 1 << type. */
+void assoc_cancel_events(struct assoc_stream *s, unsigned types);
+
+/* Raw: the ULP has half of close_ms from now on to send one more message. No other clock runs in
+ * SESSION_OPEN. */
+void assoc_start_grace(struct assoc *a, struct assoc_stream *s);
+
+/* Releases the early messages of the stream; while the endpoint waits for the peer's first message,
+ * only that one. */
+void assoc_release_early(struct assoc *a, struct assoc_stream *s);
+
+/* ---- assoc_hold.c ---- */
+
+/* The hold of the stream's endpoint; NULL if there is none or the endpoint receives nothing. */
+struct hold *assoc_hold(const struct assoc_stream *s);
+
+/* True if every segment ahead of its turn is kept whole. */
+bool assoc_hold_all(const struct assoc_stream *s);
+
+/* True if a message may wait for a receive. */
+bool assoc_hold_waits(const struct assoc_stream *s);
+
+/* Keeps a message: *ret says where its bytes go. False if there is no room. */
+bool assoc_hold_keep(struct assoc_stream *s, const struct assoc_msg *m, uint16_t ssn,
+		     struct assoc_place *ret);
+
+/* The next message in order is kept and waits for a receive: its time begins. */
+void assoc_hold_stall(struct assoc *a, struct assoc_stream *s);
+
+/* The next message in order is to be examined, if it is kept. */
+void assoc_hold_go_on(struct assoc *a, struct assoc_stream *s);
+
+/* The same, and it waits no longer for a receive. */
+void assoc_hold_give_up(struct assoc *a, struct assoc_stream *s);
+
+/* The next message in order leaves the hold. */
+void assoc_hold_end(struct assoc_stream *s);
+
+/* A message to be examined, as assoc_rx_early() returns it. */
+bool assoc_hold_next(struct assoc *a, struct assoc_msg *ret);
+
+/* Drops all kept messages of the stream. */
+void assoc_hold_drop(struct assoc *a, struct assoc_stream *s);
+
+/* Gives up messages that have waited long enough. */
+void assoc_hold_expire(struct assoc *a);
+
+/* When that is due next, or UINT64_MAX. */
+uint64_t assoc_hold_expiry(const struct assoc *a);
+
+/* ---- assoc_credit.c ---- */
+
+/* An Initiate of the stream's endpoint is to be sent: it offers credits, if the endpoint has them.
+ */
+void assoc_credit_propose(struct assoc *a, struct assoc_stream *s);
+
+/* Takes the offer out of the private data of an Initiate, or the answer out of those of an Accept,
+ * if there is one. Returns their length without it. */
+uint32_t assoc_credit_take_offer(struct assoc_stream *s, bool answer, const uint8_t *priv,
+				 uint32_t len);
+
+/* Bytes that the answer of this endpoint takes of the private data of an Accept. */
+uint32_t assoc_credit_answer_len(const struct assoc_stream *s, const struct rdmap *ep);
+
+/* The endpoint accepts: its Accept answers the offer, if there is one and the endpoint has credits.
+ */
+void assoc_credit_agree(struct assoc *a, struct assoc_stream *s);
+
+/* The session is open. */
+void assoc_credit_begin(struct assoc *a, struct assoc_stream *s);
+
+/* Writes the offer or the answer of this control message to a->offer. False if it has none. */
+bool assoc_credit_put_offer(struct assoc *a, const struct assoc_stream *s, uint16_t func);
+
+/* True if the segment that was made, in a message of so many bytes, need not wait. */
+bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len);
+
+/* It was accepted by the transport. */
+void assoc_credit_sent(const struct assoc_stream *s, uint32_t len);
+
+/* Takes a credit that arrived. False: it is none, or there was no session with credits. */
+bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m);
+
+/* A segment was delivered in order. */
+void assoc_credit_delivered(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c);
+
+/* Makes the credit that is due. False if none is. */
+bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret);
+
+/* ---- assoc_rx.c ---- */
+
+/* The endpoint is about to be unbound: its kept messages become records in the store. */
+void assoc_rx_release(struct assoc *a, struct assoc_stream *s);
+
+/* Delivers stored messages whose turn has come. */
+void assoc_rx_stored(struct assoc *a, struct assoc_stream *s);
+
+/* ---- assoc_sched.c ---- */
+
+/* The stream may have something to send. A stream that is ready already keeps its place. */
+void assoc_ready(struct assoc *a, struct assoc_stream *s);
+
+/* The stream waits on this list, assoc.waiting or assoc.later, until assoc_unpark_all(). */
+void assoc_park(struct assoc_stream *s, struct list *where);
+
+/* All streams of the list may have something to send again. */
+void assoc_unpark_all(struct assoc *a, const struct list *parked);
+
+/* Restarts the time limit of an ending session, because there was progress. */
+void assoc_restart_clock(struct assoc *a, struct assoc_stream *s);
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proto/rdmap/rdmap_work.h"
+
+#include "proto/rdmap/rdmap_raw.h"
+#include "proto/rdmap/rdmap_term.h"
+#include "util/be.h"
+#include "util/checked.h"
+
+enum {
+	ONE_SEGMENT = WIRE_MULPDU_MIN - WIRE_UNTAGGED_LEN, /* bytes that are never cut */
+	FLAGS = RDMAP_SIGNALED | RDMAP_FENCE | RDMAP_SOLICITED | RDMAP_INLINE | RDMAP_PLACED |
+		RDMAP_PACED,
+};
+
+/* ---- checks ---- */
+
+static uint64_t payload_of(const struct rdmap_wr *wr)
+{
+	return wr->flags & RDMAP_INLINE ? wr->len : sgl_total(wr->sge, wr->nsge);
+}
+
+_Static_assert((int)SGL_MAX == OPCODE_MAX_SGE, "the table of operations knows the limit");
+
+static bool is_atomic(const struct rdmap_wr *wr)
+{
+	return opcode_table[wr->op].form == OPCODE_FORM_ATOMIC;
+}
+
+/* RDMAP_PLACED, RDMAP_PACED: an operation without a response of its own, and a Read that may follow
+ * it. */
+static bool can_probe(const struct rdmap *ep, unsigned op)
+{
+	return !rdmap_op_has_response(op) && !opcode_has(op, OPCODE_LOCAL) && ep->sq.ord > 0 &&
+	       !ep->raw;
+}
+
+static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	if (!opcode_is_send(wr->op) || (wr->flags & ~FLAGS))
+		return RDMAP_LOC_OP_ERR;
+	if (wr->flags & RDMAP_INLINE && !opcode_has(wr->op, OPCODE_PAYLOAD))
+		return RDMAP_LOC_OP_ERR;
+	if (wr->flags & (RDMAP_PLACED | RDMAP_PACED) && !can_probe(ep, wr->op))
+		return RDMAP_LOC_OP_ERR;
+	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
+		return RDMAP_LOC_OP_ERR;
+	if (rdmap_op_has_response(wr->op) && ep->sq.ord == 0)
+		return RDMAP_LOC_OP_ERR;
+	return ep->raw ? rdmap_raw_check(wr) : RDMAP_SUCCESS;
+}
+
+/* The checks of a request that need no memory. */
+static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	enum rdmap_status status = wr->status != RDMAP_SUCCESS ? wr->status : check_op(ep, wr);
+	const struct opcode *op = opcode_get(wr->op);
+
+	if (status != RDMAP_SUCCESS)
+		return status;
+	if (wr->flags & RDMAP_INLINE)
+		return wr->len <= RDMAP_INLINE_MAX ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
+	if (wr->nsge < op->min_sge || wr->nsge > op->max_sge)
+		return RDMAP_LOC_SGE_ERR;
+	if (is_atomic(wr) && wr->nsge == 1 && wr->sge[0].len != sizeof(uint64_t))
+		return RDMAP_LOC_LEN_ERR;
+	if (payload_of(wr) > UINT32_MAX)
+		return RDMAP_LOC_LEN_ERR;
+	/* The peer sees parts, of which each may be right. */
+	if (wr->op == RDMAP_READ && wr->nsge > 1 && checked_add_wraps(wr->rto, payload_of(wr)))
+		return RDMAP_LOC_LEN_ERR;
+	return RDMAP_SUCCESS;
+}
+
+static void locate(struct perr_at *at, const struct sgl_elem *bad)
+{
+	*at = (struct perr_at){.stag = bad->stag, .to = bad->to, .len = bad->len};
+}
+
+/* All memory of a request is checked before its first byte is sent. That of one segment is checked
+ * when the segment is made, which follows at once. What later parts of a Read need is checked again
+ * before each. */
+static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	bool response = rdmap_op_has_response(wr->op);
+	const struct sgl_elem *bad;
+	int reason;
+
+	if (wr->flags & RDMAP_INLINE || (!response && payload_of(wr) <= ONE_SEGMENT))
+		return RDMAP_SUCCESS;
+	reason = sgl_check(wr->sge + ep->tx.part, wr->nsge - (unsigned)ep->tx.part, ep->stags,
+			   &ep->accessor, response ? STAG_LOCAL_WRITE : 0, &bad);
+	if (reason != STAG_E_OK)
+		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
+	return rdmap_status_of_stag(reason);
+}
+
+/* ---- the next request ---- */
+
+void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
+{
+	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
+
+	r->status = (uint8_t)status;
+	r->ended = true;
+	rdmap_drop_wr(ep);
+	rdmap_sq_report(ep);
+}
+
+/* RDMAP_ACKED on a transport that does not tell: a response tells as well. */
+static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	return ep->options & RDMAP_ACKED && !ep->acks && wr->flags & RDMAP_SIGNALED &&
+	       wr->status == RDMAP_SUCCESS && can_probe(ep, wr->op);
+}
+
+/* Takes the next request into tx.wr. False if there is none or no room for it. */
+static bool take_work(struct rdmap *ep)
+{
+	if (block_ring_full(&ep->sq.rec) || (ep->tx.last_ones && ep->tx.left == 0))
+		return false;
+	rdmap_take_wr(ep);
+	if (!ep->ops->take_send(ep->user, ep->tx.wr)) {
+		rdmap_drop_wr(ep);
+		return false;
+	}
+	if (wants_probe(ep, ep->tx.wr))
+		ep->tx.wr->flags |= RDMAP_PACED;
+	ep->tx.held = true;
+	ep->tx.left -= ep->tx.last_ones;
+	rdmap_sq_add(ep);
+	return true;
+}
+
+/* A fence, or ORD, holds back the request and all that follow. The parts of a Read are one request
+ * for a fence, and each counts for ORD. */
+static bool has_to_wait(const struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	bool response = rdmap_op_has_response(wr->op);
+
+	if (ep->tx.no_answers)
+		return response || wr->flags & RDMAP_FENCE;
+	if (wr->flags & RDMAP_FENCE && ep->tx.part == 0 && rdmap_orq_len(&ep->sq) > 0)
+		return true;
+	return response && rdmap_orq_len(&ep->sq) == ep->sq.ord;
+}
+
+static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	struct stag_bind b = {
+		.window = wr->rstag,
+		.region = wr->bind.region,
+		.rights = wr->bind.rights,
+		.to = wr->rto,
+		.len = wr->bind.len,
+	};
+
+	if (stag_bind(ep->stags, &b, &ep->accessor) == STAG_BIND_OK)
+		return RDMAP_SUCCESS;
+	rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = b.window, .to = b.to};
+	return RDMAP_MW_BIND_ERR;
+}
+
+/* Executes a request that sends nothing, in order. */
+static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
+{
+	int reason;
+
+	if (wr->op == RDMAP_BIND)
+		return bind_window(ep, wr);
+	reason = stag_invalidate(ep->stags, wr->inv_stag, &ep->accessor);
+	if (reason != STAG_E_OK)
+		rdmap_sq_youngest(&ep->sq)->at = (struct perr_at){.stag = wr->inv_stag};
+	return rdmap_status_of_stag(reason);
+}
+
+/* Ends the request, whose next message is not sent. A Read of which parts are outstanding ends with
+ * the response to the last one of these. */
+static void end_unsent(struct rdmap *ep, enum rdmap_status status)
+{
+	uint32_t n = ep->tx.part > 0 ? rdmap_orq_len(&ep->sq) : 0;
+
+	if (n == 0) {
+		rdmap_work_end(ep, status);
+		return;
+	}
+	rdmap_orq_at(&ep->sq, n - 1)->last = true;
+	rdmap_sq_youngest(&ep->sq)->status = (uint8_t)status;
+	rdmap_drop_wr(ep);
+}
+
+/* Finds a request that can begin now; ends requests with errors and those that send nothing. */
+static bool find_work(struct rdmap *ep)
+{
+	for (; ep->tx.idle < RDMAP_IDLE_BURST; ep->tx.idle++) {
+		const struct rdmap_wr *wr;
+		enum rdmap_status status;
+
+		if (!ep->tx.held && !take_work(ep))
+			return false;
+		wr = ep->tx.wr;
+		status = check_form(ep, wr);
+		if (status == RDMAP_SUCCESS) {
+			if (has_to_wait(ep))
+				return false;
+			status = check_memory(ep, wr);
+		}
+		if (status == RDMAP_SUCCESS && !opcode_has(wr->op, OPCODE_LOCAL))
+			return true;
+		end_unsent(ep, status == RDMAP_SUCCESS ? do_local(ep, wr) : status);
+	}
+	return false;
+}
+
+/* ---- its message ---- */
+
+/* Where the response to this message goes: an element, or none, of 0 bytes. */
+static struct sgl_elem sink_of(const struct rdmap_wr *wr, unsigned part)
+{
+	return part < wr->nsge ? wr->sge[part] : (struct sgl_elem){0};
+}
+
+static void put_read_req(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
+{
+	struct sgl_elem sink = sink_of(wr, ep->tx.part);
+	struct wire_read_req req = {sink.stag, sink.to, sink.len, wr->rstag,
+				    wr->rto + sgl_total(wr->sge, ep->tx.part)};
+
+	wire_read_req_put(p, &req);
+}
+
+static void put_imm(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
+{
+	(void)ep;
+	be_put64(p, wr->imm);
+}
+
+/* The request's number serves as its identifier: unique among those outstanding. */
+static void put_atomic_req(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p)
+{
+	struct wire_atomic_req req = {
+		.aop = wr->op == RDMAP_CMP_SWAP ? WIRE_CMP_SWAP : WIRE_FETCH_ADD,
+		.id = ep->sq.rec.tail - 1,
+		.stag = wr->rstag,
+		.to = wr->rto,
+		.data = wr->atomic.data,
+		.mask = wr->atomic.mask,
+		.compare = wr->atomic.compare,
+		.compare_mask = wr->atomic.compare_mask,
+	};
+
+	wire_atomic_req_put(p, &req);
+}
+
+/* The message of each operation that sends one, RFC 5040 figure 4 and RFC 7306 4.1. */
+static const struct message {
+	uint8_t opcode, opcode_se; /* WIRE_OP_*: without and with Solicited Event */
+	bool tagged;
+	uint8_t qn;     /* untagged */
+	uint8_t header; /* bytes after the DDP header that are no payload, or 0: */
+	void (*put_header)(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p);
+} messages[RDMAP_OP_COUNT] = {
+	[RDMAP_SEND] = {WIRE_OP_SEND, WIRE_OP_SEND_SE, .qn = WIRE_QN_SEND},
+	[RDMAP_SEND_INV] = {WIRE_OP_SEND_INV, WIRE_OP_SEND_SE_INV, .qn = WIRE_QN_SEND},
+	[RDMAP_WRITE] = {WIRE_OP_WRITE, WIRE_OP_WRITE, .tagged = true},
+	[RDMAP_READ] = {WIRE_OP_READ_REQ, WIRE_OP_READ_REQ, false, WIRE_QN_READ_REQ,
+			WIRE_READ_REQ_LEN, put_read_req},
+	[RDMAP_IMM] = {WIRE_OP_IMM, WIRE_OP_IMM_SE, false, WIRE_QN_SEND, WIRE_IMM_LEN, put_imm},
+	[RDMAP_FETCH_ADD] = {WIRE_OP_ATOMIC_REQ, WIRE_OP_ATOMIC_REQ, false, WIRE_QN_READ_REQ,
+			     WIRE_ATOMIC_REQ_LEN, put_atomic_req},
+	[RDMAP_CMP_SWAP] = {WIRE_OP_ATOMIC_REQ, WIRE_OP_ATOMIC_REQ, false, WIRE_QN_READ_REQ,
+			    WIRE_ATOMIC_REQ_LEN, put_atomic_req},
+};
+
+/* Opcode, queue or buffer of a request's message. */
+static void address(const struct rdmap_wr *wr, struct wire_ddp *h)
+{
+	const struct message *m = &messages[wr->op];
+
+	h->opcode = wr->flags & RDMAP_SOLICITED ? m->opcode_se : m->opcode;
+	h->tagged = m->tagged;
+	if (m->tagged) {
+		h->stag = wr->rstag;
+		h->to = wr->rto;
+		return;
+	}
+	h->qn = m->qn;
+	h->inv_stag = wr->op == RDMAP_SEND_INV ? wr->inv_stag : 0;
+}
+
+uint32_t rdmap_work_header(const struct rdmap_wr *wr)
+{
+	return messages[wr->op].header;
+}
+
+static void begin_work(struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
+	uint32_t header = rdmap_work_header(wr);
+	struct wire_ddp h = {.dv = 1, .rv = 1};
+
+	r->len = (uint32_t)payload_of(wr);
+	if (ep->raw)
+		rdmap_raw_address(wr, &h);
+	else
+		address(wr, &h);
+	if (!h.tagged)
+		h.msn = ep->tx.msn[h.qn];
+	if (ep->tx.part == 0)
+		r->msn = h.msn;
+	r->parts = ep->tx.part + 1U;
+	ddp_tx_begin(&ep->tx.msg, &h, header ? header : r->len);
+	ep->tx.kind = RDMAP_WORK;
+	ep->tx.burst = 0;
+	ep->tx.within = wr->fetch && ep->ops->reach ? 0 : UINT64_MAX;
+}
+
+/*
+ * RFC 6581 9.2: an empty message after which the responder may send. No client posted it, so no
+ * completion is reported.
+ */
+static void begin_rtr(struct rdmap *ep)
+{
+	uint8_t rtr = ep->tx.rtr;
+
+	ep->tx.rtr = 0;
+	rdmap_take_wr(ep);
+	*ep->tx.wr = (struct rdmap_wr){
+		.op = rtr == WIRE_RTR_SEND    ? RDMAP_SEND
+		      : rtr == WIRE_RTR_WRITE ? RDMAP_WRITE
+					      : RDMAP_READ,
+	};
+	ep->tx.held = true;
+	rdmap_sq_add(ep);
+	rdmap_sq_youngest(&ep->sq)->hidden = true;
+	begin_work(ep);
+}
+
+void rdmap_work_asked(struct rdmap *ep)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	struct sgl_elem sink = sink_of(wr, ep->tx.part);
+	bool last = ep->tx.part + 1U >= wr->nsge;
+
+	rdmap_orq_push(ep, &sink, last);
+	if (last)
+		rdmap_drop_wr(ep);
+	else
+		ep->tx.part++;
+}
+
+void rdmap_work_probe(struct rdmap *ep)
+{
+	rdmap_sq_youngest(&ep->sq)->probed = true;
+	*ep->tx.wr = (struct rdmap_wr){.op = RDMAP_READ};
+	ep->tx.rtr = RDMAP_PROBE;
+}
+
+/* The request stays the youngest; its Read counts against ORD like any other. */
+static bool begin_probe(struct rdmap *ep)
+{
+	struct wire_ddp h = {.dv = 1, .rv = 1};
+
+	if (ep->tx.no_answers || rdmap_orq_len(&ep->sq) == ep->sq.ord)
+		return false;
+	ep->tx.rtr = 0;
+	address(ep->tx.wr, &h);
+	h.msn = ep->tx.msn[h.qn];
+	ddp_tx_begin(&ep->tx.msg, &h, WIRE_READ_REQ_LEN);
+	ep->tx.kind = RDMAP_WORK;
+	ep->tx.burst = 0;
+	return true;
+}
+
+bool rdmap_work_begin(struct rdmap *ep)
+{
+	if (ep->tx.rtr == RDMAP_PROBE)
+		return begin_probe(ep);
+	if (ep->tx.rtr) {
+		begin_rtr(ep);
+		return true;
+	}
+	if (!find_work(ep))
+		return false;
+	begin_work(ep);
+	return true;
+}
+
+/* ---- its segments ---- */
+
+static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	uint8_t *p = seg->head + seg->head_len;
+
+	messages[wr->op].put_header(ep, wr, p);
+	seg->head_len += rdmap_work_header(wr);
+}
+
+/* What follows `at` bytes of payload in its element. There is something. */
+static struct sgl_elem rest_at(const struct rdmap_wr *wr, uint64_t at)
+{
+	const struct sgl_elem *e = wr->sge;
+
+	for (; at >= e->len; e++)
+		at -= e->len;
+	return (struct sgl_elem){e->to + at, e->len - (uint32_t)at, e->stag};
+}
+
+/* Whether the payload of the segment may be read, which was resolved. Never before: earlier Reads
+ * may change it until a fence ends. */
+static int fetch(struct rdmap *ep)
+{
+	const struct ddp_tx *m = &ep->tx.msg;
+
+	while (ep->tx.within < m->off + m->now) {
+		struct sgl_elem rest = rest_at(ep->tx.wr, ep->tx.within);
+		struct rdmap_reach r = {
+			.stag = rest.stag, .to = rest.to, .len = rest.len, .own = true};
+		int e = ep->ops->reach(ep->user, &r);
+
+		if (e == RDMAP_NOT_YET)
+			return RDMAP_TX_WAIT;
+		if (e == RDMAP_UNREACHABLE) {
+			locate(&rdmap_sq_youngest(&ep->sq)->at, &rest);
+			rdmap_sq_youngest(&ep->sq)->status = RDMAP_LOC_BOUNDS_ERR;
+			rdmap_term_fail(ep, PERR_AGENT, NULL, NULL);
+			return RDMAP_TX_FAILED;
+		}
+		ep->tx.within += e == RDMAP_REACHED ? r.ret_len : r.len;
+	}
+	return RDMAP_TX_SEGMENT;
+}
+
+/* Payload of a segment of our own request. Its memory may be gone since the previous segment. */
+int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
+{
+	const struct rdmap_wr *wr = ep->tx.wr;
+	const struct ddp_tx *m = &ep->tx.msg;
+	const struct sgl_elem *bad;
+	enum rdmap_status status;
+	int n, reason;
+
+	if (rdmap_work_header(wr)) {
+		header_body(ep, seg);
+		return RDMAP_TX_SEGMENT;
+	}
+	if (wr->flags & RDMAP_INLINE) {
+		seg->body[0] = (struct span){(uint8_t *)wr->inl + m->off, m->now};
+		seg->nbody = m->now > 0;
+		return RDMAP_TX_SEGMENT;
+	}
+	n = sgl_resolve(wr->sge, wr->nsge, m->off, m->now, ep->stags, &ep->accessor, 0, seg->body,
+			&bad, &reason);
+	if (n >= 0) {
+		seg->nbody = (unsigned)n;
+		return fetch(ep);
+	}
+	locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
+	status = rdmap_status_of_stag(reason);
+	if (m->off == 0) {
+		ep->tx.kind = RDMAP_NOTHING;
+		ep->tx.idle++;
+		rdmap_work_end(ep, status);
+		return RDMAP_TX_NONE;
+	}
+	rdmap_sq_youngest(&ep->sq)->status = (uint8_t)status;
+	rdmap_term_fail(ep, PERR_CATASTROPHIC, NULL, NULL);
+	return RDMAP_TX_FAILED;
+}
