@@ -16,7 +16,7 @@
 #include "daemon/base/config_keys.h"
 #include "daemon/base/limits.h"
 #include "daemon/base/log.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc"

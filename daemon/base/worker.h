@@ -15,7 +15,7 @@
 #include "daemon/base/block_pool.h"
 #include "daemon/base/journal.h"
 #include "daemon/base/log.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "util/idtab.h"
 #include "util/list.h"
 #include "util/timer.h"

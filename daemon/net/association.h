@@ -17,7 +17,7 @@
 #include "daemon/base/worker.h"
 #include "daemon/net/datapath.h"
 #include "daemon/net/endpoint_addrs.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "proto/association/assoc.h"
 #include "util/list.h"
 #include "util/timer.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "proto/association/assoc.h"
 
 struct datapath {

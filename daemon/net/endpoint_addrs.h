@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "daemon/base/reply.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 
 struct worker;
 

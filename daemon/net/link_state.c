@@ -9,7 +9,7 @@
 #include "daemon/base/event_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
-#include "llp/links.h"
+#include "llp/common/links.h"
 #include "util/list.h"
 #include "util/timer.h"
 

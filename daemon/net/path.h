@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "ipc/msg.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 
 struct association;
 

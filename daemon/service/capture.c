@@ -18,7 +18,7 @@
 #include "ipc/memfd.h"
 #include "ipc/msg_addr.h"
 #include "ipc/packet_ring.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 
 enum { RING_SIZE = 8 << 20 };
 

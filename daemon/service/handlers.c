@@ -29,7 +29,7 @@
 #include "daemon/service/show.h"
 #include "ipc/version.h"
 #include "ipc/wqe.h"
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "proto/rdmap/rdmap.h"
 
 /* ---- the client itself, and domains ---- */

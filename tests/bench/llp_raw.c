@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "tests/lib/llp_one.h"
 #include "util/span.h"
 

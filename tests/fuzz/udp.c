@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 
-#include "llp/user.h"
+#include "llp/user/user.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/udp_fake.h"
 #include "tests/lib/llp_one.h"

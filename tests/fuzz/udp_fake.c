@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "llp/route.h"
+#include "llp/common/route.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/addr.h"
 
@@ -49,7 +49,7 @@ void udp_fake_error(const struct udp_error *e)
 	udp_fake->failed = true;
 }
 
-/* ---- llp/udp.h ---- */
+/* ---- llp/user/udp.h ---- */
 
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * llp/udp.h, llp/route.h and the clock without a kernel: packets that leave are handed to the
+ * llp/user/udp.h, llp/common/route.h and the clock without a kernel: packets that leave are handed to the
  * target, packets arrive when it says so, and no time passes but the owner's.
  */
 #ifndef TESTS_FUZZ_UDP_FAKE_H
 #define TESTS_FUZZ_UDP_FAKE_H
 
-#include "llp/udp.h"
+#include "llp/user/udp.h"
 
 /* The only socket there is, NULL if none is open. */
 extern struct udp *udp_fake;

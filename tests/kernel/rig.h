@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "llp/kernel.h"
-#include "llp/llp.h"
+#include "llp/kernel/kernel.h"
+#include "llp/common/llp.h"
 
 enum {
 	RIG_PORT = 5043,

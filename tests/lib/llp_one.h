@@ -3,7 +3,7 @@
 #ifndef TESTS_LIB_LLP_ONE_H
 #define TESTS_LIB_LLP_ONE_H
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "util/addr.h"
 
 /* llp_listen_at() at one address, or at each (addr NULL). */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "tests/lib/simclock.h"
 
 /* Chances are in 10 000. All zero: no faults and no delays. */

@@ -3,7 +3,7 @@
 #ifndef TESTS_LIB_SIMMSG_H
 #define TESTS_LIB_SIMMSG_H
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "tests/lib/simclock.h"
 #include "util/list.h"
 

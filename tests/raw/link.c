@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "tests/lib/llp_one.h"
 #include "tests/raw/stage.h"
 #include "util/be.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "llp/route.h"
+#include "llp/common/route.h"
 #include "sctp/chunk.h"
 #include "util/addr.h"
 
@@ -268,7 +268,7 @@ static void transmit(const struct udp *u, const struct udp_batch *b, const uint8
 		deliver(u, to, p, len, at);
 }
 
-/* ---- llp/udp.h ---- */
+/* ---- llp/user/udp.h ---- */
 
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A simulated IP network: llp/udp.h, llp/route.h, the clock of llp/user.h and getrandom() without a
+ * A simulated IP network: llp/user/udp.h, llp/common/route.h, the clock of llp/user/user.h and getrandom() without a
  * kernel. Hosts have an address in each subnet. Packets, ICMP messages and faults follow from the
  * random numbers of a clock (tests/lib/simclock.h).
  *
- * There is one network per process, because llp/udp.h has no argument for it.
+ * There is one network per process, because llp/user/udp.h has no argument for it.
  */
 #ifndef TESTS_SIM_NETWORK_H
 #define TESTS_SIM_NETWORK_H
 
-#include "llp/user.h"
+#include "llp/user/user.h"
 #include "tests/lib/simclock.h"
 #include "tests/sctp/invariant.h"
 

@@ -28,13 +28,13 @@ struct stack {
 	uint64_t turn_us;
 };
 
-/* An association. The conn of llp/user below is freed with it. */
+/* An association. The conn of llp/user/user below is freed with it. */
 struct stackconn {
 	struct simconn c;
 	struct llp_conn *below; /* NULL: it went with its transport */
 	uint32_t own_tag, first_tsn;
 	uint16_t own_port;
-	uint32_t got; /* messages that llp/user delivered */
+	uint32_t got; /* messages that llp/user/user delivered */
 };
 
 static const struct llp_ops ops;

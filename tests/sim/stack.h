@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transport of the simulator (tests/lib/sim.h) that is the real one: llp/user over sctp/ over a
+ * A transport of the simulator (tests/lib/sim.h) that is the real one: llp/user/user over sctp/ over a
  * simulated network. All upcalls are made from within sim_step(), as those of llp_sim_open() are,
  * and the observer of the world sees the same events.
  */
@@ -12,7 +12,7 @@
 
 struct stack;
 
-/* How its stack is configured. What llp/user limits is set in the core. */
+/* How its stack is configured. What llp/user/user limits is set in the core. */
 struct stack_config {
 	struct llp_config llp; /* no addresses */
 	uint32_t send_buffer, recv_buffer;

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 
 enum {
 	HOSTS = 8, /* each in a network (/24) of its own */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 #include "tests/lib/llp_one.h"
 
 enum { PORT = 5000, STREAMS = 8 };

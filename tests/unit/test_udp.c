@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "full_socket.h"
-#include "llp/udp.h"
+#include "llp/user/udp.h"
 #include "util/addr.h"
 
 enum { MAX_SEEN = 512, BUFFER = 1 << 20 };

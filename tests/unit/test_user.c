@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "full_socket.h"
-#include "llp/udp.h"
+#include "llp/user/udp.h"
 #include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/addr.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "llp/udp.h"
+#include "llp/user/udp.h"
 #include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/be.h"

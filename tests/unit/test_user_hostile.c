@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "llp/udp.h"
+#include "llp/user/udp.h"
 #include "tests/lib/llp_one.h"
 #include "user_rig.h"
 #include "util/addr.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "llp/user.h"
+#include "llp/user/user.h"
 #include "util/addr.h"
 
 /* ---- the clock ---- */

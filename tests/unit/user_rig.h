@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "llp/llp.h"
+#include "llp/common/llp.h"
 
 enum {
 	RIG_SCTP_PORT = 5043,

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Listeners, and the sockets that they share. */
+#include "llp/kernel/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "util/addr.h"
+
+enum {
+	BACKLOG = 512,
+	MAX_HALF_OPEN = 64, /* accepted and not dispatched yet; others stay in the kernel */
+	PAUSE_MS = 100,     /* before accept() is tried again without descriptors */
+};
+
+static bool same_list(const struct sockaddr_storage *a, unsigned na, const struct llp_addrs *b)
+{
+	if (na != b->n)
+		return false;
+	for (unsigned i = 0; i < na; i++)
+		if (!addr_same_host(&a[i], &b->a[i]))
+			return false;
+	return true;
+}
+
+/* ---- listening sockets ---- */
+
+static int watch(struct kernel *t, struct kernel_listening *s, int op, uint32_t events)
+{
+	struct epoll_event e = {.events = events, .data.ptr = &s->watch};
+
+	return epoll_ctl(t->epoll, op, s->watch.fd, &e) ? -errno : 0;
+}
+
+static struct kernel_listening *find_socket(const struct kernel *t, const struct llp_addrs *at,
+					    uint16_t port)
+{
+	list_foreach (it, &t->listening) {
+		struct kernel_listening *s = list_entry(it, struct kernel_listening, all);
+
+		if (s->port == port && same_list(s->addr, s->naddrs, at))
+			return s;
+	}
+	return NULL;
+}
+
+static void put_socket(struct kernel *t, struct kernel_listening *s)
+{
+	if (--s->refs > 0)
+		return;
+	if (s->paused_until_ms)
+		t->paused--;
+	kernel_sock_abort(s->watch.fd);
+	list_del(&s->all);
+	free(s);
+}
+
+static int open_socket(struct kernel *t, const struct llp_addrs *at, uint16_t port)
+{
+	struct kernel_listening *s = calloc(1, sizeof(*s));
+	const char *what;
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->watch.listening = true;
+	s->watch.fd = kernel_sock_new(t, at, port, &what);
+	if (s->watch.fd < 0) {
+		r = s->watch.fd;
+		free(s);
+		return r;
+	}
+	s->port = port;
+	s->refs = 1;
+	s->naddrs = at->n;
+	memcpy(s->addr, at->a, at->n * sizeof(s->addr[0]));
+	list_add_tail(&t->listening, &s->all);
+	r = listen(s->watch.fd, BACKLOG) ? -errno : watch(t, s, EPOLL_CTL_ADD, EPOLLIN);
+	if (r)
+		put_socket(t, s);
+	return r;
+}
+
+static int get_socket(struct kernel *t, const struct llp_addrs *at, uint16_t port)
+{
+	struct kernel_listening *s = find_socket(t, at, port);
+
+	if (!s)
+		return open_socket(t, at, port);
+	s->refs++;
+	return 0;
+}
+
+/* ---- listeners ---- */
+
+/* Releases the sockets of the first n addresses, or the one of all addresses. */
+static void put_sockets(struct kernel *t, const struct kernel_listener *l, unsigned n)
+{
+	if (l->naddrs) {
+		put_socket(t, find_socket(t, &(struct llp_addrs){l->addr, l->naddrs}, l->port));
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		put_socket(t, find_socket(t, &(struct llp_addrs){&t->sctp.addrs[i], 1}, l->port));
+}
+
+static int get_sockets(struct kernel *t, const struct kernel_listener *l)
+{
+	if (l->naddrs)
+		return get_socket(t, &(struct llp_addrs){l->addr, l->naddrs}, l->port);
+	for (unsigned i = 0; i < t->sctp.cfg.naddrs; i++) {
+		int r = get_socket(t, &(struct llp_addrs){&t->sctp.addrs[i], 1}, l->port);
+
+		if (r) {
+			put_sockets(t, l, i);
+			return r;
+		}
+	}
+	return 0;
+}
+
+static struct kernel_listener *find_listener(const struct kernel *t, const struct llp_addrs *at,
+					     uint16_t port)
+{
+	list_foreach (it, &t->listeners) {
+		struct kernel_listener *l = list_entry(it, struct kernel_listener, all);
+
+		if (l->port == port && same_list(l->addr, l->naddrs, at))
+			return l;
+	}
+	return NULL;
+}
+
+int kernel_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *user,
+		  struct llp_listener **ret)
+{
+	struct kernel *t = (struct kernel *)llp;
+	struct kernel_listener *l;
+	int r = llp_sctp_check_addrs(&t->sctp, at);
+
+	if (r)
+		return r;
+	if (find_listener(t, at, port))
+		return -EADDRINUSE;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->base.llp = llp;
+	l->base.user = user;
+	l->port = port;
+	l->naddrs = at->n;
+	if (at->n)
+		memcpy(l->addr, at->a, at->n * sizeof(l->addr[0]));
+	r = get_sockets(t, l);
+	if (r) {
+		free(l);
+		return r;
+	}
+	list_add_tail(&t->listeners, &l->all);
+	*ret = &l->base;
+	return 0;
+}
+
+void kernel_unlisten(struct llp_listener *ll)
+{
+	struct kernel_listener *l = (struct kernel_listener *)ll;
+	struct kernel *t = (struct kernel *)ll->llp;
+
+	/* Associations that were not announced yet are dropped when they are. */
+	list_foreach (it, &t->sctp.conns) {
+		struct kernel_conn *c = list_entry(it, struct kernel_conn, sctp.all);
+
+		if (c->listener == l)
+			c->listener = NULL;
+	}
+	list_del(&l->all);
+	put_sockets(t, l, t->sctp.cfg.naddrs);
+	free(l);
+}
+
+/* ---- accepting ---- */
+
+/* A listener at exactly these addresses takes precedence over one at all addresses. */
+static struct kernel_listener *listener_of(const struct kernel *t, const struct kernel_listening *s)
+{
+	struct kernel_listener *l =
+		find_listener(t, &(struct llp_addrs){s->addr, s->naddrs}, s->port);
+
+	return l ? l : find_listener(t, &(struct llp_addrs){NULL, 0}, s->port);
+}
+
+/* No descriptor is left for an association that came in. */
+static void pause_accept(struct kernel *t, struct kernel_listening *s)
+{
+	if (watch(t, s, EPOLL_CTL_MOD, 0))
+		return;
+	s->paused_until_ms = t->sctp.now_ms + PAUSE_MS;
+	t->paused++;
+}
+
+void kernel_listener_resume(struct kernel *t)
+{
+	if (!t->paused)
+		return;
+	list_foreach (it, &t->listening) {
+		struct kernel_listening *s = list_entry(it, struct kernel_listening, all);
+
+		if (!s->paused_until_ms || t->sctp.now_ms < s->paused_until_ms)
+			continue;
+		s->paused_until_ms = 0;
+		t->paused--;
+		(void)watch(t, s, EPOLL_CTL_MOD, EPOLLIN);
+	}
+}
+
+uint64_t kernel_listener_expiry(const struct kernel *t)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (!t->paused)
+		return next;
+	list_foreach (it, &t->listening) {
+		const struct kernel_listening *s = list_entry(it, struct kernel_listening, all);
+
+		if (s->paused_until_ms && s->paused_until_ms < next)
+			next = s->paused_until_ms;
+	}
+	return t->sctp.base_ms + next;
+}
+
+void kernel_listener_accept(struct kernel *t, struct kernel_listening *s)
+{
+	while (t->half_open < MAX_HALF_OPEN) {
+		struct sockaddr_storage from = {0};
+		socklen_t len = sizeof(from);
+		struct kernel_conn *c;
+		int fd = accept4(s->watch.fd, (struct sockaddr *)&from, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				pause_accept(t, s);
+			return;
+		}
+		kernel_sock_adopt(t, fd);
+		c = kernel_conn_new(t, fd);
+		if (!c)
+			return;
+		c->sctp.passive = true;
+		c->half_open = true;
+		t->half_open++;
+		c->listener = listener_of(t, s);
+		c->remote = from;
+		c->local = s->addr[0];
+		addr_set_port(&c->local, s->port);
+		c->readable = true;
+		llp_sctp_touch(&c->sctp);
+	}
+}

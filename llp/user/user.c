@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The transport as a whole: opening, driving and closing it. */
+#include "llp/user/user.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "util/addr.h"
+#include "util/crc32c.h"
+
+enum {
+	MS = 1000, /* microseconds */
+	SECOND = 1000 * MS,
+	INIT_TRIES = 100, /* our own timer ends the attempt */
+	INIT_RTO_MS = 1000,
+	COOKIE_MS = 60000,
+	HANDSHAKES = 4000, /* a second */
+};
+
+#define MAX_MEMORY (UINT64_C(1) << 30)
+
+/* ---- time ---- */
+
+/* An owner with a clock of its own (a test) may let it jump: our time follows. Usually both clocks
+ * are the same one. */
+static void set_time(struct user *t, uint64_t now_ms)
+{
+	uint64_t ahead;
+
+	llp_sctp_set_time(&t->sctp, now_ms);
+	llp_user_read_clock(t);
+	if (!t->ticked && t->now_us - now_ms * MS > SECOND)
+		t->owner_us = t->now_us - now_ms * MS;
+	t->ticked = true;
+	ahead = now_ms * MS + t->owner_us - t->now_us;
+	if (ahead < UINT64_MAX / 2) {
+		t->skew_us += ahead;
+		t->now_us += ahead;
+	}
+}
+
+/* ---- open ---- */
+
+static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret_reason, size_t len)
+{
+	char text[ADDR_TEXT_MAX];
+	int r;
+
+	addr_host_text(a, text);
+	r = udp_open(a, t->sctp.cfg.udp_port, 4 * t->sctp.cfg.buffer, &t->sock[t->nsocks]);
+	if (r == -EADDRINUSE)
+		snprintf(ret_reason, len, "UDP port %u of %s is in use", t->sctp.cfg.udp_port,
+			 text);
+	else if (r == -EADDRNOTAVAIL)
+		snprintf(ret_reason, len, "%s is not an address of this host", text);
+	else if (r < 0)
+		snprintf(ret_reason, len, "UDP port %u of %s: %s", t->sctp.cfg.udp_port, text,
+			 strerror(-r));
+	else
+		t->nsocks++;
+	return r;
+}
+
+static int check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
+{
+	if (cfg->udp_port == 0) {
+		snprintf(ret_reason, len, "UDP port 0: the peers have to know the port");
+		return -EINVAL;
+	}
+	if (cfg->mtu != 0 && cfg->mtu < USER_MIN_MTU) {
+		snprintf(ret_reason, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
+		return -EINVAL;
+	}
+	return llp_sctp_check_config(cfg, ret_reason, len);
+}
+
+/* Data in flight to us has to fit into the sockets' receive buffers. */
+static void clamp_buffer(struct user *t)
+{
+	uint32_t least = 8 * 65536;
+
+	for (unsigned i = 0; i < t->nsocks; i++)
+		if (udp_rcvbuf(t->sock[i]) / 2 < t->sctp.cfg.buffer)
+			t->sctp.cfg.buffer = udp_rcvbuf(t->sock[i]) / 2;
+	if (t->sctp.cfg.buffer < least)
+		t->sctp.cfg.buffer = least;
+}
+
+/* The core's callbacks. */
+static void *get_memory(void *arg, size_t len)
+{
+	(void)arg;
+	return malloc(len);
+}
+
+static void put_memory(void *arg, void *p, size_t len)
+{
+	(void)arg;
+	(void)len;
+	free(p);
+}
+
+/* Cookies and tags must not be guessed. */
+static void get_random(void *arg, void *ret, size_t len)
+{
+	(void)arg;
+	if (getrandom(ret, len, 0) != (ssize_t)len)
+		abort();
+}
+
+static void set_limits(const struct llp_config *cfg, struct sctp_config *ret)
+{
+	uint32_t first = cfg->rto_max_ms < INIT_RTO_MS ? cfg->rto_max_ms : INIT_RTO_MS;
+
+	ret->rto_initial_us = (first > cfg->rto_min_ms ? first : cfg->rto_min_ms) * MS;
+	ret->rto_min_us = cfg->rto_min_ms * MS;
+	ret->rto_max_us = cfg->rto_max_ms * MS;
+	ret->sack_packets = cfg->sack_packets;
+	ret->sack_us = cfg->sack_ms * MS;
+	ret->heartbeat_us = cfg->heartbeat_ms * MS;
+	ret->path_max_retrans = cfg->path_max_retrans;
+	ret->assoc_max_retrans = cfg->assoc_max_retrans;
+	ret->init_max_retrans = INIT_TRIES;
+	ret->cookie_us = COOKIE_MS * MS;
+	ret->handshakes_per_s = HANDSHAKES;
+	ret->max_assocs = LLP_SCTP_MAX_CONNS;
+	ret->max_memory = MAX_MEMORY;
+}
+
+static int open_core(struct user *t)
+{
+	const struct llp_config *cfg = &t->sctp.cfg;
+	struct sctp_config c = {
+		.nlocal = cfg->naddrs,
+		.udp_port = cfg->udp_port,
+		.streams = cfg->streams,
+		.adaptation = cfg->adaptation,
+		.send_buffer = cfg->buffer,
+		.recv_buffer = cfg->buffer,
+		.mtu = cfg->mtu,
+		.cc = cfg->cc == LLP_CC_CUBIC ? SCTP_CC_CUBIC : SCTP_CC_RFC9260,
+		.mem = {get_memory, put_memory, NULL},
+		.random = get_random,
+	};
+
+	_Static_assert((int)LLP_MAX_ADDRS <= (int)SCTP_MAX_LOCAL, "the core takes them all");
+	for (unsigned i = 0; i < cfg->naddrs; i++)
+		c.local[i] = llp_user_addr(&cfg->addrs[i]);
+	set_limits(cfg, &c);
+	llp_user_read_clock(t);
+	return sctp_open(&c, t->now_us, &t->core) == SCTP_E_OK ? 0 : -ENOMEM;
+}
+
+static const struct llp_ops ops;
+
+static void free_user(struct user *t)
+{
+	sctp_close(t->core);
+	for (unsigned i = 0; i < t->nsocks; i++)
+		udp_close(t->sock[i]);
+	if (t->room >= 0)
+		close(t->room);
+	free(t);
+}
+
+static struct user *alloc_user(const struct llp_config *cfg, const struct llp_events *ev)
+{
+	struct user *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->room = epoll_create1(EPOLL_CLOEXEC);
+	if (t->room < 0) {
+		free_user(t);
+		return NULL;
+	}
+	get_random(NULL, &t->route_key, sizeof(t->route_key));
+	llp_sctp_init(&t->sctp, &ops, NULL, cfg, ev);
+	list_init(&t->listeners);
+	llp_user_guard_init(t);
+	return t;
+}
+
+int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, struct llp **ret,
+		  char *ret_reason, size_t len)
+{
+	struct user *t;
+	int r;
+
+	*ret_reason = 0;
+	r = check_config(cfg, ret_reason, len);
+	if (r < 0)
+		return r;
+	t = alloc_user(cfg, ev);
+	r = t ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
+		r = open_sock(t, &t->sctp.addrs[i], ret_reason, len);
+	if (r >= 0) {
+		clamp_buffer(t);
+		r = open_core(t);
+	}
+	if (r == -ENOMEM)
+		snprintf(ret_reason, len, "no memory");
+	if (r < 0) {
+		if (t)
+			free_user(t);
+		return r;
+	}
+	*ret = &t->sctp.base;
+	return 0;
+}
+
+/* ---- close ---- */
+
+static void user_close(struct llp *llp)
+{
+	struct user *t = (struct user *)llp;
+
+	while (!list_empty(&t->listeners))
+		llp_user_unlisten(&list_entry(t->listeners.next, struct user_listener, all)->base);
+	list_foreach_safe (it, &t->sctp.conns) {
+		llp_user_conn_free(&list_entry(it, struct user_conn, sctp.all)->sctp.base);
+	}
+	llp_user_read_clock(t);
+	llp_user_write(t);
+	free_user(t);
+}
+
+/* ---- drive ---- */
+
+static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
+{
+	const struct user *t = (const struct user *)llp;
+
+	for (unsigned i = 0; i < t->nsocks; i++)
+		ret_fds[i] = udp_fd(t->sock[i]);
+	ret_fds[t->nsocks] = t->room;
+	return t->nsocks + 1;
+}
+
+/* Timers of the core are finer than the owner's ticks. */
+static void run(struct user *t)
+{
+	if (sctp_expiry(t->core) <= t->now_us)
+		sctp_run(t->core, t->now_us);
+}
+
+static bool user_input(struct llp *llp, unsigned budget)
+{
+	struct user *t = (struct user *)llp;
+	bool any = !list_empty(&t->sctp.ready);
+
+	llp_user_read_clock(t);
+	any |= llp_user_read(t, budget);
+	llp_user_guard(t);
+	run(t);
+	llp_user_events(t);
+	return any;
+}
+
+static void user_tick(struct llp *llp, uint64_t now_ms)
+{
+	struct user *t = (struct user *)llp;
+
+	set_time(t, now_ms);
+	llp_user_guard(t);
+	run(t);
+	llp_user_expire(t);
+	llp_user_events(t);
+}
+
+static uint64_t user_expiry(const struct llp *llp)
+{
+	const struct user *t = (const struct user *)llp;
+	uint64_t now = t->sctp.base_ms + t->sctp.now_ms;
+	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry(&t->sctp);
+
+	if (t->guard.on && t->guard.due_us < core)
+		core = t->guard.due_us;
+	if (!list_empty(&t->sctp.ready))
+		return now;
+	if (core == UINT64_MAX)
+		return next;
+	if (core <= t->now_us)
+		return now;
+	core = (core - t->owner_us + MS - 1) / MS;
+	return core < next ? core : next;
+}
+
+/* Has the owner woken when a full socket has room. If that fails, the next tick flushes. */
+static void watch_room(struct user *t, unsigned i)
+{
+	bool blocked = udp_blocked(t->sock[i]);
+	struct epoll_event e = {.events = EPOLLOUT};
+
+	if (blocked != t->watched[i] && epoll_ctl(t->room, blocked ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+						  udp_fd(t->sock[i]), &e) == 0)
+		t->watched[i] = blocked;
+}
+
+static void user_flush(struct llp *llp)
+{
+	struct user *t = (struct user *)llp;
+
+	llp_user_read_clock(t);
+	llp_user_write(t);
+	llp_user_events(t);
+	for (unsigned i = 0; i < t->nsocks; i++)
+		watch_room(t, i);
+}
+
+static void user_stats(const struct llp *llp, struct llp_stats *ret)
+{
+	const struct user *t = (const struct user *)llp;
+	struct sctp_stats core;
+	struct llp_stats st;
+
+	sctp_stats(t->core, &core);
+	st = (struct llp_stats){.bad_crc = core.bad_crc,
+				.bad_packets = core.bad_packets,
+				.retransmits = core.retransmits,
+				.unknown = core.unknown,
+				.over_budget = core.over_budget,
+				.over_share = core.over_share,
+				.refused = core.refused_handshakes,
+				.unanswered = core.dropped_replies,
+				.memory = sctp_memory(t->core)};
+
+	for (unsigned i = 0; i < t->nsocks; i++) {
+		struct udp_stats u;
+
+		udp_stats(t->sock[i], &u);
+		st.tx_packets += u.tx_packets;
+		st.tx_batches += u.tx_batches;
+		st.tx_bytes += u.tx_bytes;
+		st.tx_errors += u.tx_errors;
+		st.rx_packets += u.rx_packets;
+		st.rx_batches += u.rx_batches;
+		st.rx_bytes += u.rx_bytes;
+		st.bad_packets += u.rx_cut;
+	}
+	*ret = st;
+}
+
+static const struct llp_ops ops = {
+	.name = "user",
+	.close = user_close,
+	.fds = user_fds,
+	.input = user_input,
+	.tick = user_tick,
+	.expiry = user_expiry,
+	.flush = user_flush,
+	.listen = llp_user_listen,
+	.unlisten = llp_user_unlisten,
+	.connect = llp_user_connect,
+	.send = llp_user_send,
+	.room = llp_user_room,
+	.recv = llp_user_recv,
+	.report_acks = llp_user_report_acks,
+	.info = llp_user_info,
+	.paths = llp_user_paths,
+	.set_primary = llp_user_set_primary,
+	.stats = user_stats,
+	.set_tap = llp_user_set_tap,
+	.shutdown = llp_user_shutdown,
+	.abort = llp_user_abort,
+	.conn_free = llp_user_conn_free,
+};

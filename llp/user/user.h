@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The transport `user`: SCTP in this process (sctp/), carried over UDP (RFC 6951). Private to
+ * user*.c.
+ *
+ * The core (sctp/sctp.h) does no I/O. This is its driver: sockets, clock, routes, and the upcalls
+ * that follow from what it reports. Our addresses have the same index here and in the core.
+ */
+#ifndef LLP_USER_H
+#define LLP_USER_H
+
+#include "llp/common/sctp.h"
+#include "llp/user/udp.h"
+#include "sctp/sctp.h"
+#include "util/list.h"
+
+enum {
+	USER_ROUTES = 1024,
+	USER_MIN_MTU = 576,
+	USER_HEAD = 640, /* of a message: bytes that llp.h promises in the first span */
+};
+
+/* What is known about the way to an address, for a while. */
+struct user_route {
+	struct sctp_addr peer;
+	uint8_t local;
+	bool looked_up, gso_safe;
+	bool refused; /* the kernel refused UDP_SEGMENT */
+	uint32_t mtu; /* of the route and the configuration: bytes of an IP packet */
+	uint64_t until_us;
+};
+
+/* What the owner knows about a path. */
+struct user_path {
+	struct sctp_addr peer;
+	enum sctp_path_state state;
+	bool confirmed; /* it was active once */
+};
+
+struct user_conn {
+	struct llp_sctp_conn sctp;
+	struct sctp_assoc *assoc; /* NULL when down */
+	struct sockaddr_storage remote;
+	uint16_t remote_port;
+	bool report_acks;
+	bool even; /* this end alone has opened it: its sessions use even streams */
+	unsigned nreported;
+	union {
+		struct user_path reported[SCTP_MAX_PATHS];
+		struct llp_info last; /* without assoc: when it ended */
+	};
+};
+
+struct user_listener {
+	struct llp_listener base;
+	struct list all;
+	struct sctp_listener *l;
+};
+
+/* Packets without the right tag of an association, for llp_user_guard(). */
+enum user_unknown {
+	USER_INIT,
+	USER_COOKIE_ECHO,
+	USER_STRAY, /* everything else */
+	USER_UNKNOWN,
+};
+
+struct user_seen {
+	uint64_t all, unknown[USER_UNKNOWN];
+};
+
+struct user_guard {
+	uint64_t due_us;                /* when it looks next */
+	struct user_seen seen;          /* until then */
+	uint32_t part[USER_UNKNOWN];    /* of 2^32: that the kernel is to pass */
+	uint32_t applied[USER_UNKNOWN]; /* that its filters pass */
+	uint64_t again_us;              /* when filters are made again for a small change */
+	bool on;                        /* there are filters */
+	bool stale;                     /* there is an association that they do not know */
+};
+
+struct user_tap {
+	bool on;
+	bool one;        /* packets of the association with one of these tags alone */
+	uint32_t tag[2]; /* ours and the peer's */
+	struct llp_tap tap;
+};
+
+struct user {
+	struct llp_sctp sctp;
+	struct sctp *core;
+	unsigned nsocks;
+	struct udp *sock[LLP_MAX_ADDRS]; /* one for each of sctp.addrs */
+	int room;                        /* epoll set of the UDP sockets that are full: EPOLLOUT */
+	bool watched[LLP_MAX_ADDRS];     /* in that set */
+	uint64_t full_us;                /* since when a socket is full, 0: none */
+	struct list listeners;
+
+	struct user_guard guard;
+	struct user_tap tap;
+
+	bool ticked;
+	uint64_t skew_us;  /* the core's time is CLOCK_MONOTONIC and this */
+	uint64_t owner_us; /* and the owner's time and this */
+	uint64_t now_us;
+
+	uint32_t local_mtu;    /* that the last packet was too long for, 0 = unknown */
+	bool held;             /* msg is the next message, nobody took it yet */
+	uint64_t taken;        /* messages that were */
+	struct sctp_msg msg;   /* that the core delivered */
+	struct sctp_batch out; /* that is being sent */
+	uint64_t route_key;    /* of the hash */
+	struct user_route route[USER_ROUTES];
+	uint8_t joined[SCTP_MAX_MESSAGE]; /* a message whose first span is short */
+};
+
+static inline struct user *llp_user_of(const struct user_conn *c)
+{
+	return (struct user *)c->sctp.base.llp;
+}
+
+/* ---- user_clock.c ---- */
+
+/* Reads the clock into now_us. */
+void llp_user_read_clock(struct user *t);
+
+/* ---- user_assoc.c ---- */
+
+int llp_user_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, void *listener_user,
+		    struct llp_listener **ret);
+void llp_user_unlisten(struct llp_listener *l);
+int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
+		     const struct llp_addrs *from, uint16_t own_port, void *conn_user,
+		     struct llp_conn **ret);
+int llp_user_send(struct llp_conn *lc, const struct llp_msg *m);
+uint32_t llp_user_room(const struct llp_conn *lc);
+int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret);
+void llp_user_report_acks(struct llp_conn *lc);
+void llp_user_info(const struct llp_conn *lc, struct llp_info *ret);
+unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_PATHS]);
+int llp_user_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remote);
+void llp_user_shutdown(struct llp_conn *lc);
+void llp_user_abort(struct llp_conn *lc, const char *reason);
+void llp_user_conn_free(struct llp_conn *lc);
+
+/* A record for an association of the core, or NULL: no memory, or too many. */
+struct user_conn *llp_user_conn_new(struct user *t, struct sctp_assoc *a);
+
+/* Frees the core's association, with an ABORT if it still exists. The state is DOWN. */
+void llp_user_conn_release(struct user_conn *c);
+
+/* ---- user_event.c ---- */
+
+/* Makes the upcalls of what the core has recorded: coming up, messages, the rest. */
+void llp_user_events(struct user *t);
+
+/* Ends associations that take too long to come up. */
+void llp_user_expire(struct user *t);
+
+/* ---- user_io.c ---- */
+
+/* Reads what has arrived at all sockets, within a budget of packets for each. True if there was
+ * anything. */
+bool llp_user_read(struct user *t, unsigned budget);
+
+/* Sends what the core has to send, as far as the sockets take it. */
+void llp_user_write(struct user *t);
+
+/* ---- user_guard.c ---- */
+
+/* The kernel passes everything. */
+void llp_user_guard_init(struct user *t);
+
+/* In a flood, has the kernel drop most packets that are of no association. Called in each turn. */
+void llp_user_guard(struct user *t);
+
+/* ---- user_tap.c ---- */
+
+int llp_user_set_tap(struct llp *llp, const struct llp_tap *tap);
+
+/* Shows packets to the tap: the spans, joined; all packets have `segment` bytes but the last one.
+ * Only if it is on. */
+void llp_user_tap(struct user *t, const struct sctp_flow *flow, bool out, const struct span *part,
+		  unsigned n, size_t segment);
+
+/* ---- user_route.c ---- */
+
+struct sctp_addr llp_user_addr(const struct sockaddr_storage *a);
+void llp_user_sockaddr(const struct sctp_addr *a, uint16_t port, struct sockaddr_storage *ret);
+
+/* The way from an address of ours to a peer's. A look-up is kept for a minute. -errno of the
+ * route: ENETUNREACH ... */
+int llp_user_route(struct user *t, uint8_t local, const struct sctp_addr *peer,
+		   const struct user_route **ret);
+
+/* Batches to a peer are sent with UDP_SEGMENT. takes_batches: the peer said that it takes them. */
+bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches);
+
+/* The kernel refused that. */
+void llp_user_refuse_gso(struct user *t, const struct sctp_flow *to);
+
+/* Largest SCTP packet (UDP payload) within an IP packet of mtu bytes. */
+uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the core has recorded, and the upcalls that follow from it. */
+#include "llp/user/user.h"
+
+#include <errno.h>
+
+#include "util/addr.h"
+
+static bool is_up(const struct user_conn *c)
+{
+	return c->sctp.state == LLP_SCTP_UP || c->sctp.state == LLP_SCTP_CLOSING;
+}
+
+/* ---- coming up ---- */
+
+static void set_route_mtu(struct user_conn *c, const struct sctp_flow *f)
+{
+	struct user *t = llp_user_of(c);
+	const struct user_route *r;
+
+	if (llp_user_route(t, f->local, &f->peer, &r) == 0)
+		sctp_assoc_set_route_mtu(c->assoc, &f->peer, r->mtu, t->now_us);
+}
+
+/* The routes to the peer's addresses, and how many streams there are. */
+static void measure(struct user_conn *c)
+{
+	struct sctp_path_info path[SCTP_MAX_PATHS];
+	unsigned n = sctp_assoc_paths(c->assoc, path);
+	struct sctp_info info;
+
+	for (unsigned i = 0; i < n; i++) {
+		set_route_mtu(c, &path[i].flow);
+		c->reported[c->nreported++] = (struct user_path){
+			.peer = path[i].flow.peer,
+			.state = path[i].state,
+			.confirmed = path[i].state == SCTP_PATH_ACTIVE,
+		};
+	}
+	sctp_assoc_info(c->assoc, &info);
+	c->sctp.streams = info.streams;
+	c->remote_port = info.peer_port;
+	llp_user_sockaddr(&info.primary.peer, info.peer_port, &c->remote);
+}
+
+/* False if it was closed meanwhile. */
+static bool is_listener(const struct user *t, const struct user_listener *l)
+{
+	list_foreach (it, &t->listeners) {
+		if (it == &l->all)
+			return true;
+	}
+	return false;
+}
+
+static void on_incoming(struct user *t, const struct sctp_event *ev)
+{
+	struct user_listener *l = ev->user;
+	struct user_conn *c = is_listener(t, l) ? llp_user_conn_new(t, ev->assoc) : NULL;
+	void *owner;
+
+	if (!c) {
+		sctp_assoc_abort(ev->assoc, "not wanted");
+		sctp_assoc_free(ev->assoc);
+		return;
+	}
+	c->sctp.passive = true;
+	c->sctp.state = LLP_SCTP_UP;
+	sctp_assoc_set_user(c->assoc, c);
+	measure(c);
+	t->sctp.current = &c->sctp;
+	owner = t->sctp.base.ev->incoming(l->base.user, &c->sctp.base);
+	if (t->sctp.current != &c->sctp)
+		return;
+	c->sctp.base.user = owner;
+	if (!owner) {
+		llp_user_abort(&c->sctp.base, "not wanted");
+		llp_user_conn_free(&c->sctp.base);
+	}
+}
+
+static void on_up(struct user *t, struct user_conn *c)
+{
+	if (c->sctp.state != LLP_SCTP_CONNECTING || c->sctp.ended)
+		return;
+	c->sctp.state = LLP_SCTP_UP;
+	list_del(&c->sctp.connecting);
+	measure(c);
+	t->sctp.base.ev->up(c->sctp.base.user);
+}
+
+/* ---- the end ---- */
+
+/* What the hosts on the way say; "" if they say nothing. */
+static const char *silence(const struct user_conn *c)
+{
+	struct sctp_info info;
+
+	sctp_assoc_info(c->assoc, &info);
+	return info.unreachable ? ": ICMP says that it cannot be reached; a firewall, or no route"
+				: "";
+}
+
+/* An association that was not up yet failed. */
+static void end_setup(struct user_conn *c, const struct sctp_event *ev)
+{
+	const struct user *t = llp_user_of(c);
+	char addr[ADDR_TEXT_MAX];
+
+	addr_host_text(&c->remote, addr);
+	if (ev->end == SCTP_END_UNREACHABLE)
+		llp_sctp_end(&c->sctp, ECONNREFUSED,
+			     "nothing listens on UDP port %u of %s: ddpsctpd does not run there, "
+			     "or has another port or the transport kernel (ddpctl status there)",
+			     t->sctp.cfg.udp_port, addr);
+	else if (ev->end == SCTP_END_REFUSED)
+		llp_sctp_end(&c->sctp, ECONNREFUSED, "%s refuses associations to SCTP port %u",
+			     addr, c->remote_port);
+	else
+		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer on UDP port %u%s", addr,
+			     t->sctp.cfg.udp_port, silence(c));
+}
+
+static void end_aborted(struct user_conn *c, const struct sctp_event *ev, const char *addr)
+{
+	if (ev->text[0])
+		llp_sctp_end(&c->sctp, ECONNRESET, "%s aborted the association: %s", addr,
+			     ev->text);
+	else
+		llp_sctp_end(&c->sctp, ECONNRESET, "%s aborted the association (cause %u)", addr,
+			     ev->cause);
+}
+
+static void end_indication(struct user_conn *c, const struct sctp_event *ev)
+{
+	if (ev->text[0])
+		llp_sctp_end(&c->sctp, EPROTONOSUPPORT, "the peer does not speak DDP: %s",
+			     ev->text);
+	else
+		llp_sctp_end(&c->sctp, EPROTONOSUPPORT,
+			     "the peer does not speak DDP: adaptation indication 0x%x, expected "
+			     "0x%x",
+			     ev->cause, llp_user_of(c)->sctp.cfg.adaptation);
+}
+
+/* Recorded here, reported when the messages that came before were delivered. */
+static void on_down(struct user_conn *c, const struct sctp_event *ev)
+{
+	char addr[ADDR_TEXT_MAX];
+
+	addr_host_text(&c->remote, addr);
+	switch (ev->end) {
+	case SCTP_END_CLOSED:
+		llp_sctp_end(&c->sctp, 0, "closed");
+		break;
+	case SCTP_END_ABORTED:
+		end_aborted(c, ev, addr);
+		break;
+	case SCTP_END_REFUSED:
+	case SCTP_END_NO_ANSWER:
+		end_setup(c, ev);
+		break;
+	case SCTP_END_TIMEOUT:
+		llp_sctp_end(&c->sctp, ETIMEDOUT, "%s does not answer any more%s", addr,
+			     silence(c));
+		break;
+	case SCTP_END_STALLED:
+		llp_sctp_end(&c->sctp, ETIMEDOUT,
+			     "the path to %s is narrower than it was and drops fragments: %s", addr,
+			     ev->text);
+		break;
+	case SCTP_END_UNREACHABLE:
+		if (c->sctp.state == LLP_SCTP_CONNECTING)
+			end_setup(c, ev);
+		else
+			llp_sctp_end(
+				&c->sctp, ECONNRESET,
+				"nothing listens on UDP port %u of %s any more: its ddpsctpd has "
+				"ended",
+				llp_user_of(c)->sctp.cfg.udp_port, addr);
+		break;
+	case SCTP_END_RESTART:
+		llp_sctp_end(&c->sctp, ECONNRESET, "the peer restarted%s%s",
+			     ev->text[0] ? ": " : "", ev->text);
+		break;
+	case SCTP_END_PROTOCOL:
+		llp_sctp_end(&c->sctp, EPROTO, "%s violated the protocol: %s", addr, ev->text);
+		break;
+	case SCTP_END_INDICATION:
+		end_indication(c, ev);
+		break;
+	case SCTP_END_MEMORY:
+		llp_sctp_end(&c->sctp, ENOMEM, "no memory for the association with %s", addr);
+		break;
+	}
+}
+
+void llp_user_expire(struct user *t)
+{
+	struct llp_sctp_conn *sc;
+
+	while ((sc = llp_sctp_expired(&t->sctp))) {
+		const struct user_conn *c = (const struct user_conn *)sc;
+		char text[ADDR_TEXT_MAX];
+
+		llp_sctp_end(sc, ETIMEDOUT, "%s does not answer on UDP port %u within %u ms%s",
+			     addr_host_text(&c->remote, text), t->sctp.cfg.udp_port,
+			     t->sctp.cfg.init_ms, silence(c));
+	}
+}
+
+static void report_ends(struct user *t)
+{
+	struct list *it;
+
+	while ((it = list_pop(&t->sctp.ready))) {
+		struct user_conn *c = list_entry(it, struct user_conn, sctp.ready);
+
+		if (c->sctp.state == LLP_SCTP_DOWN)
+			continue;
+		llp_user_conn_release(c);
+		t->sctp.base.ev->down(c->sctp.base.user, c->sctp.err, c->sctp.reason);
+	}
+}
+
+/* ---- paths ---- */
+
+static struct user_path *find_path(struct user_conn *c, const struct sctp_addr *a)
+{
+	for (unsigned i = 0; i < c->nreported; i++)
+		if (sctp_addr_equal(&c->reported[i].peer, a))
+			return &c->reported[i];
+	return NULL;
+}
+
+/* NULL: nothing new. */
+static const char *path_text(struct user_conn *c, const struct sctp_event *ev)
+{
+	struct user_path *p = find_path(c, &ev->addr);
+	bool again;
+
+	if (ev->became_primary)
+		return "is the primary path now";
+	if (!p || p->state == ev->state)
+		return NULL;
+	p->state = ev->state;
+	again = p->confirmed;
+	p->confirmed |= ev->state == SCTP_PATH_ACTIVE;
+	switch (ev->state) {
+	case SCTP_PATH_ACTIVE:
+		return again ? "answers again" : "was confirmed";
+	case SCTP_PATH_FAILING:
+		return "may have failed";
+	case SCTP_PATH_INACTIVE:
+		return "does not answer any more";
+	default:
+		return NULL;
+	}
+}
+
+static void on_path(struct user *t, struct user_conn *c, const struct sctp_event *ev)
+{
+	const char *what = path_text(c, ev);
+	struct llp_path path[LLP_MAX_PATHS];
+	unsigned n = llp_user_paths(&c->sctp.base, path);
+	struct sockaddr_storage a;
+
+	if (n < 2 || !what || !t->sctp.base.ev->path)
+		return;
+	llp_user_sockaddr(&ev->addr, 0, &a);
+	for (unsigned i = 0; i < n; i++) {
+		if (!addr_same_host(&path[i].remote, &a))
+			continue;
+		t->sctp.base.ev->path(c->sctp.base.user, &path[i], what);
+		return;
+	}
+}
+
+/* ---- messages ---- */
+
+/* The packet is gone after this: an owner that does not take a message cannot get it later. */
+static void deliver_to(struct user *t, struct user_conn *c)
+{
+	uint64_t before = t->taken;
+
+	t->sctp.current = &c->sctp;
+	t->sctp.base.ev->readable(c->sctp.base.user);
+	if (t->sctp.current != &c->sctp || !is_up(c) || t->taken > before)
+		return;
+	llp_sctp_end(&c->sctp, ENOBUFS, "a message was not read");
+	sctp_assoc_abort(c->assoc, c->sctp.reason);
+	t->held = false;
+}
+
+static void deliver(struct user *t)
+{
+	while (t->held || sctp_recv(t->core, &t->msg)) {
+		struct user_conn *c = t->msg.user;
+
+		t->held = c && is_up(c);
+		if (t->held)
+			deliver_to(t, c);
+	}
+}
+
+/* ---- all of it ---- */
+
+/* The event may be older than the last message; another event follows then. */
+static void on_acked(struct user *t, struct user_conn *c)
+{
+	struct sctp_info info;
+
+	sctp_assoc_info(c->assoc, &info);
+	if (c->report_acks && t->sctp.base.ev->progress)
+		t->sctp.base.ev->progress(c->sctp.base.user, info.unacked);
+	if (info.unacked == 0)
+		t->sctp.base.ev->acked(c->sctp.base.user);
+}
+
+static void on_resized(struct user *t, struct user_conn *c)
+{
+	if (t->sctp.base.ev->resized)
+		t->sctp.base.ev->resized(c->sctp.base.user);
+}
+
+static void on_event(struct user *t, const struct sctp_event *ev)
+{
+	struct user_conn *c = ev->user;
+
+	if (ev->type == SCTP_INCOMING) {
+		on_incoming(t, ev);
+		return;
+	}
+	if (!c)
+		return; /* an association that nobody wanted */
+	if (ev->type == SCTP_DOWN)
+		on_down(c, ev);
+	else if (ev->type == SCTP_UP)
+		on_up(t, c);
+	else if (!is_up(c))
+		return;
+	else if (ev->type == SCTP_ACKED)
+		on_acked(t, c);
+	else if (ev->type == SCTP_PATH)
+		on_path(t, c, ev);
+	else if (ev->type == SCTP_RESIZED)
+		on_resized(t, c);
+	else if (c->sctp.state == LLP_SCTP_UP)
+		t->sctp.base.ev->writable(c->sctp.base.user);
+}
+
+void llp_user_events(struct user *t)
+{
+	struct sctp_event ev;
+
+	while (sctp_event(t->core, &ev))
+		on_event(t, &ev);
+	deliver(t);
+	report_ends(t);
+	t->sctp.current = NULL;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packets and ICMP messages between the sockets and the core. */
+#include "llp/user/user.h"
+
+#include <errno.h>
+
+#include "util/addr.h"
+
+enum {
+	/* A socket that is full for longer must not delay the others: its packets are dropped. */
+	MAX_FULL_US = 100000,
+};
+
+/* The argument of what a socket reports. */
+struct from {
+	struct user *user;
+	uint8_t local;
+};
+
+static struct sctp_flow flow(const struct from *from, const struct sockaddr_storage *peer)
+{
+	return (struct sctp_flow){
+		.peer = llp_user_addr(peer), .udp_port = addr_port(peer), .local = from->local};
+}
+
+/* ---- in ---- */
+
+static void on_packets(void *arg, const struct sockaddr_storage *from, uint8_t *p, size_t len,
+		       size_t segment)
+{
+	const struct from *at = arg;
+	struct user *t = at->user;
+	struct sctp_flow f = flow(at, from);
+
+	if (t->tap.on)
+		llp_user_tap(t, &f, false, &(struct span){p, len}, 1, segment);
+	for (size_t n; len; p += n, len -= n) {
+		n = sctp_input_run(t->core, &f, p, len, segment, t->now_us);
+		llp_user_events(t);
+		/* Many peers begin at once, or a flood: the answers leave before there are too
+		 * many. */
+		if (!t->full_us && sctp_wants_output(t->core))
+			llp_user_write(t);
+	}
+}
+
+static void on_error(void *arg, const struct udp_error *e)
+{
+	static const enum sctp_icmp what[] = {
+		[UDP_UNREACHABLE] = SCTP_ICMP_UNREACHABLE,
+		[UDP_PORT_UNREACHABLE] = SCTP_ICMP_PORT_UNREACHABLE,
+		[UDP_TOO_BIG] = SCTP_ICMP_TOO_BIG,
+	};
+	const struct from *at = arg;
+	struct user *t = at->user;
+	struct sctp_flow f = flow(at, &e->to);
+
+	if (e->kind == UDP_TOO_BIG_LOCAL) {
+		t->local_mtu = e->mtu;
+		return;
+	}
+	sctp_icmp(t->core, &f, what[e->kind], e->mtu, e->quoted, e->len, t->now_us);
+	llp_user_events(t);
+}
+
+bool llp_user_read(struct user *t, unsigned budget)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < t->nsocks; i++) {
+		struct from at = {t, (uint8_t)i};
+
+		any |= udp_recv(t->sock[i], budget, on_packets, &at) > 0;
+		udp_errors(t->sock[i], on_error, &at);
+	}
+	return any;
+}
+
+/* ---- out ---- */
+
+/* The route does not take packets of this size. Its MTU is in the error queue. */
+static void too_big(struct user *t, const struct sctp_flow *to)
+{
+	struct from at = {t, to->local};
+	struct sctp_flow f = *to;
+
+	t->local_mtu = 0;
+	udp_errors(t->sock[f.local], on_error, &at);
+	sctp_too_big(t->core, &f, t->local_mtu, t->now_us);
+}
+
+static void send_batch(struct user *t, const struct sctp_batch *out)
+{
+	struct udp_batch b = {.span = out->span,
+			      .nspans = out->nspans,
+			      .segment = out->segment,
+			      .len = out->len,
+			      .fragment = out->fragment};
+	bool gso = out->packets > 1 && llp_user_gso(t, &out->to, out->takes_batches);
+	int r;
+
+	llp_user_sockaddr(&out->to.peer, out->to.udp_port, &b.to);
+	b.gso = gso;
+	r = udp_send(t->sock[out->to.local], &b);
+	if (gso && !b.gso)
+		llp_user_refuse_gso(t, &out->to);
+	if (t->tap.on && r != -EMSGSIZE)
+		llp_user_tap(t, &out->to, true, out->span, out->nspans, out->segment);
+	if (r == -EMSGSIZE)
+		too_big(t, &out->to);
+}
+
+/* False: a socket is full, and was not for long. */
+static bool may_send(struct user *t)
+{
+	bool full = false;
+
+	for (unsigned i = 0; i < t->nsocks; i++)
+		full |= udp_blocked(t->sock[i]);
+	if (!full)
+		t->full_us = 0;
+	else if (!t->full_us)
+		t->full_us = t->now_us;
+	return !full || t->now_us - t->full_us > MAX_FULL_US;
+}
+
+void llp_user_write(struct user *t)
+{
+	for (unsigned i = 0; i < t->nsocks; i++)
+		udp_flush(t->sock[i]);
+	while (may_send(t) && sctp_output(t->core, &t->out, t->now_us))
+		send_batch(t, &t->out);
+}
