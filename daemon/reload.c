@@ -9,7 +9,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/sdnotify.h"
 #include "daemon/daemon.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "daemon/service/server.h"
 
 enum { VALUE_MAX = 480 }; /* the longest list of addresses; two fit into a log line */

@@ -3,12 +3,12 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
-#include "daemon/objects/agent.h"
-#include "daemon/objects/async.h"
-#include "daemon/objects/bells.h"
-#include "daemon/objects/cq.h"
-#include "daemon/objects/notice.h"
-#include "daemon/objects/srq.h"
+#include "daemon/objects/memory/agent.h"
+#include "daemon/objects/client/async.h"
+#include "daemon/objects/sessions/bells.h"
+#include "daemon/objects/queues/cq.h"
+#include "daemon/objects/memory/notice.h"
+#include "daemon/objects/queues/srq.h"
 #include "daemon/service/attach.h"
 
 enum { RX_BUDGET = 512 /* packets a turn */ };

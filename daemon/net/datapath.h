@@ -2,7 +2,7 @@
 /*
  * The one place where rings, protocol and transport meet: one association's way down and way up, as
  * numbered steps. It does not allocate, log, or make system calls other than the transport's. The
- * rings are reached through the endpoints' struct rdmap_ops (daemon/objects/wr.c).
+ * rings are reached through the endpoints' struct rdmap_ops (daemon/objects/sessions/wr.c).
  */
 #ifndef DAEMON_NET_DATAPATH_H
 #define DAEMON_NET_DATAPATH_H

@@ -8,8 +8,8 @@
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 #include "daemon/net/association.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/qp.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/qp.h"
 #include "daemon/service/watch.h"
 #include "ipc/ctl.h"
 

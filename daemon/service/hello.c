@@ -8,7 +8,7 @@
 
 #include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "ipc/doorbell.h"
 #include "ipc/memfd.h"
 #include "ipc/version.h"

@@ -8,8 +8,8 @@
 #include "daemon/base/descriptors.h"
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/posted.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/posted.h"
 #include "daemon/service/handlers.h"
 #include "ipc/version.h"
 

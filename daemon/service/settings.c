@@ -8,7 +8,7 @@
 #include "daemon/base/config_value.h"
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "ipc/ctl.h"
 
 /* The key with that name; a limit may be without its section. */

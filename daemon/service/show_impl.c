@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 
 enum { BATCH = CLIENT_REPLIES_MAX / 2 /* records that wait before the next one is made */ };
 

@@ -7,8 +7,8 @@
 #include "daemon/base/version.h"
 #include "daemon/net/association.h"
 #include "daemon/net/path.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/qp.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/qp.h"
 #include "daemon/service/show_impl.h"
 
 static void count_clients(struct show *s, struct ctl_status *r)

@@ -5,8 +5,8 @@
 
 #include "daemon/base/config_value.h"
 #include "daemon/base/state.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/qp.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/qp.h"
 #include "daemon/service/show_impl.h"
 
 static void put_source(const struct config_origin *o, size_t i, char *ret, size_t len)

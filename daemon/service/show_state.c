@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the daemon keeps about itself: what happened. */
 #include "daemon/base/state.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "daemon/service/show_impl.h"
 
 bool show_events(struct show *s)

@@ -2,7 +2,7 @@
 #include "daemon/service/watch.h"
 
 #include "daemon/base/journal.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 
 enum { WATCH_MAX = CLIENT_REPLIES_MAX - 2 /* records that wait: a reply has room besides them */ };
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl/field.h"
+#include "ctl/field/field.h"
 #include "ipc/agent.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"

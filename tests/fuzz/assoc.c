@@ -177,7 +177,7 @@ static unsigned elements(unsigned max, struct sgl_elem *ret)
 	return n;
 }
 
-/* The operands of each operation, as daemon/objects/wr.c accepts them. */
+/* The operands of each operation, as daemon/objects/sessions/wr.c accepts them. */
 static void operands(struct rdmap_wr *wr)
 {
 	switch (wr->op) {

@@ -4,7 +4,7 @@
  * characters; a filter with a field's own text matches the record. Input: object, options, the
  * value of a filter, then the record.
  */
-#include "ctl/print.h"
+#include "ctl/field/print.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { RECORDS = 2 }; /* the second one is all zero */

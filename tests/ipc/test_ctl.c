@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ctl/query.h"
+#include "ctl/field/query.h"
 #include "ipc/conn.h"
 #include "ipc/version.h"
 

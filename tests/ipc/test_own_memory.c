@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client-lib/maps.h"
-#include "client-lib/own_memory.h"
-#include "client-lib/threads.h"
+#include "client-lib/base/maps.h"
+#include "client-lib/own_memory/own_memory.h"
+#include "client-lib/own_memory/threads.h"
 
 enum { MANY = 2000, FEW = 100 };
 

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "client-lib/maps.h"
-#include "client-lib/own_memory.h"
+#include "client-lib/base/maps.h"
+#include "client-lib/own_memory/own_memory.h"
 #include "tests/stress/pace.h"
 
 enum {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common.h"
-#include "tools/ddpcp_link.h"
-#include "tools/server.h"
+#include "tools/common/common.h"
+#include "tools/ddpcp/ddpcp_link.h"
+#include "tools/common/server.h"
 
 enum { MOST = 6, SESSIONS = 4 };
 

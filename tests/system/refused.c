@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ctl/query.h"
+#include "ctl/field/query.h"
 
 enum { PATIENCE_MS = 20000, RESERVE = 8 };
 

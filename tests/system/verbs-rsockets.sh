@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Promise: the rsockets of librdmacm run unchanged with ddpverbs, although they read members of ids that are librdmacm's
-# own (verbs/cm_id.h): rstream compares its data, for messages of one part and of many, blocking and not, and leaves nothing
+# own (verbs/cm/cm_id.h): rstream compares its data, for messages of one part and of many, blocking and not, and leaves nothing
 # in the daemons. Not -T a: there rstream fails with POLLHUP if its peer has sent everything and ended already.
 # shellcheck source=verbs-lib.sh
 . "${top_srcdir:-.}/tests/system/verbs-lib.sh"

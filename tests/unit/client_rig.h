@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/base/state.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "ipc/msg.h"
 
 struct rig_program {

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "daemon/base/worker.h"
-#include "daemon/objects/bells.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/sessions/bells.h"
+#include "daemon/objects/client/client.h"
 
 enum { IDLE_CLIENTS = 3000, PAGE = sizeof(struct bell_page) };
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/explain.h"
-#include "ctl/print.h"
+#include "ctl/command/explain.h"
+#include "ctl/field/print.h"
 #include "proto/ddp/perr.h"
 #include "proto/rdmap/rdmap.h"
 #include "tests/lib/names.h"

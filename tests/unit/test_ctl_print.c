@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl/print.h"
-#include "ctl/rates.h"
+#include "ctl/field/print.h"
+#include "ctl/field/rates.h"
 
 static const struct field_object *object(const char *name)
 {

@@ -14,9 +14,9 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
-#include "daemon/objects/assoc_events.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/stags.h"
+#include "daemon/objects/sessions/assoc_events.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "daemon/turn.h"

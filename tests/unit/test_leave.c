@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <unistd.h>
 
-#include "daemon/objects/qp.h"
+#include "daemon/objects/sessions/qp.h"
 #include "daemon/service/attach.h"
 #include "ipc/ctl.h"
 #include "tests/unit/client_rig.h"

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/objects/client.h"
-#include "daemon/objects/mapping.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/memory/mapping.h"
 
 enum { PAGE = 4096, UID = 1000 };
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client-lib/maps.h"
+#include "client-lib/base/maps.h"
 
 struct line {
 	char text[160];

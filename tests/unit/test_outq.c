@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/base/state.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "ipc/conn.h"

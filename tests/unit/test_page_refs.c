@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "client-lib/page_refs.h"
+#include "client-lib/own_memory/page_refs.h"
 
 enum { UNITS = 200, LIVE = 40, STEPS = 20000 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "ctl/pcapng.h"
+#include "ctl/capture/pcapng.h"
 #include "ipc/packet_ring.h"
 
 enum { SIZE = 4096, PACKET = 100, GUARD = 2 * PACKET_RING_MAX };

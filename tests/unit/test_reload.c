@@ -17,7 +17,7 @@
 #include "daemon/base/config_value.h"
 #include "daemon/base/event_loop.h"
 #include "daemon/daemon.h"
-#include "daemon/objects/client.h"
+#include "daemon/objects/client/client.h"
 #include "daemon/reload.h"
 #include "daemon/service/server.h"
 

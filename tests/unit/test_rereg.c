@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "daemon/base/state.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/stags.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "ipc/conn.h"

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "daemon/base/state.h"
-#include "daemon/objects/client.h"
-#include "daemon/objects/cq.h"
-#include "daemon/objects/rings.h"
-#include "daemon/objects/stags.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/queues/cq.h"
+#include "daemon/objects/client/rings.h"
+#include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "ipc/conn.h"

@@ -7,7 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "daemon/objects/stags.h"
+#include "daemon/objects/memory/stags.h"
 #include "proto/ddp/stag.h"
 
 enum { DRAWS = 10000, BITS = 32, NIBBLES = 16 };

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/addrs.h"
-#include "tools/common.h"
-#include "tools/ddpcp_progress.h"
+#include "tools/common/addrs.h"
+#include "tools/common/common.h"
+#include "tools/ddpcp/ddpcp_progress.h"
 
 static struct common_stats stats_of(const double *v, size_t n)
 {

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/ddpcp_file.h"
-#include "tools/ddpcp_name.h"
-#include "tools/ddpcp_proto.h"
+#include "tools/ddpcp/ddpcp_file.h"
+#include "tools/ddpcp/ddpcp_name.h"
+#include "tools/ddpcp/ddpcp_proto.h"
 
 static char top[64];
 static int root = -1;

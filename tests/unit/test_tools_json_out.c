@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/json_out.h"
+#include "tools/common/json_out.h"
 
 /* A stream whose text is read back. */
 static char *text;

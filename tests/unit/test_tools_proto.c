@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tools/ddpcp_proto.h"
-#include "tools/ddperf_proto.h"
-#include "tools/ddping_proto.h"
-#include "tools/rec.h"
+#include "tools/ddpcp/ddpcp_proto.h"
+#include "tools/ddperf/ddperf_proto.h"
+#include "tools/ddping/ddping_proto.h"
+#include "tools/common/rec.h"
 
 /* ---- ddping ---- */
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "daemon/net/association.h"
-#include "daemon/objects/qp.h"
-#include "daemon/objects/session_request.h"
+#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/session_request.h"
 #include "tests/unit/client_rig.h"
 
 enum { MANY = 600, BACKLOG = 80, SHARE = BACKLOG / 4, MAX = 256, EVENTS = 16 };

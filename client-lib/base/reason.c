@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/base/reason.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <ddp/ddp.h>
+
+#include "client-lib/base/maps.h"
+#include "ipc/msg.h"
+#include "util/limits.h"
+
+static _Thread_local char sentence[MSG_REASON_MAX + LIMITS_WORDS_LEN];
+
+int reason_fail(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+int reason_errno(int err, const char *call, const char *what)
+{
+	char text[LIMITS_WORDS_LEN];
+	unsigned long areas, max;
+
+	if (err == -ENOMEM && maps_full(&areas, &max))
+		return reason_fail(err,
+				   "%s: %s: this process has %lu memory maps, and "
+				   "vm.max_map_count is %lu",
+				   call, what, areas, max);
+	return reason_fail(err, "%s: %s: %s", call, what, limits_words(-err, text, sizeof(text)));
+}
+
+int reason_thread(int err, const char *call, const char *what)
+{
+	char text[LIMITS_WORDS_LEN];
+
+	return reason_fail(err, "%s: %s: %s", call, what,
+			   limits_thread_words(-err, text, sizeof(text)));
+}
+
+const char *ddp_last_reason(void)
+{
+	return sentence;
+}

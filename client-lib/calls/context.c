@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client-lib/base/attr.h"
+#include "client-lib/calls/ddp_impl.h"
+#include "client-lib/base/reason.h"
+#include "ipc/conn.h"
+#include "ipc/doorbell.h"
+#include "ipc/version.h"
+#include "util/cleanup.h"
+#include "util/yield.h"
+
+enum { MAX_IDS = 65535, OPEN_MS = 30000 };
+
+/* ---- calls ---- */
+
+int context_gone(const char *call)
+{
+	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
+}
+
+/* Shuts the sockets down, which wakes the threads that wait on them. */
+static void end_connection(struct ddp_ctx *ctx)
+{
+	shutdown(ctx->fd, SHUT_RDWR);
+	if (ctx->event_fd >= 0)
+		shutdown(ctx->event_fd, SHUT_RDWR);
+	pthread_mutex_lock(&ctx->lock);
+	if (ctx->async_fd >= 0)
+		shutdown(ctx->async_fd, SHUT_RDWR);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Ends the connection to a daemon that violates the protocol. */
+static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
+{
+	end_connection(ctx);
+	return reason_fail(-EPROTO, "%s: the daemon's reply %s", call, what);
+}
+
+static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
+{
+	if (e->err <= 0 || e->err > 4095)
+		return violation(ctx, call, "has an errno value out of range");
+	e->reason[MSG_REASON_MAX - 1] = '\0';
+	if (e->reason[0] == '\0') /* the error is the daemon's: no limit of this process */
+		return reason_fail(-e->err, "%s: refused by the daemon: %s", call,
+				   strerror(e->err));
+	return reason_fail(-e->err, "%s: %s", call, e->reason);
+}
+
+union any_reply {
+	struct msg_hdr hdr;
+	struct msg_error error;
+	uint8_t bytes[MSG_MAX];
+};
+
+static size_t reply_len(const struct ddp_ctx *ctx, const struct call *c)
+{
+	return ctx->minor < c->reply_minor ? c->old_reply_len : c->reply_len;
+}
+
+/* Whether the reply of len bytes and nfds descriptors answers this call. An error with seq 0 ends
+ * the connection and answers any call. */
+static int check_reply(struct ddp_ctx *ctx, const struct call *c, union any_reply *reply,
+		       size_t len, unsigned nfds)
+{
+	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
+
+	if (len < sizeof(reply->hdr) || (reply->hdr.seq != c->rec->seq && !any))
+		return violation(ctx, c->name, "answers something else");
+	if (reply->hdr.op == MSG_ERROR) {
+		if (len != sizeof(reply->error) || nfds != 0)
+			return violation(ctx, c->name, "has the wrong size");
+		return refusal(ctx, c->name, &reply->error);
+	}
+	if (reply->hdr.op != c->rec->op)
+		return violation(ctx, c->name, "answers something else");
+	if (len != reply_len(ctx, c))
+		return violation(ctx, c->name, "has the wrong size");
+	if (nfds != c->nfds)
+		return violation(ctx, c->name, "has the wrong number of descriptors");
+	return 0;
+}
+
+static int receive(struct ddp_ctx *ctx, const struct call *c)
+{
+	union any_reply reply;
+	int fds[MSG_MAX_FDS];
+	unsigned nfds = 0;
+	size_t len;
+	int e = conn_recv(ctx->fd, &reply, sizeof(reply), &len, fds, &nfds);
+
+	if (e == CONN_E_CLOSED)
+		return context_gone(c->name);
+	if (e == CONN_E_TRUNCATED)
+		return violation(ctx, c->name, "is too long, or has too many descriptors");
+	if (e == CONN_E_NO_FDS) { /* another thread was faster: nothing half-made stays */
+		end_connection(ctx);
+		return reason_errno(-EMFILE, c->name, "the reply");
+	}
+	if (e)
+		return reason_errno(e < 0 ? e : -EAGAIN, c->name, "waiting for the daemon");
+	e = check_reply(ctx, c, &reply, len, nfds);
+	if (e) {
+		for (unsigned i = 0; i < nfds; i++)
+			close(fds[i]);
+		return e;
+	}
+	memcpy(c->reply, &reply, len);
+	for (unsigned i = 0; i < nfds; i++)
+		c->ret_fds[i] = fds[i];
+	return 0;
+}
+
+int context_forked(const char *call)
+{
+	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);
+}
+
+/* The minor number of daemons that know the request: others would end the connection. */
+static uint16_t minor_of(uint32_t op)
+{
+	if (op >= MSG_NOTIFY_MR)
+		return IPC_MINOR_NOTIFY;
+	if (op >= MSG_OPEN_AGENT)
+		return IPC_MINOR_AGENT;
+	if (op >= MSG_ASYNC_OPEN)
+		return IPC_MINOR_ASYNC;
+	if (op >= MSG_QP_OPTIONS)
+		return IPC_MINOR_OPTIONS;
+	return op >= MSG_LISTEN_KEY ? IPC_MINOR_KEYS : 0;
+}
+
+/* Fails if this process has no room for the descriptors of the reply: then the daemon makes
+ * nothing. */
+static int check_room(const struct ddp_ctx *ctx, const struct call *c)
+{
+	int fds[MSG_MAX_FDS], r = 0;
+	unsigned n = 0;
+
+	while (n < c->nfds && r == 0) {
+		fds[n] = fcntl(ctx->fd, F_DUPFD_CLOEXEC, 0);
+		if (fds[n] < 0)
+			r = reason_errno(-errno, c->name, "descriptors for the reply");
+		else
+			n++;
+	}
+	while (n > 0)
+		close(fds[--n]);
+	return r;
+}
+
+int context_call(struct ddp_ctx *ctx, const struct call *c)
+{
+	int e = context_here(ctx, c->name);
+
+	if (e)
+		return e;
+	if (ctx->minor < minor_of(c->rec->op))
+		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", c->name);
+	e = check_room(ctx, c);
+	if (e)
+		return e;
+	pthread_mutex_lock(&ctx->calls);
+	c->rec->seq = ++ctx->seq;
+	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);
+	if (e == 0 || e == CONN_E_CLOSED)
+		e = receive(ctx, c); /* a daemon that closed the connection may have sent why */
+	else
+		e = reason_errno(e < 0 ? e : -EAGAIN, c->name, "sending to the daemon");
+	pthread_mutex_unlock(&ctx->calls);
+	return e;
+}
+
+int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
+		  struct msg_hdr *reply, size_t reply_len)
+{
+	struct msg_handle req = {.hdr.op = op, .handle = handle};
+
+	return context_call(ctx, &(struct call){
+					 .name = call,
+					 .rec = &req.hdr,
+					 .len = sizeof(req),
+					 .reply = reply,
+					 .reply_len = reply_len,
+				 });
+}
+
+int context_call_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+{
+	struct msg_hdr reply;
+
+	return context_query(ctx, call, op, handle, &reply, sizeof(reply));
+}
+
+int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
+{
+	int r = context_call_handle(ctx, call, op, handle);
+
+	return r == -EPIPE || r == -EPROTO ? 0 : r;
+}
+
+int context_alive(struct ddp_ctx *ctx, const char *call)
+{
+	struct pollfd p = {.fd = ctx->event_fd}; /* POLLHUP needs no request */
+
+	return poll(&p, 1, 0) > 0 ? context_gone(call) : 0;
+}
+
+int context_wake(struct ddp_ctx *ctx, const char *call)
+{
+	int r = doorbell_ring(ctx->bell);
+
+	return r == -EPIPE ? context_gone(call) : 0;
+}
+
+void context_use(struct ddp_ctx *ctx, unsigned *uses, int change)
+{
+	pthread_mutex_lock(&ctx->lock);
+	*uses += (unsigned)change;
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&ctx->lock);
+	n = *uses;
+	pthread_mutex_unlock(&ctx->lock);
+	return n;
+}
+
+/* ---- opening and closing ---- */
+
+/* The most frequent failure. Access depends on a group, so the message names it. */
+static int no_access(const char *path)
+{
+	struct group grp, *found = NULL;
+	struct stat st;
+	char buf[1024];
+
+	if (stat(path, &st) < 0)
+		return reason_fail(-EACCES, "ddp_open: %s: this user may not search the directory",
+				   path);
+	getgrgid_r(st.st_gid, &grp, buf, sizeof(buf), &found);
+	if (!found)
+		return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %u", path,
+				   (unsigned)st.st_gid);
+	return reason_fail(-EACCES, "ddp_open: %s: this user is not in group %s", path,
+			   found->gr_name);
+}
+
+/* Calls that block on the socket fail with EAGAIN after this time. 0 and less: never. */
+static void set_timeout(struct ddp_ctx *ctx, int ms)
+{
+	const struct timeval t = {ms > 0 ? ms / 1000 : 0, ms > 0 ? ms % 1000 * 1000 : 0};
+
+	(void)setsockopt(ctx->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+	(void)setsockopt(ctx->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+}
+
+static int connect_to(struct ddp_ctx *ctx, const char *path, int timeout_ms)
+{
+	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	int r;
+
+	if (strlen(path) >= sizeof(sun.sun_path))
+		return reason_fail(-ENAMETOOLONG, "ddp_open: %s: longer than %zu characters", path,
+				   sizeof(sun.sun_path) - 1);
+	strcpy(sun.sun_path, path);
+	ctx->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (ctx->fd < 0)
+		return reason_errno(-errno, "ddp_open", "socket");
+	set_timeout(ctx, timeout_ms);
+	do {
+		r = connect(ctx->fd, (struct sockaddr *)&sun, sizeof(sun));
+	} while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return 0;
+	switch (errno) {
+	case EACCES:
+		return no_access(path);
+	case ENOENT:
+	case ECONNREFUSED:
+		return reason_fail(-errno, "ddp_open: %s: no daemon there; is ddpsctpd running?",
+				   path);
+	default:
+		return reason_errno(-errno, "ddp_open", path);
+	}
+}
+
+/* Takes ownership of the reply's three descriptors. */
+static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
+{
+	autoclose int page = fds[1];
+	int r;
+
+	ctx->event_fd = fds[0];
+	ctx->bell = fds[2];
+	if (reply->major != IPC_VERSION_MAJOR)
+		return reason_fail(
+			-EPROTO,
+			"ddp_open: the daemon speaks version %u.%u of the local protocol, "
+			"this library %u.%u",
+			reply->major, reply->minor, IPC_VERSION_MAJOR, IPC_VERSION_MINOR);
+	ctx->minor = reply->minor;
+	r = ring_map_memfd("ddp_open", page, sizeof(struct bell_page), &ctx->page);
+	if (r)
+		return r;
+	if (fcntl(ctx->event_fd, F_SETFL, O_NONBLOCK) < 0)
+		return reason_errno(-errno, "ddp_open", "event socket");
+	ctx->one_cpu = yield_has_one_cpu();
+	ctx->poll_us = ctx->one_cpu ? 0 : reply->poll_us;
+	return 0;
+}
+
+static int hello(struct ddp_ctx *ctx)
+{
+	struct msg_hello req = {
+		.hdr.op = MSG_HELLO,
+		.major = IPC_VERSION_MAJOR,
+		.minor = IPC_VERSION_MINOR,
+	};
+	struct msg_hello_reply reply;
+	int fds[3];
+	int r;
+
+	strncpy(req.comm, program_invocation_short_name, sizeof(req.comm) - 1);
+	r = context_call(ctx, &(struct call){
+				      .name = "ddp_open",
+				      .rec = &req.hdr,
+				      .len = sizeof(req),
+				      .reply = &reply.hdr,
+				      .reply_len = sizeof(reply),
+				      .ret_fds = fds,
+				      .nfds = 3,
+			      });
+	return r ? r : attach(ctx, &reply, fds);
+}
+
+/* A page that the kernel clears in a child, however it is forked. A kernel before 4.14 cannot: then
+ * the page stays as it is. */
+static int mark_process(struct ddp_ctx *ctx)
+{
+	uint32_t *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return reason_fail(-ENOMEM, "ddp_open: out of memory");
+	madvise(page, sizeof(*page), MADV_WIPEONFORK);
+	*page = 1;
+	ctx->here = page;
+	return 0;
+}
+
+static int open_at(struct ddp_ctx *ctx, const char *path, int timeout_ms)
+{
+	int r = connect_to(ctx, path, timeout_ms);
+
+	if (r == 0)
+		r = hello(ctx);
+	if (r == -EAGAIN)
+		return reason_fail(-ETIMEDOUT,
+				   "ddp_open: %s: the daemon does not answer within %d ms: it is "
+				   "stopped or busy, or has reached its limit of descriptors "
+				   "(RLIMIT_NOFILE)",
+				   path, timeout_ms);
+	if (r == 0)
+		set_timeout(ctx, 0);
+	return r;
+}
+
+static void free_context(struct ddp_ctx *ctx)
+{
+	agent_close(ctx);
+	if (ctx->here)
+		munmap((void *)(uintptr_t)ctx->here, sizeof(*ctx->here));
+	cleanup_close(&ctx->fd);
+	cleanup_close(&ctx->event_fd);
+	cleanup_close(&ctx->async_fd);
+	cleanup_close(&ctx->bell);
+	memfd_unmap(&ctx->page);
+	slab_deinit(&ctx->slabs);
+	ring_maps_deinit(&ctx->maps);
+	idtab_deinit(&ctx->ids);
+	idtab_deinit(&ctx->srqs);
+	qp_table_deinit(&ctx->qps);
+	pthread_mutex_destroy(&ctx->agent_lock);
+	pthread_mutex_destroy(&ctx->calls);
+	pthread_mutex_destroy(&ctx->events);
+	pthread_mutex_destroy(&ctx->async);
+	pthread_mutex_destroy(&ctx->lock);
+	free(ctx);
+}
+
+static const char *socket_path(const struct ddp_open_attr *attr)
+{
+	const char *env = secure_getenv(IPC_SOCKET_ENV);
+
+	if (attr->socket)
+		return attr->socket;
+	return env && *env ? env : IPC_DEFAULT_SOCKET;
+}
+
+int ddp_open(const struct ddp_open_attr *attr, struct ddp_ctx **ret)
+{
+	struct ddp_open_attr a = {0};
+	struct ddp_ctx *ctx;
+	int r = attr ? attr_read("ddp_open", &a, sizeof(a), attr) : 0;
+
+	if (r)
+		return r;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return reason_fail(-ENOMEM, "ddp_open: out of memory");
+	ctx->fd = ctx->event_fd = ctx->async_fd = ctx->bell = -1;
+	pthread_mutex_init(&ctx->agent_lock, NULL);
+	pthread_mutex_init(&ctx->calls, NULL);
+	pthread_mutex_init(&ctx->events, NULL);
+	pthread_mutex_init(&ctx->async, NULL);
+	pthread_mutex_init(&ctx->lock, NULL);
+	slab_init(&ctx->slabs, "ddp-mr-slab", SLAB_BYTES_MAX);
+	ring_maps_init(&ctx->maps);
+	list_init(&ctx->cqs);
+	idtab_init(&ctx->ids, MAX_IDS);
+	idtab_init(&ctx->srqs, MAX_IDS);
+	r = mark_process(ctx);
+	if (r == 0)
+		r = open_at(ctx, socket_path(&a), a.timeout_ms ? a.timeout_ms : OPEN_MS);
+	if (r) {
+		free_context(ctx);
+		return r;
+	}
+	*ret = ctx;
+	return 0;
+}
+
+int ddp_close(struct ddp_ctx *ctx)
+{
+	unsigned uses;
+	int r;
+
+	if (!ctx)
+		return 0;
+	r = context_here(ctx, "ddp_close");
+	if (r)
+		return r;
+	uses = context_uses(ctx, &ctx->uses);
+	if (uses)
+		return reason_fail(-EBUSY, "ddp_close: the context still has %u objects", uses);
+	free_context(ctx);
+	return 0;
+}
+
+int ddp_fd(struct ddp_ctx *ctx)
+{
+	int r = context_here(ctx, "ddp_fd");
+
+	return r ? r : ctx->event_fd;
+}
+
+_Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED == MSG_CAP_ENHANCED &&
+		       (int)DDP_CAP_RAW == MSG_CAP_RAW &&
+		       (int)DDP_CAP_MULTIHOMED == MSG_CAP_MULTIHOMED,
+	       "features keep their bits");
+
+int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
+{
+	struct msg_hdr req = {.op = MSG_QUERY};
+	struct msg_caps m = {.cpu_user_us = 0};
+	struct ddp_caps c = {0};
+	int r = attr_check("ddp_query", caps);
+
+	if (r == 0)
+		r = context_call(ctx,
+				 &(struct call){
+					 .name = "ddp_query",
+					 .rec = &req,
+					 .len = sizeof(req),
+					 .reply = &m.hdr,
+					 .reply_len = sizeof(m),
+					 .old_reply_len = offsetof(struct msg_caps, cpu_user_us),
+					 .reply_minor = IPC_MINOR_CPU,
+				 });
+	if (r)
+		return r;
+	c.max_qp = m.max_qp;
+	c.max_cq = m.max_cq;
+	c.max_mr = m.max_mr;
+	c.max_pd = m.max_pd;
+	c.max_qp_wr = m.max_qp_wr;
+	c.max_cqe = m.max_cqe;
+	c.max_sge = m.max_sge;
+	c.max_inline = m.max_inline;
+	c.max_ird = m.max_ird;
+	c.max_ord = m.max_ord;
+	c.max_private = m.max_private;
+	c.poll_us = m.poll_us;
+	c.max_mr_bytes = m.max_mr_bytes;
+	c.retransmits = m.retransmits;
+	memcpy(c.transport, m.transport, sizeof(c.transport) - 1);
+	memcpy(c.version, m.version, sizeof(c.version) - 1);
+	c.max_srq = m.max_srq;
+	c.max_mw = m.max_mw;
+	c.features = m.features;
+	c.max_raw_queues = m.max_raw_queues;
+	c.cpu_user_us = m.cpu_user_us;
+	c.cpu_system_us = m.cpu_system_us;
+	attr_write(caps, &c, sizeof(c));
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/calls/options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "client-lib/calls/ddp_impl.h"
+#include "client-lib/base/reason.h"
+#include "ipc/version.h"
+
+_Static_assert((int)DDP_QP_PLACE_IN_ORDER == MSG_QP_PLACE_IN_ORDER &&
+		       (int)DDP_QP_KEEP_RECVS == MSG_QP_KEEP_RECVS &&
+		       (int)DDP_QP_ACKED == MSG_QP_ACKED &&
+		       (int)DDP_QP_IMM_OF_SEND == MSG_QP_IMM_OF_SEND &&
+		       (int)DDP_QP_CREDITS == MSG_QP_CREDITS,
+	       "options keep their bits");
+
+int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options *req,
+		 struct msg_options_state *ret)
+{
+	struct msg_options rec = *req;
+
+	if (ctx->minor < IPC_MINOR_OPTIONS)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: the daemon has no options: it is older than this library",
+				   call);
+	return context_call(ctx,
+			    &(struct call){
+				    .name = call,
+				    .rec = &rec.hdr,
+				    .len = sizeof(rec),
+				    .reply = &ret->hdr,
+				    .reply_len = sizeof(*ret),
+				    .old_reply_len = offsetof(struct msg_options_state, access),
+				    .reply_minor = IPC_MINOR_ACCESS,
+			    });
+}
+
+int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
+		  struct msg_options_state *ret)
+{
+	const struct msg_options req = {.hdr.op = op, .handle = handle};
+
+	memset(ret, 0, sizeof(*ret));
+	ret->access = OPTIONS_ACCESS_ALL; /* an older daemon withholds nothing */
+	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, &req, ret);
+}

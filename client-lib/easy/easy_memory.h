@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The registered memory of a hub, and what of it peers may use. */
+#ifndef DDP_EASY_MEMORY_H
+#define DDP_EASY_MEMORY_H
+
+#include "client-lib/easy/easy_hub.h"
+
+/* Registers memory: addr NULL allocates it; memfd -1: memory of any kind. Returns its address in
+ * *ret. */
+int easy_memory_add(struct easy_hub *hub, struct easy_error *error, void *addr, size_t length,
+		    int memfd, void **ret);
+
+/* Ends the region that begins there, with its offers. */
+int easy_memory_remove(struct easy_hub *hub, struct easy_error *error, const void *addr);
+void easy_memory_remove_all(struct easy_hub *hub);
+
+/* A scatter/gather element for this part of a region, or -EFAULT. */
+int easy_memory_find(struct easy_hub *hub, struct easy_error *error, const void *addr,
+		     size_t length, struct ddp_sge *ret);
+
+/* Grants access to this part of a region: sets access, rkey, addr and length of the offer. */
+int easy_memory_offer(struct easy_hub *hub, struct easy_error *error, void *addr, size_t length,
+		      unsigned access, struct easy_hello *ret);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/own_memory/elsewhere.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "util/baton.h"
+
+/* Not on the stack of the calling thread: its pages are replaced. */
+static struct {
+	elsewhere_fn *fn;
+	const void *arg;
+	int result;
+	struct baton baton;
+} job;
+
+static void *run(void *unused)
+{
+	(void)unused;
+	baton_borrow(&job.baton); /* the caller's stack rests */
+	job.result = job.fn(job.arg);
+	baton_return(&job.baton);
+	return NULL;
+}
+
+/* All signals but those that nothing can block. pthread_sigmask() leaves out those of the C
+ * library: setuid() of another thread sends one, whose frame would be written to the stack. */
+static void set_signals(const uint64_t *set, uint64_t *ret_before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, ret_before, sizeof(*set));
+}
+
+int elsewhere_run(elsewhere_fn *fn, const void *arg)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t before;
+	pthread_t thread;
+	int r;
+
+	if (!baton_lends())
+		return -EOPNOTSUPP;
+	job.fn = fn;
+	job.arg = arg;
+	job.baton = (struct baton){BATON_OWNER};
+	r = pthread_create(&thread, NULL, run, NULL);
+	if (r)
+		return -r;
+	set_signals(&all, &before);
+	baton_lend(&job.baton);
+	set_signals(&before, NULL);
+	pthread_join(thread, NULL);
+	return job.result;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Private copies of adopted pages for a child that fork() makes. */
+#ifndef DDP_FORK_COPY_H
+#define DDP_FORK_COPY_H
+
+#include <stddef.h>
+
+#include "client-lib/own_memory/sparse.h"
+#include "client-lib/own_memory/survey.h"
+
+struct fork_copy {
+	struct survey survey; /* where the pages are mapped */
+	void *pages;          /* a copy of all of them, in that order; NULL: none */
+	size_t len;
+};
+
+/* Before the fork: copies the pages. Without memory for that, the child shares those pages with
+ * its parent that it does not write to. */
+void fork_copy_make(const struct sparse *file, struct fork_copy *ret);
+
+/* In the child: puts the copy in the place of the shared pages. */
+void fork_copy_use(const struct sparse *file, struct fork_copy *c);
+
+/* In the parent: frees the copy. */
+void fork_copy_free(struct fork_copy *c);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/own_memory/places.h"
+
+#include <errno.h>
+
+enum { GENERATIONS = 65535 /* that a file has room for */ };
+
+void places_deinit(struct places *p)
+{
+	page_refs_deinit(&p->refs);
+	page_refs_deinit(&p->kept);
+	p->unsure = false;
+}
+
+void places_keep(struct places *p, uint64_t start, uint64_t end)
+{
+	uint64_t from, to;
+
+	/* A region that comes again and again must not be counted each time. */
+	if (page_refs_unused(&p->kept, start, end, &from, &to) &&
+	    page_refs_add(&p->kept, start, end))
+		p->unsure = true;
+}
+
+void places_learn(struct places *p, const struct areas *ours)
+{
+	page_refs_deinit(&p->kept);
+	p->unsure = false;
+	for (size_t i = 0; i < ours->count; i++) {
+		const struct maps_area *a = &ours->at[i];
+		uint64_t start = a->offset, end = start + (a->end - a->start), from, to;
+
+		for (; page_refs_unused(&p->refs, start, end, &from, &to); start = to)
+			places_keep(p, from, to);
+	}
+}
+
+/* ---- without a survey of the whole process ---- */
+
+/* Whether the last pages before `at` that may be adopted are still where they were. If the program
+ * has moved them, they may have grown at their new address, over the places behind them. */
+static bool rests_before(const struct places *p, const struct sparse *file, uint64_t at)
+{
+	uint64_t before = page_refs_before(&p->refs, at), kept = page_refs_before(&p->kept, at);
+	struct survey s;
+	bool rests;
+
+	if (kept > before)
+		before = kept;
+	if (before == 0)
+		return true;
+	rests = survey_near(file, (uintptr_t)before - 1, (uintptr_t)before, 0, &s) == 0 &&
+		s.ours.count == 1 && s.ours.at->offset == s.ours.at->start;
+	survey_free(&s);
+	return rests;
+}
+
+/* Whether the pages of the range certainly have or may get the place of their address itself. */
+static bool is_simple(const struct places *p, const struct sparse *file, const struct survey *s)
+{
+	if (p->unsure)
+		return false;
+	for (size_t i = 0; i < s->range.count; i++) {
+		const struct maps_area *a = &s->range.at[i];
+
+		if (survey_is_ours(file, a)) {
+			if (a->offset != a->start)
+				return false;
+			continue;
+		}
+		if (page_refs_any(&p->refs, a->start, a->end) ||
+		    page_refs_any(&p->kept, a->start, a->end) || !rests_before(p, file, a->start))
+			return false;
+	}
+	return true;
+}
+
+/* ---- with it ---- */
+
+/* Whether nothing is or was registered there, and nothing is mapped from there. */
+static bool is_free(const struct places *p, const struct areas *ours, uint64_t start, uint64_t end)
+{
+	if (page_refs_any(&p->refs, start, end))
+		return false;
+	for (size_t i = 0; i < ours->count; i++) {
+		const struct maps_area *a = &ours->at[i];
+
+		if (a->offset < end && a->offset + (a->end - a->start) > start)
+			return false;
+	}
+	return true;
+}
+
+/* Whether the pages that are not adopted yet may get the place of their address plus shift. */
+static bool shift_fits(const struct places *p, const struct sparse *file, const struct survey *s,
+		       uint64_t shift)
+{
+	for (size_t i = 0; i < s->range.count; i++) {
+		const struct maps_area *a = &s->range.at[i];
+
+		if (!survey_is_ours(file, a) &&
+		    !is_free(p, &s->ours, a->start + shift, a->end + shift))
+			return false;
+	}
+	return true;
+}
+
+static int choose(const struct places *p, const struct sparse *file, const struct survey *s,
+		  uint64_t *ret)
+{
+	bool found = false;
+	uint64_t shift = 0;
+
+	for (size_t i = 0; i < s->range.count; i++) {
+		const struct maps_area *a = &s->range.at[i];
+
+		if (!survey_is_ours(file, a))
+			continue;
+		if (found && a->offset - a->start != shift)
+			return -EOPNOTSUPP;
+		found = true;
+		shift = a->offset - a->start;
+	}
+	for (uint64_t g = 0; g < GENERATIONS && !found; g++) {
+		shift = g << PLACES_SHIFT;
+		found = shift_fits(p, file, s, shift);
+	}
+	if (!found || !shift_fits(p, file, s, shift))
+		return -EOPNOTSUPP;
+	*ret = shift;
+	return 0;
+}
+
+int places_choose(struct places *p, const struct sparse *file, uintptr_t start, uintptr_t end,
+		  struct survey *s, uint64_t *ret)
+{
+	int r;
+
+	if (!s->all && is_simple(p, file, s)) {
+		*ret = 0;
+		return 0;
+	}
+	if (!s->all) {
+		survey_free(s);
+		r = survey_read(file, start, end, s);
+		if (r == 0 && s->hole < end)
+			r = -EFAULT; /* unmapped meanwhile */
+		if (r)
+			return r;
+		places_learn(p, &s->ours);
+	}
+	return choose(p, file, s, ret);
+}

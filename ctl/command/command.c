@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/command/command.h"
+
+#include <string.h>
+
+#include "ctl/capture/capture.h"
+#include "ctl/doctor/doctor.h"
+#include "ctl/command/explain.h"
+#include "ctl/field/metric.h"
+#include "ctl/command/monitor.h"
+#include "ctl/command/top.h"
+#include "ctl/doctor/verbs.h"
+
+/* explain [CODE] */
+static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
+{
+	struct query_reply a;
+	enum ctl_exit e = explain_code(n ? args[0] : NULL, &a);
+
+	if (e != CTL_EXIT_OK)
+		return e;
+	if (n)
+		c->opts.print.details = true;
+	return args_print(&explain_object, &a, a.n, &c->opts.print);
+}
+
+/* stats [openmetrics | prometheus] */
+static enum ctl_exit stats(struct ddpctl *c, int n, char **args)
+{
+	enum metric_format format = c->opts.print.json ? METRIC_JSON : METRIC_TEXT;
+
+	if (n && !strcmp(args[0], "openmetrics")) {
+		format = METRIC_OPENMETRICS;
+	} else if (n && !strcmp(args[0], "prometheus")) {
+		format = METRIC_PROMETHEUS;
+	} else if (n) {
+		query_error("stats: '%s' is not openmetrics or prometheus", args[0]);
+		return args_hint();
+	}
+	return metric_print(stdout, c->opts.socket, args_timeout_ms(c), format);
+}
+
+enum { ANY = PRINT_MAX_FILTERS * 2 };
+
+static const struct command commands[] = {
+	{"monitor", NULL, "[KEY VALUE]...", 0, ANY, "", "events, one a line, as they happen",
+	 monitor_run},
+	{"top", NULL, "", 0, 0, "",
+	 "the traffic of associations and queue pairs per second, until q is typed", top_run},
+	{"capture", NULL, "FILE [assoc ID | qp NUMBER] [snap BYTES]", 1, 5, "",
+	 "write packets of the transport user to a file for Wireshark, until ^C", capture_run},
+	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
+	 doctor_run},
+	{"stats", NULL, "[openmetrics|prometheus]", 0, 1, "openmetrics prometheus",
+	 "all counters and gauges", stats},
+	{"path", "set-primary", "ASSOC ADDRESS", 2, 2, "",
+	 "send to this ADDRESS of the peer while its path is active", verbs_set_primary},
+	{"assoc", "abort", "ASSOC", 1, 1, "", "end an association and its sessions at once",
+	 verbs_abort},
+	{"session", "terminate", "ASSOC STREAM", 2, 2, "", "end a session in order",
+	 verbs_terminate},
+	{"client", "kick", "CLIENT", 1, 1, "", "disconnect a program", verbs_kick},
+	{"log", "level", "LEVEL", 1, 1, "error warning info debug",
+	 "minimum severity logged, until the daemon restarts", verbs_log_level},
+	{"config", "reload", "", 0, 0, "", "read the configuration again; the log has the result",
+	 verbs_reload},
+	{"config", "check", "[FILE]", 0, 1, "",
+	 "say what is wrong in a file; without FILE, in the one of the service",
+	 verbs_config_check},
+	{"limit", "set", "KEY VALUE", 2, 2, "",
+	 "change a limit, or another key that can change, until the daemon restarts",
+	 verbs_limit_set},
+	{"drain", NULL, "on|off", 1, 1, "on off", "begin no new session; those that exist go on",
+	 verbs_drain},
+	{"explain", NULL, "[CODE]", 0, 1, "",
+	 "the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or TAGGED_BOUNDS; or of the "
+	 "status of a completion: DDP_WC_FLUSH_ERR or 10",
+	 explain},
+};
+
+const struct command *command_table(unsigned *ret_n)
+{
+	*ret_n = sizeof(commands) / sizeof(commands[0]);
+	return commands;
+}
+
+const struct command *command_find(const char *word, const char *verb)
+{
+	unsigned n;
+	const struct command *table = command_table(&n);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(table[i].word, word) != 0)
+			continue;
+		if (!table[i].verb || (verb && !strcmp(table[i].verb, verb)))
+			return &table[i];
+	}
+	return NULL;
+}
+
+enum ctl_exit command_run(const struct command *cmd, struct ddpctl *c, int n, char **args)
+{
+	const char *gap = cmd->verb ? " " : "", *verb = cmd->verb ? cmd->verb : "";
+
+	if (n >= cmd->min && n <= cmd->max)
+		return cmd->run(c, n, args);
+	query_error("usage: ddpctl %s%s%s %s", cmd->word, gap, verb, cmd->args);
+	return args_hint();
+}

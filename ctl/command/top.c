@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/command/top.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctl/field/rates.h"
+#include "util/cleanup.h"
+
+/* What is asked each time. */
+enum { STATUS, ASSOC, QP, PARTS };
+
+static const char *const names[PARTS] = {"status", "assoc", "qp"};
+
+struct part {
+	const struct field_object *obj;
+	struct query_reply now, before;
+};
+
+struct top {
+	const struct ddpctl *c;
+	struct part parts[PARTS];
+	double seconds; /* between the last two samples */
+	double at;      /* of the last one */
+	unsigned rows;  /* of the terminal; 0: none */
+	int columns;
+	int signals;
+	bool keys; /* stdin is a terminal */
+	struct termios saved;
+};
+
+static double clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* ---- the samples ---- */
+
+static uint64_t traffic(const struct ctl_record *rec)
+{
+	if (rec->object == CTL_QP)
+		return rec->qp.tx_bytes + rec->qp.rx_bytes + rec->qp.tx_msgs + rec->qp.rx_msgs;
+	return rec->object == CTL_ASSOC ? rec->assoc.tx_segments + rec->assoc.rx_segments : 0;
+}
+
+/* The one with most traffic first. */
+static int busier(const void *a, const void *b)
+{
+	uint64_t x = traffic(a), y = traffic(b);
+
+	return (x < y) - (x > y);
+}
+
+/* Records with totals become records with rates. */
+static enum ctl_exit take_sample(struct top *t)
+{
+	double now = clock_now();
+	enum ctl_exit e = CTL_EXIT_OK;
+
+	t->seconds = now - t->at;
+	t->at = now;
+	for (unsigned i = 0; e == CTL_EXIT_OK && i < PARTS; i++) {
+		struct part *p = &t->parts[i];
+
+		free(p->now.recs);
+		p->now = (struct query_reply){0};
+		e = query_show(t->c->opts.socket, args_timeout_ms(t->c), p->obj->number, &p->now);
+		if (e != CTL_EXIT_OK)
+			break;
+		rates_apply(p->obj, &p->now, &p->before, t->seconds);
+		if (p->now.n)
+			qsort(p->now.recs, p->now.n, sizeof(*p->now.recs), busier);
+	}
+	return e;
+}
+
+/* ---- text ---- */
+
+/* "1.5 MB" per second, with three digits. */
+static const char *rate(uint64_t n, char ret[16])
+{
+	static const char *const units[] = {"", "k", "M", "G", "T"};
+	double v = (double)n;
+	unsigned i = 0;
+
+	for (; v >= 999.5 && i + 1 < sizeof(units) / sizeof(units[0]); i++)
+		v /= 1000;
+	snprintf(ret, 16, "%.*f%s", i && v < 99.95 ? 1 : 0, v, units[i]);
+	return ret;
+}
+
+static void print_status(FILE *f, const struct part *p, double seconds)
+{
+	const struct ctl_status *s = &p->now.recs[0].status;
+	char tx[16], rx[16], again[16];
+
+	fprintf(f, "%u associations, %u sessions, %u queue pairs, %u programs\n", s->assocs,
+		s->sessions, s->qps, s->clients);
+	fprintf(f, "per second, over %.1f s: %sB sent, %sB received, %s retransmissions\n", seconds,
+		rate(s->tx_bytes, tx), rate(s->rx_bytes, rx), rate(s->retransmits, again));
+}
+
+static const char *text(const struct part *p, const char *key, const struct ctl_record *rec,
+			char ret[FIELD_TEXT])
+{
+	field_text(field_find(p->obj, key), &rec->status, false, ret);
+	return ret;
+}
+
+static void print_assoc(FILE *f, const struct part *p, const struct ctl_record *rec)
+{
+	char remote[FIELD_TEXT], state[FIELD_TEXT], srtt[FIELD_TEXT], tx[16], rx[16];
+
+	fprintf(f, "%6u  %-28.48s %-12.12s %9s %9u %8u %9s %9s\n", rec->assoc.id,
+		text(p, "remote", rec, remote), text(p, "state", rec, state),
+		text(p, "srtt_us", rec, srtt), rec->assoc.cwnd, rec->assoc.sessions,
+		rate(rec->assoc.tx_segments, tx), rate(rec->assoc.rx_segments, rx));
+}
+
+static void print_qp(FILE *f, const struct part *p, const struct ctl_record *rec)
+{
+	char comm[FIELD_TEXT], n[4][16];
+
+	fprintf(f, "%6u  %-16.16s %8u %6u %6u %9s %9s %9s %9s\n", rec->qp.qp_num,
+		text(p, "comm", rec, comm), rec->qp.pid, rec->qp.assoc, rec->qp.stream,
+		rate(rec->qp.tx_msgs, n[0]), rate(rec->qp.rx_msgs, n[1]),
+		rate(rec->qp.tx_bytes, n[2]), rate(rec->qp.rx_bytes, n[3]));
+}
+
+/* As many as there is room for. */
+static void print_part(FILE *f, const struct part *p, size_t room,
+		       void (*print)(FILE *f, const struct part *p, const struct ctl_record *rec))
+{
+	size_t n = p->now.n < room ? p->now.n : room;
+
+	for (size_t i = 0; i < n; i++)
+		print(f, p, &p->now.recs[i]);
+	if (n < p->now.n)
+		fprintf(f, "        and %zu more\n", p->now.n - n);
+}
+
+static void print_tables(FILE *f, const struct top *t)
+{
+	/* Two lines of status, three headings and gaps each, two lines "and more". */
+	size_t room = t->rows > 16 ? (t->rows - 10) / 2 : t->rows ? 3 : SIZE_MAX;
+
+	print_status(f, &t->parts[STATUS], t->seconds);
+	fprintf(f, "\n%6s  %-28s %-12s %9s %9s %8s %9s %9s\n", "ASSOC", "REMOTE", "STATE",
+		"SRTT_US", "CWND", "SESSIONS", "TX_SEG/S", "RX_SEG/S");
+	print_part(f, &t->parts[ASSOC], room, print_assoc);
+	fprintf(f, "\n%6s  %-16s %8s %6s %6s %9s %9s %9s %9s\n", "QP", "PROGRAM", "PID", "ASSOC",
+		"STREAM", "TX_MSG/S", "RX_MSG/S", "TX_B/S", "RX_B/S");
+	print_part(f, &t->parts[QP], room, print_qp);
+}
+
+/* What of the text fits the terminal; the cursor stays below it. */
+static void print_cut(const struct top *t, const char *text)
+{
+	const char *end;
+
+	for (unsigned row = 1; *text && row < t->rows; row++, text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		printf("%.*s\n", end - text < t->columns ? (int)(end - text) : t->columns, text);
+	}
+}
+
+static enum ctl_exit print_screen(const struct top *t)
+{
+	autofree char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f)
+		print_tables(f, t);
+	if (!f || fclose(f) != 0) {
+		query_error("out of memory");
+		return CTL_EXIT_FAILED;
+	}
+	fputs("\033[H\033[J", stdout);
+	print_cut(t, text);
+	return CTL_EXIT_OK;
+}
+
+static enum ctl_exit print_text(const struct top *t)
+{
+	if (t->rows)
+		return print_screen(t);
+	print_tables(stdout, t);
+	putchar('\n');
+	return CTL_EXIT_OK;
+}
+
+/* ---- JSON ---- */
+
+static enum ctl_exit print_json(const struct top *t)
+{
+	struct json_object *o = json_object_new_object();
+	const char *line = NULL;
+	bool ok = o;
+
+	if (ok)
+		json_object_object_add(o, "seconds", json_object_new_double(t->seconds));
+	for (unsigned i = 0; ok && i < PARTS; i++) {
+		const struct part *p = &t->parts[i];
+		struct json_object *array =
+			print_json_array(p->obj, p->now.recs, p->now.n, t->c->opts.print.numeric);
+
+		ok = array && json_object_object_add(o, names[i], array) == 0;
+	}
+	if (ok)
+		line = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+								 JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (line)
+		printf("%s\n", line);
+	else
+		query_error("out of memory");
+	json_object_put(o);
+	return line ? CTL_EXIT_OK : CTL_EXIT_FAILED;
+}
+
+/* ---- the terminal ---- */
+
+static void measure_terminal(struct top *t)
+{
+	struct winsize size;
+
+	t->rows = 0;
+	if (!t->c->opts.print.json && isatty(STDOUT_FILENO) &&
+	    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		t->rows = size.ws_row;
+	t->columns = t->rows && size.ws_col ? size.ws_col : INT_MAX;
+}
+
+static void begin_keys(struct top *t)
+{
+	struct termios raw;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	t->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	t->keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &t->saved) == 0;
+	if (!t->keys)
+		return;
+	raw = t->saved;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+}
+
+static void end_keys(struct top *t)
+{
+	if (t->keys)
+		tcsetattr(STDIN_FILENO, TCSANOW, &t->saved);
+	cleanup_close(&t->signals);
+}
+
+/* A key that ends it was typed, or the terminal is gone. */
+static bool quits(void)
+{
+	char key = 0;
+
+	return read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q';
+}
+
+/* Until the next sample. False: the user ends it. */
+static bool rest(const struct top *t)
+{
+	double every = t->c->opts.every > 0 ? t->c->opts.every : 1, end = t->at + every;
+	struct pollfd p[2] = {{.fd = t->signals, .events = POLLIN},
+			      {.fd = t->keys ? STDIN_FILENO : -1, .events = POLLIN}};
+
+	for (;;) {
+		double left = end - clock_now();
+
+		if (left <= 0)
+			return true;
+		if (poll(p, 2, (int)(left * 1000) + 1) < 0 && errno != EINTR)
+			return false;
+		if (p[0].revents || (p[1].revents && quits()))
+			return false;
+	}
+}
+
+static enum ctl_exit repeat(struct top *t)
+{
+	enum ctl_exit e = take_sample(t);
+
+	for (uint32_t i = 0; e == CTL_EXIT_OK && rest(t);) {
+		e = take_sample(t);
+		if (e != CTL_EXIT_OK)
+			break;
+		measure_terminal(t);
+		if (t->c->opts.print.json)
+			e = print_json(t);
+		else
+			e = print_text(t);
+		if (fflush(stdout) != 0 || ++i == t->c->opts.count)
+			break;
+	}
+	return e;
+}
+
+enum ctl_exit top_run(struct ddpctl *c, int n, char **args)
+{
+	struct top t = {.c = c, .at = clock_now()};
+	enum ctl_exit e;
+
+	(void)n;
+	(void)args;
+	for (unsigned i = 0; i < PARTS; i++)
+		t.parts[i].obj = args_object(names[i]);
+	begin_keys(&t);
+	e = repeat(&t);
+	end_keys(&t);
+	for (unsigned i = 0; i < PARTS; i++) {
+		free(t.parts[i].now.recs);
+		free(t.parts[i].before.recs);
+	}
+	return e;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* `ddpctl top`: the traffic of associations and queue pairs, on a terminal or as lines of JSON. */
+#ifndef CTL_TOP_H
+#define CTL_TOP_H
+
+#include "ctl/field/args.h"
+
+/* Prints what happens per second, each -w seconds, until -c outputs are made, q is typed, or SIGINT
+ * or SIGTERM comes. On a terminal each output replaces the one before. */
+enum ctl_exit top_run(struct ddpctl *c, int n, char **args);
+
+#endif

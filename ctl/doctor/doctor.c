@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/doctor/doctor.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctl/doctor/device.h"
+#include "ctl/doctor/probe.h"
+#include "util/addr.h"
+
+enum {
+	UDP_PORT = 9899,  /* of the transport user, where the daemon does not say */
+	BUFFER = 4 << 20, /* bytes of socket buffers below which losses are likely */
+	PROBE_MS = 1500,  /* an INIT that is lost is not repeated */
+	TEXT = 256,
+};
+
+struct doctor {
+	const struct ddpctl *c;
+	struct ctl_status status;
+	bool has_status;
+	bool wrong;
+	struct json_object *json; /* the findings so far; NULL: text */
+};
+
+/* One finding. remedy: what to do, NULL if nothing is wrong. */
+__attribute__((format(printf, 4, 5))) static void say(struct doctor *d, const char *check,
+						      const char *remedy, const char *fmt, ...)
+{
+	struct json_object *o;
+	char text[TEXT];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	d->wrong |= remedy != NULL;
+	if (!d->json) {
+		printf("%-6s %s: %s\n", remedy ? "WRONG" : "ok", check, text);
+		if (remedy)
+			printf("       -> %s\n", remedy);
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "check", json_object_new_string(check));
+	json_object_object_add(o, "ok", json_object_new_boolean(!remedy));
+	json_object_object_add(o, "finding", json_object_new_string(text));
+	json_object_object_add(o, "remedy", remedy ? json_object_new_string(remedy) : NULL);
+	json_object_array_add(d->json, o);
+}
+
+/* ---- the daemon and its socket ---- */
+
+static void check_socket(struct doctor *d)
+{
+	const char *path = d->c->opts.socket;
+	char remedy[TEXT] = "", group[64];
+	const struct group *g;
+	struct stat st;
+
+	if (stat(path, &st) < 0) {
+		say(d, "socket", "systemctl enable --now ddpsctpd.socket ddpsctpd", "%s: %s", path,
+		    strerror(errno));
+		return;
+	}
+	g = getgrgid(st.st_gid);
+	snprintf(group, sizeof(group), "%s", g ? g->gr_name : "?");
+	if (access(path, W_OK) < 0)
+		snprintf(remedy, sizeof(remedy),
+			 "usermod -a -G %s USER, as root; then log in again", group);
+	say(d, "socket", *remedy ? remedy : NULL, "%s: group %s, mode 0%o", path, group,
+	    (unsigned)st.st_mode & 0777);
+}
+
+static void check_daemon(struct doctor *d)
+{
+	struct query_reply a;
+	enum ctl_exit e = query_show(d->c->opts.socket, args_timeout_ms(d->c), CTL_STATUS, &a);
+
+	if (e != CTL_EXIT_OK || a.n != 1) {
+		say(d, "daemon",
+		    "systemctl restart ddpsctpd; journalctl -u ddpsctpd has the reason",
+		    "it does not answer");
+		return;
+	}
+	d->status = a.recs[0].status;
+	free(a.recs);
+	d->has_status = true;
+	say(d, "daemon",
+	    strcmp(d->status.version, PACKAGE_VERSION) ? "systemctl restart ddpsctpd" : NULL,
+	    "version %.15s, ddpctl has %s", d->status.version, PACKAGE_VERSION);
+	say(d, "transport", NULL, "%.15s (%.127s)", d->status.transport,
+	    d->status.transport_reason);
+	if (d->status.udp_port)
+		say(d, "udp port", NULL, "%u; a firewall has to let it in and out",
+		    d->status.udp_port);
+	say(d, "drain", d->status.draining ? "ddpctl drain off" : NULL,
+	    d->status.draining ? "no session begins" : "sessions may begin");
+}
+
+/* ---- addresses ---- */
+
+static bool is_loopback(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)a;
+
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+	return ntohl(in->sin_addr.s_addr) >> 24 == 127;
+}
+
+static bool on_this_host(const struct sockaddr_storage *a, const struct ifaddrs *all)
+{
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		struct sockaddr_storage own;
+
+		if (i->ifa_addr && addr_copy(&own, i->ifa_addr) == 0 && addr_same_host(&own, a))
+			return true;
+	}
+	return is_loopback(a);
+}
+
+static void check_addresses(struct doctor *d, bool for_host)
+{
+	struct ifaddrs *all = NULL;
+	bool outside = false;
+	char text[ADDR_TEXT_MAX];
+
+	if (getifaddrs(&all) < 0)
+		return;
+	for (unsigned i = 0; i < 2 && i < d->status.naddrs; i++) {
+		const struct sockaddr_storage *a = &d->status.addr[i];
+		bool here = addr_any(a) || on_this_host(a, all);
+
+		outside |= !is_loopback(a);
+		say(d, "listen",
+		    here ? NULL : "set the key 'listen' to addresses that this host has", "%s%s",
+		    addr_host_text(a, text), here ? "" : " is no address of this host");
+	}
+	if (!outside && d->status.naddrs <= 2)
+		say(d, "listen",
+		    for_host ? "set the key 'listen' in ddpsctpd.yaml and restart the daemon"
+			     : NULL,
+		    "only loopback addresses: other hosts cannot be reached, and cannot connect");
+	freeifaddrs(all);
+}
+
+/* ---- SCTP of the kernel over UDP ---- */
+
+/* Linux joins SCTP packets up to this size for the device to cut them. It does not cut those in UDP
+ * right, and does not fill in their checksum. */
+static void check_device(struct doctor *d, const char *name)
+{
+	char check[IF_NAMESIZE + 8], remedy[TEXT];
+	struct device dev;
+	bool joined;
+
+	if (device_read(name, &dev) < 0)
+		return;
+	joined = dev.gso_max > dev.mtu;
+	snprintf(check, sizeof(check), "gso %s", name);
+	snprintf(remedy, sizeof(remedy), "ip link set dev %s gso_max_size %" PRIu32, name, dev.mtu);
+	say(d, check, joined ? remedy : NULL, "%s",
+	    joined ? "SCTP packets in UDP leave joined, and are lost; peers with transport user "
+		     "receive slowly"
+		   : "SCTP packets leave one by one");
+}
+
+/* Whether the daemon listens at the address. */
+static bool listens_at(const struct doctor *d, const struct sockaddr *at)
+{
+	struct sockaddr_storage own;
+
+	if (!at || addr_copy(&own, at) != 0)
+		return false;
+	for (unsigned i = 0; i < 2 && i < d->status.naddrs; i++)
+		if (addr_any(&d->status.addr[i]) || addr_same_host(&own, &d->status.addr[i]))
+			return true;
+	return d->status.naddrs > 2; /* the record has two of them */
+}
+
+/* Once for each device: a device may have several addresses. */
+static bool is_first(const struct doctor *d, const struct ifaddrs *all, const struct ifaddrs *i)
+{
+	for (; all != i; all = all->ifa_next)
+		if (!strcmp(all->ifa_name, i->ifa_name) && listens_at(d, all->ifa_addr))
+			return false;
+	return true;
+}
+
+static void check_devices(struct doctor *d)
+{
+	struct ifaddrs *all = NULL;
+
+	if (strncmp(d->status.transport, "kernel", 7) != 0 || d->status.udp_port == 0 ||
+	    getifaddrs(&all) < 0)
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+		if (listens_at(d, i->ifa_addr) && is_first(d, all, i))
+			check_device(d, i->ifa_name);
+	freeifaddrs(all);
+}
+
+/* ---- the system ---- */
+
+static bool read_number(const char *path, uint64_t *ret)
+{
+	FILE *f = fopen(path, "re");
+	bool ok = f && fscanf(f, "%" SCNu64, ret) == 1;
+
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static void check_buffers(struct doctor *d)
+{
+	static const struct {
+		const char *name, *path;
+	} keys[] = {
+		{"net.core.rmem_max", "/proc/sys/net/core/rmem_max"},
+		{"net.core.wmem_max", "/proc/sys/net/core/wmem_max"},
+	};
+	char remedy[TEXT];
+	uint64_t v;
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (!read_number(keys[i].path, &v))
+			continue; /* a container may hide it */
+		snprintf(remedy, sizeof(remedy),
+			 "sysctl -w %s=8388608, or restart systemd-sysctl after the installation",
+			 keys[i].name);
+		say(d, keys[i].name, v < BUFFER ? remedy : NULL, "%" PRIu64 " bytes", v);
+	}
+}
+
+static void check_kernel(struct doctor *d)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
+
+	say(d, "kernel sctp", NULL, "%s",
+	    fd >= 0 ? "this kernel has SCTP" : "none: transport user serves (or modprobe sctp)");
+	if (fd >= 0)
+		close(fd);
+	if (d->has_status && !strncmp(d->status.transport, "user", 4))
+		say(d, "gso", NULL,
+		    d->status.gso ? "large UDP sends are in use"
+				  : "no large UDP sends: more CPU per byte");
+}
+
+static void check_clock(struct doctor *d)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	FILE *f = fopen(path, "re");
+	char name[32] = "";
+	bool slow;
+
+	if (f && fscanf(f, "%31s", name) == 1) {
+		slow = !strcmp(name, "hpet") || !strcmp(name, "acpi_pm") ||
+		       !strcmp(name, "jiffies");
+		say(d, "clock",
+		    slow ? "boot with clocksource=tsc if the processor has a stable one" : NULL,
+		    "%s%s", name, slow ? ": reading it takes a system call" : "");
+	}
+	if (f)
+		fclose(f);
+}
+
+/* ---- another host ---- */
+
+static void check_transport(struct doctor *d, const char *name, enum probe_answer answer)
+{
+	static const char *const words[] = {
+		[PROBE_ANSWERS] = "answers",
+		[PROBE_NOTHING] = "the host answers that nothing listens",
+		[PROBE_SILENCE] = "no answer: no host, or a firewall drops the packets",
+		[PROBE_UNREACHABLE] = "cannot be reached: no route, or ICMP says so",
+		[PROBE_IMPOSSIBLE] = "not tried: this kernel has no SCTP",
+	};
+	bool ours = d->has_status && !strncmp(d->status.transport, name, strlen(name) + 1);
+	const char *remedy = NULL;
+
+	if (ours && answer == PROBE_NOTHING)
+		remedy = "start ddpsctpd there; 'ddpctl status' there shows its transport, which "
+			 "has to be the same as here";
+	else if (ours && answer != PROBE_ANSWERS)
+		remedy = "look for a firewall and for the route; 'ddpctl doctor' there checks the "
+			 "other side";
+	say(d, name, remedy, "%s%s", words[answer], ours ? " (the transport of this daemon)" : "");
+}
+
+static void check_host(struct doctor *d, const char *host)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+	struct sockaddr_storage to;
+	char text[ADDR_TEXT_MAX];
+	struct addrinfo *ai;
+	int r = getaddrinfo(host, NULL, &hints, &ai);
+
+	if (r) {
+		say(d, "host", "check the name", "%s: %s", host, gai_strerror(r));
+		return;
+	}
+	r = addr_copy(&to, ai->ai_addr);
+	freeaddrinfo(ai);
+	if (r)
+		return;
+	say(d, "host", NULL, "%s, MTU of the route %u", addr_host_text(&to, text), probe_mtu(&to));
+	check_transport(
+		d, "user",
+		probe_user(&to, d->status.udp_port ? d->status.udp_port : UDP_PORT, PROBE_MS));
+	check_transport(d, "kernel", probe_kernel(&to, MSG_DEFAULT_PORT, PROBE_MS));
+}
+
+enum ctl_exit doctor_run(struct ddpctl *c, int n, char **args)
+{
+	struct doctor d = {.c = c};
+
+	if (c->opts.print.json)
+		d.json = json_object_new_array();
+	check_socket(&d);
+	check_daemon(&d);
+	if (d.has_status)
+		check_addresses(&d, n > 0);
+	if (d.has_status)
+		check_devices(&d);
+	check_kernel(&d);
+	check_buffers(&d);
+	check_clock(&d);
+	if (n > 0)
+		check_host(&d, args[0]);
+	if (d.json)
+		printf("%s\n", json_object_to_json_string_ext(d.json, JSON_C_TO_STRING_PLAIN));
+	json_object_put(d.json);
+	return d.wrong ? CTL_EXIT_FAILED : CTL_EXIT_OK;
+}

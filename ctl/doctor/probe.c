@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ctl/doctor/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "ipc/msg.h"
+#include "util/addr.h"
+#include "util/be.h"
+#include "util/crc32c.h"
+
+enum {
+	HEADER = 12, /* RFC 9260 section 3.1 */
+	INIT = 20,   /* section 3.3.2 */
+	WINDOW = 65536,
+};
+
+static bool readable(int fd, short what, int timeout_ms)
+{
+	struct pollfd p = {.fd = fd, .events = what};
+
+	return poll(&p, 1, timeout_ms) > 0;
+}
+
+static enum probe_answer failed(int err)
+{
+	switch (err) {
+	case ECONNREFUSED:
+	case ENOPROTOOPT:
+		return PROBE_NOTHING;
+	case EAGAIN:
+	case ETIMEDOUT:
+		return PROBE_SILENCE;
+	case EPROTONOSUPPORT:
+	case ESOCKTNOSUPPORT:
+		return PROBE_IMPOSSIBLE;
+	default:
+		return PROBE_UNREACHABLE;
+	}
+}
+
+/* A socket that is connected to the address, or -1 with errno set. */
+static int connected(const struct sockaddr_storage *to, uint16_t port, int type, int protocol)
+{
+	struct sockaddr_storage at = *to;
+	int fd = socket(to->ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+	int err;
+
+	if (fd < 0)
+		return -1;
+	addr_set_port(&at, port);
+	if (connect(fd, (const struct sockaddr *)&at, addr_len(&at)) == 0 || errno == EINPROGRESS)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+/* An INIT to the port of the tools; where nothing listens, an ABORT answers it. */
+static void make_init(uint8_t pkt[HEADER + INIT])
+{
+	uint32_t random[2] = {1, 1};
+
+	if (getrandom(random, sizeof(random), GRND_NONBLOCK) < 0)
+		random[0] = (uint32_t)getpid() | 1;
+	memset(pkt, 0, HEADER + INIT);
+	be_put16(pkt, (uint16_t)(49152 + random[1] % 16384));
+	be_put16(pkt + 2, MSG_DEFAULT_PORT);
+	pkt[HEADER] = 1;
+	be_put16(pkt + HEADER + 2, INIT);
+	be_put32(pkt + HEADER + 4, random[0] | 1);
+	be_put32(pkt + HEADER + 8, WINDOW);
+	be_put16(pkt + HEADER + 12, 1);
+	be_put16(pkt + HEADER + 14, 1);
+	be_put32(pkt + HEADER + 16, random[1]);
+	crc32c_seal(pkt, HEADER + INIT);
+}
+
+enum probe_answer probe_user(const struct sockaddr_storage *to, uint16_t udp_port, int timeout_ms)
+{
+	int fd = connected(to, udp_port, SOCK_DGRAM, 0);
+	uint8_t pkt[HEADER + INIT], answer[2048];
+	enum probe_answer r = PROBE_SILENCE;
+	ssize_t n;
+
+	if (fd < 0)
+		return failed(errno);
+	make_init(pkt);
+	if (send(fd, pkt, sizeof(pkt), 0) < 0) {
+		r = failed(errno);
+	} else if (readable(fd, POLLIN, timeout_ms)) {
+		n = recv(fd, answer, sizeof(answer), 0);
+		if (n < 0)
+			r = failed(errno);
+		else if (n > HEADER && crc32c_check(answer, (size_t)n))
+			r = PROBE_ANSWERS;
+		else
+			r = PROBE_NOTHING; /* something else has the port */
+	}
+	close(fd);
+	return r;
+}
+
+enum probe_answer probe_kernel(const struct sockaddr_storage *to, uint16_t port, int timeout_ms)
+{
+	int fd = connected(to, port, SOCK_STREAM, IPPROTO_SCTP);
+	enum probe_answer r = PROBE_SILENCE;
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	if (fd < 0)
+		return failed(errno);
+	if (readable(fd, POLLOUT, timeout_ms)) {
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len);
+		/* An ABORT is an answer as well. */
+		r = err && err != ECONNREFUSED ? failed(err) : PROBE_ANSWERS;
+	}
+	close(fd);
+	return r;
+}
+
+unsigned probe_mtu(const struct sockaddr_storage *to)
+{
+	bool v6 = to->ss_family == AF_INET6;
+	int fd = connected(to, MSG_DEFAULT_PORT, SOCK_DGRAM, 0), mtu = 0;
+	socklen_t len = sizeof(mtu);
+
+	if (fd < 0)
+		return 0;
+	if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len) < 0)
+		mtu = 0;
+	close(fd);
+	return mtu > 0 ? (unsigned)mtu : 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ddpmetrics: the daemon's metrics over HTTP, for Prometheus. See ddpmetrics(8). */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ctl/metrics/exporter.h"
+#include "ipc/version.h"
+#include "util/option.h"
+
+#define LISTEN "127.0.0.1:9899"
+#define MIN_SECONDS 0.001
+#define MAX_SECONDS 60
+
+struct ddpmetrics {
+	const char *listen, *socket;
+	double timeout; /* seconds */
+};
+
+#define AT(member) OPTION_AT(struct ddpmetrics, member)
+
+static const struct option_row rows[] = {
+	{
+		.letters = "l",
+		.name = "listen",
+		.arg = "WHERE",
+		.help = "loopback ADDRESS:PORT, or path of a UNIX socket [" LISTEN "]",
+		.type = OPTION_STRING,
+		AT(listen),
+	},
+	{
+		.name = "socket",
+		.arg = "PATH",
+		.help = "socket of the daemon [$" IPC_SOCKET_ENV ", or " IPC_DEFAULT_SOCKET "]",
+		.type = OPTION_STRING,
+		AT(socket),
+	},
+	{
+		.name = "timeout",
+		.arg = "SECONDS",
+		.noun = "a timeout",
+		.help = "how long to wait for a reply of the daemon",
+		.type = OPTION_SECONDS,
+		AT(timeout),
+		.min = MIN_SECONDS,
+		.max = MAX_SECONDS,
+	},
+	{.letters = "V", .name = "version", .help = "version", .type = OPTION_VERSION},
+	{.letters = "h", .name = "help", .help = "this text", .type = OPTION_HELP},
+};
+
+static const struct ddpmetrics defaults = {.timeout = 2};
+static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};
+
+static int help(void)
+{
+	printf("Usage: ddpmetrics [OPTION]...\n"
+	       "Serves the metrics of ddpsctpd for Prometheus: GET /metrics.\n\n");
+	option_help(stdout, &table, &defaults);
+	return CTL_EXIT_OK;
+}
+
+static int wrong(const char *error)
+{
+	if (*error)
+		fprintf(stderr, "ddpmetrics: %s\n", error);
+	fputs("Try 'ddpmetrics --help'.\n", stderr);
+	return CTL_EXIT_USAGE;
+}
+
+static int run(const struct ddpmetrics *o)
+{
+	const struct exporter_conf conf = {
+		.listen = o->listen,
+		.socket = o->socket,
+		.timeout_ms = (int)(o->timeout * 1000),
+	};
+
+	return exporter_run(&conf);
+}
+
+int main(int argc, char **argv)
+{
+	struct ddpmetrics o = defaults;
+	const char *env = getenv(IPC_SOCKET_ENV);
+	char error[OPTION_ERROR];
+
+	o.listen = LISTEN;
+	o.socket = env && *env ? env : IPC_DEFAULT_SOCKET;
+	switch (option_parse(&table, argc, argv, &o, error)) {
+	case OPTION_R_HELP:
+		return help();
+	case OPTION_R_VERSION:
+		printf("ddpmetrics " PACKAGE_VERSION "\n");
+		return CTL_EXIT_OK;
+	case OPTION_R_WRONG:
+		return wrong(error);
+	default:
+		return optind < argc ? wrong("there are no operands") : run(&o);
+	}
+}

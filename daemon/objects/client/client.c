@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/client/client.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "daemon/objects/sessions/qp.h"
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+void client_allow(struct client *c)
+{
+	const struct config *cfg = &c->daemon->cfg;
+	const struct config_limits *l = &cfg->limits;
+
+#define TABLE(name, most) idtab_allow(&c->name, least(l->name, most));
+#define NO_TABLE
+#define LIMIT_TABLE(member, kind, type, values, table, cap, what, text) table
+	LIMITS(LIMIT_TABLE)
+#undef LIMIT_TABLE
+#undef NO_TABLE
+#undef TABLE
+	idtab_allow(&c->requests, cfg->session.pending_max * l->listeners);
+}
+
+bool client_is_admin(const struct client *c)
+{
+	return c->uid == 0 || c->uid == geteuid();
+}
+
+void client_fault(struct client *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->leaving || list_linked(&c->faulty))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(c->fault, sizeof(c->fault), fmt, ap);
+	va_end(ap);
+	list_add_tail(&c->worker->faulty, &c->faulty);
+}
+
+void client_queue_failed(void *user, const char *reason)
+{
+	client_fault(user, "%s", reason);
+}
+
+void client_leave(struct client *c)
+{
+	c->leaving = true;
+	list_del(&c->faulty);
+	list_del(&c->polled);
+	list_del(&c->watcher.link);
+	list_del(&c->async.dirty);
+	c->watch = event_loop_unwatch(c->watch);
+	c->doorbell_watch = event_loop_unwatch(c->doorbell_watch);
+	outq_deinit(&c->replies);
+	outq_deinit(&c->events);
+}
+
+/* ---- charges ---- */
+
+int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
+		  struct reply *rep)
+{
+	char reason[ACCT_REASON_MAX];
+	int r = acct_charge(c->daemon->acct, c->uid, kind, amount, ret, reason, sizeof(reason));
+
+	if (r > 0)
+		return reply_refuse(rep, EDQUOT, "%s", reason);
+	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
+}
+
+int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep)
+{
+	char reason[ACCT_REASON_MAX];
+
+	if (acct_change(c->daemon->acct, charge, amount, reason, sizeof(reason)))
+		return reply_refuse(rep, EDQUOT, "%s", reason);
+	return 0;
+}
+
+int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
+		      struct acct_charge *charge, struct reply *rep)
+{
+	if (!charge->user)
+		return client_charge(c, kind, amount, charge, rep);
+	return client_change(c, charge, amount, rep);
+}
+
+/* ---- events ---- */
+
+bool client_reads_events(const struct client *c)
+{
+	return c->events.count < c->events_max;
+}
+
+int client_reserve_events(struct client *c, unsigned n, struct reply *rep)
+{
+	char reason[ACCT_REASON_MAX];
+	int r = outq_reserve(&c->events, n, reason, sizeof(reason));
+
+	if (r > 0)
+		return reply_refuse(rep, EDQUOT, "%s", reason);
+	return r < 0 ? reply_refuse(rep, -r, "out of memory") : 0;
+}
+
+void client_event(struct client *c, struct outq_place *place, struct msg_event *ev)
+{
+	if (c->leaving)
+		return;
+	ev->hdr.op = MSG_EVENT;
+	outq_put(&c->events, place, ev, sizeof(*ev));
+}
+
+bool client_event_take_back(struct client *c, struct outq_place *place)
+{
+	return outq_take_back(&c->events, place);
+}
+
+void client_release_events(struct client *c, struct outq_place *places, unsigned n,
+			   unsigned reserved)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (!client_reads_events(c))
+			outq_take_back(&c->events, &places[i]);
+		else if (outq_leave(&c->events, &places[i]))
+			reserved--;
+	}
+	outq_release(&c->events, reserved);
+}
+
+/* ---- bells ---- */
+
+void client_poll_bells(struct client *c)
+{
+	if (c->leaving)
+		return;
+	c->rung_ms = c->worker->now_ms;
+	if (list_linked(&c->polled))
+		return;
+	list_add_tail(&c->worker->polled, &c->polled);
+	bell_awake(c->page);
+}
+
+void client_ring(struct client *c, const struct qp *qp)
+{
+	if (c->leaving)
+		return;
+	bell_ring(c->page, (qp->handle & 0xffff) - 1);
+	client_poll_bells(c);
+}
+
+uint32_t client_qp_number(const struct client *c, uint64_t scope)
+{
+	uint32_t pos = 0;
+	const struct qp *qp;
+
+	while (scope != 0 && (qp = idtab_next(&c->qps, &pos)))
+		if (qp->scope == scope)
+			return qp->num;
+	return 0;
+}

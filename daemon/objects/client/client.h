@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One client program as its objects see it: credentials, limits, the tables of what it owns, and
+ * its sockets. What it names by handle is looked up in these tables alone, so that no client can
+ * name what another one owns. How it comes and goes: service/attach.
+ */
+#ifndef DAEMON_OBJECTS_CLIENT_H
+#define DAEMON_OBJECTS_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/base/acct.h"
+#include "daemon/base/outq.h"
+#include "daemon/base/reply.h"
+#include "daemon/base/state.h"
+#include "daemon/objects/client/async.h"
+#include "ipc/msg.h"
+#include "ipc/ring.h"
+#include "ipc/slab.h"
+#include "util/idtab.h"
+#include "util/list.h"
+
+struct agent;
+struct qp;
+struct show;
+
+enum {
+	CLIENT_REPLIES_MAX = 32, /* replies that may wait: then no record is read */
+};
+
+struct client {
+	struct daemon *daemon;
+	struct worker *worker; /* that serves it and all it owns */
+	uint32_t id;           /* for messages and ddpctl: counts from 1 */
+	uint32_t handle;       /* in daemon.clients */
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	char comm[32];
+	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
+	uint16_t minor;                /* of its library's version of the local protocol */
+	bool hello;                    /* said hello: everything else needs it */
+	bool leaving;                  /* client_leave() was called: nothing reaches it any more */
+	int fd;                        /* records and replies */
+	int event_fd;                  /* events */
+	struct event_loop_watch *watch;
+	struct outq replies, events;
+	uint32_t events_max; /* limits.events when it said hello */
+	struct async_channel async;
+	struct journal_watcher watcher; /* linked while it watches: service/watch */
+	uint32_t watch_seq, watch_lost; /* of its request; events left out since the last one */
+	struct show *show;              /* current answer, or NULL; no record is read meanwhile */
+	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
+	struct event_loop_watch *doorbell_watch;
+	struct bell_page *page; /* NULL before hello */
+	struct list polled;     /* in worker.polled: its page is read in each turn */
+	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
+	uint64_t rung_words;    /* words of its page that are still to be taken */
+	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */
+	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
+	struct slabs slabs; /* of rings.c */
+	struct acct_charge slab_memory, slab_maps;
+	struct agent *agent; /* NULL: none */
+	void *mappings;      /* of its memfds, a tree of mapping.c */
+	struct acct_charge charge, memory;
+	uint64_t mr_bytes; /* in its regions */
+	uint64_t since_ms;
+	struct list faulty; /* in worker.faulty: to be ended */
+	char fault[MSG_REASON_MAX];
+	uint32_t fault_seq; /* of the record at fault, 0 if it was none */
+	int fault_err;      /* errno value */
+};
+
+/* Gives its tables room for what the limits allow by now. They do not shrink: acct refuses. */
+void client_allow(struct client *c);
+
+/* Root, and the user that the daemon runs as. */
+bool client_is_admin(const struct client *c);
+
+/*
+ * What its objects do to a client begins with these functions: blame it, queue for it, ring it.
+ * While it leaves, its objects end, and all of them do nothing.
+ */
+
+/*
+ * The client leaves: no list of the worker holds it from now on, none of its sockets is watched,
+ * and its queues are empty. Then its objects are freed, then it is.
+ */
+void client_leave(struct client *c);
+
+/* Marks the client to be ended after this turn, with the reason. The first fault counts. */
+void client_fault(struct client *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* For outq_init(), with the client as user: marks it to be ended, with the reason. */
+void client_queue_failed(void *user, const char *reason);
+
+/* Charges the client's uid, or refuses with the limit's name, value and use. */
+int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
+		  struct reply *rep);
+
+/* Sets the charge of this kind to the amount, whether there was one or not; on refusal nothing
+ * changes. */
+int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
+		      struct acct_charge *charge, struct reply *rep);
+
+/* Replaces the charged amount by another one; on refusal nothing changes. */
+int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep);
+
+/*
+ * Events wait in places of the objects that they are about (base/outq.h), until the client reads.
+ * An object reserves as many places as events of it may wait at the same time.
+ */
+
+/* Places for n events. 0, or a refusal with limit, value and use. */
+int client_reserve_events(struct client *c, unsigned n, struct reply *rep);
+
+/* Queues an event; hdr is filled in here. It replaces one that waits in this place. */
+void client_event(struct client *c, struct outq_place *place, struct msg_event *ev);
+
+/* Takes the event in this place back. False if none waits: the client may have read it. */
+bool client_event_take_back(struct client *c, struct outq_place *place);
+
+/*
+ * The object with these n places ends, and gives back what it reserved. Events that wait stay, for
+ * a program may destroy an object before it reads why; from limits.events on they go with it.
+ */
+void client_release_events(struct client *c, struct outq_place *places, unsigned n,
+			   unsigned reserved);
+
+/* Whether fewer events wait than limits.events. If not, it gets no further session requests. */
+bool client_reads_events(const struct client *c);
+
+/* Reads the client's bell page in each turn, from the next one on. */
+void client_poll_bells(struct client *c);
+
+/* Rings the bell of a queue pair for the client: the next turn checks the queue pair. */
+void client_ring(struct client *c, const struct qp *qp);
+
+/* Number of the client's queue pair with this scope, or 0. */
+uint32_t client_qp_number(const struct client *c, uint64_t scope);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/memory/mapping.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "daemon/objects/client/client.h"
+#include "util/checked.h"
+
+#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int compare(const void *left, const void *right)
+{
+	const struct mapping *a = left, *b = right;
+
+	if (a->ino != b->ino)
+		return ORDER(a->ino, b->ino);
+	if (a->dev != b->dev)
+		return ORDER(a->dev, b->dev);
+	if (a->start != b->start)
+		return ORDER(a->start, b->start);
+	if (a->end != b->end)
+		return ORDER(a->end, b->end);
+	if (a->may_write != b->may_write)
+		return ORDER(a->may_write, b->may_write);
+	return ORDER(a->write, b->write);
+}
+
+/* A reference to the client's mapping with that key, or NULL. */
+static struct mapping *find(const struct mapping *key)
+{
+	struct mapping **found = tfind(key, &key->client->mappings, compare);
+
+	if (!found)
+		return NULL;
+	(*found)->users++;
+	return *found;
+}
+
+/* The caller fills in the map. */
+static int make(const struct mapping *key, struct mapping **ret, struct reply *rep)
+{
+	struct client *c = key->client;
+	struct mapping *m = malloc(sizeof(*m));
+	int r;
+
+	if (!m)
+		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
+	*m = *key;
+	r = client_charge(c, ACCT_MAPS, 1, &m->charge, rep);
+	if (!r && !tsearch(m, &c->mappings, compare))
+		r = reply_refuse(rep, ENOMEM, "memory region: out of memory");
+	if (r) {
+		acct_release(&m->charge);
+		free(m);
+		return r;
+	}
+	m->users = 1;
+	*ret = m;
+	return 0;
+}
+
+/* Verifies the memfd, and says which mapping the range needs. Returns as memfd_verify(). */
+static int plan(int fd, uint64_t offset, uint64_t len, struct mapping *key)
+{
+	const uint64_t window = MAPPING_WINDOW;
+	struct stat st;
+	int r = memfd_verify(fd, offset, len, key->write);
+
+	if (r)
+		return r;
+	/* Reads the size when the memfd cannot shrink any more. */
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	key->dev = st.st_dev;
+	key->ino = st.st_ino;
+	key->start = offset & ~(window - 1);
+	key->end = checked_round_up(offset + len, window);
+	if (key->end > (uint64_t)st.st_size)
+		key->end = (uint64_t)st.st_size;
+	key->may_write = key->write || memfd_verify(fd, offset, len, true) == 0;
+	return 0;
+}
+
+static int refuse(int r, uint64_t offset, uint64_t len, struct reply *rep)
+{
+	if (r > 0)
+		return reply_refuse(rep, memfd_errno(r),
+				    "memory region of %llu bytes at %llu of the descriptor: %s",
+				    (unsigned long long)len, (unsigned long long)offset,
+				    memfd_reason(r));
+	return reply_refuse(rep, -r, "memory region of %llu bytes: cannot be mapped",
+			    (unsigned long long)len);
+}
+
+int mapping_get(struct client *c, int fd, uint64_t offset, uint64_t len, bool write,
+		struct mapping **ret, struct reply *rep)
+{
+	struct mapping key = {.client = c, .write = write};
+	struct mapping *m;
+	int r = plan(fd, offset, len, &key);
+
+	if (r)
+		return refuse(r, offset, len, rep);
+	*ret = find(&key);
+	if (*ret)
+		return 0;
+	r = make(&key, &m, rep);
+	if (r)
+		return r;
+	r = memfd_map_client(fd, key.start, key.end - key.start, write, &m->map);
+	if (r) {
+		mapping_put(m);
+		return refuse(r, offset, len, rep);
+	}
+	*ret = m;
+	return 0;
+}
+
+/* Maps the pages of `from` a second time, for writing. */
+static int map_for_writing(struct mapping *m, const struct mapping *from)
+{
+	void *map = mremap(from->map.map, 0, from->map.map_len, MREMAP_MAYMOVE);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	m->map = (struct memfd_map){.addr = map, .map = map, .map_len = from->map.map_len};
+	return mprotect(map, m->map.map_len, PROT_READ | PROT_WRITE) < 0 ? -errno : 0;
+}
+
+int mapping_share(struct mapping *m, bool write, struct mapping **ret, struct reply *rep)
+{
+	struct mapping key = *m;
+	struct mapping *next;
+	int r;
+
+	key.write |= write;
+	if (key.write && !m->may_write)
+		return reply_refuse(rep, EACCES,
+				    "memory region: its descriptor was not opened for writing, or "
+				    "is sealed against it");
+	*ret = find(&key);
+	if (*ret)
+		return 0;
+	key.map = (struct memfd_map){0};
+	key.charge = (struct acct_charge){0};
+	r = make(&key, &next, rep);
+	if (r)
+		return r;
+	r = map_for_writing(next, m);
+	if (r) {
+		mapping_put(next);
+		return refuse(r, m->start, m->end - m->start, rep);
+	}
+	*ret = next;
+	return 0;
+}
+
+uint8_t *mapping_at(const struct mapping *m, uint64_t offset)
+{
+	return m->map.addr + (offset - m->start);
+}
+
+void mapping_put(struct mapping *m)
+{
+	if (!m || --m->users)
+		return;
+	tdelete(m, &m->client->mappings, compare);
+	memfd_unmap(&m->map);
+	acct_release(&m->charge);
+	free(m);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/sessions/assoc_events.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/net/path.h"
+#include "daemon/objects/memory/agent.h"
+#include "daemon/objects/sessions/port.h"
+#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/reason.h"
+#include "daemon/objects/sessions/session_request.h"
+
+static struct qp *qp_of(struct list *waiter)
+{
+	return list_entry(waiter, struct qp, waiting);
+}
+
+static void initiate(struct association *assoc, struct list *waiter)
+{
+	(void)assoc;
+	qp_initiate(qp_of(waiter));
+}
+
+static void failed(struct association *assoc, struct list *waiter, int err, const char *reason)
+{
+	(void)assoc;
+	qp_failed(qp_of(waiter), MSG_EV_FAILED,
+		  &(struct session_event){.err = err, .reason = reason});
+}
+
+/* ---- sessions ---- */
+
+/* The peer shut the association down while our Initiate was on its way: it did not see the
+ * Initiate, or will not answer it any more. */
+static bool crossed_shutdown(const struct association *assoc, const struct qp *qp,
+			     const struct assoc_event *ev)
+{
+	return qp->state == QP_CONNECTING && ev->reason == ASSOC_REASON_LOST &&
+	       assoc->lost_err == 0;
+}
+
+static void session_closed(struct association *assoc, const struct assoc_event *ev)
+{
+	struct qp *qp = rdmap_user(ev->ep);
+	char reason[MSG_REASON_MAX];
+	struct session_event event = {
+		.err = reason_closed(assoc, ev, reason, sizeof(reason)),
+		.reason = reason,
+		.term = ev->at.term,
+		.blamed = ev->term,
+	};
+
+	if (crossed_shutdown(assoc, qp, ev)) {
+		qp_initiate_again(qp);
+		return;
+	}
+	if (qp->state != QP_CONNECTING) {
+		qp_closed(qp, &event);
+		return;
+	}
+	if (!event.err)
+		event.err = ECONNRESET;
+	qp_failed(qp, MSG_EV_FAILED, &event);
+}
+
+static void stream_error(const struct assoc_event *ev)
+{
+	char reason[MSG_REASON_MAX];
+	struct session_event event = {
+		.err = reason_error(ev, reason, sizeof(reason)),
+		.reason = reason,
+		.term = ev->at.term,
+		.blamed = ev->term,
+	};
+
+	qp_error(rdmap_user(ev->ep), &event);
+}
+
+/* The peer's program answered. */
+static void answered(struct qp *qp, const struct assoc_event *ev)
+{
+	struct session_event event = {
+		.enh = ev->enhanced ? &ev->enh : NULL,
+		.private_data = ev->priv,
+		.private_len = ev->priv_len,
+	};
+
+	if (ev->type == ASSOC_EV_ACCEPTED) {
+		qp_established(qp, &event);
+		return;
+	}
+	event.err = ECONNREFUSED;
+	event.reason = "the peer's program rejected the session";
+	qp_failed(qp, MSG_EV_REJECTED, &event);
+}
+
+static void on_event(struct association *assoc, const struct assoc_event *ev)
+{
+	switch (ev->type) {
+	case ASSOC_EV_REQUEST:
+		session_request_new(port_of(assoc), assoc, ev);
+		break;
+	case ASSOC_EV_WITHDRAWN:
+		session_request_withdrawn(assoc, ev->sid);
+		break;
+	case ASSOC_EV_ACCEPTED:
+	case ASSOC_EV_REJECTED:
+		answered(rdmap_user(ev->ep), ev);
+		break;
+	case ASSOC_EV_REFUSED:
+		qp_refused(rdmap_user(ev->ep));
+		break;
+	case ASSOC_EV_CLOSED:
+		session_closed(assoc, ev);
+		break;
+	case ASSOC_EV_ERROR:
+		stream_error(ev);
+		break;
+	case ASSOC_EV_HALF_CLOSED:
+		qp_half_closed(rdmap_user(ev->ep));
+		break;
+	}
+}
+
+/* ---- the association itself ---- */
+
+static void log_path(const struct association *assoc, const struct llp_path *path,
+		     const char *reason)
+{
+	struct worker *w = assoc->worker;
+	struct ctl_event ev = {.assoc = assoc->id, .remote = path->remote};
+
+	snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
+	journal_add(&w->journal, w->now_ms, CTL_EVENT_PATH, &ev);
+}
+
+static void path(struct association *assoc, const struct llp_path *path, const char *change)
+{
+	struct msg_path m = path_record(path);
+	struct assoc_stream_info info;
+	char reason[MSG_REASON_MAX];
+	uint32_t pos = 0;
+
+	path_describe(assoc, path, change, reason, sizeof(reason));
+	log_path(assoc, path, reason);
+	while (assoc->ddp && assoc_stream_next(assoc->ddp, &pos, &info)) {
+		struct qp *qp = info.ep ? rdmap_user(info.ep) : NULL;
+
+		if (qp)
+			qp_path(qp, &m, reason);
+	}
+}
+
+static void placed(struct association *assoc, const struct span *dst, unsigned n)
+{
+	agent_placed(assoc->worker, dst, n);
+}
+
+const struct association_events assoc_events = {
+	.initiate = initiate,
+	.failed = failed,
+	.event = on_event,
+	.placed = placed,
+	.path = path,
+	.gone = session_request_withdraw_all,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/sessions/posted.h"
+
+#include "daemon/base/queue.h"
+#include "daemon/net/association.h"
+#include "daemon/objects/sessions/bells.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/qp.h"
+
+enum {
+	ROUNDS_SENT = 4, /* for one record: each sends what a turn does */
+	ROUNDS = 128,    /* the same, with those in which nothing was sent */
+};
+
+static bool may_begin(const struct qp *qp)
+{
+	return (qp->state == QP_RTS || qp->state == QP_CLOSING) && queue_waiting(&qp->sq) > 0;
+}
+
+/* Wakes the queue pairs that have entries and forgets the others. Returns how many entries. */
+static uint64_t wake(struct client *c)
+{
+	uint64_t n = 0;
+
+	list_foreach_safe (l, &c->posted) {
+		struct qp *qp = list_entry(l, struct qp, posted);
+
+		if (may_begin(qp)) {
+			n += queue_waiting(&qp->sq);
+			qp_wake(qp);
+		} else {
+			list_del(l);
+		}
+	}
+	return n;
+}
+
+bool posted_take(struct client *c)
+{
+	uint64_t before = UINT64_MAX, n;
+	unsigned sent = 0, i;
+
+	if (!c->page)
+		return false; /* it did not say hello */
+	bells_take_client(c);
+	for (i = 0; i < ROUNDS && sent < ROUNDS_SENT && (n = wake(c)) > 0 && n < before; i++) {
+		before = n;
+		sent += association_send_all(c->worker);
+	}
+	return i > 0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/sessions/qp_options.h"
+
+#include <errno.h>
+
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/qp_access.h"
+#include "daemon/objects/sessions/qp_hold.h"
+#include "daemon/objects/queues/srq.h"
+#include "proto/rdmap/credit.h"
+#include "proto/rdmap/rdmap.h"
+
+enum {
+	FLAGS = MSG_QP_PLACE_IN_ORDER | MSG_QP_KEEP_RECVS | MSG_QP_ACKED | MSG_QP_IMM_OF_SEND |
+		MSG_QP_CREDITS,
+};
+
+_Static_assert((int)MSG_QP_PLACE_IN_ORDER == RDMAP_PLACE_IN_ORDER &&
+		       (int)MSG_QP_KEEP_RECVS == RDMAP_KEEP_RECVS &&
+		       (int)MSG_QP_ACKED == RDMAP_ACKED &&
+		       (int)MSG_QP_IMM_OF_SEND == RDMAP_IMM_OF_SEND &&
+		       (int)MSG_QP_CREDITS == RDMAP_CREDITS,
+	       "options keep their bits");
+
+/* ---- checks ---- */
+
+static int check_hold(const struct msg_options *req, struct reply *rep)
+{
+	if (req->hold_bytes > QP_HOLD_MAX)
+		return reply_refuse(rep, EINVAL, "hold of %u bytes: at most %d for one queue pair",
+				    req->hold_bytes, QP_HOLD_MAX);
+	if (req->hold_ms > QP_HOLD_MS_MAX)
+		return reply_refuse(rep, EINVAL, "hold for %u ms: at most %d", req->hold_ms,
+				    QP_HOLD_MS_MAX);
+	if (req->hold_ms > 0 && req->hold_bytes == 0)
+		return reply_refuse(rep, EINVAL, "hold for %u ms: without room for messages",
+				    req->hold_ms);
+	return 0;
+}
+
+static int check_what(const struct msg_options *req, uint32_t known, struct reply *rep)
+{
+	if (req->what & ~known)
+		return reply_refuse(rep, EINVAL, "options: change 0x%x: a set of 0x%x is possible",
+				    req->what, known);
+	if (req->what & MSG_OPTIONS_FLAGS && req->flags & ~(uint32_t)FLAGS)
+		return reply_refuse(rep, EINVAL, "options 0x%x: a set of 0x%x is possible",
+				    req->flags, FLAGS);
+	if (req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_IMM_OF_SEND &&
+	    !(req->flags & MSG_QP_PLACE_IN_ORDER))
+		return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", req->flags,
+				    MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER);
+	if (req->what & MSG_OPTIONS_ACCESS && req->access & ~(uint32_t)STAG_REMOTE_ALL)
+		return reply_refuse(rep, EINVAL, "options: access 0x%x: a set of 0x%x is possible",
+				    req->access, STAG_REMOTE_ALL);
+	return req->what & MSG_OPTIONS_HOLD ? check_hold(req, rep) : 0;
+}
+
+/* Messages that wait for receives have to fit into the window of the peer. */
+static int check_window(uint32_t flags, uint32_t bytes, uint32_t ms, struct reply *rep)
+{
+	if (!(flags & MSG_QP_CREDITS) || ms == 0 || credit_window(bytes) > 0)
+		return 0;
+	return reply_refuse(rep, EINVAL, "hold of %u bytes: credits need %u or more", bytes,
+			    credit_hold_min());
+}
+
+static int check_qp(const struct qp *qp, struct reply *rep)
+{
+	if (qp->raw)
+		return reply_refuse(rep, EOPNOTSUPP, "queue pair %u: options: it is raw", qp->num);
+	if (qp->state != QP_IDLE || qp->assoc)
+		return reply_refuse(rep, EISCONN, "queue pair %u: options while it is %s", qp->num,
+				    qp_state_str(qp->state));
+	return 0;
+}
+
+/* ---- the hold ---- */
+
+/* How far the peer may be ahead: as the hold allows. */
+static uint32_t window_of(const struct qp *qp)
+{
+	return qp->options & MSG_QP_CREDITS && qp->hold.ms > 0 ? credit_window(qp->hold.bytes) : 0;
+}
+
+static int set_hold(struct qp *qp, const struct msg_options *req, struct reply *rep)
+{
+	uint32_t bytes = req->what & MSG_OPTIONS_HOLD ? req->hold_bytes : 0;
+	uint32_t flags = req->what & MSG_OPTIONS_FLAGS ? req->flags : qp->options;
+	bool in_order = req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_PLACE_IN_ORDER;
+	int r;
+
+	if (qp->hold.mem && bytes > 0)
+		return reply_refuse(rep, EEXIST, "queue pair %u: it has a hold of %u bytes already",
+				    qp->num, qp->hold.bytes);
+	if (in_order && bytes == 0 && !qp->hold.mem)
+		bytes = QP_HOLD_DEFAULT;
+	r = bytes > 0 ? check_window(flags, bytes, req->hold_ms, rep)
+		      : check_window(flags, qp->hold.bytes, qp->hold.ms, rep);
+	if (r)
+		return r;
+	return bytes > 0 ? qp_hold_make(qp, bytes, req->hold_ms, rep) : 0;
+}
+
+/* ---- queue pairs ---- */
+
+static void answer(const struct qp *qp, struct msg_options_state *ret)
+{
+	struct rdmap_info info;
+
+	rdmap_query(qp->ep, &info);
+	ret->hold_bytes = qp->hold.bytes;
+	ret->hold_ms = qp->hold.ms;
+	ret->flags = qp->options;
+	ret->held_bytes = info.held_bytes;
+	ret->held_msgs = info.held_msgs;
+	ret->access = STAG_REMOTE_ALL & ~qp->withheld;
+}
+
+int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
+{
+	const bool fixed = req->what & (MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS);
+	int r = check_what(req, MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS | MSG_OPTIONS_ACCESS, rep);
+
+	if (!r && fixed)
+		r = check_qp(qp, rep);
+	if (!r)
+		r = set_hold(qp, req, rep);
+	if (r)
+		return r;
+	if (req->what & MSG_OPTIONS_ACCESS)
+		qp_access_set(qp, req->access);
+	if (req->what & MSG_OPTIONS_FLAGS) {
+		qp->options = req->flags;
+		rdmap_set_options(qp->ep, req->flags);
+	}
+	if (fixed)
+		rdmap_set_window(qp->ep, window_of(qp));
+	answer(qp, &rep->options);
+	return 0;
+}
+
+int qp_options_inherit(struct qp *qp, struct reply *rep)
+{
+	if (!qp->srq || qp->srq->hold_bytes == 0 || qp->raw)
+		return 0;
+	return qp_hold_make(qp, qp->srq->hold_bytes, qp->srq->hold_ms, rep);
+}
+
+/* ---- shared receive queues ---- */
+
+void qp_options_of_srq(const struct srq *srq, struct msg_options_state *ret)
+{
+	const struct client *c = srq->client;
+	uint32_t pos = 0;
+	const struct qp *qp;
+
+	ret->hold_bytes = srq->hold_bytes;
+	ret->hold_ms = srq->hold_ms;
+	while ((qp = idtab_next(&c->qps, &pos))) {
+		struct rdmap_info info;
+
+		if (qp->srq != srq)
+			continue;
+		rdmap_query(qp->ep, &info);
+		ret->held_bytes += info.held_bytes;
+		ret->held_msgs += info.held_msgs;
+	}
+}
+
+int qp_options_set_srq(struct srq *srq, const struct msg_options *req, struct reply *rep)
+{
+	int r = check_what(req, MSG_OPTIONS_HOLD, rep);
+
+	if (r)
+		return r;
+	if (req->what & MSG_OPTIONS_HOLD) {
+		srq->hold_bytes = req->hold_bytes;
+		srq->hold_ms = req->hold_ms;
+	}
+	qp_options_of_srq(srq, &rep->options);
+	return 0;
+}

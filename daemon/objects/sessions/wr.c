@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/sessions/wr.h"
+
+#include <string.h>
+
+#include "daemon/base/queue.h"
+#include "daemon/objects/memory/agent.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/queues/cq.h"
+#include "daemon/objects/memory/mr.h"
+#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/qp_hold.h"
+#include "daemon/objects/queues/srq.h"
+
+/* ---- the entries of the rings are what the protocol takes ---- */
+
+_Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
+		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE &&
+		       (int)WQE_PLACED == RDMAP_PLACED && (int)WQE_PACED == RDMAP_PACED,
+	       "flags keep their bits");
+
+#define SAME_OPERAND(wqe, wr)                                                                      \
+	_Static_assert(offsetof(struct wqe_send, wqe) - offsetof(struct wqe_send, operand) ==      \
+			       offsetof(struct rdmap_wr, wr) - offsetof(struct rdmap_wr, operand), \
+		       "operands are copied as they are")
+SAME_OPERAND(imm, imm);
+SAME_OPERAND(atomic.data, atomic.data);
+SAME_OPERAND(atomic.mask, atomic.mask);
+SAME_OPERAND(atomic.compare, atomic.compare);
+SAME_OPERAND(atomic.compare_mask, atomic.compare_mask);
+SAME_OPERAND(bind.region, bind.region);
+SAME_OPERAND(bind.access, bind.rights);
+SAME_OPERAND(bind.length, bind.len);
+SAME_OPERAND(raw.rsvd, raw.rsvd);
+SAME_OPERAND(raw.qn, raw.qn);
+_Static_assert(sizeof(((struct wqe_send *)0)->operand) == sizeof(((struct rdmap_wr *)0)->operand),
+	       "operands are copied as they are");
+
+/* ---- from entries to work requests ---- */
+
+/*
+ * Only counts are checked here, so that copies stay in bounds. The protocol checks everything else
+ * (proto/rdmap/rdmap_work.c).
+ */
+
+static bool elements_of(const struct wqe_sge *in, unsigned n, struct sgl_elem *ret)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		ret[i] = (struct sgl_elem){in[i].addr, in[i].len, in[i].lkey};
+		total += in[i].len;
+	}
+	return total <= UINT32_MAX;
+}
+
+/* The payload: inline, or elements. */
+static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *e,
+				    struct rdmap_wr *ret)
+{
+	if (e->flags & WQE_INLINE) {
+		if (e->inline_len > qp->max_inline)
+			return RDMAP_LOC_LEN_ERR;
+		ret->len = e->inline_len;
+		memcpy(ret->inl, e->data, e->inline_len);
+		return RDMAP_SUCCESS;
+	}
+	if (e->num_sge > qp->max_send_sge)
+		return RDMAP_LOC_SGE_ERR;
+	ret->nsge = e->num_sge;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
+}
+
+/* An unknown opcode completes as a Send. */
+static uint8_t op_of(const struct wqe_send *e)
+{
+	return opcode_is_send(e->opcode) ? e->opcode : WQE_SEND;
+}
+
+static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdmap_wr *ret)
+{
+	ret->cookie = e->wr_id;
+	ret->op = op_of(e);
+	ret->flags = e->flags;
+	if (qp->sig_all)
+		ret->flags |= RDMAP_SIGNALED;
+	ret->nsge = 0;
+	ret->len = 0;
+	ret->inv_stag = e->inv_rkey;
+	ret->rstag = e->rkey;
+	ret->rto = e->remote_addr;
+	ret->fetch = e->fetch;
+	ret->status =
+		(uint8_t)(opcode_is_send(e->opcode) ? payload_of(qp, e, ret) : RDMAP_LOC_OP_ERR);
+	memcpy(ret->operand, e->operand, sizeof(ret->operand));
+}
+
+/* The queue of a receive. False if this queue pair has no queue of that number. */
+static bool queue_of(const struct qp *qp, const struct wqe_recv *e, uint8_t *ret)
+{
+	if (qp->raw && e->qn == WQE_QN_TAGGED)
+		*ret = RDMAP_QN_TAGGED;
+	else if (e->qn < (qp->raw ? qp->raw_queues : 1U))
+		*ret = (uint8_t)e->qn;
+	else
+		return false;
+	return true;
+}
+
+static enum rdmap_status check_recv(const struct qp *qp, const struct wqe_recv *e,
+				    struct rdmap_recv *ret)
+{
+	if (!queue_of(qp, e, &ret->qn))
+		return RDMAP_LOC_OP_ERR;
+	if (e->num_sge > qp->max_recv_sge)
+		return RDMAP_LOC_SGE_ERR;
+	ret->nsge = e->num_sge;
+	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
+}
+
+/* ---- taking entries; room for the completion is reserved first ---- */
+
+/* QUEUE_E_*, of which BROKEN ends the client. */
+static int pop_send(struct qp *qp, struct wqe_send *ret)
+{
+	int r;
+
+	if (ring_avail(&qp->sq) == 0 || !cq_reserve(qp->send_cq, &qp->send_room))
+		return QUEUE_E_EMPTY;
+	r = queue_pop_send(&qp->sq, ret);
+	if (r == QUEUE_E_BROKEN)
+		client_fault(qp->client,
+			     "queue pair %u: the index of its send ring is out of range", qp->num);
+	if (r)
+		cq_unreserve(qp->send_cq, 1);
+	else
+		qp->taken_send++;
+	return r;
+}
+
+static bool offers_recv(struct qp *qp)
+{
+	return qp->srq ? srq_offers(qp->srq, qp->taken_recv) : ring_avail(&qp->rq) != 0;
+}
+
+/* If there is none and messages may wait for one, the client rings when it posts it. */
+static bool recv_waits(struct qp *qp)
+{
+	if (offers_recv(qp))
+		return true;
+	if (!qp->hold.mem)
+		return false;
+	ring_sleep(qp->srq ? &qp->srq->ring : &qp->rq, RING_SLEEPS);
+	return offers_recv(qp);
+}
+
+static void count_recv(struct qp *qp)
+{
+	qp->taken_recv++;
+	if (!qp->srq)
+		return;
+	qp->srq_taken++;
+	srq_taken(qp->srq);
+}
+
+static int pop_recv(struct qp *qp, struct wqe_recv *ret)
+{
+	int r;
+
+	if (!recv_waits(qp) || !cq_reserve(qp->recv_cq, &qp->recv_room))
+		return QUEUE_E_EMPTY;
+	r = queue_pop_recv(qp->srq ? &qp->srq->ring : &qp->rq, ret);
+	if (r == QUEUE_E_BROKEN)
+		client_fault(qp->client,
+			     "queue pair %u: the index of its receive ring is out of range",
+			     qp->num);
+	if (r)
+		cq_unreserve(qp->recv_cq, 1);
+	else
+		count_recv(qp);
+	return r;
+}
+
+static bool take_send(void *user, struct rdmap_wr *ret)
+{
+	struct qp *qp = user;
+	struct wqe_send e;
+
+	wr_flush_pending(qp);
+	if (qp->flush_pending > 0 || pop_send(qp, &e))
+		return false;
+	request_of(qp, &e, ret);
+	return true;
+}
+
+/* There is a receive, but no room for its completion: without a hold the session ends. */
+static void note_overrun(struct qp *qp)
+{
+	if (!qp->hold.mem && offers_recv(qp))
+		async_post(qp->client, &qp->recv_cq->async, MSG_ASYNC_CQ_OVERRUN);
+}
+
+static bool take_recv(void *user, struct rdmap_recv *ret)
+{
+	struct qp *qp = user;
+	struct wqe_recv e;
+
+	if (pop_recv(qp, &e)) {
+		note_overrun(qp);
+		return false;
+	}
+	ret->cookie = e.wr_id;
+	ret->nsge = 0;
+	ret->qn = 0;
+	ret->status = (uint8_t)check_recv(qp, &e, ret);
+	return true;
+}
+
+/* Others take those of a shared queue. */
+static uint32_t recvs(void *user)
+{
+	struct qp *qp = user;
+
+	return qp->srq ? 0 : queue_waiting(&qp->rq);
+}
+
+/* ---- completing ---- */
+
+static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *done)
+{
+	return (struct wqe_cqe){
+		.wr_id = done->cookie,
+		.qp_num = qp->num,
+		.status = done->status,
+		.opcode = done->op,
+		.flags = (uint8_t)((done->invalidated ? CQE_WITH_INV : 0) |
+				   (done->solicited ? CQE_SOLICITED : 0) |
+				   (done->immediate ? CQE_WITH_IMM : 0)),
+		.imm = done->imm,
+		.byte_len = done->len,
+		.inv_rkey = done->inv_stag,
+		.err_perr = done->at.perr,
+		.err_term = done->at.term,
+		.err_stag = done->at.stag,
+		.err_to = done->at.to,
+		.err_len = done->at.len,
+		.qn = done->qn,
+	};
+}
+
+static void complete(void *user, const struct rdmap_done *done)
+{
+	struct qp *qp = user;
+	bool recv = opcode_has(done->op, OPCODE_COMPLETION);
+	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
+	struct wqe_cqe e;
+
+	if (recv)
+		qp->taken_recv--;
+	else
+		qp->taken_send--;
+	if (recv && qp->srq)
+		srq_done(qp->srq, 1);
+	if (done->status == RDMAP_SUCCESS && !done->signaled) {
+		cq_unreserve(cq, 1);
+		return;
+	}
+	e = entry_of(qp, done);
+	cq_push(cq, &e, done->solicited || done->status != RDMAP_SUCCESS);
+}
+
+/* ---- memory that the client's agent copies ---- */
+
+static int reach(void *user, struct rdmap_reach *r)
+{
+	return agent_reach(user, r);
+}
+
+static void wrote(void *user, uint8_t *p, uint32_t len)
+{
+	const struct qp *qp = user;
+
+	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
+}
+
+static bool keep(void *user)
+{
+	return qp_hold_keep(user);
+}
+
+/* A region's STag works only for queue pairs of its domain, so it is one of this client. */
+static void written(void *user, uint32_t notice)
+{
+	const struct qp *qp = user;
+	struct mr *mr = idtab_get(&qp->client->mrs, notice);
+
+	if (mr)
+		notice_written(&mr->notice, qp->num);
+}
+
+const struct rdmap_ops wr_ops = {
+	.take_send = take_send,
+	.take_recv = take_recv,
+	.recvs = recvs,
+	.complete = complete,
+	.reach = reach,
+	.written = written,
+	.keep = keep,
+	.wrote = wrote,
+};
+
+/* ---- flushing ---- */
+
+static bool flush_send(struct qp *qp)
+{
+	struct rdmap_done done = {.status = RDMAP_FLUSH_ERR, .signaled = true};
+	struct wqe_send e;
+
+	if (pop_send(qp, &e))
+		return false;
+	done.cookie = e.wr_id;
+	done.op = op_of(&e);
+	complete(qp, &done);
+	return true;
+}
+
+static bool flush_recv(struct qp *qp)
+{
+	struct rdmap_done done = {.status = RDMAP_FLUSH_ERR, .signaled = true, .op = RDMAP_RECV};
+	struct wqe_recv e;
+
+	if (pop_recv(qp, &e))
+		return false;
+	done.cookie = e.wr_id;
+	if (queue_of(qp, &e, &done.qn) && done.qn == RDMAP_QN_TAGGED) {
+		done.op = RDMAP_RECV_TAGGED;
+		done.qn = 0;
+	}
+	complete(qp, &done);
+	return true;
+}
+
+/* Flushes at most one ring of entries, because the client may post as fast as the daemon flushes.
+ * True if that many were posted. */
+static bool flush_sends(struct qp *qp)
+{
+	for (uint32_t i = 0; i < qp->sq.size; i++)
+		if (!flush_send(qp))
+			return false;
+	return true;
+}
+
+static bool flush_recvs(struct qp *qp)
+{
+	if (qp->srq || rdmap_keeps_recvs(qp->ep))
+		return false;
+	for (uint32_t i = 0; i < qp->rq.size; i++)
+		if (!flush_recv(qp))
+			return false;
+	return true;
+}
+
+void wr_flush(struct qp *qp)
+{
+	bool more = flush_sends(qp);
+
+	if (flush_recvs(qp) || more)
+		client_ring(qp->client, qp);
+}
+
+void wr_flush_pending(struct qp *qp)
+{
+	/* After the message that is still being sent: completions come in the order of posting. */
+	while (qp->flush_pending > 0 && qp->taken_send == 0 && flush_send(qp))
+		qp->flush_pending--;
+}
+
+void wr_mark_flush(struct qp *qp)
+{
+	qp->flush_pending = queue_waiting(&qp->sq);
+	wr_flush_pending(qp);
+	flush_recvs(qp);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/common/addrs.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/common.h"
+
+enum { HOST_MAX = 256 };
+
+bool addrs_several(const char *text)
+{
+	return strchr(text, ',') != NULL;
+}
+
+static int lookup(const char *what, const char *host, struct sockaddr_storage *ret)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
+	struct addrinfo *ai;
+	int e = getaddrinfo(host, NULL, &hints, &ai);
+
+	if (e) {
+		common_error("%s: %s: %s", what, host, gai_strerror(e));
+		return -EADDRNOTAVAIL;
+	}
+	memset(ret, 0, sizeof(*ret));
+	if (ai->ai_addrlen <= sizeof(*ret))
+		memcpy(ret, ai->ai_addr, ai->ai_addrlen);
+	freeaddrinfo(ai);
+	return 0;
+}
+
+/* The port has the same offset in both kinds of address. */
+static void set_port(struct sockaddr_storage *a, uint16_t port)
+{
+	struct sockaddr_in in;
+
+	memcpy(&in, a, sizeof(in));
+	in.sin_port = htons(port);
+	memcpy(a, &in, sizeof(in));
+}
+
+static int add(const char *what, const char *host, size_t len, uint16_t port, struct addrs *l)
+{
+	char name[HOST_MAX];
+	int r;
+
+	if (len == 0 || len >= sizeof(name)) {
+		common_error("%s: an address is %s", what, len ? "too long" : "empty");
+		return -EINVAL;
+	}
+	if (l->n == ADDRS_MAX) {
+		common_error("%s: at most %d addresses", what, ADDRS_MAX);
+		return -EINVAL;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)len, host);
+	r = lookup(what, name, &l->a[l->n]);
+	if (r == 0)
+		set_port(&l->a[l->n++], port);
+	return r;
+}
+
+int addrs_parse(const char *what, const char *text, uint16_t port, struct addrs *ret)
+{
+	struct addrs l = {.n = 0};
+	int r = 0;
+
+	for (const char *host = text; r == 0 && host;) {
+		const char *end = strchrnul(host, ',');
+
+		r = add(what, host, (size_t)(end - host), port, &l);
+		host = *end ? end + 1 : NULL;
+	}
+	if (r == 0)
+		*ret = l;
+	return r;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ddpcp: copies files by RDMA Writes. See ddpcp(1). */
+#include "tools/ddpcp/ddpcp.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#include "tools/common/common.h"
+#include "tools/ddpcp/ddpcp_proto.h"
+#include "tools/common/opts.h"
+
+#define AT(member) OPTION_AT(struct ddpcp_opts, member)
+
+static const struct option_row rows[] = {
+	{
+		.name = "root",
+		.arg = "DIR",
+		.help = "serve: the directory whose files are served",
+		.type = OPTION_STRING,
+		AT(root),
+	},
+	{
+		.name = "read-only",
+		.help = "serve: refuse put",
+		.type = OPTION_FLAG,
+		AT(read_only),
+	},
+	{
+		.letters = "r",
+		.name = "recursive",
+		.help = "copy directories with all that is in them",
+		.type = OPTION_FLAG,
+		AT(tree),
+	},
+	{
+		.letters = "p",
+		.name = "preserve",
+		.help = "keep times, and modes without regard to the umask",
+		.type = OPTION_FLAG,
+		AT(preserve),
+	},
+	{
+		.letters = "P",
+		.name = "port",
+		.arg = "PORT",
+		.noun = "a port",
+		.help = "SCTP port of the server",
+		.type = OPTION_NUM,
+		AT(port),
+		.min = 1,
+		.max = UINT16_MAX,
+	},
+	{
+		.letters = "q",
+		.name = "quiet",
+		.help = "print only errors",
+		.type = OPTION_FLAG,
+		AT(quiet),
+	},
+	OPTS_COMMON(struct ddpcp_opts),
+};
+
+static const struct ddpcp_opts defaults = {.port = DDPCP_PORT};
+
+static void complete_operand(const struct complete *c)
+{
+	if (c->n == 0) {
+		complete_word(c, "put", "copy files to a host");
+		complete_word(c, "get", "copy files from a host");
+		complete_word(c, "serve", "let others copy files from and to a directory");
+	} else if (strcmp(c->operand[0], "serve") != 0) {
+		complete_by_shell(c, "files");
+		complete_by_shell(c, "hosts");
+	}
+}
+
+static const struct opts_tool tool = {
+	.usage = "Usage: ddpcp [OPTION]... put FILE... HOST:[NAME]\n"
+		 "       ddpcp [OPTION]... get HOST:NAME [FILE]\n"
+		 "       ddpcp [OPTION]... get HOST:NAME... DIR\n"
+		 "       ddpcp [OPTION]... serve --root DIR [--read-only]\n"
+		 "Copies files by RDMA Writes and compares the SHA-256 of both copies. FILE - is\n"
+		 "standard input or output. A copy that was interrupted goes on where it ended.\n"
+		 "HOST may list several addresses of one host, separated by commas: the session\n"
+		 "then survives the failure of a path.\n",
+	.table = {rows, sizeof(rows) / sizeof(rows[0])},
+	.defaults = &defaults,
+	.operand = complete_operand,
+};
+
+static int run(const struct ddpcp_opts *o, int argc, char **argv)
+{
+	const char *verb = argc ? argv[0] : "";
+
+	if (strcmp(verb, "serve") != 0 && (o->root || o->read_only))
+		return common_usage("--root and --read-only are options of serve");
+	if (!strcmp(verb, "put") && argc >= 3)
+		return ddpcp_put(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
+	if (!strcmp(verb, "get") && argc == 2)
+		return ddpcp_get(o, 1, argv + 1, ".");
+	if (!strcmp(verb, "get") && argc > 2)
+		return ddpcp_get(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
+	if (!strcmp(verb, "serve") && argc == 1 && o->root)
+		return ddpcp_serve(o);
+	return common_usage("expected put FILE... HOST:[NAME], get HOST:NAME... [FILE], or serve "
+			    "--root DIR");
+}
+
+int main(int argc, char **argv)
+{
+	struct ddpcp_opts o = defaults;
+	int status;
+
+	common_start("ddpcp");
+	status = opts_parse(&tool, argc, argv, &o);
+	return status == OPTS_GO ? run(&o, argc - optind, argv + optind) : status;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/common/common.h"
+#include "tools/ddpcp/ddpcp.h"
+#include "tools/ddpcp/ddpcp_file.h"
+#include "tools/ddpcp/ddpcp_name.h"
+#include "tools/ddpcp/ddpcp_sink.h"
+#include "tools/ddpcp/ddpcp_source.h"
+
+struct client {
+	const struct ddpcp_opts *o;
+	const char *verb;
+	const char *shown; /* the source that is being copied, as the user wrote it */
+	FILE *out;         /* for summaries */
+	char host[512];    /* or several addresses of it */
+	char name[PATH_MAX];
+	bool connected;
+	bool reached; /* the server has answered once */
+	struct session s;
+	struct ddpcp_link link;
+	struct ddpcp_progress progress;
+	uint64_t began; /* the file that is being copied, or its tree */
+	bool failed;
+};
+
+/* Clears the progress line first; the next step redraws it. */
+static void note_path(const char *sentence)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	session_note_path(sentence);
+}
+
+/* Unless there is a session from an earlier file. */
+static int connect_server(struct client *c)
+{
+	uint8_t hello[DDPCP_HELLO_LEN];
+	const struct session_target target = {
+		.host = c->host,
+		.port = c->o->port,
+		.bind = c->o->bind,
+		.on_path = c->o->quiet ? NULL : note_path,
+		.hello = hello,
+		.hello_len = sizeof(hello),
+	};
+	int r;
+
+	if (c->connected)
+		return 0;
+	r = session_open(&c->s, c->o->socket);
+	c->connected = true;
+	ddpcp_hello_put(hello);
+	if (r == 0)
+		r = session_make_qp(&c->s, &ddpcp_link_need);
+	if (r == 0)
+		r = ddpcp_link_init(&c->link, &c->s);
+	if (r == 0)
+		r = session_connect(&c->s, &target);
+	c->reached |= r == 0;
+	return r;
+}
+
+static void disconnect(struct client *c)
+{
+	if (c->connected)
+		session_close(&c->s);
+	c->connected = false;
+}
+
+static unsigned flags_of(const struct ddpcp_opts *o)
+{
+	return (o->tree ? DDPCP_TREE : 0u) | (o->preserve ? DDPCP_PRESERVE : 0u);
+}
+
+static void say_copied(struct client *c, const char *name, const struct ddpcp_xfer *x)
+{
+	uint64_t now = common_now_ns();
+	double seconds = (double)(now - c->began) / 1e9;
+	char sum[2 * DDPCP_SHA_LEN + 1], clean[PATH_MAX], part[64] = "";
+
+	for (int i = 0; i < DDPCP_SHA_LEN; i++)
+		snprintf(sum + (ptrdiff_t)2 * i, 3, "%02x", x->sha256[i]);
+	if (x->from)
+		snprintf(part, sizeof(part), " (%llu were there)", (unsigned long long)x->from);
+	common_clean(clean, sizeof(clean), name, strlen(name));
+	fprintf(c->out, "%s %s: %llu bytes%s in %.3f s, %.1f MB/s, SHA-256 %s\n", c->verb, clean,
+		(unsigned long long)x->size, part, seconds,
+		(double)(x->size - x->from) / seconds / 1e6, sum);
+	c->began = now;
+}
+
+/* A file ended so. */
+static int notify(void *arg, const char *name, enum ddpcp_status status, const char *reason,
+		  const struct ddpcp_xfer *x)
+{
+	struct client *c = arg;
+
+	if (!*name || !strcmp(name, c->name))
+		name = c->shown;
+	if (status == DDPCP_FAILED) {
+		if (*reason)
+			common_error("%s %s: %s", c->verb, name, reason);
+		c->failed = true;
+	} else if (c->o->quiet) {
+		return 0;
+	} else if (status == DDPCP_SKIPPED) {
+		common_note("%s %s: %s", c->verb, name, reason);
+	} else if (x) {
+		say_copied(c, name, x);
+	}
+	return 0;
+}
+
+/* Ends a source after a failure of its session; the next one makes a new session. */
+static void end_source(struct client *c, int r)
+{
+	if (r >= 0)
+		return;
+	c->failed = true;
+	if (!c->link.peer_knows && atomic_load(&c->s.up) && r != -EINTR &&
+	    ddpcp_link_send_result(&c->link) == 0)
+		ddpcp_link_flush(&c->link);
+	disconnect(c);
+}
+
+/* ---- put ---- */
+
+/* The name there: in a directory, or of a single source. An exit status. */
+static int name_there(struct client *c, const char *remote, const char *name, const char *file,
+		      bool several)
+{
+	size_t len = strlen(name), end = strlen(file);
+	bool into = several || !len || name[len - 1] == '/';
+	const char *fault;
+
+	while (end > 1 && file[end - 1] == '/')
+		end--;
+	if (into) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.*s", (int)end, file);
+		snprintf(c->name, sizeof(c->name), "%s%s%s", name,
+			 len && name[len - 1] != '/' ? "/" : "", ddpcp_name_base(path));
+	} else {
+		snprintf(c->name, sizeof(c->name), "%s", name);
+	}
+	fault = ddpcp_name_fault(c->name);
+	return fault ? common_usage("'%s': %s", *name ? remote : file, fault) : COMMON_OK;
+}
+
+/* Before a session is made for it. */
+static bool is_there(struct client *c)
+{
+	struct ddpcp_meta meta;
+	struct stat st;
+	int fd, r;
+
+	if (stat(c->shown, &st) == 0 && S_ISDIR(st.st_mode) && c->o->tree)
+		return true;
+	r = ddpcp_file_open(AT_FDCWD, c->shown, 1, &fd, &meta);
+	if (r < 0) {
+		notify(c, "", DDPCP_FAILED,
+		       r == -EISDIR ? "is a directory: -r copies it" : ddpcp_file_fault(r), NULL);
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+static int put_one(struct client *c, bool from_stdin)
+{
+	struct ddpcp_source source = {
+		.link = &c->link,
+		.progress = &c->progress,
+		.flags = flags_of(c->o),
+		.follow = true,
+		.notify = notify,
+		.arg = c,
+	};
+	int r;
+
+	if (!from_stdin && !is_there(c))
+		return 0;
+	r = connect_server(c);
+	c->began = common_now_ns();
+	if (r == 0)
+		r = from_stdin ? ddpcp_source_stream(&source, STDIN_FILENO, c->name)
+			       : ddpcp_source_send(&source, AT_FDCWD, c->shown, c->name);
+	end_source(c, r);
+	return r;
+}
+
+int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *remote)
+{
+	struct client c = {.o = o, .verb = "put", .out = stdout, .progress.quiet = o->quiet};
+	const char *name;
+	int status = COMMON_OK;
+
+	if (ddpcp_name_split(remote, c.host, sizeof(c.host), &name) < 0)
+		return common_usage("'%s' is not HOST:NAME", remote);
+	for (unsigned i = 0; i < n && status == COMMON_OK && !common_stopped(); i++) {
+		bool from_stdin = !strcmp(files[i], "-");
+
+		if (from_stdin && (n > 1 || !*name))
+			return common_usage("standard input needs a name there: put - HOST:NAME");
+		status = name_there(&c, remote, name, files[i], n > 1);
+		c.shown = files[i];
+		if (status == COMMON_OK && put_one(&c, from_stdin) < 0 && !c.reached)
+			break; /* the other files would fail, too */
+	}
+	disconnect(&c);
+	return status != COMMON_OK ? status : c.failed ? COMMON_FAILED : COMMON_OK;
+}
+
+/* ---- get ---- */
+
+/* Where a file is made: the directory of path and the name there. path may be a directory. */
+static int open_target(const char *path, const char *name, bool tree, int *ret_dir,
+		       const char **ret_base)
+{
+	const char *base = ddpcp_name_base(path);
+	char dir[PATH_MAX];
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+	int fd;
+
+	if (!*base || (exists && S_ISDIR(st.st_mode))) {
+		snprintf(dir, sizeof(dir), "%s", path);
+		base = ddpcp_name_base(name);
+	} else if (exists && (tree || !S_ISREG(st.st_mode))) {
+		return tree ? -ENOTDIR : -EINVAL; /* also at the end of a link */
+	} else if (base == path) {
+		strcpy(dir, ".");
+	} else {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(base - path), path);
+	}
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret_dir = fd;
+	*ret_base = base;
+	return 0;
+}
+
+/* What the server sends next, until END. */
+static int take(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_rec *rec)
+{
+	struct ddpcp_xfer x;
+	char reason[DDPCP_TEXT_MAX + 1];
+	int r;
+
+	if (rec->kind == DDPCP_RESULT)
+		return notify(c, "", DDPCP_SKIPPED, rec->text, NULL);
+	r = ddpcp_sink_take(sink, rec, &x);
+	strcpy(reason, c->link.reason);
+	if (r < 0 || rec->kind == DDPCP_PUT)
+		notify(c, rec->name, r < 0 ? DDPCP_FAILED : DDPCP_OK, reason, &x);
+	if (r < 0 && (c->link.midway || c->link.over || r == -EINTR))
+		return r;
+	ddpcp_link_next(&c->link);
+	return 0;
+}
+
+/* A copy of nothing is a failure. Its reason came from the server, unless that sent nothing. */
+static int at_end(struct client *c, unsigned files, bool answered)
+{
+	if (!files)
+		c->failed = true;
+	if (!answered)
+		notify(c, "", DDPCP_FAILED, "the server sends nothing", NULL);
+	return 0;
+}
+
+static int receive(struct client *c, struct ddpcp_sink *sink)
+{
+	const unsigned kinds = DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_DIR) |
+			       DDPCP_LINK_KIND(DDPCP_RESULT) | DDPCP_LINK_KIND(DDPCP_END);
+	struct ddpcp_rec rec = {.kind = DDPCP_GET, .flags = sink->flags};
+	unsigned files = 0;
+	bool answered = false;
+	int r;
+
+	strcpy(rec.name, c->name);
+	r = ddpcp_link_send(&c->link, &rec);
+	while (r == 0 || r == -EREMOTEIO) {
+		r = ddpcp_link_recv(&c->link, kinds, DDPCP_WAIT_MS, &rec);
+		if (r == 0 && rec.kind == DDPCP_END)
+			return at_end(c, files, answered);
+		answered = true;
+		if (r == 0 && rec.kind != DDPCP_RESULT && files++ && !(sink->flags & DDPCP_TREE))
+			r = ddpcp_link_fail(&c->link, -EPROTO,
+					    "the peer sent a file that is not asked for");
+		if (r == 0)
+			r = take(c, sink, &rec);
+		else
+			notify(c, "", DDPCP_FAILED, c->link.reason, NULL);
+		if (r == -EREMOTEIO && !c->link.midway)
+			ddpcp_link_next(&c->link);
+	}
+	return r;
+}
+
+/* Splits HOST:NAME; another host than before needs another session. An exit status. */
+static int set_remote(struct client *c, const char *remote)
+{
+	char host[sizeof(c->host)];
+	const char *name, *fault;
+
+	if (ddpcp_name_split(remote, host, sizeof(host), &name) < 0)
+		return common_usage("'%s' is not HOST:NAME", remote);
+	fault = ddpcp_name_fault(name);
+	if (fault)
+		return common_usage("'%s': %s", remote, fault);
+	if (strcmp(host, c->host) != 0)
+		disconnect(c);
+	strcpy(c->host, host);
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	return COMMON_OK;
+}
+
+static int get_one(struct client *c, const char *file, uint32_t mask)
+{
+	struct ddpcp_sink sink = {
+		.link = &c->link,
+		.progress = &c->progress,
+		.dir = -1,
+		.mask = mask,
+		.flags = flags_of(c->o),
+		.to_stdout = !strcmp(file, "-"),
+		.base = ddpcp_name_base(c->name),
+	};
+	int r = sink.to_stdout ? 0 : open_target(file, c->name, c->o->tree, &sink.dir, &sink.base);
+
+	if (r < 0) {
+		common_error("%s: %s", file, ddpcp_file_fault(r));
+		c->failed = true;
+		return 0;
+	}
+	r = connect_server(c);
+	c->began = common_now_ns();
+	if (r == 0)
+		r = receive(c, &sink);
+	end_source(c, r);
+	if (sink.dir >= 0)
+		close(sink.dir);
+	return r;
+}
+
+int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char *file)
+{
+	bool to_stdout = !strcmp(file, "-");
+	struct client c = {.o = o, .verb = "get", .out = to_stdout ? stderr : stdout};
+	uint32_t mask = umask(0);
+	int status = COMMON_OK;
+	struct stat st;
+
+	umask(mask);
+	c.progress.quiet = o->quiet;
+	if (to_stdout && (n > 1 || o->tree))
+		return common_usage("standard output takes one file");
+	if (n > 1 && (stat(file, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return common_usage("'%s' is not a directory, for several files", file);
+	for (unsigned i = 0; i < n && status == COMMON_OK && !common_stopped(); i++) {
+		status = set_remote(&c, remotes[i]);
+		c.shown = remotes[i];
+		if (status == COMMON_OK && get_one(&c, file, mask) < 0 && !c.reached)
+			break;
+	}
+	disconnect(&c);
+	return status != COMMON_OK ? status : c.failed ? COMMON_FAILED : COMMON_OK;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/ddpcp/ddpcp_proto.h"
+
+#include <errno.h>
+
+#include "tools/common/rec.h"
+
+enum {
+	MAGIC = 0x44444350, /* "DDCP" */
+	HEAD = 8,           /* magic, version, kind */
+	NAME_OFF = HEAD + 32,
+	TEXT_OFF = HEAD + 8,
+	SECOND_NS = 1000000000,
+};
+
+static const uint16_t lengths[DDPCP_KINDS] = {
+	[DDPCP_PUT] = NAME_OFF + DDPCP_NAME_MAX + 1,
+	[DDPCP_GET] = NAME_OFF + DDPCP_NAME_MAX + 1,
+	[DDPCP_DIR] = NAME_OFF + DDPCP_NAME_MAX + 1,
+	[DDPCP_END] = HEAD,
+	[DDPCP_WINDOW] = HEAD + 32 + DDPCP_SHA_LEN,
+	[DDPCP_START] = HEAD + 8,
+	[DDPCP_CHUNK] = HEAD + 16,
+	[DDPCP_ACK] = HEAD + 16,
+	[DDPCP_DONE] = HEAD + DDPCP_SHA_LEN,
+	[DDPCP_RESULT] = TEXT_OFF + DDPCP_TEXT_MAX + 1,
+};
+
+_Static_assert(NAME_OFF + DDPCP_NAME_MAX + 1 <= DDPCP_REC_MAX, "records fit");
+
+void ddpcp_hello_put(uint8_t buf[DDPCP_HELLO_LEN])
+{
+	memset(buf, 0, DDPCP_HELLO_LEN);
+	rec_put32(buf, MAGIC);
+	rec_put16(buf + 4, DDPCP_VERSION);
+}
+
+int ddpcp_hello_get(const void *buf, size_t len)
+{
+	if (len < 6 || rec_get32(buf) != MAGIC)
+		return -EPROTO;
+	if (rec_get16((const uint8_t *)buf + 4) != DDPCP_VERSION)
+		return -EPROTONOSUPPORT;
+	return len == DDPCP_HELLO_LEN ? 0 : -EPROTO;
+}
+
+static void put_string(uint8_t *p, const char *s, size_t max)
+{
+	size_t n = strnlen(s, max);
+
+	memcpy(p, s, n);
+}
+
+static void put_meta(uint8_t *p, const struct ddpcp_rec *rec)
+{
+	rec_put64(p + HEAD, rec->meta.size);
+	rec_put32(p + HEAD + 8, rec->meta.mode);
+	rec_put32(p + HEAD + 12, rec->flags);
+	rec_put64(p + HEAD + 16, (uint64_t)rec->meta.mtime);
+	rec_put32(p + HEAD + 24, rec->meta.mtime_ns);
+	put_string(p + NAME_OFF, rec->name, DDPCP_NAME_MAX);
+}
+
+static void put_window(uint8_t *p, const struct ddpcp_window *w)
+{
+	rec_put64(p + HEAD, w->to);
+	rec_put32(p + HEAD + 8, w->stag);
+	rec_put32(p + HEAD + 12, w->chunk);
+	rec_put32(p + HEAD + 16, w->slots);
+	rec_put64(p + HEAD + 24, w->have);
+	memcpy(p + HEAD + 32, w->sha256, DDPCP_SHA_LEN);
+}
+
+size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
+{
+	memset(buf, 0, DDPCP_REC_MAX);
+	rec_put32(buf, MAGIC);
+	rec_put16(buf + 4, DDPCP_VERSION);
+	rec_put16(buf + 6, (uint16_t)rec->kind);
+	switch (rec->kind) {
+	case DDPCP_PUT:
+	case DDPCP_GET:
+	case DDPCP_DIR:
+		put_meta(buf, rec);
+		break;
+	case DDPCP_END:
+		break;
+	case DDPCP_WINDOW:
+		put_window(buf, &rec->window);
+		break;
+	case DDPCP_START:
+		rec_put64(buf + HEAD, rec->offset);
+		break;
+	case DDPCP_CHUNK:
+	case DDPCP_ACK:
+		rec_put64(buf + HEAD, rec->seq);
+		rec_put32(buf + HEAD + 8, rec->len);
+		break;
+	case DDPCP_DONE:
+		memcpy(buf + HEAD, rec->sha256, DDPCP_SHA_LEN);
+		break;
+	default:
+		rec_put32(buf + HEAD, (uint32_t)rec->status);
+		put_string(buf + TEXT_OFF, rec->text, DDPCP_TEXT_MAX);
+		break;
+	}
+	return lengths[rec->kind];
+}
+
+/* Copies a string that must end within its max + 1 bytes. */
+static int get_string(char *out, const uint8_t *p, size_t max)
+{
+	if (!memchr(p, 0, max + 1))
+		return -EPROTO;
+	strcpy(out, (const char *)p);
+	return 0;
+}
+
+static bool is_size(const struct ddpcp_rec *rec)
+{
+	return rec->meta.size <= INT64_MAX ||
+	       (rec->meta.size == DDPCP_STREAM && rec->kind == DDPCP_PUT);
+}
+
+static int get_meta(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	struct ddpcp_meta *m = &rec->meta;
+
+	m->size = rec_get64(p + HEAD);
+	m->mode = rec_get32(p + HEAD + 8);
+	rec->flags = rec_get32(p + HEAD + 12);
+	m->mtime = (int64_t)rec_get64(p + HEAD + 16);
+	m->mtime_ns = rec_get32(p + HEAD + 24);
+	if (!is_size(rec) || m->mode > 0777 || m->mtime_ns >= SECOND_NS)
+		return -EPROTO;
+	if (rec->flags & ~(unsigned)DDPCP_FLAGS)
+		return -EPROTO;
+	return get_string(rec->name, p + NAME_OFF, DDPCP_NAME_MAX);
+}
+
+static int get_window(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	struct ddpcp_window *w = &rec->window;
+
+	w->to = rec_get64(p + HEAD);
+	w->stag = rec_get32(p + HEAD + 8);
+	w->chunk = rec_get32(p + HEAD + 12);
+	w->slots = rec_get32(p + HEAD + 16);
+	w->have = rec_get64(p + HEAD + 24);
+	memcpy(w->sha256, p + HEAD + 32, DDPCP_SHA_LEN);
+	if (w->chunk < DDPCP_MIN_CHUNK || w->chunk > DDPCP_MAX_CHUNK)
+		return -EPROTO;
+	if (w->have > INT64_MAX || w->have % w->chunk)
+		return -EPROTO;
+	return w->slots >= 1 && w->slots <= DDPCP_MAX_SLOTS ? 0 : -EPROTO;
+}
+
+static int get_chunk(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	rec->seq = rec_get64(p + HEAD);
+	rec->len = rec_get32(p + HEAD + 8);
+	if (rec->kind == DDPCP_ACK)
+		return rec->len == 0 ? 0 : -EPROTO;
+	return rec->len >= 1 && rec->len <= DDPCP_MAX_CHUNK ? 0 : -EPROTO;
+}
+
+static int get_result(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	uint32_t status = rec_get32(p + HEAD);
+
+	if (status > DDPCP_SKIPPED)
+		return -EPROTO;
+	rec->status = status;
+	return get_string(rec->text, p + TEXT_OFF, DDPCP_TEXT_MAX);
+}
+
+static int get_members(const uint8_t *p, struct ddpcp_rec *rec)
+{
+	switch (rec->kind) {
+	case DDPCP_PUT:
+	case DDPCP_GET:
+	case DDPCP_DIR:
+		return get_meta(p, rec);
+	case DDPCP_END:
+		return 0;
+	case DDPCP_START:
+		rec->offset = rec_get64(p + HEAD);
+		return rec->offset <= INT64_MAX ? 0 : -EPROTO;
+	case DDPCP_WINDOW:
+		return get_window(p, rec);
+	case DDPCP_CHUNK:
+	case DDPCP_ACK:
+		return get_chunk(p, rec);
+	case DDPCP_DONE:
+		memcpy(rec->sha256, p + HEAD, DDPCP_SHA_LEN);
+		return 0;
+	default:
+		return get_result(p, rec);
+	}
+}
+
+int ddpcp_rec_get(const void *buf, size_t len, struct ddpcp_rec *ret)
+{
+	struct ddpcp_rec rec = {0};
+	const uint8_t *p = buf;
+	uint16_t kind;
+
+	if (len < HEAD || rec_get32(p) != MAGIC || rec_get16(p + 4) != DDPCP_VERSION)
+		return -EPROTO;
+	kind = rec_get16(p + 6);
+	if (kind == 0 || kind >= DDPCP_KINDS || len != lengths[kind])
+		return -EPROTO;
+	rec.kind = kind;
+	if (get_members(p, &rec) < 0)
+		return -EPROTO;
+	*ret = rec;
+	return 0;
+}
+
+uint64_t ddpcp_chunks(uint64_t size, uint32_t chunk)
+{
+	return size / chunk + (size % chunk != 0);
+}
+
+uint32_t ddpcp_chunk_len(uint64_t size, uint32_t chunk, uint64_t seq)
+{
+	uint64_t left = size - seq * chunk;
+
+	return left < chunk ? (uint32_t)left : chunk;
+}
+
+struct ddpcp_window ddpcp_window_for(uint64_t size)
+{
+	struct ddpcp_window w = {.chunk = DDPCP_MAX_CHUNK, .slots = DDPCP_MAX_SLOTS};
+	uint64_t chunks;
+
+	if (size <= DDPCP_MAX_CHUNK)
+		w.chunk = (uint32_t)((size + DDPCP_MIN_CHUNK - 1) / DDPCP_MIN_CHUNK) *
+			  DDPCP_MIN_CHUNK;
+	if (w.chunk == 0)
+		w.chunk = DDPCP_MIN_CHUNK;
+	chunks = ddpcp_chunks(size, w.chunk);
+	if (chunks < w.slots)
+		w.slots = chunks ? (uint32_t)chunks : 1;
+	return w;
+}

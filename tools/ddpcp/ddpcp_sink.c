@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/ddpcp/ddpcp_sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/common/common.h"
+#include "tools/ddpcp/ddpcp_file.h"
+#include "tools/ddpcp/ddpcp_name.h"
+
+/* A directory and a name in it, for a name of the source. ret_base points into full. */
+static int find(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX + 1], int *ret_dir,
+		const char **ret_base)
+{
+	const char *base = s->base ? s->base : "", *fault;
+	int n = snprintf(full, DDPCP_NAME_MAX + 1, "%s%s%s", base, *base && *name ? "/" : "", name);
+	int r;
+
+	if (s->base && *name && !(s->flags & DDPCP_TREE))
+		return ddpcp_link_fail(s->link, -EPROTO,
+				       "the peer sent a file that is not asked for");
+	fault = n > DDPCP_NAME_MAX ? "the name is too long" : ddpcp_name_fault(full);
+	if (fault)
+		return ddpcp_link_fail(s->link, -EINVAL, "%s", fault);
+	r = ddpcp_name_open_dir(s->dir, full, ret_dir, ret_base);
+	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", common_strerror(r)) : 0;
+}
+
+/* Whether what has arrived is of use for the next copy: not if it is wrong, or fills the disk. */
+static bool keep_part(int r, const struct ddpcp_xfer *x)
+{
+	return r != -EBADMSG && r != -EPROTO && r != -ENOSPC && r != -EDQUOT && r != -EFBIG &&
+	       x->size != DDPCP_STREAM;
+}
+
+static bool preserve(const struct ddpcp_sink *s, const struct ddpcp_rec *req)
+{
+	return s->flags & req->flags & DDPCP_PRESERVE;
+}
+
+static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct ddpcp_xfer *x)
+{
+	struct ddpcp_file f = {.dir = -1, .fd = -1};
+	char full[DDPCP_NAME_MAX + 1];
+	const char *base;
+	int dir, r = find(s, req->name, full, &dir, &base);
+
+	if (r < 0)
+		return r;
+	r = ddpcp_file_create(&f, dir, base);
+	if (r < 0) {
+		ddpcp_link_fail(s->link, r, "%s", ddpcp_file_fault(r));
+	} else {
+		r = ddpcp_xfer_sink(x, f.fd, f.have, true);
+		if (r == 0)
+			r = ddpcp_file_commit(&f, &req->meta, preserve(s, req), s->mask);
+	}
+	if (r < 0) /* unless a more exact reason is known */
+		ddpcp_link_fail(s->link, r, "%s", common_strerror(r));
+	ddpcp_file_close(&f, r < 0 && keep_part(r, x));
+	return r;
+}
+
+static int take_dir(struct ddpcp_sink *s, const struct ddpcp_rec *req)
+{
+	char full[DDPCP_NAME_MAX + 1];
+	const char *base;
+	int dir, r;
+
+	if (!(s->flags & DDPCP_TREE))
+		return ddpcp_link_fail(s->link, -EPROTO, "the peer sent a directory without -r");
+	r = find(s, req->name, full, &dir, &base);
+	if (r < 0)
+		return r;
+	if (!(req->flags & DDPCP_LEAVE))
+		r = ddpcp_file_mkdir(dir, base, req->meta.mode & ~s->mask);
+	else if (preserve(s, req))
+		r = ddpcp_file_set_dir(dir, base, &req->meta);
+	close(dir);
+	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", common_strerror(r)) : 0;
+}
+
+int ddpcp_sink_take(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct ddpcp_xfer *x)
+{
+	int r, sent;
+
+	ddpcp_link_next(s->link);
+	*x = (struct ddpcp_xfer){
+		.link = s->link,
+		.size = req->meta.size,
+		.progress = s->progress,
+	};
+	if (s->progress)
+		ddpcp_progress_start(s->progress, *req->name ? req->name : s->base, x->size);
+	if (req->kind == DDPCP_DIR)
+		r = take_dir(s, req);
+	else if (s->to_stdout && *req->name)
+		r = ddpcp_link_fail(s->link, -EPROTO, "the peer sent a file that is not asked for");
+	else
+		r = s->to_stdout ? ddpcp_xfer_sink(x, STDOUT_FILENO, 0, false)
+				 : take_file(s, req, x);
+	if (s->progress)
+		ddpcp_progress_end(s->progress);
+	if (s->link->over)
+		return r < 0 ? r : -ECONNRESET;
+	sent = ddpcp_link_send_result(s->link);
+	return r < 0 ? r : sent;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Latency: one message at a time. */
+#include <errno.h>
+
+#include "tools/ddperf/ddperf.h"
+#include "util/yield.h"
+
+enum {
+	LOOK = 4096, /* polls of memory between polls of the completion queue */
+	SIGNAL = 16, /* one Write or Send of so many is signaled: others wake the program in vain */
+	STALL_MS = 30000,
+	MAX_SAMPLES = 1 << 24,
+};
+
+/* The next completion that the test waits for. */
+static int await(struct ddperf_run *run, enum ddp_wc_opcode what)
+{
+	struct ddp_wc wc;
+
+	do {
+		int n = session_wait(run->s, 1, &wc, STALL_MS);
+
+		if (n == 0)
+			common_error("no answer for %d s", STALL_MS / 1000);
+		if (n <= 0)
+			return n ? n : -ETIMEDOUT;
+		if (wc.status != DDP_WC_SUCCESS)
+			return session_wc_fail(run->s, ddperf_op_str(run->o->op), &wc);
+	} while (wc.opcode != what);
+	return 0;
+}
+
+/* What the completion queue has to say while memory is polled: Writes done, or the end. */
+static int look(struct ddperf_run *run)
+{
+	struct ddp_wc wc[SIGNAL];
+	int n = ddp_poll_cq(run->s->cq, SIGNAL, wc);
+
+	if (n < 0)
+		return session_fail("poll for completions", n);
+	for (int i = 0; i < n; i++) {
+		if (wc[i].status != DDP_WC_SUCCESS)
+			return session_wc_fail(run->s, "write", &wc[i]);
+		if (wc[i].opcode == DDP_WC_RDMA_WRITE)
+			run->completed += SIGNAL;
+	}
+	return common_stopped() ? -EINTR : 0;
+}
+
+static int post(struct ddperf_run *run, enum ddp_wr_opcode op, unsigned flags)
+{
+	struct ddp_sge sge = {run->out->iova, run->o->size, run->out->lkey};
+	struct ddp_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = op,
+		.send_flags = flags,
+		.rdma = {run->peer.to, run->peer.stag},
+		.atomic = {.compare_add = 1},
+	};
+	int r;
+
+	if (run->o->inline_data)
+		wr.send_flags |= DDP_SEND_INLINE;
+	r = ddp_post_send(run->s->qp, &wr, NULL);
+	return r < 0 ? session_fail("post", r) : 0;
+}
+
+/* A Write whose last byte is the mark; then the server's, with the same one. */
+static int write_round(struct ddperf_run *run)
+{
+	uint64_t last = run->o->size - 1, polls = 0;
+	const uint8_t *in = (uint8_t *)run->in->addr + last;
+	uint8_t mark = ddperf_mark(run->turn++);
+	uint64_t end = common_now_ns() + STALL_MS * UINT64_C(1000000);
+	int r = 0;
+
+	((uint8_t *)run->out->addr)[last] = mark;
+	run->posted++;
+	r = post(run, DDP_WR_RDMA_WRITE, run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
+	while (r == 0 && ddperf_load(in) != mark) {
+		if (++polls % LOOK == 0)
+			r = common_now_ns() < end ? look(run) : -ETIMEDOUT;
+		yield_cpu(run->vain);
+	}
+	if (r == -ETIMEDOUT)
+		common_error("the server does not write back");
+	/* The queue has room for four times this. */
+	while (r == 0 && run->posted - run->completed >= 2 * SIGNAL)
+		r = look(run);
+	return r;
+}
+
+static int send_round(struct ddperf_run *run)
+{
+	int r = session_post_recv(run->s, run->in, 0, run->o->size, 0);
+
+	if (r == 0)
+		r = post(run, DDP_WR_SEND, ++run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
+	return r == 0 ? await(run, DDP_WC_RECV) : r;
+}
+
+static int read_round(struct ddperf_run *run)
+{
+	int r = post(run, DDP_WR_RDMA_READ, DDP_SEND_SIGNALED);
+
+	return r == 0 ? await(run, DDP_WC_RDMA_READ) : r;
+}
+
+static int add_round(struct ddperf_run *run)
+{
+	int r = post(run, DDP_WR_ATOMIC_FETCH_AND_ADD, DDP_SEND_SIGNALED);
+
+	return r == 0 ? await(run, DDP_WC_FETCH_ADD) : r;
+}
+
+static int one_round(struct ddperf_run *run)
+{
+	switch (run->o->op) {
+	case DDPERF_READ:
+		return read_round(run);
+	case DDPERF_FETCH_ADD:
+		return add_round(run);
+	case DDPERF_SEND:
+		return send_round(run);
+	default:
+		return write_round(run);
+	}
+}
+
+int ddperf_pingpong(struct ddperf_run *run)
+{
+	double ways =
+		ddperf_op_has_response(run->o->op) ? 1 : 2; /* a Read is measured there and back */
+	uint64_t rounds = 0, t0 = common_now_ns();
+	int r = 0;
+
+	run->vain = yield_is_vain();
+	while (r == 0 && rounds < run->limit && (!run->deadline || t0 < run->deadline) &&
+	       !common_stopped()) {
+		uint64_t t1;
+
+		r = one_round(run);
+		t1 = common_now_ns();
+		if (r == 0 && run->res && run->res->samples.n < MAX_SAMPLES)
+			r = common_samples_add(&run->res->samples, (double)(t1 - t0) / ways / 1000);
+		if (r == 0)
+			rounds++;
+		t0 = t1;
+	}
+	if (run->res)
+		run->res->there.messages = rounds;
+	return r == 0 && common_stopped() ? -EINTR : r;
+}

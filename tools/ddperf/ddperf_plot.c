@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/ddperf/ddperf_plot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Whether PATH has the program. */
+static bool found(const char *program)
+{
+	const char *dir = getenv("PATH");
+	char path[4096];
+
+	while (dir && *dir) {
+		int len = (int)strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%s", len, dir, program);
+		if (access(path, X_OK) == 0)
+			return true;
+		dir += len + (dir[len] == ':');
+	}
+	return false;
+}
+
+int ddperf_plot_begin(struct ddperf_plot *p, const char *name)
+{
+	*p = (struct ddperf_plot){.name = name, .out = -1};
+	if (!found("gnuplot")) {
+		common_error("--plot needs the program gnuplot, which is not installed; --csv has "
+			     "the same "
+			     "figures");
+		return -ENOENT;
+	}
+	p->script = tmpfile();
+	if (!p->script)
+		return common_fail("--plot", -errno, NULL);
+	p->out = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	return p->out < 0 ? common_fail(name, -errno, NULL) : 0;
+}
+
+/* An operation's data is a block of its own. */
+int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
+		    const struct common_stats *runs)
+{
+	if (!p->used[o->op]) {
+		if (p->used[p->op])
+			fputs("end\n", p->script);
+		fprintf(p->script, "$op%d << end\n", o->op);
+		p->used[o->op] = true;
+		p->op = o->op;
+	}
+	fprintf(p->script, "%u %.3f %.3f %.3f\n", o->size, runs->median, runs->min, runs->max);
+	return ferror(p->script) ? -ENOMEM : 0;
+}
+
+static void write_plot(struct ddperf_plot *p, const struct ddperf_opts *o, const char *unit)
+{
+	const char *gap = "plot ";
+
+	fprintf(p->script,
+		"end\n"
+		"set terminal svg size 900,540 dynamic background rgb 'white'\n"
+		"set title 'ddperf %s, depth %u, %u queue pair%s%s'\n"
+		"set logscale x 2\nset format x '%%.0b%%B'\nset xlabel 'bytes of a message'\n"
+		"set yrange [0:*]\nset ylabel '%s'\nset grid\nset key left top\n",
+		ddperf_metric_str(o->metric), o->depth, o->qps, o->qps > 1 ? "s" : "",
+		o->both ? ", both directions" : "", unit);
+	for (unsigned i = 0; i < DDPERF_OPS; i++) {
+		if (!p->used[i])
+			continue;
+		fprintf(p->script, "%s$op%u using 1:2:3:4 with yerrorlines title '%s'", gap, i,
+			ddperf_op_str(i));
+		gap = ", ";
+	}
+	fputs("\n", p->script);
+}
+
+/* Runs gnuplot from the script to the file. */
+static int draw(struct ddperf_plot *p)
+{
+	char *const argv[] = {"gnuplot", NULL};
+	posix_spawn_file_actions_t files;
+	int r, status = 0;
+	pid_t pid;
+
+	if (fflush(p->script) != 0 || lseek(fileno(p->script), 0, SEEK_SET) < 0)
+		return common_fail("--plot", -errno, NULL);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fileno(p->script), STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&files, p->out, STDOUT_FILENO);
+	r = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	if (r)
+		return common_fail("start gnuplot", -r, NULL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	common_error("gnuplot could not draw %s", p->name);
+	return -EIO;
+}
+
+int ddperf_plot_end(struct ddperf_plot *p, const struct ddperf_opts *o, const char *unit,
+		    bool complete)
+{
+	bool any = false;
+	int r = 0;
+
+	for (unsigned i = 0; i < DDPERF_OPS; i++)
+		any |= p->used[i];
+	if (complete && any) {
+		write_plot(p, o, unit);
+		r = draw(p);
+	} else if (p->out >= 0) {
+		unlink(p->name);
+	}
+	if (p->out >= 0)
+		close(p->out);
+	if (p->script)
+		fclose(p->script);
+	return r;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A drawing of the figure of each size, made by gnuplot. */
+#ifndef TOOLS_DDPERF_PLOT_H
+#define TOOLS_DDPERF_PLOT_H
+
+#include <stdio.h>
+
+#include "tools/ddperf/ddperf.h"
+
+struct ddperf_plot {
+	const char *name;
+	FILE *script; /* of gnuplot, growing */
+	int out;      /* the SVG */
+	bool used[DDPERF_OPS];
+	enum ddperf_op op; /* whose data is being written */
+};
+
+/* Opens the file, and makes sure that gnuplot is there. 0, or a failure that was printed. */
+int ddperf_plot_begin(struct ddperf_plot *p, const char *name);
+
+/* A point: the median of the runs, with their least and largest one. Those of an operation come in
+ * a row. 0 or -ENOMEM. */
+int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
+		    const struct common_stats *runs);
+
+/* Draws if complete is set and there is a point; else removes the file. 0, or a failure that was
+ * printed. */
+int ddperf_plot_end(struct ddperf_plot *p, const struct ddperf_opts *o, const char *unit,
+		    bool complete);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/base/host.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "verbs/base/fork.h"
+#include "verbs/base/words.h"
+
+/* Of the list, and of the connections. */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+/* Held by a thread of the library while it does anything but wait. It must not lie on memory that a
+ * program registers. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static struct host *hosts[HOST_MAX];
+static unsigned count;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_HOSTS, &lock);
+	fork_renew(&gate);
+}
+
+/* ---- identity ---- */
+
+/* As RoCE does it: ::ffff:a.b.c.d, or the IPv6 address. */
+static void set_gid(struct host *h)
+{
+	const struct sockaddr_in6 *a6 = (const void *)&h->addr;
+	const struct sockaddr_in *a4 = (const void *)&h->addr;
+
+	memset(&h->gid, 0, sizeof(h->gid));
+	if (h->addr.ss_family == AF_INET6) {
+		memcpy(h->gid.raw, &a6->sin6_addr, 16);
+		return;
+	}
+	h->gid.raw[10] = h->gid.raw[11] = 0xff;
+	memcpy(h->gid.raw + 12, &a4->sin_addr, 4);
+}
+
+/* Different for each address, and never 0. */
+static void set_guid(struct host *h)
+{
+	uint64_t high, low;
+
+	memcpy(&high, h->gid.raw, 8);
+	memcpy(&low, h->gid.raw + 8, 8);
+	h->guid = high ^ low ^ UINT64_C(0xdd5c);
+}
+
+static bool is_iwarp(void)
+{
+	const char *text = getenv("DDPVERBS_IWARP");
+
+	return text && *text && strcmp(text, "0") != 0;
+}
+
+static void set_device(struct host *h, unsigned i)
+{
+	struct ibv_device *d = &h->device;
+
+	d->node_type = is_iwarp() ? IBV_NODE_RNIC : IBV_NODE_CA;
+	d->transport_type = is_iwarp() ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
+	snprintf(d->name, sizeof(d->name), "ddpsctp%u", i);
+	snprintf(d->dev_name, sizeof(d->dev_name), "uverbs_ddpsctp%u", i);
+	/* No such files: programs that read them find none. */
+	snprintf(d->dev_path, sizeof(d->dev_path), "/sys/class/infiniband_verbs/%s", d->dev_name);
+	snprintf(d->ibdev_path, sizeof(d->ibdev_path), "/sys/class/infiniband/%s", d->name);
+}
+
+/* ---- connections ---- */
+
+/* On failure h is unchanged. */
+static int connect_host(struct host *h)
+{
+	const struct ddp_open_attr attr = {.struct_size = sizeof(attr), .socket = h->socket};
+	struct ddp_caps caps = DDP_INIT(ddp_caps);
+	struct ddp_ctx *ddp;
+	int r = ddp_open(&attr, &ddp);
+
+	if (r)
+		return r;
+	r = ddp_query(ddp, &caps);
+	if (r == 0)
+		r = ddp_query_addrs(ddp, &h->addr, 1) > 0 ? 0 : -EADDRNOTAVAIL;
+	if (r) {
+		ddp_close(ddp);
+		return r;
+	}
+	h->ddp = ddp;
+	h->caps = caps;
+	h->generation = fork_generation();
+	h->has_thread = false;
+	h->ports = NULL;
+	h->watches = NULL;
+	memset(&h->numbers, 0, sizeof(h->numbers));
+	return 0;
+}
+
+static void open_host(const char *socket)
+{
+	struct host *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return;
+	h->socket = socket;
+	if (connect_host(h)) {
+		words_no_device(ddp_last_reason());
+		free(h);
+		return;
+	}
+	fork_init_lock(&h->event_lock);
+	fork_hold(FORK_EVENTS, &h->event_lock);
+	set_device(h, count);
+	set_gid(h);
+	set_guid(h);
+	hosts[count++] = h;
+}
+
+/* DDPVERBS_SOCKETS: paths with colons between them. The copy lives as long as the hosts. */
+static void open_all(void)
+{
+	const char *list = getenv("DDPVERBS_SOCKETS");
+	char *copy = list && *list ? strdup(list) : NULL, *rest = NULL;
+
+	if (!copy) {
+		open_host(NULL);
+		return;
+	}
+	for (char *s = strtok_r(copy, ":", &rest); s && count < HOST_MAX;
+	     s = strtok_r(NULL, ":", &rest))
+		open_host(s);
+	if (count == 0)
+		free(copy);
+}
+
+unsigned host_count(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&lock);
+	if (count == 0)
+		open_all();
+	n = count;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+struct host *host_at(unsigned i)
+{
+	return hosts[i];
+}
+
+struct ddp_ctx *host_ddp(struct host *h)
+{
+	struct ddp_ctx *ret;
+
+	if (h->generation == fork_generation())
+		return h->ddp;
+	pthread_mutex_lock(&lock);
+	if (h->generation != fork_generation() && connect_host(h))
+		words_once("fork", "the child has no connection to the daemon of its own");
+	ret = h->ddp;
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+/* ---- threads ---- */
+
+bool host_pause(void)
+{
+	unsigned own = 1;
+	struct stat st;
+
+	pthread_mutex_lock(&gate);
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < count; i++)
+		own += hosts[i]->has_thread && hosts[i]->generation == fork_generation();
+	pthread_mutex_unlock(&lock);
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 2 + own;
+}
+
+void host_resume(void)
+{
+	pthread_mutex_unlock(&gate);
+}
+
+/* ---- connection events ---- */
+
+static void *sink_of(const struct ddp_cm_event *ev)
+{
+	if (ev->type == DDP_CM_CONNECT_REQUEST)
+		return ddp_id_user(ev->listener);
+	return ev->id ? ddp_id_user(ev->id) : ev->srq_user;
+}
+
+bool host_hand_out(struct host *h)
+{
+	struct ddp_cm_event *ev;
+	struct event_sink *sink;
+	int r;
+
+	while ((r = ddp_get_cm_event(h->ddp, &ev, 0)) == 0) {
+		sink = sink_of(ev);
+		if (sink)
+			sink->event(sink, ev);
+		ddp_ack_cm_event(ev);
+	}
+	return r == -EAGAIN;
+}
+
+/* ---- asynchronous events ---- */
+
+void host_add_watch_locked(struct host *h, struct host_watch *w)
+{
+	w->next = h->watches;
+	h->watches = w;
+}
+
+void host_add_watch(struct host *h, struct host_watch *w)
+{
+	pthread_mutex_lock(&h->event_lock);
+	host_add_watch_locked(h, w);
+	pthread_mutex_unlock(&h->event_lock);
+}
+
+void host_remove_watch(struct host *h, const struct host_watch *w)
+{
+	struct host_watch **at = &h->watches;
+
+	while (*at && *at != w)
+		at = &(*at)->next;
+	if (*at)
+		*at = w->next;
+}
+
+static const void *object_of(const struct ddp_async_event *ev)
+{
+	if (ev->qp)
+		return ev->qp;
+	return ev->cq ? (const void *)ev->cq : (const void *)ev->srq;
+}
+
+static void hand_out_async(struct host *h)
+{
+	struct ddp_async_event ev;
+
+	pthread_mutex_lock(&h->event_lock);
+	while (ddp_get_async_event(h->ddp, &ev, 0) == 0) {
+		for (struct host_watch *w = h->watches; w; w = w->next)
+			if (w->ddp == object_of(&ev))
+				w->event(w, ev.type);
+		ddp_ack_async_event(&ev);
+	}
+	pthread_mutex_unlock(&h->event_lock);
+}
+
+/* ---- the thread ---- */
+
+static void *event_thread(void *arg)
+{
+	struct host *h = arg;
+	struct pollfd p[] = {
+		{.fd = ddp_fd(h->ddp), .events = POLLIN},
+		{.fd = h->async_fd, .events = POLLIN},
+	};
+	bool open;
+
+	do {
+		poll(p, 2, -1);
+		pthread_mutex_lock(&gate);
+		pthread_mutex_lock(&h->event_lock);
+		open = host_hand_out(h);
+		pthread_mutex_unlock(&h->event_lock);
+		if (p[1].revents || !open)
+			hand_out_async(h);
+		pthread_mutex_unlock(&gate);
+	} while (open);
+	return NULL;
+}
+
+/* The program's signals are not for this thread. */
+static int start(struct host *h)
+{
+	pthread_t thread;
+	sigset_t all, old;
+	int r;
+
+	h->async_fd = ddp_async_fd(h->ddp);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&thread, NULL, event_thread, h);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r == 0)
+		pthread_detach(thread);
+	return r;
+}
+
+int host_start_events(struct host *h)
+{
+	int r = 0;
+
+	host_ddp(h);
+	pthread_mutex_lock(&lock);
+	if (!h->has_thread)
+		r = start(h);
+	h->has_thread = r == 0;
+	pthread_mutex_unlock(&lock);
+	return r;
+}

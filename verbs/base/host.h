@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One daemon, as a device: a connection of the process, which all contexts of the device share, and
+ * a thread that hands out its connection events.
+ */
+#ifndef VERBS_HOST_H
+#define VERBS_HOST_H
+
+#include <ddp/ddp.h>
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "verbs/base/qp_num.h"
+
+/* What gets asynchronous events: of an object of libddpclient, or, if ddp is NULL, of the daemon.
+ */
+struct host_watch {
+	void (*event)(struct host_watch *w, enum ddp_async_type type);
+	const void *ddp;
+	struct host_watch *next;
+};
+
+struct oob_port;
+
+struct host {
+	struct ibv_device device; /* first: programs hold pointers to it */
+	const char *socket;       /* NULL: the default of libddpclient */
+	struct ddp_ctx *ddp;      /* use host_ddp() */
+	unsigned generation;      /* of the process that opened it: see fork.h */
+	struct ddp_caps caps;
+	struct sockaddr_storage addr; /* the first address of the daemon */
+	union ibv_gid gid;
+	uint64_t guid;
+	/* Held while an event is handed out, and while what gets events is destroyed. */
+	pthread_mutex_t event_lock;
+	bool has_thread;
+	int async_fd;               /* negative: none */
+	struct host_watch *watches; /* guarded by event_lock */
+	struct oob_port *ports;     /* of this process; guarded by event_lock */
+	struct qp_nums numbers;
+};
+
+/* What gets connection events: the user pointer of each ddp_id begins with it. The event is valid
+ * during the call. */
+struct event_sink {
+	void (*event)(struct event_sink *sink, const struct ddp_cm_event *ev);
+};
+
+enum { HOST_MAX = 8 };
+
+/* The number of daemons that answer, at most HOST_MAX; host_at() numbers them from 0. Opens the
+ * connections at the first call. */
+unsigned host_count(void);
+struct host *host_at(unsigned i);
+
+/* The connection of this process: a child of fork() opens its own. If the daemon does not answer
+ * the child, calls with the result fail. */
+struct ddp_ctx *host_ddp(struct host *h);
+
+/* Adds and removes a watch. An object is removed with event_lock, together with its end; the caller
+ * of host_add_watch_locked() has it. */
+void host_add_watch(struct host *h, struct host_watch *w);
+void host_add_watch_locked(struct host *h, struct host_watch *w);
+void host_remove_watch(struct host *h, const struct host_watch *w);
+
+/*
+ * Stops the threads of this library from accessing memory of the program until host_resume(). True
+ * if the process has no other threads but the calling one.
+ */
+bool host_pause(void);
+void host_resume(void);
+
+/* Hands out the connection events that are queued. The caller holds event_lock. False: the daemon
+ * is gone. */
+bool host_hand_out(struct host *h);
+
+/* Starts the thread for events. 0 or a positive errno value. */
+int host_start_events(struct host *h);
+
+#endif

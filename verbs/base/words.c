@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/base/words.h"
+
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/base/fork.h"
+
+enum { MAX_SENTENCES = 128, MAX_ATTEMPTS = 8 };
+
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_WORDS, &lock);
+}
+
+static bool debug(void)
+{
+	const char *text = getenv("DDPVERBS_DEBUG");
+
+	return text && *text && strcmp(text, "0") != 0;
+}
+
+/* True for the first time of a sentence. Sentences are literals, so their addresses serve. */
+static bool is_new(const char *call, const char *why)
+{
+	static const char *said[MAX_SENTENCES][2];
+	static unsigned n;
+	bool ret = true;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; ret && i < n; i++)
+		ret = said[i][0] != call || said[i][1] != why;
+	if (ret && n < MAX_SENTENCES) {
+		said[n][0] = call;
+		said[n++][1] = why;
+	}
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+void words_once(const char *call, const char *why)
+{
+	if (is_new(call, why))
+		fprintf(stderr, "ddpverbs: %s: %s\n", call, why);
+}
+
+void words_no_device(const char *reason)
+{
+	static unsigned attempts;
+	bool print;
+
+	pthread_mutex_lock(&lock);
+	print = attempts < MAX_ATTEMPTS || debug();
+	attempts++;
+	pthread_mutex_unlock(&lock);
+	if (print)
+		fprintf(stderr, "ddpverbs: no device: %s\n", reason);
+}
+
+void words_event(const char *event, const char *reason)
+{
+	if (*reason && debug())
+		fprintf(stderr, "ddpverbs: %s: %s\n", event, reason);
+}
+
+int words_lacks(const char *call, const char *why, int err)
+{
+	words_once(call, why);
+	errno = err;
+	return err;
+}
+
+int words_failed(const char *call, int ret)
+{
+	if (ret == -ECHILD)
+		words_once(call, WORDS_PARENTS);
+	else if (debug())
+		fprintf(stderr, "ddpverbs: %s: %s\n", call, ddp_last_reason());
+	errno = -ret;
+	return -ret;
+}

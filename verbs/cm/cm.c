@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ids of rdma_cm: their life, sessions and events. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/base/addr.h"
+#include "verbs/cm/cm_addr.h"
+#include "verbs/cm/cm_event.h"
+#include "verbs/cm/cm_listen.h"
+#include "verbs/cm/cm_private.h"
+#include "verbs/cm/cm_sync.h"
+#include "verbs/verbs/context.h"
+#include "verbs/verbs/oob.h"
+#include "verbs/verbs/qp.h"
+#include "verbs/base/words.h"
+
+static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev);
+static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev);
+
+/* ---- ids ---- */
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, void *context,
+		   enum rdma_port_space ps)
+{
+	struct rdma_event_channel *own = NULL;
+	struct cm_id *id;
+
+	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
+		return cm_fail(words_lacks("rdma_create_id",
+					   "only RDMA_PS_TCP: there are no datagrams",
+					   EPROTONOSUPPORT));
+	if (!channel)
+		own = rdma_create_event_channel();
+	if (!channel && !own)
+		return -1;
+	id = cm_new(channel ? channel : own, context, ps);
+	if (!id) {
+		if (own)
+			rdma_destroy_event_channel(own);
+		return cm_fail(ENOMEM);
+	}
+	id->sink.event = on_event;
+	id->sync = id->own_channel = own != NULL;
+	*ret = &id->ibv;
+	return 0;
+}
+
+static void free_id(struct cm_id *id)
+{
+	if (id->own_channel)
+		rdma_destroy_event_channel(id->ibv.channel);
+	free(id);
+}
+
+/* Programs may destroy the queue pair after its id: it keeps the id of libddpclient until then, and
+ * the session ends now. */
+static int destroy_ddp(struct cm_id *id)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&id->host->event_lock);
+	if (ddp_id_qp(id->ddp)) {
+		ddp_id_set_user(id->ddp, NULL);
+		ddp_disconnect(id->ddp);
+		(id->ibv.qp ? qp_of(id->ibv.qp) : id->named)->id = id->ddp;
+	} else {
+		r = ddp_destroy_id(id->ddp);
+	}
+	if (r == 0)
+		host_remove_watch(id->host, &id->watch);
+	pthread_mutex_unlock(&id->host->event_lock);
+	return r;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *ibv)
+{
+	struct cm_id *id = cm_of(ibv);
+	int r = 0;
+
+	if (ibv->event)
+		rdma_ack_cm_event(ibv->event);
+	ibv->event = NULL;
+	cm_listen_release(id);
+	if (id->ddp)
+		r = destroy_ddp(id);
+	if (r == 0)
+		cm_listen_end(id);
+	if (r)
+		return cm_fail(words_failed("rdma_destroy_id", r));
+	cm_event_forget(id);
+	free_id(id);
+	return 0;
+}
+
+int rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel)
+{
+	struct cm_id *id = cm_of(ibv);
+	struct rdma_event_channel *old = id->own_channel ? ibv->channel : NULL;
+	struct rdma_event_channel *to = channel ? channel : rdma_create_event_channel();
+
+	if (!to)
+		return -1;
+	id->sync = id->own_channel = !channel;
+	cm_event_migrate(id, to);
+	if (old)
+		rdma_destroy_event_channel(old);
+	return 0;
+}
+
+/* ---- sessions ---- */
+
+/* 0 is what programs set that do not care. */
+static uint16_t depth(uint8_t wanted)
+{
+	return wanted == 0 || wanted > QP_READS ? DDP_READS_MAX : wanted;
+}
+
+/* The peer uses this library. */
+static void note_peer(struct cm_id *id)
+{
+	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+
+	if (qp)
+		qp->send_imm = true;
+}
+
+static const struct rdma_conn_param no_param = {.private_data = NULL};
+
+static int set_access(struct cm_id *id, const struct rdma_conn_param *conn)
+{
+	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	unsigned n = conn && conn->responder_resources != RDMA_MAX_RESP_RES
+			     ? conn->responder_resources
+			     : QP_READS;
+	int r = qp_set_resources(qp, n);
+
+	id->resources = (uint8_t)n;
+	return r ? cm_fail(r) : 0;
+}
+
+static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param *to)
+{
+	*to = (struct ddp_conn_param){
+		.struct_size = sizeof(*to),
+		.private_data = from->private_data,
+		.private_len = from->private_data_len,
+		.ird = depth(from->responder_resources),
+		.ord = depth(from->initiator_depth),
+	};
+}
+
+/* Announces what this library can do. private: memory for it, as long as *to is used. */
+static void announce(const struct rdma_conn_param *from, enum cm_private what,
+		     struct cm_private_data *private, struct ddp_conn_param *to)
+{
+	cm_private_make(private, what, from->private_data, from->private_data_len);
+	to->private_data = private->bytes;
+	to->private_len = private->len;
+}
+
+/* The queue pair of the id, or the one that the parameters name. */
+static int need_qp(struct cm_id *id, const struct rdma_conn_param *conn)
+{
+	if (id->ibv.qp || id->named)
+		return 0;
+	id->named = oob_move(id->host, conn ? conn->qp_num : 0, id->ddp);
+	return id->named ? 0 : -1;
+}
+
+int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
+{
+	struct cm_id *id = cm_of(ibv);
+	struct sockaddr_storage local = ibv->route.addr.src_storage;
+	struct cm_private_data private;
+	struct ddp_conn_param param;
+	int r;
+
+	if (!id->host || id->passive)
+		return cm_fail(EINVAL);
+	cm_listen_release(id);
+	if (need_qp(id, conn) || set_access(id, conn))
+		return -1;
+	fill_param(conn ? conn : &no_param, &param);
+	announce(conn ? conn : &no_param, CM_PRIVATE_REQUEST, &private, &param);
+	param.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN;
+	if (cm_addr_chosen(id)) {
+		addr_set_port(&local, 0);
+		param.local_addrs = &local;
+		param.num_local_addrs = 1;
+	}
+	r = ddp_connect(id->ddp, &ibv->route.addr.dst_addr, &param);
+	if (r)
+		return cm_fail(words_failed("rdma_connect", r));
+	return cm_sync(id);
+}
+
+int rdma_listen(struct rdma_cm_id *ibv, int backlog)
+{
+	struct cm_id *id = cm_of(ibv);
+	int r;
+
+	if (cm_addr_any_host(id))
+		return -1;
+	r = cm_listen_start(id, backlog, on_request);
+	if (r)
+		return cm_fail(words_failed("rdma_listen", r));
+	id->listening = true;
+	return 0;
+}
+
+int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
+{
+	struct cm_id *id = cm_of(ibv);
+	struct cm_private_data private;
+	struct ddp_conn_param param;
+	int r;
+
+	if (!id->passive || id->answered)
+		return cm_fail(EINVAL);
+	if (need_qp(id, conn) || set_access(id, conn))
+		return -1;
+	fill_param(conn ? conn : &no_param, &param);
+	if (id->peer_verbs) {
+		announce(conn ? conn : &no_param, CM_PRIVATE_REPLY, &private, &param);
+		note_peer(id);
+	}
+	if (id->negotiated) {
+		param.flags = DDP_CONN_NEGOTIATE;
+		if (param.ord == DDP_READS_MAX || param.ord > id->peer_ird)
+			param.ord = id->peer_ird ? id->peer_ird : DDP_READS_NONE;
+	}
+	r = ddp_accept(id->ddp, &param);
+	if (r)
+		return cm_fail(words_failed("rdma_accept", r));
+	id->answered = true;
+	if (ibv->qp)
+		qp_set_state(qp_of(ibv->qp), IBV_QPS_RTS);
+	return cm_sync(id);
+}
+
+int rdma_reject(struct rdma_cm_id *ibv, const void *private_data, uint8_t len)
+{
+	struct cm_id *id = cm_of(ibv);
+	const struct ddp_conn_param param = {
+		.struct_size = sizeof(param),
+		.private_data = private_data,
+		.private_len = len,
+	};
+	int r;
+
+	if (!id->passive || id->answered)
+		return cm_fail(EINVAL);
+	r = ddp_reject(id->ddp, &param);
+	if (r)
+		return cm_fail(words_failed("rdma_reject", r));
+	id->answered = true;
+	return 0;
+}
+
+int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t len)
+{
+	return rdma_reject(id, private_data, len);
+}
+
+int rdma_establish(struct rdma_cm_id *ibv)
+{
+	(void)ibv; /* the daemon has done it */
+	return 0;
+}
+
+int rdma_notify(struct rdma_cm_id *ibv, enum ibv_event_type event)
+{
+	(void)ibv, (void)event;
+	return 0;
+}
+
+/* A session that has ended already is no fault. */
+int rdma_disconnect(struct rdma_cm_id *ibv)
+{
+	struct cm_id *id = cm_of(ibv);
+	int r;
+
+	if (!id->host)
+		return cm_fail(EINVAL);
+	r = ddp_disconnect(id->ddp);
+	if (r && r != -ENOTCONN)
+		return cm_fail(words_failed("rdma_disconnect", r));
+	return r == 0 ? cm_sync(id) : 0;
+}
+
+/* ---- events ---- */
+
+static uint8_t depth8(uint16_t n)
+{
+	if (n == DDP_READS_NONE)
+		return 0;
+	return n < RDMA_MAX_RESP_RES ? (uint8_t)n : RDMA_MAX_RESP_RES;
+}
+
+/* An event with the program's private data: len bytes. */
+static void push_with(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_type type,
+		      int status, const struct ddp_cm_event *from, size_t len)
+{
+	struct rdma_cm_event ev = {
+		.id = &id->ibv,
+		.listen_id = listener ? &listener->ibv : NULL,
+		.event = type,
+		.status = status,
+	};
+
+	if (from->conn_flags & DDP_CONN_NEGOTIATE) {
+		ev.param.conn.responder_resources = depth8(from->peer_ord);
+		ev.param.conn.initiator_depth = depth8(from->peer_ird);
+	}
+	words_event(ddp_event_str(from->type), from->reason);
+	cm_event_push(&ev, from->private_data, len);
+}
+
+static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_type type, int status,
+		 const struct ddp_cm_event *from)
+{
+	push_with(id, listener, type, status, from, from->private_len);
+}
+
+static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev)
+{
+	struct cm_id *id = cm_new(listener->ibv.channel, listener->ibv.context, listener->ibv.ps);
+	size_t len = ev->private_len;
+
+	if (!id) {
+		ddp_reject(ev->id, NULL);
+		return;
+	}
+	id->ddp = ev->id;
+	id->passive = true;
+	id->sink.event = on_event;
+	id->negotiated = ev->conn_flags & DDP_CONN_NEGOTIATE;
+	id->peer_ird = ev->peer_ird;
+	id->resources = id->negotiated ? depth8(ev->peer_ord) : QP_READS;
+	ddp_id_set_user(ev->id, &id->sink);
+	cm_take_host_locked(id, host);
+	cm_addr_of_request(id, ev);
+	id->peer_verbs = cm_private_take(CM_PRIVATE_REQUEST, ev->private_data, &len);
+	push_with(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev, len);
+}
+
+/* The responder that allows no Reads: see post.c. */
+static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
+{
+	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	uint16_t ird = id->passive ? id->peer_ird : ev->peer_ird;
+	bool known = id->passive ? id->negotiated : ev->conn_flags & DDP_CONN_NEGOTIATE;
+
+	if (qp && known && (ird == 0 || ird == DDP_READS_NONE))
+		qp->no_reads = true;
+}
+
+static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
+{
+	size_t len = ev->private_len;
+
+	id->established = true;
+	note_depth(id, ev);
+	if (cm_private_take(CM_PRIVATE_REPLY, ev->private_data, &len) && !id->passive)
+		note_peer(id);
+	if (id->ibv.qp)
+		qp_set_state(qp_of(id->ibv.qp), IBV_QPS_RTS);
+	cm_addr_of_session(id);
+	push_with(id, NULL,
+		  id->named && !id->passive ? RDMA_CM_EVENT_CONNECT_RESPONSE
+					    : RDMA_CM_EVENT_ESTABLISHED,
+		  0, ev, len);
+}
+
+/* REJECTED has a reason of InfiniBand, 28: by the program; others have a negative errno value. */
+static void on_error(struct cm_id *id, const struct ddp_cm_event *ev)
+{
+	enum rdma_cm_event_type type = RDMA_CM_EVENT_CONNECT_ERROR;
+
+	if (ev->err == -ECONNREFUSED)
+		type = RDMA_CM_EVENT_REJECTED;
+	else if (ev->err == -ETIMEDOUT || ev->err == -EHOSTUNREACH || ev->err == -ENETUNREACH)
+		type = RDMA_CM_EVENT_UNREACHABLE;
+	push(id, NULL, type, ev->err, ev);
+}
+
+static void on_disconnected(struct cm_id *id, const struct ddp_cm_event *ev)
+{
+	if (id->ibv.qp)
+		qp_set_state(qp_of(id->ibv.qp), IBV_QPS_ERR);
+	if (id->established)
+		push(id, NULL, RDMA_CM_EVENT_DISCONNECTED, 0, ev);
+	else
+		push(id, NULL, RDMA_CM_EVENT_CONNECT_ERROR, ev->err ? ev->err : -ECONNRESET, ev);
+	if (id->established)
+		cm_event_ended(id);
+	id->established = false;
+}
+
+static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	struct cm_id *id = CONTAINER(sink, struct cm_id, sink);
+
+	switch (ev->type) {
+	case DDP_CM_CONNECT_REQUEST:
+		on_request(id, id->host, ev);
+		break;
+	case DDP_CM_ESTABLISHED:
+		on_established(id, ev);
+		break;
+	case DDP_CM_REJECTED:
+		push(id, NULL, RDMA_CM_EVENT_REJECTED, 28, ev);
+		break;
+	case DDP_CM_CONNECT_ERROR:
+		on_error(id, ev);
+		break;
+	case DDP_CM_REQUEST_GONE:
+		push(id, NULL, RDMA_CM_EVENT_CONNECT_ERROR, -ECONNABORTED, ev);
+		break;
+	case DDP_CM_DISCONNECTED:
+		on_disconnected(id, ev);
+		break;
+	default:
+		break;
+	}
+}

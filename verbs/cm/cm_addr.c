@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/cm/cm_addr.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "verbs/base/addr.h"
+#include "verbs/cm/cm_event.h"
+#include "verbs/cm/cm_sync.h"
+#include "verbs/base/words.h"
+
+/* ---- ids ---- */
+
+bool cm_addr_chosen(const struct cm_id *id)
+{
+	return id->has_source;
+}
+
+__be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return htons(addr_port(&id->route.addr.dst_storage));
+}
+
+/* ---- daemons ---- */
+
+static bool has_addr(struct host *h, const struct sockaddr_storage *a)
+{
+	struct sockaddr_storage own[8];
+	int n = ddp_query_addrs(host_ddp(h), own, 8);
+
+	for (int i = 0; i < n && i < 8; i++)
+		if (addr_same(&own[i], a) ||
+		    (addr_is_any(&own[i]) && own[i].ss_family == a->ss_family))
+			return true;
+	return false;
+}
+
+bool cm_addr_to_listen(const struct cm_id *id, struct host *h, struct sockaddr_storage *ret)
+{
+	const struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
+	const uint16_t port = addr_port(src);
+	struct sockaddr_storage own[8];
+	int n, of_family = 0;
+
+	*ret = *src;
+	if (!id->family_only || !addr_is_any(src))
+		return true;
+	n = ddp_query_addrs(host_ddp(h), own, 8);
+	for (int i = n < 8 ? n : 8; i-- > 0;)
+		if (own[i].ss_family == src->ss_family) {
+			*ret = own[i];
+			of_family++;
+		}
+	if (of_family == n)
+		*ret = *src;
+	addr_set_port(ret, port);
+	return of_family > 0;
+}
+
+/* The daemon that has the address, or NULL. */
+static struct host *host_with(const struct sockaddr_storage *a)
+{
+	const unsigned n = host_count();
+
+	for (unsigned i = 0; i < n; i++)
+		if (has_addr(host_at(i), a))
+			return host_at(i);
+	return NULL;
+}
+
+/* The same; the first daemon if the address is a wildcard. NULL with errno. */
+static struct host *host_of(const struct sockaddr_storage *a)
+{
+	struct host *h;
+
+	if (host_count() == 0) {
+		errno = ENODEV;
+		return NULL;
+	}
+	h = addr_is_any(a) ? host_at(0) : host_with(a);
+	if (h)
+		return h;
+	words_once("rdma_bind_addr", "no daemon has this address: see the key 'listen' in "
+				     "ddpsctpd.yaml(5)");
+	errno = EADDRNOTAVAIL;
+	return NULL;
+}
+
+int cm_addr_any_host(struct cm_id *id)
+{
+	struct host *h = host_of(&id->ibv.route.addr.src_storage);
+
+	if (!h)
+		return -1;
+	if (id->host)
+		return 0;
+	return cm_take_host(id, h);
+}
+
+/* ---- binding and resolving ---- */
+
+/* As in the kernel, a loopback address binds to no device. Programs do so to look at devices. */
+static bool is_bound_by_nobody(const struct sockaddr_storage *src)
+{
+	return addr_is_any(src) || (addr_is_loopback(src) && host_count() && !host_with(src));
+}
+
+int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
+{
+	struct cm_id *id = cm_of(ibv);
+	struct sockaddr_storage *src = &ibv->route.addr.src_storage;
+
+	if (addr->sa_family == AF_IB)
+		return cm_fail(EINVAL); /* every program with rsockets tries it */
+	if (!addr_is_ip(addr))
+		return cm_fail(
+			words_lacks("rdma_bind_addr", "only IPv4 and IPv6 addresses", EINVAL));
+	addr_copy(src, addr);
+	if (is_bound_by_nobody(src))
+		return 0;
+	id->has_source = true;
+	return cm_addr_any_host(id);
+}
+
+/* The address that the kernel would send from. */
+static void find_source(struct cm_id *id)
+{
+	struct rdma_addr *a = &id->ibv.route.addr;
+	socklen_t len = sizeof(a->src_storage);
+	int fd = socket(a->dst_addr.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (connect(fd, &a->dst_addr, addr_len(&a->dst_addr)) == 0)
+		getsockname(fd, &a->src_addr, &len);
+	addr_set_port(&a->src_storage, 0);
+	close(fd);
+}
+
+/* The daemon that has that address, else the first one. */
+static int take_route(struct cm_id *id)
+{
+	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
+	struct host *h = host_with(&id->ibv.route.addr.src_storage);
+
+	if (!h)
+		h = host_of(&any);
+	return h ? cm_take_host(id, h) : -1;
+}
+
+static int resolve(struct cm_id *id, const struct sockaddr *src, const struct sockaddr *dst)
+{
+	struct rdma_addr *a = &id->ibv.route.addr;
+
+	if (!addr_is_ip(dst))
+		return EINVAL;
+	addr_copy(&a->dst_storage, dst);
+	if (src && addr_is_ip(src)) {
+		addr_copy(&a->src_storage, src);
+		id->has_source = !addr_is_any(&a->src_storage);
+	}
+	if (id->has_source)
+		return cm_addr_any_host(id) ? errno : 0;
+	find_source(id);
+	return take_route(id) ? errno : 0;
+}
+
+/* The event comes at once: the daemon resolves when it connects. */
+int rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src, struct sockaddr *dst,
+		      int timeout_ms)
+{
+	struct cm_id *id = cm_of(ibv);
+	int r = resolve(id, src, dst);
+
+	(void)timeout_ms;
+	if (r)
+		return cm_fail(r);
+	cm_event_simple(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	return cm_sync(id);
+}
+
+int rdma_resolve_route(struct rdma_cm_id *ibv, int timeout_ms)
+{
+	struct cm_id *id = cm_of(ibv);
+
+	(void)timeout_ms;
+	if (!id->host)
+		return cm_fail(EINVAL);
+	id->path.mtu = IBV_MTU_4096;
+	id->path.sgid = ibv->route.addr.addr.ibaddr.sgid;
+	ibv->route.path_rec = &id->path;
+	ibv->route.num_paths = 1;
+	cm_event_simple(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return cm_sync(id);
+}
+
+/* ---- sessions ---- */
+
+void cm_addr_of_session(struct cm_id *id)
+{
+	struct rdma_addr *a = &id->ibv.route.addr;
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+
+	if (ddp_query_id(id->ddp, &attr))
+		return;
+	if (attr.local.ss_family != AF_UNSPEC)
+		a->src_storage = attr.local;
+	if (attr.remote.ss_family != AF_UNSPEC)
+		a->dst_storage = attr.remote;
+}
+
+void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev)
+{
+	id->ibv.route.addr.dst_storage = ev->peer;
+	cm_addr_of_session(id);
+}
+
+/* ---- names ---- */
+
+static int copy_addr(struct sockaddr **to, socklen_t *len, const struct sockaddr *from, socklen_t n)
+{
+	*to = malloc(n);
+	if (!*to)
+		return EAI_MEMORY;
+	memcpy(*to, from, n);
+	*len = n;
+	return 0;
+}
+
+static void copy_hints(struct rdma_addrinfo *res, const struct rdma_addrinfo *hints)
+{
+	res->ai_qp_type = hints->ai_qp_type ? hints->ai_qp_type : IBV_QPT_RC;
+	res->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
+	res->ai_flags = hints->ai_flags;
+}
+
+static int copy_source(struct rdma_addrinfo *res, const struct rdma_addrinfo *hints)
+{
+	if (!hints->ai_src_addr || res->ai_src_addr)
+		return 0;
+	return copy_addr(&res->ai_src_addr, &res->ai_src_len, hints->ai_src_addr,
+			 hints->ai_src_len);
+}
+
+static int convert(const struct addrinfo *from, const struct rdma_addrinfo *hints,
+		   struct rdma_addrinfo *res)
+{
+	res->ai_family = from->ai_family;
+	if (hints->ai_flags & RAI_PASSIVE)
+		return copy_addr(&res->ai_src_addr, &res->ai_src_len, from->ai_addr,
+				 from->ai_addrlen);
+	return copy_addr(&res->ai_dst_addr, &res->ai_dst_len, from->ai_addr, from->ai_addrlen);
+}
+
+static int find_names(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		      struct rdma_addrinfo *res)
+{
+	struct addrinfo want = {.ai_socktype = SOCK_STREAM}, *got;
+	int r;
+
+	if (hints->ai_flags & RAI_PASSIVE)
+		want.ai_flags |= AI_PASSIVE;
+	if (hints->ai_flags & RAI_NUMERICHOST)
+		want.ai_flags |= AI_NUMERICHOST;
+	if (hints->ai_flags & RAI_FAMILY)
+		want.ai_family = hints->ai_family;
+	r = getaddrinfo(node, service, &want, &got);
+	if (r)
+		return r;
+	r = convert(got, hints, res);
+	freeaddrinfo(got);
+	return r;
+}
+
+/* Without a name, the addresses are those of the hints. */
+static int find_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo *res)
+{
+	res->ai_family = hints->ai_family;
+	if (!hints->ai_dst_addr)
+		return hints->ai_src_addr ? 0 : EAI_NONAME;
+	return copy_addr(&res->ai_dst_addr, &res->ai_dst_len, hints->ai_dst_addr,
+			 hints->ai_dst_len);
+}
+
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **ret)
+{
+	const struct rdma_addrinfo none = {.ai_flags = 0};
+	struct rdma_addrinfo *res = calloc(1, sizeof(*res));
+	int r;
+
+	if (!res)
+		return EAI_MEMORY;
+	hints = hints ? hints : &none;
+	copy_hints(res, hints);
+	r = node || service ? find_names(node, service, hints, res) : find_hints(hints, res);
+	if (r == 0)
+		r = copy_source(res, hints);
+	if (r)
+		rdma_freeaddrinfo(res);
+	else
+		*ret = res;
+	return r;
+}
+
+void rdma_freeaddrinfo(struct rdma_addrinfo *res)
+{
+	if (!res)
+		return;
+	free(res->ai_src_addr);
+	free(res->ai_dst_addr);
+	free(res->ai_src_canonname);
+	free(res->ai_dst_canonname);
+	free(res->ai_route);
+	free(res->ai_connect);
+	free(res);
+}

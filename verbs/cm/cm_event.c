@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/cm/cm_event.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "verbs/cm/cm_id.h"
+#include "verbs/verbs/context.h"
+#include "verbs/base/fork.h"
+#include "verbs/base/words.h"
+
+enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
+
+struct cm_event {
+	struct rdma_cm_event ibv; /* first */
+	struct cm_event *next;
+	uint8_t private_data[MAX_PRIVATE];
+};
+
+/* fd is a semaphore: one for each queued event, so that programs can wait for it. */
+struct channel {
+	struct rdma_event_channel ibv; /* first */
+	struct cm_event *first, **last;
+	unsigned generation; /* of the process whose ids use it */
+};
+
+/* One lock for all queues: connections are rare. */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_CM_EVENTS, &lock);
+}
+
+/* ---- channels ---- */
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct channel *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	if (host_count() == 0) {
+		free(c);
+		errno = ENODEV;
+		return NULL;
+	}
+	c->last = &c->first;
+	c->generation = fork_generation();
+	c->ibv.fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+	if (c->ibv.fd < 0) {
+		free(c);
+		return NULL;
+	}
+	return &c->ibv;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	struct channel *c = (struct channel *)channel;
+
+	while (c->first) {
+		struct cm_event *e = c->first;
+
+		c->first = e->next;
+		free(e);
+	}
+	close(channel->fd);
+	free(c);
+}
+
+int cm_event_renew(struct rdma_event_channel *channel)
+{
+	struct channel *c = (struct channel *)channel;
+	int r;
+
+	if (c->generation == fork_generation())
+		return 0;
+	r = fork_replace(channel->fd, eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC));
+	if (r)
+		return r;
+	c->first = NULL;
+	c->last = &c->first;
+	c->generation = fork_generation();
+	return 0;
+}
+
+/* ---- queues ---- */
+
+static void append(struct channel *c, struct cm_event *e)
+{
+	const uint64_t one = 1;
+
+	e->next = NULL;
+	*c->last = e;
+	c->last = &e->next;
+	if (write(c->ibv.fd, &one, sizeof(one)) < 0)
+		return; /* never full */
+}
+
+/* Whose queue an event is in, and who is held by it until it is acknowledged. */
+static struct cm_id *holder(const struct cm_event *e)
+{
+	return cm_of(e->ibv.listen_id ? e->ibv.listen_id : e->ibv.id);
+}
+
+void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, size_t len)
+{
+	struct cm_event *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return;
+	e->ibv = *ev;
+	if (len > 0) {
+		len = len < MAX_PRIVATE ? len : MAX_PRIVATE;
+		memcpy(e->private_data, private_data, len);
+		e->ibv.param.conn.private_data = e->private_data;
+		e->ibv.param.conn.private_data_len = (uint8_t)len;
+	}
+	pthread_mutex_lock(&lock);
+	append((struct channel *)holder(e)->ibv.channel, e);
+	pthread_mutex_unlock(&lock);
+}
+
+void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status)
+{
+	const struct rdma_cm_event ev = {.id = &id->ibv, .event = type, .status = status};
+
+	cm_event_push(&ev, NULL, 0);
+}
+
+void cm_event_ended(struct cm_id *id)
+{
+	if (id->ibv.verbs && id->ibv.verbs->device->transport_type != IBV_TRANSPORT_IWARP)
+		cm_event_simple(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+}
+
+/* Takes the first event of this id out of its queue. */
+static struct cm_event *extract(struct cm_id *id)
+{
+	struct channel *c = (struct channel *)id->ibv.channel;
+	struct cm_event **at = &c->first, *e;
+
+	while (*at && holder(*at) != id && (*at)->ibv.id != &id->ibv)
+		at = &(*at)->next;
+	e = *at;
+	if (e) {
+		*at = e->next;
+		if (!*at)
+			c->last = at;
+	}
+	return e;
+}
+
+/* Destroys the id of a request that nobody took. With event_lock: an event may be about to name it.
+ */
+static void drop(struct cm_id *id)
+{
+	struct host *h = id->host;
+
+	if (h)
+		pthread_mutex_lock(&h->event_lock);
+	ddp_destroy_id(id->ddp);
+	if (h)
+		host_remove_watch(h, &id->watch);
+	if (h)
+		pthread_mutex_unlock(&h->event_lock);
+	free(id);
+}
+
+void cm_event_forget(struct cm_id *id)
+{
+	struct cm_event *e;
+
+	pthread_mutex_lock(&lock);
+	while ((e = extract(id))) {
+		if (e->ibv.event == RDMA_CM_EVENT_CONNECT_REQUEST && e->ibv.id != &id->ibv) {
+			pthread_mutex_unlock(&lock);
+			drop(cm_of(e->ibv.id));
+			pthread_mutex_lock(&lock);
+		}
+		free(e);
+	}
+	while (id->unacked > 0)
+		pthread_cond_wait(&acked, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Semaphores of the old channel stay: its readers find the queue empty and wait again. */
+void cm_event_migrate(struct cm_id *id, struct rdma_event_channel *to)
+{
+	struct cm_event *first = NULL, **last = &first, *e;
+
+	pthread_mutex_lock(&lock);
+	while ((e = extract(id))) {
+		*last = e;
+		last = &e->next;
+	}
+	*last = NULL;
+	id->ibv.channel = to;
+	while ((e = first)) {
+		first = e->next;
+		append((struct channel *)to, e);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static struct cm_event *pop(struct channel *c)
+{
+	struct cm_event *e;
+
+	pthread_mutex_lock(&lock);
+	e = c->first;
+	if (e) {
+		c->first = e->next;
+		if (!c->first)
+			c->last = &c->first;
+		holder(e)->unacked++;
+	}
+	pthread_mutex_unlock(&lock);
+	return e;
+}
+
+/* Blocks unless the program has set O_NONBLOCK. */
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	struct cm_event *e = NULL;
+	uint64_t n;
+
+	if (((struct channel *)channel)->generation != fork_generation()) {
+		words_lacks("rdma_get_cm_event", WORDS_PARENTS, ECHILD);
+		return -1;
+	}
+	while (!e) {
+		if (read(channel->fd, &n, sizeof(n)) < 0)
+			return -1;
+		e = pop((struct channel *)channel);
+	}
+	*event = &e->ibv;
+	return 0;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	struct cm_event *e = (struct cm_event *)event;
+
+	if (!event) {
+		errno = EINVAL;
+		return -1;
+	}
+	pthread_mutex_lock(&lock);
+	holder(e)->unacked--;
+	pthread_cond_broadcast(&acked);
+	pthread_mutex_unlock(&lock);
+	free(e);
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/cm/cm_id.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/cm/cm_event.h"
+#include "verbs/verbs/context.h"
+#include "verbs/base/fork.h"
+#include "verbs/base/words.h"
+
+/* Wherever librdmacm has the length of queues in a device. The default of rsockets is 384. */
+static const uint32_t *rsocket_device(void)
+{
+	static uint32_t all[64];
+
+	for (unsigned i = 0; i < 64; i++)
+		all[i] = 512;
+	return all;
+}
+
+struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps)
+{
+	struct cm_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	id->rsocket.device = rsocket_device();
+	memset(id->rsocket.members, 1, sizeof(id->rsocket.members));
+	id->ibv.channel = channel;
+	id->ibv.context = context;
+	id->ibv.ps = ps;
+	id->ibv.qp_type = IBV_QPT_RC;
+	return id;
+}
+
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+__attribute__((constructor)) static void init(void)
+{
+	fork_hold(FORK_LISTS, &lock);
+}
+
+/* A domain for programs that name none. */
+static struct ibv_pd *default_pd(struct ibv_context *context)
+{
+	static struct {
+		struct ibv_pd *pd;
+		unsigned generation;
+	} all[HOST_MAX];
+	struct ibv_pd *ret = NULL;
+	unsigned i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < HOST_MAX && all[i].pd && all[i].pd->context != context)
+		i++;
+	if (i < HOST_MAX && (!all[i].pd || all[i].generation != fork_generation())) {
+		all[i].pd = ibv_alloc_pd(context);
+		all[i].generation = fork_generation();
+	}
+	if (i < HOST_MAX)
+		ret = all[i].pd;
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+static void set_device(struct cm_id *id, struct host *h, struct ibv_context *context)
+{
+	id->ibv.verbs = context;
+	id->ibv.port_num = 1;
+	id->ibv.pd = default_pd(context);
+	id->ibv.route.addr.addr.ibaddr.sgid = h->gid;
+	id->ibv.route.addr.addr.ibaddr.pkey = htobe16(0xffff);
+}
+
+/* The daemon has ended. Programs that wait for an event of the id hear it. */
+static void on_event(struct host_watch *w, enum ddp_async_type type)
+{
+	if (type == DDP_ASYNC_DEVICE_GONE)
+		cm_event_simple(CONTAINER(w, struct cm_id, watch), RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+}
+
+/* Everything but the watch. */
+static int take_host(struct cm_id *id, struct host *h)
+{
+	struct ibv_context *context = context_of_cm(h);
+	int r;
+
+	if (!context)
+		return -1;
+	r = host_start_events(h);
+	if (r == 0)
+		r = cm_event_renew(id->ibv.channel);
+	if (r)
+		return cm_fail(r);
+	if (!id->ddp) {
+		r = ddp_create_id(host_ddp(h), &id->sink, &id->ddp);
+		if (r)
+			return cm_fail(words_failed("rdma_create_id", r));
+	}
+	id->host = h;
+	id->watch.event = on_event;
+	set_device(id, h, context);
+	return 0;
+}
+
+int cm_take_host_locked(struct cm_id *id, struct host *h)
+{
+	if (id->host)
+		return 0;
+	if (take_host(id, h))
+		return -1;
+	host_add_watch_locked(h, &id->watch);
+	return 0;
+}
+
+int cm_take_host(struct cm_id *id, struct host *h)
+{
+	if (id->host)
+		return 0;
+	if (take_host(id, h))
+		return -1;
+	host_add_watch(h, &id->watch);
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ids of rdma_cm. */
+#ifndef VERBS_CM_ID_H
+#define VERBS_CM_ID_H
+
+#include <ddp/ddp.h>
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+
+#include "verbs/base/host.h"
+
+struct cm_also;
+struct qp;
+
+/* The rsockets of librdmacm read members of librdmacm behind the public ones: a pointer to a
+ * device, of which they want the length of queues, and whether they may wait for events. */
+struct cm_rsocket {
+	const uint32_t *device;
+	uint64_t members[31]; /* not 0 */
+};
+
+struct cm_id {
+	struct rdma_cm_id ibv;     /* first */
+	struct cm_rsocket rsocket; /* second */
+	struct event_sink sink;    /* of ddp */
+	struct host_watch watch;   /* of the daemon, while there is a host */
+	struct host *host;         /* NULL: no device was chosen yet */
+	struct ddp_id *ddp;
+	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
+	bool sync;               /* calls wait for their event */
+	bool own_channel;        /* made with the id */
+	bool has_source;         /* the program chose the local address */
+	bool family_only;        /* a wildcard listens at addresses of its family only */
+	bool passive, listening, established, answered;
+	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
+	struct ibv_qp_init_attr init; /* have these attributes */
+	bool negotiated;              /* the request has Read depths */
+	bool peer_verbs;              /* it comes from this library: see cm_private.h */
+	uint16_t peer_ird;
+	uint8_t resources; /* for incoming Reads: of the request, then of connect or accept */
+	struct ibv_sa_path_rec path;
+	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
+	struct qp *named;     /* the queue pair that struct rdma_conn_param named */
+	unsigned unacked;     /* events that the program holds; guarded as the queues are */
+};
+
+static inline struct cm_id *cm_of(struct rdma_cm_id *id)
+{
+	return (struct cm_id *)id;
+}
+
+/* The convention of rdma_cm: -1 with errno. */
+static inline int cm_fail(int err)
+{
+	errno = err;
+	return -1;
+}
+
+/* Makes an id without a device. NULL with errno. */
+struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
+
+/* Gives the id the device of this daemon. 0, or -1 with errno. cm_take_host_locked(): the caller
+ * has event_lock. */
+int cm_take_host(struct cm_id *id, struct host *h);
+int cm_take_host_locked(struct cm_id *id, struct host *h);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/cm/cm_listen.h"
+
+#include <stdlib.h>
+
+#include "verbs/base/addr.h"
+#include "verbs/cm/cm_addr.h"
+#include "verbs/verbs/context.h"
+#include "verbs/base/words.h"
+
+/* A listener at one more daemon. */
+struct cm_also {
+	struct event_sink sink;
+	struct cm_id *id;
+	struct host *host;
+	struct ddp_id *ddp;
+	cm_listen_request on_request;
+	struct cm_also *next;
+};
+
+static int listen_at(struct ddp_id *ddp, const struct sockaddr_storage *at, int backlog)
+{
+	const struct sockaddr *addr = addr_is_any(at) ? NULL : (const struct sockaddr *)at;
+
+	return ddp_listen(ddp, addr, addr_port(at), backlog);
+}
+
+/* Notes a port that the daemon chose. */
+static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
+{
+	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage, at;
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+	int r;
+
+	if (!cm_addr_to_listen(id, id->host, &at))
+		return 0;
+	r = listen_at(ddp, &at, backlog);
+	if (r || addr_port(src))
+		return r;
+	r = ddp_query_id(ddp, &attr);
+	if (src->ss_family != AF_INET6)
+		src->ss_family = AF_INET;
+	addr_set_port(src, attr.port);
+	return r;
+}
+
+/* The first listener: at the daemon of the id. The backlog of a reserved port is the daemon's
+ * default. */
+static int listen_first(struct cm_id *id, int backlog)
+{
+	if (!id->reserved)
+		return listen_own(id, id->ddp, backlog);
+	pthread_mutex_lock(&id->host->event_lock);
+	ddp_destroy_id(id->ddp);
+	id->ddp = id->reserved;
+	id->reserved = NULL;
+	pthread_mutex_unlock(&id->host->event_lock);
+	return 0;
+}
+
+static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	struct cm_also *a = CONTAINER(sink, struct cm_also, sink);
+
+	if (ev->type == DDP_CM_CONNECT_REQUEST)
+		a->on_request(a->id, a->host, ev);
+}
+
+static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int backlog)
+{
+	int r = host_start_events(a->host);
+
+	if (r)
+		return -r;
+	r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
+	if (r)
+		return r;
+	r = listen_at(a->ddp, at, backlog);
+	if (r)
+		ddp_destroy_id(a->ddp);
+	return r;
+}
+
+static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_request on_request)
+{
+	struct sockaddr_storage at;
+	struct cm_also *a;
+	int r;
+
+	if (!cm_addr_to_listen(id, h, &at))
+		return 0;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	*a = (struct cm_also){
+		.sink.event = on_event,
+		.id = id,
+		.host = h,
+		.on_request = on_request,
+		.next = id->also,
+	};
+	r = open_also(a, &at, backlog);
+	if (r)
+		free(a);
+	else
+		id->also = a;
+	return r;
+}
+
+int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request)
+{
+	const unsigned n = addr_is_any(&id->ibv.route.addr.src_storage) ? host_count() : 0;
+	int r = listen_first(id, backlog);
+
+	for (unsigned i = 0; r == 0 && i < n; i++)
+		if (host_at(i) != id->host)
+			r = add_host(id, host_at(i), backlog, on_request);
+	if (r)
+		cm_listen_end(id);
+	return r;
+}
+
+/* With event_lock: a request may be arriving. */
+void cm_listen_end(struct cm_id *id)
+{
+	struct cm_also *a;
+
+	while ((a = id->also)) {
+		id->also = a->next;
+		pthread_mutex_lock(&a->host->event_lock);
+		ddp_destroy_id(a->ddp);
+		pthread_mutex_unlock(&a->host->event_lock);
+		free(a);
+	}
+}
+
+/* ---- a port before rdma_listen() ---- */
+
+void cm_listen_release(struct cm_id *id)
+{
+	if (!id->reserved)
+		return;
+	pthread_mutex_lock(&id->host->event_lock);
+	ddp_destroy_id(id->reserved);
+	id->reserved = NULL;
+	pthread_mutex_unlock(&id->host->event_lock);
+	addr_set_port(&id->ibv.route.addr.src_storage, 0);
+}
+
+/* The id is bound to port 0, and the program wants to tell its peers the port. */
+static void reserve(struct cm_id *id)
+{
+	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
+	bool passive = src->ss_family != AF_UNSPEC &&
+		       id->ibv.route.addr.dst_storage.ss_family == AF_UNSPEC;
+	int r;
+
+	if (!passive || id->reserved || cm_addr_any_host(id))
+		return;
+	r = ddp_create_id(host_ddp(id->host), &id->sink, &id->reserved);
+	if (r)
+		return;
+	r = listen_own(id, id->reserved, 0);
+	if (r) {
+		words_failed("rdma_get_src_port", r);
+		cm_listen_release(id);
+	}
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	const struct sockaddr_storage *src = &id->route.addr.src_storage;
+
+	if (addr_port(src) == 0)
+		reserve(cm_of(id));
+	return htons(addr_port(src));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Listeners: one of a wildcard address is a listener at each daemon. */
+#ifndef VERBS_CM_LISTEN_H
+#define VERBS_CM_LISTEN_H
+
+#include "verbs/cm/cm_id.h"
+
+/* What gets the requests: listener is the program's, host the daemon of the request. */
+typedef void (*cm_listen_request)(struct cm_id *listener, struct host *host,
+				  const struct ddp_cm_event *ev);
+
+/* Listens at the address and port of the id, which gets a device and a port if it has none. 0 or a
+ * negative errno value. */
+int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request);
+
+/* Gives a port back that rdma_get_src_port() has reserved, if it has. */
+void cm_listen_release(struct cm_id *id);
+
+/* Ends the listeners besides id->ddp. */
+void cm_listen_end(struct cm_id *id);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs of ids, and the completion queues that come with them. */
+#include <errno.h>
+
+#include "verbs/cm/cm_event.h"
+#include "verbs/cm/cm_id.h"
+#include "verbs/verbs/context.h"
+#include "verbs/verbs/qp.h"
+#include "verbs/base/words.h"
+#include "verbs/verbs/wr.h"
+
+/* Completion queues for a program that brought none. */
+static int own_cq(struct rdma_cm_id *id, uint32_t wr, struct ibv_comp_channel **channel,
+		  struct ibv_cq **cq)
+{
+	*channel = ibv_create_comp_channel(id->verbs);
+	if (!*channel)
+		return -1;
+	*cq = ibv_create_cq(id->verbs, (int)(wr ? wr : 1), id, *channel, 0);
+	if (*cq)
+		return 0;
+	ibv_destroy_comp_channel(*channel);
+	*channel = NULL;
+	return -1;
+}
+
+/* The program may have set one for both. */
+static void free_cqs(struct rdma_cm_id *id)
+{
+	if (id->send_cq && id->send_cq != id->recv_cq)
+		ibv_destroy_cq(id->send_cq);
+	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->send_cq_channel);
+	if (id->recv_cq)
+		ibv_destroy_cq(id->recv_cq);
+	if (id->recv_cq_channel)
+		ibv_destroy_comp_channel(id->recv_cq_channel);
+	id->send_cq = id->recv_cq = NULL;
+	id->send_cq_channel = id->recv_cq_channel = NULL;
+}
+
+static int own_cqs(struct rdma_cm_id *id, struct ibv_qp_init_attr *attr)
+{
+	if (!attr->recv_cq) {
+		if (own_cq(id, attr->cap.max_recv_wr, &id->recv_cq_channel, &id->recv_cq))
+			return -1;
+		attr->recv_cq = id->recv_cq;
+	}
+	if (!attr->send_cq) {
+		if (own_cq(id, attr->cap.max_send_wr, &id->send_cq_channel, &id->send_cq))
+			return -1;
+		attr->send_cq = id->send_cq;
+	}
+	return 0;
+}
+
+int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct cm_id *id = cm_of(ibv);
+	struct qp *qp = NULL;
+
+	if (!id->host || ibv->qp || (pd && pd->context != ibv->verbs))
+		return cm_fail(EINVAL);
+	if (!pd)
+		pd = ibv->pd;
+	if (pd && own_cqs(ibv, attr) == 0)
+		qp = qp_create(id->ddp, pd, attr);
+	if (!qp) {
+		int e = errno;
+
+		free_cqs(ibv);
+		return cm_fail(e);
+	}
+	qp->cm = id->ddp;
+	qp->ibv.state = IBV_QPS_INIT;
+	ibv->qp = &qp->ibv;
+	ibv->pd = pd;
+	return 0;
+}
+
+int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	const uint32_t send_ops = IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	struct ibv_pd *pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
+	int r;
+
+	if (attr->comp_mask & ~(send_ops | IBV_QP_INIT_ATTR_PD))
+		return cm_fail(words_lacks("rdma_create_qp_ex",
+					   "attributes beyond a domain and send operations",
+					   EOPNOTSUPP));
+	r = rdma_create_qp(id, pd, (struct ibv_qp_init_attr *)attr);
+	if (r == 0 && attr->comp_mask & send_ops && wr_enable(qp_of(id->qp))) {
+		rdma_destroy_qp(id);
+		return cm_fail(ENOMEM);
+	}
+	return r;
+}
+
+/* The session ends with its queue pair. Programs that disconnect and destroy it at once wait for
+ * the event, which may be there already. */
+static void end_session(struct cm_id *id)
+{
+	host_hand_out(id->host);
+	if (id->established && !id->sync) {
+		cm_event_simple(id, RDMA_CM_EVENT_DISCONNECTED, 0);
+		cm_event_ended(id);
+	}
+	id->established = false;
+}
+
+/* With event_lock: an event may be about to change its state. */
+void rdma_destroy_qp(struct rdma_cm_id *ibv)
+{
+	struct cm_id *id = cm_of(ibv);
+
+	if (!ibv->qp)
+		return;
+	pthread_mutex_lock(&id->host->event_lock);
+	qp_free(qp_of(ibv->qp));
+	ibv->qp = NULL;
+	end_session(id);
+	pthread_mutex_unlock(&id->host->event_lock);
+	free_cqs(ibv);
+}

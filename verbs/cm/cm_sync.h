@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ids without an event channel: each call waits for its event, which stays in id->event until the
+ * next call. */
+#ifndef VERBS_CM_SYNC_H
+#define VERBS_CM_SYNC_H
+
+#include "verbs/cm/cm_id.h"
+
+/* For a synchronous id: waits for the event of the call that just succeeded. 0, or -1 with errno if
+ * the event is a failure. For others: 0. */
+int cm_sync(struct cm_id *id);
+
+/* Waits for the next event of an id and keeps it in id->event. 0, or -1 with errno. */
+int cm_sync_next(struct rdma_cm_id *id);
+
+#endif

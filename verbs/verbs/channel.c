@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/verbs/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "verbs/verbs/context.h"
+#include "verbs/verbs/cq.h"
+#include "verbs/base/fork.h"
+#include "verbs/base/words.h"
+
+/* The descriptor of a channel is an epoll instance with those of its CQs: programs wait for it
+ * with poll() or epoll, and set O_NONBLOCK. */
+
+struct channel {
+	struct ibv_comp_channel ibv; /* first */
+	unsigned generation;         /* of the process whose CQs it has */
+	bool gone;                   /* the daemon has ended: no more events */
+};
+
+static struct channel *channel_of(struct ibv_comp_channel *ibv)
+{
+	return (struct channel *)ibv;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct channel *ch = calloc(1, sizeof(*ch));
+
+	if (!ch)
+		return NULL;
+	ch->generation = fork_generation();
+	ch->ibv.context = context;
+	ch->ibv.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ch->ibv.fd < 0) {
+		free(ch);
+		return NULL;
+	}
+	return &ch->ibv;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	if (channel->refcnt > 0 && channel_of(channel)->generation == fork_generation())
+		return EBUSY;
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+/* The instance is shared with the parent, with the CQs in it: the child gets its own. */
+static int renew(struct channel *ch)
+{
+	const unsigned now = fork_generation();
+	int r;
+
+	if (ch->generation == now)
+		return 0;
+	r = fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
+	if (r)
+		return r;
+	ch->ibv.refcnt = 0;
+	ch->gone = false;
+	ch->generation = now;
+	return 0;
+}
+
+int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = cq};
+	int r = renew(channel_of(channel));
+
+	if (r)
+		return r;
+	if (epoll_ctl(channel->fd, EPOLL_CTL_ADD, ddp_cq_fd(cq->ddp), &ev))
+		return errno;
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt++;
+	pthread_mutex_unlock(&channel->context->mutex);
+	return 0;
+}
+
+void channel_remove(struct ibv_comp_channel *channel, struct cq *cq)
+{
+	epoll_ctl(channel->fd, EPOLL_CTL_DEL, ddp_cq_fd(cq->ddp), NULL);
+	pthread_mutex_lock(&channel->context->mutex);
+	channel->refcnt--;
+	pthread_mutex_unlock(&channel->context->mutex);
+}
+
+static int timeout_of(const struct ibv_comp_channel *channel)
+{
+	return fcntl(channel->fd, F_GETFL) & O_NONBLOCK ? 0 : -1;
+}
+
+/* The descriptors of all CQs would stay readable: programs that look only at those of channels
+ * would call again and again. Threads that wait already come here, too. */
+static int end(struct channel *ch)
+{
+	pthread_mutex_lock(&ch->ibv.context->mutex);
+	if (!ch->gone)
+		fork_replace(ch->ibv.fd, epoll_create1(EPOLL_CLOEXEC));
+	ch->gone = true;
+	pthread_mutex_unlock(&ch->ibv.context->mutex);
+	errno = EIO;
+	return -1;
+}
+
+static bool is_gone(struct channel *ch)
+{
+	bool ret;
+
+	pthread_mutex_lock(&ch->ibv.context->mutex);
+	ret = ch->gone;
+	pthread_mutex_unlock(&ch->ibv.context->mutex);
+	return ret;
+}
+
+/* Another thread may take the event first: then this one waits for the next. */
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	struct channel *ch = channel_of(channel);
+	struct epoll_event ev;
+	struct cq *c;
+	int n, r;
+
+	if (ch->generation != fork_generation()) {
+		words_lacks("ibv_get_cq_event", WORDS_PARENTS, ECHILD);
+		return -1;
+	}
+	for (;;) {
+		if (is_gone(ch))
+			return end(ch);
+		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
+		if (n == 0)
+			errno = EAGAIN;
+		if (n <= 0)
+			return -1;
+		c = ev.data.ptr;
+		r = ddp_get_cq_event(c->ddp, 0);
+		if (r == 0)
+			break;
+		if (r != -EAGAIN) {
+			words_failed("ibv_get_cq_event", r);
+			return end(ch);
+		}
+	}
+	*cq = &c->ibv;
+	*cq_context = c->ibv.cq_context;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents)
+{
+	(void)cq, (void)nevents; /* an event is gone when it was taken */
+}

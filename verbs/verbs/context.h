@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An open device: struct ibv_context with the operations that the inline functions of verbs.h use.
+ */
+#ifndef VERBS_CONTEXT_H
+#define VERBS_CONTEXT_H
+
+#include <infiniband/verbs.h>
+#include <stddef.h>
+
+#include "verbs/verbs/async.h"
+#include "verbs/base/host.h"
+
+#define CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+struct context {
+	struct host *host;
+	struct async async;
+	struct host_watch watch;    /* of the daemon */
+	struct verbs_context verbs; /* ends with struct ibv_context */
+};
+
+static inline struct context *context_of(struct ibv_context *c)
+{
+	return CONTAINER(verbs_get_ctx(c), struct context, verbs);
+}
+
+/* The context that the ids of rdma_cm share; it stays open. NULL with errno. */
+struct ibv_context *context_of_cm(struct host *h);
+
+/* Fills the operations. In the files of the objects. */
+void cq_set_ops(struct verbs_context *v);
+void cq_ex_set_ops(struct verbs_context *v);
+void mr_set_ops(struct verbs_context *v);
+void mw_set_ops(struct verbs_context *v);
+void port_set_ops(struct verbs_context *v);
+void post_set_ops(struct verbs_context *v);
+void qp_set_ops(struct verbs_context *v);
+void srq_set_ops(struct verbs_context *v);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/verbs/oob.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/base/addr.h"
+#include "verbs/verbs/context.h"
+#include "verbs/base/words.h"
+
+/*
+ * A number is the SCTP port of a listener of this process and a place among its queue pairs. The
+ * queue pair with the smaller address and number connects, with both numbers as private data; the
+ * request waits until the other one is ready to receive.
+ */
+
+enum {
+	PLACES = 256,
+	CONNECT_MS = 60000,
+	MAGIC = 0x64647671, /* "ddvq" */
+};
+
+struct oob_port {
+	struct event_sink sink; /* of listener */
+	struct ddp_id *listener;
+	uint16_t port;
+	struct qp *place[PLACES];
+	struct oob_port *next;
+};
+
+/* The private data of a request. In network byte order. */
+struct oob_hello {
+	uint32_t magic, from, to;
+};
+
+/* ---- numbers ---- */
+
+static unsigned free_place(const struct oob_port *p)
+{
+	unsigned i = 0;
+
+	while (i < PLACES && p->place[i])
+		i++;
+	return i;
+}
+
+static void on_request(struct event_sink *sink, const struct ddp_cm_event *ev);
+
+static struct oob_port *open_port(struct host *h)
+{
+	struct oob_port *p = calloc(1, sizeof(*p));
+	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
+
+	if (!p)
+		return NULL;
+	p->sink.event = on_request;
+	if (ddp_create_id(host_ddp(h), &p->sink, &p->listener))
+		goto fail;
+	if (ddp_listen(p->listener, NULL, 0, PLACES) || ddp_query_id(p->listener, &attr)) {
+		ddp_destroy_id(p->listener);
+		goto fail;
+	}
+	p->port = attr.port;
+	p->next = h->ports;
+	h->ports = p;
+	return p;
+fail:
+	free(p);
+	return NULL;
+}
+
+static struct oob_port *port_with_room(struct host *h)
+{
+	struct oob_port *p = h->ports;
+
+	while (p && free_place(p) == PLACES)
+		p = p->next;
+	return p ? p : open_port(h);
+}
+
+static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev);
+
+/* Without a listener the queue pair keeps the number of libddpclient, and cannot be connected. */
+void oob_adopt(struct qp *qp)
+{
+	struct host *h = context_of(qp->ibv.context)->host;
+	struct oob_port *p;
+
+	qp->sink.event = on_session;
+	ddp_id_set_user(qp->id, &qp->sink);
+	if (host_start_events(h))
+		return;
+	pthread_mutex_lock(&h->event_lock);
+	p = port_with_room(h);
+	if (p) {
+		unsigned i = free_place(p);
+		uint32_t num = (uint32_t)p->port << 8 | i;
+
+		if (qp_num_set(&h->numbers, qp->ibv.qp_num, num) == 0) {
+			p->place[i] = qp;
+			qp->ibv.qp_num = num;
+			qp->port = p;
+		}
+	}
+	pthread_mutex_unlock(&h->event_lock);
+}
+
+void oob_abandon(struct qp *qp)
+{
+	if (qp->request)
+		ddp_destroy_id(qp->request);
+	qp->request = NULL;
+	if (!qp->port)
+		return;
+	qp->port->place[qp->ibv.qp_num % PLACES] = NULL;
+	qp_num_clear(&context_of(qp->ibv.context)->host->numbers, ddp_qp_num(qp->ddp));
+}
+
+static struct qp *find(const struct host *h, uint32_t num)
+{
+	const struct oob_port *p = h->ports;
+
+	while (p && p->port != num >> 8)
+		p = p->next;
+	return p ? p->place[num % PLACES] : NULL;
+}
+
+struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to)
+{
+	struct qp *qp;
+	int r = -EINVAL;
+
+	pthread_mutex_lock(&h->event_lock);
+	qp = find(h, num);
+	if (qp && qp->id && !qp->joined)
+		r = ddp_move_qp(qp->ddp, to);
+	if (r == 0) {
+		if (qp->request)
+			ddp_destroy_id(qp->request);
+		qp->request = NULL;
+		ddp_destroy_id(qp->id);
+		qp->id = NULL;
+		qp->cm = to;
+		qp->joined = true;
+	}
+	pthread_mutex_unlock(&h->event_lock);
+	if (r == 0)
+		return qp;
+	words_failed("rdma_connect", r);
+	return NULL;
+}
+
+/* ---- who connects ---- */
+
+/* The peer's address: of the GID, or that of this daemon with the LID as its low 16 bits. */
+static union ibv_gid peer_gid(const struct qp *qp)
+{
+	const struct ibv_ah_attr *ah = &qp->attr.ah_attr;
+	union ibv_gid gid = context_of(qp->ibv.context)->host->gid;
+
+	if (ah->is_global)
+		return ah->grh.dgid;
+	gid.raw[14] = (uint8_t)(ah->dlid >> 8);
+	gid.raw[15] = (uint8_t)ah->dlid;
+	return gid;
+}
+
+static bool connects(const struct qp *qp)
+{
+	union ibv_gid own = context_of(qp->ibv.context)->host->gid, peer = peer_gid(qp);
+	int order = memcmp(own.raw, peer.raw, sizeof(own.raw));
+
+	return order < 0 || (order == 0 && qp->ibv.qp_num < qp->attr.dest_qp_num);
+}
+
+static void addr_of(const union ibv_gid *gid, uint16_t port, struct sockaddr_storage *ret)
+{
+	static const uint8_t v4[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+	struct sockaddr_in6 *a6 = (void *)ret;
+	struct sockaddr_in *a4 = (void *)ret;
+
+	memset(ret, 0, sizeof(*ret));
+	if (memcmp(gid->raw, v4, sizeof(v4)) == 0) {
+		a4->sin_family = AF_INET;
+		a4->sin_port = htons(port);
+		memcpy(&a4->sin_addr, gid->raw + 12, 4);
+	} else {
+		a6->sin6_family = AF_INET6;
+		a6->sin6_port = htons(port);
+		memcpy(&a6->sin6_addr, gid->raw, 16);
+	}
+}
+
+static int connect_qp(struct qp *qp)
+{
+	const struct oob_hello hello = {
+		.magic = htonl(MAGIC),
+		.from = htonl(qp->ibv.qp_num),
+		.to = htonl(qp->attr.dest_qp_num),
+	};
+	const struct ddp_conn_param param = {
+		.struct_size = sizeof(param),
+		.private_data = &hello,
+		.private_len = sizeof(hello),
+		.timeout_ms = CONNECT_MS,
+		.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN,
+	};
+	union ibv_gid gid = peer_gid(qp);
+	struct sockaddr_storage to;
+	int r;
+
+	addr_of(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
+	qp->send_imm = true; /* no other library speaks this protocol */
+	r = ddp_connect(qp->id, (struct sockaddr *)&to, &param);
+	qp->joined = r == 0;
+	return r ? words_failed("ibv_modify_qp", r) : 0;
+}
+
+/* ---- requests ---- */
+
+/* The session's id takes the place of the one that the queue pair was made on. */
+static int accept_request(struct qp *qp)
+{
+	struct ddp_id *id = qp->request, *old = qp->id;
+	int r = ddp_move_qp(qp->ddp, id);
+
+	qp->request = NULL;
+	if (r) {
+		ddp_destroy_id(id);
+		return words_failed("ibv_modify_qp", r);
+	}
+	qp->id = id;
+	qp->joined = qp->send_imm = true;
+	ddp_destroy_id(old);
+	r = ddp_accept(id, NULL);
+	return r ? words_failed("ibv_modify_qp", r) : 0;
+}
+
+/* The queue pair that a request is for, if it expects one from this peer or may do so later. */
+static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev)
+{
+	struct oob_hello hello;
+	struct qp *qp;
+
+	if (ev->private_len != sizeof(hello))
+		return NULL;
+	memcpy(&hello, ev->private_data, sizeof(hello));
+	if (hello.magic != htonl(MAGIC) || ntohl(hello.to) >> 8 != p->port)
+		return NULL;
+	qp = p->place[ntohl(hello.to) % PLACES];
+	if (!qp || qp->request || qp->joined)
+		return NULL;
+	qp->request_from = ntohl(hello.from);
+	return qp;
+}
+
+/* True if the request that waits comes from the peer that the program named. */
+static bool is_peer(const struct qp *qp)
+{
+	union ibv_gid gid = peer_gid(qp);
+	struct sockaddr_storage named;
+
+	addr_of(&gid, 0, &named);
+	return qp->request_from == qp->attr.dest_qp_num && addr_same(&named, &qp->request_addr);
+}
+
+static void drop_request(struct qp *qp)
+{
+	ddp_destroy_id(qp->request); /* rejects it */
+	qp->request = NULL;
+}
+
+/* Answers the request that waits, once the program has named its peer. */
+static int answer(struct qp *qp)
+{
+	if (!qp->request || qp->ibv.state < IBV_QPS_RTR || connects(qp))
+		return 0;
+	if (is_peer(qp))
+		return accept_request(qp);
+	drop_request(qp);
+	return 0;
+}
+
+static void on_request(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	struct oob_port *p = CONTAINER(sink, struct oob_port, sink);
+	struct qp *qp;
+
+	if (ev->type != DDP_CM_CONNECT_REQUEST)
+		return;
+	qp = wanted(p, ev);
+	if (!qp) {
+		ddp_reject(ev->id, NULL);
+		return;
+	}
+	qp->request = ev->id;
+	qp->request_addr = ev->peer;
+	ddp_id_set_user(ev->id, &qp->sink);
+	answer(qp);
+}
+
+/* Events of the session, or of the request that waits. */
+static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
+{
+	struct qp *qp = CONTAINER(sink, struct qp, sink);
+
+	switch (ev->type) {
+	case DDP_CM_REQUEST_GONE:
+		qp->request = NULL;
+		break;
+	case DDP_CM_REJECTED:
+	case DDP_CM_CONNECT_ERROR:
+		qp_set_state(qp, IBV_QPS_ERR);
+		break;
+	case DDP_CM_DISCONNECTED:
+		if (ev->err)
+			qp_set_state(qp, IBV_QPS_ERR);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- states ---- */
+
+static int become_ready(struct qp *qp)
+{
+	if (!qp->port)
+		return words_lacks("ibv_modify_qp",
+				   "no listener for queue pairs without rdma_cm could be made",
+				   ENOMEM);
+	if (connects(qp))
+		return connect_qp(qp);
+	qp->ibv.state = IBV_QPS_RTR;
+	return answer(qp);
+}
+
+int oob_modify(struct qp *qp, enum ibv_qp_state state)
+{
+	struct host *h = context_of(qp->ibv.context)->host;
+	int r = 0;
+
+	if (qp->cm) { /* rdma_cm does the rest */
+		if (state == IBV_QPS_ERR)
+			ddp_disconnect(qp->cm);
+		return 0;
+	}
+	pthread_mutex_lock(&h->event_lock);
+	if (state == IBV_QPS_RTR && qp->ibv.state < IBV_QPS_RTR)
+		r = become_ready(qp);
+	else if (state == IBV_QPS_ERR || state == IBV_QPS_RESET)
+		ddp_disconnect(qp->id);
+	if (r == 0)
+		qp_set_state(qp, state);
+	pthread_mutex_unlock(&h->event_lock);
+	return r;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/verbs/qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/verbs/context.h"
+#include "verbs/verbs/cq.h"
+#include "verbs/verbs/mr.h"
+#include "verbs/verbs/oob.h"
+#include "verbs/verbs/srq.h"
+#include "verbs/base/words.h"
+#include "verbs/verbs/wr.h"
+
+/* How long a message waits for a receive that is late, and how much of all messages: for each
+ * receive of the queue, and for all of them. */
+enum {
+	HOLD_MS = 10000,
+	HOLD_RECV = 128 << 10,
+	HOLD_MIN = 1 << 20,
+	HOLD_MAX = 8 << 20,
+};
+
+/* Some programs send inline without having asked for it. */
+enum { MIN_INLINE = 128 };
+
+/* ---- creating ---- */
+
+static int check(const struct ibv_qp_init_attr *a)
+{
+	if (a->qp_type != IBV_QPT_RC)
+		return words_lacks("ibv_create_qp",
+				   "queue pairs are reliable connections (RC) only: there are no "
+				   "datagrams (UD), no XRC, no raw packets",
+				   EOPNOTSUPP);
+	if (!a->send_cq || !a->recv_cq)
+		return EINVAL;
+	return 0;
+}
+
+/* A peer like this one is at most as many messages ahead as this one has receives. */
+static uint32_t hold_for(const struct ibv_qp_init_attr *a)
+{
+	if (a->srq || a->cap.max_recv_wr <= HOLD_MIN / HOLD_RECV)
+		return HOLD_MIN;
+	if (a->cap.max_recv_wr >= HOLD_MAX / HOLD_RECV)
+		return HOLD_MAX;
+	return a->cap.max_recv_wr * HOLD_RECV;
+}
+
+/* With a smaller hold if limits.memory allows no larger one. 0 or a negative errno value. */
+static int create_ddp(struct ddp_id *id, struct ibv_pd *pd, struct ddp_qp_init *init,
+		      struct ddp_qp **ret)
+{
+	int r = ddp_create_qp(id, pd_ddp(pd), init, ret);
+
+	if (r != -EDQUOT || init->hold_bytes == HOLD_MIN)
+		return r;
+	init->hold_bytes = HOLD_MIN;
+	return ddp_create_qp(id, pd_ddp(pd), init, ret);
+}
+
+static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
+{
+	*ret = (struct ddp_qp_init){
+		.struct_size = sizeof(*ret),
+		.send_cq = ((struct cq *)a->send_cq)->ddp,
+		.recv_cq = ((struct cq *)a->recv_cq)->ddp,
+		.max_send_wr = (a->cap.max_send_wr ? a->cap.max_send_wr : 1) * QP_ENTRIES_PER_WR,
+		.max_recv_wr = a->cap.max_recv_wr ? a->cap.max_recv_wr : 1,
+		.max_send_sge = a->cap.max_send_sge,
+		.max_recv_sge = a->cap.max_recv_sge,
+		.max_inline =
+			a->cap.max_inline_data > MIN_INLINE ? a->cap.max_inline_data : MIN_INLINE,
+		.max_ord = QP_READS,
+		.max_ird = QP_READS,
+		.sq_sig_all = 0, /* post.c sets the flag: one request may become two */
+		.srq = a->srq ? srq_ddp(a->srq) : NULL,
+		.hold_bytes = hold_for(a),
+		.hold_ms = HOLD_MS,
+		.options = DDP_QP_PLACE_IN_ORDER | DDP_QP_KEEP_RECVS | DDP_QP_ACKED |
+			   DDP_QP_IMM_OF_SEND | DDP_QP_CREDITS,
+	};
+}
+
+/* What the program may rely on, which is at least what it asked for. */
+static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
+{
+	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
+	int r = ddp_query_qp(qp->ddp, &a);
+
+	if (r)
+		return r;
+	cap->max_send_wr = a.max_send_wr / QP_ENTRIES_PER_WR;
+	cap->max_recv_wr = qp->init.srq ? 0 : a.max_recv_wr;
+	cap->max_send_sge = a.max_send_sge;
+	cap->max_recv_sge = qp->init.srq ? 0 : a.max_recv_sge;
+	cap->max_inline_data = a.max_inline;
+	qp->init.cap = *cap;
+	return 0;
+}
+
+static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
+{
+	qp->ibv.context = pd->context;
+	qp->ibv.qp_context = a->qp_context;
+	qp->ibv.pd = pd;
+	qp->ibv.send_cq = a->send_cq;
+	qp->ibv.recv_cq = a->recv_cq;
+	qp->ibv.srq = a->srq;
+	qp->ibv.qp_num = ddp_qp_num(qp->ddp);
+	qp->ibv.handle = qp->ibv.qp_num;
+	qp->ibv.qp_type = a->qp_type;
+	pthread_mutex_init(&qp->ibv.mutex, NULL);
+	pthread_cond_init(&qp->ibv.cond, NULL);
+	qp->attr.path_mtu = IBV_MTU_4096;
+	qp->attr.port_num = 1;
+	qp->attr.qp_access_flags =
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+}
+
+static void on_event(struct host_watch *w, enum ddp_async_type type)
+{
+	struct qp *qp = CONTAINER(w, struct qp, watch);
+	const struct ibv_async_event ev = {
+		.element.qp = &qp->ibv,
+		.event_type = IBV_EVENT_QP_FATAL,
+	};
+
+	if (type == DDP_ASYNC_QP_FATAL)
+		async_push(&context_of(qp->ibv.context)->async, &ev);
+}
+
+/* Of one that was not given to the program. */
+static void undo(struct qp *qp)
+{
+	struct host *h = context_of(qp->ibv.context)->host;
+
+	pthread_mutex_lock(&h->event_lock);
+	qp_free(qp);
+	pthread_mutex_unlock(&h->event_lock);
+}
+
+struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ddp_qp_init init;
+	struct qp *qp;
+	int r = check(attr);
+
+	if (r) {
+		errno = r;
+		return NULL;
+	}
+	fill_init(attr, &init);
+	qp = calloc(1, sizeof(*qp));
+	r = qp ? create_ddp(id, pd, &init, &qp->ddp) : -ENOMEM;
+	if (r) {
+		free(qp);
+		words_failed("ibv_create_qp", r);
+		return NULL;
+	}
+	qp->init = *attr;
+	fill_ibv(qp, pd, attr);
+	r = take_caps(qp, &attr->cap);
+	if (r) {
+		words_failed("ibv_create_qp", r);
+		undo(qp);
+		return NULL;
+	}
+	qp->watch.event = on_event;
+	qp->watch.ddp = qp->ddp;
+	host_add_watch(context_of(pd->context)->host, &qp->watch);
+	return qp;
+}
+
+int qp_free(struct qp *qp)
+{
+	int r = ddp_destroy_qp(qp->ddp);
+
+	if (r)
+		return words_failed("ibv_destroy_qp", r);
+	host_remove_watch(context_of(qp->ibv.context)->host, &qp->watch);
+	async_forget(&context_of(qp->ibv.context)->async, qp);
+	pthread_cond_destroy(&qp->ibv.cond);
+	pthread_mutex_destroy(&qp->ibv.mutex);
+	free(qp->built);
+	free(qp);
+	return 0;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct host *h = context_of(pd->context)->host;
+	struct ddp_id *id;
+	struct qp *qp;
+	int r = ddp_create_id(host_ddp(h), NULL, &id);
+
+	if (r) {
+		words_failed("ibv_create_qp", r);
+		return NULL;
+	}
+	qp = qp_create(id, pd, attr);
+	if (!qp) {
+		r = errno;
+		ddp_destroy_id(id);
+		errno = r;
+		return NULL;
+	}
+	qp->id = id;
+	oob_adopt(qp);
+	return &qp->ibv;
+}
+
+/* With ibv_wr_ functions if the program asks for them. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	struct ibv_qp *ibv;
+
+	(void)context;
+	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
+		words_lacks("ibv_create_qp_ex", "attributes beyond a domain and send operations",
+			    EOPNOTSUPP);
+		return NULL;
+	}
+	ibv = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+	if (ibv && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && wr_enable(qp_of(ibv))) {
+		ibv_destroy_qp(ibv);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return ibv;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
+{
+	return qp_of(ibv)->built ? &qp_of(ibv)->ex : NULL;
+}
+
+/* The id goes last: its QP must be gone. */
+int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct qp *qp = qp_of(ibv);
+	struct host *h = context_of(ibv->context)->host;
+	struct ddp_id *id = qp->id;
+	int r;
+
+	pthread_mutex_lock(&h->event_lock);
+	oob_abandon(qp);
+	r = qp_free(qp);
+	if (r == 0 && id)
+		ddp_destroy_id(id);
+	pthread_mutex_unlock(&h->event_lock);
+	return r;
+}
+
+/* ---- state ---- */
+
+static enum ibv_qp_state state_of(struct qp *qp)
+{
+	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
+
+	if (qp->ibv.state < IBV_QPS_RTR || ddp_query_qp(qp->ddp, &a))
+		return qp->ibv.state;
+	return a.state == DDP_QP_ERROR || a.state == DDP_QP_CLOSING ? IBV_QPS_ERR : qp->ibv.state;
+}
+
+int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init)
+{
+	struct qp *qp = qp_of(ibv);
+
+	(void)mask;
+	*attr = qp->attr;
+	attr->qp_state = attr->cur_qp_state = ibv->state = state_of(qp);
+	attr->cap = qp->init.cap;
+	*init = qp->init;
+	return 0;
+}
+
+int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	(void)qp, (void)op, (void)flags;
+	return 1;
+}
+
+/* ---- rights of the peer ---- */
+
+enum {
+	READS = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+	REMOTE = IBV_ACCESS_REMOTE_WRITE | READS,
+};
+
+/* Reads and atomics need resources besides the right. Reads of no bytes, which this library uses
+ * for itself, need neither. 0 or a positive errno value. */
+static int permit(struct qp *qp, unsigned flags, bool no_resources)
+{
+	unsigned access = mr_access(flags & (no_resources ? REMOTE & ~READS : REMOTE));
+	int r = ddp_set_qp_access(qp->ddp, access ? access : DDP_QP_ACCESS_NONE);
+
+	/* A daemon that is too old permits all, as it always did. */
+	if (r && r != -EOPNOTSUPP)
+		return words_failed("ibv_modify_qp", r);
+	qp->attr.qp_access_flags = flags;
+	qp->no_resources = no_resources;
+	return 0;
+}
+
+int qp_set_resources(struct qp *qp, unsigned n)
+{
+	return permit(qp, qp->own_access ? qp->attr.qp_access_flags : qp_cm_access(n), n == 0);
+}
+
+static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	unsigned flags =
+		mask & IBV_QP_ACCESS_FLAGS ? attr->qp_access_flags : qp->attr.qp_access_flags;
+	bool none =
+		mask & IBV_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic == 0 : qp->no_resources;
+	int r;
+
+	if (!(mask & (IBV_QP_ACCESS_FLAGS | IBV_QP_MAX_DEST_RD_ATOMIC)))
+		return 0;
+	r = permit(qp, flags, none);
+	if (r == 0 && mask & IBV_QP_ACCESS_FLAGS)
+		qp->own_access = true;
+	return r;
+}
+
+/* Keeps what the program sets for ibv_query_qp(). */
+static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+	if (mask & IBV_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+	if (mask & IBV_QP_AV)
+		to->ah_attr = from->ah_attr;
+	if (mask & IBV_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IBV_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn;
+	if (mask & IBV_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IBV_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+}
+
+/* Attributes other than the state and the rights are kept for ibv_query_qp(). */
+int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+{
+	struct qp *qp = qp_of(ibv);
+	int r = set_access(qp, attr, mask);
+
+	if (r)
+		return r;
+	keep(&qp->attr, attr, mask);
+	if (!(mask & IBV_QP_STATE))
+		return 0;
+	return oob_modify(qp, attr->qp_state);
+}
+
+void qp_set_ops(struct verbs_context *v)
+{
+	v->create_qp_ex = create_qp_ex;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs: made on an id of rdma_cm, or without one. */
+#ifndef VERBS_QP_H
+#define VERBS_QP_H
+
+#include <ddp/ddp.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+#include "verbs/base/host.h"
+
+/* A Write with Immediate Data takes two entries of the send queue. */
+enum { QP_ENTRIES_PER_WR = 2 };
+
+/* Reads and atomics in flight in each direction: what hardware usually has. */
+enum { QP_READS = 16 };
+
+enum { QP_MAX_SGE = 16, QP_MAX_BUILT = 32 };
+
+/* What ibv_wr_start() to ibv_wr_complete() collect. */
+struct qp_built {
+	unsigned n;
+	int err;
+	struct ibv_send_wr wr[QP_MAX_BUILT];
+	struct ibv_sge sge[QP_MAX_BUILT][QP_MAX_SGE];
+	uint8_t data[]; /* inline data: the QP's limit for each request */
+};
+
+struct oob_port;
+
+struct qp {
+	union {
+		struct ibv_qp ibv;
+		struct ibv_qp_ex ex;
+	};
+	struct event_sink sink; /* of id, if the queue pair was made without rdma_cm */
+	struct ddp_id *id;      /* its own; NULL: one of rdma_cm has it */
+	struct ddp_id *cm;      /* that id; NULL: id has it */
+	/* Connections without rdma_cm: see oob.c. */
+	struct oob_port *port;
+	struct ddp_id *request; /* that waits for an answer; NULL: none */
+	bool joined;            /* it has, or had, a session */
+	uint32_t request_from;
+	struct sockaddr_storage request_addr;
+	struct ddp_qp *ddp;
+	struct host_watch watch; /* of ddp */
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr; /* as the program set it */
+	bool own_access;         /* the program has set qp_access_flags itself */
+	bool no_resources;       /* incoming Reads and atomics have none: they are refused */
+	struct qp_built *built;  /* NULL: no ibv_wr_ functions */
+	/* Sent since a request that completed when it was placed. Approximate when threads post at
+	 * the same time. */
+	uint32_t unplaced;
+	bool send_imm; /* the peer takes Sends with Immediate Data */
+	bool no_reads; /* the session allows none, which placed requests need */
+};
+
+static inline struct qp *qp_of(struct ibv_qp *ibv)
+{
+	return (struct qp *)ibv;
+}
+
+/* Makes a queue pair on an id. attr->cap becomes what it really has. NULL with errno. */
+struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+
+/* rdma_cm connects or accepts with so many responder resources: the queue pair permits what it
+ * permits in the kernel, unless the program has set its qp_access_flags. 0 or a positive errno
+ * value. */
+int qp_set_resources(struct qp *qp, unsigned n);
+
+/* The qp_access_flags that rdma_cm gives a queue pair with so many responder resources. */
+static inline unsigned qp_cm_access(unsigned n)
+{
+	return IBV_ACCESS_REMOTE_WRITE |
+	       (n > 0 ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+/* Destroys it; its id stays. The caller has event_lock. 0 or a positive errno value. */
+int qp_free(struct qp *qp);
+
+/* The session began or ended: the state that ibv_query_qp() shows. */
+static inline void qp_set_state(struct qp *qp, enum ibv_qp_state state)
+{
+	pthread_mutex_lock(&qp->ibv.mutex);
+	qp->ibv.state = state;
+	pthread_mutex_unlock(&qp->ibv.mutex);
+}
+
+#endif
