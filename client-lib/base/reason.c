@@ -5,8 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <ddp/ddp.h>
-
+#include "client-lib/base/exported.h"
 #include "client-lib/base/maps.h"
 #include "ipc/msg.h"
 #include "util/limits.h"

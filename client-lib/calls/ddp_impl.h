@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the files of the library share: the objects behind the opaque pointers, and calls to the
- * daemon. This header includes the public one and makes its symbols visible.
+ * daemon.
  *
  * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
  * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
@@ -11,18 +11,15 @@
 #ifndef DDP_IMPL_H
 #define DDP_IMPL_H
 
-#pragma GCC visibility push(default)
-#include <ddp/ddp.h>
-#pragma GCC visibility pop
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client-lib/calls/agent.h"
-#include "client-lib/own_memory/own_memory.h"
-#include "client-lib/calls/qp_table.h"
+#include "client-lib/base/exported.h"
 #include "client-lib/base/ring_map.h"
+#include "client-lib/calls/agent.h"
+#include "client-lib/calls/qp_table.h"
+#include "client-lib/own_memory/own_memory.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
