@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The protocol errors: name, sentence, and the Terminate for the peer (layer, error type, error
- * code of RFC 5040 4.8, RFC 5041 7.2, RFC 6581 8, RFC 7306 8). proto/ddp/perr.h makes an enum of it.
- * Errors that differ only for this side are one Terminate: the first of them is the peer's.
+ * code of RFC 5040 4.8, RFC 5041 7.2, RFC 6581 8, RFC 7306 8). proto/ddp/perr.h makes an enum of
+ * it. Errors that differ only for this side are one Terminate: the first of them is the peer's.
  */
 #ifndef UTIL_PERR_TABLE_H
 #define UTIL_PERR_TABLE_H

@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 struct route {
-	uint32_t mtu;                /* largest IP packet, whatever ICMP messages say (llp/common/fib.h) */
-	bool gso_safe;               /* see route_find() */
+	uint32_t mtu;  /* largest IP packet, whatever ICMP messages say (llp/common/fib.h) */
+	bool gso_safe; /* see route_find() */
 	struct sockaddr_storage src; /* source address that would be used; port 0 */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Credits of sessions (proto/rdmap/credit.h): the agreement in Initiate and Accept, the messages, and
- * what waits for them. A credit has no DDP-SSN, because it must not wait behind messages of its own
- * direction that wait for a receive: both ends would wait for each other. Its tag names the
+ * Credits of sessions (proto/rdmap/credit.h): the agreement in Initiate and Accept, the messages,
+ * and what waits for them. A credit has no DDP-SSN, because it must not wait behind messages of its
+ * own direction that wait for a receive: both ends would wait for each other. Its tag names the
  * session, since it may arrive when the stream carries the next one.
  */
 #include "proto/association/assoc_impl.h"

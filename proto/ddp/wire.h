@@ -167,8 +167,8 @@ struct wire_enh {
 void wire_enh_put(uint8_t p[WIRE_ENH_LEN], const struct wire_enh *e);
 void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret);
 
-/* Flow control of our own, proto/rdmap/credit.h: what an end of a session offers, and the other answers
- * with. 8B "DDPcrd", then 1 in an Initiate and 2 in an Accept, then these numbers. */
+/* Flow control of our own, proto/rdmap/credit.h: what an end of a session offers, and the other
+ * answers with. 8B "DDPcrd", then 1 in an Initiate and 2 in an Accept, then these numbers. */
 struct wire_offer {
 	uint32_t tag;    /* of the credits that it expects in this session */
 	uint32_t window; /* bytes that it lets the other be ahead of its receives; 0: any number */

@@ -201,8 +201,8 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 
 /*
  * Makes room for messages that wait, in bytes of messages and of their entries: hold_size() says
- * how much zeroed memory that takes (proto/rdmap/hold.h). The caller keeps it as long as the endpoint.
- * Only while the endpoint is not bound, and not in raw mode.
+ * how much zeroed memory that takes (proto/rdmap/hold.h). The caller keeps it as long as the
+ * endpoint. Only while the endpoint is not bound, and not in raw mode.
  *
  * wait_ms: how long a message without a receive waits for one (RFC 5041 7.1); meanwhile no later
  * message of the stream is delivered. Then, and when the room is used up, the session ends as it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * llp/user/udp.h, llp/common/route.h and the clock without a kernel: packets that leave are handed to the
- * target, packets arrive when it says so, and no time passes but the owner's.
+ * llp/user/udp.h, llp/common/route.h and the clock without a kernel: packets that leave are handed
+ * to the target, packets arrive when it says so, and no time passes but the owner's.
  */
 #ifndef TESTS_FUZZ_UDP_FAKE_H
 #define TESTS_FUZZ_UDP_FAKE_H

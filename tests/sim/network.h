@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A simulated IP network: llp/user/udp.h, llp/common/route.h, the clock of llp/user/user.h and getrandom() without a
- * kernel. Hosts have an address in each subnet. Packets, ICMP messages and faults follow from the
- * random numbers of a clock (tests/lib/simclock.h).
+ * A simulated IP network: llp/user/udp.h, llp/common/route.h, the clock of llp/user/user.h and
+ * getrandom() without a kernel. Hosts have an address in each subnet. Packets, ICMP messages and
+ * faults follow from the random numbers of a clock (tests/lib/simclock.h).
  *
  * There is one network per process, because llp/user/udp.h has no argument for it.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A transport of the simulator (tests/lib/sim.h) that is the real one: llp/user/user over sctp/ over a
- * simulated network. All upcalls are made from within sim_step(), as those of llp_sim_open() are,
- * and the observer of the world sees the same events.
+ * A transport of the simulator (tests/lib/sim.h) that is the real one: llp/user/user over sctp/
+ * over a simulated network. All upcalls are made from within sim_step(), as those of llp_sim_open()
+ * are, and the observer of the world sees the same events.
  */
 #ifndef TESTS_SIM_STACK_H
 #define TESTS_SIM_STACK_H
