@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sctp/addr.h"
+#include "sctp/wire/addr.h"
 #include "util/span.h"
 
 struct sctp;          /* a stack */
@@ -322,7 +322,7 @@ struct sctp_stats {
 	uint64_t inits, cookie_echos, strays;
 	uint64_t admitted;    /* handshakes and packets of unknown peers that were read */
 	uint64_t over_budget; /* packets dropped unread: beyond handshakes_per_s */
-	uint64_t over_share;  /* the same, beyond the share of their network (sctp/budget.h) */
+	uint64_t over_share;  /* the same, beyond the share of their network (sctp/base/budget.h) */
 	uint64_t refused_handshakes; /* beyond max_assocs, or without memory */
 	uint64_t dropped_replies;    /* answers that had no room */
 	uint64_t retransmits;        /* DATA chunks sent again */

@@ -6,7 +6,7 @@
  * an association in any state. Promises: a cookie with a wrong signature changes nothing; no access
  * out of bounds; memory is bounded, output ends, and everything is given back.
  */
-#include "sctp/assoc.h"
+#include "sctp/base/assoc.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/be.h"
 

@@ -3,9 +3,9 @@
  * Packets of SCTP: what is read lies inside the packet, reading ends, and what was read and written
  * again is read as the same. The first byte chooses the parser.
  */
-#include "sctp/chunk.h"
-#include "sctp/cookie.h"
-#include "sctp/param.h"
+#include "sctp/wire/chunk.h"
+#include "sctp/wire/cookie.h"
+#include "sctp/wire/param.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SPACE = 65536 };

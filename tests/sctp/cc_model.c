@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "sctp/rack.h"
-#include "sctp/rto.h"
+#include "sctp/path/rack.h"
+#include "sctp/path/rto.h"
 #include "tests/sctp/cc_textbook.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sctp/cc.h"
+#include "sctp/path/cc.h"
 
 enum { MODEL_SECOND = 1000000, MODEL_PACKET = 1460 };
 

@@ -44,8 +44,8 @@ struct invariant_seen {
 	struct invariant_chunk *chunk; /* by TSN; NULL: none was sent */
 	unsigned expiries;             /* of T3 on any path in a row without an answer */
 	bool window_asks;              /* one chunk may test the peer's closed window */
-	bool moved; /* it was asked whether it still lives (sctp/moved.c): heartbeats leave for that
-		       as well */
+	bool moved; /* it was asked whether it still lives (sctp/assoc/moved.c): heartbeats leave
+		       for that as well */
 	/* as receiver */
 	bool sure;    /* the numbers below are complete: DATA that came before is acknowledged */
 	unsigned due; /* packets with DATA since the last SACK */

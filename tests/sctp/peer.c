@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sctp/assoc.h"
+#include "sctp/base/assoc.h"
 #include "tests/sctp/invariant.h"
 #include "util/be.h"
 #include "util/crc32c.h"

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sctp/chunk.h"
-#include "sctp/fsm.h"
-#include "sctp/param.h"
+#include "sctp/wire/chunk.h"
+#include "sctp/base/fsm.h"
+#include "sctp/wire/param.h"
 #include "sctp/sctp.h"
 
 enum {

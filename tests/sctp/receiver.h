@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "sctp/recv.h"
-#include "sctp/tsn_map.h"
+#include "sctp/receive/recv.h"
+#include "sctp/receive/tsn_map.h"
 #include "tests/sctp/memory.h"
 
 enum { LIMIT = 1 << 20, STREAMS = 16, B = 1, E = 2, U = 4 };

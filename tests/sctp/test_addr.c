@@ -2,7 +2,7 @@
 /* Promise: addresses are classified as RFC 9260 needs it. */
 #include <criterion/criterion.h>
 
-#include "sctp/addr.h"
+#include "sctp/wire/addr.h"
 
 static struct sctp_addr v4(uint8_t a, uint8_t b, uint8_t c, uint8_t d)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Promise: work for unknown peers is limited in all, and a network that asks too much leaves half
- * of it to the others (sctp/budget.h). */
+ * of it to the others (sctp/base/budget.h). */
 #include <criterion/criterion.h>
 
-#include "sctp/budget.h"
+#include "sctp/base/budget.h"
 
 enum { RATE = 10000, SECOND = 1000000 };
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "sctp/cc.h"
+#include "sctp/path/cc.h"
 
 enum { P = 1460, MS = 1000, BIG = 1 << 30 };
 

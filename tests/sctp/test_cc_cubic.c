@@ -3,7 +3,7 @@
  * any time. */
 #include <criterion/criterion.h>
 
-#include "sctp/cc.h"
+#include "sctp/path/cc.h"
 #include "tests/sctp/cc_textbook.h"
 
 enum { P = 1460, BIG = 1 << 30 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sctp/chunk.h"
+#include "sctp/wire/chunk.h"
 #include "util/crc32c.h"
 
 #define bytes(...) ((const uint8_t[]){__VA_ARGS__})

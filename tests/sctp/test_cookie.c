@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sctp/cookie.h"
+#include "sctp/wire/cookie.h"
 
 enum { SECOND = 1000000, KEY = SCTP_COOKIE_KEY_US };
 

@@ -3,7 +3,7 @@
  * and event. The table is written from the text, state by state. */
 #include <criterion/criterion.h>
 
-#include "sctp/fsm.h"
+#include "sctp/base/fsm.h"
 
 /* The pair changes nothing. */
 #define NOTHING                                                                                    \

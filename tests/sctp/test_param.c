@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sctp/param.h"
+#include "sctp/wire/param.h"
 #include "util/be.h"
 
 #define bytes(...) ((const uint8_t[]){__VA_ARGS__})

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "sctp/pmtu.h"
+#include "sctp/path/pmtu.h"
 #include "sctp/sctp.h"
 
 enum { RTO = 1000000 };

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "sctp/pool.h"
+#include "sctp/memory/pool.h"
 #include "tests/sctp/memory.h"
 
 enum { MANY = 200 };

@@ -3,7 +3,7 @@
  * larger window. */
 #include <criterion/criterion.h>
 
-#include "sctp/rack.h"
+#include "sctp/path/rack.h"
 
 enum { MS = 1000 };
 

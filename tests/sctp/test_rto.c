@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sctp/rto.h"
+#include "sctp/path/rto.h"
 
 enum { S = 1000000 };
 

@@ -3,7 +3,7 @@
  * memory. */
 #include <criterion/criterion.h>
 
-#include "sctp/size_cache.h"
+#include "sctp/path/size_cache.h"
 
 static struct sctp_flow way(unsigned n, uint16_t port, uint8_t local)
 {

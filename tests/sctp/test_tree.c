@@ -2,7 +2,7 @@
 /* Promise: the tree holds exactly what was inserted, in order, and stays flat. */
 #include <criterion/criterion.h>
 
-#include "sctp/tree.h"
+#include "sctp/memory/tree.h"
 #include "tests/sctp/memory.h"
 
 enum { KEYS = 1000 };

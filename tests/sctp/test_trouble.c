@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "sctp/chunk.h"
+#include "sctp/wire/chunk.h"
 #include "tests/sctp/move.h"
 
 enum { SECOND = 1000000 };

@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "sctp/tsn.h"
-#include "sctp/tsn_map.h"
+#include "sctp/wire/tsn.h"
+#include "sctp/receive/tsn_map.h"
 #include "tests/sctp/memory.h"
 
 static struct memory memory;

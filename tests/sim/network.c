@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "llp/common/route.h"
-#include "sctp/chunk.h"
+#include "sctp/wire/chunk.h"
 #include "util/addr.h"
 
 enum {

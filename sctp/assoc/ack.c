@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the peer acknowledges (RFC 9260 6.2.1, 6.3.2, 6.7, 7.2). A SACK costs what it newly
+ * acknowledges plus its gap blocks: the blocks of the former SACK are kept, and only the difference
+ * is looked at.
+ */
+#include "sctp/base/assoc.h"
+#include "util/be.h"
+
+/* What one SACK acknowledges on one path. */
+struct acked {
+	uint32_t bytes, flight;
+	uint32_t rtt_us;   /* of the newest chunk that was sent once; 0: none */
+	uint32_t timed_us; /* of the chunk that is timed; 0: it is not among them */
+	bool first;        /* the earliest TSN in flight on the path */
+	bool any;          /* a chunk that was in flight there, or seemed lost, is among them; */
+	uint32_t highest;  /* the last one of these */
+	uint64_t late_us;  /* when the last chunk that seemed lost was sent, 0: none did */
+	uint32_t late_tsn;
+};
+
+struct ack {
+	struct sctp_assoc *a;
+	uint32_t old_cum;
+	struct acked path[SCTP_MAX_PATHS];
+};
+
+static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
+{
+	struct sctp_assoc *a = k->a;
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_path *p = &a->path[t->path];
+	struct acked *d = &k->path[t->path];
+	uint64_t now = a->s->now;
+
+	if (t->state == SCTP_TX_OUT) {
+		sctp_tx_remove(&a->tx, &a->tx.out, tsn);
+		p->flight -= sctp_tx_wire(t);
+		a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
+	} else if (t->state == SCTP_TX_LOST) {
+		sctp_tx_remove(&a->tx, &a->tx.lost, tsn);
+		/* After T3 the answer could be that to a tail-loss probe. What was acknowledged
+		 * before says nothing about time. */
+		if ((!p->timed_out || t->count == 1) && !t->acked) {
+			d->late_us = t->sent_us;
+			d->late_tsn = tsn;
+		}
+	} else {
+		t->state = (uint8_t)state;
+		return;
+	}
+	d->first |= tsn == p->first;
+	d->bytes += t->acked ? 0 : sctp_tx_wire(t);
+	if (t->count == 1 && t->state == SCTP_TX_OUT && !t->acked) {
+		uint64_t rtt = now - t->sent_us;
+
+		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
+		if (p->timing && tsn == p->timed)
+			d->timed_us = d->rtt_us;
+	}
+	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
+	sctp_pmtu_arrived(&p->pmtu, sctp_tx_packet(t), now);
+	t->state = (uint8_t)state;
+	t->acked = true;
+	if (!d->any || sctp_tsn_before(d->highest, tsn))
+		d->highest = tsn;
+	d->any = true;
+}
+
+/* The peer has dropped what it had reported (6.2.1): it is in flight again. */
+static void renege(struct ack *k, uint32_t tsn)
+{
+	struct sctp_assoc *a = k->a;
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_path *p = &a->path[t->path];
+
+	if (t->state != SCTP_TX_GAP)
+		return;
+	t->state = SCTP_TX_OUT;
+	sctp_tx_push_front(&a->tx, &a->tx.out, tsn);
+	if (p->flight == 0 || sctp_tsn_before(tsn, p->first))
+		p->first = tsn;
+	p->flight += sctp_tx_wire(t);
+	a->tx.in_flight += t->size - SCTP_DATA_HEAD;
+}
+
+/* ---- gap blocks ---- */
+
+/* For each TSN of x that is in no range of y. Both are sorted; y is walked along with x. */
+static void each_new(struct ack *k, struct sctp_range x, const struct sctp_range *y, unsigned ny,
+		     unsigned *at, void (*fn)(struct ack *k, uint32_t tsn))
+{
+	uint32_t tsn = x.first;
+
+	while (*at < ny && sctp_tsn_before(y[*at].last, tsn))
+		++*at;
+	for (unsigned i = *at; !sctp_tsn_before(x.last, tsn);) {
+		if (i < ny && !sctp_tsn_before(tsn, y[i].first))
+			tsn = y[i++].last + 1;
+		else
+			fn(k, tsn++);
+	}
+}
+
+static void gap_acknowledge(struct ack *k, uint32_t tsn)
+{
+	acknowledge(k, tsn, SCTP_TX_GAP);
+}
+
+/* The blocks as TSNs, ascending and apart; what is malformed is left out. */
+static unsigned read_gaps(const struct sctp_sack *sack, struct sctp_range ret[SCTP_MAX_GAPS])
+{
+	uint32_t floor = 2; /* offset 1 would be the cumulative one + 1: a gap begins after it */
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < sack->ngaps && n < SCTP_MAX_GAPS; i++) {
+		uint32_t first = be_get16(sack->gaps + 4 * i),
+			 last = be_get16(sack->gaps + 4 * i + 2);
+
+		if (first < floor || last < first)
+			continue;
+		ret[n++] = (struct sctp_range){sack->cum + first, sack->cum + last};
+		floor = last + 1;
+	}
+	return n;
+}
+
+static bool sent(const struct sctp_queue *q, const struct sctp_range *gap, unsigned n)
+{
+	return n == 0 || sctp_tsn_before(gap[n - 1].last, q->send_tsn);
+}
+
+static void keep_gaps(struct sctp_assoc *a, const struct sctp_range *gap, unsigned n)
+{
+	struct sctp_queue *q = &a->tx;
+
+	if (n && !q->gap)
+		q->gap = sctp_pool_get(&a->s->pool);
+	q->ngaps = q->gap ? n : 0;
+	if (q->ngaps)
+		memcpy(q->gap, gap, n * sizeof(*gap));
+	else if (q->gap) {
+		sctp_pool_put(&a->s->pool, q->gap);
+		q->gap = NULL;
+	}
+}
+
+static void compare_gaps(struct ack *k, const struct sctp_range *gap, unsigned n, bool all)
+{
+	struct sctp_queue *q = &k->a->tx;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		each_new(k, gap[i], q->gap, q->ngaps, &at, gap_acknowledge);
+	at = 0;
+	for (unsigned i = 0; i < q->ngaps; i++) {
+		struct sctp_range r = q->gap[i];
+
+		if (!sctp_tsn_before(q->cum, r.first))
+			r.first = q->cum + 1;
+		/* Blocks that were not looked at may confirm it. */
+		if (!all && n && sctp_tsn_before(gap[n - 1].last, r.last))
+			r.last = gap[n - 1].last;
+		if (!sctp_tsn_before(r.last, r.first))
+			each_new(k, r, gap, n, &at, renege);
+	}
+	keep_gaps(k->a, gap, n);
+}
+
+/* ---- consequences ---- */
+
+static void advance(struct ack *k, uint32_t cum)
+{
+	struct sctp_queue *q = &k->a->tx;
+
+	for (uint32_t tsn = q->cum + 1; !sctp_tsn_before(cum, tsn); tsn++) {
+		q->bytes -= sctp_tx_wire(sctp_tx_get(q, tsn));
+		acknowledge(k, tsn, SCTP_TX_ACKED);
+	}
+	q->cum = cum;
+}
+
+static void end_recovery(struct sctp_path *p, uint32_t cum)
+{
+	if (!(p->in_recovery || p->timed_out) || sctp_tsn_before(cum, p->recovery))
+		return;
+	p->in_recovery = p->timed_out = false;
+	sctp_rack_recovered(&p->rack);
+}
+
+static void grow(struct ack *k, struct sctp_path *p)
+{
+	const struct acked *d = &k->path[p->index];
+	struct sctp_queue *q = &k->a->tx;
+	const struct sctp_cc_ack ack = {
+		.bytes = d->bytes,
+		.flight = d->flight,
+		.cum_advanced = q->cum != k->old_cum,
+		.recovery = p->in_recovery,
+		.limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
+		.all_acked = p->flight == 0,
+		.rtt_us = d->rtt_us,
+		.srtt_us = p->rto.srtt_us,
+		.cum = q->cum,
+		.next_tsn = q->send_tsn,
+	};
+
+	sctp_cc_acked(&p->cc, &ack, k->a->s->now);
+}
+
+/* One chunk is timed in each round trip (6.3.1 (C4)). The first one of several that arrives would
+ * often be one that overtook others, and SRTT too short. */
+static void sample(struct sctp_path *p, const struct acked *d)
+{
+	const struct sctp_assoc *a = p->assoc;
+
+	if (!p->timing)
+		sctp_rto_sample(&p->rto, d->rtt_us, a->s->now);
+	else if (d->timed_us)
+		sctp_rto_sample(&p->rto, d->timed_us, a->s->now);
+	else if (sctp_tsn_before(a->tx.cum, p->timed))
+		return;
+	p->timing = true;
+	p->timed = a->tx.send_tsn;
+}
+
+static void update_paths(struct ack *k)
+{
+	struct sctp_assoc *a = k->a;
+
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct sctp_path *p = &a->path[i];
+		const struct acked *d = &k->path[i];
+
+		if (d->rtt_us)
+			sample(p, d);
+		if (d->bytes) {
+			grow(k, p);
+			p->heard_us = a->s->now;
+			p->probed = false;
+			if (p->state != SCTP_PATH_UNCONFIRMED)
+				sctp_path_answered(p);
+		}
+		end_recovery(p, a->tx.cum);
+	}
+}
+
+static void notify_user(struct sctp_assoc *a)
+{
+	if (a->report_acks || sctp_tx_empty(&a->tx)) {
+		a->ev_acked = true;
+		sctp_assoc_note(a);
+	}
+	sctp_tx_made_room(a);
+}
+
+static void finish(struct ack *k)
+{
+	struct sctp_assoc *a = k->a;
+	uint32_t old = k->old_cum;
+
+	update_paths(k);
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (k->path[i].late_us)
+			sctp_loss_late(&a->path[i], k->path[i].late_tsn, k->path[i].late_us);
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (k->path[i].any)
+			sctp_loss_missed(&a->path[i], k->path[i].highest);
+	sctp_loss_detect(a);
+	for (unsigned i = 0; i < a->npaths; i++) {
+		sctp_loss_rearm(&a->path[i], k->path[i].first);
+		sctp_cc_burst(&a->path[i].cc, a->path[i].flight, SCTP_BURST);
+	}
+	if (a->tx.cum != old) {
+		sctp_stall_progress(a);
+		sctp_tx_free(a, old);
+		notify_user(a);
+	}
+	sctp_assoc_touch(a);
+	if (sctp_tx_empty(&a->tx))
+		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
+}
+
+static struct ack begin(struct sctp_assoc *a)
+{
+	struct ack k = {.a = a, .old_cum = a->tx.cum};
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		k.path[i].flight = a->path[i].flight;
+	return k;
+}
+
+/* A SACK that is long may have more gaps than had room in it. */
+static bool is_complete(const struct sctp_sack *sack, const struct sctp_chunk *c)
+{
+	return sack->ngaps <= SCTP_MAX_GAPS && c->len < SCTP_MIN_PACKET - SCTP_HEAD - 4;
+}
+
+static void never_sent(struct sctp_assoc *a)
+{
+	static const char text[] = "acknowledgement of a TSN that was never sent";
+
+	sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, text, sizeof(text) - 1, text);
+}
+
+void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = from->assoc;
+	struct sctp_range gap[SCTP_MAX_GAPS];
+	struct sctp_sack sack;
+	struct ack k;
+	unsigned n;
+
+	if (!sctp_sends_data(a))
+		return;
+	if (!sctp_sack_get(c, &sack)) {
+		a->s->st.bad_packets++;
+		return;
+	}
+	if (sctp_tsn_before(sack.cum, a->tx.cum))
+		return; /* an old one that was overtaken */
+	n = read_gaps(&sack, gap);
+	if (!sctp_tsn_before(sack.cum, a->tx.send_tsn) || !sent(&a->tx, gap, n)) {
+		never_sent(a);
+		return;
+	}
+	k = begin(a);
+	advance(&k, sack.cum);
+	if (n || a->tx.ngaps)
+		compare_gaps(&k, gap, n, is_complete(&sack, c));
+	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
+	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
+		renege(&k, sack.cum + 1);
+	a->tx.rwnd = sack.a_rwnd;
+	a->tx.answered = true;
+	a->tx.watched = a->tx.watched && sack.a_rwnd < SCTP_PMTU_BASE;
+	if (sack.a_rwnd < SCTP_PMTU_BASE)
+		a->errors = 0; /* it answers: 6.1 (A) */
+	for (unsigned i = 0; i < sack.ndups; i++)
+		sctp_loss_duplicate(a, be_get32(sack.dups + 4 * i));
+	finish(&k);
+}
+
+void sctp_got_cum_ack(struct sctp_path *from, uint32_t cum)
+{
+	struct sctp_assoc *a = from->assoc;
+	struct ack k;
+
+	if (sctp_tsn_before(cum, a->tx.cum))
+		return;
+	if (!sctp_tsn_before(cum, a->tx.send_tsn)) {
+		never_sent(a);
+		return;
+	}
+	k = begin(a);
+	advance(&k, cum);
+	finish(&k);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An association: making and freeing it, its states, its deadlines. */
+#include "sctp/base/assoc.h"
+
+/* ---- making ---- */
+
+static uint32_t new_tag(struct sctp *s)
+{
+	uint32_t tag = sctp_random32(s);
+
+	return tag ? tag : 1;
+}
+
+struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
+{
+	struct sctp_assoc *a;
+
+	if (s->nassocs >= s->cfg.max_assocs || !(a = sctp_alloc(s, sizeof(*a))))
+		return NULL;
+	a->s = s;
+	if (!sctp_assoc_reserve(a, npaths ? npaths : 1)) {
+		sctp_release(s, a, sizeof(*a));
+		return NULL;
+	}
+	list_add_tail(&s->assocs, &a->all);
+	list_init(&a->pending);
+	list_init(&a->eventful);
+	timer_init(&a->timer, s->expire);
+	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->write_us = a->moved_us = a->stall_us = SCTP_NEVER;
+	a->tie_own = new_tag(s);
+	a->tie_peer = new_tag(s);
+	sctp_tsn_map_init(&a->map, &s->pool, 0);
+	sctp_recv_init(&a->recv, &s->pool, s->cfg.recv_buffer, 1);
+	s->nassocs++;
+	return a;
+}
+
+void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n)
+{
+	a->nlocal = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
+	memcpy(a->local, local, a->nlocal);
+}
+
+void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
+{
+	a->tx.rwnd = peer_rwnd;
+	a->advertised = a->s->cfg.recv_buffer;
+	a->sack_first = true;
+	sctp_tsn_map_deinit(&a->map);
+	sctp_recv_deinit(&a->recv);
+	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
+	sctp_recv_init(&a->recv, &a->s->pool, a->s->cfg.recv_buffer, a->in_streams);
+}
+
+/* An association from this port of ours exists. */
+static bool in_use(struct sctp *s, const struct sctp_addr *peer, unsigned n, uint16_t port,
+		   const uint8_t *local, unsigned nlocal, uint16_t own_port)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < nlocal; k++) {
+			struct sctp_flow flow = {.peer = peer[i], .local = local[k]};
+
+			if (sctp_lookup(s, &flow, own_port, port))
+				return true;
+		}
+	return false;
+}
+
+int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
+		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal,
+		       uint16_t own_port, void *user, struct sctp_assoc **ret)
+{
+	struct sctp_assoc *a;
+
+	if (port == 0)
+		return SCTP_E_NO_ADDR;
+	if (own_port && in_use(s, peer, n, port, local, nlocal, own_port))
+		return SCTP_E_IN_USE;
+	a = sctp_assoc_new(s, n);
+	if (!a)
+		return SCTP_E_MEMORY;
+	a->user = user;
+	sctp_assoc_use_port(a, own_port ? own_port : sctp_free_port(s));
+	a->peer_port = port;
+	a->all_local = nlocal > 1;
+	a->own_tag = new_tag(s);
+	a->own_initial_tsn = sctp_random32(s);
+	sctp_assoc_own_addrs(a, local, nlocal);
+	for (unsigned i = 0; i < n; i++) {
+		struct sctp_flow flow = {peer[i], s->cfg.udp_port, local[0]};
+		struct sctp_path *p = sctp_assoc_add_path(a, &flow, packet ? packet[i] : 0);
+
+		if (p) /* 5.4: what the user names counts as confirmed */
+			sctp_path_set_state(p, SCTP_PATH_ACTIVE);
+	}
+	if (a->npaths == 0 || a->own_port == 0) {
+		int r = a->npaths ? SCTP_E_MEMORY : SCTP_E_NO_ADDR;
+
+		sctp_assoc_free(a);
+		return r;
+	}
+	sctp_tx_init(&a->tx, a->own_initial_tsn);
+	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
+	*ret = a;
+	return SCTP_E_OK;
+}
+
+void sctp_assoc_set_user(struct sctp_assoc *a, void *user)
+{
+	a->user = user;
+}
+
+/* ---- states ---- */
+
+static void start_t1(struct sctp_assoc *a)
+{
+	a->tries = 0;
+	a->t1_us = a->s->now + a->s->cfg.rto_initial_us;
+}
+
+static void notify_up(struct sctp_assoc *a)
+{
+	a->up = true;
+	a->errors = 0;
+	if (a->passive)
+		a->ev_incoming = true;
+	else
+		a->ev_up = true;
+	for (unsigned i = 0; i < a->npaths; i++)
+		sctp_path_rest(&a->path[i]);
+	sctp_assoc_note(a);
+	sctp_assoc_touch(a);
+}
+
+static void start_t5(struct sctp_assoc *a)
+{
+	a->t5_us = a->s->now + 5 * (uint64_t)a->s->cfg.rto_max_us; /* 9.2: recommended */
+}
+
+void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
+{
+	struct sctp_step step = sctp_fsm(a->state, ev);
+	unsigned todo = step.actions;
+
+	if (todo & SCTP_DO_SEND_SHUTDOWN_COMPLETE) {
+		struct sctp_writer w = sctp_reply_alone(sctp_primary(a));
+
+		sctp_put_plain(&w, SCTP_SHUTDOWN_COMPLETE, 0);
+		sctp_reply_end(a->s, &w);
+	}
+	a->state = step.next;
+	if (todo & SCTP_DO_STOP_T1)
+		a->t1_us = SCTP_NEVER;
+	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO))
+		start_t1(a);
+	if (todo & SCTP_DO_SEND_INIT)
+		sctp_send_init(a);
+	if (todo & SCTP_DO_SEND_COOKIE_ECHO)
+		sctp_send_cookie_echo(a);
+	if (todo & SCTP_DO_UP)
+		notify_up(a);
+	if (todo & SCTP_DO_SEND_SHUTDOWN)
+		sctp_send_shutdown(a);
+	if (todo & SCTP_DO_SEND_SHUTDOWN_ACK)
+		sctp_send_shutdown_ack(a);
+	if (todo & SCTP_DO_START_T5)
+		start_t5(a);
+	if (todo & SCTP_DO_CLOSED) {
+		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
+		return;
+	}
+	if ((todo & SCTP_DO_FLUSH) && sctp_tx_empty(&a->tx)) {
+		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
+		return;
+	}
+	sctp_assoc_arm(a);
+}
+
+void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us)
+{
+	if (now_us > a->s->now)
+		a->s->now = now_us;
+	sctp_assoc_step(a, SCTP_EV_USER_SHUTDOWN);
+}
+
+/* ---- what the user asks ---- */
+
+void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer, uint32_t mtu,
+			      uint64_t now_us)
+{
+	struct sctp_path *p = sctp_assoc_find_path(a, peer);
+	uint32_t size;
+
+	if (!p)
+		return;
+	if (a->s->cfg.mtu && mtu > a->s->cfg.mtu)
+		mtu = a->s->cfg.mtu;
+	size = mtu > sctp_path_ip_head(p) ? (mtu - sctp_path_ip_head(p)) & ~3u : 0;
+	if (size > SCTP_MAX_PACKET)
+		size = SCTP_MAX_PACKET & ~3u;
+	if (size < SCTP_MIN_PACKET)
+		size = SCTP_MIN_PACKET;
+	if (sctp_pmtu_set_max(&p->pmtu, size, now_us))
+		sctp_path_resized(p);
+	sctp_assoc_arm(a);
+}
+
+void sctp_assoc_report_acks(struct sctp_assoc *a)
+{
+	a->report_acks = true;
+}
+
+void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
+{
+	const struct sctp_path *p = &a->path[a->primary];
+
+	*ret = (struct sctp_info){
+		.primary = p->flow,
+		.local_port = a->own_port,
+		.peer_port = a->peer_port,
+		.streams = a->out_streams < a->in_streams ? a->out_streams : a->in_streams,
+		.max_message = a->max_message,
+		.mtu = p->pmtu.size + sctp_path_ip_head(p),
+		.unreachable = p->unreachable,
+		.srtt_us = p->rto.srtt_us,
+		.rto_us = p->rto.rto_us,
+		.cwnd = p->cc.cwnd,
+		.peer_rwnd = a->tx.rwnd,
+		.unacked = a->tx.next_tsn - a->tx.cum - 1,
+		.retransmits = a->retransmits,
+		.takes_batches = a->takes_batches,
+		.tag = a->own_tag,
+		.peer_tag = a->peer_tag,
+		.lower_tag = a->own_tag < a->peer_tag,
+	};
+}
+
+static struct sctp_path_info path_info(const struct sctp_path *p)
+{
+	return (struct sctp_path_info){
+		.flow = p->flow,
+		.state = p->state,
+		.primary = p->index == p->assoc->primary,
+		.srtt_us = p->rto.srtt_us,
+		.rto_us = p->rto.rto_us,
+		.cwnd = p->cc.cwnd,
+		.mtu = p->pmtu.size + sctp_path_ip_head(p),
+	};
+}
+
+unsigned sctp_assoc_paths(const struct sctp_assoc *a, struct sctp_path_info ret[SCTP_MAX_PATHS])
+{
+	unsigned n = 0;
+
+	ret[n++] = path_info(&a->path[a->primary]);
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (i != a->primary)
+			ret[n++] = path_info(&a->path[i]);
+	return n;
+}
+
+int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer)
+{
+	struct sctp_path *p = sctp_assoc_find_path(a, peer);
+
+	if (a->state != SCTP_ESTABLISHED)
+		return SCTP_E_DOWN;
+	if (!p)
+		return SCTP_E_NO_ADDR;
+	if (p->state != SCTP_PATH_ACTIVE)
+		return SCTP_E_INACTIVE;
+	if (a->primary == p->index)
+		return SCTP_E_OK;
+	a->primary = p->index;
+	sctp_assoc_measure(a);
+	p->became_primary = true;
+	a->ev_path = true;
+	sctp_assoc_note(a);
+	return SCTP_E_OK;
+}

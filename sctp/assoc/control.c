@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Control chunks that an association begins with, and ends with (RFC 9260 5.1, 9.2). */
+#include "sctp/base/assoc.h"
+
+enum { SACK_SPACE = 256 }; /* bytes of a SACK beside SHUTDOWN */
+
+/* ---- INIT and COOKIE ECHO ---- */
+
+void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,
+		     const struct sctp_flow *to)
+{
+	i->naddrs = 0;
+	for (unsigned k = 0; n > 1 && k < n; k++)
+		if (sctp_addr_reachable(&s->cfg.local[local[k]], &to->peer))
+			i->addr[i->naddrs++] = s->cfg.local[local[k]];
+}
+
+struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn)
+{
+	return (struct sctp_init){
+		.tag = tag,
+		.a_rwnd = s->cfg.recv_buffer,
+		.tsn = tsn,
+		.out_streams = s->cfg.streams,
+		.in_streams = s->cfg.streams,
+		.has_adaptation = true,
+		.adaptation = s->cfg.adaptation,
+		.takes_batches = true,
+	};
+}
+
+/* Says which family we take if it is one only: without the parameter it is both. */
+static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
+{
+	bool v4 = false, v6 = false;
+
+	for (unsigned k = 0; k < a->nlocal; k++) {
+		bool is_v4 = sctp_addr_is_v4(&a->s->cfg.local[a->local[k]]);
+
+		v4 |= is_v4;
+		v6 |= !is_v4;
+	}
+	i->takes_v4 = v4 && !v6;
+	i->takes_v6 = v6 && !v4;
+}
+
+void sctp_send_init(struct sctp_assoc *a)
+{
+	struct sctp_init i = sctp_own_init(a->s, a->own_tag, a->own_initial_tsn);
+	/* Other addresses of the peer are tried as well. */
+	struct sctp_path *p = sctp_assoc_nth_path(a, a->tries);
+	const struct sctp_head head = {a->own_port, a->peer_port, 0};
+	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
+
+	sctp_list_addrs(a->s, &i, a->local, a->nlocal, &p->flow);
+	list_families(a, &i);
+	sctp_init_put(&w, SCTP_INIT, &i, NULL, 0);
+	sctp_reply_end(a->s, &w);
+}
+
+void sctp_send_cookie_echo(struct sctp_assoc *a)
+{
+	/* Other addresses of the peer are tried as well. */
+	struct sctp_writer w = sctp_reply_to(sctp_assoc_nth_path(a, a->tries));
+	uint32_t at = sctp_begin_chunk(&w, SCTP_COOKIE_ECHO, 0);
+
+	sctp_put_bytes(&w, a->cookie, a->cookie_len);
+	sctp_end_chunk(&w, at);
+	if (a->report)
+		sctp_put_bytes(&w, a->report, a->report_len);
+	sctp_reply_end(a->s, &w);
+}
+
+/* Begins a packet and starts T2-shutdown. */
+static struct sctp_writer begin(struct sctp_assoc *a)
+{
+	struct sctp_path *p = sctp_path_choose(a);
+
+	a->t2_path = p->index;
+	a->t1_us = a->s->now + p->rto.rto_us;
+	a->t2_delayed = false;
+	return sctp_reply_to(p);
+}
+
+/* SHUTDOWN cannot report gaps and duplicates: a SACK before it does (9.2). */
+void sctp_send_shutdown(struct sctp_assoc *a)
+{
+	struct sctp_writer w = begin(a);
+	uint32_t at;
+
+	if (!w.full && (sctp_tsn_map_gap(&a->map) || a->map.ndups))
+		w.len += sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), w.p + w.len, SACK_SPACE);
+	at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
+	sctp_put32(&w, a->map.cum);
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(a->s, &w);
+}
+
+void sctp_send_shutdown_ack(struct sctp_assoc *a)
+{
+	struct sctp_writer w = begin(a);
+
+	sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
+	sctp_reply_end(a->s, &w);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* DATA that arrives, and when it is acknowledged (RFC 9260 6.2). */
+#include "sctp/base/assoc.h"
+#include "util/be.h"
+
+static void no_user_data(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	uint8_t value[4];
+
+	be_put32(value, d->tsn);
+	sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_NO_DATA, value, sizeof(value),
+			 "DATA without user data");
+}
+
+/* The TSN counts as received (6.5), the data is dropped. */
+static void invalid_stream(struct sctp_path *p, const struct sctp_data *d)
+{
+	struct sctp_writer w = sctp_reply_to(p);
+	uint32_t at = sctp_begin_chunk(&w, SCTP_ERROR, 0);
+	uint8_t value[4] = {0};
+
+	be_put16(value, d->sid);
+	sctp_put_cause(&w, SCTP_CAUSE_STREAM, value, sizeof(value));
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(p->assoc->s, &w);
+}
+
+static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	struct sctp *s = a->s;
+
+	s->rx_assoc = a;
+	s->rx[s->nrx++] = (struct sctp_rx){
+		.p = d->p, .len = d->len, .ppid = d->ppid, .sid = d->sid, .ordered = !d->unordered};
+}
+
+static void renege(struct sctp_assoc *a, struct sctp_recv_range r)
+{
+	for (uint32_t tsn = r.first; !sctp_tsn_before(r.last, tsn); tsn++)
+		sctp_tsn_map_renege(&a->map, tsn);
+}
+
+/* Fragments, ordered messages, and what comes while such wait. True if the TSN is taken. */
+static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
+{
+	struct sctp_recv_range dropped;
+	enum sctp_recv_result r;
+
+	/* The window is closed: only what fills the hole is taken (6.2). */
+	if (sctp_data_rwnd(a) == 0 && d->tsn != a->map.cum + 1)
+		return false;
+	while ((r = sctp_recv_add(&a->recv, d, a->map.cum, &dropped)) == SCTP_RECV_DROPPED)
+		renege(a, dropped);
+	if (r == SCTP_RECV_VIOLATION)
+		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, a->recv.violation,
+				 (uint32_t)strlen(a->recv.violation), a->recv.violation);
+	if (r == SCTP_RECV_VIOLATION || r == SCTP_RECV_NO_ROOM)
+		return false;
+	if (r == SCTP_RECV_DIRECT)
+		deliver(a, d);
+	a->s->rx_assoc = a;
+	a->s->rx_queued = true;
+	return true;
+}
+
+static void take(struct sctp_path *p, const struct sctp_data *d)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (a->s->nrx == SCTP_MAX_CHUNKS)
+		return;
+	if (d->sid >= a->in_streams)
+		invalid_stream(p, d);
+	else if (sctp_recv_direct(&a->recv, d))
+		deliver(a, d);
+	else if (!queue(a, d)) {
+		a->sack_prompt = true;
+		return;
+	}
+	a->sack_prompt |= sctp_tsn_map_gap(&a->map);
+	sctp_tsn_map_add(&a->map, d->tsn);
+	a->unsacked_bytes += d->len;
+}
+
+void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_data d;
+
+	if (!sctp_takes_data(a))
+		return;
+	if (!sctp_data_get(c, &d)) {
+		a->s->st.bad_packets++;
+		return;
+	}
+	if (d.len == 0) {
+		no_user_data(a, &d);
+		return;
+	}
+	switch (sctp_tsn_map_check(&a->map, d.tsn)) {
+	case SCTP_TSN_NEW:
+		take(p, &d);
+		break;
+	case SCTP_TSN_DUP:
+		a->s->st.duplicates++;
+		break;
+	case SCTP_TSN_BEYOND:
+		a->sack_prompt = true;
+		break;
+	}
+}
+
+/* Beside the number of packets: what is missing, came twice, fills a gap or was dropped is reported
+ * at once, and the sender must not run out of window. */
+static bool is_prompt(const struct sctp_assoc *a, bool prompt)
+{
+	return prompt || a->sack_prompt || sctp_tsn_map_gap(&a->map) || a->map.ndups ||
+	       a->advertised < a->s->cfg.recv_buffer / 4 || a->unsacked >= a->s->cfg.sack_packets ||
+	       a->unsacked_bytes >= a->s->cfg.recv_buffer / 8;
+}
+
+/* In SHUTDOWN-SENT: DATA is acknowledged by SHUTDOWN at once, any other packet gives the peer time
+ * (9.2), but only one: a peer that goes on sending heartbeats has not got the SHUTDOWN. */
+static void shutdown_answers(struct sctp_assoc *a, bool data)
+{
+	a->errors = 0;
+	if (data)
+		sctp_send_shutdown(a);
+	else if (!a->t2_delayed)
+		a->t1_us = a->s->now + a->path[a->t2_path].rto.rto_us;
+	a->t2_delayed = !data;
+}
+
+void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (a->state == SCTP_SHUTDOWN_SENT) {
+		shutdown_answers(a, any);
+		return;
+	}
+	if (!any)
+		return;
+	/* 5.4: nothing but heartbeats goes to an address that is not confirmed. */
+	a->sack_path = (p->state == SCTP_PATH_UNCONFIRMED ? sctp_path_choose(a) : p)->index;
+	a->unsacked++;
+	prompt |= a->sack_first;
+	a->sack_first = false;
+	if (is_prompt(a, prompt)) {
+		a->sack_now = true;
+		a->sack_us = SCTP_NEVER;
+		sctp_assoc_touch(a);
+	} else if (a->sack_us == SCTP_NEVER) {
+		a->sack_us = a->s->now + a->s->cfg.sack_us;
+	}
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What happens when a deadline of an association passes. */
+#include "sctp/base/assoc.h"
+
+/* The addresses of the peer take turns, and each has its own back-off (5.1). */
+static uint64_t handshake_rto(const struct sctp_assoc *a)
+{
+	const struct sctp_config *cfg = &a->s->cfg;
+	uint64_t rto = cfg->rto_initial_us;
+
+	for (unsigned n = a->tries / sctp_assoc_confirmed(a); n && rto < cfg->rto_max_us; n--)
+		rto *= 2;
+	return rto < cfg->rto_max_us ? rto : cfg->rto_max_us;
+}
+
+/* T1-init and T1-cookie. False if that ended the association. */
+static bool repeat_handshake(struct sctp_assoc *a)
+{
+	if (++a->tries > a->s->cfg.init_max_retrans) {
+		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
+		return false;
+	}
+	a->t1_us = a->s->now + handshake_rto(a);
+	if (a->state == SCTP_COOKIE_WAIT)
+		sctp_send_init(a);
+	else
+		sctp_send_cookie_echo(a);
+	return true;
+}
+
+/* T2-shutdown, with the timer value and the errors of the path that was used. */
+static bool repeat_shutdown(struct sctp_assoc *a)
+{
+	struct sctp_path *p = &a->path[a->t2_path];
+
+	sctp_rto_back_off(&p->rto);
+	if (!sctp_path_failed(p))
+		return false;
+	if (a->state == SCTP_SHUTDOWN_SENT)
+		sctp_send_shutdown(a);
+	else
+		sctp_send_shutdown_ack(a);
+	return true;
+}
+
+static bool repeat_control(struct sctp_assoc *a)
+{
+	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
+}
+
+/* Memory was missing when the user wanted to send. Others may have freed some. */
+static void try_again(struct sctp_assoc *a)
+{
+	a->write_us = SCTP_NEVER;
+	if (!a->write_wanted)
+		return;
+	a->write_wanted = false;
+	a->ev_writable = true;
+	sctp_assoc_note(a);
+}
+
+static void pmtu_due(struct sctp_path *p, uint64_t now)
+{
+	if (sctp_pmtu_run(&p->pmtu, now))
+		sctp_path_resized(p);
+	else
+		sctp_assoc_measure(p->assoc); /* more may be known of its path than before */
+	if (sctp_pmtu_due(&p->pmtu, now)) {
+		p->probe_wanted = true;
+		sctp_assoc_touch(p->assoc);
+	}
+}
+
+static bool run_path(struct sctp_path *p, uint64_t now)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (p->loss_us <= now) {
+		p->loss_us = SCTP_NEVER;
+		sctp_loss_detect(a);
+		sctp_assoc_touch(a);
+	}
+	/* Before T3, which takes everything out of flight. */
+	if (p->heartbeat_us <= now && !sctp_heartbeat_due(p, now))
+		return false;
+	if (p->t3_us <= now) {
+		if (sctp_stalled(a))
+			return false;
+		sctp_loss_t3(p);
+		if (a->state == SCTP_CLOSED)
+			return false;
+	}
+	if (p->probe_us <= now) {
+		p->probe_us = SCTP_NEVER;
+		sctp_loss_probe(p);
+	}
+	if (sctp_path_probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) <= now)
+		pmtu_due(p, now);
+	return true;
+}
+
+static bool run(struct sctp_assoc *a, uint64_t now)
+{
+	if (a->t5_us <= now) {
+		sctp_assoc_break(a, SCTP_END_TIMEOUT, SCTP_CAUSE_NONE, NULL, 0, "");
+		return false;
+	}
+	if (a->t1_us <= now && !repeat_control(a))
+		return false;
+	if (a->moved_us <= now && !sctp_moved_due(a))
+		return false;
+	if (a->sack_us <= now) {
+		a->sack_us = SCTP_NEVER;
+		a->sack_now = true;
+		sctp_assoc_touch(a);
+	}
+	if (a->write_us <= now)
+		try_again(a);
+	if (a->stall_us <= now && sctp_stalled(a))
+		return false;
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (sctp_path_expiry(&a->path[i]) <= now && !run_path(&a->path[i], now))
+			return false;
+	return true;
+}
+
+void sctp_assoc_expire(struct timer *t)
+{
+	struct sctp_assoc *a = list_entry(t, struct sctp_assoc, timer);
+
+	a->armed_us = SCTP_NEVER;
+	if (run(a, a->s->now))
+		sctp_assoc_arm(a);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How an association ends. */
+#include "sctp/base/assoc.h"
+
+/* Nothing of the network reaches it any more, and it sends nothing. */
+static void detach(struct sctp_assoc *a)
+{
+	struct sctp *s = a->s;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		sctp_lookup_del(&a->path[i]);
+	timer_cancel(&s->timers, &a->timer);
+	a->armed_us = SCTP_NEVER;
+	list_del(&a->pending);
+	sctp_tx_deinit(a);
+	sctp_tsn_map_deinit(&a->map);
+	sctp_release(s, a->cookie, a->cookie_len);
+	sctp_release(s, a->report, a->report_len);
+	a->cookie = a->report = NULL;
+	a->state = SCTP_CLOSED;
+}
+
+/* Text of the peer: only printable characters. */
+static void copy_text(struct sctp_assoc *a, const char *text, uint32_t len)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; text && i < len && n < sizeof(a->text) - 1 && text[i]; i++)
+		a->text[n++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+	a->text[n] = 0;
+}
+
+void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
+		    uint32_t len)
+{
+	if (a->state == SCTP_CLOSED && a->ev_down)
+		return;
+	detach(a);
+	a->end = end;
+	a->cause = cause;
+	copy_text(a, text, len);
+	a->ev_down = true;
+	a->ev_up = a->ev_writable = a->ev_acked = a->ev_resized = false;
+	sctp_assoc_note(a);
+}
+
+static void send_abort(struct sctp_assoc *a, uint16_t cause, const void *value, uint32_t len)
+{
+	struct sctp_writer w;
+	uint32_t at;
+
+	if (a->state == SCTP_CLOSED || a->peer_tag == 0)
+		return;
+	w = sctp_reply_alone(sctp_primary(a));
+	at = sctp_begin_chunk(&w, SCTP_ABORT, 0);
+	if (cause != SCTP_CAUSE_NONE)
+		sctp_put_cause(&w, cause, value, len);
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(a->s, &w);
+}
+
+void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, const void *value,
+		      uint32_t len, const char *text)
+{
+	send_abort(a, cause, value, len);
+	sctp_assoc_end(a, end, end == SCTP_END_INDICATION ? a->adaptation : 0, text,
+		       (uint32_t)strlen(text));
+}
+
+void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
+{
+	uint32_t len = text ? (uint32_t)strlen(text) : 0;
+
+	if (a->state == SCTP_CLOSED)
+		return;
+	send_abort(a, SCTP_CAUSE_USER, text, len < SCTP_ABORT_TEXT ? len : SCTP_ABORT_TEXT);
+	detach(a);
+	list_del(&a->eventful);
+	a->ev_incoming = a->ev_up = a->ev_down = a->ev_writable = a->ev_acked = a->ev_path = false;
+	a->ev_resized = false;
+}
+
+struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
+{
+	struct sctp *s;
+
+	if (!a)
+		return NULL;
+	s = a->s;
+	sctp_assoc_abort(a, NULL);
+	detach(a);
+	if (s->rx_assoc == a)
+		s->rx_assoc = NULL;
+	sctp_recv_deinit(&a->recv);
+	list_del(&a->eventful);
+	list_del(&a->all);
+	sctp_assoc_leave_port(a);
+	sctp_forget_accepted(a);
+	sctp_release(s, a->path, a->paths_allocated * sizeof(a->path[0]));
+	sctp_release(s, a, sizeof(*a));
+	s->nassocs--;
+	return NULL;
+}
+
+unsigned sctp_assoc_max_errors(const struct sctp_assoc *a)
+{
+	const struct sctp_config *cfg = &a->s->cfg;
+
+	return cfg->assoc_max_retrans ? cfg->assoc_max_retrans : a->npaths * cfg->path_max_retrans;
+}
+
+bool sctp_assoc_error(struct sctp_assoc *a)
+{
+	if (++a->errors <= sctp_assoc_max_errors(a))
+		return true;
+	send_abort(a, SCTP_CAUSE_NONE, NULL, 0);
+	sctp_assoc_end(a, SCTP_END_TIMEOUT, 0, NULL, 0);
+	return false;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which chunks are lost: by time (RFC 8985), by three miss indications (RFC 9260 7.2.4), by T3-rtx
+ * (6.3.3); and the probe for the loss of the last ones.
+ */
+#include "sctp/base/assoc.h"
+
+enum { MISSES = 3 };
+
+static void enter_recovery(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (p->in_recovery || p->timed_out)
+		return;
+	p->in_recovery = true;
+	p->recovery = a->tx.send_tsn - 1;
+	p->recovery_from = a->tx.cum;
+	p->resent = 0;
+	p->probe_us = SCTP_NEVER;
+	/* 7.2.4 (3): the first retransmission ignores the window, if it goes there. */
+	p->extra = p == sctp_path_choose(a);
+	sctp_cc_lost(&p->cc);
+}
+
+/* Out of flight; no list has it. */
+static void withdraw(struct sctp_assoc *a, uint32_t tsn)
+{
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+
+	sctp_tx_remove(&a->tx, &a->tx.out, tsn);
+	a->path[t->path].flight -= sctp_tx_wire(t);
+	a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
+	t->state = SCTP_TX_LOST;
+}
+
+static void take_out(struct sctp_assoc *a, uint32_t tsn)
+{
+	withdraw(a, tsn);
+	sctp_tx_insert(&a->tx, &a->tx.lost, tsn);
+}
+
+void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
+{
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_path *p = &a->path[t->path];
+
+	enter_recovery(p);
+	take_out(a, tsn);
+	a->s->st.fast_retransmits++;
+	sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), false, t->sent_us, a->s->now);
+}
+
+/* ---- by miss indications ---- */
+
+static bool missed_often(struct sctp_tx *t)
+{
+	t->misses += t->misses < MISSES;
+	return t->misses == MISSES;
+}
+
+/* Only while packets keep their order, and only first transmissions: time decides the rest. */
+void sctp_loss_missed(struct sctp_path *p, uint32_t highest)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_queue *q = &a->tx;
+	uint32_t tsn = q->out.first, next;
+
+	for (uint32_t n = q->out.n; n && !p->rack.reordering; n--, tsn = next) {
+		struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		next = t->next;
+		if (t->count > 1)
+			continue;
+		if (!sctp_tsn_before(tsn, highest))
+			return;
+		if (t->path == p->index && missed_often(t))
+			sctp_loss_mark(a, tsn);
+	}
+}
+
+/* ---- by time ---- */
+
+static uint32_t window(const struct sctp_path *p)
+{
+	return sctp_rack_window(&p->rack, p->rto.min_rtt_us, p->rto.srtt_us, p->in_recovery);
+}
+
+/* Chunks are in flight on another path as well. */
+static bool elsewhere(const struct sctp_path *p)
+{
+	const struct sctp_assoc *a = p->assoc;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (i != p->index && a->path[i].flight)
+			return true;
+	return false;
+}
+
+/* True if later chunks of the list may be lost as well. */
+static bool check_one(struct sctp_assoc *a, uint32_t tsn)
+{
+	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_path *p = &a->path[t->path];
+	uint64_t at;
+
+	if (!sctp_rack_before(&p->rack, t->sent_us, tsn))
+		return elsewhere(p);
+	at = sctp_rack_deadline(&p->rack, t->sent_us, window(p));
+	if (at <= a->s->now) {
+		sctp_loss_mark(a, tsn);
+		return true;
+	}
+	if (at < p->loss_us)
+		p->loss_us = at;
+	return elsewhere(p);
+}
+
+void sctp_loss_detect(struct sctp_assoc *a)
+{
+	struct sctp_queue *q = &a->tx;
+	uint32_t tsn, next;
+
+	for (unsigned i = 0; i < a->npaths; i++)
+		a->path[i].loss_us = SCTP_NEVER;
+	tsn = q->out.first;
+	for (uint32_t n = q->out.n; n; n--, tsn = next) {
+		next = sctp_tx_get(q, tsn)->next;
+		if (!check_one(a, tsn))
+			return;
+	}
+}
+
+/* ---- what was needless ---- */
+
+/* Once per round trip (rack.h). */
+static void widen(struct sctp_path *p)
+{
+	uint64_t now = p->assoc->s->now;
+
+	if (now < p->needless_us)
+		return;
+	sctp_rack_needless(&p->rack);
+	p->needless_us = now + p->rto.srtt_us;
+}
+
+/* Nothing that the present recovery took for lost was: it was reordering. */
+static void undo(struct sctp_path *p)
+{
+	if (p->resent || p->assoc->tx.lost.n)
+		return;
+	sctp_cc_undo(&p->cc);
+	p->in_recovery = false;
+}
+
+/* What T3 took out of flight is in flight again, if it was not repeated. */
+static void put_back(struct sctp_path *p)
+{
+	struct sctp_queue *q = &p->assoc->tx;
+	uint32_t tsn = q->lost.last, prev;
+
+	for (uint32_t n = q->lost.n; n; n--, tsn = prev) {
+		struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		prev = t->prev;
+		if (t->path != p->index)
+			continue;
+		sctp_tx_remove(q, &q->lost, tsn);
+		sctp_tx_push_front(q, &q->out, tsn);
+		t->state = SCTP_TX_OUT;
+		if (p->flight == 0 || sctp_tsn_before(tsn, p->first))
+			p->first = tsn;
+		p->flight += sctp_tx_wire(t);
+		q->in_flight += t->size - SCTP_DATA_HEAD;
+	}
+}
+
+/* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1). */
+void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
+{
+	if (p->timed_out) {
+		sctp_rack_late(&p->rack, tsn, sent_us, p->assoc->s->now);
+		p->timed_out = false;
+		sctp_cc_undo(&p->cc);
+		sctp_rto_restore(&p->rto);
+		put_back(p);
+	} else {
+		widen(p);
+		if (p->in_recovery)
+			undo(p);
+	}
+}
+
+void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
+{
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct sctp_path *p = &a->path[i];
+
+		if (p->resent == 0 || !sctp_tsn_before(p->recovery_from, tsn) ||
+		    sctp_tsn_before(p->recovery, tsn))
+			continue;
+		p->resent--;
+		widen(p);
+		undo(p);
+	}
+}
+
+/* ---- timers ---- */
+
+/* The earliest TSN in flight on the path moved on. */
+static void find_first(struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+	uint32_t tsn = sctp_tsn_before(q->cum, p->first) ? p->first : q->cum + 1;
+
+	for (; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		if (t->state == SCTP_TX_OUT && t->path == p->index)
+			break;
+	}
+	p->first = tsn;
+}
+
+/* RFC 8985 7.2: a tail is probed once, outside recovery, and where data goes now. After T3 a single
+ * packet is in flight until something is acknowledged (7.2.1), which may be long after recovery if
+ * data went another way in between. */
+static bool may_probe(const struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	return p->flight && !p->probed && !p->in_recovery && !p->timed_out && !p->cc.one_packet &&
+	       a->tx.rwnd >= SCTP_PMTU_BASE && p == sctp_path_choose(a);
+}
+
+static void set_probe(struct sctp_path *p)
+{
+	const struct sctp *s = p->assoc->s;
+	bool single = p->assoc->tx.out.n == 1;
+	uint32_t us = sctp_rack_probe_us(p->rto.srtt_us, single, s->cfg.sack_us);
+
+	p->probe_us = may_probe(p) && us != UINT32_MAX ? s->now + us : SCTP_NEVER;
+}
+
+static void stop_timers(struct sctp_path *p)
+{
+	if (!p->assoc->tx.watched)
+		p->t3_us = SCTP_NEVER;
+	p->probe_us = p->loss_us = SCTP_NEVER;
+	p->probed = p->extra = false;
+}
+
+void sctp_loss_left(struct sctp_path *p, uint32_t tsn)
+{
+	if (p->flight == 0)
+		stop_timers(p);
+	else if (tsn == p->first)
+		find_first(p);
+}
+
+void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
+{
+	if (p->flight == 0) {
+		stop_timers(p);
+		return;
+	}
+	if (first_acked) {
+		p->t3_us = p->assoc->s->now + p->rto.rto_us;
+		find_first(p);
+	} else if (p->t3_us == SCTP_NEVER) {
+		p->t3_us = p->assoc->s->now + p->rto.rto_us;
+	}
+	set_probe(p);
+}
+
+/* All chunks in flight on the path are lost; the list gets the order of the TSNs again. The packets
+ * may have been too large. */
+static void mark_all(struct sctp_path *p, bool timeout)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_queue *q = &a->tx;
+
+	q->lost = (struct sctp_tx_list){0};
+	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		if (t->state == SCTP_TX_OUT && t->path == p->index) {
+			withdraw(a, tsn);
+			sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), timeout, t->sent_us, a->s->now);
+		}
+		if (t->state == SCTP_TX_LOST)
+			sctp_tx_push(q, &q->lost, tsn);
+	}
+}
+
+/* The peer's window is closed: asks again. That is no error of the path while SACKs come, and no
+ * congestion (6.1 (A)). */
+static void ask_again(struct sctp_path *p)
+{
+	struct sctp_queue *q = &p->assoc->tx;
+	bool answered = q->answered;
+
+	if (p->flight)
+		mark_all(p, false);
+	sctp_cc_idle(&p->cc, p->rto.rto_us, p->rto.rto_us); /* 6.1 (A): as if it were idle */
+	sctp_rto_back_off(&p->rto);
+	q->answered = q->watched = false;
+	q->window_probe = !sctp_tx_empty(q);
+	if (!answered && q->window_probe)
+		(void)sctp_path_failed(p);
+}
+
+void sctp_loss_watch(struct sctp_assoc *a)
+{
+	struct sctp_queue *q = &a->tx;
+	struct sctp_path *p = sctp_path_choose(a);
+
+	if (q->in_flight || q->watched || sctp_tx_empty(q) || q->rwnd >= SCTP_PMTU_BASE ||
+	    !sctp_sends_data(a))
+		return;
+	q->watched = true;
+	p->t3_us = a->s->now + p->rto.rto_us;
+}
+
+/* It is closed, and nothing is in flight, or one chunk that tests it. */
+static bool waits_for_window(const struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+
+	return q->rwnd < SCTP_PMTU_BASE &&
+	       (p->flight ? q->probe_out && q->out.n == 1 : q->in_flight == 0);
+}
+
+void sctp_loss_t3(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	p->t3_us = p->loss_us = p->probe_us = SCTP_NEVER;
+	sctp_assoc_touch(a);
+	if (waits_for_window(p)) {
+		ask_again(p);
+		return;
+	}
+	if (p->flight == 0)
+		return; /* all of it is known to be lost: its turn to be sent starts T3 again */
+	sctp_rto_back_off(&p->rto);
+	a->s->st.timeouts++;
+	sctp_cc_timed_out(&p->cc);
+	p->in_recovery = false;
+	p->timed_out = true;
+	p->recovery = p->recovery_from = a->tx.send_tsn - 1;
+	p->resent = 0;
+	p->extra = false;
+	mark_all(p, true);
+	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
+	a->tx.answered = false;
+	a->tx.window_probe = a->tx.rwnd < SCTP_PMTU_BASE;
+	if (sctp_path_failed(p) && p->pmtu.lost_large > 0 && !p->heartbeat_out)
+		sctp_send_heartbeat(p); /* a small packet: is the path dead, or narrow? */
+}
+
+/* The last chunk in flight on the path. */
+static uint32_t find_last(const struct sctp_path *p)
+{
+	const struct sctp_queue *q = &p->assoc->tx;
+	uint32_t tsn = q->out.last;
+
+	while (sctp_tx_get(q, tsn)->path != p->index)
+		tsn = sctp_tx_get(q, tsn)->prev;
+	return tsn;
+}
+
+void sctp_loss_probe(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_queue *q = &a->tx;
+
+	if (!may_probe(p))
+		return;
+	p->probed = true;
+	p->extra = true;
+	a->s->st.tail_probes++;
+	/* New data serves as well as a repetition of the last chunk. */
+	if (q->lost.n == 0 && q->send_tsn == q->next_tsn)
+		take_out(a, find_last(p));
+	sctp_assoc_touch(a);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The next packets of an association: lost chunks first, then new ones, as many in a packet as fit
+ * (RFC 9260 6.10), and as many packets of equal size in a batch as the windows allow (6.1).
+ */
+#include "sctp/base/assoc.h"
+
+enum {
+	EVEN_OUT = 256, /* bytes of padding at most that make a packet as long as the others */
+	SACK_HEAD = 16,
+	SACK_SPACE = 1024,    /* bytes of gap blocks beside data */
+	SMALL = 2,            /* a window of so many SACKs is small, */
+	SMALL_BYTES = 131072, /* and one of so many bytes */
+};
+
+/* Padding and probes: any number of zeros. */
+static const uint8_t zeros[16384];
+
+/* A batch under construction. */
+struct build {
+	struct sctp_assoc *a;
+	struct sctp_path *p;
+	struct sctp_batch *b;
+	uint32_t size;   /* of the present packet at most */
+	uint32_t len;    /* of the present packet */
+	unsigned first;  /* its first span */
+	unsigned chunks; /* DATA chunks in it */
+	uint32_t last;   /* TSN of the last one */
+	bool forced;     /* the window is full: this packet goes nevertheless */
+};
+
+/* ---- spans ---- */
+
+static bool add_span(struct build *w, const uint8_t *p, uint32_t len)
+{
+	struct sctp_batch *b = w->b;
+	struct span *last = b->nspans > w->first ? &b->span[b->nspans - 1] : NULL;
+
+	if (last && last->p + last->len == p) {
+		last->len += len;
+	} else {
+		if (b->nspans == SCTP_BATCH_SPANS)
+			return false;
+		b->span[b->nspans++] = (struct span){(uint8_t *)(uintptr_t)p, len};
+	}
+	w->len += len;
+	return true;
+}
+
+static void add_zeros(struct build *w, uint32_t len)
+{
+	while (len) {
+		uint32_t n = len < sizeof(zeros) ? len : sizeof(zeros);
+
+		/* Never joined with the same zeros before. */
+		w->b->span[w->b->nspans++] = (struct span){(uint8_t *)(uintptr_t)zeros, n};
+		w->len += n;
+		len -= n;
+	}
+}
+
+static struct sctp_writer space(struct build *w)
+{
+	return (struct sctp_writer){.p = w->b->space + w->b->used,
+				    .size = SCTP_BATCH_SPACE - w->b->used};
+}
+
+static void use_space(struct build *w, const struct sctp_writer *wr)
+{
+	add_span(w, wr->p, wr->len);
+	w->b->used += wr->len;
+}
+
+/* head: where its common header is put; NULL: in the batch. */
+static void begin_packet(struct build *w, uint32_t size, uint8_t *head)
+{
+	const struct sctp_head h = {w->a->own_port, w->a->peer_port, w->a->peer_tag};
+	struct sctp_writer wr = space(w);
+
+	if (head)
+		wr = (struct sctp_writer){.p = head, .size = SCTP_HEAD};
+	w->first = w->b->nspans;
+	w->size = size;
+	w->len = 0;
+	w->chunks = 0;
+	sctp_put_head(&wr, &h);
+	add_span(w, wr.p, wr.len);
+	w->b->used += head ? 0 : SCTP_HEAD;
+}
+
+static void end_packet(struct build *w)
+{
+	struct sctp_batch *b = w->b;
+
+	sctp_seal(b->span + w->first, b->nspans - w->first);
+	if (b->packets++ == 0)
+		b->segment = w->len;
+	b->len += w->len;
+}
+
+static void drop_packet(struct build *w)
+{
+	w->b->nspans = w->first;
+}
+
+static void pad(struct build *w, uint32_t len)
+{
+	struct sctp_writer wr = space(w);
+
+	sctp_put8(&wr, SCTP_PAD);
+	sctp_put8(&wr, 0);
+	sctp_put16(&wr, (uint16_t)len);
+	use_space(w, &wr);
+	add_zeros(w, len - SCTP_CHUNK_HEAD);
+}
+
+/* ---- what may be sent ---- */
+
+static bool has_chunk(const struct sctp_queue *q)
+{
+	return q->lost.n || q->send_tsn != q->next_tsn;
+}
+
+static uint32_t next_chunk(const struct sctp_queue *q)
+{
+	return q->lost.n ? q->lost.first : q->send_tsn;
+}
+
+/* 6.1 (A): the peer's window; with nothing in flight one chunk may test it. */
+static bool fits_rwnd(const struct sctp_queue *q, const struct sctp_tx *t)
+{
+	uint32_t len = t->size - SCTP_DATA_HEAD;
+
+	if (q->in_flight == 0)
+		return q->rwnd >= len || q->rwnd >= SCTP_PMTU_BASE || q->window_probe;
+	return q->in_flight <= q->rwnd && len <= q->rwnd - q->in_flight;
+}
+
+/* 6.1 (B): cwnd, which one packet may overshoot; and bursts are bounded. After T3 there is no other
+ * packet beside the first (7.2.1). */
+static bool fits_cwnd(const struct sctp_path *p)
+{
+	return (p->extra && !p->cc.one_packet) || sctp_cc_room(&p->cc, p->flight) != 0;
+}
+
+static bool can_send(struct sctp_assoc *a, const struct sctp_path *p)
+{
+	const struct sctp_queue *q = &a->tx;
+
+	return sctp_sends_data(a) && has_chunk(q) && p->state != SCTP_PATH_UNCONFIRMED &&
+	       fits_cwnd(p) && fits_rwnd(q, sctp_tx_get(q, next_chunk(q)));
+}
+
+/* The path for the next chunk. A chunk that became too long for the best path goes another way that
+ * works, if it fits there. */
+static struct sctp_path *data_path(struct sctp_assoc *a)
+{
+	struct sctp_path *p = sctp_path_choose(a);
+	const struct sctp_tx *t;
+
+	if (a->npaths == 1 || !has_chunk(&a->tx))
+		return p;
+	t = sctp_tx_get(&a->tx, next_chunk(&a->tx));
+	for (unsigned i = 0; i < a->npaths && !sctp_stall_fits(p, t); i++)
+		if (a->path[i].state == SCTP_PATH_ACTIVE && sctp_stall_fits(&a->path[i], t))
+			p = &a->path[i];
+	return p;
+}
+
+static struct sctp_path *probing(struct sctp_assoc *a)
+{
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (a->path[i].probe_wanted)
+			return &a->path[i];
+	return NULL;
+}
+
+bool sctp_assoc_has_output(struct sctp_assoc *a)
+{
+	return a->state != SCTP_CLOSED && (a->sack_now || probing(a) || can_send(a, data_path(a)));
+}
+
+/* ---- chunks ---- */
+
+static void sent(struct build *w, uint32_t tsn)
+{
+	struct sctp_assoc *a = w->a;
+	struct sctp_queue *q = &a->tx;
+	struct sctp_path *p = w->p;
+	struct sctp_tx *t = sctp_tx_get(q, tsn);
+	struct sctp_path *old = t->state == SCTP_TX_LOST ? &a->path[t->path] : p;
+
+	if (t->state == SCTP_TX_LOST) {
+		sctp_tx_remove(q, &q->lost, tsn);
+		a->retransmits++;
+		a->s->st.retransmits++;
+		p->resent += p->in_recovery;
+	} else {
+		if (q->send_tsn++ == q->cum + 1)
+			sctp_stall_progress(a);
+		q->unsent -= sctp_tx_wire(t);
+	}
+	t->state = SCTP_TX_OUT;
+	t->path = p->index;
+	t->sent_us = a->s->now;
+	t->misses = 0;
+	t->acked = false;
+	t->words = w->len / 4 & 0x3fff;
+	if (t->count < SCTP_TX_COUNT)
+		t->count++;
+	sctp_tx_push(q, &q->out, tsn);
+	if (tsn == q->cum + 1)
+		sctp_stall_sent(p, t);
+	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
+	if (p->flight == 0 || !sctp_tsn_before(p->first, tsn)) {
+		p->first = tsn;
+		p->t3_us = a->s->now + p->rto.rto_us;
+	}
+	p->flight += sctp_tx_wire(t);
+	q->in_flight += t->size - SCTP_DATA_HEAD;
+	if (old != p)
+		sctp_loss_left(old, tsn);
+}
+
+static bool add_chunk(struct build *w, const struct sctp_tx *t)
+{
+	const struct sctp_tx_block *b = t->block;
+	uint32_t left = sctp_tx_wire(t), off = t->off;
+
+	if (w->b->nspans + 1 + left / sizeof(b->data) + 2 > SCTP_BATCH_SPANS)
+		return false;
+	while (left) {
+		uint32_t n = sizeof(b->data) - off;
+
+		n = n < left ? n : left;
+		add_span(w, b->data + off, n);
+		left -= n;
+		off = 0;
+		b = b->next;
+	}
+	return true;
+}
+
+/* Puts as many chunks as fit. */
+static void add_chunks(struct build *w)
+{
+	struct sctp_queue *q = &w->a->tx;
+
+	while (has_chunk(q)) {
+		uint32_t tsn = next_chunk(q);
+		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+
+		/* 6.10: TSNs ascend in a packet. */
+		if (w->chunks && sctp_tsn_before(tsn, w->last))
+			return;
+		if (w->len + sctp_tx_wire(t) > w->size || !fits_rwnd(q, t) || !add_chunk(w, t))
+			return;
+		q->probe_out = q->window_probe;
+		q->window_probe = false;
+		sent(w, tsn);
+		w->last = tsn;
+		w->chunks++;
+	}
+}
+
+/* A chunk that became longer than the path MTU after it was queued: IP has to fragment it. Over
+ * IPv6 only the sender does, and Linux does not before a packet exceeds the MTU of the route. */
+static bool add_too_long(struct build *w)
+{
+	struct sctp_queue *q = &w->a->tx;
+	const struct sctp_tx *t = sctp_tx_get(q, next_chunk(q));
+	uint32_t beyond = w->p->pmtu.max + SCTP_CHUNK_HEAD;
+
+	if (w->b->packets || w->len != SCTP_HEAD || sctp_stall_fits(w->p, t) || !add_chunk(w, t))
+		return false;
+	w->last = next_chunk(q);
+	sent(w, w->last);
+	w->chunks = 1;
+	if (!sctp_addr_is_v4(&w->p->flow.peer) && w->len < beyond && beyond <= SCTP_MAX_PACKET)
+		pad(w, beyond - w->len);
+	w->b->fragment = true;
+	return true;
+}
+
+static void add_sack(struct build *w)
+{
+	struct sctp_assoc *a = w->a;
+	struct sctp_writer wr = space(w);
+	uint32_t most = w->size - w->len;
+
+	if (a->map.ndups && most > SCTP_MIN_PACKET - SCTP_HEAD)
+		most = SCTP_MIN_PACKET - SCTP_HEAD;
+	if (most > SACK_SPACE && has_chunk(&a->tx) && sctp_sends_data(a))
+		most = SACK_SPACE;
+	if (most > wr.size)
+		most = wr.size;
+	a->advertised = sctp_data_rwnd(a);
+	wr.len = sctp_tsn_map_sack(&a->map, a->advertised, wr.p, most);
+	use_space(w, &wr);
+	a->sack_now = a->sack_prompt = false;
+	a->sack_us = SCTP_NEVER;
+	a->unsacked = 0;
+	a->unsacked_bytes = 0;
+}
+
+/* ---- batches ---- */
+
+/* A SACK that is due, or a delayed one that costs no packet. */
+static bool takes_sack(const struct build *w, const struct sctp_tx *next)
+{
+	const struct sctp_assoc *a = w->a;
+
+	if (w->b->packets)
+		return false;
+	if (a->sack_now || a->unsacked == 0 || a->sack_path != w->p->index)
+		return a->sack_now;
+	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
+}
+
+/* A small window is full (6.1), that of one packet after T3 by any packet: nothing goes until the
+ * SACK comes, which could be a delayed one. What it waits for is missing from the window. */
+static bool wants_sack(const struct build *w)
+{
+	const struct sctp_path *p = w->p;
+
+	if (p->cc.one_packet)
+		return true;
+	return p->flight >= p->cc.cwnd &&
+	       (p->flight <= SMALL_BYTES ||
+		p->flight <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs);
+}
+
+static void ask_for_sack(struct build *w)
+{
+	const struct sctp_tx *t = sctp_tx_get(&w->a->tx, w->last);
+
+	t->block->data[t->off + 1] |= SCTP_DATA_I;
+}
+
+/* True if another packet may follow in the batch. */
+static bool data_packet(struct build *w)
+{
+	struct sctp_batch *b = w->b;
+	struct sctp_path *p = w->p;
+	const struct sctp_tx *next = sctp_tx_get(&w->a->tx, next_chunk(&w->a->tx));
+	bool sack = takes_sack(w, next);
+
+	begin_packet(w, b->packets ? b->segment : p->pmtu.size,
+		     sack ? NULL : sctp_tx_headroom(next));
+	if (sack)
+		add_sack(w);
+	add_chunks(w);
+	if (w->chunks == 0 && !sack && !add_too_long(w)) {
+		drop_packet(w);
+		return false;
+	}
+	p->extra = false;
+	if (w->chunks && wants_sack(w))
+		ask_for_sack(w);
+	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
+	    b->segment - w->len <= EVEN_OUT && w->a->takes_batches && can_send(w->a, p))
+		pad(w, b->segment - w->len);
+	end_packet(w);
+	return w->len == b->segment && w->chunks && !b->fragment;
+}
+
+static bool enough_room(const struct sctp_batch *b)
+{
+	return b->packets < SCTP_BATCH_PACKETS && b->nspans + 16 < SCTP_BATCH_SPANS &&
+	       b->used + SCTP_HEAD + SCTP_CHUNK_HEAD <= SCTP_BATCH_SPACE &&
+	       b->len + b->segment <= SCTP_MAX_PACKET;
+}
+
+static void after_data(struct build *w)
+{
+	struct sctp_path *p = w->p;
+
+	p->last_sent_us = w->a->s->now;
+	sctp_loss_rearm(p, false);
+}
+
+static bool data_batch(struct build *w)
+{
+	struct sctp_path *p = w->p;
+	uint64_t now = w->a->s->now;
+	bool more;
+
+	if (p->flight == 0) {
+		if (p->last_sent_us && now > p->last_sent_us)
+			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us);
+		sctp_cc_burst(&p->cc, 0, SCTP_BURST);
+	}
+	do
+		more = data_packet(w);
+	while (more && enough_room(w->b) && data_path(w->a) == p && can_send(w->a, p));
+	p->limited = has_chunk(&w->a->tx) && p->flight >= p->cc.cwnd;
+	if (p->flight)
+		after_data(w);
+	sctp_tx_made_room(w->a);
+	return w->b->packets != 0;
+}
+
+static bool sack_batch(struct build *w)
+{
+	begin_packet(w, w->p->pmtu.size, NULL);
+	add_sack(w);
+	end_packet(w);
+	return true;
+}
+
+/* HEARTBEAT and PAD of the size under test (RFC 8899, RFC 4820). */
+static bool probe_batch(struct build *w)
+{
+	struct sctp_path *p = w->p;
+	uint32_t size = sctp_pmtu_due(&p->pmtu, w->a->s->now);
+	struct sctp_writer wr;
+
+	p->probe_wanted = false;
+	if (size == 0 || !sctp_path_probes(p))
+		return false;
+	begin_packet(w, size, NULL);
+	wr = space(w);
+	sctp_put_probe(&wr, p, size);
+	use_space(w, &wr);
+	if (size >= w->len + SCTP_CHUNK_HEAD)
+		pad(w, size - w->len);
+	end_packet(w);
+	w->b->probe = true;
+	sctp_pmtu_sent(&p->pmtu, p->rto.rto_us, w->a->s->now);
+	p->probe_wanted = sctp_pmtu_due(&p->pmtu, w->a->s->now) != 0;
+	return true;
+}
+
+static bool build(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *b,
+		  bool (*fn)(struct build *w))
+{
+	struct build w = {.a = a, .p = p, .b = b};
+
+	b->to = p->flow;
+	b->takes_batches = a->takes_batches;
+	return fn(&w);
+}
+
+/* The peer repeats what came: what we said did not arrive. It may have been too long: it goes
+ * without data. */
+static bool repeats_sack(const struct sctp_assoc *a)
+{
+	return a->sack_now && a->map.ndups;
+}
+
+bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
+{
+	struct sctp_path *p = probing(a);
+
+	if (a->state == SCTP_CLOSED)
+		return false;
+	if (p && build(a, p, b, probe_batch))
+		return true;
+	if (repeats_sack(a))
+		return build(a, &a->path[a->sack_path], b, sack_batch);
+	p = data_path(a);
+	if (can_send(a, p))
+		return build(a, p, b, data_batch);
+	sctp_loss_watch(a);
+	return a->sack_now && build(a, &a->path[a->sack_path], b, sack_batch);
+}

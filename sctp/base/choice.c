@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which path is used. */
+#include "sctp/base/assoc.h"
+
+/* How well a path serves: by its state, then fewer errors (RFC 7829 4.2), then the primary one. */
+static unsigned worth(const struct sctp_path *p)
+{
+	static const unsigned char of_state[] = {
+		[SCTP_PATH_UNCONFIRMED] = 0,
+		[SCTP_PATH_INACTIVE] = 1,
+		[SCTP_PATH_FAILING] = 2,
+		[SCTP_PATH_ACTIVE] = 3,
+	};
+	unsigned errors = p->errors < 255 ? p->errors : 255;
+
+	return (unsigned)of_state[p->state] << 16 | (255 - errors) << 1 |
+	       (p->index == p->assoc->primary);
+}
+
+struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
+{
+	struct sctp_path *found = sctp_primary(a);
+
+	for (unsigned i = 0; i < a->npaths && found->state != SCTP_PATH_ACTIVE; i++)
+		if (worth(&a->path[i]) > worth(found))
+			found = &a->path[i];
+	return found;
+}
+
+struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer)
+{
+	for (unsigned i = 0; i < a->npaths; i++)
+		if (sctp_addr_equal(&a->path[i].flow.peer, peer))
+			return &a->path[i];
+	return NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which association, and which listener, a packet is for. */
+#include "sctp/base/assoc.h"
+#include "util/siphash.h"
+
+static unsigned bucket(const struct sctp *s, const struct sctp_addr *peer, uint16_t own_port,
+		       uint16_t peer_port)
+{
+	uint8_t key[24];
+
+	memcpy(key, peer->ip, 16);
+	memcpy(key + 16, &peer->scope, 4);
+	memcpy(key + 20, &own_port, 2);
+	memcpy(key + 22, &peer_port, 2);
+	return (unsigned)(siphash64(s->hash_key, key, sizeof(key)) % SCTP_BUCKETS);
+}
+
+static bool same(const struct sctp_path *p, const struct sctp_flow *from, uint16_t own_port,
+		 uint16_t peer_port)
+{
+	const struct sctp_assoc *a = p->assoc;
+
+	return a->own_port == own_port && a->peer_port == peer_port &&
+	       sctp_addr_equal(&p->flow.peer, &from->peer) && sctp_assoc_has_local(a, from->local);
+}
+
+struct sctp_path *sctp_lookup(struct sctp *s, const struct sctp_flow *from, uint16_t own_port,
+			      uint16_t peer_port)
+{
+	struct sctp_path *p = s->last;
+
+	if (p && same(p, from, own_port, peer_port))
+		return p;
+	for (p = s->bucket[bucket(s, &from->peer, own_port, peer_port)]; p; p = p->hash_next)
+		if (same(p, from, own_port, peer_port))
+			return s->last = p;
+	return NULL;
+}
+
+static struct sctp_path **head(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	return &a->s->bucket[bucket(a->s, &p->flow.peer, a->own_port, a->peer_port)];
+}
+
+void sctp_lookup_add(struct sctp_path *p)
+{
+	struct sctp_path **h = head(p);
+
+	p->hash_next = *h;
+	*h = p;
+	p->hashed = true;
+}
+
+void sctp_lookup_del(struct sctp_path *p)
+{
+	struct sctp_path **h;
+
+	if (!p->hashed)
+		return;
+	for (h = head(p); *h != p; h = &(*h)->hash_next)
+		;
+	*h = p->hash_next;
+	p->hashed = false;
+	if (p->assoc->s->last == p)
+		p->assoc->s->last = NULL;
+}
+
+/* ---- ports: listeners are few ---- */
+
+static bool listens_at(const struct sctp_listener *l, uint8_t local)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->local[i] == local)
+			return true;
+	return false;
+}
+
+struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_t local)
+{
+	list_foreach (it, &s->listeners) {
+		struct sctp_listener *l = list_entry(it, struct sctp_listener, all);
+
+		if (l->port == port && listens_at(l, local))
+			return l;
+	}
+	return NULL;
+}
+
+static bool port_used(const struct sctp *s, uint16_t port)
+{
+	if (s->port_uses[port - SCTP_FIRST_PORT])
+		return true;
+	list_foreach (it, &s->listeners)
+		if (list_entry(it, struct sctp_listener, all)->port == port)
+			return true;
+	return false;
+}
+
+uint16_t sctp_free_port(struct sctp *s)
+{
+	for (unsigned i = 0; i < SCTP_OWN_PORTS; i++) {
+		uint16_t port = (uint16_t)(SCTP_FIRST_PORT + s->next_port++ % SCTP_OWN_PORTS);
+
+		if (!port_used(s, port))
+			return port;
+	}
+	return 0;
+}

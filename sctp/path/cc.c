@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What both algorithms share: slow start with HyStart++, reductions, idle time; and RFC 9260's
+ * congestion avoidance. */
+#include "sctp/path/cc.h"
+
+#include <assert.h>
+
+#include "sctp/path/cc_ops.h"
+#include "sctp/wire/tsn.h"
+
+enum {
+	MAX_PMDCS = 65535,
+	FLOOR = 4, /* packets: least ssthresh (7.2.3) */
+	/* RFC 9406 4.3 */
+	MIN_RTT_THRESH_US = 4000,
+	MAX_RTT_THRESH_US = 16000,
+	MIN_RTT_DIVISOR = 8,
+	RTT_SAMPLES = 8,
+	CSS_GROWTH_DIVISOR = 4,
+	CSS_ROUNDS = 5,
+};
+
+static const uint32_t max_window = UINT32_C(1) << 31;
+static const uint32_t ssthresh_unknown = UINT32_MAX;
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- RFC 9260 7.2.2, 7.2.3 ---- */
+
+static void rfc9260_avoid(struct sctp_cc *c, const struct sctp_cc_ack *a, bool full,
+			  uint64_t now_us)
+{
+	uint64_t partial = (uint64_t)c->partial + a->bytes;
+
+	(void)now_us;
+	if (!full && partial > c->cwnd)
+		partial = c->cwnd;
+	if (full && partial >= c->cwnd) {
+		partial -= c->cwnd;
+		sctp_cc_raise(c, c->pmdcs);
+	}
+	c->partial = partial < c->cwnd ? (uint32_t)partial : c->cwnd;
+}
+
+static uint32_t rfc9260_reduce(struct sctp_cc *c, bool timeout)
+{
+	(void)timeout;
+	return c->cwnd / 2;
+}
+
+static void rfc9260_rest(struct sctp_cc *c)
+{
+	c->ssthresh = c->cwnd;
+}
+
+static const struct sctp_cc_ops rfc9260_ops = {
+	.limit = 1,
+	.avoid = rfc9260_avoid,
+	.reduce = rfc9260_reduce,
+	.rest = rfc9260_rest,
+};
+
+/* ---- initial window ---- */
+
+/* 7.2.1 */
+static uint32_t initial_cwnd(const struct sctp_cc *c)
+{
+	return least(4 * c->pmdcs, most(2 * c->pmdcs, c->v6 ? 4344 : 4404));
+}
+
+void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, bool v6,
+		  uint32_t max_cwnd)
+{
+	assert(pmdcs > 0 && pmdcs <= MAX_PMDCS);
+	*c = (struct sctp_cc){
+		.ops = algo == SCTP_CC_CUBIC ? &sctp_cc_cubic_ops : &rfc9260_ops,
+		.ssthresh = ssthresh_unknown,
+		.pmdcs = pmdcs,
+		.max_cwnd = least(max_cwnd, max_window),
+		.v6 = v6,
+		.fresh = true,
+		.hystart = {.last_min_us = UINT32_MAX, .min_us = UINT32_MAX},
+	};
+	c->cwnd = initial_cwnd(c);
+}
+
+void sctp_cc_set_pmdcs(struct sctp_cc *c, uint32_t pmdcs)
+{
+	assert(pmdcs > 0 && pmdcs <= MAX_PMDCS);
+	c->pmdcs = pmdcs;
+	if (c->fresh)
+		c->cwnd = initial_cwnd(c);
+	c->cwnd = most(c->cwnd, pmdcs);
+}
+
+/* ---- HyStart++ (RFC 9406): only while ssthresh is unknown ---- */
+
+/* Conservative slow start lasts some rounds unless the delay turns out to be jitter. */
+static void end_round(struct sctp_cc *c, uint32_t next_tsn)
+{
+	struct sctp_cc_hystart *h = &c->hystart;
+
+	if (h->samples) {
+		h->last_min_us = h->min_us;
+		h->min_us = UINT32_MAX;
+		h->samples = 0;
+	}
+	h->round_end = next_tsn - 1;
+	h->round_open = true;
+	if (h->in_css && ++h->css_rounds >= CSS_ROUNDS) {
+		h->in_css = false;
+		if (c->ssthresh == ssthresh_unknown)
+			c->ssthresh = c->cwnd;
+	}
+}
+
+static void check_delay(struct sctp_cc_hystart *h)
+{
+	uint32_t thresh =
+		most(MIN_RTT_THRESH_US, least(h->last_min_us / MIN_RTT_DIVISOR, MAX_RTT_THRESH_US));
+
+	if (h->samples < RTT_SAMPLES)
+		return;
+	if (h->in_css) {
+		h->in_css = h->min_us >= h->css_baseline_us;
+	} else if (h->last_min_us != UINT32_MAX && h->min_us >= (uint64_t)h->last_min_us + thresh) {
+		h->in_css = true;
+		h->css_rounds = 0;
+		h->css_baseline_us = h->min_us;
+	}
+}
+
+static void hystart(struct sctp_cc *c, const struct sctp_cc_ack *a)
+{
+	struct sctp_cc_hystart *h = &c->hystart;
+
+	if (a->rtt_us) {
+		h->min_us = least(h->min_us, a->rtt_us);
+		h->samples++;
+		if (c->ssthresh == ssthresh_unknown)
+			check_delay(h);
+	}
+	if (!h->round_open || !sctp_tsn_before(a->cum, h->round_end))
+		end_round(c, a->next_tsn);
+}
+
+/* ---- growth ---- */
+
+/* 7.2.1. A step larger than a packet does not carry the window far beyond ssthresh. */
+static void slow_start(struct sctp_cc *c, const struct sctp_cc_ack *a)
+{
+	uint32_t step = least(a->bytes, c->ops->limit * c->pmdcs);
+	uint64_t end = (uint64_t)c->ssthresh + c->pmdcs;
+
+	if (c->hystart.in_css)
+		step /= CSS_GROWTH_DIVISOR;
+	if (c->cwnd + (uint64_t)step > end)
+		step = (uint32_t)(end - c->cwnd);
+	sctp_cc_raise(c, step);
+}
+
+void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_us)
+{
+	bool full = a->limited || a->flight >= c->cwnd;
+
+	hystart(c, a);
+	if (a->bytes) {
+		c->one_packet = false;
+		c->fresh = false;
+		c->idle = false;
+	}
+	if (!a->recovery) {
+		if (c->cwnd > c->ssthresh)
+			c->ops->avoid(c, a, full, now_us);
+		else if (full && a->cum_advanced)
+			slow_start(c, a);
+	}
+	if (a->all_acked)
+		c->partial = 0;
+}
+
+/* ---- reductions ---- */
+
+static void reduce(struct sctp_cc *c, bool timeout)
+{
+	c->undo.cwnd = c->cwnd;
+	c->undo.ssthresh = c->ssthresh;
+	c->undo.cubic = c->cubic;
+	c->ssthresh = most(c->ops->reduce(c, timeout), FLOOR * c->pmdcs);
+	c->partial = 0;
+	c->fresh = false;
+	c->hystart.in_css = false;
+}
+
+void sctp_cc_lost(struct sctp_cc *c)
+{
+	reduce(c, false);
+	c->cwnd = least(c->cwnd, c->ssthresh);
+}
+
+void sctp_cc_timed_out(struct sctp_cc *c)
+{
+	bool again = c->one_packet;
+
+	if (again)
+		c->ssthresh = FLOOR * c->pmdcs;
+	else
+		reduce(c, true);
+	c->cwnd = c->pmdcs;
+	c->one_packet = true;
+}
+
+void sctp_cc_undo(struct sctp_cc *c)
+{
+	if (!c->undo.cwnd)
+		return;
+	c->cwnd = most(c->cwnd, c->undo.cwnd);
+	c->ssthresh = most(c->ssthresh, c->undo.ssthresh);
+	c->cubic = c->undo.cubic;
+	c->partial = 0;
+	c->one_packet = false;
+	c->undo.cwnd = 0;
+}
+
+/* ---- idle time and bursts ---- */
+
+void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us)
+{
+	uint64_t times = rto_us ? idle_us / rto_us : 0;
+	uint32_t floor = FLOOR * c->pmdcs;
+
+	if (!times)
+		return;
+	c->cubic.epoch_us = 0;
+	if (c->cwnd <= floor)
+		return;
+	if (!c->idle)
+		c->ops->rest(c);
+	c->idle = true;
+	c->fresh = false;
+	for (; times && c->cwnd > floor; times--)
+		c->cwnd = most(c->cwnd / 2, floor);
+}
+
+void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets)
+{
+	c->burst_from = flight;
+	c->burst = packets;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What differs between the algorithms of cc.h; private to cc.c and cc_cubic.c. */
+#ifndef SCTP_CC_OPS_H
+#define SCTP_CC_OPS_H
+
+#include "sctp/path/cc.h"
+
+struct sctp_cc_ops {
+	unsigned limit; /* slow start: packets that a SACK adds at most (L of RFC 3465) */
+	/* An acknowledgement in congestion avoidance, outside of recovery. full: the window was in
+	 * full use. */
+	void (*avoid)(struct sctp_cc *c, const struct sctp_cc_ack *a, bool full, uint64_t now_us);
+	/* The new ssthresh after a loss or, with timeout, after T3-rtx; cwnd is still the old one.
+	 */
+	uint32_t (*reduce)(struct sctp_cc *c, bool timeout);
+	/* An idle time begins: sets ssthresh. */
+	void (*rest)(struct sctp_cc *c);
+};
+
+extern const struct sctp_cc_ops sctp_cc_cubic_ops;
+
+/* Raises cwnd, up to max_cwnd. */
+static inline void sctp_cc_raise(struct sctp_cc *c, uint32_t bytes)
+{
+	uint32_t room = c->cwnd < c->max_cwnd ? c->max_cwnd - c->cwnd : 0;
+
+	c->cwnd += bytes < room ? bytes : room;
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* COOKIE ECHO and COOKIE ACK: RFC 9260 5.1.4, 5.1.5, 5.2.4, 5.2.6. */
+#include "sctp/base/assoc.h"
+#include "util/be.h"
+
+enum { STALE_TRIES = 1 }; /* INITs after Stale Cookie errors */
+
+/* ---- our side: COOKIE ECHO goes out, COOKIE ACK comes ---- */
+
+static void forget_cookie(struct sctp_assoc *a)
+{
+	sctp_release(a->s, a->cookie, a->cookie_len);
+	sctp_release(a->s, a->report, a->report_len);
+	a->cookie = NULL;
+	a->report = NULL;
+}
+
+/* RFC 5043 section 4: the indication has to come, and to be DDP's. */
+static bool indicated(const struct sctp *s, bool has, uint32_t value)
+{
+	return has && value == s->cfg.adaptation;
+}
+
+static bool check_indication(struct sctp_assoc *a)
+{
+	static const char text[] = "the adaptation indication is not the expected one";
+
+	if (indicated(a->s, a->has_adaptation, a->adaptation))
+		return true;
+	sctp_assoc_break(a, SCTP_END_INDICATION, SCTP_CAUSE_USER, text, sizeof(text) - 1,
+			 a->has_adaptation ? "" : "no adaptation indication");
+	return false;
+}
+
+void sctp_got_cookie_ack(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (a->state != SCTP_COOKIE_ECHOED)
+		return;
+	forget_cookie(a);
+	if (check_indication(a)) {
+		sctp_path_answered(p);
+		sctp_assoc_step(a, SCTP_EV_COOKIE_ACK);
+	}
+}
+
+/* 5.2.6 (1): another INIT, without a wish for a longer life. */
+void sctp_got_stale_cookie(struct sctp_path *p)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (a->state != SCTP_COOKIE_ECHOED)
+		return;
+	if (a->stale++ >= STALE_TRIES) {
+		sctp_assoc_end(a, SCTP_END_NO_ANSWER, SCTP_CAUSE_STALE_COOKIE, NULL, 0);
+		return;
+	}
+	forget_cookie(a);
+	a->state = SCTP_CLOSED;
+	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
+}
+
+/* ---- the other side: COOKIE ECHO comes ---- */
+
+static void send_cookie_ack(struct sctp_path *p, bool shutting_down)
+{
+	struct sctp_writer w = sctp_reply_to(p);
+
+	if (shutting_down) {
+		uint32_t at;
+
+		sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
+		at = sctp_begin_chunk(&w, SCTP_ERROR, 0);
+		sctp_put_cause(&w, SCTP_CAUSE_COOKIE_SHUTDOWN, NULL, 0);
+		sctp_end_chunk(&w, at);
+	} else {
+		sctp_put_plain(&w, SCTP_COOKIE_ACK, 0);
+	}
+	sctp_reply_end(p->assoc->s, &w);
+}
+
+/* Paths to all addresses in the cookie. */
+static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
+{
+	struct sctp_flow flow = sctp_primary(a)->flow;
+	unsigned n = a->npaths;
+
+	for (unsigned i = 0; i < k->naddrs; i++)
+		n += !sctp_assoc_find_path(a, &k->addr[i]);
+	if (!sctp_assoc_reserve(a, n))
+		return false;
+	for (unsigned i = 0; i < k->naddrs; i++) {
+		flow.peer = k->addr[i];
+		if (!sctp_assoc_find_path(a, &flow.peer))
+			sctp_assoc_add_path(a, &flow, 0);
+	}
+	return true;
+}
+
+/* What the cookie says, into a new association. */
+static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct sctp_flow *from)
+{
+	struct sctp_flow flow = k->from;
+
+	/* RFC 6951 5.4: the newer UDP port of the same address. */
+	if (sctp_addr_equal(&from->peer, &flow.peer))
+		flow.udp_port = from->udp_port;
+	a->passive = true;
+	sctp_assoc_use_port(a, k->own_port);
+	a->peer_port = k->peer_port;
+	a->own_tag = k->own_tag;
+	a->peer_tag = k->peer_tag;
+	a->own_initial_tsn = k->own_tsn;
+	a->out_streams = k->out_streams;
+	a->in_streams = k->in_streams;
+	a->has_adaptation = k->has_adaptation;
+	a->adaptation = k->adaptation;
+	a->takes_batches = k->takes_batches;
+	sctp_assoc_add_path(a, &flow, 0);
+	add_paths(a, k);
+	sctp_tx_init(&a->tx, k->own_tsn);
+	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
+	/* 5.4 (1): INIT ACK went to this address, and its cookie has come back. */
+	sctp_path_set_state(&a->path[0], SCTP_PATH_ACTIVE);
+}
+
+static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
+			      const struct sctp_flow *from, struct sctp_listener *l)
+{
+	struct sctp_assoc *a = NULL;
+
+	if (sctp_may_accept(s, &k->from.peer))
+		a = sctp_assoc_new(s, k->naddrs);
+	if (!a) {
+		s->st.refused_handshakes++;
+		return NULL;
+	}
+	sctp_count_accepted(a, &k->from.peer);
+	a->listener = l;
+	a->all_local = k->all_local;
+	if (l && k->all_local)
+		sctp_assoc_own_addrs(a, l->local, l->n);
+	else
+		sctp_assoc_own_addrs(a, &k->from.local, 1);
+	fill(a, k, from);
+	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
+	send_cookie_ack(&a->path[0], false);
+	return &a->path[0];
+}
+
+/* RFC 5061 4.2.6: what the indication means is for the user to judge. So the peer's association
+ * comes up and is aborted at once; ours is never made. */
+static void refuse_indication(struct sctp *s, const struct sctp_flow *from,
+			      const struct sctp_head *got, uint32_t tag)
+{
+	static const char text[] = "the adaptation indication is not the expected one";
+	const struct sctp_head head = {got->dst, got->src, tag};
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
+
+	sctp_put_plain(&w, SCTP_COOKIE_ACK, 0);
+	sctp_reply_end(s, &w);
+	sctp_reply_abort(s, from, got, tag, false, SCTP_CAUSE_USER, text, sizeof(text) - 1);
+}
+
+static struct sctp_path *begin(struct sctp *s, const struct sctp_flow *from,
+			       const struct sctp_head *head, const struct sctp_cookie *k)
+{
+	struct sctp_listener *l = sctp_lookup_listener(s, k->own_port, k->from.local);
+	struct sctp_path *p;
+
+	if (!l) {
+		sctp_reply_abort(s, from, head, k->peer_tag, false, SCTP_CAUSE_NONE, NULL, 0);
+		return NULL;
+	}
+	if (!indicated(s, k->has_adaptation, k->adaptation)) {
+		refuse_indication(s, from, head, k->peer_tag);
+		return NULL;
+	}
+	p = make(s, k, from, l);
+	if (!p)
+		sctp_reply_abort(s, from, head, k->peer_tag, false, SCTP_CAUSE_RESOURCE, NULL, 0);
+	return p;
+}
+
+/* 5.2.4 (A): the peer has begun again. The old association ends for its user; a new one takes its
+ * place. */
+static struct sctp_path *restart(struct sctp_path *p, const struct sctp_flow *from,
+				 const struct sctp_head *head, const struct sctp_cookie *k)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp *s = a->s;
+
+	if (a->state == SCTP_SHUTDOWN_ACK_SENT) {
+		send_cookie_ack(p, true);
+		return NULL;
+	}
+	sctp_assoc_end(a, SCTP_END_RESTART, 0, NULL, 0);
+	return begin(s, from, head, k);
+}
+
+/* 5.2.4 (B): both sides sent INIT. */
+static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *from,
+				 const struct sctp_cookie *k)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	if (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED)
+		return NULL;
+	/* Without memory the COOKIE ECHO will come again. */
+	if (!add_paths(a, k) || !sctp_assoc_find_path(a, &k->from.peer))
+		return NULL;
+	if (a->state == SCTP_COOKIE_WAIT)
+		sctp_assoc_keep_paths(a, k->addr, k->naddrs);
+	forget_cookie(a);
+	a->peer_tag = k->peer_tag;
+	a->out_streams = k->out_streams;
+	a->in_streams = k->in_streams;
+	a->has_adaptation = k->has_adaptation;
+	a->adaptation = k->adaptation;
+	a->takes_batches = k->takes_batches;
+	if (!check_indication(a))
+		return NULL;
+	p = sctp_assoc_find_path(a, &k->from.peer);
+	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
+	sctp_path_set_state(p, SCTP_PATH_ACTIVE);
+	sctp_learn(p, from);
+	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
+	send_cookie_ack(p, false);
+	return p;
+}
+
+/* 5.2.4 (D): the COOKIE ACK was lost, or ours and the peer's INIT crossed. */
+static struct sctp_path *repeat(struct sctp_path *p, const struct sctp_flow *from)
+{
+	struct sctp_assoc *a = p->assoc;
+
+	sctp_learn(p, from);
+	if (a->state == SCTP_COOKIE_ECHOED) {
+		forget_cookie(a);
+		if (!check_indication(a))
+			return NULL;
+		sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
+	}
+	send_cookie_ack(p, false);
+	return p;
+}
+
+static void refuse_stale(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *got,
+			 const struct sctp_cookie *k, uint64_t late_us)
+{
+	const struct sctp_head head = {got->dst, got->src, k->peer_tag};
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
+	uint32_t at = sctp_begin_chunk(&w, SCTP_ERROR, 0);
+	uint8_t value[4];
+
+	be_put32(value, late_us < UINT32_MAX ? (uint32_t)late_us : UINT32_MAX);
+	sctp_put_cause(&w, SCTP_CAUSE_STALE_COOKIE, value, sizeof(value));
+	sctp_end_chunk(&w, at);
+	sctp_reply_end(s, &w);
+}
+
+static bool expired(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		    const struct sctp_cookie *k)
+{
+	uint64_t age = s->now - k->created_us;
+
+	if (s->now < k->created_us || age <= s->cfg.cookie_us)
+		return false;
+	refuse_stale(s, from, head, k, age - s->cfg.cookie_us);
+	return true;
+}
+
+struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *from,
+				       const struct sctp_head *head, const struct sctp_chunk *c,
+				       struct sctp_path *p)
+{
+	struct sctp_cookie k;
+	struct sctp_assoc *a;
+	bool own, peer;
+
+	if (!sctp_cookie_open(&s->keys, c->p + SCTP_CHUNK_HEAD, c->len - SCTP_CHUNK_HEAD, &k) ||
+	    k.own_port != head->dst || k.peer_port != head->src || k.own_tag != head->tag) {
+		s->st.bad_packets++;
+		return NULL;
+	}
+	/* The peer may send it from another of its addresses. */
+	if (!p)
+		p = sctp_lookup(s, &k.from, head->dst, head->src);
+	if (!p)
+		return expired(s, from, head, &k) ? NULL : begin(s, from, head, &k);
+	a = p->assoc;
+	own = a->own_tag == k.own_tag;
+	peer = a->peer_tag == k.peer_tag;
+	if (own && peer)
+		return repeat(p, from);
+	if (expired(s, from, head, &k))
+		return NULL;
+	if (own)
+		return collide(p, from, &k);
+	if (!peer && k.tie_own == a->tie_own && k.tie_peer == a->tie_peer)
+		return restart(p, from, head, &k);
+	s->st.bad_packets++; /* (C): a cookie that came late */
+	return NULL;
+}

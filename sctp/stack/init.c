@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* INIT and INIT ACK: RFC 9260 5.1, 5.2.1, 5.2.2, 5.2.3. The cookie: cookie_echo.c. */
+#include "sctp/base/assoc.h"
+#include "util/be.h"
+
+/* ---- reading ---- */
+
+/* Reads INIT or INIT ACK; leaves out addresses that lead to other hosts than the sender. */
+static enum sctp_init_result read_init(const struct sctp_chunk *c, const struct sctp_flow *from,
+				       struct sctp_init *ret)
+{
+	enum sctp_init_result r = sctp_init_get(c, ret);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ret->naddrs; i++) {
+		struct sctp_addr *a = &ret->addr[i];
+
+		if (!sctp_addr_reachable(a, &from->peer))
+			continue;
+		if (sctp_addr_link_local(a))
+			a->scope = from->peer.scope;
+		ret->addr[n++] = *a;
+	}
+	ret->naddrs = n;
+	return r;
+}
+
+/* The association with one of the listed addresses (5.1.2). */
+static struct sctp_path *find_listed(struct sctp *s, const struct sctp_flow *from,
+				     const struct sctp_head *head, const struct sctp_init *i)
+{
+	struct sctp_flow flow = *from;
+	struct sctp_path *p = NULL;
+
+	for (unsigned k = 0; !p && k < i->naddrs; k++) {
+		flow.peer = i->addr[k];
+		p = sctp_lookup(s, &flow, head->dst, head->src);
+	}
+	return p;
+}
+
+/* ---- INIT arrives ---- */
+
+/* Whether INIT can be used at all; answers it if not. */
+static bool acceptable(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		       enum sctp_init_result r, const struct sctp_init *i)
+{
+	switch (r) {
+	case SCTP_INIT_OK:
+	case SCTP_INIT_NO_COOKIE:
+		return true;
+	case SCTP_INIT_BAD_STREAMS:
+	case SCTP_INIT_BAD_RWND:
+		sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
+		break;
+	case SCTP_INIT_HOST_NAME:
+		sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_ADDRESS, i->unknown[0].p,
+				 i->unknown[0].len);
+		break;
+	case SCTP_INIT_MALFORMED:
+	case SCTP_INIT_BAD_TAG:
+		break;
+	}
+	s->st.bad_packets++;
+	return false;
+}
+
+static void put_addr(struct sctp_writer *w, const struct sctp_addr *addr)
+{
+	bool v4 = sctp_addr_is_v4(addr);
+	uint32_t at = sctp_begin_tlv(w, v4 ? SCTP_PARAM_IPV4 : SCTP_PARAM_IPV6);
+
+	sctp_put_bytes(w, addr->ip + (v4 ? 12 : 0), v4 ? 4 : 16);
+	sctp_end_chunk(w, at);
+}
+
+/* An INIT for an association that exists must not add addresses to it (5.2.2). */
+static bool adds_addrs(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		       const struct sctp_init *i, struct sctp_assoc *a)
+{
+	uint8_t value[20 * SCTP_MAX_PATHS];
+	struct sctp_writer w = {.p = value, .size = sizeof(value)};
+	bool source = !sctp_assoc_find_path(a, &from->peer);
+
+	if (source)
+		put_addr(&w, &from->peer);
+	for (unsigned k = 0; k < i->naddrs; k++)
+		if (!sctp_assoc_find_path(a, &i->addr[k]) &&
+		    !(source && sctp_addr_equal(&i->addr[k], &from->peer)))
+			put_addr(&w, &i->addr[k]);
+	if (w.len == 0)
+		return false;
+	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_ADDRESS, value, w.len);
+	return true;
+}
+
+/* Nor must it come from another UDP port than the association: programs of other users of the
+ * peer's host, and other hosts behind its address translator, could end the association. A peer
+ * that restarts with a new port is served when the association has ended (moved.c). */
+static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		       const struct sctp_init *i, struct sctp_assoc *a)
+{
+	uint16_t port = sctp_assoc_find_path(a, &from->peer)->flow.udp_port;
+	uint8_t value[4];
+
+	if (port == from->udp_port || i->tag == a->peer_tag)
+		return false; /* or an INIT of this association that is late: it restarts nothing */
+	be_put16(value, port);
+	be_put16(value + 2, from->udp_port);
+	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_UDP_PORT, value,
+			 sizeof(value));
+	sctp_moved_ask(a);
+	return true;
+}
+
+static void add_addr(struct sctp_cookie *k, const struct sctp_addr *addr)
+{
+	for (unsigned i = 0; i < k->naddrs; i++)
+		if (sctp_addr_equal(&k->addr[i], addr))
+			return;
+	if (k->naddrs < SCTP_MAX_PATHS)
+		k->addr[k->naddrs++] = *addr;
+}
+
+/* Tags and TSN of the answer: in a collision those of our own INIT (5.2.1), else new ones with
+ * tie-tags (5.2.2). */
+static void choose_tags(struct sctp *s, struct sctp_cookie *k, const struct sctp_assoc *a)
+{
+	k->own_tag = sctp_random32(s);
+	if (k->own_tag == 0)
+		k->own_tag = 1;
+	k->own_tsn = sctp_random32(s);
+	if (!a)
+		return;
+	if (a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED) {
+		k->own_tag = a->own_tag;
+		k->own_tsn = a->own_initial_tsn;
+	}
+	if (a->state != SCTP_COOKIE_WAIT) {
+		k->tie_own = a->tie_own;
+		k->tie_peer = a->tie_peer;
+	}
+}
+
+static uint16_t least16(uint16_t a, uint16_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct sctp_cookie make_cookie(struct sctp *s, const struct sctp_flow *from,
+				      const struct sctp_head *head, const struct sctp_init *i,
+				      const struct sctp_assoc *a, bool all_local)
+{
+	struct sctp_cookie k = {
+		.created_us = s->now,
+		.peer_tag = i->tag,
+		.peer_tsn = i->tsn,
+		.peer_rwnd = i->a_rwnd,
+		.own_port = head->dst,
+		.peer_port = head->src,
+		.out_streams = least16(s->cfg.streams, i->in_streams),
+		.in_streams = least16(s->cfg.streams, i->out_streams),
+		.from = *from,
+		.all_local = all_local,
+		.has_adaptation = i->has_adaptation,
+		.takes_batches = i->takes_batches,
+		.adaptation = i->adaptation,
+	};
+
+	choose_tags(s, &k, a);
+	add_addr(&k, &from->peer);
+	for (unsigned n = 0; n < i->naddrs; n++)
+		add_addr(&k, &i->addr[n]);
+	return k;
+}
+
+static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *got,
+			  const struct sctp_init *peer, const struct sctp_cookie *k,
+			  const uint8_t *local, unsigned nlocal)
+{
+	const struct sctp_head head = {got->dst, got->src, peer->tag};
+	struct sctp_init i = sctp_own_init(s, k->own_tag, k->own_tsn);
+	struct sctp_writer w = sctp_reply_to_unknown(s, from, &head);
+	uint8_t cookie[SCTP_COOKIE_MAX];
+
+	i.out_streams = k->out_streams;
+	i.cookie = cookie;
+	i.cookie_len = sctp_cookie_seal(&s->keys, &s->cfg, k, s->now, cookie);
+	sctp_list_addrs(s, &i, local, nlocal, from);
+	sctp_init_put(&w, SCTP_INIT_ACK, &i, peer->unknown, peer->nunknown);
+	sctp_reply_end(s, &w);
+}
+
+/* to: where INIT ACK goes, usually where INIT came from. */
+static void answer(struct sctp *s, const struct sctp_flow *to, const struct sctp_flow *from,
+		   const struct sctp_head *head, const struct sctp_init *i,
+		   const struct sctp_assoc *a, const struct sctp_listener *l)
+{
+	struct sctp_cookie k = make_cookie(s, to, head, i, a, a ? a->all_local : l->all_addrs);
+
+	add_addr(&k, &from->peer);
+	if (k.all_local)
+		send_init_ack(s, to, head, i, &k, a ? a->local : l->local, a ? a->nlocal : l->n);
+	else
+		send_init_ack(s, to, head, i, &k, NULL, 0);
+}
+
+/* No association can come of this INIT; the peer learns it. */
+static bool refuses(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		    const struct sctp_init *i, const struct sctp_listener *l)
+{
+	bool full = !sctp_may_accept(s, &from->peer);
+
+	if (l && !full)
+		return false;
+	s->st.refused_handshakes += full;
+	sctp_reply_abort(s, from, head, i->tag, false, l ? SCTP_CAUSE_RESOURCE : SCTP_CAUSE_NONE,
+			 NULL, 0);
+	return true;
+}
+
+void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
+		   const struct sctp_chunk *c, struct sctp_path *p)
+{
+	struct sctp_listener *l = sctp_lookup_listener(s, head->dst, from->local);
+	struct sctp_assoc *a;
+	struct sctp_init i;
+
+	if (!acceptable(s, from, head, read_init(c, from, &i), &i))
+		return;
+	if (!p)
+		p = find_listed(s, from, head, &i);
+	a = p ? p->assoc : NULL;
+	if (!a && refuses(s, from, head, &i, l))
+		return;
+	if (a && a->state == SCTP_SHUTDOWN_ACK_SENT) {
+		sctp_send_shutdown_ack(a);
+		return;
+	}
+	if (a && a->state != SCTP_COOKIE_WAIT && adds_addrs(s, from, head, &i, a))
+		return;
+	if (a && a->state >= SCTP_ESTABLISHED && moves_port(s, from, head, &i, a))
+		return;
+	/* 5.2.1: in a collision only an address that the user named gets INIT ACK. */
+	answer(s, a && !sctp_assoc_find_path(a, &from->peer) ? &p->flow : from, from, head, &i, a,
+	       l);
+}
+
+/* ---- INIT ACK arrives ---- */
+
+/* 3.3.3 and 5.1: which defects of INIT ACK end the association. */
+static bool usable(struct sctp_path *p, const struct sctp_flow *from, const struct sctp_head *head,
+		   enum sctp_init_result r, const struct sctp_init *i)
+{
+	struct sctp_assoc *a = p->assoc;
+	uint8_t missing[6];
+
+	switch (r) {
+	case SCTP_INIT_OK:
+		return true;
+	case SCTP_INIT_MALFORMED:
+		a->s->st.bad_packets++;
+		return false;
+	case SCTP_INIT_BAD_RWND:
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
+		return false;
+	case SCTP_INIT_BAD_TAG:
+		sctp_reply_abort(a->s, from, head, head->tag, true, SCTP_CAUSE_NONE, NULL, 0);
+		break;
+	case SCTP_INIT_BAD_STREAMS:
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_INVALID, NULL, 0);
+		break;
+	case SCTP_INIT_NO_COOKIE:
+		be_put32(missing, 1);
+		be_put16(missing + 4, SCTP_PARAM_COOKIE);
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_MISSING, missing,
+				 sizeof(missing));
+		break;
+	case SCTP_INIT_HOST_NAME:
+		sctp_reply_abort(a->s, from, head, i->tag, false, SCTP_CAUSE_ADDRESS,
+				 i->unknown[0].p, i->unknown[0].len);
+		break;
+	}
+	sctp_assoc_end(a, SCTP_END_PROTOCOL, 0, "the peer's INIT ACK is invalid", 30);
+	return false;
+}
+
+static bool keep_cookie(struct sctp_assoc *a, const struct sctp_init *i)
+{
+	a->cookie = sctp_alloc(a->s, i->cookie_len);
+	if (!a->cookie)
+		return false;
+	memcpy(a->cookie, i->cookie, i->cookie_len);
+	a->cookie_len = i->cookie_len;
+	return true;
+}
+
+/* Unrecognized parameters go back in an ERROR that follows COOKIE ECHO (3.2.2). Without memory they
+ * are not reported. */
+static void keep_report(struct sctp_assoc *a, const struct sctp_init *i)
+{
+	struct sctp_writer w = {.size = 8};
+	uint32_t chunk, cause;
+
+	for (unsigned k = 0; k < i->nunknown; k++)
+		w.size += (i->unknown[k].len + 3) & ~3u;
+	if (i->nunknown == 0 || w.size > SCTP_PMTU_BASE / 2 || !(w.p = sctp_alloc(a->s, w.size)))
+		return;
+	chunk = sctp_begin_chunk(&w, SCTP_ERROR, 0);
+	cause = sctp_begin_tlv(&w, SCTP_CAUSE_PARAM);
+	for (unsigned k = 0; k < i->nunknown; k++) {
+		sctp_put_bytes(&w, i->unknown[k].p, i->unknown[k].len);
+		while (w.len % 4 && !w.full)
+			sctp_put8(&w, 0);
+	}
+	sctp_end_chunk(&w, cause);
+	sctp_end_chunk(&w, chunk);
+	a->report = w.p;
+	a->report_len = w.size;
+}
+
+/* The addresses of the peer are those of INIT ACK: what it lists, and its source. */
+static bool set_paths(struct sctp_assoc *a, const struct sctp_flow *from, const struct sctp_init *i)
+{
+	struct sctp_addr addr[SCTP_MAX_PATHS];
+	struct sctp_flow flow = *from;
+	unsigned n = 0;
+
+	addr[n++] = from->peer;
+	for (unsigned k = 0; k < i->naddrs; k++)
+		addr[n++] = i->addr[k];
+	if (!sctp_assoc_reserve(a, a->npaths + n))
+		return false;
+	if (!sctp_assoc_find_path(a, &from->peer) && !sctp_assoc_add_path(a, from, 0))
+		return false;
+	sctp_assoc_keep_paths(a, addr, n);
+	for (unsigned k = 1; k < n; k++) {
+		flow.peer = addr[k];
+		if (!sctp_assoc_find_path(a, &flow.peer))
+			sctp_assoc_add_path(a, &flow, 0);
+	}
+	a->primary = sctp_assoc_find_path(a, &from->peer)->index;
+	sctp_path_set_state(sctp_primary(a), SCTP_PATH_ACTIVE);
+	return true;
+}
+
+struct sctp_path *sctp_init_ack_path(struct sctp *s, const struct sctp_flow *from,
+				     const struct sctp_head *head, const struct sctp_chunk *c)
+{
+	struct sctp_init i;
+
+	(void)read_init(c, from, &i);
+	return find_listed(s, from, head, &i);
+}
+
+void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
+		       const struct sctp_head *head, const struct sctp_chunk *c)
+{
+	struct sctp_assoc *a = p->assoc;
+	struct sctp_init i;
+
+	if (a->state != SCTP_COOKIE_WAIT || !usable(p, from, head, read_init(c, from, &i), &i))
+		return;
+	a->peer_tag = i.tag;
+	if (!keep_cookie(a, &i) || !set_paths(a, from, &i)) {
+		sctp_assoc_break(a, SCTP_END_MEMORY, SCTP_CAUSE_RESOURCE, NULL, 0, "");
+		return;
+	}
+	a->has_adaptation = i.has_adaptation;
+	a->adaptation = i.adaptation;
+	a->takes_batches = i.takes_batches;
+	a->out_streams = least16(a->s->cfg.streams, i.in_streams);
+	a->in_streams = least16(a->s->cfg.streams, i.out_streams);
+	keep_report(a, &i);
+	sctp_assoc_start(a, i.tsn, i.a_rwnd);
+	sctp_assoc_step(a, SCTP_EV_INIT_ACK);
+}

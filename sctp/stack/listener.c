@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ports that accept associations. */
+#include "sctp/base/assoc.h"
+
+int sctp_listen(struct sctp *s, const uint8_t *local, unsigned n, bool all, uint16_t port,
+		void *user, struct sctp_listener **ret)
+{
+	struct sctp_listener *l;
+
+	for (unsigned i = 0; i < n; i++)
+		if (sctp_lookup_listener(s, port, local[i]))
+			return SCTP_E_IN_USE;
+	l = sctp_alloc(s, sizeof(*l));
+	if (!l)
+		return SCTP_E_MEMORY;
+	l->s = s;
+	l->user = user;
+	l->port = port;
+	l->all_addrs = all;
+	l->n = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
+	memcpy(l->local, local, l->n);
+	list_add_tail(&s->listeners, &l->all);
+	*ret = l;
+	return SCTP_E_OK;
+}
+
+struct sctp_listener *sctp_unlisten(struct sctp *s, struct sctp_listener *l)
+{
+	if (!l)
+		return NULL;
+	/* Associations that were not announced yet. */
+	list_foreach_safe (it, &s->assocs) {
+		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		if (a->listener == l)
+			sctp_assoc_free(a);
+	}
+	list_del(&l->all);
+	sctp_release(s, l, sizeof(*l));
+	return NULL;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stack as a whole: opening, closing, time, events, messages, output. */
+#include "sctp/sctp.h"
+
+#include "sctp/base/assoc.h"
+
+enum {
+	MIN_BUFFER = 65536,
+	TRIM_US = 1000000,
+};
+
+static void trim(struct timer *t)
+{
+	struct sctp *s = list_entry(t, struct sctp, trim);
+
+	s->trimming = sctp_pool_trim(&s->pool);
+	if (s->trimming)
+		timer_set(&s->timers, t, s->now + TRIM_US);
+}
+
+static void trim_later(struct sctp *s)
+{
+	if (s->trimming || s->pool.nfree <= 1)
+		return;
+	s->trimming = true;
+	timer_set(&s->timers, &s->trim, s->now + TRIM_US);
+}
+
+/* ---- open and close ---- */
+
+static void normalize(struct sctp_config *c)
+{
+	if (c->streams == 0)
+		c->streams = 1;
+	if (c->sack_packets == 0)
+		c->sack_packets = 1;
+	if (c->sack_us > 500000)
+		c->sack_us = 500000; /* 6.2: MUST NOT be longer */
+	if (c->send_buffer < MIN_BUFFER)
+		c->send_buffer = MIN_BUFFER;
+	if (c->recv_buffer < 2 * SCTP_MAX_MESSAGE)
+		c->recv_buffer = 2 * SCTP_MAX_MESSAGE;
+	if (c->handshakes_per_s == 0)
+		c->handshakes_per_s = 1;
+}
+
+int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
+{
+	struct sctp *s = cfg->mem.alloc(cfg->mem.user, sizeof(*s));
+
+	if (!s)
+		return SCTP_E_MEMORY;
+	memset(s, 0, sizeof(*s));
+	s->cfg = *cfg;
+	normalize(&s->cfg);
+	s->now = now_us;
+	timer_init(&s->trim, trim);
+	s->expire = sctp_assoc_expire;
+	list_init(&s->assocs);
+	list_init(&s->pending);
+	list_init(&s->eventful);
+	list_init(&s->listeners);
+	sctp_pool_init(&s->pool, &s->cfg.mem, cfg->max_memory);
+	sctp_cookie_keys_init(&s->keys, &s->cfg, now_us);
+	s->cfg.random(s->cfg.random_user, s->hash_key, sizeof(s->hash_key));
+	s->cfg.random(s->cfg.random_user, &s->next_port, sizeof(s->next_port));
+	sctp_budget_init(&s->budget, s->cfg.handshakes_per_s, s->hash_key, now_us);
+	*ret = s;
+	return SCTP_E_OK;
+}
+
+struct sctp *sctp_close(struct sctp *s)
+{
+	struct sctp_mem mem;
+
+	if (!s)
+		return NULL;
+	list_foreach_safe (it, &s->assocs) {
+		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		a->state = SCTP_CLOSED;
+		sctp_assoc_free(a);
+	}
+	list_foreach_safe (it, &s->listeners) {
+		sctp_unlisten(s, list_entry(it, struct sctp_listener, all));
+	}
+	sctp_pool_deinit(&s->pool);
+	mem = s->cfg.mem;
+	mem.free(mem.user, s, sizeof(*s));
+	return NULL;
+}
+
+/* ---- time ---- */
+
+uint64_t sctp_expiry(const struct sctp *s)
+{
+	return timer_expiry(&s->timers);
+}
+
+void sctp_run(struct sctp *s, uint64_t now_us)
+{
+	if (now_us > s->now)
+		s->now = now_us;
+	timer_run(&s->timers, s->now);
+}
+
+/* ---- output ---- */
+
+/* The associations take turns, a batch each. */
+static bool next_batch(struct sctp *s, struct sctp_batch *ret)
+{
+	struct list *l;
+
+	while ((l = list_pop(&s->pending))) {
+		struct sctp_assoc *a = list_entry(l, struct sctp_assoc, pending);
+		bool any = sctp_assoc_output(a, ret);
+
+		if (any && sctp_assoc_has_output(a))
+			list_add_tail(&s->pending, &a->pending);
+		sctp_assoc_arm(a);
+		if (any)
+			return true;
+	}
+	return false;
+}
+
+bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us)
+{
+	if (now_us > s->now)
+		s->now = now_us;
+	ret->packets = ret->nspans = 0;
+	ret->used = ret->segment = ret->len = 0;
+	ret->probe = ret->fragment = ret->takes_batches = false;
+	if (!sctp_reply_next(s, ret) && !next_batch(s, ret) && !sctp_reply_next(s, ret)) {
+		trim_later(s);
+		return false;
+	}
+	s->st.tx_packets += ret->packets;
+	return true;
+}
+
+/* ---- events ---- */
+
+static bool take(bool *flag)
+{
+	bool was = *flag;
+
+	*flag = false;
+	return was;
+}
+
+static bool take_path(struct sctp_assoc *a, struct sctp_event *ret)
+{
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct sctp_path *p = &a->path[i];
+
+		if (!p->changed && !p->became_primary)
+			continue;
+		ret->type = SCTP_PATH;
+		ret->addr = p->flow.peer;
+		ret->state = p->state;
+		ret->became_primary = p->became_primary;
+		p->changed = false;
+		p->became_primary = false;
+		return true;
+	}
+	a->ev_path = false;
+	return false;
+}
+
+static void fill_down(const struct sctp_assoc *a, struct sctp_event *ret)
+{
+	ret->end = a->end;
+	ret->cause = a->cause;
+	memcpy(ret->text, a->text, sizeof(a->text));
+}
+
+static bool next_event(struct sctp_assoc *a, struct sctp_event *ret)
+{
+	if (take(&a->ev_incoming)) {
+		ret->type = SCTP_INCOMING;
+		ret->listener = a->listener;
+		ret->user = a->listener ? a->listener->user : NULL;
+		a->listener = NULL;
+		return true;
+	}
+	if (take(&a->ev_up)) {
+		ret->type = SCTP_UP;
+		return true;
+	}
+	if (a->ev_path && take_path(a, ret))
+		return true;
+	if (take(&a->ev_resized)) {
+		ret->type = SCTP_RESIZED;
+		return true;
+	}
+	if (take(&a->ev_writable)) {
+		ret->type = SCTP_WRITABLE;
+		return true;
+	}
+	if (take(&a->ev_acked)) {
+		ret->type = SCTP_ACKED;
+		return true;
+	}
+	if (take(&a->ev_down)) {
+		ret->type = SCTP_DOWN;
+		fill_down(a, ret);
+		return true;
+	}
+	return false;
+}
+
+bool sctp_event(struct sctp *s, struct sctp_event *ret)
+{
+	struct list *l;
+
+	while ((l = list_pop(&s->eventful))) {
+		struct sctp_assoc *a = list_entry(l, struct sctp_assoc, eventful);
+
+		/* It ended before anybody knew it. */
+		if (a->ev_incoming && a->ev_down) {
+			sctp_assoc_free(a);
+			continue;
+		}
+		memset(ret, 0, sizeof(*ret));
+		ret->assoc = a;
+		ret->user = a->user;
+		if (next_event(a, ret)) {
+			/* It may have more: its turn ends when it has none. */
+			sctp_assoc_note(a);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool sctp_recv(struct sctp *s, struct sctp_msg *ret)
+{
+	struct sctp_assoc *a = s->rx_assoc;
+
+	if (!a)
+		return false;
+	if (s->rx_pos < s->nrx) {
+		const struct sctp_rx *r = &s->rx[s->rx_pos++];
+
+		ret->sid = r->sid;
+		ret->ppid = r->ppid;
+		ret->ordered = r->ordered;
+		ret->len = r->len;
+		ret->n = 1;
+		ret->part[0] = (struct span){(uint8_t *)(uintptr_t)r->p, r->len};
+	} else if (!s->rx_queued || !sctp_recv_next(&a->recv, ret)) {
+		s->rx_queued = false;
+		return false;
+	}
+	ret->assoc = a;
+	ret->user = a->user;
+	return true;
+}
+
+void sctp_stats(const struct sctp *s, struct sctp_stats *ret)
+{
+	*ret = s->st;
+}
+
+uint64_t sctp_memory(const struct sctp *s)
+{
+	return sizeof(*s) + s->held + s->pool.held;
+}
