@@ -10,6 +10,7 @@
 #include "daemon/objects/memory/notice.h"
 #include "daemon/objects/queues/srq.h"
 #include "daemon/service/attach.h"
+#include "util/minmax.h"
 
 enum { RX_BUDGET = 512 /* packets a turn */ };
 
@@ -56,16 +57,11 @@ static bool turn(void *user, uint64_t now_ms)
 	return any;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t expiry(void *user)
 {
 	struct worker *w = user;
 
-	return earlier(timer_expiry(&w->timers), earlier(llp_expiry(w->net), llp_expiry(w->self)));
+	return min_u64(timer_expiry(&w->timers), min_u64(llp_expiry(w->net), llp_expiry(w->self)));
 }
 
 static bool about_to_sleep(void *user)

@@ -4,14 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "util/minmax.h"
+
 enum { NEAR_MAX_LEN = 32 };
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
 
 static unsigned distance(const char *a, const char *b)
 {
@@ -29,7 +24,8 @@ static unsigned distance(const char *a, const char *b)
 		for (unsigned j = 1; j <= n; j++) {
 			unsigned above = row[j];
 
-			row[j] = least(above + 1, row[j - 1] + 1, corner + (a[i - 1] != b[j - 1]));
+			row[j] = min_u32(min_u32(above, row[j - 1]) + 1,
+					 corner + (a[i - 1] != b[j - 1]));
 			corner = above;
 		}
 	}

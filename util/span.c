@@ -3,12 +3,7 @@
 
 #include <string.h>
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
+#include "util/minmax.h"
 
 size_t span_copy(const struct span *dst, unsigned ndst, const struct span *src, unsigned nsrc,
 		 size_t skip, size_t len)
@@ -27,7 +22,7 @@ size_t span_copy(const struct span *dst, unsigned ndst, const struct span *src, 
 		nsrc--;
 	}
 	while (done < len && ndst > 0 && nsrc > 0) {
-		size_t n = min3(len - done, dst->len - at, src->len - skip);
+		size_t n = min_size(len - done, min_size(dst->len - at, src->len - skip));
 
 		if (n > 0)
 			memmove(dst->p + at, src->p + skip, n);

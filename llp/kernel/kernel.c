@@ -13,6 +13,7 @@
 
 #include "util/addr.h"
 #include "util/cleanup.h"
+#include "util/minmax.h"
 
 enum {
 	EVENTS = 256,      /* epoll events per turn */
@@ -239,7 +240,7 @@ static uint64_t kernel_expiry(const struct llp *llp)
 
 	if (!list_empty(&t->sctp.ready))
 		return t->sctp.base_ms + t->sctp.now_ms;
-	return connect < listen ? connect : listen;
+	return min_u64(connect, listen);
 }
 
 static void kernel_stats(const struct llp *llp, struct llp_stats *ret)

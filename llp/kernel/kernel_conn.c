@@ -12,6 +12,7 @@
 
 #include "llp/common/route.h"
 #include "util/addr.h"
+#include "util/minmax.h"
 
 /* ---- an association's record ---- */
 
@@ -106,8 +107,7 @@ bool kernel_conn_measure(struct kernel_conn *c)
 
 	if (c->watch.fd < 0 || !kernel_sock_status(c->watch.fd, &st))
 		return false;
-	c->sctp.streams =
-		st.sstat_instrms < st.sstat_outstrms ? st.sstat_instrms : st.sstat_outstrms;
+	c->sctp.streams = min_u16(st.sstat_instrms, st.sstat_outstrms);
 	c->sctp.max_message = st.sstat_fragmentation_point;
 	c->cwnd = st.sstat_primary.spinfo_cwnd;
 	return true;

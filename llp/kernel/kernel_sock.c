@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "util/addr.h"
+#include "util/minmax.h"
 
 enum {
 	INIT_TRIES = 1000, /* our own timer ends the attempt, after 10 minutes at most */
@@ -73,7 +74,7 @@ static int set_timers(int fd, const struct llp_config *cfg)
 {
 	uint32_t first = cfg->rto_max_ms < INIT_RTO_MS ? cfg->rto_max_ms : INIT_RTO_MS;
 	struct sctp_rtoinfo rto = {
-		.srto_initial = first > cfg->rto_min_ms ? first : cfg->rto_min_ms,
+		.srto_initial = max_u32(first, cfg->rto_min_ms),
 		.srto_min = cfg->rto_min_ms,
 		.srto_max = cfg->rto_max_ms,
 	};

@@ -20,6 +20,7 @@
 #include "llp/user/udp_error.h"
 #include "util/addr.h"
 #include "util/cleanup.h"
+#include "util/minmax.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -245,11 +246,6 @@ struct progress {
 	bool too_big;
 };
 
-static uint32_t min32(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static unsigned packets(const struct udp_batch *b, uint32_t len)
 {
 	return (len + b->segment - 1) / b->segment;
@@ -337,7 +333,7 @@ static unsigned fill_msgs(struct udp *u, struct udp_batch *b, const struct progr
 	unsigned n = 0, span = p->span;
 
 	for (uint32_t done = p->done; done < end && n < MAX_SEGMENTS; n++) {
-		u->tx_len[n] = min32(end - done, b->segment);
+		u->tx_len[n] = min_u32(end - done, b->segment);
 		fill_msg(&u->tx[n].msg_hdr, b, span, u->tx_len[n]);
 		span += (unsigned)u->tx[n].msg_hdr.msg_iovlen;
 		done += u->tx_len[n];
@@ -385,7 +381,7 @@ static void add_segment_size(struct msghdr *m, struct control *ctl, uint32_t seg
 static void send_joined(struct udp *u, struct udp_batch *b, struct progress *p)
 {
 	uint32_t fit = b->segment > UDP_MAX_PACKET ? 1 : UDP_MAX_PACKET / b->segment;
-	uint32_t len = min32(b->len - p->done, min32(fit, MAX_SEGMENTS) * b->segment);
+	uint32_t len = min_u32(b->len - p->done, min_u32(fit, MAX_SEGMENTS) * b->segment);
 	struct control ctl;
 	unsigned before;
 	struct msghdr m;
@@ -428,8 +424,8 @@ static void send_all(struct udp *u, struct udp_batch *b, struct progress *p)
 /* Keeps what was not sent, as far as there is room. */
 static void keep(struct udp *u, const struct udp_batch *b, const struct progress *p)
 {
-	uint32_t most = min32(WAITING / b->segment, MAX_SEGMENTS) * b->segment;
-	uint32_t len = min32(b->len - p->done, most);
+	uint32_t most = min_u32(WAITING / b->segment, MAX_SEGMENTS) * b->segment;
+	uint32_t len = min_u32(b->len - p->done, most);
 	struct span to = {u->rest_data, len};
 
 	u->st.tx_errors += packets(b, b->len - p->done) - packets(b, len);
@@ -440,7 +436,7 @@ static void keep(struct udp *u, const struct udp_batch *b, const struct progress
 	u->rest.nspans = packets(b, len);
 	for (unsigned i = 0; i < u->rest.nspans; i++, len -= b->segment)
 		u->rest_span[i] = (struct span){u->rest_data + (size_t)i * b->segment,
-						min32(len, b->segment)};
+						min_u32(len, b->segment)};
 }
 
 int udp_send(struct udp *u, struct udp_batch *b)

@@ -11,6 +11,7 @@
 
 #include "util/addr.h"
 #include "util/crc32c.h"
+#include "util/minmax.h"
 
 enum {
 	MS = 1000, /* microseconds */
@@ -116,7 +117,7 @@ static void set_limits(const struct llp_config *cfg, struct sctp_config *ret)
 {
 	uint32_t first = cfg->rto_max_ms < INIT_RTO_MS ? cfg->rto_max_ms : INIT_RTO_MS;
 
-	ret->rto_initial_us = (first > cfg->rto_min_ms ? first : cfg->rto_min_ms) * MS;
+	ret->rto_initial_us = max_u32(first, cfg->rto_min_ms) * MS;
 	ret->rto_min_us = cfg->rto_min_ms * MS;
 	ret->rto_max_us = cfg->rto_max_ms * MS;
 	ret->sack_packets = cfg->sack_packets;
@@ -288,7 +289,7 @@ static uint64_t user_expiry(const struct llp *llp)
 	if (core <= t->now_us)
 		return now;
 	core = (core - t->owner_us + MS - 1) / MS;
-	return core < next ? core : next;
+	return min_u64(core, next);
 }
 
 /* Has the owner woken when a full socket has room. If that fails, the next tick flushes. */

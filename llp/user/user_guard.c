@@ -15,6 +15,7 @@
 
 #include "util/addr.h"
 #include "util/be.h"
+#include "util/minmax.h"
 
 enum {
 	WINDOW_US = 20000,
@@ -218,7 +219,7 @@ static uint32_t next_part(uint32_t part, const struct limit *l, uint64_t n, bool
 		part /= STEP;
 	else if (n < l->goal / 2)
 		part = part > ALL / STEP ? ALL : STEP * part;
-	return part > least ? part : least;
+	return max_u32(part, least);
 }
 
 void llp_user_guard_init(struct user *t)

@@ -2,6 +2,7 @@
 #include "proto/ddp/ddp_tx.h"
 
 #include "util/checked.h"
+#include "util/minmax.h"
 
 enum {
 	ALIGN = 4,  /* SCTP pads every chunk to this */
@@ -39,7 +40,7 @@ uint32_t ddp_tx_cut(struct ddp_tx *m, uint32_t mulpdu, uint32_t room)
 		m->cut = left <= max ? left : filling_part(max, head, room);
 	else if (left > 0 && (m->cut == 0 || m->cut > max))
 		m->cut = equal_part(left, max);
-	m->now = left < m->cut ? left : m->cut;
+	m->now = min_u32(left, m->cut);
 	return m->now;
 }
 

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proto/session/enh.h"
 
+#include "util/minmax.h"
+
 enum {
 	RTR_ALL = WIRE_RTR_SEND | WIRE_RTR_WRITE | WIRE_RTR_READ,
 	DEPTH_MAX = WIRE_ENH_UNCHANGED - 1, /* the largest depth that can be sent */
 };
 
-static uint16_t min(uint16_t a, uint16_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The wanted depth, at most `have`; `have` itself if the wish is WIRE_ENH_UNCHANGED. */
 static uint16_t depth(uint16_t wish, uint16_t have)
 {
-	return wish == WIRE_ENH_UNCHANGED ? have : min(wish, have);
+	return wish == WIRE_ENH_UNCHANGED ? have : min_u16(wish, have);
 }
 
 /* The ready-to-receive messages to offer to a peer that named some, or none. */
@@ -30,8 +27,8 @@ void enh_answer(const struct wire_enh *init, const struct enh_terms *have,
 		struct enh_terms *ret_terms)
 {
 	uint8_t rtr = init->p2p ? offer(init->rtr, have->ird) : 0;
-	uint16_t ird = min(depth(want->ird, have->ird), DEPTH_MAX);
-	uint16_t ord = min(depth(want->ord, have->ord), init->ird);
+	uint16_t ird = min_u16(depth(want->ird, have->ird), DEPTH_MAX);
+	uint16_t ord = min_u16(depth(want->ord, have->ord), init->ird);
 	bool keep_ird = init->ord == WIRE_ENH_UNCHANGED, keep_ord = init->ird == WIRE_ENH_UNCHANGED;
 
 	if (ird == 0 && rtr & WIRE_RTR_READ)
@@ -55,7 +52,7 @@ static uint16_t wanted_depth(uint16_t wish, uint16_t mirror)
 {
 	if (wish == WIRE_ENH_UNCHANGED || mirror == WIRE_ENH_UNCHANGED)
 		return WIRE_ENH_UNCHANGED;
-	return min(wish, DEPTH_MAX);
+	return min_u16(wish, DEPTH_MAX);
 }
 
 void enh_reject(const struct wire_enh *init, const struct wire_enh *want,

@@ -2,12 +2,9 @@
 /* When congestion windows grow and shrink: RFC 9260 7.2. */
 #include "tests/sctp/invariant_seen.h"
 
-enum { FLOOR = 4, CUBIC_LIMIT = 8 };
+#include "util/minmax.h"
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+enum { FLOOR = 4, CUBIC_LIMIT = 8 };
 
 static bool resized(const struct sctp_path *before, const struct sctp_path *after)
 {
@@ -44,7 +41,7 @@ static void check_avoidance(struct invariant *v, struct invariant_path *p,
 		return;
 	holds(v, "7.2.2-04", growth <= before->cc.pmdcs);
 	holds(v, "7.2.2-08", p->credit >= before->cc.cwnd);
-	p->credit -= least((uint32_t)p->credit, before->cc.cwnd);
+	p->credit -= min_u32((uint32_t)p->credit, before->cc.cwnd);
 }
 
 static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned i)
@@ -63,7 +60,7 @@ static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned
 		check_avoidance(v, p, before, growth);
 		return;
 	}
-	holds(v, "7.2.1-10", growth <= least(p->acked, limit));
+	holds(v, "7.2.1-10", growth <= min_u32(p->acked, limit));
 	holds(v, "7.2.1-10", e->a->tx.cum != e->cum);
 }
 
@@ -159,7 +156,7 @@ void invariant_windows_run(struct invariant *v, struct invariant_seen *e)
 			check_timeout(v, before, after);
 		else if (expired) /* 6.1 (A): as if it were idle */
 			holds(v, "6.1-09",
-			      after->cc.cwnd >= least(before->cc.cwnd, FLOOR * before->cc.pmdcs));
+			      after->cc.cwnd >= min_u32(before->cc.cwnd, FLOOR * before->cc.pmdcs));
 		else
 			check_recovery(v, e, i);
 		note_entry(e, i, &e->path[i]);

@@ -4,6 +4,8 @@
 
 #include "util/span.h"
 
+#include "util/minmax.h"
+
 enum { LEN = 16 };
 
 static uint8_t from[LEN], to[LEN];
@@ -25,11 +27,6 @@ Test(span, total_is_the_sum_of_the_lengths)
 	cr_expect_eq(span_total(s, 3), 8);
 }
 
-static size_t min(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static size_t left(size_t total, size_t skip)
 {
 	return skip < total ? total - skip : 0;
@@ -44,7 +41,7 @@ Test(span, every_range_is_copied_byte_for_byte_and_nothing_beside_it)
 
 	for (size_t skip = 0; skip <= nsrc + 2; skip++) {
 		for (size_t len = 0; len <= nsrc + 2; len++) {
-			size_t want = min(len, min(ndst, left(nsrc, skip)));
+			size_t want = min_size(len, min_size(ndst, left(nsrc, skip)));
 
 			memset(to, 0, LEN);
 			cr_assert_eq(span_copy(dst, 5, src, 5, skip, len), want,

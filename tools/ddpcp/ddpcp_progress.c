@@ -8,6 +8,7 @@
 
 #include "tools/common/common.h"
 #include "tools/ddpcp/ddpcp_proto.h"
+#include "util/minmax.h"
 
 enum {
 	NAME = 24,
@@ -17,19 +18,14 @@ enum {
 	STEP_NS = 100000000,
 };
 
-static unsigned least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
 /* What the name leaves of the room is for the bar, if that is enough for one: " [####....]". */
 static void name_and_bar(char buf[DDPCP_PROGRESS_MAX], const char *path, double part, unsigned room)
 {
-	unsigned name = least(room, NAME), bar = room - name;
+	unsigned name = min_u32(room, NAME), bar = room - name;
 	char clean[NAME + 1], fill[BAR + 1];
 
 	common_clean(clean, sizeof(clean), path, strlen(path));
-	bar = bar < BAR_MIN + BAR_FRAME ? 0 : least(bar - BAR_FRAME, BAR);
+	bar = bar < BAR_MIN + BAR_FRAME ? 0 : min_u32(bar - BAR_FRAME, BAR);
 	for (unsigned i = 0; i < bar; i++)
 		fill[i] = i < (unsigned)(part * bar) ? '#' : '.';
 	fill[bar] = '\0';
@@ -57,7 +53,7 @@ void ddpcp_progress_line(char buf[DDPCP_PROGRESS_MAX], const struct ddpcp_progre
 {
 	double part = p->size ? (double)done / (double)p->size : 1;
 	double rate = seconds > 0 && done > p->from ? (double)(done - p->from) / seconds : 0;
-	unsigned room = columns > 0 ? least(columns, DDPCP_PROGRESS_MAX) - 1 : 0;
+	unsigned room = columns > 0 ? min_u32(columns, DDPCP_PROGRESS_MAX) - 1 : 0;
 	char numbers[64], front[DDPCP_PROGRESS_MAX];
 	int n = figures(numbers, p, done, rate);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/ddperf/ddperf_sink.h"
+#include "util/minmax.h"
 
 enum {
 	MIN_BUF = 1024, /* room for credits */
@@ -42,16 +43,11 @@ static int make_memory(struct ddperf_run *run)
 	return r;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* A batch has one completion. To wake the program for each message of 64 KiB took a sixth of the
  * daemon's time. */
 static uint32_t batch(const struct ddperf_opts *o)
 {
-	uint32_t n = least(least(o->depth / 4, MAX_BATCH), BATCH_BYTES / o->size);
+	uint32_t n = min_u32(min_u32(o->depth / 4, MAX_BATCH), BATCH_BYTES / o->size);
 
 	return n ? n : 1;
 }
