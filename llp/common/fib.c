@@ -25,7 +25,7 @@ struct request {
 
 /* ---- the question ---- */
 
-static void put(struct request *q, unsigned short type, const void *data, size_t len)
+static void put_attr(struct request *q, unsigned short type, const void *data, size_t len)
 {
 	struct rtattr *a = (void *)((uint8_t *)q + q->head.nlmsg_len);
 
@@ -56,19 +56,19 @@ static struct request request(const struct sockaddr_storage *local,
 			  .rtm_flags = RTM_F_FIB_MATCH},
 	};
 
-	put(&q, RTA_DST, host(to), len);
+	put_attr(&q, RTA_DST, host(to), len);
 	if (local) {
 		q.route.rtm_src_len = (unsigned char)(8 * len);
-		put(&q, RTA_SRC, host(local), len);
+		put_attr(&q, RTA_SRC, host(local), len);
 	}
 	if (scope)
-		put(&q, RTA_OIF, &scope, sizeof(scope));
+		put_attr(&q, RTA_OIF, &scope, sizeof(scope));
 	return q;
 }
 
 /* ---- the answer ---- */
 
-static uint32_t number(const struct rtattr *a)
+static uint32_t attr_u32(const struct rtattr *a)
 {
 	uint32_t v = 0;
 
@@ -83,7 +83,7 @@ static uint32_t route_mtu(const struct rtattr *metrics)
 
 	for (const struct rtattr *a = RTA_DATA(metrics); RTA_OK(a, left); a = RTA_NEXT(a, left))
 		if (a->rta_type == RTAX_MTU)
-			return number(a);
+			return attr_u32(a);
 	return 0;
 }
 
@@ -98,14 +98,14 @@ static unsigned first_device(const struct rtattr *hops)
 static void take_attr(const struct rtattr *a, struct fib *ret)
 {
 	if (a->rta_type == RTA_OIF)
-		ret->device = number(a);
+		ret->device = attr_u32(a);
 	else if (a->rta_type == RTA_MULTIPATH)
 		ret->device = first_device(a);
 	else if (a->rta_type == RTA_METRICS)
 		ret->mtu = route_mtu(a);
 }
 
-static int parse(const struct nlmsghdr *h, size_t len, struct fib *ret)
+static int parse_route(const struct nlmsghdr *h, size_t len, struct fib *ret)
 {
 	const struct rtmsg *route = NLMSG_DATA(h);
 	size_t left;
@@ -151,7 +151,7 @@ int fib_find(const struct sockaddr_storage *local, const struct sockaddr_storage
 	n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
 	if (n < 0)
 		return -errno;
-	r = parse((const void *)answer, (size_t)n, &found);
+	r = parse_route((const void *)answer, (size_t)n, &found);
 	if (r == 0 && found.mtu == 0)
 		r = device_mtu(found.device, &found.mtu);
 	if (r == 0)

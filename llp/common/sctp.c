@@ -225,7 +225,7 @@ void llp_sctp_indication(struct llp_sctp_conn *c, uint32_t got)
 /* ---- upcalls ---- */
 
 /* False if the owner freed the association or does not want it. */
-static bool announce(struct llp_sctp *t, struct llp_sctp_conn *c)
+static bool report_up(struct llp_sctp *t, struct llp_sctp_conn *c)
 {
 	struct llp_listener *l;
 	void *owner;
@@ -260,7 +260,7 @@ static void report_end(struct llp_sctp *t, struct llp_sctp_conn *c)
 		t->base.ev->down(c->base.user, c->err, c->reason);
 }
 
-static void dispatch(struct llp_sctp *t, struct llp_sctp_conn *c)
+static void dispatch_conn(struct llp_sctp *t, struct llp_sctp_conn *c)
 {
 	bool fresh = c->state < LLP_SCTP_UP;
 
@@ -271,7 +271,7 @@ static void dispatch(struct llp_sctp *t, struct llp_sctp_conn *c)
 		list_del(&c->connecting);
 		if (!c->ended)
 			t->ops->prepare(c);
-		if (!c->ended && !announce(t, c))
+		if (!c->ended && !report_up(t, c))
 			return;
 	}
 	if ((c->state == LLP_SCTP_UP || c->state == LLP_SCTP_CLOSING) && !c->ended) {
@@ -294,7 +294,7 @@ void llp_sctp_dispatch(struct llp_sctp *t, bool (*more)(const struct llp_sctp *t
 	while (!list_empty(&now) && (!more || more(t))) {
 		struct list *link = list_pop(&now);
 
-		dispatch(t, list_entry(link, struct llp_sctp_conn, ready));
+		dispatch_conn(t, list_entry(link, struct llp_sctp_conn, ready));
 	}
 	t->current = NULL;
 	list_splice_tail(&now, &t->ready);

@@ -207,7 +207,7 @@ static bool kernel_input(struct llp *llp, unsigned budget)
 }
 
 /* No event reports that a path MTU has grown. */
-static void measure(struct kernel *t)
+static void measure_conns(struct kernel *t)
 {
 	struct list *l;
 
@@ -229,7 +229,7 @@ static void kernel_tick(struct llp *llp, uint64_t now_ms)
 	llp_sctp_set_time(&t->sctp, now_ms);
 	kernel_conn_expire(t);
 	kernel_listener_resume(t);
-	measure(t);
+	measure_conns(t);
 	kernel_dispatch(t, EVENTS);
 }
 

@@ -116,7 +116,7 @@ bool kernel_conn_measure(struct kernel_conn *c)
 /* ---- connecting ---- */
 
 /* sctp_connectx() takes a packed array of addresses of different lengths. */
-static int begin(int fd, const struct llp_addrs *peer, uint16_t port)
+static int connect_socket(int fd, const struct llp_addrs *peer, uint16_t port)
 {
 	uint8_t packed[LLP_MAX_ADDRS * sizeof(struct sockaddr_in6)];
 	uint8_t *p = packed;
@@ -143,8 +143,8 @@ static int check_families(const struct llp_addrs *peer)
 }
 
 /* The addresses to connect from: those the owner names, or the one that the route takes. */
-static int choose_local(const struct kernel *t, const struct llp_addrs *peer,
-			const struct llp_addrs *from, struct llp_addrs *ret)
+static int choose_sources(const struct kernel *t, const struct llp_addrs *peer,
+			  const struct llp_addrs *from, struct llp_addrs *ret)
 {
 	int i;
 
@@ -168,13 +168,13 @@ static int open_to(const struct kernel *t, const struct llp_addrs *peer, uint16_
 	int fd, r = check_families(peer);
 
 	if (r == 0)
-		r = choose_local(t, peer, from, &local);
+		r = choose_sources(t, peer, from, &local);
 	if (r)
 		return r;
 	fd = kernel_sock_new(t, &local, 0, &what);
 	if (fd < 0)
 		return fd;
-	r = begin(fd, peer, port);
+	r = connect_socket(fd, peer, port);
 	if (r == 0)
 		return fd;
 	kernel_sock_abort(fd);

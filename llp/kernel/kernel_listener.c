@@ -28,7 +28,7 @@ static bool same_list(const struct sockaddr_storage *a, unsigned na, const struc
 
 /* ---- listening sockets ---- */
 
-static int watch(struct kernel *t, struct kernel_listening *s, int op, uint32_t events)
+static int watch_socket(struct kernel *t, struct kernel_listening *s, int op, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = &s->watch};
 
@@ -78,7 +78,7 @@ static int open_socket(struct kernel *t, const struct llp_addrs *at, uint16_t po
 	s->naddrs = at->n;
 	memcpy(s->addr, at->a, at->n * sizeof(s->addr[0]));
 	list_add_tail(&t->listening, &s->all);
-	r = listen(s->watch.fd, BACKLOG) ? -errno : watch(t, s, EPOLL_CTL_ADD, EPOLLIN);
+	r = listen(s->watch.fd, BACKLOG) ? -errno : watch_socket(t, s, EPOLL_CTL_ADD, EPOLLIN);
 	if (r)
 		put_socket(t, s);
 	return r;
@@ -195,7 +195,7 @@ static struct kernel_listener *listener_of(const struct kernel *t, const struct 
 /* No descriptor is left for an association that came in. */
 static void pause_accept(struct kernel *t, struct kernel_listening *s)
 {
-	if (watch(t, s, EPOLL_CTL_MOD, 0))
+	if (watch_socket(t, s, EPOLL_CTL_MOD, 0))
 		return;
 	s->paused_until_ms = t->sctp.now_ms + PAUSE_MS;
 	t->paused++;
@@ -212,7 +212,7 @@ void kernel_listener_resume(struct kernel *t)
 			continue;
 		s->paused_until_ms = 0;
 		t->paused--;
-		(void)watch(t, s, EPOLL_CTL_MOD, EPOLLIN);
+		(void)watch_socket(t, s, EPOLL_CTL_MOD, EPOLLIN);
 	}
 }
 

@@ -18,7 +18,7 @@ static bool primary_of(int fd, struct sockaddr_storage *ret)
 	return true;
 }
 
-static enum llp_path_state state_of(int32_t spinfo_state)
+static enum llp_path_state state_of_spinfo(int32_t spinfo_state)
 {
 	switch (spinfo_state) {
 	case SCTP_ACTIVE:
@@ -49,7 +49,7 @@ static int path_at(const struct kernel_conn *c, const struct sockaddr_storage *r
 		return -errno;
 	*ret = (struct llp_path){
 		.remote = *remote,
-		.state = state_of(info.spinfo_state),
+		.state = state_of_spinfo(info.spinfo_state),
 		.srtt_us = ticks_to_us(kernel_of(c), info.spinfo_srtt),
 		.rto_ms = info.spinfo_rto,
 		.cwnd = info.spinfo_cwnd,

@@ -42,7 +42,7 @@ static void take_info(struct kernel_in *in, struct msghdr *h)
 }
 
 /* One system call: how many it brought, or -errno. */
-static int receive(struct kernel *t, int fd)
+static int read_batch(struct kernel *t, int fd)
 {
 	struct mmsghdr msgs[KERNEL_BATCH];
 	struct iovec iov[KERNEL_BATCH];
@@ -79,7 +79,7 @@ static size_t aligned(size_t len)
 }
 
 /* Copies what the reader has left in the shared batch. */
-static void keep(struct kernel_conn *c, const struct kernel_batch *b)
+static void keep_rest(struct kernel_conn *c, const struct kernel_batch *b)
 {
 	size_t size = 0;
 	uint8_t *p;
@@ -103,14 +103,14 @@ static void keep(struct kernel_conn *c, const struct kernel_batch *b)
 static void claim(struct kernel *t, struct kernel_conn *c)
 {
 	if (t->reader && t->reader != c && t->batch.head < t->batch.n)
-		keep(t->reader, &t->batch);
+		keep_rest(t->reader, &t->batch);
 	if (t->reader != c)
 		t->batch.head = t->batch.n = 0;
 	t->reader = c;
 }
 
 /* An event with the reason should have come before. */
-static bool gone(struct kernel_conn *c, int err)
+static bool end_on_error(struct kernel_conn *c, int err)
 {
 	llp_sctp_end(&c->sctp, err, "the association is gone: %s", strerror(err));
 	return false;
@@ -152,11 +152,11 @@ static bool refill(struct kernel_conn *c)
 		return false;
 	c->rx_left--;
 	do
-		n = receive(t, c->watch.fd);
+		n = read_batch(t, c->watch.fd);
 	while (n < 0 && note_error(c, -n));
 	if (n < 0) {
 		c->drained = true;
-		return c->sock_err ? gone(c, c->sock_err) : false;
+		return c->sock_err ? end_on_error(c, c->sock_err) : false;
 	}
 	/* A batch that is not full has emptied the socket; epoll reports the next message. */
 	c->drained = n < KERNEL_BATCH && c->sctp.state >= LLP_SCTP_UP;
@@ -175,7 +175,7 @@ bool kernel_rx_holds(const struct kernel_conn *c)
 	       (t->reader == c && t->batch.head < t->batch.n);
 }
 
-static struct kernel_in *next(struct kernel_conn *c)
+static struct kernel_in *next_input(struct kernel_conn *c)
 {
 	struct kernel *t = kernel_of(c);
 
@@ -211,7 +211,7 @@ enum llp_sctp_pulled kernel_pull(struct kernel_conn *c, struct kernel_in *ret)
 		llp_sctp_drop_part(&c->sctp);
 	if (c->watch.fd < 0 || c->sctp.ended)
 		return LLP_SCTP_NOTHING;
-	in = next(c);
+	in = next_input(c);
 	if (!in)
 		return LLP_SCTP_NOTHING;
 	if (in->flags & MSG_NOTIFICATION) {

@@ -18,21 +18,21 @@ enum {
 	EXPOSE_FAILING = 2,  /* of SCTP_EXPOSE_POTENTIALLY_FAILED_STATE */
 };
 
-static int set(int fd, int name, const void *value, size_t len)
+static int set_option(int fd, int name, const void *value, size_t len)
 {
 	return setsockopt(fd, IPPROTO_SCTP, name, value, (socklen_t)len);
 }
 
 static int set_int(int fd, int name, int value)
 {
-	return set(fd, name, &value, sizeof(value));
+	return set_option(fd, name, &value, sizeof(value));
 }
 
 static int set_assoc(int fd, int name, uint32_t value)
 {
 	struct sctp_assoc_value v = {.assoc_value = value};
 
-	return set(fd, name, &v, sizeof(v));
+	return set_option(fd, name, &v, sizeof(v));
 }
 
 static int set_events(int fd)
@@ -46,7 +46,7 @@ static int set_events(int fd)
 		struct sctp_event e = {
 			.se_assoc_id = SCTP_FUTURE_ASSOC, .se_type = types[i], .se_on = 1};
 
-		if (set(fd, SCTP_EVENT, &e, sizeof(e)))
+		if (set_option(fd, SCTP_EVENT, &e, sizeof(e)))
 			return -1;
 	}
 	return 0;
@@ -60,8 +60,8 @@ static int set_start(int fd, const struct llp_config *cfg)
 				    .sinit_max_attempts = INIT_TRIES,
 				    .sinit_max_init_timeo = INIT_RTO_MS};
 
-	return set(fd, SCTP_ADAPTATION_LAYER, &a, sizeof(a)) ||
-	       set(fd, SCTP_INITMSG, &init, sizeof(init));
+	return set_option(fd, SCTP_ADAPTATION_LAYER, &a, sizeof(a)) ||
+	       set_option(fd, SCTP_INITMSG, &init, sizeof(init));
 }
 
 /* RFC 5041 section 3 requires a reliable transport. */
@@ -80,8 +80,8 @@ static int set_timers(int fd, const struct llp_config *cfg)
 	};
 	struct sctp_sack_info sack = {.sack_delay = cfg->sack_ms, .sack_freq = cfg->sack_packets};
 
-	return set(fd, SCTP_RTOINFO, &rto, sizeof(rto)) ||
-	       set(fd, SCTP_DELAYED_SACK, &sack, sizeof(sack));
+	return set_option(fd, SCTP_RTOINFO, &rto, sizeof(rto)) ||
+	       set_option(fd, SCTP_DELAYED_SACK, &sack, sizeof(sack));
 }
 
 static int set_paths(int fd, const struct llp_config *cfg)
@@ -90,7 +90,7 @@ static int set_paths(int fd, const struct llp_config *cfg)
 				     .spp_hbinterval = cfg->heartbeat_ms};
 
 	p.spp_flags = cfg->heartbeat_ms ? SPP_HB_ENABLE : SPP_HB_DISABLE;
-	return set(fd, SCTP_PEER_ADDR_PARAMS, &p, sizeof(p)) ||
+	return set_option(fd, SCTP_PEER_ADDR_PARAMS, &p, sizeof(p)) ||
 	       set_assoc(fd, SCTP_EXPOSE_POTENTIALLY_FAILED_STATE, EXPOSE_FAILING);
 }
 
@@ -102,7 +102,7 @@ static int set_tunnel(int fd, const struct llp_config *cfg)
 	e.sue_address.ss_family = AF_UNSPEC;
 	if (cfg->udp_port == 0)
 		return 0; /* the default; kernels before 5.11 have no such option */
-	return set(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, &e, sizeof(e));
+	return set_option(fd, SCTP_REMOTE_UDP_ENCAPS_PORT, &e, sizeof(e));
 }
 
 /* With CAP_NET_ADMIN as much as requested, else as much as the system allows. */
@@ -126,7 +126,7 @@ static int set_flow(int fd, const struct llp_config *cfg)
 	return set_buffers(fd, cfg->buffer) || set_int(fd, SCTP_NODELAY, 1) ||
 	       set_int(fd, SCTP_DISABLE_FRAGMENTS, 1) || set_int(fd, SCTP_RECVRCVINFO, 1) ||
 	       set_int(fd, SCTP_FRAGMENT_INTERLEAVE, 0) ||
-	       set(fd, SCTP_PARTIAL_DELIVERY_POINT, &point, sizeof(point)) ||
+	       set_option(fd, SCTP_PARTIAL_DELIVERY_POINT, &point, sizeof(point)) ||
 	       set_assoc(fd, SCTP_MAX_BURST, 0);
 }
 
@@ -182,7 +182,7 @@ static int bind_all(int fd, const struct llp_addrs *at, uint16_t port)
 	return 0;
 }
 
-static int prepare(int fd, const struct kernel *t, int family, const char **ret_what)
+static int prepare_socket(int fd, const struct kernel *t, int family, const char **ret_what)
 {
 	int one = 1;
 
@@ -204,7 +204,7 @@ int kernel_sock_new(const struct kernel *t, const struct llp_addrs *at, uint16_t
 	*ret_what = "socket";
 	if (fd < 0)
 		return -errno;
-	if (prepare(fd, t, family, ret_what) == 0) {
+	if (prepare_socket(fd, t, family, ret_what) == 0) {
 		*ret_what = "address";
 		if (bind_all(fd, at, port) == 0)
 			return fd;
@@ -246,7 +246,7 @@ void kernel_sock_max_retrans(const struct kernel *t, int fd, unsigned npaths)
 	if (tries == 0 || (npaths > 1 && tries > sum))
 		tries = sum;
 	a = (struct sctp_assocparams){.sasoc_asocmaxrxt = (uint16_t)tries};
-	(void)set(fd, SCTP_ASSOCINFO, &a, sizeof(a));
+	(void)set_option(fd, SCTP_ASSOCINFO, &a, sizeof(a));
 }
 
 void kernel_sock_abort(int fd)
@@ -296,7 +296,7 @@ void kernel_sock_force_mtu(int fd, uint32_t len)
 	struct sctp_paddrparams p = {.spp_flags = len ? SPP_PMTUD_DISABLE : SPP_PMTUD_ENABLE,
 				     .spp_pathmtu = len ? len + PACKET_HEADERS : 0};
 
-	(void)set(fd, SCTP_PEER_ADDR_PARAMS, &p, sizeof(p));
+	(void)set_option(fd, SCTP_PEER_ADDR_PARAMS, &p, sizeof(p));
 }
 
 int kernel_sock_error(int fd)

@@ -187,7 +187,7 @@ void kernel_flush(struct llp *llp)
 
 /* ---- from the owner ---- */
 
-static bool has_room(const struct kernel_tx *tx, uint32_t len)
+static bool stage_has_room(const struct kernel_tx *tx, uint32_t len)
 {
 	return tx->n < KERNEL_BATCH && len <= tx->size - tx->used;
 }
@@ -221,14 +221,14 @@ int kernel_send(struct llp_conn *lc, const struct llp_msg *m)
 		return r;
 	if (c->eof)
 		return LLP_E_DOWN;
-	if (!has_room(tx, m->len) && !tx->blocked)
+	if (!stage_has_room(tx, m->len) && !tx->blocked)
 		kernel_tx_push(c);
 	if (c->sctp.ended)
 		return LLP_E_DOWN;
 	/* The path MTU may have shrunk meanwhile. */
 	if (m->len > c->sctp.max_message)
 		return LLP_E_TOO_LONG;
-	if (!has_room(tx, m->len)) {
+	if (!stage_has_room(tx, m->len)) {
 		tx->wanted = true;
 		return LLP_E_AGAIN;
 	}

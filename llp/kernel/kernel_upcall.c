@@ -47,7 +47,7 @@ static void read_end(struct kernel_conn *c)
 	llp_sctp_end(&c->sctp, ECONNRESET, "the peer ended the association during setup");
 }
 
-static void prepare(struct llp_sctp_conn *sc)
+static void prepare_conn(struct llp_sctp_conn *sc)
 {
 	struct kernel_conn *c = (struct kernel_conn *)sc;
 
@@ -113,7 +113,7 @@ static bool serve_acked(struct kernel *t, struct kernel_conn *c)
 	return llp_sctp_usable(&t->sctp, &c->sctp);
 }
 
-static void serve(struct llp_sctp_conn *sc)
+static void serve_conn(struct llp_sctp_conn *sc)
 {
 	struct kernel_conn *c = (struct kernel_conn *)sc;
 	struct kernel *t = kernel_of(c);
@@ -124,7 +124,7 @@ static void serve(struct llp_sctp_conn *sc)
 
 /* ---- dispatch ---- */
 
-static bool within_limit(const struct llp_sctp *t)
+static bool has_rx_budget(const struct llp_sctp *t)
 {
 	const struct kernel *k = (const struct kernel *)t;
 
@@ -134,7 +134,7 @@ static bool within_limit(const struct llp_sctp *t)
 void kernel_dispatch(struct kernel *t, unsigned budget)
 {
 	t->rx_limit = t->stats.rx_batches + (budget + KERNEL_BATCH - 1) / KERNEL_BATCH;
-	llp_sctp_dispatch(&t->sctp, within_limit);
+	llp_sctp_dispatch(&t->sctp, has_rx_budget);
 }
 
 void kernel_shutdown(struct llp_conn *lc)
@@ -153,8 +153,8 @@ void kernel_shutdown(struct llp_conn *lc)
 
 const struct llp_sctp_ops kernel_upcall_ops = {
 	.verify = verify,
-	.prepare = prepare,
+	.prepare = prepare_conn,
 	.listener = listener,
-	.serve = serve,
+	.serve = serve_conn,
 	.release = kernel_conn_release,
 };

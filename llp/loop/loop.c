@@ -88,7 +88,7 @@ static struct conn *conn_of(const struct llp_conn *c)
 
 /* ---- addresses ---- */
 
-static bool is_ours(const struct loop *t, const struct sockaddr_storage *a)
+static bool is_own_addr(const struct loop *t, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < t->naddrs; i++) {
 		if (addr_same_host(&t->addrs[i], a))
@@ -101,13 +101,13 @@ static bool is_ours(const struct loop *t, const struct sockaddr_storage *a)
 
 /* ---- listeners ---- */
 
-static bool listens_at(const struct loop *t, const struct listener *l,
-		       const struct sockaddr_storage *a)
+static bool listener_has(const struct loop *t, const struct listener *l,
+			 const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < l->naddrs; i++)
 		if (addr_same_host(&l->addr[i], a))
 			return true;
-	return l->naddrs == 0 && is_ours(t, a);
+	return l->naddrs == 0 && is_own_addr(t, a);
 }
 
 static struct listener *listener_at(const struct loop *t, const struct sockaddr_storage *peer)
@@ -115,7 +115,7 @@ static struct listener *listener_at(const struct loop *t, const struct sockaddr_
 	list_foreach (it, &t->listeners) {
 		struct listener *l = list_entry(it, struct listener, link);
 
-		if (l->port == addr_port(peer) && listens_at(t, l, peer))
+		if (l->port == addr_port(peer) && listener_has(t, l, peer))
 			return l;
 	}
 	return NULL;
@@ -124,7 +124,7 @@ static struct listener *listener_at(const struct loop *t, const struct sockaddr_
 static bool overlaps(const struct loop *t, const struct listener *l, const struct llp_addrs *at)
 {
 	for (unsigned i = 0; i < at->n; i++)
-		if (listens_at(t, l, &at->a[i]))
+		if (listener_has(t, l, &at->a[i]))
 			return true;
 	return at->n == 0;
 }
@@ -132,7 +132,7 @@ static bool overlaps(const struct loop *t, const struct listener *l, const struc
 static int check_listen(const struct loop *t, const struct llp_addrs *at, uint16_t port)
 {
 	for (unsigned i = 0; i < at->n; i++)
-		if (!is_ours(t, &at->a[i]))
+		if (!is_own_addr(t, &at->a[i]))
 			return -EADDRNOTAVAIL;
 	list_foreach (it, &t->listeners) {
 		const struct listener *l = list_entry(it, struct listener, link);
@@ -193,7 +193,7 @@ static void schedule(struct conn *c)
 		list_add_tail(&loop_of(c->c.llp)->due, &c->due);
 }
 
-static void end(struct conn *c, int err, const char *reason)
+static void end_conn(struct conn *c, int err, const char *reason)
 {
 	if (c->peer)
 		c->peer->peer = NULL;
@@ -210,7 +210,7 @@ static void loop_abort(struct llp_conn *llc, const char *reason)
 	struct conn *c = conn_of(llc);
 
 	if (c->peer)
-		end(c->peer, ECONNRESET, reason);
+		end_conn(c->peer, ECONNRESET, reason);
 	c->state = CLOSED;
 	c->slot = NULL;
 	list_del(&c->due);
@@ -233,9 +233,9 @@ static void loop_shutdown(struct llp_conn *llc)
 
 	if (c->state != UP && c->state != CONNECTING)
 		return;
-	end(c, 0, "shut down");
+	end_conn(c, 0, "shut down");
 	if (peer)
-		end(peer, 0, "shut down by the peer");
+		end_conn(peer, 0, "shut down by the peer");
 }
 
 /* Paths cannot fail here: only the first address is used. */
@@ -267,7 +267,7 @@ static int loop_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t 
 
 /* ---- messages ---- */
 
-static int refuse(struct conn *c)
+static int refuse_send(struct conn *c)
 {
 	c->refused = true;
 	schedule(c);
@@ -301,7 +301,7 @@ static int loop_send(struct llp_conn *llc, const struct llp_msg *m)
 	if (m->len > MAX_MESSAGE)
 		return LLP_E_TOO_LONG;
 	if (t->sending || to->state != UP)
-		return refuse(c);
+		return refuse_send(c);
 
 	present(to, m);
 	t->sending = true;
@@ -313,7 +313,7 @@ static int loop_send(struct llp_conn *llc, const struct llp_msg *m)
 	if (c->state != UP)
 		return LLP_E_DOWN; /* the upcall ended it */
 	if (!taken)
-		return refuse(c);
+		return refuse_send(c);
 	t->stats.tx_packets++;
 	t->stats.rx_packets++;
 	t->stats.tx_bytes += m->len;
@@ -354,7 +354,7 @@ static struct conn *crossing(const struct loop *t, const struct conn *c)
 	return NULL;
 }
 
-static void join(struct loop *t, struct conn *c, struct conn *other)
+static void pair_ends(struct loop *t, struct conn *c, struct conn *other)
 {
 	c->peer = other;
 	other->peer = c;
@@ -372,16 +372,16 @@ static void establish(struct loop *t, struct conn *c)
 	void *user;
 
 	if (in) {
-		join(t, c, in);
+		pair_ends(t, c, in);
 		return;
 	}
 	if (!l) {
-		end(c, ECONNREFUSED, "nothing listens on this port");
+		end_conn(c, ECONNREFUSED, "nothing listens on this port");
 		return;
 	}
 	in = conn_new(t, NULL);
 	if (!in) {
-		end(c, ENOMEM, "out of memory");
+		end_conn(c, ENOMEM, "out of memory");
 		return;
 	}
 	in->local = c->remote;
@@ -393,7 +393,7 @@ static void establish(struct loop *t, struct conn *c)
 	user = t->llp.ev->incoming(l->l.user, &in->c);
 	if (!user) {
 		if (c->peer)
-			end(c, ECONNREFUSED, "the listener refused the association");
+			end_conn(c, ECONNREFUSED, "the listener refused the association");
 		if (!in->freed)
 			loop_conn_free(&in->c);
 		return;
@@ -417,7 +417,7 @@ static void report_progress(struct loop *t, struct conn *c)
 		t->llp.ev->writable(c->c.user);
 }
 
-static void turn(struct loop *t, struct conn *c)
+static void tick_conn(struct loop *t, struct conn *c)
 {
 	if (c->state == CONNECTING)
 		establish(t, c);
@@ -448,7 +448,7 @@ static void loop_tick(struct llp *llp, uint64_t now_ms)
 	while ((it = list_pop(&t->due)))
 		list_add_tail(&batch, it);
 	while ((it = list_pop(&batch)))
-		turn(t, list_entry(it, struct conn, due));
+		tick_conn(t, list_entry(it, struct conn, due));
 	free_all(&t->freed);
 }
 

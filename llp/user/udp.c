@@ -315,13 +315,13 @@ static int send_one(struct udp *u, const struct msghdr *m)
 }
 
 /* The kernel refused a packet for good. */
-static void refuse(struct udp *u, struct progress *p, int err)
+static void count_refused(struct udp *u, struct progress *p, int err)
 {
 	u->st.tx_errors++;
 	p->too_big |= err == -EMSGSIZE;
 }
 
-static void advance(const struct udp_batch *b, struct progress *p, uint32_t len)
+static void progress_add(const struct udp_batch *b, struct progress *p, uint32_t len)
 {
 	p->span += count_spans(b, p->span, len);
 	p->done += len;
@@ -349,16 +349,16 @@ static void send_apart(struct udp *u, struct udp_batch *b, struct progress *p, u
 
 		p->sent += r > 0 ? (unsigned)r : 0;
 		for (int i = 0; i < r; i++)
-			advance(b, p, u->tx_len[i]);
+			progress_add(b, p, u->tx_len[i]);
 		if (r > 0)
 			continue;
 		r = send_one(u, &u->tx[0].msg_hdr);
 		if (r == -EAGAIN)
 			return;
 		if (r)
-			refuse(u, p, r);
+			count_refused(u, p, r);
 		p->sent += r == 0;
-		advance(b, p, u->tx_len[0]);
+		progress_add(b, p, u->tx_len[0]);
 	}
 }
 
@@ -396,8 +396,8 @@ static void send_joined(struct udp *u, struct udp_batch *b, struct progress *p)
 		return;
 	if (r == 0 || len <= b->segment) {
 		if (r)
-			refuse(u, p, r);
-		advance(b, p, len);
+			count_refused(u, p, r);
+		progress_add(b, p, len);
 		return;
 	}
 	/* ENOBUFS passes. Other errors would recur, unless the packets themselves are refused. */
@@ -422,7 +422,7 @@ static void send_all(struct udp *u, struct udp_batch *b, struct progress *p)
 }
 
 /* Keeps what was not sent, as far as there is room. */
-static void keep(struct udp *u, const struct udp_batch *b, const struct progress *p)
+static void keep_unsent(struct udp *u, const struct udp_batch *b, const struct progress *p)
 {
 	uint32_t most = min_u32(WAITING / b->segment, MAX_SEGMENTS) * b->segment;
 	uint32_t len = min_u32(b->len - p->done, most);
@@ -453,7 +453,7 @@ int udp_send(struct udp *u, struct udp_batch *b)
 	u->full = false;
 	send_all(u, b, &p);
 	if (p.done < b->len)
-		keep(u, b, &p);
+		keep_unsent(u, b, &p);
 	return p.too_big ? -EMSGSIZE : 0;
 }
 

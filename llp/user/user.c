@@ -244,7 +244,7 @@ static unsigned user_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 }
 
 /* Timers of the core are finer than the owner's ticks. */
-static void run(struct user *t)
+static void run_core(struct user *t)
 {
 	if (sctp_expiry(t->core) <= t->now_us)
 		sctp_run(t->core, t->now_us);
@@ -258,7 +258,7 @@ static bool user_input(struct llp *llp, unsigned budget)
 	llp_user_read_clock(t);
 	any |= llp_user_read(t, budget);
 	llp_user_guard(t);
-	run(t);
+	run_core(t);
 	llp_user_events(t);
 	return any;
 }
@@ -269,7 +269,7 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 
 	set_time(t, now_ms);
 	llp_user_guard(t);
-	run(t);
+	run_core(t);
 	llp_user_expire(t);
 	llp_user_events(t);
 }

@@ -143,7 +143,7 @@ struct start {
 };
 
 /* The route to the i-th address, from the first address of ours with its family. */
-static int measure(struct user *t, struct start *s, unsigned i, sa_family_t family)
+static int measure_route(struct user *t, struct start *s, unsigned i, sa_family_t family)
 {
 	const struct user_route *r;
 	int err = -EAFNOSUPPORT;
@@ -161,8 +161,8 @@ static int measure(struct user *t, struct start *s, unsigned i, sa_family_t fami
 }
 
 /* -errno if no address of the peer can be reached. */
-static int prepare(struct user *t, const struct llp_addrs *peer, const struct llp_addrs *from,
-		   struct start *ret)
+static int prepare_start(struct user *t, const struct llp_addrs *peer, const struct llp_addrs *from,
+			 struct start *ret)
 {
 	int n = choose_local(t, peer, from, ret->local), err = 0;
 	bool any = false;
@@ -177,7 +177,7 @@ static int prepare(struct user *t, const struct llp_addrs *peer, const struct ll
 		if (family != AF_INET && family != AF_INET6)
 			return -EAFNOSUPPORT;
 		ret->peer[i] = llp_user_addr(&peer->a[i]);
-		err = measure(t, ret, i, family);
+		err = measure_route(t, ret, i, family);
 		any |= err == 0;
 	}
 	return any ? 0 : err;
@@ -193,7 +193,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 	int r;
 
 	llp_user_read_clock(t);
-	r = prepare(t, peer, from, &s);
+	r = prepare_start(t, peer, from, &s);
 	if (r < 0)
 		return r;
 	c = llp_user_conn_new(t, NULL);
@@ -286,7 +286,7 @@ static void make_head(struct user *t, struct sctp_msg *m)
 }
 
 /* Has the next message in t->msg. False if it does not belong to this association. */
-static bool take(struct user *t, const struct sctp_assoc *a)
+static bool take_message(struct user *t, const struct sctp_assoc *a)
 {
 	t->held = t->held || sctp_recv(t->core, &t->msg);
 	if (!t->held || t->msg.assoc != a)
@@ -305,7 +305,7 @@ int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret)
 	_Static_assert((int)SCTP_MAX_PARTS <= (int)LLP_MAX_SPANS, "a message has as many spans");
 	if (c->sctp.state != LLP_SCTP_UP && c->sctp.state != LLP_SCTP_CLOSING)
 		return LLP_E_DOWN;
-	if (!take(t, c->assoc))
+	if (!take_message(t, c->assoc))
 		return LLP_E_AGAIN;
 	make_head(t, m);
 	ret->sid = m->sid;
@@ -364,7 +364,7 @@ void llp_user_info(const struct llp_conn *lc, struct llp_info *ret)
 	llp_user_sockaddr(&i.primary.peer, i.peer_port, &ret->remote);
 }
 
-static enum llp_path_state state_of(enum sctp_path_state s)
+static enum llp_path_state state_of_path(enum sctp_path_state s)
 {
 	static const enum llp_path_state state[] = {
 		[SCTP_PATH_UNCONFIRMED] = LLP_PATH_UNCONFIRMED,
@@ -385,7 +385,7 @@ unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_P
 	_Static_assert((int)SCTP_MAX_PATHS == (int)LLP_MAX_PATHS, "all paths are reported");
 	for (unsigned i = 0; i < n; i++) {
 		ret[i] = (struct llp_path){
-			.state = state_of(path[i].state),
+			.state = state_of_path(path[i].state),
 			.primary = path[i].primary,
 			.srtt_us = path[i].srtt_us,
 			.rto_ms = path[i].rto_us / 1000,

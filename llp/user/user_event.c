@@ -23,7 +23,7 @@ static void set_route_mtu(struct user_conn *c, const struct sctp_flow *f)
 }
 
 /* The routes to the peer's addresses, and how many streams there are. */
-static void measure(struct user_conn *c)
+static void note_paths(struct user_conn *c)
 {
 	struct sctp_path_info path[SCTP_MAX_PATHS];
 	unsigned n = sctp_assoc_paths(c->assoc, path);
@@ -67,7 +67,7 @@ static void on_incoming(struct user *t, const struct sctp_event *ev)
 	c->sctp.passive = true;
 	c->sctp.state = LLP_SCTP_UP;
 	sctp_assoc_set_user(c->assoc, c);
-	measure(c);
+	note_paths(c);
 	t->sctp.current = &c->sctp;
 	owner = t->sctp.base.ev->incoming(l->base.user, &c->sctp.base);
 	if (t->sctp.current != &c->sctp)
@@ -85,7 +85,7 @@ static void on_up(struct user *t, struct user_conn *c)
 		return;
 	c->sctp.state = LLP_SCTP_UP;
 	list_del(&c->sctp.connecting);
-	measure(c);
+	note_paths(c);
 	t->sctp.base.ev->up(c->sctp.base.user);
 }
 
@@ -292,7 +292,7 @@ static void deliver_to(struct user *t, struct user_conn *c)
 	t->held = false;
 }
 
-static void deliver(struct user *t)
+static void deliver_messages(struct user *t)
 {
 	while (t->held || sctp_recv(t->core, &t->msg)) {
 		struct user_conn *c = t->msg.user;
@@ -323,7 +323,7 @@ static void on_resized(struct user *t, struct user_conn *c)
 		t->sctp.base.ev->resized(c->sctp.base.user);
 }
 
-static void on_event(struct user *t, const struct sctp_event *ev)
+static void on_core_event(struct user *t, const struct sctp_event *ev)
 {
 	struct user_conn *c = ev->user;
 
@@ -354,8 +354,8 @@ void llp_user_events(struct user *t)
 	struct sctp_event ev;
 
 	while (sctp_event(t->core, &ev))
-		on_event(t, &ev);
-	deliver(t);
+		on_core_event(t, &ev);
+	deliver_messages(t);
 	report_ends(t);
 	t->sctp.current = NULL;
 }

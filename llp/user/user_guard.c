@@ -61,21 +61,21 @@ static struct user_seen seen(const struct user *t)
 
 /* ---- the program ---- */
 
-static void put(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+static void put_insn(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
 {
 	p->f[p->n++] = (struct sock_filter){code, jt, jf, k};
 }
 
 static void load(struct program *p, uint16_t size, uint32_t at)
 {
-	put(p, (uint16_t)(BPF_LD | BPF_ABS | size), at, 0, 0);
+	put_insn(p, (uint16_t)(BPF_LD | BPF_ABS | size), at, 0, 0);
 }
 
 static void put_mix(struct program *p, uint32_t at)
 {
-	put(p, BPF_MISC | BPF_TAX, 0, 0, 0);
+	put_insn(p, BPF_MISC | BPF_TAX, 0, 0, 0);
 	load(p, BPF_W, at);
-	put(p, BPF_ALU | BPF_XOR | BPF_X, 0, 0, 0);
+	put_insn(p, BPF_ALU | BPF_XOR | BPF_X, 0, 0, 0);
 }
 
 /* Source and tag as one number: the words of the address, the port and the tag, mixed. */
@@ -84,7 +84,7 @@ static void put_key(struct program *p, bool v6)
 	uint32_t at = (uint32_t)SKF_NET_OFF + (v6 ? 8 : 12);
 
 	load(p, BPF_H, 0);
-	put(p, BPF_ALU | BPF_MUL | BPF_K, MIX, 0, 0);
+	put_insn(p, BPF_ALU | BPF_MUL | BPF_K, MIX, 0, 0);
 	for (unsigned i = 0; i < (v6 ? 4 : 1); i++)
 		put_mix(p, at + 4 * i);
 	put_mix(p, TAG);
@@ -104,8 +104,8 @@ static bool put_peer(struct program *p, uint32_t k)
 {
 	if (p->n + 32 > LENGTH)
 		return false;
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
-	put(p, BPF_RET | BPF_K, ALL, 0, 0);
+	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
+	put_insn(p, BPF_RET | BPF_K, ALL, 0, 0);
 	return true;
 }
 
@@ -132,30 +132,30 @@ static bool put_peers(struct program *p, const struct user *t, bool v6)
 static void put_chance(struct program *p, uint32_t part)
 {
 	load(p, BPF_W, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
-	put(p, BPF_JMP | BPF_JGE | BPF_K, part, 0, 1);
-	put(p, BPF_RET | BPF_K, 0, 0, 0);
-	put(p, BPF_RET | BPF_K, ALL, 0, 0);
+	put_insn(p, BPF_JMP | BPF_JGE | BPF_K, part, 0, 1);
+	put_insn(p, BPF_RET | BPF_K, 0, 0, 0);
+	put_insn(p, BPF_RET | BPF_K, ALL, 0, 0);
 }
 
 /* A COOKIE ECHO has the right tag when it comes again, and can be replayed. */
 static void put_cookie_echos(struct program *p, uint32_t part)
 {
 	load(p, BPF_B, CHUNK);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, COOKIE_ECHO, 0, CHANCE);
+	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, COOKIE_ECHO, 0, CHANCE);
 	put_chance(p, part);
 }
 
 static void put_unknown(struct program *p, const uint32_t part[USER_UNKNOWN])
 {
 	load(p, BPF_B, CHUNK);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, INIT, 0, 2);
+	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, INIT, 0, 2);
 	load(p, BPF_W, TAG);
-	put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, CHANCE, 0);
+	put_insn(p, BPF_JMP | BPF_JEQ | BPF_K, 0, CHANCE, 0);
 	put_chance(p, part[USER_STRAY]);
 	put_chance(p, part[USER_INIT]);
 }
 
-static bool make(struct program *p, const struct user *t, bool v6)
+static bool make_filter(struct program *p, const struct user *t, bool v6)
 {
 	p->n = 0;
 	put_cookie_echos(p, t->guard.part[USER_COOKIE_ECHO]);
@@ -168,7 +168,7 @@ static bool make(struct program *p, const struct user *t, bool v6)
 
 /* ---- when ---- */
 
-static void apply(struct user *t)
+static void attach_filters(struct user *t)
 {
 	struct program p;
 
@@ -178,7 +178,7 @@ static void apply(struct user *t)
 	for (unsigned i = 0; i < t->nsocks; i++) {
 		bool v6 = udp_local(t->sock[i])->ss_family == AF_INET6;
 
-		if (t->guard.on && make(&p, t, v6))
+		if (t->guard.on && make_filter(&p, t, v6))
 			udp_filter(t->sock[i], p.f, p.n);
 		else
 			udp_filter(t->sock[i], NULL, 0);
@@ -229,7 +229,7 @@ void llp_user_guard_init(struct user *t)
 }
 
 /* Looks at a window that lasted that long. */
-static void look(struct user *t, uint64_t us)
+static void judge_window(struct user *t, uint64_t us)
 {
 	struct user_guard *g = &t->guard;
 	struct user_seen now = seen(t);
@@ -251,9 +251,9 @@ void llp_user_guard(struct user *t)
 	bool was_on = g->on;
 
 	if (t->now_us >= g->due_us) {
-		look(t, t->now_us - g->due_us + WINDOW_US);
+		judge_window(t, t->now_us - g->due_us + WINDOW_US);
 		g->due_us = t->now_us + WINDOW_US;
 	}
 	if (was_on != g->on || (g->on && outdated(t)))
-		apply(t);
+		attach_filters(t);
 }

@@ -55,7 +55,7 @@ uint32_t llp_user_packet(const struct sctp_addr *peer, uint32_t mtu)
 /* ---- routes ---- */
 
 /* Keyed, so that a peer cannot choose addresses that share a place. */
-static struct user_route *place(struct user *t, uint8_t local, const struct sctp_addr *peer)
+static struct user_route *route_slot(struct user *t, uint8_t local, const struct sctp_addr *peer)
 {
 	uint64_t w[2], h = t->route_key ^ ((uint64_t)peer->scope << 8 | local);
 
@@ -65,9 +65,9 @@ static struct user_route *place(struct user *t, uint8_t local, const struct sctp
 	return &t->route[(h ^ h >> 32) % USER_ROUTES];
 }
 
-static struct user_route *find(struct user *t, uint8_t local, const struct sctp_addr *peer)
+static struct user_route *find_route(struct user *t, uint8_t local, const struct sctp_addr *peer)
 {
-	struct user_route *r = place(t, local, peer);
+	struct user_route *r = route_slot(t, local, peer);
 
 	if (r->until_us <= t->now_us || r->local != local || !sctp_addr_equal(&r->peer, peer))
 		*r = (struct user_route){
@@ -98,7 +98,7 @@ static int look_up(struct user *t, struct user_route *r)
 int llp_user_route(struct user *t, uint8_t local, const struct sctp_addr *peer,
 		   const struct user_route **ret)
 {
-	struct user_route *r = find(t, local, peer);
+	struct user_route *r = find_route(t, local, peer);
 	int err = r->looked_up ? 0 : look_up(t, r);
 
 	*ret = r;
@@ -111,7 +111,7 @@ bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches
 	const struct user_route *r;
 
 	if (gso == LLP_GSO_OFF || !udp_can_gso(t->sock[to->local]) ||
-	    find(t, to->local, &to->peer)->refused)
+	    find_route(t, to->local, &to->peer)->refused)
 		return false;
 	if (gso == LLP_GSO_ON || takes_batches)
 		return true;
@@ -120,5 +120,5 @@ bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches
 
 void llp_user_refuse_gso(struct user *t, const struct sctp_flow *to)
 {
-	find(t, to->local, &to->peer)->refused = true;
+	find_route(t, to->local, &to->peer)->refused = true;
 }

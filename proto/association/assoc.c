@@ -109,7 +109,7 @@ void assoc_reason(struct assoc_stream *s, enum assoc_reason reason, const struct
 }
 
 /* Unbinds the endpoint and reports why. */
-static void release(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
+static void unbind_endpoint(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type type)
 {
 	if (!s->ep)
 		return;
@@ -119,7 +119,7 @@ static void release(struct assoc *a, struct assoc_stream *s, enum assoc_ev_type 
 	assoc_queue_event(a, s, type);
 }
 
-static void withdraw(struct assoc *a, struct assoc_stream *s)
+static void withdraw_request(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->events & 1U << ASSOC_EV_REQUEST)
 		assoc_cancel_events(s, 1U << ASSOC_EV_REQUEST); /* not reported yet */
@@ -143,11 +143,11 @@ static void do_endpoint(struct assoc *a, struct assoc_stream *s, unsigned todo)
 	if (todo & SESSION_DO_HALF_CLOSED)
 		assoc_queue_event(a, s, ASSOC_EV_HALF_CLOSED);
 	if (todo & SESSION_DO_REJECTED)
-		release(a, s, ASSOC_EV_REJECTED);
+		unbind_endpoint(a, s, ASSOC_EV_REJECTED);
 	if (todo & SESSION_DO_REFUSED)
-		release(a, s, ASSOC_EV_REFUSED);
+		unbind_endpoint(a, s, ASSOC_EV_REFUSED);
 	if (todo & SESSION_DO_END)
-		release(a, s, ASSOC_EV_CLOSED);
+		unbind_endpoint(a, s, ASSOC_EV_CLOSED);
 }
 
 /* RFC 6581 10: Initiate and answer of a session are both enhanced or both plain. */
@@ -170,7 +170,7 @@ static void do_control(struct assoc *a, struct assoc_stream *s, unsigned todo)
 	if (todo & SESSION_DO_REQUEST)
 		assoc_queue_event(a, s, ASSOC_EV_REQUEST);
 	if (todo & SESSION_DO_WITHDRAW)
-		withdraw(a, s);
+		withdraw_request(a, s);
 	if (todo & (SESSION_DO_OPEN | SESSION_DO_INITIATE | SESSION_DO_ACCEPT | SESSION_DO_REJECT |
 		    SESSION_DO_TERMINATE))
 		assoc_ready(a, s);
@@ -287,7 +287,7 @@ static void settle(struct assoc *a, struct assoc_stream *s, enum session_state o
 }
 
 /* A new session: both directions begin at 0 (RFC 5043 6.1). */
-static void begin(struct assoc_stream *s)
+static void begin_session(struct assoc_stream *s)
 {
 	s->tx_ssn = 0;
 	s->tx_started = false;
@@ -307,7 +307,7 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	if (todo == SESSION_DO_DELIVER && !s->has_priv)
 		return todo; /* a segment: the session stays as it is */
 	if (!is_session(old) && is_session(s->session.state))
-		begin(s);
+		begin_session(s);
 	do_endpoint(a, s, todo);
 	do_control(a, s, todo);
 	settle(a, s, old);
@@ -344,7 +344,7 @@ static void bind_ep(struct assoc_stream *s, struct rdmap *ep)
 }
 
 /* RFC 6581 7: the enhanced parameters count as private data. So does an offer of credits. */
-static bool has_room(const struct assoc_stream *s, size_t len, uint32_t offer)
+static bool priv_fits(const struct assoc_stream *s, size_t len, uint32_t offer)
 {
 	return len <= WIRE_PRIVATE_MAX - (s->enhanced ? WIRE_ENH_LEN : 0U) - offer;
 }
@@ -392,7 +392,7 @@ int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *
 	s->enh_local = wanted_params(params);
 	s->enhanced = params->enh;
 	assoc_credit_propose(a, s);
-	assert(has_room(s, params->len, s->credits ? WIRE_OFFER_LEN : 0));
+	assert(priv_fits(s, params->len, s->credits ? WIRE_OFFER_LEN : 0));
 	assoc_set_priv(a, s, params->priv, params->len);
 	assoc_session(a, s, SESSION_CONNECT);
 	*ret_sid = s->session.sid;
@@ -418,7 +418,7 @@ int assoc_accept(struct assoc *a, uint16_t sid, struct rdmap *ep, const struct a
 
 	if (!s)
 		return ASSOC_E_STATE;
-	if (!has_room(s, params->len, assoc_credit_answer_len(s, ep)))
+	if (!priv_fits(s, params->len, assoc_credit_answer_len(s, ep)))
 		return ASSOC_E_LEN;
 	bind_ep(s, ep);
 	assoc_credit_agree(a, s);
@@ -435,7 +435,7 @@ int assoc_reject(struct assoc *a, uint16_t sid, const struct assoc_params *param
 
 	if (!s)
 		return ASSOC_E_STATE;
-	if (!has_room(s, params->len, 0))
+	if (!priv_fits(s, params->len, 0))
 		return ASSOC_E_LEN;
 	enh_reject(&s->enh_peer, &want, &s->enh_local);
 	assoc_set_priv(a, s, params->priv, params->len);

@@ -33,7 +33,7 @@ static bool parse_segment(const struct assoc_msg *m, struct ssn_rec *c)
 }
 
 /* False if this is no DDP message: too short, too long, or an unknown PPID. */
-static bool parse(const struct assoc_msg *m, struct ssn_rec *ret)
+static bool parse_message(const struct assoc_msg *m, struct ssn_rec *ret)
 {
 	*ret = (struct ssn_rec){.sid = m->sid};
 	if (m->len < WIRE_SSN_LEN || m->head_len < WIRE_SSN_LEN ||
@@ -52,7 +52,7 @@ static uint32_t params_len(const struct ssn_rec *c)
 	return c->func ? c->len - (WIRE_CONTROL_LEN - WIRE_SSN_LEN) : 0;
 }
 
-static bool fits(const struct ssn_rec *c, uint32_t least)
+static bool params_fit(const struct ssn_rec *c, uint32_t least)
 {
 	return params_len(c) >= least && params_len(c) <= WIRE_PRIVATE_MAX;
 }
@@ -66,7 +66,7 @@ static enum session_event answer_of(const struct assoc_stream *s, const struct s
 
 	if (enhanced != s->enhanced && c->func != WIRE_REJECT)
 		return SESSION_RX_VIOLATION;
-	if (!fits(c, c->func == WIRE_ENH_ACCEPT ? WIRE_ENH_LEN : 0))
+	if (!params_fit(c, c->func == WIRE_ENH_ACCEPT ? WIRE_ENH_LEN : 0))
 		return SESSION_RX_VIOLATION;
 	return accept ? SESSION_RX_ACCEPT : SESSION_RX_REJECT;
 }
@@ -79,10 +79,10 @@ static enum session_event event_of(const struct assoc *a, const struct assoc_str
 	case 0:
 		return SESSION_RX_SEGMENT;
 	case WIRE_INITIATE:
-		return fits(c, 0) ? SESSION_RX_INITIATE : SESSION_RX_UNWANTED;
+		return params_fit(c, 0) ? SESSION_RX_INITIATE : SESSION_RX_UNWANTED;
 	case WIRE_ENH_INITIATE:
-		return fits(c, WIRE_ENH_LEN) && !a->cfg.plain_only ? SESSION_RX_INITIATE
-								   : SESSION_RX_UNWANTED;
+		return params_fit(c, WIRE_ENH_LEN) && !a->cfg.plain_only ? SESSION_RX_INITIATE
+									 : SESSION_RX_UNWANTED;
 	case WIRE_ACCEPT:
 	case WIRE_REJECT:
 	case WIRE_ENH_ACCEPT:
@@ -193,8 +193,8 @@ static bool may_wait(const struct assoc_stream *s, const struct ssn_rec *c)
 }
 
 /* Finds where the payload of a segment goes. False if it may wait for a receive instead. */
-static bool place(struct assoc *a, const struct assoc_stream *s, const struct assoc_msg *m,
-		  struct assoc_place *ret)
+static bool place_segment(struct assoc *a, const struct assoc_stream *s, const struct assoc_msg *m,
+			  struct assoc_place *ret)
 {
 	struct ssn_rec *c = &a->in.chunk;
 	uint32_t skip = WIRE_SSN_LEN + c->hlen;
@@ -219,7 +219,7 @@ static int classify_ahead(struct assoc *a, struct assoc_stream *s, const struct 
 		return ASSOC_KEPT;
 	if (is_renumbered(s, c))
 		return keep_early(a, m, ret);
-	if (!all && !place(a, s, m, ret) && assoc_hold_keep(s, m, c->ssn, ret))
+	if (!all && !place_segment(a, s, m, ret) && assoc_hold_keep(s, m, c->ssn, ret))
 		return ASSOC_KEPT;
 	if (!store_ahead(a, s, c))
 		return ASSOC_VIOLATION;
@@ -230,7 +230,7 @@ static int classify_ahead(struct assoc *a, struct assoc_stream *s, const struct 
 static int classify_kept(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 			 struct assoc_place *ret)
 {
-	if (place(a, s, m, ret))
+	if (place_segment(a, s, m, ret))
 		return ASSOC_DELIVER_KEPT;
 	assoc_hold_stall(a, s);
 	return ASSOC_WAIT;
@@ -248,7 +248,7 @@ static int classify_live(struct assoc *a, struct assoc_stream *s, const struct a
 		return ASSOC_VIOLATION;
 	if (c->ssn != s->rx_ssn)
 		return classify_ahead(a, s, m, ret);
-	if (place(a, s, m, ret) || !assoc_hold_keep(s, m, c->ssn, ret))
+	if (place_segment(a, s, m, ret) || !assoc_hold_keep(s, m, c->ssn, ret))
 		return ASSOC_DELIVER;
 	assoc_hold_stall(a, s);
 	return ASSOC_KEPT;
@@ -257,7 +257,7 @@ static int classify_live(struct assoc *a, struct assoc_stream *s, const struct a
 static int classify(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 		    struct assoc_place *ret)
 {
-	bool readable = parse(m, &a->in.chunk);
+	bool readable = parse_message(m, &a->in.chunk);
 
 	switch (s->session.state) {
 	case SESSION_IDLE:
@@ -325,7 +325,7 @@ static void keep_private(struct assoc *a, struct assoc_stream *s, const struct a
 	keep_params(a, s, c, m->head + WIRE_CONTROL_LEN);
 }
 
-static void count(struct assoc *a, const struct assoc_msg *m)
+static void count_message(struct assoc *a, const struct assoc_msg *m)
 {
 	if (a->in.verdict == ASSOC_EARLY)
 		a->count.rx_early++; /* counted again by its kind when it is examined */
@@ -354,7 +354,7 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 		if (a->in.verdict == ASSOC_DELIVER)
 			keep_private(a, s, msg);
 	}
-	count(a, msg);
+	count_message(a, msg);
 	return ret->ndst > 0 ? ASSOC_RX_PLACE : ASSOC_RX_DONE;
 }
 
@@ -474,7 +474,7 @@ static bool ulp_terminates(const struct assoc_stream *s)
 	return s->ep && s->ep->raw && s->session.state == SESSION_OPEN;
 }
 
-static void deliver(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
+static void deliver_chunk(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {
 	enum session_event ev = event_of(a, s, c);
 	enum perr perr = PERR_NONE;
@@ -512,7 +512,7 @@ static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 		c = *r;
 		ssn_store_del(&a->store, r);
 		s->ahead--;
-		deliver(a, s, &c);
+		deliver_chunk(a, s, &c);
 	}
 }
 
@@ -542,7 +542,7 @@ void assoc_rx_release(struct assoc *a, struct assoc_stream *s)
 		m.head = p;
 		m.head_len = m.len;
 		s->ahead--;
-		if (parse(&m, &c))
+		if (parse_message(&m, &c))
 			store_ahead(a, s, &c);
 	}
 	list_del(&s->stall);
@@ -577,11 +577,11 @@ void assoc_rx_placed(struct assoc *a)
 		break;
 	case ASSOC_DELIVER_KEPT:
 		assoc_hold_end(s);
-		deliver(a, s, &a->in.chunk);
+		deliver_chunk(a, s, &a->in.chunk);
 		deliver_ahead(a, s);
 		break;
 	case ASSOC_DELIVER:
-		deliver(a, s, &a->in.chunk);
+		deliver_chunk(a, s, &a->in.chunk);
 		deliver_ahead(a, s);
 		break;
 	}

@@ -93,7 +93,7 @@ static struct ssn_rec *rec_of(const struct ssn_store *s, uint32_t next)
 }
 
 /* The index of an unused record plus 1; 0: there is none. */
-static uint32_t take(struct ssn_store *s)
+static uint32_t take_unused(struct ssn_store *s)
 {
 	uint32_t i1 = s->free1;
 
@@ -123,7 +123,7 @@ void ssn_store_clear(struct ssn_store *s)
 
 struct ssn_rec *ssn_store_add(struct ssn_store *s, uint16_t sid, uint16_t ssn)
 {
-	uint32_t i1 = take(s);
+	uint32_t i1 = take_unused(s);
 	struct ssn_rec *r;
 	uint16_t *head;
 

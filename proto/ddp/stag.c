@@ -116,7 +116,7 @@ static struct stag_region *find_any_key(const struct stag_table *t, uint32_t sta
 	return r->stag ? r : NULL;
 }
 
-static struct stag_region *find(const struct stag_table *t, uint32_t stag)
+static struct stag_region *find_stag(const struct stag_table *t, uint32_t stag)
 {
 	struct stag_region *r = find_any_key(t, stag);
 
@@ -191,7 +191,7 @@ int stag_add(struct stag_table *t, const struct stag_region *r)
 static void invalidate(const struct stag_table *t, struct stag_region *r)
 {
 	if (r->valid && r->kind != STAG_REGION) {
-		struct stag_region *parent = find(t, r->parent);
+		struct stag_region *parent = find_stag(t, r->parent);
 
 		assert(parent && parent->windows > 0);
 		parent->windows--;
@@ -222,7 +222,7 @@ bool stag_remove(struct stag_table *t, uint32_t stag)
 
 const struct stag_region *stag_find(const struct stag_table *t, uint32_t stag)
 {
-	return find(t, stag);
+	return find_stag(t, stag);
 }
 
 const struct stag_region *stag_find_any_key(const struct stag_table *t, uint32_t stag)
@@ -250,7 +250,7 @@ static int allows(const struct stag_region *r, const struct stag_accessor *acces
 int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor,
 	       uint32_t rights, uint64_t to, uint64_t len, uint8_t **ret_p)
 {
-	const struct stag_region *r = find(t, stag);
+	const struct stag_region *r = find_stag(t, stag);
 	int e = r ? allows(r, accessor, rights, to, len) : STAG_E_INVALID;
 
 	if (e)
@@ -263,7 +263,7 @@ int stag_check(const struct stag_table *t, uint32_t stag, const struct stag_acce
 
 void stag_set_notice(struct stag_table *t, uint32_t stag, uint32_t notice)
 {
-	struct stag_region *r = find(t, stag);
+	struct stag_region *r = find_stag(t, stag);
 
 	assert(r && r->kind == STAG_REGION);
 	r->notice = notice;
@@ -272,18 +272,18 @@ void stag_set_notice(struct stag_table *t, uint32_t stag, uint32_t notice)
 uint32_t stag_notice(const struct stag_table *t, uint32_t stag,
 		     const struct stag_accessor *accessor, uint64_t to)
 {
-	const struct stag_region *r = find(t, stag);
+	const struct stag_region *r = find_stag(t, stag);
 
 	if (!r || allows(r, accessor, STAG_REMOTE_WRITE, to, 0))
 		return 0;
 	if (r->kind != STAG_REGION)
-		r = find(t, r->parent);
+		r = find_stag(t, r->parent);
 	return r ? r->notice : 0;
 }
 
 int stag_invalidate(struct stag_table *t, uint32_t stag, const struct stag_accessor *accessor)
 {
-	struct stag_region *r = find(t, stag);
+	struct stag_region *r = find_stag(t, stag);
 
 	if (!r || !r->valid)
 		return STAG_E_INVALID;
@@ -339,7 +339,7 @@ static void point_at(struct stag_region *w, struct stag_region *r, const struct 
 
 int stag_bind(struct stag_table *t, const struct stag_bind *b, const struct stag_accessor *accessor)
 {
-	struct stag_region *w = bindable(t, b->window, accessor), *r = find(t, b->region);
+	struct stag_region *w = bindable(t, b->window, accessor), *r = find_stag(t, b->region);
 	bool unbind = w && w->kind == STAG_WINDOW_PD && b->len == 0;
 	int e = unbind ? STAG_BIND_OK : check_region(r, b, accessor->pd);
 

@@ -65,15 +65,15 @@ static struct entry *entry_at(const struct hold *h, uint32_t off)
 	return (struct entry *)(void *)(h->mem + off);
 }
 
-static uint32_t *slot_of(const struct hold *h, uint16_t ssn)
+static uint32_t *ssn_slot(const struct hold *h, uint16_t ssn)
 {
 	return &h->at[ssn & h->mask];
 }
 
 /* The entry of this number, or NULL. */
-static struct entry *find(const struct hold *h, uint16_t ssn)
+static struct entry *find_entry(const struct hold *h, uint16_t ssn)
 {
-	uint32_t off1 = h->n > 0 ? *slot_of(h, ssn) : 0;
+	uint32_t off1 = h->n > 0 ? *ssn_slot(h, ssn) : 0;
 	struct entry *e = off1 ? entry_at(h, off1 - 1) : NULL;
 
 	return e && e->ssn == ssn ? e : NULL;
@@ -99,10 +99,10 @@ uint8_t *hold_add(struct hold *h, uint16_t ssn, uint32_t len)
 	uint32_t room = hold_room(len);
 	uint32_t off;
 
-	if (room > h->size || *slot_of(h, ssn) || !allocate(h, room, &off))
+	if (room > h->size || *ssn_slot(h, ssn) || !allocate(h, room, &off))
 		return NULL;
 	*entry_at(h, off) = (struct entry){.len = len, .room = room, .ssn = ssn, .live = 1};
-	*slot_of(h, ssn) = off + 1;
+	*ssn_slot(h, ssn) = off + 1;
 	h->n++;
 	h->bytes += room;
 	return (uint8_t *)(entry_at(h, off) + 1);
@@ -110,7 +110,7 @@ uint8_t *hold_add(struct hold *h, uint16_t ssn, uint32_t len)
 
 uint8_t *hold_find(const struct hold *h, uint16_t ssn, uint32_t *ret_len)
 {
-	struct entry *e = find(h, ssn);
+	struct entry *e = find_entry(h, ssn);
 
 	if (!e)
 		return NULL;
@@ -126,7 +126,7 @@ bool hold_has(const struct hold *h, const uint8_t *p)
 }
 
 /* Gives the room of the oldest entries back, as far as they have no message. */
-static void advance(struct hold *h)
+static void trim_oldest(struct hold *h)
 {
 	if (h->n == 0) {
 		h->head = h->tail = h->wrap = 0;
@@ -141,16 +141,16 @@ static void advance(struct hold *h)
 
 static void remove_entry(struct hold *h, struct entry *e)
 {
-	*slot_of(h, e->ssn) = 0;
+	*ssn_slot(h, e->ssn) = 0;
 	e->live = 0;
 	h->n--;
 	h->bytes -= e->room;
-	advance(h);
+	trim_oldest(h);
 }
 
 void hold_del(struct hold *h, uint16_t ssn)
 {
-	struct entry *e = find(h, ssn);
+	struct entry *e = find_entry(h, ssn);
 
 	if (e)
 		remove_entry(h, e);

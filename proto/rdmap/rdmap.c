@@ -27,7 +27,7 @@ static uint32_t slot_size(const struct rdmap_cfg *cfg)
 }
 
 /* Appends n objects to the layout. Returns their offset. */
-static size_t append(struct layout *l, size_t n, size_t size)
+static size_t layout_add(struct layout *l, size_t n, size_t size)
 {
 	size_t at = l->size;
 
@@ -41,7 +41,7 @@ static size_t append_blocks(struct layout *l, uint32_t n, uint32_t depth, uint32
 	uint32_t blocks = n * block_ring_blocks(depth, size);
 
 	l->blocks += blocks;
-	return append(l, blocks, sizeof(uint8_t *));
+	return layout_add(l, blocks, sizeof(uint8_t *));
 }
 
 static unsigned rq_count(const struct rdmap_cfg *cfg)
@@ -63,13 +63,13 @@ static struct layout lay_out(const struct rdmap_cfg *cfg)
 {
 	struct layout l = {.blocks = 1 /* tx.wr */};
 
-	append(&l, 1, sizeof(struct rdmap));
-	l.rq = append(&l, rq_count(cfg), sizeof(struct rdmap_rq));
+	layout_add(&l, 1, sizeof(struct rdmap));
+	l.rq = layout_add(&l, rq_count(cfg), sizeof(struct rdmap_rq));
 	l.rec = append_blocks(&l, 1, cfg->sq_depth, sizeof(struct rdmap_rec));
 	l.orq = append_blocks(&l, 1, depth_for(cfg->ord), sizeof(struct rdmap_orq_entry));
 	l.ird = append_blocks(&l, 1, depth_for(cfg->ird), sizeof(struct rdmap_ird_slot));
 	l.slot = append_blocks(&l, rq_count(cfg), cfg->rq_depth, slot_size(cfg));
-	l.of_msn = append(&l, (size_t)rq_count(cfg) * cfg->rq_depth, sizeof(uint16_t));
+	l.of_msn = layout_add(&l, (size_t)rq_count(cfg) * cfg->rq_depth, sizeof(uint16_t));
 	return l;
 }
 
@@ -268,7 +268,7 @@ void rdmap_stop_after(struct rdmap *ep, uint32_t n)
 	ep->tx.left = n;
 }
 
-static void flush(struct rdmap *ep)
+static void flush_requests(struct rdmap *ep)
 {
 	ep->tx.kind = RDMAP_NOTHING;
 	ep->tx.last_ones = false;
@@ -285,7 +285,7 @@ static void flush(struct rdmap *ep)
 void rdmap_abort(struct rdmap *ep)
 {
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_FAIL);
-	flush(ep);
+	flush_requests(ep);
 }
 
 void rdmap_report(struct rdmap *ep)
@@ -296,7 +296,7 @@ void rdmap_report(struct rdmap *ep)
 		rdmap_stop(ep); /* the ULP has sent what it had to send */
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_REPORT);
 	if (ep->state != RDMAP_REPORTED || tx->kind == RDMAP_NOTHING || tx->msg.off == 0) {
-		flush(ep);
+		flush_requests(ep);
 		return;
 	}
 	tx->finishing = true; /* half a message would be our own error */
@@ -309,7 +309,7 @@ void rdmap_unbind(struct rdmap *ep, bool by_peer)
 	ep->keeps_recvs = by_peer && ep->options & RDMAP_KEEP_RECVS;
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_UNBIND);
 	ep->tx.term_len = 0;
-	flush(ep);
+	flush_requests(ep);
 }
 
 void rdmap_query(const struct rdmap *ep, struct rdmap_info *ret)

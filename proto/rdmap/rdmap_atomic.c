@@ -65,7 +65,8 @@ enum perr rdmap_atomic_check(const struct rdmap *ep, const uint8_t body[WIRE_ATO
 }
 
 /* Whether the cell is at hand; if not, the owner of the endpoint executes the request. */
-static int reach(const struct rdmap *ep, const struct wire_atomic_req *req, uint64_t *ret_old)
+static int reach_target(const struct rdmap *ep, const struct wire_atomic_req *req,
+			uint64_t *ret_old)
 {
 	struct rdmap_reach r = {.stag = req->stag, .to = req->to, .atomic = req};
 	int e = ep->ops->reach ? ep->ops->reach(ep->user, &r) : RDMAP_AT_HAND;
@@ -87,7 +88,7 @@ enum perr rdmap_atomic_execute(const struct rdmap *ep, struct rdmap_ird_slot *s)
 	perr = find_cell(ep, &r, &cell);
 	if (perr != PERR_NONE)
 		return perr;
-	switch (reach(ep, &r, &s->old)) {
+	switch (reach_target(ep, &r, &s->old)) {
 	case RDMAP_NOT_YET:
 		return PERR_NONE;
 	case RDMAP_UNREACHABLE:

@@ -4,7 +4,7 @@
 #include "proto/rdmap/rdmap_ep.h"
 
 /* The oldest receive, or NULL. */
-static struct rdmap_rq_slot *oldest(const struct rdmap_rq *q)
+static struct rdmap_rq_slot *oldest_receive(const struct rdmap_rq *q)
 {
 	return block_ring_len(&q->slot) > 0 ? block_ring_at(&q->slot, q->slot.head) : NULL;
 }
@@ -16,9 +16,9 @@ static bool is_notice_queue(const struct rdmap *ep, const struct rdmap_rq *q)
 }
 
 /* Completes the oldest receive and frees its slot. */
-static void report(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
+static void complete_oldest(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *done)
 {
-	const struct rdmap_rq_slot *s = oldest(q);
+	const struct rdmap_rq_slot *s = oldest_receive(q);
 
 	done->cookie = s->cookie;
 	if (done->status >= RDMAP_LOC_KEY_ERR && done->status <= RDMAP_LOC_BOUNDS_ERR)
@@ -37,10 +37,10 @@ static void report_bad(struct rdmap *ep, struct rdmap_rq *q)
 {
 	const struct rdmap_rq_slot *s;
 
-	while ((s = oldest(q)) && s->status != RDMAP_SUCCESS) {
+	while ((s = oldest_receive(q)) && s->status != RDMAP_SUCCESS) {
 		struct rdmap_done done = {.status = s->status};
 
-		report(ep, q, &done);
+		complete_oldest(ep, q, &done);
 	}
 }
 
@@ -94,7 +94,7 @@ static struct rdmap_rq *queue_of(struct rdmap *ep, struct rdmap_recv *r)
  * Takes one receive from the owner. False if there is none, or no slot: all queues together hold
  * as many receives as one queue has slots.
  */
-static bool take(struct rdmap *ep)
+static bool take_receive(struct rdmap *ep)
 {
 	const struct sgl_elem *bad = NULL;
 	struct rdmap_rq_slot *s;
@@ -133,7 +133,7 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 
 	/* Bounded, because an owner may supply bad receives without end.
 	 */
-	for (i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take(ep); i++)
+	for (i = 0; perr == PERR_NO_BUFFER && i <= q->slot.mask && take_receive(ep); i++)
 		perr = ddp_rx_msn(msn, q->msn, q->open);
 	ep->more_recvs = perr == PERR_NO_BUFFER && i > q->slot.mask;
 	if (perr == PERR_NONE)
@@ -212,7 +212,7 @@ void rdmap_rq_complete(struct rdmap *ep, struct rdmap_rq *q, struct rdmap_done *
 {
 	q->msn++;
 	q->open--;
-	report(ep, q, done);
+	complete_oldest(ep, q, done);
 	report_bad(ep, q);
 }
 
@@ -226,14 +226,14 @@ void rdmap_rq_hand_on(struct rdmap_rq *q)
 	q->msn++;
 }
 
-static void flush(struct rdmap *ep, struct rdmap_rq *q)
+static void flush_queue(struct rdmap *ep, struct rdmap_rq *q)
 {
 	const struct rdmap_rq_slot *s;
 
-	while ((s = oldest(q))) {
+	while ((s = oldest_receive(q))) {
 		struct rdmap_done done = {.status = s->status ? s->status : RDMAP_FLUSH_ERR};
 
-		report(ep, q, &done);
+		complete_oldest(ep, q, &done);
 	}
 	q->open = 0;
 }
@@ -241,5 +241,5 @@ static void flush(struct rdmap *ep, struct rdmap_rq *q)
 void rdmap_rq_flush(struct rdmap *ep)
 {
 	for (unsigned i = 0; i < rdmap_rqs(ep); i++)
-		flush(ep, &ep->rq[i]);
+		flush_queue(ep, &ep->rq[i]);
 }

@@ -372,7 +372,7 @@ enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_
 	return perr;
 }
 
-static enum perr deliver(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
+static enum perr deliver_by_opcode(struct rdmap *ep, const struct ssn_rec *c, bool *ret_wake_tx)
 {
 	const struct row *row;
 
@@ -399,7 +399,7 @@ int rdmap_rx_deliver(struct rdmap *ep, const struct ssn_rec *c)
 	if (!rdmap_fsm_may_receive(ep->state))
 		return RDMAP_RX_DONE;
 	if (perr == PERR_NONE)
-		perr = deliver(ep, c, &wake_tx);
+		perr = deliver_by_opcode(ep, c, &wake_tx);
 	if (perr != PERR_NONE) {
 		rdmap_term_fail(ep, perr, c, NULL);
 		return ep->raw ? RDMAP_RX_REPORTED : RDMAP_RX_FAILED;

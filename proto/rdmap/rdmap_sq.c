@@ -40,7 +40,7 @@ void rdmap_orq_pop(struct rdmap *ep)
 	q->read_got = 0;
 }
 
-static void report(const struct rdmap *ep, const struct rdmap_rec *r)
+static void complete_request(const struct rdmap *ep, const struct rdmap_rec *r)
 {
 	struct rdmap_done done = {
 		.cookie = r->cookie,
@@ -56,7 +56,7 @@ static void report(const struct rdmap *ep, const struct rdmap_rec *r)
 		ep->ops->complete(ep->user, &done);
 }
 
-static struct rdmap_rec *oldest(const struct rdmap_sq *q)
+static struct rdmap_rec *oldest_request(const struct rdmap_sq *q)
 {
 	return block_ring_len(&q->rec) > 0 ? block_ring_at(&q->rec, q->rec.head) : NULL;
 }
@@ -65,8 +65,8 @@ void rdmap_sq_report(struct rdmap *ep)
 {
 	const struct rdmap_rec *r;
 
-	while ((r = oldest(&ep->sq)) && r->ended) {
-		report(ep, r);
+	while ((r = oldest_request(&ep->sq)) && r->ended) {
+		complete_request(ep, r);
 		block_ring_pop(&ep->sq.rec, ep->pool);
 	}
 }
@@ -127,11 +127,11 @@ void rdmap_sq_flush(struct rdmap *ep, unsigned keep)
 	struct rdmap_sq *q = &ep->sq;
 
 	while (block_ring_len(&q->rec) > keep) {
-		struct rdmap_rec *r = oldest(q);
+		struct rdmap_rec *r = oldest_request(q);
 
 		if (r->status == RDMAP_SUCCESS)
 			r->status = RDMAP_FLUSH_ERR;
-		report(ep, r);
+		complete_request(ep, r);
 		block_ring_pop(&q->rec, ep->pool);
 	}
 	block_ring_clear(&q->orq, ep->pool);

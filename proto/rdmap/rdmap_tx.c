@@ -94,7 +94,7 @@ static bool begin_next(struct rdmap *ep)
 
 /* ---- segments ---- */
 
-static bool is_ours(enum perr perr)
+static bool is_local_error(enum perr perr)
 {
 	return perr == PERR_CATASTROPHIC || perr == PERR_AGENT;
 }
@@ -106,7 +106,7 @@ static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, stru
 
 	if (perr != PERR_NONE) {
 		/* Nothing is copied for an error that is ours alone (RFC 7306 8.1). */
-		rdmap_term_fail(ep, perr, is_ours(perr) ? NULL : &s->seg, s->body);
+		rdmap_term_fail(ep, perr, is_local_error(perr) ? NULL : &s->seg, s->body);
 		return RDMAP_TX_FAILED;
 	}
 	if (!s->executed)
@@ -117,7 +117,7 @@ static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, stru
 }
 
 /* Whether the memory of the segment may be read. Returns RDMAP_AT_HAND or another outcome. */
-static int reach(struct rdmap *ep, const struct wire_read_req *req)
+static int reach_payload(struct rdmap *ep, const struct wire_read_req *req)
 {
 	const struct ddp_tx *m = &ep->tx.msg;
 	struct rdmap_reach r = {
@@ -140,7 +140,7 @@ static int reach(struct rdmap *ep, const struct wire_read_req *req)
 static int read_now(struct rdmap *ep, const struct wire_read_req *req, uint8_t *p,
 		    struct rdmap_seg *seg)
 {
-	switch (reach(ep, req)) {
+	switch (reach_payload(ep, req)) {
 	case RDMAP_NOT_YET:
 		return RDMAP_TX_WAIT;
 	case RDMAP_UNREACHABLE:
@@ -190,7 +190,7 @@ static int terminate_body(const struct rdmap *ep, struct rdmap_seg *seg)
 	return RDMAP_TX_SEGMENT;
 }
 
-static int make(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
+static int make_segment(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 {
 	struct ddp_tx *m = &ep->tx.msg;
 
@@ -213,7 +213,7 @@ int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 	ep->tx.idle = 0;
 	/* A second round follows a request whose memory may not be used. */
 	while (ep->tx.kind != RDMAP_NOTHING || begin_next(ep)) {
-		int r = make(ep, mulpdu, seg);
+		int r = make_segment(ep, mulpdu, seg);
 
 		if (r != RDMAP_TX_NONE)
 			return r;

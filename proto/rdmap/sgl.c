@@ -16,8 +16,9 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n)
 }
 
 /* Checks bytes [skip, skip + len) of the element; they lie within its length. */
-static int check(const struct sgl_elem *e, uint64_t skip, uint32_t len, const struct stag_table *t,
-		 const struct stag_accessor *accessor, uint32_t rights, uint8_t **ret_p)
+static int check_part(const struct sgl_elem *e, uint64_t skip, uint32_t len,
+		      const struct stag_table *t, const struct stag_accessor *accessor,
+		      uint32_t rights, uint8_t **ret_p)
 {
 	/* If the sum wraps, check the whole element: it wraps as well and fails. */
 	if (checked_add_wraps(e->to, skip))
@@ -43,7 +44,7 @@ int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len
 			part = len;
 		if (part == 0)
 			continue;
-		reason = check(e, off, part, t, accessor, rights, &out[nout].p);
+		reason = check_part(e, off, part, t, accessor, rights, &out[nout].p);
 		if (reason != STAG_E_OK) {
 			*ret_bad = e;
 			*ret_reason = reason;
@@ -69,7 +70,7 @@ int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
 
 		if (e[i].len == 0)
 			continue;
-		reason = check(&e[i], 0, e[i].len, t, accessor, rights, &p);
+		reason = check_part(&e[i], 0, e[i].len, t, accessor, rights, &p);
 		if (reason != STAG_E_OK) {
 			*ret_bad = &e[i];
 			return reason;

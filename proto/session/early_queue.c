@@ -74,7 +74,7 @@ uint8_t *early_queue_add(struct early_queue *s, uint16_t sid, uint32_t ppid, uin
 }
 
 /* Makes entries of the stream ready: all, or the first one that begins with *ssn. */
-static void release(struct early_queue *s, uint16_t sid, const uint16_t *ssn)
+static void release_entries(struct early_queue *s, uint16_t sid, const uint16_t *ssn)
 {
 	s->scan = 0;
 	for (uint32_t at = 0; at < s->used; at += entry_at(s, at)->room) {
@@ -93,12 +93,12 @@ static void release(struct early_queue *s, uint16_t sid, const uint16_t *ssn)
 
 void early_queue_release(struct early_queue *s, uint16_t sid)
 {
-	release(s, sid, NULL);
+	release_entries(s, sid, NULL);
 }
 
 void early_queue_release_ssn(struct early_queue *s, uint16_t sid, uint16_t ssn)
 {
-	release(s, sid, &ssn);
+	release_entries(s, sid, &ssn);
 }
 
 uint32_t early_queue_drop(struct early_queue *s, uint16_t sid)

@@ -9,13 +9,13 @@ enum {
 };
 
 /* The wanted depth, at most `have`; `have` itself if the wish is WIRE_ENH_UNCHANGED. */
-static uint16_t depth(uint16_t wish, uint16_t have)
+static uint16_t limit_depth(uint16_t wish, uint16_t have)
 {
 	return wish == WIRE_ENH_UNCHANGED ? have : min_u16(wish, have);
 }
 
 /* The ready-to-receive messages to offer to a peer that named some, or none. */
-static uint8_t offer(uint8_t named, uint16_t ird)
+static uint8_t offer_rtr(uint8_t named, uint16_t ird)
 {
 	uint8_t can = ird > 0 ? RTR_ALL : RTR_ALL & ~WIRE_RTR_READ;
 
@@ -26,9 +26,9 @@ void enh_answer(const struct wire_enh *init, const struct enh_terms *have,
 		const struct wire_enh *want, struct wire_enh *ret_reply,
 		struct enh_terms *ret_terms)
 {
-	uint8_t rtr = init->p2p ? offer(init->rtr, have->ird) : 0;
-	uint16_t ird = min_u16(depth(want->ird, have->ird), DEPTH_MAX);
-	uint16_t ord = min_u16(depth(want->ord, have->ord), init->ird);
+	uint8_t rtr = init->p2p ? offer_rtr(init->rtr, have->ird) : 0;
+	uint16_t ird = min_u16(limit_depth(want->ird, have->ird), DEPTH_MAX);
+	uint16_t ord = min_u16(limit_depth(want->ord, have->ord), init->ird);
 	bool keep_ird = init->ord == WIRE_ENH_UNCHANGED, keep_ord = init->ird == WIRE_ENH_UNCHANGED;
 
 	if (ird == 0 && rtr & WIRE_RTR_READ)
@@ -67,7 +67,7 @@ void enh_reject(const struct wire_enh *init, const struct wire_enh *want,
 }
 
 /* The message to send first. Tagged data costs the responder nothing, a Send a receive buffer. */
-static uint8_t choose(uint8_t both, uint16_t responder_ird, uint16_t our_ord)
+static uint8_t choose_rtr(uint8_t both, uint16_t responder_ird, uint16_t our_ord)
 {
 	if (both & WIRE_RTR_WRITE)
 		return WIRE_RTR_WRITE;
@@ -80,8 +80,8 @@ enum perr enh_settle(const struct wire_enh *init, const struct enh_terms *have,
 		     const struct wire_enh *reply, struct enh_terms *ret_terms)
 {
 	struct enh_terms terms = {
-		.ird = depth(init->ird, have->ird),
-		.ord = depth(reply->ird, depth(init->ord, have->ord)),
+		.ird = limit_depth(init->ird, have->ird),
+		.ord = limit_depth(reply->ird, limit_depth(init->ord, have->ord)),
 	};
 
 	if (reply->p2p != init->p2p)
@@ -92,7 +92,7 @@ enum perr enh_settle(const struct wire_enh *init, const struct enh_terms *have,
 		terms.ird = reply->ord;
 	}
 	if (init->p2p) {
-		terms.rtr = choose(init->rtr & reply->rtr, reply->ird, have->ord);
+		terms.rtr = choose_rtr(init->rtr & reply->rtr, reply->ird, have->ord);
 		if (terms.rtr == 0)
 			return PERR_ENH_RTR;
 	}
