@@ -11,8 +11,11 @@
 #ifndef IPC_MSG_H
 #define IPC_MSG_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+#include "ipc/local_protocol.h"
 
 enum {
 	MSG_PRIVATE_MAX = 512,
@@ -26,63 +29,9 @@ enum {
 	MSG_MAX_PATHS = 16,           /* in one reply */
 };
 
-/* Calls of a client, in the order of their opcodes, which begin with 1: request -> reply, with the
- * same opcode; hdr: only the header. */
-/* clang-format off */
-#define MSG_OPS(X) \
-	X(HELLO)          /* hello -> hello_reply, fds: event socket, bell page, daemon's bell */ \
-	X(QUERY)          /* hdr -> caps */ \
-	X(ALLOC_PD)       /* hdr -> handle */ \
-	X(DEALLOC_PD)     /* handle -> hdr */ \
-	X(REG_MR)         /* reg_mr, fd: memfd -> mr */ \
-	X(BIND_MR)        /* bind_mr -> mr, with a new STag */ \
-	X(DEREG_MR)       /* handle -> hdr, after which no access to it is possible */ \
-	X(CREATE_CQ)      /* create_cq -> cq, fds: ring, waiting end of its bell (doorbell.h) */ \
-	X(DESTROY_CQ)     /* handle -> hdr */ \
-	X(CREATE_QP)      /* create_qp -> qp, fd: rings */ \
-	X(DESTROY_QP)     /* handle -> hdr */ \
-	X(QUERY_QP)       /* handle -> qp_state */ \
-	X(LISTEN)         /* listen -> listener */ \
-	X(UNLISTEN)       /* handle -> hdr */ \
-	X(CONNECT)        /* connect -> hdr; EV_ESTABLISHED or EV_FAILED, EV_REJECTED follows */ \
-	X(ACCEPT)         /* accept -> hdr; EV_ESTABLISHED follows */ \
-	X(REJECT)         /* reject -> hdr */ \
-	X(DISCONNECT)     /* handle (qp) -> hdr; EV_DISCONNECTED follows */ \
-	X(CTL_SHOW)       /* ctl_show of ctl.h -> records of ctl.h, the last one MSG_CTL_END */ \
-	X(QUERY_PD)       /* handle -> pd_state */ \
-	X(QUERY_MR)       /* handle -> mr_state */ \
-	X(QUERY_CQ)       /* handle -> cq_state */ \
-	X(REREG_MR)       /* rereg_mr -> mr, with a new STag */ \
-	X(REMAP_MR)       /* rereg_mr, fd: memfd -> mr, likewise */ \
-	X(ALLOC_MW)       /* alloc_mw -> mr: handle and STag of the window, which is not bound */ \
-	X(BIND_MW)        /* bind_mw: a type 1 window -> mr, with a new STag */ \
-	X(QUERY_MW)       /* handle -> mw_state */ \
-	X(DEALLOC_MW)     /* handle -> hdr */ \
-	X(CREATE_SRQ)     /* create_srq -> srq, fd: ring */ \
-	X(MODIFY_SRQ)     /* modify_srq -> hdr */ \
-	X(QUERY_SRQ)      /* handle -> srq_state */ \
-	X(DESTROY_SRQ)    /* handle -> hdr */ \
-	X(QUERY_PATHS)    /* handle (qp) -> paths */ \
-	X(SET_PRIMARY)    /* set_primary -> hdr */ \
-	X(LISTEN_KEY)     /* listen_key -> listener */ \
-	X(QUERY_REQUEST)  /* handle (request) -> request_state */ \
-	X(QUERY_ADDRS)    /* hdr -> addrs */ \
-	X(QP_OPTIONS)     /* options -> options_state; since minor 3 */ \
-	X(SRQ_OPTIONS)    /* the same for the QPs that will use it; since minor 3 */ \
-	X(RESIZE_CQ)      /* resize_cq -> cq, fd: new ring, with the old entries; since minor 3 */ \
-	X(REG_OWN_MR)     /* reg_own_mr, fd: memfd -> mr; since minor 4 */ \
-	X(ASYNC_OPEN)     /* hdr -> hdr, fd: waiting end of the bell; once; since minor 5 */ \
-	X(ASYNC_TAKE)     /* hdr -> async: the oldest event; since minor 5 */ \
-	X(OPEN_AGENT)     /* hdr -> agent, fds: area, waiting end of its bell; since minor 6 */ \
-	X(NOTIFY_MR)      /* notify_mr -> hdr; since minor 7 */ \
-	X(CTL_DO)         /* ctl_do of ctl.h -> hdr; since minor 8 */ \
-	X(CTL_SET)        /* ctl_set of ctl.h -> hdr; since minor 9 */ \
-	X(CTL_CAPTURE)    /* ctl_capture of ctl.h -> capture, fd: packet_ring.h; since minor 12 */
-/* clang-format on */
-
 enum msg_op {
 	MSG_NO_OP, /* of no record */
-#define X(name) MSG_##name,
+#define X(op, ...) MSG_##op,
 	MSG_OPS(X)
 #undef X
 		MSG_OP_COUNT,
@@ -599,5 +548,24 @@ _Static_assert(sizeof(struct msg_connect) <= MSG_MAX, "records fit");
 
 /* Name of an opcode, "?" for an unknown one. */
 const char *msg_op_str(uint32_t op);
+
+/* The records and descriptors of an operation, as its row in local_protocol.h says. */
+struct msg_shape {
+	const char *name;
+	size_t len;       /* exact size of the request */
+	unsigned nfds;    /* exact number of its descriptors */
+	size_t reply_len; /* 0: records of other opcodes */
+	unsigned reply_nfds;
+	uint16_t since;   /* minor number of the first daemon that knows it */
+	uint16_t grew;    /* peers with a lesser minor number have the reply with ... */
+	size_t short_len; /* ... only so many bytes */
+};
+
+/* The shape of an operation, or NULL for an unknown opcode. */
+const struct msg_shape *msg_shape(uint32_t op);
+
+/* The size of the reply between peers of which one has this minor number, and the other a later
+ * one. */
+size_t msg_reply_len(const struct msg_shape *s, uint16_t minor);
 
 #endif

@@ -15,7 +15,7 @@
 #include "client-lib/base/reason.h"
 #include "ipc/conn.h"
 #include "ipc/doorbell.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "util/cleanup.h"
 #include "util/yield.h"
 

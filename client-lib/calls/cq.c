@@ -7,7 +7,7 @@
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
 #include "client-lib/base/reason.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 #include "util/cleanup.h"

@@ -10,8 +10,8 @@
 #include "client-lib/calls/ddp_impl.h"
 #include "client-lib/own_memory/known_memfd.h"
 #include "client-lib/base/reason.h"
+#include "ipc/local_protocol.h"
 #include "ipc/rung.h"
-#include "ipc/version.h"
 #include "util/checked.h"
 #include "util/cleanup.h"
 

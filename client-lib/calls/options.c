@@ -7,7 +7,7 @@
 
 #include "client-lib/calls/ddp_impl.h"
 #include "client-lib/base/reason.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 _Static_assert((int)DDP_QP_PLACE_IN_ORDER == MSG_QP_PLACE_IN_ORDER &&
 		       (int)DDP_QP_KEEP_RECVS == MSG_QP_KEEP_RECVS &&

@@ -7,7 +7,7 @@
 #include "client-lib/calls/post_check.h"
 #include "client-lib/base/reason.h"
 #include "ipc/doorbell.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 
 _Static_assert(sizeof(struct ddp_sge) == sizeof(struct wqe_sge), "copied as they are");

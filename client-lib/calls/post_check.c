@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "client-lib/base/reason.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 

@@ -10,7 +10,7 @@
 #include "client-lib/calls/ddp_impl.h"
 #include "client-lib/calls/options.h"
 #include "client-lib/base/reason.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 
 _Static_assert((int)DDP_SRQ_LIMIT == MSG_SRQ_LIMIT && (int)DDP_SRQ_MAX_PER_QP == MSG_SRQ_PER_QP,

@@ -8,7 +8,7 @@
 #include "ctl/command/command.h"
 #include "ctl/command/explain.h"
 #include "ctl/command/live.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "util/complete.h"
 
 struct words {

@@ -11,7 +11,7 @@
 #include "ctl/command/command.h"
 #include "ctl/command/complete.h"
 #include "ctl/field/rates.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "util/complete.h"
 #include "util/near.h"
 

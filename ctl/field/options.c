@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ctl/field/options.h"
 
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 enum { MAX_SECONDS = 3600 };
 

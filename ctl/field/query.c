@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "ipc/conn.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "util/cleanup.h"
 #include "util/limits.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "ctl/metrics/exporter.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "util/option.h"
 
 #define LISTEN "127.0.0.1:9899"

@@ -27,7 +27,7 @@
 #include "daemon/service/hello.h"
 #include "daemon/service/settings.h"
 #include "daemon/service/show.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 #include "llp/common/llp.h"
 #include "proto/rdmap/rdmap.h"

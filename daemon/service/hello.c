@@ -10,8 +10,8 @@
 #include "daemon/base/log.h"
 #include "daemon/objects/client/client.h"
 #include "ipc/doorbell.h"
+#include "ipc/local_protocol.h"
 #include "ipc/memfd.h"
-#include "ipc/version.h"
 
 /* Places for events that are charged in advance; others when their object is made. */
 enum { EVENTS_FREE = 64 };

@@ -11,7 +11,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/posted.h"
 #include "daemon/service/handlers.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 /* What a client beyond limits.clients may send. */
 static bool asks_for_state(uint32_t op)

@@ -13,11 +13,11 @@
 
 #include "ctl/field/field.h"
 #include "ipc/agent.h"
+#include "ipc/local_protocol.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
 #include "ipc/packet_ring.h"
 #include "ipc/shadow.h"
-#include "ipc/version.h"
 #include "ipc/wqe.h"
 #include "tests/abi/values.h"
 

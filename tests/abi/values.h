@@ -5,9 +5,9 @@
 
 #include <ddp/ddp.h>
 
+#include "ipc/local_protocol.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
-#include "ipc/version.h"
 #include "ipc/wqe.h"
 
 struct value {
@@ -56,7 +56,7 @@ static const struct value values[] = {
 	V(MSG_READS_UNCHANGED),
 	V(MSG_MAX_ADDRS),
 	V(MSG_MAX_PATHS),
-#define X(name) V(MSG_##name),
+#define X(op, ...) V(MSG_##op),
 	MSG_OPS(X)
 #undef X
 		V(MSG_OP_COUNT),

@@ -26,7 +26,7 @@
 #include "daemon/turn.h"
 #include "ipc/conn.h"
 #include "ipc/ctl.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "proto/ddp/stag.h"
 #include "tests/fuzz/fuzz.h"
 

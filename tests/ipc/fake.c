@@ -13,9 +13,9 @@
 
 #include "ipc/conn.h"
 #include "ipc/doorbell.h"
+#include "ipc/local_protocol.h"
 #include "ipc/rung.h"
 #include "ipc/shadow.h"
-#include "ipc/version.h"
 #include "util/checked.h"
 
 #define MUST(x)                                                                                    \

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "tests/ipc/fake.h"
 
 static struct fake fake;

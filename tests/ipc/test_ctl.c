@@ -12,7 +12,7 @@
 
 #include "ctl/field/query.h"
 #include "ipc/conn.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 enum {
 	PATIENT_MS = 20000, /* longer than any test waits */

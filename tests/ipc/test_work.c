@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "tests/ipc/fake.h"
 
 static struct fake fake;

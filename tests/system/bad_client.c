@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "tests/system/bad_rig.h"
 
 /* ---- cases: each on a new connection ---- */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "ipc/conn.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 void die(const char *what)
 {

@@ -129,7 +129,7 @@ static unsigned run(const char *socket, uint64_t until)
 static bool report(unsigned begun, bool short_run)
 {
 	static const char *const names[] = {"",
-#define X(name) #name,
+#define X(op, ...) #op,
 					    MSG_OPS(X)
 #undef X
 	};

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "ipc/ctl.h"
+#include "ipc/local_protocol.h"
 #include "ipc/rung.h"
-#include "ipc/version.h"
 #include "tests/system/chaos.h"
 
 /* ---- values ---- */
@@ -448,7 +448,7 @@ struct chaos_row {
 #define ROW_CTL_CAPTURE ROW(ctl_capture, fill_ctl_capture)
 
 static const struct chaos_row table[MSG_OP_COUNT] = {
-#define X(name) [MSG_##name] = ROW_##name,
+#define X(op, ...) [MSG_##op] = ROW_##op,
 	MSG_OPS(X)
 #undef X
 };

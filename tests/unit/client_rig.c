@@ -16,7 +16,7 @@
 #include "daemon/turn.h"
 #include "ipc/conn.h"
 #include "ipc/ctl.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 enum { PORT = 5043, STREAMS = 512, EVENTS = 16 };
 

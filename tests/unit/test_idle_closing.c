@@ -21,8 +21,8 @@
 #include "daemon/service/record.h"
 #include "daemon/turn.h"
 #include "ipc/conn.h"
+#include "ipc/local_protocol.h"
 #include "ipc/msg_addr.h"
-#include "ipc/version.h"
 #include "tests/lib/sim.h"
 #include "util/be.h"
 

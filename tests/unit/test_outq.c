@@ -11,7 +11,7 @@
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "ipc/conn.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 enum { MEMORY = 1 << 20, MANY = 500 };
 

@@ -26,8 +26,8 @@
 #include "daemon/service/record.h"
 #include "daemon/turn.h"
 #include "ipc/conn.h"
+#include "ipc/local_protocol.h"
 #include "ipc/msg_addr.h"
-#include "ipc/version.h"
 #include "util/addr.h"
 
 enum { STAGS = 64, PORT = 5043, ALICE = 4711, BOB = 4712 };

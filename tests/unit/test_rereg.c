@@ -13,7 +13,7 @@
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "ipc/conn.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 
 enum { LEN = 16384 };
 

@@ -16,7 +16,7 @@
 #include "daemon/service/attach.h"
 #include "daemon/service/record.h"
 #include "ipc/conn.h"
-#include "ipc/version.h"
+#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 
 enum { SMALL = 16, LARGE = 4096 /* entries: more than SLAB_RANGE_MAX bytes */ };

@@ -8,8 +8,8 @@
 
 #include "daemon/base/descriptors.h"
 #include "daemon/objects/client/client.h"
+#include "ipc/local_protocol.h"
 #include "ipc/memfd.h"
-#include "ipc/version.h"
 
 /* ---- memfds that rings share ---- */
 
