@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client-lib/own_memory/elsewhere.h"
+#include "client-lib/own_memory/other_stack.h"
 #include "client-lib/own_memory/page_move.h"
 #include "util/cleanup.h"
 
@@ -70,7 +70,7 @@ static bool in_area(const struct maps_area *area, const void *p)
 }
 
 /* A signal handler that writes to the pages would wait for this thread, which it interrupts. */
-static int run(const struct job *job)
+static int move_with_signals_blocked(const struct job *job)
 {
 	sigset_t all, before;
 	int r;
@@ -78,7 +78,7 @@ static int run(const struct job *job)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (in_area(&job->area, __builtin_frame_address(0)) || in_area(&job->area, &errno))
-		r = elsewhere_run(move, job);
+		r = other_stack_run(move, job);
 	else
 		r = move(job);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -100,7 +100,7 @@ int adopt_area(const struct adopt *a, const struct maps_area *area, uint64_t off
 	struct job job = job_of(a, area);
 
 	job.offset = offset;
-	return run(&job);
+	return move_with_signals_blocked(&job);
 }
 
 int adopt_return(const struct adopt *a, const struct maps_area *area)
@@ -109,8 +109,8 @@ int adopt_return(const struct adopt *a, const struct maps_area *area)
 
 	job.back = true;
 	if (a->uffd < 0)
-		return run(&job);
+		return move_with_signals_blocked(&job);
 	job.spare = mmap(NULL, area->end - area->start, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return job.spare == MAP_FAILED ? -errno : run(&job);
+	return job.spare == MAP_FAILED ? -errno : move_with_signals_blocked(&job);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Runs a function on another stack, while the stack of the calling thread does not change. */
-#ifndef DDP_ELSEWHERE_H
-#define DDP_ELSEWHERE_H
+#ifndef DDP_OTHER_STACK_H
+#define DDP_OTHER_STACK_H
 
-typedef int elsewhere_fn(const void *arg);
+typedef int other_stack_fn(const void *arg);
 
 /*
  * Calls fn(arg) on a thread of its own and waits for it. Meanwhile the calling thread writes
@@ -13,6 +13,6 @@ typedef int elsewhere_fn(const void *arg);
  * meanwhile. Returns what fn returned, or a negative errno value if no thread can be made,
  * -EOPNOTSUPP if this processor has no baton_lend().
  */
-int elsewhere_run(elsewhere_fn *fn, const void *arg);
+int other_stack_run(other_stack_fn *fn, const void *arg);
 
 #endif

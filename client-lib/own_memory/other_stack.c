@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client-lib/own_memory/elsewhere.h"
+#include "client-lib/own_memory/other_stack.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,13 +11,13 @@
 
 /* Not on the stack of the calling thread: its pages are replaced. */
 static struct {
-	elsewhere_fn *fn;
+	other_stack_fn *fn;
 	const void *arg;
 	int result;
 	struct baton baton;
 } job;
 
-static void *run(void *unused)
+static void *on_other_stack(void *unused)
 {
 	(void)unused;
 	baton_borrow(&job.baton); /* the caller's stack rests */
@@ -33,7 +33,7 @@ static void set_signals(const uint64_t *set, uint64_t *ret_before)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, ret_before, sizeof(*set));
 }
 
-int elsewhere_run(elsewhere_fn *fn, const void *arg)
+int other_stack_run(other_stack_fn *fn, const void *arg)
 {
 	const uint64_t all = UINT64_MAX;
 	uint64_t before;
@@ -45,7 +45,7 @@ int elsewhere_run(elsewhere_fn *fn, const void *arg)
 	job.fn = fn;
 	job.arg = arg;
 	job.baton = (struct baton){BATON_OWNER};
-	r = pthread_create(&thread, NULL, run, NULL);
+	r = pthread_create(&thread, NULL, on_other_stack, NULL);
 	if (r)
 		return -r;
 	set_signals(&all, &before);
