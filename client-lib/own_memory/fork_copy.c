@@ -23,7 +23,7 @@ static int copy_area(const struct sparse *file, const struct maps_area *area, ch
 
 static int copy_all(const struct sparse *file, const struct fork_copy *c)
 {
-	const struct areas *ours = &c->survey.ours;
+	const struct area_list *ours = &c->mapped.ours;
 	char *to = c->pages;
 	int r = 0;
 
@@ -43,9 +43,9 @@ void fork_copy_make(const struct sparse *file, struct fork_copy *ret)
 {
 	struct fork_copy c = {0};
 
-	if (file->fd >= 0 && survey_read(file, 0, 0, &c.survey) == 0)
-		for (size_t i = 0; i < c.survey.ours.count; i++)
-			c.len += length(&c.survey.ours.at[i]);
+	if (file->fd >= 0 && mapped_areas_read(file, 0, 0, &c.mapped) == 0)
+		for (size_t i = 0; i < c.mapped.ours.count; i++)
+			c.len += length(&c.mapped.ours.at[i]);
 	if (c.len) {
 		c.pages = mmap(NULL, c.len, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -74,7 +74,7 @@ static bool put_copy(const struct maps_area *area, void *from)
 
 void fork_copy_use(const struct sparse *file, struct fork_copy *c)
 {
-	const struct areas *ours = &c->survey.ours;
+	const struct area_list *ours = &c->mapped.ours;
 	char *from = c->pages;
 
 	for (size_t i = 0; i < ours->count; i++) {
@@ -90,6 +90,6 @@ void fork_copy_use(const struct sparse *file, struct fork_copy *c)
 void fork_copy_free(struct fork_copy *c)
 {
 	drop_pages(c);
-	survey_free(&c->survey);
+	mapped_areas_free(&c->mapped);
 	*c = (struct fork_copy){0};
 }

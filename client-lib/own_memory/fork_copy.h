@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 #include "client-lib/own_memory/sparse.h"
-#include "client-lib/own_memory/survey.h"
+#include "client-lib/own_memory/mapped_areas.h"
 
 struct fork_copy {
-	struct survey survey; /* where the pages are mapped */
-	void *pages;          /* a copy of all of them, in that order; NULL: none */
+	struct mapped_areas mapped; /* where the pages are mapped */
+	void *pages;                /* a copy of all of them, in that order; NULL: none */
 	size_t len;
 };
 

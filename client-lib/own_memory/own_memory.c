@@ -12,7 +12,7 @@
 #include "client-lib/own_memory/known_memfd.h"
 #include "client-lib/own_memory/places.h"
 #include "client-lib/base/reason.h"
-#include "client-lib/own_memory/survey.h"
+#include "client-lib/own_memory/mapped_areas.h"
 #include "client-lib/own_memory/threads.h"
 #include "ipc/rung.h"
 #include "util/checked.h"
@@ -69,7 +69,7 @@ struct request {
 	bool write;
 	bool alone;       /* no other thread accesses the pages */
 	bool gaps, agent; /* see struct own_memory_how */
-	struct survey s;
+	struct mapped_areas mapped;
 };
 
 static int refuse(const struct request *q, const struct maps_area *area, int err, const char *why)
@@ -80,11 +80,11 @@ static int refuse(const struct request *q, const struct maps_area *area, int err
 
 static int check_areas(const struct request *q)
 {
-	if (q->s.hole < q->end)
+	if (q->mapped.hole < q->end)
 		return reason_fail(-EFAULT, "%s: nothing is mapped at 0x%lx", q->call,
-				   (unsigned long)q->s.hole);
-	for (size_t i = 0; i < q->s.range.count; i++) {
-		const struct maps_area *area = &q->s.range.at[i];
+				   (unsigned long)q->mapped.hole);
+	for (size_t i = 0; i < q->mapped.range.count; i++) {
+		const struct maps_area *area = &q->mapped.range.at[i];
 
 		if (area->kind == MAPS_KERNEL)
 			return refuse(q, area, -EFAULT, "belongs to the kernel");
@@ -97,7 +97,7 @@ static int check_areas(const struct request *q)
 }
 
 /* Whether all areas lie one behind the other in one file. */
-static bool is_one_file(const struct areas *range)
+static bool is_one_file(const struct area_list *range)
 {
 	const struct maps_area *a = range->at;
 
@@ -128,13 +128,13 @@ static int check_adoptable(const struct request *q)
 {
 	int obstacle = 0;
 
-	for (size_t i = 0; i < q->s.range.count; i++) {
-		const struct maps_area *area = &q->s.range.at[i];
+	for (size_t i = 0; i < q->mapped.range.count; i++) {
+		const struct maps_area *area = &q->mapped.range.at[i];
 
 		if (area->kind == MAPS_DEVICE)
 			return refuse(q, area, -EOPNOTSUPP,
 				      "is of a device or a ring of the kernel");
-		if (area->kind == MAPS_ANON || survey_is_ours(&own.file, area) ||
+		if (area->kind == MAPS_ANON || mapped_area_is_ours(&own.file, area) ||
 		    (area->kind == MAPS_FILE && q->alone) || obstacle)
 			continue;
 		obstacle = obstacle_of(area);
@@ -156,7 +156,7 @@ static bool is_crowded(void)
 }
 
 /* Widens the range to adopted pages on both sides that are at most `most` bytes away. */
-static void reach(const struct areas *ours, uintptr_t most, uintptr_t *start, uintptr_t *end)
+static void reach(const struct area_list *ours, uintptr_t most, uintptr_t *start, uintptr_t *end)
 {
 	uintptr_t from = *start, to = *end;
 
@@ -173,14 +173,14 @@ static void reach(const struct areas *ours, uintptr_t most, uintptr_t *start, ui
 /* Whether all of it is adopted, or memory that may be. */
 static bool is_plain(const struct request *q)
 {
-	for (size_t i = 0; i < q->s.range.count; i++) {
-		const struct maps_area *area = &q->s.range.at[i];
+	for (size_t i = 0; i < q->mapped.range.count; i++) {
+		const struct maps_area *area = &q->mapped.range.at[i];
 
-		if (!survey_is_ours(&own.file, area) &&
+		if (!mapped_area_is_ours(&own.file, area) &&
 		    (area->kind != MAPS_ANON || area->prot != (PROT_READ | PROT_WRITE)))
 			return false;
 	}
-	return q->s.hole == q->end && !threads_block_in(q->start, q->end);
+	return q->mapped.hole == q->end && !threads_block_in(q->start, q->end);
 }
 
 /* Every second page of a large area would take two memory maps; with the pages between them it is
@@ -189,17 +189,18 @@ static void fill_gaps(struct request *q, uintptr_t page)
 {
 	struct request wide = *q;
 
-	reach(&q->s.ours, GAP_PAGES * page, &wide.start, &wide.end);
+	reach(&q->mapped.ours, GAP_PAGES * page, &wide.start, &wide.end);
 	if (wide.start == q->start && wide.end == q->end)
 		return;
 	wide.head += q->start - wide.start;
-	if (survey_near(&own.file, wide.start, wide.end, 0, &wide.s) == 0 && is_plain(&wide)) {
-		struct survey narrow = q->s;
+	if (mapped_areas_near(&own.file, wide.start, wide.end, 0, &wide.mapped) == 0 &&
+	    is_plain(&wide)) {
+		struct mapped_areas narrow = q->mapped;
 
 		*q = wide;
-		wide.s = narrow;
+		wide.mapped = narrow;
 	}
-	survey_free(&wide.s);
+	mapped_areas_free(&wide.mapped);
 }
 
 /* ---- adoption ---- */
@@ -223,10 +224,10 @@ static int adopt_missing(const struct request *q, uint64_t shift)
 
 	if (r)
 		return RUNG_REASON_THREADS;
-	for (size_t i = 0; i < q->s.range.count && r == 0; i++) {
-		const struct maps_area *a = &q->s.range.at[i];
+	for (size_t i = 0; i < q->mapped.range.count && r == 0; i++) {
+		const struct maps_area *a = &q->mapped.range.at[i];
 
-		if (survey_is_ours(&own.file, a))
+		if (mapped_area_is_ours(&own.file, a))
 			continue;
 		/* What was mapped from there and is unmapped may have left pages. */
 		sparse_punch(&own.file, a->start + shift, a->end + shift);
@@ -241,7 +242,7 @@ static int adopt_missing(const struct request *q, uint64_t shift)
 /* 0, RUNG_REASON_PARTS, or a negative failure. */
 static int choose_place(struct request *q, uint64_t *ret_shift)
 {
-	int r = places_choose(&own.places, &own.file, q->start, q->end, &q->s, ret_shift);
+	int r = places_choose(&own.places, &own.file, q->start, q->end, &q->mapped, ret_shift);
 
 	if (r == -EOPNOTSUPP)
 		return RUNG_REASON_PARTS;
@@ -294,13 +295,13 @@ static int adopt(struct request *q, struct own_memory *m)
 /* The rung "shared": the range lies in a memfd already. 1 if it does not. */
 static int share(const struct request *q, struct own_memory *m)
 {
-	const struct maps_area *first = q->s.range.at;
+	const struct maps_area *first = q->mapped.range.at;
 
-	if (!is_one_file(&q->s.range))
+	if (!is_one_file(&q->mapped.range))
 		return 1;
 	m->rung = RUNG_SHARED;
 	m->reason = RUNG_REASON_ADOPTED;
-	if (survey_is_ours(&own.file, first))
+	if (mapped_area_is_ours(&own.file, first))
 		return count_pages(q, first->offset - first->start, m);
 	m->known = known_memfd_find(first->dev, first->ino);
 	if (!m->known)
@@ -330,7 +331,8 @@ static int find(struct request *q, uintptr_t page, struct own_memory *m)
 	int r;
 
 	q->gaps = q->gaps || is_crowded();
-	r = survey_near(&own.file, q->start, q->end, q->gaps ? GAP_PAGES * page : 0, &q->s);
+	r = mapped_areas_near(&own.file, q->start, q->end, q->gaps ? GAP_PAGES * page : 0,
+			      &q->mapped);
 	if (r)
 		return reason_errno(r, q->call, "/proc/self/maps");
 	r = check_areas(q);
@@ -372,7 +374,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&own.lock);
 	r = find(&q, (uintptr_t)page, &m);
-	survey_free(&q.s);
+	mapped_areas_free(&q.mapped);
 	pthread_mutex_unlock(&own.lock);
 	if (r == 0)
 		*ret = m;
@@ -382,7 +384,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 /* ---- giving back ---- */
 
 /* Frees the pages of [start, end) that areas from index i on do not map. */
-static void punch_unmapped(const struct areas *ours, size_t i, uint64_t start, uint64_t end)
+static void punch_unmapped(const struct area_list *ours, size_t i, uint64_t start, uint64_t end)
 {
 	for (; i < ours->count && start < end; i++) {
 		uint64_t from = ours->at[i].offset;
@@ -421,7 +423,7 @@ static void return_area(const struct adopt *adopt, const struct maps_area *area)
 }
 
 /* Gives back pages that no region uses, wherever they are mapped. */
-static void give_back_run(const struct adopt *adopt, const struct areas *ours, uint64_t start,
+static void give_back_run(const struct adopt *adopt, const struct area_list *ours, uint64_t start,
 			  uint64_t end)
 {
 	punch_unmapped(ours, 0, start, end);
@@ -438,30 +440,30 @@ static bool give_back_in_place(const struct adopt *adopt, uint64_t start, uint64
 {
 	const uint64_t shift = start >> PLACES_SHIFT << PLACES_SHIFT;
 	const uintptr_t from = (uintptr_t)(start - shift), to = (uintptr_t)(end - shift);
-	struct survey s;
-	bool all = survey_near(&own.file, from, to, 0, &s) == 0 && s.hole == to;
+	struct mapped_areas mapped;
+	bool all = mapped_areas_near(&own.file, from, to, 0, &mapped) == 0 && mapped.hole == to;
 
-	for (size_t i = 0; i < s.range.count && all; i++)
-		all = survey_is_ours(&own.file, &s.range.at[i]) &&
-		      s.range.at[i].offset == s.range.at[i].start + shift;
-	for (size_t i = 0; i < s.range.count && all; i++)
-		return_area(adopt, &s.range.at[i]);
-	survey_free(&s);
+	for (size_t i = 0; i < mapped.range.count && all; i++)
+		all = mapped_area_is_ours(&own.file, &mapped.range.at[i]) &&
+		      mapped.range.at[i].offset == mapped.range.at[i].start + shift;
+	for (size_t i = 0; i < mapped.range.count && all; i++)
+		return_area(adopt, &mapped.range.at[i]);
+	mapped_areas_free(&mapped);
 	return all;
 }
 
-/* The same after a survey of the whole process. */
+/* The same after reading the whole memory map. */
 static void give_back_anywhere(const struct adopt *adopt, uint64_t start, uint64_t end)
 {
-	struct survey s;
+	struct mapped_areas mapped;
 
-	if (survey_read(&own.file, 0, 0, &s) == 0) {
-		places_learn(&own.places, &s.ours);
-		give_back_run(adopt, &s.ours, start, end);
+	if (mapped_areas_read(&own.file, 0, 0, &mapped) == 0) {
+		places_learn(&own.places, &mapped.ours);
+		give_back_run(adopt, &mapped.ours, start, end);
 	} else {
 		places_keep(&own.places, start, end);
 	}
-	survey_free(&s);
+	mapped_areas_free(&mapped);
 }
 
 static void give_back(uint64_t start, uint64_t end)

@@ -22,7 +22,7 @@ void places_keep(struct places *p, uint64_t start, uint64_t end)
 		p->unsure = true;
 }
 
-void places_learn(struct places *p, const struct areas *ours)
+void places_learn(struct places *p, const struct area_list *ours)
 {
 	page_refs_deinit(&p->kept);
 	p->unsure = false;
@@ -35,35 +35,36 @@ void places_learn(struct places *p, const struct areas *ours)
 	}
 }
 
-/* ---- without a survey of the whole process ---- */
+/* ---- without the whole memory map ---- */
 
 /* Whether the last pages before `at` that may be adopted are still where they were. If the program
  * has moved them, they may have grown at their new address, over the places behind them. */
 static bool rests_before(const struct places *p, const struct sparse *file, uint64_t at)
 {
 	uint64_t before = page_refs_before(&p->refs, at), kept = page_refs_before(&p->kept, at);
-	struct survey s;
+	struct mapped_areas m;
 	bool rests;
 
 	if (kept > before)
 		before = kept;
 	if (before == 0)
 		return true;
-	rests = survey_near(file, (uintptr_t)before - 1, (uintptr_t)before, 0, &s) == 0 &&
-		s.ours.count == 1 && s.ours.at->offset == s.ours.at->start;
-	survey_free(&s);
+	rests = mapped_areas_near(file, (uintptr_t)before - 1, (uintptr_t)before, 0, &m) == 0 &&
+		m.ours.count == 1 && m.ours.at->offset == m.ours.at->start;
+	mapped_areas_free(&m);
 	return rests;
 }
 
 /* Whether the pages of the range certainly have or may get the place of their address itself. */
-static bool is_simple(const struct places *p, const struct sparse *file, const struct survey *s)
+static bool is_simple(const struct places *p, const struct sparse *file,
+		      const struct mapped_areas *m)
 {
 	if (p->unsure)
 		return false;
-	for (size_t i = 0; i < s->range.count; i++) {
-		const struct maps_area *a = &s->range.at[i];
+	for (size_t i = 0; i < m->range.count; i++) {
+		const struct maps_area *a = &m->range.at[i];
 
-		if (survey_is_ours(file, a)) {
+		if (mapped_area_is_ours(file, a)) {
 			if (a->offset != a->start)
 				return false;
 			continue;
@@ -75,10 +76,11 @@ static bool is_simple(const struct places *p, const struct sparse *file, const s
 	return true;
 }
 
-/* ---- with it ---- */
+/* ---- with the whole memory map ---- */
 
 /* Whether nothing is or was registered there, and nothing is mapped from there. */
-static bool is_free(const struct places *p, const struct areas *ours, uint64_t start, uint64_t end)
+static bool is_free(const struct places *p, const struct area_list *ours, uint64_t start,
+		    uint64_t end)
 {
 	if (page_refs_any(&p->refs, start, end))
 		return false;
@@ -92,29 +94,29 @@ static bool is_free(const struct places *p, const struct areas *ours, uint64_t s
 }
 
 /* Whether the pages that are not adopted yet may get the place of their address plus shift. */
-static bool shift_fits(const struct places *p, const struct sparse *file, const struct survey *s,
-		       uint64_t shift)
+static bool shift_fits(const struct places *p, const struct sparse *file,
+		       const struct mapped_areas *m, uint64_t shift)
 {
-	for (size_t i = 0; i < s->range.count; i++) {
-		const struct maps_area *a = &s->range.at[i];
+	for (size_t i = 0; i < m->range.count; i++) {
+		const struct maps_area *a = &m->range.at[i];
 
-		if (!survey_is_ours(file, a) &&
-		    !is_free(p, &s->ours, a->start + shift, a->end + shift))
+		if (!mapped_area_is_ours(file, a) &&
+		    !is_free(p, &m->ours, a->start + shift, a->end + shift))
 			return false;
 	}
 	return true;
 }
 
-static int choose(const struct places *p, const struct sparse *file, const struct survey *s,
+static int choose(const struct places *p, const struct sparse *file, const struct mapped_areas *m,
 		  uint64_t *ret)
 {
 	bool found = false;
 	uint64_t shift = 0;
 
-	for (size_t i = 0; i < s->range.count; i++) {
-		const struct maps_area *a = &s->range.at[i];
+	for (size_t i = 0; i < m->range.count; i++) {
+		const struct maps_area *a = &m->range.at[i];
 
-		if (!survey_is_ours(file, a))
+		if (!mapped_area_is_ours(file, a))
 			continue;
 		if (found && a->offset - a->start != shift)
 			return -EOPNOTSUPP;
@@ -123,31 +125,31 @@ static int choose(const struct places *p, const struct sparse *file, const struc
 	}
 	for (uint64_t g = 0; g < GENERATIONS && !found; g++) {
 		shift = g << PLACES_SHIFT;
-		found = shift_fits(p, file, s, shift);
+		found = shift_fits(p, file, m, shift);
 	}
-	if (!found || !shift_fits(p, file, s, shift))
+	if (!found || !shift_fits(p, file, m, shift))
 		return -EOPNOTSUPP;
 	*ret = shift;
 	return 0;
 }
 
 int places_choose(struct places *p, const struct sparse *file, uintptr_t start, uintptr_t end,
-		  struct survey *s, uint64_t *ret)
+		  struct mapped_areas *m, uint64_t *ret)
 {
 	int r;
 
-	if (!s->all && is_simple(p, file, s)) {
+	if (!m->all && is_simple(p, file, m)) {
 		*ret = 0;
 		return 0;
 	}
-	if (!s->all) {
-		survey_free(s);
-		r = survey_read(file, start, end, s);
-		if (r == 0 && s->hole < end)
+	if (!m->all) {
+		mapped_areas_free(m);
+		r = mapped_areas_read(file, start, end, m);
+		if (r == 0 && m->hole < end)
 			r = -EFAULT; /* unmapped meanwhile */
 		if (r)
 			return r;
-		places_learn(p, &s->ours);
+		places_learn(p, &m->ours);
 	}
-	return choose(p, file, s, ret);
+	return choose(p, file, m, ret);
 }

@@ -15,7 +15,7 @@
 
 #include "client-lib/own_memory/page_refs.h"
 #include "client-lib/own_memory/sparse.h"
-#include "client-lib/own_memory/survey.h"
+#include "client-lib/own_memory/mapped_areas.h"
 
 enum { PLACES_SHIFT = 47 /* addresses have fewer bits; the bits above are the generation */ };
 
@@ -33,15 +33,15 @@ void places_keep(struct places *p, uint64_t start, uint64_t end);
 
 /* The same for what no region uses of all areas of a survey of the whole process, and for nothing
  * else. */
-void places_learn(struct places *p, const struct areas *ours);
+void places_learn(struct places *p, const struct area_list *ours);
 
 /*
  * The place of [start, end), less its address: as some of its pages have it already, or that of a
- * generation that is free there. *s is the survey of the range, without holes; it becomes one of
+ * generation that is free there. *m is the survey of the range, without holes; it becomes one of
  * the whole process if that is needed. Returns 0; -EOPNOTSUPP: the pages cannot have one place; or
  * another negative errno value, and the survey lacks areas.
  */
 int places_choose(struct places *p, const struct sparse *file, uintptr_t start, uintptr_t end,
-		  struct survey *s, uint64_t *ret);
+		  struct mapped_areas *m, uint64_t *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client-lib/own_memory/survey.h"
+#include "client-lib/own_memory/mapped_areas.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 struct reader {
 	const struct sparse *file;
 	uintptr_t end; /* of the range */
-	struct survey *s;
+	struct mapped_areas *m;
 };
 
-static int append(struct areas *list, const struct maps_area *area)
+static int add_to_list(struct area_list *list, const struct maps_area *area)
 {
 	if (list->count == list->room) {
 		size_t room = list->room ? 2 * list->room : 16;
@@ -25,7 +25,7 @@ static int append(struct areas *list, const struct maps_area *area)
 	return 0;
 }
 
-bool survey_is_ours(const struct sparse *file, const struct maps_area *area)
+bool mapped_area_is_ours(const struct sparse *file, const struct maps_area *area)
 {
 	return area->kind == MAPS_SHARED && area->ino == file->ino && area->dev == file->dev;
 }
@@ -33,7 +33,7 @@ bool survey_is_ours(const struct sparse *file, const struct maps_area *area)
 /* Adds the part of the area that continues the range. */
 static int add_part(struct reader *r, struct maps_area area)
 {
-	uintptr_t from = r->s->hole;
+	uintptr_t from = r->m->hole;
 
 	if (area.end <= from || area.start >= r->end || area.start > from)
 		return 0;
@@ -41,16 +41,16 @@ static int add_part(struct reader *r, struct maps_area area)
 	area.start = from;
 	if (area.end > r->end)
 		area.end = r->end;
-	r->s->hole = area.end;
-	return append(&r->s->range, &area);
+	r->m->hole = area.end;
+	return add_to_list(&r->m->range, &area);
 }
 
 static int on_area(const struct maps_area *area, void *arg)
 {
 	struct reader *r = arg;
 
-	if (r->file->fd >= 0 && survey_is_ours(r->file, area)) {
-		int e = append(&r->s->ours, area);
+	if (r->file->fd >= 0 && mapped_area_is_ours(r->file, area)) {
+		int e = add_to_list(&r->m->ours, area);
 
 		if (e)
 			return e;
@@ -58,36 +58,37 @@ static int on_area(const struct maps_area *area, void *arg)
 	return add_part(r, *area);
 }
 
-int survey_read(const struct sparse *file, uintptr_t start, uintptr_t end, struct survey *ret)
+int mapped_areas_read(const struct sparse *file, uintptr_t start, uintptr_t end,
+		      struct mapped_areas *ret)
 {
 	struct reader r = {
 		.file = file,
 		.end = end,
-		.s = ret,
+		.m = ret,
 	};
 
-	*ret = (struct survey){.hole = start, .all = true};
+	*ret = (struct mapped_areas){.hole = start, .all = true};
 	return maps_each_own(on_area, &r);
 }
 
-int survey_near(const struct sparse *file, uintptr_t start, uintptr_t end, uintptr_t margin,
-		struct survey *ret)
+int mapped_areas_near(const struct sparse *file, uintptr_t start, uintptr_t end, uintptr_t margin,
+		      struct mapped_areas *ret)
 {
 	uintptr_t from = start > margin ? start - margin : 0;
 	uintptr_t to = end < UINTPTR_MAX - margin ? end + margin : UINTPTR_MAX;
 	struct reader r = {
 		.file = file,
 		.end = end,
-		.s = ret,
+		.m = ret,
 	};
 
-	*ret = (struct survey){.hole = start};
+	*ret = (struct mapped_areas){.hole = start};
 	return maps_range_own(from, to, on_area, &r);
 }
 
-void survey_free(struct survey *s)
+void mapped_areas_free(struct mapped_areas *m)
 {
-	free(s->range.at);
-	free(s->ours.at);
-	*s = (struct survey){0};
+	free(m->range.at);
+	free(m->ours.at);
+	*m = (struct mapped_areas){0};
 }
