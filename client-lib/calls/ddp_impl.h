@@ -83,7 +83,7 @@ struct mr {
 	struct agent_region copied; /* RUNG_AGENT */
 	struct ddp_cq *notice_cq;   /* ddp_notify_mr() */
 	bool keep;                  /* DDP_REG_KEEP */
-	struct known_memfd *known;  /* the memfd, for regions of ddp_reg_mr() that lie in it */
+	struct memfd_entry *memfd;  /* the memfd, for regions of ddp_reg_mr() that lie in it */
 };
 
 /* Behind struct ddp_mw. */

@@ -8,7 +8,7 @@
 #include "client-lib/calls/agent_open.h"
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
-#include "client-lib/own_memory/known_memfd.h"
+#include "client-lib/own_memory/memfd_table.h"
 #include "client-lib/base/reason.h"
 #include "ipc/local_protocol.h"
 #include "ipc/rung.h"
@@ -76,7 +76,7 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
 {
 	struct source src = {.fd = fd, .offset = offset};
-	int r = mr->pub.addr ? known_memfd_get(fd, &mr->known) : 0;
+	int r = mr->pub.addr ? memfd_table_get(fd, &mr->memfd) : 0;
 
 	return r ? reason_errno(r, call, "memfd") : register_mr(mr, call, &src, access);
 }
@@ -86,8 +86,8 @@ static void free_memory(struct mr *mr)
 {
 	agent_region_free(&mr->copied);
 	own_memory_put(&mr->own, mr->keep);
-	known_memfd_put(mr->known);
-	mr->known = NULL;
+	memfd_table_put(mr->memfd);
+	mr->memfd = NULL;
 	if (mr->mapped)
 		munmap(mr->pub.addr, mr->mapped);
 	mr->mapped = 0;

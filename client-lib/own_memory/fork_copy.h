@@ -18,7 +18,7 @@ struct fork_copy {
  * its parent that it does not write to. */
 void fork_copy_make(const struct sparse *file, struct fork_copy *ret);
 
-/* In the child: puts the copy in the place of the shared pages. */
+/* In the child: replaces the shared pages by the copy. */
 void fork_copy_use(const struct sparse *file, struct fork_copy *c);
 
 /* In the parent: frees the copy. */

@@ -9,8 +9,8 @@
 
 #include "client-lib/own_memory/adopt.h"
 #include "client-lib/own_memory/fork_copy.h"
-#include "client-lib/own_memory/known_memfd.h"
-#include "client-lib/own_memory/places.h"
+#include "client-lib/own_memory/memfd_table.h"
+#include "client-lib/own_memory/adopted_ranges.h"
 #include "client-lib/base/reason.h"
 #include "client-lib/own_memory/mapped_areas.h"
 #include "client-lib/own_memory/threads.h"
@@ -25,7 +25,7 @@ enum {
 static struct {
 	pthread_mutex_t lock; /* guards the rest */
 	struct sparse file;   /* fd -1: nothing was adopted yet */
-	struct places places;
+	struct adopted_ranges ranges;
 	unsigned epoch; /* number of forks that led to this process */
 	struct fork_copy copy;
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
@@ -47,7 +47,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	fork_copy_use(&own.file, &own.copy);
-	places_deinit(&own.places);
+	adopted_ranges_deinit(&own.ranges);
 	if (own.file.fd >= 0)
 		sparse_close(&own.file);
 	own.epoch++;
@@ -152,7 +152,7 @@ static bool is_crowded(void)
 
 	if (most == 0)
 		most = maps_max();
-	return most && own.places.refs.count / 2 >= most / 4;
+	return most && own.ranges.refs.count / 2 >= most / 4;
 }
 
 /* Widens the range to adopted pages on both sides that are at most `most` bytes away. */
@@ -240,9 +240,10 @@ static int adopt_missing(const struct request *q, uint64_t shift)
 }
 
 /* 0, RUNG_REASON_PARTS, or a negative failure. */
-static int choose_place(struct request *q, uint64_t *ret_shift)
+static int choose_shift(struct request *q, uint64_t *ret_shift)
 {
-	int r = places_choose(&own.places, &own.file, q->start, q->end, &q->mapped, ret_shift);
+	int r = adopted_ranges_choose(&own.ranges, &own.file, q->start, q->end, &q->mapped,
+				      ret_shift);
 
 	if (r == -EOPNOTSUPP)
 		return RUNG_REASON_PARTS;
@@ -251,7 +252,7 @@ static int choose_place(struct request *q, uint64_t *ret_shift)
 
 static int count_pages(const struct request *q, uint64_t shift, struct own_memory *m)
 {
-	int r = page_refs_add(&own.places.refs, q->start + shift, q->end + shift);
+	int r = page_refs_add(&own.ranges.refs, q->start + shift, q->end + shift);
 
 	if (r)
 		return reason_fail(r, "%s: out of memory", q->call);
@@ -276,7 +277,7 @@ static int adopt(struct request *q, struct own_memory *m)
 	r = own.file.fd < 0 ? sparse_open(&own.file) : 0;
 	if (r)
 		return reason_errno(r, q->call, "a memfd to move it to");
-	r = choose_place(q, &shift);
+	r = choose_shift(q, &shift);
 	if (r == 0)
 		r = count_pages(q, shift, m);
 	if (r)
@@ -285,7 +286,7 @@ static int adopt(struct request *q, struct own_memory *m)
 	m->reason = RUNG_REASON_PRIVATE;
 	r = adopt_missing(q, shift);
 	if (r) {
-		page_refs_drop(&own.places.refs, m->start, m->end);
+		page_refs_drop(&own.ranges.refs, m->start, m->end);
 		give_back(m->start, m->end);
 		*m = (struct own_memory){0};
 	}
@@ -303,11 +304,11 @@ static int share(const struct request *q, struct own_memory *m)
 	m->reason = RUNG_REASON_ADOPTED;
 	if (mapped_area_is_ours(&own.file, first))
 		return count_pages(q, first->offset - first->start, m);
-	m->known = known_memfd_find(first->dev, first->ino);
-	if (!m->known)
+	m->memfd = memfd_table_find(first->dev, first->ino);
+	if (!m->memfd)
 		return 1;
 	m->reason = RUNG_REASON_KNOWN;
-	m->fd = known_memfd_fd(m->known);
+	m->fd = memfd_table_fd(m->memfd);
 	m->offset = first->offset + q->head;
 	return 0;
 }
@@ -366,7 +367,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 
 	if (len == 0)
 		return reason_fail(-EINVAL, "%s: the length is 0", call);
-	if (len > (1ULL << PLACES_SHIFT) || at > (1ULL << PLACES_SHIFT) - len)
+	if (len > (1ULL << ADOPTED_RANGES_SHIFT) || at > (1ULL << ADOPTED_RANGES_SHIFT) - len)
 		return reason_fail(-EFAULT, "%s: %zu bytes at %p are beyond the address space",
 				   call, len, addr);
 	q.start = (uintptr_t)(at - q.head);
@@ -419,7 +420,8 @@ static struct maps_area part_of(struct maps_area a, uint64_t start, uint64_t end
 static void return_area(const struct adopt *adopt, const struct maps_area *area)
 {
 	if (adopt_return(adopt, area))
-		places_keep(&own.places, area->offset, area->offset + (area->end - area->start));
+		adopted_ranges_keep(&own.ranges, area->offset,
+				    area->offset + (area->end - area->start));
 }
 
 /* Gives back pages that no region uses, wherever they are mapped. */
@@ -435,10 +437,10 @@ static void give_back_run(const struct adopt *adopt, const struct area_list *our
 	}
 }
 
-/* The same if all of them are mapped at the address of their place. False if not. */
+/* The same if all of them are mapped at the address that their offset stands for, else false. */
 static bool give_back_in_place(const struct adopt *adopt, uint64_t start, uint64_t end)
 {
-	const uint64_t shift = start >> PLACES_SHIFT << PLACES_SHIFT;
+	const uint64_t shift = start >> ADOPTED_RANGES_SHIFT << ADOPTED_RANGES_SHIFT;
 	const uintptr_t from = (uintptr_t)(start - shift), to = (uintptr_t)(end - shift);
 	struct mapped_areas mapped;
 	bool all = mapped_areas_near(&own.file, from, to, 0, &mapped) == 0 && mapped.hole == to;
@@ -458,10 +460,10 @@ static void give_back_anywhere(const struct adopt *adopt, uint64_t start, uint64
 	struct mapped_areas mapped;
 
 	if (mapped_areas_read(&own.file, 0, 0, &mapped) == 0) {
-		places_learn(&own.places, &mapped.ours);
+		adopted_ranges_learn(&own.ranges, &mapped.ours);
 		give_back_run(adopt, &mapped.ours, start, end);
 	} else {
-		places_keep(&own.places, start, end);
+		adopted_ranges_keep(&own.ranges, start, end);
 	}
 	mapped_areas_free(&mapped);
 }
@@ -471,13 +473,13 @@ static void give_back(uint64_t start, uint64_t end)
 	struct adopt adopt;
 	uint64_t from, to;
 
-	if (!page_refs_unused(&own.places.refs, start, end, &from, &to))
+	if (!page_refs_unused(&own.ranges.refs, start, end, &from, &to))
 		return;
 	if (adopt_begin(&own.file, false, threads_alone(), &adopt)) {
-		places_keep(&own.places, start, end);
+		adopted_ranges_keep(&own.ranges, start, end);
 		return;
 	}
-	for (; page_refs_unused(&own.places.refs, start, end, &from, &to); start = to)
+	for (; page_refs_unused(&own.ranges.refs, start, end, &from, &to); start = to)
 		if (!give_back_in_place(&adopt, from, to))
 			give_back_anywhere(&adopt, from, to);
 	adopt_end(&adopt);
@@ -487,13 +489,13 @@ void own_memory_put(struct own_memory *m, bool keep)
 {
 	pthread_mutex_lock(&own.lock);
 	if (m->end && m->epoch == own.epoch) {
-		page_refs_drop(&own.places.refs, m->start, m->end);
+		page_refs_drop(&own.ranges.refs, m->start, m->end);
 		if (keep)
-			places_keep(&own.places, m->start, m->end);
+			adopted_ranges_keep(&own.ranges, m->start, m->end);
 		else
 			give_back(m->start, m->end);
 	}
 	pthread_mutex_unlock(&own.lock);
-	known_memfd_put(m->known);
+	memfd_table_put(m->memfd);
 	*m = (struct own_memory){0};
 }

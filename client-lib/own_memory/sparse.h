@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memfd that holds adopted pages: as long as a file can be, and sparse, so that a page has a
- * place in it that follows from its address. Pages that were never written are holes.
+ * The memfd that holds adopted pages: as long as a file can be, and sparse, so that the offset of a
+ * page can follow from its address. Pages that were never written are holes.
  */
 #ifndef DDP_SPARSE_H
 #define DDP_SPARSE_H
@@ -19,18 +19,18 @@ struct sparse {
 /* Returns 0 or a negative errno value; -EFBIG if RLIMIT_FSIZE does not allow such a file. */
 int sparse_open(struct sparse *ret);
 
-/* Closes it. Pages that are mapped stay. */
+/* Closes the descriptor. Mapped pages stay. */
 void sparse_close(struct sparse *s);
 
-/* Finds the first pages with data in [start, end), which is clipped to some of them. False if there
- * are none. Start and end are multiples of the page size. */
+/* Finds the first pages with data in [*start, *end), and clips the range to some of them. False if
+ * there are none. Start and end are multiples of the page size. */
 bool sparse_data(const struct sparse *s, uint64_t *start, uint64_t *end);
 
-/* Frees the pages of [start, end): they are holes from now on. */
+/* Frees the pages of [start, end), which become holes. */
 void sparse_punch(const struct sparse *s, uint64_t start, uint64_t end);
 
-/* Copies n bytes at p to the file. p may be any address: -EFAULT if it cannot be read. Allocates
- * nothing and writes nothing but the file. Returns 0 or a negative errno value. */
+/* Copies n bytes at p to the file. p may be any address. Neither allocates memory nor writes to
+ * other memory. Returns 0 or a negative errno value; -EFAULT if p cannot be read. */
 int sparse_write(const struct sparse *s, uint64_t offset, const void *p, size_t n);
 
 /* Copies n bytes of the file to p, likewise. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "client-lib/own_memory/places.h"
+#include "client-lib/own_memory/adopted_ranges.h"
 
 #include <errno.h>
 
 enum { GENERATIONS = 65535 /* that a file has room for */ };
 
-void places_deinit(struct places *p)
+void adopted_ranges_deinit(struct adopted_ranges *p)
 {
 	page_refs_deinit(&p->refs);
 	page_refs_deinit(&p->kept);
 	p->unsure = false;
 }
 
-void places_keep(struct places *p, uint64_t start, uint64_t end)
+void adopted_ranges_keep(struct adopted_ranges *p, uint64_t start, uint64_t end)
 {
 	uint64_t from, to;
 
@@ -22,7 +22,7 @@ void places_keep(struct places *p, uint64_t start, uint64_t end)
 		p->unsure = true;
 }
 
-void places_learn(struct places *p, const struct area_list *ours)
+void adopted_ranges_learn(struct adopted_ranges *p, const struct area_list *ours)
 {
 	page_refs_deinit(&p->kept);
 	p->unsure = false;
@@ -31,15 +31,15 @@ void places_learn(struct places *p, const struct area_list *ours)
 		uint64_t start = a->offset, end = start + (a->end - a->start), from, to;
 
 		for (; page_refs_unused(&p->refs, start, end, &from, &to); start = to)
-			places_keep(p, from, to);
+			adopted_ranges_keep(p, from, to);
 	}
 }
 
 /* ---- without the whole memory map ---- */
 
 /* Whether the last pages before `at` that may be adopted are still where they were. If the program
- * has moved them, they may have grown at their new address, over the places behind them. */
-static bool rests_before(const struct places *p, const struct sparse *file, uint64_t at)
+ * has moved them, they may have grown at their new address, and cover the offsets after theirs. */
+static bool rests_before(const struct adopted_ranges *p, const struct sparse *file, uint64_t at)
 {
 	uint64_t before = page_refs_before(&p->refs, at), kept = page_refs_before(&p->kept, at);
 	struct mapped_areas m;
@@ -55,8 +55,8 @@ static bool rests_before(const struct places *p, const struct sparse *file, uint
 	return rests;
 }
 
-/* Whether the pages of the range certainly have or may get the place of their address itself. */
-static bool is_simple(const struct places *p, const struct sparse *file,
+/* Whether the pages of the range have, or may get, a shift of 0 for certain. */
+static bool is_simple(const struct adopted_ranges *p, const struct sparse *file,
 		      const struct mapped_areas *m)
 {
 	if (p->unsure)
@@ -79,7 +79,7 @@ static bool is_simple(const struct places *p, const struct sparse *file,
 /* ---- with the whole memory map ---- */
 
 /* Whether nothing is or was registered there, and nothing is mapped from there. */
-static bool is_free(const struct places *p, const struct area_list *ours, uint64_t start,
+static bool is_free(const struct adopted_ranges *p, const struct area_list *ours, uint64_t start,
 		    uint64_t end)
 {
 	if (page_refs_any(&p->refs, start, end))
@@ -93,8 +93,8 @@ static bool is_free(const struct places *p, const struct area_list *ours, uint64
 	return true;
 }
 
-/* Whether the pages that are not adopted yet may get the place of their address plus shift. */
-static bool shift_fits(const struct places *p, const struct sparse *file,
+/* Whether the pages that are not adopted yet may get this shift. */
+static bool shift_fits(const struct adopted_ranges *p, const struct sparse *file,
 		       const struct mapped_areas *m, uint64_t shift)
 {
 	for (size_t i = 0; i < m->range.count; i++) {
@@ -107,8 +107,8 @@ static bool shift_fits(const struct places *p, const struct sparse *file,
 	return true;
 }
 
-static int choose(const struct places *p, const struct sparse *file, const struct mapped_areas *m,
-		  uint64_t *ret)
+static int choose_free_shift(const struct adopted_ranges *p, const struct sparse *file,
+			     const struct mapped_areas *m, uint64_t *ret_shift)
 {
 	bool found = false;
 	uint64_t shift = 0;
@@ -124,22 +124,22 @@ static int choose(const struct places *p, const struct sparse *file, const struc
 		shift = a->offset - a->start;
 	}
 	for (uint64_t g = 0; g < GENERATIONS && !found; g++) {
-		shift = g << PLACES_SHIFT;
+		shift = g << ADOPTED_RANGES_SHIFT;
 		found = shift_fits(p, file, m, shift);
 	}
 	if (!found || !shift_fits(p, file, m, shift))
 		return -EOPNOTSUPP;
-	*ret = shift;
+	*ret_shift = shift;
 	return 0;
 }
 
-int places_choose(struct places *p, const struct sparse *file, uintptr_t start, uintptr_t end,
-		  struct mapped_areas *m, uint64_t *ret)
+int adopted_ranges_choose(struct adopted_ranges *p, const struct sparse *file, uintptr_t start,
+			  uintptr_t end, struct mapped_areas *m, uint64_t *ret_shift)
 {
 	int r;
 
 	if (!m->all && is_simple(p, file, m)) {
-		*ret = 0;
+		*ret_shift = 0;
 		return 0;
 	}
 	if (!m->all) {
@@ -149,7 +149,7 @@ int places_choose(struct places *p, const struct sparse *file, uintptr_t start, 
 			r = -EFAULT; /* unmapped meanwhile */
 		if (r)
 			return r;
-		places_learn(p, &m->ours);
+		adopted_ranges_learn(p, &m->ours);
 	}
-	return choose(p, file, m, ret);
+	return choose_free_shift(p, file, m, ret_shift);
 }
