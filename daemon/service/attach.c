@@ -112,6 +112,7 @@ static void assert_free(const struct client *c)
 	list_assert_out(&c->watcher.link);
 	list_assert_out(&c->async.dirty);
 	list_assert_out(&c->posted);
+	list_assert_out(&c->scopes);
 	assert(!c->watch && !c->doorbell_watch && !c->show && !c->mappings);
 	assert(!c->replies.loop && !c->events.loop);
 }
@@ -275,12 +276,13 @@ int attach_client(struct worker *w, int fd)
 	list_init(&c->faulty);
 	list_init(&c->polled);
 	list_init(&c->posted);
+	list_init(&c->scopes);
 	list_init(&c->watcher.link);
 	async_channel_init(&c->async);
 	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);
 	if (w->port_down)
-		async_post(c, &c->async.port, MSG_ASYNC_PORT_DOWN);
+		async_post(c, &c->async.port, MSG_ASYNC_PORT_DOWN, 0);
 	r = attach(c);
 	if (r)
 		attach_free(c);

@@ -199,7 +199,7 @@ static int do_bind_mr(struct client *c, const void *rec, const int *fds, struct 
 		return reply_violation(rep, ENOENT,
 				       "bind: no memory region 0x%x or queue pair 0x%x", req->mr,
 				       req->qp);
-	return mr_bind(mr, qp, rep);
+	return mr_bind(mr, qp ? &qp->scope : NULL, rep);
 }
 
 static int do_notify_mr(struct client *c, const void *rec, const int *fds, struct reply *rep)

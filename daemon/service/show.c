@@ -110,7 +110,7 @@ static void show_qp(struct show *s, void *obj)
 	put_queues(r, qp);
 	put_endpoint(r, qp->ep);
 	r->options = qp->options;
-	r->pd = show_number(qp->pd->handle);
+	r->pd = show_number(qp->scope.pd->handle);
 	r->send_cq = show_number(qp->send_cq->handle);
 	r->recv_cq = show_number(qp->recv_cq->handle);
 	show_send(s);

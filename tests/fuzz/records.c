@@ -357,7 +357,7 @@ static void post(struct program *p)
 	in_copy(&in, ring_slot(r, tail), n < r->entry_size ? n : r->entry_size);
 	atomic_store(&r->sh->tail, tail + 1 + steps);
 	if (qp)
-		client_ring(c, qp);
+		client_ring(c, qp->handle);
 }
 
 /* Reads all events, and all completions of a queue. */

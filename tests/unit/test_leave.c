@@ -81,9 +81,9 @@ Test(leave, nothing_reaches_a_client_that_leaves)
 	cr_expect(list_empty(&w->faulty));
 	client_fault(p.c, "second");
 	client_event(p.c, &qp->events[QP_EVENT_PATH], &ev);
-	client_ring(p.c, qp);
+	client_ring(p.c, qp->handle);
 	client_poll_bells(p.c);
-	async_post(p.c, &qp->async, MSG_ASYNC_QP_FATAL);
+	async_post(p.c, &qp->async, MSG_ASYNC_QP_FATAL, qp->handle);
 	cr_expect(list_empty(&w->faulty));
 	cr_expect(list_empty(&w->polled));
 	cr_expect(list_empty(&w->dirty_async));

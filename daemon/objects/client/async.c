@@ -7,9 +7,6 @@
 
 #include "daemon/base/descriptors.h"
 #include "daemon/objects/client/client.h"
-#include "daemon/objects/queues/cq.h"
-#include "daemon/objects/sessions/qp.h"
-#include "daemon/objects/queues/srq.h"
 #include "ipc/doorbell.h"
 
 enum { PORT_EVENTS = 1 << MSG_ASYNC_PORT_DOWN | 1 << MSG_ASYNC_PORT_UP };
@@ -65,7 +62,7 @@ bool async_is_open(const struct client *c)
 	return c->async.bell >= 0;
 }
 
-void async_post(struct client *c, struct async *a, enum msg_async_type type)
+void async_post(struct client *c, struct async *a, enum msg_async_type type, uint32_t handle)
 {
 	struct async_channel *ch = &c->async;
 
@@ -74,6 +71,7 @@ void async_post(struct client *c, struct async *a, enum msg_async_type type)
 	/* While objects are pending, a ring that the client has not drained is on its way. */
 	if (list_empty(&ch->pending) && !list_linked(&ch->dirty))
 		list_add_tail(&c->worker->dirty_async, &ch->dirty);
+	a->handle = handle;
 	a->events |= (uint16_t)(1U << type);
 	if (!list_linked(&a->link))
 		list_add_tail(&ch->pending, &a->link);
@@ -92,20 +90,6 @@ static enum msg_async_type first(const struct client *c, const struct async *a)
 	return (enum msg_async_type)type;
 }
 
-static uint32_t handle_of(const struct async *a, enum msg_async_type type)
-{
-	switch (type) {
-	case MSG_ASYNC_QP_FATAL:
-		return list_entry(a, struct qp, async)->handle;
-	case MSG_ASYNC_CQ_OVERRUN:
-		return list_entry(a, struct cq, async)->handle;
-	case MSG_ASYNC_SRQ_LIMIT:
-		return list_entry(a, struct srq, async)->handle;
-	default:
-		return 0;
-	}
-}
-
 void async_take(struct client *c, struct msg_async *ret)
 {
 	struct async_channel *ch = &c->async;
@@ -116,7 +100,7 @@ void async_take(struct client *c, struct msg_async *ret)
 	if (!a)
 		return;
 	ret->type = first(c, a);
-	ret->handle = handle_of(a, (enum msg_async_type)ret->type);
+	ret->handle = a->handle;
 	ret->err = a->err;
 	ret->term = a->term;
 	a->events &= (uint16_t) ~(1U << ret->type);
@@ -133,7 +117,7 @@ void async_port(struct worker *w, bool up)
 
 	w->port_down = !up;
 	while ((c = idtab_next(&w->daemon->clients, &pos)))
-		async_post(c, &c->async.port, up ? MSG_ASYNC_PORT_UP : MSG_ASYNC_PORT_DOWN);
+		async_post(c, &c->async.port, up ? MSG_ASYNC_PORT_UP : MSG_ASYNC_PORT_DOWN, 0);
 }
 
 bool async_ring_bells(struct worker *w)

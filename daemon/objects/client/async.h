@@ -20,9 +20,10 @@ struct worker;
 /* The events of an object. */
 struct async {
 	struct list link; /* in async_channel.pending while events is not 0 */
-	uint16_t events;  /* set of 1 << MSG_ASYNC_ */
+	uint32_t handle;  /* of the object; 0: the port */
+	int32_t err;      /* QP_FATAL */
 	uint16_t term;    /* QP_FATAL */
-	int32_t err;
+	uint16_t events;  /* set of 1 << MSG_ASYNC_ */
 };
 
 /* Those of a client. */
@@ -51,8 +52,8 @@ int async_open(struct client *c, struct reply *rep);
 /* True if the client has asked for its events. */
 bool async_is_open(const struct client *c);
 
-/* Notes an event of an object of the client. The bell rings at the end of the turn. */
-void async_post(struct client *c, struct async *a, enum msg_async_type type);
+/* Posts an event of the client's object with this handle. The bell rings at the end of the turn. */
+void async_post(struct client *c, struct async *a, enum msg_async_type type, uint32_t handle);
 
 /* Takes the oldest event: fills in all members except hdr; type MSG_ASYNC_NONE if there is none. */
 void async_take(struct client *c, struct msg_async *ret);

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "daemon/objects/sessions/qp.h"
-
 static uint32_t least(uint64_t a, uint64_t b)
 {
 	return (uint32_t)(a < b ? a : b);
@@ -148,21 +146,10 @@ void client_poll_bells(struct client *c)
 	bell_awake(c->page);
 }
 
-void client_ring(struct client *c, const struct qp *qp)
+void client_ring(struct client *c, uint32_t qp)
 {
 	if (c->leaving)
 		return;
-	bell_ring(c->page, (qp->handle & 0xffff) - 1);
+	bell_ring(c->page, client_slot(qp));
 	client_poll_bells(c);
-}
-
-uint32_t client_qp_number(const struct client *c, uint64_t scope)
-{
-	uint32_t pos = 0;
-	const struct qp *qp;
-
-	while (scope != 0 && (qp = idtab_next(&c->qps, &pos)))
-		if (qp->scope == scope)
-			return qp->num;
-	return 0;
 }

@@ -23,7 +23,6 @@
 #include "util/list.h"
 
 struct agent;
-struct qp;
 struct show;
 
 enum {
@@ -60,6 +59,7 @@ struct client {
 	uint64_t rung_words;    /* words of its page that are still to be taken */
 	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */
 	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
+	struct list scopes; /* of its queue pairs */
 	struct slabs slabs; /* of rings.c */
 	struct acct_charge slab_memory, slab_maps;
 	struct agent *agent; /* NULL: none */
@@ -135,10 +135,14 @@ bool client_reads_events(const struct client *c);
 /* Reads the client's bell page in each turn, from the next one on. */
 void client_poll_bells(struct client *c);
 
-/* Rings the bell of a queue pair for the client: the next turn checks the queue pair. */
-void client_ring(struct client *c, const struct qp *qp);
+/* Rings the bell of the queue pair with this handle, in the client's place: the next turn checks
+ * the queue pair. */
+void client_ring(struct client *c, uint32_t qp);
 
-/* Number of the client's queue pair with this scope, or 0. */
-uint32_t client_qp_number(const struct client *c, uint64_t scope);
+/* The bell of a queue pair with this handle, and its slot of the agent. */
+static inline uint32_t client_slot(uint32_t qp)
+{
+	return (qp & 0xffff) - 1;
+}
 
 #endif

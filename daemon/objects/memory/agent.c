@@ -9,7 +9,6 @@
 
 #include "daemon/base/descriptors.h"
 #include "daemon/objects/client/client.h"
-#include "daemon/objects/sessions/qp.h"
 #include "daemon/objects/memory/stags.h"
 #include "ipc/doorbell.h"
 #include "proto/rdmap/rdmap.h"
@@ -164,27 +163,28 @@ bool agent_ring_bells(struct worker *w)
 /* The deadline has passed: the next turn checks the queue pair. */
 static void fire(struct timer *t)
 {
-	const struct qp *qp = list_entry(t, struct qp, call.timer);
+	const struct agent_call *call = list_entry(t, struct agent_call, timer);
 
-	client_ring(qp->client, qp);
+	client_ring(call->client, call->qp);
 }
 
-void agent_call_init(struct qp *qp)
+void agent_call_init(struct agent_call *call, struct client *c)
 {
-	qp->call.state = AGENT_CALL_NONE;
-	timer_init(&qp->call.timer, fire);
+	call->client = c;
+	call->state = AGENT_CALL_NONE;
+	timer_init(&call->timer, fire);
 }
 
-void agent_forget(struct qp *qp)
+void agent_forget(struct agent_call *call)
 {
-	qp->call.state = AGENT_CALL_NONE;
-	timer_cancel(&qp->client->worker->timers, &qp->call.timer);
+	call->state = AGENT_CALL_NONE;
+	timer_cancel(&call->client->worker->timers, &call->timer);
 }
 
 /* The region that is accessed, also through a window, if it has a shadow. */
-static const struct stag_region *region_of(const struct qp *qp, uint32_t stag)
+static const struct stag_region *region_of(const struct client *c, uint32_t stag)
 {
-	const struct stag_table *t = stags_table(qp->client->daemon->stags);
+	const struct stag_table *t = stags_table(c->daemon->stags);
 	const struct stag_region *r = stag_find(t, stag);
 
 	if (r && r->kind != STAG_REGION)
@@ -213,15 +213,15 @@ static void put_fetch(struct agent_request *q, const struct stag_region *region,
 }
 
 /* What the agent has to do before this access. False: nothing. */
-static bool make_request(const struct qp *qp, const struct rdmap_reach *r,
+static bool make_request(const struct client *c, const struct rdmap_reach *r,
 			 struct agent_request *ret)
 {
-	const struct agent *a = qp->client->agent;
+	const struct agent *a = c->agent;
 	const struct stag_region *region = NULL;
 
 	*ret = (struct agent_request){.op = AGENT_SYNC};
 	if (r->atomic || r->len > 0)
-		region = region_of(qp, r->stag);
+		region = region_of(c, r->stag);
 	if (!region)
 		return !r->own && a->marked != a->synced;
 	ret->stag = region->stag;
@@ -233,25 +233,20 @@ static bool make_request(const struct qp *qp, const struct rdmap_reach *r,
 	return true;
 }
 
-static uint32_t slot_of(const struct qp *qp)
+static void ask(struct agent *a, struct agent_call *call)
 {
-	return (qp->handle & 0xffff) - 1;
-}
+	uint32_t n = client_slot(call->qp);
 
-static void ask(struct agent *a, struct qp *qp)
-{
-	uint32_t n = slot_of(qp);
-
-	agent_ask(&a->area->slot[n], &qp->call.request, ++a->asked[n]);
-	qp->call.marked = a->marked;
-	qp->call.state = AGENT_CALL_ASKED;
+	agent_ask(&a->area->slot[n], &call->request, ++a->asked[n]);
+	call->marked = a->marked;
+	call->state = AGENT_CALL_ASKED;
 	if (bell_ring(&a->area->work, n))
 		ring_later(a);
 }
 
 /* The agent has answered: takes the result. */
-static int take(struct agent *a, const struct agent_call *call, const struct agent_answer *answer,
-		struct rdmap_reach *r)
+static int take_answer(struct agent *a, const struct agent_call *call,
+		       const struct agent_answer *answer, struct rdmap_reach *r)
 {
 	if (answer->result != AGENT_OK)
 		return RDMAP_UNREACHABLE;
@@ -264,39 +259,38 @@ static int take(struct agent *a, const struct agent_call *call, const struct age
 	return RDMAP_REACHED;
 }
 
-static void begin(struct qp *qp)
+static void begin_call(struct agent_call *call)
 {
-	struct worker *w = qp->client->worker;
+	struct worker *w = call->client->worker;
 
-	qp->call.state = AGENT_CALL_WAITS;
-	qp->call.deadline_ms = w->now_ms + w->daemon->cfg.session.agent_ms;
-	timer_set(&w->timers, &qp->call.timer, qp->call.deadline_ms);
+	call->state = AGENT_CALL_WAITS;
+	call->deadline_ms = w->now_ms + w->daemon->cfg.session.agent_ms;
+	timer_set(&w->timers, &call->timer, call->deadline_ms);
 }
 
-int agent_reach(struct qp *qp, struct rdmap_reach *r)
+int agent_reach(struct agent_call *call, struct rdmap_reach *r)
 {
-	struct agent *a = qp->client->agent;
-	struct agent_call *call = &qp->call;
+	struct agent *a = call->client->agent;
 	int outcome = RDMAP_NOT_YET;
 	struct agent_answer answer;
-	uint32_t slot = slot_of(qp);
+	uint32_t slot = client_slot(call->qp);
 
 	if (!a)
 		return RDMAP_AT_HAND;
 	if (call->state == AGENT_CALL_NONE) {
-		if (!make_request(qp, r, &call->request))
+		if (!make_request(call->client, r, &call->request))
 			return RDMAP_AT_HAND;
-		begin(qp);
+		begin_call(call);
 	}
 	if (agent_is_answered(&a->area->slot[slot], a->asked[slot], &answer)) {
 		if (call->state == AGENT_CALL_ASKED)
-			outcome = take(a, call, &answer, r);
+			outcome = take_answer(a, call, &answer, r);
 		else
-			ask(a, qp);
+			ask(a, call);
 	}
-	if (outcome == RDMAP_NOT_YET && qp->client->worker->now_ms >= call->deadline_ms)
+	if (outcome == RDMAP_NOT_YET && call->client->worker->now_ms >= call->deadline_ms)
 		outcome = RDMAP_UNREACHABLE;
 	if (outcome != RDMAP_NOT_YET)
-		agent_forget(qp);
+		agent_forget(call);
 	return outcome;
 }

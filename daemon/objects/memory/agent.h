@@ -21,7 +21,6 @@
 
 struct agent_region;
 struct client;
-struct qp;
 struct rdmap_reach;
 struct span;
 struct worker;
@@ -46,8 +45,10 @@ struct agent_region {
 	uint32_t slot; /* agent_region_slot() */
 };
 
-/* What a queue pair asks for. All zero, with agent_call_init(): nothing. */
+/* A queue pair's request to the agent of its client. */
 struct agent_call {
+	struct client *client;
+	uint32_t qp; /* handle of the queue pair: it has a slot of its own */
 	enum {
 		AGENT_CALL_NONE,
 		AGENT_CALL_WAITS, /* for the answer to an older request in its slot */
@@ -77,15 +78,15 @@ void agent_region_remove(struct agent_region *r);
 /* Bytes were written to memory of clients: marks those in shadows. */
 void agent_placed(struct worker *w, const struct span *dst, unsigned n);
 
-/* Nothing is asked. The queue pair has its client. */
-void agent_call_init(struct qp *qp);
+/* Asks nothing. The caller sets call->qp before the first session. */
+void agent_call_init(struct agent_call *call, struct client *c);
 
 /* A request of the peer is about to be answered, or one of this side to be sent: for
  * rdmap_ops.reach. RDMAP_AT_HAND ... */
-int agent_reach(struct qp *qp, struct rdmap_reach *r);
+int agent_reach(struct agent_call *call, struct rdmap_reach *r);
 
 /* The session is over: the queue pair does not wait for an answer any more. */
-void agent_forget(struct qp *qp);
+void agent_forget(struct agent_call *call);
 
 /* Rings each agent that sleeps and has something to do. True if there was any. */
 bool agent_ring_bells(struct worker *w);

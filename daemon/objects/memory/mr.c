@@ -9,7 +9,7 @@
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/memory/mapping.h"
 #include "daemon/objects/client/pd.h"
-#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/client/scope.h"
 #include "daemon/objects/memory/stags.h"
 #include "ipc/rung.h"
 #include "proto/ddp/stag.h"
@@ -223,18 +223,18 @@ int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, 
 	return add(c, req, fd, rep);
 }
 
-int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep)
+int mr_bind(struct mr *mr, const struct scope *scope, struct reply *rep)
 {
 	uint32_t old = mr->stag;
 	int r;
 
-	if (qp && qp->pd != mr->pd)
+	if (scope && scope->pd != mr->pd)
 		return reply_refuse(rep, EINVAL,
 				    "memory region 0x%08x and queue pair %u: not the same domain",
-				    mr->stag, qp->num);
+				    mr->stag, scope->qp_num);
 	r = check_windows(mr, rep);
 	if (!r)
-		r = publish(mr, qp ? qp->scope : 0, rep);
+		r = publish(mr, scope ? scope->number : 0, rep);
 	if (r)
 		return r;
 	stags_remove(mr->client->daemon->stags, old);
@@ -291,7 +291,7 @@ void mr_query(const struct mr *mr, struct msg_mr_state *ret)
 	ret->iova = mr->iova;
 	ret->len = mr->len;
 	ret->pd = mr->pd->handle;
-	ret->qp_num = client_qp_number(mr->client, region->scope);
+	ret->qp_num = scope_qp_num(mr->client, region->scope);
 	ret->valid = region->valid;
 	ret->windows = region->windows;
 }

@@ -17,7 +17,7 @@ struct client;
 struct cq;
 struct mapping;
 struct pd;
-struct qp;
+struct scope;
 
 struct mr {
 	struct client *client;
@@ -41,9 +41,9 @@ int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct r
  * that begin at the offset, which is less than SHADOW_PAGE; all of it is charged. */
 int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct reply *rep);
 
-/* Restricts the region to one queue pair, or opens it to the domain if qp is NULL, under a new
- * STag. Refuses with -EBUSY while windows are bound to it. */
-int mr_bind(struct mr *mr, const struct qp *qp, struct reply *rep);
+/* Restricts the region to the queue pair with this scope, or opens it to the domain if scope is
+ * NULL, under a new STag. Refuses with -EBUSY while windows are bound to it. */
+int mr_bind(struct mr *mr, const struct scope *scope, struct reply *rep);
 
 /* Completes the Writes of peers to the region in this queue from now on; NULL: in none. 0, or a
  * refusal with nothing changed: -EBUSY if the queue has no room that can be kept for it. */

@@ -7,7 +7,7 @@
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/mr.h"
 #include "daemon/objects/client/pd.h"
-#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/client/scope.h"
 #include "daemon/objects/memory/stags.h"
 #include "proto/ddp/stag.h"
 
@@ -183,9 +183,9 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 	return 0;
 }
 
-void mw_release(struct client *c, uint64_t pd, uint64_t scope)
+void mw_release(struct client *c, const struct scope *scope)
 {
-	struct stag_accessor accessor = {.pd = pd, .scope = scope};
+	struct stag_accessor accessor = {.pd = scope->pd->number, .scope = scope->number};
 	uint32_t pos = 0;
 	const struct mw *mw;
 
@@ -210,5 +210,5 @@ void mw_query(const struct mw *mw, struct msg_mw_state *ret)
 	ret->addr = w->to;
 	ret->len = w->len;
 	ret->mr_stag = w->parent;
-	ret->qp_num = client_qp_number(mw->client, w->scope);
+	ret->qp_num = scope_qp_num(mw->client, w->scope);
 }

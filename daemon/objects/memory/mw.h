@@ -15,6 +15,7 @@
 struct client;
 struct mr;
 struct pd;
+struct scope;
 
 struct mw {
 	struct client *client;
@@ -31,8 +32,8 @@ int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep
 /* Binds a type 1 window to mr under a new STag, or unbinds it (NULL). 0 or a refusal. */
 int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep);
 
-/* Unbinds the type 2 windows of the endpoint with this scope, whose session has ended. */
-void mw_release(struct client *c, uint64_t pd, uint64_t scope);
+/* Unbinds the type 2 windows of the queue pair with this scope, whose session has ended. */
+void mw_release(struct client *c, const struct scope *scope);
 
 /* Fills in all members except hdr. */
 void mw_query(const struct mw *mw, struct msg_mw_state *ret);

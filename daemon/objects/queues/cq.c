@@ -228,12 +228,6 @@ uint64_t cq_taken(struct cq *cq)
 	return cq->completions - (cq->ring.size - room_for(cq, cq->ring.size));
 }
 
-void cq_waiter_init(struct cq_waiter *waiter, struct qp *qp)
-{
-	list_init(&waiter->link);
-	waiter->qp = qp;
-}
-
 bool cq_reserve(struct cq *cq, struct cq_waiter *waiter)
 {
 	if (!has_room(cq)) {

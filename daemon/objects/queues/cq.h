@@ -20,13 +20,12 @@
 #include "util/list.h"
 
 struct client;
-struct qp;
 struct worker;
 
 /* A queue pair whose work waits for room in a completion queue. */
 struct cq_waiter {
 	struct list link; /* in cq.waiters */
-	struct qp *qp;
+	uint32_t qp;      /* its handle */
 };
 
 struct cq {
@@ -67,9 +66,6 @@ int cq_destroy(struct cq *cq, struct reply *rep);
 
 /* Frees it unconditionally. NULL is fine; returns NULL. */
 struct cq *cq_free(struct cq *cq);
-
-/* Not waiting. */
-void cq_waiter_init(struct cq_waiter *waiter, struct qp *qp);
 
 /* Promises room for one entry. False if there is none: then the waiter's queue pair is woken when
  * cq_unreserve() makes room, and the client rings when it made some. */

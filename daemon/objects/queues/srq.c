@@ -148,7 +148,7 @@ static void watch_limit(struct srq *s)
 		return;
 	s->limit = 0;
 	if (async_is_open(s->client))
-		async_post(s->client, &s->async, MSG_ASYNC_SRQ_LIMIT);
+		async_post(s->client, &s->async, MSG_ASYNC_SRQ_LIMIT, s->handle);
 	else if (!list_linked(&s->low))
 		list_add_tail(&s->client->worker->low_srqs, &s->low);
 }

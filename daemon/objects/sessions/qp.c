@@ -151,7 +151,7 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 	return (struct rdmap_cfg){
 		.stags = stags_table(qp->client->daemon->stags),
 		.pool = &qp->client->worker->pool.blocks,
-		.accessor = {.pd = qp->pd->number, .scope = qp->scope},
+		.accessor = {.pd = qp->scope.pd->number, .scope = qp->scope.number},
 		.ord = qp->max_ord,
 		.ird = qp->max_ird,
 		.sq_depth = (uint16_t)req->sq_entries,
@@ -239,6 +239,14 @@ static int reserve_events(struct qp *qp, struct reply *rep)
 	return r;
 }
 
+/* Its parts ring for it, and reach its agent, by its handle. */
+static void spread_handle(struct qp *qp)
+{
+	qp->call.qp = qp->handle;
+	qp->send_room.qp = qp->handle;
+	qp->recv_room.qp = qp->handle;
+}
+
 static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *rep)
 {
 	const struct rdmap_cfg cfg = endpoint_cfg(qp, req);
@@ -260,6 +268,7 @@ static int build(struct qp *qp, const struct msg_create_qp *req, struct reply *r
 		return reply_refuse(rep, ENOSPC,
 				    "queue pair: this client has %u, which is the limit",
 				    c->qps.used);
+	spread_handle(qp);
 	return r ? reply_refuse(rep, -r, "queue pair: no memory for its endpoint") : 0;
 }
 
@@ -291,11 +300,11 @@ static int find_parts(struct client *c, const struct msg_create_qp *req, struct 
 
 static void use_parts(struct qp *qp, const struct parts *p)
 {
-	qp->pd = p->pd;
+	scope_open(&qp->scope, qp->client, p->pd, qp->num);
 	qp->send_cq = p->send_cq;
 	qp->recv_cq = p->recv_cq;
 	qp->srq = p->srq;
-	qp->pd->qps++;
+	p->pd->qps++;
 	qp->send_cq->users++;
 	if (qp->recv_cq != qp->send_cq)
 		qp->recv_cq->users++;
@@ -316,7 +325,8 @@ static void release_parts(struct qp *qp)
 	qp->send_cq->users--;
 	if (qp->recv_cq != qp->send_cq)
 		qp->recv_cq->users--;
-	qp->pd->qps--;
+	qp->scope.pd->qps--;
+	scope_close(&qp->scope);
 }
 
 static struct qp *new_qp(struct client *c, const struct parts *p, const struct msg_create_qp *req)
@@ -327,16 +337,15 @@ static struct qp *new_qp(struct client *c, const struct parts *p, const struct m
 		return NULL;
 	qp->client = c;
 	qp->num = ++c->daemon->last_qp;
-	qp->scope = ++c->daemon->last_scope;
 	use_parts(qp, p);
 	list_init(&qp->waiting);
 	list_init(&qp->posted);
 	async_init(&qp->async);
 	timer_init(&qp->deadline, qp_time_out);
 	timer_init(&qp->hold.idle, qp_hold_idle);
-	agent_call_init(qp);
-	cq_waiter_init(&qp->send_room, qp);
-	cq_waiter_init(&qp->recv_room, qp);
+	agent_call_init(&qp->call, c);
+	list_init(&qp->send_room.link);
+	list_init(&qp->recv_room.link);
 	qp->raw = req->type == MSG_QP_RAW;
 	if (qp->raw) {
 		qp->raw_queues = (uint8_t)req->raw_queues;
@@ -410,7 +419,7 @@ struct qp *qp_free(struct qp *qp)
 	qp_abandon(qp);
 	async_drop(&qp->async);
 	client_release_events(qp->client, qp->events, QP_EVENTS, qp->places);
-	mw_release(qp->client, qp->pd->number, qp->scope);
+	mw_release(qp->client, &qp->scope);
 	idtab_del(&qp->client->qps, qp->handle);
 	list_del(&qp->posted);
 	release_parts(qp);

@@ -17,6 +17,7 @@
 #include "daemon/objects/client/async.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/client/rings.h"
+#include "daemon/objects/client/scope.h"
 #include "ipc/ring.h"
 #include "proto/ddp/wire.h"
 #include "util/list.h"
@@ -24,7 +25,6 @@
 
 struct client;
 struct daemon;
-struct pd;
 struct association;
 struct rdmap;
 struct srq;
@@ -86,8 +86,7 @@ struct qp {
 	struct list posted; /* in client.posted */
 
 	uint32_t handle;
-	uint64_t scope; /* of STags that only this endpoint may use, never 0 */
-	struct pd *pd;
+	struct scope scope;                    /* of STags that only this endpoint may use */
 	struct cq_waiter send_room, recv_room; /* linked while their queue has no room */
 	uint16_t max_ord, max_ird;             /* maxima that it was created with */
 	struct rings rings;

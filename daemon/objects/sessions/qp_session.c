@@ -84,7 +84,7 @@ static void detach(struct qp *qp)
 	drop_private_data(qp);
 	list_del(&qp->waiting);
 	timer_cancel(&qp->client->worker->timers, &qp->deadline);
-	agent_forget(qp);
+	agent_forget(&qp->call);
 	if (qp->assoc)
 		association_activate(qp->assoc);
 	qp->assoc = NULL;
@@ -165,7 +165,7 @@ static void enter_error(struct qp *qp)
 {
 	detach(qp);
 	qp->state = QP_ERROR;
-	mw_release(qp->client, qp->pd->number, qp->scope);
+	mw_release(qp->client, &qp->scope);
 	if (!qp->srq)
 		ring_sleep(&qp->rq, RING_SLEEPS); /* from now on posted receives ring, too */
 	wr_flush(qp);
@@ -426,7 +426,7 @@ static void post_fatal(struct qp *qp, const struct session_event *event)
 {
 	qp->async.err = event->err;
 	qp->async.term = event->term;
-	async_post(qp->client, &qp->async, MSG_ASYNC_QP_FATAL);
+	async_post(qp->client, &qp->async, MSG_ASYNC_QP_FATAL, qp->handle);
 }
 
 void qp_closed(struct qp *qp, const struct session_event *event)

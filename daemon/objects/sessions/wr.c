@@ -197,7 +197,8 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 static void note_overrun(struct qp *qp)
 {
 	if (!qp->hold.mem && offers_recv(qp))
-		async_post(qp->client, &qp->recv_cq->async, MSG_ASYNC_CQ_OVERRUN);
+		async_post(qp->client, &qp->recv_cq->async, MSG_ASYNC_CQ_OVERRUN,
+			   qp->recv_cq->handle);
 }
 
 static bool take_recv(void *user, struct rdmap_recv *ret)
@@ -273,7 +274,9 @@ static void complete(void *user, const struct rdmap_done *done)
 
 static int reach(void *user, struct rdmap_reach *r)
 {
-	return agent_reach(user, r);
+	struct qp *qp = user;
+
+	return agent_reach(&qp->call, r);
 }
 
 static void wrote(void *user, uint8_t *p, uint32_t len)
@@ -365,7 +368,7 @@ void wr_flush(struct qp *qp)
 	bool more = flush_sends(qp);
 
 	if (flush_recvs(qp) || more)
-		client_ring(qp->client, qp);
+		client_ring(qp->client, qp->handle);
 }
 
 void wr_flush_pending(struct qp *qp)
