@@ -9,7 +9,7 @@
 #include "ctl/field/metric.h"
 #include "ctl/command/monitor.h"
 #include "ctl/command/top.h"
-#include "ctl/doctor/verbs.h"
+#include "ctl/command/action.h"
 
 /* explain [CODE] */
 static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
@@ -54,24 +54,24 @@ static const struct command commands[] = {
 	{"stats", NULL, "[openmetrics|prometheus]", 0, 1, "openmetrics prometheus",
 	 "all counters and gauges", stats},
 	{"path", "set-primary", "ASSOC ADDRESS", 2, 2, "",
-	 "send to this ADDRESS of the peer while its path is active", verbs_set_primary},
+	 "send to this ADDRESS of the peer while its path is active", action_set_primary},
 	{"assoc", "abort", "ASSOC", 1, 1, "", "end an association and its sessions at once",
-	 verbs_abort},
+	 action_abort},
 	{"session", "terminate", "ASSOC STREAM", 2, 2, "", "end a session in order",
-	 verbs_terminate},
-	{"client", "kick", "CLIENT", 1, 1, "", "disconnect a program", verbs_kick},
+	 action_terminate},
+	{"client", "kick", "CLIENT", 1, 1, "", "disconnect a program", action_kick},
 	{"log", "level", "LEVEL", 1, 1, "error warning info debug",
-	 "minimum severity logged, until the daemon restarts", verbs_log_level},
+	 "minimum severity logged, until the daemon restarts", action_log_level},
 	{"config", "reload", "", 0, 0, "", "read the configuration again; the log has the result",
-	 verbs_reload},
+	 action_reload},
 	{"config", "check", "[FILE]", 0, 1, "",
 	 "say what is wrong in a file; without FILE, in the one of the service",
-	 verbs_config_check},
+	 action_config_check},
 	{"limit", "set", "KEY VALUE", 2, 2, "",
 	 "change a limit, or another key that can change, until the daemon restarts",
-	 verbs_limit_set},
+	 action_limit_set},
 	{"drain", NULL, "on|off", 1, 1, "on off", "begin no new session; those that exist go on",
-	 verbs_drain},
+	 action_drain},
 	{"explain", NULL, "[CODE]", 0, 1, "",
 	 "the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or TAGGED_BOUNDS; or of the "
 	 "status of a completion: DDP_WC_FLUSH_ERR or 10",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/doctor/verbs.h"
+#include "ctl/command/action.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +33,7 @@ static bool parse_address(const char *text, struct msg_addr *ret)
 
 static const char of_assoc[] = "the number of an association";
 
-enum ctl_exit verbs_set_primary(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_set_primary(struct ddpctl *c, int n, char **args)
 {
 	struct msg_addr remote;
 	uint32_t assoc;
@@ -49,7 +49,7 @@ enum ctl_exit verbs_set_primary(struct ddpctl *c, int n, char **args)
 	return query_set_primary(c->opts.socket, args_timeout_ms(c), assoc, &remote);
 }
 
-enum ctl_exit verbs_abort(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_abort(struct ddpctl *c, int n, char **args)
 {
 	struct ctl_do verb = {.verb = CTL_ABORT};
 	enum ctl_exit e = args_number(args[0], of_assoc, &verb.id);
@@ -58,7 +58,7 @@ enum ctl_exit verbs_abort(struct ddpctl *c, int n, char **args)
 	return e == CTL_EXIT_OK ? run(c, "assoc abort", verb) : e;
 }
 
-enum ctl_exit verbs_terminate(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_terminate(struct ddpctl *c, int n, char **args)
 {
 	struct ctl_do verb = {.verb = CTL_TERMINATE};
 	enum ctl_exit e = args_number(args[0], of_assoc, &verb.id);
@@ -69,7 +69,7 @@ enum ctl_exit verbs_terminate(struct ddpctl *c, int n, char **args)
 	return e == CTL_EXIT_OK ? run(c, "session terminate", verb) : e;
 }
 
-enum ctl_exit verbs_kick(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_kick(struct ddpctl *c, int n, char **args)
 {
 	struct ctl_do verb = {.verb = CTL_KICK};
 	enum ctl_exit e = args_number(args[0], "the number of a client", &verb.id);
@@ -88,7 +88,7 @@ static uint32_t word(const char *text, const char *const *words)
 	return i;
 }
 
-enum ctl_exit verbs_log_level(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_log_level(struct ddpctl *c, int n, char **args)
 {
 	static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 	struct ctl_do verb = {.verb = CTL_LOG_LEVEL, .arg = word(args[0], levels)};
@@ -100,7 +100,7 @@ enum ctl_exit verbs_log_level(struct ddpctl *c, int n, char **args)
 	return args_hint();
 }
 
-enum ctl_exit verbs_drain(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_drain(struct ddpctl *c, int n, char **args)
 {
 	static const char *const states[] = {"off", "on", NULL};
 	struct ctl_do verb = {.verb = CTL_DRAIN, .arg = word(args[0], states)};
@@ -112,14 +112,14 @@ enum ctl_exit verbs_drain(struct ddpctl *c, int n, char **args)
 	return args_hint();
 }
 
-enum ctl_exit verbs_reload(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_reload(struct ddpctl *c, int n, char **args)
 {
 	(void)n;
 	(void)args;
 	return run(c, "config reload", (struct ctl_do){.verb = CTL_RELOAD});
 }
 
-enum ctl_exit verbs_limit_set(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_limit_set(struct ddpctl *c, int n, char **args)
 {
 	(void)n;
 	return query_set(c->opts.socket, args_timeout_ms(c), args[0], args[1]);
@@ -155,7 +155,7 @@ static void run_check(const char *daemon, char *file)
 	_exit(EX_OSERR);
 }
 
-enum ctl_exit verbs_config_check(struct ddpctl *c, int n, char **args)
+enum ctl_exit action_config_check(struct ddpctl *c, int n, char **args)
 {
 	char daemon[PATH_MAX];
 	int status = 0;
