@@ -29,7 +29,7 @@ static const struct option_row *by_letter(const struct option_table *t, char let
 	return NULL;
 }
 
-static void keep(struct complete *c, const struct option_row *row, const char *arg)
+static void keep_argument(struct complete *c, const struct option_row *row, const char *arg)
 {
 	if (row)
 		c->arg[row - c->options->rows] = arg;
@@ -42,7 +42,7 @@ static const struct option_row *read_long(struct complete *c, const char *word)
 	const struct option_row *row = by_name(c->options, word, len);
 
 	if (word[len]) {
-		keep(c, row, word + len + 1);
+		keep_argument(c, row, word + len + 1);
 		return NULL;
 	}
 	return row && row->arg ? row : NULL;
@@ -58,7 +58,7 @@ static const struct option_row *read_short(struct complete *c, const char *lette
 			continue;
 		if (!letters[1])
 			return row;
-		keep(c, row, letters + 1);
+		keep_argument(c, row, letters + 1);
 		return NULL;
 	}
 	return NULL;
@@ -68,7 +68,7 @@ static const struct option_row *read_short(struct complete *c, const char *lette
 static void read_word(struct complete *c, const char *word)
 {
 	if (c->of) {
-		keep(c, c->of, word);
+		keep_argument(c, c->of, word);
 		c->of = NULL;
 	} else if (c->options_over || word[0] != '-' || !word[1]) {
 		if (c->n < COMPLETE_OPERANDS)

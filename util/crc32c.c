@@ -41,7 +41,7 @@ static void fill_table(void)
 }
 
 /* The polynomial of 64 bits times x^32, modulo POLY. */
-static uint32_t reduce(uint64_t w)
+static uint32_t reduce_by_table(uint64_t w)
 {
 	uint32_t c = 0;
 
@@ -59,7 +59,7 @@ static uint32_t extend_by_table(uint32_t crc, const void *data, size_t len)
 		uint64_t w;
 
 		memcpy(&w, p, 8);
-		c = reduce(le64toh(w) ^ c);
+		c = reduce_by_table(le64toh(w) ^ c);
 	}
 	while (len--)
 		c = c >> 8 ^ table[0][(c ^ *p++) & 0xff];
@@ -67,14 +67,14 @@ static uint32_t extend_by_table(uint32_t crc, const void *data, size_t len)
 }
 
 /* a * b * x^33 modulo POLY: a product of reflected numbers is a bit short of 64 bits (x^1), and
- * reduce() adds x^32. The factors in power[] make up for it. */
+ * reduce_by_table() adds x^32. The factors in power[] make up for it. */
 static uint32_t multiply(uint32_t a, uint32_t b)
 {
 	uint64_t product = 0;
 
 	for (unsigned i = 0; i < 32; i++)
 		product ^= (uint64_t)a << i & -(uint64_t)(b >> i & 1);
-	return reduce(product);
+	return reduce_by_table(product);
 }
 
 static void fill_power(void)
@@ -191,7 +191,7 @@ static const struct crc32c_impl impls[] = {
 static const struct crc32c_impl *best = &impls[sizeof(impls) / sizeof(impls[0]) - 1];
 
 /* Before main(), so that no call has to check. */
-__attribute__((constructor)) static void choose(void)
+__attribute__((constructor)) static void choose_impl(void)
 {
 	const struct crc32c_impl *i = impls;
 

@@ -11,7 +11,7 @@ struct idtab_slot {
 	uint16_t gen;
 };
 
-static uint32_t slot_of(uint32_t id)
+static uint32_t slot_index(uint32_t id)
 {
 	return (id & 0xffff) - 1;
 }
@@ -35,7 +35,7 @@ void idtab_deinit(struct idtab *t)
 	idtab_init(t, t->max);
 }
 
-static int grow(struct idtab *t)
+static int add_slots(struct idtab *t)
 {
 	uint32_t size = t->size ? t->size * 2 : 16;
 	struct idtab_slot *slots;
@@ -63,7 +63,7 @@ int idtab_add(struct idtab *t, void *obj, uint32_t *ret_id)
 	int r;
 
 	if (t->free1 == 0) {
-		r = grow(t);
+		r = add_slots(t);
 		if (r)
 			return r;
 	}
@@ -75,9 +75,9 @@ int idtab_add(struct idtab *t, void *obj, uint32_t *ret_id)
 	return 0;
 }
 
-static struct idtab_slot *find(const struct idtab *t, uint32_t id)
+static struct idtab_slot *used_slot(const struct idtab *t, uint32_t id)
 {
-	uint32_t i = slot_of(id);
+	uint32_t i = slot_index(id);
 
 	if ((id & 0xffff) == 0 || i >= t->size)
 		return NULL;
@@ -88,7 +88,7 @@ static struct idtab_slot *find(const struct idtab *t, uint32_t id)
 
 void *idtab_get(const struct idtab *t, uint32_t id)
 {
-	const struct idtab_slot *s = find(t, id);
+	const struct idtab_slot *s = used_slot(t, id);
 
 	return s ? s->obj : NULL;
 }
@@ -100,7 +100,7 @@ void *idtab_at(const struct idtab *t, uint32_t slot)
 
 void *idtab_del(struct idtab *t, uint32_t id)
 {
-	struct idtab_slot *s = find(t, id);
+	struct idtab_slot *s = used_slot(t, id);
 	void *obj;
 
 	if (!s)
@@ -109,7 +109,7 @@ void *idtab_del(struct idtab *t, uint32_t id)
 	s->obj = NULL;
 	s->gen++;
 	s->next_free = t->free1;
-	t->free1 = slot_of(id) + 1;
+	t->free1 = slot_index(id) + 1;
 	t->used--;
 	return obj;
 }

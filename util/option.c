@@ -204,8 +204,8 @@ static enum option_result wrong_number(const struct option_row *row, const char 
 	return OPTION_R_WRONG;
 }
 
-static enum option_result set(const struct option_row *row, void *opts, const char *arg,
-			      char ret_error[OPTION_ERROR])
+static enum option_result set_member(const struct option_row *row, void *opts, const char *arg,
+				     char ret_error[OPTION_ERROR])
 {
 	bool on = row->type == OPTION_FLAG;
 
@@ -240,7 +240,7 @@ enum option_result option_parse(const struct option_table *t, int argc, char **a
 	while (r == OPTION_R_OK && (value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		const struct option_row *row = find_row(t, value);
 
-		r = row ? set(row, opts, optarg, ret_error) : OPTION_R_WRONG;
+		r = row ? set_member(row, opts, optarg, ret_error) : OPTION_R_WRONG;
 	}
 	return r;
 }

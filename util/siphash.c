@@ -42,7 +42,7 @@ static inline uint64_t squeeze(struct state *s)
 	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
-static struct state begin(const uint64_t key[2])
+static struct state keyed_state(const uint64_t key[2])
 {
 	/* "somepseudorandomlygeneratedbytes" */
 	return (struct state){
@@ -69,7 +69,7 @@ static void absorb_all(struct state *s, const uint8_t *p, size_t len)
 
 uint64_t siphash64(const uint64_t key[2], const void *p, size_t len)
 {
-	struct state s = begin(key);
+	struct state s = keyed_state(key);
 
 	absorb_all(&s, p, len);
 	s.v2 ^= 0xff;
@@ -78,7 +78,7 @@ uint64_t siphash64(const uint64_t key[2], const void *p, size_t len)
 
 void siphash128(const uint64_t key[2], const void *p, size_t len, uint8_t ret[16])
 {
-	struct state s = begin(key);
+	struct state s = keyed_state(key);
 	uint64_t half[2];
 
 	s.v1 ^= 0xee;

@@ -8,9 +8,9 @@
 #include "client-lib/base/exported.h"
 #include "client-lib/base/maps.h"
 #include "ipc/msg.h"
-#include "util/limits.h"
+#include "util/limit_text.h"
 
-static _Thread_local char sentence[MSG_REASON_MAX + LIMITS_WORDS_LEN];
+static _Thread_local char sentence[MSG_REASON_MAX + LIMIT_TEXT_MAX];
 
 int reason_fail(int err, const char *fmt, ...)
 {
@@ -24,7 +24,7 @@ int reason_fail(int err, const char *fmt, ...)
 
 int reason_errno(int err, const char *call, const char *what)
 {
-	char text[LIMITS_WORDS_LEN];
+	char text[LIMIT_TEXT_MAX];
 	unsigned long areas, max;
 
 	if (err == -ENOMEM && maps_full(&areas, &max))
@@ -32,15 +32,15 @@ int reason_errno(int err, const char *call, const char *what)
 				   "%s: %s: this process has %lu memory maps, and "
 				   "vm.max_map_count is %lu",
 				   call, what, areas, max);
-	return reason_fail(err, "%s: %s: %s", call, what, limits_words(-err, text, sizeof(text)));
+	return reason_fail(err, "%s: %s: %s", call, what, limit_text(-err, text, sizeof(text)));
 }
 
 int reason_thread(int err, const char *call, const char *what)
 {
-	char text[LIMITS_WORDS_LEN];
+	char text[LIMIT_TEXT_MAX];
 
 	return reason_fail(err, "%s: %s: %s", call, what,
-			   limits_thread_words(-err, text, sizeof(text)));
+			   limit_text_of_thread(-err, text, sizeof(text)));
 }
 
 const char *ddp_last_reason(void)

@@ -11,7 +11,7 @@
 #include "client-lib/easy/easy_clock.h"
 #include "client-lib/easy/easy_memory.h"
 #include "client-lib/easy/easy_work.h"
-#include "util/limits.h"
+#include "util/limit_text.h"
 
 enum { MESSAGES = 64, MESSAGE_BYTES = 16384 };
 
@@ -300,7 +300,7 @@ static int parse(struct ddp_easy *e, const char *address, struct sockaddr_storag
 static int make_epoll(struct ddp_easy *e)
 {
 	struct epoll_event in = {.events = EPOLLIN};
-	char text[LIMITS_WORDS_LEN];
+	char text[LIMIT_TEXT_MAX];
 	int err;
 
 	e->end.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -312,7 +312,7 @@ static int make_epoll(struct ddp_easy *e)
 	err = -errno;
 	close_epoll(e);
 	return easy_error_set(&e->error, err, "ddp_easy_listen: no descriptor: %s",
-			      limits_words(-err, text, sizeof(text)));
+			      limit_text(-err, text, sizeof(text)));
 }
 
 int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)

@@ -18,8 +18,8 @@
 #include "ipc/memfd.h"
 #include "ipc/packet_ring.h"
 #include "util/cleanup.h"
-#include "util/limits.h"
-#include "util/near.h"
+#include "util/limit_text.h"
+#include "util/did_you_mean.h"
 
 enum {
 	IDLE_MS = 5,     /* between looks at an empty ring: 8 MiB last longer at 10 Gbit/s */
@@ -46,13 +46,13 @@ struct capture {
 
 static enum ctl_exit usage(const char *word)
 {
-	struct near near = {.word = word};
+	struct did_you_mean m = {.word = word};
 
-	near_consider(&near, "assoc");
-	near_consider(&near, "qp");
-	near_consider(&near, "snap");
-	if (near.nearest)
-		query_error("capture: unknown word '%s'; did you mean %s?", word, near.nearest);
+	did_you_mean_consider(&m, "assoc");
+	did_you_mean_consider(&m, "qp");
+	did_you_mean_consider(&m, "snap");
+	if (m.nearest)
+		query_error("capture: unknown word '%s'; did you mean %s?", word, m.nearest);
 	else
 		query_error("capture: unknown word '%s': assoc, qp or snap", word);
 	return args_hint();
@@ -136,7 +136,7 @@ static enum ctl_exit failed(const struct capture *cap, int err)
 static enum ctl_exit open_file(struct capture *cap)
 {
 	bool is_stdout = !strcmp(cap->path, "-");
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 	int fd = is_stdout ? dup(STDOUT_FILENO)
 			   : open(cap->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
 				  NO_RIGHTS_FOR_OTHERS);
@@ -153,7 +153,7 @@ static enum ctl_exit open_file(struct capture *cap)
 		setvbuf(cap->file, NULL, _IOFBF, BUFFER);
 		return CTL_EXIT_OK;
 	}
-	query_error("%s: %s", cap->path, limits_words(errno, words, sizeof(words)));
+	query_error("%s: %s", cap->path, limit_text(errno, words, sizeof(words)));
 	cleanup_close(&fd);
 	return CTL_EXIT_FAILED;
 }
@@ -171,13 +171,13 @@ static sigset_t ending_signals(void)
 /* Before the file is made, so that a failure leaves none. */
 static enum ctl_exit open_signals(struct capture *cap)
 {
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 	sigset_t set = ending_signals();
 
 	cap->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (cap->signals >= 0)
 		return CTL_EXIT_OK;
-	query_error("capture: signals: %s", limits_words(errno, words, sizeof(words)));
+	query_error("capture: signals: %s", limit_text(errno, words, sizeof(words)));
 	return CTL_EXIT_FAILED;
 }
 

@@ -13,7 +13,7 @@
 #include "ctl/field/rates.h"
 #include "ipc/local_protocol.h"
 #include "util/complete.h"
-#include "util/near.h"
+#include "util/did_you_mean.h"
 
 static void print_objects(FILE *out)
 {
@@ -112,17 +112,17 @@ static void consider(struct candidates *c, const char *name, const char *candida
 
 static enum ctl_exit unknown_word(const char *name)
 {
-	struct near near = {.word = name};
+	struct did_you_mean m = {.word = name};
 	unsigned nobjs, ncommands;
 	const struct field_object *objs = field_objects(&nobjs);
 	const struct command *table = command_table(&ncommands);
 
 	for (unsigned i = 0; i < nobjs; i++)
-		near_consider(&near, objs[i].name);
+		did_you_mean_consider(&m, objs[i].name);
 	for (unsigned i = 0; i < ncommands; i++)
-		near_consider(&near, table[i].word);
-	if (near.nearest)
-		query_error("unknown object '%s'; did you mean %s?", name, near.nearest);
+		did_you_mean_consider(&m, table[i].word);
+	if (m.nearest)
+		query_error("unknown object '%s'; did you mean %s?", name, m.nearest);
 	else
 		query_error("unknown object '%s'", name);
 	fputs("Objects: ", stderr);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/near.h"
+#include "util/did_you_mean.h"
 
 enum ctl_exit args_hint(void)
 {
@@ -47,13 +47,12 @@ enum ctl_exit args_number(const char *text, const char *what, uint32_t *ret)
 
 static enum ctl_exit no_key(const struct ddpctl *c, const char *key)
 {
-	struct near near = {.word = key};
+	struct did_you_mean m = {.word = key};
 
 	for (unsigned i = 0; i < c->obj->nfields; i++)
-		near_consider(&near, c->obj->fields[i].key);
-	if (near.nearest)
-		query_error("%s has no key '%s'; did you mean %s?", c->obj->name, key,
-			    near.nearest);
+		did_you_mean_consider(&m, c->obj->fields[i].key);
+	if (m.nearest)
+		query_error("%s has no key '%s'; did you mean %s?", c->obj->name, key, m.nearest);
 	else
 		query_error("%s has no key '%s'", c->obj->name, key);
 	fputs("Keys:", stderr);

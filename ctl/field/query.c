@@ -16,7 +16,7 @@
 #include "ipc/conn.h"
 #include "ipc/local_protocol.h"
 #include "util/cleanup.h"
-#include "util/limits.h"
+#include "util/limit_text.h"
 
 /* How long to wait in silence for the first reply. */
 enum { PATIENCE_MS = 1000 };
@@ -99,7 +99,7 @@ static enum ctl_exit cannot_connect(const struct query *q, int err)
 static enum ctl_exit connect_daemon(struct query *q)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 
 	if (strlen(q->path) >= sizeof(sun.sun_path)) {
 		query_error("%s: the path of a socket has at most %zu characters", q->path,
@@ -109,7 +109,7 @@ static enum ctl_exit connect_daemon(struct query *q)
 	strcpy(sun.sun_path, q->path);
 	q->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (q->fd < 0 || limit_waiting(q) < 0) {
-		query_error("socket: %s", limits_words(errno, words, sizeof(words)));
+		query_error("socket: %s", limit_text(errno, words, sizeof(words)));
 		return CTL_EXIT_FAILED;
 	}
 	if (connect(q->fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
@@ -192,7 +192,7 @@ static enum ctl_exit receive(struct query *q)
 {
 	int fds[MSG_MAX_FDS], r;
 	enum ctl_exit e = await(q);
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 	unsigned nfds = 0;
 
 	if (e != CTL_EXIT_OK)
@@ -215,7 +215,7 @@ static enum ctl_exit receive(struct query *q)
 		return CTL_EXIT_NO_DAEMON;
 	}
 	if (r < 0) {
-		query_error("%s: the reply: %s", q->path, limits_words(-r, words, sizeof(words)));
+		query_error("%s: the reply: %s", q->path, limit_text(-r, words, sizeof(words)));
 		return CTL_EXIT_FAILED;
 	}
 	return bad_reply(q);

@@ -7,7 +7,7 @@
 #include "daemon/base/config.h"
 #include "daemon/base/limits.h"
 #include "ipc/ring.h"
-#include "util/near.h"
+#include "util/did_you_mean.h"
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
@@ -202,13 +202,13 @@ static const char *known_by(const struct config_key *k, const char *section)
 
 static const char *nearest(const char *section, const char *name)
 {
-	struct near n = {.word = name};
+	struct did_you_mean n = {.word = name};
 
 	for (size_t i = 0; i < NKEYS; i++) {
 		const char *known = known_by(&keys[i], section);
 
 		if (known)
-			near_consider(&n, known);
+			did_you_mean_consider(&n, known);
 	}
 	return n.nearest;
 }

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "util/limits.h"
+#include "util/limit_text.h"
 
 enum { SECOND_NS = 1000000000, LINE_MAX_LEN = 1024 };
 
@@ -152,11 +152,10 @@ int common_fail(const char *what, int err, const char *reason)
 {
 	const char *text = common_strerror(err), *why = without_call(reason ? reason : "");
 	const bool limit = err == -EMFILE || err == -ENFILE; /* of this process: no reason */
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 
 	if (!*why)
-		common_error("%s: %s", what,
-			     limit ? limits_words(-err, words, sizeof(words)) : text);
+		common_error("%s: %s", what, limit ? limit_text(-err, words, sizeof(words)) : text);
 	else if (strcasestr(why, text))
 		common_error("%s: %s", what, why);
 	else

@@ -14,7 +14,7 @@
 
 #include "tools/common/addrs.h"
 #include "tools/common/common.h"
-#include "util/limits.h"
+#include "util/limit_text.h"
 
 enum { LOOK_MS = 200 }; /* interval of checking common_stopped() */
 
@@ -203,13 +203,13 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 
 static void on_established(struct slot *slot)
 {
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 	int r;
 
 	atomic_store(&slot->s.up, true);
 	r = start_thread(slot);
 	if (r < 0) {
-		common_fail("start a thread", r, limits_thread_words(-r, words, sizeof(words)));
+		common_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
 		slot_free(slot);
 		return;
 	}

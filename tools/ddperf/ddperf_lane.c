@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "tools/ddperf/ddperf_source.h"
-#include "util/limits.h"
+#include "util/limit_text.h"
 
 static int set_up(struct ddperf_lane *lane, const struct ddperf_opts *o, struct ddperf_hello *h)
 {
@@ -138,7 +138,7 @@ static int outcome(const struct ddperf_lanes *l)
 
 static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool warm_up)
 {
-	char words[LIMITS_WORDS_LEN];
+	char words[LIMIT_TEXT_MAX];
 	unsigned started = 1;
 	int r = 0;
 
@@ -158,7 +158,7 @@ static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool wa
 	if (r == 0)
 		run_lane(&l->v[0]);
 	else
-		common_fail("start a thread", r, limits_thread_words(-r, words, sizeof(words)));
+		common_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
 	while (started > 1)
 		pthread_join(l->v[--started].thread, NULL);
 	return r == 0 ? outcome(l) : r;

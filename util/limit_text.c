@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/limits.h"
+#include "util/limit_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@ static void limit_value(int resource, char buf[24])
 		snprintf(buf, 24, "%ju", (uintmax_t)l.rlim_cur);
 }
 
-const char *limits_words(int err, char *buf, size_t len)
+const char *limit_text(int err, char *buf, size_t len)
 {
 	char value[24];
 
@@ -39,12 +39,12 @@ const char *limits_words(int err, char *buf, size_t len)
 	return buf;
 }
 
-const char *limits_thread_words(int err, char *buf, size_t len)
+const char *limit_text_of_thread(int err, char *buf, size_t len)
 {
 	char value[24];
 
 	if (err != EAGAIN)
-		return limits_words(err, buf, len);
+		return limit_text(err, buf, len);
 	limit_value(RLIMIT_NPROC, value);
 	snprintf(buf, len,
 		 "no more threads: this user has reached RLIMIT_NPROC (%s), its control group "

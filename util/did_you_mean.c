@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "util/near.h"
+#include "util/did_you_mean.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "util/minmax.h"
 
-enum { NEAR_MAX_LEN = 32 };
+enum { LONGEST = 32 };
 
-static unsigned distance(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
-	unsigned row[NEAR_MAX_LEN + 1];
+	unsigned row[LONGEST + 1];
 	size_t n = strlen(b);
 
-	if (strlen(a) > NEAR_MAX_LEN || n > NEAR_MAX_LEN)
-		return NEAR_MAX_LEN;
+	if (strlen(a) > LONGEST || n > LONGEST)
+		return LONGEST;
 	for (unsigned j = 0; j <= n; j++)
 		row[j] = j;
 	for (unsigned i = 1; a[i - 1]; i++) {
@@ -32,9 +32,9 @@ static unsigned distance(const char *a, const char *b)
 	return row[n];
 }
 
-void near_consider(struct near *n, const char *candidate)
+void did_you_mean_consider(struct did_you_mean *n, const char *candidate)
 {
-	unsigned d = distance(n->word, candidate);
+	unsigned d = edit_distance(n->word, candidate);
 
 	if (d > strlen(n->word) / 3 + 1 || (n->nearest && d >= n->distance))
 		return;
