@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The event loop: descriptors that it watches. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/unit/evloop_rig.h"
+
+TestSuite(evloop_watch, .init = evloop_setup, .fini = evloop_teardown, .timeout = 30);
+
+Test(evloop_watch, descriptors_are_served_while_every_turn_finds_work)
+{
+	begin(0);
+	busy = true;
+	ring(fd);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, count_and_stop, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(calls, 1);
+}
+
+static void drain_in_turn(void)
+{
+	eventfd_t v;
+
+	if (eventfd_read(fd, &v) == 0)
+		note('d');
+}
+
+Test(evloop_watch, a_watch_without_a_callback_only_wakes)
+{
+	begin(0);
+	on_sleep = ring_and_sleep;
+	on_turn = drain_in_turn;
+	stop_after = 2;
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_str_eq(trace, "tsatd");
+}
+
+static void unwatch_all(void *user, unsigned what)
+{
+	(void)user;
+	(void)what;
+	calls++;
+	w = event_loop_unwatch(w);
+	w2 = event_loop_unwatch(w2);
+}
+
+Test(evloop_watch, a_callback_may_end_its_own_watch_and_one_that_is_due)
+{
+	begin(0);
+	ring(fd);
+	ring(fd2);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, unwatch_all, NULL, &w), 0);
+	cr_assert_eq(event_loop_watch(l, fd2, EVENT_LOOP_READ, unwatch_all, NULL, &w2), 0);
+	expiry = 0; /* no descriptor is left that could wake it */
+	stop_after = 50;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(calls, 1, "neither is called again");
+}
+
+Test(evloop_watch, a_level_that_is_not_drained_calls_again)
+{
+	begin(0);
+	ring(fd);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, NULL, NULL, &w), 0);
+	stop_after = 10;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(turns, 10);
+}
+
+static void see_what(void *user, unsigned what)
+{
+	*(unsigned *)user = what;
+	event_loop_stop(l);
+}
+
+Test(evloop_watch, watched_events_can_be_changed)
+{
+	unsigned what = 0;
+
+	begin(0);
+	ring(fd);
+	cr_assert_eq(event_loop_watch(l, fd, 0, see_what, &what, &w), 0);
+	expiry = 0;
+	stop_after = 20;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(what, 0, "no event is watched");
+
+	stop_after = 0;
+	cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_WRITE), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(what, EVENT_LOOP_WRITE);
+
+	cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_READ | EVENT_LOOP_WRITE), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(what, EVENT_LOOP_READ | EVENT_LOOP_WRITE);
+}
+
+static void change_own(void *user, unsigned what)
+{
+	(void)user;
+	calls++;
+	if (what == EVENT_LOOP_WRITE)
+		cr_assert_eq(event_loop_watch_set(w, EVENT_LOOP_READ), 0);
+	else
+		event_loop_stop(l);
+}
+
+Test(evloop_watch, a_callback_may_change_its_own_watch)
+{
+	begin(0);
+	ring(fd);
+	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_WRITE, change_own, NULL, &w), 0);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(calls, 2);
+}
+
+Test(evloop_watch, the_end_of_a_pipe_counts_as_readable)
+{
+	unsigned what = 0;
+	int p[2];
+
+	begin(0);
+	cr_assert_eq(pipe2(p, O_CLOEXEC), 0);
+	cr_assert_eq(event_loop_watch(l, p[0], EVENT_LOOP_READ, see_what, &what, &w), 0);
+	close(p[1]);
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect(what & EVENT_LOOP_READ);
+	w = event_loop_unwatch(w);
+	close(p[0]);
+}
+
+Test(evloop_watch, invalid_watches_are_refused)
+{
+	int file = memfd_create("file", MFD_CLOEXEC);
+
+	begin(0);
+	cr_expect_eq(event_loop_watch(l, file, EVENT_LOOP_READ, count_and_stop, NULL, &w), -EINVAL);
+	cr_expect_null(w, "untouched");
+	close(file);
+}
