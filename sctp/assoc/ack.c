@@ -28,30 +28,26 @@ struct ack {
 static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 {
 	struct sctp_assoc *a = k->a;
-	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 	struct sctp_path *p = &a->path[t->path];
 	struct acked *d = &k->path[t->path];
+	enum sctp_tx_state was = t->state;
 	uint64_t now = a->s->now;
 
-	if (t->state == SCTP_TX_OUT) {
-		sctp_tx_remove(&a->tx, &a->tx.out, tsn);
-		p->flight -= sctp_tx_wire(t);
-		a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
-	} else if (t->state == SCTP_TX_LOST) {
-		sctp_tx_remove(&a->tx, &a->tx.lost, tsn);
+	sctp_flight_acked(&a->flight, &a->tx, &p->flight, tsn, state);
+	if (was != SCTP_TX_OUT && was != SCTP_TX_LOST)
+		return;
+	if (was == SCTP_TX_LOST) {
 		/* After T3 the answer could be that to a tail-loss probe. What was acknowledged
 		 * before says nothing about time. */
 		if ((!p->timed_out || t->count == 1) && !t->acked) {
 			d->late_us = t->sent_us;
 			d->late_tsn = tsn;
 		}
-	} else {
-		t->state = (uint8_t)state;
-		return;
 	}
-	d->first |= tsn == p->first;
+	d->first |= tsn == p->flight.first;
 	d->bytes += t->acked ? 0 : sctp_tx_wire(t);
-	if (t->count == 1 && t->state == SCTP_TX_OUT && !t->acked) {
+	if (t->count == 1 && was == SCTP_TX_OUT && !t->acked) {
 		uint64_t rtt = now - t->sent_us;
 
 		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
@@ -60,7 +56,6 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	}
 	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
 	sctp_pmtu_arrived(&p->pmtu, sctp_tx_packet(t), now);
-	t->state = (uint8_t)state;
 	t->acked = true;
 	if (!d->any || sctp_tsn_before(d->highest, tsn))
 		d->highest = tsn;
@@ -71,17 +66,10 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 static void renege(struct ack *k, uint32_t tsn)
 {
 	struct sctp_assoc *a = k->a;
-	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
-	struct sctp_path *p = &a->path[t->path];
+	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 
-	if (t->state != SCTP_TX_GAP)
-		return;
-	t->state = SCTP_TX_OUT;
-	sctp_tx_push_front(&a->tx, &a->tx.out, tsn);
-	if (p->flight == 0 || sctp_tsn_before(tsn, p->first))
-		p->first = tsn;
-	p->flight += sctp_tx_wire(t);
-	a->tx.in_flight += t->size - SCTP_DATA_HEAD;
+	if (t->state == SCTP_TX_GAP)
+		sctp_flight_reneged(&a->flight, &a->tx, &a->path[t->path].flight, tsn);
 }
 
 /* ---- gap blocks ---- */
@@ -130,21 +118,6 @@ static bool sent(const struct sctp_queue *q, const struct sctp_range *gap, unsig
 	return n == 0 || sctp_tsn_before(gap[n - 1].last, q->send_tsn);
 }
 
-static void keep_gaps(struct sctp_assoc *a, const struct sctp_range *gap, unsigned n)
-{
-	struct sctp_queue *q = &a->tx;
-
-	if (n && !q->gap)
-		q->gap = sctp_pool_get(&a->s->pool);
-	q->ngaps = q->gap ? n : 0;
-	if (q->ngaps)
-		memcpy(q->gap, gap, n * sizeof(*gap));
-	else if (q->gap) {
-		sctp_pool_put(&a->s->pool, q->gap);
-		q->gap = NULL;
-	}
-}
-
 static void compare_gaps(struct ack *k, const struct sctp_range *gap, unsigned n, bool all)
 {
 	struct sctp_queue *q = &k->a->tx;
@@ -164,7 +137,7 @@ static void compare_gaps(struct ack *k, const struct sctp_range *gap, unsigned n
 		if (!sctp_tsn_before(r.last, r.first))
 			each_new(k, r, gap, n, &at, renege);
 	}
-	keep_gaps(k->a, gap, n);
+	sctp_queue_keep_gaps(q, &k->a->s->pool, gap, n);
 }
 
 /* ---- consequences ---- */
@@ -173,11 +146,10 @@ static void advance(struct ack *k, uint32_t cum)
 {
 	struct sctp_queue *q = &k->a->tx;
 
-	for (uint32_t tsn = q->cum + 1; !sctp_tsn_before(cum, tsn); tsn++) {
-		q->bytes -= sctp_tx_wire(sctp_tx_get(q, tsn));
-		acknowledge(k, tsn, SCTP_TX_ACKED);
+	while (q->cum != cum) {
+		sctp_queue_advance(q);
+		acknowledge(k, q->cum, SCTP_TX_ACKED);
 	}
-	q->cum = cum;
 }
 
 static void end_recovery(struct sctp_path *p, uint32_t cum)
@@ -198,7 +170,7 @@ static void grow(struct ack *k, struct sctp_path *p)
 		.cum_advanced = q->cum != k->old_cum,
 		.recovery = p->in_recovery,
 		.limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
-		.all_acked = p->flight == 0,
+		.all_acked = p->flight.bytes == 0,
 		.rtt_us = d->rtt_us,
 		.srtt_us = p->rto.srtt_us,
 		.cum = q->cum,
@@ -247,11 +219,11 @@ static void update_paths(struct ack *k)
 
 static void notify_user(struct sctp_assoc *a)
 {
-	if (a->report_acks || sctp_tx_empty(&a->tx)) {
+	if (a->report_acks || sctp_queue_empty(&a->tx)) {
 		a->ev_acked = true;
 		sctp_assoc_note(a);
 	}
-	sctp_tx_made_room(a);
+	sctp_write_made_room(a);
 }
 
 static void finish(struct ack *k)
@@ -269,15 +241,15 @@ static void finish(struct ack *k)
 	sctp_loss_detect(a);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		sctp_loss_rearm(&a->path[i], k->path[i].first);
-		sctp_cc_burst(&a->path[i].cc, a->path[i].flight, SCTP_BURST);
+		sctp_cc_burst(&a->path[i].cc, a->path[i].flight.bytes, SCTP_BURST);
 	}
 	if (a->tx.cum != old) {
 		sctp_stall_progress(a);
-		sctp_tx_free(a, old);
+		sctp_queue_free(&a->tx, &a->s->pool, old);
 		notify_user(a);
 	}
 	sctp_assoc_touch(a);
-	if (sctp_tx_empty(&a->tx))
+	if (sctp_queue_empty(&a->tx))
 		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
 }
 
@@ -286,7 +258,7 @@ static struct ack begin(struct sctp_assoc *a)
 	struct ack k = {.a = a, .old_cum = a->tx.cum};
 
 	for (unsigned i = 0; i < a->npaths; i++)
-		k.path[i].flight = a->path[i].flight;
+		k.path[i].flight = a->path[i].flight.bytes;
 	return k;
 }
 
@@ -331,10 +303,8 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
 	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
 		renege(&k, sack.cum + 1);
-	a->tx.rwnd = sack.a_rwnd;
-	a->tx.answered = true;
-	a->tx.watched = a->tx.watched && sack.a_rwnd < SCTP_PMTU_BASE;
-	if (sack.a_rwnd < SCTP_PMTU_BASE)
+	sctp_window_sack(&a->window, sack.a_rwnd);
+	if (sctp_window_closed(&a->window))
 		a->errors = 0; /* it answers: 6.1 (A) */
 	for (unsigned i = 0; i < sack.ndups; i++)
 		sctp_loss_duplicate(a, be_get32(sack.dups + 4 * i));

@@ -27,7 +27,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->eventful);
 	timer_init(&a->timer, s->expire);
 	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
-	a->write_us = a->moved_us = a->stall_us = SCTP_NEVER;
+	a->write.retry_us = a->moved_us = a->stall_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
@@ -44,7 +44,7 @@ void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n
 
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
-	a->tx.rwnd = peer_rwnd;
+	sctp_window_init(&a->window, peer_rwnd);
 	a->advertised = a->s->cfg.recv_buffer;
 	a->sack_first = true;
 	sctp_tsn_map_deinit(&a->map);
@@ -100,7 +100,7 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 		sctp_assoc_free(a);
 		return r;
 	}
-	sctp_tx_init(&a->tx, a->own_initial_tsn);
+	sctp_queue_init(&a->tx, a->own_initial_tsn);
 	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
 	*ret = a;
 	return SCTP_E_OK;
@@ -170,7 +170,7 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
 		return;
 	}
-	if ((todo & SCTP_DO_FLUSH) && sctp_tx_empty(&a->tx)) {
+	if ((todo & SCTP_DO_FLUSH) && sctp_queue_empty(&a->tx)) {
 		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
 		return;
 	}
@@ -226,9 +226,9 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
 		.cwnd = p->cc.cwnd,
-		.peer_rwnd = a->tx.rwnd,
+		.peer_rwnd = a->window.rwnd,
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
-		.retransmits = a->retransmits,
+		.retransmits = a->flight.repeated,
 		.takes_batches = a->takes_batches,
 		.tag = a->own_tag,
 		.peer_tag = a->peer_tag,

@@ -48,17 +48,6 @@ static bool repeat_control(struct sctp_assoc *a)
 	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
 }
 
-/* Memory was missing when the user wanted to send. Others may have freed some. */
-static void try_again(struct sctp_assoc *a)
-{
-	a->write_us = SCTP_NEVER;
-	if (!a->write_wanted)
-		return;
-	a->write_wanted = false;
-	a->ev_writable = true;
-	sctp_assoc_note(a);
-}
-
 static void pmtu_due(struct sctp_path *p, uint64_t now)
 {
 	if (sctp_pmtu_run(&p->pmtu, now))
@@ -114,8 +103,8 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		a->sack_now = true;
 		sctp_assoc_touch(a);
 	}
-	if (a->write_us <= now)
-		try_again(a);
+	if (a->write.retry_us <= now)
+		sctp_write_retry(a);
 	if (a->stall_us <= now && sctp_stalled(a))
 		return false;
 	for (unsigned i = 0; i < a->npaths; i++)

@@ -12,7 +12,9 @@ static void detach(struct sctp_assoc *a)
 	timer_cancel(&s->timers, &a->timer);
 	a->armed_us = SCTP_NEVER;
 	list_del(&a->pending);
-	sctp_tx_deinit(a);
+	sctp_queue_deinit(&a->tx, &s->pool);
+	sctp_flight_clear(&a->flight);
+	a->window = (struct sctp_window){0};
 	sctp_tsn_map_deinit(&a->map);
 	sctp_release(s, a->cookie, a->cookie_len);
 	sctp_release(s, a->report, a->report_len);

@@ -23,30 +23,13 @@ static void enter_recovery(struct sctp_path *p)
 	sctp_cc_lost(&p->cc);
 }
 
-/* Out of flight; no list has it. */
-static void withdraw(struct sctp_assoc *a, uint32_t tsn)
-{
-	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
-
-	sctp_tx_remove(&a->tx, &a->tx.out, tsn);
-	a->path[t->path].flight -= sctp_tx_wire(t);
-	a->tx.in_flight -= t->size - SCTP_DATA_HEAD;
-	t->state = SCTP_TX_LOST;
-}
-
-static void take_out(struct sctp_assoc *a, uint32_t tsn)
-{
-	withdraw(a, tsn);
-	sctp_tx_insert(&a->tx, &a->tx.lost, tsn);
-}
-
 void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
 {
-	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 	struct sctp_path *p = &a->path[t->path];
 
 	enter_recovery(p);
-	take_out(a, tsn);
+	sctp_flight_lost(&a->flight, &a->tx, &p->flight, tsn);
 	a->s->st.fast_retransmits++;
 	sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), false, t->sent_us, a->s->now);
 }
@@ -63,11 +46,11 @@ static bool missed_often(struct sctp_tx *t)
 void sctp_loss_missed(struct sctp_path *p, uint32_t highest)
 {
 	struct sctp_assoc *a = p->assoc;
-	struct sctp_queue *q = &a->tx;
-	uint32_t tsn = q->out.first, next;
+	const struct sctp_tx_list *out = &a->flight.out;
+	uint32_t tsn = out->first, next;
 
-	for (uint32_t n = q->out.n; n && !p->rack.reordering; n--, tsn = next) {
-		struct sctp_tx *t = sctp_tx_get(q, tsn);
+	for (uint32_t n = out->n; n && !p->rack.reordering; n--, tsn = next) {
+		struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 
 		next = t->next;
 		if (t->count > 1)
@@ -92,7 +75,7 @@ static bool elsewhere(const struct sctp_path *p)
 	const struct sctp_assoc *a = p->assoc;
 
 	for (unsigned i = 0; i < a->npaths; i++)
-		if (i != p->index && a->path[i].flight)
+		if (i != p->index && a->path[i].flight.bytes)
 			return true;
 	return false;
 }
@@ -100,7 +83,7 @@ static bool elsewhere(const struct sctp_path *p)
 /* True if later chunks of the list may be lost as well. */
 static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 {
-	struct sctp_tx *t = sctp_tx_get(&a->tx, tsn);
+	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 	struct sctp_path *p = &a->path[t->path];
 	uint64_t at;
 
@@ -118,14 +101,14 @@ static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 
 void sctp_loss_detect(struct sctp_assoc *a)
 {
-	struct sctp_queue *q = &a->tx;
+	const struct sctp_tx_list *out = &a->flight.out;
 	uint32_t tsn, next;
 
 	for (unsigned i = 0; i < a->npaths; i++)
 		a->path[i].loss_us = SCTP_NEVER;
-	tsn = q->out.first;
-	for (uint32_t n = q->out.n; n; n--, tsn = next) {
-		next = sctp_tx_get(q, tsn)->next;
+	tsn = out->first;
+	for (uint32_t n = out->n; n; n--, tsn = next) {
+		next = sctp_queue_at(&a->tx, tsn)->next;
 		if (!check_one(a, tsn))
 			return;
 	}
@@ -147,43 +130,24 @@ static void widen(struct sctp_path *p)
 /* Nothing that the present recovery took for lost was: it was reordering. */
 static void undo(struct sctp_path *p)
 {
-	if (p->resent || p->assoc->tx.lost.n)
+	if (p->resent || p->assoc->flight.lost.n)
 		return;
 	sctp_cc_undo(&p->cc);
 	p->in_recovery = false;
 }
 
-/* What T3 took out of flight is in flight again, if it was not repeated. */
-static void put_back(struct sctp_path *p)
-{
-	struct sctp_queue *q = &p->assoc->tx;
-	uint32_t tsn = q->lost.last, prev;
-
-	for (uint32_t n = q->lost.n; n; n--, tsn = prev) {
-		struct sctp_tx *t = sctp_tx_get(q, tsn);
-
-		prev = t->prev;
-		if (t->path != p->index)
-			continue;
-		sctp_tx_remove(q, &q->lost, tsn);
-		sctp_tx_push_front(q, &q->out, tsn);
-		t->state = SCTP_TX_OUT;
-		if (p->flight == 0 || sctp_tsn_before(tsn, p->first))
-			p->first = tsn;
-		p->flight += sctp_tx_wire(t);
-		q->in_flight += t->size - SCTP_DATA_HEAD;
-	}
-}
-
-/* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1). */
+/* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1): what was not
+ * repeated is in flight again. */
 void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 {
+	struct sctp_assoc *a = p->assoc;
+
 	if (p->timed_out) {
-		sctp_rack_late(&p->rack, tsn, sent_us, p->assoc->s->now);
+		sctp_rack_late(&p->rack, tsn, sent_us, a->s->now);
 		p->timed_out = false;
 		sctp_cc_undo(&p->cc);
 		sctp_rto_restore(&p->rto);
-		put_back(p);
+		sctp_flight_restore(&a->flight, &a->tx, &p->flight, p->index);
 	} else {
 		widen(p);
 		if (p->in_recovery)
@@ -208,18 +172,9 @@ void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
 /* ---- timers ---- */
 
 /* The earliest TSN in flight on the path moved on. */
-static void find_first(struct sctp_path *p)
+static void settle(struct sctp_path *p)
 {
-	const struct sctp_queue *q = &p->assoc->tx;
-	uint32_t tsn = sctp_tsn_before(q->cum, p->first) ? p->first : q->cum + 1;
-
-	for (; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
-		const struct sctp_tx *t = sctp_tx_get(q, tsn);
-
-		if (t->state == SCTP_TX_OUT && t->path == p->index)
-			break;
-	}
-	p->first = tsn;
+	sctp_flight_settle(&p->assoc->tx, &p->flight, p->index);
 }
 
 /* RFC 8985 7.2: a tail is probed once, outside recovery, and where data goes now. After T3 a single
@@ -229,14 +184,14 @@ static bool may_probe(const struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	return p->flight && !p->probed && !p->in_recovery && !p->timed_out && !p->cc.one_packet &&
-	       a->tx.rwnd >= SCTP_PMTU_BASE && p == sctp_path_choose(a);
+	return p->flight.bytes && !p->probed && !p->in_recovery && !p->timed_out &&
+	       !p->cc.one_packet && !sctp_window_closed(&a->window) && p == sctp_path_choose(a);
 }
 
 static void set_probe(struct sctp_path *p)
 {
 	const struct sctp *s = p->assoc->s;
-	bool single = p->assoc->tx.out.n == 1;
+	bool single = p->assoc->flight.out.n == 1;
 	uint32_t us = sctp_rack_probe_us(p->rto.srtt_us, single, s->cfg.sack_us);
 
 	p->probe_us = may_probe(p) && us != UINT32_MAX ? s->now + us : SCTP_NEVER;
@@ -244,7 +199,7 @@ static void set_probe(struct sctp_path *p)
 
 static void stop_timers(struct sctp_path *p)
 {
-	if (!p->assoc->tx.watched)
+	if (!p->assoc->window.watched)
 		p->t3_us = SCTP_NEVER;
 	p->probe_us = p->loss_us = SCTP_NEVER;
 	p->probed = p->extra = false;
@@ -252,83 +207,76 @@ static void stop_timers(struct sctp_path *p)
 
 void sctp_loss_left(struct sctp_path *p, uint32_t tsn)
 {
-	if (p->flight == 0)
+	if (p->flight.bytes == 0)
 		stop_timers(p);
-	else if (tsn == p->first)
-		find_first(p);
+	else if (tsn == p->flight.first)
+		settle(p);
 }
 
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 {
-	if (p->flight == 0) {
+	if (p->flight.bytes == 0) {
 		stop_timers(p);
 		return;
 	}
 	if (first_acked) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
-		find_first(p);
+		settle(p);
 	} else if (p->t3_us == SCTP_NEVER) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
 	}
 	set_probe(p);
 }
 
-/* All chunks in flight on the path are lost; the list gets the order of the TSNs again. The packets
- * may have been too large. */
+/* All chunks in flight on the path are lost. Their packets may have been too large. */
 static void mark_all(struct sctp_path *p, bool timeout)
 {
 	struct sctp_assoc *a = p->assoc;
-	struct sctp_queue *q = &a->tx;
+	const struct sctp_queue *q = &a->tx;
 
-	q->lost = (struct sctp_tx_list){0};
 	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
-		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+		const struct sctp_tx *t = sctp_queue_at(q, tsn);
 
-		if (t->state == SCTP_TX_OUT && t->path == p->index) {
-			withdraw(a, tsn);
+		if (t->state == SCTP_TX_OUT && t->path == p->index)
 			sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), timeout, t->sent_us, a->s->now);
-		}
-		if (t->state == SCTP_TX_LOST)
-			sctp_tx_push(q, &q->lost, tsn);
 	}
+	sctp_flight_lost_all(&a->flight, &a->tx, &p->flight, p->index);
 }
 
 /* The peer's window is closed: asks again. That is no error of the path while SACKs come, and no
  * congestion (6.1 (A)). */
 static void ask_again(struct sctp_path *p)
 {
-	struct sctp_queue *q = &p->assoc->tx;
-	bool answered = q->answered;
+	struct sctp_assoc *a = p->assoc;
+	bool any = !sctp_queue_empty(&a->tx);
 
-	if (p->flight)
+	if (p->flight.bytes)
 		mark_all(p, false);
 	sctp_cc_idle(&p->cc, p->rto.rto_us, p->rto.rto_us); /* 6.1 (A): as if it were idle */
 	sctp_rto_back_off(&p->rto);
-	q->answered = q->watched = false;
-	q->window_probe = !sctp_tx_empty(q);
-	if (!answered && q->window_probe)
+	if (!sctp_window_ask(&a->window, any) && any)
 		(void)sctp_path_failed(p);
 }
 
 void sctp_loss_watch(struct sctp_assoc *a)
 {
-	struct sctp_queue *q = &a->tx;
 	struct sctp_path *p = sctp_path_choose(a);
 
-	if (q->in_flight || q->watched || sctp_tx_empty(q) || q->rwnd >= SCTP_PMTU_BASE ||
-	    !sctp_sends_data(a))
+	if (a->flight.payload || a->window.watched || sctp_queue_empty(&a->tx) ||
+	    !sctp_window_closed(&a->window) || !sctp_sends_data(a))
 		return;
-	q->watched = true;
+	sctp_window_watch(&a->window);
 	p->t3_us = a->s->now + p->rto.rto_us;
 }
 
 /* It is closed, and nothing is in flight, or one chunk that tests it. */
 static bool waits_for_window(const struct sctp_path *p)
 {
-	const struct sctp_queue *q = &p->assoc->tx;
+	const struct sctp_flight *f = &p->assoc->flight;
+	const struct sctp_window *w = &p->assoc->window;
 
-	return q->rwnd < SCTP_PMTU_BASE &&
-	       (p->flight ? q->probe_out && q->out.n == 1 : q->in_flight == 0);
+	return sctp_window_closed(w) &&
+	       (p->flight.bytes ? w->probe_out && f->out.n == 1 : f->payload == 0);
 }
 
 void sctp_loss_t3(struct sctp_path *p)
@@ -341,7 +289,7 @@ void sctp_loss_t3(struct sctp_path *p)
 		ask_again(p);
 		return;
 	}
-	if (p->flight == 0)
+	if (p->flight.bytes == 0)
 		return; /* all of it is known to be lost: its turn to be sent starts T3 again */
 	sctp_rto_back_off(&p->rto);
 	a->s->st.timeouts++;
@@ -353,27 +301,15 @@ void sctp_loss_t3(struct sctp_path *p)
 	p->extra = false;
 	mark_all(p, true);
 	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
-	a->tx.answered = false;
-	a->tx.window_probe = a->tx.rwnd < SCTP_PMTU_BASE;
+	sctp_window_timed_out(&a->window);
 	if (sctp_path_failed(p) && p->pmtu.lost_large > 0 && !p->heartbeat_out)
 		sctp_send_heartbeat(p); /* a small packet: is the path dead, or narrow? */
-}
-
-/* The last chunk in flight on the path. */
-static uint32_t find_last(const struct sctp_path *p)
-{
-	const struct sctp_queue *q = &p->assoc->tx;
-	uint32_t tsn = q->out.last;
-
-	while (sctp_tx_get(q, tsn)->path != p->index)
-		tsn = sctp_tx_get(q, tsn)->prev;
-	return tsn;
 }
 
 void sctp_loss_probe(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
-	struct sctp_queue *q = &a->tx;
+	struct sctp_flight *f = &a->flight;
 
 	if (!may_probe(p))
 		return;
@@ -381,7 +317,7 @@ void sctp_loss_probe(struct sctp_path *p)
 	p->extra = true;
 	a->s->st.tail_probes++;
 	/* New data serves as well as a repetition of the last chunk. */
-	if (q->lost.n == 0 && q->send_tsn == q->next_tsn)
-		take_out(a, find_last(p));
+	if (!sctp_flight_waits(f, &a->tx))
+		sctp_flight_lost(f, &a->tx, &p->flight, sctp_flight_last(f, &a->tx, p->index));
 	sctp_assoc_touch(a);
 }

@@ -116,39 +116,32 @@ static void pad(struct build *w, uint32_t len)
 
 /* ---- what may be sent ---- */
 
-static bool has_chunk(const struct sctp_queue *q)
+static bool has_chunk(const struct sctp_assoc *a)
 {
-	return q->lost.n || q->send_tsn != q->next_tsn;
+	return sctp_flight_waits(&a->flight, &a->tx);
 }
 
-static uint32_t next_chunk(const struct sctp_queue *q)
+static uint32_t next_chunk(const struct sctp_assoc *a)
 {
-	return q->lost.n ? q->lost.first : q->send_tsn;
+	return sctp_flight_next(&a->flight, &a->tx);
 }
 
-/* 6.1 (A): the peer's window; with nothing in flight one chunk may test it. */
-static bool fits_rwnd(const struct sctp_queue *q, const struct sctp_tx *t)
+static bool fits_rwnd(const struct sctp_assoc *a, const struct sctp_tx *t)
 {
-	uint32_t len = t->size - SCTP_DATA_HEAD;
-
-	if (q->in_flight == 0)
-		return q->rwnd >= len || q->rwnd >= SCTP_PMTU_BASE || q->window_probe;
-	return q->in_flight <= q->rwnd && len <= q->rwnd - q->in_flight;
+	return sctp_window_admits(&a->window, a->flight.payload, t->size - SCTP_DATA_HEAD);
 }
 
 /* 6.1 (B): cwnd, which one packet may overshoot; and bursts are bounded. After T3 there is no other
  * packet beside the first (7.2.1). */
 static bool fits_cwnd(const struct sctp_path *p)
 {
-	return (p->extra && !p->cc.one_packet) || sctp_cc_room(&p->cc, p->flight) != 0;
+	return (p->extra && !p->cc.one_packet) || sctp_cc_room(&p->cc, p->flight.bytes) != 0;
 }
 
 static bool can_send(struct sctp_assoc *a, const struct sctp_path *p)
 {
-	const struct sctp_queue *q = &a->tx;
-
-	return sctp_sends_data(a) && has_chunk(q) && p->state != SCTP_PATH_UNCONFIRMED &&
-	       fits_cwnd(p) && fits_rwnd(q, sctp_tx_get(q, next_chunk(q)));
+	return sctp_sends_data(a) && has_chunk(a) && p->state != SCTP_PATH_UNCONFIRMED &&
+	       fits_cwnd(p) && fits_rwnd(a, sctp_queue_at(&a->tx, next_chunk(a)));
 }
 
 /* The path for the next chunk. A chunk that became too long for the best path goes another way that
@@ -158,9 +151,9 @@ static struct sctp_path *data_path(struct sctp_assoc *a)
 	struct sctp_path *p = sctp_path_choose(a);
 	const struct sctp_tx *t;
 
-	if (a->npaths == 1 || !has_chunk(&a->tx))
+	if (a->npaths == 1 || !has_chunk(a))
 		return p;
-	t = sctp_tx_get(&a->tx, next_chunk(&a->tx));
+	t = sctp_queue_at(&a->tx, next_chunk(a));
 	for (unsigned i = 0; i < a->npaths && !sctp_stall_fits(p, t); i++)
 		if (a->path[i].state == SCTP_PATH_ACTIVE && sctp_stall_fits(&a->path[i], t))
 			p = &a->path[i];
@@ -187,37 +180,24 @@ static void sent(struct build *w, uint32_t tsn)
 	struct sctp_assoc *a = w->a;
 	struct sctp_queue *q = &a->tx;
 	struct sctp_path *p = w->p;
-	struct sctp_tx *t = sctp_tx_get(q, tsn);
+	struct sctp_tx *t = sctp_queue_at(q, tsn);
 	struct sctp_path *old = t->state == SCTP_TX_LOST ? &a->path[t->path] : p;
 
 	if (t->state == SCTP_TX_LOST) {
-		sctp_tx_remove(q, &q->lost, tsn);
-		a->retransmits++;
 		a->s->st.retransmits++;
 		p->resent += p->in_recovery;
-	} else {
-		if (q->send_tsn++ == q->cum + 1)
-			sctp_stall_progress(a);
-		q->unsent -= sctp_tx_wire(t);
+	} else if (tsn == q->cum + 1) {
+		sctp_stall_progress(a);
 	}
-	t->state = SCTP_TX_OUT;
-	t->path = p->index;
+	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
+	if (sctp_flight_sent(&a->flight, q, &p->flight, p->index, tsn))
+		p->t3_us = a->s->now + p->rto.rto_us;
 	t->sent_us = a->s->now;
 	t->misses = 0;
 	t->acked = false;
 	t->words = w->len / 4 & 0x3fff;
-	if (t->count < SCTP_TX_COUNT)
-		t->count++;
-	sctp_tx_push(q, &q->out, tsn);
 	if (tsn == q->cum + 1)
 		sctp_stall_sent(p, t);
-	/* 6.3.2 (R1), and 6.1: a repeated earliest chunk starts T3 again. */
-	if (p->flight == 0 || !sctp_tsn_before(p->first, tsn)) {
-		p->first = tsn;
-		p->t3_us = a->s->now + p->rto.rto_us;
-	}
-	p->flight += sctp_tx_wire(t);
-	q->in_flight += t->size - SCTP_DATA_HEAD;
 	if (old != p)
 		sctp_loss_left(old, tsn);
 }
@@ -244,19 +224,18 @@ static bool add_chunk(struct build *w, const struct sctp_tx *t)
 /* Puts as many chunks as fit. */
 static void add_chunks(struct build *w)
 {
-	struct sctp_queue *q = &w->a->tx;
+	struct sctp_assoc *a = w->a;
 
-	while (has_chunk(q)) {
-		uint32_t tsn = next_chunk(q);
-		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+	while (has_chunk(a)) {
+		uint32_t tsn = next_chunk(a);
+		const struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 
 		/* 6.10: TSNs ascend in a packet. */
 		if (w->chunks && sctp_tsn_before(tsn, w->last))
 			return;
-		if (w->len + sctp_tx_wire(t) > w->size || !fits_rwnd(q, t) || !add_chunk(w, t))
+		if (w->len + sctp_tx_wire(t) > w->size || !fits_rwnd(a, t) || !add_chunk(w, t))
 			return;
-		q->probe_out = q->window_probe;
-		q->window_probe = false;
+		sctp_window_sent(&a->window);
 		sent(w, tsn);
 		w->last = tsn;
 		w->chunks++;
@@ -267,13 +246,12 @@ static void add_chunks(struct build *w)
  * IPv6 only the sender does, and Linux does not before a packet exceeds the MTU of the route. */
 static bool add_too_long(struct build *w)
 {
-	struct sctp_queue *q = &w->a->tx;
-	const struct sctp_tx *t = sctp_tx_get(q, next_chunk(q));
+	const struct sctp_tx *t = sctp_queue_at(&w->a->tx, next_chunk(w->a));
 	uint32_t beyond = w->p->pmtu.max + SCTP_CHUNK_HEAD;
 
 	if (w->b->packets || w->len != SCTP_HEAD || sctp_stall_fits(w->p, t) || !add_chunk(w, t))
 		return false;
-	w->last = next_chunk(q);
+	w->last = next_chunk(w->a);
 	sent(w, w->last);
 	w->chunks = 1;
 	if (!sctp_addr_is_v4(&w->p->flow.peer) && w->len < beyond && beyond <= SCTP_MAX_PACKET)
@@ -290,7 +268,7 @@ static void add_sack(struct build *w)
 
 	if (a->map.ndups && most > SCTP_MIN_PACKET - SCTP_HEAD)
 		most = SCTP_MIN_PACKET - SCTP_HEAD;
-	if (most > SACK_SPACE && has_chunk(&a->tx) && sctp_sends_data(a))
+	if (most > SACK_SPACE && has_chunk(a) && sctp_sends_data(a))
 		most = SACK_SPACE;
 	if (most > wr.size)
 		most = wr.size;
@@ -325,14 +303,14 @@ static bool wants_sack(const struct build *w)
 
 	if (p->cc.one_packet)
 		return true;
-	return p->flight >= p->cc.cwnd &&
-	       (p->flight <= SMALL_BYTES ||
-		p->flight <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs);
+	return p->flight.bytes >= p->cc.cwnd &&
+	       (p->flight.bytes <= SMALL_BYTES ||
+		p->flight.bytes <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs);
 }
 
 static void ask_for_sack(struct build *w)
 {
-	const struct sctp_tx *t = sctp_tx_get(&w->a->tx, w->last);
+	const struct sctp_tx *t = sctp_queue_at(&w->a->tx, w->last);
 
 	t->block->data[t->off + 1] |= SCTP_DATA_I;
 }
@@ -342,7 +320,7 @@ static bool data_packet(struct build *w)
 {
 	struct sctp_batch *b = w->b;
 	struct sctp_path *p = w->p;
-	const struct sctp_tx *next = sctp_tx_get(&w->a->tx, next_chunk(&w->a->tx));
+	const struct sctp_tx *next = sctp_queue_at(&w->a->tx, next_chunk(w->a));
 	bool sack = takes_sack(w, next);
 
 	begin_packet(w, b->packets ? b->segment : p->pmtu.size,
@@ -385,7 +363,7 @@ static bool data_batch(struct build *w)
 	uint64_t now = w->a->s->now;
 	bool more;
 
-	if (p->flight == 0) {
+	if (p->flight.bytes == 0) {
 		if (p->last_sent_us && now > p->last_sent_us)
 			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us);
 		sctp_cc_burst(&p->cc, 0, SCTP_BURST);
@@ -393,10 +371,10 @@ static bool data_batch(struct build *w)
 	do
 		more = data_packet(w);
 	while (more && enough_room(w->b) && data_path(w->a) == p && can_send(w->a, p));
-	p->limited = has_chunk(&w->a->tx) && p->flight >= p->cc.cwnd;
-	if (p->flight)
+	p->limited = has_chunk(w->a) && p->flight.bytes >= p->cc.cwnd;
+	if (p->flight.bytes)
 		after_data(w);
-	sctp_tx_made_room(w->a);
+	sctp_write_made_room(w->a);
 	return w->b->packets != 0;
 }
 

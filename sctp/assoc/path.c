@@ -210,7 +210,7 @@ static bool heartbeat_lost(struct sctp_path *p)
 	struct sctp_assoc *a = p->assoc;
 
 	p->heartbeat_out = false;
-	if (p->flight || (a->tx.lost.n && p == sctp_path_choose(a)))
+	if (p->flight.bytes || (a->flight.lost.n && p == sctp_path_choose(a)))
 		return true; /* T3 counts the failure */
 	sctp_rto_back_off(&p->rto);
 	if (p->index == sctp_path_choose(a)->index)

@@ -14,13 +14,7 @@ enum {
 
 static const struct sctp_tx *lowest(const struct sctp_assoc *a)
 {
-	return sctp_tx_get(&a->tx, a->tx.cum + 1);
-}
-
-/* Nothing was sent that is not acknowledged. */
-static bool is_idle(const struct sctp_queue *q)
-{
-	return q->cum + 1 == q->send_tsn;
+	return sctp_queue_at(&a->tx, a->tx.cum + 1);
 }
 
 bool sctp_stall_fits(const struct sctp_path *p, const struct sctp_tx *t)
@@ -129,13 +123,13 @@ bool sctp_stalled(struct sctp_assoc *a)
 	const struct sctp_tx *t;
 	bool late = a->stall_us <= a->s->now;
 
-	if (is_idle(&a->tx)) {
+	if (sctp_queue_idle(&a->tx)) {
 		a->stall_us = SCTP_NEVER;
 		return false;
 	}
 	t = lowest(a);
 	/* 6.1 (A): a window that is closed is no stall, if the peer says so. */
-	if (a->tx.rwnd < (uint32_t)t->size - SCTP_DATA_HEAD && a->tx.answered) {
+	if (a->window.rwnd < (uint32_t)t->size - SCTP_DATA_HEAD && a->window.answered) {
 		a->progress_us = a->s->now;
 		a->stall_us = late ? a->s->now + STALL_US : a->stall_us;
 		return false;

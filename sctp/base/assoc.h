@@ -15,7 +15,8 @@
 #include "sctp/path/size_cache.h"
 #include "sctp/wire/tsn.h"
 #include "sctp/receive/tsn_map.h"
-#include "sctp/base/tx.h"
+#include "sctp/send/flight.h"
+#include "sctp/send/window.h"
 #include "util/timer.h"
 
 enum {
@@ -34,6 +35,12 @@ enum {
 #define SCTP_NEVER UINT64_MAX
 
 /* ---- associations ---- */
+
+/* A user who waits for room to send. */
+struct sctp_write {
+	bool wanted;
+	uint64_t retry_us; /* memory was missing: may try again then */
+};
 
 struct sctp_assoc {
 	struct sctp *s;
@@ -78,13 +85,13 @@ struct sctp_assoc {
 
 	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
-	uint64_t retransmits; /* chunks */
+	struct sctp_flight flight;
+	struct sctp_window window;
 	uint64_t progress_us; /* the cumulative acknowledgement advanced, or data began */
 	uint64_t stall_us;    /* without progress until then the association ends; stall.c */
 	unsigned stall_tries; /* packets with the lowest TSN that did not arrive on paths that work
 			       */
-	bool write_wanted;
-	uint64_t write_us; /* memory was missing: the user may try again then */
+	struct sctp_write write;
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
@@ -291,8 +298,6 @@ void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct s
 		      uint32_t tag, bool reflected, uint16_t cause, const void *value,
 		      uint32_t len);
 
-/* ---- tx.c: tx.h ---- */
-
 /* ---- end.c ---- */
 
 /* Ends it, with an event unless the user ended it. */
@@ -396,6 +401,13 @@ void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd);
 /* Runs the state machine. */
 void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev);
+
+/* ---- write.c ---- */
+
+/* Chunks were sent or acknowledged: tells a user who waits that there is room again. */
+void sctp_write_made_room(struct sctp_assoc *a);
+/* The time to try again has come. */
+void sctp_write_retry(struct sctp_assoc *a);
 
 /* ---- ack.c ---- */
 

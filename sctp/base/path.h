@@ -11,6 +11,7 @@
 #include "sctp/path/pmtu.h"
 #include "sctp/path/rack.h"
 #include "sctp/path/rto.h"
+#include "sctp/send/flight.h"
 #include "sctp/sctp.h"
 
 struct sctp_assoc;
@@ -23,8 +24,7 @@ struct sctp_path {
 	bool hashed, changed, became_primary; /* changed: an event is due */
 	enum sctp_path_state state;
 	unsigned errors;
-	uint32_t flight;        /* bytes in flight: chunks with header and padding */
-	uint32_t first;         /* earliest TSN in flight on this path, if flight > 0 */
+	struct sctp_path_flight flight;
 	uint32_t timed;         /* the TSN that gives the next round-trip sample, if `timing` */
 	uint32_t recovery;      /* fast recovery ends when this TSN is acknowledged */
 	uint32_t recovery_from; /* what it repeats comes after this TSN */

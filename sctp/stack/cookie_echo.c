@@ -119,7 +119,7 @@ static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct
 	a->takes_batches = k->takes_batches;
 	sctp_assoc_add_path(a, &flow, 0);
 	add_paths(a, k);
-	sctp_tx_init(&a->tx, k->own_tsn);
+	sctp_queue_init(&a->tx, k->own_tsn);
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
 	/* 5.4 (1): INIT ACK went to this address, and its cookie has come back. */
 	sctp_path_set_state(&a->path[0], SCTP_PATH_ACTIVE);

@@ -37,7 +37,7 @@ static void port_unreachable(struct sctp_path *p)
 		if (p->state != SCTP_PATH_UNCONFIRMED)
 			sctp_path_set_state(p, SCTP_PATH_INACTIVE);
 		sctp_path_rest(p);
-		if (p->flight)
+		if (p->flight.bytes)
 			sctp_loss_t3(p);
 	} else {
 		sctp_assoc_end(a, SCTP_END_UNREACHABLE, 0, NULL, 0);

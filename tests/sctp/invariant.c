@@ -87,7 +87,7 @@ static void find_earliest(struct invariant_seen *e, unsigned i)
 
 	e->earliest_out[i] = false;
 	for (unsigned n = 0; n < WALK && tsn != q->send_tsn; n++, tsn++) {
-		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+		const struct sctp_tx *t = sctp_queue_at(q, tsn);
 
 		if (t->path != i || (t->state != SCTP_TX_OUT && t->state != SCTP_TX_LOST))
 			continue;
@@ -113,7 +113,7 @@ static void remember(struct invariant_seen *e)
 	const struct sctp_queue *q = &a->tx;
 
 	e->live = true;
-	e->blind &= !sctp_tx_empty(q);
+	e->blind &= !sctp_queue_empty(q);
 	e->state = a->state;
 	if (a->state < SCTP_ESTABLISHED)
 		return; /* it holds no queue any more, or none yet */
@@ -121,17 +121,17 @@ static void remember(struct invariant_seen *e)
 	e->errors = a->errors;
 	e->npaths = a->npaths;
 	e->unsacked = a->unsacked;
-	e->out = q->out.n;
+	e->out = a->flight.out.n;
 	e->primary = a->primary;
-	e->probe_out = q->probe_out;
+	e->probe_out = a->window.probe_out;
 	e->cum = q->cum;
 	e->send_tsn = q->send_tsn;
-	e->in_flight = q->in_flight;
-	e->rwnd = q->rwnd;
+	e->in_flight = a->flight.payload;
+	e->rwnd = a->window.rwnd;
 	memcpy(e->before, a->path, a->npaths * sizeof(a->path[0]));
 	note_rto(e);
 	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->path[i].flight)
+		if (a->path[i].flight.bytes)
 			find_earliest(e, i);
 }
 
@@ -258,7 +258,7 @@ static void take_range(struct invariant_seen *e, struct sctp_range r)
 
 	for (uint32_t tsn = r.first; !sctp_tsn_before(r.last, tsn); tsn++)
 		if (sctp_tsn_before(q->cum, tsn) && sctp_tsn_before(tsn, q->send_tsn) &&
-		    sctp_tx_get(q, tsn)->state == SCTP_TX_GAP)
+		    sctp_queue_at(q, tsn)->state == SCTP_TX_GAP)
 			acknowledge(e, tsn);
 }
 
@@ -268,7 +268,7 @@ static void take_reneged(struct invariant_seen *e)
 	const struct sctp_queue *q = &e->a->tx;
 
 	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++)
-		if (sctp_tx_get(q, tsn)->acked)
+		if (sctp_queue_at(q, tsn)->acked)
 			acknowledge(e, tsn);
 }
 
@@ -303,15 +303,15 @@ static void end_silence(struct invariant_seen *e, const struct invariant_packet 
 		struct invariant_path *p = &e->path[i];
 		const struct sctp_path *after = &e->a->path[i];
 
-		if (p->acked || (p->asked && (sack || e->a->tx.rwnd != e->rwnd)))
+		if (p->acked || (p->asked && (sack || e->a->window.rwnd != e->rwnd)))
 			p->silent = p->asked = p->tail = false;
 		if (p->acked || heard || after->errors < e->before[i].errors)
 			p->expiries = e->expiries = 0;
 		if (sack || p->acked)
-			p->burst_from = after->flight;
+			p->burst_from = after->flight.bytes;
 		if (heard)
 			p->heartbeat_answered |= !after->heartbeat_out;
-		if (after->flight == 0)
+		if (after->flight.bytes == 0)
 			p->extra = p->tail = false;
 	}
 }
@@ -363,9 +363,9 @@ static void begin_batch(struct invariant_out *o, struct invariant_seen *e,
 		.e = e,
 		.p = p,
 		.seen = &e->path[p->index],
-		.flight = e->before[p->index].flight,
+		.flight = e->before[p->index].flight.bytes,
 		.in_flight = e->in_flight,
-		.first = e->before[p->index].first,
+		.first = e->before[p->index].flight.first,
 	};
 	if (!e->chunk && !(e->chunk = calloc(INVARIANT_RING, sizeof(*e->chunk))))
 		abort();

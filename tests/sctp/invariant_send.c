@@ -28,7 +28,7 @@ static void send_chunk(struct invariant *v, struct invariant_out *o, const struc
 		*k = (struct invariant_chunk){0};
 	else if (k->path != o->p->index)
 		o->left |= 1u << k->path;
-	holds(v, "6.1-14", !fresh || o->e->a->tx.lost.n == 0);
+	holds(v, "6.1-14", !fresh || o->e->a->flight.lost.n == 0);
 	k->path = o->p->index;
 	k->count += k->count < UINT8_MAX;
 	k->acked = false;
@@ -79,7 +79,7 @@ void invariant_out_data(struct invariant *v, struct invariant_out *o, const uint
 	uint32_t flight, last = 0;
 	bool any = false;
 
-	if (o->e->before[o->p->index].flight == 0 && o->flight == 0)
+	if (o->e->before[o->p->index].flight.bytes == 0 && o->flight == 0)
 		o->seen->burst_from = 0;
 	flight = o->flight;
 	while (sctp_chunk_next(&c, &chunk) == SCTP_NEXT_OK) {
@@ -97,14 +97,13 @@ void invariant_out_data(struct invariant *v, struct invariant_out *o, const uint
 
 void invariant_out_batch(struct invariant *v, const struct invariant_out *o)
 {
-	const struct sctp_queue *q = &o->e->a->tx;
+	const struct sctp_assoc *a = o->e->a;
 
-	holds(v, "7.1-02", o->p->flight == o->flight);
-	holds(v, "6.2.1-02", q->in_flight == o->in_flight);
+	holds(v, "7.1-02", o->p->flight.bytes == o->flight);
+	holds(v, "6.2.1-02", a->flight.payload == o->in_flight);
 	for (unsigned i = 0; i < o->e->npaths; i++)
-		if ((o->left & 1u << i) && o->e->a->path[i].flight == 0)
+		if ((o->left & 1u << i) && a->path[i].flight.bytes == 0)
 			o->e->path[i].tail = false; /* it went another way */
 	if (o->data)
-		o->seen->full =
-			(q->lost.n || q->send_tsn != q->next_tsn) && o->flight >= o->p->cc.cwnd;
+		o->seen->full = sctp_flight_waits(&a->flight, &a->tx) && o->flight >= o->p->cc.cwnd;
 }

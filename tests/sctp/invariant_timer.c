@@ -24,7 +24,7 @@ void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a)
 	for (unsigned i = 0; i < a->npaths; i++) {
 		const struct sctp_path *p = &a->path[i];
 
-		holds(v, "6.1-27", p->flight == 0 || p->t3_us != SCTP_NEVER);
+		holds(v, "6.1-27", p->flight.bytes == 0 || p->t3_us != SCTP_NEVER);
 		holds(v, "6.3.1-11", p->rto.rto_us <= most_us(v));
 		holds(v, "6.3.1-10", !p->rto.srtt_us || p->rto.rto_us >= least_us(v));
 		holds(v, "6.3.1-12", !p->rto.srtt_us || p->rto.rttvar_us > 0);
@@ -33,7 +33,8 @@ void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a)
 							   p->state != SCTP_PATH_UNCONFIRMED));
 		/* RFC 8985 7.2: outside recovery only. */
 		holds(v, "7.2.1-04",
-		      p->probe_us == SCTP_NEVER || (p->flight && !p->timed_out && !p->in_recovery));
+		      p->probe_us == SCTP_NEVER ||
+			      (p->flight.bytes && !p->timed_out && !p->in_recovery));
 	}
 }
 
@@ -60,19 +61,19 @@ static void check_restart(struct invariant *v, const struct invariant_seen *e, u
 	const struct sctp_tx *t;
 	uint64_t now = v->j.s->now;
 
-	if (after->flight == 0) {
+	if (after->flight.bytes == 0) {
 		holds(v, "6.3.2-03",
-		      after->t3_us == SCTP_NEVER || e->a->tx.watched ||
+		      after->t3_us == SCTP_NEVER || e->a->window.watched ||
 			      after->t3_us == before->t3_us);
 		return;
 	}
-	if (before->flight == 0 || !e->earliest_out[i] || before->t3_us == SCTP_NEVER)
+	if (before->flight.bytes == 0 || !e->earliest_out[i] || before->t3_us == SCTP_NEVER)
 		return;
 	if (!sctp_tsn_before(e->a->tx.cum, e->earliest[i])) {
 		holds(v, "6.3.2-04", after->t3_us == now + after->rto.rto_us);
 		return;
 	}
-	t = sctp_tx_get(&e->a->tx, e->earliest[i]);
+	t = sctp_queue_at(&e->a->tx, e->earliest[i]);
 	if (t->state == SCTP_TX_GAP)
 		holds(v, "6.3.2-04", after->t3_us == now + after->rto.rto_us);
 	else if (t->state == SCTP_TX_OUT && t->path == i)
@@ -96,7 +97,7 @@ static void check_errors(struct invariant *v, const struct invariant_seen *e)
 	holds(v, "8.1-01", e->a->errors <= e->errors);
 	if (e->a->errors != e->errors)
 		holds(v, "8.1-08",
-		      e->a->errors == 0 && (acked || heard || e->a->tx.rwnd < SCTP_PMTU_BASE));
+		      e->a->errors == 0 && (acked || heard || e->a->window.rwnd < SCTP_PMTU_BASE));
 }
 
 void invariant_timers_input(struct invariant *v, struct invariant_seen *e)
@@ -116,7 +117,7 @@ void invariant_timers_input(struct invariant *v, struct invariant_seen *e)
 static bool waits_for_window(const struct invariant_seen *e, unsigned i)
 {
 	return e->rwnd < SCTP_PMTU_BASE &&
-	       (e->before[i].flight ? e->probe_out && e->out == 1 : e->in_flight == 0);
+	       (e->before[i].flight.bytes ? e->probe_out && e->out == 1 : e->in_flight == 0);
 }
 
 bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t now, bool *asks)
@@ -124,7 +125,7 @@ bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t n
 	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
 
 	*asks = waits_for_window(e, i);
-	if (before->t3_us > now || (before->flight == 0 && !*asks))
+	if (before->t3_us > now || (before->flight.bytes == 0 && !*asks))
 		return false;
 	/* Time has shown just before that all of it is lost: it is sent again. */
 	return before->loss_us > now || before->rto.rto_us != after->rto.rto_us ||
@@ -139,7 +140,7 @@ static void expired(struct invariant *v, struct invariant_seen *e, unsigned i, b
 
 	twice = twice < least_us(v) ? least_us(v) : twice > most_us(v) ? most_us(v) : twice;
 	holds(v, "6.3.3-02", after->rto.rto_us == twice);
-	holds(v, "6.3.3-04", after->flight == 0);
+	holds(v, "6.3.3-04", after->flight.bytes == 0);
 	p->silent = true;
 	p->asked = asks;
 	p->packets = 0;
@@ -190,7 +191,7 @@ void invariant_timers_run(struct invariant *v, struct invariant_seen *e)
 			holds(v, "6.1-29",
 			      after->t3_us == before->t3_us || before->t3_us <= v->j.s->now);
 			holds(v, "6.3.3-02",
-			      after->rto.rto_us == before->rto.rto_us || !before->flight);
+			      after->rto.rto_us == before->rto.rto_us || !before->flight.bytes);
 			check_probe(v, e, i);
 		}
 	}
@@ -208,7 +209,7 @@ void invariant_timers_output(struct invariant *v, const struct invariant_out *o)
 		holds(v, "6.3.1-04", after->rto.rto_us == before->rto.rto_us);
 		if (i == o->p->index && o->started)
 			holds(v, "6.1-30", after->t3_us == v->j.s->now + after->rto.rto_us);
-		else if (after->flight || i == o->p->index)
+		else if (after->flight.bytes || i == o->p->index)
 			holds(v, "6.1-29",
 			      after->t3_us == before->t3_us || before->t3_us == SCTP_NEVER);
 	}

@@ -55,7 +55,7 @@ static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned
 	holds(v, "7.2.1-13", p->acked > 0);
 	holds(v, "7.2.1-09", !before->in_recovery);
 	/* full: the window was in full use when the path was last served, before other SACKs. */
-	holds(v, "7.2.1-08", p->full || before->flight + before->cc.pmdcs > before->cc.cwnd);
+	holds(v, "7.2.1-08", p->full || before->flight.bytes + before->cc.pmdcs > before->cc.cwnd);
 	if (before->cc.cwnd > before->cc.ssthresh) {
 		check_avoidance(v, p, before, growth);
 		return;
@@ -117,7 +117,7 @@ void invariant_windows_input(struct invariant *v, struct invariant_seen *e)
 			check_recovery(v, e, i);
 		}
 		note_entry(e, i, p);
-		if (sctp_tx_empty(&e->a->tx))
+		if (sctp_queue_empty(&e->a->tx))
 			p->credit = 0;
 	}
 }
@@ -173,7 +173,7 @@ void invariant_windows_output(struct invariant *v, const struct invariant_seen *
 		if (resized(before, after) || before->cc.cwnd == after->cc.cwnd)
 			continue;
 		holds(v, "7.2.1-14", after->cc.cwnd < before->cc.cwnd);
-		holds(v, "7.2.1-14", before->flight == 0 && since >= before->rto.rto_us);
+		holds(v, "7.2.1-14", before->flight.bytes == 0 && since >= before->rto.rto_us);
 		holds(v, "7.2.1-14", after->cc.cwnd >= FLOOR * after->cc.pmdcs);
 	}
 }

@@ -68,13 +68,13 @@ static void remember(const struct sctp_assoc *a, struct judge_before *ret)
 {
 	ret->a = a;
 	ret->own_tag = a->own_tag;
-	ret->in_flight = a->tx.in_flight;
+	ret->in_flight = a->flight.payload;
 	ret->npaths = a->npaths;
 	for (unsigned i = 0; i < a->npaths; i++) {
 		const struct sctp_path *p = &a->path[i];
 
-		ret->path[i].flight = p->flight;
-		ret->path[i].lost = a->tx.lost.n ? a->tx.bytes : 0;
+		ret->path[i].flight = p->flight.bytes;
+		ret->path[i].lost = a->flight.lost.n ? a->tx.bytes : 0;
 		ret->path[i].cwnd = p->cc.cwnd;
 		ret->path[i].undo = p->cc.undo.cwnd;
 		ret->path[i].pmdcs = p->cc.pmdcs;
@@ -113,22 +113,22 @@ static void check_flight(const struct judge *j, const struct judge_before *b,
 	uint32_t most = p->cc.cwnd, packet = sent->fragment ? sent->len : p->pmtu.size;
 	unsigned i = p->index;
 
-	if (p->flight <= b->path[i].flight)
+	if (p->flight.bytes <= b->path[i].flight)
 		return;
 	check(j, p->state != SCTP_PATH_UNCONFIRMED);
 	check(j, p->t3_us != SCTP_NEVER);
 	/* One packet more may go after a loss. */
 	if (b->path[i].extra && b->path[i].flight > most)
 		most = b->path[i].flight;
-	check(j, p->flight <= most + packet);
+	check(j, p->flight.bytes <= most + packet);
 }
 
 static void check_window(const struct judge *j, const struct judge_before *b)
 {
-	const struct sctp_queue *q = &b->a->tx;
+	const struct sctp_flight *f = &b->a->flight;
 
-	if (q->in_flight > b->in_flight)
-		check(j, q->in_flight <= q->rwnd || (b->in_flight == 0 && q->out.n == 1));
+	if (f->payload > b->in_flight)
+		check(j, f->payload <= b->a->window.rwnd || (b->in_flight == 0 && f->out.n == 1));
 }
 
 void judge_output(const struct judge *j, const struct judge_before *b, unsigned n,
@@ -180,7 +180,7 @@ void judge_sums(const struct judge *j, const struct sctp_assoc *a)
 	const struct sctp_queue *q = &a->tx;
 
 	for (uint32_t tsn = q->cum + 1; tsn != q->next_tsn; tsn++) {
-		const struct sctp_tx *t = sctp_tx_get(q, tsn);
+		const struct sctp_tx *t = sctp_queue_at(q, tsn);
 
 		bytes += sctp_tx_wire(t);
 		check(j, (t->state == SCTP_TX_QUEUED) == !sctp_tsn_before(tsn, q->send_tsn));
@@ -189,15 +189,16 @@ void judge_sums(const struct judge *j, const struct sctp_assoc *a)
 		if (t->state != SCTP_TX_OUT)
 			continue;
 		/* A lost chunk that waits for its turn may come before. */
-		check(j, sctp_tsn_before(q->cum, a->path[t->path].first));
-		check(j, !sctp_tsn_before(tsn, a->path[t->path].first));
+		check(j, sctp_tsn_before(q->cum, a->path[t->path].flight.first));
+		check(j, !sctp_tsn_before(tsn, a->path[t->path].flight.first));
 		flight[t->path] += sctp_tx_wire(t);
 		all += t->size - SCTP_DATA_HEAD;
 		out++;
 	}
-	check(j, bytes == q->bytes && all == q->in_flight && out == q->out.n && lost == q->lost.n);
+	check(j, bytes == q->bytes && all == a->flight.payload);
+	check(j, out == a->flight.out.n && lost == a->flight.lost.n);
 	for (unsigned i = 0; i < a->npaths; i++)
-		check(j, flight[i] == a->path[i].flight);
+		check(j, flight[i] == a->path[i].flight.bytes);
 }
 
 void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
@@ -210,9 +211,9 @@ void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
 		return;
 	check(j, !waits || (a->t1_us != SCTP_NEVER && at <= a->t1_us));
 	check(j, a->unsacked == 0 || (a->sack_us != SCTP_NEVER && at <= a->sack_us));
-	check(j, sctp_tx_empty(&a->tx) || at != SCTP_NEVER);
+	check(j, sctp_queue_empty(&a->tx) || at != SCTP_NEVER);
 	for (unsigned i = 0; i < a->npaths; i++)
-		check(j, a->path[i].flight == 0 ||
+		check(j, a->path[i].flight.bytes == 0 ||
 				 (a->path[i].t3_us != SCTP_NEVER && at <= a->path[i].t3_us));
 }
 

@@ -54,7 +54,7 @@ static void model_progress(struct world *w, struct conn *c)
 {
 	const struct sctp_queue *q = &c->a->tx;
 
-	if (q->cum != c->cum || sctp_tx_empty(q) || q->rwnd < SCTP_MAX_PACKET)
+	if (q->cum != c->cum || sctp_queue_empty(q) || c->a->window.rwnd < SCTP_MAX_PACKET)
 		c->progress_us = w->now;
 	c->cum = q->cum;
 	check(w, w->now - c->progress_us <= PROGRESS);

@@ -53,19 +53,19 @@ static void print_assoc(const struct sctp_assoc *a)
 
 	fprintf(stderr,
 		"state %d errors %u cum %u send %u next %u out %u lost %u rwnd %u in flight %u",
-		a->state, a->errors, q->cum, q->send_tsn, q->next_tsn, q->out.n, q->lost.n, q->rwnd,
-		q->in_flight);
+		a->state, a->errors, q->cum, q->send_tsn, q->next_tsn, a->flight.out.n,
+		a->flight.lost.n, a->window.rwnd, a->flight.payload);
 	fprintf(stderr, " t1 %" PRId64 " t5 %" PRId64 " armed %" PRId64 " probe %d\n", a->t1_us,
-		a->t5_us, a->armed_us, q->window_probe);
+		a->t5_us, a->armed_us, a->window.probe);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		const struct sctp_path *p = &a->path[i];
 
 		fprintf(stderr,
 			"  path %u%s state %d errors %u flight %u first %u cwnd %u burst %u pmtu %u"
 			" rto %u t3 %" PRId64 " heartbeat %" PRId64 "\n",
-			i, i == a->primary ? "*" : "", p->state, p->errors, p->flight, p->first,
-			p->cc.cwnd, p->cc.burst_from, p->pmtu.size, p->rto.rto_us, p->t3_us,
-			p->heartbeat_us);
+			i, i == a->primary ? "*" : "", p->state, p->errors, p->flight.bytes,
+			p->flight.first, p->cc.cwnd, p->cc.burst_from, p->pmtu.size, p->rto.rto_us,
+			p->t3_us, p->heartbeat_us);
 	}
 }
 
@@ -412,7 +412,7 @@ static bool quiet(struct world *w)
 	for (unsigned i = 0; i < w->conns; i++) {
 		const struct conn *c = w->conn[i];
 
-		if (c->a && ((c->wish && !c->replay) || !sctp_tx_empty(&c->a->tx)))
+		if (c->a && ((c->wish && !c->replay) || !sctp_queue_empty(&c->a->tx)))
 			return false;
 		if (c->a && c->a->state < SCTP_ESTABLISHED)
 			return false;

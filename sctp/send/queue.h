@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an association sends: chunks in wire format, in blocks, in TSN order. */
-#ifndef SCTP_TX_H
-#define SCTP_TX_H
+/*
+ * The chunks that an association sends, in wire format in a chain of blocks, and a record for each
+ * TSN, in pages. Both grow with the queue, and go back to the pool as the peer acknowledges.
+ */
+#ifndef SCTP_SEND_QUEUE_H
+#define SCTP_SEND_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sctp/wire/chunk.h"
 #include "sctp/memory/pool.h"
-
-struct sctp_assoc;
+#include "sctp/wire/chunk.h"
 
 enum {
 	SCTP_TX_COUNT = 127,            /* transmissions that are counted */
@@ -36,8 +37,7 @@ enum sctp_tx_state {
 	SCTP_TX_ACKED,
 };
 
-/* One chunk; 32 bytes. Chunks in flight form a list in the order of their last transmission, lost
- * ones another. Links are TSNs. */
+/* The record of one chunk; 32 bytes. The links belong to the lists of flight.h, and are TSNs. */
 struct sctp_tx {
 	uint64_t sent_us;
 	struct sctp_tx_block *block; /* where it begins */
@@ -57,15 +57,11 @@ _Static_assert(sizeof(struct sctp_tx) == 32, "a page holds a power of two of rec
 _Static_assert(SCTP_TX_ACKED < 8 && SCTP_MAX_PATHS <= 16 && SCTP_MAX_PACKET / 4 < 1 << 14,
 	       "they fit");
 
-struct sctp_tx_list {
-	uint32_t first, last; /* TSNs, if n > 0 */
-	uint32_t n;
-};
-
 struct sctp_range {
 	uint32_t first, last; /* TSNs, both included */
 };
 
+/* Read-only but for queue.c. */
 struct sctp_queue {
 	uint32_t next_tsn; /* of the next message */
 	uint32_t send_tsn; /* first TSN that was never sent */
@@ -75,18 +71,11 @@ struct sctp_queue {
 	uint32_t fill;     /* bytes of the chunks in the packet that the last of these goes in */
 	struct sctp_tx_block *head, *tail;
 	struct sctp_tx *page[SCTP_TX_PAGES];
-	struct sctp_tx_list out, lost;
 	struct sctp_range *gap; /* a block: what gap blocks acknowledge; NULL: nothing */
 	unsigned ngaps;
-	uint32_t in_flight; /* payload bytes outstanding on all paths: they use up the window */
-	uint32_t rwnd;      /* the peer's a_rwnd of the last SACK, or of INIT */
-	bool window_probe;  /* one chunk may go although the peer's window is closed */
-	bool probe_out;     /* the last chunk went for that reason */
-	bool watched;       /* T3 waits for the window, with nothing in flight */
-	bool answered;      /* a SACK came since T3 expired last */
 };
 
-static inline struct sctp_tx *sctp_tx_get(const struct sctp_queue *q, uint32_t tsn)
+static inline struct sctp_tx *sctp_queue_at(const struct sctp_queue *q, uint32_t tsn)
 {
 	return &q->page[tsn / SCTP_TX_PAGE % SCTP_TX_PAGES][tsn % SCTP_TX_PAGE];
 }
@@ -109,24 +98,39 @@ static inline uint8_t *sctp_tx_headroom(const struct sctp_tx *t)
 	return t->headroom ? t->block->data + t->off - SCTP_HEAD : NULL;
 }
 
-/* An empty queue. */
-void sctp_tx_init(struct sctp_queue *q, uint32_t initial_tsn);
-/* Gives all memory back; the queue is all zero then. */
-void sctp_tx_deinit(struct sctp_assoc *a);
-/* Lists of chunks in flight and of lost ones: adds at the end, in front; removes. */
-void sctp_tx_push(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-void sctp_tx_push_front(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-/* The same in the order of TSNs, unless that takes long. */
-void sctp_tx_insert(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-void sctp_tx_remove(struct sctp_queue *q, struct sctp_tx_list *l, uint32_t tsn);
-/* Everything up to q->cum was acknowledged: frees it. old: the former cum. */
-void sctp_tx_free(struct sctp_assoc *a, uint32_t old);
-/* Chunks were sent or acknowledged: tells a user who waits that there is room again. */
-void sctp_tx_made_room(struct sctp_assoc *a);
 /* Nothing is queued and nothing outstanding. */
-static inline bool sctp_tx_empty(const struct sctp_queue *q)
+static inline bool sctp_queue_empty(const struct sctp_queue *q)
 {
 	return q->cum + 1 == q->next_tsn;
 }
+
+/* Every chunk that was sent is acknowledged. */
+static inline bool sctp_queue_idle(const struct sctp_queue *q)
+{
+	return q->cum + 1 == q->send_tsn;
+}
+
+/* An empty queue. Allocates nothing. */
+void sctp_queue_init(struct sctp_queue *q, uint32_t initial_tsn);
+/* Gives all memory back; the queue is all zero then. */
+void sctp_queue_deinit(struct sctp_queue *q, struct sctp_pool *pool);
+
+/* Memory for a message of len bytes, at least 1. False without memory: what was taken stays for the
+ * next attempt. */
+bool sctp_queue_reserve(struct sctp_queue *q, struct sctp_pool *pool, size_t len);
+/* Queues the message for which memory was reserved as one chunk. flags: SCTP_DATA_I or 0.
+ * packet: bytes of chunks that a packet takes. */
+void sctp_queue_put(struct sctp_queue *q, uint32_t packet, uint8_t flags, uint16_t sid,
+		    uint32_t ppid, const struct span *part, unsigned n, uint32_t len);
+/* The chunk send_tsn is sent. */
+void sctp_queue_sent(struct sctp_queue *q);
+/* The cumulative acknowledgement advances to the next chunk. Its memory stays until
+ * sctp_queue_free(). */
+void sctp_queue_advance(struct sctp_queue *q);
+/* Frees what was acknowledged. old: cum when this function was called last. */
+void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old);
+/* Keeps the gap blocks of a SACK, at most SCTP_BLOCK bytes. Without memory it keeps none. */
+void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
+			  const struct sctp_range *gap, unsigned n);
 
 #endif
