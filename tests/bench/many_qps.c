@@ -18,20 +18,14 @@
 
 #include <ddp/ddp.h>
 
+#include "tests/lib/must.h"
+
 enum {
 	POLL = 64,
 	WAIT_MS = 20000,
 	WARM_UP_MS = 200,
 	LAST_READ = UINT16_MAX, /* wr_id of the Reads at the end; the others are indices */
 };
-
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "many_qps: %s: %s\n", #call, ddp_last_reason());           \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 struct side {
 	struct ddp_ctx *ctx;

@@ -15,13 +15,7 @@
 
 #include <ddp/ddp.h>
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "%s: %s\n", #call, ddp_last_reason());                     \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include "tests/lib/must.h"
 
 enum { RIGHTS = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ };
 

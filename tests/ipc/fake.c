@@ -18,25 +18,21 @@
 #include "ipc/shadow.h"
 #include "util/checked.h"
 
-#define MUST(x)                                                                                    \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			perror("fake daemon: " #x);                                                \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
+/* A thread of the test: abort() shows where it stopped. */
+#define MUST_FAIL(...) (fprintf(stderr, "fake daemon: " __VA_ARGS__), fputc('\n', stderr), abort())
+#include "tests/lib/must.h"
 
 static void say_hello(struct fake *f, struct fake_reply *r)
 {
 	int sv[2];
 	void *map;
 
-	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) == 0);
+	HOLDS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) == 0);
 	f->event_fd = sv[0];
 	r->fds[0] = sv[1];
-	MUST(memfd_create_mapped("fake-page", sizeof(*f->page), &r->fds[1], &map) == 0);
+	HOLDS(memfd_create_mapped("fake-page", sizeof(*f->page), &r->fds[1], &map) == 0);
 	f->page = map;
-	MUST(doorbell_create(&r->fds[2], &f->bell) == 0);
+	HOLDS(doorbell_create(&r->fds[2], &f->bell) == 0);
 	r->nfds = 3;
 	r->len = sizeof(r->hello);
 	r->hello.major = IPC_VERSION_MAJOR;
@@ -53,9 +49,9 @@ static void make_cq(struct fake *f, const struct msg_create_cq *req, struct fake
 	r->cq.handle = f->ncq;
 	r->cq.entries = req->entries;
 	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
-	MUST(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
+	HOLDS(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
 	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
-	MUST(doorbell_create(&cq->bell, &r->fds[1]) == 0);
+	HOLDS(doorbell_create(&cq->bell, &r->fds[1]) == 0);
 	r->nfds = 2;
 	r->len = sizeof(r->cq);
 }
@@ -69,7 +65,7 @@ static void resize_cq(struct fake *f, const struct msg_resize_cq *req, struct fa
 	r->cq.handle = req->cq;
 	r->cq.entries = req->entries;
 	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
-	MUST(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
+	HOLDS(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
 	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
 	r->nfds = 1;
 	r->len = sizeof(r->cq);
@@ -91,7 +87,7 @@ static void make_qp(struct fake *f, const struct msg_create_qp *req, struct fake
 		m->rq_offset = checked_round_up(m->bytes, RING_LINE);
 		m->bytes = m->rq_offset + ring_bytes(req->rq_entries, m->rq_entry);
 	}
-	MUST(memfd_create_mapped("fake-qp", m->bytes, &r->fds[0], &map) == 0);
+	HOLDS(memfd_create_mapped("fake-qp", m->bytes, &r->fds[0], &map) == 0);
 	ring_init(&qp->sq, map, req->sq_entries, m->sq_entry);
 	if (!req->srq)
 		ring_init(&qp->rq, (uint8_t *)map + m->rq_offset, req->rq_entries, m->rq_entry);
@@ -106,7 +102,7 @@ static void make_srq(struct fake *f, const struct msg_create_srq *req, struct fa
 	r->srq.handle = 9;
 	r->srq.entry = wqe_recv_size(req->max_sge);
 	r->srq.bytes = ring_bytes(req->entries, r->srq.entry);
-	MUST(memfd_create_mapped("fake-srq", r->srq.bytes, &r->fds[0], &map) == 0);
+	HOLDS(memfd_create_mapped("fake-srq", r->srq.bytes, &r->fds[0], &map) == 0);
 	ring_init(&f->srq, map, req->entries, r->srq.entry);
 	r->nfds = 1;
 	r->len = sizeof(r->srq);
@@ -114,7 +110,7 @@ static void make_srq(struct fake *f, const struct msg_create_srq *req, struct fa
 
 static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct fake_reply *r)
 {
-	MUST(memfd_map_client(fd, req->offset, req->len, req->access != 4, &f->mr) == 0);
+	HOLDS(memfd_map_client(fd, req->offset, req->len, req->access != 4, &f->mr) == 0);
 	r->mr.handle = 7;
 	r->mr.stag = 0x1a2b3c00 + f->nrec;
 	r->len = sizeof(r->mr);
@@ -138,9 +134,9 @@ static void open_agent(struct fake *f, struct fake_reply *r)
 	void *map;
 
 	r->agent.bytes = sizeof(*f->agent);
-	MUST(memfd_create_mapped("fake-agent", sizeof(*f->agent), &r->fds[0], &map) == 0);
+	HOLDS(memfd_create_mapped("fake-agent", sizeof(*f->agent), &r->fds[0], &map) == 0);
 	f->agent = map;
-	MUST(doorbell_create(&f->agent_bell, &r->fds[1]) == 0);
+	HOLDS(doorbell_create(&f->agent_bell, &r->fds[1]) == 0);
 	r->nfds = 2;
 	r->len = sizeof(r->agent);
 }
@@ -148,7 +144,7 @@ static void open_agent(struct fake *f, struct fake_reply *r)
 static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, struct fake_reply *r)
 {
 	memfd_unmap(&f->mr);
-	MUST(memfd_map_client(fd, req->offset, req->len, true, &f->mr) == 0);
+	HOLDS(memfd_map_client(fd, req->offset, req->len, true, &f->mr) == 0);
 	r->mr.stag = 0x1a2b3c00 + f->nrec;
 	r->len = sizeof(r->mr);
 }
@@ -224,7 +220,7 @@ static void answer_async(struct fake *f, struct fake_reply *r)
 	struct msg_hdr hdr = r->hdr;
 
 	if (hdr.op == MSG_ASYNC_OPEN) {
-		MUST(doorbell_create(&f->async_bell, &r->fds[0]) == 0);
+		HOLDS(doorbell_create(&f->async_bell, &r->fds[0]) == 0);
 		r->nfds = 1;
 		return;
 	}
@@ -327,7 +323,7 @@ static bool serve(struct fake *f)
 		f->hello = req->hello;
 	else
 		f->nrec++;
-	MUST(f->nrec < FAKE_RECORDS);
+	HOLDS(f->nrec < FAKE_RECORDS);
 	r.hdr = req->hdr;
 	answer(f, req, fds[0], &r);
 	for (unsigned i = 0; i < nfds; i++)
@@ -361,15 +357,15 @@ void fake_start(struct fake *f)
 
 	*f = (struct fake){.fd = -1, .event_fd = -1, .bell = -1, .async_bell = -1};
 	strcpy(f->dir, "/tmp/ddp-fake-XXXXXX");
-	MUST(mkdtemp(f->dir));
-	MUST(chmod(f->dir, 0755) == 0);
+	HOLDS(mkdtemp(f->dir));
+	HOLDS(chmod(f->dir, 0755) == 0);
 	snprintf(f->path, sizeof(f->path), "%s/sock", f->dir);
 	strcpy(sun.sun_path, f->path);
 	f->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	MUST(bind(f->listen_fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
-	MUST(listen(f->listen_fd, 1) == 0);
+	HOLDS(bind(f->listen_fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
+	HOLDS(listen(f->listen_fd, 1) == 0);
 	setenv("DDP_SOCKET", f->path, 1);
-	MUST(pthread_create(&f->thread, NULL, run, f) == 0);
+	HOLDS(pthread_create(&f->thread, NULL, run, f) == 0);
 }
 
 void fake_die(struct fake *f)
@@ -422,7 +418,7 @@ void fake_refuse(struct fake_reply *r, int err, const char *reason)
 
 void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited)
 {
-	MUST(ring_room(&cq->ring, 1) > 0);
+	HOLDS(ring_room(&cq->ring, 1) > 0);
 	memcpy(ring_reserve(&cq->ring), e, sizeof(*e));
 	ring_submit(&cq->ring);
 	if (ring_wake(&cq->ring, solicited))
@@ -432,5 +428,5 @@ void fake_complete(struct fake_cq *cq, const struct wqe_cqe *e, bool solicited)
 void fake_event(struct fake *f, struct msg_event ev)
 {
 	ev.hdr.op = MSG_EVENT;
-	MUST(conn_send(f->event_fd, &ev, sizeof(ev), NULL, 0) == 0);
+	HOLDS(conn_send(f->event_fd, &ev, sizeof(ev), NULL, 0) == 0);
 }

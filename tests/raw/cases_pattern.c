@@ -6,12 +6,6 @@
 #include "tests/raw/pair.h"
 #include "tests/raw/stage.h"
 
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		int r_ = (call);                                                                   \
-		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
-	} while (0)
-
 /* ---- chunks ---- */
 
 enum { NO_SSN = 1 }; /* too short to have a DDP-SSN */
@@ -144,7 +138,7 @@ static void in_pending(struct link *l, uint16_t sid, const struct chunk *c)
 	send_chunk(l, sid, c);
 	expect_end(l, sid, c);
 	ddp_ack_cm_event(client_event(DDP_CM_REQUEST_GONE));
-	OK(ddp_destroy_id(id));
+	MUST(ddp_destroy_id(id));
 }
 
 static void pending(void)
@@ -169,7 +163,7 @@ static void in_requested(struct pair *p, const struct chunk *c)
 	struct ddp_cm_event *ev;
 
 	p->v = client_end(NULL, NULL);
-	OK(ddp_connect_name(p->v.id, stage.addr, stage.port, NULL));
+	MUST(ddp_connect_name(p->v.id, stage.addr, stage.port, NULL));
 	if (!p->l)
 		p->l = link_from();
 	p->sid = link_new_stream(p->l);
@@ -181,7 +175,7 @@ static void in_requested(struct pair *p, const struct chunk *c)
 	expect_end(p->l, p->sid, c);
 	send_end(p->l, p->sid);
 	ev = client_event(DDP_CM_CONNECT_ERROR);
-	MUST(ev->err && ev->reason[0], "%s: an error without a reason", c->name);
+	EXPECT(ev->err && ev->reason[0], "%s: an error without a reason", c->name);
 	ddp_ack_cm_event(ev);
 	client_end_free(&p->v);
 }
@@ -282,7 +276,7 @@ static void half_ended(void)
 	struct pair p = pair_new(NULL);
 
 	for (unsigned i = 0; i < COUNT(controls); i++) {
-		OK(ddp_disconnect(p.v.id));
+		MUST(ddp_disconnect(p.v.id));
 		expect_end(p.l, p.sid, &controls[i]);
 		send_chunk(p.l, p.sid, &controls[i]);
 		send_end(p.l, p.sid);

@@ -7,12 +7,6 @@
 #include "tests/raw/stage.h"
 #include "util/be.h"
 
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		int r_ = (call);                                                                   \
-		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
-	} while (0)
-
 enum { SOURCE = 0x5eed5eed, FROM = 0x7000, LEN = 1000 };
 
 static uint8_t bytes[LEN + 8];
@@ -56,10 +50,10 @@ static void done(struct pair *p, uint64_t wr_id, enum ddp_wc_opcode op, uint32_t
 {
 	struct ddp_wc wc = client_wc(p->v.scq);
 
-	MUST(wc.status == DDP_WC_SUCCESS && wc.wr_id == wr_id && wc.opcode == op &&
-		     (op != DDP_WC_RDMA_READ || wc.byte_len == n),
-	     "%s %u of %u bytes: %s", ddp_wc_opcode_str(wc.opcode), (unsigned)wc.wr_id, wc.byte_len,
-	     ddp_wc_status_str(wc.status));
+	EXPECT(wc.status == DDP_WC_SUCCESS && wc.wr_id == wr_id && wc.opcode == op &&
+		       (op != DDP_WC_RDMA_READ || wc.byte_len == n),
+	       "%s %u of %u bytes: %s", ddp_wc_opcode_str(wc.opcode), (unsigned)wc.wr_id,
+	       wc.byte_len, ddp_wc_status_str(wc.status));
 }
 
 struct reader {
@@ -95,7 +89,7 @@ static void good(void)
 	pair_tx(&x.p,
 		raw_tagged(RAW_TL, RAW_READ_RSP, r.sink_stag, r.sink_to + 501, bytes + 501, 499));
 	done(&x.p, 1, DDP_WC_RDMA_READ, LEN);
-	MUST(memcmp(x.sink.p, bytes, LEN) == 0, "other bytes arrived");
+	EXPECT(memcmp(x.sink.p, bytes, LEN) == 0, "other bytes arrived");
 	client_guards(&x.sink);
 	post_read(&x.p, &x.sink, 7, 1, 2);
 	answer(&x.p, take_read_request(&x.p, 2, 7, 1));
@@ -113,9 +107,9 @@ static void empty(void)
 	post_read(&x.p, &x.sink, 0, 0, 1);
 	m = link_take(x.p.l, x.p.sid);
 	(void)raw_body(&m, &n);
-	MUST(raw_opcode(&m) == 1 && n == RAW_READ &&
-		     be_get32(m.b + RAW_HOP + RAW_UNTAGGED + 12) == 0,
-	     "not a Read Request of 0 bytes");
+	EXPECT(raw_opcode(&m) == 1 && n == RAW_READ &&
+		       be_get32(m.b + RAW_HOP + RAW_UNTAGGED + 12) == 0,
+	       "not a Read Request of 0 bytes");
 	pair_tx(&x.p, raw_response(be_get32(m.b + RAW_HOP + RAW_UNTAGGED),
 				   be_get64(m.b + RAW_HOP + RAW_UNTAGGED + 4), NULL, 0));
 	done(&x.p, 1, DDP_WC_RDMA_READ, 0);
@@ -147,7 +141,7 @@ static void completion_order(void)
 	client_post(&x.p.v, send);
 	r = take_read_request(&x.p, 2, 0, LEN);
 	pair_marker(x.p.l);
-	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a fenced Send was sent");
+	EXPECT(link_waiting(x.p.l, x.p.sid) == 0, "a fenced Send was sent");
 	answer(&x.p, r);
 	want = raw_send(2, NULL, 0);
 	link_expect(x.p.l, x.p.sid, &want, "the fenced Send");
@@ -166,14 +160,14 @@ static void depth(void)
 	r[0] = take_read_request(&x.p, 1, 0, 1);
 	r[1] = take_read_request(&x.p, 2, 1, 1);
 	pair_marker(x.p.l);
-	MUST(link_waiting(x.p.l, x.p.sid) == 0, "a third Read is outstanding");
+	EXPECT(link_waiting(x.p.l, x.p.sid) == 0, "a third Read is outstanding");
 	for (uint32_t i = 0; i < 10; i++) {
 		answer(&x.p, r[i % 2]);
 		done(&x.p, i, DDP_WC_RDMA_READ, 1);
 		if (i < 8)
 			r[i % 2] = take_read_request(&x.p, i + 3, i + 2, 1);
 		pair_marker(x.p.l);
-		MUST(link_waiting(x.p.l, x.p.sid) == 0, "a third Read is outstanding");
+		EXPECT(link_waiting(x.p.l, x.p.sid) == 0, "a third Read is outstanding");
 	}
 	pair_end(&x.p);
 }
@@ -192,8 +186,8 @@ static void unanswered(void)
 	for (unsigned i = 0; i < 40; i++) {
 		struct ddp_wc wc = client_wc(x.p.v.scq);
 
-		MUST(wc.wr_id == i && wc.status == DDP_WC_FLUSH_ERR, "Read %u: %s",
-		     (unsigned)wc.wr_id, ddp_wc_status_str(wc.status));
+		EXPECT(wc.wr_id == i && wc.status == DDP_WC_FLUSH_ERR, "Read %u: %s",
+		       (unsigned)wc.wr_id, ddp_wc_status_str(wc.status));
 	}
 	client_idle(x.p.v.scq);
 	link_expect(x.p.l, x.p.sid, &end, "Session Terminate");
@@ -221,7 +215,7 @@ static void wrong(struct reader *x, const char *detail, struct raw_msg m, bool o
 	stage.detail = detail;
 	pair_tx(&x->p, m);
 	if (outstanding)
-		MUST(client_wc(x->p.v.scq).status != DDP_WC_SUCCESS, "the Read was completed");
+		EXPECT(client_wc(x->p.v.scq).status != DDP_WC_SUCCESS, "the Read was completed");
 	pair_refused_any(&x->p, any, 5, &m);
 	client_untouched(&x->other, 0, 0);
 	client_guards(&x->sink);
@@ -273,15 +267,15 @@ static void unsolicited(void)
 	answer(&x.p, r);
 	done(&x.p, 1, DDP_WC_RDMA_READ, 100);
 	wrong(&x, "twice", raw_response(r.sink_stag, r.sink_to, bytes + 1, 100), false);
-	MUST(memcmp(x.sink.p + 100, bytes, 100) == 0, "the second answer was placed");
+	EXPECT(memcmp(x.sink.p + 100, bytes, 100) == 0, "the second answer was placed");
 	/* The second of two first: neither is complete, and only their own sinks may have changed.
 	 */
 	(void)outstanding(&x);
 	post_read(&x.p, &x.sink, 300, 100, 2);
 	r = take_read_request(&x.p, 2, 300, 100);
 	pair_tx(&x.p, raw_response(r.sink_stag, r.sink_to, bytes, 100));
-	MUST(client_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the first Read was completed");
-	MUST(client_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the second Read was completed");
+	EXPECT(client_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the first Read was completed");
+	EXPECT(client_wc(x.p.v.scq).status != DDP_WC_SUCCESS, "the second Read was completed");
 	client_untouched(&x.sink, 100, 300);
 	client_untouched(&x.other, 0, 0);
 }
@@ -310,11 +304,11 @@ static void refused(void)
 	pair_tx(&x.p, raw_terminate_for(RAW_ERR(0, 1, 1), &m));
 	pair_tx(&x.p, end);
 	wc = client_wc(x.p.v.scq);
-	MUST(wc.wr_id == 1 && wc.status == DDP_WC_REM_ACCESS_ERR && wc.term == RAW_ERR(0, 1, 1),
-	     "Read %u: %s, %04x", (unsigned)wc.wr_id, ddp_wc_status_str(wc.status), wc.term);
+	EXPECT(wc.wr_id == 1 && wc.status == DDP_WC_REM_ACCESS_ERR && wc.term == RAW_ERR(0, 1, 1),
+	       "Read %u: %s, %04x", (unsigned)wc.wr_id, ddp_wc_status_str(wc.status), wc.term);
 	wc = client_wc(x.p.v.scq);
-	MUST(wc.wr_id == 2 && wc.status == DDP_WC_FLUSH_ERR, "Read %u: %s", (unsigned)wc.wr_id,
-	     ddp_wc_status_str(wc.status));
+	EXPECT(wc.wr_id == 2 && wc.status == DDP_WC_FLUSH_ERR, "Read %u: %s", (unsigned)wc.wr_id,
+	       ddp_wc_status_str(wc.status));
 	link_expect(x.p.l, x.p.sid, &end, "Session Terminate");
 	pair_disconnected(&x.p, true, RAW_ERR(0, 1, 1));
 }

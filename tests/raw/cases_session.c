@@ -9,12 +9,6 @@
 #include "tests/raw/pair.h"
 #include "tests/raw/stage.h"
 
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		int r_ = (call);                                                                   \
-		MUST(r_ >= 0, "%s: %d: %s", #call, r_, ddp_last_reason());                         \
-	} while (0)
-
 enum { MAX = 512 };
 
 static const size_t lengths[] = {0, 1, 511, MAX};
@@ -48,9 +42,9 @@ static struct ddp_id *event_with(enum ddp_cm_event_type type, size_t n)
 	struct ddp_cm_event *ev = client_event(type);
 	struct ddp_id *id = ev->id;
 
-	MUST(ev->private_len == n &&
-		     memcmp(ev->private_data ? ev->private_data : "", pattern(), n) == 0,
-	     "%zu bytes of private data, not %zu", ev->private_len, n);
+	EXPECT(ev->private_len == n &&
+		       memcmp(ev->private_data ? ev->private_data : "", pattern(), n) == 0,
+	       "%zu bytes of private data, not %zu", ev->private_len, n);
 	ddp_ack_cm_event(ev);
 	return id;
 }
@@ -82,7 +76,7 @@ static void accepted(void)
 		struct ddp_conn_param param = with(lengths[3 - i]);
 
 		p.v = client_end(request(l, p.sid, lengths[i]), NULL);
-		OK(ddp_accept(p.v.id, &param));
+		MUST(ddp_accept(p.v.id, &param));
 		expect_control(l, p.sid, RAW_ACCEPT, lengths[3 - i]);
 		ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 		pair_end(&p);
@@ -100,12 +94,12 @@ static void rejected(void)
 		struct ddp_conn_param param = with(lengths[i]);
 		struct ddp_id *id = request(l, 4, 0);
 
-		OK(ddp_reject(id, &param));
-		OK(ddp_destroy_id(id));
+		MUST(ddp_reject(id, &param));
+		MUST(ddp_destroy_id(id));
 		expect_control(l, 4, RAW_REJECT, lengths[i]);
 		link_wait_acked(l);
 		pair_marker(l);
-		MUST(link_waiting(l, 4) == 0, "a message follows the Reject");
+		EXPECT(link_waiting(l, 4) == 0, "a message follows the Reject");
 	}
 }
 
@@ -118,16 +112,16 @@ static void undecided(void)
 	struct ddp_id *id = request(l, p.sid, 0);
 
 	pair_marker(l);
-	MUST(link_waiting(l, p.sid) == 0, "an answer before the decision");
+	EXPECT(link_waiting(l, p.sid) == 0, "an answer before the decision");
 	pair_tx(&p, raw_send(1, "early", 5));
 	pair_marker(l);
-	MUST(link_waiting(l, p.sid) == 0, "an answer before the decision");
+	EXPECT(link_waiting(l, p.sid) == 0, "an answer before the decision");
 	p.v = client_end(id, &o);
-	OK(ddp_accept(p.v.id, NULL));
+	MUST(ddp_accept(p.v.id, NULL));
 	expect_control(l, p.sid, RAW_ACCEPT, 0);
 	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	client_received(&p.v, 0, 5);
-	MUST(memcmp(client_inbox(&o, 0), "early", 5) == 0, "other bytes arrived");
+	EXPECT(memcmp(client_inbox(&o, 0), "early", 5) == 0, "other bytes arrived");
 	pair_end(&p);
 }
 
@@ -148,13 +142,13 @@ static void refuse_at_limit(int backlog, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		struct pair p = {.l = l, .sid = (uint16_t)(2 * i), .v = client_end(id[i], NULL)};
 
-		OK(ddp_accept(p.v.id, NULL));
+		MUST(ddp_accept(p.v.id, NULL));
 		expect_control(l, p.sid, RAW_ACCEPT, 0);
 		ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 		pair_end(&p);
 	}
 	/* There is room again, also on a stream whose first request was over the limit. */
-	OK(ddp_destroy_id(request(l, (uint16_t)(2 * n), 1)));
+	MUST(ddp_destroy_id(request(l, (uint16_t)(2 * n), 1)));
 	expect_control(l, (uint16_t)(2 * n), RAW_REJECT, 0);
 	link_nothing_left(l);
 }
@@ -180,10 +174,10 @@ static void refused(void)
 	listener = client_listen(0);
 	l = link_to(stage.daemon[0].addr, stage.port);
 	id = request(l, 2, 3);
-	OK(ddp_destroy_id(listener));
+	MUST(ddp_destroy_id(listener));
 	expect_control(l, 2, RAW_END, 0);
-	MUST(ddp_reject(id, NULL) < 0, "a late answer was accepted");
-	OK(ddp_destroy_id(id));
+	EXPECT(ddp_reject(id, NULL) < 0, "a late answer was accepted");
+	MUST(ddp_destroy_id(id));
 	link_begin(l, 4, false);
 	send_control(l, 4, RAW_INITIATE, 0);
 	expect_control(l, 4, RAW_END, 0);
@@ -209,15 +203,15 @@ static void died(void)
 	int fds[2];
 	pid_t pid;
 
-	MUST(pipe(fds) == 0, "pipe: %d", errno);
+	EXPECT(pipe(fds) == 0, "pipe: %d", errno);
 	pid = fork();
 	if (pid == 0)
 		listen_and_exit(fds[1]);
-	MUST(pid > 0 && read(fds[0], &byte, 1) == 1, "the program did not start");
+	EXPECT(pid > 0 && read(fds[0], &byte, 1) == 1, "the program did not start");
 	l = link_to(stage.daemon[0].addr, stage.port);
 	send_control(l, 0, RAW_INITIATE, 3);
 	expect_control(l, 0, RAW_END, 0);
-	MUST(waitpid(pid, &fds[0], 0) == pid && fds[0] == 0, "the program: %d", fds[0]);
+	EXPECT(waitpid(pid, &fds[0], 0) == pid && fds[0] == 0, "the program: %d", fds[0]);
 }
 
 /* raw-peer.sh sets session.answer_ms of this daemon to 200. */
@@ -232,8 +226,8 @@ static void unanswered(void)
 	id = request(l, 0, 3);
 	expect_control(l, 0, RAW_END, 0);
 	ddp_ack_cm_event(client_event(DDP_CM_REQUEST_GONE));
-	MUST(ddp_reject(id, NULL) < 0, "a late answer was accepted");
-	OK(ddp_destroy_id(id));
+	EXPECT(ddp_reject(id, NULL) < 0, "a late answer was accepted");
+	MUST(ddp_destroy_id(id));
 	link_nothing_left(l);
 }
 
@@ -243,8 +237,8 @@ static void accept_and_close(void)
 	struct pair p = {.l = pair_listener(0), .sid = 6};
 
 	p.v = client_end(request(p.l, 6, 0), NULL);
-	OK(ddp_accept(p.v.id, NULL));
-	OK(ddp_disconnect(p.v.id));
+	MUST(ddp_accept(p.v.id, NULL));
+	MUST(ddp_disconnect(p.v.id));
 	expect_control(p.l, 6, RAW_ACCEPT, 0);
 	ddp_ack_cm_event(client_event(DDP_CM_ESTABLISHED));
 	expect_control(p.l, 6, RAW_END, 0);
@@ -266,11 +260,11 @@ static void too_much_data(void)
 	pair_marker(l);
 	/* Of the client's: the calls fail and nothing is sent. */
 	id = request(l, 2, MAX);
-	MUST(ddp_reject(id, &param) == -EINVAL, "513 bytes of private data were accepted");
+	EXPECT(ddp_reject(id, &param) == -EINVAL, "513 bytes of private data were accepted");
 	pair_marker(l);
 	link_nothing_left(l);
 	param.private_len = MAX;
-	OK(ddp_reject(id, &param));
+	MUST(ddp_reject(id, &param));
 	expect_control(l, 2, RAW_REJECT, MAX);
 }
 
@@ -281,7 +275,7 @@ static void connect_plain(struct pair *p, size_t n)
 	struct ddp_conn_param param = with(n);
 
 	p->v = client_end(NULL, NULL);
-	OK(ddp_connect_name(p->v.id, stage.addr, stage.port, &param));
+	MUST(ddp_connect_name(p->v.id, stage.addr, stage.port, &param));
 	if (!p->l)
 		p->l = link_from();
 	p->sid = link_new_stream(p->l);
@@ -395,16 +389,16 @@ static void local_end(void)
 	struct raw_msg m;
 
 	client_post(&p.v, wr);
-	MUST(client_wc(p.v.scq).status == DDP_WC_SUCCESS, "the Send failed");
-	OK(ddp_disconnect(p.v.id));
+	EXPECT(client_wc(p.v.scq).status == DDP_WC_SUCCESS, "the Send failed");
+	MUST(ddp_disconnect(p.v.id));
 	while ((m = link_take(p.l, p.sid)).ppid == RAW_SEGMENT) {
 		uint32_t n;
 
 		raw_body(&m, &n);
 		sum += n;
 	}
-	MUST(sum == sizeof(bytes), "%zu bytes came before the Terminate", sum);
-	MUST(raw_code(&m) == RAW_END && m.len == 4, "a message other than a Terminate arrived");
+	EXPECT(sum == sizeof(bytes), "%zu bytes came before the Terminate", sum);
+	EXPECT(raw_code(&m) == RAW_END && m.len == 4, "a message other than a Terminate arrived");
 	pair_alive(&p);
 	send_control(p.l, p.sid, RAW_END, 0);
 	pair_disconnected(&p, false, 0);
@@ -430,16 +424,16 @@ static void all_end(void (*how)(struct link *))
 		struct ddp_cm_event *ev = NULL;
 
 		UNTIL(ddp_get_cm_event(client_ctx(), &ev, 0) == 0, ddp_fd(client_ctx()), "an end");
-		MUST(ev->type == (ev->id == id ? DDP_CM_REQUEST_GONE : DDP_CM_DISCONNECTED),
-		     "event %s", ddp_event_str(ev->type));
-		MUST(ev->err && ev->reason[0], "an end without error or reason");
+		EXPECT(ev->type == (ev->id == id ? DDP_CM_REQUEST_GONE : DDP_CM_DISCONNECTED),
+		       "event %s", ddp_event_str(ev->type));
+		EXPECT(ev->err && ev->reason[0], "an end without error or reason");
 		ddp_ack_cm_event(ev);
 	}
 	for (unsigned i = 0; i < SESSIONS; i++) {
 		client_flushed(&p[i].v);
 		client_end_free(&p[i].v);
 	}
-	OK(ddp_destroy_id(id));
+	MUST(ddp_destroy_id(id));
 	client_no_event();
 	link_nothing_left(l);
 	/* The next association works like the first one. */

@@ -42,11 +42,11 @@ static unsigned read_requests(void)
 		id = ev->id;
 		asked += ev->type == DDP_CM_CONNECT_REQUEST;
 		gone += ev->type == DDP_CM_REQUEST_GONE;
-		MUST(ev->type == DDP_CM_CONNECT_REQUEST || ev->type == DDP_CM_REQUEST_GONE,
-		     "event %s", ddp_event_str(ev->type));
+		EXPECT(ev->type == DDP_CM_CONNECT_REQUEST || ev->type == DDP_CM_REQUEST_GONE,
+		       "event %s", ddp_event_str(ev->type));
 		if (ev->type == DDP_CM_REQUEST_GONE) {
 			ddp_ack_cm_event(ev);
-			MUST(ddp_destroy_id(id) == 0, "%s", ddp_last_reason());
+			EXPECT(ddp_destroy_id(id) == 0, "%s", ddp_last_reason());
 		} else {
 			ddp_ack_cm_event(ev);
 		}
@@ -71,7 +71,7 @@ static void requests_then_abort(void)
 		link_abort(l[i]);
 	/* When this one is up, the daemon has handled what was sent before. */
 	good = another_link();
-	MUST(read_requests() < SHARE, "it hears of requests that ended before it read");
+	EXPECT(read_requests() < SHARE, "it hears of requests that ended before it read");
 	p = pair_passive(good, 0, NULL);
 	pair_alive(&p);
 	pair_end(&p);

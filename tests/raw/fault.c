@@ -27,7 +27,7 @@ void fault_try_any(struct fault *f, const char *detail, struct raw_msg m, const 
 	/* A message that fails may have written only into its own buffer. */
 	for (const uint8_t *b = client_inbox(&f->p.opts, used + 1);
 	     b < client_inbox(&f->p.opts, f->p.opts.recvs); b++)
-		MUST(*b == CLIENT_FILL, "bytes were written after the receive");
+		EXPECT(*b == CLIENT_FILL, "bytes were written after the receive");
 	pair_next(&f->p);
 	stage.detail = NULL;
 }

@@ -40,7 +40,7 @@ static struct link *link_new(void)
 {
 	struct link *l = calloc(1, sizeof(*l));
 
-	MUST(l && nlinks < LINKS, "too many associations");
+	EXPECT(l && nlinks < LINKS, "too many associations");
 	l->last = &l->first;
 	links[nlinks++] = l;
 	return l;
@@ -73,8 +73,8 @@ static void keep(struct link *l, const struct llp_msg *m)
 {
 	struct got *g = malloc(sizeof(*g));
 
-	MUST(g && m->len <= RAW_MAX, "a message of %u bytes came", m->len);
-	MUST(!m->ordered, "stream %u: a message without the U bit came", m->sid);
+	EXPECT(g && m->len <= RAW_MAX, "a message of %u bytes came", m->len);
+	EXPECT(!m->ordered, "stream %u: a message without the U bit came", m->sid);
 	*g = (struct got){.sid = m->sid, .m.ppid = m->ppid};
 	for (unsigned i = 0; i < m->n; i++)
 		raw_put(&g->m, m->part[i].p, m->part[i].len);
@@ -114,7 +114,7 @@ static void address(const char *text, uint16_t port, struct sockaddr_storage *re
 	memset(ret, 0, sizeof(*ret));
 	a->sin_family = AF_INET;
 	a->sin_port = htons(port);
-	MUST(inet_pton(AF_INET, text, &a->sin_addr) == 1, "%s is not an address", text);
+	EXPECT(inet_pton(AF_INET, text, &a->sin_addr) == 1, "%s is not an address", text);
 }
 
 static void open_llp(void)
@@ -141,8 +141,8 @@ static void open_llp(void)
 	if (llp)
 		return;
 	address(stage.addr, 0, &a);
-	MUST(llp_user_open(&cfg, &events, &llp, reason, sizeof(reason)) == 0, "transport: %s",
-	     reason);
+	EXPECT(llp_user_open(&cfg, &events, &llp, reason, sizeof(reason)) == 0, "transport: %s",
+	       reason);
 	llp_tick(llp, stage_now_ms());
 }
 
@@ -177,9 +177,9 @@ struct link *link_to(const char *addr, uint16_t port)
 	open_llp();
 	l = link_new();
 	address(addr, port, &a);
-	MUST(llp_connect(llp, (struct sockaddr *)&a, l, &l->c) == 0, "connect to %s", addr);
+	EXPECT(llp_connect(llp, (struct sockaddr *)&a, l, &l->c) == 0, "connect to %s", addr);
 	UNTIL(l->up || l->down, -1, "the association");
-	MUST(l->up, "no association: %s", l->reason);
+	EXPECT(l->up, "no association: %s", l->reason);
 	return l;
 }
 
@@ -188,7 +188,7 @@ void link_listen(uint16_t port)
 	static struct llp_listener *listener;
 
 	open_llp();
-	MUST(llp_listen(llp, NULL, port, NULL, &listener) == 0, "listen at port %u", port);
+	EXPECT(llp_listen(llp, NULL, port, NULL, &listener) == 0, "listen at port %u", port);
 }
 
 static struct link *fresh(void)
@@ -251,7 +251,7 @@ void link_send_bytes(struct link *l, uint16_t sid, uint32_t ppid, const void *p,
 	m.part[0] = (struct span){(uint8_t *)(uintptr_t)p, n};
 	l->busy = true;
 	UNTIL((r = llp_send(l->c, &m)) != LLP_E_AGAIN, -1, "room to send");
-	MUST(r == LLP_E_OK, "stream %u: sending %u bytes: %d: %s", sid, n, r, l->reason);
+	EXPECT(r == LLP_E_OK, "stream %u: sending %u bytes: %d: %s", sid, n, r, l->reason);
 }
 
 void link_send_as(struct link *l, uint16_t sid, uint16_t ssn, const struct raw_msg *m)
@@ -304,9 +304,9 @@ struct raw_msg link_take(struct link *l, uint16_t sid)
 	snprintf(what, sizeof(what), "DDP-SSN %u of stream %u", l->rx[sid], sid);
 	UNTIL(find(l, sid, l->rx[sid], &m), -1, what);
 	l->rx[sid]++;
-	MUST(m.ppid == RAW_SEGMENT || m.ppid == RAW_CONTROL, "PPID %u", m.ppid);
+	EXPECT(m.ppid == RAW_SEGMENT || m.ppid == RAW_CONTROL, "PPID %u", m.ppid);
 	if (m.ppid == RAW_SEGMENT) {
-		MUST(!l->terminated[sid], "stream %u: a segment after the Terminate", sid);
+		EXPECT(!l->terminated[sid], "stream %u: a segment after the Terminate", sid);
 		l->terminated[sid] = raw_opcode(&m) == 7;
 	}
 	return m;
@@ -344,14 +344,15 @@ unsigned link_waiting(const struct link *l, uint16_t sid)
 
 void link_begin(struct link *l, uint16_t sid, bool by_peer)
 {
-	MUST(link_waiting(l, sid) == by_peer, "stream %u: messages left of the last session", sid);
+	EXPECT(link_waiting(l, sid) == by_peer, "stream %u: messages left of the last session",
+	       sid);
 	l->tx[sid] = l->rx[sid] = 0;
 	l->terminated[sid] = false;
 }
 
 void link_nothing_left(const struct link *l)
 {
-	MUST(!l->first, "unexpected messages");
+	EXPECT(!l->first, "unexpected messages");
 }
 
 void link_dump(void)

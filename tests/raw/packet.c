@@ -59,7 +59,7 @@ static void look_init(const uint8_t *c, uint32_t len)
 	for (uint32_t off = 20; off + 4 <= len;) {
 		uint16_t type = be_get16(c + off), n = be_get16(c + off + 2);
 
-		MUST(n >= 4 && n <= len - off, "a parameter of %u bytes", n);
+		EXPECT(n >= 4 && n <= len - off, "a parameter of %u bytes", n);
 		if (type == 0xc006 && n == 8) {
 			packet_seen.indications++;
 			packet_seen.indication = be_get32(c + off + 4);
@@ -93,7 +93,7 @@ static void look(const uint8_t *p, size_t n)
 	for (size_t off = 12; off + 4 <= n;) {
 		uint16_t len = be_get16(p + off + 2);
 
-		MUST(len >= 4 && len <= n - off, "a chunk of %u bytes", len);
+		EXPECT(len >= 4 && len <= n - off, "a chunk of %u bytes", len);
 		if (p[off] == 1 || p[off] == 2)
 			look_init(p + off, len);
 		else if (p[off] == 0)
@@ -126,7 +126,7 @@ static struct sockaddr_in ipv4(const char *text)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(UDP_PORT)};
 
-	MUST(inet_pton(AF_INET, text, &a.sin_addr) == 1, "%s is not an address", text);
+	EXPECT(inet_pton(AF_INET, text, &a.sin_addr) == 1, "%s is not an address", text);
 	return a;
 }
 
@@ -135,9 +135,9 @@ void packet_open(const char *daemon)
 	struct sockaddr_in a = ipv4(stage.addr), to = ipv4(daemon);
 
 	udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	MUST(udp >= 0 && bind(udp, (struct sockaddr *)&a, sizeof(a)) == 0 &&
-		     connect(udp, (struct sockaddr *)&to, sizeof(to)) == 0,
-	     "UDP: %s", strerror(errno));
+	EXPECT(udp >= 0 && bind(udp, (struct sockaddr *)&a, sizeof(a)) == 0 &&
+		       connect(udp, (struct sockaddr *)&to, sizeof(to)) == 0,
+	       "UDP: %s", strerror(errno));
 	usrsctp_init_nothreads(0, output, NULL);
 	usrsctp_register_address(&udp);
 }
@@ -153,7 +153,7 @@ static struct socket *make(int adaptation, uint16_t port)
 	struct sctp_paddrparams path = {.spp_pathmtu = 1400, .spp_flags = SPP_PMTUD_DISABLE};
 	int one = 1, big = 1 << 20;
 
-	MUST(so, "SCTP socket: %s", strerror(errno));
+	EXPECT(so, "SCTP socket: %s", strerror(errno));
 	path.spp_address.ss_family = AF_CONN;
 	usrsctp_set_non_blocking(so, 1);
 	usrsctp_setsockopt(so, IPPROTO_SCTP, SCTP_EVENT, &e, sizeof(e));
@@ -165,7 +165,8 @@ static struct socket *make(int adaptation, uint16_t port)
 	if (adaptation >= 0)
 		usrsctp_setsockopt(so, IPPROTO_SCTP, SCTP_ADAPTATION_LAYER, &ad, sizeof(ad));
 	a.sconn_port = htons(port);
-	MUST(usrsctp_bind(so, (struct sockaddr *)&a, sizeof(a)) == 0, "SCTP: %s", strerror(errno));
+	EXPECT(usrsctp_bind(so, (struct sockaddr *)&a, sizeof(a)) == 0, "SCTP: %s",
+	       strerror(errno));
 	return so;
 }
 
@@ -176,14 +177,15 @@ void packet_connect(int adaptation)
 
 	assoc = make(adaptation, own++);
 	a.sconn_port = htons(stage.port);
-	MUST(usrsctp_connect(assoc, (struct sockaddr *)&a, sizeof(a)) == 0 || errno == EINPROGRESS,
-	     "SCTP connect: %s", strerror(errno));
+	EXPECT(usrsctp_connect(assoc, (struct sockaddr *)&a, sizeof(a)) == 0 ||
+		       errno == EINPROGRESS,
+	       "SCTP connect: %s", strerror(errno));
 }
 
 void packet_listen(int adaptation)
 {
 	listener = make(adaptation, stage.port);
-	MUST(usrsctp_listen(listener, 1) == 0, "SCTP listen: %s", strerror(errno));
+	EXPECT(usrsctp_listen(listener, 1) == 0, "SCTP listen: %s", strerror(errno));
 }
 
 static void close_one(struct socket **so)
@@ -307,7 +309,7 @@ void packet_send(uint16_t sid, struct raw_msg m, uint32_t n, bool ordered)
 	memset(buf, 0, sizeof(buf));
 	be_put16(m.b, tx[sid]++);
 	memcpy(buf, m.b, m.len);
-	MUST(usrsctp_sendv(assoc, buf, m.len + n, NULL, 0, &info, sizeof(info), SCTP_SENDV_SNDINFO,
-			   0) == (ssize_t)(m.len + n),
-	     "send %u bytes: %s", m.len + n, strerror(errno));
+	EXPECT(usrsctp_sendv(assoc, buf, m.len + n, NULL, 0, &info, sizeof(info),
+			     SCTP_SENDV_SNDINFO, 0) == (ssize_t)(m.len + n),
+	       "send %u bytes: %s", m.len + n, strerror(errno));
 }

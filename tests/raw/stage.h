@@ -31,11 +31,16 @@ extern struct stage stage;
 /* Prints what was expected and what came, and ends the process. */
 _Noreturn void stage_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define MUST(cond, ...)                                                                            \
+/* A condition that must be true, and what to print if it is not. */
+#define EXPECT(cond, ...)                                                                          \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
 			stage_fail(__VA_ARGS__);                                                   \
 	} while (0)
+
+/* A call of the library that must not fail. */
+#define MUST_FAIL stage_fail
+#include "tests/lib/must.h"
 
 /* Monotonic milliseconds. */
 uint64_t stage_now_ms(void);

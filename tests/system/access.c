@@ -17,13 +17,9 @@
 
 #include <ddp/ddp.h>
 
-enum { SIZE = 4096, LEN = 64, OPS = 3, SETS = 8, WAIT_MS = 30000 };
+#include "tests/lib/must.h"
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0)                                                                    \
-			die(#call);                                                                \
-	} while (0)
+enum { SIZE = 4096, LEN = 64, OPS = 3, SETS = 8, WAIT_MS = 30000 };
 
 struct end {
 	struct ddp_ctx *ctx;

@@ -18,6 +18,8 @@
 
 #include <ddp/ddp.h>
 
+#include "tests/lib/must.h"
+
 enum { SIZE = 4096, DEPTH = 16 };
 
 struct end {
@@ -37,12 +39,6 @@ static void die(const char *what)
 	fprintf(stderr, "bad_work: %s: %s\n", what, ddp_last_reason());
 	exit(2);
 }
-
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0)                                                                    \
-			die(#call);                                                                \
-	} while (0)
 
 static void check(const char *name, int ok)
 {

@@ -10,6 +10,8 @@
 
 #include <ddp/ddp.h>
 
+#include "tests/lib/must.h"
+
 enum { SIZE = 8192 };
 
 static struct ddp_ctx *ctx;
@@ -20,14 +22,6 @@ static struct ddp_id *id[2];
 static struct ddp_qp *qp[2];
 static struct ddp_mr *mr, *tied;
 static struct ddp_mw *bound, *unbound;
-
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "ctl_objects: %s: %s\n", #call, ddp_last_reason());        \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 static void make_queues(void)
 {

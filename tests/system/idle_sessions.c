@@ -14,6 +14,8 @@
 
 #include <ddp/ddp.h>
 
+#include "tests/lib/must.h"
+
 enum {
 	RIGHTS = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ,
 	LENGTH = 64,
@@ -26,14 +28,6 @@ struct side {
 	struct ddp_cq *cq;
 	struct ddp_mr *mr;
 };
-
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "idle_sessions: %s: %s\n", #call, ddp_last_reason());      \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 static void open_side(struct side *s, const char *socket)
 {

@@ -56,13 +56,6 @@ void same(const char *what, const void *came, const void *expected, size_t len)
 	ok("%s", what);
 }
 
-int rig_must(const char *what, int r)
-{
-	if (r < 0)
-		fail("%s: %s", what, strerror(-r));
-	return r;
-}
-
 void rig_refused(const char *what, int came, int err)
 {
 	if (came != -err)

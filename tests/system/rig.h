@@ -32,9 +32,8 @@ void is(const char *what, uint64_t came, uint64_t expected);
 /* Bytes. */
 void same(const char *what, const void *came, const void *expected, size_t len);
 
-/* A call that must not fail; its result. */
-#define MUST(call) rig_must(#call, (call))
-int rig_must(const char *what, int r);
+#define MUST_FAIL fail
+#include "tests/lib/must.h"
 
 /* A call that must fail with this error. */
 #define REFUSED(what, call, err) rig_refused(what, (call), err)

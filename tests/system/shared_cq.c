@@ -12,6 +12,8 @@
 
 #include <ddp/ddp.h>
 
+#include "tests/lib/must.h"
+
 enum { SIZE = 8 << 20 };
 
 struct side {
@@ -23,14 +25,6 @@ struct side {
 static struct ddp_ctx *ctx;
 static struct ddp_pd *pd;
 static struct ddp_mr *mr;
-
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		if ((call) < 0) {                                                                  \
-			fprintf(stderr, "shared_cq: %s: %s\n", #call, ddp_last_reason());          \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
 
 static void make_qp(struct side *s, int i)
 {

@@ -39,7 +39,7 @@ static bool has_ended(void *arg)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	MUST(ibv_query_qp(arg, &attr, IBV_QP_STATE, &init) == 0);
+	VERB(ibv_query_qp(arg, &attr, IBV_QP_STATE, &init) == 0);
 	return attr.qp_state == IBV_QPS_ERR;
 }
 
@@ -48,7 +48,7 @@ static unsigned flags_of(struct ibv_qp *qp)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	MUST(ibv_query_qp(qp, &attr, IBV_QP_ACCESS_FLAGS, &init) == 0);
+	VERB(ibv_query_qp(qp, &attr, IBV_QP_ACCESS_FLAGS, &init) == 0);
 	return attr.qp_access_flags;
 }
 
@@ -70,17 +70,17 @@ static void attempt(struct pair *p, unsigned op, bool may)
 		wr.wr.rdma.remote_addr = (uintptr_t)there;
 		wr.wr.rdma.rkey = b.mr->rkey;
 	}
-	MUST(post(p, 0, &wr, &sge) == 0);
+	VERB(post(p, 0, &wr, &sge) == 0);
 	if (may) {
 		rig_done(p->qp[0]->send_cq, 5, ops[op].done);
-		MUST(op == 0 || *own == 41);
+		VERB(op == 0 || *own == 41);
 		pair_send(p, 0, 8, 1); /* arrives after it */
 		return;
 	}
 	wc = rig_wc(p->qp[0]->send_cq);
-	MUST(op == 0 || wc.status == IBV_WC_REM_ACCESS_ERR);
-	MUST(rig_eventually(has_ended, p->qp[1]));
-	MUST(*own == 7 && *there == 41);
+	VERB(op == 0 || wc.status == IBV_WC_REM_ACCESS_ERR);
+	VERB(rig_eventually(has_ended, p->qp[1]));
+	VERB(*own == 7 && *there == 41);
 }
 
 /* ---- flags that the program sets ---- */
@@ -95,8 +95,8 @@ static void set_flags(struct ibv_qp *qp, unsigned flags)
 {
 	struct ibv_qp_attr attr = {.qp_access_flags = flags};
 
-	MUST(ibv_modify_qp(qp, &attr, IBV_QP_ACCESS_FLAGS) == 0);
-	MUST(flags_of(qp) == flags);
+	VERB(ibv_modify_qp(qp, &attr, IBV_QP_ACCESS_FLAGS) == 0);
+	VERB(flags_of(qp) == flags);
 }
 
 static void each_set(void)
@@ -121,8 +121,8 @@ static void no_resources(void)
 	struct pair p;
 
 	pair_open(&p, &a, &b);
-	MUST(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == 0);
-	MUST(flags_of(p.qp[1]) & IBV_ACCESS_REMOTE_READ);
+	VERB(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == 0);
+	VERB(flags_of(p.qp[1]) & IBV_ACCESS_REMOTE_READ);
 	attempt(&p, 0, true);
 	attempt(&p, 1, false);
 	pair_close(&p);
@@ -137,34 +137,34 @@ static struct rdma_cm_event *expect(struct rdma_event_channel *ch, enum rdma_cm_
 {
 	struct rdma_cm_event *ev;
 
-	MUST(rdma_get_cm_event(ch, &ev) == 0);
+	VERB(rdma_get_cm_event(ch, &ev) == 0);
 	if (ev->event != type)
 		printf("%s, expected %s\n", rdma_event_str(ev->event), rdma_event_str(type));
-	MUST(ev->event == type);
+	VERB(ev->event == type);
 	return ev;
 }
 
 static void expect_only(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
 {
-	MUST(rdma_ack_cm_event(expect(ch, type)) == 0);
+	VERB(rdma_ack_cm_event(expect(ch, type)) == 0);
 }
 
 /* The objects of a side at the device of an id. */
 static void open_at(struct side *s, struct ibv_context *ctx)
 {
-	MUST(s->pd = ibv_alloc_pd(ctx));
-	MUST(s->cq = ibv_create_cq(ctx, 64, NULL, NULL, 0));
-	MUST(s->mem = aligned_alloc(4096, RIG_SIZE));
+	VERB(s->pd = ibv_alloc_pd(ctx));
+	VERB(s->cq = ibv_create_cq(ctx, 64, NULL, NULL, 0));
+	VERB(s->mem = aligned_alloc(4096, RIG_SIZE));
 	memset(s->mem, 0, RIG_SIZE);
-	MUST(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE | ALL));
+	VERB(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE | ALL));
 }
 
 static void close_at(struct side *s)
 {
-	MUST(ibv_dereg_mr(s->mr) == 0);
+	VERB(ibv_dereg_mr(s->mr) == 0);
 	free(s->mem);
-	MUST(ibv_destroy_cq(s->cq) == 0);
-	MUST(ibv_dealloc_pd(s->pd) == 0);
+	VERB(ibv_destroy_cq(s->cq) == 0);
+	VERB(ibv_dealloc_pd(s->pd) == 0);
 }
 
 static struct rdma_cm_id *client(struct sockaddr_in src, struct sockaddr_in dst)
@@ -172,14 +172,14 @@ static struct rdma_cm_id *client(struct sockaddr_in src, struct sockaddr_in dst)
 	struct ibv_qp_init_attr init;
 	struct rdma_cm_id *id;
 
-	MUST(rdma_create_id(clients, &id, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_resolve_addr(id, (void *)&src, (void *)&dst, 2000) == 0);
+	VERB(rdma_create_id(clients, &id, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_resolve_addr(id, (void *)&src, (void *)&dst, 2000) == 0);
 	expect_only(clients, RDMA_CM_EVENT_ADDR_RESOLVED);
-	MUST(rdma_resolve_route(id, 2000) == 0);
+	VERB(rdma_resolve_route(id, 2000) == 0);
 	expect_only(clients, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	open_at(&a, id->verbs);
 	init = side_init(&a);
-	MUST(rdma_create_qp(id, a.pd, &init) == 0);
+	VERB(rdma_create_qp(id, a.pd, &init) == 0);
 	return id;
 }
 
@@ -204,7 +204,7 @@ static const struct accepting accepting[] = {
 static void end(struct rdma_cm_id *id, struct side *s)
 {
 	rdma_destroy_qp(id);
-	MUST(rdma_destroy_id(id) == 0);
+	VERB(rdma_destroy_id(id) == 0);
 	close_at(s);
 }
 
@@ -213,10 +213,10 @@ static void drain(struct rdma_event_channel *ch, unsigned n)
 	struct rdma_cm_event *ev;
 
 	for (; n > 0; n--) {
-		MUST(rdma_get_cm_event(ch, &ev) == 0);
-		MUST(ev->event == RDMA_CM_EVENT_DISCONNECTED ||
+		VERB(rdma_get_cm_event(ch, &ev) == 0);
+		VERB(ev->event == RDMA_CM_EVENT_DISCONNECTED ||
 		     ev->event == RDMA_CM_EVENT_TIMEWAIT_EXIT);
-		MUST(rdma_ack_cm_event(ev) == 0);
+		VERB(rdma_ack_cm_event(ev) == 0);
 	}
 }
 
@@ -226,8 +226,8 @@ static void check_init(struct rdma_cm_id *id, unsigned flags)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT};
 	int mask = 0;
 
-	MUST(rdma_init_qp_attr(id, &attr, &mask) == 0);
-	MUST(mask & IBV_QP_ACCESS_FLAGS && attr.qp_access_flags == flags);
+	VERB(rdma_init_qp_attr(id, &attr, &mask) == 0);
+	VERB(mask & IBV_QP_ACCESS_FLAGS && attr.qp_access_flags == flags);
 }
 
 static void accept_with(const struct accepting *as, struct rdma_cm_id *c)
@@ -239,20 +239,20 @@ static void accept_with(const struct accepting *as, struct rdma_cm_id *c)
 	struct rdma_cm_id *id;
 	struct pair p = {.side = {&a, &b}};
 
-	MUST(rdma_connect(c, &ask) == 0);
+	VERB(rdma_connect(c, &ask) == 0);
 	ev = expect(servers, RDMA_CM_EVENT_CONNECT_REQUEST);
 	id = ev->id;
-	MUST(rdma_ack_cm_event(ev) == 0);
+	VERB(rdma_ack_cm_event(ev) == 0);
 	open_at(&b, id->verbs);
 	init = side_init(&b);
-	MUST(rdma_create_qp(id, b.pd, &init) == 0);
+	VERB(rdma_create_qp(id, b.pd, &init) == 0);
 	if (as->own >= 0)
 		set_flags(id->qp, (unsigned)as->own);
 	param.responder_resources = (uint8_t)as->responder;
-	MUST(rdma_accept(id, as->responder < 0 ? NULL : &param) == 0);
+	VERB(rdma_accept(id, as->responder < 0 ? NULL : &param) == 0);
 	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
 	expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
-	MUST(flags_of(id->qp) == as->flags);
+	VERB(flags_of(id->qp) == as->flags);
 	check_init(id, as->responder == 0 ? IBV_ACCESS_REMOTE_WRITE : ALL);
 	p.qp[0] = c->qp;
 	p.qp[1] = id->qp;
@@ -260,7 +260,7 @@ static void accept_with(const struct accepting *as, struct rdma_cm_id *c)
 		attempt(&p, 0, true);
 	attempt(&p, 1, as->reads);
 	if (as->reads)
-		MUST(rdma_disconnect(c) == 0);
+		VERB(rdma_disconnect(c) == 0);
 	drain(clients, 2);
 	drain(servers, 2);
 	end(id, &b);
@@ -272,19 +272,19 @@ static void of_rdma_cm(char **address)
 	struct rdma_cm_id *l, *c;
 
 	for (int i = 0; i < 2; i++)
-		MUST(inet_pton(AF_INET, address[i], &at[i].sin_addr) == 1);
-	MUST(clients = rdma_create_event_channel());
-	MUST(servers = rdma_create_event_channel());
-	MUST(rdma_create_id(servers, &l, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_bind_addr(l, (void *)&at[1]) == 0);
-	MUST(rdma_listen(l, 4) == 0);
+		VERB(inet_pton(AF_INET, address[i], &at[i].sin_addr) == 1);
+	VERB(clients = rdma_create_event_channel());
+	VERB(servers = rdma_create_event_channel());
+	VERB(rdma_create_id(servers, &l, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(l, (void *)&at[1]) == 0);
+	VERB(rdma_listen(l, 4) == 0);
 	at[1].sin_port = rdma_get_src_port(l);
 	for (unsigned i = 0; i < sizeof(accepting) / sizeof(accepting[0]); i++) {
 		c = client(at[0], at[1]);
 		accept_with(&accepting[i], c);
 		end(c, &a);
 	}
-	MUST(rdma_destroy_id(l) == 0);
+	VERB(rdma_destroy_id(l) == 0);
 	rdma_destroy_event_channel(clients);
 	rdma_destroy_event_channel(servers);
 	puts("responder_resources of rdma_cm become rights");
@@ -305,8 +305,8 @@ static void reads(void)
 	struct ibv_send_wr *bad;
 	struct pair p;
 
-	MUST(ibv_query_device(a.ctx, &dev) == 0);
-	MUST(dev.max_sge_rd == dev.max_sge);
+	VERB(ibv_query_device(a.ctx, &dev) == 0);
+	VERB(dev.max_sge_rd == dev.max_sge);
 	pair_open(&p, &a, &b);
 	rig_fill(b.mem, 3000, 9);
 	wr.wr.rdma.remote_addr = (uintptr_t)b.mem;
@@ -315,10 +315,10 @@ static void reads(void)
 		memset(a.mem, 0, RIG_SIZE);
 		for (int i = 0; i < wr.num_sge; i++)
 			sge[i] = side_sge(&a, (size_t)i * 1000, 1000);
-		MUST(ibv_post_send(p.qp[0], &wr, &bad) == 0);
+		VERB(ibv_post_send(p.qp[0], &wr, &bad) == 0);
 		rig_done(p.qp[0]->send_cq, 1, IBV_WC_RDMA_READ);
 		rig_same(a.mem, (size_t)wr.num_sge * 1000, 9);
-		MUST(a.mem[wr.num_sge * 1000] == 0);
+		VERB(a.mem[wr.num_sge * 1000] == 0);
 	}
 	pair_send(&p, 0, 100, 3);
 	pair_close(&p);

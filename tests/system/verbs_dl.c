@@ -16,7 +16,8 @@
 struct ibv_device;
 struct rdma_event_channel;
 
-#define MUST(cond)                                                                                 \
+/* What the dynamic linker must have found. */
+#define LOADED(cond)                                                                               \
 	do {                                                                                       \
 		if (!(cond)) {                                                                     \
 			printf("FAILED: %s: %s\n", #cond, dlerror());                              \
@@ -34,17 +35,17 @@ static void *check_verbs(const char *path)
 	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	int n = 0;
 
-	MUST(lib);
+	LOADED(lib);
 	*(void **)&get_list = dlvsym(lib, "ibv_get_device_list", "IBVERBS_1.1");
 	*(void **)&get_name = dlsym(lib, "ibv_get_device_name");
 	*(void **)&free_list = dlsym(lib, "ibv_free_device_list");
-	MUST(get_list && get_name && free_list);
-	MUST(dlsym(lib, "ibv_get_device_list") == *(void **)&get_list);
-	MUST(dlvsym(lib, "ibv_reg_mr_iova2", "IBVERBS_1.8"));
-	MUST(!dlsym(lib, "mlx5dv_open_device"));
+	LOADED(get_list && get_name && free_list);
+	LOADED(dlsym(lib, "ibv_get_device_list") == *(void **)&get_list);
+	LOADED(dlvsym(lib, "ibv_reg_mr_iova2", "IBVERBS_1.8"));
+	LOADED(!dlsym(lib, "mlx5dv_open_device"));
 	list = get_list(&n);
-	MUST(list && n == 2 && strcmp(get_name(list[0]), "ddpsctp0") == 0 &&
-	     strcmp(get_name(list[1]), "ddpsctp1") == 0);
+	LOADED(list && n == 2 && strcmp(get_name(list[0]), "ddpsctp0") == 0 &&
+	       strcmp(get_name(list[1]), "ddpsctp1") == 0);
 	free_list(list);
 	return lib;
 }
@@ -55,13 +56,13 @@ static void check_rdmacm(void)
 	void (*destroy)(struct rdma_event_channel *);
 	void *lib = dlopen("librdmacm.so.1", RTLD_LAZY | RTLD_GLOBAL);
 
-	MUST(lib);
+	LOADED(lib);
 	*(void **)&create = dlvsym(lib, "rdma_create_event_channel", "RDMACM_1.0");
 	*(void **)&destroy = dlsym(lib, "rdma_destroy_event_channel");
-	MUST(create && destroy);
-	MUST(ch = create());
+	LOADED(create && destroy);
+	LOADED(ch = create());
 	destroy(ch);
-	MUST(dlclose(lib) == 0);
+	LOADED(dlclose(lib) == 0);
 }
 
 static void check_others(void)
@@ -69,29 +70,29 @@ static void check_others(void)
 	double (*root)(double);
 	void *lib = dlopen("libm.so.6", RTLD_NOW);
 
-	MUST(lib);
+	LOADED(lib);
 	*(void **)&root = dlsym(lib, "sqrt");
-	MUST(root && root(9) == 3);
-	MUST(dlvsym(RTLD_DEFAULT, "realpath", "GLIBC_2.3"));
-	MUST(!dlvsym(lib, "sqrt", "IBVERBS_1.1"));
-	MUST(!dlopen("libibverbs_is_not_this.so", RTLD_NOW));
-	MUST(dlclose(lib) == 0 && dlopen(NULL, RTLD_NOW));
+	LOADED(root && root(9) == 3);
+	LOADED(dlvsym(RTLD_DEFAULT, "realpath", "GLIBC_2.3"));
+	LOADED(!dlvsym(lib, "sqrt", "IBVERBS_1.1"));
+	LOADED(!dlopen("libibverbs_is_not_this.so", RTLD_NOW));
+	LOADED(dlclose(lib) == 0 && dlopen(NULL, RTLD_NOW));
 }
 
 /* The devices have such files for UCX, and other paths are those of the system. */
 static void check_files(void)
 {
-	MUST(access("/dev/infiniband/uverbs_ddpsctp1", R_OK | W_OK) == 0);
-	MUST(access("/", F_OK) == 0);
-	MUST(access("/absent", F_OK) == -1 && errno == ENOENT);
+	LOADED(access("/dev/infiniband/uverbs_ddpsctp1", R_OK | W_OK) == 0);
+	LOADED(access("/", F_OK) == 0);
+	LOADED(access("/absent", F_OK) == -1 && errno == ENOENT);
 }
 
 int main(void)
 {
 	void *first = check_verbs("libibverbs.so.1");
 
-	MUST(check_verbs("libibverbs.so") == first);
-	MUST(check_verbs("/usr/lib/x86_64-linux-gnu/libibverbs.so.1") == first);
+	LOADED(check_verbs("libibverbs.so") == first);
+	LOADED(check_verbs("/usr/lib/x86_64-linux-gnu/libibverbs.so.1") == first);
 	printf("ok libibverbs\n");
 	check_rdmacm();
 	printf("ok librdmacm\n");

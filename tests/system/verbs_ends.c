@@ -64,9 +64,9 @@ static void expect(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *ev;
 
-	MUST(rdma_get_cm_event(ch, &ev) == 0);
-	MUST(ev->event == type);
-	MUST(rdma_ack_cm_event(ev) == 0);
+	VERB(rdma_get_cm_event(ch, &ev) == 0);
+	VERB(ev->event == type);
+	VERB(rdma_ack_cm_event(ev) == 0);
 }
 
 /* A request that its listener has not answered. */
@@ -80,26 +80,26 @@ static void ask(void)
 	struct rdma_cm_event *ev;
 	struct ibv_qp_init_attr init = {.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
 
-	MUST(client && server);
-	MUST(rdma_create_id(server, &listener, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_bind_addr(listener, (struct sockaddr *)&to) == 0);
-	MUST(rdma_listen(listener, 4) == 0);
+	VERB(client && server);
+	VERB(rdma_create_id(server, &listener, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(listener, (struct sockaddr *)&to) == 0);
+	VERB(rdma_listen(listener, 4) == 0);
 	to.sin_port = rdma_get_src_port(listener);
-	MUST(rdma_create_id(client, &id, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000) == 0);
+	VERB(rdma_create_id(client, &id, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000) == 0);
 	expect(client, RDMA_CM_EVENT_ADDR_RESOLVED);
-	MUST(rdma_resolve_route(id, 2000) == 0);
+	VERB(rdma_resolve_route(id, 2000) == 0);
 	expect(client, RDMA_CM_EVENT_ROUTE_RESOLVED);
-	MUST(rdma_create_qp(id, NULL, &init) == 0);
-	MUST(rdma_connect(id, &param) == 0);
-	MUST(rdma_get_cm_event(server, &ev) == 0);
-	MUST(ev->event == RDMA_CM_EVENT_CONNECT_REQUEST);
+	VERB(rdma_create_qp(id, NULL, &init) == 0);
+	VERB(rdma_connect(id, &param) == 0);
+	VERB(rdma_get_cm_event(server, &ev) == 0);
+	VERB(ev->event == RDMA_CM_EVENT_CONNECT_REQUEST);
 	asked = ev->id;
-	MUST(rdma_ack_cm_event(ev) == 0);
-	MUST(rdma_destroy_id(asked) == 0);
+	VERB(rdma_ack_cm_event(ev) == 0);
+	VERB(rdma_destroy_id(asked) == 0);
 	rdma_destroy_qp(id);
-	MUST(rdma_destroy_id(id) == 0);
-	MUST(rdma_destroy_id(listener) == 0);
+	VERB(rdma_destroy_id(id) == 0);
+	VERB(rdma_destroy_id(listener) == 0);
 	rdma_destroy_event_channel(client);
 	rdma_destroy_event_channel(server);
 }
@@ -115,19 +115,19 @@ static void share(const struct side *s)
 	struct ibv_cq *cq;
 	struct ibv_mw *mw;
 
-	MUST(ch = ibv_create_comp_channel(s->ctx));
-	MUST(cq = ibv_create_cq(s->ctx, 8, NULL, ch, 0));
-	MUST(ibv_req_notify_cq(cq, 0) == 0);
-	MUST(srq = ibv_create_srq(s->pd, &attr));
-	MUST(mw = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2));
+	VERB(ch = ibv_create_comp_channel(s->ctx));
+	VERB(cq = ibv_create_cq(s->ctx, 8, NULL, ch, 0));
+	VERB(ibv_req_notify_cq(cq, 0) == 0);
+	VERB(srq = ibv_create_srq(s->pd, &attr));
+	VERB(mw = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2));
 	init.srq = srq;
 	init.recv_cq = cq;
-	MUST(qp = ibv_create_qp(s->pd, &init));
-	MUST(ibv_destroy_qp(qp) == 0);
-	MUST(ibv_dealloc_mw(mw) == 0);
-	MUST(ibv_destroy_srq(srq) == 0);
-	MUST(ibv_destroy_cq(cq) == 0);
-	MUST(ibv_destroy_comp_channel(ch) == 0);
+	VERB(qp = ibv_create_qp(s->pd, &init));
+	VERB(ibv_destroy_qp(qp) == 0);
+	VERB(ibv_dealloc_mw(mw) == 0);
+	VERB(ibv_destroy_srq(srq) == 0);
+	VERB(ibv_destroy_cq(cq) == 0);
+	VERB(ibv_destroy_comp_channel(ch) == 0);
 }
 
 static void run(void)

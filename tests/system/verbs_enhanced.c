@@ -40,22 +40,22 @@ static void open_all(void)
 
 	side_open(&a, 0);
 	side_open(&b, 1);
-	MUST(queue = ibv_create_cq_ex(a.ctx, &cq_init));
+	VERB(queue = ibv_create_cq_ex(a.ctx, &cq_init));
 	init.send_cq = init.recv_cq = ibv_cq_ex_to_cq(queue);
 	init.pd = a.pd;
 	p = (struct pair){.side = {&a, &b}};
-	MUST(p.qp[0] = ibv_create_qp_ex(a.ctx, &init));
-	MUST(qp = ibv_qp_to_qp_ex(p.qp[0]));
+	VERB(p.qp[0] = ibv_create_qp_ex(a.ctx, &init));
+	VERB(qp = ibv_qp_to_qp_ex(p.qp[0]));
 	plain = side_init(&b);
-	MUST(p.qp[1] = ibv_create_qp(b.pd, &plain));
-	MUST(!ibv_qp_to_qp_ex(p.qp[1]));
+	VERB(p.qp[1] = ibv_create_qp(b.pd, &plain));
+	VERB(!ibv_qp_to_qp_ex(p.qp[1]));
 	pair_connect(&p);
 }
 
 static void close_all(void)
 {
 	pair_close(&p);
-	MUST(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)) == 0);
+	VERB(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)) == 0);
 	side_close(&a);
 	side_close(&b);
 }
@@ -67,19 +67,19 @@ static bool starts(void *arg)
 	struct ibv_poll_cq_attr attr = {0};
 	int r = ibv_start_poll(arg, &attr);
 
-	MUST(r == 0 || r == ENOENT);
+	VERB(r == 0 || r == ENOENT);
 	return r == 0;
 }
 
 /* The next completion; polling goes on until done(). */
 static void next(uint64_t wr_id, enum ibv_wc_opcode opcode)
 {
-	MUST(rig_eventually(starts, queue));
-	MUST(queue->status == IBV_WC_SUCCESS && queue->wr_id == wr_id);
-	MUST(ibv_wc_read_opcode(queue) == opcode);
-	MUST(ibv_wc_read_qp_num(queue) == p.qp[0]->qp_num);
-	MUST(ibv_wc_read_vendor_err(queue) == 0);
-	MUST(ibv_wc_read_completion_wallclock_ns(queue) / 1000000000 <= (uint64_t)time(NULL) + 1);
+	VERB(rig_eventually(starts, queue));
+	VERB(queue->status == IBV_WC_SUCCESS && queue->wr_id == wr_id);
+	VERB(ibv_wc_read_opcode(queue) == opcode);
+	VERB(ibv_wc_read_qp_num(queue) == p.qp[0]->qp_num);
+	VERB(ibv_wc_read_vendor_err(queue) == 0);
+	VERB(ibv_wc_read_completion_wallclock_ns(queue) / 1000000000 <= (uint64_t)time(NULL) + 1);
 }
 
 static void done(void)
@@ -113,7 +113,7 @@ static void batch(void)
 	ibv_wr_send(qp);
 	ibv_wr_set_sge_list(qp, 2,
 			    (struct ibv_sge[]){side_sge(&a, 0, 4000), side_sge(&a, 4000, 6000)});
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(1, IBV_WC_RDMA_WRITE);
 	done();
 	next(2, IBV_WC_RDMA_READ);
@@ -138,10 +138,10 @@ static void inline_data(void)
 	ibv_wr_set_inline_data_list(
 		qp, 2, (struct ibv_data_buf[]){{bytes, 20}, {bytes + 20, sizeof(bytes) - 20}});
 	memset(bytes, 0, sizeof(bytes));
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(4, IBV_WC_SEND);
 	done();
-	MUST(rig_done(b.cq, 51, IBV_WC_RECV).byte_len == sizeof(bytes));
+	VERB(rig_done(b.cq, 51, IBV_WC_RECV).byte_len == sizeof(bytes));
 	rig_same(b.mem, sizeof(bytes), 2);
 }
 
@@ -154,11 +154,11 @@ static void immediate(void)
 	begin(5);
 	ibv_wr_rdma_write_imm(qp, b.mr->rkey, (uintptr_t)b.mem + 8192, htobe32(77));
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 3000);
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(5, IBV_WC_RDMA_WRITE);
 	done();
 	wc = rig_done(b.cq, 52, IBV_WC_RECV_RDMA_WITH_IMM);
-	MUST(wc.imm_data == htobe32(77) && wc.byte_len == 3000);
+	VERB(wc.imm_data == htobe32(77) && wc.byte_len == 3000);
 	rig_same(b.mem + 8192, 3000, 3);
 }
 
@@ -185,27 +185,27 @@ static void send_immediate(void)
 	qp->wr_id = 33;
 	ibv_wr_rdma_write_imm(qp, b.mr->rkey, (uintptr_t)b.mem, htobe32(80));
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 0);
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	for (uint64_t i = 0; i < 4; i++) {
 		next(30 + i, i < 3 ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
 		done();
 	}
 	wc = rig_done(b.cq, 70, IBV_WC_RECV);
-	MUST(wc.byte_len == 10 && wc.wc_flags == 0);
+	VERB(wc.byte_len == 10 && wc.wc_flags == 0);
 	wc = rig_done(b.cq, 71, IBV_WC_RECV);
-	MUST(wc.byte_len == 3000 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htobe32(77));
+	VERB(wc.byte_len == 3000 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htobe32(77));
 	rig_same(b.mem + 33000, 3000, 5);
 	wc = rig_done(b.cq, 72, IBV_WC_RECV);
-	MUST(wc.byte_len == 0 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htobe32(78));
-	MUST(rig_done(b.cq, 73, IBV_WC_RECV_RDMA_WITH_IMM).imm_data == htobe32(80));
+	VERB(wc.byte_len == 0 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htobe32(78));
+	VERB(rig_done(b.cq, 73, IBV_WC_RECV_RDMA_WITH_IMM).imm_data == htobe32(80));
 	/* The other way: ibv_post_send(), ibv_wc_read_imm_data(). */
 	post_recv(&p, 0, 34, 8192, 700);
 	rig_fill(b.mem, 700, 6);
-	MUST(post(&p, 1, &wr, &back) == 0);
+	VERB(post(&p, 1, &wr, &back) == 0);
 	rig_done(b.cq, 32, IBV_WC_SEND);
 	next(34, IBV_WC_RECV);
-	MUST(ibv_wc_read_wc_flags(queue) == IBV_WC_WITH_IMM && ibv_wc_read_byte_len(queue) == 700);
-	MUST(ibv_wc_read_imm_data(queue) == htobe32(79));
+	VERB(ibv_wc_read_wc_flags(queue) == IBV_WC_WITH_IMM && ibv_wc_read_byte_len(queue) == 700);
+	VERB(ibv_wc_read_imm_data(queue) == htobe32(79));
 	done();
 	rig_same(a.mem + 8192, 700, 6);
 }
@@ -218,17 +218,17 @@ static void atomics(void)
 	begin(6);
 	ibv_wr_atomic_fetch_add(qp, b.mr->rkey, (uintptr_t)cell, 10);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)old, 8);
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(6, IBV_WC_FETCH_ADD);
 	done();
-	MUST(*old == 5 && *cell == 15);
+	VERB(*old == 5 && *cell == 15);
 	begin(7);
 	ibv_wr_atomic_cmp_swp(qp, b.mr->rkey, (uintptr_t)cell, 15, 99);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)old, 8);
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(7, IBV_WC_COMP_SWAP);
 	done();
-	MUST(*old == 15 && *cell == 99);
+	VERB(*old == 15 && *cell == 99);
 }
 
 /* Binds a window here, the peer writes through it and invalidates it; then the same with a local
@@ -243,24 +243,24 @@ static void windows(void)
 	struct ibv_sge from = side_sge(&b, 0, 4096), word = side_sge(&b, 0, 4);
 	uint32_t rkey;
 
-	MUST(mw);
+	VERB(mw);
 	rkey = ibv_inc_rkey(mw->rkey);
 	begin(8);
 	ibv_wr_bind_mw(qp, mw, rkey, &info);
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(8, IBV_WC_BIND_MW);
 	done();
 	rig_fill(b.mem, 4096, 4);
 	write.wr.rdma.rkey = inv.invalidate_rkey = rkey;
 	write.wr.rdma.remote_addr = info.addr;
 	post_recv(&p, 0, 9, 0, 64);
-	MUST(post(&p, 1, &write, &from) == 0);
-	MUST(post(&p, 1, &inv, &word) == 0);
+	VERB(post(&p, 1, &write, &from) == 0);
+	VERB(post(&p, 1, &inv, &word) == 0);
 	rig_done(b.cq, 60, IBV_WC_RDMA_WRITE);
 	rig_done(b.cq, 61, IBV_WC_SEND);
 	next(9, IBV_WC_RECV);
-	MUST(ibv_wc_read_wc_flags(queue) & IBV_WC_WITH_INV);
-	MUST(ibv_wc_read_invalidated_rkey(queue) == rkey && ibv_wc_read_byte_len(queue) == 4);
+	VERB(ibv_wc_read_wc_flags(queue) & IBV_WC_WITH_INV);
+	VERB(ibv_wc_read_invalidated_rkey(queue) == rkey && ibv_wc_read_byte_len(queue) == 4);
 	done();
 	rig_same(a.mem + 4096, 4096, 4);
 	rkey = ibv_inc_rkey(rkey);
@@ -268,12 +268,12 @@ static void windows(void)
 	ibv_wr_bind_mw(qp, mw, rkey, &info);
 	qp->wr_id = 11;
 	ibv_wr_local_inv(qp, rkey);
-	MUST(ibv_wr_complete(qp) == 0);
+	VERB(ibv_wr_complete(qp) == 0);
 	next(10, IBV_WC_BIND_MW);
 	done();
 	next(11, IBV_WC_LOCAL_INV);
 	done();
-	MUST(ibv_dealloc_mw(mw) == 0);
+	VERB(ibv_dealloc_mw(mw) == 0);
 }
 
 /* Nothing of a batch is posted that is given up or wrong. */
@@ -289,12 +289,12 @@ static void nothing_posted(void)
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.mem, 8);
 	ibv_wr_atomic_write(qp, b.mr->rkey, (uintptr_t)b.mem, a.mem);
-	MUST(ibv_wr_complete(qp) == EOPNOTSUPP);
+	VERB(ibv_wr_complete(qp) == EOPNOTSUPP);
 	begin(22);
 	for (int i = 0; i < 100; i++)
 		ibv_wr_send(qp);
-	MUST(ibv_wr_complete(qp) == ENOMEM);
-	MUST(ibv_start_poll(queue, &attr) == ENOENT);
+	VERB(ibv_wr_complete(qp) == ENOMEM);
+	VERB(ibv_start_poll(queue, &attr) == ENOENT);
 	batch();
 }
 

@@ -32,16 +32,16 @@ static void in_child(void (*run)(void *arg), void *arg)
 	int status;
 	pid_t pid = fork();
 
-	MUST(pid >= 0);
+	VERB(pid >= 0);
 	if (pid == 0) {
 		alarm(60); /* a child that waits without end */
 		run(arg);
 		_exit(0);
 	}
-	MUST(waitpid(pid, &status, 0) == pid);
+	VERB(waitpid(pid, &status, 0) == pid);
 	if (WIFSIGNALED(status))
 		printf("the child got signal %d\n", WTERMSIG(status));
-	MUST(status == 0);
+	VERB(status == 0);
 }
 
 /* Everything of its own. */
@@ -69,19 +69,19 @@ static void open_all(struct objects *o)
 	side_open(&o->b, 1);
 	pair_open(&o->p, &o->a, &o->b);
 	pair_send(&o->p, 0, 2000, 1);
-	MUST(o->ch = ibv_create_comp_channel(o->a.ctx));
-	MUST(o->events = rdma_create_event_channel());
-	MUST(rdma_create_id(o->events, &o->listener, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_bind_addr(o->listener, (struct sockaddr *)&any) == 0);
-	MUST(rdma_listen(o->listener, 4) == 0);
+	VERB(o->ch = ibv_create_comp_channel(o->a.ctx));
+	VERB(o->events = rdma_create_event_channel());
+	VERB(rdma_create_id(o->events, &o->listener, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(o->listener, (struct sockaddr *)&any) == 0);
+	VERB(rdma_listen(o->listener, 4) == 0);
 }
 
 static void close_all(struct objects *o)
 {
 	pair_send(&o->p, 1, 5000, 2);
-	MUST(rdma_destroy_id(o->listener) == 0);
+	VERB(rdma_destroy_id(o->listener) == 0);
 	rdma_destroy_event_channel(o->events);
-	MUST(ibv_destroy_comp_channel(o->ch) == 0);
+	VERB(ibv_destroy_comp_channel(o->ch) == 0);
 	pair_close(&o->p);
 	side_close(&o->a);
 	side_close(&o->b);
@@ -99,17 +99,17 @@ static void refuse(void *arg)
 	struct ibv_wc wc;
 	void *user;
 
-	MUST(post(&o->p, 0, &send, &sge) == ECHILD);
-	MUST(ibv_post_recv(o->p.qp[0], &wr, &bad_recv) == ECHILD);
-	MUST(ibv_poll_cq(o->a.cq, 1, &wc) < 0);
-	MUST(ibv_req_notify_cq(o->a.cq, 0) == ECHILD);
-	MUST(!ibv_reg_mr(o->a.pd, o, sizeof(*o), 0) && errno == ECHILD);
-	MUST(ibv_get_cq_event(o->ch, &cq, &user) == -1 && errno == ECHILD);
-	MUST(rdma_get_cm_event(o->events, &ev) == -1 && errno == ECHILD);
-	MUST(rdma_listen(o->listener, 1) == -1 && errno == ECHILD);
-	MUST(rdma_destroy_id(o->listener) == -1 && errno == ECHILD);
-	MUST(ibv_destroy_qp(o->p.qp[0]) == ECHILD);
-	MUST(ibv_dereg_mr(o->a.mr) == ECHILD);
+	VERB(post(&o->p, 0, &send, &sge) == ECHILD);
+	VERB(ibv_post_recv(o->p.qp[0], &wr, &bad_recv) == ECHILD);
+	VERB(ibv_poll_cq(o->a.cq, 1, &wc) < 0);
+	VERB(ibv_req_notify_cq(o->a.cq, 0) == ECHILD);
+	VERB(!ibv_reg_mr(o->a.pd, o, sizeof(*o), 0) && errno == ECHILD);
+	VERB(ibv_get_cq_event(o->ch, &cq, &user) == -1 && errno == ECHILD);
+	VERB(rdma_get_cm_event(o->events, &ev) == -1 && errno == ECHILD);
+	VERB(rdma_listen(o->listener, 1) == -1 && errno == ECHILD);
+	VERB(rdma_destroy_id(o->listener) == -1 && errno == ECHILD);
+	VERB(ibv_destroy_qp(o->p.qp[0]) == ECHILD);
+	VERB(ibv_dereg_mr(o->a.mr) == ECHILD);
 }
 
 /* The parent's contexts and channels serve new objects. */
@@ -126,18 +126,18 @@ static void reuse(void *arg)
 	for (int i = 0; i < 2; i++) {
 		struct side *s = i ? &b : &a;
 
-		MUST(s->pd = ibv_alloc_pd(s->ctx));
-		MUST(s->cq = ibv_create_cq(s->ctx, 64, s, i ? NULL : o->ch, 0));
-		MUST(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
-		MUST(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE));
+		VERB(s->pd = ibv_alloc_pd(s->ctx));
+		VERB(s->cq = ibv_create_cq(s->ctx, 64, s, i ? NULL : o->ch, 0));
+		VERB(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
+		VERB(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE));
 	}
 	pair_open(&p, &a, &b);
-	MUST(ibv_req_notify_cq(a.cq, 0) == 0);
+	VERB(ibv_req_notify_cq(a.cq, 0) == 0);
 	pair_send(&p, 0, 7000, 3);
-	MUST(ibv_get_cq_event(o->ch, &cq, &user) == 0 && cq == a.cq);
-	MUST(rdma_create_id(o->events, &id, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_bind_addr(id, (struct sockaddr *)&any) == 0 && rdma_listen(id, 1) == 0);
-	MUST(rdma_destroy_id(id) == 0);
+	VERB(ibv_get_cq_event(o->ch, &cq, &user) == 0 && cq == a.cq);
+	VERB(rdma_create_id(o->events, &id, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(id, (struct sockaddr *)&any) == 0 && rdma_listen(id, 1) == 0);
+	VERB(rdma_destroy_id(id) == 0);
 	/* It leaves without destroying anything. */
 }
 
@@ -148,7 +148,7 @@ static void killed(void *arg)
 	pid_t pid;
 
 	(void)arg;
-	MUST(pipe(ready) == 0 && (pid = fork()) >= 0);
+	VERB(pipe(ready) == 0 && (pid = fork()) >= 0);
 	if (pid == 0) {
 		struct side a, b;
 		struct pair p;
@@ -157,11 +157,11 @@ static void killed(void *arg)
 		side_open(&b, 1);
 		pair_open(&p, &a, &b);
 		pair_send(&p, 0, 100, 1);
-		MUST(write(ready[1], "x", 1) == 1);
+		VERB(write(ready[1], "x", 1) == 1);
 		pause();
 	}
-	MUST(read(ready[0], &byte, 1) == 1);
-	MUST(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	VERB(read(ready[0], &byte, 1) == 1);
+	VERB(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
 	close(ready[0]);
 	close(ready[1]);
 }
@@ -175,8 +175,8 @@ static void *busy(void *arg)
 	while (!__atomic_load_n(&s->ctx, __ATOMIC_ACQUIRE))
 		;
 	while (__atomic_load_n(&s->ctx, __ATOMIC_ACQUIRE)) {
-		MUST(mr = ibv_reg_mr(s->pd, s->mem, 8192, IBV_ACCESS_LOCAL_WRITE));
-		MUST(ibv_dereg_mr(mr) == 0);
+		VERB(mr = ibv_reg_mr(s->pd, s->mem, 8192, IBV_ACCESS_LOCAL_WRITE));
+		VERB(ibv_dereg_mr(mr) == 0);
 	}
 	return NULL;
 }
@@ -185,7 +185,7 @@ static void alloc_one(void *arg)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(((struct side *)arg)->ctx);
 
-	MUST(pd && ibv_dealloc_pd(pd) == 0);
+	VERB(pd && ibv_dealloc_pd(pd) == 0);
 }
 
 static void many_forks(void)
@@ -195,7 +195,7 @@ static void many_forks(void)
 
 	side_open(&s, 0);
 	seen = s;
-	MUST(pthread_create(&thread, NULL, busy, &seen) == 0);
+	VERB(pthread_create(&thread, NULL, busy, &seen) == 0);
 	for (int i = 0; i < 20; i++)
 		in_child(alloc_one, &s);
 	__atomic_store_n(&seen.ctx, NULL, __ATOMIC_RELEASE);

@@ -41,15 +41,15 @@ static void *wait_for_completion(void *arg)
 	void *context;
 
 	for (int i = 0; i < 2; i++) {
-		MUST(cq[i] = ibv_create_cq(s.ctx, 8, NULL, ch, 0));
-		MUST(ibv_req_notify_cq(cq[i], 0) == 0);
+		VERB(cq[i] = ibv_create_cq(s.ctx, 8, NULL, ch, 0));
+		VERB(ibv_req_notify_cq(cq[i], 0) == 0);
 	}
 	for (int i = 0; i < 3; i++)
-		MUST(ibv_get_cq_event(ch, &got, &context) == -1 && errno == EIO);
-	MUST(!readable(ch->fd));
-	MUST(rig_eventually(cannot_poll, cq[0]) && rig_eventually(cannot_poll, cq[1]));
-	MUST(ibv_destroy_cq(cq[0]) == 0 && ibv_destroy_cq(cq[1]) == 0);
-	MUST(ibv_destroy_comp_channel(ch) == 0);
+		VERB(ibv_get_cq_event(ch, &got, &context) == -1 && errno == EIO);
+	VERB(!readable(ch->fd));
+	VERB(rig_eventually(cannot_poll, cq[0]) && rig_eventually(cannot_poll, cq[1]));
+	VERB(ibv_destroy_cq(cq[0]) == 0 && ibv_destroy_cq(cq[1]) == 0);
+	VERB(ibv_destroy_comp_channel(ch) == 0);
 	return NULL;
 }
 
@@ -58,8 +58,8 @@ static void *wait_for_request(void *arg)
 {
 	struct rdma_cm_id *id;
 
-	MUST(rdma_get_request(arg, &id) == -1);
-	MUST(rdma_destroy_id(arg) == 0);
+	VERB(rdma_get_request(arg, &id) == -1);
+	VERB(rdma_destroy_id(arg) == 0);
 	return NULL;
 }
 
@@ -68,8 +68,8 @@ static struct rdma_cm_id *listener(struct rdma_event_channel *channel)
 	struct sockaddr_in at = addr;
 	struct rdma_cm_id *id;
 
-	MUST(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
-	MUST(rdma_bind_addr(id, (struct sockaddr *)&at) == 0 && rdma_listen(id, 1) == 0);
+	VERB(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(id, (struct sockaddr *)&at) == 0 && rdma_listen(id, 1) == 0);
 	return id;
 }
 
@@ -77,11 +77,11 @@ static void wait_for_ids(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct rdma_cm_event *ev;
 
-	MUST(rdma_get_cm_event(ch, &ev) == 0);
-	MUST(ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL && ev->id == id);
-	MUST(rdma_ack_cm_event(ev) == 0);
-	MUST(!readable(ch->fd));
-	MUST(rdma_destroy_id(id) == 0);
+	VERB(rdma_get_cm_event(ch, &ev) == 0);
+	VERB(ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL && ev->id == id);
+	VERB(rdma_ack_cm_event(ev) == 0);
+	VERB(!readable(ch->fd));
+	VERB(rdma_destroy_id(id) == 0);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -89,9 +89,9 @@ static void wait_for_device(void)
 {
 	struct ibv_async_event ev;
 
-	MUST(ibv_get_async_event(s.ctx, &ev) == 0 && ev.event_type == IBV_EVENT_DEVICE_FATAL);
+	VERB(ibv_get_async_event(s.ctx, &ev) == 0 && ev.event_type == IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&ev);
-	MUST(!readable(s.ctx->async_fd));
+	VERB(!readable(s.ctx->async_fd));
 }
 
 int main(int argc, char **argv)
@@ -103,17 +103,17 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	addr.sin_family = AF_INET;
-	MUST(argc == 2 && inet_pton(AF_INET, argv[1], &addr.sin_addr) == 1);
+	VERB(argc == 2 && inet_pton(AF_INET, argv[1], &addr.sin_addr) == 1);
 	side_open(&s, 0);
-	MUST(channel = rdma_create_event_channel());
+	VERB(channel = rdma_create_event_channel());
 	id = listener(channel);
-	MUST(completions = ibv_create_comp_channel(s.ctx));
-	MUST(pthread_create(&thread[0], NULL, wait_for_completion, completions) == 0);
-	MUST(pthread_create(&thread[1], NULL, wait_for_request, listener(NULL)) == 0);
+	VERB(completions = ibv_create_comp_channel(s.ctx));
+	VERB(pthread_create(&thread[0], NULL, wait_for_completion, completions) == 0);
+	VERB(pthread_create(&thread[1], NULL, wait_for_request, listener(NULL)) == 0);
 	printf("waiting\n");
 	wait_for_ids(channel, id);
 	wait_for_device();
-	MUST(pthread_join(thread[0], NULL) == 0 && pthread_join(thread[1], NULL) == 0);
+	VERB(pthread_join(thread[0], NULL) == 0 && pthread_join(thread[1], NULL) == 0);
 	side_close(&s);
 	printf("ok a daemon that is killed\n");
 	return 0;

@@ -21,7 +21,7 @@ static void open_small(struct pair *p, struct side *a, struct side *b, struct ib
 
 		init.cap.max_recv_wr = 1;
 		init.srq = i == 1 ? srq : NULL;
-		MUST(p->qp[i] = ibv_create_qp(p->side[i]->pd, &init));
+		VERB(p->qp[i] = ibv_create_qp(p->side[i]->pd, &init));
 	}
 	pair_connect(p);
 }
@@ -32,8 +32,8 @@ static void receive(struct pair *p, struct ibv_srq *srq, uint64_t wr_id)
 	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
 
 	memset(p->side[1]->mem, 0, LEN);
-	MUST((srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(p->qp[1], &wr, &bad)) == 0);
-	MUST(rig_done(p->side[1]->cq, wr_id, IBV_WC_RECV).byte_len == LEN);
+	VERB((srq ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(p->qp[1], &wr, &bad)) == 0);
+	VERB(rig_done(p->side[1]->cq, wr_id, IBV_WC_RECV).byte_len == LEN);
 	rig_same(p->side[1]->mem, LEN, 5);
 }
 
@@ -47,7 +47,7 @@ static void sleeping_receiver(struct side *a, struct side *b, struct ibv_srq *sr
 		struct ibv_send_wr wr = {.wr_id = i, .opcode = IBV_WR_SEND};
 		struct ibv_sge sge = side_sge(a, 0, LEN);
 
-		MUST(post(&p, 0, &wr, &sge) == 0);
+		VERB(post(&p, 0, &wr, &sge) == 0);
 	}
 	usleep(SLEEP_US); /* it waits for nothing: this receiver is slow */
 	for (unsigned i = 0; i < MESSAGES; i++)
@@ -63,9 +63,9 @@ static void with_shared_queue(struct side *a, struct side *b)
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = 1, .max_sge = 1}};
 	struct ibv_srq *srq = ibv_create_srq(b->pd, &init);
 
-	MUST(srq);
+	VERB(srq);
 	sleeping_receiver(a, b, srq);
-	MUST(ibv_destroy_srq(srq) == 0);
+	VERB(ibv_destroy_srq(srq) == 0);
 }
 
 /* Receives name memory without a key, which messages without bytes do not need. */
@@ -92,8 +92,8 @@ static void no_bytes(struct side *a, struct side *b)
 		struct ibv_send_wr wr = {.wr_id = i, .opcode = ops[i / 2].op};
 
 		if (ops[i / 2].takes)
-			MUST(ibv_post_recv(p.qp[1], &recv, &bad) == 0);
-		MUST(post(&p, 0, &wr, i % 2 ? &empty : NULL) == 0);
+			VERB(ibv_post_recv(p.qp[1], &recv, &bad) == 0);
+		VERB(post(&p, 0, &wr, i % 2 ? &empty : NULL) == 0);
 		rig_done(a->cq, i, ops[i / 2].done);
 		if (ops[i / 2].takes)
 			rig_done(b->cq, i, ops[i / 2].came);

@@ -50,8 +50,8 @@ static void writes_and_reads(void)
 
 	pair_open(&p, &a, &b);
 	rig_fill(a.mem, 20000, 1);
-	MUST(post(&p, 0, &write, &from) == 0);
-	MUST(post(&p, 0, &read, &back) == 0);
+	VERB(post(&p, 0, &write, &from) == 0);
+	VERB(post(&p, 0, &read, &back) == 0);
 	rig_done(a.cq, 7, IBV_WC_RDMA_WRITE);
 	rig_done(a.cq, 7, IBV_WC_RDMA_READ);
 	rig_same(b.mem + 1000, 20000, 1);
@@ -70,11 +70,11 @@ static void write_with_imm(void)
 	rig_fill(a.mem, 5000, 2);
 	wr.imm_data = htobe32(0x12345678);
 	post_recv(&p, 1, 9, 60000, 8);
-	MUST(post(&p, 0, &wr, &from) == 0);
+	VERB(post(&p, 0, &wr, &from) == 0);
 	rig_done(a.cq, 7, IBV_WC_RDMA_WRITE);
 	wc = rig_done(b.cq, 9, IBV_WC_RECV_RDMA_WITH_IMM);
-	MUST(wc.wc_flags & IBV_WC_WITH_IMM && wc.imm_data == htobe32(0x12345678));
-	MUST(wc.byte_len == 5000);
+	VERB(wc.wc_flags & IBV_WC_WITH_IMM && wc.imm_data == htobe32(0x12345678));
+	VERB(wc.byte_len == 5000);
 	rig_same(b.mem + 100, 5000, 2);
 	pair_close(&p);
 }
@@ -94,12 +94,12 @@ static void atomics(void)
 	add.wr.atomic.compare_add = 2;
 	swap.wr.atomic.compare_add = 42;
 	swap.wr.atomic.swap = 1000;
-	MUST(post(&p, 0, &add, &old) == 0);
+	VERB(post(&p, 0, &add, &old) == 0);
 	rig_done(a.cq, 1, IBV_WC_FETCH_ADD);
-	MUST(*got == 40 && *cell == 42);
-	MUST(post(&p, 0, &swap, &old) == 0);
+	VERB(*got == 40 && *cell == 42);
+	VERB(post(&p, 0, &swap, &old) == 0);
 	rig_done(a.cq, 2, IBV_WC_COMP_SWAP);
-	MUST(*got == 42 && *cell == 1000);
+	VERB(*got == 42 && *cell == 1000);
 	pair_close(&p);
 }
 
@@ -117,7 +117,7 @@ static void late_receive(void)
 
 	pair_open(&p, &a, &b);
 	rig_fill(a.mem, 9000, 3);
-	MUST(post(&p, 0, &wr, &from) == 0);
+	VERB(post(&p, 0, &wr, &from) == 0);
 	if (acks)
 		rig_done(a.cq, 3, IBV_WC_SEND);
 	post_recv(&p, 1, 4, 20000, 9000);
@@ -125,8 +125,8 @@ static void late_receive(void)
 	if (!acks)
 		rig_done(a.cq, 3, IBV_WC_SEND);
 	rig_same(b.mem + 20000, 9000, 3);
-	MUST(ibv_query_qp(p.qp[0], &attr, IBV_QP_RNR_RETRY, &init) == 0);
-	MUST(attr.rnr_retry == 7 && attr.qp_state == IBV_QPS_RTS);
+	VERB(ibv_query_qp(p.qp[0], &attr, IBV_QP_RNR_RETRY, &init) == 0);
+	VERB(attr.rnr_retry == 7 && attr.qp_state == IBV_QPS_RTS);
 	pair_close(&p);
 }
 
@@ -140,7 +140,7 @@ static void must_be_refused(struct pair *p, uint32_t rkey)
 	struct ibv_async_event ev;
 	struct ibv_wc wc;
 
-	MUST(post(p, 0, &wr, &from) == 0);
+	VERB(post(p, 0, &wr, &from) == 0);
 	wc = rig_wc(a.cq);
 	/* A Write that the peer refuses may be complete already; the next request shows it. */
 	if (wc.status == IBV_WC_SUCCESS) {
@@ -149,9 +149,9 @@ static void must_be_refused(struct pair *p, uint32_t rkey)
 		if (post(p, 0, &read, &from) == 0)
 			wc = rig_wc(a.cq);
 	}
-	MUST(wc.status != IBV_WC_SUCCESS);
-	MUST(ibv_get_async_event(b.ctx, &ev) == 0);
-	MUST(ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == p->qp[1]);
+	VERB(wc.status != IBV_WC_SUCCESS);
+	VERB(ibv_get_async_event(b.ctx, &ev) == 0);
+	VERB(ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == p->qp[1]);
 	ibv_ack_async_event(&ev);
 }
 
@@ -164,8 +164,8 @@ static void write_through(struct pair *p, uint32_t rkey, unsigned seed)
 	struct ibv_send_wr read = rdma(IBV_WR_RDMA_READ, &b, 4096, b.mr->rkey);
 
 	rig_fill(a.mem, 4000, seed);
-	MUST(post(p, 0, &wr, &from) == 0);
-	MUST(post(p, 0, &read, &to) == 0);
+	VERB(post(p, 0, &wr, &from) == 0);
+	VERB(post(p, 0, &read, &to) == 0);
 	rig_done(a.cq, 7, IBV_WC_RDMA_WRITE);
 	rig_done(a.cq, 7, IBV_WC_RDMA_READ);
 	rig_same(b.mem + 4096, 4000, seed);
@@ -189,20 +189,20 @@ static void windows_1(void)
 	struct pair p;
 
 	pair_open(&p, &a, &b);
-	MUST(mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1));
+	VERB(mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_1));
 	before = mw->rkey;
 	bind.bind_info = part(4096);
-	MUST(ibv_bind_mw(p.qp[1], mw, &bind) == 0);
+	VERB(ibv_bind_mw(p.qp[1], mw, &bind) == 0);
 	rig_done(b.cq, 5, IBV_WC_BIND_MW);
-	MUST(mw->rkey != before);
+	VERB(mw->rkey != before);
 	write_through(&p, mw->rkey, 11);
 	before = mw->rkey;
 	bind.bind_info = part(0);
-	MUST(ibv_bind_mw(p.qp[1], mw, &bind) == 0);
+	VERB(ibv_bind_mw(p.qp[1], mw, &bind) == 0);
 	rig_done(b.cq, 5, IBV_WC_BIND_MW);
 	must_be_refused(&p, before);
 	pair_close(&p);
-	MUST(ibv_dealloc_mw(mw) == 0);
+	VERB(ibv_dealloc_mw(mw) == 0);
 }
 
 /* Bound by the send queue, and invalidated by the peer's Send. */
@@ -216,22 +216,22 @@ static void windows_2(void)
 	struct pair p;
 
 	pair_open(&p, &a, &b);
-	MUST(mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2));
+	VERB(mw = ibv_alloc_mw(b.pd, IBV_MW_TYPE_2));
 	bind.bind_mw.mw = mw;
 	bind.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
 	bind.bind_mw.bind_info = part(4096);
-	MUST(post(&p, 1, &bind, NULL) == 0);
+	VERB(post(&p, 1, &bind, NULL) == 0);
 	rig_done(b.cq, 6, IBV_WC_BIND_MW);
 	write_through(&p, bind.bind_mw.rkey, 12);
 	inv.invalidate_rkey = bind.bind_mw.rkey;
 	post_recv(&p, 1, 10, 0, 16);
-	MUST(post(&p, 0, &inv, &from) == 0);
+	VERB(post(&p, 0, &inv, &from) == 0);
 	rig_done(a.cq, 8, IBV_WC_SEND);
 	wc = rig_done(b.cq, 10, IBV_WC_RECV);
-	MUST(wc.wc_flags & IBV_WC_WITH_INV && wc.invalidated_rkey == bind.bind_mw.rkey);
+	VERB(wc.wc_flags & IBV_WC_WITH_INV && wc.invalidated_rkey == bind.bind_mw.rkey);
 	must_be_refused(&p, bind.bind_mw.rkey);
 	pair_close(&p);
-	MUST(ibv_dealloc_mw(mw) == 0);
+	VERB(ibv_dealloc_mw(mw) == 0);
 }
 
 /* ---- queues ---- */
@@ -249,7 +249,7 @@ static void srq_recv(struct ibv_srq *srq, uint64_t wr_id)
 	struct ibv_sge sge = side_sge(&b, 1000 * wr_id, 1000);
 	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	MUST(ibv_post_srq_recv(srq, &wr, &bad) == 0);
+	VERB(ibv_post_srq_recv(srq, &wr, &bad) == 0);
 }
 
 /* Sends of two queue pairs arrive in the receives of one queue, each once. */
@@ -260,11 +260,11 @@ static void share(struct ibv_srq *srq)
 
 	for (int i = 0; i < 2; i++) {
 		p[i] = (struct pair){.side = {&a, &b}};
-		MUST(p[i].qp[0] = qp_with(&a, NULL));
-		MUST(p[i].qp[1] = qp_with(&b, srq));
+		VERB(p[i].qp[0] = qp_with(&a, NULL));
+		VERB(p[i].qp[1] = qp_with(&b, srq));
 		pair_connect(&p[i]);
 	}
-	MUST(ibv_destroy_srq(srq) == EBUSY);
+	VERB(ibv_destroy_srq(srq) == EBUSY);
 	for (unsigned i = 0; i < 8; i++)
 		srq_recv(srq, i);
 	for (unsigned i = 0; i < 8; i++) {
@@ -273,14 +273,14 @@ static void share(struct ibv_srq *srq)
 		struct ibv_wc wc;
 
 		rig_fill(a.mem, 600, i);
-		MUST(post(&p[i & 1], 0, &wr, &from) == 0);
+		VERB(post(&p[i & 1], 0, &wr, &from) == 0);
 		rig_done(a.cq, i, IBV_WC_SEND);
 		wc = rig_wc(b.cq);
-		MUST(wc.status == IBV_WC_SUCCESS && wc.qp_num == p[i & 1].qp[1]->qp_num);
+		VERB(wc.status == IBV_WC_SUCCESS && wc.qp_num == p[i & 1].qp[1]->qp_num);
 		rig_same(b.mem + 1000 * wc.wr_id, 600, i);
 		seen |= 1u << wc.wr_id;
 	}
-	MUST(seen == 0xff);
+	VERB(seen == 0xff);
 	pair_close(&p[0]);
 	pair_close(&p[1]);
 }
@@ -298,16 +298,16 @@ static void shared_receives(void)
 	struct ibv_srq_attr attr;
 	struct ibv_srq *srq;
 
-	MUST(srq = ibv_create_srq(b.pd, &init));
-	MUST(ibv_query_srq(srq, &attr) == 0 && attr.max_wr >= 16 && attr.srq_limit == 4);
+	VERB(srq = ibv_create_srq(b.pd, &init));
+	VERB(ibv_query_srq(srq, &attr) == 0 && attr.max_wr >= 16 && attr.srq_limit == 4);
 	share(srq);
-	MUST(ibv_get_async_event(b.ctx, &ev) == 0);
-	MUST(ev.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && ev.element.srq == srq);
+	VERB(ibv_get_async_event(b.ctx, &ev) == 0);
+	VERB(ev.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && ev.element.srq == srq);
 	ibv_ack_async_event(&ev);
-	MUST(ibv_destroy_srq(srq) == 0);
-	MUST(srq = ibv_create_srq_ex(b.ctx, &ex));
+	VERB(ibv_destroy_srq(srq) == 0);
+	VERB(srq = ibv_create_srq_ex(b.ctx, &ex));
 	share(srq);
-	MUST(ibv_destroy_srq(srq) == 0);
+	VERB(ibv_destroy_srq(srq) == 0);
 }
 
 /* Completions that wait stay, and the events of a channel continue. */
@@ -318,23 +318,23 @@ static void resized_queue(void)
 	void *user;
 	struct pair p;
 
-	MUST(ch = ibv_create_comp_channel(a.ctx));
-	MUST(a.cq = ibv_create_cq(a.ctx, 2 * RIG_DEPTH, &p, ch, 0));
+	VERB(ch = ibv_create_comp_channel(a.ctx));
+	VERB(a.cq = ibv_create_cq(a.ctx, 2 * RIG_DEPTH, &p, ch, 0));
 	pair_open(&p, &a, &b);
-	MUST(ibv_resize_cq(a.cq, 500) == 0 && a.cq->cqe >= 500);
+	VERB(ibv_resize_cq(a.cq, 500) == 0 && a.cq->cqe >= 500);
 	pair_send(&p, 1, 3000, 21);
-	MUST(ibv_req_notify_cq(a.cq, 0) == 0);
+	VERB(ibv_req_notify_cq(a.cq, 0) == 0);
 	pair_send(&p, 0, 3000, 22);
-	MUST(ibv_get_cq_event(ch, &cq, &user) == 0 && cq == a.cq && user == &p);
+	VERB(ibv_get_cq_event(ch, &cq, &user) == 0 && cq == a.cq && user == &p);
 	ibv_ack_cq_events(cq, 1);
-	MUST(ibv_resize_cq(a.cq, 0) == EINVAL);
-	MUST(ibv_destroy_cq(a.cq) == EBUSY);
+	VERB(ibv_resize_cq(a.cq, 0) == EINVAL);
+	VERB(ibv_destroy_cq(a.cq) == EBUSY);
 	pair_close(&p);
-	MUST(ibv_destroy_comp_channel(ch) == EBUSY);
-	MUST(ibv_destroy_cq(a.cq) == 0);
-	MUST(fcntl(ch->fd, F_SETFL, O_NONBLOCK) == 0);
-	MUST(ibv_get_cq_event(ch, &cq, &user) == -1 && errno == EAGAIN);
-	MUST(ibv_destroy_comp_channel(ch) == 0);
+	VERB(ibv_destroy_comp_channel(ch) == EBUSY);
+	VERB(ibv_destroy_cq(a.cq) == 0);
+	VERB(fcntl(ch->fd, F_SETFL, O_NONBLOCK) == 0);
+	VERB(ibv_get_cq_event(ch, &cq, &user) == -1 && errno == EAGAIN);
+	VERB(ibv_destroy_comp_channel(ch) == 0);
 	a.cq = old;
 }
 
@@ -350,16 +350,16 @@ static void refused(void)
 	struct pair p;
 
 	init.qp_type = IBV_QPT_UD;
-	MUST(!ibv_create_qp(a.pd, &init) && errno == EOPNOTSUPP);
-	MUST(!ibv_create_ah(a.pd, &ah) && errno == EOPNOTSUPP);
-	MUST(!ibv_create_cq(a.ctx, 0, NULL, NULL, 0) && errno == EINVAL);
-	MUST(!ibv_create_cq(a.ctx, 1, NULL, NULL, 5) && errno == EINVAL);
-	MUST(ibv_query_port(a.ctx, 2, &port) == EINVAL);
-	MUST(!ibv_import_pd(a.ctx, 1) && errno == EOPNOTSUPP);
-	MUST(!ibv_alloc_td(a.ctx, &(struct ibv_td_init_attr){0}) && errno == EOPNOTSUPP);
+	VERB(!ibv_create_qp(a.pd, &init) && errno == EOPNOTSUPP);
+	VERB(!ibv_create_ah(a.pd, &ah) && errno == EOPNOTSUPP);
+	VERB(!ibv_create_cq(a.ctx, 0, NULL, NULL, 0) && errno == EINVAL);
+	VERB(!ibv_create_cq(a.ctx, 1, NULL, NULL, 5) && errno == EINVAL);
+	VERB(ibv_query_port(a.ctx, 2, &port) == EINVAL);
+	VERB(!ibv_import_pd(a.ctx, 1) && errno == EOPNOTSUPP);
+	VERB(!ibv_alloc_td(a.ctx, &(struct ibv_td_init_attr){0}) && errno == EOPNOTSUPP);
 	pair_open(&p, &a, &b);
-	MUST(post(&p, 0, &wr, &sge) == EOPNOTSUPP);
-	MUST(ibv_dealloc_pd(a.pd) == EBUSY);
+	VERB(post(&p, 0, &wr, &sge) == EOPNOTSUPP);
+	VERB(ibv_dealloc_pd(a.pd) == EBUSY);
 	pair_send(&p, 0, 100, 31);
 	pair_close(&p);
 }
@@ -394,13 +394,13 @@ static void wait_for_end(void)
 	struct ibv_port_attr port;
 
 	side_open(&b, 1);
-	MUST(ibv_query_port(b.ctx, 1, &port) == 0 && port.state == IBV_PORT_ACTIVE);
+	VERB(ibv_query_port(b.ctx, 1, &port) == 0 && port.state == IBV_PORT_ACTIVE);
 	printf("waiting\n");
-	MUST(ibv_get_async_event(b.ctx, &ev) == 0 && ev.event_type == IBV_EVENT_DEVICE_FATAL);
+	VERB(ibv_get_async_event(b.ctx, &ev) == 0 && ev.event_type == IBV_EVENT_DEVICE_FATAL);
 	ibv_ack_async_event(&ev);
-	MUST(ibv_query_port(b.ctx, 1, &port) == 0 && port.state == IBV_PORT_DOWN);
-	MUST(rig_eventually(cannot_poll, b.cq));
-	MUST(!ibv_alloc_pd(b.ctx));
+	VERB(ibv_query_port(b.ctx, 1, &port) == 0 && port.state == IBV_PORT_DOWN);
+	VERB(rig_eventually(cannot_poll, b.cq));
+	VERB(!ibv_alloc_pd(b.ctx));
 	printf("ok the end of the daemon\n");
 }
 

@@ -30,9 +30,9 @@ void rig_same(const void *came, size_t len, unsigned seed)
 {
 	uint8_t *expected = malloc(len + 1);
 
-	MUST(expected);
+	VERB(expected);
 	rig_fill(expected, len, seed);
-	MUST(memcmp(came, expected, len) == 0);
+	VERB(memcmp(came, expected, len) == 0);
 	free(expected);
 }
 
@@ -67,24 +67,24 @@ void side_open(struct side *s, unsigned device)
 
 	memset(s, 0, sizeof(*s));
 	list = ibv_get_device_list(&n);
-	MUST(list && n > (int)device);
-	MUST(s->ctx = ibv_open_device(list[device]));
+	VERB(list && n > (int)device);
+	VERB(s->ctx = ibv_open_device(list[device]));
 	ibv_free_device_list(list);
-	MUST(s->pd = ibv_alloc_pd(s->ctx));
-	MUST(s->cq = ibv_create_cq(s->ctx, 4 * RIG_DEPTH, s, NULL, 0));
-	MUST(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
+	VERB(s->pd = ibv_alloc_pd(s->ctx));
+	VERB(s->cq = ibv_create_cq(s->ctx, 4 * RIG_DEPTH, s, NULL, 0));
+	VERB(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
 	memset(s->mem, 0, RIG_SIZE);
-	MUST(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, all));
-	MUST(ibv_query_gid(s->ctx, 1, 0, &s->gid) == 0);
+	VERB(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, all));
+	VERB(ibv_query_gid(s->ctx, 1, 0, &s->gid) == 0);
 }
 
 void side_close(struct side *s)
 {
-	MUST(ibv_dereg_mr(s->mr) == 0);
+	VERB(ibv_dereg_mr(s->mr) == 0);
 	free(s->mem);
-	MUST(ibv_destroy_cq(s->cq) == 0);
-	MUST(ibv_dealloc_pd(s->pd) == 0);
-	MUST(ibv_close_device(s->ctx) == 0);
+	VERB(ibv_destroy_cq(s->cq) == 0);
+	VERB(ibv_dealloc_pd(s->pd) == 0);
+	VERB(ibv_close_device(s->ctx) == 0);
 }
 
 struct ibv_qp_init_attr side_init(const struct side *s)
@@ -108,7 +108,7 @@ static void to_init(struct ibv_qp *qp)
 			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 	};
 
-	MUST(ibv_modify_qp(qp, &attr,
+	VERB(ibv_modify_qp(qp, &attr,
 			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ==
 	     0);
 }
@@ -124,7 +124,7 @@ static void to_rtr(struct ibv_qp *qp, uint32_t peer, const union ibv_gid *gid)
 		.ah_attr = {.is_global = 1, .port_num = 1, .grh = {.dgid = *gid, .hop_limit = 1}},
 	};
 
-	MUST(ibv_modify_qp(qp, &attr,
+	VERB(ibv_modify_qp(qp, &attr,
 			   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 				   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 				   IBV_QP_MIN_RNR_TIMER) == 0);
@@ -140,7 +140,7 @@ static void to_rts(struct ibv_qp *qp)
 		.max_rd_atomic = 4,
 	};
 
-	MUST(ibv_modify_qp(qp, &attr,
+	VERB(ibv_modify_qp(qp, &attr,
 			   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 				   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0);
 }
@@ -161,7 +161,7 @@ void pair_open(struct pair *p, struct side *a, struct side *b)
 	for (int i = 0; i < 2; i++) {
 		struct ibv_qp_init_attr init = side_init(p->side[i]);
 
-		MUST(p->qp[i] = ibv_create_qp(p->side[i]->pd, &init));
+		VERB(p->qp[i] = ibv_create_qp(p->side[i]->pd, &init));
 	}
 	pair_connect(p);
 }
@@ -169,7 +169,7 @@ void pair_open(struct pair *p, struct side *a, struct side *b)
 void pair_close(struct pair *p)
 {
 	for (int i = 0; i < 2; i++)
-		MUST(ibv_destroy_qp(p->qp[i]) == 0);
+		VERB(ibv_destroy_qp(p->qp[i]) == 0);
 }
 
 /* ---- work ---- */
@@ -184,7 +184,7 @@ void post_recv(struct pair *p, int end, uint64_t wr_id, size_t offset, uint32_t 
 	struct ibv_sge sge = side_sge(p->side[end], offset, len);
 	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
 
-	MUST(ibv_post_recv(p->qp[end], &wr, &bad) == 0);
+	VERB(ibv_post_recv(p->qp[end], &wr, &bad) == 0);
 }
 
 int post(struct pair *p, int end, struct ibv_send_wr *wr, struct ibv_sge *sge)
@@ -207,7 +207,7 @@ static bool has_wc(void *arg)
 	struct one_wc *w = arg;
 	int n = ibv_poll_cq(w->cq, 1, &w->wc);
 
-	if (n < 0) /* not MUST(): how many polls there are depends on the machine */
+	if (n < 0) /* not VERB(): how many polls there are depends on the machine */
 		rig_fail(__FILE__, __LINE__, "ibv_poll_cq()");
 	return n == 1;
 }
@@ -216,7 +216,7 @@ struct ibv_wc rig_wc(struct ibv_cq *cq)
 {
 	struct one_wc w = {.cq = cq};
 
-	MUST(rig_eventually(has_wc, &w));
+	VERB(rig_eventually(has_wc, &w));
 	return w.wc;
 }
 
@@ -242,9 +242,9 @@ void pair_send(struct pair *p, int from, uint32_t len, unsigned seed)
 
 	rig_fill(p->side[from]->mem, len, seed);
 	post_recv(p, !from, seed, RIG_SIZE / 2, len);
-	MUST(post(p, from, &wr, &sge) == 0);
+	VERB(post(p, from, &wr, &sge) == 0);
 	rig_done(p->side[from]->cq, seed, IBV_WC_SEND);
 	wc = rig_done(to->cq, seed, IBV_WC_RECV);
-	MUST(wc.byte_len == len && wc.qp_num == p->qp[!from]->qp_num);
+	VERB(wc.byte_len == len && wc.qp_num == p->qp[!from]->qp_num);
 	rig_same(to->mem + RIG_SIZE / 2, len, seed);
 }

@@ -19,15 +19,16 @@ enum {
 
 /* ---- checks ---- */
 
-#define MUST(cond)                                                                                 \
+/* A verb that must do as the condition says. */
+#define VERB(cond)                                                                                 \
 	do {                                                                                       \
 		if (rig_before_call)                                                               \
 			rig_before_call();                                                         \
 		if (!(cond))                                                                       \
 			rig_fail(__FILE__, __LINE__, #cond);                                       \
 	} while (0)
-/* Called before the condition of each MUST(), which mostly is a call of a verb; NULL: nothing is.
- */
+
+/* Called before each condition, which mostly is a call of a verb; NULL: nothing is. */
 extern void (*rig_before_call)(void);
 void rig_fail(const char *file, int line, const char *what) __attribute__((noreturn));
 
