@@ -19,6 +19,7 @@
 #include "daemon/objects/client/pd.h"
 #include "daemon/objects/sessions/primary_path.h"
 #include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/qp_connect.h"
 #include "daemon/objects/sessions/qp_options.h"
 #include "daemon/objects/sessions/session_request.h"
 #include "daemon/objects/queues/srq.h"

@@ -58,15 +58,15 @@ static bool for_each(struct show *s, size_t table, void (*fn)(struct show *s, vo
 /* What has been posted to it. */
 static void put_queues(struct ctl_qp *r, const struct qp *qp)
 {
-	r->sq_entries = qp->sq.size;
-	r->sq_waiting = queue_waiting(&qp->sq);
-	if (qp->srq) {
-		r->srq = show_number(qp->srq->handle);
-		r->srq_held = qp->taken_recv;
-		r->srq_taken = qp->srq_taken;
+	r->sq_entries = qp->wq.sq.size;
+	r->sq_waiting = queue_waiting(&qp->wq.sq);
+	if (qp->wq.srq) {
+		r->srq = show_number(qp->wq.srq->handle);
+		r->srq_held = qp->wq.taken_recv;
+		r->srq_taken = qp->wq.srq_taken;
 	} else {
-		r->rq_entries = qp->rq.size;
-		r->rq_posted = queue_waiting(&qp->rq);
+		r->rq_entries = qp->wq.rq.size;
+		r->rq_posted = queue_waiting(&qp->wq.rq);
 	}
 	r->hold_bytes = qp->hold.bytes;
 	r->hold_ms = qp->hold.ms;
@@ -100,7 +100,7 @@ static void show_qp(struct show *s, void *obj)
 	r->pid = (uint32_t)qp->client->pid;
 	r->uid = qp->client->uid;
 	memcpy(r->comm, qp->client->comm, sizeof(r->comm));
-	show_string(r->type, sizeof(r->type), qp->raw ? "raw" : "rdmap");
+	show_string(r->type, sizeof(r->type), qp->attr.raw ? "raw" : "rdmap");
 	show_string(r->state, sizeof(r->state), qp_state_str(qp->state));
 	if (qp->assoc) {
 		r->assoc = qp->assoc->id;
@@ -111,8 +111,8 @@ static void show_qp(struct show *s, void *obj)
 	put_endpoint(r, qp->ep);
 	r->options = qp->options;
 	r->pd = show_number(qp->scope.pd->handle);
-	r->send_cq = show_number(qp->send_cq->handle);
-	r->recv_cq = show_number(qp->recv_cq->handle);
+	r->send_cq = show_number(qp->wq.send_cq->handle);
+	r->recv_cq = show_number(qp->wq.recv_cq->handle);
 	show_send(s);
 }
 

@@ -337,9 +337,9 @@ static struct ring *some_ring(struct client *c, uint8_t kind, struct qp *qp)
 
 	if (kind % 4 == 2)
 		return srq ? &srq->ring : NULL;
-	if (!qp || (kind % 4 == 1 && qp->srq))
+	if (!qp || (kind % 4 == 1 && qp->wq.srq))
 		return NULL;
-	return kind % 4 == 1 ? &qp->rq : &qp->sq;
+	return kind % 4 == 1 ? &qp->wq.rq : &qp->wq.sq;
 }
 
 /* Writes the next entry of a ring, publishes it and rings. */

@@ -80,15 +80,15 @@ Test(leave, nothing_reaches_a_client_that_leaves)
 	client_leave(p.c);
 	cr_expect(list_empty(&w->faulty));
 	client_fault(p.c, "second");
-	client_event(p.c, &qp->events[QP_EVENT_PATH], &ev);
+	client_event(p.c, &qp->events.places[QP_EVENT_PATH], &ev);
 	client_ring(p.c, qp->handle);
 	client_poll_bells(p.c);
-	async_post(p.c, &qp->async, MSG_ASYNC_QP_FATAL, qp->handle);
+	async_post(p.c, &qp->events.async, MSG_ASYNC_QP_FATAL, qp->handle);
 	cr_expect(list_empty(&w->faulty));
 	cr_expect(list_empty(&w->polled));
 	cr_expect(list_empty(&w->dirty_async));
 	cr_expect(list_empty(&w->journal.watchers));
-	cr_expect_not(list_linked(&qp->async.link));
+	cr_expect_not(list_linked(&qp->events.async.link));
 	cr_expect_str_eq(p.c->fault, "first");
 	attach_free(p.c);
 	expect_gone();

@@ -63,7 +63,7 @@ static void queue_event(uint32_t qp)
 	struct msg_event lost = {.type = MSG_EV_FAILED};
 	struct qp *q = idtab_get(&server.c->qps, qp);
 
-	client_event(server.c, &q->events[QP_EVENT_BEGIN], &lost);
+	client_event(server.c, &q->events.places[QP_EVENT_BEGIN], &lost);
 }
 
 /* Until the socket is full: what follows waits in the daemon. */

@@ -6,26 +6,23 @@
 
 #include "daemon/net/path.h"
 #include "daemon/objects/memory/agent.h"
+#include "daemon/objects/sessions/connecting.h"
 #include "daemon/objects/sessions/port.h"
 #include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/qp_connect.h"
 #include "daemon/objects/sessions/reason.h"
 #include "daemon/objects/sessions/session_request.h"
-
-static struct qp *qp_of(struct list *waiter)
-{
-	return list_entry(waiter, struct qp, waiting);
-}
 
 static void initiate(struct association *assoc, struct list *waiter)
 {
 	(void)assoc;
-	qp_initiate(qp_of(waiter));
+	qp_initiate(connecting_qp(waiter));
 }
 
 static void failed(struct association *assoc, struct list *waiter, int err, const char *reason)
 {
 	(void)assoc;
-	qp_failed(qp_of(waiter), MSG_EV_FAILED,
+	qp_failed(connecting_qp(waiter), MSG_EV_FAILED,
 		  &(struct session_event){.err = err, .reason = reason});
 }
 

@@ -45,7 +45,7 @@ static int check_able(const struct daemon *d, const struct qp *qp, const struct 
 			rep, EOPNOTSUPP,
 			"%s: flags 0x%x: negotiation is switched off (session.enhanced)", o->what,
 			o->flags);
-	if (qp && qp->raw)
+	if (qp && qp->attr.raw)
 		return reply_refuse(rep, EOPNOTSUPP,
 				    "%s: flags 0x%x: queue pair %u is raw: it has no Reads to "
 				    "negotiate",
@@ -81,9 +81,9 @@ int conn_params_check(const struct daemon *d, const struct qp *qp, const struct 
 		return r;
 	r = check_able(d, qp, o, rep);
 	if (!r)
-		r = check_depth(o, "ird", o->ird, qp ? qp->max_ird : DEPTH_MAX, rep);
+		r = check_depth(o, "ird", o->ird, qp ? qp->attr.max_ird : DEPTH_MAX, rep);
 	if (!r)
-		r = check_depth(o, "ord", o->ord, qp ? qp->max_ord : DEPTH_MAX, rep);
+		r = check_depth(o, "ord", o->ord, qp ? qp->attr.max_ord : DEPTH_MAX, rep);
 	return r;
 }
 

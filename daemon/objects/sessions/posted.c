@@ -14,7 +14,7 @@ enum {
 
 static bool may_begin(const struct qp *qp)
 {
-	return (qp->state == QP_RTS || qp->state == QP_CLOSING) && queue_waiting(&qp->sq) > 0;
+	return (qp->state == QP_RTS || qp->state == QP_CLOSING) && queue_waiting(&qp->wq.sq) > 0;
 }
 
 /* Wakes the queue pairs that have entries and forgets the others. Returns how many entries. */
@@ -26,7 +26,7 @@ static uint64_t wake(struct client *c)
 		struct qp *qp = list_entry(l, struct qp, posted);
 
 		if (may_begin(qp)) {
-			n += queue_waiting(&qp->sq);
+			n += queue_waiting(&qp->wq.sq);
 			qp_wake(qp);
 		} else {
 			list_del(l);

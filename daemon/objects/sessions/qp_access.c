@@ -7,21 +7,21 @@
 
 static void apply(struct qp *qp)
 {
-	uint32_t withheld = qp->withheld;
+	uint32_t withheld = qp->access.withheld;
 
-	if (qp->no_reads)
+	if (qp->access.no_reads)
 		withheld |= STAG_REMOTE_READ | STAG_REMOTE_ATOMIC;
 	rdmap_set_access(qp->ep, STAG_REMOTE_ALL & ~withheld);
 }
 
 void qp_access_set(struct qp *qp, uint32_t rights)
 {
-	qp->withheld = STAG_REMOTE_ALL & ~rights;
+	qp->access.withheld = STAG_REMOTE_ALL & ~rights;
 	apply(qp);
 }
 
 void qp_access_set_no_reads(struct qp *qp, bool none)
 {
-	qp->no_reads = none;
+	qp->access.no_reads = none;
 	apply(qp);
 }

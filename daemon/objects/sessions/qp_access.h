@@ -11,6 +11,11 @@
 
 struct qp;
 
+struct qp_access {
+	uint32_t withheld; /* STAG_REMOTE_ rights that the peer does not have */
+	bool no_reads;     /* nor those to read, in this session: the program asked for depth 0 */
+};
+
 /* Sets the STAG_REMOTE_ rights of its peers, now and in later sessions. */
 void qp_access_set(struct qp *qp, uint32_t rights);
 

@@ -8,12 +8,24 @@
 #define DAEMON_OBJECTS_QP_HOLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
+#include "util/timer.h"
 
 struct qp;
-struct timer;
+
+/* All zero: none. */
+struct qp_hold {
+	void *mem;
+	size_t size; /* mapped */
+	uint32_t bytes, ms;
+	struct acct_charge memory; /* while messages wait in it, and a while longer */
+	struct acct_charge maps;
+	struct timer idle; /* set while memory is charged */
+};
 
 /* Maps a hold of so many bytes for messages that wait ms at most. 0 or a refusal. */
 int qp_hold_make(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep);

@@ -68,7 +68,7 @@ static int check_window(uint32_t flags, uint32_t bytes, uint32_t ms, struct repl
 
 static int check_qp(const struct qp *qp, struct reply *rep)
 {
-	if (qp->raw)
+	if (qp->attr.raw)
 		return reply_refuse(rep, EOPNOTSUPP, "queue pair %u: options: it is raw", qp->num);
 	if (qp->state != QP_IDLE || qp->assoc)
 		return reply_refuse(rep, EISCONN, "queue pair %u: options while it is %s", qp->num,
@@ -115,7 +115,7 @@ static void answer(const struct qp *qp, struct msg_options_state *ret)
 	ret->flags = qp->options;
 	ret->held_bytes = info.held_bytes;
 	ret->held_msgs = info.held_msgs;
-	ret->access = STAG_REMOTE_ALL & ~qp->withheld;
+	ret->access = STAG_REMOTE_ALL & ~qp->access.withheld;
 }
 
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
@@ -143,9 +143,9 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *r
 
 int qp_options_inherit(struct qp *qp, struct reply *rep)
 {
-	if (!qp->srq || qp->srq->hold_bytes == 0 || qp->raw)
+	if (!qp->wq.srq || qp->wq.srq->hold_bytes == 0 || qp->attr.raw)
 		return 0;
-	return qp_hold_make(qp, qp->srq->hold_bytes, qp->srq->hold_ms, rep);
+	return qp_hold_make(qp, qp->wq.srq->hold_bytes, qp->wq.srq->hold_ms, rep);
 }
 
 /* ---- shared receive queues ---- */
@@ -161,7 +161,7 @@ void qp_options_of_srq(const struct srq *srq, struct msg_options_state *ret)
 	while ((qp = idtab_next(&c->qps, &pos))) {
 		struct rdmap_info info;
 
-		if (qp->srq != srq)
+		if (qp->wq.srq != srq)
 			continue;
 		rdmap_query(qp->ep, &info);
 		ret->held_bytes += info.held_bytes;

@@ -50,7 +50,7 @@ void session_log_begin(struct qp *qp)
 {
 	struct ctl_event ev = event_of(qp, 0, "");
 
-	qp->since_ms = qp->client->worker->now_ms;
+	qp->session.since_ms = qp->client->worker->now_ms;
 	add(qp, CTL_EVENT_SESSION_BEGIN, &ev);
 }
 
@@ -60,7 +60,7 @@ void session_log_end(const struct qp *qp, int err, const char *reason)
 	struct rdmap_info info;
 
 	rdmap_query(qp->ep, &info);
-	ev.duration_ms = qp->client->worker->now_ms - qp->since_ms;
+	ev.duration_ms = qp->client->worker->now_ms - qp->session.since_ms;
 	ev.tx_bytes = info.tx_bytes;
 	ev.rx_bytes = info.rx_bytes;
 	add(qp, CTL_EVENT_SESSION_END, &ev);

@@ -363,7 +363,7 @@ static int check_enhanced(const struct session_request *r, const struct qp *qp,
 {
 	if (!r->enhanced)
 		return 0;
-	if (qp->raw)
+	if (qp->attr.raw)
 		return reply_refuse(rep, EOPNOTSUPP,
 				    "accept: the request negotiates Reads: queue pair %u is raw",
 				    qp->num);
@@ -380,7 +380,7 @@ static void hand_over(struct session_request *r, struct qp *qp, uint32_t cookie)
 	struct wire_enh enh = r->enh;
 	struct session_event event = {.enh = r->enhanced ? &enh : NULL};
 
-	qp->cookie = cookie;
+	qp->session.cookie = cookie;
 	qp->assoc = r->assoc;
 	qp->sid = r->sid;
 	drop_answered(r);

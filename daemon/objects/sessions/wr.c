@@ -59,13 +59,13 @@ static enum rdmap_status payload_of(const struct qp *qp, const struct wqe_send *
 				    struct rdmap_wr *ret)
 {
 	if (e->flags & WQE_INLINE) {
-		if (e->inline_len > qp->max_inline)
+		if (e->inline_len > qp->attr.max_inline)
 			return RDMAP_LOC_LEN_ERR;
 		ret->len = e->inline_len;
 		memcpy(ret->inl, e->data, e->inline_len);
 		return RDMAP_SUCCESS;
 	}
-	if (e->num_sge > qp->max_send_sge)
+	if (e->num_sge > qp->attr.max_send_sge)
 		return RDMAP_LOC_SGE_ERR;
 	ret->nsge = e->num_sge;
 	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
@@ -82,7 +82,7 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 	ret->cookie = e->wr_id;
 	ret->op = op_of(e);
 	ret->flags = e->flags;
-	if (qp->sig_all)
+	if (qp->attr.sig_all)
 		ret->flags |= RDMAP_SIGNALED;
 	ret->nsge = 0;
 	ret->len = 0;
@@ -98,9 +98,9 @@ static void request_of(const struct qp *qp, const struct wqe_send *e, struct rdm
 /* The queue of a receive. False if this queue pair has no queue of that number. */
 static bool queue_of(const struct qp *qp, const struct wqe_recv *e, uint8_t *ret)
 {
-	if (qp->raw && e->qn == WQE_QN_TAGGED)
+	if (qp->attr.raw && e->qn == WQE_QN_TAGGED)
 		*ret = RDMAP_QN_TAGGED;
-	else if (e->qn < (qp->raw ? qp->raw_queues : 1U))
+	else if (e->qn < (qp->attr.raw ? qp->attr.raw_queues : 1U))
 		*ret = (uint8_t)e->qn;
 	else
 		return false;
@@ -112,7 +112,7 @@ static enum rdmap_status check_recv(const struct qp *qp, const struct wqe_recv *
 {
 	if (!queue_of(qp, e, &ret->qn))
 		return RDMAP_LOC_OP_ERR;
-	if (e->num_sge > qp->max_recv_sge)
+	if (e->num_sge > qp->attr.max_recv_sge)
 		return RDMAP_LOC_SGE_ERR;
 	ret->nsge = e->num_sge;
 	return elements_of(e->sge, e->num_sge, ret->sge) ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
@@ -125,22 +125,22 @@ static int pop_send(struct qp *qp, struct wqe_send *ret)
 {
 	int r;
 
-	if (ring_avail(&qp->sq) == 0 || !cq_reserve(qp->send_cq, &qp->send_room))
+	if (ring_avail(&qp->wq.sq) == 0 || !cq_reserve(qp->wq.send_cq, &qp->send_room))
 		return QUEUE_E_EMPTY;
-	r = queue_pop_send(&qp->sq, ret);
+	r = queue_pop_send(&qp->wq.sq, ret);
 	if (r == QUEUE_E_BROKEN)
 		client_fault(qp->client,
 			     "queue pair %u: the index of its send ring is out of range", qp->num);
 	if (r)
-		cq_unreserve(qp->send_cq, 1);
+		cq_unreserve(qp->wq.send_cq, 1);
 	else
-		qp->taken_send++;
+		qp->wq.taken_send++;
 	return r;
 }
 
 static bool offers_recv(struct qp *qp)
 {
-	return qp->srq ? srq_offers(qp->srq, qp->taken_recv) : ring_avail(&qp->rq) != 0;
+	return qp->wq.srq ? srq_offers(qp->wq.srq, qp->wq.taken_recv) : ring_avail(&qp->wq.rq) != 0;
 }
 
 /* If there is none and messages may wait for one, the client rings when it posts it. */
@@ -150,32 +150,32 @@ static bool recv_waits(struct qp *qp)
 		return true;
 	if (!qp->hold.mem)
 		return false;
-	ring_sleep(qp->srq ? &qp->srq->ring : &qp->rq, RING_SLEEPS);
+	ring_sleep(qp->wq.srq ? &qp->wq.srq->ring : &qp->wq.rq, RING_SLEEPS);
 	return offers_recv(qp);
 }
 
 static void count_recv(struct qp *qp)
 {
-	qp->taken_recv++;
-	if (!qp->srq)
+	qp->wq.taken_recv++;
+	if (!qp->wq.srq)
 		return;
-	qp->srq_taken++;
-	srq_taken(qp->srq);
+	qp->wq.srq_taken++;
+	srq_taken(qp->wq.srq);
 }
 
 static int pop_recv(struct qp *qp, struct wqe_recv *ret)
 {
 	int r;
 
-	if (!recv_waits(qp) || !cq_reserve(qp->recv_cq, &qp->recv_room))
+	if (!recv_waits(qp) || !cq_reserve(qp->wq.recv_cq, &qp->recv_room))
 		return QUEUE_E_EMPTY;
-	r = queue_pop_recv(qp->srq ? &qp->srq->ring : &qp->rq, ret);
+	r = queue_pop_recv(qp->wq.srq ? &qp->wq.srq->ring : &qp->wq.rq, ret);
 	if (r == QUEUE_E_BROKEN)
 		client_fault(qp->client,
 			     "queue pair %u: the index of its receive ring is out of range",
 			     qp->num);
 	if (r)
-		cq_unreserve(qp->recv_cq, 1);
+		cq_unreserve(qp->wq.recv_cq, 1);
 	else
 		count_recv(qp);
 	return r;
@@ -187,7 +187,7 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 	struct wqe_send e;
 
 	wr_flush_pending(qp);
-	if (qp->flush_pending > 0 || pop_send(qp, &e))
+	if (qp->wq.flush_pending > 0 || pop_send(qp, &e))
 		return false;
 	request_of(qp, &e, ret);
 	return true;
@@ -197,8 +197,8 @@ static bool take_send(void *user, struct rdmap_wr *ret)
 static void note_overrun(struct qp *qp)
 {
 	if (!qp->hold.mem && offers_recv(qp))
-		async_post(qp->client, &qp->recv_cq->async, MSG_ASYNC_CQ_OVERRUN,
-			   qp->recv_cq->handle);
+		async_post(qp->client, &qp->wq.recv_cq->async, MSG_ASYNC_CQ_OVERRUN,
+			   qp->wq.recv_cq->handle);
 }
 
 static bool take_recv(void *user, struct rdmap_recv *ret)
@@ -222,7 +222,7 @@ static uint32_t recvs(void *user)
 {
 	struct qp *qp = user;
 
-	return qp->srq ? 0 : queue_waiting(&qp->rq);
+	return qp->wq.srq ? 0 : queue_waiting(&qp->wq.rq);
 }
 
 /* ---- completing ---- */
@@ -253,15 +253,15 @@ static void complete(void *user, const struct rdmap_done *done)
 {
 	struct qp *qp = user;
 	bool recv = opcode_has(done->op, OPCODE_COMPLETION);
-	struct cq *cq = recv ? qp->recv_cq : qp->send_cq;
+	struct cq *cq = recv ? qp->wq.recv_cq : qp->wq.send_cq;
 	struct wqe_cqe e;
 
 	if (recv)
-		qp->taken_recv--;
+		qp->wq.taken_recv--;
 	else
-		qp->taken_send--;
-	if (recv && qp->srq)
-		srq_done(qp->srq, 1);
+		qp->wq.taken_send--;
+	if (recv && qp->wq.srq)
+		srq_done(qp->wq.srq, 1);
 	if (done->status == RDMAP_SUCCESS && !done->signaled) {
 		cq_unreserve(cq, 1);
 		return;
@@ -347,7 +347,7 @@ static bool flush_recv(struct qp *qp)
  * True if that many were posted. */
 static bool flush_sends(struct qp *qp)
 {
-	for (uint32_t i = 0; i < qp->sq.size; i++)
+	for (uint32_t i = 0; i < qp->wq.sq.size; i++)
 		if (!flush_send(qp))
 			return false;
 	return true;
@@ -355,9 +355,9 @@ static bool flush_sends(struct qp *qp)
 
 static bool flush_recvs(struct qp *qp)
 {
-	if (qp->srq || rdmap_keeps_recvs(qp->ep))
+	if (qp->wq.srq || rdmap_keeps_recvs(qp->ep))
 		return false;
-	for (uint32_t i = 0; i < qp->rq.size; i++)
+	for (uint32_t i = 0; i < qp->wq.rq.size; i++)
 		if (!flush_recv(qp))
 			return false;
 	return true;
@@ -374,13 +374,13 @@ void wr_flush(struct qp *qp)
 void wr_flush_pending(struct qp *qp)
 {
 	/* After the message that is still being sent: completions come in the order of posting. */
-	while (qp->flush_pending > 0 && qp->taken_send == 0 && flush_send(qp))
-		qp->flush_pending--;
+	while (qp->wq.flush_pending > 0 && qp->wq.taken_send == 0 && flush_send(qp))
+		qp->wq.flush_pending--;
 }
 
 void wr_mark_flush(struct qp *qp)
 {
-	qp->flush_pending = queue_waiting(&qp->sq);
+	qp->wq.flush_pending = queue_waiting(&qp->wq.sq);
 	wr_flush_pending(qp);
 	flush_recvs(qp);
 }

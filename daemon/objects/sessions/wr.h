@@ -7,9 +7,25 @@
 #ifndef DAEMON_OBJECTS_WR_H
 #define DAEMON_OBJECTS_WR_H
 
+#include <stdint.h>
+
+#include "ipc/ring.h"
 #include "proto/rdmap/rdmap.h"
 
+struct cq;
 struct qp;
+struct srq;
+
+/* The queues of a queue pair. */
+struct wr_queues {
+	uint32_t flush_pending; /* oldest entries of sq, to be flushed although the state is RTS */
+	uint32_t taken_send, taken_recv; /* held by the endpoint; each has a completion reserved */
+	struct cq *send_cq;
+	struct ring sq, rq; /* rq: all zero with an srq */
+	struct cq *recv_cq;
+	struct srq *srq;    /* that receives come from, or NULL */
+	uint64_t srq_taken; /* receives taken from the srq so far */
+};
 
 /* The user pointer of these is the struct qp. */
 extern const struct rdmap_ops wr_ops;

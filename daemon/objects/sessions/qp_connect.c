@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/objects/sessions/qp_connect.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "daemon/net/association.h"
+#include "daemon/objects/client/client.h"
+#include "daemon/objects/sessions/conn_params.h"
+#include "daemon/objects/sessions/connecting.h"
+#include "daemon/objects/sessions/port.h"
+#include "daemon/objects/sessions/qp.h"
+#include "daemon/objects/sessions/qp_access.h"
+
+/* A peer may shut an idle association down at the wrong moment, but not time and again. Each
+ * attempt takes only a few round trips, and a connect may take minutes. */
+enum { MAX_CROSSED = 16 };
+
+static struct conn_params params_of(const struct msg_connect *req)
+{
+	return (struct conn_params){
+		.what = "connect",
+		.known = CONN_PARAMS_CONNECT,
+		.private_len = req->private_len,
+		.flags = req->flags,
+		.ird = req->ird,
+		.ord = req->ord,
+	};
+}
+
+static int check_connect(const struct qp *qp, const struct conn_params *params, struct reply *rep)
+{
+	uint32_t room = conn_params_room(qp, params->flags & MSG_CONN_NEGOTIATE);
+	int r;
+
+	if (qp->state != QP_IDLE)
+		return reply_refuse(rep, EISCONN, "queue pair %u: connect while it is %s", qp->num,
+				    qp_state_str(qp->state));
+	if (qp->client->daemon->draining)
+		return reply_refuse(rep, ECONNREFUSED,
+				    "queue pair %u: connect: the administrator drains this daemon",
+				    qp->num);
+	r = conn_params_check(qp->client->daemon, qp, params, rep);
+	if (r)
+		return r;
+	return params->private_len > room ? conn_params_too_long(params, room, rep) : 0;
+}
+
+/* Reads the addresses and finds or opens the association. */
+static int open_assoc(struct qp *qp, const struct msg_connect *req, struct association **ret,
+		      struct reply *rep)
+{
+	struct worker *w = qp->client->worker;
+	struct endpoint_addrs addrs;
+	char what[48];
+	int r;
+
+	snprintf(what, sizeof(what), "queue pair %u: connect", qp->num);
+	r = endpoint_addrs_read(w, what, req, &addrs, rep);
+	if (r)
+		return r;
+	addrs.own_port = port_to_connect(qp->client, &addrs);
+	qp->connecting->any_local = addrs.local.n == 0;
+	r = association_get(w, &addrs, ret);
+	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
+}
+
+static void time_out(struct timer *t)
+{
+	struct qp *qp = list_entry(t, struct connecting, deadline)->qp;
+
+	qp_cancel(qp, ETIMEDOUT,
+		  qp_is_bound(qp)
+			  ? "timed out: the peer's program neither accepted nor rejected"
+			  : "timed out: the association with the peer's daemon did not come up");
+}
+
+/* What the attempt needs. On refusal the queue pair is unchanged. */
+static int prepare(struct qp *qp, const struct msg_connect *req, const struct conn_params *params,
+		   struct association **ret, struct reply *rep)
+{
+	int r = connecting_make(qp, req, time_out, rep);
+
+	if (r)
+		return r;
+	r = open_assoc(qp, req, ret, rep);
+	if (r) {
+		connecting_free(qp);
+		return r;
+	}
+	qp->connecting->enhanced = conn_params_to_wire(params, &qp->connecting->enh);
+	qp->connecting->retry_plain = req->flags & MSG_CONN_RETRY_PLAIN;
+	return 0;
+}
+
+int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
+{
+	struct worker *w = qp->client->worker;
+	const struct config_session *cfg = &w->daemon->cfg.session;
+	struct conn_params params = params_of(req);
+	struct association *assoc;
+	int r = check_connect(qp, &params, rep);
+
+	if (!r)
+		r = prepare(qp, req, &params, &assoc, rep);
+	if (r)
+		return r;
+	qp->session.cookie = req->cookie;
+	qp_access_set_no_reads(qp, conn_params_no_reads(&params));
+	qp->state = QP_CONNECTING;
+	timer_set(&w->timers, &qp->connecting->deadline,
+		  w->now_ms + (req->timeout_ms ? req->timeout_ms : cfg->connect_ms));
+	qp->assoc = assoc;
+	association_wait(assoc, &qp->connecting->waiting);
+	return 0;
+}
+
+/* The association at hand is full or gone: uses its addresses for another one, within the same time
+ * limit. */
+static void try_another(struct qp *qp)
+{
+	struct endpoint_addrs addrs;
+	struct association *assoc;
+	int r;
+
+	endpoint_addrs_unpack(qp->assoc->addrs, &addrs);
+	if (qp->connecting->any_local)
+		addrs.local.n = 0;
+	addrs.own_port = port_to_connect(qp->client, &addrs);
+	r = association_get(qp->client->worker, &addrs, &assoc);
+	if (r) {
+		qp_failed(qp, MSG_EV_FAILED,
+			  &(struct session_event){.err = -r,
+						  .reason = "cannot open another association"});
+		return;
+	}
+	qp->assoc = assoc;
+	association_wait(assoc, &qp->connecting->waiting);
+}
+
+void qp_initiate_again(struct qp *qp)
+{
+	struct session_event event = {
+		.err = ECONNABORTED,
+		.reason = "the peer's daemon shut the association down whenever a session was "
+			  "requested",
+	};
+
+	if (++qp->connecting->crossed > MAX_CROSSED)
+		qp_failed(qp, MSG_EV_FAILED, &event);
+	else
+		try_another(qp);
+}
+
+void qp_initiate(struct qp *qp)
+{
+	struct association *assoc = qp->assoc;
+	struct assoc_params params = {
+		.priv = qp->connecting->private_data,
+		.len = qp->connecting->private_len,
+		.enh = qp->connecting->enhanced ? &qp->connecting->enh : NULL,
+	};
+
+	if (assoc_connect(association_ddp(assoc), qp->ep, &params, &qp->sid))
+		try_another(qp);
+	else
+		association_activate(assoc);
+}
+
+void qp_refused(struct qp *qp)
+{
+	struct session_event event = {
+		.err = ECONNREFUSED,
+		.reason = qp->connecting->enhanced
+				  ? "the peer's daemon refused: no program listens, its backlog is "
+				    "full, or it does not negotiate (RFC 6581)"
+				  : "the peer's daemon refused: no program listens, or its backlog "
+				    "is full",
+	};
+
+	/* One more try, within the same time limit. */
+	if (qp->connecting->enhanced && qp->connecting->retry_plain) {
+		qp->connecting->enhanced = false;
+		qp_initiate(qp);
+	} else {
+		qp_failed(qp, MSG_EV_FAILED, &event);
+	}
+}
