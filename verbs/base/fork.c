@@ -55,7 +55,7 @@ static void in_child(void)
 	pthread_mutex_unlock(&list_lock);
 }
 
-static void watch(void)
+static void watch_forks_once(void)
 {
 	static bool watches;
 
@@ -68,7 +68,7 @@ void fork_hold(enum fork_order order, pthread_mutex_t *lock)
 	unsigned i;
 
 	pthread_mutex_lock(&list_lock);
-	watch();
+	watch_forks_once();
 	if (num_locks < MAX_LOCKS) {
 		for (i = num_locks++; i > 0 && locks[i - 1].order > order; i--)
 			locks[i] = locks[i - 1];
@@ -80,7 +80,7 @@ void fork_hold(enum fork_order order, pthread_mutex_t *lock)
 void fork_renew(pthread_mutex_t *lock)
 {
 	pthread_mutex_lock(&list_lock);
-	watch();
+	watch_forks_once();
 	renewed = lock;
 	pthread_mutex_unlock(&list_lock);
 }

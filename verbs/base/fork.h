@@ -16,7 +16,7 @@ enum fork_order {
 	FORK_HOSTS,
 	FORK_CM_EVENTS,
 	FORK_NUMBERS,
-	FORK_WORDS,
+	FORK_ERRORS,
 };
 
 /* fork() waits for this lock, so that the child finds what it guards complete; both processes have

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "verbs/base/fork.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* Of the list, and of the connections. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -21,7 +21,7 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static struct host *hosts[HOST_MAX];
 static unsigned count;
 
-__attribute__((constructor)) static void init(void)
+__attribute__((constructor)) static void hold_hosts_lock(void)
 {
 	fork_hold(FORK_HOSTS, &lock);
 	fork_renew(&gate);
@@ -61,7 +61,7 @@ static bool is_iwarp(void)
 	return text && *text && strcmp(text, "0") != 0;
 }
 
-static void set_device(struct host *h, unsigned i)
+static void fill_device(struct host *h, unsigned i)
 {
 	struct ibv_device *d = &h->device;
 
@@ -111,13 +111,13 @@ static void open_host(const char *socket)
 		return;
 	h->socket = socket;
 	if (connect_host(h)) {
-		words_no_device(ddp_last_reason());
+		error_no_device(ddp_last_reason());
 		free(h);
 		return;
 	}
 	fork_init_lock(&h->event_lock);
 	fork_hold(FORK_EVENTS, &h->event_lock);
-	set_device(h, count);
+	fill_device(h, count);
 	set_gid(h);
 	set_guid(h);
 	hosts[count++] = h;
@@ -165,7 +165,7 @@ struct ddp_ctx *host_ddp(struct host *h)
 		return h->ddp;
 	pthread_mutex_lock(&lock);
 	if (h->generation != fork_generation() && connect_host(h))
-		words_once("fork", "the child has no connection to the daemon of its own");
+		error_once("fork", "the child has no connection to the daemon of its own");
 	ret = h->ddp;
 	pthread_mutex_unlock(&lock);
 	return ret;
@@ -286,7 +286,7 @@ static void *event_thread(void *arg)
 }
 
 /* The program's signals are not for this thread. */
-static int start(struct host *h)
+static int start_event_thread(struct host *h)
 {
 	pthread_t thread;
 	sigset_t all, old;
@@ -309,7 +309,7 @@ int host_start_events(struct host *h)
 	host_ddp(h);
 	pthread_mutex_lock(&lock);
 	if (!h->has_thread)
-		r = start(h);
+		r = start_event_thread(h);
 	h->has_thread = r == 0;
 	pthread_mutex_unlock(&lock);
 	return r;

@@ -5,12 +5,12 @@
 
 #include "verbs/base/fork.h"
 
-/* A hash table with linear probing. Entries are cleared, never removed, so that those behind them
- * are found. 0 is no number of libddpclient. */
+/* A hash table with linear probing. Entries are cleared, never removed, so that those after them
+ * are found. 0 is not a number of libddpclient. */
 
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* of writers */
 
-__attribute__((constructor)) static void init(void)
+__attribute__((constructor)) static void hold_writers_lock(void)
 {
 	fork_hold(FORK_NUMBERS, &lock);
 }
@@ -25,15 +25,15 @@ static uint32_t ddp_of(uint64_t entry)
 	return (uint32_t)(entry >> 32);
 }
 
-static unsigned place(uint32_t ddp)
+static unsigned first_slot(uint32_t ddp)
 {
 	return (ddp * UINT32_C(2654435761) >> 16) % QP_NUM_SIZE;
 }
 
 /* The entry of this number, or 0. ret: where it is. */
-static uint64_t find(const struct qp_nums *t, uint32_t ddp, unsigned *ret)
+static uint64_t find_number(const struct qp_nums *t, uint32_t ddp, unsigned *ret)
 {
-	unsigned i = place(ddp);
+	unsigned i = first_slot(ddp);
 	uint64_t e;
 
 	for (unsigned n = 0; n < QP_NUM_SIZE; n++, i = (i + 1) % QP_NUM_SIZE) {
@@ -46,11 +46,11 @@ static uint64_t find(const struct qp_nums *t, uint32_t ddp, unsigned *ret)
 	return 0;
 }
 
-/* The place of one that was never set, or is cleared: both numbers are the same. QP_NUM_SIZE: the
- * table is full. */
-static unsigned find_free(const struct qp_nums *t, uint32_t ddp)
+/* The slot of an entry that was never set, or is cleared: both numbers are the same. QP_NUM_SIZE:
+ * the table is full. */
+static unsigned find_free_slot(const struct qp_nums *t, uint32_t ddp)
 {
-	unsigned i = place(ddp);
+	unsigned i = first_slot(ddp);
 
 	for (unsigned n = 0; n < QP_NUM_SIZE; n++, i = (i + 1) % QP_NUM_SIZE)
 		if (ddp_of(t->entry[i]) == (uint32_t)t->entry[i])
@@ -63,8 +63,8 @@ int qp_num_set(struct qp_nums *t, uint32_t ddp, uint32_t ibv)
 	unsigned i = QP_NUM_SIZE;
 
 	pthread_mutex_lock(&lock);
-	if (find(t, ddp, &i) == 0)
-		i = find_free(t, ddp);
+	if (find_number(t, ddp, &i) == 0)
+		i = find_free_slot(t, ddp);
 	if (i < QP_NUM_SIZE)
 		__atomic_store_n(&t->entry[i], entry_of(ddp, ibv), __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
@@ -79,7 +79,7 @@ void qp_num_clear(struct qp_nums *t, uint32_t ddp)
 uint32_t qp_num_ibv(const struct qp_nums *t, uint32_t ddp)
 {
 	unsigned i;
-	const uint64_t e = find(t, ddp, &i);
+	const uint64_t e = find_number(t, ddp, &i);
 
 	return e ? (uint32_t)e : ddp;
 }

@@ -12,10 +12,11 @@
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/oob.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
-static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev);
-static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev);
+static void on_session_event(struct event_sink *sink, const struct ddp_cm_event *ev);
+static void on_session_request(struct cm_id *listener, struct host *host,
+			       const struct ddp_cm_event *ev);
 
 /* ---- ids ---- */
 
@@ -26,9 +27,9 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 	struct cm_id *id;
 
 	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
-		return cm_fail(words_lacks("rdma_create_id",
-					   "only RDMA_PS_TCP: there are no datagrams",
-					   EPROTONOSUPPORT));
+		return cm_fail(error_unsupported("rdma_create_id",
+						 "only RDMA_PS_TCP: there are no datagrams",
+						 EPROTONOSUPPORT));
 	if (!channel)
 		own = rdma_create_event_channel();
 	if (!channel && !own)
@@ -39,7 +40,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 			rdma_destroy_event_channel(own);
 		return cm_fail(ENOMEM);
 	}
-	id->sink.event = on_event;
+	id->sink.event = on_session_event;
 	id->sync = id->own_channel = own != NULL;
 	*ret = &id->ibv;
 	return 0;
@@ -86,7 +87,7 @@ int rdma_destroy_id(struct rdma_cm_id *ibv)
 	if (r == 0)
 		cm_listen_end(id);
 	if (r)
-		return cm_fail(words_failed("rdma_destroy_id", r));
+		return cm_fail(error_of_call("rdma_destroy_id", r));
 	cm_event_forget(id);
 	free_id(id);
 	return 0;
@@ -110,7 +111,7 @@ int rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel)
 /* ---- sessions ---- */
 
 /* 0 is what programs set that do not care. */
-static uint16_t depth(uint8_t wanted)
+static uint16_t read_depth(uint8_t wanted)
 {
 	return wanted == 0 || wanted > QP_READS ? DDP_READS_MAX : wanted;
 }
@@ -144,14 +145,14 @@ static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param
 		.struct_size = sizeof(*to),
 		.private_data = from->private_data,
 		.private_len = from->private_data_len,
-		.ird = depth(from->responder_resources),
-		.ord = depth(from->initiator_depth),
+		.ird = read_depth(from->responder_resources),
+		.ord = read_depth(from->initiator_depth),
 	};
 }
 
 /* Announces what this library can do. private: memory for it, as long as *to is used. */
-static void announce(const struct rdma_conn_param *from, enum cm_private what,
-		     struct cm_private_data *private, struct ddp_conn_param *to)
+static void add_announcement(const struct rdma_conn_param *from, enum cm_private what,
+			     struct cm_private_data *private, struct ddp_conn_param *to)
 {
 	cm_private_make(private, what, from->private_data, from->private_data_len);
 	to->private_data = private->bytes;
@@ -181,7 +182,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	if (need_qp(id, conn) || set_access(id, conn))
 		return -1;
 	fill_param(conn ? conn : &no_param, &param);
-	announce(conn ? conn : &no_param, CM_PRIVATE_REQUEST, &private, &param);
+	add_announcement(conn ? conn : &no_param, CM_PRIVATE_REQUEST, &private, &param);
 	param.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN;
 	if (cm_addr_chosen(id)) {
 		addr_set_port(&local, 0);
@@ -190,7 +191,7 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	}
 	r = ddp_connect(id->ddp, &ibv->route.addr.dst_addr, &param);
 	if (r)
-		return cm_fail(words_failed("rdma_connect", r));
+		return cm_fail(error_of_call("rdma_connect", r));
 	return cm_sync(id);
 }
 
@@ -201,9 +202,9 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 
 	if (cm_addr_any_host(id))
 		return -1;
-	r = cm_listen_start(id, backlog, on_request);
+	r = cm_listen_start(id, backlog, on_session_request);
 	if (r)
-		return cm_fail(words_failed("rdma_listen", r));
+		return cm_fail(error_of_call("rdma_listen", r));
 	id->listening = true;
 	return 0;
 }
@@ -221,7 +222,7 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 		return -1;
 	fill_param(conn ? conn : &no_param, &param);
 	if (id->peer_verbs) {
-		announce(conn ? conn : &no_param, CM_PRIVATE_REPLY, &private, &param);
+		add_announcement(conn ? conn : &no_param, CM_PRIVATE_REPLY, &private, &param);
 		note_peer(id);
 	}
 	if (id->negotiated) {
@@ -231,7 +232,7 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	}
 	r = ddp_accept(id->ddp, &param);
 	if (r)
-		return cm_fail(words_failed("rdma_accept", r));
+		return cm_fail(error_of_call("rdma_accept", r));
 	id->answered = true;
 	if (ibv->qp)
 		qp_set_state(qp_of(ibv->qp), IBV_QPS_RTS);
@@ -252,7 +253,7 @@ int rdma_reject(struct rdma_cm_id *ibv, const void *private_data, uint8_t len)
 		return cm_fail(EINVAL);
 	r = ddp_reject(id->ddp, &param);
 	if (r)
-		return cm_fail(words_failed("rdma_reject", r));
+		return cm_fail(error_of_call("rdma_reject", r));
 	id->answered = true;
 	return 0;
 }
@@ -284,13 +285,13 @@ int rdma_disconnect(struct rdma_cm_id *ibv)
 		return cm_fail(EINVAL);
 	r = ddp_disconnect(id->ddp);
 	if (r && r != -ENOTCONN)
-		return cm_fail(words_failed("rdma_disconnect", r));
+		return cm_fail(error_of_call("rdma_disconnect", r));
 	return r == 0 ? cm_sync(id) : 0;
 }
 
 /* ---- events ---- */
 
-static uint8_t depth8(uint16_t n)
+static uint8_t read_depth8(uint16_t n)
 {
 	if (n == DDP_READS_NONE)
 		return 0;
@@ -309,10 +310,10 @@ static void push_with(struct cm_id *id, struct cm_id *listener, enum rdma_cm_eve
 	};
 
 	if (from->conn_flags & DDP_CONN_NEGOTIATE) {
-		ev.param.conn.responder_resources = depth8(from->peer_ord);
-		ev.param.conn.initiator_depth = depth8(from->peer_ird);
+		ev.param.conn.responder_resources = read_depth8(from->peer_ord);
+		ev.param.conn.initiator_depth = read_depth8(from->peer_ird);
 	}
-	words_event(ddp_event_str(from->type), from->reason);
+	error_event(ddp_event_str(from->type), from->reason);
 	cm_event_push(&ev, from->private_data, len);
 }
 
@@ -322,7 +323,8 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 	push_with(id, listener, type, status, from, from->private_len);
 }
 
-static void on_request(struct cm_id *listener, struct host *host, const struct ddp_cm_event *ev)
+static void on_session_request(struct cm_id *listener, struct host *host,
+			       const struct ddp_cm_event *ev)
 {
 	struct cm_id *id = cm_new(listener->ibv.channel, listener->ibv.context, listener->ibv.ps);
 	size_t len = ev->private_len;
@@ -333,10 +335,10 @@ static void on_request(struct cm_id *listener, struct host *host, const struct d
 	}
 	id->ddp = ev->id;
 	id->passive = true;
-	id->sink.event = on_event;
+	id->sink.event = on_session_event;
 	id->negotiated = ev->conn_flags & DDP_CONN_NEGOTIATE;
 	id->peer_ird = ev->peer_ird;
-	id->resources = id->negotiated ? depth8(ev->peer_ord) : QP_READS;
+	id->resources = id->negotiated ? read_depth8(ev->peer_ord) : QP_READS;
 	ddp_id_set_user(ev->id, &id->sink);
 	cm_take_host_locked(id, host);
 	cm_addr_of_request(id, ev);
@@ -397,13 +399,13 @@ static void on_disconnected(struct cm_id *id, const struct ddp_cm_event *ev)
 	id->established = false;
 }
 
-static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
+static void on_session_event(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
 	struct cm_id *id = CONTAINER(sink, struct cm_id, sink);
 
 	switch (ev->type) {
 	case DDP_CM_CONNECT_REQUEST:
-		on_request(id, id->host, ev);
+		on_session_request(id, id->host, ev);
 		break;
 	case DDP_CM_ESTABLISHED:
 		on_established(id, ev);

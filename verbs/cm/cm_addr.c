@@ -12,7 +12,7 @@
 #include "verbs/base/addr.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_sync.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* ---- ids ---- */
 
@@ -85,7 +85,7 @@ static struct host *host_of(const struct sockaddr_storage *a)
 	h = addr_is_any(a) ? host_at(0) : host_with(a);
 	if (h)
 		return h;
-	words_once("rdma_bind_addr", "no daemon has this address: see the key 'listen' in "
+	error_once("rdma_bind_addr", "no daemon has this address: see the key 'listen' in "
 				     "ddpsctpd.yaml(5)");
 	errno = EADDRNOTAVAIL;
 	return NULL;
@@ -118,8 +118,8 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	if (addr->sa_family == AF_IB)
 		return cm_fail(EINVAL); /* every program with rsockets tries it */
 	if (!addr_is_ip(addr))
-		return cm_fail(
-			words_lacks("rdma_bind_addr", "only IPv4 and IPv6 addresses", EINVAL));
+		return cm_fail(error_unsupported("rdma_bind_addr", "only IPv4 and IPv6 addresses",
+						 EINVAL));
 	addr_copy(src, addr);
 	if (is_bound_by_nobody(src))
 		return 0;
@@ -247,8 +247,8 @@ static int copy_source(struct rdma_addrinfo *res, const struct rdma_addrinfo *hi
 			 hints->ai_src_len);
 }
 
-static int convert(const struct addrinfo *from, const struct rdma_addrinfo *hints,
-		   struct rdma_addrinfo *res)
+static int take_result(const struct addrinfo *from, const struct rdma_addrinfo *hints,
+		       struct rdma_addrinfo *res)
 {
 	res->ai_family = from->ai_family;
 	if (hints->ai_flags & RAI_PASSIVE)
@@ -272,7 +272,7 @@ static int find_names(const char *node, const char *service, const struct rdma_a
 	r = getaddrinfo(node, service, &want, &got);
 	if (r)
 		return r;
-	r = convert(got, hints, res);
+	r = take_result(got, hints, res);
 	freeaddrinfo(got);
 	return r;
 }

@@ -11,7 +11,7 @@
 #include "verbs/cm/cm_id.h"
 #include "verbs/verbs/context.h"
 #include "verbs/base/fork.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 
@@ -32,7 +32,7 @@ struct channel {
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
 
-__attribute__((constructor)) static void init(void)
+__attribute__((constructor)) static void hold_queues_lock(void)
 {
 	fork_hold(FORK_CM_EVENTS, &lock);
 }
@@ -92,7 +92,7 @@ int cm_event_renew(struct rdma_event_channel *channel)
 
 /* ---- queues ---- */
 
-static void append(struct channel *c, struct cm_event *e)
+static void queue_event(struct channel *c, struct cm_event *e)
 {
 	const uint64_t one = 1;
 
@@ -123,7 +123,7 @@ void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, siz
 		e->ibv.param.conn.private_data_len = (uint8_t)len;
 	}
 	pthread_mutex_lock(&lock);
-	append((struct channel *)holder(e)->ibv.channel, e);
+	queue_event((struct channel *)holder(e)->ibv.channel, e);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -159,7 +159,7 @@ static struct cm_event *extract(struct cm_id *id)
 
 /* Destroys the id of a request that nobody took. With event_lock: an event may be about to name it.
  */
-static void drop(struct cm_id *id)
+static void destroy_untaken_id(struct cm_id *id)
 {
 	struct host *h = id->host;
 
@@ -181,7 +181,7 @@ void cm_event_forget(struct cm_id *id)
 	while ((e = extract(id))) {
 		if (e->ibv.event == RDMA_CM_EVENT_CONNECT_REQUEST && e->ibv.id != &id->ibv) {
 			pthread_mutex_unlock(&lock);
-			drop(cm_of(e->ibv.id));
+			destroy_untaken_id(cm_of(e->ibv.id));
 			pthread_mutex_lock(&lock);
 		}
 		free(e);
@@ -205,12 +205,12 @@ void cm_event_migrate(struct cm_id *id, struct rdma_event_channel *to)
 	id->ibv.channel = to;
 	while ((e = first)) {
 		first = e->next;
-		append((struct channel *)to, e);
+		queue_event((struct channel *)to, e);
 	}
 	pthread_mutex_unlock(&lock);
 }
 
-static struct cm_event *pop(struct channel *c)
+static struct cm_event *take_first(struct channel *c)
 {
 	struct cm_event *e;
 
@@ -233,13 +233,13 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	uint64_t n;
 
 	if (((struct channel *)channel)->generation != fork_generation()) {
-		words_lacks("rdma_get_cm_event", WORDS_PARENTS, ECHILD);
+		error_unsupported("rdma_get_cm_event", ERROR_PARENTS_OBJECT, ECHILD);
 		return -1;
 	}
 	while (!e) {
 		if (read(channel->fd, &n, sizeof(n)) < 0)
 			return -1;
-		e = pop((struct channel *)channel);
+		e = take_first((struct channel *)channel);
 	}
 	*event = &e->ibv;
 	return 0;

@@ -8,7 +8,7 @@
 #include "verbs/cm/cm_event.h"
 #include "verbs/verbs/context.h"
 #include "verbs/base/fork.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* Wherever librdmacm has the length of queues in a device. The default of rsockets is 384. */
 static const uint32_t *rsocket_device(void)
@@ -37,7 +37,7 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-__attribute__((constructor)) static void init(void)
+__attribute__((constructor)) static void hold_domains_lock(void)
 {
 	fork_hold(FORK_LISTS, &lock);
 }
@@ -75,7 +75,7 @@ static void set_device(struct cm_id *id, struct host *h, struct ibv_context *con
 }
 
 /* The daemon has ended. Programs that wait for an event of the id hear it. */
-static void on_event(struct host_watch *w, enum ddp_async_type type)
+static void on_device_gone(struct host_watch *w, enum ddp_async_type type)
 {
 	if (type == DDP_ASYNC_DEVICE_GONE)
 		cm_event_simple(CONTAINER(w, struct cm_id, watch), RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
@@ -97,10 +97,10 @@ static int take_host(struct cm_id *id, struct host *h)
 	if (!id->ddp) {
 		r = ddp_create_id(host_ddp(h), &id->sink, &id->ddp);
 		if (r)
-			return cm_fail(words_failed("rdma_create_id", r));
+			return cm_fail(error_of_call("rdma_create_id", r));
 	}
 	id->host = h;
-	id->watch.event = on_event;
+	id->watch.event = on_device_gone;
 	set_device(id, h, context);
 	return 0;
 }

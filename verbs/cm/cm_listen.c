@@ -6,7 +6,7 @@
 #include "verbs/base/addr.h"
 #include "verbs/cm/cm_addr.h"
 #include "verbs/verbs/context.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* A listener at one more daemon. */
 struct cm_also {
@@ -18,7 +18,7 @@ struct cm_also {
 	struct cm_also *next;
 };
 
-static int listen_at(struct ddp_id *ddp, const struct sockaddr_storage *at, int backlog)
+static int listen_for_id(struct ddp_id *ddp, const struct sockaddr_storage *at, int backlog)
 {
 	const struct sockaddr *addr = addr_is_any(at) ? NULL : (const struct sockaddr *)at;
 
@@ -34,7 +34,7 @@ static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
 
 	if (!cm_addr_to_listen(id, id->host, &at))
 		return 0;
-	r = listen_at(ddp, &at, backlog);
+	r = listen_for_id(ddp, &at, backlog);
 	if (r || addr_port(src))
 		return r;
 	r = ddp_query_id(ddp, &attr);
@@ -58,7 +58,7 @@ static int listen_first(struct cm_id *id, int backlog)
 	return 0;
 }
 
-static void on_event(struct event_sink *sink, const struct ddp_cm_event *ev)
+static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
 	struct cm_also *a = CONTAINER(sink, struct cm_also, sink);
 
@@ -75,7 +75,7 @@ static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int b
 	r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
 	if (r)
 		return r;
-	r = listen_at(a->ddp, at, backlog);
+	r = listen_for_id(a->ddp, at, backlog);
 	if (r)
 		ddp_destroy_id(a->ddp);
 	return r;
@@ -93,7 +93,7 @@ static int add_host(struct cm_id *id, struct host *h, int backlog, cm_listen_req
 	if (!a)
 		return -ENOMEM;
 	*a = (struct cm_also){
-		.sink.event = on_event,
+		.sink.event = on_also_event,
 		.id = id,
 		.host = h,
 		.on_request = on_request,
@@ -148,7 +148,7 @@ void cm_listen_release(struct cm_id *id)
 }
 
 /* The id is bound to port 0, and the program wants to tell its peers the port. */
-static void reserve(struct cm_id *id)
+static void reserve_port(struct cm_id *id)
 {
 	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;
 	bool passive = src->ss_family != AF_UNSPEC &&
@@ -162,7 +162,7 @@ static void reserve(struct cm_id *id)
 		return;
 	r = listen_own(id, id->reserved, 0);
 	if (r) {
-		words_failed("rdma_get_src_port", r);
+		error_of_call("rdma_get_src_port", r);
 		cm_listen_release(id);
 	}
 }
@@ -172,6 +172,6 @@ __be16 rdma_get_src_port(struct rdma_cm_id *id)
 	const struct sockaddr_storage *src = &id->route.addr.src_storage;
 
 	if (addr_port(src) == 0)
-		reserve(cm_of(id));
+		reserve_port(cm_of(id));
 	return htons(addr_port(src));
 }

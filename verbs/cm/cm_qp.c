@@ -6,7 +6,7 @@
 #include "verbs/cm/cm_id.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 #include "verbs/verbs/wr.h"
 
 /* Completion queues for a program that brought none. */
@@ -85,9 +85,9 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	int r;
 
 	if (attr->comp_mask & ~(send_ops | IBV_QP_INIT_ATTR_PD))
-		return cm_fail(words_lacks("rdma_create_qp_ex",
-					   "attributes beyond a domain and send operations",
-					   EOPNOTSUPP));
+		return cm_fail(error_unsupported("rdma_create_qp_ex",
+						 "attributes beyond a domain and send operations",
+						 EOPNOTSUPP));
 	r = rdma_create_qp(id, pd, (struct ibv_qp_init_attr *)attr);
 	if (r == 0 && attr->comp_mask & send_ops && wr_enable(qp_of(id->qp))) {
 		rdma_destroy_qp(id);

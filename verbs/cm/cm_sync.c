@@ -4,7 +4,7 @@
 #include <errno.h>
 
 /* Forgets the event of the call before. */
-static void release(struct rdma_cm_id *id)
+static void ack_last_event(struct rdma_cm_id *id)
 {
 	if (id->event)
 		rdma_ack_cm_event(id->event);
@@ -13,7 +13,7 @@ static void release(struct rdma_cm_id *id)
 
 int cm_sync_next(struct rdma_cm_id *id)
 {
-	release(id);
+	ack_last_event(id);
 	return rdma_get_cm_event(id->channel, &id->event);
 }
 

@@ -28,7 +28,7 @@ int async_init(struct async *a)
 }
 
 /* The events of a parent are not those of its child, and their semaphore is shared. */
-static void renew(struct async *a)
+static void renew_queue(struct async *a)
 {
 	if (a->generation == fork_generation())
 		return;
@@ -58,7 +58,7 @@ void async_push(struct async *a, const struct ibv_async_event *ev)
 
 	if (!e)
 		return;
-	renew(a);
+	renew_queue(a);
 	*e = (struct async_event){.event = *ev};
 	pthread_mutex_lock(&a->lock);
 	*a->last = e;
@@ -73,7 +73,7 @@ void async_forget(struct async *a, const void *element)
 {
 	struct async_event **at = &a->first;
 
-	renew(a);
+	renew_queue(a);
 	pthread_mutex_lock(&a->lock);
 	while (*at) {
 		struct async_event *e = *at;
@@ -89,7 +89,7 @@ void async_forget(struct async *a, const void *element)
 	pthread_mutex_unlock(&a->lock);
 }
 
-static struct async_event *pop(struct async *a)
+static struct async_event *take_first_event(struct async *a)
 {
 	struct async_event *e;
 
@@ -110,11 +110,11 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 	struct async_event *e = NULL;
 	uint64_t n;
 
-	renew(a);
+	renew_queue(a);
 	while (!e) {
 		if (read(a->fd, &n, sizeof(n)) < 0)
 			return -1;
-		e = pop(a); /* NULL: its object is gone */
+		e = take_first_event(a); /* NULL: its object is gone */
 	}
 	*event = e->event;
 	free(e);

@@ -11,7 +11,7 @@
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
 #include "verbs/base/fork.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* The descriptor of a channel is an epoll instance with those of its CQs: programs wait for it
  * with poll() or epoll, and set O_NONBLOCK. */
@@ -53,7 +53,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 }
 
 /* The instance is shared with the parent, with the CQs in it: the child gets its own. */
-static int renew(struct channel *ch)
+static int renew_epoll(struct channel *ch)
 {
 	const unsigned now = fork_generation();
 	int r;
@@ -72,7 +72,7 @@ static int renew(struct channel *ch)
 int channel_add(struct ibv_comp_channel *channel, struct cq *cq)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = cq};
-	int r = renew(channel_of(channel));
+	int r = renew_epoll(channel_of(channel));
 
 	if (r)
 		return r;
@@ -99,7 +99,7 @@ static int timeout_of(const struct ibv_comp_channel *channel)
 
 /* The descriptors of all CQs would stay readable: programs that look only at those of channels
  * would call again and again. Threads that wait already come here, too. */
-static int end(struct channel *ch)
+static int end_channel(struct channel *ch)
 {
 	pthread_mutex_lock(&ch->ibv.context->mutex);
 	if (!ch->gone)
@@ -129,12 +129,12 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 	int n, r;
 
 	if (ch->generation != fork_generation()) {
-		words_lacks("ibv_get_cq_event", WORDS_PARENTS, ECHILD);
+		error_unsupported("ibv_get_cq_event", ERROR_PARENTS_OBJECT, ECHILD);
 		return -1;
 	}
 	for (;;) {
 		if (is_gone(ch))
-			return end(ch);
+			return end_channel(ch);
 		n = epoll_wait(channel->fd, &ev, 1, timeout_of(channel));
 		if (n == 0)
 			errno = EAGAIN;
@@ -145,8 +145,8 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 		if (r == 0)
 			break;
 		if (r != -EAGAIN) {
-			words_failed("ibv_get_cq_event", r);
-			return end(ch);
+			error_of_call("ibv_get_cq_event", r);
+			return end_channel(ch);
 		}
 	}
 	*cq = &c->ibv;

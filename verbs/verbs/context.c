@@ -59,7 +59,7 @@ static void set_ops(struct verbs_context *v)
 	srq_set_ops(v);
 }
 
-static void on_event(struct host_watch *w, enum ddp_async_type type)
+static void on_device_event(struct host_watch *w, enum ddp_async_type type)
 {
 	struct context *c = CONTAINER(w, struct context, watch);
 	struct ibv_async_event ev = {.element.port_num = 1};
@@ -98,7 +98,7 @@ static struct ibv_context *open_context(struct host *h)
 	ibv->num_comp_vectors = 1;
 	pthread_mutex_init(&ibv->mutex, NULL);
 	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
-	c->watch.event = on_event;
+	c->watch.event = on_device_event;
 	host_add_watch(h, &c->watch);
 	return ibv;
 }
@@ -124,7 +124,7 @@ int ibv_close_device(struct ibv_context *context)
 
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-__attribute__((constructor)) static void init(void)
+__attribute__((constructor)) static void hold_contexts_lock(void)
 {
 	fork_hold(FORK_LISTS, &lock);
 }

@@ -9,7 +9,7 @@
 #include "verbs/verbs/channel.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/post.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* After so many polls without a completion, about 2 us, the program yields. */
 enum { YIELD_POLLS = 64 };
@@ -64,7 +64,7 @@ static void set_imm(const struct ddp_wc *from, struct ibv_wc *to)
 	to->byte_len = len;
 }
 
-static void convert(const struct qp_nums *numbers, const struct ddp_wc *from, struct ibv_wc *to)
+static void convert_wc(const struct qp_nums *numbers, const struct ddp_wc *from, struct ibv_wc *to)
 {
 	memset(to, 0, sizeof(*to));
 	to->wr_id = from->wr_id;
@@ -141,7 +141,7 @@ int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 		return r;
 	r = ddp_poll_cq(c->ddp, n < CQ_BATCH ? n : CQ_BATCH, got);
 	for (int i = 0; i < r; i++)
-		convert(numbers, &got[i], &wc[i]);
+		convert_wc(numbers, &got[i], &wc[i]);
 	if (r == 0)
 		found_nothing(c);
 	return r < 0 ? -1 : r;
@@ -165,7 +165,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	int r = ddp_req_notify_cq(((struct cq *)cq)->ddp, solicited_only);
 
-	return r < 0 ? words_failed("ibv_req_notify_cq", r) : 0;
+	return r < 0 ? error_of_call("ibv_req_notify_cq", r) : 0;
 }
 
 /* ---- queues ---- */
@@ -200,7 +200,7 @@ static int open_cq(struct cq *c, struct ibv_context *context, uint32_t entries)
 }
 
 /* A message had a receive, and its completion no room. */
-static void on_event(struct host_watch *w, enum ddp_async_type type)
+static void on_overrun(struct host_watch *w, enum ddp_async_type type)
 {
 	struct cq *c = CONTAINER(w, struct cq, watch);
 	const struct ibv_async_event ev = {
@@ -220,7 +220,7 @@ struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_con
 
 	if (r) {
 		free(c);
-		words_failed("ibv_create_cq", r);
+		error_of_call("ibv_create_cq", r);
 		return NULL;
 	}
 	c->own_last = &c->own;
@@ -236,7 +236,7 @@ struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_con
 		errno = r;
 		return NULL;
 	}
-	c->watch.event = on_event;
+	c->watch.event = on_overrun;
 	c->watch.ddp = c->ddp;
 	host_add_watch(context_of(context)->host, &c->watch);
 	return c;
@@ -267,7 +267,7 @@ int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	if (r == 0)
 		r = ddp_query_cq(c->ddp, &state);
 	if (r)
-		return words_failed("ibv_resize_cq", r);
+		return error_of_call("ibv_resize_cq", r);
 	cq->cqe = (int)state.entries;
 	return 0;
 }
@@ -297,7 +297,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 		channel_remove(cq->channel, c);
 	r = close_cq(c);
 	if (r)
-		return words_failed("ibv_destroy_cq", r);
+		return error_of_call("ibv_destroy_cq", r);
 	async_forget(&context_of(cq->context)->async, cq);
 	free_own(c);
 	pthread_cond_destroy(&cq->cond);

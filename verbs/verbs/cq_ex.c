@@ -5,7 +5,7 @@
 
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 static struct cq *of(struct ibv_cq_ex *ex)
 {
@@ -113,8 +113,9 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 	struct cq *c;
 
 	if (attr->wc_flags & ~offered) {
-		words_lacks("ibv_create_cq_ex",
-			    "completions without VLAN, flow tag and tag matching", EOPNOTSUPP);
+		error_unsupported("ibv_create_cq_ex",
+				  "completions without VLAN, flow tag and tag matching",
+				  EOPNOTSUPP);
 		return NULL;
 	}
 	if (attr->cqe == 0 || attr->comp_vector >= (uint32_t)context->num_comp_vectors) {

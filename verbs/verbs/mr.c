@@ -6,7 +6,7 @@
 
 #include "verbs/verbs/context.h"
 #include "verbs/base/host.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -20,7 +20,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 
 	if (r) {
 		free(pd);
-		words_failed("ibv_alloc_pd", r);
+		error_of_call("ibv_alloc_pd", r);
 		return NULL;
 	}
 	pd->ibv.context = context;
@@ -32,7 +32,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	int r = ddp_dealloc_pd(pd_ddp(pd));
 
 	if (r)
-		return words_failed("ibv_dealloc_pd", r);
+		return error_of_call("ibv_dealloc_pd", r);
 	free(pd);
 	return 0;
 }
@@ -83,8 +83,9 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 	int r;
 
 	if (access & IBV_ACCESS_ZERO_BASED) {
-		words_lacks("ibv_reg_mr", "zero-based regions: use ibv_reg_mr_iova() with iova 0",
-			    EOPNOTSUPP);
+		error_unsupported("ibv_reg_mr",
+				  "zero-based regions: use ibv_reg_mr_iova() with iova 0",
+				  EOPNOTSUPP);
 		return NULL;
 	}
 	mr = calloc(1, sizeof(*mr));
@@ -99,7 +100,7 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 	r = reg_ddp(mr, iova, mr_access(access));
 	if (r) {
 		free(mr);
-		words_failed("ibv_reg_mr", r);
+		error_of_call("ibv_reg_mr", r);
 		return NULL;
 	}
 	mr->ibv.lkey = mr->ddp->lkey;
@@ -128,8 +129,8 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 				 int fd, int access)
 {
 	(void)pd, (void)offset, (void)length, (void)iova, (void)fd, (void)access;
-	words_lacks("ibv_reg_dmabuf_mr", "memory of other devices cannot be registered",
-		    EOPNOTSUPP);
+	error_unsupported("ibv_reg_dmabuf_mr", "memory of other devices cannot be registered",
+			  EOPNOTSUPP);
 	return NULL;
 }
 
@@ -138,7 +139,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	int r = ddp_dereg_mr(((struct mr *)mr)->ddp);
 
 	if (r)
-		return words_failed("ibv_dereg_mr", r);
+		return error_of_call("ibv_dereg_mr", r);
 	free(mr);
 	return 0;
 }
@@ -153,7 +154,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 
 	(void)addr, (void)length;
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-		words_lacks("ibv_rereg_mr", "other memory needs a new registration", EOPNOTSUPP);
+		error_unsupported("ibv_rereg_mr", "other memory needs a new registration",
+				  EOPNOTSUPP);
 		return IBV_REREG_MR_ERR_INPUT;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
@@ -166,7 +168,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 	}
 	r = ddp_rereg_mr(mr->ddp, what, &attr);
 	if (r) {
-		words_failed("ibv_rereg_mr", r);
+		error_of_call("ibv_rereg_mr", r);
 		return IBV_REREG_MR_ERR_CMD;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_PD)

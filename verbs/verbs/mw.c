@@ -8,7 +8,7 @@
 #include "verbs/verbs/cq.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 struct mw {
 	struct ibv_mw ibv;
@@ -28,7 +28,7 @@ static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 	if (r) {
 		free(mw);
-		words_failed("ibv_alloc_mw", r);
+		error_of_call("ibv_alloc_mw", r);
 		return NULL;
 	}
 	mw->ibv.context = pd->context;
@@ -43,7 +43,7 @@ static int dealloc_mw(struct ibv_mw *mw)
 	int r = ddp_dealloc_mw(mw_ddp(mw));
 
 	if (r)
-		return words_failed("ibv_dealloc_mw", r);
+		return error_of_call("ibv_dealloc_mw", r);
 	free(mw);
 	return 0;
 }
@@ -62,7 +62,7 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 	int r = ddp_bind_mw(mw_ddp(mw), mr, b->addr, b->length, mr_access(b->mw_access_flags));
 
 	if (r)
-		return words_failed("ibv_bind_mw", r);
+		return error_of_call("ibv_bind_mw", r);
 	mw->rkey = mw_ddp(mw)->rkey;
 	if (bind->send_flags & IBV_SEND_SIGNALED || qp_of(qp)->init.sq_sig_all)
 		return cq_push(qp->send_cq, &wc);

@@ -8,7 +8,7 @@
 
 #include "verbs/base/addr.h"
 #include "verbs/verbs/context.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /*
  * A number is the SCTP port of a listener of this process and a place among its queue pairs. The
@@ -46,7 +46,7 @@ static unsigned free_place(const struct oob_port *p)
 	return i;
 }
 
-static void on_request(struct event_sink *sink, const struct ddp_cm_event *ev);
+static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *ev);
 
 static struct oob_port *open_port(struct host *h)
 {
@@ -55,7 +55,7 @@ static struct oob_port *open_port(struct host *h)
 
 	if (!p)
 		return NULL;
-	p->sink.event = on_request;
+	p->sink.event = on_oob_request;
 	if (ddp_create_id(host_ddp(h), &p->sink, &p->listener))
 		goto fail;
 	if (ddp_listen(p->listener, NULL, 0, PLACES) || ddp_query_id(p->listener, &attr)) {
@@ -118,7 +118,7 @@ void oob_abandon(struct qp *qp)
 	qp_num_clear(&context_of(qp->ibv.context)->host->numbers, ddp_qp_num(qp->ddp));
 }
 
-static struct qp *find(const struct host *h, uint32_t num)
+static struct qp *qp_numbered(const struct host *h, uint32_t num)
 {
 	const struct oob_port *p = h->ports;
 
@@ -133,7 +133,7 @@ struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to)
 	int r = -EINVAL;
 
 	pthread_mutex_lock(&h->event_lock);
-	qp = find(h, num);
+	qp = qp_numbered(h, num);
 	if (qp && qp->id && !qp->joined)
 		r = ddp_move_qp(qp->ddp, to);
 	if (r == 0) {
@@ -148,7 +148,7 @@ struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to)
 	pthread_mutex_unlock(&h->event_lock);
 	if (r == 0)
 		return qp;
-	words_failed("rdma_connect", r);
+	error_of_call("rdma_connect", r);
 	return NULL;
 }
 
@@ -215,7 +215,7 @@ static int connect_qp(struct qp *qp)
 	qp->send_imm = true; /* no other library speaks this protocol */
 	r = ddp_connect(qp->id, (struct sockaddr *)&to, &param);
 	qp->joined = r == 0;
-	return r ? words_failed("ibv_modify_qp", r) : 0;
+	return r ? error_of_call("ibv_modify_qp", r) : 0;
 }
 
 /* ---- requests ---- */
@@ -229,13 +229,13 @@ static int accept_request(struct qp *qp)
 	qp->request = NULL;
 	if (r) {
 		ddp_destroy_id(id);
-		return words_failed("ibv_modify_qp", r);
+		return error_of_call("ibv_modify_qp", r);
 	}
 	qp->id = id;
 	qp->joined = qp->send_imm = true;
 	ddp_destroy_id(old);
 	r = ddp_accept(id, NULL);
-	return r ? words_failed("ibv_modify_qp", r) : 0;
+	return r ? error_of_call("ibv_modify_qp", r) : 0;
 }
 
 /* The queue pair that a request is for, if it expects one from this peer or may do so later. */
@@ -273,7 +273,7 @@ static void drop_request(struct qp *qp)
 }
 
 /* Answers the request that waits, once the program has named its peer. */
-static int answer(struct qp *qp)
+static int answer_request(struct qp *qp)
 {
 	if (!qp->request || qp->ibv.state < IBV_QPS_RTR || connects(qp))
 		return 0;
@@ -283,7 +283,7 @@ static int answer(struct qp *qp)
 	return 0;
 }
 
-static void on_request(struct event_sink *sink, const struct ddp_cm_event *ev)
+static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
 	struct oob_port *p = CONTAINER(sink, struct oob_port, sink);
 	struct qp *qp;
@@ -298,7 +298,7 @@ static void on_request(struct event_sink *sink, const struct ddp_cm_event *ev)
 	qp->request = ev->id;
 	qp->request_addr = ev->peer;
 	ddp_id_set_user(ev->id, &qp->sink);
-	answer(qp);
+	answer_request(qp);
 }
 
 /* Events of the session, or of the request that waits. */
@@ -328,13 +328,13 @@ static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 static int become_ready(struct qp *qp)
 {
 	if (!qp->port)
-		return words_lacks("ibv_modify_qp",
-				   "no listener for queue pairs without rdma_cm could be made",
-				   ENOMEM);
+		return error_unsupported(
+			"ibv_modify_qp",
+			"no listener for queue pairs without rdma_cm could be made", ENOMEM);
 	if (connects(qp))
 		return connect_qp(qp);
 	qp->ibv.state = IBV_QPS_RTR;
-	return answer(qp);
+	return answer_request(qp);
 }
 
 int oob_modify(struct qp *qp, enum ibv_qp_state state)

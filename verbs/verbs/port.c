@@ -7,7 +7,7 @@
 
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 #undef ibv_query_port
 
@@ -83,7 +83,7 @@ static int query_device_ex(struct ibv_context *context,
 
 /* ---- port ---- */
 
-static enum ibv_port_state state_of(struct host *h)
+static enum ibv_port_state query_port_state(struct host *h)
 {
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
 
@@ -95,7 +95,7 @@ static void fill_port(struct host *h, struct ibv_port_attr *a)
 	const uint8_t *ip = h->gid.raw;
 
 	memset(a, 0, sizeof(*a));
-	a->state = state_of(h);
+	a->state = query_port_state(h);
 	a->max_mtu = a->active_mtu = IBV_MTU_4096;
 	a->gid_tbl_len = GIDS;
 	a->port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;

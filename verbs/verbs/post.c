@@ -10,7 +10,7 @@
 #include "verbs/verbs/mw.h"
 #include "verbs/verbs/qp.h"
 #include "verbs/verbs/srq.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 enum { BATCH = 16 };
 
@@ -103,7 +103,7 @@ static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struc
 			struct ddp_send_wr *send)
 {
 	if (!qp->send_imm)
-		return -words_lacks("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
+		return -error_unsupported("ibv_post_send", POST_NO_SEND_IMM, EOPNOTSUPP);
 	*send = *imm;
 	send->opcode = DDP_WR_SEND;
 	*imm = (struct ddp_send_wr){
@@ -116,7 +116,7 @@ static int set_send_imm(const struct qp *qp, const struct ibv_send_wr *wr, struc
 }
 
 /* Converts one request to one or two. Returns their number, or a negative errno value. */
-static int convert(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
+static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *ret)
 {
 	*ret = (struct ddp_send_wr){
 		.wr_id = wr->wr_id,
@@ -195,12 +195,12 @@ static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr
 	}
 }
 
-static void fill(struct qp *qp, struct ibv_send_wr *wr, struct batch *b)
+static void fill_send(struct qp *qp, struct ibv_send_wr *wr, struct batch *b)
 {
 	b->n = 0;
 	b->err = 0;
 	while (wr && b->n < BATCH) {
-		int n = convert(qp, wr, &b->wr[b->n]);
+		int n = convert_wr(qp, wr, &b->wr[b->n]);
 
 		if (n < 0) {
 			b->err = -n;
@@ -224,11 +224,11 @@ int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **b
 	int r;
 
 	while (wr) {
-		fill(qp, wr, &b);
+		fill_send(qp, wr, &b);
 		r = b.n > 0 ? ddp_post_send(qp->ddp, b.wr, &refused) : 0;
 		if (r) {
 			*bad = b.of[refused - b.wr];
-			return words_failed("ibv_post_send", r);
+			return error_of_call("ibv_post_send", r);
 		}
 		if (b.err) {
 			*bad = b.next;
@@ -274,7 +274,7 @@ static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv
 
 		if (r) {
 			*bad = b.of[refused - b.wr];
-			return words_failed("ibv_post_recv", r);
+			return error_of_call("ibv_post_recv", r);
 		}
 		wr = next;
 	}
@@ -292,7 +292,7 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 
 		if (r) {
 			*bad = b.of[refused - b.wr];
-			return words_failed("ibv_post_srq_recv", r);
+			return error_of_call("ibv_post_srq_recv", r);
 		}
 		wr = next;
 	}

@@ -10,7 +10,7 @@
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/oob.h"
 #include "verbs/verbs/srq.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 #include "verbs/verbs/wr.h"
 
 /* How long a message waits for a receive that is late, and how much of all messages: for each
@@ -27,13 +27,14 @@ enum { MIN_INLINE = 128 };
 
 /* ---- creating ---- */
 
-static int check(const struct ibv_qp_init_attr *a)
+static int check_init_attr(const struct ibv_qp_init_attr *a)
 {
 	if (a->qp_type != IBV_QPT_RC)
-		return words_lacks("ibv_create_qp",
-				   "queue pairs are reliable connections (RC) only: there are no "
-				   "datagrams (UD), no XRC, no raw packets",
-				   EOPNOTSUPP);
+		return error_unsupported(
+			"ibv_create_qp",
+			"queue pairs are reliable connections (RC) only: there are no "
+			"datagrams (UD), no XRC, no raw packets",
+			EOPNOTSUPP);
 	if (!a->send_cq || !a->recv_cq)
 		return EINVAL;
 	return 0;
@@ -120,7 +121,7 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-static void on_event(struct host_watch *w, enum ddp_async_type type)
+static void on_qp_fatal(struct host_watch *w, enum ddp_async_type type)
 {
 	struct qp *qp = CONTAINER(w, struct qp, watch);
 	const struct ibv_async_event ev = {
@@ -146,7 +147,7 @@ struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_at
 {
 	struct ddp_qp_init init;
 	struct qp *qp;
-	int r = check(attr);
+	int r = check_init_attr(attr);
 
 	if (r) {
 		errno = r;
@@ -157,18 +158,18 @@ struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_at
 	r = qp ? create_ddp(id, pd, &init, &qp->ddp) : -ENOMEM;
 	if (r) {
 		free(qp);
-		words_failed("ibv_create_qp", r);
+		error_of_call("ibv_create_qp", r);
 		return NULL;
 	}
 	qp->init = *attr;
 	fill_ibv(qp, pd, attr);
 	r = take_caps(qp, &attr->cap);
 	if (r) {
-		words_failed("ibv_create_qp", r);
+		error_of_call("ibv_create_qp", r);
 		undo(qp);
 		return NULL;
 	}
-	qp->watch.event = on_event;
+	qp->watch.event = on_qp_fatal;
 	qp->watch.ddp = qp->ddp;
 	host_add_watch(context_of(pd->context)->host, &qp->watch);
 	return qp;
@@ -179,7 +180,7 @@ int qp_free(struct qp *qp)
 	int r = ddp_destroy_qp(qp->ddp);
 
 	if (r)
-		return words_failed("ibv_destroy_qp", r);
+		return error_of_call("ibv_destroy_qp", r);
 	host_remove_watch(context_of(qp->ibv.context)->host, &qp->watch);
 	async_forget(&context_of(qp->ibv.context)->async, qp);
 	pthread_cond_destroy(&qp->ibv.cond);
@@ -197,7 +198,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	int r = ddp_create_id(host_ddp(h), NULL, &id);
 
 	if (r) {
-		words_failed("ibv_create_qp", r);
+		error_of_call("ibv_create_qp", r);
 		return NULL;
 	}
 	qp = qp_create(id, pd, attr);
@@ -221,8 +222,8 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 
 	(void)context;
 	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
-		words_lacks("ibv_create_qp_ex", "attributes beyond a domain and send operations",
-			    EOPNOTSUPP);
+		error_unsupported("ibv_create_qp_ex",
+				  "attributes beyond a domain and send operations", EOPNOTSUPP);
 		return NULL;
 	}
 	ibv = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
@@ -258,7 +259,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 /* ---- state ---- */
 
-static enum ibv_qp_state state_of(struct qp *qp)
+static enum ibv_qp_state query_state(struct qp *qp)
 {
 	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
 
@@ -274,7 +275,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 
 	(void)mask;
 	*attr = qp->attr;
-	attr->qp_state = attr->cur_qp_state = ibv->state = state_of(qp);
+	attr->qp_state = attr->cur_qp_state = ibv->state = query_state(qp);
 	attr->cap = qp->init.cap;
 	*init = qp->init;
 	return 0;
@@ -302,7 +303,7 @@ static int permit(struct qp *qp, unsigned flags, bool no_resources)
 
 	/* A daemon that is too old permits all, as it always did. */
 	if (r && r != -EOPNOTSUPP)
-		return words_failed("ibv_modify_qp", r);
+		return error_of_call("ibv_modify_qp", r);
 	qp->attr.qp_access_flags = flags;
 	qp->no_resources = no_resources;
 	return 0;
@@ -330,7 +331,7 @@ static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 }
 
 /* Keeps what the program sets for ibv_query_qp(). */
-static void keep(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
 	if (mask & IBV_QP_DEST_QPN)
 		to->dest_qp_num = from->dest_qp_num;
@@ -364,7 +365,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 
 	if (r)
 		return r;
-	keep(&qp->attr, attr, mask);
+	keep_attr(&qp->attr, attr, mask);
 	if (!(mask & IBV_QP_STATE))
 		return 0;
 	return oob_modify(qp, attr->qp_state);

@@ -7,7 +7,7 @@
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/post.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 struct srq {
 	struct ibv_srq ibv;
@@ -21,7 +21,7 @@ struct ddp_srq *srq_ddp(struct ibv_srq *srq)
 }
 
 /* The limit of receives was reached. */
-static void on_event(struct host_watch *w, enum ddp_async_type type)
+static void on_limit(struct host_watch *w, enum ddp_async_type type)
 {
 	struct srq *s = CONTAINER(w, struct srq, watch);
 	const struct ibv_async_event out = {
@@ -59,7 +59,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 		r = ddp_query_srq(s->ddp, &state);
 	if (r) {
 		free(s);
-		words_failed("ibv_create_srq", r);
+		error_of_call("ibv_create_srq", r);
 		return NULL;
 	}
 	init->attr.max_wr = state.max_wr;
@@ -69,7 +69,7 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 	s->ibv.pd = pd;
 	pthread_mutex_init(&s->ibv.mutex, NULL);
 	pthread_cond_init(&s->ibv.cond, NULL);
-	s->watch.event = on_event;
+	s->watch.event = on_limit;
 	s->watch.ddp = s->ddp;
 	host_add_watch(context_of(pd->context)->host, &s->watch);
 	return &s->ibv;
@@ -82,8 +82,8 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
 	(void)context;
 	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
 	    (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)) {
-		words_lacks("ibv_create_srq_ex", "queues are basic ones: no XRC, no tag matching",
-			    EOPNOTSUPP);
+		error_unsupported("ibv_create_srq_ex",
+				  "queues are basic ones: no XRC, no tag matching", EOPNOTSUPP);
 		return NULL;
 	}
 	return ibv_create_srq(attr->pd, (struct ibv_srq_init_attr *)attr);
@@ -95,11 +95,11 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 	int r;
 
 	if (mask & IBV_SRQ_MAX_WR)
-		return words_lacks("ibv_modify_srq", "a queue keeps its length", EOPNOTSUPP);
+		return error_unsupported("ibv_modify_srq", "a queue keeps its length", EOPNOTSUPP);
 	if (!(mask & IBV_SRQ_LIMIT))
 		return 0;
 	r = ddp_modify_srq(srq_ddp(srq), &a, DDP_SRQ_LIMIT);
-	return r ? words_failed("ibv_modify_srq", r) : 0;
+	return r ? error_of_call("ibv_modify_srq", r) : 0;
 }
 
 int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
@@ -108,7 +108,7 @@ int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 	int r = ddp_query_srq(srq_ddp(srq), &state);
 
 	if (r)
-		return words_failed("ibv_query_srq", r);
+		return error_of_call("ibv_query_srq", r);
 	*attr = (struct ibv_srq_attr){state.max_wr, state.max_sge, state.limit};
 	return 0;
 }
@@ -124,7 +124,7 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 		host_remove_watch(c->host, &((struct srq *)srq)->watch);
 	pthread_mutex_unlock(&c->host->event_lock);
 	if (r)
-		return words_failed("ibv_destroy_srq", r);
+		return error_of_call("ibv_destroy_srq", r);
 	async_forget(&c->async, srq);
 	pthread_cond_destroy(&srq->cond);
 	pthread_mutex_destroy(&srq->mutex);
@@ -135,7 +135,8 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 static int get_srq_num(struct ibv_srq *srq, uint32_t *num)
 {
 	(void)srq, (void)num;
-	return words_lacks("ibv_get_srq_num", "only XRC needs the number of a queue", EOPNOTSUPP);
+	return error_unsupported("ibv_get_srq_num", "only XRC needs the number of a queue",
+				 EOPNOTSUPP);
 }
 
 void srq_set_ops(struct verbs_context *v)

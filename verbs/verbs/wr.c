@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "verbs/verbs/post.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* The requests are collected and posted together by ibv_wr_complete(). The queue pair is locked
  * from ibv_wr_start() on, as other providers do it. */
@@ -16,14 +16,14 @@ static struct qp *of(struct ibv_qp_ex *ex)
 	return (struct qp *)ex;
 }
 
-static void fail(struct ibv_qp_ex *ex, int err)
+static void note_failure(struct ibv_qp_ex *ex, int err)
 {
 	if (!of(ex)->built->err)
 		of(ex)->built->err = err;
 }
 
 /* Begins a request. Those beyond the room go to the last place, and nothing will be posted. */
-static struct ibv_send_wr *begin(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
+static struct ibv_send_wr *begin_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
 	struct qp_built *b = of(ex)->built;
 	struct ibv_send_wr *wr;
@@ -31,7 +31,7 @@ static struct ibv_send_wr *begin(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode
 	if (b->n < QP_MAX_BUILT)
 		b->n++;
 	else
-		fail(ex, ENOMEM);
+		note_failure(ex, ENOMEM);
 	wr = &b->wr[b->n - 1];
 	*wr = (struct ibv_send_wr){
 		.wr_id = ex->wr_id,
@@ -52,7 +52,7 @@ static struct ibv_send_wr *current(struct ibv_qp_ex *ex)
 
 static void rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr)
 {
-	struct ibv_send_wr *wr = begin(ex, opcode);
+	struct ibv_send_wr *wr = begin_wr(ex, opcode);
 
 	wr->wr.rdma.rkey = rkey;
 	wr->wr.rdma.remote_addr = addr;
@@ -77,7 +77,7 @@ static void wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr
 static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t compare,
 			      uint64_t swap)
 {
-	struct ibv_send_wr *wr = begin(ex, IBV_WR_ATOMIC_CMP_AND_SWP);
+	struct ibv_send_wr *wr = begin_wr(ex, IBV_WR_ATOMIC_CMP_AND_SWP);
 
 	wr->wr.atomic.rkey = rkey;
 	wr->wr.atomic.remote_addr = addr;
@@ -87,7 +87,7 @@ static void wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr
 
 static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t add)
 {
-	struct ibv_send_wr *wr = begin(ex, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	struct ibv_send_wr *wr = begin_wr(ex, IBV_WR_ATOMIC_FETCH_AND_ADD);
 
 	wr->wr.atomic.rkey = rkey;
 	wr->wr.atomic.remote_addr = addr;
@@ -96,31 +96,32 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t ad
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
-	begin(ex, IBV_WR_SEND);
+	begin_wr(ex, IBV_WR_SEND);
 }
 
 /* If it cannot be, it fails now, so that nothing of the batch is posted. */
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
-	begin(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
+	begin_wr(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
 	if (!of(ex)->send_imm)
-		fail(ex, words_lacks("ibv_wr_send_imm", POST_NO_SEND_IMM, EOPNOTSUPP));
+		note_failure(ex,
+			     error_unsupported("ibv_wr_send_imm", POST_NO_SEND_IMM, EOPNOTSUPP));
 }
 
 static void wr_send_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
-	begin(ex, IBV_WR_SEND_WITH_INV)->invalidate_rkey = rkey;
+	begin_wr(ex, IBV_WR_SEND_WITH_INV)->invalidate_rkey = rkey;
 }
 
 static void wr_local_inv(struct ibv_qp_ex *ex, uint32_t rkey)
 {
-	begin(ex, IBV_WR_LOCAL_INV)->invalidate_rkey = rkey;
+	begin_wr(ex, IBV_WR_LOCAL_INV)->invalidate_rkey = rkey;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
-	struct ibv_send_wr *wr = begin(ex, IBV_WR_BIND_MW);
+	struct ibv_send_wr *wr = begin_wr(ex, IBV_WR_BIND_MW);
 
 	wr->bind_mw.mw = mw;
 	wr->bind_mw.rkey = rkey;
@@ -130,7 +131,8 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
 {
 	(void)rkey, (void)addr, (void)data;
-	fail(ex, words_lacks("ibv_wr_atomic_write", "RFC 7306 has no such operation", EOPNOTSUPP));
+	note_failure(ex, error_unsupported("ibv_wr_atomic_write", "RFC 7306 has no such operation",
+					   EOPNOTSUPP));
 }
 
 /* ---- data ---- */
@@ -140,7 +142,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 	struct ibv_send_wr *wr = current(ex);
 
 	if (n > QP_MAX_SGE) {
-		fail(ex, EINVAL);
+		note_failure(ex, EINVAL);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -165,7 +167,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 
 	for (size_t i = 0; i < n; i++) {
 		if (list[i].length > room - len) {
-			fail(ex, EINVAL);
+			note_failure(ex, EINVAL);
 			return;
 		}
 		memcpy(to + len, list[i].addr, list[i].length);
@@ -191,7 +193,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 	of(ex)->built->err = 0;
 }
 
-static int post(struct qp *qp)
+static int post_built(struct qp *qp)
 {
 	struct qp_built *b = qp->built;
 	struct ibv_send_wr *bad;
@@ -206,7 +208,7 @@ static int post(struct qp *qp)
 
 static int wr_complete(struct ibv_qp_ex *ex)
 {
-	int r = post(of(ex));
+	int r = post_built(of(ex));
 
 	pthread_mutex_unlock(&ex->qp_base.mutex);
 	return r;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 /* ---- datagrams ---- */
 
@@ -12,7 +12,7 @@
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	(void)pd, (void)attr;
-	words_lacks("ibv_create_ah", NO_DATAGRAMS, EOPNOTSUPP);
+	error_unsupported("ibv_create_ah", NO_DATAGRAMS, EOPNOTSUPP);
 	return NULL;
 }
 
@@ -20,7 +20,7 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 				     uint8_t port)
 {
 	(void)pd, (void)wc, (void)grh, (void)port;
-	words_lacks("ibv_create_ah_from_wc", NO_DATAGRAMS, EOPNOTSUPP);
+	error_unsupported("ibv_create_ah_from_wc", NO_DATAGRAMS, EOPNOTSUPP);
 	return NULL;
 }
 
@@ -28,7 +28,7 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
 			struct ibv_grh *grh, struct ibv_ah_attr *attr)
 {
 	(void)context, (void)port, (void)wc, (void)grh, (void)attr;
-	words_lacks("ibv_init_ah_from_wc", NO_DATAGRAMS, EOPNOTSUPP);
+	error_unsupported("ibv_init_ah_from_wc", NO_DATAGRAMS, EOPNOTSUPP);
 	return -1;
 }
 
@@ -36,8 +36,8 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid)
 {
 	(void)context, (void)attr, (void)eth_mac, (void)vid;
-	return words_lacks("ibv_resolve_eth_l2_from_gid", "the daemon finds the way to the peer",
-			   EOPNOTSUPP);
+	return error_unsupported("ibv_resolve_eth_l2_from_gid",
+				 "the daemon finds the way to the peer", EOPNOTSUPP);
 }
 
 int ibv_destroy_ah(struct ibv_ah *ah)
@@ -49,13 +49,13 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)qp, (void)gid, (void)lid;
-	return words_lacks("ibv_attach_mcast", "SCTP has no multicast", EOPNOTSUPP);
+	return error_unsupported("ibv_attach_mcast", "SCTP has no multicast", EOPNOTSUPP);
 }
 
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)qp, (void)gid, (void)lid;
-	return words_lacks("ibv_detach_mcast", "SCTP has no multicast", EOPNOTSUPP);
+	return error_unsupported("ibv_detach_mcast", "SCTP has no multicast", EOPNOTSUPP);
 }
 
 /* ---- objects of other processes ---- */
@@ -65,14 +65,14 @@ int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 struct ibv_context *ibv_import_device(int cmd_fd)
 {
 	(void)cmd_fd;
-	words_lacks("ibv_import_device", NO_IMPORT, EOPNOTSUPP);
+	error_unsupported("ibv_import_device", NO_IMPORT, EOPNOTSUPP);
 	return NULL;
 }
 
 struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t pd_handle)
 {
 	(void)context, (void)pd_handle;
-	words_lacks("ibv_import_pd", NO_IMPORT, EOPNOTSUPP);
+	error_unsupported("ibv_import_pd", NO_IMPORT, EOPNOTSUPP);
 	return NULL;
 }
 
@@ -84,7 +84,7 @@ void ibv_unimport_pd(struct ibv_pd *pd)
 struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 {
 	(void)pd, (void)mr_handle;
-	words_lacks("ibv_import_mr", NO_IMPORT, EOPNOTSUPP);
+	error_unsupported("ibv_import_mr", NO_IMPORT, EOPNOTSUPP);
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ void ibv_unimport_mr(struct ibv_mr *mr)
 struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle)
 {
 	(void)context, (void)dm_handle;
-	words_lacks("ibv_import_dm", NO_IMPORT, EOPNOTSUPP);
+	error_unsupported("ibv_import_dm", NO_IMPORT, EOPNOTSUPP);
 	return NULL;
 }
 
@@ -121,7 +121,7 @@ enum ibv_fork_status ibv_is_fork_initialized(void)
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp, (void)ece;
-	return words_lacks("ibv_set_ece", "there are no vendors' options", EOPNOTSUPP);
+	return error_unsupported("ibv_set_ece", "there are no vendors' options", EOPNOTSUPP);
 }
 
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 #include <ddp/ddp.h>
 #include <errno.h>
@@ -15,9 +15,9 @@ enum { MAX_SENTENCES = 128, MAX_ATTEMPTS = 8 };
 
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-__attribute__((constructor)) static void init(void)
+__attribute__((constructor)) static void hold_printed_lock(void)
 {
-	fork_hold(FORK_WORDS, &lock);
+	fork_hold(FORK_ERRORS, &lock);
 }
 
 static bool debug(void)
@@ -45,13 +45,13 @@ static bool is_new(const char *call, const char *why)
 	return ret;
 }
 
-void words_once(const char *call, const char *why)
+void error_once(const char *call, const char *why)
 {
 	if (is_new(call, why))
 		fprintf(stderr, "ddpverbs: %s: %s\n", call, why);
 }
 
-void words_no_device(const char *reason)
+void error_no_device(const char *reason)
 {
 	static unsigned attempts;
 	bool print;
@@ -64,23 +64,23 @@ void words_no_device(const char *reason)
 		fprintf(stderr, "ddpverbs: no device: %s\n", reason);
 }
 
-void words_event(const char *event, const char *reason)
+void error_event(const char *event, const char *reason)
 {
 	if (*reason && debug())
 		fprintf(stderr, "ddpverbs: %s: %s\n", event, reason);
 }
 
-int words_lacks(const char *call, const char *why, int err)
+int error_unsupported(const char *call, const char *why, int err)
 {
-	words_once(call, why);
+	error_once(call, why);
 	errno = err;
 	return err;
 }
 
-int words_failed(const char *call, int ret)
+int error_of_call(const char *call, int ret)
 {
 	if (ret == -ECHILD)
-		words_once(call, WORDS_PARENTS);
+		error_once(call, ERROR_PARENTS_OBJECT);
 	else if (debug())
 		fprintf(stderr, "ddpverbs: %s: %s\n", call, ddp_last_reason());
 	errno = -ret;

@@ -18,7 +18,7 @@ static struct {
 } real;
 
 /* ISO C has no conversion from an object pointer to a function pointer; POSIX has. */
-static void init(void)
+static void find_real_functions(void)
 {
 	Dl_info own;
 
@@ -32,7 +32,7 @@ static void need_real(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, init);
+	pthread_once(&once, find_real_functions);
 }
 
 static bool begins(const char *text, const char *with)

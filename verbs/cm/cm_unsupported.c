@@ -7,11 +7,11 @@
 #include "verbs/cm/cm_id.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/words.h"
+#include "verbs/base/error.h"
 
 static int lacks(const char *call, const char *why)
 {
-	words_lacks(call, why, EOPNOTSUPP);
+	error_unsupported(call, why, EOPNOTSUPP);
 	return -1;
 }
 
