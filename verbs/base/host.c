@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "verbs/base/fork.h"
 #include "verbs/base/error.h"
+#include "verbs/base/fork.h"
 
 /* Of the list, and of the connections. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -165,7 +165,7 @@ struct ddp_ctx *host_ddp(struct host *h)
 		return h->ddp;
 	pthread_mutex_lock(&lock);
 	if (h->generation != fork_generation() && connect_host(h))
-		error_once("fork", "the child has no connection to the daemon of its own");
+		error_once("fork", "the child of fork() cannot connect to the daemon");
 	ret = h->ddp;
 	pthread_mutex_unlock(&lock);
 	return ret;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "verbs/base/addr.h"
+#include "verbs/base/error.h"
 #include "verbs/cm/cm_addr.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_listen.h"
@@ -12,7 +13,6 @@
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/oob.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/error.h"
 
 static void on_session_event(struct event_sink *sink, const struct ddp_cm_event *ev);
 static void on_session_request(struct cm_id *listener, struct host *host,
@@ -28,7 +28,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 
 	if (ps != RDMA_PS_TCP && ps != RDMA_PS_IB)
 		return cm_fail(error_unsupported("rdma_create_id",
-						 "only RDMA_PS_TCP: there are no datagrams",
+						 "only RDMA_PS_TCP and RDMA_PS_IB are supported",
 						 EPROTONOSUPPORT));
 	if (!channel)
 		own = rdma_create_event_channel();

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "verbs/base/addr.h"
+#include "verbs/base/error.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_sync.h"
-#include "verbs/base/error.h"
 
 /* ---- ids ---- */
 
@@ -118,8 +118,8 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 	if (addr->sa_family == AF_IB)
 		return cm_fail(EINVAL); /* every program with rsockets tries it */
 	if (!addr_is_ip(addr))
-		return cm_fail(error_unsupported("rdma_bind_addr", "only IPv4 and IPv6 addresses",
-						 EINVAL));
+		return cm_fail(error_unsupported(
+			"rdma_bind_addr", "only IPv4 and IPv6 addresses are supported", EINVAL));
 	addr_copy(src, addr);
 	if (is_bound_by_nobody(src))
 		return 0;

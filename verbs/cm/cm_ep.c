@@ -4,9 +4,9 @@
 #include <rdma/rdma_verbs.h>
 #include <stdlib.h>
 
+#include "verbs/base/error.h"
 #include "verbs/cm/cm_id.h"
 #include "verbs/cm/cm_sync.h"
-#include "verbs/base/error.h"
 
 static int keep_init(struct cm_id *id, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
@@ -132,7 +132,7 @@ int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_ini
 int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
 {
 	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC) {
-		error_unsupported("rdma_create_srq_ex", "queues are basic ones: no XRC",
+		error_unsupported("rdma_create_srq_ex", "only basic queues are supported, not XRC",
 				  EOPNOTSUPP);
 		return -1;
 	}

@@ -8,10 +8,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "verbs/base/error.h"
+#include "verbs/base/fork.h"
 #include "verbs/cm/cm_id.h"
 #include "verbs/verbs/context.h"
-#include "verbs/base/fork.h"
-#include "verbs/base/error.h"
 
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
 

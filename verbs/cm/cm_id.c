@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/base/error.h"
+#include "verbs/base/fork.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/verbs/context.h"
-#include "verbs/base/fork.h"
-#include "verbs/base/error.h"
 
 /* Wherever librdmacm has the length of queues in a device. The default of rsockets is 384. */
 static const uint32_t *rsocket_device(void)
@@ -123,4 +123,39 @@ int cm_take_host(struct cm_id *id, struct host *h)
 		return -1;
 	host_add_watch(h, &id->watch);
 	return 0;
+}
+
+/* ---- options and devices ---- */
+
+/* Service type, address reuse and time-outs are hints, which have no effect. */
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t len)
+{
+	if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_AFONLY && len == sizeof(int))
+		cm_of(id)->family_only = *(int *)value != 0;
+	if (level == RDMA_OPTION_ID && name <= RDMA_OPTION_ID_ACK_TIMEOUT)
+		return 0;
+	if (level == RDMA_OPTION_IB)
+		return cm_fail(error_unsupported("rdma_set_option",
+						 "options of InfiniBand paths are not supported",
+						 EOPNOTSUPP));
+	return cm_fail(EINVAL);
+}
+
+struct ibv_context **rdma_get_devices(int *num_devices)
+{
+	unsigned n = host_count();
+	struct ibv_context **list = calloc(n + 1, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	for (unsigned i = 0; i < n; i++)
+		list[i] = context_of_cm(host_at(i));
+	if (num_devices)
+		*num_devices = (int)n;
+	return list;
+}
+
+void rdma_free_devices(struct ibv_context **list)
+{
+	free(list);
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "verbs/base/addr.h"
+#include "verbs/base/error.h"
 #include "verbs/cm/cm_addr.h"
 #include "verbs/verbs/context.h"
-#include "verbs/base/error.h"
 
 /* A listener at one more daemon. */
 struct cm_also {

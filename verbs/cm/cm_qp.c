@@ -2,11 +2,11 @@
 /* Queue pairs of ids, and the completion queues that come with them. */
 #include <errno.h>
 
+#include "verbs/base/error.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_id.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/error.h"
 #include "verbs/verbs/wr.h"
 
 /* Completion queues for a program that brought none. */
@@ -86,7 +86,8 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 
 	if (attr->comp_mask & ~(send_ops | IBV_QP_INIT_ATTR_PD))
 		return cm_fail(error_unsupported("rdma_create_qp_ex",
-						 "attributes beyond a domain and send operations",
+						 "only the attributes PD and SEND_OPS_FLAGS are "
+						 "supported",
 						 EOPNOTSUPP));
 	r = rdma_create_qp(id, pd, (struct ibv_qp_init_attr *)attr);
 	if (r == 0 && attr->comp_mask & send_ops && wr_enable(qp_of(id->qp))) {
@@ -94,6 +95,19 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 		return cm_fail(ENOMEM);
 	}
 	return r;
+}
+
+/* The attributes for ibv_modify_qp(). Of the queue pairs of ids it changes the rights alone. */
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	attr->port_num = 1;
+	attr->path_mtu = IBV_MTU_4096;
+	*mask = IBV_QP_STATE;
+	if (attr->qp_state == IBV_QPS_INIT) {
+		attr->qp_access_flags = qp_cm_access(cm_of(id)->resources);
+		*mask |= IBV_QP_ACCESS_FLAGS;
+	}
+	return 0;
 }
 
 /* The session ends with its queue pair. Programs that disconnect and destroy it at once wait for

@@ -7,8 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "verbs/verbs/context.h"
 #include "verbs/base/fork.h"
+#include "verbs/verbs/context.h"
 
 struct async_event {
 	struct async_event *next;

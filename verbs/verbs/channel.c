@@ -8,10 +8,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "verbs/base/error.h"
+#include "verbs/base/fork.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
-#include "verbs/base/fork.h"
-#include "verbs/base/error.h"
 
 /* The descriptor of a channel is an epoll instance with those of its CQs: programs wait for it
  * with poll() or epoll, and set O_NONBLOCK. */

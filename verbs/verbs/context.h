@@ -7,8 +7,8 @@
 #include <infiniband/verbs.h>
 #include <stddef.h>
 
-#include "verbs/verbs/async.h"
 #include "verbs/base/host.h"
+#include "verbs/verbs/async.h"
 
 #define CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 

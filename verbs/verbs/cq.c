@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "util/yield.h"
+#include "verbs/base/error.h"
 #include "verbs/verbs/channel.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/post.h"
-#include "verbs/base/error.h"
 
 /* After so many polls without a completion, about 2 us, the program yields. */
 enum { YIELD_POLLS = 64 };

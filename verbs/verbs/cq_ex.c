@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <time.h>
 
+#include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
-#include "verbs/base/error.h"
 
 static struct cq *of(struct ibv_cq_ex *ex)
 {
@@ -114,8 +114,7 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 
 	if (attr->wc_flags & ~offered) {
 		error_unsupported("ibv_create_cq_ex",
-				  "completions without VLAN, flow tag and tag matching",
-				  EOPNOTSUPP);
+				  "VLAN, flow tag and tag matching are not supported", EOPNOTSUPP);
 		return NULL;
 	}
 	if (attr->cqe == 0 || attr->comp_vector >= (uint32_t)context->num_comp_vectors) {

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "verbs/verbs/context.h"
-#include "verbs/base/host.h"
 #include "verbs/base/error.h"
+#include "verbs/base/host.h"
+#include "verbs/verbs/context.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -84,7 +84,8 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 
 	if (access & IBV_ACCESS_ZERO_BASED) {
 		error_unsupported("ibv_reg_mr",
-				  "zero-based regions: use ibv_reg_mr_iova() with iova 0",
+				  "IBV_ACCESS_ZERO_BASED is not supported: use ibv_reg_mr_iova() "
+				  "with iova 0",
 				  EOPNOTSUPP);
 		return NULL;
 	}
@@ -154,7 +155,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 
 	(void)addr, (void)length;
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-		error_unsupported("ibv_rereg_mr", "other memory needs a new registration",
+		error_unsupported("ibv_rereg_mr",
+				  "the memory of a region cannot change: register the other memory",
 				  EOPNOTSUPP);
 		return IBV_REREG_MR_ERR_INPUT;
 	}

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/error.h"
 
 struct mw {
 	struct ibv_mw ibv;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "verbs/base/addr.h"
-#include "verbs/verbs/context.h"
 #include "verbs/base/error.h"
+#include "verbs/verbs/context.h"
 
 /*
  * A number is the SCTP port of a listener of this process and a place among its queue pairs. The
@@ -328,9 +328,9 @@ static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 static int become_ready(struct qp *qp)
 {
 	if (!qp->port)
-		return error_unsupported(
-			"ibv_modify_qp",
-			"no listener for queue pairs without rdma_cm could be made", ENOMEM);
+		return error_unsupported("ibv_modify_qp",
+					 "the daemon cannot listen for queue pairs without rdma_cm",
+					 ENOMEM);
 	if (connects(qp))
 		return connect_qp(qp);
 	qp->ibv.state = IBV_QPS_RTR;

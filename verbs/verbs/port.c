@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
-#include "verbs/base/error.h"
 
 #undef ibv_query_port
 

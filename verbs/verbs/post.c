@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/mw.h"
 #include "verbs/verbs/qp.h"
 #include "verbs/verbs/srq.h"
-#include "verbs/base/error.h"
 
 enum { BATCH = 16 };
 

@@ -25,10 +25,10 @@ static inline uint32_t post_imm_len(uint64_t imm)
 	return (uint32_t)imm;
 }
 
-/* Why a Send with Immediate Data is not possible with this peer. */
+/* Why a Send with Immediate Data fails with this peer. */
 #define POST_NO_SEND_IMM                                                                           \
-	"IBV_WR_SEND_WITH_IMM: the peer does not use ddpverbs, and a Send of RFC 5040 carries no " \
-	"immediate data; an RDMA Write can have it"
+	"IBV_WR_SEND_WITH_IMM: the peer does not use ddpverbs, and a Send of RFC 5040 cannot "     \
+	"carry immediate data; use IBV_WR_RDMA_WRITE_WITH_IMM"
 
 /* ibv_post_send(). 0 or a positive errno value. */
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

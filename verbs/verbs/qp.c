@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/cq.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/oob.h"
 #include "verbs/verbs/srq.h"
-#include "verbs/base/error.h"
 #include "verbs/verbs/wr.h"
 
 /* How long a message waits for a receive that is late, and how much of all messages: for each
@@ -32,8 +32,8 @@ static int check_init_attr(const struct ibv_qp_init_attr *a)
 	if (a->qp_type != IBV_QPT_RC)
 		return error_unsupported(
 			"ibv_create_qp",
-			"queue pairs are reliable connections (RC) only: there are no "
-			"datagrams (UD), no XRC, no raw packets",
+			"only reliable connections (RC) are supported, not datagrams "
+			"(UD), XRC or raw packets",
 			EOPNOTSUPP);
 	if (!a->send_cq || !a->recv_cq)
 		return EINVAL;
@@ -223,7 +223,9 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 	(void)context;
 	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
 		error_unsupported("ibv_create_qp_ex",
-				  "attributes beyond a domain and send operations", EOPNOTSUPP);
+				  "only the attributes PD, CREATE_FLAGS and SEND_OPS_FLAGS are "
+				  "supported",
+				  EOPNOTSUPP);
 		return NULL;
 	}
 	ibv = ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "verbs/base/error.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/mr.h"
 #include "verbs/verbs/post.h"
-#include "verbs/base/error.h"
 
 struct srq {
 	struct ibv_srq ibv;
@@ -83,7 +83,8 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq
 	if (attr->comp_mask & ~known || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
 	    (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)) {
 		error_unsupported("ibv_create_srq_ex",
-				  "queues are basic ones: no XRC, no tag matching", EOPNOTSUPP);
+				  "only basic queues are supported, not XRC or tag matching",
+				  EOPNOTSUPP);
 		return NULL;
 	}
 	return ibv_create_srq(attr->pd, (struct ibv_srq_init_attr *)attr);
@@ -95,7 +96,8 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 	int r;
 
 	if (mask & IBV_SRQ_MAX_WR)
-		return error_unsupported("ibv_modify_srq", "a queue keeps its length", EOPNOTSUPP);
+		return error_unsupported("ibv_modify_srq", "the length of a queue cannot change",
+					 EOPNOTSUPP);
 	if (!(mask & IBV_SRQ_LIMIT))
 		return 0;
 	r = ddp_modify_srq(srq_ddp(srq), &a, DDP_SRQ_LIMIT);
@@ -135,7 +137,8 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 static int get_srq_num(struct ibv_srq *srq, uint32_t *num)
 {
 	(void)srq, (void)num;
-	return error_unsupported("ibv_get_srq_num", "only XRC needs the number of a queue",
+	return error_unsupported("ibv_get_srq_num",
+				 "XRC is not supported, and nothing else needs the number",
 				 EOPNOTSUPP);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Verbs that are hints or not possible. */
+/* Verbs that are not supported, and hints that need nothing. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- datagrams ---- */
 
-#define NO_DATAGRAMS "there are no datagrams, and so no address handles"
+#define NO_DATAGRAMS "datagram queue pairs, and so address handles, are not supported"
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
@@ -37,7 +37,8 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
 {
 	(void)context, (void)attr, (void)eth_mac, (void)vid;
 	return error_unsupported("ibv_resolve_eth_l2_from_gid",
-				 "the daemon finds the way to the peer", EOPNOTSUPP);
+				 "link-layer addresses are not available: the daemon routes",
+				 EOPNOTSUPP);
 }
 
 int ibv_destroy_ah(struct ibv_ah *ah)
@@ -49,13 +50,13 @@ int ibv_destroy_ah(struct ibv_ah *ah)
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)qp, (void)gid, (void)lid;
-	return error_unsupported("ibv_attach_mcast", "SCTP has no multicast", EOPNOTSUPP);
+	return error_unsupported("ibv_attach_mcast", "multicast is not supported", EOPNOTSUPP);
 }
 
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)qp, (void)gid, (void)lid;
-	return error_unsupported("ibv_detach_mcast", "SCTP has no multicast", EOPNOTSUPP);
+	return error_unsupported("ibv_detach_mcast", "multicast is not supported", EOPNOTSUPP);
 }
 
 /* ---- objects of other processes ---- */
@@ -78,7 +79,7 @@ struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t pd_handle)
 
 void ibv_unimport_pd(struct ibv_pd *pd)
 {
-	(void)pd; /* there is none */
+	(void)pd; /* none was imported */
 }
 
 struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
@@ -121,7 +122,7 @@ enum ibv_fork_status ibv_is_fork_initialized(void)
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)qp, (void)ece;
-	return error_unsupported("ibv_set_ece", "there are no vendors' options", EOPNOTSUPP);
+	return error_unsupported("ibv_set_ece", "vendor options are not supported", EOPNOTSUPP);
 }
 
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verbs/verbs/post.h"
 #include "verbs/base/error.h"
+#include "verbs/verbs/post.h"
 
 /* The requests are collected and posted together by ibv_wr_complete(). The queue pair is locked
  * from ibv_wr_start() on, as other providers do it. */
@@ -131,8 +131,10 @@ static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, const void *data)
 {
 	(void)rkey, (void)addr, (void)data;
-	note_failure(ex, error_unsupported("ibv_wr_atomic_write", "RFC 7306 has no such operation",
-					   EOPNOTSUPP));
+	note_failure(ex,
+		     error_unsupported("ibv_wr_atomic_write",
+				       "Atomic Write is not supported: RFC 7306 does not define it",
+				       EOPNOTSUPP));
 }
 
 /* ---- data ---- */
