@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/common.h"
-#include "tools/ddpcp/ddpcp_link.h"
 #include "tools/common/server.h"
+#include "tools/common/tool.h"
+#include "tools/ddpcp/ddpcp_link.h"
 
 enum { MOST = 6, SESSIONS = 4 };
 
@@ -83,7 +83,7 @@ static int serve(struct session *s)
 		if (!strcmp(attacks[i].ask, get.name))
 			r = attack(&p->link, attacks[i].say);
 	ddpcp_link_linger(&p->link);
-	return COMMON_OK;
+	return TOOL_OK;
 }
 
 int main(int argc, char **argv)
@@ -99,6 +99,6 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	common_start("copy_server");
+	tool_start("copy_server");
 	return server_run(&conf);
 }

@@ -6,25 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/addrs.h"
-#include "tools/common/common.h"
+#include "tools/common/host_list.h"
+#include "tools/common/message.h"
+#include "tools/common/samples.h"
 #include "tools/ddpcp/ddpcp_progress.h"
 
-static struct common_stats stats_of(const double *v, size_t n)
+static struct samples_summary stats_of(const double *v, size_t n)
 {
-	struct common_samples s = {0};
-	struct common_stats st;
+	struct samples s = {0};
+	struct samples_summary st;
 
 	for (size_t i = 0; i < n; i++)
-		cr_assert_eq(common_samples_add(&s, v[i]), 0);
-	common_samples_stats(&s, &st);
-	common_samples_free(&s);
+		cr_assert_eq(samples_add(&s, v[i]), 0);
+	samples_summarize(&s, &st);
+	samples_free(&s);
 	return st;
 }
 
 Test(common, the_median_of_an_odd_number_is_in_the_middle)
 {
-	struct common_stats st = stats_of((double[]){9, 1, 5}, 3);
+	struct samples_summary st = stats_of((double[]){9, 1, 5}, 3);
 
 	cr_expect_eq(st.n, 3);
 	cr_expect_float_eq(st.min, 1, 1e-12);
@@ -35,7 +36,7 @@ Test(common, the_median_of_an_odd_number_is_in_the_middle)
 
 Test(common, the_median_of_an_even_number_lies_between_two)
 {
-	struct common_stats st = stats_of((double[]){10, 2, 4, 100}, 4);
+	struct samples_summary st = stats_of((double[]){10, 2, 4, 100}, 4);
 
 	cr_expect_float_eq(st.median, 7, 1e-12);
 	cr_expect_float_eq(st.mean, 29, 1e-12);
@@ -43,7 +44,7 @@ Test(common, the_median_of_an_even_number_lies_between_two)
 
 Test(common, one_sample_is_all_figures_and_none_is_zero)
 {
-	struct common_stats one = stats_of((double[]){3.5}, 1), none = stats_of(NULL, 0);
+	struct samples_summary one = stats_of((double[]){3.5}, 1), none = stats_of(NULL, 0);
 
 	cr_expect_float_eq(one.min, 3.5, 1e-12);
 	cr_expect_float_eq(one.median, 3.5, 1e-12);
@@ -64,15 +65,15 @@ Test(common, p99_is_exceeded_by_one_in_a_hundred)
 
 Test(common, samples_grow_beyond_their_first_room)
 {
-	struct common_samples s = {0};
-	struct common_stats st;
+	struct samples s = {0};
+	struct samples_summary st;
 
 	for (int i = 0; i < 5000; i++)
-		cr_assert_eq(common_samples_add(&s, i), 0);
-	common_samples_stats(&s, &st);
+		cr_assert_eq(samples_add(&s, i), 0);
+	samples_summarize(&s, &st);
 	cr_expect_eq(st.n, 5000);
 	cr_expect_float_eq(st.max, 4999, 1e-12);
-	common_samples_free(&s);
+	samples_free(&s);
 	cr_expect_eq(s.n, 0);
 }
 
@@ -80,30 +81,30 @@ Test(common, foreign_text_is_printed_without_control_characters)
 {
 	char out[8];
 
-	common_clean(out, sizeof(out), "a\033[2J\xff", 6);
+	message_sanitize(out, sizeof(out), "a\033[2J\xff", 6);
 	cr_expect_str_eq(out, "a?[2J?");
-	common_clean(out, sizeof(out), "0123456789", 10);
+	message_sanitize(out, sizeof(out), "0123456789", 10);
 	cr_expect_str_eq(out, "0123456");
-	common_clean(out, sizeof(out), "ab\0cd", 5);
+	message_sanitize(out, sizeof(out), "ab\0cd", 5);
 	cr_expect_str_eq(out, "ab");
-	common_clean(out, sizeof(out), "abc", 2);
+	message_sanitize(out, sizeof(out), "abc", 2);
 	cr_expect_str_eq(out, "ab");
 }
 
 Test(common, errno_texts_begin_in_lower_case)
 {
-	cr_expect_str_eq(common_strerror(ECONNREFUSED), "connection refused");
-	cr_expect_str_eq(common_strerror(-ECONNREFUSED), "connection refused");
+	cr_expect_str_eq(message_strerror(ECONNREFUSED), "connection refused");
+	cr_expect_str_eq(message_strerror(-ECONNREFUSED), "connection refused");
 }
 
 Test(addrs, a_list_is_split_at_commas)
 {
 	const struct sockaddr_in *in;
-	struct addrs l;
+	struct host_list l;
 
-	cr_assert(addrs_several("10.1.0.2,10.2.0.2"));
-	cr_assert_not(addrs_several("10.1.0.2"));
-	cr_assert_eq(addrs_parse("HOST", "10.1.0.2,::1,10.2.0.2", 5043, &l), 0);
+	cr_assert(host_list_several("10.1.0.2,10.2.0.2"));
+	cr_assert_not(host_list_several("10.1.0.2"));
+	cr_assert_eq(host_list_parse("HOST", "10.1.0.2,::1,10.2.0.2", 5043, &l), 0);
 	cr_assert_eq(l.n, 3);
 	cr_assert_eq(l.a[1].ss_family, AF_INET6);
 	in = (const struct sockaddr_in *)&l.a[2];
@@ -114,24 +115,24 @@ Test(addrs, a_list_is_split_at_commas)
 
 Test(addrs, invalid_lists_are_refused)
 {
-	struct addrs l = {.n = 77};
+	struct host_list l = {.n = 77};
 
-	cr_assert_eq(addrs_parse("--bind", "", 0, &l), -EINVAL);
-	cr_assert_eq(addrs_parse("--bind", "10.1.0.2,", 0, &l), -EINVAL);
-	cr_assert_eq(addrs_parse("--bind", "10.1.0.2,,10.1.0.3", 0, &l), -EINVAL);
-	cr_assert_eq(addrs_parse("--bind",
-				 "1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5,1.1.1.6,"
-				 "1.1.1.7,1.1.1.8,1.1.1.9",
-				 0, &l),
+	cr_assert_eq(host_list_parse("--bind", "", 0, &l), -EINVAL);
+	cr_assert_eq(host_list_parse("--bind", "10.1.0.2,", 0, &l), -EINVAL);
+	cr_assert_eq(host_list_parse("--bind", "10.1.0.2,,10.1.0.3", 0, &l), -EINVAL);
+	cr_assert_eq(host_list_parse("--bind",
+				     "1.1.1.1,1.1.1.2,1.1.1.3,1.1.1.4,1.1.1.5,1.1.1.6,"
+				     "1.1.1.7,1.1.1.8,1.1.1.9",
+				     0, &l),
 		     -EINVAL);
-	cr_assert(strstr(common_last_error(), "at most 8"));
+	cr_assert(strstr(message_last_error(), "at most 8"));
 	cr_assert_eq(l.n, 77);
 }
 
 static const char *said(int err, const char *reason)
 {
-	cr_assert_eq(common_fail("connect", err, reason), err);
-	return common_last_error();
+	cr_assert_eq(message_fail("connect", err, reason), err);
+	return message_last_error();
 }
 
 Test(common, the_reason_comes_before_the_text_of_errno)

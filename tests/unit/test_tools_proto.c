@@ -8,7 +8,7 @@
 #include "tools/ddpcp/ddpcp_proto.h"
 #include "tools/ddperf/ddperf_proto.h"
 #include "tools/ddping/ddping_proto.h"
-#include "tools/common/rec.h"
+#include "util/be.h"
 
 /* ---- ddping ---- */
 
@@ -256,7 +256,7 @@ static void refused_with(enum ddpcp_kind kind, size_t off, uint32_t v)
 	uint8_t buf[DDPCP_REC_MAX];
 	size_t len = ddpcp_rec_put(buf, &rec);
 
-	rec_put32(buf + off, v);
+	be_put32(buf + off, v);
 	cr_expect_eq(ddpcp_rec_get(buf, len, &got), -EPROTO, "kind %d at %zu: %x", (int)kind, off,
 		     v);
 	cr_expect_eq(got.seq, 4711, "the output was touched");

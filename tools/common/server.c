@@ -12,11 +12,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "tools/common/addrs.h"
-#include "tools/common/common.h"
+#include "tools/common/host_list.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "util/limit_text.h"
 
-enum { LOOK_MS = 200 }; /* interval of checking common_stopped() */
+enum { LOOK_MS = 200 }; /* interval of checking tool_stopped() */
 
 enum slot_state {
 	SLOT_FREE,
@@ -59,7 +60,7 @@ int server_refuse(struct server_answer *a, const char *fmt, ...)
 /* For failures outside of the library. */
 static int plain_fail(const char *what, int err)
 {
-	return common_fail(what, err, NULL);
+	return message_fail(what, err, NULL);
 }
 
 static void *slot_thread(void *arg)
@@ -74,7 +75,7 @@ static void *slot_thread(void *arg)
 	return NULL;
 }
 
-/* Signals go to the main thread, which notifies the others through common_stopped(). */
+/* Signals go to the main thread, which notifies the others through tool_stopped(). */
 static int start_thread(struct slot *slot)
 {
 	sigset_t all, old;
@@ -109,7 +110,7 @@ static void reap(struct server *sv, bool wait)
 		if (slot->state != SLOT_RUNNING || !done)
 			continue;
 		pthread_join(slot->thread, NULL);
-		if (slot->status != COMMON_OK)
+		if (slot->status != TOOL_OK)
 			sv->status = slot->status;
 		sv->served = true;
 		slot_free(slot);
@@ -209,7 +210,7 @@ static void on_established(struct slot *slot)
 	atomic_store(&slot->s.up, true);
 	r = start_thread(slot);
 	if (r < 0) {
-		common_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
+		message_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
 		slot_free(slot);
 		return;
 	}
@@ -221,7 +222,7 @@ static void on_end(struct slot *slot, const char *reason, int err)
 {
 	atomic_store(&slot->s.up, false);
 	if (err)
-		common_fail(slot->s.peer, err, reason);
+		message_fail(slot->s.peer, err, reason);
 	if (slot->state == SLOT_ACCEPTED)
 		slot_free(slot);
 }
@@ -248,7 +249,7 @@ static void on_event(struct server *sv, struct ddp_cm_event *ev)
 		break;
 	case DDP_CM_PATH:
 		if (!sv->conf->quiet)
-			common_note("%s: %s", slot->s.peer, reason);
+			message_note("%s: %s", slot->s.peer, reason);
 		break;
 	default:
 		on_end(slot, reason, err);
@@ -267,7 +268,7 @@ static int drain_events(struct server *sv)
 
 static bool finished(const struct server *sv)
 {
-	return common_stopped() || all_served(sv);
+	return tool_stopped() || all_served(sv);
 }
 
 static int loop(struct server *sv)
@@ -295,13 +296,13 @@ static int loop(struct server *sv)
 
 static int listen_at(struct server *sv)
 {
-	struct addrs at = {.n = 0};
+	struct host_list at = {.n = 0};
 	char what[64];
 	int r = 0;
 
 	snprintf(what, sizeof(what), "listen at port %u", sv->conf->port);
 	if (sv->conf->bind)
-		r = addrs_parse("--bind", sv->conf->bind, sv->conf->port, &at);
+		r = host_list_parse("--bind", sv->conf->bind, sv->conf->port, &at);
 	if (r < 0)
 		return r;
 	r = ddp_listen_addrs(sv->listener, at.a, at.n, sv->conf->port, 0);
@@ -364,11 +365,11 @@ int server_run(const struct server_conf *conf)
 
 	if (r == 0) {
 		if (!conf->quiet) {
-			printf("%s: listening at port %u\n", common_tool(), conf->port);
+			printf("%s: listening at port %u\n", tool_name(), conf->port);
 			fflush(stdout);
 		}
 		r = loop(&sv);
 	}
 	stop(&sv);
-	return r < 0 ? COMMON_FAILED : sv.conf->once ? sv.status : COMMON_OK;
+	return r < 0 ? TOOL_FAILED : sv.conf->once ? sv.status : TOOL_OK;
 }

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/addrs.h"
-#include "tools/common/common.h"
+#include "tools/common/clock.h"
+#include "tools/common/host_list.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 
 enum {
-	SLICE_MS = 100, /* interval of checking common_stopped() */
+	SLICE_MS = 100, /* interval of checking tool_stopped() */
 	PART_MS = 2000, /* how long the end of a session may take */
 	MS_NS = 1000000,
 	REASON_MS = 500, /* how long after a failure its reason may come */
@@ -20,7 +22,7 @@ enum {
 
 int session_fail(const char *what, int err)
 {
-	return common_fail(what, err, ddp_last_reason());
+	return message_fail(what, err, ddp_last_reason());
 }
 
 void session_addr_str(const struct sockaddr_storage *sa, char *buf, size_t len)
@@ -131,7 +133,7 @@ static int get_event(struct session *s, int timeout_ms, struct ddp_cm_event **re
 /* Takes path events while the session runs. An event of another kind is kept in pending. */
 static void poll_path_events(struct session *s)
 {
-	uint64_t now = common_now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (!s->own_ctx || !s->on_path || s->pending ||
 	    now - s->polled < (uint64_t)SLICE_MS * MS_NS)
@@ -158,7 +160,7 @@ static int next_event(struct session *s, int timeout_ms, struct ddp_cm_event **r
 			return r;
 		if (timeout_ms >= 0 && left <= SLICE_MS)
 			return -EAGAIN;
-		if (timeout_ms < 0 && common_stopped())
+		if (timeout_ms < 0 && tool_stopped())
 			return -EINTR;
 	}
 }
@@ -169,11 +171,11 @@ static int event_fail(const char *what, const struct ddp_cm_event *ev)
 	int err = ev->err ? ev->err : -ECONNRESET;
 
 	if (ev->type == DDP_CM_REJECTED) {
-		common_clean(text, sizeof(text), ev->private_data, ev->private_len);
-		common_error("%s: rejected%s%s", what, *text ? ": " : "", text);
+		message_sanitize(text, sizeof(text), ev->private_data, ev->private_len);
+		message_error("%s: rejected%s%s", what, *text ? ": " : "", text);
 		return -ECONNREFUSED;
 	}
-	return common_fail(what, err, ev->reason);
+	return message_fail(what, err, ev->reason);
 }
 
 static int established(struct session *s, const struct ddp_cm_event *ev)
@@ -190,15 +192,15 @@ static int established(struct session *s, const struct ddp_cm_event *ev)
 static int begin(struct session *s, const struct session_target *t, const char *what)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
-	struct addrs to = {.n = 0}, from = {.n = 0};
+	struct host_list to = {.n = 0}, from = {.n = 0};
 	int r = 0;
 
 	param.private_data = t->hello;
 	param.private_len = t->hello_len;
 	if (t->bind)
-		r = addrs_parse("--bind", t->bind, 0, &from);
-	if (r == 0 && addrs_several(t->host))
-		r = addrs_parse("HOST", t->host, t->port, &to);
+		r = host_list_parse("--bind", t->bind, 0, &from);
+	if (r == 0 && host_list_several(t->host))
+		r = host_list_parse("HOST", t->host, t->port, &to);
 	if (r < 0)
 		return r;
 	param.local_addrs = from.a;
@@ -324,7 +326,7 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 			return r;
 		if (r < 0 && r != -EINTR)
 			return session_fail("wait for completions", r);
-		if (common_stopped())
+		if (tool_stopped())
 			return -EINTR;
 		if (timeout_ms >= 0 && left <= SLICE_MS)
 			return 0;
@@ -333,7 +335,7 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms)
 
 void session_note_path(const char *sentence)
 {
-	common_note("%s", sentence);
+	message_note("%s", sentence);
 }
 
 /* Why the session ended: a client reads its event. The main thread reads those of a server. */
@@ -348,11 +350,11 @@ static int ended(struct session *s, const char *what)
 		if (ev->err)
 			r = event_fail(what, ev);
 		else
-			common_error("%s: %s ended the session", what, s->peer);
+			message_error("%s: %s ended the session", what, s->peer);
 		ddp_ack_cm_event(ev);
 		return r;
 	}
-	common_error("%s: the session with %s ended", what, s->peer);
+	message_error("%s: the session with %s ended", what, s->peer);
 	return r;
 }
 
@@ -363,6 +365,6 @@ int session_wc_fail(struct session *s, const char *what, const struct ddp_wc *wc
 	if (wc->status == DDP_WC_FLUSH_ERR)
 		return ended(s, what);
 	ddp_explain(wc, text, sizeof(text));
-	common_error("%s: %s%s%s", what, ddp_wc_status_str(wc->status), *text ? ": " : "", text);
+	message_error("%s: %s%s%s", what, ddp_wc_status_str(wc->status), *text ? ": " : "", text);
 	return -EIO;
 }

@@ -5,9 +5,10 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "tools/common/common.h"
+#include "tools/common/command_line.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_proto.h"
-#include "tools/common/opts.h"
 
 #define AT(member) OPTION_AT(struct ddpcp_opts, member)
 
@@ -74,7 +75,7 @@ static void complete_operand(const struct complete *c)
 	}
 }
 
-static const struct opts_tool tool = {
+static const struct command_line tool = {
 	.usage = "Usage: ddpcp [OPTION]... put FILE... HOST:[NAME]\n"
 		 "       ddpcp [OPTION]... get HOST:NAME [FILE]\n"
 		 "       ddpcp [OPTION]... get HOST:NAME... DIR\n"
@@ -93,7 +94,7 @@ static int run(const struct ddpcp_opts *o, int argc, char **argv)
 	const char *verb = argc ? argv[0] : "";
 
 	if (strcmp(verb, "serve") != 0 && (o->root || o->read_only))
-		return common_usage("--root and --read-only are options of serve");
+		return message_usage("--root and --read-only are options of serve");
 	if (!strcmp(verb, "put") && argc >= 3)
 		return ddpcp_put(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
 	if (!strcmp(verb, "get") && argc == 2)
@@ -102,8 +103,8 @@ static int run(const struct ddpcp_opts *o, int argc, char **argv)
 		return ddpcp_get(o, (unsigned)argc - 2, argv + 1, argv[argc - 1]);
 	if (!strcmp(verb, "serve") && argc == 1 && o->root)
 		return ddpcp_serve(o);
-	return common_usage("expected put FILE... HOST:[NAME], get HOST:NAME... [FILE], or serve "
-			    "--root DIR");
+	return message_usage("expected put FILE... HOST:[NAME], get HOST:NAME... [FILE], or serve "
+			     "--root DIR");
 }
 
 int main(int argc, char **argv)
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
 	struct ddpcp_opts o = defaults;
 	int status;
 
-	common_start("ddpcp");
-	status = opts_parse(&tool, argc, argv, &o);
-	return status == OPTS_GO ? run(&o, argc - optind, argv + optind) : status;
+	tool_start("ddpcp");
+	status = command_line_parse(&tool, argc, argv, &o);
+	return status == COMMAND_LINE_GO ? run(&o, argc - optind, argv + optind) : status;
 }

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/clock.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp.h"
 #include "tools/ddpcp/ddpcp_file.h"
 #include "tools/ddpcp/ddpcp_name.h"
@@ -80,7 +82,7 @@ static unsigned flags_of(const struct ddpcp_opts *o)
 
 static void say_copied(struct client *c, const char *name, const struct ddpcp_xfer *x)
 {
-	uint64_t now = common_now_ns();
+	uint64_t now = clock_now_ns();
 	double seconds = (double)(now - c->began) / 1e9;
 	char sum[2 * DDPCP_SHA_LEN + 1], clean[PATH_MAX], part[64] = "";
 
@@ -88,7 +90,7 @@ static void say_copied(struct client *c, const char *name, const struct ddpcp_xf
 		snprintf(sum + (ptrdiff_t)2 * i, 3, "%02x", x->sha256[i]);
 	if (x->from)
 		snprintf(part, sizeof(part), " (%llu were there)", (unsigned long long)x->from);
-	common_clean(clean, sizeof(clean), name, strlen(name));
+	message_sanitize(clean, sizeof(clean), name, strlen(name));
 	fprintf(c->out, "%s %s: %llu bytes%s in %.3f s, %.1f MB/s, SHA-256 %s\n", c->verb, clean,
 		(unsigned long long)x->size, part, seconds,
 		(double)(x->size - x->from) / seconds / 1e6, sum);
@@ -105,12 +107,12 @@ static int notify(void *arg, const char *name, enum ddpcp_status status, const c
 		name = c->shown;
 	if (status == DDPCP_FAILED) {
 		if (*reason)
-			common_error("%s %s: %s", c->verb, name, reason);
+			message_error("%s %s: %s", c->verb, name, reason);
 		c->failed = true;
 	} else if (c->o->quiet) {
 		return 0;
 	} else if (status == DDPCP_SKIPPED) {
-		common_note("%s %s: %s", c->verb, name, reason);
+		message_note("%s %s: %s", c->verb, name, reason);
 	} else if (x) {
 		say_copied(c, name, x);
 	}
@@ -151,7 +153,7 @@ static int name_there(struct client *c, const char *remote, const char *name, co
 		snprintf(c->name, sizeof(c->name), "%s", name);
 	}
 	fault = ddpcp_name_fault(c->name);
-	return fault ? common_usage("'%s': %s", *name ? remote : file, fault) : COMMON_OK;
+	return fault ? message_usage("'%s': %s", *name ? remote : file, fault) : TOOL_OK;
 }
 
 /* Before a session is made for it. */
@@ -188,7 +190,7 @@ static int put_one(struct client *c, bool from_stdin)
 	if (!from_stdin && !is_there(c))
 		return 0;
 	r = connect_server(c);
-	c->began = common_now_ns();
+	c->began = clock_now_ns();
 	if (r == 0)
 		r = from_stdin ? ddpcp_source_stream(&source, STDIN_FILENO, c->name)
 			       : ddpcp_source_send(&source, AT_FDCWD, c->shown, c->name);
@@ -200,22 +202,22 @@ int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *
 {
 	struct client c = {.o = o, .verb = "put", .out = stdout, .progress.quiet = o->quiet};
 	const char *name;
-	int status = COMMON_OK;
+	int status = TOOL_OK;
 
 	if (ddpcp_name_split(remote, c.host, sizeof(c.host), &name) < 0)
-		return common_usage("'%s' is not HOST:NAME", remote);
-	for (unsigned i = 0; i < n && status == COMMON_OK && !common_stopped(); i++) {
+		return message_usage("'%s' is not HOST:NAME", remote);
+	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
 		bool from_stdin = !strcmp(files[i], "-");
 
 		if (from_stdin && (n > 1 || !*name))
-			return common_usage("standard input needs a name there: put - HOST:NAME");
+			return message_usage("standard input needs a name there: put - HOST:NAME");
 		status = name_there(&c, remote, name, files[i], n > 1);
 		c.shown = files[i];
-		if (status == COMMON_OK && put_one(&c, from_stdin) < 0 && !c.reached)
+		if (status == TOOL_OK && put_one(&c, from_stdin) < 0 && !c.reached)
 			break; /* the other files would fail, too */
 	}
 	disconnect(&c);
-	return status != COMMON_OK ? status : c.failed ? COMMON_FAILED : COMMON_OK;
+	return status != TOOL_OK ? status : c.failed ? TOOL_FAILED : TOOL_OK;
 }
 
 /* ---- get ---- */
@@ -313,15 +315,15 @@ static int set_remote(struct client *c, const char *remote)
 	const char *name, *fault;
 
 	if (ddpcp_name_split(remote, host, sizeof(host), &name) < 0)
-		return common_usage("'%s' is not HOST:NAME", remote);
+		return message_usage("'%s' is not HOST:NAME", remote);
 	fault = ddpcp_name_fault(name);
 	if (fault)
-		return common_usage("'%s': %s", remote, fault);
+		return message_usage("'%s': %s", remote, fault);
 	if (strcmp(host, c->host) != 0)
 		disconnect(c);
 	strcpy(c->host, host);
 	snprintf(c->name, sizeof(c->name), "%s", name);
-	return COMMON_OK;
+	return TOOL_OK;
 }
 
 static int get_one(struct client *c, const char *file, uint32_t mask)
@@ -338,12 +340,12 @@ static int get_one(struct client *c, const char *file, uint32_t mask)
 	int r = sink.to_stdout ? 0 : open_target(file, c->name, c->o->tree, &sink.dir, &sink.base);
 
 	if (r < 0) {
-		common_error("%s: %s", file, ddpcp_file_fault(r));
+		message_error("%s: %s", file, ddpcp_file_fault(r));
 		c->failed = true;
 		return 0;
 	}
 	r = connect_server(c);
-	c->began = common_now_ns();
+	c->began = clock_now_ns();
 	if (r == 0)
 		r = receive(c, &sink);
 	end_source(c, r);
@@ -357,21 +359,21 @@ int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char
 	bool to_stdout = !strcmp(file, "-");
 	struct client c = {.o = o, .verb = "get", .out = to_stdout ? stderr : stdout};
 	uint32_t mask = umask(0);
-	int status = COMMON_OK;
+	int status = TOOL_OK;
 	struct stat st;
 
 	umask(mask);
 	c.progress.quiet = o->quiet;
 	if (to_stdout && (n > 1 || o->tree))
-		return common_usage("standard output takes one file");
+		return message_usage("standard output takes one file");
 	if (n > 1 && (stat(file, &st) < 0 || !S_ISDIR(st.st_mode)))
-		return common_usage("'%s' is not a directory, for several files", file);
-	for (unsigned i = 0; i < n && status == COMMON_OK && !common_stopped(); i++) {
+		return message_usage("'%s' is not a directory, for several files", file);
+	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
 		status = set_remote(&c, remotes[i]);
 		c.shown = remotes[i];
-		if (status == COMMON_OK && get_one(&c, file, mask) < 0 && !c.reached)
+		if (status == TOOL_OK && get_one(&c, file, mask) < 0 && !c.reached)
 			break;
 	}
 	disconnect(&c);
-	return status != COMMON_OK ? status : c.failed ? COMMON_FAILED : COMMON_OK;
+	return status != TOOL_OK ? status : c.failed ? TOOL_FAILED : TOOL_OK;
 }

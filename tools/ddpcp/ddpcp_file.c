@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_name.h"
 
 static int bad_kind(mode_t mode)
@@ -28,7 +29,7 @@ const char *ddpcp_file_fault(int r)
 		return "the file " DDPCP_NAME_TEMP "NAME in its directory is not a part of a copy "
 		       "by this user: remove it";
 	default:
-		return common_strerror(r);
+		return message_strerror(r);
 	}
 }
 
@@ -249,7 +250,7 @@ int ddpcp_file_read(int fd, void *buf, size_t len, size_t *ret_len)
 	while (done < len) {
 		ssize_t n = read(fd, (char *)buf + done, len - done);
 
-		if (n < 0 && (errno != EINTR || common_stopped()))
+		if (n < 0 && (errno != EINTR || tool_stopped()))
 			return -errno;
 		if (n == 0)
 			break;
@@ -264,7 +265,7 @@ int ddpcp_file_write(int fd, const void *buf, size_t len)
 	while (len) {
 		ssize_t n = write(fd, buf, len);
 
-		if (n < 0 && (errno != EINTR || common_stopped()))
+		if (n < 0 && (errno != EINTR || tool_stopped()))
 			return -errno;
 		n = n < 0 ? 0 : n;
 		buf = (const char *)buf + n;

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 
 enum {
 	POLL = 16,
@@ -69,7 +70,7 @@ int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	common_clean(l->reason, sizeof(l->reason), text, strlen(text));
+	message_sanitize(l->reason, sizeof(l->reason), text, strlen(text));
 	return err;
 }
 
@@ -108,7 +109,7 @@ static int pump(struct ddpcp_link *l, int timeout_ms)
 	if (n == 0)
 		return ddpcp_link_fail(l, -ETIMEDOUT, "the peer was silent for %d s",
 				       timeout_ms / 1000);
-	if (n == -EINTR || common_stopped())
+	if (n == -EINTR || tool_stopped())
 		return ddpcp_link_fail(l, -EINTR, "interrupted");
 	for (int i = 0; i < n; i++)
 		on_completion(l, &wc[i]);

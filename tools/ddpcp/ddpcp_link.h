@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/ddpcp/ddpcp_proto.h"
 #include "tools/common/session.h"
+#include "tools/ddpcp/ddpcp_proto.h"
 
 struct ddpcp_link {
 	struct session *s;

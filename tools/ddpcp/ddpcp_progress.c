@@ -6,7 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/clock.h"
+#include "tools/common/message.h"
 #include "tools/ddpcp/ddpcp_proto.h"
 #include "util/minmax.h"
 
@@ -24,7 +25,7 @@ static void name_and_bar(char buf[DDPCP_PROGRESS_MAX], const char *path, double 
 	unsigned name = min_u32(room, NAME), bar = room - name;
 	char clean[NAME + 1], fill[BAR + 1];
 
-	common_clean(clean, sizeof(clean), path, strlen(path));
+	message_sanitize(clean, sizeof(clean), path, strlen(path));
 	bar = bar < BAR_MIN + BAR_FRAME ? 0 : min_u32(bar - BAR_FRAME, BAR);
 	for (unsigned i = 0; i < bar; i++)
 		fill[i] = i < (unsigned)(part * bar) ? '#' : '.';
@@ -75,7 +76,7 @@ void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t s
 	*p = (struct ddpcp_progress){
 		.name = name,
 		.size = size,
-		.began = common_now_ns(),
+		.began = clock_now_ns(),
 		.quiet = p->quiet,
 		.on = !p->quiet && isatty(STDERR_FILENO),
 	};
@@ -84,12 +85,12 @@ void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t s
 void ddpcp_progress_from(struct ddpcp_progress *p, uint64_t from)
 {
 	p->from = from;
-	p->began = common_now_ns();
+	p->began = clock_now_ns();
 }
 
 void ddpcp_progress_step(struct ddpcp_progress *p, uint64_t done)
 {
-	uint64_t now = common_now_ns();
+	uint64_t now = clock_now_ns();
 	char line[DDPCP_PROGRESS_MAX];
 
 	if (done > p->size)

@@ -2,8 +2,9 @@
 #include "tools/ddpcp/ddpcp_proto.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include "tools/common/rec.h"
+#include "util/be.h"
 
 enum {
 	MAGIC = 0x44444350, /* "DDCP" */
@@ -31,15 +32,15 @@ _Static_assert(NAME_OFF + DDPCP_NAME_MAX + 1 <= DDPCP_REC_MAX, "records fit");
 void ddpcp_hello_put(uint8_t buf[DDPCP_HELLO_LEN])
 {
 	memset(buf, 0, DDPCP_HELLO_LEN);
-	rec_put32(buf, MAGIC);
-	rec_put16(buf + 4, DDPCP_VERSION);
+	be_put32(buf, MAGIC);
+	be_put16(buf + 4, DDPCP_VERSION);
 }
 
 int ddpcp_hello_get(const void *buf, size_t len)
 {
-	if (len < 6 || rec_get32(buf) != MAGIC)
+	if (len < 6 || be_get32(buf) != MAGIC)
 		return -EPROTO;
-	if (rec_get16((const uint8_t *)buf + 4) != DDPCP_VERSION)
+	if (be_get16((const uint8_t *)buf + 4) != DDPCP_VERSION)
 		return -EPROTONOSUPPORT;
 	return len == DDPCP_HELLO_LEN ? 0 : -EPROTO;
 }
@@ -53,30 +54,30 @@ static void put_string(uint8_t *p, const char *s, size_t max)
 
 static void put_meta(uint8_t *p, const struct ddpcp_rec *rec)
 {
-	rec_put64(p + HEAD, rec->meta.size);
-	rec_put32(p + HEAD + 8, rec->meta.mode);
-	rec_put32(p + HEAD + 12, rec->flags);
-	rec_put64(p + HEAD + 16, (uint64_t)rec->meta.mtime);
-	rec_put32(p + HEAD + 24, rec->meta.mtime_ns);
+	be_put64(p + HEAD, rec->meta.size);
+	be_put32(p + HEAD + 8, rec->meta.mode);
+	be_put32(p + HEAD + 12, rec->flags);
+	be_put64(p + HEAD + 16, (uint64_t)rec->meta.mtime);
+	be_put32(p + HEAD + 24, rec->meta.mtime_ns);
 	put_string(p + NAME_OFF, rec->name, DDPCP_NAME_MAX);
 }
 
 static void put_window(uint8_t *p, const struct ddpcp_window *w)
 {
-	rec_put64(p + HEAD, w->to);
-	rec_put32(p + HEAD + 8, w->stag);
-	rec_put32(p + HEAD + 12, w->chunk);
-	rec_put32(p + HEAD + 16, w->slots);
-	rec_put64(p + HEAD + 24, w->have);
+	be_put64(p + HEAD, w->to);
+	be_put32(p + HEAD + 8, w->stag);
+	be_put32(p + HEAD + 12, w->chunk);
+	be_put32(p + HEAD + 16, w->slots);
+	be_put64(p + HEAD + 24, w->have);
 	memcpy(p + HEAD + 32, w->sha256, DDPCP_SHA_LEN);
 }
 
 size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
 {
 	memset(buf, 0, DDPCP_REC_MAX);
-	rec_put32(buf, MAGIC);
-	rec_put16(buf + 4, DDPCP_VERSION);
-	rec_put16(buf + 6, (uint16_t)rec->kind);
+	be_put32(buf, MAGIC);
+	be_put16(buf + 4, DDPCP_VERSION);
+	be_put16(buf + 6, (uint16_t)rec->kind);
 	switch (rec->kind) {
 	case DDPCP_PUT:
 	case DDPCP_GET:
@@ -89,18 +90,18 @@ size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec)
 		put_window(buf, &rec->window);
 		break;
 	case DDPCP_START:
-		rec_put64(buf + HEAD, rec->offset);
+		be_put64(buf + HEAD, rec->offset);
 		break;
 	case DDPCP_CHUNK:
 	case DDPCP_ACK:
-		rec_put64(buf + HEAD, rec->seq);
-		rec_put32(buf + HEAD + 8, rec->len);
+		be_put64(buf + HEAD, rec->seq);
+		be_put32(buf + HEAD + 8, rec->len);
 		break;
 	case DDPCP_DONE:
 		memcpy(buf + HEAD, rec->sha256, DDPCP_SHA_LEN);
 		break;
 	default:
-		rec_put32(buf + HEAD, (uint32_t)rec->status);
+		be_put32(buf + HEAD, (uint32_t)rec->status);
 		put_string(buf + TEXT_OFF, rec->text, DDPCP_TEXT_MAX);
 		break;
 	}
@@ -126,11 +127,11 @@ static int get_meta(const uint8_t *p, struct ddpcp_rec *rec)
 {
 	struct ddpcp_meta *m = &rec->meta;
 
-	m->size = rec_get64(p + HEAD);
-	m->mode = rec_get32(p + HEAD + 8);
-	rec->flags = rec_get32(p + HEAD + 12);
-	m->mtime = (int64_t)rec_get64(p + HEAD + 16);
-	m->mtime_ns = rec_get32(p + HEAD + 24);
+	m->size = be_get64(p + HEAD);
+	m->mode = be_get32(p + HEAD + 8);
+	rec->flags = be_get32(p + HEAD + 12);
+	m->mtime = (int64_t)be_get64(p + HEAD + 16);
+	m->mtime_ns = be_get32(p + HEAD + 24);
 	if (!is_size(rec) || m->mode > 0777 || m->mtime_ns >= SECOND_NS)
 		return -EPROTO;
 	if (rec->flags & ~(unsigned)DDPCP_FLAGS)
@@ -142,11 +143,11 @@ static int get_window(const uint8_t *p, struct ddpcp_rec *rec)
 {
 	struct ddpcp_window *w = &rec->window;
 
-	w->to = rec_get64(p + HEAD);
-	w->stag = rec_get32(p + HEAD + 8);
-	w->chunk = rec_get32(p + HEAD + 12);
-	w->slots = rec_get32(p + HEAD + 16);
-	w->have = rec_get64(p + HEAD + 24);
+	w->to = be_get64(p + HEAD);
+	w->stag = be_get32(p + HEAD + 8);
+	w->chunk = be_get32(p + HEAD + 12);
+	w->slots = be_get32(p + HEAD + 16);
+	w->have = be_get64(p + HEAD + 24);
 	memcpy(w->sha256, p + HEAD + 32, DDPCP_SHA_LEN);
 	if (w->chunk < DDPCP_MIN_CHUNK || w->chunk > DDPCP_MAX_CHUNK)
 		return -EPROTO;
@@ -157,8 +158,8 @@ static int get_window(const uint8_t *p, struct ddpcp_rec *rec)
 
 static int get_chunk(const uint8_t *p, struct ddpcp_rec *rec)
 {
-	rec->seq = rec_get64(p + HEAD);
-	rec->len = rec_get32(p + HEAD + 8);
+	rec->seq = be_get64(p + HEAD);
+	rec->len = be_get32(p + HEAD + 8);
 	if (rec->kind == DDPCP_ACK)
 		return rec->len == 0 ? 0 : -EPROTO;
 	return rec->len >= 1 && rec->len <= DDPCP_MAX_CHUNK ? 0 : -EPROTO;
@@ -166,7 +167,7 @@ static int get_chunk(const uint8_t *p, struct ddpcp_rec *rec)
 
 static int get_result(const uint8_t *p, struct ddpcp_rec *rec)
 {
-	uint32_t status = rec_get32(p + HEAD);
+	uint32_t status = be_get32(p + HEAD);
 
 	if (status > DDPCP_SKIPPED)
 		return -EPROTO;
@@ -184,7 +185,7 @@ static int get_members(const uint8_t *p, struct ddpcp_rec *rec)
 	case DDPCP_END:
 		return 0;
 	case DDPCP_START:
-		rec->offset = rec_get64(p + HEAD);
+		rec->offset = be_get64(p + HEAD);
 		return rec->offset <= INT64_MAX ? 0 : -EPROTO;
 	case DDPCP_WINDOW:
 		return get_window(p, rec);
@@ -205,9 +206,9 @@ int ddpcp_rec_get(const void *buf, size_t len, struct ddpcp_rec *ret)
 	const uint8_t *p = buf;
 	uint16_t kind;
 
-	if (len < HEAD || rec_get32(p) != MAGIC || rec_get16(p + 4) != DDPCP_VERSION)
+	if (len < HEAD || be_get32(p) != MAGIC || be_get16(p + 4) != DDPCP_VERSION)
 		return -EPROTO;
-	kind = rec_get16(p + 6);
+	kind = be_get16(p + 6);
 	if (kind == 0 || kind >= DDPCP_KINDS || len != lengths[kind])
 		return -EPROTO;
 	rec.kind = kind;

@@ -6,12 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/server.h"
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp.h"
 #include "tools/ddpcp/ddpcp_name.h"
 #include "tools/ddpcp/ddpcp_sink.h"
 #include "tools/ddpcp/ddpcp_source.h"
-#include "tools/common/server.h"
 
 enum { SESSIONS = 16 };
 
@@ -45,9 +46,9 @@ static void log_copy(const struct session *s, const char *verb, const char *name
 {
 	char clean[DDPCP_NAME_MAX + 1];
 
-	common_clean(clean, sizeof(clean), name, strlen(name));
+	message_sanitize(clean, sizeof(clean), name, strlen(name));
 	if (r < 0) {
-		common_error("%s: %s %s: %s", s->peer, verb, clean, reason);
+		message_error("%s: %s %s: %s", s->peer, verb, clean, reason);
 		return;
 	}
 	printf("%s: %s %s: %llu bytes\n", s->peer, verb, clean, (unsigned long long)size);
@@ -121,7 +122,7 @@ static int do_get(struct session *s, const struct ddpcp_rec *req)
 	}
 	r = ddpcp_name_open_dir(p->root->fd, req->name, &dir, &base);
 	if (r < 0) {
-		r = notify(&f, "", DDPCP_FAILED, common_strerror(r), NULL);
+		r = notify(&f, "", DDPCP_FAILED, message_strerror(r), NULL);
 	} else {
 		r = ddpcp_source_send(&source, dir, base, "");
 		close(dir);
@@ -147,13 +148,13 @@ static int serve(struct session *s)
 		ddpcp_link_next(l);
 	}
 	if (l->over)
-		return COMMON_OK;
-	ddpcp_link_fail(l, r, "%s", common_strerror(r));
-	common_error("%s: %s", s->peer, l->reason);
+		return TOOL_OK;
+	ddpcp_link_fail(l, r, "%s", message_strerror(r));
+	message_error("%s: %s", s->peer, l->reason);
 	if (!l->peer_knows)
 		ddpcp_link_send_result(l);
 	ddpcp_link_linger(l);
-	return COMMON_FAILED;
+	return TOOL_FAILED;
 }
 
 int ddpcp_serve(const struct ddpcp_opts *o)
@@ -175,8 +176,8 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 	umask(root.mask);
 	root.fd = open(o->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (root.fd < 0) {
-		common_error("%s: %s", o->root, common_strerror(errno));
-		return COMMON_FAILED;
+		message_error("%s: %s", o->root, message_strerror(errno));
+		return TOOL_FAILED;
 	}
 	status = server_run(&conf);
 	close(root.fd);

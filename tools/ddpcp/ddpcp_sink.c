@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
 #include "tools/ddpcp/ddpcp_file.h"
 #include "tools/ddpcp/ddpcp_name.h"
 
@@ -25,7 +25,7 @@ static int find(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX
 	if (fault)
 		return ddpcp_link_fail(s->link, -EINVAL, "%s", fault);
 	r = ddpcp_name_open_dir(s->dir, full, ret_dir, ret_base);
-	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", common_strerror(r)) : 0;
+	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", message_strerror(r)) : 0;
 }
 
 /* Whether what has arrived is of use for the next copy: not if it is wrong, or fills the disk. */
@@ -58,7 +58,7 @@ static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct d
 			r = ddpcp_file_commit(&f, &req->meta, preserve(s, req), s->mask);
 	}
 	if (r < 0) /* unless a more exact reason is known */
-		ddpcp_link_fail(s->link, r, "%s", common_strerror(r));
+		ddpcp_link_fail(s->link, r, "%s", message_strerror(r));
 	ddpcp_file_close(&f, r < 0 && keep_part(r, x));
 	return r;
 }
@@ -79,7 +79,7 @@ static int take_dir(struct ddpcp_sink *s, const struct ddpcp_rec *req)
 	else if (preserve(s, req))
 		r = ddpcp_file_set_dir(dir, base, &req->meta);
 	close(dir);
-	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", common_strerror(r)) : 0;
+	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", message_strerror(r)) : 0;
 }
 
 int ddpcp_sink_take(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct ddpcp_xfer *x)

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_file.h"
 #include "tools/ddpcp/ddpcp_name.h"
 
@@ -25,7 +26,7 @@ static int conclude(struct ddpcp_source *s, const char *name, int r, const struc
 	int stopped;
 
 	if (r < 0)
-		ddpcp_link_fail(l, r, "%s", common_strerror(r));
+		ddpcp_link_fail(l, r, "%s", message_strerror(r));
 	if (r < 0 && over && !l->over && !l->peer_knows)
 		ddpcp_link_send_result(l);
 	strcpy(reason, l->reason);
@@ -115,7 +116,7 @@ static int send_contents(struct ddpcp_source *s, DIR *d, const char *name, unsig
 	int r = 0;
 
 	while (r == 0 && (e = readdir(d))) {
-		if (common_stopped())
+		if (tool_stopped())
 			return ddpcp_link_fail(s->link, -EINTR, "interrupted");
 		/* . and .., and parts of copies */
 		if (!ddpcp_name_fault(e->d_name))
@@ -133,7 +134,7 @@ static int send_dir(struct ddpcp_source *s, int dir, const char *local, const ch
 	struct stat st;
 
 	if (!d || fstat(fd, &st) < 0) {
-		r = s->notify(s->arg, name, DDPCP_FAILED, common_strerror(errno), NULL);
+		r = s->notify(s->arg, name, DDPCP_FAILED, message_strerror(errno), NULL);
 		if (d)
 			closedir(d);
 		else if (fd >= 0)
@@ -173,7 +174,7 @@ static int send_entry(struct ddpcp_source *s, int dir, const char *local, const 
 	int fd, r;
 
 	if (fstatat(dir, local, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
-		return s->notify(s->arg, name, DDPCP_FAILED, common_strerror(errno), NULL);
+		return s->notify(s->arg, name, DDPCP_FAILED, message_strerror(errno), NULL);
 	if (depth && skip_reason(st.st_mode))
 		return s->notify(s->arg, name, DDPCP_SKIPPED, skip_reason(st.st_mode), NULL);
 	if (S_ISDIR(st.st_mode)) {

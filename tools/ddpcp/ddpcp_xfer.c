@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_file.h"
 
 static EVP_MD_CTX *sum_new(void)
@@ -53,9 +54,9 @@ static int sum_part(const struct ddpcp_xfer *x, EVP_MD_CTX *sum, int fd, uint64_
 	int r = 0;
 
 	for (uint64_t off = 0; r == 0 && off < len; off += chunk) {
-		r = common_stopped() ? -EINTR : ddpcp_file_pread(fd, buf, chunk, off);
+		r = tool_stopped() ? -EINTR : ddpcp_file_pread(fd, buf, chunk, off);
 		if (r < 0)
-			return ddpcp_link_fail(x->link, r, "read: %s", common_strerror(r));
+			return ddpcp_link_fail(x->link, r, "read: %s", message_strerror(r));
 		r = sum_add(x, sum, buf, chunk);
 	}
 	return r == 0 ? sum_so_far(x, sum, ret) : r;
@@ -87,7 +88,7 @@ static int read_chunk(struct ddpcp_xfer *x, int fd, void *buf, uint32_t chunk, u
 	if (r == -ENODATA)
 		return ddpcp_link_fail(x->link, r, "the file became shorter during the copy");
 	if (r < 0)
-		return ddpcp_link_fail(x->link, r, "read: %s", common_strerror(r));
+		return ddpcp_link_fail(x->link, r, "read: %s", message_strerror(r));
 	*ret_len = (uint32_t)len;
 	return 0;
 }
@@ -208,11 +209,11 @@ static int store(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, uint3
 		r = ddpcp_file_write(k->fd, k->scratch, len);
 	}
 	if (r < 0)
-		return ddpcp_link_fail(x->link, r, "write: %s", common_strerror(r));
+		return ddpcp_link_fail(x->link, r, "write: %s", message_strerror(r));
 	if (k->back)
 		r = ddpcp_file_pread(k->fd, k->scratch, len, off);
 	if (r < 0)
-		return ddpcp_link_fail(x->link, r, "read back: %s", common_strerror(r));
+		return ddpcp_link_fail(x->link, r, "read back: %s", message_strerror(r));
 	return sum_add(x, k->sum, k->scratch, len);
 }
 
@@ -315,7 +316,7 @@ static int get_start(struct ddpcp_xfer *x, const struct sink *k)
 	if (x->progress)
 		ddpcp_progress_from(x->progress, x->from);
 	if (k->back && ftruncate(k->fd, (off_t)x->from) < 0)
-		return ddpcp_link_fail(x->link, -errno, "truncate: %s", common_strerror(errno));
+		return ddpcp_link_fail(x->link, -errno, "truncate: %s", message_strerror(errno));
 	return 0;
 }
 

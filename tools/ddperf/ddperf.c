@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tools/common/opts.h"
+#include "tools/common/command_line.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 
 enum { MAX_SECONDS = 86400, MAX_INTERVAL_MS = 60000, MAX_RUNS = 1000 };
 
@@ -200,7 +202,7 @@ static void complete_operand(const struct complete *c)
 	complete_word(c, "rate", "messages per second");
 }
 
-static const struct opts_tool tool = {
+static const struct command_line tool = {
 	.usage = "Usage: ddperf [OPTION]... HOST OPERATION[,...] bw|lat|rate\n"
 		 "       ddperf -s [--once] [OPTION]...\n"
 		 "Measures bandwidth, latency or messages per second between this host and HOST. "
@@ -217,18 +219,18 @@ static const struct opts_tool tool = {
 static int check_op(const struct ddperf_opts *o, enum ddperf_op op)
 {
 	if (o->inline_data && ddperf_op_has_response(op)) {
-		common_usage("--inline: %s has no data to put into the work request",
-			     ddperf_op_str(op));
+		message_usage("--inline: %s has no data to put into the work request",
+			      ddperf_op_str(op));
 		return -1;
 	}
 	if (op != DDPERF_FETCH_ADD)
 		return 0;
 	if (o->metric == DDPERF_BW) {
-		common_usage("fetch-add has no bw; measure lat or rate");
+		message_usage("fetch-add has no bw; measure lat or rate");
 		return -1;
 	}
 	if (o->size && o->size != DDPERF_CELL) {
-		common_usage("--size: fetch-add always has %d bytes", DDPERF_CELL);
+		message_usage("--size: fetch-add always has %d bytes", DDPERF_CELL);
 		return -1;
 	}
 	return 0;
@@ -250,7 +252,7 @@ static int check_options(const struct ddperf_opts *o)
 	else if (o->json && o->csv)
 		wrong = "--json and --csv exclude each other";
 	if (wrong)
-		common_usage("%s", wrong);
+		message_usage("%s", wrong);
 	return wrong ? -1 : 0;
 }
 
@@ -264,12 +266,12 @@ static int set_ops(struct ddperf_opts *o, char *names)
 		enum ddperf_op op;
 
 		if (ddperf_op_parse(name, &op) < 0) {
-			common_usage("unknown operation '%s'", name);
+			message_usage("unknown operation '%s'", name);
 			return -1;
 		}
 		for (unsigned i = 0; i < o->nops; i++)
 			if (o->ops[i] == op) {
-				common_usage("operation '%s' is named twice", name);
+				message_usage("operation '%s' is named twice", name);
 				return -1;
 			}
 		o->ops[o->nops++] = op;
@@ -283,7 +285,7 @@ static int set_test(struct ddperf_opts *o, char *const *arg)
 	if (set_ops(o, arg[1]) < 0)
 		return -1;
 	if (ddperf_metric_parse(arg[2], &o->metric) < 0) {
-		common_usage("unknown metric '%s'", arg[2]);
+		message_usage("unknown metric '%s'", arg[2]);
 		return -1;
 	}
 	o->host = arg[0];
@@ -306,14 +308,14 @@ int main(int argc, char **argv)
 	struct ddperf_opts o = defaults;
 	int status;
 
-	common_start("ddperf");
-	status = opts_parse(&tool, argc, argv, &o);
-	if (status != OPTS_GO)
+	tool_start("ddperf");
+	status = command_line_parse(&tool, argc, argv, &o);
+	if (status != COMMAND_LINE_GO)
 		return status;
 	if (o.serve && argc == optind)
 		return ddperf_server(&o);
 	if (o.serve || argc - optind != 3)
-		return common_usage(o.serve ? "-s takes no HOST"
-					    : "HOST, operation and metric are needed");
-	return set_test(&o, argv + optind) < 0 ? COMMON_USAGE : ddperf_client(&o);
+		return message_usage(o.serve ? "-s takes no HOST"
+					     : "HOST, operation and metric are needed");
+	return set_test(&o, argv + optind) < 0 ? TOOL_USAGE : ddperf_client(&o);
 }

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/common/common.h"
+#include "tools/common/samples.h"
+#include "tools/common/session.h"
 #include "tools/ddperf/ddperf_proto.h"
 #include "tools/ddperf/ddperf_test.h"
-#include "tools/common/session.h"
 
 struct ddperf_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
@@ -41,9 +41,9 @@ struct ddperf_way {
 /* What was measured, in all runs. */
 struct ddperf_result {
 	struct ddperf_way there, back;
-	struct common_samples samples; /* us, MB/s or messages/s; of one direction only */
-	struct common_samples runs;    /* the mean of each */
-	double user, system;           /* CPU seconds of this process */
+	struct samples samples; /* us, MB/s or messages/s; of one direction only */
+	struct samples runs;    /* the mean of each */
+	double user, system;    /* CPU seconds of this process */
 	double daemon_user, daemon_system;
 	uint64_t retransmits; /* of the daemon here, meanwhile */
 	bool interrupted;     /* what was in flight then is not counted */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddperf/ddperf.h"
 #include "tools/ddperf/ddperf_lane.h"
 #include "tools/ddperf/ddperf_report.h"
@@ -42,7 +44,7 @@ static int test(struct client *c, const struct ddperf_opts *o)
 	if (r == 0) {
 		r = ddperf_report_add(&c->report, &l->v[0].run, &res);
 		if (r < 0)
-			common_error("report: %s", common_strerror(r));
+			message_error("report: %s", message_strerror(r));
 	}
 	if (r == 0 && res.interrupted)
 		r = -EINTR;
@@ -83,9 +85,9 @@ static int start(struct client *c, const struct ddperf_opts *o)
 	c->now = calloc(1, sizeof(*c->now));
 	c->next = calloc(1, sizeof(*c->next));
 	if (!c->now || !c->next)
-		return common_fail("start", -ENOMEM, NULL);
+		return message_fail("start", -ENOMEM, NULL);
 	if (getrandom(&c->id, sizeof(c->id), 0) != sizeof(c->id))
-		return common_fail("start", -errno, NULL);
+		return message_fail("start", -errno, NULL);
 	return ddperf_report_begin(&c->report, o);
 }
 
@@ -105,5 +107,5 @@ int ddperf_client(const struct ddperf_opts *o)
 		ddperf_lanes_close(c.next);
 	free(c.now);
 	free(c.next);
-	return r == 0 ? COMMON_OK : COMMON_FAILED;
+	return r == 0 ? TOOL_OK : TOOL_FAILED;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/ddperf/ddperf_figures.h"
 
+#include "tools/common/samples.h"
+
 static const struct ddperf_figures quantities[] = {
 	[DDPERF_BW] = {.name = "bandwidth", .key = "mb_per_s", .unit = "MB/s"},
 	[DDPERF_LAT] = {.name = "latency", .key = "us", .unit = "us"},
@@ -45,6 +47,6 @@ void ddperf_figures_get(const struct ddperf_opts *o, struct ddperf_result *res,
 	*ret = quantities[o->metric];
 	ret->mean = ddperf_result_mean(o, res);
 	ret->messages = res->there.messages + res->back.messages;
-	common_samples_stats(&res->samples, &ret->samples);
-	common_samples_stats(&res->runs, &ret->runs);
+	samples_summarize(&res->samples, &ret->samples);
+	samples_summarize(&res->runs, &ret->runs);
 }

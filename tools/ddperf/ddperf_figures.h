@@ -3,6 +3,7 @@
 #ifndef TOOLS_DDPERF_FIGURES_H
 #define TOOLS_DDPERF_FIGURES_H
 
+#include "tools/common/samples.h"
 #include "tools/ddperf/ddperf.h"
 
 /* The figures of a test, beside its options and its result. */
@@ -11,9 +12,9 @@ struct ddperf_figures {
 	const char *key;  /* its unit in keys: "mb_per_s" */
 	const char *unit; /* in words: "MB/s" */
 	double mean;
-	uint64_t messages;           /* of both directions */
-	struct common_stats samples; /* of intervals or messages */
-	struct common_stats runs;    /* of the means of the runs */
+	uint64_t messages;              /* of both directions */
+	struct samples_summary samples; /* of intervals or messages */
+	struct samples_summary runs;    /* of the means of the runs */
 };
 
 /* Computes them; sorts the samples of res. */

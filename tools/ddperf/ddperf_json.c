@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
-#include "tools/ddperf/ddperf_report.h"
 #include "tools/common/json_out.h"
+#include "tools/ddperf/ddperf_report.h"
 
 enum { KEY = 64 }; /* bytes that hold any key */
 

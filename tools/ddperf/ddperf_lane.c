@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/message.h"
+#include "tools/common/samples.h"
 #include "tools/ddperf/ddperf_source.h"
 #include "util/limit_text.h"
 
@@ -48,7 +51,7 @@ static int connect_server(struct ddperf_lane *lane, const struct ddperf_opts *o,
 		return r;
 	r = ddperf_answer_get(lane->session.reply, lane->session.reply_len, &answer);
 	if (r < 0)
-		common_error("%s is not a ddperf server", lane->session.peer);
+		message_error("%s is not a ddperf server", lane->session.peer);
 	lane->run.peer = answer;
 	lane->run.credits = answer.credits;
 	return r;
@@ -107,7 +110,7 @@ static int run_reverse(struct ddperf_lane *lane)
 	if (r == 0)
 		r = ddperf_sink_take(&lane->sink, &done);
 	if (r > 0) {
-		common_error("%s ended the session", lane->session.peer);
+		message_error("%s ended the session", lane->session.peer);
 		return -ECONNRESET;
 	}
 	if (r == 0)
@@ -158,7 +161,7 @@ static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool wa
 	if (r == 0)
 		run_lane(&l->v[0]);
 	else
-		common_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
+		message_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
 	while (started > 1)
 		pthread_join(l->v[--started].thread, NULL);
 	return r == 0 ? outcome(l) : r;
@@ -179,7 +182,7 @@ static void add_way(struct ddperf_way *to, const struct ddperf_way *way)
 }
 
 /* Samples of the same interval are added up: they begin at the same time. */
-static int add_samples(struct common_samples *to, const struct common_samples *s, bool first)
+static int add_samples(struct samples *to, const struct samples *s, bool first)
 {
 	int r = 0;
 
@@ -187,19 +190,19 @@ static int add_samples(struct common_samples *to, const struct common_samples *s
 		to->n = s->n;
 	for (size_t i = 0; r == 0 && i < (first ? s->n : to->n); i++) {
 		if (first)
-			r = common_samples_add(to, s->v[i]);
+			r = samples_add(to, s->v[i]);
 		else
 			to->v[i] += s->v[i];
 	}
 	return r;
 }
 
-static int append(struct common_samples *to, const struct common_samples *s)
+static int append(struct samples *to, const struct samples *s)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < s->n; i++)
-		r = common_samples_add(to, s->v[i]);
+		r = samples_add(to, s->v[i]);
 	return r;
 }
 
@@ -217,7 +220,7 @@ static int gather(struct ddperf_lanes *l, struct ddperf_result *run)
 			r = append(&run->samples, &res->samples);
 		else if (r == 0 && !l->o.both)
 			r = add_samples(&run->samples, &res->samples, i == 0);
-		common_samples_free(&res->samples);
+		samples_free(&res->samples);
 	}
 	return r;
 }
@@ -243,9 +246,9 @@ static int costs(struct ddperf_lanes *l, struct ddperf_result *run)
 	double user, system;
 	int r;
 
-	common_cpu(&user, &system);
+	clock_cpu(&user, &system);
 	r = phase(l, l->o.seconds, l->o.count, false);
-	common_cpu(&run->user, &run->system);
+	clock_cpu(&run->user, &run->system);
 	after = daemon_now(l);
 	run->user -= user;
 	run->system -= system;
@@ -265,6 +268,6 @@ int ddperf_lanes_measure(struct ddperf_lanes *l, struct ddperf_result *res)
 		r = 0;
 		e = ddperf_result_add(res, &l->o, &run);
 	}
-	common_samples_free(&run.samples);
-	return e < 0 ? common_fail("results", e, NULL) : r;
+	samples_free(&run.samples);
+	return e < 0 ? message_fail("results", e, NULL) : r;
 }

@@ -2,6 +2,10 @@
 /* Latency: one message at a time. */
 #include <errno.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/message.h"
+#include "tools/common/samples.h"
+#include "tools/common/tool.h"
 #include "tools/ddperf/ddperf.h"
 #include "util/yield.h"
 
@@ -21,7 +25,7 @@ static int await(struct ddperf_run *run, enum ddp_wc_opcode what)
 		int n = session_wait(run->s, 1, &wc, STALL_MS);
 
 		if (n == 0)
-			common_error("no answer for %d s", STALL_MS / 1000);
+			message_error("no answer for %d s", STALL_MS / 1000);
 		if (n <= 0)
 			return n ? n : -ETIMEDOUT;
 		if (wc.status != DDP_WC_SUCCESS)
@@ -44,7 +48,7 @@ static int look(struct ddperf_run *run)
 		if (wc[i].opcode == DDP_WC_RDMA_WRITE)
 			run->completed += SIGNAL;
 	}
-	return common_stopped() ? -EINTR : 0;
+	return tool_stopped() ? -EINTR : 0;
 }
 
 static int post(struct ddperf_run *run, enum ddp_wr_opcode op, unsigned flags)
@@ -72,7 +76,7 @@ static int write_round(struct ddperf_run *run)
 	uint64_t last = run->o->size - 1, polls = 0;
 	const uint8_t *in = (uint8_t *)run->in->addr + last;
 	uint8_t mark = ddperf_mark(run->turn++);
-	uint64_t end = common_now_ns() + STALL_MS * UINT64_C(1000000);
+	uint64_t end = clock_now_ns() + STALL_MS * UINT64_C(1000000);
 	int r = 0;
 
 	((uint8_t *)run->out->addr)[last] = mark;
@@ -80,11 +84,11 @@ static int write_round(struct ddperf_run *run)
 	r = post(run, DDP_WR_RDMA_WRITE, run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
 	while (r == 0 && ddperf_load(in) != mark) {
 		if (++polls % LOOK == 0)
-			r = common_now_ns() < end ? look(run) : -ETIMEDOUT;
+			r = clock_now_ns() < end ? look(run) : -ETIMEDOUT;
 		yield_cpu(run->vain);
 	}
 	if (r == -ETIMEDOUT)
-		common_error("the server does not write back");
+		message_error("the server does not write back");
 	/* The queue has room for four times this. */
 	while (r == 0 && run->posted - run->completed >= 2 * SIGNAL)
 		r = look(run);
@@ -132,23 +136,23 @@ int ddperf_pingpong(struct ddperf_run *run)
 {
 	double ways =
 		ddperf_op_has_response(run->o->op) ? 1 : 2; /* a Read is measured there and back */
-	uint64_t rounds = 0, t0 = common_now_ns();
+	uint64_t rounds = 0, t0 = clock_now_ns();
 	int r = 0;
 
 	run->vain = yield_is_vain();
 	while (r == 0 && rounds < run->limit && (!run->deadline || t0 < run->deadline) &&
-	       !common_stopped()) {
+	       !tool_stopped()) {
 		uint64_t t1;
 
 		r = one_round(run);
-		t1 = common_now_ns();
+		t1 = clock_now_ns();
 		if (r == 0 && run->res && run->res->samples.n < MAX_SAMPLES)
-			r = common_samples_add(&run->res->samples, (double)(t1 - t0) / ways / 1000);
+			r = samples_add(&run->res->samples, (double)(t1 - t0) / ways / 1000);
 		if (r == 0)
 			rounds++;
 		t0 = t1;
 	}
 	if (run->res)
 		run->res->there.messages = rounds;
-	return r == 0 && common_stopped() ? -EINTR : r;
+	return r == 0 && tool_stopped() ? -EINTR : r;
 }

@@ -9,6 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/common/message.h"
+#include "tools/common/samples.h"
+
 extern char **environ;
 
 /* Whether PATH has the program. */
@@ -32,21 +35,21 @@ int ddperf_plot_begin(struct ddperf_plot *p, const char *name)
 {
 	*p = (struct ddperf_plot){.name = name, .out = -1};
 	if (!found("gnuplot")) {
-		common_error("--plot needs the program gnuplot, which is not installed; --csv has "
-			     "the same "
-			     "figures");
+		message_error("--plot needs the program gnuplot, which is not installed; --csv has "
+			      "the same "
+			      "figures");
 		return -ENOENT;
 	}
 	p->script = tmpfile();
 	if (!p->script)
-		return common_fail("--plot", -errno, NULL);
+		return message_fail("--plot", -errno, NULL);
 	p->out = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return p->out < 0 ? common_fail(name, -errno, NULL) : 0;
+	return p->out < 0 ? message_fail(name, -errno, NULL) : 0;
 }
 
 /* An operation's data is a block of its own. */
 int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
-		    const struct common_stats *runs)
+		    const struct samples_summary *runs)
 {
 	if (!p->used[o->op]) {
 		if (p->used[p->op])
@@ -90,19 +93,19 @@ static int draw(struct ddperf_plot *p)
 	pid_t pid;
 
 	if (fflush(p->script) != 0 || lseek(fileno(p->script), 0, SEEK_SET) < 0)
-		return common_fail("--plot", -errno, NULL);
+		return message_fail("--plot", -errno, NULL);
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, fileno(p->script), STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&files, p->out, STDOUT_FILENO);
 	r = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	if (r)
-		return common_fail("start gnuplot", -r, NULL);
+		return message_fail("start gnuplot", -r, NULL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	common_error("gnuplot could not draw %s", p->name);
+	message_error("gnuplot could not draw %s", p->name);
 	return -EIO;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "tools/common/samples.h"
 #include "tools/ddperf/ddperf.h"
 
 struct ddperf_plot {
@@ -21,7 +22,7 @@ int ddperf_plot_begin(struct ddperf_plot *p, const char *name);
 /* A point: the median of the runs, with their least and largest one. Those of an operation come in
  * a row. 0 or -ENOMEM. */
 int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
-		    const struct common_stats *runs);
+		    const struct samples_summary *runs);
 
 /* Draws if complete is set and there is a point; else removes the file. 0, or a failure that was
  * printed. */

@@ -2,16 +2,17 @@
 #include "tools/ddperf/ddperf_proto.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include "tools/common/rec.h"
+#include "util/be.h"
 
 enum { MAGIC = 0x44445046 }; /* "DDPF" */
 
 static void head(uint8_t *buf, size_t len)
 {
 	memset(buf, 0, len);
-	rec_put32(buf, MAGIC);
-	rec_put16(buf + 4, DDPERF_VERSION);
+	be_put32(buf, MAGIC);
+	be_put16(buf + 4, DDPERF_VERSION);
 }
 
 void ddperf_hello_put(uint8_t buf[DDPERF_HELLO_LEN], const struct ddperf_hello *h)
@@ -19,13 +20,13 @@ void ddperf_hello_put(uint8_t buf[DDPERF_HELLO_LEN], const struct ddperf_hello *
 	head(buf, DDPERF_HELLO_LEN);
 	buf[6] = (uint8_t)h->op;
 	buf[7] = (uint8_t)h->metric;
-	rec_put32(buf + 8, h->size);
-	rec_put32(buf + 12, h->depth);
-	rec_put32(buf + 16, h->stag);
-	rec_put32(buf + 20, h->flags);
-	rec_put64(buf + 24, h->to);
-	rec_put64(buf + 32, h->client);
-	rec_put32(buf + 40, h->credits);
+	be_put32(buf + 8, h->size);
+	be_put32(buf + 12, h->depth);
+	be_put32(buf + 16, h->stag);
+	be_put32(buf + 20, h->flags);
+	be_put64(buf + 24, h->to);
+	be_put64(buf + 32, h->client);
+	be_put32(buf + 40, h->credits);
 }
 
 /* Whether the test exists. */
@@ -46,22 +47,22 @@ int ddperf_hello_get(const void *buf, size_t len, struct ddperf_hello *ret)
 	const uint8_t *p = buf;
 	struct ddperf_hello h;
 
-	if (len < 6 || rec_get32(p) != MAGIC)
+	if (len < 6 || be_get32(p) != MAGIC)
 		return -EPROTO;
-	if (rec_get16(p + 4) != DDPERF_VERSION)
+	if (be_get16(p + 4) != DDPERF_VERSION)
 		return -EPROTONOSUPPORT;
 	if (len != DDPERF_HELLO_LEN)
 		return -EPROTO;
 	h = (struct ddperf_hello){
 		.op = p[6],
 		.metric = p[7],
-		.size = rec_get32(p + 8),
-		.depth = rec_get32(p + 12),
-		.stag = rec_get32(p + 16),
-		.flags = rec_get32(p + 20),
-		.to = rec_get64(p + 24),
-		.client = rec_get64(p + 32),
-		.credits = rec_get32(p + 40),
+		.size = be_get32(p + 8),
+		.depth = be_get32(p + 12),
+		.stag = be_get32(p + 16),
+		.flags = be_get32(p + 20),
+		.to = be_get64(p + 24),
+		.client = be_get64(p + 32),
+		.credits = be_get32(p + 40),
 	};
 	if (!known(&h))
 		return -ERANGE;
@@ -72,30 +73,30 @@ int ddperf_hello_get(const void *buf, size_t len, struct ddperf_hello *ret)
 void ddperf_answer_put(uint8_t buf[DDPERF_ANSWER_LEN], const struct ddperf_answer *a)
 {
 	head(buf, DDPERF_ANSWER_LEN);
-	rec_put32(buf + 8, a->stag);
-	rec_put32(buf + 12, a->credits);
-	rec_put64(buf + 16, a->to);
+	be_put32(buf + 8, a->stag);
+	be_put32(buf + 12, a->credits);
+	be_put64(buf + 16, a->to);
 }
 
 int ddperf_answer_get(const void *buf, size_t len, struct ddperf_answer *ret)
 {
 	const uint8_t *p = buf;
 
-	if (len != DDPERF_ANSWER_LEN || rec_get32(p) != MAGIC ||
-	    rec_get16(p + 4) != DDPERF_VERSION || rec_get32(p + 12) == 0)
+	if (len != DDPERF_ANSWER_LEN || be_get32(p) != MAGIC || be_get16(p + 4) != DDPERF_VERSION ||
+	    be_get32(p + 12) == 0)
 		return -EPROTO;
 	*ret = (struct ddperf_answer){
-		.stag = rec_get32(p + 8),
-		.credits = rec_get32(p + 12),
-		.to = rec_get64(p + 16),
+		.stag = be_get32(p + 8),
+		.credits = be_get32(p + 12),
+		.to = be_get64(p + 16),
 	};
 	return 0;
 }
 
 void ddperf_go_put(uint8_t buf[DDPERF_GO_LEN], const struct ddperf_go *go)
 {
-	rec_put64(buf, go->ns);
-	rec_put64(buf + 8, go->count);
+	be_put64(buf, go->ns);
+	be_put64(buf + 8, go->count);
 }
 
 int ddperf_go_get(const void *buf, size_t len, struct ddperf_go *ret)
@@ -104,23 +105,23 @@ int ddperf_go_get(const void *buf, size_t len, struct ddperf_go *ret)
 
 	if (len != DDPERF_GO_LEN)
 		return -EPROTO;
-	*ret = (struct ddperf_go){.ns = rec_get64(p), .count = rec_get64(p + 8)};
+	*ret = (struct ddperf_go){.ns = be_get64(p), .count = be_get64(p + 8)};
 	return 0;
 }
 
 void ddperf_done_put(uint8_t buf[DDPERF_DONE_LEN], const struct ddperf_done *done)
 {
 	head(buf, DDPERF_DONE_LEN);
-	rec_put64(buf + 8, done->messages);
-	rec_put64(buf + 16, done->ns);
+	be_put64(buf + 8, done->messages);
+	be_put64(buf + 16, done->ns);
 }
 
 int ddperf_done_get(const void *buf, size_t len, struct ddperf_done *ret)
 {
 	const uint8_t *p = buf;
 
-	if (len != DDPERF_DONE_LEN || rec_get32(p) != MAGIC)
+	if (len != DDPERF_DONE_LEN || be_get32(p) != MAGIC)
 		return -EPROTO;
-	*ret = (struct ddperf_done){.messages = rec_get64(p + 8), .ns = rec_get64(p + 16)};
+	*ret = (struct ddperf_done){.messages = be_get64(p + 8), .ns = be_get64(p + 16)};
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/common/samples.h"
 #include "tools/ddperf/ddperf.h"
 
 static double way_rate(const struct ddperf_way *way)
@@ -20,10 +21,10 @@ double ddperf_result_mean(const struct ddperf_opts *o, const struct ddperf_resul
 int ddperf_result_add(struct ddperf_result *res, const struct ddperf_opts *o,
 		      const struct ddperf_result *run)
 {
-	int r = common_samples_add(&res->runs, ddperf_result_mean(o, run));
+	int r = samples_add(&res->runs, ddperf_result_mean(o, run));
 
 	for (size_t i = 0; r == 0 && i < run->samples.n; i++)
-		r = common_samples_add(&res->samples, run->samples.v[i]);
+		r = samples_add(&res->samples, run->samples.v[i]);
 	res->there.messages += run->there.messages;
 	res->there.elapsed += run->there.elapsed;
 	res->back.messages += run->back.messages;
@@ -39,7 +40,7 @@ int ddperf_result_add(struct ddperf_result *res, const struct ddperf_opts *o,
 
 void ddperf_result_free(struct ddperf_result *res)
 {
-	common_samples_free(&res->samples);
-	common_samples_free(&res->runs);
+	samples_free(&res->samples);
+	samples_free(&res->runs);
 	*res = (struct ddperf_result){.interrupted = false};
 }

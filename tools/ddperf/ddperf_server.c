@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/server.h"
+#include "tools/common/tool.h"
 #include "tools/ddperf/ddperf.h"
 #include "tools/ddperf/ddperf_sink.h"
 #include "tools/ddperf/ddperf_source.h"
-#include "tools/common/server.h"
 #include "util/yield.h"
 
 enum {
@@ -87,7 +89,7 @@ static int serve_stream(struct served *p)
 	do
 		r = ddperf_sink_take(&p->sink, &none);
 	while (r == 0);
-	return r > 0 || r == -EINTR ? COMMON_OK : COMMON_FAILED;
+	return r > 0 || r == -EINTR ? TOOL_OK : TOOL_FAILED;
 }
 
 /* The server is the source: a phase for each "go". */
@@ -101,7 +103,7 @@ static int serve_reverse(struct served *p)
 		if (r == 0)
 			r = ddperf_source_serve_go(&p->source, &go);
 	} while (r == 0);
-	return r > 0 || r == -EINTR ? COMMON_OK : COMMON_FAILED;
+	return r > 0 || r == -EINTR ? TOOL_OK : TOOL_FAILED;
 }
 
 /* Echoes each Send. */
@@ -120,7 +122,7 @@ static int serve_send_lat(struct session *s, struct served *p)
 			r = session_post_send(s, p->sink.out, 0, p->hello.size, 0,
 					      ++turn % SIGNAL ? 0 : DDP_SEND_SIGNALED);
 	}
-	return r > 0 || n == -EINTR ? COMMON_OK : COMMON_FAILED;
+	return r > 0 || n == -EINTR ? TOOL_OK : TOOL_FAILED;
 }
 
 static int write_back(struct session *s, struct served *p, uint32_t turn)
@@ -150,14 +152,14 @@ static int look(struct session *s)
 		r = ddperf_sink_check(s, &wc[i]);
 	if (n < 0)
 		return session_fail("poll for completions", n);
-	return r == 0 && common_stopped() ? 1 : r;
+	return r == 0 && tool_stopped() ? 1 : r;
 }
 
 /* Polls the last byte of its memory for the next mark and writes that back. */
 static int serve_write_lat(struct session *s, struct served *p)
 {
 	const uint8_t *in = (uint8_t *)p->sink.in->addr + p->hello.size - 1;
-	uint64_t polls = 0, idle_since = common_now_ns();
+	uint64_t polls = 0, idle_since = clock_now_ns();
 	const bool vain = yield_is_vain();
 	uint32_t turn = 0;
 	int r = 0;
@@ -165,17 +167,17 @@ static int serve_write_lat(struct session *s, struct served *p)
 	while (r == 0) {
 		if (ddperf_load(in) == ddperf_mark(turn)) {
 			r = write_back(s, p, turn++);
-			idle_since = common_now_ns();
+			idle_since = clock_now_ns();
 			if (r == 0 && turn % SIGNAL == 0)
 				r = look(s);
 		} else {
 			yield_cpu(vain);
 		}
 		if (r == 0 && ++polls % LOOK == 0)
-			r = common_now_ns() - idle_since > IDLE_S * UINT64_C(1000000000) ? 1
-											 : look(s);
+			r = clock_now_ns() - idle_since > IDLE_S * UINT64_C(1000000000) ? 1
+											: look(s);
 	}
-	return r > 0 ? COMMON_OK : COMMON_FAILED;
+	return r > 0 ? TOOL_OK : TOOL_FAILED;
 }
 
 static int serve(struct session *s)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/ddperf/ddperf_test.h"
-#include "tools/common/rec.h"
+#include "util/be.h"
 
 enum {
 	POLL = 64,
@@ -86,7 +86,7 @@ static int send_credit(struct ddperf_sink *k)
 	int r;
 
 	k->credited = k->taken;
-	rec_put32(rec, k->credited);
+	be_put32(rec, k->credited);
 	r = ddp_post_send(k->s->qp, &wr, NULL);
 	return r < 0 ? session_fail("post a credit", r) : 0;
 }

@@ -4,8 +4,8 @@
 #ifndef TOOLS_DDPERF_SINK_H
 #define TOOLS_DDPERF_SINK_H
 
-#include "tools/ddperf/ddperf_proto.h"
 #include "tools/common/session.h"
+#include "tools/ddperf/ddperf_proto.h"
 
 struct ddperf_sink {
 	struct session *s;

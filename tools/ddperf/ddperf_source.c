@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/message.h"
 #include "tools/ddperf/ddperf_sink.h"
 #include "util/minmax.h"
 
@@ -63,13 +65,13 @@ int ddperf_source_set_up(struct ddperf_run *run)
 	if (r < 0)
 		return session_fail("query the daemon", r);
 	if (run->o->op == DDPERF_FETCH_ADD && !(run->caps.features & DDP_CAP_ATOMIC)) {
-		common_error("fetch-add: the local daemon does not support atomics");
+		message_error("fetch-add: the local daemon does not support atomics");
 		return -EOPNOTSUPP;
 	}
 	need.reads = reads(run);
 	need.max_inline = run->o->inline_data ? run->o->size : 0;
 	if (need.max_inline > run->caps.max_inline) {
-		common_error("--inline: at most %u bytes, see --size", run->caps.max_inline);
+		message_error("--inline: at most %u bytes, see --size", run->caps.max_inline);
 		return -EINVAL;
 	}
 	r = session_make_qp(run->s, &need);
@@ -79,7 +81,7 @@ int ddperf_source_set_up(struct ddperf_run *run)
 int ddperf_source_phase(struct ddperf_run *run, double seconds, uint64_t count,
 			struct ddperf_result *res)
 {
-	uint64_t began = common_now_ns();
+	uint64_t began = clock_now_ns();
 	int r;
 
 	run->deadline = count ? 0 : began + (uint64_t)(seconds * 1e9);
@@ -89,7 +91,7 @@ int ddperf_source_phase(struct ddperf_run *run, double seconds, uint64_t count,
 	if (res && run->o->metric != DDPERF_LAT)
 		res->there.messages = run->completed;
 	if (res)
-		res->there.elapsed = (double)(common_now_ns() - began) / 1e9;
+		res->there.elapsed = (double)(clock_now_ns() - began) / 1e9;
 	return r;
 }
 
@@ -106,19 +108,19 @@ int ddperf_source_await_go(struct ddperf_run *run, struct ddperf_go *ret)
 		return r;
 	r = ddperf_go_get(ddperf_credit_slot(run, &wc), wc.byte_len, ret);
 	if (r < 0)
-		common_error("%s: not the begin of a measurement", run->s->peer);
+		message_error("%s: not the begin of a measurement", run->s->peer);
 	return r == 0 ? ddperf_post_credit_recv(run, wc.wr_id) : r;
 }
 
 int ddperf_source_serve_go(struct ddperf_run *run, const struct ddperf_go *go)
 {
-	uint64_t began = common_now_ns(), ns = go->ns < MAX_NS ? go->ns : MAX_NS;
+	uint64_t began = clock_now_ns(), ns = go->ns < MAX_NS ? go->ns : MAX_NS;
 	struct ddperf_done done;
 	int r = ddperf_source_phase(run, (double)ns / 1e9, go->count, NULL);
 
 	if (r < 0)
 		return r;
-	done = (struct ddperf_done){run->completed, common_now_ns() - began};
+	done = (struct ddperf_done){run->completed, clock_now_ns() - began};
 	ddperf_done_put(run->out->addr, &done);
 	return session_post_send(run->s, run->out, 0, DDPERF_DONE_LEN, 0,
 				 DDP_SEND_SIGNALED | DDP_SEND_SOLICITED);

@@ -2,8 +2,12 @@
 /* Bandwidth and rate: keep as many messages in flight as the depth says. */
 #include <errno.h>
 
+#include "tools/common/clock.h"
+#include "tools/common/message.h"
+#include "tools/common/samples.h"
+#include "tools/common/tool.h"
 #include "tools/ddperf/ddperf.h"
-#include "tools/common/rec.h"
+#include "util/be.h"
 
 enum {
 	POLL = 64,
@@ -38,11 +42,11 @@ int ddperf_post_credit_recvs(struct ddperf_run *run)
 
 static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 {
-	uint32_t total = rec_get32(ddperf_credit_slot(run, wc));
+	uint32_t total = be_get32(ddperf_credit_slot(run, wc));
 	uint32_t more = total - run->credited;
 
 	if (wc->byte_len != DDPERF_CREDIT_LEN || more > run->peer.credits - run->credits) {
-		common_error("the server gives more credits than it has taken Sends");
+		message_error("the server gives more credits than it has taken Sends");
 		return -EPROTO;
 	}
 	run->credits += more;
@@ -57,7 +61,7 @@ static int take(struct ddperf_run *run)
 	int n = session_wait(run->s, POLL, wc, STALL_MS), r = 0;
 
 	if (n == 0) {
-		common_error("no progress for %d s", STALL_MS / 1000);
+		message_error("no progress for %d s", STALL_MS / 1000);
 		return -ETIMEDOUT;
 	}
 	for (int i = 0; i < n && r == 0; i++) {
@@ -129,7 +133,7 @@ static uint32_t room(const struct ddperf_run *run)
 
 static bool over(const struct ddperf_run *run, uint64_t now)
 {
-	return common_stopped() || run->posted >= run->limit ||
+	return tool_stopped() || run->posted >= run->limit ||
 	       (run->deadline && now >= run->deadline);
 }
 
@@ -144,7 +148,7 @@ static int sample(struct ddperf_run *run, struct interval *iv, uint64_t now)
 	*iv = (struct interval){now, run->completed};
 	if (run->o->metric == DDPERF_BW)
 		v *= (double)run->o->size / 1e6;
-	return common_samples_add(&run->res->samples, v);
+	return samples_add(&run->res->samples, v);
 }
 
 /* A solicited Send, which is answered when all before it has been taken. */
@@ -163,12 +167,12 @@ static int synchronize(struct ddperf_run *run)
 
 int ddperf_stream(struct ddperf_run *run)
 {
-	struct interval iv = {common_now_ns(), 0};
+	struct interval iv = {clock_now_ns(), 0};
 	uint64_t now;
 	int r = 0;
 
 	run->posted = run->completed = 0;
-	while (r == 0 && !over(run, now = common_now_ns())) {
+	while (r == 0 && !over(run, now = clock_now_ns())) {
 		uint32_t n;
 
 		while (r == 0 && (n = room(run)) > 0)
@@ -180,9 +184,9 @@ int ddperf_stream(struct ddperf_run *run)
 	}
 	/* There can be many messages in flight: a user who stops the program does not wait for
 	 * them. */
-	while (r == 0 && run->posted > run->completed && !common_stopped())
+	while (r == 0 && run->posted > run->completed && !tool_stopped())
 		r = take(run);
-	if (r == 0 && common_stopped())
+	if (r == 0 && tool_stopped())
 		return -EINTR;
 	return r == 0 ? synchronize(run) : r;
 }

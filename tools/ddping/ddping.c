@@ -5,9 +5,10 @@
 #include <getopt.h>
 #include <stdint.h>
 
-#include "tools/common/common.h"
+#include "tools/common/command_line.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 #include "tools/ddping/ddping_proto.h"
-#include "tools/common/opts.h"
 
 enum { MAX_SECONDS = 60 }; /* of --interval and --wait: the server waits longer */
 
@@ -108,7 +109,7 @@ static void complete_operand(const struct complete *c)
 		complete_by_shell(c, "hosts");
 }
 
-static const struct opts_tool tool = {
+static const struct command_line tool = {
 	.usage = "Usage: ddping [OPTION]... HOST\n"
 		 "       ddping -s [OPTION]...\n"
 		 "In each round the server at HOST reads memory of this program and writes it "
@@ -126,12 +127,12 @@ int main(int argc, char **argv)
 	struct ddping_opts o = defaults;
 	int status;
 
-	common_start("ddping");
-	status = opts_parse(&tool, argc, argv, &o);
-	if (status != OPTS_GO)
+	tool_start("ddping");
+	status = command_line_parse(&tool, argc, argv, &o);
+	if (status != COMMAND_LINE_GO)
 		return status;
 	if (argc - optind != (o.serve ? 0 : 1))
-		return common_usage(o.serve ? "-s takes no HOST" : "exactly one HOST is needed");
+		return message_usage(o.serve ? "-s takes no HOST" : "exactly one HOST is needed");
 	o.host = argv[optind];
 	return o.serve ? ddping_server(&o) : ddping_client(&o);
 }

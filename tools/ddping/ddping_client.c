@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/common/common.h"
+#include "tools/common/clock.h"
+#include "tools/common/json_out.h"
+#include "tools/common/message.h"
+#include "tools/common/samples.h"
+#include "tools/common/session.h"
+#include "tools/common/tool.h"
 #include "tools/ddping/ddping.h"
 #include "tools/ddping/ddping_proto.h"
-#include "tools/common/json_out.h"
-#include "tools/common/session.h"
 
 enum {
 	PONG_OFF = 64, /* of the record to receive; the one to send is at 0 */
@@ -19,9 +22,9 @@ struct pinger {
 	struct session s;
 	struct ddp_mr *ctl, *src, *sink;
 	uint64_t sent, good;
-	uint64_t began;            /* ns */
-	struct common_samples rtt; /* us, of good rounds */
-	struct json_out json;      /* with --json */
+	uint64_t began;       /* ns */
+	struct samples rtt;   /* us, of good rounds */
+	struct json_out json; /* with --json */
 };
 
 /* What a round of the given number carries; no byte is that of the round before. */
@@ -105,7 +108,7 @@ static int await_pong(struct pinger *p, uint32_t seq)
 		if (n < 0)
 			return n;
 		if (n == 0) {
-			common_error("no answer within %g s", p->o->wait);
+			message_error("no answer within %g s", p->o->wait);
 			return -ETIMEDOUT;
 		}
 		if (wc.status != DDP_WC_SUCCESS)
@@ -114,7 +117,7 @@ static int await_pong(struct pinger *p, uint32_t seq)
 	if (ddping_rec_get((uint8_t *)p->ctl->addr + PONG_OFF, wc.byte_len, DDPING_PONG, &rec) <
 		    0 ||
 	    rec.seq != seq) {
-		common_error("unexpected answer of the server");
+		message_error("unexpected answer of the server");
 		return -EPROTO;
 	}
 	return 0;
@@ -151,12 +154,12 @@ static int one_round(struct pinger *p, uint32_t seq)
 	int r;
 
 	fill(p->src->addr, p->o->size, seq);
-	t0 = common_now_ns();
+	t0 = clock_now_ns();
 	p->sent++;
 	r = post_ping(p, seq);
 	if (r == 0)
 		r = await_pong(p, seq);
-	us = (double)(common_now_ns() - t0) / 1000;
+	us = (double)(clock_now_ns() - t0) / 1000;
 	if (r == -EINTR)
 		p->sent--; /* interrupted, neither good nor bad */
 	if (r < 0)
@@ -166,7 +169,7 @@ static int one_round(struct pinger *p, uint32_t seq)
 	if (!ok)
 		return 0;
 	p->good++;
-	return common_samples_add(&p->rtt, us);
+	return samples_add(&p->rtt, us);
 }
 
 /* Until it is time for the next round. The end of the session is noticed at once. */
@@ -175,11 +178,11 @@ static int pause_until(struct pinger *p, uint64_t when)
 	struct ddp_wc wc;
 
 	for (;;) {
-		uint64_t now = common_now_ns();
+		uint64_t now = clock_now_ns();
 		int n;
 
 		if (now >= when)
-			return common_stopped() ? -EINTR : 0;
+			return tool_stopped() ? -EINTR : 0;
 		n = session_wait(&p->s, 1, &wc, (int)((when - now + 999999) / 1000000));
 		if (n < 0)
 			return n;
@@ -203,7 +206,7 @@ static int run(struct pinger *p)
 }
 
 /* A figure of the good rounds, null without any. */
-static void json_rtt(struct pinger *p, const char *key, const struct common_stats *st, double us)
+static void json_rtt(struct pinger *p, const char *key, const struct samples_summary *st, double us)
 {
 	if (st->n)
 		json_out_fixed(&p->json, key, us, 1);
@@ -211,7 +214,7 @@ static void json_rtt(struct pinger *p, const char *key, const struct common_stat
 		json_out_null(&p->json, key);
 }
 
-static int json_summary(struct pinger *p, const struct common_stats *st, double elapsed)
+static int json_summary(struct pinger *p, const struct samples_summary *st, double elapsed)
 {
 	struct json_out *j = &p->json;
 
@@ -226,8 +229,8 @@ static int json_summary(struct pinger *p, const struct common_stats *st, double 
 	json_rtt(p, "rtt_mean_us", st, st->mean);
 	json_rtt(p, "rtt_p99_us", st, st->p99);
 	json_rtt(p, "rtt_max_us", st, st->max);
-	if (*common_last_error())
-		json_out_str(j, "error", common_last_error());
+	if (*message_last_error())
+		json_out_str(j, "error", message_last_error());
 	else
 		json_out_null(j, "error");
 	return json_out_end(j);
@@ -236,10 +239,10 @@ static int json_summary(struct pinger *p, const struct common_stats *st, double 
 /* The summary. 0 or -ENOMEM. */
 static int print_end(struct pinger *p)
 {
-	double elapsed = p->began ? (double)(common_now_ns() - p->began) / 1e9 : 0;
-	struct common_stats st;
+	double elapsed = p->began ? (double)(clock_now_ns() - p->began) / 1e9 : 0;
+	struct samples_summary st;
 
-	common_samples_stats(&p->rtt, &st);
+	samples_summarize(&p->rtt, &st);
 	if (p->o->json)
 		return json_summary(p, &st, elapsed);
 	if (!p->began)
@@ -280,13 +283,13 @@ int ddping_client(const struct ddping_opts *o)
 		if (!o->json)
 			printf("DDPING %s: %s, %u bytes read and written back in each round\n",
 			       o->host, p.s.peer, o->size);
-		p.began = common_now_ns();
+		p.began = clock_now_ns();
 		r = run(&p);
 	}
 	printed = print_end(&p);
 	session_close(&p.s);
-	common_samples_free(&p.rtt);
+	samples_free(&p.rtt);
 	if (printed < 0)
-		common_error("JSON: %s", common_strerror(printed));
-	return r == 0 && printed == 0 && p.good && p.good == p.sent ? COMMON_OK : COMMON_FAILED;
+		message_error("JSON: %s", message_strerror(printed));
+	return r == 0 && printed == 0 && p.good && p.good == p.sent ? TOOL_OK : TOOL_FAILED;
 }

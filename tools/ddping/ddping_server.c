@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/server.h"
+#include "tools/common/tool.h"
 #include "tools/ddping/ddping.h"
 #include "tools/ddping/ddping_proto.h"
-#include "tools/common/server.h"
 
 enum {
 	SESSIONS = 64,
@@ -80,7 +81,7 @@ static int on_ping(struct session *s, const struct pinged *p, uint32_t len)
 	int r = ddping_rec_get(p->ctl->addr, len, DDPING_PING, &rec);
 
 	if (r < 0 || rec.len > p->size) {
-		common_error("%s: malformed ping", s->peer);
+		message_error("%s: malformed ping", s->peer);
 		return -EPROTO;
 	}
 	rec.kind = DDPING_PONG;
@@ -98,15 +99,15 @@ static int serve(struct session *s)
 
 	while ((n = session_wait(s, 1, &wc, IDLE_MS)) > 0) {
 		if (wc.status == DDP_WC_FLUSH_ERR)
-			return COMMON_OK;
+			return TOOL_OK;
 		if (wc.status != DDP_WC_SUCCESS) {
 			session_wc_fail(s, s->peer, &wc);
-			return COMMON_FAILED;
+			return TOOL_FAILED;
 		}
 		if (wc.opcode == DDP_WC_RECV && on_ping(s, p, wc.byte_len) < 0)
-			return COMMON_FAILED;
+			return TOOL_FAILED;
 	}
-	return n == 0 || n == -EINTR ? COMMON_OK : COMMON_FAILED;
+	return n == 0 || n == -EINTR ? TOOL_OK : TOOL_FAILED;
 }
 
 int ddping_server(const struct ddping_opts *o)

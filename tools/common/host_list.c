@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tools/common/addrs.h"
+#include "tools/common/host_list.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
 
 enum { HOST_MAX = 256 };
 
-bool addrs_several(const char *text)
+bool host_list_several(const char *text)
 {
 	return strchr(text, ',') != NULL;
 }
@@ -23,7 +23,7 @@ static int lookup(const char *what, const char *host, struct sockaddr_storage *r
 	int e = getaddrinfo(host, NULL, &hints, &ai);
 
 	if (e) {
-		common_error("%s: %s: %s", what, host, gai_strerror(e));
+		message_error("%s: %s: %s", what, host, gai_strerror(e));
 		return -EADDRNOTAVAIL;
 	}
 	memset(ret, 0, sizeof(*ret));
@@ -43,17 +43,17 @@ static void set_port(struct sockaddr_storage *a, uint16_t port)
 	memcpy(a, &in, sizeof(in));
 }
 
-static int add(const char *what, const char *host, size_t len, uint16_t port, struct addrs *l)
+static int add(const char *what, const char *host, size_t len, uint16_t port, struct host_list *l)
 {
 	char name[HOST_MAX];
 	int r;
 
 	if (len == 0 || len >= sizeof(name)) {
-		common_error("%s: an address is %s", what, len ? "too long" : "empty");
+		message_error("%s: an address is %s", what, len ? "too long" : "empty");
 		return -EINVAL;
 	}
-	if (l->n == ADDRS_MAX) {
-		common_error("%s: at most %d addresses", what, ADDRS_MAX);
+	if (l->n == HOST_LIST_MAX) {
+		message_error("%s: at most %d addresses", what, HOST_LIST_MAX);
 		return -EINVAL;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)len, host);
@@ -63,9 +63,9 @@ static int add(const char *what, const char *host, size_t len, uint16_t port, st
 	return r;
 }
 
-int addrs_parse(const char *what, const char *text, uint16_t port, struct addrs *ret)
+int host_list_parse(const char *what, const char *text, uint16_t port, struct host_list *ret)
 {
-	struct addrs l = {.n = 0};
+	struct host_list l = {.n = 0};
 	int r = 0;
 
 	for (const char *host = text; r == 0 && host;) {

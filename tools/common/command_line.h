@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command lines of the tools: rows that all of them have, and what is done with the result. */
-#ifndef TOOLS_OPTS_H
-#define TOOLS_OPTS_H
+#ifndef TOOLS_COMMAND_LINE_H
+#define TOOLS_COMMAND_LINE_H
 
 #include "util/complete.h"
 #include "util/option.h"
 
-struct opts_tool {
+struct command_line {
 	const char *usage; /* of --help: everything above the options */
 	struct option_table table;
 	const void *defaults;                      /* the options' struct before parsing */
 	void (*operand)(const struct complete *c); /* for completion: of what is no option */
 };
 
-enum { OPTS_GO = -1 };
+enum { COMMAND_LINE_GO = -1 };
 
-/* Sets opts, which the caller filled with the defaults. Returns OPTS_GO, or the exit status with
- * which the program ends: --help, --version, --complete (util/complete.h) or a wrong command line,
- * about which a message was printed. */
-int opts_parse(const struct opts_tool *tool, int argc, char **argv, void *opts);
+/* Sets opts, which the caller filled with the defaults. Returns COMMAND_LINE_GO, or the exit status
+ * with which the program ends: --help, --version, --complete (util/complete.h) or a wrong command
+ * line, about which a message was printed. */
+int command_line_parse(const struct command_line *tool, int argc, char **argv, void *opts);
 
 /* Rows of all tools; S is the options' struct. */
 #define OPTS_PORT(S)                                                                               \

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "tools/common/opts.h"
+#include "tools/common/command_line.h"
 
 #include <ddp/ddp.h>
 #include <stdio.h>
 
-#include "tools/common/common.h"
+#include "tools/common/message.h"
+#include "tools/common/tool.h"
 
-static int complete(const struct opts_tool *tool, int argc, char **argv)
+static int complete(const struct command_line *tool, int argc, char **argv)
 {
 	struct complete c;
 
 	complete_read(&c, &tool->table, argc, argv, stdout);
 	if (!complete_option(&c))
 		tool->operand(&c);
-	return COMMON_OK;
+	return TOOL_OK;
 }
 
-int opts_parse(const struct opts_tool *tool, int argc, char **argv, void *opts)
+int command_line_parse(const struct command_line *tool, int argc, char **argv, void *opts)
 {
 	char error[OPTION_ERROR];
 
@@ -26,15 +27,15 @@ int opts_parse(const struct opts_tool *tool, int argc, char **argv, void *opts)
 	case OPTION_R_HELP:
 		printf("%s\n", tool->usage);
 		option_help(stdout, &tool->table, tool->defaults);
-		return COMMON_OK;
+		return TOOL_OK;
 	case OPTION_R_VERSION:
-		common_version(ddp_version());
-		return COMMON_OK;
+		tool_version(ddp_version());
+		return TOOL_OK;
 	case OPTION_R_WRONG:
 		if (*error)
-			return common_usage("%s", error);
-		return common_usage_hint();
+			return message_usage("%s", error);
+		return message_usage_hint();
 	default:
-		return OPTS_GO;
+		return COMMAND_LINE_GO;
 	}
 }
