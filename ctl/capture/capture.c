@@ -44,7 +44,7 @@ struct capture {
 
 /* ---- the command line ---- */
 
-static enum ctl_exit usage(const char *word)
+static enum ctl_exit unknown_word(const char *word)
 {
 	struct did_you_mean m = {.word = word};
 
@@ -72,7 +72,7 @@ static enum ctl_exit read_pair(struct ctl_capture *req, const char *word, const 
 		return args_hint();
 	}
 	if (!qp && strcmp(word, "assoc") != 0)
-		return usage(word);
+		return unknown_word(word);
 	if (req->what != CTL_CAPTURE_ALL) {
 		query_error("capture: one assoc or one qp, not both");
 		return args_hint();
@@ -114,7 +114,7 @@ static enum ctl_exit map_ring(struct capture *cap, int fd, uint64_t size)
 	return CTL_EXIT_FAILED;
 }
 
-static enum ctl_exit attach(struct capture *cap)
+static enum ctl_exit request_ring(struct capture *cap)
 {
 	uint64_t size = 0;
 	int fd = -1;
@@ -127,7 +127,7 @@ static enum ctl_exit attach(struct capture *cap)
 	return e;
 }
 
-static enum ctl_exit failed(const struct capture *cap, int err)
+static enum ctl_exit write_failed(const struct capture *cap, int err)
 {
 	query_error("%s: %s; the packets until then are in it", cap->path, strerror(err));
 	return CTL_EXIT_FAILED;
@@ -203,7 +203,7 @@ static enum ctl_exit write_head(struct capture *cap)
 	r = pcapng_begin(cap->file, "ddpctl " PACKAGE_VERSION, about, snap + PCAPNG_MAX_HEADERS);
 	if (r == 0 && fflush(cap->file) != 0)
 		r = -errno;
-	return r ? failed(cap, -r) : CTL_EXIT_OK;
+	return r ? write_failed(cap, -r) : CTL_EXIT_OK;
 }
 
 /* ---- packets ---- */
@@ -226,7 +226,7 @@ static enum ctl_exit take_packets(struct capture *cap, bool *ret_more)
 			break;
 		r = pcapng_packet(cap->file, &h, cap->data, h.lost - cap->lost);
 		if (r < 0)
-			return failed(cap, -r);
+			return write_failed(cap, -r);
 		cap->lost = h.lost;
 		cap->packets += r == 0;
 		cap->skipped += r > 0;
@@ -236,7 +236,7 @@ static enum ctl_exit take_packets(struct capture *cap, bool *ret_more)
 	}
 	if (r == PACKET_RING_E_EMPTY) {
 		*ret_more = false;
-		return fflush(cap->file) == 0 ? CTL_EXIT_OK : failed(cap, errno);
+		return fflush(cap->file) == 0 ? CTL_EXIT_OK : write_failed(cap, errno);
 	}
 	if (r != PACKET_RING_E_WRONG)
 		return CTL_EXIT_OK;
@@ -278,7 +278,7 @@ static enum ctl_exit take_all(struct capture *cap)
 	return e == CTL_EXIT_OK ? end : e;
 }
 
-static enum ctl_exit finish(struct capture *cap, enum ctl_exit e)
+static enum ctl_exit end_file(struct capture *cap, enum ctl_exit e)
 {
 	uint64_t lost = packet_ring_lost(&cap->ring) + cap->skipped;
 	struct timespec now;
@@ -292,15 +292,15 @@ static enum ctl_exit finish(struct capture *cap, enum ctl_exit e)
 		if (r == 0 && fflush(cap->file) != 0)
 			r = -errno;
 		if (r)
-			e = failed(cap, -r);
+			e = write_failed(cap, -r);
 	}
 	fprintf(stderr, "%" PRIu64 " packets, %" PRIu64 " left out\n", cap->packets, lost);
 	return e;
 }
 
-static enum ctl_exit run(struct capture *cap)
+static enum ctl_exit capture_packets(struct capture *cap)
 {
-	enum ctl_exit e = attach(cap);
+	enum ctl_exit e = request_ring(cap);
 
 	if (e == CTL_EXIT_OK)
 		e = open_signals(cap);
@@ -314,7 +314,7 @@ static enum ctl_exit run(struct capture *cap)
 		fprintf(stderr, "capturing to %s\n", cap->path);
 		e = take_all(cap);
 	}
-	return finish(cap, e);
+	return end_file(cap, e);
 }
 
 enum ctl_exit capture_run(struct ddpctl *c, int n, char **args)
@@ -330,7 +330,7 @@ enum ctl_exit capture_run(struct ddpctl *c, int n, char **args)
 	cap->conn = cap->signals = -1;
 	e = read_args(cap, n, args);
 	if (e == CTL_EXIT_OK)
-		e = run(cap);
+		e = capture_packets(cap);
 	if (cap->file)
 		fclose(cap->file);
 	cleanup_close(&cap->conn);

@@ -45,7 +45,7 @@ struct build {
 	uint32_t len;
 };
 
-static void put(struct build *w, const void *p, size_t len)
+static void add_bytes(struct build *w, const void *p, size_t len)
 {
 	if (len == 0 || len > sizeof(w->b) - w->len)
 		return;
@@ -53,45 +53,45 @@ static void put(struct build *w, const void *p, size_t len)
 	w->len += (uint32_t)len;
 }
 
-static void put16(struct build *w, uint16_t v)
+static void add16(struct build *w, uint16_t v)
 {
-	put(w, &v, sizeof(v));
+	add_bytes(w, &v, sizeof(v));
 }
 
-static void put32(struct build *w, uint32_t v)
+static void add32(struct build *w, uint32_t v)
 {
-	put(w, &v, sizeof(v));
+	add_bytes(w, &v, sizeof(v));
 }
 
-static void pad(struct build *w)
+static void add_padding(struct build *w)
 {
 	static const uint8_t zero[4];
 
-	put(w, zero, -w->len & 3);
+	add_bytes(w, zero, -w->len & 3);
 }
 
-static void option(struct build *w, enum option code, const void *p, uint16_t len)
+static void add_option(struct build *w, enum option code, const void *p, uint16_t len)
 {
-	put16(w, (uint16_t)code);
-	put16(w, len);
-	put(w, p, len);
-	pad(w);
+	add16(w, (uint16_t)code);
+	add16(w, len);
+	add_bytes(w, p, len);
+	add_padding(w);
 }
 
-static void text(struct build *w, enum option code, const char *s)
+static void add_text(struct build *w, enum option code, const char *s)
 {
 	size_t len = strlen(s);
 
-	option(w, code, s, (uint16_t)(len < SPACE / 3 ? len : SPACE / 3));
+	add_option(w, code, s, (uint16_t)(len < SPACE / 3 ? len : SPACE / 3));
 }
 
-static void put_time(struct build *w, uint64_t ns)
+static void add_time(struct build *w, uint64_t ns)
 {
-	put32(w, (uint32_t)(ns >> 32));
-	put32(w, (uint32_t)ns);
+	add32(w, (uint32_t)(ns >> 32));
+	add32(w, (uint32_t)ns);
 }
 
-static int result(FILE *f)
+static int stream_result(FILE *f)
 {
 	if (!ferror(f))
 		return 0;
@@ -115,7 +115,7 @@ static int write_block(FILE *f, enum block type, const struct build *body, const
 	fwrite(zero, 1, padding, f);
 	fwrite(options->b, 1, options->len, f);
 	fwrite(&all, sizeof(all), 1, f);
-	return result(f);
+	return stream_result(f);
 }
 
 int pcapng_begin(FILE *f, const char *program, const char *comment, uint32_t snap)
@@ -126,42 +126,42 @@ int pcapng_begin(FILE *f, const char *program, const char *comment, uint32_t sna
 	const int64_t unknown = -1;
 	int r;
 
-	put32(&section, MAGIC);
-	put16(&section, 1);
-	put16(&section, 0);
-	put(&section, &unknown, sizeof(unknown));
-	text(&about, OPT_COMMENT, comment);
-	text(&about, OPT_USERAPPL, program);
-	option(&about, OPT_END, NULL, 0);
+	add32(&section, MAGIC);
+	add16(&section, 1);
+	add16(&section, 0);
+	add_bytes(&section, &unknown, sizeof(unknown));
+	add_text(&about, OPT_COMMENT, comment);
+	add_text(&about, OPT_USERAPPL, program);
+	add_option(&about, OPT_END, NULL, 0);
 	r = write_block(f, BLOCK_SECTION, &section, NULL, 0, &about);
 	if (r)
 		return r;
-	put16(&interface, LINKTYPE_RAW);
-	put16(&interface, 0);
-	put32(&interface, snap);
-	text(&more, OPT_NAME, "ddpsctpd");
-	option(&more, OPT_TSRESOL, &resolution, 1);
-	option(&more, OPT_END, NULL, 0);
+	add16(&interface, LINKTYPE_RAW);
+	add16(&interface, 0);
+	add32(&interface, snap);
+	add_text(&more, OPT_NAME, "ddpsctpd");
+	add_option(&more, OPT_TSRESOL, &resolution, 1);
+	add_option(&more, OPT_END, NULL, 0);
 	return write_block(f, BLOCK_INTERFACE, &interface, NULL, 0, &more);
 }
 
 /* ---- headers ---- */
 
-static uint32_t sum(uint32_t s, const uint8_t *p, size_t len)
+static uint32_t sum_words(uint32_t s, const uint8_t *p, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		s += i & 1 ? p[i] : (uint32_t)p[i] << 8;
 	return s;
 }
 
-static uint16_t fold(uint32_t s)
+static uint16_t fold_sum(uint32_t s)
 {
 	while (s >> 16)
 		s = (s & 0xffff) + (s >> 16);
 	return (uint16_t)s;
 }
 
-static void be16(uint8_t *p, uint32_t v)
+static void put_be16(uint8_t *p, uint32_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
 	p[1] = (uint8_t)v;
@@ -171,20 +171,20 @@ static void put_v4(uint8_t *p, const struct msg_addr *from, const struct msg_add
 {
 	memset(p, 0, HEAD_V4);
 	p[0] = 0x45;
-	be16(p + 2, HEAD_V4 + len);
+	put_be16(p + 2, HEAD_V4 + len);
 	p[6] = 0x40; /* DF */
 	p[8] = TTL;
 	p[9] = PROTO_UDP;
 	memcpy(p + 12, from->bytes, 4);
 	memcpy(p + 16, to->bytes, 4);
-	be16(p + 10, (uint16_t)~fold(sum(0, p, HEAD_V4)));
+	put_be16(p + 10, (uint16_t)~fold_sum(sum_words(0, p, HEAD_V4)));
 }
 
 static void put_v6(uint8_t *p, const struct msg_addr *from, const struct msg_addr *to, uint32_t len)
 {
 	memset(p, 0, HEAD_V6);
 	p[0] = 0x60;
-	be16(p + 4, len);
+	put_be16(p + 4, len);
 	p[6] = PROTO_UDP;
 	p[7] = TTL;
 	memcpy(p + 8, from->bytes, 16);
@@ -200,12 +200,12 @@ static uint16_t checksum(const struct packet_head *h, const uint8_t *udp, const 
 	uint32_t s = PROTO_UDP + len;
 	uint16_t v;
 
-	s = sum(s, h->local.bytes, alen);
-	s = sum(s, h->remote.bytes, alen);
+	s = sum_words(s, h->local.bytes, alen);
+	s = sum_words(s, h->remote.bytes, alen);
 	if (h->kept < h->len)
-		return fold(s);
-	s = sum(s, udp, HEAD_UDP);
-	v = (uint16_t)~fold(sum(s, data, h->kept));
+		return fold_sum(s);
+	s = sum_words(s, udp, HEAD_UDP);
+	v = (uint16_t)~fold_sum(sum_words(s, data, h->kept));
 	return v ? v : 0xffff;
 }
 
@@ -225,11 +225,11 @@ static uint32_t headers(uint8_t *p, const struct packet_head *h, const uint8_t *
 		put_v6(p, from, to, len);
 	else
 		put_v4(p, from, to, len);
-	be16(udp, from->port);
-	be16(udp + 2, to->port);
-	be16(udp + 4, len);
-	be16(udp + 6, 0);
-	be16(udp + 6, checksum(h, udp, data, len));
+	put_be16(udp, from->port);
+	put_be16(udp + 2, to->port);
+	put_be16(udp + 4, len);
+	put_be16(udp + 6, 0);
+	put_be16(udp + 6, checksum(h, udp, data, len));
 	return (uint32_t)(udp + HEAD_UDP - p);
 }
 
@@ -243,14 +243,14 @@ int pcapng_packet(FILE *f, const struct packet_head *h, const uint8_t *data, uin
 	if (!head)
 		return 1;
 	memcpy(packet + head, data, h->kept);
-	put32(&body, 0); /* the interface */
-	put_time(&body, h->time_ns);
-	put32(&body, head + h->kept);
-	put32(&body, head + h->len);
-	option(&options, OPT_FLAGS, &flags, sizeof(flags));
+	add32(&body, 0); /* the interface */
+	add_time(&body, h->time_ns);
+	add32(&body, head + h->kept);
+	add32(&body, head + h->len);
+	add_option(&options, OPT_FLAGS, &flags, sizeof(flags));
 	if (lost)
-		option(&options, OPT_DROPCOUNT, &lost, sizeof(lost));
-	option(&options, OPT_END, NULL, 0);
+		add_option(&options, OPT_DROPCOUNT, &lost, sizeof(lost));
+	add_option(&options, OPT_END, NULL, 0);
 	return write_block(f, BLOCK_PACKET, &body, packet, head + h->kept, &options);
 }
 
@@ -261,11 +261,11 @@ int pcapng_end(FILE *f, uint64_t packets, uint64_t lost, uint64_t time_ns)
 
 	snprintf(comment, sizeof(comment), "%" PRIu64 " packets, %" PRIu64 " left out", packets,
 		 lost);
-	put32(&body, 0);
-	put_time(&body, time_ns);
-	text(&options, OPT_COMMENT, comment);
-	option(&options, OPT_IFRECV, &packets, sizeof(packets));
-	option(&options, OPT_IFDROP, &lost, sizeof(lost));
-	option(&options, OPT_END, NULL, 0);
+	add32(&body, 0);
+	add_time(&body, time_ns);
+	add_text(&options, OPT_COMMENT, comment);
+	add_option(&options, OPT_IFRECV, &packets, sizeof(packets));
+	add_option(&options, OPT_IFDROP, &lost, sizeof(lost));
+	add_option(&options, OPT_END, NULL, 0);
 	return write_block(f, BLOCK_STATISTICS, &body, NULL, 0, &options);
 }

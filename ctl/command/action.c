@@ -12,7 +12,7 @@
 
 #include "ipc/msg_addr.h"
 
-static enum ctl_exit run(const struct ddpctl *c, const char *what, struct ctl_do verb)
+static enum ctl_exit do_action(const struct ddpctl *c, const char *what, struct ctl_do verb)
 {
 	return query_do(c->opts.socket, args_timeout_ms(c), &verb, what);
 }
@@ -55,7 +55,7 @@ enum ctl_exit action_abort(struct ddpctl *c, int n, char **args)
 	enum ctl_exit e = args_number(args[0], of_assoc, &verb.id);
 
 	(void)n;
-	return e == CTL_EXIT_OK ? run(c, "assoc abort", verb) : e;
+	return e == CTL_EXIT_OK ? do_action(c, "assoc abort", verb) : e;
 }
 
 enum ctl_exit action_terminate(struct ddpctl *c, int n, char **args)
@@ -66,7 +66,7 @@ enum ctl_exit action_terminate(struct ddpctl *c, int n, char **args)
 	(void)n;
 	if (e == CTL_EXIT_OK)
 		e = args_number(args[1], "the number of a stream", &verb.arg);
-	return e == CTL_EXIT_OK ? run(c, "session terminate", verb) : e;
+	return e == CTL_EXIT_OK ? do_action(c, "session terminate", verb) : e;
 }
 
 enum ctl_exit action_kick(struct ddpctl *c, int n, char **args)
@@ -75,11 +75,11 @@ enum ctl_exit action_kick(struct ddpctl *c, int n, char **args)
 	enum ctl_exit e = args_number(args[0], "the number of a client", &verb.id);
 
 	(void)n;
-	return e == CTL_EXIT_OK ? run(c, "client kick", verb) : e;
+	return e == CTL_EXIT_OK ? do_action(c, "client kick", verb) : e;
 }
 
 /* The number of the word in a list that ends with NULL; the length of the list if it has none. */
-static uint32_t word(const char *text, const char *const *words)
+static uint32_t index_of(const char *text, const char *const *words)
 {
 	uint32_t i = 0;
 
@@ -91,11 +91,11 @@ static uint32_t word(const char *text, const char *const *words)
 enum ctl_exit action_log_level(struct ddpctl *c, int n, char **args)
 {
 	static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
-	struct ctl_do verb = {.verb = CTL_LOG_LEVEL, .arg = word(args[0], levels)};
+	struct ctl_do verb = {.verb = CTL_LOG_LEVEL, .arg = index_of(args[0], levels)};
 
 	(void)n;
 	if (levels[verb.arg])
-		return run(c, "log level", verb);
+		return do_action(c, "log level", verb);
 	query_error("log level: '%s' is not error, warning, info or debug", args[0]);
 	return args_hint();
 }
@@ -103,11 +103,11 @@ enum ctl_exit action_log_level(struct ddpctl *c, int n, char **args)
 enum ctl_exit action_drain(struct ddpctl *c, int n, char **args)
 {
 	static const char *const states[] = {"off", "on", NULL};
-	struct ctl_do verb = {.verb = CTL_DRAIN, .arg = word(args[0], states)};
+	struct ctl_do verb = {.verb = CTL_DRAIN, .arg = index_of(args[0], states)};
 
 	(void)n;
 	if (states[verb.arg])
-		return run(c, "drain", verb);
+		return do_action(c, "drain", verb);
 	query_error("drain: '%s' is not on or off", args[0]);
 	return args_hint();
 }
@@ -116,7 +116,7 @@ enum ctl_exit action_reload(struct ddpctl *c, int n, char **args)
 {
 	(void)n;
 	(void)args;
-	return run(c, "config reload", (struct ctl_do){.verb = CTL_RELOAD});
+	return do_action(c, "config reload", (struct ctl_do){.verb = CTL_RELOAD});
 }
 
 enum ctl_exit action_limit_set(struct ddpctl *c, int n, char **args)

@@ -20,7 +20,7 @@ struct batch {
 	int nwords;
 };
 
-static enum ctl_exit wrong(const struct batch *b, const char *what)
+static enum ctl_exit wrong_line(const struct batch *b, const char *what)
 {
 	query_error("%s:%u: %s", b->name, b->line, what);
 	return CTL_EXIT_USAGE;
@@ -47,7 +47,7 @@ static char *end_word(char *p)
 	return p;
 }
 
-static enum ctl_exit split(struct batch *b)
+static enum ctl_exit split_words(struct batch *b)
 {
 	char *p = b->text;
 
@@ -56,26 +56,26 @@ static enum ctl_exit split(struct batch *b)
 		if (!*p || *p == '#')
 			return CTL_EXIT_OK;
 		if (b->nwords == MAX_WORDS)
-			return wrong(b, "too many words");
+			return wrong_line(b, "too many words");
 		b->words[b->nwords++] = p;
 		p = end_word(p);
 		if (!p)
-			return wrong(b, "a quote is not closed");
+			return wrong_line(b, "a quote is not closed");
 	}
 }
 
 /* The next line with a command. False: there is none, or *ret_e says why not. */
-static bool next(struct batch *b, enum ctl_exit *ret_e)
+static bool next_command(struct batch *b, enum ctl_exit *ret_e)
 {
 	while (fgets(b->text, sizeof(b->text), b->in)) {
 		size_t len = strlen(b->text);
 
 		b->line++;
 		if (len == sizeof(b->text) - 1 && b->text[len - 1] != '\n') {
-			*ret_e = wrong(b, "the line is too long");
+			*ret_e = wrong_line(b, "the line is too long");
 			return false;
 		}
-		*ret_e = split(b);
+		*ret_e = split_words(b);
 		if (*ret_e != CTL_EXIT_OK || b->nwords)
 			return true;
 	}
@@ -91,7 +91,7 @@ static enum ctl_exit run_all(struct batch *b, struct ddpctl *c, bool force,
 {
 	enum ctl_exit first = CTL_EXIT_OK, e = CTL_EXIT_OK;
 
-	while ((force || first == CTL_EXIT_OK) && next(b, &e)) {
+	while ((force || first == CTL_EXIT_OK) && next_command(b, &e)) {
 		struct ddpctl one = {.opts = c->opts};
 
 		if (e == CTL_EXIT_OK) {

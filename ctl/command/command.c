@@ -12,7 +12,7 @@
 #include "ctl/command/action.h"
 
 /* explain [CODE] */
-static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
+static enum ctl_exit run_explain(struct ddpctl *c, int n, char **args)
 {
 	struct query_reply a;
 	enum ctl_exit e = explain_code(n ? args[0] : NULL, &a);
@@ -25,7 +25,7 @@ static enum ctl_exit explain(struct ddpctl *c, int n, char **args)
 }
 
 /* stats [openmetrics | prometheus] */
-static enum ctl_exit stats(struct ddpctl *c, int n, char **args)
+static enum ctl_exit run_stats(struct ddpctl *c, int n, char **args)
 {
 	enum metric_format format = c->opts.print.json ? METRIC_JSON : METRIC_TEXT;
 
@@ -52,7 +52,7 @@ static const struct command commands[] = {
 	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
 	 doctor_run},
 	{"stats", NULL, "[openmetrics|prometheus]", 0, 1, "openmetrics prometheus",
-	 "all counters and gauges", stats},
+	 "all counters and gauges", run_stats},
 	{"path", "set-primary", "ASSOC ADDRESS", 2, 2, "",
 	 "send to this ADDRESS of the peer while its path is active", action_set_primary},
 	{"assoc", "abort", "ASSOC", 1, 1, "", "end an association and its sessions at once",
@@ -75,7 +75,7 @@ static const struct command commands[] = {
 	{"explain", NULL, "[CODE]", 0, 1, "",
 	 "the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or TAGGED_BOUNDS; or of the "
 	 "status of a completion: DDP_WC_FLUSH_ERR or 10",
-	 explain},
+	 run_explain},
 };
 
 const struct command *command_table(unsigned *ret_n)

@@ -9,7 +9,7 @@
 
 #include "ctl/command/batch.h"
 #include "ctl/command/command.h"
-#include "ctl/command/complete.h"
+#include "ctl/command/completion.h"
 #include "ctl/field/rates.h"
 #include "ipc/local_protocol.h"
 #include "util/complete.h"
@@ -261,7 +261,7 @@ static enum ctl_exit incomplete(const char *word)
 	return args_hint();
 }
 
-static enum ctl_exit run(struct ddpctl *c, int n, char **args)
+static enum ctl_exit run_words(struct ddpctl *c, int n, char **args)
 {
 	const struct command *cmd;
 	const char *word;
@@ -284,7 +284,7 @@ static enum ctl_exit run(struct ddpctl *c, int n, char **args)
 static enum ctl_exit run_batch(struct ddpctl *c, int n)
 {
 	if (n == 0)
-		return batch_run(c, c->opts.batch, c->opts.force, run);
+		return batch_run(c, c->opts.batch, c->opts.force, run_words);
 	query_error("with -b, commands are in the file only");
 	return args_hint();
 }
@@ -296,14 +296,14 @@ int main(int argc, char **argv)
 	bool end;
 
 	if (complete_asked(argc, argv))
-		return complete_run(argc, argv);
+		return completion_run(argc, argv);
 	e = parse_options(&c.opts, argc, argv, &end);
 	if (end)
 		return e;
 	if (c.opts.batch)
 		e = run_batch(&c, argc - optind);
 	else
-		e = run(&c, argc - optind, argv + optind);
+		e = run_words(&c, argc - optind, argv + optind);
 	if (fflush(stdout) != 0 && e == CTL_EXIT_OK) {
 		query_error("stdout: %s", strerror(errno));
 		e = CTL_EXIT_FAILED;

@@ -127,7 +127,7 @@ static bool digits(const char **s, unsigned base, size_t max, char end, unsigned
 	return true;
 }
 
-static bool parse(const char *code, uint16_t *ret)
+static bool parse_term(const char *code, uint16_t *ret)
 {
 	const char *s = code;
 	unsigned layer, etype, c;
@@ -203,7 +203,7 @@ static enum ctl_exit no_code(const char *code)
 	return CTL_EXIT_USAGE;
 }
 
-static enum ctl_exit find(const char *code, const struct error **ret)
+static enum ctl_exit find_error(const char *code, const struct error **ret)
 {
 	const struct error *e;
 	const char *s = code;
@@ -214,7 +214,7 @@ static enum ctl_exit find(const char *code, const struct error **ret)
 		e = find_status(number);
 		if (!e)
 			return no_status(number);
-	} else if (parse(code, &t)) {
+	} else if (parse_term(code, &t)) {
 		e = find_term(t);
 		if (!e)
 			return no_meaning(t);
@@ -227,7 +227,7 @@ static enum ctl_exit find(const char *code, const struct error **ret)
 	return CTL_EXIT_OK;
 }
 
-static void put(struct ctl_record *rec, const struct error *e)
+static void put_row(struct ctl_record *rec, const struct error *e)
 {
 	struct row r = {.code = e->code};
 
@@ -249,7 +249,7 @@ enum ctl_exit explain_code(const char *code, struct query_reply *ret)
 {
 	struct query_reply a = {.n = code ? 1 : ERRORS - FIRST};
 	const struct error *e = &errors[FIRST];
-	enum ctl_exit x = code ? find(code, &e) : CTL_EXIT_OK;
+	enum ctl_exit x = code ? find_error(code, &e) : CTL_EXIT_OK;
 
 	if (x != CTL_EXIT_OK)
 		return x;
@@ -259,7 +259,7 @@ enum ctl_exit explain_code(const char *code, struct query_reply *ret)
 		return CTL_EXIT_FAILED;
 	}
 	for (size_t i = 0; i < a.n; i++)
-		put(&a.recs[i], &e[i]);
+		put_row(&a.recs[i], &e[i]);
 	*ret = a;
 	return CTL_EXIT_OK;
 }

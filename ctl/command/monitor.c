@@ -12,7 +12,7 @@ struct monitor {
 };
 
 /* Lines of text contain nothing that could control a terminal. */
-static void print_text(const struct ddpctl *c, struct ctl_event *ev)
+static void print_event_text(const struct ddpctl *c, struct ctl_event *ev)
 {
 	char time[FIELD_TEXT], line[CTL_EVENT_LINE];
 
@@ -37,7 +37,7 @@ static bool print_event(void *arg, const struct ctl_record *rec)
 	if (!print_takes(m->c->filters, m->c->nfilters, rec))
 		return true;
 	if (!m->c->opts.print.json)
-		print_text(m->c, &ev);
+		print_event_text(m->c, &ev);
 	else if (print_json_line(stdout, m->c->obj, rec, &m->c->opts.print))
 		m->result = CTL_EXIT_FAILED;
 	if (fflush(stdout) != 0)

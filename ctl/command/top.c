@@ -49,7 +49,7 @@ static double clock_now(void)
 
 /* ---- the samples ---- */
 
-static uint64_t traffic(const struct ctl_record *rec)
+static uint64_t traffic_of(const struct ctl_record *rec)
 {
 	if (rec->object == CTL_QP)
 		return rec->qp.tx_bytes + rec->qp.rx_bytes + rec->qp.tx_msgs + rec->qp.rx_msgs;
@@ -59,7 +59,7 @@ static uint64_t traffic(const struct ctl_record *rec)
 /* The one with most traffic first. */
 static int busier(const void *a, const void *b)
 {
-	uint64_t x = traffic(a), y = traffic(b);
+	uint64_t x = traffic_of(a), y = traffic_of(b);
 
 	return (x < y) - (x > y);
 }
@@ -90,7 +90,7 @@ static enum ctl_exit take_sample(struct top *t)
 /* ---- text ---- */
 
 /* "1.5 MB" per second, with three digits. */
-static const char *rate(uint64_t n, char ret[16])
+static const char *rate_text(uint64_t n, char ret[16])
 {
 	static const char *const units[] = {"", "k", "M", "G", "T"};
 	double v = (double)n;
@@ -110,11 +110,12 @@ static void print_status(FILE *f, const struct part *p, double seconds)
 	fprintf(f, "%u associations, %u sessions, %u queue pairs, %u programs\n", s->assocs,
 		s->sessions, s->qps, s->clients);
 	fprintf(f, "per second, over %.1f s: %sB sent, %sB received, %s retransmissions\n", seconds,
-		rate(s->tx_bytes, tx), rate(s->rx_bytes, rx), rate(s->retransmits, again));
+		rate_text(s->tx_bytes, tx), rate_text(s->rx_bytes, rx),
+		rate_text(s->retransmits, again));
 }
 
-static const char *text(const struct part *p, const char *key, const struct ctl_record *rec,
-			char ret[FIELD_TEXT])
+static const char *field_of(const struct part *p, const char *key, const struct ctl_record *rec,
+			    char ret[FIELD_TEXT])
 {
 	field_text(field_find(p->obj, key), &rec->status, false, ret);
 	return ret;
@@ -125,9 +126,9 @@ static void print_assoc(FILE *f, const struct part *p, const struct ctl_record *
 	char remote[FIELD_TEXT], state[FIELD_TEXT], srtt[FIELD_TEXT], tx[16], rx[16];
 
 	fprintf(f, "%6u  %-28.48s %-12.12s %9s %9u %8u %9s %9s\n", rec->assoc.id,
-		text(p, "remote", rec, remote), text(p, "state", rec, state),
-		text(p, "srtt_us", rec, srtt), rec->assoc.cwnd, rec->assoc.sessions,
-		rate(rec->assoc.tx_segments, tx), rate(rec->assoc.rx_segments, rx));
+		field_of(p, "remote", rec, remote), field_of(p, "state", rec, state),
+		field_of(p, "srtt_us", rec, srtt), rec->assoc.cwnd, rec->assoc.sessions,
+		rate_text(rec->assoc.tx_segments, tx), rate_text(rec->assoc.rx_segments, rx));
 }
 
 static void print_qp(FILE *f, const struct part *p, const struct ctl_record *rec)
@@ -135,9 +136,9 @@ static void print_qp(FILE *f, const struct part *p, const struct ctl_record *rec
 	char comm[FIELD_TEXT], n[4][16];
 
 	fprintf(f, "%6u  %-16.16s %8u %6u %6u %9s %9s %9s %9s\n", rec->qp.qp_num,
-		text(p, "comm", rec, comm), rec->qp.pid, rec->qp.assoc, rec->qp.stream,
-		rate(rec->qp.tx_msgs, n[0]), rate(rec->qp.rx_msgs, n[1]),
-		rate(rec->qp.tx_bytes, n[2]), rate(rec->qp.rx_bytes, n[3]));
+		field_of(p, "comm", rec, comm), rec->qp.pid, rec->qp.assoc, rec->qp.stream,
+		rate_text(rec->qp.tx_msgs, n[0]), rate_text(rec->qp.rx_msgs, n[1]),
+		rate_text(rec->qp.tx_bytes, n[2]), rate_text(rec->qp.rx_bytes, n[3]));
 }
 
 /* As many as there is room for. */
@@ -194,7 +195,7 @@ static enum ctl_exit print_screen(const struct top *t)
 	return CTL_EXIT_OK;
 }
 
-static enum ctl_exit print_text(const struct top *t)
+static enum ctl_exit print_sample(const struct top *t)
 {
 	if (t->rows)
 		return print_screen(t);
@@ -270,7 +271,7 @@ static void end_keys(struct top *t)
 }
 
 /* A key that ends it was typed, or the terminal is gone. */
-static bool quits(void)
+static bool key_ends(void)
 {
 	char key = 0;
 
@@ -278,7 +279,7 @@ static bool quits(void)
 }
 
 /* Until the next sample. False: the user ends it. */
-static bool rest(const struct top *t)
+static bool wait_for_next(const struct top *t)
 {
 	double every = t->c->opts.every > 0 ? t->c->opts.every : 1, end = t->at + every;
 	struct pollfd p[2] = {{.fd = t->signals, .events = POLLIN},
@@ -291,16 +292,16 @@ static bool rest(const struct top *t)
 			return true;
 		if (poll(p, 2, (int)(left * 1000) + 1) < 0 && errno != EINTR)
 			return false;
-		if (p[0].revents || (p[1].revents && quits()))
+		if (p[0].revents || (p[1].revents && key_ends()))
 			return false;
 	}
 }
 
-static enum ctl_exit repeat(struct top *t)
+static enum ctl_exit repeat_samples(struct top *t)
 {
 	enum ctl_exit e = take_sample(t);
 
-	for (uint32_t i = 0; e == CTL_EXIT_OK && rest(t);) {
+	for (uint32_t i = 0; e == CTL_EXIT_OK && wait_for_next(t);) {
 		e = take_sample(t);
 		if (e != CTL_EXIT_OK)
 			break;
@@ -308,7 +309,7 @@ static enum ctl_exit repeat(struct top *t)
 		if (t->c->opts.print.json)
 			e = print_json(t);
 		else
-			e = print_text(t);
+			e = print_sample(t);
 		if (fflush(stdout) != 0 || ++i == t->c->opts.count)
 			break;
 	}
@@ -325,7 +326,7 @@ enum ctl_exit top_run(struct ddpctl *c, int n, char **args)
 	for (unsigned i = 0; i < PARTS; i++)
 		t.parts[i].obj = args_object(names[i]);
 	begin_keys(&t);
-	e = repeat(&t);
+	e = repeat_samples(&t);
 	end_keys(&t);
 	for (unsigned i = 0; i < PARTS; i++) {
 		free(t.parts[i].now.recs);

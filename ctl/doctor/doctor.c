@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ctl/doctor/device.h"
+#include "ctl/doctor/net_device.h"
 #include "ctl/doctor/probe.h"
 #include "util/addr.h"
 
@@ -36,8 +36,8 @@ struct doctor {
 };
 
 /* One finding. remedy: what to do, NULL if nothing is wrong. */
-__attribute__((format(printf, 4, 5))) static void say(struct doctor *d, const char *check,
-						      const char *remedy, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void
+add_finding(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
 {
 	struct json_object *o;
 	char text[TEXT];
@@ -71,8 +71,8 @@ static void check_socket(struct doctor *d)
 	struct stat st;
 
 	if (stat(path, &st) < 0) {
-		say(d, "socket", "systemctl enable --now ddpsctpd.socket ddpsctpd", "%s: %s", path,
-		    strerror(errno));
+		add_finding(d, "socket", "systemctl enable --now ddpsctpd.socket ddpsctpd",
+			    "%s: %s", path, strerror(errno));
 		return;
 	}
 	g = getgrgid(st.st_gid);
@@ -80,8 +80,8 @@ static void check_socket(struct doctor *d)
 	if (access(path, W_OK) < 0)
 		snprintf(remedy, sizeof(remedy),
 			 "usermod -a -G %s USER, as root; then log in again", group);
-	say(d, "socket", *remedy ? remedy : NULL, "%s: group %s, mode 0%o", path, group,
-	    (unsigned)st.st_mode & 0777);
+	add_finding(d, "socket", *remedy ? remedy : NULL, "%s: group %s, mode 0%o", path, group,
+		    (unsigned)st.st_mode & 0777);
 }
 
 static void check_daemon(struct doctor *d)
@@ -90,24 +90,25 @@ static void check_daemon(struct doctor *d)
 	enum ctl_exit e = query_show(d->c->opts.socket, args_timeout_ms(d->c), CTL_STATUS, &a);
 
 	if (e != CTL_EXIT_OK || a.n != 1) {
-		say(d, "daemon",
-		    "systemctl restart ddpsctpd; journalctl -u ddpsctpd has the reason",
-		    "it does not answer");
+		add_finding(d, "daemon",
+			    "systemctl restart ddpsctpd; journalctl -u ddpsctpd has the reason",
+			    "it does not answer");
 		return;
 	}
 	d->status = a.recs[0].status;
 	free(a.recs);
 	d->has_status = true;
-	say(d, "daemon",
-	    strcmp(d->status.version, PACKAGE_VERSION) ? "systemctl restart ddpsctpd" : NULL,
-	    "version %.15s, ddpctl has %s", d->status.version, PACKAGE_VERSION);
-	say(d, "transport", NULL, "%.15s (%.127s)", d->status.transport,
-	    d->status.transport_reason);
+	add_finding(d, "daemon",
+		    strcmp(d->status.version, PACKAGE_VERSION) ? "systemctl restart ddpsctpd"
+							       : NULL,
+		    "version %.15s, ddpctl has %s", d->status.version, PACKAGE_VERSION);
+	add_finding(d, "transport", NULL, "%.15s (%.127s)", d->status.transport,
+		    d->status.transport_reason);
 	if (d->status.udp_port)
-		say(d, "udp port", NULL, "%u; a firewall has to let it in and out",
-		    d->status.udp_port);
-	say(d, "drain", d->status.draining ? "ddpctl drain off" : NULL,
-	    d->status.draining ? "no session begins" : "sessions may begin");
+		add_finding(d, "udp port", NULL, "%u; a firewall has to let it in and out",
+			    d->status.udp_port);
+	add_finding(d, "drain", d->status.draining ? "ddpctl drain off" : NULL,
+		    d->status.draining ? "no session begins" : "sessions may begin");
 }
 
 /* ---- addresses ---- */
@@ -146,15 +147,18 @@ static void check_addresses(struct doctor *d, bool for_host)
 		bool here = addr_any(a) || on_this_host(a, all);
 
 		outside |= !is_loopback(a);
-		say(d, "listen",
-		    here ? NULL : "set the key 'listen' to addresses that this host has", "%s%s",
-		    addr_host_text(a, text), here ? "" : " is no address of this host");
+		add_finding(d, "listen",
+			    here ? NULL : "set the key 'listen' to addresses that this host has",
+			    "%s%s", addr_host_text(a, text),
+			    here ? "" : " is no address of this host");
 	}
 	if (!outside && d->status.naddrs <= 2)
-		say(d, "listen",
-		    for_host ? "set the key 'listen' in ddpsctpd.yaml and restart the daemon"
-			     : NULL,
-		    "only loopback addresses: other hosts cannot be reached, and cannot connect");
+		add_finding(d, "listen",
+			    for_host
+				    ? "set the key 'listen' in ddpsctpd.yaml and restart the daemon"
+				    : NULL,
+			    "only loopback addresses: other hosts cannot be reached, and cannot "
+			    "connect");
 	freeifaddrs(all);
 }
 
@@ -165,22 +169,23 @@ static void check_addresses(struct doctor *d, bool for_host)
 static void check_device(struct doctor *d, const char *name)
 {
 	char check[IF_NAMESIZE + 8], remedy[TEXT];
-	struct device dev;
+	struct net_device dev;
 	bool joined;
 
-	if (device_read(name, &dev) < 0)
+	if (net_device_read(name, &dev) < 0)
 		return;
 	joined = dev.gso_max > dev.mtu;
 	snprintf(check, sizeof(check), "gso %s", name);
 	snprintf(remedy, sizeof(remedy), "ip link set dev %s gso_max_size %" PRIu32, name, dev.mtu);
-	say(d, check, joined ? remedy : NULL, "%s",
-	    joined ? "SCTP packets in UDP leave joined, and are lost; peers with transport user "
-		     "receive slowly"
-		   : "SCTP packets leave one by one");
+	add_finding(d, check, joined ? remedy : NULL, "%s",
+		    joined ? "SCTP packets in UDP leave joined, and are lost; peers with transport "
+			     "user "
+			     "receive slowly"
+			   : "SCTP packets leave one by one");
 }
 
 /* Whether the daemon listens at the address. */
-static bool listens_at(const struct doctor *d, const struct sockaddr *at)
+static bool daemon_listens_at(const struct doctor *d, const struct sockaddr *at)
 {
 	struct sockaddr_storage own;
 
@@ -196,7 +201,7 @@ static bool listens_at(const struct doctor *d, const struct sockaddr *at)
 static bool is_first(const struct doctor *d, const struct ifaddrs *all, const struct ifaddrs *i)
 {
 	for (; all != i; all = all->ifa_next)
-		if (!strcmp(all->ifa_name, i->ifa_name) && listens_at(d, all->ifa_addr))
+		if (!strcmp(all->ifa_name, i->ifa_name) && daemon_listens_at(d, all->ifa_addr))
 			return false;
 	return true;
 }
@@ -209,14 +214,14 @@ static void check_devices(struct doctor *d)
 	    getifaddrs(&all) < 0)
 		return;
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-		if (listens_at(d, i->ifa_addr) && is_first(d, all, i))
+		if (daemon_listens_at(d, i->ifa_addr) && is_first(d, all, i))
 			check_device(d, i->ifa_name);
 	freeifaddrs(all);
 }
 
 /* ---- the system ---- */
 
-static bool read_number(const char *path, uint64_t *ret)
+static bool read_kernel_number(const char *path, uint64_t *ret)
 {
 	FILE *f = fopen(path, "re");
 	bool ok = f && fscanf(f, "%" SCNu64, ret) == 1;
@@ -238,12 +243,12 @@ static void check_buffers(struct doctor *d)
 	uint64_t v;
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (!read_number(keys[i].path, &v))
+		if (!read_kernel_number(keys[i].path, &v))
 			continue; /* a container may hide it */
 		snprintf(remedy, sizeof(remedy),
 			 "sysctl -w %s=8388608, or restart systemd-sysctl after the installation",
 			 keys[i].name);
-		say(d, keys[i].name, v < BUFFER ? remedy : NULL, "%" PRIu64 " bytes", v);
+		add_finding(d, keys[i].name, v < BUFFER ? remedy : NULL, "%" PRIu64 " bytes", v);
 	}
 }
 
@@ -251,14 +256,15 @@ static void check_kernel(struct doctor *d)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
 
-	say(d, "kernel sctp", NULL, "%s",
-	    fd >= 0 ? "this kernel has SCTP" : "none: transport user serves (or modprobe sctp)");
+	add_finding(d, "kernel sctp", NULL, "%s",
+		    fd >= 0 ? "this kernel has SCTP"
+			    : "none: transport user serves (or modprobe sctp)");
 	if (fd >= 0)
 		close(fd);
 	if (d->has_status && !strncmp(d->status.transport, "user", 4))
-		say(d, "gso", NULL,
-		    d->status.gso ? "large UDP sends are in use"
-				  : "no large UDP sends: more CPU per byte");
+		add_finding(d, "gso", NULL,
+			    d->status.gso ? "large UDP sends are in use"
+					  : "no large UDP sends: more CPU per byte");
 }
 
 static void check_clock(struct doctor *d)
@@ -272,9 +278,10 @@ static void check_clock(struct doctor *d)
 	if (f && fscanf(f, "%31s", name) == 1) {
 		slow = !strcmp(name, "hpet") || !strcmp(name, "acpi_pm") ||
 		       !strcmp(name, "jiffies");
-		say(d, "clock",
-		    slow ? "boot with clocksource=tsc if the processor has a stable one" : NULL,
-		    "%s%s", name, slow ? ": reading it takes a system call" : "");
+		add_finding(d, "clock",
+			    slow ? "boot with clocksource=tsc if the processor has a stable one"
+				 : NULL,
+			    "%s%s", name, slow ? ": reading it takes a system call" : "");
 	}
 	if (f)
 		fclose(f);
@@ -300,7 +307,8 @@ static void check_transport(struct doctor *d, const char *name, enum probe_answe
 	else if (ours && answer != PROBE_ANSWERS)
 		remedy = "look for a firewall and for the route; 'ddpctl doctor' there checks the "
 			 "other side";
-	say(d, name, remedy, "%s%s", words[answer], ours ? " (the transport of this daemon)" : "");
+	add_finding(d, name, remedy, "%s%s", words[answer],
+		    ours ? " (the transport of this daemon)" : "");
 }
 
 static void check_host(struct doctor *d, const char *host)
@@ -312,14 +320,15 @@ static void check_host(struct doctor *d, const char *host)
 	int r = getaddrinfo(host, NULL, &hints, &ai);
 
 	if (r) {
-		say(d, "host", "check the name", "%s: %s", host, gai_strerror(r));
+		add_finding(d, "host", "check the name", "%s: %s", host, gai_strerror(r));
 		return;
 	}
 	r = addr_copy(&to, ai->ai_addr);
 	freeaddrinfo(ai);
 	if (r)
 		return;
-	say(d, "host", NULL, "%s, MTU of the route %u", addr_host_text(&to, text), probe_mtu(&to));
+	add_finding(d, "host", NULL, "%s, MTU of the route %u", addr_host_text(&to, text),
+		    probe_mtu(&to));
 	check_transport(
 		d, "user",
 		probe_user(&to, d->status.udp_port ? d->status.udp_port : UDP_PORT, PROBE_MS));

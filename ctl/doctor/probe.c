@@ -20,14 +20,14 @@ enum {
 	WINDOW = 65536,
 };
 
-static bool readable(int fd, short what, int timeout_ms)
+static bool wait_ready(int fd, short what, int timeout_ms)
 {
 	struct pollfd p = {.fd = fd, .events = what};
 
 	return poll(&p, 1, timeout_ms) > 0;
 }
 
-static enum probe_answer failed(int err)
+static enum probe_answer answer_of_errno(int err)
 {
 	switch (err) {
 	case ECONNREFUSED:
@@ -45,7 +45,7 @@ static enum probe_answer failed(int err)
 }
 
 /* A socket that is connected to the address, or -1 with errno set. */
-static int connected(const struct sockaddr_storage *to, uint16_t port, int type, int protocol)
+static int probe_socket(const struct sockaddr_storage *to, uint16_t port, int type, int protocol)
 {
 	struct sockaddr_storage at = *to;
 	int fd = socket(to->ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
@@ -84,20 +84,20 @@ static void make_init(uint8_t pkt[HEADER + INIT])
 
 enum probe_answer probe_user(const struct sockaddr_storage *to, uint16_t udp_port, int timeout_ms)
 {
-	int fd = connected(to, udp_port, SOCK_DGRAM, 0);
+	int fd = probe_socket(to, udp_port, SOCK_DGRAM, 0);
 	uint8_t pkt[HEADER + INIT], answer[2048];
 	enum probe_answer r = PROBE_SILENCE;
 	ssize_t n;
 
 	if (fd < 0)
-		return failed(errno);
+		return answer_of_errno(errno);
 	make_init(pkt);
 	if (send(fd, pkt, sizeof(pkt), 0) < 0) {
-		r = failed(errno);
-	} else if (readable(fd, POLLIN, timeout_ms)) {
+		r = answer_of_errno(errno);
+	} else if (wait_ready(fd, POLLIN, timeout_ms)) {
 		n = recv(fd, answer, sizeof(answer), 0);
 		if (n < 0)
-			r = failed(errno);
+			r = answer_of_errno(errno);
 		else if (n > HEADER && crc32c_check(answer, (size_t)n))
 			r = PROBE_ANSWERS;
 		else
@@ -109,17 +109,17 @@ enum probe_answer probe_user(const struct sockaddr_storage *to, uint16_t udp_por
 
 enum probe_answer probe_kernel(const struct sockaddr_storage *to, uint16_t port, int timeout_ms)
 {
-	int fd = connected(to, port, SOCK_STREAM, IPPROTO_SCTP);
+	int fd = probe_socket(to, port, SOCK_STREAM, IPPROTO_SCTP);
 	enum probe_answer r = PROBE_SILENCE;
 	socklen_t len = sizeof(int);
 	int err = 0;
 
 	if (fd < 0)
-		return failed(errno);
-	if (readable(fd, POLLOUT, timeout_ms)) {
+		return answer_of_errno(errno);
+	if (wait_ready(fd, POLLOUT, timeout_ms)) {
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len);
 		/* An ABORT is an answer as well. */
-		r = err && err != ECONNREFUSED ? failed(err) : PROBE_ANSWERS;
+		r = err && err != ECONNREFUSED ? answer_of_errno(err) : PROBE_ANSWERS;
 	}
 	close(fd);
 	return r;
@@ -128,7 +128,7 @@ enum probe_answer probe_kernel(const struct sockaddr_storage *to, uint16_t port,
 unsigned probe_mtu(const struct sockaddr_storage *to)
 {
 	bool v6 = to->ss_family == AF_INET6;
-	int fd = connected(to, MSG_DEFAULT_PORT, SOCK_DGRAM, 0), mtu = 0;
+	int fd = probe_socket(to, MSG_DEFAULT_PORT, SOCK_DGRAM, 0), mtu = 0;
 	socklen_t len = sizeof(mtu);
 
 	if (fd < 0)

@@ -45,7 +45,7 @@ enum ctl_exit args_number(const char *text, const char *what, uint32_t *ret)
 	return CTL_EXIT_OK;
 }
 
-static enum ctl_exit no_key(const struct ddpctl *c, const char *key)
+static enum ctl_exit unknown_key(const struct ddpctl *c, const char *key)
 {
 	struct did_you_mean m = {.word = key};
 
@@ -67,7 +67,7 @@ static enum ctl_exit add_filter(struct ddpctl *c, const char *key, const char *v
 	const struct field *f = field_find(c->obj, key);
 
 	if (!f)
-		return no_key(c, key);
+		return unknown_key(c, key);
 	if (!field_valid(f, value)) {
 		query_error("%s: '%s' is not %s", key, value, field_expects(f));
 		return args_hint();

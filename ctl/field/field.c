@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-static uint64_t number(const struct field *f, const void *rec)
+static uint64_t number_of(const struct field *f, const void *rec)
 {
 	const uint8_t *p = (const uint8_t *)rec + f->offset;
 	uint16_t v16;
@@ -32,7 +32,7 @@ static uint64_t number(const struct field *f, const void *rec)
 }
 
 /* Users choose the names of their programs: replaces what could control a terminal. */
-static void string(const struct field *f, const void *rec, char buf[FIELD_TEXT])
+static void copy_string(const struct field *f, const void *rec, char buf[FIELD_TEXT])
 {
 	const unsigned char *p = (const unsigned char *)rec + f->offset;
 	size_t n = 0;
@@ -112,7 +112,7 @@ void field_text(const struct field *f, const void *rec, bool numeric, char buf[F
 {
 	switch (f->type) {
 	case FIELD_STRING:
-		string(f, rec, buf);
+		copy_string(f, rec, buf);
 		if (!*buf)
 			strcpy(buf, "-");
 		return;
@@ -121,28 +121,28 @@ void field_text(const struct field *f, const void *rec, bool numeric, char buf[F
 		addr_text(f, rec, buf);
 		return;
 	case FIELD_BOOL:
-		strcpy(buf, number(f, rec) ? "yes" : "no");
+		strcpy(buf, number_of(f, rec) ? "yes" : "no");
 		return;
 	case FIELD_TIME:
-		time_text(number(f, rec), buf);
+		time_text(number_of(f, rec), buf);
 		return;
 	case FIELD_STAG:
-		snprintf(buf, FIELD_TEXT, "0x%08" PRIx64, number(f, rec));
+		snprintf(buf, FIELD_TEXT, "0x%08" PRIx64, number_of(f, rec));
 		return;
 	case FIELD_MEASURED:
-		if (number(f, rec))
-			snprintf(buf, FIELD_TEXT, "%" PRIu64, number(f, rec));
+		if (number_of(f, rec))
+			snprintf(buf, FIELD_TEXT, "%" PRIu64, number_of(f, rec));
 		else
 			strcpy(buf, "-");
 		return;
 	case FIELD_ACCESS:
 		if (!numeric) {
-			access_text(number(f, rec), buf);
+			access_text(number_of(f, rec), buf);
 			return;
 		}
 		/* fallthrough */
 	default:
-		snprintf(buf, FIELD_TEXT, "%" PRIu64, number(f, rec));
+		snprintf(buf, FIELD_TEXT, "%" PRIu64, number_of(f, rec));
 		return;
 	}
 }
@@ -182,13 +182,13 @@ void field_note(const struct field *f, const void *rec, char buf[FIELD_TEXT])
 	buf[0] = '\0';
 	switch (f->type) {
 	case FIELD_BYTES:
-		round_bytes(number(f, rec), buf);
+		round_bytes(number_of(f, rec), buf);
 		break;
 	case FIELD_MSEC:
-		round_msec(number(f, rec), buf);
+		round_msec(number_of(f, rec), buf);
 		break;
 	case FIELD_UID:
-		pw = getpwuid((uid_t)number(f, rec));
+		pw = getpwuid((uid_t)number_of(f, rec));
 		if (pw)
 			snprintf(buf, FIELD_TEXT, "%s", pw->pw_name);
 		break;
@@ -205,7 +205,7 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 
 	switch (f->type) {
 	case FIELD_STRING: /* as it is: empty, not "-" */
-		string(f, rec, text);
+		copy_string(f, rec, text);
 		return json_object_new_string(text);
 	case FIELD_ADDR:
 		field_text(f, rec, numeric, text);
@@ -216,9 +216,9 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 		field_text(f, rec, numeric, text);
 		return json_object_new_string(text);
 	case FIELD_MEASURED:
-		return number(f, rec) ? json_object_new_uint64(number(f, rec)) : NULL;
+		return number_of(f, rec) ? json_object_new_uint64(number_of(f, rec)) : NULL;
 	case FIELD_BOOL:
-		return json_object_new_boolean(number(f, rec) != 0);
+		return json_object_new_boolean(number_of(f, rec) != 0);
 	case FIELD_ACCESS:
 		if (!numeric) {
 			field_text(f, rec, numeric, text);
@@ -226,12 +226,12 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 		}
 		/* fallthrough */
 	default:
-		return json_object_new_uint64(number(f, rec));
+		return json_object_new_uint64(number_of(f, rec));
 	}
 }
 
 /* Decimal, hexadecimal with 0x, nothing else. */
-static bool parse(const char *value, uint64_t *ret)
+static bool parse_number(const char *value, uint64_t *ret)
 {
 	int hex = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
 	const char *digits = hex ? "0123456789abcdefABCDEF" : "0123456789";
@@ -248,14 +248,14 @@ static bool parse(const char *value, uint64_t *ret)
 static bool parse_measured(const char *value, uint64_t *ret)
 {
 	*ret = 0;
-	return !strcmp(value, "-") || parse(value, ret);
+	return !strcmp(value, "-") || parse_number(value, ret);
 }
 
 static bool parse_uid(const char *value, uint64_t *ret)
 {
 	const struct passwd *pw;
 
-	if (parse(value, ret))
+	if (parse_number(value, ret))
 		return true;
 	pw = getpwnam(value);
 	if (pw)
@@ -286,11 +286,11 @@ bool field_valid(const struct field *f, const char *value)
 	case FIELD_UID:
 		return parse_uid(value, &v);
 	case FIELD_ACCESS:
-		return is_right(value) || parse(value, &v);
+		return is_right(value) || parse_number(value, &v);
 	case FIELD_MEASURED:
 		return parse_measured(value, &v);
 	default:
-		return parse(value, &v);
+		return parse_number(value, &v);
 	}
 }
 
@@ -320,9 +320,9 @@ const char *field_expects(const struct field *f)
 /* One right of the value, or its number. */
 static bool match_access(const struct field *f, const void *rec, const char *value)
 {
-	uint64_t v, have = number(f, rec);
+	uint64_t v, have = number_of(f, rec);
 
-	if (parse(value, &v))
+	if (parse_number(value, &v))
 		return v == have;
 	for (unsigned i = 0; i < RIGHTS; i++)
 		if (!strcmp(value, rights[i]))
@@ -357,11 +357,11 @@ bool field_match(const struct field *f, const void *rec, const char *value)
 	case FIELD_ACCESS:
 		return match_access(f, rec, value);
 	case FIELD_UID:
-		return parse_uid(value, &v) && v == number(f, rec);
+		return parse_uid(value, &v) && v == number_of(f, rec);
 	case FIELD_MEASURED:
-		return parse_measured(value, &v) && v == number(f, rec);
+		return parse_measured(value, &v) && v == number_of(f, rec);
 	default:
-		return parse(value, &v) && v == number(f, rec);
+		return parse_number(value, &v) && v == number_of(f, rec);
 	}
 }
 

@@ -313,7 +313,7 @@ static void print_metric(FILE *out, const struct metric *m, const struct query_r
 	}
 }
 
-static void finish(FILE *out, enum metric_format format, struct json_object *array)
+static void print_end(FILE *out, enum metric_format format, struct json_object *array)
 {
 	if (array)
 		fprintf(out, "%s\n", json_object_to_json_string_ext(array, JSON_C_TO_STRING_PLAIN));
@@ -339,7 +339,7 @@ enum ctl_exit metric_print(FILE *out, const char *socket, int timeout_ms, enum m
 	}
 	free(a.recs);
 	if (e == CTL_EXIT_OK)
-		finish(out, format, array);
+		print_end(out, format, array);
 	else
 		json_object_put(array);
 	return e;

@@ -11,7 +11,7 @@ static const void *body(const struct ctl_record *rec)
 }
 
 /* False for a member that a shorter record lacks. */
-static bool has(const struct ctl_record *rec, const struct field *f)
+static bool has_value(const struct ctl_record *rec, const struct field *f)
 {
 	return (uint32_t)f->offset + f->size <= rec->len;
 }
@@ -20,7 +20,7 @@ static bool has(const struct ctl_record *rec, const struct field *f)
 static void value_text(const struct field *f, const struct ctl_record *rec, bool numeric,
 		       char buf[FIELD_TEXT])
 {
-	if (has(rec, f))
+	if (has_value(rec, f))
 		field_text(f, body(rec), numeric, buf);
 	else
 		strcpy(buf, "-");
@@ -29,7 +29,7 @@ static void value_text(const struct field *f, const struct ctl_record *rec, bool
 bool print_takes(const struct print_filter *filters, unsigned n, const struct ctl_record *rec)
 {
 	for (unsigned i = 0; i < n; i++)
-		if (!has(rec, filters[i].field) ||
+		if (!has_value(rec, filters[i].field) ||
 		    !field_match(filters[i].field, body(rec), filters[i].value))
 			return false;
 	return true;
@@ -44,7 +44,8 @@ static struct json_object *json_record(const struct field_object *obj, const str
 
 	for (unsigned i = 0; o && i < obj->nfields; i++) {
 		const struct field *f = &obj->fields[i];
-		struct json_object *v = has(rec, f) ? field_json(f, body(rec), numeric) : NULL;
+		struct json_object *v =
+			has_value(rec, f) ? field_json(f, body(rec), numeric) : NULL;
 
 		if (json_object_object_add(o, f->key, v) < 0) {
 			json_object_put(o);
@@ -150,7 +151,7 @@ static void print_block(FILE *out, const struct field_object *obj, const struct 
 			continue;
 		value_text(f, rec, o->numeric, text);
 		field_note(f, body(rec), note);
-		if (*note && !o->numeric && has(rec, f))
+		if (*note && !o->numeric && has_value(rec, f))
 			fprintf(out, "%-*s  %s (%s)\n", width, f->key, text, note);
 		else
 			fprintf(out, "%-*s  %s\n", width, f->key, text);

@@ -118,7 +118,7 @@ static enum ctl_exit connect_daemon(struct query *q)
 }
 
 /* A closed connection is not a failure yet: the daemon may have sent the reason before, which
- * receive() reads. */
+ * receive_any() reads. */
 static enum ctl_exit send_record(struct query *q, struct msg_hdr *hdr, size_t len)
 {
 	int r;
@@ -133,7 +133,7 @@ static enum ctl_exit send_record(struct query *q, struct msg_hdr *hdr, size_t le
 	return CTL_EXIT_NO_DAEMON;
 }
 
-static uint64_t now_ms(void)
+static uint64_t monotonic_ms(void)
 {
 	struct timespec ts;
 
@@ -142,14 +142,14 @@ static uint64_t now_ms(void)
 }
 
 /* poll() that signals do not interrupt; -1 ms: without end. */
-static int readable(int fd, int ms)
+static int poll_readable(int fd, int ms)
 {
-	uint64_t end = now_ms() + (uint64_t)ms;
+	uint64_t end = monotonic_ms() + (uint64_t)ms;
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	int r;
 
 	do {
-		uint64_t now = now_ms();
+		uint64_t now = monotonic_ms();
 
 		r = poll(&p, 1, ms < 0 ? -1 : now < end ? (int)(end - now) : 0);
 	} while (r < 0 && errno == EINTR);
@@ -161,7 +161,7 @@ static int readable(int fd, int ms)
 static enum ctl_exit await(const struct query *q)
 {
 	const bool early = q->seq == 1 && q->timeout_ms > PATIENCE_MS;
-	int r = readable(q->fd, early ? PATIENCE_MS : q->timeout_ms);
+	int r = poll_readable(q->fd, early ? PATIENCE_MS : q->timeout_ms);
 
 	if (r == 0 && early) {
 		query_error(
@@ -169,7 +169,7 @@ static enum ctl_exit await(const struct query *q)
 			"stopped or busy, or has reached its limit of descriptors "
 			"(RLIMIT_NOFILE): see its log",
 			q->path, (q->timeout_ms - PATIENCE_MS) / 1000.0);
-		r = readable(q->fd, q->timeout_ms - PATIENCE_MS);
+		r = poll_readable(q->fd, q->timeout_ms - PATIENCE_MS);
 	}
 	if (r > 0)
 		return CTL_EXIT_OK;
@@ -188,7 +188,7 @@ static enum ctl_exit bad_reply(const struct query *q)
 }
 
 /* The next record. Descriptors that come with it and are not needed are closed. */
-static enum ctl_exit receive(struct query *q)
+static enum ctl_exit receive_any(struct query *q)
 {
 	int fds[MSG_MAX_FDS], r;
 	enum ctl_exit e = await(q);
@@ -247,7 +247,7 @@ static enum ctl_exit refused(struct query *q)
 static enum ctl_exit receive_record(struct query *q)
 {
 	const struct msg_hdr *hdr = (const struct msg_hdr *)q->buf;
-	enum ctl_exit e = receive(q);
+	enum ctl_exit e = receive_any(q);
 
 	if (e != CTL_EXIT_OK)
 		return e;
@@ -347,7 +347,7 @@ static enum ctl_exit take_records(struct query *q, enum ctl_object object, struc
 }
 
 /* Connects and exchanges hellos. */
-static enum ctl_exit attach(struct query *q)
+static enum ctl_exit open_query(struct query *q)
 {
 	enum ctl_exit e = connect_daemon(q);
 
@@ -382,7 +382,7 @@ enum ctl_exit query_do(const char *socket, int timeout_ms, const struct ctl_do *
 		       const char *what)
 {
 	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
-	enum ctl_exit e = attach(&q);
+	enum ctl_exit e = open_query(&q);
 
 	if (e == CTL_EXIT_OK)
 		e = send_verb(&q, verb, what);
@@ -403,7 +403,7 @@ enum ctl_exit query_set(const char *socket, int timeout_ms, const char *key, con
 	}
 	strcpy(req.key, key);
 	strcpy(req.value, value);
-	e = attach(&q);
+	e = open_query(&q);
 	if (e == CTL_EXIT_OK)
 		e = need_minor(&q, IPC_MINOR_CTL_SET, "limit set");
 	if (e == CTL_EXIT_OK)
@@ -419,7 +419,7 @@ enum ctl_exit query_watch(const char *socket, int timeout_ms,
 {
 	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
 	const struct ctl_do verb = {.verb = CTL_WATCH};
-	enum ctl_exit e = attach(&q);
+	enum ctl_exit e = open_query(&q);
 	struct ctl_record rec;
 	bool more = true;
 
@@ -445,7 +445,7 @@ enum ctl_exit query_capture(const char *socket, int timeout_ms, const struct ctl
 	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
 	const struct msg_capture *reply = (const struct msg_capture *)q.buf;
 	struct ctl_capture req = *what;
-	enum ctl_exit e = attach(&q);
+	enum ctl_exit e = open_query(&q);
 	int ring = -1;
 
 	req.hdr.op = MSG_CTL_CAPTURE;
@@ -475,7 +475,7 @@ enum ctl_exit query_set_primary(const char *socket, int timeout_ms, uint32_t ass
 {
 	struct query q = {.path = socket, .fd = -1, .timeout_ms = timeout_ms};
 	struct msg_set_primary set = {.hdr.op = MSG_SET_PRIMARY, .assoc = assoc, .remote = *remote};
-	enum ctl_exit e = attach(&q);
+	enum ctl_exit e = open_query(&q);
 
 	if (e == CTL_EXIT_OK)
 		e = send_record(&q, &set.hdr, sizeof(set));
@@ -497,7 +497,7 @@ enum ctl_exit query_show(const char *socket, int timeout_ms, enum ctl_object obj
 	struct ctl_show show = {
 		.hdr.op = MSG_CTL_SHOW, .object = (uint32_t)object, .version = CTL_VERSION};
 	struct query_reply a = {0};
-	enum ctl_exit e = attach(&q);
+	enum ctl_exit e = open_query(&q);
 
 	a.older = e == CTL_EXIT_OK && !knows(&q, object);
 	if (e == CTL_EXIT_OK && !a.older)

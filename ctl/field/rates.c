@@ -6,8 +6,8 @@
 
 #include "ctl/field/metric.h"
 
-static bool same(const struct field_object *obj, const char *const *keys,
-		 const struct ctl_record *a, const struct ctl_record *b)
+static bool is_same_object(const struct field_object *obj, const char *const *keys,
+			   const struct ctl_record *a, const struct ctl_record *b)
 {
 	for (unsigned i = 0; i < METRIC_LABELS && keys[i]; i++) {
 		const struct field *f = field_find(obj, keys[i]);
@@ -20,18 +20,19 @@ static bool same(const struct field_object *obj, const char *const *keys,
 }
 
 /* The same object in the earlier records, or NULL. */
-static const struct ctl_record *find(const struct field_object *obj, const struct ctl_record *rec,
-				     const struct query_reply *before)
+static const struct ctl_record *find_earlier(const struct field_object *obj,
+					     const struct ctl_record *rec,
+					     const struct query_reply *before)
 {
 	const char *const *keys = metric_labels(obj->name);
 
 	for (size_t i = 0; i < before->n; i++)
-		if (!keys || same(obj, keys, rec, &before->recs[i]))
+		if (!keys || is_same_object(obj, keys, rec, &before->recs[i]))
 			return &before->recs[i];
 	return NULL;
 }
 
-static uint64_t get(const struct field *f, const struct ctl_record *rec)
+static uint64_t counter_value(const struct field *f, const struct ctl_record *rec)
 {
 	uint64_t v = 0;
 
@@ -49,8 +50,8 @@ static void make_rates(const struct field_object *obj, struct ctl_record *rec,
 
 		if (f->size != sizeof(v) || !metric_is_counter(obj, f))
 			continue;
-		v = get(f, rec);
-		old = before ? get(f, before) : v;
+		v = counter_value(f, rec);
+		old = before ? counter_value(f, before) : v;
 		v = v > old ? (uint64_t)((double)(v - old) / seconds + 0.5) : 0;
 		memcpy((char *)&rec->status + f->offset, &v, sizeof(v));
 	}
@@ -66,7 +67,7 @@ void rates_apply(const struct field_object *obj, struct query_reply *now,
 	if (copy)
 		memcpy(copy, now->recs, now->n * sizeof(*copy));
 	for (size_t i = 0; before->recs && i < now->n; i++)
-		make_rates(obj, &now->recs[i], find(obj, &now->recs[i], before), seconds);
+		make_rates(obj, &now->recs[i], find_earlier(obj, &now->recs[i], before), seconds);
 	free(before->recs);
 	*before = (struct query_reply){.recs = copy, .n = copy ? now->n : 0};
 }

@@ -52,7 +52,7 @@ static const struct option_row rows[] = {
 static const struct ddpmetrics defaults = {.timeout = 2};
 static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};
 
-static int help(void)
+static int print_help(void)
 {
 	printf("Usage: ddpmetrics [OPTION]...\n"
 	       "Serves the metrics of ddpsctpd for Prometheus: GET /metrics.\n\n");
@@ -60,7 +60,7 @@ static int help(void)
 	return CTL_EXIT_OK;
 }
 
-static int wrong(const char *error)
+static int wrong_command_line(const char *error)
 {
 	if (*error)
 		fprintf(stderr, "ddpmetrics: %s\n", error);
@@ -68,7 +68,7 @@ static int wrong(const char *error)
 	return CTL_EXIT_USAGE;
 }
 
-static int run(const struct ddpmetrics *o)
+static int serve_metrics(const struct ddpmetrics *o)
 {
 	const struct exporter_conf conf = {
 		.listen = o->listen,
@@ -89,13 +89,14 @@ int main(int argc, char **argv)
 	o.socket = env && *env ? env : IPC_DEFAULT_SOCKET;
 	switch (option_parse(&table, argc, argv, &o, error)) {
 	case OPTION_R_HELP:
-		return help();
+		return print_help();
 	case OPTION_R_VERSION:
 		printf("ddpmetrics " PACKAGE_VERSION "\n");
 		return CTL_EXIT_OK;
 	case OPTION_R_WRONG:
-		return wrong(error);
+		return wrong_command_line(error);
 	default:
-		return optind < argc ? wrong("there are no operands") : run(&o);
+		return optind < argc ? wrong_command_line("there are no operands")
+				     : serve_metrics(&o);
 	}
 }

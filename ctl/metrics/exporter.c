@@ -52,12 +52,12 @@ static void keep_error(const char *text)
 	snprintf(last_error, sizeof(last_error), "%s", text);
 }
 
-static void say(const char *what, const char *text)
+static void print_message(const char *what, const char *text)
 {
 	fprintf(stderr, "ddpmetrics: %s%s\n", what, text);
 }
 
-static uint64_t now_ms(void)
+static uint64_t clock_ms(void)
 {
 	struct timespec ts;
 
@@ -104,8 +104,8 @@ static enum ctl_exit write_reason(const struct exporter_conf *conf, FILE *out)
 }
 
 /* Makes fn's text that of the page, all of it or nothing. */
-static enum ctl_exit fill(struct page *p, const struct exporter_conf *conf,
-			  enum ctl_exit (*fn)(const struct exporter_conf *conf, FILE *out))
+static enum ctl_exit fill_page(struct page *p, const struct exporter_conf *conf,
+			       enum ctl_exit (*fn)(const struct exporter_conf *conf, FILE *out))
 {
 	FILE *out = open_memstream(&p->text, &p->len);
 	enum ctl_exit e;
@@ -130,7 +130,7 @@ static enum ctl_exit fill(struct page *p, const struct exporter_conf *conf,
 static void note_daemon(struct exporter *x, bool down)
 {
 	if (down != x->down)
-		say(down ? "" : "the daemon answers again", down ? last_error : "");
+		print_message(down ? "" : "the daemon answers again", down ? last_error : "");
 	x->down = down;
 }
 
@@ -141,20 +141,20 @@ static struct page *new_page(struct exporter *x)
 	if (!p)
 		return NULL;
 	p->code = HTTP_OK;
-	if (fill(p, x->conf, write_metrics) != CTL_EXIT_OK)
+	if (fill_page(p, x->conf, write_metrics) != CTL_EXIT_OK)
 		p->code = HTTP_SERVUNAVAIL;
 	note_daemon(x, p->code != HTTP_OK);
-	if (p->code != HTTP_OK && fill(p, x->conf, write_reason) != CTL_EXIT_OK)
+	if (p->code != HTTP_OK && fill_page(p, x->conf, write_reason) != CTL_EXIT_OK)
 		return NULL;
 	p->refs = 1;
-	p->made_ms = now_ms();
+	p->made_ms = clock_ms();
 	return take_ptr(p);
 }
 
 /* The latest page, made again if it is old. NULL: out of memory. */
 static struct page *fresh_page(struct exporter *x)
 {
-	if (x->page && now_ms() - x->page->made_ms < FRESH_MS)
+	if (x->page && clock_ms() - x->page->made_ms < FRESH_MS)
 		return x->page;
 	page_unref(x->page);
 	x->page = new_page(x);
@@ -163,7 +163,7 @@ static struct page *fresh_page(struct exporter *x)
 
 /* ---- requests ---- */
 
-static void sent(const void *data, size_t len, void *page)
+static void on_sent(const void *data, size_t len, void *page)
 {
 	(void)data;
 	(void)len;
@@ -171,7 +171,7 @@ static void sent(const void *data, size_t len, void *page)
 }
 
 /* One request for each connection, so that the time of a connection is that of its request. */
-static void answer(struct evhttp_request *req, int code, struct evbuffer *body)
+static void send_answer(struct evhttp_request *req, int code, struct evbuffer *body)
 {
 	struct evkeyvalq *head = evhttp_request_get_output_headers(req);
 
@@ -192,7 +192,7 @@ static void answer_words(struct evhttp_request *req, int code, const char *words
 	evbuffer_add_printf(body, "%s\n", words);
 	evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Type",
 			  "text/plain; charset=utf-8");
-	answer(req, code, body);
+	send_answer(req, code, body);
 }
 
 static void answer_page(struct exporter *x, struct evhttp_request *req)
@@ -200,7 +200,7 @@ static void answer_page(struct exporter *x, struct evhttp_request *req)
 	struct page *p = fresh_page(x);
 	struct evbuffer *body = p ? evbuffer_new() : NULL;
 
-	if (!body || evbuffer_add_reference(body, p->text, p->len, sent, p) < 0) {
+	if (!body || evbuffer_add_reference(body, p->text, p->len, on_sent, p) < 0) {
 		if (body)
 			evbuffer_free(body);
 		answer_words(req, HTTP_INTERNAL, "out of memory");
@@ -209,10 +209,10 @@ static void answer_page(struct exporter *x, struct evhttp_request *req)
 	p->refs++;
 	evhttp_add_header(evhttp_request_get_output_headers(req), "Content-Type",
 			  "text/plain; version=0.0.4; charset=utf-8");
-	answer(req, p->code, body);
+	send_answer(req, p->code, body);
 }
 
-static void on_request(struct evhttp_request *req, void *user)
+static void on_http_request(struct evhttp_request *req, void *user)
 {
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
@@ -243,7 +243,7 @@ static void on_check(evutil_socket_t fd, short what, void *user)
 
 	(void)fd;
 	(void)what;
-	if (http_conns_check(&x->conns, now_ms()) > 0)
+	if (http_conns_check(&x->conns, clock_ms()) > 0)
 		arm_check(x);
 }
 
@@ -253,12 +253,12 @@ static struct bufferevent *on_connection(struct event_base *base, void *user)
 	struct exporter *x = user;
 
 	(void)base;
-	http_conns_came(&x->conns, now_ms());
+	http_conns_came(&x->conns, clock_ms());
 	arm_check(x);
 	return NULL;
 }
 
-static void on_signal(evutil_socket_t signo, short what, void *user)
+static void on_end_signal(evutil_socket_t signo, short what, void *user)
 {
 	(void)signo;
 	(void)what;
@@ -274,8 +274,8 @@ static bool make_events(struct exporter *x)
 		return false;
 	x->http = evhttp_new(x->base);
 	x->check = evtimer_new(x->base, on_check, x);
-	x->term = evsignal_new(x->base, SIGTERM, on_signal, x->base);
-	x->intr = evsignal_new(x->base, SIGINT, on_signal, x->base);
+	x->term = evsignal_new(x->base, SIGTERM, on_end_signal, x->base);
+	x->intr = evsignal_new(x->base, SIGINT, on_end_signal, x->base);
 	return x->http && x->check && x->term && x->intr && event_add(x->term, NULL) == 0 &&
 	       event_add(x->intr, NULL) == 0;
 }
@@ -287,17 +287,17 @@ static bool make_http(struct exporter *x)
 	evhttp_set_timeout(x->http, HTTP_CONNS_MS / 1000);
 	evhttp_set_allowed_methods(x->http, UINT16_MAX);
 	evhttp_set_bevcb(x->http, on_connection, x);
-	evhttp_set_gencb(x->http, on_request, x);
+	evhttp_set_gencb(x->http, on_http_request, x);
 	return evhttp_accept_socket_with_handle(x->http, x->listen.fd) != NULL;
 }
 
-static enum ctl_exit serve(struct exporter *x)
+static enum ctl_exit serve_http(struct exporter *x)
 {
 	if (!make_events(x) || !make_http(x) || http_conns_init(&x->conns) < 0) {
-		say("cannot serve: ", "out of memory or descriptors");
+		print_message("cannot serve: ", "out of memory or descriptors");
 		return CTL_EXIT_FAILED;
 	}
-	say("listens on ", x->listen.name);
+	print_message("listens on ", x->listen.name);
 	return event_base_dispatch(x->base) < 0 ? CTL_EXIT_FAILED : CTL_EXIT_OK;
 }
 
@@ -323,10 +323,10 @@ enum ctl_exit exporter_run(const struct exporter_conf *conf)
 	query_errors_to(keep_error);
 	signal(SIGPIPE, SIG_IGN);
 	if (http_listen_open(&x.listen, conf->listen, error)) {
-		say("--listen: ", error);
+		print_message("--listen: ", error);
 		return CTL_EXIT_USAGE;
 	}
-	e = serve(&x);
+	e = serve_http(&x);
 	free_events(&x);
 	x.listen.fd = -1;
 	http_listen_close(&x.listen);

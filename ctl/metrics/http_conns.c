@@ -24,7 +24,7 @@ int http_conns_init(struct http_conns *c)
 
 /* Notes which connections there are. The inode tells a new one from the one before it that had the
  * same descriptor. */
-static unsigned look(struct http_conns *c, uint64_t now_ms)
+static unsigned scan_descriptors(struct http_conns *c, uint64_t now_ms)
 {
 	unsigned n = 0;
 
@@ -45,13 +45,13 @@ static unsigned look(struct http_conns *c, uint64_t now_ms)
 	return n;
 }
 
-static void end(struct http_conns *c, int fd)
+static void end_connection(struct http_conns *c, int fd)
 {
 	shutdown(fd, SHUT_RDWR);
 	c->fd[fd].ended = true;
 }
 
-static int oldest(const struct http_conns *c)
+static int oldest_connection(const struct http_conns *c)
 {
 	int found = -1;
 
@@ -64,17 +64,17 @@ static int oldest(const struct http_conns *c)
 
 void http_conns_came(struct http_conns *c, uint64_t now_ms)
 {
-	if (look(c, now_ms) > HTTP_CONNS_MAX)
-		end(c, oldest(c));
+	if (scan_descriptors(c, now_ms) > HTTP_CONNS_MAX)
+		end_connection(c, oldest_connection(c));
 }
 
 unsigned http_conns_check(struct http_conns *c, uint64_t now_ms)
 {
-	unsigned n = look(c, now_ms);
+	unsigned n = scan_descriptors(c, now_ms);
 
 	for (int fd = 0; fd < HTTP_CONNS_FDS; fd++)
 		if (c->fd[fd].ino != 0 && !c->fd[fd].ended &&
 		    now_ms - c->fd[fd].since_ms >= HTTP_CONNS_MS)
-			end(c, fd);
+			end_connection(c, fd);
 	return n;
 }

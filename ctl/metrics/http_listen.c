@@ -22,7 +22,7 @@ union address {
 	struct sockaddr_un un;
 };
 
-static int failed(char error[HTTP_LISTEN_ERROR], const char *what, const char *text)
+static int system_failed(char error[HTTP_LISTEN_ERROR], const char *what, const char *text)
 {
 	snprintf(error, HTTP_LISTEN_ERROR, "%.110s: %s: %s", text, what, strerror(errno));
 	return -1;
@@ -65,7 +65,7 @@ static bool read_port(const char *text, uint16_t *ret)
 }
 
 /* Takes "ADDRESS:PORT" and "[ADDRESS]:PORT" apart; both ports may lack. */
-static bool split(const char *text, char ret_addr[ADDRESS_TEXT], uint16_t *ret_port)
+static bool split_address(const char *text, char ret_addr[ADDRESS_TEXT], uint16_t *ret_port)
 {
 	bool brackets = *text == '[';
 	const char *end;
@@ -89,7 +89,7 @@ static int read_address(const char *text, union address *ret, char error[HTTP_LI
 	uint16_t port;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!split(text, addr, &port))
+	if (!split_address(text, addr, &port))
 		return not_an_address(error, text);
 	if (*text != '[' && inet_pton(AF_INET, addr, &ret->in.sin_addr) == 1) {
 		ret->in.sin_family = AF_INET;
@@ -131,12 +131,12 @@ static int open_address(struct http_listen *l, const char *text, char error[HTTP
 		return -1;
 	l->fd = socket(a.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
-		return failed(error, "socket", text);
+		return system_failed(error, "socket", text);
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(l->fd, &a.sa, a.sa.sa_family == AF_INET ? sizeof(a.in) : sizeof(a.in6)) < 0)
-		return failed(error, "cannot bind", text);
+		return system_failed(error, "cannot bind", text);
 	if (listen(l->fd, HTTP_LISTEN_BACKLOG) < 0)
-		return failed(error, "cannot listen", text);
+		return system_failed(error, "cannot listen", text);
 	name_address(l);
 	return 0;
 }
@@ -158,15 +158,17 @@ static int remove_old(const struct sockaddr_un *un, char error[HTTP_LISTEN_ERROR
 	struct stat st;
 
 	if (lstat(un->sun_path, &st) < 0)
-		return errno == ENOENT ? 0 : failed(error, "cannot look at it", un->sun_path);
+		return errno == ENOENT ? 0
+				       : system_failed(error, "cannot look at it", un->sun_path);
 	if (!S_ISSOCK(st.st_mode) || in_use(un)) {
 		snprintf(error, HTTP_LISTEN_ERROR, "%s: %s", un->sun_path,
 			 S_ISSOCK(st.st_mode) ? "another program listens there"
 					      : "it is no socket");
 		return -1;
 	}
-	return unlink(un->sun_path) < 0 ? failed(error, "cannot remove the old one", un->sun_path)
-					: 0;
+	return unlink(un->sun_path) < 0
+		       ? system_failed(error, "cannot remove the old one", un->sun_path)
+		       : 0;
 }
 
 static int open_unix(struct http_listen *l, const char *text, char error[HTTP_LISTEN_ERROR])
@@ -186,15 +188,16 @@ static int open_unix(struct http_listen *l, const char *text, char error[HTTP_LI
 		return -1;
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
-		return failed(error, "socket", text);
+		return system_failed(error, "socket", text);
 	old = umask(0117);
 	r = bind(l->fd, (struct sockaddr *)&un, sizeof(un));
 	umask(old);
 	if (r < 0)
-		return failed(error, "cannot bind", text);
+		return system_failed(error, "cannot bind", text);
 	strcpy(l->name, text);
 	l->unix_socket = lstat(text, &l->file) == 0;
-	return listen(l->fd, HTTP_LISTEN_BACKLOG) < 0 ? failed(error, "cannot listen", text) : 0;
+	return listen(l->fd, HTTP_LISTEN_BACKLOG) < 0 ? system_failed(error, "cannot listen", text)
+						      : 0;
 }
 
 int http_listen_open(struct http_listen *l, const char *text, char ret_error[HTTP_LISTEN_ERROR])

@@ -7,7 +7,7 @@
 #include "tools/common/message.h"
 #include "tools/common/tool.h"
 
-static int complete(const struct command_line *tool, int argc, char **argv)
+static int print_candidates(const struct command_line *tool, int argc, char **argv)
 {
 	struct complete c;
 
@@ -22,7 +22,7 @@ int command_line_parse(const struct command_line *tool, int argc, char **argv, v
 	char error[OPTION_ERROR];
 
 	if (complete_asked(argc, argv))
-		return complete(tool, argc, argv);
+		return print_candidates(tool, argc, argv);
 	switch (option_parse(&tool->table, argc, argv, opts, error)) {
 	case OPTION_R_HELP:
 		printf("%s\n", tool->usage);

@@ -16,7 +16,7 @@ bool host_list_several(const char *text)
 	return strchr(text, ',') != NULL;
 }
 
-static int lookup(const char *what, const char *host, struct sockaddr_storage *ret)
+static int resolve_host(const char *what, const char *host, struct sockaddr_storage *ret)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_DGRAM};
 	struct addrinfo *ai;
@@ -43,7 +43,8 @@ static void set_port(struct sockaddr_storage *a, uint16_t port)
 	memcpy(a, &in, sizeof(in));
 }
 
-static int add(const char *what, const char *host, size_t len, uint16_t port, struct host_list *l)
+static int add_host(const char *what, const char *host, size_t len, uint16_t port,
+		    struct host_list *l)
 {
 	char name[HOST_MAX];
 	int r;
@@ -57,7 +58,7 @@ static int add(const char *what, const char *host, size_t len, uint16_t port, st
 		return -EINVAL;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)len, host);
-	r = lookup(what, name, &l->a[l->n]);
+	r = resolve_host(what, name, &l->a[l->n]);
 	if (r == 0)
 		set_port(&l->a[l->n++], port);
 	return r;
@@ -71,7 +72,7 @@ int host_list_parse(const char *what, const char *text, uint16_t port, struct ho
 	for (const char *host = text; r == 0 && host;) {
 		const char *end = strchrnul(host, ',');
 
-		r = add(what, host, (size_t)(end - host), port, &l);
+		r = add_host(what, host, (size_t)(end - host), port, &l);
 		host = *end ? end + 1 : NULL;
 	}
 	if (r == 0)

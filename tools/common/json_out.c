@@ -14,7 +14,7 @@ static void new_members(struct json_out *j)
 }
 
 /* Takes the value over; NULL is JSON's null. */
-static void add(struct json_out *j, const char *key, struct json_object *v)
+static void add_member(struct json_out *j, const char *key, struct json_object *v)
 {
 	if (!j->members || json_object_object_add(j->members, key, v) < 0) {
 		json_object_put(v);
@@ -23,10 +23,10 @@ static void add(struct json_out *j, const char *key, struct json_object *v)
 }
 
 /* A value whose creation can fail. */
-static void add_new(struct json_out *j, const char *key, struct json_object *v)
+static void add_new_value(struct json_out *j, const char *key, struct json_object *v)
 {
 	if (v)
-		add(j, key, v);
+		add_member(j, key, v);
 	else
 		j->failed = true;
 }
@@ -77,23 +77,23 @@ void json_out_str(struct json_out *j, const char *key, const char *s)
 	for (char *c = ascii; *c; c++)
 		if ((unsigned char)*c >= 0x80)
 			*c = '?';
-	add_new(j, key, json_object_new_string(ascii));
+	add_new_value(j, key, json_object_new_string(ascii));
 	free(ascii);
 }
 
 void json_out_uint(struct json_out *j, const char *key, uint64_t v)
 {
-	add_new(j, key, json_object_new_uint64(v));
+	add_new_value(j, key, json_object_new_uint64(v));
 }
 
 void json_out_bool(struct json_out *j, const char *key, bool v)
 {
-	add_new(j, key, json_object_new_boolean(v));
+	add_new_value(j, key, json_object_new_boolean(v));
 }
 
 void json_out_null(struct json_out *j, const char *key)
 {
-	add(j, key, NULL);
+	add_member(j, key, NULL);
 }
 
 void json_out_fixed(struct json_out *j, const char *key, double v, int decimals)
@@ -101,7 +101,7 @@ void json_out_fixed(struct json_out *j, const char *key, double v, int decimals)
 	char text[NUMBER];
 
 	snprintf(text, sizeof(text), "%.*f", decimals, v);
-	add_new(j, key, json_object_new_double_s(v, text));
+	add_new_value(j, key, json_object_new_double_s(v, text));
 }
 
 void json_out_list_begin(struct json_out *j, const char *key)

@@ -161,7 +161,7 @@ static bool all_served(const struct server *sv)
 	return sv->conf->once && sv->served && (!sv->conf->one_client || sv->active == 0);
 }
 
-static void on_request(struct server *sv, struct ddp_cm_event *ev)
+static void on_connect_request(struct server *sv, struct ddp_cm_event *ev)
 {
 	struct ddp_conn_param no = DDP_INIT(ddp_conn_param);
 	struct server_answer a = {.len = 0};
@@ -202,7 +202,7 @@ static void on_request(struct server *sv, struct ddp_cm_event *ev)
 		ddp_destroy_id(id);
 }
 
-static void on_established(struct slot *slot)
+static void on_session_up(struct slot *slot)
 {
 	char words[LIMIT_TEXT_MAX];
 	int r;
@@ -227,7 +227,7 @@ static void on_end(struct slot *slot, const char *reason, int err)
 		slot_free(slot);
 }
 
-static void on_event(struct server *sv, struct ddp_cm_event *ev)
+static void on_cm_event(struct server *sv, struct ddp_cm_event *ev)
 {
 	struct slot *slot = ev->id && ev->id != sv->listener ? ddp_id_user(ev->id) : NULL;
 	enum ddp_cm_event_type type = ev->type;
@@ -235,7 +235,7 @@ static void on_event(struct server *sv, struct ddp_cm_event *ev)
 	int err = ev->err;
 
 	if (type == DDP_CM_CONNECT_REQUEST) {
-		on_request(sv, ev);
+		on_connect_request(sv, ev);
 		return;
 	}
 	/* A session must not be freed while its event is not acknowledged. */
@@ -245,7 +245,7 @@ static void on_event(struct server *sv, struct ddp_cm_event *ev)
 		return;
 	switch (type) {
 	case DDP_CM_ESTABLISHED:
-		on_established(slot);
+		on_session_up(slot);
 		break;
 	case DDP_CM_PATH:
 		if (!sv->conf->quiet)
@@ -262,18 +262,18 @@ static int drain_events(struct server *sv)
 	int r;
 
 	while ((r = ddp_get_cm_event(sv->ctx, &ev, 0)) == 0)
-		on_event(sv, ev);
+		on_cm_event(sv, ev);
 	return r == -EAGAIN || r == -EINTR ? 0 : session_fail("wait for sessions", r);
 }
 
-static bool finished(const struct server *sv)
+static bool is_finished(const struct server *sv)
 {
 	return tool_stopped() || all_served(sv);
 }
 
-static int loop(struct server *sv)
+static int serve_sessions(struct server *sv)
 {
-	while (!finished(sv)) {
+	while (!is_finished(sv)) {
 		struct pollfd fds[2] = {
 			{.fd = ddp_fd(sv->ctx), .events = POLLIN},
 			{.fd = sv->done_event, .events = POLLIN},
@@ -294,7 +294,7 @@ static int loop(struct server *sv)
 	return 0;
 }
 
-static int listen_at(struct server *sv)
+static int listen_at_hosts(struct server *sv)
 {
 	struct host_list at = {.n = 0};
 	char what[64];
@@ -309,7 +309,7 @@ static int listen_at(struct server *sv)
 	return r < 0 ? session_fail(what, r) : r;
 }
 
-static int start(struct server *sv)
+static int start_listening(struct server *sv)
 {
 	struct ddp_open_attr attr = DDP_INIT(ddp_open_attr);
 	int r;
@@ -321,7 +321,7 @@ static int start(struct server *sv)
 	r = ddp_create_id(sv->ctx, NULL, &sv->listener);
 	if (r < 0)
 		return session_fail("create a listener", r);
-	r = listen_at(sv);
+	r = listen_at_hosts(sv);
 	if (r < 0)
 		return r;
 	sv->done_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -336,7 +336,7 @@ static int start(struct server *sv)
 }
 
 /* Ends the sessions that are left; their threads see their receives flushed. */
-static void stop(struct server *sv)
+static void stop_sessions(struct server *sv)
 {
 	for (unsigned i = 0; sv->slots && i < sv->conf->max_sessions; i++) {
 		struct slot *slot = &sv->slots[i];
@@ -361,15 +361,15 @@ static void stop(struct server *sv)
 int server_run(const struct server_conf *conf)
 {
 	struct server sv = {.conf = conf, .done_event = -1};
-	int r = start(&sv);
+	int r = start_listening(&sv);
 
 	if (r == 0) {
 		if (!conf->quiet) {
 			printf("%s: listening at port %u\n", tool_name(), conf->port);
 			fflush(stdout);
 		}
-		r = loop(&sv);
+		r = serve_sessions(&sv);
 	}
-	stop(&sv);
+	stop_sessions(&sv);
 	return r < 0 ? TOOL_FAILED : sv.conf->once ? sv.status : TOOL_OK;
 }

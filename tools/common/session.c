@@ -145,7 +145,7 @@ static void poll_path_events(struct session *s)
 
 /* The next event of a client, which the caller acknowledges. -EAGAIN after timeout_ms (< 0: never),
  * -EINTR when the program shall stop. */
-static int next_event(struct session *s, int timeout_ms, struct ddp_cm_event **ret)
+static int await_event(struct session *s, int timeout_ms, struct ddp_cm_event **ret)
 {
 	if (s->pending) {
 		*ret = s->pending;
@@ -178,7 +178,7 @@ static int event_fail(const char *what, const struct ddp_cm_event *ev)
 	return message_fail(what, err, ev->reason);
 }
 
-static int established(struct session *s, const struct ddp_cm_event *ev)
+static int keep_reply(struct session *s, const struct ddp_cm_event *ev)
 {
 	atomic_store(&s->up, true);
 	session_addr_str(&ev->peer, s->peer, sizeof(s->peer));
@@ -189,7 +189,7 @@ static int established(struct session *s, const struct ddp_cm_event *ev)
 }
 
 /* By name; several addresses of the peer are one list for the daemon. */
-static int begin(struct session *s, const struct session_target *t, const char *what)
+static int start_connect(struct session *s, const struct session_target *t, const char *what)
 {
 	struct ddp_conn_param param = DDP_INIT(ddp_conn_param);
 	struct host_list to = {.n = 0}, from = {.n = 0};
@@ -223,15 +223,15 @@ int session_connect(struct session *s, const struct session_target *t)
 
 	snprintf(what, sizeof(what), "connect %s port %u", t->host, t->port);
 	s->on_path = t->on_path;
-	r = begin(s, t, what);
+	r = start_connect(s, t, what);
 	if (r < 0)
 		return r;
-	r = next_event(s, -1, &ev);
+	r = await_event(s, -1, &ev);
 	if (r == -EINTR)
 		return r;
 	if (r < 0)
 		return session_fail(what, r);
-	r = ev->type == DDP_CM_ESTABLISHED ? established(s, ev) : event_fail(what, ev);
+	r = ev->type == DDP_CM_ESTABLISHED ? keep_reply(s, ev) : event_fail(what, ev);
 	ddp_ack_cm_event(ev);
 	return r;
 }
@@ -242,7 +242,7 @@ static void await_end(struct session *s)
 	struct ddp_cm_event *ev;
 	bool end = false;
 
-	while (!end && next_event(s, PART_MS, &ev) == 0) {
+	while (!end && await_event(s, PART_MS, &ev) == 0) {
 		end = ev->type == DDP_CM_DISCONNECTED;
 		ddp_ack_cm_event(ev);
 	}
@@ -339,12 +339,12 @@ void session_note_path(const char *sentence)
 }
 
 /* Why the session ended: a client reads its event. The main thread reads those of a server. */
-static int ended(struct session *s, const char *what)
+static int session_ended(struct session *s, const char *what)
 {
 	struct ddp_cm_event *ev;
 	int r = -ECONNRESET;
 
-	if (s->own_ctx && next_event(s, REASON_MS, &ev) == 0) {
+	if (s->own_ctx && await_event(s, REASON_MS, &ev) == 0) {
 		if (ev->type == DDP_CM_DISCONNECTED)
 			atomic_store(&s->up, false);
 		if (ev->err)
@@ -363,7 +363,7 @@ int session_wc_fail(struct session *s, const char *what, const struct ddp_wc *wc
 	char text[256] = "";
 
 	if (wc->status == DDP_WC_FLUSH_ERR)
-		return ended(s, what);
+		return session_ended(s, what);
 	ddp_explain(wc, text, sizeof(text));
 	message_error("%s: %s%s%s", what, ddp_wc_status_str(wc->status), *text ? ": " : "", text);
 	return -EIO;

@@ -63,7 +63,7 @@ static const struct option_row rows[] = {
 
 static const struct ddpcp_opts defaults = {.port = DDPCP_PORT};
 
-static void complete_operand(const struct complete *c)
+static void complete_copy(const struct complete *c)
 {
 	if (c->n == 0) {
 		complete_word(c, "put", "copy files to a host");
@@ -86,10 +86,10 @@ static const struct command_line tool = {
 		 "then survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
-	.operand = complete_operand,
+	.operand = complete_copy,
 };
 
-static int run(const struct ddpcp_opts *o, int argc, char **argv)
+static int run_subcommand(const struct ddpcp_opts *o, int argc, char **argv)
 {
 	const char *verb = argc ? argv[0] : "";
 
@@ -114,5 +114,6 @@ int main(int argc, char **argv)
 
 	tool_start("ddpcp");
 	status = command_line_parse(&tool, argc, argv, &o);
-	return status == COMMAND_LINE_GO ? run(&o, argc - optind, argv + optind) : status;
+	return status == COMMAND_LINE_GO ? run_subcommand(&o, argc - optind, argv + optind)
+					 : status;
 }

@@ -40,7 +40,7 @@ static void note_path(const char *sentence)
 }
 
 /* Unless there is a session from an earlier file. */
-static int connect_server(struct client *c)
+static int ensure_session(struct client *c)
 {
 	uint8_t hello[DDPCP_HELLO_LEN];
 	const struct session_target target = {
@@ -98,8 +98,8 @@ static void say_copied(struct client *c, const char *name, const struct ddpcp_xf
 }
 
 /* A file ended so. */
-static int notify(void *arg, const char *name, enum ddpcp_status status, const char *reason,
-		  const struct ddpcp_xfer *x)
+static int report_file(void *arg, const char *name, enum ddpcp_status status, const char *reason,
+		       const struct ddpcp_xfer *x)
 {
 	struct client *c = arg;
 
@@ -167,8 +167,9 @@ static bool is_there(struct client *c)
 		return true;
 	r = ddpcp_file_open(AT_FDCWD, c->shown, 1, &fd, &meta);
 	if (r < 0) {
-		notify(c, "", DDPCP_FAILED,
-		       r == -EISDIR ? "is a directory: -r copies it" : ddpcp_file_fault(r), NULL);
+		report_file(c, "", DDPCP_FAILED,
+			    r == -EISDIR ? "is a directory: -r copies it" : ddpcp_file_fault(r),
+			    NULL);
 		return false;
 	}
 	close(fd);
@@ -182,14 +183,14 @@ static int put_one(struct client *c, bool from_stdin)
 		.progress = &c->progress,
 		.flags = flags_of(c->o),
 		.follow = true,
-		.notify = notify,
+		.notify = report_file,
 		.arg = c,
 	};
 	int r;
 
 	if (!from_stdin && !is_there(c))
 		return 0;
-	r = connect_server(c);
+	r = ensure_session(c);
 	c->began = clock_now_ns();
 	if (r == 0)
 		r = from_stdin ? ddpcp_source_stream(&source, STDIN_FILENO, c->name)
@@ -251,18 +252,18 @@ static int open_target(const char *path, const char *name, bool tree, int *ret_d
 }
 
 /* What the server sends next, until END. */
-static int take(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_rec *rec)
+static int take_record(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_rec *rec)
 {
 	struct ddpcp_xfer x;
 	char reason[DDPCP_TEXT_MAX + 1];
 	int r;
 
 	if (rec->kind == DDPCP_RESULT)
-		return notify(c, "", DDPCP_SKIPPED, rec->text, NULL);
+		return report_file(c, "", DDPCP_SKIPPED, rec->text, NULL);
 	r = ddpcp_sink_take(sink, rec, &x);
 	strcpy(reason, c->link.reason);
 	if (r < 0 || rec->kind == DDPCP_PUT)
-		notify(c, rec->name, r < 0 ? DDPCP_FAILED : DDPCP_OK, reason, &x);
+		report_file(c, rec->name, r < 0 ? DDPCP_FAILED : DDPCP_OK, reason, &x);
 	if (r < 0 && (c->link.midway || c->link.over || r == -EINTR))
 		return r;
 	ddpcp_link_next(&c->link);
@@ -275,11 +276,11 @@ static int at_end(struct client *c, unsigned files, bool answered)
 	if (!files)
 		c->failed = true;
 	if (!answered)
-		notify(c, "", DDPCP_FAILED, "the server sends nothing", NULL);
+		report_file(c, "", DDPCP_FAILED, "the server sends nothing", NULL);
 	return 0;
 }
 
-static int receive(struct client *c, struct ddpcp_sink *sink)
+static int get_files(struct client *c, struct ddpcp_sink *sink)
 {
 	const unsigned kinds = DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_DIR) |
 			       DDPCP_LINK_KIND(DDPCP_RESULT) | DDPCP_LINK_KIND(DDPCP_END);
@@ -299,9 +300,9 @@ static int receive(struct client *c, struct ddpcp_sink *sink)
 			r = ddpcp_link_fail(&c->link, -EPROTO,
 					    "the peer sent a file that is not asked for");
 		if (r == 0)
-			r = take(c, sink, &rec);
+			r = take_record(c, sink, &rec);
 		else
-			notify(c, "", DDPCP_FAILED, c->link.reason, NULL);
+			report_file(c, "", DDPCP_FAILED, c->link.reason, NULL);
 		if (r == -EREMOTEIO && !c->link.midway)
 			ddpcp_link_next(&c->link);
 	}
@@ -344,10 +345,10 @@ static int get_one(struct client *c, const char *file, uint32_t mask)
 		c->failed = true;
 		return 0;
 	}
-	r = connect_server(c);
+	r = ensure_session(c);
 	c->began = clock_now_ns();
 	if (r == 0)
-		r = receive(c, &sink);
+		r = get_files(c, &sink);
 	end_source(c, r);
 	if (sink.dir >= 0)
 		close(sink.dir);

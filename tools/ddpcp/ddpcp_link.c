@@ -94,7 +94,7 @@ static void on_completion(struct ddpcp_link *l, const struct ddp_wc *wc)
 
 /* Takes completions and waits for the first. The end of the session is a failure only if the caller
  * needs more than what came before it. */
-static int pump(struct ddpcp_link *l, int timeout_ms)
+static int take_completions(struct ddpcp_link *l, int timeout_ms)
 {
 	struct ddp_wc wc[POLL];
 	int n;
@@ -138,7 +138,7 @@ int ddpcp_link_send(struct ddpcp_link *l, const struct ddpcp_rec *rec)
 	int r = 0;
 
 	while (r == 0 && l->sends - l->sent >= DDPCP_RECVS)
-		r = pump(l, DDPCP_WAIT_MS);
+		r = take_completions(l, DDPCP_WAIT_MS);
 	if (r < 0)
 		return r;
 	len = ddpcp_rec_put((uint8_t *)l->recs->addr + off, rec);
@@ -147,7 +147,7 @@ int ddpcp_link_send(struct ddpcp_link *l, const struct ddpcp_rec *rec)
 }
 
 /* The oldest record, whose slot is posted again. */
-static int next(struct ddpcp_link *l, struct ddpcp_rec *ret)
+static int pop_record(struct ddpcp_link *l, struct ddpcp_rec *ret)
 {
 	uint32_t slot = l->fifo[l->first].slot, len = l->fifo[l->first].len;
 	int r;
@@ -167,9 +167,9 @@ int ddpcp_link_recv(struct ddpcp_link *l, unsigned kinds, int timeout_ms, struct
 	int r = 0;
 
 	while (r == 0 && !l->count)
-		r = pump(l, timeout_ms);
+		r = take_completions(l, timeout_ms);
 	if (r == 0)
-		r = next(l, ret);
+		r = pop_record(l, ret);
 	if (r < 0)
 		return r;
 	if (ret->kind == DDPCP_RESULT && ret->status == DDPCP_FAILED) {
@@ -198,7 +198,7 @@ int ddpcp_link_flush(struct ddpcp_link *l)
 	int r = 0;
 
 	while (r == 0 && l->sent != l->sends)
-		r = pump(l, DDPCP_WAIT_MS);
+		r = take_completions(l, DDPCP_WAIT_MS);
 	return r;
 }
 

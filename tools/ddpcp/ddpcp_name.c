@@ -42,7 +42,7 @@ const char *ddpcp_name_fault(const char *name)
 }
 
 /* The directory of one component, without following a link. Closes dir. */
-static int step(int dir, const char *c, size_t len)
+static int open_component(int dir, const char *c, size_t len)
 {
 	char part[NAME_MAX + 1];
 	int next;
@@ -67,7 +67,7 @@ int ddpcp_name_open_dir(int root, const char *name, int *ret_dir, const char **r
 	if (dir < 0)
 		return -errno;
 	while ((slash = strchr(name, '/'))) {
-		dir = step(dir, name, (size_t)(slash - name));
+		dir = open_component(dir, name, (size_t)(slash - name));
 		if (dir < 0)
 			return dir;
 		name = slash + 1;

@@ -27,7 +27,7 @@ struct served {
 	struct ddpcp_link link;
 };
 
-static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
+static int start_session(struct session *s, const void *hello, size_t len, struct server_answer *a)
 {
 	struct served *p = s->state;
 	int r = ddpcp_hello_get(hello, len);
@@ -85,8 +85,8 @@ struct fetched {
 };
 
 /* A file of a GET ended so; the client does not know it of those that were not sent. */
-static int notify(void *arg, const char *name, enum ddpcp_status status, const char *reason,
-		  const struct ddpcp_xfer *x)
+static int report_to_client(void *arg, const char *name, enum ddpcp_status status,
+			    const char *reason, const struct ddpcp_xfer *x)
 {
 	const struct fetched *f = arg;
 	struct served *p = f->s->state;
@@ -109,7 +109,7 @@ static int do_get(struct session *s, const struct ddpcp_rec *req)
 	struct ddpcp_source source = {
 		.link = &p->link,
 		.flags = req->flags & (DDPCP_TREE | DDPCP_PRESERVE),
-		.notify = notify,
+		.notify = report_to_client,
 		.arg = &f,
 	};
 	const struct ddpcp_rec end = {.kind = DDPCP_END};
@@ -117,12 +117,12 @@ static int do_get(struct session *s, const struct ddpcp_rec *req)
 	int dir, r;
 
 	if (fault) {
-		r = notify(&f, "", DDPCP_FAILED, fault, NULL);
+		r = report_to_client(&f, "", DDPCP_FAILED, fault, NULL);
 		return r == 0 ? ddpcp_link_send(&p->link, &end) : r;
 	}
 	r = ddpcp_name_open_dir(p->root->fd, req->name, &dir, &base);
 	if (r < 0) {
-		r = notify(&f, "", DDPCP_FAILED, message_strerror(r), NULL);
+		r = report_to_client(&f, "", DDPCP_FAILED, message_strerror(r), NULL);
 	} else {
 		r = ddpcp_source_send(&source, dir, base, "");
 		close(dir);
@@ -131,7 +131,7 @@ static int do_get(struct session *s, const struct ddpcp_rec *req)
 }
 
 /* One request after the other, until the client ends the session. */
-static int serve(struct session *s)
+static int serve_requests(struct session *s)
 {
 	const unsigned kinds = DDPCP_LINK_KIND(DDPCP_PUT) | DDPCP_LINK_KIND(DDPCP_GET) |
 			       DDPCP_LINK_KIND(DDPCP_DIR);
@@ -168,8 +168,8 @@ int ddpcp_serve(const struct ddpcp_opts *o)
 		.quiet = o->quiet,
 		.user = &root,
 		.state_size = sizeof(struct served),
-		.request = on_request,
-		.run = serve,
+		.request = start_session,
+		.run = serve_requests,
 	};
 	int status;
 

@@ -11,8 +11,8 @@
 #include "tools/ddpcp/ddpcp_name.h"
 
 /* A directory and a name in it, for a name of the source. ret_base points into full. */
-static int find(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX + 1], int *ret_dir,
-		const char **ret_base)
+static int open_parent(struct ddpcp_sink *s, const char *name, char full[DDPCP_NAME_MAX + 1],
+		       int *ret_dir, const char **ret_base)
 {
 	const char *base = s->base ? s->base : "", *fault;
 	int n = snprintf(full, DDPCP_NAME_MAX + 1, "%s%s%s", base, *base && *name ? "/" : "", name);
@@ -35,7 +35,7 @@ static bool keep_part(int r, const struct ddpcp_xfer *x)
 	       x->size != DDPCP_STREAM;
 }
 
-static bool preserve(const struct ddpcp_sink *s, const struct ddpcp_rec *req)
+static bool is_preserved(const struct ddpcp_sink *s, const struct ddpcp_rec *req)
 {
 	return s->flags & req->flags & DDPCP_PRESERVE;
 }
@@ -45,7 +45,7 @@ static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct d
 	struct ddpcp_file f = {.dir = -1, .fd = -1};
 	char full[DDPCP_NAME_MAX + 1];
 	const char *base;
-	int dir, r = find(s, req->name, full, &dir, &base);
+	int dir, r = open_parent(s, req->name, full, &dir, &base);
 
 	if (r < 0)
 		return r;
@@ -55,7 +55,7 @@ static int take_file(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct d
 	} else {
 		r = ddpcp_xfer_sink(x, f.fd, f.have, true);
 		if (r == 0)
-			r = ddpcp_file_commit(&f, &req->meta, preserve(s, req), s->mask);
+			r = ddpcp_file_commit(&f, &req->meta, is_preserved(s, req), s->mask);
 	}
 	if (r < 0) /* unless a more exact reason is known */
 		ddpcp_link_fail(s->link, r, "%s", message_strerror(r));
@@ -71,12 +71,12 @@ static int take_dir(struct ddpcp_sink *s, const struct ddpcp_rec *req)
 
 	if (!(s->flags & DDPCP_TREE))
 		return ddpcp_link_fail(s->link, -EPROTO, "the peer sent a directory without -r");
-	r = find(s, req->name, full, &dir, &base);
+	r = open_parent(s, req->name, full, &dir, &base);
 	if (r < 0)
 		return r;
 	if (!(req->flags & DDPCP_LEAVE))
 		r = ddpcp_file_mkdir(dir, base, req->meta.mode & ~s->mask);
-	else if (preserve(s, req))
+	else if (is_preserved(s, req))
 		r = ddpcp_file_set_dir(dir, base, &req->meta);
 	close(dir);
 	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", message_strerror(r)) : 0;

@@ -36,7 +36,8 @@ static int conclude(struct ddpcp_source *s, const char *name, int r, const struc
 	return over ? r : stopped;
 }
 
-static int put(struct ddpcp_source *s, int fd, const struct ddpcp_rec *put, struct ddpcp_xfer *x)
+static int put_file(struct ddpcp_source *s, int fd, const struct ddpcp_rec *put,
+		    struct ddpcp_xfer *x)
 {
 	struct ddpcp_rec rec;
 	int r = ddpcp_link_send(s->link, put);
@@ -67,7 +68,7 @@ static int send_file(struct ddpcp_source *s, int fd, const struct ddpcp_meta *me
 	strcpy(rec.name, name);
 	if (x.progress)
 		ddpcp_progress_start(x.progress, name, x.size);
-	r = put(s, fd, &rec, &x);
+	r = put_file(s, fd, &rec, &x);
 	if (x.progress)
 		ddpcp_progress_end(x.progress);
 	return conclude(s, name, r, &x);
@@ -81,7 +82,8 @@ int ddpcp_source_stream(struct ddpcp_source *s, int fd, const char *name)
 }
 
 /* Before or after what is in it. */
-static int announce(struct ddpcp_source *s, const struct stat *st, const char *name, unsigned flags)
+static int announce_dir(struct ddpcp_source *s, const struct stat *st, const char *name,
+			unsigned flags)
 {
 	struct ddpcp_rec answer, rec = {
 					 .kind = DDPCP_DIR,
@@ -141,7 +143,7 @@ static int send_dir(struct ddpcp_source *s, int dir, const char *local, const ch
 			close(fd);
 		return r;
 	}
-	r = announce(s, &st, name, 0);
+	r = announce_dir(s, &st, name, 0);
 	if (r == -EREMOTEIO) { /* refused: so would be all that is in it */
 		closedir(d);
 		return conclude(s, name, r, NULL);
@@ -149,7 +151,7 @@ static int send_dir(struct ddpcp_source *s, int dir, const char *local, const ch
 	if (r == 0)
 		r = send_contents(s, d, name, depth);
 	if (r == 0 && s->flags & DDPCP_PRESERVE) {
-		r = announce(s, &st, name, DDPCP_LEAVE);
+		r = announce_dir(s, &st, name, DDPCP_LEAVE);
 		if (r == -EREMOTEIO)
 			r = conclude(s, name, r, NULL);
 	}

@@ -62,7 +62,7 @@ static int sum_part(const struct ddpcp_xfer *x, EVP_MD_CTX *sum, int fd, uint64_
 	return r == 0 ? sum_so_far(x, sum, ret) : r;
 }
 
-static void report(const struct ddpcp_xfer *x, uint64_t done)
+static void show_progress(const struct ddpcp_xfer *x, uint64_t done)
 {
 	if (x->progress)
 		ddpcp_progress_step(x->progress, done);
@@ -121,7 +121,7 @@ static int take_ack(struct ddpcp_xfer *x, uint64_t seq)
 	return r;
 }
 
-static bool more(const struct ddpcp_xfer *x, uint32_t chunk, uint64_t seq)
+static bool has_more(const struct ddpcp_xfer *x, uint32_t chunk, uint64_t seq)
 {
 	return x->size == DDPCP_STREAM || seq < ddpcp_chunks(x->size, chunk);
 }
@@ -131,14 +131,14 @@ static int put_all(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w, E
 	uint64_t sent = x->from / w->chunk, acked = sent;
 	int r = 0;
 
-	while (r == 0 && more(x, w->chunk, acked)) {
-		while (r == 0 && more(x, w->chunk, sent) && sent - acked < w->slots)
+	while (r == 0 && has_more(x, w->chunk, acked)) {
+		while (r == 0 && has_more(x, w->chunk, sent) && sent - acked < w->slots)
 			r = put_chunk(x, fd, w, sum, sent++);
-		if (r < 0 || !more(x, w->chunk, acked))
+		if (r < 0 || !has_more(x, w->chunk, acked))
 			break;
 		r = take_ack(x, acked++);
 		if (r == 0)
-			report(x, acked * w->chunk);
+			show_progress(x, acked * w->chunk);
 	}
 	return r;
 }
@@ -196,7 +196,7 @@ struct sink {
 };
 
 /* Writes a chunk and sums up what the file then holds, whatever the peer does to the window. */
-static int store(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, uint32_t len)
+static int write_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, uint32_t len)
 {
 	const uint8_t *slot = (uint8_t *)x->link->in->addr + seq % k->w.slots * k->w.chunk;
 	uint64_t off = seq * k->w.chunk;
@@ -218,10 +218,10 @@ static int store(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, uint3
 }
 
 /* Whether this is the next chunk, and no longer than the file. A short one ends a stream. */
-static bool fits(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
-		 const struct ddpcp_rec *rec)
+static bool is_expected(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
+			const struct ddpcp_rec *rec)
 {
-	if (rec->seq != seq || !more(x, k->w.chunk, seq))
+	if (rec->seq != seq || !has_more(x, k->w.chunk, seq))
 		return false;
 	if (x->size != DDPCP_STREAM)
 		return rec->len == ddpcp_chunk_len(x->size, k->w.chunk, seq);
@@ -236,11 +236,11 @@ static int get_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
 	struct ddpcp_rec ack = {.kind = DDPCP_ACK, .seq = seq};
 	int r;
 
-	if (!fits(x, k, seq, rec))
+	if (!is_expected(x, k, seq, rec))
 		return ddpcp_link_fail(x->link, -EPROTO, "a chunk came out of order");
-	r = store(x, k, seq, rec->len);
+	r = write_chunk(x, k, seq, rec->len);
 	if (r == 0)
-		report(x, seq * k->w.chunk + rec->len);
+		show_progress(x, seq * k->w.chunk + rec->len);
 	return r == 0 ? ddpcp_link_send(x->link, &ack) : r;
 }
 
@@ -248,7 +248,7 @@ static int get_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
 static int get_next(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, struct ddpcp_rec *rec)
 {
 	bool stream = x->size == DDPCP_STREAM;
-	unsigned kinds = more(x, k->w.chunk, seq) ? DDPCP_LINK_KIND(DDPCP_CHUNK) : 0;
+	unsigned kinds = has_more(x, k->w.chunk, seq) ? DDPCP_LINK_KIND(DDPCP_CHUNK) : 0;
 
 	if (stream || !kinds)
 		kinds |= DDPCP_LINK_KIND(DDPCP_DONE);
@@ -280,7 +280,7 @@ static int get_all(struct ddpcp_xfer *x, const struct sink *k)
 }
 
 /* Offers memory, and the chunks that are already there. */
-static int offer(struct ddpcp_xfer *x, struct sink *k, uint64_t have)
+static int offer_window(struct ddpcp_xfer *x, struct sink *k, uint64_t have)
 {
 	struct ddpcp_rec rec = {.kind = DDPCP_WINDOW};
 	struct ddpcp_window *w = &k->w;
@@ -330,7 +330,7 @@ int ddpcp_xfer_sink(struct ddpcp_xfer *x, int fd, uint64_t have, bool back)
 	if (!k.scratch || !k.sum)
 		r = ddpcp_link_fail(x->link, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = offer(x, &k, have);
+		r = offer_window(x, &k, have);
 	if (r == 0)
 		r = get_start(x, &k);
 	if (r == 0)

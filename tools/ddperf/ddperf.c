@@ -189,7 +189,7 @@ static void complete_ops(const struct complete *c)
 	}
 }
 
-static void complete_operand(const struct complete *c)
+static void complete_test(const struct complete *c)
 {
 	if (c->n == 0)
 		complete_by_shell(c, "hosts");
@@ -212,7 +212,7 @@ static const struct command_line tool = {
 		 "survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
-	.operand = complete_operand,
+	.operand = complete_test,
 };
 
 /* Whether one operation has what the options ask for. Negative after a message. */

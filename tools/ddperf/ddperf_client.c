@@ -21,7 +21,7 @@ struct client {
 };
 
 /* All runs of one test. */
-static int measure(struct ddperf_lanes *l, struct ddperf_result *res)
+static int measure_runs(struct ddperf_lanes *l, struct ddperf_result *res)
 {
 	int r = ddperf_lanes_warm_up(l);
 
@@ -30,7 +30,7 @@ static int measure(struct ddperf_lanes *l, struct ddperf_result *res)
 	return r;
 }
 
-static int test(struct client *c, const struct ddperf_opts *o)
+static int run_test(struct client *c, const struct ddperf_opts *o)
 {
 	struct ddperf_result res = {.interrupted = false};
 	struct ddperf_lanes *l = c->next;
@@ -40,7 +40,7 @@ static int test(struct client *c, const struct ddperf_opts *o)
 	c->now = l;
 	ddperf_lanes_close(c->next);
 	if (r == 0)
-		r = measure(l, &res);
+		r = measure_runs(l, &res);
 	if (r == 0) {
 		r = ddperf_report_add(&c->report, &l->v[0].run, &res);
 		if (r < 0)
@@ -53,7 +53,7 @@ static int test(struct client *c, const struct ddperf_opts *o)
 }
 
 /* One operation, in all sizes that are asked for. */
-static int tests(struct client *c, const struct ddperf_opts *all)
+static int run_sizes(struct client *c, const struct ddperf_opts *all)
 {
 	struct ddperf_opts o = *all;
 	int r = 0;
@@ -61,26 +61,26 @@ static int tests(struct client *c, const struct ddperf_opts *all)
 	if (o.op == DDPERF_FETCH_ADD)
 		o.size = DDPERF_CELL;
 	if (!o.all || o.op == DDPERF_FETCH_ADD)
-		return test(c, &o);
+		return run_test(c, &o);
 	for (o.size = FIRST_SIZE; r == 0 && o.size <= LAST_SIZE; o.size *= 2)
-		r = test(c, &o);
+		r = run_test(c, &o);
 	return r;
 }
 
-static int all_tests(struct client *c, const struct ddperf_opts *o)
+static int run_operations(struct client *c, const struct ddperf_opts *o)
 {
 	struct ddperf_opts one = *o;
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < o->nops; i++) {
 		one.op = o->ops[i];
-		r = tests(c, &one);
+		r = run_sizes(c, &one);
 	}
 	/* What was complete when the user stopped the program has been reported. */
 	return r == -EINTR && c->report.tests ? 0 : r;
 }
 
-static int start(struct client *c, const struct ddperf_opts *o)
+static int start_client(struct client *c, const struct ddperf_opts *o)
 {
 	c->now = calloc(1, sizeof(*c->now));
 	c->next = calloc(1, sizeof(*c->next));
@@ -94,10 +94,10 @@ static int start(struct client *c, const struct ddperf_opts *o)
 int ddperf_client(const struct ddperf_opts *o)
 {
 	struct client c = {.id = 0};
-	int r = start(&c, o);
+	int r = start_client(&c, o);
 
 	if (r == 0) {
-		r = all_tests(&c, o);
+		r = run_operations(&c, o);
 		if (ddperf_report_end(&c.report, r == 0) < 0 && r == 0)
 			r = -EIO;
 	}

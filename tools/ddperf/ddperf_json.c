@@ -7,8 +7,8 @@
 enum { KEY = 64 }; /* bytes that hold any key */
 
 /* "bandwidth_mean_mb_per_s"; null if there is none. */
-static void figure(struct json_out *j, const struct ddperf_figures *f, const char *which, bool any,
-		   double v)
+static void add_figure(struct json_out *j, const struct ddperf_figures *f, const char *which,
+		       bool any, double v)
 {
 	char key[KEY];
 
@@ -19,7 +19,7 @@ static void figure(struct json_out *j, const struct ddperf_figures *f, const cha
 		json_out_null(j, key);
 }
 
-static void head(struct json_out *j, const struct ddperf_run *run)
+static void add_head(struct json_out *j, const struct ddperf_run *run)
 {
 	const struct ddperf_opts *o = run->o;
 
@@ -40,20 +40,21 @@ static void head(struct json_out *j, const struct ddperf_run *run)
 	json_out_fixed(j, "warm_up_s", o->warm_up, 3);
 }
 
-static void figures(struct json_out *j, const struct ddperf_opts *o, const struct ddperf_figures *f)
+static void add_figures(struct json_out *j, const struct ddperf_opts *o,
+			const struct ddperf_figures *f)
 {
 	bool any = f->samples.n > 0;
 
-	figure(j, f, "mean", true, f->mean);
-	figure(j, f, "min", any, f->samples.min);
-	figure(j, f, "median", any, f->samples.median);
+	add_figure(j, f, "mean", true, f->mean);
+	add_figure(j, f, "min", any, f->samples.min);
+	add_figure(j, f, "median", any, f->samples.median);
 	if (o->metric == DDPERF_LAT)
-		figure(j, f, "p99", any, f->samples.p99);
-	figure(j, f, "max", any, f->samples.max);
+		add_figure(j, f, "p99", any, f->samples.p99);
+	add_figure(j, f, "max", any, f->samples.max);
 	json_out_uint(j, "runs", f->runs.n);
-	figure(j, f, "runs_min", true, f->runs.min);
-	figure(j, f, "runs_median", true, f->runs.median);
-	figure(j, f, "runs_max", true, f->runs.max);
+	add_figure(j, f, "runs_min", true, f->runs.min);
+	add_figure(j, f, "runs_median", true, f->runs.median);
+	add_figure(j, f, "runs_max", true, f->runs.max);
 }
 
 int ddperf_json(const struct ddperf_run *run, const struct ddperf_result *res,
@@ -63,7 +64,7 @@ int ddperf_json(const struct ddperf_run *run, const struct ddperf_result *res,
 	struct json_out j;
 
 	json_out_begin(&j, stdout);
-	head(&j, run);
+	add_head(&j, run);
 	json_out_uint(&j, "messages", f->messages);
 	json_out_uint(&j, "bytes", f->messages * o->size);
 	json_out_fixed(&j, "elapsed_s", res->there.elapsed, 6);
@@ -71,7 +72,7 @@ int ddperf_json(const struct ddperf_run *run, const struct ddperf_result *res,
 	json_out_uint(&j, "samples", f->samples.n);
 	if (o->metric != DDPERF_LAT)
 		json_out_uint(&j, "sample_interval_ms", o->interval_ms);
-	figures(&j, o, f);
+	add_figures(&j, o, f);
 	json_out_fixed(&j, "cpu_user_s", res->user, 6);
 	json_out_fixed(&j, "cpu_system_s", res->system, 6);
 	json_out_fixed(&j, "cpu_percent", ddperf_figures_cpu_percent(res), 1);

@@ -9,7 +9,8 @@
 #include "tools/ddperf/ddperf_source.h"
 #include "util/limit_text.h"
 
-static int set_up(struct ddperf_lane *lane, const struct ddperf_opts *o, struct ddperf_hello *h)
+static int prepare_lane(struct ddperf_lane *lane, const struct ddperf_opts *o,
+			struct ddperf_hello *h)
 {
 	if (lane->reverse) {
 		int r = ddperf_sink_set_up(&lane->sink, &lane->session, h);
@@ -30,8 +31,8 @@ static int set_up(struct ddperf_lane *lane, const struct ddperf_opts *o, struct 
 	return 0;
 }
 
-static int connect_server(struct ddperf_lane *lane, const struct ddperf_opts *o,
-			  const struct ddperf_hello *h)
+static int connect_lane(struct ddperf_lane *lane, const struct ddperf_opts *o,
+			const struct ddperf_hello *h)
 {
 	uint8_t buf[DDPERF_HELLO_LEN];
 	const struct session_target target = {
@@ -70,8 +71,8 @@ static int open_lane(struct ddperf_lane *lane, const struct ddperf_opts *o, uint
 
 	lane->session.own_memory = o->own_memory;
 	if (r == 0)
-		r = set_up(lane, o, &h);
-	return r == 0 ? connect_server(lane, o, &h) : r;
+		r = prepare_lane(lane, o, &h);
+	return r == 0 ? connect_lane(lane, o, &h) : r;
 }
 
 int ddperf_lanes_open(struct ddperf_lanes *l, const struct ddperf_opts *o, uint64_t client)
@@ -129,7 +130,7 @@ static void *run_lane(void *arg)
 }
 
 /* The first failure; an interruption, if there is no other. */
-static int outcome(const struct ddperf_lanes *l)
+static int first_failure(const struct ddperf_lanes *l)
 {
 	int worst = 0;
 
@@ -139,7 +140,7 @@ static int outcome(const struct ddperf_lanes *l)
 	return worst;
 }
 
-static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool warm_up)
+static int run_phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool warm_up)
 {
 	char words[LIMIT_TEXT_MAX];
 	unsigned started = 1;
@@ -164,12 +165,12 @@ static int phase(struct ddperf_lanes *l, double seconds, uint64_t count, bool wa
 		message_fail("start a thread", r, limit_text_of_thread(-r, words, sizeof(words)));
 	while (started > 1)
 		pthread_join(l->v[--started].thread, NULL);
-	return r == 0 ? outcome(l) : r;
+	return r == 0 ? first_failure(l) : r;
 }
 
 int ddperf_lanes_warm_up(struct ddperf_lanes *l)
 {
-	return l->o.warm_up > 0 ? phase(l, l->o.warm_up, 0, true) : 0;
+	return l->o.warm_up > 0 ? run_phase(l, l->o.warm_up, 0, true) : 0;
 }
 
 /* ---- results ---- */
@@ -197,7 +198,7 @@ static int add_samples(struct samples *to, const struct samples *s, bool first)
 	return r;
 }
 
-static int append(struct samples *to, const struct samples *s)
+static int append_samples(struct samples *to, const struct samples *s)
 {
 	int r = 0;
 
@@ -207,7 +208,7 @@ static int append(struct samples *to, const struct samples *s)
 }
 
 /* What all queue pairs did in one run. Samples of a single direction would not be those of both. */
-static int gather(struct ddperf_lanes *l, struct ddperf_result *run)
+static int add_lanes(struct ddperf_lanes *l, struct ddperf_result *run)
 {
 	int r = 0;
 
@@ -217,7 +218,7 @@ static int gather(struct ddperf_lanes *l, struct ddperf_result *run)
 		add_way(&run->there, &res->there);
 		add_way(&run->back, &res->back);
 		if (r == 0 && l->o.metric == DDPERF_LAT)
-			r = append(&run->samples, &res->samples);
+			r = append_samples(&run->samples, &res->samples);
 		else if (r == 0 && !l->o.both)
 			r = add_samples(&run->samples, &res->samples, i == 0);
 		samples_free(&res->samples);
@@ -240,14 +241,14 @@ static double seconds_since(uint64_t before_us, uint64_t now_us)
 }
 
 /* Runs and measures what it costs. */
-static int costs(struct ddperf_lanes *l, struct ddperf_result *run)
+static int run_and_account(struct ddperf_lanes *l, struct ddperf_result *run)
 {
 	struct ddp_caps before = daemon_now(l), after;
 	double user, system;
 	int r;
 
 	clock_cpu(&user, &system);
-	r = phase(l, l->o.seconds, l->o.count, false);
+	r = run_phase(l, l->o.seconds, l->o.count, false);
 	clock_cpu(&run->user, &run->system);
 	after = daemon_now(l);
 	run->user -= user;
@@ -261,7 +262,7 @@ static int costs(struct ddperf_lanes *l, struct ddperf_result *run)
 int ddperf_lanes_measure(struct ddperf_lanes *l, struct ddperf_result *res)
 {
 	struct ddperf_result run = {.interrupted = false};
-	int r = costs(l, &run), e = gather(l, &run);
+	int r = run_and_account(l, &run), e = add_lanes(l, &run);
 
 	run.interrupted = r == -EINTR;
 	if (e == 0 && (r == 0 || (run.interrupted && run.there.messages && !l->o.both))) {

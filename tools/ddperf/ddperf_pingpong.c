@@ -17,7 +17,7 @@ enum {
 };
 
 /* The next completion that the test waits for. */
-static int await(struct ddperf_run *run, enum ddp_wc_opcode what)
+static int await_completion(struct ddperf_run *run, enum ddp_wc_opcode what)
 {
 	struct ddp_wc wc;
 
@@ -35,7 +35,7 @@ static int await(struct ddperf_run *run, enum ddp_wc_opcode what)
 }
 
 /* What the completion queue has to say while memory is polled: Writes done, or the end. */
-static int look(struct ddperf_run *run)
+static int poll_queue(struct ddperf_run *run)
 {
 	struct ddp_wc wc[SIGNAL];
 	int n = ddp_poll_cq(run->s->cq, SIGNAL, wc);
@@ -51,7 +51,7 @@ static int look(struct ddperf_run *run)
 	return tool_stopped() ? -EINTR : 0;
 }
 
-static int post(struct ddperf_run *run, enum ddp_wr_opcode op, unsigned flags)
+static int post_one(struct ddperf_run *run, enum ddp_wr_opcode op, unsigned flags)
 {
 	struct ddp_sge sge = {run->out->iova, run->o->size, run->out->lkey};
 	struct ddp_send_wr wr = {
@@ -81,17 +81,17 @@ static int write_round(struct ddperf_run *run)
 
 	((uint8_t *)run->out->addr)[last] = mark;
 	run->posted++;
-	r = post(run, DDP_WR_RDMA_WRITE, run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
+	r = post_one(run, DDP_WR_RDMA_WRITE, run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
 	while (r == 0 && ddperf_load(in) != mark) {
 		if (++polls % LOOK == 0)
-			r = clock_now_ns() < end ? look(run) : -ETIMEDOUT;
+			r = clock_now_ns() < end ? poll_queue(run) : -ETIMEDOUT;
 		yield_cpu(run->vain);
 	}
 	if (r == -ETIMEDOUT)
 		message_error("the server does not write back");
 	/* The queue has room for four times this. */
 	while (r == 0 && run->posted - run->completed >= 2 * SIGNAL)
-		r = look(run);
+		r = poll_queue(run);
 	return r;
 }
 
@@ -100,22 +100,22 @@ static int send_round(struct ddperf_run *run)
 	int r = session_post_recv(run->s, run->in, 0, run->o->size, 0);
 
 	if (r == 0)
-		r = post(run, DDP_WR_SEND, ++run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
-	return r == 0 ? await(run, DDP_WC_RECV) : r;
+		r = post_one(run, DDP_WR_SEND, ++run->posted % SIGNAL ? 0 : DDP_SEND_SIGNALED);
+	return r == 0 ? await_completion(run, DDP_WC_RECV) : r;
 }
 
 static int read_round(struct ddperf_run *run)
 {
-	int r = post(run, DDP_WR_RDMA_READ, DDP_SEND_SIGNALED);
+	int r = post_one(run, DDP_WR_RDMA_READ, DDP_SEND_SIGNALED);
 
-	return r == 0 ? await(run, DDP_WC_RDMA_READ) : r;
+	return r == 0 ? await_completion(run, DDP_WC_RDMA_READ) : r;
 }
 
 static int add_round(struct ddperf_run *run)
 {
-	int r = post(run, DDP_WR_ATOMIC_FETCH_AND_ADD, DDP_SEND_SIGNALED);
+	int r = post_one(run, DDP_WR_ATOMIC_FETCH_AND_ADD, DDP_SEND_SIGNALED);
 
-	return r == 0 ? await(run, DDP_WC_FETCH_ADD) : r;
+	return r == 0 ? await_completion(run, DDP_WC_FETCH_ADD) : r;
 }
 
 static int one_round(struct ddperf_run *run)

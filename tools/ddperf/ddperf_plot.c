@@ -15,7 +15,7 @@
 extern char **environ;
 
 /* Whether PATH has the program. */
-static bool found(const char *program)
+static bool is_in_path(const char *program)
 {
 	const char *dir = getenv("PATH");
 	char path[4096];
@@ -34,7 +34,7 @@ static bool found(const char *program)
 int ddperf_plot_begin(struct ddperf_plot *p, const char *name)
 {
 	*p = (struct ddperf_plot){.name = name, .out = -1};
-	if (!found("gnuplot")) {
+	if (!is_in_path("gnuplot")) {
 		message_error("--plot needs the program gnuplot, which is not installed; --csv has "
 			      "the same "
 			      "figures");
@@ -85,7 +85,7 @@ static void write_plot(struct ddperf_plot *p, const struct ddperf_opts *o, const
 }
 
 /* Runs gnuplot from the script to the file. */
-static int draw(struct ddperf_plot *p)
+static int run_gnuplot(struct ddperf_plot *p)
 {
 	char *const argv[] = {"gnuplot", NULL};
 	posix_spawn_file_actions_t files;
@@ -119,7 +119,7 @@ int ddperf_plot_end(struct ddperf_plot *p, const struct ddperf_opts *o, const ch
 		any |= p->used[i];
 	if (complete && any) {
 		write_plot(p, o, unit);
-		r = draw(p);
+		r = run_gnuplot(p);
 	} else if (p->out >= 0) {
 		unlink(p->name);
 	}

@@ -8,7 +8,7 @@
 
 enum { MAGIC = 0x44445046 }; /* "DDPF" */
 
-static void head(uint8_t *buf, size_t len)
+static void put_head(uint8_t *buf, size_t len)
 {
 	memset(buf, 0, len);
 	be_put32(buf, MAGIC);
@@ -17,7 +17,7 @@ static void head(uint8_t *buf, size_t len)
 
 void ddperf_hello_put(uint8_t buf[DDPERF_HELLO_LEN], const struct ddperf_hello *h)
 {
-	head(buf, DDPERF_HELLO_LEN);
+	put_head(buf, DDPERF_HELLO_LEN);
 	buf[6] = (uint8_t)h->op;
 	buf[7] = (uint8_t)h->metric;
 	be_put32(buf + 8, h->size);
@@ -30,7 +30,7 @@ void ddperf_hello_put(uint8_t buf[DDPERF_HELLO_LEN], const struct ddperf_hello *
 }
 
 /* Whether the test exists. */
-static bool known(const struct ddperf_hello *h)
+static bool is_known_test(const struct ddperf_hello *h)
 {
 	bool reverse = h->flags & DDPERF_REVERSE;
 
@@ -64,7 +64,7 @@ int ddperf_hello_get(const void *buf, size_t len, struct ddperf_hello *ret)
 		.client = be_get64(p + 32),
 		.credits = be_get32(p + 40),
 	};
-	if (!known(&h))
+	if (!is_known_test(&h))
 		return -ERANGE;
 	*ret = h;
 	return 0;
@@ -72,7 +72,7 @@ int ddperf_hello_get(const void *buf, size_t len, struct ddperf_hello *ret)
 
 void ddperf_answer_put(uint8_t buf[DDPERF_ANSWER_LEN], const struct ddperf_answer *a)
 {
-	head(buf, DDPERF_ANSWER_LEN);
+	put_head(buf, DDPERF_ANSWER_LEN);
 	be_put32(buf + 8, a->stag);
 	be_put32(buf + 12, a->credits);
 	be_put64(buf + 16, a->to);
@@ -111,7 +111,7 @@ int ddperf_go_get(const void *buf, size_t len, struct ddperf_go *ret)
 
 void ddperf_done_put(uint8_t buf[DDPERF_DONE_LEN], const struct ddperf_done *done)
 {
-	head(buf, DDPERF_DONE_LEN);
+	put_head(buf, DDPERF_DONE_LEN);
 	be_put64(buf + 8, done->messages);
 	be_put64(buf + 16, done->ns);
 }

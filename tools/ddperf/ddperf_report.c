@@ -95,8 +95,8 @@ static int add_json(struct ddperf_report *p, const struct ddperf_run *run,
 	return ddperf_json(run, res, f);
 }
 
-static int add(struct ddperf_report *p, const struct ddperf_run *run,
-	       const struct ddperf_result *res, const struct ddperf_figures *f)
+static int print_test(struct ddperf_report *p, const struct ddperf_run *run,
+		      const struct ddperf_result *res, const struct ddperf_figures *f)
 {
 	if (p->o->json)
 		return add_json(p, run, res, f);
@@ -121,7 +121,7 @@ int ddperf_report_add(struct ddperf_report *p, const struct ddperf_run *run,
 	int r;
 
 	ddperf_figures_get(run->o, res, &f);
-	r = add(p, run, res, &f);
+	r = print_test(p, run, res, &f);
 	p->tests++;
 	if (r == 0 && p->o->plot)
 		r = ddperf_plot_add(&p->plot, run->o, &f.runs);

@@ -51,7 +51,7 @@ static int set_up_source(struct session *s, struct served *p)
 	return ddperf_source_set_up(&p->source);
 }
 
-static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
+static int prepare_test(struct session *s, const void *hello, size_t len, struct server_answer *a)
 {
 	struct ddperf_answer answer;
 	struct ddperf_hello h;
@@ -143,7 +143,7 @@ static int write_back(struct session *s, struct served *p, uint32_t turn)
 }
 
 /* Returns 0, 1 at the end of the session, or a negative errno value. */
-static int look(struct session *s)
+static int check_queue(struct session *s)
 {
 	struct ddp_wc wc[SIGNAL];
 	int n = ddp_poll_cq(s->cq, SIGNAL, wc), r = 0;
@@ -169,18 +169,19 @@ static int serve_write_lat(struct session *s, struct served *p)
 			r = write_back(s, p, turn++);
 			idle_since = clock_now_ns();
 			if (r == 0 && turn % SIGNAL == 0)
-				r = look(s);
+				r = check_queue(s);
 		} else {
 			yield_cpu(vain);
 		}
 		if (r == 0 && ++polls % LOOK == 0)
-			r = clock_now_ns() - idle_since > IDLE_S * UINT64_C(1000000000) ? 1
-											: look(s);
+			r = clock_now_ns() - idle_since > IDLE_S * UINT64_C(1000000000)
+				    ? 1
+				    : check_queue(s);
 	}
 	return r > 0 ? TOOL_OK : TOOL_FAILED;
 }
 
-static int serve(struct session *s)
+static int serve_test(struct session *s)
 {
 	struct served *p = s->state;
 
@@ -204,8 +205,8 @@ int ddperf_server(const struct ddperf_opts *o)
 		.once = o->once,
 		.own_memory = o->own_memory,
 		.state_size = sizeof(struct served),
-		.request = on_request,
-		.run = serve,
+		.request = prepare_test,
+		.run = serve_test,
 	};
 
 	return server_run(&conf);

@@ -42,7 +42,7 @@ int ddperf_sink_post(struct ddperf_sink *k, uint32_t n)
 	return 0;
 }
 
-static unsigned rights(enum ddperf_op op)
+static unsigned access_rights(enum ddperf_op op)
 {
 	if (op == DDPERF_FETCH_ADD)
 		return DDP_ACCESS_REMOTE_ATOMIC;
@@ -65,7 +65,7 @@ int ddperf_sink_set_up(struct ddperf_sink *k, struct session *s, const struct dd
 		need.reads = (uint16_t)(h->depth < caps.max_ird ? h->depth : caps.max_ird);
 	r = session_make_qp(s, &need);
 	if (r == 0)
-		r = session_alloc(s, buffer_len(k), rights(h->op), &k->in);
+		r = session_alloc(s, buffer_len(k), access_rights(h->op), &k->in);
 	if (r == 0)
 		r = session_alloc(s, buffer_len(k), 0, &k->out);
 	if (r == 0)
@@ -101,8 +101,8 @@ int ddperf_sink_check(struct session *s, const struct ddp_wc *wc)
 /* One batch of completions. Sets *done when the source has reported its result, which needs no
  * credit.
  */
-static int take(struct ddperf_sink *k, const struct ddp_wc *wc, int n, struct ddperf_done *ret,
-		bool *done)
+static int take_batch(struct ddperf_sink *k, const struct ddp_wc *wc, int n,
+		      struct ddperf_done *ret, bool *done)
 {
 	uint32_t recvs = 0, results = 0;
 	bool now = false;
@@ -138,7 +138,7 @@ int ddperf_sink_take(struct ddperf_sink *k, struct ddperf_done *ret)
 
 	while (r == 0 && !done) {
 		n = session_wait(k->s, POLL, wc, -1);
-		r = n < 0 ? n : take(k, wc, n, ret, &done);
+		r = n < 0 ? n : take_batch(k, wc, n, ret, &done);
 	}
 	return r;
 }

@@ -20,7 +20,7 @@ enum {
 #define SECOND_NS UINT64_C(1000000000)
 #define MAX_NS (86400 * SECOND_NS)
 
-static uint16_t reads(const struct ddperf_run *run)
+static uint16_t reads_in_flight(const struct ddperf_run *run)
 {
 	uint32_t n = run->o->depth;
 
@@ -47,7 +47,7 @@ static int make_memory(struct ddperf_run *run)
 
 /* A batch has one completion. To wake the program for each message of 64 KiB took a sixth of the
  * daemon's time. */
-static uint32_t batch(const struct ddperf_opts *o)
+static uint32_t batch_size(const struct ddperf_opts *o)
 {
 	uint32_t n = min_u32(min_u32(o->depth / 4, MAX_BATCH), BATCH_BYTES / o->size);
 
@@ -59,7 +59,7 @@ int ddperf_source_set_up(struct ddperf_run *run)
 	struct session_need need = {.send_wr = run->o->depth + SLACK, .recv_wr = RECVS};
 	int r;
 
-	run->batch = batch(run->o);
+	run->batch = batch_size(run->o);
 	run->caps.struct_size = sizeof(run->caps);
 	r = ddp_query(run->s->ctx, &run->caps);
 	if (r < 0)
@@ -68,7 +68,7 @@ int ddperf_source_set_up(struct ddperf_run *run)
 		message_error("fetch-add: the local daemon does not support atomics");
 		return -EOPNOTSUPP;
 	}
-	need.reads = reads(run);
+	need.reads = reads_in_flight(run);
 	need.max_inline = run->o->inline_data ? run->o->size : 0;
 	if (need.max_inline > run->caps.max_inline) {
 		message_error("--inline: at most %u bytes, see --size", run->caps.max_inline);

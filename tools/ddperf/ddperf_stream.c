@@ -55,7 +55,7 @@ static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 }
 
 /* Takes completions and waits for the first one. */
-static int take(struct ddperf_run *run)
+static int await_completions(struct ddperf_run *run)
 {
 	struct ddp_wc wc[POLL];
 	int n = session_wait(run->s, POLL, wc, STALL_MS), r = 0;
@@ -75,7 +75,7 @@ static int take(struct ddperf_run *run)
 	return n < 0 ? n : r;
 }
 
-static enum ddp_wr_opcode opcode(const struct ddperf_run *run)
+static enum ddp_wr_opcode wr_opcode(const struct ddperf_run *run)
 {
 	switch (run->o->op) {
 	case DDPERF_READ:
@@ -90,7 +90,7 @@ static enum ddp_wr_opcode opcode(const struct ddperf_run *run)
 }
 
 /* Posts n messages, at most a batch. The last is signaled; its wr_id is their number. */
-static int post(struct ddperf_run *run, uint32_t n)
+static int post_batch(struct ddperf_run *run, uint32_t n)
 {
 	unsigned flags = run->o->inline_data ? DDP_SEND_INLINE : 0;
 	struct ddp_sge sge = {run->out->iova, run->o->size, run->out->lkey};
@@ -103,7 +103,7 @@ static int post(struct ddperf_run *run, uint32_t n)
 			.next = i + 1 < n ? &wr[i + 1] : NULL,
 			.sg_list = &sge,
 			.num_sge = 1,
-			.opcode = opcode(run),
+			.opcode = wr_opcode(run),
 			.send_flags = flags | (i + 1 < n ? 0 : DDP_SEND_SIGNALED),
 			.rdma = {run->peer.to, run->peer.stag},
 			.atomic = {.compare_add = 1},
@@ -118,7 +118,7 @@ static int post(struct ddperf_run *run, uint32_t n)
 }
 
 /* How many messages the next batch can have now; one credit stays for synchronize(). */
-static uint32_t room(const struct ddperf_run *run)
+static uint32_t batch_room(const struct ddperf_run *run)
 {
 	uint64_t in_flight = run->posted - run->completed;
 	uint64_t left = run->limit - run->posted;
@@ -131,13 +131,13 @@ static uint32_t room(const struct ddperf_run *run)
 	return run->o->op == DDPERF_SEND && run->credits < n + 1 ? 0 : n;
 }
 
-static bool over(const struct ddperf_run *run, uint64_t now)
+static bool phase_over(const struct ddperf_run *run, uint64_t now)
 {
 	return tool_stopped() || run->posted >= run->limit ||
 	       (run->deadline && now >= run->deadline);
 }
 
-static int sample(struct ddperf_run *run, struct interval *iv, uint64_t now)
+static int add_sample(struct ddperf_run *run, struct interval *iv, uint64_t now)
 {
 	double seconds = (double)(now - iv->began) / 1e9;
 	double messages = (double)(run->completed - iv->done);
@@ -160,7 +160,7 @@ static int synchronize(struct ddperf_run *run)
 
 	run->credits--;
 	while (r == 0 && (run->credits < run->peer.credits || run->completed == done))
-		r = take(run);
+		r = await_completions(run);
 	run->completed = done; /* the solicited Send does not count */
 	return r;
 }
@@ -172,20 +172,20 @@ int ddperf_stream(struct ddperf_run *run)
 	int r = 0;
 
 	run->posted = run->completed = 0;
-	while (r == 0 && !over(run, now = clock_now_ns())) {
+	while (r == 0 && !phase_over(run, now = clock_now_ns())) {
 		uint32_t n;
 
-		while (r == 0 && (n = room(run)) > 0)
-			r = post(run, n);
+		while (r == 0 && (n = batch_room(run)) > 0)
+			r = post_batch(run, n);
 		if (r == 0)
-			r = take(run);
+			r = await_completions(run);
 		if (r == 0)
-			r = sample(run, &iv, now);
+			r = add_sample(run, &iv, now);
 	}
 	/* There can be many messages in flight: a user who stops the program does not wait for
 	 * them. */
 	while (r == 0 && run->posted > run->completed && !tool_stopped())
-		r = take(run);
+		r = await_completions(run);
 	if (r == 0 && tool_stopped())
 		return -EINTR;
 	return r == 0 ? synchronize(run) : r;

@@ -103,7 +103,7 @@ static const struct ddping_opts defaults = {
 	.verify = true,
 };
 
-static void complete_operand(const struct complete *c)
+static void complete_host(const struct complete *c)
 {
 	if (c->n == 0)
 		complete_by_shell(c, "hosts");
@@ -119,7 +119,7 @@ static const struct command_line tool = {
 		 "survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},
 	.defaults = &defaults,
-	.operand = complete_operand,
+	.operand = complete_host,
 };
 
 int main(int argc, char **argv)

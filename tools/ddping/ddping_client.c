@@ -33,7 +33,7 @@ static uint8_t pattern(uint32_t seq, uint32_t i)
 	return (uint8_t)(seq * 197 + i * 31 + (i >> 8));
 }
 
-static void fill(uint8_t *buf, uint32_t len, uint32_t seq)
+static void fill_pattern(uint8_t *buf, uint32_t len, uint32_t seq)
 {
 	for (uint32_t i = 0; i < len; i++)
 		buf[i] = pattern(seq, i);
@@ -46,7 +46,7 @@ static void print_path(const char *sentence)
 	fflush(stdout);
 }
 
-static int set_up(struct pinger *p)
+static int open_connection(struct pinger *p)
 {
 	const struct session_need need = {.send_wr = 8, .recv_wr = 2};
 	uint8_t hello[DDPING_HELLO_LEN];
@@ -153,7 +153,7 @@ static int one_round(struct pinger *p, uint32_t seq)
 	bool ok;
 	int r;
 
-	fill(p->src->addr, p->o->size, seq);
+	fill_pattern(p->src->addr, p->o->size, seq);
 	t0 = clock_now_ns();
 	p->sent++;
 	r = post_ping(p, seq);
@@ -191,7 +191,7 @@ static int pause_until(struct pinger *p, uint64_t when)
 	}
 }
 
-static int run(struct pinger *p)
+static int run_rounds(struct pinger *p)
 {
 	uint64_t step = (uint64_t)(p->o->interval * 1e9), next = p->began;
 	int r = 0;
@@ -278,13 +278,13 @@ int ddping_client(const struct ddping_opts *o)
 
 	if (o->json)
 		json_head(&p);
-	r = set_up(&p);
+	r = open_connection(&p);
 	if (r == 0) {
 		if (!o->json)
 			printf("DDPING %s: %s, %u bytes read and written back in each round\n",
 			       o->host, p.s.peer, o->size);
 		p.began = clock_now_ns();
-		r = run(&p);
+		r = run_rounds(&p);
 	}
 	printed = print_end(&p);
 	session_close(&p.s);

@@ -19,7 +19,7 @@ struct pinged {
 	struct ddp_mr *ctl, *data;
 };
 
-static int on_request(struct session *s, const void *hello, size_t len, struct server_answer *a)
+static int prepare_rounds(struct session *s, const void *hello, size_t len, struct server_answer *a)
 {
 	const struct session_need need = {.send_wr = 8, .recv_wr = 2};
 	struct pinged *p = s->state;
@@ -91,7 +91,7 @@ static int on_ping(struct session *s, const struct pinged *p, uint32_t len)
 	return r < 0 ? r : post_round(s, p, &rec);
 }
 
-static int serve(struct session *s)
+static int serve_pings(struct session *s)
 {
 	const struct pinged *p = s->state;
 	struct ddp_wc wc;
@@ -119,8 +119,8 @@ int ddping_server(const struct ddping_opts *o)
 		.max_sessions = SESSIONS,
 		.quiet = o->quiet,
 		.state_size = sizeof(struct pinged),
-		.request = on_request,
-		.run = serve,
+		.request = prepare_rounds,
+		.run = serve_pings,
 	};
 
 	return server_run(&conf);

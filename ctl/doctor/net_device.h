@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the kernel says of a network device. */
-#ifndef CTL_DEVICE_H
-#define CTL_DEVICE_H
+#ifndef CTL_NET_DEVICE_H
+#define CTL_NET_DEVICE_H
 
 #include <stdint.h>
 
-struct device {
+struct net_device {
 	uint32_t mtu;     /* bytes of an IP packet */
 	uint32_t gso_max; /* bytes of several packets that the kernel hands over as one */
 };
 
 /* name: of a device of this network namespace. Returns 0 or -errno: ENODEV if there is none;
  * ENODATA if the kernel does not tell its sizes. */
-int device_read(const char *name, struct device *ret);
+int net_device_read(const char *name, struct net_device *ret);
 
 #endif

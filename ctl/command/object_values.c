@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/command/live.h"
+#include "ctl/command/object_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum {
 };
 
 /* "state rts, comm ddping, ..." */
-static void summary(const struct field_object *obj, const void *rec, char buf[FIELD_TEXT])
+static void summarize(const struct field_object *obj, const void *rec, char buf[FIELD_TEXT])
 {
 	unsigned shown = 0;
 	size_t len = 0;
@@ -35,7 +35,8 @@ static void summary(const struct field_object *obj, const void *rec, char buf[FI
 }
 
 /* Whether an object before this one has the same value. */
-static bool repeated(const struct query_reply *a, size_t i, const struct field *f, const char *text)
+static bool is_repeated(const struct query_reply *a, size_t i, const struct field *f,
+			const char *text)
 {
 	char other[FIELD_TEXT];
 
@@ -47,8 +48,9 @@ static bool repeated(const struct query_reply *a, size_t i, const struct field *
 	return false;
 }
 
-void live_values(const struct complete *c, const char *socket, const struct field_object *obj,
-		 const struct field *f, const char *where, const char *is)
+void object_values_complete(const struct complete *c, const char *socket,
+			    const struct field_object *obj, const struct field *f,
+			    const char *where, const char *is)
 {
 	const struct field *cond = where ? field_find(obj, where) : NULL;
 	bool id = obj->id && !strcmp(obj->id, f->key);
@@ -64,10 +66,10 @@ void live_values(const struct complete *c, const char *socket, const struct fiel
 			continue;
 		field_text(f, rec, false, text);
 		if (!strcmp(text, "-") || strpbrk(text, " \t\n") ||
-		    (!cond && repeated(&a, i, f, text)))
+		    (!cond && is_repeated(&a, i, f, text)))
 			continue;
 		if (id)
-			summary(obj, rec, help);
+			summarize(obj, rec, help);
 		complete_word(c, text, help);
 	}
 	free(a.recs);

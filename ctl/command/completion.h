@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ddpctl --complete WORD...`, which shells call: objects, commands, keys and values from the
  * tables, and what exists from the daemon. */
-#ifndef CTL_COMPLETE_H
-#define CTL_COMPLETE_H
+#ifndef CTL_COMPLETION_H
+#define CTL_COMPLETION_H
 
 #include "ctl/field/exit.h"
 
 /* Prints the candidates as util/complete.h says; stderr is silent from now on. A daemon that does
  * not answer within half a second has no objects. Returns CTL_EXIT_OK. */
-enum ctl_exit complete_run(int argc, char *const *argv);
+enum ctl_exit completion_run(int argc, char *const *argv);
 
 #endif

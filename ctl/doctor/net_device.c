@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/doctor/device.h"
+#include "ctl/doctor/net_device.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -17,7 +17,7 @@ struct request {
 	struct ifinfomsg link;
 };
 
-static int ask(int fd, unsigned index)
+static int request_link(int fd, unsigned index)
 {
 	const struct request q = {
 		.head = {.nlmsg_len = sizeof(q),
@@ -29,7 +29,7 @@ static int ask(int fd, unsigned index)
 	return send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q) ? 0 : -errno;
 }
 
-static uint32_t number(const struct rtattr *a)
+static uint32_t attribute_u32(const struct rtattr *a)
 {
 	uint32_t v = 0;
 
@@ -38,17 +38,17 @@ static uint32_t number(const struct rtattr *a)
 	return v;
 }
 
-static int read_link(const struct nlmsghdr *h, struct device *ret)
+static int read_link(const struct nlmsghdr *h, struct net_device *ret)
 {
 	const struct ifinfomsg *link = NLMSG_DATA(h);
 	size_t left = h->nlmsg_len - NLMSG_LENGTH(sizeof(*link));
-	struct device d = {0};
+	struct net_device d = {0};
 
 	for (const struct rtattr *a = IFLA_RTA(link); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		if (a->rta_type == IFLA_MTU)
-			d.mtu = number(a);
+			d.mtu = attribute_u32(a);
 		else if (a->rta_type == IFLA_GSO_MAX_SIZE)
-			d.gso_max = number(a);
+			d.gso_max = attribute_u32(a);
 	}
 	if (!d.mtu || !d.gso_max)
 		return -ENODATA;
@@ -56,7 +56,7 @@ static int read_link(const struct nlmsghdr *h, struct device *ret)
 	return 0;
 }
 
-int device_read(const char *name, struct device *ret)
+int net_device_read(const char *name, struct net_device *ret)
 {
 	autoclose int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	unsigned index = if_nametoindex(name);
@@ -69,7 +69,7 @@ int device_read(const char *name, struct device *ret)
 		return -errno;
 	if (!index)
 		return -ENODEV;
-	r = ask(fd, index);
+	r = request_link(fd, index);
 	if (r)
 		return r;
 	n = recv(fd, answer, sizeof(answer), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ctl/command/complete.h"
+#include "ctl/command/completion.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "ctl/command/command.h"
 #include "ctl/command/explain.h"
-#include "ctl/command/live.h"
+#include "ctl/command/object_values.h"
 #include "ipc/local_protocol.h"
 #include "util/complete.h"
 
@@ -18,7 +18,7 @@ struct words {
 
 /* ---- the first word ---- */
 
-static void first_words(const struct complete *c)
+static void complete_first_word(const struct complete *c)
 {
 	unsigned n;
 	const struct field_object *objs = field_objects(&n);
@@ -33,7 +33,7 @@ static void first_words(const struct complete *c)
 			complete_word(c, table[i].word, table[i].help);
 }
 
-static void verbs(const struct complete *c, const char *word)
+static void complete_verbs(const struct complete *c, const char *word)
 {
 	unsigned n;
 	const struct command *table = command_table(&n);
@@ -45,7 +45,7 @@ static void verbs(const struct complete *c, const char *word)
 
 /* ---- filters of an object ---- */
 
-static void keys(const struct complete *c, const struct field_object *obj)
+static void complete_keys(const struct complete *c, const struct field_object *obj)
 {
 	char text[FIELD_TEXT];
 
@@ -57,7 +57,8 @@ static void keys(const struct complete *c, const struct field_object *obj)
 	}
 }
 
-static void values(const struct words *w, const struct field_object *obj, const struct field *f)
+static void complete_values(const struct words *w, const struct field_object *obj,
+			    const struct field *f)
 {
 	char text[FIELD_TEXT];
 
@@ -65,11 +66,11 @@ static void values(const struct words *w, const struct field_object *obj, const 
 	if (*text)
 		complete_list(&w->c, text, NULL);
 	else
-		live_values(&w->c, w->socket, obj, f, NULL, NULL);
+		object_values_complete(&w->c, w->socket, obj, f, NULL, NULL);
 }
 
 /* [ID] [KEY VALUE]...; `from` operands come before these. */
-static void filters(const struct words *w, const struct field_object *obj, unsigned from)
+static void complete_filters(const struct words *w, const struct field_object *obj, unsigned from)
 {
 	unsigned n = w->c.n - from;
 	const char *const *operand = w->c.operand + from;
@@ -79,32 +80,32 @@ static void filters(const struct words *w, const struct field_object *obj, unsig
 		n--;
 		operand++;
 	} else if (n == 0 && obj->id) {
-		live_values(&w->c, w->socket, obj, field_find(obj, obj->id), NULL, NULL);
+		object_values_complete(&w->c, w->socket, obj, field_find(obj, obj->id), NULL, NULL);
 	}
 	if (n % 2 == 0) {
-		keys(&w->c, obj);
+		complete_keys(&w->c, obj);
 		return;
 	}
 	f = field_find(obj, operand[n - 1]);
 	if (f)
-		values(w, obj, f);
+		complete_values(w, obj, f);
 }
 
-static void object(const struct words *w, const struct field_object *obj)
+static void complete_object(const struct words *w, const struct field_object *obj)
 {
 	bool show = w->c.n > 1 && !strcmp(w->c.operand[1], "show");
 
 	if (w->c.n == 1) {
 		complete_word(&w->c, "show", "print these objects");
-		verbs(&w->c, obj->name);
+		complete_verbs(&w->c, obj->name);
 	}
-	filters(w, obj, 1 + show);
+	complete_filters(w, obj, 1 + show);
 }
 
 /* ---- arguments of commands ---- */
 
 /* The names and meanings that `ddpctl explain` knows. */
-static void errors(const struct complete *c)
+static void complete_errors(const struct complete *c)
 {
 	const struct field *name = field_find(&explain_object, "name");
 	const struct field *meaning = field_find(&explain_object, "text");
@@ -139,7 +140,7 @@ static const struct argument arguments[] = {
 	{"[FILE]", NULL, NULL, false, "files"},      {"FILE", NULL, NULL, false, "files"},
 };
 
-static void argument(const struct words *w, const struct argument *a)
+static void complete_argument(const struct words *w, const struct argument *a)
 {
 	const char *assoc = a->of_assoc && w->c.n ? w->c.operand[w->c.n - 1] : NULL;
 	const struct field_object *obj;
@@ -149,7 +150,8 @@ static void argument(const struct words *w, const struct argument *a)
 		return;
 	}
 	obj = args_object(a->object);
-	live_values(&w->c, w->socket, obj, field_find(obj, a->key), assoc ? "assoc" : NULL, assoc);
+	object_values_complete(&w->c, w->socket, obj, field_find(obj, a->key),
+			       assoc ? "assoc" : NULL, assoc);
 }
 
 /* The name of argument number i in "ASSOC ADDRESS"; its length is 0 if there is none. */
@@ -164,7 +166,7 @@ static const char *argument_name(const char *args, unsigned i, size_t *ret_len)
 }
 
 /* After FILE: assoc ID, qp NUMBER, snap BYTES. i: which argument. */
-static void capture(const struct words *w, unsigned i)
+static void complete_capture(const struct words *w, unsigned i)
 {
 	const char *before = w->c.operand[w->c.n - 1];
 	const struct field_object *obj;
@@ -173,48 +175,48 @@ static void capture(const struct words *w, unsigned i)
 		complete_list(&w->c, "assoc qp snap", NULL);
 	} else if (!strcmp(before, "assoc") || !strcmp(before, "qp")) {
 		obj = args_object(before);
-		live_values(&w->c, w->socket, obj, field_find(obj, obj->id), NULL, NULL);
+		object_values_complete(&w->c, w->socket, obj, field_find(obj, obj->id), NULL, NULL);
 	}
 }
 
-static void command(const struct words *w, const struct command *cmd)
+static void complete_command(const struct words *w, const struct command *cmd)
 {
 	unsigned from = cmd->verb ? 2 : 1, i = w->c.n - from;
 	size_t len;
 	const char *name = argument_name(cmd->args, i, &len);
 
 	if (!strcmp(cmd->word, "monitor"))
-		filters(w, args_object("event"), from);
+		complete_filters(w, args_object("event"), from);
 	else if (i > 0 && !strcmp(cmd->word, "capture"))
-		capture(w, i);
+		complete_capture(w, i);
 	else if (i == 0 && !strcmp(cmd->word, "explain"))
-		errors(&w->c);
+		complete_errors(&w->c);
 	else if (i == 0 && *cmd->values)
 		complete_list(&w->c, cmd->values, NULL);
 	else
 		for (unsigned k = 0; k < sizeof(arguments) / sizeof(arguments[0]); k++)
 			if (len == strlen(arguments[k].name) &&
 			    !strncmp(name, arguments[k].name, len))
-				argument(w, &arguments[k]);
+				complete_argument(w, &arguments[k]);
 }
 
 /* ---- */
 
-static void operands(const struct words *w)
+static void complete_operands(const struct words *w)
 {
 	const char *word = w->c.operand[0];
 	const struct command *cmd = command_find(word, w->c.n > 1 ? w->c.operand[1] : NULL);
 	const struct field_object *obj = args_object(word);
 
 	if (cmd)
-		command(w, cmd);
+		complete_command(w, cmd);
 	else if (obj)
-		object(w, obj);
+		complete_object(w, obj);
 	else if (w->c.n == 1)
-		verbs(&w->c, word);
+		complete_verbs(&w->c, word);
 }
 
-enum ctl_exit complete_run(int argc, char *const *argv)
+enum ctl_exit completion_run(int argc, char *const *argv)
 {
 	const char *env = getenv(IPC_SOCKET_ENV);
 	struct words w;
@@ -229,8 +231,8 @@ enum ctl_exit complete_run(int argc, char *const *argv)
 	if (complete_option(&w.c))
 		return CTL_EXIT_OK;
 	if (w.c.n == 0)
-		first_words(&w.c);
+		complete_first_word(&w.c);
 	else
-		operands(&w);
+		complete_operands(&w);
 	return CTL_EXIT_OK;
 }
