@@ -573,7 +573,7 @@ struct stack *stack_open(struct sim_world *w, struct network *net, unsigned host
 
 static bool is_busy(const struct sctp_assoc *a)
 {
-	return a->state != SCTP_ESTABLISHED || !sctp_tx_empty(&a->tx) || a->unsacked > 0;
+	return a->state != SCTP_ESTABLISHED || !sctp_queue_empty(&a->tx) || a->unsacked > 0;
 }
 
 bool stack_quiet(const struct stack *s)
