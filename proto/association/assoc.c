@@ -265,7 +265,7 @@ void assoc_stop(struct assoc *a, struct assoc_stream *s)
 	assoc_ready(a, s);
 }
 
-static void settle(struct assoc *a, struct assoc_stream *s, enum session_state old)
+static void enter_state(struct assoc *a, struct assoc_stream *s, enum session_state old)
 {
 	enum session_state now = s->session.state;
 
@@ -310,7 +310,7 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 		begin_session(s);
 	do_endpoint(a, s, todo);
 	do_control(a, s, todo);
-	settle(a, s, old);
+	enter_state(a, s, old);
 	if (todo & SESSION_DO_FAIL) { /* the endpoint no longer waits for anything */
 		assoc_release_early(a, s);
 		assoc_hold_give_up(a, s);

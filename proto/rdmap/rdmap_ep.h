@@ -203,6 +203,12 @@ enum rdmap_status rdmap_status_of_stag(int outcome);
 
 /* ---- rdmap.c: life ---- */
 
+/* An access of the endpoint to local memory: STAG_LOCAL_WRITE to write, 0 to read. */
+static inline struct sgl_access rdmap_access(const struct rdmap *ep, uint32_t rights)
+{
+	return (struct sgl_access){ep->stags, &ep->accessor, rights};
+}
+
 /* The limits of the endpoint: the terms of a session without negotiation. */
 struct enh_terms rdmap_terms(const struct rdmap *ep);
 

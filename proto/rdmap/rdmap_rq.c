@@ -58,6 +58,7 @@ static const struct sgl_elem *without_memory(const struct sgl_elem *e, unsigned 
 static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 			  const struct sgl_elem **ret_bad)
 {
+	struct sgl_access access = rdmap_access(ep, STAG_LOCAL_WRITE);
 	int reason = STAG_E_OK;
 
 	if (r->status != RDMAP_SUCCESS)
@@ -65,8 +66,7 @@ static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 	if (r->nsge > ep->max_recv_sge)
 		return RDMAP_LOC_SGE_ERR;
 	if (!without_memory(r->sge, r->nsge))
-		reason = sgl_check(r->sge, r->nsge, ep->stags, &ep->accessor, STAG_LOCAL_WRITE,
-				   ret_bad);
+		reason = sgl_check((struct sgl){r->sge, r->nsge}, &access, ret_bad);
 	return (uint8_t)rdmap_status_of_stag(reason);
 }
 
@@ -173,10 +173,11 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 			 struct span *dst, unsigned *ret_n)
 {
 	uint32_t len = ddp_rx_payload(c);
-	const struct sgl_elem *bad;
+	struct sgl_access access = rdmap_access(ep, STAG_LOCAL_WRITE);
 	struct rdmap_rq_slot *s;
+	struct sgl_fault fault;
 	enum perr perr;
-	int n, reason;
+	int n;
 
 	perr = rdmap_rq_acquire(ep, q, c->ddp.msn, &s);
 	if (perr == PERR_NONE && len > 0 && s->no_memory)
@@ -185,8 +186,7 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 		perr = ddp_rx_offset(c->ddp.mo, len, s->size);
 	if (perr != PERR_NONE)
 		return perr;
-	n = sgl_resolve(s->sge, s->nsge, c->ddp.mo, len, ep->stags, &ep->accessor, STAG_LOCAL_WRITE,
-			dst, &bad, &reason);
+	n = sgl_resolve((struct sgl){s->sge, s->nsge}, c->ddp.mo, len, &access, dst, &fault);
 	if (n < 0)
 		return PERR_CATASTROPHIC; /* the memory of our receive is gone: not the peer's error
 					   */

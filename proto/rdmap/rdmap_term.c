@@ -71,6 +71,7 @@ static void locate(struct perr_at *at, const struct ssn_rec *c, const uint8_t *r
 static void mark_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec *c)
 {
 	unsigned qn = ep->raw ? c->ddp.qn : WIRE_QN_SEND;
+	struct sgl_access access = rdmap_access(ep, STAG_LOCAL_WRITE);
 	const struct sgl_elem *bad;
 	struct rdmap_rq_slot *s;
 
@@ -82,8 +83,8 @@ static void mark_receive(struct rdmap *ep, enum perr perr, const struct ssn_rec 
 	if (perr == PERR_TOO_LONG) {
 		s->status = RDMAP_LOC_LEN_ERR;
 	} else if (perr == PERR_CATASTROPHIC) {
-		s->status = (uint8_t)rdmap_status_of_stag(sgl_check(
-			s->sge, s->nsge, ep->stags, &ep->accessor, STAG_LOCAL_WRITE, &bad));
+		s->status = (uint8_t)rdmap_status_of_stag(
+			sgl_check((struct sgl){s->sge, s->nsge}, &access, &bad));
 		if (s->status != RDMAP_SUCCESS)
 			s->sge[0] = *bad;
 	}

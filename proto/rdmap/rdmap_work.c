@@ -82,13 +82,14 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	bool response = rdmap_op_has_response(wr->op);
+	struct sgl_access access = rdmap_access(ep, response ? STAG_LOCAL_WRITE : 0);
+	struct sgl rest = {wr->sge + ep->tx.part, wr->nsge - (unsigned)ep->tx.part};
 	const struct sgl_elem *bad;
 	int reason;
 
 	if (wr->flags & RDMAP_INLINE || (!response && payload_of(wr) <= ONE_SEGMENT))
 		return RDMAP_SUCCESS;
-	reason = sgl_check(wr->sge + ep->tx.part, wr->nsge - (unsigned)ep->tx.part, ep->stags,
-			   &ep->accessor, response ? STAG_LOCAL_WRITE : 0, &bad);
+	reason = sgl_check(rest, &access, &bad);
 	if (reason != STAG_E_OK)
 		locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
 	return rdmap_status_of_stag(reason);
@@ -438,9 +439,10 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 {
 	const struct rdmap_wr *wr = ep->tx.wr;
 	const struct ddp_tx *m = &ep->tx.msg;
-	const struct sgl_elem *bad;
+	struct sgl_access access = rdmap_access(ep, 0);
+	struct sgl_fault fault;
 	enum rdmap_status status;
-	int n, reason;
+	int n;
 
 	if (rdmap_work_header(wr)) {
 		header_body(ep, seg);
@@ -451,14 +453,14 @@ int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 		seg->nbody = m->now > 0;
 		return RDMAP_TX_SEGMENT;
 	}
-	n = sgl_resolve(wr->sge, wr->nsge, m->off, m->now, ep->stags, &ep->accessor, 0, seg->body,
-			&bad, &reason);
+	n = sgl_resolve((struct sgl){wr->sge, wr->nsge}, m->off, m->now, &access, seg->body,
+			&fault);
 	if (n >= 0) {
 		seg->nbody = (unsigned)n;
 		return fetch(ep);
 	}
-	locate(&rdmap_sq_youngest(&ep->sq)->at, bad);
-	status = rdmap_status_of_stag(reason);
+	locate(&rdmap_sq_youngest(&ep->sq)->at, fault.elem);
+	status = rdmap_status_of_stag(fault.reason);
 	if (m->off == 0) {
 		ep->tx.kind = RDMAP_NOTHING;
 		ep->tx.idle++;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/checked.h"
+#include "util/minmax.h"
 
 uint64_t sgl_total(const struct sgl_elem *e, unsigned n)
 {
@@ -17,37 +18,33 @@ uint64_t sgl_total(const struct sgl_elem *e, unsigned n)
 
 /* Checks bytes [skip, skip + len) of the element; they lie within its length. */
 static int check_part(const struct sgl_elem *e, uint64_t skip, uint32_t len,
-		      const struct stag_table *t, const struct stag_accessor *accessor,
-		      uint32_t rights, uint8_t **ret_p)
+		      const struct sgl_access *a, uint8_t **ret_p)
 {
 	/* If the sum wraps, check the whole element: it wraps as well and fails. */
 	if (checked_add_wraps(e->to, skip))
-		return stag_check(t, e->stag, accessor, rights, e->to, e->len, ret_p);
-	return stag_check(t, e->stag, accessor, rights, e->to + skip, len, ret_p);
+		return stag_check(a->stags, e->stag, a->accessor, a->rights, e->to, e->len, ret_p);
+	return stag_check(a->stags, e->stag, a->accessor, a->rights, e->to + skip, len, ret_p);
 }
 
-int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
-		const struct stag_table *t, const struct stag_accessor *accessor, uint32_t rights,
-		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason)
+int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_access *access,
+		struct span ret[SGL_MAX], struct sgl_fault *ret_fault)
 {
+	const struct sgl_elem *e = list.elem, *end = e + list.n;
 	struct span out[SGL_MAX];
 	int nout = 0;
 
-	assert(n <= SGL_MAX);
-	for (; n > 0 && off >= e->len; e++, n--)
+	assert(list.n <= SGL_MAX);
+	for (; e < end && off >= e->len; e++)
 		off -= e->len;
-	for (; n > 0 && len > 0; e++, n--) {
-		uint32_t part = e->len - (uint32_t)off;
+	for (; e < end && len > 0; e++) {
+		uint32_t part = min_u32(e->len - (uint32_t)off, len);
 		int reason;
 
-		if (part > len)
-			part = len;
 		if (part == 0)
 			continue;
-		reason = check_part(e, off, part, t, accessor, rights, &out[nout].p);
+		reason = check_part(e, off, part, access, &out[nout].p);
 		if (reason != STAG_E_OK) {
-			*ret_bad = e;
-			*ret_reason = reason;
+			*ret_fault = (struct sgl_fault){e, reason};
 			return -1;
 		}
 		out[nout++].len = part;
@@ -59,20 +56,18 @@ int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len
 	return nout;
 }
 
-int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
-	      const struct stag_accessor *accessor, uint32_t rights,
-	      const struct sgl_elem **ret_bad)
+int sgl_check(struct sgl list, const struct sgl_access *access, const struct sgl_elem **ret_bad)
 {
 	uint8_t *p;
 
-	for (unsigned i = 0; i < n; i++) {
+	for (const struct sgl_elem *e = list.elem; e < list.elem + list.n; e++) {
 		int reason;
 
-		if (e[i].len == 0)
+		if (e->len == 0)
 			continue;
-		reason = check_part(&e[i], 0, e[i].len, t, accessor, rights, &p);
+		reason = check_part(e, 0, e->len, access, &p);
 		if (reason != STAG_E_OK) {
-			*ret_bad = &e[i];
+			*ret_bad = e;
 			return reason;
 		}
 	}

@@ -20,23 +20,36 @@ struct sgl_elem {
 	uint32_t stag;
 };
 
+struct sgl {
+	const struct sgl_elem *elem;
+	unsigned n; /* at most SGL_MAX */
+};
+
+/* Who uses the memory, and how. */
+struct sgl_access {
+	const struct stag_table *stags;
+	const struct stag_accessor *accessor;
+	uint32_t rights; /* STAG_LOCAL_WRITE to write, 0 to read */
+};
+
+/* Why a list cannot be used. */
+struct sgl_fault {
+	const struct sgl_elem *elem;
+	int reason; /* STAG_E_ */
+};
+
 /* Sum of the lengths of n elements. */
 uint64_t sgl_total(const struct sgl_elem *e, unsigned n);
 
 /*
- * Resolves bytes [off, off + len) of the list to at most SGL_MAX spans.
- * rights: STAG_LOCAL_WRITE to write, 0 to read. The range is within the list; len 0 gives no
- * spans. Returns the number of spans, or -1 with the element at fault in *ret_bad and a STAG_E_
- * outcome in *ret_reason.
+ * Resolves bytes [off, off + len) of the list, which are within it, to at most SGL_MAX spans; len 0
+ * gives none. Returns the number of spans, or -1 with *ret_fault.
  */
-int sgl_resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len,
-		const struct stag_table *t, const struct stag_accessor *accessor, uint32_t rights,
-		struct span ret[SGL_MAX], const struct sgl_elem **ret_bad, int *ret_reason);
+int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_access *access,
+		struct span ret[SGL_MAX], struct sgl_fault *ret_fault);
 
 /* Checks every element over its whole length. Returns STAG_E_OK, or another outcome with *ret_bad.
  */
-int sgl_check(const struct sgl_elem *e, unsigned n, const struct stag_table *t,
-	      const struct stag_accessor *accessor, uint32_t rights,
-	      const struct sgl_elem **ret_bad);
+int sgl_check(struct sgl list, const struct sgl_access *access, const struct sgl_elem **ret_bad);
 
 #endif

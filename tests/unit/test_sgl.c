@@ -42,14 +42,28 @@ static void teardown(void)
 TestSuite(sgl, .init = setup, .fini = teardown);
 
 static const struct sgl_elem *bad;
-static int reason;
+static struct sgl_fault fault;
 static struct span out[SGL_MAX];
+
+static struct sgl_access access_with(uint32_t rights)
+{
+	return (struct sgl_access){table, &accessor, rights};
+}
 
 static int resolve(const struct sgl_elem *e, unsigned n, uint64_t off, uint32_t len)
 {
+	struct sgl_access a = access_with(0);
+
+	fault = (struct sgl_fault){NULL, -1};
+	return sgl_resolve((struct sgl){e, n}, off, len, &a, out, &fault);
+}
+
+static int check(const struct sgl_elem *e, unsigned n, uint32_t rights)
+{
+	struct sgl_access a = access_with(rights);
+
 	bad = NULL;
-	reason = -1;
-	return sgl_resolve(e, n, off, len, table, &accessor, 0, out, &bad, &reason);
+	return sgl_check((struct sgl){e, n}, &a, &bad);
 }
 
 /* ---- totals ---- */
@@ -145,8 +159,8 @@ static void expect_fault(const struct sgl_elem *e, unsigned n, uint64_t off, uin
 			 unsigned at, int outcome)
 {
 	cr_expect_eq(resolve(e, n, off, len), -1);
-	cr_expect_eq(bad, &e[at]);
-	cr_expect_eq(reason, outcome);
+	cr_expect_eq(fault.elem, &e[at]);
+	cr_expect_eq(fault.reason, outcome);
 }
 
 Test(sgl, fault_names_the_element_and_the_outcome)
@@ -183,23 +197,23 @@ Test(sgl, only_the_bytes_asked_for_are_checked)
 Test(sgl, filling_needs_the_right_and_reading_does_not)
 {
 	const struct sgl_elem e[] = {{TO_A, 4, A}, {TO_B, 4, B}};
+	struct sgl_access write = access_with(STAG_LOCAL_WRITE);
 
 	cr_expect_eq(resolve(e, 2, 0, 8), 2);
-	cr_expect_eq(
-		sgl_resolve(e, 2, 0, 8, table, &accessor, STAG_LOCAL_WRITE, out, &bad, &reason),
-		-1);
-	cr_expect_eq(bad, &e[1]);
-	cr_expect_eq(reason, STAG_E_RIGHTS);
+	cr_expect_eq(sgl_resolve((struct sgl){e, 2}, 0, 8, &write, out, &fault), -1);
+	cr_expect_eq(fault.elem, &e[1]);
+	cr_expect_eq(fault.reason, STAG_E_RIGHTS);
 }
 
 Test(sgl, other_domains_elements_are_out_of_reach)
 {
 	const struct sgl_elem e = {TO_A, 4, A};
 	const struct stag_accessor other_domain = {.pd = PD + 1, .scope = 1};
+	const struct sgl_access access = {table, &other_domain, 0};
 
-	cr_expect_eq(sgl_resolve(&e, 1, 0, 4, table, &other_domain, 0, out, &bad, &reason), -1);
-	cr_expect_eq(reason, STAG_E_SCOPE);
-	cr_expect_eq(sgl_check(&e, 1, table, &other_domain, 0, &bad), STAG_E_SCOPE);
+	cr_expect_eq(sgl_resolve((struct sgl){&e, 1}, 0, 4, &access, out, &fault), -1);
+	cr_expect_eq(fault.reason, STAG_E_SCOPE);
+	cr_expect_eq(sgl_check((struct sgl){&e, 1}, &access, &bad), STAG_E_SCOPE);
 }
 
 /* TO plus offset is a valid address if the carry is lost. */
@@ -230,14 +244,13 @@ Test(sgl, check_covers_the_whole_length_of_every_element)
 	const struct sgl_elem late[] = {{TO_A, SIZE, A}, {TO_B + 1, SIZE, B}};
 	const struct sgl_elem wraps[] = {{UINT64_MAX, 2, A}};
 
-	bad = NULL;
-	cr_expect_eq(sgl_check(NULL, 0, table, &accessor, 0, &bad), STAG_E_OK);
-	cr_expect_eq(sgl_check(good, 2, table, &accessor, 0, &bad), STAG_E_OK);
+	cr_expect_eq(check(NULL, 0, 0), STAG_E_OK);
+	cr_expect_eq(check(good, 2, 0), STAG_E_OK);
 	cr_expect_null(bad);
-	cr_expect_eq(sgl_check(late, 2, table, &accessor, 0, &bad), STAG_E_BOUNDS);
+	cr_expect_eq(check(late, 2, 0), STAG_E_BOUNDS);
 	cr_expect_eq(bad, &late[1]);
-	cr_expect_eq(sgl_check(wraps, 1, table, &accessor, 0, &bad), STAG_E_WRAP);
-	cr_expect_eq(sgl_check(good, 2, table, &accessor, STAG_LOCAL_WRITE, &bad), STAG_E_RIGHTS);
+	cr_expect_eq(check(wraps, 1, 0), STAG_E_WRAP);
+	cr_expect_eq(check(good, 2, STAG_LOCAL_WRITE), STAG_E_RIGHTS);
 	cr_expect_eq(bad, &good[1]);
 }
 
@@ -245,5 +258,5 @@ Test(sgl, check_ignores_elements_of_length_0)
 {
 	const struct sgl_elem e[] = {{0, 0, UNKNOWN}, {TO_A, 4, A}, {UINT64_MAX, 0, 0}};
 
-	cr_expect_eq(sgl_check(e, 3, table, &accessor, STAG_LOCAL_WRITE, &bad), STAG_E_OK);
+	cr_expect_eq(check(e, 3, STAG_LOCAL_WRITE), STAG_E_OK);
 }
