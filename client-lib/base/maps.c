@@ -34,7 +34,7 @@ enum { READABLE = 1, WRITABLE = 2, EXECUTABLE = 4, SHARED = 8, OR_NEXT = 16 };
 #define MAPS_QUERY _IOWR('f', 17, struct query)
 
 /* Reads a hexadecimal number and the separator after it. */
-static bool number(const char **s, char separator, uint64_t *ret)
+static bool take_hex(const char **s, char separator, uint64_t *ret)
 {
 	char *end;
 
@@ -88,14 +88,14 @@ int maps_parse(const char *line, struct maps_area *ret)
 	const char *rights;
 	char *rest;
 
-	if (!number(&line, '-', &start) || !number(&line, ' ', &end) || end <= start)
+	if (!take_hex(&line, '-', &start) || !take_hex(&line, ' ', &end) || end <= start)
 		return -EINVAL;
 	rights = line;
 	if (strnlen(rights, 5) < 5 || rights[4] != ' ')
 		return -EINVAL;
 	line += 5;
-	if (!number(&line, ' ', &offset) || !number(&line, ':', &major) ||
-	    !number(&line, ' ', &minor))
+	if (!take_hex(&line, ' ', &offset) || !take_hex(&line, ':', &major) ||
+	    !take_hex(&line, ' ', &minor))
 		return -EINVAL;
 	a.ino = strtoull(line, &rest, 10);
 	if (rest == line)

@@ -37,7 +37,7 @@ int ring_map_memfd(const char *call, int fd, uint64_t len, struct memfd_map *ret
 	return r ? reason_errno(r, call, "mapping the daemon's memfd") : 0;
 }
 
-static struct ring_map *find(const struct ring_maps *s, const struct stat *st)
+static struct ring_map *find_mapping(const struct ring_maps *s, const struct stat *st)
 {
 	list_foreach (it, &s->list) {
 		struct ring_map *m = list_entry(it, struct ring_map, link);
@@ -48,8 +48,8 @@ static struct ring_map *find(const struct ring_maps *s, const struct stat *st)
 	return NULL;
 }
 
-static int map(struct ring_maps *s, const char *call, int fd, const struct stat *st,
-	       struct ring_map **ret)
+static int map_memfd(struct ring_maps *s, const char *call, int fd, const struct stat *st,
+		     struct ring_map **ret)
 {
 	struct ring_map *m = calloc(1, sizeof(*m));
 	int r;
@@ -80,9 +80,9 @@ int ring_map_get(struct ring_maps *s, const char *call, int fd, uint64_t offset,
 	if (offset % RING_LINE != 0 || !checked_range(offset, len, (uint64_t)st.st_size))
 		return reason_fail(-EPROTO, "%s: the daemon's rings lie outside their memfd", call);
 	pthread_mutex_lock(&s->lock);
-	m = find(s, &st);
+	m = find_mapping(s, &st);
 	if (!m)
-		r = map(s, call, fd, &st, &m);
+		r = map_memfd(s, call, fd, &st, &m);
 	if (r == 0) {
 		m->users++;
 		*ret = m;

@@ -39,7 +39,7 @@ struct agent {
 /* ---- copying; the lock is held ---- */
 
 /* Copies placed bytes to the region. If its memory is gone, so are they. */
-static void copy_in(void *arg, uint64_t at, uint64_t len)
+static void copy_from_shadow(void *arg, uint64_t at, uint64_t len)
 {
 	const struct agent_region *r = arg;
 
@@ -48,7 +48,7 @@ static void copy_in(void *arg, uint64_t at, uint64_t len)
 }
 
 /* Copies bytes of the region to the part that the daemon reads. */
-static int copy_out(const struct agent_region *r, uint64_t offset, uint64_t len)
+static int copy_to_shadow(const struct agent_region *r, uint64_t offset, uint64_t len)
 {
 	return sparse_write(&r->file, r->head + offset, r->addr + offset, len);
 }
@@ -67,7 +67,7 @@ static void sync_slot(struct agent *a, unsigned slot)
 	list_foreach (it, &a->by_slot[slot]) {
 		struct agent_region *r = list_entry(it, struct agent_region, by_slot);
 
-		shadow_take(&r->shadow, copy_in, r);
+		shadow_take(&r->shadow, copy_from_shadow, r);
 	}
 }
 
@@ -95,7 +95,7 @@ static struct list *list_of(struct agent *a, uint32_t stag)
 	return &a->by_stag[(stag >> 8) % LISTS];
 }
 
-static struct agent_region *find(struct agent *a, uint32_t stag)
+static struct agent_region *find_region(struct agent *a, uint32_t stag)
 {
 	list_foreach (it, list_of(a, stag)) {
 		struct agent_region *r = list_entry(it, struct agent_region, by_stag);
@@ -121,7 +121,7 @@ static int execute(const struct agent_region *r, const struct agent_request *q, 
 	uint64_t *cell = (uint64_t *)(void *)(r->addr + q->offset), old;
 
 	/* Memory that is gone is found by the copy. */
-	if ((uintptr_t)cell % sizeof(*cell) || copy_out(r, q->offset, sizeof(*cell)))
+	if ((uintptr_t)cell % sizeof(*cell) || copy_to_shadow(r, q->offset, sizeof(*cell)))
 		return AGENT_FAILED;
 	old = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
 	for (unsigned i = 0; i < TRIES; i++) {
@@ -143,17 +143,17 @@ static uint32_t carry_out(struct agent *a, const struct agent_request *q, uint64
 	sync_all(a);
 	if (q->op == AGENT_SYNC)
 		return AGENT_OK;
-	r = find(a, q->stag);
+	r = find_region(a, q->stag);
 	if (!r || !checked_range(q->offset, atomic ? sizeof(uint64_t) : q->len, r->len))
 		return AGENT_FAILED;
 	if (atomic)
 		return (uint32_t)execute(r, q, ret_old);
 	if (q->op != AGENT_FETCH)
 		return AGENT_FAILED;
-	return copy_out(r, q->offset, q->len) ? AGENT_FAILED : AGENT_OK;
+	return copy_to_shadow(r, q->offset, q->len) ? AGENT_FAILED : AGENT_OK;
 }
 
-static void serve(struct agent *a, unsigned n)
+static void serve_request(struct agent *a, unsigned n)
 {
 	struct agent_answer answer = {0};
 	struct agent_request q;
@@ -181,7 +181,7 @@ static bool serve_all(struct agent *a)
 		uint64_t bits = bell_take_word(work, word);
 
 		while (bits)
-			serve(a, word * 64 + take_bit(&bits));
+			serve_request(a, word * 64 + take_bit(&bits));
 	}
 	return any;
 }
@@ -220,7 +220,7 @@ static bool work(struct agent *a)
 	return sync_locked(a) || served;
 }
 
-static void *run(void *arg)
+static void *agent_thread(void *arg)
 {
 	struct agent *a = arg;
 
@@ -232,14 +232,14 @@ static void *run(void *arg)
 }
 
 /* All signals are for the threads of the program. */
-static int start(struct agent *a)
+static int start_thread(struct agent *a)
 {
 	sigset_t all, before;
 	int r;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&a->thread, NULL, run, a);
+	r = pthread_create(&a->thread, NULL, agent_thread, a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -r;
 }
@@ -262,7 +262,7 @@ int agent_start(struct ddp_ctx *ctx, struct ring_map *map, uint8_t *area, int be
 		list_init(&a->by_stag[i]);
 		list_init(&a->by_slot[i]);
 	}
-	r = start(a);
+	r = start_thread(a);
 	if (r) {
 		pthread_mutex_destroy(&a->lock);
 		free(a);
@@ -368,7 +368,7 @@ void agent_region_free(struct agent_region *r)
 
 	if (a) {
 		pthread_mutex_lock(&a->lock);
-		shadow_take(&r->shadow, copy_in, r);
+		shadow_take(&r->shadow, copy_from_shadow, r);
 		list_del(&r->by_stag);
 		list_del(&r->by_slot);
 		pthread_mutex_unlock(&a->lock);
@@ -385,7 +385,7 @@ void agent_region_free(struct agent_region *r)
 /* The region of an element, or NULL. The daemon reports what lies outside. */
 static const struct agent_region *region_of(struct agent *a, const struct ddp_sge *sge)
 {
-	const struct agent_region *r = find(a, sge->lkey);
+	const struct agent_region *r = find_region(a, sge->lkey);
 
 	if (!r || sge->addr < r->iova || !checked_range(sge->addr - r->iova, sge->length, r->len))
 		return NULL;
@@ -396,7 +396,7 @@ static int gather_one(struct agent *a, const struct ddp_sge *sge)
 {
 	const struct agent_region *r = region_of(a, sge);
 
-	if (r && copy_out(r, sge->addr - r->iova, sge->length))
+	if (r && copy_to_shadow(r, sge->addr - r->iova, sge->length))
 		return reason_fail(-EFAULT, "ddp_post_send: the memory of lkey 0x%08x is gone",
 				   sge->lkey);
 	return 0;

@@ -38,7 +38,7 @@ static int get_memory(struct ddp_ctx *ctx, const char *call)
 }
 
 /* Starts the thread with what the daemon made. */
-static int start(struct ddp_ctx *ctx, const char *call)
+static int start_with_memory(struct ddp_ctx *ctx, const char *call)
 {
 	struct agent_memory *m = &ctx->agent_memory;
 	struct ring_map *map;
@@ -65,7 +65,7 @@ static int open_agent(struct ddp_ctx *ctx, const char *call)
 {
 	int r = get_memory(ctx, call);
 
-	return r ? r : start(ctx, call);
+	return r ? r : start_with_memory(ctx, call);
 }
 
 int agent_open(struct ddp_ctx *ctx, const char *call)

@@ -168,7 +168,7 @@ void async_unclaim(struct ddp_ctx *ctx, unsigned *events)
 /* ---- taking ---- */
 
 /* The daemon is gone, which is an event, once. */
-static int gone(struct ddp_ctx *ctx, struct ddp_async_event *ret)
+static int report_gone(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 {
 	if (ctx->gone_reported)
 		return context_gone("ddp_get_async_event");
@@ -177,7 +177,8 @@ static int gone(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 	return 0;
 }
 
-static int deliver(struct ddp_ctx *ctx, const struct msg_async *m, struct ddp_async_event *ret)
+static int deliver_async(struct ddp_ctx *ctx, const struct msg_async *m,
+			 struct ddp_async_event *ret)
 {
 	struct ddp_async_event ev = {
 		.type = (enum ddp_async_type)m->type,
@@ -198,7 +199,7 @@ static int deliver(struct ddp_ctx *ctx, const struct msg_async *m, struct ddp_as
 }
 
 /* Reads the rings before it takes an event: the daemon rings again if there are more. */
-static int take(struct ddp_ctx *ctx, struct ddp_async_event *ret)
+static int take_async(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 {
 	struct msg_hdr req = {.op = MSG_ASYNC_TAKE};
 	struct msg_async m;
@@ -215,8 +216,8 @@ static int take(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 					      .reply_len = sizeof(m),
 				      });
 	if (r == -EPIPE)
-		return gone(ctx, ret);
-	return r < 0 ? r : deliver(ctx, &m, ret);
+		return report_gone(ctx, ret);
+	return r < 0 ? r : deliver_async(ctx, &m, ret);
 }
 
 int ddp_get_async_event(struct ddp_ctx *ctx, struct ddp_async_event *ret, int timeout_ms)
@@ -229,7 +230,7 @@ int ddp_get_async_event(struct ddp_ctx *ctx, struct ddp_async_event *ret, int ti
 		return fd;
 	do {
 		pthread_mutex_lock(&ctx->async);
-		r = take(ctx, ret);
+		r = take_async(ctx, ret);
 		pthread_mutex_unlock(&ctx->async);
 	} while (r == -EAGAIN && (r = deadline_poll(fd, deadline, "ddp_get_async_event")) == 0);
 	return r;

@@ -92,7 +92,7 @@ static int check_reply(struct ddp_ctx *ctx, const struct call *c, union any_repl
 	return 0;
 }
 
-static int receive(struct ddp_ctx *ctx, const struct call *c)
+static int receive_reply(struct ddp_ctx *ctx, const struct call *c)
 {
 	union any_reply reply;
 	int fds[MSG_MAX_FDS];
@@ -175,7 +175,8 @@ int context_call(struct ddp_ctx *ctx, const struct call *c)
 	c->rec->seq = ++ctx->seq;
 	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);
 	if (e == 0 || e == CONN_E_CLOSED)
-		e = receive(ctx, c); /* a daemon that closed the connection may have sent why */
+		/* A daemon that closed the connection may have sent the reason. */
+		e = receive_reply(ctx, c);
 	else
 		e = reason_errno(e < 0 ? e : -EAGAIN, c->name, "sending to the daemon");
 	pthread_mutex_unlock(&ctx->calls);
@@ -301,7 +302,7 @@ static int connect_to(struct ddp_ctx *ctx, const char *path, int timeout_ms)
 }
 
 /* Takes ownership of the reply's three descriptors. */
-static int attach(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
+static int use_hello_reply(struct ddp_ctx *ctx, const struct msg_hello_reply *reply, int fds[3])
 {
 	autoclose int page = fds[1];
 	int r;
@@ -346,7 +347,7 @@ static int hello(struct ddp_ctx *ctx)
 				      .ret_fds = fds,
 				      .nfds = 3,
 			      });
-	return r ? r : attach(ctx, &reply, fds);
+	return r ? r : use_hello_reply(ctx, &reply, fds);
 }
 
 /* A page that the kernel clears in a child, however it is forked. A kernel before 4.14 cannot: then

@@ -34,7 +34,7 @@ static void free_cq(struct ddp_cq *cq)
 }
 
 /* Maps the ring that the daemon made, instead of the one before. */
-static int attach(struct ddp_cq *cq, const char *call, const struct msg_cq *reply, int memfd)
+static int attach_ring(struct ddp_cq *cq, const char *call, const struct msg_cq *reply, int memfd)
 {
 	struct ring_map *map;
 	uint8_t *addr;
@@ -53,7 +53,7 @@ static int attach(struct ddp_cq *cq, const char *call, const struct msg_cq *repl
 	return 0;
 }
 
-static int create(struct ddp_cq *cq, uint32_t entries)
+static int create_cq(struct ddp_cq *cq, uint32_t entries)
 {
 	struct msg_create_cq req = {.hdr.op = MSG_CREATE_CQ, .entries = entries};
 	struct msg_cq reply = {.offset = 0};
@@ -74,7 +74,7 @@ static int create(struct ddp_cq *cq, uint32_t entries)
 		return r;
 	cq->handle = reply.handle;
 	cq->bell = fds[1];
-	r = attach(cq, "ddp_create_cq", &reply, fds[0]);
+	r = attach_ring(cq, "ddp_create_cq", &reply, fds[0]);
 	close(fds[0]);
 	if (r)
 		context_release(cq->ctx, "ddp_create_cq", MSG_DESTROY_CQ, cq->handle);
@@ -110,7 +110,7 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	spin_init(&cq->spin, spin(ctx, a.spin_us));
 	list_init(&cq->users);
 	init_locks(cq);
-	r = create(cq, ddp_pow2(a.entries));
+	r = create_cq(cq, ddp_pow2(a.entries));
 	if (r) {
 		free_cq(cq);
 		return r;
@@ -141,7 +141,7 @@ static int resize(struct ddp_cq *cq, uint32_t entries)
 
 	if (r)
 		return r;
-	r = attach(cq, "ddp_resize_cq", &reply, memfd);
+	r = attach_ring(cq, "ddp_resize_cq", &reply, memfd);
 	close(memfd);
 	if (r)
 		cq->broken = true; /* the daemon does not write to the old ring any more */

@@ -36,7 +36,7 @@ static int protocol(const char *what)
 }
 
 /* Receives one record. Returns 0, -EAGAIN if there is none, or another failure. */
-static int receive(struct ddp_ctx *ctx, struct msg_event *rec)
+static int receive_event(struct ddp_ctx *ctx, struct msg_event *rec)
 {
 	int fds[MSG_MAX_FDS];
 	unsigned nfds = 0;
@@ -156,7 +156,7 @@ static int translate(struct event *ev)
 }
 
 /* Returns 0, -ENOMEM, -EPROTO, or E_NO_OBJECT. */
-static int deliver(struct ddp_ctx *ctx, struct event *ev)
+static int deliver_event(struct ddp_ctx *ctx, struct event *ev)
 {
 	int r = translate(ev);
 
@@ -172,16 +172,16 @@ static int deliver(struct ddp_ctx *ctx, struct event *ev)
 
 /* Receives the next event whose object exists. Returns 0, -EAGAIN if there is none, or another
  * failure. */
-static int next_event(struct ddp_ctx *ctx, struct event *ev)
+static int next_live_event(struct ddp_ctx *ctx, struct event *ev)
 {
 	int r;
 
 	pthread_mutex_lock(&ctx->events);
 	do {
-		r = receive(ctx, &ev->rec);
+		r = receive_event(ctx, &ev->rec);
 		if (r)
 			break;
-		r = deliver(ctx, ev);
+		r = deliver_event(ctx, ev);
 	} while (r == E_NO_OBJECT);
 	pthread_mutex_unlock(&ctx->events);
 	return r;
@@ -199,7 +199,7 @@ int ddp_get_cm_event(struct ddp_ctx *ctx, struct ddp_cm_event **ret, int timeout
 	ev = malloc(sizeof(*ev));
 	if (!ev)
 		return reason_fail(-ENOMEM, "ddp_get_cm_event: out of memory");
-	while ((r = next_event(ctx, ev)) == -EAGAIN) {
+	while ((r = next_live_event(ctx, ev)) == -EAGAIN) {
 		r = deadline_poll(ctx->event_fd, deadline, "ddp_get_cm_event");
 		if (r)
 			break;

@@ -220,7 +220,7 @@ static int call_daemon(struct ddp_ctx *ctx, const char *call, struct msg_hdr *re
 				 });
 }
 
-static int check_flags(const char *call, unsigned flags, unsigned known)
+static int check_conn_flags(const char *call, unsigned flags, unsigned known)
 {
 	if (flags & ~known)
 		return reason_fail(-EINVAL, "%s: flags 0x%x: expected a subset of 0x%x", call,
@@ -247,7 +247,7 @@ static int read_param(const char *call, const struct ddp_conn_param *param, unsi
 		return r;
 	if (ret->timeout_ms < 0)
 		return reason_fail(-EINVAL, "%s: timeout_ms %d is negative", call, ret->timeout_ms);
-	return check_flags(call, ret->flags, known);
+	return check_conn_flags(call, ret->flags, known);
 }
 
 /* Parameters of accept and reject. They have no addresses: the answer uses the association of the
@@ -265,7 +265,7 @@ static int read_answer(const char *call, const struct ddp_conn_param *param,
 }
 
 /* Translates a depth for the daemon. max is the value of DDP_READS_MAX. */
-static uint16_t depth(uint16_t wish, uint16_t max)
+static uint16_t depth_for_daemon(uint16_t wish, uint16_t max)
 {
 	switch (wish) {
 	case DDP_READS_MAX:
@@ -293,8 +293,8 @@ static int map_depths(const char *call, struct ddp_qp *qp, uint16_t peer_ird,
 		r = qp_query(qp, call, &m);
 	if (r)
 		return r;
-	p->ird = depth(p->ird, m.max_ird);
-	p->ord = depth(p->ord, m.max_ord < peer_ird ? m.max_ord : peer_ird);
+	p->ird = depth_for_daemon(p->ird, m.max_ird);
+	p->ord = depth_for_daemon(p->ord, m.max_ord < peer_ird ? m.max_ord : peer_ird);
 	return 0;
 }
 
@@ -357,7 +357,7 @@ int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp
 	return connect_to("ddp_connect", id, peer, param);
 }
 
-static int lookup(const char *node, struct addrinfo **ret)
+static int resolve_node(const char *node, struct addrinfo **ret)
 {
 	/* One socket type, so that each address is returned once. */
 	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
@@ -378,7 +378,7 @@ int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 		     const struct ddp_conn_param *param)
 {
 	struct addrinfo *list;
-	int r = lookup(node, &list);
+	int r = resolve_node(node, &list);
 
 	if (r)
 		return r;
@@ -446,8 +446,8 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 	if (r)
 		return r;
 	req.flags = (uint16_t)p.flags;
-	req.ird = depth(p.ird, MSG_READS_UNCHANGED);
-	req.ord = depth(p.ord, MSG_READS_UNCHANGED);
+	req.ird = depth_for_daemon(p.ird, MSG_READS_UNCHANGED);
+	req.ord = depth_for_daemon(p.ord, MSG_READS_UNCHANGED);
 	r = call_daemon(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
 	if (r == 0)
 		id_set_kind(id, ID_VOID);

@@ -47,7 +47,7 @@ static int call_daemon(struct ddp_id *id, const struct wish *w, uint16_t *ret_po
 	return 0;
 }
 
-static int listen_at(struct ddp_id *id, const struct wish *w)
+static int start_listening(struct ddp_id *id, const struct wish *w)
 {
 	int r = call_daemon(id, w, &id->port);
 
@@ -108,7 +108,7 @@ int ddp_listen(struct ddp_id *id, const struct sockaddr *addr, uint16_t port, in
 		w.port = port_of(addr);
 	if (addr && addr->sa_family != AF_UNSPEC)
 		r = add_with_port(&w.at, w.call, addr, w.port);
-	return r ? r : listen_at(id, &w);
+	return r ? r : start_listening(id, &w);
 }
 
 /* Listens on n addresses. The first one may have the port. */
@@ -122,7 +122,7 @@ static int listen_list(struct ddp_id *id, struct wish *w, const struct sockaddr_
 	if (w->port == 0 && n > 0)
 		w->port = addrs_port((const struct sockaddr *)addrs);
 	r = addrs_add_list(&w->at, w->call, "to listen at", w->port, addrs, n);
-	return r ? r : listen_at(id, w);
+	return r ? r : start_listening(id, w);
 }
 
 int ddp_listen_addrs(struct ddp_id *id, const struct sockaddr_storage *addrs, unsigned n,

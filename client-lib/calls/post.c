@@ -48,7 +48,7 @@ static uint8_t ring_opcode(enum ddp_wr_opcode op)
 }
 
 /* 0 if there is room for one more entry. */
-static int check_room(struct queue *q, const char *call)
+static int check_ring_room(struct queue *q, const char *call)
 {
 	int room = ring_room(&q->ring, 1);
 
@@ -180,7 +180,7 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 	struct ring *ring = &qp->sq.ring;
 	struct wqe_send *e = ring_slot(ring, ring->mine);
 	uint8_t op = ring_opcode(wr->opcode);
-	int r = check_room(&qp->sq, "ddp_post_send");
+	int r = check_ring_room(&qp->sq, "ddp_post_send");
 
 	if (r == 0)
 		r = post_check_send(qp, op, wr);
@@ -217,7 +217,7 @@ static int put_send(struct ddp_qp *qp, const struct ddp_send_wr *wr)
 static int put_recv(struct queue *q, const char *call, const struct ddp_recv_wr *wr)
 {
 	struct wqe_recv *e = ring_slot(&q->ring, q->ring.mine);
-	int r = check_room(q, call);
+	int r = check_ring_room(q, call);
 
 	if (r == 0)
 		r = post_check_recv(q, call, wr);

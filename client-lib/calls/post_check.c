@@ -75,7 +75,7 @@ static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct dd
 }
 
 /* Flags, and elements as the operation has them. */
-static int check_flags(const struct opcode *op, const struct ddp_send_wr *wr)
+static int check_send_flags(const struct opcode *op, const struct ddp_send_wr *wr)
 {
 	if (wr->send_flags & ~(unsigned)FLAGS)
 		return reason_fail(-EINVAL, "%s: send_flags 0x%x: 0x%x are not known", CALL,
@@ -209,7 +209,7 @@ int post_check_send(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_se
 	if (r == 0)
 		r = check_elements(&qp->sq, CALL, wr->sg_list, wr->num_sge, &len);
 	if (r == 0)
-		r = check_flags(opcode_get(opcode), wr);
+		r = check_send_flags(opcode_get(opcode), wr);
 	if (r == 0 && !(wr->send_flags & DDP_SEND_INLINE))
 		r = check_ends(CALL, wr->sg_list, wr->num_sge);
 	return r ? r : check_operands(qp, opcode, wr, len);

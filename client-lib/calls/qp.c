@@ -51,7 +51,7 @@ static int check_id(const char *call, struct ddp_id *id)
 }
 
 /* Whether it can be a QP's remote_access. */
-static int check_access(const struct ddp_ctx *ctx, const char *call, uint64_t access)
+static int check_remote_access(const struct ddp_ctx *ctx, const char *call, uint64_t access)
 {
 	if (access != DDP_QP_ACCESS_NONE && access & ~(uint64_t)OPTIONS_ACCESS_ALL)
 		return reason_fail(-EINVAL,
@@ -99,7 +99,7 @@ static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_
 	if (init->max_inline > WQE_MAX_INLINE)
 		return reason_fail(-EINVAL, "ddp_create_qp: max_inline %u: at most %u",
 				   init->max_inline, WQE_MAX_INLINE);
-	r = check_access(id->ctx, "ddp_create_qp", init->remote_access);
+	r = check_remote_access(id->ctx, "ddp_create_qp", init->remote_access);
 	return r ? r : check_id("ddp_create_qp", id);
 }
 
@@ -135,8 +135,8 @@ static void init_queues(struct ddp_qp *qp, uint8_t *rings, const struct msg_crea
 	snprintf(qp->rq.owner, sizeof(qp->rq.owner), "QP %u", m->qp_num);
 }
 
-static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m,
-		  int memfd)
+static int attach_rings(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m,
+			int memfd)
 {
 	uint8_t *rings;
 	int r;
@@ -155,7 +155,7 @@ static int attach(struct ddp_qp *qp, const struct msg_create_qp *req, const stru
 	return 0;
 }
 
-static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
+static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
 {
 	struct ddp_ctx *ctx = qp->id->ctx;
 	struct msg_create_qp req = {
@@ -193,7 +193,7 @@ static int create(struct ddp_qp *qp, const struct ddp_qp_init *init)
 	if (r)
 		return r;
 	qp->handle = reply.handle;
-	r = attach(qp, &req, &reply, memfd);
+	r = attach_rings(qp, &req, &reply, memfd);
 	close(memfd);
 	if (r)
 		context_release(ctx, "ddp_create_qp", MSG_DESTROY_QP, qp->handle);
@@ -318,7 +318,7 @@ int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init
 	qp = new_qp(id, pd, &a);
 	if (!qp)
 		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
-	r = create(qp, &a);
+	r = create_qp(qp, &a);
 	if (r == 0)
 		r = set_options(qp, &a);
 	if (r == 0)
@@ -458,7 +458,7 @@ int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access)
 	int r = context_here(ctx, "ddp_set_qp_access");
 
 	if (r == 0)
-		r = check_access(ctx, "ddp_set_qp_access", remote_access);
+		r = check_remote_access(ctx, "ddp_set_qp_access", remote_access);
 	if (r || ctx->minor < IPC_MINOR_ACCESS) /* which permits all */
 		return r;
 	return options_call(ctx, "ddp_set_qp_access", &req, &state);

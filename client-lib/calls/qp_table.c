@@ -9,21 +9,21 @@
 enum { FIRST_SIZE = 16 };
 
 /* The daemon counts QPs, so the low bits of the numbers spread them evenly. */
-static struct ddp_qp **bucket(const struct qp_table *t, uint32_t num)
+static struct ddp_qp **chain_of(const struct qp_table *t, uint32_t num)
 {
 	return &t->buckets[num & (t->size - 1)];
 }
 
 static void insert(struct qp_table *t, struct ddp_qp *qp)
 {
-	struct ddp_qp **head = bucket(t, qp->num);
+	struct ddp_qp **head = chain_of(t, qp->num);
 
 	qp->next_num = *head;
 	*head = qp;
 }
 
 /* Returns 0 or -ENOMEM, with the table unchanged. */
-static int grow(struct qp_table *t)
+static int grow_table(struct qp_table *t)
 {
 	struct qp_table bigger = {.size = t->size ? 2 * t->size : FIRST_SIZE, .used = t->used};
 
@@ -47,7 +47,7 @@ static int grow(struct qp_table *t)
 
 int qp_table_add(struct qp_table *t, struct ddp_qp *qp)
 {
-	int r = t->used == t->size ? grow(t) : 0;
+	int r = t->used == t->size ? grow_table(t) : 0;
 
 	if (r)
 		return r;
@@ -58,7 +58,7 @@ int qp_table_add(struct qp_table *t, struct ddp_qp *qp)
 
 void qp_table_del(struct qp_table *t, struct ddp_qp *qp)
 {
-	struct ddp_qp **at = bucket(t, qp->num);
+	struct ddp_qp **at = chain_of(t, qp->num);
 
 	while (*at != qp)
 		at = &(*at)->next_num;
@@ -68,7 +68,7 @@ void qp_table_del(struct qp_table *t, struct ddp_qp *qp)
 
 struct ddp_qp *qp_table_find(const struct qp_table *t, uint32_t num)
 {
-	struct ddp_qp *qp = t->size ? *bucket(t, num) : NULL;
+	struct ddp_qp *qp = t->size ? *chain_of(t, num) : NULL;
 
 	while (qp && qp->num != num)
 		qp = qp->next_num;

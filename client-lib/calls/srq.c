@@ -17,8 +17,8 @@ _Static_assert((int)DDP_SRQ_LIMIT == MSG_SRQ_LIMIT && (int)DDP_SRQ_MAX_PER_QP ==
 	       "changes keep their bits");
 
 /* Maps the ring that the daemon made. */
-static int attach(struct ddp_srq *srq, const struct msg_create_srq *req, const struct msg_srq *m,
-		  int memfd)
+static int attach_srq_ring(struct ddp_srq *srq, const struct msg_create_srq *req,
+			   const struct msg_srq *m, int memfd)
 {
 	uint8_t *addr;
 	int r;
@@ -42,7 +42,7 @@ static int attach(struct ddp_srq *srq, const struct msg_create_srq *req, const s
 	return 0;
 }
 
-static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
+static int create_srq(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 {
 	struct ddp_ctx *ctx = srq->pd->ctx;
 	struct msg_create_srq req = {
@@ -73,7 +73,7 @@ static int create(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 	pthread_mutex_lock(&ctx->lock);
 	srq->handle = reply.handle; /* events find it from now on */
 	pthread_mutex_unlock(&ctx->lock);
-	r = attach(srq, &req, &reply, memfd);
+	r = attach_srq_ring(srq, &req, &reply, memfd);
 	close(memfd);
 	if (r)
 		context_release(ctx, "ddp_create_srq", MSG_DESTROY_SRQ, srq->handle);
@@ -166,7 +166,7 @@ int ddp_create_srq(struct ddp_pd *pd, const struct ddp_srq_attr *attr, struct dd
 	pthread_mutex_init(&srq->rq.lock, NULL);
 	r = add_to_table(srq);
 	if (r == 0)
-		r = create(srq, &a);
+		r = create_srq(srq, &a);
 	if (r == 0)
 		r = set_hold(srq, &a);
 	if (r) {

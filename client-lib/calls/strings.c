@@ -130,9 +130,9 @@ static const struct cause invalidations[] = {
 	{DDP_WC_LOC_PD_ERR, WC_STATUS_KEY, "does not belong to this QP"},
 };
 
-#define FIND(table, key) find(table, sizeof(table) / sizeof(table[0]), key)
+#define FIND(table, key) find_cause(table, sizeof(table) / sizeof(table[0]), key)
 
-static const struct cause *find(const struct cause *table, size_t n, unsigned key)
+static const struct cause *find_cause(const struct cause *table, size_t n, unsigned key)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (table[i].key == key)
@@ -147,7 +147,7 @@ struct text {
 	size_t size, len;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_text(struct text *t, const char *fmt, ...)
 {
 	size_t at = t->len < t->size ? t->len : t->size;
 	va_list ap;
@@ -170,31 +170,33 @@ static const char *key_word(const struct ddp_wc *wc)
 static void add_cause(struct text *t, const struct ddp_wc *wc, const struct cause *c)
 {
 	if (c->kind >= WC_STATUS_KEY)
-		add(t, ": %s 0x%08x", key_word(wc), wc->err_stag);
+		add_text(t, ": %s 0x%08x", key_word(wc), wc->err_stag);
 	/* Small offsets are printed in decimal, addresses in hexadecimal. */
 	if (c->kind == WC_STATUS_RANGE)
-		add(t, wc->err_to >> 32 ? ": offset 0x%llx + %u bytes" : ": offset %llu + %u bytes",
-		    (unsigned long long)wc->err_to, wc->err_len);
-	add(t, "%s %s", c->kind < WC_STATUS_KEY ? ":" : "", c->text);
+		add_text(t,
+			 wc->err_to >> 32 ? ": offset 0x%llx + %u bytes"
+					  : ": offset %llu + %u bytes",
+			 (unsigned long long)wc->err_to, wc->err_len);
+	add_text(t, "%s %s", c->kind < WC_STATUS_KEY ? ":" : "", c->text);
 }
 
 static void add_success(struct text *t, const struct ddp_wc *wc)
 {
 	unsigned long long imm = wc->imm_data;
 
-	add(t, "%s completed", ddp_wc_opcode_str(wc->opcode));
+	add_text(t, "%s completed", ddp_wc_opcode_str(wc->opcode));
 	if (wc->wc_flags & DDP_WC_WITH_IMM)
-		add(t, ": Immediate Data 0x%016llx", imm);
+		add_text(t, ": Immediate Data 0x%016llx", imm);
 	else if (wc->opcode == DDP_WC_RECV || wc->opcode == DDP_WC_RDMA_READ)
-		add(t, ": %u bytes", wc->byte_len);
+		add_text(t, ": %u bytes", wc->byte_len);
 	else if (wc->opcode == DDP_WC_RECV_TAGGED)
-		add(t, ": %u bytes to STag 0x%08x", wc->byte_len, wc->stag);
+		add_text(t, ": %u bytes to STag 0x%08x", wc->byte_len, wc->stag);
 	else if (wc->opcode == DDP_WC_WRITE_NOTICE)
-		add(t, ": %llu to STag 0x%08x", imm, wc->stag);
+		add_text(t, ": %llu to STag 0x%08x", imm, wc->stag);
 	else if (wc->opcode == DDP_WC_FETCH_ADD || wc->opcode == DDP_WC_CMP_SWAP)
-		add(t, ": the old value was %llu", imm);
+		add_text(t, ": the old value was %llu", imm);
 	if (wc->wc_flags & DDP_WC_WITH_INV)
-		add(t, "; STag 0x%08x was invalidated", wc->invalidated_rkey);
+		add_text(t, "; STag 0x%08x was invalidated", wc->invalidated_rkey);
 }
 
 /* The cause of an error that this side found, or NULL. */
@@ -209,13 +211,13 @@ static void add_failure(struct text *t, const struct ddp_wc *wc)
 {
 	const struct cause *c = NULL;
 
-	add(t, "%s ", ddp_wc_opcode_str(wc->opcode));
+	add_text(t, "%s ", ddp_wc_opcode_str(wc->opcode));
 	if (wc->status == DDP_WC_FLUSH_ERR)
-		add(t, "was not done: %s", causes[DDP_WC_FLUSH_ERR].text);
+		add_text(t, "was not done: %s", causes[DDP_WC_FLUSH_ERR].text);
 	else if (wc->status == DDP_WC_REM_ACCESS_ERR || wc->status == DDP_WC_REM_OP_ERR)
-		add(t, "refused by the peer");
+		add_text(t, "refused by the peer");
 	else
-		add(t, "failed on this side");
+		add_text(t, "failed on this side");
 	if (wc->term)
 		c = FIND(terms, wc->term);
 	if (!c && wc->opcode == DDP_WC_LOCAL_INV)
@@ -226,8 +228,8 @@ static void add_failure(struct text *t, const struct ddp_wc *wc)
 	if (c && (wc->status != DDP_WC_FLUSH_ERR || c->kind == WC_STATUS_PLAIN))
 		add_cause(t, wc, c);
 	if (wc->term)
-		add(t, " (layer %u, type %u, code %02x)", wc->term >> 12, wc->term >> 8 & 15,
-		    wc->term & 255);
+		add_text(t, " (layer %u, type %u, code %02x)", wc->term >> 12, wc->term >> 8 & 15,
+			 wc->term & 255);
 }
 
 int ddp_explain(const struct ddp_wc *wc, char *buf, size_t len)

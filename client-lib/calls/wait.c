@@ -74,7 +74,7 @@ static void wake_users(struct ddp_cq *cq)
 }
 
 /* Takes up to n entries. Returns how many, or -EPROTO if the next entry is invalid. */
-static int take(struct ddp_cq *cq, int n, struct ddp_wc *wc)
+static int take_completions(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 {
 	int got = 0;
 
@@ -131,7 +131,7 @@ static int drain_rings(struct ddp_cq *cq)
 /* Polls once. Returns like ddp_poll_cq(): -EPIPE if it finds nothing and the daemon is gone. */
 static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 {
-	int got = take(cq, n, wc);
+	int got = take_completions(cq, n, wc);
 	int last;
 
 	if (!cq->sleeper && drain_rings(cq) < 0)
@@ -144,7 +144,7 @@ static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 		cq->hung_up = true;
 	if (!cq->hung_up)
 		return 0;
-	last = take(cq, n, wc); /* completions that the daemon wrote before it ended */
+	last = take_completions(cq, n, wc); /* completions that the daemon wrote before it ended */
 	return last ? last : context_gone("ddp_poll_cq");
 }
 
@@ -259,7 +259,7 @@ static void sleep_for_turn(struct ddp_cq *cq, uint64_t deadline)
 }
 
 /* How long to poll. The thread may have got its policy and its processor after ddp_open(). */
-static uint32_t window(struct ddp_cq *cq, uint64_t now)
+static uint32_t spin_time(struct ddp_cq *cq, uint64_t now)
 {
 	uint32_t us = cq->spin_always ? cq->spin.max_us : spin_window(&cq->spin, now);
 
@@ -285,7 +285,7 @@ static bool yield(struct ddp_cq *cq, uint64_t before)
 static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, const struct wait *w)
 {
 	uint64_t now = w->start;
-	uint32_t left = window(cq, now);
+	uint32_t left = spin_time(cq, now);
 	int got;
 
 	do {

@@ -38,7 +38,7 @@ static int read_attr(const struct ddp_easy_attr *from, struct ddp_easy_attr *ret
 	return 0;
 }
 
-static struct ddp_easy *new (struct easy_hub *hub, const struct easy_hello *mine)
+static struct ddp_easy *make_easy(struct easy_hub *hub, const struct easy_hello *mine)
 {
 	struct ddp_easy *e = calloc(1, sizeof(*e));
 
@@ -65,7 +65,7 @@ int ddp_easy_open(const struct ddp_easy_attr *attr, struct ddp_easy **ret)
 		return r;
 	mine.messages = a.messages;
 	mine.message_bytes = a.message_bytes;
-	e = new (hub, &mine);
+	e = make_easy(hub, &mine);
 	if (!e) {
 		easy_hub_destroy(hub);
 		return easy_error_set(NULL, -ENOMEM, "ddp_easy_open: out of memory");
@@ -83,10 +83,10 @@ static void close_epoll(struct ddp_easy *e)
 	e->epoll = e->end.bell = -1;
 }
 
-static void drop(struct ddp_easy *e)
+static void free_easy(struct ddp_easy *e)
 {
 	if (e->pending)
-		drop(e->pending);
+		free_easy(e->pending);
 	easy_link_free(e);
 	if (e->state == EASY_LISTENING)
 		close_epoll(e);
@@ -121,7 +121,7 @@ int ddp_easy_close(struct ddp_easy *e, int timeout_ms)
 	else if (r < 0)
 		easy_error_set(NULL, r, "ddp_easy_close: %s",
 			       e->broken ? e->broken_text : ddp_last_reason());
-	drop(e);
+	free_easy(e);
 	return r;
 }
 
@@ -278,7 +278,7 @@ int ddp_easy_wait(struct ddp_easy *e, int timeout_ms)
 
 /* ---- listen and accept ---- */
 
-static int parse(struct ddp_easy *e, const char *address, struct sockaddr_storage *ret)
+static int parse_address(struct ddp_easy *e, const char *address, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
@@ -319,7 +319,7 @@ int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
 {
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
 	struct sockaddr_storage addr;
-	int r = parse(e, address, &addr);
+	int r = parse_address(e, address, &addr);
 
 	if (r < 0)
 		return r;
@@ -345,7 +345,8 @@ int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port)
 }
 
 /* Answers a request. Its connection is pending until it is established. */
-static int answer(struct ddp_easy *listener, struct ddp_easy *e, const struct easy_request *asked)
+static int accept_request(struct ddp_easy *listener, struct ddp_easy *e,
+			  const struct easy_request *asked)
 {
 	uint8_t hello[EASY_HELLO_SIZE];
 	struct ddp_conn_param param = conn_param(&e->mine, hello);
@@ -364,7 +365,7 @@ static int answer(struct ddp_easy *listener, struct ddp_easy *e, const struct ea
 		return 0;
 	}
 	easy_error_set(&listener->error, r, "ddp_easy_accept: %s", easy_error_text(&e->error));
-	drop(e); /* which rejects the request */
+	free_easy(e); /* which rejects the request */
 	return r;
 }
 
@@ -383,15 +384,15 @@ static int take_request(struct ddp_easy *listener, uint64_t deadline)
 		return easy_error_set(&listener->error, r, "ddp_easy_accept: nobody connects");
 	if (r < 0)
 		return easy_error_pass(&listener->error, r);
-	e = new (easy_hub_use(listener->hub), &listener->mine);
+	e = make_easy(easy_hub_use(listener->hub), &listener->mine);
 	if (!e) {
 		easy_hub_leave(listener->hub);
 		return easy_error_set(&listener->error, -ENOMEM, "ddp_easy_accept: out of memory");
 	}
 	e->end.bell = listener->end.bell; /* until it is established */
 	if (easy_hub_take_request(listener->hub, &listener->end, &e->end, &asked))
-		return answer(listener, e, &asked);
-	drop(e);
+		return accept_request(listener, e, &asked);
+	free_easy(e);
 	return 0;
 }
 
@@ -406,7 +407,7 @@ static int finish_pending(struct ddp_easy *listener, struct ddp_easy **ret, uint
 				      "ddp_easy_accept: a peer has not completed its connection");
 	listener->pending = NULL;
 	if (r < 0) {
-		drop(e);
+		free_easy(e);
 		return 0;
 	}
 	pthread_mutex_lock(&listener->hub->lock);

@@ -119,7 +119,7 @@ static bool drop_request(struct easy_end *listener, const struct ddp_id *id)
 	return false;
 }
 
-static void note(struct easy_end *end, const struct ddp_cm_event *ev)
+static void note_event(struct easy_end *end, const struct ddp_cm_event *ev)
 {
 	switch (ev->type) {
 	case DDP_CM_ESTABLISHED:
@@ -157,7 +157,7 @@ static void hand_over(struct ddp_cm_event *ev)
 		else if (ev->type == DDP_CM_REQUEST_GONE && drop_request(end, ev->id))
 			unused = ev->id;
 		else
-			note(end, ev);
+			note_event(end, ev);
 		ring(end);
 	}
 	ddp_ack_cm_event(ev);

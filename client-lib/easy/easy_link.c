@@ -184,7 +184,7 @@ static int got_message(struct ddp_easy *e, uint32_t slot, uint32_t length)
 }
 
 /* A request that failed. That on this side of a Write or a Read alone does not end the session. */
-static int failed(struct ddp_easy *e, const struct ddp_wc *wc)
+static int on_failed_work(struct ddp_easy *e, const struct ddp_wc *wc)
 {
 	char text[300];
 
@@ -207,7 +207,7 @@ static int completed(struct ddp_easy *e, const struct ddp_wc *wc)
 		return 0;
 	}
 	if (wc->status != DDP_WC_SUCCESS)
-		return failed(e, wc);
+		return on_failed_work(e, wc);
 	switch (wc->wr_id >> 32) {
 	case RECV:
 		return slot < e->receives ? got_message(e, slot, wc->byte_len) : -EPROTO;
@@ -225,7 +225,7 @@ static int completed(struct ddp_easy *e, const struct ddp_wc *wc)
 
 /* Takes completions, and waits for the first. -ETIMEDOUT: there are none. Those behind a broken
  * message are dropped. */
-static int take(struct ddp_easy *e, uint64_t deadline)
+static int take_completions(struct ddp_easy *e, uint64_t deadline)
 {
 	struct ddp_wc wc[BATCH];
 	int n = ddp_wait_cq(e->cq, BATCH, wc, easy_clock_left(deadline));
@@ -243,7 +243,7 @@ int easy_link_look(struct ddp_easy *e)
 	int r = 0;
 
 	while (r == 0 && e->state == EASY_CONNECTED && !e->flushed)
-		r = take(e, easy_clock_end(0));
+		r = take_completions(e, easy_clock_end(0));
 	return r == -ETIMEDOUT ? 0 : r;
 }
 
@@ -258,7 +258,7 @@ int easy_link_wait(struct ddp_easy *e, bool (*holds)(const struct ddp_easy *e), 
 			return easy_link_check(e);
 		if (e->flushed)
 			return learn_reason(e);
-		r = take(e, deadline);
+		r = take_completions(e, deadline);
 	}
 	return r;
 }

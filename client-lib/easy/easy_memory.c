@@ -95,7 +95,7 @@ void easy_memory_remove_all(struct easy_hub *hub)
 }
 
 /* The lock is held. */
-static struct easy_region *lookup(struct easy_hub *hub, const void *addr, size_t length)
+static struct easy_region *region_around(struct easy_hub *hub, const void *addr, size_t length)
 {
 	for (struct easy_region *region = hub->regions; region; region = region->next) {
 		uintptr_t offset = (uintptr_t)addr - region->begin;
@@ -121,7 +121,7 @@ int easy_memory_find(struct easy_hub *hub, struct easy_error *error, const void 
 	struct easy_region *region;
 
 	pthread_mutex_lock(&hub->lock);
-	region = lookup(hub, addr, length);
+	region = region_around(hub, addr, length);
 	if (region)
 		*ret = (struct ddp_sge){
 			.addr = (uintptr_t)addr,
@@ -179,7 +179,7 @@ int easy_memory_offer(struct easy_hub *hub, struct easy_error *error, void *addr
 	int r = -EFAULT;
 
 	pthread_mutex_lock(&hub->lock);
-	region = lookup(hub, addr, length);
+	region = region_around(hub, addr, length);
 	if (region)
 		r = grant(hub, region, &offer, ret);
 	pthread_mutex_unlock(&hub->lock);

@@ -112,7 +112,7 @@ static int check_offer(struct ddp_easy *e, const char *call, uint64_t offset, si
 }
 
 /* Until all that was started is complete. */
-static int finish(struct ddp_easy *e, uint64_t deadline)
+static int finish_rdma(struct ddp_easy *e, uint64_t deadline)
 {
 	int r = easy_link_wait(e, all_done, deadline);
 
@@ -125,7 +125,7 @@ static int finish(struct ddp_easy *e, uint64_t deadline)
 	return r;
 }
 
-static int start(struct ddp_easy *e, struct ddp_send_wr *wr, uint64_t deadline)
+static int start_rdma(struct ddp_easy *e, struct ddp_send_wr *wr, uint64_t deadline)
 {
 	int r = easy_link_look(e);
 
@@ -159,8 +159,8 @@ static int rdma(struct ddp_easy *e, struct ddp_send_wr *wr, const void *data, si
 		return r;
 	wr->sg_list = &sge;
 	wr->num_sge = 1;
-	r = start(e, wr, deadline);
-	return r < 0 ? r : finish(e, deadline);
+	r = start_rdma(e, wr, deadline);
+	return r < 0 ? r : finish_rdma(e, deadline);
 }
 
 int ddp_easy_write(struct ddp_easy *e, uint64_t offset, const void *data, size_t length,
@@ -190,7 +190,7 @@ int easy_work_finish(struct ddp_easy *e, uint64_t deadline)
 {
 	int r = easy_link_check(e);
 
-	return r < 0 ? r : finish(e, deadline);
+	return r < 0 ? r : finish_rdma(e, deadline);
 }
 
 static bool all_left(const struct ddp_easy *e)

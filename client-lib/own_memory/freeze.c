@@ -55,14 +55,14 @@ void freeze_close(struct freeze *f)
 	f->fd = -1;
 }
 
-static int watch(struct freeze *f, void *addr, size_t len, unsigned mode)
+static int watch_pages(struct freeze *f, void *addr, size_t len, unsigned mode)
 {
 	struct uffdio_register req = {.range = range_of(addr, len), .mode = mode};
 
 	return ioctl(f->fd, UFFDIO_REGISTER, &req) < 0 ? -errno : 0;
 }
 
-static void unwatch(struct freeze *f, void *addr, size_t len)
+static void unwatch_pages(struct freeze *f, void *addr, size_t len)
 {
 	struct uffdio_range range = range_of(addr, len);
 
@@ -79,14 +79,14 @@ static void *move_pages_only(void *addr, size_t len)
 int freeze_take(struct freeze *f, void *addr, size_t len, void **ret_pages)
 {
 	void *pages;
-	int r = watch(f, addr, len, UFFDIO_REGISTER_MODE_MISSING);
+	int r = watch_pages(f, addr, len, UFFDIO_REGISTER_MODE_MISSING);
 
 	if (r)
 		return r;
 	pages = move_pages_only(addr, len);
 	if (pages == MAP_FAILED) {
 		r = -errno;
-		unwatch(f, addr, len);
+		unwatch_pages(f, addr, len);
 		return r;
 	}
 	*ret_pages = pages;
@@ -111,20 +111,20 @@ static int protect(struct freeze *f, void *addr, size_t len, bool on)
 
 int freeze_writes(struct freeze *f, void *addr, size_t len)
 {
-	int r = watch(f, addr, len, UFFDIO_REGISTER_MODE_WP);
+	int r = watch_pages(f, addr, len, UFFDIO_REGISTER_MODE_WP);
 
 	if (r)
 		return r;
 	r = protect(f, addr, len, true);
 	if (r)
-		unwatch(f, addr, len);
+		unwatch_pages(f, addr, len);
 	return r;
 }
 
 void freeze_allow(struct freeze *f, void *addr, size_t len)
 {
 	protect(f, addr, len, false);
-	unwatch(f, addr, len);
+	unwatch_pages(f, addr, len);
 }
 
 void freeze_wake(struct freeze *f, void *addr, size_t len)

@@ -72,7 +72,8 @@ struct request {
 	struct mapped_areas mapped;
 };
 
-static int refuse(const struct request *q, const struct maps_area *area, int err, const char *why)
+static int refuse_area(const struct request *q, const struct maps_area *area, int err,
+		       const char *why)
 {
 	return reason_fail(err, "%s: the memory at 0x%lx %s", q->call, (unsigned long)area->start,
 			   why);
@@ -87,11 +88,11 @@ static int check_areas(const struct request *q)
 		const struct maps_area *area = &q->mapped.range.at[i];
 
 		if (area->kind == MAPS_KERNEL)
-			return refuse(q, area, -EFAULT, "belongs to the kernel");
+			return refuse_area(q, area, -EFAULT, "belongs to the kernel");
 		if (!(area->prot & PROT_READ))
-			return refuse(q, area, -EFAULT, "is not readable");
+			return refuse_area(q, area, -EFAULT, "is not readable");
 		if (q->write && !(area->prot & PROT_WRITE))
-			return refuse(q, area, -EACCES, "is not writable");
+			return refuse_area(q, area, -EACCES, "is not writable");
 	}
 	return 0;
 }
@@ -132,8 +133,8 @@ static int check_adoptable(const struct request *q)
 		const struct maps_area *area = &q->mapped.range.at[i];
 
 		if (area->kind == MAPS_DEVICE)
-			return refuse(q, area, -EOPNOTSUPP,
-				      "is of a device or a ring of the kernel");
+			return refuse_area(q, area, -EOPNOTSUPP,
+					   "is of a device or a ring of the kernel");
 		if (area->kind == MAPS_ANON || mapped_area_is_ours(&own.file, area) ||
 		    (area->kind == MAPS_FILE && q->alone) || obstacle)
 			continue;
@@ -327,7 +328,7 @@ static int leave(const struct request *q, int obstacle, struct own_memory *m)
 	return 0;
 }
 
-static int find(struct request *q, uintptr_t page, struct own_memory *m)
+static int find_rung(struct request *q, uintptr_t page, struct own_memory *m)
 {
 	int r;
 
@@ -374,7 +375,7 @@ int own_memory_get(const char *call, const void *addr, size_t len, const struct 
 	q.end = (uintptr_t)checked_round_up(at + len, page);
 	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&own.lock);
-	r = find(&q, (uintptr_t)page, &m);
+	r = find_rung(&q, (uintptr_t)page, &m);
 	mapped_areas_free(&q.mapped);
 	pthread_mutex_unlock(&own.lock);
 	if (r == 0)

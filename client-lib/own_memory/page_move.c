@@ -68,7 +68,8 @@ static int copy_touched(const struct page_move *m, const char *p, size_t len, ui
 	return r;
 }
 
-static int copy_in(const struct page_move *m, const void *p, size_t len, uint64_t offset, bool all)
+static int copy_to_file(const struct page_move *m, const void *p, size_t len, uint64_t offset,
+			bool all)
 {
 	if (all || m->pagemap < 0)
 		return sparse_write(m->file, offset, p, len);
@@ -106,7 +107,7 @@ static int freeze_in(const struct page_move *m, void *addr, size_t len, int prot
 
 	if (r)
 		return r;
-	r = copy_in(m, pages, len, offset, false);
+	r = copy_to_file(m, pages, len, offset, false);
 	if (r == 0)
 		r = map_file(m, addr, len, prot, offset);
 	if (r == 0)
@@ -127,7 +128,7 @@ int page_move_in(const struct page_move *m, const struct maps_area *area, uint64
 			r = freeze_in(m, (void *)at, n, area->prot, offset);
 			continue;
 		}
-		r = copy_in(m, (void *)at, n, offset, area->kind == MAPS_FILE);
+		r = copy_to_file(m, (void *)at, n, offset, area->kind == MAPS_FILE);
 		if (r == 0)
 			r = map_file(m, (void *)at, n, area->prot, offset);
 	}
@@ -135,7 +136,7 @@ int page_move_in(const struct page_move *m, const struct maps_area *area, uint64
 }
 
 /* Copies the data of [offset, offset + len) of the file to fresh pages. */
-static int copy_out(const struct page_move *m, char *to, size_t len, uint64_t offset)
+static int copy_from_file(const struct page_move *m, char *to, size_t len, uint64_t offset)
 {
 	const uint64_t begin = offset, limit = offset + len;
 	uint64_t end = limit;
@@ -156,7 +157,7 @@ static int move_out_alone(const struct page_move *m, void *addr, size_t len, int
 
 	if (r)
 		return r;
-	r = copy_out(m, addr, len, offset);
+	r = copy_from_file(m, addr, len, offset);
 	if (r == 0 && prot != (PROT_READ | PROT_WRITE) && mprotect(addr, len, prot) < 0)
 		r = -errno;
 	if (r)
@@ -171,7 +172,7 @@ static int move_out(const struct page_move *m, void *addr, size_t len, int prot,
 
 	if (r)
 		return r;
-	r = copy_out(m, spare, len, offset);
+	r = copy_from_file(m, spare, len, offset);
 	if (r == 0 && prot != (PROT_READ | PROT_WRITE) && mprotect(spare, len, prot) < 0)
 		r = -errno;
 	if (r == 0)

@@ -12,7 +12,7 @@ void page_refs_deinit(struct page_refs *p)
 }
 
 /* The number of steps at or before `at`. */
-static size_t find(const struct page_refs *p, uint64_t at)
+static size_t steps_until(const struct page_refs *p, uint64_t at)
 {
 	size_t low = 0, high = p->count;
 
@@ -29,15 +29,15 @@ static size_t find(const struct page_refs *p, uint64_t at)
 
 static uint32_t refs_at(const struct page_refs *p, uint64_t at)
 {
-	size_t i = find(p, at);
+	size_t i = steps_until(p, at);
 
 	return i ? p->steps[i - 1].refs : 0;
 }
 
 /* The index of the step at `at`, which is made if there is none. There is room for it. */
-static size_t split(struct page_refs *p, uint64_t at)
+static size_t split_at(struct page_refs *p, uint64_t at)
 {
-	size_t i = find(p, at);
+	size_t i = steps_until(p, at);
 	struct page_step step = {at, refs_at(p, at)};
 
 	if (i && p->steps[i - 1].at == at)
@@ -49,7 +49,7 @@ static size_t split(struct page_refs *p, uint64_t at)
 }
 
 /* Removes the step at index i if it changes nothing. */
-static void join(struct page_refs *p, size_t i)
+static void join_at(struct page_refs *p, size_t i)
 {
 	uint32_t before = i ? p->steps[i - 1].refs : 0;
 
@@ -61,16 +61,16 @@ static void join(struct page_refs *p, size_t i)
 
 static void change(struct page_refs *p, uint64_t start, uint64_t end, uint32_t by)
 {
-	size_t first = split(p, start), last = split(p, end);
+	size_t first = split_at(p, start), last = split_at(p, end);
 
 	for (size_t i = first; i < last; i++)
 		p->steps[i].refs += by;
-	join(p, last);
-	join(p, first);
+	join_at(p, last);
+	join_at(p, first);
 }
 
 /* Dropping must not fail, so there is room for the two steps that it may split off. */
-static int reserve(struct page_refs *p, size_t ranges)
+static int reserve_steps(struct page_refs *p, size_t ranges)
 {
 	size_t need = 2 * ranges + 2;
 	struct page_step *steps;
@@ -87,7 +87,7 @@ static int reserve(struct page_refs *p, size_t ranges)
 
 int page_refs_add(struct page_refs *p, uint64_t start, uint64_t end)
 {
-	int r = reserve(p, p->ranges + 1);
+	int r = reserve_steps(p, p->ranges + 1);
 
 	if (r)
 		return r;
@@ -105,7 +105,7 @@ void page_refs_drop(struct page_refs *p, uint64_t start, uint64_t end)
 bool page_refs_unused(const struct page_refs *p, uint64_t from, uint64_t end, uint64_t *ret_start,
 		      uint64_t *ret_end)
 {
-	size_t i = find(p, from);
+	size_t i = steps_until(p, from);
 
 	if (i && p->steps[i - 1].refs) {
 		while (i < p->count && p->steps[i].refs)
@@ -128,7 +128,7 @@ bool page_refs_any(const struct page_refs *p, uint64_t start, uint64_t end)
 
 uint64_t page_refs_before(const struct page_refs *p, uint64_t at)
 {
-	size_t i = at ? find(p, at - 1) : 0; /* the steps before `at` */
+	size_t i = at ? steps_until(p, at - 1) : 0; /* the steps before `at` */
 
 	if (i == 0)
 		return 0;
