@@ -2,7 +2,8 @@
 /*
  * The protocol errors: name, sentence, and the Terminate for the peer (layer, error type, error
  * code of RFC 5040 4.8, RFC 5041 7.2, RFC 6581 8, RFC 7306 8). proto/ddp/perr.h makes an enum of
- * it. Errors that differ only for this side are one Terminate: the first of them is the peer's.
+ * it. Several errors may have the same Terminate: then the first of them is what the peer's
+ * Terminate means.
  */
 #ifndef UTIL_PERR_TABLE_H
 #define UTIL_PERR_TABLE_H
@@ -40,14 +41,14 @@
 	X(TOO_LONG, 1, 2, 0x05, "untagged segment: message is longer than its buffer")             \
 	X(UNTAGGED_VERSION, 1, 2, 0x06, "untagged segment: DDP version is not 1")                  \
 	X(ENH_LOCAL, 2, 0, 0x05, "local error during session establishment")                       \
-	X(ENH_IRD, 2, 0, 0x06, "insufficient IRD for the Reads that the peer asks for")            \
+	X(ENH_IRD, 2, 0, 0x06, "insufficient IRD for the Reads that the peer requests")            \
 	X(ENH_RTR, 2, 0, 0x07, "no ready-to-receive message that both sides support")              \
 	X(LLP_LOST, 2, 0, 0x00, "the association was lost")                                        \
 	X(BAD_RECEIVE, 1, 2, 0x02,                                                                 \
 	  "untagged segment: the receives posted for the message were invalid")                    \
 	X(HOLD_FULL, 1, 0, 0x00,                                                                   \
-	  "more segments arrived ahead of their turn than the queue pair has room for")            \
+	  "more segments arrived out of order than the queue pair has room for")                   \
 	X(AGENT, 0, 0, 0x00,                                                                       \
-	  "the program did not copy the memory of the request in time, or could not")
+	  "the program did not copy the memory that the request names, or not in time")
 
 #endif

@@ -21,7 +21,7 @@ enum wc_status_kind {
 	X(LOC_LEN_ERR, LOCAL, "length error", "the length", "is out of range")                     \
 	X(LOC_OP_ERR, LOCAL, "operation error", "the opcode or the flags", "are unknown")          \
 	X(LOC_SGE_ERR, LOCAL, "sge count error", "num_sge", "is out of range")                     \
-	X(LOC_KEY_ERR, KEY, "lkey error", "the lkey", "is no region")                              \
+	X(LOC_KEY_ERR, KEY, "lkey error", "the lkey", "does not name a region")                    \
 	X(LOC_PD_ERR, KEY, "domain error", "the lkey", "belongs to another protection domain")     \
 	X(LOC_ACCESS_ERR, KEY, "access error", "the lkey", "lacks DDP_ACCESS_LOCAL_WRITE")         \
 	X(LOC_BOUNDS_ERR, RANGE, "bounds error", "the local range", "is outside the region")       \

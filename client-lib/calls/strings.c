@@ -85,34 +85,34 @@ struct cause {
 /* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2, RFC 7306 8, RFC 6581 9). A row for each one of
  * PERR_TABLE. */
 static const struct cause terms[] = {
-	{0x0100, WC_STATUS_KEY, "is no region of the peer"},
+	{0x0100, WC_STATUS_KEY, "does not name a region of the peer"},
 	{0x0101, WC_STATUS_RANGE, "is outside the region"},
 	{0x0102, WC_STATUS_KEY, "does not permit reads or atomics"},
 	{0x0103, WC_STATUS_KEY, "belongs to another stream or domain"},
-	{0x0104, WC_STATUS_RANGE, "passes 2^64"},
+	{0x0104, WC_STATUS_RANGE, "exceeds 2^64"},
 	{0x0109, WC_STATUS_KEY, "of another stream or domain cannot be invalidated"},
-	{0x0205, WC_STATUS_PLAIN, "that version of RDMAP is not supported"},
+	{0x0205, WC_STATUS_PLAIN, "this version of RDMAP is not supported"},
 	{0x0206, WC_STATUS_PLAIN, "the RDMAP opcode was not expected"},
 	{0x0207, WC_STATUS_PLAIN,
 	 "this stream cannot continue, or the target of an atomic is not aligned"},
 	{0x0209, WC_STATUS_KEY, "cannot be invalidated"},
 	{0x02ff, WC_STATUS_PLAIN, "the RDMAP message has the wrong length"},
 	{0x1000, WC_STATUS_PLAIN, "DDP cannot continue"},
-	{0x1100, WC_STATUS_KEY, "is no region of the peer, or does not permit writes"},
+	{0x1100, WC_STATUS_KEY, "does not name a region of the peer, or does not permit writes"},
 	{0x1101, WC_STATUS_RANGE, "is outside the region"},
 	{0x1102, WC_STATUS_KEY, "belongs to another stream or domain"},
-	{0x1103, WC_STATUS_RANGE, "passes 2^64"},
-	{0x1104, WC_STATUS_PLAIN, "that version of DDP is not supported"},
-	{0x1201, WC_STATUS_PLAIN, "there is no such queue"},
+	{0x1103, WC_STATUS_RANGE, "exceeds 2^64"},
+	{0x1104, WC_STATUS_PLAIN, "this version of DDP is not supported"},
+	{0x1201, WC_STATUS_PLAIN, "the queue does not exist"},
 	{0x1202, WC_STATUS_PLAIN, "no receive was posted for the message"},
 	{0x1203, WC_STATUS_PLAIN, "the message number is out of range"},
 	{0x1204, WC_STATUS_PLAIN, "the message offset is wrong"},
 	{0x1205, WC_STATUS_PLAIN, "the message is longer than the receive that was posted for it"},
-	{0x1206, WC_STATUS_PLAIN, "that version of DDP is not supported"},
+	{0x1206, WC_STATUS_PLAIN, "this version of DDP is not supported"},
 	{0x2000, WC_STATUS_PLAIN, "the association was lost"},
 	{0x2005, WC_STATUS_PLAIN, "the session could not be established"},
 	{0x2006, WC_STATUS_PLAIN, "more inbound Reads were requested than are supported"},
-	{0x2007, WC_STATUS_PLAIN, "both sides have no ready-to-receive message in common"},
+	{0x2007, WC_STATUS_PLAIN, "no ready-to-receive message is supported by both sides"},
 };
 
 /* What a status means, indexed by it. */
@@ -126,7 +126,8 @@ static const struct cause causes[] = {
 
 /* The text of LOCAL_INV, where it differs. */
 static const struct cause invalidations[] = {
-	{DDP_WC_LOC_KEY_ERR, WC_STATUS_KEY, "is neither a window nor a region, or no longer valid"},
+	{DDP_WC_LOC_KEY_ERR, WC_STATUS_KEY,
+	 "is neither a window nor a region, or is no longer valid"},
 	{DDP_WC_LOC_PD_ERR, WC_STATUS_KEY, "does not belong to this QP"},
 };
 

@@ -42,7 +42,7 @@ Test(strings, faults_of_this_side_name_the_lkey)
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_LOC_KEY_ERR,
 						 .opcode = DDP_WC_SEND,
 						 .err_stag = 0xff}),
-			 "Send failed on this side: lkey 0x000000ff is no region");
+			 "Send failed on this side: lkey 0x000000ff does not name a region");
 	cr_assert_str_eq(explain((struct ddp_wc){.status = DDP_WC_LOC_SGE_ERR}),
 			 "Send failed on this side: num_sge is out of range");
 }

@@ -88,7 +88,7 @@ Test(explain, each_status_of_a_completion_is_found_by_its_name_and_by_its_number
 	}
 	cr_expect_str_eq(explained("ddp_wc_flush_err", "name"), "FLUSH_ERR");
 	cr_expect_str_eq(explained("FLUSH_ERR", "text"), "the session ended first");
-	cr_expect_str_eq(explained("LOC_KEY_ERR", "text"), "the lkey is no region");
+	cr_expect_str_eq(explained("LOC_KEY_ERR", "text"), "the lkey does not name a region");
 }
 
 Test(explain, a_status_has_no_layer_and_no_term)
