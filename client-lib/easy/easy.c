@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "client-lib/easy/easy_clock.h"
+#include "client-lib/base/deadline.h"
 #include "client-lib/easy/easy_memory.h"
 #include "client-lib/easy/easy_work.h"
 #include "util/limit_text.h"
@@ -104,7 +104,7 @@ static bool is_over(const struct easy_end *end)
 
 int ddp_easy_close(struct ddp_easy *e, int timeout_ms)
 {
-	uint64_t deadline = easy_clock_end(timeout_ms);
+	uint64_t deadline = deadline_in(timeout_ms);
 	int r = 0;
 
 	if (!e)
@@ -247,7 +247,7 @@ static int request(struct ddp_easy *e, const char *node, uint16_t port, int time
 
 int ddp_easy_connect(struct ddp_easy *e, const char *node, uint16_t port, int timeout_ms)
 {
-	uint64_t deadline = easy_clock_end(timeout_ms);
+	uint64_t deadline = deadline_in(timeout_ms);
 	int r;
 
 	if (e->state == EASY_BROKEN)
@@ -268,7 +268,7 @@ int ddp_easy_connect(struct ddp_easy *e, const char *node, uint16_t port, int ti
 
 int ddp_easy_wait(struct ddp_easy *e, int timeout_ms)
 {
-	uint64_t deadline = easy_clock_end(timeout_ms);
+	uint64_t deadline = deadline_in(timeout_ms);
 	int r = 0;
 
 	if (e->state == EASY_CONNECTING)
@@ -419,7 +419,7 @@ static int finish_pending(struct ddp_easy *listener, struct ddp_easy **ret, uint
 
 int ddp_easy_accept(struct ddp_easy *listener, struct ddp_easy **ret, int timeout_ms)
 {
-	uint64_t deadline = easy_clock_end(timeout_ms), rings;
+	uint64_t deadline = deadline_in(timeout_ms), rings;
 	int r = 0;
 
 	if (listener->state != EASY_LISTENING)

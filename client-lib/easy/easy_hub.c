@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client-lib/easy/easy_clock.h"
+#include "client-lib/base/deadline.h"
 
 /* ---- the context ---- */
 
@@ -173,7 +173,7 @@ static bool follow(struct easy_hub *hub, uint64_t deadline)
 		pthread_cond_wait(&hub->changed, &hub->lock);
 		return true;
 	}
-	if (easy_clock_left(deadline) == 0)
+	if (deadline_left(deadline) == 0)
 		return false;
 	until = (struct timespec){
 		.tv_sec = (time_t)(deadline / 1000),
@@ -191,7 +191,7 @@ static int lead(struct easy_hub *hub, uint64_t deadline)
 
 	hub->reading = true;
 	pthread_mutex_unlock(&hub->lock);
-	r = ddp_get_cm_event(hub->ctx, &ev, easy_clock_left(deadline));
+	r = ddp_get_cm_event(hub->ctx, &ev, deadline_left(deadline));
 	pthread_mutex_lock(&hub->lock);
 	hub->reading = false;
 	if (r == 0)
@@ -254,7 +254,7 @@ static void destroy(struct easy_hub *hub, struct ddp_id *id)
 		pthread_mutex_unlock(&hub->lock);
 		if (r != -EBUSY)
 			return;
-		if (easy_hub_wait(hub, &nobody, never, easy_clock_end(1)) != -ETIMEDOUT)
+		if (easy_hub_wait(hub, &nobody, never, deadline_in(1)) != -ETIMEDOUT)
 			return; /* the daemon has ended: ddp_close() frees what is left */
 	}
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-lib/easy/easy_clock.h"
+#include "client-lib/base/deadline.h"
 
 enum {
 	SEND_SLOTS = EASY_SENDS + EASY_CONTROL,
@@ -80,7 +80,7 @@ static bool is_over(const struct easy_end *end)
 /* The receives were flushed: asks the event why. Afterwards nobody changes the end any more. */
 static int learn_reason(struct ddp_easy *e)
 {
-	int r = easy_hub_wait(e->hub, &e->end, is_over, easy_clock_end(REASON_MS));
+	int r = easy_hub_wait(e->hub, &e->end, is_over, deadline_in(REASON_MS));
 
 	if (r < 0)
 		return easy_link_break(e, -ECONNRESET, "the connection has ended");
@@ -225,10 +225,10 @@ static int completed(struct ddp_easy *e, const struct ddp_wc *wc)
 
 /* Takes completions, and waits for the first. -ETIMEDOUT: there are none. Those behind a broken
  * message are dropped. */
-static int take_completions(struct ddp_easy *e, uint64_t deadline)
+static int take_finished_work(struct ddp_easy *e, uint64_t deadline)
 {
 	struct ddp_wc wc[BATCH];
-	int n = ddp_wait_cq(e->cq, BATCH, wc, easy_clock_left(deadline));
+	int n = ddp_wait_cq(e->cq, BATCH, wc, deadline_left(deadline));
 
 	if (n < 0)
 		return easy_link_break(e, n, "%s", ddp_last_reason());
@@ -243,7 +243,7 @@ int easy_link_look(struct ddp_easy *e)
 	int r = 0;
 
 	while (r == 0 && e->state == EASY_CONNECTED && !e->flushed)
-		r = take_completions(e, easy_clock_end(0));
+		r = take_finished_work(e, deadline_in(0));
 	return r == -ETIMEDOUT ? 0 : r;
 }
 
@@ -258,7 +258,7 @@ int easy_link_wait(struct ddp_easy *e, bool (*holds)(const struct ddp_easy *e), 
 			return easy_link_check(e);
 		if (e->flushed)
 			return learn_reason(e);
-		r = take_completions(e, deadline);
+		r = take_finished_work(e, deadline);
 	}
 	return r;
 }

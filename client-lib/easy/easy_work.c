@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "client-lib/easy/easy_clock.h"
+#include "client-lib/base/deadline.h"
 #include "client-lib/easy/easy_memory.h"
 
 static int late(struct ddp_easy *e, int err, const char *what)
@@ -39,7 +39,7 @@ int ddp_easy_send(struct ddp_easy *e, const void *data, size_t length, int timeo
 	r = easy_link_look(e);
 	if (r < 0)
 		return r;
-	r = easy_link_wait(e, can_send, easy_clock_end(timeout_ms));
+	r = easy_link_wait(e, can_send, deadline_in(timeout_ms));
 	if (r == -ETIMEDOUT)
 		return late(e, r,
 			    e->credits ? "ddp_easy_send: earlier messages did not leave"
@@ -67,7 +67,7 @@ ssize_t ddp_easy_recv(struct ddp_easy *e, void *data, size_t length, int timeout
 
 	if (e->state != EASY_CONNECTED && !has_message(e))
 		return easy_link_check(e);
-	r = easy_link_wait(e, has_message, easy_clock_end(timeout_ms));
+	r = easy_link_wait(e, has_message, deadline_in(timeout_ms));
 	if (r == -ETIMEDOUT)
 		return late(e, r, "ddp_easy_recv: no message");
 	if (r < 0)
@@ -146,7 +146,7 @@ static int rdma(struct ddp_easy *e, struct ddp_send_wr *wr, const void *data, si
 	bool read = wr->opcode == DDP_WR_RDMA_READ;
 	unsigned right = read ? DDP_ACCESS_REMOTE_READ : DDP_ACCESS_REMOTE_WRITE;
 	const char *call = read ? "ddp_easy_read" : "ddp_easy_write";
-	uint64_t deadline = easy_clock_end(timeout_ms);
+	uint64_t deadline = deadline_in(timeout_ms);
 	struct ddp_sge sge;
 	int r = easy_link_check(e);
 

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "client-lib/own_memory/sparse.h"
 #include "client-lib/own_memory/mapped_areas.h"
+#include "client-lib/own_memory/sparse.h"
 
 struct fork_copy {
 	struct mapped_areas mapped; /* where the pages are mapped */

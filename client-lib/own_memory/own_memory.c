@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client-lib/own_memory/adopt.h"
-#include "client-lib/own_memory/fork_copy.h"
-#include "client-lib/own_memory/memfd_table.h"
-#include "client-lib/own_memory/adopted_ranges.h"
 #include "client-lib/base/reason.h"
+#include "client-lib/own_memory/adopt.h"
+#include "client-lib/own_memory/adopted_ranges.h"
+#include "client-lib/own_memory/fork_copy.h"
 #include "client-lib/own_memory/mapped_areas.h"
+#include "client-lib/own_memory/memfd_table.h"
 #include "client-lib/own_memory/threads.h"
 #include "ipc/rung.h"
 #include "util/checked.h"

@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "client-lib/own_memory/freeze.h"
 #include "client-lib/base/maps.h"
+#include "client-lib/own_memory/freeze.h"
 #include "client-lib/own_memory/sparse.h"
 
 struct page_move {
