@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel's routing tables say about the way to an address. Unlike IP_MTU, they know
- * nothing of ICMP messages, which anybody can forge who knows our addresses and UDP port.
+ * The route to an address, from the kernel's routing tables. Unlike IP_MTU, they do not follow ICMP
+ * messages, which anybody who knows our addresses and UDP port can forge.
  */
 #ifndef LLP_FIB_H
 #define LLP_FIB_H

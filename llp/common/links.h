@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The network interfaces of this host: whether our addresses can be used, and when to look again.
- */
+/* The network interfaces of this host: whether one with our addresses is up, and notices of
+ * changes. */
 #ifndef LLP_LINKS_H
 #define LLP_LINKS_H
 
@@ -17,7 +17,7 @@ void links_drain(int fd);
 /*
  * True if an interface with one of the n addresses is up and has its carrier. A wildcard stands for
  * the addresses of all interfaces except loopback; a host without such an interface serves itself,
- * and counts as up. True as well if the system does not tell.
+ * and counts as up. True as well if the system cannot list its interfaces.
  */
 bool links_up(const struct sockaddr_storage *addrs, unsigned n);
 

@@ -82,7 +82,7 @@ struct llp_events {
 	 * what: the rest of a sentence that begins with the path: "does not answer any more". May
 	 * be NULL. */
 	void (*path)(void *user, const struct llp_path *p, const char *what);
-	/* max_message of llp_info() changed. May be NULL; `kernel` does not tell. */
+	/* max_message of llp_info() changed. May be NULL; `kernel` does not report it. */
 	void (*resized)(void *user);
 	/* All but the `unacked` youngest messages have been acknowledged. Only after
 	 * llp_report_acks(). May be NULL. */
@@ -129,8 +129,8 @@ struct llp_info {
 	uint32_t mtu;         /* of the path */
 	uint32_t srtt_us, rto_ms, cwnd, peer_rwnd, unacked;
 	uint64_t retransmits; /* DATA chunks sent again */
-	bool acks; /* llp_report_acks() has an effect, or acked() comes in each turn; else messages
-		      of others may delay acked() without end */
+	bool acks; /* llp_report_acks() has an effect, or acked() is called in each turn; else
+		      messages of other sessions may delay acked() without limit */
 };
 
 /* Counters of a transport. */
@@ -141,7 +141,7 @@ struct llp_stats {
 	uint64_t unknown;     /* packets of peers without association */
 	uint64_t over_budget; /* packets of such peers, and handshakes, beyond the rate for all */
 	uint64_t over_share;  /* the same, beyond the share of their network */
-	uint64_t refused;     /* associations that came in: too many, or no memory */
+	uint64_t refused;     /* incoming associations: too many, or no memory */
 	uint64_t unanswered;  /* packets whose answer had no room */
 	uint64_t memory;      /* bytes of associations and their data */
 };
@@ -149,15 +149,15 @@ struct llp_stats {
 /* A packet that a transport sent or received: SCTP's common header and chunks. */
 struct llp_packet {
 	struct sockaddr_storage local, remote; /* with UDP ports; local: as it was bound */
-	bool out;                              /* false: it came in */
+	bool out;                              /* false: it was received */
 	unsigned n;
 	const struct span *part;
 };
 
-/* Who sees packets. */
+/* A function that sees packets. */
 struct llp_tap {
 	/* Called for each packet, before it is processed or after it was handed to the kernel. The
-	 * packet is valid until fn returns. fn calls nothing of the transport. */
+	 * packet is valid until fn returns. fn must not call the transport. */
 	void (*fn)(void *arg, const struct llp_packet *p);
 	void *arg;
 	const struct llp_conn *only; /* packets of this association alone; NULL: all */
@@ -198,7 +198,7 @@ struct llp *llp_close(struct llp *t);
 /* Descriptors to poll for input; returns how many, at most LLP_MAX_FDS. */
 unsigned llp_fds(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 
-/* Reads what has arrived, within a budget of packets. True if there was anything. */
+/* Reads packets, as many as the budget says. True if there were some. */
 bool llp_input(struct llp *t, unsigned budget);
 
 /* Runs timers. now_ms: monotonic milliseconds. */
@@ -220,9 +220,9 @@ struct llp_addrs {
 
 /*
  * Accepts associations at an SCTP port. at: no address: at each local address, and an association
- * has the one address it came to; one address; or several, and each association has them all.
- * 0 or -errno: EADDRINUSE; EADDRNOTAVAIL: not an address of this transport; EOPNOTSUPP: several
- * addresses, but the transport has one path.
+ * has only the address that the peer called; one address; or several, and each association has them
+ * all. 0 or -errno: EADDRINUSE; EADDRNOTAVAIL: not an address of this transport; EOPNOTSUPP:
+ * several addresses, but the transport has one path.
  */
 int llp_listen_at(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
 		  struct llp_listener **ret);
@@ -245,8 +245,8 @@ int llp_send(struct llp_conn *c, const struct llp_msg *m);
 int llp_recv(struct llp_conn *c, struct llp_msg *ret);
 
 /* The longest message that fits into the packet that the transport is filling; max_message if it
- * has none. Parts of long messages that are as long fill packets. LLP_ROOM_UNKNOWN: the transport
- * cannot tell. */
+ * has none. Parts of long messages that have this length fill packets. LLP_ROOM_UNKNOWN: the
+ * transport does not know. */
 uint32_t llp_room(const struct llp_conn *c);
 
 /* Makes the upcall progress() from now on, if the transport can. */
@@ -266,9 +266,9 @@ bool llp_has_paths(const struct llp *t);
 /* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 
-/* Has the tap see packets from now on, instead of the former tap; NULL: nobody does. Copied; `only`
- * may end before. 0; -EOPNOTSUPP: the transport sees no packets, or `only` is
- * of another one; -ENOTCONN: `only` is not up. */
+/* Replaces the tap, which is copied; NULL removes it. `only` may end while it is tapped. 0;
+ * -EOPNOTSUPP: the transport cannot see packets, or `only` is of another one; -ENOTCONN: `only` is
+ * not up. */
 int llp_set_tap(struct llp *t, const struct llp_tap *tap);
 
 /* Ends the association once everything sent is acknowledged; down() follows. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the transports `user` and `kernel` have in common: the record of an association, its
- * deadline, local addresses, time. Private to user*.c and kernel*.c. The order of upcalls
- * (struct llp_sctp_ops, llp_sctp_dispatch()) and messages in fragments are here for `kernel` alone:
- * below `user`, the core in sctp/ does that.
+ * The common part of the transports `user` and `kernel`: the record of an association, its
+ * deadline, local addresses, time. Private to user*.c and kernel*.c. The order of upcalls (struct
+ * llp_sctp_ops, llp_sctp_dispatch()) and messages in fragments are here for `kernel` alone: below
+ * `user`, the core in sctp/ does that.
  */
 #ifndef LLP_SCTP_H
 #define LLP_SCTP_H
@@ -34,7 +34,7 @@ struct llp_sctp_conn {
 	struct list ready;      /* in the transport's `ready`: an upcall may be due */
 	struct list connecting; /* in the transport's `connecting`, in the order of deadlines */
 	enum llp_sctp_state state;
-	bool passive; /* came in through a listener */
+	bool passive; /* accepted by a listener */
 	bool acked;   /* an event reported that everything is acknowledged */
 	bool ended;   /* `err` and `reason` are to be reported */
 	int err;
@@ -47,14 +47,14 @@ struct llp_sctp_conn {
 	bool part_whole; /* it is complete and was handed out */
 };
 
-/* What only the transport can do. */
+/* Functions of the transport. */
 struct llp_sctp_ops {
 	/* Reads the first events of an association that is not up: the state becomes UP if they
 	 * have the right indication, or the association ends. Also called when it has ended. */
 	void (*verify)(struct llp_sctp_conn *c);
-	/* It is up: finds out what it can carry. May end it. */
+	/* It is up: measures how many streams and which messages it takes. May end it. */
 	void (*prepare)(struct llp_sctp_conn *c);
-	/* The listener through which it came, or NULL if that is closed. */
+	/* The listener that accepted it, or NULL if that is closed. */
 	struct llp_listener *(*listener)(const struct llp_sctp_conn *c);
 	/* Makes the upcalls of an association that is up. */
 	void (*serve)(struct llp_sctp_conn *c);
@@ -106,7 +106,7 @@ void llp_sctp_add(struct llp_sctp *t, struct llp_sctp_conn *c);
 /* Removes it from all lists; the caller frees it. */
 void llp_sctp_remove(struct llp_sctp_conn *c);
 
-/* Starts the deadline for coming up. */
+/* Starts the deadline for its set-up. */
 void llp_sctp_connecting(struct llp_sctp_conn *c);
 
 /* Takes one association whose deadline has passed off the list; NULL: none. */
@@ -149,7 +149,7 @@ static inline struct llp_sctp *llp_sctp_of(const struct llp_sctp_conn *c)
 
 enum llp_sctp_pulled { LLP_SCTP_DATA, LLP_SCTP_EVENT, LLP_SCTP_NOTHING };
 
-/* What llp_send() checks before it looks for room. */
+/* The checks of llp_send() before it looks for room. */
 int llp_sctp_check_send(const struct llp_sctp_conn *c, const struct llp_msg *m);
 
 /* Appends a fragment. DATA: the message is complete and in *ret until llp_sctp_drop_part(). EVENT:

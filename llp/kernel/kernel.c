@@ -176,7 +176,7 @@ static unsigned kernel_fds(const struct llp *llp, int ret_fds[LLP_MAX_FDS])
 	return 1;
 }
 
-/* Nothing is freed here: later events of the batch may refer to it. */
+/* Frees no record: later events of the batch may refer to it. */
 static void note_event(struct kernel *t, struct kernel_watch *w, uint32_t events)
 {
 	struct kernel_conn *c;

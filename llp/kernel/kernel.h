@@ -25,7 +25,7 @@ enum {
 	KERNEL_PATH_EVENTS = 16,      /* that wait to be reported */
 };
 
-/* What a descriptor in the epoll set belongs to. */
+/* The owner of a descriptor in the epoll set. */
 struct kernel_watch {
 	int fd;
 	bool listening;
@@ -86,7 +86,7 @@ struct kernel_conn {
 	uint32_t watching;       /* events of epoll */
 	bool readable, writable; /* epoll reported it */
 	unsigned rx_left;        /* batches that may still be read in this turn */
-	bool drained;            /* the socket had nothing more */
+	bool drained;            /* the socket was empty */
 	bool eof;                /* the peer has begun to shut down */
 	struct list used;        /* in kernel.used: there was traffic since it was last measured */
 	int sock_err;            /* the socket's error, which can be read only once; 0: none yet */
@@ -181,22 +181,23 @@ struct kernel_conn *kernel_conn_new(struct kernel *t, int fd);
 /* llp_sctp_ops.release */
 void kernel_conn_release(struct llp_sctp_conn *sc);
 
-/* Forgets what was read for it. */
+/* Drops the messages that were read for it. */
 void kernel_conn_drop_input(struct kernel_conn *c);
 
 /* There is traffic: it is measured next time. */
 void kernel_conn_use(struct kernel_conn *c);
 
-/* Queries its counters, and adds to *st what they grew by since the last query. */
+/* Queries its counters, and adds their increase since the last query to *st. */
 void kernel_conn_count(struct kernel_conn *c, struct llp_stats *st);
 
-/* Queries what an association that is up can carry; false: it does not exist any more. */
+/* Queries streams, message size and window of an association that is up; false: it does not exist
+ * any more. */
 bool kernel_conn_measure(struct kernel_conn *c);
 
 /* Has epoll watch the socket for input, and for room if `writable`. */
 void kernel_conn_watch(struct kernel_conn *c, bool writable);
 
-/* Ends associations that take too long to come up. */
+/* Ends associations whose set-up takes too long. */
 void kernel_conn_expire(struct kernel *t);
 
 /* ---- kernel_upcall.c ---- */
@@ -215,7 +216,7 @@ int kernel_listen(struct llp *llp, const struct llp_addrs *at, uint16_t port, vo
 		  struct llp_listener **ret);
 void kernel_unlisten(struct llp_listener *l);
 
-/* Accepts associations that came up; they are announced once their indication is verified. */
+/* Accepts associations that are up; they are announced once their indication is verified. */
 void kernel_listener_accept(struct kernel *t, struct kernel_listening *s);
 
 /* Watches listening sockets again that were paused for lack of descriptors. */
@@ -266,7 +267,7 @@ int kernel_set_primary(struct llp_conn *lc, const struct sockaddr_storage *remot
 /* How many addresses the peer has. */
 unsigned kernel_path_count(int fd);
 
-/* Queues the report of a path's change (spc_state), and reports what is queued. */
+/* Queues the report of a path's change (spc_state); makes the queued reports. */
 void kernel_path_changed(struct kernel_conn *c, const struct sockaddr_storage *remote, int change);
 void kernel_path_report(struct kernel_conn *c);
 

@@ -182,7 +182,7 @@ static int open_to(const struct kernel *t, const struct llp_addrs *peer, uint16_
 }
 
 /* Always from a free port. After both ends had connected from the ports that they listen on,
- * neither could know which streams are its own: Linux does not tell the verification tags. */
+ * neither could know which streams are its own: Linux does not report the verification tags. */
 int kernel_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 		   const struct llp_addrs *from, uint16_t own_port, void *user,
 		   struct llp_conn **ret)

@@ -192,7 +192,7 @@ static struct kernel_listener *listener_of(const struct kernel *t, const struct 
 	return l ? l : find_listener(t, &(struct llp_addrs){NULL, 0}, s->port);
 }
 
-/* No descriptor is left for an association that came in. */
+/* No descriptor is left for an incoming association. */
 static void pause_accept(struct kernel *t, struct kernel_listening *s)
 {
 	if (watch_socket(t, s, EPOLL_CTL_MOD, 0))

@@ -78,7 +78,7 @@ static size_t aligned(size_t len)
 	return (len + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
 }
 
-/* Copies what the reader has left in the shared batch. */
+/* Copies the messages that the reader has left in the shared batch. */
 static void keep_rest(struct kernel_conn *c, const struct kernel_batch *b)
 {
 	size_t size = 0;
@@ -109,14 +109,14 @@ static void claim(struct kernel *t, struct kernel_conn *c)
 	t->reader = c;
 }
 
-/* An event with the reason should have come before. */
+/* An event with the reason should have preceded this error. */
 static bool end_on_error(struct kernel_conn *c, int err)
 {
-	llp_sctp_end(&c->sctp, err, "the association is gone: %s", strerror(err));
+	llp_sctp_end(&c->sctp, err, "the association was lost: %s", strerror(err));
 	return false;
 }
 
-/* The peer sends nothing more, but our data may still be in flight: an event reports the end of the
+/* The peer has shut down, but our data may still be in flight: an event reports the end of the
  * association. */
 static void end_of_input(struct kernel_conn *c)
 {
@@ -142,7 +142,7 @@ static bool note_error(struct kernel_conn *c, int err)
 	return true;
 }
 
-/* False if there was nothing, or the turn's budget is spent. */
+/* False if the socket is empty, or the turn's budget is spent. */
 static bool refill(struct kernel_conn *c)
 {
 	struct kernel *t = kernel_of(c);

@@ -10,11 +10,10 @@ enum {
 	RX_BATCHES = 4, /* of one association in a row */
 };
 
-/* ---- coming up ---- */
+/* ---- set-up ---- */
 
-/* Linux queues the indication together with COMM_UP. If anything else follows COMM_UP, or nothing,
- * the peer sent no indication. An incoming association is accepted or dropped on this first pass.
- */
+/* Linux queues the indication together with COMM_UP. If another event follows COMM_UP, or none, the
+ * peer sent no indication. An incoming association is accepted or dropped on this first pass. */
 static void verify(struct llp_sctp_conn *sc)
 {
 	struct kernel_conn *c = (struct kernel_conn *)sc;
@@ -58,7 +57,7 @@ static void prepare_conn(struct llp_sctp_conn *sc)
 	c->npaths = kernel_path_count(c->watch.fd);
 	kernel_sock_max_retrans(kernel_of(c), c->watch.fd, c->npaths);
 	if (kernel_tx_init(c) < 0)
-		llp_sctp_end(sc, ENOMEM, "no memory for its messages");
+		llp_sctp_end(sc, ENOMEM, "no memory for the messages of the association");
 }
 
 static struct llp_listener *listener(const struct llp_sctp_conn *sc)
@@ -101,7 +100,7 @@ static bool serve_output(struct kernel *t, struct kernel_conn *c)
 }
 
 /* The event may be older than the last message; another event follows then. If the association has
- * ended, unacknowledged data is lost, and nothing is reported. */
+ * ended, unacknowledged data is lost: then acked() is not called. */
 static bool serve_acked(struct kernel *t, struct kernel_conn *c)
 {
 	if (!c->sctp.acked)

@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct span) == sizeof(struct iovec) &&
 
 static void set_int(int fd, int level, int name, int value)
 {
-	/* The socket also works without. */
+	/* The socket works without this option as well. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
@@ -238,7 +238,7 @@ void udp_stats(const struct udp *u, struct udp_stats *ret)
 
 /* ---- sending ---- */
 
-/* How far a batch is. */
+/* How much of a batch is sent. */
 struct progress {
 	unsigned span; /* the next one */
 	uint32_t done; /* bytes */
@@ -268,7 +268,7 @@ static void fill_msg(struct msghdr *m, struct udp_batch *b, unsigned span, uint3
 	m->msg_iovlen = count_spans(b, span, len);
 }
 
-/* Packets of a batch often lie one behind the other, and the kernel takes time for each iovec. */
+/* Packets of a batch are often adjacent in memory, and the kernel takes time for each iovec. */
 static void join_spans(struct udp *u, struct msghdr *m)
 {
 	const struct iovec *from = m->msg_iov, *end = from + m->msg_iovlen;
@@ -362,7 +362,7 @@ static void send_apart(struct udp *u, struct udp_batch *b, struct progress *p, u
 	}
 }
 
-/* Has the kernel cut the message into packets. */
+/* Lets the kernel cut the message into packets. */
 static void add_segment_size(struct msghdr *m, struct control *ctl, uint32_t segment)
 {
 	uint16_t size = (uint16_t)segment;
@@ -421,7 +421,7 @@ static void send_all(struct udp *u, struct udp_batch *b, struct progress *p)
 		set_df(u->fd, u->v6, true);
 }
 
-/* Keeps what was not sent, as far as there is room. */
+/* Keeps the packets that were not sent, as far as there is room. */
 static void keep_unsent(struct udp *u, const struct udp_batch *b, const struct progress *p)
 {
 	uint32_t most = min_u32(WAITING / b->segment, MAX_SEGMENTS) * b->segment;

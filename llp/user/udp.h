@@ -63,11 +63,11 @@ uint32_t udp_rcvbuf(const struct udp *u);
 bool udp_can_gso(const struct udp *u);
 
 /* Sends a batch. The memory of the spans may be reused when it returns. Packets that the kernel
- * refuses are counted and dropped. Returns 0; -EMSGSIZE: some were longer than what the route
- * takes, and udp_errors() may have its MTU. */
+ * refuses are counted and dropped. Returns 0; -EMSGSIZE: some were longer than the route permits,
+ * and udp_errors() may have its MTU. */
 int udp_send(struct udp *u, struct udp_batch *b);
 
-/* Sends what waits, as far as the socket takes it. */
+/* Sends packets that wait, as many as the socket takes. */
 void udp_flush(struct udp *u);
 
 /* True if packets wait: call udp_flush() when the socket is writable. */
@@ -83,7 +83,7 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 
 enum udp_error_kind {
 	UDP_UNREACHABLE,      /* ICMP: network or host */
-	UDP_PORT_UNREACHABLE, /* ICMP: nothing listens on the port, or no such protocol */
+	UDP_PORT_UNREACHABLE, /* ICMP: port or protocol unreachable */
 	UDP_TOO_BIG,          /* ICMP: a packet was longer than the path MTU */
 	UDP_TOO_BIG_LOCAL,    /* it was longer than the MTU of our own route; no port, not quoted */
 };
@@ -104,11 +104,11 @@ void udp_errors(struct udp *u, udp_error_fn *fn, void *arg);
 
 struct sock_filter; /* linux/filter.h */
 
-/* The kernel runs this program on each packet before it is queued; it sees the UDP header first.
- * n 0: none any more. If the kernel refuses it, the former one stays. */
+/* The kernel runs this program on each packet before it is queued; it sees the UDP header first. n
+ * 0: removes it. If the kernel refuses it, the former one stays. */
 void udp_filter(struct udp *u, const struct sock_filter *f, unsigned short n);
 
-/* True if packets that nobody has read fill an eighth of the receive buffer. */
+/* True if unread packets fill an eighth of the receive buffer. */
 bool udp_crowded(const struct udp *u);
 
 /* Since it was opened. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an entry of a socket's error queue says. Private to udp*.c. */
+/* The meaning of an entry in a socket's error queue. Private to udp*.c. */
 #ifndef LLP_UDP_ERROR_H
 #define LLP_UDP_ERROR_H
 

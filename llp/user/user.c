@@ -69,11 +69,13 @@ static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret
 static int check_config(const struct llp_config *cfg, char *ret_reason, size_t len)
 {
 	if (cfg->udp_port == 0) {
-		snprintf(ret_reason, len, "UDP port 0: the peers have to know the port");
+		snprintf(ret_reason, len,
+			 "UDP port 0: peers have to know the port, so it cannot be a free one");
 		return -EINVAL;
 	}
 	if (cfg->mtu != 0 && cfg->mtu < USER_MIN_MTU) {
-		snprintf(ret_reason, len, "mtu %u: at least %d bytes", cfg->mtu, USER_MIN_MTU);
+		snprintf(ret_reason, len, "mtu %u: the minimum is %d bytes", cfg->mtu,
+			 USER_MIN_MTU);
 		return -EINVAL;
 	}
 	return llp_sctp_check_config(cfg, ret_reason, len);

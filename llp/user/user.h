@@ -4,7 +4,7 @@
  * user*.c.
  *
  * The core (sctp/sctp.h) does no I/O. This is its driver: sockets, clock, routes, and the upcalls
- * that follow from what it reports. Our addresses have the same index here and in the core.
+ * that follow from its events. Our addresses have the same index here and in the core.
  */
 #ifndef LLP_USER_H
 #define LLP_USER_H
@@ -20,7 +20,7 @@ enum {
 	USER_HEAD = 640, /* of a message: bytes that llp.h promises in the first span */
 };
 
-/* What is known about the way to an address, for a while. */
+/* The route to an address, kept for a while. */
 struct user_route {
 	struct sctp_addr peer;
 	uint8_t local;
@@ -30,7 +30,7 @@ struct user_route {
 	uint64_t until_us;
 };
 
-/* What the owner knows about a path. */
+/* The state of a path that was last reported to the owner. */
 struct user_path {
 	struct sctp_addr peer;
 	enum sctp_path_state state;
@@ -105,7 +105,7 @@ struct user {
 	uint64_t now_us;
 
 	uint32_t local_mtu;    /* that the last packet was too long for, 0 = unknown */
-	bool held;             /* msg is the next message, nobody took it yet */
+	bool held;             /* msg is the next message, which was not taken yet */
 	uint64_t taken;        /* messages that were */
 	struct sctp_msg msg;   /* that the core delivered */
 	struct sctp_batch out; /* that is being sent */
@@ -151,27 +151,27 @@ void llp_user_conn_release(struct user_conn *c);
 
 /* ---- user_event.c ---- */
 
-/* Makes the upcalls of what the core has recorded: coming up, messages, the rest. */
+/* Makes the upcalls for the core's events: associations that are up, messages, all others. */
 void llp_user_events(struct user *t);
 
-/* Ends associations that take too long to come up. */
+/* Ends associations whose set-up takes too long. */
 void llp_user_expire(struct user *t);
 
 /* ---- user_io.c ---- */
 
-/* Reads what has arrived at all sockets, within a budget of packets for each. True if there was
- * anything. */
+/* Reads packets from all sockets, as many from each as the budget says. True if there were some. */
 bool llp_user_read(struct user *t, unsigned budget);
 
-/* Sends what the core has to send, as far as the sockets take it. */
+/* Sends the core's packets, as many as the sockets take. */
 void llp_user_write(struct user *t);
 
 /* ---- user_guard.c ---- */
 
-/* The kernel passes everything. */
+/* The kernel passes all packets. */
 void llp_user_guard_init(struct user *t);
 
-/* In a flood, has the kernel drop most packets that are of no association. Called in each turn. */
+/* In a flood, makes the kernel drop most packets that belong to no association. Called in each
+ * turn. */
 void llp_user_guard(struct user *t);
 
 /* ---- user_tap.c ---- */
@@ -188,12 +188,13 @@ void llp_user_tap(struct user *t, const struct sctp_flow *flow, bool out, const 
 struct sctp_addr llp_user_addr(const struct sockaddr_storage *a);
 void llp_user_sockaddr(const struct sctp_addr *a, uint16_t port, struct sockaddr_storage *ret);
 
-/* The way from an address of ours to a peer's. A look-up is kept for a minute. -errno of the
+/* The route from an address of ours to a peer's. A look-up is kept for a minute. -errno of the
  * route: ENETUNREACH ... */
 int llp_user_route(struct user *t, uint8_t local, const struct sctp_addr *peer,
 		   const struct user_route **ret);
 
-/* Batches to a peer are sent with UDP_SEGMENT. takes_batches: the peer said that it takes them. */
+/* True if batches to a peer are sent with UDP_SEGMENT. takes_batches: the peer has announced that
+ * it takes them. */
 bool llp_user_gso(struct user *t, const struct sctp_flow *to, bool takes_batches);
 
 /* The kernel refused that. */

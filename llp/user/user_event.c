@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the core has recorded, and the upcalls that follow from it. */
+/* The core's events, and the upcalls that follow from them. */
 #include "llp/user/user.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ static bool is_up(const struct user_conn *c)
 	return c->sctp.state == LLP_SCTP_UP || c->sctp.state == LLP_SCTP_CLOSING;
 }
 
-/* ---- coming up ---- */
+/* ---- set-up ---- */
 
 static void set_route_mtu(struct user_conn *c, const struct sctp_flow *f)
 {
@@ -91,17 +91,18 @@ static void on_up(struct user *t, struct user_conn *c)
 
 /* ---- the end ---- */
 
-/* What the hosts on the way say; "" if they say nothing. */
+/* The end of a sentence about a peer that does not answer: why, if an ICMP message says so. */
 static const char *silence(const struct user_conn *c)
 {
 	struct sctp_info info;
 
 	sctp_assoc_info(c->assoc, &info);
-	return info.unreachable ? ": ICMP says that it cannot be reached; a firewall, or no route"
-				: "";
+	return info.unreachable
+		       ? ": ICMP reports that it is unreachable (a firewall, or a missing route)"
+		       : "";
 }
 
-/* An association that was not up yet failed. */
+/* An association failed during set-up. */
 static void end_setup(struct user_conn *c, const struct sctp_event *ev)
 {
 	const struct user *t = llp_user_of(c);
@@ -143,7 +144,7 @@ static void end_indication(struct user_conn *c, const struct sctp_event *ev)
 			     ev->cause, llp_user_of(c)->sctp.cfg.adaptation);
 }
 
-/* Recorded here, reported when the messages that came before were delivered. */
+/* Recorded here, and reported after the delivery of earlier messages. */
 static void on_down(struct user_conn *c, const struct sctp_event *ev)
 {
 	char addr[ADDR_TEXT_MAX];
@@ -166,8 +167,8 @@ static void on_down(struct user_conn *c, const struct sctp_event *ev)
 		break;
 	case SCTP_END_STALLED:
 		llp_sctp_end(&c->sctp, ETIMEDOUT,
-			     "the path to %s is narrower than it was and drops fragments: %s", addr,
-			     ev->text);
+			     "the MTU of the path to %s decreased, and fragments are dropped: %s",
+			     addr, ev->text);
 		break;
 	case SCTP_END_UNREACHABLE:
 		if (c->sctp.state == LLP_SCTP_CONNECTING)
@@ -233,7 +234,7 @@ static struct user_path *find_path(struct user_conn *c, const struct sctp_addr *
 	return NULL;
 }
 
-/* NULL: nothing new. */
+/* NULL: no change to report. */
 static const char *path_text(struct user_conn *c, const struct sctp_event *ev)
 {
 	struct user_path *p = find_path(c, &ev->addr);
@@ -278,7 +279,7 @@ static void on_path(struct user *t, struct user_conn *c, const struct sctp_event
 
 /* ---- messages ---- */
 
-/* The packet is gone after this: an owner that does not take a message cannot get it later. */
+/* The packet's buffer is reused after this: an owner that does not take a message loses it. */
 static void deliver_to(struct user *t, struct user_conn *c)
 {
 	uint64_t before = t->taken;
@@ -332,7 +333,7 @@ static void on_core_event(struct user *t, const struct sctp_event *ev)
 		return;
 	}
 	if (!c)
-		return; /* an association that nobody wanted */
+		return; /* an association that was not accepted */
 	if (ev->type == SCTP_DOWN)
 		on_down(c, ev);
 	else if (ev->type == SCTP_UP)

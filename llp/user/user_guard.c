@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel does for us in a flood. A socket has one queue: packets that we would refuse fill
- * it, and those of associations find no room. So while many packets come that have not the right
- * tag of an association, a filter (classic BPF, which needs no privilege) runs before the queue. It
- * passes packets that come from the address and UDP port of an association's peer with the tag of
- * that association, and of INITs, COOKIE ECHOs and all others a part, chosen at random. Each part
- * follows from how many of its kind still come: a flood of one kind does not keep out the others.
- * The filter goes when few come.
+ * A filter in the kernel against floods. A socket has one queue: packets that we would refuse fill
+ * it, and there is no room left for those of associations. So while many packets arrive without the
+ * right tag of an association, a filter (classic BPF, which needs no privilege) runs before the
+ * queue. It passes packets with the address, the UDP port and the tag of an association, and a
+ * random part of INITs, of COOKIE ECHOs and of all others. Each part depends on the number of
+ * packets of its kind that still pass, so a flood of one kind does not keep out the others. The
+ * filter is removed when few arrive.
  */
 #include "llp/user/user.h"
 
@@ -50,7 +50,7 @@ struct program {
 	unsigned short n;
 };
 
-/* What came since it was opened. */
+/* Packets received since the transport was opened. */
 static struct user_seen seen(const struct user *t)
 {
 	struct sctp_stats st;
@@ -128,7 +128,7 @@ static bool put_peers(struct program *p, const struct user *t, bool v6)
 	return true;
 }
 
-/* Passes a part of what gets here, of 2^32. */
+/* Passes a random part, of 2^32, of the packets that reach this instruction. */
 static void put_chance(struct program *p, uint32_t part)
 {
 	load(p, BPF_W, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
@@ -137,7 +137,7 @@ static void put_chance(struct program *p, uint32_t part)
 	put_insn(p, BPF_RET | BPF_K, ALL, 0, 0);
 }
 
-/* A COOKIE ECHO has the right tag when it comes again, and can be replayed. */
+/* A repeated or replayed COOKIE ECHO has the right tag. */
 static void put_cookie_echos(struct program *p, uint32_t part)
 {
 	load(p, BPF_B, CHUNK);
@@ -207,8 +207,8 @@ static bool crowded(const struct user *t)
 	return false;
 }
 
-/* The part to pass, after a window in which n came. When we get no time to read, few come, but the
- * queue is crowded, and many of the packets in it are of unknown peers. */
+/* The part to pass, after a window in which n packets were read. When we get no time to read, n is
+ * small, but the queue is crowded, and many of its packets are from unknown peers. */
 static uint32_t next_part(uint32_t part, const struct limit *l, uint64_t n, bool many_in_queue)
 {
 	uint32_t least = ALL >> 10, most = part == ALL ? l->many : 2 * l->goal;
@@ -228,7 +228,7 @@ void llp_user_guard_init(struct user *t)
 		t->guard.part[i] = ALL;
 }
 
-/* Looks at a window that lasted that long. */
+/* Sets the parts after a window that lasted that long. */
 static void judge_window(struct user *t, uint64_t us)
 {
 	struct user_guard *g = &t->guard;

@@ -11,7 +11,7 @@ enum {
 	MAX_FULL_US = 100000,
 };
 
-/* The argument of what a socket reports. */
+/* The argument of a socket's callbacks. */
 struct from {
 	struct user *user;
 	uint8_t local;
@@ -110,7 +110,7 @@ static void send_batch(struct user *t, const struct sctp_batch *out)
 		too_big(t, &out->to);
 }
 
-/* False: a socket is full, and was not for long. */
+/* False: a socket is full, but only since recently. */
 static bool may_send(struct user *t)
 {
 	bool full = false;

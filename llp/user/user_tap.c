@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tap: somebody sees a copy of the packets that come in and go out. */
+/* The tap: a function sees the packets that are received and sent. */
 #include "llp/user/user.h"
 
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 
 #include "util/addr.h"
 
-/* RFC 9260 section 3: what the tap reads of a packet. */
+/* RFC 9260 section 3: the fields of a packet that the tap reads. */
 enum {
 	COMMON_HEADER = 12,
 	CHUNK_HEADER = 4,
@@ -73,7 +73,7 @@ static bool has_stream(const struct llp_packet *p, uint16_t stream)
 	return false;
 }
 
-/* Tags are random, so the tag tells the association. An ABORT may have the other side's. */
+/* Tags are random, so the tag identifies the association. An ABORT may have the other side's. */
 static bool wanted(const struct user_tap *tap, const struct llp_packet *p)
 {
 	uint32_t tag;
