@@ -85,7 +85,7 @@ static void usage(FILE *out)
 }
 
 /* Returns -1 to continue, or the exit status. */
-static int parse(int argc, char **argv, struct options *ret)
+static int parse_options(int argc, char **argv, struct options *ret)
 {
 	char error[OPTION_ERROR]; /* stays empty: no option takes a number */
 
@@ -136,7 +136,7 @@ static int configure(const struct options *o, struct config *ret, struct config_
 	return 0;
 }
 
-static void on_signal(void *user, int signo)
+static void on_stop_signal(void *user, int signo)
 {
 	struct service *s = user;
 
@@ -175,7 +175,8 @@ static void raise_descriptors(void)
 		log_warn("descriptors: the limit cannot be raised: %s", strerror(errno));
 }
 
-static int serve(struct service *s, const struct config *cfg, const struct config_origin *origin)
+static int run_daemon(struct service *s, const struct config *cfg,
+		      const struct config_origin *origin)
 {
 	struct daemon *d = &s->daemon;
 	int r = daemon_start(d, cfg);
@@ -183,9 +184,9 @@ static int serve(struct service *s, const struct config *cfg, const struct confi
 	d->origin = *origin;
 	d->change_key = reload_change;
 	if (!r)
-		r = event_loop_signal(d->worker.loop, SIGTERM, on_signal, s);
+		r = event_loop_signal(d->worker.loop, SIGTERM, on_stop_signal, s);
 	if (!r)
-		r = event_loop_signal(d->worker.loop, SIGINT, on_signal, s);
+		r = event_loop_signal(d->worker.loop, SIGINT, on_stop_signal, s);
 	if (!r)
 		r = event_loop_signal(d->worker.loop, SIGHUP, on_hangup, s);
 	if (!r)
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
 	const struct options *o = &s.options;
 	struct config_origin origin;
 	struct config cfg;
-	int status = parse(argc, argv, &s.options);
+	int status = parse_options(argc, argv, &s.options);
 
 	if (status >= 0)
 		return status;
@@ -218,5 +219,5 @@ int main(int argc, char **argv)
 	}
 	log_set_level((enum log_level)cfg.log.level);
 	raise_descriptors();
-	return serve(&s, &cfg, &origin);
+	return run_daemon(&s, &cfg, &origin);
 }

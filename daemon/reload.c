@@ -77,7 +77,7 @@ static bool section_differs(const char *section, const struct config *a, const s
 	return false;
 }
 
-static void take(struct daemon *d, const struct config_key *k, const struct config *from)
+static void take_value(struct daemon *d, const struct config_key *k, const struct config *from)
 {
 	if (k->effect == CONFIG_AT_RESTART || config_value_same(k, &d->said, from))
 		return;
@@ -85,7 +85,7 @@ static void take(struct daemon *d, const struct config_key *k, const struct conf
 	config_value_copy(k, from, &d->cfg);
 }
 
-static void apply(struct daemon *d, const struct config *old)
+static void apply_sections(struct daemon *d, const struct config *old)
 {
 	const struct config_key *k;
 
@@ -96,7 +96,7 @@ static void apply(struct daemon *d, const struct config *old)
 			continue;
 		for (size_t j = 0; (k = config_key_at(j)); j++) {
 			if (in_section(k, section))
-				take(d, k, old);
+				take_value(d, k, old);
 		}
 	}
 }
@@ -148,8 +148,8 @@ static unsigned take_over(struct daemon *d, const struct config *cfg)
 	const struct config_key *k;
 
 	for (size_t i = 0; (k = config_key_at(i)); i++)
-		take(d, k, cfg);
-	apply(d, &old);
+		take_value(d, k, cfg);
+	apply_sections(d, &old);
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
 		if (config_value_same(k, &old, cfg))
 			continue;

@@ -24,7 +24,7 @@ static void expire(struct worker *w, uint64_t now_ms)
 	timer_run(&w->timers, now_ms);
 }
 
-static bool turn(void *user, uint64_t now_ms)
+static bool turn_run(void *user, uint64_t now_ms)
 {
 	struct worker *w = user;
 	bool any;
@@ -77,7 +77,7 @@ static void awake(void *user)
 }
 
 const struct event_loop_hooks turn_hooks = {
-	.turn = turn,
+	.turn = turn_run,
 	.expiry = expiry,
 	.sleep = about_to_sleep,
 	.awake = awake,

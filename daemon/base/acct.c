@@ -95,14 +95,14 @@ static struct acct_user *find_in(const struct list *users, uid_t uid)
 	return NULL;
 }
 
-static struct acct_user *find(const struct acct *a, uid_t uid)
+static struct acct_user *find_user(const struct acct *a, uid_t uid)
 {
 	return find_in(&a->users, uid);
 }
 
 uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind)
 {
-	const struct acct_user *u = find(a, uid);
+	const struct acct_user *u = find_user(a, uid);
 
 	return u ? u->used[kind] : 0;
 }
@@ -132,7 +132,7 @@ uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind)
 
 static struct acct_user *find_or_add(struct acct *a, uid_t uid)
 {
-	struct acct_user *u = find(a, uid);
+	struct acct_user *u = find_user(a, uid);
 
 	if (u)
 		return u;
@@ -151,8 +151,8 @@ static struct acct_user *find_or_add(struct acct *a, uid_t uid)
 	return u;
 }
 
-static void explain(uid_t uid, enum acct_kind kind, uint64_t used, uint64_t max, uint64_t amount,
-		    char *ret_reason, size_t len)
+static void explain_limit(uid_t uid, enum acct_kind kind, uint64_t used, uint64_t max,
+			  uint64_t amount, char *ret_reason, size_t len)
 {
 	char more[48] = "";
 
@@ -169,7 +169,7 @@ int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 	struct acct_user *u;
 
 	if (!checked_range(used, amount, max)) {
-		explain(uid, kind, used, max, amount, ret_reason, reason_len);
+		explain_limit(uid, kind, used, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
 	u = find_or_add(a, uid);
@@ -188,7 +188,7 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 	uint64_t others = u->used[c->kind] - c->amount, max = acct_limit(a, u->uid, c->kind);
 
 	if (amount > c->amount && !checked_range(others, amount, max)) {
-		explain(u->uid, c->kind, others, max, amount, ret_reason, reason_len);
+		explain_limit(u->uid, c->kind, others, max, amount, ret_reason, reason_len);
 		return ACCT_E_LIMIT;
 	}
 	u->used[c->kind] = others + amount;
@@ -227,7 +227,7 @@ void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried)
 
 struct acct_traffic acct_traffic(const struct acct *a, uid_t uid)
 {
-	const struct acct_user *u = find(a, uid);
+	const struct acct_user *u = find_user(a, uid);
 
 	if (!u)
 		u = find_in(&a->former, uid);

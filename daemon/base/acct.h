@@ -65,8 +65,8 @@ int acct_new(const struct config_limits *limits, struct acct **ret);
 void acct_set_limits(struct acct *a, const struct config_limits *limits);
 
 /*
- * The memory maps that all uids together may cause; at first there is no bound. One uid may have
- * three quarters of those that the others leave, so that there are always some for another uid.
+ * Bounds the memory maps of all uids together; at first they are unbounded. One uid may use three
+ * quarters of those that the others leave, so another uid always finds some.
  */
 void acct_set_maps(struct acct *a, uint64_t maps);
 
@@ -96,15 +96,15 @@ uint64_t acct_used(const struct acct *a, uid_t uid, enum acct_kind kind);
 /* How much the uid may have. Only ACCT_MAPS differs between uids. */
 uint64_t acct_limit(const struct acct *a, uid_t uid, enum acct_kind kind);
 
-/* Adds what a queue pair carried that is about to go to the sum of the charge's uid. */
+/* A queue pair ends: adds its traffic to the sum of the charge's uid. */
 void acct_add_traffic(const struct acct_charge *c, struct acct_traffic carried);
 
-/* That sum; of uids without a charge, only those are kept that had one last: ACCT_FORMER of them.
+/* That sum. It outlives the last charge of the uid, for the last ACCT_FORMER such uids.
  */
 struct acct_traffic acct_traffic(const struct acct *a, uid_t uid);
 
-/* The smallest uid from that one on which has a charge, or, if former, whose sum is kept. False:
- * none. */
+/* The smallest uid from that one on with a charge, or, if former, with a sum that is kept. False
+ * if no such uid follows. */
 bool acct_next_uid(const struct acct *a, uint64_t from, bool former, uid_t *ret);
 
 /* The key that sets the limit: "limits.mrs". */

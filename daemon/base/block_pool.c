@@ -11,7 +11,7 @@ enum {
 	TRIM_CHUNKS = 1024, /* given back at a time */
 };
 
-static void *map(size_t bytes)
+static void *map_blocks(size_t bytes)
 {
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -23,7 +23,7 @@ static void *map(size_t bytes)
 	return mem;
 }
 
-static void trim(struct timer *t)
+static void trim_chunks(struct timer *t)
 {
 	struct block_pool *p = list_entry(t, struct block_pool, trim);
 	void *mem;
@@ -43,11 +43,11 @@ void block_pool_open(struct block_pool *p)
 	void *mem = NULL, *table = NULL;
 
 	*p = (struct block_pool){0};
-	timer_init(&p->trim, trim);
-	while (bytes >= MIB && !(mem = map(bytes)))
+	timer_init(&p->trim, trim_chunks);
+	while (bytes >= MIB && !(mem = map_blocks(bytes)))
 		bytes /= 2;
 	if (mem)
-		table = map(table_bytes(bytes));
+		table = map_blocks(table_bytes(bytes));
 	if (table) {
 		p->bytes = bytes;
 		blocks_init(&p->blocks, mem, table, (uint32_t)(bytes / BLOCKS_CHUNK));

@@ -158,8 +158,8 @@ static int load_entry(struct reader *r, const char *section, const yaml_node_t *
 }
 
 /* An earlier occurrence of the key in the mapping, or NULL. */
-static const yaml_node_t *earlier(struct reader *r, const yaml_node_t *map,
-				  const yaml_node_pair_t *pair)
+static const yaml_node_t *earlier_key(struct reader *r, const yaml_node_t *map,
+				      const yaml_node_pair_t *pair)
 {
 	const char *name = text_of(yaml_document_get_node(&r->doc, pair->key));
 
@@ -180,7 +180,7 @@ static int load_pair(struct reader *r, const char *section, const yaml_node_t *m
 
 	if (!text_of(key))
 		return fail_at(r, key->start_mark, "a key must be a word");
-	first = earlier(r, map, pair);
+	first = earlier_key(r, map, pair);
 	if (first)
 		return fail_at(r, key->start_mark, "%s%s%.80s: given twice, first in line %zu",
 			       section, dot(section), text_of(key), first->start_mark.line + 1);

@@ -147,11 +147,11 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 /* ---- reading ---- */
 
 /* Writes what is wrong with the text and what is expected. */
-static bool refuse(const struct config_key *k, char *ret_reason, const char *text, const char *fmt,
-		   ...) __attribute__((format(printf, 4, 5)));
+static bool refuse_value(const struct config_key *k, char *ret_reason, const char *text,
+			 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-static bool refuse(const struct config_key *k, char *ret_reason, const char *text, const char *fmt,
-		   ...)
+static bool refuse_value(const struct config_key *k, char *ret_reason, const char *text,
+			 const char *fmt, ...)
 {
 	char range[CONFIG_RANGE_MAX], wrong[CONFIG_REASON_MAX / 2];
 	va_list ap;
@@ -190,9 +190,9 @@ static bool in_range(const struct config_key *k, const char *text, uint64_t v, c
 	if (v == 0 && k->or_zero)
 		return true;
 	if (v < k->min)
-		return refuse(k, ret_reason, text, "is too small");
+		return refuse_value(k, ret_reason, text, "is too small");
 	if (v > k->max)
-		return refuse(k, ret_reason, text, "is too large");
+		return refuse_value(k, ret_reason, text, "is too large");
 	return true;
 }
 
@@ -203,7 +203,7 @@ static bool parse_number(const struct config_key *k, const char *text, struct co
 	uint64_t v;
 
 	if (!digits(text, 10, &v, &end) || *end != '\0')
-		return refuse(k, ret_reason, text, "is not a number");
+		return refuse_value(k, ret_reason, text, "is not a number");
 	if (!in_range(k, text, v, ret_reason))
 		return false;
 	set_integer(k, c, v);
@@ -219,7 +219,7 @@ static bool parse_octal(const struct config_key *k, const char *text, struct con
 	uint64_t v;
 
 	if (!digits(number, 8, &v, &end) || *end != '\0')
-		return refuse(k, ret_reason, text, "is not an octal number");
+		return refuse_value(k, ret_reason, text, "is not an octal number");
 	if (!in_range(k, text, v, ret_reason))
 		return false;
 	set_integer(k, c, v);
@@ -234,15 +234,15 @@ static bool parse_size(const struct config_key *k, const char *text, struct conf
 	uint64_t v;
 
 	if (!digits(text, 10, &v, &end))
-		return refuse(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
+		return refuse_value(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
 	while (*end == ' ')
 		end++;
 	while (u < UNITS && strcmp(end, units[u].name) != 0)
 		u++;
 	if (u == UNITS)
-		return refuse(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
+		return refuse_value(k, ret_reason, text, "is not a size in bytes, KiB, MiB or GiB");
 	if (v > UINT64_MAX >> units[u].shift)
-		return refuse(k, ret_reason, text, "is too large");
+		return refuse_value(k, ret_reason, text, "is too large");
 	v <<= units[u].shift;
 	if (!in_range(k, text, v, ret_reason))
 		return false;
@@ -269,7 +269,7 @@ static bool parse_choice(const struct config_key *k, const char *text, struct co
 			return true;
 		}
 	}
-	return refuse(k, ret_reason, text, "is unknown");
+	return refuse_value(k, ret_reason, text, "is unknown");
 }
 
 static void set_text(const struct config_key *k, struct config *c, const char *text)
@@ -285,9 +285,9 @@ static bool parse_path(const struct config_key *k, const char *text, struct conf
 		       char *ret_reason)
 {
 	if (*text != '/')
-		return refuse(k, ret_reason, text, "is not absolute");
+		return refuse_value(k, ret_reason, text, "is not absolute");
 	if (strlen(text) > k->max)
-		return refuse(k, ret_reason, text, "has %zu bytes", strlen(text));
+		return refuse_value(k, ret_reason, text, "has %zu bytes", strlen(text));
 	set_text(k, c, text);
 	return true;
 }
@@ -298,9 +298,9 @@ static bool parse_group(const struct config_key *k, const char *text, struct con
 	const struct group *gr = NULL;
 
 	if (strlen(text) > k->max)
-		return refuse(k, ret_reason, text, "has %zu bytes", strlen(text));
+		return refuse_value(k, ret_reason, text, "has %zu bytes", strlen(text));
 	if (*text != '\0' && !(gr = getgrnam(text)))
-		return refuse(k, ret_reason, text, "is not a group of this system");
+		return refuse_value(k, ret_reason, text, "is not a group of this system");
 	set_text(k, c, text);
 	c->socket.gid = gr ? gr->gr_gid : (gid_t)-1;
 	return true;
@@ -368,16 +368,16 @@ static bool parse_addr(const struct config_key *k, const char *text, struct conf
 	const char *wrong;
 
 	if (!read_in(text, &ss) && !read_in6(text, &ss))
-		return refuse(k, ret_reason, text, "is not a numeric address of this system");
+		return refuse_value(k, ret_reason, text, "is not a numeric address of this system");
 	wrong = unfit(&ss);
 	if (wrong)
-		return refuse(k, ret_reason, text, "%s", wrong);
+		return refuse_value(k, ret_reason, text, "%s", wrong);
 	for (unsigned i = 0; i < c->naddrs; i++) {
 		if (memcmp(&c->listen[i], &ss, sizeof(ss)) == 0)
-			return refuse(k, ret_reason, text, "occurs twice");
+			return refuse_value(k, ret_reason, text, "occurs twice");
 	}
 	if (c->naddrs == k->max)
-		return refuse(k, ret_reason, text, "is one too many");
+		return refuse_value(k, ret_reason, text, "is one too many");
 	c->listen[c->naddrs++] = ss;
 	return true;
 }
@@ -407,7 +407,7 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 /* ---- printing ---- */
 
 /* Plain where YAML reads it as a string, else in double quotes. */
-static void print_text(const char *s, FILE *f)
+static void print_string(const char *s, FILE *f)
 {
 	size_t plain = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				 "0123456789/._-");
@@ -463,7 +463,7 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 	switch (k->type) {
 	case CONFIG_TYPE_PATH:
 	case CONFIG_TYPE_GROUP:
-		print_text(member_const(k, c), f);
+		print_string(member_const(k, c), f);
 		break;
 	case CONFIG_TYPE_OCTAL:
 		fprintf(f, "%04" PRIo64, get_integer(k, c));

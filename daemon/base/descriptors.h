@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What to say when there are no descriptors left: which limit, whose, and its value. */
+/* Messages about exhausted descriptors: which limit, whose, and its value. */
 #ifndef DAEMON_BASE_DESCRIPTORS_H
 #define DAEMON_BASE_DESCRIPTORS_H
 

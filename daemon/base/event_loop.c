@@ -190,7 +190,7 @@ struct event_loop *event_loop_free(struct event_loop *l)
  * Calls the callbacks of ready events. Waits for events unless flags say EVLOOP_NONBLOCK.
  * EVLOOP_ONCE with either: without it libevent would continue while a descriptor is readable.
  */
-static int serve(struct event_loop *l, int flags)
+static int serve_events(struct event_loop *l, int flags)
 {
 	int r;
 
@@ -232,16 +232,16 @@ static int block(struct event_loop *l)
 	l->asleep = true;
 	if (!l->hooks->sleep(l->user) || l->stop) {
 		wake(l);
-		return serve(l, EVLOOP_NONBLOCK);
+		return serve_events(l, EVLOOP_NONBLOCK);
 	}
 	ms = l->hooks->expiry(l->user);
 	if (ms <= l->now_us / 1000) {
 		wake(l);
-		return serve(l, EVLOOP_NONBLOCK);
+		return serve_events(l, EVLOOP_NONBLOCK);
 	}
 	if (ms < UINT64_MAX / 1000)
 		set_timer(l, ms * 1000);
-	return serve(l, 0);
+	return serve_events(l, 0);
 }
 
 /* A gap begins with the first turn without work and ends with the first turn that finds some. */
@@ -287,7 +287,7 @@ static void begin_turn(struct event_loop *l)
 		histogram_add(&l->turns, l->now_us - before_us);
 }
 
-static int turn(struct event_loop *l)
+static int run_turn(struct event_loop *l)
 {
 	int r = 0;
 
@@ -296,11 +296,11 @@ static int turn(struct event_loop *l)
 	if (l->stop)
 		return 0;
 	if (l->due)
-		return serve(l, EVLOOP_NONBLOCK);
+		return serve_events(l, EVLOOP_NONBLOCK);
 	if (l->idle && l->now_us - l->idle_since_us >= l->window_us)
 		return block(l);
 	if (must_serve(l))
-		r = serve(l, EVLOOP_NONBLOCK);
+		r = serve_events(l, EVLOOP_NONBLOCK);
 	if (l->idle)
 		yield(l);
 	return r;
@@ -313,7 +313,7 @@ int event_loop_run(struct event_loop *l)
 	read_clock(l);
 	l->idle = false;
 	while (r == 0 && !l->stop)
-		r = turn(l);
+		r = run_turn(l);
 	l->stop = false;
 	return r;
 }
@@ -369,7 +369,7 @@ static void on_fd(evutil_socket_t fd, short what, void *user)
 	      (what & EV_READ ? EVENT_LOOP_READ : 0) | (what & EV_WRITE ? EVENT_LOOP_WRITE : 0));
 }
 
-static int begin(struct event_loop_watch *w)
+static int arm_watch(struct event_loop_watch *w)
 {
 	short what = EV_PERSIST;
 
@@ -397,7 +397,7 @@ int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_wat
 	w->what = what;
 	w->cb = cb;
 	w->user = user;
-	r = begin(w);
+	r = arm_watch(w);
 	if (r != 0)
 		return r;
 	l->watches++;
@@ -411,7 +411,7 @@ int event_loop_watch_set(struct event_loop_watch *w, unsigned what)
 		return 0;
 	event_del(&w->ev);
 	w->what = what;
-	return begin(w);
+	return arm_watch(w);
 }
 
 struct event_loop_watch *event_loop_unwatch(struct event_loop_watch *w)
@@ -426,7 +426,7 @@ struct event_loop_watch *event_loop_unwatch(struct event_loop_watch *w)
 
 /* ---- signals ---- */
 
-static void on_signal(evutil_socket_t signo, short what, void *user)
+static void call_signal(evutil_socket_t signo, short what, void *user)
 {
 	struct event_loop_sig *s = user;
 
@@ -445,7 +445,7 @@ int event_loop_signal(struct event_loop *l, int signo, event_loop_signal_fn *cb,
 	s->loop = l;
 	s->cb = cb;
 	s->user = user;
-	if (evsignal_assign(&s->ev, l->base, signo, on_signal, s) < 0)
+	if (evsignal_assign(&s->ev, l->base, signo, call_signal, s) < 0)
 		return -EINVAL;
 	if (evsignal_add(&s->ev, NULL) < 0)
 		return errno == ENOMEM ? -ENOMEM : -EINVAL;

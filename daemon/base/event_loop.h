@@ -7,9 +7,9 @@
  * other, and descriptors are checked once a millisecond. Without work the loop polls as long as
  * the history of such gaps says that it pays (util/spin.h), and at most poll_us. Then the clients
  * are asked to ring, and the loop blocks until a descriptor, a signal or the expiry.
- * After the wake-up a turn comes before callbacks of descriptors, so that they always find the time
- * of a turn that has just been. While it polls it yields the CPU between turns: on two CPUs the
- * client that is to give us work may wait for this one.
+ * After the wake-up a turn runs before the callbacks of descriptors, so that they find the current
+ * time. While the loop polls it yields the CPU between turns: the client that is about to post work
+ * may be waiting for this CPU.
  */
 #ifndef DAEMON_BASE_EVENT_LOOP_H
 #define DAEMON_BASE_EVENT_LOOP_H
@@ -59,8 +59,8 @@ struct event_loop *event_loop_free(struct event_loop *l);
 /* Runs until event_loop_stop(). Returns 0, or -EIO if waiting for events failed. */
 int event_loop_run(struct event_loop *l);
 
-/* Ends event_loop_run(), or the next one before its first turn: soon, after the hook or callback
- * that calls it and the callbacks that are due together with it. */
+/* Ends event_loop_run() after the hook or callback that calls this and the callbacks that are due
+ * together with it; or ends the next event_loop_run() before its first turn. */
 void event_loop_stop(struct event_loop *l);
 
 /* Monotonic milliseconds, as of the beginning of this turn, or of the end of a sleep. */
@@ -69,8 +69,8 @@ uint64_t event_loop_now_ms(const struct event_loop *l);
 /* Another budget for polling from now on; as for event_loop_new(). */
 void event_loop_set_poll_us(struct event_loop *l, uint32_t poll_us);
 
-/* Microseconds that turns took which did something, each with the callbacks that followed it. A
- * long one kept everything else waiting. */
+/* Durations, in microseconds, of the turns that did work, each with the callbacks that followed it.
+ * A long turn delays everything else. */
 const struct histogram *event_loop_turns(const struct event_loop *l);
 
 /* The budget: poll_us, or 0 where this process has one CPU. */
@@ -84,7 +84,7 @@ uint32_t event_loop_poll_us(const struct event_loop *l);
 int event_loop_watch(struct event_loop *l, int fd, unsigned what, event_loop_watch_fn *cb,
 		     void *user, struct event_loop_watch **ret);
 
-/* Changes what is waited for. 0: nothing for now. Returns 0 or -ENOMEM. */
+/* Changes the events that are waited for; 0 pauses the watch. Returns 0 or -ENOMEM. */
 int event_loop_watch_set(struct event_loop_watch *w, unsigned what);
 
 /*
@@ -94,7 +94,7 @@ int event_loop_watch_set(struct event_loop_watch *w, unsigned what);
 struct event_loop_watch *event_loop_unwatch(struct event_loop_watch *w);
 
 /*
- * Calls cb for a signal, from the loop; it may come before the first turn after a sleep. At most
+ * Calls cb for a signal, from the loop; the call may precede the first turn after a sleep. At most
  * once for each signo. Returns 0, -ENOMEM or -EINVAL.
  */
 int event_loop_signal(struct event_loop *l, int signo, event_loop_signal_fn *cb, void *user);

@@ -127,7 +127,7 @@ static void tidy(char *s, size_t size)
 	}
 }
 
-static void complete(struct journal *j, enum ctl_event_kind kind, struct ctl_event *ev)
+static void complete_event(struct journal *j, enum ctl_event_kind kind, struct ctl_event *ev)
 {
 	struct timespec ts;
 
@@ -139,7 +139,8 @@ static void complete(struct journal *j, enum ctl_event_kind kind, struct ctl_eve
 	tidy(ev->reason, sizeof(ev->reason));
 }
 
-static void keep(struct ctl_event **ring, uint64_t at, unsigned size, const struct ctl_event *ev)
+static void keep_event(struct ctl_event **ring, uint64_t at, unsigned size,
+		       const struct ctl_event *ev)
 {
 	if (!*ring)
 		*ring = calloc(size, sizeof(**ring));
@@ -152,10 +153,10 @@ void journal_add(struct journal *j, uint64_t now_ms, enum ctl_event_kind kind, s
 	struct fields fields;
 	char line[CTL_EVENT_LINE];
 
-	complete(j, kind, ev);
-	keep(&j->old, ev->number, JOURNAL_KEEP, ev);
+	complete_event(j, kind, ev);
+	keep_event(&j->old, ev->number, JOURNAL_KEEP, ev);
 	if (ev->err)
-		keep(&j->failed, ++j->errors, JOURNAL_KEEP_ERRORS, ev);
+		keep_event(&j->failed, ++j->errors, JOURNAL_KEEP_ERRORS, ev);
 	make_fields(&fields, kind, ev);
 	ctl_event_line(ev, line);
 	log_limited_fields(&j->budget[kind], now_ms, LOG_LEVEL_INFO, fields.text, line);

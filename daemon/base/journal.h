@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happened: sessions, associations, paths and clients. Each entry is a line of log within the
+ * The events of sessions, associations, paths and clients. Each entry is a line of log within the
  * budget of its kind, with fields for the journal (ddpsctpd.journal(7)); it is kept while it is one
- * of the last JOURNAL_KEEP; and it goes to those who watch. Never used on the data path.
+ * of the last JOURNAL_KEEP; and watchers get it. Never used on the data path.
  */
 #ifndef DAEMON_BASE_JOURNAL_H
 #define DAEMON_BASE_JOURNAL_H
@@ -30,7 +30,7 @@ struct journal {
 	struct ctl_event *failed; /* the last errors, likewise */
 };
 
-/* One who watches, embedded in its owner. */
+/* A watcher, embedded in its owner. */
 struct journal_watcher {
 	struct list link; /* in journal.watchers */
 	/* Must not add an entry, nor begin or end watching. */
@@ -40,7 +40,7 @@ struct journal_watcher {
 /* An empty journal. timers are in milliseconds. */
 void journal_init(struct journal *j, struct timers *timers);
 
-/* Reports what was left out. Nobody watches any more. */
+/* Reports the lines that were left out. All watchers are gone. */
 void journal_deinit(struct journal *j);
 
 /* Adds an entry, all of whose members but number, time and event are set. now_ms: the time of the
@@ -48,7 +48,8 @@ void journal_deinit(struct journal *j);
 void journal_add(struct journal *j, uint64_t now_ms, enum ctl_event_kind kind,
 		 struct ctl_event *ev);
 
-/* Whether the user may see the entry: root sees all, others what is theirs or nobody's. */
+/* True if the user may see the entry: root sees all entries, others their own and those without an
+ * owner. */
 bool journal_may_see(const struct ctl_event *ev, uid_t uid);
 
 /* The last error that this user may see, of this association or, with 0, of any; or NULL. */

@@ -117,7 +117,7 @@ static bool writable(void)
 }
 
 /* True if the bytes got through. Never blocks. */
-static bool put(const char *s, size_t len)
+static bool write_out(const char *s, size_t len)
 {
 	ssize_t n = -1;
 
@@ -157,7 +157,7 @@ static bool put_line(enum log_level level, const char *text)
 		n = snprintf(line, sizeof(line), "\n%s ddpsctpd: %s: %s\n", now, names[level],
 			     text);
 	}
-	return torn ? put(line, (size_t)n) : put(line + 1, (size_t)n - 1);
+	return torn ? write_out(line, (size_t)n) : write_out(line + 1, (size_t)n - 1);
 }
 
 /* A line with fields, else without them. False: it is lost. */
@@ -213,7 +213,7 @@ void log_at(enum log_level level, const char *fmt, ...)
 
 /* ---- budgets ---- */
 
-static void report(struct timer *t)
+static void report_suppressed(struct timer *t)
 {
 	struct log_limit *l = list_entry(t, struct log_limit, report);
 
@@ -223,7 +223,7 @@ static void report(struct timer *t)
 void log_limit_init(struct log_limit *l, struct timers *timers, const char *about)
 {
 	*l = (struct log_limit){.timers = timers, .about = about, .burst = LOG_BURST};
-	timer_init(&l->report, report);
+	timer_init(&l->report, report_suppressed);
 }
 
 void log_limit_deinit(struct log_limit *l)

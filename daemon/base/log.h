@@ -73,7 +73,7 @@ struct log_limit {
  * LOG_BURST, and may be set afterward. */
 void log_limit_init(struct log_limit *l, struct timers *timers, const char *about);
 
-/* Reports what was left out until now. */
+/* Reports the lines that were left out so far. */
 void log_limit_deinit(struct log_limit *l);
 
 /*

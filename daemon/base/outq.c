@@ -82,7 +82,7 @@ static int set_bytes(struct outq *q, uint64_t bytes, char *ret_reason, size_t le
 	return r;
 }
 
-static void fail(struct outq *q, const char *reason)
+static void fail_queue(struct outq *q, const char *reason)
 {
 	if (q->failed)
 		q->failed(q->user, reason);
@@ -90,14 +90,14 @@ static void fail(struct outq *q, const char *reason)
 }
 
 /* The record need not wait any more. */
-static void drop(struct outq *q, struct outq_waiting *w)
+static void drop_waiting(struct outq *q, struct outq_waiting *w)
 {
 	set_bytes(q, q->bytes - w->charged, NULL, 0);
 	free_waiting(w);
 	q->count--;
 }
 
-static void room(void *user, unsigned what)
+static void on_room(void *user, unsigned what)
 {
 	struct outq *q = user;
 
@@ -108,9 +108,9 @@ static void room(void *user, unsigned what)
 
 		if (r == CONN_E_AGAIN)
 			return;
-		drop(q, w);
+		drop_waiting(q, w);
 		if (r) {
-			fail(q, "its socket is closed");
+			fail_queue(q, "its socket is closed");
 			return;
 		}
 	}
@@ -119,12 +119,12 @@ static void room(void *user, unsigned what)
 		q->drained(q->user);
 }
 
-static void refuse(struct outq *q, const char *why)
+static void fail_slow_reader(struct outq *q, const char *why)
 {
 	char reason[ACCT_REASON_MAX + 32];
 
 	snprintf(reason, sizeof(reason), "it does not read: %s", why);
-	fail(q, reason);
+	fail_queue(q, reason);
 }
 
 /* True if one more record may wait without a place; its bytes are counted then. */
@@ -135,16 +135,16 @@ static bool admit(struct outq *q, size_t bytes)
 
 	if (q->count >= q->max) {
 		snprintf(reason, sizeof(reason), "%u records wait, which is the limit", q->count);
-		refuse(q, reason);
+		fail_slow_reader(q, reason);
 		return false;
 	}
 	r = set_bytes(q, q->bytes + bytes, reason, sizeof(reason));
 	if (r)
-		refuse(q, r > 0 ? reason : "out of memory");
+		fail_slow_reader(q, r > 0 ? reason : "out of memory");
 	return r == 0;
 }
 
-static struct outq_waiting *make(const void *rec, size_t len)
+static struct outq_waiting *make_waiting(const void *rec, size_t len)
 {
 	struct outq_waiting *w = calloc(1, sizeof(*w) + len);
 
@@ -168,13 +168,13 @@ static bool keep_fds(struct outq_waiting *w, const int *fds, unsigned nfds)
 }
 
 /* w: NULL if there was no memory. */
-static void append(struct outq *q, struct outq_waiting *w, struct outq_place *place)
+static void append_waiting(struct outq *q, struct outq_waiting *w, struct outq_place *place)
 {
-	if (!w ||
-	    (!q->watch && event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE, room, q, &q->watch))) {
+	if (!w || (!q->watch &&
+		   event_loop_watch(q->loop, q->fd, EVENT_LOOP_WRITE, on_room, q, &q->watch))) {
 		if (w)
 			free_waiting(w);
-		fail(q, "out of memory for its records");
+		fail_queue(q, "out of memory for its records");
 		return;
 	}
 	w->place = place;
@@ -184,23 +184,23 @@ static void append(struct outq *q, struct outq_waiting *w, struct outq_place *pl
 	q->count++;
 }
 
-static void keep(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)
+static void keep_record(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)
 {
 	size_t bytes = sizeof(struct outq_waiting) + len;
 	struct outq_waiting *w;
 
 	if (!admit(q, bytes))
 		return;
-	w = make(rec, len);
+	w = make_waiting(rec, len);
 	if (w) {
 		w->charged = bytes;
 		if (!keep_fds(w, fds, nfds)) {
 			free_waiting(w);
-			fail(q, "the daemon has no descriptors left for a reply that waits");
+			fail_queue(q, "the daemon has no descriptors left for a reply that waits");
 			return;
 		}
 	}
-	append(q, w, NULL);
+	append_waiting(q, w, NULL);
 }
 
 /* CONN_E_AGAIN: the record has to wait. */
@@ -211,14 +211,14 @@ static int try_send(struct outq *q, const void *rec, size_t len, const int *fds,
 	if (list_empty(&q->waiting))
 		r = conn_send(q->fd, rec, len, fds, nfds);
 	if (r && r != CONN_E_AGAIN)
-		fail(q, "its socket is closed");
+		fail_queue(q, "its socket is closed");
 	return r;
 }
 
 void outq_send(struct outq *q, const void *rec, size_t len, const int *fds, unsigned nfds)
 {
 	if (q->failed && try_send(q, rec, len, fds, nfds) == CONN_E_AGAIN)
-		keep(q, rec, len, fds, nfds);
+		keep_record(q, rec, len, fds, nfds);
 }
 
 /* ---- places ---- */
@@ -251,14 +251,14 @@ void outq_put(struct outq *q, struct outq_place *place, const void *rec, size_t 
 		return;
 	}
 	if (q->failed && try_send(q, rec, len, NULL, 0) == CONN_E_AGAIN)
-		append(q, make(rec, len), place);
+		append_waiting(q, make_waiting(rec, len), place);
 }
 
 bool outq_take_back(struct outq *q, struct outq_place *place)
 {
 	if (!place->waiting)
 		return false;
-	drop(q, place->waiting);
+	drop_waiting(q, place->waiting);
 	return true;
 }
 

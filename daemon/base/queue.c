@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static int pop(struct ring *r, void *ret, size_t cap)
+static int pop_entry(struct ring *r, void *ret, size_t cap)
 {
 	int n = ring_avail(r);
 
@@ -18,12 +18,12 @@ static int pop(struct ring *r, void *ret, size_t cap)
 
 int queue_pop_send(struct ring *sq, struct wqe_send *ret)
 {
-	return pop(sq, ret, sizeof(*ret));
+	return pop_entry(sq, ret, sizeof(*ret));
 }
 
 int queue_pop_recv(struct ring *rq, struct wqe_recv *ret)
 {
-	return pop(rq, ret, sizeof(*ret));
+	return pop_entry(rq, ret, sizeof(*ret));
 }
 
 uint32_t queue_waiting(const struct ring *r)

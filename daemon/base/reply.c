@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int refuse(struct reply *rep, int err, bool fatal, const char *fmt, va_list ap)
+static int set_refusal(struct reply *rep, int err, bool fatal, const char *fmt, va_list ap)
 {
 	vsnprintf(rep->reason, sizeof(rep->reason), fmt, ap);
 	rep->fatal = fatal;
@@ -17,7 +17,7 @@ int reply_refuse(struct reply *rep, int err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	refuse(rep, err, false, fmt, ap);
+	set_refusal(rep, err, false, fmt, ap);
 	va_end(ap);
 	return -err;
 }
@@ -27,7 +27,7 @@ int reply_violation(struct reply *rep, int err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	refuse(rep, err, true, fmt, ap);
+	set_refusal(rep, err, true, fmt, ap);
 	va_end(ap);
 	return -err;
 }

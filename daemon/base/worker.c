@@ -8,7 +8,7 @@
 enum { MANY = 64, TRIM_MS = 1000 };
 
 /* free() gives back only the end of the heap. */
-static void trim(struct timer *t)
+static void trim_heap(struct timer *t)
 {
 	struct worker *w = list_entry(t, struct worker, trim);
 
@@ -42,7 +42,7 @@ void worker_init(struct worker *w, struct daemon *d, uint32_t max_assocs)
 	list_init(&w->dirty_async);
 	list_init(&w->agents);
 	list_init(&w->faulty);
-	timer_init(&w->trim, trim);
+	timer_init(&w->trim, trim_heap);
 	journal_init(&w->journal, &w->timers);
 	log_limit_init(&w->client_log, &w->timers, "clients");
 	log_limit_init(&w->socket_log, &w->timers, "the socket");

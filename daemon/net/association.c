@@ -10,6 +10,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/base/state.h"
+#include "daemon/net/association_index.h"
 #include "util/addr.h"
 
 enum {
@@ -26,11 +27,6 @@ enum {
 
 static void expire(struct timer *t);
 
-static struct list *with_id(struct worker *w, uint32_t id)
-{
-	return &w->by_id[id % WORKER_BUCKETS];
-}
-
 static struct association *association_new(struct worker *w, bool opener)
 {
 	struct association *assoc = calloc(1, sizeof(*assoc));
@@ -43,7 +39,7 @@ static struct association *association_new(struct worker *w, bool opener)
 	}
 	assoc->worker = w;
 	assoc->id = ++w->daemon->last_assoc;
-	list_add_tail(with_id(w, assoc->id), &assoc->same_id);
+	association_index_id(assoc);
 	assoc->opener = opener;
 	list_init(&assoc->waiting);
 	list_init(&assoc->requests);
@@ -61,7 +57,7 @@ static void trace(void *user, uint16_t sid, const char *from, const char *to, co
 	log_debug("assoc %u stream %u: %s -> %s (%s)", assoc->id, sid, from, to, event);
 }
 
-static void on_event(void *user, const struct assoc_event *ev)
+static void pass_event(void *user, const struct assoc_event *ev)
 {
 	struct association *assoc = user;
 
@@ -143,7 +139,7 @@ static int make_assoc(struct association *assoc)
 	assoc->dp = (struct datapath){
 		.ddp = assoc->ddp,
 		.conn = assoc->conn,
-		.on_event = on_event,
+		.on_event = pass_event,
 		.on_placed = assoc->worker->assoc_events->placed ? on_placed : NULL,
 		.user = assoc,
 	};
@@ -154,7 +150,7 @@ static int make_assoc(struct association *assoc)
 }
 
 /* What ends with it may not have used it again. */
-static void assert_free(const struct association *assoc)
+static void assert_unused(const struct association *assoc)
 {
 	list_assert_out(&assoc->active);
 	list_assert_out(&assoc->by_peer);
@@ -180,52 +176,12 @@ struct association *association_free(struct association *assoc)
 	free(assoc->addrs);
 	free(assoc->lost);
 	worker_freed(assoc->worker);
-	assert_free(assoc);
+	assert_unused(assoc);
 	free(assoc);
 	return NULL;
 }
 
-/* ---- sessions that programs of this daemon begin ---- */
-
-static struct list *bucket(struct worker *w, const struct endpoint_addrs *addrs)
-{
-	uint32_t hash = addr_hash_host(&addrs->peer.a[0]) + addrs->port;
-
-	return &w->by_peer[hash % WORKER_BUCKETS];
-}
-
-static bool same_endpoint(const struct association *assoc)
-{
-	struct llp_info info;
-
-	llp_info(assoc->conn, &info);
-	return info.same_endpoint;
-}
-
-static bool has_addrs(const struct association *assoc, const struct endpoint_addrs *addrs)
-{
-	struct endpoint_addrs own;
-
-	endpoint_addrs_unpack(assoc->addrs, &own);
-	if (assoc->opener)
-		return endpoint_addrs_same(&own, addrs);
-	return endpoint_addrs_serve(&own, addrs) && same_endpoint(assoc);
-}
-
-static bool usable(const struct association *assoc, const struct endpoint_addrs *addrs)
-{
-	return assoc->state <= ASSOCIATION_UP && has_addrs(assoc, addrs) &&
-	       !(assoc->ddp && assoc_full(assoc->ddp));
-}
-
-/* Keeps the addresses and lists the association under them. False: no memory. */
-static bool keep_addrs(struct association *assoc, const struct endpoint_addrs *addrs)
-{
-	assoc->addrs = endpoint_addrs_pack(addrs);
-	if (assoc->addrs)
-		list_add_tail(bucket(assoc->worker, addrs), &assoc->by_peer);
-	return assoc->addrs;
-}
+/* ---- for sessions of programs of this daemon ---- */
 
 static int open_assoc(struct association *assoc, const struct endpoint_addrs *addrs)
 {
@@ -233,7 +189,7 @@ static int open_assoc(struct association *assoc, const struct endpoint_addrs *ad
 	struct llp *t = endpoint_addrs_transport(assoc->worker, &addrs->peer);
 	int r;
 
-	if (!keep_addrs(assoc, addrs))
+	if (!association_index_addrs(assoc, addrs))
 		return -ENOMEM;
 	assoc->remote = addrs->peer.a[0];
 	r = llp_connect_at(t, &to, addrs->port, &from, addrs->own_port, assoc, &assoc->conn);
@@ -242,41 +198,14 @@ static int open_assoc(struct association *assoc, const struct endpoint_addrs *ad
 	return r;
 }
 
-/* Lists an association that came in under the addresses with which a program here would have opened
- * it. */
-static void list_incoming(struct association *assoc)
-{
-	const struct addr_set *at = assoc->listener->at;
-	struct llp_path path[LLP_MAX_PATHS];
-	unsigned n = llp_paths(assoc->conn, path);
-	struct endpoint_addrs addrs;
-	struct llp_info info;
-
-	llp_info(assoc->conn, &info);
-	if (!info.same_endpoint || n > LLP_MAX_ADDRS)
-		return;
-	addrs.port = addr_port(&info.remote);
-	addrs.peer.n = n;
-	for (unsigned i = 0; i < n; i++)
-		addrs.peer.a[i] = path[i].remote;
-	addrs.local = (struct addr_set){{info.local}, 1};
-	if (at->n > 1)
-		addrs.local = *at;
-	keep_addrs(assoc, &addrs);
-}
-
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret)
 {
 	struct association *assoc;
 	int r;
 
-	list_foreach (it, bucket(w, addrs)) {
-		assoc = list_entry(it, struct association, by_peer);
-		if (usable(assoc, addrs)) {
-			*ret = assoc;
-			return 0;
-		}
-	}
+	*ret = association_index_find(w, addrs);
+	if (*ret)
+		return 0;
 	assoc = association_new(w, true);
 	if (!assoc)
 		return -ENOMEM;
@@ -287,17 +216,6 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
 	}
 	*ret = assoc;
 	return 0;
-}
-
-struct association *association_find(struct worker *w, uint32_t id)
-{
-	list_foreach (it, with_id(w, id)) {
-		struct association *assoc = list_entry(it, struct association, same_id);
-
-		if (assoc->id == id)
-			return assoc;
-	}
-	return NULL;
 }
 
 void association_wait(struct association *assoc, struct list *waiter)
@@ -323,8 +241,8 @@ void association_report_acks(struct association *assoc)
 
 /* ---- upcalls of the transport ---- */
 
-static void note(const struct association *assoc, enum ctl_event_kind kind, int err,
-		 const char *reason)
+static void note_association(const struct association *assoc, enum ctl_event_kind kind, int err,
+			     const char *reason)
 {
 	struct worker *w = assoc->worker;
 	struct ctl_event ev = {.assoc = assoc->id, .remote = assoc->remote, .err = err};
@@ -351,8 +269,8 @@ static void *incoming(void *user, struct llp_conn *c)
 		association_free(assoc);
 		return NULL;
 	}
-	list_incoming(assoc);
-	note(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by the peer");
+	association_index_incoming(assoc);
+	note_association(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by the peer");
 	return assoc;
 }
 
@@ -382,7 +300,7 @@ static void up(void *user)
 		free_soon(assoc);
 		return;
 	}
-	note(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by this side");
+	note_association(assoc, CTL_EVENT_ASSOC_UP, 0, "opened by this side");
 	while ((l = list_pop(&assoc->waiting)))
 		assoc->worker->assoc_events->initiate(assoc, l);
 }
@@ -392,7 +310,7 @@ static void down(void *user, int err, const char *reason)
 	struct association *assoc = user;
 
 	if (assoc->ddp || err == 0)
-		note(assoc, CTL_EVENT_ASSOC_DOWN, err, reason);
+		note_association(assoc, CTL_EVENT_ASSOC_DOWN, err, reason);
 	free_soon(assoc);
 	assoc->lost_err = err;
 	if (!assoc->lost)
@@ -404,7 +322,7 @@ static void down(void *user, int err, const char *reason)
 	}
 }
 
-static bool readable(void *user)
+static bool conn_readable(void *user)
 {
 	struct association *assoc = user;
 	bool more;
@@ -459,17 +377,16 @@ static void resized(void *user)
 	if (assoc->dp.mulpdu >= before)
 		return;
 	snprintf(text, sizeof(text),
-		 "packets have to be smaller: larger ones do not arrive; %u bytes of each "
-		 "are used, were %u",
-		 assoc->dp.mulpdu, before);
-	note(assoc, CTL_EVENT_PATH, 0, text);
+		 "path MTU decreased: largest DDP segment now %u bytes (was %u)", assoc->dp.mulpdu,
+		 before);
+	note_association(assoc, CTL_EVENT_PATH, 0, text);
 }
 
 const struct llp_events association_llp_events = {
 	.incoming = incoming,
 	.up = up,
 	.down = down,
-	.readable = readable,
+	.readable = conn_readable,
 	.writable = writable,
 	.acked = acked,
 	.progress = progress,

@@ -156,7 +156,7 @@ static int check_peer(const char *what, const struct addr_set *l, struct reply *
 }
 
 /* True if the daemon may use the address. */
-static bool is_ours(const struct worker *w, const struct sockaddr_storage *a)
+static bool is_own_addr(const struct worker *w, const struct sockaddr_storage *a)
 {
 	for (unsigned i = 0; i < w->daemon->cfg.naddrs; i++) {
 		const struct sockaddr_storage *own = &w->daemon->cfg.listen[i];
@@ -173,7 +173,7 @@ static int check_ours(const struct worker *w, const char *what, const struct add
 	char text[ADDR_TEXT_MAX];
 
 	for (unsigned i = 0; i < l->n; i++)
-		if (!is_ours(w, &l->a[i]))
+		if (!is_own_addr(w, &l->a[i]))
 			return reply_refuse(rep, EADDRNOTAVAIL,
 					    "%s: %s is not an address of the daemon (listen)", what,
 					    addr_host_text(&l->a[i], text));

@@ -50,7 +50,7 @@ int endpoint_addrs_read_listen(const struct worker *w, const struct msg_listen *
 /* The addresses of the daemon, without ports. hdr is left alone. */
 void endpoint_addrs_ours(const struct worker *w, struct msg_addrs *ret);
 
-/* The same in little memory, for an association that lasts. */
+/* The same, packed: kept as long as the association. */
 struct packed_addrs {
 	uint16_t port;
 	uint8_t npeers, nlocals;

@@ -23,7 +23,7 @@ struct link_state {
 	void (*changed)(struct worker *w, bool up);
 };
 
-static void look(struct timer *t)
+static void check_links(struct timer *t)
 {
 	struct link_state *l = list_entry(t, struct link_state, look);
 	struct worker *w = l->worker;
@@ -37,7 +37,7 @@ static void look(struct timer *t)
 	l->changed(w, up);
 }
 
-static void readable(void *user, unsigned what)
+static void on_netlink(void *user, unsigned what)
 {
 	struct link_state *l = user;
 
@@ -57,13 +57,13 @@ int link_state_open(struct worker *w, void (*changed)(struct worker *w, bool up)
 	w->links = l;
 	l->worker = w;
 	l->changed = changed;
-	timer_init(&l->look, look);
+	timer_init(&l->look, check_links);
 	r = l->fd = links_watch();
 	if (r >= 0)
-		r = event_loop_watch(w->loop, l->fd, EVENT_LOOP_READ, readable, l, &l->watch);
+		r = event_loop_watch(w->loop, l->fd, EVENT_LOOP_READ, on_netlink, l, &l->watch);
 	if (r < 0)
 		log_info("links: changes are not noticed: %s", strerror(-r));
-	look(&l->look);
+	check_links(&l->look);
 	return 0;
 }
 

@@ -7,11 +7,11 @@
 
 struct worker;
 
-/* Calls changed() now if none is up, and at each change. If the system does not permit to watch,
- * that is one line of log. Returns 0 or -ENOMEM. */
+/* Calls changed() now if no such interface is up, and at each change. If the system does not permit
+ * watching, logs one line. Returns 0 or -ENOMEM. */
 int link_state_open(struct worker *w, void (*changed)(struct worker *w, bool up));
 
-/* Ends that, if it was opened. */
+/* Stops watching; a worker that does not watch is fine. */
 void link_state_close(struct worker *w);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The paths of an association, as records and as words. */
+/* The paths of an association, as records and as text. */
 #ifndef DAEMON_NET_PATH_H
 #define DAEMON_NET_PATH_H
 

@@ -174,5 +174,5 @@ began=$(now)
 eventually 30 gone "$(pid_of ping)" || fail 'nobody noticed that the peer was killed'
 echo "a killed peer: noticed within $(($(now) - began)) ms"
 grep -q 'nothing listens on UDP port 9899 of 10.7.2.2 any more' "$tmp/a.log" || fail 'for another reason'
-grep -q 'assoc [0-9]*: packets have to be smaller: larger ones do not arrive' "$tmp/a.log" || fail 'no line about the MTU'
+grep -q 'assoc [0-9]*: path MTU decreased: largest DDP segment now [0-9]* bytes' "$tmp/a.log" || fail 'no line about the MTU'
 stop a || fail "daemon a: exit status $?"

@@ -69,10 +69,11 @@ static void time_out(struct timer *t)
 {
 	struct qp *qp = list_entry(t, struct connecting, deadline)->qp;
 
-	qp_cancel(qp, ETIMEDOUT,
-		  qp_is_bound(qp)
-			  ? "timed out: the peer's program neither accepted nor rejected"
-			  : "timed out: the association with the peer's daemon did not come up");
+	qp_cancel(
+		qp, ETIMEDOUT,
+		qp_is_bound(qp)
+			? "timed out: the peer's program neither accepted nor rejected"
+			: "timed out: the association with the peer's daemon was not established");
 }
 
 /* What the attempt needs. On refusal the queue pair is unchanged. */
