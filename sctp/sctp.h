@@ -38,6 +38,8 @@ enum {
 	SCTP_REASON = 192,         /* bytes of a sentence, with its terminator */
 };
 
+#define SCTP_NEVER UINT64_MAX /* a time that never comes */
+
 enum {
 	SCTP_E_OK,
 	SCTP_E_AGAIN,    /* no room: an event SCTP_WRITABLE follows */
@@ -156,7 +158,7 @@ void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint
 
 /* ---- time ---- */
 
-/* When sctp_run() is needed next, or UINT64_MAX. 0: at once. */
+/* When sctp_run() is needed next, or SCTP_NEVER. 0: at once. */
 uint64_t sctp_expiry(const struct sctp *s);
 
 /* Runs what is due. Time that goes back is ignored. */

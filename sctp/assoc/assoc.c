@@ -26,7 +26,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	list_init(&a->eventful);
 	timer_init(&a->timer, s->expire);
-	a->armed_us = a->t1_us = a->t5_us = a->sack_us = SCTP_NEVER;
+	a->armed_us = a->t1_us = a->t5_us = SCTP_NEVER;
+	sctp_acks_init(&a->acks);
 	a->write.retry_us = a->moved_us = a->stall_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
 	a->tie_peer = new_tag(s);
@@ -45,8 +46,7 @@ void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
 {
 	sctp_window_init(&a->window, peer_rwnd);
-	a->advertised = a->s->cfg.recv_buffer;
-	a->sack_first = true;
+	sctp_acks_start(&a->acks, a->s->cfg.recv_buffer);
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
 	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);

@@ -74,12 +74,13 @@ static void take(struct sctp_path *p, const struct sctp_data *d)
 	else if (sctp_recv_direct(&a->recv, d))
 		deliver(a, d);
 	else if (!queue(a, d)) {
-		a->sack_prompt = true;
+		sctp_acks_hurry(&a->acks);
 		return;
 	}
-	a->sack_prompt |= sctp_tsn_map_gap(&a->map);
+	if (sctp_tsn_map_gap(&a->map))
+		sctp_acks_hurry(&a->acks);
 	sctp_tsn_map_add(&a->map, d->tsn);
-	a->unsacked_bytes += d->len;
+	sctp_acks_took(&a->acks, d->len);
 }
 
 void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
@@ -105,18 +106,9 @@ void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
 		a->s->st.duplicates++;
 		break;
 	case SCTP_TSN_BEYOND:
-		a->sack_prompt = true;
+		sctp_acks_hurry(&a->acks);
 		break;
 	}
-}
-
-/* Beside the number of packets: what is missing, came twice, fills a gap or was dropped is reported
- * at once, and the sender must not run out of window. */
-static bool is_prompt(const struct sctp_assoc *a, bool prompt)
-{
-	return prompt || a->sack_prompt || sctp_tsn_map_gap(&a->map) || a->map.ndups ||
-	       a->advertised < a->s->cfg.recv_buffer / 4 || a->unsacked >= a->s->cfg.sack_packets ||
-	       a->unsacked_bytes >= a->s->cfg.recv_buffer / 8;
 }
 
 /* In SHUTDOWN-SENT: DATA is acknowledged by SHUTDOWN at once, any other packet gives the peer time
@@ -142,15 +134,8 @@ void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 	if (!any)
 		return;
 	/* 5.4: nothing but heartbeats goes to an address that is not confirmed. */
-	a->sack_path = (p->state == SCTP_PATH_UNCONFIRMED ? sctp_path_choose(a) : p)->index;
-	a->unsacked++;
-	prompt |= a->sack_first;
-	a->sack_first = false;
-	if (is_prompt(a, prompt)) {
-		a->sack_now = true;
-		a->sack_us = SCTP_NEVER;
+	if (p->state == SCTP_PATH_UNCONFIRMED)
+		p = sctp_path_choose(a);
+	if (sctp_acks_packet(&a->acks, &a->map, &a->s->cfg, p->index, prompt, a->s->now))
 		sctp_assoc_touch(a);
-	} else if (a->sack_us == SCTP_NEVER) {
-		a->sack_us = a->s->now + a->s->cfg.sack_us;
-	}
 }

@@ -98,9 +98,8 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		return false;
 	if (a->moved_us <= now && !sctp_moved_due(a))
 		return false;
-	if (a->sack_us <= now) {
-		a->sack_us = SCTP_NEVER;
-		a->sack_now = true;
+	if (a->acks.due_us <= now) {
+		sctp_acks_expired(&a->acks);
 		sctp_assoc_touch(a);
 	}
 	if (a->write.retry_us <= now)

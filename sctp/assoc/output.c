@@ -170,7 +170,7 @@ static struct sctp_path *probing(struct sctp_assoc *a)
 
 bool sctp_assoc_has_output(struct sctp_assoc *a)
 {
-	return a->state != SCTP_CLOSED && (a->sack_now || probing(a) || can_send(a, data_path(a)));
+	return a->state != SCTP_CLOSED && (a->acks.now || probing(a) || can_send(a, data_path(a)));
 }
 
 /* ---- chunks ---- */
@@ -272,13 +272,9 @@ static void add_sack(struct build *w)
 		most = SACK_SPACE;
 	if (most > wr.size)
 		most = wr.size;
-	a->advertised = sctp_data_rwnd(a);
-	wr.len = sctp_tsn_map_sack(&a->map, a->advertised, wr.p, most);
+	wr.len = sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), wr.p, most);
 	use_space(w, &wr);
-	a->sack_now = a->sack_prompt = false;
-	a->sack_us = SCTP_NEVER;
-	a->unsacked = 0;
-	a->unsacked_bytes = 0;
+	sctp_acks_sent(&a->acks, sctp_data_rwnd(a));
 }
 
 /* ---- batches ---- */
@@ -290,8 +286,8 @@ static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 
 	if (w->b->packets)
 		return false;
-	if (a->sack_now || a->unsacked == 0 || a->sack_path != w->p->index)
-		return a->sack_now;
+	if (a->acks.now || a->acks.packets == 0 || a->acks.path != w->p->index)
+		return a->acks.now;
 	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
 }
 
@@ -423,7 +419,7 @@ static bool build(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *
  * without data. */
 static bool repeats_sack(const struct sctp_assoc *a)
 {
-	return a->sack_now && a->map.ndups;
+	return a->acks.now && a->map.ndups;
 }
 
 bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
@@ -435,10 +431,10 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 	if (p && build(a, p, b, probe_batch))
 		return true;
 	if (repeats_sack(a))
-		return build(a, &a->path[a->sack_path], b, sack_batch);
+		return build(a, &a->path[a->acks.path], b, sack_batch);
 	p = data_path(a);
 	if (can_send(a, p))
 		return build(a, p, b, data_batch);
 	sctp_loss_watch(a);
-	return a->sack_now && build(a, &a->path[a->sack_path], b, sack_batch);
+	return a->acks.now && build(a, &a->path[a->acks.path], b, sack_batch);
 }

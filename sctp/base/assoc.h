@@ -14,7 +14,7 @@
 #include "sctp/sctp.h"
 #include "sctp/path/size_cache.h"
 #include "sctp/wire/tsn.h"
-#include "sctp/receive/tsn_map.h"
+#include "sctp/receive/acks.h"
 #include "sctp/send/flight.h"
 #include "sctp/send/window.h"
 #include "util/timer.h"
@@ -31,8 +31,6 @@ enum {
 	SCTP_FIRST_PORT = 49152, /* ports that associations of ours use: up to 65535 */
 	SCTP_OWN_PORTS = 16384,
 };
-
-#define SCTP_NEVER UINT64_MAX
 
 /* ---- associations ---- */
 
@@ -95,14 +93,7 @@ struct sctp_assoc {
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
-	unsigned unsacked; /* packets with DATA since the last SACK */
-	uint32_t unsacked_bytes;
-	bool sack_now;
-	bool sack_prompt;    /* the present packet is acknowledged at once */
-	uint32_t advertised; /* a_rwnd of the last SACK, or of INIT */
-	bool sack_first;     /* no DATA came yet: the first is acknowledged at once (5.1) */
-	uint8_t sack_path;
-	uint64_t sack_us;
+	struct sctp_acks acks;
 
 	bool report_acks; /* SCTP_ACKED for each advance */
 	/* events that are due */

@@ -53,7 +53,8 @@ static uint64_t earlier(uint64_t x, uint64_t y)
  * once. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
-	uint64_t at = earlier(earlier(a->t1_us, a->t5_us), earlier(a->sack_us, a->write.retry_us));
+	uint64_t at =
+		earlier(earlier(a->t1_us, a->t5_us), earlier(a->acks.due_us, a->write.retry_us));
 
 	if (a->state == SCTP_CLOSED)
 		return;

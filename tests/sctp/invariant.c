@@ -120,7 +120,7 @@ static void remember(struct invariant_seen *e)
 	e->moved |= a->moved_us != SCTP_NEVER;
 	e->errors = a->errors;
 	e->npaths = a->npaths;
-	e->unsacked = a->unsacked;
+	e->unsacked = a->acks.packets;
 	e->out = a->flight.out.n;
 	e->primary = a->primary;
 	e->probe_out = a->window.probe_out;

@@ -21,7 +21,7 @@ static void count_data(struct invariant *v, struct invariant_seen *e)
 
 	if (e == k->to && k->odd)
 		lose_count(e);
-	else if (!here && e->a->unsacked != e->unsacked)
+	else if (!here && e->a->acks.packets != e->unsacked)
 		lose_count(e); /* it takes other packets for its own than this observer */
 	else if (here && (acknowledges(e->state) || e->state == SCTP_SHUTDOWN_SENT)) {
 		if (e->due++ == 0)
@@ -46,7 +46,7 @@ static void out_sack(struct invariant *v, const struct invariant_seen *e,
 		return;
 	holds(v, "6.2-11", e->due > 0 || !e->sure);
 	holds(v, "6.2-20", be_get32(c->p + 4) == e->a->map.cum);
-	holds(v, "6.2-34", be_get32(c->p + 8) == e->a->advertised);
+	holds(v, "6.2-34", be_get32(c->p + 8) == e->a->acks.advertised);
 }
 
 static void out_heartbeat(struct invariant *v, struct invariant_seen *e, const struct sctp_chunk *c)

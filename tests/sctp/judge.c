@@ -210,7 +210,7 @@ void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
 	if (a->state == SCTP_CLOSED)
 		return;
 	check(j, !waits || (a->t1_us != SCTP_NEVER && at <= a->t1_us));
-	check(j, a->unsacked == 0 || (a->sack_us != SCTP_NEVER && at <= a->sack_us));
+	check(j, a->acks.packets == 0 || (a->acks.due_us != SCTP_NEVER && at <= a->acks.due_us));
 	check(j, sctp_queue_empty(&a->tx) || at != SCTP_NEVER);
 	for (unsigned i = 0; i < a->npaths; i++)
 		check(j, a->path[i].flight.bytes == 0 ||
