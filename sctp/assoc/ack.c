@@ -219,10 +219,8 @@ static void update_paths(struct ack *k)
 
 static void notify_user(struct sctp_assoc *a)
 {
-	if (a->report_acks || sctp_queue_empty(&a->tx)) {
-		a->ev_acked = true;
-		sctp_assoc_note(a);
-	}
+	if (a->events.each_ack || sctp_queue_empty(&a->tx))
+		sctp_assoc_note(a, SCTP_ACKED);
 	sctp_write_made_room(a);
 }
 

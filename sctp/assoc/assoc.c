@@ -24,7 +24,7 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	}
 	list_add_tail(&s->assocs, &a->all);
 	list_init(&a->pending);
-	list_init(&a->eventful);
+	sctp_events_init(&a->events);
 	timer_init(&a->timer, s->expire);
 	a->armed_us = a->t1_us = a->t5_us = SCTP_NEVER;
 	sctp_acks_init(&a->acks);
@@ -123,13 +123,9 @@ static void notify_up(struct sctp_assoc *a)
 {
 	a->up = true;
 	a->errors = 0;
-	if (a->passive)
-		a->ev_incoming = true;
-	else
-		a->ev_up = true;
 	for (unsigned i = 0; i < a->npaths; i++)
 		sctp_path_rest(&a->path[i]);
-	sctp_assoc_note(a);
+	sctp_assoc_note(a, a->passive ? SCTP_INCOMING : SCTP_UP);
 	sctp_assoc_touch(a);
 }
 
@@ -208,7 +204,7 @@ void sctp_assoc_set_route_mtu(struct sctp_assoc *a, const struct sctp_addr *peer
 
 void sctp_assoc_report_acks(struct sctp_assoc *a)
 {
-	a->report_acks = true;
+	sctp_events_each_ack(&a->events);
 }
 
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
@@ -275,7 +271,6 @@ int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer)
 	a->primary = p->index;
 	sctp_assoc_measure(a);
 	p->became_primary = true;
-	a->ev_path = true;
-	sctp_assoc_note(a);
+	sctp_assoc_note(a, SCTP_PATH);
 	return SCTP_E_OK;
 }

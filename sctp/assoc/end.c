@@ -22,28 +22,13 @@ static void detach(struct sctp_assoc *a)
 	a->state = SCTP_CLOSED;
 }
 
-/* Text of the peer: only printable characters. */
-static void copy_text(struct sctp_assoc *a, const char *text, uint32_t len)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; text && i < len && n < sizeof(a->text) - 1 && text[i]; i++)
-		a->text[n++] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
-	a->text[n] = 0;
-}
-
 void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, const char *text,
 		    uint32_t len)
 {
-	if (a->state == SCTP_CLOSED && a->ev_down)
+	if (a->state == SCTP_CLOSED && sctp_events_due(&a->events, SCTP_DOWN))
 		return;
 	detach(a);
-	a->end = end;
-	a->cause = cause;
-	copy_text(a, text, len);
-	a->ev_down = true;
-	a->ev_up = a->ev_writable = a->ev_acked = a->ev_resized = false;
-	sctp_assoc_note(a);
+	sctp_events_end(&a->events, &a->s->eventful, end, cause, text, len);
 }
 
 static void send_abort(struct sctp_assoc *a, uint16_t cause, const void *value, uint32_t len)
@@ -77,9 +62,7 @@ void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
 		return;
 	send_abort(a, SCTP_CAUSE_USER, text, len < SCTP_ABORT_TEXT ? len : SCTP_ABORT_TEXT);
 	detach(a);
-	list_del(&a->eventful);
-	a->ev_incoming = a->ev_up = a->ev_down = a->ev_writable = a->ev_acked = a->ev_path = false;
-	a->ev_resized = false;
+	sctp_events_clear(&a->events);
 }
 
 struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
@@ -94,7 +77,7 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 	if (s->rx_assoc == a)
 		s->rx_assoc = NULL;
 	sctp_recv_deinit(&a->recv);
-	list_del(&a->eventful);
+	sctp_events_clear(&a->events);
 	list_del(&a->all);
 	sctp_assoc_leave_port(a);
 	sctp_forget_accepted(a);

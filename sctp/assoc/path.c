@@ -58,9 +58,7 @@ void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state)
 	p->state = state;
 	sctp_assoc_measure(p->assoc);
 	p->changed = true;
-	p->assoc->ev_path = true;
-	if (p->assoc->up)
-		sctp_assoc_note(p->assoc);
+	sctp_assoc_note(p->assoc, SCTP_PATH);
 }
 
 /* Repeated failures of data do not postpone a heartbeat. */

@@ -7,8 +7,7 @@ enum { RETRY_US = 20000 }; /* after which a user without memory may try again */
 static void notify_writable(struct sctp_assoc *a)
 {
 	a->write.wanted = false;
-	a->ev_writable = true;
-	sctp_assoc_note(a);
+	sctp_assoc_note(a, SCTP_WRITABLE);
 }
 
 void sctp_write_made_room(struct sctp_assoc *a)

@@ -6,6 +6,7 @@
 #include "sctp/base/budget.h"
 #include "sctp/wire/chunk.h"
 #include "sctp/wire/cookie.h"
+#include "sctp/base/events.h"
 #include "sctp/base/fsm.h"
 #include "sctp/wire/param.h"
 #include "sctp/base/path.h"
@@ -13,7 +14,6 @@
 #include "sctp/receive/recv.h"
 #include "sctp/sctp.h"
 #include "sctp/path/size_cache.h"
-#include "sctp/wire/tsn.h"
 #include "sctp/receive/acks.h"
 #include "sctp/send/flight.h"
 #include "sctp/send/window.h"
@@ -25,9 +25,8 @@ enum {
 	SCTP_RUN = 16384,     /* bytes of packets that are processed before messages are fetched */
 	SCTP_REPLIES = 65536, /* bytes of packets that answer at once */
 	SCTP_MAX_GAPS = 512,  /* gap blocks of a SACK that are looked at */
-	SCTP_ABORT_TEXT = 160,
-	SCTP_BURST = 64,         /* packets after a SACK (6.1 (D)) */
-	SCTP_NETWORKS = 1024,    /* counters of the associations of networks */
+	SCTP_BURST = 64,      /* packets after a SACK (6.1 (D)) */
+	SCTP_NETWORKS = 1024, /* counters of the associations of networks */
 	SCTP_FIRST_PORT = 49152, /* ports that associations of ours use: up to 65535 */
 	SCTP_OWN_PORTS = 16384,
 };
@@ -44,7 +43,7 @@ struct sctp_assoc {
 	struct sctp *s;
 	void *user;
 	struct sctp_listener *listener; /* it came in through, until the event was fetched */
-	struct list all, pending, eventful;
+	struct list all, pending;
 	struct timer timer;
 	uint64_t armed_us;
 	enum sctp_state state;
@@ -95,12 +94,7 @@ struct sctp_assoc {
 	struct sctp_recv recv;
 	struct sctp_acks acks;
 
-	bool report_acks; /* SCTP_ACKED for each advance */
-	/* events that are due */
-	bool ev_incoming, ev_up, ev_down, ev_writable, ev_acked, ev_path, ev_resized;
-	enum sctp_end end;
-	uint32_t cause;
-	char text[SCTP_ABORT_TEXT];
+	struct sctp_events events;
 };
 
 struct sctp_listener {
@@ -251,7 +245,7 @@ void sctp_assoc_measure(struct sctp_assoc *a);
 /* Something is to be sent. */
 void sctp_assoc_touch(struct sctp_assoc *a);
 /* An event is due. */
-void sctp_assoc_note(struct sctp_assoc *a);
+void sctp_assoc_note(struct sctp_assoc *a, enum sctp_event_type type);
 /* A deadline changed. */
 void sctp_assoc_arm(struct sctp_assoc *a);
 /* The earliest deadline of a path. */

@@ -8,10 +8,9 @@ void sctp_assoc_touch(struct sctp_assoc *a)
 		list_add_tail(&a->s->pending, &a->pending);
 }
 
-void sctp_assoc_note(struct sctp_assoc *a)
+void sctp_assoc_note(struct sctp_assoc *a, enum sctp_event_type type)
 {
-	if (!list_linked(&a->eventful))
-		list_add_tail(&a->s->eventful, &a->eventful);
+	sctp_events_add(&a->events, a->up ? &a->s->eventful : NULL, type);
 }
 
 void sctp_assoc_measure(struct sctp_assoc *a)
@@ -26,10 +25,8 @@ void sctp_assoc_measure(struct sctp_assoc *a)
 			least = p->pmtu.size;
 	}
 	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
-	if (a->max_message != before && a->up && a->state != SCTP_CLOSED) {
-		a->ev_resized = true;
-		sctp_assoc_note(a);
-	}
+	if (a->max_message != before && a->up && a->state != SCTP_CLOSED)
+		sctp_assoc_note(a, SCTP_RESIZED);
 }
 
 uint64_t sctp_path_expiry(const struct sctp_path *p)

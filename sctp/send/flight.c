@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/send/flight.h"
 
-#include "sctp/wire/tsn.h"
-
 enum { NEIGHBORS = 64 };
 
 /* ---- lists of records ---- */

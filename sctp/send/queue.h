@@ -12,6 +12,7 @@
 
 #include "sctp/memory/pool.h"
 #include "sctp/wire/chunk.h"
+#include "sctp/wire/tsn.h"
 
 enum {
 	SCTP_TX_COUNT = 127,            /* transmissions that are counted */

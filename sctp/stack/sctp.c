@@ -141,14 +141,6 @@ bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us)
 
 /* ---- events ---- */
 
-static bool take(bool *flag)
-{
-	bool was = *flag;
-
-	*flag = false;
-	return was;
-}
-
 static bool take_path(struct sctp_assoc *a, struct sctp_event *ret)
 {
 	for (unsigned i = 0; i < a->npaths; i++) {
@@ -164,47 +156,41 @@ static bool take_path(struct sctp_assoc *a, struct sctp_event *ret)
 		p->became_primary = false;
 		return true;
 	}
-	a->ev_path = false;
 	return false;
 }
 
 static void fill_down(const struct sctp_assoc *a, struct sctp_event *ret)
 {
-	ret->end = a->end;
-	ret->cause = a->cause;
-	memcpy(ret->text, a->text, sizeof(a->text));
+	ret->end = a->events.end;
+	ret->cause = a->events.cause;
+	memcpy(ret->text, a->events.text, sizeof(a->events.text));
+}
+
+static void fill_incoming(struct sctp_assoc *a, struct sctp_event *ret)
+{
+	ret->listener = a->listener;
+	ret->user = a->listener ? a->listener->user : NULL;
+	a->listener = NULL;
 }
 
 static bool next_event(struct sctp_assoc *a, struct sctp_event *ret)
 {
-	if (take(&a->ev_incoming)) {
-		ret->type = SCTP_INCOMING;
-		ret->listener = a->listener;
-		ret->user = a->listener ? a->listener->user : NULL;
-		a->listener = NULL;
-		return true;
-	}
-	if (take(&a->ev_up)) {
-		ret->type = SCTP_UP;
-		return true;
-	}
-	if (a->ev_path && take_path(a, ret))
-		return true;
-	if (take(&a->ev_resized)) {
-		ret->type = SCTP_RESIZED;
-		return true;
-	}
-	if (take(&a->ev_writable)) {
-		ret->type = SCTP_WRITABLE;
-		return true;
-	}
-	if (take(&a->ev_acked)) {
-		ret->type = SCTP_ACKED;
-		return true;
-	}
-	if (take(&a->ev_down)) {
-		ret->type = SCTP_DOWN;
-		fill_down(a, ret);
+	static const enum sctp_event_type order[] = {SCTP_INCOMING, SCTP_UP,       SCTP_PATH,
+						     SCTP_RESIZED,  SCTP_WRITABLE, SCTP_ACKED,
+						     SCTP_DOWN};
+
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		/* It is due until all paths were looked at. */
+		if (order[i] == SCTP_PATH && sctp_events_due(&a->events, SCTP_PATH) &&
+		    take_path(a, ret))
+			return true;
+		if (!sctp_events_take(&a->events, order[i]) || order[i] == SCTP_PATH)
+			continue;
+		ret->type = order[i];
+		if (ret->type == SCTP_INCOMING)
+			fill_incoming(a, ret);
+		if (ret->type == SCTP_DOWN)
+			fill_down(a, ret);
 		return true;
 	}
 	return false;
@@ -215,10 +201,11 @@ bool sctp_event(struct sctp *s, struct sctp_event *ret)
 	struct list *l;
 
 	while ((l = list_pop(&s->eventful))) {
-		struct sctp_assoc *a = list_entry(l, struct sctp_assoc, eventful);
+		struct sctp_assoc *a = list_entry(l, struct sctp_assoc, events.link);
 
 		/* It ended before anybody knew it. */
-		if (a->ev_incoming && a->ev_down) {
+		if (sctp_events_due(&a->events, SCTP_INCOMING) &&
+		    sctp_events_due(&a->events, SCTP_DOWN)) {
 			sctp_assoc_free(a);
 			continue;
 		}
@@ -227,7 +214,7 @@ bool sctp_event(struct sctp *s, struct sctp_event *ret)
 		ret->user = a->user;
 		if (next_event(a, ret)) {
 			/* It may have more: its turn ends when it has none. */
-			sctp_assoc_note(a);
+			sctp_events_again(&a->events, &s->eventful);
 			return true;
 		}
 	}
