@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An association: making and freeing it, its states, its deadlines. */
+#include "sctp/assoc/handshake.h"
+#include "sctp/assoc/shutdown.h"
 #include "sctp/base/assoc.h"
 
 /* ---- making ---- */
@@ -26,7 +28,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_init(&a->pending);
 	sctp_events_init(&a->events);
 	timer_init(&a->timer, s->expire);
-	a->armed_us = a->t1_us = a->t5_us = SCTP_NEVER;
+	a->armed_us = SCTP_NEVER;
+	sctp_shutdown_init(a);
 	sctp_acks_init(&a->acks);
 	a->write.retry_us = a->moved_us = a->stall_us = SCTP_NEVER;
 	a->tie_own = new_tag(s);
@@ -80,12 +83,16 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 	a = sctp_assoc_new(s, n);
 	if (!a)
 		return SCTP_E_MEMORY;
+	if (!sctp_handshake_begin(a)) {
+		sctp_assoc_free(a);
+		return SCTP_E_MEMORY;
+	}
 	a->user = user;
 	sctp_assoc_use_port(a, own_port ? own_port : sctp_free_port(s));
 	a->peer_port = port;
 	a->all_local = nlocal > 1;
 	a->own_tag = new_tag(s);
-	a->own_initial_tsn = sctp_random32(s);
+	sctp_queue_init(&a->tx, sctp_random32(s));
 	sctp_assoc_own_addrs(a, local, nlocal);
 	for (unsigned i = 0; i < n; i++) {
 		struct sctp_flow flow = {peer[i], s->cfg.udp_port, local[0]};
@@ -100,7 +107,6 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 		sctp_assoc_free(a);
 		return r;
 	}
-	sctp_queue_init(&a->tx, a->own_initial_tsn);
 	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
 	*ret = a;
 	return SCTP_E_OK;
@@ -113,25 +119,15 @@ void sctp_assoc_set_user(struct sctp_assoc *a, void *user)
 
 /* ---- states ---- */
 
-static void start_t1(struct sctp_assoc *a)
-{
-	a->tries = 0;
-	a->t1_us = a->s->now + a->s->cfg.rto_initial_us;
-}
-
 static void notify_up(struct sctp_assoc *a)
 {
+	sctp_handshake_end(a);
 	a->up = true;
 	a->errors = 0;
 	for (unsigned i = 0; i < a->npaths; i++)
 		sctp_path_rest(&a->path[i]);
 	sctp_assoc_note(a, a->passive ? SCTP_INCOMING : SCTP_UP);
 	sctp_assoc_touch(a);
-}
-
-static void start_t5(struct sctp_assoc *a)
-{
-	a->t5_us = a->s->now + 5 * (uint64_t)a->s->cfg.rto_max_us; /* 9.2: recommended */
 }
 
 void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
@@ -146,10 +142,12 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 		sctp_reply_end(a->s, &w);
 	}
 	a->state = step.next;
-	if (todo & SCTP_DO_STOP_T1)
-		a->t1_us = SCTP_NEVER;
+	if (todo & SCTP_DO_STOP_T1) {
+		sctp_handshake_stop_t1(a);
+		sctp_shutdown_stop(a);
+	}
 	if (todo & (SCTP_DO_SEND_INIT | SCTP_DO_SEND_COOKIE_ECHO))
-		start_t1(a);
+		sctp_handshake_start_t1(a);
 	if (todo & SCTP_DO_SEND_INIT)
 		sctp_send_init(a);
 	if (todo & SCTP_DO_SEND_COOKIE_ECHO)
@@ -161,7 +159,7 @@ void sctp_assoc_step(struct sctp_assoc *a, enum sctp_fsm_event ev)
 	if (todo & SCTP_DO_SEND_SHUTDOWN_ACK)
 		sctp_send_shutdown_ack(a);
 	if (todo & SCTP_DO_START_T5)
-		start_t5(a);
+		sctp_shutdown_guard(a);
 	if (todo & SCTP_DO_CLOSED) {
 		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
 		return;

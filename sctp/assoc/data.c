@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* DATA that arrives, and when it is acknowledged (RFC 9260 6.2). */
+#include "sctp/assoc/shutdown.h"
 #include "sctp/base/assoc.h"
 #include "util/be.h"
 
@@ -111,24 +112,12 @@ void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
 	}
 }
 
-/* In SHUTDOWN-SENT: DATA is acknowledged by SHUTDOWN at once, any other packet gives the peer time
- * (9.2), but only one: a peer that goes on sending heartbeats has not got the SHUTDOWN. */
-static void shutdown_answers(struct sctp_assoc *a, bool data)
-{
-	a->errors = 0;
-	if (data)
-		sctp_send_shutdown(a);
-	else if (!a->t2_delayed)
-		a->t1_us = a->s->now + a->path[a->t2_path].rto.rto_us;
-	a->t2_delayed = !data;
-}
-
 void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 {
 	struct sctp_assoc *a = p->assoc;
 
 	if (a->state == SCTP_SHUTDOWN_SENT) {
-		shutdown_answers(a, any);
+		sctp_shutdown_answered(a, any);
 		return;
 	}
 	if (!any)

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What happens when a deadline of an association passes. */
+#include "sctp/assoc/handshake.h"
+#include "sctp/assoc/shutdown.h"
 #include "sctp/base/assoc.h"
-
-/* The addresses of the peer take turns, and each has its own back-off (5.1). */
-static uint64_t handshake_rto(const struct sctp_assoc *a)
-{
-	const struct sctp_config *cfg = &a->s->cfg;
-	uint64_t rto = cfg->rto_initial_us;
-
-	for (unsigned n = a->tries / sctp_assoc_confirmed(a); n && rto < cfg->rto_max_us; n--)
-		rto *= 2;
-	return rto < cfg->rto_max_us ? rto : cfg->rto_max_us;
-}
 
 /* T1-init and T1-cookie. False if that ended the association. */
 static bool repeat_handshake(struct sctp_assoc *a)
 {
-	if (++a->tries > a->s->cfg.init_max_retrans) {
+	if (!sctp_handshake_repeat(a, sctp_assoc_confirmed(a))) {
 		sctp_assoc_end(a, SCTP_END_NO_ANSWER, 0, NULL, 0);
 		return false;
 	}
-	a->t1_us = a->s->now + handshake_rto(a);
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_send_init(a);
 	else
@@ -31,7 +21,7 @@ static bool repeat_handshake(struct sctp_assoc *a)
 /* T2-shutdown, with the timer value and the errors of the path that was used. */
 static bool repeat_shutdown(struct sctp_assoc *a)
 {
-	struct sctp_path *p = &a->path[a->t2_path];
+	struct sctp_path *p = &a->path[a->shutdown.path];
 
 	sctp_rto_back_off(&p->rto);
 	if (!sctp_path_failed(p))
@@ -41,11 +31,6 @@ static bool repeat_shutdown(struct sctp_assoc *a)
 	else
 		sctp_send_shutdown_ack(a);
 	return true;
-}
-
-static bool repeat_control(struct sctp_assoc *a)
-{
-	return a->state < SCTP_ESTABLISHED ? repeat_handshake(a) : repeat_shutdown(a);
 }
 
 static void pmtu_due(struct sctp_path *p, uint64_t now)
@@ -90,11 +75,13 @@ static bool run_path(struct sctp_path *p, uint64_t now)
 
 static bool run(struct sctp_assoc *a, uint64_t now)
 {
-	if (a->t5_us <= now) {
+	if (a->shutdown.t5_us <= now) {
 		sctp_assoc_break(a, SCTP_END_TIMEOUT, SCTP_CAUSE_NONE, NULL, 0, "");
 		return false;
 	}
-	if (a->t1_us <= now && !repeat_control(a))
+	if (sctp_handshake_expiry(a) <= now && !repeat_handshake(a))
+		return false;
+	if (a->shutdown.t2_us <= now && !repeat_shutdown(a))
 		return false;
 	if (a->moved_us <= now && !sctp_moved_due(a))
 		return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How an association ends. */
+#include "sctp/assoc/handshake.h"
 #include "sctp/base/assoc.h"
 
 /* Nothing of the network reaches it any more, and it sends nothing. */
@@ -16,9 +17,7 @@ static void detach(struct sctp_assoc *a)
 	sctp_flight_clear(&a->flight);
 	a->window = (struct sctp_window){0};
 	sctp_tsn_map_deinit(&a->map);
-	sctp_release(s, a->cookie, a->cookie_len);
-	sctp_release(s, a->report, a->report_len);
-	a->cookie = a->report = NULL;
+	sctp_handshake_end(a);
 	a->state = SCTP_CLOSED;
 }
 

@@ -31,12 +31,21 @@ enum {
 	SCTP_OWN_PORTS = 16384,
 };
 
+struct sctp_handshake;
+
 /* ---- associations ---- */
 
 /* A user who waits for room to send. */
 struct sctp_write {
 	bool wanted;
 	uint64_t retry_us; /* memory was missing: may try again then */
+};
+
+/* T2-shutdown and T5: shutdown.h. */
+struct sctp_shutdown {
+	uint64_t t2_us, t5_us;
+	uint8_t path; /* that SHUTDOWN or SHUTDOWN ACK went to */
+	bool delayed; /* T2 was restarted without another SHUTDOWN */
 };
 
 struct sctp_assoc {
@@ -52,7 +61,7 @@ struct sctp_assoc {
 	uint16_t network; /* there */
 
 	uint16_t own_port, peer_port;
-	uint32_t own_tag, peer_tag, own_initial_tsn;
+	uint32_t own_tag, peer_tag;
 	uint32_t tie_own, tie_peer; /* tie-tags: random, never the tags themselves (5.2.2) */
 	uint32_t adaptation;
 	bool has_adaptation;
@@ -66,18 +75,9 @@ struct sctp_assoc {
 	unsigned errors;
 	uint64_t verify_us; /* the next probe of an unconfirmed path goes then or later */
 
-	/* handshake and shutdown */
-	uint8_t *cookie; /* of the peer, while it is not acknowledged */
-	uint32_t cookie_len;
-	uint8_t *report; /* an ERROR chunk that goes with COOKIE ECHO */
-	uint32_t report_len;
-	unsigned tries;
-	uint64_t t1_us, t5_us; /* T1-init, T1-cookie, T2-shutdown; T5 */
-	uint8_t t2_path;       /* that SHUTDOWN or SHUTDOWN ACK went to */
-	bool t2_delayed;       /* T2 was restarted without another SHUTDOWN */
-	unsigned stale;        /* Stale Cookie errors */
-	unsigned refused;      /* ABORTs that ask to wait: sctp_got_abort() */
-	uint64_t moved_us;     /* the next probe of moved.c, or its end */
+	struct sctp_handshake *handshake; /* until it is up, if this side began it */
+	struct sctp_shutdown shutdown;
+	uint64_t moved_us; /* the next probe of moved.c, or its end */
 	unsigned moved_probes;
 
 	uint16_t out_streams, in_streams;
@@ -238,7 +238,7 @@ struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_
 /* A port of ours that no association and no listener uses; 0: none. */
 uint16_t sctp_free_port(struct sctp *s);
 
-/* ---- due.c ---- */
+/* ---- deadlines.c ---- */
 
 /* Paths or their sizes changed: computes max_message. */
 void sctp_assoc_measure(struct sctp_assoc *a);
@@ -365,7 +365,7 @@ void sctp_loss_left(struct sctp_path *p, uint32_t tsn);
 /* Starts or stops T3 and the tail-loss probe of a path after a SACK. */
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked);
 
-/* ---- control.c ---- */
+/* ---- handshake_send.c ---- */
 
 /* What our INIT and INIT ACK say. */
 struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn);
@@ -374,8 +374,6 @@ void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *l
 		     const struct sctp_flow *to);
 void sctp_send_init(struct sctp_assoc *a);
 void sctp_send_cookie_echo(struct sctp_assoc *a);
-void sctp_send_shutdown(struct sctp_assoc *a);
-void sctp_send_shutdown_ack(struct sctp_assoc *a);
 
 /* ---- assoc.c ---- */
 
@@ -425,7 +423,7 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 /* A Stale Cookie error. */
 void sctp_got_stale_cookie(struct sctp_path *p);
 
-/* ---- shutdown.c ---- */
+/* ---- teardown.c ---- */
 
 void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c);
 void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c);

@@ -24,6 +24,7 @@ struct sctp_events {
 	char text[SCTP_ABORT_TEXT]; /* printable */
 };
 
+/* None is due. */
 void sctp_events_init(struct sctp_events *e);
 /* An event is due. ready: NULL if the user does not know the association yet; it is fetched after
  * the next one. */

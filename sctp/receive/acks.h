@@ -24,6 +24,7 @@ struct sctp_acks {
 	uint64_t due_us;     /* otherwise at that time, or SCTP_NEVER */
 };
 
+/* Nothing is owed. */
 void sctp_acks_init(struct sctp_acks *k);
 /* INIT or INIT ACK advertised this window. */
 void sctp_acks_start(struct sctp_acks *k, uint32_t advertised);

@@ -11,7 +11,7 @@ enum {
 
 void sctp_queue_init(struct sctp_queue *q, uint32_t initial_tsn)
 {
-	q->next_tsn = q->send_tsn = initial_tsn;
+	q->initial_tsn = q->next_tsn = q->send_tsn = initial_tsn;
 	q->cum = initial_tsn - 1;
 }
 

@@ -64,12 +64,13 @@ struct sctp_range {
 
 /* Read-only but for queue.c. */
 struct sctp_queue {
-	uint32_t next_tsn; /* of the next message */
-	uint32_t send_tsn; /* first TSN that was never sent */
-	uint32_t cum;      /* Cumulative TSN Ack of the peer */
-	uint32_t bytes;    /* of wire format, queued or unacknowledged */
-	uint32_t unsent;   /* of these, never sent */
-	uint32_t fill;     /* bytes of the chunks in the packet that the last of these goes in */
+	uint32_t initial_tsn; /* of the first message; INIT says it */
+	uint32_t next_tsn;    /* of the next message */
+	uint32_t send_tsn;    /* first TSN that was never sent */
+	uint32_t cum;         /* Cumulative TSN Ack of the peer */
+	uint32_t bytes;       /* of wire format, queued or unacknowledged */
+	uint32_t unsent;      /* of these, never sent */
+	uint32_t fill;        /* bytes of the chunks in the packet that the last of these goes in */
 	struct sctp_tx_block *head, *tail;
 	struct sctp_tx *page[SCTP_TX_PAGES];
 	struct sctp_range *gap; /* a block: what gap blocks acknowledge; NULL: nothing */

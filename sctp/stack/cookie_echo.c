@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* COOKIE ECHO and COOKIE ACK: RFC 9260 5.1.4, 5.1.5, 5.2.4, 5.2.6. */
+#include "sctp/assoc/handshake.h"
 #include "sctp/base/assoc.h"
 #include "util/be.h"
 
-enum { STALE_TRIES = 1 }; /* INITs after Stale Cookie errors */
-
 /* ---- our side: COOKIE ECHO goes out, COOKIE ACK comes ---- */
-
-static void forget_cookie(struct sctp_assoc *a)
-{
-	sctp_release(a->s, a->cookie, a->cookie_len);
-	sctp_release(a->s, a->report, a->report_len);
-	a->cookie = NULL;
-	a->report = NULL;
-}
 
 /* RFC 5043 section 4: the indication has to come, and to be DDP's. */
 static bool indicated(const struct sctp *s, bool has, uint32_t value)
@@ -36,10 +27,7 @@ void sctp_got_cookie_ack(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	if (a->state != SCTP_COOKIE_ECHOED)
-		return;
-	forget_cookie(a);
-	if (check_indication(a)) {
+	if (a->state == SCTP_COOKIE_ECHOED && check_indication(a)) {
 		sctp_path_answered(p);
 		sctp_assoc_step(a, SCTP_EV_COOKIE_ACK);
 	}
@@ -52,11 +40,10 @@ void sctp_got_stale_cookie(struct sctp_path *p)
 
 	if (a->state != SCTP_COOKIE_ECHOED)
 		return;
-	if (a->stale++ >= STALE_TRIES) {
+	if (!sctp_handshake_stale(a)) {
 		sctp_assoc_end(a, SCTP_END_NO_ANSWER, SCTP_CAUSE_STALE_COOKIE, NULL, 0);
 		return;
 	}
-	forget_cookie(a);
 	a->state = SCTP_CLOSED;
 	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
 }
@@ -111,7 +98,6 @@ static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct
 	a->peer_port = k->peer_port;
 	a->own_tag = k->own_tag;
 	a->peer_tag = k->peer_tag;
-	a->own_initial_tsn = k->own_tsn;
 	a->out_streams = k->out_streams;
 	a->in_streams = k->in_streams;
 	a->has_adaptation = k->has_adaptation;
@@ -212,7 +198,6 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *fr
 		return NULL;
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_assoc_keep_paths(a, k->addr, k->naddrs);
-	forget_cookie(a);
 	a->peer_tag = k->peer_tag;
 	a->out_streams = k->out_streams;
 	a->in_streams = k->in_streams;
@@ -237,7 +222,6 @@ static struct sctp_path *repeat(struct sctp_path *p, const struct sctp_flow *fro
 
 	sctp_learn(p, from);
 	if (a->state == SCTP_COOKIE_ECHOED) {
-		forget_cookie(a);
 		if (!check_indication(a))
 			return NULL;
 		sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* INIT and INIT ACK: RFC 9260 5.1, 5.2.1, 5.2.2, 5.2.3. The cookie: cookie_echo.c. */
+#include "sctp/assoc/handshake.h"
+#include "sctp/assoc/shutdown.h"
 #include "sctp/base/assoc.h"
 #include "util/be.h"
 
@@ -134,7 +136,7 @@ static void choose_tags(struct sctp *s, struct sctp_cookie *k, const struct sctp
 		return;
 	if (a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED) {
 		k->own_tag = a->own_tag;
-		k->own_tsn = a->own_initial_tsn;
+		k->own_tsn = a->tx.initial_tsn;
 	}
 	if (a->state != SCTP_COOKIE_WAIT) {
 		k->tie_own = a->tie_own;
@@ -285,40 +287,6 @@ static bool usable(struct sctp_path *p, const struct sctp_flow *from, const stru
 	return false;
 }
 
-static bool keep_cookie(struct sctp_assoc *a, const struct sctp_init *i)
-{
-	a->cookie = sctp_alloc(a->s, i->cookie_len);
-	if (!a->cookie)
-		return false;
-	memcpy(a->cookie, i->cookie, i->cookie_len);
-	a->cookie_len = i->cookie_len;
-	return true;
-}
-
-/* Unrecognized parameters go back in an ERROR that follows COOKIE ECHO (3.2.2). Without memory they
- * are not reported. */
-static void keep_report(struct sctp_assoc *a, const struct sctp_init *i)
-{
-	struct sctp_writer w = {.size = 8};
-	uint32_t chunk, cause;
-
-	for (unsigned k = 0; k < i->nunknown; k++)
-		w.size += (i->unknown[k].len + 3) & ~3u;
-	if (i->nunknown == 0 || w.size > SCTP_PMTU_BASE / 2 || !(w.p = sctp_alloc(a->s, w.size)))
-		return;
-	chunk = sctp_begin_chunk(&w, SCTP_ERROR, 0);
-	cause = sctp_begin_tlv(&w, SCTP_CAUSE_PARAM);
-	for (unsigned k = 0; k < i->nunknown; k++) {
-		sctp_put_bytes(&w, i->unknown[k].p, i->unknown[k].len);
-		while (w.len % 4 && !w.full)
-			sctp_put8(&w, 0);
-	}
-	sctp_end_chunk(&w, cause);
-	sctp_end_chunk(&w, chunk);
-	a->report = w.p;
-	a->report_len = w.size;
-}
-
 /* The addresses of the peer are those of INIT ACK: what it lists, and its source. */
 static bool set_paths(struct sctp_assoc *a, const struct sctp_flow *from, const struct sctp_init *i)
 {
@@ -362,7 +330,7 @@ void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 	if (a->state != SCTP_COOKIE_WAIT || !usable(p, from, head, read_init(c, from, &i), &i))
 		return;
 	a->peer_tag = i.tag;
-	if (!keep_cookie(a, &i) || !set_paths(a, from, &i)) {
+	if (!sctp_handshake_keep_cookie(a, &i) || !set_paths(a, from, &i)) {
 		sctp_assoc_break(a, SCTP_END_MEMORY, SCTP_CAUSE_RESOURCE, NULL, 0, "");
 		return;
 	}
@@ -371,7 +339,7 @@ void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 	a->takes_batches = i.takes_batches;
 	a->out_streams = least16(a->s->cfg.streams, i.in_streams);
 	a->in_streams = least16(a->s->cfg.streams, i.out_streams);
-	keep_report(a, &i);
+	sctp_handshake_keep_report(a, &i);
 	sctp_assoc_start(a, i.tsn, i.a_rwnd);
 	sctp_assoc_step(a, SCTP_EV_INIT_ACK);
 }

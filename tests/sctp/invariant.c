@@ -38,7 +38,7 @@ struct invariant *invariant_free(struct invariant *v)
 
 static bool is_same(const struct invariant_seen *e, const struct sctp_assoc *a)
 {
-	return e->a == a && e->own_tag == a->own_tag && e->own_tsn == a->own_initial_tsn;
+	return e->a == a && e->own_tag == a->own_tag && e->own_tsn == a->tx.initial_tsn;
 }
 
 static struct invariant_seen *find(struct invariant *v, const struct sctp_assoc *a)
@@ -57,7 +57,7 @@ static struct invariant_seen *add(struct invariant *v, const struct sctp_assoc *
 		return NULL;
 	e->a = a;
 	e->own_tag = a->own_tag;
-	e->own_tsn = a->own_initial_tsn;
+	e->own_tsn = a->tx.initial_tsn;
 	e->blind = true;
 	v->seen[v->n++] = e;
 	return e;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "sctp/assoc/handshake.h"
 #include "tests/sctp/judge.h"
 #include "util/be.h"
 #include "util/crc32c.h"
@@ -205,11 +206,14 @@ void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
 {
 	bool waits = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED ||
 		     a->state == SCTP_SHUTDOWN_SENT || a->state == SCTP_SHUTDOWN_ACK_SENT;
-	uint64_t at = sctp_expiry(a->s);
+	uint64_t at = sctp_expiry(a->s), first = sctp_handshake_expiry(a);
 
+	if (a->shutdown.t2_us < first)
+		first = a->shutdown.t2_us;
 	if (a->state == SCTP_CLOSED)
 		return;
-	check(j, !waits || (a->t1_us != SCTP_NEVER && at <= a->t1_us));
+	check(j, !a->handshake == (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED));
+	check(j, !waits || (first != SCTP_NEVER && at <= first));
 	check(j, a->acks.packets == 0 || (a->acks.due_us != SCTP_NEVER && at <= a->acks.due_us));
 	check(j, sctp_queue_empty(&a->tx) || at != SCTP_NEVER);
 	for (unsigned i = 0; i < a->npaths; i++)

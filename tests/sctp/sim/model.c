@@ -89,7 +89,7 @@ void model_received(struct world *w, struct conn *c)
 		return;
 	if (!w->conn[c->peer]->a)
 		return;
-	base = w->conn[c->peer]->a->own_initial_tsn;
+	base = w->conn[c->peer]->a->tx.initial_tsn;
 	check(w, m->cum == base - 1 + c->prefix);
 	check(w, m->highest == (c->top > c->prefix ? base - 1 + c->top : m->cum));
 	if (m->highest == m->cum || !chance(w, 1000))

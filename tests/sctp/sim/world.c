@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One run: what a seed chooses, the passing of time, and what befalls the hosts. */
+#include "sctp/assoc/handshake.h"
 #include "tests/sctp/sim/world.h"
 
 enum { MOST_STEPS = 2000000 };
@@ -55,8 +56,10 @@ static void print_assoc(const struct sctp_assoc *a)
 		"state %d errors %u cum %u send %u next %u out %u lost %u rwnd %u in flight %u",
 		a->state, a->errors, q->cum, q->send_tsn, q->next_tsn, a->flight.out.n,
 		a->flight.lost.n, a->window.rwnd, a->flight.payload);
-	fprintf(stderr, " t1 %" PRId64 " t5 %" PRId64 " armed %" PRId64 " probe %d\n", a->t1_us,
-		a->t5_us, a->armed_us, a->window.probe);
+	fprintf(stderr,
+		" t1 %" PRId64 " t2 %" PRId64 " t5 %" PRId64 " armed %" PRId64 " probe %d\n",
+		sctp_handshake_expiry(a), a->shutdown.t2_us, a->shutdown.t5_us, a->armed_us,
+		a->window.probe);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		const struct sctp_path *p = &a->path[i];
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of an association: SHUTDOWN (RFC 9260 9.2), ABORT (9.1), and what ERROR reports. */
+#include "sctp/assoc/handshake.h"
 #include "sctp/base/assoc.h"
 #include "util/be.h"
 
@@ -20,8 +21,6 @@ void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
 		sctp_assoc_step(a, SCTP_EV_SHUTDOWN);
 }
 
-enum { WAITS = 3 }; /* times that an INIT is repeated after cause 14 */
-
 /* Another association of this address is in the way. The peer asks whether it still lives
  * (moved.c), so T1-init goes on. */
 static bool may_wait(struct sctp_assoc *a, const struct sctp_chunk *c)
@@ -29,7 +28,7 @@ static bool may_wait(struct sctp_assoc *a, const struct sctp_chunk *c)
 	struct sctp_error e;
 
 	return a->state == SCTP_COOKIE_WAIT && sctp_error_find(c, SCTP_CAUSE_NEW_UDP_PORT, &e) &&
-	       a->refused++ < WAITS;
+	       sctp_handshake_may_wait(a);
 }
 
 /* The cause that is reported: that of the peer's user wherever it stands, else the first one. */

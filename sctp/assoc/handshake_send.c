@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Control chunks that an association begins with, and ends with (RFC 9260 5.1, 9.2). */
+/* INIT and COOKIE ECHO are sent (RFC 9260 5.1). */
+#include "sctp/assoc/handshake.h"
 #include "sctp/base/assoc.h"
-
-enum { SACK_SPACE = 256 }; /* bytes of a SACK beside SHUTDOWN */
-
-/* ---- INIT and COOKIE ECHO ---- */
 
 void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,
 		     const struct sctp_flow *to)
@@ -46,9 +43,9 @@ static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
 
 void sctp_send_init(struct sctp_assoc *a)
 {
-	struct sctp_init i = sctp_own_init(a->s, a->own_tag, a->own_initial_tsn);
+	struct sctp_init i = sctp_own_init(a->s, a->own_tag, a->tx.initial_tsn);
 	/* Other addresses of the peer are tried as well. */
-	struct sctp_path *p = sctp_assoc_nth_path(a, a->tries);
+	struct sctp_path *p = sctp_assoc_nth_path(a, a->handshake->tries);
 	const struct sctp_head head = {a->own_port, a->peer_port, 0};
 	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 
@@ -60,46 +57,14 @@ void sctp_send_init(struct sctp_assoc *a)
 
 void sctp_send_cookie_echo(struct sctp_assoc *a)
 {
+	const struct sctp_handshake *h = a->handshake;
 	/* Other addresses of the peer are tried as well. */
-	struct sctp_writer w = sctp_reply_to(sctp_assoc_nth_path(a, a->tries));
+	struct sctp_writer w = sctp_reply_to(sctp_assoc_nth_path(a, h->tries));
 	uint32_t at = sctp_begin_chunk(&w, SCTP_COOKIE_ECHO, 0);
 
-	sctp_put_bytes(&w, a->cookie, a->cookie_len);
+	sctp_put_bytes(&w, h->cookie, h->cookie_len);
 	sctp_end_chunk(&w, at);
-	if (a->report)
-		sctp_put_bytes(&w, a->report, a->report_len);
-	sctp_reply_end(a->s, &w);
-}
-
-/* Begins a packet and starts T2-shutdown. */
-static struct sctp_writer begin(struct sctp_assoc *a)
-{
-	struct sctp_path *p = sctp_path_choose(a);
-
-	a->t2_path = p->index;
-	a->t1_us = a->s->now + p->rto.rto_us;
-	a->t2_delayed = false;
-	return sctp_reply_to(p);
-}
-
-/* SHUTDOWN cannot report gaps and duplicates: a SACK before it does (9.2). */
-void sctp_send_shutdown(struct sctp_assoc *a)
-{
-	struct sctp_writer w = begin(a);
-	uint32_t at;
-
-	if (!w.full && (sctp_tsn_map_gap(&a->map) || a->map.ndups))
-		w.len += sctp_tsn_map_sack(&a->map, sctp_data_rwnd(a), w.p + w.len, SACK_SPACE);
-	at = sctp_begin_chunk(&w, SCTP_SHUTDOWN, 0);
-	sctp_put32(&w, a->map.cum);
-	sctp_end_chunk(&w, at);
-	sctp_reply_end(a->s, &w);
-}
-
-void sctp_send_shutdown_ack(struct sctp_assoc *a)
-{
-	struct sctp_writer w = begin(a);
-
-	sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
+	if (h->report)
+		sctp_put_bytes(&w, h->report, h->report_len);
 	sctp_reply_end(a->s, &w);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is due: deadlines, something to send, events to fetch. */
+#include "sctp/assoc/handshake.h"
 #include "sctp/base/assoc.h"
 
 void sctp_assoc_touch(struct sctp_assoc *a)
@@ -50,11 +51,12 @@ static uint64_t earlier(uint64_t x, uint64_t y)
  * once. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
-	uint64_t at =
-		earlier(earlier(a->t1_us, a->t5_us), earlier(a->acks.due_us, a->write.retry_us));
+	uint64_t at = earlier(earlier(a->shutdown.t2_us, a->shutdown.t5_us),
+			      earlier(a->acks.due_us, a->write.retry_us));
 
 	if (a->state == SCTP_CLOSED)
 		return;
+	at = earlier(at, sctp_handshake_expiry(a));
 	at = earlier(at, a->moved_us);
 	at = earlier(at, a->stall_us);
 	for (unsigned i = 0; i < a->npaths; i++)
