@@ -3,21 +3,27 @@
 
 #include "ipc/ctl.h"
 
-#define REQUEST_BARE sizeof(struct msg_hdr), 0
-#define REQUEST_HANDLE sizeof(struct msg_handle), 0
-#define REQUEST_RECORD(type) sizeof(struct type), 0
-#define REQUEST_RECORD_FD(type) sizeof(struct type), 1
-#define REPLY_EMPTY sizeof(struct msg_hdr)
-#define REPLY_SURE_EMPTY sizeof(struct msg_hdr)
-#define REPLY_RECORD(type) sizeof(struct type)
-#define REPLY_SURE_RECORD(type) sizeof(struct type)
-#define REPLY_STREAM 0
+#define NFDS_BARE 0
+#define NFDS_HANDLE 0
+#define NFDS_RECORD(type) 0
+#define NFDS_RECORD_FD(type) 1
+#define LEN_EMPTY sizeof(struct msg_hdr)
+#define LEN_RECORD(type) sizeof(struct type)
+#define LEN_SURE_EMPTY sizeof(struct msg_hdr)
+#define LEN_SURE_RECORD(type) sizeof(struct type)
+#define LEN_STREAM 0
 #define OLDER_SAME 0, 0
 #define OLDER_SHORT(type, member, minor) IPC_MINOR_##minor, offsetof(struct type, member)
 
 static const struct msg_shape shapes[MSG_OP_COUNT] = {
-#define X(op, name, object, request, reply, fds, since, older)                                     \
-	[MSG_##op] = {#op, REQUEST_##request, REPLY_##reply, fds, IPC_MINOR_##since, OLDER_##older},
+#define X(op, name, object, request, reply, fds, minor, older)                                     \
+	[MSG_##op] = {#op,                                                                         \
+		      sizeof(MSG_REQUEST_##request),                                               \
+		      NFDS_##request,                                                              \
+		      LEN_##reply,                                                                 \
+		      fds,                                                                         \
+		      IPC_MINOR_##minor,                                                           \
+		      OLDER_##older},
 	MSG_OPS(X)
 #undef X
 };

@@ -549,12 +549,23 @@ _Static_assert(sizeof(struct msg_connect) <= MSG_MAX, "records fit");
 /* Name of an opcode, "?" for an unknown one. */
 const char *msg_op_str(uint32_t op);
 
+/* The types of requests and replies, from the columns of MSG_OPS: MSG_REQUEST_##request. */
+#define MSG_REQUEST_BARE struct msg_hdr
+#define MSG_REQUEST_HANDLE struct msg_handle
+#define MSG_REQUEST_RECORD(type) struct type
+#define MSG_REQUEST_RECORD_FD(type) struct type
+#define MSG_REPLY_EMPTY struct msg_hdr
+#define MSG_REPLY_RECORD(type) struct type
+#define MSG_REPLY_SURE_EMPTY struct msg_hdr
+#define MSG_REPLY_SURE_RECORD(type) struct type
+#define MSG_REPLY_STREAM struct msg_hdr
+
 /* The records and descriptors of an operation, as its row in local_protocol.h says. */
 struct msg_shape {
 	const char *name;
 	size_t len;       /* exact size of the request */
 	unsigned nfds;    /* exact number of its descriptors */
-	size_t reply_len; /* 0: records of other opcodes */
+	size_t reply_len; /* exact size of the reply; 0: records of other opcodes */
 	unsigned reply_nfds;
 	uint16_t since;   /* minor number of the first daemon that knows it */
 	uint16_t grew;    /* peers with a lesser minor number have the reply with ... */

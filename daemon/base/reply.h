@@ -11,29 +11,12 @@
 #include "ipc/msg.h"
 
 struct reply {
+	/* The reply of each operation; its handler gets a pointer to it. */
 	union {
 		struct msg_hdr hdr;
-		struct msg_hello_reply hello;
-		struct msg_caps caps;
-		struct msg_handle handle;
-		struct msg_mr mr;
-		struct msg_cq cq;
-		struct msg_qp qp;
-		struct msg_qp_state qp_state;
-		struct msg_listener listener;
-		struct msg_pd_state pd_state;
-		struct msg_mr_state mr_state;
-		struct msg_mw_state mw_state;
-		struct msg_cq_state cq_state;
-		struct msg_srq srq;
-		struct msg_srq_state srq_state;
-		struct msg_paths paths;
-		struct msg_request_state request_state;
-		struct msg_addrs addrs;
-		struct msg_options_state options;
-		struct msg_async async;
-		struct msg_agent agent;
-		struct msg_capture capture;
+#define X(op, name, object, request, reply, ...) MSG_REPLY_##reply name;
+		MSG_OPS(X)
+#undef X
 	};
 	int fds[MSG_MAX_FDS]; /* closed after the reply was sent or refused */
 	unsigned nfds;

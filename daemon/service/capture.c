@@ -203,7 +203,8 @@ static int make(struct client *c, const struct ctl_capture *req, struct capture 
 	return 0;
 }
 
-int capture_begin(struct client *c, const struct ctl_capture *req, struct reply *rep)
+int capture_begin(struct client *c, const struct ctl_capture *req, struct msg_capture *ret,
+		  struct reply *rep)
 {
 	struct llp_tap tap = {.fn = packet_seen};
 	struct capture *cap = NULL;
@@ -230,7 +231,7 @@ int capture_begin(struct client *c, const struct ctl_capture *req, struct reply 
 		return no_packets(c, r, rep);
 	}
 	c->daemon->capture = cap;
-	rep->capture.size = RING_SIZE;
+	ret->size = RING_SIZE;
 	log_limited(&c->worker->client_log, c->worker->now_ms, LOG_LEVEL_INFO,
 		    "ddpctl capture begins, by pid %d, uid %u", (int)c->pid, (unsigned)c->uid);
 	return 0;

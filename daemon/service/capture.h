@@ -5,6 +5,7 @@
 
 struct client;
 struct ctl_capture;
+struct msg_capture;
 struct reply;
 
 /*
@@ -14,7 +15,8 @@ struct reply;
  * no association that is up (ENOTCONN); the transport sees no packets (EOPNOTSUPP); another client
  * captures (EBUSY).
  */
-int capture_begin(struct client *c, const struct ctl_capture *req, struct reply *rep);
+int capture_begin(struct client *c, const struct ctl_capture *req, struct msg_capture *ret,
+		  struct reply *rep);
 
 /* The client goes. */
 void capture_end(struct client *c);

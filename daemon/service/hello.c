@@ -92,7 +92,8 @@ static int check(const struct client *c, const struct msg_hello *req, struct rep
 	return 0;
 }
 
-int hello_answer(struct client *c, const struct msg_hello *req, struct reply *rep)
+int hello_answer(struct client *c, const struct msg_hello *req, struct msg_hello_reply *ret,
+		 struct reply *rep)
 {
 	int r = check(c, req, rep);
 
@@ -115,10 +116,10 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct reply *re
 	}
 	c->minor = req->minor;
 	c->hello = true;
-	rep->hello.major = IPC_VERSION_MAJOR;
-	rep->hello.minor = IPC_VERSION_MINOR;
-	rep->hello.client = c->id;
-	rep->hello.poll_us = event_loop_poll_us(c->worker->loop);
+	ret->major = IPC_VERSION_MAJOR;
+	ret->minor = IPC_VERSION_MINOR;
+	ret->client = c->id;
+	ret->poll_us = event_loop_poll_us(c->worker->loop);
 	log_debug("client %u: %s, pid %d, uid %u", c->id, c->comm, (int)c->pid, (unsigned)c->uid);
 	return 0;
 }

@@ -9,6 +9,7 @@ struct client;
 
 /* Answers HELLO with the event socket, the bell page and the doorbell. 0 or a refusal that ends the
  * client. */
-int hello_answer(struct client *c, const struct msg_hello *req, struct reply *rep);
+int hello_answer(struct client *c, const struct msg_hello *req, struct msg_hello_reply *ret,
+		 struct reply *rep);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/service/record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 #include "daemon/base/reply.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/posted.h"
-#include "daemon/service/handlers.h"
+#include "daemon/service/serve.h"
 #include "ipc/local_protocol.h"
 
 /* What a client beyond limits.clients may send. */
@@ -20,28 +21,28 @@ static bool asks_for_state(uint32_t op)
 	       op == MSG_CTL_SET || op == MSG_CTL_CAPTURE || op == MSG_SET_PRIMARY;
 }
 
-/* The row of the record, or NULL with the violation in words. */
-static const struct handlers_row *check(const struct client *c, const struct msg_hdr *hdr,
-					size_t len, unsigned nfds, struct reply *rep)
+/* The shape of the record, or NULL with the violation in words. */
+static const struct msg_shape *check(const struct client *c, const struct msg_hdr *hdr, size_t len,
+				     unsigned nfds, struct reply *rep)
 {
-	const struct handlers_row *row = handlers_row(hdr->op);
+	const struct msg_shape *s = msg_shape(hdr->op);
 
-	if (!row) {
+	if (!s) {
 		reply_violation(rep, EPROTO, "unknown record type %u", hdr->op);
 		return NULL;
 	}
-	if (len != row->len)
+	if (len != s->len)
 		reply_violation(rep, EPROTO, "%s: %zu bytes, expected %zu", msg_op_str(hdr->op),
-				len, row->len);
-	else if (nfds != row->nfds)
+				len, s->len);
+	else if (nfds != s->nfds)
 		reply_violation(rep, EPROTO, "%s: %u descriptors, expected %u", msg_op_str(hdr->op),
-				nfds, row->nfds);
+				nfds, s->nfds);
 	else if (!c->hello && hdr->op != MSG_HELLO)
 		reply_violation(rep, EPROTO, "%s: sent before hello", msg_op_str(hdr->op));
 	else if (c->refusal[0] && !asks_for_state(hdr->op))
 		reply_violation(rep, EDQUOT, "%s", c->refusal);
 	else
-		return row;
+		return s;
 	return NULL;
 }
 
@@ -60,32 +61,28 @@ static void send_error(struct client *c, uint32_t seq, int err, const struct rep
 	client_fault(c, "%s", rep->reason);
 }
 
-static size_t reply_len(const struct client *c, const struct handlers_row *row)
-{
-	return c->minor < row->reply_minor ? row->old_reply_len : row->reply_len;
-}
-
 static bool dispatch(struct client *c, const void *rec, size_t len, const int *fds, unsigned nfds)
 {
 	struct msg_hdr hdr = {0, 0};
 	struct reply rep;
-	const struct handlers_row *row;
+	const struct msg_shape *shape;
 	bool took = false;
 	int r = -EPROTO;
 
 	memset(&rep, 0, sizeof(rep));
 	memcpy(&hdr, rec, len < sizeof(hdr) ? len : sizeof(hdr));
-	row = check(c, &hdr, len, nfds, &rep);
-	if (row) {
+	shape = check(c, &hdr, len, nfds, &rep);
+	if (shape) {
 		log_debug("client %u: %s", c->id, msg_op_str(hdr.op));
 		took = posted_take(c);
-		r = row->fn(c, rec, fds, &rep);
+		r = serve_request(c, rec, nfds > 0 ? fds[0] : -1, &rep);
 	}
 	if (r) {
 		send_error(c, hdr.seq, r, &rep);
-	} else if (row->reply_len > 0) {
+	} else if (shape->reply_len > 0) {
+		assert(rep.nfds == shape->reply_nfds);
 		rep.hdr = hdr;
-		outq_send(&c->replies, &rep.hdr, reply_len(c, row), rep.fds, rep.nfds);
+		outq_send(&c->replies, &rep.hdr, msg_reply_len(shape, c->minor), rep.fds, rep.nfds);
 	}
 	reply_close_fds(&rep);
 	return took;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records from the client socket, checked by a table from opcode to size, descriptors and handler.
+ * Records from the client socket. Their sizes and descriptors are those of MSG_OPS.
  * Nothing in a record is read before its size and its descriptors match.
  */
 #ifndef DAEMON_SERVICE_RECORD_H

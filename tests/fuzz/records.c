@@ -21,7 +21,6 @@
 #include "daemon/objects/queues/srq.h"
 #include "daemon/objects/memory/stags.h"
 #include "daemon/service/attach.h"
-#include "daemon/service/handlers.h"
 #include "daemon/service/record.h"
 #include "daemon/turn.h"
 #include "ipc/conn.h"
@@ -315,10 +314,10 @@ static size_t head_of(uint32_t op)
 static void record(struct program *p)
 {
 	union request r = {.hdr = {.op = in_8(&in), .seq = 7}};
-	const struct handlers_row *row = handlers_row(r.hdr.op);
+	const struct msg_shape *shape = msg_shape(r.hdr.op);
 	uint8_t wrong = in_8(&in), n = in_8(&in);
-	struct sending how = {row ? row->nfds : 0, wrong >> 4, wrong & 4};
-	size_t len = row ? row->len : sizeof(r.hdr);
+	struct sending how = {shape ? shape->nfds : 0, wrong >> 4, wrong & 4};
+	size_t len = shape ? shape->len : sizeof(r.hdr);
 
 	begin_request(&r);
 	in_copy(&in, r.bytes + head_of(r.hdr.op), n);

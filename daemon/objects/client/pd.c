@@ -7,7 +7,7 @@
 
 #include "daemon/objects/client/client.h"
 
-int pd_alloc(struct client *c, struct reply *rep)
+int pd_alloc(struct client *c, struct msg_handle *ret, struct reply *rep)
 {
 	struct pd *pd = calloc(1, sizeof(*pd));
 	int r;
@@ -23,7 +23,7 @@ int pd_alloc(struct client *c, struct reply *rep)
 		pd_free(pd);
 		return r;
 	}
-	rep->handle.handle = pd->handle;
+	ret->handle = pd->handle;
 	return 0;
 }
 

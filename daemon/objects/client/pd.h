@@ -19,7 +19,7 @@ struct pd {
 };
 
 /* Creates a domain for the client. 0 or a refusal. */
-int pd_alloc(struct client *c, struct reply *rep);
+int pd_alloc(struct client *c, struct msg_handle *ret, struct reply *rep);
 
 /* Fills in all members except hdr. */
 void pd_query(const struct pd *pd, struct msg_pd_state *ret);

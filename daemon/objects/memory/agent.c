@@ -18,7 +18,7 @@
 
 /* ---- life ---- */
 
-static int make_area(struct agent *a, struct reply *rep)
+static int make_area(struct agent *a, struct msg_agent *ret, struct reply *rep)
 {
 	int wait, r = rings_make(a->client, sizeof(*a->area), &a->rings, rep);
 
@@ -30,12 +30,12 @@ static int make_area(struct agent *a, struct reply *rep)
 	if (r)
 		return descriptors_refuse(rep, -r, "agent");
 	reply_add_fd(rep, wait);
-	rep->agent.bytes = a->rings.bytes;
-	rep->agent.offset = a->rings.offset;
+	ret->bytes = a->rings.bytes;
+	ret->offset = a->rings.offset;
 	return 0;
 }
 
-int agent_open(struct client *c, struct reply *rep)
+int agent_open(struct client *c, struct msg_agent *ret, struct reply *rep)
 {
 	struct agent *a;
 	int r;
@@ -50,7 +50,7 @@ int agent_open(struct client *c, struct reply *rep)
 	list_init(&a->ring);
 	r = client_charge(c, ACCT_MEMORY, sizeof(*a), &a->memory, rep);
 	if (!r)
-		r = make_area(a, rep);
+		r = make_area(a, ret, rep);
 	if (r) {
 		agent_free(a);
 		return r;

@@ -62,7 +62,7 @@ struct agent_call {
 
 /* Makes the agent of a client that has none. Its memory and bell go with the reply. 0 or a refusal.
  */
-int agent_open(struct client *c, struct reply *rep);
+int agent_open(struct client *c, struct msg_agent *ret, struct reply *rep);
 
 /* Its regions and queue pairs are gone. NULL is fine; returns NULL. */
 struct agent *agent_free(struct agent *a);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/queues/cq.h"
 #include "daemon/objects/memory/mapping.h"
 #include "daemon/objects/client/pd.h"
@@ -130,10 +131,10 @@ static int check_windows(const struct mr *mr, struct reply *rep)
 			    mr->stag, n);
 }
 
-static void answer(const struct mr *mr, struct reply *rep)
+static void answer(const struct mr *mr, struct msg_mr *ret)
 {
-	rep->mr.handle = mr->handle;
-	rep->mr.stag = mr->stag;
+	ret->handle = mr->handle;
+	ret->stag = mr->stag;
 }
 
 /* ---- life ---- */
@@ -170,17 +171,17 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	return r;
 }
 
-static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struct reply *rep)
+static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struct msg_mr *ret,
+	       struct reply *rep)
 {
 	const struct msg_reg_mr *req = &own->reg;
 	struct extent e = {req->offset, req->len, req->iova};
-	struct pd *pd = idtab_get(&c->pds, req->pd);
+	struct pd *pd = handles_pd(c, req->pd, rep);
 	struct mr *mr;
 	int r;
 
 	if (!pd)
-		return reply_violation(rep, ENOENT, "memory region: no protection domain 0x%x",
-				       req->pd);
+		return -ENOENT;
 	r = check_access(req->access, rep);
 	if (!r)
 		r = check_extent(&e, rep);
@@ -206,24 +207,26 @@ static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struc
 		mr_free(mr);
 		return r;
 	}
-	answer(mr, rep);
+	answer(mr, ret);
 	return 0;
 }
 
-int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep)
+int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct msg_mr *ret,
+		struct reply *rep)
 {
-	return add(c, &(struct msg_reg_own_mr){.reg = *req}, fd, rep);
+	return add(c, &(struct msg_reg_own_mr){.reg = *req}, fd, ret, rep);
 }
 
-int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct reply *rep)
+int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct msg_mr *ret,
+		    struct reply *rep)
 {
 	if (req->rung >= RUNG_COUNT || req->reason >= RUNG_REASON_COUNT)
 		return reply_refuse(rep, EINVAL, "memory region: unknown rung %u or reason %u",
 				    req->rung, req->reason);
-	return add(c, req, fd, rep);
+	return add(c, req, fd, ret, rep);
 }
 
-int mr_bind(struct mr *mr, const struct scope *scope, struct reply *rep)
+int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct reply *rep)
 {
 	uint32_t old = mr->stag;
 	int r;
@@ -238,7 +241,7 @@ int mr_bind(struct mr *mr, const struct scope *scope, struct reply *rep)
 	if (r)
 		return r;
 	stags_remove(mr->client->daemon->stags, old);
-	answer(mr, rep);
+	answer(mr, ret);
 	return 0;
 }
 
@@ -308,9 +311,8 @@ static int check_rereg(const struct mr *mr, const struct msg_rereg_mr *req, stru
 		return reply_refuse(rep, EINVAL,
 				    "memory region 0x%08x: rereg 0x%x: expected a subset of 0x%x",
 				    mr->stag, req->what, all);
-	if (req->what & MSG_REREG_PD && !idtab_get(&mr->client->pds, req->pd))
-		return reply_violation(rep, ENOENT, "memory region: no protection domain 0x%x",
-				       req->pd);
+	if (req->what & MSG_REREG_PD && !handles_pd(mr->client, req->pd, rep))
+		return -ENOENT;
 	if (req->what & MSG_REREG_ACCESS)
 		r = check_access(req->access, rep);
 	if (!r && req->what & MSG_REREG_TRANSLATION)
@@ -379,7 +381,8 @@ static void become(struct mr *mr, const struct mr *next)
 	mr->reason = next->reason;
 }
 
-int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep)
+int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct msg_mr *ret,
+	     struct reply *rep)
 {
 	struct mr next;
 	int r = check_rereg(mr, req, rep);
@@ -402,6 +405,6 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply
 	}
 	client_change(mr->client, &mr->bytes, cost(&next), rep);
 	become(mr, &next);
-	answer(mr, rep);
+	answer(mr, ret);
 	return 0;
 }

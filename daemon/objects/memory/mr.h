@@ -35,15 +35,17 @@ struct mr {
 };
 
 /* Registers [offset, offset + len) of the memfd. The fd stays the caller's. */
-int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct reply *rep);
+int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct msg_mr *ret,
+		struct reply *rep);
 
 /* The same, with how its memory became shared. RUNG_AGENT: the memfd is the shadow of len bytes
  * that begin at the offset, which is less than SHADOW_PAGE; all of it is charged. */
-int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct reply *rep);
+int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct msg_mr *ret,
+		    struct reply *rep);
 
 /* Restricts the region to the queue pair with this scope, or opens it to the domain if scope is
  * NULL, under a new STag. Refuses with -EBUSY while windows are bound to it. */
-int mr_bind(struct mr *mr, const struct scope *scope, struct reply *rep);
+int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct reply *rep);
 
 /* Completes the Writes of peers to the region in this queue from now on; NULL: in none. 0, or a
  * refusal with nothing changed: -EBUSY if the queue has no room that can be kept for it. */
@@ -54,7 +56,8 @@ int mr_notify(struct mr *mr, struct cq *cq, uint64_t wr_id, struct reply *rep);
  * region unchanged. fd: with MSG_REREG_TRANSLATION the new memfd, which stays the caller's; else
  * -1. -EBUSY as above.
  */
-int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct reply *rep);
+int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct msg_mr *ret,
+	     struct reply *rep);
 
 /* Fills in all members except hdr. */
 void mr_query(const struct mr *mr, struct msg_mr_state *ret);

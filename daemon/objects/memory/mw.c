@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/memory/mr.h"
 #include "daemon/objects/client/pd.h"
 #include "daemon/objects/client/scope.h"
@@ -51,21 +52,21 @@ static int build(struct mw *mw, struct reply *rep)
 	return r;
 }
 
-static void answer(const struct mw *mw, struct reply *rep)
+static void answer(const struct mw *mw, struct msg_mr *ret)
 {
-	rep->mr.handle = mw->handle;
-	rep->mr.stag = mw->stag;
+	ret->handle = mw->handle;
+	ret->stag = mw->stag;
 }
 
-int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep)
+int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct msg_mr *ret,
+	     struct reply *rep)
 {
-	struct pd *pd = idtab_get(&c->pds, req->pd);
+	struct pd *pd = handles_pd(c, req->pd, rep);
 	struct mw *mw;
 	int r;
 
 	if (!pd)
-		return reply_violation(rep, ENOENT, "memory window: no protection domain 0x%x",
-				       req->pd);
+		return -ENOENT;
 	if (req->type != MSG_MW_TYPE_1 && req->type != MSG_MW_TYPE_2)
 		return reply_refuse(rep, EINVAL, "memory window: type %u: expected 1 or 2",
 				    req->type);
@@ -81,7 +82,7 @@ int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep
 		mw_free(mw);
 		return r;
 	}
-	answer(mw, rep);
+	answer(mw, ret);
 	return 0;
 }
 
@@ -161,7 +162,8 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 }
 
 /* The old row is removed after the new one is bound. No STag value is used twice. */
-int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep)
+int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct msg_mr *ret,
+	    struct reply *rep)
 {
 	struct stags *stags = mw->client->daemon->stags;
 	int r = check_bind(mw, mr, req, rep);
@@ -179,7 +181,7 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 	}
 	stags_remove(stags, mw->stag);
 	mw->stag = stag;
-	answer(mw, rep);
+	answer(mw, ret);
 	return 0;
 }
 

@@ -27,10 +27,12 @@ struct mw {
 };
 
 /* Creates an unbound window. 0 or a refusal. */
-int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct reply *rep);
+int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct msg_mr *ret,
+	     struct reply *rep);
 
 /* Binds a type 1 window to mr under a new STag, or unbinds it (NULL). 0 or a refusal. */
-int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct reply *rep);
+int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, struct msg_mr *ret,
+	    struct reply *rep);
 
 /* Unbinds the type 2 windows of the queue pair with this scope, whose session has ended. */
 void mw_release(struct client *c, const struct scope *scope);

@@ -58,15 +58,16 @@ static int check_entries(const struct client *c, uint32_t entries, struct reply 
 			    entries, max);
 }
 
-static void put_reply(const struct cq *cq, struct reply *rep)
+static void put_reply(const struct cq *cq, struct msg_cq *ret)
 {
-	rep->cq.handle = cq->handle;
-	rep->cq.entries = cq->ring.size;
-	rep->cq.bytes = cq->rings.bytes;
-	rep->cq.offset = cq->rings.offset;
+	ret->handle = cq->handle;
+	ret->entries = cq->ring.size;
+	ret->bytes = cq->rings.bytes;
+	ret->offset = cq->rings.offset;
 }
 
-int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep)
+int cq_create(struct client *c, const struct msg_create_cq *req, struct msg_cq *ret,
+	      struct reply *rep)
 {
 	struct cq *cq;
 	int r = check_entries(c, req->entries, rep);
@@ -89,7 +90,7 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *r
 		cq_free(cq);
 		return r;
 	}
-	put_reply(cq, rep);
+	put_reply(cq, ret);
 	return 0;
 }
 
@@ -115,7 +116,7 @@ static void move_entries(struct cq *cq, uint32_t n, struct ring *to)
 		ring_sleep(to, sleeper);
 }
 
-int cq_resize(struct cq *cq, uint32_t entries, struct reply *rep)
+int cq_resize(struct cq *cq, uint32_t entries, struct msg_cq *ret, struct reply *rep)
 {
 	int r = check_entries(cq->client, entries, rep);
 	int room = ring_room(&cq->ring, cq->ring.size);
@@ -143,7 +144,7 @@ int cq_resize(struct cq *cq, uint32_t entries, struct reply *rep)
 	rings_free(&cq->rings);
 	cq->rings = rings;
 	cq->ring = ring;
-	put_reply(cq, rep);
+	put_reply(cq, ret);
 	wake_waiters(cq);
 	cq->notices.taken = UINT64_MAX; /* the new ring does not know what waits for room */
 	return 0;

@@ -52,11 +52,12 @@ struct cq {
 };
 
 /* Creates the queue. 0 or a refusal. */
-int cq_create(struct client *c, const struct msg_create_cq *req, struct reply *rep);
+int cq_create(struct client *c, const struct msg_create_cq *req, struct msg_cq *ret,
+	      struct reply *rep);
 
 /* Replaces the ring by one of this size, with the completions that wait. 0 or a refusal: -EBUSY if
  * they and the reserved entries do not fit. */
-int cq_resize(struct cq *cq, uint32_t entries, struct reply *rep);
+int cq_resize(struct cq *cq, uint32_t entries, struct msg_cq *ret, struct reply *rep);
 
 /* Fills in all members except hdr. */
 void cq_query(const struct cq *cq, struct msg_cq_state *ret);

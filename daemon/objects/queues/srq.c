@@ -8,6 +8,7 @@
 
 #include "daemon/base/queue.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/client/pd.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
@@ -84,15 +85,15 @@ static struct srq *new_srq(struct client *c, struct pd *pd, const struct msg_cre
 	return s;
 }
 
-int srq_create(struct client *c, const struct msg_create_srq *req, struct reply *rep)
+int srq_create(struct client *c, const struct msg_create_srq *req, struct msg_srq *ret,
+	       struct reply *rep)
 {
-	struct pd *pd = idtab_get(&c->pds, req->pd);
+	struct pd *pd = handles_pd(c, req->pd, rep);
 	struct srq *s;
 	int r;
 
 	if (!pd)
-		return reply_violation(rep, ENOENT,
-				       "shared receive queue: no protection domain 0x%x", req->pd);
+		return -ENOENT;
 	r = check(c, req, rep);
 	if (r)
 		return r;
@@ -104,10 +105,10 @@ int srq_create(struct client *c, const struct msg_create_srq *req, struct reply 
 		srq_free(s);
 		return r;
 	}
-	rep->srq.handle = s->handle;
-	rep->srq.entry = s->ring.entry_size;
-	rep->srq.bytes = s->rings.bytes;
-	rep->srq.offset = s->rings.offset;
+	ret->handle = s->handle;
+	ret->entry = s->ring.entry_size;
+	ret->bytes = s->rings.bytes;
+	ret->offset = s->rings.offset;
 	return 0;
 }
 

@@ -46,7 +46,8 @@ struct srq {
 };
 
 /* Creates the queue, whose memfd goes with the reply. 0 or a refusal that names limit and value. */
-int srq_create(struct client *c, const struct msg_create_srq *req, struct reply *rep);
+int srq_create(struct client *c, const struct msg_create_srq *req, struct msg_srq *ret,
+	       struct reply *rep);
 
 /* Changes limit, cap or both. 0 or a refusal. */
 int srq_modify(struct srq *srq, const struct msg_modify_srq *req, struct reply *rep);

@@ -11,7 +11,8 @@
 #include "daemon/objects/sessions/port.h"
 #include "daemon/objects/sessions/session_request.h"
 
-int listener_create(struct client *c, const struct msg_listen *req, uint64_t key, struct reply *rep)
+int listener_create(struct client *c, const struct msg_listen *req, uint64_t key,
+		    struct msg_listener *ret, struct reply *rep)
 {
 	struct port_request want = {.number = req->port, .uid = c->uid, .key = key};
 	struct listener *l;
@@ -40,8 +41,8 @@ int listener_create(struct client *c, const struct msg_listen *req, uint64_t key
 		return r;
 	}
 	session_request_listening(l->port);
-	rep->listener.handle = l->handle;
-	rep->listener.port = l->port->number;
+	ret->handle = l->handle;
+	ret->port = l->port->number;
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct listener {
 /* Listens at both transports for the client. key: 0: the one listener of the port that has none. 0
  * or a refusal: port or key taken, address not ours. */
 int listener_create(struct client *c, const struct msg_listen *req, uint64_t key,
-		    struct reply *rep);
+		    struct msg_listener *ret, struct reply *rep);
 
 /* Refuses the session requests that wait. NULL is fine; returns NULL. */
 struct listener *listener_free(struct listener *l);

@@ -7,6 +7,7 @@
 #include "daemon/base/log.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/sessions/qp.h"
 #include "ipc/msg_addr.h"
 #include "util/addr.h"
@@ -34,10 +35,10 @@ static int check_users(const struct client *c, const struct association *assoc, 
 static int find_by_qp(const struct client *c, const struct msg_set_primary *req,
 		      struct association **ret, struct reply *rep)
 {
-	const struct qp *qp = idtab_get(&c->qps, req->qp);
+	const struct qp *qp = handles_qp(c, req->qp, rep);
 
 	if (!qp)
-		return reply_violation(rep, ENOENT, "set primary: no queue pair 0x%x", req->qp);
+		return -ENOENT;
 	if (!qp->assoc)
 		return reply_refuse(rep, ENOTCONN, "set primary: queue pair %u has no association",
 				    qp->num);

@@ -7,6 +7,7 @@
 
 #include "daemon/net/association.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/client/pd.h"
 #include "daemon/objects/memory/mw.h"
 #include "daemon/objects/queues/srq.h"
@@ -79,7 +80,7 @@ static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply
 	return r ? reply_refuse(rep, -r, "queue pair: out of memory") : 0;
 }
 
-/* The objects that it is built on; NULL for an unknown handle. */
+/* The objects that it is built on. */
 struct qp_parts {
 	struct pd *pd;
 	struct cq *send_cq, *recv_cq;
@@ -89,15 +90,12 @@ struct qp_parts {
 static int find_parts(struct client *c, const struct msg_create_qp *req, struct qp_parts *ret,
 		      struct reply *rep)
 {
-	ret->pd = idtab_get(&c->pds, req->pd);
-	ret->send_cq = idtab_get(&c->cqs, req->send_cq);
-	ret->recv_cq = idtab_get(&c->cqs, req->recv_cq);
-	ret->srq = idtab_get(&c->srqs, req->srq);
-	if (!ret->pd || !ret->send_cq || !ret->recv_cq || (req->srq && !ret->srq))
-		return reply_violation(rep, ENOENT,
-				       "queue pair: no such domain 0x%x, queue 0x%x, 0x%x, or "
-				       "shared receive queue 0x%x",
-				       req->pd, req->send_cq, req->recv_cq, req->srq);
+	ret->srq = NULL;
+	if (!(ret->pd = handles_pd(c, req->pd, rep)) ||
+	    !(ret->send_cq = handles_cq(c, req->send_cq, rep)) ||
+	    !(ret->recv_cq = handles_cq(c, req->recv_cq, rep)) ||
+	    (req->srq && !(ret->srq = handles_srq(c, req->srq, rep))))
+		return -ENOENT;
 	if (ret->srq && ret->srq->pd != ret->pd)
 		return reply_refuse(rep, EINVAL,
 				    "queue pair and shared receive queue %u: not the same domain",
@@ -167,7 +165,8 @@ static struct qp *new_qp(struct client *c, const struct qp_parts *p,
 	return qp;
 }
 
-int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep)
+int qp_create(struct client *c, const struct msg_create_qp *req, struct msg_qp *ret,
+	      struct reply *rep)
 {
 	struct qp_parts parts;
 	struct qp *qp;
@@ -187,14 +186,14 @@ int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *r
 		qp_free(qp);
 		return r;
 	}
-	rep->qp.handle = qp->handle;
-	rep->qp.qp_num = qp->num;
-	rep->qp.slot = (qp->handle & 0xffff) - 1;
-	rep->qp.sq_entry = qp->wq.sq.entry_size;
-	rep->qp.rq_entry = qp->wq.rq.entry_size;
-	rep->qp.rq_offset = rq_offset(req);
-	rep->qp.bytes = qp->rings.bytes;
-	rep->qp.offset = qp->rings.offset;
+	ret->handle = qp->handle;
+	ret->qp_num = qp->num;
+	ret->slot = (qp->handle & 0xffff) - 1;
+	ret->sq_entry = qp->wq.sq.entry_size;
+	ret->rq_entry = qp->wq.rq.entry_size;
+	ret->rq_offset = rq_offset(req);
+	ret->bytes = qp->rings.bytes;
+	ret->offset = qp->rings.offset;
 	return 0;
 }
 

@@ -82,7 +82,8 @@ struct qp {
 
 /* Creates the rings, whose memfd goes with the reply, and the endpoint. 0 or a refusal that names
  * limit and value. */
-int qp_create(struct client *c, const struct msg_create_qp *req, struct reply *rep);
+int qp_create(struct client *c, const struct msg_create_qp *req, struct msg_qp *ret,
+	      struct reply *rep);
 
 /* Ends its session, if any, with a Terminate, and frees it. NULL is fine; returns NULL. */
 struct qp *qp_free(struct qp *qp);

@@ -118,7 +118,8 @@ static void answer(const struct qp *qp, struct msg_options_state *ret)
 	ret->access = STAG_REMOTE_ALL & ~qp->access.withheld;
 }
 
-int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep)
+int qp_options_set(struct qp *qp, const struct msg_options *req, struct msg_options_state *ret,
+		   struct reply *rep)
 {
 	const bool fixed = req->what & (MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS);
 	int r = check_what(req, MSG_OPTIONS_HOLD | MSG_OPTIONS_FLAGS | MSG_OPTIONS_ACCESS, rep);
@@ -137,7 +138,7 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *r
 	}
 	if (fixed)
 		rdmap_set_window(qp->ep, window_of(qp));
-	answer(qp, &rep->options);
+	answer(qp, ret);
 	return 0;
 }
 
@@ -169,7 +170,8 @@ void qp_options_of_srq(const struct srq *srq, struct msg_options_state *ret)
 	}
 }
 
-int qp_options_set_srq(struct srq *srq, const struct msg_options *req, struct reply *rep)
+int qp_options_set_srq(struct srq *srq, const struct msg_options *req,
+		       struct msg_options_state *ret, struct reply *rep)
 {
 	int r = check_what(req, MSG_OPTIONS_HOLD, rep);
 
@@ -179,6 +181,6 @@ int qp_options_set_srq(struct srq *srq, const struct msg_options *req, struct re
 		srq->hold_bytes = req->hold_bytes;
 		srq->hold_ms = req->hold_ms;
 	}
-	qp_options_of_srq(srq, &rep->options);
+	qp_options_of_srq(srq, ret);
 	return 0;
 }

@@ -18,10 +18,12 @@ enum {
 };
 
 /* Changes what the record says, and answers with the options and their use. 0 or a refusal. */
-int qp_options_set(struct qp *qp, const struct msg_options *req, struct reply *rep);
+int qp_options_set(struct qp *qp, const struct msg_options *req, struct msg_options_state *ret,
+		   struct reply *rep);
 
 /* The same for the queue pairs that will be made with a shared receive queue. */
-int qp_options_set_srq(struct srq *srq, const struct msg_options *req, struct reply *rep);
+int qp_options_set_srq(struct srq *srq, const struct msg_options *req,
+		       struct msg_options_state *ret, struct reply *rep);
 
 /* A new queue pair gets the hold of its shared receive queue, if that has one. 0 or a refusal. */
 int qp_options_inherit(struct qp *qp, struct reply *rep);

@@ -8,6 +8,7 @@
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
 #include "daemon/objects/client/client.h"
+#include "daemon/objects/client/handles.h"
 #include "daemon/objects/sessions/conn_params.h"
 #include "daemon/objects/sessions/listener.h"
 #include "daemon/objects/sessions/port.h"
@@ -310,7 +311,8 @@ void session_request_withdraw_all(struct association *assoc)
 	session_log_refused(assoc);
 }
 
-int session_request_query(struct client *c, const struct msg_handle *req, struct reply *rep)
+int session_request_query(struct client *c, const struct msg_handle *req,
+			  struct msg_request_state *ret, struct reply *rep)
 {
 	const struct session_request *r = idtab_get(&c->requests, req->handle);
 	struct llp_info info;
@@ -318,10 +320,10 @@ int session_request_query(struct client *c, const struct msg_handle *req, struct
 	if (!r)
 		return reply_refuse(rep, ECONNABORTED, "query: the request is gone");
 	llp_info(r->assoc->conn, &info);
-	rep->request_state.local = info.local;
-	rep->request_state.remote = r->assoc->remote;
-	rep->request_state.assoc = r->assoc->id;
-	rep->request_state.stream = r->sid;
+	ret->local = info.local;
+	ret->remote = r->assoc->remote;
+	ret->assoc = r->assoc->id;
+	ret->stream = r->sid;
 	return 0;
 }
 
@@ -412,7 +414,7 @@ static int accept_with(struct client *c, struct qp *qp, const struct msg_accept 
 
 int session_request_accept(struct client *c, const struct msg_accept *req, struct reply *rep)
 {
-	struct qp *qp = idtab_get(&c->qps, req->qp);
+	struct qp *qp = handles_qp(c, req->qp, rep);
 	const struct conn_params params = {
 		.what = "accept",
 		.known = CONN_PARAMS_ANSWER,
@@ -423,7 +425,7 @@ int session_request_accept(struct client *c, const struct msg_accept *req, struc
 	};
 
 	if (!qp)
-		return reply_violation(rep, ENOENT, "accept: no queue pair 0x%x", req->qp);
+		return -ENOENT;
 	if (qp->state != QP_IDLE)
 		return reply_refuse(rep, EISCONN, "queue pair %u: accept while it is %s", qp->num,
 				    qp_state_str(qp->state));

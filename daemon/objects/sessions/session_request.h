@@ -48,7 +48,8 @@ void session_request_withdrawn(struct association *assoc, uint16_t sid);
 void session_request_withdraw_all(struct association *assoc);
 
 /* The addresses of a session request. 0 or a refusal: -ECONNABORTED if it is gone. */
-int session_request_query(struct client *c, const struct msg_handle *req, struct reply *rep);
+int session_request_query(struct client *c, const struct msg_handle *req,
+			  struct msg_request_state *ret, struct reply *rep);
 
 /* Answers of the client. 0 or a refusal. */
 int session_request_accept(struct client *c, const struct msg_accept *req, struct reply *rep);
