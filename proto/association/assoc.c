@@ -223,7 +223,7 @@ static void enlist(struct assoc *a, struct assoc_stream *s)
 	}
 }
 
-/* Drops messages ahead of their turn when their turn will never come. */
+/* Drops messages that arrived out of order, because the missing ones will not be delivered. */
 static void drop_arrivals(struct assoc *a, struct assoc_stream *s)
 {
 	uint32_t early = early_queue_drop(&a->early, s->session.sid);
@@ -244,7 +244,7 @@ void assoc_release_early(struct assoc *a, struct assoc_stream *s)
 		early_queue_release(&a->early, s->session.sid);
 }
 
-/* The peer has ended the session in order: requests wait for no response any more. */
+/* The peer has ended the session in order: requests no longer wait for a response. */
 static void stop_pacing(struct assoc *a, struct assoc_stream *s)
 {
 	rdmap_sq_unpace(s->ep, a->tx_count);
@@ -279,7 +279,7 @@ static void enter_state(struct assoc *a, struct assoc_stream *s, enum session_st
 	if (now == SESSION_PEER_ENDED && s->ep && s->ahead == 0)
 		stop_pacing(a, s);
 	if (now == SESSION_PEER_ENDED && assoc_sends_last(s))
-		assoc_reason(s, ASSOC_REASON_LOCAL, NULL); /* we were first */
+		assoc_reason(s, ASSOC_REASON_LOCAL, NULL); /* we have closed first */
 	if (!is_session(now) || now == SESSION_LAST_CHUNK)
 		drop_arrivals(a, s);
 	if (!is_session(now) && !s->terminate_due)
@@ -311,11 +311,11 @@ unsigned assoc_session(struct assoc *a, struct assoc_stream *s, enum session_eve
 	do_endpoint(a, s, todo);
 	do_control(a, s, todo);
 	enter_state(a, s, old);
-	if (todo & SESSION_DO_FAIL) { /* the endpoint no longer waits for anything */
+	if (todo & SESSION_DO_FAIL) { /* the endpoint no longer waits */
 		assoc_release_early(a, s);
 		assoc_hold_give_up(a, s);
 	}
-	/* If all is acknowledged already, no further acknowledgment will come. */
+	/* If everything is acknowledged already, no further acknowledgment follows. */
 	if (s->session.state == SESSION_QUARANTINE && assoc_unacked(a, s) == 0)
 		assoc_session(a, s, SESSION_ACKED);
 	if (s->has_priv)
@@ -466,7 +466,7 @@ void assoc_lost(struct assoc *a)
 			continue; /* never used */
 		assoc_reason(s, ASSOC_REASON_LOST, &at);
 		assoc_session(a, s, SESSION_LOST);
-		s->first = 0; /* nothing is sent from now on */
+		s->first = 0; /* no message is sent from now on */
 		s->terminate_due = false;
 		list_del(&s->send);
 		assoc_trim_priv(a, s);

@@ -29,7 +29,7 @@ struct assoc_cfg {
 	uint16_t streams;     /* stream ids 0 .. streams - 1 are usable */
 	bool even;            /* our sessions get even stream ids, those of the peer odd ones */
 	uint16_t pending_max; /* Initiates that may wait for a decision, RFC 5043 6.4 */
-	uint32_t records_max; /* messages ahead of their turn, sum of all streams */
+	uint32_t records_max; /* messages that arrived out of order, sum of all streams */
 	uint32_t early_max;   /* bytes of messages that arrive before their session's Accept or
 				 ready-to-receive message */
 	uint32_t answer_ms;   /* a pending Initiate is refused after this time */
@@ -37,7 +37,7 @@ struct assoc_cfg {
 				 error a raw endpoint has half of it for one more message */
 	bool acks;            /* assoc_tx_progress() is called; else only assoc_tx_acked() */
 	bool plain_only;      /* without RFC 6581: its function codes are unknown */
-	struct blocks *pool;  /* for what is in flight; assoc_blocks() of it are reserved */
+	struct blocks *pool;  /* of memory in flight; assoc_blocks() of it are reserved */
 };
 
 /* Bytes of memory for an association. Most of them are never written. */
@@ -86,7 +86,7 @@ struct assoc_params {
 int assoc_connect(struct assoc *a, struct rdmap *ep, const struct assoc_params *params,
 		  uint16_t *ret_sid);
 
-/* True if assoc_connect() would find no stream. */
+/* True if no stream is free for assoc_connect(). */
 bool assoc_full(struct assoc *a);
 
 /*
@@ -113,10 +113,10 @@ int assoc_refuse(struct assoc *a, uint16_t sid);
 void assoc_close(struct assoc *a, struct rdmap *ep);
 
 /*
- * The same after the next n requests of the endpoint's owner: these, and those that were taken, are
- * sent before the Terminate, what has a response is answered, and what awaits an acknowledgment is
- * acknowledged. Then, or after half of assoc_cfg.close_ms, it is as if assoc_close() were called,
- * which ends this earlier. An error in between is the reason of ASSOC_EV_CLOSED.
+ * Closes after the next n requests of the endpoint's owner: these, and those that were taken, are
+ * sent, answered and acknowledged, as each of them requires, before the Terminate. Then, or after
+ * half of assoc_cfg.close_ms, the session ends as by assoc_close(), which may be called earlier. An
+ * error in between is the reason of ASSOC_EV_CLOSED.
  */
 void assoc_close_after(struct assoc *a, struct rdmap *ep, uint32_t n);
 
@@ -135,15 +135,16 @@ void assoc_lost(struct assoc *a);
 /* Number of sessions that are not over, including pending requests. */
 uint16_t assoc_sessions(const struct assoc *a);
 
-/* True if there is no session, nothing to send, and no stream waiting for an acknowledgment. */
+/* True if there is no session, no message to send, and no stream that waits for an acknowledgment.
+ */
 bool assoc_idle(const struct assoc *a);
 
 /* ---- events ---- */
 
 enum assoc_ev_type {
 	ASSOC_EV_REQUEST,   /* an Initiate arrived: accept, reject or refuse it. ep is NULL */
-	ASSOC_EV_WITHDRAWN, /* a pending request is gone: timed out and refused, canceled by the
-			       peer, or lost */
+	ASSOC_EV_WITHDRAWN, /* a pending request was withdrawn: timed out and refused, canceled by
+			       the peer, or lost */
 	ASSOC_EV_ACCEPTED,  /* the peer accepted our Initiate: the session is established */
 	ASSOC_EV_REJECTED,  /* the peer's ULP rejected it. The endpoint is unbound */
 	ASSOC_EV_REFUSED,   /* the peer answered with a Terminate. The endpoint is unbound */
@@ -151,7 +152,7 @@ enum assoc_ev_type {
 			  */
 	ASSOC_EV_ERROR,  /* raw: an error, see `at` and `term`. Reception has stopped and all
 			    requests are completed. Send at most one more message, then close */
-	ASSOC_EV_HALF_CLOSED, /* raw: the peer will send nothing more; close when all is sent */
+	ASSOC_EV_HALF_CLOSED, /* raw: the peer has sent its last message; close when all is sent */
 };
 
 /* Why a session ended. */
@@ -161,7 +162,7 @@ enum assoc_reason {
 	ASSOC_REASON_ERROR,     /* we found an error, see `at`; the peer was informed */
 	ASSOC_REASON_REMOTE,    /* the peer found an error and sent an RDMAP Terminate: `at` */
 	ASSOC_REASON_VIOLATION, /* the peer violated the sequences of RFC 5043 6 */
-	ASSOC_REASON_LOST,      /* the association is gone */
+	ASSOC_REASON_LOST,      /* the association was lost */
 };
 
 struct assoc_event {
@@ -198,14 +199,14 @@ struct assoc_seg {
  * Makes the next message to send; streams with messages take turns. mulpdu: the largest DDP
  * segment, not counting the DDP-SSN, WIRE_MULPDU_MIN .. WIRE_MULPDU_MAX. Changes no state of the
  * protocol: if the transport does not accept the segment, the next call makes it again. Returns
- * false if there is nothing to send.
+ * false if there is no message to send.
  */
 bool assoc_tx_next(struct assoc *a, uint32_t mulpdu, struct assoc_seg *ret);
 
 /*
- * The DDP segment that fills the packet which the transport prepares, not counting the DDP-SSN; 0:
- * there is no room. The next segment of a message that has several fills it. Without this call
- * messages are cut into equal segments.
+ * Sets the length of a DDP segment, not counting the DDP-SSN, that fills the packet which the
+ * transport prepares; 0: the packet is full. The next segment of a message that has several gets
+ * this length. Without this call messages are cut into equal segments.
  */
 void assoc_set_room(struct assoc *a, uint32_t room);
 
@@ -240,7 +241,7 @@ struct assoc_place {
 };
 
 enum {
-	ASSOC_RX_DONE,  /* nothing to move */
+	ASSOC_RX_DONE,  /* no bytes to move */
 	ASSOC_RX_PLACE, /* move the bytes as *ret says */
 };
 
@@ -255,8 +256,8 @@ void assoc_rx_placed(struct assoc *a);
 
 /*
  * Takes a message that waited for its session's Accept or ready-to-receive message, for a receive
- * or for its turn, and can be examined now: pass it to assoc_rx() like a new one. Returns false if
- * there is none.
+ * or for earlier messages, and can be examined now: pass it to assoc_rx() like a new one. Returns
+ * false if there is none.
  */
 bool assoc_rx_early(struct assoc *a, struct assoc_msg *ret);
 
@@ -288,8 +289,8 @@ struct assoc_stream_info {
 	uint16_t tx_ssn;  /* next DDP-SSN each way */
 	uint16_t rx_ssn;
 	uint32_t unacked; /* messages given to the transport since everything was acknowledged */
-	uint32_t ahead;   /* messages ahead of their turn, and those that wait for a receive */
-	uint32_t held;    /* of them, those that are kept whole */
+	uint32_t ahead; /* messages that arrived out of order, and those that wait for a receive */
+	uint32_t held;  /* of them, those that are kept whole */
 };
 
 /* Reports the first stream at or after *pos that is not idle, and sets *pos to the next one.

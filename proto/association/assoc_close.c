@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ULP ends a session: at once, or after what it has posted. */
+/* The ULP ends a session: at once, or after the requests that it has posted. */
 #include "proto/association/assoc_impl.h"
 
 /* The ULP may still send. */
@@ -35,7 +35,7 @@ static void limit(struct assoc *a, struct assoc_stream *s, uint64_t by)
 	list_add_tail(at->next, &s->timer);
 }
 
-/* The reason is noted when nothing can fail any more: in assoc_stop(). */
+/* The reason is noted when no error can follow: in assoc_stop(). */
 void assoc_close_after(struct assoc *a, struct rdmap *ep, uint32_t n)
 {
 	struct assoc_stream *s = ep->stream;

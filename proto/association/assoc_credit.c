@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Credits of sessions (proto/rdmap/credit.h): the agreement in Initiate and Accept, the messages,
- * and what waits for them. A credit has no DDP-SSN, because it must not wait behind messages of its
- * own direction that wait for a receive: both ends would wait for each other. Its tag names the
- * session, since it may arrive when the stream carries the next one.
+ * and the segments that wait for them. A credit has no DDP-SSN, because it must not wait behind
+ * messages of its own direction that wait for a receive: both ends would wait for each other. Its
+ * tag names the session, since it may arrive when the stream carries the next one.
  */
 #include "proto/association/assoc_impl.h"
 #include "proto/rdmap/rdmap_tx.h"
@@ -75,10 +75,10 @@ bool assoc_credit_put_offer(struct assoc *a, const struct assoc_stream *s, uint1
 	return true;
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
-/* After an orderly end of the peer nothing is held there, and no credit comes. A message that was
- * begun is finished; what was posted before our own end is not begun without credit. */
+/* After an orderly end the peer holds no messages and sends no credit. A message that was begun is
+ * finished; a request that was posted before our own end does not begin without credit. */
 bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len)
 {
 	uint32_t msn;
@@ -121,7 +121,7 @@ bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc
 	return true;
 }
 
-/* ---- what arrives ---- */
+/* ---- receiving ---- */
 
 void assoc_credit_delivered(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {

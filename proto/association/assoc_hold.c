@@ -2,7 +2,8 @@
 /*
  * Messages that are kept in the hold of their endpoint. A stream whose next message finds no
  * receive stalls: that message and those that follow it wait until there is one, but not longer
- * than the endpoint allows. An endpoint that places in order keeps whatever is ahead of its turn.
+ * than the endpoint allows. An endpoint that places in order keeps every message that arrives out
+ * of order.
  */
 #include "proto/association/assoc_impl.h"
 
@@ -19,7 +20,7 @@ bool assoc_hold_all(const struct assoc_stream *s)
 
 bool assoc_hold_waits(const struct assoc_stream *s)
 {
-	/* After our end nobody posts receives, and the peer may use the stream again as soon as we
+	/* After our end no receive is posted, and the peer may use the stream again as soon as we
 	 * have acknowledged its own. */
 	bool open = s->session.state == SESSION_OPEN ||
 		    (s->session.state == SESSION_ENDING && assoc_sends_last(s));
@@ -60,7 +61,7 @@ void assoc_hold_stall(struct assoc *a, struct assoc_stream *s)
 	struct list *at = a->stalled.prev;
 
 	if (s->ep->more_recvs)
-		assoc_hold_go_on(a, s); /* no wake is due: there may be valid ones behind */
+		assoc_hold_go_on(a, s); /* no wake is due: valid receives may follow */
 	if (list_linked(&s->stall))
 		return;
 	a->count.rx_held++;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of an association, for assoc*.c only. assoc.c: calls, time, the actions of a session;
- * assoc_event.c: events for the owner; assoc_sched.c: which streams may send; assoc_tx.c: the next
- * message to send; assoc_rx.c: arriving messages; assoc_hold.c: messages that wait for a receive;
- * assoc_credit.c: how far one end may be ahead of the receives of the other.
+ * The parts of an association, for this room only:
+ *
+ *   assoc.c         set-up, calls, time, the actions of a session
+ *   assoc_event.c   events for the owner
+ *   assoc_sched.c   which streams may send
+ *   assoc_tx.c      the next message to send
+ *   assoc_rx.c      arriving messages
+ *   assoc_hold.c    messages that wait for a receive
+ *   assoc_credit.c  how far one end may be ahead of the receives of the other
  */
 #ifndef PROTO_ASSOC_IMPL_H
 #define PROTO_ASSOC_IMPL_H
@@ -21,8 +26,8 @@ enum {
 	ASSOC_UNACKED_ENDS = 2, /* RDMAP Terminate and session Terminate */
 };
 
-/* One stream pair. All zero until it is first used. What each message touches is one line of the
- * processor's cache. */
+/* One stream pair. All zero until it is first used. The members that each message touches are in
+ * one line of the processor's cache. */
 struct assoc_stream {
 	_Alignas(64) struct session session;
 	struct rdmap *ep;       /* bound endpoint, or NULL */
@@ -64,7 +69,7 @@ struct assoc_stream {
 	struct list stall;  /* in assoc.stalled: the next message in order waits for a receive */
 	struct list resume; /* in assoc.resuming: it is to be examined again */
 	uint64_t stall_deadline;
-	bool hold_over; /* it waits no longer: there is no more time or room */
+	bool hold_over; /* it waits no longer: time or room is used up */
 
 	/* events to report */
 	uint8_t events; /* set of 1 << enum assoc_ev_type */
@@ -84,7 +89,7 @@ struct assoc_arrival {
 		ASSOC_CREDIT_TAKEN, /* a credit, which needs no more */
 		ASSOC_VIOLATION,    /* violates the sequences of RFC 5043 6 */
 		ASSOC_EARLY,        /* before the Accept */
-		ASSOC_AHEAD,        /* ahead of its turn */
+		ASSOC_AHEAD,        /* out of order */
 		ASSOC_KEPT,         /* kept whole in the endpoint's hold */
 		ASSOC_WAIT,         /* the same, and it stays there */
 		ASSOC_OVERFLOW,     /* the hold has no room for it */
@@ -97,7 +102,7 @@ struct assoc_arrival {
 
 /* The message of assoc_tx_next(), committed by assoc_tx_accepted(). */
 struct assoc_departure {
-	struct assoc_stream *stream; /* NULL: nothing */
+	struct assoc_stream *stream; /* NULL: none */
 	enum {
 		ASSOC_FIRST,
 		ASSOC_CREDIT, /* with this position */
@@ -157,7 +162,7 @@ static inline struct assoc_stream *assoc_stream_at(const struct assoc *a, uint32
 /* The stream, initialized at its first use. sid is less than cfg.streams. */
 struct assoc_stream *assoc_stream_get(struct assoc *a, uint16_t sid);
 
-/* Has the stream hear of acknowledgments if its requests await some. */
+/* Makes sure that the stream gets acknowledgments if its requests await some. */
 static inline void assoc_await_acks(struct assoc *a, struct assoc_stream *s)
 {
 	if (s->ep->sq.awaiting > 0 && !list_linked(&s->await))
@@ -186,7 +191,7 @@ static inline bool assoc_sends_last(const struct assoc_stream *s)
 	return s->ep && rdmap_last_ones(s->ep);
 }
 
-/* All of them were, or their time is over: nothing is begun any more. */
+/* All of them were, or their time is over: no message is begun any more. */
 void assoc_stop(struct assoc *a, struct assoc_stream *s);
 
 /* Queues an event. */
@@ -211,10 +216,10 @@ void assoc_release_early(struct assoc *a, struct assoc_stream *s);
 
 /* ---- assoc_hold.c ---- */
 
-/* The hold of the stream's endpoint; NULL if there is none or the endpoint receives nothing. */
+/* The hold of the stream's endpoint; NULL if there is none or the endpoint does not receive. */
 struct hold *assoc_hold(const struct assoc_stream *s);
 
-/* True if every segment ahead of its turn is kept whole. */
+/* True if every segment that arrives out of order is kept whole. */
 bool assoc_hold_all(const struct assoc_stream *s);
 
 /* True if a message may wait for a receive. */
@@ -278,7 +283,8 @@ bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len);
 /* It was accepted by the transport. */
 void assoc_credit_sent(const struct assoc_stream *s, uint32_t len);
 
-/* Takes a credit that arrived. False: it is none, or there was no session with credits. */
+/* Takes a credit that arrived. False: the message is not a credit, or there was no session with
+ * credits. */
 bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m);
 
 /* A segment was delivered in order. */
@@ -292,7 +298,7 @@ bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret);
 /* The endpoint is about to be unbound: its kept messages become records in the store. */
 void assoc_rx_release(struct assoc *a, struct assoc_stream *s);
 
-/* Delivers stored messages whose turn has come. */
+/* Delivers stored messages that are in order now. */
 void assoc_rx_stored(struct assoc *a, struct assoc_stream *s);
 
 /* ---- assoc_sched.c ---- */

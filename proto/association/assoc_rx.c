@@ -32,7 +32,7 @@ static bool parse_segment(const struct assoc_msg *m, struct ssn_rec *c)
 	return c->hlen > 0;
 }
 
-/* False if this is no DDP message: too short, too long, or an unknown PPID. */
+/* False if this is not a DDP message: too short, too long, or an unknown PPID. */
 static bool parse_message(const struct assoc_msg *m, struct ssn_rec *ret)
 {
 	*ret = (struct ssn_rec){.sid = m->sid};
@@ -97,7 +97,7 @@ static enum session_event event_of(const struct assoc *a, const struct assoc_str
 
 /* ---- examining it ---- */
 
-/* RFC 5043 6.1: without a session only an Initiate with DDP-SSN 0 means anything. */
+/* RFC 5043 6.1: without a session only an Initiate with DDP-SSN 0 is legal. */
 static int classify_first(const struct ssn_rec *c)
 {
 	bool initiate = c->func == WIRE_INITIATE || c->func == WIRE_ENH_INITIATE;
@@ -140,7 +140,7 @@ static int classify_early(struct assoc *a, struct assoc_stream *s, const struct 
 	return keep_early(a, m, ret);
 }
 
-/* True if a message of this number arrived ahead of its turn, or waits for a receive. */
+/* True if a message of this number arrived out of order, or waits for a receive. */
 static bool is_stored(struct assoc *a, const struct assoc_stream *s, uint16_t ssn)
 {
 	uint32_t len;
@@ -149,7 +149,7 @@ static bool is_stored(struct assoc *a, const struct assoc_stream *s, uint16_t ss
 	       (s->ep && hold_find(&s->ep->hold, ssn, &len));
 }
 
-/* RFC 5043 10: reordering explains no number that was delivered or received already. */
+/* RFC 5043 10: reordering cannot explain a number that was delivered or received already. */
 static bool in_window(struct assoc *a, const struct assoc_stream *s, const struct ssn_rec *c)
 {
 	if (ssn_diff(c->ssn, s->rx_ssn) < 0)
@@ -157,7 +157,7 @@ static bool in_window(struct assoc *a, const struct assoc_stream *s, const struc
 	return s->ahead == 0 || !is_stored(a, s, c->ssn);
 }
 
-/* A record for a chunk that is ahead of its turn, or NULL if the store is full. */
+/* A record for a chunk that arrived out of order, or NULL if the store is full. */
 static struct ssn_rec *store_ahead(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c)
 {
 	struct ssn_rec *r = ssn_store_add(&a->store, c->sid, c->ssn);
@@ -192,7 +192,7 @@ static bool may_wait(const struct assoc_stream *s, const struct ssn_rec *c)
 	       c->ddp.qn == WIRE_QN_SEND && assoc_hold_waits(s);
 }
 
-/* Finds where the payload of a segment goes. False if it may wait for a receive instead. */
+/* Finds the placement target of a segment. False if it may wait for a receive instead. */
 static bool place_segment(struct assoc *a, const struct assoc_stream *s, const struct assoc_msg *m,
 			  struct assoc_place *ret)
 {
@@ -208,7 +208,7 @@ static bool place_segment(struct assoc *a, const struct assoc_stream *s, const s
 	return !may_wait(s, c);
 }
 
-/* Ahead of its turn: places a segment at once and stores its header, or keeps the whole message. */
+/* Out of order: places a segment at once and stores its header, or keeps the whole message. */
 static int classify_ahead(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 			  struct assoc_place *ret)
 {
@@ -226,7 +226,7 @@ static int classify_ahead(struct assoc *a, struct assoc_stream *s, const struct 
 	return all ? ASSOC_OVERFLOW : ASSOC_AHEAD;
 }
 
-/* A kept message has its turn. Its bytes were counted when it arrived. */
+/* A kept message is the next in order. Its bytes were counted when it arrived. */
 static int classify_kept(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 			 struct assoc_place *ret)
 {
@@ -236,7 +236,7 @@ static int classify_kept(struct assoc *a, struct assoc_stream *s, const struct a
 	return ASSOC_WAIT;
 }
 
-/* Places a segment at once, if it does not have to wait for its turn or for a receive. */
+/* Places a segment at once, if it does not have to wait for earlier ones or for a receive. */
 static int classify_live(struct assoc *a, struct assoc_stream *s, const struct assoc_msg *m,
 			 struct assoc_place *ret)
 {
@@ -498,7 +498,7 @@ static void deliver_chunk(struct assoc *a, struct assoc_stream *s, const struct 
 		fail_opening(a, s, perr);
 }
 
-/* Delivers stored messages whose turn has come. */
+/* Delivers stored messages that are in order now. */
 static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 {
 	while (s->ahead > 0) {
@@ -516,7 +516,7 @@ static void deliver_ahead(struct assoc *a, struct assoc_stream *s)
 	}
 }
 
-/* There is no room for a message that has to be kept: RFC 5041 7.1, if receives are missing. */
+/* A message that has to be kept finds no room: RFC 5041 7.1, if receives are missing. */
 static void overflow(struct assoc *a, struct assoc_stream *s)
 {
 	if (list_linked(&s->stall)) {
@@ -527,8 +527,8 @@ static void overflow(struct assoc *a, struct assoc_stream *s)
 	assoc_failed(a, s, ASSOC_REASON_ERROR);
 }
 
-/* The endpoint is gone: what was kept for it counts as arrived. A stream whose records have no room
- * is not used again. */
+/* The endpoint leaves: messages that were kept for it count as arrived. A stream is not used again
+ * if there is no room for records of them. */
 void assoc_rx_release(struct assoc *a, struct assoc_stream *s)
 {
 	struct assoc_msg m = {.sid = s->session.sid, .ppid = WIRE_PPID_SEGMENT};

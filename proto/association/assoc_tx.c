@@ -6,11 +6,11 @@
 #include "proto/rdmap/rdmap_tx.h"
 #include "util/be.h"
 
-/* What a stream has to send. */
+/* The next message of a stream. */
 enum next {
 	NOTHING, /* until assoc_ready() */
 	SEGMENT,
-	WAITING, /* the same, in the middle of a message: nothing else may be sent before */
+	WAITING, /* the same, in the middle of a message: no other may be sent before its end */
 	NOT_YET, /* not before everything is acknowledged */
 	YIELDED, /* not before the next assoc_tick(): others take their turn */
 };
@@ -99,8 +99,8 @@ static enum next next_segment(struct assoc *a, struct assoc_stream *s, uint32_t 
 	}
 }
 
-/* We have closed, and what comes before that is sent and answered; or it has to wait, and the peer
- * has ended, too. */
+/* We have closed, and the requests before that are sent and answered; or they have to wait, and the
+ * peer has ended, too. */
 static bool stop_if_spent(struct assoc *a, struct assoc_stream *s, enum next r)
 {
 	bool waits = r == WAITING && s->session.state == SESSION_PEER_ENDED;
@@ -140,8 +140,8 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 	if (!first_has_arrived(a, s))
 		return NOT_YET;
 	if (s->ep && rdmap_sq_unacked(s->ep))
-		return NOTHING; /* until assoc_tx_progress() or a response: what was sent completes
-				 */
+		return NOTHING; /* until assoc_tx_progress() or a response completes requests that
+				   were sent */
 	a->out.what = ASSOC_END;
 	make_control(a, s, WIRE_TERMINATE, ret);
 	return SEGMENT;
@@ -181,7 +181,7 @@ static void segment_taken(struct assoc *a, struct assoc_stream *s)
 	assoc_await_acks(a, s);
 }
 
-/* It has no DDP-SSN and is no progress of a session that ends. */
+/* It has no DDP-SSN and does not count as progress of a session that ends. */
 static void credit_taken(struct assoc *a, struct assoc_stream *s)
 {
 	a->count.tx_credits++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An endpoint leaves its stream, with all that was kept for it. */
+/* An endpoint leaves its stream, with all messages that were kept for it. */
 #include "proto/association/assoc_impl.h"
 #include "proto/rdmap/rdmap_fsm.h"
 

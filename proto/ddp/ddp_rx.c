@@ -69,7 +69,8 @@ static void remove_range(struct ddp_gaps *g, unsigned i)
 	memmove(&g->range[i], &g->range[i + 1], (g->n - i) * sizeof(g->range[0]));
 }
 
-/* Adds bytes that arrived. False if one of them was there, or if there would be too many ranges. */
+/* Adds bytes that arrived. False if one of them had arrived before, or if there would be too many
+ * ranges. */
 static bool add_range(struct ddp_gaps *g, struct ddp_range new)
 {
 	struct ddp_range *prev, *next;

@@ -65,7 +65,7 @@ struct ddp_gaps {
 
 /* An untagged message whose segments are being delivered. Zeroed before its first. */
 struct ddp_gather {
-	struct ddp_range range; /* what has arrived, while it is one range */
+	struct ddp_range range; /* bytes that have arrived, while they are one range */
 	uint8_t gaps;           /* else: 1 + index into the endpoint's struct ddp_gaps */
 	uint8_t opcode;         /* of the first segment */
 	bool begun;

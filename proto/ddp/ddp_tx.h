@@ -27,11 +27,11 @@ void ddp_tx_begin(struct ddp_tx *m, const struct wire_ddp *ddp, uint32_t len);
 
 /*
  * Returns the payload length of the next segment, at offset m->off; mulpdu limits header and
- * payload. What fits into one segment is not cut.
+ * payload. A message that fits into one segment is not cut.
  *
  * room: the header and payload that fill the packet which the transport prepares, DDP_TX_NO_ROOM if
- * it does not tell. With it the segments of a long message fill packets: the first one the rest of
- * that packet, unless this is little. Without it a message is cut into equal parts rather than
+ * it does not know. With it the segments of a long message fill packets: the first one the rest of
+ * that packet, unless too little is left. Without it a message is cut into equal parts rather than
  * "full, full, rest", because transports send runs of equal packets as one. Then the result is the
  * same until ddp_tx_taken(), unless mulpdu shrinks.
  */

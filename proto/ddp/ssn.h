@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DDP-SSN: 16-bit serial numbers (RFC 5043 5.2.1, 10), and the store of messages that arrive ahead
- * of their turn. One store serves all streams of an association. A record holds headers, never
- * payload, and is found by stream and number in constant time, whatever order a peer chooses.
+ * DDP-SSN: 16-bit serial numbers (RFC 5043 5.2.1, 10), and the store of messages that arrive out of
+ * order. One store serves all streams of an association. A record holds headers, never payload, and
+ * is found by stream and number in constant time, whatever order a peer chooses.
  */
 #ifndef PROTO_SSN_H
 #define PROTO_SSN_H
@@ -19,7 +19,7 @@ enum {
 	SSN_WINDOW = 32768, /* numbers that can be ahead of the next one expected, RFC 5043 10 */
 };
 
-/* a - b as serial numbers: negative if a comes before b. */
+/* a - b as serial numbers: negative if a precedes b. */
 static inline int ssn_diff(uint16_t a, uint16_t b)
 {
 	return (int16_t)(uint16_t)(a - b);

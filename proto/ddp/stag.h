@@ -2,10 +2,10 @@
 /*
  * The STag table and the access check: every access by a peer or a local work request passes
  * stag_check() (RFC 5041 7.1, 8.2; RFC 5040 8.1.1). Pointers that it returns are used at once and
- * never kept, so nothing can reach a region after stag_remove() returns.
+ * never kept, so no access can reach a region after stag_remove() returns.
  *
- * A value is 24 bits of index and 8 bits of key. No two entries share an index, so
- * the owner of an entry may change its key (stag_bind()) without a collision.
+ * A value is 24 bits of index and 8 bits of key. No two entries share an index, so the owner of an
+ * entry may change its key (stag_bind()) without a collision.
  */
 #ifndef PROTO_STAG_H
 #define PROTO_STAG_H
@@ -25,7 +25,7 @@ enum {
 	STAG_REMOTE_ALL = STAG_REMOTE_WRITE | STAG_REMOTE_READ | STAG_REMOTE_ATOMIC,
 };
 
-/* What an entry is. */
+/* The kind of an entry. */
 enum stag_kind {
 	STAG_REGION,
 	STAG_WINDOW_PD,     /* type 1: for the whole domain of its region */
@@ -88,7 +88,7 @@ uint32_t stag_table_used(const struct stag_table *t);
 size_t stag_slots_size(uint32_t max);
 
 /*
- * Gives the table zeroed memory of stag_slots_size(max) bytes instead of what it has, and room for
+ * Replaces the memory of the table by zeroed memory of stag_slots_size(max) bytes, with room for
  * max entries; there must not be more. Some entries move with each later stag_add() and
  * stag_remove(), so that no call takes long. Do not call it while stag_table_moving(). After that
  * the former memory is not used any more; that of stag_table_init() still holds the table itself.
@@ -173,7 +173,7 @@ enum {
  * Binds a window: type 2 to the endpoint `accessor`; type 1 to the domain, with accessor->scope 0,
  * so a request of an endpoint cannot do it. Remote writes and atomics need STAG_LOCAL_WRITE of the
  * region. A type 1 window may be bound again while it is valid; unbinding reads only window and
- * len. The outcomes are tested in their order. Nothing changes unless STAG_BIND_OK is returned;
+ * len. The outcomes are tested in their order. The table changes only if STAG_BIND_OK is returned;
  * then the old value of the window is invalid.
  */
 int stag_bind(struct stag_table *t, const struct stag_bind *b,

@@ -167,8 +167,8 @@ struct wire_enh {
 void wire_enh_put(uint8_t p[WIRE_ENH_LEN], const struct wire_enh *e);
 void wire_enh_get(const uint8_t p[WIRE_ENH_LEN], struct wire_enh *ret);
 
-/* Flow control of our own, proto/rdmap/credit.h: what an end of a session offers, and the other
- * answers with. 8B "DDPcrd", then 1 in an Initiate and 2 in an Accept, then these numbers. */
+/* Flow control of our own, proto/rdmap/credit.h: the offer of one end of a session, and the answer
+ * of the other. 8B "DDPcrd", then 1 in an Initiate and 2 in an Accept, then these numbers. */
 struct wire_offer {
 	uint32_t tag;    /* of the credits that it expects in this session */
 	uint32_t window; /* bytes that it lets the other be ahead of its receives; 0: any number */
@@ -178,11 +178,11 @@ struct wire_offer {
 /* Writes all WIRE_OFFER_LEN bytes. answer: of an Accept. */
 void wire_offer_put(uint8_t p[WIRE_OFFER_LEN], bool answer, const struct wire_offer *o);
 
-/* Reads the last bytes of private data of so many bytes. False if they are no offer, or no answer.
- */
+/* Reads an offer from the end of private data of len bytes. False if it has none, or if it is not
+ * an answer as `answer` requires. */
 bool wire_offer_get(const uint8_t *priv, size_t len, bool answer, struct wire_offer *ret);
 
-/* A credit: what the receiver of Sends tells their sender. */
+/* A credit: from the receiver of Sends to their sender. */
 struct wire_credit {
 	uint32_t tag;   /* of the sender's offer */
 	uint32_t limit; /* it has receives for the messages of queue 0 up to this one */

@@ -13,10 +13,10 @@ static bool is_after(uint32_t a, uint32_t b)
 }
 
 /*
- * A message that arrived ahead of its turn keeps its place in the hold while those before it are
- * delivered, and at most a window of them came after it. So the hold may have to span two windows,
- * and the end of a ring may have no room for the longest segment. Half a window has room for it,
- * else there might be no report.
+ * A message that arrived out of order keeps its place in the hold while those before it are
+ * delivered, and at most a window of them arrived after it. So the hold may have to span two
+ * windows, and the end of a ring may have no room for the longest segment. Half a window has room
+ * for it, else there might be no report.
  */
 uint32_t credit_window(uint32_t hold_bytes)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Flow control of the messages that take a receive, between two ends that have agreed on it. A
- * segment takes hold_room() of the window, whatever it carries, because all that follows a message
- * without a receive waits with it. Both ends count the same segments in the same order, so they
- * agree on positions: the sum of all segments of one direction of the session.
+ * segment takes hold_room() of the window, whatever it carries, because all segments that follow a
+ * message without a receive wait with it. Both ends count the same segments in the same order, so
+ * they agree on positions: the sum of all segments of one direction of the session.
  *
- * The receiver says which position it has delivered and for which message numbers of queue 0 it has
- * receives. The sender may go on as far as these receives reach, and then by one window. It counts
- * that window from the first segment that no receive was announced for, or from the position that
- * was delivered since. The receiver tells when half a window was delivered, so a sender that waits
- * hears of it as soon as its segments are delivered.
+ * The receiver reports the position up to which it has delivered, and the message numbers of queue
+ * 0 for which it has receives. The sender may go on as far as these receives reach, and then by one
+ * window. It counts that window from the first segment without an announced receive, or from the
+ * position that was delivered since. The receiver reports when half a window was delivered, so a
+ * sender that waits is informed as soon as its segments are delivered.
  */
 #ifndef PROTO_CREDIT_H
 #define PROTO_CREDIT_H
@@ -26,7 +26,7 @@ uint32_t credit_window(uint32_t hold_bytes);
 /* The smallest hold that has a window. */
 uint32_t credit_hold_min(void);
 
-/* What arrives. */
+/* The receiving end. */
 struct credit_rx {
 	uint32_t window;   /* 0: the peer need not wait */
 	bool takes;        /* something since `reported` takes a receive: the peer may wait */
@@ -45,9 +45,9 @@ bool credit_rx_add(struct credit_rx *c, uint32_t room, bool takes);
 /* The transport took the message with this position. */
 void credit_rx_reported(struct credit_rx *c, uint64_t pos);
 
-/* What is sent. */
+/* The sending end. */
 struct credit_tx {
-	uint32_t window; /* 0: nothing waits */
+	uint32_t window; /* 0: segments need not wait */
 	uint32_t limit;  /* the peer has receives up to this message number */
 	uint32_t last;   /* the youngest message that was begun, and takes a receive */
 	bool beyond;     /* it is beyond the limit: the window counts from `base` */
@@ -66,8 +66,8 @@ bool credit_tx_may(const struct credit_tx *c, uint32_t room, bool takes, uint32_
 /* It was sent. */
 void credit_tx_sent(struct credit_tx *c, uint32_t room, bool takes, uint32_t msn);
 
-/* The report of the peer. True if something that waits may go on. What cannot be is ignored: it is
- * old, because messages overtake each other, or false. */
+/* The report of the peer. True if a segment that waits may be sent now. A report that contradicts
+ * the state is ignored: it is old, because messages overtake each other, or false. */
 bool credit_tx_update(struct credit_tx *c, uint64_t pos, uint32_t limit);
 
 #endif

@@ -86,7 +86,7 @@ static bool allocate(struct hold *h, uint32_t room, uint32_t *ret)
 		h->wrap = h->tail;
 		h->tail = 0;
 	}
-	/* Behind the wrap the tail stays before the head: they are equal only in an empty ring. */
+	/* After the wrap the tail stays before the head: they are equal only in an empty ring. */
 	if (h->wrap ? room >= h->head - h->tail : room > h->size - h->tail)
 		return false;
 	*ret = h->tail;
@@ -125,7 +125,7 @@ bool hold_has(const struct hold *h, const uint8_t *p)
 	return h->n > 0 && at >= mem && at - mem <= h->size;
 }
 
-/* Gives the room of the oldest entries back, as far as they have no message. */
+/* Frees the oldest entries, up to the first with a message. */
 static void trim_oldest(struct hold *h)
 {
 	if (h->n == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages of one stream that are kept whole until they can be placed: they wait for a receive, or
- * for their turn. Found by DDP-SSN in constant time. The memory is the caller's.
+ * for earlier messages. Found by DDP-SSN in constant time. The memory is the caller's.
  */
 #ifndef PROTO_HOLD_H
 #define PROTO_HOLD_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct hold {
-	uint8_t *mem;   /* entries in the order of arrival, a ring; NULL: nothing can be kept */
+	uint8_t *mem;   /* entries in the order of arrival, a ring; NULL: no message can be kept */
 	uint32_t *at;   /* ring by DDP-SSN: offset of the entry plus 1, or 0 */
 	uint32_t mask;  /* of at */
 	uint32_t size;  /* bytes of mem */

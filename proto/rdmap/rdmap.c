@@ -257,7 +257,7 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms)
 void rdmap_stop(struct rdmap *ep)
 {
 	if (ep->tx.kind != RDMAP_TERMINATE && ep->tx.msg.off == 0)
-		ep->tx.kind = RDMAP_NOTHING; /* chosen, but nothing of it was sent */
+		ep->tx.kind = RDMAP_NOTHING; /* chosen, but none of it was sent */
 	ep->tx.last_ones = false;
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_STOP);
 }
@@ -293,7 +293,7 @@ void rdmap_report(struct rdmap *ep)
 	struct rdmap_tx *tx = &ep->tx;
 
 	if (tx->last_ones)
-		rdmap_stop(ep); /* the ULP has sent what it had to send */
+		rdmap_stop(ep); /* the ULP has sent its last message */
 	ep->state = rdmap_fsm_next(ep->state, RDMAP_EV_REPORT);
 	if (ep->state != RDMAP_REPORTED || tx->kind == RDMAP_NOTHING || tx->msg.off == 0) {
 		flush_requests(ep);

@@ -125,8 +125,8 @@ struct rdmap_done {
 struct rdmap_reach {
 	uint32_t stag;
 	uint64_t to;
-	uint32_t len; /* what is left of a Read, perhaps 0, or of an element */
-	bool own;     /* an element of rdmap_wr.fetch */
+	uint32_t len;                         /* the rest of a Read, perhaps 0, or of an element */
+	bool own;                             /* an element of rdmap_wr.fetch */
 	const struct wire_atomic_req *atomic; /* NULL: a Read */
 	uint32_t ret_len; /* RDMAP_REACHED, no atomic: so many bytes may be read */
 	uint64_t ret_old; /* RDMAP_REACHED, an atomic: the old value */
@@ -170,7 +170,7 @@ struct rdmap_ops {
 
 struct rdmap_cfg {
 	struct stag_table *stags;
-	struct blocks *pool; /* for what is in flight; rdmap_blocks() of it are reserved */
+	struct blocks *pool; /* of memory in flight; rdmap_blocks() of it are reserved */
 	struct stag_accessor
 		accessor;     /* protection domain and this endpoint's scope, unique and not 0 */
 	uint16_t ord;         /* maximum of our outstanding Reads and atomics */
@@ -200,8 +200,8 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 			 void *user);
 
 /*
- * Makes room for messages that wait, in bytes of messages and of their entries: hold_size() says
- * how much zeroed memory that takes (proto/rdmap/hold.h). The caller keeps it as long as the
+ * Makes room for messages that wait, in bytes of messages and of their entries: that takes
+ * hold_size() bytes of zeroed memory (proto/rdmap/hold.h). The caller keeps it as long as the
  * endpoint. Only while the endpoint is not bound, and not in raw mode.
  *
  * wait_ms: how long a message without a receive waits for one (RFC 5041 7.1); meanwhile no later
@@ -211,10 +211,9 @@ struct rdmap *rdmap_init(void *mem, const struct rdmap_cfg *cfg, const struct rd
 void rdmap_set_hold(struct rdmap *ep, void *mem, uint32_t bytes, uint32_t wait_ms);
 
 enum {
-	RDMAP_PLACE_IN_ORDER = 1, /* segments ahead of their turn are placed when their turn comes;
-				     needs a hold */
+	RDMAP_PLACE_IN_ORDER = 1, /* segments are placed in the order of DDP-SSNs; needs a hold */
 	RDMAP_ACKED = 4, /* a request without a response completes when the peer has acknowledged
-			    its segments. Where the transport does not tell (assoc_cfg.acks),
+			    its segments. Where the transport does not report that (assoc_cfg.acks),
 			    signaled ones complete like RDMAP_PACED, if Reads are possible, else
 			    when all of the association is acknowledged */
 	RDMAP_KEEP_RECVS = 2,  /* when the peer ends the session in order, receives that were taken
@@ -232,8 +231,8 @@ enum {
 /* Sets the options of an endpoint that is not bound: a set of RDMAP_PLACE_IN_ORDER ... */
 void rdmap_set_options(struct rdmap *ep, unsigned options);
 
-/* RDMAP_CREDITS: how far the peer may be ahead of receives, at most what credit_window() says of
- * the hold. 0, which is the default: as far as it likes. Only while the endpoint is not bound. */
+/* RDMAP_CREDITS: how far the peer may be ahead of receives, at most credit_window() of the hold. 0,
+ * which is the default: without limit. Only while the endpoint is not bound. */
 void rdmap_set_window(struct rdmap *ep, uint32_t bytes);
 
 /* Which STAG_REMOTE_ rights the peer has; the STag has to permit an access, too. At any time, for

@@ -198,7 +198,7 @@ enum perr rdmap_atomic_deliver_resp(struct rdmap *ep, const struct ssn_rec *c, b
 		return PERR_RDMAP_LENGTH;
 	wire_atomic_resp_get(a->body, &resp);
 	if (a != oldest || resp.id != a->pos)
-		return PERR_OPCODE; /* responses come in the order of requests, with their
+		return PERR_OPCODE; /* responses arrive in the order of requests, with their
 				       identifiers */
 	r = rdmap_orq_rec(&ep->sq, a);
 	r->old = resp.value;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The parts of an RDMAP endpoint, for rdmap*.c and assoc*.c only:
+ * The parts of an RDMAP endpoint, for this room and proto/association only:
  *
- *   sq   send requests from taking to completion, in order          rdmap_sq.c
- *   rq   receives taken from the owner, QN 0                              rdmap_rq.c
- *   ird  the peer's Read and Atomic Requests, QN 1                        rdmap_ird.c
- *   work our own requests, checked and begun                            rdmap_work.c
- *   tx   the message being cut into segments                              rdmap_tx.c
- *   rx   arriving segments: one row per opcode                            rdmap_rx.c
- *   RFC 7306: atomics at both ends, Immediate Data                        rdmap_atomic.c
- *   errors, and the Terminate on QN 2                          rdmap_term.c
- *   raw DDP mode: queues and RsvdULP of the ULP                rdmap_raw.c
- *   completion statuses                                                   rdmap_status.c
+ *   rdmap_sq.c      send requests from taking to completion, in order
+ *   rdmap_rq.c      receives taken from the owner: QN 0
+ *   rdmap_ird.c     Read and Atomic Requests of the peer: QN 1
+ *   rdmap_work.c    our own requests, checked and begun
+ *   rdmap_tx.c      the message being cut into segments
+ *   rdmap_rx.c      arriving segments: one row per opcode
+ *   rdmap_atomic.c  RFC 7306: atomics at both ends, Immediate Data
+ *   rdmap_term.c    errors, and the Terminate on QN 2
+ *   rdmap_raw.c     raw DDP mode: queues and RsvdULP of the ULP
+ *   rdmap_status.c  completion statuses
  */
 #ifndef PROTO_RDMAP_EP_H
 #define PROTO_RDMAP_EP_H
@@ -113,8 +113,8 @@ struct rdmap_ird_slot {
 };
 
 struct rdmap_ird {
-	struct block_ring slot; /* struct rdmap_ird_slot: from the oldest unanswered to the last
-			       that anything came of */
+	struct block_ring slot; /* struct rdmap_ird_slot: from the oldest unanswered to the last of
+				   which a segment arrived */
 	uint16_t size;
 	uint16_t limit; /* outstanding requests of the peer in this session, at most size */
 	uint16_t busy;  /* number of delivered, unanswered requests */
@@ -129,12 +129,12 @@ enum rdmap_kind {
 };
 
 struct rdmap_tx {
-	enum rdmap_kind kind; /* what msg is */
+	enum rdmap_kind kind; /* the kind of msg */
 	uint8_t burst;        /* responses since our last own request */
-	uint8_t rtr;  /* WIRE_RTR_ message to be sent first (RFC 6581 9.2), RDMAP_PROBE, or 0 */
-	uint8_t idle; /* requests in a row that sent nothing; at RDMAP_IDLE_BURST others take their
-			 turn */
-	bool reached; /* a response: ops->reach has permitted to read as far as ... */
+	uint8_t rtr;     /* WIRE_RTR_ message to be sent first (RFC 6581 9.2), RDMAP_PROBE, or 0 */
+	uint8_t idle;    /* requests in a row that sent no message; at RDMAP_IDLE_BURST others take
+			    their turn */
+	bool reached;    /* a response: ops->reach has permitted to read as far as ... */
 	uint64_t within; /* ... this offset in it; likewise in a request */
 	bool finishing; /* raw, RDMAP_REPORTED: msg was begun before the error and does not count as
 			   the message after it */
@@ -142,7 +142,7 @@ struct rdmap_tx {
 	uint8_t part;   /* a Read: the element whose Read Request is next, or being sent */
 	bool last_ones; /* the ULP has closed: only `left` more requests are taken */
 	uint32_t left;
-	bool no_answers;     /* the peer has ended the session: no response comes any more */
+	bool no_answers;     /* the peer has ended the session: no response will follow */
 	uint8_t term_len;    /* length of a Terminate to be sent, or 0 */
 	struct rdmap_wr *wr; /* a block; NULL: no request was taken */
 	struct ddp_tx msg;
@@ -151,14 +151,14 @@ struct rdmap_tx {
 
 _Static_assert(sizeof(struct rdmap_wr) <= BLOCKS_SIZE, "a request fits into a block");
 
-/* What each message touches comes first: a daemon has many endpoints, and the processor's cache
- * does not. */
+/* The members that each message touches are the first: a daemon may have more endpoints than the
+ * processor's cache has room for. */
 struct rdmap {
 	enum rdmap_state state;
 	bool plain; /* no RFC 7306 */
 	bool raw;
 	uint8_t queues; /* number of queues */
-	uint8_t wait;   /* send nothing before the peer's first message, which may be one of these
+	uint8_t wait;   /* do not send before the peer's first message, which may be one of these
 			   WIRE_RTR_ (RFC 6581 5); 0: do not wait */
 	struct assoc_stream *stream; /* stream of the association; NULL if unbound */
 	struct stag_table *stags;
@@ -177,7 +177,7 @@ struct rdmap {
 	bool acks;                     /* assoc_cfg.acks of the session */
 	unsigned options;              /* RDMAP_PLACE_IN_ORDER ... */
 	uint32_t hold_ms;              /* how long one waits for a receive; 0: it does not */
-	struct hold hold;              /* messages that wait for a receive or for their turn */
+	struct hold hold;              /* messages that wait for a receive or for earlier ones */
 	uint32_t window;               /* RDMAP_CREDITS: for the peer; 0: it need not wait */
 	uint32_t credit_tag, peer_tag; /* of the credits to this end and to the peer */
 	struct credit_rx credit_rx;
@@ -312,7 +312,7 @@ static inline bool rdmap_sq_unacked(const struct rdmap *ep)
  * acknowledged. */
 void rdmap_sq_await(struct rdmap *ep, uint32_t mark);
 
-/* The peer has ended the session in order: no response comes any more. RDMAP_PACED requests end as
+/* The peer has ended the session in order: no response will follow. RDMAP_PACED requests end as
  * others do: at once, or with RDMAP_ACKED when this many messages are acknowledged. */
 void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark);
 

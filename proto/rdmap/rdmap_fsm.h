@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * States of an RDMAP stream as its endpoint sees them (RFC 5040 6.2, RFC 5041 7.1), and
- * what each state permits.
+ * States of an RDMAP stream as its endpoint sees them (RFC 5040 6.2, RFC 5041 7.1), and their
+ * permissions.
  */
 #ifndef PROTO_RDMAP_FSM_H
 #define PROTO_RDMAP_FSM_H
@@ -13,10 +13,9 @@ enum rdmap_state {
 	RDMAP_OPEN,
 	RDMAP_STOPPING, /* one side has closed: finish the message being sent; begin no other,
 			   but responses while the end waits for the peer's */
-	RDMAP_REPORTED, /* raw: an error was reported; place and deliver nothing, send at most one
-			     more message (RFC 5041 7.1) */
-	RDMAP_FAILED,   /* error or Terminate: place and deliver nothing, send only our
-			     Terminate */
+	RDMAP_REPORTED, /* raw: an error was reported; do not place or deliver, send at most one
+			   more message (RFC 5041 7.1) */
+	RDMAP_FAILED,   /* error or Terminate: do not place or deliver, send only our Terminate */
 	RDMAP_STATE_COUNT,
 };
 

@@ -54,7 +54,7 @@ static const struct sgl_elem *without_memory(const struct sgl_elem *e, unsigned 
 }
 
 /* Returns RDMAP_SUCCESS or the error of a bad receive; *ret_bad is the element at fault, if there
- * is one. Elements without memory are at fault only when bytes come. */
+ * is one. Elements without memory are at fault only when bytes arrive. */
 static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
 			  const struct sgl_elem **ret_bad)
 {
@@ -188,8 +188,8 @@ enum perr rdmap_rq_place(struct rdmap *ep, struct rdmap_rq *q, const struct ssn_
 		return perr;
 	n = sgl_resolve((struct sgl){s->sge, s->nsge}, c->ddp.mo, len, &access, dst, &fault);
 	if (n < 0)
-		return PERR_CATASTROPHIC; /* the memory of our receive is gone: not the peer's error
-					   */
+		return PERR_CATASTROPHIC; /* our receive's memory is no longer accessible: not the
+					     peer's error */
 	*ret_n = (unsigned)n;
 	return PERR_NONE;
 }

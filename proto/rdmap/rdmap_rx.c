@@ -77,7 +77,7 @@ static enum perr in_sink(const struct rdmap_sq *q, const struct rdmap_orq_entry 
 	return PERR_NONE;
 }
 
-/* Segments may arrive ahead of their turn: checks the sinks of all outstanding Reads. */
+/* Segments may arrive out of order: checks the sinks of all outstanding Reads. */
 static enum perr in_some_sink(const struct rdmap_sq *q, const struct ssn_rec *c)
 {
 	enum perr perr = PERR_OPCODE; /* no such Read */

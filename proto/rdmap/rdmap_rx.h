@@ -11,10 +11,10 @@
 #include "proto/rdmap/rdmap_ep.h"
 
 /*
- * Examines a segment and finds where its payload goes: *ret_n spans in dst, 0 if the caller has
- * nothing to move. body: the payload, of which avail bytes are readable; requests and responses are
- * copied from it. Changes no state that belongs to delivery. Returns PERR_NONE or the error, which
- * the caller stores in c->perr for rdmap_rx_deliver().
+ * Examines a segment and finds its placement target: *ret_n spans in dst, 0 if the caller has no
+ * bytes to move. body: the payload, of which avail bytes are readable; requests and responses are
+ * copied from it. State that belongs to delivery does not change. Returns PERR_NONE or the error,
+ * which the caller stores in c->perr for rdmap_rx_deliver().
  */
 enum perr rdmap_rx_place(struct rdmap *ep, const struct ssn_rec *c, const uint8_t *body,
 			 uint32_t avail, struct span dst[SGL_MAX], unsigned *ret_n);

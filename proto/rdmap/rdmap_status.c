@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a work request completes that fails the check of its memory. */
+/* The status of a work request that fails the check of its memory. */
 #include "proto/rdmap/rdmap_ep.h"
 
 enum rdmap_status rdmap_status_of_stag(int outcome)

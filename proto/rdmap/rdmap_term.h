@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Terminate (RFC 5040 4.8, 7.1): the first error of a stream, sent to the peer or received from it.
- * In both cases the endpoint receives nothing afterward and completes all requests that were
- * taken.
+ * In both cases the endpoint stops receiving and completes all requests that were taken.
  */
 #ifndef PROTO_RDMAP_TERM_H
 #define PROTO_RDMAP_TERM_H
@@ -16,7 +15,7 @@
  * Handles an error, ours or the peer's: prepares a Terminate; in raw mode only the ULP is informed
  * and may send one more message. c: the segment at fault, or NULL. request: the body of the Read or
  * Atomic Request that c completed, if the error is in the request, else NULL. A Terminate is never
- * answered with a Terminate. Sets ep->at and ep->reason. Later errors change nothing.
+ * answered with a Terminate. Sets ep->at and ep->reason. Later errors are ignored.
  */
 void rdmap_term_fail(struct rdmap *ep, enum perr perr, const struct ssn_rec *c,
 		     const uint8_t *request);

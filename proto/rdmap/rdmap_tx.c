@@ -63,8 +63,8 @@ static void begin_terminate(struct rdmap *ep)
 	ep->tx.kind = RDMAP_TERMINATE;
 }
 
-/* An endpoint that was stopped answers while it waits for answers: the peer may do the same, and
- * neither would end. */
+/* An endpoint that was stopped answers requests while it waits for responses itself: the peer may
+ * do the same, and otherwise neither would end. */
 static bool only_answers(const struct rdmap *ep)
 {
 	return ep->state == RDMAP_STOPPING && rdmap_sq_unanswered(ep);
@@ -105,7 +105,7 @@ static int atomic_response_body(struct rdmap *ep, struct rdmap_ird_slot *s, stru
 	enum perr perr = rdmap_atomic_execute(ep, s);
 
 	if (perr != PERR_NONE) {
-		/* Nothing is copied for an error that is ours alone (RFC 7306 8.1). */
+		/* No header is copied for an error that is ours alone (RFC 7306 8.1). */
 		rdmap_term_fail(ep, perr, is_local_error(perr) ? NULL : &s->seg, s->body);
 		return RDMAP_TX_FAILED;
 	}

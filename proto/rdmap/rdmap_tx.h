@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an endpoint sends: its own requests, responses, a Terminate. One message at a time, one
- * segment for each call.
+ * The messages that an endpoint sends: its own requests, responses, a Terminate. One message at a
+ * time, one segment for each call.
  */
 #ifndef PROTO_RDMAP_TX_H
 #define PROTO_RDMAP_TX_H
@@ -24,9 +24,10 @@ struct rdmap_seg {
 enum {
 	RDMAP_TX_NONE,
 	RDMAP_TX_SEGMENT,
-	RDMAP_TX_WAIT,   /* a message was begun, and its memory is not at hand: rdmap_ops.reach */
-	RDMAP_TX_YIELD,  /* many requests that send nothing were taken: others take their turn */
-	RDMAP_TX_FAILED, /* the memory of a partly sent message is gone: see ep->at */
+	RDMAP_TX_WAIT,   /* a message was begun, but its memory is not at hand: rdmap_ops.reach */
+	RDMAP_TX_YIELD,  /* many requests without a message were taken: others take their turn */
+	RDMAP_TX_FAILED, /* the memory of a partly sent message is no longer accessible: see ep->at
+			  */
 };
 
 /* Makes the next segment; the same one until rdmap_tx_taken(). Returns an RDMAP_TX_ value. */
@@ -46,8 +47,8 @@ bool rdmap_tx_awaited(const struct rdmap *ep);
 bool rdmap_tx_takes_receive(const struct rdmap *ep, uint32_t *ret_msn);
 
 /* After rdmap_stop_after(): true if the last requests have completed: they were sent, answered and,
- * with RDMAP_ACKED, acknowledged. Or if they cannot be begun: they wait for an answer that does not
- * come, or an error was reported. */
+ * with RDMAP_ACKED, acknowledged. Also true if they cannot begin: the response that they wait for
+ * will not arrive, or an error was reported. */
 bool rdmap_tx_spent(const struct rdmap *ep);
 
 /* True if rdmap_tx_next() makes a Terminate next. */

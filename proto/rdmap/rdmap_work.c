@@ -77,8 +77,8 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 }
 
 /* All memory of a request is checked before its first byte is sent. That of one segment is checked
- * when the segment is made, which follows at once. What later parts of a Read need is checked again
- * before each. */
+ * when the segment is made, which follows at once. The memory of later parts of a Read is checked
+ * again before each. */
 static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	bool response = rdmap_op_has_response(wr->op);
@@ -107,7 +107,8 @@ void rdmap_work_end(struct rdmap *ep, enum rdmap_status status)
 	rdmap_sq_report(ep);
 }
 
-/* RDMAP_ACKED on a transport that does not tell: a response tells as well. */
+/* RDMAP_ACKED on a transport that does not report acknowledgments: a response proves the delivery
+ * as well. */
 static bool wants_probe(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	return ep->options & RDMAP_ACKED && !ep->acks && wr->flags & RDMAP_SIGNALED &&
@@ -162,7 +163,7 @@ static enum rdmap_status bind_window(struct rdmap *ep, const struct rdmap_wr *wr
 	return RDMAP_MW_BIND_ERR;
 }
 
-/* Executes a request that sends nothing, in order. */
+/* Executes a request without a message, in order. */
 static enum rdmap_status do_local(struct rdmap *ep, const struct rdmap_wr *wr)
 {
 	int reason;
@@ -190,7 +191,7 @@ static void end_unsent(struct rdmap *ep, enum rdmap_status status)
 	rdmap_drop_wr(ep);
 }
 
-/* Finds a request that can begin now; ends requests with errors and those that send nothing. */
+/* Finds a request that can begin now; ends requests with errors and those without a message. */
 static bool find_work(struct rdmap *ep)
 {
 	for (; ep->tx.idle < RDMAP_IDLE_BURST; ep->tx.idle++) {
@@ -215,7 +216,7 @@ static bool find_work(struct rdmap *ep)
 
 /* ---- its message ---- */
 
-/* Where the response to this message goes: an element, or none, of 0 bytes. */
+/* The sink of the response to this message: an element, or an empty one. */
 static struct sgl_elem sink_of(const struct rdmap_wr *wr, unsigned part)
 {
 	return part < wr->nsge ? wr->sge[part] : (struct sgl_elem){0};
@@ -258,7 +259,7 @@ static const struct message {
 	uint8_t opcode, opcode_se; /* WIRE_OP_*: without and with Solicited Event */
 	bool tagged;
 	uint8_t qn;     /* untagged */
-	uint8_t header; /* bytes after the DDP header that are no payload, or 0: */
+	uint8_t header; /* bytes of the RDMAP header after the DDP header, or 0: */
 	void (*put_header)(const struct rdmap *ep, const struct rdmap_wr *wr, uint8_t *p);
 } messages[RDMAP_OP_COUNT] = {
 	[RDMAP_SEND] = {WIRE_OP_SEND, WIRE_OP_SEND_SE, .qn = WIRE_QN_SEND},
@@ -399,7 +400,7 @@ static void header_body(const struct rdmap *ep, struct rdmap_seg *seg)
 	seg->head_len += rdmap_work_header(wr);
 }
 
-/* What follows `at` bytes of payload in its element. There is something. */
+/* The rest of the element that holds byte `at` of the payload; it is not empty. */
 static struct sgl_elem rest_at(const struct rdmap_wr *wr, uint64_t at)
 {
 	const struct sgl_elem *e = wr->sge;
@@ -409,8 +410,8 @@ static struct sgl_elem rest_at(const struct rdmap_wr *wr, uint64_t at)
 	return (struct sgl_elem){e->to + at, e->len - (uint32_t)at, e->stag};
 }
 
-/* Whether the payload of the segment may be read, which was resolved. Never before: earlier Reads
- * may change it until a fence ends. */
+/* Whether the payload of the segment, which was resolved, may be read. Asked as late as this,
+ * because earlier Reads may change it until a fence ends. */
 static int fetch(struct rdmap *ep)
 {
 	const struct ddp_tx *m = &ep->tx.msg;
@@ -434,7 +435,8 @@ static int fetch(struct rdmap *ep)
 	return RDMAP_TX_SEGMENT;
 }
 
-/* Payload of a segment of our own request. Its memory may be gone since the previous segment. */
+/* Payload of a segment of our own request. Its memory may have become inaccessible since the
+ * previous segment. */
 int rdmap_work_body(struct rdmap *ep, struct rdmap_seg *seg)
 {
 	const struct rdmap_wr *wr = ep->tx.wr;

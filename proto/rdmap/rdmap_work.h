@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Our own work requests, from the owner's ring to a message. A request is checked in order. One
- * with an error, or one that sends nothing, ends there; the others are begun.
+ * with an error, or one without a message, ends there; the others are begun.
  */
 #ifndef PROTO_RDMAP_WORK_H
 #define PROTO_RDMAP_WORK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages that arrive before the Accept of their session (RFC 5043 6.2, 6.6). They are kept
- * complete, because no endpoint knows yet where their payload goes.
+ * Messages that arrive before the Accept of their session (RFC 5043 6.2, 6.6). They are kept whole,
+ * because no endpoint can place their payload yet.
  */
 #ifndef PROTO_EARLY_QUEUE_H
 #define PROTO_EARLY_QUEUE_H

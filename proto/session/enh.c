@@ -66,7 +66,7 @@ void enh_reject(const struct wire_enh *init, const struct wire_enh *want,
 	};
 }
 
-/* The message to send first. Tagged data costs the responder nothing, a Send a receive buffer. */
+/* The message to send first. A Send costs the responder a receive buffer, tagged data does not. */
 static uint8_t choose_rtr(uint8_t both, uint16_t responder_ird, uint16_t our_ord)
 {
 	if (both & WIRE_RTR_WRITE)

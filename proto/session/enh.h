@@ -23,7 +23,7 @@ struct enh_terms {
 	uint16_t ird;     /* outstanding Reads of the peer */
 	uint16_t ord;     /* our outstanding Reads */
 	uint8_t rtr;      /* initiator: the WIRE_RTR_ message to send first, or 0 */
-	bool wait;        /* responder: send nothing before the peer's first message */
+	bool wait;        /* responder: do not send before the peer's first message */
 	uint8_t wait_rtr; /* responder: the WIRE_RTR_ that it offered */
 };
 
@@ -50,10 +50,10 @@ void enh_reject(const struct wire_enh *init, const struct wire_enh *want,
 
 /*
  * The initiator's side, after the Accept. init: the parameters that we sent. have: as above.
- * PERR_NONE with our terms: ORD is what we offered, at most the responder's IRD; IRD is what we
- * offered, at least the responder's ORD; both are the limits of the endpoint if we offered
- * WIRE_ENH_UNCHANGED. rtr is the first of Write, Read and Send that both sides named; a Read only
- * if the responder's IRD and our ORD allow one, and then ORD is at least 1.
+ * PERR_NONE with our terms: ORD is the one that we offered, at most the responder's IRD; IRD is the
+ * one that we offered, at least the responder's ORD; both are the limits of the endpoint if we
+ * offered WIRE_ENH_UNCHANGED. rtr is the first of Write, Read and Send that both sides named; a
+ * Read only if the responder's IRD and our ORD allow one, and then ORD is at least 1.
  *
  * PERR_ENH_LOCAL if the responder chose another model (peer-to-peer or not) than we asked for;
  * PERR_ENH_IRD if its ORD exceeds our IRD limit; PERR_ENH_RTR if both sides name no common

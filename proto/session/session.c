@@ -68,7 +68,7 @@ static unsigned idle(struct session *s, enum session_event ev)
 	case SESSION_TIMEOUT:
 	case SESSION_LOST:
 		return 0;
-	default: /* there is no session that could be terminated */
+	default: /* no session could be terminated */
 		return SESSION_DO_BAD;
 	}
 }
@@ -184,7 +184,7 @@ static unsigned open_session(struct session *s, enum session_event ev)
 	}
 }
 
-/* The peer sends nothing more; the ULP may. */
+/* The peer has sent its last message; the ULP may send more. */
 static unsigned half_closed(struct session *s, enum session_event ev)
 {
 	switch (ev) {
@@ -194,7 +194,7 @@ static unsigned half_closed(struct session *s, enum session_event ev)
 				  SESSION_DO_STOP | SESSION_DO_TERMINATE);
 	case SESSION_LOST:
 		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);
-	case SESSION_RX_INITIATE: /* RFC 5041 6.2.1: nothing may follow the Terminate */
+	case SESSION_RX_INITIATE: /* RFC 5041 6.2.1: no message may follow the Terminate */
 	case SESSION_RX_UNWANTED:
 	case SESSION_RX_ACCEPT:
 	case SESSION_RX_REJECT:
@@ -248,7 +248,7 @@ static unsigned peer_ended(struct session *s, enum session_event ev)
 	switch (ev) {
 	case SESSION_LAST_SENT:
 		return transition(s, ev, SESSION_QUARANTINE, SESSION_DO_END);
-	case SESSION_TIMEOUT: /* the transport accepts nothing; the owner need not wait */
+	case SESSION_TIMEOUT: /* the transport accepts no messages; the owner need not wait */
 		return transition(s, ev, SESSION_LAST_CHUNK, SESSION_DO_END);
 	case SESSION_LOST:
 		return transition(s, ev, SESSION_IDLE, SESSION_DO_END);

@@ -51,7 +51,7 @@ enum session_event {
 	SESSION_LAST_SENT,    /* the transport accepted our Terminate or Reject */
 	SESSION_ACKED,        /* all our chunks are acknowledged */
 	SESSION_TIMEOUT, /* the ULP did not decide or close, or the peer did not end, in time */
-	SESSION_LOST,    /* the association is gone */
+	SESSION_LOST,    /* the association was lost */
 	SESSION_EVENT_COUNT,
 };
 
@@ -63,7 +63,7 @@ enum {
 	SESSION_DO_REJECT = 8,          /* send it */
 	SESSION_DO_TERMINATE = 16,      /* send it, after everything that precedes it */
 	SESSION_DO_REQUEST = 32,        /* report: decide about an Initiate */
-	SESSION_DO_WITHDRAW = 64,       /* report: the request is gone */
+	SESSION_DO_WITHDRAW = 64,       /* report: the request was withdrawn */
 	SESSION_DO_OPEN = 128,          /* report: accepted; open the endpoint */
 	SESSION_DO_REJECTED = 256,      /* report, unbind the endpoint */
 	SESSION_DO_REFUSED = 512,       /* report, unbind the endpoint */
@@ -71,7 +71,7 @@ enum {
 	SESSION_DO_STOP = 2048,         /* the endpoint begins no further message */
 	SESSION_DO_FAIL = 4096,         /* the endpoint stops sending and receiving */
 	SESSION_DO_END = 8192,          /* complete everything, report, unbind the endpoint */
-	SESSION_DO_HALF_CLOSED = 16384, /* report: the peer sends nothing more */
+	SESSION_DO_HALF_CLOSED = 16384, /* report: the peer has sent its last message */
 };
 
 /* Called for every change of state. fn may be NULL. */
