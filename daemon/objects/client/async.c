@@ -79,7 +79,7 @@ void async_post(struct client *c, struct async *a, enum msg_async_type type, uin
 
 /* The event of the object that comes first. Those of the port alternate, and the last one is its
  * state now. */
-static enum msg_async_type first(const struct client *c, const struct async *a)
+static enum msg_async_type first_event(const struct client *c, const struct async *a)
 {
 	unsigned type = MSG_ASYNC_NONE;
 
@@ -99,7 +99,7 @@ void async_take(struct client *c, struct msg_async *ret)
 	ret->type = MSG_ASYNC_NONE;
 	if (!a)
 		return;
-	ret->type = first(c, a);
+	ret->type = first_event(c, a);
 	ret->handle = a->handle;
 	ret->err = a->err;
 	ret->term = a->term;

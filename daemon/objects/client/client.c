@@ -6,17 +6,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static uint32_t least(uint64_t a, uint64_t b)
-{
-	return (uint32_t)(a < b ? a : b);
-}
+#include "util/minmax.h"
 
 void client_allow(struct client *c)
 {
 	const struct config *cfg = &c->daemon->cfg;
 	const struct config_limits *l = &cfg->limits;
 
-#define TABLE(name, most) idtab_allow(&c->name, least(l->name, most));
+#define TABLE(name, most) idtab_allow(&c->name, (uint32_t)min_u64(l->name, most));
 #define NO_TABLE
 #define LIMIT_TABLE(member, kind, type, values, table, cap, what, text) table
 	LIMITS(LIMIT_TABLE)

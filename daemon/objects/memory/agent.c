@@ -81,7 +81,7 @@ static const uint8_t *end_of(const struct agent_region *r)
 }
 
 /* Regions that overlap are equal. */
-static int compare(const void *left, const void *right)
+static int compare_regions(const void *left, const void *right)
 {
 	const struct agent_region *a = left, *b = right;
 
@@ -98,7 +98,7 @@ int agent_region_add(struct agent_region *r, struct agent *a, uint8_t *base,
 	r->start = base + layout->size;
 	r->shadow = shadow_at(base + 2 * layout->size, layout);
 	r->slot = agent_region_slot(handle);
-	found = tsearch(r, &a->client->worker->shadows, compare);
+	found = tsearch(r, &a->client->worker->shadows, compare_regions);
 	if (!found)
 		return -ENOMEM;
 	if (*found != r)
@@ -110,7 +110,7 @@ int agent_region_add(struct agent_region *r, struct agent *a, uint8_t *base,
 void agent_region_remove(struct agent_region *r)
 {
 	if (r->agent)
-		tdelete(r, &r->agent->client->worker->shadows, compare);
+		tdelete(r, &r->agent->client->worker->shadows, compare_regions);
 	*r = (struct agent_region){0};
 }
 
@@ -120,10 +120,10 @@ static void ring_later(struct agent *a)
 		list_add_tail(&a->client->worker->agents, &a->ring);
 }
 
-static void placed(struct worker *w, const uint8_t *p, uint64_t len)
+static void mark_placed(struct worker *w, const uint8_t *p, uint64_t len)
 {
 	const struct agent_region key = {.start = p, .shadow = {.size = 1}};
-	struct agent_region **found = tfind(&key, &w->shadows, compare), *r;
+	struct agent_region **found = tfind(&key, &w->shadows, compare_regions), *r;
 
 	if (!found)
 		return;
@@ -142,7 +142,7 @@ void agent_placed(struct worker *w, const struct span *dst, unsigned n)
 	if (!w->shadows)
 		return;
 	for (unsigned i = 0; i < n; i++)
-		placed(w, dst[i].p, dst[i].len);
+		mark_placed(w, dst[i].p, dst[i].len);
 }
 
 bool agent_ring_bells(struct worker *w)
@@ -161,7 +161,7 @@ bool agent_ring_bells(struct worker *w)
 /* ---- requests ---- */
 
 /* The deadline has passed: the next turn checks the queue pair. */
-static void fire(struct timer *t)
+static void wake_caller(struct timer *t)
 {
 	const struct agent_call *call = list_entry(t, struct agent_call, timer);
 
@@ -172,7 +172,7 @@ void agent_call_init(struct agent_call *call, struct client *c)
 {
 	call->client = c;
 	call->state = AGENT_CALL_NONE;
-	timer_init(&call->timer, fire);
+	timer_init(&call->timer, wake_caller);
 }
 
 void agent_forget(struct agent_call *call)

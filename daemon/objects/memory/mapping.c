@@ -12,7 +12,7 @@
 
 #define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-static int compare(const void *left, const void *right)
+static int compare_mappings(const void *left, const void *right)
 {
 	const struct mapping *a = left, *b = right;
 
@@ -30,9 +30,9 @@ static int compare(const void *left, const void *right)
 }
 
 /* A reference to the client's mapping with that key, or NULL. */
-static struct mapping *find(const struct mapping *key)
+static struct mapping *find_mapping(const struct mapping *key)
 {
-	struct mapping **found = tfind(key, &key->client->mappings, compare);
+	struct mapping **found = tfind(key, &key->client->mappings, compare_mappings);
 
 	if (!found)
 		return NULL;
@@ -41,7 +41,7 @@ static struct mapping *find(const struct mapping *key)
 }
 
 /* The caller fills in the map. */
-static int make(const struct mapping *key, struct mapping **ret, struct reply *rep)
+static int make_mapping(const struct mapping *key, struct mapping **ret, struct reply *rep)
 {
 	struct client *c = key->client;
 	struct mapping *m = malloc(sizeof(*m));
@@ -51,7 +51,7 @@ static int make(const struct mapping *key, struct mapping **ret, struct reply *r
 		return reply_refuse(rep, ENOMEM, "memory region: out of memory");
 	*m = *key;
 	r = client_charge(c, ACCT_MAPS, 1, &m->charge, rep);
-	if (!r && !tsearch(m, &c->mappings, compare))
+	if (!r && !tsearch(m, &c->mappings, compare_mappings))
 		r = reply_refuse(rep, ENOMEM, "memory region: out of memory");
 	if (r) {
 		acct_release(&m->charge);
@@ -64,7 +64,7 @@ static int make(const struct mapping *key, struct mapping **ret, struct reply *r
 }
 
 /* Verifies the memfd, and says which mapping the range needs. Returns as memfd_verify(). */
-static int plan(int fd, uint64_t offset, uint64_t len, struct mapping *key)
+static int plan_mapping(int fd, uint64_t offset, uint64_t len, struct mapping *key)
 {
 	const uint64_t window = MAPPING_WINDOW;
 	struct stat st;
@@ -85,7 +85,7 @@ static int plan(int fd, uint64_t offset, uint64_t len, struct mapping *key)
 	return 0;
 }
 
-static int refuse(int r, uint64_t offset, uint64_t len, struct reply *rep)
+static int refuse_mapping(int r, uint64_t offset, uint64_t len, struct reply *rep)
 {
 	if (r > 0)
 		return reply_refuse(rep, memfd_errno(r),
@@ -101,20 +101,20 @@ int mapping_get(struct client *c, int fd, uint64_t offset, uint64_t len, bool wr
 {
 	struct mapping key = {.client = c, .write = write};
 	struct mapping *m;
-	int r = plan(fd, offset, len, &key);
+	int r = plan_mapping(fd, offset, len, &key);
 
 	if (r)
-		return refuse(r, offset, len, rep);
-	*ret = find(&key);
+		return refuse_mapping(r, offset, len, rep);
+	*ret = find_mapping(&key);
 	if (*ret)
 		return 0;
-	r = make(&key, &m, rep);
+	r = make_mapping(&key, &m, rep);
 	if (r)
 		return r;
 	r = memfd_map_client(fd, key.start, key.end - key.start, write, &m->map);
 	if (r) {
 		mapping_put(m);
-		return refuse(r, offset, len, rep);
+		return refuse_mapping(r, offset, len, rep);
 	}
 	*ret = m;
 	return 0;
@@ -142,18 +142,18 @@ int mapping_share(struct mapping *m, bool write, struct mapping **ret, struct re
 		return reply_refuse(rep, EACCES,
 				    "memory region: its descriptor was not opened for writing, or "
 				    "is sealed against it");
-	*ret = find(&key);
+	*ret = find_mapping(&key);
 	if (*ret)
 		return 0;
 	key.map = (struct memfd_map){0};
 	key.charge = (struct acct_charge){0};
-	r = make(&key, &next, rep);
+	r = make_mapping(&key, &next, rep);
 	if (r)
 		return r;
 	r = map_for_writing(next, m);
 	if (r) {
 		mapping_put(next);
-		return refuse(r, m->start, m->end - m->start, rep);
+		return refuse_mapping(r, m->start, m->end - m->start, rep);
 	}
 	*ret = next;
 	return 0;
@@ -168,7 +168,7 @@ void mapping_put(struct mapping *m)
 {
 	if (!m || --m->users)
 		return;
-	tdelete(m, &m->client->mappings, compare);
+	tdelete(m, &m->client->mappings, compare_mappings);
 	memfd_unmap(&m->map);
 	acct_release(&m->charge);
 	free(m);

@@ -86,7 +86,7 @@ static int refill(struct stags *s)
 }
 
 /* Not below 256: the owner may change the key, and no value may become 0. */
-static int draw(struct stags *s, uint32_t *ret)
+static int draw_stag(struct stags *s, uint32_t *ret)
 {
 	do {
 		int r = s->left == 0 ? refill(s) : 0;
@@ -124,7 +124,7 @@ static void make_room(struct stags *s)
 }
 
 /* After each change. A table that cannot shrink for lack of memory stays as it is. */
-static void tidy(struct stags *s)
+static void shrink_table(struct stags *s)
 {
 	if (stag_table_moving(s->table))
 		return;
@@ -142,7 +142,7 @@ int stags_add(struct stags *s, struct stag_region *r)
 
 	make_room(s);
 	do {
-		e = draw(s, &added.stag);
+		e = draw_stag(s, &added.stag);
 		if (e)
 			return e;
 		e = stag_add(s->table, &added);
@@ -150,7 +150,7 @@ int stags_add(struct stags *s, struct stag_region *r)
 	if (e)
 		return s->room < s->max ? -ENOMEM : -ENOSPC;
 	r->stag = added.stag;
-	tidy(s);
+	shrink_table(s);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ bool stags_remove(struct stags *s, uint32_t stag)
 {
 	bool removed = stag_remove(s->table, stag);
 
-	tidy(s);
+	shrink_table(s);
 	return removed;
 }
 

@@ -19,7 +19,8 @@ static void initiate(struct association *assoc, struct list *waiter)
 	qp_initiate(connecting_qp(waiter));
 }
 
-static void failed(struct association *assoc, struct list *waiter, int err, const char *reason)
+static void connect_failed(struct association *assoc, struct list *waiter, int err,
+			   const char *reason)
 {
 	(void)assoc;
 	qp_failed(connecting_qp(waiter), MSG_EV_FAILED,
@@ -75,7 +76,7 @@ static void stream_error(const struct assoc_event *ev)
 }
 
 /* The peer's program answered. */
-static void answered(struct qp *qp, const struct assoc_event *ev)
+static void peer_answered(struct qp *qp, const struct assoc_event *ev)
 {
 	struct session_event event = {
 		.enh = ev->enhanced ? &ev->enh : NULL,
@@ -92,7 +93,7 @@ static void answered(struct qp *qp, const struct assoc_event *ev)
 	qp_failed(qp, MSG_EV_REJECTED, &event);
 }
 
-static void on_event(struct association *assoc, const struct assoc_event *ev)
+static void route_event(struct association *assoc, const struct assoc_event *ev)
 {
 	switch (ev->type) {
 	case ASSOC_EV_REQUEST:
@@ -103,7 +104,7 @@ static void on_event(struct association *assoc, const struct assoc_event *ev)
 		break;
 	case ASSOC_EV_ACCEPTED:
 	case ASSOC_EV_REJECTED:
-		answered(rdmap_user(ev->ep), ev);
+		peer_answered(rdmap_user(ev->ep), ev);
 		break;
 	case ASSOC_EV_REFUSED:
 		qp_refused(rdmap_user(ev->ep));
@@ -132,7 +133,7 @@ static void log_path(const struct association *assoc, const struct llp_path *pat
 	journal_add(&w->journal, w->now_ms, CTL_EVENT_PATH, &ev);
 }
 
-static void path(struct association *assoc, const struct llp_path *path, const char *change)
+static void path_changed(struct association *assoc, const struct llp_path *path, const char *change)
 {
 	struct msg_path m = path_record(path);
 	struct assoc_stream_info info;
@@ -149,16 +150,16 @@ static void path(struct association *assoc, const struct llp_path *path, const c
 	}
 }
 
-static void placed(struct association *assoc, const struct span *dst, unsigned n)
+static void bytes_placed(struct association *assoc, const struct span *dst, unsigned n)
 {
 	agent_placed(assoc->worker, dst, n);
 }
 
 const struct association_events assoc_events = {
 	.initiate = initiate,
-	.failed = failed,
-	.event = on_event,
-	.placed = placed,
-	.path = path,
+	.failed = connect_failed,
+	.event = route_event,
+	.placed = bytes_placed,
+	.path = path_changed,
 	.gone = session_request_withdraw_all,
 };

@@ -24,7 +24,7 @@ static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
 }
 
 /* Takes the bells of one client as far as the budget goes. Returns how many. */
-static unsigned take(struct client *c, unsigned budget)
+static unsigned take_bells(struct client *c, unsigned budget)
 {
 	unsigned n = 0;
 
@@ -41,7 +41,7 @@ static unsigned take(struct client *c, unsigned budget)
 
 void bells_take_client(struct client *c)
 {
-	if (take(c, BELL_QUEUES) > 0)
+	if (take_bells(c, BELL_QUEUES) > 0)
 		c->rung_ms = c->worker->now_ms;
 }
 
@@ -68,7 +68,7 @@ bool bells_take(struct worker *w)
 		unsigned took;
 
 		list_add_tail(&w->polled, l);
-		took = take(c, WAKE_BUDGET - n);
+		took = take_bells(c, WAKE_BUDGET - n);
 		if (took > 0)
 			c->rung_ms = w->now_ms;
 		else if (!c->rung_words && w->now_ms - c->rung_ms >= ATTENTION_MS)

@@ -14,7 +14,7 @@ enum {
 
 /* ---- checks ---- */
 
-static int check_flags(const struct conn_params *o, struct reply *rep)
+static int check_conn_flags(const struct conn_params *o, struct reply *rep)
 {
 	if (o->flags & ~o->known)
 		return reply_refuse(rep, EINVAL, "%s: flags 0x%x: expected a subset of 0x%x",
@@ -76,7 +76,7 @@ int conn_params_check(const struct daemon *d, const struct qp *qp, const struct 
 	if (o->private_len > MSG_PRIVATE_MAX)
 		return reply_violation(rep, EINVAL, "%s: %u bytes of private data: at most %d",
 				       o->what, o->private_len, MSG_PRIVATE_MAX);
-	r = check_flags(o, rep);
+	r = check_conn_flags(o, rep);
 	if (r || !(o->flags & MSG_CONN_NEGOTIATE))
 		return r;
 	r = check_able(d, qp, o, rep);

@@ -48,7 +48,7 @@ static int listen_free(struct port *p)
 	return r;
 }
 
-static int refuse(const struct port_request *req, int r, struct reply *rep)
+static int refuse_port(const struct port_request *req, int r, struct reply *rep)
 {
 	const struct sockaddr_storage any = {.ss_family = AF_UNSPEC};
 	char text[ADDR_TEXT_MAX];
@@ -76,7 +76,7 @@ static int port_new(struct worker *w, const struct port_request *req, struct rep
 	r = req->number ? listen_both(p) : listen_free(p);
 	if (r) {
 		port_put(p);
-		return refuse(req, r, rep);
+		return refuse_port(req, r, rep);
 	}
 	*ret = p;
 	return 0;
@@ -162,7 +162,7 @@ struct listener *port_find(const struct port *p, uint64_t key)
 	return list_entry(p->listeners.next, struct listener, link);
 }
 
-static struct port *find(const struct worker *w, const struct port_request *req)
+static struct port *find_shared(const struct worker *w, const struct port_request *req)
 {
 	list_foreach (it, &w->ports) {
 		struct port *p = list_entry(it, struct port, link);
@@ -175,7 +175,7 @@ static struct port *find(const struct worker *w, const struct port_request *req)
 
 int port_get(struct worker *w, const struct port_request *req, struct reply *rep, struct port **ret)
 {
-	struct port *p = find(w, req);
+	struct port *p = find_shared(w, req);
 
 	if (!p)
 		return port_new(w, req, rep, ret);
@@ -188,7 +188,7 @@ int port_get(struct worker *w, const struct port_request *req, struct reply *rep
 				    "0x%" PRIx64,
 				    req->number, req->key);
 	if (with_key(p, req->key))
-		return refuse(req, -EADDRINUSE, rep);
+		return refuse_port(req, -EADDRINUSE, rep);
 	*ret = p;
 	return 0;
 }

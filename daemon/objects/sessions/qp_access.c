@@ -5,7 +5,7 @@
 #include "proto/rdmap/rdmap.h"
 #include "proto/ddp/stag.h"
 
-static void apply(struct qp *qp)
+static void apply_rights(struct qp *qp)
 {
 	uint32_t withheld = qp->access.withheld;
 
@@ -17,11 +17,11 @@ static void apply(struct qp *qp)
 void qp_access_set(struct qp *qp, uint32_t rights)
 {
 	qp->access.withheld = STAG_REMOTE_ALL & ~rights;
-	apply(qp);
+	apply_rights(qp);
 }
 
 void qp_access_set_no_reads(struct qp *qp, bool none)
 {
 	qp->access.no_reads = none;
-	apply(qp);
+	apply_rights(qp);
 }

@@ -65,7 +65,7 @@ static int open_assoc(struct qp *qp, const struct msg_connect *req, struct assoc
 	return r ? endpoint_addrs_refuse(w, what, &addrs, r, rep) : 0;
 }
 
-static void time_out(struct timer *t)
+static void connect_timed_out(struct timer *t)
 {
 	struct qp *qp = list_entry(t, struct connecting, deadline)->qp;
 
@@ -77,10 +77,11 @@ static void time_out(struct timer *t)
 }
 
 /* What the attempt needs. On refusal the queue pair is unchanged. */
-static int prepare(struct qp *qp, const struct msg_connect *req, const struct conn_params *params,
-		   struct association **ret, struct reply *rep)
+static int begin_attempt(struct qp *qp, const struct msg_connect *req,
+			 const struct conn_params *params, struct association **ret,
+			 struct reply *rep)
 {
-	int r = connecting_make(qp, req, time_out, rep);
+	int r = connecting_make(qp, req, connect_timed_out, rep);
 
 	if (r)
 		return r;
@@ -103,7 +104,7 @@ int qp_connect(struct qp *qp, const struct msg_connect *req, struct reply *rep)
 	int r = check_connect(qp, &params, rep);
 
 	if (!r)
-		r = prepare(qp, req, &params, &assoc, rep);
+		r = begin_attempt(qp, req, &params, &assoc, rep);
 	if (r)
 		return r;
 	qp->session.cookie = req->cookie;

@@ -45,7 +45,7 @@ static void put_faulty_headers(const struct wire_term *t, struct msg_event *ret)
 	}
 }
 
-static enum qp_event place_of(enum msg_event_type type)
+static enum qp_event place_of_event(enum msg_event_type type)
 {
 	switch (type) {
 	case MSG_EV_PATH:
@@ -86,7 +86,7 @@ void qp_event(struct qp *qp, enum msg_event_type type, const struct session_even
 	if (event->path)
 		ev.path = *event->path;
 	conn_params_to_event(event->enh, &ev);
-	client_event(qp->client, &qp->events.places[place_of(type)], &ev);
+	client_event(qp->client, &qp->events.places[place_of_event(type)], &ev);
 }
 
 void qp_event_fatal(struct qp *qp, const struct session_event *event)

@@ -9,7 +9,7 @@
 
 /* "tagged segment: outside the region: STag 0x12345678, offset 0x5000, 8 bytes (Terminate 1/1/01)"
  */
-static void explain(const char *who, const struct perr_at *at, char *ret, size_t len)
+static void explain_error(const char *who, const struct perr_at *at, char *ret, size_t len)
 {
 	char where[96] = "";
 
@@ -31,7 +31,7 @@ static bool of_agreement(const struct perr_at *at)
 
 int reason_error(const struct assoc_event *ev, char *ret, size_t len)
 {
-	explain("the peer sent a faulty message", &ev->at, ret, len);
+	explain_error("the peer sent a faulty message", &ev->at, ret, len);
 	return EPROTO;
 }
 
@@ -53,14 +53,14 @@ int reason_closed(const struct association *assoc, const struct assoc_event *ev,
 		snprintf(ret, len, "ended by the peer");
 		return 0;
 	case ASSOC_REASON_ERROR:
-		explain(of_agreement(&ev->at) ? "this side did not agree to the peer's answer"
-					      : "this side refused what the peer sent",
-			&ev->at, ret, len);
+		explain_error(of_agreement(&ev->at) ? "this side did not agree to the peer's answer"
+						    : "this side refused what the peer sent",
+			      &ev->at, ret, len);
 		return EPROTO;
 	case ASSOC_REASON_REMOTE:
-		explain(of_agreement(&ev->at) ? "the peer did not agree to this side's answer"
-					      : "the peer refused what this side sent",
-			&ev->at, ret, len);
+		explain_error(of_agreement(&ev->at) ? "the peer did not agree to this side's answer"
+						    : "the peer refused what this side sent",
+			      &ev->at, ret, len);
 		return EREMOTEIO;
 	case ASSOC_REASON_VIOLATION:
 		snprintf(ret, len, "the peer violated the message sequences of RFC 5043 section 6");

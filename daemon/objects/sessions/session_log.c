@@ -39,7 +39,7 @@ static struct ctl_event event_of(const struct qp *qp, int err, const char *reaso
 	return ev;
 }
 
-static void add(const struct qp *qp, enum ctl_event_kind kind, struct ctl_event *ev)
+static void add_entry(const struct qp *qp, enum ctl_event_kind kind, struct ctl_event *ev)
 {
 	struct worker *w = qp->client->worker;
 
@@ -51,7 +51,7 @@ void session_log_begin(struct qp *qp)
 	struct ctl_event ev = event_of(qp, 0, "");
 
 	qp->session.since_ms = qp->client->worker->now_ms;
-	add(qp, CTL_EVENT_SESSION_BEGIN, &ev);
+	add_entry(qp, CTL_EVENT_SESSION_BEGIN, &ev);
 }
 
 void session_log_end(const struct qp *qp, int err, const char *reason)
@@ -63,21 +63,21 @@ void session_log_end(const struct qp *qp, int err, const char *reason)
 	ev.duration_ms = qp->client->worker->now_ms - qp->session.since_ms;
 	ev.tx_bytes = info.tx_bytes;
 	ev.rx_bytes = info.rx_bytes;
-	add(qp, CTL_EVENT_SESSION_END, &ev);
+	add_entry(qp, CTL_EVENT_SESSION_END, &ev);
 }
 
 void session_log_error(const struct qp *qp, int err, const char *reason)
 {
 	struct ctl_event ev = event_of(qp, err, reason);
 
-	add(qp, CTL_EVENT_SESSION_ERROR, &ev);
+	add_entry(qp, CTL_EVENT_SESSION_ERROR, &ev);
 }
 
 void session_log_fail(const struct qp *qp, int err, const char *reason)
 {
 	struct ctl_event ev = event_of(qp, err, reason);
 
-	add(qp, CTL_EVENT_SESSION_FAIL, &ev);
+	add_entry(qp, CTL_EVENT_SESSION_FAIL, &ev);
 }
 
 void session_log_abandon(const struct qp *qp)
@@ -94,7 +94,7 @@ void session_log_abandon(const struct qp *qp)
 /* ---- requests without a session ---- */
 
 /* A peer may request as many as it likes, and the journal keeps few entries, of all peers. */
-static bool may_say(struct association *assoc)
+static bool may_add_refusal(struct association *assoc)
 {
 	uint64_t now = assoc->worker->now_ms;
 
@@ -110,7 +110,7 @@ static bool may_say(struct association *assoc)
 	return false;
 }
 
-static void say(struct association *assoc, struct ctl_event *ev)
+static void add_refusal(struct association *assoc, struct ctl_event *ev)
 {
 	struct worker *w = assoc->worker;
 
@@ -124,7 +124,7 @@ void session_log_refuse(struct association *assoc, uint16_t sid, const struct cl
 	uint32_t more = assoc->refusals.left_out;
 	struct ctl_event ev = {.err = ECONNREFUSED};
 
-	if (!may_say(assoc))
+	if (!may_add_refusal(assoc))
 		return;
 	put_assoc(&ev, assoc, sid);
 	if (c)
@@ -135,7 +135,7 @@ void session_log_refuse(struct association *assoc, uint16_t sid, const struct cl
 	else
 		snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
 	assoc->refusals.left_out = 0;
-	say(assoc, &ev);
+	add_refusal(assoc, &ev);
 }
 
 void session_log_refused(struct association *assoc)
@@ -148,5 +148,5 @@ void session_log_refused(struct association *assoc)
 	snprintf(ev.reason, sizeof(ev.reason), "%u more session requests of this association",
 		 assoc->refusals.left_out);
 	assoc->refusals.left_out = 0;
-	say(assoc, &ev);
+	add_refusal(assoc, &ev);
 }

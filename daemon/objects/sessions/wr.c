@@ -218,7 +218,7 @@ static bool take_recv(void *user, struct rdmap_recv *ret)
 }
 
 /* Others take those of a shared queue. */
-static uint32_t recvs(void *user)
+static uint32_t posted_recvs(void *user)
 {
 	struct qp *qp = user;
 
@@ -249,7 +249,7 @@ static struct wqe_cqe entry_of(const struct qp *qp, const struct rdmap_done *don
 	};
 }
 
-static void complete(void *user, const struct rdmap_done *done)
+static void complete_work(void *user, const struct rdmap_done *done)
 {
 	struct qp *qp = user;
 	bool recv = opcode_has(done->op, OPCODE_COMPLETION);
@@ -272,27 +272,27 @@ static void complete(void *user, const struct rdmap_done *done)
 
 /* ---- memory that the client's agent copies ---- */
 
-static int reach(void *user, struct rdmap_reach *r)
+static int reach_memory(void *user, struct rdmap_reach *r)
 {
 	struct qp *qp = user;
 
 	return agent_reach(&qp->call, r);
 }
 
-static void wrote(void *user, uint8_t *p, uint32_t len)
+static void mark_written(void *user, uint8_t *p, uint32_t len)
 {
 	const struct qp *qp = user;
 
 	agent_placed(qp->client->worker, &(struct span){p, len}, 1);
 }
 
-static bool keep(void *user)
+static bool keep_in_hold(void *user)
 {
 	return qp_hold_keep(user);
 }
 
 /* A region's STag works only for queue pairs of its domain, so it is one of this client. */
-static void written(void *user, uint32_t notice)
+static void note_written(void *user, uint32_t notice)
 {
 	const struct qp *qp = user;
 	struct mr *mr = idtab_get(&qp->client->mrs, notice);
@@ -304,12 +304,12 @@ static void written(void *user, uint32_t notice)
 const struct rdmap_ops wr_ops = {
 	.take_send = take_send,
 	.take_recv = take_recv,
-	.recvs = recvs,
-	.complete = complete,
-	.reach = reach,
-	.written = written,
-	.keep = keep,
-	.wrote = wrote,
+	.recvs = posted_recvs,
+	.complete = complete_work,
+	.reach = reach_memory,
+	.written = note_written,
+	.keep = keep_in_hold,
+	.wrote = mark_written,
 };
 
 /* ---- flushing ---- */
@@ -323,7 +323,7 @@ static bool flush_send(struct qp *qp)
 		return false;
 	done.cookie = e.wr_id;
 	done.op = op_of(&e);
-	complete(qp, &done);
+	complete_work(qp, &done);
 	return true;
 }
 
@@ -339,7 +339,7 @@ static bool flush_recv(struct qp *qp)
 		done.op = RDMAP_RECV_TAGGED;
 		done.qn = 0;
 	}
-	complete(qp, &done);
+	complete_work(qp, &done);
 	return true;
 }
 
