@@ -32,48 +32,20 @@ struct service {
 	struct options options;
 };
 
-#define AT(member) OPTION_AT(struct options, member)
+#define OPTION_STRUCT struct options
 
 static const struct option_row rows[] = {
-	{
-		.letters = "c",
-		.name = "config",
-		.arg = "FILE",
-		.help = "read this configuration, not " CONFIG_PATH,
-		.type = OPTION_STRING,
-		AT(config),
-	},
-	{
-		.letters = "s",
-		.name = "socket",
-		.arg = "PATH",
-		.help = "listen for clients there, not where the configuration says",
-		.type = OPTION_STRING,
-		AT(socket),
-	},
-	{
-		.letters = "f",
-		.name = "foreground",
-		.help = "stay in the foreground, which is always done",
-		.type = OPTION_FLAG,
-		AT(foreground),
-	},
-	{
-		.letters = "n",
-		.name = "check",
-		.help = "check the configuration and exit",
-		.type = OPTION_FLAG,
-		AT(check),
-	},
-	{
-		.letters = "v",
-		.name = "verbose",
-		.help = "log more; with -n print the effective configuration",
-		.type = OPTION_FLAG,
-		AT(verbose),
-	},
-	{.letters = "V", .name = "version", .help = "version", .type = OPTION_VERSION},
-	{.letters = "h", .name = "help", .help = "this text", .type = OPTION_HELP},
+	OPTION_ROW_STRING(config, "c", "config", "FILE",
+			  "read this configuration, not " CONFIG_PATH),
+	OPTION_ROW_STRING(socket, "s", "socket", "PATH",
+			  "listen for clients there, not where the configuration says"),
+	OPTION_ROW_FLAG(foreground, "f", "foreground",
+			"stay in the foreground, which is always done"),
+	OPTION_ROW_FLAG(check, "n", "check", "check the configuration and exit"),
+	OPTION_ROW_FLAG(verbose, "v", "verbose",
+			"log more; with -n print the effective configuration"),
+	OPTION_ROW_VERSION("V", "version"),
+	OPTION_ROW_HELP("h"),
 };
 
 static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};

@@ -29,13 +29,49 @@ struct option_row {
 	const char *noun;    /* numbers: what it has to be, for messages: "a port" */
 	const char *help;    /* without range and default, which are added */
 	enum option_type type;
-	uint16_t offset, size; /* of the member; OPTION_AT() */
+	uint16_t offset, size; /* of the member */
 	double min, max;       /* numbers: the range, both included */
 };
 
-/* The member of the program's struct that a row sets. */
-#define OPTION_AT(type, member)                                                                    \
-	.offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+/*
+ * Rows of a table. The file that has the table defines OPTION_STRUCT as the program's struct, whose
+ * member the row sets. letters: NULL for none. The text of --help is last.
+ */
+#define OPTION_AT(member)                                                                          \
+	.offset = offsetof(OPTION_STRUCT, member), .size = sizeof(((OPTION_STRUCT *)NULL)->member)
+#define OPTION_ROW_FLAG(member, letters, name, help)                                               \
+	{                                                                                          \
+		letters, name, NULL, NULL, help, OPTION_FLAG, OPTION_AT(member)                    \
+	}
+#define OPTION_ROW_UNFLAG(member, letters, name, help)                                             \
+	{                                                                                          \
+		letters, name, NULL, NULL, help, OPTION_UNFLAG, OPTION_AT(member)                  \
+	}
+#define OPTION_ROW_STRING(member, letters, name, arg, help)                                        \
+	{                                                                                          \
+		letters, name, arg, NULL, help, OPTION_STRING, OPTION_AT(member)                   \
+	}
+#define OPTION_ROW_NUM(member, letters, name, arg, noun, least, most, help)                        \
+	{                                                                                          \
+		letters, name, arg, noun, help, OPTION_NUM, OPTION_AT(member), least, most         \
+	}
+#define OPTION_ROW_SIZE(member, letters, name, arg, noun, least, most, help)                       \
+	{                                                                                          \
+		letters, name, arg, noun, help, OPTION_SIZE, OPTION_AT(member), least, most        \
+	}
+#define OPTION_ROW_SECONDS(member, letters, name, noun, least, most, help)                         \
+	{                                                                                          \
+		letters, name, "SECONDS", noun, help, OPTION_SECONDS, OPTION_AT(member), least,    \
+			most                                                                       \
+	}
+#define OPTION_ROW_HELP(letters)                                                                   \
+	{                                                                                          \
+		letters, "help", NULL, NULL, "this text", .type = OPTION_HELP                      \
+	}
+#define OPTION_ROW_VERSION(letters, help)                                                          \
+	{                                                                                          \
+		letters, "version", NULL, NULL, help, .type = OPTION_VERSION                       \
+	}
 
 struct option_table {
 	const struct option_row *rows;

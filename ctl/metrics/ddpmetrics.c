@@ -17,36 +17,17 @@ struct ddpmetrics {
 	double timeout; /* seconds */
 };
 
-#define AT(member) OPTION_AT(struct ddpmetrics, member)
+#define OPTION_STRUCT struct ddpmetrics
 
 static const struct option_row rows[] = {
-	{
-		.letters = "l",
-		.name = "listen",
-		.arg = "WHERE",
-		.help = "loopback ADDRESS:PORT, or path of a UNIX socket [" LISTEN "]",
-		.type = OPTION_STRING,
-		AT(listen),
-	},
-	{
-		.name = "socket",
-		.arg = "PATH",
-		.help = "socket of the daemon [$" IPC_SOCKET_ENV ", or " IPC_DEFAULT_SOCKET "]",
-		.type = OPTION_STRING,
-		AT(socket),
-	},
-	{
-		.name = "timeout",
-		.arg = "SECONDS",
-		.noun = "a timeout",
-		.help = "how long to wait for a reply of the daemon",
-		.type = OPTION_SECONDS,
-		AT(timeout),
-		.min = MIN_SECONDS,
-		.max = MAX_SECONDS,
-	},
-	{.letters = "V", .name = "version", .help = "version", .type = OPTION_VERSION},
-	{.letters = "h", .name = "help", .help = "this text", .type = OPTION_HELP},
+	OPTION_ROW_STRING(listen, "l", "listen", "WHERE",
+			  "loopback ADDRESS:PORT, or path of a UNIX socket [" LISTEN "]"),
+	OPTION_ROW_STRING(socket, NULL, "socket", "PATH",
+			  "socket of the daemon [$" IPC_SOCKET_ENV ", or " IPC_DEFAULT_SOCKET "]"),
+	OPTION_ROW_SECONDS(timeout, NULL, "timeout", "a timeout", MIN_SECONDS, MAX_SECONDS,
+			   "how long to wait for a reply of the daemon"),
+	OPTION_ROW_VERSION("V", "version"),
+	OPTION_ROW_HELP("h"),
 };
 
 static const struct ddpmetrics defaults = {.timeout = 2};

@@ -12,31 +12,13 @@ struct opts {
 	uint32_t num;
 };
 
+#define OPTION_STRUCT struct opts
+
 static const struct option_row rows[] = {
-	{.letters = "a",
-	 .name = "all",
-	 .help = "all",
-	 .type = OPTION_FLAG,
-	 OPTION_AT(struct opts, all)},
-	{.letters = "f",
-	 .name = "file",
-	 .arg = "FILE",
-	 .help = "a file",
-	 .type = OPTION_STRING,
-	 OPTION_AT(struct opts, file)},
-	{.name = "root",
-	 .arg = "DIR",
-	 .help = "a folder",
-	 .type = OPTION_STRING,
-	 OPTION_AT(struct opts, dir)},
-	{.letters = "nN",
-	 .name = "num",
-	 .arg = "N",
-	 .noun = "a number",
-	 .help = "a number",
-	 .type = OPTION_NUM,
-	 OPTION_AT(struct opts, num),
-	 .max = 9},
+	OPTION_ROW_FLAG(all, "a", "all", "all"),
+	OPTION_ROW_STRING(file, "f", "file", "FILE", "a file"),
+	OPTION_ROW_STRING(dir, NULL, "root", "DIR", "a folder"),
+	OPTION_ROW_NUM(num, "nN", "num", "N", "a number", 0, 9, "a number"),
 };
 
 static const struct option_table table = {rows, sizeof(rows) / sizeof(rows[0])};

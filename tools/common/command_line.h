@@ -20,31 +20,15 @@ enum { COMMAND_LINE_GO = -1 };
  * line, about which a message was printed. */
 int command_line_parse(const struct command_line *tool, int argc, char **argv, void *opts);
 
-/* Rows of all tools; S is the options' struct. */
-#define OPTS_PORT(S)                                                                               \
-	{                                                                                          \
-		.letters = "p", .name = "port", .arg = "PORT", .noun = "a port",                   \
-		.help = "SCTP port of the server", .type = OPTION_NUM, OPTION_AT(S, port),         \
-		.min = 1, .max = UINT16_MAX,                                                       \
-	}
-#define OPTS_COMMON(S)                                                                             \
-	{                                                                                          \
-		.name = "bind",                                                                    \
-		.arg = "ADDR,...",                                                                 \
-		.help = "local addresses to listen at or to connect from",                         \
-		.type = OPTION_STRING,                                                             \
-		OPTION_AT(S, bind),                                                                \
-	},                                                                                         \
-		{                                                                                  \
-			.name = "socket",                                                          \
-			.arg = "PATH",                                                             \
-			.help = "socket of the daemon [$DDP_SOCKET]",                              \
-			.type = OPTION_STRING,                                                     \
-			OPTION_AT(S, socket),                                                      \
-		},                                                                                 \
-		{.letters = "h", .name = "help", .help = "this text", .type = OPTION_HELP},        \
-	{                                                                                          \
-		.name = "version", .help = "versions of tool and library", .type = OPTION_VERSION  \
-	}
+/* Rows of all tools. */
+#define COMMAND_LINE_PORT_ROW                                                                      \
+	OPTION_ROW_NUM(port, "p", "port", "PORT", "a port", 1, UINT16_MAX,                         \
+		       "SCTP port of the server")
+#define COMMAND_LINE_ROWS                                                                          \
+	OPTION_ROW_STRING(bind, NULL, "bind", "ADDR,...",                                          \
+			  "local addresses to listen at or to connect from"),                      \
+		OPTION_ROW_STRING(socket, NULL, "socket", "PATH",                                  \
+				  "socket of the daemon [$DDP_SOCKET]"),                           \
+		OPTION_ROW_HELP("h"), OPTION_ROW_VERSION(NULL, "versions of tool and library")
 
 #endif

@@ -10,55 +10,18 @@
 #include "tools/common/tool.h"
 #include "tools/ddpcp/ddpcp_proto.h"
 
-#define AT(member) OPTION_AT(struct ddpcp_opts, member)
+#define OPTION_STRUCT struct ddpcp_opts
 
 static const struct option_row rows[] = {
-	{
-		.name = "root",
-		.arg = "DIR",
-		.help = "serve: the directory whose files are served",
-		.type = OPTION_STRING,
-		AT(root),
-	},
-	{
-		.name = "read-only",
-		.help = "serve: refuse put",
-		.type = OPTION_FLAG,
-		AT(read_only),
-	},
-	{
-		.letters = "r",
-		.name = "recursive",
-		.help = "copy directories with all that is in them",
-		.type = OPTION_FLAG,
-		AT(tree),
-	},
-	{
-		.letters = "p",
-		.name = "preserve",
-		.help = "keep times, and modes without regard to the umask",
-		.type = OPTION_FLAG,
-		AT(preserve),
-	},
-	{
-		.letters = "P",
-		.name = "port",
-		.arg = "PORT",
-		.noun = "a port",
-		.help = "SCTP port of the server",
-		.type = OPTION_NUM,
-		AT(port),
-		.min = 1,
-		.max = UINT16_MAX,
-	},
-	{
-		.letters = "q",
-		.name = "quiet",
-		.help = "print only errors",
-		.type = OPTION_FLAG,
-		AT(quiet),
-	},
-	OPTS_COMMON(struct ddpcp_opts),
+	OPTION_ROW_STRING(root, NULL, "root", "DIR", "serve: the directory whose files are served"),
+	OPTION_ROW_FLAG(read_only, NULL, "read-only", "serve: refuse put"),
+	OPTION_ROW_FLAG(tree, "r", "recursive", "copy directories with all that is in them"),
+	OPTION_ROW_FLAG(preserve, "p", "preserve",
+			"keep times, and modes without regard to the umask"),
+	OPTION_ROW_NUM(port, "P", "port", "PORT", "a port", 1, UINT16_MAX,
+		       "SCTP port of the server"),
+	OPTION_ROW_FLAG(quiet, "q", "quiet", "print only errors"),
+	COMMAND_LINE_ROWS,
 };
 
 static const struct ddpcp_opts defaults = {.port = DDPCP_PORT};

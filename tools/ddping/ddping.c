@@ -12,87 +12,23 @@
 
 enum { MAX_SECONDS = 60 }; /* of --interval and --wait: the server waits longer */
 
-#define AT(member) OPTION_AT(struct ddping_opts, member)
+#define OPTION_STRUCT struct ddping_opts
 
 static const struct option_row rows[] = {
-	{
-		.letters = "s",
-		.name = "server",
-		.help = "serve",
-		.type = OPTION_FLAG,
-		AT(serve),
-	},
-	{
-		.letters = "cC",
-		.name = "count",
-		.arg = "N",
-		.noun = "a number of rounds",
-		.help = "stop after N rounds",
-		.type = OPTION_NUM,
-		AT(count),
-		.min = 1,
-		.max = UINT32_MAX,
-	},
-	{
-		.letters = "S",
-		.name = "size",
-		.arg = "BYTES",
-		.noun = "a size",
-		.help = "bytes of a round",
-		.type = OPTION_SIZE,
-		AT(size),
-		.min = 1,
-		.max = DDPING_MAX_SIZE,
-	},
-	{
-		.letters = "i",
-		.name = "interval",
-		.arg = "SECONDS",
-		.noun = "an interval",
-		.help = "time between the starts of two rounds",
-		.type = OPTION_SECONDS,
-		AT(interval),
-		.max = MAX_SECONDS,
-	},
-	{
-		.letters = "W",
-		.name = "wait",
-		.arg = "SECONDS",
-		.noun = "a timeout",
-		.help = "timeout of a round",
-		.type = OPTION_SECONDS,
-		AT(wait),
-		.max = MAX_SECONDS,
-	},
-	{
-		.letters = "V",
-		.name = "verify",
-		.help = "compare the data that was written back (default)",
-		.type = OPTION_FLAG,
-		AT(verify),
-	},
-	{
-		.name = "no-verify",
-		.help = "do not compare it",
-		.type = OPTION_UNFLAG,
-		AT(verify),
-	},
-	OPTS_PORT(struct ddping_opts),
-	{
-		.letters = "q",
-		.name = "quiet",
-		.help = "print only the summary",
-		.type = OPTION_FLAG,
-		AT(quiet),
-	},
-	{
-		.letters = "j",
-		.name = "json",
-		.help = "print one JSON object",
-		.type = OPTION_FLAG,
-		AT(json),
-	},
-	OPTS_COMMON(struct ddping_opts),
+	OPTION_ROW_FLAG(serve, "s", "server", "serve"),
+	OPTION_ROW_NUM(count, "cC", "count", "N", "a number of rounds", 1, UINT32_MAX,
+		       "stop after N rounds"),
+	OPTION_ROW_SIZE(size, "S", "size", "BYTES", "a size", 1, DDPING_MAX_SIZE,
+			"bytes of a round"),
+	OPTION_ROW_SECONDS(interval, "i", "interval", "an interval", 0, MAX_SECONDS,
+			   "time between the starts of two rounds"),
+	OPTION_ROW_SECONDS(wait, "W", "wait", "a timeout", 0, MAX_SECONDS, "timeout of a round"),
+	OPTION_ROW_FLAG(verify, "V", "verify", "compare the data that was written back (default)"),
+	OPTION_ROW_UNFLAG(verify, NULL, "no-verify", "do not compare it"),
+	COMMAND_LINE_PORT_ROW,
+	OPTION_ROW_FLAG(quiet, "q", "quiet", "print only the summary"),
+	OPTION_ROW_FLAG(json, "j", "json", "print one JSON object"),
+	COMMAND_LINE_ROWS,
 };
 
 static const struct ddping_opts defaults = {
