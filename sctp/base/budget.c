@@ -3,17 +3,13 @@
 
 #include <string.h>
 
+#include "util/minmax.h"
 #include "util/siphash.h"
 
 enum { ERA_SHIFT = 21 }; /* the hash changes every 2^21 us */
 
 #define SECOND UINT64_C(1000000000) /* ns */
 #define MS UINT64_C(1000000)
-
-static uint64_t most(uint64_t x, uint64_t y)
-{
-	return x > y ? x : y;
-}
 
 void sctp_budget_init(struct sctp_budget *b, unsigned rate, const uint64_t key[2], uint64_t now_us)
 {
@@ -55,10 +51,10 @@ enum sctp_budget_result sctp_budget_take(struct sctp_budget *b, enum sctp_work w
 {
 	/* Time begins late enough for a full budget. At a low rate one piece can always be saved.
 	 */
-	uint64_t save = most(SCTP_BUDGET_SAVE_MS * MS, b->cost);
+	uint64_t save = max_u64(SCTP_BUDGET_SAVE_MS * MS, b->cost);
 	uint64_t share_cost = b->cost * SCTP_BUDGET_SHARES;
-	uint64_t share_save = most(SCTP_BUDGET_SHARE_MS * MS, share_cost);
-	uint64_t now = (now_us - b->start) * 1000 + most(save, share_save);
+	uint64_t share_save = max_u64(SCTP_BUDGET_SHARE_MS * MS, share_cost);
+	uint64_t now = (now_us - b->start) * 1000 + max_u64(save, share_save);
 	uint64_t have = saved(&b->spent[work], now, save), *own;
 	bool has_share;
 

@@ -7,6 +7,7 @@
 
 #include "sctp/path/cc_ops.h"
 #include "sctp/wire/tsn.h"
+#include "util/minmax.h"
 
 enum {
 	MAX_PMDCS = 65535,
@@ -22,16 +23,6 @@ enum {
 
 static const uint32_t max_window = UINT32_C(1) << 31;
 static const uint32_t ssthresh_unknown = UINT32_MAX;
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint32_t most(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
 
 /* ---- RFC 9260 7.2.2, 7.2.3 ---- */
 
@@ -73,7 +64,7 @@ static const struct sctp_cc_ops rfc9260_ops = {
 /* 7.2.1 */
 static uint32_t initial_cwnd(const struct sctp_cc *c)
 {
-	return least(4 * c->pmdcs, most(2 * c->pmdcs, c->v6 ? 4344 : 4404));
+	return min_u32(4 * c->pmdcs, max_u32(2 * c->pmdcs, c->v6 ? 4344 : 4404));
 }
 
 void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, bool v6,
@@ -84,7 +75,7 @@ void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, boo
 		.ops = algo == SCTP_CC_CUBIC ? &sctp_cc_cubic_ops : &rfc9260_ops,
 		.ssthresh = ssthresh_unknown,
 		.pmdcs = pmdcs,
-		.max_cwnd = least(max_cwnd, max_window),
+		.max_cwnd = min_u32(max_cwnd, max_window),
 		.v6 = v6,
 		.fresh = true,
 		.hystart = {.last_min_us = UINT32_MAX, .min_us = UINT32_MAX},
@@ -98,7 +89,7 @@ void sctp_cc_set_pmdcs(struct sctp_cc *c, uint32_t pmdcs)
 	c->pmdcs = pmdcs;
 	if (c->fresh)
 		c->cwnd = initial_cwnd(c);
-	c->cwnd = most(c->cwnd, pmdcs);
+	c->cwnd = max_u32(c->cwnd, pmdcs);
 }
 
 /* ---- HyStart++ (RFC 9406): only while ssthresh is unknown ---- */
@@ -124,8 +115,8 @@ static void end_round(struct sctp_cc *c, uint32_t next_tsn)
 
 static void check_delay(struct sctp_cc_hystart *h)
 {
-	uint32_t thresh =
-		most(MIN_RTT_THRESH_US, least(h->last_min_us / MIN_RTT_DIVISOR, MAX_RTT_THRESH_US));
+	uint32_t thresh = max_u32(MIN_RTT_THRESH_US,
+				  min_u32(h->last_min_us / MIN_RTT_DIVISOR, MAX_RTT_THRESH_US));
 
 	if (h->samples < RTT_SAMPLES)
 		return;
@@ -143,7 +134,7 @@ static void hystart(struct sctp_cc *c, const struct sctp_cc_ack *a)
 	struct sctp_cc_hystart *h = &c->hystart;
 
 	if (a->rtt_us) {
-		h->min_us = least(h->min_us, a->rtt_us);
+		h->min_us = min_u32(h->min_us, a->rtt_us);
 		h->samples++;
 		if (c->ssthresh == ssthresh_unknown)
 			check_delay(h);
@@ -157,7 +148,7 @@ static void hystart(struct sctp_cc *c, const struct sctp_cc_ack *a)
 /* 7.2.1. A step larger than a packet does not carry the window far beyond ssthresh. */
 static void slow_start(struct sctp_cc *c, const struct sctp_cc_ack *a)
 {
-	uint32_t step = least(a->bytes, c->ops->limit * c->pmdcs);
+	uint32_t step = min_u32(a->bytes, c->ops->limit * c->pmdcs);
 	uint64_t end = (uint64_t)c->ssthresh + c->pmdcs;
 
 	if (c->hystart.in_css)
@@ -194,7 +185,7 @@ static void reduce(struct sctp_cc *c, bool timeout)
 	c->undo.cwnd = c->cwnd;
 	c->undo.ssthresh = c->ssthresh;
 	c->undo.cubic = c->cubic;
-	c->ssthresh = most(c->ops->reduce(c, timeout), FLOOR * c->pmdcs);
+	c->ssthresh = max_u32(c->ops->reduce(c, timeout), FLOOR * c->pmdcs);
 	c->partial = 0;
 	c->fresh = false;
 	c->hystart.in_css = false;
@@ -203,7 +194,7 @@ static void reduce(struct sctp_cc *c, bool timeout)
 void sctp_cc_lost(struct sctp_cc *c)
 {
 	reduce(c, false);
-	c->cwnd = least(c->cwnd, c->ssthresh);
+	c->cwnd = min_u32(c->cwnd, c->ssthresh);
 }
 
 void sctp_cc_timed_out(struct sctp_cc *c)
@@ -222,8 +213,8 @@ void sctp_cc_undo(struct sctp_cc *c)
 {
 	if (!c->undo.cwnd)
 		return;
-	c->cwnd = most(c->cwnd, c->undo.cwnd);
-	c->ssthresh = most(c->ssthresh, c->undo.ssthresh);
+	c->cwnd = max_u32(c->cwnd, c->undo.cwnd);
+	c->ssthresh = max_u32(c->ssthresh, c->undo.ssthresh);
 	c->cubic = c->undo.cubic;
 	c->partial = 0;
 	c->one_packet = false;
@@ -247,7 +238,7 @@ void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us)
 	c->idle = true;
 	c->fresh = false;
 	for (; times && c->cwnd > floor; times--)
-		c->cwnd = most(c->cwnd / 2, floor);
+		c->cwnd = max_u32(c->cwnd / 2, floor);
 }
 
 void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets)

@@ -2,6 +2,7 @@
 #include "sctp/path/pmtu.h"
 
 #include "sctp/sctp.h"
+#include "util/minmax.h"
 
 enum { LOSSES = 2 }; /* round trips in a row */
 
@@ -10,16 +11,11 @@ static uint32_t align(uint32_t size)
 	return size & ~UINT32_C(3);
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- search ---- */
 
 static enum sctp_pmtu_state state_of(const struct sctp_pmtu *m, enum sctp_pmtu_state state)
 {
-	return m->size < least(SCTP_PMTU_BASE, m->max) ? SCTP_PMTU_ERROR : state;
+	return m->size < min_u32(SCTP_PMTU_BASE, m->max) ? SCTP_PMTU_ERROR : state;
 }
 
 /* The search is over: nothing, or too little, is left to win. A path below its maximum is searched
@@ -98,7 +94,7 @@ bool sctp_pmtu_set_max(struct sctp_pmtu *m, uint32_t max, uint64_t now_us)
 	if (max == m->max)
 		return false;
 	m->max = max;
-	m->size = least(m->size, max);
+	m->size = min_u32(m->size, max);
 	search(m, now_us);
 	return m->size != old;
 }
@@ -110,7 +106,7 @@ bool sctp_pmtu_limit(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
 	size = size > SCTP_MIN_PACKET ? align(size) : SCTP_MIN_PACKET;
 	if (m->size <= size && m->probe <= size)
 		return false;
-	m->size = least(m->size, size);
+	m->size = min_u32(m->size, size);
 	m->high = size + 4;
 	if (m->size < size)
 		test_size(m, size, now_us);

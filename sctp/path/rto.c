@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/path/rto.h"
 
-enum { MIN_PERIOD_US = 10 * 1000000 };
+#include "util/minmax.h"
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+enum { MIN_PERIOD_US = 10 * 1000000 };
 
 /* C6, C7. The maximum wins if the configuration contradicts itself. */
 static uint32_t clamp(const struct sctp_rto *r, uint64_t us)
@@ -25,7 +22,7 @@ void sctp_rto_init(struct sctp_rto *r, const struct sctp_config *cfg)
 		.min_rtt_us = UINT32_MAX,
 		.next_min_us = UINT32_MAX,
 	};
-	r->rto_us = least(r->initial_us, r->max_us);
+	r->rto_us = min_u32(r->initial_us, r->max_us);
 }
 
 /* C2, C3, G1: RTTVAR is computed with the old SRTT. Rounds to the nearest microsecond. */
@@ -57,8 +54,8 @@ static void track_min(struct sctp_rto *r, uint32_t rtt, uint64_t now_us)
 		r->next_min_us = rtt;
 		r->min_since_us = now_us;
 	}
-	r->next_min_us = least(r->next_min_us, rtt);
-	r->min_rtt_us = least(r->min_rtt_us, rtt);
+	r->next_min_us = min_u32(r->next_min_us, rtt);
+	r->min_rtt_us = min_u32(r->min_rtt_us, rtt);
 }
 
 void sctp_rto_sample(struct sctp_rto *r, uint32_t rtt_us, uint64_t now_us)
