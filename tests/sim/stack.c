@@ -222,7 +222,7 @@ static void learn(struct stackconn *c, struct llp_conn *below)
 	a = assoc_of(c);
 	c->own_tag = a->own_tag;
 	c->own_port = a->own_port;
-	c->first_tsn = a->own_initial_tsn;
+	c->first_tsn = a->tx.initial_tsn;
 }
 
 /* The end that began the association which comes in: the youngest, since an ended one may have had
@@ -573,7 +573,7 @@ struct stack *stack_open(struct sim_world *w, struct network *net, unsigned host
 
 static bool is_busy(const struct sctp_assoc *a)
 {
-	return a->state != SCTP_ESTABLISHED || !sctp_queue_empty(&a->tx) || a->unsacked > 0;
+	return a->state != SCTP_ESTABLISHED || !sctp_queue_empty(&a->tx) || a->acks.packets > 0;
 }
 
 bool stack_quiet(const struct stack *s)
