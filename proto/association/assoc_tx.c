@@ -105,7 +105,7 @@ static bool stop_if_spent(struct assoc *a, struct assoc_stream *s, enum next r)
 {
 	bool waits = r == WAITING && s->session.state == SESSION_PEER_ENDED;
 
-	if (!assoc_sends_last(s) || !(waits || rdmap_tx_spent(s->ep)))
+	if (!waits && !rdmap_tx_spent(s->ep))
 		return false;
 	assoc_stop(a, s);
 	return true;
@@ -131,10 +131,11 @@ static enum next next_message(struct assoc *a, struct assoc_stream *s, uint32_t 
 		return SEGMENT;
 	}
 	a->out.what = ASSOC_SEGMENT;
-	stop_if_spent(a, s, NOTHING);
-	r = next_segment(a, s, mulpdu, ret);
-	if (r != SEGMENT && stop_if_spent(a, s, r))
+	if (assoc_sends_last(s))
+		stop_if_spent(a, s, NOTHING);
+	do
 		r = next_segment(a, s, mulpdu, ret);
+	while (r != SEGMENT && assoc_sends_last(s) && stop_if_spent(a, s, r));
 	if (r != NOTHING || !s->terminate_due || assoc_sends_last(s))
 		return r;
 	if (!first_has_arrived(a, s))

@@ -13,16 +13,19 @@
 #include "util/blocks.h"
 #include "util/checked.h"
 
+enum { BLOCK_RING_MIN_SIZE = 4 }; /* bytes of an element */
+
 struct block_ring {
 	uint8_t **block; /* of the elements; NULL where none is in the window */
 	uint32_t mask;
-	uint32_t head; /* the oldest */
-	uint32_t tail; /* after the youngest */
-	uint16_t size; /* bytes of an element */
-	uint8_t shift; /* a block has 1 << shift elements */
+	uint32_t head;  /* the oldest */
+	uint32_t tail;  /* after the youngest */
+	uint16_t size;  /* bytes of an element */
+	uint8_t shift;  /* a block has 1 << shift elements ... */
+	uint8_t within; /* ... of which this mask finds one */
 };
 
-/* Elements of one block, as an exponent. size: 1 .. BLOCKS_SIZE. */
+/* Elements of one block, as an exponent. size: BLOCK_RING_MIN_SIZE .. BLOCKS_SIZE. */
 static inline unsigned block_ring_shift(uint32_t size)
 {
 	unsigned shift = 0;
@@ -44,11 +47,14 @@ static inline uint32_t block_ring_blocks(uint32_t depth, uint32_t size)
 static inline void block_ring_init(struct block_ring *w, uint8_t **block, uint32_t depth,
 				   uint32_t size)
 {
-	assert(checked_pow2(depth) && size <= BLOCKS_SIZE);
+	unsigned shift = block_ring_shift(size);
+
+	assert(checked_pow2(depth) && size >= BLOCK_RING_MIN_SIZE && size <= BLOCKS_SIZE);
 	*w = (struct block_ring){.block = block,
 				 .mask = depth - 1,
 				 .size = (uint16_t)size,
-				 .shift = (uint8_t)block_ring_shift(size)};
+				 .shift = (uint8_t)shift,
+				 .within = (uint8_t)((depth - 1) & ((1U << shift) - 1))};
 }
 
 static inline uint32_t block_ring_len(const struct block_ring *w)
@@ -70,9 +76,7 @@ static inline uint8_t **block_ring_block(const struct block_ring *w, uint32_t po
 /* An element in the window. */
 static inline void *block_ring_at(const struct block_ring *w, uint32_t pos)
 {
-	uint32_t i = pos & w->mask & ((1U << w->shift) - 1);
-
-	return *block_ring_block(w, pos) + (uint32_t)(i * w->size);
+	return *block_ring_block(w, pos) + (pos & w->within) * w->size;
 }
 
 /* Adds an element with any content; the window is not full. */

@@ -238,7 +238,7 @@ static int allows(const struct stag_region *r, const struct stag_accessor *acces
 		return STAG_E_INVALID;
 	if (r->pd != accessor->pd || (r->scope != 0 && r->scope != accessor->scope))
 		return STAG_E_SCOPE;
-	if ((r->rights & ~accessor->withheld & rights) != rights)
+	if (rights & (~r->rights | accessor->withheld))
 		return STAG_E_RIGHTS;
 	if (checked_add_wraps(to, len))
 		return STAG_E_WRAP;

@@ -71,14 +71,15 @@ struct rdmap_orq_entry {
 
 /* The window of send requests. */
 struct rdmap_sq {
-	struct block_ring rec; /* struct rdmap_rec */
-	struct block_ring orq; /* struct rdmap_orq_entry: outstanding requests */
-	uint16_t size;         /* most that may ever be outstanding */
-	uint16_t ord;          /* in this session, at most size */
-	uint32_t resp_msn;     /* QN 3: of the oldest response not delivered */
-	uint64_t read_got;     /* delivered response bytes of the oldest */
-	uint32_t awaiting;     /* requests that await an acknowledgment */
-	uint32_t ack_pos;      /* none before this position does, if there are some */
+	struct block_ring rec;      /* struct rdmap_rec */
+	struct rdmap_rec *youngest; /* of these, if there is one */
+	struct block_ring orq;      /* struct rdmap_orq_entry: outstanding requests */
+	uint16_t size;              /* most that may ever be outstanding */
+	uint16_t ord;               /* in this session, at most size */
+	uint32_t resp_msn;          /* QN 3: of the oldest response not delivered */
+	uint64_t read_got;          /* delivered response bytes of the oldest */
+	uint32_t awaiting;          /* requests that await an acknowledgment */
+	uint32_t ack_pos;           /* none before this position does, if there are some */
 };
 
 /* A receive that was taken and is not completed. */
@@ -263,9 +264,9 @@ static inline bool rdmap_op_has_response(unsigned op)
 
 /* ---- rdmap_sq.c ---- */
 
-static inline struct rdmap_rec *rdmap_sq_youngest(struct rdmap_sq *q)
+static inline struct rdmap_rec *rdmap_sq_youngest(const struct rdmap_sq *q)
 {
-	return block_ring_at(&q->rec, q->rec.tail - 1);
+	return q->youngest;
 }
 
 /* Adds the request in tx.wr. There is room. */

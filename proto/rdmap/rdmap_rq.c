@@ -54,19 +54,22 @@ static const struct sgl_elem *without_memory(const struct sgl_elem *e, unsigned 
 }
 
 /* Returns RDMAP_SUCCESS or the error of a bad receive; *ret_bad is the element at fault, if there
- * is one. Elements without memory are at fault only when bytes arrive. */
+ * is one. Elements without memory are at fault only when bytes arrive: *ret_no_memory. */
 static uint8_t check_recv(const struct rdmap *ep, const struct rdmap_recv *r,
-			  const struct sgl_elem **ret_bad)
+			  const struct sgl_elem **ret_bad, bool *ret_no_memory)
 {
 	struct sgl_access access = rdmap_access(ep, STAG_LOCAL_WRITE);
-	int reason = STAG_E_OK;
+	int reason;
 
 	if (r->status != RDMAP_SUCCESS)
 		return r->status;
 	if (r->nsge > ep->max_recv_sge)
 		return RDMAP_LOC_SGE_ERR;
-	if (!without_memory(r->sge, r->nsge))
-		reason = sgl_check((struct sgl){r->sge, r->nsge}, &access, ret_bad);
+	reason = sgl_check((struct sgl){r->sge, r->nsge}, &access, ret_bad);
+	if (reason != STAG_E_OK && without_memory(r->sge, r->nsge)) {
+		*ret_no_memory = true;
+		return RDMAP_SUCCESS;
+	}
 	return (uint8_t)rdmap_status_of_stag(reason);
 }
 
@@ -98,6 +101,7 @@ static bool take_receive(struct rdmap *ep)
 {
 	const struct sgl_elem *bad = NULL;
 	struct rdmap_rq_slot *s;
+	bool no_memory = false;
 	struct rdmap_recv r;
 	struct rdmap_rq *q;
 
@@ -106,10 +110,11 @@ static bool take_receive(struct rdmap *ep)
 	ep->rq_taken++;
 	q = queue_of(ep, &r);
 	s = block_ring_push(&q->slot, ep->pool);
-	*s = (struct rdmap_rq_slot){.cookie = r.cookie, .status = check_recv(ep, &r, &bad)};
+	*s = (struct rdmap_rq_slot){.cookie = r.cookie,
+				    .status = check_recv(ep, &r, &bad, &no_memory)};
 	if (s->status == RDMAP_SUCCESS) {
 		s->nsge = r.nsge;
-		s->no_memory = without_memory(r.sge, r.nsge) != NULL;
+		s->no_memory = no_memory;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
 		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
 		q->of_msn[(q->msn + q->open) & q->slot.mask] =

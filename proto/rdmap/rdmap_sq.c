@@ -9,6 +9,7 @@ void rdmap_sq_add(struct rdmap *ep)
 	const struct rdmap_wr *wr = ep->tx.wr;
 	struct rdmap_rec *r = block_ring_push(&ep->sq.rec, ep->pool);
 
+	ep->sq.youngest = r;
 	*r = (struct rdmap_rec){
 		.cookie = wr->cookie,
 		.rto = wr->rto,

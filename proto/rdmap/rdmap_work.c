@@ -14,11 +14,6 @@ enum {
 
 /* ---- checks ---- */
 
-static uint64_t payload_of(const struct rdmap_wr *wr)
-{
-	return wr->flags & RDMAP_INLINE ? wr->len : sgl_total(wr->sge, wr->nsge);
-}
-
 _Static_assert((int)SGL_MAX == OPCODE_MAX_SGE, "the table of operations knows the limit");
 
 static bool is_atomic(const struct rdmap_wr *wr)
@@ -36,37 +31,45 @@ static bool can_probe(const struct rdmap *ep, unsigned op)
 
 static enum rdmap_status check_op(const struct rdmap *ep, const struct rdmap_wr *wr)
 {
+	unsigned traits;
+
 	if (!opcode_is_send(wr->op) || (wr->flags & ~FLAGS))
 		return RDMAP_LOC_OP_ERR;
-	if (wr->flags & RDMAP_INLINE && !opcode_has(wr->op, OPCODE_PAYLOAD))
+	traits = opcode_table[wr->op].traits;
+	if (wr->flags & RDMAP_INLINE && !(traits & OPCODE_PAYLOAD))
 		return RDMAP_LOC_OP_ERR;
 	if (wr->flags & (RDMAP_PLACED | RDMAP_PACED) && !can_probe(ep, wr->op))
 		return RDMAP_LOC_OP_ERR;
-	if (opcode_has(wr->op, OPCODE_RFC7306) && ep->plain)
+	if (traits & OPCODE_RFC7306 && ep->plain)
 		return RDMAP_LOC_OP_ERR;
-	if (rdmap_op_has_response(wr->op) && ep->sq.ord == 0)
+	if (traits & OPCODE_RESPONSE && ep->sq.ord == 0)
 		return RDMAP_LOC_OP_ERR;
 	return ep->raw ? rdmap_raw_check(wr) : RDMAP_SUCCESS;
 }
 
-/* The checks of a request that need no memory. */
-static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_wr *wr)
+/* The checks of a request that need no memory. *ret_len: bytes of its payload. */
+static enum rdmap_status check_form(const struct rdmap *ep, const struct rdmap_wr *wr,
+				    uint32_t *ret_len)
 {
 	enum rdmap_status status = wr->status != RDMAP_SUCCESS ? wr->status : check_op(ep, wr);
 	const struct opcode *op = opcode_get(wr->op);
+	uint64_t len;
 
 	if (status != RDMAP_SUCCESS)
 		return status;
+	*ret_len = wr->len;
 	if (wr->flags & RDMAP_INLINE)
 		return wr->len <= RDMAP_INLINE_MAX ? RDMAP_SUCCESS : RDMAP_LOC_LEN_ERR;
 	if (wr->nsge < op->min_sge || wr->nsge > op->max_sge)
 		return RDMAP_LOC_SGE_ERR;
 	if (is_atomic(wr) && wr->nsge == 1 && wr->sge[0].len != sizeof(uint64_t))
 		return RDMAP_LOC_LEN_ERR;
-	if (payload_of(wr) > UINT32_MAX)
+	len = sgl_total(wr->sge, wr->nsge);
+	if (len > UINT32_MAX)
 		return RDMAP_LOC_LEN_ERR;
+	*ret_len = (uint32_t)len;
 	/* The peer sees parts, of which each may be right. */
-	if (wr->op == RDMAP_READ && wr->nsge > 1 && checked_add_wraps(wr->rto, payload_of(wr)))
+	if (wr->op == RDMAP_READ && wr->nsge > 1 && checked_add_wraps(wr->rto, len))
 		return RDMAP_LOC_LEN_ERR;
 	return RDMAP_SUCCESS;
 }
@@ -79,7 +82,7 @@ static void locate(struct perr_at *at, const struct sgl_elem *bad)
 /* All memory of a request is checked before its first byte is sent. That of one segment is checked
  * when the segment is made, which follows at once. The memory of later parts of a Read is checked
  * again before each. */
-static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr)
+static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *wr, uint32_t len)
 {
 	bool response = rdmap_op_has_response(wr->op);
 	struct sgl_access access = rdmap_access(ep, response ? STAG_LOCAL_WRITE : 0);
@@ -87,7 +90,7 @@ static enum rdmap_status check_memory(struct rdmap *ep, const struct rdmap_wr *w
 	const struct sgl_elem *bad;
 	int reason;
 
-	if (wr->flags & RDMAP_INLINE || (!response && payload_of(wr) <= ONE_SEGMENT))
+	if (wr->flags & RDMAP_INLINE || (!response && len <= ONE_SEGMENT))
 		return RDMAP_SUCCESS;
 	reason = sgl_check(rest, &access, &bad);
 	if (reason != STAG_E_OK)
@@ -191,8 +194,9 @@ static void end_unsent(struct rdmap *ep, enum rdmap_status status)
 	rdmap_drop_wr(ep);
 }
 
-/* Finds a request that can begin now; ends requests with errors and those without a message. */
-static bool find_work(struct rdmap *ep)
+/* Finds a request that can begin now, with so many bytes; ends requests with errors and those
+ * without a message. */
+static bool find_work(struct rdmap *ep, uint32_t *ret_len)
 {
 	for (; ep->tx.idle < RDMAP_IDLE_BURST; ep->tx.idle++) {
 		const struct rdmap_wr *wr;
@@ -201,11 +205,11 @@ static bool find_work(struct rdmap *ep)
 		if (!ep->tx.held && !take_work(ep))
 			return false;
 		wr = ep->tx.wr;
-		status = check_form(ep, wr);
+		status = check_form(ep, wr, ret_len);
 		if (status == RDMAP_SUCCESS) {
 			if (has_to_wait(ep))
 				return false;
-			status = check_memory(ep, wr);
+			status = check_memory(ep, wr, *ret_len);
 		}
 		if (status == RDMAP_SUCCESS && !opcode_has(wr->op, OPCODE_LOCAL))
 			return true;
@@ -295,14 +299,14 @@ uint32_t rdmap_work_header(const struct rdmap_wr *wr)
 	return messages[wr->op].header;
 }
 
-static void begin_work(struct rdmap *ep)
+static void begin_work(struct rdmap *ep, uint32_t len)
 {
 	const struct rdmap_wr *wr = ep->tx.wr;
 	struct rdmap_rec *r = rdmap_sq_youngest(&ep->sq);
 	uint32_t header = rdmap_work_header(wr);
 	struct wire_ddp h = {.dv = 1, .rv = 1};
 
-	r->len = (uint32_t)payload_of(wr);
+	r->len = len;
 	if (ep->raw)
 		rdmap_raw_address(wr, &h);
 	else
@@ -312,7 +316,7 @@ static void begin_work(struct rdmap *ep)
 	if (ep->tx.part == 0)
 		r->msn = h.msn;
 	r->parts = ep->tx.part + 1U;
-	ddp_tx_begin(&ep->tx.msg, &h, header ? header : r->len);
+	ddp_tx_begin(&ep->tx.msg, &h, header ? header : len);
 	ep->tx.kind = RDMAP_WORK;
 	ep->tx.burst = 0;
 	ep->tx.within = wr->fetch && ep->ops->reach ? 0 : UINT64_MAX;
@@ -336,7 +340,7 @@ static void begin_rtr(struct rdmap *ep)
 	ep->tx.held = true;
 	rdmap_sq_add(ep);
 	rdmap_sq_youngest(&ep->sq)->hidden = true;
-	begin_work(ep);
+	begin_work(ep, 0);
 }
 
 void rdmap_work_asked(struct rdmap *ep)
@@ -377,15 +381,17 @@ static bool begin_probe(struct rdmap *ep)
 
 bool rdmap_work_begin(struct rdmap *ep)
 {
+	uint32_t len;
+
 	if (ep->tx.rtr == RDMAP_PROBE)
 		return begin_probe(ep);
 	if (ep->tx.rtr) {
 		begin_rtr(ep);
 		return true;
 	}
-	if (!find_work(ep))
+	if (!find_work(ep, &len))
 		return false;
-	begin_work(ep);
+	begin_work(ep, len);
 	return true;
 }
 

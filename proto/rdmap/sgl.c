@@ -52,7 +52,10 @@ int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_ac
 		off = 0;
 	}
 	assert(len == 0);
-	memcpy(ret, out, (unsigned)nout * sizeof(*out));
+	if (nout == 1)
+		ret[0] = out[0]; /* most messages: a call of memcpy() takes longer than the rest */
+	else
+		memcpy(ret, out, (unsigned)nout * sizeof(*out));
 	return nout;
 }
 

@@ -65,7 +65,7 @@ Test(block_ring, an_empty_ring_holds_nothing)
 
 Test(block_ring, a_full_ring_holds_what_was_reserved)
 {
-	static const uint32_t depth[] = {1, 2, 8, 64, 256}, size[] = {1, 40, 104, 296, 600, 1024};
+	static const uint32_t depth[] = {1, 2, 8, 64, 256}, size[] = {4, 40, 104, 296, 600, 1024};
 
 	for (unsigned d = 0; d < 5; d++) {
 		for (unsigned s = 0; s < 6; s++) {
