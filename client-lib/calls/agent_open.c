@@ -7,6 +7,7 @@
 
 #include "client-lib/calls/agent.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "ipc/agent.h"
 
@@ -14,21 +15,12 @@
 static int get_memory(struct ddp_ctx *ctx, const char *call)
 {
 	struct agent_memory *m = &ctx->agent_memory;
-	struct msg_hdr req = {.op = MSG_OPEN_AGENT};
 	int fds[2];
 	int r;
 
 	if (m->kept)
 		return 0;
-	r = context_call(ctx, &(struct call){
-				      .name = call,
-				      .rec = &req,
-				      .len = sizeof(req),
-				      .reply = &m->at.hdr,
-				      .reply_len = sizeof(m->at),
-				      .ret_fds = fds,
-				      .nfds = 2,
-			      });
+	r = request_open_agent(ctx, call, &m->at, fds);
 	if (r)
 		return r;
 	m->area = fds[0];

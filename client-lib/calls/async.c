@@ -7,6 +7,7 @@
 
 #include "client-lib/base/deadline.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "ipc/doorbell.h"
 
@@ -23,17 +24,8 @@ _Static_assert((int)DDP_ASYNC_QP_FATAL == MSG_ASYNC_QP_FATAL &&
 
 static int ask_for_bell(struct ddp_ctx *ctx, const char *call)
 {
-	struct msg_hdr req = {.op = MSG_ASYNC_OPEN}, reply;
 	int fd;
-	int r = context_call(ctx, &(struct call){
-					  .name = call,
-					  .rec = &req,
-					  .len = sizeof(req),
-					  .reply = &reply,
-					  .reply_len = sizeof(reply),
-					  .ret_fds = &fd,
-					  .nfds = 1,
-				  });
+	int r = request_async_open(ctx, call, &fd);
 
 	if (r)
 		return r;
@@ -201,20 +193,13 @@ static int deliver_async(struct ddp_ctx *ctx, const struct msg_async *m,
 /* Reads the rings before it takes an event: the daemon rings again if there are more. */
 static int take_async(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 {
-	struct msg_hdr req = {.op = MSG_ASYNC_TAKE};
 	struct msg_async m;
 	int r = doorbell_drain(ctx->async_fd);
 
 	if (r == 0)
 		return -EAGAIN;
 	if (r > 0)
-		r = context_call(ctx, &(struct call){
-					      .name = "ddp_get_async_event",
-					      .rec = &req,
-					      .len = sizeof(req),
-					      .reply = &m.hdr,
-					      .reply_len = sizeof(m),
-				      });
+		r = request_async_take(ctx, "ddp_get_async_event", &m);
 	if (r == -EPIPE)
 		return report_gone(ctx, ret);
 	return r < 0 ? r : deliver_async(ctx, &m, ret);

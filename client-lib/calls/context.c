@@ -12,6 +12,7 @@
 
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "ipc/conn.h"
 #include "ipc/doorbell.h"
@@ -28,187 +29,9 @@ int context_gone(const char *call)
 	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
 }
 
-/* Shuts the sockets down, which wakes the threads that wait on them. */
-static void end_connection(struct ddp_ctx *ctx)
-{
-	shutdown(ctx->fd, SHUT_RDWR);
-	if (ctx->event_fd >= 0)
-		shutdown(ctx->event_fd, SHUT_RDWR);
-	pthread_mutex_lock(&ctx->lock);
-	if (ctx->async_fd >= 0)
-		shutdown(ctx->async_fd, SHUT_RDWR);
-	pthread_mutex_unlock(&ctx->lock);
-}
-
-/* Ends the connection to a daemon that violates the protocol. */
-static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
-{
-	end_connection(ctx);
-	return reason_fail(-EPROTO, "%s: the daemon's reply %s", call, what);
-}
-
-static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
-{
-	if (e->err <= 0 || e->err > 4095)
-		return violation(ctx, call, "has an errno value out of range");
-	e->reason[MSG_REASON_MAX - 1] = '\0';
-	if (e->reason[0] == '\0') /* the error is the daemon's: no limit of this process */
-		return reason_fail(-e->err, "%s: refused by the daemon: %s", call,
-				   strerror(e->err));
-	return reason_fail(-e->err, "%s: %s", call, e->reason);
-}
-
-union any_reply {
-	struct msg_hdr hdr;
-	struct msg_error error;
-	uint8_t bytes[MSG_MAX];
-};
-
-static size_t reply_len(const struct ddp_ctx *ctx, const struct call *c)
-{
-	return ctx->minor < c->reply_minor ? c->old_reply_len : c->reply_len;
-}
-
-/* Whether the reply of len bytes and nfds descriptors answers this call. An error with seq 0 ends
- * the connection and answers any call. */
-static int check_reply(struct ddp_ctx *ctx, const struct call *c, union any_reply *reply,
-		       size_t len, unsigned nfds)
-{
-	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
-
-	if (len < sizeof(reply->hdr) || (reply->hdr.seq != c->rec->seq && !any))
-		return violation(ctx, c->name, "answers something else");
-	if (reply->hdr.op == MSG_ERROR) {
-		if (len != sizeof(reply->error) || nfds != 0)
-			return violation(ctx, c->name, "has the wrong size");
-		return refusal(ctx, c->name, &reply->error);
-	}
-	if (reply->hdr.op != c->rec->op)
-		return violation(ctx, c->name, "answers something else");
-	if (len != reply_len(ctx, c))
-		return violation(ctx, c->name, "has the wrong size");
-	if (nfds != c->nfds)
-		return violation(ctx, c->name, "has the wrong number of descriptors");
-	return 0;
-}
-
-static int receive_reply(struct ddp_ctx *ctx, const struct call *c)
-{
-	union any_reply reply;
-	int fds[MSG_MAX_FDS];
-	unsigned nfds = 0;
-	size_t len;
-	int e = conn_recv(ctx->fd, &reply, sizeof(reply), &len, fds, &nfds);
-
-	if (e == CONN_E_CLOSED)
-		return context_gone(c->name);
-	if (e == CONN_E_TRUNCATED)
-		return violation(ctx, c->name, "is too long, or has too many descriptors");
-	if (e == CONN_E_NO_FDS) { /* another thread was faster: nothing half-made stays */
-		end_connection(ctx);
-		return reason_errno(-EMFILE, c->name, "the reply");
-	}
-	if (e)
-		return reason_errno(e < 0 ? e : -EAGAIN, c->name, "waiting for the daemon");
-	e = check_reply(ctx, c, &reply, len, nfds);
-	if (e) {
-		for (unsigned i = 0; i < nfds; i++)
-			close(fds[i]);
-		return e;
-	}
-	memcpy(c->reply, &reply, len);
-	for (unsigned i = 0; i < nfds; i++)
-		c->ret_fds[i] = fds[i];
-	return 0;
-}
-
 int context_forked(const char *call)
 {
 	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);
-}
-
-/* The minor number of daemons that know the request: others would end the connection. */
-static uint16_t minor_of(uint32_t op)
-{
-	if (op >= MSG_NOTIFY_MR)
-		return IPC_MINOR_NOTIFY;
-	if (op >= MSG_OPEN_AGENT)
-		return IPC_MINOR_AGENT;
-	if (op >= MSG_ASYNC_OPEN)
-		return IPC_MINOR_ASYNC;
-	if (op >= MSG_QP_OPTIONS)
-		return IPC_MINOR_OPTIONS;
-	return op >= MSG_LISTEN_KEY ? IPC_MINOR_KEYS : 0;
-}
-
-/* Fails if this process has no room for the descriptors of the reply: then the daemon makes
- * nothing. */
-static int check_room(const struct ddp_ctx *ctx, const struct call *c)
-{
-	int fds[MSG_MAX_FDS], r = 0;
-	unsigned n = 0;
-
-	while (n < c->nfds && r == 0) {
-		fds[n] = fcntl(ctx->fd, F_DUPFD_CLOEXEC, 0);
-		if (fds[n] < 0)
-			r = reason_errno(-errno, c->name, "descriptors for the reply");
-		else
-			n++;
-	}
-	while (n > 0)
-		close(fds[--n]);
-	return r;
-}
-
-int context_call(struct ddp_ctx *ctx, const struct call *c)
-{
-	int e = context_here(ctx, c->name);
-
-	if (e)
-		return e;
-	if (ctx->minor < minor_of(c->rec->op))
-		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", c->name);
-	e = check_room(ctx, c);
-	if (e)
-		return e;
-	pthread_mutex_lock(&ctx->calls);
-	c->rec->seq = ++ctx->seq;
-	e = conn_send(ctx->fd, c->rec, c->len, &c->fd, c->send_fd ? 1 : 0);
-	if (e == 0 || e == CONN_E_CLOSED)
-		/* A daemon that closed the connection may have sent the reason. */
-		e = receive_reply(ctx, c);
-	else
-		e = reason_errno(e < 0 ? e : -EAGAIN, c->name, "sending to the daemon");
-	pthread_mutex_unlock(&ctx->calls);
-	return e;
-}
-
-int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
-		  struct msg_hdr *reply, size_t reply_len)
-{
-	struct msg_handle req = {.hdr.op = op, .handle = handle};
-
-	return context_call(ctx, &(struct call){
-					 .name = call,
-					 .rec = &req.hdr,
-					 .len = sizeof(req),
-					 .reply = reply,
-					 .reply_len = reply_len,
-				 });
-}
-
-int context_call_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
-{
-	struct msg_hdr reply;
-
-	return context_query(ctx, call, op, handle, &reply, sizeof(reply));
-}
-
-int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle)
-{
-	int r = context_call_handle(ctx, call, op, handle);
-
-	return r == -EPIPE || r == -EPROTO ? 0 : r;
 }
 
 int context_alive(struct ddp_ctx *ctx, const char *call)
@@ -329,7 +152,6 @@ static int use_hello_reply(struct ddp_ctx *ctx, const struct msg_hello_reply *re
 static int hello(struct ddp_ctx *ctx)
 {
 	struct msg_hello req = {
-		.hdr.op = MSG_HELLO,
 		.major = IPC_VERSION_MAJOR,
 		.minor = IPC_VERSION_MINOR,
 	};
@@ -338,15 +160,7 @@ static int hello(struct ddp_ctx *ctx)
 	int r;
 
 	strncpy(req.comm, program_invocation_short_name, sizeof(req.comm) - 1);
-	r = context_call(ctx, &(struct call){
-				      .name = "ddp_open",
-				      .rec = &req.hdr,
-				      .len = sizeof(req),
-				      .reply = &reply.hdr,
-				      .reply_len = sizeof(reply),
-				      .ret_fds = fds,
-				      .nfds = 3,
-			      });
+	r = request_hello(ctx, "ddp_open", &req, &reply, fds);
 	return r ? r : use_hello_reply(ctx, &reply, fds);
 }
 
@@ -478,22 +292,12 @@ _Static_assert((int)DDP_CAP_ATOMIC == MSG_CAP_ATOMIC && (int)DDP_CAP_ENHANCED ==
 
 int ddp_query(struct ddp_ctx *ctx, struct ddp_caps *caps)
 {
-	struct msg_hdr req = {.op = MSG_QUERY};
 	struct msg_caps m = {.cpu_user_us = 0};
 	struct ddp_caps c = {0};
 	int r = attr_check("ddp_query", caps);
 
 	if (r == 0)
-		r = context_call(ctx,
-				 &(struct call){
-					 .name = "ddp_query",
-					 .rec = &req,
-					 .len = sizeof(req),
-					 .reply = &m.hdr,
-					 .reply_len = sizeof(m),
-					 .old_reply_len = offsetof(struct msg_caps, cpu_user_us),
-					 .reply_minor = IPC_MINOR_CPU,
-				 });
+		r = request_query(ctx, "ddp_query", &m);
 	if (r)
 		return r;
 	c.max_qp = m.max_qp;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
-#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 #include "util/checked.h"
 #include "util/cleanup.h"
@@ -55,20 +54,10 @@ static int attach_ring(struct ddp_cq *cq, const char *call, const struct msg_cq 
 
 static int create_cq(struct ddp_cq *cq, uint32_t entries)
 {
-	struct msg_create_cq req = {.hdr.op = MSG_CREATE_CQ, .entries = entries};
+	struct msg_create_cq req = {.entries = entries};
 	struct msg_cq reply = {.offset = 0};
 	int fds[2];
-	int r = context_call(cq->ctx, &(struct call){
-					      .name = "ddp_create_cq",
-					      .rec = &req.hdr,
-					      .len = sizeof(req),
-					      .reply = &reply.hdr,
-					      .reply_len = sizeof(reply),
-					      .old_reply_len = offsetof(struct msg_cq, offset),
-					      .reply_minor = IPC_MINOR_OFFSETS,
-					      .ret_fds = fds,
-					      .nfds = 2,
-				      });
+	int r = request_create_cq(cq->ctx, "ddp_create_cq", &req, &reply, fds);
 
 	if (r)
 		return r;
@@ -77,7 +66,7 @@ static int create_cq(struct ddp_cq *cq, uint32_t entries)
 	r = attach_ring(cq, "ddp_create_cq", &reply, fds[0]);
 	close(fds[0]);
 	if (r)
-		context_release(cq->ctx, "ddp_create_cq", MSG_DESTROY_CQ, cq->handle);
+		request_destroy_cq(cq->ctx, "ddp_create_cq", cq->handle);
 	return r;
 }
 
@@ -126,18 +115,10 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 /* The lock is held: nobody reads the ring until it is replaced. */
 static int resize(struct ddp_cq *cq, uint32_t entries)
 {
-	struct msg_resize_cq req = {.hdr.op = MSG_RESIZE_CQ, .cq = cq->handle, .entries = entries};
+	struct msg_resize_cq req = {.cq = cq->handle, .entries = entries};
 	struct msg_cq reply;
 	int memfd;
-	int r = context_call(cq->ctx, &(struct call){
-					      .name = "ddp_resize_cq",
-					      .rec = &req.hdr,
-					      .len = sizeof(req),
-					      .reply = &reply.hdr,
-					      .reply_len = sizeof(reply),
-					      .ret_fds = &memfd,
-					      .nfds = 1,
-				      });
+	int r = request_resize_cq(cq->ctx, "ddp_resize_cq", &req, &reply, &memfd);
 
 	if (r)
 		return r;
@@ -179,7 +160,7 @@ int ddp_destroy_cq(struct ddp_cq *cq)
 	r = async_claim(ctx, "ddp_destroy_cq", &cq->events);
 	if (r)
 		return r;
-	r = context_release(ctx, "ddp_destroy_cq", MSG_DESTROY_CQ, cq->handle);
+	r = request_released(request_destroy_cq(ctx, "ddp_destroy_cq", cq->handle));
 	if (r) {
 		async_unclaim(ctx, &cq->events);
 		return r;
@@ -216,8 +197,7 @@ int ddp_query_cq(struct ddp_cq *cq, struct ddp_cq_state *state)
 	int r = attr_check("ddp_query_cq", state);
 
 	if (r == 0)
-		r = context_query(cq->ctx, "ddp_query_cq", MSG_QUERY_CQ, cq->handle, &m.hdr,
-				  sizeof(m));
+		r = request_query_cq(cq->ctx, "ddp_query_cq", cq->handle, &m);
 	if (r)
 		return r;
 	s.entries = m.entries;

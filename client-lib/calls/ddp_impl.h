@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the library share: the objects behind the opaque pointers, and calls to the
- * daemon.
+ * What the files of the library share: the objects behind the opaque pointers.
  *
  * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
  * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
@@ -186,24 +185,7 @@ struct ddp_qp {
 	struct queue sq, rq;
 };
 
-/* ---- calls: context.c ---- */
-
-/* One record to the daemon and the reply to it. */
-
-struct call {
-	const char *name;    /* of the public function, for messages */
-	struct msg_hdr *rec; /* op and fields filled in */
-	size_t len;
-	int fd; /* sent with the record if send_fd is set */
-	bool send_fd;
-	struct msg_hdr *reply; /* room for reply_len bytes, the size of the expected reply */
-	size_t reply_len;
-	size_t old_reply_len; /* of daemons with a lesser minor number than reply_minor, which leave
-				 the rest of reply unchanged */
-	uint16_t reply_minor; /* 0: all daemons reply with reply_len bytes */
-	int *ret_fds;         /* the reply must carry exactly nfds */
-	unsigned nfds;
-};
+/* ---- the context: context.c ---- */
 
 /* Returns -ECHILD with the reason set. */
 int context_forked(const char *call);
@@ -214,21 +196,6 @@ static inline int context_here(const struct ddp_ctx *ctx, const char *call)
 {
 	return *ctx->here ? 0 : context_forked(call);
 }
-
-/* Sends the record and waits for the reply. Returns 0, the daemon's refusal, -EPIPE, -EPROTO,
- * -ECHILD or another negative errno value. On failure the reason is set; reply and ret_fds are
- * untouched. */
-int context_call(struct ddp_ctx *ctx, const struct call *c);
-
-/* A call with one handle, whose reply has a record of its own. */
-int context_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
-		  struct msg_hdr *reply, size_t reply_len);
-
-/* A call with one handle and an empty reply. */
-int context_call_handle(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
-
-/* The same, to destroy an object. Returns 0 also if the daemon, and with it the object, is gone. */
-int context_release(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle);
 
 /* Returns 0, or -EPIPE with the reason set if the daemon is gone. Makes one system call. */
 int context_alive(struct ddp_ctx *ctx, const char *call);

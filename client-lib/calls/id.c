@@ -7,6 +7,7 @@
 #include "client-lib/base/addrs.h"
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "util/addr.h"
 #include "util/service_key.h"
@@ -81,7 +82,7 @@ int ddp_destroy_id(struct ddp_id *id)
 	if (r)
 		return r;
 	if (id->kind == ID_LISTENER)
-		context_call_handle(id->ctx, "ddp_destroy_id", MSG_UNLISTEN, id->handle);
+		request_unlisten(id->ctx, "ddp_destroy_id", id->handle);
 	else if (id->kind == ID_REQUEST)
 		id_refuse(id->ctx, id->handle);
 	free(id);
@@ -107,9 +108,9 @@ struct ddp_qp *ddp_id_qp(const struct ddp_id *id)
 
 static int query_request(struct ddp_id *id, struct ddp_id_attr *ret)
 {
+	struct msg_handle req = {.handle = id->handle};
 	struct msg_request_state m;
-	int r = context_query(id->ctx, "ddp_query_id", MSG_QUERY_REQUEST, id->handle, &m.hdr,
-			      sizeof(m));
+	int r = request_query_request(id->ctx, "ddp_query_id", &req, &m);
 
 	if (r)
 		return r;
@@ -204,20 +205,6 @@ static int copy_private(const char *call, uint8_t dst[MSG_PRIVATE_MAX], uint16_t
 		memcpy(dst + key, p->private_data, p->private_len);
 	*ret_len = (uint16_t)(key + p->private_len);
 	return 0;
-}
-
-/* A call with an empty reply. */
-static int call_daemon(struct ddp_ctx *ctx, const char *call, struct msg_hdr *rec, size_t len)
-{
-	struct msg_hdr reply;
-
-	return context_call(ctx, &(struct call){
-					 .name = call,
-					 .rec = rec,
-					 .len = len,
-					 .reply = &reply,
-					 .reply_len = sizeof(reply),
-				 });
 }
 
 static int check_conn_flags(const char *call, unsigned flags, unsigned known)
@@ -324,7 +311,7 @@ static int put_endpoint_addrs(const char *call, struct msg_connect *req,
 static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr *peer,
 		      const struct ddp_conn_param *param)
 {
-	struct msg_connect req = {.hdr.op = MSG_CONNECT, .cookie = id->cookie};
+	struct msg_connect req = {.cookie = id->cookie};
 	struct ddp_conn_param p;
 	int r = context_here(id->ctx, call);
 
@@ -349,7 +336,7 @@ static int connect_to(const char *call, struct ddp_id *id, const struct sockaddr
 	req.flags = (uint16_t)p.flags;
 	req.ird = p.ird;
 	req.ord = p.ord;
-	return call_daemon(id->ctx, call, &req.hdr, sizeof(req));
+	return request_connect(id->ctx, call, &req);
 }
 
 int ddp_connect(struct ddp_id *id, const struct sockaddr *peer, const struct ddp_conn_param *param)
@@ -400,7 +387,7 @@ int ddp_connect_name(struct ddp_id *id, const char *node, uint16_t port,
 
 int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 {
-	struct msg_accept req = {.hdr.op = MSG_ACCEPT, .cookie = id->cookie};
+	struct msg_accept req = {.cookie = id->cookie};
 	struct ddp_conn_param p;
 	int r = context_here(id->ctx, "ddp_accept");
 
@@ -423,7 +410,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 	req.flags = (uint16_t)p.flags;
 	req.ird = p.ird;
 	req.ord = p.ord;
-	r = call_daemon(id->ctx, "ddp_accept", &req.hdr, sizeof(req));
+	r = request_accept(id->ctx, "ddp_accept", &req);
 	if (r == 0)
 		id_set_kind(id, ID_FRESH);
 	return r;
@@ -431,7 +418,7 @@ int ddp_accept(struct ddp_id *id, const struct ddp_conn_param *param)
 
 int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 {
-	struct msg_reject req = {.hdr.op = MSG_REJECT, .request = id->handle};
+	struct msg_reject req = {.request = id->handle};
 	struct ddp_conn_param p;
 	int r = context_here(id->ctx, "ddp_reject");
 
@@ -448,7 +435,7 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 	req.flags = (uint16_t)p.flags;
 	req.ird = depth_for_daemon(p.ird, MSG_READS_UNCHANGED);
 	req.ord = depth_for_daemon(p.ord, MSG_READS_UNCHANGED);
-	r = call_daemon(id->ctx, "ddp_reject", &req.hdr, sizeof(req));
+	r = request_reject(id->ctx, "ddp_reject", &req);
 	if (r == 0)
 		id_set_kind(id, ID_VOID);
 	return r;
@@ -457,18 +444,17 @@ int ddp_reject(struct ddp_id *id, const struct ddp_conn_param *param)
 void id_refuse(struct ddp_ctx *ctx, uint32_t request)
 {
 	struct msg_reject req = {
-		.hdr.op = MSG_REJECT,
 		.request = request,
 		.ird = MSG_READS_UNCHANGED,
 		.ord = MSG_READS_UNCHANGED,
 	};
 
-	call_daemon(ctx, "ddp_reject", &req.hdr, sizeof(req));
+	request_reject(ctx, "ddp_reject", &req);
 }
 
 int ddp_disconnect(struct ddp_id *id)
 {
 	if (!id->qp)
 		return reason_fail(-ENOTCONN, "ddp_disconnect: the id has no QP");
-	return context_call_handle(id->ctx, "ddp_disconnect", MSG_DISCONNECT, id->qp->handle);
+	return request_disconnect(id->ctx, "ddp_disconnect", id->qp->handle);
 }

@@ -7,6 +7,7 @@
 #include "client-lib/base/addrs.h"
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "ipc/msg_addr.h"
 #include "util/addr.h"
@@ -27,19 +28,13 @@ static int call_daemon(struct ddp_id *id, const struct wish *w, uint16_t *ret_po
 	struct msg_listener reply;
 	int r;
 
-	l->hdr.op = w->key ? MSG_LISTEN_KEY : MSG_LISTEN;
 	l->cookie = id->cookie;
 	l->port = w->port;
 	l->backlog = (uint32_t)w->backlog;
 	l->naddrs = (uint16_t)w->at.n;
 	memcpy(l->addrs, w->at.a, sizeof(l->addrs));
-	r = context_call(id->ctx, &(struct call){
-					  .name = w->call,
-					  .rec = &l->hdr,
-					  .len = w->key ? sizeof(req) : sizeof(*l),
-					  .reply = &reply.hdr,
-					  .reply_len = sizeof(reply),
-				  });
+	r = w->key ? request_listen_key(id->ctx, w->call, &req, &reply)
+		   : request_listen(id->ctx, w->call, l, &reply);
 	if (r)
 		return r;
 	id->handle = reply.handle;
@@ -151,16 +146,9 @@ int ddp_listen_service(struct ddp_id *id, const struct ddp_listen_attr *attr)
 
 int ddp_query_addrs(struct ddp_ctx *ctx, struct sockaddr_storage *ret, unsigned n)
 {
-	struct msg_hdr req = {.op = MSG_QUERY_ADDRS};
 	struct sockaddr_storage addr[MSG_MAX_ADDRS];
 	struct msg_addrs m;
-	int r = context_call(ctx, &(struct call){
-					  .name = "ddp_query_addrs",
-					  .rec = &req,
-					  .len = sizeof(req),
-					  .reply = &m.hdr,
-					  .reply_len = sizeof(m),
-				  });
+	int r = request_query_addrs(ctx, "ddp_query_addrs", &m);
 
 	if (r == 0 && m.n > MSG_MAX_ADDRS)
 		r = -EPROTO;

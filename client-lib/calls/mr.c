@@ -8,6 +8,7 @@
 #include "client-lib/calls/agent_open.h"
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/own_memory/memfd_table.h"
 #include "client-lib/base/reason.h"
 #include "ipc/local_protocol.h"
@@ -40,7 +41,6 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 	struct msg_reg_own_mr req = {
 		.reg =
 			{
-				.hdr.op = own ? MSG_REG_OWN_MR : MSG_REG_MR,
 				.pd = pd->handle,
 				.access = access,
 				.offset = src->offset,
@@ -51,15 +51,8 @@ static int register_mr(struct mr *mr, const char *call, const struct source *src
 		.reason = src->reason,
 	};
 	struct msg_mr reply;
-	int r = context_call(pd->ctx, &(struct call){
-					      .name = call,
-					      .rec = &req.reg.hdr,
-					      .len = own ? sizeof(req) : sizeof(req.reg),
-					      .fd = src->fd,
-					      .send_fd = true,
-					      .reply = &reply.hdr,
-					      .reply_len = sizeof(reply),
-				      });
+	int r = own ? request_reg_own_mr(pd->ctx, call, &req, src->fd, &reply)
+		    : request_reg_mr(pd->ctx, call, &req.reg, src->fd, &reply);
 
 	if (r)
 		return r;
@@ -273,7 +266,6 @@ int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 {
 	struct mr *mr = (struct mr *)pub;
 	struct msg_bind_mr req = {
-		.hdr.op = MSG_BIND_MR,
 		.mr = mr->handle,
 		.qp = qp ? qp->handle : 0,
 	};
@@ -283,13 +275,7 @@ int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
 	if (qp && qp->pd != pub->pd)
 		return reason_fail(-EINVAL, "ddp_bind_mr: the MR and QP %u have different PDs",
 				   qp->num);
-	r = context_call(pub->pd->ctx, &(struct call){
-					       .name = "ddp_bind_mr",
-					       .rec = &req.hdr,
-					       .len = sizeof(req),
-					       .reply = &reply.hdr,
-					       .reply_len = sizeof(reply),
-				       });
+	r = request_bind_mr(pub->pd->ctx, "ddp_bind_mr", &req, &reply);
 	if (r)
 		return r;
 	pub->lkey = pub->rkey = reply.stag;
@@ -353,7 +339,6 @@ int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr 
 		r = check_rereg(mr, what, &a);
 	if (r)
 		return r;
-	req.hdr.op = remap ? MSG_REMAP_MR : MSG_REREG_MR;
 	req.pd = what & DDP_REREG_PD ? a.pd->handle : 0;
 	req.access = what & DDP_REREG_ACCESS ? a.access : 0;
 	if (remap) {
@@ -361,15 +346,8 @@ int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr 
 		req.len = a.length;
 		req.iova = a.iova;
 	}
-	r = context_call(pub->pd->ctx, &(struct call){
-					       .name = "ddp_rereg_mr",
-					       .rec = &req.hdr,
-					       .len = sizeof(req),
-					       .fd = a.fd,
-					       .send_fd = remap,
-					       .reply = &reply.hdr,
-					       .reply_len = sizeof(reply),
-				       });
+	r = remap ? request_remap_mr(pub->pd->ctx, "ddp_rereg_mr", &req, a.fd, &reply)
+		  : request_rereg_mr(pub->pd->ctx, "ddp_rereg_mr", &req, &reply);
 	if (r == 0)
 		apply_rereg(mr, what, &a, reply.stag);
 	return r;
@@ -382,8 +360,7 @@ int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr)
 	int r = attr_check("ddp_query_mr", attr);
 
 	if (r == 0)
-		r = context_query(mr->pd->ctx, "ddp_query_mr", MSG_QUERY_MR,
-				  ((struct mr *)mr)->handle, &m.hdr, sizeof(m));
+		r = request_query_mr(mr->pd->ctx, "ddp_query_mr", ((struct mr *)mr)->handle, &m);
 	if (r)
 		return r;
 	a.rkey = m.stag;
@@ -414,24 +391,16 @@ int ddp_notify_mr(struct ddp_mr *pub, struct ddp_cq *cq, uint64_t wr_id)
 	struct mr *mr = (struct mr *)pub;
 	struct ddp_ctx *ctx = pub->pd->ctx;
 	struct msg_notify_mr req = {
-		.hdr.op = MSG_NOTIFY_MR,
 		.mr = mr->handle,
 		.cq = cq ? cq->handle : 0,
 		.wr_id = wr_id,
 	};
-	struct msg_hdr reply;
 	int r = context_here(ctx, "ddp_notify_mr");
 
 	if (r == 0 && cq && cq->ctx != ctx)
 		r = reason_fail(-EINVAL, "ddp_notify_mr: MR and CQ belong to different contexts");
 	if (r == 0)
-		r = context_call(ctx, &(struct call){
-					      .name = "ddp_notify_mr",
-					      .rec = &req.hdr,
-					      .len = sizeof(req),
-					      .reply = &reply,
-					      .reply_len = sizeof(reply),
-				      });
+		r = request_notify_mr(ctx, "ddp_notify_mr", &req);
 	if (r == 0)
 		set_notice_cq(mr, cq);
 	return r;
@@ -444,7 +413,7 @@ int ddp_dereg_mr(struct ddp_mr *pub)
 
 	if (!pub)
 		return 0;
-	r = context_release(pub->pd->ctx, "ddp_dereg_mr", MSG_DEREG_MR, mr->handle);
+	r = request_released(request_dereg_mr(pub->pd->ctx, "ddp_dereg_mr", mr->handle));
 	if (r)
 		return r;
 	set_notice_cq(mr, NULL);

@@ -5,6 +5,7 @@
 
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 
 enum { KEY = 0xff }; /* the bits of an rkey that a bind may change */
@@ -16,18 +17,11 @@ static int alloc(struct mw *mw)
 {
 	struct ddp_pd *pd = mw->pub.pd;
 	struct msg_alloc_mw req = {
-		.hdr.op = MSG_ALLOC_MW,
 		.pd = pd->handle,
 		.type = mw->pub.type,
 	};
 	struct msg_mr reply;
-	int r = context_call(pd->ctx, &(struct call){
-					      .name = "ddp_alloc_mw",
-					      .rec = &req.hdr,
-					      .len = sizeof(req),
-					      .reply = &reply.hdr,
-					      .reply_len = sizeof(reply),
-				      });
+	int r = request_alloc_mw(pd->ctx, "ddp_alloc_mw", &req, &reply);
 
 	if (r)
 		return r;
@@ -64,7 +58,7 @@ int ddp_dealloc_mw(struct ddp_mw *pub)
 
 	if (!pub)
 		return 0;
-	r = context_release(pub->pd->ctx, "ddp_dealloc_mw", MSG_DEALLOC_MW, mw->handle);
+	r = request_released(request_dealloc_mw(pub->pd->ctx, "ddp_dealloc_mw", mw->handle));
 	if (r)
 		return r;
 	context_use(pub->pd->ctx, &pub->pd->uses, -1);
@@ -75,7 +69,7 @@ int ddp_dealloc_mw(struct ddp_mw *pub)
 int ddp_bind_mw(struct ddp_mw *pub, struct ddp_mr *mr, uint64_t addr, size_t length,
 		unsigned access)
 {
-	struct msg_bind_mw req = {.hdr.op = MSG_BIND_MW, .mw = ((struct mw *)pub)->handle};
+	struct msg_bind_mw req = {.mw = ((struct mw *)pub)->handle};
 	struct msg_mr reply;
 	int r;
 
@@ -90,13 +84,7 @@ int ddp_bind_mw(struct ddp_mw *pub, struct ddp_mr *mr, uint64_t addr, size_t len
 		req.addr = addr;
 		req.len = length;
 	}
-	r = context_call(pub->pd->ctx, &(struct call){
-					       .name = "ddp_bind_mw",
-					       .rec = &req.hdr,
-					       .len = sizeof(req),
-					       .reply = &reply.hdr,
-					       .reply_len = sizeof(reply),
-				       });
+	r = request_bind_mw(pub->pd->ctx, "ddp_bind_mw", &req, &reply);
 	if (r == 0)
 		pub->rkey = reply.stag;
 	return r;
@@ -114,8 +102,7 @@ int ddp_query_mw(struct ddp_mw *mw, struct ddp_mw_attr *attr)
 	int r = attr_check("ddp_query_mw", attr);
 
 	if (r == 0)
-		r = context_query(mw->pd->ctx, "ddp_query_mw", MSG_QUERY_MW,
-				  ((struct mw *)mw)->handle, &m.hdr, sizeof(m));
+		r = request_query_mw(mw->pd->ctx, "ddp_query_mw", ((struct mw *)mw)->handle, &m);
 	if (r)
 		return r;
 	a.rkey = m.stag;

@@ -2,10 +2,10 @@
 #include "client-lib/calls/options.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "ipc/local_protocol.h"
 
@@ -16,7 +16,7 @@ _Static_assert((int)DDP_QP_PLACE_IN_ORDER == MSG_QP_PLACE_IN_ORDER &&
 		       (int)DDP_QP_CREDITS == MSG_QP_CREDITS,
 	       "options keep their bits");
 
-int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options *req,
+int options_call(struct ddp_ctx *ctx, const char *call, uint32_t op, const struct msg_options *req,
 		 struct msg_options_state *ret)
 {
 	struct msg_options rec = *req;
@@ -25,24 +25,16 @@ int options_call(struct ddp_ctx *ctx, const char *call, const struct msg_options
 		return reason_fail(-EOPNOTSUPP,
 				   "%s: the daemon has no options: it is older than this library",
 				   call);
-	return context_call(ctx,
-			    &(struct call){
-				    .name = call,
-				    .rec = &rec.hdr,
-				    .len = sizeof(rec),
-				    .reply = &ret->hdr,
-				    .reply_len = sizeof(*ret),
-				    .old_reply_len = offsetof(struct msg_options_state, access),
-				    .reply_minor = IPC_MINOR_ACCESS,
-			    });
+	return op == MSG_QP_OPTIONS ? request_qp_options(ctx, call, &rec, ret)
+				    : request_srq_options(ctx, call, &rec, ret);
 }
 
 int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t handle,
 		  struct msg_options_state *ret)
 {
-	const struct msg_options req = {.hdr.op = op, .handle = handle};
+	const struct msg_options req = {.handle = handle};
 
 	memset(ret, 0, sizeof(*ret));
 	ret->access = OPTIONS_ACCESS_ALL; /* an older daemon withholds nothing */
-	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, &req, ret);
+	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, op, &req, ret);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client-lib/calls/path.h"
+#include "client-lib/calls/request.h"
 
 #include <errno.h>
 
@@ -44,8 +45,7 @@ int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n)
 
 	if (!id->qp)
 		return reason_fail(-ENOTCONN, "ddp_query_paths: the id has no QP");
-	r = context_query(id->ctx, "ddp_query_paths", MSG_QUERY_PATHS, id->qp->handle, &m.hdr,
-			  sizeof(m));
+	r = request_query_paths(id->ctx, "ddp_query_paths", id->qp->handle, &m);
 	if (r)
 		return r;
 	if (m.n > MSG_MAX_PATHS || m.n > m.total || m.total > UINT16_MAX)
@@ -60,8 +60,7 @@ int ddp_query_paths(struct ddp_id *id, struct ddp_path *ret, unsigned n)
 
 int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr)
 {
-	struct msg_set_primary req = {.hdr.op = MSG_SET_PRIMARY};
-	struct msg_hdr reply;
+	struct msg_set_primary req = {.qp = 0};
 	struct addrs l = {.n = 0};
 	int r;
 
@@ -72,11 +71,5 @@ int ddp_set_primary(struct ddp_id *id, const struct sockaddr *addr)
 		return r;
 	req.qp = id->qp->handle;
 	req.remote = l.a[0];
-	return context_call(id->ctx, &(struct call){
-					     .name = "ddp_set_primary",
-					     .rec = &req.hdr,
-					     .len = sizeof(req),
-					     .reply = &reply,
-					     .reply_len = sizeof(reply),
-				     });
+	return request_set_primary(id->ctx, "ddp_set_primary", &req);
 }

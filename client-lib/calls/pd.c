@@ -4,24 +4,18 @@
 
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 
 int ddp_alloc_pd(struct ddp_ctx *ctx, struct ddp_pd **ret)
 {
-	struct msg_hdr req = {.op = MSG_ALLOC_PD};
 	struct msg_handle reply;
 	struct ddp_pd *pd = malloc(sizeof(*pd));
 	int r;
 
 	if (!pd)
 		return reason_fail(-ENOMEM, "ddp_alloc_pd: out of memory");
-	r = context_call(ctx, &(struct call){
-				      .name = "ddp_alloc_pd",
-				      .rec = &req,
-				      .len = sizeof(req),
-				      .reply = &reply.hdr,
-				      .reply_len = sizeof(reply),
-			      });
+	r = request_alloc_pd(ctx, "ddp_alloc_pd", &reply);
 	if (r) {
 		free(pd);
 		return r;
@@ -47,7 +41,7 @@ int ddp_dealloc_pd(struct ddp_pd *pd)
 	uses = context_uses(ctx, &pd->uses);
 	if (uses)
 		return reason_fail(-EBUSY, "ddp_dealloc_pd: %u objects use the domain", uses);
-	r = context_release(ctx, "ddp_dealloc_pd", MSG_DEALLOC_PD, pd->handle);
+	r = request_released(request_dealloc_pd(ctx, "ddp_dealloc_pd", pd->handle));
 	if (r)
 		return r;
 	context_use(ctx, &ctx->uses, -1);
@@ -62,8 +56,7 @@ int ddp_query_pd(struct ddp_pd *pd, struct ddp_pd_attr *attr)
 	int r = attr_check("ddp_query_pd", attr);
 
 	if (r == 0)
-		r = context_query(pd->ctx, "ddp_query_pd", MSG_QUERY_PD, pd->handle, &m.hdr,
-				  sizeof(m));
+		r = request_query_pd(pd->ctx, "ddp_query_pd", pd->handle, &m);
 	if (r)
 		return r;
 	a.mrs = m.mrs;

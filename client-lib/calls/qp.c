@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
 #include "client-lib/calls/options.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
 #include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
@@ -159,7 +159,6 @@ static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
 {
 	struct ddp_ctx *ctx = qp->id->ctx;
 	struct msg_create_qp req = {
-		.hdr.op = MSG_CREATE_QP,
 		.pd = qp->pd->handle,
 		.send_cq = init->send_cq->handle,
 		.recv_cq = init->recv_cq->handle,
@@ -178,17 +177,7 @@ static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
 	};
 	struct msg_qp reply = {.offset = 0};
 	int memfd;
-	int r = context_call(ctx, &(struct call){
-					  .name = "ddp_create_qp",
-					  .rec = &req.hdr,
-					  .len = sizeof(req),
-					  .reply = &reply.hdr,
-					  .reply_len = sizeof(reply),
-					  .old_reply_len = offsetof(struct msg_qp, offset),
-					  .reply_minor = IPC_MINOR_OFFSETS,
-					  .ret_fds = &memfd,
-					  .nfds = 1,
-				  });
+	int r = request_create_qp(ctx, "ddp_create_qp", &req, &reply, &memfd);
 
 	if (r)
 		return r;
@@ -196,7 +185,7 @@ static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
 	r = attach_rings(qp, &req, &reply, memfd);
 	close(memfd);
 	if (r)
-		context_release(ctx, "ddp_create_qp", MSG_DESTROY_QP, qp->handle);
+		request_destroy_qp(ctx, "ddp_create_qp", qp->handle);
 	return r;
 }
 
@@ -204,7 +193,6 @@ static int set_options(struct ddp_qp *qp, const struct ddp_qp_init *a)
 {
 	bool hold = a->hold_bytes || a->hold_ms;
 	const struct msg_options req = {
-		.hdr.op = MSG_QP_OPTIONS,
 		.handle = qp->handle,
 		.what = (hold ? MSG_OPTIONS_HOLD : 0U) | (a->options ? MSG_OPTIONS_FLAGS : 0U) |
 			(rights_of(a->remote_access) != OPTIONS_ACCESS_ALL ? MSG_OPTIONS_ACCESS
@@ -219,9 +207,9 @@ static int set_options(struct ddp_qp *qp, const struct ddp_qp_init *a)
 
 	if (req.what == 0)
 		return 0;
-	r = options_call(qp->id->ctx, "ddp_create_qp", &req, &state);
+	r = options_call(qp->id->ctx, "ddp_create_qp", MSG_QP_OPTIONS, &req, &state);
 	if (r)
-		context_release(qp->id->ctx, "ddp_create_qp", MSG_DESTROY_QP, qp->handle);
+		request_destroy_qp(qp->id->ctx, "ddp_create_qp", qp->handle);
 	return r;
 }
 
@@ -269,7 +257,7 @@ static int add_to_table(struct ddp_qp *qp)
 	pthread_mutex_unlock(&ctx->lock);
 	if (r == 0)
 		return 0;
-	context_release(ctx, "ddp_create_qp", MSG_DESTROY_QP, qp->handle);
+	request_destroy_qp(ctx, "ddp_create_qp", qp->handle);
 	return reason_fail(r, "ddp_create_qp: out of memory");
 }
 
@@ -372,7 +360,7 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 		r = async_claim(qp->sq.ctx, "ddp_destroy_qp", &qp->events);
 	if (r)
 		return r;
-	r = context_release(qp->sq.ctx, "ddp_destroy_qp", MSG_DESTROY_QP, qp->handle);
+	r = request_released(request_destroy_qp(qp->sq.ctx, "ddp_destroy_qp", qp->handle));
 	if (r) {
 		async_unclaim(qp->sq.ctx, &qp->events);
 		return r;
@@ -390,7 +378,7 @@ int ddp_destroy_qp(struct ddp_qp *qp)
 
 int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret)
 {
-	int r = context_query(qp->id->ctx, call, MSG_QUERY_QP, qp->handle, &ret->hdr, sizeof(*ret));
+	int r = request_query_qp(qp->id->ctx, call, qp->handle, ret);
 
 	if (r)
 		return r;
@@ -448,7 +436,6 @@ int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
 int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access)
 {
 	const struct msg_options req = {
-		.hdr.op = MSG_QP_OPTIONS,
 		.handle = qp->handle,
 		.what = MSG_OPTIONS_ACCESS,
 		.access = rights_of(remote_access),
@@ -461,7 +448,7 @@ int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access)
 		r = check_remote_access(ctx, "ddp_set_qp_access", remote_access);
 	if (r || ctx->minor < IPC_MINOR_ACCESS) /* which permits all */
 		return r;
-	return options_call(ctx, "ddp_set_qp_access", &req, &state);
+	return options_call(ctx, "ddp_set_qp_access", MSG_QP_OPTIONS, &req, &state);
 }
 
 uint32_t ddp_qp_num(const struct ddp_qp *qp)

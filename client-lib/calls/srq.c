@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shared receive queues. Posting: post.c; their event: event.c. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,8 +8,8 @@
 #include "client-lib/base/attr.h"
 #include "client-lib/calls/ddp_impl.h"
 #include "client-lib/calls/options.h"
+#include "client-lib/calls/request.h"
 #include "client-lib/base/reason.h"
-#include "ipc/local_protocol.h"
 #include "ipc/wqe.h"
 
 _Static_assert((int)DDP_SRQ_LIMIT == MSG_SRQ_LIMIT && (int)DDP_SRQ_MAX_PER_QP == MSG_SRQ_PER_QP,
@@ -46,7 +45,6 @@ static int create_srq(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 {
 	struct ddp_ctx *ctx = srq->pd->ctx;
 	struct msg_create_srq req = {
-		.hdr.op = MSG_CREATE_SRQ,
 		.pd = srq->pd->handle,
 		.entries = ddp_pow2(a->max_wr),
 		.max_sge = a->max_sge,
@@ -56,17 +54,7 @@ static int create_srq(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 	};
 	struct msg_srq reply = {.offset = 0};
 	int memfd;
-	int r = context_call(ctx, &(struct call){
-					  .name = "ddp_create_srq",
-					  .rec = &req.hdr,
-					  .len = sizeof(req),
-					  .reply = &reply.hdr,
-					  .reply_len = sizeof(reply),
-					  .old_reply_len = offsetof(struct msg_srq, offset),
-					  .reply_minor = IPC_MINOR_OFFSETS,
-					  .ret_fds = &memfd,
-					  .nfds = 1,
-				  });
+	int r = request_create_srq(ctx, "ddp_create_srq", &req, &reply, &memfd);
 
 	if (r)
 		return r;
@@ -76,7 +64,7 @@ static int create_srq(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 	r = attach_srq_ring(srq, &req, &reply, memfd);
 	close(memfd);
 	if (r)
-		context_release(ctx, "ddp_create_srq", MSG_DESTROY_SRQ, srq->handle);
+		request_destroy_srq(ctx, "ddp_create_srq", srq->handle);
 	return r;
 }
 
@@ -84,7 +72,6 @@ static int create_srq(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 static int set_hold(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 {
 	const struct msg_options req = {
-		.hdr.op = MSG_SRQ_OPTIONS,
 		.handle = srq->handle,
 		.what = MSG_OPTIONS_HOLD,
 		.hold_bytes = a->hold_bytes,
@@ -95,9 +82,9 @@ static int set_hold(struct ddp_srq *srq, const struct ddp_srq_attr *a)
 
 	if (a->hold_bytes == 0 && a->hold_ms == 0)
 		return 0;
-	r = options_call(srq->pd->ctx, "ddp_create_srq", &req, &state);
+	r = options_call(srq->pd->ctx, "ddp_create_srq", MSG_SRQ_OPTIONS, &req, &state);
 	if (r)
-		context_release(srq->pd->ctx, "ddp_create_srq", MSG_DESTROY_SRQ, srq->handle);
+		request_destroy_srq(srq->pd->ctx, "ddp_create_srq", srq->handle);
 	return r;
 }
 
@@ -194,7 +181,7 @@ int ddp_destroy_srq(struct ddp_srq *srq)
 	r = async_claim(srq->pd->ctx, "ddp_destroy_srq", &srq->events);
 	if (r)
 		return r;
-	r = context_release(srq->pd->ctx, "ddp_destroy_srq", MSG_DESTROY_SRQ, srq->handle);
+	r = request_released(request_destroy_srq(srq->pd->ctx, "ddp_destroy_srq", srq->handle));
 	if (r) {
 		async_unclaim(srq->pd->ctx, &srq->events);
 		return r;
@@ -206,8 +193,7 @@ int ddp_destroy_srq(struct ddp_srq *srq)
 
 int ddp_modify_srq(struct ddp_srq *srq, const struct ddp_srq_attr *attr, unsigned mask)
 {
-	struct msg_modify_srq req = {.hdr.op = MSG_MODIFY_SRQ, .srq = srq->handle, .what = mask};
-	struct msg_hdr reply;
+	struct msg_modify_srq req = {.srq = srq->handle, .what = mask};
 	struct ddp_srq_attr a;
 	int r = attr_read("ddp_modify_srq", &a, sizeof(a), attr);
 
@@ -218,13 +204,7 @@ int ddp_modify_srq(struct ddp_srq *srq, const struct ddp_srq_attr *attr, unsigne
 				   mask);
 	req.limit = mask & DDP_SRQ_LIMIT ? a.limit : 0;
 	req.per_qp = mask & DDP_SRQ_MAX_PER_QP ? a.max_per_qp : 0;
-	return context_call(srq->pd->ctx, &(struct call){
-						  .name = "ddp_modify_srq",
-						  .rec = &req.hdr,
-						  .len = sizeof(req),
-						  .reply = &reply,
-						  .reply_len = sizeof(reply),
-					  });
+	return request_modify_srq(srq->pd->ctx, "ddp_modify_srq", &req);
 }
 
 int ddp_query_srq(struct ddp_srq *srq, struct ddp_srq_state *state)
@@ -235,8 +215,7 @@ int ddp_query_srq(struct ddp_srq *srq, struct ddp_srq_state *state)
 	int r = attr_check("ddp_query_srq", state);
 
 	if (r == 0)
-		r = context_query(srq->pd->ctx, "ddp_query_srq", MSG_QUERY_SRQ, srq->handle, &m.hdr,
-				  sizeof(m));
+		r = request_query_srq(srq->pd->ctx, "ddp_query_srq", srq->handle, &m);
 	if (r == 0)
 		r = options_query(srq->pd->ctx, "ddp_query_srq", MSG_SRQ_OPTIONS, srq->handle, &o);
 	if (r)
