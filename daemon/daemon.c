@@ -143,7 +143,7 @@ static void disconnect_all(struct daemon *d)
 		uint32_t pos = 0;
 		struct qp *qp;
 
-		while ((qp = idtab_next(&c->qps, &pos)))
+		while ((qp = idtab_next(&c->handles.qps, &pos)))
 			qp_stop(qp);
 	}
 }

@@ -37,12 +37,12 @@ enum {
 
 static void send_fault(struct client *c)
 {
-	struct msg_error e = {.hdr = {MSG_ERROR, c->fault_seq},
-			      .err = c->fault_err ? c->fault_err : EPROTO,
+	struct msg_error e = {.hdr = {MSG_ERROR, c->fault.seq},
+			      .err = c->fault.err ? c->fault.err : EPROTO,
 			      .fatal = 1};
 
-	memcpy(e.reason, c->fault, sizeof(e.reason));
-	conn_send(c->fd, &e, sizeof(e), NULL, 0); /* fails if the client is gone already */
+	memcpy(e.reason, c->fault.reason, sizeof(e.reason));
+	conn_send(c->io.fd, &e, sizeof(e), NULL, 0); /* fails if the client is gone already */
 }
 
 static void note(struct client *c, enum ctl_event_kind kind, int err, const char *reason)
@@ -61,11 +61,11 @@ bool attach_end_faulty(struct worker *w)
 
 	while (!list_empty(&w->faulty)) {
 		/* It stays in the list meanwhile, so that its first fault counts. */
-		struct client *c = list_entry(w->faulty.next, struct client, faulty);
+		struct client *c = list_entry(w->faulty.next, struct client, fault.link);
 
-		if (c->fault[0]) {
-			note(c, CTL_EVENT_CLIENT_END, c->fault_err ? c->fault_err : EPROTO,
-			     c->fault);
+		if (c->fault.reason[0]) {
+			note(c, CTL_EVENT_CLIENT_END, c->fault.err ? c->fault.err : EPROTO,
+			     c->fault.reason);
 			send_fault(c);
 		}
 		attach_free(c);
@@ -88,14 +88,14 @@ bool attach_end_faulty(struct worker *w)
 
 static void free_objects(struct client *c)
 {
-	FREE_ALL(c->listeners, listener, listener_free);
-	FREE_ALL(c->requests, session_request, session_request_free);
-	FREE_ALL(c->qps, qp, qp_free);
-	FREE_ALL(c->srqs, srq, srq_free);
-	FREE_ALL(c->mws, mw, mw_free);
-	FREE_ALL(c->mrs, mr, mr_free);
-	FREE_ALL(c->cqs, cq, cq_free);
-	FREE_ALL(c->pds, pd, pd_free);
+	FREE_ALL(c->handles.listeners, listener, listener_free);
+	FREE_ALL(c->handles.requests, session_request, session_request_free);
+	FREE_ALL(c->handles.qps, qp, qp_free);
+	FREE_ALL(c->handles.srqs, srq, srq_free);
+	FREE_ALL(c->handles.mws, mw, mw_free);
+	FREE_ALL(c->handles.mrs, mr, mr_free);
+	FREE_ALL(c->handles.cqs, cq, cq_free);
+	FREE_ALL(c->handles.pds, pd, pd_free);
 }
 
 static void close_fd(int fd)
@@ -107,14 +107,14 @@ static void close_fd(int fd)
 /* What its objects did while they ended may not have reached it. */
 static void assert_free(const struct client *c)
 {
-	list_assert_out(&c->faulty);
-	list_assert_out(&c->polled);
-	list_assert_out(&c->watcher.link);
+	list_assert_out(&c->fault.link);
+	list_assert_out(&c->bells.polled);
+	list_assert_out(&c->watching.watcher.link);
 	list_assert_out(&c->async.dirty);
-	list_assert_out(&c->posted);
-	list_assert_out(&c->scopes);
-	assert(!c->watch && !c->doorbell_watch && !c->show && !c->mappings);
-	assert(!c->replies.loop && !c->events.loop);
+	list_assert_out(&c->bells.posted);
+	list_assert_out(&c->handles.scopes);
+	assert(!c->io.watch && !c->bells.watch && !c->show && !c->mappings);
+	assert(!c->io.replies.loop && !c->io.events.loop);
 }
 
 void attach_free(struct client *c)
@@ -122,19 +122,19 @@ void attach_free(struct client *c)
 	client_leave(c);
 	show_abandon(c);
 	capture_end(c);
-	c->slabs.final = true; /* it finds its rings as they are, and then the reason */
+	c->rings.slabs.final = true; /* it finds its rings as they are, and then the reason */
 	free_objects(c);
 	c->agent = agent_free(c->agent);
-	if (c->page)
-		munmap(c->page, sizeof(*c->page));
-	close_fd(c->doorbell);
+	if (c->bells.page)
+		munmap(c->bells.page, sizeof(*c->bells.page));
+	close_fd(c->bells.doorbell);
 	async_channel_deinit(&c->async);
-	close_fd(c->event_fd);
-	close_fd(c->fd);
+	close_fd(c->io.event_fd);
+	close_fd(c->io.fd);
 	idtab_del(&c->daemon->clients, c->handle);
-	slab_deinit(&c->slabs);
-	acct_release(&c->slab_maps);
-	acct_release(&c->slab_memory);
+	slab_deinit(&c->rings.slabs);
+	acct_release(&c->rings.maps);
+	acct_release(&c->rings.memory);
 	acct_release(&c->memory);
 	acct_release(&c->charge);
 	assert_free(c);
@@ -155,9 +155,9 @@ void attach_free_all(struct daemon *d)
 /* While replies wait, the daemon reads no record of the client, for each causes another reply. */
 static bool pause_reading(struct client *c)
 {
-	if (c->replies.count == 0 && !c->show)
+	if (c->io.replies.count == 0 && !c->show)
 		return false;
-	event_loop_watch_set(c->watch, 0);
+	event_loop_watch_set(c->io.watch, 0);
 	return true;
 }
 
@@ -167,8 +167,8 @@ static void drained(void *user)
 
 	if (c->show)
 		show_continue(c);
-	if (c->replies.count == 0 && !c->show)
-		event_loop_watch_set(c->watch, EVENT_LOOP_READ);
+	if (c->io.replies.count == 0 && !c->show)
+		event_loop_watch_set(c->io.watch, EVENT_LOOP_READ);
 }
 
 static void readable(void *user, unsigned what)
@@ -180,8 +180,8 @@ static void readable(void *user, unsigned what)
 	size_t len = 0;
 
 	(void)what;
-	for (int i = 0; i < RECORDS_PER_WAKE && !list_linked(&c->faulty); i++) {
-		int r = conn_recv(c->fd, rec, sizeof(rec), &len, fds, &nfds);
+	for (int i = 0; i < RECORDS_PER_WAKE && !list_linked(&c->fault.link); i++) {
+		int r = conn_recv(c->io.fd, rec, sizeof(rec), &len, fds, &nfds);
 
 		if (r == CONN_E_AGAIN)
 			return;
@@ -209,7 +209,7 @@ static int credentials(struct client *c)
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+	if (getsockopt(c->io.fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return -errno;
 	c->pid = cred.pid;
 	c->uid = cred.uid;
@@ -219,8 +219,8 @@ static int credentials(struct client *c)
 
 static int refuse(struct client *c, const char *reason)
 {
-	snprintf(c->fault, sizeof(c->fault), "%s", reason);
-	c->fault_err = EDQUOT;
+	snprintf(c->fault.reason, sizeof(c->fault.reason), "%s", reason);
+	c->fault.err = EDQUOT;
 	send_fault(c);
 	note(c, CTL_EVENT_CLIENT_REFUSE, EDQUOT, reason);
 	return -EDQUOT;
@@ -233,7 +233,7 @@ static int reserve(struct client *c, const char *reason)
 	int r = acct_charge(c->daemon->acct, c->uid, ACCT_RESERVE, 1, &c->charge, more,
 			    sizeof(more));
 
-	snprintf(c->refusal, sizeof(c->refusal), "%s", reason);
+	snprintf(c->hello.refusal, sizeof(c->hello.refusal), "%s", reason);
 	return r > 0 ? refuse(c, reason) : r;
 }
 
@@ -252,9 +252,11 @@ static int attach(struct client *c)
 		return r;
 	if (idtab_add(&d->clients, c, &c->handle))
 		return -ENOMEM;
-	outq_init(&c->replies, c->worker->loop, c->fd, CLIENT_REPLIES_MAX, client_queue_failed, c);
-	outq_on_drained(&c->replies, drained);
-	return event_loop_watch(c->worker->loop, c->fd, EVENT_LOOP_READ, readable, c, &c->watch);
+	outq_init(&c->io.replies, c->worker->loop, c->io.fd, CLIENT_REPLIES_MAX,
+		  client_queue_failed, c);
+	outq_on_drained(&c->io.replies, drained);
+	return event_loop_watch(c->worker->loop, c->io.fd, EVENT_LOOP_READ, readable, c,
+				&c->io.watch);
 }
 
 int attach_client(struct worker *w, int fd)
@@ -268,18 +270,18 @@ int attach_client(struct worker *w, int fd)
 	}
 	c->daemon = w->daemon;
 	c->worker = w;
-	c->fd = fd;
-	c->event_fd = c->doorbell = -1;
+	c->io.fd = fd;
+	c->io.event_fd = c->bells.doorbell = -1;
 	c->id = ++w->daemon->last_client;
 	c->since_ms = w->now_ms;
 	strcpy(c->comm, "?"); /* until it says hello */
-	list_init(&c->faulty);
-	list_init(&c->polled);
-	list_init(&c->posted);
-	list_init(&c->scopes);
-	list_init(&c->watcher.link);
+	list_init(&c->fault.link);
+	list_init(&c->bells.polled);
+	list_init(&c->bells.posted);
+	list_init(&c->handles.scopes);
+	list_init(&c->watching.watcher.link);
 	async_channel_init(&c->async);
-	slab_init(&c->slabs, RINGS_NAME, RINGS_SLAB_BYTES);
+	slab_init(&c->rings.slabs, RINGS_NAME, RINGS_SLAB_BYTES);
 	client_allow(c);
 	if (w->port_down)
 		async_post(c, &c->async.port, MSG_ASYNC_PORT_DOWN, 0);

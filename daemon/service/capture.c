@@ -85,7 +85,7 @@ static struct qp *find_qp(struct daemon *d, uint32_t num, struct numbers *l)
 
 	while ((c = idtab_next(&d->clients, &pos))) {
 		inner = 0;
-		while ((qp = idtab_next(&c->qps, &inner))) {
+		while ((qp = idtab_next(&c->handles.qps, &inner))) {
 			if (qp->num == num)
 				return qp;
 			if (qp->assoc)

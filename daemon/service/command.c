@@ -91,7 +91,7 @@ static int do_kick(struct client *c, const struct ctl_do *req, struct reply *rep
 	while ((it = idtab_next(&c->daemon->clients, &pos))) {
 		if (it->id != req->id)
 			continue;
-		it->fault_err = ECONNABORTED;
+		it->fault.err = ECONNABORTED;
 		client_fault(it, BY_ADMIN);
 		return 0;
 	}

@@ -22,7 +22,7 @@ static int charge(struct client *c, struct reply *rep)
 	uint64_t records = CLIENT_REPLIES_MAX * MSG_MAX + EVENTS_FREE * OUTQ_PLACE_BYTES;
 	int r;
 
-	if (c->refusal[0]) /* a few of them, whatever else the uid has */
+	if (c->hello.refusal[0]) /* a few of them, whatever else the uid has */
 		return 0;
 	r = client_charge(c, ACCT_MEMORY, records + sizeof(struct bell_page), &c->memory, rep);
 
@@ -37,13 +37,13 @@ static int make_events(struct client *c, struct reply *rep)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return -errno;
-	c->event_fd = pair[0];
+	c->io.event_fd = pair[0];
 	/* The socket takes few: what it has taken cannot be taken back. */
-	setsockopt(c->event_fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
+	setsockopt(c->io.event_fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	reply_add_fd(rep, pair[1]);
-	c->events_max = c->daemon->cfg.limits.events;
-	outq_init(&c->events, c->worker->loop, c->event_fd, UINT_MAX, client_queue_failed, c);
-	outq_charge(&c->events, c->daemon->acct, c->uid, EVENTS_FREE * OUTQ_PLACE_BYTES);
+	c->io.events_max = c->daemon->cfg.limits.events;
+	outq_init(&c->io.events, c->worker->loop, c->io.event_fd, UINT_MAX, client_queue_failed, c);
+	outq_charge(&c->io.events, c->daemon->acct, c->uid, EVENTS_FREE * OUTQ_PLACE_BYTES);
 	return 0;
 }
 
@@ -54,8 +54,8 @@ static void rung(void *user, unsigned what)
 
 	(void)what;
 	/* A client that closed its end, as ddpctl does, posts no work. Its socket tells its end. */
-	if (doorbell_drain(c->doorbell) < 0)
-		c->doorbell_watch = event_loop_unwatch(c->doorbell_watch);
+	if (doorbell_drain(c->bells.doorbell) < 0)
+		c->bells.watch = event_loop_unwatch(c->bells.watch);
 	else
 		client_poll_bells(c);
 }
@@ -68,20 +68,20 @@ static int make_doorbell(struct client *c, struct reply *rep)
 	r = memfd_create_mapped("ddp-bells", sizeof(struct bell_page), &fd, &map);
 	if (r)
 		return r;
-	c->page = map;
-	bell_sleep(c->page); /* until it rings for the first time */
+	c->bells.page = map;
+	bell_sleep(c->bells.page); /* until it rings for the first time */
 	reply_add_fd(rep, fd);
-	r = doorbell_create(&fd, &c->doorbell);
+	r = doorbell_create(&fd, &c->bells.doorbell);
 	if (r)
 		return r;
 	reply_add_fd(rep, fd);
-	return event_loop_watch(c->worker->loop, c->doorbell, EVENT_LOOP_READ, rung, c,
-				&c->doorbell_watch);
+	return event_loop_watch(c->worker->loop, c->bells.doorbell, EVENT_LOOP_READ, rung, c,
+				&c->bells.watch);
 }
 
 static int check(const struct client *c, const struct msg_hello *req, struct reply *rep)
 {
-	if (c->hello)
+	if (c->hello.done)
 		return reply_violation(rep, EPROTO, "hello: sent twice");
 	if (req->major != IPC_VERSION_MAJOR)
 		return reply_violation(rep, EPROTO,
@@ -101,8 +101,8 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct msg_hello
 		return r;
 	for (size_t i = 0; i < sizeof(c->comm) - 1 && req->comm[i]; i++)
 		c->comm[i] = (char)(req->comm[i] < ' ' || req->comm[i] > '~' ? '?' : req->comm[i]);
-	if (c->refusal[0] && strcmp(c->comm, "ddpctl") != 0)
-		return reply_violation(rep, EDQUOT, "%s", c->refusal);
+	if (c->hello.refusal[0] && strcmp(c->comm, "ddpctl") != 0)
+		return reply_violation(rep, EDQUOT, "%s", c->hello.refusal);
 	r = charge(c, rep);
 	if (r)
 		return r;
@@ -114,8 +114,8 @@ int hello_answer(struct client *c, const struct msg_hello *req, struct msg_hello
 		rep->fatal = true;
 		return r;
 	}
-	c->minor = req->minor;
-	c->hello = true;
+	c->hello.minor = req->minor;
+	c->hello.done = true;
 	ret->major = IPC_VERSION_MAJOR;
 	ret->minor = IPC_VERSION_MINOR;
 	ret->client = c->id;

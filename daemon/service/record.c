@@ -37,10 +37,10 @@ static const struct msg_shape *check(const struct client *c, const struct msg_hd
 	else if (nfds != s->nfds)
 		reply_violation(rep, EPROTO, "%s: %u descriptors, expected %u", msg_op_str(hdr->op),
 				nfds, s->nfds);
-	else if (!c->hello && hdr->op != MSG_HELLO)
+	else if (!c->hello.done && hdr->op != MSG_HELLO)
 		reply_violation(rep, EPROTO, "%s: sent before hello", msg_op_str(hdr->op));
-	else if (c->refusal[0] && !asks_for_state(hdr->op))
-		reply_violation(rep, EDQUOT, "%s", c->refusal);
+	else if (c->hello.refusal[0] && !asks_for_state(hdr->op))
+		reply_violation(rep, EDQUOT, "%s", c->hello.refusal);
 	else
 		return s;
 	return NULL;
@@ -53,11 +53,11 @@ static void send_error(struct client *c, uint32_t seq, int err, const struct rep
 
 	memcpy(e.reason, rep->reason, sizeof(e.reason));
 	if (!rep->fatal) {
-		outq_send(&c->replies, &e, sizeof(e), NULL, 0);
+		outq_send(&c->io.replies, &e, sizeof(e), NULL, 0);
 		return;
 	}
-	c->fault_seq = seq;
-	c->fault_err = -err;
+	c->fault.seq = seq;
+	c->fault.err = -err;
 	client_fault(c, "%s", rep->reason);
 }
 
@@ -82,7 +82,8 @@ static bool dispatch(struct client *c, const void *rec, size_t len, const int *f
 	} else if (shape->reply_len > 0) {
 		assert(rep.nfds == shape->reply_nfds);
 		rep.hdr = hdr;
-		outq_send(&c->replies, &rep.hdr, msg_reply_len(shape, c->minor), rep.fds, rep.nfds);
+		outq_send(&c->io.replies, &rep.hdr, msg_reply_len(shape, c->hello.minor), rep.fds,
+			  rep.nfds);
 	}
 	reply_close_fds(&rep);
 	return took;

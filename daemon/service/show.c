@@ -239,14 +239,14 @@ static void show_client(struct show *s, const struct client *c)
 	r->uid = c->uid;
 	r->gid = c->gid;
 	memcpy(r->comm, c->comm, sizeof(r->comm));
-	r->pds = c->pds.used;
-	r->mrs = c->mrs.used;
-	r->mws = c->mws.used;
-	r->cqs = c->cqs.used;
-	r->qps = c->qps.used;
-	r->srqs = c->srqs.used;
-	r->listeners = c->listeners.used;
-	r->requests = c->requests.used;
+	r->pds = c->handles.pds.used;
+	r->mrs = c->handles.mrs.used;
+	r->mws = c->handles.mws.used;
+	r->cqs = c->handles.cqs.used;
+	r->qps = c->handles.qps.used;
+	r->srqs = c->handles.srqs.used;
+	r->listeners = c->handles.listeners.used;
+	r->requests = c->handles.requests.used;
 	r->mr_bytes = c->mr_bytes;
 	r->connected_ms = s->d->worker.now_ms - c->since_ms;
 	show_send(s);
@@ -307,7 +307,7 @@ struct kind {
 #define KIND_OF_CLIENTS(obj, member, fn)                                                           \
 	{                                                                                          \
 		.len = sizeof(struct ctl_##obj), .show_one = fn,                                   \
-		.table = offsetof(struct client, member)                                           \
+		.table = offsetof(struct client, handles.member)                                   \
 	}
 
 static const struct kind kinds[CTL_OBJECT_COUNT] = {
@@ -337,7 +337,7 @@ void show_continue(struct client *c)
 
 	if (!(kind->show_all ? kind->show_all(s) : for_each(s, kind->table, kind->show_one)))
 		return;
-	outq_send(&c->replies, &s->end, sizeof(s->end), NULL, 0);
+	outq_send(&c->io.replies, &s->end, sizeof(s->end), NULL, 0);
 	show_abandon(c);
 }
 

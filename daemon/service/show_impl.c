@@ -15,14 +15,14 @@ void show_string(char *ret, size_t len, const char *s)
 
 void show_send(struct show *s)
 {
-	outq_send(&s->to->replies, &s->rec, CTL_HEAD + s->rec.len, NULL, 0);
+	outq_send(&s->to->io.replies, &s->rec, CTL_HEAD + s->rec.len, NULL, 0);
 	s->end.records++;
 	memset(&s->rec.status, 0, s->rec.len);
 }
 
 bool show_full(const struct show *s)
 {
-	return s->to->replies.count >= BATCH;
+	return s->to->io.replies.count >= BATCH;
 }
 
 uint32_t show_number(uint32_t handle)

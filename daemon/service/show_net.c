@@ -17,11 +17,11 @@ static void count_clients(struct show *s, struct ctl_status *r)
 	const struct client *c;
 
 	while ((c = idtab_next(&s->d->clients, &pos))) {
-		r->qps += c->qps.used;
-		r->cqs += c->cqs.used;
-		r->mrs += c->mrs.used;
-		r->pds += c->pds.used;
-		r->listeners += c->listeners.used;
+		r->qps += c->handles.qps.used;
+		r->cqs += c->handles.cqs.used;
+		r->mrs += c->handles.mrs.used;
+		r->pds += c->handles.pds.used;
+		r->listeners += c->handles.listeners.used;
 		r->mr_bytes += c->mr_bytes;
 	}
 }

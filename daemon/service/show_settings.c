@@ -98,10 +98,10 @@ static void add_client(struct ctl_user *r, struct acct_traffic *t, const struct 
 	const struct qp *qp;
 
 	r->clients++;
-	r->qps += c->qps.used;
-	r->mrs += c->mrs.used;
+	r->qps += c->handles.qps.used;
+	r->mrs += c->handles.mrs.used;
 	r->mr_bytes += c->mr_bytes;
-	while ((qp = idtab_next(&c->qps, &pos)))
+	while ((qp = idtab_next(&c->handles.qps, &pos)))
 		acct_traffic_add(t, qp_traffic(qp));
 }
 

@@ -174,7 +174,7 @@ static void send_record(struct program *p, const void *rec, size_t len, struct s
 	int given[MSG_MAX_FDS];
 
 	/* The daemon does not read what follows on replies that wait. */
-	if (client_of(p)->show || client_of(p)->replies.count > 0)
+	if (client_of(p)->show || client_of(p)->io.replies.count > 0)
 		return;
 	exact = malloc(len);
 	must(exact && len > 0);
@@ -222,7 +222,7 @@ static void begin(struct program *p, bool hello)
 	must(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
 	must(attach_client(w, pair[0]) == 0);
 	while ((c = idtab_next(&d.clients, &pos)))
-		if (c->fd == pair[0])
+		if (c->io.fd == pair[0])
 			p->handle = c->handle;
 	p->fd = pair[1];
 	if (hello)
@@ -332,7 +332,7 @@ static void record(struct program *p)
 
 static struct ring *some_ring(struct client *c, uint8_t kind, struct qp *qp)
 {
-	struct srq *srq = idtab_at(&c->srqs, kind >> 4);
+	struct srq *srq = idtab_at(&c->handles.srqs, kind >> 4);
 
 	if (kind % 4 == 2)
 		return srq ? &srq->ring : NULL;
@@ -346,7 +346,7 @@ static void post(struct program *p)
 {
 	struct client *c = client_of(p);
 	uint8_t kind = in_8(&in), steps = in_8(&in), n = in_8(&in);
-	struct qp *qp = idtab_at(&c->qps, kind >> 2 & 3);
+	struct qp *qp = idtab_at(&c->handles.qps, kind >> 2 & 3);
 	struct ring *r = some_ring(c, kind, qp);
 	uint32_t tail;
 
@@ -362,7 +362,7 @@ static void post(struct program *p)
 /* Reads all events, and all completions of a queue. */
 static void poll(struct program *p)
 {
-	struct cq *cq = idtab_at(&client_of(p)->cqs, in_8(&in) % 8);
+	struct cq *cq = idtab_at(&client_of(p)->handles.cqs, in_8(&in) % 8);
 
 	drain(p, p->event_fd);
 	if (cq)
@@ -375,9 +375,9 @@ static void scribble(struct program *p)
 	struct client *c = client_of(p);
 	uint8_t kind = in_8(&in), n = in_8(&in);
 	uint16_t at = in_16(&in);
-	const struct cq *cq = idtab_at(&c->cqs, kind >> 2 & 7);
-	const struct qp *qp = idtab_at(&c->qps, kind >> 2 & 7);
-	const struct srq *srq = idtab_at(&c->srqs, kind >> 2 & 7);
+	const struct cq *cq = idtab_at(&c->handles.cqs, kind >> 2 & 7);
+	const struct qp *qp = idtab_at(&c->handles.qps, kind >> 2 & 7);
+	const struct srq *srq = idtab_at(&c->handles.srqs, kind >> 2 & 7);
 	struct span m = {0};
 
 	if (kind % 4 == 0 && cq)
@@ -386,8 +386,8 @@ static void scribble(struct program *p)
 		m = (struct span){qp->rings.mem, qp->rings.bytes};
 	else if (kind % 4 == 2 && srq)
 		m = (struct span){srq->rings.mem, srq->rings.bytes};
-	else if (kind % 4 == 3 && c->page)
-		m = (struct span){(uint8_t *)c->page, sizeof(*c->page)};
+	else if (kind % 4 == 3 && c->bells.page)
+		m = (struct span){(uint8_t *)c->bells.page, sizeof(*c->bells.page)};
 	if (m.len == 0)
 		return;
 	at = (uint16_t)(at % m.len);

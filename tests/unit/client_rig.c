@@ -52,7 +52,7 @@ static bool turn(void *user, uint64_t now_ms)
 
 	while (read_one(reader))
 		any = true;
-	if (!any && reader->c->events.count == 0)
+	if (!any && reader->c->io.events.count == 0)
 		event_loop_stop(w->loop);
 	return any;
 }
@@ -133,7 +133,7 @@ void rig_attach(struct rig_program *p)
 	cr_assert_eq(attach_client(w, pair[0]), 0);
 	*p = (struct rig_program){.fd = pair[1]};
 	while ((c = idtab_next(&rig.clients, &pos)))
-		if (c->fd == pair[0])
+		if (c->io.fd == pair[0])
 			p->c = c;
 	rig_call(p, &hello, sizeof(hello));
 }

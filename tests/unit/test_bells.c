@@ -34,9 +34,9 @@ static struct client *client(struct bell_page *p)
 
 	cr_assert_not_null(c);
 	c->worker = &w;
-	c->page = p;
-	list_init(&c->polled);
-	idtab_init(&c->qps, BELL_QUEUES);
+	c->bells.page = p;
+	list_init(&c->bells.polled);
+	idtab_init(&c->handles.qps, BELL_QUEUES);
 	return c;
 }
 
@@ -52,7 +52,7 @@ static struct client *polled_client(void)
 static void ring(struct client *c, unsigned n)
 {
 	for (unsigned q = 0; q < n; q++)
-		bell_ring(c->page, q);
+		bell_ring(c->bells.page, q);
 }
 
 /* Bells of the client that the daemon has not taken yet. */
@@ -61,16 +61,16 @@ static unsigned left(const struct client *c)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < BELL_WORDS; i++)
-		n += (unsigned)__builtin_popcountll(c->page->word[i]);
+		n += (unsigned)__builtin_popcountll(c->bells.page->word[i]);
 	return n;
 }
 
 /* Reads the client's page until the client counts as idle. */
 static void fall_idle(struct client *c)
 {
-	for (int ms = 0; ms < 1000 && list_linked(&c->polled); ms++, w.now_ms++)
+	for (int ms = 0; ms < 1000 && list_linked(&c->bells.polled); ms++, w.now_ms++)
 		bells_take(&w);
-	cr_assert_not(list_linked(&c->polled));
+	cr_assert_not(list_linked(&c->bells.polled));
 }
 
 Test(bells, a_turn_reads_no_page_of_an_idle_client)
@@ -91,13 +91,13 @@ Test(bells, an_idle_client_must_ring_its_doorbell_and_its_page_is_not_read)
 {
 	struct client *c = polled_client();
 
-	cr_assert_not(bell_ring(c->page, 0), "its page is read in each turn");
+	cr_assert_not(bell_ring(c->bells.page, 0), "its page is read in each turn");
 	bells_take(&w);
 	fall_idle(c);
-	cr_assert_eq(mprotect(c->page, PAGE, PROT_NONE), 0);
+	cr_assert_eq(mprotect(c->bells.page, PAGE, PROT_NONE), 0);
 	cr_assert_not(bells_take(&w));
-	cr_assert_eq(mprotect(c->page, PAGE, PROT_READ | PROT_WRITE), 0);
-	cr_assert(bell_ring(c->page, 0), "it has to ring");
+	cr_assert_eq(mprotect(c->bells.page, PAGE, PROT_READ | PROT_WRITE), 0);
+	cr_assert(bell_ring(c->bells.page, 0), "it has to ring");
 }
 
 Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
@@ -110,7 +110,7 @@ Test(bells, a_client_that_rings_its_doorbell_is_served_in_the_next_turn)
 	client_poll_bells(c); /* the effect of its doorbell */
 	cr_assert(bells_take(&w));
 	cr_assert_eq(left(c), 0);
-	cr_assert_not(bell_ring(c->page, 0), "and its page is read in each turn");
+	cr_assert_not(bell_ring(c->bells.page, 0), "and its page is read in each turn");
 }
 
 Test(bells, a_bell_that_is_rung_while_polling_ends_is_not_lost)
@@ -118,7 +118,7 @@ Test(bells, a_bell_that_is_rung_while_polling_ends_is_not_lost)
 	struct client *c = polled_client();
 
 	for (int ms = 0; ms < 200; ms++, w.now_ms++) {
-		bool must_ring = bell_ring(c->page, 0);
+		bool must_ring = bell_ring(c->bells.page, 0);
 
 		if (must_ring)
 			client_poll_bells(c);
@@ -160,5 +160,5 @@ Test(bells, a_daemon_with_bells_left_does_not_sleep)
 	while (left(c) > 0)
 		bells_take(&w);
 	cr_assert(bells_sleep(&w));
-	cr_assert(bell_ring(c->page, 0), "while it sleeps, polled clients ring, too");
+	cr_assert(bell_ring(c->bells.page, 0), "while it sleeps, polled clients ring, too");
 }

@@ -35,7 +35,7 @@ static void make_session(void)
 {
 	rig_listen(&p, 0);
 	rig_connect(&p, rig_make_qp(&p));
-	cr_assert_eq(p.c->requests.used, 1);
+	cr_assert_eq(p.c->handles.requests.used, 1);
 }
 
 /* The daemon works and has nothing of the client. */
@@ -72,7 +72,7 @@ Test(leave, a_client_at_fault_that_watches_its_own_end_is_ended_once)
 
 Test(leave, nothing_reaches_a_client_that_leaves)
 {
-	struct qp *qp = idtab_get(&p.c->qps, rig_make_qp(&p));
+	struct qp *qp = idtab_get(&p.c->handles.qps, rig_make_qp(&p));
 	struct msg_event ev = {.type = MSG_EV_PATH};
 
 	watch();
@@ -89,7 +89,7 @@ Test(leave, nothing_reaches_a_client_that_leaves)
 	cr_expect(list_empty(&w->dirty_async));
 	cr_expect(list_empty(&w->journal.watchers));
 	cr_expect_not(list_linked(&qp->events.async.link));
-	cr_expect_str_eq(p.c->fault, "first");
+	cr_expect_str_eq(p.c->fault.reason, "first");
 	attach_free(p.c);
 	expect_gone();
 }

@@ -151,9 +151,9 @@ Test(outq, an_event_that_waits_is_replaced_in_its_place)
 
 	greet_and_reserve();
 	fill(place, MANY);
-	waiting = c->events.count;
+	waiting = c->io.events.count;
 	client_event(c, &place[MANY - 1], &ev);
-	cr_expect_eq(c->events.count, waiting);
+	cr_expect_eq(c->io.events.count, waiting);
 	cr_assert_eq(event_loop_run(d.worker.loop), 0);
 	cr_expect_eq(((const struct msg_event *)(const void *)rec)->type, MSG_EV_DISCONNECTED);
 }
@@ -164,11 +164,11 @@ Test(outq, an_event_can_be_taken_back_until_it_was_sent)
 
 	greet_and_reserve();
 	fill(place, MANY);
-	waiting = c->events.count;
+	waiting = c->io.events.count;
 	cr_expect_not(client_event_take_back(c, &place[0]), "it is in the socket");
 	cr_expect(client_event_take_back(c, &place[MANY - 1]));
 	cr_expect_not(client_event_take_back(c, &place[MANY - 1]));
-	cr_expect_eq(c->events.count, waiting - 1);
+	cr_expect_eq(c->io.events.count, waiting - 1);
 }
 
 Test(outq, an_event_whose_object_ended_is_charged_until_it_is_read)
@@ -177,12 +177,12 @@ Test(outq, an_event_whose_object_ended_is_charged_until_it_is_read)
 
 	cr_assert_eq(greet(), MSG_HELLO);
 	before = used();
-	c->events_max = 2 * MANY;
+	c->io.events_max = 2 * MANY;
 	cr_assert_eq(client_reserve_events(c, MANY, &(struct reply){.nfds = 0}), 0);
 	fill(place, MANY);
 	client_release_events(c, place, MANY, MANY);
 	cr_expect_gt(used(), before);
-	cr_expect_eq(c->events.places, 0);
+	cr_expect_eq(c->io.events.places, 0);
 	cr_assert_eq(event_loop_run(d.worker.loop), 0);
 	cr_expect_eq(unread, 0);
 	cr_expect_eq(used(), before);
@@ -195,7 +195,7 @@ Test(outq, places_that_the_uid_has_no_memory_for_are_refused)
 	cr_assert_eq(greet(), MSG_HELLO);
 	cr_expect_eq(client_reserve_events(c, 65536, &rep), -EDQUOT);
 	cr_expect(strstr(rep.reason, "(limits.memory)"), "%s", rep.reason);
-	cr_expect_not(list_linked(&c->faulty));
+	cr_expect_not(list_linked(&c->fault.link));
 	attach_free(c);
 	cr_expect_null(acct_free(d.acct));
 }
@@ -223,6 +223,6 @@ Test(outq, a_reply_with_a_descriptor_waits_for_room)
 	while (!found && read_one(pair[1], fds, &n))
 		found = n;
 	cr_expect_eq(found, 1);
-	cr_expect_not(list_linked(&c->faulty));
+	cr_expect_not(list_linked(&c->fault.link));
 	outq_deinit(&q);
 }

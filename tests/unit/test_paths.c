@@ -347,7 +347,7 @@ static void begin(struct program *p, uid_t uid)
 	cr_assert_eq(attach_client(w, pair[0]), 0);
 	*p = (struct program){.fd = pair[1]};
 	while ((c = idtab_next(&d.clients, &pos)))
-		if (c->fd == pair[0])
+		if (c->io.fd == pair[0])
 			p->c = c;
 	p->c->uid = uid;
 	call(p, &hello, sizeof(hello));
@@ -536,6 +536,6 @@ Test(paths, a_program_that_reads_no_events_gets_no_more_path_events_but_the_end_
 		explained++;
 	cr_assert_gt(explained, 0);
 	cr_assert_lt(explained, 5000);
-	cr_assert_geq(alice.c->events.count, 1, "what did not fit into the socket waits");
-	cr_assert_leq(alice.c->events.count, 9, "and half of the queue is for the end");
+	cr_assert_geq(alice.c->io.events.count, 1, "what did not fit into the socket waits");
+	cr_assert_leq(alice.c->io.events.count, 9, "and half of the queue is for the end");
 }

@@ -261,14 +261,14 @@ Test(reload, new_limits_apply_to_new_objects_only)
 	cr_expect_eq(acct_used(d.acct, 7, ACCT_MRS), 5);
 	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)),
 		     ACCT_E_LIMIT);
-	cr_expect_eq(c.mrs.max, 16384, "handles that are there stay");
+	cr_expect_eq(c.handles.mrs.max, 16384, "handles that are there stay");
 	next.limits.mrs = 20000;
 	reload(&next);
 	cr_expect_eq(acct_charge(d.acct, 7, ACCT_MRS, 1, &two, reason, sizeof(reason)), ACCT_E_OK);
-	cr_expect_eq(c.mrs.max, 20000, "programs that are there have room for more");
+	cr_expect_eq(c.handles.mrs.max, 20000, "programs that are there have room for more");
 	next.session.pending_max = 1000;
 	reload(&next);
-	cr_expect_eq(c.requests.max, 64 * 1000, "and for more session requests");
+	cr_expect_eq(c.handles.requests.max, 64 * 1000, "and for more session requests");
 	acct_release(&one);
 	acct_release(&two);
 	idtab_del(&d.clients, handle);

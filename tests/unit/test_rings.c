@@ -125,7 +125,7 @@ Test(rings, freed_space_is_used_again)
 	greet(IPC_VERSION_MINOR);
 	a = make(SMALL);
 	keep = make(SMALL);
-	cq = idtab_get(&c->cqs, a.handle);
+	cq = idtab_get(&c->handles.cqs, a.handle);
 	memset(cq->rings.mem, 7, cq->rings.bytes);
 	for (int i = 0; i < 1000; i++) {
 		destroy(a.handle);
@@ -133,7 +133,7 @@ Test(rings, freed_space_is_used_again)
 	}
 	cr_expect_neq(a.offset, keep.offset);
 	cr_expect_eq(used(ACCT_MAPS), 1);
-	cq = idtab_get(&c->cqs, a.handle);
+	cq = idtab_get(&c->handles.cqs, a.handle);
 	cr_expect_eq(cq->ring.sh->tail + cq->ring.sh->head, 0, "it is zeroed");
 }
 

@@ -30,7 +30,7 @@ TestSuite(unread, .init = start, .timeout = 60);
 /* The peer ends the association with all that it has requested on it. */
 static void abort_all(uint32_t qp)
 {
-	const struct qp *first = idtab_get(&peer.c->qps, qp);
+	const struct qp *first = idtab_get(&peer.c->handles.qps, qp);
 
 	association_abort(first->assoc, ECONNABORTED, "the peer aborts");
 	rig_turns();
@@ -61,7 +61,7 @@ static bool said(const char *words)
 static void queue_event(uint32_t qp)
 {
 	struct msg_event lost = {.type = MSG_EV_FAILED};
-	struct qp *q = idtab_get(&server.c->qps, qp);
+	struct qp *q = idtab_get(&server.c->handles.qps, qp);
 
 	client_event(server.c, &q->events.places[QP_EVENT_BEGIN], &lost);
 }
@@ -69,7 +69,7 @@ static void queue_event(uint32_t qp)
 /* Until the socket is full: what follows waits in the daemon. */
 static void fill_socket(void)
 {
-	while (server.c->events.count == 0)
+	while (server.c->io.events.count == 0)
 		queue_event(rig_make_qp(&server));
 }
 
@@ -96,11 +96,11 @@ static struct qp *accept_last(void)
 	uint32_t pos = 0, qp = rig_make_qp(&server);
 
 	m.qp = qp;
-	while ((r = idtab_next(&server.c->requests, &pos)))
+	while ((r = idtab_next(&server.c->handles.requests, &pos)))
 		m.request = r->handle;
 	rig_call(&server, &m, sizeof(m));
 	rig_turns();
-	return idtab_get(&server.c->qps, qp);
+	return idtab_get(&server.c->handles.qps, qp);
 }
 
 Test(unread, requests_that_are_withdrawn_do_not_pile_up)
@@ -110,7 +110,7 @@ Test(unread, requests_that_are_withdrawn_do_not_pile_up)
 	for (unsigned i = 0; i < MANY; i++)
 		request_in_vain();
 	expect_alive();
-	cr_expect_leq(server.c->events.count, EVENTS);
+	cr_expect_leq(server.c->io.events.count, EVENTS);
 	n = rig_read_events(&server, ev, MAX);
 	cr_assert_leq(n, MAX);
 	cr_expect_gt(n, 0);
@@ -132,13 +132,13 @@ Test(unread, the_program_never_hears_of_a_request_that_ended_before_it_read)
 	uint32_t before, qp;
 
 	fill_socket();
-	before = server.c->events.count;
+	before = server.c->io.events.count;
 	qp = rig_make_qp(&peer);
 	rig_connect(&peer, qp);
-	cr_expect_eq(server.c->events.count, before + 1);
+	cr_expect_eq(server.c->io.events.count, before + 1);
 	abort_all(qp);
-	cr_expect_eq(server.c->events.count, before);
-	cr_expect_eq(server.c->requests.used, 0);
+	cr_expect_eq(server.c->io.events.count, before);
+	cr_expect_eq(server.c->handles.requests.used, 0);
 }
 
 Test(unread, a_peer_has_a_quarter_of_the_backlog)
@@ -147,7 +147,7 @@ Test(unread, a_peer_has_a_quarter_of_the_backlog)
 		rig_connect(&peer, rig_make_qp(&peer));
 		rig_read_events(&server, ev, MAX);
 	}
-	cr_expect_eq(server.c->requests.used, SHARE);
+	cr_expect_eq(server.c->handles.requests.used, SHARE);
 	cr_expect(said("this peer has its part of the program's backlog"));
 	expect_alive();
 }
@@ -175,17 +175,17 @@ Test(unread, the_end_of_a_session_waits_with_its_beginning_and_nothing_else)
 	unsigned n;
 
 	fill_socket();
-	before = server.c->events.count;
+	before = server.c->io.events.count;
 	rig_connect(&peer, from);
 	qp = accept_last();
-	cr_expect_eq(server.c->events.count, before + 1, "the answered request is taken back");
+	cr_expect_eq(server.c->io.events.count, before + 1, "the answered request is taken back");
 	for (unsigned i = 0; i < MANY; i++) {
 		path.srtt_us = i;
 		qp_path(qp, &path, "the path fails");
 	}
-	cr_expect_eq(server.c->events.count, before + 2);
+	cr_expect_eq(server.c->io.events.count, before + 2);
 	abort_all(from);
-	cr_expect_eq(server.c->events.count, before + 2);
+	cr_expect_eq(server.c->io.events.count, before + 2);
 	n = rig_read_events(&server, ev, MAX);
 	cr_assert(n >= 2 && n <= MAX);
 	cr_expect_eq(ev[n - 2].type, MSG_EV_ESTABLISHED);
@@ -222,12 +222,12 @@ Test(unread, events_of_destroyed_queue_pairs_stay_up_to_the_limit)
 
 		queue_event(qp);
 		rig_destroy_qp(&server, qp);
-		cr_assert_leq(server.c->events.count, EVENTS);
+		cr_assert_leq(server.c->io.events.count, EVENTS);
 	}
 	expect_alive();
 	n = rig_read_events(&server, ev, MAX);
 	cr_expect_geq(count(n, MSG_EV_FAILED), EVENTS / 2);
-	cr_expect_eq(server.c->events.places, 2 * server.c->qps.used);
+	cr_expect_eq(server.c->io.events.places, 2 * server.c->handles.qps.used);
 }
 
 Test(unread, a_program_that_does_not_read_gets_no_more_requests)
@@ -237,9 +237,9 @@ Test(unread, a_program_that_does_not_read_gets_no_more_requests)
 	fill_socket();
 	for (unsigned i = 0; i < 2 * EVENTS; i++)
 		queue_event(rig_make_qp(&server));
-	before = server.c->requests.used;
+	before = server.c->handles.requests.used;
 	rig_connect(&peer, rig_make_qp(&peer));
-	cr_expect_eq(server.c->requests.used, before);
+	cr_expect_eq(server.c->handles.requests.used, before);
 	cr_expect(said("the program does not read its events"));
 	expect_alive();
 }

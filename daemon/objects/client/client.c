@@ -13,14 +13,14 @@ void client_allow(struct client *c)
 	const struct config *cfg = &c->daemon->cfg;
 	const struct config_limits *l = &cfg->limits;
 
-#define TABLE(name, most) idtab_allow(&c->name, (uint32_t)min_u64(l->name, most));
+#define TABLE(name, most) idtab_allow(&c->handles.name, (uint32_t)min_u64(l->name, most));
 #define NO_TABLE
 #define LIMIT_TABLE(member, kind, type, values, table, cap, what, text) table
 	LIMITS(LIMIT_TABLE)
 #undef LIMIT_TABLE
 #undef NO_TABLE
 #undef TABLE
-	idtab_allow(&c->requests, cfg->session.pending_max * l->listeners);
+	idtab_allow(&c->handles.requests, cfg->session.pending_max * l->listeners);
 }
 
 bool client_is_admin(const struct client *c)
@@ -32,12 +32,12 @@ void client_fault(struct client *c, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (c->leaving || list_linked(&c->faulty))
+	if (c->leaving || list_linked(&c->fault.link))
 		return;
 	va_start(ap, fmt);
-	vsnprintf(c->fault, sizeof(c->fault), fmt, ap);
+	vsnprintf(c->fault.reason, sizeof(c->fault.reason), fmt, ap);
 	va_end(ap);
-	list_add_tail(&c->worker->faulty, &c->faulty);
+	list_add_tail(&c->worker->faulty, &c->fault.link);
 }
 
 void client_queue_failed(void *user, const char *reason)
@@ -48,14 +48,14 @@ void client_queue_failed(void *user, const char *reason)
 void client_leave(struct client *c)
 {
 	c->leaving = true;
-	list_del(&c->faulty);
-	list_del(&c->polled);
-	list_del(&c->watcher.link);
+	list_del(&c->fault.link);
+	list_del(&c->bells.polled);
+	list_del(&c->watching.watcher.link);
 	list_del(&c->async.dirty);
-	c->watch = event_loop_unwatch(c->watch);
-	c->doorbell_watch = event_loop_unwatch(c->doorbell_watch);
-	outq_deinit(&c->replies);
-	outq_deinit(&c->events);
+	c->io.watch = event_loop_unwatch(c->io.watch);
+	c->bells.watch = event_loop_unwatch(c->bells.watch);
+	outq_deinit(&c->io.replies);
+	outq_deinit(&c->io.events);
 }
 
 /* ---- charges ---- */
@@ -92,13 +92,13 @@ int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
 
 bool client_reads_events(const struct client *c)
 {
-	return c->events.count < c->events_max;
+	return c->io.events.count < c->io.events_max;
 }
 
 int client_reserve_events(struct client *c, unsigned n, struct reply *rep)
 {
 	char reason[ACCT_REASON_MAX];
-	int r = outq_reserve(&c->events, n, reason, sizeof(reason));
+	int r = outq_reserve(&c->io.events, n, reason, sizeof(reason));
 
 	if (r > 0)
 		return reply_refuse(rep, EDQUOT, "%s", reason);
@@ -110,12 +110,12 @@ void client_event(struct client *c, struct outq_place *place, struct msg_event *
 	if (c->leaving)
 		return;
 	ev->hdr.op = MSG_EVENT;
-	outq_put(&c->events, place, ev, sizeof(*ev));
+	outq_put(&c->io.events, place, ev, sizeof(*ev));
 }
 
 bool client_event_take_back(struct client *c, struct outq_place *place)
 {
-	return outq_take_back(&c->events, place);
+	return outq_take_back(&c->io.events, place);
 }
 
 void client_release_events(struct client *c, struct outq_place *places, unsigned n,
@@ -123,11 +123,11 @@ void client_release_events(struct client *c, struct outq_place *places, unsigned
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!client_reads_events(c))
-			outq_take_back(&c->events, &places[i]);
-		else if (outq_leave(&c->events, &places[i]))
+			outq_take_back(&c->io.events, &places[i]);
+		else if (outq_leave(&c->io.events, &places[i]))
 			reserved--;
 	}
-	outq_release(&c->events, reserved);
+	outq_release(&c->io.events, reserved);
 }
 
 /* ---- bells ---- */
@@ -136,17 +136,17 @@ void client_poll_bells(struct client *c)
 {
 	if (c->leaving)
 		return;
-	c->rung_ms = c->worker->now_ms;
-	if (list_linked(&c->polled))
+	c->bells.rung_ms = c->worker->now_ms;
+	if (list_linked(&c->bells.polled))
 		return;
-	list_add_tail(&c->worker->polled, &c->polled);
-	bell_awake(c->page);
+	list_add_tail(&c->worker->polled, &c->bells.polled);
+	bell_awake(c->bells.page);
 }
 
 void client_ring(struct client *c, uint32_t qp)
 {
 	if (c->leaving)
 		return;
-	bell_ring(c->page, client_slot(qp));
+	bell_ring(c->bells.page, client_slot(qp));
 	client_poll_bells(c);
 }

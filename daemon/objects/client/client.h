@@ -16,10 +16,10 @@
 #include "daemon/base/reply.h"
 #include "daemon/base/state.h"
 #include "daemon/objects/client/async.h"
+#include "daemon/objects/client/handles.h"
+#include "daemon/objects/client/rings.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
-#include "ipc/slab.h"
-#include "util/idtab.h"
 #include "util/list.h"
 
 struct agent;
@@ -27,6 +27,48 @@ struct show;
 
 enum {
 	CLIENT_REPLIES_MAX = 32, /* replies that may wait: then no record is read */
+};
+
+/* Its sockets, and the records that wait for room in them. */
+struct client_io {
+	int fd;       /* records and replies */
+	int event_fd; /* events */
+	struct event_loop_watch *watch;
+	struct outq replies, events;
+	uint32_t events_max; /* limits.events when it said hello */
+};
+
+/* What hello settles: every other request needs it. */
+struct client_hello {
+	bool done;
+	uint16_t minor;                /* of its library's version of the local protocol */
+	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
+};
+
+/* Its bell page: which of its queue pairs have work. */
+struct client_bells {
+	struct bell_page *page; /* NULL before hello */
+	struct list polled;     /* in worker.polled: the page is read in each turn */
+	uint64_t rung_ms;       /* when a bell or the doorbell rang last */
+	uint64_t rung_words;    /* words of the page that are still to be taken */
+	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
+	struct event_loop_watch *watch; /* of the doorbell */
+	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */
+};
+
+/* The journal that it watches: service/watch. */
+struct client_watching {
+	struct journal_watcher watcher; /* linked while it watches */
+	uint32_t seq;                   /* of its request */
+	uint32_t lost;                  /* events left out since the last one */
+};
+
+/* Why it will be ended. */
+struct client_fault {
+	struct list link; /* in worker.faulty */
+	char reason[MSG_REASON_MAX];
+	uint32_t seq; /* of the record at fault; 0: none was */
+	int err;      /* errno value */
 };
 
 struct client {
@@ -38,39 +80,21 @@ struct client {
 	uid_t uid;
 	gid_t gid;
 	char comm[32];
-	char refusal[ACCT_REASON_MAX]; /* why it may only ask for state, as ddpctl does; or "" */
-	uint16_t minor;                /* of its library's version of the local protocol */
-	bool hello;                    /* said hello: everything else needs it */
-	bool leaving;                  /* client_leave() was called: nothing reaches it any more */
-	int fd;                        /* records and replies */
-	int event_fd;                  /* events */
-	struct event_loop_watch *watch;
-	struct outq replies, events;
-	uint32_t events_max; /* limits.events when it said hello */
+	bool leaving; /* client_leave() was called: nothing reaches it any more */
+	struct client_hello hello;
+	struct client_io io;
+	struct client_bells bells;
+	struct handles handles; /* of its objects */
 	struct async_channel async;
-	struct journal_watcher watcher; /* linked while it watches: service/watch */
-	uint32_t watch_seq, watch_lost; /* of its request; events left out since the last one */
-	struct show *show;              /* current answer, or NULL; no record is read meanwhile */
-	int doorbell; /* the daemon's end: the client rings the other when page says "sleeping" */
-	struct event_loop_watch *doorbell_watch;
-	struct bell_page *page; /* NULL before hello */
-	struct list polled;     /* in worker.polled: its page is read in each turn */
-	uint64_t rung_ms;       /* when it last had bells, or its doorbell was rung */
-	uint64_t rung_words;    /* words of its page that are still to be taken */
-	struct list posted; /* queue pairs that may have entries in their send rings: posted.c */
-	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
-	struct list scopes; /* of its queue pairs */
-	struct slabs slabs; /* of rings.c */
-	struct acct_charge slab_memory, slab_maps;
-	struct agent *agent; /* NULL: none */
-	void *mappings;      /* of its memfds, a tree of mapping.c */
+	struct client_watching watching;
+	struct show *show;        /* current answer, or NULL; no record is read meanwhile */
+	struct rings_slabs rings; /* memory of its small rings */
+	struct agent *agent;      /* NULL: none */
+	void *mappings;           /* of its memfds, a tree of mapping.c */
+	uint64_t mr_bytes;        /* in its regions */
 	struct acct_charge charge, memory;
-	uint64_t mr_bytes; /* in its regions */
 	uint64_t since_ms;
-	struct list faulty; /* in worker.faulty: to be ended */
-	char fault[MSG_REASON_MAX];
-	uint32_t fault_seq; /* of the record at fault, 0 if it was none */
-	int fault_err;      /* errno value */
+	struct client_fault fault;
 };
 
 /* Gives its tables room for what the limits allow by now. They do not shrink: acct refuses. */

@@ -7,10 +7,10 @@
 #include "daemon/objects/client/client.h"
 
 static const struct {
-	size_t table; /* in struct client */
+	size_t table; /* in struct handles */
 	const char *words;
 } kinds[] = {
-#define X(type, table, words) [HANDLES_##type] = {offsetof(struct client, table), words},
+#define X(type, table, words) [HANDLES_##type] = {offsetof(struct handles, table), words},
 	HANDLES(X)
 #undef X
 };
@@ -18,7 +18,7 @@ static const struct {
 void *handles_find(const struct client *c, enum handles_kind kind, uint32_t handle,
 		   struct reply *rep)
 {
-	const struct idtab *table = (const void *)((const char *)c + kinds[kind].table);
+	const struct idtab *table = (const void *)((const char *)&c->handles + kinds[kind].table);
 	void *object = idtab_get(table, handle);
 
 	if (!object)

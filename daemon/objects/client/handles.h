@@ -9,10 +9,12 @@
 #include <stdint.h>
 
 #include "daemon/base/reply.h"
+#include "util/idtab.h"
+#include "util/list.h"
 
 struct client;
 
-/* Type, table of struct client, words. The type is the column `object` of MSG_OPS. */
+/* Type, table of struct handles, words. The type is the column `object` of MSG_OPS. */
 /* clang-format off */
 #define HANDLES(X) \
 	X(pd, pds, "protection domain") \
@@ -23,6 +25,12 @@ struct client;
 	X(qp, qps, "queue pair") \
 	X(listener, listeners, "listener")
 /* clang-format on */
+
+/* The tables of a client. */
+struct handles {
+	struct idtab pds, mrs, mws, cqs, qps, srqs, listeners, requests;
+	struct list scopes; /* of queue pairs */
+};
 
 enum handles_kind {
 	HANDLES_client, /* no handle: the client itself */

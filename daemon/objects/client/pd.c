@@ -17,7 +17,7 @@ int pd_alloc(struct client *c, struct msg_handle *ret, struct reply *rep)
 	pd->client = c;
 	pd->number = ++c->daemon->last_pd;
 	r = client_charge(c, ACCT_PDS, 1, &pd->charge, rep);
-	if (!r && idtab_add(&c->pds, pd, &pd->handle))
+	if (!r && idtab_add(&c->handles.pds, pd, &pd->handle))
 		r = reply_refuse(rep, ENOMEM, "protection domain: no room in the client's table");
 	if (r) {
 		pd_free(pd);
@@ -50,7 +50,7 @@ struct pd *pd_free(struct pd *pd)
 {
 	if (!pd)
 		return NULL;
-	idtab_del(&pd->client->pds, pd->handle);
+	idtab_del(&pd->client->handles.pds, pd->handle);
 	acct_release(&pd->charge);
 	assert(pd->mrs == 0 && pd->mws == 0 && pd->qps == 0 && pd->srqs == 0);
 	free(pd);

@@ -16,16 +16,16 @@
 /* Charges the client for n shared memfds in all. */
 static int charge_slabs(struct client *c, unsigned n, struct reply *rep)
 {
-	unsigned before = c->slabs.count;
-	int r = client_set_charge(c, ACCT_MEMORY, (uint64_t)n * RINGS_SLAB_BYTES, &c->slab_memory,
+	unsigned before = c->rings.slabs.count;
+	int r = client_set_charge(c, ACCT_MEMORY, (uint64_t)n * RINGS_SLAB_BYTES, &c->rings.memory,
 				  rep);
 
 	if (r)
 		return r;
-	r = client_set_charge(c, ACCT_MAPS, n, &c->slab_maps, rep);
+	r = client_set_charge(c, ACCT_MAPS, n, &c->rings.maps, rep);
 	if (r)
 		client_set_charge(c, ACCT_MEMORY, (uint64_t)before * RINGS_SLAB_BYTES,
-				  &c->slab_memory, rep);
+				  &c->rings.memory, rep);
 	return r;
 }
 
@@ -34,13 +34,13 @@ static int make_shared(struct rings *r, struct reply *rep)
 	struct client *c = r->client;
 	int e = 0, fd;
 
-	if (!slab_fits(&c->slabs, r->bytes))
-		e = charge_slabs(c, c->slabs.count + 1, rep);
+	if (!slab_fits(&c->rings.slabs, r->bytes))
+		e = charge_slabs(c, c->rings.slabs.count + 1, rep);
 	if (e)
 		return e;
-	e = slab_alloc(&c->slabs, r->bytes, &r->range);
+	e = slab_alloc(&c->rings.slabs, r->bytes, &r->range);
 	if (e) {
-		charge_slabs(c, c->slabs.count, rep);
+		charge_slabs(c, c->rings.slabs.count, rep);
 		return descriptors_refuse(rep, -e, "rings");
 	}
 	r->mem = r->range.addr;
@@ -57,8 +57,9 @@ static void free_shared(struct rings *r)
 	struct client *c = r->client;
 	struct reply unused;
 
-	slab_free(&c->slabs, &r->range);
-	charge_slabs(c, c->slabs.count, &unused); /* cannot fail: it is not more than before */
+	slab_free(&c->rings.slabs, &r->range);
+	charge_slabs(c, c->rings.slabs.count,
+		     &unused); /* cannot fail: it is not more than before */
 }
 
 /* ---- a memfd of its own ---- */
@@ -85,7 +86,7 @@ static int make_own(struct rings *r, struct reply *rep)
 
 int rings_make(struct client *c, uint64_t bytes, struct rings *ret, struct reply *rep)
 {
-	bool shared = c->minor >= IPC_MINOR_OFFSETS && bytes <= SLAB_RANGE_MAX;
+	bool shared = c->hello.minor >= IPC_MINOR_OFFSETS && bytes <= SLAB_RANGE_MAX;
 	int e;
 
 	*ret = (struct rings){.client = c, .bytes = bytes};

@@ -19,6 +19,12 @@ struct client;
 
 enum { RINGS_SLAB_BYTES = 512 << 10 };
 
+/* The memfds that the small rings of a client share. */
+struct rings_slabs {
+	struct slabs slabs;
+	struct acct_charge memory, maps;
+};
+
 struct rings {
 	struct client *client;
 	uint8_t *mem;    /* NULL: none */

@@ -9,7 +9,7 @@ void scope_open(struct scope *s, struct client *c, struct pd *pd, uint32_t qp_nu
 	s->pd = pd;
 	s->qp_num = qp_num;
 	list_init(&s->link);
-	list_add_tail(&c->scopes, &s->link);
+	list_add_tail(&c->handles.scopes, &s->link);
 }
 
 void scope_close(struct scope *s)
@@ -19,7 +19,7 @@ void scope_close(struct scope *s)
 
 uint32_t scope_qp_num(const struct client *c, uint64_t number)
 {
-	list_foreach (l, &c->scopes) {
+	list_foreach (l, &c->handles.scopes) {
 		const struct scope *s = list_entry(l, struct scope, link);
 
 		if (s->number == number)

@@ -14,7 +14,7 @@ struct client;
 struct pd;
 
 struct scope {
-	struct list link; /* in client.scopes */
+	struct list link; /* in handles.scopes */
 	uint64_t number;  /* unique in the daemon, used by the STag table; never 0 */
 	struct pd *pd;    /* of the queue pair */
 	uint32_t qp_num;

@@ -162,7 +162,7 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 		r = map(mr, e, fd, rep);
 	if (!r)
 		r = publish(mr, 0, rep);
-	if (!r && idtab_add(&c->mrs, mr, &mr->handle))
+	if (!r && idtab_add(&c->handles.mrs, mr, &mr->handle))
 		r = reply_refuse(rep, ENOMEM, "memory region: no room in the client's table");
 	if (!r)
 		c->mr_bytes += mr->len;
@@ -269,7 +269,7 @@ struct mr *mr_free(struct mr *mr)
 {
 	if (!mr)
 		return NULL;
-	if (idtab_del(&mr->client->mrs, mr->handle))
+	if (idtab_del(&mr->client->handles.mrs, mr->handle))
 		mr->client->mr_bytes -= mr->len;
 	if (mr->stag)
 		stags_remove(mr->client->daemon->stags, mr->stag);
@@ -337,7 +337,7 @@ static struct mr planned(const struct mr *mr, const struct msg_rereg_mr *req)
 	};
 
 	if (req->what & MSG_REREG_PD)
-		next.pd = idtab_get(&mr->client->pds, req->pd);
+		next.pd = idtab_get(&mr->client->handles.pds, req->pd);
 	if (req->what & MSG_REREG_ACCESS)
 		next.access = with_implied(req->access);
 	if (req->what & MSG_REREG_TRANSLATION) {

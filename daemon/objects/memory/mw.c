@@ -47,7 +47,7 @@ static int build(struct mw *mw, struct reply *rep)
 				  rep);
 	if (!r)
 		r = publish(mw, &mw->stag, rep);
-	if (!r && idtab_add(&c->mws, mw, &mw->handle))
+	if (!r && idtab_add(&c->handles.mws, mw, &mw->handle))
 		r = reply_refuse(rep, ENOMEM, "memory window: no room in the client's table");
 	return r;
 }
@@ -90,7 +90,7 @@ struct mw *mw_free(struct mw *mw)
 {
 	if (!mw)
 		return NULL;
-	idtab_del(&mw->client->mws, mw->handle);
+	idtab_del(&mw->client->handles.mws, mw->handle);
 	if (mw->stag)
 		stags_remove(mw->client->daemon->stags, row(mw)->stag);
 	mw->pd->mws--;
@@ -191,7 +191,7 @@ void mw_release(struct client *c, const struct scope *scope)
 	uint32_t pos = 0;
 	const struct mw *mw;
 
-	while ((mw = idtab_next(&c->mws, &pos)))
+	while ((mw = idtab_next(&c->handles.mws, &pos)))
 		if (mw->type == MSG_MW_TYPE_2)
 			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &accessor);
 }

@@ -41,7 +41,7 @@ static int build(struct cq *cq, uint32_t entries, struct reply *rep)
 	if (r)
 		return r;
 	r = make_bell(cq, rep);
-	if (!r && idtab_add(&c->cqs, cq, &cq->handle))
+	if (!r && idtab_add(&c->handles.cqs, cq, &cq->handle))
 		r = -ENOMEM;
 	return r ? descriptors_refuse(rep, -r, "completion queue") : 0;
 }
@@ -179,7 +179,7 @@ struct cq *cq_free(struct cq *cq)
 {
 	if (!cq)
 		return NULL;
-	idtab_del(&cq->client->cqs, cq->handle);
+	idtab_del(&cq->client->handles.cqs, cq->handle);
 	list_del(&cq->dirty);
 	list_del(&cq->notices.link);
 	async_drop(&cq->async);

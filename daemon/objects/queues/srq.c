@@ -61,7 +61,7 @@ static int build(struct srq *s, uint32_t entries, struct reply *rep)
 		r = client_reserve_events(c, 1, rep);
 	if (!r)
 		s->places = 1;
-	if (!r && idtab_add(&c->srqs, s, &s->handle))
+	if (!r && idtab_add(&c->handles.srqs, s, &s->handle))
 		r = reply_refuse(rep, ENOMEM,
 				 "shared receive queue: no room in the client's table");
 	return r;
@@ -125,7 +125,7 @@ struct srq *srq_free(struct srq *s)
 {
 	if (!s)
 		return NULL;
-	idtab_del(&s->client->srqs, s->handle);
+	idtab_del(&s->client->handles.srqs, s->handle);
 	list_del(&s->low);
 	async_drop(&s->async);
 	client_release_events(s->client, &s->event, 1, s->places);

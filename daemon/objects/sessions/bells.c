@@ -15,7 +15,8 @@ static unsigned wake_word(struct client *c, unsigned word, uint64_t bits)
 	unsigned n = 0;
 
 	for (; bits; bits &= bits - 1, n++) {
-		struct qp *qp = idtab_at(&c->qps, word * 64 + (unsigned)__builtin_ctzll(bits));
+		struct qp *qp =
+			idtab_at(&c->handles.qps, word * 64 + (unsigned)__builtin_ctzll(bits));
 
 		if (qp)
 			qp_wake(qp);
@@ -28,13 +29,13 @@ static unsigned take_bells(struct client *c, unsigned budget)
 {
 	unsigned n = 0;
 
-	if (bell_any(c->page))
-		c->rung_words |= bell_take(c->page);
-	while (c->rung_words && n < budget) {
-		unsigned w = (unsigned)__builtin_ctzll(c->rung_words);
+	if (bell_any(c->bells.page))
+		c->bells.rung_words |= bell_take(c->bells.page);
+	while (c->bells.rung_words && n < budget) {
+		unsigned w = (unsigned)__builtin_ctzll(c->bells.rung_words);
 
-		c->rung_words &= c->rung_words - 1;
-		n += wake_word(c, w, bell_take_word(c->page, w));
+		c->bells.rung_words &= c->bells.rung_words - 1;
+		n += wake_word(c, w, bell_take_word(c->bells.page, w));
 	}
 	return n;
 }
@@ -42,16 +43,16 @@ static unsigned take_bells(struct client *c, unsigned budget)
 void bells_take_client(struct client *c)
 {
 	if (take_bells(c, BELL_QUEUES) > 0)
-		c->rung_ms = c->worker->now_ms;
+		c->bells.rung_ms = c->worker->now_ms;
 }
 
 /* An idle client rings its doorbell from now on, unless it has rung at this very moment. */
 static void stop_polling(struct client *c)
 {
-	if (bell_sleep(c->page))
-		list_del(&c->polled);
+	if (bell_sleep(c->bells.page))
+		list_del(&c->bells.polled);
 	else
-		bell_awake(c->page);
+		bell_awake(c->bells.page);
 }
 
 bool bells_take(struct worker *w)
@@ -64,14 +65,14 @@ bool bells_take(struct worker *w)
 	list_init(&turn);
 	list_splice_tail(&turn, &w->polled);
 	while (n < WAKE_BUDGET && (l = list_pop(&turn))) {
-		struct client *c = list_entry(l, struct client, polled);
+		struct client *c = list_entry(l, struct client, bells.polled);
 		unsigned took;
 
 		list_add_tail(&w->polled, l);
 		took = take_bells(c, WAKE_BUDGET - n);
 		if (took > 0)
-			c->rung_ms = w->now_ms;
-		else if (!c->rung_words && w->now_ms - c->rung_ms >= ATTENTION_MS)
+			c->bells.rung_ms = w->now_ms;
+		else if (!c->bells.rung_words && w->now_ms - c->bells.rung_ms >= ATTENTION_MS)
 			stop_polling(c);
 		n += took;
 	}
@@ -85,9 +86,9 @@ bool bells_sleep(struct worker *w)
 	bool quiet = true;
 
 	list_foreach (l, &w->polled) {
-		struct client *c = list_entry(l, struct client, polled);
+		struct client *c = list_entry(l, struct client, bells.polled);
 
-		quiet &= bell_sleep(c->page) && !c->rung_words;
+		quiet &= bell_sleep(c->bells.page) && !c->bells.rung_words;
 	}
 	return quiet;
 }
@@ -95,5 +96,5 @@ bool bells_sleep(struct worker *w)
 void bells_awake(struct worker *w)
 {
 	list_foreach (l, &w->polled)
-		bell_awake(list_entry(l, struct client, polled)->page);
+		bell_awake(list_entry(l, struct client, bells.polled)->bells.page);
 }

@@ -34,7 +34,7 @@ int listener_create(struct client *c, const struct msg_listen *req, uint64_t key
 		r = port_get(c->worker, &want, rep, &l->port);
 	if (!r)
 		list_add_tail(&l->port->listeners, &l->link);
-	if (!r && idtab_add(&c->listeners, l, &l->handle))
+	if (!r && idtab_add(&c->handles.listeners, l, &l->handle))
 		r = reply_refuse(rep, ENOMEM, "listen: no room in the client's table");
 	if (r) {
 		listener_free(l);
@@ -55,7 +55,7 @@ struct listener *listener_free(struct listener *l)
 	list_del(&l->link);
 	if (l->port)
 		port_put(l->port);
-	idtab_del(&l->client->listeners, l->handle);
+	idtab_del(&l->client->handles.listeners, l->handle);
 	acct_release(&l->charge);
 	list_assert_out(&l->link);
 	list_assert_out(&l->asking);

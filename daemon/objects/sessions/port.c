@@ -134,7 +134,7 @@ uint16_t port_to_connect(const struct client *c, const struct endpoint_addrs *e)
 	const struct listener *l;
 	uint32_t pos = 0;
 
-	while ((l = idtab_next(&c->listeners, &pos)))
+	while ((l = idtab_next(&c->handles.listeners, &pos)))
 		if (accepts_as(l->port, &e->local))
 			return l->port->number;
 	return 0;

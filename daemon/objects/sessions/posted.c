@@ -22,7 +22,7 @@ static uint64_t wake(struct client *c)
 {
 	uint64_t n = 0;
 
-	list_foreach_safe (l, &c->posted) {
+	list_foreach_safe (l, &c->bells.posted) {
 		struct qp *qp = list_entry(l, struct qp, posted);
 
 		if (may_begin(qp)) {
@@ -40,7 +40,7 @@ bool posted_take(struct client *c)
 	uint64_t before = UINT64_MAX, n;
 	unsigned sent = 0, i;
 
-	if (!c->page)
+	if (!c->bells.page)
 		return false; /* it did not say hello */
 	bells_take_client(c);
 	for (i = 0; i < ROUNDS && sent < ROUNDS_SENT && (n = wake(c)) > 0 && n < before; i++) {

@@ -71,11 +71,11 @@ static int build_qp(struct qp *qp, const struct msg_create_qp *req, struct reply
 		r = qp_endpoint_make(qp, req, rep);
 	if (r)
 		return r;
-	r = idtab_add(&c->qps, qp, &qp->handle);
+	r = idtab_add(&c->handles.qps, qp, &qp->handle);
 	if (r > 0)
 		return reply_refuse(rep, ENOSPC,
 				    "queue pair: this client has %u, which is the limit",
-				    c->qps.used);
+				    c->handles.qps.used);
 	spread_handle(qp);
 	return r ? reply_refuse(rep, -r, "queue pair: out of memory") : 0;
 }
@@ -223,7 +223,7 @@ struct qp *qp_free(struct qp *qp)
 	qp_abandon(qp);
 	qp_events_release(qp);
 	mw_release(qp->client, &qp->scope);
-	idtab_del(&qp->client->qps, qp->handle);
+	idtab_del(&qp->client->handles.qps, qp->handle);
 	list_del(&qp->posted);
 	release_parts(qp);
 	rings_free(&qp->rings);

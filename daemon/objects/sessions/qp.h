@@ -65,7 +65,7 @@ struct qp {
 	struct rdmap *ep;
 	struct wr_queues wq;
 	struct client *client;
-	struct list posted; /* in client.posted */
+	struct list posted; /* in client.bells.posted */
 	struct qp_hold hold;
 	struct scope scope;                    /* of STags that only this endpoint may use */
 	struct cq_waiter send_room, recv_room; /* linked while their queue has no room */

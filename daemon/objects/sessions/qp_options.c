@@ -159,7 +159,7 @@ void qp_options_of_srq(const struct srq *srq, struct msg_options_state *ret)
 
 	ret->hold_bytes = srq->hold_bytes;
 	ret->hold_ms = srq->hold_ms;
-	while ((qp = idtab_next(&c->qps, &pos))) {
+	while ((qp = idtab_next(&c->handles.qps, &pos))) {
 		struct rdmap_info info;
 
 		if (qp->wq.srq != srq)

@@ -30,7 +30,7 @@ static void wake_receiver(struct qp *qp)
 void qp_wake(struct qp *qp)
 {
 	if (!list_linked(&qp->posted))
-		list_add_tail(&qp->client->posted, &qp->posted);
+		list_add_tail(&qp->client->bells.posted, &qp->posted);
 	if (qp->state == QP_RTS) {
 		if (qp->hold.mem)
 			wake_receiver(qp);

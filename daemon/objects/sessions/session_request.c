@@ -35,7 +35,7 @@ static struct session_request *make(struct listener *l, struct association *asso
 		return NULL;
 	r = calloc(1, sizeof(*r));
 	if (!r) {
-		outq_release(&l->client->events, 1);
+		outq_release(&l->client->io.events, 1);
 		reply_refuse(rep, ENOMEM, "out of memory");
 		return NULL;
 	}
@@ -45,8 +45,8 @@ static struct session_request *make(struct listener *l, struct association *asso
 	r->sid = ev->sid;
 	r->enhanced = ev->enhanced;
 	r->enh = ev->enh;
-	if (idtab_add(&l->client->requests, r, &r->handle)) {
-		outq_release(&l->client->events, 1);
+	if (idtab_add(&l->client->handles.requests, r, &r->handle)) {
+		outq_release(&l->client->io.events, 1);
 		free(r);
 		reply_refuse(rep, ENOSPC, "the program has too many requests");
 		return NULL;
@@ -61,13 +61,13 @@ static struct session_request *make(struct listener *l, struct association *asso
 /* Frees what was answered or is void. An event that waits is that of its withdrawal. */
 static void drop(struct session_request *r)
 {
-	struct outq *events = &r->client->events;
+	struct outq *events = &r->client->io.events;
 
 	outq_release(events, outq_leave(events, &r->event) ? 0 : 1);
 	r->listener->waiting--;
 	list_del(&r->link);
 	list_del(&r->asking);
-	idtab_del(&r->client->requests, r->handle);
+	idtab_del(&r->client->handles.requests, r->handle);
 	list_assert_out(&r->link);
 	list_assert_out(&r->asking);
 	free(r);
@@ -314,7 +314,7 @@ void session_request_withdraw_all(struct association *assoc)
 int session_request_query(struct client *c, const struct msg_handle *req,
 			  struct msg_request_state *ret, struct reply *rep)
 {
-	const struct session_request *r = idtab_get(&c->requests, req->handle);
+	const struct session_request *r = idtab_get(&c->handles.requests, req->handle);
 	struct llp_info info;
 
 	if (!r)
@@ -348,7 +348,7 @@ static int find(struct client *c, uint32_t handle, const struct qp *qp,
 
 	if (r)
 		return r;
-	*ret = idtab_get(&c->requests, handle);
+	*ret = idtab_get(&c->handles.requests, handle);
 	return *ret ? 0 : gone(params, rep);
 }
 

@@ -295,7 +295,7 @@ static bool keep_in_hold(void *user)
 static void note_written(void *user, uint32_t notice)
 {
 	const struct qp *qp = user;
-	struct mr *mr = idtab_get(&qp->client->mrs, notice);
+	struct mr *mr = idtab_get(&qp->client->handles.mrs, notice);
 
 	if (mr)
 		notice_written(&mr->notice, qp->num);
