@@ -142,7 +142,7 @@ struct llp_stats {
 	uint64_t over_budget; /* packets of such peers, and handshakes, beyond the rate for all */
 	uint64_t over_share;  /* the same, beyond the share of their network */
 	uint64_t refused;     /* incoming associations: too many, or no memory */
-	uint64_t unanswered;  /* packets whose answer had no room */
+	uint64_t unanswered;  /* packets that got no answer, because the ring of replies was full */
 	uint64_t memory;      /* bytes of associations and their data */
 };
 
@@ -249,7 +249,7 @@ int llp_recv(struct llp_conn *c, struct llp_msg *ret);
  * transport does not know. */
 uint32_t llp_room(const struct llp_conn *c);
 
-/* Makes the upcall progress() from now on, if the transport can. */
+/* From now on the transport makes the upcall progress(), if it can. */
 void llp_report_acks(struct llp_conn *c);
 
 /* State of an association that is or was up. */

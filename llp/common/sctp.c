@@ -287,8 +287,8 @@ void llp_sctp_dispatch(struct llp_sctp *t, bool (*more)(const struct llp_sctp *t
 {
 	struct list now;
 
-	/* Associations that become ready meanwhile wait for the next call; those that are left over
-	 * are the first in it. */
+	/* Associations that become ready during this call wait for the next one; those that are
+	 * left over are the first in it. */
 	list_init(&now);
 	list_splice_tail(&now, &t->ready);
 	while (!list_empty(&now) && (!more || more(t))) {

@@ -15,13 +15,13 @@
 
 enum {
 	LLP_SCTP_MAX_CONNS = 16384,
-	LLP_SCTP_MAX_MESSAGE = 131072, /* that is collected from fragments */
+	LLP_SCTP_MAX_MESSAGE = 131072, /* the longest that is assembled from fragments */
 	LLP_SCTP_REASON = 192,
 };
 
 enum llp_sctp_state {
 	LLP_SCTP_CONNECTING,
-	LLP_SCTP_VERIFYING, /* up, but the adaptation indication was not seen yet */
+	LLP_SCTP_VERIFYING, /* up, but without its adaptation indication yet */
 	LLP_SCTP_UP,
 	LLP_SCTP_CLOSING, /* the owner asked for shutdown */
 	LLP_SCTP_DOWN,
@@ -31,7 +31,7 @@ enum llp_sctp_state {
 struct llp_sctp_conn {
 	struct llp_conn base;
 	struct list all;
-	struct list ready;      /* in the transport's `ready`: an upcall may be due */
+	struct list ready;      /* in the transport's `ready`: an upcall may have to be made */
 	struct list connecting; /* in the transport's `connecting`, in the order of deadlines */
 	enum llp_sctp_state state;
 	bool passive; /* accepted by a listener */
@@ -44,7 +44,7 @@ struct llp_sctp_conn {
 	uint64_t deadline_ms; /* while connecting */
 	uint8_t *part;        /* a message in fragments; NULL: none */
 	uint32_t part_len;
-	bool part_whole; /* it is complete and was handed out */
+	bool part_whole; /* it is complete and was returned */
 };
 
 /* Functions of the transport. */
@@ -130,8 +130,8 @@ void llp_sctp_end_aborted(struct llp_sctp_conn *c, const struct sockaddr_storage
 /* The peer's adaptation indication. */
 void llp_sctp_indication(struct llp_sctp_conn *c, uint32_t got);
 
-/* Makes the upcalls that are due. more: false once the rest has to wait for the next call; NULL:
- * always true. */
+/* Makes the upcalls of associations that are ready. more: false once the rest has to wait for the
+ * next call; NULL: always true. */
 void llp_sctp_dispatch(struct llp_sctp *t, bool (*more)(const struct llp_sctp *t));
 
 /* Within serve(): false if an upcall freed or ended the association. */

@@ -56,7 +56,8 @@ static int check_tunnel(const struct llp_config *cfg, char *ret_reason, size_t l
 	return -EOPNOTSUPP;
 }
 
-/* Tries a socket like those of associations at an address. */
+/* Opens a socket with the options of an association's, to see whether that is possible at an
+ * address. */
 static int try_addr(struct kernel *t, const struct sockaddr_storage *a, uint32_t *ret_buffer,
 		    char *ret_reason, size_t len)
 {

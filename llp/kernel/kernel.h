@@ -57,7 +57,7 @@ struct kernel_tx {
 	uint32_t size, used;
 	unsigned head, n; /* out[head .. n) are not sent yet */
 	bool blocked;     /* the socket is full */
-	bool wanted;      /* llp_send() returned LLP_E_AGAIN: writable() is due */
+	bool wanted;      /* llp_send() returned LLP_E_AGAIN: writable() has to follow */
 	bool dropped;     /* staged messages were dropped because the association ended */
 	struct kernel_out out[KERNEL_BATCH];
 };
@@ -194,7 +194,7 @@ void kernel_conn_count(struct kernel_conn *c, struct llp_stats *st);
  * any more. */
 bool kernel_conn_measure(struct kernel_conn *c);
 
-/* Has epoll watch the socket for input, and for room if `writable`. */
+/* Makes epoll watch the socket for input, and for room if `writable`. */
 void kernel_conn_watch(struct kernel_conn *c, bool writable);
 
 /* Ends associations whose set-up takes too long. */

@@ -205,7 +205,7 @@ void kernel_path_report(struct kernel_conn *c)
 	}
 }
 
-/* ---- the whole ---- */
+/* ---- llp_info() ---- */
 
 static uint16_t tunnel_of(int fd, const struct sockaddr_storage *remote)
 {

@@ -225,7 +225,7 @@ int kernel_send(struct llp_conn *lc, const struct llp_msg *m)
 		kernel_tx_push(c);
 	if (c->sctp.ended)
 		return LLP_E_DOWN;
-	/* The path MTU may have shrunk meanwhile. */
+	/* The path MTU may have decreased since. */
 	if (m->len > c->sctp.max_message)
 		return LLP_E_TOO_LONG;
 	if (!stage_has_room(tx, m->len)) {

@@ -26,8 +26,8 @@ enum {
 
 /* ---- time ---- */
 
-/* An owner with a clock of its own (a test) may let it jump: our time follows. Usually both clocks
- * are the same one. */
+/* An owner with another clock (a test) may let it jump: our time follows. Usually both clocks are
+ * the same. */
 static void set_time(struct user *t, uint64_t now_ms)
 {
 	uint64_t ahead;
@@ -294,7 +294,8 @@ static uint64_t user_expiry(const struct llp *llp)
 	return min_u64(core, next);
 }
 
-/* Has the owner woken when a full socket has room. If that fails, the next tick flushes. */
+/* Makes sure that the owner is woken when a full socket has room. If that fails, the next tick
+ * flushes. */
 static void watch_room(struct user *t, unsigned i)
 {
 	bool blocked = udp_blocked(t->sock[i]);

@@ -43,7 +43,7 @@ static void note_paths(struct user_conn *c)
 	llp_user_sockaddr(&info.primary.peer, info.peer_port, &c->remote);
 }
 
-/* False if it was closed meanwhile. */
+/* False if the upcall closed it. */
 static bool is_listener(const struct user *t, const struct user_listener *l)
 {
 	list_foreach (it, &t->listeners) {
@@ -304,7 +304,7 @@ static void deliver_messages(struct user *t)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- dispatch ---- */
 
 /* The event may be older than the last message; another event follows then. */
 static void on_acked(struct user *t, struct user_conn *c)

@@ -206,8 +206,8 @@ void assoc_trim_priv(struct assoc *a, struct assoc_stream *s);
 /* Cancels queued events: a set of 1 << type. */
 void assoc_cancel_events(struct assoc_stream *s, unsigned types);
 
-/* Raw: the ULP has half of close_ms from now on to send one more message. No other clock runs in
- * SESSION_OPEN. */
+/* Raw: from now on the ULP has half of close_ms to send one more message. In SESSION_OPEN no other
+ * deadline is set. */
 void assoc_start_grace(struct assoc *a, struct assoc_stream *s);
 
 /* Releases the early messages of the stream; while the endpoint waits for the peer's first message,
@@ -250,7 +250,7 @@ void assoc_hold_drop(struct assoc *a, struct assoc_stream *s);
 /* Gives up messages that have waited long enough. */
 void assoc_hold_expire(struct assoc *a);
 
-/* When that is due next, or UINT64_MAX. */
+/* The next such deadline, or UINT64_MAX. */
 uint64_t assoc_hold_expiry(const struct assoc *a);
 
 /* ---- assoc_credit.c ---- */
@@ -277,7 +277,7 @@ void assoc_credit_begin(struct assoc *a, struct assoc_stream *s);
 /* Writes the offer or the answer of this control message to a->offer. False if it has none. */
 bool assoc_credit_put_offer(struct assoc *a, const struct assoc_stream *s, uint16_t func);
 
-/* True if the segment that was made, in a message of so many bytes, need not wait. */
+/* True if the segment that was made, in a message of len bytes, need not wait. */
 bool assoc_credit_may_send(const struct assoc_stream *s, uint32_t len);
 
 /* It was accepted by the transport. */
@@ -290,7 +290,7 @@ bool assoc_credit_rx(struct assoc *a, struct assoc_stream *s, const struct assoc
 /* A segment was delivered in order. */
 void assoc_credit_delivered(struct assoc *a, struct assoc_stream *s, const struct ssn_rec *c);
 
-/* Makes the credit that is due. False if none is. */
+/* Makes the next credit. False if none has to be sent. */
 bool assoc_credit_make(const struct assoc_stream *s, struct assoc_seg *ret);
 
 /* ---- assoc_rx.c ---- */

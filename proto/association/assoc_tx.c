@@ -197,7 +197,7 @@ void assoc_tx_accepted(struct assoc *a)
 	struct assoc_stream *s = a->out.stream;
 
 	if (!s)
-		return; /* the association was lost in the meantime */
+		return; /* the association was lost since assoc_tx_next() */
 	a->out.stream = NULL;
 	a->tx_count++;
 	if (a->out.what == ASSOC_CREDIT) {

@@ -146,7 +146,7 @@ enum perr ddp_rx_gather(struct ddp_gather *g, struct ddp_gaps *gaps, const struc
 	g->begun = true;
 	g->opcode = c->ddp.opcode;
 	if (end > UINT32_MAX)
-		return PERR_MO; /* RFC 5041 5.2: no message is that long */
+		return PERR_MO; /* RFC 5041 5.2: messages are shorter than 2^32 bytes */
 	if (end > c->ddp.mo && !arrived(g, gaps, (struct ddp_range){c->ddp.mo, (uint32_t)end}))
 		return PERR_MO;
 	if (c->ddp.last && !arrived_up_to(g, (uint32_t)end))

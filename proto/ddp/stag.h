@@ -54,7 +54,7 @@ struct stag_region {
 	uint64_t scope;  /* the only endpoint that may use it, or 0 for the whole domain */
 	uint64_t to;     /* tagged offset of the first byte */
 	uint64_t len;    /* to + len does not exceed 2^64 */
-	uint8_t *base;   /* address of the first byte, as it is read; written bytes lie ... */
+	uint8_t *base;   /* address of the first byte that is read; written bytes are ... */
 	bool valid;      /* cleared by invalidation; the entry stays until it is removed */
 	uint8_t kind;    /* enum stag_kind */
 	union {
@@ -62,7 +62,7 @@ struct stag_region {
 		uint32_t notice; /* regions: number that stag_notice() returns; 0: none */
 	};
 	uint32_t windows; /* regions: valid windows on it */
-	uint32_t apart;   /* ... this many times STAG_APART bytes behind. 0: in the same place */
+	uint32_t apart; /* ... this many times STAG_APART bytes after those. 0: in the same place */
 };
 
 /* The accessing endpoint: compared with pd and scope of the region. */
@@ -95,7 +95,7 @@ size_t stag_slots_size(uint32_t max);
  */
 void stag_table_resize(struct stag_table *t, void *mem, uint32_t max);
 
-/* True while entries are in the memory of before the last stag_table_resize(). They have moved
+/* True while entries are in the memory that the last stag_table_resize() replaced. All have moved
  * after max / 8 + 1 changes of the table, where max is the former one. */
 bool stag_table_moving(const struct stag_table *t);
 

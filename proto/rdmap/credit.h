@@ -19,7 +19,7 @@
 
 enum { CREDIT_WINDOW_MAX = 1 << 20 };
 
-/* The window that a hold of so many bytes can honor, in whatever order segments arrive: at most
+/* The window that a hold of hold_bytes can honor, whatever the order of arrival: at most
  * CREDIT_WINDOW_MAX. 0: the hold is too small for two of the longest segments. */
 uint32_t credit_window(uint32_t hold_bytes);
 
@@ -30,7 +30,7 @@ uint32_t credit_hold_min(void);
 struct credit_rx {
 	uint32_t window;   /* 0: the peer need not wait */
 	bool takes;        /* something since `reported` takes a receive: the peer may wait */
-	bool due;          /* a report is due */
+	bool due;          /* a report has to be sent */
 	uint64_t got;      /* position that was delivered ... */
 	uint64_t reported; /* ... and that was reported to the peer */
 };
@@ -38,8 +38,8 @@ struct credit_rx {
 /* A session begins. */
 void credit_rx_begin(struct credit_rx *c, uint32_t window);
 
-/* A segment that takes so much room was delivered in order. takes: it takes a receive. True if a
- * report is due from now on. */
+/* A segment was delivered in order. room: its part of the window; takes: it takes a receive. True
+ * if a report has become necessary. */
 bool credit_rx_add(struct credit_rx *c, uint32_t room, bool takes);
 
 /* The transport took the message with this position. */

@@ -22,7 +22,7 @@ struct hold {
 	uint32_t bytes; /* of entries with messages */
 };
 
-/* Bytes of memory for a hold of so many bytes of messages and of their entries. */
+/* Memory for a hold whose messages and entries take up to `bytes`. */
 size_t hold_size(uint32_t bytes);
 
 /* Bytes of it that a message of len bytes takes. */

@@ -128,7 +128,7 @@ struct rdmap_reach {
 	uint32_t len;                         /* the rest of a Read, perhaps 0, or of an element */
 	bool own;                             /* an element of rdmap_wr.fetch */
 	const struct wire_atomic_req *atomic; /* NULL: a Read */
-	uint32_t ret_len; /* RDMAP_REACHED, no atomic: so many bytes may be read */
+	uint32_t ret_len; /* RDMAP_REACHED, a Read or an element: bytes that may be read */
 	uint64_t ret_old; /* RDMAP_REACHED, an atomic: the old value */
 };
 
@@ -157,7 +157,7 @@ struct rdmap_ops {
 	/* Called before a request of the peer is answered, and for the rest of a Read when the
 	 * bytes that may be read are used up; likewise for each element of rdmap_wr.fetch. Again
 	 * with the same request after RDMAP_NOT_YET. Rights and bounds were checked. Returns
-	 * RDMAP_AT_HAND ... NULL: all is at hand. */
+	 * RDMAP_AT_HAND ... NULL: all memory is at hand. */
 	int (*reach)(void *user, struct rdmap_reach *r);
 	/* A Write of the peer to a region with this stag_notice() was delivered. May be NULL. */
 	void (*written)(void *user, uint32_t notice);
@@ -235,9 +235,9 @@ void rdmap_set_options(struct rdmap *ep, unsigned options);
  * which is the default: without limit. Only while the endpoint is not bound. */
 void rdmap_set_window(struct rdmap *ep, uint32_t bytes);
 
-/* Which STAG_REMOTE_ rights the peer has; the STag has to permit an access, too. At any time, for
- * segments that arrive and answers that are sent from then on. All at the beginning. A Write or
- * Read of no bytes needs none. */
+/* Sets the STAG_REMOTE_ rights of the peer, at first all of them; the STag has to permit an access,
+ * too. May be called at any time, and applies to segments that arrive and responses that are sent
+ * after it. A Write or Read of no bytes needs no right. */
 void rdmap_set_access(struct rdmap *ep, uint32_t rights);
 
 /* True if the last session left receives uncompleted because of RDMAP_KEEP_RECVS. */

@@ -36,7 +36,7 @@ enum {
 	RDMAP_IDLE_BURST = 32,
 	RDMAP_QUEUES = 4,    /* QN 0 to 3. Without RFC 7306 there is no QN 3 */
 	RDMAP_MSN_FIRST = 1, /* RFC 5041 4.3 */
-	RDMAP_PROBE = 0x80,  /* rdmap_tx.rtr: the Read of RDMAP_PLACED or RDMAP_PACED is due */
+	RDMAP_PROBE = 0x80,  /* rdmap_tx.rtr: the Read of RDMAP_PLACED or RDMAP_PACED is next */
 };
 
 /* A send request that was taken and is not completed. */
@@ -60,7 +60,7 @@ struct rdmap_rec {
 	struct perr_at at;
 };
 
-/* An outstanding Read or atomic of ours: an entry of the outbound request queue (ORQ). */
+/* One of our outstanding Reads and atomics: an entry of the outbound request queue (ORQ). */
 struct rdmap_orq_entry {
 	uint32_t pos;         /* position of its request in the window */
 	bool last;            /* the request ends with the response */
@@ -220,10 +220,10 @@ void rdmap_bind(struct rdmap *ep, const struct enh_terms *terms);
 void rdmap_stop(struct rdmap *ep);
 
 /* The ULP has closed: the next n requests of the owner are the last ones. rdmap_stop() follows when
- * rdmap_tx_spent() says so, or earlier. */
+ * rdmap_tx_spent() is true, or earlier. */
 void rdmap_stop_after(struct rdmap *ep, uint32_t n);
 
-/* True from then on. */
+/* True after rdmap_stop_after(). */
 static inline bool rdmap_last_ones(const struct rdmap *ep)
 {
 	return ep->tx.last_ones;
@@ -285,7 +285,7 @@ void rdmap_orq_push(struct rdmap *ep, const struct sgl_elem *sink, bool last);
 /* The i-th oldest outstanding Read or atomic, or NULL. */
 struct rdmap_orq_entry *rdmap_orq_at(const struct rdmap_sq *q, unsigned i);
 
-/* Its request. */
+/* The request of an entry. */
 static inline struct rdmap_rec *rdmap_orq_rec(const struct rdmap_sq *q,
 					      const struct rdmap_orq_entry *a)
 {
@@ -317,7 +317,7 @@ void rdmap_sq_await(struct rdmap *ep, uint32_t mark);
  * others do: at once, or with RDMAP_ACKED when this many messages are acknowledged. */
 void rdmap_sq_unpace(struct rdmap *ep, uint32_t mark);
 
-/* That many are: ends requests, and completes the oldest ones. */
+/* `count` messages are acknowledged: ends requests, and completes the oldest ones. */
 void rdmap_sq_acked(struct rdmap *ep, uint32_t count);
 
 /* Completes the oldest requests that have ended. */

@@ -147,8 +147,8 @@ enum perr rdmap_rq_acquire(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,
 }
 
 /*
- * The receive of a message with bytes has no memory: it is bad like one with an unknown STag, and
- * the message takes the next one. Not if a later message or a part of this one has a receive
+ * A message with bytes found a receive without memory. That is bad, as one with an unknown STag is,
+ * and the message takes the next one, unless a later message or a part of this one has a receive
  * already.
  */
 static enum perr pass_over(struct rdmap *ep, struct rdmap_rq *q, uint32_t msn,

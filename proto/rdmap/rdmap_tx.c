@@ -211,7 +211,7 @@ static int make_segment(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg
 int rdmap_tx_next(struct rdmap *ep, uint32_t mulpdu, struct rdmap_seg *seg)
 {
 	ep->tx.idle = 0;
-	/* A second round follows a request whose memory may not be used. */
+	/* Begins again after a request whose memory may not be used. */
 	while (ep->tx.kind != RDMAP_NOTHING || begin_next(ep)) {
 		int r = make_segment(ep, mulpdu, seg);
 
@@ -275,7 +275,7 @@ void rdmap_tx_taken(struct rdmap *ep, uint32_t count)
 	bool last = ddp_tx_last(&tx->msg);
 
 	if (tx->kind == RDMAP_NOTHING)
-		return; /* the stream failed or was stopped in the meantime */
+		return; /* the stream failed or was stopped since rdmap_tx_next() */
 	if (tx->msg.off == 0) {
 		if (!tx->msg.ddp.tagged)
 			tx->msn[tx->msg.ddp.qn]++;
