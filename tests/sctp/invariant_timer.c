@@ -127,9 +127,11 @@ bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t n
 	*asks = waits_for_window(e, i);
 	if (before->t3_us > now || (before->flight.bytes == 0 && !*asks))
 		return false;
-	/* Time has shown just before that all of it is lost: it is sent again. */
-	return before->loss_us > now || before->rto.rto_us != after->rto.rto_us ||
-	       !after->in_recovery;
+	if (before->loss_us > now || before->rto.rto_us != after->rto.rto_us)
+		return true;
+	/* Time has shown just before that all of it is lost: it is sent again, in a recovery or after
+	 * an earlier T3. */
+	return !after->in_recovery && (!before->timed_out || after->cc.one_packet);
 }
 
 static void expired(struct invariant *v, struct invariant_seen *e, unsigned i, bool asks)
