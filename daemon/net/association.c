@@ -251,7 +251,7 @@ static void note_association(const struct association *assoc, enum ctl_event_kin
 	journal_add(&w->journal, w->now_ms, kind, &ev);
 }
 
-static void *incoming(void *user, struct llp_conn *c)
+static void *conn_incoming(void *user, struct llp_conn *c)
 {
 	struct association_listener *l = user;
 	struct association *assoc;
@@ -289,7 +289,7 @@ static void free_soon(struct association *assoc)
 	timer_set(&assoc->worker->timers, &assoc->timer, assoc->worker->now_ms);
 }
 
-static void up(void *user)
+static void conn_up(void *user)
 {
 	struct association *assoc = user;
 	struct list *l;
@@ -305,7 +305,7 @@ static void up(void *user)
 		assoc->worker->assoc_events->initiate(assoc, l);
 }
 
-static void down(void *user, int err, const char *reason)
+static void conn_down(void *user, int err, const char *reason)
 {
 	struct association *assoc = user;
 
@@ -333,12 +333,12 @@ static bool conn_readable(void *user)
 	return more;
 }
 
-static void writable(void *user)
+static void conn_writable(void *user)
 {
 	association_activate(user);
 }
 
-static void acked(void *user)
+static void conn_acked(void *user)
 {
 	struct association *assoc = user;
 
@@ -348,7 +348,7 @@ static void acked(void *user)
 	}
 }
 
-static void progress(void *user, uint32_t unacked)
+static void conn_progress(void *user, uint32_t unacked)
 {
 	struct association *assoc = user;
 
@@ -358,14 +358,14 @@ static void progress(void *user, uint32_t unacked)
 	}
 }
 
-static void path(void *user, const struct llp_path *path, const char *change)
+static void conn_path_changed(void *user, const struct llp_path *path, const char *change)
 {
 	struct association *assoc = user;
 
 	assoc->worker->assoc_events->path(assoc, path, change);
 }
 
-static void resized(void *user)
+static void conn_resized(void *user)
 {
 	struct association *assoc = user;
 	uint32_t before = assoc->dp.mulpdu;
@@ -383,15 +383,15 @@ static void resized(void *user)
 }
 
 const struct llp_events association_llp_events = {
-	.incoming = incoming,
-	.up = up,
-	.down = down,
+	.incoming = conn_incoming,
+	.up = conn_up,
+	.down = conn_down,
 	.readable = conn_readable,
-	.writable = writable,
-	.acked = acked,
-	.progress = progress,
-	.path = path,
-	.resized = resized,
+	.writable = conn_writable,
+	.acked = conn_acked,
+	.progress = conn_progress,
+	.path = conn_path_changed,
+	.resized = conn_resized,
 };
 
 /* ---- deadlines ---- */
@@ -486,7 +486,7 @@ void association_activate(struct association *assoc)
 void association_abort(struct association *assoc, int err, const char *reason)
 {
 	llp_abort(assoc->conn, reason);
-	down(assoc, err, reason);
+	conn_down(assoc, err, reason);
 }
 
 /* A segment that is too long for the path tells that it became narrower. With the transport

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Asynchronous events of a client's objects. They are state: an object has a bit for each type,
- * which the client takes, one at a time. What happens again before that merges with it, so that
- * nothing queues up, and an object that is destroyed takes its events along.
+ * Asynchronous events of a client's objects. An object has one bit for each type of event, and the
+ * client takes one event at a time. An event that recurs before the client has taken it sets the
+ * same bit, so events never queue up. An object that is destroyed drops its events.
  */
 #ifndef DAEMON_OBJECTS_ASYNC_H
 #define DAEMON_OBJECTS_ASYNC_H
@@ -26,7 +26,7 @@ struct async {
 	uint16_t events;  /* set of 1 << MSG_ASYNC_ */
 };
 
-/* Those of a client. */
+/* The events of a client. */
 struct async_channel {
 	struct list pending; /* objects with events, oldest first */
 	struct list dirty;   /* in worker.dirty_async while the bell is to be rung */
@@ -34,13 +34,13 @@ struct async_channel {
 	struct async port;   /* PORT_DOWN, PORT_UP */
 };
 
-/* No events. */
+/* Initializes: without events. */
 void async_init(struct async *a);
 
 /* Its object is destroyed: drops the events. */
 void async_drop(struct async *a);
 
-/* No events and no bell. */
+/* Initializes: without events and bell. */
 void async_channel_init(struct async_channel *ch);
 
 /* Closes the bell. All objects of the client are gone. */
@@ -58,7 +58,7 @@ void async_post(struct client *c, struct async *a, enum msg_async_type type, uin
 /* Takes the oldest event: fills in all members except hdr; type MSG_ASYNC_NONE if there is none. */
 void async_take(struct client *c, struct msg_async *ret);
 
-/* The daemon's addresses became unusable, or usable again: tells all clients. */
+/* The daemon's addresses became unusable, or usable again: posts the event to all clients. */
 void async_port(struct worker *w, bool up);
 
 /* Rings the bell of each client with new events. True if there was any. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One client program as its objects see it: credentials, limits, the tables of what it owns, and
- * its sockets. What it names by handle is looked up in these tables alone, so that no client can
- * name what another one owns. How it comes and goes: service/attach.
+ * A client program as its objects see it: credentials, limits, tables of its objects, and sockets.
+ * Handles are looked up in these tables alone, so a client cannot name the objects of another one.
+ * service/attach makes and frees clients.
  */
 #ifndef DAEMON_OBJECTS_CLIENT_H
 #define DAEMON_OBJECTS_CLIENT_H
@@ -97,20 +97,20 @@ struct client {
 	struct client_fault fault;
 };
 
-/* Gives its tables room for what the limits allow by now. They do not shrink: acct refuses. */
+/* Sizes the tables for the present limits. Tables do not shrink: acct enforces lower limits. */
 void client_allow(struct client *c);
 
-/* Root, and the user that the daemon runs as. */
+/* True for root and for the user that the daemon runs as. */
 bool client_is_admin(const struct client *c);
 
 /*
- * What its objects do to a client begins with these functions: blame it, queue for it, ring it.
- * While it leaves, its objects end, and all of them do nothing.
+ * Objects act on their client through the functions below. Once the client leaves they do nothing,
+ * because its objects are ending.
  */
 
 /*
- * The client leaves: no list of the worker holds it from now on, none of its sockets is watched,
- * and its queues are empty. Then its objects are freed, then it is.
+ * Begins to end the client: takes it off the worker's lists, stops watching its sockets and empties
+ * its queues. The caller then frees its objects, and then the client.
  */
 void client_leave(struct client *c);
 
@@ -124,12 +124,12 @@ void client_queue_failed(void *user, const char *reason);
 int client_charge(struct client *c, enum acct_kind kind, uint64_t amount, struct acct_charge *ret,
 		  struct reply *rep);
 
-/* Sets the charge of this kind to the amount, whether there was one or not; on refusal nothing
- * changes. */
+/* Sets the amount of the charge, and makes a charge of this kind if there is none; on refusal
+ * the charge is unchanged. */
 int client_set_charge(struct client *c, enum acct_kind kind, uint64_t amount,
 		      struct acct_charge *charge, struct reply *rep);
 
-/* Replaces the charged amount by another one; on refusal nothing changes. */
+/* Replaces the charged amount by another one; on refusal the charge is unchanged. */
 int client_change(struct client *c, struct acct_charge *charge, uint64_t amount, struct reply *rep);
 
 /*
@@ -153,7 +153,7 @@ bool client_event_take_back(struct client *c, struct outq_place *place);
 void client_release_events(struct client *c, struct outq_place *places, unsigned n,
 			   unsigned reserved);
 
-/* Whether fewer events wait than limits.events. If not, it gets no further session requests. */
+/* True if fewer events wait than limits.events. Otherwise it gets no further session requests. */
 bool client_reads_events(const struct client *c);
 
 /* Reads the client's bell page in each turn, from the next one on. */

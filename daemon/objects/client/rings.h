@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The shared memory of a queue's rings. Small ones of a client lie together in memfds of
- * RINGS_SLAB_BYTES, because the kernel allows only vm.max_map_count maps. The client can write to
- * all of such a memfd, so all of it is charged.
+ * The shared memory of a queue's rings. Small rings of a client share memfds of RINGS_SLAB_BYTES,
+ * because the kernel allows only vm.max_map_count maps. The client can write to a whole memfd, so
+ * the whole memfd is charged.
  */
 #ifndef DAEMON_OBJECTS_RINGS_H
 #define DAEMON_OBJECTS_RINGS_H

@@ -233,7 +233,7 @@ static bool make_request(const struct client *c, const struct rdmap_reach *r,
 	return true;
 }
 
-static void ask(struct agent *a, struct agent_call *call)
+static void ask_agent(struct agent *a, struct agent_call *call)
 {
 	uint32_t n = client_slot(call->qp);
 
@@ -286,7 +286,7 @@ int agent_reach(struct agent_call *call, struct rdmap_reach *r)
 		if (call->state == AGENT_CALL_ASKED)
 			outcome = take_answer(a, call, &answer, r);
 		else
-			ask(a, call);
+			ask_agent(a, call);
 	}
 	if (outcome == RDMAP_NOT_YET && call->client->worker->now_ms >= call->deadline_ms)
 		outcome = RDMAP_UNREACHABLE;

@@ -33,7 +33,7 @@ struct agent {
 	int bell;                    /* the daemon's end; the client has the other */
 	struct list ring;            /* in worker.agents: the bell is to be rung */
 	uint64_t marked;             /* times that bytes were marked */
-	uint64_t synced;             /* as many of them are copied for certain */
+	uint64_t synced;             /* the value of `marked` up to which the agent has copied */
 	struct acct_charge memory;
 };
 
@@ -67,12 +67,13 @@ int agent_open(struct client *c, struct msg_agent *ret, struct reply *rep);
 /* Its regions and queue pairs are gone. NULL is fine; returns NULL. */
 struct agent *agent_free(struct agent *a);
 
-/* Marks what is written to a mapped shadow from now on. base: of the whole shadow. handle: of the
- * region. Returns 0, -ENOMEM, or -EEXIST if this memory is the shadow of another region. */
+/* From now on marks the bytes that are written to a mapped shadow. base: of the whole shadow.
+ * handle: of the region. Returns 0, -ENOMEM, or -EEXIST if this memory is the shadow of another
+ * region. */
 int agent_region_add(struct agent_region *r, struct agent *a, uint8_t *base,
 		     const struct shadow_layout *layout, uint32_t handle);
 
-/* Ends that. All zero is fine. */
+/* Stops marking. All zero is fine. */
 void agent_region_remove(struct agent_region *r);
 
 /* Bytes were written to memory of clients: marks those in shadows. */
@@ -85,10 +86,10 @@ void agent_call_init(struct agent_call *call, struct client *c);
  * rdmap_ops.reach. RDMAP_AT_HAND ... */
 int agent_reach(struct agent_call *call, struct rdmap_reach *r);
 
-/* The session is over: the queue pair does not wait for an answer any more. */
+/* The session is over: drops the request. A late answer is ignored. */
 void agent_forget(struct agent_call *call);
 
-/* Rings each agent that sleeps and has something to do. True if there was any. */
+/* Rings the bell of each sleeping agent with work. True if there was any. */
 bool agent_ring_bells(struct worker *w);
 
 #endif

@@ -17,8 +17,8 @@
 struct client;
 
 enum {
-	/* Mappings begin and end at multiples of it, or at the end of the memfd. A small region
-	 * takes at most so much address space. */
+	/* Mappings begin and end at multiples of it, or at the end of the memfd. It is the most
+	   address space that a small region takes. */
 	MAPPING_WINDOW = 64 << 20,
 };
 

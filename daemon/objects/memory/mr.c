@@ -82,7 +82,7 @@ static uint32_t with_implied(uint32_t access)
 }
 
 /* Maps the extent for the region's rights. */
-static int map(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
+static int map_extent(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
 {
 	mr->offset = e->offset;
 	if (has_shadow(mr))
@@ -116,14 +116,14 @@ static int publish(struct mr *mr, uint64_t scope, struct reply *rep)
 	return 0;
 }
 
-static const struct stag_region *row(const struct mr *mr)
+static const struct stag_region *region_of_mr(const struct mr *mr)
 {
 	return stag_find(stags_table(mr->client->daemon->stags), mr->stag);
 }
 
 static int check_windows(const struct mr *mr, struct reply *rep)
 {
-	uint32_t n = row(mr)->windows;
+	uint32_t n = region_of_mr(mr)->windows;
 
 	if (n == 0)
 		return 0;
@@ -131,7 +131,7 @@ static int check_windows(const struct mr *mr, struct reply *rep)
 			    mr->stag, n);
 }
 
-static void answer(const struct mr *mr, struct msg_mr *ret)
+static void put_mr(const struct mr *mr, struct msg_mr *ret)
 {
 	ret->handle = mr->handle;
 	ret->stag = mr->stag;
@@ -148,7 +148,7 @@ static int add_shadow(struct mr *mr, struct reply *rep)
 	return r ? reply_refuse(rep, -r, "memory region: its shadow: %s", strerror(-r)) : 0;
 }
 
-static int build(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
+static int build_mr(struct mr *mr, const struct extent *e, int fd, struct reply *rep)
 {
 	struct client *c = mr->client;
 	int r = client_charge(c, ACCT_MRS, 1, &mr->charge, rep);
@@ -159,7 +159,7 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 		r = client_charge(c, ACCT_MEMORY, sizeof(*mr) + STAGS_ENTRY_BYTES, &mr->memory,
 				  rep);
 	if (!r)
-		r = map(mr, e, fd, rep);
+		r = map_extent(mr, e, fd, rep);
 	if (!r)
 		r = publish(mr, 0, rep);
 	if (!r && idtab_add(&c->handles.mrs, mr, &mr->handle))
@@ -171,8 +171,8 @@ static int build(struct mr *mr, const struct extent *e, int fd, struct reply *re
 	return r;
 }
 
-static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struct msg_mr *ret,
-	       struct reply *rep)
+static int add_region(struct client *c, const struct msg_reg_own_mr *own, int fd,
+		      struct msg_mr *ret, struct reply *rep)
 {
 	const struct msg_reg_mr *req = &own->reg;
 	struct extent e = {req->offset, req->len, req->iova};
@@ -202,19 +202,19 @@ static int add(struct client *c, const struct msg_reg_own_mr *own, int fd, struc
 	mr->access = with_implied(req->access);
 	mr->rung = own->rung;
 	mr->reason = own->reason;
-	r = build(mr, &e, fd, rep);
+	r = build_mr(mr, &e, fd, rep);
 	if (r) {
 		mr_free(mr);
 		return r;
 	}
-	answer(mr, ret);
+	put_mr(mr, ret);
 	return 0;
 }
 
 int mr_register(struct client *c, const struct msg_reg_mr *req, int fd, struct msg_mr *ret,
 		struct reply *rep)
 {
-	return add(c, &(struct msg_reg_own_mr){.reg = *req}, fd, ret, rep);
+	return add_region(c, &(struct msg_reg_own_mr){.reg = *req}, fd, ret, rep);
 }
 
 int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, struct msg_mr *ret,
@@ -223,7 +223,7 @@ int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, 
 	if (req->rung >= RUNG_COUNT || req->reason >= RUNG_REASON_COUNT)
 		return reply_refuse(rep, EINVAL, "memory region: unknown rung %u or reason %u",
 				    req->rung, req->reason);
-	return add(c, req, fd, ret, rep);
+	return add_region(c, req, fd, ret, rep);
 }
 
 int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct reply *rep)
@@ -241,7 +241,7 @@ int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct
 	if (r)
 		return r;
 	stags_remove(mr->client->daemon->stags, old);
-	answer(mr, ret);
+	put_mr(mr, ret);
 	return 0;
 }
 
@@ -287,7 +287,7 @@ struct mr *mr_free(struct mr *mr)
 
 void mr_query(const struct mr *mr, struct msg_mr_state *ret)
 {
-	const struct stag_region *region = row(mr);
+	const struct stag_region *region = region_of_mr(mr);
 
 	ret->stag = mr->stag;
 	ret->access = mr->access;
@@ -356,12 +356,12 @@ static int remap(const struct mr *mr, struct mr *next, const struct msg_rereg_mr
 	struct extent e = {req->offset, req->len, req->iova};
 
 	if (req->what & MSG_REREG_TRANSLATION)
-		return map(next, &e, fd, rep);
+		return map_extent(next, &e, fd, rep);
 	return mapping_share(mr->mapping, next->access & STAG_LOCAL_WRITE, &next->mapping, rep);
 }
 
 /* Applies the new attributes. */
-static void become(struct mr *mr, const struct mr *next)
+static void apply_attributes(struct mr *mr, const struct mr *next)
 {
 	stags_remove(mr->client->daemon->stags, mr->stag);
 	if (!has_shadow(next))
@@ -404,7 +404,7 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct msg_m
 		return r;
 	}
 	client_change(mr->client, &mr->bytes, cost(&next), rep);
-	become(mr, &next);
-	answer(mr, ret);
+	apply_attributes(mr, &next);
+	put_mr(mr, ret);
 	return 0;
 }

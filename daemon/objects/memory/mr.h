@@ -28,7 +28,7 @@ struct mr {
 	uint64_t iova, len;
 	uint64_t offset; /* in its memfd */
 	struct mapping *mapping;
-	uint32_t rung, reason;      /* RUNG_*, as the client tells */
+	uint32_t rung, reason;      /* RUNG_*, as the client reports */
 	struct agent_region shadow; /* RUNG_AGENT: the memfd is its shadow */
 	struct notice notice;
 	struct acct_charge charge, bytes, memory;
@@ -52,9 +52,9 @@ int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct
 int mr_notify(struct mr *mr, struct cq *cq, uint64_t wr_id, struct reply *rep);
 
 /*
- * Changes what the record names, under a new STag, for the whole domain. 0, or a refusal with the
- * region unchanged. fd: with MSG_REREG_TRANSLATION the new memfd, which stays the caller's; else
- * -1. -EBUSY as above.
+ * Changes the attributes that the record names, under a new STag, for the whole domain. 0, or a
+ * refusal with the region unchanged. fd: with MSG_REREG_TRANSLATION the new memfd, which stays the
+ * caller's; else -1. -EBUSY as above.
  */
 int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct msg_mr *ret,
 	     struct reply *rep);

@@ -30,14 +30,14 @@ static int publish(const struct mw *mw, uint32_t *ret_stag, struct reply *rep)
 	return 0;
 }
 
-static const struct stag_region *row(const struct mw *mw)
+static const struct stag_region *row_of_window(const struct mw *mw)
 {
 	return stag_find_any_key(stags_table(mw->client->daemon->stags), mw->stag);
 }
 
 /* ---- life ---- */
 
-static int build(struct mw *mw, struct reply *rep)
+static int build_mw(struct mw *mw, struct reply *rep)
 {
 	struct client *c = mw->client;
 	int r = client_charge(c, ACCT_MWS, 1, &mw->charge, rep);
@@ -52,7 +52,7 @@ static int build(struct mw *mw, struct reply *rep)
 	return r;
 }
 
-static void answer(const struct mw *mw, struct msg_mr *ret)
+static void put_mw(const struct mw *mw, struct msg_mr *ret)
 {
 	ret->handle = mw->handle;
 	ret->stag = mw->stag;
@@ -77,12 +77,12 @@ int mw_alloc(struct client *c, const struct msg_alloc_mw *req, struct msg_mr *re
 	mw->pd = pd;
 	pd->mws++;
 	mw->type = req->type;
-	r = build(mw, rep);
+	r = build_mw(mw, rep);
 	if (r) {
 		mw_free(mw);
 		return r;
 	}
-	answer(mw, ret);
+	put_mw(mw, ret);
 	return 0;
 }
 
@@ -92,7 +92,7 @@ struct mw *mw_free(struct mw *mw)
 		return NULL;
 	idtab_del(&mw->client->handles.mws, mw->handle);
 	if (mw->stag)
-		stags_remove(mw->client->daemon->stags, row(mw)->stag);
+		stags_remove(mw->client->daemon->stags, row_of_window(mw)->stag);
 	mw->pd->mws--;
 	acct_release(&mw->memory);
 	acct_release(&mw->charge);
@@ -109,7 +109,7 @@ static int check_bind(const struct mw *mw, const struct mr *mr, const struct msg
 		return reply_refuse(rep, EINVAL,
 				    "memory window 0x%08x is of type %u: that is bound by a work "
 				    "request",
-				    row(mw)->stag, mw->type);
+				    row_of_window(mw)->stag, mw->type);
 	if (req->access & ~(uint32_t)RIGHTS)
 		return reply_refuse(rep, EINVAL,
 				    "memory window 0x%08x: access 0x%x: expected a subset of 0x%x",
@@ -121,8 +121,8 @@ static int check_bind(const struct mw *mw, const struct mr *mr, const struct msg
 	return 0;
 }
 
-static int explain(const struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, int e,
-		   struct reply *rep)
+static int refuse_bind(const struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req,
+		       int e, struct reply *rep)
 {
 	if (e == STAG_BIND_E_RIGHTS)
 		return reply_refuse(rep, EACCES,
@@ -145,8 +145,8 @@ static int explain(const struct mw *mw, const struct mr *mr, const struct msg_bi
 }
 
 /* Binds the row of this STag, which is not bound yet. */
-static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req,
-		uint32_t stag, struct reply *rep)
+static int bind_row(const struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req,
+		    uint32_t stag, struct reply *rep)
 {
 	struct stag_bind b = {
 		.window = stag,
@@ -158,7 +158,7 @@ static int show(const struct mw *mw, const struct mr *mr, const struct msg_bind_
 	struct stag_accessor accessor = {.pd = mw->pd->number};
 	int e = stag_bind(stags_table(mw->client->daemon->stags), &b, &accessor);
 
-	return e ? explain(mw, mr, req, e, rep) : 0;
+	return e ? refuse_bind(mw, mr, req, e, rep) : 0;
 }
 
 /* The old row is removed after the new one is bound. No STag value is used twice. */
@@ -174,14 +174,14 @@ int mw_bind(struct mw *mw, const struct mr *mr, const struct msg_bind_mw *req, s
 	if (r)
 		return r;
 	if (mr && req->len > 0)
-		r = show(mw, mr, req, stag, rep);
+		r = bind_row(mw, mr, req, stag, rep);
 	if (r) {
 		stags_remove(stags, stag);
 		return r;
 	}
 	stags_remove(stags, mw->stag);
 	mw->stag = stag;
-	answer(mw, ret);
+	put_mw(mw, ret);
 	return 0;
 }
 
@@ -193,14 +193,15 @@ void mw_release(struct client *c, const struct scope *scope)
 
 	while ((mw = idtab_next(&c->handles.mws, &pos)))
 		if (mw->type == MSG_MW_TYPE_2)
-			stag_invalidate(stags_table(c->daemon->stags), row(mw)->stag, &accessor);
+			stag_invalidate(stags_table(c->daemon->stags), row_of_window(mw)->stag,
+					&accessor);
 }
 
 /* ---- queries ---- */
 
 void mw_query(const struct mw *mw, struct msg_mw_state *ret)
 {
-	const struct stag_region *w = row(mw);
+	const struct stag_region *w = row_of_window(mw);
 
 	ret->type = mw->type;
 	ret->stag = w->stag;

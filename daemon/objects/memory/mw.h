@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory windows: rows of the STag table that give access to part of a region. Only the table knows
- * what a window is bound to, because work requests bind type 2 windows and peers invalidate them.
- * The daemon finds the row by the index of the STag.
+ * Memory windows: rows of the STag table that give access to part of a region. Only the table
+ * records the binding of a window, because work requests bind type 2 windows and peers invalidate
+ * them. The daemon finds the row by the index of the STag.
  */
 #ifndef DAEMON_OBJECTS_MW_H
 #define DAEMON_OBJECTS_MW_H

@@ -27,7 +27,7 @@ void notice_clear(struct notice *n)
 }
 
 /* Its completion is written at the end of the turn. */
-static void queue(struct notice *n)
+static void queue_notice(struct notice *n)
 {
 	struct notice_queue *q = &n->cq->notices;
 
@@ -51,7 +51,7 @@ int notice_set(struct notice *n, struct cq *cq, uint64_t wr_id)
 		n->last = 0;
 		n->writes = cq ? writes : 0;
 		if (n->writes > 0)
-			queue(n);
+			queue_notice(n);
 	}
 	n->wr_id = wr_id;
 	return 0;
@@ -61,12 +61,12 @@ void notice_written(struct notice *n, uint32_t qp_num)
 {
 	n->qp_num = qp_num;
 	if (n->writes++ == 0)
-		queue(n);
+		queue_notice(n);
 }
 
 /* Uses free room. The entry that is kept for the region stays kept: the next notice may be due as
  * soon as the client has taken this one, and others may have used that room by then. */
-static void push(struct notice *n)
+static void push_notice(struct notice *n)
 {
 	const struct wqe_cqe e = {
 		.wr_id = n->wr_id,
@@ -94,7 +94,7 @@ static unsigned write_due(struct notice_queue *q)
 		if (n->last > q->taken)
 			list_add_tail(&q->unread, l);
 		else
-			push(n);
+			push_notice(n);
 		done++;
 	}
 	return done;

@@ -27,21 +27,20 @@ struct notice {
 	struct list link; /* in cq.notices while `writes` is not 0 */
 };
 
-/* None. */
+/* Initializes: without a queue. */
 void notice_init(struct notice *n);
 
 /* Notices go to this queue from now on; NULL: to none. Writes that no completion has counted yet
  * go with it. Returns 0, or -EBUSY with nothing changed if the queue has no entry to keep. */
 int notice_set(struct notice *n, struct cq *cq, uint64_t wr_id);
 
-/* There are none from now on. The last completion may still be in its queue. */
+/* Stops notices. The last completion may still be in its queue. */
 void notice_clear(struct notice *n);
 
 /* A Write was delivered. */
 void notice_written(struct notice *n, uint32_t qp_num);
 
-/* Writes the completions that are due, as far as a budget goes. True if there was anything to do,
- * or is more. */
+/* Writes the completions that are due, within a budget. True if it wrote some or more are due. */
 bool notice_write(struct worker *w);
 
 #endif

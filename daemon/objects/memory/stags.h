@@ -39,7 +39,7 @@ int stags_add(struct stags *s, struct stag_region *r);
 /* Removes the entry. False if there is none with that value. As for stag_remove(). */
 bool stags_remove(struct stags *s, uint32_t stag);
 
-/* What a failed stags_add() means. */
+/* The error of a failed stags_add() as a sentence. */
 const char *stags_str(int r);
 
 #endif

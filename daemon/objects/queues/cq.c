@@ -31,7 +31,7 @@ static int make_bell(struct cq *cq, struct reply *rep)
 	return r;
 }
 
-static int build(struct cq *cq, uint32_t entries, struct reply *rep)
+static int build_cq(struct cq *cq, uint32_t entries, struct reply *rep)
 {
 	struct client *c = cq->client;
 	int r = client_charge(c, ACCT_CQS, 1, &cq->charge, rep);
@@ -85,7 +85,7 @@ int cq_create(struct client *c, const struct msg_create_cq *req, struct msg_cq *
 	list_init(&cq->notices.unread);
 	list_init(&cq->notices.link);
 	async_init(&cq->async);
-	r = build(cq, req->entries, rep);
+	r = build_cq(cq, req->entries, rep);
 	if (r) {
 		cq_free(cq);
 		return r;

@@ -31,9 +31,9 @@ struct cq_waiter {
 struct cq {
 	struct client *client;
 	uint32_t handle;
-	uint32_t reserved;   /* entries promised to work that was taken */
+	uint32_t reserved;   /* entries reserved for work that was taken */
 	unsigned users;      /* queue pairs, each once */
-	struct list waiters; /* queue pairs whose work was held back for want of room */
+	struct list waiters; /* queue pairs whose work waits for room */
 	bool solicited;      /* one of the new entries asked for an event, or failed */
 	int bell;            /* the daemon's end; the client has the other */
 	struct rings rings;
@@ -68,8 +68,8 @@ int cq_destroy(struct cq *cq, struct reply *rep);
 /* Frees it unconditionally. NULL is fine; returns NULL. */
 struct cq *cq_free(struct cq *cq);
 
-/* Promises room for one entry. False if there is none: then the waiter's queue pair is woken when
- * cq_unreserve() makes room, and the client rings when it made some. */
+/* Reserves room for one entry. False if the queue is full: then the waiter's queue pair is woken
+ * when cq_unreserve() makes room, and the client rings when it makes room. */
 bool cq_reserve(struct cq *cq, struct cq_waiter *waiter);
 
 /* The same without waiting. */
@@ -78,7 +78,7 @@ bool cq_reserve_now(struct cq *cq);
 /* Completions that the client has taken since the queue was made. */
 uint64_t cq_taken(struct cq *cq);
 
-/* Gives n promises back unused; queue pairs that wait for room are woken. */
+/* Gives n reserved entries back unused; queue pairs that wait for room are woken. */
 void cq_unreserve(struct cq *cq, uint32_t n);
 
 /* Writes an entry for which room was reserved. */

@@ -24,7 +24,7 @@ static int check_limit(uint32_t limit, uint32_t entries, struct reply *rep)
 			    entries);
 }
 
-static int check(const struct client *c, const struct msg_create_srq *req, struct reply *rep)
+static int check_srq(const struct client *c, const struct msg_create_srq *req, struct reply *rep)
 {
 	uint32_t max = c->daemon->cfg.limits.qp_wr;
 
@@ -50,7 +50,7 @@ static int make_ring(struct srq *s, uint32_t entries, struct reply *rep)
 	return r;
 }
 
-static int build(struct srq *s, uint32_t entries, struct reply *rep)
+static int build_srq(struct srq *s, uint32_t entries, struct reply *rep)
 {
 	struct client *c = s->client;
 	int r = client_charge(c, ACCT_SRQS, 1, &s->charge, rep);
@@ -94,13 +94,13 @@ int srq_create(struct client *c, const struct msg_create_srq *req, struct msg_sr
 
 	if (!pd)
 		return -ENOENT;
-	r = check(c, req, rep);
+	r = check_srq(c, req, rep);
 	if (r)
 		return r;
 	s = new_srq(c, pd, req);
 	if (!s)
 		return reply_refuse(rep, ENOMEM, "shared receive queue: out of memory");
-	r = build(s, req->entries, rep);
+	r = build_srq(s, req->entries, rep);
 	if (r) {
 		srq_free(s);
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which queue pairs have work: the bell pages that clients share. Only the pages of clients that
- * rang recently are polled. For all others the daemon counts as asleep, so they ring their
- * doorbell, after which their page is polled again. A turn thus costs nothing for an idle client.
+ * rang recently are polled. All other clients see the daemon as asleep and ring their doorbell,
+ * after which their page is polled again. So an idle client adds no cost to a turn.
  */
 #ifndef DAEMON_OBJECTS_BELLS_H
 #define DAEMON_OBJECTS_BELLS_H
@@ -15,7 +15,7 @@ struct worker;
 /* Wakes the queue pairs that clients rang for, within a budget. True if there was any. */
 bool bells_take(struct worker *w);
 
-/* Wakes those that one client rang for, all of them. */
+/* Wakes all queue pairs that this client rang for. */
 void bells_take_client(struct client *c);
 
 /* The worker is about to block: from now on all clients ring their doorbells. False if a bell was

@@ -34,18 +34,18 @@ struct conn_params {
 int conn_params_check(const struct daemon *d, const struct qp *qp, const struct conn_params *o,
 		      struct reply *rep);
 
-/* Bytes of private data that fit into a message: besides the parameters of an enhanced one, and the
- * offer of credits that this queue pair makes (NULL: none). */
+/* Bytes of private data that fit into a message, next to the parameters of an enhanced message and
+ * to the offer of credits that this queue pair makes (NULL: none). */
 uint32_t conn_params_room(const struct qp *qp, bool enhanced);
 
-/* Refuses private data that does not fit into that room. */
+/* Refuses private data that is longer than that. */
 int conn_params_too_long(const struct conn_params *o, uint32_t room, struct reply *rep);
 
 /* The parameters of the wire. conn_params_check() has passed. False without NEGOTIATE: *ret is
  * untouched. */
 bool conn_params_to_wire(const struct conn_params *o, struct wire_enh *ret);
 
-/* Whether the program wants no Reads and atomics of the peer. */
+/* True if the program excludes Reads and atomics of the peer. */
 bool conn_params_no_reads(const struct conn_params *o);
 
 /* Copies the peer's parameters into an event. enh NULL: the message was a plain one. */

@@ -21,12 +21,12 @@ struct listener {
 	uint32_t cookie;
 	uint32_t backlog;
 	uint32_t waiting;   /* session requests that the client has not answered */
-	struct list asking; /* those */
+	struct list asking; /* the same session requests */
 	struct acct_charge charge;
 	uint64_t requests;
 };
 
-/* Listens at both transports for the client. key: 0: the one listener of the port that has none. 0
+/* Listens at both transports for the client. key 0: the listener of the port without a key. 0
  * or a refusal: port or key taken, address not ours. */
 int listener_create(struct client *c, const struct msg_listen *req, uint64_t key,
 		    struct msg_listener *ret, struct reply *rep);

@@ -18,7 +18,7 @@ struct listener;
 struct llp_listener;
 
 struct port {
-	struct association_listener accepts; /* what the transports know of it */
+	struct association_listener accepts; /* for the transports */
 	struct list link;                    /* in worker.ports */
 	struct list listeners;               /* in the order in which they began */
 	uid_t uid;                           /* of all of them */
@@ -36,8 +36,8 @@ struct port_request {
 };
 
 /*
- * The port for a new listener, which the caller adds to its listeners, else calls port_put(): one
- * that listens at the same addresses for this uid and has no listener with this key, or a new one.
+ * The port for a new listener: one that listens at the same addresses for this uid and has no
+ * listener with this key, or a new one. The caller adds the listener to it, or calls port_put().
  * 0 or a refusal: in use, address not ours.
  */
 int port_get(struct worker *w, const struct port_request *req, struct reply *rep,
@@ -47,8 +47,8 @@ int port_get(struct worker *w, const struct port_request *req, struct reply *rep
 void port_put(struct port *p);
 
 /* The port for sessions that the peer begins on the association: the one that accepted it, or
- * one that listens at its local address and port; NULL: none. A restarted program gets those of its
- * predecessor, because peers go on using the association. */
+ * one that listens at its local address and port; NULL: none. A restarted program gets the sessions
+ * for its predecessor's port, because peers keep using the association. */
 struct port *port_of(struct association *assoc);
 
 /* The port from which an association with these addresses begins for a client: that of a listener

@@ -18,7 +18,7 @@ static bool may_begin(const struct qp *qp)
 }
 
 /* Wakes the queue pairs that have entries and forgets the others. Returns how many entries. */
-static uint64_t wake(struct client *c)
+static uint64_t wake_posted(struct client *c)
 {
 	uint64_t n = 0;
 
@@ -43,7 +43,8 @@ bool posted_take(struct client *c)
 	if (!c->bells.page)
 		return false; /* it did not say hello */
 	bells_take_client(c);
-	for (i = 0; i < ROUNDS && sent < ROUNDS_SENT && (n = wake(c)) > 0 && n < before; i++) {
+	for (i = 0; i < ROUNDS && sent < ROUNDS_SENT && (n = wake_posted(c)) > 0 && n < before;
+	     i++) {
 		before = n;
 		sent += association_send_all(c->worker);
 	}

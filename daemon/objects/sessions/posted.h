@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of a client's rings and its socket: a record takes effect after what the same program
- * had published in its rings before it sent the record. docs/local-protocol.md has the table.
+ * The order of a client's rings and its socket: a record takes effect after the
+ * entries that the same program had published in its rings before it sent the record.
+ * docs/local-protocol.md has the table.
  */
 #ifndef DAEMON_OBJECTS_POSTED_H
 #define DAEMON_OBJECTS_POSTED_H
@@ -11,9 +12,9 @@
 struct client;
 
 /*
- * Takes from the client's rings what can be done at once: requests that send nothing are executed,
- * and others are sent as far as the transports take them. Bounded, whatever the client posted.
- * Waits for no response and no peer. True if a queue pair had work.
+ * Processes the requests in the client's rings as far as possible without waiting for a peer: local
+ * requests are executed, others are sent as far as the transports take them. Bounded, whatever the
+ * client posted. True if a queue pair had work.
  */
 bool posted_take(struct client *c);
 

@@ -60,8 +60,8 @@ static int find_by_id(const struct client *c, const struct msg_set_primary *req,
 }
 
 /* The association that the record names, if the client may name it. 0 or a refusal. */
-static int find(const struct client *c, const struct msg_set_primary *req, struct association **ret,
-		struct reply *rep)
+static int find_association(const struct client *c, const struct msg_set_primary *req,
+			    struct association **ret, struct reply *rep)
 {
 	int r = req->qp ? find_by_qp(c, req, ret, rep) : find_by_id(c, req, ret, rep);
 
@@ -73,8 +73,8 @@ static int find(const struct client *c, const struct msg_set_primary *req, struc
 	return check_users(c, *ret, rep);
 }
 
-static int refuse(int err, const struct association *assoc, const struct sockaddr_storage *a,
-		  struct reply *rep)
+static int refuse_path(int err, const struct association *assoc, const struct sockaddr_storage *a,
+		       struct reply *rep)
 {
 	char text[ADDR_TEXT_MAX];
 
@@ -99,7 +99,7 @@ int primary_path_set(struct client *c, const struct msg_set_primary *req, struct
 	struct sockaddr_storage a;
 	char text[ADDR_TEXT_MAX];
 	struct association *assoc;
-	int r = find(c, req, &assoc, rep);
+	int r = find_association(c, req, &assoc, rep);
 
 	if (r)
 		return r;
@@ -108,7 +108,7 @@ int primary_path_set(struct client *c, const struct msg_set_primary *req, struct
 				    "set primary: neither an IPv4 nor an IPv6 address");
 	r = llp_set_primary(assoc->conn, (const struct sockaddr *)&a);
 	if (r)
-		return refuse(-r, assoc, &a, rep);
+		return refuse_path(-r, assoc, &a, rep);
 	log_limited(&c->worker->client_log, c->worker->now_ms, LOG_LEVEL_INFO,
 		    "assoc %u: primary path to %s, by pid %d, uid %u", assoc->id,
 		    addr_host_text(&a, text), (int)c->pid, (unsigned)c->uid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the peer of a queue pair may do at most, whatever the regions permit: what the program set
- * at any time, and what it asked for its present session.
+ * The most that the peer of a queue pair may do, whatever the regions permit: rights that the
+ * program set, and rights that it excluded for its present session.
  */
 #ifndef DAEMON_OBJECTS_QP_ACCESS_H
 #define DAEMON_OBJECTS_QP_ACCESS_H

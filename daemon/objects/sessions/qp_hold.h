@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The hold of a queue pair: memory for messages that wait for a receive or for their turn. Most
- * holds are never used. So a hold is only mapped at first; its memory is charged when a message
- * waits, and given back when none has waited for a while.
+ * holds are never used. So at first a hold is only mapped; its memory is charged when a message
+ * waits, and given back after a while without messages.
  */
 #ifndef DAEMON_OBJECTS_QP_HOLD_H
 #define DAEMON_OBJECTS_QP_HOLD_H
@@ -27,7 +27,7 @@ struct qp_hold {
 	struct timer idle; /* set while memory is charged */
 };
 
-/* Maps a hold of so many bytes for messages that wait ms at most. 0 or a refusal. */
+/* Maps a hold of `bytes` for messages that wait at most `ms`. 0 or a refusal. */
 int qp_hold_make(struct qp *qp, uint32_t bytes, uint32_t ms, struct reply *rep);
 
 /* A message is about to wait: charges all of the hold, without a system call. False: limits.memory

@@ -105,7 +105,7 @@ static int set_hold(struct qp *qp, const struct msg_options *req, struct reply *
 
 /* ---- queue pairs ---- */
 
-static void answer(const struct qp *qp, struct msg_options_state *ret)
+static void put_options(const struct qp *qp, struct msg_options_state *ret)
 {
 	struct rdmap_info info;
 
@@ -138,7 +138,7 @@ int qp_options_set(struct qp *qp, const struct msg_options *req, struct msg_opti
 	}
 	if (fixed)
 		rdmap_set_window(qp->ep, window_of(qp));
-	answer(qp, ret);
+	put_options(qp, ret);
 	return 0;
 }
 

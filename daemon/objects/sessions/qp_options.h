@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of queue pairs: what happens to a message that finds no receive, to segments ahead of
- * their turn, and to receives at the end of the session. proto/rdmap/rdmap.h has their meaning.
+ * Options of queue pairs: the treatment of messages without a receive, of segments ahead of their
+ * turn, and of receives at the end of the session. proto/rdmap/rdmap.h has their meaning.
  */
 #ifndef DAEMON_OBJECTS_QP_OPTIONS_H
 #define DAEMON_OBJECTS_QP_OPTIONS_H
@@ -17,7 +17,8 @@ enum {
 	QP_HOLD_MS_MAX = 600000,
 };
 
-/* Changes what the record says, and answers with the options and their use. 0 or a refusal. */
+/* Changes the options that the record names, and answers with all options and their use. 0 or a
+ * refusal. */
 int qp_options_set(struct qp *qp, const struct msg_options *req, struct msg_options_state *ret,
 		   struct reply *rep);
 

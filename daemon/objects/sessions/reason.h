@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a session ended or failed, in words and as an errno value. */
+/* Why a session ended or failed, as a sentence and as an errno value. */
 #ifndef DAEMON_OBJECTS_REASON_H
 #define DAEMON_OBJECTS_REASON_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Entries of the journal about sessions: begin, end, and each request that led to none. */
+/* Journal entries about sessions: their begin, their end, and attempts that failed. */
 #ifndef DAEMON_OBJECTS_SESSION_LOG_H
 #define DAEMON_OBJECTS_SESSION_LOG_H
 
@@ -22,16 +22,17 @@ void session_log_error(const struct qp *qp, int err, const char *reason);
 /* A connect of the queue pair led to no session. */
 void session_log_fail(const struct qp *qp, int err, const char *reason);
 
-/* The queue pair leaves its association without an event for its program: an end, a failed connect,
- * or nothing. */
+/* The queue pair leaves its association without an event for its program: logs an end or a failed
+ * connect, if there was a session or an attempt. */
 void session_log_abandon(const struct qp *qp);
 
 /* A session request of the peer was refused here, or withdrawn. c: the program that was asked, or
- * NULL. An association has a few entries a second; the next one counts those that were left out. */
+ * NULL. Entries of an association are limited to a few a second; the next entry counts those that
+ * were left out. */
 void session_log_refuse(struct association *assoc, uint16_t sid, const struct client *c,
 			const char *reason);
 
-/* The association ends: an entry for those that were left out last. */
+/* The association ends: reports the entries that were left out since the last one. */
 void session_log_refused(struct association *assoc);
 
 #endif

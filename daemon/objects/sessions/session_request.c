@@ -26,8 +26,8 @@ enum {
 
 /* ---- making and freeing ---- */
 
-static struct session_request *make(struct listener *l, struct association *assoc,
-				    const struct assoc_event *ev, struct reply *rep)
+static struct session_request *make_request(struct listener *l, struct association *assoc,
+					    const struct assoc_event *ev, struct reply *rep)
 {
 	struct session_request *r;
 
@@ -59,7 +59,7 @@ static struct session_request *make(struct listener *l, struct association *asso
 }
 
 /* Frees what was answered or is void. An event that waits is that of its withdrawal. */
-static void drop(struct session_request *r)
+static void drop_session_request(struct session_request *r)
 {
 	struct outq *events = &r->client->io.events;
 
@@ -77,12 +77,12 @@ static void drop(struct session_request *r)
 static void drop_answered(struct session_request *r)
 {
 	client_event_take_back(r->client, &r->event);
-	drop(r);
+	drop_session_request(r);
 }
 
 /* c: the program that was asked, or NULL. */
-static void refuse(struct association *assoc, uint16_t sid, const struct client *c,
-		   const char *reason)
+static void refuse_session(struct association *assoc, uint16_t sid, const struct client *c,
+			   const char *reason)
 {
 	session_log_refuse(assoc, sid, c, reason);
 	assoc_refuse(association_ddp(assoc), sid);
@@ -110,19 +110,19 @@ static void drop_unclaimed(struct unclaimed *u)
 	free(u);
 }
 
-static void offer(struct port *p, struct association *assoc, const struct assoc_event *ev);
+static void offer_request(struct port *p, struct association *assoc, const struct assoc_event *ev);
 
-static void decide(struct timer *t)
+static void offer_unclaimed(struct timer *t)
 {
 	struct unclaimed *u = list_entry(t, struct unclaimed, timer);
 
-	offer(port_of(u->assoc), u->assoc, &u->ev);
+	offer_request(port_of(u->assoc), u->assoc, &u->ev);
 	drop_unclaimed(u);
 }
 
 /* The association had a listener when it came up. The copy has as many bytes as the peer sent, and
  * session.pending_max bounds their number, of all associations together. */
-static bool keep(struct association *assoc, const struct assoc_event *ev)
+static bool keep_unclaimed(struct association *assoc, const struct assoc_event *ev)
 {
 	struct worker *w = assoc->worker;
 	uint32_t ms = w->daemon->cfg.session.relisten_ms;
@@ -141,7 +141,7 @@ static bool keep(struct association *assoc, const struct assoc_event *ev)
 		memcpy(u->priv, ev->priv, ev->priv_len);
 	list_init(&u->link);
 	list_add_tail(&assoc->unclaimed, &u->link);
-	timer_init(&u->timer, decide);
+	timer_init(&u->timer, offer_unclaimed);
 	timer_set(&w->timers, &u->timer, w->now_ms + ms);
 	return true;
 }
@@ -180,7 +180,7 @@ struct session_request *session_request_free(struct session_request *r)
 {
 	if (!r)
 		return NULL;
-	refuse(r->assoc, r->sid, r->client, "the program stopped listening");
+	refuse_session(r->assoc, r->sid, r->client, "the program stopped listening");
 	drop_answered(r);
 	return NULL;
 }
@@ -203,8 +203,8 @@ static bool is_flooding(const struct listener *l, const struct association *asso
 }
 
 /* Why the program cannot be asked, or NULL. */
-static const char *unable(const struct port *p, const struct listener *l,
-			  const struct association *assoc)
+static const char *reason_to_refuse(const struct port *p, const struct listener *l,
+				    const struct association *assoc)
 {
 	if (assoc->worker->daemon->stopping)
 		return "this daemon is stopping";
@@ -227,8 +227,8 @@ static const char *unable(const struct port *p, const struct listener *l,
 
 /* The listener that the Initiate names. ret_skip: bytes of the private data that are not for its
  * program. */
-static struct listener *addressee(const struct port *p, const struct assoc_event *ev,
-				  uint16_t *ret_skip)
+static struct listener *listener_named(const struct port *p, const struct assoc_event *ev,
+				       uint16_t *ret_skip)
 {
 	uint64_t key = 0;
 	int e = service_key_get(ev->priv, ev->priv_len, &key);
@@ -237,17 +237,17 @@ static struct listener *addressee(const struct port *p, const struct assoc_event
 	return p && e != SERVICE_KEY_E_BAD ? port_find(p, key) : NULL;
 }
 
-static void offer(struct port *p, struct association *assoc, const struct assoc_event *ev)
+static void offer_request(struct port *p, struct association *assoc, const struct assoc_event *ev)
 {
 	uint16_t skip;
-	struct listener *l = addressee(p, ev, &skip);
+	struct listener *l = listener_named(p, ev, &skip);
 	struct msg_event out = {.type = MSG_EV_REQUEST, .private_len = ev->priv_len - skip};
-	const char *reason = unable(p, l, assoc);
+	const char *reason = reason_to_refuse(p, l, assoc);
 	struct reply rep = {.nfds = 0};
-	struct session_request *r = reason ? NULL : make(l, assoc, ev, &rep);
+	struct session_request *r = reason ? NULL : make_request(l, assoc, ev, &rep);
 
 	if (!r) {
-		refuse(assoc, ev->sid, l ? l->client : NULL, reason ? reason : rep.reason);
+		refuse_session(assoc, ev->sid, l ? l->client : NULL, reason ? reason : rep.reason);
 		return;
 	}
 	out.cookie = l->cookie;
@@ -263,11 +263,11 @@ static void offer(struct port *p, struct association *assoc, const struct assoc_
 
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev)
 {
-	if (p || !keep(assoc, ev))
-		offer(p, assoc, ev);
+	if (p || !keep_unclaimed(assoc, ev))
+		offer_request(p, assoc, ev);
 }
 
-static void withdraw(struct session_request *r)
+static void withdraw_request(struct session_request *r)
 {
 	struct msg_event out = {
 		.type = MSG_EV_WITHDRAWN,
@@ -280,10 +280,10 @@ static void withdraw(struct session_request *r)
 	session_log_refuse(r->assoc, r->sid, r->client, out.reason);
 	if (!client_event_take_back(r->client, &r->event))
 		client_event(r->client, &r->event, &out);
-	drop(r);
+	drop_session_request(r);
 }
 
-static struct session_request *first(const struct association *assoc)
+static struct session_request *first_request(const struct association *assoc)
 {
 	return list_entry(assoc->requests.next, struct session_request, link);
 }
@@ -296,7 +296,7 @@ void session_request_withdrawn(struct association *assoc, uint16_t sid)
 		struct session_request *r = list_entry(l, struct session_request, link);
 
 		if (r->sid == sid) {
-			withdraw(r);
+			withdraw_request(r);
 			return;
 		}
 	}
@@ -305,7 +305,7 @@ void session_request_withdrawn(struct association *assoc, uint16_t sid)
 void session_request_withdraw_all(struct association *assoc)
 {
 	while (!list_empty(&assoc->requests))
-		withdraw(first(assoc));
+		withdraw_request(first_request(assoc));
 	while (!list_empty(&assoc->unclaimed))
 		drop_unclaimed(list_entry(assoc->unclaimed.next, struct unclaimed, link));
 	session_log_refused(assoc);
@@ -329,7 +329,7 @@ int session_request_query(struct client *c, const struct msg_handle *req,
 
 /* ---- answers ---- */
 
-static int gone(const struct conn_params *params, struct reply *rep)
+static int refuse_gone(const struct conn_params *params, struct reply *rep)
 {
 	return reply_refuse(
 		rep, ECONNABORTED,
@@ -341,22 +341,24 @@ static int gone(const struct conn_params *params, struct reply *rep)
  * Looks up the session request for an answer by this queue pair, or NULL to reject. A session
  * request may become void while its answer is on the way; that is no violation.
  */
-static int find(struct client *c, uint32_t handle, const struct qp *qp,
-		const struct conn_params *params, struct reply *rep, struct session_request **ret)
+static int find_for_answer(struct client *c, uint32_t handle, const struct qp *qp,
+			   const struct conn_params *params, struct reply *rep,
+			   struct session_request **ret)
 {
 	int r = conn_params_check(c->daemon, qp, params, rep);
 
 	if (r)
 		return r;
 	*ret = idtab_get(&c->handles.requests, handle);
-	return *ret ? 0 : gone(params, rep);
+	return *ret ? 0 : refuse_gone(params, rep);
 }
 
 /* The association does not take the answer, which has room for so many bytes. */
 static int refuse_answer(int outcome, const struct conn_params *params, uint32_t room,
 			 struct reply *rep)
 {
-	return outcome == ASSOC_E_LEN ? conn_params_too_long(params, room, rep) : gone(params, rep);
+	return outcome == ASSOC_E_LEN ? conn_params_too_long(params, room, rep)
+				      : refuse_gone(params, rep);
 }
 
 /* Checks the program's IRD and ORD against an enhanced session request. */
@@ -396,7 +398,7 @@ static int accept_with(struct client *c, struct qp *qp, const struct msg_accept 
 	struct assoc_params answer = {.priv = req->private_data, .len = req->private_len};
 	struct wire_enh enh;
 	struct session_request *r;
-	int e = find(c, req->request, qp, params, rep, &r);
+	int e = find_for_answer(c, req->request, qp, params, rep, &r);
 
 	if (!e)
 		e = check_enhanced(r, qp, params, rep);
@@ -445,7 +447,7 @@ int session_request_reject(struct client *c, const struct msg_reject *req, struc
 	};
 	struct wire_enh enh;
 	struct session_request *r;
-	int e = find(c, req->request, NULL, &params, rep, &r);
+	int e = find_for_answer(c, req->request, NULL, &params, rep, &r);
 
 	if (e)
 		return e;

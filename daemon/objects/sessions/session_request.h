@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An Initiate that came in, from its event for the listener's client to the answer. */
+/* A received Initiate, from its event for the listener's client to the answer. */
 #ifndef DAEMON_OBJECTS_SESSION_REQUEST_H
 #define DAEMON_OBJECTS_SESSION_REQUEST_H
 
@@ -30,18 +30,18 @@ struct session_request {
 	struct wire_enh enh; /* ... with these parameters */
 };
 
-/* An Initiate came in. Asks the client that listens on the port with the Initiate's service key; or
- * refuses with a Terminate (RFC 5043 6.4): without a port (NULL) or such a listener, beyond its
- * backlog or the part of it for one peer, and while association or daemon are ending. If the port
- * of an accepted association is closed, the request first waits session.relisten_ms for its next
- * listener. */
+/* An Initiate was received. Asks the client that listens on the port with the Initiate's service
+ * key; or refuses with a Terminate (RFC 5043 6.4): without a port (NULL) or such a listener, beyond
+ * its backlog or the part of it for one peer, and while association or daemon are ending. If the
+ * port of an accepted association is closed, the request first waits session.relisten_ms for its
+ * next listener. */
 void session_request_new(struct port *p, struct association *assoc, const struct assoc_event *ev);
 
-/* The port has a listener again: in the next turn it is asked for the requests that wait for it. */
+/* The port has a listener again: in the next turn it gets the requests that wait for one. */
 void session_request_listening(struct port *p);
 
-/* The session request on this stream is void. Its client gets an event, or does not hear of the
- * request at all if it has not read the first one. */
+/* The session request on this stream is void. Its client gets an event; if it has not read the
+ * request's first event, that event is taken back instead. */
 void session_request_withdrawn(struct association *assoc, uint16_t sid);
 
 /* All session requests of the association are void. */

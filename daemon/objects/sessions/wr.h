@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The only translator between ring entries and the protocol's work requests: takes an entry from
- * the client's ring, checks its form, and writes the completion. What an STag allows is
- * checked by proto/ddp/stag when the bytes are touched.
+ * the client's ring, checks its form, and writes the completion. proto/ddp/stag checks the rights
+ * of an STag when the bytes are accessed.
  */
 #ifndef DAEMON_OBJECTS_WR_H
 #define DAEMON_OBJECTS_WR_H
@@ -34,7 +34,7 @@ extern const struct rdmap_ops wr_ops;
  * queue in the next turn. Receives of a shared queue stay for other queue pairs. */
 void wr_flush(struct qp *qp);
 
-/* The same, once, for what is posted now. Later work is processed normally. */
+/* The same, once, for the work that is posted now. Later work is processed normally. */
 void wr_mark_flush(struct qp *qp);
 
 /* Continues where the completion queue had no room. */
