@@ -14,7 +14,7 @@
 #include <netinet/in.h>
 #include <netinet/sctp.h>
 
-#include "llp/common/sctp.h"
+#include "llp/common/llp_sctp.h"
 #include "util/list.h"
 
 enum {

@@ -9,7 +9,7 @@
 #ifndef LLP_USER_H
 #define LLP_USER_H
 
-#include "llp/common/sctp.h"
+#include "llp/common/llp_sctp.h"
 #include "llp/user/udp.h"
 #include "sctp/sctp.h"
 #include "util/list.h"

@@ -5,8 +5,8 @@
  * llp_sctp_ops, llp_sctp_dispatch()) and messages in fragments are here for `kernel` alone: below
  * `user`, the core in sctp/ does that.
  */
-#ifndef LLP_SCTP_H
-#define LLP_SCTP_H
+#ifndef LLP_LLP_SCTP_H
+#define LLP_LLP_SCTP_H
 
 #include <string.h>
 

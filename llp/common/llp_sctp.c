@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "llp/common/sctp.h"
+#include "llp/common/llp_sctp.h"
 
 #include <ctype.h>
 #include <errno.h>
