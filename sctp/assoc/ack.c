@@ -29,7 +29,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 {
 	struct sctp_assoc *a = k->a;
 	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
-	struct sctp_path *p = &a->path[t->path];
+	struct sctp_path *p = &a->paths.at[t->path];
 	struct acked *d = &k->path[t->path];
 	enum sctp_tx_state was = t->state;
 	uint64_t now = a->s->now;
@@ -69,7 +69,7 @@ static void renege(struct ack *k, uint32_t tsn)
 	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
 
 	if (t->state == SCTP_TX_GAP)
-		sctp_flight_reneged(&a->flight, &a->tx, &a->path[t->path].flight, tsn);
+		sctp_flight_reneged(&a->flight, &a->tx, &a->paths.at[t->path].flight, tsn);
 }
 
 /* ---- gap blocks ---- */
@@ -200,8 +200,8 @@ static void update_paths(struct ack *k)
 {
 	struct sctp_assoc *a = k->a;
 
-	for (unsigned i = 0; i < a->npaths; i++) {
-		struct sctp_path *p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		struct sctp_path *p = &a->paths.at[i];
 		const struct acked *d = &k->path[i];
 
 		if (d->rtt_us)
@@ -230,16 +230,16 @@ static void finish(struct ack *k)
 	uint32_t old = k->old_cum;
 
 	update_paths(k);
-	for (unsigned i = 0; i < a->npaths; i++)
+	for (unsigned i = 0; i < a->paths.n; i++)
 		if (k->path[i].late_us)
-			sctp_loss_late(&a->path[i], k->path[i].late_tsn, k->path[i].late_us);
-	for (unsigned i = 0; i < a->npaths; i++)
+			sctp_loss_late(&a->paths.at[i], k->path[i].late_tsn, k->path[i].late_us);
+	for (unsigned i = 0; i < a->paths.n; i++)
 		if (k->path[i].any)
-			sctp_loss_missed(&a->path[i], k->path[i].highest);
+			sctp_loss_missed(&a->paths.at[i], k->path[i].highest);
 	sctp_loss_detect(a);
-	for (unsigned i = 0; i < a->npaths; i++) {
-		sctp_loss_rearm(&a->path[i], k->path[i].first);
-		sctp_cc_burst(&a->path[i].cc, a->path[i].flight.bytes, SCTP_BURST);
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		sctp_loss_rearm(&a->paths.at[i], k->path[i].first);
+		sctp_cc_burst(&a->paths.at[i].cc, a->paths.at[i].flight.bytes, SCTP_BURST);
 	}
 	if (a->tx.cum != old) {
 		sctp_stall_progress(a);
@@ -255,8 +255,8 @@ static struct ack begin(struct sctp_assoc *a)
 {
 	struct ack k = {.a = a, .old_cum = a->tx.cum};
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		k.path[i].flight = a->path[i].flight.bytes;
+	for (unsigned i = 0; i < a->paths.n; i++)
+		k.path[i].flight = a->paths.at[i].flight.bytes;
 	return k;
 }
 

@@ -27,13 +27,13 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 	list_add_tail(&s->assocs, &a->all);
 	list_init(&a->pending);
 	sctp_events_init(&a->events);
-	timer_init(&a->timer, s->expire);
-	a->armed_us = SCTP_NEVER;
+	timer_init(&a->deadline.timer, s->expire);
+	a->deadline.armed_us = SCTP_NEVER;
 	sctp_shutdown_init(a);
 	sctp_acks_init(&a->acks);
-	a->write.retry_us = a->moved_us = a->stall_us = SCTP_NEVER;
-	a->tie_own = new_tag(s);
-	a->tie_peer = new_tag(s);
+	a->write.retry_us = a->moved.us = a->stall.us = SCTP_NEVER;
+	a->id.tie_own = new_tag(s);
+	a->id.tie_peer = new_tag(s);
 	sctp_tsn_map_init(&a->map, &s->pool, 0);
 	sctp_recv_init(&a->recv, &s->pool, s->cfg.recv_buffer, 1);
 	s->nassocs++;
@@ -42,8 +42,8 @@ struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths)
 
 void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n)
 {
-	a->nlocal = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
-	memcpy(a->local, local, a->nlocal);
+	a->local.n = n < SCTP_MAX_LOCAL ? n : SCTP_MAX_LOCAL;
+	memcpy(a->local.addr, local, a->local.n);
 }
 
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd)
@@ -53,7 +53,7 @@ void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwn
 	sctp_tsn_map_deinit(&a->map);
 	sctp_recv_deinit(&a->recv);
 	sctp_tsn_map_init(&a->map, &a->s->pool, peer_tsn);
-	sctp_recv_init(&a->recv, &a->s->pool, a->s->cfg.recv_buffer, a->in_streams);
+	sctp_recv_init(&a->recv, &a->s->pool, a->s->cfg.recv_buffer, a->agreed.in_streams);
 }
 
 /* An association from this port of ours exists. */
@@ -89,9 +89,9 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 	}
 	a->user = user;
 	sctp_assoc_use_port(a, own_port ? own_port : sctp_free_port(s));
-	a->peer_port = port;
-	a->all_local = nlocal > 1;
-	a->own_tag = new_tag(s);
+	a->id.peer_port = port;
+	a->local.all = nlocal > 1;
+	a->id.own_tag = new_tag(s);
 	sctp_queue_init(&a->tx, sctp_random32(s));
 	sctp_assoc_own_addrs(a, local, nlocal);
 	for (unsigned i = 0; i < n; i++) {
@@ -101,8 +101,8 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 		if (p) /* 5.4: what the user names counts as confirmed */
 			sctp_path_set_state(p, SCTP_PATH_ACTIVE);
 	}
-	if (a->npaths == 0 || a->own_port == 0) {
-		int r = a->npaths ? SCTP_E_MEMORY : SCTP_E_NO_ADDR;
+	if (a->paths.n == 0 || a->id.own_port == 0) {
+		int r = a->paths.n ? SCTP_E_MEMORY : SCTP_E_NO_ADDR;
 
 		sctp_assoc_free(a);
 		return r;
@@ -124,9 +124,9 @@ static void notify_up(struct sctp_assoc *a)
 	sctp_handshake_end(a);
 	a->up = true;
 	a->errors = 0;
-	for (unsigned i = 0; i < a->npaths; i++)
-		sctp_path_rest(&a->path[i]);
-	sctp_assoc_note(a, a->passive ? SCTP_INCOMING : SCTP_UP);
+	for (unsigned i = 0; i < a->paths.n; i++)
+		sctp_path_rest(&a->paths.at[i]);
+	sctp_assoc_note(a, a->origin.passive ? SCTP_INCOMING : SCTP_UP);
 	sctp_assoc_touch(a);
 }
 
@@ -207,14 +207,15 @@ void sctp_assoc_report_acks(struct sctp_assoc *a)
 
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 {
-	const struct sctp_path *p = &a->path[a->primary];
+	const struct sctp_path *p = &a->paths.at[a->paths.primary];
 
 	*ret = (struct sctp_info){
 		.primary = p->flow,
-		.local_port = a->own_port,
-		.peer_port = a->peer_port,
-		.streams = a->out_streams < a->in_streams ? a->out_streams : a->in_streams,
-		.max_message = a->max_message,
+		.local_port = a->id.own_port,
+		.peer_port = a->id.peer_port,
+		.streams = a->agreed.out_streams < a->agreed.in_streams ? a->agreed.out_streams
+									: a->agreed.in_streams,
+		.max_message = a->paths.max_message,
 		.mtu = p->pmtu.size + sctp_path_ip_head(p),
 		.unreachable = p->unreachable,
 		.srtt_us = p->rto.srtt_us,
@@ -223,10 +224,10 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 		.peer_rwnd = a->window.rwnd,
 		.unacked = a->tx.next_tsn - a->tx.cum - 1,
 		.retransmits = a->flight.repeated,
-		.takes_batches = a->takes_batches,
-		.tag = a->own_tag,
-		.peer_tag = a->peer_tag,
-		.lower_tag = a->own_tag < a->peer_tag,
+		.takes_batches = a->agreed.takes_batches,
+		.tag = a->id.own_tag,
+		.peer_tag = a->id.peer_tag,
+		.lower_tag = a->id.own_tag < a->id.peer_tag,
 	};
 }
 
@@ -235,7 +236,7 @@ static struct sctp_path_info path_info(const struct sctp_path *p)
 	return (struct sctp_path_info){
 		.flow = p->flow,
 		.state = p->state,
-		.primary = p->index == p->assoc->primary,
+		.primary = p->index == p->assoc->paths.primary,
 		.srtt_us = p->rto.srtt_us,
 		.rto_us = p->rto.rto_us,
 		.cwnd = p->cc.cwnd,
@@ -247,10 +248,10 @@ unsigned sctp_assoc_paths(const struct sctp_assoc *a, struct sctp_path_info ret[
 {
 	unsigned n = 0;
 
-	ret[n++] = path_info(&a->path[a->primary]);
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (i != a->primary)
-			ret[n++] = path_info(&a->path[i]);
+	ret[n++] = path_info(&a->paths.at[a->paths.primary]);
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (i != a->paths.primary)
+			ret[n++] = path_info(&a->paths.at[i]);
 	return n;
 }
 
@@ -264,9 +265,9 @@ int sctp_assoc_set_primary(struct sctp_assoc *a, const struct sctp_addr *peer)
 		return SCTP_E_NO_ADDR;
 	if (p->state != SCTP_PATH_ACTIVE)
 		return SCTP_E_INACTIVE;
-	if (a->primary == p->index)
+	if (a->paths.primary == p->index)
 		return SCTP_E_OK;
-	a->primary = p->index;
+	a->paths.primary = p->index;
 	sctp_assoc_measure(a);
 	p->became_primary = true;
 	sctp_assoc_note(a, SCTP_PATH);

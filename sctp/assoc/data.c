@@ -70,7 +70,7 @@ static void take(struct sctp_path *p, const struct sctp_data *d)
 
 	if (a->s->nrx == SCTP_MAX_CHUNKS)
 		return;
-	if (d->sid >= a->in_streams)
+	if (d->sid >= a->agreed.in_streams)
 		invalid_stream(p, d);
 	else if (sctp_recv_direct(&a->recv, d))
 		deliver(a, d);

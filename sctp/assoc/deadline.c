@@ -21,7 +21,7 @@ static bool repeat_handshake(struct sctp_assoc *a)
 /* T2-shutdown, with the timer value and the errors of the path that was used. */
 static bool repeat_shutdown(struct sctp_assoc *a)
 {
-	struct sctp_path *p = &a->path[a->shutdown.path];
+	struct sctp_path *p = &a->paths.at[a->shutdown.path];
 
 	sctp_rto_back_off(&p->rto);
 	if (!sctp_path_failed(p))
@@ -83,7 +83,7 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 		return false;
 	if (a->shutdown.t2_us <= now && !repeat_shutdown(a))
 		return false;
-	if (a->moved_us <= now && !sctp_moved_due(a))
+	if (a->moved.us <= now && !sctp_moved_due(a))
 		return false;
 	if (a->acks.due_us <= now) {
 		sctp_acks_expired(&a->acks);
@@ -91,19 +91,19 @@ static bool run(struct sctp_assoc *a, uint64_t now)
 	}
 	if (a->write.retry_us <= now)
 		sctp_write_retry(a);
-	if (a->stall_us <= now && sctp_stalled(a))
+	if (a->stall.us <= now && sctp_stalled(a))
 		return false;
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (sctp_path_expiry(&a->path[i]) <= now && !run_path(&a->path[i], now))
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (sctp_path_expiry(&a->paths.at[i]) <= now && !run_path(&a->paths.at[i], now))
 			return false;
 	return true;
 }
 
 void sctp_assoc_expire(struct timer *t)
 {
-	struct sctp_assoc *a = list_entry(t, struct sctp_assoc, timer);
+	struct sctp_assoc *a = list_entry(t, struct sctp_assoc, deadline.timer);
 
-	a->armed_us = SCTP_NEVER;
+	a->deadline.armed_us = SCTP_NEVER;
 	if (run(a, a->s->now))
 		sctp_assoc_arm(a);
 }

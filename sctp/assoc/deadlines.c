@@ -16,17 +16,17 @@ void sctp_assoc_note(struct sctp_assoc *a, enum sctp_event_type type)
 
 void sctp_assoc_measure(struct sctp_assoc *a)
 {
-	uint32_t least = a->path[a->primary].pmtu.size, before = a->max_message;
+	uint32_t least = a->paths.at[a->paths.primary].pmtu.size, before = a->paths.max_message;
 
-	for (unsigned i = 0; i < a->npaths; i++) {
-		const struct sctp_path *p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		const struct sctp_path *p = &a->paths.at[i];
 
 		if (p->state == SCTP_PATH_ACTIVE && sctp_pmtu_known(&p->pmtu) &&
 		    p->pmtu.size < least)
 			least = p->pmtu.size;
 	}
-	a->max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
-	if (a->max_message != before && a->up && a->state != SCTP_CLOSED)
+	a->paths.max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
+	if (a->paths.max_message != before && a->up && a->state != SCTP_CLOSED)
 		sctp_assoc_note(a, SCTP_RESIZED);
 }
 
@@ -57,12 +57,12 @@ void sctp_assoc_arm(struct sctp_assoc *a)
 	if (a->state == SCTP_CLOSED)
 		return;
 	at = earlier(at, sctp_handshake_expiry(a));
-	at = earlier(at, a->moved_us);
-	at = earlier(at, a->stall_us);
-	for (unsigned i = 0; i < a->npaths; i++)
-		at = earlier(at, sctp_path_expiry(&a->path[i]));
-	if (at >= a->armed_us)
+	at = earlier(at, a->moved.us);
+	at = earlier(at, a->stall.us);
+	for (unsigned i = 0; i < a->paths.n; i++)
+		at = earlier(at, sctp_path_expiry(&a->paths.at[i]));
+	if (at >= a->deadline.armed_us)
 		return;
-	a->armed_us = at;
-	timer_set(&a->s->timers, &a->timer, at);
+	a->deadline.armed_us = at;
+	timer_set(&a->s->timers, &a->deadline.timer, at);
 }

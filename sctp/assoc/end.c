@@ -8,10 +8,10 @@ static void detach(struct sctp_assoc *a)
 {
 	struct sctp *s = a->s;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		sctp_lookup_del(&a->path[i]);
-	timer_cancel(&s->timers, &a->timer);
-	a->armed_us = SCTP_NEVER;
+	for (unsigned i = 0; i < a->paths.n; i++)
+		sctp_lookup_del(&a->paths.at[i]);
+	timer_cancel(&s->timers, &a->deadline.timer);
+	a->deadline.armed_us = SCTP_NEVER;
 	list_del(&a->pending);
 	sctp_queue_deinit(&a->tx, &s->pool);
 	sctp_flight_clear(&a->flight);
@@ -35,7 +35,7 @@ static void send_abort(struct sctp_assoc *a, uint16_t cause, const void *value, 
 	struct sctp_writer w;
 	uint32_t at;
 
-	if (a->state == SCTP_CLOSED || a->peer_tag == 0)
+	if (a->state == SCTP_CLOSED || a->id.peer_tag == 0)
 		return;
 	w = sctp_reply_alone(sctp_primary(a));
 	at = sctp_begin_chunk(&w, SCTP_ABORT, 0);
@@ -49,7 +49,7 @@ void sctp_assoc_break(struct sctp_assoc *a, enum sctp_end end, uint16_t cause, c
 		      uint32_t len, const char *text)
 {
 	send_abort(a, cause, value, len);
-	sctp_assoc_end(a, end, end == SCTP_END_INDICATION ? a->adaptation : 0, text,
+	sctp_assoc_end(a, end, end == SCTP_END_INDICATION ? a->agreed.adaptation : 0, text,
 		       (uint32_t)strlen(text));
 }
 
@@ -80,7 +80,7 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 	list_del(&a->all);
 	sctp_assoc_leave_port(a);
 	sctp_forget_accepted(a);
-	sctp_release(s, a->path, a->paths_allocated * sizeof(a->path[0]));
+	sctp_release(s, a->paths.at, a->paths.allocated * sizeof(a->paths.at[0]));
 	sctp_release(s, a, sizeof(*a));
 	s->nassocs--;
 	return NULL;
@@ -90,7 +90,7 @@ unsigned sctp_assoc_max_errors(const struct sctp_assoc *a)
 {
 	const struct sctp_config *cfg = &a->s->cfg;
 
-	return cfg->assoc_max_retrans ? cfg->assoc_max_retrans : a->npaths * cfg->path_max_retrans;
+	return cfg->assoc_max_retrans ? cfg->assoc_max_retrans : a->paths.n * cfg->path_max_retrans;
 }
 
 bool sctp_assoc_error(struct sctp_assoc *a)

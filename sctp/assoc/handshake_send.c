@@ -31,8 +31,8 @@ static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
 {
 	bool v4 = false, v6 = false;
 
-	for (unsigned k = 0; k < a->nlocal; k++) {
-		bool is_v4 = sctp_addr_is_v4(&a->s->cfg.local[a->local[k]]);
+	for (unsigned k = 0; k < a->local.n; k++) {
+		bool is_v4 = sctp_addr_is_v4(&a->s->cfg.local[a->local.addr[k]]);
 
 		v4 |= is_v4;
 		v6 |= !is_v4;
@@ -43,13 +43,13 @@ static void list_families(const struct sctp_assoc *a, struct sctp_init *i)
 
 void sctp_send_init(struct sctp_assoc *a)
 {
-	struct sctp_init i = sctp_own_init(a->s, a->own_tag, a->tx.initial_tsn);
+	struct sctp_init i = sctp_own_init(a->s, a->id.own_tag, a->tx.initial_tsn);
 	/* Other addresses of the peer are tried as well. */
 	struct sctp_path *p = sctp_assoc_nth_path(a, a->handshake->tries);
-	const struct sctp_head head = {a->own_port, a->peer_port, 0};
+	const struct sctp_head head = {a->id.own_port, a->id.peer_port, 0};
 	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 
-	sctp_list_addrs(a->s, &i, a->local, a->nlocal, &p->flow);
+	sctp_list_addrs(a->s, &i, a->local.addr, a->local.n, &p->flow);
 	list_families(a, &i);
 	sctp_init_put(&w, SCTP_INIT, &i, NULL, 0);
 	sctp_reply_end(a->s, &w);

@@ -26,7 +26,7 @@ static void enter_recovery(struct sctp_path *p)
 void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
 {
 	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
-	struct sctp_path *p = &a->path[t->path];
+	struct sctp_path *p = &a->paths.at[t->path];
 
 	enter_recovery(p);
 	sctp_flight_lost(&a->flight, &a->tx, &p->flight, tsn);
@@ -74,8 +74,8 @@ static bool elsewhere(const struct sctp_path *p)
 {
 	const struct sctp_assoc *a = p->assoc;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (i != p->index && a->path[i].flight.bytes)
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (i != p->index && a->paths.at[i].flight.bytes)
 			return true;
 	return false;
 }
@@ -84,7 +84,7 @@ static bool elsewhere(const struct sctp_path *p)
 static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 {
 	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
-	struct sctp_path *p = &a->path[t->path];
+	struct sctp_path *p = &a->paths.at[t->path];
 	uint64_t at;
 
 	if (!sctp_rack_before(&p->rack, t->sent_us, tsn))
@@ -104,8 +104,8 @@ void sctp_loss_detect(struct sctp_assoc *a)
 	const struct sctp_tx_list *out = &a->flight.out;
 	uint32_t tsn, next;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		a->path[i].loss_us = SCTP_NEVER;
+	for (unsigned i = 0; i < a->paths.n; i++)
+		a->paths.at[i].loss_us = SCTP_NEVER;
 	tsn = out->first;
 	for (uint32_t n = out->n; n; n--, tsn = next) {
 		next = sctp_queue_at(&a->tx, tsn)->next;
@@ -157,8 +157,8 @@ void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 
 void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
 {
-	for (unsigned i = 0; i < a->npaths; i++) {
-		struct sctp_path *p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		struct sctp_path *p = &a->paths.at[i];
 
 		if (p->resent == 0 || !sctp_tsn_before(p->recovery_from, tsn) ||
 		    sctp_tsn_before(p->recovery, tsn))

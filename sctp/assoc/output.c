@@ -74,7 +74,7 @@ static void use_space(struct build *w, const struct sctp_writer *wr)
 /* head: where its common header is put; NULL: in the batch. */
 static void begin_packet(struct build *w, uint32_t size, uint8_t *head)
 {
-	const struct sctp_head h = {w->a->own_port, w->a->peer_port, w->a->peer_tag};
+	const struct sctp_head h = {w->a->id.own_port, w->a->id.peer_port, w->a->id.peer_tag};
 	struct sctp_writer wr = space(w);
 
 	if (head)
@@ -151,20 +151,20 @@ static struct sctp_path *data_path(struct sctp_assoc *a)
 	struct sctp_path *p = sctp_path_choose(a);
 	const struct sctp_tx *t;
 
-	if (a->npaths == 1 || !has_chunk(a))
+	if (a->paths.n == 1 || !has_chunk(a))
 		return p;
 	t = sctp_queue_at(&a->tx, next_chunk(a));
-	for (unsigned i = 0; i < a->npaths && !sctp_stall_fits(p, t); i++)
-		if (a->path[i].state == SCTP_PATH_ACTIVE && sctp_stall_fits(&a->path[i], t))
-			p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n && !sctp_stall_fits(p, t); i++)
+		if (a->paths.at[i].state == SCTP_PATH_ACTIVE && sctp_stall_fits(&a->paths.at[i], t))
+			p = &a->paths.at[i];
 	return p;
 }
 
 static struct sctp_path *probing(struct sctp_assoc *a)
 {
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->path[i].probe_wanted)
-			return &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (a->paths.at[i].probe_wanted)
+			return &a->paths.at[i];
 	return NULL;
 }
 
@@ -181,7 +181,7 @@ static void sent(struct build *w, uint32_t tsn)
 	struct sctp_queue *q = &a->tx;
 	struct sctp_path *p = w->p;
 	struct sctp_tx *t = sctp_queue_at(q, tsn);
-	struct sctp_path *old = t->state == SCTP_TX_LOST ? &a->path[t->path] : p;
+	struct sctp_path *old = t->state == SCTP_TX_LOST ? &a->paths.at[t->path] : p;
 
 	if (t->state == SCTP_TX_LOST) {
 		a->s->st.retransmits++;
@@ -332,7 +332,7 @@ static bool data_packet(struct build *w)
 	if (w->chunks && wants_sack(w))
 		ask_for_sack(w);
 	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
-	    b->segment - w->len <= EVEN_OUT && w->a->takes_batches && can_send(w->a, p))
+	    b->segment - w->len <= EVEN_OUT && w->a->agreed.takes_batches && can_send(w->a, p))
 		pad(w, b->segment - w->len);
 	end_packet(w);
 	return w->len == b->segment && w->chunks && !b->fragment;
@@ -411,7 +411,7 @@ static bool build(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *
 	struct build w = {.a = a, .p = p, .b = b};
 
 	b->to = p->flow;
-	b->takes_batches = a->takes_batches;
+	b->takes_batches = a->agreed.takes_batches;
 	return fn(&w);
 }
 
@@ -431,10 +431,10 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 	if (p && build(a, p, b, probe_batch))
 		return true;
 	if (repeats_sack(a))
-		return build(a, &a->path[a->acks.path], b, sack_batch);
+		return build(a, &a->paths.at[a->acks.path], b, sack_batch);
 	p = data_path(a);
 	if (can_send(a, p))
 		return build(a, p, b, data_batch);
 	sctp_loss_watch(a);
-	return a->acks.now && build(a, &a->path[a->acks.path], b, sack_batch);
+	return a->acks.now && build(a, &a->paths.at[a->acks.path], b, sack_batch);
 }

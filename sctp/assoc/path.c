@@ -169,8 +169,8 @@ static bool is_ours(const struct sctp_assoc *a, const struct sctp_chunk *c)
 	const uint8_t *info = c->p + SCTP_CHUNK_HEAD;
 
 	return c->len == SCTP_CHUNK_HEAD + 4 + INFO_LEN && be_get16(info) == SCTP_PARAM_HEARTBEAT &&
-	       be_get16(info + 2) == 4 + INFO_LEN && be_get32(info + 24) < a->npaths &&
-	       be_get64(info + 4) == a->path[be_get32(info + 24)].nonce;
+	       be_get16(info + 2) == 4 + INFO_LEN && be_get32(info + 24) < a->paths.n &&
+	       be_get64(info + 4) == a->paths.at[be_get32(info + 24)].nonce;
 }
 
 void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
@@ -182,7 +182,7 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 
 	if (!is_ours(a, c))
 		return;
-	p = &a->path[be_get32(info + 24)];
+	p = &a->paths.at[be_get32(info + 24)];
 	p->heard_us = a->s->now;
 	size = be_get32(info + 20);
 	sample = rtt(p, be_get64(info + 12));
@@ -225,8 +225,8 @@ static unsigned count_unconfirmed(const struct sctp_assoc *a)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		n += a->path[i].state == SCTP_PATH_UNCONFIRMED;
+	for (unsigned i = 0; i < a->paths.n; i++)
+		n += a->paths.at[i].state == SCTP_PATH_UNCONFIRMED;
 	return n;
 }
 
@@ -243,10 +243,10 @@ static bool may_probe(struct sctp_path *p, bool lost, uint64_t now)
 			now + p->rto.rto_us + (cfg->heartbeat_us ? cfg->heartbeat_us : INACTIVE_US);
 	else if (lost && n > 1)
 		p->heartbeat_us = now + (uint64_t)(n - 1) * p->rto.rto_us;
-	else if (now < a->verify_us)
-		p->heartbeat_us = a->verify_us;
+	else if (now < a->paths.verify_us)
+		p->heartbeat_us = a->paths.verify_us;
 	else
-		a->verify_us = now + p->rto.rto_us;
+		a->paths.verify_us = now + p->rto.rto_us;
 	return p->heartbeat_us <= now;
 }
 

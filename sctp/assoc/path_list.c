@@ -9,22 +9,22 @@ bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n)
 
 	if (n > SCTP_MAX_PATHS)
 		n = SCTP_MAX_PATHS;
-	if (n <= a->paths_allocated)
+	if (n <= a->paths.allocated)
 		return true;
 	path = sctp_alloc(s, n * sizeof(*path));
 	if (!path)
 		return false;
-	for (unsigned i = 0; i < a->npaths; i++) {
-		bool hashed = a->path[i].hashed;
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		bool hashed = a->paths.at[i].hashed;
 
-		sctp_lookup_del(&a->path[i]);
-		path[i] = a->path[i];
+		sctp_lookup_del(&a->paths.at[i]);
+		path[i] = a->paths.at[i];
 		if (hashed)
 			sctp_lookup_add(&path[i]);
 	}
-	sctp_release(s, a->path, a->paths_allocated * sizeof(*path));
-	a->path = path;
-	a->paths_allocated = n;
+	sctp_release(s, a->paths.at, a->paths.allocated * sizeof(*path));
+	a->paths.at = path;
+	a->paths.allocated = n;
 	return true;
 }
 
@@ -46,8 +46,8 @@ static unsigned users(const struct sctp_assoc *a, uint8_t local)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		n += a->path[i].flow.local == local;
+	for (unsigned i = 0; i < a->paths.n; i++)
+		n += a->paths.at[i].flow.local == local;
 	return n;
 }
 
@@ -58,13 +58,13 @@ static bool choose_local(const struct sctp_assoc *a, const struct sctp_addr *pee
 {
 	unsigned most = 0;
 
-	for (unsigned i = 0; i < a->nlocal; i++) {
-		uint8_t local = a->local[i];
+	for (unsigned i = 0; i < a->local.n; i++) {
+		uint8_t local = a->local.addr[i];
 		unsigned worth = 1;
 
 		if (!same_family(a, local, peer))
 			continue;
-		if (a->npaths)
+		if (a->paths.n)
 			worth += common_bits(&a->s->cfg.local[local], peer) * SCTP_MAX_PATHS +
 				 SCTP_MAX_PATHS - users(a, local);
 		if (worth > most) {
@@ -81,14 +81,14 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 	struct sctp_path *p;
 	struct sctp_flow f = *flow;
 
-	if (a->npaths == a->paths_allocated || !choose_local(a, &f.peer, &f.local))
+	if (a->paths.n == a->paths.allocated || !choose_local(a, &f.peer, &f.local))
 		return NULL;
-	if (a->npaths == 0 && sctp_assoc_has_local(a, flow->local) &&
+	if (a->paths.n == 0 && sctp_assoc_has_local(a, flow->local) &&
 	    same_family(a, flow->local, &f.peer))
 		f.local = flow->local;
-	p = &a->path[a->npaths];
+	p = &a->paths.at[a->paths.n];
 	p->assoc = a;
-	p->index = (uint8_t)a->npaths++;
+	p->index = (uint8_t)a->paths.n++;
 	p->flow = f;
 	sctp_path_init(p, packet);
 	sctp_lookup_add(p);
@@ -108,38 +108,38 @@ void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, u
 {
 	unsigned kept = 0, primary = 0;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		sctp_lookup_del(&a->path[i]);
-	for (unsigned i = 0; i < a->npaths; i++) {
-		if (!is_listed(&a->path[i], peer, n))
+	for (unsigned i = 0; i < a->paths.n; i++)
+		sctp_lookup_del(&a->paths.at[i]);
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		if (!is_listed(&a->paths.at[i], peer, n))
 			continue;
-		if (i == a->primary)
+		if (i == a->paths.primary)
 			primary = kept;
-		a->path[kept] = a->path[i];
-		a->path[kept].index = (uint8_t)kept;
+		a->paths.at[kept] = a->paths.at[i];
+		a->paths.at[kept].index = (uint8_t)kept;
 		kept++;
 	}
 	for (unsigned i = 0; i < kept; i++)
-		sctp_lookup_add(&a->path[i]);
-	memset(a->path + kept, 0, (a->npaths - kept) * sizeof(a->path[0]));
-	a->npaths = kept;
-	a->primary = (uint8_t)primary;
+		sctp_lookup_add(&a->paths.at[i]);
+	memset(a->paths.at + kept, 0, (a->paths.n - kept) * sizeof(a->paths.at[0]));
+	a->paths.n = kept;
+	a->paths.primary = (uint8_t)primary;
 }
 
 unsigned sctp_assoc_confirmed(const struct sctp_assoc *a)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		n += a->path[i].state != SCTP_PATH_UNCONFIRMED;
+	for (unsigned i = 0; i < a->paths.n; i++)
+		n += a->paths.at[i].state != SCTP_PATH_UNCONFIRMED;
 	return n ? n : 1;
 }
 
 struct sctp_path *sctp_assoc_nth_path(struct sctp_assoc *a, unsigned n)
 {
 	n %= sctp_assoc_confirmed(a);
-	for (unsigned i = 0; i < a->npaths; i++) {
-		struct sctp_path *p = &a->path[(a->primary + i) % a->npaths];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		struct sctp_path *p = &a->paths.at[(a->paths.primary + i) % a->paths.n];
 
 		if (p->state != SCTP_PATH_UNCONFIRMED && n-- == 0)
 			return p;

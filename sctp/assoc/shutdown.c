@@ -66,6 +66,6 @@ void sctp_shutdown_answered(struct sctp_assoc *a, bool data)
 	if (data)
 		sctp_send_shutdown(a);
 	else if (!a->shutdown.delayed)
-		start_t2(a, &a->path[a->shutdown.path]);
+		start_t2(a, &a->paths.at[a->shutdown.path]);
 	a->shutdown.delayed = !data;
 }

@@ -25,8 +25,8 @@ bool sctp_stall_fits(const struct sctp_path *p, const struct sctp_tx *t)
 /* No path that works takes it. */
 static bool is_too_long(const struct sctp_assoc *a, const struct sctp_tx *t)
 {
-	for (unsigned i = 0; i < a->npaths; i++) {
-		const struct sctp_path *p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		const struct sctp_path *p = &a->paths.at[i];
 
 		if ((p->state == SCTP_PATH_ACTIVE || p->state == SCTP_PATH_FAILING) &&
 		    sctp_stall_fits(p, t))
@@ -37,26 +37,26 @@ static bool is_too_long(const struct sctp_assoc *a, const struct sctp_tx *t)
 
 void sctp_stall_progress(struct sctp_assoc *a)
 {
-	a->progress_us = a->s->now;
-	a->stall_us = SCTP_NEVER;
-	a->stall_tries = 0;
+	a->stall.progress_us = a->s->now;
+	a->stall.us = SCTP_NEVER;
+	a->stall.tries = 0;
 }
 
 /* The packet before is lost, and not because the path is: what was sent after it arrived. */
 static bool vanished(const struct sctp_path *p)
 {
-	return p->lowest_us >= p->assoc->progress_us && p->heard_us > p->lowest_us;
+	return p->lowest_us >= p->assoc->stall.progress_us && p->heard_us > p->lowest_us;
 }
 
 void sctp_stall_sent(struct sctp_path *p, const struct sctp_tx *t)
 {
 	struct sctp_assoc *a = p->assoc;
-	uint64_t at = a->progress_us + STALL_US, soon = a->s->now + STALL_US / 4;
+	uint64_t at = a->stall.progress_us + STALL_US, soon = a->s->now + STALL_US / 4;
 
-	a->stall_tries += vanished(p);
+	a->stall.tries += vanished(p);
 	p->lowest_us = a->s->now;
-	if (a->stall_us == SCTP_NEVER && !sctp_stall_fits(p, t))
-		a->stall_us = at > soon ? at : soon;
+	if (a->stall.us == SCTP_NEVER && !sctp_stall_fits(p, t))
+		a->stall.us = at > soon ? at : soon;
 }
 
 /* ---- the end ---- */
@@ -87,7 +87,7 @@ static void put_number(struct text *t, uint32_t v)
 /* Sizes are those of IP packets, as ddpctl shows them. */
 static bool end_stalled(struct sctp_assoc *a, const struct sctp_tx *t)
 {
-	const struct sctp_path *p = &a->path[t->path];
+	const struct sctp_path *p = &a->paths.at[t->path];
 	uint32_t len = SCTP_HEAD + sctp_tx_wire(t), head = sctp_path_ip_head(p);
 	struct text text = {.n = 0};
 
@@ -101,10 +101,10 @@ static bool end_stalled(struct sctp_assoc *a, const struct sctp_tx *t)
 		put_number(&text, p->pmtu.size + head);
 		put_text(&text, " bytes do");
 	}
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->path[i].pmtu.size < a->path[i].pmtu.max)
-			sctp_size_cache_put(&a->s->sizes, &a->path[i].flow, a->path[i].pmtu.size,
-					    a->s->now);
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (a->paths.at[i].pmtu.size < a->paths.at[i].pmtu.max)
+			sctp_size_cache_put(&a->s->sizes, &a->paths.at[i].flow,
+					    a->paths.at[i].pmtu.size, a->s->now);
 	sctp_assoc_break(a, SCTP_END_STALLED, SCTP_CAUSE_USER, text.s, text.n, text.s);
 	return true;
 }
@@ -115,29 +115,30 @@ static bool took_long(const struct sctp_assoc *a)
 	const struct sctp_config *cfg = &a->s->cfg;
 	unsigned n = sctp_assoc_max_errors(a) + 1;
 
-	return a->stall_tries > n && a->s->now - a->progress_us >= (uint64_t)n * cfg->rto_max_us;
+	return a->stall.tries > n &&
+	       a->s->now - a->stall.progress_us >= (uint64_t)n * cfg->rto_max_us;
 }
 
 bool sctp_stalled(struct sctp_assoc *a)
 {
 	const struct sctp_tx *t;
-	bool late = a->stall_us <= a->s->now;
+	bool late = a->stall.us <= a->s->now;
 
 	if (sctp_queue_idle(&a->tx)) {
-		a->stall_us = SCTP_NEVER;
+		a->stall.us = SCTP_NEVER;
 		return false;
 	}
 	t = lowest(a);
 	/* 6.1 (A): a window that is closed is no stall, if the peer says so. */
 	if (a->window.rwnd < (uint32_t)t->size - SCTP_DATA_HEAD && a->window.answered) {
-		a->progress_us = a->s->now;
-		a->stall_us = late ? a->s->now + STALL_US : a->stall_us;
+		a->stall.progress_us = a->s->now;
+		a->stall.us = late ? a->s->now + STALL_US : a->stall.us;
 		return false;
 	}
 	if (took_long(a) ||
-	    (late && a->stall_tries >= a->s->cfg.path_max_retrans && is_too_long(a, t)))
+	    (late && a->stall.tries >= a->s->cfg.path_max_retrans && is_too_long(a, t)))
 		return end_stalled(a, t);
 	if (late)
-		a->stall_us = is_too_long(a, t) ? a->s->now + AGAIN_US : SCTP_NEVER;
+		a->stall.us = is_too_long(a, t) ? a->s->now + AGAIN_US : SCTP_NEVER;
 	return false;
 }

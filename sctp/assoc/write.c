@@ -33,7 +33,7 @@ uint32_t sctp_assoc_room(const struct sctp_assoc *a)
 {
 	uint32_t fill = a->tx.unsent ? a->tx.fill : 0;
 
-	return fill < a->max_message ? a->max_message - fill : 0;
+	return fill < a->paths.max_message ? a->paths.max_message - fill : 0;
 }
 
 /* The user may try again when there is room, or after RETRY_US if memory was missing. */
@@ -53,17 +53,17 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 	struct sctp_queue *q = &a->tx;
 	size_t len = span_total(part, n);
 
-	if (a->state != SCTP_ESTABLISHED || sid >= a->out_streams)
+	if (a->state != SCTP_ESTABLISHED || sid >= a->agreed.out_streams)
 		return SCTP_E_DOWN;
-	if (len == 0 || len > a->max_message)
+	if (len == 0 || len > a->paths.max_message)
 		return SCTP_E_TOO_LONG;
 	if (q->bytes + len + SCTP_DATA_HEAD > a->s->cfg.send_buffer ||
 	    q->unsent >= SCTP_MAX_UNSENT || q->next_tsn - q->cum > SCTP_TX_WINDOW)
 		return write_later(a, false);
 	if (!sctp_queue_reserve(q, &a->s->pool, len))
 		return write_later(a, true);
-	sctp_queue_put(q, a->max_message + SCTP_DATA_HEAD, urgent ? SCTP_DATA_I : 0, sid, ppid,
-		       part, n, (uint32_t)len);
+	sctp_queue_put(q, a->paths.max_message + SCTP_DATA_HEAD, urgent ? SCTP_DATA_I : 0, sid,
+		       ppid, part, n, (uint32_t)len);
 	sctp_assoc_touch(a);
 	return SCTP_E_OK;
 }

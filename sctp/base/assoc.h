@@ -35,10 +35,48 @@ struct sctp_handshake;
 
 /* ---- associations ---- */
 
-/* A user who waits for room to send. */
-struct sctp_write {
-	bool wanted;
-	uint64_t retry_us; /* memory was missing: may try again then */
+/* Both ends. Tie-tags are random, never the tags themselves (5.2.2). */
+struct sctp_id {
+	uint16_t own_port, peer_port;
+	uint32_t own_tag, peer_tag;
+	uint32_t tie_own, tie_peer;
+};
+
+/* What both sides' INIT have agreed on. */
+struct sctp_agreed {
+	uint16_t out_streams, in_streams;
+	uint32_t adaptation;
+	bool has_adaptation, takes_batches;
+};
+
+/* Addresses of ours that it uses. */
+struct sctp_locals {
+	uint8_t addr[SCTP_MAX_LOCAL];
+	unsigned n;
+	bool all; /* the peer hears of all of them */
+};
+
+/* How it began: admission.h. */
+struct sctp_origin {
+	struct sctp_listener *listener; /* it came in through, until the event was fetched */
+	bool passive;                   /* the peer began it */
+	bool accepted;                  /* it is counted in s->accepted */
+	uint16_t network;               /* there */
+};
+
+/* The timer of all its deadlines: deadlines.h. */
+struct sctp_deadline {
+	struct timer timer;
+	uint64_t armed_us; /* it fires then or, for nothing, earlier */
+};
+
+/* A path for each address of the peer: paths.h. */
+struct sctp_paths {
+	struct sctp_path *at;
+	unsigned n, allocated;
+	uint8_t primary;
+	uint32_t max_message; /* of the primary path and all active ones */
+	uint64_t verify_us;   /* the next probe of an unconfirmed path goes then or later */
 };
 
 /* T2-shutdown and T5: shutdown.h. */
@@ -48,46 +86,48 @@ struct sctp_shutdown {
 	bool delayed; /* T2 was restarted without another SHUTDOWN */
 };
 
+/* A peer that asks from another UDP port: moved.h. */
+struct sctp_moved {
+	uint64_t us; /* the next probe, or the end */
+	unsigned probes;
+};
+
+/* The lowest outstanding TSN: stall.h. */
+struct sctp_stall {
+	uint64_t progress_us; /* the cumulative acknowledgement advanced, or data began */
+	uint64_t us;          /* without progress until then the association ends */
+	unsigned tries;       /* packets with that TSN that did not arrive on paths that work */
+};
+
+/* A user who waits for room to send: write.h. */
+struct sctp_write {
+	bool wanted;
+	uint64_t retry_us; /* memory was missing: may try again then */
+};
+
+/* Who and what it is, and its parts. Only the functions of a part's header change the part. */
 struct sctp_assoc {
 	struct sctp *s;
 	void *user;
-	struct sctp_listener *listener; /* it came in through, until the event was fetched */
-	struct list all, pending;
-	struct timer timer;
-	uint64_t armed_us;
+	struct list all, pending; /* in lists of the stack */
 	enum sctp_state state;
-	bool passive, up, all_local, takes_batches;
-	bool accepted;    /* it is counted in s->accepted */
-	uint16_t network; /* there */
-
-	uint16_t own_port, peer_port;
-	uint32_t own_tag, peer_tag;
-	uint32_t tie_own, tie_peer; /* tie-tags: random, never the tags themselves (5.2.2) */
-	uint32_t adaptation;
-	bool has_adaptation;
-	uint8_t local[SCTP_MAX_LOCAL];
-	unsigned nlocal;
-
-	struct sctp_path *path;
-	unsigned npaths, paths_allocated;
-	uint8_t primary;
-	uint32_t max_message; /* of the primary path and all active ones */
-	unsigned errors;
-	uint64_t verify_us; /* the next probe of an unconfirmed path goes then or later */
+	bool up;
+	unsigned errors; /* unanswered packets in a row */
+	struct sctp_id id;
+	struct sctp_agreed agreed;
+	struct sctp_locals local;
+	struct sctp_origin origin;
+	struct sctp_deadline deadline;
+	struct sctp_paths paths;
 
 	struct sctp_handshake *handshake; /* until it is up, if this side began it */
 	struct sctp_shutdown shutdown;
-	uint64_t moved_us; /* the next probe of moved.c, or its end */
-	unsigned moved_probes;
+	struct sctp_moved moved;
 
-	uint16_t out_streams, in_streams;
 	struct sctp_queue tx;
 	struct sctp_flight flight;
 	struct sctp_window window;
-	uint64_t progress_us; /* the cumulative acknowledgement advanced, or data began */
-	uint64_t stall_us;    /* without progress until then the association ends; stall.c */
-	unsigned stall_tries; /* packets with the lowest TSN that did not arrive on paths that work
-			       */
+	struct sctp_stall stall;
 	struct sctp_write write;
 
 	struct sctp_tsn_map map;
@@ -163,7 +203,7 @@ struct sctp {
 
 static inline struct sctp_path *sctp_primary(struct sctp_assoc *a)
 {
-	return &a->path[a->primary];
+	return &a->paths.at[a->paths.primary];
 }
 
 /* Data may be sent, and is acknowledged. */
@@ -182,8 +222,8 @@ static inline bool sctp_takes_data(const struct sctp_assoc *a)
 /* One of our addresses that the association uses. */
 static inline bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t local)
 {
-	for (unsigned i = 0; i < a->nlocal; i++)
-		if (a->local[i] == local)
+	for (unsigned i = 0; i < a->local.n; i++)
+		if (a->local.addr[i] == local)
 			return true;
 	return false;
 }
@@ -337,7 +377,7 @@ bool sctp_moved_due(struct sctp_assoc *a);
 /* A packet with the right tag came: the peer lives. */
 static inline void sctp_moved_answered(struct sctp_assoc *a)
 {
-	a->moved_us = SCTP_NEVER;
+	a->moved.us = SCTP_NEVER;
 }
 
 /* ---- loss.c ---- */

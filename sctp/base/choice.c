@@ -14,23 +14,23 @@ static unsigned worth(const struct sctp_path *p)
 	unsigned errors = p->errors < 255 ? p->errors : 255;
 
 	return (unsigned)of_state[p->state] << 16 | (255 - errors) << 1 |
-	       (p->index == p->assoc->primary);
+	       (p->index == p->assoc->paths.primary);
 }
 
 struct sctp_path *sctp_path_choose(struct sctp_assoc *a)
 {
 	struct sctp_path *found = sctp_primary(a);
 
-	for (unsigned i = 0; i < a->npaths && found->state != SCTP_PATH_ACTIVE; i++)
-		if (worth(&a->path[i]) > worth(found))
-			found = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n && found->state != SCTP_PATH_ACTIVE; i++)
+		if (worth(&a->paths.at[i]) > worth(found))
+			found = &a->paths.at[i];
 	return found;
 }
 
 struct sctp_path *sctp_assoc_find_path(struct sctp_assoc *a, const struct sctp_addr *peer)
 {
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (sctp_addr_equal(&a->path[i].flow.peer, peer))
-			return &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (sctp_addr_equal(&a->paths.at[i].flow.peer, peer))
+			return &a->paths.at[i];
 	return NULL;
 }

@@ -20,7 +20,7 @@ static bool same(const struct sctp_path *p, const struct sctp_flow *from, uint16
 {
 	const struct sctp_assoc *a = p->assoc;
 
-	return a->own_port == own_port && a->peer_port == peer_port &&
+	return a->id.own_port == own_port && a->id.peer_port == peer_port &&
 	       sctp_addr_equal(&p->flow.peer, &from->peer) && sctp_assoc_has_local(a, from->local);
 }
 
@@ -41,7 +41,7 @@ static struct sctp_path **head(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	return &a->s->bucket[bucket(a->s, &p->flow.peer, a->own_port, a->peer_port)];
+	return &a->s->bucket[bucket(a->s, &p->flow.peer, a->id.own_port, a->id.peer_port)];
 }
 
 void sctp_lookup_add(struct sctp_path *p)

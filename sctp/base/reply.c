@@ -141,7 +141,7 @@ static struct sctp_writer go_on(struct sctp *s, const struct sctp_path *p)
 static struct sctp_writer begin(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
-	const struct sctp_head head = {a->own_port, a->peer_port, a->peer_tag};
+	const struct sctp_head head = {a->id.own_port, a->id.peer_port, a->id.peer_tag};
 	struct sctp_writer w = sctp_reply_begin(a->s, &p->flow, &head);
 
 	if (a->s->answering && !w.full) {

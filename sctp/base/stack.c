@@ -64,30 +64,30 @@ bool sctp_may_accept(const struct sctp *s, const struct sctp_addr *peer)
 
 void sctp_count_accepted(struct sctp_assoc *a, const struct sctp_addr *peer)
 {
-	a->accepted = true;
-	a->network = network(a->s, peer);
-	a->s->accepted[a->network]++;
+	a->origin.accepted = true;
+	a->origin.network = network(a->s, peer);
+	a->s->accepted[a->origin.network]++;
 }
 
 void sctp_forget_accepted(struct sctp_assoc *a)
 {
-	if (a->accepted)
-		a->s->accepted[a->network]--;
-	a->accepted = false;
+	if (a->origin.accepted)
+		a->s->accepted[a->origin.network]--;
+	a->origin.accepted = false;
 }
 
 /* ---- ports ---- */
 
 void sctp_assoc_use_port(struct sctp_assoc *a, uint16_t port)
 {
-	a->own_port = port;
+	a->id.own_port = port;
 	if (port >= SCTP_FIRST_PORT)
 		a->s->port_uses[port - SCTP_FIRST_PORT]++;
 }
 
 void sctp_assoc_leave_port(struct sctp_assoc *a)
 {
-	if (a->own_port >= SCTP_FIRST_PORT)
-		a->s->port_uses[a->own_port - SCTP_FIRST_PORT]--;
-	a->own_port = 0;
+	if (a->id.own_port >= SCTP_FIRST_PORT)
+		a->s->port_uses[a->id.own_port - SCTP_FIRST_PORT]--;
+	a->id.own_port = 0;
 }

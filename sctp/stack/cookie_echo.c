@@ -16,10 +16,10 @@ static bool check_indication(struct sctp_assoc *a)
 {
 	static const char text[] = "the adaptation indication is not the expected one";
 
-	if (indicated(a->s, a->has_adaptation, a->adaptation))
+	if (indicated(a->s, a->agreed.has_adaptation, a->agreed.adaptation))
 		return true;
 	sctp_assoc_break(a, SCTP_END_INDICATION, SCTP_CAUSE_USER, text, sizeof(text) - 1,
-			 a->has_adaptation ? "" : "no adaptation indication");
+			 a->agreed.has_adaptation ? "" : "no adaptation indication");
 	return false;
 }
 
@@ -71,7 +71,7 @@ static void send_cookie_ack(struct sctp_path *p, bool shutting_down)
 static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 {
 	struct sctp_flow flow = sctp_primary(a)->flow;
-	unsigned n = a->npaths;
+	unsigned n = a->paths.n;
 
 	for (unsigned i = 0; i < k->naddrs; i++)
 		n += !sctp_assoc_find_path(a, &k->addr[i]);
@@ -93,22 +93,22 @@ static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct
 	/* RFC 6951 5.4: the newer UDP port of the same address. */
 	if (sctp_addr_equal(&from->peer, &flow.peer))
 		flow.udp_port = from->udp_port;
-	a->passive = true;
+	a->origin.passive = true;
 	sctp_assoc_use_port(a, k->own_port);
-	a->peer_port = k->peer_port;
-	a->own_tag = k->own_tag;
-	a->peer_tag = k->peer_tag;
-	a->out_streams = k->out_streams;
-	a->in_streams = k->in_streams;
-	a->has_adaptation = k->has_adaptation;
-	a->adaptation = k->adaptation;
-	a->takes_batches = k->takes_batches;
+	a->id.peer_port = k->peer_port;
+	a->id.own_tag = k->own_tag;
+	a->id.peer_tag = k->peer_tag;
+	a->agreed.out_streams = k->out_streams;
+	a->agreed.in_streams = k->in_streams;
+	a->agreed.has_adaptation = k->has_adaptation;
+	a->agreed.adaptation = k->adaptation;
+	a->agreed.takes_batches = k->takes_batches;
 	sctp_assoc_add_path(a, &flow, 0);
 	add_paths(a, k);
 	sctp_queue_init(&a->tx, k->own_tsn);
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
 	/* 5.4 (1): INIT ACK went to this address, and its cookie has come back. */
-	sctp_path_set_state(&a->path[0], SCTP_PATH_ACTIVE);
+	sctp_path_set_state(&a->paths.at[0], SCTP_PATH_ACTIVE);
 }
 
 static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
@@ -123,16 +123,16 @@ static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
 		return NULL;
 	}
 	sctp_count_accepted(a, &k->from.peer);
-	a->listener = l;
-	a->all_local = k->all_local;
+	a->origin.listener = l;
+	a->local.all = k->all_local;
 	if (l && k->all_local)
 		sctp_assoc_own_addrs(a, l->local, l->n);
 	else
 		sctp_assoc_own_addrs(a, &k->from.local, 1);
 	fill(a, k, from);
 	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
-	send_cookie_ack(&a->path[0], false);
-	return &a->path[0];
+	send_cookie_ack(&a->paths.at[0], false);
+	return &a->paths.at[0];
 }
 
 /* RFC 5061 4.2.6: what the indication means is for the user to judge. So the peer's association
@@ -198,12 +198,12 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *fr
 		return NULL;
 	if (a->state == SCTP_COOKIE_WAIT)
 		sctp_assoc_keep_paths(a, k->addr, k->naddrs);
-	a->peer_tag = k->peer_tag;
-	a->out_streams = k->out_streams;
-	a->in_streams = k->in_streams;
-	a->has_adaptation = k->has_adaptation;
-	a->adaptation = k->adaptation;
-	a->takes_batches = k->takes_batches;
+	a->id.peer_tag = k->peer_tag;
+	a->agreed.out_streams = k->out_streams;
+	a->agreed.in_streams = k->in_streams;
+	a->agreed.has_adaptation = k->has_adaptation;
+	a->agreed.adaptation = k->adaptation;
+	a->agreed.takes_batches = k->takes_batches;
 	if (!check_indication(a))
 		return NULL;
 	p = sctp_assoc_find_path(a, &k->from.peer);
@@ -274,15 +274,15 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 	if (!p)
 		return expired(s, from, head, &k) ? NULL : begin(s, from, head, &k);
 	a = p->assoc;
-	own = a->own_tag == k.own_tag;
-	peer = a->peer_tag == k.peer_tag;
+	own = a->id.own_tag == k.own_tag;
+	peer = a->id.peer_tag == k.peer_tag;
 	if (own && peer)
 		return repeat(p, from);
 	if (expired(s, from, head, &k))
 		return NULL;
 	if (own)
 		return collide(p, from, &k);
-	if (!peer && k.tie_own == a->tie_own && k.tie_peer == a->tie_peer)
+	if (!peer && k.tie_own == a->id.tie_own && k.tie_peer == a->id.tie_peer)
 		return restart(p, from, head, &k);
 	s->st.bad_packets++; /* (C): a cookie that came late */
 	return NULL;

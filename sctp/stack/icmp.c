@@ -11,18 +11,18 @@ static bool is_genuine(const struct sctp_assoc *a, const uint8_t *quoted, size_t
 	uint32_t tag = sctp_head_get(quoted).tag;
 
 	if (tag != 0)
-		return tag == a->peer_tag;
+		return tag == a->id.peer_tag;
 	return a->state == SCTP_COOKIE_WAIT && len >= INIT_TAG + 4 &&
-	       quoted[SCTP_HEAD] == SCTP_INIT && be_get32(quoted + INIT_TAG) == a->own_tag;
+	       quoted[SCTP_HEAD] == SCTP_INIT && be_get32(quoted + INIT_TAG) == a->id.own_tag;
 }
 
 static bool others_work(const struct sctp_path *p)
 {
 	const struct sctp_assoc *a = p->assoc;
 
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (i != p->index &&
-		    (a->path[i].state == SCTP_PATH_ACTIVE || a->path[i].state == SCTP_PATH_FAILING))
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (i != p->index && (a->paths.at[i].state == SCTP_PATH_ACTIVE ||
+				      a->paths.at[i].state == SCTP_PATH_FAILING))
 			return true;
 	return false;
 }

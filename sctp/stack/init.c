@@ -105,7 +105,7 @@ static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struc
 	uint16_t port = sctp_assoc_find_path(a, &from->peer)->flow.udp_port;
 	uint8_t value[4];
 
-	if (port == from->udp_port || i->tag == a->peer_tag)
+	if (port == from->udp_port || i->tag == a->id.peer_tag)
 		return false; /* or an INIT of this association that is late: it restarts nothing */
 	be_put16(value, port);
 	be_put16(value + 2, from->udp_port);
@@ -135,12 +135,12 @@ static void choose_tags(struct sctp *s, struct sctp_cookie *k, const struct sctp
 	if (!a)
 		return;
 	if (a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED) {
-		k->own_tag = a->own_tag;
+		k->own_tag = a->id.own_tag;
 		k->own_tsn = a->tx.initial_tsn;
 	}
 	if (a->state != SCTP_COOKIE_WAIT) {
-		k->tie_own = a->tie_own;
-		k->tie_peer = a->tie_peer;
+		k->tie_own = a->id.tie_own;
+		k->tie_peer = a->id.tie_peer;
 	}
 }
 
@@ -198,11 +198,12 @@ static void answer(struct sctp *s, const struct sctp_flow *to, const struct sctp
 		   const struct sctp_head *head, const struct sctp_init *i,
 		   const struct sctp_assoc *a, const struct sctp_listener *l)
 {
-	struct sctp_cookie k = make_cookie(s, to, head, i, a, a ? a->all_local : l->all_addrs);
+	struct sctp_cookie k = make_cookie(s, to, head, i, a, a ? a->local.all : l->all_addrs);
 
 	add_addr(&k, &from->peer);
 	if (k.all_local)
-		send_init_ack(s, to, head, i, &k, a ? a->local : l->local, a ? a->nlocal : l->n);
+		send_init_ack(s, to, head, i, &k, a ? a->local.addr : l->local,
+			      a ? a->local.n : l->n);
 	else
 		send_init_ack(s, to, head, i, &k, NULL, 0);
 }
@@ -297,7 +298,7 @@ static bool set_paths(struct sctp_assoc *a, const struct sctp_flow *from, const 
 	addr[n++] = from->peer;
 	for (unsigned k = 0; k < i->naddrs; k++)
 		addr[n++] = i->addr[k];
-	if (!sctp_assoc_reserve(a, a->npaths + n))
+	if (!sctp_assoc_reserve(a, a->paths.n + n))
 		return false;
 	if (!sctp_assoc_find_path(a, &from->peer) && !sctp_assoc_add_path(a, from, 0))
 		return false;
@@ -307,7 +308,7 @@ static bool set_paths(struct sctp_assoc *a, const struct sctp_flow *from, const 
 		if (!sctp_assoc_find_path(a, &flow.peer))
 			sctp_assoc_add_path(a, &flow, 0);
 	}
-	a->primary = sctp_assoc_find_path(a, &from->peer)->index;
+	a->paths.primary = sctp_assoc_find_path(a, &from->peer)->index;
 	sctp_path_set_state(sctp_primary(a), SCTP_PATH_ACTIVE);
 	return true;
 }
@@ -329,16 +330,16 @@ void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 
 	if (a->state != SCTP_COOKIE_WAIT || !usable(p, from, head, read_init(c, from, &i), &i))
 		return;
-	a->peer_tag = i.tag;
+	a->id.peer_tag = i.tag;
 	if (!sctp_handshake_keep_cookie(a, &i) || !set_paths(a, from, &i)) {
 		sctp_assoc_break(a, SCTP_END_MEMORY, SCTP_CAUSE_RESOURCE, NULL, 0, "");
 		return;
 	}
-	a->has_adaptation = i.has_adaptation;
-	a->adaptation = i.adaptation;
-	a->takes_batches = i.takes_batches;
-	a->out_streams = least16(a->s->cfg.streams, i.in_streams);
-	a->in_streams = least16(a->s->cfg.streams, i.out_streams);
+	a->agreed.has_adaptation = i.has_adaptation;
+	a->agreed.adaptation = i.adaptation;
+	a->agreed.takes_batches = i.takes_batches;
+	a->agreed.out_streams = least16(a->s->cfg.streams, i.in_streams);
+	a->agreed.in_streams = least16(a->s->cfg.streams, i.out_streams);
 	sctp_handshake_keep_report(a, &i);
 	sctp_assoc_start(a, i.tsn, i.a_rwnd);
 	sctp_assoc_step(a, SCTP_EV_INIT_ACK);

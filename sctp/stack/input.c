@@ -89,8 +89,8 @@ static void out_of_the_blue(struct sctp *s, const struct sctp_flow *from,
 static bool tag_fits(const struct sctp_assoc *a, const struct sctp_head *head, bool reflected)
 {
 	if (reflected)
-		return head->tag == a->peer_tag && a->peer_tag != 0;
-	return head->tag == a->own_tag;
+		return head->tag == a->id.peer_tag && a->id.peer_tag != 0;
+	return head->tag == a->id.own_tag;
 }
 
 /* The peer has forgotten to finish an earlier association (8.5.1 (E), 9.2). */
@@ -317,7 +317,7 @@ static void count(struct sctp *s, const struct sctp_path *p, const struct sctp_h
 {
 	if (type == SCTP_COOKIE_ECHO)
 		s->st.cookie_echos++;
-	else if (p && head->tag == p->assoc->own_tag)
+	else if (p && head->tag == p->assoc->id.own_tag)
 		return;
 	else if (type == SCTP_INIT && head->tag == 0)
 		s->st.inits++;

@@ -32,7 +32,7 @@ struct sctp_listener *sctp_unlisten(struct sctp *s, struct sctp_listener *l)
 	list_foreach_safe (it, &s->assocs) {
 		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
-		if (a->listener == l)
+		if (a->origin.listener == l)
 			sctp_assoc_free(a);
 	}
 	list_del(&l->all);

@@ -143,8 +143,8 @@ bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us)
 
 static bool take_path(struct sctp_assoc *a, struct sctp_event *ret)
 {
-	for (unsigned i = 0; i < a->npaths; i++) {
-		struct sctp_path *p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		struct sctp_path *p = &a->paths.at[i];
 
 		if (!p->changed && !p->became_primary)
 			continue;
@@ -168,9 +168,9 @@ static void fill_down(const struct sctp_assoc *a, struct sctp_event *ret)
 
 static void fill_incoming(struct sctp_assoc *a, struct sctp_event *ret)
 {
-	ret->listener = a->listener;
-	ret->user = a->listener ? a->listener->user : NULL;
-	a->listener = NULL;
+	ret->listener = a->origin.listener;
+	ret->user = a->origin.listener ? a->origin.listener->user : NULL;
+	a->origin.listener = NULL;
 }
 
 static bool next_event(struct sctp_assoc *a, struct sctp_event *ret)

@@ -226,7 +226,7 @@ static void put_near(struct sctp_writer *w)
 	default:
 		at = sctp_begin_chunk(w, SCTP_HEARTBEAT_ACK, 0);
 		n = sctp_begin_tlv(w, SCTP_PARAM_HEARTBEAT);
-		sctp_put64(w, assoc ? assoc->path[flags % assoc->npaths].nonce : 0);
+		sctp_put64(w, assoc ? assoc->paths.at[flags % assoc->paths.n].nonce : 0);
 		sctp_put64(w, now - in_16(&in));
 		sctp_put32(w, in_16(&in));
 		sctp_put32(w, flags % 3);
@@ -330,7 +330,7 @@ static void open_one(void)
 
 	if (sctp_assoc_connect(s, peer, NULL, 1 + in_8(&in) % 2, PEER_PORT, local, 2, 0, NULL, &a))
 		return;
-	own_port = a->own_port;
+	own_port = a->id.own_port;
 	peer_port = PEER_PORT;
 	turn();
 }

@@ -38,7 +38,7 @@ struct invariant *invariant_free(struct invariant *v)
 
 static bool is_same(const struct invariant_seen *e, const struct sctp_assoc *a)
 {
-	return e->a == a && e->own_tag == a->own_tag && e->own_tsn == a->tx.initial_tsn;
+	return e->a == a && e->own_tag == a->id.own_tag && e->own_tsn == a->tx.initial_tsn;
 }
 
 static struct invariant_seen *find(struct invariant *v, const struct sctp_assoc *a)
@@ -56,7 +56,7 @@ static struct invariant_seen *add(struct invariant *v, const struct sctp_assoc *
 	if (v->n == JUDGE_ASSOCS || !(e = calloc(1, sizeof(*e))))
 		return NULL;
 	e->a = a;
-	e->own_tag = a->own_tag;
+	e->own_tag = a->id.own_tag;
 	e->own_tsn = a->tx.initial_tsn;
 	e->blind = true;
 	v->seen[v->n++] = e;
@@ -72,7 +72,7 @@ bool invariant_lives(const struct invariant *v, const struct invariant_seen *e)
 
 		if (e->a == a)
 			return is_same(e, a) && a->state >= SCTP_ESTABLISHED &&
-			       a->npaths >= e->npaths;
+			       a->paths.n >= e->npaths;
 	}
 	return false;
 }
@@ -100,7 +100,7 @@ static void find_earliest(struct invariant_seen *e, unsigned i)
 static void note_rto(struct invariant_seen *e)
 {
 	for (unsigned i = 0; i < e->npaths; i++) {
-		uint32_t us = e->a->path[i].rto.rto_us;
+		uint32_t us = e->a->paths.at[i].rto.rto_us;
 
 		if (e->path[i].least_rto == 0 || us < e->path[i].least_rto)
 			e->path[i].least_rto = us;
@@ -117,21 +117,21 @@ static void remember(struct invariant_seen *e)
 	e->state = a->state;
 	if (a->state < SCTP_ESTABLISHED)
 		return; /* it holds no queue any more, or none yet */
-	e->moved |= a->moved_us != SCTP_NEVER;
+	e->moved |= a->moved.us != SCTP_NEVER;
 	e->errors = a->errors;
-	e->npaths = a->npaths;
+	e->npaths = a->paths.n;
 	e->unsacked = a->acks.packets;
 	e->out = a->flight.out.n;
-	e->primary = a->primary;
+	e->primary = a->paths.primary;
 	e->probe_out = a->window.probe_out;
 	e->cum = q->cum;
 	e->send_tsn = q->send_tsn;
 	e->in_flight = a->flight.payload;
 	e->rwnd = a->window.rwnd;
-	memcpy(e->before, a->path, a->npaths * sizeof(a->path[0]));
+	memcpy(e->before, a->paths.at, a->paths.n * sizeof(a->paths.at[0]));
 	note_rto(e);
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->path[i].flight.bytes)
+	for (unsigned i = 0; i < a->paths.n; i++)
+		if (a->paths.at[i].flight.bytes)
 			find_earliest(e, i);
 }
 
@@ -159,7 +159,7 @@ void invariant_before(struct invariant *v)
 		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 		struct invariant_seen *e = find(v, a);
 
-		if (!e && a->state != SCTP_CLOSED && a->own_tag)
+		if (!e && a->state != SCTP_CLOSED && a->id.own_tag)
 			e = add(v, a);
 		if (e)
 			remember(e);
@@ -226,8 +226,8 @@ void invariant_arrives(struct invariant *v, const struct sctp_flow *from, const 
 	for (unsigned n = 0; n < v->n; n++) {
 		struct invariant_seen *e = v->seen[n];
 
-		if (e->own_tag != be_get32(pkt + 4) || e->a->own_port != be_get16(pkt + 2) ||
-		    e->a->peer_port != be_get16(pkt) || e->state < SCTP_ESTABLISHED)
+		if (e->own_tag != be_get32(pkt + 4) || e->a->id.own_port != be_get16(pkt + 2) ||
+		    e->a->id.peer_port != be_get16(pkt) || e->state < SCTP_ESTABLISHED)
 			continue;
 		for (unsigned i = 0; i < e->npaths; i++) {
 			if (!sctp_addr_equal(&e->before[i].flow.peer, &from->peer))
@@ -301,7 +301,7 @@ static void end_silence(struct invariant_seen *e, const struct invariant_packet 
 
 	for (unsigned i = 0; i < e->npaths; i++) {
 		struct invariant_path *p = &e->path[i];
-		const struct sctp_path *after = &e->a->path[i];
+		const struct sctp_path *after = &e->a->paths.at[i];
 
 		if (p->acked || (p->asked && (sack || e->a->window.rwnd != e->rwnd)))
 			p->silent = p->asked = p->tail = false;
@@ -396,13 +396,14 @@ static const struct sctp_path *path_of(struct invariant *v, const struct sctp_ba
 	for (unsigned n = 0; n < v->n; n++) {
 		const struct invariant_seen *e = v->seen[n];
 
-		if (!invariant_lives(v, e) || e->a->own_port != be_get16(head) ||
-		    e->a->peer_port != be_get16(head + 2) || e->a->peer_tag != be_get32(head + 4))
+		if (!invariant_lives(v, e) || e->a->id.own_port != be_get16(head) ||
+		    e->a->id.peer_port != be_get16(head + 2) ||
+		    e->a->id.peer_tag != be_get32(head + 4))
 			continue;
 		for (unsigned i = 0; i < e->npaths; i++)
-			if (sctp_addr_equal(&e->a->path[i].flow.peer, &b->to.peer)) {
+			if (sctp_addr_equal(&e->a->paths.at[i].flow.peer, &b->to.peer)) {
 				*ret = v->seen[n];
-				return &e->a->path[i];
+				return &e->a->paths.at[i];
 			}
 	}
 	return NULL;
@@ -444,6 +445,6 @@ void invariant_idle(struct invariant *v)
 			continue;
 		invariant_sack_idle(v, e);
 		for (unsigned i = 0; i < e->npaths; i++)
-			e->path[i].least_rto = e->a->path[i].rto.rto_us;
+			e->path[i].least_rto = e->a->paths.at[i].rto.rto_us;
 	}
 }

@@ -102,7 +102,7 @@ void invariant_out_batch(struct invariant *v, const struct invariant_out *o)
 	holds(v, "7.1-02", o->p->flight.bytes == o->flight);
 	holds(v, "6.2.1-02", a->flight.payload == o->in_flight);
 	for (unsigned i = 0; i < o->e->npaths; i++)
-		if ((o->left & 1u << i) && a->path[i].flight.bytes == 0)
+		if ((o->left & 1u << i) && a->paths.at[i].flight.bytes == 0)
 			o->e->path[i].tail = false; /* it went another way */
 	if (o->data)
 		o->seen->full = sctp_flight_waits(&a->flight, &a->tx) && o->flight >= o->p->cc.cwnd;

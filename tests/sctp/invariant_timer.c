@@ -21,8 +21,8 @@ void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a)
 {
 	const struct sctp_config *c = &v->j.s->cfg;
 
-	for (unsigned i = 0; i < a->npaths; i++) {
-		const struct sctp_path *p = &a->path[i];
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		const struct sctp_path *p = &a->paths.at[i];
 
 		holds(v, "6.1-27", p->flight.bytes == 0 || p->t3_us != SCTP_NEVER);
 		holds(v, "6.3.1-11", p->rto.rto_us <= most_us(v));
@@ -42,7 +42,7 @@ void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a)
 
 static void check_sample(struct invariant *v, const struct invariant_seen *e, unsigned i)
 {
-	const struct sctp_rto *before = &e->before[i].rto, *after = &e->a->path[i].rto;
+	const struct sctp_rto *before = &e->before[i].rto, *after = &e->a->paths.at[i].rto;
 	uint64_t us = after->srtt_us + 4 * (uint64_t)after->rttvar_us;
 	bool heard = e == v->packet.to && v->packet.heartbeat_ack;
 
@@ -57,7 +57,7 @@ static void check_sample(struct invariant *v, const struct invariant_seen *e, un
 /* 6.3.2 (R2), (R3). Other SACKs leave a running timer as it is. */
 static void check_restart(struct invariant *v, const struct invariant_seen *e, unsigned i)
 {
-	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 	const struct sctp_tx *t;
 	uint64_t now = v->j.s->now;
 
@@ -87,7 +87,7 @@ static void check_errors(struct invariant *v, const struct invariant_seen *e)
 	     acked = false;
 
 	for (unsigned i = 0; i < e->npaths; i++) {
-		unsigned before = e->before[i].errors, after = e->a->path[i].errors;
+		unsigned before = e->before[i].errors, after = e->a->paths.at[i].errors;
 
 		acked |= e->path[i].acked > 0;
 		holds(v, "8.2-02", after <= before);
@@ -122,7 +122,7 @@ static bool waits_for_window(const struct invariant_seen *e, unsigned i)
 
 bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t now, bool *asks)
 {
-	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 
 	*asks = waits_for_window(e, i);
 	if (before->t3_us > now || (before->flight.bytes == 0 && !*asks))
@@ -136,7 +136,7 @@ bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t n
 
 static void expired(struct invariant *v, struct invariant_seen *e, unsigned i, bool asks)
 {
-	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 	struct invariant_path *p = &e->path[i];
 	uint64_t twice = 2 * (uint64_t)before->rto.rto_us;
 
@@ -172,7 +172,7 @@ static void check_probe(struct invariant *v, const struct invariant_seen *e, uns
 	const struct sctp_path *before = &e->before[i];
 	struct invariant_path *p = &((struct invariant_seen *)(uintptr_t)e)->path[i];
 
-	if (before->probe_us > v->j.s->now || !e->a->path[i].probed || before->probed)
+	if (before->probe_us > v->j.s->now || !e->a->paths.at[i].probed || before->probed)
 		return;
 	holds(v, "7.2.1-04", !p->silent);
 	holds(v, "7.2.1-04", !p->tail);
@@ -182,7 +182,7 @@ static void check_probe(struct invariant *v, const struct invariant_seen *e, uns
 void invariant_timers_run(struct invariant *v, struct invariant_seen *e)
 {
 	for (unsigned i = 0; i < e->npaths; i++) {
-		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 		bool asks;
 
 		holds(v, "8.2-05", after->errors >= before->errors);
@@ -206,7 +206,7 @@ void invariant_timers_run(struct invariant *v, struct invariant_seen *e)
 void invariant_timers_output(struct invariant *v, const struct invariant_out *o)
 {
 	for (unsigned i = 0; i < o->e->npaths; i++) {
-		const struct sctp_path *before = &o->e->before[i], *after = &o->e->a->path[i];
+		const struct sctp_path *before = &o->e->before[i], *after = &o->e->a->paths.at[i];
 
 		holds(v, "6.3.1-04", after->rto.rto_us == before->rto.rto_us);
 		if (i == o->p->index && o->started)

@@ -46,7 +46,7 @@ static void check_avoidance(struct invariant *v, struct invariant_path *p,
 
 static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned i)
 {
-	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 	struct invariant_path *p = &e->path[i];
 	uint32_t growth = after->cc.cwnd - before->cc.cwnd, limit = before->cc.pmdcs;
 
@@ -69,7 +69,7 @@ static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned
 /* 7.2.3 by SACK: once in a recovery, which ends when what was out then is acknowledged. */
 static void check_recovery(struct invariant *v, const struct invariant_seen *e, unsigned i)
 {
-	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 	bool over = !sctp_tsn_before(e->a->tx.cum, before->recovery);
 	bool enters = after->in_recovery && (!before->in_recovery || over);
 
@@ -92,7 +92,7 @@ static void check_recovery(struct invariant *v, const struct invariant_seen *e, 
 
 static void note_entry(const struct invariant_seen *e, unsigned i, struct invariant_path *p)
 {
-	const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 
 	/* The last one may have turned out to be needless, and another one begun at once. */
 	bool again = after->recovery != before->recovery || after->resent < before->resent;
@@ -104,7 +104,7 @@ static void note_entry(const struct invariant_seen *e, unsigned i, struct invari
 void invariant_windows_input(struct invariant *v, struct invariant_seen *e)
 {
 	for (unsigned i = 0; i < e->npaths; i++) {
-		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 		struct invariant_path *p = &e->path[i];
 
 		if (before->cc.cwnd > before->cc.ssthresh || after->cc.cwnd > after->cc.ssthresh)
@@ -146,7 +146,7 @@ static void check_timeout(struct invariant *v, const struct sctp_path *before,
 void invariant_windows_run(struct invariant *v, struct invariant_seen *e)
 {
 	for (unsigned i = 0; i < e->npaths; i++) {
-		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 		bool asks, expired = invariant_t3_expired(e, i, v->j.s->timers.now, &asks);
 
 		if (resized(before, after))
@@ -167,7 +167,7 @@ void invariant_windows_run(struct invariant *v, struct invariant_seen *e)
 void invariant_windows_output(struct invariant *v, const struct invariant_seen *e)
 {
 	for (unsigned i = 0; i < e->npaths; i++) {
-		const struct sctp_path *before = &e->before[i], *after = &e->a->path[i];
+		const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 		uint64_t since = v->j.s->now - before->last_sent_us;
 
 		if (resized(before, after) || before->cc.cwnd == after->cc.cwnd)

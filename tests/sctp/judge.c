@@ -17,7 +17,7 @@ static struct sctp_path *path_of(const struct judge *j, const struct sctp_batch 
 	list_foreach (it, &j->s->assocs) {
 		struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
-		if (a->own_port == be_get16(p) && a->peer_port == be_get16(p + 2) &&
+		if (a->id.own_port == be_get16(p) && a->id.peer_port == be_get16(p + 2) &&
 		    a->state != SCTP_CLOSED && sctp_assoc_has_local(a, b->to.local) &&
 		    sctp_assoc_find_path(a, &b->to.peer))
 			return sctp_assoc_find_path(a, &b->to.peer);
@@ -68,11 +68,11 @@ void judge_batch(const struct judge *j, const struct sctp_batch *b)
 static void remember(const struct sctp_assoc *a, struct judge_before *ret)
 {
 	ret->a = a;
-	ret->own_tag = a->own_tag;
+	ret->own_tag = a->id.own_tag;
 	ret->in_flight = a->flight.payload;
-	ret->npaths = a->npaths;
-	for (unsigned i = 0; i < a->npaths; i++) {
-		const struct sctp_path *p = &a->path[i];
+	ret->npaths = a->paths.n;
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		const struct sctp_path *p = &a->paths.at[i];
 
 		ret->path[i].flight = p->flight.bytes;
 		ret->path[i].lost = a->flight.lost.n ? a->tx.bytes : 0;
@@ -102,8 +102,8 @@ static bool exists(const struct judge *j, const struct judge_before *b)
 		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
 
 		if (a == b->a)
-			return a->state != SCTP_CLOSED && a->own_tag == b->own_tag &&
-			       a->npaths >= b->npaths;
+			return a->state != SCTP_CLOSED && a->id.own_tag == b->own_tag &&
+			       a->paths.n >= b->npaths;
 	}
 	return false;
 }
@@ -140,7 +140,7 @@ void judge_output(const struct judge *j, const struct judge_before *b, unsigned 
 			continue;
 		check_window(j, &b[k]);
 		for (unsigned i = 0; i < b[k].npaths; i++)
-			check_flight(j, &b[k], &b[k].a->path[i], sent);
+			check_flight(j, &b[k], &b[k].a->paths.at[i], sent);
 	}
 }
 
@@ -170,7 +170,7 @@ void judge_input(const struct judge *j, const struct judge_before *b, unsigned n
 {
 	for (unsigned k = 0; k < n; k++)
 		for (unsigned i = 0; exists(j, &b[k]) && i < b[k].npaths; i++)
-			check_growth(j, &b[k], &b[k].a->path[i]);
+			check_growth(j, &b[k], &b[k].a->paths.at[i]);
 }
 
 /* ---- between turns ---- */
@@ -190,16 +190,16 @@ void judge_sums(const struct judge *j, const struct sctp_assoc *a)
 		if (t->state != SCTP_TX_OUT)
 			continue;
 		/* A lost chunk that waits for its turn may come before. */
-		check(j, sctp_tsn_before(q->cum, a->path[t->path].flight.first));
-		check(j, !sctp_tsn_before(tsn, a->path[t->path].flight.first));
+		check(j, sctp_tsn_before(q->cum, a->paths.at[t->path].flight.first));
+		check(j, !sctp_tsn_before(tsn, a->paths.at[t->path].flight.first));
 		flight[t->path] += sctp_tx_wire(t);
 		all += t->size - SCTP_DATA_HEAD;
 		out++;
 	}
 	check(j, bytes == q->bytes && all == a->flight.payload);
 	check(j, out == a->flight.out.n && lost == a->flight.lost.n);
-	for (unsigned i = 0; i < a->npaths; i++)
-		check(j, flight[i] == a->path[i].flight.bytes);
+	for (unsigned i = 0; i < a->paths.n; i++)
+		check(j, flight[i] == a->paths.at[i].flight.bytes);
 }
 
 void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
@@ -216,9 +216,9 @@ void judge_deadlines(const struct judge *j, const struct sctp_assoc *a)
 	check(j, !waits || (first != SCTP_NEVER && at <= first));
 	check(j, a->acks.packets == 0 || (a->acks.due_us != SCTP_NEVER && at <= a->acks.due_us));
 	check(j, sctp_queue_empty(&a->tx) || at != SCTP_NEVER);
-	for (unsigned i = 0; i < a->npaths; i++)
-		check(j, a->path[i].flight.bytes == 0 ||
-				 (a->path[i].t3_us != SCTP_NEVER && at <= a->path[i].t3_us));
+	for (unsigned i = 0; i < a->paths.n; i++)
+		check(j, a->paths.at[i].flight.bytes == 0 || (a->paths.at[i].t3_us != SCTP_NEVER &&
+							      at <= a->paths.at[i].t3_us));
 }
 
 uint32_t judge_received(const struct sctp_assoc *a, uint32_t first)

@@ -105,7 +105,7 @@ static void count_data(unsigned ret[2])
 /* Until T3 of the first path expires. */
 static void time_out(unsigned before, unsigned sent[2])
 {
-	const struct sctp_path *path = &p.assoc->path[0];
+	const struct sctp_path *path = &p.assoc->paths.at[0];
 
 	while (script_stats(&p).timeouts == before) {
 		cr_assert(path->t3_us != SCTP_NEVER);
@@ -124,8 +124,8 @@ static void begin_silence(const struct variant *c)
 	count_data(sent);
 	cr_assert_geq(sent[0], 4);
 	time_out(0, sent);
-	cr_assert_eq(p.assoc->path[0].rto.rto_us, 2 * PEER_SECOND);
-	cr_assert_eq(p.assoc->path[0].cc.cwnd, SCRIPT_BASE - SCTP_HEAD);
+	cr_assert_eq(p.assoc->paths.at[0].rto.rto_us, 2 * PEER_SECOND);
+	cr_assert_eq(p.assoc->paths.at[0].cc.cwnd, SCRIPT_BASE - SCTP_HEAD);
 	cr_assert_eq(script_stats(&p).tail_probes, c->measured);
 	cr_assert_eq(sent[0], c->paths == 1, "paths %u: %u packets", c->paths, sent[0]);
 	if (c->paths > 1)
@@ -138,7 +138,7 @@ static void one_packet(const struct variant *c)
 
 	begin_silence(c);
 	for (unsigned i = 2; c->paths == 1 && i <= 5; i++) {
-		uint32_t rto = p.assoc->path[0].rto.rto_us;
+		uint32_t rto = p.assoc->paths.at[0].rto.rto_us;
 		uint64_t at = p.pkt->at_us;
 
 		cr_assert_eq(peer_stack_sends(&p, 0, 10), SCTP_E_OK);
@@ -172,7 +172,7 @@ static void answered(const struct variant *c)
 	count_data(sent);
 	cr_assert_eq(peer_info(&p).unacked, 0);
 	for (unsigned i = 0; i < c->paths; i++)
-		cr_assert_eq(p.assoc->path[i].t3_us, SCTP_NEVER, "nothing is outstanding");
+		cr_assert_eq(p.assoc->paths.at[i].t3_us, SCTP_NEVER, "nothing is outstanding");
 	peer_advance(&p, 100 * PEER_SECOND);
 	count_data(sent);
 	cr_assert_eq(sent[0] + sent[1], 0);

@@ -64,8 +64,8 @@ static uint64_t refused(struct world *w, unsigned host)
 
 static void learn(struct conn *c)
 {
-	c->own_tag = c->a->own_tag;
-	c->peer_tag = c->a->peer_tag;
+	c->own_tag = c->a->id.own_tag;
+	c->peer_tag = c->a->id.peer_tag;
 }
 
 struct conn *conn_new(struct world *w, unsigned host, struct sctp_assoc *a)

@@ -58,15 +58,15 @@ static void print_assoc(const struct sctp_assoc *a)
 		a->flight.lost.n, a->window.rwnd, a->flight.payload);
 	fprintf(stderr,
 		" t1 %" PRId64 " t2 %" PRId64 " t5 %" PRId64 " armed %" PRId64 " probe %d\n",
-		sctp_handshake_expiry(a), a->shutdown.t2_us, a->shutdown.t5_us, a->armed_us,
-		a->window.probe);
-	for (unsigned i = 0; i < a->npaths; i++) {
-		const struct sctp_path *p = &a->path[i];
+		sctp_handshake_expiry(a), a->shutdown.t2_us, a->shutdown.t5_us,
+		a->deadline.armed_us, a->window.probe);
+	for (unsigned i = 0; i < a->paths.n; i++) {
+		const struct sctp_path *p = &a->paths.at[i];
 
 		fprintf(stderr,
 			"  path %u%s state %d errors %u flight %u first %u cwnd %u burst %u pmtu %u"
 			" rto %u t3 %" PRId64 " heartbeat %" PRId64 "\n",
-			i, i == a->primary ? "*" : "", p->state, p->errors, p->flight.bytes,
+			i, i == a->paths.primary ? "*" : "", p->state, p->errors, p->flight.bytes,
 			p->flight.first, p->cc.cwnd, p->cc.burst_from, p->pmtu.size, p->rto.rto_us,
 			p->t3_us, p->heartbeat_us);
 	}
@@ -298,7 +298,7 @@ static void restart(struct world *w)
 		return;
 	for (unsigned i = 0; i < w->conns; i++)
 		if (w->conn[i]->host == host && w->conn[i]->a)
-			port = w->conn[i]->a->own_port;
+			port = w->conn[i]->a->id.own_port;
 	trace(w, "restart", host, port);
 	w->sum.restarts++;
 	host_close(w, host);
@@ -384,7 +384,7 @@ static void change_primary(struct world *w)
 
 	if (!c)
 		return;
-	to = c->a->path[below(w, c->a->npaths)].flow.peer;
+	to = c->a->paths.at[below(w, c->a->paths.n)].flow.peer;
 	(void)sctp_assoc_set_primary(c->a, &to);
 }
 
