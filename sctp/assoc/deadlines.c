@@ -1,34 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is due: deadlines, something to send, events to fetch. */
+#include "sctp/assoc/deadlines.h"
+
 #include "sctp/assoc/handshake.h"
-#include "sctp/base/assoc.h"
-
-void sctp_assoc_touch(struct sctp_assoc *a)
-{
-	if (!list_linked(&a->pending) && a->state != SCTP_CLOSED)
-		list_add_tail(&a->s->pending, &a->pending);
-}
-
-void sctp_assoc_note(struct sctp_assoc *a, enum sctp_event_type type)
-{
-	sctp_events_add(&a->events, a->up ? &a->s->eventful : NULL, type);
-}
-
-void sctp_assoc_measure(struct sctp_assoc *a)
-{
-	uint32_t least = a->paths.at[a->paths.primary].pmtu.size, before = a->paths.max_message;
-
-	for (unsigned i = 0; i < a->paths.n; i++) {
-		const struct sctp_path *p = &a->paths.at[i];
-
-		if (p->state == SCTP_PATH_ACTIVE && sctp_pmtu_known(&p->pmtu) &&
-		    p->pmtu.size < least)
-			least = p->pmtu.size;
-	}
-	a->paths.max_message = (least & ~3u) - SCTP_HEAD - SCTP_DATA_HEAD;
-	if (a->paths.max_message != before && a->up && a->state != SCTP_CLOSED)
-		sctp_assoc_note(a, SCTP_RESIZED);
-}
 
 uint64_t sctp_path_expiry(const struct sctp_path *p)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/assoc/handshake.h"
 
+#include <string.h>
+
+#include "sctp/base/alloc.h"
 #include "sctp/base/assoc.h"
 
 enum {

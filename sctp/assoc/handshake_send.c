@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* INIT and COOKIE ECHO are sent (RFC 9260 5.1). */
+#include "sctp/assoc/handshake_send.h"
+
 #include "sctp/assoc/handshake.h"
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/paths.h"
+#include "sctp/base/reply.h"
 
 void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,
 		     const struct sctp_flow *to)

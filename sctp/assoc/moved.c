@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A peer that may have begun again at another UDP port: whether its association still lives. */
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/moved.h"
+
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/deadlines.h"
+#include "sctp/assoc/heartbeat.h"
 
 enum { PROBES = 3 }; /* heartbeats, an RTO apart, that have to be without answer */
 

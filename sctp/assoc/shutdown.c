@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/assoc/shutdown.h"
 
-#include "sctp/base/assoc.h"
+#include "sctp/base/path_select.h"
+#include "sctp/base/reply.h"
 
 enum { SACK_SPACE = 256 }; /* bytes of a SACK beside SHUTDOWN */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which association, and which listener, a packet is for. */
-#include "sctp/base/assoc.h"
+#include "sctp/base/lookup.h"
+
+#include <string.h>
+
 #include "util/siphash.h"
 
 static unsigned bucket(const struct sctp *s, const struct sctp_addr *peer, uint16_t own_port,
@@ -67,7 +69,16 @@ void sctp_lookup_del(struct sctp_path *p)
 		p->assoc->s->last = NULL;
 }
 
-/* ---- ports: listeners are few ---- */
+/* RFC 6951 5.4: the peer is where its last valid packet came from. */
+void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
+{
+	if (!sctp_addr_equal(&p->flow.peer, &from->peer))
+		return;
+	p->flow.udp_port = from->udp_port;
+	p->flow.local = from->local;
+}
+
+/* ---- listeners are few ---- */
 
 static bool listens_at(const struct sctp_listener *l, uint8_t local)
 {
@@ -86,25 +97,4 @@ struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_
 			return l;
 	}
 	return NULL;
-}
-
-static bool port_used(const struct sctp *s, uint16_t port)
-{
-	if (s->port_uses[port - SCTP_FIRST_PORT])
-		return true;
-	list_foreach (it, &s->listeners)
-		if (list_entry(it, struct sctp_listener, all)->port == port)
-			return true;
-	return false;
-}
-
-uint16_t sctp_free_port(struct sctp *s)
-{
-	for (unsigned i = 0; i < SCTP_OWN_PORTS; i++) {
-		uint16_t port = (uint16_t)(SCTP_FIRST_PORT + s->next_port++ % SCTP_OWN_PORTS);
-
-		if (!port_used(s, port))
-			return port;
-	}
-	return 0;
 }

@@ -6,15 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sctp/base/assoc.h"
 #include "sctp/path/cc.h"
-#include "sctp/wire/chunk.h"
 #include "sctp/path/pmtu.h"
 #include "sctp/path/rack.h"
 #include "sctp/path/rto.h"
 #include "sctp/send/flight.h"
-#include "sctp/sctp.h"
-
-struct sctp_assoc;
+#include "sctp/wire/addr.h"
 
 struct sctp_path {
 	struct sctp_path *hash_next;
@@ -50,27 +48,27 @@ struct sctp_path {
 	struct sctp_pmtu pmtu;
 };
 
-/* A path that is not confirmed. packet: the largest that its route takes, 0: not known. */
-void sctp_path_init(struct sctp_path *p, uint32_t packet);
-/* Takes another state; an event is due if it changed. */
-void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
-/* A packet was not answered in time. False if the association ended. */
-bool sctp_path_failed(struct sctp_path *p);
-/* It was answered. */
-void sctp_path_answered(struct sctp_path *p);
-void sctp_send_heartbeat(struct sctp_path *p);
-/* The HEARTBEAT of a probe of the path MTU. */
-void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size);
-void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c);
-void sctp_got_heartbeat_ack(struct sctp_path *p, const struct sctp_chunk *c);
-/* When heartbeats go on, after something was sent. */
-void sctp_path_rest(struct sctp_path *p);
+static inline struct sctp_path *sctp_primary(struct sctp_assoc *a)
+{
+	return &a->paths.at[a->paths.primary];
+}
+
+/* Bytes of an IP packet before the SCTP packet: IP and UDP header. */
+static inline uint32_t sctp_path_ip_head(const struct sctp_path *p)
+{
+	return (sctp_addr_is_v4(&p->flow.peer) ? 20 : 40) + 8;
+}
+
+/* Packet sizes are searched where data goes. */
+static inline bool sctp_path_probes(const struct sctp_path *p)
+{
+	return sctp_sends_data(p->assoc) && p->state == SCTP_PATH_ACTIVE;
+}
+
 /* Largest chunk that fits into a packet of the path (PMDCS). */
-uint32_t sctp_path_pmdcs(const struct sctp_path *p);
-void sctp_path_resized(struct sctp_path *p);
-/* A heartbeat is due, or the time of the last one is over. False if the association ended. */
-bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now);
-/* A valid packet came from there: where the peer is now, if it is the path's address. */
-void sctp_learn(struct sctp_path *p, const struct sctp_flow *from);
+static inline uint32_t sctp_path_pmdcs(const struct sctp_path *p)
+{
+	return (p->pmtu.size - SCTP_HEAD) & ~3u;
+}
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Packets that are made at once: answers to packets of unknown peers, and control packets of
- * associations. They wait in a ring until the next output.
- */
-#include "sctp/base/assoc.h"
+#include "sctp/base/reply.h"
+
+#include <string.h>
+
+#include "sctp/base/path_select.h"
 
 enum {
 	MOST = SCTP_BATCH_SPACE, /* bytes of such a packet */

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* COOKIE ECHO and COOKIE ACK: RFC 9260 5.1.4, 5.1.5, 5.2.4, 5.2.6. */
+#include "sctp/stack/cookie_echo.h"
+
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/assoc_new.h"
 #include "sctp/assoc/handshake.h"
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/assoc/paths.h"
+#include "sctp/assoc/states.h"
+#include "sctp/base/admission.h"
+#include "sctp/base/lookup.h"
+#include "sctp/base/path_select.h"
+#include "sctp/base/ports.h"
+#include "sctp/base/reply.h"
 #include "util/be.h"
 
 /* ---- our side: COOKIE ECHO goes out, COOKIE ACK comes ---- */

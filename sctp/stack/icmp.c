@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ICMP messages (RFC 9260 section 10, RFC 6951 5.5): believed only if the quoted packet is ours. */
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/deadlines.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/base/lookup.h"
+#include "sctp/base/path_select.h"
+#include "sctp/transfer/loss.h"
 #include "util/be.h"
 
 enum { INIT_TAG = SCTP_HEAD + SCTP_CHUNK_HEAD }; /* where INIT has its Initiate Tag */

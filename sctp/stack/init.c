@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* INIT and INIT ACK: RFC 9260 5.1, 5.2.1, 5.2.2, 5.2.3. The cookie: cookie_echo.c. */
+#include "sctp/stack/init.h"
+
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/assoc_new.h"
 #include "sctp/assoc/handshake.h"
+#include "sctp/assoc/handshake_send.h"
+#include "sctp/assoc/moved.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/assoc/paths.h"
 #include "sctp/assoc/shutdown.h"
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/states.h"
+#include "sctp/base/admission.h"
+#include "sctp/base/lookup.h"
+#include "sctp/base/path_select.h"
+#include "sctp/base/reply.h"
 #include "util/be.h"
 
 /* ---- reading ---- */
@@ -128,9 +139,7 @@ static void add_addr(struct sctp_cookie *k, const struct sctp_addr *addr)
  * tie-tags (5.2.2). */
 static void choose_tags(struct sctp *s, struct sctp_cookie *k, const struct sctp_assoc *a)
 {
-	k->own_tag = sctp_random32(s);
-	if (k->own_tag == 0)
-		k->own_tag = 1;
+	k->own_tag = sctp_new_tag(s);
 	k->own_tsn = sctp_random32(s);
 	if (!a)
 		return;

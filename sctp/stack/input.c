@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Packets that arrive: which association they belong to, their tags (RFC 9260 8.5), packets out of
  * the blue (8.4), and their chunks. */
-#include "sctp/base/assoc.h"
+#include <string.h>
+
+#include "sctp/assoc/deadlines.h"
+#include "sctp/assoc/heartbeat.h"
+#include "sctp/assoc/moved.h"
+#include "sctp/assoc/states.h"
+#include "sctp/base/admission.h"
+#include "sctp/base/lookup.h"
+#include "sctp/base/reply.h"
+#include "sctp/stack/cookie_echo.h"
+#include "sctp/stack/init.h"
+#include "sctp/stack/teardown.h"
+#include "sctp/transfer/ack.h"
+#include "sctp/transfer/got_data.h"
 #include "util/be.h"
 #include "util/crc32c.h"
+
+enum { RUN = 16384 }; /* bytes of packets that are processed before messages are fetched */
 
 /* ---- what a packet contains ---- */
 
@@ -138,7 +153,7 @@ static bool is_early(const struct sctp_assoc *a, const struct sctp_chunk *c)
 }
 
 /* What may come at any time. False: stop reading. */
-static bool control(struct sctp_path *p, const struct sctp_chunk *c)
+static bool read_control(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	switch (c->type) {
 	case SCTP_SACK:
@@ -196,7 +211,7 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c)
 			any |= sctp_takes_data(a);
 			prompt |= (chunk.flags & SCTP_DATA_I) != 0;
 			sctp_got_data(p, &chunk);
-		} else if (!control(p, &chunk)) {
+		} else if (!read_control(p, &chunk)) {
 			break;
 		}
 	}
@@ -383,7 +398,7 @@ size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt
 		input(s, from, pkt + done, n);
 		done += n;
 		n = len - done < n ? len - done : n;
-	} while (n && done + n <= SCTP_RUN && list_empty(&s->eventful) && !s->rx_queued &&
+	} while (n && done + n <= RUN && list_empty(&s->eventful) && !s->rx_queued &&
 		 !sctp_wants_output(s) && continues(pkt + done, segment, n));
 	return done;
 }

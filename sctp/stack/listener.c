@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ports that accept associations. */
-#include "sctp/base/assoc.h"
+#include <string.h>
+
+#include "sctp/base/alloc.h"
+#include "sctp/base/lookup.h"
 
 int sctp_listen(struct sctp *s, const uint8_t *local, unsigned n, bool all, uint16_t port,
 		void *user, struct sctp_listener **ret)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The stack as a whole: opening, closing, time, events, messages, output. */
-#include "sctp/sctp.h"
+#include <string.h>
 
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/deadlines.h"
+#include "sctp/base/reply.h"
+#include "sctp/transfer/expiry.h"
+#include "sctp/transfer/output.h"
 
 enum {
 	MIN_BUFFER = 65536,

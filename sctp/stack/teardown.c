@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of an association: SHUTDOWN (RFC 9260 9.2), ABORT (9.1), and what ERROR reports. */
+#include "sctp/stack/teardown.h"
+
+#include "sctp/assoc/assoc_end.h"
 #include "sctp/assoc/handshake.h"
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/states.h"
+#include "sctp/base/reply.h"
+#include "sctp/stack/cookie_echo.h"
+#include "sctp/transfer/ack.h"
 #include "util/be.h"
 
 void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)

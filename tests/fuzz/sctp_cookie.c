@@ -6,7 +6,8 @@
  * an association in any state. Promises: a cookie with a wrong signature changes nothing; no access
  * out of bounds; memory is bounded, output ends, and everything is given back.
  */
-#include "sctp/base/assoc.h"
+#include "sctp/base/path.h"
+#include "sctp/wire/param.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/be.h"
 

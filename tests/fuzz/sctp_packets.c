@@ -4,7 +4,8 @@
  * right ports, tag and checksum unless the script wants others. Promises: nothing but the stack's
  * memory is touched, memory is bounded, output ends, and everything is given back.
  */
-#include "sctp/base/assoc.h"
+#include "sctp/base/path.h"
+#include "sctp/wire/param.h"
 #include "tests/fuzz/fuzz.h"
 #include "util/be.h"
 #include "util/crc32c.h"

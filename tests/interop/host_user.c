@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sctp/base/assoc.h"
+#include "sctp/base/path.h"
 #include "sctp/sctp.h"
 #include "tests/interop/host.h"
 

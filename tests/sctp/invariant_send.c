@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* DATA that leaves: RFC 9260 6.1, 6.3.3, 7.2.1, 7.2.4. */
+#include "sctp/transfer/loss.h"
 #include "tests/sctp/invariant_seen.h"
 #include "util/be.h"
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_SCTP_JUDGE_H
 #define TESTS_SCTP_JUDGE_H
 
-#include "sctp/base/assoc.h"
+#include "sctp/base/path_select.h"
 
 enum { JUDGE_ASSOCS = 64 }; /* that are looked at; a stack may have more */
 

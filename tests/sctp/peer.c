@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/base/path_select.h"
 #include "tests/sctp/invariant.h"
 #include "util/be.h"
 #include "util/crc32c.h"

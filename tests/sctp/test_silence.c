@@ -4,7 +4,7 @@
  * 7.2.3), with round trips that were measured or not, over IPv4 and IPv6, over one path and two,
  * and where TSNs wrap. The rules of tests/sctp/invariant.h hold after every packet besides.
  */
-#include "sctp/base/assoc.h"
+#include "sctp/base/path_select.h"
 #include "tests/sctp/script.h"
 
 struct variant {

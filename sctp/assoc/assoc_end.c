@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How an association ends. */
+#include "sctp/assoc/assoc_end.h"
+
+#include <string.h>
+
 #include "sctp/assoc/handshake.h"
-#include "sctp/base/assoc.h"
+#include "sctp/base/admission.h"
+#include "sctp/base/alloc.h"
+#include "sctp/base/lookup.h"
+#include "sctp/base/ports.h"
+#include "sctp/base/reply.h"
 
 /* Nothing of the network reaches it any more, and it sends nothing. */
 static void detach(struct sctp_assoc *a)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which path is used. */
-#include "sctp/base/assoc.h"
+#include "sctp/base/path_select.h"
 
 /* How well a path serves: by its state, then fewer errors (RFC 7829 4.2), then the primary one. */
 static unsigned worth(const struct sctp_path *p)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DATA that arrives, and when it is acknowledged (RFC 9260 6.2). */
+#include "sctp/transfer/got_data.h"
+
+#include <string.h>
+
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/notify.h"
 #include "sctp/assoc/shutdown.h"
-#include "sctp/base/assoc.h"
+#include "sctp/base/path_select.h"
+#include "sctp/base/reply.h"
 #include "util/be.h"
 
 static void no_user_data(struct sctp_assoc *a, const struct sctp_data *d)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of the user, and a user who waits for room. */
-#include "sctp/base/assoc.h"
+#include "sctp/transfer/write.h"
+
+#include "sctp/assoc/deadlines.h"
+#include "sctp/assoc/notify.h"
 
 enum { RETRY_US = 20000 }; /* after which a user without memory may try again */
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Progress: the lowest TSN that is outstanding has to arrive some time. Heartbeats, and data that
- * overtakes it, prove that the peer lives, and clear the error counters; a path that drops all
- * packets above some size would keep an association alive that never moves. A chunk that has its
- * TSN is never cut (RFC 9260 6.9). So an association without progress ends, and says why.
- */
-#include "sctp/base/assoc.h"
+#include "sctp/transfer/stall.h"
+
+#include "sctp/assoc/assoc_end.h"
 
 enum {
 	STALL_US = 8000000, /* for a chunk that no path takes any more */

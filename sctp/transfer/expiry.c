@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens when a deadline of an association passes. */
+#include "sctp/transfer/expiry.h"
+
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/handshake.h"
+#include "sctp/assoc/handshake_send.h"
+#include "sctp/assoc/heartbeat.h"
+#include "sctp/assoc/max_message.h"
+#include "sctp/assoc/moved.h"
+#include "sctp/assoc/notify.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/assoc/paths.h"
 #include "sctp/assoc/shutdown.h"
-#include "sctp/base/assoc.h"
+#include "sctp/transfer/loss.h"
+#include "sctp/transfer/stall.h"
+#include "sctp/transfer/write.h"
 
 /* T1-init and T1-cookie. False if that ended the association. */
 static bool repeat_handshake(struct sctp_assoc *a)

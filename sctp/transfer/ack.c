@@ -4,8 +4,18 @@
  * acknowledges plus its gap blocks: the blocks of the former SACK are kept, and only the difference
  * is looked at.
  */
-#include "sctp/base/assoc.h"
+#include "sctp/transfer/ack.h"
+
+#include "sctp/assoc/assoc_end.h"
+#include "sctp/assoc/notify.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/assoc/states.h"
+#include "sctp/transfer/loss.h"
+#include "sctp/transfer/stall.h"
+#include "sctp/transfer/write.h"
 #include "util/be.h"
+
+enum { MAX_GAPS = 512 }; /* gap blocks of a SACK that are looked at */
 
 /* What one SACK acknowledges on one path. */
 struct acked {
@@ -96,12 +106,12 @@ static void gap_acknowledge(struct ack *k, uint32_t tsn)
 }
 
 /* The blocks as TSNs, ascending and apart; what is malformed is left out. */
-static unsigned read_gaps(const struct sctp_sack *sack, struct sctp_range ret[SCTP_MAX_GAPS])
+static unsigned read_gaps(const struct sctp_sack *sack, struct sctp_range ret[MAX_GAPS])
 {
 	uint32_t floor = 2; /* offset 1 would be the cumulative one + 1: a gap begins after it */
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < sack->ngaps && n < SCTP_MAX_GAPS; i++) {
+	for (unsigned i = 0; i < sack->ngaps && n < MAX_GAPS; i++) {
 		uint32_t first = be_get16(sack->gaps + 4 * i),
 			 last = be_get16(sack->gaps + 4 * i + 2);
 
@@ -263,7 +273,7 @@ static struct ack begin(struct sctp_assoc *a)
 /* A SACK that is long may have more gaps than had room in it. */
 static bool is_complete(const struct sctp_sack *sack, const struct sctp_chunk *c)
 {
-	return sack->ngaps <= SCTP_MAX_GAPS && c->len < SCTP_MIN_PACKET - SCTP_HEAD - 4;
+	return sack->ngaps <= MAX_GAPS && c->len < SCTP_MIN_PACKET - SCTP_HEAD - 4;
 }
 
 static void never_sent(struct sctp_assoc *a)
@@ -276,7 +286,7 @@ static void never_sent(struct sctp_assoc *a)
 void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 {
 	struct sctp_assoc *a = from->assoc;
-	struct sctp_range gap[SCTP_MAX_GAPS];
+	struct sctp_range gap[MAX_GAPS];
 	struct sctp_sack sack;
 	struct ack k;
 	unsigned n;

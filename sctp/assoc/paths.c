@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of paths of an association: one for each address of the peer. */
-#include "sctp/base/assoc.h"
+#include "sctp/assoc/paths.h"
+
+#include <string.h>
+
+#include "sctp/assoc/max_message.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/base/alloc.h"
+#include "sctp/base/lookup.h"
 
 bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n)
 {

@@ -1,37 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the stack lends to its parts: memory, chance, ports, and what peers may ask for. */
-#include "sctp/base/assoc.h"
+#include "sctp/base/admission.h"
 
 enum { FEW = 16 }; /* of max_assocs: what a network may have when more than half are in use */
-
-void *sctp_alloc(struct sctp *s, size_t len)
-{
-	void *p = s->cfg.mem.alloc(s->cfg.mem.user, len);
-
-	if (p) {
-		memset(p, 0, len);
-		s->held += len;
-	}
-	return p;
-}
-
-void sctp_release(struct sctp *s, void *p, size_t len)
-{
-	if (!p)
-		return;
-	s->held -= len;
-	s->cfg.mem.free(s->cfg.mem.user, p, len);
-}
-
-uint32_t sctp_random32(struct sctp *s)
-{
-	uint32_t v;
-
-	s->cfg.random(s->cfg.random_user, &v, sizeof(v));
-	return v;
-}
-
-/* ---- what peers may ask for ---- */
 
 bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from)
 {
@@ -74,20 +44,4 @@ void sctp_forget_accepted(struct sctp_assoc *a)
 	if (a->origin.accepted)
 		a->s->accepted[a->origin.network]--;
 	a->origin.accepted = false;
-}
-
-/* ---- ports ---- */
-
-void sctp_assoc_use_port(struct sctp_assoc *a, uint16_t port)
-{
-	a->id.own_port = port;
-	if (port >= SCTP_FIRST_PORT)
-		a->s->port_uses[port - SCTP_FIRST_PORT]++;
-}
-
-void sctp_assoc_leave_port(struct sctp_assoc *a)
-{
-	if (a->id.own_port >= SCTP_FIRST_PORT)
-		a->s->port_uses[a->id.own_port - SCTP_FIRST_PORT]--;
-	a->id.own_port = 0;
 }

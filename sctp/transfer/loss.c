@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Which chunks are lost: by time (RFC 8985), by three miss indications (RFC 9260 7.2.4), by T3-rtx
- * (6.3.3); and the probe for the loss of the last ones.
- */
-#include "sctp/base/assoc.h"
+#include "sctp/transfer/loss.h"
+
+#include "sctp/assoc/heartbeat.h"
+#include "sctp/assoc/notify.h"
+#include "sctp/assoc/path_state.h"
+#include "sctp/base/path_select.h"
 
 enum { MISSES = 3 };
 

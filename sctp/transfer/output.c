@@ -3,7 +3,13 @@
  * The next packets of an association: lost chunks first, then new ones, as many in a packet as fit
  * (RFC 9260 6.10), and as many packets of equal size in a batch as the windows allow (6.1).
  */
-#include "sctp/base/assoc.h"
+#include "sctp/transfer/output.h"
+
+#include "sctp/assoc/heartbeat.h"
+#include "sctp/base/path_select.h"
+#include "sctp/transfer/loss.h"
+#include "sctp/transfer/stall.h"
+#include "sctp/transfer/write.h"
 
 enum {
 	EVEN_OUT = 256, /* bytes of padding at most that make a packet as long as the others */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A peer that may have begun again at another UDP port: whether its association still lives. */
+#ifndef SCTP_MOVED_H
+#define SCTP_MOVED_H
+
+#include <stdbool.h>
+
+#include "sctp/base/assoc.h"
+
+/* An INIT for this association came from another UDP port than the peer's, and was refused. Either
+ * it is of an unknown peer, or the peer has begun again behind an address translator: asks the
+ * peer, by heartbeats to its addresses and ports, unless that is going on. If it does not answer
+ * any of them the association ends. */
+void sctp_moved_ask(struct sctp_assoc *a);
+/* The next heartbeat is due, or the last answer. False if the association ended. */
+bool sctp_moved_due(struct sctp_assoc *a);
+/* A packet with the right tag came: the peer lives. */
+static inline void sctp_moved_answered(struct sctp_assoc *a)
+{
+	a->moved.us = SCTP_NEVER;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The states of a path (RFC 9260 8.2, RFC 7829), and when it is probed. */
+#ifndef SCTP_PATH_STATE_H
+#define SCTP_PATH_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sctp/base/path.h"
+
+/* Between heartbeats of an inactive path, if there are no others. */
+enum { SCTP_INACTIVE_US = 30000000 };
+
+/* A path that is not confirmed. packet: the largest that its route takes, 0: not known. */
+void sctp_path_init(struct sctp_path *p, uint32_t packet);
+/* Takes another state; an event is due if it changed. */
+void sctp_path_set_state(struct sctp_path *p, enum sctp_path_state state);
+/* A packet was not answered in time. False if the association ended. */
+bool sctp_path_failed(struct sctp_path *p);
+/* It was answered. */
+void sctp_path_answered(struct sctp_path *p);
+/* When heartbeats go on, after something was sent. */
+void sctp_path_rest(struct sctp_path *p);
+/* Its packet size changed. */
+void sctp_path_resized(struct sctp_path *p);
+
+#endif

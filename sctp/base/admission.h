@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What peers may ask for: work for unknown ones, and associations. */
+#ifndef SCTP_ADMISSION_H
+#define SCTP_ADMISSION_H
+
+#include <stdbool.h>
+
+#include "sctp/base/assoc.h"
+
+/* True if the work that a packet asks for may be done: it comes from a peer that is not known, or
+ * begins with INIT or COOKIE ECHO. Counts it if not. */
+bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from);
+/* True if the network of a peer may open another association: while more than half of
+ * max_assocs are free each may, then those that have few. */
+bool sctp_may_accept(const struct sctp *s, const struct sctp_addr *peer);
+/* Counts an association that a peer there has opened; sctp_forget_accepted() undoes it. */
+void sctp_count_accepted(struct sctp_assoc *a, const struct sctp_addr *peer);
+void sctp_forget_accepted(struct sctp_assoc *a);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The next packets of an association. */
+#ifndef SCTP_OUTPUT_H
+#define SCTP_OUTPUT_H
+
+#include <stdbool.h>
+
+#include "sctp/base/assoc.h"
+
+/* Fills the batch. False: there is nothing to send now. */
+bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b);
+/* True if there is something that may be sent now. */
+bool sctp_assoc_has_output(struct sctp_assoc *a);
+
+#endif
