@@ -33,8 +33,6 @@ static void say_hello(struct fake *f, struct fake_reply *r)
 	HOLDS(memfd_create_mapped("fake-page", sizeof(*f->page), &r->fds[1], &map) == 0);
 	f->page = map;
 	HOLDS(doorbell_create(&r->fds[2], &f->bell) == 0);
-	r->nfds = 3;
-	r->len = sizeof(r->hello);
 	r->hello.major = IPC_VERSION_MAJOR;
 	r->hello.minor = IPC_VERSION_MINOR;
 	r->hello.client = 1;
@@ -46,14 +44,12 @@ static void make_cq(struct fake *f, const struct msg_create_cq *req, struct fake
 	struct fake_cq *cq = &f->cq[f->ncq++];
 	void *map;
 
-	r->cq.handle = f->ncq;
-	r->cq.entries = req->entries;
-	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
-	HOLDS(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
+	r->create_cq.handle = f->ncq;
+	r->create_cq.entries = req->entries;
+	r->create_cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
+	HOLDS(memfd_create_mapped("fake-cq", r->create_cq.bytes, &r->fds[0], &map) == 0);
 	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
 	HOLDS(doorbell_create(&cq->bell, &r->fds[1]) == 0);
-	r->nfds = 2;
-	r->len = sizeof(r->cq);
 }
 
 /* The entries of the old ring are the test's to move. */
@@ -62,19 +58,17 @@ static void resize_cq(struct fake *f, const struct msg_resize_cq *req, struct fa
 	struct fake_cq *cq = &f->cq[req->cq - 1];
 	void *map;
 
-	r->cq.handle = req->cq;
-	r->cq.entries = req->entries;
-	r->cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
-	HOLDS(memfd_create_mapped("fake-cq", r->cq.bytes, &r->fds[0], &map) == 0);
+	r->resize_cq.handle = req->cq;
+	r->resize_cq.entries = req->entries;
+	r->resize_cq.bytes = ring_bytes(req->entries, sizeof(struct wqe_cqe));
+	HOLDS(memfd_create_mapped("fake-cq", r->resize_cq.bytes, &r->fds[0], &map) == 0);
 	ring_init(&cq->ring, map, req->entries, sizeof(struct wqe_cqe));
-	r->nfds = 1;
-	r->len = sizeof(r->cq);
 }
 
 static void make_qp(struct fake *f, const struct msg_create_qp *req, struct fake_reply *r)
 {
 	struct fake_qp *qp = &f->qp[f->nqp++];
-	struct msg_qp *m = &r->qp;
+	struct msg_qp *m = &r->create_qp;
 	void *map;
 
 	m->handle = f->nqp;
@@ -91,33 +85,28 @@ static void make_qp(struct fake *f, const struct msg_create_qp *req, struct fake
 	ring_init(&qp->sq, map, req->sq_entries, m->sq_entry);
 	if (!req->srq)
 		ring_init(&qp->rq, (uint8_t *)map + m->rq_offset, req->rq_entries, m->rq_entry);
-	r->nfds = 1;
-	r->len = sizeof(*m);
 }
 
 static void make_srq(struct fake *f, const struct msg_create_srq *req, struct fake_reply *r)
 {
 	void *map;
 
-	r->srq.handle = 9;
-	r->srq.entry = wqe_recv_size(req->max_sge);
-	r->srq.bytes = ring_bytes(req->entries, r->srq.entry);
-	HOLDS(memfd_create_mapped("fake-srq", r->srq.bytes, &r->fds[0], &map) == 0);
-	ring_init(&f->srq, map, req->entries, r->srq.entry);
-	r->nfds = 1;
-	r->len = sizeof(r->srq);
+	r->create_srq.handle = 9;
+	r->create_srq.entry = wqe_recv_size(req->max_sge);
+	r->create_srq.bytes = ring_bytes(req->entries, r->create_srq.entry);
+	HOLDS(memfd_create_mapped("fake-srq", r->create_srq.bytes, &r->fds[0], &map) == 0);
+	ring_init(&f->srq, map, req->entries, r->create_srq.entry);
 }
 
-static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct fake_reply *r)
+static void make_mr(struct fake *f, const struct msg_reg_mr *req, int fd, struct msg_mr *ret)
 {
 	HOLDS(memfd_map_client(fd, req->offset, req->len, req->access != 4, &f->mr) == 0);
-	r->mr.handle = 7;
-	r->mr.stag = 0x1a2b3c00 + f->nrec;
-	r->len = sizeof(r->mr);
+	ret->handle = 7;
+	ret->stag = 0x1a2b3c00 + f->nrec;
 }
 
 static void make_own_mr(struct fake *f, const struct msg_reg_own_mr *req, int fd,
-			struct fake_reply *r)
+			struct msg_mr *ret)
 {
 	struct msg_reg_mr all = req->reg;
 
@@ -126,27 +115,24 @@ static void make_own_mr(struct fake *f, const struct msg_reg_own_mr *req, int fd
 		all.len = shadow_layout(req->reg.offset + req->reg.len).total;
 		all.access = 1; /* LOCAL_WRITE */
 	}
-	make_mr(f, &all, fd, r);
+	make_mr(f, &all, fd, ret);
 }
 
 static void open_agent(struct fake *f, struct fake_reply *r)
 {
 	void *map;
 
-	r->agent.bytes = sizeof(*f->agent);
+	r->open_agent.bytes = sizeof(*f->agent);
 	HOLDS(memfd_create_mapped("fake-agent", sizeof(*f->agent), &r->fds[0], &map) == 0);
 	f->agent = map;
 	HOLDS(doorbell_create(&f->agent_bell, &r->fds[1]) == 0);
-	r->nfds = 2;
-	r->len = sizeof(r->agent);
 }
 
 static void remap_mr(struct fake *f, const struct msg_rereg_mr *req, int fd, struct fake_reply *r)
 {
 	memfd_unmap(&f->mr);
 	HOLDS(memfd_map_client(fd, req->offset, req->len, true, &f->mr) == 0);
-	r->mr.stag = 0x1a2b3c00 + f->nrec;
-	r->len = sizeof(r->mr);
+	r->remap_mr.stag = 0x1a2b3c00 + f->nrec;
 }
 
 /* Each member gets a different number, so that tests detect a wrong one. */
@@ -154,61 +140,53 @@ static void fill_reply(const union fake_record *req, struct fake_reply *r)
 {
 	switch (req->hdr.op) {
 	case MSG_QUERY:
-		r->caps.max_qp = 11;
-		r->caps.retransmits = 12;
-		r->caps.max_srq = 13;
-		r->caps.max_mw = 14;
-		r->caps.features = MSG_CAP_ATOMIC | MSG_CAP_RAW;
-		r->caps.max_raw_queues = 15;
-		r->caps.cpu_user_us = 16;
-		r->caps.cpu_system_us = 17;
-		memset(r->caps.transport, 'x', sizeof(r->caps.transport)); /* no NUL */
-		r->len = sizeof(r->caps);
+		r->query.max_qp = 11;
+		r->query.retransmits = 12;
+		r->query.max_srq = 13;
+		r->query.max_mw = 14;
+		r->query.features = MSG_CAP_ATOMIC | MSG_CAP_RAW;
+		r->query.max_raw_queues = 15;
+		r->query.cpu_user_us = 16;
+		r->query.cpu_system_us = 17;
+		memset(r->query.transport, 'x', sizeof(r->query.transport)); /* no NUL */
 		break;
 	case MSG_QUERY_QP:
-		r->qp_state.state = 2;
-		r->qp_state.max_tagged = 1400;
-		r->qp_state.max_ord = 12;
-		r->qp_state.max_ird = 34;
-		r->len = sizeof(r->qp_state);
+		r->query_qp.state = 2;
+		r->query_qp.max_tagged = 1400;
+		r->query_qp.max_ord = 12;
+		r->query_qp.max_ird = 34;
 		break;
 	case MSG_QUERY_REQUEST:
-		r->request_state.local = (struct sockaddr_storage){.ss_family = AF_INET};
-		r->request_state.remote = (struct sockaddr_storage){.ss_family = AF_INET6};
-		r->request_state.assoc = 16;
-		r->request_state.stream = 17;
-		r->len = sizeof(r->request_state);
+		r->query_request.local = (struct sockaddr_storage){.ss_family = AF_INET};
+		r->query_request.remote = (struct sockaddr_storage){.ss_family = AF_INET6};
+		r->query_request.assoc = 16;
+		r->query_request.stream = 17;
 		break;
 	case MSG_QUERY_ADDRS:
-		r->addrs.n = 2;
-		r->addrs.addrs[0] = (struct msg_addr){.family = AF_INET, .bytes = {10, 1, 0, 1}};
-		r->addrs.addrs[1] = (struct msg_addr){.family = AF_INET6, .bytes = {[15] = 1}};
-		r->len = sizeof(r->addrs);
+		r->query_addrs.n = 2;
+		r->query_addrs.addrs[0] =
+			(struct msg_addr){.family = AF_INET, .bytes = {10, 1, 0, 1}};
+		r->query_addrs.addrs[1] =
+			(struct msg_addr){.family = AF_INET6, .bytes = {[15] = 1}};
 		break;
 	case MSG_QUERY_PD:
-		r->pd_state = (struct msg_pd_state){r->hdr, 1, 2, 3, 4};
-		r->len = sizeof(r->pd_state);
+		r->query_pd = (struct msg_pd_state){r->hdr, 1, 2, 3, 4};
 		break;
 	case MSG_QUERY_MR:
-		r->mr_state = (struct msg_mr_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8};
-		r->len = sizeof(r->mr_state);
+		r->query_mr = (struct msg_mr_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8};
 		break;
 	case MSG_QUERY_MW:
-		r->mw_state = (struct msg_mw_state){r->hdr, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0};
-		r->len = sizeof(r->mw_state);
+		r->query_mw = (struct msg_mw_state){r->hdr, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0};
 		break;
 	case MSG_QUERY_CQ:
-		r->cq_state = (struct msg_cq_state){r->hdr, 1, 2, 3, 4, 5, 6};
-		r->len = sizeof(r->cq_state);
+		r->query_cq = (struct msg_cq_state){r->hdr, 1, 2, 3, 4, 5, 6};
 		break;
 	case MSG_QUERY_SRQ:
-		r->srq_state = (struct msg_srq_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-		r->len = sizeof(r->srq_state);
+		r->query_srq = (struct msg_srq_state){r->hdr, 1, 2, 3, 4, 5, 6, 7, 8, 9};
 		break;
 	case MSG_QP_OPTIONS:
-	case MSG_SRQ_OPTIONS:
-		r->options = (struct msg_options_state){r->hdr, 11, 12, 1, 14, 15, 4, 0};
-		r->len = sizeof(r->options);
+	case MSG_SRQ_OPTIONS: /* the same struct */
+		r->qp_options = (struct msg_options_state){r->hdr, 11, 12, 1, 14, 15, 4, 0};
 		break;
 	default:
 		break;
@@ -221,40 +199,35 @@ static void answer_async(struct fake *f, struct fake_reply *r)
 
 	if (hdr.op == MSG_ASYNC_OPEN) {
 		HOLDS(doorbell_create(&f->async_bell, &r->fds[0]) == 0);
-		r->nfds = 1;
 		return;
 	}
-	r->async = f->async;
+	r->async_take = f->async;
 	r->hdr = hdr;
-	r->len = sizeof(r->async);
 	f->async = (struct msg_async){0};
 }
 
 /* The reply of a daemon that accepts the request. */
 static void answer(struct fake *f, const union fake_record *req, int fd, struct fake_reply *r)
 {
-	r->len = sizeof(r->hdr);
 	switch (req->hdr.op) {
 	case MSG_HELLO:
 		say_hello(f, r);
 		break;
 	case MSG_ALLOC_PD:
-		r->handle.handle = f->nrec;
-		r->len = sizeof(r->handle);
+		r->alloc_pd.handle = f->nrec;
 		break;
 	case MSG_REG_MR:
-		make_mr(f, &req->reg_mr, fd, r);
+		make_mr(f, &req->reg_mr, fd, &r->reg_mr);
 		break;
 	case MSG_REG_OWN_MR:
-		make_own_mr(f, &req->reg_own_mr, fd, r);
+		make_own_mr(f, &req->reg_own_mr, fd, &r->reg_own_mr);
 		break;
 	case MSG_OPEN_AGENT:
 		open_agent(f, r);
 		break;
 	case MSG_BIND_MR:
-	case MSG_REREG_MR:
-		r->mr.stag = 0x1a2b3c00 + f->nrec;
-		r->len = sizeof(r->mr);
+	case MSG_REREG_MR: /* the same struct */
+		r->bind_mr.stag = 0x1a2b3c00 + f->nrec;
 		break;
 	case MSG_CREATE_CQ:
 		make_cq(f, &req->create_cq, r);
@@ -266,22 +239,20 @@ static void answer(struct fake *f, const union fake_record *req, int fd, struct 
 		make_qp(f, &req->create_qp, r);
 		break;
 	case MSG_REMAP_MR:
-		remap_mr(f, &req->rereg_mr, fd, r);
+		remap_mr(f, &req->remap_mr, fd, r);
 		break;
 	case MSG_ALLOC_MW:
-	case MSG_BIND_MW:
-		r->mr.handle = 8;
-		r->mr.stag = 0x4d5e6f00 + f->nrec;
-		r->len = sizeof(r->mr);
+	case MSG_BIND_MW: /* the same struct */
+		r->alloc_mw.handle = 8;
+		r->alloc_mw.stag = 0x4d5e6f00 + f->nrec;
 		break;
 	case MSG_CREATE_SRQ:
 		make_srq(f, &req->create_srq, r);
 		break;
 	case MSG_LISTEN:
-	case MSG_LISTEN_KEY:
-		r->listener.handle = 5;
-		r->listener.port = 5043;
-		r->len = sizeof(r->listener);
+	case MSG_LISTEN_KEY: /* the same struct */
+		r->listen.handle = 5;
+		r->listen.port = 5043;
 		break;
 	case MSG_ASYNC_OPEN:
 	case MSG_ASYNC_TAKE:
@@ -312,6 +283,7 @@ static bool serve(struct fake *f)
 {
 	union fake_record *req = &f->rec[f->nrec];
 	struct fake_reply r = {0};
+	const struct msg_shape *shape;
 	int fds[MSG_MAX_FDS] = {-1};
 	unsigned nfds = 0;
 	size_t len;
@@ -324,7 +296,10 @@ static bool serve(struct fake *f)
 	else
 		f->nrec++;
 	HOLDS(f->nrec < FAKE_RECORDS);
+	shape = msg_shape(req->hdr.op);
 	r.hdr = req->hdr;
+	r.len = shape->reply_len;
+	r.nfds = shape->reply_nfds;
 	answer(f, req, fds[0], &r);
 	for (unsigned i = 0; i < nfds; i++)
 		close(fds[i]);

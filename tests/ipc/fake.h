@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "ipc/agent.h"
+#include "ipc/ctl.h"
 #include "ipc/memfd.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
@@ -29,31 +30,14 @@ struct fake_qp {
 	uint32_t slot;
 };
 
-/* The reply that is about to be sent. */
+/* The reply that is about to be sent: a member for each operation (ipc/local_protocol.h). */
 struct fake_reply {
 	union {
 		struct msg_hdr hdr;
 		struct msg_error error;
-		struct msg_hello_reply hello;
-		struct msg_caps caps;
-		struct msg_handle handle;
-		struct msg_mr mr;
-		struct msg_cq cq;
-		struct msg_qp qp;
-		struct msg_qp_state qp_state;
-		struct msg_listener listener;
-		struct msg_pd_state pd_state;
-		struct msg_mr_state mr_state;
-		struct msg_mw_state mw_state;
-		struct msg_cq_state cq_state;
-		struct msg_srq srq;
-		struct msg_srq_state srq_state;
-		struct msg_paths paths;
-		struct msg_request_state request_state;
-		struct msg_addrs addrs;
-		struct msg_options_state options;
-		struct msg_async async;
-		struct msg_agent agent;
+#define X(op, name, object, request, reply, ...) MSG_REPLY_##reply name;
+		MSG_OPS(X)
+#undef X
 		uint8_t bytes[MSG_MAX];
 	};
 	size_t len;
@@ -62,30 +46,12 @@ struct fake_reply {
 	bool silent; /* send nothing, and end */
 };
 
-/* A request as received. */
+/* A request as received: a member for each operation. */
 union fake_record {
 	struct msg_hdr hdr;
-	struct msg_hello hello;
-	struct msg_reg_mr reg_mr;
-	struct msg_reg_own_mr reg_own_mr;
-	struct msg_bind_mr bind_mr;
-	struct msg_notify_mr notify_mr;
-	struct msg_create_cq create_cq;
-	struct msg_create_qp create_qp;
-	struct msg_resize_cq resize_cq;
-	struct msg_handle handle;
-	struct msg_listen listen;
-	struct msg_listen_key listen_key;
-	struct msg_connect connect;
-	struct msg_accept accept;
-	struct msg_reject reject;
-	struct msg_rereg_mr rereg_mr;
-	struct msg_alloc_mw alloc_mw;
-	struct msg_bind_mw bind_mw;
-	struct msg_create_srq create_srq;
-	struct msg_modify_srq modify_srq;
-	struct msg_set_primary set_primary;
-	struct msg_options options;
+#define X(op, name, object, request, ...) MSG_REQUEST_##request name;
+	MSG_OPS(X)
+#undef X
 	uint8_t bytes[MSG_MAX];
 };
 

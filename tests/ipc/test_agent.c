@@ -197,7 +197,7 @@ static void small_area(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op == MSG_OPEN_AGENT)
-		r->agent.bytes = 100;
+		r->open_agent.bytes = 100;
 }
 
 Test(agent, area_that_is_too_small_is_refused, .init = start)

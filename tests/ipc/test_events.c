@@ -128,7 +128,7 @@ Test(events, destroying_an_unanswered_request_rejects_it)
 Test(events, destroying_a_listener_ends_listening)
 {
 	cr_assert_eq(ddp_destroy_id(listener), 0);
-	cr_assert_eq(fake_last(&fake, MSG_UNLISTEN)->handle.handle, 5);
+	cr_assert_eq(fake_last(&fake, MSG_UNLISTEN)->unlisten.handle, 5);
 }
 
 Test(events, a_withdrawn_request_cannot_be_answered)
@@ -196,7 +196,7 @@ Test(events, connecting_names_peer_and_queue_pair)
 	cr_assert_eq(m->peers[0].port, 99);
 	cr_assert_arr_eq(m->peers[0].bytes, &in.sin_addr, 4);
 	cr_assert_eq(ddp_disconnect(id), 0);
-	cr_assert_eq(fake_last(&fake, MSG_DISCONNECT)->handle.handle, 1);
+	cr_assert_eq(fake_last(&fake, MSG_DISCONNECT)->disconnect.handle, 1);
 }
 
 Test(events, invalid_connects_are_refused)

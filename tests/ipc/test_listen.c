@@ -95,7 +95,7 @@ Test(listen, each_kind_of_id_has_addresses)
 	struct ddp_id *incoming = request(9), *unused = new_id();
 
 	cr_assert_eq(ddp_query_id(incoming, &attr), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_REQUEST)->handle.handle, 9);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_REQUEST)->query_request.handle, 9);
 	cr_assert_eq(attr.local.ss_family, AF_INET);
 	cr_assert_eq(attr.remote.ss_family, AF_INET6);
 	cr_assert_eq(attr.assoc, 16);
@@ -114,14 +114,14 @@ static void too_many(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op == MSG_QUERY_ADDRS)
-		r->addrs.n = 9;
+		r->query_addrs.n = 9;
 }
 
 static void unknown_family(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op == MSG_QUERY_ADDRS)
-		r->addrs.addrs[1].family = AF_UNIX;
+		r->query_addrs.addrs[1].family = AF_UNIX;
 }
 
 Test(listen, the_addresses_of_the_daemon)
@@ -144,14 +144,14 @@ static void connected(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op == MSG_QUERY_QP)
-		r->qp_state.state = DDP_QP_RTS;
+		r->query_qp.state = DDP_QP_RTS;
 }
 
 static void idle(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
 	if (r->hdr.op == MSG_QUERY_QP)
-		r->qp_state.state = DDP_QP_IDLE;
+		r->query_qp.state = DDP_QP_IDLE;
 }
 
 Test(listen, a_queue_pair_moves_to_a_session_request)

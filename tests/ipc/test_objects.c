@@ -63,7 +63,7 @@ Test(region, new_memory_replaces_the_old)
 	attr.addr = &here;
 	attr.iova = 77;
 	cr_assert_eq(ddp_rereg_mr(mr, DDP_REREG_TRANSLATION, &attr), 0);
-	m = &fake_last(&fake, MSG_REMAP_MR)->rereg_mr;
+	m = &fake_last(&fake, MSG_REMAP_MR)->remap_mr;
 	cr_assert_eq(m->mr, 7);
 	cr_assert_eq(m->what, MSG_REREG_TRANSLATION);
 	cr_assert_eq(m->offset, 4999);
@@ -231,7 +231,7 @@ Test(query, a_domain_query_counts_its_objects)
 	struct ddp_pd_attr a = DDP_INIT(ddp_pd_attr);
 
 	cr_assert_eq(ddp_query_pd(pd2, &a), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_PD)->handle.handle, 2);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_PD)->query_pd.handle, 2);
 	cr_assert_eq(a.mrs, 1);
 	cr_assert_eq(a.mws, 2);
 	cr_assert_eq(a.qps, 3);
@@ -243,7 +243,7 @@ Test(query, a_region_query_returns_rights_and_scope)
 	struct ddp_mr_attr a = DDP_INIT(ddp_mr_attr);
 
 	cr_assert_eq(ddp_query_mr(mr, &a), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_MR)->handle.handle, 7);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_MR)->query_mr.handle, 7);
 	cr_assert_eq(a.rkey, 1);
 	cr_assert_eq(a.access, 2);
 	cr_assert_eq(a.iova, 3);
@@ -259,7 +259,7 @@ Test(query, a_window_query_returns_the_bound_range)
 
 	cr_assert_eq(ddp_alloc_mw(pd, DDP_MW_TYPE_2, &mw), 0);
 	cr_assert_eq(ddp_query_mw(mw, &a), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_MW)->handle.handle, 8);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_MW)->query_mw.handle, 8);
 	cr_assert_eq(a.rkey, 3);
 	cr_assert_eq(a.bound, 1);
 	cr_assert_eq(a.access, 5);
@@ -274,7 +274,7 @@ Test(query, a_completion_queue_query_returns_the_fill_level)
 	struct ddp_cq_state s = DDP_INIT(ddp_cq_state);
 
 	cr_assert_eq(ddp_query_cq(cq, &s), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_CQ)->handle.handle, 1);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_CQ)->query_cq.handle, 1);
 	cr_assert_eq(s.entries, 1);
 	cr_assert_eq(s.waiting, 2);
 	cr_assert_eq(s.reserved, 3);
@@ -300,8 +300,8 @@ Test(query, a_shared_queue_query_returns_what_is_left)
 
 	make_srq(&srq);
 	cr_assert_eq(ddp_query_srq(srq, &s), 0);
-	cr_assert_eq(fake_last(&fake, MSG_SRQ_OPTIONS)->options.handle, 9);
-	cr_assert_eq(fake_last(&fake, MSG_SRQ_OPTIONS)->options.what, 0);
+	cr_assert_eq(fake_last(&fake, MSG_SRQ_OPTIONS)->srq_options.handle, 9);
+	cr_assert_eq(fake_last(&fake, MSG_SRQ_OPTIONS)->srq_options.what, 0);
 	cr_assert_eq(s.hold_bytes, 11);
 	cr_assert_eq(s.hold_ms, 12);
 	cr_assert_eq(s.held_bytes, 14);
@@ -431,7 +431,7 @@ Test(window, a_bind_that_is_refused_changes_nothing)
 	cr_assert_eq(ddp_dealloc_mw(mw), -EBUSY, "the window still exists");
 	fake.script = NULL;
 	cr_assert_eq(ddp_dealloc_mw(mw), 0);
-	cr_assert_eq(fake_last(&fake, MSG_DEALLOC_MW)->handle.handle, 8);
+	cr_assert_eq(fake_last(&fake, MSG_DEALLOC_MW)->dealloc_mw.handle, 8);
 	cr_assert_eq(ddp_dereg_mr(mr), 0);
 }
 

@@ -128,8 +128,7 @@ static void fill_paths(struct fake *f, struct fake_reply *r)
 	if (r->hdr.op != MSG_QUERY_PATHS)
 		return;
 	reply_paths.hdr = r->hdr;
-	r->paths = reply_paths;
-	r->len = sizeof(r->paths);
+	r->query_paths = reply_paths;
 }
 
 Test(paths, each_path_is_reported)
@@ -143,7 +142,7 @@ Test(paths, each_path_is_reported)
 	reply_paths.path[0] = (struct msg_path){rec(1, 5043), MSG_PATH_INACTIVE, 1, 1, 2, 3, 4};
 	reply_paths.path[1] = (struct msg_path){rec(2, 5043), MSG_PATH_ACTIVE, 0, 5, 6, 7, 8};
 	cr_assert_eq(ddp_query_paths(id, p, 3), 2);
-	cr_assert_eq(fake_last(&fake, MSG_QUERY_PATHS)->handle.handle, 1);
+	cr_assert_eq(fake_last(&fake, MSG_QUERY_PATHS)->query_paths.handle, 1);
 	cr_assert_eq(p[0].state, DDP_PATH_INACTIVE);
 	cr_assert_eq(p[0].primary, 1);
 	cr_assert_arr_eq(&p[1].remote, &want, sizeof(want));

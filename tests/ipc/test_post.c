@@ -170,38 +170,38 @@ Test(post, a_full_queue_of_a_dead_daemon_is_a_broken_pipe)
 static void slot_out_of_range(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp.slot = BELL_QUEUES;
+	r->create_qp.slot = BELL_QUEUES;
 }
 
 static void entry_too_small(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp.sq_entry = 64;
+	r->create_qp.sq_entry = 64;
 }
 
 static void entry_misaligned(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp.rq_entry += 8;
+	r->create_qp.rq_entry += 8;
 }
 
 static void rings_overlap(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp.rq_offset -= 64;
+	r->create_qp.rq_offset -= 64;
 }
 
 static void offset_wraps(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp.rq_offset = UINT64_MAX - 63;
+	r->create_qp.rq_offset = UINT64_MAX - 63;
 }
 
 static void beyond_memfd(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp.rq_offset += 1 << 20;
-	r->qp.bytes += 1 << 20;
+	r->create_qp.rq_offset += 1 << 20;
+	r->create_qp.bytes += 1 << 20;
 }
 
 Test(post, rings_that_do_not_fit_are_a_protocol_error)
@@ -247,7 +247,7 @@ Test(post, sizes_beyond_the_largest_ring_are_refused)
 static void state_out_of_range(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->qp_state.state = DDP_QP_ERROR + 1;
+	r->query_qp.state = DDP_QP_ERROR + 1;
 }
 
 Test(post, a_query_returns_the_state)

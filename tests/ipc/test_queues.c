@@ -235,8 +235,8 @@ Test(cq, a_queue_changes_its_size)
 static void too_small(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	if (r->hdr.op == MSG_RESIZE_CQ && r->len == sizeof(r->cq))
-		r->cq.bytes = 64;
+	if (r->hdr.op == MSG_RESIZE_CQ && r->len == sizeof(r->resize_cq))
+		r->resize_cq.bytes = 64;
 }
 
 static void refuse_resize(struct fake *f, struct fake_reply *r)
@@ -357,31 +357,31 @@ Test(cq, a_daemon_that_waits_for_room_is_woken)
 static void reply_entries_5(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->cq.entries = 5;
+	r->create_cq.entries = 5;
 }
 
 static void reply_entries_0(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->cq.entries = 0;
+	r->create_cq.entries = 0;
 }
 
 static void reply_too_small(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->cq.bytes--;
+	r->create_cq.bytes--;
 }
 
 static void reply_beyond_memfd(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->cq.bytes += 4096;
+	r->create_cq.bytes += 4096;
 }
 
 static void reply_huge(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->cq.entries = 1u << 31;
+	r->create_cq.entries = 1u << 31;
 }
 
 Test(cq, a_ring_that_does_not_fit_is_a_protocol_error)

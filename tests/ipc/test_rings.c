@@ -20,13 +20,14 @@ static void share_rings(struct fake *f, struct fake_reply *r)
 	struct fake_qp *q = &f->qp[0];
 
 	if (r->hdr.op == MSG_CREATE_CQ) {
-		r->cq.offset = CQ_AT;
-		ring_init(&f->cq[0].ring, shared_map + CQ_AT, r->cq.entries,
+		r->create_cq.offset = CQ_AT;
+		ring_init(&f->cq[0].ring, shared_map + CQ_AT, r->create_cq.entries,
 			  sizeof(struct wqe_cqe));
 	} else if (r->hdr.op == MSG_CREATE_QP) {
-		r->qp.offset = QP_AT;
-		ring_init(&q->sq, shared_map + QP_AT, q->sq.size, r->qp.sq_entry);
-		ring_init(&q->rq, shared_map + QP_AT + r->qp.rq_offset, q->rq.size, r->qp.rq_entry);
+		r->create_qp.offset = QP_AT;
+		ring_init(&q->sq, shared_map + QP_AT, q->sq.size, r->create_qp.sq_entry);
+		ring_init(&q->rq, shared_map + QP_AT + r->create_qp.rq_offset, q->rq.size,
+			  r->create_qp.rq_entry);
 	} else {
 		return;
 	}

@@ -55,38 +55,38 @@ Test(srq, sizes_out_of_range_are_refused)
 static void entry_too_small(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->srq.entry = 0;
+	r->create_srq.entry = 0;
 }
 
 static void entry_misaligned(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->srq.entry += 8;
+	r->create_srq.entry += 8;
 }
 
 static void ring_too_small(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->srq.bytes--;
+	r->create_srq.bytes--;
 }
 
 static void beyond_memfd(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->srq.bytes += 1 << 20;
+	r->create_srq.bytes += 1 << 20;
 }
 
 static void beyond_memfd_at_offset(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->srq.offset = 1 << 20;
+	r->create_srq.offset = 1 << 20;
 }
 
 static void offset_misaligned(struct fake *f, struct fake_reply *r)
 {
 	(void)f;
-	r->srq.offset = 8;
-	r->srq.bytes -= 8;
+	r->create_srq.offset = 8;
+	r->create_srq.bytes -= 8;
 }
 
 Test(srq, a_ring_that_does_not_fit_is_a_protocol_error)
@@ -110,7 +110,7 @@ Test(srq, a_ring_that_does_not_fit_is_a_protocol_error)
 	cr_assert_eq(ddp_create_srq(pd2, &attr, &srq), 0);
 	cr_assert_eq(ddp_dealloc_pd(pd2), -EBUSY);
 	cr_assert_eq(ddp_destroy_srq(srq), 0);
-	cr_assert_eq(fake_last(&fake, MSG_DESTROY_SRQ)->handle.handle, 9);
+	cr_assert_eq(fake_last(&fake, MSG_DESTROY_SRQ)->destroy_srq.handle, 9);
 	cr_assert_eq(ddp_dealloc_pd(pd2), 0);
 	cr_assert_eq(ddp_destroy_srq(NULL), 0);
 }
@@ -238,7 +238,7 @@ Test(srq, a_hold_is_asked_for_and_what_is_refused_leaves_nothing)
 	attr.hold_bytes = 1000;
 	attr.hold_ms = 20;
 	cr_assert_eq(ddp_create_srq(pd, &attr, &srq), 0);
-	m = &fake_last(&fake, MSG_SRQ_OPTIONS)->options;
+	m = &fake_last(&fake, MSG_SRQ_OPTIONS)->srq_options;
 	cr_expect_eq(m->handle, 9);
 	cr_expect_eq(m->what, MSG_OPTIONS_HOLD);
 	cr_expect_eq(m->hold_bytes, 1000);
@@ -246,7 +246,7 @@ Test(srq, a_hold_is_asked_for_and_what_is_refused_leaves_nothing)
 	init.options = DDP_QP_KEEP_RECVS;
 	cr_assert_eq(ddp_create_id(ctx, NULL, &id), 0);
 	cr_assert_eq(ddp_create_qp(id, pd, &init, &qp), 0);
-	m = &fake_last(&fake, MSG_QP_OPTIONS)->options;
+	m = &fake_last(&fake, MSG_QP_OPTIONS)->qp_options;
 	cr_expect_eq(m->what, MSG_OPTIONS_FLAGS);
 	cr_expect_eq(m->flags, MSG_QP_KEEP_RECVS);
 	cr_assert_eq(ddp_destroy_qp(qp), 0);

@@ -387,15 +387,15 @@ Test(access, the_daemon_gets_the_rights)
 
 	init.remote_access = DDP_QP_ACCESS_NONE;
 	make_qp(&init, 0);
-	m = &fake_last(&fake, MSG_QP_OPTIONS)->options;
+	m = &fake_last(&fake, MSG_QP_OPTIONS)->qp_options;
 	cr_assert_eq(m->what, MSG_OPTIONS_ACCESS);
 	cr_assert_eq(m->access, 0);
 	cr_assert_eq(ddp_set_qp_access(qp, DDP_ACCESS_REMOTE_READ), 0);
-	m = &fake_last(&fake, MSG_QP_OPTIONS)->options;
+	m = &fake_last(&fake, MSG_QP_OPTIONS)->qp_options;
 	cr_assert_eq(m->what, MSG_OPTIONS_ACCESS);
 	cr_assert_eq(m->access, 4);
 	cr_assert_eq(ddp_set_qp_access(qp, 0), 0);
-	cr_assert_eq(fake_last(&fake, MSG_QP_OPTIONS)->options.access, 2 | 4 | 8);
+	cr_assert_eq(fake_last(&fake, MSG_QP_OPTIONS)->qp_options.access, 2 | 4 | 8);
 }
 
 Test(access, other_values_are_refused)
