@@ -55,7 +55,7 @@ enum {
  * fds       descriptors of the reply
  * since     IPC_MINOR_since: daemons that know the operation
  * older     SHORT(struct, member, minor): clients before IPC_MINOR_minor get the reply without the
- *           member and those behind it. SAME: all clients get the same
+ *           member and those after it. SAME: all clients get the same
  *
  * A comment above a row says what its descriptors are, and what else is special about it.
  */
