@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages, and reads and writes of a peer's memory, for programs that need no more than that. One
- * object is one connection, or one listener. ddp_easy(3) is the manual.
+ * Messages, and reads and writes of a peer's memory, for programs that need no more than that. An
+ * object is one connection or one listener. ddp_easy(3) is the manual.
  *
- * Calls return 0 or more, or a negative errno value; ddp_easy_error() then has a sentence.
+ * Results: calls return 0 or more, or a negative errno value; ddp_easy_error() then returns a
+ * sentence.
  *
- * Time-outs are in milliseconds. -1: no limit. 0: the call does not wait. When the time is over, a
- * call returns -ETIMEDOUT, and nothing has happened; or -EINPROGRESS: the work was started and
- * continues, and ddp_easy_wait() waits for it.
+ * Time-outs: in milliseconds. -1: no limit. 0: the call does not wait. After the time-out a call
+ * returns -ETIMEDOUT: it had no effect; or -EINPROGRESS: the work has started and continues, and
+ * ddp_easy_wait() waits for it.
  *
- * A thread uses an object at a time. Connections of one listener may be used by a thread each,
- * beside the one that accepts.
+ * Threads: one thread at a time uses an object. The connections of a listener, and the listener,
+ * may be used by different threads.
  */
 #ifndef DDP_DDP_EASY_H
 #define DDP_DDP_EASY_H
@@ -23,95 +24,101 @@ extern "C" {
 
 struct ddp_easy; /* a connection or a listener */
 
-/* Both programs may set other values. The longest message of a connection is the smaller of both.
- */
+/* The two programs may set different values. The smaller message_bytes applies to a connection. */
 struct ddp_easy_attr {
 	size_t struct_size;
 	const char *socket;     /* of the daemon, as in struct ddp_open_attr */
-	uint32_t message_bytes; /* of the longest message; 0: 16384; at most 16 MiB */
-	uint32_t messages;      /* that the peer may send ahead; 0: 64; at most 4096 */
+	uint32_t message_bytes; /* length of the longest message; 0: 16384; at most 16 MiB */
+	uint32_t messages;      /* messages that the peer may send ahead; 0: 64; at most 4096 */
 };
 
-/* An object for ddp_easy_connect() or ddp_easy_listen(). attr may be NULL. Errors as for
+/* Opens an object for ddp_easy_connect() or ddp_easy_listen(). attr may be NULL. Errors: those of
  * ddp_open(). */
 int ddp_easy_open(const struct ddp_easy_attr *attr, struct ddp_easy **ret);
 
-/* Waits until what was sent has been handed over, ends the connection in order, and frees the
- * object in any case. -ETIMEDOUT: messages may be lost. Memory that belongs to other connections of
- * the listener stays. NULL is allowed. */
+/* Waits until all messages have left, ends the connection in order, and frees the object in any
+ * case. Memory that other connections of the listener use stays. e may be NULL. -ETIMEDOUT:
+ * messages may be lost. */
 int ddp_easy_close(struct ddp_easy *e, int timeout_ms);
 
-/* A sentence for the last failure with this object; NULL: of ddp_easy_open() in this thread. Valid
- * until the next call with it. "" if there was none, never NULL. */
+/* Returns a sentence about the last failure with this object, valid until the next call with it; ""
+ * if there was none, never NULL. e NULL: that of ddp_easy_open() in this thread. */
 const char *ddp_easy_error(const struct ddp_easy *e);
 
 /* ---- memory ---- */
 
-/* Memory for ddp_easy_write(), ddp_easy_read() and ddp_easy_offer(), zeroed. A listener and its
- * connections have the same memory, which is freed with the last of them. */
+/* Allocates zeroed memory for ddp_easy_write(), ddp_easy_read() and ddp_easy_offer(). A listener
+ * and its connections share their memory, which is freed with the last of them. */
 int ddp_easy_alloc(struct ddp_easy *e, size_t length, void **ret);
 
-/* The same for memory of the program. memfd -1: of any kind, see ddp_reg_mr(); else addr maps this
- * memfd from its beginning, see ddp_reg_memfd(). The program frees it after the last close. */
+/* Registers memory of the program for the same purposes. memfd -1: memory of any kind, see
+ * ddp_reg_mr(); else addr maps this memfd from its beginning, see ddp_reg_memfd(). The program
+ * frees the memory after the last close. */
 int ddp_easy_register(struct ddp_easy *e, void *addr, size_t length, int memfd);
 
-/* Ends what ddp_easy_alloc() or ddp_easy_register() began at this address, and its offers. -ENOENT:
- * nothing began there. */
+/* Frees or deregisters the memory that begins at this address, and ends its offers. -ENOENT: no
+ * memory of ddp_easy_alloc() or ddp_easy_register() begins there. */
 int ddp_easy_free(struct ddp_easy *e, void *addr);
 
-/* Lets the peer use this part of the memory: before ddp_easy_connect(), or for all connections
- * that ddp_easy_accept() takes from now on. access: DDP_ACCESS_REMOTE_READ, DDP_ACCESS_REMOTE_WRITE
- * or both. Lasts until the memory is freed. addr NULL: later connections have no offer. */
+/* Offers this part of the memory to the peer: call it before ddp_easy_connect(), or on a listener
+ * for the connections that ddp_easy_accept() takes later. access: DDP_ACCESS_REMOTE_READ,
+ * DDP_ACCESS_REMOTE_WRITE or both. The offer lasts until the memory is freed. addr NULL: later
+ * connections have no offer. */
 int ddp_easy_offer(struct ddp_easy *e, void *addr, size_t length, unsigned access);
 
-/* What the peer offers: 0 bytes if nothing. access may be NULL. -ENOTCONN. */
+/* Returns length and access of the peer's offer; length 0: the peer offers nothing. access may be
+ * NULL. -ENOTCONN: the object is not connected. */
 int ddp_easy_offered(struct ddp_easy *e, uint64_t *length, unsigned *access);
 
 /* ---- connections ---- */
 
-/* node: a name or an address. -ECONNREFUSED, -EHOSTUNREACH ...; -EPROTO: the peer does not use
- * these calls. Time-out 0: -EINPROGRESS. After any other failure the object can only be closed. */
+/* Connects. node: a host name or an address. -EINPROGRESS: always with time-out 0. After any other
+ * failure the object can only be closed. -ECONNREFUSED; -EHOSTUNREACH; -EPROTO: the peer does not
+ * use these calls. */
 int ddp_easy_connect(struct ddp_easy *e, const char *node, uint16_t port, int timeout_ms);
 
-/* address: one of the daemon, or NULL: all. Returns the port, a free one if it was 0. */
+/* Listens at an address of the daemon, or at all: address NULL. port 0: a free one. Returns the
+ * port. */
 int ddp_easy_listen(struct ddp_easy *e, const char *address, uint16_t port);
 
-/* The next connection, with the attributes of the listener. A failure leaves the listener as it
- * is. */
+/* Takes the next connection, which has the attributes of the listener. A failure does not change
+ * the listener. */
 int ddp_easy_accept(struct ddp_easy *listener, struct ddp_easy **ret, int timeout_ms);
 
 /* ---- work ---- */
 
-/* Sends one message from any memory, which may be used again after the return. Waits while the peer
- * has no room for it. -EMSGSIZE; -ESHUTDOWN: the peer has closed; -ECONNRESET: the connection
- * failed. */
+/* Sends one message from any memory, which may be changed after the return. Waits while the peer
+ * has no room for it. -EMSGSIZE: it is too long; -ESHUTDOWN: the peer has closed the connection;
+ * -ECONNRESET: the connection has failed. */
 int ddp_easy_send(struct ddp_easy *e, const void *data, size_t length, int timeout_ms);
 
-/* Takes the next message, and returns its length. -EMSGSIZE: it is longer, and stays; -ESHUTDOWN:
- * the peer has closed and there are no more. */
+/* Takes the next message, and returns its length. -EMSGSIZE: it is longer than `length`, and stays;
+ * -ESHUTDOWN: the peer has closed the connection, and all messages were taken. */
 ssize_t ddp_easy_recv(struct ddp_easy *e, void *data, size_t length, int timeout_ms);
 
-/* Writes to the offered memory of the peer, from registered memory; 0: it is there. Reads from it
- * likewise. A later message arrives after the Write. -EINPROGRESS: started; the memory is in use
- * until ddp_easy_wait() or a later call has returned 0. -ETIMEDOUT: 16 are started already.
- * -EACCES: not offered for that; -ERANGE: beyond the offer; -EFAULT: the memory is not registered.
- */
+/* Write registered memory to the memory that the peer offers, from byte `offset` of the offer, and
+ * read likewise. Return 0 when the data is there. A message that is sent later arrives after a
+ * Write. -EINPROGRESS: started; the memory is in use until ddp_easy_wait() or a later call of these
+ * returns 0. -ETIMEDOUT: not started, because 16 others are in progress. -EACCES: the offer does
+ * not permit it; -ERANGE: the range passes the end of the offer; -EFAULT: the memory is not
+ * registered. */
 int ddp_easy_write(struct ddp_easy *e, uint64_t offset, const void *data, size_t length,
 		   int timeout_ms);
 int ddp_easy_read(struct ddp_easy *e, uint64_t offset, void *data, size_t length, int timeout_ms);
 
-/* Waits until all that was started is complete: a connection, Writes and Reads. -EINPROGRESS: not
- * yet. */
+/* Waits until everything that was started is complete: the connection, Writes and Reads.
+ * -EINPROGRESS: it is not yet. */
 int ddp_easy_wait(struct ddp_easy *e, int timeout_ms);
 
 /* ---- event loops ---- */
 
-/* A descriptor that becomes readable when a call with time-out 0 may have another result. Use it
- * with poll or epoll, never read it; ask again after the connection is established. */
+/* Returns a descriptor that becomes readable when a call with time-out 0 may have another result.
+ * Use it with poll or epoll; do not read it. An established connection has another descriptor than
+ * before. */
 int ddp_easy_fd(struct ddp_easy *e);
 
-/* Call it after a call with time-out 0 and before waiting for the descriptor. *seen: 0 at first. 0:
- * it is safe to wait. 1: something has come since then, try again. */
+/* Call it after a call with time-out 0 and before you wait for the descriptor. *seen: 0 at first.
+ * Returns 0: it is safe to wait; 1: there are new events or completions, try again. */
 int ddp_easy_arm(struct ddp_easy *e, uint64_t *seen);
 
 #ifdef __cplusplus
