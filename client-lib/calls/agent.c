@@ -397,7 +397,8 @@ static int gather_one(struct agent *a, const struct ddp_sge *sge)
 	const struct agent_region *r = region_of(a, sge);
 
 	if (r && copy_to_shadow(r, sge->addr - r->iova, sge->length))
-		return reason_fail(-EFAULT, "ddp_post_send: the memory of lkey 0x%08x is gone",
+		return reason_fail(-EFAULT,
+				   "ddp_post_send: the memory of lkey 0x%08x is not mapped",
 				   sge->lkey);
 	return 0;
 }

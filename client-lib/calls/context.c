@@ -75,7 +75,7 @@ static int no_access(const char *path)
 	char buf[1024];
 
 	if (stat(path, &st) < 0)
-		return reason_fail(-EACCES, "ddp_open: %s: this user may not search the directory",
+		return reason_fail(-EACCES, "ddp_open: %s: this user may not search its directory",
 				   path);
 	getgrgid_r(st.st_gid, &grp, buf, sizeof(buf), &found);
 	if (!found)

@@ -114,7 +114,7 @@ static int make_memory(struct mr *mr)
 		mr->mapped = r ? 0 : length;
 	}
 	if (r) {
-		snprintf(what, sizeof(what), "no memory for %zu bytes", length);
+		snprintf(what, sizeof(what), "a memfd of %zu bytes", length);
 		return reason_errno(r, "ddp_alloc_mr", what);
 	}
 	mr->pub.iova = (uintptr_t)mr->pub.addr;

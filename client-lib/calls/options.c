@@ -22,8 +22,7 @@ int options_call(struct ddp_ctx *ctx, const char *call, uint32_t op, const struc
 	struct msg_options rec = *req;
 
 	if (ctx->minor < IPC_MINOR_OPTIONS)
-		return reason_fail(-EOPNOTSUPP,
-				   "%s: the daemon has no options: it is older than this library",
+		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old to support options",
 				   call);
 	return op == MSG_QP_OPTIONS ? request_qp_options(ctx, call, &rec, ret)
 				    : request_srq_options(ctx, call, &rec, ret);

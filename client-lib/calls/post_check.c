@@ -47,7 +47,7 @@ static int check_ends(const char *call, const struct ddp_sge *sge, int num)
 	for (int i = 0; i < num; i++)
 		if (checked_add_wraps(sge[i].addr, sge[i].length))
 			return reason_fail(-EINVAL,
-					   "%s: sg_list[%d]: %u bytes at 0x%" PRIx64 " reach 2^64",
+					   "%s: sg_list[%d]: %u bytes at 0x%" PRIx64 " exceed 2^64",
 					   call, i, sge[i].length, sge[i].addr);
 	return 0;
 }
@@ -56,8 +56,9 @@ static int check_remote_end(const struct ddp_send_wr *wr, uint64_t len)
 {
 	if (!checked_add_wraps(wr->rdma.remote_addr, len))
 		return 0;
-	return reason_fail(-EINVAL, "%s: %" PRIu64 " bytes at remote_addr 0x%" PRIx64 " reach 2^64",
-			   CALL, len, wr->rdma.remote_addr);
+	return reason_fail(-EINVAL,
+			   "%s: %" PRIu64 " bytes at remote_addr 0x%" PRIx64 " exceed 2^64", CALL,
+			   len, wr->rdma.remote_addr);
 }
 
 /* ---- what operations have in common ---- */
@@ -65,7 +66,7 @@ static int check_remote_end(const struct ddp_send_wr *wr, uint64_t len)
 static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
 {
 	if (!opcode_is_send(opcode))
-		return reason_fail(-EINVAL, "%s: opcode %d is not known", CALL, (int)wr->opcode);
+		return reason_fail(-EINVAL, "%s: unknown opcode %d", CALL, (int)wr->opcode);
 	if (qp->raw && !opcode_has(opcode, OPCODE_RAW))
 		return reason_fail(-EINVAL,
 				   "%s: QP %u is raw: only DDP_WR_SEND and DDP_WR_RDMA_WRITE are "
@@ -78,16 +79,15 @@ static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct dd
 static int check_send_flags(const struct opcode *op, const struct ddp_send_wr *wr)
 {
 	if (wr->send_flags & ~(unsigned)FLAGS)
-		return reason_fail(-EINVAL, "%s: send_flags 0x%x: 0x%x are not known", CALL,
+		return reason_fail(-EINVAL, "%s: send_flags 0x%x: unknown flags 0x%x", CALL,
 				   wr->send_flags, wr->send_flags & ~(unsigned)FLAGS);
 	if (wr->send_flags & DDP_SEND_INLINE && !(op->traits & OPCODE_PAYLOAD))
-		return reason_fail(-EINVAL, "%s: %s takes no inline data", CALL, op->text);
+		return reason_fail(-EINVAL, "%s: %s cannot have DDP_SEND_INLINE", CALL, op->text);
 	if (wr->send_flags & PROBES && op->traits & (OPCODE_RESPONSE | OPCODE_LOCAL))
-		return reason_fail(
-			-EINVAL,
-			"%s: %s takes no DDP_SEND_PLACED or DDP_SEND_PACED: its completion tells "
-			"as much",
-			CALL, op->text);
+		return reason_fail(-EINVAL,
+				   "%s: %s cannot have DDP_SEND_PLACED or DDP_SEND_PACED: its "
+				   "completion means the same",
+				   CALL, op->text);
 	if (wr->num_sge > op->max_sge)
 		return reason_fail(-EINVAL, "%s: num_sge %d: %s has at most %d", CALL, wr->num_sge,
 				   op->text, op->max_sge);

@@ -56,14 +56,14 @@ static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_r
 	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
 
 	if (len < sizeof(reply->hdr) || (reply->hdr.seq != ctx->seq && !any))
-		return violation(ctx, r->call, "answers something else");
+		return violation(ctx, r->call, "answers another request");
 	if (reply->hdr.op == MSG_ERROR) {
 		if (len != sizeof(reply->error) || nfds != 0)
 			return violation(ctx, r->call, "has the wrong size");
 		return refusal(ctx, r->call, &reply->error);
 	}
 	if (reply->hdr.op != r->op)
-		return violation(ctx, r->call, "answers something else");
+		return violation(ctx, r->call, "answers another request");
 	if (len != msg_reply_len(shape, ctx->minor))
 		return violation(ctx, r->call, "has the wrong size");
 	if (nfds != shape->reply_nfds)
@@ -83,7 +83,7 @@ static int receive_reply(struct ddp_ctx *ctx, const struct request *r)
 		return context_gone(r->call);
 	if (e == CONN_E_TRUNCATED)
 		return violation(ctx, r->call, "is too long, or has too many descriptors");
-	if (e == CONN_E_NO_FDS) { /* another thread was faster: nothing half-made stays */
+	if (e == CONN_E_NO_FDS) { /* another thread took the last descriptor */
 		end_connection(ctx);
 		return reason_errno(-EMFILE, r->call, "the reply");
 	}

@@ -142,7 +142,7 @@ int ddp_easy_register(struct ddp_easy *e, void *addr, size_t length, int memfd)
 	void *same;
 
 	if (!addr)
-		return easy_error_set(&e->error, -EINVAL, "ddp_easy_register: no address");
+		return easy_error_set(&e->error, -EINVAL, "ddp_easy_register: addr is NULL");
 	return easy_memory_add(e->hub, &e->error, addr, length, memfd, &same);
 }
 
@@ -161,10 +161,11 @@ int ddp_easy_offer(struct ddp_easy *e, void *addr, size_t length, unsigned acces
 		return easy_error_set(&e->error, -EISCONN,
 				      "ddp_easy_offer: the peer knows the offer already");
 	if (addr && (access == 0 || access & ~all || length == 0))
-		return easy_error_set(&e->error, -EINVAL,
-				      "ddp_easy_offer: %zu bytes, access %u: some bytes, and "
-				      "DDP_ACCESS_REMOTE_READ, _WRITE or both, are needed",
-				      length, access);
+		return easy_error_set(
+			&e->error, -EINVAL,
+			"ddp_easy_offer: %zu bytes, access %u: expected at least one byte, and "
+			"DDP_ACCESS_REMOTE_READ, DDP_ACCESS_REMOTE_WRITE or both",
+			length, access);
 	if (addr)
 		r = easy_memory_offer(e->hub, &e->error, addr, length, access, &offer);
 	if (r < 0)
@@ -199,7 +200,7 @@ static int await_answer(struct ddp_easy *e, uint64_t deadline)
 
 	if (r == -ETIMEDOUT)
 		return easy_error_set(&e->error, -EINPROGRESS,
-				      "the peer has not answered the request of a connection yet");
+				      "the peer has not answered the connection request yet");
 	if (r < 0)
 		return easy_link_break(e, r, "%s", ddp_last_reason());
 	if (!e->end.established)
@@ -256,13 +257,13 @@ int ddp_easy_connect(struct ddp_easy *e, const char *node, uint16_t port, int ti
 		return easy_error_set(&e->error, -EISCONN,
 				      "ddp_easy_connect: the object is a listener or a connection");
 	if (!node)
-		return easy_error_set(&e->error, -EINVAL, "ddp_easy_connect: no node");
+		return easy_error_set(&e->error, -EINVAL, "ddp_easy_connect: node is NULL");
 	r = request(e, node, port, timeout_ms);
 	if (r == 0)
 		r = await_server(e, deadline);
 	if (r == -EINPROGRESS && timeout_ms != 0)
-		r = easy_link_break(e, -ETIMEDOUT, "%s, port %u: no answer in %d ms", node, port,
-				    timeout_ms);
+		r = easy_link_break(e, -ETIMEDOUT, "%s, port %u: no answer within %d ms", node,
+				    port, timeout_ms);
 	return r;
 }
 
@@ -291,7 +292,7 @@ static int parse_address(struct ddp_easy *e, const char *address, struct sockadd
 	else if (inet_pton(AF_INET6, address, &v6->sin6_addr) == 1)
 		ret->ss_family = AF_INET6;
 	else
-		return easy_error_set(&e->error, -EINVAL, "ddp_easy_listen: %s is no address",
+		return easy_error_set(&e->error, -EINVAL, "ddp_easy_listen: '%s' is not an address",
 				      address);
 	return 0;
 }
@@ -311,7 +312,7 @@ static int make_epoll(struct ddp_easy *e)
 		return 0;
 	err = -errno;
 	close_epoll(e);
-	return easy_error_set(&e->error, err, "ddp_easy_listen: no descriptor: %s",
+	return easy_error_set(&e->error, err, "ddp_easy_listen: cannot make a descriptor: %s",
 			      limit_text(-err, text, sizeof(text)));
 }
 
@@ -381,7 +382,8 @@ static int take_request(struct ddp_easy *listener, uint64_t deadline)
 	int r = easy_hub_wait(listener->hub, &listener->end, is_asked, deadline);
 
 	if (r == -ETIMEDOUT)
-		return easy_error_set(&listener->error, r, "ddp_easy_accept: nobody connects");
+		return easy_error_set(&listener->error, r,
+				      "ddp_easy_accept: no connection request in time");
 	if (r < 0)
 		return easy_error_pass(&listener->error, r);
 	e = make_easy(easy_hub_use(listener->hub), &listener->mine);
@@ -424,7 +426,7 @@ int ddp_easy_accept(struct ddp_easy *listener, struct ddp_easy **ret, int timeou
 
 	if (listener->state != EASY_LISTENING)
 		return easy_error_set(&listener->error, -EINVAL,
-				      "ddp_easy_accept: the object is no listener");
+				      "ddp_easy_accept: the object is not a listener");
 	if (read(listener->end.bell, &rings, sizeof(rings)) < 0)
 		rings = 0; /* it was not rung */
 	while (r == 0) {

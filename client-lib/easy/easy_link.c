@@ -69,7 +69,7 @@ int easy_link_check(struct ddp_easy *e)
 		return 0;
 	if (e->state == EASY_BROKEN)
 		return easy_error_set(&e->error, e->broken, "%s", e->broken_text);
-	return easy_error_set(&e->error, -ENOTCONN, "the object is no established connection");
+	return easy_error_set(&e->error, -ENOTCONN, "the object is not an established connection");
 }
 
 static bool is_over(const struct easy_end *end)
@@ -172,7 +172,7 @@ static int got_message(struct ddp_easy *e, uint32_t slot, uint32_t length)
 	kind = be32toh(header.kind);
 	credits = be32toh(header.credits);
 	if (credits > e->peer.messages - e->credits)
-		return bad_message(e, "more credits than there are");
+		return bad_message(e, "it returns more credits than were given");
 	e->credits += credits;
 	if (kind == EASY_CREDITS)
 		return post_recv(e, slot);

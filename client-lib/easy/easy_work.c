@@ -42,7 +42,7 @@ int ddp_easy_send(struct ddp_easy *e, const void *data, size_t length, int timeo
 	r = easy_link_wait(e, can_send, deadline_in(timeout_ms));
 	if (r == -ETIMEDOUT)
 		return late(e, r,
-			    e->credits ? "ddp_easy_send: earlier messages did not leave"
+			    e->credits ? "ddp_easy_send: earlier messages were not sent"
 				       : "ddp_easy_send: the peer did not take earlier messages");
 	if (r < 0)
 		return r;
@@ -100,8 +100,8 @@ static int check_offer(struct ddp_easy *e, const char *call, uint64_t offset, si
 		       unsigned right)
 {
 	if (!(e->peer.access & right))
-		return easy_error_set(&e->error, -EACCES, "%s: the peer offers no memory for that",
-				      call);
+		return easy_error_set(&e->error, -EACCES,
+				      "%s: the peer does not offer memory for that", call);
 	if (length > UINT32_MAX || offset > e->peer.length || length > e->peer.length - offset)
 		return easy_error_set(&e->error, -ERANGE,
 				      "%s: %zu bytes at %llu: the peer offers %llu, and one call "

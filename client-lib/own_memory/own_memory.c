@@ -134,7 +134,7 @@ static int check_adoptable(const struct request *q)
 
 		if (area->kind == MAPS_DEVICE)
 			return refuse_area(q, area, -EOPNOTSUPP,
-					   "is of a device or a ring of the kernel");
+					   "belongs to a device, or to a ring of the kernel");
 		if (area->kind == MAPS_ANON || mapped_area_is_ours(&own.file, area) ||
 		    (area->kind == MAPS_FILE && q->alone) || obstacle)
 			continue;

@@ -124,7 +124,7 @@ Test(imm, memory_with_it_is_refused)
 	refused(qp, wr, "Immediate Data has at most 0");
 	wr.num_sge = 0;
 	wr.send_flags = DDP_SEND_INLINE;
-	refused(qp, wr, "Immediate Data takes no inline data");
+	refused(qp, wr, "Immediate Data cannot have DDP_SEND_INLINE");
 }
 
 Test(imm, a_completion_distinguishes_it_from_a_Send)
@@ -227,7 +227,7 @@ Test(atomic, memory_of_another_size_than_a_cell_is_refused)
 		struct ddp_send_wr wr = operation(ops[i]);
 
 		wr.send_flags = DDP_SEND_INLINE;
-		refused(qp, wr, "takes no inline data");
+		refused(qp, wr, "cannot have DDP_SEND_INLINE");
 		wr.send_flags = 0;
 		wr.sg_list = two;
 		wr.num_sge = 2;
@@ -314,14 +314,14 @@ Test(any, flags_that_do_not_fit_the_operation_are_refused)
 		unsigned flags;
 		const char *why;
 	} row[] = {
-		{DDP_WR_SEND, 0x40, "send_flags 0x40: 0x40 are not known"},
+		{DDP_WR_SEND, 0x40, "send_flags 0x40: unknown flags 0x40"},
 		{DDP_WR_SEND, 0x100, "send_flags 0x100"},
-		{DDP_WR_RDMA_READ, DDP_SEND_INLINE, "RDMA Read takes no inline data"},
-		{DDP_WR_RDMA_READ, DDP_SEND_PLACED, "RDMA Read takes no DDP_SEND_PLACED"},
-		{DDP_WR_ATOMIC_CMP_AND_SWP, DDP_SEND_PACED, "CmpSwap takes no DDP_SEND_PLACED"},
-		{DDP_WR_LOCAL_INV, DDP_SEND_PLACED, "invalidation takes no DDP_SEND_PLACED"},
-		{(enum ddp_wr_opcode)0x100, 0, "opcode 256 is not known"},
-		{(enum ddp_wr_opcode)11, 0, "opcode 11 is not known"},
+		{DDP_WR_RDMA_READ, DDP_SEND_INLINE, "RDMA Read cannot have DDP_SEND_INLINE"},
+		{DDP_WR_RDMA_READ, DDP_SEND_PLACED, "RDMA Read cannot have DDP_SEND_PLACED"},
+		{DDP_WR_ATOMIC_CMP_AND_SWP, DDP_SEND_PACED, "CmpSwap cannot have DDP_SEND_PLACED"},
+		{DDP_WR_LOCAL_INV, DDP_SEND_PLACED, "invalidation cannot have DDP_SEND_PLACED"},
+		{(enum ddp_wr_opcode)0x100, 0, "unknown opcode 256"},
+		{(enum ddp_wr_opcode)11, 0, "unknown opcode 11"},
 	};
 
 	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++)
@@ -340,7 +340,7 @@ Test(any, ranges_beyond_the_last_address_or_length_are_refused)
 	two[0].length = 8;
 	post(qp, wr);
 	two[1].length = 9;
-	refused(qp, wr, "sg_list[1]: 9 bytes at 0xfffffffffffffff7 reach 2^64");
+	refused(qp, wr, "sg_list[1]: 9 bytes at 0xfffffffffffffff7 exceed 2^64");
 	cr_assert_eq(ddp_post_recv(qp, &recv, NULL), -EINVAL);
 	wr.send_flags = DDP_SEND_INLINE;
 	wr.num_sge = 1;
@@ -349,7 +349,7 @@ Test(any, ranges_beyond_the_last_address_or_length_are_refused)
 	wr.rdma.remote_addr = UINT64_MAX - 8;
 	post(qp, wr);
 	wr.rdma.remote_addr++;
-	refused(qp, wr, "8 bytes at remote_addr 0xfffffffffffffff8 reach 2^64");
+	refused(qp, wr, "8 bytes at remote_addr 0xfffffffffffffff8 exceed 2^64");
 }
 
 /* ---- what the peer may do ---- */
