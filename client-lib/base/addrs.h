@@ -26,7 +26,7 @@ int addrs_add(struct addrs *l, const char *call, const char *whose, uint16_t por
 int addrs_add_list(struct addrs *l, const char *call, const char *whose, uint16_t port,
 		   const struct sockaddr_storage *a, unsigned n);
 
-/* The port of an address, 0 for one that is neither IPv4 nor IPv6. */
+/* Returns the port of an address, 0 if it is neither IPv4 nor IPv6. */
 uint16_t addrs_port(const struct sockaddr *a);
 
 #endif

@@ -18,7 +18,7 @@ enum maps_kind {
 	MAPS_KERNEL, /* vdso and its like */
 };
 
-/* Pages that lie together and are alike. */
+/* Adjacent pages with the same properties. */
 struct maps_area {
 	uintptr_t start, end;
 	int prot; /* PROT_ */
@@ -28,23 +28,23 @@ struct maps_area {
 	ino_t ino; /* 0: no file */
 };
 
-/* Reads one line, which ends with a newline or NUL. Returns 0, or -EINVAL if it is no such line. */
+/* Reads one line, which ends with a newline or NUL. Returns 0, or -EINVAL if it has another form.
+ */
 int maps_parse(const char *line, struct maps_area *ret);
 
 /* Called for each area in the order of addresses. Another value than 0 ends maps_each(). */
 typedef int maps_fn(const struct maps_area *area, void *arg);
 
 /*
- * Calls fn for each line of fd, a file like /proc/self/maps that is read from its start. Areas that
- * change meanwhile may overlap their neighbors. Returns 0, what fn returned, or a negative errno
- * value; -EINVAL for a line of another form.
+ * Calls fn for each line of fd, a file like /proc/self/maps, from its start. Areas that change
+ * during the call may overlap their neighbors. Returns 0, the result of fn that ended it, or a
+ * negative errno value; -EINVAL for a line of another form.
  */
 int maps_each(int fd, maps_fn *fn, void *arg);
 
 /*
- * Calls fn for each area that overlaps [from, to), likewise. Where the kernel can be asked for one
- * area (PROCMAP_QUERY, Linux 6.11), this takes as long as there are such areas. Elsewhere all areas
- * before `to` are read.
+ * Calls fn for each area that overlaps [from, to), likewise. With PROCMAP_QUERY (Linux 6.11) it
+ * reads these areas alone, on older kernels all areas before `to`.
  */
 int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
 
@@ -52,10 +52,11 @@ int maps_range(int fd, uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
 int maps_each_own(maps_fn *fn, void *arg);
 int maps_range_own(uintptr_t from, uintptr_t to, maps_fn *fn, void *arg);
 
-/* vm.max_map_count, or 0 if it is unknown. */
+/* Returns vm.max_map_count, or 0 if it is unknown. */
 unsigned long maps_max(void);
 
-/* How many areas this process has, and vm.max_map_count. True if it has almost as many. */
+/* Returns true if this process has almost as many areas as vm.max_map_count permits, with both
+ * numbers. */
 bool maps_full(unsigned long *ret_areas, unsigned long *ret_max);
 
 #endif

@@ -19,20 +19,20 @@ struct ring_maps {
 	struct list list;
 };
 
-/* Nothing is mapped yet. */
+/* Initializes an empty list of mappings. */
 void ring_maps_init(struct ring_maps *s);
 
-/* No reference is left. */
+/* Frees it. All references were dropped. */
 void ring_maps_deinit(struct ring_maps *s);
 
-/* Maps len bytes of a memfd that came with a reply; the caller closes it. Returns 0, -EPROTO if it
- * cannot be mapped safely, or another negative errno value, with the reason set. */
+/* Maps len bytes of a memfd of a reply; the caller closes the fd. Returns 0, -EPROTO if it cannot
+ * be mapped safely, or another negative errno value, with the reason set. */
 int ring_map_memfd(const char *call, int fd, uint64_t len, struct memfd_map *ret);
 
 /*
  * Maps the memfd that the daemon sent, unless it is mapped already. The fd stays the caller's.
- * call: name of the public function. Returns 0, a reference, and the address of the byte at offset,
- * followed by len valid bytes; or a negative errno value with the reason set.
+ * call: name of the public function, for the reason. Returns 0 with a reference and the address of
+ * len valid bytes at offset; or a negative errno value with the reason set.
  */
 int ring_map_get(struct ring_maps *s, const char *call, int fd, uint64_t offset, uint64_t len,
 		 struct ring_map **ret, uint8_t **ret_addr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of the library share: the objects behind the opaque pointers.
+ * Shared by the files of this room: the objects behind the opaque pointers.
  *
  * Locks are taken in this order: events or async, a CQ's lock, agent_lock, calls, the context's
  * lock. The lock of the agent follows a CQ's lock or that of a queue of a QP, and none follows it.
@@ -116,7 +116,7 @@ struct ddp_cq {
 	bool hung_up;        /* the daemon is gone: the ring holds the last completions */
 	struct ring ring;
 	unsigned unread_rings; /* asked for and not yet read from the bell */
-	unsigned idle;         /* polls in a row that found nothing */
+	unsigned idle;         /* empty polls in a row */
 	unsigned busy_waits;   /* of ddp_wait() that found completions */
 	struct list users;
 };
@@ -179,8 +179,8 @@ struct ddp_qp {
 	uint32_t slot;
 	uint32_t max_inline;
 	bool raw;
-	bool fenced; /* this entry of sq may wait behind its fence: */
-	uint32_t fence;
+	bool fenced;     /* a fence may still wait: */
+	uint32_t fence;  /* index of its entry in sq */
 	unsigned events; /* asynchronous ones that are not acknowledged */
 	struct queue sq, rq;
 };
@@ -191,13 +191,13 @@ struct ddp_qp {
 int context_forked(const char *call);
 
 /* Returns 0, or -ECHILD with the reason set in a process that was forked from the one that opened
- * the context. Locks may be held by threads that do not exist there, so this comes first. */
+ * the context. Call it before taking a lock: threads that do not exist in the child may hold it. */
 static inline int context_here(const struct ddp_ctx *ctx, const char *call)
 {
 	return *ctx->here ? 0 : context_forked(call);
 }
 
-/* Returns 0, or -EPIPE with the reason set if the daemon is gone. Makes one system call. */
+/* Returns 0, or -EPIPE with the reason set if the daemon has ended. Makes one system call. */
 int context_alive(struct ddp_ctx *ctx, const char *call);
 
 /* Returns -EPIPE with the reason set. */
@@ -212,16 +212,16 @@ void context_use(struct ddp_ctx *ctx, unsigned *uses, int change);
 /* The current number of uses. */
 unsigned context_uses(struct ddp_ctx *ctx, const unsigned *uses);
 
-/* An object is about to be destroyed: from now on no asynchronous event is returned for it. Returns
- * 0, or -EBUSY with the reason set while some are not acknowledged. */
+/* Prevents further asynchronous events of an object that is about to be destroyed. Returns 0, or
+ * -EBUSY with the reason set while some are not acknowledged. */
 int async_claim(struct ddp_ctx *ctx, const char *call, unsigned *events);
 
-/* It was not destroyed. */
+/* Permits them again: the object was not destroyed. */
 void async_unclaim(struct ddp_ctx *ctx, unsigned *events);
 
 /* ---- others ---- */
 
-/* The next power of two; n is at most 2^31. */
+/* Rounds n, at most 2^31, up to a power of two. */
 static inline uint32_t ddp_pow2(uint32_t n)
 {
 	uint32_t p = 1;
@@ -231,19 +231,19 @@ static inline uint32_t ddp_pow2(uint32_t n)
 	return p;
 }
 
-/* A QP starts or stops using the CQ. When the CQ has room again, the library rings for the QP's
- * slot. */
+/* Adds or removes a QP that uses the CQ. When a full CQ has room again, the library rings the bells
+ * of its QPs. */
 void cq_add_user(struct ddp_cq *cq, struct cq_user *user, uint32_t slot);
 void cq_del_user(struct ddp_cq *cq, struct cq_user *user);
 
 /* Queries the QP's state from the daemon. */
 int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret);
 
-/* A new id in the table of the context, which counts it. Returns NULL, with the reason set, if
- * there is no memory. */
+/* Creates an id in the table of the context, which counts it. Returns NULL with the reason set if
+ * there are too many, or memory is lacking. */
 struct ddp_id *id_new(struct ddp_ctx *ctx, const char *call, void *user);
 
-/* Its kind. The thread that receives events changes it, too. */
+/* Returns its kind, which the thread that receives events changes as well. */
 static inline enum id_kind id_kind(struct ddp_id *id)
 {
 	enum id_kind kind;
@@ -261,7 +261,7 @@ static inline void id_set_kind(struct ddp_id *id, enum id_kind kind)
 	pthread_mutex_unlock(&id->ctx->lock);
 }
 
-/* Rejects a session request without private data. A failure is ignored. */
+/* Rejects a session request without private data, and ignores failures. */
 void id_refuse(struct ddp_ctx *ctx, uint32_t request);
 
 #endif

@@ -7,11 +7,11 @@ struct easy_error {
 	char text[400];
 };
 
-/* Notes a sentence; e NULL: for ddp_easy_error(NULL) in this thread. Returns err. */
+/* Sets the sentence of e; e NULL: that of ddp_easy_error(NULL) in this thread. Returns err. */
 int easy_error_set(struct easy_error *e, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Notes that of the call of ddp.h that has just failed. Returns err. */
+/* Sets it to the sentence of the call of ddp.h that has just failed. Returns err. */
 int easy_error_pass(struct easy_error *e, int err);
 
 /* The sentence of this object, or of the thread. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What both sides of an easy connection tell each other in private data, in network order:
+ * The private data of both sides of an easy connection, in network byte order:
  *
  *	0  magic "DDPE"       8  longest message     16  address of the offer
  *	4  version, 1        12  key of the offer    24  length of the offer, 0: none
@@ -29,7 +29,8 @@ struct easy_hello {
 /* Writes EASY_HELLO_SIZE bytes. */
 void easy_hello_put(uint8_t *to, const struct easy_hello *h);
 
-/* Reads what the peer sent. NULL, or the part of a sentence that says why it is invalid. */
+/* Reads the private data of the peer. Returns NULL, or why it is invalid, as the rest of a sentence
+ * that begins with "the peer". */
 const char *easy_hello_get(const uint8_t *from, size_t len, struct easy_hello *ret);
 
 #endif

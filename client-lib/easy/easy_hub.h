@@ -33,7 +33,7 @@ struct easy_request {
 	uint8_t data[EASY_HELLO_SIZE];
 };
 
-/* What events have said about an id. The hub's lock guards it. */
+/* The state of an id, as events reported it. The hub's lock guards it. */
 struct easy_end {
 	struct ddp_id *id;
 	bool established, over;
@@ -45,24 +45,27 @@ struct easy_end {
 	int bell;                      /* an eventfd that is rung after an event; -1: none */
 };
 
-/* Opens a context; the caller is its first user. The error goes to the thread. */
+/* Opens a context; the caller is its first user. Errors are those of the thread, as
+ * easy_error_set(NULL, ...) sets them. */
 int easy_hub_open(const char *socket, struct easy_hub **ret);
 struct easy_hub *easy_hub_use(struct easy_hub *hub);
 
-/* The last user destroys it; its memory must be gone by then. Returns true if it was the last. */
+/* Ends a use. Returns true for the last one: the caller removes the memory, then destroys the hub.
+ */
 bool easy_hub_leave(struct easy_hub *hub);
 void easy_hub_destroy(struct easy_hub *hub);
 
-/* Waits until the condition holds, which is called under the lock. -ETIMEDOUT, or the error of the
- * context, without a sentence. */
+/* Waits until holds(end), which is called under the lock. Returns 0, -ETIMEDOUT, or the error of
+ * the context; none of them sets a sentence. */
 int easy_hub_wait(struct easy_hub *hub, const struct easy_end *end,
 		  bool (*holds)(const struct easy_end *end), uint64_t deadline);
 
-/* Takes the oldest request of a listener; its id belongs to the end from now on. */
+/* Takes the oldest request of a listener, whose id then belongs to the end `to`. False if there is
+ * no request. */
 bool easy_hub_take_request(struct easy_hub *hub, struct easy_end *listener, struct easy_end *to,
 			   struct easy_request *ret);
 
-/* Destroys the id of an end, which has no queue pair any more, and its requests. */
+/* Destroys the id of an end, whose queue pair is destroyed, and its requests. */
 void easy_hub_drop(struct easy_hub *hub, struct easy_end *end);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registered memory of a hub, and what of it peers may use. */
+/* The registered memory of a hub, and the parts of it that are offered to peers. */
 #ifndef DDP_EASY_MEMORY_H
 #define DDP_EASY_MEMORY_H
 
@@ -14,7 +14,7 @@ int easy_memory_add(struct easy_hub *hub, struct easy_error *error, void *addr, 
 int easy_memory_remove(struct easy_hub *hub, struct easy_error *error, const void *addr);
 void easy_memory_remove_all(struct easy_hub *hub);
 
-/* A scatter/gather element for this part of a region, or -EFAULT. */
+/* Makes a scatter/gather element for this part of a region. Returns 0 or -EFAULT. */
 int easy_memory_find(struct easy_hub *hub, struct easy_error *error, const void *addr,
 		     size_t length, struct ddp_sge *ret);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stops the other threads of this process at their next access to some pages, until these pages
- * have been replaced (userfaultfd). What a thread reads or writes there, happens before or after.
+ * have been replaced (userfaultfd). So each of their accesses happens before or after that.
  *
  * Without privilege (vm.unprivileged_userfaultfd = 0, no CAP_SYS_PTRACE) only accesses of the
- * program wait. A system call that reads or writes the pages meanwhile then fails with EFAULT, or
+ * program itself wait. A system call that accesses the pages at that time fails with EFAULT, or
  * transfers fewer bytes. With privilege it waits, too.
  *
  * Between freezing and waking, a thread must not touch the pages itself, not even its stack or
@@ -20,25 +20,25 @@ struct freeze {
 	int fd;
 };
 
-/* For private pages; `shared`: for pages of a memfd. Returns 0, or a negative errno value if this
- * system cannot: -EPERM, -ENOSYS, -EINVAL and others. */
+/* Opens it for private pages or, with `shared`, for pages of a memfd. Returns 0, or a negative
+ * errno value if this system does not support that: -EPERM, -ENOSYS, -EINVAL and others. */
 int freeze_open(struct freeze *ret, bool shared);
 
-/* Wakes every thread, and ends. */
+/* Wakes all threads, and closes it. */
 void freeze_close(struct freeze *f);
 
 /*
  * Moves private pages without a file to another address, which only the caller knows, and stops
- * every access to the old one. Returns 0, or a negative errno value: nothing has changed. Then put
- * other pages at the old address, or these with freeze_return(), and wake.
+ * every access to the old one. Returns 0, or a negative errno value without any change. After that
+ * the caller puts other pages at the old address, or these by freeze_return(), and wakes.
  */
 int freeze_take(struct freeze *f, void *addr, size_t len, void **ret_pages);
 
-/* Moves the pages back to the address that they came from. */
+/* Moves the pages back to their old address. */
 int freeze_return(void *pages, void *addr, size_t len);
 
-/* Stops writes to shared pages of a memfd. Then put other pages there, or freeze_allow(), and
- * wake. Returns 0 or a negative errno value. */
+/* Stops writes to shared pages of a memfd. Returns 0 or a negative errno value. After that the
+ * caller puts other pages there, or calls freeze_allow(), and wakes. */
 int freeze_writes(struct freeze *f, void *addr, size_t len);
 
 /* Allows writes to the same pages again. */

@@ -6,12 +6,12 @@
 typedef int other_stack_fn(const void *arg);
 
 /*
- * Calls fn(arg) on a thread of its own and waits for it. Meanwhile the calling thread writes
- * nothing to memory, so fn may replace the pages of its stack by others with the same bytes; first
- * fn copies what arg points to. The caller has blocked its signals. One thread at a time calls
- * this. The new thread has the policy and the processors of the calling one, which sleeps
- * meanwhile. Returns what fn returned, or a negative errno value if no thread can be made,
- * -EOPNOTSUPP if this processor has no baton_lend().
+ * Calls fn(arg) on a thread of its own and waits for it. While fn runs, the calling thread does not
+ * write to memory, so fn may replace the pages of its stack by others with the same bytes. First fn
+ * must copy *arg. The caller has blocked its signals, and one thread at a time calls this. The new
+ * thread inherits policy and processors of the calling one, which sleeps. Returns the result of fn;
+ * or a negative errno value if no thread can be created, -EOPNOTSUPP if baton_lend() does not
+ * support this processor.
  */
 int other_stack_run(other_stack_fn *fn, const void *arg);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Moves pages of this process between private memory and the sparse file, at the same address and
- * with the same bytes. The program goes on with its bytes whatever happens: a page moves as a whole
- * or not at all.
+ * with the same bytes. A page moves as a whole or not at all, so the program keeps its bytes also
+ * on failure.
  *
  * The calling thread must not write to the pages meanwhile: they hold neither its stack nor its
  * errno, and its signals are blocked.
@@ -22,16 +22,16 @@ struct page_move {
 	int pagemap;           /* /proc/self/pagemap; -1: every page is copied */
 };
 
-/* Moves private pages to `offset` of the file, where it is empty. With `freeze` they have no file.
- * Untouched ones stay untouched. On failure the first pages may have moved. Returns 0 or a
- * negative errno value. */
+/* Moves private pages to `offset` of the file, where the file has a hole. With `freeze` the pages
+ * must not belong to a file. Untouched pages stay untouched. Returns 0, or a negative errno value
+ * after which the first pages may have moved. */
 int page_move_in(const struct page_move *m, const struct maps_area *area, uint64_t offset);
 
 /*
  * Moves pages of the file back to private memory, and frees them in the file. With `freeze`, spare
- * is private pages of the same length that were never touched. They are moved to the address; those
- * that are left on failure are unmapped. Otherwise it is NULL. Returns 0, or a negative errno
- * value: the first pages may have moved.
+ * points to untouched private pages of the same length, which are moved to the address; on failure
+ * the remaining ones are unmapped. Without `freeze` it is NULL. Returns 0, or a negative errno
+ * value after which the first pages may have moved.
  */
 int page_move_out(const struct page_move *m, const struct maps_area *area, void *spare);
 

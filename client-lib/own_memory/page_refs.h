@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From `at` to the next step, `refs` regions use each byte. */
+/* `refs` regions use each byte from `at` to the next step. */
 struct page_step {
 	uint64_t at;
 	uint32_t refs;
@@ -15,7 +15,7 @@ struct page_step {
 
 /* All zero: empty. */
 struct page_refs {
-	struct page_step *steps; /* by position; neighbors differ, and the last one has no refs */
+	struct page_step *steps; /* by position; neighbors differ; refs of the last one are 0 */
 	size_t count, room;
 	size_t ranges; /* added and not dropped */
 };
@@ -26,19 +26,18 @@ void page_refs_deinit(struct page_refs *p);
 /* Counts a region at [start, end), which is not empty. Returns 0 or -ENOMEM. */
 int page_refs_add(struct page_refs *p, uint64_t start, uint64_t end);
 
-/* Takes back one page_refs_add() of the same range. */
+/* Undoes one page_refs_add() of the same range. */
 void page_refs_drop(struct page_refs *p, uint64_t start, uint64_t end);
 
-/* The first interval at or behind `from` and before `end` that no region uses, clipped to both.
- * False if there is none. */
+/* Finds the first interval of [from, end) that no region uses. False if there is none. */
 bool page_refs_unused(const struct page_refs *p, uint64_t from, uint64_t end, uint64_t *ret_start,
 		      uint64_t *ret_end);
 
 /* True if a region uses a byte of [start, end). */
 bool page_refs_any(const struct page_refs *p, uint64_t start, uint64_t end);
 
-/* The end of the last interval before or at `at` that regions use, at most `at`; 0: there is none.
- */
+/* Returns the end of the last interval in use that begins before `at`, clipped to `at`; 0 if there
+ * is none. */
 uint64_t page_refs_before(const struct page_refs *p, uint64_t at);
 
 #endif

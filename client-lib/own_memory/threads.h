@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* True if the calling thread is certainly the only one. */
+/* Returns true if the calling thread is known to be the only one. */
 bool threads_alone(void);
 
 /*
- * The id of a thread whose control block lies in the pages of [start, end), or 0. The kernel writes
- * to control blocks at any time, and a thread that ends wakes the one that joins it by the address
- * in physical memory. So these pages must stay what they are.
+ * Returns the id of a thread whose control block lies in the pages of [start, end), or 0. Such
+ * pages must not move: the kernel writes to control blocks at any time, and a thread that ends
+ * wakes the one that joins it by the physical address.
  */
 pid_t threads_block_in(uintptr_t start, uintptr_t end);
 

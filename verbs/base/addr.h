@@ -14,7 +14,7 @@ bool addr_is_ip(const struct sockaddr *a);
 /* Bytes of the address of its family. */
 socklen_t addr_len(const struct sockaddr *a);
 
-/* A wildcard, or no address. */
+/* A wildcard, or AF_UNSPEC. */
 bool addr_is_any(const struct sockaddr_storage *a);
 
 /* 127.0.0.0/8 or ::1. */

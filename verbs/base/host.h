@@ -14,8 +14,8 @@
 
 #include "verbs/base/qp_num.h"
 
-/* What gets asynchronous events: of an object of libddpclient, or, if ddp is NULL, of the daemon.
- */
+/* A receiver of asynchronous events: those of an object of libddpclient or, with ddp NULL, those of
+ * the daemon. */
 struct host_watch {
 	void (*event)(struct host_watch *w, enum ddp_async_type type);
 	const void *ddp;
@@ -33,7 +33,7 @@ struct host {
 	struct sockaddr_storage addr; /* the first address of the daemon */
 	union ibv_gid gid;
 	uint64_t guid;
-	/* Held while an event is handed out, and while what gets events is destroyed. */
+	/* Held while an event is handed out, and while a receiver of events is destroyed. */
 	pthread_mutex_t event_lock;
 	bool has_thread;
 	int async_fd;               /* negative: none */
@@ -42,7 +42,7 @@ struct host {
 	struct qp_nums numbers;
 };
 
-/* What gets connection events: the user pointer of each ddp_id begins with it. The event is valid
+/* A receiver of connection events: the user pointer of a ddp_id points to one. The event is valid
  * during the call. */
 struct event_sink {
 	void (*event)(struct event_sink *sink, const struct ddp_cm_event *ev);
@@ -50,33 +50,33 @@ struct event_sink {
 
 enum { HOST_MAX = 8 };
 
-/* The number of daemons that answer, at most HOST_MAX; host_at() numbers them from 0. Opens the
- * connections at the first call. */
+/* Returns the number of daemons that answer, at most HOST_MAX; host_at() counts from 0. The first
+ * call opens the connections. */
 unsigned host_count(void);
 struct host *host_at(unsigned i);
 
-/* The connection of this process: a child of fork() opens its own. If the daemon does not answer
- * the child, calls with the result fail. */
+/* Returns the connection of this process; a child of fork() opens its own. If the daemon does not
+ * answer the child, calls with the result fail. */
 struct ddp_ctx *host_ddp(struct host *h);
 
-/* Adds and removes a watch. An object is removed with event_lock, together with its end; the caller
- * of host_add_watch_locked() has it. */
+/* Add and remove a receiver. The callers of host_add_watch_locked() and host_remove_watch() hold
+ * event_lock. */
 void host_add_watch(struct host *h, struct host_watch *w);
 void host_add_watch_locked(struct host *h, struct host_watch *w);
 void host_remove_watch(struct host *h, const struct host_watch *w);
 
 /*
- * Stops the threads of this library from accessing memory of the program until host_resume(). True
- * if the process has no other threads but the calling one.
+ * Keeps the threads of this library from accessing memory of the program until host_resume().
+ * Returns true if the program has no other thread than the calling one.
  */
 bool host_pause(void);
 void host_resume(void);
 
-/* Hands out the connection events that are queued. The caller holds event_lock. False: the daemon
- * is gone. */
+/* Hands out the queued connection events. The caller holds event_lock. False if the daemon has
+ * ended. */
 bool host_hand_out(struct host *h);
 
-/* Starts the thread for events. 0 or a positive errno value. */
+/* Starts the thread for events, unless it runs. Returns 0 or a positive errno value. */
 int host_start_events(struct host *h);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers of queue pairs. Those made without rdma_cm have numbers that tell a peer where to connect
- * to; completions of libddpclient have its own numbers, which are those of one daemon.
+ * Numbers of queue pairs. The number of a queue pair without rdma_cm contains the port to which a
+ * peer connects; completions of libddpclient have the daemon's number of the queue pair.
  */
 #ifndef VERBS_QP_NUM_H
 #define VERBS_QP_NUM_H
@@ -10,17 +10,18 @@
 
 enum { QP_NUM_SIZE = 16384 };
 
-/* Of one daemon. Begins as zeroes. Each completion is looked up, so readers take no lock: an entry
- * is one word, both numbers. */
+/* The numbers of one daemon; all zero at first. Each completion is looked up, so readers take no
+ * lock: an entry has both numbers in one word. */
 struct qp_nums {
 	uint64_t entry[QP_NUM_SIZE];
 };
 
-/* Notes that a queue pair of libddpclient has another number for programs. 0 or ENOMEM. */
+/* Sets or clears the number that programs see for a queue pair of libddpclient. Returns 0, or
+ * ENOMEM if the table is full. */
 int qp_num_set(struct qp_nums *t, uint32_t ddp, uint32_t ibv);
 void qp_num_clear(struct qp_nums *t, uint32_t ddp);
 
-/* The number for programs. */
+/* Returns the number that programs see. */
 uint32_t qp_num_ibv(const struct qp_nums *t, uint32_t ddp);
 
 #endif

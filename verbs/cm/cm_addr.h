@@ -11,16 +11,17 @@
 /* True if the program chose the local address of the id. */
 bool cm_addr_chosen(const struct cm_id *id);
 
-/* For a listener on a wildcard, which has no device: that of the first daemon. 0, or -1 with errno.
- */
+/* Gives an id without a device that of the daemon that has its address, of the first one for a
+ * wildcard. Returns 0, or -1 with errno. */
 int cm_addr_any_host(struct cm_id *id);
 
-/* Notes the addresses of a session request, and of a session. */
+/* Store the addresses of a session request, and of a session, in the id. */
 void cm_addr_of_request(struct cm_id *id, const struct ddp_cm_event *ev);
 void cm_addr_of_session(struct cm_id *id);
 
-/* Where the id listens at this daemon: its own address or, for a wildcard of one family, one of the
- * daemon if that has other families, too. false: the daemon has no address of the family. */
+/* Finds the address at which the id listens at this daemon: its own or, for a wildcard of one
+ * family at a daemon with several, an address of the daemon of that family. False if the daemon has
+ * no such address. */
 bool cm_addr_to_listen(const struct cm_id *id, struct host *h, struct sockaddr_storage *ret);
 
 #endif

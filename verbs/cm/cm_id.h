@@ -13,8 +13,8 @@
 struct cm_also;
 struct qp;
 
-/* The rsockets of librdmacm read members of librdmacm behind the public ones: a pointer to a
- * device, of which they want the length of queues, and whether they may wait for events. */
+/* The rsockets of librdmacm read members of its ids after the public ones: a pointer to a device,
+ * which begins with the length of queues, and whether they may wait for events. */
 struct cm_rsocket {
 	const uint32_t *device;
 	uint64_t members[31]; /* not 0 */
@@ -36,7 +36,7 @@ struct cm_id {
 	bool has_init;                /* a listener of rdma_create_ep(): QPs of its requests */
 	struct ibv_qp_init_attr init; /* have these attributes */
 	bool negotiated;              /* the request has Read depths */
-	bool peer_verbs;              /* it comes from this library: see cm_private.h */
+	bool peer_verbs;              /* the peer uses this library: see cm_private.h */
 	uint16_t peer_ird;
 	uint8_t resources; /* for incoming Reads: of the request, then of connect or accept */
 	struct ibv_sa_path_rec path;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listeners: one of a wildcard address is a listener at each daemon. */
+/* Listeners. A listener at a wildcard address listens at each daemon. */
 #ifndef VERBS_CM_LISTEN_H
 #define VERBS_CM_LISTEN_H
 
 #include "verbs/cm/cm_id.h"
 
-/* What gets the requests: listener is the program's, host the daemon of the request. */
+/* The receiver of requests. listener: the id of the program; host: the daemon of the request. */
 typedef void (*cm_listen_request)(struct cm_id *listener, struct host *host,
 				  const struct ddp_cm_event *ev);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Private data of requests and replies. What two ends that are ddpverbs tell each other follows the
- * program's bytes, and the program never sees it. A peer that is not ddpverbs finds 12 bytes more
- * at the end of a request; replies to it have none.
+ * Private data of requests and replies. By 12 bytes after those of the program two ends that use
+ * ddpverbs recognize each other; the programs do not see them. A peer without ddpverbs sees them in
+ * a request; replies to it do not have them.
  */
 #ifndef VERBS_CM_PRIVATE_H
 #define VERBS_CM_PRIVATE_H
@@ -16,7 +16,8 @@ enum {
 	CM_PRIVATE_TAIL = 12,
 };
 
-/* A reply has its own value, so that a peer which returns what it got announces nothing. */
+/* Requests and replies have different values, so that a peer that returns the bytes of the request
+ * is not mistaken for ddpverbs. */
 enum cm_private { CM_PRIVATE_REQUEST = 1, CM_PRIVATE_REPLY = 2 };
 
 struct cm_private_data {
@@ -28,7 +29,7 @@ struct cm_private_data {
 void cm_private_make(struct cm_private_data *ret, enum cm_private what, const void *data,
 		     size_t len);
 
-/* True if the data that came end with this tail; *len is without it then, else unchanged. */
+/* Returns true if the received data ends with this tail, and subtracts the tail from *len. */
 bool cm_private_take(enum cm_private what, const void *data, size_t *len);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "verbs/cm/cm_id.h"
 
-/* For a synchronous id: waits for the event of the call that just succeeded. 0, or -1 with errno if
- * the event is a failure. For others: 0. */
+/* Waits for the event of the call that has just succeeded, if the id is synchronous. Returns 0, or
+ * -1 with errno if the event reports a failure. */
 int cm_sync(struct cm_id *id);
 
 /* Waits for the next event of an id and keeps it in id->event. 0, or -1 with errno. */

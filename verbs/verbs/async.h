@@ -22,8 +22,8 @@ void async_free(struct async *a);
 /* Queues an event. Without memory the event is lost. */
 void async_push(struct async *a, const struct ibv_async_event *ev);
 
-/* Deletes the queued events of an object that is destroyed. element: the object. Events that the
- * program took are its own. */
+/* Deletes the queued events of an object that is destroyed; element points to it. Events that the
+ * program took stay valid. */
 void async_forget(struct async *a, const void *element);
 
 #endif

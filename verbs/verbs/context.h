@@ -24,10 +24,10 @@ static inline struct context *context_of(struct ibv_context *c)
 	return CONTAINER(verbs_get_ctx(c), struct context, verbs);
 }
 
-/* The context that the ids of rdma_cm share; it stays open. NULL with errno. */
+/* Returns the context that the ids of rdma_cm share, which stays open; NULL with errno. */
 struct ibv_context *context_of_cm(struct host *h);
 
-/* Fills the operations. In the files of the objects. */
+/* Set the operations of an object; each is in the file of that object. */
 void cq_set_ops(struct verbs_context *v);
 void cq_ex_set_ops(struct verbs_context *v);
 void mr_set_ops(struct verbs_context *v);

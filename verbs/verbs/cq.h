@@ -11,7 +11,7 @@
 
 enum { CQ_BATCH = 16 };
 
-/* A completion that the library makes itself: of ibv_bind_mw(). */
+/* A completion that the library itself makes, for ibv_bind_mw(). */
 struct cq_own {
 	struct cq_own *next;
 	struct ibv_wc wc;
@@ -25,17 +25,17 @@ struct cq {
 	struct ddp_cq *ddp;
 	struct host_watch watch;        /* of ddp */
 	struct cq_own *own, **own_last; /* guarded by ibv.mutex */
-	struct ibv_wc now;              /* ex: what the program reads */
-	unsigned empty;                 /* polls that found nothing */
+	struct ibv_wc now;              /* ex: the completion that the program reads */
+	unsigned empty;                 /* empty polls */
 };
 
-/* Takes up to n completions, at most CQ_BATCH at a time. Their number, or -1. */
+/* Takes up to n completions, at most CQ_BATCH. Returns their number, or -1. */
 int cq_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 
-/* Adds a completion. It makes no event. 0 or a positive errno value. */
+/* Adds a completion, without an event. Returns 0 or a positive errno value. */
 int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc);
 
-/* Fills what ibv_create_cq() fills. NULL with errno. */
+/* Creates a queue, with all members that ibv_create_cq() sets. NULL with errno. */
 struct cq *cq_create(struct ibv_context *context, uint32_t entries, void *cq_context,
 		     struct ibv_comp_channel *channel);
 

@@ -21,7 +21,7 @@ static inline struct ddp_pd *pd_ddp(struct ibv_pd *pd)
 	return ((struct pd *)pd)->ddp;
 }
 
-/* IBV_ACCESS_ as DDP_ACCESS_; hints are left out. */
+/* Converts a set of IBV_ACCESS_ to DDP_ACCESS_, without the hints. */
 unsigned mr_access(unsigned access);
 
 #endif

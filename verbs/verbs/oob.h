@@ -6,17 +6,18 @@
 
 #include "verbs/verbs/qp.h"
 
-/* A queue pair was made without an id of rdma_cm. */
+/* Gives a queue pair without an id of rdma_cm a number that a peer can connect to. */
 void oob_adopt(struct qp *qp);
 
-/* It is about to be destroyed. With the host's event_lock. */
+/* Releases the number of a queue pair that is about to be destroyed. The caller holds event_lock.
+ */
 void oob_abandon(struct qp *qp);
 
 /* Moves the queue pair with this number, which has no session yet, to an id of rdma_cm, for
  * programs that name it in struct rdma_conn_param. NULL with errno. */
 struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to);
 
-/* Changes the state; its attributes are in qp->attr. 0 or a positive errno value. */
+/* Changes the state; qp->attr has its attributes. Returns 0 or a positive errno value. */
 int oob_modify(struct qp *qp, enum ibv_qp_state state);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work requests as those of libddpclient. */
+/* Posting: converts work requests to those of libddpclient. */
 #ifndef VERBS_POST_H
 #define VERBS_POST_H
 

@@ -17,7 +17,7 @@ enum { QP_READS = 16 };
 
 enum { QP_MAX_SGE = 16, QP_MAX_BUILT = 32 };
 
-/* What ibv_wr_start() to ibv_wr_complete() collect. */
+/* The requests between ibv_wr_start() and ibv_wr_complete(). */
 struct qp_built {
 	unsigned n;
 	int err;
@@ -61,25 +61,25 @@ static inline struct qp *qp_of(struct ibv_qp *ibv)
 	return (struct qp *)ibv;
 }
 
-/* Makes a queue pair on an id. attr->cap becomes what it really has. NULL with errno. */
+/* Creates a queue pair on an id, and writes its actual capabilities to attr->cap. NULL with errno.
+ */
 struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 
-/* rdma_cm connects or accepts with so many responder resources: the queue pair permits what it
- * permits in the kernel, unless the program has set its qp_access_flags. 0 or a positive errno
- * value. */
+/* Sets the rights of the peer for a session with n responder resources, as the kernel does, unless
+ * the program has set qp_access_flags. Returns 0 or a positive errno value. */
 int qp_set_resources(struct qp *qp, unsigned n);
 
-/* The qp_access_flags that rdma_cm gives a queue pair with so many responder resources. */
+/* The qp_access_flags that rdma_cm sets for n responder resources. */
 static inline unsigned qp_cm_access(unsigned n)
 {
 	return IBV_ACCESS_REMOTE_WRITE |
 	       (n > 0 ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* Destroys it; its id stays. The caller has event_lock. 0 or a positive errno value. */
+/* Destroys it, but not its id. The caller holds event_lock. Returns 0 or a positive errno value. */
 int qp_free(struct qp *qp);
 
-/* The session began or ended: the state that ibv_query_qp() shows. */
+/* Sets the state that ibv_query_qp() returns, when the session begins or ends. */
 static inline void qp_set_state(struct qp *qp, enum ibv_qp_state state)
 {
 	pthread_mutex_lock(&qp->ibv.mutex);
