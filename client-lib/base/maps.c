@@ -22,7 +22,7 @@ enum {
 /* PROCMAP_QUERY, which headers have since Linux 6.11. */
 struct query {
 	uint64_t size;
-	uint64_t flags, at; /* what is asked for */
+	uint64_t flags, at; /* of the question */
 	uint64_t start, end, rights, page_size, offset, ino;
 	uint32_t major, minor;
 	uint32_t name_size, build_id_size;
@@ -51,8 +51,7 @@ static bool begins(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Nothing that a program would call its memory: registers, and rings that the kernel uses as well.
- */
+/* Registers, and rings that the kernel accesses as well: never memory to register. */
 static bool is_device(const char *name)
 {
 	if (begins(name, "/dev/"))
@@ -258,7 +257,7 @@ unsigned long maps_max(void)
 
 bool maps_full(unsigned long *ret_areas, unsigned long *ret_max)
 {
-	enum { MOST_SPLITS = 16 }; /* what one adoption adds before it fails */
+	enum { MOST_SPLITS = 16 }; /* areas that one adoption adds before it fails */
 	unsigned long areas = 0, max = maps_max();
 
 	if (max == 0 || maps_each_own(count, &areas) || areas + MOST_SPLITS < max)

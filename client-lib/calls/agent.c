@@ -382,7 +382,7 @@ void agent_region_free(struct agent_region *r)
 
 /* ---- for work requests of this side ---- */
 
-/* The region of an element, or NULL. The daemon reports what lies outside. */
+/* The region of an element, or NULL. The daemon reports elements outside their region. */
 static const struct agent_region *region_of(struct agent *a, const struct ddp_sge *sge)
 {
 	const struct agent_region *r = find_region(a, sge->lkey);

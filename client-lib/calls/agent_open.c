@@ -29,7 +29,7 @@ static int get_memory(struct ddp_ctx *ctx, const char *call)
 	return 0;
 }
 
-/* Starts the thread with what the daemon made. */
+/* Starts the thread on the memory that the daemon made. */
 static int start_with_memory(struct ddp_ctx *ctx, const char *call)
 {
 	struct agent_memory *m = &ctx->agent_memory;

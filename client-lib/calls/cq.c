@@ -112,7 +112,7 @@ int ddp_create_cq(struct ddp_ctx *ctx, const struct ddp_cq_attr *attr, struct dd
 	return 0;
 }
 
-/* The lock is held: nobody reads the ring until it is replaced. */
+/* The lock is held, so no thread reads the ring until it is replaced. */
 static int resize(struct ddp_cq *cq, uint32_t entries)
 {
 	struct msg_resize_cq req = {.cq = cq->handle, .entries = entries};

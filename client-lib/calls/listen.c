@@ -12,7 +12,7 @@
 #include "ipc/msg_addr.h"
 #include "util/addr.h"
 
-/* What a listener is to have. Key 0: none. */
+/* The properties of a new listener. key 0: none. */
 struct wish {
 	const char *call;
 	struct addrs at;

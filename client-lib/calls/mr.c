@@ -26,7 +26,7 @@ _Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
 		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS,
 	       "changes keep their bits");
 
-/* What to register: a part of a memfd, and where the memory comes from. */
+/* The part of a memfd to register, and how its memory is shared. */
 struct source {
 	int fd;
 	uint64_t offset;
@@ -74,7 +74,7 @@ static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offs
 	return r ? reason_errno(r, call, "memfd") : register_mr(mr, call, &src, access);
 }
 
-/* Frees what the library holds of the memory, if there is any. */
+/* Frees the library's mapping, shadow and references of the memory. */
 static void free_memory(struct mr *mr)
 {
 	agent_region_free(&mr->copied);

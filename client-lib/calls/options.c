@@ -34,6 +34,6 @@ int options_query(struct ddp_ctx *ctx, const char *call, uint32_t op, uint32_t h
 	const struct msg_options req = {.handle = handle};
 
 	memset(ret, 0, sizeof(*ret));
-	ret->access = OPTIONS_ACCESS_ALL; /* an older daemon withholds nothing */
+	ret->access = OPTIONS_ACCESS_ALL; /* an older daemon grants every right */
 	return ctx->minor < IPC_MINOR_OPTIONS ? 0 : options_call(ctx, call, op, &req, ret);
 }

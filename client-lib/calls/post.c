@@ -28,7 +28,7 @@ _Static_assert((int)DDP_SEND_SIGNALED == WQE_SIGNALED && (int)DDP_SEND_FENCE == 
 		       (int)DDP_SEND_PACED == WQE_PACED,
 	       "flags keep their bits");
 
-/* A value that does not fit into a byte becomes UINT8_MAX, which is no opcode. */
+/* A value that does not fit into a byte becomes UINT8_MAX, which is not an opcode. */
 static uint8_t byte_of(unsigned v)
 {
 	return v <= UINT8_MAX ? (uint8_t)v : UINT8_MAX;
@@ -85,7 +85,7 @@ static int put_inline(struct ddp_qp *qp, struct wqe_send *e, const struct ddp_se
 	return 0;
 }
 
-/* An atomic without masks gets the masks that change nothing. */
+/* An atomic without masks gets masks without effect. */
 static void put_atomic(struct wqe_send *e, uint8_t op, const struct ddp_send_wr *wr)
 {
 	bool masked = wr->opcode == DDP_WR_MASKED_FETCH_AND_ADD ||

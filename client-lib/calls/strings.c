@@ -115,7 +115,7 @@ static const struct cause terms[] = {
 	{0x2007, WC_STATUS_PLAIN, "no ready-to-receive message is supported by both sides"},
 };
 
-/* What a status means, indexed by it. */
+/* The meaning of each status, which is the index. */
 static const struct cause causes[] = {
 #define X(name, kind, text, subject, predicate)                                                    \
 	{DDP_WC_##name, WC_STATUS_##kind,                                                          \
@@ -142,7 +142,7 @@ static const struct cause *find_cause(const struct cause *table, size_t n, unsig
 	return NULL;
 }
 
-/* Like snprintf() in several steps: len also counts what did not fit. */
+/* Like snprintf() in several steps: len also counts the bytes that did not fit. */
 struct text {
 	char *buf;
 	size_t size, len;

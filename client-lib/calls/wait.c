@@ -93,7 +93,7 @@ static int take_completions(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	if (got > 0 && ring_unblock(&cq->ring))
 		wake_users(cq);
 	if (got > 0)
-		agent_sync(cq->ctx); /* what was placed before them */
+		agent_sync(cq->ctx); /* bytes that were placed before the completions */
 	if (got == 0 && n > 0 && cq->broken)
 		return reason_fail(-EPROTO,
 				   "ddp_poll_cq: the daemon corrupted the completion ring");
@@ -111,9 +111,9 @@ static int arm(struct ddp_cq *cq, uint32_t what)
 	return ring_avail(&cq->ring);
 }
 
-/* Reads the rings that have come, so that the descriptor is not readable any more. While the flag
- * in the ring is set, one of the unread rings has not come yet; this saves the system call when it
- * is the only one. Returns 0, or -EPIPE if the daemon cannot ring any more. */
+/* Drains the bell, so that the descriptor is not readable any more. While the flag in the ring is
+ * set, the daemon has not rung yet for one of the unread rings; if that is the only one, no system
+ * call is needed. Returns 0, or -EPIPE if the daemon cannot ring any more. */
 static int drain_rings(struct ddp_cq *cq)
 {
 	unsigned to_come = ring_sleeper(&cq->ring) != RING_RUNS;
@@ -128,7 +128,9 @@ static int drain_rings(struct ddp_cq *cq)
 	return rings == -EPIPE ? -EPIPE : 0;
 }
 
-/* Polls once. Returns like ddp_poll_cq(): -EPIPE if it finds nothing and the daemon is gone. */
+/* Polls once. Returns like ddp_poll_cq(): -EPIPE if there is no completion and the daemon has
+ * ended.
+ */
 static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 {
 	int got = take_completions(cq, n, wc);
@@ -281,7 +283,7 @@ static bool yield(struct ddp_cq *cq, uint64_t before)
 	return false;
 }
 
-/* Spins, then sleeps. As ddp_wait_cq(), after a poll that found nothing. */
+/* Spins, then sleeps: ddp_wait_cq() after an empty poll. */
 static int wait_until(struct ddp_cq *cq, int n, struct ddp_wc *wc, const struct wait *w)
 {
 	uint64_t now = w->start;
@@ -344,8 +346,8 @@ int ddp_wait_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc, int timeout_ms)
 	return r ? r : poll_or_wait(cq, n, wc, &w);
 }
 
-/* Events are looked for when there is no completion, and now and then when there are: a queue that
- * is never empty must not delay them without limit. */
+/* Whether to check for events: without a completion always, else once in EVENT_EVERY calls, so that
+ * a queue that is never empty does not delay events without limit. */
 static bool event_due(struct ddp_cq *cq, int got)
 {
 	bool due = true;

@@ -17,7 +17,7 @@ enum { MESSAGES = 64, MESSAGE_BYTES = 16384 };
 
 /* ---- begin and end ---- */
 
-/* Copies what the program's header knows. */
+/* Copies the members that the program's header has. */
 static int read_attr(const struct ddp_easy_attr *from, struct ddp_easy_attr *ret)
 {
 	*ret = (struct ddp_easy_attr)DDP_INIT(ddp_easy_attr);

@@ -104,7 +104,7 @@ static bool add_request(struct easy_end *listener, const struct ddp_cm_event *ev
 	return true;
 }
 
-/* True if the id was that of a request that nobody has accepted. */
+/* True if the id was that of a request that was not accepted yet. */
 static bool drop_request(struct easy_end *listener, const struct ddp_id *id)
 {
 	for (struct easy_request **at = &listener->requests; *at; at = &(*at)->next) {
@@ -255,7 +255,7 @@ static void destroy(struct easy_hub *hub, struct ddp_id *id)
 		if (r != -EBUSY)
 			return;
 		if (easy_hub_wait(hub, &nobody, never, deadline_in(1)) != -ETIMEDOUT)
-			return; /* the daemon has ended: ddp_close() frees what is left */
+			return; /* the daemon has ended: ddp_close() frees the id */
 	}
 }
 

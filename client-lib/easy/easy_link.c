@@ -77,7 +77,7 @@ static bool is_over(const struct easy_end *end)
 	return end->over;
 }
 
-/* The receives were flushed: asks the event why. Afterwards nobody changes the end any more. */
+/* The receives were flushed: waits for the event with the reason. After it the end is final. */
 static int learn_reason(struct ddp_easy *e)
 {
 	int r = easy_hub_wait(e->hub, &e->end, is_over, deadline_in(REASON_MS));

@@ -13,7 +13,7 @@
 #include "client-lib/own_memory/page_move.h"
 #include "util/cleanup.h"
 
-/* One move, without pointers: what they point to may lie in the pages. */
+/* One move, without pointers: their targets could lie in the pages. */
 struct job {
 	struct sparse file;
 	int uffd, pagemap;

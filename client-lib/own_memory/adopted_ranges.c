@@ -16,7 +16,7 @@ void adopted_ranges_keep(struct adopted_ranges *p, uint64_t start, uint64_t end)
 {
 	uint64_t from, to;
 
-	/* A region that comes again and again must not be counted each time. */
+	/* A region that is registered again and again is counted once. */
 	if (page_refs_unused(&p->kept, start, end, &from, &to) &&
 	    page_refs_add(&p->kept, start, end))
 		p->unsure = true;
@@ -78,7 +78,7 @@ static bool is_simple(const struct adopted_ranges *p, const struct sparse *file,
 
 /* ---- with the whole memory map ---- */
 
-/* Whether nothing is or was registered there, and nothing is mapped from there. */
+/* Whether [start, end) of the file is unused: no region uses it, and no area maps it. */
 static bool is_free(const struct adopted_ranges *p, const struct area_list *ours, uint64_t start,
 		    uint64_t end)
 {

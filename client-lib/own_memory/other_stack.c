@@ -26,8 +26,9 @@ static void *on_other_stack(void *unused)
 	return NULL;
 }
 
-/* All signals but those that nothing can block. pthread_sigmask() leaves out those of the C
- * library: setuid() of another thread sends one, whose frame would be written to the stack. */
+/* Sets the signal mask by the system call: pthread_sigmask() leaves out the signals of the C
+ * library, of which setuid() of another thread sends one, whose frame would be written to the
+ * stack. */
 static void set_signals(const uint64_t *set, uint64_t *ret_before)
 {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, ret_before, sizeof(*set));

@@ -24,7 +24,7 @@ enum {
 /* Of the process. */
 static struct {
 	pthread_mutex_t lock; /* guards the rest */
-	struct sparse file;   /* fd -1: nothing was adopted yet */
+	struct sparse file;   /* fd -1: no page was adopted yet */
 	struct adopted_ranges ranges;
 	unsigned epoch; /* number of forks that led to this process */
 	struct fork_copy copy;
@@ -59,9 +59,9 @@ static void watch_forks(void)
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* ---- what may be registered ---- */
+/* ---- checks of the range ---- */
 
-/* A request, and what was found. */
+/* A request, and the areas of its range. */
 struct request {
 	const char *call;
 	uintptr_t start, end; /* whole pages */
@@ -97,7 +97,7 @@ static int check_areas(const struct request *q)
 	return 0;
 }
 
-/* Whether all areas lie one behind the other in one file. */
+/* Whether the areas are consecutive parts of one file. */
 static bool is_one_file(const struct area_list *range)
 {
 	const struct maps_area *a = range->at;
@@ -230,7 +230,7 @@ static int adopt_missing(const struct request *q, uint64_t shift)
 
 		if (mapped_area_is_ours(&own.file, a))
 			continue;
-		/* What was mapped from there and is unmapped may have left pages. */
+		/* A mapping of this range that was unmapped may have left pages. */
 		sparse_punch(&own.file, a->start + shift, a->end + shift);
 		r = adopt_area(&adopt, a, a->start + shift);
 		if (r)

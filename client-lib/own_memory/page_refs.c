@@ -48,7 +48,7 @@ static size_t split_at(struct page_refs *p, uint64_t at)
 	return i;
 }
 
-/* Removes the step at index i if it changes nothing. */
+/* Removes the step at index i if it has no effect. */
 static void join_at(struct page_refs *p, size_t i)
 {
 	uint32_t before = i ? p->steps[i - 1].refs : 0;

@@ -110,7 +110,7 @@ int rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel)
 
 /* ---- sessions ---- */
 
-/* 0 is what programs set that do not care. */
+/* Programs without a preference set 0. */
 static uint16_t read_depth(uint8_t wanted)
 {
 	return wanted == 0 || wanted > QP_READS ? DDP_READS_MAX : wanted;
@@ -150,7 +150,7 @@ static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param
 	};
 }
 
-/* Announces what this library can do. private: memory for it, as long as *to is used. */
+/* Announces this library to the peer. private: memory for that, in use as long as *to. */
 static void add_announcement(const struct rdma_conn_param *from, enum cm_private what,
 			     struct cm_private_data *private, struct ddp_conn_param *to)
 {

@@ -104,8 +104,9 @@ int cm_addr_any_host(struct cm_id *id)
 
 /* ---- binding and resolving ---- */
 
-/* As in the kernel, a loopback address binds to no device. Programs do so to look at devices. */
-static bool is_bound_by_nobody(const struct sockaddr_storage *src)
+/* As in the kernel, a loopback address does not bind to a device. Programs use it to list devices.
+ */
+static bool binds_no_device(const struct sockaddr_storage *src)
 {
 	return addr_is_any(src) || (addr_is_loopback(src) && host_count() && !host_with(src));
 }
@@ -121,7 +122,7 @@ int rdma_bind_addr(struct rdma_cm_id *ibv, struct sockaddr *addr)
 		return cm_fail(error_unsupported(
 			"rdma_bind_addr", "only IPv4 and IPv6 addresses are supported", EINVAL));
 	addr_copy(src, addr);
-	if (is_bound_by_nobody(src))
+	if (binds_no_device(src))
 		return 0;
 	id->has_source = true;
 	return cm_addr_any_host(id);
@@ -170,7 +171,7 @@ static int resolve(struct cm_id *id, const struct sockaddr *src, const struct so
 	return take_route(id) ? errno : 0;
 }
 
-/* The event comes at once: the daemon resolves when it connects. */
+/* The event is queued at once: the daemon resolves when it connects. */
 int rdma_resolve_addr(struct rdma_cm_id *ibv, struct sockaddr *src, struct sockaddr *dst,
 		      int timeout_ms)
 {

@@ -157,8 +157,8 @@ static struct cm_event *extract(struct cm_id *id)
 	return e;
 }
 
-/* Destroys the id of a request that nobody took. With event_lock: an event may be about to name it.
- */
+/* Destroys the id of a request that the program has not taken. With event_lock: an event for it may
+ * be arriving. */
 static void destroy_untaken_id(struct cm_id *id)
 {
 	struct host *h = id->host;

@@ -74,7 +74,7 @@ static void set_device(struct cm_id *id, struct host *h, struct ibv_context *con
 	id->ibv.route.addr.addr.ibaddr.pkey = htobe16(0xffff);
 }
 
-/* The daemon has ended. Programs that wait for an event of the id hear it. */
+/* The daemon has ended: wakes programs that wait for an event of the id. */
 static void on_device_gone(struct host_watch *w, enum ddp_async_type type)
 {
 	if (type == DDP_ASYNC_DEVICE_GONE)

@@ -147,7 +147,7 @@ void cm_listen_release(struct cm_id *id)
 	addr_set_port(&id->ibv.route.addr.src_storage, 0);
 }
 
-/* The id is bound to port 0, and the program wants to tell its peers the port. */
+/* Reserves a port for an id that is bound to port 0: the program sends it to its peers. */
 static void reserve_port(struct cm_id *id)
 {
 	struct sockaddr_storage *src = &id->ibv.route.addr.src_storage;

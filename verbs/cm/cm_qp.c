@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs of ids, and the completion queues that come with them. */
+/* Queue pairs of ids, and the completion queues that are created with them. */
 #include <errno.h>
 
 #include "verbs/base/error.h"

@@ -97,8 +97,8 @@ static int timeout_of(const struct ibv_comp_channel *channel)
 	return fcntl(channel->fd, F_GETFL) & O_NONBLOCK ? 0 : -1;
 }
 
-/* The descriptors of all CQs would stay readable: programs that look only at those of channels
- * would call again and again. Threads that wait already come here, too. */
+/* The daemon has ended. The descriptors of all CQs would stay readable, and a program that polls
+ * those of channels alone would call again and again. Threads that wait already get here, too. */
 static int end_channel(struct channel *ch)
 {
 	pthread_mutex_lock(&ch->ibv.context->mutex);

@@ -117,7 +117,7 @@ int cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
 /*
  * Programs for hardware poll without end, for an adapter needs no processor. The daemon does: where
  * there are fewer processors than programs that poll and daemons, it would wait for the end of a
- * time slice, milliseconds. So a program that finds nothing for a while gives its processor up. The
+ * time slice, milliseconds. So after some empty polls a program gives its processor up. The
  * count is approximate when threads poll at the same time.
  */
 static void found_nothing(struct cq *c)

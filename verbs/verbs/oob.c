@@ -256,7 +256,7 @@ static struct qp *wanted(const struct oob_port *p, const struct ddp_cm_event *ev
 	return qp;
 }
 
-/* True if the request that waits comes from the peer that the program named. */
+/* True if the waiting request is from the peer that the program named. */
 static bool is_peer(const struct qp *qp)
 {
 	union ibv_gid gid = peer_gid(qp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a device and its port are like. */
+/* Attributes of a device and its port. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	return 0;
 }
 
-/* Members of a newer header stay 0: nothing of theirs is offered. */
+/* Members of a newer header stay 0: not supported. */
 static int query_device_ex(struct ibv_context *context,
 			   const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t size)

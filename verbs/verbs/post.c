@@ -82,7 +82,7 @@ static uint32_t length_of(const struct ibv_send_wr *wr)
 	return n;
 }
 
-/* The Immediate Data that follows a Write, and tells of both. */
+/* The Immediate Data that follows a Write, and whose completion is that of both. */
 static void set_imm(const struct ibv_send_wr *wr, struct ddp_send_wr *write,
 		    struct ddp_send_wr *ret)
 {
@@ -166,7 +166,7 @@ static int convert_wr(const struct qp *qp, const struct ibv_send_wr *wr, struct 
 	}
 }
 
-/* A part of a chain, converted. of: which request each came from. */
+/* A converted part of a chain. of: the program's request of each entry. */
 struct batch {
 	struct ddp_send_wr wr[BATCH + 1];
 	struct ibv_send_wr *of[BATCH + 1];

@@ -85,7 +85,7 @@ static void fill_init(const struct ibv_qp_init_attr *a, struct ddp_qp_init *ret)
 	};
 }
 
-/* What the program may rely on, which is at least what it asked for. */
+/* Reads the actual capabilities, which are at least those that the program asked for. */
 static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
 {
 	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
@@ -332,7 +332,7 @@ static int set_access(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	return r;
 }
 
-/* Keeps what the program sets for ibv_query_qp(). */
+/* Keeps the attributes that the program sets, for ibv_query_qp(). */
 static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
 {
 	if (mask & IBV_QP_DEST_QPN)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Verbs that are not supported, and hints that need nothing. */
+/* Verbs that are not supported, and hints without effect. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 
@@ -108,7 +108,7 @@ void ibv_unimport_dm(struct ibv_dm *dm)
 
 /* ---- hints ---- */
 
-/* A child of fork() has private copies of registered memory: nothing needs to be prepared. */
+/* A child of fork() has private copies of registered memory without any preparation. */
 int ibv_fork_init(void)
 {
 	return 0;

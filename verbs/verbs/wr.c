@@ -22,7 +22,7 @@ static void note_failure(struct ibv_qp_ex *ex, int err)
 		of(ex)->built->err = err;
 }
 
-/* Begins a request. Those beyond the room go to the last place, and nothing will be posted. */
+/* Begins a request. If there are too many, they share the last entry, and the batch fails. */
 static struct ibv_send_wr *begin_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
 	struct qp_built *b = of(ex)->built;
@@ -99,7 +99,7 @@ static void wr_send(struct ibv_qp_ex *ex)
 	begin_wr(ex, IBV_WR_SEND);
 }
 
-/* If it cannot be, it fails now, so that nothing of the batch is posted. */
+/* Fails now if the peer does not support it, so that no request of the batch is posted. */
 static void wr_send_imm(struct ibv_qp_ex *ex, __be32 imm)
 {
 	begin_wr(ex, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
