@@ -148,7 +148,7 @@ Test(unread, a_peer_has_a_quarter_of_the_backlog)
 		rig_read_events(&server, ev, MAX);
 	}
 	cr_expect_eq(server.c->handles.requests.used, SHARE);
-	cr_expect(said("this peer has its part of the program's backlog"));
+	cr_expect(said("this peer's share of the program's backlog"));
 	expect_alive();
 }
 

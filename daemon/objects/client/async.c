@@ -47,7 +47,8 @@ int async_open(struct client *c, struct reply *rep)
 	int wait, r;
 
 	if (ch->bell >= 0)
-		return reply_refuse(rep, EEXIST, "asynchronous events: the client has their bell");
+		return reply_refuse(rep, EEXIST,
+				    "asynchronous events: this client has the bell already");
 	r = doorbell_create(&ch->bell, &wait);
 	if (r)
 		return descriptors_refuse(rep, -r, "asynchronous events");

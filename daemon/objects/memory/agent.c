@@ -41,7 +41,7 @@ int agent_open(struct client *c, struct msg_agent *ret, struct reply *rep)
 	int r;
 
 	if (c->agent)
-		return reply_refuse(rep, EEXIST, "agent: this client has one");
+		return reply_refuse(rep, EEXIST, "agent: this client has one already");
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return reply_refuse(rep, ENOMEM, "agent: out of memory");

@@ -232,9 +232,10 @@ int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct
 	int r;
 
 	if (scope && scope->pd != mr->pd)
-		return reply_refuse(rep, EINVAL,
-				    "memory region 0x%08x and queue pair %u: not the same domain",
-				    mr->stag, scope->qp_num);
+		return reply_refuse(
+			rep, EINVAL,
+			"memory region 0x%08x and queue pair %u: different protection domains",
+			mr->stag, scope->qp_num);
 	r = check_windows(mr, rep);
 	if (!r)
 		r = publish(mr, scope ? scope->number : 0, rep);

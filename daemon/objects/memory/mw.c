@@ -106,18 +106,19 @@ static int check_bind(const struct mw *mw, const struct mr *mr, const struct msg
 		      struct reply *rep)
 {
 	if (mw->type != MSG_MW_TYPE_1)
-		return reply_refuse(rep, EINVAL,
-				    "memory window 0x%08x is of type %u: that is bound by a work "
-				    "request",
-				    row_of_window(mw)->stag, mw->type);
+		return reply_refuse(
+			rep, EINVAL,
+			"memory window 0x%08x of type %u: only a work request can bind it",
+			row_of_window(mw)->stag, mw->type);
 	if (req->access & ~(uint32_t)RIGHTS)
 		return reply_refuse(rep, EINVAL,
 				    "memory window 0x%08x: access 0x%x: expected a subset of 0x%x",
 				    mw->stag, req->access, RIGHTS);
 	if (mr && mr->pd != mw->pd)
-		return reply_refuse(rep, EINVAL,
-				    "memory window 0x%08x and region 0x%08x: not the same domain",
-				    mw->stag, mr->stag);
+		return reply_refuse(
+			rep, EINVAL,
+			"memory window 0x%08x and region 0x%08x: different protection domains",
+			mw->stag, mr->stag);
 	return 0;
 }
 

@@ -167,5 +167,5 @@ const char *stags_str(int r)
 	if (r == -ENOMEM)
 		return "out of memory for the table of STags";
 	return r == -ENOSPC ? "the daemon's table of STags is full"
-			    : "the system has no random numbers for an STag";
+			    : "cannot get random numbers for an STag";
 }

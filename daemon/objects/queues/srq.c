@@ -176,8 +176,8 @@ int srq_modify(struct srq *s, const struct msg_modify_srq *req, struct reply *re
 
 	if (req->what == 0 || (req->what & ~all))
 		return reply_refuse(rep, EINVAL,
-				    "shared receive queue %u: modify 0x%x: a set of 0x%x is "
-				    "possible",
+				    "shared receive queue %u: modify 0x%x: expected a subset of "
+				    "0x%x",
 				    s->handle & 0xffff, req->what, all);
 	if (req->what & MSG_SRQ_LIMIT) {
 		r = check_limit(req->limit, s->ring.size, rep);

@@ -97,9 +97,10 @@ static int find_parts(struct client *c, const struct msg_create_qp *req, struct 
 	    (req->srq && !(ret->srq = handles_srq(c, req->srq, rep))))
 		return -ENOENT;
 	if (ret->srq && ret->srq->pd != ret->pd)
-		return reply_refuse(rep, EINVAL,
-				    "queue pair and shared receive queue %u: not the same domain",
-				    req->srq & 0xffff);
+		return reply_refuse(
+			rep, EINVAL,
+			"queue pair and shared receive queue %u: different protection domains",
+			req->srq & 0xffff);
 	return 0;
 }
 

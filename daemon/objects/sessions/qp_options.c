@@ -34,7 +34,7 @@ static int check_hold(const struct msg_options *req, struct reply *rep)
 		return reply_refuse(rep, EINVAL, "hold for %u ms: at most %d", req->hold_ms,
 				    QP_HOLD_MS_MAX);
 	if (req->hold_ms > 0 && req->hold_bytes == 0)
-		return reply_refuse(rep, EINVAL, "hold for %u ms: without room for messages",
+		return reply_refuse(rep, EINVAL, "hold for %u ms: its size is 0 bytes",
 				    req->hold_ms);
 	return 0;
 }
@@ -42,17 +42,17 @@ static int check_hold(const struct msg_options *req, struct reply *rep)
 static int check_what(const struct msg_options *req, uint32_t known, struct reply *rep)
 {
 	if (req->what & ~known)
-		return reply_refuse(rep, EINVAL, "options: change 0x%x: a set of 0x%x is possible",
+		return reply_refuse(rep, EINVAL, "options: change 0x%x: expected a subset of 0x%x",
 				    req->what, known);
 	if (req->what & MSG_OPTIONS_FLAGS && req->flags & ~(uint32_t)FLAGS)
-		return reply_refuse(rep, EINVAL, "options 0x%x: a set of 0x%x is possible",
+		return reply_refuse(rep, EINVAL, "options 0x%x: expected a subset of 0x%x",
 				    req->flags, FLAGS);
 	if (req->what & MSG_OPTIONS_FLAGS && req->flags & MSG_QP_IMM_OF_SEND &&
 	    !(req->flags & MSG_QP_PLACE_IN_ORDER))
 		return reply_refuse(rep, EINVAL, "options 0x%x: 0x%x needs 0x%x", req->flags,
 				    MSG_QP_IMM_OF_SEND, MSG_QP_PLACE_IN_ORDER);
 	if (req->what & MSG_OPTIONS_ACCESS && req->access & ~(uint32_t)STAG_REMOTE_ALL)
-		return reply_refuse(rep, EINVAL, "options: access 0x%x: a set of 0x%x is possible",
+		return reply_refuse(rep, EINVAL, "options: access 0x%x: expected a subset of 0x%x",
 				    req->access, STAG_REMOTE_ALL);
 	return req->what & MSG_OPTIONS_HOLD ? check_hold(req, rep) : 0;
 }
@@ -69,7 +69,9 @@ static int check_window(uint32_t flags, uint32_t bytes, uint32_t ms, struct repl
 static int check_qp(const struct qp *qp, struct reply *rep)
 {
 	if (qp->attr.raw)
-		return reply_refuse(rep, EOPNOTSUPP, "queue pair %u: options: it is raw", qp->num);
+		return reply_refuse(rep, EOPNOTSUPP,
+				    "queue pair %u: raw queue pairs do not support options",
+				    qp->num);
 	if (qp->state != QP_IDLE || qp->assoc)
 		return reply_refuse(rep, EISCONN, "queue pair %u: options while it is %s", qp->num,
 				    qp_state_str(qp->state));

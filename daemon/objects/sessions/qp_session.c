@@ -154,7 +154,7 @@ void qp_terminate(struct qp *qp, const char *reason)
 
 void qp_stop(struct qp *qp)
 {
-	close_now(qp, "this daemon stops");
+	close_now(qp, "this daemon is stopping");
 }
 
 void qp_closed(struct qp *qp, const struct session_event *event)

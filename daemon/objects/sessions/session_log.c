@@ -130,8 +130,8 @@ void session_log_refuse(struct association *assoc, uint16_t sid, const struct cl
 	if (c)
 		put_client(&ev, c);
 	if (more > 0)
-		snprintf(ev.reason, sizeof(ev.reason), "%s; %u requests before were refused, too",
-			 reason, more);
+		snprintf(ev.reason, sizeof(ev.reason),
+			 "%s; %u earlier requests were refused as well", reason, more);
 	else
 		snprintf(ev.reason, sizeof(ev.reason), "%s", reason);
 	assoc->refusals.left_out = 0;

@@ -219,7 +219,7 @@ static const char *reason_to_refuse(const struct port *p, const struct listener 
 	if (l->waiting >= l->backlog)
 		return "the program's backlog is full";
 	if (is_flooding(l, assoc))
-		return "this peer has its part of the program's backlog waiting already";
+		return "this peer's share of the program's backlog is full";
 	if (!client_reads_events(l->client))
 		return "the program does not read its events";
 	return NULL;
@@ -318,7 +318,7 @@ int session_request_query(struct client *c, const struct msg_handle *req,
 	struct llp_info info;
 
 	if (!r)
-		return reply_refuse(rep, ECONNABORTED, "query: the request is gone");
+		return reply_refuse(rep, ECONNABORTED, "query: the session request has ended");
 	llp_info(r->assoc->conn, &info);
 	ret->local = info.local;
 	ret->remote = r->assoc->remote;
