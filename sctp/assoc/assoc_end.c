@@ -11,7 +11,7 @@
 #include "sctp/base/reply.h"
 
 /* Nothing of the network reaches it any more, and it sends nothing. */
-static void detach(struct sctp_assoc *a)
+static void detach_assoc(struct sctp_assoc *a)
 {
 	struct sctp *s = a->s;
 
@@ -33,7 +33,7 @@ void sctp_assoc_end(struct sctp_assoc *a, enum sctp_end end, uint32_t cause, con
 {
 	if (a->state == SCTP_CLOSED && sctp_events_due(&a->events, SCTP_DOWN))
 		return;
-	detach(a);
+	detach_assoc(a);
 	sctp_events_end(&a->events, &a->s->eventful, end, cause, text, len);
 }
 
@@ -67,7 +67,7 @@ void sctp_assoc_abort(struct sctp_assoc *a, const char *text)
 	if (a->state == SCTP_CLOSED)
 		return;
 	send_abort(a, SCTP_CAUSE_USER, text, len < SCTP_ABORT_TEXT ? len : SCTP_ABORT_TEXT);
-	detach(a);
+	detach_assoc(a);
 	sctp_events_clear(&a->events);
 }
 
@@ -79,7 +79,7 @@ struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a)
 		return NULL;
 	s = a->s;
 	sctp_assoc_abort(a, NULL);
-	detach(a);
+	detach_assoc(a);
 	if (s->rx_assoc == a)
 		s->rx_assoc = NULL;
 	sctp_recv_deinit(&a->recv);

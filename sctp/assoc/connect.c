@@ -9,8 +9,8 @@
 #include "sctp/base/ports.h"
 
 /* An association from this port of ours exists. */
-static bool in_use(struct sctp *s, const struct sctp_addr *peer, unsigned n, uint16_t port,
-		   const uint8_t *local, unsigned nlocal, uint16_t own_port)
+static bool ports_in_use(struct sctp *s, const struct sctp_addr *peer, unsigned n, uint16_t port,
+			 const uint8_t *local, unsigned nlocal, uint16_t own_port)
 {
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned k = 0; k < nlocal; k++) {
@@ -30,7 +30,7 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint3
 
 	if (port == 0)
 		return SCTP_E_NO_ADDR;
-	if (own_port && in_use(s, peer, n, port, local, nlocal, own_port))
+	if (own_port && ports_in_use(s, peer, n, port, local, nlocal, own_port))
 		return SCTP_E_IN_USE;
 	a = sctp_assoc_new(s, n);
 	if (!a)

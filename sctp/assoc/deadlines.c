@@ -15,7 +15,7 @@ uint64_t sctp_path_expiry(const struct sctp_path *p)
 	return at;
 }
 
-static uint64_t earlier(uint64_t x, uint64_t y)
+static uint64_t earlier_deadline(uint64_t x, uint64_t y)
 {
 	return x < y ? x : y;
 }
@@ -24,16 +24,16 @@ static uint64_t earlier(uint64_t x, uint64_t y)
  * once. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
-	uint64_t at = earlier(earlier(a->shutdown.t2_us, a->shutdown.t5_us),
-			      earlier(a->acks.due_us, a->write.retry_us));
+	uint64_t at = earlier_deadline(earlier_deadline(a->shutdown.t2_us, a->shutdown.t5_us),
+				       earlier_deadline(a->acks.due_us, a->write.retry_us));
 
 	if (a->state == SCTP_CLOSED)
 		return;
-	at = earlier(at, sctp_handshake_expiry(a));
-	at = earlier(at, a->moved.us);
-	at = earlier(at, a->stall.us);
+	at = earlier_deadline(at, sctp_handshake_expiry(a));
+	at = earlier_deadline(at, a->moved.us);
+	at = earlier_deadline(at, a->stall.us);
 	for (unsigned i = 0; i < a->paths.n; i++)
-		at = earlier(at, sctp_path_expiry(&a->paths.at[i]));
+		at = earlier_deadline(at, sctp_path_expiry(&a->paths.at[i]));
 	if (at >= a->deadline.armed_us)
 		return;
 	a->deadline.armed_us = at;

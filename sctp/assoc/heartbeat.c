@@ -53,7 +53,7 @@ static uint32_t rtt(const struct sctp_path *p, uint64_t sent_us)
 }
 
 /* A Heartbeat Info of ours, from the path that it names. */
-static bool is_ours(const struct sctp_assoc *a, const struct sctp_chunk *c)
+static bool is_our_info(const struct sctp_assoc *a, const struct sctp_chunk *c)
 {
 	const uint8_t *info = c->p + SCTP_CHUNK_HEAD;
 
@@ -69,7 +69,7 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 	struct sctp_path *p;
 	uint32_t size, sample;
 
-	if (!is_ours(a, c))
+	if (!is_our_info(a, c))
 		return;
 	p = &a->paths.at[be_get32(info + 24)];
 	p->heard_us = a->s->now;
@@ -121,7 +121,7 @@ static unsigned count_unconfirmed(const struct sctp_assoc *a)
 
 /* 5.4: the association sends one probe per RTO (HB.Max.Burst), its unconfirmed paths take turns.
  * One that failed too often is probed at the usual rate. False: not yet. */
-static bool may_probe(struct sctp_path *p, bool lost, uint64_t now)
+static bool may_verify(struct sctp_path *p, bool lost, uint64_t now)
 {
 	struct sctp_assoc *a = p->assoc;
 	const struct sctp_config *cfg = &a->s->cfg;
@@ -150,7 +150,7 @@ bool sctp_heartbeat_due(struct sctp_path *p, uint64_t now)
 	}
 	if (lost && !heartbeat_lost(p))
 		return false;
-	if (p->state == SCTP_PATH_UNCONFIRMED && !may_probe(p, lost, now))
+	if (p->state == SCTP_PATH_UNCONFIRMED && !may_verify(p, lost, now))
 		return true;
 	if (p->state == SCTP_PATH_ACTIVE) {
 		if (cfg->heartbeat_us == 0) {

@@ -59,7 +59,7 @@ void sctp_path_rest(struct sctp_path *p)
 	struct sctp *s = p->assoc->s;
 
 	if (p->state == SCTP_PATH_UNCONFIRMED)
-		p->heartbeat_us = s->now; /* one after the other: may_probe() */
+		p->heartbeat_us = s->now; /* one after the other: may_verify() */
 	else if (p->state == SCTP_PATH_FAILING)
 		p->heartbeat_us = s->now + p->rto.rto_us; /* RFC 7829 */
 	else if (p->state == SCTP_PATH_INACTIVE && s->cfg.heartbeat_us == 0)

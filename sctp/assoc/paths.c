@@ -60,7 +60,7 @@ static unsigned users(const struct sctp_assoc *a, uint8_t local)
 /* Our address for a path to the peer's: the first path takes the first one of the family. The
  * others take the nearest one, and among equals one that no other path uses: paths shall have
  * little in common (6.4.1). */
-static bool choose_local(const struct sctp_assoc *a, const struct sctp_addr *peer, uint8_t *ret)
+static bool nearest_local(const struct sctp_assoc *a, const struct sctp_addr *peer, uint8_t *ret)
 {
 	unsigned most = 0;
 
@@ -87,7 +87,7 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 	struct sctp_path *p;
 	struct sctp_flow f = *flow;
 
-	if (a->paths.n == a->paths.allocated || !choose_local(a, &f.peer, &f.local))
+	if (a->paths.n == a->paths.allocated || !nearest_local(a, &f.peer, &f.local))
 		return NULL;
 	if (a->paths.n == 0 && sctp_assoc_has_local(a, flow->local) &&
 	    same_family(a, flow->local, &f.peer))

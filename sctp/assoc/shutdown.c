@@ -27,7 +27,7 @@ static void start_t2(struct sctp_assoc *a, const struct sctp_path *p)
 }
 
 /* Begins a packet and starts T2. */
-static struct sctp_writer begin_packet(struct sctp_assoc *a)
+static struct sctp_writer begin_with_t2(struct sctp_assoc *a)
 {
 	struct sctp_path *p = sctp_path_choose(a);
 
@@ -40,7 +40,7 @@ static struct sctp_writer begin_packet(struct sctp_assoc *a)
 /* SHUTDOWN cannot report gaps and duplicates: a SACK before it does (9.2). */
 void sctp_send_shutdown(struct sctp_assoc *a)
 {
-	struct sctp_writer w = begin_packet(a);
+	struct sctp_writer w = begin_with_t2(a);
 	uint32_t at;
 
 	if (!w.full && (sctp_tsn_map_gap(&a->map) || a->map.ndups))
@@ -53,7 +53,7 @@ void sctp_send_shutdown(struct sctp_assoc *a)
 
 void sctp_send_shutdown_ack(struct sctp_assoc *a)
 {
-	struct sctp_writer w = begin_packet(a);
+	struct sctp_writer w = begin_with_t2(a);
 
 	sctp_put_plain(&w, SCTP_SHUTDOWN_ACK, 0);
 	sctp_reply_end(a->s, &w);

@@ -30,8 +30,8 @@ uint64_t sctp_budget_network(const uint64_t key[2], const struct sctp_addr *a, u
 	return siphash64(key, in, sizeof(in));
 }
 
-static uint64_t *share(struct sctp_budget *b, enum sctp_work work, const struct sctp_addr *from,
-		       uint64_t now_us)
+static uint64_t *network_share(struct sctp_budget *b, enum sctp_work work,
+			       const struct sctp_addr *from, uint64_t now_us)
 {
 	uint32_t number = (uint32_t)(now_us >> ERA_SHIFT) * SCTP_WORKS + work;
 
@@ -60,7 +60,7 @@ enum sctp_budget_result sctp_budget_take(struct sctp_budget *b, enum sctp_work w
 
 	if (have < b->cost)
 		return SCTP_BUDGET_ALL;
-	own = share(b, work, from, now_us);
+	own = network_share(b, work, from, now_us);
 	has_share = saved(own, now, share_save) >= share_cost;
 	if (have <= save / 2 && !has_share)
 		return SCTP_BUDGET_SHARE;

@@ -5,8 +5,8 @@
 
 #include "util/siphash.h"
 
-static unsigned bucket(const struct sctp *s, const struct sctp_addr *peer, uint16_t own_port,
-		       uint16_t peer_port)
+static unsigned path_bucket(const struct sctp *s, const struct sctp_addr *peer, uint16_t own_port,
+			    uint16_t peer_port)
 {
 	uint8_t key[24];
 
@@ -33,22 +33,22 @@ struct sctp_path *sctp_lookup(struct sctp *s, const struct sctp_flow *from, uint
 
 	if (p && same(p, from, own_port, peer_port))
 		return p;
-	for (p = s->bucket[bucket(s, &from->peer, own_port, peer_port)]; p; p = p->hash_next)
+	for (p = s->bucket[path_bucket(s, &from->peer, own_port, peer_port)]; p; p = p->hash_next)
 		if (same(p, from, own_port, peer_port))
 			return s->last = p;
 	return NULL;
 }
 
-static struct sctp_path **head(struct sctp_path *p)
+static struct sctp_path **bucket_head(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	return &a->s->bucket[bucket(a->s, &p->flow.peer, a->id.own_port, a->id.peer_port)];
+	return &a->s->bucket[path_bucket(a->s, &p->flow.peer, a->id.own_port, a->id.peer_port)];
 }
 
 void sctp_lookup_add(struct sctp_path *p)
 {
-	struct sctp_path **h = head(p);
+	struct sctp_path **h = bucket_head(p);
 
 	p->hash_next = *h;
 	*h = p;
@@ -61,7 +61,7 @@ void sctp_lookup_del(struct sctp_path *p)
 
 	if (!p->hashed)
 		return;
-	for (h = head(p); *h != p; h = &(*h)->hash_next)
+	for (h = bucket_head(p); *h != p; h = &(*h)->hash_next)
 		;
 	*h = p->hash_next;
 	p->hashed = false;
@@ -80,7 +80,7 @@ void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
 
 /* ---- listeners are few ---- */
 
-static bool listens_at(const struct sctp_listener *l, uint8_t local)
+static bool listener_has_local(const struct sctp_listener *l, uint8_t local)
 {
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->local[i] == local)
@@ -93,7 +93,7 @@ struct sctp_listener *sctp_lookup_listener(struct sctp *s, uint16_t port, uint8_
 	list_foreach (it, &s->listeners) {
 		struct sctp_listener *l = list_entry(it, struct sctp_listener, all);
 
-		if (l->port == port && listens_at(l, local))
+		if (l->port == port && listener_has_local(l, local))
 			return l;
 	}
 	return NULL;

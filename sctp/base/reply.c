@@ -17,7 +17,7 @@ static struct sctp_reply *slot(struct sctp *s, uint32_t at)
 	return (void *)(s->replies + at % SCTP_REPLIES);
 }
 
-static uint32_t room(const struct sctp *s)
+static uint32_t ring_room(const struct sctp *s)
 {
 	return SCTP_REPLIES - (s->reply_tail - s->reply_head);
 }
@@ -27,11 +27,11 @@ static bool make_contiguous(struct sctp *s)
 {
 	uint32_t at = s->reply_tail % SCTP_REPLIES, left = SCTP_REPLIES - at;
 
-	if (room(s) < SLOT + SCTP_HEAD)
+	if (ring_room(s) < SLOT + SCTP_HEAD)
 		return false;
 	if (left >= SLOT + MOST)
 		return true;
-	if (room(s) < left + SLOT + SCTP_HEAD)
+	if (ring_room(s) < left + SLOT + SCTP_HEAD)
 		return false;
 	if (left >= SLOT)
 		((struct sctp_reply *)(void *)(s->replies + at))->len = 0;
@@ -53,7 +53,7 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 	s->reply_open = s->reply_tail;
 	r = slot(s, s->reply_open);
 	r->to = *to;
-	size = room(s) - SLOT;
+	size = ring_room(s) - SLOT;
 	w = (struct sctp_writer){.p = (uint8_t *)r + SLOT, .size = size < MOST ? size : MOST};
 	sctp_put_head(&w, head);
 	return w;
@@ -61,13 +61,13 @@ struct sctp_writer sctp_reply_begin(struct sctp *s, const struct sctp_flow *to,
 
 bool sctp_wants_output(const struct sctp *s)
 {
-	return SCTP_REPLIES - room(s) > UNKNOWN_MOST / 2;
+	return SCTP_REPLIES - ring_room(s) > UNKNOWN_MOST / 2;
 }
 
 struct sctp_writer sctp_reply_to_unknown(struct sctp *s, const struct sctp_flow *to,
 					 const struct sctp_head *head)
 {
-	if (SCTP_REPLIES - room(s) <= UNKNOWN_MOST)
+	if (SCTP_REPLIES - ring_room(s) <= UNKNOWN_MOST)
 		return sctp_reply_begin(s, to, head);
 	s->st.dropped_replies++;
 	return (struct sctp_writer){.full = true};
@@ -89,7 +89,7 @@ void sctp_reply_end(struct sctp *s, struct sctp_writer *w)
 		s->answer_end = s->reply_tail;
 }
 
-static struct sctp_reply *oldest(struct sctp *s)
+static struct sctp_reply *oldest_reply(struct sctp *s)
 {
 	while (s->reply_head != s->reply_tail) {
 		uint32_t at = s->reply_head % SCTP_REPLIES;
@@ -104,7 +104,7 @@ static struct sctp_reply *oldest(struct sctp *s)
 
 bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret)
 {
-	struct sctp_reply *r = oldest(s);
+	struct sctp_reply *r = oldest_reply(s);
 
 	if (!r)
 		return false;
@@ -130,7 +130,8 @@ static bool is_open(const struct sctp *s)
 static struct sctp_writer go_on(struct sctp *s, const struct sctp_path *p)
 {
 	struct sctp_reply *r = slot(s, s->answer);
-	uint32_t size = SCTP_REPLIES - s->answer % SCTP_REPLIES - SLOT, most = room(s) + r->len;
+	uint32_t size = SCTP_REPLIES - s->answer % SCTP_REPLIES - SLOT,
+		 most = ring_room(s) + r->len;
 
 	size = size < most ? size : most;
 	size = size < p->pmtu.size ? size : p->pmtu.size;
@@ -138,7 +139,7 @@ static struct sctp_writer go_on(struct sctp *s, const struct sctp_path *p)
 	return (struct sctp_writer){.p = (uint8_t *)r + SLOT, .len = r->len, .size = size};
 }
 
-static struct sctp_writer begin(struct sctp_path *p)
+static struct sctp_writer begin_for_path(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 	const struct sctp_head head = {a->id.own_port, a->id.peer_port, a->id.peer_tag};
@@ -168,9 +169,9 @@ struct sctp_writer sctp_reply_to(struct sctp_path *p)
 
 	p = confirmed(p);
 	if (!is_open(s))
-		return begin(p);
+		return begin_for_path(p);
 	open = sctp_assoc_find_path(p->assoc, &slot(s, s->answer)->to.peer);
-	return open && confirmed(open) == open ? go_on(s, open) : begin(p);
+	return open && confirmed(open) == open ? go_on(s, open) : begin_for_path(p);
 }
 
 struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p)
@@ -178,7 +179,7 @@ struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p)
 	struct sctp *s = p->assoc->s;
 
 	if (!is_open(s))
-		return begin(p);
+		return begin_for_path(p);
 	if (sctp_addr_equal(&slot(s, s->answer)->to.peer, &p->flow.peer))
 		return go_on(s, p);
 	return (struct sctp_writer){.full = true};
@@ -194,7 +195,7 @@ void sctp_reply_withdraw(struct sctp *s)
 struct sctp_writer sctp_reply_alone(struct sctp_path *p)
 {
 	sctp_reply_withdraw(p->assoc->s);
-	return begin(confirmed(p));
+	return begin_for_path(confirmed(p));
 }
 
 void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,

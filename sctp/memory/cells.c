@@ -24,7 +24,7 @@ void sctp_cells_init(struct sctp_cells *c, struct sctp_pool *pool)
 	list_init(&c->full);
 }
 
-static void put_blocks(struct sctp_cells *c, struct list *blocks)
+static void put_cell_blocks(struct sctp_cells *c, struct list *blocks)
 {
 	struct list *l;
 
@@ -34,8 +34,8 @@ static void put_blocks(struct sctp_cells *c, struct list *blocks)
 
 void sctp_cells_deinit(struct sctp_cells *c)
 {
-	put_blocks(c, &c->partial);
-	put_blocks(c, &c->full);
+	put_cell_blocks(c, &c->partial);
+	put_cell_blocks(c, &c->full);
 	c->used = c->free = 0;
 }
 
@@ -49,7 +49,7 @@ bool sctp_cells_reserve(struct sctp_cells *c, uint32_t n)
 		struct block *b = sctp_pool_get(c->pool);
 
 		if (!b) {
-			put_blocks(c, &added);
+			put_cell_blocks(c, &added);
 			return false;
 		}
 		b->free = all_free;
@@ -82,7 +82,7 @@ struct sctp_cell *sctp_cells_get(struct sctp_cells *c)
 	return cell;
 }
 
-static void put_one(struct sctp_cells *c, struct sctp_cell *cell)
+static void put_cell(struct sctp_cells *c, struct sctp_cell *cell)
 {
 	uint64_t bit = UINT64_C(1) << cell->index;
 	struct block *b =
@@ -108,7 +108,7 @@ void sctp_cells_put(struct sctp_cells *c, struct sctp_cell *chain)
 	while (chain) {
 		struct sctp_cell *next = chain->next;
 
-		put_one(c, chain);
+		put_cell(c, chain);
 		chain = next;
 	}
 }

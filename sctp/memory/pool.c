@@ -30,7 +30,7 @@ void sctp_pool_init(struct sctp_pool *p, const struct sctp_mem *mem, uint64_t li
 	list_init(&p->full_slabs);
 }
 
-static void *take(struct sctp_pool *p, size_t len)
+static void *take_block(struct sctp_pool *p, size_t len)
 {
 	void *m = p->mem.alloc(p->mem.user, len);
 
@@ -67,7 +67,7 @@ void sctp_pool_deinit(struct sctp_pool *p)
 
 static struct slab *new_slab(struct sctp_pool *p)
 {
-	struct slab *s = take(p, sizeof(*s));
+	struct slab *s = take_block(p, sizeof(*s));
 	uint8_t *m;
 
 	if (!s)
@@ -98,7 +98,7 @@ static struct slab *slab_with_room(struct sctp_pool *p)
 	return l ? list_entry(l, struct slab, link) : new_slab(p);
 }
 
-static bool within_limit(const struct sctp_pool *p, size_t len)
+static bool fits_pool(const struct sctp_pool *p, size_t len)
 {
 	return p->used <= p->limit && len <= p->limit - p->used;
 }
@@ -108,7 +108,7 @@ void *sctp_pool_get(struct sctp_pool *p)
 	struct slab *s;
 	struct head *h;
 
-	if (!within_limit(p, SCTP_BLOCK))
+	if (!fits_pool(p, SCTP_BLOCK))
 		return NULL;
 	s = slab_with_room(p);
 	if (!s)
@@ -160,9 +160,9 @@ void *sctp_pool_table(struct sctp_pool *p, size_t len)
 {
 	void *m;
 
-	if (!within_limit(p, len))
+	if (!fits_pool(p, len))
 		return NULL;
-	m = take(p, len);
+	m = take_block(p, len);
 	if (!m)
 		return NULL;
 	p->used += len;

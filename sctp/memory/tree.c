@@ -25,7 +25,7 @@ static node *skew(node *n)
 }
 
 /* Of three nodes of the same level the middle one becomes the parent, one level up. */
-static node *split(node *n)
+static node *split_level(node *n)
 {
 	node *r = n->right;
 
@@ -37,22 +37,22 @@ static node *split(node *n)
 	return r;
 }
 
-static node *insert(node *n, node *add)
+static node *insert_below(node *n, node *add)
 {
 	if (!n)
 		return add;
 	if (add->key < n->key)
-		n->left = insert(n->left, add);
+		n->left = insert_below(n->left, add);
 	else
-		n->right = insert(n->right, add);
-	return split(skew(n));
+		n->right = insert_below(n->right, add);
+	return split_level(skew(n));
 }
 
 void sctp_tree_insert(struct sctp_tree *t, node *n)
 {
 	n->left = n->right = NULL;
 	n->level = 1;
-	t->root = insert(t->root, n);
+	t->root = insert_below(t->root, n);
 }
 
 /* After a child lost a node. */
@@ -71,19 +71,19 @@ static node *rebalance(node *n)
 		if (n->right->right)
 			n->right->right = skew(n->right->right);
 	}
-	n = split(n);
+	n = split_level(n);
 	if (n->right)
-		n->right = split(n->right);
+		n->right = split_level(n->right);
 	return n;
 }
 
-static node *take_first(node *n, node **ret)
+static node *unlink_first(node *n, node **ret)
 {
 	if (!n->left) {
 		*ret = n;
 		return n->right;
 	}
-	n->left = take_first(n->left, ret);
+	n->left = unlink_first(n->left, ret);
 	return rebalance(n);
 }
 
@@ -94,7 +94,7 @@ static node *replace(node *n)
 
 	if (!n->left)
 		return n->right;
-	right = take_first(n->right, &next);
+	right = unlink_first(n->right, &next);
 	next->left = n->left;
 	next->right = right;
 	next->level = n->level;

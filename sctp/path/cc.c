@@ -180,7 +180,7 @@ void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_
 
 /* ---- reductions ---- */
 
-static void reduce(struct sctp_cc *c, bool timeout)
+static void reduce_window(struct sctp_cc *c, bool timeout)
 {
 	c->undo.cwnd = c->cwnd;
 	c->undo.ssthresh = c->ssthresh;
@@ -193,7 +193,7 @@ static void reduce(struct sctp_cc *c, bool timeout)
 
 void sctp_cc_lost(struct sctp_cc *c)
 {
-	reduce(c, false);
+	reduce_window(c, false);
 	c->cwnd = min_u32(c->cwnd, c->ssthresh);
 }
 
@@ -204,7 +204,7 @@ void sctp_cc_timed_out(struct sctp_cc *c)
 	if (again)
 		c->ssthresh = FLOOR * c->pmdcs;
 	else
-		reduce(c, true);
+		reduce_window(c, true);
 	c->cwnd = c->pmdcs;
 	c->one_packet = true;
 }

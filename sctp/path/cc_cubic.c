@@ -137,7 +137,7 @@ static void avoid(struct sctp_cc *c, const struct sctp_cc_ack *a, bool full, uin
 }
 
 /* 4.6, 4.7 (fast convergence). After a timeout the curve begins where slow start ends (4.8). */
-static uint32_t reduce(struct sctp_cc *c, bool timeout)
+static uint32_t cubic_reduce(struct sctp_cc *c, bool timeout)
 {
 	struct sctp_cc_cubic *q = &c->cubic;
 
@@ -162,6 +162,6 @@ static void rest(struct sctp_cc *c)
 const struct sctp_cc_ops sctp_cc_cubic_ops = {
 	.limit = 8,
 	.avoid = avoid,
-	.reduce = reduce,
+	.reduce = cubic_reduce,
 	.rest = rest,
 };

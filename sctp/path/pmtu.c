@@ -13,16 +13,17 @@ static uint32_t align(uint32_t size)
 
 /* ---- search ---- */
 
-static enum sctp_pmtu_state state_of(const struct sctp_pmtu *m, enum sctp_pmtu_state state)
+static enum sctp_pmtu_state state_unless_error(const struct sctp_pmtu *m,
+					       enum sctp_pmtu_state state)
 {
 	return m->size < min_u32(SCTP_PMTU_BASE, m->max) ? SCTP_PMTU_ERROR : state;
 }
 
 /* The search is over: nothing, or too little, is left to win. A path below its maximum is searched
  * again after a while. */
-static void finish(struct sctp_pmtu *m, uint64_t now_us)
+static void finish_search(struct sctp_pmtu *m, uint64_t now_us)
 {
-	m->state = state_of(m, SCTP_PMTU_DONE);
+	m->state = state_unless_error(m, SCTP_PMTU_DONE);
 	m->probe = 0;
 	m->sent = 0;
 	m->doubt = false;
@@ -31,7 +32,7 @@ static void finish(struct sctp_pmtu *m, uint64_t now_us)
 
 static void test_size(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
 {
-	m->state = state_of(m, SCTP_PMTU_SEARCH);
+	m->state = state_unless_error(m, SCTP_PMTU_SEARCH);
 	m->probe = size;
 	m->tries = 0;
 	m->sent = 0;
@@ -58,7 +59,7 @@ static void next_size(struct sctp_pmtu *m, uint64_t now_us)
 	if (next > m->size)
 		test_size(m, next, now_us);
 	else
-		finish(m, now_us);
+		finish_search(m, now_us);
 }
 
 /* A hint is good for one search. */
@@ -111,7 +112,7 @@ bool sctp_pmtu_limit(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
 	if (m->size < size)
 		test_size(m, size, now_us);
 	else
-		finish(m, now_us);
+		finish_search(m, now_us);
 	return m->size != old;
 }
 
@@ -188,7 +189,7 @@ bool sctp_pmtu_answered(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
 	if (m->doubt || m->probe <= m->size)
 		next_size(m, now_us);
 	else
-		m->state = state_of(m, SCTP_PMTU_SEARCH);
+		m->state = state_unless_error(m, SCTP_PMTU_SEARCH);
 	return true;
 }
 
@@ -287,7 +288,7 @@ bool sctp_pmtu_icmp(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
 	if (size > m->size)
 		test_size(m, size, now_us);
 	else
-		finish(m, now_us);
+		finish_search(m, now_us);
 	return falls;
 }
 

@@ -121,7 +121,7 @@ static uint16_t next_ssn(const struct sctp_recv *r, uint16_t sid)
 	return r->next_ssn ? r->next_ssn[sid] : 0;
 }
 
-static uint64_t turn(uint16_t sid, uint16_t ssn)
+static uint64_t turn_of(uint16_t sid, uint16_t ssn)
 {
 	return (uint64_t)sid << 16 | ssn;
 }
@@ -129,15 +129,15 @@ static uint64_t turn(uint16_t sid, uint16_t ssn)
 static bool ssn_fits(const struct sctp_recv *r, const struct sctp_data *d)
 {
 	return d->unordered || (!sctp_ssn_before(d->ssn, next_ssn(r, d->sid)) &&
-				!sctp_tree_find(&r->by_turn, turn(d->sid, d->ssn)));
+				!sctp_tree_find(&r->by_turn, turn_of(d->sid, d->ssn)));
 }
 
 /* The messages of a stream whose turn has come. */
-static void advance(struct sctp_recv *r, uint16_t sid)
+static void next_turns(struct sctp_recv *r, uint16_t sid)
 {
 	struct sctp_tree_node *n;
 
-	while ((n = sctp_tree_find(&r->by_turn, turn(sid, ++r->next_ssn[sid])))) {
+	while ((n = sctp_tree_find(&r->by_turn, turn_of(sid, ++r->next_ssn[sid])))) {
 		struct run *x = run_of(n, by_turn);
 
 		sctp_tree_remove(&r->by_turn, n);
@@ -148,10 +148,10 @@ static void advance(struct sctp_recv *r, uint16_t sid)
 }
 
 /* A run became a whole message. */
-static void complete(struct sctp_recv *r, struct run *x)
+static void complete_run(struct sctp_recv *r, struct run *x)
 {
 	if (!x->unordered && x->ssn != r->next_ssn[x->sid]) {
-		x->by_turn.key = turn(x->sid, x->ssn);
+		x->by_turn.key = turn_of(x->sid, x->ssn);
 		x->has_turn = true;
 		sctp_tree_insert(&r->by_turn, &x->by_turn);
 		return;
@@ -159,7 +159,7 @@ static void complete(struct sctp_recv *r, struct run *x)
 	sctp_tree_remove(&r->by_tsn, &x->by_tsn);
 	list_add_tail(&r->deliverable, &x->link);
 	if (!x->unordered)
-		advance(r, x->sid);
+		next_turns(r, x->sid);
 }
 
 /* ---- copying ---- */
@@ -195,7 +195,7 @@ static struct run *new_run(struct sctp_recv *r, const struct place *at)
 	return x;
 }
 
-static void append(struct sctp_recv *r, struct run *x, const uint8_t *p, uint32_t len)
+static void append_to_run(struct sctp_recv *r, struct run *x, const uint8_t *p, uint32_t len)
 {
 	x->len += len;
 	while (len > 0) {
@@ -214,7 +214,7 @@ static void append(struct sctp_recv *r, struct run *x, const uint8_t *p, uint32_
 }
 
 /* x goes on with y, whose record becomes dead space before its bytes. */
-static void join(struct sctp_recv *r, struct run *x, struct run *y)
+static void join_runs(struct sctp_recv *r, struct run *x, struct run *y)
 {
 	sctp_tree_remove(&r->by_tsn, &y->by_tsn);
 	x->tail->next = cells_of(y);
@@ -229,18 +229,18 @@ static void store(struct sctp_recv *r, const struct place *at)
 {
 	struct run *x = joins_left(at) ? at->left : new_run(r, at);
 
-	append(r, x, at->d->p, at->d->len);
+	append_to_run(r, x, at->d->p, at->d->len);
 	x->last = at->tsn;
 	x->end = at->d->end;
 	if (joins_right(at))
-		join(r, x, at->right);
+		join_runs(r, x, at->right);
 	if (x->begin && x->end)
-		complete(r, x);
+		complete_run(r, x);
 }
 
 /* ---- room ---- */
 
-static enum sctp_recv_result violation(struct sctp_recv *r, const char *what)
+static enum sctp_recv_result note_violation(struct sctp_recv *r, const char *what)
 {
 	r->violation = what;
 	return SCTP_RECV_VIOLATION;
@@ -263,28 +263,29 @@ static bool drop_highest(struct sctp_recv *r, uint64_t tsn, struct sctp_recv_ran
 	return true;
 }
 
-static bool within_limit(const struct sctp_recv *r, uint32_t cells, uint32_t extra)
+static bool fits_recv(const struct sctp_recv *r, uint32_t cells, uint32_t extra)
 {
 	return (uint64_t)(r->cells.used + cells) * SCTP_CELL <= (uint64_t)r->limit + extra;
 }
 
 /* TAKEN: the cells are reserved. */
-static enum sctp_recv_result make_room(struct sctp_recv *r, const struct place *at,
-				       struct sctp_recv_range *ret)
+static enum sctp_recv_result reserve_cells(struct sctp_recv *r, const struct place *at,
+					   struct sctp_recv_range *ret)
 {
 	uint32_t n = cells_needed(at);
 	bool next = at->tsn == r->cum + 1;
 
-	if (!within_limit(r, n, 0)) {
+	if (!fits_recv(r, n, 0)) {
 		if (drop_highest(r, at->tsn, ret))
 			return SCTP_RECV_DROPPED;
 		if (!next)
 			return SCTP_RECV_NO_ROOM;
 		/* Nothing waits after it: what waits can only go if this chunk comes in. */
-		if (!within_limit(r, n, SCTP_MAX_MESSAGE))
+		if (!fits_recv(r, n, SCTP_MAX_MESSAGE))
 			return list_empty(&r->deliverable)
-				       ? violation(r, "messages that are never completed fill the "
-						      "receive buffer")
+				       ? note_violation(
+						 r, "messages that are never completed fill the "
+						    "receive buffer")
 				       : SCTP_RECV_NO_ROOM;
 	}
 	/* So that delivering cannot fail. */
@@ -299,7 +300,7 @@ static enum sctp_recv_result make_room(struct sctp_recv *r, const struct place *
 
 /* Lets the runs go that the cumulative point has passed. False: fragments will never become a
  * message. */
-static bool settle(struct sctp_recv *r, uint32_t cum)
+static bool let_runs_go(struct sctp_recv *r, uint32_t cum)
 {
 	struct sctp_tree_node *n;
 
@@ -341,23 +342,23 @@ enum sctp_recv_result sctp_recv_add(struct sctp_recv *r, const struct sctp_data 
 
 	_Static_assert(SCTP_MAX_MESSAGE == 131072, "a sentence below names it");
 	assert(d->sid < r->streams && d->len > 0);
-	if (!settle(r, cum))
-		return violation(r, contradiction);
+	if (!let_runs_go(r, cum))
+		return note_violation(r, contradiction);
 	at = find_place(r, d);
 	if (!neighbors_fit(r, &at))
-		return violation(r, contradiction);
+		return note_violation(r, contradiction);
 	if (!length_fits(&at))
-		return violation(r, "a message that is longer than 131072 bytes");
+		return note_violation(r, "a message that is longer than 131072 bytes");
 	if (!ssn_fits(r, d))
-		return violation(r, "a stream sequence number that came twice");
+		return note_violation(r, "a stream sequence number that came twice");
 	if (!has_table(r, d))
 		return SCTP_RECV_NO_ROOM;
 	if (is_direct(r, d)) {
 		if (!d->unordered)
-			advance(r, d->sid);
+			next_turns(r, d->sid);
 		return SCTP_RECV_DIRECT;
 	}
-	res = make_room(r, &at, ret);
+	res = reserve_cells(r, &at, ret);
 	if (res == SCTP_RECV_TAKEN)
 		store(r, &at);
 	return res;

@@ -38,14 +38,14 @@ static uint64_t *word(const struct sctp_tsn_map *m, uint32_t tsn)
 	return &m->bits[tsn / 64 % WORDS];
 }
 
-static uint64_t bit(uint32_t tsn)
+static uint64_t bit_of(uint32_t tsn)
 {
 	return UINT64_C(1) << tsn % 64;
 }
 
 static bool has(const struct sctp_tsn_map *m, uint32_t tsn)
 {
-	return !sctp_tsn_before(m->highest, tsn) && *word(m, tsn) & bit(tsn);
+	return !sctp_tsn_before(m->highest, tsn) && *word(m, tsn) & bit_of(tsn);
 }
 
 static void note_duplicate(struct sctp_tsn_map *m, uint32_t tsn)
@@ -99,7 +99,7 @@ void sctp_tsn_map_add_gap(struct sctp_tsn_map *m, uint32_t tsn)
 {
 	if (sctp_tsn_before(m->highest, tsn))
 		raise_highest(m, tsn);
-	*word(m, tsn) |= bit(tsn);
+	*word(m, tsn) |= bit_of(tsn);
 	if (tsn == m->cum + 1)
 		m->cum = skip(m, tsn, true) - 1;
 	if (!sctp_tsn_map_gap(m))
@@ -125,7 +125,7 @@ void sctp_tsn_map_renege(struct sctp_tsn_map *m, uint32_t tsn)
 {
 	if (!sctp_tsn_map_gap(m) || !sctp_tsn_before(m->cum, tsn) || !has(m, tsn))
 		return;
-	*word(m, tsn) &= ~bit(tsn);
+	*word(m, tsn) &= ~bit_of(tsn);
 	if (tsn == m->highest)
 		m->highest = last_before(m, tsn);
 }

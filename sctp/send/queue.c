@@ -22,7 +22,7 @@ static struct sctp_tx **page_of(struct sctp_queue *q, uint32_t tsn)
 	return &q->page[tsn / SCTP_TX_PAGE % SCTP_TX_PAGES];
 }
 
-static void put_page(struct sctp_queue *q, struct sctp_pool *pool, uint32_t tsn)
+static void release_page(struct sctp_queue *q, struct sctp_pool *pool, uint32_t tsn)
 {
 	struct sctp_tx **page = page_of(q, tsn);
 
@@ -30,8 +30,8 @@ static void put_page(struct sctp_queue *q, struct sctp_pool *pool, uint32_t tsn)
 	*page = NULL;
 }
 
-static void put_blocks(struct sctp_queue *q, struct sctp_pool *pool,
-		       const struct sctp_tx_block *until)
+static void release_blocks(struct sctp_queue *q, struct sctp_pool *pool,
+			   const struct sctp_tx_block *until)
 {
 	while (q->head && q->head != until) {
 		struct sctp_tx_block *b = q->head;
@@ -47,13 +47,13 @@ void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old)
 {
 	for (uint32_t page = (old + 1) / SCTP_TX_PAGE; page != (q->cum + 1) / SCTP_TX_PAGE;
 	     page = (page + 1) % (UINT32_MAX / SCTP_TX_PAGE + 1))
-		put_page(q, pool, page * SCTP_TX_PAGE);
+		release_page(q, pool, page * SCTP_TX_PAGE);
 	if (!sctp_queue_empty(q)) {
-		put_blocks(q, pool, sctp_queue_at(q, q->cum + 1)->block);
+		release_blocks(q, pool, sctp_queue_at(q, q->cum + 1)->block);
 		return;
 	}
-	put_page(q, pool, q->cum + 1);
-	put_blocks(q, pool, NULL);
+	release_page(q, pool, q->cum + 1);
+	release_blocks(q, pool, NULL);
 	sctp_pool_put(pool, q->gap);
 	q->gap = NULL;
 	q->ngaps = 0;
@@ -65,7 +65,7 @@ void sctp_queue_deinit(struct sctp_queue *q, struct sctp_pool *pool)
 		sctp_pool_put(pool, q->page[i]);
 		q->page[i] = NULL;
 	}
-	put_blocks(q, pool, NULL);
+	release_blocks(q, pool, NULL);
 	sctp_pool_put(pool, q->gap);
 	memset(q, 0, sizeof(*q));
 }
@@ -92,7 +92,7 @@ static bool add_block(struct sctp_queue *q, struct sctp_pool *pool)
 
 /* ---- messages ---- */
 
-static void append(struct sctp_queue *q, const uint8_t *p, size_t len)
+static void append_bytes(struct sctp_queue *q, const uint8_t *p, size_t len)
 {
 	while (len) {
 		struct sctp_tx_block *b = q->tail;
@@ -142,7 +142,7 @@ static void add_headroom(struct sctp_queue *q)
 }
 
 /* Room for a record and for len bytes. Blocks that were added stay for the next attempt. */
-static bool reserve(struct sctp_queue *q, struct sctp_pool *pool, uint32_t len)
+static bool reserve_blocks(struct sctp_queue *q, struct sctp_pool *pool, uint32_t len)
 {
 	struct sctp_tx **page = page_of(q, q->next_tsn);
 	uint32_t have = 0;
@@ -163,7 +163,7 @@ bool sctp_queue_reserve(struct sctp_queue *q, struct sctp_pool *pool, size_t len
 {
 	uint32_t wire = (SCTP_DATA_HEAD + (uint32_t)len + 3) & ~3u;
 
-	return reserve(q, pool, (wants_headroom(len) ? 2 * BEGIN : 0) + wire);
+	return reserve_blocks(q, pool, (wants_headroom(len) ? 2 * BEGIN : 0) + wire);
 }
 
 /* The record of the next chunk, where the tail ends now. */
@@ -205,10 +205,10 @@ void sctp_queue_put(struct sctp_queue *q, uint32_t packet, uint8_t flags, uint16
 		put_whole(q->tail, head, part, n, wire);
 		return;
 	}
-	append(q, head, SCTP_DATA_HEAD);
+	append_bytes(q, head, SCTP_DATA_HEAD);
 	for (unsigned i = 0; i < n; i++)
-		append(q, part[i].p, part[i].len);
-	append(q, zero, wire - t->size);
+		append_bytes(q, part[i].p, part[i].len);
+	append_bytes(q, zero, wire - t->size);
 }
 
 /* ---- progress ---- */

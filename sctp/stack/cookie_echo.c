@@ -96,7 +96,8 @@ static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 }
 
 /* What the cookie says, into a new association. */
-static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct sctp_flow *from)
+static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
+			     const struct sctp_flow *from)
 {
 	struct sctp_flow flow = k->from;
 
@@ -121,8 +122,8 @@ static void fill(struct sctp_assoc *a, const struct sctp_cookie *k, const struct
 	sctp_path_set_state(&a->paths.at[0], SCTP_PATH_ACTIVE);
 }
 
-static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
-			      const struct sctp_flow *from, struct sctp_listener *l)
+static struct sctp_path *make_association(struct sctp *s, const struct sctp_cookie *k,
+					  const struct sctp_flow *from, struct sctp_listener *l)
 {
 	struct sctp_assoc *a = NULL;
 
@@ -139,7 +140,7 @@ static struct sctp_path *make(struct sctp *s, const struct sctp_cookie *k,
 		sctp_assoc_own_addrs(a, l->local, l->n);
 	else
 		sctp_assoc_own_addrs(a, &k->from.local, 1);
-	fill(a, k, from);
+	fill_from_cookie(a, k, from);
 	sctp_assoc_step(a, SCTP_EV_COOKIE_ECHO);
 	send_cookie_ack(&a->paths.at[0], false);
 	return &a->paths.at[0];
@@ -159,8 +160,9 @@ static void refuse_indication(struct sctp *s, const struct sctp_flow *from,
 	sctp_reply_abort(s, from, got, tag, false, SCTP_CAUSE_USER, text, sizeof(text) - 1);
 }
 
-static struct sctp_path *begin(struct sctp *s, const struct sctp_flow *from,
-			       const struct sctp_head *head, const struct sctp_cookie *k)
+static struct sctp_path *begin_association(struct sctp *s, const struct sctp_flow *from,
+					   const struct sctp_head *head,
+					   const struct sctp_cookie *k)
 {
 	struct sctp_listener *l = sctp_lookup_listener(s, k->own_port, k->from.local);
 	struct sctp_path *p;
@@ -173,7 +175,7 @@ static struct sctp_path *begin(struct sctp *s, const struct sctp_flow *from,
 		refuse_indication(s, from, head, k->peer_tag);
 		return NULL;
 	}
-	p = make(s, k, from, l);
+	p = make_association(s, k, from, l);
 	if (!p)
 		sctp_reply_abort(s, from, head, k->peer_tag, false, SCTP_CAUSE_RESOURCE, NULL, 0);
 	return p;
@@ -181,8 +183,9 @@ static struct sctp_path *begin(struct sctp *s, const struct sctp_flow *from,
 
 /* 5.2.4 (A): the peer has begun again. The old association ends for its user; a new one takes its
  * place. */
-static struct sctp_path *restart(struct sctp_path *p, const struct sctp_flow *from,
-				 const struct sctp_head *head, const struct sctp_cookie *k)
+static struct sctp_path *restart_association(struct sctp_path *p, const struct sctp_flow *from,
+					     const struct sctp_head *head,
+					     const struct sctp_cookie *k)
 {
 	struct sctp_assoc *a = p->assoc;
 	struct sctp *s = a->s;
@@ -192,12 +195,12 @@ static struct sctp_path *restart(struct sctp_path *p, const struct sctp_flow *fr
 		return NULL;
 	}
 	sctp_assoc_end(a, SCTP_END_RESTART, 0, NULL, 0);
-	return begin(s, from, head, k);
+	return begin_association(s, from, head, k);
 }
 
 /* 5.2.4 (B): both sides sent INIT. */
-static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *from,
-				 const struct sctp_cookie *k)
+static struct sctp_path *collide_with_init(struct sctp_path *p, const struct sctp_flow *from,
+					   const struct sctp_cookie *k)
 {
 	struct sctp_assoc *a = p->assoc;
 
@@ -226,7 +229,7 @@ static struct sctp_path *collide(struct sctp_path *p, const struct sctp_flow *fr
 }
 
 /* 5.2.4 (D): the COOKIE ACK was lost, or ours and the peer's INIT crossed. */
-static struct sctp_path *repeat(struct sctp_path *p, const struct sctp_flow *from)
+static struct sctp_path *repeat_cookie_ack(struct sctp_path *p, const struct sctp_flow *from)
 {
 	struct sctp_assoc *a = p->assoc;
 
@@ -254,8 +257,8 @@ static void refuse_stale(struct sctp *s, const struct sctp_flow *from, const str
 	sctp_reply_end(s, &w);
 }
 
-static bool expired(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
-		    const struct sctp_cookie *k)
+static bool cookie_expired(struct sctp *s, const struct sctp_flow *from,
+			   const struct sctp_head *head, const struct sctp_cookie *k)
 {
 	uint64_t age = s->now - k->created_us;
 
@@ -282,18 +285,19 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 	if (!p)
 		p = sctp_lookup(s, &k.from, head->dst, head->src);
 	if (!p)
-		return expired(s, from, head, &k) ? NULL : begin(s, from, head, &k);
+		return cookie_expired(s, from, head, &k) ? NULL
+							 : begin_association(s, from, head, &k);
 	a = p->assoc;
 	own = a->id.own_tag == k.own_tag;
 	peer = a->id.peer_tag == k.peer_tag;
 	if (own && peer)
-		return repeat(p, from);
-	if (expired(s, from, head, &k))
+		return repeat_cookie_ack(p, from);
+	if (cookie_expired(s, from, head, &k))
 		return NULL;
 	if (own)
-		return collide(p, from, &k);
+		return collide_with_init(p, from, &k);
 	if (!peer && k.tie_own == a->id.tie_own && k.tie_peer == a->id.tie_peer)
-		return restart(p, from, head, &k);
+		return restart_association(p, from, head, &k);
 	s->st.bad_packets++; /* (C): a cookie that came late */
 	return NULL;
 }

@@ -50,16 +50,16 @@ static void port_unreachable(struct sctp_path *p)
 }
 
 /* The largest packet of ours in an IP packet of that size. */
-static uint32_t fits(const struct sctp_path *p, uint32_t mtu)
+static uint32_t packet_size(const struct sctp_path *p, uint32_t mtu)
 {
 	uint32_t head = sctp_path_ip_head(p);
 
 	return mtu > head ? (mtu - head) & ~3u : 0;
 }
 
-static void too_big(struct sctp_path *p, uint32_t mtu)
+static void lower_pmtu(struct sctp_path *p, uint32_t mtu)
 {
-	if (sctp_pmtu_icmp(&p->pmtu, fits(p, mtu), p->assoc->s->now))
+	if (sctp_pmtu_icmp(&p->pmtu, packet_size(p, mtu), p->assoc->s->now))
 		sctp_path_resized(p);
 }
 
@@ -82,14 +82,14 @@ void sctp_icmp(struct sctp *s, const struct sctp_flow *to, enum sctp_icmp what, 
 	if (what == SCTP_ICMP_PORT_UNREACHABLE)
 		port_unreachable(p);
 	else if (what == SCTP_ICMP_TOO_BIG)
-		too_big(p, mtu);
+		lower_pmtu(p, mtu);
 	else
 		p->unreachable = true;
 	sctp_assoc_arm(p->assoc);
 }
 
 /* Nobody knows what the route takes: less than the probe. */
-static bool refused(struct sctp_path *p, uint64_t now_us)
+static bool probe_refused(struct sctp_path *p, uint64_t now_us)
 {
 	return p->pmtu.sent && sctp_pmtu_refused(&p->pmtu, p->pmtu.probe, now_us);
 }
@@ -105,7 +105,8 @@ void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint
 
 		if (!p || p->flow.local != to->local || a->state == SCTP_CLOSED)
 			continue;
-		if (mtu ? sctp_pmtu_limit(&p->pmtu, fits(p, mtu), now_us) : refused(p, now_us))
+		if (mtu ? sctp_pmtu_limit(&p->pmtu, packet_size(p, mtu), now_us)
+			: probe_refused(p, now_us))
 			sctp_path_resized(p);
 		sctp_assoc_arm(a);
 	}

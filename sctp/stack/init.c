@@ -78,7 +78,7 @@ static bool acceptable(struct sctp *s, const struct sctp_flow *from, const struc
 	return false;
 }
 
-static void put_addr(struct sctp_writer *w, const struct sctp_addr *addr)
+static void put_new_addr(struct sctp_writer *w, const struct sctp_addr *addr)
 {
 	bool v4 = sctp_addr_is_v4(addr);
 	uint32_t at = sctp_begin_tlv(w, v4 ? SCTP_PARAM_IPV4 : SCTP_PARAM_IPV6);
@@ -96,11 +96,11 @@ static bool adds_addrs(struct sctp *s, const struct sctp_flow *from, const struc
 	bool source = !sctp_assoc_find_path(a, &from->peer);
 
 	if (source)
-		put_addr(&w, &from->peer);
+		put_new_addr(&w, &from->peer);
 	for (unsigned k = 0; k < i->naddrs; k++)
 		if (!sctp_assoc_find_path(a, &i->addr[k]) &&
 		    !(source && sctp_addr_equal(&i->addr[k], &from->peer)))
-			put_addr(&w, &i->addr[k]);
+			put_new_addr(&w, &i->addr[k]);
 	if (w.len == 0)
 		return false;
 	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_ADDRESS, value, w.len);
@@ -126,7 +126,7 @@ static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struc
 	return true;
 }
 
-static void add_addr(struct sctp_cookie *k, const struct sctp_addr *addr)
+static void add_cookie_addr(struct sctp_cookie *k, const struct sctp_addr *addr)
 {
 	for (unsigned i = 0; i < k->naddrs; i++)
 		if (sctp_addr_equal(&k->addr[i], addr))
@@ -179,9 +179,9 @@ static struct sctp_cookie make_cookie(struct sctp *s, const struct sctp_flow *fr
 	};
 
 	choose_tags(s, &k, a);
-	add_addr(&k, &from->peer);
+	add_cookie_addr(&k, &from->peer);
 	for (unsigned n = 0; n < i->naddrs; n++)
-		add_addr(&k, &i->addr[n]);
+		add_cookie_addr(&k, &i->addr[n]);
 	return k;
 }
 
@@ -203,13 +203,13 @@ static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const st
 }
 
 /* to: where INIT ACK goes, usually where INIT came from. */
-static void answer(struct sctp *s, const struct sctp_flow *to, const struct sctp_flow *from,
-		   const struct sctp_head *head, const struct sctp_init *i,
-		   const struct sctp_assoc *a, const struct sctp_listener *l)
+static void answer_init(struct sctp *s, const struct sctp_flow *to, const struct sctp_flow *from,
+			const struct sctp_head *head, const struct sctp_init *i,
+			const struct sctp_assoc *a, const struct sctp_listener *l)
 {
 	struct sctp_cookie k = make_cookie(s, to, head, i, a, a ? a->local.all : l->all_addrs);
 
-	add_addr(&k, &from->peer);
+	add_cookie_addr(&k, &from->peer);
 	if (k.all_local)
 		send_init_ack(s, to, head, i, &k, a ? a->local.addr : l->local,
 			      a ? a->local.n : l->n);
@@ -254,15 +254,16 @@ void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sc
 	if (a && a->state >= SCTP_ESTABLISHED && moves_port(s, from, head, &i, a))
 		return;
 	/* 5.2.1: in a collision only an address that the user named gets INIT ACK. */
-	answer(s, a && !sctp_assoc_find_path(a, &from->peer) ? &p->flow : from, from, head, &i, a,
-	       l);
+	answer_init(s, a && !sctp_assoc_find_path(a, &from->peer) ? &p->flow : from, from, head, &i,
+		    a, l);
 }
 
 /* ---- INIT ACK arrives ---- */
 
 /* 3.3.3 and 5.1: which defects of INIT ACK end the association. */
-static bool usable(struct sctp_path *p, const struct sctp_flow *from, const struct sctp_head *head,
-		   enum sctp_init_result r, const struct sctp_init *i)
+static bool usable_init_ack(struct sctp_path *p, const struct sctp_flow *from,
+			    const struct sctp_head *head, enum sctp_init_result r,
+			    const struct sctp_init *i)
 {
 	struct sctp_assoc *a = p->assoc;
 	uint8_t missing[6];
@@ -298,7 +299,8 @@ static bool usable(struct sctp_path *p, const struct sctp_flow *from, const stru
 }
 
 /* The addresses of the peer are those of INIT ACK: what it lists, and its source. */
-static bool set_paths(struct sctp_assoc *a, const struct sctp_flow *from, const struct sctp_init *i)
+static bool set_peer_paths(struct sctp_assoc *a, const struct sctp_flow *from,
+			   const struct sctp_init *i)
 {
 	struct sctp_addr addr[SCTP_MAX_PATHS];
 	struct sctp_flow flow = *from;
@@ -337,10 +339,11 @@ void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_init i;
 
-	if (a->state != SCTP_COOKIE_WAIT || !usable(p, from, head, read_init(c, from, &i), &i))
+	if (a->state != SCTP_COOKIE_WAIT ||
+	    !usable_init_ack(p, from, head, read_init(c, from, &i), &i))
 		return;
 	a->id.peer_tag = i.tag;
-	if (!sctp_handshake_keep_cookie(a, &i) || !set_paths(a, from, &i)) {
+	if (!sctp_handshake_keep_cookie(a, &i) || !set_peer_paths(a, from, &i)) {
 		sctp_assoc_break(a, SCTP_END_MEMORY, SCTP_CAUSE_RESOURCE, NULL, 0, "");
 		return;
 	}

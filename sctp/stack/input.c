@@ -23,7 +23,7 @@ enum { RUN = 16384 }; /* bytes of packets that are processed before messages are
 /* ---- what a packet contains ---- */
 
 /* Rules that say "contains" ask for a chunk wherever it stands. */
-static bool contains(const uint8_t *pkt, size_t len, uint8_t type)
+static bool packet_contains(const uint8_t *pkt, size_t len, uint8_t type)
 {
 	struct sctp_cursor c = sctp_chunks(pkt, len);
 	struct sctp_chunk chunk;
@@ -86,14 +86,14 @@ static void out_of_the_blue(struct sctp *s, const struct sctp_flow *from,
 			    const struct sctp_head *head, const uint8_t *pkt, size_t len)
 {
 	s->st.unknown++;
-	if (contains(pkt, len, SCTP_ABORT) || contains(pkt, len, SCTP_INIT))
+	if (packet_contains(pkt, len, SCTP_ABORT) || packet_contains(pkt, len, SCTP_INIT))
 		return;
-	if (contains(pkt, len, SCTP_SHUTDOWN_ACK)) {
+	if (packet_contains(pkt, len, SCTP_SHUTDOWN_ACK)) {
 		reply_shutdown_complete(s, from, head);
 		return;
 	}
-	if (contains(pkt, len, SCTP_SHUTDOWN_COMPLETE) || contains(pkt, len, SCTP_COOKIE_ACK) ||
-	    contains_stale_cookie(pkt, len))
+	if (packet_contains(pkt, len, SCTP_SHUTDOWN_COMPLETE) ||
+	    packet_contains(pkt, len, SCTP_COOKIE_ACK) || contains_stale_cookie(pkt, len))
 		return;
 	sctp_reply_abort(s, from, head, head->tag, true, SCTP_CAUSE_NONE, NULL, 0);
 }
@@ -112,12 +112,12 @@ static bool tag_fits(const struct sctp_assoc *a, const struct sctp_head *head, b
 static bool has_old_shutdown(const struct sctp_assoc *a, const uint8_t *pkt, size_t len)
 {
 	return (a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED) &&
-	       contains(pkt, len, SCTP_SHUTDOWN_ACK);
+	       packet_contains(pkt, len, SCTP_SHUTDOWN_ACK);
 }
 
 /* ---- chunks ---- */
 
-static void report_unknown(struct sctp_path *p, const struct sctp_chunk *c)
+static void report_unknown_chunk(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	struct sctp_writer w = sctp_reply_to(p);
 	uint32_t most = sctp_path_pmdcs(p) - 64, at;
@@ -129,10 +129,10 @@ static void report_unknown(struct sctp_path *p, const struct sctp_chunk *c)
 }
 
 /* True if the chunks after it are to be read, too. */
-static bool unknown(struct sctp_path *p, const struct sctp_chunk *c)
+static bool read_unknown(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	if (sctp_unknown_reports(c->type >> 6))
-		report_unknown(p, c);
+		report_unknown_chunk(p, c);
 	return sctp_unknown_skips(c->type >> 6);
 }
 
@@ -190,7 +190,7 @@ static bool read_control(struct sctp_path *p, const struct sctp_chunk *c)
 	case SCTP_PAD:
 		return true;
 	default:
-		return unknown(p, c);
+		return read_unknown(p, c);
 	}
 }
 
@@ -293,8 +293,8 @@ static bool may_work(struct sctp *s, const struct sctp_path *p, const struct sct
 	return sctp_may_work(s, work, &from->peer);
 }
 
-static void dispatch(struct sctp *s, const struct sctp_flow *from, const uint8_t *pkt, size_t len,
-		     struct sctp_path *p)
+static void dispatch_packet(struct sctp *s, const struct sctp_flow *from, const uint8_t *pkt,
+			    size_t len, struct sctp_path *p)
 {
 	const struct sctp_head head = sctp_head_get(pkt);
 	struct sctp_cursor c = sctp_chunks(pkt, len);
@@ -327,8 +327,8 @@ static bool is_packet(const struct sctp_flow *from, const uint8_t *pkt, size_t l
 	       be_get16(pkt + 2) && sctp_addr_unicast(&from->peer);
 }
 
-static void count(struct sctp *s, const struct sctp_path *p, const struct sctp_head *head,
-		  uint8_t type)
+static void count_packet(struct sctp *s, const struct sctp_path *p, const struct sctp_head *head,
+			 uint8_t type)
 {
 	if (type == SCTP_COOKIE_ECHO)
 		s->st.cookie_echos++;
@@ -340,7 +340,7 @@ static void count(struct sctp *s, const struct sctp_path *p, const struct sctp_h
 		s->st.strays++;
 }
 
-static void input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len)
+static void input_packet(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len)
 {
 	struct sctp_path *p;
 	struct sctp_head head;
@@ -353,7 +353,7 @@ static void input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, si
 	}
 	head = sctp_head_get(pkt);
 	p = sctp_lookup(s, from, head.dst, head.src);
-	count(s, p, &head, pkt[SCTP_HEAD]);
+	count_packet(s, p, &head, pkt[SCTP_HEAD]);
 	if (!may_work(s, p, from, pkt[SCTP_HEAD]))
 		return;
 	if (!crc32c_check(pkt, len)) {
@@ -362,7 +362,7 @@ static void input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, si
 	}
 	s->answering = true;
 	s->answered = false;
-	dispatch(s, from, pkt, len, p);
+	dispatch_packet(s, from, pkt, len, p);
 	s->answering = s->answered = false;
 }
 
@@ -379,7 +379,7 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 		uint64_t now_us)
 {
 	begin_input(s, now_us);
-	input(s, from, pkt, len);
+	input_packet(s, from, pkt, len);
 }
 
 /* Ports and tag are those of the packet before: the messages of both have one receiver. */
@@ -395,7 +395,7 @@ size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt
 
 	begin_input(s, now_us);
 	do {
-		input(s, from, pkt + done, n);
+		input_packet(s, from, pkt + done, n);
 		done += n;
 		n = len - done < n ? len - done : n;
 	} while (n && done + n <= RUN && list_empty(&s->eventful) && !s->rx_queued &&

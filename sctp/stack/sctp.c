@@ -12,7 +12,7 @@ enum {
 	TRIM_US = 1000000,
 };
 
-static void trim(struct timer *t)
+static void trim_pool(struct timer *t)
 {
 	struct sctp *s = list_entry(t, struct sctp, trim);
 
@@ -31,7 +31,7 @@ static void trim_later(struct sctp *s)
 
 /* ---- open and close ---- */
 
-static void normalize(struct sctp_config *c)
+static void normalize_config(struct sctp_config *c)
 {
 	if (c->streams == 0)
 		c->streams = 1;
@@ -55,9 +55,9 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 		return SCTP_E_MEMORY;
 	memset(s, 0, sizeof(*s));
 	s->cfg = *cfg;
-	normalize(&s->cfg);
+	normalize_config(&s->cfg);
 	s->now = now_us;
-	timer_init(&s->trim, trim);
+	timer_init(&s->trim, trim_pool);
 	s->expire = sctp_assoc_expire;
 	list_init(&s->assocs);
 	list_init(&s->pending);
@@ -176,7 +176,7 @@ static void fill_incoming(struct sctp_assoc *a, struct sctp_event *ret)
 	a->origin.listener = NULL;
 }
 
-static bool next_event(struct sctp_assoc *a, struct sctp_event *ret)
+static bool fetch_event(struct sctp_assoc *a, struct sctp_event *ret)
 {
 	static const enum sctp_event_type order[] = {SCTP_INCOMING, SCTP_UP,       SCTP_PATH,
 						     SCTP_RESIZED,  SCTP_WRITABLE, SCTP_ACKED,
@@ -215,7 +215,7 @@ bool sctp_event(struct sctp *s, struct sctp_event *ret)
 		memset(ret, 0, sizeof(*ret));
 		ret->assoc = a;
 		ret->user = a->user;
-		if (next_event(a, ret)) {
+		if (fetch_event(a, ret)) {
 			/* It may have more: its turn ends when it has none. */
 			sctp_events_again(&a->events, &s->eventful);
 			return true;

@@ -28,7 +28,7 @@ void sctp_got_shutdown(struct sctp_path *p, const struct sctp_chunk *c)
 
 /* Another association of this address is in the way. The peer asks whether it still lives
  * (moved.c), so T1-init goes on. */
-static bool may_wait(struct sctp_assoc *a, const struct sctp_chunk *c)
+static bool asks_to_wait(struct sctp_assoc *a, const struct sctp_chunk *c)
 {
 	struct sctp_error e;
 
@@ -54,7 +54,7 @@ void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c)
 	bool early = a->state == SCTP_COOKIE_WAIT || a->state == SCTP_COOKIE_ECHOED;
 
 	sctp_reply_withdraw(a->s); /* 9.1: its packet is not answered */
-	if (may_wait(a, c))
+	if (asks_to_wait(a, c))
 		return;
 	/* SHUTDOWN COMPLETE was lost, or a packet of ours came late: the peer has finished. */
 	if (a->state == SCTP_SHUTDOWN_ACK_SENT && c->flags & SCTP_FLAG_T) {

@@ -73,7 +73,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 }
 
 /* The peer has dropped what it had reported (6.2.1): it is in flight again. */
-static void renege(struct ack *k, uint32_t tsn)
+static void renege_chunk(struct ack *k, uint32_t tsn)
 {
 	struct sctp_assoc *a = k->a;
 	struct sctp_tx *t = sctp_queue_at(&a->tx, tsn);
@@ -123,7 +123,7 @@ static unsigned read_gaps(const struct sctp_sack *sack, struct sctp_range ret[MA
 	return n;
 }
 
-static bool sent(const struct sctp_queue *q, const struct sctp_range *gap, unsigned n)
+static bool were_sent(const struct sctp_queue *q, const struct sctp_range *gap, unsigned n)
 {
 	return n == 0 || sctp_tsn_before(gap[n - 1].last, q->send_tsn);
 }
@@ -145,14 +145,14 @@ static void compare_gaps(struct ack *k, const struct sctp_range *gap, unsigned n
 		if (!all && n && sctp_tsn_before(gap[n - 1].last, r.last))
 			r.last = gap[n - 1].last;
 		if (!sctp_tsn_before(r.last, r.first))
-			each_new(k, r, gap, n, &at, renege);
+			each_new(k, r, gap, n, &at, renege_chunk);
 	}
 	sctp_queue_keep_gaps(q, &k->a->s->pool, gap, n);
 }
 
 /* ---- consequences ---- */
 
-static void advance(struct ack *k, uint32_t cum)
+static void advance_cum(struct ack *k, uint32_t cum)
 {
 	struct sctp_queue *q = &k->a->tx;
 
@@ -170,7 +170,7 @@ static void end_recovery(struct sctp_path *p, uint32_t cum)
 	sctp_rack_recovered(&p->rack);
 }
 
-static void grow(struct ack *k, struct sctp_path *p)
+static void grow_window(struct ack *k, struct sctp_path *p)
 {
 	const struct acked *d = &k->path[p->index];
 	struct sctp_queue *q = &k->a->tx;
@@ -192,7 +192,7 @@ static void grow(struct ack *k, struct sctp_path *p)
 
 /* One chunk is timed in each round trip (6.3.1 (C4)). The first one of several that arrives would
  * often be one that overtook others, and SRTT too short. */
-static void sample(struct sctp_path *p, const struct acked *d)
+static void sample_rtt(struct sctp_path *p, const struct acked *d)
 {
 	const struct sctp_assoc *a = p->assoc;
 
@@ -215,9 +215,9 @@ static void update_paths(struct ack *k)
 		const struct acked *d = &k->path[i];
 
 		if (d->rtt_us)
-			sample(p, d);
+			sample_rtt(p, d);
 		if (d->bytes) {
-			grow(k, p);
+			grow_window(k, p);
 			p->heard_us = a->s->now;
 			p->probed = false;
 			if (p->state != SCTP_PATH_UNCONFIRMED)
@@ -234,7 +234,7 @@ static void notify_user(struct sctp_assoc *a)
 	sctp_write_made_room(a);
 }
 
-static void finish(struct ack *k)
+static void finish_ack(struct ack *k)
 {
 	struct sctp_assoc *a = k->a;
 	uint32_t old = k->old_cum;
@@ -261,7 +261,7 @@ static void finish(struct ack *k)
 		sctp_assoc_step(a, SCTP_EV_ALL_ACKED);
 }
 
-static struct ack begin(struct sctp_assoc *a)
+static struct ack begin_ack(struct sctp_assoc *a)
 {
 	struct ack k = {.a = a, .old_cum = a->tx.cum};
 
@@ -300,23 +300,23 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	if (sctp_tsn_before(sack.cum, a->tx.cum))
 		return; /* an old one that was overtaken */
 	n = read_gaps(&sack, gap);
-	if (!sctp_tsn_before(sack.cum, a->tx.send_tsn) || !sent(&a->tx, gap, n)) {
+	if (!sctp_tsn_before(sack.cum, a->tx.send_tsn) || !were_sent(&a->tx, gap, n)) {
 		never_sent(a);
 		return;
 	}
-	k = begin(a);
-	advance(&k, sack.cum);
+	k = begin_ack(a);
+	advance_cum(&k, sack.cum);
 	if (n || a->tx.ngaps)
 		compare_gaps(&k, gap, n, is_complete(&sack, c));
 	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
 	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
-		renege(&k, sack.cum + 1);
+		renege_chunk(&k, sack.cum + 1);
 	sctp_window_sack(&a->window, sack.a_rwnd);
 	if (sctp_window_closed(&a->window))
 		a->errors = 0; /* it answers: 6.1 (A) */
 	for (unsigned i = 0; i < sack.ndups; i++)
 		sctp_loss_duplicate(a, be_get32(sack.dups + 4 * i));
-	finish(&k);
+	finish_ack(&k);
 }
 
 void sctp_got_cum_ack(struct sctp_path *from, uint32_t cum)
@@ -330,7 +330,7 @@ void sctp_got_cum_ack(struct sctp_path *from, uint32_t cum)
 		never_sent(a);
 		return;
 	}
-	k = begin(a);
-	advance(&k, cum);
-	finish(&k);
+	k = begin_ack(a);
+	advance_cum(&k, cum);
+	finish_ack(&k);
 }

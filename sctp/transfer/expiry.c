@@ -85,7 +85,7 @@ static bool run_path(struct sctp_path *p, uint64_t now)
 	return true;
 }
 
-static bool run(struct sctp_assoc *a, uint64_t now)
+static bool run_deadlines(struct sctp_assoc *a, uint64_t now)
 {
 	if (a->shutdown.t5_us <= now) {
 		sctp_assoc_break(a, SCTP_END_TIMEOUT, SCTP_CAUSE_NONE, NULL, 0, "");
@@ -116,6 +116,6 @@ void sctp_assoc_expire(struct timer *t)
 	struct sctp_assoc *a = list_entry(t, struct sctp_assoc, deadline.timer);
 
 	a->deadline.armed_us = SCTP_NEVER;
-	if (run(a, a->s->now))
+	if (run_deadlines(a, a->s->now))
 		sctp_assoc_arm(a);
 }

@@ -32,7 +32,7 @@ static void invalid_stream(struct sctp_path *p, const struct sctp_data *d)
 	sctp_reply_end(p->assoc->s, &w);
 }
 
-static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
+static void hand_over(struct sctp_assoc *a, const struct sctp_data *d)
 {
 	struct sctp *s = a->s;
 
@@ -41,14 +41,14 @@ static void deliver(struct sctp_assoc *a, const struct sctp_data *d)
 		.p = d->p, .len = d->len, .ppid = d->ppid, .sid = d->sid, .ordered = !d->unordered};
 }
 
-static void renege(struct sctp_assoc *a, struct sctp_recv_range r)
+static void renege_range(struct sctp_assoc *a, struct sctp_recv_range r)
 {
 	for (uint32_t tsn = r.first; !sctp_tsn_before(r.last, tsn); tsn++)
 		sctp_tsn_map_renege(&a->map, tsn);
 }
 
 /* Fragments, ordered messages, and what comes while such wait. True if the TSN is taken. */
-static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
+static bool queue_chunk(struct sctp_assoc *a, const struct sctp_data *d)
 {
 	struct sctp_recv_range dropped;
 	enum sctp_recv_result r;
@@ -57,20 +57,20 @@ static bool queue(struct sctp_assoc *a, const struct sctp_data *d)
 	if (sctp_data_rwnd(a) == 0 && d->tsn != a->map.cum + 1)
 		return false;
 	while ((r = sctp_recv_add(&a->recv, d, a->map.cum, &dropped)) == SCTP_RECV_DROPPED)
-		renege(a, dropped);
+		renege_range(a, dropped);
 	if (r == SCTP_RECV_VIOLATION)
 		sctp_assoc_break(a, SCTP_END_PROTOCOL, SCTP_CAUSE_PROTOCOL, a->recv.violation,
 				 (uint32_t)strlen(a->recv.violation), a->recv.violation);
 	if (r == SCTP_RECV_VIOLATION || r == SCTP_RECV_NO_ROOM)
 		return false;
 	if (r == SCTP_RECV_DIRECT)
-		deliver(a, d);
+		hand_over(a, d);
 	a->s->rx_assoc = a;
 	a->s->rx_queued = true;
 	return true;
 }
 
-static void take(struct sctp_path *p, const struct sctp_data *d)
+static void take_chunk(struct sctp_path *p, const struct sctp_data *d)
 {
 	struct sctp_assoc *a = p->assoc;
 
@@ -79,8 +79,8 @@ static void take(struct sctp_path *p, const struct sctp_data *d)
 	if (d->sid >= a->agreed.in_streams)
 		invalid_stream(p, d);
 	else if (sctp_recv_direct(&a->recv, d))
-		deliver(a, d);
-	else if (!queue(a, d)) {
+		hand_over(a, d);
+	else if (!queue_chunk(a, d)) {
 		sctp_acks_hurry(&a->acks);
 		return;
 	}
@@ -107,7 +107,7 @@ void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c)
 	}
 	switch (sctp_tsn_map_check(&a->map, d.tsn)) {
 	case SCTP_TSN_NEW:
-		take(p, &d);
+		take_chunk(p, &d);
 		break;
 	case SCTP_TSN_DUP:
 		a->s->st.duplicates++;

@@ -65,13 +65,13 @@ void sctp_loss_missed(struct sctp_path *p, uint32_t highest)
 
 /* ---- by time ---- */
 
-static uint32_t window(const struct sctp_path *p)
+static uint32_t reorder_window(const struct sctp_path *p)
 {
 	return sctp_rack_window(&p->rack, p->rto.min_rtt_us, p->rto.srtt_us, p->in_recovery);
 }
 
 /* Chunks are in flight on another path as well. */
-static bool elsewhere(const struct sctp_path *p)
+static bool others_in_flight(const struct sctp_path *p)
 {
 	const struct sctp_assoc *a = p->assoc;
 
@@ -89,15 +89,15 @@ static bool check_one(struct sctp_assoc *a, uint32_t tsn)
 	uint64_t at;
 
 	if (!sctp_rack_before(&p->rack, t->sent_us, tsn))
-		return elsewhere(p);
-	at = sctp_rack_deadline(&p->rack, t->sent_us, window(p));
+		return others_in_flight(p);
+	at = sctp_rack_deadline(&p->rack, t->sent_us, reorder_window(p));
 	if (at <= a->s->now) {
 		sctp_loss_mark(a, tsn);
 		return true;
 	}
 	if (at < p->loss_us)
 		p->loss_us = at;
-	return elsewhere(p);
+	return others_in_flight(p);
 }
 
 void sctp_loss_detect(struct sctp_assoc *a)
@@ -118,7 +118,7 @@ void sctp_loss_detect(struct sctp_assoc *a)
 /* ---- what was needless ---- */
 
 /* Once per round trip (rack.h). */
-static void widen(struct sctp_path *p)
+static void widen_window(struct sctp_path *p)
 {
 	uint64_t now = p->assoc->s->now;
 
@@ -129,7 +129,7 @@ static void widen(struct sctp_path *p)
 }
 
 /* Nothing that the present recovery took for lost was: it was reordering. */
-static void undo(struct sctp_path *p)
+static void undo_reduction(struct sctp_path *p)
 {
 	if (p->resent || p->assoc->flight.lost.n)
 		return;
@@ -150,9 +150,9 @@ void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 		sctp_rto_restore(&p->rto);
 		sctp_flight_restore(&a->flight, &a->tx, &p->flight, p->index);
 	} else {
-		widen(p);
+		widen_window(p);
 		if (p->in_recovery)
-			undo(p);
+			undo_reduction(p);
 	}
 }
 
@@ -165,15 +165,15 @@ void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
 		    sctp_tsn_before(p->recovery, tsn))
 			continue;
 		p->resent--;
-		widen(p);
-		undo(p);
+		widen_window(p);
+		undo_reduction(p);
 	}
 }
 
 /* ---- timers ---- */
 
 /* The earliest TSN in flight on the path moved on. */
-static void settle(struct sctp_path *p)
+static void settle_first(struct sctp_path *p)
 {
 	sctp_flight_settle(&p->assoc->tx, &p->flight, p->index);
 }
@@ -181,7 +181,7 @@ static void settle(struct sctp_path *p)
 /* RFC 8985 7.2: a tail is probed once, outside recovery, and where data goes now. After T3 a single
  * packet is in flight until something is acknowledged (7.2.1), which may be long after recovery if
  * data went another way in between. */
-static bool may_probe(const struct sctp_path *p)
+static bool may_probe_tail(const struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
@@ -195,7 +195,7 @@ static void set_probe(struct sctp_path *p)
 	bool single = p->assoc->flight.out.n == 1;
 	uint32_t us = sctp_rack_probe_us(p->rto.srtt_us, single, s->cfg.sack_us);
 
-	p->probe_us = may_probe(p) && us != UINT32_MAX ? s->now + us : SCTP_NEVER;
+	p->probe_us = may_probe_tail(p) && us != UINT32_MAX ? s->now + us : SCTP_NEVER;
 }
 
 static void stop_timers(struct sctp_path *p)
@@ -211,7 +211,7 @@ void sctp_loss_left(struct sctp_path *p, uint32_t tsn)
 	if (p->flight.bytes == 0)
 		stop_timers(p);
 	else if (tsn == p->flight.first)
-		settle(p);
+		settle_first(p);
 }
 
 void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
@@ -222,7 +222,7 @@ void sctp_loss_rearm(struct sctp_path *p, bool first_acked)
 	}
 	if (first_acked) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
-		settle(p);
+		settle_first(p);
 	} else if (p->t3_us == SCTP_NEVER) {
 		p->t3_us = p->assoc->s->now + p->rto.rto_us;
 	}
@@ -312,7 +312,7 @@ void sctp_loss_probe(struct sctp_path *p)
 	struct sctp_assoc *a = p->assoc;
 	struct sctp_flight *f = &a->flight;
 
-	if (!may_probe(p))
+	if (!may_probe_tail(p))
 		return;
 	p->probed = true;
 	p->extra = true;

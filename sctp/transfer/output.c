@@ -65,7 +65,7 @@ static void add_zeros(struct build *w, uint32_t len)
 	}
 }
 
-static struct sctp_writer space(struct build *w)
+static struct sctp_writer batch_space(struct build *w)
 {
 	return (struct sctp_writer){.p = w->b->space + w->b->used,
 				    .size = SCTP_BATCH_SPACE - w->b->used};
@@ -81,7 +81,7 @@ static void use_space(struct build *w, const struct sctp_writer *wr)
 static void begin_packet(struct build *w, uint32_t size, uint8_t *head)
 {
 	const struct sctp_head h = {w->a->id.own_port, w->a->id.peer_port, w->a->id.peer_tag};
-	struct sctp_writer wr = space(w);
+	struct sctp_writer wr = batch_space(w);
 
 	if (head)
 		wr = (struct sctp_writer){.p = head, .size = SCTP_HEAD};
@@ -111,7 +111,7 @@ static void drop_packet(struct build *w)
 
 static void pad(struct build *w, uint32_t len)
 {
-	struct sctp_writer wr = space(w);
+	struct sctp_writer wr = batch_space(w);
 
 	sctp_put8(&wr, SCTP_PAD);
 	sctp_put8(&wr, 0);
@@ -144,7 +144,7 @@ static bool fits_cwnd(const struct sctp_path *p)
 	return (p->extra && !p->cc.one_packet) || sctp_cc_room(&p->cc, p->flight.bytes) != 0;
 }
 
-static bool can_send(struct sctp_assoc *a, const struct sctp_path *p)
+static bool can_send_data(struct sctp_assoc *a, const struct sctp_path *p)
 {
 	return sctp_sends_data(a) && has_chunk(a) && p->state != SCTP_PATH_UNCONFIRMED &&
 	       fits_cwnd(p) && fits_rwnd(a, sctp_queue_at(&a->tx, next_chunk(a)));
@@ -176,12 +176,13 @@ static struct sctp_path *probing(struct sctp_assoc *a)
 
 bool sctp_assoc_has_output(struct sctp_assoc *a)
 {
-	return a->state != SCTP_CLOSED && (a->acks.now || probing(a) || can_send(a, data_path(a)));
+	return a->state != SCTP_CLOSED &&
+	       (a->acks.now || probing(a) || can_send_data(a, data_path(a)));
 }
 
 /* ---- chunks ---- */
 
-static void sent(struct build *w, uint32_t tsn)
+static void chunk_sent(struct build *w, uint32_t tsn)
 {
 	struct sctp_assoc *a = w->a;
 	struct sctp_queue *q = &a->tx;
@@ -242,7 +243,7 @@ static void add_chunks(struct build *w)
 		if (w->len + sctp_tx_wire(t) > w->size || !fits_rwnd(a, t) || !add_chunk(w, t))
 			return;
 		sctp_window_sent(&a->window);
-		sent(w, tsn);
+		chunk_sent(w, tsn);
 		w->last = tsn;
 		w->chunks++;
 	}
@@ -258,7 +259,7 @@ static bool add_too_long(struct build *w)
 	if (w->b->packets || w->len != SCTP_HEAD || sctp_stall_fits(w->p, t) || !add_chunk(w, t))
 		return false;
 	w->last = next_chunk(w->a);
-	sent(w, w->last);
+	chunk_sent(w, w->last);
 	w->chunks = 1;
 	if (!sctp_addr_is_v4(&w->p->flow.peer) && w->len < beyond && beyond <= SCTP_MAX_PACKET)
 		pad(w, beyond - w->len);
@@ -269,7 +270,7 @@ static bool add_too_long(struct build *w)
 static void add_sack(struct build *w)
 {
 	struct sctp_assoc *a = w->a;
-	struct sctp_writer wr = space(w);
+	struct sctp_writer wr = batch_space(w);
 	uint32_t most = w->size - w->len;
 
 	if (a->map.ndups && most > SCTP_MIN_PACKET - SCTP_HEAD)
@@ -338,7 +339,7 @@ static bool data_packet(struct build *w)
 	if (w->chunks && wants_sack(w))
 		ask_for_sack(w);
 	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
-	    b->segment - w->len <= EVEN_OUT && w->a->agreed.takes_batches && can_send(w->a, p))
+	    b->segment - w->len <= EVEN_OUT && w->a->agreed.takes_batches && can_send_data(w->a, p))
 		pad(w, b->segment - w->len);
 	end_packet(w);
 	return w->len == b->segment && w->chunks && !b->fragment;
@@ -372,7 +373,7 @@ static bool data_batch(struct build *w)
 	}
 	do
 		more = data_packet(w);
-	while (more && enough_room(w->b) && data_path(w->a) == p && can_send(w->a, p));
+	while (more && enough_room(w->b) && data_path(w->a) == p && can_send_data(w->a, p));
 	p->limited = has_chunk(w->a) && p->flight.bytes >= p->cc.cwnd;
 	if (p->flight.bytes)
 		after_data(w);
@@ -399,7 +400,7 @@ static bool probe_batch(struct build *w)
 	if (size == 0 || !sctp_path_probes(p))
 		return false;
 	begin_packet(w, size, NULL);
-	wr = space(w);
+	wr = batch_space(w);
 	sctp_put_probe(&wr, p, size);
 	use_space(w, &wr);
 	if (size >= w->len + SCTP_CHUNK_HEAD)
@@ -411,8 +412,8 @@ static bool probe_batch(struct build *w)
 	return true;
 }
 
-static bool build(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *b,
-		  bool (*fn)(struct build *w))
+static bool build_batch(struct sctp_assoc *a, struct sctp_path *p, struct sctp_batch *b,
+			bool (*fn)(struct build *w))
 {
 	struct build w = {.a = a, .p = p, .b = b};
 
@@ -434,13 +435,13 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 
 	if (a->state == SCTP_CLOSED)
 		return false;
-	if (p && build(a, p, b, probe_batch))
+	if (p && build_batch(a, p, b, probe_batch))
 		return true;
 	if (repeats_sack(a))
-		return build(a, &a->paths.at[a->acks.path], b, sack_batch);
+		return build_batch(a, &a->paths.at[a->acks.path], b, sack_batch);
 	p = data_path(a);
-	if (can_send(a, p))
-		return build(a, p, b, data_batch);
+	if (can_send_data(a, p))
+		return build_batch(a, p, b, data_batch);
 	sctp_loss_watch(a);
-	return a->acks.now && build(a, &a->paths.at[a->acks.path], b, sack_batch);
+	return a->acks.now && build_batch(a, &a->paths.at[a->acks.path], b, sack_batch);
 }

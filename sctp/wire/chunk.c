@@ -94,7 +94,7 @@ bool sctp_error_find(const struct sctp_chunk *c, uint16_t cause, struct sctp_err
 /* ---- writing ---- */
 
 /* The next n bytes, or NULL. */
-static uint8_t *reserve(struct sctp_writer *w, uint32_t n)
+static uint8_t *next_bytes(struct sctp_writer *w, uint32_t n)
 {
 	uint8_t *p;
 
@@ -110,7 +110,7 @@ static uint8_t *reserve(struct sctp_writer *w, uint32_t n)
 
 void sctp_put8(struct sctp_writer *w, uint8_t v)
 {
-	uint8_t *p = reserve(w, 1);
+	uint8_t *p = next_bytes(w, 1);
 
 	if (p)
 		*p = v;
@@ -118,7 +118,7 @@ void sctp_put8(struct sctp_writer *w, uint8_t v)
 
 void sctp_put16(struct sctp_writer *w, uint16_t v)
 {
-	uint8_t *p = reserve(w, 2);
+	uint8_t *p = next_bytes(w, 2);
 
 	if (p)
 		be_put16(p, v);
@@ -126,7 +126,7 @@ void sctp_put16(struct sctp_writer *w, uint16_t v)
 
 void sctp_put32(struct sctp_writer *w, uint32_t v)
 {
-	uint8_t *p = reserve(w, 4);
+	uint8_t *p = next_bytes(w, 4);
 
 	if (p)
 		be_put32(p, v);
@@ -134,7 +134,7 @@ void sctp_put32(struct sctp_writer *w, uint32_t v)
 
 void sctp_put64(struct sctp_writer *w, uint64_t v)
 {
-	uint8_t *p = reserve(w, 8);
+	uint8_t *p = next_bytes(w, 8);
 
 	if (p)
 		be_put64(p, v);
@@ -142,7 +142,7 @@ void sctp_put64(struct sctp_writer *w, uint64_t v)
 
 void sctp_put_bytes(struct sctp_writer *w, const void *bytes, uint32_t len)
 {
-	uint8_t *p = len > 0 ? reserve(w, len) : NULL;
+	uint8_t *p = len > 0 ? next_bytes(w, len) : NULL;
 
 	if (p)
 		memcpy(p, bytes, len);
@@ -150,7 +150,7 @@ void sctp_put_bytes(struct sctp_writer *w, const void *bytes, uint32_t len)
 
 void sctp_put_head(struct sctp_writer *w, const struct sctp_head *h)
 {
-	uint8_t *p = reserve(w, SCTP_HEAD);
+	uint8_t *p = next_bytes(w, SCTP_HEAD);
 
 	if (!p)
 		return;
@@ -160,10 +160,10 @@ void sctp_put_head(struct sctp_writer *w, const struct sctp_head *h)
 	be_put32(p + CHECKSUM, 0);
 }
 
-static uint32_t begin(struct sctp_writer *w, const uint8_t head[2])
+static uint32_t begin_item(struct sctp_writer *w, const uint8_t head[2])
 {
 	uint32_t at = w->len;
-	uint8_t *p = reserve(w, SCTP_CHUNK_HEAD);
+	uint8_t *p = next_bytes(w, SCTP_CHUNK_HEAD);
 
 	if (p)
 		memcpy(p, (const uint8_t[SCTP_CHUNK_HEAD]){head[0], head[1]}, SCTP_CHUNK_HEAD);
@@ -172,12 +172,12 @@ static uint32_t begin(struct sctp_writer *w, const uint8_t head[2])
 
 uint32_t sctp_begin_chunk(struct sctp_writer *w, uint8_t type, uint8_t flags)
 {
-	return begin(w, (const uint8_t[2]){type, flags});
+	return begin_item(w, (const uint8_t[2]){type, flags});
 }
 
 uint32_t sctp_begin_tlv(struct sctp_writer *w, uint16_t type)
 {
-	return begin(w, (const uint8_t[2]){(uint8_t)(type >> 8), (uint8_t)type});
+	return begin_item(w, (const uint8_t[2]){(uint8_t)(type >> 8), (uint8_t)type});
 }
 
 void sctp_end_chunk(struct sctp_writer *w, uint32_t at)
@@ -194,7 +194,7 @@ void sctp_end_chunk(struct sctp_writer *w, uint32_t at)
 	be_put16(w->p + at + 2, (uint16_t)len);
 	if (w->pad > 0 || len % 4 == 0) /* the last parameter was padded already */
 		return;
-	p = reserve(w, 4 - len % 4);
+	p = next_bytes(w, 4 - len % 4);
 	if (!p)
 		return;
 	memset(p, 0, 4 - len % 4);

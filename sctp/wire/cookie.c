@@ -17,7 +17,7 @@ enum {
 
 /* ---- keys ---- */
 
-static void draw(struct sctp_cookie_keys *k, const struct sctp_config *cfg, uint64_t now_us)
+static void draw_key(struct sctp_cookie_keys *k, const struct sctp_config *cfg, uint64_t now_us)
 {
 	cfg->random(cfg->random_user, k->key[0], sizeof(k->key[0]));
 	k->since_us = now_us;
@@ -27,10 +27,10 @@ void sctp_cookie_keys_init(struct sctp_cookie_keys *k, const struct sctp_config 
 			   uint64_t now_us)
 {
 	memset(k, 0, sizeof(*k));
-	draw(k, cfg, now_us);
+	draw_key(k, cfg, now_us);
 }
 
-static void renew(struct sctp_cookie_keys *k, const struct sctp_config *cfg, uint64_t now_us)
+static void renew_keys(struct sctp_cookie_keys *k, const struct sctp_config *cfg, uint64_t now_us)
 {
 	uint64_t period = cfg->cookie_us > SCTP_COOKIE_KEY_US ? cfg->cookie_us : SCTP_COOKIE_KEY_US;
 	uint64_t age = now_us > k->since_us ? now_us - k->since_us : 0;
@@ -39,12 +39,12 @@ static void renew(struct sctp_cookie_keys *k, const struct sctp_config *cfg, uin
 		return;
 	memcpy(k->key[1], k->key[0], sizeof(k->key[1]));
 	k->previous = age < 2 * period;
-	draw(k, cfg, now_us);
+	draw_key(k, cfg, now_us);
 }
 
 /* ---- writing ---- */
 
-static void put_addr(struct sctp_writer *w, const struct sctp_addr *a)
+static void put_cookie_addr(struct sctp_writer *w, const struct sctp_addr *a)
 {
 	sctp_put_bytes(w, a->ip, sizeof(a->ip));
 	sctp_put32(w, a->scope);
@@ -52,7 +52,7 @@ static void put_addr(struct sctp_writer *w, const struct sctp_addr *a)
 
 static void put_flow(struct sctp_writer *w, const struct sctp_flow *f)
 {
-	put_addr(w, &f->peer);
+	put_cookie_addr(w, &f->peer);
 	sctp_put16(w, f->udp_port);
 	sctp_put8(w, f->local);
 }
@@ -86,12 +86,12 @@ uint32_t sctp_cookie_seal(struct sctp_cookie_keys *k, const struct sctp_config *
 {
 	struct sctp_writer w = {.p = ret, .len = MAC_LEN, .size = SCTP_COOKIE_MAX};
 
-	renew(k, cfg, now_us);
+	renew_keys(k, cfg, now_us);
 	put_numbers(&w, c);
 	put_flow(&w, &c->from);
 	sctp_put8(&w, flags(c));
 	for (unsigned i = 0; i < c->naddrs; i++)
-		put_addr(&w, &c->addr[i]);
+		put_cookie_addr(&w, &c->addr[i]);
 	siphash128(k->key[0], ret + MAC_LEN, w.len - MAC_LEN, ret);
 	return w.len;
 }
@@ -131,7 +131,7 @@ static uint64_t get64(const uint8_t **p)
 	return be_get64(*p - 8);
 }
 
-static void get_addr(const uint8_t **p, struct sctp_addr *ret)
+static void get_cookie_addr(const uint8_t **p, struct sctp_addr *ret)
 {
 	memcpy(ret->ip, *p, sizeof(ret->ip));
 	*p += sizeof(ret->ip);
@@ -159,7 +159,7 @@ static void get_rest(const uint8_t **p, struct sctp_cookie *ret)
 {
 	uint8_t bits;
 
-	get_addr(p, &ret->from.peer);
+	get_cookie_addr(p, &ret->from.peer);
 	ret->from.udp_port = get16(p);
 	ret->from.local = get8(p);
 	bits = get8(p);
@@ -167,7 +167,7 @@ static void get_rest(const uint8_t **p, struct sctp_cookie *ret)
 	ret->takes_batches = bits & TAKES_BATCHES;
 	ret->all_local = bits & ALL_LOCAL;
 	for (unsigned i = 0; i < ret->naddrs; i++)
-		get_addr(p, &ret->addr[i]);
+		get_cookie_addr(p, &ret->addr[i]);
 }
 
 bool sctp_cookie_open(const struct sctp_cookie_keys *k, const uint8_t *p, uint32_t len,

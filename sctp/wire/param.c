@@ -15,7 +15,7 @@ enum {
 
 /* ---- reading ---- */
 
-static void add_addr(struct sctp_init *i, const struct sctp_addr *a)
+static void list_addr(struct sctp_init *i, const struct sctp_addr *a)
 {
 	if (i->naddrs == SCTP_MAX_PATHS - 1 || !sctp_addr_unicast(a))
 		return;
@@ -25,7 +25,8 @@ static void add_addr(struct sctp_init *i, const struct sctp_addr *a)
 	i->addr[i->naddrs++] = *a;
 }
 
-static enum sctp_init_result get_addr(struct sctp_init *i, const struct sctp_chunk *param, bool v4)
+static enum sctp_init_result get_addr_param(struct sctp_init *i, const struct sctp_chunk *param,
+					    bool v4)
 {
 	const uint8_t *ip = param->p + SCTP_CHUNK_HEAD;
 	struct sctp_addr a = {.scope = 0};
@@ -36,7 +37,7 @@ static enum sctp_init_result get_addr(struct sctp_init *i, const struct sctp_chu
 		a = sctp_addr_v4(ip);
 	else
 		memcpy(a.ip, ip, sizeof(a.ip));
-	add_addr(i, &a);
+	list_addr(i, &a);
 	return SCTP_INIT_OK;
 }
 
@@ -89,7 +90,7 @@ static enum sctp_init_result get_param(struct sctp_init *i, const struct sctp_ch
 	switch (type) {
 	case SCTP_PARAM_IPV4:
 	case SCTP_PARAM_IPV6:
-		return get_addr(i, param, type == SCTP_PARAM_IPV4);
+		return get_addr_param(i, param, type == SCTP_PARAM_IPV4);
 	case SCTP_PARAM_ADAPTATION:
 		return get_adaptation(i, param);
 	case SCTP_PARAM_HOST_NAME:
@@ -188,7 +189,7 @@ static void put_param(struct sctp_writer *w, uint16_t type, const void *p, uint3
 	sctp_end_chunk(w, at);
 }
 
-static void put_addr(struct sctp_writer *w, const struct sctp_addr *a)
+static void put_addr_param(struct sctp_writer *w, const struct sctp_addr *a)
 {
 	if (sctp_addr_is_v4(a))
 		put_param(w, SCTP_PARAM_IPV4, a->ip + 12, 4);
@@ -216,7 +217,7 @@ static void put_families(struct sctp_writer *w, bool v4, bool v6)
 }
 
 /* A report that does not fit is left out: it is worth less than the handshake. */
-static void put_unknown(struct sctp_writer *w, const struct sctp_chunk *unknown)
+static void report_unknown_params(struct sctp_writer *w, const struct sctp_chunk *unknown)
 {
 	struct sctp_writer before = *w;
 
@@ -236,7 +237,7 @@ void sctp_init_put(struct sctp_writer *w, uint8_t type, const struct sctp_init *
 	sctp_put16(w, i->in_streams);
 	sctp_put32(w, i->tsn);
 	for (unsigned k = 0; k < i->naddrs; k++)
-		put_addr(w, &i->addr[k]);
+		put_addr_param(w, &i->addr[k]);
 	if (i->has_adaptation)
 		put_adaptation(w, i->adaptation);
 	if (i->takes_batches)
@@ -246,7 +247,7 @@ void sctp_init_put(struct sctp_writer *w, uint8_t type, const struct sctp_init *
 	if (type == SCTP_INIT_ACK) {
 		put_param(w, SCTP_PARAM_COOKIE, i->cookie, i->cookie_len);
 		for (unsigned k = 0; k < nunknown; k++)
-			put_unknown(w, &unknown[k]);
+			report_unknown_params(w, &unknown[k]);
 	}
 	sctp_end_chunk(w, at);
 }

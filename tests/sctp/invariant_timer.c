@@ -129,8 +129,8 @@ bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t n
 		return false;
 	if (before->loss_us > now || before->rto.rto_us != after->rto.rto_us)
 		return true;
-	/* Time has shown just before that all of it is lost: it is sent again, in a recovery or after
-	 * an earlier T3. */
+	/* Time has shown just before that all of it is lost: it is sent again, in a recovery or
+	 * after an earlier T3. */
 	return !after->in_recovery && (!before->timed_out || after->cc.one_packet);
 }
 
