@@ -3,7 +3,7 @@
  * The local protocol between client programs and the daemon: its version, and its operations, a
  * row each. From a row come the opcode (msg.h), the sizes that client and daemon check (msg.c), the
  * prototype of the daemon's handler and its place in the dispatch (daemon/service/serve.h), the
- * call of the library (client-lib/calls/request.h), and the table in docs/local-protocol.md
+ * call of the library (client-lib/context/request.h), and the table in docs/local-protocol.md
  * (scripts/local-protocol).
  */
 #ifndef IPC_LOCAL_PROTOCOL_H

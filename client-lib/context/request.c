@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/context/request.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client-lib/base/reason.h"
+#include "client-lib/context/ddp_impl.h"
+#include "ipc/conn.h"
+
+/* Shuts the sockets down, which wakes the threads that wait on them. */
+static void end_connection(struct ddp_ctx *ctx)
+{
+	shutdown(ctx->fd, SHUT_RDWR);
+	if (ctx->event_fd >= 0)
+		shutdown(ctx->event_fd, SHUT_RDWR);
+	pthread_mutex_lock(&ctx->lock);
+	if (ctx->async_fd >= 0)
+		shutdown(ctx->async_fd, SHUT_RDWR);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Ends the connection to a daemon that violates the protocol. */
+static int violation(struct ddp_ctx *ctx, const char *call, const char *what)
+{
+	end_connection(ctx);
+	return reason_fail(-EPROTO, "%s: the daemon's reply %s", call, what);
+}
+
+static int refusal(struct ddp_ctx *ctx, const char *call, struct msg_error *e)
+{
+	if (e->err <= 0 || e->err > 4095)
+		return violation(ctx, call, "has an errno value out of range");
+	e->reason[MSG_REASON_MAX - 1] = '\0';
+	if (e->reason[0] == '\0') /* the error is the daemon's: no limit of this process */
+		return reason_fail(-e->err, "%s: refused by the daemon: %s", call,
+				   strerror(e->err));
+	return reason_fail(-e->err, "%s: %s", call, e->reason);
+}
+
+union any_reply {
+	struct msg_hdr hdr;
+	struct msg_error error;
+	uint8_t bytes[MSG_MAX];
+};
+
+/* Whether the reply of len bytes and nfds descriptors answers this request. An error with seq 0
+ * ends the connection and answers any request. */
+static int check_reply(struct ddp_ctx *ctx, const struct request *r, union any_reply *reply,
+		       size_t len, unsigned nfds)
+{
+	const struct msg_shape *shape = msg_shape(r->op);
+	bool any = len >= sizeof(reply->hdr) && reply->hdr.op == MSG_ERROR && reply->hdr.seq == 0;
+
+	if (len < sizeof(reply->hdr) || (reply->hdr.seq != ctx->seq && !any))
+		return violation(ctx, r->call, "answers another request");
+	if (reply->hdr.op == MSG_ERROR) {
+		if (len != sizeof(reply->error) || nfds != 0)
+			return violation(ctx, r->call, "has the wrong size");
+		return refusal(ctx, r->call, &reply->error);
+	}
+	if (reply->hdr.op != r->op)
+		return violation(ctx, r->call, "answers another request");
+	if (len != msg_reply_len(shape, ctx->minor))
+		return violation(ctx, r->call, "has the wrong size");
+	if (nfds != shape->reply_nfds)
+		return violation(ctx, r->call, "has the wrong number of descriptors");
+	return 0;
+}
+
+static int receive_reply(struct ddp_ctx *ctx, const struct request *r)
+{
+	union any_reply reply;
+	int fds[MSG_MAX_FDS];
+	unsigned nfds = 0;
+	size_t len;
+	int e = conn_recv(ctx->fd, &reply, sizeof(reply), &len, fds, &nfds);
+
+	if (e == CONN_E_CLOSED)
+		return context_gone(r->call);
+	if (e == CONN_E_TRUNCATED)
+		return violation(ctx, r->call, "is too long, or has too many descriptors");
+	if (e == CONN_E_NO_FDS) { /* another thread took the last descriptor */
+		end_connection(ctx);
+		return reason_errno(-EMFILE, r->call, "the reply");
+	}
+	if (e)
+		return reason_errno(e < 0 ? e : -EAGAIN, r->call, "waiting for the daemon");
+	e = check_reply(ctx, r, &reply, len, nfds);
+	if (e) {
+		for (unsigned i = 0; i < nfds; i++)
+			close(fds[i]);
+		return e;
+	}
+	if (r->ret)
+		memcpy(r->ret, &reply, len);
+	for (unsigned i = 0; i < nfds; i++)
+		r->ret_fds[i] = fds[i];
+	return 0;
+}
+
+/* Fails if this process has no room for the descriptors of the reply: then the daemon makes
+ * nothing. */
+static int check_room(const struct ddp_ctx *ctx, const char *call, unsigned nfds)
+{
+	int fds[MSG_MAX_FDS], r = 0;
+	unsigned n = 0;
+
+	while (n < nfds && r == 0) {
+		fds[n] = fcntl(ctx->fd, F_DUPFD_CLOEXEC, 0);
+		if (fds[n] < 0)
+			r = reason_errno(-errno, call, "descriptors for the reply");
+		else
+			n++;
+	}
+	while (n > 0)
+		close(fds[--n]);
+	return r;
+}
+
+int request_send(struct ddp_ctx *ctx, const struct request *r)
+{
+	const struct msg_shape *shape = msg_shape(r->op);
+	struct msg_hdr *hdr = r->req;
+	int e = context_here(ctx, r->call);
+
+	if (e)
+		return e;
+	if (ctx->minor < shape->since)
+		return reason_fail(-EOPNOTSUPP, "%s: the daemon is too old for this call", r->call);
+	e = check_room(ctx, r->call, shape->reply_nfds);
+	if (e)
+		return e;
+	pthread_mutex_lock(&ctx->calls);
+	*hdr = (struct msg_hdr){.op = r->op, .seq = ++ctx->seq};
+	e = conn_send(ctx->fd, hdr, shape->len, &r->fd, shape->nfds);
+	if (e == 0 || e == CONN_E_CLOSED)
+		/* A daemon that closed the connection may have sent the reason. */
+		e = receive_reply(ctx, r);
+	else
+		e = reason_errno(e < 0 ? e : -EAGAIN, r->call, "sending to the daemon");
+	pthread_mutex_unlock(&ctx->calls);
+	return e;
+}

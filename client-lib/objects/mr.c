@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "client-lib/base/attr.h"
+#include "client-lib/base/reason.h"
+#include "client-lib/context/ddp_impl.h"
+#include "client-lib/context/request.h"
+#include "client-lib/objects/agent_open.h"
+#include "client-lib/own_memory/memfd_table.h"
+#include "ipc/local_protocol.h"
+#include "ipc/rung.h"
+#include "util/checked.h"
+#include "util/cleanup.h"
+
+enum {
+	WRITES = DDP_ACCESS_LOCAL_WRITE | DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_ATOMIC,
+	REREGS = DDP_REREG_TRANSLATION | DDP_REREG_PD | DDP_REREG_ACCESS,
+};
+
+_Static_assert((int)DDP_REREG_TRANSLATION == MSG_REREG_TRANSLATION &&
+		       (int)DDP_REREG_PD == MSG_REREG_PD &&
+		       (int)DDP_REREG_ACCESS == MSG_REREG_ACCESS,
+	       "changes keep their bits");
+
+/* The part of a memfd to register, and how its memory is shared. */
+struct source {
+	int fd;
+	uint64_t offset;
+	uint32_t rung, reason; /* RUNG_ */
+};
+
+/* Registers pub.length bytes of the source with the daemon. */
+static int register_mr(struct mr *mr, const char *call, const struct source *src, unsigned access)
+{
+	struct ddp_pd *pd = mr->pub.pd;
+	bool own = src->rung != RUNG_MEMFD && pd->ctx->minor >= IPC_MINOR_OWN_MEMORY;
+	struct msg_reg_own_mr req = {
+		.reg =
+			{
+				.pd = pd->handle,
+				.access = access,
+				.offset = src->offset,
+				.len = mr->pub.length,
+				.iova = mr->pub.iova,
+			},
+		.rung = src->rung,
+		.reason = src->reason,
+	};
+	struct msg_mr reply;
+	int r = own ? request_reg_own_mr(pd->ctx, call, &req, src->fd, &reply)
+		    : request_reg_mr(pd->ctx, call, &req.reg, src->fd, &reply);
+
+	if (r)
+		return r;
+	mr->handle = reply.handle;
+	mr->access = access;
+	mr->pub.lkey = mr->pub.rkey = reply.stag;
+	if (src->rung == RUNG_AGENT)
+		agent_region_add(&mr->copied, pd->ctx, mr->handle, reply.stag);
+	context_use(pd->ctx, &pd->uses, 1);
+	return 0;
+}
+
+/* Registers a memfd that is mapped at pub.addr, so that ddp_reg_mr() recognizes it. */
+static int register_memfd(struct mr *mr, const char *call, int fd, uint64_t offset, unsigned access)
+{
+	struct source src = {.fd = fd, .offset = offset};
+	int r = mr->pub.addr ? memfd_table_get(fd, &mr->memfd) : 0;
+
+	return r ? reason_errno(r, call, "memfd") : register_mr(mr, call, &src, access);
+}
+
+/* Frees the library's mapping, shadow and references of the memory. */
+static void free_memory(struct mr *mr)
+{
+	agent_region_free(&mr->copied);
+	own_memory_put(&mr->own, mr->keep);
+	memfd_table_put(mr->memfd);
+	mr->memfd = NULL;
+	if (mr->mapped)
+		munmap(mr->pub.addr, mr->mapped);
+	mr->mapped = 0;
+	cleanup_close(&mr->pub.memfd);
+	mr->pub.memfd = -1;
+	slab_free(&mr->pub.pd->ctx->slabs, &mr->range);
+}
+
+static void free_mr(struct mr *mr)
+{
+	free_memory(mr);
+	free(mr);
+}
+
+/* Makes zeroed memory of whole pages for the MR; short ones share a memfd. */
+static int make_memory(struct mr *mr)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t length = mr->pub.length;
+	char what[48];
+	int r;
+
+	if (length == 0 || length > SIZE_MAX - page)
+		return reason_fail(-EINVAL, "ddp_alloc_mr: length %zu is out of range", length);
+	length = checked_round_up(length, page);
+	if (length <= SLAB_RANGE_MAX) {
+		r = slab_alloc(&mr->pub.pd->ctx->slabs, length, &mr->range);
+		mr->pub.addr = mr->range.addr;
+	} else {
+		r = memfd_create_mapped("ddp-mr", length, &mr->pub.memfd, &mr->pub.addr);
+		mr->mapped = r ? 0 : length;
+	}
+	if (r) {
+		snprintf(what, sizeof(what), "a memfd of %zu bytes", length);
+		return reason_errno(r, "ddp_alloc_mr", what);
+	}
+	mr->pub.iova = (uintptr_t)mr->pub.addr;
+	return 0;
+}
+
+int ddp_alloc_mr(struct ddp_pd *pd, size_t length, unsigned access, struct ddp_mr **ret)
+{
+	struct mr *mr;
+	int r = context_here(pd->ctx, "ddp_alloc_mr");
+
+	if (r)
+		return r;
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return reason_fail(-ENOMEM, "ddp_alloc_mr: out of memory");
+	*mr = (struct mr){.pub = {.length = length, .pd = pd, .memfd = -1}};
+	r = make_memory(mr);
+	if (r == 0)
+		r = register_memfd(mr, "ddp_alloc_mr",
+				   mr->range.slab ? mr->range.fd : mr->pub.memfd, mr->range.offset,
+				   access);
+	if (r) {
+		free_mr(mr);
+		return r;
+	}
+	*ret = &mr->pub;
+	return 0;
+}
+
+/* The daemon checks the same; this check can name the caller's descriptor. */
+static int check_memfd(const char *call, int fd, off_t offset, size_t length, unsigned access)
+{
+	int r;
+
+	if (offset < 0)
+		return reason_fail(-EINVAL, "%s: offset %lld is negative", call, (long long)offset);
+	r = memfd_verify(fd, (uint64_t)offset, length, access & WRITES);
+	if (r > 0)
+		return reason_fail(-memfd_errno(r), "%s: fd %d, %zu bytes at %lld: %s", call, fd,
+				   length, (long long)offset, memfd_reason(r));
+	return r ? reason_errno(r, call, "memfd") : 0;
+}
+
+int ddp_reg_memfd(struct ddp_pd *pd, int fd, off_t offset, size_t length, void *addr, uint64_t iova,
+		  unsigned access, struct ddp_mr **ret)
+{
+	int r = context_here(pd->ctx, "ddp_reg_memfd");
+	struct mr *mr;
+
+	if (r == 0)
+		r = check_memfd("ddp_reg_memfd", fd, offset, length, access);
+	if (r)
+		return r;
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return reason_fail(-ENOMEM, "ddp_reg_memfd: out of memory");
+	*mr = (struct mr){
+		.pub = {.addr = addr, .length = length, .iova = iova, .pd = pd, .memfd = -1},
+	};
+	r = register_memfd(mr, "ddp_reg_memfd", fd, (uint64_t)offset, access);
+	if (r) {
+		free_mr(mr);
+		return r;
+	}
+	*ret = &mr->pub;
+	return 0;
+}
+
+/* ---- memory that exists already ---- */
+
+_Static_assert((int)DDP_MR_MEMFD == RUNG_MEMFD && (int)DDP_MR_SHARED == RUNG_SHARED &&
+		       (int)DDP_MR_ADOPTED == RUNG_ADOPT && (int)DDP_MR_AGENT == RUNG_AGENT,
+	       "rungs keep their numbers");
+
+static int check_reg(const struct ddp_reg_attr *a)
+{
+	const unsigned all = DDP_REG_IOVA | DDP_REG_KEEP | DDP_REG_QUIET | DDP_REG_GAPS;
+
+	if (a->flags & ~all)
+		return reason_fail(-EINVAL, "ddp_reg_mr: flags 0x%x: not a set of DDP_REG_",
+				   a->flags);
+	return 0;
+}
+
+/* Memory that can neither be shared nor adopted is copied. */
+static int make_copied(struct mr *mr)
+{
+	int r = agent_open(mr->pub.pd->ctx, "ddp_reg_mr");
+
+	return r ? r
+		 : agent_region_make("ddp_reg_mr", mr->pub.addr, mr->pub.length, mr->pub.iova,
+				     &mr->copied);
+}
+
+static int register_own(struct mr *mr, unsigned access, unsigned flags)
+{
+	const struct own_memory_how how = {
+		.write = access & WRITES,
+		.quiet = flags & DDP_REG_QUIET,
+		.gaps = flags & DDP_REG_GAPS,
+		.agent = mr->pub.pd->ctx->minor >= IPC_MINOR_AGENT,
+	};
+	int r = own_memory_get("ddp_reg_mr", mr->pub.addr, mr->pub.length, &how, &mr->own);
+	struct source src;
+
+	if (r)
+		return r;
+	src = (struct source){mr->own.fd, mr->own.offset, mr->own.rung, mr->own.reason};
+	if (src.rung == RUNG_AGENT) {
+		r = make_copied(mr);
+		src.fd = mr->copied.file.fd;
+		src.offset = mr->copied.head;
+	}
+	return r ? r : register_mr(mr, "ddp_reg_mr", &src, access);
+}
+
+int ddp_reg_mr(struct ddp_pd *pd, void *addr, size_t length, unsigned access,
+	       const struct ddp_reg_attr *attr, struct ddp_mr **ret)
+{
+	struct ddp_reg_attr a = {0};
+	struct mr *mr;
+	int r = context_here(pd->ctx, "ddp_reg_mr");
+
+	if (r == 0 && attr)
+		r = attr_read("ddp_reg_mr", &a, sizeof(a), attr);
+	if (r == 0)
+		r = check_reg(&a);
+	if (r)
+		return r;
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return reason_fail(-ENOMEM, "ddp_reg_mr: out of memory");
+	*mr = (struct mr){
+		.pub = {.addr = addr, .length = length, .pd = pd, .memfd = -1},
+		.keep = a.flags & DDP_REG_KEEP,
+	};
+	mr->pub.iova = a.flags & DDP_REG_IOVA ? a.iova : (uintptr_t)addr;
+	r = register_own(mr, access, a.flags);
+	if (r) {
+		free_mr(mr);
+		return r;
+	}
+	*ret = &mr->pub;
+	return 0;
+}
+
+int ddp_bind_mr(struct ddp_mr *pub, struct ddp_qp *qp)
+{
+	struct mr *mr = (struct mr *)pub;
+	struct msg_bind_mr req = {
+		.mr = mr->handle,
+		.qp = qp ? qp->handle : 0,
+	};
+	struct msg_mr reply;
+	int r;
+
+	if (qp && qp->pd != pub->pd)
+		return reason_fail(-EINVAL, "ddp_bind_mr: the MR and QP %u have different PDs",
+				   qp->num);
+	r = request_bind_mr(pub->pd->ctx, "ddp_bind_mr", &req, &reply);
+	if (r)
+		return r;
+	pub->lkey = pub->rkey = reply.stag;
+	agent_region_set_stag(&mr->copied, reply.stag);
+	return 0;
+}
+
+/* Checks the attributes of the new registration. Returns 0, or a failure with the reason set. */
+static int check_rereg(const struct mr *mr, unsigned what, const struct ddp_rereg_attr *a)
+{
+	unsigned access = what & DDP_REREG_ACCESS ? a->access : mr->access;
+
+	if (what == 0 || what & ~(unsigned)REREGS)
+		return reason_fail(-EINVAL, "ddp_rereg_mr: what 0x%x: not a set of DDP_REREG_",
+				   what);
+	if (what & DDP_REREG_PD && !a->pd)
+		return reason_fail(-EINVAL, "ddp_rereg_mr: the new PD is not set");
+	if (what & DDP_REREG_PD && a->pd->ctx != mr->pub.pd->ctx)
+		return reason_fail(-EINVAL, "ddp_rereg_mr: MR and PD belong to different contexts");
+	if (mr->copied.agent && access & WRITES & ~mr->access && !(what & DDP_REREG_TRANSLATION))
+		return reason_fail(-EOPNOTSUPP,
+				   "ddp_rereg_mr: the memory is copied, and was registered "
+				   "without the right to write");
+	if (what & DDP_REREG_TRANSLATION)
+		return check_memfd("ddp_rereg_mr", a->fd, a->offset, a->length, access);
+	return 0;
+}
+
+/* The daemon has registered the region again: updates the MR. */
+static void apply_rereg(struct mr *mr, unsigned what, const struct ddp_rereg_attr *a, uint32_t stag)
+{
+	struct ddp_mr *pub = &mr->pub;
+
+	pub->lkey = pub->rkey = stag;
+	agent_region_set_stag(&mr->copied, stag);
+	if (what & DDP_REREG_ACCESS)
+		mr->access = a->access;
+	if (what & DDP_REREG_PD) {
+		context_use(pub->pd->ctx, &pub->pd->uses, -1);
+		context_use(a->pd->ctx, &a->pd->uses, 1);
+		pub->pd = a->pd;
+	}
+	if (what & DDP_REREG_TRANSLATION) {
+		free_memory(mr);
+		pub->addr = a->addr;
+		pub->length = a->length;
+		pub->iova = a->iova;
+	}
+}
+
+int ddp_rereg_mr(struct ddp_mr *pub, unsigned what, const struct ddp_rereg_attr *attr)
+{
+	struct mr *mr = (struct mr *)pub;
+	bool remap = what & DDP_REREG_TRANSLATION;
+	struct ddp_rereg_attr a;
+	struct msg_rereg_mr req = {.mr = mr->handle, .what = what};
+	struct msg_mr reply;
+	int r = attr_read("ddp_rereg_mr", &a, sizeof(a), attr);
+
+	if (r == 0)
+		r = check_rereg(mr, what, &a);
+	if (r)
+		return r;
+	req.pd = what & DDP_REREG_PD ? a.pd->handle : 0;
+	req.access = what & DDP_REREG_ACCESS ? a.access : 0;
+	if (remap) {
+		req.offset = (uint64_t)a.offset;
+		req.len = a.length;
+		req.iova = a.iova;
+	}
+	r = remap ? request_remap_mr(pub->pd->ctx, "ddp_rereg_mr", &req, a.fd, &reply)
+		  : request_rereg_mr(pub->pd->ctx, "ddp_rereg_mr", &req, &reply);
+	if (r == 0)
+		apply_rereg(mr, what, &a, reply.stag);
+	return r;
+}
+
+int ddp_query_mr(struct ddp_mr *mr, struct ddp_mr_attr *attr)
+{
+	struct msg_mr_state m;
+	struct ddp_mr_attr a = {0};
+	int r = attr_check("ddp_query_mr", attr);
+
+	if (r == 0)
+		r = request_query_mr(mr->pd->ctx, "ddp_query_mr", ((struct mr *)mr)->handle, &m);
+	if (r)
+		return r;
+	a.rkey = m.stag;
+	a.access = m.access;
+	a.iova = m.iova;
+	a.length = m.len;
+	a.qp_num = m.qp_num;
+	a.windows = m.windows;
+	a.valid = m.valid != 0;
+	a.rung = (enum ddp_mr_rung)((struct mr *)mr)->own.rung;
+	a.reason = rung_reason(((struct mr *)mr)->own.reason);
+	attr_write(attr, &a, sizeof(a));
+	return 0;
+}
+
+/* Counts the queue's uses; NULL: none. */
+static void set_notice_cq(struct mr *mr, struct ddp_cq *cq)
+{
+	if (cq)
+		context_use(cq->ctx, &cq->uses, 1);
+	if (mr->notice_cq)
+		context_use(mr->notice_cq->ctx, &mr->notice_cq->uses, -1);
+	mr->notice_cq = cq;
+}
+
+int ddp_notify_mr(struct ddp_mr *pub, struct ddp_cq *cq, uint64_t wr_id)
+{
+	struct mr *mr = (struct mr *)pub;
+	struct ddp_ctx *ctx = pub->pd->ctx;
+	struct msg_notify_mr req = {
+		.mr = mr->handle,
+		.cq = cq ? cq->handle : 0,
+		.wr_id = wr_id,
+	};
+	int r = context_here(ctx, "ddp_notify_mr");
+
+	if (r == 0 && cq && cq->ctx != ctx)
+		r = reason_fail(-EINVAL, "ddp_notify_mr: MR and CQ belong to different contexts");
+	if (r == 0)
+		r = request_notify_mr(ctx, "ddp_notify_mr", &req);
+	if (r == 0)
+		set_notice_cq(mr, cq);
+	return r;
+}
+
+int ddp_dereg_mr(struct ddp_mr *pub)
+{
+	struct mr *mr = (struct mr *)pub;
+	int r;
+
+	if (!pub)
+		return 0;
+	r = request_released(request_dereg_mr(pub->pd->ctx, "ddp_dereg_mr", mr->handle));
+	if (r)
+		return r;
+	set_notice_cq(mr, NULL);
+	context_use(pub->pd->ctx, &pub->pd->uses, -1);
+	free_mr(mr);
+	return 0;
+}

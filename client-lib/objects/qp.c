@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "client-lib/base/attr.h"
+#include "client-lib/base/reason.h"
+#include "client-lib/context/ddp_impl.h"
+#include "client-lib/context/request.h"
+#include "client-lib/objects/options.h"
+#include "ipc/local_protocol.h"
+#include "ipc/wqe.h"
+#include "util/checked.h"
+
+_Static_assert((int)DDP_QP_RDMAP == MSG_QP_RDMAP && (int)DDP_QP_RAW == MSG_QP_RAW,
+	       "types keep their numbers");
+
+/* Checks the type of the QP and the source of its receives. */
+static int check_kind(const struct ddp_pd *pd, struct ddp_qp_init *init)
+{
+	if (init->qp_type != DDP_QP_RDMAP && init->qp_type != DDP_QP_RAW)
+		return reason_fail(-EINVAL, "ddp_create_qp: unknown qp_type %d",
+				   (int)init->qp_type);
+	if (init->qp_type != DDP_QP_RAW && (init->raw_queues || init->raw_notify))
+		return reason_fail(-EINVAL,
+				   "ddp_create_qp: raw_queues and raw_notify are for DDP_QP_RAW");
+	if (init->qp_type == DDP_QP_RAW && init->raw_queues == 0)
+		init->raw_queues = 1;
+	if (!init->srq)
+		return 0;
+	if (init->srq->pd != pd)
+		return reason_fail(-EINVAL, "ddp_create_qp: SRQ and QP have different PDs");
+	init->max_recv_wr = 0;
+	init->max_recv_sge = init->srq->rq.max_sge;
+	return 0;
+}
+
+/* Whether the id may get a QP. */
+static int check_id(const char *call, struct ddp_id *id)
+{
+	enum id_kind kind = id_kind(id);
+
+	if (id->qp)
+		return reason_fail(-EINVAL, "%s: the id has QP %u already", call, id->qp->num);
+	if (kind != ID_FRESH && kind != ID_REQUEST)
+		return reason_fail(-EINVAL, "%s: the id is %s", call,
+				   kind == ID_LISTENER ? "a listener" : "a void session request");
+	return 0;
+}
+
+/* Whether it can be a QP's remote_access. */
+static int check_remote_access(const struct ddp_ctx *ctx, const char *call, uint64_t access)
+{
+	if (access != DDP_QP_ACCESS_NONE && access & ~(uint64_t)OPTIONS_ACCESS_ALL)
+		return reason_fail(-EINVAL,
+				   "%s: remote_access 0x%" PRIx64
+				   ": not a set of DDP_ACCESS_REMOTE_, and not DDP_QP_ACCESS_NONE",
+				   call, access);
+	if (access && access != OPTIONS_ACCESS_ALL && ctx->minor < IPC_MINOR_ACCESS)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: remote_access 0x%" PRIx64
+				   ": the daemon is too old to withhold rights",
+				   call, access);
+	return 0;
+}
+
+/* The rights of a remote_access. */
+static uint32_t rights_of(uint64_t access)
+{
+	if (access == 0)
+		return OPTIONS_ACCESS_ALL;
+	return (uint32_t)access & OPTIONS_ACCESS_ALL;
+}
+
+/* Checks the limits of the local protocol; those of the daemon may be lower. */
+static int check_init(struct ddp_id *id, const struct ddp_pd *pd, struct ddp_qp_init *init)
+{
+	int r;
+
+	if (init->max_send_sge == 0)
+		init->max_send_sge = 1;
+	if (init->max_recv_sge == 0)
+		init->max_recv_sge = 1;
+	if (!init->send_cq || !init->recv_cq)
+		return reason_fail(-EINVAL, "ddp_create_qp: send_cq or recv_cq is not set");
+	if (init->send_cq->ctx != id->ctx || init->recv_cq->ctx != id->ctx || pd->ctx != id->ctx)
+		return reason_fail(-EINVAL,
+				   "ddp_create_qp: id, PD and CQs belong to different contexts");
+	if (init->max_send_wr > RING_MAX_ENTRIES || init->max_recv_wr > RING_MAX_ENTRIES)
+		return reason_fail(-EINVAL,
+				   "ddp_create_qp: max_send_wr %u, max_recv_wr %u: at most %u",
+				   init->max_send_wr, init->max_recv_wr, RING_MAX_ENTRIES);
+	if (init->max_send_sge > WQE_MAX_SGE || init->max_recv_sge > WQE_MAX_SGE)
+		return reason_fail(-EINVAL,
+				   "ddp_create_qp: max_send_sge %u, max_recv_sge %u: at most %u",
+				   init->max_send_sge, init->max_recv_sge, WQE_MAX_SGE);
+	if (init->max_inline > WQE_MAX_INLINE)
+		return reason_fail(-EINVAL, "ddp_create_qp: max_inline %u: at most %u",
+				   init->max_inline, WQE_MAX_INLINE);
+	r = check_remote_access(id->ctx, "ddp_create_qp", init->remote_access);
+	return r ? r : check_id("ddp_create_qp", id);
+}
+
+/* True if both rings, with room for the requested entries, fit into the memfd without overlap. */
+static bool layout_fits(const struct msg_create_qp *req, const struct msg_qp *m)
+{
+	uint64_t sq = ring_bytes(req->sq_entries, m->sq_entry);
+	uint64_t rq = ring_bytes(req->rq_entries, m->rq_entry);
+
+	if (m->slot >= BELL_QUEUES || m->sq_entry % WQE_ALIGN != 0 ||
+	    m->sq_entry < wqe_send_size(req->max_send_sge, req->max_inline))
+		return false;
+	if (req->srq)
+		return sq <= m->bytes;
+	return m->rq_entry % WQE_ALIGN == 0 && m->rq_entry >= wqe_recv_size(req->max_recv_sge) &&
+	       m->rq_offset % RING_LINE == 0 && sq <= m->rq_offset &&
+	       checked_range(m->rq_offset, rq, m->bytes);
+}
+
+/* Initializes the work queues. */
+static void init_queues(struct ddp_qp *qp, uint8_t *rings, const struct msg_create_qp *req,
+			const struct msg_qp *m)
+{
+	ring_init(&qp->sq.ring, rings, req->sq_entries, m->sq_entry);
+	qp->sq.max_sge = req->max_send_sge;
+	snprintf(qp->sq.owner, sizeof(qp->sq.owner), "QP %u", m->qp_num);
+	if (qp->srq)
+		return;
+	ring_init(&qp->rq.ring, rings + m->rq_offset, req->rq_entries, m->rq_entry);
+	qp->rq.max_sge = req->max_recv_sge;
+	qp->rq.qns = qp->raw ? req->raw_queues : 1;
+	qp->rq.tagged = qp->raw;
+	snprintf(qp->rq.owner, sizeof(qp->rq.owner), "QP %u", m->qp_num);
+}
+
+static int attach_rings(struct ddp_qp *qp, const struct msg_create_qp *req, const struct msg_qp *m,
+			int memfd)
+{
+	uint8_t *rings;
+	int r;
+
+	if (!layout_fits(req, m))
+		return reason_fail(-EPROTO,
+				   "ddp_create_qp: the layout of the daemon's rings is invalid");
+	r = ring_map_get(&qp->id->ctx->maps, "ddp_create_qp", memfd, m->offset, m->bytes, &qp->map,
+			 &rings);
+	if (r)
+		return r;
+	init_queues(qp, rings, req, m);
+	qp->max_inline = req->max_inline;
+	qp->num = m->qp_num;
+	qp->slot = m->slot;
+	return 0;
+}
+
+static int create_qp(struct ddp_qp *qp, const struct ddp_qp_init *init)
+{
+	struct ddp_ctx *ctx = qp->id->ctx;
+	struct msg_create_qp req = {
+		.pd = qp->pd->handle,
+		.send_cq = init->send_cq->handle,
+		.recv_cq = init->recv_cq->handle,
+		.sq_entries = ddp_pow2(init->max_send_wr),
+		.rq_entries = init->srq ? 0 : ddp_pow2(init->max_recv_wr),
+		.max_send_sge = init->max_send_sge,
+		.max_recv_sge = init->max_recv_sge,
+		.max_inline = init->max_inline,
+		.ord = init->max_ord,
+		.ird = init->max_ird,
+		.sq_sig_all = init->sq_sig_all != 0,
+		.type = init->qp_type,
+		.srq = init->srq ? init->srq->handle : 0,
+		.raw_queues = init->raw_queues,
+		.raw_notify = init->raw_notify,
+	};
+	struct msg_qp reply = {.offset = 0};
+	int memfd;
+	int r = request_create_qp(ctx, "ddp_create_qp", &req, &reply, &memfd);
+
+	if (r)
+		return r;
+	qp->handle = reply.handle;
+	r = attach_rings(qp, &req, &reply, memfd);
+	close(memfd);
+	if (r)
+		request_destroy_qp(ctx, "ddp_create_qp", qp->handle);
+	return r;
+}
+
+static int set_options(struct ddp_qp *qp, const struct ddp_qp_init *a)
+{
+	bool hold = a->hold_bytes || a->hold_ms;
+	const struct msg_options req = {
+		.handle = qp->handle,
+		.what = (hold ? MSG_OPTIONS_HOLD : 0U) | (a->options ? MSG_OPTIONS_FLAGS : 0U) |
+			(rights_of(a->remote_access) != OPTIONS_ACCESS_ALL ? MSG_OPTIONS_ACCESS
+									   : 0U),
+		.hold_bytes = a->hold_bytes,
+		.hold_ms = a->hold_ms,
+		.flags = a->options,
+		.access = rights_of(a->remote_access),
+	};
+	struct msg_options_state state;
+	int r;
+
+	if (req.what == 0)
+		return 0;
+	r = options_call(qp->id->ctx, "ddp_create_qp", MSG_QP_OPTIONS, &req, &state);
+	if (r)
+		request_destroy_qp(qp->id->ctx, "ddp_create_qp", qp->handle);
+	return r;
+}
+
+/* The SRQ rings for its QPs, which may wait for receives. */
+static void add_srq_user(struct ddp_qp *qp)
+{
+	qp->srq_user.slot = qp->slot;
+	pthread_mutex_lock(&qp->srq->rq.lock);
+	list_add_tail(&qp->srq->users, &qp->srq_user.link);
+	pthread_mutex_unlock(&qp->srq->rq.lock);
+	context_use(qp->id->ctx, &qp->srq->uses, 1);
+}
+
+static void del_srq_user(struct ddp_qp *qp)
+{
+	pthread_mutex_lock(&qp->srq->rq.lock);
+	list_del(&qp->srq_user.link);
+	pthread_mutex_unlock(&qp->srq->rq.lock);
+	context_use(qp->id->ctx, &qp->srq->uses, -1);
+}
+
+static void free_qp(struct ddp_qp *qp)
+{
+	ring_map_put(&qp->id->ctx->maps, qp->map);
+	pthread_mutex_destroy(&qp->sq.lock);
+	pthread_mutex_destroy(&qp->rq.lock);
+	free(qp);
+}
+
+/* Asynchronous events find the QP by its id. */
+static void set_qp(struct ddp_id *id, struct ddp_qp *qp)
+{
+	pthread_mutex_lock(&id->ctx->lock);
+	id->qp = qp;
+	pthread_mutex_unlock(&id->ctx->lock);
+}
+
+static int add_to_table(struct ddp_qp *qp)
+{
+	struct ddp_ctx *ctx = qp->id->ctx;
+	int r;
+
+	pthread_mutex_lock(&ctx->lock);
+	r = qp_table_add(&ctx->qps, qp);
+	pthread_mutex_unlock(&ctx->lock);
+	if (r == 0)
+		return 0;
+	request_destroy_qp(ctx, "ddp_create_qp", qp->handle);
+	return reason_fail(r, "ddp_create_qp: out of memory");
+}
+
+static void del_from_table(struct ddp_qp *qp)
+{
+	struct ddp_ctx *ctx = qp->id->ctx;
+
+	pthread_mutex_lock(&ctx->lock);
+	qp_table_del(&ctx->qps, qp);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+static struct ddp_qp *new_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *a)
+{
+	struct ddp_qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->id = id;
+	qp->pd = pd;
+	qp->send_cq = a->send_cq;
+	qp->recv_cq = a->recv_cq;
+	qp->srq = a->srq;
+	qp->raw = a->qp_type == DDP_QP_RAW;
+	qp->sq.ctx = qp->rq.ctx = id->ctx;
+	pthread_mutex_init(&qp->sq.lock, NULL);
+	pthread_mutex_init(&qp->rq.lock, NULL);
+	return qp;
+}
+
+int ddp_create_qp(struct ddp_id *id, struct ddp_pd *pd, const struct ddp_qp_init *init,
+		  struct ddp_qp **ret)
+{
+	struct ddp_qp_init a;
+	struct ddp_qp *qp;
+	int r = context_here(id->ctx, "ddp_create_qp");
+
+	if (r == 0)
+		r = attr_read("ddp_create_qp", &a, sizeof(a), init);
+	if (r == 0)
+		r = check_kind(pd, &a);
+	if (r == 0)
+		r = check_init(id, pd, &a);
+	if (r)
+		return r;
+	qp = new_qp(id, pd, &a);
+	if (!qp)
+		return reason_fail(-ENOMEM, "ddp_create_qp: out of memory");
+	r = create_qp(qp, &a);
+	if (r == 0)
+		r = set_options(qp, &a);
+	if (r == 0)
+		r = add_to_table(qp);
+	if (r) {
+		free_qp(qp);
+		return r;
+	}
+	cq_add_user(qp->send_cq, &qp->send_user, qp->slot);
+	cq_add_user(qp->recv_cq, &qp->recv_user, qp->slot);
+	context_use(id->ctx, &pd->uses, 1);
+	if (qp->srq)
+		add_srq_user(qp);
+	set_qp(id, qp);
+	*ret = qp;
+	return 0;
+}
+
+int ddp_move_qp(struct ddp_qp *qp, struct ddp_id *to)
+{
+	struct msg_qp_state m = {0};
+	int r = context_here(qp->sq.ctx, "ddp_move_qp");
+
+	if (r || to == qp->id)
+		return r;
+	if (to->ctx != qp->id->ctx)
+		return reason_fail(-EINVAL, "ddp_move_qp: QP and id belong to different contexts");
+	r = check_id("ddp_move_qp", to);
+	if (r == 0)
+		r = qp_query(qp, "ddp_move_qp", &m);
+	if (r)
+		return r;
+	if (m.state != DDP_QP_IDLE)
+		return reason_fail(-EISCONN, "ddp_move_qp: QP %u has or had a session", qp->num);
+	set_qp(qp->id, NULL);
+	pthread_mutex_lock(&to->ctx->lock); /* ddp_find_id() reads it */
+	qp->id = to;
+	pthread_mutex_unlock(&to->ctx->lock);
+	set_qp(to, qp);
+	return 0;
+}
+
+int ddp_destroy_qp(struct ddp_qp *qp)
+{
+	int r;
+
+	if (!qp)
+		return 0;
+	r = context_here(qp->sq.ctx, "ddp_destroy_qp");
+	if (r == 0)
+		r = async_claim(qp->sq.ctx, "ddp_destroy_qp", &qp->events);
+	if (r)
+		return r;
+	r = request_released(request_destroy_qp(qp->sq.ctx, "ddp_destroy_qp", qp->handle));
+	if (r) {
+		async_unclaim(qp->sq.ctx, &qp->events);
+		return r;
+	}
+	cq_del_user(qp->send_cq, &qp->send_user);
+	cq_del_user(qp->recv_cq, &qp->recv_user);
+	context_use(qp->id->ctx, &qp->pd->uses, -1);
+	if (qp->srq)
+		del_srq_user(qp);
+	del_from_table(qp);
+	set_qp(qp->id, NULL);
+	free_qp(qp);
+	return 0;
+}
+
+int qp_query(struct ddp_qp *qp, const char *call, struct msg_qp_state *ret)
+{
+	int r = request_query_qp(qp->id->ctx, call, qp->handle, ret);
+
+	if (r)
+		return r;
+	if (ret->state > DDP_QP_ERROR || ret->type > DDP_QP_RAW)
+		return reason_fail(-EPROTO, "%s: the daemon says state %u, type %u", call,
+				   ret->state, ret->type);
+	return 0;
+}
+
+int ddp_query_qp(struct ddp_qp *qp, struct ddp_qp_attr *attr)
+{
+	struct msg_qp_state m;
+	struct msg_options_state o;
+	struct ddp_qp_attr a = {0};
+	int r = attr_check("ddp_query_qp", attr);
+
+	if (r == 0)
+		r = qp_query(qp, "ddp_query_qp", &m);
+	if (r == 0)
+		r = options_query(qp->id->ctx, "ddp_query_qp", MSG_QP_OPTIONS, qp->handle, &o);
+	if (r)
+		return r;
+	a.hold_bytes = o.hold_bytes;
+	a.hold_ms = o.hold_ms;
+	a.options = o.flags;
+	a.held_bytes = o.held_bytes;
+	a.held_msgs = o.held_msgs;
+	a.remote_access = o.access ? o.access : DDP_QP_ACCESS_NONE;
+	a.state = (enum ddp_qp_state)m.state;
+	a.qp_num = qp->num;
+	a.max_tagged = m.max_tagged;
+	a.max_untagged = m.max_untagged;
+	a.ord = m.ord;
+	a.ird = m.ird;
+	a.stream = m.stream;
+	a.assoc = m.assoc;
+	a.local = m.local;
+	a.remote = m.remote;
+	a.max_ord = m.max_ord;
+	a.max_ird = m.max_ird;
+	a.peer_ird = m.peer_ird;
+	a.peer_ord = m.peer_ord;
+	a.qp_type = (enum ddp_qp_type)m.type;
+	a.max_send_wr = m.sq_entries;
+	a.max_recv_wr = m.rq_entries;
+	a.max_send_sge = m.max_send_sge;
+	a.max_recv_sge = m.max_recv_sge;
+	a.max_inline = m.max_inline;
+	a.srq_held = m.srq_held;
+	a.srq_taken = m.srq_taken;
+	attr_write(attr, &a, sizeof(a));
+	return 0;
+}
+
+int ddp_set_qp_access(struct ddp_qp *qp, unsigned remote_access)
+{
+	const struct msg_options req = {
+		.handle = qp->handle,
+		.what = MSG_OPTIONS_ACCESS,
+		.access = rights_of(remote_access),
+	};
+	struct msg_options_state state;
+	struct ddp_ctx *ctx = qp->sq.ctx;
+	int r = context_here(ctx, "ddp_set_qp_access");
+
+	if (r == 0)
+		r = check_remote_access(ctx, "ddp_set_qp_access", remote_access);
+	if (r || ctx->minor < IPC_MINOR_ACCESS) /* which permits all */
+		return r;
+	return options_call(ctx, "ddp_set_qp_access", MSG_QP_OPTIONS, &req, &state);
+}
+
+uint32_t ddp_qp_num(const struct ddp_qp *qp)
+{
+	return qp->num;
+}
+
+struct ddp_id *ddp_find_id(struct ddp_ctx *ctx, uint32_t qp_num)
+{
+	struct ddp_qp *qp;
+	struct ddp_id *id;
+
+	if (context_here(ctx, "ddp_find_id"))
+		return NULL;
+	pthread_mutex_lock(&ctx->lock);
+	qp = qp_table_find(&ctx->qps, qp_num);
+	id = qp ? qp->id : NULL;
+	pthread_mutex_unlock(&ctx->lock);
+	return id;
+}

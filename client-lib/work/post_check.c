@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "client-lib/work/post_check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "client-lib/base/reason.h"
+#include "ipc/local_protocol.h"
+#include "ipc/wqe.h"
+#include "util/checked.h"
+
+static const char CALL[] = "ddp_post_send";
+
+enum {
+	KEY_BITS = 8, /* of an rkey, which a bind may change */
+	CELL = 8,     /* bytes that an atomic works on */
+	REMOTE = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_READ | DDP_ACCESS_REMOTE_ATOMIC,
+	CHANGES = DDP_ACCESS_REMOTE_WRITE | DDP_ACCESS_REMOTE_ATOMIC,
+	PROBES = DDP_SEND_PLACED | DDP_SEND_PACED,
+	FLAGS = DDP_SEND_SIGNALED | DDP_SEND_FENCE | DDP_SEND_SOLICITED | DDP_SEND_INLINE | PROBES,
+};
+
+/* ---- elements ---- */
+
+/* The count, and the bytes in total, which *ret then is. */
+static int check_elements(const struct queue *q, const char *call, const struct ddp_sge *sge,
+			  int num, uint64_t *ret)
+{
+	uint64_t sum = 0;
+
+	if (num < 0 || (uint32_t)num > q->max_sge)
+		return reason_fail(-EINVAL, "%s: num_sge %d: %s was made for at most %u", call, num,
+				   q->owner, q->max_sge);
+	for (int i = 0; i < num; i++)
+		sum += sge[i].length;
+	if (sum > UINT32_MAX)
+		return reason_fail(-EINVAL,
+				   "%s: elements of %" PRIu64 " bytes in total: at most %" PRIu32,
+				   call, sum, UINT32_MAX);
+	*ret = sum;
+	return 0;
+}
+
+/* Every element ends below 2^64. */
+static int check_ends(const char *call, const struct ddp_sge *sge, int num)
+{
+	for (int i = 0; i < num; i++)
+		if (checked_add_wraps(sge[i].addr, sge[i].length))
+			return reason_fail(-EINVAL,
+					   "%s: sg_list[%d]: %u bytes at 0x%" PRIx64 " exceed 2^64",
+					   call, i, sge[i].length, sge[i].addr);
+	return 0;
+}
+
+static int check_remote_end(const struct ddp_send_wr *wr, uint64_t len)
+{
+	if (!checked_add_wraps(wr->rdma.remote_addr, len))
+		return 0;
+	return reason_fail(-EINVAL,
+			   "%s: %" PRIu64 " bytes at remote_addr 0x%" PRIx64 " exceed 2^64", CALL,
+			   len, wr->rdma.remote_addr);
+}
+
+/* ---- what operations have in common ---- */
+
+static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
+{
+	if (!opcode_is_send(opcode))
+		return reason_fail(-EINVAL, "%s: unknown opcode %d", CALL, (int)wr->opcode);
+	if (qp->raw && !opcode_has(opcode, OPCODE_RAW))
+		return reason_fail(-EINVAL,
+				   "%s: QP %u is raw: only DDP_WR_SEND and DDP_WR_RDMA_WRITE are "
+				   "allowed",
+				   CALL, qp->num);
+	return 0;
+}
+
+/* Flags, and elements as the operation has them. */
+static int check_send_flags(const struct opcode *op, const struct ddp_send_wr *wr)
+{
+	if (wr->send_flags & ~(unsigned)FLAGS)
+		return reason_fail(-EINVAL, "%s: send_flags 0x%x: unknown flags 0x%x", CALL,
+				   wr->send_flags, wr->send_flags & ~(unsigned)FLAGS);
+	if (wr->send_flags & DDP_SEND_INLINE && !(op->traits & OPCODE_PAYLOAD))
+		return reason_fail(-EINVAL, "%s: %s cannot have DDP_SEND_INLINE", CALL, op->text);
+	if (wr->send_flags & PROBES && op->traits & (OPCODE_RESPONSE | OPCODE_LOCAL))
+		return reason_fail(-EINVAL,
+				   "%s: %s cannot have DDP_SEND_PLACED or DDP_SEND_PACED: its "
+				   "completion means the same",
+				   CALL, op->text);
+	if (wr->num_sge > op->max_sge)
+		return reason_fail(-EINVAL, "%s: num_sge %d: %s has at most %d", CALL, wr->num_sge,
+				   op->text, op->max_sge);
+	return 0;
+}
+
+/* ---- one operation ---- */
+
+static int check_read(const struct ddp_qp *qp, const struct ddp_send_wr *wr, uint64_t len)
+{
+	if (wr->num_sge != 1 && qp->sq.ctx->minor < IPC_MINOR_READ_PARTS)
+		return reason_fail(-EOPNOTSUPP,
+				   "%s: num_sge %d: the daemon is too old for a Read that has not "
+				   "one element",
+				   CALL, wr->num_sge);
+	return check_remote_end(wr, len);
+}
+
+static int check_atomic(const struct ddp_send_wr *wr, uint64_t len)
+{
+	if (wr->num_sge == 1 && len != CELL)
+		return reason_fail(-EINVAL, "%s: sge of %" PRIu64 " bytes: the old value has %d",
+				   CALL, len, CELL);
+	return check_remote_end(wr, CELL);
+}
+
+static int check_window(const struct ddp_qp *qp, const struct ddp_send_wr *wr)
+{
+	const struct ddp_mw *mw = wr->bind.mw;
+
+	if (!mw || !wr->bind.mr)
+		return reason_fail(-EINVAL, "%s: bind.mw or bind.mr is not set", CALL);
+	if (mw->pd != qp->pd || wr->bind.mr->pd != qp->pd)
+		return reason_fail(-EINVAL, "%s: QP %u, bind.mw and bind.mr have different PDs",
+				   CALL, qp->num);
+	if (mw->type != DDP_MW_TYPE_2)
+		return reason_fail(-EINVAL, "%s: a window of type 1 is bound by ddp_bind_mw()",
+				   CALL);
+	if ((wr->bind.rkey ^ mw->rkey) >> KEY_BITS)
+		return reason_fail(-EINVAL,
+				   "%s: bind.rkey 0x%08x: only the last %d bits may differ from "
+				   "the window's 0x%08x",
+				   CALL, wr->bind.rkey, KEY_BITS, mw->rkey);
+	return 0;
+}
+
+/* The region as it is now. */
+static int check_bound(const struct ddp_send_wr *wr)
+{
+	const struct mr *mr = (const struct mr *)wr->bind.mr;
+	unsigned needs = DDP_ACCESS_MW_BIND, has = mr->access;
+
+	if (wr->bind.access & ~(unsigned)REMOTE)
+		return reason_fail(-EINVAL, "%s: bind.access 0x%x: not a set of DDP_ACCESS_REMOTE_",
+				   CALL, wr->bind.access);
+	if (wr->bind.access & CHANGES)
+		needs |= DDP_ACCESS_LOCAL_WRITE;
+	if (has & CHANGES)
+		has |= DDP_ACCESS_LOCAL_WRITE;
+	if (needs & ~has)
+		return reason_fail(
+			-EINVAL,
+			"%s: bind.access 0x%x needs the rights 0x%x of the region, which has 0x%x",
+			CALL, wr->bind.access, needs, has);
+	if (wr->bind.length == 0 || wr->bind.addr < mr->pub.iova ||
+	    !checked_range(wr->bind.addr - mr->pub.iova, wr->bind.length, mr->pub.length))
+		return reason_fail(-EINVAL,
+				   "%s: bind of %" PRIu64 " bytes at 0x%" PRIx64
+				   ": the region has %zu bytes at 0x%" PRIx64,
+				   CALL, wr->bind.length, wr->bind.addr, mr->pub.length,
+				   mr->pub.iova);
+	return 0;
+}
+
+static int check_raw(const struct ddp_qp *qp, uint8_t op, const struct ddp_send_wr *wr,
+		     uint64_t len)
+{
+	unsigned bits = op == WQE_SEND ? 40 : 8;
+
+	if (wr->send_flags & (PROBES | DDP_SEND_SOLICITED))
+		return reason_fail(-EINVAL,
+				   "%s: send_flags 0x%x: QP %u is raw, without DDP_SEND_SOLICITED, "
+				   "_PLACED and _PACED",
+				   CALL, wr->send_flags, qp->num);
+	if (wr->raw.rsvd >> bits)
+		return reason_fail(-EINVAL, "%s: raw.rsvd 0x%llx: it has %u bits", CALL,
+				   (unsigned long long)wr->raw.rsvd, bits);
+	return op == WQE_WRITE ? check_remote_end(wr, len) : 0;
+}
+
+static int check_operands(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr,
+			  uint64_t len)
+{
+	int r;
+
+	if (qp->raw)
+		return check_raw(qp, opcode, wr, len);
+	switch (opcode) {
+	case WQE_WRITE:
+		return check_remote_end(wr, len);
+	case WQE_READ:
+		return check_read(qp, wr, len);
+	case WQE_FETCH_ADD:
+	case WQE_CMP_SWAP:
+		return check_atomic(wr, len);
+	case WQE_BIND:
+		r = check_window(qp, wr);
+		return r ? r : check_bound(wr);
+	default:
+		return 0;
+	}
+}
+
+int post_check_send(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
+{
+	uint64_t len;
+	int r = check_opcode(qp, opcode, wr);
+
+	if (r == 0)
+		r = check_elements(&qp->sq, CALL, wr->sg_list, wr->num_sge, &len);
+	if (r == 0)
+		r = check_send_flags(opcode_get(opcode), wr);
+	if (r == 0 && !(wr->send_flags & DDP_SEND_INLINE))
+		r = check_ends(CALL, wr->sg_list, wr->num_sge);
+	return r ? r : check_operands(qp, opcode, wr, len);
+}
+
+static int check_qn(const struct queue *q, const char *call, uint32_t qn)
+{
+	if (qn < q->qns || (qn == DDP_QN_TAGGED && q->tagged))
+		return 0;
+	return reason_fail(-EINVAL, "%s: qn %u: the queues of %s are 0 to %u", call, qn, q->owner,
+			   q->qns - 1);
+}
+
+int post_check_recv(const struct queue *q, const char *call, const struct ddp_recv_wr *wr)
+{
+	uint64_t len;
+	int r = check_elements(q, call, wr->sg_list, wr->num_sge, &len);
+
+	if (r == 0)
+		r = check_ends(call, wr->sg_list, wr->num_sge);
+	return r ? r : check_qn(q, call, wr->qn);
+}
