@@ -15,6 +15,7 @@
 #include "sctp/base/path_select.h"
 #include "sctp/base/reply.h"
 #include "util/be.h"
+#include "util/minmax.h"
 
 /* ---- reading ---- */
 
@@ -153,11 +154,6 @@ static void choose_tags(struct sctp *s, struct sctp_cookie *k, const struct sctp
 	}
 }
 
-static uint16_t least16(uint16_t a, uint16_t b)
-{
-	return a < b ? a : b;
-}
-
 static struct sctp_cookie make_cookie(struct sctp *s, const struct sctp_flow *from,
 				      const struct sctp_head *head, const struct sctp_init *i,
 				      const struct sctp_assoc *a, bool all_local)
@@ -169,8 +165,8 @@ static struct sctp_cookie make_cookie(struct sctp *s, const struct sctp_flow *fr
 		.peer_rwnd = i->a_rwnd,
 		.own_port = head->dst,
 		.peer_port = head->src,
-		.out_streams = least16(s->cfg.streams, i->in_streams),
-		.in_streams = least16(s->cfg.streams, i->out_streams),
+		.out_streams = min_u16(s->cfg.streams, i->in_streams),
+		.in_streams = min_u16(s->cfg.streams, i->out_streams),
 		.from = *from,
 		.all_local = all_local,
 		.has_adaptation = i->has_adaptation,
@@ -350,8 +346,8 @@ void sctp_got_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 	a->agreed.has_adaptation = i.has_adaptation;
 	a->agreed.adaptation = i.adaptation;
 	a->agreed.takes_batches = i.takes_batches;
-	a->agreed.out_streams = least16(a->s->cfg.streams, i.in_streams);
-	a->agreed.in_streams = least16(a->s->cfg.streams, i.out_streams);
+	a->agreed.out_streams = min_u16(a->s->cfg.streams, i.in_streams);
+	a->agreed.in_streams = min_u16(a->s->cfg.streams, i.out_streams);
 	sctp_handshake_keep_report(a, &i);
 	sctp_assoc_start(a, i.tsn, i.a_rwnd);
 	sctp_assoc_step(a, SCTP_EV_INIT_ACK);
