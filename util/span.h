@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct span {
 	uint8_t *p;
@@ -22,6 +23,17 @@ static inline size_t span_total(const struct span *s, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		sum += s[i].len;
 	return sum;
+}
+
+/* Copies a list of n spans, not their bytes. Most have one, which takes less than a call of
+ * memcpy().
+ */
+static inline void span_copy_list(struct span *to, const struct span *from, unsigned n)
+{
+	if (n == 1)
+		*to = *from;
+	else
+		memcpy(to, from, n * sizeof(*to));
 }
 
 /*

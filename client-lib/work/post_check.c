@@ -22,34 +22,43 @@ enum {
 
 /* ---- elements ---- */
 
-/* The count, and the bytes in total, which *ret then is. */
+/* All elements of a request. */
+struct elements {
+	uint64_t len;                 /* bytes in total */
+	const struct ddp_sge *beyond; /* the first one that reaches 2^64, or NULL */
+};
+
+/* The count, and the bytes in total. */
 static int check_elements(const struct queue *q, const char *call, const struct ddp_sge *sge,
-			  int num, uint64_t *ret)
+			  int num, struct elements *ret)
 {
-	uint64_t sum = 0;
+	struct elements all = {0};
 
 	if (num < 0 || (uint32_t)num > q->max_sge)
 		return reason_fail(-EINVAL, "%s: num_sge %d: %s was made for at most %u", call, num,
 				   q->owner, q->max_sge);
-	for (int i = 0; i < num; i++)
-		sum += sge[i].length;
-	if (sum > UINT32_MAX)
+	for (int i = 0; i < num; i++) {
+		all.len += sge[i].length;
+		if (!all.beyond && checked_add_wraps(sge[i].addr, sge[i].length))
+			all.beyond = &sge[i];
+	}
+	if (all.len > UINT32_MAX)
 		return reason_fail(-EINVAL,
 				   "%s: elements of %" PRIu64 " bytes in total: at most %" PRIu32,
-				   call, sum, UINT32_MAX);
-	*ret = sum;
+				   call, all.len, UINT32_MAX);
+	*ret = all;
 	return 0;
 }
 
 /* Every element ends below 2^64. */
-static int check_ends(const char *call, const struct ddp_sge *sge, int num)
+static int check_ends(const char *call, const struct ddp_sge *sge, const struct elements *all)
 {
-	for (int i = 0; i < num; i++)
-		if (checked_add_wraps(sge[i].addr, sge[i].length))
-			return reason_fail(-EINVAL,
-					   "%s: sg_list[%d]: %u bytes at 0x%" PRIx64 " exceed 2^64",
-					   call, i, sge[i].length, sge[i].addr);
-	return 0;
+	const struct ddp_sge *e = all->beyond;
+
+	if (!e)
+		return 0;
+	return reason_fail(-EINVAL, "%s: sg_list[%d]: %u bytes at 0x%" PRIx64 " exceed 2^64", call,
+			   (int)(e - sge), e->length, e->addr);
 }
 
 static int check_remote_end(const struct ddp_send_wr *wr, uint64_t len)
@@ -203,16 +212,16 @@ static int check_operands(const struct ddp_qp *qp, uint8_t opcode, const struct 
 
 int post_check_send(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
 {
-	uint64_t len;
+	struct elements all;
 	int r = check_opcode(qp, opcode, wr);
 
 	if (r == 0)
-		r = check_elements(&qp->sq, CALL, wr->sg_list, wr->num_sge, &len);
+		r = check_elements(&qp->sq, CALL, wr->sg_list, wr->num_sge, &all);
 	if (r == 0)
 		r = check_send_flags(opcode_get(opcode), wr);
 	if (r == 0 && !(wr->send_flags & DDP_SEND_INLINE))
-		r = check_ends(CALL, wr->sg_list, wr->num_sge);
-	return r ? r : check_operands(qp, opcode, wr, len);
+		r = check_ends(CALL, wr->sg_list, &all);
+	return r ? r : check_operands(qp, opcode, wr, all.len);
 }
 
 static int check_qn(const struct queue *q, const char *call, uint32_t qn)
@@ -225,10 +234,10 @@ static int check_qn(const struct queue *q, const char *call, uint32_t qn)
 
 int post_check_recv(const struct queue *q, const char *call, const struct ddp_recv_wr *wr)
 {
-	uint64_t len;
-	int r = check_elements(q, call, wr->sg_list, wr->num_sge, &len);
+	struct elements all;
+	int r = check_elements(q, call, wr->sg_list, wr->num_sge, &all);
 
 	if (r == 0)
-		r = check_ends(call, wr->sg_list, wr->num_sge);
+		r = check_ends(call, wr->sg_list, &all);
 	return r ? r : check_qn(q, call, wr->qn);
 }

@@ -39,7 +39,7 @@ static void message_of(const struct assoc_seg *seg, struct llp_msg *ret)
 	ret->len = seg->len;
 	ret->urgent = seg->urgent;
 	ret->part[0] = (struct span){(uint8_t *)seg->head, seg->head_len};
-	memcpy(ret->part + 1, seg->body, seg->nbody * sizeof(seg->body[0]));
+	span_copy_list(ret->part + 1, seg->body, seg->nbody);
 	ret->n = 1 + seg->nbody;
 }
 

@@ -314,7 +314,7 @@ int llp_user_recv(struct llp_conn *lc, struct llp_msg *ret)
 	ret->urgent = false;
 	ret->ordered = m->ordered;
 	ret->n = m->n;
-	memcpy(ret->part, m->part, m->n * sizeof(m->part[0]));
+	span_copy_list(ret->part, m->part, m->n);
 	return LLP_E_OK;
 }
 

@@ -75,9 +75,9 @@ static enum session_event answer_of(const struct assoc_stream *s, const struct s
 static enum session_event event_of(const struct assoc *a, const struct assoc_stream *s,
 				   const struct ssn_rec *c)
 {
+	if (!c->func)
+		return SESSION_RX_SEGMENT; /* most messages */
 	switch (c->func) {
-	case 0:
-		return SESSION_RX_SEGMENT;
 	case WIRE_INITIATE:
 		return params_fit(c, 0) ? SESSION_RX_INITIATE : SESSION_RX_UNWANTED;
 	case WIRE_ENH_INITIATE:
@@ -351,7 +351,7 @@ int assoc_rx(struct assoc *a, const struct assoc_msg *msg, struct assoc_place *r
 		a->in.verdict = msg->ppid == WIRE_PPID_CREDIT && assoc_credit_rx(a, s, msg)
 					? ASSOC_CREDIT_TAKEN
 					: classify(a, s, msg, ret);
-		if (a->in.verdict == ASSOC_DELIVER)
+		if (a->in.verdict == ASSOC_DELIVER && a->in.chunk.func)
 			keep_private(a, s, msg);
 	}
 	count_message(a, msg);

@@ -52,10 +52,7 @@ int sgl_resolve(struct sgl list, uint64_t off, uint32_t len, const struct sgl_ac
 		off = 0;
 	}
 	assert(len == 0);
-	if (nout == 1)
-		ret[0] = out[0]; /* most messages: a call of memcpy() takes longer than the rest */
-	else
-		memcpy(ret, out, (unsigned)nout * sizeof(*out));
+	span_copy_list(ret, out, (unsigned)nout);
 	return nout;
 }
 
