@@ -97,7 +97,7 @@ static uint32_t home(const struct slots *s, uint32_t stag)
 }
 
 /* The slot with the index of the value, or the free slot that ends the search for it. */
-static struct slot *probe(const struct slots *s, uint32_t stag)
+static inline struct slot *probe(const struct slots *s, uint32_t stag)
 {
 	uint32_t i = home(s, stag);
 
@@ -107,7 +107,7 @@ static struct slot *probe(const struct slots *s, uint32_t stag)
 }
 
 /* The entry with the index of the value, whatever its key. */
-static struct stag_region *find_any_key(const struct stag_table *t, uint32_t stag)
+static inline struct stag_region *find_any_key(const struct stag_table *t, uint32_t stag)
 {
 	struct stag_region *r = &probe(&t->now, stag)->region;
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "proto/rdmap/rdmap_ep.h"
 
 /* The oldest receive, or NULL. */
@@ -116,7 +114,7 @@ static bool take_receive(struct rdmap *ep)
 		s->nsge = r.nsge;
 		s->no_memory = no_memory;
 		s->size = at_most_4g(sgl_total(r.sge, r.nsge));
-		memcpy(s->sge, r.sge, r.nsge * sizeof(r.sge[0]));
+		sgl_copy(s->sge, r.sge, r.nsge);
 		q->of_msn[(q->msn + q->open) & q->slot.mask] =
 			(uint16_t)((q->slot.tail - 1) & q->slot.mask);
 		q->open++;
@@ -124,8 +122,8 @@ static bool take_receive(struct rdmap *ep)
 		ep->bad_recvs++;
 		if (bad)
 			s->sge[0] = *bad;
+		report_bad(ep, q);
 	}
-	report_bad(ep, q);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #define PROTO_SGL_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "proto/ddp/perr.h"
 #include "proto/ddp/stag.h"
@@ -37,6 +38,15 @@ struct sgl_fault {
 	const struct sgl_elem *elem;
 	int reason; /* STAG_E_ */
 };
+
+/* Copies n elements. Most receives have one, which takes less than a call of memcpy(). */
+static inline void sgl_copy(struct sgl_elem *to, const struct sgl_elem *from, unsigned n)
+{
+	if (n == 1)
+		*to = *from;
+	else
+		memcpy(to, from, n * sizeof(*to));
+}
 
 /* Sum of the lengths of n elements. */
 uint64_t sgl_total(const struct sgl_elem *e, unsigned n);

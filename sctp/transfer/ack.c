@@ -57,7 +57,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	}
 	d->first |= tsn == p->flight.first;
 	d->bytes += t->acked ? 0 : sctp_tx_wire(t);
-	if (t->count == 1 && was == SCTP_TX_OUT && !t->acked) {
+	if (t->count == 1 && !t->acked && was == SCTP_TX_OUT) {
 		uint64_t rtt = now - t->sent_us;
 
 		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
