@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "daemon/base/limits.h"
 #include "util/checked.h"
 #include "util/list.h"
 
@@ -28,23 +29,11 @@ struct acct_user {
 	struct acct_traffic carried; /* by queue pairs that are gone */
 };
 
-static const struct {
-	const char *what;
-	const char *key; /* in the configuration */
-} kinds[ACCT_KINDS] = {
-#define LIMIT_WORDS(member, kind, type, values, table, cap, what, text) {what, "limits." #member},
-	LIMITS(LIMIT_WORDS)
-#undef LIMIT_WORDS
-		[ACCT_MAPS] = {"memory maps", "vm.max_map_count"},
-	[ACCT_RESERVE] = {"connections in reserve", "limits.clients"},
-};
-
 void acct_set_limits(struct acct *a, const struct config_limits *limits)
 {
-#define LIMIT_MAX(member, kind, type, values, table, cap, what, text)                              \
-	a->max[ACCT_##kind] = limits->member;
-	LIMITS(LIMIT_MAX)
-#undef LIMIT_MAX
+	for (enum acct_kind kind = 0; kind < ACCT_KINDS; kind++)
+		if (limits_row(kind)->size > 0)
+			a->max[kind] = limits_value(limits, kind);
 }
 
 void acct_set_maps(struct acct *a, uint64_t maps)
@@ -159,7 +148,7 @@ static void explain_limit(uid_t uid, enum acct_kind kind, uint64_t used, uint64_
 	if (amount != 1)
 		snprintf(more, sizeof(more), " and asks for %" PRIu64 " more", amount);
 	snprintf(ret_reason, len, "uid %ju has %" PRIu64 " of %" PRIu64 " %s%s (%s)",
-		 (uintmax_t)uid, used, max, kinds[kind].what, more, kinds[kind].key);
+		 (uintmax_t)uid, used, max, limits_row(kind)->what, more, limits_row(kind)->key);
 }
 
 int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
@@ -264,5 +253,5 @@ bool acct_next_uid(const struct acct *a, uint64_t from, bool former, uid_t *ret)
 
 const char *acct_key(enum acct_kind kind)
 {
-	return kinds[kind].key;
+	return limits_row(kind)->key;
 }

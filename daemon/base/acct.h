@@ -17,12 +17,20 @@
 struct acct;
 struct acct_user;
 
+/* Each has a row in limits.c. */
 enum acct_kind {
-#define LIMIT_KIND(member, kind, type, values, table, cap, what, text) ACCT_##kind,
-	LIMITS(LIMIT_KIND)
-#undef LIMIT_KIND
-		ACCT_MAPS, /* memory maps of the daemon: of all uids together, by acct_set_maps() */
-	ACCT_RESERVE,      /* connections of ddpctl beyond limits.clients */
+	ACCT_CLIENTS,
+	ACCT_PDS,
+	ACCT_MRS,
+	ACCT_MR_BYTES,
+	ACCT_MWS,
+	ACCT_CQS,
+	ACCT_QPS,
+	ACCT_SRQS,
+	ACCT_LISTENERS,
+	ACCT_MEMORY,
+	ACCT_MAPS,    /* memory maps of the daemon: of all uids together, by acct_set_maps() */
+	ACCT_RESERVE, /* connections of ddpctl beyond limits.clients */
 	ACCT_KINDS,
 };
 

@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 #include "daemon/base/config_keys.h"
-#include "daemon/base/limits.h"
 #include "daemon/base/log.h"
 #include "llp/common/llp.h"
 
@@ -85,11 +84,19 @@ struct config_polling {
 	uint32_t budget_us; /* as written; event_loop_new() uses 0 where there is one CPU */
 };
 
-/* The limits of limits.h are per uid, and acct counts them. */
 struct config_limits {
-#define LIMIT_MEMBER(member, kind, type, values, table, cap, what, text) type member;
-	LIMITS(LIMIT_MEMBER)
-#undef LIMIT_MEMBER
+	/* Of a uid: limits.c has their rows, and acct counts. */
+	uint32_t clients;
+	uint32_t pds;
+	uint32_t mrs;
+	uint64_t mr_bytes;
+	uint32_t mws;
+	uint32_t cqs;
+	uint32_t qps;
+	uint32_t srqs;
+	uint32_t listeners; /* 0: none may listen */
+	uint64_t memory;    /* bytes */
+	/* Of one object or client: */
 	uint32_t qp_wr;  /* entries of one work queue, shared or not */
 	uint32_t cqe;    /* entries of one completion queue */
 	uint32_t events; /* unread ones with which a client still gets session requests */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "daemon/base/config.h"
-#include "daemon/base/limits.h"
 #include "ipc/ring.h"
 #include "util/did_you_mean.h"
 
@@ -23,8 +22,6 @@
 #define NEW_ASSOCS .effect = CONFIG_NEW_ASSOCS
 #define NEW_PROGRAMS .effect = CONFIG_NEW_PROGRAMS
 #define CHOICE(text, ...) .type = CONFIG_TYPE_CHOICE, .choices = {__VA_ARGS__}, .def = (text)
-#define LIMIT_KEY(member, kind, type, values, table, cap, what, text)                              \
-	{"limits", #member, values, AT(limits.member), AT_ONCE, .help = (text)},
 
 /* clang-format off */
 /* A row without an effect takes effect at a restart. */
@@ -109,7 +106,26 @@ static const struct config_key keys[] = {
 	{"polling", "budget_us", NUMBER(0, 10000, "200"), AT(polling.budget_us), AT_ONCE,
 	 .help = "busy-poll at most this long before blocking"},
 
-	LIMITS(LIMIT_KEY)
+	{"limits", "clients", NUMBER(1, 65535, "1024"), AT(limits.clients), AT_ONCE,
+	 .help = "connections per uid"},
+	{"limits", "pds", NUMBER(1, 65535, "1024"), AT(limits.pds), AT_ONCE,
+	 .help = "protection domains per uid"},
+	{"limits", "mrs", NUMBER(1, 65535, "16384"), AT(limits.mrs), AT_ONCE,
+	 .help = "memory regions per uid"},
+	{"limits", "mr_bytes", SIZE(4 * KIB, 65536 * GIB, "64GiB"), AT(limits.mr_bytes), AT_ONCE,
+	 .help = "registered memory per uid"},
+	{"limits", "mws", NUMBER(1, 65535, "16384"), AT(limits.mws), AT_ONCE,
+	 .help = "memory windows per uid"},
+	{"limits", "cqs", NUMBER(1, 65535, "4096"), AT(limits.cqs), AT_ONCE,
+	 .help = "completion queues per uid"},
+	{"limits", "qps", NUMBER(1, 65535, "8192"), AT(limits.qps), AT_ONCE,
+	 .help = "queue pairs per uid"},
+	{"limits", "srqs", NUMBER(1, 65535, "1024"), AT(limits.srqs), AT_ONCE,
+	 .help = "shared receive queues per uid"},
+	{"limits", "listeners", NUMBER(0, 65535, "1024"), AT(limits.listeners), AT_ONCE,
+	 .help = "listeners per uid; 0: no program may listen"},
+	{"limits", "memory", SIZE(MIB, 65536 * GIB, "1GiB"), AT(limits.memory), AT_ONCE,
+	 .help = "memory of rings, endpoints and unread records per uid"},
 	{"limits", "qp_wr", NUMBER(1, CONFIG_MAX_QP_WR, "16384"), AT(limits.qp_wr), AT_ONCE,
 	 .help = "entries of a send queue, receive queue or shared receive queue"},
 	{"limits", "cqe", NUMBER(1, RING_MAX_ENTRIES, "65536"), AT(limits.cqe), AT_ONCE,

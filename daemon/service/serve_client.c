@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "daemon/base/limits.h"
 #include "daemon/base/version.h"
 #include "daemon/objects/client/async.h"
 #include "daemon/objects/client/client.h"
@@ -39,27 +40,20 @@ static uint32_t features(const struct daemon *d)
 	return set;
 }
 
-/* A client cannot have more than its table takes. */
-static uint64_t least(uint64_t a, uint64_t b)
+static uint32_t most(const struct config_limits *l, enum acct_kind kind)
 {
-	return a < b ? a : b;
+	return (uint32_t)limits_of_client(l, kind);
 }
 
-/* A row with CAP assigns to the member of the reply, and a row with NO_CAP does nothing. */
 static void report_limits(const struct config_limits *l, struct msg_caps *ret)
 {
-#define TABLE(name, most) most
-#define NO_TABLE UINT64_MAX
-#define CAP(name) ret->name =
-#define NO_CAP (void)
-#define LIMIT_CAP(member, kind, type, values, table, cap, what, text)                              \
-	cap(type) least(l->member, table);
-	LIMITS(LIMIT_CAP)
-#undef LIMIT_CAP
-#undef NO_CAP
-#undef CAP
-#undef NO_TABLE
-#undef TABLE
+	ret->max_pd = most(l, ACCT_PDS);
+	ret->max_mr = most(l, ACCT_MRS);
+	ret->max_mr_bytes = limits_of_client(l, ACCT_MR_BYTES);
+	ret->max_mw = most(l, ACCT_MWS);
+	ret->max_cq = most(l, ACCT_CQS);
+	ret->max_qp = most(l, ACCT_QPS);
+	ret->max_srq = most(l, ACCT_SRQS);
 	ret->max_qp_wr = l->qp_wr;
 	ret->max_cqe = l->cqe;
 }

@@ -6,20 +6,26 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "daemon/base/limits.h"
 #include "util/minmax.h"
+
+static uint32_t table_size(const struct config_limits *l, enum acct_kind kind)
+{
+	return (uint32_t)limits_of_client(l, kind);
+}
 
 void client_allow(struct client *c)
 {
 	const struct config *cfg = &c->daemon->cfg;
 	const struct config_limits *l = &cfg->limits;
 
-#define TABLE(name, most) idtab_allow(&c->handles.name, (uint32_t)min_u64(l->name, most));
-#define NO_TABLE
-#define LIMIT_TABLE(member, kind, type, values, table, cap, what, text) table
-	LIMITS(LIMIT_TABLE)
-#undef LIMIT_TABLE
-#undef NO_TABLE
-#undef TABLE
+	idtab_allow(&c->handles.pds, table_size(l, ACCT_PDS));
+	idtab_allow(&c->handles.mrs, table_size(l, ACCT_MRS));
+	idtab_allow(&c->handles.mws, table_size(l, ACCT_MWS));
+	idtab_allow(&c->handles.cqs, table_size(l, ACCT_CQS));
+	idtab_allow(&c->handles.qps, table_size(l, ACCT_QPS));
+	idtab_allow(&c->handles.srqs, table_size(l, ACCT_SRQS));
+	idtab_allow(&c->handles.listeners, table_size(l, ACCT_LISTENERS));
 	idtab_allow(&c->handles.requests, cfg->session.pending_max * l->listeners);
 }
 
