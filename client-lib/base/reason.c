@@ -47,3 +47,13 @@ const char *ddp_last_reason(void)
 {
 	return sentence;
 }
+
+int reason_daemon_gone(const char *call)
+{
+	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
+}
+
+int reason_forked(const char *call)
+{
+	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);
+}

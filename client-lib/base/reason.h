@@ -14,4 +14,10 @@ int reason_errno(int err, const char *call, const char *what);
 /* The same for a thread that could not be created. */
 int reason_thread(int err, const char *call, const char *what);
 
+/* The daemon is gone: returns -EPIPE. */
+int reason_daemon_gone(const char *call);
+
+/* The context belongs to the parent of this process: returns -ECHILD. */
+int reason_forked(const char *call);
+
 #endif

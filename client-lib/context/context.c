@@ -6,28 +6,18 @@
 #include "client-lib/context/ddp_impl.h"
 #include "ipc/doorbell.h"
 
-int context_gone(const char *call)
-{
-	return reason_fail(-EPIPE, "%s: the daemon has ended, or has ended this connection", call);
-}
-
-int context_forked(const char *call)
-{
-	return reason_fail(-ECHILD, "%s: the context belongs to the parent of this process", call);
-}
-
 int context_alive(struct ddp_ctx *ctx, const char *call)
 {
 	struct pollfd p = {.fd = ctx->event_fd}; /* POLLHUP needs no request */
 
-	return poll(&p, 1, 0) > 0 ? context_gone(call) : 0;
+	return poll(&p, 1, 0) > 0 ? reason_daemon_gone(call) : 0;
 }
 
 int context_wake(struct ddp_ctx *ctx, const char *call)
 {
 	int r = doorbell_ring(ctx->bell);
 
-	return r == -EPIPE ? context_gone(call) : 0;
+	return r == -EPIPE ? reason_daemon_gone(call) : 0;
 }
 
 void context_use(struct ddp_ctx *ctx, unsigned *uses, int change)

@@ -15,11 +15,11 @@
 #include <stdint.h>
 
 #include "client-lib/base/exported.h"
+#include "client-lib/base/reason.h"
 #include "client-lib/base/ring_map.h"
 #include "client-lib/context/agent.h"
 #include "client-lib/context/qp_table.h"
 #include "client-lib/own_memory/own_memory.h"
-#include "ipc/memfd.h"
 #include "ipc/msg.h"
 #include "ipc/ring.h"
 #include "ipc/slab.h"
@@ -187,21 +187,15 @@ struct ddp_qp {
 
 /* ---- the context: context.c ---- */
 
-/* Returns -ECHILD with the reason set. */
-int context_forked(const char *call);
-
 /* Returns 0, or -ECHILD with the reason set in a process that was forked from the one that opened
  * the context. Call it before taking a lock: threads that do not exist in the child may hold it. */
 static inline int context_here(const struct ddp_ctx *ctx, const char *call)
 {
-	return *ctx->here ? 0 : context_forked(call);
+	return *ctx->here ? 0 : reason_forked(call);
 }
 
 /* Returns 0, or -EPIPE with the reason set if the daemon has ended. Makes one system call. */
 int context_alive(struct ddp_ctx *ctx, const char *call);
-
-/* Returns -EPIPE with the reason set. */
-int context_gone(const char *call);
 
 /* Wakes the daemon. Returns 0, or -EPIPE with the reason set. */
 int context_wake(struct ddp_ctx *ctx, const char *call);

@@ -80,7 +80,7 @@ static int receive_reply(struct ddp_ctx *ctx, const struct request *r)
 	int e = conn_recv(ctx->fd, &reply, sizeof(reply), &len, fds, &nfds);
 
 	if (e == CONN_E_CLOSED)
-		return context_gone(r->call);
+		return reason_daemon_gone(r->call);
 	if (e == CONN_E_TRUNCATED)
 		return violation(ctx, r->call, "is too long, or has too many descriptors");
 	if (e == CONN_E_NO_FDS) { /* another thread took the last descriptor */

@@ -163,7 +163,7 @@ void async_unclaim(struct ddp_ctx *ctx, unsigned *events)
 static int report_gone(struct ddp_ctx *ctx, struct ddp_async_event *ret)
 {
 	if (ctx->gone_reported)
-		return context_gone("ddp_get_async_event");
+		return reason_daemon_gone("ddp_get_async_event");
 	ctx->gone_reported = true;
 	*ret = (struct ddp_async_event){.type = DDP_ASYNC_DEVICE_GONE};
 	return 0;

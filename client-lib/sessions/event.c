@@ -46,7 +46,7 @@ static int receive_event(struct ddp_ctx *ctx, struct msg_event *rec)
 	if (r == CONN_E_AGAIN)
 		return -EAGAIN;
 	if (r == CONN_E_CLOSED)
-		return context_gone("ddp_get_cm_event");
+		return reason_daemon_gone("ddp_get_cm_event");
 	if (r < 0)
 		return reason_errno(r, "ddp_get_cm_event", "event socket");
 	for (unsigned i = 0; i < nfds; i++)

@@ -147,7 +147,7 @@ static int poll_once(struct ddp_cq *cq, int n, struct ddp_wc *wc)
 	if (!cq->hung_up)
 		return 0;
 	last = take_completions(cq, n, wc); /* completions that the daemon wrote before it ended */
-	return last ? last : context_gone("ddp_poll_cq");
+	return last ? last : reason_daemon_gone("ddp_poll_cq");
 }
 
 int ddp_poll_cq(struct ddp_cq *cq, int n, struct ddp_wc *wc)
@@ -422,5 +422,5 @@ int ddp_get_cq_event(struct ddp_cq *cq, int timeout_ms)
 		if (left == 0 || poll(&p, 1, left) == 0)
 			return reason_fail(-EAGAIN, "ddp_get_cq_event: no event in time");
 	}
-	return r > 0 ? 0 : context_gone("ddp_get_cq_event");
+	return r > 0 ? 0 : reason_daemon_gone("ddp_get_cq_event");
 }
