@@ -68,7 +68,7 @@ static void good(const struct ddp_wc *wc)
 		fail(ddp_wc_status_str(wc->status), reason);
 }
 
-/* 1. The daemon, and what both sides need from it. Atomics may be switched off. */
+/* 1. The daemon, and the objects that both sides need. Atomics may be switched off. */
 static void set_up(void)
 {
 	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);

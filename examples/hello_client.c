@@ -18,7 +18,8 @@ struct remote_memory {
 	uint32_t rkey;
 };
 
-/* Our memory: the address of the server's memory, what we write, and what we read back. */
+/* Our memory: the address of the server's memory, the text that we write, and the text that we read
+ * back. */
 struct memory {
 	struct remote_memory remote;
 	char text[256];
@@ -80,7 +81,7 @@ static uint64_t at(const void *p)
 	return mr->iova + (uint64_t)((const char *)p - (const char *)mr->addr);
 }
 
-/* 1. The daemon, and what we need from it. */
+/* 1. The daemon, and the objects that we need. */
 static void set_up(void)
 {
 	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
 	set_up();
 	connect_to(argc > 1 ? argv[1] : "127.0.0.1", argc > 2 ? (uint16_t)atoi(argv[2]) : 5043);
 
-	/* 3. Write into the server's memory; the server's program does nothing. */
+	/* 3. Write into the server's memory, without its program. */
 	memcpy(mem->text, hello, sizeof(hello));
 	work(DDP_WR_RDMA_WRITE, 0, (struct ddp_sge){at(mem->text), sizeof(hello), mr->lkey});
 

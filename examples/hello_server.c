@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the client needs to access our memory. The server sends it in an ordinary message; both
+/* The client needs this to access our memory. The server sends it in an ordinary message; both
  * sides of this example have the same byte order. */
 struct remote_memory {
 	uint64_t addr;
@@ -82,7 +82,7 @@ static void listen_at(const char *address, uint16_t port)
 		fail("no address", address);
 }
 
-/* 1. The daemon, what we need from it, and memory: one piece for the client, one for messages,
+/* 1. The daemon, the objects that we need, and memory: one piece for the client, one for messages,
  * which no peer can reach. */
 static void set_up(void)
 {
@@ -97,7 +97,7 @@ static void set_up(void)
 	check(ddp_alloc_mr(pd, BUFFER, DDP_ACCESS_LOCAL_WRITE, &message));
 }
 
-/* 2. Wait for a client. The request comes with an id of its own. */
+/* 2. Wait for a client. The request has an id of its own. */
 static void await_client(const char *address, uint16_t port)
 {
 	struct ddp_cm_event *ev;

@@ -3,8 +3,9 @@
  * own_memory -s [PORT]
  * own_memory [ADDRESS [PORT]]
  *
- * Both programs have a struct that malloc() made, long before any of this. The second one writes
- * its own into that of the first: ddp_reg_mr() registers what is there, and nothing is copied.
+ * Both programs have a struct in memory of malloc(), allocated before the daemon is opened. The
+ * second one writes its own into that of the first: ddp_reg_mr() registers the memory where it is,
+ * without a copy.
  *
  *	cc own_memory.c -lddpclient -o own_memory
  */
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is measured somewhere; both sides of this example have the same layout. */
+/* A measurement; both sides of this example have the same layout. */
 struct sample {
 	char station[32];
 	unsigned n;
@@ -75,8 +76,8 @@ static void complete(void)
 		fail(ddp_wc_status_str(wc.status), reason);
 }
 
-/* 1. The daemon, and the struct as a memory region. From now on the daemon reads and writes the
- * same bytes as this program. ddp_query_mr() tells how that became possible. */
+/* 1. The daemon, and the struct as a memory region. Afterwards the daemon reads and writes the same
+ * bytes as this program. ddp_query_mr() reports how they are shared. */
 static void set_up(struct sample *s, unsigned access)
 {
 	struct ddp_cq_attr attr = DDP_INIT(ddp_cq_attr);
@@ -143,7 +144,7 @@ static void own(struct sample *s, uint16_t port)
 	strcpy(s->station, "none yet");
 	set_up(s, DDP_ACCESS_REMOTE_WRITE);
 	accept_one(port);
-	complete(); /* of the message behind the Write: the bytes are there */
+	complete(); /* of the message after the Write: the bytes have arrived */
 	for (unsigned i = 0; i < s->n; i++)
 		sum += s->kelvin[i];
 	printf("%s: %u values, mean %.2f K\n", s->station, s->n, s->n ? sum / s->n : 0);

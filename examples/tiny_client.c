@@ -35,7 +35,7 @@ int main(int argc, char **argv)
 
 	struct ddp_sge sge = {mr->iova, (uint32_t)mr->length, mr->lkey};
 	struct ddp_recv_wr recv = {.sg_list = &sge, .num_sge = 1};
-	OK(ddp_post_recv(qp, &recv, NULL)); /* for what the server sends */
+	OK(ddp_post_recv(qp, &recv, NULL)); /* for the message of the server */
 
 	OK(ddp_connect_name(id, argc > 1 ? argv[1] : "127.0.0.1", 5043, NULL));
 	OK(ddp_get_cm_event(ctx, &ev, -1));

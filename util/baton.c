@@ -8,7 +8,7 @@
 /*
  * baton_lend() for each processor, in one piece: between two pieces a compiler may write to the
  * stack. It stores BATON_BORROWER, wakes the borrower, then sleeps while that value is there. A
- * system call writes nothing to the stack of its thread. If futex() fails, the value has changed,
+ * system call does not write to the stack of its thread. If futex() fails, the value has changed,
  * or its page is just being replaced: then the next load waits for the page.
  */
 #if defined(__x86_64__)
@@ -113,7 +113,7 @@ bool baton_lends(void)
 	return LENDS;
 }
 
-/* Not inlined: what the caller's frame needs to be written is written before. */
+/* Not inlined: the caller's frame is complete before the call. */
 __attribute__((noinline)) void baton_lend(struct baton *b)
 {
 	lend(&b->holder);

@@ -23,8 +23,8 @@ bool baton_lends(void);
 
 /*
  * The owner: gives the baton to the borrower and waits until it is back. From the moment at which
- * the borrower has it, the calling thread writes nothing to memory, not even to its stack, which
- * another thread may replace by other pages with the same bytes. The caller has blocked all
+ * the borrower has it, the calling thread does not write to memory, not even to its stack, whose
+ * pages another thread may replace by others with the same bytes. The caller has blocked all
  * signals. Without baton_lends() it returns at once.
  */
 void baton_lend(struct baton *b);

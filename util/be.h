@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Big-endian integers at any address. Every multi-byte field on the wire is in
- * network byte order; nothing else in the project swaps bytes.
+ * Big-endian integers at any address. Every multi-byte field on the wire is in network byte order;
+ * no other file swaps bytes.
  */
 #ifndef UTIL_BE_H
 #define UTIL_BE_H

@@ -30,7 +30,7 @@ static struct blocks_chunk *chunk_of(struct list *l)
 	return list_entry(l, struct blocks_chunk, link);
 }
 
-/* Chunks in use come first, so that the others become idle. */
+/* Chunks in use are taken first, so that the others become idle. */
 void blocks_next_chunk(struct blocks *b)
 {
 	struct list *l = list_pop(&b->partial);
@@ -44,7 +44,7 @@ void blocks_next_chunk(struct blocks *b)
 		b->now->idle = 0;
 		return;
 	}
-	assert(b->touched < b->chunks); /* what is reserved is there */
+	assert(b->touched < b->chunks); /* every reserved block exists */
 	b->now = &b->chunk[b->touched++];
 	list_init(&b->now->link);
 }
@@ -53,7 +53,7 @@ void blocks_moved(struct blocks *b, struct blocks_chunk *c)
 {
 	list_del(&c->link);
 	c->idle = 0;
-	/* In front: what was used last is used next. */
+	/* In front: the chunk used last is used next. */
 	list_add_tail(c->used ? b->partial.next : b->idle.next, &c->link);
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Blocks of one size for what is in flight. An object reserves, when it is set up, as many blocks
- * as it can ever hold at once; it takes them when something happens and gives them back when that
- * is over. So taking a block cannot fail, and memory is used for what happens and not for what
- * could happen.
+ * Blocks of one size for data in flight. When an object is set up, it reserves as many blocks as it
+ * can ever hold at once; it takes them when it needs them and gives them back afterwards. So taking
+ * a block cannot fail, and only blocks that are in use need memory.
  *
  * The memory is one range of addresses that the caller provides. It is written to only where blocks
  * are in use or were; blocks_trim() names the parts that can go back to the system. The block that
@@ -49,7 +48,7 @@ struct blocks {
 };
 
 /* Makes a pool of `chunks` times BLOCKS_CHUNK bytes at mem, aligned to BLOCKS_SIZE. chunk: zeroed
- * memory for as many records. The caller keeps both. Without chunks nothing can be reserved. */
+ * memory for as many records. The caller keeps both. Without chunks every reservation fails. */
 void blocks_init(struct blocks *b, void *mem, struct blocks_chunk *chunk, uint32_t chunks);
 
 /* Reserves n blocks. False: there are not as many left. */

@@ -110,7 +110,7 @@ const char *complete_arg(const struct complete *c, const char *name)
 	return row ? c->arg[row - c->options->rows] : NULL;
 }
 
-/* No word of several lines, nor with what controls a terminal. */
+/* False for a word with line breaks, or with bytes that control a terminal. */
 static bool printable(const char *word)
 {
 	while (isprint((unsigned char)*word))
@@ -151,7 +151,7 @@ void complete_by_shell(const struct complete *c, const char *what)
 	fprintf(c->out, "\t%s\n", what);
 }
 
-/* The argument's name says what it is. */
+/* The argument's name tells files from directories. */
 static void complete_argument(const struct complete *c)
 {
 	const char *arg = c->of && c->of->arg ? c->of->arg : "";

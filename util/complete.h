@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a shell can complete the last word of a command line with: options of the program's table
- * and what the program knows of its operands. The shell calls `PROGRAM --complete WORD...`, the
- * words without the program's name, up to the one that is being typed, which may be "". The answer
- * has a line for each candidate: the word, a tab, and what it is, if that is known. A line without
- * a word asks the shell to find names itself: "files", "dirs", "hosts" or "commands" follows the
- * tab.
+ * Completion of the last word of a command line: with options of the program's table, and with
+ * operands that the program knows. The shell calls `PROGRAM --complete WORD...` with the words
+ * after the program's name, up to the one that is being typed, which may be "". The answer has a
+ * line for each candidate: the word and, if it has a description, a tab and the description. A line
+ * without a word asks the shell for names that the shell knows: "files", "dirs", "hosts" or
+ * "commands" follows the tab.
  */
 #ifndef UTIL_COMPLETE_H
 #define UTIL_COMPLETE_H
@@ -17,11 +17,11 @@ enum { COMPLETE_OPERANDS = 64 }; /* further ones are not kept */
 struct complete {
 	const struct option_table *options;
 	FILE *out;
-	const char *cur;             /* what is being typed, after "--option=" */
-	const char *prefix;          /* the word up to cur, */
-	int prefix_len;              /* of that length */
-	const struct option_row *of; /* whose argument cur is; NULL: an option or an operand */
-	bool options_over;           /* there was "--" */
+	const char *cur;             /* the word that is being typed, after "--option=" */
+	const char *prefix;          /* the part of the word before cur */
+	int prefix_len;              /* its length */
+	const struct option_row *of; /* the option that takes cur, or NULL */
+	bool options_over;           /* "--" was found */
 	unsigned n;                  /* operands before cur */
 	const char *operand[COMPLETE_OPERANDS];
 	const char *arg[OPTION_MAX]; /* of the options before cur, the last of each row */
@@ -40,7 +40,7 @@ const char *complete_arg(const struct complete *c, const char *name);
 /* Answers if cur is an option or the argument of one; false: it is an operand. */
 bool complete_option(const struct complete *c);
 
-/* A candidate, if it begins with cur and is printable ASCII. help: NULL for nothing. */
+/* A candidate, if it begins with cur and is printable ASCII. help: a description, or NULL. */
 void complete_word(const struct complete *c, const char *word, const char *help);
 
 /* The candidates in a list separated by blanks. */

@@ -95,7 +95,7 @@ static void fill_power(void)
 	}
 }
 
-/* The bytes of B behind A multiply the sum of A by x^(8 * len_b). */
+/* The bytes of B after A multiply the sum of A by x^(8 * len_b). */
 static uint32_t combine_by_table(uint32_t a, uint32_t b, size_t len_b)
 {
 	for (const uint32_t(*digit)[16] = power; len_b; digit++, len_b >>= 4)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CRC of len bytes; that of "123456789" is 0xe3069283, that of nothing is 0. */
+/* The CRC of len bytes; that of "123456789" is 0xe3069283, that of no bytes is 0. */
 uint32_t crc32c(const void *p, size_t len);
 
 /* The CRC of A||p, where crc is that of A. */

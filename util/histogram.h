@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How often values of each magnitude came. Bucket i has those up to 2 to the power of i that are in
- * no earlier one; the last bucket has all others. Zeroed memory is an empty histogram. */
+/* Counts of values by magnitude. Bucket i has the values up to 2 to the power of i that are in no
+ * earlier bucket; the last bucket has all others. Zeroed memory is an empty histogram. */
 #ifndef UTIL_HISTOGRAM_H
 #define UTIL_HISTOGRAM_H
 

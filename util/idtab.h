@@ -23,10 +23,10 @@ enum {
 	IDTAB_E_FULL, /* max objects are in the table */
 };
 
-/* Makes an empty table for at most max objects. Allocates nothing. */
+/* Makes an empty table for at most max objects. Does not allocate. */
 void idtab_init(struct idtab *t, uint32_t max);
 
-/* Raises the maximum to max. A lower maximum than before changes nothing. */
+/* Raises the maximum to max. A lower maximum has no effect. */
 void idtab_allow(struct idtab *t, uint32_t max);
 
 /* Frees the table, but not the objects. */

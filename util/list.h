@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Intrusive circular doubly linked list. The link lives in the object, so that
- * linking allocates nothing; an unlinked link points at itself.
+ * Intrusive circular doubly linked list. The link lives in the object, so that linking does not
+ * allocate; an unlinked link points at itself.
  */
 #ifndef UTIL_LIST_H
 #define UTIL_LIST_H
@@ -54,7 +54,7 @@ static inline void list_add_tail(struct list *head, struct list *link)
 	head->prev = link;
 }
 
-/* Removing an unlinked link does nothing. */
+/* Removing an unlinked link has no effect. */
 static inline void list_del(struct list *link)
 {
 	link->prev->next = link->next;

@@ -25,7 +25,7 @@ enum opcode_form {
 enum {
 	OPCODE_PAYLOAD = 1,     /* sends the bytes of its elements, which may be inline */
 	OPCODE_RESPONSE = 2,    /* the peer sends a response: counts against ORD */
-	OPCODE_LOCAL = 4,       /* sends nothing */
+	OPCODE_LOCAL = 4,       /* not sent to the peer */
 	OPCODE_RFC7306 = 8,     /* not on a session of plain RFC 5040 */
 	OPCODE_RAW = 16,        /* raw queue pairs have it */
 	OPCODE_COMPLETION = 32, /* completions only: it cannot be posted to a send queue */

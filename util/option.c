@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	LONG_ONLY = 256, /* what getopt_long() returns for row 0, if it has no letter */
+	LONG_ONLY = 256, /* value of getopt_long() for row 0, if it has no letter */
 	LEFT = 64,       /* bytes of the left column of --help */
 	NUMBER = 32,     /* bytes of a number as text */
 };
@@ -160,7 +160,7 @@ static int value_of(const struct option_table *t, unsigned i)
 	return t->rows[i].letters ? (unsigned char)*t->rows[i].letters : LONG_ONLY + (int)i;
 }
 
-/* NULL for what getopt_long() did not understand. */
+/* NULL: getopt_long() did not recognize the option. */
 static const struct option_row *find_row(const struct option_table *t, int value)
 {
 	if (value >= LONG_ONLY)
@@ -171,7 +171,8 @@ static const struct option_row *find_row(const struct option_table *t, int value
 	return NULL;
 }
 
-/* What getopt_long() reads: letters, a colon after those with an argument, and long options. */
+/* The arguments of getopt_long(): letters, with a colon if they have an argument, and long options.
+ */
 static void getopt_form(const struct option_table *t, char letters[4 * OPTION_MAX],
 			struct option longs[OPTION_MAX + 1])
 {

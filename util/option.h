@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Command lines from one table: the rows say which options a program has, what their arguments may
- * be, and what --help says of them. Values go into members of a struct of the program.
+ * Command lines from one table: each row has an option, the range of its argument, and its text for
+ * --help. The values are stored in members of a struct of the program.
  */
 #ifndef UTIL_OPTION_H
 #define UTIL_OPTION_H
@@ -26,7 +26,7 @@ struct option_row {
 	const char *letters; /* short options, NULL: none; --help shows all */
 	const char *name;    /* the long option, without dashes */
 	const char *arg;     /* the argument's name in --help, NULL: takes none */
-	const char *noun;    /* numbers: what it has to be, for messages: "a port" */
+	const char *noun;    /* numbers: the value in messages, with its article: "a port" */
 	const char *help;    /* without range and default, which are added */
 	enum option_type type;
 	uint16_t offset, size; /* of the member */
@@ -92,18 +92,18 @@ enum option_result {
 
 /*
  * Sets the members of `opts` that the command line names, in its order. After OPTION_R_WRONG,
- * ret_error says which option has which wrong value and what its range is; it is "" where
- * getopt_long(3) has printed a message.
+ * ret_error names the option, the wrong value and the range; it is "" if getopt_long(3) has printed
+ * a message.
  */
 enum option_result option_parse(const struct option_table *t, int argc, char **argv, void *opts,
 				char ret_error[OPTION_ERROR]);
 
-/* The lines of --help, one for each row: the range of a number, and as its default what `defaults`
- * has, unless that is 0. */
+/* Prints the lines of --help, one for each row, with the range of a number and its default, the
+ * value in `defaults`, unless that is 0. */
 void option_help(FILE *out, const struct option_table *t, const void *defaults);
 
 /* Decimal digits and, if units is true, one of K, M, G (powers of 1024, either case). Returns 0;
- * -EINVAL for what is not a number, -ERANGE outside of min and max. */
+ * -EINVAL if the text is not a number; -ERANGE outside of min and max. */
 int option_parse_num(const char *text, bool units, uint64_t min, uint64_t max, uint64_t *ret);
 
 /* Seconds with decimals. Returns 0, -EINVAL or -ERANGE as above. */

@@ -30,7 +30,7 @@ static struct timer *meld(struct timer *a, struct timer *b)
 }
 
 /* Melds a list of siblings into one root: neighbors from left to right, then the pairs from right
- * to left. The pairs are kept in a list through next meanwhile. */
+ * to left. Until then the pairs form a list through next. */
 static struct timer *meld_siblings(struct timer *t)
 {
 	struct timer *pairs = NULL, *root = NULL;

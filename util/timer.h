@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Deadlines in order: a pairing heap whose nodes live in the objects, so that setting a timer
- * allocates nothing. Setting costs O(1), canceling and firing O(log n) on average, and the
- * earliest deadline is always at hand. Time is an argument, in any unit that the owner chooses.
+ * Deadlines in order: a pairing heap whose nodes live in the objects, so that setting a timer does
+ * not allocate. Setting costs O(1), canceling and firing O(log n) on average, and the earliest
+ * deadline is always at hand. Time is an argument, in any unit that the owner chooses.
  */
 #ifndef UTIL_TIMER_H
 #define UTIL_TIMER_H

@@ -7,7 +7,7 @@
 #ifndef UTIL_WC_STATUS_H
 #define UTIL_WC_STATUS_H
 
-/* Whose error a status is, and what of a completion says more. */
+/* Whose error a status is, and which member of a completion has more about it. */
 enum wc_status_kind {
 	WC_STATUS_PLAIN, /* success, a flush, or an error that the peer reported in a Terminate */
 	WC_STATUS_LOCAL, /* this side found it */

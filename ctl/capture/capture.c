@@ -23,10 +23,10 @@
 
 enum {
 	IDLE_MS = 5,     /* between looks at an empty ring: 8 MiB last longer at 10 Gbit/s */
-	LOOK_EACH = 256, /* packets after which signals are looked at */
+	LOOK_EACH = 256, /* packets between two looks at signals */
 	BUFFER = 1 << 18,
 	MIN_SNAP = 12,               /* SCTP's common header */
-	NO_RIGHTS_FOR_OTHERS = 0600, /* packets contain what programs send */
+	NO_RIGHTS_FOR_OTHERS = 0600, /* packets contain the data of programs */
 };
 
 struct capture {
@@ -54,7 +54,7 @@ static enum ctl_exit unknown_word(const char *word)
 	if (m.nearest)
 		query_error("capture: unknown word '%s'; did you mean %s?", word, m.nearest);
 	else
-		query_error("capture: unknown word '%s': assoc, qp or snap", word);
+		query_error("capture: unknown word '%s', expected assoc, qp or snap", word);
 	return args_hint();
 }
 
@@ -67,14 +67,14 @@ static enum ctl_exit read_pair(struct ctl_capture *req, const char *word, const 
 		e = args_number(value, "a number of bytes", &req->snap);
 		if (e != CTL_EXIT_OK || (req->snap >= MIN_SNAP && req->snap <= PACKET_RING_MAX))
 			return e;
-		query_error("capture: snap %u: %d to %d bytes", req->snap, MIN_SNAP,
+		query_error("capture: snap %u is not between %d and %d bytes", req->snap, MIN_SNAP,
 			    PACKET_RING_MAX);
 		return args_hint();
 	}
 	if (!qp && strcmp(word, "assoc") != 0)
 		return unknown_word(word);
 	if (req->what != CTL_CAPTURE_ALL) {
-		query_error("capture: one assoc or one qp, not both");
+		query_error("capture: expected one assoc or one qp");
 		return args_hint();
 	}
 	req->what = qp ? CTL_CAPTURE_QP : CTL_CAPTURE_ASSOC;
@@ -129,7 +129,7 @@ static enum ctl_exit request_ring(struct capture *cap)
 
 static enum ctl_exit write_failed(const struct capture *cap, int err)
 {
-	query_error("%s: %s; the packets until then are in it", cap->path, strerror(err));
+	query_error("%s: %s; the file has the packets until then", cap->path, strerror(err));
 	return CTL_EXIT_FAILED;
 }
 
@@ -181,7 +181,7 @@ static enum ctl_exit open_signals(struct capture *cap)
 	return CTL_EXIT_FAILED;
 }
 
-/* From now on they are read from the descriptor. */
+/* Afterwards they are read from the descriptor. */
 static void catch_signals(void)
 {
 	sigset_t set = ending_signals();
@@ -240,7 +240,7 @@ static enum ctl_exit take_packets(struct capture *cap, bool *ret_more)
 	}
 	if (r != PACKET_RING_E_WRONG)
 		return CTL_EXIT_OK;
-	query_error("capture: the daemon wrote a wrong record");
+	query_error("capture: the daemon wrote a malformed record");
 	return CTL_EXIT_FAILED;
 }
 
@@ -270,7 +270,7 @@ static enum ctl_exit take_all(struct capture *cap)
 		if (e != CTL_EXIT_OK || enough(cap))
 			return e;
 	} while (goes_on(cap, more ? 0 : IDLE_MS, &end));
-	/* What was in the ring at the end: the daemon may go on writing. */
+	/* Packets that were in the ring at the end: the daemon may continue to write. */
 	last = cap->ring.at + cap->ring.size;
 	do {
 		e = take_packets(cap, &more);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "util/be.h"
+
 enum block {
 	BLOCK_SECTION = 0x0a0d0d0a,
 	BLOCK_INTERFACE = 1,
@@ -161,30 +163,24 @@ static uint16_t fold_sum(uint32_t s)
 	return (uint16_t)s;
 }
 
-static void put_be16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
 static void put_v4(uint8_t *p, const struct msg_addr *from, const struct msg_addr *to, uint32_t len)
 {
 	memset(p, 0, HEAD_V4);
 	p[0] = 0x45;
-	put_be16(p + 2, HEAD_V4 + len);
+	be_put16(p + 2, (uint16_t)(HEAD_V4 + len));
 	p[6] = 0x40; /* DF */
 	p[8] = TTL;
 	p[9] = PROTO_UDP;
 	memcpy(p + 12, from->bytes, 4);
 	memcpy(p + 16, to->bytes, 4);
-	put_be16(p + 10, (uint16_t)~fold_sum(sum_words(0, p, HEAD_V4)));
+	be_put16(p + 10, (uint16_t)~fold_sum(sum_words(0, p, HEAD_V4)));
 }
 
 static void put_v6(uint8_t *p, const struct msg_addr *from, const struct msg_addr *to, uint32_t len)
 {
 	memset(p, 0, HEAD_V6);
 	p[0] = 0x60;
-	put_be16(p + 4, len);
+	be_put16(p + 4, (uint16_t)len);
 	p[6] = PROTO_UDP;
 	p[7] = TTL;
 	memcpy(p + 8, from->bytes, 16);
@@ -225,11 +221,11 @@ static uint32_t headers(uint8_t *p, const struct packet_head *h, const uint8_t *
 		put_v6(p, from, to, len);
 	else
 		put_v4(p, from, to, len);
-	put_be16(udp, from->port);
-	put_be16(udp + 2, to->port);
-	put_be16(udp + 4, len);
-	put_be16(udp + 6, 0);
-	put_be16(udp + 6, checksum(h, udp, data, len));
+	be_put16(udp, from->port);
+	be_put16(udp + 2, to->port);
+	be_put16(udp + 4, (uint16_t)len);
+	be_put16(udp + 6, 0);
+	be_put16(udp + 6, checksum(h, udp, data, len));
 	return (uint32_t)(udp + HEAD_UDP - p);
 }
 

@@ -19,7 +19,8 @@ enum {
 
 /* All return 0 or -errno of the stream, which keeps its error. */
 
-/* The beginning. snap: bytes of an IP packet that are kept at most; comment: what it is. */
+/* The beginning. snap: bytes of an IP packet that are kept at most; comment: describes the
+ * capture. */
 int pcapng_begin(FILE *f, const char *program, const char *comment, uint32_t snap);
 
 /* A packet, with the direction; lost: packets that were left out between this and the one before.

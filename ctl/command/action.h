@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ddpctl has the daemon change. Each takes the arguments after its words. */
+/* Commands with which ddpctl changes the daemon. args: the arguments after the words of the
+ * command. */
 #ifndef CTL_ACTION_H
 #define CTL_ACTION_H
 

@@ -26,8 +26,8 @@ static enum ctl_exit wrong_line(const struct batch *b, const char *what)
 	return CTL_EXIT_USAGE;
 }
 
-/* Ends the word that begins at p, without its quotes. Returns what follows; NULL: a quote is not
- * closed. */
+/* Ends the word that begins at p, without its quotes. Returns the rest of the line; NULL: a quote
+ * is not closed. */
 static char *end_word(char *p)
 {
 	char *to = p, quote = 0;

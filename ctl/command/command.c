@@ -43,14 +43,13 @@ static enum ctl_exit run_stats(struct ddpctl *c, int n, char **args)
 enum { ANY = PRINT_MAX_FILTERS * 2 };
 
 static const struct command commands[] = {
-	{"monitor", NULL, "[KEY VALUE]...", 0, ANY, "", "events, one a line, as they happen",
+	{"monitor", NULL, "[KEY VALUE]...", 0, ANY, "", "events as they happen, one per line",
 	 monitor_run},
 	{"top", NULL, "", 0, 0, "",
 	 "the traffic of associations and queue pairs per second, until q is typed", top_run},
 	{"capture", NULL, "FILE [assoc ID | qp NUMBER] [snap BYTES]", 1, 5, "",
 	 "write packets of the transport user to a file for Wireshark, until ^C", capture_run},
-	{"doctor", NULL, "[HOST]", 0, 1, "", "what is wrong here, or on the way to HOST",
-	 doctor_run},
+	{"doctor", NULL, "[HOST]", 0, 1, "", "check this host, or the path to HOST", doctor_run},
 	{"stats", NULL, "[openmetrics|prometheus]", 0, 1, "openmetrics prometheus",
 	 "all counters and gauges", run_stats},
 	{"path", "set-primary", "ASSOC ADDRESS", 2, 2, "",
@@ -62,19 +61,18 @@ static const struct command commands[] = {
 	{"client", "kick", "CLIENT", 1, 1, "", "disconnect a program", action_kick},
 	{"log", "level", "LEVEL", 1, 1, "error warning info debug",
 	 "minimum severity logged, until the daemon restarts", action_log_level},
-	{"config", "reload", "", 0, 0, "", "read the configuration again; the log has the result",
+	{"config", "reload", "", 0, 0, "", "reload the configuration; the log has the result",
 	 action_reload},
 	{"config", "check", "[FILE]", 0, 1, "",
-	 "say what is wrong in a file; without FILE, in the one of the service",
-	 action_config_check},
+	 "check a configuration file; without FILE, that of the service", action_config_check},
 	{"limit", "set", "KEY VALUE", 2, 2, "",
-	 "change a limit, or another key that can change, until the daemon restarts",
+	 "change a limit, or another key that a reload can change, until the daemon restarts",
 	 action_limit_set},
-	{"drain", NULL, "on|off", 1, 1, "on off", "begin no new session; those that exist go on",
+	{"drain", NULL, "on|off", 1, 1, "on off", "refuse new sessions; existing ones continue",
 	 action_drain},
 	{"explain", NULL, "[CODE]", 0, 1, "",
-	 "the meaning of the CODE of a Terminate: 0x1101, 1/1/01 or TAGGED_BOUNDS; or of the "
-	 "status of a completion: DDP_WC_FLUSH_ERR or 10",
+	 "the meaning of the CODE of a Terminate (0x1101, 1/1/01 or TAGGED_BOUNDS), or of the "
+	 "status of a completion (DDP_WC_FLUSH_ERR or 10)",
 	 run_explain},
 };
 

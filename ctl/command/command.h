@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of what ddpctl does besides showing objects. The usage, completion and errors come from
- * it. */
+/* The table of the commands of ddpctl, besides showing objects. Usage, completion and messages are
+ * made from it. */
 #ifndef CTL_COMMAND_H
 #define CTL_COMMAND_H
 

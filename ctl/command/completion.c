@@ -69,7 +69,7 @@ static void complete_values(const struct words *w, const struct field_object *ob
 		object_values_complete(&w->c, w->socket, obj, f, NULL, NULL);
 }
 
-/* [ID] [KEY VALUE]...; `from` operands come before these. */
+/* [ID] [KEY VALUE]...; `from` operands precede these. */
 static void complete_filters(const struct words *w, const struct field_object *obj, unsigned from)
 {
 	unsigned n = w->c.n - from;
@@ -124,8 +124,8 @@ static void complete_errors(const struct complete *c)
 	free(a.recs);
 }
 
-/* What the names of arguments in the table of commands stand for: a key of objects, of those alone
- * that have the association which is named before, or something else. */
+/* The meanings of the names of arguments in the table of commands: a key of objects, or only of
+ * those of the association that precedes it, or names that the shell knows. */
 struct argument {
 	const char *name;
 	const char *object, *key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* `ddpctl --complete WORD...`, which shells call: objects, commands, keys and values from the
- * tables, and what exists from the daemon. */
+ * tables, and with the objects that the daemon has. */
 #ifndef CTL_COMPLETION_H
 #define CTL_COMPLETION_H
 

@@ -24,7 +24,7 @@ static void print_objects(FILE *out)
 		fprintf(out, "%s%s", i ? ", " : "", objs[i].name);
 }
 
-/* The words that are no objects. */
+/* The commands that do not begin with an object. */
 static void print_words(FILE *out)
 {
 	unsigned n;
@@ -88,7 +88,7 @@ static enum ctl_exit parse_options(struct options *o, int argc, char **argv, boo
 
 /* ---- the first word ---- */
 
-/* What a first word can be: an object, or the word of a command. */
+/* Candidates for the first word: objects, and the first words of commands. */
 struct candidates {
 	const char *first; /* that begins with it */
 	char text[FIELD_TEXT];
@@ -158,7 +158,7 @@ static enum ctl_exit find_word(const char *name, const char **ret)
 
 /* ---- */
 
-/* Keeps what the filters take. Returns how many. */
+/* Keeps the records that match the filters. Returns their number. */
 static size_t filtered(const struct ddpctl *c, struct query_reply *a)
 {
 	size_t n = 0;
@@ -180,7 +180,7 @@ static enum ctl_exit show(const struct ddpctl *c, struct query_reply *before)
 	if (e != CTL_EXIT_OK)
 		return e;
 	if (a.older) {
-		query_error("%s: the daemon is older than ddpctl and does not show that",
+		query_error("%s: not supported by this daemon, which is older than ddpctl",
 			    c->obj->name);
 		return CTL_EXIT_VERSION;
 	}
@@ -268,7 +268,7 @@ static enum ctl_exit run_words(struct ddpctl *c, int n, char **args)
 	enum ctl_exit e;
 
 	if (n == 0) {
-		query_error("no object is named");
+		query_error("expected an object or a command");
 		return args_hint();
 	}
 	e = find_word(args[0], &word);
@@ -285,7 +285,7 @@ static enum ctl_exit run_batch(struct ddpctl *c, int n)
 {
 	if (n == 0)
 		return batch_run(c, c->opts.batch, c->opts.force, run_words);
-	query_error("with -b, commands are in the file only");
+	query_error("-b takes its commands from the file: unexpected operand");
 	return args_hint();
 }
 

@@ -30,7 +30,7 @@ static const struct error errors[] = {
 	PERR_TABLE(X)
 #undef X
 	/* Codes of RFC 5040 that this project never sends. */
-	{"", 0, 1, 0xff, "remote protection error that has no code of its own"},
+	{"", 0, 1, 0xff, "unspecified remote protection error"},
 	{"", 0, 2, 0x08, "catastrophic error of all streams"},
 #define X(name, kind, text, subject, predicate)                                                    \
 	{#name, NO_LAYER, 0, WC_##name, subject " " predicate},
@@ -49,7 +49,7 @@ enum {
 	FIRST = 1, /* after NONE, which no Terminate carries */
 };
 
-/* What is printed of an error. Its offset is that of the objects in the daemon's records. A status
+/* An error as it is printed. Its offset is that of the objects in the daemon's records. A status
  * has a shorter record, which ends before term. */
 struct row {
 	char name[32];

@@ -11,7 +11,7 @@ struct monitor {
 	enum ctl_exit result;
 };
 
-/* Lines of text contain nothing that could control a terminal. */
+/* Lines of text contain no bytes that could control a terminal. */
 static void print_event_text(const struct ddpctl *c, struct ctl_event *ev)
 {
 	char time[FIELD_TEXT], line[CTL_EVENT_LINE];
@@ -33,7 +33,7 @@ static bool print_event(void *arg, const struct ctl_record *rec)
 	struct ctl_event ev = rec->event;
 
 	if (ev.lost)
-		query_error("%u events were lost: they came faster than they were read", ev.lost);
+		query_error("%u events were lost: ddpctl was too slow to read them", ev.lost);
 	if (!print_takes(m->c->filters, m->c->nfilters, rec))
 		return true;
 	if (!m->c->opts.print.json)

@@ -9,7 +9,7 @@
 
 enum {
 	TIMEOUT_MS = 500, /* a user waits for this while typing */
-	MOST = 1000,      /* candidates; nobody reads more */
+	MOST = 1000,      /* candidates; more are not readable */
 	SUMMARY = 3,      /* fields that tell an object from others */
 };
 

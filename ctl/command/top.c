@@ -17,7 +17,7 @@
 #include "ctl/field/rates.h"
 #include "util/cleanup.h"
 
-/* What is asked each time. */
+/* The objects of a sample. */
 enum { STATUS, ASSOC, QP, PARTS };
 
 static const char *const names[PARTS] = {"status", "assoc", "qp"};
@@ -141,7 +141,7 @@ static void print_qp(FILE *f, const struct part *p, const struct ctl_record *rec
 		rate_text(rec->qp.tx_bytes, n[2]), rate_text(rec->qp.rx_bytes, n[3]));
 }
 
-/* As many as there is room for. */
+/* Prints as many as fit. */
 static void print_part(FILE *f, const struct part *p, size_t room,
 		       void (*print)(FILE *f, const struct part *p, const struct ctl_record *rec))
 {
@@ -167,7 +167,7 @@ static void print_tables(FILE *f, const struct top *t)
 	print_part(f, &t->parts[QP], room, print_qp);
 }
 
-/* What of the text fits the terminal; the cursor stays below it. */
+/* Prints the part of the text that fits the terminal; the cursor stays below it. */
 static void print_cut(const struct top *t, const char *text)
 {
 	const char *end;
@@ -270,7 +270,7 @@ static void end_keys(struct top *t)
 	cleanup_close(&t->signals);
 }
 
-/* A key that ends it was typed, or the terminal is gone. */
+/* True after a key that ends the program, or if the terminal is gone. */
 static bool key_ends(void)
 {
 	char key = 0;
@@ -278,7 +278,7 @@ static bool key_ends(void)
 	return read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q';
 }
 
-/* Until the next sample. False: the user ends it. */
+/* Waits until the next sample. False: the user ends the program. */
 static bool wait_for_next(const struct top *t)
 {
 	double every = t->c->opts.every > 0 ? t->c->opts.every : 1, end = t->at + every;

@@ -5,8 +5,8 @@
 
 #include "ctl/field/args.h"
 
-/* Prints what happens per second, each -w seconds, until -c outputs are made, q is typed, or SIGINT
- * or SIGTERM comes. On a terminal each output replaces the one before. */
+/* Prints the traffic per second, each -w seconds, until -c outputs are printed, q is typed, or
+ * SIGINT or SIGTERM arrives. On a terminal each output replaces the one before. */
 enum ctl_exit top_run(struct ddpctl *c, int n, char **args);
 
 #endif

@@ -35,7 +35,7 @@ struct doctor {
 	struct json_object *json; /* the findings so far; NULL: text */
 };
 
-/* One finding. remedy: what to do, NULL if nothing is wrong. */
+/* One finding. remedy: the command or change that helps; NULL if the finding is good. */
 __attribute__((format(printf, 4, 5))) static void
 add_finding(struct doctor *d, const char *check, const char *remedy, const char *fmt, ...)
 {
@@ -105,10 +105,10 @@ static void check_daemon(struct doctor *d)
 	add_finding(d, "transport", NULL, "%.15s (%.127s)", d->status.transport,
 		    d->status.transport_reason);
 	if (d->status.udp_port)
-		add_finding(d, "udp port", NULL, "%u; a firewall has to let it in and out",
+		add_finding(d, "udp port", NULL, "%u; a firewall must allow it in both directions",
 			    d->status.udp_port);
 	add_finding(d, "drain", d->status.draining ? "ddpctl drain off" : NULL,
-		    d->status.draining ? "no session begins" : "sessions may begin");
+		    d->status.draining ? "new sessions are refused" : "new sessions are accepted");
 }
 
 /* ---- addresses ---- */
@@ -150,7 +150,7 @@ static void check_addresses(struct doctor *d, bool for_host)
 		add_finding(d, "listen",
 			    here ? NULL : "set the key 'listen' to addresses that this host has",
 			    "%s%s", addr_host_text(a, text),
-			    here ? "" : " is no address of this host");
+			    here ? "" : " is not an address of this host");
 	}
 	if (!outside && d->status.naddrs <= 2)
 		add_finding(d, "listen",
@@ -177,11 +177,12 @@ static void check_device(struct doctor *d, const char *name)
 	joined = dev.gso_max > dev.mtu;
 	snprintf(check, sizeof(check), "gso %s", name);
 	snprintf(remedy, sizeof(remedy), "ip link set dev %s gso_max_size %" PRIu32, name, dev.mtu);
-	add_finding(d, check, joined ? remedy : NULL, "%s",
-		    joined ? "SCTP packets in UDP leave joined, and are lost; peers with transport "
-			     "user "
-			     "receive slowly"
-			   : "SCTP packets leave one by one");
+	add_finding(
+		d, check, joined ? remedy : NULL, "%s",
+		joined ? "SCTP packets in UDP are sent joined, and are lost; peers with transport "
+			 "user "
+			 "receive slowly"
+		       : "SCTP packets are sent one by one");
 }
 
 /* Whether the daemon listens at the address. */
@@ -257,14 +258,16 @@ static void check_kernel(struct doctor *d)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_SCTP);
 
 	add_finding(d, "kernel sctp", NULL, "%s",
-		    fd >= 0 ? "this kernel has SCTP"
-			    : "none: transport user serves (or modprobe sctp)");
+		    fd >= 0 ? "available"
+			    : "not available: transport user is used (or modprobe sctp)");
 	if (fd >= 0)
 		close(fd);
 	if (d->has_status && !strncmp(d->status.transport, "user", 4))
-		add_finding(d, "gso", NULL,
-			    d->status.gso ? "large UDP sends are in use"
-					  : "no large UDP sends: more CPU per byte");
+		add_finding(
+			d, "gso", NULL,
+			d->status.gso
+				? "UDP segmentation offload is in use"
+				: "UDP segmentation offload is not available: more CPU per byte");
 }
 
 static void check_clock(struct doctor *d)
@@ -293,19 +296,19 @@ static void check_transport(struct doctor *d, const char *name, enum probe_answe
 {
 	static const char *const words[] = {
 		[PROBE_ANSWERS] = "answers",
-		[PROBE_NOTHING] = "the host answers that nothing listens",
-		[PROBE_SILENCE] = "no answer: no host, or a firewall drops the packets",
-		[PROBE_UNREACHABLE] = "cannot be reached: no route, or ICMP says so",
-		[PROBE_IMPOSSIBLE] = "not tried: this kernel has no SCTP",
+		[PROBE_NOTHING] = "refused: no daemon listens there",
+		[PROBE_SILENCE] = "no answer: the host is down, or a firewall drops the packets",
+		[PROBE_UNREACHABLE] = "unreachable: no route, or ICMP reports it",
+		[PROBE_IMPOSSIBLE] = "not tried: this kernel does not support SCTP",
 	};
 	bool ours = d->has_status && !strncmp(d->status.transport, name, strlen(name) + 1);
 	const char *remedy = NULL;
 
 	if (ours && answer == PROBE_NOTHING)
 		remedy = "start ddpsctpd there; 'ddpctl status' there shows its transport, which "
-			 "has to be the same as here";
+			 "must be the same as here";
 	else if (ours && answer != PROBE_ANSWERS)
-		remedy = "look for a firewall and for the route; 'ddpctl doctor' there checks the "
+		remedy = "check the firewall and the route; 'ddpctl doctor' there checks the "
 			 "other side";
 	add_finding(d, name, remedy, "%s%s", words[answer],
 		    ours ? " (the transport of this daemon)" : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the kernel says of a network device. */
+/* Sizes of a network device. */
 #ifndef CTL_NET_DEVICE_H
 #define CTL_NET_DEVICE_H
 

@@ -62,7 +62,7 @@ static int probe_socket(const struct sockaddr_storage *to, uint16_t port, int ty
 	return -1;
 }
 
-/* An INIT to the port of the tools; where nothing listens, an ABORT answers it. */
+/* An INIT to the port of the tools; if no program listens there, an ABORT answers it. */
 static void make_init(uint8_t pkt[HEADER + INIT])
 {
 	uint32_t random[2] = {1, 1};

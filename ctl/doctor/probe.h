@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 
 enum probe_answer {
-	PROBE_ANSWERS,     /* SCTP answered, whatever it said */
-	PROBE_NOTHING,     /* the host says that nothing listens */
+	PROBE_ANSWERS,     /* SCTP answered, with any chunk */
+	PROBE_NOTHING,     /* the host refuses: no program listens */
 	PROBE_SILENCE,     /* no answer in time: it is down, or a firewall drops packets */
 	PROBE_UNREACHABLE, /* there is no route, or ICMP says so */
 	PROBE_IMPOSSIBLE,  /* this host cannot ask: its kernel has no SCTP */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the command line says: options, the object and its filters. */
+/* The command line: options, the object and its filters. */
 #ifndef CTL_ARGS_H
 #define CTL_ARGS_H
 

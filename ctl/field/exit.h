@@ -4,7 +4,7 @@
 #define CTL_EXIT_H
 
 enum ctl_exit {
-	CTL_EXIT_OK = 0, /* also when a filter matched nothing */
+	CTL_EXIT_OK = 0, /* also if no object matched a filter */
 	CTL_EXIT_FAILED = 1,
 	CTL_EXIT_USAGE = 2,
 	CTL_EXIT_NO_DAEMON = 3,

@@ -31,7 +31,7 @@ static uint64_t number_of(const struct field *f, const void *rec)
 	}
 }
 
-/* Users choose the names of their programs: replaces what could control a terminal. */
+/* Users choose the names of their programs: replaces bytes that could control a terminal. */
 static void copy_string(const struct field *f, const void *rec, char buf[FIELD_TEXT])
 {
 	const unsigned char *p = (const unsigned char *)rec + f->offset;
@@ -230,7 +230,7 @@ struct json_object *field_json(const struct field *f, const void *rec, bool nume
 	}
 }
 
-/* Decimal, hexadecimal with 0x, nothing else. */
+/* Decimal, or hexadecimal with 0x. */
 static bool parse_number(const char *value, uint64_t *ret)
 {
 	int hex = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
@@ -244,7 +244,7 @@ static bool parse_number(const char *value, uint64_t *ret)
 	return errno == 0;
 }
 
-/* A number, or "-" for what was not measured. */
+/* A number, or "-" for an unmeasured value. */
 static bool parse_measured(const char *value, uint64_t *ret)
 {
 	*ret = 0;
@@ -311,7 +311,7 @@ const char *field_expects(const struct field *f)
 		return "a number, none, local_write, remote_write, remote_read, remote_atomic or "
 		       "mw_bind";
 	case FIELD_MEASURED:
-		return "a number, or - for what was not measured";
+		return "a number, or - for an unmeasured value";
 	default:
 		return "a number, decimal or hexadecimal with 0x, of at most 64 bits";
 	}

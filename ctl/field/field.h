@@ -50,7 +50,7 @@ struct field_object {
 	const struct field *fields;
 	unsigned nfields;
 	const char *id;   /* key that `ddpctl OBJECT ID` means, NULL if there is none */
-	const char *help; /* what they are, in a few words */
+	const char *help; /* description in a few words */
 };
 
 enum { FIELD_TEXT = 320 }; /* bytes that hold any field as text */
@@ -64,18 +64,18 @@ const struct field *field_find(const struct field_object *obj, const char *key);
 /* The value as text, "-" if there is none. numeric: access rights as a number. */
 void field_text(const struct field *f, const void *rec, bool numeric, char buf[FIELD_TEXT]);
 
-/* What makes a value easier to read: its unit, a round figure, the name of a user. "" if nothing
- * does. */
+/* A note that makes a value easier to read: its unit, a rounded figure, the name of a user. "" for
+ * values without one. */
 void field_note(const struct field *f, const void *rec, char buf[FIELD_TEXT]);
 
-/* The value for JSON: a number, a string, a boolean, or NULL (JSON's null) for an unset address and
- * what was not measured. */
+/* The value for JSON: a number, a string, a boolean, or NULL (JSON's null) for an unset address or
+ * an unmeasured value. */
 struct json_object *field_json(const struct field *f, const void *rec, bool numeric);
 
 /* Whether a filter can have that value. */
 bool field_valid(const struct field *f, const char *value);
 
-/* What a valid value is, for messages: "yes or no". Static. */
+/* The valid values, for messages: "yes or no". Static. */
 const char *field_expects(const struct field *f);
 
 /* Whether a filter with that value, which is valid, takes the record. */

@@ -286,9 +286,9 @@ static const struct field_object objects[] = {
 	OBJECT(listener, CTL_LISTENER, "handle", "ports where programs listen"),
 	OBJECT(event, CTL_EVENT, NULL, "the latest events"),
 	OBJECT(config, CTL_CONFIG, "key", "the configuration in effect"),
-	OBJECT(limit, CTL_LIMIT, "name", "limits of users, and what they use"),
-	OBJECT(user, CTL_USER, "uid", "users, and what they have and carried"),
-	OBJECT(turn, CTL_TURN, NULL, "how long the turns of the event loop took"),
+	OBJECT(limit, CTL_LIMIT, "name", "limits of users, and their usage"),
+	OBJECT(user, CTL_USER, "uid", "users, with their objects and traffic"),
+	OBJECT(turn, CTL_TURN, NULL, "durations of the turns of the event loop"),
 };
 
 _Static_assert(sizeof(objects) / sizeof(objects[0]) == CTL_OBJECT_COUNT - 1, "all have a table");

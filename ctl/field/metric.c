@@ -30,18 +30,18 @@ struct metric {
 	}
 
 static const struct metric metrics[] = {
-	GAUGE("status", "uptime_ms", "uptime_seconds", "seconds", 1000, "Since the start."),
+	GAUGE("status", "uptime_ms", "uptime_seconds", "seconds", 1000, "Time since the start."),
 	GAUGE("status", "clients", "clients", "", 1, "Attached programs."),
 	GAUGE("status", "assocs", "assocs", "", 1, "Associations."),
 	GAUGE("status", "sessions", "sessions", "", 1, "DDP stream sessions."),
 	GAUGE("status", "qps", "qps", "", 1, "Queue pairs."),
-	GAUGE("status", "mr_bytes", "mr_bytes", "bytes", 1, "Memory registered."),
+	GAUGE("status", "mr_bytes", "mr_bytes", "bytes", 1, "Registered memory."),
 	GAUGE("status", "transport_bytes", "transport_memory_bytes", "bytes", 1,
 	      "Memory of the associations of the transport."),
 	COUNTER("status", "tx_packets", "tx_packets", "", "Packets sent."),
 	COUNTER("status", "rx_packets", "rx_packets", "", "Packets received."),
-	COUNTER("status", "tx_bytes", "tx_bytes", "bytes", "Sent."),
-	COUNTER("status", "rx_bytes", "rx_bytes", "bytes", "Received."),
+	COUNTER("status", "tx_bytes", "tx_bytes", "bytes", "Bytes sent."),
+	COUNTER("status", "rx_bytes", "rx_bytes", "bytes", "Bytes received."),
 	COUNTER("status", "retransmits", "retransmits", "", "Chunks sent again."),
 	COUNTER("status", "bad_crc", "bad_crc", "", "Packets dropped for their checksum."),
 	COUNTER("status", "bad_packets", "bad_packets", "", "Packets dropped for another reason."),
@@ -54,7 +54,7 @@ static const struct metric metrics[] = {
 	COUNTER("status", "refused_assocs", "refused_assocs", "",
 		"Associations of peers that were refused."),
 	COUNTER("status", "unanswered", "unanswered_packets", "",
-		"Packets whose answer had no room."),
+		"Packets not answered: the queue of replies was full."),
 	GAUGE("assoc", "srtt_us", "assoc_srtt_seconds", "seconds", 1000000,
 	      "Smoothed round-trip time."),
 	COUNTER("assoc", "retransmits", "assoc_retransmits", "", "Chunks sent again."),
@@ -67,11 +67,12 @@ static const struct metric metrics[] = {
 	COUNTER("assoc", "rx_control", "assoc_rx_control", "", "Control messages received."),
 	COUNTER("assoc", "tx_terminates", "assoc_tx_terminates", "",
 		"Sessions terminated by this side."),
-	COUNTER("assoc", "rx_ahead", "assoc_rx_ahead", "", "Messages that came before their turn."),
+	COUNTER("assoc", "rx_ahead", "assoc_rx_ahead", "",
+		"Messages that arrived ahead of their order."),
 	COUNTER("assoc", "rx_early", "assoc_rx_early", "", "Messages before their Accept."),
 	COUNTER("assoc", "rx_dropped", "assoc_rx_dropped", "", "Messages dropped."),
 	COUNTER("assoc", "rx_violations", "assoc_rx_violations", "",
-		"Messages against the protocol."),
+		"Messages that violated the protocol."),
 	COUNTER("qp", "tx_msgs", "qp_tx_msgs", "", "Messages sent."),
 	COUNTER("qp", "rx_msgs", "qp_rx_msgs", "", "Messages received."),
 	COUNTER("qp", "tx_bytes", "qp_tx_bytes", "bytes", "Payload sent."),
@@ -80,22 +81,24 @@ static const struct metric metrics[] = {
 	COUNTER("qp", "srq_taken", "qp_srq_taken", "",
 		"Receives taken from the shared receive queue."),
 	COUNTER("cq", "completions", "cq_completions", "", "Completions written."),
-	COUNTER("cq", "bells", "cq_bells", "", "Times that the program was woken."),
+	COUNTER("cq", "bells", "cq_bells", "", "Wake-ups of the program."),
 	COUNTER("srq", "taken", "srq_receives_taken", "", "Receives taken by queue pairs."),
 	COUNTER("srq", "held_msgs", "srq_held_msgs", "", "Messages that waited for a receive."),
-	COUNTER("listener", "requests", "listener_requests", "", "Session requests that came in."),
+	COUNTER("listener", "requests", "listener_requests", "", "Session requests received."),
 	GAUGE("path", "srtt_us", "path_srtt_seconds", "seconds", 1000000,
 	      "Smoothed round-trip time of the path."),
 	GAUGE("path", "cwnd", "path_cwnd_bytes", "bytes", 1, "Congestion window of the path."),
 	GAUGE("mr", "len", "mr_length_bytes", "bytes", 1, "Length of the memory region."),
-	GAUGE("limit", "used", "limit_used", "", 1, "What the user has of what is limited."),
-	GAUGE("limit", "max", "limit_max", "", 1, "What the user may have of it."),
-	GAUGE("user", "mr_bytes", "user_mr_bytes", "bytes", 1, "Memory registered."),
+	GAUGE("limit", "used", "limit_used", "", 1, "Amount of the resource that the user has."),
+	GAUGE("limit", "max", "limit_max", "", 1, "Amount of the resource that the user may have."),
+	GAUGE("user", "mr_bytes", "user_mr_bytes", "bytes", 1, "Registered memory."),
 	COUNTER("user", "tx_msgs", "user_tx_msgs", "", "Messages sent by the user's programs."),
-	COUNTER("user", "rx_msgs", "user_rx_msgs", "", "Messages received by them."),
-	COUNTER("user", "tx_bytes", "user_tx_bytes", "bytes", "Payload sent by them."),
-	COUNTER("user", "rx_bytes", "user_rx_bytes", "bytes", "Payload received by them."),
-	GAUGE("client", "mr_bytes", "client_mr_bytes", "bytes", 1, "Memory registered."),
+	COUNTER("user", "rx_msgs", "user_rx_msgs", "", "Messages received by the user's programs."),
+	COUNTER("user", "tx_bytes", "user_tx_bytes", "bytes",
+		"Payload sent by the user's programs."),
+	COUNTER("user", "rx_bytes", "user_rx_bytes", "bytes",
+		"Payload received by the user's programs."),
+	GAUGE("client", "mr_bytes", "client_mr_bytes", "bytes", 1, "Registered memory."),
 	GAUGE("client", "qps", "client_qps", "", 1, "Queue pairs."),
 	{"turn", "turns", "turn_seconds", "seconds", METRIC_HISTOGRAM, 1000000,
 	 "Duration of turns of the event loop that did something."},
@@ -164,8 +167,8 @@ static bool take_value(struct sample *s)
 	return strcmp(text, "-") != 0;
 }
 
-/* The text of a label's value, in quotes. Programs choose their names: what is not printable ASCII
- * would be no text for a reader. */
+/* The text of a label's value, in quotes. Programs choose their names, which may have bytes that
+ * are not printable ASCII. */
 static void print_quoted(FILE *out, const char *text)
 {
 	putc('"', out);

@@ -18,7 +18,7 @@
 #include "util/cleanup.h"
 #include "util/limit_text.h"
 
-/* How long to wait in silence for the first reply. */
+/* How long to wait for the first reply before a message says so. */
 enum { PATIENCE_MS = 1000 };
 
 struct query {
@@ -156,19 +156,19 @@ static int poll_readable(int fd, int ms)
 	return r;
 }
 
-/* Waits until the socket is readable. A user who waits for the first reply learns after a second
- * why that may be. */
+/* Waits until the socket is readable. If the first reply takes more than a second, a message names
+ * possible reasons. */
 static enum ctl_exit await(const struct query *q)
 {
 	const bool early = q->seq == 1 && q->timeout_ms > PATIENCE_MS;
 	int r = poll_readable(q->fd, early ? PATIENCE_MS : q->timeout_ms);
 
 	if (r == 0 && early) {
-		query_error(
-			"%s: the daemon does not take the connection up; waiting %g s more. It is "
-			"stopped or busy, or has reached its limit of descriptors "
-			"(RLIMIT_NOFILE): see its log",
-			q->path, (q->timeout_ms - PATIENCE_MS) / 1000.0);
+		query_error("%s: the daemon has not accepted the connection; waiting another %g s. "
+			    "It is "
+			    "stopped or busy, or has reached its limit of descriptors "
+			    "(RLIMIT_NOFILE): see its log",
+			    q->path, (q->timeout_ms - PATIENCE_MS) / 1000.0);
 		r = poll_readable(q->fd, q->timeout_ms - PATIENCE_MS);
 	}
 	if (r > 0)
@@ -181,13 +181,13 @@ static enum ctl_exit await(const struct query *q)
 
 static enum ctl_exit bad_reply(const struct query *q)
 {
-	query_error(
-		"%s: ddpctl does not understand the reply of the daemon; do the versions match?",
-		q->path);
+	query_error("%s: malformed reply from the daemon; do the versions of ddpctl and ddpsctpd "
+		    "match?",
+		    q->path);
 	return CTL_EXIT_VERSION;
 }
 
-/* The next record. Descriptors that come with it and are not needed are closed. */
+/* The next record. Closes descriptors that arrive with it and are not needed. */
 static enum ctl_exit receive_any(struct query *q)
 {
 	int fds[MSG_MAX_FDS], r;
@@ -215,7 +215,8 @@ static enum ctl_exit receive_any(struct query *q)
 		return CTL_EXIT_NO_DAEMON;
 	}
 	if (r < 0) {
-		query_error("%s: the reply: %s", q->path, limit_text(-r, words, sizeof(words)));
+		query_error("%s: cannot read the reply: %s", q->path,
+			    limit_text(-r, words, sizeof(words)));
 		return CTL_EXIT_FAILED;
 	}
 	return bad_reply(q);
@@ -359,7 +360,7 @@ static enum ctl_exit need_minor(const struct query *q, int minor, const char *wh
 {
 	if (q->minor >= minor)
 		return CTL_EXIT_OK;
-	query_error("%s: the daemon is older than ddpctl and cannot do that (local protocol "
+	query_error("%s: not supported by this daemon, which is older than ddpctl (local protocol "
 		    "%d.%u, needed %d.%d)",
 		    what, IPC_VERSION_MAJOR, q->minor, IPC_VERSION_MAJOR, minor);
 	return CTL_EXIT_VERSION;

@@ -26,7 +26,7 @@ void query_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 typedef void query_error_fn(const char *text);
 void query_errors_to(query_error_fn *fn);
 
-/* Has the daemon do something: a verb of ipc/ctl.h with its id and argument. what: its name, for
+/* Has the daemon execute a verb of ipc/ctl.h with its id and argument. what: its name, for
  * messages. */
 enum ctl_exit query_do(const char *socket, int timeout_ms, const struct ctl_do *verb,
 		       const char *what);

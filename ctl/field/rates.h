@@ -6,8 +6,8 @@
 #include "ctl/field/field.h"
 #include "ctl/field/query.h"
 
-/* Replaces each counter of the records by its growth per second since `before`, which are the
- * records of `seconds` ago, and makes `before` what they were. New objects begin with 0. */
+/* Replaces each counter of the records by its growth per second since `before`, the records of
+ * `seconds` ago, and keeps the counters in `before` for the next call. New objects begin with 0. */
 void rates_apply(const struct field_object *obj, struct query_reply *now,
 		 struct query_reply *before, double seconds);
 

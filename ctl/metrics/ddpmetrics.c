@@ -77,7 +77,6 @@ int main(int argc, char **argv)
 	case OPTION_R_WRONG:
 		return wrong_command_line(error);
 	default:
-		return optind < argc ? wrong_command_line("there are no operands")
-				     : serve_metrics(&o);
+		return optind < argc ? wrong_command_line("unexpected operand") : serve_metrics(&o);
 	}
 }

@@ -19,8 +19,8 @@
 
 enum {
 	MAX_HEADERS = 8192, /* bytes of a request before its body */
-	MAX_BODY = 1024,    /* nothing reads it */
-	FRESH_MS = 1000,    /* clients who come together share an answer of the daemon */
+	MAX_BODY = 1024,    /* it is ignored */
+	FRESH_MS = 1000,    /* requests within this time share an answer of the daemon */
 	CHECK_MS = 500,     /* between two looks at the connections, while there are any */
 };
 
@@ -84,7 +84,7 @@ static void print_up(FILE *out, bool up)
 		up);
 }
 
-/* Writes what the daemon says now. */
+/* Writes the current metrics of the daemon. */
 static enum ctl_exit write_metrics(const struct exporter_conf *conf, FILE *out)
 {
 	enum ctl_exit e = metric_print(out, conf->socket, conf->timeout_ms, METRIC_PROMETHEUS);
@@ -94,7 +94,7 @@ static enum ctl_exit write_metrics(const struct exporter_conf *conf, FILE *out)
 	return e;
 }
 
-/* Writes why it says nothing. */
+/* Writes why there are no metrics. */
 static enum ctl_exit write_reason(const struct exporter_conf *conf, FILE *out)
 {
 	(void)conf;
@@ -103,7 +103,7 @@ static enum ctl_exit write_reason(const struct exporter_conf *conf, FILE *out)
 	return CTL_EXIT_OK;
 }
 
-/* Makes fn's text that of the page, all of it or nothing. */
+/* Sets the text of the page to the output of fn; after a failure the page has none. */
 static enum ctl_exit fill_page(struct page *p, const struct exporter_conf *conf,
 			       enum ctl_exit (*fn)(const struct exporter_conf *conf, FILE *out))
 {
@@ -126,7 +126,7 @@ static enum ctl_exit fill_page(struct page *p, const struct exporter_conf *conf,
 	return e;
 }
 
-/* A line in the log when the daemon goes, and when it comes back. */
+/* Logs when the daemon stops to answer, and when it answers again. */
 static void note_daemon(struct exporter *x, bool down)
 {
 	if (down != x->down)
@@ -297,7 +297,7 @@ static enum ctl_exit serve_http(struct exporter *x)
 		print_message("cannot serve: ", "out of memory or descriptors");
 		return CTL_EXIT_FAILED;
 	}
-	print_message("listens on ", x->listen.name);
+	print_message("listening on ", x->listen.name);
 	return event_base_dispatch(x->base) < 0 ? CTL_EXIT_FAILED : CTL_EXIT_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The HTTP server of ddpmetrics: GET /metrics asks the daemon, and answers with what it said. */
+/* The HTTP server of ddpmetrics: GET /metrics asks the daemon and returns its metrics. */
 #ifndef CTL_EXPORTER_H
 #define CTL_EXPORTER_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The connections of clients, which evhttp of libevent 2.1 neither counts nor ends in time: it
- * begins a new time-out with each byte. So the descriptors of this process are looked at: those
- * that were not open at the start are connections. One that should end is shut down, and evhttp
- * frees it.
+ * restarts the timeout with each byte. So the descriptors of this process are examined: those that
+ * were not open at the start are connections. One that should end is shut down, and evhttp frees
+ * it.
  */
 #ifndef CTL_HTTP_CONNS_H
 #define CTL_HTTP_CONNS_H
@@ -31,8 +31,8 @@ struct http_conns {
  * the process. Returns 0 or -errno. */
 int http_conns_init(struct http_conns *c);
 
-/* A connection has come. If there are more than HTTP_CONNS_MAX, the oldest one ends: a client that
- * is quick is served, however many are not. */
+/* To be called for each new connection. If there are more than HTTP_CONNS_MAX, the oldest one ends,
+ * so that slow clients cannot keep others from being served. */
 void http_conns_came(struct http_conns *c, uint64_t now_ms);
 
 /* Ends those whose time is over. Returns how many there are. */

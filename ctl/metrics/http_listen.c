@@ -44,9 +44,8 @@ static int not_loopback(char error[HTTP_LISTEN_ERROR], const char *text)
 	snprintf(error, HTTP_LISTEN_ERROR,
 		 "'%.80s' can be reached from other hosts: only loopback addresses (127.0.0.0/8, "
 		 "::1) "
-		 "and UNIX sockets are allowed, because nothing is encrypted and nobody is asked "
-		 "who "
-		 "they are",
+		 "and UNIX sockets are allowed, because connections are neither encrypted nor "
+		 "authenticated",
 		 text);
 	return -1;
 }
@@ -152,18 +151,18 @@ static bool in_use(const struct sockaddr_un *un)
 			   errno != ECONNREFUSED);
 }
 
-/* Removes what an earlier ddpmetrics has left. Other files stay. */
+/* Removes a socket that an earlier ddpmetrics has left. Other files stay. */
 static int remove_old(const struct sockaddr_un *un, char error[HTTP_LISTEN_ERROR])
 {
 	struct stat st;
 
 	if (lstat(un->sun_path, &st) < 0)
 		return errno == ENOENT ? 0
-				       : system_failed(error, "cannot look at it", un->sun_path);
+				       : system_failed(error, "cannot examine it", un->sun_path);
 	if (!S_ISSOCK(st.st_mode) || in_use(un)) {
 		snprintf(error, HTTP_LISTEN_ERROR, "%s: %s", un->sun_path,
 			 S_ISSOCK(st.st_mode) ? "another program listens there"
-					      : "it is no socket");
+					      : "it is not a socket");
 		return -1;
 	}
 	return unlink(un->sun_path) < 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where ddpmetrics listens: a loopback address or a UNIX socket. What it serves is neither
- * encrypted nor authenticated, so it takes no other address.
+ * Where ddpmetrics listens: a loopback address or a UNIX socket. HTTP is neither encrypted nor
+ * authenticated, so it accepts no other address.
  */
 #ifndef CTL_HTTP_LISTEN_H
 #define CTL_HTTP_LISTEN_H
@@ -25,8 +25,8 @@ struct http_listen {
 };
 
 /* text: "127.0.0.1:9899", "[::1]:9899", either without a port, or the path of a UNIX socket, with a
- * slash at its start. Port 0: any free one. A UNIX socket gets mode 0660; one that nobody listens
- * at is replaced. Returns 0, or -1 with a sentence in ret_error. The caller closes it. */
+ * slash at its start. Port 0: any free one. A UNIX socket gets mode 0660; one without a listening
+ * program is replaced. Returns 0, or -1 with a sentence in ret_error. The caller closes it. */
 int http_listen_open(struct http_listen *l, const char *text, char ret_error[HTTP_LISTEN_ERROR]);
 
 /* Closes it, and removes its UNIX socket unless another one has taken the place. */

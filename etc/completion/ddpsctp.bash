@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# bash completion for ddpctl(8), ddping(1), ddperf(1), ddpcp(1) and ddpverbs(1): the program itself says what there is.
+# bash completion for ddpctl(8), ddping(1), ddperf(1), ddpcp(1) and ddpverbs(1): the program itself prints the candidates.
 
 # _ddpsctp_by_shell WHAT WORD: names that bash knows.
 _ddpsctp_by_shell() {
@@ -18,7 +18,7 @@ _ddpsctp() {
 	read -ra words <<<"$typed"
 	case $typed in *[[:space:]]) words+=('') ;; esac
 	cur=${words[${#words[@]} - 1]}
-	# readline replaces only what is after the last of these.
+	# readline replaces only the part after the last of these.
 	cut=${cur%"${cur##*[:=]}"}
 	name=$cur
 	[[ $cur != --*=* ]] || name=${cur#*=}

@@ -26,7 +26,7 @@ local functions = {
 	[EXPERIMENTS] = "reserved for experiments",
 }
 
--- RFC 5040 and RFC 7306, with the one length that what follows the DDP header may have.
+-- RFC 5040 and RFC 7306, with the only valid length after the DDP header.
 local opcodes = {
 	[0] = { "RDMA Write" }, [READ_REQUEST] = { "RDMA Read Request", 28 }, [2] = { "RDMA Read Response" },
 	[3] = { "Send" }, [4] = { "Send with Invalidate" }, [5] = { "Send with Solicited Event" },
@@ -35,7 +35,7 @@ local opcodes = {
 	[ATOMIC_REQUEST] = { "Atomic Request", 52 }, [ATOMIC_RESPONSE] = { "Atomic Response", 12 },
 }
 
--- ---- what can be filtered -------------------------------------------------------------------
+-- ---- fields for filters ---------------------------------------------------------------------
 
 local ddp = Proto("ddp_sctp", "DDP over SCTP")
 
@@ -43,7 +43,7 @@ local not_negotiated = { [UNCHANGED] = "not negotiated" }
 local f = {
 	ssn = ProtoField.uint16("ddp_sctp.ssn", "DDP-SSN"),
 	length = ProtoField.uint32("ddp_sctp.length", "Length of the DDP segment"),
-	payload_length = ProtoField.uint32("ddp_sctp.payload_length", "Length behind the DDP header"),
+	payload_length = ProtoField.uint32("ddp_sctp.payload_length", "Length after the DDP header"),
 	immediate = ProtoField.uint64("ddp_sctp.immediate", "Immediate Data", base.HEX),
 	term = ProtoField.uint16("ddp_sctp.term", "Layer, type and code of the error", base.HEX),
 	term_length = ProtoField.uint16("ddp_sctp.term.segment_length", "Length of the segment that was refused"),
@@ -52,10 +52,10 @@ local f = {
 	func = ProtoField.uint16("ddp_sctp.function", "Function", base.DEC, functions),
 	words = ProtoField.uint32("ddp_sctp.enhanced", "Enhanced session establishment (RFC 6581)", base.HEX),
 	p2p = ProtoField.bool("ddp_sctp.p2p", "A: from peer to peer", 32, nil, 0x80000000),
-	rtr_send = ProtoField.bool("ddp_sctp.rtr.send", "B: a Send may come first", 32, nil, 0x40000000),
+	rtr_send = ProtoField.bool("ddp_sctp.rtr.send", "B: a Send may be first", 32, nil, 0x40000000),
 	ird = ProtoField.uint32("ddp_sctp.ird", "IRD", base.DEC, not_negotiated, 0x3fff0000),
-	rtr_write = ProtoField.bool("ddp_sctp.rtr.write", "C: an RDMA Write may come first", 32, nil, 0x00008000),
-	rtr_read = ProtoField.bool("ddp_sctp.rtr.read", "D: an RDMA Read may come first", 32, nil, 0x00004000),
+	rtr_write = ProtoField.bool("ddp_sctp.rtr.write", "C: an RDMA Write may be first", 32, nil, 0x00008000),
+	rtr_read = ProtoField.bool("ddp_sctp.rtr.read", "D: an RDMA Read may be first", 32, nil, 0x00004000),
 	ord = ProtoField.uint32("ddp_sctp.ord", "ORD", base.DEC, not_negotiated, 0x00003fff),
 	private = ProtoField.bytes("ddp_sctp.private", "Private data"),
 	service_key = ProtoField.uint64("ddp_sctp.service_key", "Service key", base.HEX),
@@ -96,7 +96,7 @@ local wrong = {
 }
 ddp.experts = wrong
 
--- Further protocols only because each has one dissector; what they show is ddp_sctp's.
+-- Further protocols only because each has one dissector; their fields are those of ddp_sctp.
 local control = Proto("ddp_sctp_control", "DDP Stream Session Control")
 local credit = Proto("ddp_sctp_credit", "Credit of DDP over SCTP")
 local association = Proto("ddp_sctp_association", "Association for DDP over SCTP")
@@ -114,7 +114,7 @@ local function last(field)
 	return all[#all] and all[#all].value, #all
 end
 
--- What all messages of a packet are, one behind the other.
+-- The names of all messages of a packet, in order.
 local function say(pinfo, text)
 	local _, nth = last(chunk.ppid)
 	pinfo.cols.protocol:set("DDP/SCTP")
@@ -148,8 +148,8 @@ local function bytes(n) return n == 1 and "1 byte" or n .. " bytes" end
 local iwarp = Dissector.get("iwarp_ddp_rdmap")
 local data = Dissector.get("data")
 
--- What takes the payload of a segment while Wireshark's dissector has it: without this, the heuristics of RPC over
--- RDMA take short payloads of anything for theirs. Segments of others are theirs still.
+-- Takes the payload of a segment while Wireshark's dissector runs: otherwise the heuristics of RPC over RDMA would
+-- take any short payload. Segments of other dissectors are not affected.
 local taker
 
 local function take(tvb, pinfo, tree)
@@ -158,8 +158,8 @@ local function take(tvb, pinfo, tree)
 	return true
 end
 
--- The heuristic that has last taken something is asked first. This one is, by asking them all for something that no
--- other one takes, as Wireshark's dissector has not said what it is.
+-- Wireshark first asks the heuristic that was last to take a payload. Makes it this one: asks all of them about a
+-- payload that no other one takes, because Wireshark's dissector has not described it yet.
 local function be_first(tvb, pinfo, tree)
 	taker = function() end
 	pcall(DissectorTable.try_heuristics, "iwarp_ddp_rdmap", tvb, pinfo, tree)
@@ -167,7 +167,7 @@ local function be_first(tvb, pinfo, tree)
 end
 
 -- Hands a segment to Wireshark's dissector, which joins the segments of Sends by addresses and ports: for it, each
--- stream and direction has ports of its own. What it finds malformed it has said itself.
+-- stream and direction has ports of its own. It reports malformed segments itself.
 local function dissect_segment(tvb, pinfo, tree)
 	local from, to, stream = pinfo.src_port, pinfo.dst_port, last(chunk.stream) or 0
 	be_first(tvb, pinfo, tree)
@@ -185,8 +185,8 @@ local function place(tvb, tagged)
 	return string.format("QN %d MSN %d MO %d", tvb(6, 4):uint(), tvb(10, 4):uint(), tvb(14, 4):uint())
 end
 
--- RDMAP's name for a segment and the length that its body must have; nil for what is not RDMAP, as far as one can
--- tell: programs may run protocols of their own on DDP.
+-- RDMAP's name for a segment and the length that its body must have; nil if it does not
+-- look like RDMAP: programs may run protocols of their own on DDP.
 local function rdmap(tvb)
 	local byte = tvb(1, 1):uint()
 	local op = byte < 0x80 and opcodes[byte % 16]
@@ -194,8 +194,8 @@ local function rdmap(tvb)
 	return nil
 end
 
--- RFC 5040 4.8; what it says, for the column. Wireshark takes each error of type 1 for one of a tagged segment: here
--- the header that was copied says what it is.
+-- RFC 5040 4.8; returns text for the column. Wireshark takes each error of type 1 for one of a tagged segment; here
+-- the copied header decides.
 local function add_terminate(t, body)
 	local at = 4
 	local function part(field, len)
@@ -250,7 +250,7 @@ end
 
 local function depth(value) return value == UNCHANGED and "not negotiated" or tostring(value) end
 
--- The words of RFC 6581 9; what they say, for the column.
+-- The parameters of RFC 6581 9; returns text for the column.
 local function add_words(t, range)
 	local words = t:add(f.words, range)
 	for _, field in ipairs({ f.p2p, f.rtr_send, f.ird, f.rtr_write, f.rtr_read, f.ord }) do words:add(field, range) end
@@ -287,7 +287,7 @@ local function add_offer(t, range, func)
 	return OFFER_LEN, string.format(", window %u, receives %u", offer(12, 4):uint(), offer(16, 4):uint())
 end
 
--- What is behind the function code; what it says, for the column.
+-- The bytes after the function code; returns text for the column.
 local function add_private(t, tvb, func)
 	local at, text, len = CONTROL_LEN, "", tvb:reported_len() - CONTROL_LEN
 	if len > PRIVATE_MAX then t:add_proto_expert_info(wrong.long) end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The calls of <ddp/ddp_easy.h>. python/tests/layout.c compares them with the header."""
+"""The calls of <ddp/ddp_easy.h>. tests/system/python_layout.c compares them with the header."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _sentence(handle: Optional[ctypes.c_void_p]) -> str:
 
 
 class _Endpoint:
-    """What a connection and a listener have in common. Threads may share an object: calls exclude
+    """The base of connections and listeners. Threads may share an object: calls exclude
     each other."""
 
     def __init__(self, socket: Optional[str] = None, message_bytes: int = 0, messages: int = 0):
@@ -124,7 +124,7 @@ class _Endpoint:
             return code
 
     def _timed(self, timeout: Optional[float], call: Callable[..., int], *arguments: Any) -> int:
-        """A call that may wait, in slices. What was started is waited for."""
+        """Makes a call that may wait, in slices, and waits for work that it has started."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = SLICE if end is None else end - time.monotonic()
@@ -171,7 +171,7 @@ class _Endpoint:
         try:
             self._close(0)
         except (AttributeError, Error):
-            pass  # it was not opened; or nobody is there to notice
+            pass  # it was not opened, or no caller can handle the error
 
 
 class Connection(_Endpoint):
@@ -268,7 +268,7 @@ class Connection(_Endpoint):
             if self._scratch is None:
                 self._scratch = self.alloc(SCRATCH)
             for at in range(0, held.length, SCRATCH):
-                self.wait(left())  # for what a call that timed out has started
+                self.wait(left())  # for work that a call has started before it timed out
                 n = min(SCRATCH, held.length - at)
                 outside = held.address.value + at
                 if call is lib.ddp_easy_write:

@@ -80,8 +80,8 @@ class Connection:
         return self.sync.offered()
 
     async def _until(self, attempt: Callable[[], T]) -> T:
-        """Tries without waiting, and again when something has come. Whatever a task takes may be for
-        another one, so all of them try."""
+        """Tries without waiting, and again after each event. A task may take the event that another
+        one waits for, so all tasks try again."""
         while True:
             try:
                 return attempt()

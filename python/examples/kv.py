@@ -9,7 +9,7 @@
 The server offers a table of slots of 128 bytes: CRC32, length of key, length of value, key, value.
 A client reads the slot of a key and checks it: while the server changes a slot, a Read may get a
 mixture, and the CRC is wrong; then the client reads again. Only the server changes the table; clients
-send it what to put.
+send it the pairs to store.
 """
 
 import argparse

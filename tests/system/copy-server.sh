@@ -43,11 +43,11 @@ attack deep 'not a directory' -r
 attack leave 'not a directory' -r -p
 attack named 'get ?[2J?x/y: ' -r
 attack tree 'a directory without -r'
-attack child 'a file that is not asked for'
+attack child 'a file that was not requested'
 attack second 'unexpected record'
-attack nothing 'the server sends nothing'
-attack chunk 'a chunk came out of order'
-attack resumed 'the copy starts where nothing is'
+attack nothing 'the server sent no file'
+attack chunk 'a chunk arrived out of order'
+attack resumed 'the peer starts at byte 4096, expected 0 or 0'
 attack sum 'the SHA-256 of the written file differs'
 attack huge 'unexpected record'
 attack window 'a malformed record'

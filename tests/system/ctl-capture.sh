@@ -110,7 +110,7 @@ refuses 5 "no association 99; there are $assoc\$" "$tmp/x" assoc 99
 refuses 5 "no queue pair 99999; there are $qp\$" "$tmp/x" qp 99999
 refuses 2 'did you mean assoc' "$tmp/x" asoc 1
 refuses 2 'has no value' "$tmp/x" assoc
-refuses 2 'snap 3: 12 to 65536' "$tmp/x" snap 3
+refuses 2 'snap 3 is not between 12 and 65536 bytes' "$tmp/x" snap 3
 refuses 2 'usage: ddpctl capture FILE'
 refuses 1 'No such file or directory' "$tmp/no/x"
 

@@ -170,7 +170,7 @@ valid finding-list="$tmp/doctor.json"
 ctl a doctor "$(address 2)" >"$tmp/doctor.log"
 [ $? -eq 1 ] || fail 'doctor does not find the missing daemon'
 # Linux's SCTP answers for each address of the host, also where no daemon has one.
-[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*nothing listens' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' ||
+[ "$DDP_TRANSPORT" = kernel ] || grep -A1 '^WRONG .*no daemon listens there' "$tmp/doctor.log" | grep -q 'start ddpsctpd there' ||
 	fail 'no remedy'
 DDP_SOCKET=$tmp/absent.sock "$ddpctl" doctor >"$tmp/doctor.log" 2>/dev/null
 [ $? -eq 1 ] || fail 'doctor without a daemon'

@@ -61,7 +61,7 @@ kill -STOP "$(pid_of a)"
 status=$?
 kill -CONT "$(pid_of a)"
 [ $status -ne 0 ] || fail 'a stopped daemon answers'
-grep -q 'does not take the connection up; waiting 1 s more.*limit of descriptors (RLIMIT_NOFILE)' "$tmp/ctl.log" || fail 'ddpctl waits in silence'
+grep -q 'has not accepted the connection; waiting another 1 s.*limit of descriptors (RLIMIT_NOFILE)' "$tmp/ctl.log" || fail 'ddpctl waits in silence'
 grep -q 'no reply within 2 s' "$tmp/ctl.log" || fail 'ddpctl does not end its wait'
 
 eventually 10 none_of a qp mr cq pd client || fail 'objects are left'

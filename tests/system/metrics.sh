@@ -20,7 +20,7 @@ for where in 0.0.0.0:9899 192.0.2.1 '[::]:9899' '[2001:db8::1]' '[::ffff:192.0.2
 done
 for where in '' localhost:9899 127.0.0.1:99999 127.0.0.1:x '[::1' here.sock; do refused "$where" 'is not ADDRESS:PORT'; done
 : >"$tmp/file"
-refused "$tmp/file" 'is no socket'
+refused "$tmp/file" 'is not a socket'
 [ -f "$tmp/file" ] || fail 'a file was removed'
 refused "/$(printf '%0200d' 0)" 'at most 107 characters'
 
@@ -33,8 +33,8 @@ eventually 10 grep -q 'bytes from' "$tmp/ping.log" || fail 'no session'
 
 background tcp "$ddpmetrics" --listen 127.0.0.1:0 --socket "$(socket_of a)" --timeout 0.5
 background unix "$ddpmetrics" --listen "$tmp/http.sock" --socket "$(socket_of a)"
-for name in tcp unix; do eventually 10 grep -q 'listens on' "$tmp/$name.log" || fail "$name does not listen"; done
-port=$(sed -n 's/.*listens on 127\.0\.0\.1://p' "$tmp/tcp.log")
+for name in tcp unix; do eventually 10 grep -q 'listening on' "$tmp/$name.log" || fail "$name does not listen"; done
+port=$(sed -n 's/.*listening on 127\.0\.0\.1://p' "$tmp/tcp.log")
 refused "$tmp/http.sock" 'another program listens'
 
 for where in "$port" "$tmp/http.sock"; do check format "$where" >"$tmp/format" || fail "format at $where"; done

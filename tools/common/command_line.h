@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command lines of the tools: rows that all of them have, and what is done with the result. */
+/* The command lines of the tools: common rows of options, parsing, --help and completion. */
 #ifndef TOOLS_COMMAND_LINE_H
 #define TOOLS_COMMAND_LINE_H
 
@@ -10,7 +10,7 @@ struct command_line {
 	const char *usage; /* of --help: everything above the options */
 	struct option_table table;
 	const void *defaults;                      /* the options' struct before parsing */
-	void (*operand)(const struct complete *c); /* for completion: of what is no option */
+	void (*operand)(const struct complete *c); /* completes an operand */
 };
 
 enum { COMMAND_LINE_GO = -1 };
@@ -26,7 +26,7 @@ int command_line_parse(const struct command_line *tool, int argc, char **argv, v
 		       "SCTP port of the server")
 #define COMMAND_LINE_ROWS                                                                          \
 	OPTION_ROW_STRING(bind, NULL, "bind", "ADDR,...",                                          \
-			  "local addresses to listen at or to connect from"),                      \
+			  "local addresses to listen on or to connect from"),                      \
 		OPTION_ROW_STRING(socket, NULL, "socket", "PATH",                                  \
 				  "socket of the daemon [$DDP_SOCKET]"),                           \
 		OPTION_ROW_HELP("h"), OPTION_ROW_VERSION(NULL, "versions of tool and library")

@@ -19,7 +19,7 @@ bool host_list_several(const char *text);
 
 /*
  * Looks up names or addresses separated by commas, of each the first address, and gives them the
- * port. what is for messages: "--bind". 0, or a negative errno value after a message.
+ * port. what: the option, for messages: "--bind". 0, or a negative errno value after a message.
  */
 int host_list_parse(const char *what, const char *text, uint16_t port, struct host_list *ret);
 

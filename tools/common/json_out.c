@@ -45,7 +45,7 @@ static void print_key(struct json_out *j, const char *key)
 	fprintf(j->out, "%s\"%s\": ", j->printed++ ? ",\n " : "", key);
 }
 
-/* Prints what has been added to the object. */
+/* Prints the members that were added to the object. */
 static void print_members(struct json_out *j)
 {
 	if (j->members) {

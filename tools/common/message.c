@@ -92,7 +92,7 @@ const char *message_strerror(int err)
 	return buf;
 }
 
-/* A reason of the library without "ddp_connect: ", which says nothing to the user of a tool. */
+/* A reason of the library without "ddp_connect: ", which does not help the user of a tool. */
 static const char *without_call(const char *reason)
 {
 	size_t n = strspn(reason, "abcdefghijklmnopqrstuvwxyz_");

@@ -188,7 +188,7 @@ static void on_connect_request(struct server *sv, struct ddp_cm_event *ev)
 		ddp_id_set_user(id, slot);
 	} else {
 		if (!a.len)
-			server_refuse(&a, "the server cannot take a session now");
+			server_refuse(&a, "the server cannot accept a session now");
 		no.private_data = a.data;
 		no.private_len = a.len;
 		ddp_reject(id, &no);
@@ -300,7 +300,7 @@ static int listen_at_hosts(struct server *sv)
 	char what[64];
 	int r = 0;
 
-	snprintf(what, sizeof(what), "listen at port %u", sv->conf->port);
+	snprintf(what, sizeof(what), "listen on port %u", sv->conf->port);
 	if (sv->conf->bind)
 		r = host_list_parse("--bind", sv->conf->bind, sv->conf->port, &at);
 	if (r < 0)
@@ -326,7 +326,7 @@ static int start_listening(struct server *sv)
 		return r;
 	sv->done_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (sv->done_event < 0)
-		return plain_fail("a descriptor for the threads", -errno);
+		return plain_fail("create an eventfd", -errno);
 	sv->slots = calloc(sv->conf->max_sessions, sizeof(*sv->slots));
 	if (!sv->slots)
 		return plain_fail("start", -ENOMEM);
@@ -365,7 +365,7 @@ int server_run(const struct server_conf *conf)
 
 	if (r == 0) {
 		if (!conf->quiet) {
-			printf("%s: listening at port %u\n", tool_name(), conf->port);
+			printf("%s: listening on port %u\n", tool_name(), conf->port);
 			fflush(stdout);
 		}
 		r = serve_sessions(&sv);

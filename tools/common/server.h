@@ -24,14 +24,14 @@ enum { SERVER_REJECT = 1 };
 struct server_conf {
 	const char *socket; /* of the daemon, NULL for the usual one */
 	uint16_t port;
-	const char *bind;      /* addresses of the daemon, with commas; NULL: each one */
-	unsigned max_sessions; /* requests beyond are rejected, saying so */
+	const char *bind;      /* addresses of the daemon, with commas; NULL: all of them */
+	unsigned max_sessions; /* further requests are rejected with a message */
 	bool once;             /* end after the first session */
-	bool one_client;   /* request sees in session.others who is there; once: after the last */
-	bool quiet;        /* no line about listening, nor about paths */
-	bool own_memory;   /* becomes session.own_memory */
-	void *user;        /* becomes session.user */
-	size_t state_size; /* bytes of session.state, zero at first, freed with the session */
+	bool one_client;       /* several sessions of one client; with once: end after the last */
+	bool quiet;            /* print neither the port nor path events */
+	bool own_memory;       /* becomes session.own_memory */
+	void *user;            /* becomes session.user */
+	size_t state_size;     /* bytes of session.state, zero at first, freed with the session */
 
 	/*
 	 * A request with its private data. The session has a protection domain and an id; to

@@ -17,7 +17,7 @@ enum {
 	SLICE_MS = 100, /* interval of checking tool_stopped() */
 	PART_MS = 2000, /* how long the end of a session may take */
 	MS_NS = 1000000,
-	REASON_MS = 500, /* how long after a failure its reason may come */
+	REASON_MS = 500, /* how long to wait for the reason after a failure */
 };
 
 int session_fail(const char *what, int err)

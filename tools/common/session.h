@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One session of a tool and all that belongs to it. Failures are printed where they happen,
- * with what was tried, the errno value's words and the reason that the library or the daemon gave;
- * callers only pass the negative errno value on.
+ * One session of a tool with its objects. Failures are printed where they happen: the attempted
+ * operation, the text of the errno value, and the reason from the library or the daemon. Callers
+ * only pass the negative errno value on.
  */
 #ifndef TOOLS_SESSION_H
 #define TOOLS_SESSION_H
@@ -37,7 +37,7 @@ struct session {
 	uint8_t reply[SESSION_PRIVATE]; /* the acceptor's private data */
 	size_t reply_len;
 	void *user;
-	void *state;     /* of a server's session: what the program keeps for it */
+	void *state;     /* of a server's session, for the program */
 	unsigned others; /* sessions that the server had when this one was requested */
 };
 
@@ -52,7 +52,7 @@ struct session_target {
 	const char *socket; /* of the daemon, NULL for the usual one */
 	const char *host;   /* or several addresses of it, with commas */
 	uint16_t port;
-	const char *bind;  /* addresses of this daemon to come from, NULL: that of the route */
+	const char *bind;  /* local addresses of the daemon; NULL: that of the route */
 	const void *hello; /* private data */
 	size_t hello_len;
 	/* A path of the session has changed, and the session continues. NULL: ignored. */
@@ -68,14 +68,14 @@ int session_make_qp(struct session *s, const struct session_need *need);
 /* Memory that lives until session_close(). At most SESSION_MRS. */
 int session_alloc(struct session *s, size_t len, unsigned access, struct ddp_mr **ret);
 
-/* Frees memory of session_alloc() before. NULL: nothing happens. */
+/* Frees memory of session_alloc() before session_close(). NULL is fine. */
 void session_free(struct session *s, struct ddp_mr *mr);
 
 /* Connects and waits for the outcome. */
 int session_connect(struct session *s, const struct session_target *t);
 
-/* Ends the session in order if it is up, and frees everything. Not opened, or twice: nothing
- * happens. */
+/* Ends the session in order if it is up, and frees everything. No effect on a session that was not
+ * opened, or is already closed. */
 void session_close(struct session *s);
 
 /* Work on len bytes at mr's byte off. Sends and Writes: flags as in struct ddp_send_wr. */
@@ -93,7 +93,7 @@ int session_wait(struct session *s, int n, struct ddp_wc *wc, int timeout_ms);
 /* For on_path: the sentence on stderr. */
 void session_note_path(const char *sentence);
 
-/* Prints that something failed: "what: words: reason". Returns err. */
+/* Prints a failure: "what: reason (errno text)". Returns err. */
 int session_fail(const char *what, int err);
 
 /* Prints why a request did not succeed; for one that was flushed, why the session ended. Returns

@@ -15,9 +15,8 @@
 static const struct option_row rows[] = {
 	OPTION_ROW_STRING(root, NULL, "root", "DIR", "serve: the directory whose files are served"),
 	OPTION_ROW_FLAG(read_only, NULL, "read-only", "serve: refuse put"),
-	OPTION_ROW_FLAG(tree, "r", "recursive", "copy directories with all that is in them"),
-	OPTION_ROW_FLAG(preserve, "p", "preserve",
-			"keep times, and modes without regard to the umask"),
+	OPTION_ROW_FLAG(tree, "r", "recursive", "copy directories and their contents"),
+	OPTION_ROW_FLAG(preserve, "p", "preserve", "keep times and modes, regardless of the umask"),
 	OPTION_ROW_NUM(port, "P", "port", "PORT", "a port", 1, UINT16_MAX,
 		       "SCTP port of the server"),
 	OPTION_ROW_FLAG(quiet, "q", "quiet", "print only errors"),
@@ -31,7 +30,7 @@ static void complete_copy(const struct complete *c)
 	if (c->n == 0) {
 		complete_word(c, "put", "copy files to a host");
 		complete_word(c, "get", "copy files from a host");
-		complete_word(c, "serve", "let others copy files from and to a directory");
+		complete_word(c, "serve", "let clients copy files from and to a directory");
 	} else if (strcmp(c->operand[0], "serve") != 0) {
 		complete_by_shell(c, "files");
 		complete_by_shell(c, "hosts");
@@ -44,7 +43,7 @@ static const struct command_line tool = {
 		 "       ddpcp [OPTION]... get HOST:NAME... DIR\n"
 		 "       ddpcp [OPTION]... serve --root DIR [--read-only]\n"
 		 "Copies files by RDMA Writes and compares the SHA-256 of both copies. FILE - is\n"
-		 "standard input or output. A copy that was interrupted goes on where it ended.\n"
+		 "standard input or output. An interrupted copy is resumed.\n"
 		 "HOST may list several addresses of one host, separated by commas: the session\n"
 		 "then survives the failure of a path.\n",
 	.table = {rows, sizeof(rows) / sizeof(rows[0])},

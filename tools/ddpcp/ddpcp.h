@@ -8,7 +8,7 @@
 
 struct ddpcp_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
-	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
+	const char *bind;   /* local addresses, or NULL: see session_target, server_conf */
 	const char *root;   /* serve */
 	uint16_t port;
 	bool read_only; /* serve: no put */

@@ -89,7 +89,7 @@ static void say_copied(struct client *c, const char *name, const struct ddpcp_xf
 	for (int i = 0; i < DDPCP_SHA_LEN; i++)
 		snprintf(sum + (ptrdiff_t)2 * i, 3, "%02x", x->sha256[i]);
 	if (x->from)
-		snprintf(part, sizeof(part), " (%llu were there)", (unsigned long long)x->from);
+		snprintf(part, sizeof(part), " (%llu already copied)", (unsigned long long)x->from);
 	message_sanitize(clean, sizeof(clean), name, strlen(name));
 	fprintf(c->out, "%s %s: %llu bytes%s in %.3f s, %.1f MB/s, SHA-256 %s\n", c->verb, clean,
 		(unsigned long long)x->size, part, seconds,
@@ -211,7 +211,7 @@ int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *
 		bool from_stdin = !strcmp(files[i], "-");
 
 		if (from_stdin && (n > 1 || !*name))
-			return message_usage("standard input needs a name there: put - HOST:NAME");
+			return message_usage("standard input needs a remote name: put - HOST:NAME");
 		status = name_there(&c, remote, name, files[i], n > 1);
 		c.shown = files[i];
 		if (status == TOOL_OK && put_one(&c, from_stdin) < 0 && !c.reached)
@@ -223,7 +223,8 @@ int ddpcp_put(const struct ddpcp_opts *o, unsigned n, char **files, const char *
 
 /* ---- get ---- */
 
-/* Where a file is made: the directory of path and the name there. path may be a directory. */
+/* Opens the directory in which a file is made, and finds its name there. path may be a
+ * directory. */
 static int open_target(const char *path, const char *name, bool tree, int *ret_dir,
 		       const char **ret_base)
 {
@@ -251,7 +252,7 @@ static int open_target(const char *path, const char *name, bool tree, int *ret_d
 	return 0;
 }
 
-/* What the server sends next, until END. */
+/* Handles the next record of the server, until END. */
 static int take_record(struct client *c, struct ddpcp_sink *sink, const struct ddpcp_rec *rec)
 {
 	struct ddpcp_xfer x;
@@ -270,13 +271,13 @@ static int take_record(struct client *c, struct ddpcp_sink *sink, const struct d
 	return 0;
 }
 
-/* A copy of nothing is a failure. Its reason came from the server, unless that sent nothing. */
+/* A copy without files is a failure. The server has sent the reason, unless it sent only END. */
 static int at_end(struct client *c, unsigned files, bool answered)
 {
 	if (!files)
 		c->failed = true;
 	if (!answered)
-		report_file(c, "", DDPCP_FAILED, "the server sends nothing", NULL);
+		report_file(c, "", DDPCP_FAILED, "the server sent no file", NULL);
 	return 0;
 }
 
@@ -298,7 +299,7 @@ static int get_files(struct client *c, struct ddpcp_sink *sink)
 		answered = true;
 		if (r == 0 && rec.kind != DDPCP_RESULT && files++ && !(sink->flags & DDPCP_TREE))
 			r = ddpcp_link_fail(&c->link, -EPROTO,
-					    "the peer sent a file that is not asked for");
+					    "the peer sent a file that was not requested");
 		if (r == 0)
 			r = take_record(c, sink, &rec);
 		else
@@ -366,9 +367,9 @@ int ddpcp_get(const struct ddpcp_opts *o, unsigned n, char **remotes, const char
 	umask(mask);
 	c.progress.quiet = o->quiet;
 	if (to_stdout && (n > 1 || o->tree))
-		return message_usage("standard output takes one file");
+		return message_usage("only one file can be copied to standard output");
 	if (n > 1 && (stat(file, &st) < 0 || !S_ISDIR(st.st_mode)))
-		return message_usage("'%s' is not a directory, for several files", file);
+		return message_usage("'%s' is not a directory: several files need one", file);
 	for (unsigned i = 0; i < n && status == TOOL_OK && !tool_stopped(); i++) {
 		status = set_remote(&c, remotes[i]);
 		c.shown = remotes[i];

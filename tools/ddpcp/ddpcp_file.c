@@ -24,7 +24,7 @@ const char *ddpcp_file_fault(int r)
 	case -EINVAL:
 		return "not a regular file";
 	case -EBUSY:
-		return "another copy writes this file now";
+		return "another copy is writing this file";
 	case -EEXIST:
 		return "the file " DDPCP_NAME_TEMP "NAME in its directory is not a part of a copy "
 		       "by this user: remove it";
@@ -108,7 +108,7 @@ static int check_part(const struct ddpcp_file *f, const struct stat *st)
 	return named.st_ino == st->st_ino && named.st_dev == st->st_dev ? 0 : -EAGAIN;
 }
 
-/* Opens and locks it. -EAGAIN: it was renamed or removed meanwhile. */
+/* Opens and locks it. -EAGAIN: another copy has renamed or removed it. */
 static int open_part(struct ddpcp_file *f)
 {
 	const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;

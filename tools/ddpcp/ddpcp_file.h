@@ -32,8 +32,8 @@ struct ddpcp_file {
  * Opens the incomplete file that an earlier copy has left, or makes one; no other copy gets it
  * before ddpcp_file_close(). Takes dir over in any case. -EISDIR, or -EINVAL for another kind, if
  * something has the name that is neither a regular file nor a link: the copy would replace it.
- * -EBUSY: another copy writes it. -EEXIST: what has the incomplete file's name is not a regular
- * file of this user with one name.
+ * -EBUSY: another copy writes it. -EEXIST: the incomplete file's name exists, but is not a regular
+ * file of this user with one link.
  */
 int ddpcp_file_create(struct ddpcp_file *f, int dir, const char *base);
 

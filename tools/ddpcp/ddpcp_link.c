@@ -93,7 +93,7 @@ static void on_completion(struct ddpcp_link *l, const struct ddp_wc *wc)
 }
 
 /* Takes completions and waits for the first. The end of the session is a failure only if the caller
- * needs more than what came before it. */
+ * needs further completions. */
 static int take_completions(struct ddpcp_link *l, int timeout_ms)
 {
 	struct ddp_wc wc[POLL];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records over a session, memory for the data, and why a copy failed. Functions return 0 or a
- * negative errno value; the first failure leaves its text in `reason`, unless it was printed.
+ * Records over a session, memory for the data, and the reason of a failed copy. Functions return 0
+ * or a negative errno value; the first failure leaves its text in `reason`, unless it was printed.
  */
 #ifndef TOOLS_DDPCP_LINK_H
 #define TOOLS_DDPCP_LINK_H
@@ -26,7 +26,7 @@ struct ddpcp_link {
 	bool over;            /* a completion failed: `end` */
 	struct ddp_wc end;
 	bool peer_knows; /* the peer knows the result, or reported it itself */
-	bool midway; /* the peer awaits data of a file, or sends it: no other record can follow */
+	bool midway;     /* in the middle of a file: no record of another file can follow */
 	char reason[DDPCP_TEXT_MAX + 1];
 };
 
@@ -37,7 +37,7 @@ enum {
 	DDPCP_LAST_MS = 600000,
 };
 
-/* What the queue pair needs. */
+/* The needs of the queue pair. */
 extern const struct session_need ddpcp_link_need;
 
 /* Memory and receives for a session with a queue pair. */
@@ -46,7 +46,7 @@ int ddpcp_link_init(struct ddpcp_link *l, struct session *s);
 /* At least len bytes of memory in *mr, one of link's members, which the next file uses again. */
 int ddpcp_link_memory(struct ddpcp_link *l, struct ddp_mr **mr, size_t len, unsigned access);
 
-/* Before the next file: forgets the reason. */
+/* To be called before the next file: clears the reason. */
 void ddpcp_link_next(struct ddpcp_link *l);
 
 /* Writes to the peer's memory; the record that is sent next arrives after it. */
@@ -69,7 +69,7 @@ int ddpcp_link_fail(struct ddpcp_link *l, int err, const char *fmt, ...)
 /* Sends the result, unless the peer knows it: DDPCP_OK if reason is empty. */
 int ddpcp_link_send_result(struct ddpcp_link *l);
 
-/* Waits until what was sent is complete, so that the session can be ended. */
+/* Waits until all Sends and Writes are complete, so that the session can be ended. */
 int ddpcp_link_flush(struct ddpcp_link *l);
 
 /* Waits until the peer has ended the session. */

@@ -12,7 +12,7 @@
 /*
  * Whether a name stays within the root that it is looked up from, symbolic links aside: not empty,
  * not too long, not absolute, no component that is empty, "." or "..", and no temporary file.
- * Returns NULL, or a sentence about what is wrong.
+ * Returns NULL, or a sentence with the fault.
  */
 const char *ddpcp_name_fault(const char *name);
 

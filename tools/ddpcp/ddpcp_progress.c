@@ -19,7 +19,7 @@ enum {
 	STEP_NS = 100000000,
 };
 
-/* What the name leaves of the room is for the bar, if that is enough for one: " [####....]". */
+/* The bar, " [####....]", gets the room beside the name if that is enough for one. */
 static void name_and_bar(char buf[DDPCP_PROGRESS_MAX], const char *path, double part, unsigned room)
 {
 	unsigned name = min_u32(room, NAME), bar = room - name;
@@ -34,7 +34,7 @@ static void name_and_bar(char buf[DDPCP_PROGRESS_MAX], const char *path, double 
 		 bar ? " [" : "", fill, bar ? "]" : "");
 }
 
-/* " 25%   2000.0 MB/s     2 s left", or without a size what is done. */
+/* " 25% 2000.0 MB/s 2 s left", or, if the size is unknown, the bytes so far. */
 static int figures(char buf[64], const struct ddpcp_progress *p, uint64_t done, double rate)
 {
 	double left = rate > 0 ? (double)(p->size - done) / rate : 0;

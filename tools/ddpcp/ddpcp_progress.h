@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A line on stderr that shows how far a copy is, if stderr is a terminal. */
+/* A line on stderr that shows the progress of a copy, if stderr is a terminal. */
 #ifndef TOOLS_DDPCP_PROGRESS_H
 #define TOOLS_DDPCP_PROGRESS_H
 
@@ -12,7 +12,7 @@ enum { DDPCP_PROGRESS_MAX = 160 };
 struct ddpcp_progress {
 	const char *name;
 	uint64_t size;         /* DDPCP_STREAM: unknown */
-	uint64_t from;         /* where this copy goes on with an earlier one */
+	uint64_t from;         /* where this copy continues an earlier one */
 	uint64_t began, shown; /* ns */
 	bool quiet;            /* of the caller */
 	bool on;
@@ -21,7 +21,7 @@ struct ddpcp_progress {
 /* A copy of size bytes begins. name must stay. */
 void ddpcp_progress_start(struct ddpcp_progress *p, const char *name, uint64_t size);
 
-/* The first bytes are there already: they do not count for the rate. */
+/* The first bytes were copied earlier: they do not count for the rate. */
 void ddpcp_progress_from(struct ddpcp_progress *p, uint64_t from);
 
 /* Draws at most ten times a second, and at the end. */

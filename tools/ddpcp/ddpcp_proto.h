@@ -8,8 +8,8 @@
  *	                                                          <- for each: DIR or PUT
  *	                                                          <- END
  *
- * Who sends a PUT is the source of that file, the other one its sink. A DIR is answered by a
- *RESULT, a PUT so:
+ * The sender of a PUT is the source of that file, the receiver its sink. A RESULT answers a DIR. A
+ * PUT continues like this:
  *
  *	source: PUT name, size, mode, time      sink: WINDOW memory, and the part that it has
  *	source: START offset: the part's size if both parts have the same SHA-256, else 0
@@ -17,8 +17,8 @@
  *	  back: ACK seq, when the slot is free again
  *	source: DONE sum of the whole file      sink: RESULT
  *
- * Instead of WINDOW a sink answers with a RESULT that is not DDPCP_OK, and both go on with the next
- * file. After START such a RESULT can come from either side at any time, and the session ends. In
+ * Instead of WINDOW a sink answers with a RESULT that is not DDPCP_OK, and both continue with the
+ * next file. After START either side can send such a RESULT at any time, and the session ends. In
  * place of a PUT or DIR the source of a GET sends one for a file that it cannot or will not send.
  * Names of a tree are relative to the name in the GET, which itself is "". At most DDPCP_RECVS
  * records are on their way in one direction.
@@ -70,7 +70,7 @@ enum ddpcp_flag {
 /* Size of a file that ends when its source says so. */
 #define DDPCP_STREAM UINT64_MAX
 
-/* What a file is like, besides its bytes. */
+/* The attributes of a file. */
 struct ddpcp_meta {
 	uint64_t size;     /* at most INT64_MAX, or DDPCP_STREAM */
 	uint32_t mode;     /* permission bits */
@@ -112,8 +112,8 @@ int ddpcp_hello_get(const void *buf, size_t len);
 size_t ddpcp_rec_put(uint8_t buf[DDPCP_REC_MAX], const struct ddpcp_rec *rec);
 
 /* Returns 0, or -EPROTO for a record of unknown kind or version, of another length than its kind's,
- * or with a member out of its range. Members of other kinds are 0. Names are not judged
- * here, only that they end. */
+ * or with a member out of its range. Members of other kinds are 0. Names are not checked here, only
+ * that they are terminated. */
 int ddpcp_rec_get(const void *buf, size_t len, struct ddpcp_rec *ret);
 
 /* The window that suits a file: whole chunks, no more slots than chunks. to and stag are 0. */

@@ -78,13 +78,14 @@ static int do_put(struct session *s, const struct ddpcp_rec *req)
 	return p->link.midway || p->link.over ? r : 0;
 }
 
-/* What a GET is about. */
+/* The subject of a GET. */
 struct fetched {
 	struct session *s;
 	const char *name; /* as the client asked for it */
 };
 
-/* A file of a GET ended so; the client does not know it of those that were not sent. */
+/* A file of a GET has this result. The client does not know the results of files that were not
+ * sent. */
 static int report_to_client(void *arg, const char *name, enum ddpcp_status status,
 			    const char *reason, const struct ddpcp_xfer *x)
 {

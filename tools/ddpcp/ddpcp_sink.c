@@ -20,7 +20,7 @@ static int open_parent(struct ddpcp_sink *s, const char *name, char full[DDPCP_N
 
 	if (s->base && *name && !(s->flags & DDPCP_TREE))
 		return ddpcp_link_fail(s->link, -EPROTO,
-				       "the peer sent a file that is not asked for");
+				       "the peer sent a file that was not requested");
 	fault = n > DDPCP_NAME_MAX ? "the name is too long" : ddpcp_name_fault(full);
 	if (fault)
 		return ddpcp_link_fail(s->link, -EINVAL, "%s", fault);
@@ -28,7 +28,8 @@ static int open_parent(struct ddpcp_sink *s, const char *name, char full[DDPCP_N
 	return r < 0 ? ddpcp_link_fail(s->link, r, "%s", message_strerror(r)) : 0;
 }
 
-/* Whether what has arrived is of use for the next copy: not if it is wrong, or fills the disk. */
+/* Whether the next copy can continue the incomplete file: not if it is corrupt, or the disk is
+ * full. */
 static bool keep_part(int r, const struct ddpcp_xfer *x)
 {
 	return r != -EBADMSG && r != -EPROTO && r != -ENOSPC && r != -EDQUOT && r != -EFBIG &&
@@ -97,7 +98,8 @@ int ddpcp_sink_take(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct dd
 	if (req->kind == DDPCP_DIR)
 		r = take_dir(s, req);
 	else if (s->to_stdout && *req->name)
-		r = ddpcp_link_fail(s->link, -EPROTO, "the peer sent a file that is not asked for");
+		r = ddpcp_link_fail(s->link, -EPROTO,
+				    "the peer sent a file that was not requested");
 	else
 		r = s->to_stdout ? ddpcp_xfer_sink(x, STDOUT_FILENO, 0, false)
 				 : take_file(s, req, x);

@@ -9,15 +9,16 @@ struct ddpcp_sink {
 	struct ddpcp_link *link;
 	struct ddpcp_progress *progress; /* may be NULL */
 	int dir;                         /* names are relative to it */
-	const char *base; /* what the name "" is; others are in it. NULL: they are in dir itself */
-	uint32_t mask;    /* bits that modes lose without DDPCP_PRESERVE */
-	unsigned flags;   /* DDPCP_TREE, DDPCP_PRESERVE: what the source may do */
-	bool to_stdout;   /* one file, to standard output */
+	const char
+		*base;  /* the file or directory that is called ""; NULL: names are in dir itself */
+	uint32_t mask;  /* bits that modes lose without DDPCP_PRESERVE */
+	unsigned flags; /* DDPCP_TREE, DDPCP_PRESERVE: permitted to the source */
+	bool to_stdout; /* one file, to standard output */
 };
 
 /*
- * Does what a PUT or DIR says and answers it. x is what was received. Returns 0 or a failure, whose
- * text is in link->reason; the session can go on unless link->midway or link->over is set.
+ * Executes a PUT or DIR and answers it. *x describes the received file. Returns 0 or a failure,
+ * whose text is in link->reason; the session can go on unless link->midway or link->over is set.
  */
 int ddpcp_sink_take(struct ddpcp_sink *s, const struct ddpcp_rec *req, struct ddpcp_xfer *x);
 

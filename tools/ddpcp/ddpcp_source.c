@@ -81,7 +81,7 @@ int ddpcp_source_stream(struct ddpcp_source *s, int fd, const char *name)
 	return send_file(s, fd, &meta, name);
 }
 
-/* Before or after what is in it. */
+/* Sends the DIR of a directory, before or after its contents. */
 static int announce_dir(struct ddpcp_source *s, const struct stat *st, const char *name,
 			unsigned flags)
 {
@@ -144,7 +144,7 @@ static int send_dir(struct ddpcp_source *s, int dir, const char *local, const ch
 		return r;
 	}
 	r = announce_dir(s, &st, name, 0);
-	if (r == -EREMOTEIO) { /* refused: so would be all that is in it */
+	if (r == -EREMOTEIO) { /* refused: its contents would be, too */
 		closedir(d);
 		return conclude(s, name, r, NULL);
 	}

@@ -11,10 +11,10 @@ struct ddpcp_source {
 	struct ddpcp_link *link;
 	struct ddpcp_progress *progress; /* may be NULL */
 	unsigned flags;                  /* DDPCP_TREE, DDPCP_PRESERVE */
-	bool follow;                     /* a link that the first name is */
+	bool follow;                     /* follow the first name if it is a link */
 
 	/*
-	 * A file was copied (status DDPCP_OK; x is what was sent), failed, or was skipped, for that
+	 * A file was copied (status DDPCP_OK; x describes it), failed, or was skipped, for that
 	 * reason. name is the file's at the sink. Returns 0 or a failure, which ends everything.
 	 */
 	int (*notify)(void *arg, const char *name, enum ddpcp_status status, const char *reason,
@@ -24,8 +24,8 @@ struct ddpcp_source {
 
 /*
  * Sends the file `local` of dir, which may be AT_FDCWD, as `name`, and with DDPCP_TREE a directory
- * with all that is in it. Links, devices and the like in a directory are skipped. Returns 0 if the
- * session can go on, also if files failed.
+ * with its contents. Links, devices and the like in a directory are skipped. Returns 0 if the
+ * session can continue, even if files failed.
  */
 int ddpcp_source_send(struct ddpcp_source *s, int dir, const char *local, const char *name);
 

@@ -143,7 +143,7 @@ static int put_all(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w, E
 	return r;
 }
 
-/* Decides where the copy starts: behind the sink's part, if it is one of this file. */
+/* Decides where the copy starts: after the sink's part, if that is a part of this file. */
 static int put_start(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w, EVP_MD_CTX *sum)
 {
 	struct ddpcp_rec rec = {.kind = DDPCP_START};
@@ -186,7 +186,7 @@ int ddpcp_xfer_source(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w
 
 /* ---- the sink ---- */
 
-/* What a sink works with. */
+/* The state of a sink. */
 struct sink {
 	int fd;
 	bool back;
@@ -195,7 +195,8 @@ struct sink {
 	EVP_MD_CTX *sum;
 };
 
-/* Writes a chunk and sums up what the file then holds, whatever the peer does to the window. */
+/* Writes a chunk and sums up the bytes of the file, so that the peer cannot change them in the
+ * window in between. */
 static int write_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq, uint32_t len)
 {
 	const uint8_t *slot = (uint8_t *)x->link->in->addr + seq % k->w.slots * k->w.chunk;
@@ -237,7 +238,7 @@ static int get_chunk(struct ddpcp_xfer *x, const struct sink *k, uint64_t seq,
 	int r;
 
 	if (!is_expected(x, k, seq, rec))
-		return ddpcp_link_fail(x->link, -EPROTO, "a chunk came out of order");
+		return ddpcp_link_fail(x->link, -EPROTO, "a chunk arrived out of order");
 	r = write_chunk(x, k, seq, rec->len);
 	if (r == 0)
 		show_progress(x, seq * k->w.chunk + rec->len);
@@ -300,7 +301,7 @@ static int offer_window(struct ddpcp_xfer *x, struct sink *k, uint64_t have)
 	return ddpcp_link_send(x->link, &rec);
 }
 
-/* Where the source starts; what is behind that is of another file. */
+/* Receives where the source starts; the rest of the part is of another file. */
 static int get_start(struct ddpcp_xfer *x, const struct sink *k)
 {
 	struct ddpcp_rec rec;
@@ -309,7 +310,9 @@ static int get_start(struct ddpcp_xfer *x, const struct sink *k)
 	if (r < 0)
 		return r;
 	if (rec.offset && rec.offset != k->w.have)
-		return ddpcp_link_fail(x->link, -EPROTO, "the copy starts where nothing is");
+		return ddpcp_link_fail(
+			x->link, -EPROTO, "the peer starts at byte %llu, expected 0 or %llu",
+			(unsigned long long)rec.offset, (unsigned long long)k->w.have);
 	if (!rec.offset && EVP_DigestInit_ex(k->sum, NULL, NULL) != 1)
 		return ddpcp_link_fail(x->link, -EIO, "SHA-256 failed");
 	x->from = rec.offset;

@@ -11,17 +11,18 @@
 struct ddpcp_xfer {
 	struct ddpcp_link *link;
 	uint64_t size;                   /* DDPCP_STREAM until its end is known */
-	uint64_t from;                   /* what an earlier copy has left */
+	uint64_t from;                   /* offset at which an earlier copy is continued */
 	struct ddpcp_progress *progress; /* may be NULL */
-	uint8_t sha256[DDPCP_SHA_LEN];   /* at the end: of what was read, or of what was written */
+	uint8_t sha256[DDPCP_SHA_LEN];   /* at the end: of the bytes read or written */
 };
 
-/* Sends a file into the peer's window, and then its sum. The peer's RESULT is still to come. */
+/* Sends a file into the peer's window, and then its sum. The caller awaits the peer's RESULT. */
 int ddpcp_xfer_source(struct ddpcp_xfer *x, int fd, const struct ddpcp_window *w);
 
 /*
- * Offers a window and the first `have` bytes of the file, writes what comes, reads that back, and
- * compares the sums. Without back the file cannot be read, as a pipe: what is written is summed up.
+ * Offers a window and the first `have` bytes of the file, writes the chunks that arrive, reads them
+ * back, and compares the sums. back is false for files that cannot be read, like pipes: then the
+ * written bytes are summed up.
  */
 int ddpcp_xfer_sink(struct ddpcp_xfer *x, int fd, uint64_t have, bool back);
 

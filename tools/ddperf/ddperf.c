@@ -34,14 +34,14 @@ static const struct option_row rows[] = {
 	OPTION_ROW_SECONDS(warm_up, "w", "warm-up", "a time", 0, MAX_SECONDS,
 			   "how long to run before measuring"),
 	OPTION_ROW_NUM(interval_ms, "i", "interval", "MS", "an interval", 1, MAX_INTERVAL_MS,
-		       "milliseconds of a sample of bw and rate"),
+		       "milliseconds per sample of bw and rate"),
 	OPTION_ROW_FLAG(inline_data, "I", "inline", "put the data into the work request"),
 	OPTION_ROW_FLAG(own_memory, "m", "own-memory",
 			"register memory of malloc() instead of allocating regions"),
 	COMMAND_LINE_PORT_ROW,
-	OPTION_ROW_FLAG(json, "j", "json", "print one JSON object; of several tests an array"),
+	OPTION_ROW_FLAG(json, "j", "json", "print a JSON object; for several tests an array"),
 	OPTION_ROW_FLAG(csv, NULL, "csv", "print a line of comma-separated values for each test"),
-	OPTION_ROW_STRING(plot, NULL, "plot", "FILE.svg", "with -a: draw the figures, by gnuplot"),
+	OPTION_ROW_STRING(plot, NULL, "plot", "FILE.svg", "with -a: plot the results with gnuplot"),
 	COMMAND_LINE_ROWS,
 };
 
@@ -94,7 +94,7 @@ static const struct command_line tool = {
 	.operand = complete_test,
 };
 
-/* Whether one operation has what the options ask for. Negative after a message. */
+/* Whether the options fit the operation. Negative after a message. */
 static int check_op(const struct ddperf_opts *o, enum ddperf_op op)
 {
 	if (o->inline_data && ddperf_op_has_response(op)) {
@@ -109,7 +109,7 @@ static int check_op(const struct ddperf_opts *o, enum ddperf_op op)
 		return -1;
 	}
 	if (o->size && o->size != DDPERF_CELL) {
-		message_usage("--size: fetch-add always has %d bytes", DDPERF_CELL);
+		message_usage("--size: fetch-add always uses %d bytes", DDPERF_CELL);
 		return -1;
 	}
 	return 0;

@@ -13,10 +13,10 @@
 
 struct ddperf_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
-	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
+	const char *bind;   /* local addresses, or NULL: see session_target, server_conf */
 	const char *host;   /* unless serve is set */
 	uint16_t port;
-	enum ddperf_op ops[DDPERF_OPS]; /* what to measure, one after the other */
+	enum ddperf_op ops[DDPERF_OPS]; /* measured one after the other */
 	unsigned nops;
 	enum ddperf_op op; /* of a single test */
 	enum ddperf_metric metric;
@@ -38,15 +38,15 @@ struct ddperf_way {
 	double elapsed; /* seconds, until the last message had arrived */
 };
 
-/* What was measured, in all runs. */
+/* The measurements of all runs. */
 struct ddperf_result {
 	struct ddperf_way there, back;
 	struct samples samples; /* us, MB/s or messages/s; of one direction only */
 	struct samples runs;    /* the mean of each */
 	double user, system;    /* CPU seconds of this process */
 	double daemon_user, daemon_system;
-	uint64_t retransmits; /* of the daemon here, meanwhile */
-	bool interrupted;     /* what was in flight then is not counted */
+	uint64_t retransmits; /* of the local daemon, during the measurement */
+	bool interrupted;     /* messages in flight are not counted */
 };
 
 /* The source of a session in the middle of a test. */
@@ -55,8 +55,8 @@ struct ddperf_run {
 	struct session *s;
 	struct ddp_caps caps;
 	struct ddperf_answer peer;
-	struct ddp_mr *out; /* what is written or sent, and read into */
-	struct ddp_mr *in;  /* what the server writes or sends to */
+	struct ddp_mr *out; /* source of Writes and Sends, and sink of Reads */
+	struct ddp_mr *in;  /* sink of the server's Writes and Sends */
 	uint32_t batch;     /* requests posted with one completion */
 	uint32_t credits;   /* Sends that the server can still take */
 	uint32_t credited;  /* the last credit received */
@@ -73,8 +73,8 @@ struct ddperf_run {
 int ddperf_client(const struct ddperf_opts *o);
 int ddperf_server(const struct ddperf_opts *o);
 
-/* One phase: bandwidth and rate, or latency. 0, -EINTR, or a failure that was printed. After 0
- * nothing is in flight. */
+/* One phase: bandwidth and rate, or latency. 0, -EINTR, or a failure that was printed. After 0 no
+ * message is in flight. */
 int ddperf_stream(struct ddperf_run *run);
 int ddperf_pingpong(struct ddperf_run *run);
 
@@ -82,7 +82,7 @@ int ddperf_pingpong(struct ddperf_run *run);
 int ddperf_post_credit_recvs(struct ddperf_run *run);
 /* The receive whose wr_id this is, again. */
 int ddperf_post_credit_recv(struct ddperf_run *run, uint64_t slot);
-/* What was received. */
+/* The received message. */
 const void *ddperf_credit_slot(const struct ddperf_run *run, const struct ddp_wc *wc);
 
 /* The figure of the metric: MB/s or messages/s of both directions, or the mean of the samples. */
@@ -99,7 +99,7 @@ static inline uint8_t ddperf_load(const uint8_t *p)
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
-/* The mark of a round; never what fresh memory holds. */
+/* The mark of a round; never 0, the content of fresh memory. */
 static inline uint8_t ddperf_mark(uint32_t turn)
 {
 	return (uint8_t)(turn % 255 + 1);

@@ -76,7 +76,7 @@ static int run_operations(struct client *c, const struct ddperf_opts *o)
 		one.op = o->ops[i];
 		r = run_sizes(c, &one);
 	}
-	/* What was complete when the user stopped the program has been reported. */
+	/* When the user stops the program, the complete tests have been reported. */
 	return r == -EINTR && c->report.tests ? 0 : r;
 }
 

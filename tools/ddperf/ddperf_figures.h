@@ -24,7 +24,7 @@ void ddperf_figures_get(const struct ddperf_opts *o, struct ddperf_result *res,
 /* The unit of a metric, in words. Static. */
 const char *ddperf_figures_unit(enum ddperf_metric metric);
 
-/* What exactly the figures are, in words. Static. */
+/* The definition of the figures, in words. Static. */
 const char *ddperf_figures_meaning(const struct ddperf_opts *o);
 
 /* CPU time of this process, in percent of one processor. */

@@ -207,7 +207,8 @@ static int append_samples(struct samples *to, const struct samples *s)
 	return r;
 }
 
-/* What all queue pairs did in one run. Samples of a single direction would not be those of both. */
+/* Adds the results of all queue pairs in one run. Samples of a single direction would not be those
+ * of both. */
 static int add_lanes(struct ddperf_lanes *l, struct ddperf_result *run)
 {
 	int r = 0;
@@ -226,7 +227,7 @@ static int add_lanes(struct ddperf_lanes *l, struct ddperf_result *run)
 	return r;
 }
 
-/* Reads the daemon's counters; what cannot be read counts as 0. */
+/* Reads the daemon's counters; counters that cannot be read count as 0. */
 static struct ddp_caps daemon_now(struct ddperf_lanes *l)
 {
 	struct ddp_caps caps = DDP_INIT(ddp_caps);
@@ -240,7 +241,7 @@ static double seconds_since(uint64_t before_us, uint64_t now_us)
 	return now_us > before_us ? (double)(now_us - before_us) / 1e6 : 0;
 }
 
-/* Runs and measures what it costs. */
+/* Runs, and measures the CPU time. */
 static int run_and_account(struct ddperf_lanes *l, struct ddperf_result *run)
 {
 	struct ddp_caps before = daemon_now(l), after;

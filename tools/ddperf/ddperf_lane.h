@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queue pairs of a ddperf client, each with a session and, while it measures, with a thread. */
+/* The queue pairs of a ddperf client: each has a session and, while it measures, a thread. */
 #ifndef TOOLS_DDPERF_LANE_H
 #define TOOLS_DDPERF_LANE_H
 
@@ -36,8 +36,8 @@ void ddperf_lanes_close(struct ddperf_lanes *l);
 /* Warms up without a result. 0, -EINTR, or a failure that was printed. */
 int ddperf_lanes_warm_up(struct ddperf_lanes *l);
 
-/* Measures once and adds what was measured to *res. The same results; 0 as well where what was
- * complete before an interruption is in *res, which then says so. */
+/* Measures once and adds the measurement to *res. Results as above; also 0 if it was interrupted
+ * and *res has the messages until then, which *res says. */
 int ddperf_lanes_measure(struct ddperf_lanes *l, struct ddperf_result *res);
 
 #endif

@@ -11,7 +11,8 @@
 
 enum {
 	LOOK = 4096, /* polls of memory between polls of the completion queue */
-	SIGNAL = 16, /* one Write or Send of so many is signaled: others wake the program in vain */
+	SIGNAL = 16, /* one Write or Send of so many is signaled: more would wake the program
+			needlessly */
 	STALL_MS = 30000,
 	MAX_SAMPLES = 1 << 24,
 };
@@ -34,7 +35,8 @@ static int await_completion(struct ddperf_run *run, enum ddp_wc_opcode what)
 	return 0;
 }
 
-/* What the completion queue has to say while memory is polled: Writes done, or the end. */
+/* Looks at the completion queue while memory is polled: for completed Writes, or the end of the
+ * session. */
 static int poll_queue(struct ddperf_run *run)
 {
 	struct ddp_wc wc[SIGNAL];
@@ -88,7 +90,7 @@ static int write_round(struct ddperf_run *run)
 		yield_cpu(run->vain);
 	}
 	if (r == -ETIMEDOUT)
-		message_error("the server does not write back");
+		message_error("the server did not write back within %d s", STALL_MS / 1000);
 	/* The queue has room for four times this. */
 	while (r == 0 && run->posted - run->completed >= 2 * SIGNAL)
 		r = poll_queue(run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A drawing of the figure of each size, made by gnuplot. */
+/* A plot of the figure of each size, drawn by gnuplot. */
 #ifndef TOOLS_DDPERF_PLOT_H
 #define TOOLS_DDPERF_PLOT_H
 
@@ -19,8 +19,8 @@ struct ddperf_plot {
 /* Opens the file, and makes sure that gnuplot is there. 0, or a failure that was printed. */
 int ddperf_plot_begin(struct ddperf_plot *p, const char *name);
 
-/* A point: the median of the runs, with their least and largest one. Those of an operation come in
- * a row. 0 or -ENOMEM. */
+/* A point: the median of the runs, with their least and largest one. The points of an operation
+ * follow each other. 0 or -ENOMEM. */
 int ddperf_plot_add(struct ddperf_plot *p, const struct ddperf_opts *o,
 		    const struct samples_summary *runs);
 

@@ -2,10 +2,10 @@
 /*
  * The protocol of ddperf: a hello and its answer in the private data of each session. A session has
  * a source, which posts the messages that are measured, and a sink: client and server, or with
- * DDPERF_REVERSE server and client. During the test the sink Sends credits: how many Sends it has
- * taken so far. A Send that is solicited is credited at once, so that a source knows by it that all
- * before it has arrived. A server that is a source begins with each "go" that the client Sends and
- * ends with a solicited Send that tells the result. All integers are big-endian.
+ * DDPERF_REVERSE server and client. During the test the sink Sends credits: the number of Sends
+ * that it has taken so far. It credits a solicited Send at once; so the source learns that all
+ * messages before it have arrived. A server that is a source runs a phase for each "go" that the
+ * client Sends, and ends it with a solicited Send that has the result. All integers are big-endian.
  */
 #ifndef TOOLS_DDPERF_PROTO_H
 #define TOOLS_DDPERF_PROTO_H

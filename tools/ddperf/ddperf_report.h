@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ddperf prints: one test in words, several as a table, or all as JSON or CSV; and the plot.
- */
+/* The output of ddperf: one test in words, several as a table, or all as JSON or CSV; and the
+ * plot. */
 #ifndef TOOLS_DDPERF_REPORT_H
 #define TOOLS_DDPERF_REPORT_H
 

@@ -18,7 +18,7 @@ enum {
 		DDPERF_MAX_QPS, /* in both directions, and of the next size before this one ends */
 };
 
-/* Of the server: its clients come one after the other. */
+/* Of the server, which serves one client after the other. */
 struct serving {
 	uint64_t client;
 };
@@ -62,7 +62,7 @@ static int prepare_test(struct session *s, const void *hello, size_t len, struct
 	if (r == -EPROTONOSUPPORT)
 		return server_refuse(a, "this ddperf speaks version %d", DDPERF_VERSION);
 	if (r == -ERANGE)
-		return server_refuse(a, "this ddperf has no such test, size, depth or flags");
+		return server_refuse(a, "unsupported test, size, depth or flags");
 	if (r < 0)
 		return server_refuse(a, "ddperf serves ddperf only");
 	if (s->others && h.client != serving->client)
@@ -80,7 +80,7 @@ static int prepare_test(struct session *s, const void *hello, size_t len, struct
 	return 0;
 }
 
-/* Bandwidth and rate, Reads and atomics. A source that serves nobody reports no result. */
+/* Bandwidth and rate, Reads and atomics. Such a source does not report results. */
 static int serve_stream(struct served *p)
 {
 	struct ddperf_done none;

@@ -108,7 +108,7 @@ int ddperf_source_await_go(struct ddperf_run *run, struct ddperf_go *ret)
 		return r;
 	r = ddperf_go_get(ddperf_credit_slot(run, &wc), wc.byte_len, ret);
 	if (r < 0)
-		message_error("%s: not the begin of a measurement", run->s->peer);
+		message_error("%s: malformed start of a measurement", run->s->peer);
 	return r == 0 ? ddperf_post_credit_recv(run, wc.wr_id) : r;
 }
 

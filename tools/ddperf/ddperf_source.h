@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of a ddperf session that posts what is measured: a client, or a server in the reverse
+/* The end of a ddperf session that posts the messages: a client, or a server in the reverse
  * direction. */
 #ifndef TOOLS_DDPERF_SOURCE_H
 #define TOOLS_DDPERF_SOURCE_H
@@ -10,9 +10,9 @@
  * and posts the receives for credits. 0, or a failure that was printed. */
 int ddperf_source_set_up(struct ddperf_run *run);
 
-/* Runs for `seconds`, or count messages if that is not 0. res: what to add samples to, and where
- * the messages and their time go; NULL: nowhere. 0, -EINTR, or a failure that was printed.
- * Afterwards nothing is in flight. */
+/* Runs for `seconds`, or count messages if that is not 0. res gets the samples, the number of
+ * messages and their time; it may be NULL. 0, -EINTR, or a failure that was printed. Afterwards no
+ * message is in flight. */
 int ddperf_source_phase(struct ddperf_run *run, double seconds, uint64_t count,
 			struct ddperf_result *res);
 
@@ -20,7 +20,7 @@ int ddperf_source_phase(struct ddperf_run *run, double seconds, uint64_t count,
  * negative errno value after a failure that was printed. */
 int ddperf_source_await_go(struct ddperf_run *run, struct ddperf_go *ret);
 
-/* Runs a phase and tells the sink its result. Results as above. */
+/* Runs a phase and sends its result to the sink. Results as above. */
 int ddperf_source_serve_go(struct ddperf_run *run, const struct ddperf_go *go);
 
 #endif

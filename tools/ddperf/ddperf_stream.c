@@ -46,7 +46,7 @@ static int on_credit(struct ddperf_run *run, const struct ddp_wc *wc)
 	uint32_t more = total - run->credited;
 
 	if (wc->byte_len != DDPERF_CREDIT_LEN || more > run->peer.credits - run->credits) {
-		message_error("the server gives more credits than it has taken Sends");
+		message_error("the server returned more credits than it received Sends");
 		return -EPROTO;
 	}
 	run->credits += more;

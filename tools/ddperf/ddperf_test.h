@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ddperf can measure: an operation and a metric, by the names of the command line. */
+/* A test of ddperf: an operation and a metric, with their names on the command line. */
 #ifndef TOOLS_DDPERF_TEST_H
 #define TOOLS_DDPERF_TEST_H
 

@@ -8,7 +8,7 @@
 
 struct ddping_opts {
 	const char *socket; /* of the daemon, NULL for the usual one */
-	const char *bind;   /* addresses here, NULL: see session_target, server_conf */
+	const char *bind;   /* local addresses, or NULL: see session_target, server_conf */
 	const char *host;   /* unless serve is set */
 	uint16_t port;
 	uint64_t count; /* rounds, 0 = until stopped */

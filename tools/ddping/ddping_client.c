@@ -27,7 +27,7 @@ struct pinger {
 	struct json_out json; /* with --json */
 };
 
-/* What a round of the given number carries; no byte is that of the round before. */
+/* The data of a round; every byte differs from that of the round before. */
 static uint8_t pattern(uint32_t seq, uint32_t i)
 {
 	return (uint8_t)(seq * 197 + i * 31 + (i >> 8));
@@ -117,7 +117,7 @@ static int await_pong(struct pinger *p, uint32_t seq)
 	if (ddping_rec_get((uint8_t *)p->ctl->addr + PONG_OFF, wc.byte_len, DDPING_PONG, &rec) <
 		    0 ||
 	    rec.seq != seq) {
-		message_error("unexpected answer of the server");
+		message_error("unexpected answer from the server");
 		return -EPROTO;
 	}
 	return 0;

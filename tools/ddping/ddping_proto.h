@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The protocol of ddping. The client connects with a hello in the private data. In
- * each round it sends a PING that names two of its regions; the server reads the first, writes what
- * it read to the second, and sends the record back as a PONG. All integers are big-endian.
+ * The protocol of ddping. The client connects with a hello in the private data. In each round it
+ * sends a PING that names two of its regions; the server reads the first, writes the same bytes to
+ * the second, and sends the record back as a PONG. All integers are big-endian.
  */
 #ifndef TOOLS_DDPING_PROTO_H
 #define TOOLS_DDPING_PROTO_H

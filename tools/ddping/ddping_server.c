@@ -29,7 +29,7 @@ static int prepare_rounds(struct session *s, const void *hello, size_t len, stru
 	if (r == -EPROTONOSUPPORT)
 		return server_refuse(a, "this ddping speaks version %d", DDPING_VERSION);
 	if (r == -ERANGE)
-		return server_refuse(a, "a round has 1 to %d bytes", DDPING_MAX_SIZE);
+		return server_refuse(a, "the size of a round is 1 to %d bytes", DDPING_MAX_SIZE);
 	if (r < 0)
 		return server_refuse(a, "ddping serves ddping only");
 	p->size = size;
@@ -86,7 +86,7 @@ static int on_ping(struct session *s, const struct pinged *p, uint32_t len)
 	}
 	rec.kind = DDPING_PONG;
 	ddping_rec_put((uint8_t *)p->ctl->addr + PONG_OFF, &rec);
-	/* The next ping may come as soon as the pong is out. */
+	/* The next ping may arrive as soon as the pong is sent. */
 	r = session_post_recv(s, p->ctl, 0, DDPING_REC_LEN, 0);
 	return r < 0 ? r : post_round(s, p, &rec);
 }
