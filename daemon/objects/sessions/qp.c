@@ -240,16 +240,6 @@ struct qp *qp_free(struct qp *qp)
 
 /* ---- queries ---- */
 
-const char *qp_state_str(enum qp_state s)
-{
-	static const char *const names[] = {
-		[QP_IDLE] = "idle",       [QP_CONNECTING] = "connecting", [QP_RTS] = "rts",
-		[QP_CLOSING] = "closing", [QP_ERROR] = "error",
-	};
-
-	return names[s];
-}
-
 static void query_limits(const struct qp *qp, struct msg_qp_state *ret)
 {
 	ret->type = qp->attr.raw ? MSG_QP_RAW : MSG_QP_RDMAP;

@@ -20,6 +20,7 @@
 #include "daemon/objects/sessions/qp_events.h"
 #include "daemon/objects/sessions/qp_hold.h"
 #include "daemon/objects/sessions/qp_session.h"
+#include "daemon/objects/sessions/qp_state.h"
 #include "daemon/objects/sessions/wr.h"
 #include "util/list.h"
 
@@ -32,17 +33,6 @@ enum {
 	QP_DEFAULT_READS = 16, /* ORD and IRD */
 	QP_MAX_READS = 128,
 };
-
-enum qp_state { /* values of enum ddp_qp_state */
-		QP_IDLE,
-		QP_CONNECTING,
-		QP_RTS,
-		QP_CLOSING,
-		QP_ERROR, /* the session is over: posted work is flushed */
-};
-
-/* "idle", "connecting", "rts", "closing", "error" */
-const char *qp_state_str(enum qp_state s);
 
 /* With which it was created. */
 struct qp_attr {
