@@ -157,7 +157,7 @@ static void check_assocs(struct stack *s)
 static void check_from(struct stack *s, const struct stackconn *c, const struct sctp_assoc *a,
 		       const struct stackconn *from)
 {
-	if (a->peer_tag == from->own_tag)
+	if (a->id.peer_tag == from->own_tag)
 		check(s, judge_received(a, from->first_tsn) == c->got);
 }
 
@@ -220,8 +220,8 @@ static void learn(struct stackconn *c, struct llp_conn *below)
 
 	c->below = below;
 	a = assoc_of(c);
-	c->own_tag = a->own_tag;
-	c->own_port = a->own_port;
+	c->own_tag = a->id.own_tag;
+	c->own_port = a->id.own_port;
 	c->first_tsn = a->tx.initial_tsn;
 }
 
@@ -235,8 +235,8 @@ static struct stackconn *find_opener(const struct stack *s, const struct sctp_as
 	list_foreach (it, &s->n.world->conns) {
 		struct stackconn *c = list_entry(it, struct stackconn, c.link);
 
-		if (c->c.c.llp != &s->n.llp && c->own_tag == in->peer_tag &&
-		    c->own_port == in->peer_port && c->first_tsn == in->map.cum + 1)
+		if (c->c.c.llp != &s->n.llp && c->own_tag == in->id.peer_tag &&
+		    c->own_port == in->id.peer_port && c->first_tsn == in->map.cum + 1)
 			youngest = c;
 	}
 	return youngest && !youngest->c.peer ? youngest : NULL;
