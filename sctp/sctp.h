@@ -243,15 +243,24 @@ struct sctp_listener *sctp_unlisten(struct sctp *s, struct sctp_listener *l);
 
 /* ---- associations ---- */
 
-/* Begins an association with a port at these addresses of a peer, the first of which becomes the
- * primary path. local: indices of our addresses, the first one with the family of the peer's first
- * address is the source of INIT; SCTP_UP or SCTP_DOWN follows. packet: the largest packets (UDP
- * payload) that the routes to the peer's addresses take, by index. own_port: ours, 0: one that
- * nothing uses. If the peer begins one between the same ports at the same time, there is one
- * association, and SCTP_UP at both ends (RFC 9260 5.2.1). SCTP_E_NO_ADDR, _MEMORY, _IN_USE. */
-int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
-		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal,
-		       uint16_t own_port, void *user, struct sctp_assoc **ret);
+/* The ends of an association that this side begins. */
+struct sctp_connect {
+	const struct sctp_addr *peer; /* addresses of the peer; the first is the primary path */
+	const uint32_t *packet;       /* for each the largest packet (UDP payload) that the route
+					 takes; NULL: the configured one */
+	unsigned npeer;
+	uint16_t port;
+	const uint8_t *local; /* indices of our addresses. The first one with the family of peer[0]
+				 is the source of INIT */
+	unsigned nlocal;
+	uint16_t own_port; /* 0: an unused one */
+	void *user;
+};
+
+/* Begins an association; SCTP_UP or SCTP_DOWN follows. If the peer begins one between the same
+ * ports at the same time, there is one association, and SCTP_UP at both ends (RFC 9260 5.2.1).
+ * SCTP_E_NO_ADDR, _MEMORY, _IN_USE. */
+int sctp_assoc_connect(struct sctp *s, const struct sctp_connect *to, struct sctp_assoc **ret);
 
 /* The pointer that events and messages of the association carry. */
 void sctp_assoc_set_user(struct sctp_assoc *a, void *user);

@@ -134,12 +134,12 @@ static int choose_local(const struct user *t, const struct llp_addrs *peer,
 	return 1;
 }
 
-/* Where an association begins. */
+/* The ends of an association that begins, by index as in struct sctp_connect. */
 struct start {
 	unsigned n, nlocal;
 	uint8_t local[LLP_MAX_ADDRS];
 	struct sctp_addr peer[LLP_MAX_ADDRS];
-	uint32_t packet[LLP_MAX_ADDRS]; /* that the routes take */
+	uint32_t packet[LLP_MAX_ADDRS];
 };
 
 /* The route to the i-th address, from the first address of ours with its family. */
@@ -183,6 +183,23 @@ static int prepare_start(struct user *t, const struct llp_addrs *peer, const str
 	return any ? 0 : err;
 }
 
+static int begin_assoc(struct user *t, const struct start *s, uint16_t port, uint16_t own_port,
+		       struct user_conn *c)
+{
+	const struct sctp_connect to = {
+		.peer = s->peer,
+		.packet = s->packet,
+		.npeer = s->n,
+		.port = port,
+		.local = s->local,
+		.nlocal = s->nlocal,
+		.own_port = own_port,
+		.user = c,
+	};
+
+	return sctp_assoc_connect(t->core, &to, &c->assoc);
+}
+
 int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t port,
 		     const struct llp_addrs *from, uint16_t own_port, void *conn_user,
 		     struct llp_conn **ret)
@@ -199,8 +216,7 @@ int llp_user_connect(struct llp *llp, const struct llp_addrs *peer, uint16_t por
 	c = llp_user_conn_new(t, NULL);
 	if (!c)
 		return -ENOMEM;
-	r = sctp_assoc_connect(t->core, s.peer, s.packet, s.n, port, s.local, s.nlocal, own_port, c,
-			       &c->assoc);
+	r = begin_assoc(t, &s, port, own_port, c);
 	if (r != SCTP_E_OK) {
 		llp_user_conn_free(&c->sctp.base);
 		return error_of(r);

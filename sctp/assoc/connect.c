@@ -9,46 +9,43 @@
 #include "sctp/base/ports.h"
 
 /* An association from this port of ours exists. */
-static bool ports_in_use(struct sctp *s, const struct sctp_addr *peer, unsigned n, uint16_t port,
-			 const uint8_t *local, unsigned nlocal, uint16_t own_port)
+static bool ports_in_use(struct sctp *s, const struct sctp_connect *to)
 {
-	for (unsigned i = 0; i < n; i++)
-		for (unsigned k = 0; k < nlocal; k++) {
-			struct sctp_flow flow = {.peer = peer[i], .local = local[k]};
+	for (unsigned i = 0; i < to->npeer; i++)
+		for (unsigned k = 0; k < to->nlocal; k++) {
+			struct sctp_flow flow = {.peer = to->peer[i], .local = to->local[k]};
 
-			if (sctp_lookup(s, &flow, own_port, port))
+			if (sctp_lookup(s, &flow, to->own_port, to->port))
 				return true;
 		}
 	return false;
 }
 
-int sctp_assoc_connect(struct sctp *s, const struct sctp_addr *peer, const uint32_t *packet,
-		       unsigned n, uint16_t port, const uint8_t *local, unsigned nlocal,
-		       uint16_t own_port, void *user, struct sctp_assoc **ret)
+int sctp_assoc_connect(struct sctp *s, const struct sctp_connect *to, struct sctp_assoc **ret)
 {
 	struct sctp_assoc *a;
 
-	if (port == 0)
+	if (to->port == 0)
 		return SCTP_E_NO_ADDR;
-	if (own_port && ports_in_use(s, peer, n, port, local, nlocal, own_port))
+	if (to->own_port && ports_in_use(s, to))
 		return SCTP_E_IN_USE;
-	a = sctp_assoc_new(s, n);
+	a = sctp_assoc_new(s, to->npeer);
 	if (!a)
 		return SCTP_E_MEMORY;
 	if (!sctp_handshake_begin(a)) {
 		sctp_assoc_free(a);
 		return SCTP_E_MEMORY;
 	}
-	a->user = user;
-	sctp_assoc_use_port(a, own_port ? own_port : sctp_free_port(s));
-	a->id.peer_port = port;
-	a->local.all = nlocal > 1;
+	a->user = to->user;
+	sctp_assoc_use_port(a, to->own_port ? to->own_port : sctp_free_port(s));
+	a->id.peer_port = to->port;
+	a->local.all = to->nlocal > 1;
 	a->id.own_tag = sctp_new_tag(s);
 	sctp_queue_init(&a->tx, sctp_random32(s));
-	sctp_assoc_own_addrs(a, local, nlocal);
-	for (unsigned i = 0; i < n; i++) {
-		struct sctp_flow flow = {peer[i], s->cfg.udp_port, local[0]};
-		struct sctp_path *p = sctp_assoc_add_path(a, &flow, packet ? packet[i] : 0);
+	sctp_assoc_own_addrs(a, to->local, to->nlocal);
+	for (unsigned i = 0; i < to->npeer; i++) {
+		struct sctp_flow flow = {to->peer[i], s->cfg.udp_port, to->local[0]};
+		struct sctp_path *p = sctp_assoc_add_path(a, &flow, to->packet ? to->packet[i] : 0);
 
 		if (p) /* 5.4: what the user names counts as confirmed */
 			sctp_path_set_state(p, SCTP_PATH_ACTIVE);

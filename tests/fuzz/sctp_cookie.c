@@ -229,10 +229,12 @@ static void connect_one(void)
 {
 	const uint8_t local[] = {0, 1};
 	struct sctp_addr peer = sctp_addr_v4((const uint8_t[]){10, 0, 0, 2});
+	const struct sctp_connect to = {
+		.peer = &peer, .npeer = 1, .port = PEER_PORT, .local = local, .nlocal = 2};
 	struct sctp_assoc *a;
 
 	s->next_port = OWN_PORT;
-	(void)sctp_assoc_connect(s, &peer, NULL, 1, PEER_PORT, local, 2, 0, NULL, &a);
+	(void)sctp_assoc_connect(s, &to, &a);
 	turn();
 }
 

@@ -327,9 +327,14 @@ static void open_one(void)
 	const uint8_t local[] = {0, 1};
 	struct sctp_addr peer[] = {sctp_addr_v4((const uint8_t[]){10, 0, 0, 2}),
 				   sctp_addr_v4((const uint8_t[]){10, 0, 1, 2})};
+	const struct sctp_connect to = {.peer = peer,
+					.npeer = 1 + in_8(&in) % 2,
+					.port = PEER_PORT,
+					.local = local,
+					.nlocal = 2};
 	struct sctp_assoc *a;
 
-	if (sctp_assoc_connect(s, peer, NULL, 1 + in_8(&in) % 2, PEER_PORT, local, 2, 0, NULL, &a))
+	if (sctp_assoc_connect(s, &to, &a))
 		return;
 	own_port = a->id.own_port;
 	peer_port = PEER_PORT;

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sctp/assoc/path_state.h"
 #include "sctp/base/path.h"
+#include "sctp/base/path_select.h"
 #include "sctp/sctp.h"
 #include "tests/interop/host.h"
 
@@ -161,9 +163,14 @@ static unsigned wait_ms(unsigned ms)
 static void connect_peer(void)
 {
 	const struct sctp_addr peer = address(2);
+	const struct sctp_connect to = {.peer = &peer,
+					.npeer = 1,
+					.port = HOST_PEER,
+					.local = (const uint8_t[]){0},
+					.nlocal = 1,
+					.own_port = HOST_PORT};
 
-	if (sctp_assoc_connect(stack, &peer, NULL, 1, HOST_PEER, (const uint8_t[]){0}, 1, HOST_PORT,
-			       NULL, &assoc) != SCTP_E_OK)
+	if (sctp_assoc_connect(stack, &to, &assoc) != SCTP_E_OK)
 		host_die("it does not connect");
 	poll_stack();
 }

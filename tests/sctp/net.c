@@ -385,14 +385,18 @@ struct sctp_assoc *net_connect(struct net *n)
 {
 	struct sctp_addr peer[SCTP_MAX_LOCAL];
 	uint8_t local[SCTP_MAX_LOCAL];
+	const struct sctp_connect to = {.peer = peer,
+					.npeer = n->addrs,
+					.port = NET_PORT,
+					.local = local,
+					.nlocal = n->addrs};
 	struct sctp_assoc *a = NULL;
 
 	for (unsigned i = 0; i < n->addrs; i++) {
 		peer[i] = sctp_addr_v4((const uint8_t[]){10, 0, (uint8_t)i, 2});
 		local[i] = (uint8_t)i;
 	}
-	if (sctp_assoc_connect(n->host[0].s, peer, NULL, n->addrs, NET_PORT, local, n->addrs, 0,
-			       NULL, &a))
+	if (sctp_assoc_connect(n->host[0].s, &to, &a))
 		return NULL;
 	return a;
 }

@@ -29,12 +29,15 @@ void peer_stack_connects(struct peer *p, unsigned naddrs)
 {
 	struct sctp_addr addr[SCTP_MAX_PATHS];
 	uint8_t local[SCTP_MAX_LOCAL] = {0, 1, 2, 3, 4, 5, 6, 7};
+	const struct sctp_connect to = {.peer = addr,
+					.npeer = naddrs,
+					.port = p->port,
+					.local = local,
+					.nlocal = p->cfg.nlocal};
 
 	for (unsigned i = 0; i < naddrs; i++)
 		addr[i] = peer_addr(i);
-	cr_assert_eq(sctp_assoc_connect(p->s, addr, NULL, naddrs, p->port, local, p->cfg.nlocal, 0,
-					NULL, &p->assoc),
-		     SCTP_E_OK);
+	cr_assert_eq(sctp_assoc_connect(p->s, &to, &p->assoc), SCTP_E_OK);
 	peer_poll(p);
 	peer_learn(p, peer_expect(p, SCTP_INIT));
 	p->stack_port = p->head.src;

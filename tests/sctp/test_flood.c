@@ -273,14 +273,15 @@ Test(flood, without_memory_calls_are_refused_and_nothing_is_lost)
 {
 	const uint8_t local = 0;
 	const struct sctp_addr peer = peer_addr(0);
+	const struct sctp_connect to = {
+		.peer = &peer, .npeer = 1, .port = 77, .local = &local, .nlocal = 1};
 	struct sctp_listener *l;
 	struct sctp_assoc *a, *mine = p.assoc;
 	uint64_t before = sctp_memory(p.s);
 
 	p.no_memory = true;
 	cr_assert_eq(sctp_listen(p.s, &local, 1, false, 77, NULL, &l), SCTP_E_MEMORY);
-	cr_assert_eq(sctp_assoc_connect(p.s, &peer, NULL, 1, 77, &local, 1, 0, NULL, &a),
-		     SCTP_E_MEMORY);
+	cr_assert_eq(sctp_assoc_connect(p.s, &to, &a), SCTP_E_MEMORY);
 	cr_assert_eq(peer_stack_sends(&p, 0, 1000), SCTP_E_MEMORY);
 	cr_assert_eq(open_many(1, 3), 0);
 	cr_assert_eq(stats().refused_handshakes, 3);

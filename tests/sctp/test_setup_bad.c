@@ -399,7 +399,8 @@ Test(setup_bad, nobody_connects_to_port_0)
 	struct sctp_addr addr = peer_addr(0);
 	struct sctp_assoc *a;
 	uint8_t local = 0;
+	const struct sctp_connect to = {
+		.peer = &addr, .npeer = 1, .port = 0, .local = &local, .nlocal = 1};
 
-	cr_assert_eq(sctp_assoc_connect(p.s, &addr, NULL, 1, 0, &local, 1, 0, NULL, &a),
-		     SCTP_E_NO_ADDR);
+	cr_assert_eq(sctp_assoc_connect(p.s, &to, &a), SCTP_E_NO_ADDR);
 }

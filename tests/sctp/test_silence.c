@@ -25,13 +25,16 @@ static struct sctp_addr address(const struct variant *c, unsigned path, unsigned
 static void begin_connect(const struct variant *c)
 {
 	const uint8_t local[] = {0, 1};
-	struct sctp_addr to[2];
+	struct sctp_addr peer[2];
+	const struct sctp_connect to = {.peer = peer,
+					.npeer = c->paths,
+					.port = p.port,
+					.local = local,
+					.nlocal = c->paths};
 
 	for (unsigned i = 0; i < c->paths; i++)
-		to[i] = address(c, i, 2);
-	cr_assert_eq(sctp_assoc_connect(p.s, to, NULL, c->paths, p.port, local, c->paths, 0, NULL,
-					&p.assoc),
-		     SCTP_E_OK);
+		peer[i] = address(c, i, 2);
+	cr_assert_eq(sctp_assoc_connect(p.s, &to, &p.assoc), SCTP_E_OK);
 	peer_poll(&p);
 	peer_learn(&p, peer_expect(&p, SCTP_INIT));
 	p.stack_port = p.head.src;

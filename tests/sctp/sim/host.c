@@ -85,6 +85,8 @@ void host_connect(struct world *w, unsigned host, uint16_t own_port, uint16_t po
 	struct host *h = &w->host[host];
 	struct sctp_addr peer[2];
 	const uint8_t local[2] = {0, 1};
+	const struct sctp_connect to = {
+		.peer = peer, .npeer = w->addrs, .port = port, .local = local, .nlocal = w->addrs};
 	struct sctp_assoc *a;
 
 	if (w->conns == CONNS)
@@ -96,7 +98,7 @@ void host_connect(struct world *w, unsigned host, uint16_t own_port, uint16_t po
 	/* Two tie-tags and the tag come before the initial TSN. */
 	h->calls = 0;
 	h->wrap_at = w->wraps ? 3 : UINT32_MAX;
-	if (sctp_assoc_connect(h->s, peer, NULL, w->addrs, port, local, w->addrs, 0, NULL, &a) == 0)
+	if (sctp_assoc_connect(h->s, &to, &a) == 0)
 		conn_new(w, host, a);
 	h->wrap_at = UINT32_MAX;
 }
