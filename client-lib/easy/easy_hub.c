@@ -142,7 +142,7 @@ static void note_event(struct easy_end *end, const struct ddp_cm_event *ev)
 }
 
 /* The lock is held. So an end whose id has an event is not freed meanwhile. */
-static void hand_over(struct ddp_cm_event *ev)
+static void route_event(struct ddp_cm_event *ev)
 {
 	struct ddp_id *unused = NULL;
 	struct easy_end *end = NULL;
@@ -195,7 +195,7 @@ static int lead(struct easy_hub *hub, uint64_t deadline)
 	pthread_mutex_lock(&hub->lock);
 	hub->reading = false;
 	if (r == 0)
-		hand_over(ev);
+		route_event(ev);
 	pthread_cond_broadcast(&hub->changed);
 	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
