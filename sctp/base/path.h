@@ -12,6 +12,7 @@
 #include "sctp/path/rack.h"
 #include "sctp/path/rto.h"
 #include "sctp/send/flight.h"
+#include "sctp/send/recovery.h"
 #include "sctp/wire/addr.h"
 
 struct sctp_path {
@@ -23,13 +24,9 @@ struct sctp_path {
 	enum sctp_path_state state;
 	unsigned errors;
 	struct sctp_path_flight flight;
-	uint32_t timed;         /* the TSN that gives the next round-trip sample, if `timing` */
-	uint32_t recovery;      /* fast recovery ends when this TSN is acknowledged */
-	uint32_t recovery_from; /* what it repeats comes after this TSN */
-	unsigned resent;        /* chunks that it repeated, without those that were needless */
+	uint32_t timed; /* the TSN that gives the next round-trip sample, if `timing` */
 	bool timing;
-	bool in_recovery;
-	bool timed_out;    /* T3 expired: losses of that time change the window no more */
+	struct sctp_recovery recovery;
 	bool probed;       /* a tail-loss probe was sent for this tail */
 	bool extra;        /* one packet may go although the window is full */
 	bool probe_wanted; /* the next output sends a probe of the path MTU */

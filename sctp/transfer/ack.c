@@ -50,7 +50,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	if (was == SCTP_TX_LOST) {
 		/* After T3 the answer could be that to a tail-loss probe. What was acknowledged
 		 * before says nothing about time. */
-		if ((!p->timed_out || t->count == 1) && !t->acked) {
+		if ((!p->recovery.timed_out || t->count == 1) && !t->acked) {
 			d->late_us = t->sent_us;
 			d->late_tsn = tsn;
 		}
@@ -164,10 +164,8 @@ static void advance_cum(struct ack *k, uint32_t cum)
 
 static void end_recovery(struct sctp_path *p, uint32_t cum)
 {
-	if (!(p->in_recovery || p->timed_out) || sctp_tsn_before(cum, p->recovery))
-		return;
-	p->in_recovery = p->timed_out = false;
-	sctp_rack_recovered(&p->rack);
+	if (sctp_recovery_advance(&p->recovery, cum))
+		sctp_rack_recovered(&p->rack);
 }
 
 static void grow_window(struct ack *k, struct sctp_path *p)
@@ -178,7 +176,7 @@ static void grow_window(struct ack *k, struct sctp_path *p)
 		.bytes = d->bytes,
 		.flight = d->flight,
 		.cum_advanced = q->cum != k->old_cum,
-		.recovery = p->in_recovery,
+		.recovery = p->recovery.fast,
 		.limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
 		.all_acked = p->flight.bytes == 0,
 		.rtt_us = d->rtt_us,

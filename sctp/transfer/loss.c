@@ -12,12 +12,9 @@ static void enter_recovery(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	if (p->in_recovery || p->timed_out)
+	if (sctp_recovery_runs(&p->recovery))
 		return;
-	p->in_recovery = true;
-	p->recovery = a->tx.send_tsn - 1;
-	p->recovery_from = a->tx.cum;
-	p->resent = 0;
+	sctp_recovery_begin(&p->recovery, a->tx.send_tsn - 1, a->tx.cum);
 	p->probe_us = SCTP_NEVER;
 	/* 7.2.4 (3): the first retransmission ignores the window, if it goes there. */
 	p->extra = p == sctp_path_choose(a);
@@ -67,7 +64,7 @@ void sctp_loss_missed(struct sctp_path *p, uint32_t highest)
 
 static uint32_t reorder_window(const struct sctp_path *p)
 {
-	return sctp_rack_window(&p->rack, p->rto.min_rtt_us, p->rto.srtt_us, p->in_recovery);
+	return sctp_rack_window(&p->rack, p->rto.min_rtt_us, p->rto.srtt_us, p->recovery.fast);
 }
 
 /* Chunks are in flight on another path as well. */
@@ -131,10 +128,10 @@ static void widen_window(struct sctp_path *p)
 /* Nothing that the present recovery took for lost was: it was reordering. */
 static void undo_reduction(struct sctp_path *p)
 {
-	if (p->resent || p->assoc->flight.lost.n)
+	if (p->recovery.resent || p->assoc->flight.lost.n)
 		return;
 	sctp_cc_undo(&p->cc);
-	p->in_recovery = false;
+	sctp_recovery_cancel(&p->recovery);
 }
 
 /* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1): what was not
@@ -143,15 +140,15 @@ void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	if (p->timed_out) {
+	if (p->recovery.timed_out) {
 		sctp_rack_late(&p->rack, tsn, sent_us, a->s->now);
-		p->timed_out = false;
+		sctp_recovery_cancel(&p->recovery);
 		sctp_cc_undo(&p->cc);
 		sctp_rto_restore(&p->rto);
 		sctp_flight_restore(&a->flight, &a->tx, &p->flight, p->index);
 	} else {
 		widen_window(p);
-		if (p->in_recovery)
+		if (p->recovery.fast)
 			undo_reduction(p);
 	}
 }
@@ -161,10 +158,8 @@ void sctp_loss_duplicate(struct sctp_assoc *a, uint32_t tsn)
 	for (unsigned i = 0; i < a->paths.n; i++) {
 		struct sctp_path *p = &a->paths.at[i];
 
-		if (p->resent == 0 || !sctp_tsn_before(p->recovery_from, tsn) ||
-		    sctp_tsn_before(p->recovery, tsn))
+		if (!sctp_recovery_needless(&p->recovery, tsn))
 			continue;
-		p->resent--;
 		widen_window(p);
 		undo_reduction(p);
 	}
@@ -185,7 +180,7 @@ static bool may_probe_tail(const struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
 
-	return p->flight.bytes && !p->probed && !p->in_recovery && !p->timed_out &&
+	return p->flight.bytes && !p->probed && !sctp_recovery_runs(&p->recovery) &&
 	       !p->cc.one_packet && !sctp_window_closed(&a->window) && p == sctp_path_choose(a);
 }
 
@@ -295,10 +290,7 @@ void sctp_loss_t3(struct sctp_path *p)
 	sctp_rto_back_off(&p->rto);
 	a->s->st.timeouts++;
 	sctp_cc_timed_out(&p->cc);
-	p->in_recovery = false;
-	p->timed_out = true;
-	p->recovery = p->recovery_from = a->tx.send_tsn - 1;
-	p->resent = 0;
+	sctp_recovery_time_out(&p->recovery, a->tx.send_tsn - 1);
 	p->extra = false;
 	mark_all(p, true);
 	sctp_cc_burst(&p->cc, 0, SCTP_BURST);

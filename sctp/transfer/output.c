@@ -192,7 +192,7 @@ static void chunk_sent(struct build *w, uint32_t tsn)
 
 	if (t->state == SCTP_TX_LOST) {
 		a->s->st.retransmits++;
-		p->resent += p->in_recovery;
+		sctp_recovery_repeat(&p->recovery);
 	} else if (tsn == q->cum + 1) {
 		sctp_stall_progress(a);
 	}

@@ -34,7 +34,7 @@ void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a)
 		/* RFC 8985 7.2: outside recovery only. */
 		holds(v, "7.2.1-04",
 		      p->probe_us == SCTP_NEVER ||
-			      (p->flight.bytes && !p->timed_out && !p->in_recovery));
+			      (p->flight.bytes && !p->recovery.timed_out && !p->recovery.fast));
 	}
 }
 
@@ -140,7 +140,7 @@ bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t n
 		return true;
 	/* Time has shown just before that all of it is lost: it is sent again, in a recovery or
 	 * after an earlier T3. */
-	return !after->in_recovery && (!before->timed_out || after->cc.one_packet);
+	return !after->recovery.fast && (!before->recovery.timed_out || after->cc.one_packet);
 }
 
 static void expired(struct invariant *v, struct invariant_seen *e, unsigned i, bool asks)

@@ -16,7 +16,7 @@ static bool resized(const struct sctp_path *before, const struct sctp_path *afte
 static bool undone_late(const struct invariant *v, const struct sctp_path *before,
 			const struct sctp_path *after)
 {
-	return v->packet.dups && before->resent && after->in_recovery &&
+	return v->packet.dups && before->recovery.resent && after->recovery.fast &&
 	       after->cc.undo.cwnd >= before->cc.undo.cwnd;
 }
 
@@ -24,9 +24,9 @@ static bool undone_late(const struct invariant *v, const struct sctp_path *befor
 static bool undone(const struct invariant *v, const struct sctp_path *before,
 		   const struct sctp_path *after)
 {
-	bool again = (before->in_recovery || before->timed_out) &&
-		     (before->recovery_from != after->recovery_from ||
-		      after->resent < before->resent || after->extra);
+	bool again = (before->recovery.fast || before->recovery.timed_out) &&
+		     (before->recovery.from != after->recovery.from ||
+		      after->recovery.resent < before->recovery.resent || after->extra);
 
 	return before->cc.undo.cwnd &&
 	       (!after->cc.undo.cwnd || again || undone_late(v, before, after));
@@ -53,7 +53,7 @@ static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned
 	if (v->j.s->cfg.cc == SCTP_CC_CUBIC)
 		limit *= CUBIC_LIMIT;
 	holds(v, "7.2.1-13", p->acked > 0);
-	holds(v, "7.2.1-09", !before->in_recovery);
+	holds(v, "7.2.1-09", !before->recovery.fast);
 	/* full: the window was in full use when the path was last served, before other SACKs. */
 	holds(v, "7.2.1-08", p->full || before->flight.bytes + before->cc.pmdcs > before->cc.cwnd);
 	if (before->cc.cwnd > before->cc.ssthresh) {
@@ -70,18 +70,18 @@ static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned
 static void check_recovery(struct invariant *v, const struct invariant_seen *e, unsigned i)
 {
 	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
-	bool over = !sctp_tsn_before(e->a->tx.cum, before->recovery);
-	bool enters = after->in_recovery && (!before->in_recovery || over);
+	bool over = !sctp_tsn_before(e->a->tx.cum, before->recovery.end);
+	bool enters = after->recovery.fast && (!before->recovery.fast || over);
 
-	if (before->in_recovery && !after->in_recovery)
-		holds(v, "7.2.4-15", over || undone(v, before, after) || after->timed_out);
+	if (before->recovery.fast && !after->recovery.fast)
+		holds(v, "7.2.4-15", over || undone(v, before, after) || after->recovery.timed_out);
 	if (enters)
-		holds(v, "7.2.4-14", after->recovery == e->send_tsn - 1);
-	if (enters && (!before->timed_out || over)) {
+		holds(v, "7.2.4-14", after->recovery.end == e->send_tsn - 1);
+	if (enters && (!before->recovery.timed_out || over)) {
 		holds(v, "7.2.3-01", after->cc.ssthresh >= FLOOR * after->cc.pmdcs);
 		holds(v, "7.2.3-01", after->cc.cwnd <= after->cc.ssthresh);
 	}
-	if (before->in_recovery && after->in_recovery && !over && !undone(v, before, after))
+	if (before->recovery.fast && after->recovery.fast && !over && !undone(v, before, after))
 		holds(v, "7.2.4-16",
 		      after->cc.cwnd == before->cc.cwnd &&
 			      after->cc.ssthresh == before->cc.ssthresh);
@@ -95,9 +95,10 @@ static void note_entry(const struct invariant_seen *e, unsigned i, struct invari
 	const struct sctp_path *before = &e->before[i], *after = &e->a->paths.at[i];
 
 	/* The last one may have turned out to be needless, and another one begun at once. */
-	bool again = after->recovery != before->recovery || after->resent < before->resent;
+	bool again = after->recovery.end != before->recovery.end ||
+		     after->recovery.resent < before->recovery.resent;
 
-	if (after->in_recovery && (!before->in_recovery || again))
+	if (after->recovery.fast && (!before->recovery.fast || again))
 		p->extra = true;
 }
 
