@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tests/sim/world.h"
 #include "util/addr.h"
 
 enum {
@@ -63,15 +64,6 @@ static struct user *user_of(const struct stack *s)
 static const struct sctp_assoc *assoc_of(const struct stackconn *c)
 {
 	return c->below ? ((struct user_conn *)c->below)->assoc : NULL;
-}
-
-static void *get(size_t len)
-{
-	void *p = calloc(1, len);
-
-	if (!p)
-		abort(); /* the run cannot continue */
-	return p;
 }
 
 #define check(s, cond)                                                                             \
@@ -205,7 +197,7 @@ static void turn(void *obj, void *arg)
 
 static struct stackconn *conn_new(struct stack *s, void *user)
 {
-	struct stackconn *c = get(sizeof(*c));
+	struct stackconn *c = alloc_zeroed(sizeof(*c));
 
 	c->c.c = (struct llp_conn){.llp = &s->n.llp, .user = user};
 	c->c.id = s->n.world->nconns++;
@@ -552,7 +544,7 @@ struct stack *stack_open(struct sim_world *w, struct network *net, unsigned host
 			 const struct stack_config *cfg, const struct llp_events *ev,
 			 const struct judge *judge, struct llp **ret)
 {
-	struct stack *s = get(sizeof(*s));
+	struct stack *s = alloc_zeroed(sizeof(*s));
 
 	s->n.llp = (struct llp){.ops = &ops, .ev = ev};
 	s->n.world = w;
