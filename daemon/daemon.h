@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon from start to stop. Its state is in base/state.h, what it does in turn.c. */
+/* The daemon from start to stop. Its state is in base/state.h, its work in turn.c. */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 
 #include "daemon/base/state.h"
 
-/* Opens all that the configuration names. 0, or -1 after one line of log that says what failed.
+/* Opens all that the configuration names. 0, or -1 after one line of log with the failure.
  */
 int daemon_start(struct daemon *d, const struct config *cfg);
 

@@ -50,7 +50,7 @@ static int set_socket(struct daemon *d)
 }
 
 /*
- * What to call after a key of the section has changed. All other values are read from daemon.cfg
+ * Called after a key of the section has changed. All other values are read from daemon.cfg
  * each time. An error keeps the old values of the section; its line of log has been written.
  */
 static const struct {

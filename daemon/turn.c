@@ -29,20 +29,20 @@ static bool turn_run(void *user, uint64_t now_ms)
 	struct worker *w = user;
 	bool any;
 
-	/* 1. Deadlines. They come first, so that nothing below works with the time before a sleep.
+	/* 1. Deadlines. They come first, so that all steps below work with the time after a sleep.
 	 */
 	expire(w, now_ms);
 	if (w->daemon->stopping && w->assocs.used == 0)
 		event_loop_stop(w->loop);
 
-	/* 2. What clients have posted. */
+	/* 2. Work that clients have posted. */
 	any = bells_take(w);
 
-	/* 3. What the network brought: placed and delivered within the transports' upcalls. */
+	/* 3. Messages from the network: placed and delivered within the transports' upcalls. */
 	any |= llp_input(w->net, RX_BUDGET);
 	any |= llp_input(w->self, RX_BUDGET);
 
-	/* 4. What can be sent. */
+	/* 4. Segments that can be sent. */
 	any |= association_send_all(w);
 	llp_flush(w->net);
 

@@ -185,7 +185,7 @@ int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *re
 	return ACCT_E_OK;
 }
 
-/* Its last charge is gone. What it carried is kept, or the counters of programs that run for a
+/* Its last charge was released. Its traffic is kept, or the counters of programs that run for a
  * second would never be seen. */
 static void leave(struct acct_user *u)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What each uid uses and may use. Every object that a client causes is charged before it exists;
+ * Use and limits of each uid. Every object that a client causes is charged before it exists;
  * the charge lives inside the object and is released with it. A uid at its limit affects only
  * itself, and the refusal names limit, value and use.
  */
@@ -44,7 +44,7 @@ enum {
 	ACCT_FORMER = 64,
 };
 
-/* What queue pairs carried: messages, and bytes of payload. */
+/* The traffic of queue pairs: messages, and bytes of payload. */
 struct acct_traffic {
 	uint64_t tx_msgs, rx_msgs, tx_bytes, rx_bytes;
 };
@@ -95,7 +95,7 @@ int acct_charge(struct acct *a, uid_t uid, enum acct_kind kind, uint64_t amount,
 int acct_change(struct acct *a, struct acct_charge *c, uint64_t amount, char *ret_reason,
 		size_t reason_len);
 
-/* Releases and clears the charge: a second call does nothing. */
+/* Releases and clears the charge: a second call has no effect. */
 void acct_release(struct acct_charge *c);
 
 /* How much the uid uses. */

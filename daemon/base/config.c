@@ -95,7 +95,7 @@ static const char *text_of(const yaml_node_t *n)
 	return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
 }
 
-/* "section:" followed by nothing, or by comments only. */
+/* "section:" without a value, or followed by comments only. */
 static bool is_nothing(const yaml_node_t *n)
 {
 	return n->type == YAML_SCALAR_NODE && n->data.scalar.length == 0;

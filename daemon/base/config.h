@@ -139,7 +139,7 @@ void config_default(struct config *ret);
 /*
  * Reads a file over the defaults. path NULL: CONFIG_PATH, which may be absent. Returns 0; -errno if
  * the file cannot be read; or -EINVAL if something in it is wrong. On failure err has a sentence
- * (FILE:LINE:COLUMN: KEY: what is wrong: what is expected) and *ret is untouched.
+ * (FILE:LINE:COLUMN: KEY: fault: expected values) and *ret is untouched.
  */
 int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 

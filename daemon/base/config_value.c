@@ -146,7 +146,7 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 
 /* ---- reading ---- */
 
-/* Writes what is wrong with the text and what is expected. */
+/* Writes the fault of the text and the values that are expected. */
 static bool refuse_value(const struct config_key *k, char *ret_reason, const char *text,
 			 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

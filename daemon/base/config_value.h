@@ -17,7 +17,7 @@ enum {
 
 /*
  * Stores the value of the text; for a list, adds it as the next item. False if the key cannot have
- * this value: ret_reason then has a sentence that says what is wrong and what is expected.
+ * this value: ret_reason then has a sentence with the fault and the expected values.
  */
 bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
 			char ret_reason[CONFIG_REASON_MAX]);

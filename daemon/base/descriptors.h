@@ -14,7 +14,8 @@ bool descriptors_lack(int err);
 /* An errno value in words; EMFILE and ENFILE name the limit of descriptors. */
 void descriptors_words(int err, char *ret, size_t len);
 
-/* Refuses a record because of an errno value. what: what could not be made. Returns -err. */
+/* Refuses a record because of an errno value. what: the object that could not be made. Returns
+ * -err. */
 int descriptors_refuse(struct reply *rep, int err, const char *what);
 
 #endif

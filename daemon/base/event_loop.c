@@ -38,7 +38,7 @@ struct event_loop {
 	bool blocking;          /* within the wait: descriptors only wake */
 	bool due;               /* one of them has a callback, which comes after the next turn */
 	bool called;            /* a callback ran */
-	bool idle;              /* the last turn found nothing ... */
+	bool idle;              /* the last turn found no work ... */
 	uint64_t idle_since_us; /* ... and this was the first such turn */
 	uint64_t now_us;
 	uint64_t served_us;  /* when descriptors were last checked ... */
@@ -347,7 +347,7 @@ uint32_t event_loop_poll_us(const struct event_loop *l)
 /* ---- descriptors ---- */
 
 /*
- * After a wait the turn comes first, so that a callback never finds its owner in the time before
+ * After a wait the turn runs first, so that a callback never finds its owner in the time before
  * the sleep; the level is still there then. A callback may end its own watch, so nothing is
  * touched after it.
  */

@@ -23,7 +23,7 @@ struct event_loop;
 struct event_loop_watch;
 
 struct event_loop_hooks {
-	/* Does what can be done without blocking. True if it did anything; a timer that
+	/* Does all work that does not block. True if it did anything; a timer that
 	 * merely ran does not count, or a quiet association would keep the loop polling. */
 	bool (*turn)(void *user, uint64_t now_ms);
 	/* When the next turn is needed at the latest, in the milliseconds of now_ms;

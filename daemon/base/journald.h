@@ -8,7 +8,8 @@
 
 #define JOURNALD_SOCKET "/run/systemd/journal/socket"
 
-/* Uses the datagram socket at this path from now on. Without one nothing changes. */
+/* Uses the datagram socket at this path from now on. Without such a socket the call has no effect.
+ */
 void journald_open(const char *path);
 
 /*

@@ -2,11 +2,12 @@
 /*
  * Records that wait because their client reads slowly. A client that never reads delays no other.
  *
- * A record waits in one of two ways. Replies answer what the client asks: there is a number of them
- * that may wait, and a client that is beyond it loses its connection. What others cause waits in
- * places of the client's objects: an object has one place for each kind of event, where a later one
- * replaces what has not been sent yet, or takes it back. So objects bound what waits, which are
- * limited and charged themselves, and nothing that others do ends the client.
+ * A record waits in one of two ways. Replies answer requests of the client: a limited number may
+ * wait, and a client that exceeds it loses its connection. Events that others cause wait in places
+ * of the client's objects: an object has one place for each kind of event, where a later event
+ * replaces or takes back the one that has not been sent yet. So the number of objects, which are
+ * limited and charged, bounds the waiting events, and others cannot make the client lose its
+ * connection.
  */
 #ifndef DAEMON_BASE_OUTQ_H
 #define DAEMON_BASE_OUTQ_H
@@ -70,10 +71,10 @@ int outq_reserve(struct outq *q, unsigned n, char *ret_reason, size_t len);
 /* Gives n places back. */
 void outq_release(struct outq *q, unsigned n);
 
-/* Sends the record, or has it wait in the place. What waits there is replaced where it is in the
- * queue; both have the same length. */
+/* Sends the record, or has it wait in the place. A record that waits there is replaced at its
+ * position in the queue; both have the same length. */
 void outq_put(struct outq *q, struct outq_place *place, const void *rec, size_t len);
-/* Drops the record in the place. False if none waits there: what was put was sent. */
+/* Drops the record in the place. False if none waits there: it was sent. */
 bool outq_take_back(struct outq *q, struct outq_place *place);
 /* The object ends: a record that waits stays in the queue, and keeps the reserved place until it is
  * sent, so the object gives one less back. False: none waits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All state of the daemon hangs off one struct: there are no mutable globals. What one thread owns
- * is in struct worker (base/worker.h).
+ * All state of the daemon hangs off one struct: there are no mutable globals. The state of one
+ * thread is in struct worker (base/worker.h).
  */
 #ifndef DAEMON_BASE_STATE_H
 #define DAEMON_BASE_STATE_H

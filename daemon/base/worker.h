@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What belongs to one thread: its event loop, its transports, the associations on them, and what
- * its next turn has to check. There is one worker today. What several of them would share is in
- * struct daemon (base/state.h); nothing here is touched by another thread.
+ * The state of one thread: its event loop, its transports, the associations on them, and the work
+ * of its next turn. There is one worker today. State that several workers would share is in struct
+ * daemon (base/state.h); no other thread touches a worker.
  *
- * The lists hold only what has something to do, so that a turn costs what happens in it and not
- * what exists.
+ * The lists hold only objects with work, so the cost of a turn depends on its work and not on the
+ * number of objects.
  */
 #ifndef DAEMON_BASE_WORKER_H
 #define DAEMON_BASE_WORKER_H
@@ -34,7 +34,7 @@ struct worker {
 	struct llp *self; /* associations between clients of this daemon */
 	struct event_loop_watch *net_watch[LLP_MAX_FDS];
 	const struct association_events *assoc_events;
-	struct block_pool pool; /* for what is in flight */
+	struct block_pool pool; /* for messages in flight */
 	struct idtab assocs;
 	struct list by_peer[WORKER_BUCKETS]; /* associations for sessions, by the peer */
 	struct list by_id[WORKER_BUCKETS];   /* associations */
@@ -51,7 +51,7 @@ struct worker {
 	void *shadows;           /* of regions that agents copy, a tree of objects/agent.c */
 	struct list faulty;      /* clients to be ended after this turn */
 	struct journal journal;
-	struct log_limit client_log, socket_log; /* what clients can cause */
+	struct log_limit client_log, socket_log; /* lines that clients can cause */
 	struct timer trim;  /* memory that many associations had goes back to the system */
 	unsigned freed;     /* records since then */
 	uint32_t unclaimed; /* session requests that wait for a listener */

@@ -149,7 +149,7 @@ static int make_assoc(struct association *assoc)
 	return 0;
 }
 
-/* What ends with it may not have used it again. */
+/* Objects that end with it may not have entered it into a list again. */
 static void assert_unused(const struct association *assoc)
 {
 	list_assert_out(&assoc->active);
@@ -489,8 +489,8 @@ void association_abort(struct association *assoc, int err, const char *reason)
 	conn_down(assoc, err, reason);
 }
 
-/* A segment that is too long for the path tells that it became narrower. With the transport
- * `kernel` nothing tells that it became wider, as it does when the primary path answers again. */
+/* A segment that is too long for the path shows that the path MTU decreased. With the transport
+ * `kernel` no event reports that it became wider, for example when the primary path recovers. */
 static void follow_path(struct association *assoc)
 {
 	uint64_t now = assoc->worker->now_ms;

@@ -57,7 +57,7 @@ struct association {
 	uint64_t idle_since_ms;         /* 0: in use */
 	uint64_t measured_ms;           /* when the largest message was read */
 	struct packed_addrs *addrs;     /* as a program here asked for them, or would; or NULL */
-	struct sockaddr_storage remote; /* with which it came up */
+	struct sockaddr_storage remote; /* the primary peer address when it was established */
 	struct {
 		uint64_t since_ms;
 		uint32_t said, left_out;
@@ -70,7 +70,7 @@ struct association {
 struct association_events {
 	/* The association is up: the owner of this link of `waiting` may begin its session. */
 	void (*initiate)(struct association *assoc, struct list *waiter);
-	/* The association did not come up. err: errno value. reason: a sentence. */
+	/* The association was not established. err: errno value. reason: a sentence. */
 	void (*failed)(struct association *assoc, struct list *waiter, int err, const char *reason);
 	/* Something happened to a session or a request for one. */
 	void (*event)(struct association *assoc, const struct assoc_event *ev);
@@ -94,7 +94,8 @@ extern const struct llp_events association_llp_events;
  */
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
 
-/* Its sessions want to know what the peer acknowledges (assoc_tx_progress). */
+/* From now on the sessions of the association are told about acknowledgements of the peer
+ * (assoc_tx_progress). */
 void association_report_acks(struct association *assoc);
 
 /* The association with this id, or NULL. */

@@ -18,7 +18,8 @@ struct datapath {
 	struct llp_conn *conn;
 	uint32_t mulpdu; /* largest DDP segment now */
 	uint64_t sent;   /* segments sent so far */
-	bool broken;     /* the transport refuses what it must take: the association is given up */
+	bool broken; /* the transport refused a segment that it must take: the association is given
+			up */
 	/* Session events, in order. May call assoc_ functions, must not free the association. */
 	void (*on_event)(void *user, const struct assoc_event *ev);
 	/* Bytes were placed, and are not delivered yet. May be NULL. */
@@ -26,7 +27,7 @@ struct datapath {
 	void *user;
 };
 
-/* Reads the transport's largest message again: when the association comes up, when a message was
+/* Reads the transport's largest message again: when the association is up, when a message was
  * too long, and from time to time. True if it has changed. */
 bool dp_update_mulpdu(struct datapath *dp);
 

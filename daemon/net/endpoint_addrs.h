@@ -67,8 +67,8 @@ void endpoint_addrs_unpack(const struct packed_addrs *p, struct endpoint_addrs *
  * same port, and equal sets of local addresses. */
 bool endpoint_addrs_same(const struct endpoint_addrs *a, const struct endpoint_addrs *b);
 
-/* True if an association with exactly these addresses serves what a program wants: as before, or
- * the program names no address of ours, and it has one. */
+/* True if an association with exactly these addresses serves the request of a program: as before,
+ * or the program names no address of ours, and it has one. */
 bool endpoint_addrs_serve(const struct endpoint_addrs *have, const struct endpoint_addrs *want);
 
 /* True if the address is in the set. */

@@ -13,7 +13,7 @@
 #include "util/list.h"
 #include "util/timer.h"
 
-enum { SETTLE_MS = 50 }; /* after the first notice: changes come in groups */
+enum { SETTLE_MS = 50 }; /* after the first notice: changes arrive in groups */
 
 struct link_state {
 	struct worker *worker;

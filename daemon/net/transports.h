@@ -6,10 +6,10 @@
 struct worker;
 
 /* Opens both as the configuration says and watches their sockets. 0, or -1 after one line of log
- * that says what failed. */
+ * with the failure. */
 int transports_open(struct worker *w);
 
-/* Closes what is open. Associations must be gone. */
+/* Closes the open ones. Associations must be gone. */
 void transports_close(struct worker *w);
 
 #endif

@@ -78,7 +78,7 @@ void async_post(struct client *c, struct async *a, enum msg_async_type type, uin
 		list_add_tail(&ch->pending, &a->link);
 }
 
-/* The event of the object that comes first. Those of the port alternate, and the last one is its
+/* The first event of the object. Those of the port alternate, and the last one is its
  * state now. */
 static enum msg_async_type first_event(const struct client *c, const struct async *a)
 {

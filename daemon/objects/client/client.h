@@ -38,7 +38,7 @@ struct client_io {
 	uint32_t events_max; /* limits.events when it said hello */
 };
 
-/* What hello settles: every other request needs it. */
+/* Settled by hello, which every other request needs. */
 struct client_hello {
 	bool done;
 	uint16_t minor;                /* of its library's version of the local protocol */
@@ -80,7 +80,7 @@ struct client {
 	uid_t uid;
 	gid_t gid;
 	char comm[32];
-	bool leaving; /* client_leave() was called: nothing reaches it any more */
+	bool leaving; /* client_leave() was called: it gets no more events and faults */
 	struct client_hello hello;
 	struct client_io io;
 	struct client_bells bells;

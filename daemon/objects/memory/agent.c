@@ -212,7 +212,7 @@ static void put_fetch(struct agent_request *q, const struct stag_region *region,
 		q->len = left;
 }
 
-/* What the agent has to do before this access. False: nothing. */
+/* The request that the agent has to answer before this access. False if there is none. */
 static bool make_request(const struct client *c, const struct rdmap_reach *r,
 			 struct agent_request *ret)
 {

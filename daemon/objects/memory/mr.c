@@ -391,7 +391,7 @@ int mr_rereg(struct mr *mr, const struct msg_rereg_mr *req, int fd, struct msg_m
 	if (r)
 		return r;
 	next = planned(mr, req);
-	/* More is charged before, less when nothing can fail any more. */
+	/* A larger cost is charged before, a smaller one after the last step that can fail. */
 	if (cost(&next) > cost(mr))
 		r = client_change(mr->client, &mr->bytes, cost(&next), rep);
 	if (r)

@@ -111,7 +111,8 @@ static void search_unread(struct cq *cq)
 	q->taken = taken;
 }
 
-/* Writes what is due. If more waits for the client, the client rings when it takes completions. */
+/* Writes the notices that are due. If more wait for the client, it rings when it takes completions.
+ */
 static bool write_queue(struct cq *cq)
 {
 	struct notice_queue *q = &cq->notices;

@@ -21,7 +21,7 @@ struct notice {
 	struct cq *cq; /* NULL: the region has none */
 	uint64_t wr_id;
 	uint32_t stag;    /* of the region */
-	uint32_t qp_num;  /* to which the last Write came */
+	uint32_t qp_num;  /* that received the last Write */
 	uint64_t writes;  /* delivered, and in no completion yet */
 	uint64_t last;    /* completions of the queue up to its last one; 0: it has had none */
 	struct list link; /* in cq.notices while `writes` is not 0 */

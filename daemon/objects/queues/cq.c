@@ -146,7 +146,8 @@ int cq_resize(struct cq *cq, uint32_t entries, struct msg_cq *ret, struct reply 
 	cq->ring = ring;
 	put_reply(cq, ret);
 	wake_waiters(cq);
-	cq->notices.taken = UINT64_MAX; /* the new ring does not know what waits for room */
+	cq->notices.taken =
+		UINT64_MAX; /* the new ring has no record of notices that wait for room */
 	return 0;
 }
 

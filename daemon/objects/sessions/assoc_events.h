@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens to an association reaches the queue pairs, listeners and session requests on it. */
+/* Passes the events of an association on to the queue pairs, listeners and session requests on it.
+ */
 #ifndef DAEMON_OBJECTS_ASSOC_EVENTS_H
 #define DAEMON_OBJECTS_ASSOC_EVENTS_H
 

@@ -27,7 +27,7 @@ struct port {
 	struct llp_listener *net, *self; /* at either transport */
 };
 
-/* What a listener asks for. */
+/* The request of a listener. */
 struct port_request {
 	struct addr_set at;
 	uint16_t number; /* 0: a free one */

@@ -8,8 +8,8 @@
 #include "daemon/objects/sessions/qp.h"
 
 enum {
-	ROUNDS_SENT = 4, /* for one record: each sends what a turn does */
-	ROUNDS = 128,    /* the same, with those in which nothing was sent */
+	ROUNDS_SENT = 4, /* for one record: each sends as much as a turn does */
+	ROUNDS = 128,    /* the same, including rounds that send no segment */
 };
 
 static bool may_begin(const struct qp *qp)

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/base/acct.h"
 #include "daemon/base/reply.h"
 #include "daemon/objects/client/rings.h"
 #include "daemon/objects/client/scope.h"
@@ -81,7 +80,7 @@ struct qp *qp_free(struct qp *qp);
 /* State, limits and addresses; those of a session are 0 without one. hdr is left alone. */
 void qp_query(const struct qp *qp, struct msg_qp_state *ret);
 
-/* What it carried so far. */
+/* Messages and bytes that it has carried. */
 struct acct_traffic qp_traffic(const struct qp *qp);
 
 #endif

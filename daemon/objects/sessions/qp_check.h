@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks what a program asks of a new queue pair. */
+/* Checks the attributes that a program requests for a new queue pair. */
 #ifndef DAEMON_OBJECTS_QP_CHECK_H
 #define DAEMON_OBJECTS_QP_CHECK_H
 

@@ -76,7 +76,7 @@ static void connect_timed_out(struct timer *t)
 			: "timed out: the association with the peer's daemon was not established");
 }
 
-/* What the attempt needs. On refusal the queue pair is unchanged. */
+/* Makes the attempt and finds its association. On refusal the queue pair is unchanged. */
 static int begin_attempt(struct qp *qp, const struct msg_connect *req,
 			 const struct conn_params *params, struct association **ret,
 			 struct reply *rep)

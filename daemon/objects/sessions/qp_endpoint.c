@@ -46,7 +46,7 @@ static struct rdmap_cfg endpoint_cfg(const struct qp *qp, const struct msg_creat
 }
 
 /* Large ones are mapped, so that their memory goes back to the system with the queue pair. Small
- * ones lie side by side: a page for each would be most of what an idle session uses. */
+ * ones lie side by side: a page for each would be most of the memory of an idle session. */
 static bool is_mapped(const struct qp *qp)
 {
 	return qp->endpoint.bytes >= MAPPED_BYTES;

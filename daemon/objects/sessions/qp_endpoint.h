@@ -13,7 +13,7 @@ struct qp;
 
 struct qp_endpoint {
 	size_t bytes;
-	uint32_t blocks; /* reserved for what it has in flight */
+	uint32_t blocks; /* reserved for its requests in flight */
 	struct acct_charge memory, maps;
 };
 

@@ -62,7 +62,8 @@ void qp_hold_idle(struct timer *t)
 		timer_set(&w->timers, t, w->now_ms + IDLE_MS);
 		return;
 	}
-	madvise(qp->hold.mem, qp->hold.size, MADV_DONTNEED); /* what matters of it is zero */
+	madvise(qp->hold.mem, qp->hold.size,
+		MADV_DONTNEED); /* an empty hold is zero where it is read */
 	acct_release(&qp->hold.memory);
 }
 

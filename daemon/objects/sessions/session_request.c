@@ -58,7 +58,8 @@ static struct session_request *make_request(struct listener *l, struct associati
 	return r;
 }
 
-/* Frees what was answered or is void. An event that waits is that of its withdrawal. */
+/* Frees a request that was answered or is void. If an event still waits, it reports the withdrawal.
+ */
 static void drop_session_request(struct session_request *r)
 {
 	struct outq *events = &r->client->io.events;
@@ -120,8 +121,8 @@ static void offer_unclaimed(struct timer *t)
 	drop_unclaimed(u);
 }
 
-/* The association had a listener when it came up. The copy has as many bytes as the peer sent, and
- * session.pending_max bounds their number, of all associations together. */
+/* The association had a listener when it was established. The copy has as many bytes as the peer
+ * sent, and session.pending_max bounds their number, of all associations together. */
 static bool keep_unclaimed(struct association *assoc, const struct assoc_event *ev)
 {
 	struct worker *w = assoc->worker;

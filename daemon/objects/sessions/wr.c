@@ -12,7 +12,7 @@
 #include "daemon/objects/sessions/qp_hold.h"
 #include "daemon/objects/queues/srq.h"
 
-/* ---- the entries of the rings are what the protocol takes ---- */
+/* ---- entries of the rings have the layout of the protocol's requests ---- */
 
 _Static_assert((int)WQE_SIGNALED == RDMAP_SIGNALED && (int)WQE_FENCE == RDMAP_FENCE &&
 		       (int)WQE_SOLICITED == RDMAP_SOLICITED && (int)WQE_INLINE == RDMAP_INLINE &&
@@ -373,7 +373,7 @@ void wr_flush(struct qp *qp)
 
 void wr_flush_pending(struct qp *qp)
 {
-	/* After the message that is still being sent: completions come in the order of posting. */
+	/* After the message that is still being sent: requests complete in the order of posting. */
 	while (qp->wq.flush_pending > 0 && qp->wq.taken_send == 0 && flush_send(qp))
 		qp->wq.flush_pending--;
 }
