@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a client's agent and the daemon share: a thread of the library copies memory that the daemon
- * cannot map between its region and the shadow (shadow.h). The daemon makes the memory and waits
- * for nothing else than answers, which it copies once and checks.
+ * The memory that a client's agent and the daemon share. The agent is a thread of the library that
+ * copies memory which the daemon cannot map, between its region and the shadow (shadow.h). The
+ * daemon makes the memory. It waits only for answers, which it copies once and checks.
  *
  * Regions with new marks, and slots with a request, are reported as in a bell page, in the
  * other direction: `sleeping` of `work` is the agent's, and the daemon then rings its bell.
@@ -21,8 +21,8 @@ enum {
 };
 
 enum agent_op {
-	AGENT_SYNC,  /* copies all marked bytes; this comes first in the others, too */
-	AGENT_FETCH, /* then copies a part of the region to the part that is read */
+	AGENT_SYNC,  /* copies all marked bytes; the others begin with this */
+	AGENT_FETCH, /* then copies a part of the region to the part that the daemon reads */
 	AGENT_FETCH_ADD,
 	AGENT_CMP_SWAP,
 	AGENT_OP_COUNT

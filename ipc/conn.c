@@ -87,7 +87,7 @@ static ssize_t receive(int fd, struct msghdr *m)
 	return n;
 }
 
-/* 0, or what is wrong with a record that was received with so many descriptors. */
+/* 0, or the CONN_E_ of a record that was received with so many descriptors. */
 static int judge(ssize_t n, int flags, unsigned nfds)
 {
 	if (n == 0)

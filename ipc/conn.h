@@ -23,8 +23,8 @@ enum {
 
 /*
  * Sends one record of len bytes (not 0) with nfds descriptors (at most MSG_MAX_FDS), which the
- * caller keeps. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, or a negative errno value. Unless it
- * returns 0, nothing has been sent.
+ * caller keeps. Returns 0, CONN_E_AGAIN, CONN_E_CLOSED, or a negative errno value. Otherwise the
+ * record was not sent.
  */
 int conn_send(int fd, const void *rec, size_t len, const int *fds, unsigned nfds);
 

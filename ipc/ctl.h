@@ -263,7 +263,8 @@ struct ctl_limit {
 	uint64_t used, max;
 };
 
-/* What a uid has, and what its queue pairs carried: payload, of those that are gone as well. */
+/* The objects of a uid, and the payload that its queue pairs carried, those that are gone included.
+ */
 struct ctl_user {
 	uint32_t uid, clients, qps, mrs;
 	uint64_t mr_bytes;
@@ -279,7 +280,7 @@ struct ctl_turn {
 struct ctl_record {
 	struct msg_hdr hdr; /* MSG_CTL_RECORD */
 	uint32_t object;    /* enum ctl_object */
-	uint32_t len;       /* bytes of the object's struct; nothing is sent after them */
+	uint32_t len;       /* bytes of the object's struct, the last ones that are sent */
 	union {
 		struct ctl_status status;
 		struct ctl_assoc assoc;

@@ -34,7 +34,7 @@ struct line {
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static void add(struct line *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(struct line *l, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -50,39 +50,40 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *l, const char
 static void add_program(struct line *l, const struct ctl_event *ev)
 {
 	if (ev->pid)
-		add(l, " (%s, pid %" PRIu32 ", uid %" PRIu32 ")", ev->comm, ev->pid, ev->uid);
+		append(l, " (%s, pid %" PRIu32 ", uid %" PRIu32 ")", ev->comm, ev->pid, ev->uid);
 }
 
 /* What it happened to: a program, a queue pair, a stream or an association. */
 static void add_object(struct line *l, const struct ctl_event *ev, enum ctl_event_kind kind)
 {
 	if (kind >= CTL_EVENT_CLIENT_END) {
-		add(l, "client %" PRIu32, ev->client);
+		append(l, "client %" PRIu32, ev->client);
 		add_program(l, ev);
 	} else if (ev->qp_num) {
-		add(l, "qp %" PRIu32, ev->qp_num);
+		append(l, "qp %" PRIu32, ev->qp_num);
 	} else {
-		add(l, "assoc %" PRIu32, ev->assoc);
+		append(l, "assoc %" PRIu32, ev->assoc);
 		if (kind <= CTL_EVENT_SESSION_REFUSE)
-			add(l, " stream %u", ev->stream);
+			append(l, " stream %u", ev->stream);
 	}
-	add(l, ": ");
+	append(l, ": ");
 }
 
 /* " on assoc 3 stream 2" of a queue pair */
 static void add_stream(struct line *l, const struct ctl_event *ev)
 {
 	if (ev->assoc && ev->qp_num)
-		add(l, " on assoc %" PRIu32 " stream %u", ev->assoc, ev->stream);
+		append(l, " on assoc %" PRIu32 " stream %u", ev->assoc, ev->stream);
 }
 
 static void add_traffic(struct line *l, const struct ctl_event *ev)
 {
-	add(l, " after %" PRIu64 ".%03u s, %" PRIu64 " bytes sent, %" PRIu64 " received",
-	    ev->duration_ms / 1000, (unsigned)(ev->duration_ms % 1000), ev->tx_bytes, ev->rx_bytes);
+	append(l, " after %" PRIu64 ".%03u s, %" PRIu64 " bytes sent, %" PRIu64 " received",
+	       ev->duration_ms / 1000, (unsigned)(ev->duration_ms % 1000), ev->tx_bytes,
+	       ev->rx_bytes);
 }
 
-/* What happened, around the peer's address; without `after` there is no address. */
+/* The event, around the peer's address; without `after` the address is left out. */
 static const struct {
 	const char *before, *after;
 } words[CTL_EVENT_KINDS] = {
@@ -102,9 +103,9 @@ static void add_what(struct line *l, const struct ctl_event *ev, enum ctl_event_
 {
 	char peer[ADDR_TEXT_MAX];
 
-	add(l, "%s", words[kind].before);
+	append(l, "%s", words[kind].before);
 	if (words[kind].after)
-		add(l, "%s%s", addr_text(&ev->remote, peer), words[kind].after);
+		append(l, "%s%s", addr_text(&ev->remote, peer), words[kind].after);
 }
 
 void ctl_event_line(const struct ctl_event *ev, char ret[CTL_EVENT_LINE])
@@ -113,12 +114,12 @@ void ctl_event_line(const struct ctl_event *ev, char ret[CTL_EVENT_LINE])
 	struct line l = {.text = ret};
 
 	if (kind == CTL_EVENT_KINDS) { /* of a newer daemon */
-		add(&l, "%s: %s", ev->event, ev->reason);
+		append(&l, "%s: %s", ev->event, ev->reason);
 		return;
 	}
 	add_object(&l, ev, kind);
 	if (kind == CTL_EVENT_PATH) {
-		add(&l, "%s", ev->reason);
+		append(&l, "%s", ev->reason);
 		return;
 	}
 	add_what(&l, ev, kind);
@@ -129,5 +130,5 @@ void ctl_event_line(const struct ctl_event *ev, char ret[CTL_EVENT_LINE])
 	if (kind < CTL_EVENT_CLIENT_END)
 		add_program(&l, ev);
 	if (ev->reason[0])
-		add(&l, ": %s", ev->reason);
+		append(&l, ": %s", ev->reason);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What happens in the daemon: the kinds of struct ctl_event, and its sentence. The journal, `ddpctl
+ * Events of the daemon: the kinds of struct ctl_event, and its sentence. The journal, `ddpctl
  * monitor` and `ddpctl event` show the same ones.
  */
 #ifndef IPC_CTL_EVENT_H
@@ -11,7 +11,7 @@
 #include "ipc/ctl.h"
 
 /* Constant, name, id for the journal (MESSAGE_ID, never changes), subject of lines that are left
- * out, lines in 10 seconds. What a peer alone can cause has few lines. */
+ * out, lines in 10 seconds. Events that a peer alone can cause have few lines. */
 /* clang-format off */
 #define CTL_EVENTS(X) \
 	X(SESSION_BEGIN,  "session-begin",  "01b75b59df98460f85f48e60900827fc", "sessions that began", 100) \

@@ -57,7 +57,7 @@ enum {
  * older     SHORT(struct, member, minor): clients before IPC_MINOR_minor get the reply without the
  *           member and those after it. SAME: all clients get the same
  *
- * A comment above a row says what its descriptors are, and what else is special about it.
+ * A comment above a row names its descriptors and its peculiarities.
  */
 /* clang-format off */
 #define MSG_OPS(X) \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory that two processes share: a memfd, sealed so that it cannot shrink while it is mapped.
- * A descriptor from another process is checked by its own properties, not by what the record
- * claims.
+ * A descriptor from another process is checked by its own properties. The record is not trusted.
  */
 #ifndef IPC_MEMFD_H
 #define IPC_MEMFD_H

@@ -327,7 +327,7 @@ struct msg_qp_state {
 	uint32_t max_untagged;
 	uint16_t ord, ird; /* in force */
 	uint16_t stream;
-	uint16_t max_ord; /* what it was made for */
+	uint16_t max_ord; /* as requested at its creation */
 	uint32_t assoc;
 	struct sockaddr_storage local, remote;
 	uint16_t max_ird;
@@ -454,7 +454,7 @@ struct msg_reject {
 	struct msg_hdr hdr;
 	uint32_t request;
 	uint16_t private_len;
-	uint16_t flags;    /* MSG_CONN_NEGOTIATE: ird and ord are what it would take */
+	uint16_t flags;    /* MSG_CONN_NEGOTIATE: ird and ord would be acceptable */
 	uint16_t ird, ord; /* MSG_READS_UNCHANGED, or any depth */
 	uint8_t private_data[MSG_PRIVATE_MAX];
 };
@@ -465,7 +465,7 @@ enum { MSG_PATH_UNCONFIRMED, MSG_PATH_ACTIVE, MSG_PATH_FAILING, MSG_PATH_INACTIV
 struct msg_path {
 	struct msg_addr remote; /* with the SCTP port */
 	uint16_t state;         /* MSG_PATH_ */
-	uint16_t primary;       /* 1: what is sent goes here while it is active */
+	uint16_t primary;       /* 1: messages take this path while it is active */
 	uint32_t srtt_us, rto_ms, cwnd, mtu;
 };
 
@@ -491,7 +491,7 @@ enum msg_event_type {
 	MSG_EV_FAILED,       /* connect: err and reason */
 	MSG_EV_DISCONNECTED, /* err 0: in order; else err and reason */
 	MSG_EV_WITHDRAWN,    /* request is gone: err and reason */
-	MSG_EV_ERROR,        /* raw: nothing more is received: err, reason, header */
+	MSG_EV_ERROR,        /* raw: receiving has stopped: err, reason, header */
 	MSG_EV_HALF_CLOSED,  /* raw: the peer has ended its half */
 	MSG_EV_SRQ_LIMIT,    /* cookie of the shared receive queue */
 	MSG_EV_PATH,         /* cookie of the connect or accept: path and reason */
@@ -575,8 +575,7 @@ struct msg_shape {
 /* The shape of an operation, or NULL for an unknown opcode. */
 const struct msg_shape *msg_shape(uint32_t op);
 
-/* The size of the reply between peers of which one has this minor number, and the other a later
- * one. */
+/* The size of the reply between a peer of this minor number and one of the same or a later one. */
 size_t msg_reply_len(const struct msg_shape *s, uint16_t minor);
 
 #endif

@@ -96,7 +96,7 @@ static void flush(struct run *r)
 	r->len = 0;
 }
 
-static void add(struct run *r, uint64_t at, uint64_t len)
+static void extend_run(struct run *r, uint64_t at, uint64_t len)
 {
 	if (r->at + r->len != at)
 		flush(r);
@@ -113,7 +113,7 @@ static void take_word(struct run *r, uint64_t at, uint64_t bits)
 		uint64_t rest = ~(bits >> first);
 		unsigned n = rest ? (unsigned)__builtin_ctzll(rest) : BITS;
 
-		add(r, at + first, n);
+		extend_run(r, at + first, n);
 		if (first + n >= BITS)
 			return;
 		bits &= UINT64_MAX << (first + n);

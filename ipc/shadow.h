@@ -3,13 +3,13 @@
  * The memory that stands in the daemon for a region that the daemon cannot map: a memfd that the
  * library lends, in which an agent of the program copies (agent.h).
  *
- *   [0, size)           what the daemon reads; the agent copies it from the region
- *   [size, 2 * size)    what the daemon writes; the agent copies it to the region
- *   [2 * size, total)   marks: which bytes the daemon has written
+ *   [0, size)           the daemon reads it; the agent copies from the region to it
+ *   [size, 2 * size)    the daemon writes it; the agent copies from it to the region
+ *   [2 * size, total)   marks of the bytes that the daemon has written
  *
  * The two parts are apart, so that copying in one direction never undoes a write of the other. The
  * marks have three levels: a bit for each byte, for each SHADOW_PAGE bytes, and for 64 of those.
- * The daemon sets them and never reads them, so what the program writes there harms only itself.
+ * The daemon sets them and never reads them, so a program that writes there harms only itself.
  */
 #ifndef IPC_SHADOW_H
 #define IPC_SHADOW_H

@@ -80,7 +80,7 @@ static int find(const struct slab *s, unsigned n, unsigned pages)
 
 /* ---- slabs ---- */
 
-static int add(struct slabs *s, struct slab **ret)
+static int add_slab(struct slabs *s, struct slab **ret)
 {
 	struct slab *slab = calloc(1, sizeof(*slab));
 	int r;
@@ -148,7 +148,7 @@ int slab_alloc(struct slabs *s, size_t length, struct slab_range *ret)
 	pthread_mutex_lock(&s->lock);
 	slab = find_pages(s, len, &first);
 	if (!slab)
-		r = add(s, &slab);
+		r = add_slab(s, &slab);
 	if (r == 0) {
 		mark(slab, first, (unsigned)(len / page), true);
 		*ret = (struct slab_range){slab, slab->fd, first * page,

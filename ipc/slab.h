@@ -25,8 +25,7 @@ struct slabs {
 	size_t bytes;     /* of each slab */
 	unsigned count;   /* slabs */
 	struct list list; /* those that have a range in use */
-	bool final; /* all goes soon: ranges that are freed keep their bytes, which others may read
-		     */
+	bool final; /* freed ranges keep their bytes: the other side still reads them at the end */
 };
 
 /* Pages of a slab. All zero: none. */
@@ -51,7 +50,7 @@ bool slab_fits(struct slabs *s, size_t length);
 /* Zeroed pages for length bytes, 1 to SLAB_RANGE_MAX. Returns 0 or a negative errno value. */
 int slab_alloc(struct slabs *s, size_t length, struct slab_range *ret);
 
-/* Frees and zeroes *r. Nobody may access the pages any more. An all-zero *r is allowed. */
+/* Frees and zeroes *r. The pages must not be accessed any more. An all-zero *r is allowed. */
 void slab_free(struct slabs *s, struct slab_range *r);
 
 #endif

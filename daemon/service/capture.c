@@ -140,7 +140,7 @@ static int choose(struct client *c, const struct ctl_capture *req, struct llp_ta
 
 /* ---- begin and end ---- */
 
-static int check(struct client *c, const struct ctl_capture *req, struct reply *rep)
+static int check_caller(struct client *c, const struct ctl_capture *req, struct reply *rep)
 {
 	const struct capture *other = c->daemon->capture;
 
@@ -165,8 +165,8 @@ static int no_packets(struct client *c, int err, struct reply *rep)
 		return reply_refuse(rep, ENOTCONN, "capture: the association is not up");
 	if (c->worker->self && llp_set_tap(c->worker->net, NULL) == 0)
 		return reply_refuse(rep, EOPNOTSUPP,
-				    "capture: both ends of the association are in this daemon, "
-				    "there are no packets");
+				    "capture: both ends of the association are in this daemon: "
+				    "it sends no packets");
 	return reply_refuse(rep, EOPNOTSUPP, "capture: the transport %s sees no packets; %s", name,
 			    kernel ? "use tcpdump or tshark with the filter 'sctp or udp'"
 				   : "messages stay in the daemon, 'ddpctl monitor' and 'ddpctl "
@@ -208,7 +208,7 @@ int capture_begin(struct client *c, const struct ctl_capture *req, struct msg_ca
 {
 	struct llp_tap tap = {.fn = packet_seen};
 	struct capture *cap = NULL;
-	int fd = -1, r = check(c, req, rep);
+	int fd = -1, r = check_caller(c, req, rep);
 
 	/* What the transport cannot do is said first, and before there is memory. */
 	if (!r && (r = llp_set_tap(c->worker->net, NULL)) < 0)

@@ -9,11 +9,11 @@ struct msg_capture;
 struct reply;
 
 /*
- * Copies packets into a ring (ipc/packet_ring.h) that the client reads, until the client goes. What
- * it reads too late for is left out and counted. 0, with the ring's memory, or a refusal: another
- * version (EPROTONOSUPPORT); not the administrator (EPERM); no such object (ENOENT); the object has
- * no association that is up (ENOTCONN); the transport sees no packets (EOPNOTSUPP); another client
- * captures (EBUSY).
+ * Copies packets into a ring (ipc/packet_ring.h) that the client reads, until the client goes.
+ * Packets that it reads too late are left out and counted. 0, with the ring's memory, or a refusal:
+ * another version (EPROTONOSUPPORT); not the administrator (EPERM); no such object (ENOENT); the
+ * object has no association that is up (ENOTCONN); the transport sees no packets (EOPNOTSUPP);
+ * another client captures (EBUSY).
  */
 int capture_begin(struct client *c, const struct ctl_capture *req, struct msg_capture *ret,
 		  struct reply *rep);

@@ -38,7 +38,7 @@ static int make_events(struct client *c, struct reply *rep)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
 		return -errno;
 	c->io.event_fd = pair[0];
-	/* The socket takes few: what it has taken cannot be taken back. */
+	/* The socket takes few: events in it cannot be taken back. */
 	setsockopt(c->io.event_fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));
 	reply_add_fd(rep, pair[1]);
 	c->io.events_max = c->daemon->cfg.limits.events;
@@ -79,7 +79,7 @@ static int make_doorbell(struct client *c, struct reply *rep)
 				&c->bells.watch);
 }
 
-static int check(const struct client *c, const struct msg_hello *req, struct reply *rep)
+static int check_hello(const struct client *c, const struct msg_hello *req, struct reply *rep)
 {
 	if (c->hello.done)
 		return reply_violation(rep, EPROTO, "hello: sent twice");
@@ -95,7 +95,7 @@ static int check(const struct client *c, const struct msg_hello *req, struct rep
 int hello_answer(struct client *c, const struct msg_hello *req, struct msg_hello_reply *ret,
 		 struct reply *rep)
 {
-	int r = check(c, req, rep);
+	int r = check_hello(c, req, rep);
 
 	if (r)
 		return r;

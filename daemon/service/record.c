@@ -22,8 +22,8 @@ static bool asks_for_state(uint32_t op)
 }
 
 /* The shape of the record, or NULL with the violation in words. */
-static const struct msg_shape *check(const struct client *c, const struct msg_hdr *hdr, size_t len,
-				     unsigned nfds, struct reply *rep)
+static const struct msg_shape *check_shape(const struct client *c, const struct msg_hdr *hdr,
+					   size_t len, unsigned nfds, struct reply *rep)
 {
 	const struct msg_shape *s = msg_shape(hdr->op);
 
@@ -71,7 +71,7 @@ static bool dispatch(struct client *c, const void *rec, size_t len, const int *f
 
 	memset(&rep, 0, sizeof(rep));
 	memcpy(&hdr, rec, len < sizeof(hdr) ? len : sizeof(hdr));
-	shape = check(c, &hdr, len, nfds, &rep);
+	shape = check_shape(c, &hdr, len, nfds, &rep);
 	if (shape) {
 		log_debug("client %u: %s", c->id, msg_op_str(hdr.op));
 		took = posted_take(c);

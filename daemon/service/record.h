@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records from the client socket. Their sizes and descriptors are those of MSG_OPS.
- * Nothing in a record is read before its size and its descriptors match.
+ * A record is read only if its size and its descriptors match.
  */
 #ifndef DAEMON_SERVICE_RECORD_H
 #define DAEMON_SERVICE_RECORD_H
@@ -13,8 +13,9 @@ struct client;
 
 /*
  * Handles one record and sends the reply. fds: its descriptors, closed here. A record that does not
- * match the table ends the client, with the reason. What the client has posted before comes first:
- * true if it had, and other clients should have their turn before the next record of this one.
+ * match ends the client, with the reason. Work that the client has posted before is taken first:
+ * true if there was any, and other clients should have their turn before the next record of this
+ * one.
  */
 bool record_handle(struct client *c, const void *rec, size_t len, int *fds, unsigned nfds);
 

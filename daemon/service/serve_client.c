@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests about the client itself: hello, limits of programs, events, and what ddpctl asks. */
+/* Requests about the client itself: hello, limits, events; requests of ddpctl. */
 #include <stdio.h>
 #include <sys/resource.h>
 

@@ -29,7 +29,7 @@ struct server {
 	int fd;
 	bool passed; /* by systemd: it is not ours to remove */
 	struct event_loop_watch *watch;
-	int spare;           /* given up to tell a program that there are no descriptors; or -1 */
+	int spare;           /* closed to tell a program that the descriptors are used up; or -1 */
 	struct timer resume; /* set during a pause for want of descriptors */
 };
 
@@ -118,7 +118,7 @@ static int any_descriptor(void)
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Nothing of a client is made: it gets the reason at once instead of a timeout later. */
+/* The program does not become a client. It gets the reason at once instead of a timeout later. */
 static void send_reason(int fd, int err)
 {
 	struct msg_error e = {.hdr = {.op = MSG_ERROR}, .err = err, .fatal = 1};
@@ -143,7 +143,7 @@ static bool turn_away(struct server *s, int err)
 	return fd >= 0;
 }
 
-/* Accept failed for want of resources. False: nothing can be done about it before a pause. */
+/* Accept failed for want of resources. False: accepting has to pause. */
 static bool out_of(struct server *s, int err)
 {
 	struct worker *w = &s->daemon->worker;

@@ -18,7 +18,7 @@ int server_set_access(struct server *s);
 
 /*
  * For a daemon that cannot start: closes the connections that wait at the socket of the service
- * manager. Without such a socket it does nothing.
+ * manager. Without such a socket it has no effect.
  */
 void server_refuse_pending(void);
 

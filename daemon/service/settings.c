@@ -59,7 +59,8 @@ static int set(struct client *c, const char *name, const char *value, struct rep
 	return 0;
 }
 
-/* Copies a string that may lack its end. False: it has what no key and no value has. */
+/* Copies a string that may lack its end. False: it has characters that keys and values never have.
+ */
 static bool take_text(char *ret, const char *from, size_t len)
 {
 	memcpy(ret, from, len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ddpctl sees: one record per object, read from the live objects. Members of the socket's
+ * State for ddpctl: one record per object, read from the live objects. Members of the socket's
  * group see their own objects, root sees all.
  */
 #ifndef DAEMON_SERVICE_SHOW_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of show.h share. */
+/* Shared by the files of show.h. */
 #ifndef DAEMON_SERVICE_SHOW_IMPL_H
 #define DAEMON_SERVICE_SHOW_IMPL_H
 
@@ -20,7 +20,7 @@ struct show {
 	struct daemon *d;
 	const struct kind *kind;
 	uint32_t outer, inner; /* position in a table, and in one of the object there */
-	uint64_t next;         /* position in what is numbered otherwise */
+	uint64_t next;         /* position among records with numbers of their own */
 	struct ctl_record rec;
 	struct ctl_end end;
 };
@@ -37,7 +37,7 @@ bool show_full(const struct show *s);
 /* A handle as ddpctl shows it: without its generation. */
 uint32_t show_number(uint32_t handle);
 
-/* Root sees all, others what is theirs. */
+/* Root sees all objects, others see their own. */
 bool show_may_see(const struct show *s, const struct client *owner);
 
 /* ---- show_*.c: all objects of a kind; false: the queue is full ---- */

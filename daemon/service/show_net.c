@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon itself, and what it has with its peers. */
+/* Records of the daemon itself, its associations, paths and sessions. */
 #include <time.h>
 #include <unistd.h>
 

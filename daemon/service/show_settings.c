@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The configuration in effect, what each uid has of what is limited, and what it carried. */
+/* The configuration in effect; use and limits of each uid, and its traffic. */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,7 +91,7 @@ bool show_limits(struct show *s)
 	return false;
 }
 
-/* Adds what the queue pairs of one client have and carried. */
+/* Adds the queue pairs of one client and their traffic. */
 static void add_client(struct ctl_user *r, struct acct_traffic *t, const struct client *c)
 {
 	uint32_t pos = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon keeps about itself: what happened. */
+/* Events that the journal keeps. */
 #include "daemon/base/state.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/service/show_impl.h"

@@ -8,9 +8,8 @@
 struct client;
 
 /*
- * The client gets the events from now on, with the sequence number of its request. Those for which
- * there is no room, because it reads slowly, are left out; the next one says how many. It watches
- * until it goes.
+ * The client gets the events from now on, with the sequence number of its request. If it reads
+ * slowly, events are left out, and the next one says how many. It watches until it disconnects.
  */
 void watch_begin(struct client *c, uint32_t seq);
 
