@@ -94,7 +94,7 @@ extern const struct llp_events association_llp_events;
  */
 int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct association **ret);
 
-/* From now on the sessions of the association are told about acknowledgements of the peer
+/* From now on the sessions of the association get the acknowledgements of the peer
  * (assoc_tx_progress). */
 void association_report_acks(struct association *assoc);
 

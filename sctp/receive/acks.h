@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The acknowledgement that is owed to the peer, and when it has to be sent (RFC 9260 6.2): after
+ * The acknowledgement that is due to the peer, and when it has to be sent (RFC 9260 6.2): after
  * some packets with DATA or some time, and at once if the peer has to know something.
  */
 #ifndef SCTP_ACKS_H
@@ -24,7 +24,7 @@ struct sctp_acks {
 	uint64_t due_us;     /* otherwise at that time, or SCTP_NEVER */
 };
 
-/* Nothing is owed. */
+/* Nothing is due. */
 void sctp_acks_init(struct sctp_acks *k);
 /* INIT or INIT ACK advertised this window. */
 void sctp_acks_start(struct sctp_acks *k, uint32_t advertised);

@@ -129,8 +129,8 @@ static bool took_long(const struct world *w, const struct conn *c)
 }
 
 /* Too many associations: the peer has refused an INIT since this end began to connect. If the INIT
- * came twice, the peer may have had room for the other one, and for COOKIE ECHO. If COOKIE ECHO came
- * twice, this end may be up by one when the ABORT of the other arrives. */
+ * came twice, the peer may have had room for the other one, and for COOKIE ECHO. If COOKIE ECHO
+ * came twice, this end may be up by one when the ABORT of the other arrives. */
 static bool was_refused(struct world *w, const struct conn *c)
 {
 	bool fits = c->up ? c->end == SCTP_END_ABORTED : c->end == SCTP_END_REFUSED;
