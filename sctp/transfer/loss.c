@@ -125,12 +125,19 @@ static void widen_window(struct sctp_path *p)
 	p->needless_us = now + p->rto.srtt_us;
 }
 
+/* What held data back was the smaller window. */
+static void restore_window(struct sctp_path *p)
+{
+	sctp_cc_undo(&p->cc);
+	p->limited = false;
+}
+
 /* Nothing that the present recovery took for lost was: it was reordering. */
 static void undo_reduction(struct sctp_path *p)
 {
 	if (p->recovery.resent || p->assoc->flight.lost.n)
 		return;
-	sctp_cc_undo(&p->cc);
+	restore_window(p);
 	sctp_recovery_cancel(&p->recovery);
 }
 
@@ -143,7 +150,7 @@ void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 	if (p->recovery.timed_out) {
 		sctp_rack_late(&p->rack, tsn, sent_us, a->s->now);
 		sctp_recovery_cancel(&p->recovery);
-		sctp_cc_undo(&p->cc);
+		restore_window(p);
 		sctp_rto_restore(&p->rto);
 		sctp_flight_restore(&a->flight, &a->tx, &p->flight, p->index);
 	} else {
