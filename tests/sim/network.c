@@ -9,7 +9,6 @@
 
 #include "llp/common/route.h"
 #include "sctp/wire/chunk.h"
-#include "tests/sim/world.h"
 #include "util/addr.h"
 
 enum {
@@ -58,12 +57,21 @@ static uint64_t below(uint64_t n)
 	return simclock_below(net->clock, n);
 }
 
+static void *get(size_t len)
+{
+	void *p = calloc(1, len);
+
+	if (!p)
+		abort(); /* the run cannot continue */
+	return p;
+}
+
 /* ---- the network ---- */
 
 struct network *network_new(struct simclock *k, const struct network_faults *f, unsigned subnets,
 			    bool v6)
 {
-	net = alloc_zeroed(sizeof(*net));
+	net = get(sizeof(*net));
 	net->clock = k;
 	net->faults = *f;
 	net->subnets = subnets;
@@ -178,7 +186,7 @@ unsigned network_heartbeats(const struct network *n)
 
 static struct packet *make(const struct udp *to, const uint8_t *p, size_t len)
 {
-	struct packet *k = alloc_zeroed(sizeof(*k) + len);
+	struct packet *k = get(sizeof(*k) + len);
 
 	k->host = to->host;
 	k->subnet = to->subnet;
@@ -264,7 +272,7 @@ static void transmit(const struct udp *u, const struct udp_batch *b, const uint8
 
 int udp_open(const struct sockaddr_storage *addr, uint16_t port, uint32_t buffer, struct udp **ret)
 {
-	struct udp *u = alloc_zeroed(sizeof(*u));
+	struct udp *u = get(sizeof(*u));
 
 	(void)buffer;
 	u->host = opening;
@@ -399,7 +407,7 @@ unsigned udp_recv(struct udp *u, unsigned budget, udp_packets_fn *fn, void *arg)
 
 	while (n < budget && !list_empty(&u->arrived)) {
 		struct packet *p = list_entry(list_pop(&u->arrived), struct packet, link);
-		uint8_t *exact = alloc_zeroed(p->len + !p->len);
+		uint8_t *exact = get(p->len + !p->len);
 
 		memcpy(exact, p->data, p->len);
 		network_watch(net, u->host);
