@@ -3,13 +3,14 @@
  * SCTP (RFC 9260) over UDP (RFC 6951) as a library without I/O: the stack of one process, its
  * listeners and its associations. It opens no socket, reads no clock and starts no thread. Packets
  * are pushed in with sctp_input() and pulled out with sctp_output(); the time is an argument, in
- * microseconds of any monotonic clock. What happened is recorded and fetched with sctp_event() and
- * sctp_recv(); nothing is called back, except for memory and random numbers.
+ * microseconds of any monotonic clock. Events and messages are recorded and fetched with
+ * sctp_event() and sctp_recv(); the only callbacks are those for memory and random numbers.
  *
- * It sends each message unordered and in one DATA chunk, as RFC 5043 asks. It receives everything.
+ * It sends each message unordered and in one DATA chunk, as RFC 5043 asks. It also receives ordered
+ * and fragmented messages.
  *
- * Memory comes from `sctp_config.mem`: an association when it is set up, blocks for queued data
- * when they are needed. When that fails, a call returns SCTP_E_MEMORY or a packet is dropped.
+ * Memory is allocated with `sctp_config.mem`: an association when it is set up, blocks for queued
+ * data when they are needed. When that fails, a call returns SCTP_E_MEMORY or a packet is dropped.
  *
  * Use per turn: for each packet sctp_input(), then sctp_event() and sctp_recv() until both are
  * empty; sctp_run() when sctp_expiry() has passed; at the end sctp_output() until it is false.
@@ -38,7 +39,7 @@ enum {
 	SCTP_REASON = 192,         /* bytes of a sentence, with its terminator */
 };
 
-#define SCTP_NEVER UINT64_MAX /* a time that never comes */
+#define SCTP_NEVER UINT64_MAX /* a time that is never reached */
 
 enum {
 	SCTP_E_OK,
@@ -103,14 +104,14 @@ void sctp_input(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size
 /* The same for packets that arrived together: all have `segment` bytes but the last one, which may
  * be shorter. Processes the first one, and more while they are of the same association, no event is
  * due, sctp_wants_output() is false, and their messages stay in the processor's cache until they
- * are fetched. Returns the bytes of those that were processed; the caller fetches what there is
- * before the next call. len and segment are at least 1. */
+ * are fetched. Returns the bytes of those that were processed; the caller fetches events and
+ * messages before the next call. len and segment are at least 1. */
 size_t sctp_input_run(struct sctp *s, const struct sctp_flow *from, uint8_t *pkt, size_t len,
 		      size_t segment, uint64_t now_us);
 
 enum sctp_icmp {
 	SCTP_ICMP_UNREACHABLE,      /* network or host (RFC 9260 10 (ICMP1)..) */
-	SCTP_ICMP_PORT_UNREACHABLE, /* port or protocol: nothing listens on the UDP port */
+	SCTP_ICMP_PORT_UNREACHABLE, /* port or protocol: no socket on the UDP port */
 	SCTP_ICMP_TOO_BIG,
 };
 
@@ -151,9 +152,9 @@ bool sctp_output(struct sctp *s, struct sctp_batch *ret, uint64_t now_us);
  * packets are processed, or answers to peers without association are dropped. */
 bool sctp_wants_output(const struct sctp *s);
 
-/* The packets of that batch could not be sent because they are longer than what the route takes now
- * (mtu: bytes of an IP packet, 0 = unknown): the path MTU of all associations to that address is
- * lowered, and searched again after 10 minutes. */
+/* The packets of that batch could not be sent because they are longer than the present MTU of the
+ * route (mtu: bytes of an IP packet, 0 = unknown): the path MTU of all associations to that address
+ * is lowered, and searched again after 10 minutes. */
 void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint64_t now_us);
 
 /* ---- time ---- */
@@ -161,10 +162,10 @@ void sctp_too_big(struct sctp *s, const struct sctp_flow *to, uint32_t mtu, uint
 /* When sctp_run() is needed next, or SCTP_NEVER. 0: at once. */
 uint64_t sctp_expiry(const struct sctp *s);
 
-/* Runs what is due. Time that goes back is ignored. */
+/* Executes the deadlines that have passed. Time that goes back is ignored. */
 void sctp_run(struct sctp *s, uint64_t now_us);
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 enum sctp_path_state {
 	SCTP_PATH_UNCONFIRMED, /* it was listed, but has not answered (RFC 9260 5.4) */
@@ -180,7 +181,7 @@ enum sctp_end {
 	SCTP_END_TIMEOUT,   /* the peer does not answer any more */
 	SCTP_END_STALLED,   /* the peer answers, but packets of some size no longer arrive: text */
 	SCTP_END_NO_ANSWER, /* the peer did not answer INIT or COOKIE ECHO */
-	SCTP_END_UNREACHABLE, /* an ICMP message says that nothing listens, or no more */
+	SCTP_END_UNREACHABLE, /* ICMP: no socket on the peer's port, or not any more */
 	SCTP_END_RESTART,     /* the peer began again: its state is lost */
 	SCTP_END_PROTOCOL,    /* the peer violated the protocol: text */
 	SCTP_END_INDICATION,  /* another adaptation indication: value in cause; or none: text */
@@ -188,8 +189,8 @@ enum sctp_end {
 };
 
 enum sctp_event_type {
-	SCTP_INCOMING, /* a new association came in through `listener` and is up; user is that of
-			  the listener. sctp_assoc_set_user(), or sctp_assoc_free() */
+	SCTP_INCOMING, /* `listener` accepted a new association, which is up; user is that of the
+			  listener. sctp_assoc_set_user(), or sctp_assoc_free() */
 	SCTP_UP,       /* an association of sctp_assoc_connect() is up */
 	SCTP_DOWN,     /* it ended: end, cause, text. Only sctp_assoc_free() is left to do */
 	SCTP_WRITABLE, /* there is room again, after SCTP_E_AGAIN */
@@ -235,7 +236,7 @@ bool sctp_recv(struct sctp *s, struct sctp_msg *ret);
 /* ---- listeners ---- */
 
 /* Accepts associations at an SCTP port and these addresses of ours (indices). all: an association
- * has all of them, else only the one it came to. SCTP_E_IN_USE, SCTP_E_MEMORY. */
+ * has all of them, else only the one that its INIT was sent to. SCTP_E_IN_USE, SCTP_E_MEMORY. */
 int sctp_listen(struct sctp *s, const uint8_t *local, unsigned n, bool all, uint16_t port,
 		void *user, struct sctp_listener **ret);
 /* Associations that it accepted stay. NULL is fine. */
@@ -279,7 +280,7 @@ uint32_t sctp_assoc_room(const struct sctp_assoc *a);
 int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urgent,
 		    const struct span *part, unsigned n);
 
-/* Shuts down gracefully: what was sent is delivered first. SCTP_DOWN follows. */
+/* Shuts down gracefully: queued data is delivered first. SCTP_DOWN follows. */
 void sctp_assoc_shutdown(struct sctp_assoc *a, uint64_t now_us);
 
 /* Sends an ABORT (in the next sctp_output()) with a text of at most 160 bytes, or NULL. No event
@@ -289,7 +290,7 @@ void sctp_assoc_abort(struct sctp_assoc *a, const char *text);
 /* Frees the handle; an association that is up is aborted. NULL is fine. */
 struct sctp_assoc *sctp_assoc_free(struct sctp_assoc *a);
 
-/* SCTP_ACKED comes from now on for each advance of the cumulative acknowledgement. */
+/* From now on, SCTP_ACKED reports each advance of the cumulative acknowledgement. */
 void sctp_assoc_report_acks(struct sctp_assoc *a);
 
 struct sctp_info {
@@ -302,7 +303,7 @@ struct sctp_info {
 	uint32_t unacked;     /* messages that were sent or queued and are not acknowledged */
 	uint64_t retransmits; /* DATA chunks sent again */
 	bool takes_batches;
-	bool unreachable;  /* ICMP said so of the primary path, and nothing was answered since */
+	bool unreachable;  /* ICMP reported it of the primary path, and no answer arrived since */
 	uint32_t tag;      /* verification tag of the packets that we receive */
 	uint32_t peer_tag; /* of those that we send; 0: not known yet */
 	bool lower_tag; /* of the two verification tags, ours is the smaller one: true at one end */
@@ -338,7 +339,7 @@ struct sctp_stats {
 	uint64_t dropped_replies;    /* answers that had no room */
 	uint64_t retransmits;        /* DATA chunks sent again */
 	uint64_t fast_retransmits, timeouts, tail_probes;
-	uint64_t duplicates; /* DATA chunks that came again */
+	uint64_t duplicates; /* DATA chunks received again */
 	uint64_t icmp_ignored;
 };
 void sctp_stats(const struct sctp *s, struct sctp_stats *ret);

@@ -10,7 +10,7 @@
 #include "sctp/base/ports.h"
 #include "sctp/base/reply.h"
 
-/* Nothing of the network reaches it any more, and it sends nothing. */
+/* Removes it from lookup, timers and lists: from here on it neither receives nor sends packets. */
 static void detach_assoc(struct sctp_assoc *a)
 {
 	struct sctp *s = a->s;

@@ -10,7 +10,7 @@
 /* npaths: room for paths. NULL without memory or beyond max_assocs. */
 struct sctp_assoc *sctp_assoc_new(struct sctp *s, unsigned npaths);
 void sctp_assoc_own_addrs(struct sctp_assoc *a, const uint8_t *local, unsigned n);
-/* What both sides' INIT say. */
+/* Begins with the initial TSN and the a_rwnd of the peer's INIT or INIT ACK. */
 void sctp_assoc_start(struct sctp_assoc *a, uint32_t peer_tsn, uint32_t peer_rwnd);
 /* A random verification tag, never 0. */
 uint32_t sctp_new_tag(struct sctp *s);

@@ -47,7 +47,7 @@ int sctp_assoc_connect(struct sctp *s, const struct sctp_connect *to, struct sct
 		struct sctp_flow flow = {to->peer[i], s->cfg.udp_port, to->local[0]};
 		struct sctp_path *p = sctp_assoc_add_path(a, &flow, to->packet ? to->packet[i] : 0);
 
-		if (p) /* 5.4: what the user names counts as confirmed */
+		if (p) /* 5.4: an address that the user names is confirmed */
 			sctp_path_set_state(p, SCTP_PATH_ACTIVE);
 	}
 	if (a->paths.n == 0 || a->id.own_port == 0) {

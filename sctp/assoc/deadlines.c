@@ -20,8 +20,8 @@ static uint64_t earlier_deadline(uint64_t x, uint64_t y)
 	return x < y ? x : y;
 }
 
-/* A deadline that moves to a later time leaves the timer as it is: it then fires for nothing,
- * once. */
+/* A deadline that moves to a later time leaves the timer as it is: the timer then fires once
+ * without need. */
 void sctp_assoc_arm(struct sctp_assoc *a)
 {
 	uint64_t at = earlier_deadline(earlier_deadline(a->shutdown.t2_us, a->shutdown.t5_us),

@@ -77,7 +77,7 @@ bool sctp_handshake_repeat(struct sctp_assoc *a, unsigned paths)
 	return true;
 }
 
-/* ---- what INIT ACK has for COOKIE ECHO ---- */
+/* ---- parts of INIT ACK that COOKIE ECHO returns ---- */
 
 bool sctp_handshake_keep_cookie(struct sctp_assoc *a, const struct sctp_init *i)
 {

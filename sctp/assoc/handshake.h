@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an association needs only until it is up, if this side began it: the peer's cookie, T1-init
- * and T1-cookie (RFC 9260 5.1). It exists from sctp_assoc_connect() until SCTP_UP or the end, so
- * always in COOKIE-WAIT and COOKIE-ECHOED.
+ * The state of the handshake on the side that began it: the peer's cookie, T1-init and T1-cookie
+ * (RFC 9260 5.1). It exists from sctp_assoc_connect() until SCTP_UP or the end, so always in
+ * COOKIE-WAIT and COOKIE-ECHOED.
  */
 #ifndef SCTP_HANDSHAKE_H
 #define SCTP_HANDSHAKE_H
@@ -28,7 +28,7 @@ struct sctp_handshake {
 
 /* False without memory. */
 bool sctp_handshake_begin(struct sctp_assoc *a);
-/* The association is up, or has ended. Without a handshake it does nothing. */
+/* Frees the handshake, if there is one: the association is up, or has ended. */
 void sctp_handshake_end(struct sctp_assoc *a);
 
 /* INIT or COOKIE ECHO goes out for the first time. */
@@ -39,9 +39,9 @@ bool sctp_handshake_repeat(struct sctp_assoc *a, unsigned paths);
 /* T1-init, T1-cookie; SCTP_NEVER without a handshake. */
 uint64_t sctp_handshake_expiry(const struct sctp_assoc *a);
 
-/* Keeps what INIT ACK has for COOKIE ECHO: the cookie, and a report of unrecognized parameters
- * (3.2.2), which is left out if it is long or memory is missing. False without memory for the
- * cookie. */
+/* Keep the parts of INIT ACK that the packet with COOKIE ECHO returns: the cookie, and a report of
+ * unrecognized parameters (3.2.2), which is left out if it is long or memory is missing. False
+ * without memory for the cookie. */
 bool sctp_handshake_keep_cookie(struct sctp_assoc *a, const struct sctp_init *i);
 void sctp_handshake_keep_report(struct sctp_assoc *a, const struct sctp_init *i);
 /* The cookie was stale: forgets it. False if that happened too often for another INIT. */

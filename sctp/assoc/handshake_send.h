@@ -8,7 +8,7 @@
 #include "sctp/base/assoc.h"
 #include "sctp/wire/param.h"
 
-/* What our INIT and INIT ACK say. */
+/* The fields of our INIT and INIT ACK. */
 struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn);
 /* Lists our addresses if there are several; else the source of the packet says it. */
 void sctp_list_addrs(const struct sctp *s, struct sctp_init *i, const uint8_t *local, unsigned n,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the user asks and sets of an association. */
+/* Properties of an association that the user queries and sets. */
 #include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/max_message.h"
 #include "sctp/assoc/notify.h"

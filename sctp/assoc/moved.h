@@ -7,14 +7,14 @@
 
 #include "sctp/base/assoc.h"
 
-/* An INIT for this association came from another UDP port than the peer's, and was refused. Either
- * it is of an unknown peer, or the peer has begun again behind an address translator: asks the
- * peer, by heartbeats to its addresses and ports, unless that is going on. If it does not answer
- * any of them the association ends. */
+/* An INIT for this association from another UDP port than the peer's was refused. Its sender is
+ * another host, or the peer has restarted behind an address translator. Sends heartbeats to the
+ * peer's known addresses and ports, unless that is going on; the association ends if none is
+ * answered. */
 void sctp_moved_ask(struct sctp_assoc *a);
 /* The next heartbeat is due, or the last answer. False if the association ended. */
 bool sctp_moved_due(struct sctp_assoc *a);
-/* A packet with the right tag came: the peer lives. */
+/* A packet with the right tag arrived: the peer lives. */
 static inline void sctp_moved_answered(struct sctp_assoc *a)
 {
 	a->moved.us = SCTP_NEVER;

@@ -5,7 +5,7 @@
 #include "sctp/assoc/max_message.h"
 #include "sctp/assoc/notify.h"
 
-/* What the last association with the peer found out is probed first. */
+/* Probes the packet size first that the last association with the peer found. */
 static void init_pmtu(struct sctp_path *p, uint32_t packet)
 {
 	struct sctp *s = p->assoc->s;

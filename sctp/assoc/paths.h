@@ -14,7 +14,7 @@ struct sctp_path *sctp_assoc_add_path(struct sctp_assoc *a, const struct sctp_fl
 				      uint32_t packet);
 /* Room for n paths. False without memory. */
 bool sctp_assoc_reserve(struct sctp_assoc *a, unsigned n);
-/* Removes the paths to other addresses than these. Nothing was sent on them but INIT. */
+/* Removes the paths to other addresses than these. Only INIT was sent on them. */
 void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, unsigned n);
 /* How many paths are confirmed, at least 1. */
 unsigned sctp_assoc_confirmed(const struct sctp_assoc *a);

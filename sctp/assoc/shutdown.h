@@ -15,7 +15,7 @@ void sctp_shutdown_guard(struct sctp_assoc *a);
 /* These start T2. */
 void sctp_send_shutdown(struct sctp_assoc *a);
 void sctp_send_shutdown_ack(struct sctp_assoc *a);
-/* In SHUTDOWN-SENT a packet came; data: with DATA. */
+/* A packet arrived in SHUTDOWN-SENT; data: it contains DATA. */
 void sctp_shutdown_answered(struct sctp_assoc *a, bool data);
 /* Stops T2. */
 void sctp_shutdown_stop(struct sctp_assoc *a);

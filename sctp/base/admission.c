@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/base/admission.h"
 
-enum { FEW = 16 }; /* of max_assocs: what a network may have when more than half are in use */
+enum { FEW = 16 }; /* 1/FEW of max_assocs is a network's limit while more than half are in use */
 
 bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What peers may ask for: work for unknown ones, and associations. */
+/* Limits of peers: work for unknown ones, and the number of associations. */
 #ifndef SCTP_ADMISSION_H
 #define SCTP_ADMISSION_H
 
@@ -7,8 +7,8 @@
 
 #include "sctp/base/assoc.h"
 
-/* True if the work that a packet asks for may be done: it comes from a peer that is not known, or
- * begins with INIT or COOKIE ECHO. Counts it if not. */
+/* True if the budget admits the work for a packet that is from an unknown peer, or begins with INIT
+ * or COOKIE ECHO. Counts the packet either way. */
 bool sctp_may_work(struct sctp *s, enum sctp_work work, const struct sctp_addr *from);
 /* True if the network of a peer may open another association: while more than half of
  * max_assocs are free each may, then those that have few. */

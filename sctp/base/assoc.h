@@ -24,7 +24,7 @@ struct sctp_id {
 	uint32_t tie_own, tie_peer;
 };
 
-/* What both sides' INIT have agreed on. */
+/* Values that INIT and INIT ACK negotiated. */
 struct sctp_agreed {
 	uint16_t out_streams, in_streams;
 	uint32_t adaptation;
@@ -40,7 +40,7 @@ struct sctp_locals {
 
 /* How it began: admission.h. */
 struct sctp_origin {
-	struct sctp_listener *listener; /* it came in through, until the event was fetched */
+	struct sctp_listener *listener; /* that accepted it, until the event was fetched */
 	bool passive;                   /* the peer began it */
 	bool accepted;                  /* it is counted in s->accepted */
 	uint16_t network;               /* there */
@@ -49,7 +49,7 @@ struct sctp_origin {
 /* The timer of all its deadlines: deadlines.h. */
 struct sctp_deadline {
 	struct timer timer;
-	uint64_t armed_us; /* it fires then or, for nothing, earlier */
+	uint64_t armed_us; /* it fires then or, without need, earlier */
 };
 
 /* A path for each address of the peer: paths.h. */
@@ -87,7 +87,8 @@ struct sctp_write {
 	uint64_t retry_us; /* memory was missing: may try again then */
 };
 
-/* Who and what it is, and its parts. Only the functions of a part's header change the part. */
+/* An association: its identity and its parts. Only the functions of a part's header change the
+ * part. */
 struct sctp_assoc {
 	struct sctp *s;
 	void *user;

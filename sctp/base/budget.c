@@ -38,7 +38,7 @@ static uint64_t *network_share(struct sctp_budget *b, enum sctp_work work,
 	return &b->share_spent[sctp_budget_network(b->key, from, number) % SCTP_BUDGET_NETWORKS];
 }
 
-/* What is saved up. More than `save` is forgotten. */
+/* The budget that is saved up, at most `save`; the excess is forfeited. */
 static uint64_t saved(uint64_t *spent, uint64_t now, uint64_t save)
 {
 	if (now - *spent > save)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How much work is done for peers that are not known: a rate for each kind of work, so that one
- * kind cannot use up what another one needs, and a share of it for each network that packets come
- * from. While more than half of what may be saved up is there, everybody is served. Below that a
- * network is served that has not used its share. So one that asks too much leaves half to the
- * others, and needs as many networks as there are shares to take that, too.
+ * How much work is done for unknown peers. Each kind of work has its own rate, so that one kind
+ * cannot starve another, and each source network has a share of the rate. While more than half of
+ * the budget is saved up, all networks are served; below that, only those that have not used up
+ * their share. So one flooding network leaves half of the budget to the others, and a flooder needs
+ * as many networks as there are shares to use up that half, too.
  *
  * Networks are IPv4 /24 and IPv6 /64: who has one usually has all addresses in it. They share a
- * table of fixed size by a keyed hash that changes every few seconds, so that nobody shares an
- * entry with a flooder for long. Nothing is allocated.
+ * table of fixed size by a keyed hash that changes every few seconds, so that no network shares an
+ * entry with a flooder for long. No memory is allocated.
  */
 #ifndef SCTP_BUDGET_H
 #define SCTP_BUDGET_H
@@ -33,9 +33,10 @@ enum {
 	SCTP_BUDGET_SHARE_MS = 1000, /* of a network */
 };
 
-/* Times are in nanoseconds: up to `spent` the budget is used up, what came since is saved. */
+/* Times are in nanoseconds: the budget up to `spent` is used up, that of the time since is
+ * saved. */
 struct sctp_budget {
-	uint64_t cost;  /* the time in which the budget of one piece of work comes */
+	uint64_t cost;  /* time in which the budget of one piece of work accrues */
 	uint64_t start; /* the clock began with a full budget */
 	uint64_t key[2];
 	uint64_t spent[SCTP_WORKS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sctp/base/fsm.h"
 
-/* Rows that are not listed change nothing. */
+/* An event without a row for the state is ignored. */
 static const struct row {
 	unsigned char state, event, next;
 	unsigned short actions;

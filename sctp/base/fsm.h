@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The states of an association (RFC 9260 section 4) as one function: from a state and an event to
- * the next state and to what has to be done.
+ * the next state and its actions.
  */
 #ifndef SCTP_FSM_H
 #define SCTP_FSM_H
@@ -24,7 +24,7 @@ enum sctp_fsm_event {
 	SCTP_EV_INIT_ACK,
 	SCTP_EV_COOKIE_ACK,
 	SCTP_EV_USER_SHUTDOWN,
-	SCTP_EV_ALL_ACKED, /* nothing is queued or outstanding */
+	SCTP_EV_ALL_ACKED, /* no chunk is queued or outstanding */
 	SCTP_EV_SHUTDOWN,
 	SCTP_EV_SHUTDOWN_ACK,
 	SCTP_EV_SHUTDOWN_COMPLETE,
@@ -32,7 +32,7 @@ enum sctp_fsm_event {
 	SCTP_EVENTS,
 };
 
-/* What has to be done, in this order. */
+/* Actions, executed in this order. */
 enum {
 	SCTP_DO_SEND_INIT = 1,        /* and start T1-init */
 	SCTP_DO_SEND_COOKIE_ECHO = 2, /* and start T1-cookie */
@@ -51,7 +51,7 @@ struct sctp_step {
 	unsigned actions;
 };
 
-/* An event that means nothing in a state changes nothing. */
+/* An event that has no meaning in a state is ignored. */
 struct sctp_step sctp_fsm(enum sctp_state state, enum sctp_fsm_event event);
 
 #endif

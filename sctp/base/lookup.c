@@ -69,7 +69,7 @@ void sctp_lookup_del(struct sctp_path *p)
 		p->assoc->s->last = NULL;
 }
 
-/* RFC 6951 5.4: the peer is where its last valid packet came from. */
+/* RFC 6951 5.4: packets go to the source of the peer's last valid packet. */
 void sctp_learn(struct sctp_path *p, const struct sctp_flow *from)
 {
 	if (!sctp_addr_equal(&p->flow.peer, &from->peer))

@@ -34,10 +34,10 @@ struct sctp_path {
 	uint64_t t3_us, loss_us, probe_us, heartbeat_us;
 	uint64_t last_sent_us; /* DATA or HEARTBEAT */
 	uint64_t lowest_us;    /* the lowest TSN was sent on it */
-	uint64_t heard_us; /* something that was sent on it arrived, by what the peer said then */
-	uint64_t needless_us; /* the reordering window grows again then or later */
-	bool heartbeat_out;   /* sent and not answered */
-	bool unreachable;     /* ICMP said so, and nothing was answered since */
+	uint64_t heard_us;     /* when the peer last acknowledged DATA or HEARTBEAT of this path */
+	uint64_t needless_us;  /* the reordering window grows again then or later */
+	bool heartbeat_out;    /* sent and not answered */
+	bool unreachable;      /* ICMP reported it, and no answer arrived since */
 	uint64_t nonce;
 	struct sctp_rto rto;
 	struct sctp_cc cc;

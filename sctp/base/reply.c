@@ -22,7 +22,7 @@ static uint32_t ring_room(const struct sctp *s)
 	return SCTP_REPLIES - (s->reply_tail - s->reply_head);
 }
 
-/* A packet never wraps: what is left at the end of the ring is skipped with an empty slot. */
+/* A packet never wraps: an empty slot skips the rest of the ring. */
 static bool make_contiguous(struct sctp *s)
 {
 	uint32_t at = s->reply_tail % SCTP_REPLIES, left = SCTP_REPLIES - at;

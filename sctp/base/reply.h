@@ -23,11 +23,11 @@ bool sctp_reply_next(struct sctp *s, struct sctp_batch *ret);
 /* A packet of an association to one of its paths, or to another one if that is not confirmed.
  * While a packet is processed, all of this goes into one packet, as far as it fits (12.4). */
 struct sctp_writer sctp_reply_to(struct sctp_path *p);
-/* The same for what may go to a path that is not confirmed, and must go to this one. */
+/* The same, but to exactly this path, confirmed or not. */
 struct sctp_writer sctp_reply_exactly_to(struct sctp_path *p);
 /* Takes the answer to the present packet back, as far as it still can grow. */
 void sctp_reply_withdraw(struct sctp *s);
-/* A packet that nothing else may be in: it replaces what was answered so far. */
+/* A packet of its own: it replaces the answers to the present packet. */
 struct sctp_writer sctp_reply_alone(struct sctp_path *p);
 /* ABORT with one cause to the sender of a packet: its tag reflected, or the one given. */
 void sctp_reply_abort(struct sctp *s, const struct sctp_flow *to, const struct sctp_head *got,

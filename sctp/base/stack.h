@@ -60,7 +60,7 @@ struct sctp {
 	struct sctp_pool pool;
 	struct sctp_cookie_keys keys;
 	uint64_t hash_key[2];
-	struct sctp_path *last; /* that a packet came from */
+	struct sctp_path *last; /* of the last packet that arrived */
 	struct sctp_stats st;
 	uint16_t next_port;
 	uint32_t port_uses[SCTP_OWN_PORTS]; /* associations that have the port */

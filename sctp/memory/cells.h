@@ -34,7 +34,7 @@ void sctp_cells_init(struct sctp_cells *c, struct sctp_pool *pool);
 void sctp_cells_deinit(struct sctp_cells *c);
 
 /* Makes sure that the next n calls of sctp_cells_get() succeed; they must follow. False: no memory,
- * nothing changed. */
+ * and no change. */
 bool sctp_cells_reserve(struct sctp_cells *c, uint32_t n);
 
 /* An empty cell: next, off and len are 0. */

@@ -85,7 +85,8 @@ static struct slab *new_slab(struct sctp_pool *p)
 	return s;
 }
 
-/* A slab with a free block, unlinked. Slabs in use come first, so that the others become free. */
+/* A slab with a free block, unlinked. Slabs in use are preferred, so that the others become
+ * free. */
 static struct slab *slab_with_room(struct sctp_pool *p)
 {
 	struct list *l = list_pop(&p->partial_slabs);

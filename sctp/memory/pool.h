@@ -4,7 +4,7 @@
  * allocator; slabs whose blocks were all free for a while are given back, except for one, so that
  * the memory of a burst does not stay. The number of bytes in use is bounded.
  *
- * Tables of other sizes come straight from the allocator, within the same bound.
+ * Tables of other sizes are allocated directly, within the same bound.
  */
 #ifndef SCTP_POOL_H
 #define SCTP_POOL_H
@@ -32,7 +32,7 @@ struct sctp_pool {
 	uint8_t *scratch;    /* SCTP_SCRATCH bytes, or NULL */
 };
 
-/* mem: of slabs. limit: bytes in use. Allocates nothing. */
+/* mem: allocator of the slabs. limit: bytes in use. Does not allocate. */
 void sctp_pool_init(struct sctp_pool *p, const struct sctp_mem *mem, uint64_t limit);
 
 /* Frees all slabs and the scratch memory; blocks in use become invalid. Tables must have been freed
@@ -56,9 +56,8 @@ void *sctp_pool_table(struct sctp_pool *p, size_t len);
 /* Gives a table of len bytes back. NULL is fine. */
 void sctp_pool_table_free(struct sctp_pool *p, void *table, size_t len);
 
-/* SCTP_SCRATCH bytes that all users of the pool share: a write there ends the validity of
- * what was there. Allocated by the first call, freed by sctp_pool_deinit(). NULL at the limit or
- * without memory. */
+/* SCTP_SCRATCH bytes that all users of the pool share: each overwrites the content of the others.
+ * Allocated by the first call, freed by sctp_pool_deinit(). NULL at the limit or without memory. */
 uint8_t *sctp_pool_scratch(struct sctp_pool *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What both algorithms share: slow start with HyStart++, reductions, idle time; and RFC 9260's
- * congestion avoidance. */
+/* The common part of both algorithms: slow start with HyStart++, reductions, idle time; and RFC
+ * 9260's congestion avoidance. */
 #include "sctp/path/cc.h"
 
 #include <assert.h>

@@ -61,7 +61,7 @@ void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, boo
 		  uint32_t max_cwnd);
 
 /* The path MTU changed: the rules use the new one from here on. The initial window is computed
- * again if nothing was acknowledged or lost yet; cwnd is at least one packet. */
+ * again if no chunk was acknowledged or lost yet; cwnd is at least one packet. */
 void sctp_cc_set_pmdcs(struct sctp_cc *c, uint32_t pmdcs);
 
 struct sctp_cc_ack {
@@ -75,7 +75,7 @@ struct sctp_cc_ack {
 			      left that sctp_cc_room() did not admit although no burst limit and
 			      no rwnd held it back. Needed beside flight because several SACKs may
 			      arrive before the sender has a turn */
-	bool all_acked;    /* nothing is outstanding on this path any more */
+	bool all_acked;    /* the path has no outstanding chunks any more */
 	uint32_t rtt_us;   /* round trip of the newest chunk that this SACK newly acknowledges and
 			      that was sent once, 0 = none. HyStart++ wants one with each SACK, not
 			      one per round trip as rto.h */
@@ -83,7 +83,7 @@ struct sctp_cc_ack {
 	uint32_t cum, next_tsn; /* Cumulative TSN Ack, and the next TSN to be sent: rounds of
 				   HyStart++ */
 };
-/* A SACK acknowledged something on this path. Comes before sctp_cc_lost() of the same SACK. */
+/* A SACK acknowledged chunks of this path. Call it before sctp_cc_lost() for the same SACK. */
 void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_us);
 
 /* Loss was detected: one call per recovery (7.2.4 (2), RFC 9438 4.6). */
@@ -94,19 +94,19 @@ void sctp_cc_timed_out(struct sctp_cc *c);
 
 /* The last reduction was needless: every chunk that was thought lost had arrived. Restores the
  * state before it; several T3-rtx expiries without an acknowledgement between them count as one
- * reduction. Nothing happens the second time. */
+ * reduction. A second call has no effect. */
 void sctp_cc_undo(struct sctp_cc *c);
 
-/* Nothing was sent on the path for idle_us, the time since the last transmission or since the last
- * call with idle_us >= rto_us: cwnd is halved once per RTO down to 4 * PMDCS (7.2.1), and never
- * raised. Call it before sending resumes, or every RTO. Before the first halving ssthresh is set to
- * cwnd; CUBIC keeps a higher one, because a slow start that did not end has not found the capacity
- * of the path. */
+/* The path was idle for idle_us, the time since the last transmission or since the last call with
+ * idle_us >= rto_us: cwnd is halved once per RTO down to 4 * PMDCS (7.2.1), and never raised. Call
+ * it before sending resumes, or every RTO. Before the first halving ssthresh is set to cwnd; CUBIC
+ * keeps a higher one, because a slow start that did not end has not found the capacity of the
+ * path. */
 void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us);
 
 /* Max.Burst (6.1 rule D): until the next call at most this number of packets, of the size that
  * packets then have, may leave beyond the present flight. Call it after each SACK and when sending
- * begins with nothing in flight. Without a call bursts have no limit. */
+ * begins with an empty flight. Without a call bursts have no limit. */
 void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets);
 
 /* Bytes that may be sent at once now. If it is not 0, the last packet may exceed it by up to

@@ -72,8 +72,8 @@ static uint32_t w_cubic(const struct sctp_cc *c, uint64_t t_us)
 	return d < max_bytes ? (uint32_t)d : max_bytes;
 }
 
-/* 4.3: what Reno would have reached. alpha is 1 once the window before the loss is reached again.
- */
+/* 4.3: the estimated window of Reno. alpha is 1 once the window before the loss is reached
+ * again. */
 static uint32_t grow_estimate(struct sctp_cc *c, uint32_t bytes)
 {
 	struct sctp_cc_cubic *q = &c->cubic;

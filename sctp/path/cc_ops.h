@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What differs between the algorithms of cc.h; private to cc.c and cc_cubic.c. */
+/* The operations of an algorithm of cc.h; private to cc.c and cc_cubic.c. */
 #ifndef SCTP_CC_OPS_H
 #define SCTP_CC_OPS_H
 

@@ -19,8 +19,8 @@ static enum sctp_pmtu_state state_unless_error(const struct sctp_pmtu *m,
 	return m->size < min_u32(SCTP_PMTU_BASE, m->max) ? SCTP_PMTU_ERROR : state;
 }
 
-/* The search is over: nothing, or too little, is left to win. A path below its maximum is searched
- * again after a while. */
+/* The search is over: no larger size, or only a slightly larger one, is left to try. A path below
+ * its maximum is searched again after SCTP_PMTU_RAISE_US. */
 static void finish_search(struct sctp_pmtu *m, uint64_t now_us)
 {
 	m->state = state_unless_error(m, SCTP_PMTU_DONE);
@@ -118,7 +118,8 @@ bool sctp_pmtu_limit(struct sctp_pmtu *m, uint32_t size, uint64_t now_us)
 
 /* ---- probes ---- */
 
-/* What a try consists of: the size under test, and smaller ones that tell what passes instead. */
+/* The probes of a try: the size under test, and smaller ones to find a size that passes if it
+ * fails. */
 static unsigned ladder(const struct sctp_pmtu *m, uint32_t ret[SCTP_PMTU_LADDER])
 {
 	unsigned n = 0;
@@ -202,7 +203,7 @@ static void probe_failed(struct sctp_pmtu *m, uint64_t now_us)
 	next_size(m, now_us);
 }
 
-/* The former size and what is between it and the one that passed are searched; the former one was
+/* Falls to the probe size that passed, and searches between it and the former size, which was
  * probed often enough. */
 static void fall(struct sctp_pmtu *m, uint64_t now_us)
 {

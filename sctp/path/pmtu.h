@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The path MTU by probes (RFC 8899) of one path: what sizes to probe next and what follows from an
- * answer, a loss, or a time-out. Sizes are SCTP packets (UDP payload); what this module computes is
- * a multiple of 4. Knows numbers only.
+ * The path MTU of one path by probes (RFC 8899): which sizes to probe next, and how an answer, a
+ * loss, or a time-out changes the size in use. Sizes are SCTP packets (UDP payload); computed ones
+ * are multiples of 4. Knows numbers only.
  *
  * Data begins with SCTP_MIN_PACKET, and uses a larger size only after a probe of that size was
  * answered. The first probes have the size max and, in case that fails, BASE, and are due at once,
- * so that a path that takes what its route takes reaches its full size in one round trip. If the
+ * so that a path that passes the MTU of its route reaches its full size in one round trip. If the
  * first one fails, the search doubles the size until one fails, then halves the difference.
  *
- * When packets of the size in use seem to vanish, that size is in doubt: it is probed together
- * with BASE and SCTP_MIN_PACKET. The size falls only if a smaller probe was answered, to the size
- * of that probe, and the larger ones were not, twice. So neither congestion nor an outage, where
- * nothing is answered, makes packets small.
+ * When packets of the size in use seem to vanish, that size is in doubt: it is probed together with
+ * BASE and SCTP_MIN_PACKET. The size falls only if a smaller probe was answered, to the size of
+ * that probe, and the larger ones were not, twice. So neither congestion nor an outage, during
+ * which no probe is answered, makes packets small.
  *
  * Use, of active paths only: sctp_pmtu_run() when sctp_pmtu_expiry() has passed, then
  * sctp_pmtu_due() until it is 0. On other paths an outage would look like a small path MTU until
@@ -38,10 +38,10 @@ enum sctp_pmtu_state { SCTP_PMTU_SEARCH, SCTP_PMTU_DONE, SCTP_PMTU_ERROR };
 
 struct sctp_pmtu {
 	enum sctp_pmtu_state state;
-	uint32_t size;   /* largest size that is known to pass: what data may use */
-	uint32_t max;    /* what route and configuration permit */
+	uint32_t size;   /* largest size that is known to pass, for data */
+	uint32_t max;    /* limit of route and configuration */
 	uint32_t high;   /* least size that did not pass, 0 = unknown */
-	uint32_t hint;   /* what passed on the same way a while ago, 0 = unknown */
+	uint32_t hint;   /* size that passed between the same addresses a while ago, 0 = unknown */
 	uint32_t probe;  /* size under test, 0 = none; smaller ones go with it */
 	unsigned tries;  /* of it */
 	unsigned sent;   /* probes of the present try that are on their way, 0 = none */
@@ -101,8 +101,8 @@ bool sctp_pmtu_run(struct sctp_pmtu *m, uint64_t now_us);
 bool sctp_pmtu_icmp(struct sctp_pmtu *m, uint32_t size, uint64_t now_us);
 
 /* A packet of this size with data was lost, or arrived. sent_us: of that packet. Losses of one
- * round trip count once. A packet that is larger than the size in use, or that each path takes,
- * says nothing. Two round trips in a row with losses and without an arrival of that size, or one
+ * round trip count once. Packets larger than the size in use, or small enough for every path, are
+ * ignored. Two round trips in a row with losses and without an arrival of that size, or one
  * timeout, put the size in doubt. */
 void sctp_pmtu_lost(struct sctp_pmtu *m, uint32_t size, bool timeout, uint64_t sent_us,
 		    uint64_t now_us);

@@ -26,19 +26,19 @@ struct sctp_rack {
 	unsigned persist;     /* recoveries until the multiplier shrinks back */
 };
 
-/* Nothing has arrived yet. */
+/* The state before the first acknowledgement. */
 void sctp_rack_init(struct sctp_rack *r);
 
-/* A chunk was acknowledged for the first time. The chunks of one SACK come in the order of their
- * TSNs, or reordering is seen where there is none. sent_us: of its last transmission. repeated: it
- * was sent more than once. min_rtt_us: of the path, UINT32_MAX = unknown. An acknowledgement of a
- * repeated chunk that came sooner than min_rtt belongs to an earlier transmission and says nothing
- * about time; without a min_rtt none does. */
+/* A chunk was acknowledged for the first time. Report the chunks of one SACK in the order of their
+ * TSNs; another order would look like reordering. sent_us: of its last transmission. repeated: it
+ * was sent more than once. min_rtt_us: of the path, UINT32_MAX = unknown. If a repeated chunk is
+ * acknowledged sooner than min_rtt, the acknowledgement belongs to an earlier transmission and
+ * gives no time; without a min_rtt, no repeated chunk does. */
 void sctp_rack_acked(struct sctp_rack *r, uint32_t tsn, uint64_t sent_us, bool repeated,
 		     uint32_t min_rtt_us, uint64_t now_us);
 
-/* The timeout was too early: this chunk, sent once, is the last one that has arrived. What was
- * acknowledged with it and repeated before says nothing. */
+/* The timeout was too early: this chunk, sent once, is the last one that has arrived. Repeated
+ * chunks that the same SACK acknowledged are ignored. */
 void sctp_rack_late(struct sctp_rack *r, uint32_t tsn, uint64_t sent_us, uint64_t now_us);
 
 /* A duplicate report, or an acknowledgement sooner than min_rtt, showed that a retransmission was

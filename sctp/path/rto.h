@@ -24,7 +24,8 @@ void sctp_rto_init(struct sctp_rto *r, const struct sctp_config *cfg);
 void sctp_rto_sample(struct sctp_rto *r, uint32_t rtt_us, uint64_t now_us);
 /* Doubles the timeout up to its maximum (E2). */
 void sctp_rto_back_off(struct sctp_rto *r);
-/* Takes the doublings back: what was late was no loss. Without a measurement nothing happens. */
+/* Takes the doublings back: the packet was late and not lost. No effect before the first
+ * measurement. */
 void sctp_rto_restore(struct sctp_rto *r);
 
 #endif

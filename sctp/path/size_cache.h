@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What packets passed to some peers when larger ones did not: the next association does not have to
- * find that out again. Bounded: what expires first goes first. An entry only says what is probed,
- * never what data may use, so a wrong one costs size for a while, and nothing else.
+ * Packet sizes that passed to a peer while larger ones did not, so that the next association need
+ * not search again. Bounded: the entry that expires first is replaced. An entry is a hint for
+ * probes, never a size for data, so a wrong one only costs packet size for a while.
  */
 #ifndef SCTP_SIZE_CACHE_H
 #define SCTP_SIZE_CACHE_H
@@ -24,8 +24,8 @@ struct sctp_size_cache {
 	} entry[SCTP_SIZE_ENTRIES];
 };
 
-/* Packets of this size (UDP payload) pass on this way: from an address of ours to an address and
- * UDP port. Replaces what was known of it. */
+/* Packets of this size (UDP payload) pass from an address of ours to an address and UDP port.
+ * Replaces the entry of that flow. */
 void sctp_size_cache_put(struct sctp_size_cache *c, const struct sctp_flow *to, uint32_t size,
 			 uint64_t now_us);
 

@@ -22,7 +22,7 @@ void sctp_acks_took(struct sctp_acks *k, uint32_t bytes)
 	k->bytes += bytes;
 }
 
-/* Beside the number of packets: what is missing, came twice, fills a gap or was dropped is reported
+/* Beyond the number of packets: a gap, a duplicate, a filled gap and a dropped chunk are reported
  * at once, and the sender must not run out of window. */
 static bool is_prompt(const struct sctp_acks *k, const struct sctp_tsn_map *m,
 		      const struct sctp_config *cfg)

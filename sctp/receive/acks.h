@@ -19,12 +19,12 @@ struct sctp_acks {
 	uint32_t advertised; /* a_rwnd of the last SACK, or of INIT */
 	bool now;            /* the next output has a SACK */
 	bool prompt;         /* the present packet is acknowledged at once */
-	bool first;          /* no DATA came yet: the first is acknowledged at once (5.1) */
+	bool first;          /* no DATA has arrived: the first is acknowledged at once (5.1) */
 	uint8_t path;        /* to which it goes */
 	uint64_t due_us;     /* otherwise at that time, or SCTP_NEVER */
 };
 
-/* Nothing is due. */
+/* No SACK is due. */
 void sctp_acks_init(struct sctp_acks *k);
 /* INIT or INIT ACK advertised this window. */
 void sctp_acks_start(struct sctp_acks *k, uint32_t advertised);

@@ -2,7 +2,7 @@
 /*
  * A run is a part of one message without holes, or all of it. It lives in the first cell of its
  * chain. While its TSNs may still be continued or dropped, it is in by_tsn under its first TSN.
- * TSNs have 64 bits here, so that nothing wraps.
+ * TSNs have 64 bits here, so that they do not wrap.
  *
  * Once the cumulative point has passed a run, it can be checked finally: it is a whole message, or
  * it is the beginning of the one that goes on with the next TSN.
@@ -92,7 +92,7 @@ static bool neighbors_fit(const struct sctp_recv *r, const struct place *at)
 		return false;
 	if (right && (right->begin != d->end || (!d->end && !same_message(right, d))))
 		return false;
-	/* The chunk before it came. If that were the beginning of its message, it would wait. */
+	/* The chunk before cum + 1 has arrived: as a part of this message it would still wait. */
 	return left || d->begin || at->tsn != r->cum + 1;
 }
 
@@ -132,7 +132,7 @@ static bool ssn_fits(const struct sctp_recv *r, const struct sctp_data *d)
 				!sctp_tree_find(&r->by_turn, turn_of(d->sid, d->ssn)));
 }
 
-/* The messages of a stream whose turn has come. */
+/* Makes the next messages of a stream deliverable, as far as their order is complete. */
 static void next_turns(struct sctp_recv *r, uint16_t sid)
 {
 	struct sctp_tree_node *n;
@@ -280,7 +280,8 @@ static enum sctp_recv_result reserve_cells(struct sctp_recv *r, const struct pla
 			return SCTP_RECV_DROPPED;
 		if (!next)
 			return SCTP_RECV_NO_ROOM;
-		/* Nothing waits after it: what waits can only go if this chunk comes in. */
+		/* No later chunk waits: those that wait can only be delivered once this one is
+		 * taken. */
 		if (!fits_recv(r, n, SCTP_MAX_MESSAGE))
 			return list_empty(&r->deliverable)
 				       ? note_violation(

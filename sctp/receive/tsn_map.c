@@ -67,7 +67,7 @@ enum sctp_tsn_class sctp_tsn_map_check_gap(struct sctp_tsn_map *m, uint32_t tsn)
 	return m->bits ? SCTP_TSN_NEW : SCTP_TSN_BEYOND;
 }
 
-/* Words are cleared when `highest` reaches them: a block comes with any content. */
+/* Words are cleared when `highest` reaches them: the content of a new block is undefined. */
 static void raise_highest(struct sctp_tsn_map *m, uint32_t tsn)
 {
 	uint32_t from = m->highest / 64, n = (tsn / 64 - from) % WORDS;

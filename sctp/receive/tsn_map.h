@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The TSNs that arrived (RFC 9260 6.2, 6.2.1): the Cumulative TSN Ack Point and, while something is
- * missing, a bitmap of what came after it. The bitmap is a block of the pool that is there only
- * while there is a gap. Duplicates are kept for the next SACK.
+ * The TSNs that arrived (RFC 9260 6.2, 6.2.1): the Cumulative TSN Ack Point and, while there is a
+ * gap, a bitmap of the TSNs that arrived after it. The bitmap is a block of the pool and exists
+ * only while there is a gap. Duplicates are kept for the next SACK.
  */
 #ifndef SCTP_TSN_MAP_H
 #define SCTP_TSN_MAP_H
@@ -20,7 +20,7 @@ enum {
 
 struct sctp_tsn_map {
 	uint32_t cum;     /* Cumulative TSN Ack Point */
-	uint32_t highest; /* highest TSN that came; == cum: no gap */
+	uint32_t highest; /* highest TSN that arrived; == cum: no gap */
 	uint64_t *bits; /* a block; bit i % 131072 is TSN i, valid between cum and highest; NULL: no
 			   gap */
 	struct sctp_pool *pool;
@@ -34,7 +34,7 @@ enum sctp_tsn_class {
 	SCTP_TSN_BEYOND, /* too far ahead, or no memory for the bitmap: as if it were lost */
 };
 
-/* initial_tsn: the first that the peer uses. Allocates nothing. */
+/* initial_tsn: the first that the peer uses. Does not allocate. */
 void sctp_tsn_map_init(struct sctp_tsn_map *m, struct sctp_pool *pool, uint32_t initial_tsn);
 /* Gives the bitmap back. */
 void sctp_tsn_map_deinit(struct sctp_tsn_map *m);
@@ -43,7 +43,7 @@ void sctp_tsn_map_deinit(struct sctp_tsn_map *m);
 enum sctp_tsn_class sctp_tsn_map_check_gap(struct sctp_tsn_map *m, uint32_t tsn);
 void sctp_tsn_map_add_gap(struct sctp_tsn_map *m, uint32_t tsn);
 
-/* What a TSN would be; notes duplicates and gets the bitmap that sctp_tsn_map_add() needs. */
+/* Classifies a TSN; notes duplicates and allocates the bitmap that sctp_tsn_map_add() needs. */
 static inline enum sctp_tsn_class sctp_tsn_map_check(struct sctp_tsn_map *m, uint32_t tsn)
 {
 	if (tsn == m->cum + 1)
@@ -62,7 +62,7 @@ static inline void sctp_tsn_map_add(struct sctp_tsn_map *m, uint32_t tsn)
 }
 
 /* Takes a TSN after cum out again, because its data was dropped for lack of memory. RFC 9260 6.2
- * allows that only after cum; does nothing for a TSN that is not in the map. May be called between
+ * allows that only after cum; has no effect on a TSN that is not in the map. May be called between
  * check and add. */
 void sctp_tsn_map_renege(struct sctp_tsn_map *m, uint32_t tsn);
 
