@@ -22,7 +22,7 @@ struct sctp_tx_list {
 	uint32_t n;
 };
 
-/* Read-only but for flight.c. All zero: nothing is in flight. */
+/* Read-only but for flight.c. All zero: no chunk is in flight. */
 struct sctp_flight {
 	struct sctp_tx_list out;  /* in flight, in the order of their last transmission */
 	struct sctp_tx_list lost; /* in the order of TSNs, nearly */
@@ -49,7 +49,7 @@ static inline uint32_t sctp_flight_next(const struct sctp_flight *f, const struc
 	return f->lost.n ? f->lost.first : q->send_tsn;
 }
 
-/* The queue was freed: nothing is in flight any more. */
+/* Empties the flight: the queue was freed. */
 void sctp_flight_clear(struct sctp_flight *f);
 
 /* In all of these p is the path that the chunk was sent on last; for sctp_flight_sent() it is the

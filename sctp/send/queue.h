@@ -19,8 +19,8 @@ enum {
 	SCTP_TX_PAGE = SCTP_BLOCK / 32, /* records of a page */
 	SCTP_TX_PAGES = 128,
 	SCTP_TX_WINDOW = SCTP_TX_PAGE * (SCTP_TX_PAGES - 1), /* chunks queued or outstanding */
-	SCTP_MAX_UNSENT = 262144, /* bytes queued that were never sent: what is copied is sent
-				     while it still is in the processor's cache */
+	SCTP_MAX_UNSENT = 262144, /* bytes queued that were never sent: few enough to be sent while
+				     they are in the processor's cache */
 };
 
 struct sctp_tx_block {
@@ -49,8 +49,8 @@ struct sctp_tx {
 	uint8_t path : 4;
 	bool headroom : 1; /* SCTP_HEAD bytes before it are free, for the header of a packet */
 	uint8_t count : 7; /* up to SCTP_TX_COUNT */
-	bool acked : 1;    /* since it was sent last: a peer that takes that back and says it again
-			      acknowledges nothing new */
+	bool acked : 1; /* since it was sent last: if the peer reneges and acknowledges it again, it
+			   is not newly acknowledged */
 	uint16_t misses : 2;
 	uint16_t words : 14; /* of its last packet up to its end: the last chunk has the length */
 };
@@ -73,7 +73,7 @@ struct sctp_queue {
 	uint32_t fill;        /* bytes of the chunks in the packet that the last of these goes in */
 	struct sctp_tx_block *head, *tail;
 	struct sctp_tx *page[SCTP_TX_PAGES];
-	struct sctp_range *gap; /* a block: what gap blocks acknowledge; NULL: nothing */
+	struct sctp_range *gap; /* a block: TSNs that gap blocks acknowledge; NULL: none */
 	unsigned ngaps;
 };
 
@@ -100,7 +100,7 @@ static inline uint8_t *sctp_tx_headroom(const struct sctp_tx *t)
 	return t->headroom ? t->block->data + t->off - SCTP_HEAD : NULL;
 }
 
-/* Nothing is queued and nothing outstanding. */
+/* No chunk is queued or outstanding. */
 static inline bool sctp_queue_empty(const struct sctp_queue *q)
 {
 	return q->cum + 1 == q->next_tsn;
@@ -112,13 +112,13 @@ static inline bool sctp_queue_idle(const struct sctp_queue *q)
 	return q->cum + 1 == q->send_tsn;
 }
 
-/* An empty queue. Allocates nothing. */
+/* An empty queue. Does not allocate. */
 void sctp_queue_init(struct sctp_queue *q, uint32_t initial_tsn);
 /* Gives all memory back; the queue is all zero then. */
 void sctp_queue_deinit(struct sctp_queue *q, struct sctp_pool *pool);
 
-/* Memory for a message of len bytes, at least 1. False without memory: what was taken stays for the
- * next attempt. */
+/* Reserves memory for a message of len bytes, at least 1. False without memory: the part that was
+ * reserved stays for the next attempt. */
 bool sctp_queue_reserve(struct sctp_queue *q, struct sctp_pool *pool, size_t len);
 /* Queues the message for which memory was reserved as one chunk. flags: SCTP_DATA_I or 0.
  * packet: bytes of chunks that a packet takes. */
@@ -129,7 +129,7 @@ void sctp_queue_sent(struct sctp_queue *q);
 /* The cumulative acknowledgement advances to the next chunk. Its memory stays until
  * sctp_queue_free(). */
 void sctp_queue_advance(struct sctp_queue *q);
-/* Frees what was acknowledged. old: cum when this function was called last. */
+/* Frees acknowledged chunks. old: cum when this function was called last. */
 void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old);
 /* Keeps the gap blocks of a SACK, at most SCTP_BLOCK bytes. Without memory it keeps none. */
 void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fast recovery of a path, and the time after its T3-rtx expired: losses of that time change the
- * congestion window once. What turns out to be repeated needlessly is counted off.
+ * congestion window once. Chunks that prove to be repeated needlessly are subtracted.
  */
 #ifndef SCTP_RECOVERY_H
 #define SCTP_RECOVERY_H
@@ -14,7 +14,7 @@
 /* Read-only but for the functions here. */
 struct sctp_recovery {
 	uint32_t end;    /* it is over when this TSN is acknowledged */
-	uint32_t from;   /* what it repeats comes after this TSN */
+	uint32_t from;   /* it repeats chunks after this TSN */
 	unsigned resent; /* chunks that it repeated, without those that were needless */
 	bool fast;       /* fast recovery */
 	bool timed_out;  /* T3 expired */
@@ -61,7 +61,7 @@ static inline bool sctp_recovery_advance(struct sctp_recovery *r, uint32_t cum)
 	return true;
 }
 
-/* It was needless: nothing was lost. */
+/* It was needless: no chunk was lost. */
 static inline void sctp_recovery_cancel(struct sctp_recovery *r)
 {
 	r->fast = r->timed_out = false;

@@ -16,8 +16,8 @@ struct sctp_window {
 	uint32_t rwnd;  /* a_rwnd of the last SACK, or of INIT */
 	bool probe;     /* one chunk may go although the window is closed */
 	bool probe_out; /* the last chunk went for that reason */
-	bool watched;   /* T3 waits for the window, with nothing in flight */
-	bool answered;  /* a SACK came since T3 expired last */
+	bool watched;   /* T3 waits for the window, with no chunk in flight */
+	bool answered;  /* a SACK arrived since T3 expired last */
 };
 
 /* It takes no full packet. */
@@ -26,7 +26,7 @@ static inline bool sctp_window_closed(const struct sctp_window *w)
 	return w->rwnd < SCTP_PMTU_BASE;
 }
 
-/* True if a chunk of len payload bytes may be sent: with nothing in flight, one may test the
+/* True if a chunk of len payload bytes may be sent: with no other in flight, one may probe the
  * window. */
 static inline bool sctp_window_admits(const struct sctp_window *w, uint32_t in_flight, uint32_t len)
 {
@@ -49,21 +49,21 @@ static inline void sctp_window_sack(struct sctp_window *w, uint32_t rwnd)
 	w->watched = w->watched && sctp_window_closed(w);
 }
 
-/* A chunk went out that fits, or tests the window. */
+/* A chunk was sent that fits the window, or probes it. */
 static inline void sctp_window_sent(struct sctp_window *w)
 {
 	w->probe_out = w->probe;
 	w->probe = false;
 }
 
-/* Nothing can be sent because of the window: T3 waits for it. */
+/* The window prevents sending: T3 waits for it. */
 static inline void sctp_window_watch(struct sctp_window *w)
 {
 	w->watched = true;
 }
 
-/* T3 expired while the window was closed; any: there is a chunk that may test it. False if no SACK
- * came since T3 expired before. */
+/* T3 expired while the window was closed; any: there is a chunk that may probe it. False if no SACK
+ * arrived since T3 expired before. */
 static inline bool sctp_window_ask(struct sctp_window *w, bool any)
 {
 	bool answered = w->answered;

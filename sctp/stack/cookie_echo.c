@@ -14,9 +14,9 @@
 #include "sctp/base/reply.h"
 #include "util/be.h"
 
-/* ---- our side: COOKIE ECHO goes out, COOKIE ACK comes ---- */
+/* ---- the active side: COOKIE ECHO is sent, COOKIE ACK received ---- */
 
-/* RFC 5043 section 4: the indication has to come, and to be DDP's. */
+/* RFC 5043 section 4: the peer has to send DDP's indication. */
 static bool indicated(const struct sctp *s, bool has, uint32_t value)
 {
 	return has && value == s->cfg.adaptation;
@@ -58,7 +58,7 @@ void sctp_got_stale_cookie(struct sctp_path *p)
 	sctp_assoc_step(a, SCTP_EV_ASSOCIATE);
 }
 
-/* ---- the other side: COOKIE ECHO comes ---- */
+/* ---- the passive side: COOKIE ECHO is received ---- */
 
 static void send_cookie_ack(struct sctp_path *p, bool shutting_down)
 {
@@ -95,7 +95,7 @@ static bool add_paths(struct sctp_assoc *a, const struct sctp_cookie *k)
 	return true;
 }
 
-/* What the cookie says, into a new association. */
+/* Sets up a new association from the cookie. */
 static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
 			     const struct sctp_flow *from)
 {
@@ -118,7 +118,7 @@ static void fill_from_cookie(struct sctp_assoc *a, const struct sctp_cookie *k,
 	add_paths(a, k);
 	sctp_queue_init(&a->tx, k->own_tsn);
 	sctp_assoc_start(a, k->peer_tsn, k->peer_rwnd);
-	/* 5.4 (1): INIT ACK went to this address, and its cookie has come back. */
+	/* 5.4 (1): INIT ACK went to this address, and the peer has returned its cookie. */
 	sctp_path_set_state(&a->paths.at[0], SCTP_PATH_ACTIVE);
 }
 
@@ -146,8 +146,8 @@ static struct sctp_path *make_association(struct sctp *s, const struct sctp_cook
 	return &a->paths.at[0];
 }
 
-/* RFC 5061 4.2.6: what the indication means is for the user to judge. So the peer's association
- * comes up and is aborted at once; ours is never made. */
+/* RFC 5061 4.2.6: the user judges the indication. So the peer's association is established and
+ * aborted at once; this side sets up none. */
 static void refuse_indication(struct sctp *s, const struct sctp_flow *from,
 			      const struct sctp_head *got, uint32_t tag)
 {
@@ -206,7 +206,7 @@ static struct sctp_path *collide_with_init(struct sctp_path *p, const struct sct
 
 	if (a->state != SCTP_COOKIE_WAIT && a->state != SCTP_COOKIE_ECHOED)
 		return NULL;
-	/* Without memory the COOKIE ECHO will come again. */
+	/* Without memory: the peer repeats COOKIE ECHO. */
 	if (!add_paths(a, k) || !sctp_assoc_find_path(a, &k->from.peer))
 		return NULL;
 	if (a->state == SCTP_COOKIE_WAIT)
@@ -298,6 +298,6 @@ struct sctp_path *sctp_got_cookie_echo(struct sctp *s, const struct sctp_flow *f
 		return collide_with_init(p, from, &k);
 	if (!peer && k.tie_own == a->id.tie_own && k.tie_peer == a->id.tie_peer)
 		return restart_association(p, from, head, &k);
-	s->st.bad_packets++; /* (C): a cookie that came late */
+	s->st.bad_packets++; /* (C): a cookie that arrived late */
 	return NULL;
 }

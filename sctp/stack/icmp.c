@@ -32,7 +32,7 @@ static bool others_work(const struct sctp_path *p)
 	return false;
 }
 
-/* Nothing listens there any more (ICMP5..7). */
+/* The peer's UDP port is closed (ICMP5..7). */
 static void port_unreachable(struct sctp_path *p)
 {
 	struct sctp_assoc *a = p->assoc;
@@ -88,7 +88,7 @@ void sctp_icmp(struct sctp *s, const struct sctp_flow *to, enum sctp_icmp what, 
 	sctp_assoc_arm(p->assoc);
 }
 
-/* Nobody knows what the route takes: less than the probe. */
+/* The MTU of the route is unknown, but less than the probe. */
 static bool probe_refused(struct sctp_path *p, uint64_t now_us)
 {
 	return p->pmtu.sent && sctp_pmtu_refused(&p->pmtu, p->pmtu.probe, now_us);

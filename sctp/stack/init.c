@@ -108,8 +108,8 @@ static bool adds_addrs(struct sctp *s, const struct sctp_flow *from, const struc
 	return true;
 }
 
-/* Nor must it come from another UDP port than the association: programs of other users of the
- * peer's host, and other hosts behind its address translator, could end the association. A peer
+/* Nor may it arrive from another UDP port than the association's: else programs of other users of
+ * the peer's host, and other hosts behind its address translator, could end the association. A peer
  * that restarts with a new port is served when the association has ended (moved.c). */
 static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		       const struct sctp_init *i, struct sctp_assoc *a)
@@ -118,7 +118,7 @@ static bool moves_port(struct sctp *s, const struct sctp_flow *from, const struc
 	uint8_t value[4];
 
 	if (port == from->udp_port || i->tag == a->id.peer_tag)
-		return false; /* or an INIT of this association that is late: it restarts nothing */
+		return false; /* the peer's tag: a late INIT of this association, no restart */
 	be_put16(value, port);
 	be_put16(value + 2, from->udp_port);
 	sctp_reply_abort(s, from, head, i->tag, false, SCTP_CAUSE_NEW_UDP_PORT, value,
@@ -198,7 +198,7 @@ static void send_init_ack(struct sctp *s, const struct sctp_flow *from, const st
 	sctp_reply_end(s, &w);
 }
 
-/* to: where INIT ACK goes, usually where INIT came from. */
+/* to: where INIT ACK goes, usually the source of INIT. */
 static void answer_init(struct sctp *s, const struct sctp_flow *to, const struct sctp_flow *from,
 			const struct sctp_head *head, const struct sctp_init *i,
 			const struct sctp_assoc *a, const struct sctp_listener *l)
@@ -213,7 +213,7 @@ static void answer_init(struct sctp *s, const struct sctp_flow *to, const struct
 		send_init_ack(s, to, head, i, &k, NULL, 0);
 }
 
-/* No association can come of this INIT; the peer learns it. */
+/* Answers an INIT that cannot be accepted with ABORT. */
 static bool refuses(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		    const struct sctp_init *i, const struct sctp_listener *l)
 {
@@ -294,7 +294,7 @@ static bool usable_init_ack(struct sctp_path *p, const struct sctp_flow *from,
 	return false;
 }
 
-/* The addresses of the peer are those of INIT ACK: what it lists, and its source. */
+/* The addresses of the peer are the source of INIT ACK and those that it lists. */
 static bool set_peer_paths(struct sctp_assoc *a, const struct sctp_flow *from,
 			   const struct sctp_init *i)
 {

@@ -9,7 +9,8 @@ struct sctp_head;
 struct sctp_chunk;
 struct sctp_path;
 
-/* INIT, answered with INIT ACK or ABORT. p: the path that it came from, NULL: of no association. */
+/* INIT, answered with INIT ACK or ABORT. p: the path that it arrived on, NULL: of no
+ * association. */
 void sctp_got_init(struct sctp *s, const struct sctp_flow *from, const struct sctp_head *head,
 		   const struct sctp_chunk *c, struct sctp_path *p);
 /* INIT ACK. from: the peer may send it from another address than p. */

@@ -20,7 +20,7 @@
 
 enum { RUN = 16384 }; /* bytes of packets that are processed before messages are fetched */
 
-/* ---- what a packet contains ---- */
+/* ---- chunks in a packet ---- */
 
 /* Rules that say "contains" ask for a chunk wherever it stands. */
 static bool packet_contains(const uint8_t *pkt, size_t len, uint8_t type)
@@ -47,8 +47,8 @@ static bool contains_stale_cookie(const uint8_t *pkt, size_t len)
 	return false;
 }
 
-/* The chunk by which the peer ends the association: ABORT or SHUTDOWN COMPLETE. Control chunks come
- * before DATA (6.10), so packets of data are not walked. */
+/* The chunk by which the peer ends the association: ABORT or SHUTDOWN COMPLETE. Control chunks
+ * precede DATA (6.10), so packets of data are not walked. */
 static bool find_end(const uint8_t *pkt, size_t len, struct sctp_chunk *ret)
 {
 	struct sctp_cursor c = sctp_chunks(pkt, len);
@@ -80,8 +80,8 @@ static void reply_shutdown_complete(struct sctp *s, const struct sctp_flow *from
 	sctp_reply_end(s, &w);
 }
 
-/* The rules of 8.4 in their order. INIT with tag 0 (3) and COOKIE ECHO as the first chunk (4) do
- * not come here; any other INIT is discarded (12.3). */
+/* The rules of 8.4 in their order. INIT with tag 0 (3) and COOKIE ECHO as the first chunk (4) are
+ * handled before; any other INIT is discarded (12.3). */
 static void out_of_the_blue(struct sctp *s, const struct sctp_flow *from,
 			    const struct sctp_head *head, const uint8_t *pkt, size_t len)
 {
@@ -136,14 +136,14 @@ static bool read_unknown(struct sctp_path *p, const struct sctp_chunk *c)
 	return sctp_unknown_skips(c->type >> 6);
 }
 
-/* They come before DATA: end_of_peer() has handled those. */
+/* Valid ones precede DATA, and end_of_peer() has handled them. */
 static bool is_misplaced(const struct sctp_chunk *c)
 {
 	return c->type == SCTP_SHUTDOWN_COMPLETE ||
 	       (c->type == SCTP_ABORT && (c->flags & SCTP_FLAG_T));
 }
 
-/* 5.1: until COOKIE ACK comes nothing but COOKIE ECHO may be sent, and HEARTBEAT ACK (8.3). */
+/* 5.1: until COOKIE ACK arrives only COOKIE ECHO and HEARTBEAT ACK (8.3) may be sent. */
 static bool is_early(const struct sctp_assoc *a, const struct sctp_chunk *c)
 {
 	if (a->state >= SCTP_ESTABLISHED)
@@ -152,7 +152,7 @@ static bool is_early(const struct sctp_assoc *a, const struct sctp_chunk *c)
 	       c->type != SCTP_HEARTBEAT;
 }
 
-/* What may come at any time. False: stop reading. */
+/* Handles a chunk that is not DATA. False: stop reading. */
 static bool read_control(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	switch (c->type) {
@@ -182,9 +182,9 @@ static bool read_control(struct sctp_path *p, const struct sctp_chunk *c)
 		return true;
 	case SCTP_INIT:
 	case SCTP_INIT_ACK:
-		p->assoc->s->st.bad_packets++; /* they come alone */
+		p->assoc->s->st.bad_packets++; /* they must be alone in a packet */
 		return false;
-	case SCTP_COOKIE_ECHO: /* it comes first */
+	case SCTP_COOKIE_ECHO: /* handled as the first chunk */
 	case SCTP_ECNE:
 	case SCTP_CWR:
 	case SCTP_PAD:
@@ -224,8 +224,8 @@ static void read_chunks(struct sctp_path *p, struct sctp_cursor c)
 
 /* ---- packets ---- */
 
-/* Nothing else in the packet counts: it is not answered (9.1), and with a reflected tag the tag is
- * wrong for the rest. */
+/* The rest of the packet is ignored: it is not answered (9.1), and a reflected tag is wrong for
+ * it. */
 static void end_of_peer(struct sctp_path *p, const struct sctp_chunk *c)
 {
 	if (c->type == SCTP_ABORT)

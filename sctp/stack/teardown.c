@@ -56,7 +56,7 @@ void sctp_got_abort(struct sctp_path *p, const struct sctp_chunk *c)
 	sctp_reply_withdraw(a->s); /* 9.1: its packet is not answered */
 	if (asks_to_wait(a, c))
 		return;
-	/* SHUTDOWN COMPLETE was lost, or a packet of ours came late: the peer has finished. */
+	/* SHUTDOWN COMPLETE was lost, or a packet of ours arrived late: the peer has finished. */
 	if (a->state == SCTP_SHUTDOWN_ACK_SENT && c->flags & SCTP_FLAG_T) {
 		sctp_assoc_end(a, SCTP_END_CLOSED, 0, NULL, 0);
 		return;

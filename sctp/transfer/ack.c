@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the peer acknowledges (RFC 9260 6.2.1, 6.3.2, 6.7, 7.2). A SACK costs what it newly
- * acknowledges plus its gap blocks: the blocks of the former SACK are kept, and only the difference
- * is looked at.
+ * SACKs of the peer (RFC 9260 6.2.1, 6.3.2, 6.7, 7.2). A SACK costs time in proportion to the newly
+ * acknowledged chunks plus its gap blocks: the blocks of the former SACK are kept, and only the
+ * difference is processed.
  */
 #include "sctp/transfer/ack.h"
 
@@ -17,7 +17,7 @@
 
 enum { MAX_GAPS = 512 }; /* gap blocks of a SACK that are looked at */
 
-/* What one SACK acknowledges on one path. */
+/* The effect of one SACK on one path. */
 struct acked {
 	uint32_t bytes, flight;
 	uint32_t rtt_us;   /* of the newest chunk that was sent once; 0: none */
@@ -48,8 +48,8 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	if (was != SCTP_TX_OUT && was != SCTP_TX_LOST)
 		return;
 	if (was == SCTP_TX_LOST) {
-		/* After T3 the answer could be that to a tail-loss probe. What was acknowledged
-		 * before says nothing about time. */
+		/* After T3 this could acknowledge a tail-loss probe. A chunk that was acknowledged
+		 * before gives no time. */
 		if ((!p->recovery.timed_out || t->count == 1) && !t->acked) {
 			d->late_us = t->sent_us;
 			d->late_tsn = tsn;
@@ -72,7 +72,7 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	d->any = true;
 }
 
-/* The peer has dropped what it had reported (6.2.1): it is in flight again. */
+/* The peer has dropped a chunk that it had reported (6.2.1): it is in flight again. */
 static void renege_chunk(struct ack *k, uint32_t tsn)
 {
 	struct sctp_assoc *a = k->a;
@@ -105,7 +105,7 @@ static void gap_acknowledge(struct ack *k, uint32_t tsn)
 	acknowledge(k, tsn, SCTP_TX_GAP);
 }
 
-/* The blocks as TSNs, ascending and apart; what is malformed is left out. */
+/* The blocks as TSNs, ascending and apart, without malformed ones. */
 static unsigned read_gaps(const struct sctp_sack *sack, struct sctp_range ret[MAX_GAPS])
 {
 	uint32_t floor = 2; /* offset 1 would be the cumulative one + 1: a gap begins after it */
@@ -306,7 +306,8 @@ void sctp_got_sack(struct sctp_path *from, const struct sctp_chunk *c)
 	advance_cum(&k, sack.cum);
 	if (n || a->tx.ngaps)
 		compare_gaps(&k, gap, n, is_complete(&sack, c));
-	/* What comes first cannot be acknowledged by a gap block: nobody would repeat it. */
+	/* The first chunk after cum cannot be acknowledged by a gap block: it would never be
+	 * repeated. */
 	if (sctp_tsn_before(sack.cum + 1, a->tx.send_tsn))
 		renege_chunk(&k, sack.cum + 1);
 	sctp_window_sack(&a->window, sack.a_rwnd);

@@ -47,13 +47,14 @@ static void renege_range(struct sctp_assoc *a, struct sctp_recv_range r)
 		sctp_tsn_map_renege(&a->map, tsn);
 }
 
-/* Fragments, ordered messages, and what comes while such wait. True if the TSN is taken. */
+/* Fragments, ordered messages, and all chunks that arrive while such wait. True if the TSN is
+ * taken. */
 static bool queue_chunk(struct sctp_assoc *a, const struct sctp_data *d)
 {
 	struct sctp_recv_range dropped;
 	enum sctp_recv_result r;
 
-	/* The window is closed: only what fills the hole is taken (6.2). */
+	/* The window is closed: only the next TSN is taken (6.2). */
 	if (sctp_data_rwnd(a) == 0 && d->tsn != a->map.cum + 1)
 		return false;
 	while ((r = sctp_recv_add(&a->recv, d, a->map.cum, &dropped)) == SCTP_RECV_DROPPED)
@@ -128,7 +129,7 @@ void sctp_data_end(struct sctp_path *p, bool any, bool prompt)
 	}
 	if (!any)
 		return;
-	/* 5.4: nothing but heartbeats goes to an address that is not confirmed. */
+	/* 5.4: only heartbeats go to an address that is not confirmed. */
 	if (p->state == SCTP_PATH_UNCONFIRMED)
 		p = sctp_path_choose(a);
 	if (sctp_acks_packet(&a->acks, &a->map, &a->s->cfg, p->index, prompt, a->s->now))

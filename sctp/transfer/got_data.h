@@ -8,7 +8,7 @@
 struct sctp_path;
 struct sctp_chunk;
 
-/* DATA that came from the path: takes it, or drops it as if it were lost. */
+/* DATA that arrived on the path: takes it, or drops it as if it were lost. */
 void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c);
 /* All chunks of a packet were handled: is a SACK due? */
 void sctp_data_end(struct sctp_path *p, bool any, bool prompt);

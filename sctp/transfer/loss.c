@@ -112,7 +112,7 @@ void sctp_loss_detect(struct sctp_assoc *a)
 	}
 }
 
-/* ---- what was needless ---- */
+/* ---- needless retransmissions and reductions ---- */
 
 /* Once per round trip (rack.h). */
 static void widen_window(struct sctp_path *p)
@@ -125,14 +125,14 @@ static void widen_window(struct sctp_path *p)
 	p->needless_us = now + p->rto.srtt_us;
 }
 
-/* What held data back was the smaller window. */
+/* Data was limited only by the reduced window. */
 static void restore_window(struct sctp_path *p)
 {
 	sctp_cc_undo(&p->cc);
 	p->limited = false;
 }
 
-/* Nothing that the present recovery took for lost was: it was reordering. */
+/* All chunks that the present recovery repeated had arrived: it was reordering. */
 static void undo_reduction(struct sctp_path *p)
 {
 	if (p->recovery.resent || p->assoc->flight.lost.n)
@@ -141,8 +141,8 @@ static void undo_reduction(struct sctp_path *p)
 	sctp_recovery_cancel(&p->recovery);
 }
 
-/* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1): what was not
- * repeated is in flight again. */
+/* If T3 took it out of flight, the round trip was longer than RTO (RFC 5682 3.1): chunks that were
+ * not repeated are in flight again. */
 void sctp_loss_late(struct sctp_path *p, uint32_t tsn, uint64_t sent_us)
 {
 	struct sctp_assoc *a = p->assoc;
@@ -246,7 +246,7 @@ static void mark_all(struct sctp_path *p, bool timeout)
 	sctp_flight_lost_all(&a->flight, &a->tx, &p->flight, p->index);
 }
 
-/* The peer's window is closed: asks again. That is no error of the path while SACKs come, and no
+/* Probes the peer's closed window. That is no error of the path while SACKs arrive, and no
  * congestion (6.1 (A)). */
 static void ask_again(struct sctp_path *p)
 {
@@ -272,7 +272,7 @@ void sctp_loss_watch(struct sctp_assoc *a)
 	p->t3_us = a->s->now + p->rto.rto_us;
 }
 
-/* It is closed, and nothing is in flight, or one chunk that tests it. */
+/* The window is closed, and no chunk is in flight except one that probes it. */
 static bool waits_for_window(const struct sctp_path *p)
 {
 	const struct sctp_flight *f = &p->assoc->flight;

@@ -120,7 +120,7 @@ static void pad(struct build *w, uint32_t len)
 	add_zeros(w, len - SCTP_CHUNK_HEAD);
 }
 
-/* ---- what may be sent ---- */
+/* ---- rules for sending ---- */
 
 static bool has_chunk(const struct sctp_assoc *a)
 {
@@ -298,8 +298,9 @@ static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
 }
 
-/* A small window is full (6.1), that of one packet after T3 by any packet: nothing goes until the
- * SACK comes, which could be a delayed one. What it waits for is missing from the window. */
+/* A small window is full (6.1); that of one packet after T3 is full with any packet. No data leaves
+ * before the next SACK, and the peer could delay that SACK for packets that the window does not
+ * admit. */
 static bool wants_sack(const struct build *w)
 {
 	const struct sctp_path *p = w->p;
@@ -422,8 +423,8 @@ static bool build_batch(struct sctp_assoc *a, struct sctp_path *p, struct sctp_b
 	return fn(&w);
 }
 
-/* The peer repeats what came: what we said did not arrive. It may have been too long: it goes
- * without data. */
+/* The peer repeats chunks that have arrived: our SACK was lost, perhaps because its packet was too
+ * long. It goes without data. */
 static bool repeats_sack(const struct sctp_assoc *a)
 {
 	return a->acks.now && a->map.ndups;

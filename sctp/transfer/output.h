@@ -7,7 +7,7 @@
 
 #include "sctp/base/assoc.h"
 
-/* Fills the batch. False: there is nothing to send now. */
+/* Fills the batch. False: no packet can be sent now. */
 bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b);
 /* True if there is something that may be sent now. */
 bool sctp_assoc_has_output(struct sctp_assoc *a);

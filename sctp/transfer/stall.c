@@ -41,7 +41,7 @@ void sctp_stall_progress(struct sctp_assoc *a)
 	a->stall.tries = 0;
 }
 
-/* The packet before is lost, and not because the path is: what was sent after it arrived. */
+/* The previous packet is lost, but the path works: a later packet arrived. */
 static bool vanished(const struct sctp_path *p)
 {
 	return p->lowest_us >= p->assoc->stall.progress_us && p->heard_us > p->lowest_us;

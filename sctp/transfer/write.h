@@ -7,7 +7,7 @@
 
 /* Chunks were sent or acknowledged: tells a user who waits that there is room again. */
 void sctp_write_made_room(struct sctp_assoc *a);
-/* The time to try again has come. */
+/* retry_us has passed: the user may try again. */
 void sctp_write_retry(struct sctp_assoc *a);
 
 #endif

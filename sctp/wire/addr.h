@@ -13,8 +13,8 @@ struct sctp_addr {
 	uint32_t scope; /* interface of a link-local IPv6 address, else 0 */
 };
 
-/* Where a packet goes to or comes from: our address (an index into sctp_config.local), the peer's
- * address, and the peer's UDP port (RFC 6951), in host byte order. */
+/* The ends of a packet: our address (an index into sctp_config.local), the peer's address, and the
+ * peer's UDP port (RFC 6951), in host byte order. */
 struct sctp_flow {
 	struct sctp_addr peer;
 	uint16_t udp_port;
@@ -51,8 +51,8 @@ bool sctp_addr_loopback(const struct sctp_addr *a);
 /* fe80::/10 and 169.254.0.0/16: valid on one link only. */
 bool sctp_addr_link_local(const struct sctp_addr *a);
 
-/* False if an address means nothing to a host that has the address `by`: loopback and link-local
- * addresses are for those that use such an address themselves. */
+/* False if an address is unusable for a host with the address `by`: loopback and link-local
+ * addresses are for hosts that use such an address themselves. */
 bool sctp_addr_reachable(const struct sctp_addr *addr, const struct sctp_addr *by);
 
 #endif

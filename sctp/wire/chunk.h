@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets and chunks (RFC 9260 section 3): reading, which trusts nothing, and writing.
+ * Packets and chunks (RFC 9260 section 3): reading them without trust, and writing them.
  */
 #ifndef SCTP_CHUNK_H
 #define SCTP_CHUNK_H
@@ -90,7 +90,7 @@ struct sctp_cursor {
 enum sctp_next {
 	SCTP_NEXT_END,
 	SCTP_NEXT_OK,
-	SCTP_NEXT_BAD, /* a length below 4 or beyond the end: nothing more can be read */
+	SCTP_NEXT_BAD, /* a length below 4 or beyond the end: the rest is unreadable */
 };
 
 /* The next chunk. The padding of the last one may be missing (RFC 9260 3.2). */
@@ -102,7 +102,7 @@ static inline struct sctp_cursor sctp_chunks(const uint8_t *pkt, size_t len)
 	return (struct sctp_cursor){pkt + SCTP_HEAD, pkt + len};
 }
 
-/* What the upper two bits of an unknown type ask for (3.2). */
+/* The upper two bits of an unknown type: to skip it, and to report it (3.2). */
 static inline bool sctp_unknown_skips(unsigned type_high_bits)
 {
 	return type_high_bits & 2;
@@ -151,9 +151,9 @@ bool sctp_error_find(const struct sctp_chunk *c, uint16_t cause, struct sctp_err
 
 /* ---- writing ---- */
 
-/* Appends to memory of `size` bytes; begin with {.p, .size}. What does not fit sets full, and from
- * then on nothing is written. To leave out a chunk that does not fit, copy the writer before it and
- * assign the copy back. */
+/* Appends to memory of `size` bytes; begin with {.p, .size}. An item that does not fit sets full,
+ * and later ones are not written. To leave out a chunk that does not fit, copy the writer before it
+ * and assign the copy back. */
 struct sctp_writer {
 	uint8_t *p;
 	uint32_t len, size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The State Cookie (RFC 9260 5.1.3): what a responder needs to make an association, authenticated
- * with a key that changes, so that an INIT leaves nothing behind.
+ * The State Cookie (RFC 9260 5.1.3): the parameters of an association, authenticated with a key
+ * that changes, so that a responder keeps no state for an INIT.
  */
 #ifndef SCTP_COOKIE_H
 #define SCTP_COOKIE_H

@@ -53,12 +53,12 @@ enum sctp_init_result {
 	SCTP_INIT_HOST_NAME,   /* a Host Name Address parameter, now in unknown[0]: abort */
 };
 
-/* Reads INIT or INIT ACK. The lists stop at a parameter that asks to stop; what was read before
- * stays. Unusable addresses (multicast, 0, broadcast) are left out; v4-mapped IPv6 addresses count
- * as IPv4. Of a parameter that comes twice, the first counts. A parameter that RFC 9260 defines for
- * other chunks is skipped. The fixed fields are valid with every result but MALFORMED; if several
- * faults are present, the first in the order of the enumeration is returned, except that a fault
- * among the parameters comes after those of the fixed fields. The pointers refer to the chunk. */
+/* Reads INIT or INIT ACK. The lists stop at a parameter that asks to stop; entries before it stay.
+ * Unusable addresses (multicast, 0, broadcast) are left out; v4-mapped IPv6 addresses count as
+ * IPv4. Of a repeated parameter, the first counts. A parameter that RFC 9260 defines for other
+ * chunks is skipped. The fixed fields are valid with every result but MALFORMED; if several faults
+ * are present, the first in the order of the enumeration is returned, except that faults of the
+ * fixed fields precede those of the parameters. The pointers refer to the chunk. */
 enum sctp_init_result sctp_init_get(const struct sctp_chunk *c, struct sctp_init *ret);
 
 /* Writes INIT or INIT ACK (type) with our parameters: the addresses (none for 0), the adaptation
