@@ -29,8 +29,7 @@ static bool turn_run(void *user, uint64_t now_ms)
 	struct worker *w = user;
 	bool any;
 
-	/* 1. Deadlines. They come first, so that all steps below work with the time after a sleep.
-	 */
+	/* 1. Deadlines first, so that all steps below work with the time after a sleep. */
 	expire(w, now_ms);
 	if (w->daemon->stopping && w->assocs.used == 0)
 		event_loop_stop(w->loop);

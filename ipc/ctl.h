@@ -46,7 +46,7 @@ struct ctl_show {
 	uint32_t version; /* CTL_VERSION; the daemon refuses another one with EPROTONOSUPPORT */
 };
 
-/* What ddpctl has the daemon do. All but WATCH need root or the user of the daemon. */
+/* Commands of ddpctl to the daemon. All but WATCH need root or the user of the daemon. */
 enum ctl_verb {
 	CTL_WATCH =
 		1, /* from now on, a MSG_CTL_RECORD of CTL_EVENT for each event, with this seq */
@@ -232,7 +232,7 @@ struct ctl_event {
 	uint64_t number;  /* counts from 1 */
 	uint64_t time_us; /* since 1970 */
 	char event[24];   /* name of a CTL_EVENT_ */
-	/* What it happened to; 0: none. */
+	/* The object of the event; 0: none. */
 	uint32_t assoc, qp_num, client;
 	/* The program whose it is; pid 0: none. */
 	uint32_t pid, uid;
@@ -256,7 +256,7 @@ struct ctl_config {
 	char help[120];
 };
 
-/* What a uid has of one thing that is limited. */
+/* The use of one limited resource by a uid. */
 struct ctl_limit {
 	uint32_t uid, pad;
 	char name[24];

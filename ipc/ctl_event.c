@@ -53,7 +53,7 @@ static void add_program(struct line *l, const struct ctl_event *ev)
 		append(l, " (%s, pid %" PRIu32 ", uid %" PRIu32 ")", ev->comm, ev->pid, ev->uid);
 }
 
-/* What it happened to: a program, a queue pair, a stream or an association. */
+/* The object of the event: a program, a queue pair, a stream or an association. */
 static void add_object(struct line *l, const struct ctl_event *ev, enum ctl_event_kind kind)
 {
 	if (kind >= CTL_EVENT_CLIENT_END) {

@@ -25,7 +25,7 @@ enum {
 /* A part of a memfd in this process. */
 struct memfd_map {
 	uint8_t *addr; /* its first byte */
-	void *map;     /* the pages that contain it, NULL if nothing is mapped */
+	void *map;     /* the pages that contain it, NULL if none are mapped */
 	size_t map_len;
 	bool is_private; /* a read-only mapping of a write-sealed file: never make it writable */
 };

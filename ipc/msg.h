@@ -55,7 +55,7 @@ struct msg_addr {
 	uint8_t bytes[16]; /* IPv4: the first 4, the others are 0 */
 };
 
-/* The call failed and changed nothing. */
+/* The call failed without a change. */
 struct msg_error {
 	struct msg_hdr hdr;
 	int32_t err;                 /* errno value */
@@ -338,8 +338,8 @@ struct msg_qp_state {
 	uint64_t srq_taken;
 };
 
-/* What changes; a set of none only queries. A queue pair has not begun a session yet, except for
- * ACCESS. */
+/* The properties that change; an empty set only queries. A queue pair has not begun a session yet,
+ * except for ACCESS. */
 enum {
 	MSG_OPTIONS_HOLD = 1,
 	MSG_OPTIONS_FLAGS = 2,

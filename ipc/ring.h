@@ -32,7 +32,7 @@ enum {
 	RING_SLEEPS_SOLICITED = 2, /* ring for solicited completions and failures only */
 };
 
-/* What both sides see. Each index has a cache line of its own. */
+/* The memory that both sides share. Each index has a cache line of its own. */
 struct ring_shared {
 	_Alignas(RING_LINE) _Atomic uint32_t tail; /* written by the producer */
 	_Atomic uint32_t blocked;                  /* producer waits for room */

@@ -2,8 +2,8 @@
 /*
  * The protocol errors: name, sentence, and the Terminate for the peer (layer, error type, error
  * code of RFC 5040 4.8, RFC 5041 7.2, RFC 6581 8, RFC 7306 8). proto/ddp/perr.h makes an enum of
- * it. Several errors may have the same Terminate: then the first of them is what the peer's
- * Terminate means.
+ * it. Several errors may have the same Terminate: a Terminate of the peer then means the first of
+ * them.
  */
 #ifndef UTIL_PERR_TABLE_H
 #define UTIL_PERR_TABLE_H

@@ -82,8 +82,8 @@ struct cause {
 	const char *text;
 };
 
-/* What a Terminate says (RFC 5040 4.8, RFC 5041 7.2, RFC 7306 8, RFC 6581 9). A row for each one of
- * PERR_TABLE. */
+/* The meaning of each Terminate (RFC 5040 4.8, RFC 5041 7.2, RFC 7306 8, RFC 6581 9). A row for
+ * each one of PERR_TABLE. */
 static const struct cause terms[] = {
 	{0x0100, WC_STATUS_KEY, "does not name a region of the peer"},
 	{0x0101, WC_STATUS_RANGE, "is outside the region"},

@@ -102,8 +102,8 @@ static int receive_reply(struct ddp_ctx *ctx, const struct request *r)
 	return 0;
 }
 
-/* Fails if this process has no room for the descriptors of the reply: then the daemon makes
- * nothing. */
+/* Fails if this process has no room for the descriptors of the reply: then the daemon creates no
+ * object. */
 static int check_room(const struct ddp_ctx *ctx, const char *call, unsigned nfds)
 {
 	int fds[MSG_MAX_FDS], r = 0;

@@ -314,7 +314,7 @@ static int share(const struct request *q, struct own_memory *m)
 	return 0;
 }
 
-/* The rung "agent": the memory stays what it is. */
+/* The rung "agent": the memory is left as it is. */
 static int leave(const struct request *q, int obstacle, struct own_memory *m)
 {
 	if (!q->agent)

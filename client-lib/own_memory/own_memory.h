@@ -23,7 +23,7 @@ struct memfd_entry;
 struct own_memory {
 	int fd; /* valid until own_memory_put(); RUNG_AGENT: -1 */
 	uint64_t offset;
-	uint32_t rung;   /* RUNG_; RUNG_AGENT: nothing is shared */
+	uint32_t rung;   /* RUNG_; RUNG_AGENT: no memory is shared */
 	uint32_t reason; /* RUNG_REASON_ */
 
 	struct memfd_entry *memfd; /* the memfd, if it is not the sparse one */

@@ -134,5 +134,5 @@ uint64_t page_refs_before(const struct page_refs *p, uint64_t at)
 		return 0;
 	if (p->steps[i - 1].refs)
 		return at;
-	return p->steps[i - 1].at; /* neighbors differ: regions use what ends there */
+	return p->steps[i - 1].at; /* neighbors differ: regions use the area that ends there */
 }

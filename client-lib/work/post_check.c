@@ -70,7 +70,7 @@ static int check_remote_end(const struct ddp_send_wr *wr, uint64_t len)
 			   len, wr->rdma.remote_addr);
 }
 
-/* ---- what operations have in common ---- */
+/* ---- checks that operations share ---- */
 
 static int check_opcode(const struct ddp_qp *qp, uint8_t opcode, const struct ddp_send_wr *wr)
 {

@@ -57,7 +57,7 @@ static inline void acct_traffic_add(struct acct_traffic *sum, struct acct_traffi
 	sum->rx_bytes += t.rx_bytes;
 }
 
-/* All zero: charges nothing. A charge must not be copied. */
+/* All zero: no charge. A charge must not be copied. */
 struct acct_charge {
 	struct acct_user *user;
 	enum acct_kind kind;
@@ -68,7 +68,7 @@ struct acct_charge {
 int acct_new(const struct config_limits *limits, struct acct **ret);
 
 /*
- * Replaces the limits. A uid that exceeds a new limit keeps what it has and is refused more.
+ * Replaces the limits. A uid that exceeds a new limit keeps its objects and is refused more.
  */
 void acct_set_limits(struct acct *a, const struct config_limits *limits);
 

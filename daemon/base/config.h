@@ -120,7 +120,7 @@ struct config {
 	struct config_log log;
 };
 
-/* Where values come from: the line of the file, or one of these. */
+/* Sources of values: the line of the file, or one of these. */
 enum {
 	CONFIG_FROM_DEFAULT = 0,
 	CONFIG_FROM_OPTION = -1, /* of the command line of the daemon */
@@ -143,7 +143,7 @@ void config_default(struct config *ret);
  */
 int config_load(const char *path, struct config *ret, char *err, size_t errlen);
 
-/* The same, and where each value comes from. */
+/* The same, and the source of each value. */
 int config_load_origin(const char *path, struct config *ret, struct config_origin *ret_origin,
 		       char *err, size_t errlen);
 

@@ -36,7 +36,7 @@ struct event_loop {
 	bool stop;
 	bool asleep;            /* the clients know it, awake() is due */
 	bool blocking;          /* within the wait: descriptors only wake */
-	bool due;               /* one of them has a callback, which comes after the next turn */
+	bool due;               /* one of them has a callback, which runs after the next turn */
 	bool called;            /* a callback ran */
 	bool idle;              /* the last turn found no work ... */
 	uint64_t idle_since_us; /* ... and this was the first such turn */
@@ -114,8 +114,8 @@ static struct event_base *new_base(void)
 	return base;
 }
 
-/* An expiry is reported once (EV_ET), so nothing is read. If the timer was set again since this one
- * fired, the loop wakes up without need. */
+/* An expiry is reported once (EV_ET), so the timer is not read. If the timer was set again since
+ * this one fired, the loop wakes up without need. */
 static void on_timer(evutil_socket_t fd, short what, void *user)
 {
 	struct event_loop *l = user;
@@ -347,9 +347,9 @@ uint32_t event_loop_poll_us(const struct event_loop *l)
 /* ---- descriptors ---- */
 
 /*
- * After a wait the turn runs first, so that a callback never finds its owner in the time before
- * the sleep; the level is still there then. A callback may end its own watch, so nothing is
- * touched after it.
+ * After a wait the turn runs first, so that a callback never finds its owner in the time before the
+ * sleep; the level is still there then. A callback may end its own watch, so the watch is not used
+ * after it.
  */
 static void on_fd(evutil_socket_t fd, short what, void *user)
 {

@@ -99,7 +99,8 @@ const char *log_level_name(enum log_level level)
 	return names[level];
 }
 
-/* A message quotes what peers and clients sent: it must not end its line or steer a terminal. */
+/* A message may quote bytes of peers and clients: they must not end its line or steer a
+ * terminal. */
 static void sanitize(char *text)
 {
 	for (; *text; text++) {

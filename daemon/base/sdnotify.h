@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The service manager's protocol, by libsystemd (HAVE_LIBSYSTEMD). Without that library every call
- * does nothing.
+ * The service manager's protocol, by libsystemd (HAVE_LIBSYSTEMD). Without that library the calls
+ * have no effect.
  */
 #ifndef DAEMON_BASE_SDNOTIFY_H
 #define DAEMON_BASE_SDNOTIFY_H

@@ -104,7 +104,7 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-/* What its objects did while they ended may not have reached it. */
+/* The ends of its objects must not have put it into a list again. */
 static void assert_free(const struct client *c)
 {
 	list_assert_out(&c->fault.link);

@@ -210,7 +210,7 @@ int capture_begin(struct client *c, const struct ctl_capture *req, struct msg_ca
 	struct capture *cap = NULL;
 	int fd = -1, r = check_caller(c, req, rep);
 
-	/* What the transport cannot do is said first, and before there is memory. */
+	/* A feature that the transport lacks is reported first, before memory is allocated. */
 	if (!r && (r = llp_set_tap(c->worker->net, NULL)) < 0)
 		r = no_packets(c, r, rep);
 	if (!r)

@@ -13,7 +13,7 @@
 #include "daemon/service/watch.h"
 #include "ipc/ctl.h"
 
-/* What peers and programs hear. */
+/* Reasons for peers and programs. */
 #define BY_ADMIN "ended by the administrator"
 
 static int do_watch(struct client *c, const struct ctl_do *req, struct reply *rep)

@@ -14,7 +14,7 @@
 #include "daemon/service/serve.h"
 #include "ipc/local_protocol.h"
 
-/* What a client beyond limits.clients may send. */
+/* Records that a client beyond limits.clients may send. */
 static bool asks_for_state(uint32_t op)
 {
 	return op == MSG_HELLO || op == MSG_QUERY || op == MSG_CTL_SHOW || op == MSG_CTL_DO ||

@@ -5,7 +5,7 @@
 
 #include "daemon/objects/client/handles.h"
 
-/* What handlers get, before it has types. */
+/* The arguments of a handler, without their types. */
 struct args {
 	void *target; /* the client, if the request names none */
 	const void *req;

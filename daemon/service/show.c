@@ -55,7 +55,7 @@ static bool for_each(struct show *s, size_t table, void (*fn)(struct show *s, vo
 
 /* ---- one object each ---- */
 
-/* What has been posted to it. */
+/* Its queues, and the requests that wait in them. */
 static void put_queues(struct ctl_qp *r, const struct qp *qp)
 {
 	r->sq_entries = qp->wq.sq.size;

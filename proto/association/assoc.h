@@ -107,7 +107,7 @@ int assoc_refuse(struct assoc *a, uint16_t sid);
 
 /*
  * Ends the endpoint's session in an orderly way: finishes the message being sent, takes no further
- * request, flushes the rest and sends a Terminate. ASSOC_EV_CLOSED follows. Does nothing if the
+ * request, flushes the rest and sends a Terminate. ASSOC_EV_CLOSED follows. No effect if the
  * endpoint has no session.
  */
 void assoc_close(struct assoc *a, struct rdmap *ep);
@@ -128,7 +128,7 @@ void assoc_unbind(struct assoc *a, struct rdmap *ep);
 
 /*
  * The transport lost the association: drops every pending request and ends every session with
- * ASSOC_EV_CLOSED and PERR_LLP_LOST. Nothing is sent afterward.
+ * ASSOC_EV_CLOSED and PERR_LLP_LOST. No message is sent afterward.
  */
 void assoc_lost(struct assoc *a);
 

@@ -178,7 +178,7 @@ struct batch {
 /*
  * On hardware a request completes when the peer's receive has taken it, so a sender is never more
  * than its send queue ahead of a receiver that is late. Here it completes when the peer's transport
- * has it, which would fill what the peer's daemon holds. So now and then the completion of a
+ * has it, which could fill the buffers of the peer's daemon. So now and then the completion of a
  * message waits until its data is placed.
  */
 static void pace(struct qp *qp, const struct ibv_send_wr *wr, struct ddp_send_wr *last)

@@ -12,7 +12,7 @@
 /* A Write with Immediate Data takes two entries of the send queue. */
 enum { QP_ENTRIES_PER_WR = 2 };
 
-/* Reads and atomics in flight in each direction: what hardware usually has. */
+/* Reads and atomics in flight in each direction: the usual limit of hardware. */
 enum { QP_READS = 16 };
 
 enum { QP_MAX_SGE = 16, QP_MAX_BUILT = 32 };

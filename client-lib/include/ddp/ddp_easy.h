@@ -66,7 +66,7 @@ int ddp_easy_free(struct ddp_easy *e, void *addr);
  * connections have no offer. */
 int ddp_easy_offer(struct ddp_easy *e, void *addr, size_t length, unsigned access);
 
-/* Returns length and access of the peer's offer; length 0: the peer offers nothing. access may be
+/* Returns length and access of the peer's offer; length 0: the peer offers no memory. access may be
  * NULL. -ENOTCONN: the object is not connected. */
 int ddp_easy_offered(struct ddp_easy *e, uint64_t *length, unsigned *access);
 

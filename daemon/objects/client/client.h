@@ -104,8 +104,8 @@ void client_allow(struct client *c);
 bool client_is_admin(const struct client *c);
 
 /*
- * Objects act on their client through the functions below. Once the client leaves they do nothing,
- * because its objects are ending.
+ * Objects act on their client through the functions below. Once the client leaves they have no
+ * effect, because its objects are ending.
  */
 
 /*
@@ -147,7 +147,7 @@ void client_event(struct client *c, struct outq_place *place, struct msg_event *
 bool client_event_take_back(struct client *c, struct outq_place *place);
 
 /*
- * The object with these n places ends, and gives back what it reserved. Events that wait stay, for
+ * The object with these n places ends, and gives back its reservations. Events that wait stay, for
  * a program may destroy an object before it reads why; from limits.events on they go with it.
  */
 void client_release_events(struct client *c, struct outq_place *places, unsigned n,

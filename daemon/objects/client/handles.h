@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The objects of a client by their handles, which records carry. A client finds only what it owns,
- * and one that names an unknown handle is ended here: no correct library does that.
+ * The objects of a client by their handles, which records carry. A client finds only its own
+ * objects, and one that names an unknown handle is ended here: no correct library does that.
  */
 #ifndef DAEMON_OBJECTS_HANDLES_H
 #define DAEMON_OBJECTS_HANDLES_H

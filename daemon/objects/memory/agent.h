@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The agent of a client: a thread of its library that copies memory which the daemon cannot map
- * (ipc/agent.h). The daemon reads and writes a shadow (ipc/shadow.h) in its place. It marks what it
- * writes there, and before it answers a request of a peer it has the agent copy. An agent that does
- * not answer makes its own queue pairs wait, and after session.agent_ms their sessions end.
+ * (ipc/agent.h). The daemon reads and writes a shadow (ipc/shadow.h) in its place. It marks the
+ * bytes that it writes there, and before it answers a request of a peer it has the agent copy. An
+ * agent that does not answer makes its own queue pairs wait, and after session.agent_ms their
+ * sessions end.
  */
 #ifndef DAEMON_OBJECTS_AGENT_H
 #define DAEMON_OBJECTS_AGENT_H
@@ -79,7 +80,8 @@ void agent_region_remove(struct agent_region *r);
 /* Bytes were written to memory of clients: marks those in shadows. */
 void agent_placed(struct worker *w, const struct span *dst, unsigned n);
 
-/* Asks nothing. The caller sets call->qp before the first session. */
+/* Initializes a call without a request in flight. The caller sets call->qp before the first
+ * session. */
 void agent_call_init(struct agent_call *call, struct client *c);
 
 /* A request of the peer is about to be answered, or one of this side to be sent: for

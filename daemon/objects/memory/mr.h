@@ -48,7 +48,7 @@ int mr_register_own(struct client *c, const struct msg_reg_own_mr *req, int fd, 
 int mr_bind(struct mr *mr, const struct scope *scope, struct msg_mr *ret, struct reply *rep);
 
 /* Completes the Writes of peers to the region in this queue from now on; NULL: in none. 0, or a
- * refusal with nothing changed: -EBUSY if the queue has no room that can be kept for it. */
+ * refusal without a change: -EBUSY if the queue has no room that can be kept for it. */
 int mr_notify(struct mr *mr, struct cq *cq, uint64_t wr_id, struct reply *rep);
 
 /*

@@ -30,8 +30,8 @@ struct notice {
 /* Initializes: without a queue. */
 void notice_init(struct notice *n);
 
-/* Notices go to this queue from now on; NULL: to none. Writes that no completion has counted yet
- * go with it. Returns 0, or -EBUSY with nothing changed if the queue has no entry to keep. */
+/* Notices go to this queue from now on; NULL: to none. Writes that no completion has counted yet go
+ * with it. Returns 0, or -EBUSY without a change if the queue has no entry to keep. */
 int notice_set(struct notice *n, struct cq *cq, uint64_t wr_id);
 
 /* Stops notices. The last completion may still be in its queue. */

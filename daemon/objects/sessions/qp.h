@@ -42,8 +42,8 @@ struct qp_attr {
 	uint32_t max_send_sge, max_recv_sge, max_inline;
 };
 
-/* Members that each request touches come first: a daemon has many queue pairs, and the processor's
- * cache does not hold them all. */
+/* Members that each request touches are at the beginning: a daemon has many queue pairs, and the
+ * processor's cache does not hold them all. */
 struct qp {
 	enum qp_state state;
 	uint32_t num; /* for people and completions: unique in the daemon */

@@ -27,7 +27,7 @@ static int check_max(const char *what, uint32_t n, uint32_t min, uint32_t max, s
 			    max);
 }
 
-/* Receives come from a ring of its own or from a shared receive queue. */
+/* Receives are in a ring of its own or in a shared receive queue. */
 static int check_receives(const struct client *c, const struct msg_create_qp *req,
 			  struct reply *rep)
 {

@@ -134,7 +134,7 @@ void qp_disconnect(struct qp *qp)
 	}
 }
 
-/* Nothing of the send ring is sent first. */
+/* No request of the send ring is sent before it. */
 static void close_now(struct qp *qp, const char *reason)
 {
 	if (qp->state == QP_CONNECTING) {

@@ -23,7 +23,7 @@ struct wr_queues {
 	struct cq *send_cq;
 	struct ring sq, rq; /* rq: all zero with an srq */
 	struct cq *recv_cq;
-	struct srq *srq;    /* that receives come from, or NULL */
+	struct srq *srq;    /* that has its receives, or NULL */
 	uint64_t srq_taken; /* receives taken from the srq so far */
 };
 
