@@ -2,13 +2,10 @@
 #include "sctp/transfer/stall.h"
 
 #include "sctp/assoc/assoc_end.h"
-#include "util/minmax.h"
 
 enum {
 	STALL_US = 8000000, /* for a chunk that no path takes any more */
-	LAST_US = 9500000,  /* the same, where RTO has grown so much that it was seldom tried */
 	AGAIN_US = 200000,
-	FEW_TRIES = 3, /* that are enough then */
 };
 
 static const struct sctp_tx *lowest(const struct sctp_assoc *a)
@@ -118,15 +115,6 @@ static bool took_long(const struct sctp_assoc *a)
 	       a->s->now - a->stall.progress_us >= (uint64_t)n * cfg->rto_max_us;
 }
 
-/* As often as a path that fails, or, in the last second, as often as the time allowed. */
-static bool tried_enough(const struct sctp_assoc *a)
-{
-	unsigned most = a->s->cfg.path_max_retrans;
-	bool last = a->s->now - a->stall.progress_us >= LAST_US;
-
-	return a->stall.tries >= (last ? min_u32(most, FEW_TRIES) : most);
-}
-
 bool sctp_stalled(struct sctp_assoc *a)
 {
 	const struct sctp_tx *t;
@@ -143,7 +131,8 @@ bool sctp_stalled(struct sctp_assoc *a)
 		a->stall.us = late ? a->s->now + STALL_US : a->stall.us;
 		return false;
 	}
-	if (took_long(a) || (late && tried_enough(a) && is_too_long(a, t)))
+	if (took_long(a) ||
+	    (late && a->stall.tries >= a->s->cfg.path_max_retrans && is_too_long(a, t)))
 		return end_stalled(a, t);
 	if (late)
 		a->stall.us = is_too_long(a, t) ? a->s->now + AGAIN_US : SCTP_NEVER;

@@ -122,20 +122,6 @@ Test(stall, both_ends_get_the_reason)
 	cr_assert_leq(net.host[0].resized, 12, "the size does not go up and down");
 }
 
-/* RTO grows so much that few tries fit into the time. */
-Test(stall, a_long_round_trip_does_not_delay_the_reason)
-{
-	uint64_t at;
-
-	begin(1, 1500);
-	net.delay_us = 200000;
-	shrink(1300);
-	at = net.now;
-	cr_assert(net_run_until(&net, both_down, at + WITHIN));
-	cr_assert_eq(net.host[0].last_down.end, SCTP_END_STALLED);
-	cr_assert_eq(net.host[1].last_down.end, SCTP_END_ABORTED);
-}
-
 /* rows: 9260-7.3-01 */
 Test(stall, the_next_association_begins_with_what_passed)
 {
