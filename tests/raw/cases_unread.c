@@ -28,29 +28,46 @@ static struct link *another_link(void)
 	return link_to(stage.daemon[0].addr, stage.port);
 }
 
-/* Each request of which the program hears is gone in the end. Returns how many these are. */
-static unsigned read_requests(void)
+static struct ddp_cm_event *next_event(void)
 {
+	struct ddp_cm_event *ev = NULL;
+
+	UNTIL(ddp_get_cm_event(client_ctx(), &ev, 0) == 0, ddp_fd(client_ctx()), "an event");
+	EXPECT(ev->type == DDP_CM_CONNECT_REQUEST || ev->type == DDP_CM_REQUEST_GONE, "event %s",
+	       ddp_event_str(ev->type));
+	return ev;
+}
+
+/*
+ * Each request that the program gets ends later, but for that of the good peer, which has private
+ * data and is rejected. Returns how many requests of others the program got: none if the daemon
+ * withdrew them before it sent an event.
+ */
+static unsigned read_requests(struct link *good)
+{
+	const struct raw_msg no = raw_control(RAW_REJECT, NULL, 0);
+	struct raw_msg m = raw_control(RAW_INITIATE, "good", 4);
 	unsigned asked = 0, gone = 0;
+	bool met = false;
 
-	while (asked == 0 || gone < asked) {
-		struct ddp_cm_event *ev = NULL;
-		struct ddp_id *id;
+	link_begin(good, 0, false);
+	link_send(good, 0, &m);
+	while (!met || gone < asked) {
+		struct ddp_cm_event *ev = next_event();
+		struct ddp_id *id = ev->id;
+		bool is_good = ev->type == DDP_CM_CONNECT_REQUEST && ev->private_len == 4;
+		bool is_gone = ev->type == DDP_CM_REQUEST_GONE;
 
-		UNTIL(ddp_get_cm_event(client_ctx(), &ev, 0) == 0, ddp_fd(client_ctx()),
-		      "an event");
-		id = ev->id;
-		asked += ev->type == DDP_CM_CONNECT_REQUEST;
-		gone += ev->type == DDP_CM_REQUEST_GONE;
-		EXPECT(ev->type == DDP_CM_CONNECT_REQUEST || ev->type == DDP_CM_REQUEST_GONE,
-		       "event %s", ddp_event_str(ev->type));
-		if (ev->type == DDP_CM_REQUEST_GONE) {
-			ddp_ack_cm_event(ev);
-			EXPECT(ddp_destroy_id(id) == 0, "%s", ddp_last_reason());
-		} else {
-			ddp_ack_cm_event(ev);
-		}
+		ddp_ack_cm_event(ev);
+		met |= is_good;
+		gone += is_gone;
+		asked += !is_good && !is_gone;
+		if (is_good)
+			MUST(ddp_reject(id, NULL));
+		if (is_good || is_gone)
+			MUST(ddp_destroy_id(id));
 	}
+	link_expect(good, 0, &no, "Reject");
 	return asked;
 }
 
@@ -69,10 +86,9 @@ static void requests_then_abort(void)
 		link_wait_acked(l[i]);
 	for (unsigned i = 0; i < LINKS; i++)
 		link_abort(l[i]);
-	/* When this one is up, the daemon has handled what was sent before. */
 	good = another_link();
-	EXPECT(read_requests() < SHARE, "it hears of requests that ended before it read");
-	p = pair_passive(good, 0, NULL);
+	EXPECT(read_requests(good) < SHARE, "it hears of requests that ended before it read");
+	p = pair_passive(good, 2, NULL);
 	pair_alive(&p);
 	pair_end(&p);
 }
