@@ -59,9 +59,10 @@ static bool is_restarted(const struct invariant *v, const struct sctp_path *afte
 {
 	uint64_t now = v->j.s->now;
 
-	if (v->packet.sacks > 1)
-		return after->t3_us >= now + least_us(v) && after->t3_us <= now + most_us(v);
-	return after->t3_us == now + after->rto.rto_us;
+	if (after->t3_us == now + after->rto.rto_us)
+		return true;
+	return v->packet.sacks > 1 && after->t3_us >= now + least_us(v) &&
+	       after->t3_us <= now + most_us(v);
 }
 
 /* 6.3.2 (R2), (R3). Other SACKs leave a running timer as it is. */
