@@ -98,9 +98,6 @@ int association_get(struct worker *w, const struct endpoint_addrs *addrs, struct
  * (assoc_tx_progress). */
 void association_report_acks(struct association *assoc);
 
-/* The association with this id, or NULL. */
-struct association *association_find(struct worker *w, uint32_t id);
-
 /* Calls initiate() for the waiter when the association is up: at once, or later unless the waiter
  * unlinks itself and calls association_activate(). */
 void association_wait(struct association *assoc, struct list *waiter);

@@ -17,7 +17,7 @@ void association_index_id(struct association *assoc)
 	list_add_tail(with_id(assoc->worker, assoc->id), &assoc->same_id);
 }
 
-struct association *association_find(struct worker *w, uint32_t id)
+struct association *association_index_by_id(struct worker *w, uint32_t id)
 {
 	list_foreach (it, with_id(w, id)) {
 		struct association *assoc = list_entry(it, struct association, same_id);

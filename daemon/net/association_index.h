@@ -4,6 +4,7 @@
 #define DAEMON_NET_ASSOCIATION_INDEX_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct association;
 struct endpoint_addrs;
@@ -11,6 +12,9 @@ struct worker;
 
 /* Enters the association under its number. */
 void association_index_id(struct association *assoc);
+
+/* The association with this number, or NULL. */
+struct association *association_index_by_id(struct worker *w, uint32_t id);
 
 /* Keeps the addresses with which a program opened the association, and enters it under them. False:
  * no memory. */

@@ -12,6 +12,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 #include "daemon/net/association.h"
+#include "daemon/net/association_index.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 #include "ipc/ctl.h"
@@ -97,7 +98,7 @@ static struct qp *find_qp(struct daemon *d, uint32_t num, struct numbers *l)
 
 static int select_assoc(struct client *c, uint32_t id, struct llp_tap *tap, struct reply *rep)
 {
-	const struct association *assoc = association_find(c->worker, id);
+	const struct association *assoc = association_index_by_id(c->worker, id);
 
 	if (!assoc || assoc->state == ASSOCIATION_DOWN || !assoc->conn)
 		return no_assoc(c, id, rep);

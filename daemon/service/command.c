@@ -8,6 +8,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/reply.h"
 #include "daemon/net/association.h"
+#include "daemon/net/association_index.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/sessions/qp.h"
 #include "daemon/service/watch.h"
@@ -39,7 +40,7 @@ static int do_log_level(struct client *c, const struct ctl_do *req, struct reply
 /* The association with that id that has not ended, or NULL after a refusal. */
 static struct association *find_assoc(struct client *c, uint32_t id, struct reply *rep)
 {
-	struct association *assoc = association_find(c->worker, id);
+	struct association *assoc = association_index_by_id(c->worker, id);
 
 	if (assoc && assoc->state != ASSOCIATION_DOWN)
 		return assoc;

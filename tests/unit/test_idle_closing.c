@@ -14,6 +14,7 @@
 
 #include "daemon/base/state.h"
 #include "daemon/net/association.h"
+#include "daemon/net/association_index.h"
 #include "daemon/objects/sessions/assoc_events.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/memory/stags.h"
@@ -443,7 +444,7 @@ static void b_shuts_down(void *obj, void *arg)
 /* The acceptor's end of its association. */
 static enum association_state state_at_b(void)
 {
-	struct association *assoc = association_find(&b.d.worker, 1);
+	struct association *assoc = association_index_by_id(&b.d.worker, 1);
 
 	return assoc ? assoc->state : ASSOCIATION_DOWN;
 }
@@ -470,7 +471,7 @@ Test(idle_closing, a_shutdown_that_comes_before_the_initiate_is_sent_is_not_noti
 	pass_us(IDLE_MS * 500);
 	shut_down(&b);
 	pass_us(RTT_US / 2); /* its transport has detected it, the daemon of a has not */
-	cr_assert_eq(association_find(&a.d.worker, 1)->state, ASSOCIATION_UP);
+	cr_assert_eq(association_index_by_id(&a.d.worker, 1)->state, ASSOCIATION_UP);
 	establish(&a, &b);
 	cr_assert_eq(a.d.last_assoc, 2);
 	disconnect(&a, &b);

@@ -6,6 +6,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/net/association.h"
+#include "daemon/net/association_index.h"
 #include "daemon/objects/client/client.h"
 #include "daemon/objects/client/handles.h"
 #include "daemon/objects/sessions/qp.h"
@@ -53,7 +54,7 @@ static int find_by_id(const struct client *c, const struct msg_set_primary *req,
 		return reply_refuse(rep, EPERM,
 				    "set primary of association %u: only root may change it",
 				    req->assoc);
-	*ret = association_find(c->worker, req->assoc);
+	*ret = association_index_by_id(c->worker, req->assoc);
 	if (!*ret)
 		return reply_refuse(rep, ENOENT, "set primary: no association %u", req->assoc);
 	return 0;
