@@ -54,9 +54,11 @@ static void rfc9260_rest(struct sctp_cc *c)
 
 static const struct sctp_cc_ops rfc9260_ops = {
 	.limit = 1,
+	.paced_limit = true,
 	.avoid = rfc9260_avoid,
 	.reduce = rfc9260_reduce,
 	.rest = rfc9260_rest,
+	.pacing_rate = sctp_cc_window_rate,
 };
 
 /* ---- initial window ---- */
@@ -72,7 +74,7 @@ void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, boo
 {
 	assert(pmdcs > 0 && pmdcs <= MAX_PMDCS);
 	*c = (struct sctp_cc){
-		.ops = algo == SCTP_CC_CUBIC ? &sctp_cc_cubic_ops : &rfc9260_ops,
+		.ops = algo == SCTP_CC_RFC9260 ? &rfc9260_ops : &sctp_cc_cubic_ops,
 		.ssthresh = ssthresh_unknown,
 		.pmdcs = pmdcs,
 		.max_cwnd = min_u32(max_cwnd, max_window),
@@ -148,9 +150,11 @@ static void hystart(struct sctp_cc *c, const struct sctp_cc_ack *a)
 /* 7.2.1. A step larger than a packet does not carry the window far beyond ssthresh. */
 static void slow_start(struct sctp_cc *c, const struct sctp_cc_ack *a)
 {
-	uint32_t step = min_u32(a->bytes, c->ops->limit * c->pmdcs);
 	uint64_t end = (uint64_t)c->ssthresh + c->pmdcs;
+	uint32_t step = a->bytes;
 
+	if (!a->paced || c->ops->paced_limit)
+		step = min_u32(step, c->ops->limit * c->pmdcs);
 	if (c->hystart.in_css)
 		step /= CSS_GROWTH_DIVISOR;
 	if (c->cwnd + (uint64_t)step > end)
@@ -221,7 +225,7 @@ void sctp_cc_undo(struct sctp_cc *c)
 	c->undo.cwnd = 0;
 }
 
-/* ---- idle time and bursts ---- */
+/* ---- idle time, bursts, rate ---- */
 
 void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us)
 {
@@ -245,4 +249,18 @@ void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets)
 {
 	c->burst_from = flight;
 	c->burst = packets;
+}
+
+/* Twice the window in a round trip while slow start doubles it, and a quarter more than the window
+ * else: half-way to ssthresh less than a doubling is left. */
+uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us)
+{
+	uint64_t quarters = c->cwnd < c->ssthresh / 2 ? 8 : 5;
+
+	return quarters * c->cwnd * 1000000 / 4 / srtt_us;
+}
+
+uint64_t sctp_cc_pacing_rate(const struct sctp_cc *c, uint32_t srtt_us)
+{
+	return srtt_us ? c->ops->pacing_rate(c, srtt_us) : 0;
 }

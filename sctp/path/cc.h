@@ -71,6 +71,7 @@ struct sctp_cc_ack {
 	uint32_t flight;   /* outstanding on this path before the SACK */
 	bool cum_advanced; /* the Cumulative TSN Ack advanced */
 	bool recovery;     /* fast recovery: no growth */
+	bool paced;        /* the pacer of the path spreads what the window admits */
 	bool limited;      /* the window was in full use when this path was last served: data was
 			      left that sctp_cc_room() did not admit although no burst limit and
 			      no rwnd held it back. Needed beside flight because several SACKs may
@@ -108,6 +109,9 @@ void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us);
  * packets then have, may leave beyond the present flight. Call it after each SACK and when sending
  * begins with an empty flight. Without a call bursts have no limit. */
 void sctp_cc_burst(struct sctp_cc *c, uint32_t flight, unsigned packets);
+
+/* Bytes per second at which the path may send; 0: the round-trip time is not known yet. */
+uint64_t sctp_cc_pacing_rate(const struct sctp_cc *c, uint32_t srtt_us);
 
 /* Bytes that may be sent at once now. If it is not 0, the last packet may exceed it by up to
  * pmdcs - 1 bytes (6.1 rule B). Ask again after each packet. */

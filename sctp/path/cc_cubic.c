@@ -164,4 +164,5 @@ const struct sctp_cc_ops sctp_cc_cubic_ops = {
 	.avoid = avoid,
 	.reduce = cubic_reduce,
 	.rest = rest,
+	.pacing_rate = sctp_cc_window_rate,
 };

@@ -6,7 +6,8 @@
 #include "sctp/path/cc.h"
 
 struct sctp_cc_ops {
-	unsigned limit; /* slow start: packets that a SACK adds at most (L of RFC 3465) */
+	unsigned limit;   /* slow start: packets that a SACK adds at most (L of RFC 3465), */
+	bool paced_limit; /* also on a paced path */
 	/* An acknowledgement in congestion avoidance, outside of recovery. full: the window was in
 	 * full use. */
 	void (*avoid)(struct sctp_cc *c, const struct sctp_cc_ack *a, bool full, uint64_t now_us);
@@ -15,7 +16,12 @@ struct sctp_cc_ops {
 	uint32_t (*reduce)(struct sctp_cc *c, bool timeout);
 	/* An idle time begins: sets ssthresh. */
 	void (*rest)(struct sctp_cc *c);
+	/* sctp_cc_pacing_rate(); srtt_us is not 0. */
+	uint64_t (*pacing_rate)(const struct sctp_cc *c, uint32_t srtt_us);
 };
+
+/* That of an algorithm that is a window. */
+uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us);
 
 extern const struct sctp_cc_ops sctp_cc_cubic_ops;
 

@@ -374,6 +374,49 @@ Test(sctp_cc, no_window_grows_beyond_the_send_buffer)
 	}
 }
 
+/* ---- paced paths ---- */
+
+Test(sctp_cc, pacing_rate)
+{
+	static const struct {
+		uint32_t cwnd, ssthresh, srtt_us;
+		uint64_t rate;
+	} row[] = {
+		{100000, UINT32_MAX, 10000, 20000000}, /* slow start: twice the window */
+		{100000, 200001, 10000, 12500000},     /* half-way to ssthresh */
+		{100000, 200003, 10000, 20000000},
+		{100000, 50000, 10000, 12500000},
+		{100000, UINT32_MAX, 0, 0},
+		{UINT32_C(1) << 31, 1, 1, UINT64_C(2684354560000000)},
+		{P, 4 * P, 1000000, 2 * P},
+	};
+
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++)
+		for (int algo = SCTP_CC_RFC9260; algo <= SCTP_CC_CUBIC; algo++) {
+			struct sctp_cc c = fresh(algo, P);
+
+			c.cwnd = row[i].cwnd;
+			c.ssthresh = row[i].ssthresh;
+			cr_assert_eq(sctp_cc_pacing_rate(&c, row[i].srtt_us), row[i].rate, "row %u",
+				     i);
+		}
+}
+
+/* rows: 9260-7.2.1-12 */
+Test(sctp_cc, only_cubic_counts_all_packets_of_a_sack_on_a_paced_path)
+{
+	const struct sctp_cc_ack a = {
+		.bytes = 64 * P, .flight = 100 * P, .cum_advanced = true, .paced = true};
+
+	for (int algo = SCTP_CC_RFC9260; algo <= SCTP_CC_CUBIC; algo++) {
+		struct sctp_cc c = fresh(algo, P);
+
+		c.cwnd = 100 * P;
+		sctp_cc_acked(&c, &a, 0);
+		cr_assert_eq(c.cwnd, algo == SCTP_CC_CUBIC ? 164u * P : 101u * P);
+	}
+}
+
 /* ---- HyStart++ ---- */
 
 /* One round of `packets` with this round trip; TSNs wrap on the way. */
