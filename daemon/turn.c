@@ -56,11 +56,13 @@ static bool turn_run(void *user, uint64_t now_ms)
 	return any;
 }
 
-static uint64_t expiry(void *user)
+static uint64_t expiry_us(void *user)
 {
 	struct worker *w = user;
+	uint64_t timer_ms = timer_expiry(&w->timers);
+	uint64_t llp_us = min_u64(llp_expiry_us(w->net), llp_expiry_us(w->self));
 
-	return min_u64(timer_expiry(&w->timers), min_u64(llp_expiry(w->net), llp_expiry(w->self)));
+	return timer_ms <= llp_us / 1000 ? timer_ms * 1000 : llp_us;
 }
 
 static bool about_to_sleep(void *user)
@@ -77,7 +79,7 @@ static void awake(void *user)
 
 const struct event_loop_hooks turn_hooks = {
 	.turn = turn_run,
-	.expiry = expiry,
+	.expiry_us = expiry_us,
 	.sleep = about_to_sleep,
 	.awake = awake,
 };

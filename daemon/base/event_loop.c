@@ -227,20 +227,21 @@ static void set_timer(struct event_loop *l, uint64_t expiry_us)
 
 static int block(struct event_loop *l)
 {
-	uint64_t ms;
+	uint64_t expiry_us;
 
 	l->asleep = true;
 	if (!l->hooks->sleep(l->user) || l->stop) {
 		wake(l);
 		return serve_events(l, EVLOOP_NONBLOCK);
 	}
-	ms = l->hooks->expiry(l->user);
-	if (ms <= l->now_us / 1000) {
+	expiry_us = l->hooks->expiry_us(l->user);
+	read_clock(l); /* the turn has taken a part of the time until then */
+	if (expiry_us <= l->now_us) {
 		wake(l);
 		return serve_events(l, EVLOOP_NONBLOCK);
 	}
-	if (ms < UINT64_MAX / 1000)
-		set_timer(l, ms * 1000);
+	if (expiry_us != UINT64_MAX)
+		set_timer(l, expiry_us);
 	return serve_events(l, 0);
 }
 

@@ -26,9 +26,9 @@ struct event_loop_hooks {
 	/* Does all work that does not block. True if it did anything; a timer that
 	 * merely ran does not count, or a quiet association would keep the loop polling. */
 	bool (*turn)(void *user, uint64_t now_ms);
-	/* When the next turn is needed at the latest, in the milliseconds of now_ms;
+	/* When the next turn is needed at the latest, in microseconds of the clock of now_ms;
 	 * UINT64_MAX: never. */
-	uint64_t (*expiry)(void *user);
+	uint64_t (*expiry_us)(void *user);
 	/* About to block: tells the clients, then looks again. False if there is work after all. */
 	bool (*sleep)(void *user);
 	/* Follows each sleep(), whatever it returned, before anything else is called. */

@@ -28,9 +28,9 @@ void llp_tick(struct llp *t, uint64_t now_ms)
 	t->ops->tick(t, now_ms);
 }
 
-uint64_t llp_expiry(const struct llp *t)
+uint64_t llp_expiry_us(const struct llp *t)
 {
-	return t->ops->expiry(t);
+	return t->ops->expiry_us(t);
 }
 
 void llp_flush(struct llp *t)

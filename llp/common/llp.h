@@ -204,8 +204,9 @@ bool llp_input(struct llp *t, unsigned budget);
 /* Runs timers. now_ms: monotonic milliseconds. */
 void llp_tick(struct llp *t, uint64_t now_ms);
 
-/* When llp_tick() is next needed, in the same milliseconds, or UINT64_MAX. */
-uint64_t llp_expiry(const struct llp *t);
+/* When the next turn is needed at the latest, in microseconds of the same clock, or UINT64_MAX. A
+ * paced association needs one for each batch, which may be less than a millisecond away. */
+uint64_t llp_expiry_us(const struct llp *t);
 
 /* Hands sent messages to the kernel. */
 void llp_flush(struct llp *t);
@@ -289,7 +290,7 @@ struct llp_ops {
 	unsigned (*fds)(const struct llp *t, int ret_fds[LLP_MAX_FDS]);
 	bool (*input)(struct llp *t, unsigned budget);
 	void (*tick)(struct llp *t, uint64_t now_ms);
-	uint64_t (*expiry)(const struct llp *t);
+	uint64_t (*expiry_us)(const struct llp *t);
 	void (*flush)(struct llp *t);
 	int (*listen)(struct llp *t, const struct llp_addrs *at, uint16_t port, void *user,
 		      struct llp_listener **ret);

@@ -162,11 +162,11 @@ struct llp_sctp_conn *llp_sctp_expired(struct llp_sctp *t)
 	return c;
 }
 
-uint64_t llp_sctp_expiry(const struct llp_sctp *t)
+uint64_t llp_sctp_expiry_us(const struct llp_sctp *t)
 {
 	const struct llp_sctp_conn *c = first_connecting(t);
 
-	return c ? t->base_ms + c->deadline_ms : UINT64_MAX;
+	return c ? (t->base_ms + c->deadline_ms) * 1000 : UINT64_MAX;
 }
 
 void llp_sctp_touch(struct llp_sctp_conn *c)

@@ -112,8 +112,14 @@ void llp_sctp_connecting(struct llp_sctp_conn *c);
 /* Takes one association whose deadline has passed off the list; NULL: none. */
 struct llp_sctp_conn *llp_sctp_expired(struct llp_sctp *t);
 
-/* When the next deadline passes, in the owner's time, or UINT64_MAX. */
-uint64_t llp_sctp_expiry(const struct llp_sctp *t);
+/* The owner's time in microseconds, as of the last tick. */
+static inline uint64_t llp_sctp_now_us(const struct llp_sctp *t)
+{
+	return (t->base_ms + t->now_ms) * 1000;
+}
+
+/* When the next deadline passes, in the same time, or UINT64_MAX. */
+uint64_t llp_sctp_expiry_us(const struct llp_sctp *t);
 
 /* The next dispatch serves it. */
 void llp_sctp_touch(struct llp_sctp_conn *c);

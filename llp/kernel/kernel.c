@@ -234,13 +234,13 @@ static void kernel_tick(struct llp *llp, uint64_t now_ms)
 	kernel_dispatch(t, EVENTS);
 }
 
-static uint64_t kernel_expiry(const struct llp *llp)
+static uint64_t kernel_expiry_us(const struct llp *llp)
 {
 	const struct kernel *t = (const struct kernel *)llp;
-	uint64_t connect = llp_sctp_expiry(&t->sctp), listen = kernel_listener_expiry(t);
+	uint64_t connect = llp_sctp_expiry_us(&t->sctp), listen = kernel_listener_expiry_us(t);
 
 	if (!list_empty(&t->sctp.ready))
-		return t->sctp.base_ms + t->sctp.now_ms;
+		return llp_sctp_now_us(&t->sctp);
 	return min_u64(connect, listen);
 }
 
@@ -263,7 +263,7 @@ static const struct llp_ops ops = {
 	.fds = kernel_fds,
 	.input = kernel_input,
 	.tick = kernel_tick,
-	.expiry = kernel_expiry,
+	.expiry_us = kernel_expiry_us,
 	.flush = kernel_flush,
 	.listen = kernel_listen,
 	.unlisten = kernel_unlisten,

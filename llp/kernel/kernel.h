@@ -223,7 +223,7 @@ void kernel_listener_accept(struct kernel *t, struct kernel_listening *s);
 void kernel_listener_resume(struct kernel *t);
 
 /* When kernel_listener_resume() is next needed, or UINT64_MAX. */
-uint64_t kernel_listener_expiry(const struct kernel *t);
+uint64_t kernel_listener_expiry_us(const struct kernel *t);
 
 /* ---- kernel_event.c ---- */
 

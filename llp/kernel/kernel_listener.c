@@ -216,19 +216,19 @@ void kernel_listener_resume(struct kernel *t)
 	}
 }
 
-uint64_t kernel_listener_expiry(const struct kernel *t)
+uint64_t kernel_listener_expiry_us(const struct kernel *t)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next_ms = UINT64_MAX;
 
 	if (!t->paused)
-		return next;
+		return UINT64_MAX;
 	list_foreach (it, &t->listening) {
 		const struct kernel_listening *s = list_entry(it, struct kernel_listening, all);
 
-		if (s->paused_until_ms && s->paused_until_ms < next)
-			next = s->paused_until_ms;
+		if (s->paused_until_ms && s->paused_until_ms < next_ms)
+			next_ms = s->paused_until_ms;
 	}
-	return t->sctp.base_ms + next;
+	return (t->sctp.base_ms + next_ms) * 1000;
 }
 
 void kernel_listener_accept(struct kernel *t, struct kernel_listening *s)

@@ -452,11 +452,11 @@ static void loop_tick(struct llp *llp, uint64_t now_ms)
 	free_all(&t->freed);
 }
 
-static uint64_t loop_expiry(const struct llp *llp)
+static uint64_t loop_expiry_us(const struct llp *llp)
 {
 	const struct loop *t = loop_of(llp);
 
-	return list_empty(&t->due) && list_empty(&t->freed) ? UINT64_MAX : t->now_ms;
+	return list_empty(&t->due) && list_empty(&t->freed) ? UINT64_MAX : t->now_ms * 1000;
 }
 
 static bool loop_input(struct llp *llp, unsigned budget)
@@ -521,7 +521,7 @@ static const struct llp_ops loop_ops = {
 	.fds = loop_fds,
 	.input = loop_input,
 	.tick = loop_tick,
-	.expiry = loop_expiry,
+	.expiry_us = loop_expiry_us,
 	.flush = loop_flush,
 	.listen = loop_listen,
 	.unlisten = loop_unlisten,

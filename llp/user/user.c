@@ -276,22 +276,18 @@ static void user_tick(struct llp *llp, uint64_t now_ms)
 	llp_user_events(t);
 }
 
-static uint64_t user_expiry(const struct llp *llp)
+static uint64_t user_expiry_us(const struct llp *llp)
 {
 	const struct user *t = (const struct user *)llp;
-	uint64_t now = t->sctp.base_ms + t->sctp.now_ms;
-	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry(&t->sctp);
+	uint64_t core = sctp_expiry(t->core), next = llp_sctp_expiry_us(&t->sctp);
 
 	if (t->guard.on && t->guard.due_us < core)
 		core = t->guard.due_us;
-	if (!list_empty(&t->sctp.ready))
-		return now;
+	if (!list_empty(&t->sctp.ready) || core <= t->now_us)
+		return llp_sctp_now_us(&t->sctp);
 	if (core == UINT64_MAX)
 		return next;
-	if (core <= t->now_us)
-		return now;
-	core = (core - t->owner_us + MS - 1) / MS;
-	return min_u64(core, next);
+	return min_u64(core - t->owner_us, next);
 }
 
 /* Makes sure that the owner is woken when a full socket has room. If that fails, the next tick
@@ -356,7 +352,7 @@ static const struct llp_ops ops = {
 	.fds = user_fds,
 	.input = user_input,
 	.tick = user_tick,
-	.expiry = user_expiry,
+	.expiry_us = user_expiry_us,
 	.flush = user_flush,
 	.listen = llp_user_listen,
 	.unlisten = llp_user_unlisten,

@@ -174,7 +174,7 @@ static void sim_tick(struct llp *llp, uint64_t now_ms)
 	(void)now_ms;
 }
 
-static uint64_t sim_expiry(const struct llp *llp)
+static uint64_t sim_expiry_us(const struct llp *llp)
 {
 	(void)llp;
 	return UINT64_MAX;
@@ -235,7 +235,7 @@ static const struct llp_ops sim_ops = {
 	.fds = sim_fds,
 	.input = sim_input,
 	.tick = sim_tick,
-	.expiry = sim_expiry,
+	.expiry_us = sim_expiry_us,
 	.flush = sim_flush,
 	.listen = sim_listen,
 	.unlisten = sim_unlisten,

@@ -151,12 +151,13 @@ void link_turn(int fd)
 	struct pollfd p[LLP_MAX_FDS + 1];
 	int fds[LLP_MAX_FDS];
 	unsigned n = 0;
-	uint64_t now = stage_now_ms(), next = now + 20;
+	uint64_t now = stage_now_ms(), next = now + 20, expiry;
 
 	if (llp) {
 		llp_flush(llp);
 		n = llp_fds(llp, fds);
-		next = llp_expiry(llp) < next ? llp_expiry(llp) : next;
+		expiry = llp_expiry_us(llp);
+		next = expiry / 1000 < next ? (expiry + 999) / 1000 : next;
 	}
 	for (unsigned i = 0; i < n; i++)
 		p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};

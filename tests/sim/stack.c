@@ -103,14 +103,13 @@ static void timer(void *obj, void *arg)
 	wake(s);
 }
 
-/* The transport counts milliseconds of the host's clock. */
 static void plan_timer(struct stack *s)
 {
-	uint64_t due = llp_expiry(s->below), at = now(s) + s->net->host[s->host].offset_us;
+	uint64_t due = llp_expiry_us(s->below), at = now(s) + s->net->host[s->host].offset_us;
 
 	if (due == UINT64_MAX)
 		return;
-	due = due * 1000 > at ? due * 1000 - at : 1;
+	due = due > at ? due - at : 1;
 	if (now(s) + due >= s->timer_us)
 		return;
 	s->timer_us = now(s) + due;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "llp/common/llp.h"
+#include "util/minmax.h"
 
 enum {
 	HOSTS = 8, /* each in a network (/24) of its own */
@@ -125,14 +126,13 @@ static struct llp *open_host(unsigned i)
 	return NULL;
 }
 
-static uint64_t expiry(void)
+static uint64_t expiry_ms(void)
 {
-	uint64_t at = now_ms() + 1000;
+	uint64_t at_us = (now_ms() + 1000) * 1000;
 
 	for (unsigned i = 0; i < HOSTS; i++)
-		if (llp_expiry(host[i]) < at)
-			at = llp_expiry(host[i]);
-	return at;
+		at_us = min_u64(at_us, llp_expiry_us(host[i]));
+	return (at_us + 999) / 1000;
 }
 
 static void turn(void)
@@ -151,7 +151,7 @@ static void turn(void)
 		while (k--)
 			p[n++] = (struct pollfd){.fd = fd[k], .events = POLLIN};
 	}
-	at = expiry();
+	at = expiry_ms();
 	now = now_ms();
 	poll(p, n, at > now ? (int)(at - now) : 0);
 }

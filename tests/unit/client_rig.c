@@ -57,9 +57,9 @@ static bool turn(void *user, uint64_t now_ms)
 	return any;
 }
 
-static uint64_t expiry(void *user)
+static uint64_t expiry_us(void *user)
 {
-	return turn_hooks.expiry(user);
+	return turn_hooks.expiry_us(user);
 }
 
 static bool sleep_on(void *user)
@@ -74,7 +74,7 @@ static void awake(void *user)
 
 void rig_start(void)
 {
-	static const struct event_loop_hooks hooks = {turn, expiry, sleep_on, awake, NULL};
+	static const struct event_loop_hooks hooks = {turn, expiry_us, sleep_on, awake, NULL};
 	struct llp_config net = {.addrs = rig.cfg.listen, .streams = STREAMS};
 
 	signal(SIGPIPE, SIG_IGN);

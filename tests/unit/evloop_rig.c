@@ -13,7 +13,7 @@
 
 struct event_loop *l;
 char trace[256];
-uint64_t now, expiry, awake_ms;
+uint64_t now, expiry_us, awake_ms;
 unsigned turns, sleeps, awakes;
 unsigned stop_after;    /* turns */
 bool busy;              /* every turn finds work */
@@ -23,6 +23,7 @@ int fd = -1, fd2 = -1;
 struct event_loop_watch *w, *w2;
 unsigned calls;
 unsigned waits, timers, reads; /* system calls of the loop */
+uint64_t timer_ns;
 uint64_t clock_us = 5000000, step_us;
 
 /* Replaces the C library's, for the loop and for libevent. */
@@ -38,6 +39,8 @@ __attribute__((visibility("default"))) int epoll_wait(int epfd, struct epoll_eve
 int timerfd_settime(int timerfd, int flags, const struct itimerspec *value, struct itimerspec *old)
 {
 	timers++;
+	timer_ns =
+		(uint64_t)value->it_value.tv_sec * 1000000000 + (uint64_t)value->it_value.tv_nsec;
 	return (int)syscall(SYS_timerfd_settime, timerfd, flags, value, old);
 }
 
@@ -69,10 +72,10 @@ static bool turn(void *user, uint64_t now_ms)
 	return busy;
 }
 
-static uint64_t next_expiry(void *user)
+static uint64_t next_expiry_us(void *user)
 {
 	cr_assert_eq(user, &turns);
-	return expiry;
+	return expiry_us;
 }
 
 static bool go_to_sleep(void *user)
@@ -92,7 +95,7 @@ static void awake(void *user)
 	note('a');
 }
 
-static const struct event_loop_hooks hooks = {turn, next_expiry, go_to_sleep, awake, NULL};
+static const struct event_loop_hooks hooks = {turn, next_expiry_us, go_to_sleep, awake, NULL};
 
 void begin(uint32_t poll_us)
 {
@@ -106,7 +109,7 @@ static uint64_t fake_clock(void *user)
 	return clock_us += step_us;
 }
 
-static const struct event_loop_hooks fake_hooks = {turn, next_expiry, go_to_sleep, awake,
+static const struct event_loop_hooks fake_hooks = {turn, next_expiry_us, go_to_sleep, awake,
 						   fake_clock};
 
 void begin_fake(uint32_t poll_us, uint64_t step)
@@ -119,7 +122,7 @@ void begin_fake(uint32_t poll_us, uint64_t step)
 
 void evloop_setup(void)
 {
-	expiry = UINT64_MAX;
+	expiry_us = UINT64_MAX;
 	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	fd2 = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	cr_assert(fd >= 0 && fd2 >= 0);

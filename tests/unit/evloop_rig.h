@@ -13,7 +13,7 @@
 
 extern struct event_loop *l;
 extern char trace[256];
-extern uint64_t now, expiry, awake_ms;
+extern uint64_t now, expiry_us, awake_ms;
 extern unsigned turns, sleeps, awakes;
 extern unsigned stop_after;    /* turns */
 extern bool busy;              /* every turn finds work */
@@ -23,6 +23,7 @@ extern int fd, fd2;
 extern struct event_loop_watch *w, *w2;
 extern unsigned calls;
 extern unsigned waits, timers, reads; /* system calls of the loop */
+extern uint64_t timer_ns;             /* of the last timer, from its setting on */
 extern uint64_t clock_us, step_us;
 
 /* Of each test: its descriptors fd and fd2; afterwards loop and watches are freed. */

@@ -171,7 +171,7 @@ Test(evloop, a_busy_loop_looks_at_descriptors_once_a_millisecond)
 {
 	begin_fake(200, 10);
 	busy = true;
-	expiry = UINT64_MAX;
+	expiry_us = UINT64_MAX;
 	stop_after = 1000; /* 10 ms */
 	waits = 0;
 	cr_assert_eq(event_loop_run(l), 0);
@@ -182,7 +182,7 @@ Test(evloop, a_busy_loop_looks_at_descriptors_once_a_millisecond)
 
 static void expire_later_each_turn(void)
 {
-	expiry = event_loop_now_ms(l) + 200;
+	expiry_us = clock_us + 200000;
 }
 
 Test(evloop, an_expiry_that_moves_on_sets_the_timer_once)
@@ -201,7 +201,7 @@ Test(evloop, an_expiry_that_moves_on_sets_the_timer_once)
 
 static void expire_sooner_each_turn(void)
 {
-	expiry = event_loop_now_ms(l) + 100000 - 1000 * turns;
+	expiry_us = 1000 * (event_loop_now_ms(l) + 100000 - 1000 * turns);
 }
 
 Test(evloop, an_expiry_that_comes_sooner_sets_the_timer)
@@ -244,9 +244,9 @@ Test(evloop, a_stop_before_the_run_is_not_lost_and_counts_once)
 
 static void stop_when_due(void)
 {
-	if (expiry == UINT64_MAX)
-		expiry = event_loop_now_ms(l) + 30;
-	else if (event_loop_now_ms(l) >= expiry)
+	if (expiry_us == UINT64_MAX)
+		expiry_us = 1000 * (event_loop_now_ms(l) + 30);
+	else if (1000 * event_loop_now_ms(l) >= expiry_us)
 		event_loop_stop(l);
 }
 
@@ -255,19 +255,19 @@ Test(evloop, it_sleeps_until_the_expiry_and_no_longer)
 	begin(0);
 	on_turn = stop_when_due;
 	cr_assert_eq(event_loop_run(l), 0);
-	cr_expect_geq(now, expiry);
+	cr_expect_geq(1000 * now, expiry_us);
 	cr_expect_leq(sleeps, 5, "it slept a few times and did not spin");
 }
 
-static void expire_next_ms(void)
+static void expire_soon(void)
 {
-	expiry = event_loop_now_ms(l) + 1;
+	expiry_us = clock_us + 300;
 }
 
 Test(evloop, a_timer_that_fires_costs_a_wait_and_a_setting)
 {
 	begin_fake(0, 1); /* the loop also looks at descriptors when a millisecond has passed */
-	on_turn = expire_next_ms;
+	on_turn = expire_soon;
 	stop_after = 20;
 	waits = reads = timers = 0;
 	cr_assert_eq(event_loop_run(l), 0);
@@ -276,10 +276,26 @@ Test(evloop, a_timer_that_fires_costs_a_wait_and_a_setting)
 	cr_expect_leq(waits, sleeps);
 }
 
+static void take_100_us(void)
+{
+	expiry_us = clock_us + 300;
+	clock_us += 100;
+}
+
+Test(evloop, the_timer_is_set_to_the_microsecond_although_the_turn_took_a_while)
+{
+	begin_fake(0, 0);
+	on_turn = take_100_us;
+	stop_after = 2;
+	cr_assert_eq(event_loop_run(l), 0);
+	cr_expect_eq(timers, 1);
+	cr_expect_eq(timer_ns, 200000);
+}
+
 Test(evloop, an_expiry_in_the_past_does_not_block)
 {
 	begin(0);
-	expiry = 0;
+	expiry_us = 0;
 	stop_after = 3;
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_str_eq(trace, "tsatsat");
@@ -290,7 +306,8 @@ Test(evloop, the_clock_is_read_again_after_a_sleep)
 	begin(0);
 	on_turn = stop_when_due;
 	cr_assert_eq(event_loop_run(l), 0);
-	cr_expect_geq(awake_ms, expiry, "awake() and callbacks do not see the time of the turn");
+	cr_expect_geq(1000 * awake_ms, expiry_us,
+		      "awake() and callbacks do not see the time of the turn");
 }
 
 /* ---- signals ---- */

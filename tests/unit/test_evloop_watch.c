@@ -58,7 +58,7 @@ Test(evloop_watch, a_callback_may_end_its_own_watch_and_one_that_is_due)
 	ring(fd2);
 	cr_assert_eq(event_loop_watch(l, fd, EVENT_LOOP_READ, unwatch_all, NULL, &w), 0);
 	cr_assert_eq(event_loop_watch(l, fd2, EVENT_LOOP_READ, unwatch_all, NULL, &w2), 0);
-	expiry = 0; /* no descriptor is left that could wake it */
+	expiry_us = 0; /* no descriptor is left that could wake it */
 	stop_after = 50;
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(calls, 1, "neither is called again");
@@ -87,7 +87,7 @@ Test(evloop_watch, watched_events_can_be_changed)
 	begin(0);
 	ring(fd);
 	cr_assert_eq(event_loop_watch(l, fd, 0, see_what, &what, &w), 0);
-	expiry = 0;
+	expiry_us = 0;
 	stop_after = 20;
 	cr_assert_eq(event_loop_run(l), 0);
 	cr_expect_eq(what, 0, "no event is watched");

@@ -153,10 +153,10 @@ static void turns(struct side *s)
 
 	while (turn_hooks.turn(w, now_ms()) || !list_empty(&w->active))
 		;
-	at = turn_hooks.expiry(w);
+	at = turn_hooks.expiry_us(w);
 	if (at == UINT64_MAX)
 		return;
-	at = (at > now_ms() ? at - 1 : now_ms()) * 1000;
+	at = at > now_ms() * 1000 ? at - 1000 : now_ms() * 1000;
 	if (s->wakes_us && s->wakes_us <= at)
 		return;
 	s->wakes_us = at;

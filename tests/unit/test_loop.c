@@ -167,11 +167,11 @@ Test(loop_setup, upcalls_are_made_by_tick_and_not_by_connect)
 {
 	cr_assert_eq(connect_to("127.0.0.1", PORT), 0);
 	cr_assert_eq(client.up + server.up, 0);
-	cr_assert_neq(llp_expiry(loop), UINT64_MAX);
+	cr_assert_neq(llp_expiry_us(loop), UINT64_MAX);
 	tick();
 	cr_assert_eq(client.up, 1);
 	cr_assert_eq(server.up, 1);
-	cr_assert_eq(llp_expiry(loop), UINT64_MAX);
+	cr_assert_eq(llp_expiry_us(loop), UINT64_MAX);
 }
 
 Test(loop_setup, a_port_without_a_listener_refuses)

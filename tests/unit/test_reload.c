@@ -34,7 +34,7 @@ static bool turn(void *user, uint64_t now_ms)
 	return false;
 }
 
-static uint64_t expiry(void *user)
+static uint64_t expiry_us(void *user)
 {
 	(void)user;
 	return UINT64_MAX;
@@ -51,7 +51,7 @@ static void awake(void *user)
 	(void)user;
 }
 
-static const struct event_loop_hooks hooks = {turn, expiry, go_to_sleep, awake, NULL};
+static const struct event_loop_hooks hooks = {turn, expiry_us, go_to_sleep, awake, NULL};
 
 /* The service manager's end of sd_notify(3). */
 static void open_manager(void)

@@ -17,6 +17,7 @@
 
 #include "llp/user/user.h"
 #include "util/addr.h"
+#include "util/minmax.h"
 
 /* ---- the clock ---- */
 
@@ -272,7 +273,7 @@ struct llp *rig_close(struct llp *t)
 static void sleep_all(void)
 {
 	struct pollfd p[RIG_TRANSPORTS * LLP_MAX_FDS];
-	uint64_t next = UINT64_MAX, now = now_ms();
+	uint64_t next = UINT64_MAX, now = now_us();
 	unsigned n = 0;
 	int wait;
 
@@ -282,10 +283,9 @@ static void sleep_all(void)
 
 		for (unsigned k = 0; k < nfds; k++)
 			p[n++] = (struct pollfd){.fd = fds[k], .events = POLLIN};
-		if (llp_expiry(transports[i]) < next)
-			next = llp_expiry(transports[i]);
+		next = min_u64(next, llp_expiry_us(transports[i]));
 	}
-	wait = next <= now ? 0 : next - now > 50 ? 50 : (int)(next - now);
+	wait = next <= now ? 0 : (int)min_u64((next - now + 999) / 1000, 50);
 	(void)poll(p, n, wait);
 }
 
