@@ -310,11 +310,23 @@ struct sctp_info {
 };
 void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
 
+/* What keeps a path from sending more now. */
+enum sctp_limit {
+	SCTP_LIMIT_USER,       /* there are no messages */
+	SCTP_LIMIT_BUFFER,     /* there are, but the send buffer is full */
+	SCTP_LIMIT_PEER,       /* the window of the peer */
+	SCTP_LIMIT_CONGESTION, /* the congestion window */
+	SCTP_LIMIT_PACING,     /* the next packet leaves soon */
+};
+
 struct sctp_path_info {
 	struct sctp_flow flow;
 	enum sctp_path_state state;
 	bool primary;
 	uint32_t srtt_us, rto_us, cwnd, mtu;
+	uint32_t flight;      /* bytes in flight */
+	uint64_t pacing_rate; /* bytes per second; 0: not paced */
+	enum sctp_limit limit;
 };
 /* The paths, the primary one first; returns how many. */
 unsigned sctp_assoc_paths(const struct sctp_assoc *a, struct sctp_path_info ret[SCTP_MAX_PATHS]);

@@ -9,6 +9,7 @@ uint64_t sctp_path_expiry(const struct sctp_path *p)
 
 	at = p->loss_us < at ? p->loss_us : at;
 	at = p->probe_us < at ? p->probe_us : at;
+	at = p->release_us < at ? p->release_us : at;
 	at = p->heartbeat_us < at ? p->heartbeat_us : at;
 	if (sctp_path_probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) < at)
 		at = sctp_pmtu_expiry(&p->pmtu);

@@ -62,6 +62,19 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret)
 	};
 }
 
+static enum sctp_limit path_limit(const struct sctp_path *p)
+{
+	const struct sctp_assoc *a = p->assoc;
+	uint32_t len;
+
+	if (!sctp_flight_waits(&a->flight, &a->tx))
+		return a->write.wanted ? SCTP_LIMIT_BUFFER : SCTP_LIMIT_USER;
+	len = sctp_queue_at(&a->tx, sctp_flight_next(&a->flight, &a->tx))->size - SCTP_DATA_HEAD;
+	if (!sctp_window_admits(&a->window, a->flight.payload, len))
+		return SCTP_LIMIT_PEER;
+	return sctp_cc_room(&p->cc, p->flight.bytes) ? SCTP_LIMIT_PACING : SCTP_LIMIT_CONGESTION;
+}
+
 static struct sctp_path_info path_info(const struct sctp_path *p)
 {
 	return (struct sctp_path_info){
@@ -72,6 +85,9 @@ static struct sctp_path_info path_info(const struct sctp_path *p)
 		.rto_us = p->rto.rto_us,
 		.cwnd = p->cc.cwnd,
 		.mtu = p->pmtu.size + sctp_path_ip_head(p),
+		.flight = p->flight.bytes,
+		.pacing_rate = p->pacer.rate,
+		.limit = path_limit(p),
 	};
 }
 

@@ -25,7 +25,7 @@ void sctp_path_init(struct sctp_path *p, uint32_t packet)
 	if (packet == 0 || packet > most)
 		packet = most;
 	p->state = SCTP_PATH_UNCONFIRMED;
-	p->t3_us = p->loss_us = p->probe_us = p->heartbeat_us = SCTP_NEVER;
+	p->t3_us = p->loss_us = p->probe_us = p->heartbeat_us = p->release_us = SCTP_NEVER;
 	cfg->random(cfg->random_user, &p->nonce, sizeof(p->nonce));
 	sctp_rto_init(&p->rto, cfg);
 	sctp_rack_init(&p->rack);

@@ -8,6 +8,7 @@
 
 #include "sctp/base/assoc.h"
 #include "sctp/path/cc.h"
+#include "sctp/path/pacer.h"
 #include "sctp/path/pmtu.h"
 #include "sctp/path/rack.h"
 #include "sctp/path/rto.h"
@@ -32,6 +33,7 @@ struct sctp_path {
 	bool probe_wanted; /* the next output sends a probe of the path MTU */
 	bool limited;      /* the congestion window held data back when the path was last served */
 	uint64_t t3_us, loss_us, probe_us, heartbeat_us;
+	uint64_t release_us;   /* the pacer holds data back until then */
 	uint64_t last_sent_us; /* DATA or HEARTBEAT */
 	uint64_t lowest_us;    /* the lowest TSN was sent on it */
 	uint64_t heard_us;     /* when the peer last acknowledged DATA or HEARTBEAT of this path */
@@ -41,6 +43,7 @@ struct sctp_path {
 	uint64_t nonce;
 	struct sctp_rto rto;
 	struct sctp_cc cc;
+	struct sctp_pacer pacer;
 	struct sctp_rack rack;
 	struct sctp_pmtu pmtu;
 };

@@ -8,6 +8,7 @@
 
 #include "sctp/assoc/assoc_end.h"
 #include "sctp/assoc/notify.h"
+#include "sctp/assoc/pace.h"
 #include "sctp/assoc/path_state.h"
 #include "sctp/assoc/states.h"
 #include "sctp/transfer/loss.h"
@@ -178,6 +179,7 @@ static void grow_window(struct ack *k, struct sctp_path *p)
 		.cum_advanced = q->cum != k->old_cum,
 		.recovery = p->recovery.fast,
 		.limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
+		.paced = p->pacer.rate != 0,
 		.all_acked = p->flight.bytes == 0,
 		.rtt_us = d->rtt_us,
 		.srtt_us = p->rto.srtt_us,
@@ -247,7 +249,8 @@ static void finish_ack(struct ack *k)
 	sctp_loss_detect(a);
 	for (unsigned i = 0; i < a->paths.n; i++) {
 		sctp_loss_rearm(&a->paths.at[i], k->path[i].first);
-		sctp_cc_burst(&a->paths.at[i].cc, a->paths.at[i].flight.bytes, SCTP_BURST);
+		sctp_path_pace(&a->paths.at[i]);
+		sctp_path_burst(&a->paths.at[i]);
 	}
 	if (a->tx.cum != old) {
 		sctp_stall_progress(a);

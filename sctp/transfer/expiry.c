@@ -80,6 +80,10 @@ static bool run_path(struct sctp_path *p, uint64_t now)
 		p->probe_us = SCTP_NEVER;
 		sctp_loss_probe(p);
 	}
+	if (p->release_us <= now) {
+		p->release_us = SCTP_NEVER;
+		sctp_assoc_touch(a);
+	}
 	if (sctp_path_probes(p) && !p->probe_wanted && sctp_pmtu_expiry(&p->pmtu) <= now)
 		pmtu_due(p, now);
 	return true;

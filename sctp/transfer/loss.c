@@ -3,6 +3,7 @@
 
 #include "sctp/assoc/heartbeat.h"
 #include "sctp/assoc/notify.h"
+#include "sctp/assoc/pace.h"
 #include "sctp/assoc/path_state.h"
 #include "sctp/base/path_select.h"
 
@@ -300,7 +301,8 @@ void sctp_loss_t3(struct sctp_path *p)
 	sctp_recovery_time_out(&p->recovery, a->tx.send_tsn - 1);
 	p->extra = false;
 	mark_all(p, true);
-	sctp_cc_burst(&p->cc, 0, SCTP_BURST);
+	sctp_path_pace(p);
+	sctp_path_burst(p);
 	sctp_window_timed_out(&a->window);
 	if (sctp_path_failed(p) && p->pmtu.lost_large > 0 && !p->heartbeat_out)
 		sctp_send_heartbeat(p); /* a small packet: is the path dead, or narrow? */

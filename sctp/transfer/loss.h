@@ -9,8 +9,6 @@
 
 #include "sctp/base/path.h"
 
-enum { SCTP_BURST = 64 }; /* packets after a SACK (6.1 (D)) */
-
 /* A chunk in flight is to be sent again. */
 void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn);
 /* Miss indications of a SACK that newly acknowledges chunks of the path, up to this TSN. Chunks on

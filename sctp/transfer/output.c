@@ -6,6 +6,7 @@
 #include "sctp/transfer/output.h"
 
 #include "sctp/assoc/heartbeat.h"
+#include "sctp/assoc/pace.h"
 #include "sctp/base/path_select.h"
 #include "sctp/transfer/loss.h"
 #include "sctp/transfer/stall.h"
@@ -32,6 +33,7 @@ struct build {
 	unsigned first;  /* its first span */
 	unsigned chunks; /* DATA chunks in it */
 	uint32_t last;   /* TSN of the last one */
+	uint32_t wire;   /* bytes of them */
 	bool forced;     /* the window is full: this packet goes nevertheless */
 };
 
@@ -88,7 +90,7 @@ static void begin_packet(struct build *w, uint32_t size, uint8_t *head)
 	w->first = w->b->nspans;
 	w->size = size;
 	w->len = 0;
-	w->chunks = 0;
+	w->chunks = w->wire = 0;
 	sctp_put_head(&wr, &h);
 	add_span(w, wr.p, wr.len);
 	w->b->used += head ? 0 : SCTP_HEAD;
@@ -144,10 +146,17 @@ static bool fits_cwnd(const struct sctp_path *p)
 	return (p->extra && !p->cc.one_packet) || sctp_cc_room(&p->cc, p->flight.bytes) != 0;
 }
 
-static bool can_send_data(struct sctp_assoc *a, const struct sctp_path *p)
+/* True if the windows admit the next chunk. */
+static bool windows_admit(struct sctp_assoc *a, const struct sctp_path *p)
 {
 	return sctp_sends_data(a) && has_chunk(a) && p->state != SCTP_PATH_UNCONFIRMED &&
 	       fits_cwnd(p) && fits_rwnd(a, sctp_queue_at(&a->tx, next_chunk(a)));
+}
+
+/* A packet that goes although the window is full does not wait for the pacer either. */
+static bool can_send_data(struct sctp_assoc *a, const struct sctp_path *p)
+{
+	return windows_admit(a, p) && (p->extra || sctp_pacer_ready(&p->pacer, a->s->now));
 }
 
 /* The path for the next chunk. A chunk that became too long for the best path goes another way that
@@ -164,6 +173,15 @@ static struct sctp_path *data_path(struct sctp_assoc *a)
 		if (a->paths.at[i].state == SCTP_PATH_ACTIVE && sctp_stall_fits(&a->paths.at[i], t))
 			p = &a->paths.at[i];
 	return p;
+}
+
+/* A turn that sends what waits follows when the pacer allows it. */
+static void wait_for_pacer(struct sctp_assoc *a)
+{
+	struct sctp_path *p = data_path(a);
+	bool waits = windows_admit(a, p) && !can_send_data(a, p);
+
+	p->release_us = waits ? sctp_pacer_wait(&p->pacer) : SCTP_NEVER;
 }
 
 static struct sctp_path *probing(struct sctp_assoc *a)
@@ -203,6 +221,7 @@ static void chunk_sent(struct build *w, uint32_t tsn)
 	t->misses = 0;
 	t->acked = false;
 	t->words = w->len / 4 & 0x3fff;
+	w->wire += sctp_tx_wire(t);
 	if (tsn == q->cum + 1)
 		sctp_stall_sent(p, t);
 	if (old != p)
@@ -298,18 +317,19 @@ static bool takes_sack(const struct build *w, const struct sctp_tx *next)
 	return SCTP_HEAD + SACK_HEAD + sctp_tx_wire(next) <= w->p->pmtu.size;
 }
 
-/* A small window is full (6.1); that of one packet after T3 is full with any packet. No data leaves
- * before the next SACK, and the peer could delay that SACK for packets that the window does not
- * admit. */
+/* A small window is full (6.1), or the pacer is: no data leaves before the next SACK, or for a
+ * while, and the peer could delay that SACK for packets that do not come soon. That of one packet
+ * after T3 is full with any packet. */
 static bool wants_sack(const struct build *w)
 {
 	const struct sctp_path *p = w->p;
+	bool small = p->flight.bytes <= SMALL_BYTES ||
+		     p->flight.bytes <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs;
 
 	if (p->cc.one_packet)
 		return true;
-	return p->flight.bytes >= p->cc.cwnd &&
-	       (p->flight.bytes <= SMALL_BYTES ||
-		p->flight.bytes <= SMALL * w->a->s->cfg.sack_packets * p->cc.pmdcs);
+	return small &&
+	       (p->flight.bytes >= p->cc.cwnd || !sctp_pacer_ready(&p->pacer, w->a->s->now));
 }
 
 static void ask_for_sack(struct build *w)
@@ -337,6 +357,7 @@ static bool data_packet(struct build *w)
 		return false;
 	}
 	p->extra = false;
+	sctp_pacer_sent(&p->pacer, w->wire, w->a->s->now);
 	if (w->chunks && wants_sack(w))
 		ask_for_sack(w);
 	if (b->packets && w->len + SCTP_CHUNK_HEAD <= b->segment &&
@@ -370,12 +391,13 @@ static bool data_batch(struct build *w)
 	if (p->flight.bytes == 0) {
 		if (p->last_sent_us && now > p->last_sent_us)
 			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us);
-		sctp_cc_burst(&p->cc, 0, SCTP_BURST);
+		sctp_path_burst(p);
 	}
 	do
 		more = data_packet(w);
 	while (more && enough_room(w->b) && data_path(w->a) == p && can_send_data(w->a, p));
 	p->limited = has_chunk(w->a) && p->flight.bytes >= p->cc.cwnd;
+	wait_for_pacer(w->a);
 	if (p->flight.bytes)
 		after_data(w);
 	sctp_write_made_room(w->a);
@@ -443,6 +465,7 @@ bool sctp_assoc_output(struct sctp_assoc *a, struct sctp_batch *b)
 	p = data_path(a);
 	if (can_send_data(a, p))
 		return build_batch(a, p, b, data_batch);
+	wait_for_pacer(a);
 	sctp_loss_watch(a);
 	return a->acks.now && build_batch(a, &a->paths.at[a->acks.path], b, sack_batch);
 }

@@ -25,8 +25,9 @@ struct invariant_path {
 	bool extra; /* a packet may leave beyond the window: RFC 9260 7.2.4 (3), RFC 8985 7.3 */
 	bool full;  /* the window held data back when the path was last served */
 	uint32_t burst_from;
-	uint32_t acked;  /* bytes that the present packet newly acknowledges */
-	bool acked_once; /* and one of these chunks was sent once */
+	uint64_t paced_ns; /* what left has used up the rate until then */
+	uint32_t acked;    /* bytes that the present packet newly acknowledges */
+	bool acked_once;   /* and one of these chunks was sent once */
 	uint64_t credit; /* bytes acknowledged in congestion avoidance, less those that raised cwnd
 			  */
 	uint64_t data_us;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* DATA that leaves: RFC 9260 6.1, 6.3.3, 7.2.1, 7.2.4. */
-#include "sctp/transfer/loss.h"
+#include "sctp/assoc/pace.h"
 #include "tests/sctp/invariant_seen.h"
 #include "util/be.h"
+#include "util/minmax.h"
 
 /* 6.1 (A): the peer's window. With nothing in flight one chunk may go that is longer than it, if
  * the window is not small, or after a T3 that asks. */
@@ -51,7 +52,20 @@ static void check_cwnd(struct invariant *v, const struct invariant_out *o, uint3
 	if (o->seen->extra)
 		return;
 	holds(v, "6.1-11", flight < c->cwnd);
-	holds(v, "6.1-17", flight < o->seen->burst_from + SCTP_BURST * c->pmdcs);
+	if (o->p->pacer.rate)
+		holds(v, "6.1-17", o->seen->paced_ns < (v->j.s->now + SCTP_PACER_BATCH_US) * 1000);
+	else
+		holds(v, "6.1-17", flight < o->seen->burst_from + SCTP_BURST * c->pmdcs);
+}
+
+/* The rate is used up until paced_ns. Time that passes gives no more than a batch. */
+static void use_rate(struct invariant *v, const struct invariant_out *o, uint32_t bytes)
+{
+	uint64_t since = (v->j.s->now - min_u64(v->j.s->now, SCTP_PACER_BATCH_US)) * 1000;
+
+	if (o->p->pacer.rate)
+		o->seen->paced_ns = max_u64(o->seen->paced_ns, since) +
+				    bytes * UINT64_C(1000000000) / o->p->pacer.rate;
 }
 
 /* What became too long for the primary path may go another way. */
@@ -62,6 +76,7 @@ static void check_packet(struct invariant *v, const struct invariant_out *o, uin
 	const struct sctp_path *before = &o->e->before[o->p->index];
 
 	check_cwnd(v, o, flight);
+	use_rate(v, o, o->flight - flight);
 	p->extra = false;
 	p->packets++;
 	holds(v, "7.2.1-04", !p->silent || p->packets <= 1);

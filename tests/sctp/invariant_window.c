@@ -51,7 +51,7 @@ static void check_growth(struct invariant *v, struct invariant_seen *e, unsigned
 	uint32_t growth = after->cc.cwnd - before->cc.cwnd, limit = before->cc.pmdcs;
 
 	if (v->j.s->cfg.cc == SCTP_CC_CUBIC)
-		limit *= CUBIC_LIMIT;
+		limit = before->pacer.rate ? UINT32_MAX : limit * CUBIC_LIMIT;
 	holds(v, "7.2.1-13", p->acked > 0);
 	holds(v, "7.2.1-09", !before->recovery.fast);
 	/* full: the window was in full use when the path was last served, before other SACKs. */

@@ -146,7 +146,8 @@ void peer_send_cookie_echo(struct peer *p);
 
 /* ---- what the stack sends ---- */
 
-/* Takes the next packet; false if there is none. */
+/* Takes the next packet; false if there is none. The time passes for which a pacer holds it back.
+ */
 bool peer_next(struct peer *p);
 /* The next packet has this chunk and no other one. */
 const struct sctp_chunk *peer_expect(struct peer *p, uint8_t type);

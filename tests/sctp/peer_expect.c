@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The packets that the stack sends: the rules for each, and what a test expects of the next one. */
+#include "sctp/base/path.h"
 #include "tests/sctp/peer.h"
 
 #include <criterion/criterion.h>
@@ -7,6 +8,7 @@
 
 #include "util/be.h"
 #include "util/crc32c.h"
+#include "util/minmax.h"
 
 static uint8_t allowed_flags(uint8_t type)
 {
@@ -69,8 +71,25 @@ static void check_packet(struct peer *p)
 		cr_assert_neq(p->head.tag, 0);
 }
 
+/* Lets the time pass that the pacer holds data back. */
+static void release(struct peer *p)
+{
+	uint64_t at = SCTP_NEVER;
+
+	list_foreach (it, &p->s->assocs) {
+		const struct sctp_assoc *a = list_entry(it, struct sctp_assoc, all);
+
+		for (unsigned i = 0; i < a->paths.n; i++)
+			at = min_u64(at, a->paths.at[i].release_us);
+	}
+	if (at != SCTP_NEVER)
+		peer_advance(p, at > p->now ? at - p->now : 0);
+}
+
 bool peer_next(struct peer *p)
 {
+	if (!p->first)
+		release(p);
 	if (!p->first)
 		return false;
 	free(p->pkt);

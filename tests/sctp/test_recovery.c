@@ -6,29 +6,22 @@
 static struct peer p;
 static uint32_t base; /* first TSN of the test */
 
-static void acknowledge(void)
-{
-	const struct sctp_chunk *c = peer_find(&p, SCTP_DATA);
-
-	if (c && be_get32(c->p + 4) == base)
-		base++;
-	peer_advance(&p, 20000);
-	peer_send_sack(&p, base - 1);
-}
-
 /* The window grows to some 20 packets; a round trip is 20 ms at least. */
 static void setup(void)
 {
+	unsigned n;
+
 	peer_init(&p, 1);
 	peer_accept(&p);
 	base = p.stack_tsn;
-	for (unsigned i = 0; i < 60; i++) {
-		script_queue(&p, 2, SCRIPT_FULL);
-		if (peer_next(&p))
-			acknowledge();
+	for (unsigned i = 0; i < 4; i++) {
+		script_queue(&p, 20, SCRIPT_FULL);
+		while ((n = peer_drain(&p, SCTP_DATA)) != 0) {
+			peer_advance(&p, 20000);
+			while (n--)
+				peer_send_sack(&p, base++);
+		}
 	}
-	while (peer_next(&p))
-		acknowledge();
 	cr_assert_eq(peer_info(&p).unacked, 0);
 	cr_assert_gt(peer_info(&p).cwnd, 20 * 1188);
 }
@@ -193,13 +186,16 @@ Test(recovery, a_lost_repetition_is_repeated_without_a_timeout)
 /* rows: 9260-6.7-05 9260-6.4-10 9260-6.2.1-03 */
 Test(recovery, losses_leak_no_window)
 {
+	unsigned n;
+
 	p.rwnd = 20000;
 	peer_send_sack(&p, base - 1);
 	for (unsigned round = 0; round < 300; round++) {
 		script_queue(&p, 5, 1000);
+		n = peer_drain(&p, SCTP_DATA);
 		for (uint16_t i = 2; i <= 5; i++)
 			sack_from(base - 1, i);
-		cr_assert_geq(peer_drain(&p, SCTP_DATA), 5, "round %u", round);
+		cr_assert_geq(n + peer_drain(&p, SCTP_DATA), 5, "round %u", round);
 		peer_send_sack(&p, base + 4);
 		base += 5;
 		cr_assert_eq(peer_info(&p).unacked, 0);

@@ -65,10 +65,11 @@ static void print_assoc(const struct sctp_assoc *a)
 
 		fprintf(stderr,
 			"  path %u%s state %d errors %u flight %u first %u cwnd %u burst %u pmtu %u"
-			" rto %u t3 %" PRId64 " heartbeat %" PRId64 "\n",
+			" rto %u t3 %" PRId64 " heartbeat %" PRId64 " rate %" PRIu64
+			" release %" PRId64 "\n",
 			i, i == a->paths.primary ? "*" : "", p->state, p->errors, p->flight.bytes,
 			p->flight.first, p->cc.cwnd, p->cc.burst_from, p->pmtu.size, p->rto.rto_us,
-			p->t3_us, p->heartbeat_us);
+			p->t3_us, p->heartbeat_us, p->pacer.rate, p->release_us);
 	}
 }
 
