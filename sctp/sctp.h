@@ -53,7 +53,7 @@ enum {
 	SCTP_E_INACTIVE, /* the path to that address is not active */
 };
 
-/* Congestion control. SCTP_CC_BBR is CUBIC until it is there. */
+/* Congestion control. */
 enum sctp_cc_algo { SCTP_CC_RFC9260, SCTP_CC_CUBIC, SCTP_CC_BBR };
 
 struct sctp_config {

@@ -69,12 +69,24 @@ static uint32_t initial_cwnd(const struct sctp_cc *c)
 	return min_u32(4 * c->pmdcs, max_u32(2 * c->pmdcs, c->v6 ? 4344 : 4404));
 }
 
+static const struct sctp_cc_ops *find_ops(enum sctp_cc_algo algo)
+{
+	switch (algo) {
+	case SCTP_CC_BBR:
+		return &sctp_cc_bbr_ops;
+	case SCTP_CC_CUBIC:
+		return &sctp_cc_cubic_ops;
+	default:
+		return &rfc9260_ops;
+	}
+}
+
 void sctp_cc_init(struct sctp_cc *c, enum sctp_cc_algo algo, uint32_t pmdcs, bool v6,
 		  uint32_t max_cwnd)
 {
 	assert(pmdcs > 0 && pmdcs <= MAX_PMDCS);
 	*c = (struct sctp_cc){
-		.ops = algo == SCTP_CC_RFC9260 ? &rfc9260_ops : &sctp_cc_cubic_ops,
+		.ops = find_ops(algo),
 		.ssthresh = ssthresh_unknown,
 		.pmdcs = pmdcs,
 		.max_cwnd = min_u32(max_cwnd, max_window),
@@ -166,12 +178,14 @@ void sctp_cc_acked(struct sctp_cc *c, const struct sctp_cc_ack *a, uint64_t now_
 {
 	bool full = a->limited || a->flight >= c->cwnd;
 
-	hystart(c, a);
 	if (a->bytes) {
 		c->one_packet = false;
 		c->fresh = false;
 		c->idle = false;
 	}
+	if (c->ops->model)
+		return;
+	hystart(c, a);
 	if (!a->recovery) {
 		if (c->cwnd > c->ssthresh)
 			c->ops->avoid(c, a, full, now_us);
@@ -197,6 +211,10 @@ static void reduce_window(struct sctp_cc *c, bool timeout)
 
 void sctp_cc_lost(struct sctp_cc *c)
 {
+	if (c->ops->model) {
+		c->ops->model->lost(c);
+		return;
+	}
 	reduce_window(c, false);
 	c->cwnd = min_u32(c->cwnd, c->ssthresh);
 }
@@ -205,7 +223,9 @@ void sctp_cc_timed_out(struct sctp_cc *c)
 {
 	bool again = c->one_packet;
 
-	if (again)
+	if (c->ops->model)
+		c->ops->model->timed_out(c);
+	else if (again)
 		c->ssthresh = FLOOR * c->pmdcs;
 	else
 		reduce_window(c, true);
@@ -215,6 +235,8 @@ void sctp_cc_timed_out(struct sctp_cc *c)
 
 void sctp_cc_undo(struct sctp_cc *c)
 {
+	if (c->ops->model)
+		c->ops->model->undo(c);
 	if (!c->undo.cwnd)
 		return;
 	c->cwnd = max_u32(c->cwnd, c->undo.cwnd);
@@ -232,7 +254,7 @@ void sctp_cc_idle(struct sctp_cc *c, uint64_t idle_us, uint32_t rto_us)
 	uint64_t times = rto_us ? idle_us / rto_us : 0;
 	uint32_t floor = FLOOR * c->pmdcs;
 
-	if (!times)
+	if (!times || c->ops->model)
 		return;
 	c->cubic.epoch_us = 0;
 	if (c->cwnd <= floor)

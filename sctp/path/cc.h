@@ -17,6 +17,7 @@
 #include "sctp/sctp.h"
 
 struct sctp_cc_ops;
+struct sctp_bbr;
 
 struct sctp_cc_cubic {
 	uint64_t epoch_us; /* start of the epoch, without idle time; 0 while no epoch runs */
@@ -54,6 +55,7 @@ struct sctp_cc {
 	} undo;
 	struct sctp_cc_hystart hystart;
 	struct sctp_cc_cubic cubic;
+	struct sctp_bbr *bbr; /* cc_bbr.h; NULL with other algorithms */
 };
 
 /* pmdcs: 1 to 65,535 bytes. v6: initial windows differ (7.2.1). max_cwnd: at most 2^31 is used. */

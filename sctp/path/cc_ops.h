@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The operations of an algorithm of cc.h; private to cc.c and cc_cubic.c. */
+/* The operations of an algorithm of cc.h; private to cc.c, cc_cubic.c and cc_bbr.c. */
 #ifndef SCTP_CC_OPS_H
 #define SCTP_CC_OPS_H
 
 #include "sctp/path/cc.h"
 
+/* An algorithm that has a model of the path in place of the rules of 7.2. The path has one: data
+ * was sent. */
+struct sctp_cc_model_ops {
+	void (*lost)(struct sctp_cc *c);      /* sctp_cc_lost() */
+	void (*timed_out)(struct sctp_cc *c); /* sctp_cc_timed_out(), before one_packet is set */
+	void (*undo)(struct sctp_cc *c);
+};
+
 struct sctp_cc_ops {
+	const struct sctp_cc_model_ops *model; /* or NULL. Then only pacing_rate is used besides */
 	unsigned limit;   /* slow start: packets that a SACK adds at most (L of RFC 3465), */
 	bool paced_limit; /* also on a paced path */
 	/* An acknowledgement in congestion avoidance, outside of recovery. full: the window was in
@@ -24,6 +33,7 @@ struct sctp_cc_ops {
 uint64_t sctp_cc_window_rate(const struct sctp_cc *c, uint32_t srtt_us);
 
 extern const struct sctp_cc_ops sctp_cc_cubic_ops;
+extern const struct sctp_cc_ops sctp_cc_bbr_ops;
 
 /* Raises cwnd, up to max_cwnd. */
 static inline void sctp_cc_raise(struct sctp_cc *c, uint32_t bytes)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * BBR (draft-ietf-ccwg-bbr) behind the table of cc.h, and the events that it needs besides those of
+ * cc.h: it models the path by what was delivered, so that it wants to know of each batch, and of
+ * each chunk that is lost. They have no effect with another algorithm.
+ *
+ * Differences to the draft:
+ * - A record is of a batch, or of several (delivery.h).
+ * - State to be restored is saved when a recovery begins and not with each round that has losses: a
+ *   recovery of several rounds would restore what its first round left.
+ */
+#ifndef SCTP_CC_BBR_H
+#define SCTP_CC_BBR_H
+
+#include "sctp/path/bbr.h"
+
+/* BBR was chosen, and has no model yet. */
+bool sctp_cc_bbr_wanted(const struct sctp_cc *c);
+
+/* Data is sent for the first time. b: memory for the model, of the caller; NULL: there is none, and
+ * the path uses CUBIC. random: any number, others for other paths. */
+void sctp_cc_bbr_begin(struct sctp_cc *c, struct sctp_bbr *b, uint32_t random, uint64_t now_us);
+
+/* For sctp_delivery_give(), _take(), _sent() and _limit(); NULL: BBR does not run. */
+static inline struct sctp_delivery *sctp_cc_bbr_delivery(const struct sctp_cc *c)
+{
+	return c->bbr ? &c->bbr->delivery : NULL;
+}
+
+/* Sending begins with an empty flight. Call it before sctp_cc_pacing_rate(). */
+void sctp_cc_bbr_resume(struct sctp_cc *c, uint64_t now_us);
+
+struct sctp_bbr_loss {
+	uint32_t tsn, bytes;
+	uint64_t sent_us; /* when it was sent last */
+};
+/* A chunk counts as lost. Call it after sctp_cc_lost() or sctp_cc_timed_out(). */
+void sctp_cc_bbr_lost(struct sctp_cc *c, const struct sctp_bbr_loss *l, uint64_t now_us);
+
+/* A SACK acknowledged chunks. */
+struct sctp_bbr_delivered {
+	uint32_t bytes;   /* newly acknowledged */
+	uint32_t flight;  /* after the SACK, and after the losses that it showed */
+	uint64_t sent_us; /* the last time at which one of these chunks was sent */
+	uint32_t rtt_us;  /* of the newest one that was sent once, 0: none */
+	uint32_t srtt_us; /* 0: unknown */
+	bool limited;     /* as in struct sctp_cc_ack */
+};
+/* Call it last, after the losses of the same SACK. */
+void sctp_cc_bbr_delivered(struct sctp_cc *c, const struct sctp_bbr_delivered *d, uint64_t now_us);
+
+/* Recovery is over: all that was sent before it began is acknowledged. */
+void sctp_cc_bbr_recovered(struct sctp_cc *c);
+
+#endif
