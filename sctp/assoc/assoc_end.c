@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sctp/assoc/handshake.h"
+#include "sctp/assoc/path_model.h"
 #include "sctp/base/admission.h"
 #include "sctp/base/alloc.h"
 #include "sctp/base/lookup.h"
@@ -20,6 +21,8 @@ static void detach_assoc(struct sctp_assoc *a)
 	timer_cancel(&s->timers, &a->deadline.timer);
 	a->deadline.armed_us = SCTP_NEVER;
 	list_del(&a->pending);
+	for (unsigned i = 0; i < a->paths.n; i++)
+		sctp_path_free_model(&a->paths.at[i]);
 	sctp_queue_deinit(&a->tx, &s->pool);
 	sctp_flight_clear(&a->flight);
 	a->window = (struct sctp_window){0};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sctp/assoc/max_message.h"
+#include "sctp/assoc/path_model.h"
 #include "sctp/assoc/path_state.h"
 #include "sctp/base/alloc.h"
 #include "sctp/base/lookup.h"
@@ -117,8 +118,10 @@ void sctp_assoc_keep_paths(struct sctp_assoc *a, const struct sctp_addr *peer, u
 	for (unsigned i = 0; i < a->paths.n; i++)
 		sctp_lookup_del(&a->paths.at[i]);
 	for (unsigned i = 0; i < a->paths.n; i++) {
-		if (!is_listed(&a->paths.at[i], peer, n))
+		if (!is_listed(&a->paths.at[i], peer, n)) {
+			sctp_path_free_model(&a->paths.at[i]);
 			continue;
+		}
 		if (i == a->paths.primary)
 			primary = kept;
 		a->paths.at[kept] = a->paths.at[i];

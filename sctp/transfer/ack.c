@@ -11,10 +11,13 @@
 #include "sctp/assoc/pace.h"
 #include "sctp/assoc/path_state.h"
 #include "sctp/assoc/states.h"
+#include "sctp/path/cc_bbr.h"
 #include "sctp/transfer/loss.h"
+#include "sctp/transfer/sampling.h"
 #include "sctp/transfer/stall.h"
 #include "sctp/transfer/write.h"
 #include "util/be.h"
+#include "util/minmax.h"
 
 enum { MAX_GAPS = 512 }; /* gap blocks of a SACK that are looked at */
 
@@ -26,6 +29,8 @@ struct acked {
 	bool first;        /* the earliest TSN in flight on the path */
 	bool any;          /* a chunk that was in flight there, or seemed lost, is among them; */
 	uint32_t highest;  /* the last one of these */
+	uint64_t sent_us;  /* when the last one of those that count in bytes was sent */
+	bool limited;      /* the window was in full use */
 	uint64_t late_us;  /* when the last chunk that seemed lost was sent, 0: none did */
 	uint32_t late_tsn;
 };
@@ -57,7 +62,10 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		}
 	}
 	d->first |= tsn == p->flight.first;
-	d->bytes += t->acked ? 0 : sctp_tx_wire(t);
+	if (!t->acked) {
+		d->bytes += sctp_tx_wire(t);
+		d->sent_us = max_u64(d->sent_us, t->sent_us);
+	}
 	if (t->count == 1 && !t->acked && was == SCTP_TX_OUT) {
 		uint64_t rtt = now - t->sent_us;
 
@@ -165,8 +173,10 @@ static void advance_cum(struct ack *k, uint32_t cum)
 
 static void end_recovery(struct sctp_path *p, uint32_t cum)
 {
-	if (sctp_recovery_advance(&p->recovery, cum))
-		sctp_rack_recovered(&p->rack);
+	if (!sctp_recovery_advance(&p->recovery, cum))
+		return;
+	sctp_rack_recovered(&p->rack);
+	sctp_cc_bbr_recovered(&p->cc);
 }
 
 static void grow_window(struct ack *k, struct sctp_path *p)
@@ -178,7 +188,7 @@ static void grow_window(struct ack *k, struct sctp_path *p)
 		.flight = d->flight,
 		.cum_advanced = q->cum != k->old_cum,
 		.recovery = p->recovery.fast,
-		.limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd,
+		.limited = d->limited,
 		.paced = p->pacer.rate != 0,
 		.all_acked = p->flight.bytes == 0,
 		.rtt_us = d->rtt_us,
@@ -206,17 +216,32 @@ static void sample_rtt(struct sctp_path *p, const struct acked *d)
 	p->timed = a->tx.send_tsn;
 }
 
+static void sample_paths(struct ack *k)
+{
+	for (unsigned i = 0; i < k->a->paths.n; i++) {
+		const struct acked *d = &k->path[i];
+		const struct sctp_sampling_acked acked = {.bytes = d->bytes,
+							  .sent_us = d->sent_us,
+							  .rtt_us = d->rtt_us,
+							  .limited = d->limited};
+
+		if (d->bytes)
+			sctp_sampling_acked(&k->a->paths.at[i], &acked);
+	}
+}
+
 static void update_paths(struct ack *k)
 {
 	struct sctp_assoc *a = k->a;
 
 	for (unsigned i = 0; i < a->paths.n; i++) {
 		struct sctp_path *p = &a->paths.at[i];
-		const struct acked *d = &k->path[i];
+		struct acked *d = &k->path[i];
 
 		if (d->rtt_us)
 			sample_rtt(p, d);
 		if (d->bytes) {
+			d->limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd;
 			grow_window(k, p);
 			p->heard_us = a->s->now;
 			p->probed = false;
@@ -247,6 +272,7 @@ static void finish_ack(struct ack *k)
 		if (k->path[i].any)
 			sctp_loss_missed(&a->paths.at[i], k->path[i].highest);
 	sctp_loss_detect(a);
+	sample_paths(k);
 	for (unsigned i = 0; i < a->paths.n; i++) {
 		sctp_loss_rearm(&a->paths.at[i], k->path[i].first);
 		sctp_path_pace(&a->paths.at[i]);
@@ -266,6 +292,7 @@ static struct ack begin_ack(struct sctp_assoc *a)
 {
 	struct ack k = {.a = a, .old_cum = a->tx.cum};
 
+	sctp_sampling_check(a);
 	for (unsigned i = 0; i < a->paths.n; i++)
 		k.path[i].flight = a->paths.at[i].flight.bytes;
 	return k;

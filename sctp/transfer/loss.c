@@ -6,6 +6,7 @@
 #include "sctp/assoc/pace.h"
 #include "sctp/assoc/path_state.h"
 #include "sctp/base/path_select.h"
+#include "sctp/transfer/sampling.h"
 
 enum { MISSES = 3 };
 
@@ -28,6 +29,7 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
 	struct sctp_path *p = &a->paths.at[t->path];
 
 	enter_recovery(p);
+	sctp_sampling_lost(p, t, tsn);
 	sctp_flight_lost(&a->flight, &a->tx, &p->flight, tsn);
 	a->s->st.fast_retransmits++;
 	sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), false, t->sent_us, a->s->now);
@@ -241,8 +243,11 @@ static void mark_all(struct sctp_path *p, bool timeout)
 	for (uint32_t tsn = q->cum + 1; sctp_tsn_before(tsn, q->send_tsn); tsn++) {
 		const struct sctp_tx *t = sctp_queue_at(q, tsn);
 
-		if (t->state == SCTP_TX_OUT && t->path == p->index)
-			sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), timeout, t->sent_us, a->s->now);
+		if (t->state != SCTP_TX_OUT || t->path != p->index)
+			continue;
+		sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), timeout, t->sent_us, a->s->now);
+		if (timeout)
+			sctp_sampling_lost(p, t, tsn);
 	}
 	sctp_flight_lost_all(&a->flight, &a->tx, &p->flight, p->index);
 }

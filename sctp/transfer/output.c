@@ -9,6 +9,7 @@
 #include "sctp/assoc/pace.h"
 #include "sctp/base/path_select.h"
 #include "sctp/transfer/loss.h"
+#include "sctp/transfer/sampling.h"
 #include "sctp/transfer/stall.h"
 #include "sctp/transfer/write.h"
 
@@ -386,17 +387,21 @@ static bool data_batch(struct build *w)
 {
 	struct sctp_path *p = w->p;
 	uint64_t now = w->a->s->now;
+	uint32_t before = p->flight.bytes;
 	bool more;
 
 	if (p->flight.bytes == 0) {
+		sctp_sampling_begin(p);
 		if (p->last_sent_us && now > p->last_sent_us)
 			sctp_cc_idle(&p->cc, now - p->last_sent_us, p->rto.rto_us);
+		sctp_path_pace(p);
 		sctp_path_burst(p);
 	}
 	do
 		more = data_packet(w);
 	while (more && enough_room(w->b) && data_path(w->a) == p && can_send_data(w->a, p));
 	p->limited = has_chunk(w->a) && p->flight.bytes >= p->cc.cwnd;
+	sctp_sampling_sent(p, before);
 	wait_for_pacer(w->a);
 	if (p->flight.bytes)
 		after_data(w);

@@ -3,6 +3,7 @@
 
 #include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/notify.h"
+#include "sctp/transfer/sampling.h"
 
 enum { RETRY_US = 20000 }; /* after which a user without memory may try again */
 
@@ -64,6 +65,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 		return write_later(a, false);
 	if (!sctp_queue_reserve(q, &a->s->pool, len))
 		return write_later(a, true);
+	sctp_sampling_check(a);
 	sctp_queue_put(q, a->paths.max_message + SCTP_DATA_HEAD, urgent ? SCTP_DATA_I : 0, sid,
 		       ppid, part, n, (uint32_t)len);
 	sctp_assoc_touch(a);

@@ -16,6 +16,7 @@
 static const char *const algo_name[] = {
 	[SCTP_CC_RFC9260] = "rfc9260",
 	[SCTP_CC_CUBIC] = "cubic",
+	[SCTP_CC_BBR] = "bbr",
 };
 
 enum { ALGOS = sizeof(algo_name) / sizeof(algo_name[0]) };
