@@ -1,28 +1,37 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Goodput of Writes between two daemons and of iperf3 (TCP, CUBIC) in turn over the same disturbed link. scripts/goodput
-# runs it in guests. Promise: no session is lost. The figures are for people.
-# Usage: goodput.sh LINK DISTURBANCE SECONDS ROUNDS ALGORITHM FLOW...
-#   LINK         lan: no limit, no delay; wan: 100 Mbit/s, round trip 20 ms, a queue of their product
-#   DISTURBANCE  none; loss-PERCENT: random, both directions; burst-N: N packets in a row, every 500 ms;
-#                reorder-PERCENT: these overtake by 5 ms (lan: 1 ms); share: both flows at the same time
+# Goodput of Writes between two daemons and of iperf3 (TCP) in turn over the same disturbed link. scripts/goodput runs it
+# in guests. Promise: no session is lost. The figures are for people.
+# Usage: goodput.sh LINK DISTURBANCE SECONDS WARM ROUNDS ALGORITHM TCP FLOW...
+#   LINK         lan: no limit, no delay; wan: 100 Mbit/s, round trip 20 ms, a queue of their product; 300m10, 300m100, 1g50:
+#                the rate, and the round trip in ms
+#   DISTURBANCE  none; loss-PERCENT: random, both directions (lan, wan) or that of the data; burst-N: N packets in a row,
+#                every 500 ms; reorder-PERCENT: these overtake by 5 ms (wan), 1 ms (lan) or 3 ms; queue-N: room for N
+#                packets; share: both flows at the same time
+#   SECONDS      of a measurement, after WARM others; each begins with a new association
 #   ALGORITHM    user.congestion_control
+#   TCP          the algorithm of TCP: cubic, bbr
 #   FLOW         ours or tcp
 # Prints lines: figure LINK DISTURBANCE ALGORITHM ours|tcp MB/S RETRANSMITS
 # shellcheck source=net.sh
 . "${top_srcdir:-.}/tests/kernel/net.sh"
 needs ddpsctpd ddpctl ddperf iperf3
-[ $# -ge 6 ] || fail 'wrong usage'
-link=$1 disturbance=$2 seconds=$3 rounds=$4 algorithm=$5
-shift 5
+[ $# -ge 8 ] || fail 'wrong usage'
+link=$1 disturbance=$2 seconds=$3 warm=$4 rounds=$5 algorithm=$6 tcp_algorithm=$7
+shift 7
 amount=${disturbance#*-}
 DDP_TRANSPORT=user
 
 # --- the link ---
 
+# All delay is that of the way back.
+depth=64
 case $link in
-lan) rate=20gbit queue=1000 delay='' early=1ms ;;
-wan) rate=100mbit queue=170 delay='delay 20ms' early=5ms ;;
+lan) rate=20gbit queue=1000 delay='' depth=4 ;;
+wan) rate=100mbit queue=170 delay='delay 20ms' depth=4 ;;
+300m10) rate=300mbit queue=250 delay='delay 10ms' ;;
+300m100) rate=300mbit queue=2500 delay='delay 100ms' ;;
+1g50) rate=1gbit queue=4167 delay='delay 50ms' ;;
 *) fail "no link $link" ;;
 esac
 
@@ -60,9 +69,19 @@ case $disturbance in
 none) netem '' '' ;;
 # TCP keeps about 1 ms of data in queues of its own host. A delay makes this the queue of another one.
 share) netem 'delay 1us' '' ;;
-loss-*) netem "loss $amount%" "loss $amount%" ;;
+loss-*)
+	back="loss $amount%"
+	[ "$link" = lan ] || [ "$link" = wan ] || back=''
+	netem "loss $amount%" "$back"
+	;;
+queue-*) queue=$amount && netem '' '' ;;
 burst-*) netem '' '' && bursts ;;
-reorder-*) queue=1000 && netem "delay $early reorder $amount%" '' ;;
+reorder-*)
+	early=3ms queue=$((queue + 1000))
+	[ "$link" != lan ] || early=1ms
+	[ "$link" != wan ] || early=5ms queue=1000
+	netem "delay $early reorder $amount%" ''
+	;;
 *) fail "no disturbance $disturbance" ;;
 esac
 
@@ -70,21 +89,30 @@ esac
 
 # value KEY FILE: the last number with this key of a JSON object.
 value() { sed -n "s/.*\"$1\":[[:space:]]*\([0-9.e+]*\).*/\1/p" "$2" | tail -n 1; }
-figure() { echo "figure $link $disturbance $algorithm $*"; }
+figure() { echo "figure $link $disturbance $*"; }
 
 ours() {
-	"$ddperf" --socket "$(socket_of a)" -j -S 1M -d 4 -t "$seconds" -w 2 "$(addr b)" write bw >"$tmp/ours.log" 2>&1 ||
+	"$ddperf" --socket "$(socket_of a)" -j -S 1M -d $depth -t "$seconds" -w "$warm" "$(addr b)" write bw >"$tmp/ours.log" 2>&1 ||
 		fail "a session was lost: $(ctl a -d path)"
-	figure ours "$(value bandwidth_mean_mb_per_s "$tmp/ours.log")" "$(value retransmits "$tmp/ours.log")"
+	figure "$algorithm" ours "$(value bandwidth_mean_mb_per_s "$tmp/ours.log")" "$(value retransmits "$tmp/ours.log")"
 }
 tcp() {
-	at a iperf3 -J -C cubic -c "$(addr b)" -t "$seconds" -O 2 >"$tmp/tcp.log" 2>&1 || fail iperf3
-	figure tcp "$(awk '/"sum_received"/ { here = 1 } here && /"bits_per_second"/ { print $2 / 8e6; exit }' "$tmp/tcp.log")" \
+	at a iperf3 -J -C "$tcp_algorithm" -c "$(addr b)" -t "$seconds" -O "$warm" >"$tmp/tcp.log" 2>&1 || fail iperf3
+	figure "$tcp_algorithm" tcp "$(awk '/"sum_received"/ { here = 1 } here && /"bits_per_second"/ { print $2 / 8e6; exit }' "$tmp/tcp.log")" \
 		"$(value retransmits "$tmp/tcp.log")"
 }
 
+# Windows of any size; no memory of former connections.
+tcp_host() {
+	# shellcheck disable=SC2016 # there
+	at "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 1 >tcp_no_metrics_save && for f in tcp_rmem tcp_wmem; do
+		echo "4096 131072 134217728" >$f || exit; done' || fail "TCP of $1"
+}
+[ "$tcp_algorithm" != bbr ] || modprobe -d /run/uml tcp_bbr || fail 'no tcp_bbr'
 for host in a b; do
-	daemon_at $host "$(addr $host)" "user: {congestion_control: $algorithm, mtu: 1500}" "polling: {budget_us: 0}"
+	tcp_host $host
+	daemon_at $host "$(addr $host)" "user: {congestion_control: $algorithm, mtu: 1500}" "polling: {budget_us: 0}" \
+		'session: {connect_ms: 60000, idle_ms: 0}'
 done
 server ddperf b "$ddperf" -s --socket "$(socket_of b)"
 background iperf ip netns exec b iperf3 --forceflush -s

@@ -29,6 +29,24 @@ on() {
 
 emulates() { grep -q '^ready$' "$tmp/wan.log"; }
 
+# link_keys NAME: the link of that name, as in tests/sctp/lab/link.c; other words are taken as keys.
+link_keys() {
+	local base='rate=3e8 delay=5000 queue=375000'
+	case $1 in
+	lan) echo rate=1e10 delay=50 queue=1500000 ;;
+	300m10) echo "$base" ;;
+	300m10-loss0.1) echo "$base loss=1000" ;;
+	300m10-loss1) echo "$base loss=10000" ;;
+	300m10-reorder2) echo "$base reorder=20000 early=3000" ;;
+	300m10-queue26) echo "${base/375000/39000}" ;;
+	300m100) echo rate=3e8 delay=50000 queue=3750000 ;;
+	1g50) echo rate=1e9 delay=25000 queue=6250000 ;;
+	100m20) echo rate=1e8 delay=10000 queue=250000 ;;
+	*=*) echo "$1" ;;
+	*) fail "no link $1" ;;
+	esac
+}
+
 # link KEY=VALUE...: connects a and b by a link like that, until unlink_hosts.
 link() {
 	background wan "$bin/tests/net/wan" /run/netns/a /run/netns/b "$@"
@@ -43,10 +61,21 @@ unlink_hosts() {
 	stop wan || fail 'the emulator fails'
 }
 
-# host_daemon HOST: a daemon there.
+# host_daemon HOST [LINE...]: a daemon there; lines of its configuration.
 host_daemon() {
-	local addr=host_$1
-	daemon_in=(nsenter --net=/run/netns/"$1")
-	daemon "$1" "${!addr}"
+	local host=$1 addr=host_$1
+	shift
+	daemon_in=(nsenter --net=/run/netns/"$host")
+	daemon "$host" "${!addr}" "$@"
 	daemon_in=()
+}
+
+# json FILE EXPRESSION...: the values of Python expressions of d, the object that the file holds.
+json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(*(eval(x) for x in sys.argv[2:]))' "$@"; }
+
+# tcp_host HOST: its TCP may use windows of 128 MiB, and remembers nothing of former connections.
+tcp_host() {
+	# shellcheck disable=SC2016 # there
+	on "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 1 >tcp_no_metrics_save && for f in tcp_rmem tcp_wmem; do
+		echo "4096 131072 134217728" >$f || exit; done' || fail "TCP of $1"
 }
