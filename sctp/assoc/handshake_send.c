@@ -18,7 +18,7 @@ struct sctp_init sctp_own_init(const struct sctp *s, uint32_t tag, uint32_t tsn)
 {
 	return (struct sctp_init){
 		.tag = tag,
-		.a_rwnd = s->cfg.recv_buffer,
+		.a_rwnd = s->windows.first,
 		.tsn = tsn,
 		.out_streams = s->cfg.streams,
 		.in_streams = s->cfg.streams,

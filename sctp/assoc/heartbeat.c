@@ -8,7 +8,10 @@
 #include "sctp/wire/param.h"
 #include "util/be.h"
 
-enum { INFO_LEN = 24 }; /* value of our Heartbeat Info: nonce, time, size, index */
+enum {
+	INFO_LEN = 24, /* value of our Heartbeat Info: nonce, time, size, index */
+	MEASURE = 1,   /* instead of a size: only the time counts */
+};
 
 void sctp_put_probe(struct sctp_writer *w, const struct sctp_path *p, uint32_t size)
 {
@@ -31,6 +34,17 @@ void sctp_send_heartbeat(struct sctp_path *p)
 	sctp_reply_end(p->assoc->s, &w);
 	p->heartbeat_out = true;
 	p->heartbeat_us = p->assoc->s->now + p->rto.rto_us;
+}
+
+void sctp_measure_rtt(struct sctp_path *p)
+{
+	struct sctp_writer w;
+
+	if (p->state == SCTP_PATH_UNCONFIRMED)
+		return; /* one heartbeat in an RTO (5.4) */
+	w = sctp_reply_exactly_to(p);
+	sctp_put_probe(&w, p, MEASURE);
+	sctp_reply_end(p->assoc->s, &w);
 }
 
 void sctp_got_heartbeat(struct sctp_path *p, const struct sctp_chunk *c)
@@ -75,6 +89,11 @@ void sctp_got_heartbeat_ack(struct sctp_path *from, const struct sctp_chunk *c)
 	p->heard_us = a->s->now;
 	size = be_get32(info + 20);
 	sample = rtt(p, be_get64(info + 12));
+	if (size == MEASURE) {
+		if (sample)
+			sctp_rto_sample(&p->rto, sample, a->s->now);
+		return;
+	}
 	if (size) {
 		if (!p->rto.srtt_us && sample)
 			sctp_rto_sample(&p->rto, sample, a->s->now);

@@ -11,6 +11,7 @@
 #include "sctp/base/stack.h"
 #include "sctp/receive/acks.h"
 #include "sctp/receive/recv.h"
+#include "sctp/receive/rwnd.h"
 #include "sctp/send/flight.h"
 #include "sctp/send/window.h"
 
@@ -115,6 +116,7 @@ struct sctp_assoc {
 
 	struct sctp_tsn_map map;
 	struct sctp_recv recv;
+	struct sctp_rwnd rwnd;
 	struct sctp_acks acks;
 
 	struct sctp_events events;
@@ -145,9 +147,9 @@ static inline bool sctp_assoc_has_local(const struct sctp_assoc *a, uint8_t loca
 /* The window that we advertise. */
 static inline uint32_t sctp_data_rwnd(const struct sctp_assoc *a)
 {
-	uint32_t held = sctp_recv_held(&a->recv), all = a->s->cfg.recv_buffer;
+	uint32_t held = sctp_recv_held(&a->recv);
 
-	return held < all ? all - held : 0;
+	return held < a->rwnd.size ? a->rwnd.size - held : 0;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "sctp/base/budget.h"
 #include "sctp/memory/pool.h"
 #include "sctp/path/size_cache.h"
+#include "sctp/receive/rwnd.h"
 #include "sctp/sctp.h"
 #include "sctp/wire/cookie.h"
 #include "util/list.h"
@@ -66,6 +67,7 @@ struct sctp {
 	uint32_t port_uses[SCTP_OWN_PORTS]; /* associations that have the port */
 	struct sctp_budget budget;
 	struct sctp_size_cache sizes;
+	struct sctp_rwnd_limits windows;  /* that are advertised */
 	uint32_t accepted[SCTP_NETWORKS]; /* associations that networks have opened */
 
 	struct sctp_assoc *rx_assoc;

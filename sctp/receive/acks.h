@@ -33,10 +33,11 @@ void sctp_acks_start(struct sctp_acks *k, uint32_t advertised);
 void sctp_acks_hurry(struct sctp_acks *k);
 /* Payload bytes of a chunk were taken. */
 void sctp_acks_took(struct sctp_acks *k, uint32_t bytes);
-/* The end of a packet with DATA. path: the one to acknowledge on. True if a SACK is to be sent at
- * once. */
+/* The end of a packet with DATA. window: its size while nothing waits for delivery. path: the one
+ * to acknowledge on. True if a SACK is to be sent at once. */
 bool sctp_acks_packet(struct sctp_acks *k, const struct sctp_tsn_map *m,
-		      const struct sctp_config *cfg, uint8_t path, bool prompt, uint64_t now);
+		      const struct sctp_config *cfg, uint32_t window, uint8_t path, bool prompt,
+		      uint64_t now);
 /* due_us has passed. */
 void sctp_acks_expired(struct sctp_acks *k);
 /* A SACK with this window is written. */

@@ -6,9 +6,11 @@
 #include "sctp/base/reply.h"
 #include "sctp/transfer/expiry.h"
 #include "sctp/transfer/output.h"
+#include "util/minmax.h"
 
 enum {
 	MIN_BUFFER = 65536,
+	FIRST_WINDOW = 2 << 20,
 	TRIM_US = 1000000,
 };
 
@@ -41,8 +43,9 @@ static void normalize_config(struct sctp_config *c)
 		c->sack_us = 500000; /* 6.2: MUST NOT be longer */
 	if (c->send_buffer < MIN_BUFFER)
 		c->send_buffer = MIN_BUFFER;
-	if (c->recv_buffer < 2 * SCTP_MAX_MESSAGE)
-		c->recv_buffer = 2 * SCTP_MAX_MESSAGE;
+	c->recv_buffer = max_u32(c->recv_buffer, 2 * SCTP_MAX_MESSAGE);
+	c->recv_first = min_u32(c->recv_first ? c->recv_first : FIRST_WINDOW, c->recv_buffer);
+	c->recv_first = max_u32(c->recv_first, 2 * SCTP_MAX_MESSAGE);
 	if (c->handshakes_per_s == 0)
 		c->handshakes_per_s = 1;
 }
@@ -63,6 +66,9 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	list_init(&s->pending);
 	list_init(&s->eventful);
 	list_init(&s->listeners);
+	s->windows = (struct sctp_rwnd_limits){.first = s->cfg.recv_first,
+					       .most = s->cfg.recv_buffer,
+					       .budget = cfg->max_memory / 2};
 	sctp_pool_init(&s->pool, &s->cfg.mem, cfg->max_memory);
 	sctp_cookie_keys_init(&s->keys, &s->cfg, now_us);
 	s->cfg.random(s->cfg.random_user, s->hash_key, sizeof(s->hash_key));

@@ -12,6 +12,7 @@
 #include "sctp/assoc/path_state.h"
 #include "sctp/assoc/paths.h"
 #include "sctp/assoc/shutdown.h"
+#include "sctp/transfer/got_data.h"
 #include "sctp/transfer/loss.h"
 #include "sctp/transfer/stall.h"
 #include "sctp/transfer/write.h"
@@ -105,6 +106,8 @@ static bool run_deadlines(struct sctp_assoc *a, uint64_t now)
 		sctp_acks_expired(&a->acks);
 		sctp_assoc_touch(a);
 	}
+	if (a->rwnd.rest_us <= now)
+		sctp_data_rest(a);
 	if (a->write.retry_us <= now)
 		sctp_write_retry(a);
 	if (a->stall.us <= now && sctp_stalled(a))

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+struct sctp_assoc;
 struct sctp_path;
 struct sctp_chunk;
 
@@ -12,5 +13,7 @@ struct sctp_chunk;
 void sctp_got_data(struct sctp_path *p, const struct sctp_chunk *c);
 /* All chunks of a packet were handled: is a SACK due? */
 void sctp_data_end(struct sctp_path *p, bool any, bool prompt);
+/* No data may have arrived for some time (rest_us of the window has passed). */
+void sctp_data_rest(struct sctp_assoc *a);
 
 #endif

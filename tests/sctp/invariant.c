@@ -128,6 +128,7 @@ static void remember(struct invariant_seen *e)
 	e->send_tsn = q->send_tsn;
 	e->in_flight = a->flight.payload;
 	e->rwnd = a->window.rwnd;
+	invariant_rwnd_note(e);
 	memcpy(e->before, a->paths.at, a->paths.n * sizeof(a->paths.at[0]));
 	note_rto(e);
 	for (unsigned i = 0; i < a->paths.n; i++)
@@ -196,6 +197,8 @@ static void read_chunks(struct invariant_packet *k, const uint8_t *pkt, size_t l
 		k->dups |= chunk.type == SCTP_SACK && chunk.len >= 16 && be_get16(chunk.p + 14);
 		k->heartbeat_ack |= chunk.type == SCTP_HEARTBEAT_ACK;
 		k->data |= chunk.type == SCTP_DATA;
+		if (chunk.type == SCTP_DATA && chunk.len > SCTP_DATA_HEAD)
+			k->payload += chunk.len - SCTP_DATA_HEAD;
 		k->prompt |= chunk.type == SCTP_DATA && (chunk.flags & SCTP_DATA_I);
 		k->odd |= is_odd(&chunk);
 	}
@@ -335,6 +338,7 @@ void invariant_arrived(struct invariant *v)
 		invariant_timers_always(v, e->a);
 	}
 	invariant_sack_input(v);
+	invariant_rwnd_input(v);
 }
 
 /* ---- time ---- */
@@ -352,6 +356,7 @@ void invariant_ran(struct invariant *v)
 		invariant_timers_run(v, e);
 		invariant_timers_always(v, e->a);
 	}
+	invariant_rwnd_run(v);
 }
 
 /* ---- packets that leave ---- */

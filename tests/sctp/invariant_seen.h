@@ -51,7 +51,9 @@ struct invariant_seen {
 	bool sure;    /* the numbers below are complete: DATA that came before is acknowledged */
 	unsigned due; /* packets with DATA since the last SACK */
 	bool due_now;
-	uint64_t due_us; /* the first of them came then */
+	uint64_t due_us;     /* the first of them came then */
+	uint32_t own_window; /* before the call */
+	bool resting;        /* before the call: no data arrives, and none waits */
 
 	/* before the call */
 	enum sctp_state state;
@@ -68,6 +70,7 @@ struct invariant_seen {
 struct invariant_packet {
 	struct invariant_seen *to; /* NULL: to nobody that is up */
 	unsigned path, sacks;
+	uint32_t payload; /* bytes of its DATA */
 	bool data, prompt, heartbeat_ack;
 	bool dups; /* a SACK reports duplicates */
 	bool odd;  /* with chunks after which the others may not be read */
@@ -123,6 +126,11 @@ void invariant_timers_always(struct invariant *v, const struct sctp_assoc *a);
 /* T3 of the path expired in the last sctp_run(), whose time is `now`; *asks: because the peer's
  * window is closed. */
 bool invariant_t3_expired(const struct invariant_seen *e, unsigned i, uint64_t now, bool *asks);
+
+/* ---- invariant_rwnd.c ---- */
+void invariant_rwnd_note(struct invariant_seen *e);
+void invariant_rwnd_input(struct invariant *v);
+void invariant_rwnd_run(struct invariant *v);
 
 /* ---- invariant_sack.c ---- */
 void invariant_sack_input(struct invariant *v);

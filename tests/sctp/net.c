@@ -156,10 +156,14 @@ static void enqueue(struct net *n, struct net_packet *p)
 {
 	struct net_packet **at = &n->flying;
 
+	if (n->last && n->last->at_us <= p->at_us)
+		at = &n->last->next;
 	while (*at && (*at)->at_us <= p->at_us)
 		at = &(*at)->next;
 	p->next = *at;
 	*at = p;
+	if (!p->next)
+		n->last = p;
 }
 
 void net_inject(struct net *n, unsigned to, const struct sctp_flow *from, const uint8_t *p,
@@ -331,6 +335,8 @@ static void turn(struct net *n)
 		struct net_packet *p = n->flying;
 
 		n->flying = p->next;
+		if (!n->flying)
+			n->last = NULL;
 		invariant_arrives(n->host[p->to].watch, &p->from, p->data, p->len);
 		sctp_input(n->host[p->to].s, &p->from, p->data, p->len, n->now);
 		invariant_arrived(n->host[p->to].watch);

@@ -49,6 +49,7 @@ struct net {
 	unsigned addrs;
 	struct net_host host[2];
 	struct net_packet *flying; /* in the order of arrival */
+	struct net_packet *last;   /* of them; NULL: there is none */
 	/* The link, both directions. */
 	uint64_t delay_us, jitter_us;
 	uint32_t rate;     /* bytes per ms, 0 = unlimited */

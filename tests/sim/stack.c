@@ -448,7 +448,8 @@ static void open_below(struct stack *s)
 	check(s, llp_user_open(&cfg, &events, &s->below, reason, sizeof(reason)) == 0);
 	core = &user_of(s)->core->cfg;
 	core->send_buffer = s->cfg.send_buffer;
-	core->recv_buffer = s->cfg.recv_buffer;
+	core->recv_buffer = core->recv_first = s->cfg.recv_buffer;
+	user_of(s)->core->windows.first = user_of(s)->core->windows.most = s->cfg.recv_buffer;
 	core->max_memory = user_of(s)->core->pool.limit = s->cfg.max_memory;
 	h->user = user_of(s);
 	h->judge = s->judge;
