@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sctp/base/path.h"
+#include "sctp/base/assoc.h"
 #include "tests/sctp/lab/lab.h"
 
 static const char *const algo_name[] = {
@@ -149,23 +149,27 @@ static bool set_words(struct lab_config *c, char **arg)
 
 static void print_flow_now(const struct lab_flow *f)
 {
+	static const char *const limit[] = {
+		[SCTP_LIMIT_USER] = "application", [SCTP_LIMIT_BUFFER] = "buffer",
+		[SCTP_LIMIT_PEER] = "peer window", [SCTP_LIMIT_CONGESTION] = "congestion",
+		[SCTP_LIMIT_PACING] = "pacing",
+	};
 	const struct sctp_assoc *a = f->host[0].assoc;
+	struct sctp_path_info info[SCTP_MAX_PATHS];
 	struct sctp_stats st;
+	unsigned n;
 
 	printf("  %u: ", (unsigned)(f - f->lab->flow));
 	if (!a || !f->up || f->down) {
 		printf("%s\n", f->down ? "down" : "not up");
 		return;
 	}
-	for (unsigned i = 0; i < a->paths.n; i++) {
-		const struct sctp_path *p = &a->paths.at[i];
-
-		if (i == 0)
-			printf("%6.2f MB/s ",
-			       f->seconds ? lab_flow_rate(f, f->seconds - 1, f->seconds) : 0);
-		printf("%s cwnd %u ssthresh %d flight %u srtt %.1f ms", i ? " |" : "", p->cc.cwnd,
-		       (int)p->cc.ssthresh, p->flight.bytes, p->rto.srtt_us / 1e3);
-	}
+	n = sctp_assoc_paths(a, info);
+	printf("%6.2f MB/s", f->seconds ? lab_flow_rate(f, f->seconds - 1, f->seconds) : 0);
+	for (unsigned i = 0; i < n; i++)
+		printf("%s cwnd %u flight %u srtt %.1f ms pacing %.2f MB/s by %s", i ? " |" : "",
+		       info[i].cwnd, info[i].flight, info[i].srtt_us / 1e3,
+		       (double)info[i].pacing_rate / 1e6, limit[info[i].limit]);
 	sctp_stats(f->host[0].s, &st);
 	printf(" queued %u peer %u again %" PRIu64 "\n", a->tx.bytes, a->window.rwnd,
 	       st.retransmits);
