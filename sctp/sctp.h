@@ -56,6 +56,15 @@ enum {
 /* Congestion control. */
 enum sctp_cc_algo { SCTP_CC_RFC9260, SCTP_CC_CUBIC, SCTP_CC_BBR };
 
+/* Paths to the addresses of a prefix use another one. */
+struct sctp_cc_rule {
+	struct sctp_addr prefix; /* its scope is ignored */
+	uint8_t bits;            /* IPv4: 0 to 32; IPv6: 0 to 128 */
+	enum sctp_cc_algo algo;
+};
+
+enum { SCTP_MAX_CC_RULES = 32 };
+
 struct sctp_config {
 	struct sctp_addr local[SCTP_MAX_LOCAL];
 	unsigned nlocal;
@@ -66,7 +75,9 @@ struct sctp_config {
 	uint32_t recv_buffer; /* largest window that an association advertises */
 	uint32_t recv_first;  /* window that it begins with; 0: 2 MiB, but not more than that */
 	uint32_t mtu;         /* largest IP packet, 0 = only the paths limit it */
-	enum sctp_cc_algo cc;
+	enum sctp_cc_algo cc; /* of paths without a rule */
+	struct sctp_cc_rule cc_rule[SCTP_MAX_CC_RULES];
+	unsigned ncc_rules;
 	unsigned sack_packets; /* packets per acknowledgement, at least 1 */
 	uint32_t sack_us;      /* longest delay of an acknowledgement, at most 500,000 */
 	uint32_t rto_initial_us, rto_min_us, rto_max_us;
@@ -94,6 +105,9 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 
 /* Frees everything without another packet. NULL is fine. */
 struct sctp *sctp_close(struct sctp *s);
+
+/* Other congestion control for paths of later associations. n: at most SCTP_MAX_CC_RULES. */
+void sctp_set_cc(struct sctp *s, enum sctp_cc_algo cc, const struct sctp_cc_rule *rule, unsigned n);
 
 /* ---- packets ---- */
 

@@ -4,6 +4,7 @@
 #include "sctp/assoc/assoc_end.h"
 #include "sctp/assoc/max_message.h"
 #include "sctp/assoc/notify.h"
+#include "sctp/path/cc_rule.h"
 
 /* Probes the packet size first that the last association with the peer found. */
 static void init_pmtu(struct sctp_path *p, uint32_t packet)
@@ -30,8 +31,8 @@ void sctp_path_init(struct sctp_path *p, uint32_t packet)
 	sctp_rto_init(&p->rto, cfg);
 	sctp_rack_init(&p->rack);
 	init_pmtu(p, packet & ~3u);
-	sctp_cc_init(&p->cc, cfg->cc, sctp_path_pmdcs(p), !sctp_addr_is_v4(&p->flow.peer),
-		     2 * cfg->send_buffer);
+	sctp_cc_init(&p->cc, sctp_cc_rule_find(cfg, &p->flow.peer), sctp_path_pmdcs(p),
+		     !sctp_addr_is_v4(&p->flow.peer), 2 * cfg->send_buffer);
 }
 
 void sctp_path_resized(struct sctp_path *p)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The stack as a whole: opening, closing, time, events, messages, output. */
+#include <assert.h>
 #include <string.h>
 
 #include "sctp/assoc/deadlines.h"
@@ -76,6 +77,15 @@ int sctp_open(const struct sctp_config *cfg, uint64_t now_us, struct sctp **ret)
 	sctp_budget_init(&s->budget, s->cfg.handshakes_per_s, s->hash_key, now_us);
 	*ret = s;
 	return SCTP_E_OK;
+}
+
+void sctp_set_cc(struct sctp *s, enum sctp_cc_algo cc, const struct sctp_cc_rule *rule, unsigned n)
+{
+	assert(n <= SCTP_MAX_CC_RULES);
+	s->cfg.cc = cc;
+	s->cfg.ncc_rules = n;
+	for (unsigned i = 0; i < n; i++)
+		s->cfg.cc_rule[i] = rule[i];
 }
 
 struct sctp *sctp_close(struct sctp *s)
