@@ -49,6 +49,15 @@ static int set_socket(struct daemon *d)
 	return server_set_access(d->server);
 }
 
+static int set_congestion_control(struct daemon *d)
+{
+	const struct config_user *u = &d->cfg.user;
+
+	llp_set_cc(d->worker.net, (enum llp_cc)u->congestion_control, u->congestion_control_for,
+		   u->ncc_rules);
+	return 0;
+}
+
 /*
  * Called after a key of the section has changed. All other values are read from daemon.cfg
  * each time. An error keeps the old values of the section; its line of log has been written.
@@ -57,8 +66,9 @@ static const struct {
 	const char *section;
 	int (*apply)(struct daemon *d);
 } appliers[] = {
-	{"log", set_log_level},    {"polling", set_poll_us},   {"limits", set_limits},
-	{"limits", allow_clients}, {"session", allow_clients}, {"socket", set_socket},
+	{"log", set_log_level},           {"polling", set_poll_us},   {"limits", set_limits},
+	{"limits", allow_clients},        {"session", allow_clients}, {"socket", set_socket},
+	{"user", set_congestion_control},
 };
 
 static bool in_section(const struct config_key *k, const char *section)

@@ -23,20 +23,7 @@ struct reader {
 	int line[CONFIG_MAX_KEYS];                 /* of these; 0: not given */
 };
 
-/* ---- defaults, single values ---- */
-
-static bool set_words(const struct config_key *k, const char *text, struct config *c,
-		      char *ret_reason)
-{
-	char words[128], *save = NULL;
-
-	snprintf(words, sizeof(words), "%s", text);
-	for (char *w = strtok_r(words, ", ", &save); w; w = strtok_r(NULL, ", ", &save)) {
-		if (!config_value_parse(k, w, c, ret_reason))
-			return false;
-	}
-	return true;
-}
+/* ---- defaults ---- */
 
 void config_default(struct config *ret)
 {
@@ -45,8 +32,7 @@ void config_default(struct config *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; (k = config_key_at(i)); i++) {
-		bool ok = k->type == CONFIG_TYPE_ADDRS ? set_words(k, k->def, ret, reason)
-						       : config_value_parse(k, k->def, ret, reason);
+		bool ok = config_value_parse_all(k, k->def, ret, reason);
 
 		assert(ok);
 		(void)ok;
@@ -122,10 +108,13 @@ static int load_list(struct reader *r, const struct config_key *k, const yaml_no
 	int res = 0;
 
 	if (n->type != YAML_SEQUENCE_NODE)
-		return fail_key(r, n, k, "expected a list, such as [127.0.0.1, \"::1\"]");
+		return fail_key(r, n, k,
+				k->type == CONFIG_TYPE_ADDRS
+					? "expected a list, such as [127.0.0.1, \"::1\"]"
+					: "expected a list, such as [10.0.0.0/8 bbr]");
 	config_value_clear(k, &r->cfg);
 	it = n->data.sequence.items.start;
-	if (it == n->data.sequence.items.top)
+	if (it == n->data.sequence.items.top && k->min > 0)
 		return fail_key(r, n, k, "the list is empty");
 	for (; res == 0 && it < n->data.sequence.items.top; it++)
 		res = load_one(r, k, yaml_document_get_node(&r->doc, *it));
@@ -136,7 +125,7 @@ static int load_value(struct reader *r, const struct config_key *k, const yaml_n
 {
 	r->given[config_key_index(k)] = n;
 	r->line[config_key_index(k)] = (int)n->start_mark.line + 1;
-	return k->type == CONFIG_TYPE_ADDRS ? load_list(r, k, n) : load_one(r, k, n);
+	return config_value_is_list(k) ? load_list(r, k, n) : load_one(r, k, n);
 }
 
 static int load_map(struct reader *r, const char *section, const yaml_node_t *map);

@@ -46,7 +46,9 @@ struct config_user {
 	uint32_t gso;                /* enum llp_gso */
 	uint32_t mtu;                /* 0: that of the route */
 	uint32_t congestion_control; /* enum llp_cc */
-	uint64_t buffer;             /* bytes */
+	uint32_t ncc_rules;          /* 0 .. LLP_MAX_CC_RULES */
+	struct llp_cc_rule congestion_control_for[LLP_MAX_CC_RULES];
+	uint64_t buffer; /* bytes */
 };
 
 struct config_kernel {

@@ -49,9 +49,12 @@ static const struct config_key keys[] = {
 	 .help = "largest IP packet in bytes; 0: the MTU of the route"},
 	{"user", "buffer", SIZE(512 * KIB, 256 * MIB, "2MiB"), AT(user.buffer),
 	 .help = "size of the send buffer and of the receive buffer of an association"},
-	{"user", "congestion_control", CHOICE("cubic", "rfc9260", "cubic"),
-	 AT(user.congestion_control),
-	 .help = "congestion control: that of RFC 9260, or CUBIC (RFC 9438)"},
+	{"user", "congestion_control", CHOICE("cubic", "rfc9260", "cubic", "bbr"),
+	 AT(user.congestion_control), NEW_ASSOCS,
+	 .help = "congestion control: that of RFC 9260, CUBIC (RFC 9438), or BBR"},
+	{"user", "congestion_control_for", CONFIG_TYPE_RULES, .max = LLP_MAX_CC_RULES, .def = "",
+	 AT(user.congestion_control_for), NEW_ASSOCS,
+	 .help = "other congestion control for paths to a prefix; the longest one counts"},
 
 	{"kernel", "udp_port", NUMBER(0, 65535, "0"), AT(kernel.udp_port),
 	 .help = "UDP port of SCTP here and at the peers; 0: SCTP without UDP"},
@@ -142,7 +145,8 @@ enum { NKEYS = sizeof(keys) / sizeof(keys[0]) };
 
 _Static_assert((int)NKEYS <= (int)CONFIG_MAX_KEYS, "readers have room for every key");
 _Static_assert(LLP_GSO_AUTO == 0 && LLP_GSO_ON == 1 && LLP_GSO_OFF == 2, "order of user.gso");
-_Static_assert(LLP_CC_RFC9260 == 0 && LLP_CC_CUBIC == 1, "order of user.congestion_control");
+_Static_assert(LLP_CC_RFC9260 == 0 && LLP_CC_CUBIC == 1 && LLP_CC_BBR == 2,
+	       "order of user.congestion_control");
 _Static_assert(CONFIG_ON == 0 && CONFIG_OFF == 1, "order of session.enhanced and .extensions");
 _Static_assert(CONFIG_TRANSPORT_AUTO == 0 && CONFIG_TRANSPORT_USER == 1 &&
 		       CONFIG_TRANSPORT_KERNEL == 2,

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "daemon/base/config_rule.h"
 #include "util/addr.h"
 
 static const struct {
@@ -17,7 +18,10 @@ static const struct {
 	unsigned shift;
 } units[] = {{"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"", 0}};
 
-enum { UNITS = sizeof(units) / sizeof(units[0]) };
+enum {
+	UNITS = sizeof(units) / sizeof(units[0]),
+	LIST_MAX = 512, /* of a list in one text */
+};
 
 static void *member(const struct config_key *k, struct config *c)
 {
@@ -62,6 +66,8 @@ static size_t member_size(const struct config_key *k)
 		return sizeof(uint64_t);
 	case CONFIG_TYPE_ADDRS:
 		return k->max * sizeof(struct sockaddr_storage);
+	case CONFIG_TYPE_RULES:
+		return k->max * sizeof(struct llp_cc_rule);
 	default:
 		return sizeof(uint32_t);
 	}
@@ -84,6 +90,8 @@ void config_value_copy(const struct config_key *k, const struct config *from, st
 		to->socket.gid = from->socket.gid;
 	if (k->type == CONFIG_TYPE_ADDRS)
 		to->naddrs = from->naddrs;
+	if (k->type == CONFIG_TYPE_RULES)
+		to->user.ncc_rules = from->user.ncc_rules;
 }
 
 /* ---- the values of a key ---- */
@@ -140,6 +148,10 @@ void config_value_range(const struct config_key *k, char ret[CONFIG_RANGE_MAX])
 	case CONFIG_TYPE_ADDRS:
 		snprintf(ret, CONFIG_RANGE_MAX, "%" PRIu64 " to %" PRIu64 " numeric addresses",
 			 k->min, k->max);
+		break;
+	case CONFIG_TYPE_RULES:
+		snprintf(ret, CONFIG_RANGE_MAX, "at most %" PRIu64 " rules, such as 10.0.0.0/8 bbr",
+			 k->max);
 		break;
 	}
 }
@@ -382,12 +394,46 @@ static bool parse_addr(const struct config_key *k, const char *text, struct conf
 	return true;
 }
 
+/* ---- rules ---- */
+
+static bool same_prefix(const struct llp_cc_rule *a, const struct llp_cc_rule *b)
+{
+	return a->bits == b->bits && memcmp(&a->prefix, &b->prefix, sizeof(a->prefix)) == 0;
+}
+
+static bool parse_rule(const struct config_key *k, const char *text, struct config *c,
+		       char *ret_reason)
+{
+	struct config_user *u = &c->user;
+	struct llp_cc_rule r;
+	const char *wrong = config_rule_parse(text, &r);
+
+	if (wrong)
+		return refuse_value(k, ret_reason, text, "%s", wrong);
+	for (unsigned i = 0; i < u->ncc_rules; i++) {
+		if (same_prefix(&u->congestion_control_for[i], &r))
+			return refuse_value(k, ret_reason, text, "has the prefix of another rule");
+	}
+	if (u->ncc_rules == k->max)
+		return refuse_value(k, ret_reason, text, "is one too many");
+	/* With its padding, so that two configurations can be compared. */
+	memcpy(&u->congestion_control_for[u->ncc_rules++], &r, sizeof(r));
+	return true;
+}
+
+/* ---- lists and single values ---- */
+
+bool config_value_is_list(const struct config_key *k)
+{
+	return k->type == CONFIG_TYPE_ADDRS || k->type == CONFIG_TYPE_RULES;
+}
+
 void config_value_clear(const struct config_key *k, struct config *c)
 {
-	if (k->type != CONFIG_TYPE_ADDRS)
+	if (!config_value_is_list(k))
 		return;
-	memset(c->listen, 0, sizeof(c->listen));
-	c->naddrs = 0;
+	memset(member(k, c), 0, member_size(k));
+	*(k->type == CONFIG_TYPE_ADDRS ? &c->naddrs : &c->user.ncc_rules) = 0;
 }
 
 bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
@@ -398,10 +444,28 @@ bool config_value_parse(const struct config_key *k, const char *text, struct con
 		[CONFIG_TYPE_PATH] = parse_path,   [CONFIG_TYPE_GROUP] = parse_group,
 		[CONFIG_TYPE_OCTAL] = parse_octal, [CONFIG_TYPE_NUMBER] = parse_number,
 		[CONFIG_TYPE_SIZE] = parse_size,   [CONFIG_TYPE_CHOICE] = parse_choice,
-		[CONFIG_TYPE_ADDRS] = parse_addr,
+		[CONFIG_TYPE_ADDRS] = parse_addr,  [CONFIG_TYPE_RULES] = parse_rule,
 	};
 
 	return parse[k->type](k, text, c, ret_reason);
+}
+
+bool config_value_parse_all(const struct config_key *k, const char *text, struct config *c,
+			    char ret_reason[CONFIG_REASON_MAX])
+{
+	char items[LIST_MAX], *save = NULL;
+
+	if (!config_value_is_list(k))
+		return config_value_parse(k, text, c, ret_reason);
+	if (strlen(text) >= sizeof(items))
+		return refuse_value(k, ret_reason, text, "is too long");
+	config_value_clear(k, c);
+	strcpy(items, text);
+	for (char *item = strtok_r(items, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		if (!config_value_parse(k, item + strspn(item, " "), c, ret_reason))
+			return false;
+	}
+	return true;
 }
 
 /* ---- printing ---- */
@@ -445,6 +509,17 @@ static void print_addr(const struct sockaddr_storage *ss, FILE *f)
 	fputc('"', f);
 }
 
+static void print_rules(const struct config *c, FILE *f)
+{
+	fputc('[', f);
+	for (unsigned i = 0; i < c->user.ncc_rules; i++) {
+		if (i > 0)
+			fputs(", ", f);
+		config_rule_print(&c->user.congestion_control_for[i], f);
+	}
+	fputc(']', f);
+}
+
 static void print_addrs(const struct config *c, FILE *f)
 {
 	fputc('[', f);
@@ -480,6 +555,9 @@ void config_value_print(const struct config_key *k, const struct config *c, FILE
 		break;
 	case CONFIG_TYPE_ADDRS:
 		print_addrs(c, f);
+		break;
+	case CONFIG_TYPE_RULES:
+		print_rules(c, f);
 		break;
 	}
 }

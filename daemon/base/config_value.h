@@ -22,6 +22,14 @@ enum {
 bool config_value_parse(const struct config_key *k, const char *text, struct config *c,
 			char ret_reason[CONFIG_REASON_MAX]);
 
+/* The same for the value as a whole: items of a list are separated by commas and replace those that
+ * were there. */
+bool config_value_parse_all(const struct config_key *k, const char *text, struct config *c,
+			    char ret_reason[CONFIG_REASON_MAX]);
+
+/* True if the file has a list of values. */
+bool config_value_is_list(const struct config_key *k);
+
 /* Empties a list. Other values stay unchanged. */
 void config_value_clear(const struct config_key *k, struct config *c);
 

@@ -51,6 +51,8 @@ static int open_user(struct worker *w, char *ret_reason, size_t len)
 	cfg.udp_port = (uint16_t)d->cfg.user.udp_port;
 	cfg.buffer = (uint32_t)d->cfg.user.buffer;
 	cfg.cc = (enum llp_cc)d->cfg.user.congestion_control;
+	cfg.cc_rules = d->cfg.user.congestion_control_for;
+	cfg.ncc_rules = d->cfg.user.ncc_rules;
 	d->udp_port = cfg.udp_port;
 	d->gso = cfg.gso != LLP_GSO_OFF;
 	return llp_user_open(&cfg, &association_llp_events, &w->net, ret_reason, len);

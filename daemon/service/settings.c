@@ -48,7 +48,7 @@ static int set(struct client *c, const char *name, const char *value, struct rep
 				    "%s cannot change while the daemon runs: set it in its file "
 				    "and restart the daemon",
 				    name);
-	if (!config_value_parse(k, value, &new, reason))
+	if (!config_value_parse_all(k, value, &new, reason))
 		return reply_refuse(rep, EINVAL, "%s: %s", name, reason);
 	config_value_text(k, &d->cfg, was, sizeof(was));
 	if (!d->change_key || d->change_key(d, k, &new))

@@ -134,6 +134,12 @@ void llp_stats(const struct llp *t, struct llp_stats *ret)
 	t->ops->stats(t, ret);
 }
 
+void llp_set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n)
+{
+	if (t->ops->set_cc)
+		t->ops->set_cc(t, cc, rules, n);
+}
+
 int llp_set_tap(struct llp *t, const struct llp_tap *tap)
 {
 	if (!t->ops->set_tap || (tap && tap->only && tap->only->llp != t))

@@ -91,22 +91,33 @@ struct llp_events {
 
 enum llp_gso { LLP_GSO_AUTO, LLP_GSO_ON, LLP_GSO_OFF };
 
-/* Congestion control: that of RFC 9260 section 7, or CUBIC (RFC 9438). */
-enum llp_cc { LLP_CC_RFC9260, LLP_CC_CUBIC };
+/* Congestion control: that of RFC 9260 section 7, CUBIC (RFC 9438), or BBR. */
+enum llp_cc { LLP_CC_RFC9260, LLP_CC_CUBIC, LLP_CC_BBR };
+
+/* Paths to the addresses of a prefix use another one; the longest prefix counts. */
+struct llp_cc_rule {
+	struct sockaddr_storage prefix; /* port and scope are ignored */
+	uint32_t bits;                  /* at most 32, IPv6: 128 */
+	enum llp_cc cc;
+};
+
+enum { LLP_MAX_CC_RULES = 32 };
 
 struct llp_config {
 	const struct sockaddr_storage *addrs; /* local addresses; ports are ignored */
 	unsigned naddrs;
-	uint16_t udp_port;     /* user: ours, and that of peers we connect to.
-				  kernel: the peers', 0 without UDP */
-	uint16_t streams;      /* requested in both directions */
-	uint32_t adaptation;   /* adaptation indication to send and to require */
-	uint32_t buffer;       /* bytes of send and of receive buffer per association */
-	uint32_t mtu;          /* user: IP packet size limit, 0 = that of the route */
-	enum llp_gso gso;      /* user: UDP_SEGMENT */
-	enum llp_cc cc;        /* user: congestion control */
-	unsigned sack_packets; /* packets per acknowledgment */
-	unsigned sack_ms;      /* longest delay of an acknowledgment */
+	uint16_t udp_port;   /* user: ours, and that of peers we connect to.
+				kernel: the peers', 0 without UDP */
+	uint16_t streams;    /* requested in both directions */
+	uint32_t adaptation; /* adaptation indication to send and to require */
+	uint32_t buffer;     /* bytes of send and of receive buffer per association */
+	uint32_t mtu;        /* user: IP packet size limit, 0 = that of the route */
+	enum llp_gso gso;    /* user: UDP_SEGMENT */
+	enum llp_cc cc;      /* user: congestion control of paths without a rule ... */
+	const struct llp_cc_rule *cc_rules; /* ... and the rules, read when it is opened */
+	unsigned ncc_rules;                 /* at most LLP_MAX_CC_RULES */
+	unsigned sack_packets;              /* packets per acknowledgment */
+	unsigned sack_ms;                   /* longest delay of an acknowledgment */
 	unsigned rto_min_ms, rto_max_ms;
 	unsigned heartbeat_ms; /* 0 = none */
 	unsigned path_max_retrans;
@@ -267,6 +278,10 @@ bool llp_has_paths(const struct llp *t);
 /* Counters since llp_*_open(). */
 void llp_stats(const struct llp *t, struct llp_stats *ret);
 
+/* Another congestion control for paths of later associations, as in struct llp_config. Transports
+ * but `user` ignore it. */
+void llp_set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n);
+
 /* Replaces the tap, which is copied; NULL removes it. `only` may end while it is tapped. 0;
  * -EOPNOTSUPP: the transport cannot see packets, or `only` is of another one; -ENOTCONN: `only` is
  * not up. */
@@ -307,6 +322,8 @@ struct llp_ops {
 	unsigned (*paths)(const struct llp_conn *c, struct llp_path ret[LLP_MAX_PATHS]);
 	int (*set_primary)(struct llp_conn *c, const struct sockaddr_storage *remote);
 	void (*stats)(const struct llp *t, struct llp_stats *ret);
+	/* NULL: not a setting of this transport. */
+	void (*set_cc)(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n);
 	int (*set_tap)(struct llp *t, const struct llp_tap *tap); /* NULL: it sees no packets */
 	void (*shutdown)(struct llp_conn *c);
 	void (*abort)(struct llp_conn *c, const char *reason);

@@ -134,6 +134,24 @@ static void set_limits(const struct llp_config *cfg, struct sctp_config *ret)
 	ret->max_memory = MAX_MEMORY;
 }
 
+static void user_set_cc(struct llp *llp, enum llp_cc cc, const struct llp_cc_rule *rules,
+			unsigned n)
+{
+	struct user *t = (struct user *)llp;
+	struct sctp_cc_rule rule[SCTP_MAX_CC_RULES];
+
+	_Static_assert((int)LLP_MAX_CC_RULES == (int)SCTP_MAX_CC_RULES, "the core takes them all");
+	_Static_assert((int)LLP_CC_RFC9260 == (int)SCTP_CC_RFC9260 &&
+			       (int)LLP_CC_CUBIC == (int)SCTP_CC_CUBIC &&
+			       (int)LLP_CC_BBR == (int)SCTP_CC_BBR,
+		       "the core knows them by the same numbers");
+	for (unsigned i = 0; i < n; i++)
+		rule[i] = (struct sctp_cc_rule){.prefix = llp_user_addr(&rules[i].prefix),
+						.bits = (uint8_t)rules[i].bits,
+						.algo = (enum sctp_cc_algo)rules[i].cc};
+	sctp_set_cc(t->core, (enum sctp_cc_algo)cc, rule, n);
+}
+
 static int open_core(struct user *t)
 {
 	const struct llp_config *cfg = &t->sctp.cfg;
@@ -145,7 +163,6 @@ static int open_core(struct user *t)
 		.send_buffer = cfg->buffer,
 		.recv_buffer = cfg->buffer,
 		.mtu = cfg->mtu,
-		.cc = cfg->cc == LLP_CC_CUBIC ? SCTP_CC_CUBIC : SCTP_CC_RFC9260,
 		.mem = {get_memory, put_memory, NULL},
 		.random = get_random,
 	};
@@ -155,7 +172,10 @@ static int open_core(struct user *t)
 		c.local[i] = llp_user_addr(&cfg->addrs[i]);
 	set_limits(cfg, &c);
 	llp_user_read_clock(t);
-	return sctp_open(&c, t->now_us, &t->core) == SCTP_E_OK ? 0 : -ENOMEM;
+	if (sctp_open(&c, t->now_us, &t->core) != SCTP_E_OK)
+		return -ENOMEM;
+	user_set_cc(&t->sctp.base, cfg->cc, cfg->cc_rules, cfg->ncc_rules);
+	return 0;
 }
 
 static const struct llp_ops ops;
@@ -365,6 +385,7 @@ static const struct llp_ops ops = {
 	.paths = llp_user_paths,
 	.set_primary = llp_user_set_primary,
 	.stats = user_stats,
+	.set_cc = user_set_cc,
 	.set_tap = llp_user_set_tap,
 	.shutdown = llp_user_shutdown,
 	.abort = llp_user_abort,

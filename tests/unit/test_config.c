@@ -90,6 +90,7 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_eq(c.user.udp_port, 9899);
 	cr_expect_eq(c.user.buffer, 2 << 20);
 	cr_expect_eq(c.user.congestion_control, LLP_CC_CUBIC);
+	cr_expect_eq(c.user.ncc_rules, 0);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(64) << 30);
 	cr_expect_eq(c.log.level, LOG_LEVEL_INFO);
 	cr_expect_eq(c.sctp.adaptation, 1);
@@ -121,6 +122,8 @@ static const char other[] =
 	"  mtu: 1400\n"
 	"  buffer: 524289\n"
 	"  congestion_control: rfc9260\n"
+	"  congestion_control_for: [10.0.0.0/8 bbr, \"2001:db8::/33 rfc9260\", 192.0.2.1  cubic,\n"
+	"    \"::/0 bbr\", 0.0.0.0/0 cubic]\n"
 	"sctp: {heartbeat_ms: 0, rto_min_ms: 200, rto_max_ms: 200, adaptation: 4294967295}\n"
 	"session:\n"
 	"  early_bytes: 128 KiB\n"
@@ -130,6 +133,13 @@ static const char other[] =
 	"polling: {budget_us: 0}\n"
 	"limits: {mr_bytes: 65536GiB, listeners: 0, qp_wr: 32768, srqs: 1, mws: 65535}\n"
 	"log: {level: debug}\n";
+
+static void expect_rule(const struct llp_cc_rule *r, int family, unsigned bits, enum llp_cc cc)
+{
+	cr_expect_eq(r->prefix.ss_family, family);
+	cr_expect_eq(r->bits, bits);
+	cr_expect_eq(r->cc, cc);
+}
 
 /* rows: 5043-7.1-01 */
 Test(config, values_of_the_file_are_used)
@@ -151,6 +161,12 @@ Test(config, values_of_the_file_are_used)
 	cr_expect_eq(c.user.mtu, 1400);
 	cr_expect_eq(c.user.buffer, 524289);
 	cr_expect_eq(c.user.congestion_control, LLP_CC_RFC9260);
+	cr_expect_eq(c.user.ncc_rules, 5);
+	expect_rule(&c.user.congestion_control_for[0], AF_INET, 8, LLP_CC_BBR);
+	expect_rule(&c.user.congestion_control_for[1], AF_INET6, 33, LLP_CC_RFC9260);
+	expect_rule(&c.user.congestion_control_for[2], AF_INET, 32, LLP_CC_CUBIC);
+	expect_rule(&c.user.congestion_control_for[3], AF_INET6, 0, LLP_CC_BBR);
+	expect_rule(&c.user.congestion_control_for[4], AF_INET, 0, LLP_CC_CUBIC);
 	cr_expect_eq(c.sctp.heartbeat_ms, 0);
 	cr_expect_eq(c.session.early_bytes, 128 << 10);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(65536) << 30);
@@ -235,7 +251,7 @@ Test(config, the_limits_of_every_range_are_accepted_and_printed)
 		config_value_range(k, range);
 		if (sscanf(range, k->or_zero ? "0, or %31s to %31s" : "%31s to %31s", min, max) !=
 			    2 ||
-		    k->type == CONFIG_TYPE_ADDRS)
+		    config_value_is_list(k))
 			continue;
 		config_default(&c);
 		if (strcmp(k->name, "rto_min_ms") == 0)
@@ -281,7 +297,7 @@ static const struct {
 	{"limits: {srqs: 0}", "1:16: limits.srqs: 0 is too small: 1 to 65535"},
 	{"limits: {mws: 65536}", "1:15: limits.mws: 65536 is too large: 1 to 65535"},
 	{"user: {congestion_control: reno}",
-	 "1:28: user.congestion_control: reno is unknown: rfc9260 or cubic"},
+	 "1:28: user.congestion_control: reno is unknown: rfc9260, cubic or bbr"},
 	{"user: {gso: Yes}", "1:13: user.gso: Yes is unknown: auto, on or off"},
 	{"transport: tcp\n", "1:12: transport: tcp is unknown: auto, user or kernel"},
 	{"log: {level: loud}", "1:14: log.level: loud is unknown: error, warning, info or debug"},
@@ -294,6 +310,11 @@ static const struct {
 	{"socket: {group: \"no such group\"}",
 	 "1:17: socket.group: no such group is not a group of this "
 	 "system: the name of a group, or empty"},
+	{"user: {congestion_control_for: 10.0.0.0/8 bbr}",
+	 "1:32: user.congestion_control_for: expected a list, such as [10.0.0.0/8 bbr]"},
+	{"user: {congestion_control_for: [10.0.0.0/8]}",
+	 "1:33: user.congestion_control_for: 10.0.0.0/8 is not a prefix and an algorithm: at most "
+	 "32 rules, such as 10.0.0.0/8 bbr"},
 	/* addresses */
 	{"listen: 192.0.2.1", "1:9: listen: expected a list, such as [127.0.0.1, \"::1\"]"},
 	{"listen: []", "1:9: listen: the list is empty"},
@@ -328,7 +349,7 @@ static const struct {
 	{"udp_port: 1", "1:1: udp_port: unknown key: did you mean user.udp_port?"},
 	{"user: {listen: []}", "1:8: user.listen: unknown key: listen belongs to the top level"},
 	{"user: {color: red}", "1:8: user.color: unknown key: known here: udp_port gso mtu buffer "
-			       "congestion_control"},
+			       "congestion_control congestion_control_for"},
 	{"color: red",
 	 "1:1: color: unknown key: known here: transport listen socket user kernel sctp "
 	 "session polling limits log"},

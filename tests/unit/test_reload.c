@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reloads of the configuration in a running daemon. This daemon has accounts, a loop and a socket,
- * but no transport, because no key that a reload changes concerns one.
+ * Reloads of the configuration in a running daemon. This daemon has accounts, a loop and a socket;
+ * its transport takes the settings that a reload changes, and does nothing else.
  */
 #include <criterion/criterion.h>
 
@@ -26,6 +26,21 @@ static struct config next;
 static char dir[] = "/tmp/test_reload.XXXXXX";
 static char text[65536];
 static int out = -1, stderr_copy = -1, manager = -1;
+
+/* What the transport got last. */
+static enum llp_cc net_cc;
+static unsigned net_rules;
+
+static void set_cc(struct llp *t, enum llp_cc cc, const struct llp_cc_rule *rules, unsigned n)
+{
+	(void)t;
+	net_cc = cc;
+	net_rules = n;
+	cr_assert(n == 0 || rules[0].cc == LLP_CC_BBR);
+}
+
+static const struct llp_ops net_ops = {.set_cc = set_cc};
+static struct llp net = {.ops = &net_ops};
 
 static bool turn(void *user, uint64_t now_ms)
 {
@@ -75,6 +90,7 @@ static void setup(void)
 	d.cfg = d.said = next;
 	snprintf(d.transport, sizeof(d.transport), "user");
 	worker_init(&d.worker, &d, 4);
+	d.worker.net = &net;
 	idtab_init(&d.clients, 10);
 	cr_assert_eq(acct_new(&d.cfg.limits, &d.acct), 0);
 	cr_assert_eq(event_loop_new(&hooks, &d.worker, d.cfg.polling.budget_us, &d.worker.loop), 0);
@@ -145,6 +161,9 @@ static void other_value(const struct config_key *k, char ret[64])
 	case CONFIG_TYPE_ADDRS:
 		strcpy(ret, "192.0.2.1");
 		break;
+	case CONFIG_TYPE_RULES:
+		strcpy(ret, "10.0.0.0/8 bbr");
+		break;
 	case CONFIG_TYPE_CHOICE:
 		strcpy(ret, k->choices[strcmp(k->choices[0], k->def) == 0]);
 		break;
@@ -163,9 +182,7 @@ static void change(const struct config_key *k, struct config *c)
 	char value[64], reason[CONFIG_REASON_MAX];
 
 	other_value(k, value);
-	if (k->type == CONFIG_TYPE_ADDRS)
-		config_value_clear(k, c);
-	cr_assert(config_value_parse(k, value, c, reason), "%s", reason);
+	cr_assert(config_value_parse_all(k, value, c, reason), "%s", reason);
 	cr_assert_not(config_value_same(k, c, &d.said), "%s.%s", k->section, k->name);
 }
 
@@ -285,6 +302,23 @@ Test(reload, the_log_level_is_that_of_the_file)
 	expect_logged("info: reload: log.level: debug, was warning; at once");
 	log_debug("loud");
 	expect_logged("debug: loud");
+}
+
+Test(reload, the_transport_gets_its_congestion_control)
+{
+	const struct config_key *k = config_key_find("user", "congestion_control_for");
+	char reason[CONFIG_REASON_MAX];
+
+	next.user.congestion_control = LLP_CC_BBR;
+	reload(&next);
+	cr_expect_eq(net_cc, LLP_CC_BBR);
+	expect_logged(
+		"info: reload: user.congestion_control: bbr, was cubic; for new associations");
+	cr_assert(config_value_parse_all(k, "10.0.0.0/8 bbr, ::/0 cubic", &next, reason));
+	reload(&next);
+	cr_expect_eq(net_rules, 2);
+	expect_logged("info: reload: user.congestion_control_for: [\"10.0.0.0/8 bbr\", "
+		      "\"::/0 cubic\"], was []; for new associations");
 }
 
 Test(reload, the_loop_polls_as_long_as_the_file_says)
