@@ -207,6 +207,26 @@ static void print_flow(const struct lab_flow *f)
 	printf("%" PRIu64 "%s\n", st.duplicates, f->down ? ", DOWN" : "");
 }
 
+/* The rates while all flows of bulk data were up, without the first five seconds. */
+static void print_shares(const struct lab *l)
+{
+	double from_s = 0, rate[LAB_FLOWS], sum = 0;
+
+	for (unsigned i = 0; i < l->c.flows; i++)
+		if (l->flow[i].c.start_s > from_s)
+			from_s = l->flow[i].c.start_s;
+	for (unsigned i = 0; i < l->c.flows; i++) {
+		const struct lab_flow *f = &l->flow[i];
+
+		rate[i] = lab_flow_rate(f, (unsigned)(from_s - f->c.start_s) + 5, f->seconds);
+		sum += rate[i];
+	}
+	printf("together:");
+	for (unsigned i = 0; i < l->c.flows && sum > 0; i++)
+		printf(" %.2f MB/s (%.0f %%)", rate[i], 100 * rate[i] / sum);
+	puts("");
+}
+
 static void print_link(const struct lab *l, unsigned i)
 {
 	const struct lab_way *w = &l->link[i].way[0];
@@ -231,6 +251,8 @@ static int run(const struct lab_config *c, bool verbose)
 	}
 	for (unsigned i = 0; i < c->flows; i++)
 		print_flow(&l->flow[i]);
+	if (c->flows > 1)
+		print_shares(l);
 	for (unsigned i = 0; i < c->paths; i++)
 		print_link(l, i);
 	lab_free(l);
