@@ -6,7 +6,7 @@
 
 #include "util/minmax.h"
 
-enum { LEAST_RECORDS = 4 };
+enum { FLIGHTS = 3 };
 
 static const uint64_t us_per_s = 1000000;
 
@@ -15,9 +15,9 @@ static const uint64_t us_per_s = 1000000;
 void sctp_delivery_give(struct sctp_delivery *d, void *memory, unsigned bytes)
 {
 	d->record = memory;
-	d->n = 0;
+	d->first = d->n = 0;
 	d->room = bytes / sizeof(*d->record);
-	assert(d->room >= LEAST_RECORDS);
+	assert(d->room >= FLIGHTS);
 }
 
 void *sctp_delivery_take(struct sctp_delivery *d)
@@ -29,13 +29,10 @@ void *sctp_delivery_take(struct sctp_delivery *d)
 	return memory;
 }
 
-static void thin_out(struct sctp_delivery *d)
+/* 0: the oldest one. */
+static struct sctp_sending *nth_record(const struct sctp_delivery *d, unsigned i)
 {
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < d->n; i += 2)
-		d->record[n++] = d->record[i];
-	d->n = n;
+	return &d->record[(d->first + i) % d->room];
 }
 
 /* The newest record of that time or before; NULL. */
@@ -46,25 +43,24 @@ static const struct sctp_sending *find_record(const struct sctp_delivery *d, uin
 	while (low < high) {
 		unsigned mid = low + (high - low) / 2;
 
-		if (d->record[mid].sent_us <= sent_us)
+		if (nth_record(d, mid)->sent_us <= sent_us)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low ? &d->record[low - 1] : NULL;
+	return low ? nth_record(d, low - 1) : NULL;
 }
 
-/* Batches of the same time are one: nothing was delivered between them. */
 static struct sctp_sending *add_record(struct sctp_delivery *d, uint64_t now_us)
 {
-	struct sctp_sending *last = d->n ? &d->record[d->n - 1] : NULL;
+	struct sctp_sending *r;
 
-	if (last && last->sent_us >= now_us)
-		return last;
 	if (d->n == d->room)
-		thin_out(d);
-	last = &d->record[d->n++];
-	*last = (struct sctp_sending){
+		d->first = (d->first + 1) % d->room;
+	else
+		d->n++;
+	r = nth_record(d, d->n - 1);
+	*r = (struct sctp_sending){
 		.sent_us = now_us,
 		.delivered = d->delivered,
 		.delivered_us = d->delivered_us,
@@ -72,6 +68,20 @@ static struct sctp_sending *add_record(struct sctp_delivery *d, uint64_t now_us)
 		.lost = d->lost,
 		.app_limited = d->app_limited != 0,
 	};
+	d->unrecorded = 0;
+	return r;
+}
+
+/* The record of a batch: that of an earlier one if little was sent since. */
+static struct sctp_sending *take_record(struct sctp_delivery *d, uint32_t before, uint32_t after,
+					uint64_t now_us)
+{
+	struct sctp_sending *last = d->n ? nth_record(d, d->n - 1) : NULL;
+
+	if (!last || before == 0 ||
+	    (last->sent_us < now_us && d->unrecorded >= after / (d->room / FLIGHTS)))
+		last = add_record(d, now_us);
+	d->unrecorded += after - before;
 	return last;
 }
 
@@ -82,7 +92,7 @@ void sctp_delivery_sent(struct sctp_delivery *d, uint32_t before, uint32_t after
 	if (before == 0)
 		d->first_sent_us = d->delivered_us = now_us;
 	if (d->record)
-		add_record(d, now_us)->in_flight = after;
+		take_record(d, before, after, now_us)->in_flight = after;
 }
 
 static uint32_t clip(uint64_t bytes)

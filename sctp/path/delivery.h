@@ -6,8 +6,8 @@
  *
  * A chunk knows when it was sent last, and its record is the newest one that is not younger. So
  * records may be left out: a chunk then uses an older one, and its sample covers a longer time.
- * When there is no more room, every second record goes. Old times lose precision first: with 341
- * records, those of a round trip stay closer than a hundredth of it, however many batches it has.
+ * There is a record for each hundredth of the flight or so, however many batches that is, and the
+ * records of three flights are kept. A chunk that arrives later gives no sample.
  */
 #ifndef SCTP_DELIVERY_H
 #define SCTP_DELIVERY_H
@@ -32,8 +32,9 @@ struct sctp_delivery {
 				 */
 	uint64_t lost;          /* bytes, ever */
 	uint64_t app_limited;   /* until more than so many bytes are delivered; 0: it is not */
-	struct sctp_sending *record;
-	unsigned n, room;
+	struct sctp_sending *record; /* a ring */
+	unsigned first, n, room;
+	uint32_t unrecorded; /* bytes that were sent since the last record */
 };
 
 /* What an acknowledgement says: the draft's RS. It is about the chunk that was sent last of those
