@@ -66,7 +66,8 @@ struct sctp_bbr {
 	uint32_t initial_cwnd;
 
 	/* Rounds, by the bytes that were delivered when they began. */
-	uint64_t round_end, loss_round_end;
+	uint64_t round_end, loss_round_begin, loss_round_end;
+	uint64_t loss_round_lost; /* bytes since it began */
 	uint32_t rounds;
 	uint32_t drain_round; /* in which Drain began */
 

@@ -49,18 +49,17 @@ uint32_t sctp_bbr_bdp(const struct sctp_bbr *b, uint64_t bw, unsigned gain)
 }
 
 /* "BBR.offload_budget": QUANTA of SetSendQuantum(). */
-static uint32_t offload_budget(const struct sctp_cc *c)
+static uint32_t send_quantum(const struct sctp_cc *c)
 {
 	uint64_t quantum = c->bbr->pacing_rate * QUANTUM_US / us_per_s;
 
-	quantum = min_u64(quantum, SCTP_MAX_PACKET);
-	return QUANTA * max_u32((uint32_t)quantum, 2 * c->pmdcs);
+	return max_u32((uint32_t)min_u64(quantum, SCTP_MAX_PACKET), 2 * c->pmdcs);
 }
 
 /* QuantizationBudget(). */
 static uint32_t quantize(const struct sctp_cc *c, uint32_t volume)
 {
-	volume = max_u32(volume, offload_budget(c));
+	volume = max_u32(volume, QUANTA * send_quantum(c));
 	volume = max_u32(volume, SCTP_BBR_MIN_PIPE * c->pmdcs);
 	return clip((uint64_t)volume + (c->bbr->state == SCTP_BBR_UP ? 2 * c->pmdcs : 0));
 }
@@ -109,7 +108,8 @@ static uint32_t bound(const struct sctp_cc *c)
 		cap = sctp_bbr_headroom(c);
 	else if (sctp_bbr_probes_bw(b))
 		cap = b->inflight_longterm;
-	cap = min_u32(cap, b->inflight_shortterm);
+	if (b->inflight_shortterm != SCTP_BBR_ANY_VOLUME)
+		cap = min_u32(cap, b->inflight_shortterm + send_quantum(c));
 	return max_u32(cap, SCTP_BBR_MIN_PIPE * c->pmdcs);
 }
 

@@ -67,11 +67,14 @@ void sctp_bbr_reset_shortterm(struct sctp_bbr *b)
 	b->inflight_shortterm = SCTP_BBR_ANY_VOLUME;
 }
 
-void sctp_bbr_note_loss(struct sctp_bbr *b)
+void sctp_bbr_note_loss(struct sctp_bbr *b, uint32_t bytes)
 {
-	if (!b->loss_in_round)
-		b->loss_round_end = b->delivery.delivered;
+	if (!b->loss_in_round) {
+		b->loss_round_end = b->loss_round_begin = b->delivery.delivered;
+		b->loss_round_lost = 0;
+	}
 	b->loss_in_round = true;
+	b->loss_round_lost += bytes;
 }
 
 static void update_latest(struct sctp_bbr *b, const struct sctp_sample *s)
@@ -107,6 +110,14 @@ static void lower_bounds(struct sctp_cc *c)
 			(uint32_t)((uint64_t)b->inflight_shortterm * SCTP_BBR_BETA / 100));
 }
 
+/* The round with losses that ends lost more than LossThresh. */
+static bool exceeds_loss_thresh(const struct sctp_bbr *b)
+{
+	uint64_t delivered = b->delivery.delivered - b->loss_round_begin;
+
+	return b->loss_round_lost * 100 > delivered * SCTP_BBR_LOSS_THRESH;
+}
+
 static void update_congestion(struct sctp_cc *c, const struct sctp_sample *s)
 {
 	struct sctp_bbr *b = c->bbr;
@@ -115,7 +126,7 @@ static void update_congestion(struct sctp_cc *c, const struct sctp_sample *s)
 	update_max_bw(b, s);
 	if (!b->loss_round_start)
 		return;
-	if (b->loss_in_round && !accelerates(b))
+	if (b->loss_in_round && !accelerates(b) && exceeds_loss_thresh(b))
 		lower_bounds(c);
 	b->loss_in_round = false;
 }

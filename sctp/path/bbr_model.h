@@ -17,8 +17,8 @@ uint64_t sctp_bbr_max_bw(const struct sctp_bbr *b);
 void sctp_bbr_next_cycle(struct sctp_bbr *b);
 /* StartRound(): the round ends when a chunk is acknowledged that is sent from here on. */
 void sctp_bbr_start_round(struct sctp_bbr *b);
-/* The first loss of a round makes it a round with losses. */
-void sctp_bbr_note_loss(struct sctp_bbr *b);
+/* NoteLoss(): a chunk is lost. The first one begins a round with losses. */
+void sctp_bbr_note_loss(struct sctp_bbr *b, uint32_t bytes);
 /* The parts of UpdateModelAndState() before and after the states. */
 void sctp_bbr_learn(struct sctp_cc *c, const struct sctp_bbr_ack *k);
 void sctp_bbr_learn_rtt(struct sctp_bbr *b, const struct sctp_bbr_ack *k);

@@ -11,6 +11,8 @@ enum {
 	RANDOM_WAIT_US = 1000000,
 	RENO_ROUNDS = 63, /* or 62 or 63 rounds */
 	UP_MAX_ROUNDS = 30,
+	PLATEAU_ROUNDS = 2,
+	DOWN_ROUNDS = 10, /* drain the queue of a BDP */
 };
 
 /* ---- "ProbeBW Algorithm Details": the states ---- */
@@ -93,9 +95,12 @@ static bool is_time_to_probe(struct sctp_cc *c, uint64_t now_us)
 	return true;
 }
 
-/* IsTimeToCruise(). */
+/* IsTimeToCruise(). A flight that is larger after DOWN_ROUNDS is no queue of this path: packets
+ * that overtook others made min_rtt too short. */
 static bool is_time_to_cruise(const struct sctp_cc *c, uint32_t flight)
 {
+	if (c->bbr->rounds_since_probe > DOWN_ROUNDS)
+		return true;
 	return flight <= sctp_bbr_headroom(c) &&
 	       flight <= sctp_bbr_inflight(c, sctp_bbr_max_bw(c->bbr), 100);
 }
@@ -105,6 +110,15 @@ static bool uses_longterm(const struct sctp_cc *c)
 	const struct sctp_bbr *b = c->bbr;
 
 	return (b->limited || b->was_limited) && c->cwnd >= b->inflight_longterm;
+}
+
+/* More is in flight than the gain of ProbeBW_UP accounts for, and no more arrives. */
+static bool fills_queue(const struct sctp_cc *c, uint32_t flight)
+{
+	const struct sctp_bbr *b = c->bbr;
+
+	return b->acks == SCTP_BBR_ACKS_FEEDBACK && b->full_bw_count >= PLATEAU_ROUNDS &&
+	       flight > sctp_bbr_inflight(c, sctp_bbr_max_bw(b), 125);
 }
 
 /* IsTimeToGoDown(). */
@@ -117,7 +131,7 @@ static bool is_time_to_go_down(struct sctp_cc *c, const struct sctp_bbr_ack *k)
 		return true;
 	}
 	if (!uses_longterm(c))
-		return b->full_bw_now;
+		return b->full_bw_now || fills_queue(c, k->flight);
 	sctp_bbr_reset_full_bw(b, k->s.rate);
 	return false;
 }

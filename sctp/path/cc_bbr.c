@@ -81,13 +81,16 @@ static void check_startup(struct sctp_cc *c, const struct sctp_bbr_ack *k)
 
 /* ---- "Per-ACK Steps" ---- */
 
-/* InitPacingRate(): with the first round-trip time. */
+/* InitPacingRate(): with the first round-trip time. The packet size may have grown since data
+ * began, and the initial window with it. */
 static void init_pacing(struct sctp_cc *c, uint32_t srtt_us)
 {
 	struct sctp_bbr *b = c->bbr;
 
-	if (!b->pacing_rate && srtt_us)
-		b->pacing_rate = (uint64_t)b->initial_cwnd * 10000 * STARTUP_GAIN / srtt_us;
+	if (b->pacing_rate || !srtt_us)
+		return;
+	b->initial_cwnd = c->cwnd;
+	b->pacing_rate = (uint64_t)c->cwnd * 10000 * STARTUP_GAIN / srtt_us;
 }
 
 static void update(struct sctp_cc *c, const struct sctp_bbr_ack *k)
@@ -166,7 +169,7 @@ void sctp_cc_bbr_lost(struct sctp_cc *c, const struct sctp_bbr_loss *l, uint64_t
 	if (!b)
 		return;
 	s = sctp_delivery_lost(&b->delivery, l->bytes, l->sent_us);
-	sctp_bbr_note_loss(b);
+	sctp_bbr_note_loss(b, l->bytes);
 	count_range(b, l->tsn);
 	if (!b->probe_sample || !s.known || !sctp_bbr_inflight_too_high(&s))
 		return;

@@ -6,6 +6,12 @@
  *
  * Differences to the draft:
  * - A record is of a batch, or of several (delivery.h).
+ * - A round whose losses stay below LossThresh lowers no bound. 1 % of random loss would cost an
+ *   eighth of the rate: each such round takes the loss, and what pacing leaves free, from it.
+ * - ProbeBW_UP ends after two rounds without growth and not three, if 1.25 BDP are in flight: the
+ *   third one doubles the queue, which is then nearly a BDP. ProbeBW_DOWN ends after ten rounds.
+ * - A bound because of losses admits a batch more. A batch leaves at once, so that what is in
+ * flight exceeds what the path takes by one.
  * - State to be restored is saved when a recovery begins and not with each round that has losses: a
  *   recovery of several rounds would restore what its first round left.
  */
