@@ -25,6 +25,7 @@ run() {
 }
 
 run verbs_objects
+run verbs_states
 run verbs_access "$a" "$b"
 run verbs_enhanced
 run verbs_cm "$a" "$b"
@@ -32,6 +33,7 @@ run verbs_late
 run verbs_fork
 run verbs_dl
 DDPVERBS_IWARP=1 run verbs_cm "$a" "$b"
+DDPVERBS_IWARP=1 run verbs_states
 
 # Programs that end at any point; the children of some live on, and hold nothing in the daemons either.
 background ends "${on_both[@]}" "$bin/tests/system/verbs_ends" "$a"

@@ -7,6 +7,7 @@
  *   verbs_access ADDRESS-OF-FIRST-DEVICE ADDRESS-OF-SECOND      exit status 0 if it held
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,14 +115,18 @@ static void each_set(void)
 	puts("each set of qp_access_flags permits its operations");
 }
 
-/* Resources for no incoming Reads admit none, whatever the flags say. */
+/* Resources for no incoming Reads admit none, whatever the flags say. In RTS they cannot change. */
 static void no_resources(void)
 {
 	struct ibv_qp_attr attr = {.max_dest_rd_atomic = 0};
+	struct ibv_qp_attr sqd = {.qp_state = IBV_QPS_SQD}, rts = {.qp_state = IBV_QPS_RTS};
 	struct pair p;
 
 	pair_open(&p, &a, &b);
+	VERB(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == EINVAL);
+	VERB(ibv_modify_qp(p.qp[1], &sqd, IBV_QP_STATE) == 0);
 	VERB(ibv_modify_qp(p.qp[1], &attr, IBV_QP_MAX_DEST_RD_ATOMIC) == 0);
+	VERB(ibv_modify_qp(p.qp[1], &rts, IBV_QP_STATE) == 0);
 	VERB(flags_of(p.qp[1]) & IBV_ACCESS_REMOTE_READ);
 	attempt(&p, 0, true);
 	attempt(&p, 1, false);

@@ -224,6 +224,18 @@ static struct ibv_qp *own_qp(struct end *e)
 	return qp;
 }
 
+/* Moves a queue pair to a state as rdma_cm says; iWARP has no need of it. */
+static void go(struct end *e, struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr;
+	int mask = 0;
+
+	memset(&attr, 0xee, sizeof(attr));
+	attr.qp_state = state;
+	VERB(rdma_init_qp_attr(e->id, &attr, &mask) == 0);
+	VERB(ibv_modify_qp(qp, &attr, mask) == 0);
+}
+
 /* Queue pairs of ibv_create_qp(), which the parameters name. */
 static void named_queue_pairs(void)
 {
@@ -234,13 +246,22 @@ static void named_queue_pairs(void)
 
 	resolve(&c, 0, 1, rdma_get_src_port(l));
 	cq = own_qp(&c);
+	go(&c, cq, IBV_QPS_INIT);
 	ask(&c, cq->qp_num);
 	take_request(&s, l);
 	sq = own_qp(&s);
+	for (int state = IBV_QPS_INIT; state <= IBV_QPS_RTS; state++)
+		go(&s, sq, state);
 	param.qp_num = sq->qp_num;
 	VERB(rdma_accept(s.id, &param) == 0);
-	expect_only(clients, RDMA_CM_EVENT_CONNECT_RESPONSE);
-	VERB(rdma_establish(c.id) == 0);
+	if (cq->context->device->transport_type == IBV_TRANSPORT_IWARP) {
+		expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
+	} else {
+		expect_only(clients, RDMA_CM_EVENT_CONNECT_RESPONSE);
+		go(&c, cq, IBV_QPS_RTR);
+		go(&c, cq, IBV_QPS_RTS);
+		VERB(rdma_establish(c.id) == 0);
+	}
 	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
 	exchange(&c, &s, cq, sq);
 	disconnect(&c);

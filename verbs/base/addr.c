@@ -64,3 +64,17 @@ bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *
 		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 	return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
 }
+
+void addr_gid(const struct sockaddr_storage *a, union ibv_gid *ret)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a;
+	const struct sockaddr_in *a4 = (const void *)a;
+
+	memset(ret, 0, sizeof(*ret));
+	if (a->ss_family == AF_INET6) {
+		memcpy(ret->raw, &a6->sin6_addr, 16);
+		return;
+	}
+	ret->raw[10] = ret->raw[11] = 0xff;
+	memcpy(ret->raw + 12, &a4->sin_addr, 4);
+}

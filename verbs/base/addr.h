@@ -3,6 +3,7 @@
 #ifndef VERBS_ADDR_H
 #define VERBS_ADDR_H
 
+#include <infiniband/verbs.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +30,8 @@ void addr_copy(struct sockaddr_storage *ret, const struct sockaddr *from);
 
 /* The same family and address, whatever the ports. */
 bool addr_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+
+/* The GID of an address, as RoCE v2 has it: ::ffff:a.b.c.d, or the IPv6 address. */
+void addr_gid(const struct sockaddr_storage *a, union ibv_gid *ret);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/base/fork.h"
 
@@ -28,21 +29,6 @@ __attribute__((constructor)) static void hold_hosts_lock(void)
 }
 
 /* ---- identity ---- */
-
-/* As RoCE does it: ::ffff:a.b.c.d, or the IPv6 address. */
-static void set_gid(struct host *h)
-{
-	const struct sockaddr_in6 *a6 = (const void *)&h->addr;
-	const struct sockaddr_in *a4 = (const void *)&h->addr;
-
-	memset(&h->gid, 0, sizeof(h->gid));
-	if (h->addr.ss_family == AF_INET6) {
-		memcpy(h->gid.raw, &a6->sin6_addr, 16);
-		return;
-	}
-	h->gid.raw[10] = h->gid.raw[11] = 0xff;
-	memcpy(h->gid.raw + 12, &a4->sin_addr, 4);
-}
 
 /* Different for each address, and never 0. */
 static void set_guid(struct host *h)
@@ -118,7 +104,7 @@ static void open_host(const char *socket)
 	fork_init_lock(&h->event_lock);
 	fork_hold(FORK_EVENTS, &h->event_lock);
 	fill_device(h, count);
-	set_gid(h);
+	addr_gid(&h->addr, &h->gid);
 	set_guid(h);
 	hosts[count++] = h;
 }

@@ -9,6 +9,7 @@
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_listen.h"
 #include "verbs/cm/cm_private.h"
+#include "verbs/cm/cm_qp.h"
 #include "verbs/cm/cm_sync.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/oob.h"
@@ -116,10 +117,23 @@ static uint16_t read_depth(uint8_t wanted)
 	return wanted == 0 || wanted > QP_READS ? DDP_READS_MAX : wanted;
 }
 
+static uint8_t read_depth8(uint16_t n)
+{
+	if (n == DDP_READS_NONE)
+		return 0;
+	return n < RDMA_MAX_RESP_RES ? (uint8_t)n : RDMA_MAX_RESP_RES;
+}
+
+/* The queue pair of the session. */
+static struct qp *session_qp(const struct cm_id *id)
+{
+	return id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+}
+
 /* The peer uses this library. */
 static void note_peer(struct cm_id *id)
 {
-	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	struct qp *qp = session_qp(id);
 
 	if (qp)
 		qp->send_imm = true;
@@ -129,13 +143,16 @@ static const struct rdma_conn_param no_param = {.private_data = NULL};
 
 static int set_access(struct cm_id *id, const struct rdma_conn_param *conn)
 {
-	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	struct qp *qp = session_qp(id);
 	unsigned n = conn && conn->responder_resources != RDMA_MAX_RESP_RES
 			     ? conn->responder_resources
 			     : QP_READS;
 	int r = qp_set_resources(qp, n);
 
 	id->resources = (uint8_t)n;
+	id->depth = read_depth8(read_depth(conn ? conn->initiator_depth : 0));
+	id->retry_count = conn ? conn->retry_count & 7 : 7;
+	id->rnr_retry_count = conn ? conn->rnr_retry_count & 7 : 7;
 	return r ? cm_fail(r) : 0;
 }
 
@@ -209,6 +226,18 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
 	return 0;
 }
 
+/* The queue pair takes Sends, unless the session has ended already. Programs for InfiniBand change
+ * the state of one that the parameters name themselves. The caller holds event_lock. */
+static void begin_work(struct cm_id *id)
+{
+	struct qp *qp = session_qp(id);
+
+	if (!qp || qp->state >= IBV_QPS_RTS)
+		return;
+	if (id->ibv.qp || qp_is_iwarp(qp))
+		qp_set_state(qp, IBV_QPS_RTS);
+}
+
 int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 {
 	struct cm_id *id = cm_of(ibv);
@@ -234,8 +263,9 @@ int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 	if (r)
 		return cm_fail(error_of_call("rdma_accept", r));
 	id->answered = true;
-	if (ibv->qp)
-		qp_set_state(qp_of(ibv->qp), IBV_QPS_RTS);
+	pthread_mutex_lock(&id->host->event_lock);
+	begin_work(id);
+	pthread_mutex_unlock(&id->host->event_lock);
 	return cm_sync(id);
 }
 
@@ -275,6 +305,19 @@ int rdma_notify(struct rdma_cm_id *ibv, enum ibv_event_type event)
 	return 0;
 }
 
+/* As in the kernel, the queue pair is then in ERR. */
+static int disconnect(struct cm_id *id)
+{
+	int r;
+
+	pthread_mutex_lock(&id->host->event_lock);
+	r = ddp_disconnect(id->ddp);
+	if (r == 0 && session_qp(id))
+		qp_set_state(session_qp(id), IBV_QPS_ERR);
+	pthread_mutex_unlock(&id->host->event_lock);
+	return r;
+}
+
 /* A session that has ended already is no fault. */
 int rdma_disconnect(struct rdma_cm_id *ibv)
 {
@@ -283,20 +326,13 @@ int rdma_disconnect(struct rdma_cm_id *ibv)
 
 	if (!id->host)
 		return cm_fail(EINVAL);
-	r = ddp_disconnect(id->ddp);
+	r = disconnect(id);
 	if (r && r != -ENOTCONN)
 		return cm_fail(error_of_call("rdma_disconnect", r));
 	return r == 0 ? cm_sync(id) : 0;
 }
 
 /* ---- events ---- */
-
-static uint8_t read_depth8(uint16_t n)
-{
-	if (n == DDP_READS_NONE)
-		return 0;
-	return n < RDMA_MAX_RESP_RES ? (uint8_t)n : RDMA_MAX_RESP_RES;
-}
 
 /* An event with the program's private data: len bytes. */
 static void push_with(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_type type,
@@ -349,12 +385,18 @@ static void on_session_request(struct cm_id *listener, struct host *host,
 /* The responder that allows no Reads: see post.c. */
 static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
 {
-	struct qp *qp = id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
+	struct qp *qp = session_qp(id);
 	uint16_t ird = id->passive ? id->peer_ird : ev->peer_ird;
 	bool known = id->passive ? id->negotiated : ev->conn_flags & DDP_CONN_NEGOTIATE;
 
 	if (qp && known && (ird == 0 || ird == DDP_READS_NONE))
 		qp->no_reads = true;
+}
+
+/* InfiniBand: the program that named the queue pair makes it ready before the session is. */
+static bool program_answers(const struct cm_id *id)
+{
+	return id->named && !id->passive && !qp_is_iwarp(id->named);
 }
 
 static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
@@ -365,13 +407,21 @@ static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
 	note_depth(id, ev);
 	if (cm_private_take(CM_PRIVATE_REPLY, ev->private_data, &len) && !id->passive)
 		note_peer(id);
-	if (id->ibv.qp)
-		qp_set_state(qp_of(id->ibv.qp), IBV_QPS_RTS);
+	begin_work(id);
 	cm_addr_of_session(id);
+	if (session_qp(id))
+		cm_qp_note_session(id, session_qp(id));
 	push_with(id, NULL,
-		  id->named && !id->passive ? RDMA_CM_EVENT_CONNECT_RESPONSE
-					    : RDMA_CM_EVENT_ESTABLISHED,
+		  program_answers(id) ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED,
 		  0, ev, len);
+}
+
+static void end_work(struct cm_id *id, bool failed)
+{
+	struct qp *qp = session_qp(id);
+
+	if (qp)
+		qp_session_ended(qp, failed);
 }
 
 /* REJECTED has a reason of InfiniBand, 28: by the program; others have a negative errno value. */
@@ -383,13 +433,13 @@ static void on_error(struct cm_id *id, const struct ddp_cm_event *ev)
 		type = RDMA_CM_EVENT_REJECTED;
 	else if (ev->err == -ETIMEDOUT || ev->err == -EHOSTUNREACH || ev->err == -ENETUNREACH)
 		type = RDMA_CM_EVENT_UNREACHABLE;
+	end_work(id, true);
 	push(id, NULL, type, ev->err, ev);
 }
 
 static void on_disconnected(struct cm_id *id, const struct ddp_cm_event *ev)
 {
-	if (id->ibv.qp)
-		qp_set_state(qp_of(id->ibv.qp), IBV_QPS_ERR);
+	end_work(id, ev->err != 0 || !id->established);
 	if (id->established)
 		push(id, NULL, RDMA_CM_EVENT_DISCONNECTED, 0, ev);
 	else
@@ -411,6 +461,7 @@ static void on_session_event(struct event_sink *sink, const struct ddp_cm_event 
 		on_established(id, ev);
 		break;
 	case DDP_CM_REJECTED:
+		end_work(id, true);
 		push(id, NULL, RDMA_CM_EVENT_REJECTED, 28, ev);
 		break;
 	case DDP_CM_CONNECT_ERROR:

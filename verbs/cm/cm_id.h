@@ -39,6 +39,8 @@ struct cm_id {
 	bool peer_verbs;              /* the peer uses this library: see cm_private.h */
 	uint16_t peer_ird;
 	uint8_t resources; /* for incoming Reads: of the request, then of connect or accept */
+	uint8_t depth;     /* of outgoing Reads, as resources */
+	uint8_t retry_count, rnr_retry_count, ack_timeout; /* for ibv_query_qp() */
 	struct ibv_sa_path_rec path;
 	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
 	struct qp *named;     /* the queue pair that struct rdma_conn_param named */

@@ -2,9 +2,11 @@
 /* Queue pairs of ids, and the completion queues that are created with them. */
 #include <errno.h>
 
+#include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_id.h"
+#include "verbs/cm/cm_qp.h"
 #include "verbs/verbs/context.h"
 #include "verbs/verbs/qp.h"
 #include "verbs/verbs/wr.h"
@@ -72,7 +74,9 @@ int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init
 		return cm_fail(e);
 	}
 	qp->cm = id->ddp;
-	qp->ibv.state = IBV_QPS_INIT;
+	pthread_mutex_lock(&id->host->event_lock);
+	qp_set_state(qp, IBV_QPS_INIT);
+	pthread_mutex_unlock(&id->host->event_lock);
 	ibv->qp = &qp->ibv;
 	ibv->pd = pd;
 	return 0;
@@ -97,18 +101,82 @@ int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	return r;
 }
 
-/* The attributes for ibv_modify_qp(). Of the queue pairs of ids it changes the rights alone. */
-int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+/* ---- attributes ---- */
+
+enum {
+	HOP_LIMIT = 64,
+	NO_NUMBER = 1,    /* of the peer: the session knows it */
+	ACK_TIMEOUT = 14, /* 67 ms, as rdma_cm computes it for a short path */
+};
+
+static void fill_path(struct cm_id *id, struct ibv_qp_attr *attr)
 {
-	attr->port_num = 1;
+	attr->ah_attr = (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = 1,
+		.grh = {.hop_limit = HOP_LIMIT},
+	};
+	addr_gid(&id->ibv.route.addr.dst_storage, &attr->ah_attr.grh.dgid);
 	attr->path_mtu = IBV_MTU_4096;
-	*mask = IBV_QP_STATE;
+	attr->dest_qp_num = NO_NUMBER;
+	attr->rq_psn = 0;
+	attr->max_dest_rd_atomic = id->resources;
+	attr->min_rnr_timer = 0;
+}
+
+static void fill_limits(struct cm_id *id, struct ibv_qp_attr *attr)
+{
+	attr->sq_psn = 0;
+	attr->max_rd_atomic = id->depth;
+	attr->timeout = id->ack_timeout ? id->ack_timeout : ACK_TIMEOUT;
+	attr->retry_cnt = id->retry_count;
+	attr->rnr_retry = id->rnr_retry_count;
+}
+
+void cm_qp_note_session(struct cm_id *id, struct qp *qp)
+{
+	fill_path(id, &qp->attr);
+	fill_limits(id, &qp->attr);
+}
+
+/* Without the mask of InfiniBand: an iWARP device has no use for it. */
+static int init_iwarp(struct cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	*mask = 0;
+	if (attr->qp_state == IBV_QPS_RTS)
+		return 0;
+	attr->qp_access_flags = qp_cm_access(id->resources);
+	*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
+	return 0;
+}
+
+/* For queue pairs that the program moves through their states itself. */
+int rdma_init_qp_attr(struct rdma_cm_id *ibv, struct ibv_qp_attr *attr, int *mask)
+{
+	struct cm_id *id = cm_of(ibv);
+
+	if (!id->host || attr->qp_state < IBV_QPS_INIT || attr->qp_state > IBV_QPS_RTS)
+		return cm_fail(EINVAL);
+	if (ibv->verbs->device->transport_type == IBV_TRANSPORT_IWARP)
+		return init_iwarp(id, attr, mask);
 	if (attr->qp_state == IBV_QPS_INIT) {
-		attr->qp_access_flags = qp_cm_access(cm_of(id)->resources);
-		*mask |= IBV_QP_ACCESS_FLAGS;
+		attr->qp_access_flags = qp_cm_access(id->resources);
+		attr->pkey_index = 0;
+		attr->port_num = 1;
+		*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	} else if (attr->qp_state == IBV_QPS_RTR) {
+		fill_path(id, attr);
+		*mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	} else {
+		fill_limits(id, attr);
+		*mask = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	}
 	return 0;
 }
+
+/* ---- ending ---- */
 
 /* The session ends with its queue pair. Programs that disconnect and destroy it at once wait for
  * the event, which may be there already. */

@@ -275,7 +275,7 @@ static void drop_request(struct qp *qp)
 /* Answers the request that waits, once the program has named its peer. */
 static int answer_request(struct qp *qp)
 {
-	if (!qp->request || qp->ibv.state < IBV_QPS_RTR || connects(qp))
+	if (!qp->request || qp->state < IBV_QPS_RTR || connects(qp))
 		return 0;
 	if (is_peer(qp))
 		return accept_request(qp);
@@ -312,11 +312,10 @@ static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 		break;
 	case DDP_CM_REJECTED:
 	case DDP_CM_CONNECT_ERROR:
-		qp_set_state(qp, IBV_QPS_ERR);
+		qp_session_ended(qp, true);
 		break;
 	case DDP_CM_DISCONNECTED:
-		if (ev->err)
-			qp_set_state(qp, IBV_QPS_ERR);
+		qp_session_ended(qp, ev->err != 0);
 		break;
 	default:
 		break;
@@ -325,35 +324,50 @@ static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 
 /* ---- states ---- */
 
+/* An iWARP device needs no peer for RTR. */
 static int become_ready(struct qp *qp)
 {
+	int r;
+
+	if (qp_is_iwarp(qp) && qp->attr.dest_qp_num == 0)
+		return 0;
 	if (!qp->port)
 		return error_unsupported("ibv_modify_qp",
 					 "the daemon cannot listen for queue pairs without rdma_cm",
 					 ENOMEM);
 	if (connects(qp))
 		return connect_qp(qp);
-	qp->ibv.state = IBV_QPS_RTR;
-	return answer_request(qp);
+	qp->state = IBV_QPS_RTR;
+	r = answer_request(qp);
+	if (r)
+		qp->state = IBV_QPS_INIT;
+	return r;
+}
+
+/* To idle: for another session. A request that waits is not for that. */
+static int become_idle(struct qp *qp)
+{
+	if (qp->request)
+		drop_request(qp);
+	qp->attr.dest_qp_num = 0;
+	return qp->state == IBV_QPS_RESET ? 0 : qp_renew(qp);
 }
 
 int oob_modify(struct qp *qp, enum ibv_qp_state state)
 {
-	struct host *h = context_of(qp->ibv.context)->host;
 	int r = 0;
 
-	if (qp->cm) { /* rdma_cm does the rest */
-		if (state == IBV_QPS_ERR)
-			ddp_disconnect(qp->cm);
-		return 0;
-	}
-	pthread_mutex_lock(&h->event_lock);
-	if (state == IBV_QPS_RTR && qp->ibv.state < IBV_QPS_RTR)
+	if (state == IBV_QPS_ERR || (state == IBV_QPS_RESET && qp->cm))
+		ddp_disconnect(qp->cm ? qp->cm : qp->id);
+	else if (qp->cm)
+		r = 0; /* rdma_cm does the rest */
+	else if (state == IBV_QPS_RESET)
+		r = become_idle(qp);
+	else if (state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT)
 		r = become_ready(qp);
-	else if (state == IBV_QPS_ERR || state == IBV_QPS_RESET)
+	else if (state == IBV_QPS_SQD && qp_is_iwarp(qp))
 		ddp_disconnect(qp->id);
 	if (r == 0)
 		qp_set_state(qp, state);
-	pthread_mutex_unlock(&h->event_lock);
 	return r;
 }

@@ -17,7 +17,8 @@ void oob_abandon(struct qp *qp);
  * programs that name it in struct rdma_conn_param. NULL with errno. */
 struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to);
 
-/* Changes the state; qp->attr has its attributes. Returns 0 or a positive errno value. */
+/* Changes the state, as qp_transition_check() permits it; qp->attr has its attributes. The caller
+ * holds event_lock. Returns 0 or a positive errno value. */
 int oob_modify(struct qp *qp, enum ibv_qp_state state);
 
 #endif

@@ -221,8 +221,12 @@ int post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **b
 	struct qp *qp = qp_of(ibv);
 	struct batch b;
 	struct ddp_send_wr *refused;
-	int r;
+	int r = qp_takes(qp, QP_TAKES_SENDS) ? 0 : qp_check_sends(qp);
 
+	if (r) {
+		*bad = wr;
+		return r;
+	}
 	while (wr) {
 		fill_send(qp, wr, &b);
 		r = b.n > 0 ? ddp_post_send(qp->ddp, b.wr, &refused) : 0;
@@ -268,6 +272,10 @@ static int post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv
 	struct recv_batch b;
 	struct ddp_recv_wr *refused;
 
+	if (!qp_takes(qp_of(ibv), QP_TAKES_RECVS)) {
+		*bad = wr;
+		return EINVAL;
+	}
 	while (wr) {
 		struct ibv_recv_wr *next = fill_recv(wr, &b);
 		int r = ddp_post_recv(qp_of(ibv)->ddp, b.wr, &refused);

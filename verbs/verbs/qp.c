@@ -102,6 +102,13 @@ static int take_caps(struct qp *qp, struct ibv_qp_cap *cap)
 	return 0;
 }
 
+static enum qp_states states_of(const struct qp *qp)
+{
+	if (qp_is_iwarp(qp))
+		return QP_STATES_IWARP;
+	return qp->init.qp_type == IBV_QPT_UC ? QP_STATES_UC : QP_STATES_RC;
+}
+
 static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
 {
 	qp->ibv.context = pd->context;
@@ -115,6 +122,7 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 	qp->ibv.qp_type = a->qp_type;
 	pthread_mutex_init(&qp->ibv.mutex, NULL);
 	pthread_cond_init(&qp->ibv.cond, NULL);
+	qp_set_takes(qp, qp_transition_takes(states_of(qp), IBV_QPS_RESET));
 	qp->attr.path_mtu = IBV_MTU_4096;
 	qp->attr.port_num = 1;
 	qp->attr.qp_access_flags =
@@ -145,7 +153,6 @@ static void undo(struct qp *qp)
 
 struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	struct ddp_qp_init init;
 	struct qp *qp;
 	int r = check_init_attr(attr);
 
@@ -153,9 +160,11 @@ struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_at
 		errno = r;
 		return NULL;
 	}
-	fill_init(attr, &init);
 	qp = calloc(1, sizeof(*qp));
-	r = qp ? create_ddp(id, pd, &init, &qp->ddp) : -ENOMEM;
+	if (!qp)
+		return NULL;
+	fill_init(attr, &qp->ddp_init);
+	r = create_ddp(id, pd, &qp->ddp_init, &qp->ddp);
 	if (r) {
 		free(qp);
 		error_of_call("ibv_create_qp", r);
@@ -261,23 +270,122 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
 
 /* ---- state ---- */
 
-static enum ibv_qp_state query_state(struct qp *qp)
+/* The events of a shared receive queue: no receive of it is in use any more. */
+static void push_last_wqe(struct qp *qp)
 {
-	struct ddp_qp_attr a = DDP_INIT(ddp_qp_attr);
+	const struct ibv_async_event ev = {
+		.element.qp = &qp->ibv,
+		.event_type = IBV_EVENT_QP_LAST_WQE_REACHED,
+	};
 
-	if (qp->ibv.state < IBV_QPS_RTR || ddp_query_qp(qp->ddp, &a))
-		return qp->ibv.state;
-	return a.state == DDP_QP_ERROR || a.state == DDP_QP_CLOSING ? IBV_QPS_ERR : qp->ibv.state;
+	async_push(&context_of(qp->ibv.context)->async, &ev);
 }
 
+void qp_set_state(struct qp *qp, enum ibv_qp_state state)
+{
+	const bool fails = state == IBV_QPS_ERR && qp->state != IBV_QPS_ERR;
+
+	qp->state = state;
+	qp_set_takes(qp, qp_transition_takes(states_of(qp), state));
+	pthread_mutex_lock(&qp->ibv.mutex);
+	qp->ibv.state = state;
+	pthread_mutex_unlock(&qp->ibv.mutex);
+	if (fails && qp->init.srq)
+		push_last_wqe(qp);
+}
+
+/* Ends the session, if there is one, and flushes the receives. */
+static void end_session(struct qp *qp)
+{
+	struct ddp_id *id = qp->id ? qp->id : qp->cm;
+
+	qp->peer_left = false;
+	if (id)
+		ddp_disconnect(id);
+}
+
+void qp_session_ended(struct qp *qp, bool failed)
+{
+	if (qp->state != IBV_QPS_RTR && qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
+		failed = true;
+	if (!failed && !qp_is_iwarp(qp)) {
+		qp->peer_left = true;
+		qp_set_takes(qp, QP_TAKES_RECVS);
+		return;
+	}
+	if (qp->state == IBV_QPS_RESET || qp->state == IBV_QPS_ERR)
+		return;
+	end_session(qp);
+	qp_set_state(qp, IBV_QPS_ERR);
+}
+
+/* The first Send after the peer's end fails. */
+int qp_check_sends(struct qp *qp)
+{
+	struct host *h = context_of(qp->ibv.context)->host;
+	int r = 0;
+
+	pthread_mutex_lock(&h->event_lock);
+	if (qp->peer_left) {
+		end_session(qp);
+		qp_set_state(qp, IBV_QPS_ERR);
+	}
+	if (!qp_takes(qp, QP_TAKES_SENDS))
+		r = EINVAL;
+	pthread_mutex_unlock(&h->event_lock);
+	return r;
+}
+
+/* Gives a queue pair of libddpclient the place of the one that had a session. */
+static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
+{
+	struct host *h = context_of(qp->ibv.context)->host;
+	struct ddp_qp *old = qp->ddp;
+
+	if (qp->port) {
+		qp_num_clear(&h->numbers, ddp_qp_num(old));
+		qp_num_set(&h->numbers, ddp_qp_num(ddp), qp->ibv.qp_num);
+	}
+	ddp_destroy_qp(old);
+	ddp_destroy_id(qp->id);
+	qp->ddp = ddp;
+	qp->watch.ddp = ddp;
+	qp->id = id;
+	qp->joined = qp->send_imm = qp->no_reads = qp->peer_left = false;
+	qp->unplaced = 0;
+}
+
+int qp_renew(struct qp *qp)
+{
+	struct ddp_id *id;
+	struct ddp_qp *ddp;
+	int r = ddp_create_id(host_ddp(context_of(qp->ibv.context)->host), &qp->sink, &id);
+
+	if (r)
+		return error_of_call("ibv_modify_qp", r);
+	r = create_ddp(id, qp->ibv.pd, &qp->ddp_init, &ddp);
+	if (r) {
+		ddp_destroy_id(id);
+		return error_of_call("ibv_modify_qp", r);
+	}
+	replace_ddp(qp, id, ddp);
+	return 0;
+}
+
+/* The events that are there already belong to the state. */
 int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 		 struct ibv_qp_init_attr *init)
 {
 	struct qp *qp = qp_of(ibv);
+	struct host *h = context_of(ibv->context)->host;
 
 	(void)mask;
+	pthread_mutex_lock(&h->event_lock);
+	if (qp->state >= IBV_QPS_RTR && qp->state != IBV_QPS_ERR)
+		host_hand_out(h);
 	*attr = qp->attr;
-	attr->qp_state = attr->cur_qp_state = ibv->state = query_state(qp);
+	attr->qp_state = attr->cur_qp_state = ibv->state = qp->state;
+	pthread_mutex_unlock(&h->event_lock);
 	attr->cap = qp->init.cap;
 	*init = qp->init;
 	return 0;
@@ -359,18 +467,46 @@ static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, in
 		to->min_rnr_timer = from->min_rnr_timer;
 }
 
-/* Attributes other than the state and the rights are kept for ibv_query_qp(). */
-int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+static int apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
-	struct qp *qp = qp_of(ibv);
 	int r = set_access(qp, attr, mask);
 
 	if (r)
 		return r;
 	keep_attr(&qp->attr, attr, mask);
-	if (!(mask & IBV_QP_STATE))
-		return 0;
-	return oob_modify(qp, attr->qp_state);
+	return mask & IBV_QP_STATE ? oob_modify(qp, attr->qp_state) : 0;
+}
+
+/* On failure nothing has changed. */
+static int modify_locked(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	const struct ibv_qp_attr old = qp->attr;
+	const bool no_resources = qp->no_resources, own_access = qp->own_access;
+	int r = qp_transition_check(states_of(qp), qp->state, attr, mask, 1);
+
+	if (r)
+		return r;
+	r = apply_attr(qp, attr, mask);
+	if (r) {
+		permit(qp, old.qp_access_flags, no_resources);
+		qp->attr = old;
+		qp->own_access = own_access;
+	}
+	return r;
+}
+
+int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+{
+	struct qp *qp = qp_of(ibv);
+	struct host *h = context_of(ibv->context)->host;
+	int r;
+
+	pthread_mutex_lock(&h->event_lock);
+	r = modify_locked(qp, attr, mask);
+	pthread_mutex_unlock(&h->event_lock);
+	if (r)
+		errno = r;
+	return r;
 }
 
 void qp_set_ops(struct verbs_context *v)

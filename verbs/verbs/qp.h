@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "verbs/base/host.h"
+#include "verbs/verbs/qp_transition.h"
 
 /* A Write with Immediate Data takes two entries of the send queue. */
 enum { QP_ENTRIES_PER_WR = 2 };
@@ -45,10 +46,14 @@ struct qp {
 	struct ddp_qp *ddp;
 	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr; /* as the program set it */
-	bool own_access;         /* the program has set qp_access_flags itself */
-	bool no_resources;       /* incoming Reads and atomics have none: they are refused */
-	struct qp_built *built;  /* NULL: no ibv_wr_ functions */
+	struct ddp_qp_init ddp_init; /* what it was created with */
+	enum ibv_qp_state state;     /* ibv.state is for the program; guarded by event_lock */
+	unsigned takes;              /* in this state: QP_TAKES_ */
+	bool peer_left;              /* in RTS: the peer has ended the session */
+	struct ibv_qp_attr attr;     /* as the program set it */
+	bool own_access;             /* the program has set qp_access_flags itself */
+	bool no_resources;           /* incoming Reads and atomics have none: they are refused */
+	struct qp_built *built;      /* NULL: no ibv_wr_ functions */
 	/* Sent since a request that completed when it was placed. Approximate when threads post at
 	 * the same time. */
 	uint32_t unplaced;
@@ -79,12 +84,38 @@ static inline unsigned qp_cm_access(unsigned n)
 /* Destroys it, but not its id. The caller holds event_lock. Returns 0 or a positive errno value. */
 int qp_free(struct qp *qp);
 
-/* Sets the state that ibv_query_qp() returns, when the session begins or ends. */
-static inline void qp_set_state(struct qp *qp, enum ibv_qp_state state)
+static inline bool qp_is_iwarp(const struct qp *qp)
 {
-	pthread_mutex_lock(&qp->ibv.mutex);
-	qp->ibv.state = state;
-	pthread_mutex_unlock(&qp->ibv.mutex);
+	return qp->ibv.context->device->transport_type == IBV_TRANSPORT_IWARP;
 }
+
+/* True if its state takes the work. Threads that post take no lock. */
+static inline bool qp_takes(const struct qp *qp, unsigned what)
+{
+	return __atomic_load_n(&qp->takes, __ATOMIC_RELAXED) & what;
+}
+
+static inline void qp_set_takes(struct qp *qp, unsigned what)
+{
+	__atomic_store_n(&qp->takes, what, __ATOMIC_RELAXED);
+}
+
+/* Sets the state. The caller holds event_lock. */
+void qp_set_state(struct qp *qp, enum ibv_qp_state state);
+
+/*
+ * The peer has ended the session, or it has failed. An iWARP device is then in ERR, and flushes.
+ * One of InfiniBand does not notice an orderly end: it stays in RTS with its receives, until the
+ * program sends or sets ERR. The caller holds event_lock.
+ */
+void qp_session_ended(struct qp *qp, bool failed);
+
+/* A queue pair of libddpclient has one session: after RESET another one takes its place, on a new
+ * id. The caller holds event_lock. 0 or a positive errno value; on failure nothing has changed. */
+int qp_renew(struct qp *qp);
+
+/* The rare cases of ibv_post_send(): the state takes no Sends, or the session has ended. 0 or a
+ * positive errno value. */
+int qp_check_sends(struct qp *qp);
 
 #endif

@@ -719,7 +719,7 @@ enum ddp_qp_options {
 	 * session ends. */
 	DDP_QP_PLACE_IN_ORDER = 1,
 	/* After the peer's orderly end, receives stay posted until ddp_disconnect() or
-	 * ddp_destroy_qp(). */
+	 * ddp_destroy_qp(). Before a session, ddp_disconnect() flushes them, and ends the QP. */
 	DDP_QP_KEEP_RECVS = 2,
 	/* Sends, Writes and Immediate Data complete when the peer's transport has acknowledged all
 	 * of the message, as with a reliable connection of verbs. Their entries in the send queue

@@ -131,6 +131,8 @@ void qp_disconnect(struct qp *qp)
 	} else if (qp->state == QP_ERROR && rdmap_keeps_recvs(qp->ep)) {
 		rdmap_flush_recvs(qp->ep);
 		wr_flush(qp);
+	} else if (qp->state == QP_IDLE && qp->options & MSG_QP_KEEP_RECVS) {
+		enter_error(qp);
 	}
 }
 
