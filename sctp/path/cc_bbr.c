@@ -252,10 +252,13 @@ static void undo(struct sctp_cc *c)
 
 /* ---- the table ---- */
 
+/* At least MinPipeCwnd in a round trip: less would hold back what the window admits. */
 static uint64_t pacing_rate(const struct sctp_cc *c, uint32_t srtt_us)
 {
+	uint64_t least = (uint64_t)SCTP_BBR_MIN_PIPE * c->pmdcs * 1000000 / srtt_us;
+
 	if (c->bbr && c->bbr->pacing_rate)
-		return c->bbr->pacing_rate;
+		return max_u64(c->bbr->pacing_rate, least);
 	return (uint64_t)c->cwnd * 10000 * STARTUP_GAIN / srtt_us;
 }
 
