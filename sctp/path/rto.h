@@ -22,6 +22,11 @@ void sctp_rto_init(struct sctp_rto *r, const struct sctp_config *cfg);
 /* A measurement; 0 counts as 1 us. It ends a back-off (C2..C7). The caller measures once per round
  * trip (C4) and never with a chunk that was sent more than once (C5). */
 void sctp_rto_sample(struct sctp_rto *r, uint32_t rtt_us, uint64_t now_us);
+/* A round trip that is longer than the timeout would be without its bounds. */
+static inline bool sctp_rto_exceeded(const struct sctp_rto *r, uint32_t rtt_us)
+{
+	return rtt_us > r->srtt_us + 4 * (uint64_t)r->rttvar_us;
+}
 /* Doubles the timeout up to its maximum (E2). */
 void sctp_rto_back_off(struct sctp_rto *r);
 /* Takes the doublings back: the packet was late and not lost. No effect before the first

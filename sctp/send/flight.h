@@ -37,16 +37,23 @@ struct sctp_path_flight {
 			   or lost since sctp_flight_settle() was called last, one before it */
 };
 
+/* A lost chunk waits to be sent again. One of which the last SACK does not tell whether it arrived
+ * does not yet: a SACK with fewer gaps follows, or T3 expires. */
+static inline bool sctp_flight_repeats(const struct sctp_flight *f, const struct sctp_queue *q)
+{
+	return f->lost.n && !sctp_queue_unknown(q, f->lost.first);
+}
+
 /* Chunks wait to be sent, again or for the first time. */
 static inline bool sctp_flight_waits(const struct sctp_flight *f, const struct sctp_queue *q)
 {
-	return f->lost.n || q->send_tsn != q->next_tsn;
+	return sctp_flight_repeats(f, q) || q->send_tsn != q->next_tsn;
 }
 
 /* The next one of them: lost chunks go first. */
 static inline uint32_t sctp_flight_next(const struct sctp_flight *f, const struct sctp_queue *q)
 {
-	return f->lost.n ? f->lost.first : q->send_tsn;
+	return sctp_flight_repeats(f, q) ? f->lost.first : q->send_tsn;
 }
 
 /* Empties the flight: the queue was freed. */

@@ -224,8 +224,11 @@ void sctp_queue_advance(struct sctp_queue *q)
 }
 
 void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
-			  const struct sctp_range *gap, unsigned n)
+			  const struct sctp_range *gap, unsigned n, bool all)
 {
+	q->cut = n && !all;
+	if (q->cut)
+		q->cut_after = gap[n - 1].last;
 	if (n && !q->gap)
 		q->gap = sctp_pool_get(pool);
 	q->ngaps = q->gap ? n : 0;
@@ -235,4 +238,9 @@ void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
 		sctp_pool_put(pool, q->gap);
 		q->gap = NULL;
 	}
+}
+
+void sctp_queue_timed_out(struct sctp_queue *q)
+{
+	q->cut = false;
 }

@@ -75,6 +75,8 @@ struct sctp_queue {
 	struct sctp_tx *page[SCTP_TX_PAGES];
 	struct sctp_range *gap; /* a block: TSNs that gap blocks acknowledge; NULL: none */
 	unsigned ngaps;
+	bool cut;           /* the last SACK may have had no room for more gap blocks: */
+	uint32_t cut_after; /* nothing is known of chunks after this TSN */
 };
 
 static inline struct sctp_tx *sctp_queue_at(const struct sctp_queue *q, uint32_t tsn)
@@ -112,6 +114,13 @@ static inline bool sctp_queue_idle(const struct sctp_queue *q)
 	return q->cum + 1 == q->send_tsn;
 }
 
+/* The last SACK does not tell whether this TSN arrived. Where many packets were lost, it lists the
+ * lowest gaps alone. */
+static inline bool sctp_queue_unknown(const struct sctp_queue *q, uint32_t tsn)
+{
+	return q->cut && sctp_tsn_before(q->cut_after, tsn);
+}
+
 /* An empty queue. Does not allocate. */
 void sctp_queue_init(struct sctp_queue *q, uint32_t initial_tsn);
 /* Gives all memory back; the queue is all zero then. */
@@ -131,8 +140,11 @@ void sctp_queue_sent(struct sctp_queue *q);
 void sctp_queue_advance(struct sctp_queue *q);
 /* Frees acknowledged chunks. old: cum when this function was called last. */
 void sctp_queue_free(struct sctp_queue *q, struct sctp_pool *pool, uint32_t old);
-/* Keeps the gap blocks of a SACK, at most SCTP_BLOCK bytes. Without memory it keeps none. */
+/* Keeps the gap blocks of a SACK, at most SCTP_BLOCK bytes. Without memory it keeps none. all:
+ * there are no others, which had no room in it. */
 void sctp_queue_keep_gaps(struct sctp_queue *q, struct sctp_pool *pool,
-			  const struct sctp_range *gap, unsigned n);
+			  const struct sctp_range *gap, unsigned n, bool all);
+/* T3 expired: what is not known counts as lost. */
+void sctp_queue_timed_out(struct sctp_queue *q);
 
 #endif

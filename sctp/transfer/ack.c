@@ -48,12 +48,13 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 	struct sctp_path *p = &a->paths.at[t->path];
 	struct acked *d = &k->path[t->path];
 	enum sctp_tx_state was = t->state;
+	bool unknown = sctp_queue_unknown(&a->tx, tsn); /* it may have arrived long ago */
 	uint64_t now = a->s->now;
 
 	sctp_flight_acked(&a->flight, &a->tx, &p->flight, tsn, state);
 	if (was != SCTP_TX_OUT && was != SCTP_TX_LOST)
 		return;
-	if (was == SCTP_TX_LOST) {
+	if (was == SCTP_TX_LOST && !unknown) {
 		/* After T3 this could acknowledge a tail-loss probe. A chunk that was acknowledged
 		 * before gives no time. */
 		if ((!p->recovery.timed_out || t->count == 1) && !t->acked) {
@@ -66,14 +67,15 @@ static void acknowledge(struct ack *k, uint32_t tsn, enum sctp_tx_state state)
 		d->bytes += sctp_tx_wire(t);
 		d->sent_us = max_u64(d->sent_us, t->sent_us);
 	}
-	if (t->count == 1 && !t->acked && was == SCTP_TX_OUT) {
+	if (t->count == 1 && !t->acked && was == SCTP_TX_OUT && !unknown) {
 		uint64_t rtt = now - t->sent_us;
 
 		d->rtt_us = rtt == 0 ? 1 : rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
 		if (p->timing && tsn == p->timed)
 			d->timed_us = d->rtt_us;
 	}
-	sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
+	if (!unknown)
+		sctp_rack_acked(&p->rack, tsn, t->sent_us, t->count > 1, p->rto.min_rtt_us, now);
 	sctp_pmtu_arrived(&p->pmtu, sctp_tx_packet(t), now);
 	t->acked = true;
 	if (!d->any || sctp_tsn_before(d->highest, tsn))
@@ -156,7 +158,7 @@ static void compare_gaps(struct ack *k, const struct sctp_range *gap, unsigned n
 		if (!sctp_tsn_before(r.last, r.first))
 			each_new(k, r, gap, n, &at, renege_chunk);
 	}
-	sctp_queue_keep_gaps(q, &k->a->s->pool, gap, n);
+	sctp_queue_keep_gaps(q, &k->a->s->pool, gap, n, all);
 }
 
 /* ---- consequences ---- */
@@ -201,12 +203,13 @@ static void grow_window(struct ack *k, struct sctp_path *p)
 }
 
 /* One chunk is timed in each round trip (6.3.1 (C4)). The first one of several that arrives would
- * often be one that overtook others, and SRTT too short. */
+ * often be one that overtook others, and SRTT too short. A round trip that exceeds the timeout is
+ * taken at once: a queue that grows to twice the delay within one would let T3 expire. */
 static void sample_rtt(struct sctp_path *p, const struct acked *d)
 {
 	const struct sctp_assoc *a = p->assoc;
 
-	if (!p->timing)
+	if (!p->timing || sctp_rto_exceeded(&p->rto, d->rtt_us))
 		sctp_rto_sample(&p->rto, d->rtt_us, a->s->now);
 	else if (d->timed_us)
 		sctp_rto_sample(&p->rto, d->timed_us, a->s->now);

@@ -31,6 +31,8 @@ void sctp_loss_mark(struct sctp_assoc *a, uint32_t tsn)
 	enter_recovery(p);
 	sctp_sampling_lost(p, t, tsn);
 	sctp_flight_lost(&a->flight, &a->tx, &p->flight, tsn);
+	if (sctp_queue_unknown(&a->tx, tsn))
+		return; /* it left the network: lost, or not reported */
 	a->s->st.fast_retransmits++;
 	sctp_pmtu_lost(&p->pmtu, sctp_tx_packet(t), false, t->sent_us, a->s->now);
 }
@@ -250,6 +252,7 @@ static void mark_all(struct sctp_path *p, bool timeout)
 			sctp_sampling_lost(p, t, tsn);
 	}
 	sctp_flight_lost_all(&a->flight, &a->tx, &p->flight, p->index);
+	sctp_queue_timed_out(&a->tx);
 }
 
 /* Probes the peer's closed window. That is no error of the path while SACKs arrive, and no

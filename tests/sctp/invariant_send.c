@@ -30,7 +30,7 @@ static void send_chunk(struct invariant *v, struct invariant_out *o, const struc
 		*k = (struct invariant_chunk){0};
 	else if (k->path != o->p->index)
 		o->left |= 1u << k->path;
-	holds(v, "6.1-14", !fresh || o->e->a->flight.lost.n == 0);
+	holds(v, "6.1-14", !fresh || !sctp_flight_repeats(&o->e->a->flight, &o->e->a->tx));
 	k->path = o->p->index;
 	k->count += k->count < UINT8_MAX;
 	k->acked = false;

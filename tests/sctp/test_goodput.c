@@ -41,7 +41,19 @@ static bool survives(struct net *n, unsigned from, const struct sctp_batch *b, u
 	return false;
 }
 
-static void set_up(uint64_t seed, unsigned sack_packets)
+/* Every second packet with data is lost. */
+static bool is_even(struct net *n, unsigned from, const struct sctp_batch *b, uint8_t *p,
+		    uint32_t len)
+{
+	static unsigned i;
+
+	(void)n;
+	(void)b;
+	(void)p;
+	return from != 0 || len < 1000 || ++i % 2 == 0;
+}
+
+static void set_up_rtt(uint64_t seed, unsigned sack_packets, uint64_t rtt_us)
 {
 	struct sctp_config cfg[2];
 
@@ -53,13 +65,18 @@ static void set_up(uint64_t seed, unsigned sack_packets)
 		cfg[i].sack_packets = sack_packets;
 		cfg[i].rto_max_us = 5 * SECOND;
 	}
-	net.delay_us = RTT_US / 2;
+	net.delay_us = rtt_us / 2;
 	net_init_cfg(&net, seed, &cfg[0], &cfg[1]);
 	net.rate = RATE;
 	net.queue_us = QUEUE_US;
 	net.mtu = 1500;
 	net.filter = survives;
 	net_establish(&net);
+}
+
+static void set_up(uint64_t seed, unsigned sack_packets)
+{
+	set_up_rtt(seed, sack_packets, RTT_US);
 }
 
 /* There always is something to send. */
@@ -162,4 +179,25 @@ Test(goodput, delayed_acknowledgements_cost_nothing_in_a_small_window)
 
 	cr_log_info("each %.3f MB/s, delayed %.3f MB/s", each, delayed);
 	cr_assert_geq(delayed, 0.96 * each, "each %.3f MB/s, delayed %.3f MB/s", each, delayed);
+}
+
+/* A SACK has no room for so many gaps: it does not tell of the chunks behind them. They are not
+ * repeated before another one does. */
+Test(goodput, more_gaps_than_a_sack_lists_cost_no_needless_repetition)
+{
+	struct sctp_stats sender, receiver;
+
+	set_up_rtt(1, DELAYED, 10 * RTT_US);
+	net.rate = 0;
+	run(3 * SECOND);
+	net.filter = is_even;
+	run(9 * SECOND / 50);
+	net.filter = NULL;
+	run(3 * SECOND);
+	sctp_stats(net.host[0].s, &sender);
+	sctp_stats(net.host[1].s, &receiver);
+	cr_assert_gt(sender.retransmits, 400);
+	cr_assert_eq(sender.timeouts, 0);
+	cr_assert_eq(receiver.duplicates, 0);
+	net_deinit(&net);
 }
