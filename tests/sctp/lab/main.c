@@ -26,7 +26,7 @@ static int usage(void)
 	puts("usage: lab [-v] LINK [KEY=VALUE]... [FLOW]...\n"
 	     "       lab -t LINK,... [KEY=VALUE]... [FLOW]...   a table: each link with each flow "
 	     "alone\n"
-	     "  -v    a line for each second\n"
+	     "  -v    a line for each second; -v0.05: every 50 ms\n"
 	     "  KEY   of the link: rate (bit/s), delay (us, one way), queue (bytes), loss and "
 	     "lossb\n"
 	     "        (of a million, there and back), burst (packets), reorder (of a million), "
@@ -165,7 +165,7 @@ static void print_flow_now(const struct lab_flow *f)
 		return;
 	}
 	n = sctp_assoc_paths(a, info);
-	printf("%6.2f MB/s", f->seconds ? lab_flow_rate(f, f->seconds - 1, f->seconds) : 0);
+	printf("%7.2f MB", (double)f->bytes / 1e6);
 	for (unsigned i = 0; i < n; i++)
 		printf("%s cwnd %u flight %u srtt %.1f ms pacing %.2f MB/s by %s", i ? " |" : "",
 		       info[i].cwnd, info[i].flight, info[i].srtt_us / 1e3,
@@ -175,9 +175,9 @@ static void print_flow_now(const struct lab_flow *f)
 	       st.retransmits);
 }
 
-static void print_second(const struct lab *l, unsigned second)
+static void print_now(const struct lab *l, double at_s)
 {
-	printf("%3u s: ", second + 1);
+	printf("%.2f s: ", at_s);
 	for (unsigned i = 0; i < l->c.paths; i++)
 		printf("queue %.1f ms, dropped %" PRIu64 ", lost %" PRIu64 "; ",
 		       lab_link_backlog(&l->link[i].way[0], l->now) * 8e3 / l->link[i].c.rate,
@@ -240,15 +240,16 @@ static void print_link(const struct lab *l, unsigned i)
 	       w->in);
 }
 
-static int run(const struct lab_config *c, bool verbose)
+static int run(const struct lab_config *c, bool verbose, double every_s)
 {
 	struct lab *l = lab_new(c);
 
-	for (unsigned i = 0; i < (unsigned)c->time_s; i++) {
-		lab_run(l, i + 1 + HANDSHAKE_S);
-		if (verbose)
-			print_second(l, i);
-	}
+	if (verbose)
+		for (double s = every_s; s < c->time_s; s += every_s) {
+			lab_run(l, s);
+			print_now(l, s);
+		}
+	lab_run(l, c->time_s + HANDSHAKE_S);
 	for (unsigned i = 0; i < c->flows; i++)
 		print_flow(&l->flow[i]);
 	if (c->flows > 1)
@@ -306,7 +307,8 @@ static int table(const char *names, char **words)
 
 int main(int argc, char **argv)
 {
-	bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+	bool verbose = argc > 1 && strncmp(argv[1], "-v", 2) == 0;
+	double every_s = verbose && argv[1][2] ? strtod(argv[1] + 2, NULL) : 1;
 	const struct lab_link_config *link;
 	struct lab_config c;
 
@@ -317,5 +319,5 @@ int main(int argc, char **argv)
 	if (!link)
 		return usage();
 	c = lab_config(link);
-	return set_words(&c, argv + 2) ? run(&c, verbose) : usage();
+	return set_words(&c, argv + 2) && every_s > 0 ? run(&c, verbose, every_s) : usage();
 }
