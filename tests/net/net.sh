@@ -17,12 +17,13 @@ fi
 DDP_TRANSPORT=user
 mount -t tmpfs none /run || fail 'no private /run'
 for host in a b; do ip netns add $host || fail "no namespace $host"; done
+# Second daemons a2 and b2 are in the same namespaces. `far` of the link is for their addresses.
 # shellcheck disable=SC2034 # used by name
-host_a=10.9.0.1 host_b=10.9.0.2
+host_a=10.9.0.1 host_b=10.9.0.2 host_a2=10.9.0.101 host_b2=10.9.0.102
 
 # on HOST COMMAND...: runs it there.
 on() {
-	local host=$1
+	local host=${1%2}
 	shift
 	nsenter --net=/run/netns/"$host" "$@"
 }
@@ -52,8 +53,9 @@ link() {
 	background wan "$bin/tests/net/wan" /run/netns/a /run/netns/b "$@"
 	eventually 10 emulates || fail 'the emulator does not start'
 	for host in a b; do
-		local addr=host_$host
-		ip -n $host addr add "${!addr}/24" dev wan0 && ip -n $host link set wan0 mtu 1500 up || fail "wan0 of $host"
+		local addr=host_$host far=host_${host}2
+		ip -n $host addr add "${!addr}/24" dev wan0 && ip -n $host addr add "${!far}/24" dev wan0 &&
+			ip -n $host link set wan0 mtu 1500 up || fail "wan0 of $host"
 	done
 }
 
@@ -61,11 +63,11 @@ unlink_hosts() {
 	stop wan || fail 'the emulator fails'
 }
 
-# host_daemon HOST [LINE...]: a daemon there; lines of its configuration.
+# host_daemon HOST [LINE...]: a daemon there (a, b, a2 or b2); lines of its configuration.
 host_daemon() {
 	local host=$1 addr=host_$1
 	shift
-	daemon_in=(nsenter --net=/run/netns/"$host")
+	daemon_in=(nsenter --net=/run/netns/"${host%2}")
 	daemon "$host" "${!addr}" "$@"
 	daemon_in=()
 }
@@ -78,4 +80,11 @@ tcp_host() {
 	# shellcheck disable=SC2016 # there
 	on "$1" sh -c 'cd /proc/sys/net/ipv4 && echo 1 >tcp_no_metrics_save && for f in tcp_rmem tcp_wmem; do
 		echo "4096 131072 134217728" >$f || exit; done' || fail "TCP of $1"
+}
+
+# tcp_listen NAME HOST: a server of iperf3 there, for one client.
+tcp_listen() {
+	local addr=host_$2
+	background "$1" nsenter --net=/run/netns/"${2%2}" iperf3 --forceflush -1 -s -B "${!addr}"
+	eventually 10 grep -q listening "$tmp/$1.log" || fail 'iperf3 -s'
 }

@@ -29,8 +29,7 @@ ours() {
 
 # tcp ALGORITHM: the same of TCP; the processor time is that of iperf3.
 tcp() {
-	background iperf nsenter --net=/run/netns/b iperf3 --forceflush -1 -s
-	eventually 10 grep -q listening "$tmp/iperf.log" || fail 'iperf3 -s'
+	tcp_listen iperf b
 	timeout $limit nsenter --net=/run/netns/a iperf3 -J -C "$1" -O "$warm" -t "$seconds" -c $host_b >"$tmp/tcp.json" 2>&1 || fail "iperf3 -C $1"
 	json "$tmp/tcp.json" "d['end']['sum_received']['bits_per_second'] / 8e6" "d['end']['sum_sent']['retransmits']" \
 		"d['end']['cpu_utilization_percent']['host_total'] / 100"

@@ -6,9 +6,10 @@
  *
  *   wan NAMESPACE NAMESPACE [KEY=VALUE]...
  *
- * NAMESPACE is a file, as in /run/netns. Prints "ready" when both devices exist; somebody else
- * gives them addresses. Ends after `time` seconds, or by SIGTERM or SIGINT, and prints its
- * counters.
+ * NAMESPACE is a file, as in /run/netns. With far=US the packets between two IPv4 addresses whose
+ * last byte is above 100 have that much more delay: flows of different length share the bottleneck.
+ * Prints "ready" when both devices exist; somebody else gives them addresses. Ends after `time`
+ * seconds, or by SIGTERM or SIGINT, and prints its counters.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,12 +51,27 @@ static struct {
 	{"burst", 1, "packets that are lost one after the other"},
 	{"reorder", 0, "of a million packets of the first namespace, early"},
 	{"early", 3000, "microseconds that they are early"},
+	{"far", 0, "more microseconds one way, between addresses above .100"},
 	{"mtu", 1500, "of the devices, which somebody else sets"},
 	{"time", 600, "seconds until the end"},
 	{"seed", 1, "of the random numbers"},
 };
 
-enum { RATE, DELAY, QUEUE, LOSS, LOSS_BACK, BURST, REORDER, EARLY, MTU, TIME, SEED, OPTIONS };
+enum {
+	RATE,
+	DELAY,
+	QUEUE,
+	LOSS,
+	LOSS_BACK,
+	BURST,
+	REORDER,
+	EARLY,
+	FAR,
+	MTU,
+	TIME,
+	SEED,
+	OPTIONS,
+};
 
 struct packet {
 	uint64_t due_ns; /* when it leaves the link */
@@ -69,9 +85,11 @@ struct lane {
 	uint32_t first, end;
 };
 
+enum { IN_ORDER, AHEAD, DISTANT, LANES };
+
 struct direction {
-	int from, to;         /* devices */
-	struct lane lane[2];  /* in order; early */
+	int from, to; /* devices */
+	struct lane lane[LANES];
 	uint64_t busy_ns;     /* the bottleneck has sent all that it has */
 	double loss, reorder; /* probabilities */
 	unsigned losing;      /* of a burst, still to be lost */
@@ -155,8 +173,8 @@ static void open_direction(struct direction *d, int from, int to, double loss, d
 	d->to = to;
 	d->loss = loss / 1e6 / option[BURST].value;
 	d->reorder = reorder / 1e6;
-	open_lane(&d->lane[0]);
-	open_lane(&d->lane[1]);
+	for (unsigned i = 0; i < LANES; i++)
+		open_lane(&d->lane[i]);
 }
 
 /* ---- packets ---- */
@@ -196,11 +214,31 @@ static bool pass_bottleneck(struct direction *d, size_t len, uint64_t now, uint6
 	return true;
 }
 
+/* Between two addresses of IPv4 whose last byte is above 100. */
+static bool is_far(const uint8_t *data, size_t len)
+{
+	return len >= 20 && data[0] >> 4 == 4 && data[15] > 100 && data[19] > 100;
+}
+
+/* Which lane a packet takes, and how long it is on its way. */
+static unsigned choose_lane(const struct direction *d, const uint8_t *data, size_t len,
+			    double *ret_delay)
+{
+	*ret_delay = option[DELAY].value;
+	if (option[FAR].value > 0 && is_far(data, len)) {
+		*ret_delay += option[FAR].value;
+		return DISTANT;
+	}
+	if (!happens(d->reorder))
+		return IN_ORDER;
+	*ret_delay -= option[EARLY].value;
+	return AHEAD;
+}
+
 static void take(struct direction *d, const uint8_t *data, size_t len)
 {
-	bool early = happens(d->reorder);
-	struct lane *l = &d->lane[early];
-	double delay = option[DELAY].value - (early ? option[EARLY].value : 0);
+	double delay;
+	struct lane *l = &d->lane[choose_lane(d, data, len, &delay)];
 	struct packet *p = element(l, l->end);
 	uint64_t passed;
 
@@ -257,10 +295,8 @@ static void run(uint64_t end_ns)
 		uint64_t next = now + IDLE_NS;
 		struct timespec wait = {0};
 
-		for (unsigned i = 0; i < 2; i++) {
-			send_due(&way[i], &way[i].lane[0], now, &next);
-			send_due(&way[i], &way[i].lane[1], now, &next);
-		}
+		for (unsigned i = 0; i < 2 * LANES; i++)
+			send_due(&way[i / LANES], &way[i / LANES].lane[i % LANES], now, &next);
 		now = now_ns();
 		wait.tv_nsec = next > now ? (long)(next - now) : 0;
 		if (ppoll(poll, 2, &wait, NULL) > 0)
