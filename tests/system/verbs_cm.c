@@ -10,152 +10,13 @@
 #include <ddp/ddp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <rdma/rdma_cma.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "tests/system/verbs_rig.h"
-
-static struct rdma_event_channel *clients, *servers;
-static struct sockaddr_in addr[2]; /* of the devices */
-
-/* ---- events ---- */
-
-/* The next event, which must be of this type. */
-static struct rdma_cm_event *expect(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
-{
-	struct rdma_cm_event *ev;
-
-	VERB(rdma_get_cm_event(ch, &ev) == 0);
-	if (ev->event != type || ev->status != 0) {
-		printf("FAILED: %s, status %d; expected %s\n", rdma_event_str(ev->event),
-		       ev->status, rdma_event_str(type));
-		exit(1);
-	}
-	return ev;
-}
-
-static void expect_only(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
-{
-	VERB(rdma_ack_cm_event(expect(ch, type)) == 0);
-}
-
-/* Of a session: an iWARP device has only the first one. */
-static void expect_end(struct rdma_event_channel *ch)
-{
-	expect_only(ch, RDMA_CM_EVENT_DISCONNECTED);
-	if (!getenv("DDPVERBS_IWARP"))
-		expect_only(ch, RDMA_CM_EVENT_TIMEWAIT_EXIT);
-}
-
-/* ---- ends ---- */
-
-struct end {
-	struct rdma_cm_id *id;
-	struct side side; /* pd, cq, mr and mem at the device of the id */
-};
-
-static void objects(struct end *e)
-{
-	struct side *s = &e->side;
-
-	s->ctx = e->id->verbs;
-	VERB(s->pd = ibv_alloc_pd(s->ctx));
-	VERB(s->cq = ibv_create_cq(s->ctx, 64, NULL, NULL, 0));
-	VERB(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
-	memset(s->mem, 0, RIG_SIZE);
-	VERB(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE));
-}
-
-static void end_close(struct end *e, struct ibv_qp *named)
-{
-	if (named)
-		VERB(ibv_destroy_qp(named) == 0);
-	else
-		rdma_destroy_qp(e->id);
-	VERB(rdma_destroy_id(e->id) == 0);
-	VERB(ibv_dereg_mr(e->side.mr) == 0);
-	VERB(ibv_destroy_cq(e->side.cq) == 0);
-	VERB(ibv_dealloc_pd(e->side.pd) == 0);
-	free(e->side.mem);
-}
-
-static void make_qp(struct end *e)
-{
-	struct ibv_qp_init_attr init = side_init(&e->side);
-
-	VERB(rdma_create_qp(e->id, e->side.pd, &init) == 0);
-}
-
-/* A listener; port 0. */
-static struct rdma_cm_id *listener_at(const struct sockaddr_in *at)
-{
-	struct sockaddr_in a = *at;
-	struct rdma_cm_id *id;
-
-	VERB(rdma_create_id(servers, &id, &addr, RDMA_PS_TCP) == 0);
-	VERB(rdma_bind_addr(id, (struct sockaddr *)&a) == 0);
-	VERB(rdma_listen(id, 4) == 0);
-	VERB(rdma_get_src_port(id) != 0);
-	return id;
-}
-
-/* A client at one device, with a way to the other's port. */
-static void resolve(struct end *e, unsigned from, unsigned to, __be16 port)
-{
-	struct sockaddr_in src = addr[from], dst = addr[to];
-
-	memset(e, 0, sizeof(*e));
-	dst.sin_port = port;
-	VERB(rdma_create_id(clients, &e->id, e, RDMA_PS_TCP) == 0);
-	VERB(rdma_resolve_addr(e->id, (struct sockaddr *)&src, (struct sockaddr *)&dst, 2000) == 0);
-	expect_only(clients, RDMA_CM_EVENT_ADDR_RESOLVED);
-	VERB(rdma_resolve_route(e->id, 2000) == 0);
-	expect_only(clients, RDMA_CM_EVENT_ROUTE_RESOLVED);
-	objects(e);
-}
-
-static const char hello[] = "hello from the client";
-
-/* Connects; the request is with the listener then. */
-static void ask(struct end *c, uint32_t qp_num)
-{
-	struct rdma_conn_param param = {
-		.private_data = hello,
-		.private_data_len = sizeof(hello),
-		.initiator_depth = 3,
-		.responder_resources = 2,
-		.retry_count = 7,
-		.rnr_retry_count = 7,
-		.qp_num = qp_num,
-	};
-
-	VERB(rdma_connect(c->id, &param) == 0);
-}
-
-static void take_request(struct end *s, const struct rdma_cm_id *listener)
-{
-	struct rdma_cm_event *ev = expect(servers, RDMA_CM_EVENT_CONNECT_REQUEST);
-
-	memset(s, 0, sizeof(*s));
-	VERB(ev->listen_id == listener && ev->id != listener && ev->id->context == &addr);
-	VERB(ev->param.conn.private_data_len == sizeof(hello) &&
-	     memcmp(ev->param.conn.private_data, hello, sizeof(hello)) == 0);
-	VERB(ev->param.conn.responder_resources == 3 && ev->param.conn.initiator_depth == 2);
-	s->id = ev->id;
-	VERB(rdma_ack_cm_event(ev) == 0);
-	objects(s);
-}
-
-/* Bytes both ways. */
-static void exchange(struct end *c, struct end *s, struct ibv_qp *cq, struct ibv_qp *sq)
-{
-	struct pair p = {.side = {&c->side, &s->side}, .qp = {cq, sq}};
-
-	for (unsigned i = 0; i < 6; i++)
-		pair_send(&p, i & 1, 1 + 5000 * i, i);
-}
+#include "tests/system/verbs_cm_rig.h"
 
 /* A Send with immediate data. */
 static void exchange_imm(struct end *c, struct end *s)
@@ -170,12 +31,6 @@ static void exchange_imm(struct end *c, struct end *s)
 	rig_done(c->side.cq, 1, IBV_WC_SEND);
 	wc = rig_done(s->side.cq, 2, IBV_WC_RECV);
 	VERB(wc.byte_len == 9 && wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == htonl(5));
-}
-
-static void disconnect(struct end *c)
-{
-	VERB(rdma_disconnect(c->id) == 0);
-	expect_end(clients);
 }
 
 /* ---- cases ---- */
@@ -208,7 +63,7 @@ static void moved_ids(void)
 	VERB(rdma_disconnect(s.id) == 0 || errno == EINVAL);
 	/* Its DISCONNECTED may wait at the other channel by now, or come later. */
 	VERB(rdma_migrate_id(s.id, servers) == 0);
-	expect_end(servers);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
 	rdma_destroy_event_channel(other);
 	end_close(&c, NULL);
 	end_close(&s, NULL);
@@ -265,9 +120,106 @@ static void named_queue_pairs(void)
 	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
 	exchange(&c, &s, cq, sq);
 	disconnect(&c);
-	expect_end(servers);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
 	end_close(&c, cq);
 	end_close(&s, sq);
+	VERB(rdma_destroy_id(l) == 0);
+}
+
+/* An id at a device, with a queue pair. */
+static void idle_end(struct end *e, unsigned at)
+{
+	struct sockaddr_in a = addr[at];
+
+	memset(e, 0, sizeof(*e));
+	VERB(rdma_create_id(servers, &e->id, e, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(e->id, (struct sockaddr *)&a) == 0);
+	end_objects(e);
+	make_qp(e);
+}
+
+/* The program gives the id of a request a queue pair that it has made on another one, which may
+ * have got one for it (both), and destroys that id at once. */
+static void moved_queue_pairs(bool both)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct end c, s, e;
+	struct ibv_qp *other = NULL;
+
+	idle_end(&e, 0);
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	take_request(&s, l);
+	if (both) {
+		make_qp(&s);
+		other = s.id->qp;
+	}
+	s.id->qp = e.id->qp;
+	e.id->qp = other;
+	VERB(rdma_accept(s.id, NULL) == 0);
+	VERB(rdma_destroy_id(e.id) == 0);
+	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
+	expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
+	exchange(&c, &(struct end){.side = e.side}, c.id->qp, s.id->qp);
+	disconnect(&c);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+	if (other)
+		VERB(ibv_destroy_qp(other) == 0);
+	end_close(&c, NULL);
+	end_close(&s, NULL);
+	end_free(&e);
+	VERB(rdma_destroy_id(l) == 0);
+}
+
+static void moved_queue_pair(void)
+{
+	moved_queue_pairs(false);
+}
+
+static void exchanged_queue_pairs(void)
+{
+	moved_queue_pairs(true);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* What follows DISCONNECTED: of an InfiniBand device TIMEWAIT_EXIT, a second later, if the id
+ * exists then; of an iWARP device nothing. */
+static void time_wait(void)
+{
+	struct rdma_cm_id *l = listener_at(&addr[0]);
+	struct pollfd p = {.fd = clients->fd, .events = POLLIN};
+	struct end c, s;
+	uint64_t began;
+
+	resolve(&c, 1, 0, rdma_get_src_port(l));
+	make_qp(&c);
+	ask(&c, 0);
+	take_request(&s, l);
+	make_qp(&s);
+	VERB(rdma_accept(s.id, NULL) == 0);
+	expect_only(servers, RDMA_CM_EVENT_ESTABLISHED);
+	expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
+	began = now_ms();
+	disconnect(&c);
+	expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
+	end_close(&s, NULL);
+	if (getenv("DDPVERBS_IWARP")) {
+		VERB(poll(&p, 1, 1500) == 0);
+	} else {
+		expect_only(clients, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+		VERB(now_ms() - began >= 1000);
+	}
+	p.fd = servers->fd;
+	VERB(poll(&p, 1, 100) == 0);
+	end_close(&c, NULL);
 	VERB(rdma_destroy_id(l) == 0);
 }
 
@@ -290,7 +242,7 @@ static void wildcard(void)
 		expect_only(clients, RDMA_CM_EVENT_ESTABLISHED);
 		exchange(&c, &s, c.id->qp, s.id->qp);
 		disconnect(&c);
-		expect_end(servers);
+		expect_only(servers, RDMA_CM_EVENT_DISCONNECTED);
 		end_close(&c, NULL);
 		end_close(&s, NULL);
 	}
@@ -405,9 +357,7 @@ static void early_ends(void)
 		VERB(rdma_destroy_id(c.id) == 0);
 		VERB(ibv_destroy_qp(qp) == 0);
 	}
-	VERB(ibv_dereg_mr(c.side.mr) == 0 && ibv_destroy_cq(c.side.cq) == 0);
-	VERB(ibv_dealloc_pd(c.side.pd) == 0);
-	free(c.side.mem);
+	end_free(&c);
 }
 
 static void refused(void)
@@ -523,6 +473,9 @@ static const struct {
 } cases[] = {
 	{"ids that move to another channel", moved_ids},
 	{"queue pairs that the parameters name", named_queue_pairs},
+	{"a queue pair that the program moves to another id", moved_queue_pair},
+	{"queue pairs that two ids exchange", exchanged_queue_pairs},
+	{"the second after a session", time_wait},
 	{"a listener at all daemons", wildcard},
 	{"a peer that is not ddpverbs", native_peer},
 	{"rejected", rejected},
@@ -536,13 +489,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	VERB(argc == 3);
-	for (int i = 0; i < 2; i++) {
-		addr[i].sin_family = AF_INET;
-		VERB(inet_pton(AF_INET, argv[1 + i], &addr[i].sin_addr) == 1);
-	}
-	VERB((clients = rdma_create_event_channel()) && (servers = rdma_create_event_channel()));
+	cm_rig_open(argc, argv);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		cases[i].run();
 		printf("ok %s\n", cases[i].name);

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
 #include "verbs/base/fork.h"
+#include "verbs/base/host_timer.h"
 
 /* Of the list, and of the connections. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -85,6 +87,7 @@ static int connect_host(struct host *h)
 	h->has_thread = false;
 	h->ports = NULL;
 	h->watches = NULL;
+	h->timers = NULL;
 	memset(&h->numbers, 0, sizeof(h->numbers));
 	return 0;
 }
@@ -186,6 +189,13 @@ static void *sink_of(const struct ddp_cm_event *ev)
 	return ev->id ? ddp_id_user(ev->id) : ev->srq_user;
 }
 
+/* An id cannot be destroyed before its event is acknowledged. */
+void host_drop_id(struct host *h, struct ddp_id *id)
+{
+	if (ddp_destroy_id(id) == -EBUSY)
+		h->dropped = id;
+}
+
 bool host_hand_out(struct host *h)
 {
 	struct ddp_cm_event *ev;
@@ -197,6 +207,8 @@ bool host_hand_out(struct host *h)
 		if (sink)
 			sink->event(sink, ev);
 		ddp_ack_cm_event(ev);
+		ddp_destroy_id(h->dropped);
+		h->dropped = NULL;
 	}
 	return r == -EAGAIN;
 }
@@ -255,14 +267,17 @@ static void *event_thread(void *arg)
 	struct pollfd p[] = {
 		{.fd = ddp_fd(h->ddp), .events = POLLIN},
 		{.fd = h->async_fd, .events = POLLIN},
+		{.fd = h->timer_fd, .events = POLLIN},
 	};
 	bool open;
 
 	do {
-		poll(p, 2, -1);
+		poll(p, 3, -1);
 		pthread_mutex_lock(&gate);
 		pthread_mutex_lock(&h->event_lock);
 		open = host_hand_out(h);
+		if (p[2].revents)
+			host_timer_run(h);
 		pthread_mutex_unlock(&h->event_lock);
 		if (p[1].revents || !open)
 			hand_out_async(h);
@@ -279,6 +294,7 @@ static int start_event_thread(struct host *h)
 	int r;
 
 	h->async_fd = ddp_async_fd(h->ddp);
+	h->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&thread, NULL, event_thread, h);

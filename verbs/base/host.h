@@ -22,6 +22,7 @@ struct host_watch {
 	struct host_watch *next;
 };
 
+struct host_timer;
 struct oob_port;
 
 struct host {
@@ -38,7 +39,10 @@ struct host {
 	bool has_thread;
 	int async_fd;               /* negative: none */
 	struct host_watch *watches; /* guarded by event_lock */
-	struct oob_port *ports;     /* of this process; guarded by event_lock */
+	int timer_fd;
+	struct host_timer *timers; /* the next first; guarded by event_lock: see host_timer.h */
+	struct ddp_id *dropped;    /* during a call of event_sink; guarded by event_lock */
+	struct oob_port *ports;    /* of this process; guarded by event_lock */
 	struct qp_nums numbers;
 };
 
@@ -75,6 +79,10 @@ void host_resume(void);
 /* Hands out the queued connection events. The caller holds event_lock. False if the daemon has
  * ended. */
 bool host_hand_out(struct host *h);
+
+/* Destroys an id without a queue pair, which rejects a session request. A receiver of events may
+ * destroy the id of its event. The caller holds event_lock. */
+void host_drop_id(struct host *h, struct ddp_id *id);
 
 /* Starts the thread for events, unless it runs. Returns 0 or a positive errno value. */
 int host_start_events(struct host *h);

@@ -17,7 +17,8 @@
 
 static void on_session_event(struct event_sink *sink, const struct ddp_cm_event *ev);
 static void on_session_request(struct cm_id *listener, struct host *host,
-			       const struct ddp_cm_event *ev);
+			       struct ibv_context *context, const struct ddp_cm_event *ev);
+static void on_lost_qp(struct session_end *e);
 
 /* ---- ids ---- */
 
@@ -41,7 +42,8 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 			rdma_destroy_event_channel(own);
 		return cm_fail(ENOMEM);
 	}
-	id->sink.event = on_session_event;
+	id->end.sink.event = on_session_event;
+	id->end.lost_qp = on_lost_qp;
 	id->sync = id->own_channel = own != NULL;
 	*ret = &id->ibv;
 	return 0;
@@ -50,26 +52,23 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret, 
 static void free_id(struct cm_id *id)
 {
 	if (id->own_channel)
-		rdma_destroy_event_channel(id->ibv.channel);
+		rdma_destroy_event_channel(id->channel);
 	free(id);
 }
 
-/* Programs may destroy the queue pair after its id: it keeps the id of libddpclient until then, and
- * the session ends now. */
-static int destroy_ddp(struct cm_id *id)
+/* The session ends now; its queue pair may be destroyed later. */
+static int leave_host(struct cm_id *id)
 {
-	int r = 0;
+	int r;
 
 	pthread_mutex_lock(&id->host->event_lock);
-	if (ddp_id_qp(id->ddp)) {
-		ddp_id_set_user(id->ddp, NULL);
-		ddp_disconnect(id->ddp);
-		(id->ibv.qp ? qp_of(id->ibv.qp) : id->named)->id = id->ddp;
-	} else {
-		r = ddp_destroy_id(id->ddp);
-	}
-	if (r == 0)
+	if (id->end.qp)
+		ddp_disconnect(id->end.id);
+	r = session_end_leave(&id->end);
+	if (r == 0) {
 		host_remove_watch(id->host, &id->watch);
+		host_timer_stop(id->host, &id->timewait);
+	}
 	pthread_mutex_unlock(&id->host->event_lock);
 	return r;
 }
@@ -83,8 +82,8 @@ int rdma_destroy_id(struct rdma_cm_id *ibv)
 		rdma_ack_cm_event(ibv->event);
 	ibv->event = NULL;
 	cm_listen_release(id);
-	if (id->ddp)
-		r = destroy_ddp(id);
+	if (id->host)
+		r = leave_host(id);
 	if (r == 0)
 		cm_listen_end(id);
 	if (r)
@@ -97,7 +96,7 @@ int rdma_destroy_id(struct rdma_cm_id *ibv)
 int rdma_migrate_id(struct rdma_cm_id *ibv, struct rdma_event_channel *channel)
 {
 	struct cm_id *id = cm_of(ibv);
-	struct rdma_event_channel *old = id->own_channel ? ibv->channel : NULL;
+	struct rdma_event_channel *old = id->own_channel ? id->channel : NULL;
 	struct rdma_event_channel *to = channel ? channel : rdma_create_event_channel();
 
 	if (!to)
@@ -124,36 +123,20 @@ static uint8_t read_depth8(uint16_t n)
 	return n < RDMA_MAX_RESP_RES ? (uint8_t)n : RDMA_MAX_RESP_RES;
 }
 
-/* The queue pair of the session. */
-static struct qp *session_qp(const struct cm_id *id)
-{
-	return id->ibv.qp ? qp_of(id->ibv.qp) : id->named;
-}
-
-/* The peer uses this library. */
-static void note_peer(struct cm_id *id)
-{
-	struct qp *qp = session_qp(id);
-
-	if (qp)
-		qp->send_imm = true;
-}
-
 static const struct rdma_conn_param no_param = {.private_data = NULL};
 
 static int set_access(struct cm_id *id, const struct rdma_conn_param *conn)
 {
-	struct qp *qp = session_qp(id);
 	unsigned n = conn && conn->responder_resources != RDMA_MAX_RESP_RES
 			     ? conn->responder_resources
 			     : QP_READS;
-	int r = qp_set_resources(qp, n);
+	int r = qp_set_resources(id->end.qp, n);
 
 	id->resources = (uint8_t)n;
 	id->depth = read_depth8(read_depth(conn ? conn->initiator_depth : 0));
 	id->retry_count = conn ? conn->retry_count & 7 : 7;
 	id->rnr_retry_count = conn ? conn->rnr_retry_count & 7 : 7;
-	return r ? cm_fail(r) : 0;
+	return -r;
 }
 
 static void fill_param(const struct rdma_conn_param *from, struct ddp_conn_param *to)
@@ -176,28 +159,31 @@ static void add_announcement(const struct rdma_conn_param *from, enum cm_private
 	to->private_len = private->len;
 }
 
-/* The queue pair of the id, or the one that the parameters name. */
-static int need_qp(struct cm_id *id, const struct rdma_conn_param *conn)
+/* Puts the queue pair that the program says on the end of the id: ibv.qp or, if that is NULL, the
+ * one that the parameters name. */
+static int take_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 {
-	if (id->ibv.qp || id->named)
-		return 0;
-	id->named = oob_move(id->host, conn ? conn->qp_num : 0, id->ddp);
-	return id->named ? 0 : -1;
+	struct ibv_qp *own = id->ibv.qp;
+	struct qp *qp = own ? qp_of(own) : oob_find(id->host, conn ? conn->qp_num : 0);
+
+	if (!qp || context_of(qp->ibv.context)->host != id->host)
+		return -EINVAL;
+	id->by_number = !own;
+	return oob_hand_over(qp, &id->end);
 }
 
-int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
+/* With event_lock. 0 or a negative errno value. */
+static int connect_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 {
-	struct cm_id *id = cm_of(ibv);
-	struct sockaddr_storage local = ibv->route.addr.src_storage;
+	struct sockaddr_storage local = id->ibv.route.addr.src_storage;
 	struct cm_private_data private;
 	struct ddp_conn_param param;
-	int r;
+	int r = take_qp(id, conn);
 
-	if (!id->host || id->passive)
-		return cm_fail(EINVAL);
-	cm_listen_release(id);
-	if (need_qp(id, conn) || set_access(id, conn))
-		return -1;
+	if (r == 0)
+		r = set_access(id, conn);
+	if (r)
+		return r;
 	fill_param(conn ? conn : &no_param, &param);
 	add_announcement(conn ? conn : &no_param, CM_PRIVATE_REQUEST, &private, &param);
 	param.flags = DDP_CONN_NEGOTIATE | DDP_CONN_RETRY_PLAIN;
@@ -206,7 +192,20 @@ int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
 		param.local_addrs = &local;
 		param.num_local_addrs = 1;
 	}
-	r = ddp_connect(id->ddp, &ibv->route.addr.dst_addr, &param);
+	return ddp_connect(id->end.id, &id->ibv.route.addr.dst_addr, &param);
+}
+
+int rdma_connect(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
+{
+	struct cm_id *id = cm_of(ibv);
+	int r;
+
+	if (!id->host || id->passive)
+		return cm_fail(EINVAL);
+	cm_listen_release(id);
+	pthread_mutex_lock(&id->host->event_lock);
+	r = connect_qp(id, conn);
+	pthread_mutex_unlock(&id->host->event_lock);
 	if (r)
 		return cm_fail(error_of_call("rdma_connect", r));
 	return cm_sync(id);
@@ -230,42 +229,54 @@ int rdma_listen(struct rdma_cm_id *ibv, int backlog)
  * the state of one that the parameters name themselves. The caller holds event_lock. */
 static void begin_work(struct cm_id *id)
 {
-	struct qp *qp = session_qp(id);
+	struct qp *qp = id->end.qp;
 
 	if (!qp || qp->state >= IBV_QPS_RTS)
 		return;
-	if (id->ibv.qp || qp_is_iwarp(qp))
+	if (!id->by_number || qp_is_iwarp(qp))
 		qp_set_state(qp, IBV_QPS_RTS);
 }
 
-int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
+/* With event_lock. 0 or a negative errno value. */
+static int accept_qp(struct cm_id *id, const struct rdma_conn_param *conn)
 {
-	struct cm_id *id = cm_of(ibv);
 	struct cm_private_data private;
 	struct ddp_conn_param param;
-	int r;
+	int r = take_qp(id, conn);
 
-	if (!id->passive || id->answered)
-		return cm_fail(EINVAL);
-	if (need_qp(id, conn) || set_access(id, conn))
-		return -1;
+	if (r == 0)
+		r = set_access(id, conn);
+	if (r)
+		return r;
 	fill_param(conn ? conn : &no_param, &param);
 	if (id->peer_verbs) {
 		add_announcement(conn ? conn : &no_param, CM_PRIVATE_REPLY, &private, &param);
-		note_peer(id);
+		id->end.qp->send_imm = true;
 	}
 	if (id->negotiated) {
 		param.flags = DDP_CONN_NEGOTIATE;
 		if (param.ord == DDP_READS_MAX || param.ord > id->peer_ird)
 			param.ord = id->peer_ird ? id->peer_ird : DDP_READS_NONE;
 	}
-	r = ddp_accept(id->ddp, &param);
+	r = ddp_accept(id->end.id, &param);
+	if (r == 0)
+		begin_work(id);
+	return r;
+}
+
+int rdma_accept(struct rdma_cm_id *ibv, struct rdma_conn_param *conn)
+{
+	struct cm_id *id = cm_of(ibv);
+	int r;
+
+	if (!id->passive || id->answered)
+		return cm_fail(EINVAL);
+	pthread_mutex_lock(&id->host->event_lock);
+	r = accept_qp(id, conn);
+	pthread_mutex_unlock(&id->host->event_lock);
 	if (r)
 		return cm_fail(error_of_call("rdma_accept", r));
 	id->answered = true;
-	pthread_mutex_lock(&id->host->event_lock);
-	begin_work(id);
-	pthread_mutex_unlock(&id->host->event_lock);
 	return cm_sync(id);
 }
 
@@ -281,7 +292,7 @@ int rdma_reject(struct rdma_cm_id *ibv, const void *private_data, uint8_t len)
 
 	if (!id->passive || id->answered)
 		return cm_fail(EINVAL);
-	r = ddp_reject(id->ddp, &param);
+	r = ddp_reject(id->end.id, &param);
 	if (r)
 		return cm_fail(error_of_call("rdma_reject", r));
 	id->answered = true;
@@ -311,9 +322,9 @@ static int disconnect(struct cm_id *id)
 	int r;
 
 	pthread_mutex_lock(&id->host->event_lock);
-	r = ddp_disconnect(id->ddp);
-	if (r == 0 && session_qp(id))
-		qp_set_state(session_qp(id), IBV_QPS_ERR);
+	r = ddp_disconnect(id->end.id);
+	if (r == 0 && id->end.qp)
+		qp_set_state(id->end.qp, IBV_QPS_ERR);
 	pthread_mutex_unlock(&id->host->event_lock);
 	return r;
 }
@@ -360,23 +371,22 @@ static void push(struct cm_id *id, struct cm_id *listener, enum rdma_cm_event_ty
 }
 
 static void on_session_request(struct cm_id *listener, struct host *host,
-			       const struct ddp_cm_event *ev)
+			       struct ibv_context *context, const struct ddp_cm_event *ev)
 {
-	struct cm_id *id = cm_new(listener->ibv.channel, listener->ibv.context, listener->ibv.ps);
+	struct cm_id *id = cm_new(NULL, listener->ibv.context, listener->ibv.ps);
 	size_t len = ev->private_len;
 
 	if (!id) {
-		ddp_reject(ev->id, NULL);
+		host_drop_id(host, ev->id);
 		return;
 	}
-	id->ddp = ev->id;
 	id->passive = true;
-	id->sink.event = on_session_event;
+	id->end.sink.event = on_session_event;
+	id->end.lost_qp = on_lost_qp;
 	id->negotiated = ev->conn_flags & DDP_CONN_NEGOTIATE;
 	id->peer_ird = ev->peer_ird;
 	id->resources = id->negotiated ? read_depth8(ev->peer_ord) : QP_READS;
-	ddp_id_set_user(ev->id, &id->sink);
-	cm_take_host_locked(id, host);
+	cm_take_request(id, host, context, ev->id);
 	cm_addr_of_request(id, ev);
 	id->peer_verbs = cm_private_take(CM_PRIVATE_REQUEST, ev->private_data, &len);
 	push_with(id, listener, RDMA_CM_EVENT_CONNECT_REQUEST, 0, ev, len);
@@ -385,7 +395,7 @@ static void on_session_request(struct cm_id *listener, struct host *host,
 /* The responder that allows no Reads: see post.c. */
 static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
 {
-	struct qp *qp = session_qp(id);
+	struct qp *qp = id->end.qp;
 	uint16_t ird = id->passive ? id->peer_ird : ev->peer_ird;
 	bool known = id->passive ? id->negotiated : ev->conn_flags & DDP_CONN_NEGOTIATE;
 
@@ -396,7 +406,7 @@ static void note_depth(struct cm_id *id, const struct ddp_cm_event *ev)
 /* InfiniBand: the program that named the queue pair makes it ready before the session is. */
 static bool program_answers(const struct cm_id *id)
 {
-	return id->named && !id->passive && !qp_is_iwarp(id->named);
+	return id->by_number && !id->passive && id->end.qp && !qp_is_iwarp(id->end.qp);
 }
 
 static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
@@ -405,12 +415,12 @@ static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
 
 	id->established = true;
 	note_depth(id, ev);
-	if (cm_private_take(CM_PRIVATE_REPLY, ev->private_data, &len) && !id->passive)
-		note_peer(id);
+	if (cm_private_take(CM_PRIVATE_REPLY, ev->private_data, &len) && !id->passive && id->end.qp)
+		id->end.qp->send_imm = true;
 	begin_work(id);
 	cm_addr_of_session(id);
-	if (session_qp(id))
-		cm_qp_note_session(id, session_qp(id));
+	if (id->end.qp)
+		cm_qp_note_session(id, id->end.qp);
 	push_with(id, NULL,
 		  program_answers(id) ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED,
 		  0, ev, len);
@@ -418,7 +428,7 @@ static void on_established(struct cm_id *id, const struct ddp_cm_event *ev)
 
 static void end_work(struct cm_id *id, bool failed)
 {
-	struct qp *qp = session_qp(id);
+	struct qp *qp = id->end.qp;
 
 	if (qp)
 		qp_session_ended(qp, failed);
@@ -440,22 +450,34 @@ static void on_error(struct cm_id *id, const struct ddp_cm_event *ev)
 static void on_disconnected(struct cm_id *id, const struct ddp_cm_event *ev)
 {
 	end_work(id, ev->err != 0 || !id->established);
-	if (id->established)
-		push(id, NULL, RDMA_CM_EVENT_DISCONNECTED, 0, ev);
-	else
+	if (!id->established) {
 		push(id, NULL, RDMA_CM_EVENT_CONNECT_ERROR, ev->err ? ev->err : -ECONNRESET, ev);
-	if (id->established)
-		cm_event_ended(id);
+		return;
+	}
+	error_event(ddp_event_str(ev->type), ev->reason);
+	id->established = false;
+	cm_event_ended(id, ev->private_data, ev->private_len);
+}
+
+/* The session ends with its queue pair. Programs that disconnect and destroy it at once wait for
+ * the event, which may be there already. */
+static void on_lost_qp(struct session_end *e)
+{
+	struct cm_id *id = CONTAINER(e, struct cm_id, end);
+
+	host_hand_out(id->host);
+	if (id->established && !id->sync)
+		cm_event_ended(id, NULL, 0);
 	id->established = false;
 }
 
 static void on_session_event(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
-	struct cm_id *id = CONTAINER(sink, struct cm_id, sink);
+	struct cm_id *id = CONTAINER(sink, struct cm_id, end.sink);
 
 	switch (ev->type) {
 	case DDP_CM_CONNECT_REQUEST:
-		on_session_request(id, id->host, ev);
+		on_session_request(id, id->host, id->context, ev);
 		break;
 	case DDP_CM_ESTABLISHED:
 		on_established(id, ev);

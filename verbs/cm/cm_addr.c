@@ -207,7 +207,7 @@ void cm_addr_of_session(struct cm_id *id)
 	struct rdma_addr *a = &id->ibv.route.addr;
 	struct ddp_id_attr attr = DDP_INIT(ddp_id_attr);
 
-	if (ddp_query_id(id->ddp, &attr))
+	if (ddp_query_id(id->end.id, &attr))
 		return;
 	if (attr.local.ss_family != AF_UNSPEC)
 		a->src_storage = attr.local;

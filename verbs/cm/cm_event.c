@@ -14,9 +14,11 @@
 #include "verbs/verbs/context.h"
 
 enum { MAX_PRIVATE = 255 }; /* the length has 8 bits */
+enum { TIMEWAIT_MS = 1000 };
 
 struct cm_event {
 	struct rdma_cm_event ibv; /* first */
+	struct cm_id *holder;     /* is not destroyed before the event is acknowledged */
 	struct cm_event *next;
 	uint8_t private_data[MAX_PRIVATE];
 };
@@ -103,10 +105,9 @@ static void queue_event(struct channel *c, struct cm_event *e)
 		return; /* never full */
 }
 
-/* Whose queue an event is in, and who is held by it until it is acknowledged. */
-static struct cm_id *holder(const struct cm_event *e)
+static struct channel *channel_of(const struct cm_id *id)
 {
-	return cm_of(e->ibv.listen_id ? e->ibv.listen_id : e->ibv.id);
+	return (struct channel *)id->channel;
 }
 
 void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, size_t len)
@@ -122,8 +123,11 @@ void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, siz
 		e->ibv.param.conn.private_data = e->private_data;
 		e->ibv.param.conn.private_data_len = (uint8_t)len;
 	}
+	e->holder = cm_of(ev->listen_id ? ev->listen_id : ev->id);
 	pthread_mutex_lock(&lock);
-	queue_event((struct channel *)holder(e)->ibv.channel, e);
+	if (ev->listen_id) /* the new id, too, is at the channel of its listener */
+		cm_of(ev->id)->channel = ev->id->channel = e->holder->channel;
+	queue_event(channel_of(e->holder), e);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -134,19 +138,29 @@ void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status)
 	cm_event_push(&ev, NULL, 0);
 }
 
-void cm_event_ended(struct cm_id *id)
+static void on_timewait(struct host_timer *t)
 {
-	if (id->ibv.verbs && id->ibv.verbs->device->transport_type != IBV_TRANSPORT_IWARP)
-		cm_event_simple(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	cm_event_simple(CONTAINER(t, struct cm_id, timewait), RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+}
+
+void cm_event_ended(struct cm_id *id, const void *private_data, size_t len)
+{
+	const struct rdma_cm_event ev = {.id = &id->ibv, .event = RDMA_CM_EVENT_DISCONNECTED};
+
+	cm_event_push(&ev, private_data, len);
+	if (id->host->device.transport_type == IBV_TRANSPORT_IWARP)
+		return;
+	id->timewait.due = on_timewait;
+	host_timer_start(id->host, &id->timewait, TIMEWAIT_MS);
 }
 
 /* Takes the first event of this id out of its queue. */
 static struct cm_event *extract(struct cm_id *id)
 {
-	struct channel *c = (struct channel *)id->ibv.channel;
+	struct channel *c = channel_of(id);
 	struct cm_event **at = &c->first, *e;
 
-	while (*at && holder(*at) != id && (*at)->ibv.id != &id->ibv)
+	while (*at && (*at)->holder != id && (*at)->ibv.id != &id->ibv)
 		at = &(*at)->next;
 	e = *at;
 	if (e) {
@@ -163,13 +177,11 @@ static void destroy_untaken_id(struct cm_id *id)
 {
 	struct host *h = id->host;
 
-	if (h)
-		pthread_mutex_lock(&h->event_lock);
-	ddp_destroy_id(id->ddp);
-	if (h)
-		host_remove_watch(h, &id->watch);
-	if (h)
-		pthread_mutex_unlock(&h->event_lock);
+	pthread_mutex_lock(&h->event_lock);
+	session_end_leave(&id->end);
+	host_remove_watch(h, &id->watch);
+	pthread_mutex_unlock(&h->event_lock);
+	cm_event_forget(id); /* that the request is gone */
 	free(id);
 }
 
@@ -202,7 +214,7 @@ void cm_event_migrate(struct cm_id *id, struct rdma_event_channel *to)
 		last = &e->next;
 	}
 	*last = NULL;
-	id->ibv.channel = to;
+	id->channel = id->ibv.channel = to;
 	while ((e = first)) {
 		first = e->next;
 		queue_event((struct channel *)to, e);
@@ -220,7 +232,7 @@ static struct cm_event *take_first(struct channel *c)
 		c->first = e->next;
 		if (!c->first)
 			c->last = &c->first;
-		holder(e)->unacked++;
+		e->holder->unacked++;
 	}
 	pthread_mutex_unlock(&lock);
 	return e;
@@ -254,7 +266,7 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 		return -1;
 	}
 	pthread_mutex_lock(&lock);
-	holder(e)->unacked--;
+	e->holder->unacked--;
 	pthread_cond_broadcast(&acked);
 	pthread_mutex_unlock(&lock);
 	free(e);

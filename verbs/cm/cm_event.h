@@ -19,11 +19,14 @@ void cm_event_push(const struct rdma_cm_event *ev, const void *private_data, siz
 /* Queues an event without private data. */
 void cm_event_simple(struct cm_id *id, enum rdma_cm_event_type type, int status);
 
-/* Queues TIMEWAIT_EXIT, which follows DISCONNECTED, unless the device is an iWARP device. */
-void cm_event_ended(struct cm_id *id);
+/* Queues DISCONNECTED and, unless the device is an iWARP device, TIMEWAIT_EXIT a second later: on
+ * InfiniBand the packets of a session that has ended may arrive for so long. It does not come if
+ * the id is destroyed before. private_data as in cm_event_push(). The caller holds event_lock. */
+void cm_event_ended(struct cm_id *id, const void *private_data, size_t len);
 
-/* Call it before an id is destroyed: deletes its queued events, destroys the ids of requests that
- * the program has not taken, and waits until the program has acknowledged the events that it took.
+/* Call it before an id is destroyed, when it has no id of libddpclient any more: deletes its queued
+ * events, destroys the ids of requests that the program has not taken, and waits until the program
+ * has acknowledged the events that it took.
  */
 void cm_event_forget(struct cm_id *id);
 

@@ -28,7 +28,7 @@ struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdm
 		return NULL;
 	id->rsocket.device = rsocket_device();
 	memset(id->rsocket.members, 1, sizeof(id->rsocket.members));
-	id->ibv.channel = channel;
+	id->channel = id->ibv.channel = channel;
 	id->ibv.context = context;
 	id->ibv.ps = ps;
 	id->ibv.qp_type = IBV_QPT_RC;
@@ -81,47 +81,42 @@ static void on_device_gone(struct host_watch *w, enum ddp_async_type type)
 		cm_event_simple(CONTAINER(w, struct cm_id, watch), RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 }
 
-/* Everything but the watch. */
-static int take_host(struct cm_id *id, struct host *h)
+static void take_device(struct cm_id *id, struct host *h, struct ibv_context *context)
 {
-	struct ibv_context *context = context_of_cm(h);
-	int r;
-
-	if (!context)
-		return -1;
-	r = host_start_events(h);
-	if (r == 0)
-		r = cm_event_renew(id->ibv.channel);
-	if (r)
-		return cm_fail(r);
-	if (!id->ddp) {
-		r = ddp_create_id(host_ddp(h), &id->sink, &id->ddp);
-		if (r)
-			return cm_fail(error_of_call("rdma_create_id", r));
-	}
 	id->host = h;
+	id->context = context;
 	id->watch.event = on_device_gone;
 	set_device(id, h, context);
-	return 0;
+	host_add_watch_locked(h, &id->watch);
 }
 
-int cm_take_host_locked(struct cm_id *id, struct host *h)
+void cm_take_request(struct cm_id *id, struct host *h, struct ibv_context *context,
+		     struct ddp_id *request)
 {
-	if (id->host)
-		return 0;
-	if (take_host(id, h))
-		return -1;
-	host_add_watch_locked(h, &id->watch);
-	return 0;
+	id->end.id = request;
+	ddp_id_set_user(request, &id->end.sink);
+	take_device(id, h, context);
 }
 
 int cm_take_host(struct cm_id *id, struct host *h)
 {
+	struct ibv_context *context;
+	int r;
+
 	if (id->host)
 		return 0;
-	if (take_host(id, h))
+	context = context_of_cm(h);
+	if (!context)
 		return -1;
-	host_add_watch(h, &id->watch);
+	r = cm_event_renew(id->channel);
+	if (r)
+		return cm_fail(r);
+	r = ddp_create_id(host_ddp(h), &id->end.sink, &id->end.id);
+	if (r)
+		return cm_fail(error_of_call("rdma_create_id", r));
+	pthread_mutex_lock(&h->event_lock);
+	take_device(id, h, context);
+	pthread_mutex_unlock(&h->event_lock);
 	return 0;
 }
 

@@ -8,10 +8,10 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 
-#include "verbs/base/host.h"
+#include "verbs/base/host_timer.h"
+#include "verbs/verbs/session_end.h"
 
 struct cm_also;
-struct qp;
 
 /* The rsockets of librdmacm read members of its ids after the public ones: a pointer to a device,
  * which begins with the length of queues, and whether they may wait for events. */
@@ -21,12 +21,16 @@ struct cm_rsocket {
 };
 
 struct cm_id {
-	struct rdma_cm_id ibv;     /* first */
-	struct cm_rsocket rsocket; /* second */
-	struct event_sink sink;    /* of ddp */
-	struct host_watch watch;   /* of the daemon, while there is a host */
-	struct host *host;         /* NULL: no device was chosen yet */
-	struct ddp_id *ddp;
+	struct rdma_cm_id ibv;              /* first */
+	struct cm_rsocket rsocket;          /* second */
+	struct rdma_event_channel *channel; /* guarded as the queues are: see cm_event.c */
+	struct host_watch watch;            /* of the daemon, while there is a host */
+	struct host_timer timewait;
+	struct host *host;           /* NULL: no device was chosen yet */
+	struct ibv_context *context; /* that of ids of rdma_cm, of host */
+	/* The queue pair is that of ibv.qp or of a number, as the program had it when it connected
+	 * or accepted. */
+	struct session_end end;
 	struct ddp_id *reserved; /* holds the port until rdma_listen(); NULL: none */
 	bool sync;               /* calls wait for their event */
 	bool own_channel;        /* made with the id */
@@ -43,7 +47,7 @@ struct cm_id {
 	uint8_t retry_count, rnr_retry_count, ack_timeout; /* for ibv_query_qp() */
 	struct ibv_sa_path_rec path;
 	struct cm_also *also; /* listeners at more daemons: see cm_listen.h */
-	struct qp *named;     /* the queue pair that struct rdma_conn_param named */
+	bool by_number;       /* the queue pair is the one that struct rdma_conn_param named */
 	unsigned unacked;     /* events that the program holds; guarded as the queues are */
 };
 
@@ -62,9 +66,12 @@ static inline int cm_fail(int err)
 /* Makes an id without a device. NULL with errno. */
 struct cm_id *cm_new(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps);
 
-/* Gives the id the device of this daemon. 0, or -1 with errno. cm_take_host_locked(): the caller
- * has event_lock. */
+/* Gives the id the device of this daemon. 0, or -1 with errno. */
 int cm_take_host(struct cm_id *id, struct host *h);
-int cm_take_host_locked(struct cm_id *id, struct host *h);
+
+/* Gives the new id of a session request the request and the device. context: context_of_cm(h), of
+ * the listener. The caller has event_lock. */
+void cm_take_request(struct cm_id *id, struct host *h, struct ibv_context *context,
+		     struct ddp_id *request);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "verbs/cm/cm_listen.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "verbs/base/addr.h"
@@ -13,6 +14,7 @@ struct cm_also {
 	struct event_sink sink;
 	struct cm_id *id;
 	struct host *host;
+	struct ibv_context *context;
 	struct ddp_id *ddp;
 	cm_listen_request on_request;
 	struct cm_also *next;
@@ -49,10 +51,10 @@ static int listen_own(struct cm_id *id, struct ddp_id *ddp, int backlog)
 static int listen_first(struct cm_id *id, int backlog)
 {
 	if (!id->reserved)
-		return listen_own(id, id->ddp, backlog);
+		return listen_own(id, id->end.id, backlog);
 	pthread_mutex_lock(&id->host->event_lock);
-	ddp_destroy_id(id->ddp);
-	id->ddp = id->reserved;
+	ddp_destroy_id(id->end.id);
+	id->end.id = id->reserved;
 	id->reserved = NULL;
 	pthread_mutex_unlock(&id->host->event_lock);
 	return 0;
@@ -63,15 +65,16 @@ static void on_also_event(struct event_sink *sink, const struct ddp_cm_event *ev
 	struct cm_also *a = CONTAINER(sink, struct cm_also, sink);
 
 	if (ev->type == DDP_CM_CONNECT_REQUEST)
-		a->on_request(a->id, a->host, ev);
+		a->on_request(a->id, a->host, a->context, ev);
 }
 
 static int open_also(struct cm_also *a, const struct sockaddr_storage *at, int backlog)
 {
-	int r = host_start_events(a->host);
+	int r;
 
-	if (r)
-		return -r;
+	a->context = context_of_cm(a->host);
+	if (!a->context)
+		return -errno;
 	r = ddp_create_id(host_ddp(a->host), &a->sink, &a->ddp);
 	if (r)
 		return r;
@@ -157,7 +160,7 @@ static void reserve_port(struct cm_id *id)
 
 	if (!passive || id->reserved || cm_addr_any_host(id))
 		return;
-	r = ddp_create_id(host_ddp(id->host), &id->sink, &id->reserved);
+	r = ddp_create_id(host_ddp(id->host), &id->end.sink, &id->reserved);
 	if (r)
 		return;
 	r = listen_own(id, id->reserved, 0);

@@ -5,9 +5,10 @@
 
 #include "verbs/cm/cm_id.h"
 
-/* The receiver of requests. listener: the id of the program; host: the daemon of the request. */
+/* The receiver of requests. listener: the id of the program; host: the daemon of the request;
+ * context: context_of_cm(host). */
 typedef void (*cm_listen_request)(struct cm_id *listener, struct host *host,
-				  const struct ddp_cm_event *ev);
+				  struct ibv_context *context, const struct ddp_cm_event *ev);
 
 /* Listens at the address and port of the id, which gets a device and a port if it has none. 0 or a
  * negative errno value. */
@@ -16,7 +17,7 @@ int cm_listen_start(struct cm_id *id, int backlog, cm_listen_request on_request)
 /* Gives a port back that rdma_get_src_port() has reserved, if it has. */
 void cm_listen_release(struct cm_id *id);
 
-/* Ends the listeners besides id->ddp. */
+/* Ends the listeners besides id->end. */
 void cm_listen_end(struct cm_id *id);
 
 #endif

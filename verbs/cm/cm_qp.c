@@ -4,7 +4,6 @@
 
 #include "verbs/base/addr.h"
 #include "verbs/base/error.h"
-#include "verbs/cm/cm_event.h"
 #include "verbs/cm/cm_id.h"
 #include "verbs/cm/cm_qp.h"
 #include "verbs/verbs/context.h"
@@ -56,6 +55,18 @@ static int own_cqs(struct rdma_cm_id *id, struct ibv_qp_init_attr *attr)
 	return 0;
 }
 
+/* NULL if there is a queue pair that the program has taken from ibv.qp: the new one moves when the
+ * id connects. */
+static struct session_end *free_end(struct cm_id *id)
+{
+	struct session_end *ret;
+
+	pthread_mutex_lock(&id->host->event_lock);
+	ret = id->end.qp ? NULL : &id->end;
+	pthread_mutex_unlock(&id->host->event_lock);
+	return ret;
+}
+
 int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct cm_id *id = cm_of(ibv);
@@ -66,15 +77,15 @@ int rdma_create_qp(struct rdma_cm_id *ibv, struct ibv_pd *pd, struct ibv_qp_init
 	if (!pd)
 		pd = ibv->pd;
 	if (pd && own_cqs(ibv, attr) == 0)
-		qp = qp_create(id->ddp, pd, attr);
+		qp = qp_create(free_end(id), pd, attr);
 	if (!qp) {
 		int e = errno;
 
 		free_cqs(ibv);
 		return cm_fail(e);
 	}
-	qp->cm = id->ddp;
 	pthread_mutex_lock(&id->host->event_lock);
+	qp->cm = true;
 	qp_set_state(qp, IBV_QPS_INIT);
 	pthread_mutex_unlock(&id->host->event_lock);
 	ibv->qp = &qp->ibv;
@@ -178,29 +189,11 @@ int rdma_init_qp_attr(struct rdma_cm_id *ibv, struct ibv_qp_attr *attr, int *mas
 
 /* ---- ending ---- */
 
-/* The session ends with its queue pair. Programs that disconnect and destroy it at once wait for
- * the event, which may be there already. */
-static void end_session(struct cm_id *id)
-{
-	host_hand_out(id->host);
-	if (id->established && !id->sync) {
-		cm_event_simple(id, RDMA_CM_EVENT_DISCONNECTED, 0);
-		cm_event_ended(id);
-	}
-	id->established = false;
-}
-
-/* With event_lock: an event may be about to change its state. */
 void rdma_destroy_qp(struct rdma_cm_id *ibv)
 {
-	struct cm_id *id = cm_of(ibv);
-
 	if (!ibv->qp)
 		return;
-	pthread_mutex_lock(&id->host->event_lock);
-	qp_free(qp_of(ibv->qp));
+	ibv_destroy_qp(ibv->qp);
 	ibv->qp = NULL;
-	end_session(id);
-	pthread_mutex_unlock(&id->host->event_lock);
 	free_cqs(ibv);
 }

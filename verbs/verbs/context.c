@@ -75,6 +75,7 @@ static void on_device_event(struct host_watch *w, enum ddp_async_type type)
 	async_push(&c->async, &ev);
 }
 
+/* The caller holds event_lock. */
 static struct ibv_context *open_context(struct host *h)
 {
 	struct context *c = calloc(1, sizeof(*c));
@@ -99,14 +100,20 @@ static struct ibv_context *open_context(struct host *h)
 	pthread_mutex_init(&ibv->mutex, NULL);
 	ibv->abi_compat = __VERBS_ABI_IS_EXTENDED;
 	c->watch.event = on_device_event;
-	host_add_watch(h, &c->watch);
+	host_add_watch_locked(h, &c->watch);
 	return ibv;
 }
 
 /* In a child, a device of the parent's list is one of its own. */
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	return open_context((struct host *)device);
+	struct host *h = (struct host *)device;
+	struct ibv_context *ret;
+
+	pthread_mutex_lock(&h->event_lock);
+	ret = open_context(h);
+	pthread_mutex_unlock(&h->event_lock);
+	return ret;
 }
 
 int ibv_close_device(struct ibv_context *context)
@@ -135,6 +142,7 @@ struct ibv_context *context_of_cm(struct host *h)
 	struct ibv_context *ret = NULL;
 	unsigned i = 0;
 
+	pthread_mutex_lock(&h->event_lock);
 	pthread_mutex_lock(&lock);
 	while (i < HOST_MAX && shared[i] && context_of(shared[i])->host != h)
 		i++;
@@ -144,5 +152,6 @@ struct ibv_context *context_of_cm(struct host *h)
 		ret = shared[i];
 	}
 	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&h->event_lock);
 	return ret;
 }

@@ -24,7 +24,8 @@ static inline struct context *context_of(struct ibv_context *c)
 	return CONTAINER(verbs_get_ctx(c), struct context, verbs);
 }
 
-/* Returns the context that the ids of rdma_cm share, which stays open; NULL with errno. */
+/* Returns the context that the ids of rdma_cm share, which stays open; NULL with errno. It takes
+ * event_lock. */
 struct ibv_context *context_of_cm(struct host *h);
 
 /* Set the operations of an object; each is in the file of that object. */

@@ -24,6 +24,7 @@ enum {
 
 struct oob_port {
 	struct event_sink sink; /* of listener */
+	struct host *host;
 	struct ddp_id *listener;
 	uint16_t port;
 	struct qp *place[PLACES];
@@ -55,6 +56,7 @@ static struct oob_port *open_port(struct host *h)
 
 	if (!p)
 		return NULL;
+	p->host = h;
 	p->sink.event = on_oob_request;
 	if (ddp_create_id(host_ddp(h), &p->sink, &p->listener))
 		goto fail;
@@ -88,37 +90,47 @@ void oob_adopt(struct qp *qp)
 	struct host *h = context_of(qp->ibv.context)->host;
 	struct oob_port *p;
 
-	qp->sink.event = on_session;
-	ddp_id_set_user(qp->id, &qp->sink);
 	if (host_start_events(h))
 		return;
 	pthread_mutex_lock(&h->event_lock);
+	qp->own.sink.event = on_session;
+	ddp_id_set_user(qp->own.id, &qp->own.sink);
 	p = port_with_room(h);
 	if (p) {
 		unsigned i = free_place(p);
 		uint32_t num = (uint32_t)p->port << 8 | i;
 
-		if (qp_num_set(&h->numbers, qp->ibv.qp_num, num) == 0) {
+		if (qp_num_set(&h->numbers, qp->num, num) == 0) {
 			p->place[i] = qp;
-			qp->ibv.qp_num = num;
+			qp->ibv.qp_num = qp->num = num;
 			qp->port = p;
 		}
 	}
 	pthread_mutex_unlock(&h->event_lock);
 }
 
-void oob_abandon(struct qp *qp)
+static struct host *host_of_qp(const struct qp *qp)
+{
+	return context_of(qp->ibv.context)->host;
+}
+
+static void drop_request(struct qp *qp)
 {
 	if (qp->request)
-		ddp_destroy_id(qp->request);
+		host_drop_id(host_of_qp(qp), qp->request); /* rejects it */
 	qp->request = NULL;
+}
+
+void oob_abandon(struct qp *qp)
+{
+	drop_request(qp);
 	if (!qp->port)
 		return;
-	qp->port->place[qp->ibv.qp_num % PLACES] = NULL;
+	qp->port->place[qp->num % PLACES] = NULL;
 	qp_num_clear(&context_of(qp->ibv.context)->host->numbers, ddp_qp_num(qp->ddp));
 }
 
-static struct qp *qp_numbered(const struct host *h, uint32_t num)
+struct qp *oob_find(const struct host *h, uint32_t num)
 {
 	const struct oob_port *p = h->ports;
 
@@ -127,29 +139,15 @@ static struct qp *qp_numbered(const struct host *h, uint32_t num)
 	return p ? p->place[num % PLACES] : NULL;
 }
 
-struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to)
+int oob_hand_over(struct qp *qp, struct session_end *to)
 {
-	struct qp *qp;
-	int r = -EINVAL;
+	int r = session_end_take(to, qp);
 
-	pthread_mutex_lock(&h->event_lock);
-	qp = qp_numbered(h, num);
-	if (qp && qp->id && !qp->joined)
-		r = ddp_move_qp(qp->ddp, to);
-	if (r == 0) {
-		if (qp->request)
-			ddp_destroy_id(qp->request);
-		qp->request = NULL;
-		ddp_destroy_id(qp->id);
-		qp->id = NULL;
-		qp->cm = to;
-		qp->joined = true;
-	}
-	pthread_mutex_unlock(&h->event_lock);
-	if (r == 0)
-		return qp;
-	error_of_call("rdma_connect", r);
-	return NULL;
+	if (r)
+		return r;
+	drop_request(qp);
+	qp->cm = qp->joined = true;
+	return 0;
 }
 
 /* ---- who connects ---- */
@@ -172,7 +170,7 @@ static bool connects(const struct qp *qp)
 	union ibv_gid own = context_of(qp->ibv.context)->host->gid, peer = peer_gid(qp);
 	int order = memcmp(own.raw, peer.raw, sizeof(own.raw));
 
-	return order < 0 || (order == 0 && qp->ibv.qp_num < qp->attr.dest_qp_num);
+	return order < 0 || (order == 0 && qp->num < qp->attr.dest_qp_num);
 }
 
 static void addr_of(const union ibv_gid *gid, uint16_t port, struct sockaddr_storage *ret)
@@ -197,7 +195,7 @@ static int connect_qp(struct qp *qp)
 {
 	const struct oob_hello hello = {
 		.magic = htonl(MAGIC),
-		.from = htonl(qp->ibv.qp_num),
+		.from = htonl(qp->num),
 		.to = htonl(qp->attr.dest_qp_num),
 	};
 	const struct ddp_conn_param param = {
@@ -212,8 +210,7 @@ static int connect_qp(struct qp *qp)
 	int r;
 
 	addr_of(&gid, (uint16_t)(qp->attr.dest_qp_num >> 8), &to);
-	qp->send_imm = true; /* no other library speaks this protocol */
-	r = ddp_connect(qp->id, (struct sockaddr *)&to, &param);
+	r = ddp_connect(qp->own.id, (struct sockaddr *)&to, &param);
 	qp->joined = r == 0;
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
 }
@@ -223,16 +220,16 @@ static int connect_qp(struct qp *qp)
 /* The session's id takes the place of the one that the queue pair was made on. */
 static int accept_request(struct qp *qp)
 {
-	struct ddp_id *id = qp->request, *old = qp->id;
+	struct ddp_id *id = qp->request, *old = qp->own.id;
 	int r = ddp_move_qp(qp->ddp, id);
 
 	qp->request = NULL;
 	if (r) {
-		ddp_destroy_id(id);
+		host_drop_id(host_of_qp(qp), id);
 		return error_of_call("ibv_modify_qp", r);
 	}
-	qp->id = id;
-	qp->joined = qp->send_imm = true;
+	qp->own.id = id;
+	qp->joined = true;
 	ddp_destroy_id(old);
 	r = ddp_accept(id, NULL);
 	return r ? error_of_call("ibv_modify_qp", r) : 0;
@@ -266,12 +263,6 @@ static bool is_peer(const struct qp *qp)
 	return qp->request_from == qp->attr.dest_qp_num && addr_same(&named, &qp->request_addr);
 }
 
-static void drop_request(struct qp *qp)
-{
-	ddp_destroy_id(qp->request); /* rejects it */
-	qp->request = NULL;
-}
-
 /* Answers the request that waits, once the program has named its peer. */
 static int answer_request(struct qp *qp)
 {
@@ -292,23 +283,23 @@ static void on_oob_request(struct event_sink *sink, const struct ddp_cm_event *e
 		return;
 	qp = wanted(p, ev);
 	if (!qp) {
-		ddp_reject(ev->id, NULL);
+		host_drop_id(p->host, ev->id);
 		return;
 	}
 	qp->request = ev->id;
 	qp->request_addr = ev->peer;
-	ddp_id_set_user(ev->id, &qp->sink);
+	ddp_id_set_user(ev->id, &qp->own.sink);
 	answer_request(qp);
 }
 
 /* Events of the session, or of the request that waits. */
 static void on_session(struct event_sink *sink, const struct ddp_cm_event *ev)
 {
-	struct qp *qp = CONTAINER(sink, struct qp, sink);
+	struct qp *qp = CONTAINER(sink, struct qp, own.sink);
 
 	switch (ev->type) {
 	case DDP_CM_REQUEST_GONE:
-		qp->request = NULL;
+		drop_request(qp);
 		break;
 	case DDP_CM_REJECTED:
 	case DDP_CM_CONNECT_ERROR:
@@ -335,6 +326,7 @@ static int become_ready(struct qp *qp)
 		return error_unsupported("ibv_modify_qp",
 					 "the daemon cannot listen for queue pairs without rdma_cm",
 					 ENOMEM);
+	qp->send_imm = true; /* no other library speaks this protocol */
 	if (connects(qp))
 		return connect_qp(qp);
 	qp->state = IBV_QPS_RTR;
@@ -347,8 +339,7 @@ static int become_ready(struct qp *qp)
 /* To idle: for another session. A request that waits is not for that. */
 static int become_idle(struct qp *qp)
 {
-	if (qp->request)
-		drop_request(qp);
+	drop_request(qp);
 	qp->attr.dest_qp_num = 0;
 	return qp->state == IBV_QPS_RESET ? 0 : qp_renew(qp);
 }
@@ -358,7 +349,7 @@ int oob_modify(struct qp *qp, enum ibv_qp_state state)
 	int r = 0;
 
 	if (state == IBV_QPS_ERR || (state == IBV_QPS_RESET && qp->cm))
-		ddp_disconnect(qp->cm ? qp->cm : qp->id);
+		ddp_disconnect(qp->end->id);
 	else if (qp->cm)
 		r = 0; /* rdma_cm does the rest */
 	else if (state == IBV_QPS_RESET)
@@ -366,7 +357,7 @@ int oob_modify(struct qp *qp, enum ibv_qp_state state)
 	else if (state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT)
 		r = become_ready(qp);
 	else if (state == IBV_QPS_SQD && qp_is_iwarp(qp))
-		ddp_disconnect(qp->id);
+		ddp_disconnect(qp->end->id);
 	if (r == 0)
 		qp_set_state(qp, state);
 	return r;

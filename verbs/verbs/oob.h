@@ -13,9 +13,12 @@ void oob_adopt(struct qp *qp);
  */
 void oob_abandon(struct qp *qp);
 
-/* Moves the queue pair with this number, which has no session yet, to an id of rdma_cm, for
- * programs that name it in struct rdma_conn_param. NULL with errno. */
-struct qp *oob_move(struct host *h, uint32_t num, struct ddp_id *to);
+/* Returns the queue pair that was given this number, or NULL. The caller holds event_lock. */
+struct qp *oob_find(const struct host *h, uint32_t num);
+
+/* Puts a queue pair that has no session yet on the end of an id of rdma_cm. The caller holds
+ * event_lock. Returns 0 or a negative errno value. */
+int oob_hand_over(struct qp *qp, struct session_end *to);
 
 /* Changes the state, as qp_transition_check() permits it; qp->attr has its attributes. The caller
  * holds event_lock. Returns 0 or a positive errno value. */

@@ -117,8 +117,7 @@ static void fill_ibv(struct qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_
 	qp->ibv.send_cq = a->send_cq;
 	qp->ibv.recv_cq = a->recv_cq;
 	qp->ibv.srq = a->srq;
-	qp->ibv.qp_num = ddp_qp_num(qp->ddp);
-	qp->ibv.handle = qp->ibv.qp_num;
+	qp->ibv.qp_num = qp->ibv.handle = qp->num = ddp_qp_num(qp->ddp);
 	qp->ibv.qp_type = a->qp_type;
 	pthread_mutex_init(&qp->ibv.mutex, NULL);
 	pthread_cond_init(&qp->ibv.cond, NULL);
@@ -141,17 +140,71 @@ static void on_qp_fatal(struct host_watch *w, enum ddp_async_type type)
 		async_push(&context_of(qp->ibv.context)->async, &ev);
 }
 
-/* Of one that was not given to the program. */
-static void undo(struct qp *qp)
+/* Its end goes last. */
+static int destroy_locked(struct qp *qp)
 {
-	struct host *h = context_of(qp->ibv.context)->host;
+	struct session_end *e = qp->end;
+	struct ddp_id *id = e == &qp->own ? e->id : NULL;
+	int r = ddp_destroy_qp(qp->ddp);
 
-	pthread_mutex_lock(&h->event_lock);
-	qp_free(qp);
-	pthread_mutex_unlock(&h->event_lock);
+	if (r)
+		return error_of_call("ibv_destroy_qp", r);
+	host_remove_watch(context_of(qp->ibv.context)->host, &qp->watch);
+	async_forget(&context_of(qp->ibv.context)->async, qp);
+	pthread_cond_destroy(&qp->ibv.cond);
+	pthread_mutex_destroy(&qp->ibv.mutex);
+	e->qp = NULL;
+	if (id)
+		ddp_destroy_id(id);
+	else if (e->lost_qp)
+		e->lost_qp(e);
+	free(qp->built);
+	free(qp);
+	return 0;
 }
 
-struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static int create_on(struct qp *qp, struct session_end *e, struct ibv_pd *pd,
+		     struct ibv_qp_init_attr *attr)
+{
+	struct host *h = context_of(pd->context)->host;
+	int r;
+
+	fill_init(attr, &qp->ddp_init);
+	r = create_ddp(e->id, pd, &qp->ddp_init, &qp->ddp);
+	if (r)
+		return r;
+	qp->init = *attr;
+	fill_ibv(qp, pd, attr);
+	r = take_caps(qp, &attr->cap);
+	if (r) {
+		ddp_destroy_qp(qp->ddp);
+		return r;
+	}
+	qp->watch.event = on_qp_fatal;
+	qp->watch.ddp = qp->ddp;
+	qp->cm = e != &qp->own;
+	pthread_mutex_lock(&h->event_lock);
+	qp->end = e;
+	e->qp = qp;
+	host_add_watch_locked(h, &qp->watch);
+	pthread_mutex_unlock(&h->event_lock);
+	return 0;
+}
+
+static int create_on_own(struct qp *qp, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct session_end *own = &qp->own;
+	int r = ddp_create_id(host_ddp(context_of(pd->context)->host), NULL, &own->id);
+
+	if (r)
+		return r;
+	r = create_on(qp, own, pd, attr);
+	if (r)
+		ddp_destroy_id(own->id);
+	return r;
+}
+
+struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct qp *qp;
 	int r = check_init_attr(attr);
@@ -163,61 +216,20 @@ struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_at
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
-	fill_init(attr, &qp->ddp_init);
-	r = create_ddp(id, pd, &qp->ddp_init, &qp->ddp);
-	if (r) {
-		free(qp);
-		error_of_call("ibv_create_qp", r);
-		return NULL;
-	}
-	qp->init = *attr;
-	fill_ibv(qp, pd, attr);
-	r = take_caps(qp, &attr->cap);
-	if (r) {
-		error_of_call("ibv_create_qp", r);
-		undo(qp);
-		return NULL;
-	}
-	qp->watch.event = on_qp_fatal;
-	qp->watch.ddp = qp->ddp;
-	host_add_watch(context_of(pd->context)->host, &qp->watch);
-	return qp;
-}
-
-int qp_free(struct qp *qp)
-{
-	int r = ddp_destroy_qp(qp->ddp);
-
-	if (r)
-		return error_of_call("ibv_destroy_qp", r);
-	host_remove_watch(context_of(qp->ibv.context)->host, &qp->watch);
-	async_forget(&context_of(qp->ibv.context)->async, qp);
-	pthread_cond_destroy(&qp->ibv.cond);
-	pthread_mutex_destroy(&qp->ibv.mutex);
-	free(qp->built);
+	r = e ? create_on(qp, e, pd, attr) : create_on_own(qp, pd, attr);
+	if (r == 0)
+		return qp;
+	error_of_call("ibv_create_qp", r);
 	free(qp);
-	return 0;
+	return NULL;
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	struct host *h = context_of(pd->context)->host;
-	struct ddp_id *id;
-	struct qp *qp;
-	int r = ddp_create_id(host_ddp(h), NULL, &id);
+	struct qp *qp = qp_create(NULL, pd, attr);
 
-	if (r) {
-		error_of_call("ibv_create_qp", r);
+	if (!qp)
 		return NULL;
-	}
-	qp = qp_create(id, pd, attr);
-	if (!qp) {
-		r = errno;
-		ddp_destroy_id(id);
-		errno = r;
-		return NULL;
-	}
-	qp->id = id;
 	oob_adopt(qp);
 	return &qp->ibv;
 }
@@ -251,19 +263,15 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ibv)
 	return qp_of(ibv)->built ? &qp_of(ibv)->ex : NULL;
 }
 
-/* The id goes last: its QP must be gone. */
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
 	struct qp *qp = qp_of(ibv);
 	struct host *h = context_of(ibv->context)->host;
-	struct ddp_id *id = qp->id;
 	int r;
 
 	pthread_mutex_lock(&h->event_lock);
 	oob_abandon(qp);
-	r = qp_free(qp);
-	if (r == 0 && id)
-		ddp_destroy_id(id);
+	r = destroy_locked(qp);
 	pthread_mutex_unlock(&h->event_lock);
 	return r;
 }
@@ -297,11 +305,8 @@ void qp_set_state(struct qp *qp, enum ibv_qp_state state)
 /* Ends the session, if there is one, and flushes the receives. */
 static void end_session(struct qp *qp)
 {
-	struct ddp_id *id = qp->id ? qp->id : qp->cm;
-
 	qp->peer_left = false;
-	if (id)
-		ddp_disconnect(id);
+	ddp_disconnect(qp->end->id);
 }
 
 void qp_session_ended(struct qp *qp, bool failed)
@@ -344,13 +349,13 @@ static void replace_ddp(struct qp *qp, struct ddp_id *id, struct ddp_qp *ddp)
 
 	if (qp->port) {
 		qp_num_clear(&h->numbers, ddp_qp_num(old));
-		qp_num_set(&h->numbers, ddp_qp_num(ddp), qp->ibv.qp_num);
+		qp_num_set(&h->numbers, ddp_qp_num(ddp), qp->num);
 	}
 	ddp_destroy_qp(old);
-	ddp_destroy_id(qp->id);
+	ddp_destroy_id(qp->own.id);
 	qp->ddp = ddp;
 	qp->watch.ddp = ddp;
-	qp->id = id;
+	qp->own.id = id;
 	qp->joined = qp->send_imm = qp->no_reads = qp->peer_left = false;
 	qp->unplaced = 0;
 }
@@ -359,7 +364,7 @@ int qp_renew(struct qp *qp)
 {
 	struct ddp_id *id;
 	struct ddp_qp *ddp;
-	int r = ddp_create_id(host_ddp(context_of(qp->ibv.context)->host), &qp->sink, &id);
+	int r = ddp_create_id(host_ddp(context_of(qp->ibv.context)->host), &qp->own.sink, &id);
 
 	if (r)
 		return error_of_call("ibv_modify_qp", r);

@@ -9,6 +9,7 @@
 
 #include "verbs/base/host.h"
 #include "verbs/verbs/qp_transition.h"
+#include "verbs/verbs/session_end.h"
 
 /* A Write with Immediate Data takes two entries of the send queue. */
 enum { QP_ENTRIES_PER_WR = 2 };
@@ -34,9 +35,9 @@ struct qp {
 		struct ibv_qp ibv;
 		struct ibv_qp_ex ex;
 	};
-	struct event_sink sink; /* of id, if the queue pair was made without rdma_cm */
-	struct ddp_id *id;      /* its own; NULL: one of rdma_cm has it */
-	struct ddp_id *cm;      /* that id; NULL: id has it */
+	/* The end that it is on: own, or that of an id of rdma_cm. Guarded by event_lock. */
+	struct session_end *end, own;
+	bool cm; /* an id of rdma_cm has, or had, it */
 	/* Connections without rdma_cm: see oob.c. */
 	struct oob_port *port;
 	struct ddp_id *request; /* that waits for an answer; NULL: none */
@@ -44,6 +45,7 @@ struct qp {
 	uint32_t request_from;
 	struct sockaddr_storage request_addr;
 	struct ddp_qp *ddp;
+	uint32_t num;            /* as ibv.qp_num */
 	struct host_watch watch; /* of ddp */
 	struct ibv_qp_init_attr init;
 	struct ddp_qp_init ddp_init; /* what it was created with */
@@ -66,9 +68,9 @@ static inline struct qp *qp_of(struct ibv_qp *ibv)
 	return (struct qp *)ibv;
 }
 
-/* Creates a queue pair on an id, and writes its actual capabilities to attr->cap. NULL with errno.
- */
-struct qp *qp_create(struct ddp_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+/* Creates a queue pair on an end that has an id and no queue pair; NULL: on its own, which gets an
+ * id. Writes its actual capabilities to attr->cap. NULL with errno. */
+struct qp *qp_create(struct session_end *e, struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 
 /* Sets the rights of the peer for a session with n responder resources, as the kernel does, unless
  * the program has set qp_access_flags. Returns 0 or a positive errno value. */
@@ -80,9 +82,6 @@ static inline unsigned qp_cm_access(unsigned n)
 	return IBV_ACCESS_REMOTE_WRITE |
 	       (n > 0 ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
-
-/* Destroys it, but not its id. The caller holds event_lock. Returns 0 or a positive errno value. */
-int qp_free(struct qp *qp);
 
 static inline bool qp_is_iwarp(const struct qp *qp)
 {

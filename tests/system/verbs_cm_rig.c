@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tests/system/verbs_cm_rig.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rdma_event_channel *clients, *servers;
+struct sockaddr_in addr[2];
+
+void cm_rig_open(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	VERB(argc >= 3);
+	for (int i = 0; i < 2; i++) {
+		addr[i].sin_family = AF_INET;
+		VERB(inet_pton(AF_INET, argv[1 + i], &addr[i].sin_addr) == 1);
+	}
+	VERB((clients = rdma_create_event_channel()) && (servers = rdma_create_event_channel()));
+}
+
+/* ---- events ---- */
+
+struct rdma_cm_event *expect(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *ev;
+
+	VERB(rdma_get_cm_event(ch, &ev) == 0);
+	if (ev->event != type || ev->status != 0) {
+		printf("FAILED: %s, status %d; expected %s\n", rdma_event_str(ev->event),
+		       ev->status, rdma_event_str(type));
+		exit(1);
+	}
+	return ev;
+}
+
+void expect_only(struct rdma_event_channel *ch, enum rdma_cm_event_type type)
+{
+	VERB(rdma_ack_cm_event(expect(ch, type)) == 0);
+}
+
+/* ---- ends ---- */
+
+void end_objects(struct end *e)
+{
+	struct side *s = &e->side;
+
+	s->ctx = e->id->verbs;
+	VERB(s->pd = ibv_alloc_pd(s->ctx));
+	VERB(s->cq = ibv_create_cq(s->ctx, 64, NULL, NULL, 0));
+	VERB(posix_memalign((void **)&s->mem, 4096, RIG_SIZE) == 0);
+	memset(s->mem, 0, RIG_SIZE);
+	VERB(s->mr = ibv_reg_mr(s->pd, s->mem, RIG_SIZE, IBV_ACCESS_LOCAL_WRITE));
+}
+
+void end_free(struct end *e)
+{
+	VERB(ibv_dereg_mr(e->side.mr) == 0);
+	VERB(ibv_destroy_cq(e->side.cq) == 0);
+	VERB(ibv_dealloc_pd(e->side.pd) == 0);
+	free(e->side.mem);
+}
+
+void end_close(struct end *e, struct ibv_qp *named)
+{
+	if (named)
+		VERB(ibv_destroy_qp(named) == 0);
+	else
+		rdma_destroy_qp(e->id);
+	VERB(rdma_destroy_id(e->id) == 0);
+	end_free(e);
+}
+
+void make_qp(struct end *e)
+{
+	struct ibv_qp_init_attr init = side_init(&e->side);
+
+	VERB(rdma_create_qp(e->id, e->side.pd, &init) == 0);
+}
+
+struct rdma_cm_id *listener_at(const struct sockaddr_in *at)
+{
+	struct sockaddr_in a = *at;
+	struct rdma_cm_id *id;
+
+	VERB(rdma_create_id(servers, &id, &addr, RDMA_PS_TCP) == 0);
+	VERB(rdma_bind_addr(id, (struct sockaddr *)&a) == 0);
+	VERB(rdma_listen(id, 4) == 0);
+	VERB(rdma_get_src_port(id) != 0);
+	return id;
+}
+
+void resolve(struct end *e, unsigned from, unsigned to, __be16 port)
+{
+	struct sockaddr_in src = addr[from], dst = addr[to];
+
+	memset(e, 0, sizeof(*e));
+	dst.sin_port = port;
+	VERB(rdma_create_id(clients, &e->id, e, RDMA_PS_TCP) == 0);
+	VERB(rdma_resolve_addr(e->id, (struct sockaddr *)&src, (struct sockaddr *)&dst, 2000) == 0);
+	expect_only(clients, RDMA_CM_EVENT_ADDR_RESOLVED);
+	VERB(rdma_resolve_route(e->id, 2000) == 0);
+	expect_only(clients, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	end_objects(e);
+}
+
+const char hello[22] = "hello from the client";
+
+void ask(struct end *c, uint32_t qp_num)
+{
+	struct rdma_conn_param param = {
+		.private_data = hello,
+		.private_data_len = sizeof(hello),
+		.initiator_depth = 3,
+		.responder_resources = 2,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+		.qp_num = qp_num,
+	};
+
+	VERB(rdma_connect(c->id, &param) == 0);
+}
+
+void take_request(struct end *s, const struct rdma_cm_id *listener)
+{
+	struct rdma_cm_event *ev = expect(servers, RDMA_CM_EVENT_CONNECT_REQUEST);
+
+	memset(s, 0, sizeof(*s));
+	VERB(ev->listen_id == listener && ev->id != listener && ev->id->context == &addr);
+	VERB(ev->param.conn.private_data_len == sizeof(hello) &&
+	     memcmp(ev->param.conn.private_data, hello, sizeof(hello)) == 0);
+	VERB(ev->param.conn.responder_resources == 3 && ev->param.conn.initiator_depth == 2);
+	s->id = ev->id;
+	VERB(rdma_ack_cm_event(ev) == 0);
+	end_objects(s);
+}
+
+void exchange(struct end *c, struct end *s, struct ibv_qp *cq, struct ibv_qp *sq)
+{
+	struct pair p = {.side = {&c->side, &s->side}, .qp = {cq, sq}};
+
+	for (unsigned i = 0; i < 6; i++)
+		pair_send(&p, i & 1, 1 + 5000 * i, i);
+}
+
+void disconnect(struct end *c)
+{
+	VERB(rdma_disconnect(c->id) == 0);
+	expect_only(clients, RDMA_CM_EVENT_DISCONNECTED);
+}
