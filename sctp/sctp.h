@@ -71,7 +71,7 @@ struct sctp_config {
 	uint16_t udp_port;    /* of peers that we connect to */
 	uint16_t streams;     /* requested in both directions, at least 1 */
 	uint32_t adaptation;  /* indication (RFC 5061 4.2.6) to send and to require */
-	uint32_t send_buffer; /* bytes of an association that are queued or unacknowledged */
+	uint32_t send_buffer; /* most bytes of an association that are queued or unacknowledged */
 	uint32_t recv_buffer; /* largest window that an association advertises */
 	uint32_t recv_first;  /* window that it begins with; 0: 2 MiB, but not more than that */
 	uint32_t mtu;         /* largest IP packet, 0 = only the paths limit it */

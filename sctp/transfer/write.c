@@ -3,9 +3,18 @@
 
 #include "sctp/assoc/deadlines.h"
 #include "sctp/assoc/notify.h"
+#include "sctp/base/path_select.h"
 #include "sctp/transfer/sampling.h"
+#include "util/minmax.h"
 
-enum { RETRY_US = 20000 }; /* after which a user without memory may try again */
+enum {
+	RETRY_US = 20000,       /* after which a user without memory may try again */
+	LEAD_MS = 2,            /* what leaves in this time may wait unsent: two batches */
+	LEAST_PACKETS = 4,      /* as many may wait always */
+	SHORT_BUFFER = 2 << 20, /* bytes queued that suit a short path */
+	USEFUL_BYTES = 65536,   /* room that is worth an event */
+	USEFUL_CHUNKS = 64,
+};
 
 static void notify_writable(struct sctp_assoc *a)
 {
@@ -13,14 +22,56 @@ static void notify_writable(struct sctp_assoc *a)
 	sctp_assoc_note(a, SCTP_WRITABLE);
 }
 
-void sctp_write_made_room(struct sctp_assoc *a)
+/* A path with delay: what is in flight follows the congestion window, and what is not, waits. */
+static bool is_long(const struct sctp_path *p)
 {
+	return p->rto.srtt_us && p->rto.min_rtt_us >= SCTP_PACER_LEAST_RTT_US;
+}
+
+/* What waits unsent delays all messages after it: small ones shall not wait for bulk data longer
+ * than in the network. Before the first SACK a path has no rate. */
+static uint32_t most_unsent(const struct sctp_path *p)
+{
+	uint64_t lead = p->pacer.rate ? p->pacer.rate * LEAD_MS / 1000 : p->cc.cwnd;
+
+	if (!is_long(p) || lead > SCTP_MAX_UNSENT)
+		return SCTP_MAX_UNSENT;
+	return max_u32((uint32_t)lead, LEAST_PACKETS * sctp_path_pmdcs(p));
+}
+
+/* On a short path the caches of the processor are what counts. */
+static uint32_t most_queued(const struct sctp_path *p)
+{
+	uint32_t all = p->assoc->s->cfg.send_buffer;
+
+	return is_long(p) ? all : min_u32(all, SHORT_BUFFER);
+}
+
+static bool has_room(struct sctp_assoc *a, uint32_t bytes)
+{
+	const struct sctp_path *p = sctp_path_choose(a);
 	const struct sctp_queue *q = &a->tx;
 
-	if (!a->write.wanted || q->bytes > a->s->cfg.send_buffer / 2 ||
-	    q->unsent > SCTP_MAX_UNSENT / 2 || q->next_tsn - q->cum > SCTP_TX_WINDOW / 2)
-		return;
-	notify_writable(a);
+	return q->bytes + bytes <= most_queued(p) && q->unsent < most_unsent(p) &&
+	       q->next_tsn - q->cum <= SCTP_TX_WINDOW;
+}
+
+/* Room for a part, so that events are not more frequent than batches. */
+static bool has_useful_room(struct sctp_assoc *a)
+{
+	const struct sctp_path *p = sctp_path_choose(a);
+	const struct sctp_queue *q = &a->tx;
+	uint32_t most = most_queued(p);
+
+	return q->bytes + min_u32(USEFUL_BYTES, most / 8) <= most &&
+	       q->unsent <= most_unsent(p) / 2 &&
+	       q->next_tsn - q->cum <= SCTP_TX_WINDOW - USEFUL_CHUNKS;
+}
+
+void sctp_write_made_room(struct sctp_assoc *a)
+{
+	if (a->write.wanted && has_useful_room(a))
+		notify_writable(a);
 }
 
 /* Others may have freed memory. */
@@ -60,8 +111,7 @@ int sctp_assoc_send(struct sctp_assoc *a, uint16_t sid, uint32_t ppid, bool urge
 		return SCTP_E_DOWN;
 	if (len == 0 || len > a->paths.max_message)
 		return SCTP_E_TOO_LONG;
-	if (q->bytes + len + SCTP_DATA_HEAD > a->s->cfg.send_buffer ||
-	    q->unsent >= SCTP_MAX_UNSENT || q->next_tsn - q->cum > SCTP_TX_WINDOW)
+	if (!has_room(a, (uint32_t)len + SCTP_DATA_HEAD))
 		return write_later(a, false);
 	if (!sctp_queue_reserve(q, &a->s->pool, len))
 		return write_later(a, true);

@@ -265,23 +265,41 @@ static void take_output(struct peer *p)
 	invariant_idle(p->watch);
 }
 
-void peer_poll(struct peer *p)
+static void take_events(struct peer *p)
 {
 	struct sctp_event e;
-	struct sctp_msg m;
 
 	while (sctp_event(p->s, &e))
 		take_event(p, &e);
+}
+
+/* The user sends another message. False: none is left, or there is no room. */
+static bool send_wish(struct peer *p)
+{
+	static uint8_t bytes[SCTP_MAX_MESSAGE];
+	struct span s = {bytes, p->wish_len};
+
+	if (!p->wish || !p->assoc || sctp_assoc_send(p->assoc, 0, 16, false, &s, 1) != SCTP_E_OK)
+		return false;
+	p->wish--;
+	return true;
+}
+
+void peer_poll(struct peer *p)
+{
+	struct sctp_msg m;
+
+	take_events(p);
 	while (sctp_recv(p->s, &m))
 		take_message(p, &m);
 	invariant_before(p->watch);
 	sctp_run(p->s, p->now);
 	invariant_ran(p->watch);
-	while (sctp_event(p->s, &e))
-		take_event(p, &e);
-	take_output(p);
-	while (sctp_event(p->s, &e))
-		take_event(p, &e);
+	take_events(p);
+	do
+		take_output(p);
+	while (send_wish(p));
+	take_events(p);
 }
 
 void peer_advance(struct peer *p, uint64_t us)

@@ -84,6 +84,8 @@ struct peer {
 	unsigned incoming, up, down, writable, acked, path_events;
 	struct sctp_event last_down, last_path;
 	bool keep_down; /* SCTP_DOWN does not free the association */
+	unsigned wish;  /* messages that the user sends when there is room */
+	uint32_t wish_len;
 	uint64_t messages, bytes;
 	struct sctp_msg msg;  /* the last one; its spans are gone */
 	uint8_t msg_data[64]; /* its first bytes */
