@@ -19,7 +19,10 @@ enum {
 	INIT_TRIES = 100, /* our own timer ends the attempt */
 	INIT_RTO_MS = 1000,
 	COOKIE_MS = 60000,
-	HANDSHAKES = 4000, /* a second */
+	HANDSHAKES = 4000,       /* a second */
+	SOCKET_BUFFER = 8 << 20, /* bytes that arrive while we are busy */
+	FIRST_WINDOW = 2 << 20,
+	LEAST_WINDOW = 8 * 65536,
 };
 
 #define MAX_MEMORY (UINT64_C(1) << 30)
@@ -52,7 +55,7 @@ static int open_sock(struct user *t, const struct sockaddr_storage *a, char *ret
 	int r;
 
 	addr_host_text(a, text);
-	r = udp_open(a, t->sctp.cfg.udp_port, 4 * t->sctp.cfg.buffer, &t->sock[t->nsocks]);
+	r = udp_open(a, t->sctp.cfg.udp_port, SOCKET_BUFFER, &t->sock[t->nsocks]);
 	if (r == -EADDRINUSE)
 		snprintf(ret_reason, len, "UDP port %u of %s is in use", t->sctp.cfg.udp_port,
 			 text);
@@ -81,16 +84,15 @@ static int check_config(const struct llp_config *cfg, char *ret_reason, size_t l
 	return llp_sctp_check_config(cfg, ret_reason, len);
 }
 
-/* Data in flight to us has to fit into the sockets' receive buffers. */
-static void clamp_buffer(struct user *t)
+/* On a short path the window may arrive at once, and has to fit into the sockets' receive buffers.
+ * On a long path it is spread over a round trip. */
+static uint32_t first_window(const struct user *t)
 {
-	uint32_t least = 8 * 65536;
+	uint32_t window = FIRST_WINDOW;
 
 	for (unsigned i = 0; i < t->nsocks; i++)
-		if (udp_rcvbuf(t->sock[i]) / 2 < t->sctp.cfg.buffer)
-			t->sctp.cfg.buffer = udp_rcvbuf(t->sock[i]) / 2;
-	if (t->sctp.cfg.buffer < least)
-		t->sctp.cfg.buffer = least;
+		window = min_u32(window, udp_rcvbuf(t->sock[i]) / 2);
+	return max_u32(window, LEAST_WINDOW);
 }
 
 /* The core's callbacks. */
@@ -162,6 +164,7 @@ static int open_core(struct user *t)
 		.adaptation = cfg->adaptation,
 		.send_buffer = cfg->buffer,
 		.recv_buffer = cfg->buffer,
+		.recv_first = first_window(t),
 		.mtu = cfg->mtu,
 		.mem = {get_memory, put_memory, NULL},
 		.random = get_random,
@@ -222,10 +225,8 @@ int llp_user_open(const struct llp_config *cfg, const struct llp_events *ev, str
 	r = t ? 0 : -ENOMEM;
 	for (unsigned i = 0; i < cfg->naddrs && r >= 0; i++)
 		r = open_sock(t, &t->sctp.addrs[i], ret_reason, len);
-	if (r >= 0) {
-		clamp_buffer(t);
+	if (r >= 0)
 		r = open_core(t);
-	}
 	if (r == -ENOMEM)
 		snprintf(ret_reason, len, "no memory");
 	if (r < 0) {

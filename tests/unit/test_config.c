@@ -88,7 +88,7 @@ Test(config, defaults_are_what_the_table_says)
 	cr_expect_eq(c.listen[0].ss_family, AF_INET);
 	cr_expect_eq(c.listen[1].ss_family, AF_INET6);
 	cr_expect_eq(c.user.udp_port, 9899);
-	cr_expect_eq(c.user.buffer, 2 << 20);
+	cr_expect_eq(c.user.buffer, 64 << 20);
 	cr_expect_eq(c.user.congestion_control, LLP_CC_CUBIC);
 	cr_expect_eq(c.user.ncc_rules, 0);
 	cr_expect_eq(c.limits.mr_bytes, UINT64_C(64) << 30);
