@@ -154,7 +154,8 @@ static void check_growth(const struct judge *j, const struct judge_before *b,
 	unsigned i = p->index;
 	uint32_t step = c->pmdcs, most;
 
-	if (c->cwnd <= b->path[i].cwnd)
+	/* BBR returns to the window before a recovery. */
+	if (c->cwnd <= b->path[i].cwnd || j->s->cfg.cc == SCTP_CC_BBR)
 		return;
 	if (j->s->cfg.cc == SCTP_CC_CUBIC)
 		step += b->path[i].flight + b->path[i].lost;
