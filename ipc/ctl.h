@@ -121,6 +121,14 @@ struct ctl_status {
 	uint32_t draining, pad;         /* no new session begins */
 };
 
+/* How data flows on a path. */
+struct ctl_flow {
+	uint64_t rate;        /* bytes per second that were acknowledged lately */
+	uint64_t pacing_rate; /* bytes per second; 0: it is not paced */
+	uint32_t flight, pad; /* bytes */
+	char limited_by[16];  /* what keeps it from sending more now */
+};
+
 struct ctl_assoc {
 	uint32_t id;
 	uint32_t sessions;
@@ -135,6 +143,7 @@ struct ctl_assoc {
 	char last_error[CTL_ERROR_MAX]; /* the same, of its own events */
 	uint64_t last_error_ms;
 	uint64_t retransmits; /* DATA chunks sent again */
+	struct ctl_flow flow; /* of the primary path; left out if the transport does not know it */
 };
 
 struct ctl_session {
@@ -225,6 +234,7 @@ struct ctl_path {
 	struct sockaddr_storage remote;
 	char state[16];
 	uint32_t srtt_us, rto_ms, cwnd, mtu;
+	struct ctl_flow flow; /* left out if the transport does not know it */
 };
 
 /* Something that happened: ctl_event.h. */

@@ -327,7 +327,7 @@ void sctp_assoc_info(const struct sctp_assoc *a, struct sctp_info *ret);
 
 /* What keeps a path from sending more now. */
 enum sctp_limit {
-	SCTP_LIMIT_USER,       /* there are no messages */
+	SCTP_LIMIT_USER,       /* there are no messages, or another path carries them */
 	SCTP_LIMIT_BUFFER,     /* there are, but the send buffer is full */
 	SCTP_LIMIT_PEER,       /* the window of the peer */
 	SCTP_LIMIT_CONGESTION, /* the congestion window */
@@ -340,6 +340,7 @@ struct sctp_path_info {
 	bool primary;
 	uint32_t srtt_us, rto_us, cwnd, mtu;
 	uint32_t flight;      /* bytes in flight */
+	uint64_t rate;        /* bytes per second that were acknowledged lately */
 	uint64_t pacing_rate; /* bytes per second; 0: not paced */
 	enum sctp_limit limit;
 };

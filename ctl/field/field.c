@@ -184,6 +184,10 @@ void field_note(const struct field *f, const void *rec, char buf[FIELD_TEXT])
 	case FIELD_BYTES:
 		round_bytes(number_of(f, rec), buf);
 		break;
+	case FIELD_RATE:
+		round_bytes(number_of(f, rec), buf);
+		strcat(buf, *buf ? "/s" : "bytes/s");
+		break;
 	case FIELD_MSEC:
 		round_msec(number_of(f, rec), buf);
 		break;
@@ -381,6 +385,6 @@ void field_values(const struct field *f, char buf[FIELD_TEXT])
 
 bool field_right(const struct field *f)
 {
-	return f->type == FIELD_NUM || f->type == FIELD_BYTES || f->type == FIELD_MEASURED ||
-	       f->type == FIELD_MSEC || f->type == FIELD_UID;
+	return f->type == FIELD_NUM || f->type == FIELD_BYTES || f->type == FIELD_RATE ||
+	       f->type == FIELD_MEASURED || f->type == FIELD_MSEC || f->type == FIELD_UID;
 }

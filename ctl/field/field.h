@@ -16,6 +16,7 @@
 enum field_type {
 	FIELD_NUM,      /* unsigned, of 2, 4 or 8 bytes */
 	FIELD_BYTES,    /* a number of bytes */
+	FIELD_RATE,     /* bytes per second */
 	FIELD_MEASURED, /* a number; 0: not measured */
 	FIELD_MSEC,     /* a time that has passed, in milliseconds */
 	FIELD_TIME,     /* microseconds since 1970 */

@@ -18,6 +18,14 @@
 /* The same with the values that exist, basic. */
 #define V(obj, member, type, values) FIELD_OF(obj, #member, member, type, NULL, BASIC, values)
 
+/* The fields of struct ctl_flow. Two of them are details in any case. */
+#define FLOW(obj, level)                                                                           \
+	FIELD(obj, "rate", flow.rate, RATE, NULL, level),                                          \
+		FIELD(obj, "pacing_rate", flow.pacing_rate, RATE, NULL, DETAIL),                   \
+		FIELD(obj, "flight", flow.flight, BYTES, NULL, DETAIL),                            \
+		FIELD_OF(obj, "limited_by", flow.limited_by, STRING, NULL, level,                  \
+			 "application peer_window buffer congestion pacing")
+
 static const struct field status_fields[] = {
 	F(status, version, STRING, BASIC),
 	F(status, pid, NUM, BASIC),
@@ -84,6 +92,7 @@ static const struct field assoc_fields[] = {
 	F(assoc, rx_dropped, NUM, STATS),
 	F(assoc, rx_violations, NUM, STATS),
 	FIELD(assoc, "retransmits", retransmits, NUM, "chunks", STATS),
+	FLOW(assoc, DETAIL),
 	F(assoc, last_error, STRING, DETAIL),
 	F(assoc, last_error_ms, MSEC, DETAIL),
 };
@@ -97,6 +106,7 @@ static const struct field path_fields[] = {
 	F(path, rto_ms, NUM, BASIC),
 	F(path, cwnd, BYTES, BASIC),
 	F(path, mtu, BYTES, BASIC),
+	FLOW(path, BASIC),
 };
 
 static const struct field session_fields[] = {

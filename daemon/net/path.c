@@ -21,6 +21,20 @@ const char *path_state_str(enum llp_path_state s)
 	return names[s];
 }
 
+const char *path_limit_str(enum llp_limit limit)
+{
+	static const char *const names[] = {
+		[LLP_LIMIT_UNKNOWN] = "",
+		[LLP_LIMIT_APPLICATION] = "application",
+		[LLP_LIMIT_PEER_WINDOW] = "peer_window",
+		[LLP_LIMIT_BUFFER] = "buffer",
+		[LLP_LIMIT_CONGESTION] = "congestion",
+		[LLP_LIMIT_PACING] = "pacing",
+	};
+
+	return names[limit];
+}
+
 struct msg_path path_record(const struct llp_path *path)
 {
 	struct msg_path m = {

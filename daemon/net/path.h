@@ -10,6 +10,9 @@
 
 struct association;
 
+/* "application", "peer_window", ...; "" for LLP_LIMIT_UNKNOWN. */
+const char *path_limit_str(enum llp_limit limit);
+
 /* The path as programs see it. */
 struct msg_path path_record(const struct llp_path *path);
 

@@ -101,6 +101,24 @@ static void put_link(struct ctl_assoc *r, const struct llp_info *info)
 	r->retransmits = info->retransmits;
 }
 
+/* Sends the record; without the flow, which is its end, if the transport does not know it. */
+static void send_flow(struct show *s, struct ctl_flow *r, const struct llp_path *path)
+{
+	bool known = path && path->limit != LLP_LIMIT_UNKNOWN;
+	uint32_t len = s->rec.len;
+
+	if (known) {
+		r->rate = path->rate;
+		r->pacing_rate = path->pacing_rate;
+		r->flight = path->flight;
+		show_string(r->limited_by, sizeof(r->limited_by), path_limit_str(path->limit));
+	} else {
+		s->rec.len -= sizeof(*r);
+	}
+	show_send(s);
+	s->rec.len = len;
+}
+
 static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
 {
 	r->tx_segments = n->tx_segments;
@@ -117,7 +135,9 @@ static void put_counters(struct ctl_assoc *r, const struct assoc_counters *n)
 static void show_assoc(struct show *s, const struct association *assoc)
 {
 	struct ctl_assoc *r = &s->rec.assoc;
+	struct llp_path paths[LLP_MAX_PATHS];
 	struct llp_info info;
+	unsigned n = 0;
 
 	r->id = assoc->id;
 	show_string(r->state, sizeof(r->state), association_state_str(assoc->state));
@@ -130,8 +150,9 @@ static void show_assoc(struct show *s, const struct association *assoc)
 		r->max_message = assoc->dp.mulpdu;
 		r->sessions = assoc_sessions(assoc->ddp);
 		put_counters(r, assoc_counters(assoc->ddp));
+		n = llp_paths(assoc->conn, paths);
 	}
-	show_send(s);
+	send_flow(s, &r->flow, n ? &paths[0] : NULL);
 }
 
 bool show_assocs(struct show *s)
@@ -159,7 +180,7 @@ static void show_path(struct show *s, uint32_t assoc, const struct llp_path *pat
 	r->rto_ms = path->rto_ms;
 	r->cwnd = path->cwnd;
 	r->mtu = path->mtu;
-	show_send(s);
+	send_flow(s, &r->flow, path);
 }
 
 bool show_paths(struct show *s)

@@ -51,6 +51,16 @@ enum llp_path_state {
 	LLP_PATH_INACTIVE,
 };
 
+/* What keeps a path from sending more now. */
+enum llp_limit {
+	LLP_LIMIT_UNKNOWN,     /* the transport does not know; nor rate, pacing_rate and flight */
+	LLP_LIMIT_APPLICATION, /* there is nothing to send on this path */
+	LLP_LIMIT_PEER_WINDOW,
+	LLP_LIMIT_BUFFER, /* the send buffer is full */
+	LLP_LIMIT_CONGESTION,
+	LLP_LIMIT_PACING, /* the next packet leaves soon */
+};
+
 /* A path: one of the peer's addresses. The primary path carries all data while it is active
  * (RFC 5043 7.2: fault tolerance, not load balancing). */
 struct llp_path {
@@ -58,6 +68,10 @@ struct llp_path {
 	enum llp_path_state state;
 	bool primary;
 	uint32_t srtt_us, rto_ms, cwnd, mtu;
+	uint32_t flight;      /* bytes that are not acknowledged */
+	uint64_t rate;        /* bytes per second that were acknowledged lately */
+	uint64_t pacing_rate; /* bytes per second; 0: it is not paced */
+	enum llp_limit limit;
 };
 
 struct llp_events {

@@ -392,6 +392,19 @@ static enum llp_path_state state_of_path(enum sctp_path_state s)
 	return state[s];
 }
 
+static enum llp_limit limit_of_path(enum sctp_limit l)
+{
+	static const enum llp_limit limit[] = {
+		[SCTP_LIMIT_USER] = LLP_LIMIT_APPLICATION,
+		[SCTP_LIMIT_BUFFER] = LLP_LIMIT_BUFFER,
+		[SCTP_LIMIT_PEER] = LLP_LIMIT_PEER_WINDOW,
+		[SCTP_LIMIT_CONGESTION] = LLP_LIMIT_CONGESTION,
+		[SCTP_LIMIT_PACING] = LLP_LIMIT_PACING,
+	};
+
+	return limit[l];
+}
+
 unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_PATHS])
 {
 	const struct user_conn *c = (const struct user_conn *)lc;
@@ -407,6 +420,10 @@ unsigned llp_user_paths(const struct llp_conn *lc, struct llp_path ret[LLP_MAX_P
 			.rto_ms = path[i].rto_us / 1000,
 			.cwnd = path[i].cwnd,
 			.mtu = path[i].mtu,
+			.flight = path[i].flight,
+			.rate = path[i].rate,
+			.pacing_rate = path[i].pacing_rate,
+			.limit = limit_of_path(path[i].limit),
 		};
 		llp_user_sockaddr(&path[i].flow.peer, c->remote_port, &ret[i].remote);
 	}

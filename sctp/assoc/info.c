@@ -67,6 +67,8 @@ static enum sctp_limit path_limit(const struct sctp_path *p)
 	const struct sctp_assoc *a = p->assoc;
 	uint32_t len;
 
+	if (p != sctp_path_choose(p->assoc))
+		return SCTP_LIMIT_USER;
 	if (!sctp_flight_waits(&a->flight, &a->tx))
 		return a->write.wanted ? SCTP_LIMIT_BUFFER : SCTP_LIMIT_USER;
 	len = sctp_queue_at(&a->tx, sctp_flight_next(&a->flight, &a->tx))->size - SCTP_DATA_HEAD;
@@ -86,6 +88,7 @@ static struct sctp_path_info path_info(const struct sctp_path *p)
 		.cwnd = p->cc.cwnd,
 		.mtu = p->pmtu.size + sctp_path_ip_head(p),
 		.flight = p->flight.bytes,
+		.rate = sctp_ack_rate_now(&p->ack_rate, p->rto.srtt_us, p->assoc->s->now),
 		.pacing_rate = p->pacer.rate,
 		.limit = path_limit(p),
 	};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "sctp/base/assoc.h"
+#include "sctp/path/ack_rate.h"
 #include "sctp/path/cc.h"
 #include "sctp/path/pacer.h"
 #include "sctp/path/pmtu.h"
@@ -43,6 +44,7 @@ struct sctp_path {
 	uint64_t nonce;
 	struct sctp_rto rto;
 	struct sctp_cc cc;
+	struct sctp_ack_rate ack_rate;
 	struct sctp_pacer pacer;
 	struct sctp_rack rack;
 	struct sctp_pmtu pmtu;

@@ -246,6 +246,7 @@ static void update_paths(struct ack *k)
 		if (d->bytes) {
 			d->limited = p->limited || d->flight + sctp_path_pmdcs(p) > p->cc.cwnd;
 			grow_window(k, p);
+			sctp_ack_rate_add(&p->ack_rate, d->bytes, p->rto.srtt_us, a->s->now);
 			p->heard_us = a->s->now;
 			p->probed = false;
 			if (p->state != SCTP_PATH_UNCONFIRMED)

@@ -499,7 +499,8 @@ Test(table, a_path_is_shown_and_found_by_its_address)
 	text = printed("path", &rec, 1, &json);
 	cr_assert_str_eq(text, "[{\"assoc\":3,\"address\":\"10.2.0.2:5043\",\"state\":"
 			       "\"inactive\",\"primary\":false,\"srtt_us\":70,\"rto_ms\":0,"
-			       "\"cwnd\":0,\"mtu\":1500}]\n");
+			       "\"cwnd\":0,\"mtu\":1500,\"rate\":0,\"pacing_rate\":0,"
+			       "\"flight\":0,\"limited_by\":\"\"}]\n");
 	free(text);
 	cr_assert(field_match(address, &rec.path, "10.2.0.2"));
 	cr_assert_not(field_match(address, &rec.path, "10.2.0.1"));
